@@ -47,10 +47,11 @@ UNIT_SRC := $(wildcard $(addsuffix test_*.c,tests/unit/ tests/unit/*/ tests/unit
 UNIT_BIN := $(patsubst %.c,$(B)/tests/%,$(notdir $(UNIT_SRC)))
 # What unit tests share: fixtures, of which the linker takes what a test calls, and the in-process fabric double.
 # What defines the daemon's own names is linked to those alone that include it, ahead of the archives.
-FAKES := fake_pipe control_fabric
+FAKES := fake_pipe control_fabric fake_umad
 FAKE_SRC := $(FAKES:%=tests/lib/%.c)
 USERS_fake_pipe := $(shell grep -lE '"tests/lib/(fake_pipe|(maintenance|isolation)_room)\.h"' $(UNIT_SRC))
 USERS_control_fabric := $(shell grep -lE '"tests/lib/control_(fabric|world)\.h"' $(UNIT_SRC))
+USERS_fake_umad := $(shell grep -l '"tests/lib/fake_umad\.h"' $(UNIT_SRC))
 fakes = $(foreach fake,$(FAKES),$(if $(filter $(1),$(USERS_$(fake))),tests/lib/$(fake).c))
 FIXTURE_SRC := $(filter-out $(FAKE_SRC),$(wildcard tests/lib/*.c))
 FIXTURES := $(B)/libfixtures.a

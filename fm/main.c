@@ -48,7 +48,7 @@ struct daemon {
 	struct fabric *fabric;
 	struct control *control;
 	struct http *http;	       /* NULL = none.. */
-	struct loop_timer *http_retry; /* ..or its address can't be had yet */
+	struct loop_timer *http_retry; /* ..or its address is not available yet */
 	struct loop_timer *watchdog, *status;
 	struct loop_timer *ending; /* NULL = nobody asked for it */
 	uint64_t watchdog_us;	   /* between two signs of life; 0 = nobody waits for any */
@@ -204,7 +204,7 @@ static void status_cb(void *arg)
 	loop_timer_set(d->status, STATUS_US);
 }
 
-static void tell_service_manager(struct daemon *d)
+static void notify_service_manager(struct daemon *d)
 {
 	uint64_t limit_us = 0;
 
@@ -344,7 +344,7 @@ static int daemon_run(struct daemon *d)
 	loop_signal(d->loop, SIGINT, terminate_cb, d);
 	log_line(LOG_CORE, LOG_NOTICE, "fmd %s starts, configuration %s", FMD_VERSION,
 		 d->conf_path ? d->conf_path : "default");
-	tell_service_manager(d);
+	notify_service_manager(d);
 	fabric_start(d->fabric);
 	status = sm_failed(d->fabric) ? 0 : loop_run(d->loop);
 	if (status)

@@ -48,7 +48,9 @@ fabric_modules fabric_rooms = {
 	&sa_module,
 	/* Its alerts come ahead of those of rooms behind it. */
 	&nvlink_module,
-	/* Ahead of who finds links unhealthy: quarantined ones come first in `links --sick`. */
+	/*
+	 * Ahead of who finds links unhealthy: quarantined ones come first in `links --sick`.
+	 */
 	&maintenance_module,
 	/* Anywhere: nobody else holds programming back. */
 	&adaptive_module,

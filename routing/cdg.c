@@ -432,7 +432,7 @@ static uint32_t next_by(const struct cdg *c, uint32_t channel, unsigned port)
 	return port <= c->head_ports[channel] ? c->channel[c->head[channel] + port] : TOPO_NONE;
 }
 
-/* A way from `next` to `from`, by `by`. Who stands as high as `next` is on none. */
+/* A path from `next` to `from`, by `by`. Who stands as high as `next` is on none. */
 static bool search(struct growth *g)
 {
 	struct cdg *c = g->c;

@@ -3,10 +3,10 @@
  * lid_plan: who gets which LID (see lid_plan.h).
  *
  * Three rounds over the end ports, each leaving alone what an earlier one settled: remembered LIDs,
- * held LIDs, new ones. New LIDs are dealt in topological order (topology/graph.h), the hosts leaf
- * by leaf: those of one leaf get consecutive LIDs, on a new 64-entry block where they would
+ * held LIDs, new ones. New LIDs are distributed in topological order (topology/graph.h), the hosts
+ * leaf by leaf: those of one leaf get consecutive LIDs, on a new 64-entry block where they would
  * straddle two, so that they share one LFT block on every switch. The LIDs skipped by that go to
- * the switches and their aggregation nodes, which are dealt last: alignment costs no LIDs.
+ * the switches and their aggregation nodes, which are distributed last: alignment costs no LIDs.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,7 @@ struct plan {
 	unsigned lmc;	  /* of CA ports */
 	uint32_t next;	  /* lowest LID that may be free */
 	uint32_t wanting; /* end ports without a LID yet */
-	uint32_t gap;	  /* LIDs that may be skipped: what is dealt last will take them */
+	uint32_t gap;	  /* LIDs that may be skipped: what is distributed last will take them */
 };
 
 void lid_memory_fini(struct lid_memory *memory)

@@ -50,8 +50,8 @@ struct lid_map *lid_map_copy(const struct lid_map *map);
 void lid_map_free(struct lid_map *map);
 
 /*
- * Another manager has dealt LIDs meanwhile: what a port of the snapshot holds (valid, and no other
- * holds it) is what it has; entries that say otherwise of the port or the LID are dropped.
+ * Another manager has distributed LIDs meanwhile: what a port of the snapshot holds (valid, and no
+ * other holds it) is what it has; entries that say otherwise of the port or the LID are dropped.
  */
 void lid_memory_yield(struct lid_memory *memory, const struct topo *t);
 /*

@@ -32,7 +32,7 @@ struct topo *topo_alike(const struct topo *older)
 	return &own->pub;
 }
 
-struct topo *topo_again(const struct topo *older)
+struct topo *topo_with_ports(const struct topo *older)
 {
 	struct topo *t = topo_alike(older);
 
@@ -72,7 +72,7 @@ void topo_alike_cut(struct topo *t, uint32_t i)
 	count_down(t, port);
 }
 
-void topo_again_port(struct topo *t, uint32_t i, const struct topo_port_attr *attr, bool up)
+void topo_with_port(struct topo *t, uint32_t i, const struct topo_port_attr *attr, bool up)
 {
 	struct topo_port *port = (struct topo_port *)&t->ports[i];
 

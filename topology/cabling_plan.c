@@ -62,7 +62,7 @@ static bool is_node(uint32_t other)
 	return other < AMBIGUOUS;
 }
 
-static void tell_nodes(struct cabling *c, const struct side *side, enum cabling_kind kind)
+static void list_nodes(struct cabling *c, const struct side *side, enum cabling_kind kind)
 {
 	for (uint32_t n = 0; n < side->t->nnodes; n++) {
 		struct cabling_end end = { .name = side->t->nodes[n].name };
@@ -136,11 +136,11 @@ struct cabling *cabling_compare(const struct topo *plan_topo, const struct topo 
 	find_names(&real, &names, room);
 	find_others(&plan, &real);
 	find_others(&real, &plan);
-	tell_nodes(w.result, &plan, CABLING_ABSENT);
+	list_nodes(w.result, &plan, CABLING_ABSENT);
 	expect_planned(&w, &plan);
 	judge_found(&w, &real);
 	cabling_tell(&w, NULL);
-	tell_nodes(w.result, &real, CABLING_UNKNOWN);
+	list_nodes(w.result, &real, CABLING_UNKNOWN);
 	cabling_sort(w.result);
 	free(plan.name);
 	free(plan.node_of_name);

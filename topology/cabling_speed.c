@@ -129,8 +129,8 @@ static bool is_slow_host(const struct wiring *w, uint32_t ca, const struct link_
 	return links > 1 && slow == links;
 }
 
-static void tell_slow(struct wiring *w, const struct link_class *link,
-		      const struct link_class *usual, struct wiring_votes votes)
+static void report_slow(struct wiring *w, const struct link_class *link,
+			const struct link_class *usual, struct wiring_votes votes)
 {
 	const struct topo_port *port = &w->t->ports[link->port];
 	const struct topo_port *peer = &w->t->ports[w->found[link->port]];
@@ -166,7 +166,7 @@ static void judge_class(struct wiring *w, const struct link_class *links, uint32
 		return;
 	for (uint32_t i = 0; i < n; i++)
 		if (links[i].speed < usual->speed || links[i].width < usual->width)
-			tell_slow(w, &links[i], usual, (struct wiring_votes){ votes, n });
+			report_slow(w, &links[i], usual, (struct wiring_votes){ votes, n });
 }
 
 void cabling_find_slow(struct wiring *w)

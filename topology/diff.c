@@ -70,7 +70,7 @@ static void compare_nodes(struct diff_work *w)
 
 /* ---- Cables ------------------------------------------------------------------------- */
 
-static bool tells_cable(const struct topo *t, const struct topo_port *port,
+static bool names_cable(const struct topo *t, const struct topo_port *port,
 			const struct topo_port *peer)
 {
 	if (port->node == peer->node)
@@ -122,7 +122,7 @@ static void compare_ports(struct diff_work *w)
 		if (was->link_up == is->link_up && was->speed == is->speed &&
 		    was->width == is->width)
 			continue;
-		if (is->peer != TOPO_NONE && tells_cable(w->newer, is, topo_peer(w->newer, is)))
+		if (is->peer != TOPO_NONE && names_cable(w->newer, is, topo_peer(w->newer, is)))
 			compare_cable(w, was, is);
 	}
 }
@@ -135,7 +135,7 @@ static void compare_cables(struct diff_work *w)
 	for (uint32_t p = 0; p < older->nports; p++) {
 		const struct topo_port *was = &older->ports[p], *peer = topo_peer(older, was), *is;
 
-		if (!peer || !tells_cable(older, was, peer))
+		if (!peer || !names_cable(older, was, peer))
 			continue;
 		is = same_cable(older, newer, w->new_of_old, was, &known);
 		if (is)
@@ -146,7 +146,7 @@ static void compare_cables(struct diff_work *w)
 	for (uint32_t p = 0; p < newer->nports; p++) {
 		const struct topo_port *is = &newer->ports[p], *peer = topo_peer(newer, is);
 
-		if (!peer || !tells_cable(newer, is, peer))
+		if (!peer || !names_cable(newer, is, peer))
 			continue;
 		if (!same_cable(newer, older, w->old_of_new, is, &known) && known)
 			add(w, DIFF_LINK_NEW, w->old_of_new[is->node], is->node, is->num);

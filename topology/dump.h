@@ -30,7 +30,8 @@ json_t *dump_json_link(
 	const struct topo *t,
 	uint32_t port); /* a row of the same, by either port; b null = no cable known */
 /* The same of an unhealthy link, with its state in a word and why (a reference that it takes). */
-json_t *dump_json_sick_link(const struct topo *t, uint32_t port, const char *state, json_t *why);
+json_t *dump_json_unhealthy_link(const struct topo *t, uint32_t port, const char *state,
+				 json_t *why);
 json_t *dump_json_links(const struct topo *t, bool down_only);
 json_t *dump_json_host(const struct topo *t, uint32_t host);
 json_t *dump_json_hosts(const struct topo *t);

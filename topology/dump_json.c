@@ -156,7 +156,8 @@ json_t *dump_json_link(const struct topo *t, uint32_t port)
 	return row;
 }
 
-json_t *dump_json_sick_link(const struct topo *t, uint32_t port, const char *state, json_t *why)
+json_t *dump_json_unhealthy_link(const struct topo *t, uint32_t port, const char *state,
+				 json_t *why)
 {
 	json_t *row = dump_json_link(t, port);
 

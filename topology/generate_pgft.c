@@ -2,12 +2,12 @@
 /*
  * generate_pgft: parallel-ports generalised fat trees.
  *
- * PGFT(h; m1..mh; w1..wh; p1..ph), after Zahavi: hosts are level 0, switches levels 1..h. A node
- * of level l is named by h digits: digits 1..l count w_1..w_l ways (which of the parallel
- * trees), digits l+1..h count m_l+1..m_h ways (which subtree). Level l-1 and l nodes are cabled
- * when all digits but the l-th agree, with p_l cables; so a level-l switch has m_l children
- * (told apart by their digit l, below m_l) and a node of level l-1 has w_l parents (told apart
- * by theirs, below w_l). Hence prod(w_1..w_l) * prod(m_l+1..m_h) nodes of level l.
+ * PGFT(h; m1..mh; w1..wh; p1..ph), after Zahavi: hosts are level 0, switches levels 1..h. A node of
+ * level l is named by h digits: digits 1..l count w_1..w_l ways (which of the parallel trees),
+ * digits l+1..h count m_l+1..m_h ways (which subtree). Level l-1 and l nodes are cabled when all
+ * digits but the l-th agree, with p_l cables; so a level-l switch has m_l children (distinguished
+ * by their digit l, below m_l) and a node of level l-1 has w_l parents (distinguished by theirs,
+ * below w_l). Hence prod(w_1..w_l) * prod(m_l+1..m_h) nodes of level l.
  *
  * The index of a node is its digits read with digit h most significant, so that hosts of one
  * subtree lie together:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * generate_shapes: fabrics that are no trees: torus (ring and hypercube are tori of one dimension
- * and of two switches each way), HyperX (every two switches that differ in one coordinate have a
+ * and of two switches each path), HyperX (every two switches that differ in one coordinate have a
  * cable), dragonfly+ (groups of leaves and spines, spines of any two groups cabled) and jellyfish
  * (a random regular graph). A switch's hosts come first, from port 1 on.
  */

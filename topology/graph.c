@@ -319,9 +319,9 @@ static void order_groups(struct graph *g, uint32_t sw)
 
 /* ---- What is alive --------------------------------------------------------------------------- */
 
-static bool is_lifted(const struct graph_work *w, const struct topo_port *port)
+static bool is_exempt(const struct graph_work *w, const struct topo_port *port)
 {
-	return w->how.lifted && w->how.lifted[port - w->t->ports];
+	return w->how.exempt && w->how.exempt[port - w->t->ports];
 }
 
 /* No cordon keeps a cable's transit off, or none that counts. */
@@ -330,13 +330,13 @@ static bool carries(const struct graph_work *w, uint32_t i)
 	const struct topo_port *port = &w->t->ports[i], *peer = topo_peer(w->t, port);
 
 	return w->how.through_cordons || !(port->cordoned || peer->cordoned) ||
-	       is_lifted(w, port) || is_lifted(w, peer);
+	       is_exempt(w, port) || is_exempt(w, peer);
 }
 
 /*
  * Of a group of cables of the switch with port number 0 at `port0`. Returns whether all are alive.
  */
-static bool tell_lanes(const struct graph_work *w, uint32_t port0, struct graph_group *group)
+static bool note_lanes(const struct graph_work *w, uint32_t port0, struct graph_group *group)
 {
 	struct graph_lane *lane = &w->g->lanes[group->first_lane], *end = lane + group->nlanes;
 	const bool cordons = w->t->ncordoned, damage = w->how.through_damage;
@@ -357,7 +357,7 @@ static bool tell_lanes(const struct graph_work *w, uint32_t port0, struct graph_
  * Damage takes lanes away, never adds any: a switch with as many live ones as its family has slots
  * has them all.
  */
-static void tell_whole(const struct graph *g, struct graph_switch *s)
+static void note_complete(const struct graph *g, struct graph_switch *s)
 {
 	const struct graph_family *family = &g->families[s->family];
 	const struct graph_group *ups = &g->groups[s->first_group];
@@ -372,14 +372,14 @@ static void tell_whole(const struct graph *g, struct graph_switch *s)
 		   nlive < GRAPH_MAX_SLOTS && (!s->nup || ups[s->nup - 1].slot == s->nup - 1);
 }
 
-static void tell_hosts(const struct graph_work *w, uint32_t port0, struct graph_host *host,
-		       unsigned n)
+static void note_host(const struct graph_work *w, uint32_t port0, struct graph_host *host,
+		      unsigned n)
 {
 	for (const struct graph_host *end = host + n; host < end; host++)
 		host->live = w->t->ends[port0 + host->sw_port].up;
 }
 
-static void tell_live(const struct graph_work *w)
+static void note_live(const struct graph_work *w)
 {
 	struct graph *g = w->g;
 	bool all = true;
@@ -389,17 +389,17 @@ static void tell_live(const struct graph_work *w)
 		uint32_t port0 = w->t->nodes[sw].port0;
 
 		for (unsigned i = 0; i < s->nup + s->ndown; i++)
-			all &= tell_lanes(w, port0, &g->groups[s->first_group + i]);
-		tell_hosts(w, port0, &g->hosts[s->first_host], s->nhosts);
-		tell_hosts(w, port0, &g->specials[s->first_special], s->nspecials);
-		tell_whole(g, s);
+			all &= note_lanes(w, port0, &g->groups[s->first_group + i]);
+		note_host(w, port0, &g->hosts[s->first_host], s->nhosts);
+		note_host(w, port0, &g->specials[s->first_special], s->nspecials);
+		note_complete(g, s);
 	}
 	g->damaged = !all;
 }
 
-void graph_again(struct graph *g, const struct topo *t, struct graph_how how)
+void graph_refresh(struct graph *g, const struct topo *t, struct graph_how how)
 {
-	tell_live(&(struct graph_work){ .how = how, .t = t, .g = g });
+	note_live(&(struct graph_work){ .how = how, .t = t, .g = g });
 }
 
 struct graph *graph_new(const struct topo *t, struct graph_how how)
@@ -418,7 +418,7 @@ struct graph *graph_new(const struct topo *t, struct graph_how how)
 	for (uint32_t sw = 0; sw < t->nswitches; sw++)
 		order_groups(g, sw);
 	family_assign(g);
-	tell_live(&w);
+	note_live(&w);
 	free(w.key);
 	return g;
 }

@@ -4,7 +4,7 @@
  *
  * Switch s is topo.nodes[s]. Cables between the same two switches form one group of parallel lanes.
  * Every group is oriented: `up` ends at the switch of higher rank. Ranks are a total order, so
- * legal paths (up*, then down*) cannot make a credit cycle.
+ * legal paths (up*, then down*) cannot make a credit loop.
  *
  * Siblings: switches of one level with (nearly) the same parents form a family. Members share one
  * list of slots, that is of (parent, lane) pairs, in an order aligned between families through all
@@ -33,7 +33,7 @@ struct graph_how {
 	enum graph_orientation orientation;
 	bool through_cordons; /* cordoned cables count as live */
 	bool through_damage;  /* .. and known ones that are down */
-	const bool *lifted; /* by port of the snapshot: its cable counts as live too; NULL = none */
+	const bool *exempt; /* by port of the snapshot: its cable counts as live too; NULL = none */
 };
 
 struct graph_lane {
@@ -105,7 +105,7 @@ struct graph *graph_new(const struct topo *t, struct graph_how how);
  * A graph by levels becomes that of another moment of the same fabric (topo_is_again()): only what
  * is alive differs.
  */
-void graph_again(struct graph *g, const struct topo *t, struct graph_how how);
+void graph_refresh(struct graph *g, const struct topo *t, struct graph_how how);
 void graph_free(struct graph *g); /* NULL is fine */
 
 static inline const struct graph_group *graph_ups(const struct graph *g, uint32_t sw)

@@ -394,7 +394,7 @@ static bool join_link(struct netfile *nf, const struct net_link *link)
  * What this line says of the other end counts where that end's own line says nothing, or is
  * missing.
  */
-static void tell_peer(struct netfile *nf, const struct net_link *link)
+static void note_peer(struct netfile *nf, const struct net_link *link)
 {
 	const struct net_node *peer = &nf->nodes[nf->node_of_name[link->peer_name]];
 	const struct topo_port_attr *own = &nf->attrs[nf->nodes[link->node].port0 + link->port];
@@ -420,7 +420,7 @@ static bool join_links(struct netfile *nf)
 		if (!join_link(nf, &nf->links[i]))
 			return false;
 	for (uint32_t i = 0; i < nf->nlinks; i++)
-		tell_peer(nf, &nf->links[i]);
+		note_peer(nf, &nf->links[i]);
 	return true;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * risk: how much of its ways up each switch has left. A way that is designed is a cable that is
+ * risk: how much of its paths up each switch has left. A designed path is a cable that is
  * known, up or down; what cordons keep empty is there still.
  */
 #ifndef FMD_TOPOLOGY_RISK_H

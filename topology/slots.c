@@ -4,7 +4,7 @@
  * graph.h).
  *
  *   1. A family's parents are put in the order of their own families' columns, then of their node
- *      index; its slots are dealt in rounds: first lane of every parent, second lane of every
+ *      index; its slots are distributed in rounds: first lane of every parent, second lane of every
  *      parent that has one, and so on. With equal cables that is the digit of Zahavi's D-Mod-K
  *      (parent = x mod w, lane = x / w mod p); with unequal ones each cable still gets an equal
  *      share.
@@ -153,8 +153,8 @@ struct seat { /* of a parent in the order of a column, whoever sits there */
 };
 
 /*
- * Parents of one column are told apart by their order, roots by themselves. Returns how many there
- * are.
+ * Parents of one column are distinguished by their order, roots by themselves. Returns how many
+ * there are.
  */
 static unsigned list_seats(const struct slot_work *w, const struct graph_family *family,
 			   struct seat *seats)

@@ -62,8 +62,8 @@ struct topo *topo_freeze(struct topo_builder *b);
  * and are not copied. Each port is then told once, before anybody else sees it: attr without its
  * guid, and whether the cable is up.
  */
-struct topo *topo_again(const struct topo *older);
-void topo_again_port(struct topo *t, uint32_t port, const struct topo_port_attr *attr, bool up);
+struct topo *topo_with_ports(const struct topo *older);
+void topo_with_port(struct topo *t, uint32_t port, const struct topo_port_attr *attr, bool up);
 /* .. or all ports are as they were, until their cables are cut. */
 struct topo *topo_alike(const struct topo *older);
 void topo_alike_cut(struct topo *t, uint32_t port);

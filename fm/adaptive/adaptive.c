@@ -128,8 +128,8 @@ static bool make(void *owner, const struct batch_job *job, struct batch_request 
 
 	if (!node || node->gone)
 		return false;
-	r->way.path = node->path;
-	r->way.stamp = a->inv->clock;
+	r->via.path = node->path;
+	r->via.stamp = a->inv->clock;
 	r->mad.device = node->guid;
 	r->mad.urgent = true;
 	if (job->kind >= JOB_BLOCK) {
@@ -188,20 +188,20 @@ static void mode_met(struct adaptive *a, struct inv_node *node, enum job kind, c
 }
 
 static struct inv_node *answered(struct adaptive *a, const struct batch_job *job,
-				 const struct batch_way *way, const struct mad_answer *answer)
+				 const struct batch_path *via, const struct mad_answer *answer)
 {
 	if (answer->result != MAD_TIMEOUT)
-		inventory_path_worked(a->inv, &way->path);
+		inventory_path_worked(a->inv, &via->path);
 	return node_of(a, job);
 }
 
 /* Of turning off, and of the reading behind it. */
-static void done(void *owner, const struct batch_job *job, const struct batch_way *way,
+static void done(void *owner, const struct batch_job *job, const struct batch_path *via,
 		 const struct mad_answer *answer)
 {
 	struct adaptive *a = owner;
 
-	if (!answered(a, job, way, answer))
+	if (!answered(a, job, via, answer))
 		return;
 	a->failed |= answer->result != MAD_OK ||
 		     (job->kind == JOB_PRIVATE && wire_private_lft_on(answer->data)) ||
@@ -337,11 +337,11 @@ static void count_off(struct adaptive *a, const struct batch_job *job)
 		asks_over(a);
 }
 
-static void asked(void *owner, const struct batch_job *job, const struct batch_way *way,
+static void asked(void *owner, const struct batch_job *job, const struct batch_path *via,
 		  const struct mad_answer *answer)
 {
 	struct adaptive *a = owner;
-	struct inv_node *node = answered(a, job, way, answer);
+	struct inv_node *node = answered(a, job, via, answer);
 	const uint8_t *data = answer->result == MAD_OK ? answer->data : NULL;
 
 	if (answer->result != MAD_TIMEOUT)
@@ -353,7 +353,7 @@ static void asked(void *owner, const struct batch_job *job, const struct batch_w
 	count_off(a, job);
 }
 
-/* No way leads to it any more: when one does, it is asked again. */
+/* No path leads to it any more: when one does, it is asked again. */
 static void not_asked(void *owner, const struct batch_job *job)
 {
 	struct inv_node *node = node_of(owner, job);

@@ -36,11 +36,10 @@ const struct topo *command_topo(const struct command_env *env, char *err)
 	const struct topo *t = fabric_view(env->fabric).topo;
 
 	if (!t)
-		command_refuse(
-			err, "%s",
-			fabric_refusal(env->fabric)
-				? fabric_refusal(env->fabric)
-				: "no picture of the fabric yet: the first sweep is under way");
+		command_refuse(err, "%s",
+			       fabric_refusal(env->fabric)
+				       ? fabric_refusal(env->fabric)
+				       : "no topology yet: the first sweep is under way");
 	return t;
 }
 

@@ -30,10 +30,11 @@ typedef json_t *command_answer_fn(const struct command_env *env, json_t *args, c
  * stream.
  */
 typedef int command_text_fn(const struct command_env *env, json_t *args, FILE *out);
-/* Begins an act of the fabric's; its callback brings the result. */
-typedef void command_act_fn(struct fabric *fabric, fabric_done_fn *fn, void *arg);
+/* Begins an operation of the fabric's; its callback brings the result. */
+typedef void command_begin_fn(struct fabric *fabric, fabric_done_fn *fn, void *arg);
 /* Takes the arguments first; what is wrong with them is the callback's error. */
-typedef void command_ask_fn(struct fabric *fabric, json_t *args, fabric_done_fn *fn, void *arg);
+typedef void command_begin_with_fn(struct fabric *fabric, json_t *args, fabric_done_fn *fn,
+				   void *arg);
 
 /*
  * Puts the rows of an answer that is a list, one after another, so that memory does not grow with
@@ -47,9 +48,9 @@ struct command_run {
 	command_answer_fn *answer;
 	command_rows_fn *rows; /* in place of `answer` */
 	command_text_fn *text;
-	command_act_fn *act;
-	command_ask_fn *ask; /* the same with arguments */
-	bool long_answer;    /* grows with the fabric: for a child to write */
+	command_begin_fn *begin;
+	command_begin_with_fn *begin_with; /* the same with arguments */
+	bool long_answer;		   /* grows with the fabric: for a child to write */
 	unsigned long_count; /* the same of one with a larger "count", or "since"; 0 = none is */
 	bool follows;	     /* events come behind the answer, until the client goes */
 };
@@ -57,12 +58,12 @@ extern const struct command_run no_run; /* of what fmctl does alone */
 
 const struct command *command_find(const char *name); /* by fmd's table; NULL = no such */
 const struct command *command_at(unsigned index);     /* all of them in turn; NULL = no more */
-/* Whether it is answered by a callback, as `act` and `ask` are. */
-bool command_is_act(const struct command *command, json_t *args);
+/* Whether it is answered by a callback, as `begin` and `begin_with` are. */
+bool command_is_operation(const struct command *command, json_t *args);
 /* Whether its answer is for a child to write: it would hold the loop. */
 bool command_is_long(const struct command *command, json_t *args);
 /* Whether those may ask it who may only look. */
-bool command_only_looks(const struct command *command, json_t *args);
+bool command_is_read_only(const struct command *command, json_t *args);
 
 /*
  * What the command answers: with its filters taken out of the arguments and resolved, and its rows

@@ -210,7 +210,7 @@ static json_t *answer_check(const struct command_env *env, json_t *args, char *e
 }
 const struct command_run check_run = { .answer = answer_check,
 				       .long_answer = true,
-				       .act = fabric_readback };
+				       .begin = fabric_readback };
 
 static json_t *answer_dump(const struct command_env *env, json_t *args, char *err)
 {

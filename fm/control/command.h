@@ -89,10 +89,10 @@ struct command {
 	const char *words[COMMAND_WORDS];
 	bool words_optional; /* all of them may be left away */
 	const char *flag;    /* `--flag` makes this argument true, else it is false; NULL = none */
-	bool looks;	     /* changes nothing: also for those who may only look */
+	bool read_only;	     /* changes nothing: also for those who may only look */
 	bool live;	     /* on a terminal fmctl repeats it, as with --watch */
 	bool offline;	     /* fmctl does it without fmd */
-	bool flag_acts;	     /* .. unless the flag is given: then it is an act */
+	bool flag_operates;  /* .. unless the flag is given: then it is an act */
 	unsigned filters;    /* of enum command_filter */
 	const struct command_option *options; /* further ones, of its own; NULL = none */
 	/* http serves it: the format it asks for, "" = there is but one; NULL = it does not */

@@ -158,7 +158,7 @@ static void client_reply(struct client *c, json_t *result, const char *error)
 
 static void client_settle(struct client *c);
 
-static void act_done_cb(void *arg, json_t *result, const char *error)
+static void operation_done_cb(void *arg, json_t *result, const char *error)
 {
 	struct client *c = arg;
 
@@ -256,19 +256,19 @@ static void answer_now(struct client *c, const struct command *command, json_t *
 	client_reply(c, result, err);
 }
 
-static void answer_by_act(struct client *c, const struct command *command, json_t *args)
+static void begin_operation(struct client *c, const struct command *command, json_t *args)
 {
 	const char *refusal = fabric_refusal(c->control->env.fabric);
 
 	c->acting = true;
 	if (refusal) {
-		act_done_cb(c, NULL, refusal);
+		operation_done_cb(c, NULL, refusal);
 		return;
 	}
-	if (command->run->ask)
-		command->run->ask(c->control->env.fabric, args, act_done_cb, c);
+	if (command->run->begin_with)
+		command->run->begin_with(c->control->env.fabric, args, operation_done_cb, c);
 	else
-		command->run->act(c->control->env.fabric, act_done_cb, c);
+		command->run->begin(c->control->env.fabric, operation_done_cb, c);
 }
 
 /* ---- Followers ---- */
@@ -341,9 +341,9 @@ static void client_progress(struct client *c)
 static const char *client_may_not(const struct client *c, const struct command *command,
 				  json_t *args)
 {
-	if (c->peer.rights == PEER_ACT || command_only_looks(command, args))
+	if (c->peer.rights == PEER_OPERATE || command_is_read_only(command, args))
 		return NULL;
-	return "not permitted: root and members of group " PEER_ACT_GROUP " may";
+	return "not permitted: root and members of group " PEER_OPERATE_GROUP " may";
 }
 
 static void client_dispatch(struct client *c, const char *name, json_t *args)
@@ -358,8 +358,8 @@ static void client_dispatch(struct client *c, const char *name, json_t *args)
 		client_reply(c, NULL, err);
 	} else if (may_not) {
 		client_reply(c, NULL, may_not);
-	} else if (command_is_act(command, args)) {
-		answer_by_act(c, command, args);
+	} else if (command_is_operation(command, args)) {
+		begin_operation(c, command, args);
 	} else if (command->run->follows) {
 		answer_and_follow(c, command, args);
 	} else if (command_is_long(command, args)) {
@@ -537,8 +537,8 @@ static void accept_cb(void *arg, int fd, const struct sockaddr *from)
 	struct peer peer = peer_of(&control->rules, fd);
 
 	if (peer.rights == PEER_NONE)
-		refuse_client(fd, "not permitted: root and members of groups " PEER_LOOK_GROUP
-				  " and " PEER_ACT_GROUP " may ask");
+		refuse_client(fd, "not permitted: root and members of groups " PEER_READ_GROUP
+				  " and " PEER_OPERATE_GROUP " may ask");
 	else if (control->nclients == CLIENTS_MAX ||
 		 (peer.uid && clients_of(control, peer.uid) == USER_MAX))
 		refuse_client(fd, "too many clients");

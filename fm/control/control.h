@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * control: the operators' door: a Unix stream socket. Who may look and who may act is decided by
- * the client's credentials (peer.h). One request is one line, a JSON object {"cmd": "...", "args":
- * {...}}; the answer is one line {"ok": true, "result": ...} or {"ok": false, "error": "..."}. With
- * "progress": true in the request, lines {"progress": true} come each second until the answer
- * begins. Two send more. `dump`: its result is {"follows": "text"}, and behind the line comes a
- * text that ends with a NUL. `follow`: its result is a list of events, and each event from then on
- * is a line {"event": ...}; a client that does not keep up gets {"ok": false, "error": ...} as its
- * last line.
+ * control: the operators' door: a Unix stream socket. Who may read and who may operate is decided
+ * by the client's credentials (peer.h). One request is one line, a JSON object {"cmd": "...",
+ * "args": {...}}; the answer is one line {"ok": true, "result": ...} or {"ok": false, "error":
+ * "..."}. With "progress": true in the request, lines {"progress": true} come each second until the
+ * answer begins. Two send more. `dump`: its result is {"follows": "text"}, and behind the line
+ * comes a text that ends with a NUL. `follow`: its result is a list of events, and each event from
+ * then on is a line {"event": ...}; a client that does not keep up gets {"ok": false, "error": ...}
+ * as its last line.
  */
 #ifndef FMD_CONTROL_CONTROL_H
 #define FMD_CONTROL_CONTROL_H

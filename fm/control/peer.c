@@ -17,13 +17,13 @@ static gid_t group_id(const char *name)
 
 struct peer_rules peer_rules_read(void)
 {
-	return (struct peer_rules){ geteuid(), group_id(PEER_LOOK_GROUP),
-				    group_id(PEER_ACT_GROUP) };
+	return (struct peer_rules){ geteuid(), group_id(PEER_READ_GROUP),
+				    group_id(PEER_OPERATE_GROUP) };
 }
 
 bool peer_rules_share(const struct peer_rules *rules)
 {
-	return rules->look != NO_GROUP || rules->act != NO_GROUP;
+	return rules->readers != NO_GROUP || rules->operators != NO_GROUP;
 }
 
 static bool is_member(gid_t group, const gid_t *groups, unsigned count)
@@ -37,9 +37,9 @@ static bool is_member(gid_t group, const gid_t *groups, unsigned count)
 enum peer_rights peer_judge(const struct peer_rules *rules, uid_t uid, const gid_t *groups,
 			    unsigned count)
 {
-	if (uid == 0 || uid == rules->self || is_member(rules->act, groups, count))
-		return PEER_ACT;
-	return is_member(rules->look, groups, count) ? PEER_LOOK : PEER_NONE;
+	if (uid == 0 || uid == rules->self || is_member(rules->operators, groups, count))
+		return PEER_OPERATE;
+	return is_member(rules->readers, groups, count) ? PEER_READ : PEER_NONE;
 }
 
 /* The supplementary groups behind the primary one; the caller frees them. */

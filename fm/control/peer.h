@@ -2,8 +2,8 @@
 /*
  * peer: what a program at the other end of the control socket may do, by the credentials that the
  * kernel vouches for (unix(7), SO_PEERCRED and SO_PEERGROUPS), not by the socket file's mode.
- *   may act:  root, the user that fmd runs as, members of group `fmd-admin`
- *   may look: these, and members of group `fmd`
+ *   may operate:  root, the user that fmd runs as, members of group `fmd-admin`
+ *   may read: these, and members of group `fmd`
  */
 #ifndef FMD_CONTROL_PEER_H
 #define FMD_CONTROL_PEER_H
@@ -11,14 +11,14 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#define PEER_LOOK_GROUP "fmd"
-#define PEER_ACT_GROUP	"fmd-admin"
+#define PEER_READ_GROUP	   "fmd"
+#define PEER_OPERATE_GROUP "fmd-admin"
 
-enum peer_rights { PEER_NONE, PEER_LOOK, PEER_ACT };
+enum peer_rights { PEER_NONE, PEER_READ, PEER_OPERATE };
 
 struct peer_rules {
 	uid_t self;
-	gid_t look, act; /* (gid_t)-1 = there is no such group */
+	gid_t readers, operators; /* (gid_t)-1 = there is no such group */
 };
 struct peer {
 	uid_t uid;

@@ -14,7 +14,7 @@
 #include "fm/control/find.h"
 #include "fm/fabric/view.h"
 #include "fm/nvswitch/module.h"
-#include "routing/report/payers.h"
+#include "routing/report/affected.h"
 #include "routing/report/report.h"
 #include "routing/ftree/route.h"
 #include "topology/mem.h"
@@ -184,7 +184,7 @@ static json_t *present_of(const struct whatif *w)
 }
 
 /* How hosts in another state are treated, and who pays for it. */
-static void tell_states(const struct whatif *w, json_t *doc)
+static void report_states(const struct whatif *w, json_t *doc)
 {
 	struct fabric *f = w->env->fabric;
 	const struct congestion_scene now = { w->present, fabric_view(f).lids,
@@ -193,7 +193,7 @@ static void tell_states(const struct whatif *w, json_t *doc)
 	uint8_t *aside = nvlink_aside(f, w->states);
 
 	json_object_set_new(doc, "nvswitch", nvlink_trial(f, w->t, w->states, &w->tables));
-	json_object_set_new(doc, "pays", payers_json(&now, &then, aside));
+	json_object_set_new(doc, "pays", affected_json(&now, &then, aside));
 	free(aside);
 }
 
@@ -223,7 +223,7 @@ static json_t *document(struct whatif *w)
 	if (w->tried.why[0])
 		json_object_set_new(doc, "engine_why", json_string(w->tried.why));
 	if (w->states)
-		tell_states(w, doc);
+		report_states(w, doc);
 	return doc;
 }
 
@@ -244,8 +244,7 @@ static json_t *whatif_answer(const struct command_env *env, json_t *args, char *
 	json_t *fail = NULL, *cordon = NULL, *nvswitch = NULL, *result = NULL;
 
 	if (!w.present)
-		return command_refuse(err,
-				      "no picture of the fabric yet: the first sweep is under way");
+		return command_refuse(err, "no topology yet: the first sweep is under way");
 	if (!command_unpack(args, err, "{s?o, s?o, s?o}", "fail", &fail, "cordon", &cordon,
 			    "nvswitch", &nvswitch))
 		return NULL;

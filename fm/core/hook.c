@@ -92,7 +92,7 @@ static int spawn(const struct hook *hook, struct call *call)
 	return status;
 }
 
-static void tell(const struct hook *hook, const struct call *call, const char *error)
+static void log_call(const struct hook *hook, const struct call *call, const char *error)
 {
 	hook->fn(hook->arg, call->host, error);
 }
@@ -108,16 +108,16 @@ static bool look_after(struct hook *hook, struct call *call, uint64_t now_us)
 			return false;
 		kill(-call->pid, SIGKILL);
 		waitpid(call->pid, &status, 0);
-		tell(hook, call, "took too long and was killed");
+		log_call(hook, call, "took too long and was killed");
 		return true;
 	}
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
-		tell(hook, call, NULL);
+		log_call(hook, call, NULL);
 		return true;
 	}
 	snprintf(text, sizeof(text), "ended with %s %d", WIFEXITED(status) ? "status" : "signal",
 		 WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
-	tell(hook, call, text);
+	log_call(hook, call, text);
 	return true;
 }
 
@@ -153,7 +153,7 @@ static void start_waiting(struct hook *hook)
 	while (hook->nrunning < AT_A_TIME && (call = take_waiting(hook))) {
 		status = spawn(hook, call);
 		if (status) {
-			tell(hook, call, strerror(status));
+			log_call(hook, call, strerror(status));
 			call_free(call);
 			continue;
 		}

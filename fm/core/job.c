@@ -16,7 +16,7 @@ struct job {
 	unsigned at;
 	uint64_t *spent_us;
 	uint64_t serial;
-	bool gives_way;
+	bool yields;
 };
 
 static enum job_said run_step(struct job *job)
@@ -35,7 +35,7 @@ static enum job_said run_step(struct job *job)
 
 static void steps_set(struct job *job, const struct job_step *steps)
 {
-	if (!job->gives_way)
+	if (!job->yields)
 		loop_busy_add(job->loop, (steps != NULL) - (job->steps != NULL));
 	job->steps = steps;
 }
@@ -61,7 +61,7 @@ static void run_slice(void *arg)
 
 		if (job->serial != serial || !go_on(job, said))
 			return;
-	} while (!job->gives_way && loop_clock_us(job->loop) - start < pace.slice_us);
+	} while (!job->yields && loop_clock_us(job->loop) - start < pace.slice_us);
 	loop_timer_set(job->timer, pace.gap_us);
 }
 
@@ -74,9 +74,9 @@ struct job *job_new(struct loop *loop, void *owner)
 	return job;
 }
 
-void job_give_way(struct job *job)
+void job_yield(struct job *job)
 {
-	job->gives_way = true;
+	job->yields = true;
 }
 
 void job_free(struct job *job)

@@ -30,7 +30,7 @@ struct job *job_new(struct loop *loop, void *owner);
  * One call at a time, from now on: all else that is due comes in between, requests of others too.
  * For what nobody waits for; while it stands still.
  */
-void job_give_way(struct job *job);
+void job_yield(struct job *job);
 void job_free(struct job *job); /* NULL is fine; not from within a step */
 
 /*

@@ -37,8 +37,8 @@ int log_level_parse(const char *text);	/* "error" "warning" "notice" "info" "deb
 int log_module_parse(const char *text); /* "mad" .., or -1 */
 
 /*
- * A limiter for lines a sick fabric repeats: at most `burst` a second each; what was left out is
- * said on the next line.
+ * A limiter for lines an unhealthy fabric repeats: at most `burst` a second each; what was left out
+ * is said on the next line.
  */
 struct log_limit {
 	uint64_t second;

@@ -36,7 +36,7 @@ uint64_t loop_clock_us(const struct loop *loop);
  * them).
  */
 uint64_t loop_longest_us(const struct loop *loop);
-/* What took most of it, as loop_took() was told; NULL = nobody said. */
+/* What took most of it, as given to loop_took(); NULL = nobody said. */
 const char *loop_longest_step(const struct loop *loop);
 /* From within a callback: `what`, a literal, took so long of it. */
 void loop_took(struct loop *loop, const char *what, uint64_t us);
@@ -52,7 +52,7 @@ struct loop_pace {
 /*
  * What is urgent goes first: who serves others takes a small part of the time while there is any
  * (fm/mad/sa_share.h). fm/core/job.h counts its pieces of work; what waits for answers in between
- * is told of with how long it may last, 0 = it is over.
+ * is reported with how long it may last, 0 = it is over.
  */
 void loop_busy_add(struct loop *loop, int change);
 void loop_busy_for(struct loop *loop, uint64_t us);

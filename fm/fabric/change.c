@@ -350,8 +350,8 @@ static void log_items(struct changes *s, const struct diff *d)
 			continue;
 		}
 		if (item->kind == DIFF_LINK_DOWN)
-			modules_link_fell(s->f->modules, s->older->nodes[item->old_node].guid,
-					  item->port);
+			MODULES_CALL(s->f->modules, update.link_fell,
+				     s->older->nodes[item->old_node].guid, item->port);
 		if (!is_logged_by_its_switch(s, item))
 			log_item(s, item);
 	}
@@ -398,7 +398,8 @@ static void log_bounces(struct changes *s)
 
 		if (!peer || now->peer < p || !has_bounced(s, p))
 			continue;
-		modules_link_fell(s->f->modules, newer->nodes[now->node].guid, now->num);
+		MODULES_CALL(s->f->modules, update.link_fell, newer->nodes[now->node].guid,
+			     now->num);
 		if (!rebooted(s, now->node) && !rebooted(s, peer->node))
 			log_bounce(s, now);
 	}
@@ -441,9 +442,9 @@ void fabric_log_silent(struct fabric *f)
 		bool silent = node->silent && !node->gone;
 
 		f->figures.silent_logged += silent;
-		if (node->told_silent == silent)
+		if (node->logged_silent == silent)
 			continue;
-		node->told_silent = silent;
+		node->logged_silent = silent;
 		if (silent)
 			event_log_add(f->events, LOG_WARNING, "silent", NULL,
 				      "%s 0x%016" PRIx64
@@ -542,7 +543,7 @@ enum fabric_change fabric_log_changes(struct fabric *f, const struct topo *older
 	training = trains(&s);
 	if (training)
 		fabric_fault_training(f);
-	modules_compared(f->modules, differs || training);
+	MODULES_CALL(f->modules, update.compared, differs || training);
 	change = what_changed(&s, differs);
 	diff_free(d);
 	free(s.down);

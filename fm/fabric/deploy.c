@@ -9,7 +9,7 @@
  *
  * A port that refuses its settings, or does not answer Sets, is given up by bring-up and asked
  * again by one Set, later and later, up to once a minute (bringup.h), from what is published: that
- * takes no sweep and no update, and the rest of the fabric is up meanwhile. One event tells of a
+ * takes no sweep and no update, and the rest of the fabric is up meanwhile. One event reports a
  * port that was given up for the first time. One that goes on refusing is an alert with its name
  * for as long as it does: a link that does not become Active is isolated
  * (fabric_request_isolate()), any other port is named here.
@@ -31,7 +31,7 @@
 struct deploy {
 	loop_fn *ended;
 	struct loop_timer *retry; /* of ports that were given up */
-	bool told_failed;	  /* of blocks that are not acknowledged */
+	bool logged_failed;	  /* of blocks that are not acknowledged */
 };
 
 /* ---- Ports that were given up ---------------------------------------------------------------- */
@@ -110,7 +110,7 @@ static void brought_up(void *arg, const struct bringup_result *result)
 		f->figures.bringup_ms = result->took_us / 1e3;
 	f->progress.wrote |= result->links_activated > 0;
 	note_given_up(f, result);
-	modules_brought_up(f->modules, result);
+	MODULES_CALL(f->modules, deploy.brought_up, result);
 	if (!fabric_links_brought_up(f))
 		fabric_fault_trained(f);
 	f->deploy->ended(f);
@@ -137,12 +137,12 @@ static void retry_cb(void *arg)
 
 static void log_failed(struct fabric *f, const struct program_result *result)
 {
-	if (result->failed && !f->deploy->told_failed)
+	if (result->failed && !f->deploy->logged_failed)
 		event_log_add(f->events, LOG_WARNING, "program-failed", NULL,
 			      "fabric: %u LFT blocks were not acknowledged; tried again, less and "
 			      "less",
 			      result->failed);
-	f->deploy->told_failed = result->failed > 0;
+	f->deploy->logged_failed = result->failed > 0;
 }
 
 static void keep_figures(struct fabric *f, const struct program_result *result)
@@ -167,7 +167,7 @@ static void programmed(void *arg, const struct program_result *result)
 	f->progress.wrote |= result->blocks > 0;
 	f->requests.retry |= result->failed > 0;
 	log_failed(f, result);
-	modules_programmed(f->modules, result);
+	MODULES_CALL(f->modules, deploy.programmed, result);
 	fabric_fault_programmed(f);
 	f->progress.due |= again;
 	f->deploy->ended(f);
@@ -179,11 +179,11 @@ void fabric_deploy_adopt(struct fabric *f)
 {
 	struct inventory *inv = sweep_inventory(f->sweep);
 
-	for (struct inv_node *node = inventory_first(inv); node && inv->nstrangers;
+	for (struct inv_node *node = inventory_first(inv); node && inv->nunpublished;
 	     node = inventory_next(inv, node)) {
-		if (!node->stranger || node->gone)
+		if (!node->unpublished || node->gone)
 			continue;
-		inventory_set_stranger(inv, node, false);
+		inventory_set_unpublished(inv, node, false);
 		if (node->sw.port_state_change)
 			guid_list_add(&f->requests.dirty, node->guid);
 	}
@@ -220,7 +220,7 @@ void fabric_deploy(struct fabric *f, const struct topo *before)
 	f->progress.retrying = f->requests.retry;
 	f->requests.retry = f->progress.reading = false;
 	f->progress.state = f->progress.was_up ? FABRIC_CHANGING : FABRIC_BRINGUP;
-	modules_published(f->modules, before);
+	MODULES_CALL(f->modules, update.published, before);
 	fabric_fault_published(f);
 	if (modules_may_program(f->modules))
 		program(f);
@@ -235,7 +235,7 @@ void fabric_deploy_ports(struct fabric *f, const struct topo *before)
 	f->progress.bringing_up = f->progress.due = true;
 	if (f->progress.was_up)
 		f->progress.state = FABRIC_CHANGING;
-	modules_shown(f->modules, before);
+	MODULES_CALL(f->modules, update.shown, before);
 	bring_up(f);
 }
 

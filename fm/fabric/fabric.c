@@ -38,7 +38,7 @@ static void begin_update(struct fabric *f)
 /* The update in the making, if there is one, is of before: another follows it. */
 static void update(struct fabric *f)
 {
-	if (!modules_ready(f->modules))
+	if (!MODULES_ALL(f->modules, update.ready))
 		return;
 	f->requests.reroute = fabric_updating(f);
 	if (!f->requests.reroute)
@@ -62,16 +62,17 @@ static void log_no_port(struct fabric *f, int error)
 static void swept(void *arg, const struct sweep_result *result)
 {
 	struct fabric *f = arg;
+	const char *useless = NULL;
 
 	f->figures.sweep_ms = result->took_us / 1e3;
 	fabric_note_sweep(f, result);
 	if (result->rest && (!fabric_is_master(f) || !f->now.topo))
 		return; /* the first sweep, and who decides about the master, see all */
-	if (!result->error && !modules_swept(f->modules, result)) {
-		answer_all(f, "the switch behind this manager's own port does not answer");
-		return;
-	}
-	if (result->error)
+	if (!result->error)
+		useless = MODULES_FIRST(f->modules, sweep.swept, result);
+	if (useless)
+		answer_all(f, useless);
+	else if (result->error)
 		log_no_port(f, result->error);
 	else if (fabric_is_master(f))
 		update(f);
@@ -99,7 +100,7 @@ static void begin_sweep(struct fabric *f)
 	unsigned ndirty = r->dirty.count;
 	bool all = r->sweep;
 
-	modules_sweeping(f->modules, false);
+	MODULES_CALL(f->modules, sweep.sweeping, false);
 	r->forced |= r->reroute;
 	r->sweep = r->reroute = false;
 	r->dirty.count = 0;
@@ -112,7 +113,7 @@ static void begin_sweep(struct fabric *f)
 /* Begins an update if a room has something better for it. */
 static bool improve(struct fabric *f)
 {
-	if (fabric_updating(f) || !modules_improves(f->modules))
+	if (fabric_updating(f) || !MODULES_ANY(f->modules, update.improves))
 		return false;
 	f->requests.forced = true;
 	begin_update(f);
@@ -147,7 +148,7 @@ static void verified(void *arg, const struct sweep_result *result)
 		fabric_request_refresh(f, result->changed[i], "found by verification");
 	if (result->nchanged)
 		fabric_fault_open(f, "found by verification");
-	modules_verified(f->modules, result->nchanged);
+	MODULES_CALL(f->modules, sweep.verified, result->nchanged);
 	serve(f);
 }
 
@@ -171,12 +172,12 @@ static void deployed(void *arg)
 
 void fabric_report_mft_written(struct fabric *f, const struct mft_result *result)
 {
-	modules_mft_written(f->modules, result);
+	MODULES_CALL(f->modules, deploy.mft_written, result);
 }
 
 void fabric_report_mft_mismatch(struct fabric *f)
 {
-	modules_mft_mismatch(f->modules);
+	MODULES_CALL(f->modules, deploy.mft_mismatch);
 }
 
 struct fabric_services fabric_services(struct fabric *f)
@@ -236,7 +237,7 @@ static void parts_init(struct fabric *f)
 	qos_make(&f->conf.qos, &f->now.qos);
 	fabric_update_init(f, serve);
 	f->sweep = sweep_new(f->loop, f->mad);
-	sweep_set_shy(f->sweep, true);
+	sweep_set_passive(f->sweep, true);
 	f->bringup = bringup_new(f->loop, f->mad, sweep_inventory(f->sweep), &ports);
 	f->program = program_new(f->loop, f->mad, sweep_inventory(f->sweep),
 				 (uint8_t)f->conf.ports.packet_life_time);
@@ -255,8 +256,8 @@ static void parts_init(struct fabric *f)
 
 static void parts_load(struct fabric *f)
 {
-	modules_restore(f->modules);
-	modules_load(f->modules);
+	MODULES_CALL(f->modules, restore);
+	MODULES_CALL(f->modules, load);
 }
 
 static void parts_fini(struct fabric *f, bool all)
@@ -293,8 +294,8 @@ static void renew(struct fabric *f)
 
 	operations_abandon(f->clients.operations, why);
 	waiters_answer(&f->clients.readers, NULL, why);
-	modules_abandon(f->modules, why);
-	modules_checkpoint(f->modules);
+	MODULES_CALL(f->modules, report.abandon, why);
+	MODULES_CALL(f->modules, checkpoint);
 	state_store_detach(f->store);
 	parts_fini(f, false);
 	*f = (struct fabric){ .loop = f->loop,
@@ -334,9 +335,9 @@ static void change_role(void *arg)
 	fabric_role_enter(f);
 	if (fabric_took_over(f))
 		read_what_was_left(f);
-	modules_role(f->modules, fabric_role(f));
+	MODULES_CALL(f->modules, role, fabric_role(f));
 	if (master)
-		sweep_set_shy(f->sweep, false);
+		sweep_set_passive(f->sweep, false);
 	if (master && !anew) {
 		fabric_deploy_adopt(f);
 		update(f);
@@ -388,7 +389,7 @@ struct fabric *fabric_new(struct loop *loop, struct mad *mad, const struct conf 
 void fabric_start(struct fabric *f)
 {
 	parts_load(f);
-	modules_start(f->modules);
+	MODULES_CALL(f->modules, start);
 }
 
 int fabric_check_conf(fabric_modules rooms, const struct conf *conf, char *err, size_t err_size)
@@ -409,7 +410,7 @@ void fabric_configure(struct fabric *f, const struct conf *conf)
 	program_configure(f->program, conf->ports.packet_life_time);
 	state_store_retry(f->store, conf->retry_interval_ms * 1000ull);
 	fabric_poll_schedule(f);
-	modules_configure(f->modules);
+	MODULES_CALL(f->modules, configure);
 	fabric_request_reroute(f, "configuration changed");
 }
 
@@ -417,7 +418,7 @@ void fabric_free(struct fabric *f)
 {
 	if (!f)
 		return;
-	modules_checkpoint(f->modules);
+	MODULES_CALL(f->modules, checkpoint);
 	state_store_flush(f->store);
 	parts_fini(f, true);
 	modules_free(f->modules);

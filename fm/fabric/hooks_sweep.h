@@ -30,10 +30,11 @@ struct fabric_sweep_hooks {
 	 */
 	void (*sweeping)(void *room, bool light);
 	/*
-	 * False: the own port is in no fabric, or in another one, so what was found is of no use.
-	 * Rooms behind it are not called, and operators who wait get an error.
+	 * A sweep has ended. Not NULL: the own port is in no fabric, or in another one, so what was
+	 * found is of no use. Rooms behind it are not called, and operators who wait get this text;
+	 * it is good until control returns to the loop.
 	 */
-	bool (*swept)(void *room, const struct sweep_result *result);
+	const char *(*swept)(void *room, const struct sweep_result *result);
 	/* A light sweep has ended: all switches were asked for PortStateChange. */
 	void (*polled)(void *room);
 	/*

@@ -67,7 +67,7 @@ struct fabric_update_hooks {
 	 */
 	void (*refused)(void *room);
 	/*
-	 * The new snapshot, LIDs and tables are in place, and nobody has been told yet. before: as
+	 * The new snapshot, LIDs and tables are in place, and nobody was notified yet. before: as
 	 * in published().
 	 */
 	void (*publishing)(void *room, const struct topo *before);

@@ -1,74 +1,65 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* modules: the pipe's calls of the rooms' hooks (fm/fabric/module.h), each in the table's order. */
+/*
+ * modules: the rooms of a fabric, and how the pipe calls their hooks (fm/fabric/module.h), each in
+ * the table's order. A new hook costs its member in hooks_*.h and the call in the pipe.
+ */
 #ifndef FMD_FABRIC_MODULES_H
 #define FMD_FABRIC_MODULES_H
 
 #include "fm/fabric/module.h"
 
-/* Owned by the pipe. The table is the caller's, for as long. */
-struct modules;
+struct modules { /* owned by the pipe */
+	unsigned count;
+	struct module_row {
+		const struct fabric_module *module; /* NULL = the end */
+		void *room;			    /* NULL = not begun */
+	} rows[];
+};
+
+/* The table is the caller's, for as long. */
 struct modules *modules_new(fabric_modules table);
-void modules_begin(struct modules *modules,
-		   struct fabric *fabric); /* the rooms that are not there, in order */
+/* The rooms that are not there, in order. */
+void modules_begin(struct modules *modules, struct fabric *fabric);
 /* The last one first; not all: those that last stay. */
 void modules_end(struct modules *modules, bool all);
 void modules_free(struct modules *modules); /* all have ended */
 
-/* Each calls the hook of that name, see module.h and hooks_*.h. */
-void modules_start(struct modules *modules);
-void modules_role(struct modules *modules, enum fabric_role role);
-void modules_sweeping(struct modules *modules, bool light);
-void modules_unchanged(struct modules *modules);
-const char *modules_refusal(const struct modules *modules);    /* of the first that has one */
+#define MODULES_EACH(modules, row)                                                                 \
+	for (const struct module_row *row = (modules)->rows; (row)->module; (row)++)
+
+/* Calls that hook of each room that has it: MODULES_CALL(m, update.published, before). */
+#define MODULES_CALL(modules, hook, ...)                                                           \
+	do {                                                                                       \
+		MODULES_EACH (modules, row_)                                                       \
+			if (row_->module->hook)                                                    \
+				row_->module->hook(row_->room, ##__VA_ARGS__);                     \
+	} while (0)
+
+/*
+ * The same of a hook that answers, up to the first room whose answer is not `usual`: it is the
+ * result; `usual` if there is none. MODULES_ALL: no room says false. MODULES_ANY: one says true.
+ * MODULES_FIRST: the first answer that is not NULL.
+ */
+#define MODULES_UNTIL(modules, usual, hook, ...)                                                   \
+	({                                                                                         \
+		__typeof__((modules)->rows->module->hook(NULL, ##__VA_ARGS__)) answer_ = (usual);  \
+		MODULES_EACH (modules, row_) {                                                     \
+			if (row_->module->hook)                                                    \
+				answer_ = row_->module->hook(row_->room, ##__VA_ARGS__);           \
+			if (answer_ != (usual))                                                    \
+				break;                                                             \
+		}                                                                                  \
+		answer_;                                                                           \
+	})
+#define MODULES_ALL(modules, hook, ...)	  MODULES_UNTIL(modules, true, hook, ##__VA_ARGS__)
+#define MODULES_ANY(modules, hook, ...)	  MODULES_UNTIL(modules, false, hook, ##__VA_ARGS__)
+#define MODULES_FIRST(modules, hook, ...) MODULES_UNTIL(modules, NULL, hook, ##__VA_ARGS__)
+
+/* Hooks whose answers are put together. */
 uint64_t modules_pending_since(const struct modules *modules); /* the first of them */
-bool modules_ready(struct modules *modules);
-bool modules_swept(struct modules *modules, const struct sweep_result *result);
-void modules_polled(struct modules *modules);
-void modules_verified(struct modules *modules, unsigned changed);
-void modules_table_unheld(struct modules *modules, const struct table_block *block);
-void modules_isolate(struct modules *modules, guid_t node, uint8_t port,
-		     enum isolation_cause cause);
-void modules_updating(struct modules *modules);
-void modules_annotate(struct modules *modules, struct inventory *inventory);
-const char *modules_admit(struct modules *modules, const struct topo *next);
-void modules_compared(struct modules *modules, bool differs);
-void modules_link_fell(struct modules *modules, guid_t node, uint8_t port);
+bool modules_may_program(struct modules *modules);	       /* all rooms are asked */
 /* without: a room that is left out; NULL = none. */
 void modules_route_input(const struct modules *modules, const struct fabric_module *without,
 			 const struct topo *next, struct fabric_policy *policy);
-void modules_lids_changed(struct modules *modules);
-void modules_proving(struct modules *modules);
-void modules_refused(struct modules *modules);
-void modules_publishing(struct modules *modules, const struct topo *before);
-void modules_mft_written(struct modules *modules, const struct mft_result *result);
-void modules_mft_mismatch(struct modules *modules);
-bool modules_busy(const struct modules *modules);
-bool modules_may_program(struct modules *modules); /* all rooms are asked */
-void modules_brought_up(struct modules *modules, const struct bringup_result *result);
-bool modules_improves(struct modules *modules);
-
-void modules_load(struct modules *modules);
-void modules_configure(struct modules *modules);
-void modules_published(struct modules *modules, const struct topo *before);
-void modules_shown(struct modules *modules, const struct topo *before);
-void modules_settled(struct modules *modules);
-void modules_mismatch(struct modules *modules, guid_t sw, uint32_t block);
-void modules_quarantine(struct modules *modules, guid_t node, uint8_t port, const char *why);
-void modules_hold(struct modules *modules, guid_t node, uint8_t port, const char *why);
-uint64_t modules_link_clean_us(const struct modules *modules, guid_t node, uint8_t port);
-void modules_review(struct modules *modules);
-void modules_cancel(struct modules *modules, const void *arg);
-void modules_abandon(struct modules *modules, const char *why);
-void *modules_room(const struct modules *modules, const struct fabric_module *module);
-void modules_restore(struct modules *modules);
-void modules_programmed(struct modules *modules, const struct program_result *result);
-void modules_settled_later(struct modules *modules);
-void modules_checkpoint(struct modules *modules);
-void modules_trap(struct modules *modules, const struct wire_notice *notice, uint16_t from_lid,
-		  unsigned times, bool forged);
-void modules_unhealthy(const struct modules *modules, json_t *rows);
-void modules_host(struct modules *modules, uint32_t host, struct host_verdict *verdict);
-void modules_hosts_changed(struct modules *modules);
-void modules_status(const struct modules *modules, json_t *doc);
 
 #endif

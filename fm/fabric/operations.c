@@ -51,7 +51,7 @@ static json_t *result_of(const struct operations *ops, const struct operation *o
 static void answer(struct operations *ops, struct operation *op, const char *error)
 {
 	if (op->result && op->ops->file)
-		state_store_tell(ops->store, op->ops->file, op->result);
+		state_store_report(ops->store, op->ops->file, op->result);
 	if (op->ops->reported)
 		op->ops->reported(op->data, op->result, error);
 	if (op->fn)

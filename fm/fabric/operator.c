@@ -43,7 +43,8 @@ static void read_back(void *arg, const struct program_readback *result)
 				(int)result->differ, "failed", (int)result->failed);
 
 	for (unsigned i = 0; i < result->differ; i++) {
-		modules_mismatch(f->modules, result->differing[i].sw, result->differing[i].block);
+		MODULES_CALL(f->modules, deploy.mismatch, result->differing[i].sw,
+			     result->differing[i].block);
 	}
 	waiters_answer(&f->clients.readers, doc, NULL);
 	json_decref(doc);
@@ -64,5 +65,5 @@ void fabric_client_gone(struct fabric *f, void *arg)
 {
 	operations_cancel(f->clients.operations, arg);
 	waiters_cancel(&f->clients.readers, arg);
-	modules_cancel(f->modules, arg);
+	MODULES_CALL(f->modules, report.cancel, arg);
 }

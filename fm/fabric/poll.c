@@ -41,7 +41,7 @@ static void polled(void *arg, const struct sweep_result *result)
 	f->figures.polls++;
 	fabric_note_sweep(f, result);
 	fabric_log_silent(f);
-	modules_polled(f->modules);
+	MODULES_CALL(f->modules, sweep.polled);
 	fabric_warn(f);
 	fabric_poll_recheck(f);
 	f->poll->serve(f);
@@ -100,7 +100,7 @@ static void poll_due(void *arg)
 		f->poll->serve(f);
 		return;
 	}
-	modules_sweeping(f->modules, true);
+	MODULES_CALL(f->modules, sweep.sweeping, true);
 	sweep_poll(f->sweep, polled, f);
 }
 

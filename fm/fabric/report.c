@@ -167,13 +167,13 @@ json_t *fabric_status(const struct fabric *f)
 			    loop_longest_step(f->loop) ? json_string(loop_longest_step(f->loop))
 						       : json_null());
 	json_object_set_new(doc, "rss_kb", json_integer(resident_kb()));
-	modules_status(f->modules, doc);
+	MODULES_CALL(f->modules, report.status, doc);
 	return doc;
 }
 
 const char *fabric_refusal(const struct fabric *f)
 {
-	return modules_refusal(f->modules);
+	return MODULES_FIRST(f->modules, report.refusal);
 }
 
 void fabric_trouble(struct fabric *f, const char *what, const char *error)
@@ -186,7 +186,7 @@ json_t *fabric_unhealthy(const struct fabric *f)
 	json_t *rows = json_array();
 
 	if (f->now.topo)
-		modules_unhealthy(f->modules, rows);
+		MODULES_CALL(f->modules, report.unhealthy, rows);
 	return rows;
 }
 
@@ -249,5 +249,5 @@ void fabric_report_fini(struct fabric *f)
 void fabric_judge_host(struct fabric *f, uint32_t host, struct host_verdict *out)
 {
 	*out = (struct host_verdict){ 0 };
-	modules_host(f->modules, host, out);
+	MODULES_CALL(f->modules, report.host, host, out);
 }

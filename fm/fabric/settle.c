@@ -27,7 +27,7 @@
 struct settle {
 	loop_fn *ended;
 	struct job *job;
-	struct snapshot_draft draft;
+	struct snapshot_parts draft;
 	struct topo *now; /* NULL: the published snapshot shows what is */
 	uint64_t spent_us[FABRIC_STEPS_MAX];
 };
@@ -82,7 +82,7 @@ static enum job_said show(void *arg)
 	f->now.shapes = f->settle->draft.shapes;
 	f->now.links = f->settle->draft.links;
 	f->settle->now = NULL;
-	modules_shown(f->modules, before);
+	MODULES_CALL(f->modules, update.shown, before);
 	topo_unref(before);
 	return JOB_NEXT;
 }
@@ -118,7 +118,7 @@ static enum job_said answer(void *arg)
 	if (!p->reading)
 		is_up(f);
 	fabric_links_follow(f);
-	modules_settled(f->modules);
+	MODULES_CALL(f->modules, deploy.settled);
 	operations_answer(f->clients.operations, NULL);
 	fabric_poll_recheck(f);
 	fabric_warn(f);
@@ -129,7 +129,7 @@ static enum job_said settled_later(void *arg)
 {
 	struct fabric *f = arg;
 
-	modules_settled_later(f->modules);
+	MODULES_CALL(f->modules, deploy.settled_later);
 	return JOB_NEXT;
 }
 

@@ -3,31 +3,31 @@
 #include "fm/fabric/pipe.h"
 #include "topology/topo_builder.h"
 
-struct snapshot_draft fabric_snapshot_collect(struct fabric *f)
+struct snapshot_parts fabric_snapshot_collect(struct fabric *f)
 {
 	struct inventory *inv = sweep_inventory(f->sweep);
-	struct snapshot_draft draft = { .shapes = inv->shapes };
+	struct snapshot_parts draft = { .shapes = inv->shapes };
 
-	modules_annotate(f->modules, inv);
+	MODULES_CALL(f->modules, update.annotate, inv);
 	draft.links = fabric_links_rule(f);
 	if (f->now.topo)
-		draft.topo = inventory_again(inv, f->now.topo, f->now.shapes);
+		draft.topo = inventory_snapshot_ports(inv, f->now.topo, f->now.shapes);
 	if (!draft.topo)
-		draft.builder = inventory_draft(inv);
+		draft.builder = inventory_snapshot_builder(inv);
 	return draft;
 }
 
-struct topo *fabric_snapshot_freeze(struct snapshot_draft *draft)
+struct topo *fabric_snapshot_freeze(struct snapshot_parts *draft)
 {
 	struct topo *t = draft->topo ? draft->topo : topo_freeze(draft->builder);
 
-	*draft = (struct snapshot_draft){ .shapes = draft->shapes, .links = draft->links };
+	*draft = (struct snapshot_parts){ .shapes = draft->shapes, .links = draft->links };
 	return t;
 }
 
-void fabric_snapshot_drop(struct snapshot_draft *draft)
+void fabric_snapshot_drop(struct snapshot_parts *draft)
 {
 	topo_builder_free(draft->builder);
 	topo_unref(draft->topo);
-	*draft = (struct snapshot_draft){ 0 };
+	*draft = (struct snapshot_parts){ 0 };
 }

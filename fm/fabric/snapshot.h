@@ -12,7 +12,7 @@
 
 struct fabric;
 
-struct snapshot_draft { /* all 0 = none */
+struct snapshot_parts { /* all 0 = none */
 	struct link_rule links;
 	uint32_t shapes; /* inventory.shapes */
 	struct topo
@@ -21,9 +21,9 @@ struct snapshot_draft { /* all 0 = none */
 };
 
 /* The caller freezes it, or drops it. */
-struct snapshot_draft fabric_snapshot_collect(struct fabric *f);
+struct snapshot_parts fabric_snapshot_collect(struct fabric *f);
 /* The caller's reference; the draft keeps what the snapshot was collected by, and needs no drop. */
-struct topo *fabric_snapshot_freeze(struct snapshot_draft *draft);
-void fabric_snapshot_drop(struct snapshot_draft *draft);
+struct topo *fabric_snapshot_freeze(struct snapshot_parts *draft);
+void fabric_snapshot_drop(struct snapshot_parts *draft);
 
 #endif

@@ -5,7 +5,7 @@
 /*
  * 128 is the switch's own word, 129-131, 144 and 145 the port's (IBA 14.2.5.1), so they come from a
  * LID of the port that they name. 64-67 are the SA's own and never come from the fabric. Only
- * 256-259 name others. Before anybody is known by LID nobody can be told from another.
+ * 256-259 name others. Before anybody is known by LID nobody can be told apart.
  */
 static bool is_forged(const struct fabric_view *view, const struct wire_notice *notice,
 		      uint16_t from_lid)
@@ -26,5 +26,6 @@ void fabric_trap_received(struct fabric *f, const struct wire_notice *notice, ui
 {
 	struct fabric_view view = fabric_view(f);
 
-	modules_trap(f->modules, notice, from_lid, times, is_forged(&view, notice, from_lid));
+	MODULES_CALL(f->modules, sweep.trap, notice, from_lid, times,
+		     is_forged(&view, notice, from_lid));
 }

@@ -39,7 +39,7 @@
 struct update {
 	loop_fn *ended;
 	struct job *job;
-	struct snapshot_draft draft;
+	struct snapshot_parts draft;
 	struct publication next;      /* nobody sees it before it is published; then what was */
 	struct check_base *proofs;    /* what the next proof can build upon */
 	struct route *route;	      /* the engine; its answer goes into next.tables */
@@ -131,7 +131,7 @@ static enum job_said log_changes(void *arg)
 {
 	struct fabric *f = arg;
 	const struct topo *next = f->update->next.topo;
-	const char *why = modules_admit(f->modules, next);
+	const char *why = MODULES_FIRST(f->modules, update.admit, next);
 	enum fabric_change change;
 
 	if (why)
@@ -145,7 +145,7 @@ static enum job_said log_changes(void *arg)
 	if (change == FABRIC_STATES)
 		return bring_up(f);
 	fabric_fault_none(f);
-	modules_unchanged(f->modules);
+	MODULES_CALL(f->modules, update.unchanged);
 	return end_here(f);
 }
 
@@ -184,7 +184,7 @@ static enum job_said plan_lids(void *arg)
 	}
 	next->lids = lid_plan_lmc(next->topo, &f->memory, f->conf.routing.lmc);
 	if (lid_memory_learn(&f->memory, next->topo, next->lids, time(NULL)))
-		modules_lids_changed(f->modules);
+		MODULES_CALL(f->modules, update.lids_changed);
 	log_lids(f, next->lids);
 	return JOB_NEXT;
 }
@@ -261,7 +261,7 @@ static void note_engine(const struct route *route, const struct topo *t, struct 
 	out->engine = outcome->engine;
 	out->damaged = outcome->why == ROUTE_PAIRS_OPEN;
 	out->uneven = route_is_uneven(route);
-	out->cordons_overridden = route_cordons_bent(route);
+	out->cordons_overridden = route_cordons_overridden(route);
 	route_explain(route, t, out->why, sizeof(out->why));
 }
 
@@ -326,7 +326,7 @@ static enum job_said begin_proof(void *arg)
 	struct fabric *f = arg;
 	const struct publication *next = &f->update->next;
 
-	modules_proving(f->modules);
+	MODULES_CALL(f->modules, update.proving);
 	check_change_begin(f->update->proofs, next->topo, next->lids, &next->tables);
 	return JOB_NEXT;
 }
@@ -346,7 +346,7 @@ static enum job_said refuse(struct fabric *f)
 		      "fabric: new tables refused, the old ones stay in force: %s", proof->first);
 	drop(f->update);
 	f->progress.state = FABRIC_REFUSED;
-	modules_refused(f->modules);
+	MODULES_CALL(f->modules, update.refused);
 	operations_rollback(f->clients.operations);
 	operations_answer(f->clients.operations, "new tables were refused; see fmctl events");
 	end(f);
@@ -463,7 +463,7 @@ static enum job_said publish(void *arg)
 	warn_of_unreachable(f, &f->update->next.proof);
 	exchange(f);
 	fabric_links_published(f, before);
-	modules_publishing(f->modules, before);
+	MODULES_CALL(f->modules, update.publishing, before);
 	fabric_deploy(f, before);
 	drop(f->update);
 	end(f);
@@ -500,7 +500,7 @@ void fabric_update_tidy(struct fabric *f)
 void fabric_update(struct fabric *f)
 {
 	f->progress.updating = true;
-	modules_updating(f->modules);
+	MODULES_CALL(f->modules, update.updating);
 	job_start(f->update->job, steps, f->update->spent_us);
 }
 
@@ -538,7 +538,7 @@ void fabric_update_init(struct fabric *f, loop_fn *ended)
 			      .touching = job_new(f->loop, f),
 			      .proofs = check_base_new(random_seed()),
 			      .route = route_new() };
-	job_give_way(u->touching);
+	job_yield(u->touching);
 	f->update = u;
 }
 

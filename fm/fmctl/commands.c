@@ -65,7 +65,7 @@ static struct fmctl_answer ask_by_row(const struct fmctl *ctl, json_t *args)
 	const struct command *command = ctl->command;
 	struct fmctl_answer answer;
 
-	if (!ctl->given || !command->flag_acts || json_object_size(args) == 1)
+	if (!ctl->given || !command->flag_operates || json_object_size(args) == 1)
 		return fmctl_ask(ctl, command->name, json_incref(args));
 	answer = fmctl_ask(ctl, command->name, json_pack("{s:b}", command->flag, 1));
 	if (answer.status != FMCTL_DONE)

@@ -97,7 +97,7 @@ fmctl_show_fn show_json, show_text, show_columns, show_settled, show_lines, show
 /* A table; of the last columns, as many as are optional, those that no row says are left out. */
 void show_rows(const struct fmctl *ctl, const json_t *rows, const struct table_column *columns,
 	       unsigned optional);
-void show_trial(const json_t *rows);  /* hosts whose NVLinks were assumed to be otherwise */
-void show_payers(const json_t *pays); /* and who shares links with them by that; NULL = nothing */
+void show_trial(const json_t *rows);	/* hosts whose NVLinks were assumed to be otherwise */
+void show_affected(const json_t *pays); /* and who shares links with them by that; NULL = nothing */
 
 #endif

@@ -26,9 +26,9 @@ void fmctl_print_help(const struct fmctl *ctl, FILE *out)
 	      "= "
 	      "for ever\n"
 	      "  --json                    one JSON document; may stand anywhere\n"
-	      "  --watch [SECONDS]         behind a command that looks: again and again, every 2 "
+	      "  --watch [SECONDS]         after a read-only command: again and again, every 2 "
 	      "s\n"
-	      "\nplan, generate and help need no fmd. fmctl help COMMAND tells more of one; see "
+	      "\nplan, generate and help need no fmd. fmctl help COMMAND has more on one; see "
 	      "fmctl(1).\n",
 	      out);
 }
@@ -54,7 +54,7 @@ static void print_options(const struct command *command)
 	puts("\noptions:");
 	for (unsigned i = 0; (option = command_option_at(command, i)); i++)
 		print_option(option);
-	if (command->looks && !command->offline)
+	if (command->read_only && !command->offline)
 		print_option(&(struct command_option){
 			.name = "watch",
 			.value = "[SECONDS]",

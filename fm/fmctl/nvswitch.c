@@ -217,9 +217,9 @@ void show_trial(const json_t *rows)
 	}
 }
 
-#define PAYERS_PRINTED 16
+#define AFFECTED_PRINTED 16
 
-void show_payers(const json_t *pays)
+void show_affected(const json_t *pays)
 {
 	const json_t *rows = json_object_get(pays, "rows"), *row;
 	size_t index;
@@ -227,24 +227,25 @@ void show_payers(const json_t *pays)
 	if (!pays)
 		return;
 	if (!json_array_size(rows)) {
-		printf("%-12snobody: flows of other hosts meet %.2f on the worst link of their way "
+		printf("%-12snobody: flows of other hosts meet %.2f on the worst link of their "
+		       "path "
 		       "in shifts, %.2f now\n",
-		       "who pays", number_of(pays, "mean"), number_of(pays, "mean_before"));
+		       "affected", number_of(pays, "mean"), number_of(pays, "mean_before"));
 		return;
 	}
-	printf("%-12s%.0f HCAs of %.0f other hosts; flows on the worst link of their way in "
+	printf("%-12s%.0f HCAs of %.0f other hosts; flows on the worst link of their path in "
 	       "shifts, "
 	       "%.3f in the mean of all others, %.3f now\n",
-	       "who pays", number_of(pays, "hcas"), number_of(pays, "hosts"),
+	       "affected", number_of(pays, "hcas"), number_of(pays, "hosts"),
 	       number_of(pays, "mean"), number_of(pays, "mean_before"));
 	json_array_foreach ((json_t *)rows, index, row) {
-		if (index == PAYERS_PRINTED)
+		if (index == AFFECTED_PRINTED)
 			break;
 		printf("%-12s%s at %s: from %.2f to %.2f\n", "", text_of(row, "hca"),
 		       text_of(row, "leaf"), number_of(row, "before"), number_of(row, "then"));
 	}
-	if (number_of(pays, "hcas") > PAYERS_PRINTED)
-		printf("%-12s.. and %.0f more\n", "", number_of(pays, "hcas") - PAYERS_PRINTED);
+	if (number_of(pays, "hcas") > AFFECTED_PRINTED)
+		printf("%-12s.. and %.0f more\n", "", number_of(pays, "hcas") - AFFECTED_PRINTED);
 }
 
 /* ---- Commands -------------------------------------------------------------------------------- */

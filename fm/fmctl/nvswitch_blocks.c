@@ -68,7 +68,7 @@ enum fmctl_exit fmctl_nvswitch_blocks(const struct fmctl *ctl, const json_t *res
 		return FMCTL_DONE;
 	}
 	if (!json_array_size(domains)) {
-		fputs("fmctl: nvswitch blocks: no exporter tells an NVLink domain "
+		fputs("fmctl: nvswitch blocks: no exporter reports an NVLink domain "
 		      "(DCGM_FI_DEV_FABRIC_CLUSTER_UUID)\n",
 		      stderr);
 		return FMCTL_FAILED;

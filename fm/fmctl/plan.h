@@ -65,7 +65,7 @@ void plan_show(const struct fmctl *ctl, const struct plan *p);
 /* plan_nvswitch.c: what is assumed of hosts' NVLinks, and what comes of it. */
 enum fmctl_exit plan_assume(struct plan *p); /* into params */
 json_t *plan_trial(const struct plan *p);    /* NULL = nothing is assumed */
-json_t *plan_payers(const struct plan *p);   /* payers_json(), where something is */
+json_t *plan_affected(const struct plan *p); /* affected_json(), where something is */
 
 /* heatmap.c: the tiers' loads, switch by switch. 0 or -errno of the stream. */
 int heatmap_write_svg(const struct plan *p, FILE *out);

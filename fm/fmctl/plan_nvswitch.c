@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/nvswitch/policy.h"
-#include "routing/report/payers.h"
+#include "routing/report/affected.h"
 #include "topology/mem.h"
 
 static enum fmctl_exit load_conf(struct plan *p)
@@ -56,13 +56,13 @@ enum fmctl_exit plan_assume(struct plan *p)
 	return FMCTL_DONE;
 }
 
-json_t *plan_payers(const struct plan *p)
+json_t *plan_affected(const struct plan *p)
 {
 	const struct nvswitch_policy policy = nvswitch_policy(&p->conf);
 	const struct congestion_scene now = { p->intact, p->lids, &p->before, p->is_storage };
 	const struct congestion_scene then = { p->topo, p->lids, &p->tables, p->is_storage };
 	uint8_t *aside = nvswitch_policy_aside(&policy, p->topo, NULL, p->states);
-	json_t *found = payers_json(&now, &then, aside);
+	json_t *found = affected_json(&now, &then, aside);
 
 	free(aside);
 	return found;

@@ -83,7 +83,7 @@ static json_t *document(const struct plan *p)
 		json_object_set_new(doc, "delta", report_delta(&p->delta));
 	if (p->states) {
 		json_object_set_new(doc, "nvswitch", plan_trial(p));
-		json_object_set_new(doc, "pays", plan_payers(p));
+		json_object_set_new(doc, "pays", plan_affected(p));
 	}
 	if (p->rebalance)
 		json_object_set_new(doc, "rebalance", rebalance_doc(p));
@@ -197,9 +197,9 @@ static void print_trial(const struct plan *p)
 	if (!p->states)
 		return;
 	rows = plan_trial(p);
-	pays = plan_payers(p);
+	pays = plan_affected(p);
 	show_trial(rows);
-	show_payers(pays);
+	show_affected(pays);
 	json_decref(rows);
 	json_decref(pays);
 }

@@ -281,7 +281,8 @@ static void show_health(const struct fmctl *ctl, const json_t *result)
 {
 	const json_t *links = json_object_get(result, "links");
 
-	printf("%lld ports sick, %lld warned, %lld cables slow; the latest pass read %lld ports in "
+	printf("%lld ports unhealthy, %lld warned, %lld links slow; the latest pass read %lld "
+	       "ports in "
 	       "%.0f ms, "
 	       "%lld silent\n",
 	       (long long)integer(result, "sick"), (long long)integer(result, "warned"),
@@ -414,7 +415,7 @@ void show_settled(const struct fmctl *ctl, const json_t *status)
 }
 const struct fmctl_view after_sweep = { .show = show_settled };
 
-static void print_bent(const json_t *rows)
+static void print_overridden(const json_t *rows)
 {
 	const json_t *row;
 	size_t index;
@@ -450,7 +451,7 @@ static void show_cordon(const struct fmctl *ctl, const json_t *result)
 		printf("%lld port pairs are unreachable\n", (long long)dark);
 	else
 		puts("all port pairs that links connect are routed");
-	print_bent(json_object_get(result, "not_honoured"));
+	print_overridden(json_object_get(result, "not_honoured"));
 }
 const struct fmctl_view cordon_view = { .show = show_cordon };
 

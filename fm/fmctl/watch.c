@@ -149,7 +149,7 @@ enum fmctl_exit fmctl_watch(const struct fmctl *ctl, const struct command *comma
 	const struct watch w = { ctl, command, argc, argv, seconds };
 	bool first = true;
 
-	if (!command->looks || command->offline) {
+	if (!command->read_only || command->offline) {
 		fprintf(stderr,
 			"fmctl: %s: --watch is for what fmd answers and what changes "
 			"nothing\n",

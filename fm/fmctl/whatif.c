@@ -66,7 +66,7 @@ static void show_whatif(const struct fmctl *ctl, const json_t *result)
 		printf("%-12s%s\n", "at risk",
 		       json_string_value(table_value(result, "at_risk.text")));
 	show_trial(json_object_get(result, "nvswitch"));
-	show_payers(json_object_get(result, "pays"));
+	show_affected(json_object_get(result, "pays"));
 	print_congestion(result);
 }
 

@@ -33,7 +33,7 @@ static const struct command *document_find(const char *name)
 {
 	const struct command *command = command_find(name);
 
-	return command && command->document && command->looks ? command : NULL;
+	return command && command->document && command->read_only ? command : NULL;
 }
 
 static enum MHD_Result take_option(void *arg, enum MHD_ValueKind kind, const char *key,
@@ -132,8 +132,7 @@ static enum MHD_Result answer(struct requests *all, struct document *d,
 		return answer_now(d, connection);
 	if (!fabric_view(d->env->fabric).topo) {
 		document_free(d);
-		return reply_refuse(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
-				    "no picture of the fabric yet");
+		return reply_refuse(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "no topology yet");
 	}
 	return child_reply(all, connection, &by_child, d, request);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * document: /api/v1/NAME, the document of `fmctl --json NAME`, for those commands whose row has a
- * document. All of them look and none acts.
+ * document. All of them only read.
  */
 #ifndef FMD_HTTP_DOCUMENT_H
 #define FMD_HTTP_DOCUMENT_H

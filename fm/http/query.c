@@ -126,7 +126,7 @@ void query_take(struct query *query, const char *key, const char *value)
 {
 	const struct command *command = query->command;
 	const struct command_option *option = command_option_find(command, key);
-	bool acts = command->flag_acts && !strcmp(command->flag, key);
+	bool acts = command->flag_operates && !strcmp(command->flag, key);
 	enum kind kind = acts			 ? NO_OPTION
 			 : is_word(command, key) ? TEXT
 						 : option_kind(command, key);

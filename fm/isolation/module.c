@@ -16,13 +16,13 @@ static void isolate(void *room, guid_t node, uint8_t port, enum isolation_cause 
 	isolation_add(room, node, port, cause);
 }
 
-static bool swept(void *room, const struct sweep_result *result)
+static const char *swept(void *room, const struct sweep_result *result)
 {
 	if (result->refusing)
 		refusing_swept(room);
 	if (result->untrue)
 		wrong_tables_swept(room);
-	return true;
+	return NULL;
 }
 
 static void suspect(void *arg, guid_t sw)

@@ -7,7 +7,7 @@
  * A slot is a job that mad has; its address is the callback's argument, so slots never move. The
  * pump runs after each answer and from a timer of zero delay, never inside batch_add(): owners may
  * add from anywhere. Jobs that are no longer wanted can be most of a long queue: after so many
- * looks others have their turn.
+ * sweeps others have their turn.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ struct ring {
 struct slot {
 	struct batch *batch;
 	struct batch_job job;
-	struct batch_way way;
+	struct batch_path via;
 	mad_token token; /* 0: free */
 	uint16_t next_free;
 };
@@ -122,23 +122,23 @@ static void batch_answer_cb(void *arg, const struct mad_answer *answer)
 	struct slot *slot = arg;
 	struct batch *b = slot->batch;
 	struct batch_job job = slot->job;
-	struct batch_way way = slot->way;
+	struct batch_path via = slot->via;
 
 	b->smps += answer->tries;
 	slot_release(slot);
-	b->ops->done(b->owner, &job, &way, answer);
+	b->ops->done(b->owner, &job, &via, answer);
 	batch_pump(b);
 }
 
-static void batch_way_cb(void *arg, struct mad_path *path)
+static void batch_path_cb(void *arg, struct mad_path *path)
 {
 	struct slot *slot = arg;
 	const struct batch *b = slot->batch;
-	struct batch_way now = slot->way;
+	struct batch_path now = slot->via;
 
-	if (!b->ops->way(b->owner, &slot->job, &now))
+	if (!b->ops->path_of(b->owner, &slot->job, &now))
 		return;
-	slot->way = now;
+	slot->via = now;
 	*path = now.path;
 }
 
@@ -147,9 +147,9 @@ static void request_fill(const struct batch *b, struct batch_request *request)
 	request->mad.data = request->data;
 	if (request->mad.lid)
 		return;
-	request->mad.path = &request->way.path;
-	if (b->ops->way)
-		request->mad.way = batch_way_cb;
+	request->mad.path = &request->via.path;
+	if (b->ops->path_of)
+		request->mad.path_of = batch_path_cb;
 }
 
 static void batch_send(struct batch *b, const struct batch_job *job)
@@ -168,7 +168,7 @@ static void batch_send(struct batch *b, const struct batch_job *job)
 	b->free = slot->next_free;
 	b->in_flight++;
 	slot->job = *job;
-	slot->way = request.way;
+	slot->via = request.via;
 	slot->token = mad_send(b->mad, &request.mad, batch_answer_cb, slot);
 }
 
@@ -252,7 +252,7 @@ void batch_reroute(struct batch *b)
 			continue;
 		memset(&request, 0, sizeof(request));
 		if (b->ops->make(b->owner, &job, &request) &&
-		    path_same(&request.way.path, &slot->way.path))
+		    path_same(&request.via.path, &slot->via.path))
 			continue;
 		mad_cancel(b->mad, slot->token);
 		b->smps++;

@@ -3,7 +3,7 @@
  * batch: the many requests of one owner, fed to mad a few hundred at a time.
  *
  * A job is 16 bytes until its turn comes; only then make() turns it into a request, so a queue of a
- * hundred thousand is cheap and each request takes the way known by then. done() comes once for
+ * hundred thousand is cheap and each request takes the path known by then. done() comes once for
  * each job that was sent and not dropped; idle() comes when nothing is queued nor on its way, last
  * in the round: the owner may free the batch there. Nothing is called back inside batch_add(),
  * batch_wake(), batch_drop() and batch_reroute(), make() apart.
@@ -23,21 +23,21 @@ struct batch_job {
 	uint8_t wave; /* the owner's */
 };
 
-struct batch_way { /* how a job's request went */
+struct batch_path { /* how a job's request went */
 	struct mad_path path;
 	uint32_t stamp; /* the owner's, of when it left */
 };
 
 struct batch_request { /* mad.path and mad.data are set by batch */
 	struct mad_request mad;
-	struct batch_way way;
+	struct batch_path via;
 	uint8_t data[WIRE_GMP_DATA];
 };
 
 struct batch_ops {
 	/* Fills in a zeroed request; false: the job is no longer wanted and ends here. */
 	bool (*make)(void *owner, const struct batch_job *job, struct batch_request *request);
-	void (*done)(void *owner, const struct batch_job *job, const struct batch_way *way,
+	void (*done)(void *owner, const struct batch_job *job, const struct batch_path *via,
 		     const struct mad_answer *answer);
 	bool (*more)(void *owner); /* or NULL. The queue is empty: add some jobs; false = there are
 				      none */
@@ -48,7 +48,7 @@ struct batch_ops {
 	 * Where the job's request goes now: asked before each try, for it may have waited. false:
 	 * nobody knows, it goes where it went. NULL = as make() said.
 	 */
-	bool (*way)(void *owner, const struct batch_job *job, struct batch_way *way);
+	bool (*path_of)(void *owner, const struct batch_job *job, struct batch_path *via);
 };
 
 struct batch;

@@ -68,8 +68,8 @@ struct io_ops {
 		    unsigned timeout_ms);
 	/*
 	 * An answer of len bytes whose writing may take long: head, then what body has behind as
-	 * many bytes. As send(), but 0 may come before it is written; what becomes of it is told in
-	 * the log, or by lost(). NULL: send() does.
+	 * many bytes. As send(), but 0 may come before it is written; what becomes of it is
+	 * reported in the log, or by lost(). NULL: send() does.
 	 */
 	int (*send_long)(struct io *io, const struct io_addr *to, const uint8_t *head,
 			 size_t head_len, struct io_body *body, size_t len);

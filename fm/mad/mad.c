@@ -185,8 +185,8 @@ static void xact_transmit(struct mad *mad, struct xact *x)
 	}
 	if (!x->tid)
 		xact_give_tid(&mad->table, x);
-	if (x->way)
-		x->way(x->arg, &x->path);
+	if (x->path_of)
+		x->path_of(x->arg, &x->path);
 	xact_key_choose(&mad->conf, x);
 	status = io_send(mad, x);
 	if (status == -EAGAIN) {
@@ -447,7 +447,7 @@ mad_token mad_send(struct mad *mad, const struct mad_request *request, mad_done_
 	assert(!request->path || request->path->hops <= WIRE_MAX_HOPS);
 	xact_fill(mad, x, request);
 	x->fn = fn;
-	x->way = request->way;
+	x->path_of = request->path_of;
 	x->arg = arg;
 	xact_queue_add(&mad->queue, x);
 	pump(mad);

@@ -39,7 +39,7 @@ struct mad_request {
 	 * Asked before each try, with the callback's arg, also from within mad_send(): by then
 	 * there may be another path. NULL = it stays.
 	 */
-	void (*way)(void *arg, struct mad_path *path);
+	void (*path_of)(void *arg, struct mad_path *path);
 };
 
 enum mad_result { MAD_OK, MAD_TIMEOUT, MAD_STATUS, MAD_SEND_FAILED };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Receiving: told of in io_umad.c. */
+/* Receiving: described in io_umad.c. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>

@@ -5,8 +5,8 @@
  * An RMPP answer is one write(), in which the kernel makes all its segments: 64 MB of records are
  * 335,000 of them, a tenth of a second or more. Nothing else of this program waits for that: the
  * answer is put together and written by the thread, which begins with the first that is given and
- * ends with the writer. All else happens in the loop: what is written is told there, and bodies are
- * given back there.
+ * ends with the writer. All else happens in the loop: what is written is reported there, and bodies
+ * are given back there.
  *
  * The kernel keeps an answer until its last segment is acknowledged, eight seconds where nobody
  * does, and tells nothing of it. So what is under way is bounded by what it could be: each LID's
@@ -53,7 +53,7 @@ void umad_writer_free(struct umad_writer *w);
  * there is no thread.
  */
 int umad_writer_give(struct umad_writer *w, const struct umad_answer *answer);
-/* Answers given and not told of yet: until then nothing else may be done with their descriptor. */
+/* Answers given and not reported yet: until then nothing else may be done with their descriptor. */
 unsigned umad_writer_left(const struct umad_writer *w);
 /*
  * Counts an answer that was written without the thread. False, and nothing is counted: too much is

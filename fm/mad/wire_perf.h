@@ -80,7 +80,7 @@ void wire_perf_caps_encode(const struct wire_perf_caps *in, uint8_t data[WIRE_GM
  * wire.
  */
 enum wire_fec_counter {
-	WIRE_FEC_CORRECTED,   /* blocks with errors that were mended */
+	WIRE_FEC_CORRECTED,   /* blocks with errors that were repaired */
 	WIRE_FEC_UNCORRECTED, /* blocks that were not */
 	WIRE_FEC_SYMBOLS,     /* symbols that were wrong; RS-FEC alone */
 	WIRE_FEC_COUNTERS

@@ -57,7 +57,7 @@ struct xact {
 	struct link link;	    /* first; in the ring its state names */
 	struct xact_device *device; /* NULL = no cap */
 	mad_done_fn *fn;
-	void (*way)(void *arg, struct mad_path *path);
+	void (*path_of)(void *arg, struct mad_path *path);
 	void *arg;
 	uint64_t sent_at, deadline; /* of the last try */
 	uint32_t index, generation; /* the token */

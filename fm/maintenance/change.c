@@ -49,7 +49,7 @@ static void log_done(const struct change *change, json_t *result)
 	if (overridden)
 		event_log_add(events, LOG_WARNING, "cordons-bent", NULL,
 			      "fabric: %u %s traffic in spite of being cordoned: some hosts have "
-			      "no other way",
+			      "no other path",
 			      overridden,
 			      words_plural(overridden, "place carries", "places carry"));
 	event_log_add(events, LOG_NOTICE, verbs[change->kind], json_incref(result),

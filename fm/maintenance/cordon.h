@@ -32,7 +32,7 @@ struct cordons {
 void cordons_load(struct cordons *cordons);
 void cordons_fini(struct cordons *cordons);
 
-/* Sets the marks of ports in the inventory; those of cordons that were lifted went at once. */
+/* Sets the marks of ports in the inventory; those of cordons that were removed went at once. */
 void cordons_mark(const struct cordons *cordons);
 
 /*

@@ -112,7 +112,7 @@ void forget(struct fabric *fabric, const struct fabric_services *services, const
 	unsigned links = 0, lids = 0;
 
 	if (!fabric_view(fabric).topo) {
-		fn(arg, NULL, "no picture of the fabric yet");
+		fn(arg, NULL, "no topology yet");
 		return;
 	}
 	if (what && !forget_what(fabric, inv, what, name, &links, err)) {

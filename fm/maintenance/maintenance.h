@@ -21,7 +21,7 @@ struct maintenance {
 enum change_kind { CHANGE_CORDON, CHANGE_UNCORDON, CHANGE_RELEASE };
 
 /*
- * change.c: cordons that were added or lifted, or quarantines that were released, from the command
+ * change.c: cordons that were added or removed, or quarantines that were released, from the command
  * to its answer.
  */
 struct change {

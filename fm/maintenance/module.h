@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * module: links that carry no transit by an operator's word (cordons) or since they can't be
- * trusted (quarantines), and links that are gone for good, as a room (fm/fabric/module.h).
+ * module: links that carry no transit by a manual override (cordons) or since they can't be trusted
+ * (quarantines), and links that are gone for good, as a room (fm/fabric/module.h).
  */
 #ifndef FMD_MAINTENANCE_MODULE_H
 #define FMD_MAINTENANCE_MODULE_H

@@ -242,7 +242,7 @@ bool quarantines_need_link(const struct quarantines *qs, guid_t guid, uint8_t nu
 	       is_needed(qs, node, port, true);
 }
 
-static void waive(struct quarantines *qs, struct quarantine *q)
+static void suspend(struct quarantines *qs, struct quarantine *q)
 {
 	q->waived = true;
 	event_log_add(qs->services->events, LOG_WARNING, "quarantine-waived", NULL,
@@ -269,7 +269,7 @@ void quarantines_mark(struct quarantines *qs)
 		if (q->over || q->waived || !is_between_switches(qs, q))
 			continue;
 		if (is_needed(qs, node, port, q->held))
-			waive(qs, q);
+			suspend(qs, q);
 		port->quarantined = !q->waived;
 	}
 }
@@ -491,11 +491,11 @@ static json_t *row_of(const struct quarantines *qs, const struct quarantine *q,
 {
 	bool transit = is_between_switches(qs, q);
 	uint64_t now = loop_now_us(qs->services->loop);
-	json_t *row = dump_json_sick_link(t, port,
-					  !transit    ? "flapping"
-					  : q->waived ? "waived"
-						      : "quarantined",
-					  json_string(q->why));
+	json_t *row = dump_json_unhealthy_link(t, port,
+					       !transit	   ? "flapping"
+					       : q->waived ? "waived"
+							   : "quarantined",
+					       json_string(q->why));
 
 	json_object_set_new(row, "seconds", json_integer(q->seconds));
 	json_object_set_new(

@@ -106,7 +106,7 @@ static json_t *row_of(const struct search *s, uint8_t port)
 		snprintf(name, sizeof(name), "%s p%u", s->t->nodes[s->node].name, port);
 	else
 		snprintf(name, sizeof(name), "%s", s->t->nodes[s->node].name);
-	snprintf(why, sizeof(why), "some hosts have no other way to %s", host->name);
+	snprintf(why, sizeof(why), "some hosts have no other path to %s", host->name);
 	return json_pack("{ss* ss*}", "what", name, "why", why);
 }
 

@@ -13,7 +13,7 @@
 struct learn { /* a switch's entries on their way into trees */
 	struct multicast *m;
 	uint32_t sw;
-	unsigned strangers; /* hosts' ports in tables that joined nothing that is known */
+	unsigned unknown_members; /* hosts' ports in tables that joined nothing that is known */
 };
 
 static struct mcast_tree *tree_of(struct mcast_plan *plan, uint16_t mlid)
@@ -55,7 +55,7 @@ static void learn_entry(void *arg, uint16_t mlid, unsigned position, uint16_t ma
 
 	for (unsigned i = 0; i < MCAST_POSITION; i++)
 		if (mask >> i & 1 && !is_known(learn, mlid, position * MCAST_POSITION + i))
-			learn->strangers++;
+			learn->unknown_members++;
 	if (!tree)
 		return;
 	hop = tree->nhops ? &tree->hops[tree->nhops - 1] : NULL;
@@ -83,12 +83,12 @@ static void plan_of_groups(struct mcast_plan *plan, const struct sa_groups *grou
  */
 static void ask_anew(struct multicast *m)
 {
-	if (!m->trees.strangers || !m->known)
+	if (!m->trees.unknown_members || !m->known)
 		return;
 	event_log_add(m->services.events, LOG_NOTICE, "mcast-strangers", NULL,
 		      "fabric: multicast tables lead to hosts %u times that joined nothing known "
 		      "here: all hosts are asked to register anew",
-		      m->trees.strangers);
+		      m->trees.unknown_members);
 	fabric_request_reregister(m->fabric, "members of multicast groups are not known");
 	fabric_request_reroute(m->fabric, "multicast groups were read");
 }
@@ -97,7 +97,7 @@ static void begin(struct multicast *m)
 {
 	struct trees *t = &m->trees;
 
-	t->strangers = 0;
+	t->unknown_members = 0;
 	mcast_plan_fini(&t->plan);
 	plan_of_groups(&t->plan, m->groups);
 }
@@ -128,7 +128,7 @@ enum job_said multicast_learn(void *arg)
 		begin(m);
 	if (t->at++ < t->topo->nswitches) {
 		mft_held(m->services.mft, t->topo->nodes[learn.sw].guid, learn_entry, &learn);
-		t->strangers += learn.strangers;
+		t->unknown_members += learn.unknown_members;
 		return JOB_MORE;
 	}
 	end(m);

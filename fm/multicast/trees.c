@@ -16,7 +16,7 @@
  *
  * What happens meanwhile leaves its mark for the next round, which begins when the switches have
  * answered: so a storm of joins costs a few rounds, however many joins it has. A snapshot published
- * meanwhile starts the job anew, unless it has begun to tell: what was told is to be written.
+ * meanwhile starts the job anew, unless it has begun to report: what was reported is to be written.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -174,8 +174,8 @@ static bool is_on(const struct mcast_tree *tree, uint32_t sw)
 }
 
 /* Members that cables would connect, and no tree that is proven. */
-static void tell_narrow(struct multicast *m, const struct mcast_group *group,
-			const struct mcast_tree *tree)
+static void report_narrow(struct multicast *m, const struct mcast_group *group,
+			  const struct mcast_tree *tree)
 {
 	const struct topo *t = m->trees.topo;
 	char names[NAMES_SIZE] = "";
@@ -206,20 +206,20 @@ static enum job_said judge(void *arg)
 
 	if (i == m->trees.next.ntrees) {
 		m->trees.at = 0;
-		m->trees.telling = true;
+		m->trees.reporting = true;
 		return JOB_NEXT;
 	}
 	if (!tree->kept &&
 	    !mcast_tree_check(m->trees.topo, &m->trees.groups[i], tree, err, sizeof(err)))
 		refuse(m, tree, err);
 	else if (!tree->kept && tree->narrow)
-		tell_narrow(m, &m->trees.groups[i], tree);
+		report_narrow(m, &m->trees.groups[i], tree);
 	return JOB_MORE;
 }
 
 /* ---- Tell ------------------------------------------------------------------------------------ */
 
-static enum job_said tell_gone(void *arg)
+static enum job_said report_gone(void *arg)
 {
 	struct multicast *m = arg;
 	const struct mcast_tree *tree = &m->trees.plan.trees[m->trees.at], *next;
@@ -234,7 +234,7 @@ static enum job_said tell_gone(void *arg)
 	return JOB_MORE;
 }
 
-static enum job_said tell_new(void *arg)
+static enum job_said report_new(void *arg)
 {
 	struct multicast *m = arg;
 	const struct mcast_tree *tree = &m->trees.next.trees[m->trees.at];
@@ -248,7 +248,7 @@ static enum job_said tell_new(void *arg)
 
 /* ---- Write ----------------------------------------------------------------------------------- */
 
-static void tell_turns(struct multicast *m)
+static void report_turns(struct multicast *m)
 {
 	unsigned n = 0;
 
@@ -294,9 +294,9 @@ static enum job_said write_tables(void *arg)
 	m->trees.plan = m->trees.next;
 	m->trees.next = (struct mcast_plan){ 0 };
 	see(m, m->trees.topo);
-	m->trees.again = m->trees.telling = false;
+	m->trees.again = m->trees.reporting = false;
 	m->trees.rounds++;
-	tell_turns(m);
+	report_turns(m);
 	job_stop(m->trees.job);
 	mft_apply(m->services.mft, m->trees.topo,
 		  m->trees.plan.ntrees ? m->trees.plan.trees[m->trees.plan.ntrees - 1].mlid
@@ -312,8 +312,8 @@ static const struct job_step steps[] = {
 	{ "mcast-gather", gather },
 	{ "mcast-plan", plan },
 	{ "mcast-judge", judge },
-	{ "mcast-tell-gone", tell_gone },
-	{ "mcast-tell-new", tell_new },
+	{ "mcast-report-gone", report_gone },
+	{ "mcast-report-new", report_new },
 	{ "mcast-write", write_tables },
 	{ NULL, NULL },
 };
@@ -392,7 +392,7 @@ static void begin(void *arg)
 
 void trees_wake(struct multicast *m)
 {
-	bool stale = job_steps(m->trees.job) && !m->trees.telling &&
+	bool stale = job_steps(m->trees.job) && !m->trees.reporting &&
 		     fabric_view(m->fabric).topo != m->trees.topo;
 
 	if (stale) { /* what was gathered is of use no more */

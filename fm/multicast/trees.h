@@ -24,14 +24,14 @@ struct trees {
 	struct job *job;
 	struct loop_timer *fold; /* armed: a change waits for others to join it */
 	uint64_t folds_since_us;
-	bool changed[SA_MLIDS]; /* by MLID: since it was gathered */
-	bool pending;		/* any of these, or a block is to be written again */
-	bool again;		/* switches that failed are to be tried */
-	bool read;		/* what switches held when fmd began is known.. */
-	bool learned;		/* ..and is the plan to start from */
-	unsigned strangers;	/* learned entries for hosts that are members of nothing */
-	bool telling;		/* the job is past the point of being started anew */
-	struct topo *seen;	/* referenced: the published snapshot that the trees are made for */
+	bool changed[SA_MLIDS];	  /* by MLID: since it was gathered */
+	bool pending;		  /* any of these, or a block is to be written again */
+	bool again;		  /* switches that failed are to be tried */
+	bool read;		  /* what switches held when fmd began is known.. */
+	bool learned;		  /* ..and is the plan to start from */
+	unsigned unknown_members; /* learned entries for hosts that are members of nothing */
+	bool reporting;		  /* the job is past the point where it can be started anew */
+	struct topo *seen; /* referenced: the published snapshot that the trees are made for */
 
 	/* Trees in the making. */
 	struct topo *topo; /* referenced: what planner and gathered ports refer to */

@@ -54,9 +54,9 @@ static bool make(void *owner, const struct batch_job *job, struct batch_request 
 	if (node->removed || node->gone)
 		return false;
 	if (inv_is_switch(node))
-		request->way.path = node->path;
+		request->via.path = node->path;
 	else if (!inventory_port_path(((struct labels *)owner)->inv, node, (uint8_t)job->arg,
-				      &request->way.path))
+				      &request->via.path))
 		return false;
 	request->mad.method = WIRE_GET;
 	request->mad.attr_id = WIRE_HIERARCHY_INFO;
@@ -78,7 +78,7 @@ static void keep(struct labels *l, struct inv_node *node, unsigned num, const ch
 	l->changed = true;
 }
 
-static void answered(void *owner, const struct batch_job *job, const struct batch_way *way,
+static void answered(void *owner, const struct batch_job *job, const struct batch_path *via,
 		     const struct mad_answer *answer)
 {
 	struct labels *l = owner;

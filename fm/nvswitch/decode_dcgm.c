@@ -101,7 +101,7 @@ static void weigh(const struct evidence *evidence, const struct decoder_subject 
 		.settle_us = health->conf.worsen_us + SLACK_US,
 		.source = (uint8_t)(subject->source < UINT8_MAX ? subject->source : UINT8_MAX),
 		.trust = subject->target->trust,
-		.progress = (enum fm_progress)subject->home->conf->fm_in_progress,
+		.progress = (enum fm_progress)subject->home->conf->keys.fm_in_progress,
 	};
 
 	evidence_remember(evidence, memory, &context);

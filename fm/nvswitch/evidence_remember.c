@@ -135,8 +135,8 @@ static bool is_whole(const struct gpu_said *said, uint32_t others)
 }
 
 /* Nothing reported of it is unhealthy, and what was ever reported is reported now. */
-static bool tells_no_ill(const struct evidence *e, const struct memory *m, unsigned g,
-			 enum fm_progress progress)
+static bool shows_no_fault(const struct evidence *e, const struct memory *m, unsigned g,
+			   enum fm_progress progress)
 {
 	const struct gpu_said *said = &e->gpus[g].said;
 	uint16_t silent = m->gpus[g].last.has & HAS_STATES & ~said->has & ~HAS_LINKS;
@@ -151,7 +151,7 @@ static bool tells_no_ill(const struct evidence *e, const struct memory *m, unsig
 	return !(said->has & HAS_SUMMARY && said->summary == SUMMARY_UNHEALTHY);
 }
 
-static bool any_gpu_tells(const struct evidence *e)
+static bool any_gpu_reports(const struct evidence *e)
 {
 	for (unsigned g = 0; g < MEMORY_GPUS; g++)
 		if (e->gpus[g].said.has & HAS_STATES)
@@ -171,12 +171,12 @@ static struct proof prove(const struct evidence *e, const struct memory *m, unsi
 	uint32_t others = ((1u << evidence_gpus_expected(e, m)) - 1) & ~(1u << g) & ~exempt;
 	bool has_p2p = said->has & (HAS_P2P | HAS_PAIRS);
 	bool peers_matter = !(exempt >> g & 1);
-	bool well = tells_no_ill(e, m, g, c->progress);
+	bool well = shows_no_fault(e, m, g, c->progress);
 	bool whole = has_p2p && is_whole(said, others);
 
 	return (struct proof){
 		.whole = well && whole && peers_matter,
-		.lost = any_gpu_tells(e) && peers_matter &&
+		.lost = any_gpu_reports(e) && peers_matter &&
 			(!(said->has & HAS_STATES) || (has_p2p && !whole)),
 		.no_action = well && said->has & HAS_ACTION && (whole || !has_p2p || !peers_matter),
 	};

@@ -123,7 +123,7 @@ static void job_free(struct fetch_job *job)
 	free(job);
 }
 
-static void tell_end(struct fetch_job *job)
+static void report_end(struct fetch_job *job)
 {
 	const struct fetch_ops *ops = job->ops;
 	void *arg = job->arg;
@@ -178,7 +178,7 @@ static void timer_cb(void *arg)
 	else if (!job->ended)
 		snprintf(job->error, sizeof(job->error), "no whole answer within %u ms",
 			 conf->timeout_ms);
-	tell_end(job);
+	report_end(job);
 }
 
 /* ---- What comes back ------------------------------------------------------------------------- */

@@ -54,7 +54,7 @@ static void fall_silent(struct health_source *s, const struct memory_report *rep
 	s->heard = s->up = false;
 	s->verdict = (struct nvswitch_verdict){ 0 };
 	snprintf(s->error, sizeof(s->error), "%.79s",
-		 *report->text ? report->text : "it can't tell");
+		 *report->text ? report->text : "state unknown");
 }
 
 bool health_report(struct health *h, unsigned host, const struct memory_report *report,

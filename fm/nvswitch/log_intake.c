@@ -39,13 +39,13 @@ struct log_intake {
 	struct source_home *home;
 	struct senders senders;
 	char own_name[256];	/* of this machine */
-	uint64_t strangers;	/* lines of hosts that the fabric does not have */
+	uint64_t unknown;	/* lines of hosts that the fabric does not have */
 	struct lookup *lookups; /* of senders' addresses, under way */
 	unsigned nlookups;
 	struct loop_timer *lookup_timer;
 	bool refused_reported; /* at refused_us */
 	uint64_t refused_us;
-	struct log_limit stranger_limit;
+	struct log_limit unknown_limit;
 };
 
 /* ---- Who is meant ---------------------------------------------------------------------------- */
@@ -78,8 +78,8 @@ static void event_cb(void *arg, const char *name, const struct sxid_event *event
 		source_heard(in->home);
 		return;
 	}
-	in->strangers++;
-	if (log_allow(&in->stranger_limit, now_us, STRANGER_LINES))
+	in->unknown++;
+	if (log_allow(&in->unknown_limit, now_us, STRANGER_LINES))
 		log_line(LOG_NVSWITCH, LOG_WARNING,
 			 "kernel log of a host that is not in the fabric: %s: %s",
 			 *name ? name : in->own_name, event->finding.text);
@@ -237,9 +237,9 @@ struct senders *log_intake_senders(struct log_intake *in)
 	return &in->senders;
 }
 
-uint64_t log_intake_strangers(const struct log_intake *in)
+uint64_t log_intake_unknown(const struct log_intake *in)
 {
-	return in->strangers;
+	return in->unknown;
 }
 
 /* A lookup that can't be stopped is left to its end, with its memory. */

@@ -19,6 +19,6 @@ extern const struct log_server_ops log_intake_ops; /* arg: the intake */
 
 struct senders *log_intake_senders(struct log_intake *intake); /* the intake's */
 /* Lines about NVLinks of hosts that the fabric does not have. */
-uint64_t log_intake_strangers(const struct log_intake *intake);
+uint64_t log_intake_unknown(const struct log_intake *intake);
 
 #endif

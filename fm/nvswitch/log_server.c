@@ -13,7 +13,7 @@
  * journald's or syslog.
  *
  * /dev/kmsg gives a record a read and is begun at its end: what was logged before fmd began may be
- * long mended. A FIFO or a file in the same form serves tests and other collectors; a file is
+ * long repaired. A FIFO or a file in the same form serves tests and other collectors; a file is
  * looked at anew every quarter of a second.
  */
 #include <arpa/inet.h>

@@ -4,7 +4,7 @@
  * hundred symptoms.
  *
  * Equal events are one: the same number about the same GPU, NVSwitch and link. A gauge and a log
- * that tell of the same one are two sources of it.
+ * that report the same one are two sources of it.
  */
 #include <string.h>
 #include <strings.h>

@@ -4,10 +4,10 @@
  *
  * A GPU that loses its NVLinks relays nothing within its host any more: what stayed on one rail
  * goes over the spines, to seven other adapters that the usual numbering puts behind one and the
- * same spine index. So a host without peer-to-peer is dealt over the slots by rail
- * (ROUTE_CROSSRAIL) and counted for more; a dead one is expected to be silent and dealt last
+ * same spine index. So a host without peer-to-peer is distributed over the slots by rail
+ * (ROUTE_CROSSRAIL) and counted for more; a dead one is expected to be silent and distributed last
  * (ROUTE_IDLE). The table of states is the configuration's (policy.h). Only compute adapters are
- * dealt otherwise, nobody else's entries move, and every host stays reachable.
+ * distributed differently, nobody else's entries move, and every host stays reachable.
  *
  * NVLink switches of the fifth generation look like InfiniBand switches from within their own
  * subnet, which another manager runs. A port into one is refused: nothing is programmed there.

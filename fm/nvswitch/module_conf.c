@@ -13,29 +13,17 @@ static unsigned limit_ms(int configured)
 	return configured ? (unsigned)configured : LIMIT_MAX_MS;
 }
 
-/* Whose word alone is enough. */
 struct nvswitch_conf nvlink_conf(const struct conf *c)
 {
 	const struct nvswitch_policy policy = nvswitch_policy(c);
-	bool asks = c->nvswitch.poll_interval_ms > 0;
 	struct nvswitch_conf conf = {
-		.url = asks ? c->nvswitch.url : "",
-		.hosts_file = asks ? c->nvswitch.hosts_file : "",
-		.alias_file = c->nvswitch.alias_file,
-		.ca_file = c->nvswitch.ca_file,
-		.syslog_listen = c->nvswitch.syslog_listen,
-		.syslog_allow = c->nvswitch.syslog_allow,
-		.log_socket = c->nvswitch.log_socket,
-		.kmsg = c->nvswitch.kmsg,
-		.hook = c->nvswitch.hook,
-		.system = (enum nvswitch_system)c->nvswitch.system,
+		.keys = c->nvswitch,
 		.interval_us = c->nvswitch.poll_interval_ms * 1000ull,
 		.timeout_ms = limit_ms(c->nvswitch.timeout_ms),
 		.hook_timeout_ms = limit_ms(c->nvswitch.hook_timeout_ms),
 		.body_max = (size_t)c->nvswitch.body_limit << 10,
 		.link_window_us = c->nvswitch.link_window_ms * 1000ull,
 		.retry_us = c->retry_interval_ms * 1000ull,
-		.fm_in_progress = (enum fm_progress)c->nvswitch.fm_in_progress,
 		.health = { .worsen_us = c->nvswitch.worsen_hold_ms * 1000ull,
 			    .recover_us = c->nvswitch.recover_hold_ms * 1000ull,
 			    .interval_us = c->nvswitch.reroute_interval_ms * 1000ull,
@@ -44,6 +32,8 @@ struct nvswitch_conf nvlink_conf(const struct conf *c)
 			    .guard_percent = (unsigned)c->nvswitch.guard },
 	};
 
+	if (!c->nvswitch.poll_interval_ms) /* exporters are not asked */
+		*conf.keys.url = *conf.keys.hosts_file = 0;
 	nvswitch_policy_number(&policy, conf.health.treatment);
 	return conf;
 }

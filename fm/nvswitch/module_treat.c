@@ -19,7 +19,7 @@ void nvlink_treat(const struct nvlink_room *r, const struct topo *t, const uint8
 	const struct nvswitch_policy treatments = nvswitch_policy(r->services.conf);
 	uint8_t *in_force = NULL;
 
-	if (!states && !nvswitch_has_ill(r->nvswitch))
+	if (!states && !nvswitch_has_degraded(r->nvswitch))
 		return;
 	if (!states)
 		states = in_force = nvlink_states(r, t);

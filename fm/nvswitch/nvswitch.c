@@ -71,7 +71,7 @@ static enum log_level level_of(enum nvswitch_state state)
 	return state == NVSWITCH_HEALTHY ? LOG_NOTICE : LOG_WARNING;
 }
 
-static void tell_one(struct nvswitch *nv, const struct change *change)
+static void report_one(struct nvswitch *nv, const struct change *change)
 {
 	const struct health_host *host = &nv->health.hosts[change->host];
 	const char *reason = health_reason(host);
@@ -87,7 +87,7 @@ static void tell_one(struct nvswitch *nv, const struct change *change)
 			    text);
 }
 
-static void tell_many(struct nvswitch *nv, enum nvswitch_state state, unsigned count)
+static void report_many(struct nvswitch *nv, enum nvswitch_state state, unsigned count)
 {
 	json_t *names = json_array();
 	char text[400];
@@ -111,19 +111,19 @@ static void tell_many(struct nvswitch *nv, enum nvswitch_state state, unsigned c
 		json_pack("{so ss}", "hosts", names, "state", nvswitch_state_name(state)), text);
 }
 
-static void tell_changes_to(struct nvswitch *nv, enum nvswitch_state state)
+static void report_changes_to(struct nvswitch *nv, enum nvswitch_state state)
 {
 	unsigned count = 0;
 
 	for (unsigned i = 0; i < nv->nchanges; i++)
 		count += nv->health.hosts[nv->changes[i].host].state == state;
 	if (count > EVENTS_ALIKE) {
-		tell_many(nv, state, count);
+		report_many(nv, state, count);
 		return;
 	}
 	for (unsigned i = 0; i < nv->nchanges && count; i++)
 		if (nv->health.hosts[nv->changes[i].host].state == state)
-			tell_one(nv, &nv->changes[i]);
+			report_one(nv, &nv->changes[i]);
 }
 
 /*
@@ -182,7 +182,8 @@ static void hook_done_cb(void *arg, const char *host, const char *error)
 
 	if (!error)
 		return;
-	snprintf(text, sizeof(text), "nvswitch: hook %s for %s: %s", nv->conf.hook, host, error);
+	snprintf(text, sizeof(text), "nvswitch: hook %s for %s: %s", nv->conf.keys.hook, host,
+		 error);
 	nv->home.ops->event(nv->home.arg, LOG_WARNING, "nvswitch-hook",
 			    json_pack("{ss}", "host", host), text);
 }
@@ -215,7 +216,7 @@ static void step(struct nvswitch *nv)
 		loop_timer_set(nv->step_timer, next_us);
 	changed = nv->nchanges > 0;
 	for (int state = 0; state < NVSWITCH_STATES && changed; state++)
-		tell_changes_to(nv, (enum nvswitch_state)state);
+		report_changes_to(nv, (enum nvswitch_state)state);
 	for (unsigned i = 0; i < nv->nchanges; i++)
 		run_hook(nv, &nv->changes[i]);
 	nv->nchanges = 0;
@@ -316,7 +317,7 @@ struct nvswitch_known nvswitch_known(const struct nvswitch *nv, const char *name
 					.reason = health_reason(host) };
 }
 
-bool nvswitch_has_ill(const struct nvswitch *nv)
+bool nvswitch_has_degraded(const struct nvswitch *nv)
 {
 	for (unsigned i = 0; i < nv->health.nhosts; i++)
 		if (nv->health.hosts[i].routed != NVSWITCH_HEALTHY)
@@ -404,35 +405,15 @@ void nvswitch_memory_forget(struct nvswitch *nv)
 
 /* ---- Configuration --------------------------------------------------------------------------- */
 
-#define TEXT(name) offsetof(struct nvswitch_conf, name)
-static const size_t texts[] = { TEXT(url),	  TEXT(hosts_file),    TEXT(alias_file),
-				TEXT(ca_file),	  TEXT(syslog_listen), TEXT(syslog_allow),
-				TEXT(log_socket), TEXT(kmsg),	       TEXT(hook) };
-#define TEXTS (sizeof(texts) / sizeof(texts[0]))
-
-static const char **text_at(struct nvswitch_conf *conf, unsigned i)
-{
-	return (const char **)((char *)conf + texts[i]);
-}
-
-static void free_texts(struct nvswitch_conf *conf)
-{
-	for (unsigned i = 0; i < TEXTS; i++)
-		free((char *)*text_at(conf, i));
-}
-
 static void take_conf(struct nvswitch *nv, const struct nvswitch_conf *conf)
 {
 	char err[256];
 
-	free_texts(&nv->conf);
 	nv->conf = *conf;
-	for (unsigned i = 0; i < TEXTS; i++)
-		*text_at(&nv->conf, i) = mem_strdup(*text_at(&nv->conf, i));
 	nv->home.conf = &nv->conf;
 	nv->health.conf = conf->health;
-	senders_allow(log_intake_senders(nv->intake), conf->syslog_allow, err, sizeof(err));
-	hook_configure(nv->hook, conf->hook, conf->hook_timeout_ms);
+	senders_allow(log_intake_senders(nv->intake), conf->keys.syslog_allow, err, sizeof(err));
+	hook_configure(nv->hook, conf->keys.hook, conf->hook_timeout_ms);
 }
 
 /* senders_allow() without what follows from it. */
@@ -450,7 +431,7 @@ int nvswitch_configure(struct nvswitch *nv, const struct nvswitch_conf *conf, ch
 {
 	struct sources_opened *opened;
 
-	if (!allow_is_good(conf->syslog_allow, err, err_size))
+	if (!allow_is_good(conf->keys.syslog_allow, err, err_size))
 		return -1;
 	opened = sources_open(nv->sources, conf, err, err_size);
 	if (!opened)
@@ -468,11 +449,11 @@ int nvswitch_check(const struct nvswitch_conf *conf, char *err, size_t err_size)
 
 	if (sources_check(conf, err, err_size))
 		return -1;
-	if (!allow_is_good(conf->syslog_allow, why, sizeof(why))) {
+	if (!allow_is_good(conf->keys.syslog_allow, why, sizeof(why))) {
 		snprintf(err, err_size, "syslog_allow: %s", why);
 		return -1;
 	}
-	return hook_check("nvswitch_hook", conf->hook, err, err_size);
+	return hook_check("nvswitch_hook", conf->keys.hook, err, err_size);
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */
@@ -499,7 +480,6 @@ void nvswitch_free(struct nvswitch *nv)
 		return;
 	sources_free(nv->sources);
 	log_intake_free(nv->intake);
-	free_texts(&nv->conf);
 	loop_timer_free(nv->step_timer);
 	hook_free(nv->hook);
 	health_fini(&nv->health);

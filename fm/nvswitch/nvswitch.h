@@ -10,22 +10,20 @@
 #include <jansson.h>
 #include <stddef.h>
 #include <stdio.h>
+#include "fm/core/conf_keys.h"
 #include "fm/core/log.h"
 #include "fm/core/loop.h"
 #include "fm/nvswitch/health.h"
 
 struct nvswitch;
 
-struct nvswitch_conf { /* texts: "" = not wanted; they are copied */
-	const char *url, *hosts_file, *alias_file, *ca_file, *syslog_listen, *syslog_allow,
-		*log_socket, *kmsg, *hook;
-	enum nvswitch_system system; /* of hosts that url is for */
-	uint64_t interval_us;	     /* between two questions to one exporter */
+struct nvswitch_conf {
+	struct conf_nvswitch keys; /* what the file says; sources read theirs here */
+	uint64_t interval_us;	   /* between two questions to one exporter */
 	unsigned timeout_ms, hook_timeout_ms;
 	size_t body_max;
 	uint64_t link_window_us; /* how long a counter of NMX-T that rose counts */
 	uint64_t retry_us;	 /* of opening what could not be opened; 0 = never */
-	int fm_in_progress;	 /* enum fm_progress */
 	struct health_conf health;
 };
 
@@ -62,7 +60,8 @@ int nvswitch_check(const struct nvswitch_conf *conf, char *err, size_t err_size)
 void nvswitch_present(struct nvswitch *nv, const char *const *names, unsigned count);
 /* What routing is to take a host for; never UNKNOWN. */
 enum nvswitch_state nvswitch_routed(const struct nvswitch *nv, const char *host);
-bool nvswitch_has_ill(const struct nvswitch *nv); /* some host is routed as anything but HEALTHY */
+bool nvswitch_has_degraded(
+	const struct nvswitch *nv); /* some host is routed as anything but HEALTHY */
 
 struct nvswitch_known {
 	enum nvswitch_state state;

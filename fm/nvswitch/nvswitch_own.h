@@ -19,7 +19,7 @@ struct change { /* of a host's state, in the step that runs */
 struct nvswitch {
 	struct source_home home; /* the first member: sources' calls lead back by it */
 	struct health health;
-	struct nvswitch_conf conf; /* in force; its texts are the monitor's */
+	struct nvswitch_conf conf; /* in force */
 	struct sources *sources;
 	struct log_intake *intake;
 

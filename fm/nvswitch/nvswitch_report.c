@@ -168,7 +168,7 @@ static json_t *logs_json(const struct nvswitch *nv)
 		return json_null();
 	return json_pack("{sI sI sI sI si si so so}", "lines", (json_int_t)sum.lines, "events",
 			 (json_int_t)sum.events, "bad", (json_int_t)sum.bad, "strangers",
-			 (json_int_t)log_intake_strangers(nv->intake), "connections",
+			 (json_int_t)log_intake_unknown(nv->intake), "connections",
 			 (int)sum.connections, "refused", (int)sum.refused, "by_use",
 			 senders_totals(senders), "unread", senders_worst(senders, SENDERS_TOLD));
 }

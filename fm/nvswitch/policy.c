@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * policy: the table of treatments is the configuration's. Only compute ports are dealt otherwise;
- * weights go by host.
+ * policy: the table of treatments is the configuration's. Only compute ports are distributed
+ * differently; weights go by host.
  *
  * What a treatment is worth shows in the host's own cross-rail traffic: all its compute adapters
  * send to each other, as they do when NVLink relays nothing, and the busiest port by which that

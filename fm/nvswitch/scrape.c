@@ -319,7 +319,8 @@ static void add_by_pattern(const struct source_home *home, const struct nvswitch
 		names_id(&named, targets->list[i].host, strlen(targets->list[i].host));
 	for (unsigned i = 0; i < home->npresent; i++)
 		if (names_find(&named, home->present[i], strlen(home->present[i])) == NAMES_NONE)
-			targets_add(targets, home->present[i], conf->url, conf->system);
+			targets_add(targets, home->present[i], conf->keys.url,
+				    (enum nvswitch_system)conf->keys.system);
 	names_fini(&named);
 }
 
@@ -329,17 +330,19 @@ static int gather_targets(const struct source_home *home, const struct nvswitch_
 {
 	struct targets of_file = { 0 };
 
-	if (*conf->hosts_file && targets_read(&of_file, conf->hosts_file, err, err_size))
+	if (*conf->keys.hosts_file && targets_read(&of_file, conf->keys.hosts_file, err, err_size))
 		return -1;
-	if (*conf->url && targets_add(targets, "host", conf->url, conf->system)) {
+	if (*conf->keys.url &&
+	    targets_add(targets, "host", conf->keys.url, (enum nvswitch_system)conf->keys.system)) {
 		snprintf(err, err_size,
-			 "nvswitch_url = \"%s\": no http or https URL with %%h in it", conf->url);
+			 "nvswitch_url = \"%s\": no http or https URL with %%h in it",
+			 conf->keys.url);
 		targets_fini(&of_file);
 		return -1;
 	}
 	targets_fini(targets); /* it was a trial */
 	*targets = of_file;
-	if (*conf->url)
+	if (*conf->keys.url)
 		add_by_pattern(home, conf, targets);
 	return 0;
 }
@@ -401,7 +404,7 @@ static void *open_exporters(struct source_home *home, const struct nvswitch_conf
 	const struct fetch_conf fetch = { .timeout_ms = conf->timeout_ms,
 					  .connect_ms = CONNECT_MS,
 					  .body_max = conf->body_max,
-					  .ca_file = conf->ca_file };
+					  .ca_file = conf->keys.ca_file };
 	struct exporters *x = mem_alloc(1, sizeof(*x));
 	bool real = loop_event_base(home->loop) != NULL;
 
@@ -478,8 +481,9 @@ static int check_exporters(const struct nvswitch_conf *conf, char *err, size_t e
 	int status = gather_targets(&nobody, conf, &targets, err, err_size);
 
 	targets_fini(&targets);
-	if (!status && *conf->ca_file && access(conf->ca_file, R_OK)) {
-		snprintf(err, err_size, "nvswitch_ca_file: %s: %s", conf->ca_file, strerror(errno));
+	if (!status && *conf->keys.ca_file && access(conf->keys.ca_file, R_OK)) {
+		snprintf(err, err_size, "nvswitch_ca_file: %s: %s", conf->keys.ca_file,
+			 strerror(errno));
 		status = -1;
 	}
 	return status;

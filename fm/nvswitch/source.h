@@ -42,8 +42,8 @@ static inline void source_heard(struct source_home *home)
 	home->heard(home);
 }
 
-/* Offset of a text in struct nvswitch_conf, for the table; 0 = none. */
-#define SOURCE_TEXT(name) (offsetof(struct nvswitch_conf, name) + 1)
+/* A key of struct conf_nvswitch that is a text, for the table; 0 = none. */
+#define SOURCE_TEXT(name) (offsetof(struct conf_nvswitch, name) + 1)
 
 /*
  * A source is opened aside, before the configuration that names it counts: so a configuration is

@@ -19,7 +19,7 @@ static void *open_aliases(struct source_home *home, const struct nvswitch_conf *
 	struct alias_file *file = mem_alloc(1, sizeof(*file));
 
 	file->home = home;
-	if (!aliases_read(&file->aliases, conf->alias_file, err, err_size))
+	if (!aliases_read(&file->aliases, conf->keys.alias_file, err, err_size))
 		return file;
 	aliases_fini(&file->aliases);
 	free(file);
@@ -65,7 +65,7 @@ static void add_addresses(const void *source, struct senders *senders)
 static int check_aliases(const struct nvswitch_conf *conf, char *err, size_t err_size)
 {
 	struct aliases aliases = { 0 };
-	int status = aliases_read(&aliases, conf->alias_file, err, err_size);
+	int status = aliases_read(&aliases, conf->keys.alias_file, err, err_size);
 
 	aliases_fini(&aliases);
 	return status;

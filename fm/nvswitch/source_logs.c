@@ -17,25 +17,25 @@ static void *open_log(struct source_home *home, enum log_server_kind kind, const
 static void *open_udp(struct source_home *home, const struct nvswitch_conf *conf, char *err,
 		      size_t err_size)
 {
-	return open_log(home, LOG_SERVER_UDP, conf->syslog_listen, err, err_size);
+	return open_log(home, LOG_SERVER_UDP, conf->keys.syslog_listen, err, err_size);
 }
 
 static void *open_tcp(struct source_home *home, const struct nvswitch_conf *conf, char *err,
 		      size_t err_size)
 {
-	return open_log(home, LOG_SERVER_TCP, conf->syslog_listen, err, err_size);
+	return open_log(home, LOG_SERVER_TCP, conf->keys.syslog_listen, err, err_size);
 }
 
 static void *open_kmsg(struct source_home *home, const struct nvswitch_conf *conf, char *err,
 		       size_t err_size)
 {
-	return open_log(home, LOG_SERVER_KMSG, conf->kmsg, err, err_size);
+	return open_log(home, LOG_SERVER_KMSG, conf->keys.kmsg, err, err_size);
 }
 
 static void *open_socket(struct source_home *home, const struct nvswitch_conf *conf, char *err,
 			 size_t err_size)
 {
-	return open_log(home, LOG_SERVER_UNIX, conf->log_socket, err, err_size);
+	return open_log(home, LOG_SERVER_UNIX, conf->keys.log_socket, err, err_size);
 }
 
 static void close_log(void *source)

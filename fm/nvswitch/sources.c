@@ -49,7 +49,7 @@ struct sources_opened {
 
 static const char *text_at(const struct nvswitch_conf *conf, uint16_t text)
 {
-	return text ? *(const char *const *)((const char *)conf + text - 1) : "";
+	return text ? (const char *)&conf->keys + text - 1 : "";
 }
 
 static bool wanted(const struct health_source_ops *ops, const struct nvswitch_conf *conf)

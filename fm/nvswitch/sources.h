@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * sources: all ways by which fmd learns how hosts' NVLinks are (source.h), as one configuration
+ * sources: all paths by which fmd learns how hosts' NVLinks are (source.h), as one configuration
  * wants them.
  *
  * When fmd begins, a source that can't be opened (a port that another daemon has, a list that is

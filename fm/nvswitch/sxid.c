@@ -52,7 +52,7 @@ static int small(int number, int max)
 	return number <= max ? number : -1;
 }
 
-static void tell(struct nvswitch_finding *finding, const char *what, const char *text)
+static void set_text(struct nvswitch_finding *finding, const char *what, const char *text)
 {
 	snprintf(finding->text, sizeof(finding->text), "%s %u: %s", what, finding->code, text);
 	finding->text[strcspn(finding->text, "\r\n")] = '\0';
@@ -108,7 +108,7 @@ static bool read_sxid(const char *text, struct sxid_event *event)
 	event->finding.sw = (int8_t)small(number_after(text, "nvswitch"), INT8_MAX);
 	event->finding.link = (int16_t)small(number_after(words, "Link "), INT16_MAX);
 	judge_sxid(event, words);
-	tell(&event->finding, "SXid", words);
+	set_text(&event->finding, "SXid", words);
 	return true;
 }
 
@@ -198,7 +198,7 @@ static bool read_xid(const char *text, struct sxid_event *event)
 	if (event->finding.code == XID_RECOVERY_ACTION)
 		read_action(event, words);
 	nvlink = strstr(words, "NVLink:");
-	tell(&event->finding, "Xid", nvlink ? nvlink : words + strspn(words, " "));
+	set_text(&event->finding, "Xid", nvlink ? nvlink : words + strspn(words, " "));
 	return true;
 }
 
@@ -216,13 +216,13 @@ static bool read_manager(const char *text, struct sxid_event *event)
 	event->state = fatal < 0 ? NVSWITCH_HEALTHY : sxid_state((unsigned)fatal, true);
 	if (fatal >= 0)
 		event->finding.remedy = (uint8_t)sxid_remedy((unsigned)fatal);
-	tell(&event->finding, "SXid", strstr(text, "detected"));
+	set_text(&event->finding, "SXid", strstr(text, "detected"));
 	return true;
 }
 
 /* ---- Lines without a number ------------------------------------------------------------------ */
 
-static void tell_words(struct sxid_event *event, enum nvswitch_state state,
+static void note_words(struct sxid_event *event, enum nvswitch_state state,
 		       enum nvswitch_remedy remedy, const char *words)
 {
 	event->state = state;
@@ -238,7 +238,7 @@ static bool read_off_bus(const char *text, struct sxid_event *event)
 	if (gpu)
 		take_pci(&event->finding, gpu + 10);
 	event->finding.code = XID_FELL_OFF_BUS;
-	tell_words(event, NVSWITCH_NO_P2P, NVSWITCH_REBOOT, "a GPU has fallen off the bus");
+	note_words(event, NVSWITCH_NO_P2P, NVSWITCH_REBOOT, "a GPU has fallen off the bus");
 	return true;
 }
 
@@ -262,7 +262,7 @@ static bool read_reset(const char *text, struct sxid_event *event)
 
 static bool read_no_manager(const char *text, struct sxid_event *event)
 {
-	tell_words(event, NVSWITCH_FATAL, NVSWITCH_CONTACT_SUPPORT,
+	note_words(event, NVSWITCH_FATAL, NVSWITCH_CONTACT_SUPPORT,
 		   "the fabric manager does not start: another number of NVSwitches than any "
 		   "system has");
 	return true;
@@ -271,7 +271,7 @@ static bool read_no_manager(const char *text, struct sxid_event *event)
 /* NVLink SHARP's multicast objects can't be made: jobs that use it fail, others run. */
 static bool read_no_multicast(const char *text, struct sxid_event *event)
 {
-	tell_words(event, NVSWITCH_DEGRADED_LINK, NVSWITCH_RESET_GPU,
+	note_words(event, NVSWITCH_DEGRADED_LINK, NVSWITCH_RESET_GPU,
 		   "the fabric manager can't set up NVLink multicast (NVLS)");
 	return true;
 }

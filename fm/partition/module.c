@@ -29,7 +29,7 @@ struct partition_room {
 	struct fabric_services services;
 	struct partition_set *next; /* the next update's; NULL = the same */
 	struct published now,
-		before; /* before: rooms may read it until all have been told of now */
+		before; /* before: rooms may read it until all were notified of the next */
 	char *text;	/* of the last good file; NULL = none */
 };
 
@@ -189,7 +189,7 @@ static void log_change(const struct partition_room *r, const struct partition_se
 }
 
 /*
- * The set that waits, if one does, is in force; the older one stays for those who were not told
+ * The set that waits, if one does, is in force; the older one stays for those who were not notified
  * yet.
  */
 static void take_next(struct partition_room *r)

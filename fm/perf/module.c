@@ -156,7 +156,7 @@ static const struct slow_link *slow_find(const struct slow_link *list, unsigned 
 	return NULL;
 }
 
-static void tell_slow(const struct link_health *h, const struct slow_link *s)
+static void report_slow(const struct link_health *h, const struct slow_link *s)
 {
 	event_log_add(h->services.events, LOG_WARNING, "link-slow", NULL,
 		      "%s: runs at %ux %s, both ends can do %ux %s",
@@ -202,7 +202,7 @@ static void compare_slow(struct link_health *h)
 			continue;
 		h->slow[h->nslow++] = s;
 		if (!slow_find(before, nbefore, &s) && told++ < TOLD_ONE_BY_ONE)
-			tell_slow(h, &s);
+			report_slow(h, &s);
 	}
 	if (told > TOLD_ONE_BY_ONE)
 		event_log_add(h->services.events, LOG_WARNING, "link-slow", NULL,
@@ -292,12 +292,13 @@ static void add_row(void *arg, const struct perf_port *port)
 	if (index == TOPO_NONE)
 		return;
 	if (port->judged->state == JUDGE_WELL)
-		row = dump_json_sick_link(rows->topo, index, "errors",
-					  json_string(link_health_ber_why(rows->h, port).text));
+		row = dump_json_unhealthy_link(
+			rows->topo, index, "errors",
+			json_string(link_health_ber_why(rows->h, port).text));
 	else
-		row = dump_json_sick_link(rows->topo, index,
-					  judge_state_name((enum judge_state)port->judged->state),
-					  link_health_why(rows->h, port->judged));
+		row = dump_json_unhealthy_link(
+			rows->topo, index, judge_state_name((enum judge_state)port->judged->state),
+			link_health_why(rows->h, port->judged));
 	json_object_set_new(row, "ber", link_health_ber_json(rows->h, port));
 	json_object_set_new(row, "rates", rates_json(port->judged));
 	json_object_set_new(row, "counters", unwell_counters(port));
@@ -317,7 +318,7 @@ static void add_slow_rows(const struct rows *rows)
 				   topo_speed_name(s->speed), s->best_lanes,
 				   topo_speed_name(s->best_speed));
 		json_array_append_new(rows->list,
-				      dump_json_sick_link(rows->topo, index, "slow", why));
+				      dump_json_unhealthy_link(rows->topo, index, "slow", why));
 	}
 }
 

@@ -293,7 +293,7 @@ static void refused(struct perf *p, struct pnode *n, const struct batch_job *job
 		traffic_refused(p, n, (uint8_t)job->arg);
 }
 
-static void perf_answer(void *owner, const struct batch_job *job, const struct batch_way *way,
+static void perf_answer(void *owner, const struct batch_job *job, const struct batch_path *via,
 			const struct mad_answer *answer)
 {
 	struct perf *p = owner;

@@ -6,7 +6,7 @@
  * well. Nothing is asked until the fabric has been idle for a while: after a change there are
  * things of more use to be sent.
  *
- * An answer counts only if nothing was written since its question left: else it may tell of either
+ * An answer counts only if nothing was written since its question left: else it may report either
  * time. What is not answered is somebody else's to find out; its turn comes again.
  */
 #include <stdlib.h>
@@ -119,9 +119,9 @@ static bool audit_make(void *owner, const struct batch_job *job, struct batch_re
 	struct store_switch *sw = job->object;
 
 	if (!may_ask(a, sw, job->kind, job->arg) ||
-	    !inventory_port_path(a->program->inv, sw->node, 0, &request->way.path))
+	    !inventory_port_path(a->program->inv, sw->node, 0, &request->via.path))
 		return false;
-	request->way.stamp = stamp_now(a);
+	request->via.stamp = stamp_now(a);
 	request->mad.method = WIRE_GET;
 	request->mad.attr_id = job->kind == AUDIT_LFT ? WIRE_LFT : WIRE_MFT;
 	request->mad.attr_mod =
@@ -156,14 +156,14 @@ static void compare_mft(struct audit *a, const struct store_switch *sw, uint32_t
 		mft_found(a->mft, sw->guid, block, position, held);
 }
 
-static void audit_answer(void *owner, const struct batch_job *job, const struct batch_way *way,
+static void audit_answer(void *owner, const struct batch_job *job, const struct batch_path *via,
 			 const struct mad_answer *answer)
 {
 	struct audit *a = owner;
 	struct store_switch *sw = job->object;
 
 	if (answer->result != MAD_OK || a->program->busy || mft_busy(a->mft) ||
-	    way->stamp != stamp_now(a) || !may_ask(a, sw, job->kind, job->arg))
+	    via->stamp != stamp_now(a) || !may_ask(a, sw, job->kind, job->arg))
 		return;
 	a->compared++;
 	(job->kind == AUDIT_LFT ? compare_lft : compare_mft)(a, sw, job->arg, answer->data);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * audit: reads forwarding tables back, a few blocks at a time, while nothing else is to be done,
- * and tells of a block that is not what its switch acknowledged. The whole switch then counts as
+ * and reports a block that is not what its switch acknowledged. The whole switch then counts as
  * unknown: the next program_apply() writes it anew. Of multicast tables the block alone: the next
  * mft_apply() does.
  */
@@ -20,7 +20,7 @@ struct audit_ops {
 	 */
 	uint64_t (*idle_since)(void *arg);
 	void (*differs)(void *arg, guid_t sw, uint32_t block);
-	/* False: it is known not to hold what it acknowledges, and nothing is to be mended. */
+	/* False: it is known not to hold what it acknowledges, and nothing is to be repaired. */
 	bool (*mft_differs)(void *arg, guid_t sw, uint16_t block, unsigned position);
 };
 

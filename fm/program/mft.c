@@ -279,13 +279,13 @@ static struct mft_switch *job_switch(const struct batch_job *job)
 	return job->kind == JOB_WRITE ? ((struct mft_block *)job->object)->sw : job->object;
 }
 
-static bool mft_way(void *owner, const struct batch_job *job, struct batch_way *way)
+static bool mft_path(void *owner, const struct batch_job *job, struct batch_path *via)
 {
 	const struct mft *m = owner;
 	const struct mft_switch *sw = job_switch(job);
 
-	way->stamp = m->inv->clock;
-	return sw->node && inventory_port_path(m->inv, sw->node, 0, &way->path);
+	via->stamp = m->inv->clock;
+	return sw->node && inventory_port_path(m->inv, sw->node, 0, &via->path);
 }
 
 static bool mft_make(void *owner, const struct batch_job *job, struct batch_request *request)
@@ -294,7 +294,7 @@ static bool mft_make(void *owner, const struct batch_job *job, struct batch_requ
 	struct mft_switch *sw = job_switch(job);
 	const struct mft_block *block = job->object;
 
-	if (!is_usable(sw) || sw->node->removed || !mft_way(m, job, &request->way)) {
+	if (!is_usable(sw) || sw->node->removed || !mft_path(m, job, &request->via)) {
 		if (is_usable(sw))
 			switch_fail(m, sw, "out of reach");
 		return false;
@@ -353,16 +353,16 @@ static bool job_succeeded(struct mft *m, const struct batch_job *job, const uint
 	}
 }
 
-static void mft_answer(void *owner, const struct batch_job *job, const struct batch_way *way,
+static void mft_answer(void *owner, const struct batch_job *job, const struct batch_path *via,
 		       const struct mad_answer *answer)
 {
 	struct mft *m = owner;
 	struct batch_job again = *job;
 
 	if (answer->result == MAD_OK || answer->result == MAD_STATUS)
-		inventory_path_worked(m->inv, &way->path);
+		inventory_path_worked(m->inv, &via->path);
 	else
-		inventory_path_failed(m->inv, &way->path, way->stamp);
+		inventory_path_failed(m->inv, &via->path, via->stamp);
 	if (answer->result == MAD_OK && job_succeeded(m, job, answer->data))
 		return;
 	if (++again.tries < TRIES && is_usable(job_switch(job)))
@@ -439,7 +439,7 @@ static void mft_idle(void *owner)
 
 static const struct batch_ops mft_ops = {
 	.make = mft_make,
-	.way = mft_way,
+	.path_of = mft_path,
 	.done = mft_answer,
 	.idle = mft_idle,
 };

@@ -17,7 +17,7 @@ struct mft_switch {
 	bool known;	 /* its tables were read */
 	bool fresh;	 /* read since the last apply */
 	bool reading;	 /* in this apply */
-	bool here;	 /* in this apply's snapshot, with a way to it */
+	bool here;	 /* in this apply's snapshot, with a path to it */
 	bool failed;	 /* left alone until somebody says to try again */
 	bool written;	 /* in this apply */
 };

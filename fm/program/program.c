@@ -14,7 +14,7 @@
  * as far as that is not what is wanted: the wanted tables' memory is a part of it from one apply to
  * the next.
  *
- * What a file claims is read first (claims.c), by jobs of the same batch.
+ * What a file claims is read first (cached.c), by jobs of the same batch.
  *
  * LinearFDBTop and the life time (IBA 14.2.5.4) go ahead of the blocks of their switch: entries
  * above the top are not looked at, and some devices refuse blocks beyond it.
@@ -58,7 +58,7 @@ static bool program_more(void *owner)
 	unsigned added = 0;
 
 	if (p->stage == PROGRAM_READS)
-		return claims_more(p);
+		return cached_more(p);
 	if (p->stage != PROGRAM_SENDS)
 		return false; /* what differs is marked, and in no order yet */
 	while (added < MORE && (p->nturn || plan_more(p))) {
@@ -132,13 +132,13 @@ static void switch_refuses(struct program *p, struct store_switch *sw, const cha
 	switch_give_up(p, sw, why);
 }
 
-static bool program_way(void *owner, const struct batch_job *job, struct batch_way *way)
+static bool program_path(void *owner, const struct batch_job *job, struct batch_path *via)
 {
 	struct program *p = owner;
 	const struct store_switch *sw = job->object;
 
-	way->stamp = p->inv->clock;
-	return sw->node && inventory_port_path(p->inv, sw->node, 0, &way->path);
+	via->stamp = p->inv->clock;
+	return sw->node && inventory_port_path(p->inv, sw->node, 0, &via->path);
 }
 
 static bool program_make(void *owner, const struct batch_job *job, struct batch_request *request)
@@ -147,7 +147,7 @@ static bool program_make(void *owner, const struct batch_job *job, struct batch_
 	struct store_switch *sw = job->object;
 
 	if (!is_wanted(p, sw) || sw->failed || !sw->node || sw->node->removed ||
-	    !program_way(p, job, &request->way)) {
+	    !program_path(p, job, &request->via)) {
 		if (is_wanted(p, sw))
 			switch_give_up(p, sw, "out of reach");
 		return false;
@@ -158,7 +158,7 @@ static bool program_make(void *owner, const struct batch_job *job, struct batch_
 	request->mad.doubtful = job->tries > 0;
 	request->mad.retries = 1;
 	if (job->kind == JOB_READ)
-		return claims_make(sw, job->arg, request);
+		return cached_make(sw, job->arg, request);
 	if (job->kind == JOB_TOP)
 		make_top(sw, request);
 	else
@@ -240,21 +240,21 @@ static void read_answered(struct program *p, struct store_switch *sw, const stru
 			  const struct mad_answer *answer)
 {
 	if (answer->result == MAD_OK)
-		claims_answer(p, sw, job->arg, answer->data);
+		cached_answer(p, sw, job->arg, answer->data);
 	else if (is_wanted(p, sw) && !program_retry(p, job))
-		claims_drop(sw);
+		cached_drop(sw);
 }
 
-static void program_answer(void *owner, const struct batch_job *job, const struct batch_way *way,
+static void program_answer(void *owner, const struct batch_job *job, const struct batch_path *via,
 			   const struct mad_answer *answer)
 {
 	struct program *p = owner;
 	struct store_switch *sw = job->object;
 
 	if (answer->result == MAD_OK || answer->result == MAD_STATUS)
-		inventory_path_worked(p->inv, &way->path);
+		inventory_path_worked(p->inv, &via->path);
 	else
-		inventory_path_failed(p->inv, &way->path, way->stamp);
+		inventory_path_failed(p->inv, &via->path, via->stamp);
 	if (job->kind == JOB_TOP)
 		top_answered(p, sw, job, answer);
 	else if (job->kind == JOB_READ)
@@ -286,8 +286,8 @@ static unsigned count_failed(const struct program *p)
 	return failed;
 }
 
-/* What was read is told when all is, whichever apply began with it. */
-static void tell_read(struct program *p, struct program_result *result)
+/* What was read is reported when all is, whichever apply began with it. */
+static void report_read(struct program *p, struct program_result *result)
 {
 	result->read = p->claims.read;
 	result->differed = p->claims.differed;
@@ -295,7 +295,7 @@ static void tell_read(struct program *p, struct program_result *result)
 	p->claims.first = false;
 }
 
-static void program_tell(struct program *p, unsigned unread)
+static void program_report_reads(struct program *p, unsigned unread)
 {
 	struct program_result result = p->result;
 
@@ -303,7 +303,7 @@ static void program_tell(struct program *p, unsigned unread)
 	result.took_us = loop_now_us(p->loop) - p->started_us;
 	result.unread = unread;
 	if (!unread)
-		tell_read(p, &result);
+		report_read(p, &result);
 	p->result = (struct program_result){ 0 };
 	p->fn(p->arg, &result); /* may free p */
 }
@@ -312,11 +312,11 @@ static void program_tell(struct program *p, unsigned unread)
 static void program_read_rest(struct program *p)
 {
 	batch_wake(p->batch);
-	if (p->told || p->claims.first)
+	if (p->reported || p->claims.first)
 		return;
-	p->told = true;
+	p->reported = true;
 	p->result.failed = count_failed(p);
-	program_tell(p, claims_count(p));
+	program_report_reads(p, cached_count(p));
 }
 
 static void program_idle(void *owner)
@@ -326,21 +326,21 @@ static void program_idle(void *owner)
 	if (plan_waits(p))
 		return;
 	if (p->stage == PROGRAM_READS) {
-		plan_again(p);
+		plan_resume(p);
 	} else if (plan_next(p)) {
 		batch_wake(p->batch);
-	} else if (claims_rest(p)) {
+	} else if (cached_rest(p)) {
 		program_read_rest(p);
 	} else {
 		p->result.failed = count_failed(p);
 		program_release(p);
-		program_tell(p, 0);
+		program_report_reads(p, 0);
 	}
 }
 
 static const struct batch_ops program_ops = {
 	.make = program_make,
-	.way = program_way,
+	.path_of = program_path,
 	.done = program_answer,
 	.more = program_more,
 	.idle = program_idle,
@@ -371,7 +371,7 @@ void program_free(struct program *p)
 	readback_free(p->readback);
 	topo_unref(p->topo);
 	plan_fini(p);
-	claims_forget_file(p);
+	cached_forget_file(p);
 	store_fini(&p->store);
 	free(p);
 }
@@ -405,7 +405,7 @@ bool program_busy(const struct program *p)
 
 unsigned program_unread(const struct program *p)
 {
-	return claims_count(p);
+	return cached_count(p);
 }
 
 uint64_t program_blocks_written(const struct program *p)
@@ -420,7 +420,7 @@ void program_forget(struct program *p, guid_t guid)
 	if (!sw)
 		return;
 	memset(&sw->known, 0, sizeof(sw->known));
-	claims_drop(sw);
+	cached_drop(sw);
 }
 
 /* ---- Apply ---------------------------------------------------------------------------------- */
@@ -479,7 +479,7 @@ void program_apply(struct program *p, const struct topo *t, const struct tables 
 	p->busy = true;
 	p->result = (struct program_result){ 0 };
 	p->started_us = loop_now_us(p->loop);
-	p->trouble = p->told = false;
+	p->trouble = p->reported = false;
 	plan_apply(p);
 	batch_wake(p->batch);
 }

@@ -9,9 +9,9 @@
  * Blocks of which it is known what they hold go in the rounds of routing/order/order.h, the next
  * round when the last one is acknowledged; where nothing is known (a cold start) there is but one.
  * Blocks that fail are retried and reported; a switch that fails does not hold the others, except
- * for entries whose new way leads through what it did not take (program_plan.c). After a restart a
+ * for entries whose new path leads through what it did not take (program_plan.c). After a restart a
  * file says what switches held (program_remember). Blocks that are to change are read before, the
- * others behind it; those that are as wanted are not written (claims.c). A newer apply() supersedes
+ * others behind it; those that are as wanted are not written (cached.c). A newer apply() supersedes
  * a running one from the acknowledged state; the older callback does not come. The caller has
  * proven the tables.
  */
@@ -33,7 +33,7 @@ struct program_result {
 	unsigned switches; /* that had something to write */
 	unsigned failed;   /* blocks given up; they stay unknown */
 	unsigned failed_switches;
-	unsigned held; /* entries that keep their old way because of what failed */
+	unsigned held; /* entries that keep their old path because of what failed */
 	unsigned rounds;
 	unsigned unread;   /* blocks that are remembered, and read from now on */
 	unsigned read;	   /* with none unread: blocks, in the place of writing them.. */
@@ -74,7 +74,7 @@ unsigned program_unread(const struct program *p); /* blocks that are but remembe
 void program_read_first(struct program *p);
 /*
  * Before the first apply: what program_write_tables() wrote; takes the content, which was
- * malloc'ed. What is wrong with it is told, and is as if there were none.
+ * malloc'ed. What is wrong with it is reported, and is as if there were none.
  */
 void program_remember(struct program *p, char *content, size_t length);
 /*

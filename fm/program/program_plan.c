@@ -7,15 +7,15 @@
  * What is promised: as long as every block is acknowledged, what order.h promises. When some is
  * given up, its switch holds the old entries or the new ones, we can't know. Both were allowed for
  * in its round; later ones must not build on it. So once something has failed, an entry leaves only
- * if everything further on its new way has been acknowledged, and old ways that work are not ended;
- * the others are held back, that is they stay on their old way, which is as good as it was. So
- * there is no loop and no pair loses what it has by a switch that fails; pairs that would gain by a
- * way through it wait for the next apply. Where the order needs whole rounds to keep clear of
- * credit cycles (order.strict), no later round is begun at all.
+ * if everything further on its new path has been acknowledged, and old paths that work are not
+ * ended; the others are held back, that is they stay on their old path, which is as good as it was.
+ * So there is no loop and no pair loses what it has by a switch that fails; pairs that would gain
+ * by a way through it wait for the next apply. Where the order needs whole rounds to keep clear of
+ * credit loops (order.strict), no later round is begun at all.
  *
  * The promise starts from what is known. A newer apply therefore first waits for the answers that
  * are on their way, for as long as answers usually take; what is later counts as unknown, and is
- * written when its answer has come. Nothing is promised for ways through unknown blocks.
+ * written when its answer has come. Nothing is promised for paths through unknown blocks.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -49,11 +49,11 @@ static void switch_resolve(struct program *p, struct store_switch *sw)
 	if (!sw->node)
 		return;
 	if (!sw->node->gone && !sw->node->sw.lft_top)
-		claims_drop(sw);
+		cached_drop(sw);
 	if (!sw->node->rebooted)
 		return;
 	memset(&sw->known, 0, sizeof(sw->known));
-	claims_drop(sw);
+	cached_drop(sw);
 	sw->node->rebooted = false;
 }
 
@@ -191,9 +191,9 @@ static enum job_said read_file(void *arg)
 {
 	struct program *p = arg;
 
-	if (claims_load(p))
+	if (cached_load(p))
 		return JOB_MORE;
-	claims_assume(p);
+	cached_assume(p);
 	return JOB_NEXT;
 }
 
@@ -205,23 +205,23 @@ static uint32_t rows_end(const struct program *p)
 }
 
 /* What is to change is read first, where it is but claimed. */
-static enum job_said doubt_rows(void *arg)
+static enum job_said recheck_rows(void *arg)
 {
 	struct program *p = arg;
 	uint32_t end = rows_end(p);
 
 	if (!p->planned)
-		claims_doubt_none(p);
+		cached_recheck_none(p);
 	for (; p->claims.some && p->planned < end; p->planned++) {
 		struct store_switch *sw = switch_here(p, p->planned);
 
 		if (sw)
-			claims_doubt(p, sw);
+			cached_recheck(p, sw);
 	}
 	if (p->claims.some && end < p->topo->nswitches)
 		return JOB_MORE;
 	p->planned = 0;
-	if (!p->claims.some || !claims_begin(p))
+	if (!p->claims.some || !cached_begin(p))
 		return JOB_NEXT;
 	batch_wake(p->batch);
 	return JOB_END;
@@ -269,7 +269,7 @@ static enum job_said begin_sending(void *arg)
 
 #define DOUBT 1 /* a step */
 static const struct job_step plan_steps[] = {
-	{ "program-remember", read_file },  { "program-doubt", doubt_rows },
+	{ "program-remember", read_file },  { "program-recheck", recheck_rows },
 	{ "program-compare", mark_rows },   { "program-order", find_order },
 	{ "program-begin", begin_sending }, { NULL, NULL },
 };
@@ -284,7 +284,7 @@ static void plan_start(void *arg)
 	job_start(p->plan, plan_steps, NULL);
 }
 
-void plan_again(struct program *p)
+void plan_resume(struct program *p)
 {
 	plan_forget(p);
 	p->stage = PROGRAM_PLANS;
@@ -343,8 +343,8 @@ static bool has_wanted(const struct program *p, uint32_t row, uint32_t lid)
 	       store_block(sw, block)[lid % TABLES_BLOCK] == tables_row(p->wanted, row)[lid];
 }
 
-/* Whether all switches further on the new way have acknowledged it. */
-static bool way_in_place(const struct program *p, uint32_t row, uint32_t lid)
+/* Whether all switches further on the new path have acknowledged it. */
+static bool path_in_place(const struct program *p, uint32_t row, uint32_t lid)
 {
 	const struct topo *t = p->topo;
 	uint32_t hops;
@@ -377,7 +377,7 @@ static uint64_t allowed(const struct program *p, const struct program_part *part
 	for (left = mask; left; left &= left - 1) {
 		uint32_t bit = (uint32_t)__builtin_ctzll(left);
 
-		if (!way_in_place(p, part->sw, part->block * TABLES_BLOCK + bit))
+		if (!path_in_place(p, part->sw, part->block * TABLES_BLOCK + bit))
 			mask &= ~(1ull << bit);
 	}
 	return mask;

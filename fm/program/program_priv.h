@@ -9,7 +9,7 @@
 #include "fm/core/job.h"
 #include "fm/core/log.h"
 #include "fm/mad/batch.h"
-#include "fm/program/claims.h"
+#include "fm/program/cached.h"
 #include "fm/program/program.h"
 #include "fm/program/store.h"
 #include "routing/order/order.h"
@@ -42,7 +42,7 @@ struct program {
 	struct batch *batch;
 	struct readback *readback;
 	struct store store;
-	struct program_claims claims;
+	struct program_cached claims;
 	uint8_t life_time;
 	const struct check_base *proofs; /* or NULL */
 	bool busy;
@@ -57,7 +57,7 @@ struct program {
 	struct job *plan;	     /* of PROGRAM_PLANS */
 	uint32_t planned;	     /* rows, by then */
 	bool trouble;		     /* a switch failed in this apply */
-	bool told;		     /* all is written, but what is claimed is not read yet */
+	bool reported;		     /* all is written, but what is claimed is not read yet */
 	struct store_switch **rows;  /* by row of the wanted tables; NULL = gone */
 	struct order_making *making; /* of PROGRAM_PLANS */
 	struct order order;	     /* no rounds: all blocks go at once */
@@ -103,7 +103,7 @@ void plan_forget(struct program *p); /* what was planned gives way */
 bool plan_more(struct program *p);  /* hands over more of the present round; false = that was all */
 bool plan_waits(struct program *p); /* all is answered: it goes on by itself */
 bool plan_next(struct program *p);  /* goes on; false = nothing is left */
-void plan_again(struct program *p); /* from what is known now */
+void plan_resume(struct program *p); /* from what is known now */
 /* The new content of a block that goes now. */
 void plan_content(const struct program *p, const struct store_switch *sw, uint32_t block,
 		  uint8_t content[TABLES_BLOCK]);

@@ -42,7 +42,7 @@ void program_fail(struct program *p, struct store_switch *sw, const char *why)
 	struct inv_name name;
 
 	p->trouble = true;
-	claims_drop(sw);
+	cached_drop(sw);
 	if (sw->failed)
 		return;
 	sw->failed = true;

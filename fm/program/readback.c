@@ -55,13 +55,13 @@ static bool readback_more(void *owner)
 	return added > 0;
 }
 
-static bool readback_way(void *owner, const struct batch_job *job, struct batch_way *way)
+static bool readback_path(void *owner, const struct batch_job *job, struct batch_path *via)
 {
 	const struct readback *r = owner;
 	const struct store_switch *sw = job->object;
 
-	way->stamp = r->program->inv->clock;
-	return sw->node && inventory_port_path(r->program->inv, sw->node, 0, &way->path);
+	via->stamp = r->program->inv->clock;
+	return sw->node && inventory_port_path(r->program->inv, sw->node, 0, &via->path);
 }
 
 static bool readback_make(void *owner, const struct batch_job *job, struct batch_request *request)
@@ -70,7 +70,7 @@ static bool readback_make(void *owner, const struct batch_job *job, struct batch
 	struct store_switch *sw = job->object;
 
 	if (!sw->node || sw->node->removed || sw->node->silent ||
-	    !readback_way(r, job, &request->way)) {
+	    !readback_path(r, job, &request->via)) {
 		r->result.failed++;
 		return false;
 	}
@@ -109,16 +109,16 @@ static void readback_compare(struct readback *r, struct store_switch *sw, uint32
 			 block * TABLES_BLOCK + TABLES_BLOCK - 1);
 }
 
-static void readback_answer(void *owner, const struct batch_job *job, const struct batch_way *way,
+static void readback_answer(void *owner, const struct batch_job *job, const struct batch_path *via,
 			    const struct mad_answer *answer)
 {
 	struct readback *r = owner;
 	struct batch_job again = *job;
 
 	if (answer->result == MAD_TIMEOUT)
-		inventory_path_failed(r->program->inv, &way->path, way->stamp);
+		inventory_path_failed(r->program->inv, &via->path, via->stamp);
 	else
-		inventory_path_worked(r->program->inv, &way->path);
+		inventory_path_worked(r->program->inv, &via->path);
 	if (answer->result == MAD_OK)
 		readback_compare(r, job->object, job->arg, answer->data);
 	else if (++again.tries < ROUNDS)
@@ -139,7 +139,7 @@ static void readback_idle(void *owner)
 
 static const struct batch_ops readback_ops = {
 	.make = readback_make,
-	.way = readback_way,
+	.path_of = readback_path,
 	.done = readback_answer,
 	.more = readback_more,
 	.idle = readback_idle,

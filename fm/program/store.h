@@ -30,7 +30,7 @@ struct store_switch {
 	uint16_t before[STORE_WORDS]; /* how many of these are in the words ahead */
 	uint8_t *kept;
 	struct store_set known;	  /* acknowledged, or read */
-	struct store_set claimed; /* a file says so (claims.c); none of these is known or busy */
+	struct store_set claimed; /* a file says so (cached.c); none of these is known or busy */
 	struct store_set busy;	  /* on the way: the block is what was sent */
 	struct store_set stale;	  /* of these: sent by an apply that was superseded */
 	struct store_set late;	  /* of these: wanted now, as soon as that is answered */

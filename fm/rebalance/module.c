@@ -300,7 +300,7 @@ static void *init(struct fabric *fabric)
 	r->fabric = fabric;
 	r->services = fabric_services(fabric);
 	r->job = job_new(r->services.loop, r);
-	job_give_way(r->job);
+	job_yield(r->job);
 	r->hold = loop_timer_new(r->services.loop, quiet, r);
 	return r;
 }

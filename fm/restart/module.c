@@ -5,7 +5,7 @@
  *
  * The tables the engine makes depend on snapshot, LIDs, marks and overrides alone. With all of
  * these restored, the first tables of a new daemon are the last ones of the old, damage or none;
- * what the switches hold is read, not written (fm/program/claims.c).
+ * what the switches hold is read, not written (fm/program/cached.c).
  *
  * The file of the tables may lag behind: a restart asks the switches.
  */

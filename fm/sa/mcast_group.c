@@ -167,13 +167,13 @@ void sa_groups_share_snm(struct sa_groups *g, bool share)
 
 /* ---- Groups ---------------------------------------------------------------------------------- */
 
-static void tell_changed(const struct sa_groups *g, uint16_t mlid)
+static void notify_changed(const struct sa_groups *g, uint16_t mlid)
 {
 	if (g->ops->changed)
 		g->ops->changed(g->arg, mlid);
 }
 
-static void tell_kept(const struct sa_groups *g, const struct sa_group *group, bool kept)
+static void notify_kept(const struct sa_groups *g, const struct sa_group *group, bool kept)
 {
 	if (g->ops->kept)
 		g->ops->kept(g->arg, group, kept);
@@ -201,7 +201,7 @@ struct sa_group *sa_groups_create(struct sa_groups *g, const struct sa_group_att
 	if (g->end <= (unsigned)(mlid - MCAST_FIRST_MLID))
 		g->end = mlid - MCAST_FIRST_MLID + 1u;
 	cl_fmap_insert(&g->by_mgid, &group->attr.mgid, &group->item);
-	tell_changed(g, mlid);
+	notify_changed(g, mlid);
 	return group;
 }
 
@@ -267,7 +267,7 @@ static void group_end(struct sa_groups *g, struct sa_group *group, uint64_t now_
 	while (g->end && !g->slots[g->end - 1].first)
 		g->end--;
 	group_free(g, group);
-	tell_changed(g, mlid);
+	notify_changed(g, mlid);
 }
 
 bool sa_groups_end_if_unkept(struct sa_groups *g, struct sa_group *group, uint64_t now_us)
@@ -349,7 +349,7 @@ static void keepers_count(struct sa_groups *g, struct sa_group *group, uint8_t w
 		return;
 	group->nkeepers += after ? 1 : -1;
 	if (group->nkeepers == (after ? 1u : 0u))
-		tell_kept(g, group, after);
+		notify_kept(g, group, after);
 }
 
 uint8_t sa_groups_join(struct sa_groups *g, struct sa_group *group, guid_t port, uint8_t state,
@@ -367,7 +367,7 @@ uint8_t sa_groups_join(struct sa_groups *g, struct sa_group *group, guid_t port,
 	is = member->state = was | state;
 	keepers_count(g, group, was, is);
 	if (was != is)
-		tell_changed(g, group->mlid);
+		notify_changed(g, group->mlid);
 	return is;
 }
 
@@ -387,7 +387,7 @@ uint8_t sa_groups_leave(struct sa_groups *g, struct sa_group *group, guid_t port
 	if (sa_groups_end_if_unkept(g, group, now_us))
 		return 0;
 	if (was != is)
-		tell_changed(g, group->mlid);
+		notify_changed(g, group->mlid);
 	return is;
 }
 

@@ -55,7 +55,7 @@ static inline uint8_t sa_group_scope(const struct sa_group_attr *attr)
 struct sa_group_port {	    /* that is a member of something */
 	cl_map_item_t item; /* key: GUID */
 	unsigned groups;    /* how many it is in */
-	bool told;	    /* the SA's: that it is in too many */
+	bool reported;	    /* the SA's: that it is in too many */
 };
 
 struct sa_groups;

@@ -132,7 +132,7 @@ static void changed(void *arg)
 	state_store_changed(r->services.state, &aliases_file, r);
 }
 
-static void told(void *arg, const char *text)
+static void reported(void *arg, const char *text)
 {
 	struct sa_room *r = arg;
 
@@ -249,9 +249,10 @@ static void *init(struct fabric *fabric)
 	r->services = fabric_services(fabric);
 	r->guids = guid_tables_new(fabric);
 	configure(r);
-	sa_listen(r->services.sa,
-		  &(struct sa_listener){
-			  .changed = changed, .told = told, .guids = guids_changed, .arg = r });
+	sa_listen(r->services.sa, &(struct sa_listener){ .changed = changed,
+							 .reported = reported,
+							 .guids = guids_changed,
+							 .arg = r });
 	return r;
 }
 

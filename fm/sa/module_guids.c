@@ -96,10 +96,10 @@ static bool make(void *owner, const struct batch_job *job, struct batch_request 
 				  : inventory_find(inv, topo->nodes[topo->ports[port].node].guid);
 
 	if (!node || node->gone || node->silent ||
-	    !inventory_port_path(inv, node, topo->ports[port].num, &request->way.path) ||
+	    !inventory_port_path(inv, node, topo->ports[port].num, &request->via.path) ||
 	    !sa_alias_block(g->services.sa, guid, job->arg, request->data))
 		return false;
-	request->way.stamp = inv->clock;
+	request->via.stamp = inv->clock;
 	request->mad.method = WIRE_SET;
 	request->mad.attr_id = WIRE_GUID_INFO;
 	request->mad.attr_mod = job->arg;
@@ -108,16 +108,16 @@ static bool make(void *owner, const struct batch_job *job, struct batch_request 
 	return true;
 }
 
-static void done(void *owner, const struct batch_job *job, const struct batch_way *way,
+static void done(void *owner, const struct batch_job *job, const struct batch_path *via,
 		 const struct mad_answer *answer)
 {
 	struct guid_tables *g = owner;
 	struct holder *holder = job->object;
 
 	if (answer->result == MAD_TIMEOUT)
-		inventory_path_failed(g->services.inventory, &way->path, way->stamp);
+		inventory_path_failed(g->services.inventory, &via->path, via->stamp);
 	else
-		inventory_path_worked(g->services.inventory, &way->path);
+		inventory_path_worked(g->services.inventory, &via->path);
 	if (answer->result == MAD_OK)
 		return;
 	holder->written = false;

@@ -57,17 +57,17 @@ static bool port_carries(const struct sa_query *q, uint32_t port, const struct s
 	       sa_mcast_pkey_held(q, port, attr->pkey);
 }
 
-static void tell_full(struct sa *sa, uint32_t port, const struct sa_mcast_share *share,
-		      const char *why)
+static void log_full(struct sa *sa, uint32_t port, const struct sa_mcast_share *share,
+		     const char *why)
 {
 	const struct topo *t = sa->view.topo;
 
-	if (share->any->told)
+	if (share->any->reported)
 		return;
-	share->any->told = true;
-	sa_tell(sa, "%s p%u 0x%016llx is in %u multicast groups, and is let into no more (%s)",
-		t->nodes[t->ports[port].node].name, t->ports[port].num,
-		(unsigned long long)t->ports[port].guid, share->groups, why);
+	share->any->reported = true;
+	sa_log(sa, "%s p%u 0x%016llx is in %u multicast groups, and is let into no more (%s)",
+	       t->nodes[t->ports[port].node].name, t->ports[port].num,
+	       (unsigned long long)t->ports[port].guid, share->groups, why);
 }
 
 /* One host does not take all MLIDs; groups made in advance cost none. group NULL: a new one. */
@@ -82,7 +82,7 @@ static bool port_has_room(const struct sa_query *q, uint32_t port, const struct 
 	share = sa_mcast_share(sa, sa->view.topo->ports[port].guid);
 	if (share.groups < sa->conf.groups_limit)
 		return true;
-	tell_full(sa, port, &share, "mcast_groups_per_port");
+	log_full(sa, port, &share, "mcast_groups_per_port");
 	return false;
 }
 
@@ -98,7 +98,7 @@ static bool is_room_kept(const struct sa_query *q, uint32_t port)
 	share = sa_mcast_share(sa, sa->view.topo->ports[port].guid);
 	if (share.groups < FEW)
 		return true;
-	tell_full(sa, port, &share, "few multicast LIDs are left");
+	log_full(sa, port, &share, "few multicast LIDs are left");
 	return false;
 }
 
@@ -202,7 +202,7 @@ static enum wire_sa_status mcmember_prepare(struct sa_query *q)
 	q->mc.asker = sa_port_by_lid(q->sa, q->from.lid);
 	if (q->mc.asker == TOPO_NONE)
 		return WIRE_SA_REQ_INVALID;
-	return q->method == WIRE_SET || q->method == WIRE_DELETE ? change(q) : sa_mcast_look(q);
+	return q->method == WIRE_SET || q->method == WIRE_DELETE ? change(q) : sa_mcast_get(q);
 }
 
 static void mcmember_emit(struct sa_query *q, uint32_t item)

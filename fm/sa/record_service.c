@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * ServiceRecord (IBA 15.2.5.14): what services hosts offer, told to whoever asks.
+ * ServiceRecord (IBA 15.2.5.14): what services hosts offer, for whoever asks.
  *
  * A record is identified by ServiceID, ServiceGID and ServiceP_Key: a Set of these replaces it. It
  * ends by Delete, or with its lease, which a Set renews; without a lease it lasts. Who registers,
@@ -91,7 +91,7 @@ static guid_t owner_for(const struct sa_query *q, const struct wire_service *wha
 	return t->ports[on == TOPO_NONE ? q->asker : on].guid;
 }
 
-static void tell_full(struct sa *sa, guid_t port, unsigned count)
+static void log_full(struct sa *sa, guid_t port, unsigned count)
 {
 	struct service_owner *owner = sa_service_owner(sa, port);
 	const struct topo *t = sa->view.topo;
@@ -100,9 +100,9 @@ static void tell_full(struct sa *sa, guid_t port, unsigned count)
 	if (!owner || owner->told || at == TOPO_NONE)
 		return;
 	owner->told = true;
-	sa_tell(sa, "%s p%u 0x%016llx has registered %u services, of %u in all: no more",
-		t->nodes[t->ports[at].node].name, t->ports[at].num, (unsigned long long)port, count,
-		sa->services.count);
+	sa_log(sa, "%s p%u 0x%016llx has registered %u services, of %u in all: no more",
+	       t->nodes[t->ports[at].node].name, t->ports[at].num, (unsigned long long)port, count,
+	       sa->services.count);
 }
 
 static bool has_room(const struct sa_query *q, guid_t port)
@@ -114,7 +114,7 @@ static bool has_room(const struct sa_query *q, guid_t port)
 	if (all->count < SERVICES_MAX &&
 	    (q->trusted || has < (all->count < SERVICES_MAX - KEPT ? EACH : FEW)))
 		return true;
-	tell_full(q->sa, port, has);
+	log_full(q->sa, port, has);
 	return false;
 }
 

@@ -62,9 +62,9 @@ void sa_notice(struct sa *sa, const struct wire_notice *notice, uint16_t issuer_
 
 /* Each may be NULL. They come from anywhere in the SA: they only take note. */
 struct sa_listener {
-	void (*changed)(void *arg);		   /* what sa_state_write() writes */
-	void (*told)(void *arg, const char *text); /* worth an event */
-	void (*guids)(void *arg, guid_t port);	   /* its table of GUIDs is another */
+	void (*changed)(void *arg);		       /* what sa_state_write() writes */
+	void (*reported)(void *arg, const char *text); /* worth an event */
+	void (*guids)(void *arg, guid_t port);	       /* its table of GUIDs is another */
 	void *arg;
 };
 void sa_listen(struct sa *sa, const struct sa_listener *listener);

@@ -12,7 +12,8 @@
  *                      outlives the process
  *   sa_service.c, sa_subscription.c, sa_alias.c, mcast_group.c
  *                      stores of services, subscriptions, alias GUIDs, groups
- *   sa_link.c          MTU and rate of every link; sa_listener.c who is told of what happens here
+ *   sa_link.c          MTU and rate of every link; sa_listener.c who is notified of what happens
+ *   here
  */
 #ifndef FMD_SA_SA_IMPL_H
 #define FMD_SA_SA_IMPL_H
@@ -89,7 +90,7 @@ static inline uint16_t sa_port_lid(const struct sa *sa, uint32_t port)
 
 /* sa_listener.c */
 void sa_changed(struct sa *sa); /* what is kept in files */
-void sa_tell(struct sa *sa, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void sa_log(struct sa *sa, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*
  * Whether two ports have a partition in common, and so know of each other. Without partitions all

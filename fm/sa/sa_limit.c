@@ -4,8 +4,8 @@
  *
  * Requests of a LID above rate_limit a second are not answered, which costs little, and clients
  * repeat them; a tenth of a second's worth may come at once. One number a LID does it (GCRA): the
- * time at which the host would be even if it had kept to the rate all along. Who is above is told
- * once an hour.
+ * time at which the host would be even if it had kept to the rate all along. Who is above is
+ * reported once an hour.
  *
  * Work of a round of the loop is bounded too: once SA_ROUND rows have been looked at, a query gets
  * a short slice, enough for those that name what they want; one that walks the fabric goes on as a
@@ -30,22 +30,22 @@ static const char *name_of(const struct sa *sa, uint16_t lid)
 	return port == TOPO_NONE ? "" : t->nodes[t->ports[port].node].name;
 }
 
-static void tell(struct sa *sa, uint16_t lid)
+static void log_limited(struct sa *sa, uint16_t lid)
 {
 	struct limit *l = &sa->limit;
 	uint64_t now = loop_now_us(sa->loop);
 	uint32_t second = (uint32_t)(now / 1000000);
 
-	if (!l->told)
-		l->told = mem_alloc(UINT16_MAX + 1, sizeof(*l->told));
-	if (second < l->told[lid] || !log_allow(&l->burst, now, TOLD_BURST))
+	if (!l->reported)
+		l->reported = mem_alloc(UINT16_MAX + 1, sizeof(*l->reported));
+	if (second < l->reported[lid] || !log_allow(&l->burst, now, TOLD_BURST))
 		return;
-	l->told[lid] = second + TOLD_S;
-	sa_tell(sa,
-		"%s LID %u: asks for more than %u records a second (sa_rate_limit), the rest is "
-		"not "
-		"answered",
-		name_of(sa, lid), lid, sa->conf.rate_limit);
+	l->reported[lid] = second + TOLD_S;
+	sa_log(sa,
+	       "%s LID %u: asks for more than %u records a second (sa_rate_limit), the rest is "
+	       "not "
+	       "answered",
+	       name_of(sa, lid), lid, sa->conf.rate_limit);
 }
 
 bool sa_limit_admits(struct sa *sa, uint16_t lid)
@@ -64,7 +64,7 @@ bool sa_limit_admits(struct sa *sa, uint16_t lid)
 	if (*even < now)
 		*even = now;
 	if (*even - now >= burst) {
-		tell(sa, lid);
+		log_limited(sa, lid);
 		return false;
 	}
 	*even += interval;
@@ -97,5 +97,5 @@ void sa_limit_fini(struct sa *sa)
 {
 	loop_timer_free(sa->limit.next);
 	free(sa->limit.even);
-	free(sa->limit.told);
+	free(sa->limit.reported);
 }

@@ -13,8 +13,9 @@ struct loop_timer;
 
 struct limit {
 	uint64_t *even; /* by LID; NULL until one is asked about */
-	uint32_t *told; /* by LID: second from which on it is told of again; NULL until one is */
-	unsigned round; /* rows looked at in this round of the loop */
+	uint32_t *
+		reported; /* by LID: second from which on it is reported again; NULL until one is */
+	unsigned round;	  /* rows looked at in this round of the loop */
 	struct loop_timer *next;
 	struct log_limit burst;
 };

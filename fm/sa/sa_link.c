@@ -10,8 +10,8 @@
  * is.
  *
  * Rates added to the PathRecord late (28 Gb/s and up, codes from 19) are not known to every host:
- * one whose port announces neither the width nor the speed behind such a rate is told the next
- * lower one it must know. A port that runs at such a speed itself knows it.
+ * one whose port announces neither the width nor the speed behind such a rate gets the next lower
+ * one it must know. A port that runs at such a speed itself knows it.
  */
 #include <stdlib.h>
 #include "fm/mad/wire_sa_rows.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What the SA has to tell whoever listens to it (sa_listen()).
+ * What the SA reports to its listeners (sa_listen()).
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@ void sa_changed(struct sa *sa)
 		sa->listener.changed(sa->listener.arg);
 }
 
-void sa_tell(struct sa *sa, const char *format, ...)
+void sa_log(struct sa *sa, const char *format, ...)
 {
 	char text[256];
 	va_list args;
@@ -25,6 +25,6 @@ void sa_tell(struct sa *sa, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	if (sa->listener.told)
-		sa->listener.told(sa->listener.arg, text);
+	if (sa->listener.reported)
+		sa->listener.reported(sa->listener.arg, text);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * sa_mcast: the SA's multicast groups: their life (sa_mcast.c), what a request asks of one
- * (sa_mcast_fit.c), new ones (sa_mcast_make.c), showing them (sa_mcast_look.c). Private to fm/sa.
+ * (sa_mcast_fit.c), new ones (sa_mcast_make.c), showing them (sa_mcast_get.c). Private to fm/sa.
  */
 #ifndef FMD_SA_SA_MCAST_H
 #define FMD_SA_SA_MCAST_H
@@ -48,8 +48,8 @@ struct sa_group *sa_mcast_make(struct sa_query *q, const struct sa_group_attr *a
 /* A group made in advance becomes what is configured now, if nobody is in it. */
 void sa_mcast_renew(struct sa *sa, struct sa_group *group);
 
-/* sa_mcast_look.c: Get and GetTable */
-enum wire_sa_status sa_mcast_look(struct sa_query *q);
+/* sa_mcast_get.c: Get and GetTable */
+enum wire_sa_status sa_mcast_get(struct sa_query *q);
 void sa_mcast_rows(struct sa_query *q, uint32_t item);
 
 #endif

@@ -206,16 +206,16 @@ static bool is_like(const struct sa_group_attr *a, const struct sa_group_attr *b
 	       a->hop_limit == b->hop_limit;
 }
 
-static void tell_unlike(struct sa *sa, const struct sa_group *group,
-			const struct sa_group_attr *attr)
+static void log_unlike(struct sa *sa, const struct sa_group *group,
+		       const struct sa_group_attr *attr)
 {
 	if (!is_like(&group->attr, attr))
-		sa_tell(sa,
-			"multicast LID 0x%x of partition 0x%04x stays as it is for its %u members "
-			"(mtu %u, rate %u, sl %u), until the last of them leaves: mtu %u, rate %u, "
-			"sl %u are configured",
-			group->mlid, attr->pkey, group->nmembers, group->attr.mtu, group->attr.rate,
-			group->attr.sl, attr->mtu, attr->rate, attr->sl);
+		sa_log(sa,
+		       "multicast LID 0x%x of partition 0x%04x stays as it is for its %u members "
+		       "(mtu %u, rate %u, sl %u), until the last of them leaves: mtu %u, rate %u, "
+		       "sl %u are configured",
+		       group->mlid, attr->pkey, group->nmembers, group->attr.mtu, group->attr.rate,
+		       group->attr.sl, attr->mtu, attr->rate, attr->sl);
 }
 
 /* One that has members stays what it is for them until they are gone. */
@@ -230,7 +230,7 @@ static void preset_one(struct sa *sa, const struct partition_group *from)
 	else if (!group->nmembers)
 		group->attr = attr;
 	else
-		tell_unlike(sa, group, &attr);
+		log_unlike(sa, group, &attr);
 	if (group)
 		sa_groups_preset(sa->groups, group, true, now_us);
 	else

@@ -5,7 +5,7 @@
  *
  * What such a path is like is the group's affair, not the cables': members are let in only if their
  * cable carries it. A source that is named must be a member, as clients know it from OpenSM, and
- * who asks must be in the group's partition; to others there is no such group. No way leads back
+ * who asks must be in the group's partition; to others there is no such group. No path leads back
  * from a group, so the path is not reversible, whatever was asked.
  *
  * One row a group; groups of IPv6 solicited nodes may share a MLID, and then that has several.

@@ -303,8 +303,8 @@ static void read_again(struct sa *sa, struct sa_query *q, const struct io_addr *
 	sa_query_read(sa, q, from, &mad, raw);
 }
 
-/* Whoever is in the same partitions as who asks is told the same. */
-static bool is_told_the_same(void *arg, uint16_t lid)
+/* Whoever is in the same partitions as the asker gets the same answer. */
+static bool is_answered_alike(void *arg, uint16_t lid)
 {
 	const struct sa_query *q = arg;
 	uint32_t port = sa_port_by_lid(q->sa, lid);
@@ -326,7 +326,7 @@ static void gather_also(struct sa_query *job)
 	bool looks = job->method == WIRE_GET || job->method == WIRE_GET_TABLE;
 
 	if (looks)
-		sa_queue_take_same(&job->sa->queue, job->mad, &job->also, is_told_the_same, job);
+		sa_queue_take_same(&job->sa->queue, job->mad, &job->also, is_answered_alike, job);
 }
 
 /* Those that wait become jobs, as many as there is room for. */

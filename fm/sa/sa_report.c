@@ -7,7 +7,7 @@
  * has a cursor. It looks at notice after notice, has one Report on its way at a time, and so sees
  * things in their order. Thousands of ports that come up at once cost the ring's memory and a
  * window of Reports, not a burst. A subscription that the ring has overtaken skips what is lost,
- * and that is told.
+ * and that is reported.
  *
  * A Report is a transaction like another: repeated while nobody acknowledges it. FAILURES_MAX in a
  * row end the subscription: its owner has gone without a word. A port that can't be reached misses
@@ -16,7 +16,7 @@
  * leaves the window to others.
  *
  * In service is a host's port whose link is Active, and a switch with any link up: what was
- * programmed for it is in force when it is told of.
+ * programmed for it is in force when it is reported.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -108,7 +108,8 @@ static bool kind_wanted(const struct wire_inform_info *info, const struct wire_n
 }
 
 /*
- * A port is told of others that it shares a partition with, and of groups of its own (o13-17.1.1).
+ * A port is notified of others that it shares a partition with, and of groups of its own
+ * (o13-17.1.1).
  */
 static bool may_know(const struct sa *sa, uint32_t port, const struct sa_notice *n)
 {
@@ -148,10 +149,10 @@ static bool in_reach(const struct sa *sa, uint32_t port)
 static void give_up(struct sa *sa, struct subscription *s)
 {
 	if (log_allow(&sa->reports.told, loop_now_us(sa->loop), TOLD_BURST))
-		sa_tell(sa,
-			"port 0x%016" PRIx64
-			": does not answer reports of trap %u, subscription ended",
-			guid_of(s), s->info.trap);
+		sa_log(sa,
+		       "port 0x%016" PRIx64
+		       ": does not answer reports of trap %u, subscription ended",
+		       guid_of(s), s->info.trap);
 	sa_unsubscribe(s);
 }
 
@@ -208,8 +209,8 @@ static void catch_up(struct sa *sa, struct subscription *s)
 		return;
 	sa->stats.reports_skipped += r->first - s->next;
 	if (log_allow(&r->told, loop_now_us(sa->loop), TOLD_BURST))
-		sa_tell(sa, "port 0x%016" PRIx64 ": too slow, %" PRIu64 " notices were skipped",
-			guid_of(s), r->first - s->next);
+		sa_log(sa, "port 0x%016" PRIx64 ": too slow, %" PRIu64 " notices were skipped",
+		       guid_of(s), r->first - s->next);
 	s->next = r->first;
 }
 
@@ -339,8 +340,8 @@ static void service_notice(struct sa *sa, uint16_t trap, guid_t guid)
 }
 
 /* Two sorted lists side by side. */
-static void tell_differences(struct sa *sa, const guid_t *was, uint32_t nwas, const guid_t *is,
-			     uint32_t nis)
+static void report_differences(struct sa *sa, const guid_t *was, uint32_t nwas, const guid_t *is,
+			       uint32_t nis)
 {
 	uint32_t i = 0, j = 0;
 
@@ -365,7 +366,7 @@ void sa_reports_compare(struct sa *sa)
 		return;
 	serving = serving_of(sa->view.topo, &count);
 	if (r->compare)
-		tell_differences(sa, r->serving, r->nserving, serving, count);
+		report_differences(sa, r->serving, r->nserving, serving, count);
 	free(r->serving);
 	r->serving = serving;
 	r->nserving = count;

@@ -137,18 +137,19 @@ static void sweeping(void *room, bool light)
 }
 
 /* What a master found waits for the answers of other managers that it met. */
-static bool swept(void *room, const struct sweep_result *result)
+static const char *swept(void *room, const struct sweep_result *result)
 {
 	struct sm_room *r = room;
 	bool master = fabric_is_master(r->fabric);
+	const char *useless = port_swept(r->port, r->services.inventory, !master);
 
-	if (!port_swept(r->port, r->services.inventory, !master))
-		return false;
+	if (useless)
+		return useless;
 	if (master)
-		sm_ask_holds(r, result->fell, result->strangers);
+		sm_ask_holds(r, result->fell, result->another_sm);
 	else
 		sm_find_master(r);
-	return true;
+	return NULL;
 }
 
 static bool ready(void *room)

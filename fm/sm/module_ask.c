@@ -279,7 +279,7 @@ void sm_ask(struct sm_room *r)
 		sm_ask_round(r);
 }
 
-bool sm_ask_holds(struct sm_room *r, bool fell, bool strangers)
+bool sm_ask_holds(struct sm_room *r, bool fell, bool another_sm)
 {
 	struct rounds *q = &r->rounds;
 
@@ -287,7 +287,7 @@ bool sm_ask_holds(struct sm_room *r, bool fell, bool strangers)
 		q->holds = false;
 		return false;
 	}
-	if (q->holds || !strangers || !may_ask(r) || !has_unasked(r))
+	if (q->holds || !another_sm || !may_ask(r) || !has_unasked(r))
 		return q->holds;
 	begin_round(r, true);
 	q->holds = q->open > 0;

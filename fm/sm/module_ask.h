@@ -44,7 +44,7 @@ void sm_ask_fini(struct sm_room *r);
 void sm_ask_round(struct sm_room *r);
 void sm_ask(struct sm_room *r); /* the same, by a master that is not handing over */
 /* A master's sweep has ended; true: others are to answer before what it found is published. */
-bool sm_ask_holds(struct sm_room *r, bool fell, bool strangers);
+bool sm_ask_holds(struct sm_room *r, bool fell, bool another_sm);
 /* Whose SM LIDs ports hold is known: no other manager's any more. */
 void sm_know_lids(struct sm_room *r);
 void sm_stop_asking(struct sm_room *r); /* the round under way is not judged */

@@ -77,7 +77,7 @@ static bool make(void *owner, const struct batch_job *job, struct batch_request 
 	const struct inv_node *node = job->object;
 
 	if (node->removed ||
-	    !inventory_port_path(room->services.inventory, node, (uint8_t)job->arg, &r->way.path))
+	    !inventory_port_path(room->services.inventory, node, (uint8_t)job->arg, &r->via.path))
 		return false;
 	r->mad.method = WIRE_GET;
 	r->mad.attr_id = job->kind == ASK_LID ? WIRE_PORT_INFO : WIRE_NODE_INFO;
@@ -109,7 +109,7 @@ static void read_guid(struct lids_room *r, struct inv_node *node, uint8_t num,
 		inventory_set_port_guid(r->services.inventory, node, num, info.port_guid);
 }
 
-static void done(void *owner, const struct batch_job *job, const struct batch_way *way,
+static void done(void *owner, const struct batch_job *job, const struct batch_path *via,
 		 const struct mad_answer *answer)
 {
 	struct inv_node *node = job->object;

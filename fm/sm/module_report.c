@@ -136,7 +136,7 @@ void sm_report_control(struct sm_room *r, enum election_event event, const struc
 		[ELECTION_DISABLE] = "has disabled this manager, until a master enables it, that "
 				     "one is gone, or fmd starts again",
 		[ELECTION_STANDBY] = "has enabled this manager again, as a standby",
-		[ELECTION_DISCOVER] = "asks this manager to look who is master",
+		[ELECTION_DISCOVER] = "asks this manager to find out who is master",
 	};
 
 	if (did[event])

@@ -90,12 +90,12 @@ enum own_port_event own_port_read(struct own_port *p, const struct wire_port_inf
 /* Asked again at once, once; another one each time is nobody. */
 static enum own_port_event strange(struct own_port *p, const struct wire_node_info *info)
 {
-	bool known = p->stranger != 0;
+	bool known = p->seen != 0;
 
-	if (p->stranger == info->node_guid && p->stranger_port == info->local_port)
+	if (p->seen == info->node_guid && p->seen_port == info->local_port)
 		return OWN_PORT_OTHER;
-	p->stranger = info->node_guid;
-	p->stranger_port = info->local_port;
+	p->seen = info->node_guid;
+	p->seen_port = info->local_port;
 	return known ? OWN_PORT_NO_NEWS : OWN_PORT_STRANGE;
 }
 
@@ -107,7 +107,7 @@ enum own_port_event own_port_heard(struct own_port *p, const struct wire_node_in
 	if (p->neighbour &&
 	    (p->neighbour != info->node_guid || p->neighbour_port != info->local_port))
 		return strange(p, info);
-	p->stranger = 0;
+	p->seen = 0;
 	return OWN_PORT_HEARD;
 }
 
@@ -137,7 +137,7 @@ enum own_port_action own_port_take(struct own_port *p, enum own_port_event event
 	    p->state == OWN_PORT_SILENT && !p->silent)
 		return OWN_PORT_STAY; /* the sweep that is under way asks it */
 	if (step->act == OWN_PORT_LEAVE || step->act == OWN_PORT_BEGIN_AGAIN) {
-		p->neighbour = p->stranger = 0;
+		p->neighbour = p->seen = 0;
 		p->silent = false;
 	}
 	if (step->next <= OWN_PORT_BUSY)

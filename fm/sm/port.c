@@ -119,7 +119,7 @@ static void stop_asking(struct port *p)
 	p->read = p->probe = 0;
 }
 
-static void act_later(struct port *p, enum own_port_action act)
+static void action_later(struct port *p, enum own_port_action act)
 {
 	if (act != OWN_PORT_SWEEP)
 		p->ops->leaving(p->arg);
@@ -147,11 +147,11 @@ static void take(struct port *p, enum own_port_event event)
 	case OWN_PORT_SWEEP:
 	case OWN_PORT_LEAVE:
 	case OWN_PORT_BEGIN_AGAIN:
-		act_later(p, act);
+		action_later(p, act);
 	}
 }
 
-static void act_cb(void *arg)
+static void action_cb(void *arg)
 {
 	struct port *p = arg;
 	enum own_port_action act = p->due;
@@ -197,17 +197,32 @@ void port_probe(struct port *p)
 			    probed, p);
 }
 
-bool port_swept(struct port *p, const struct inventory *inv, bool fresh)
+/* Why what a sweep found is of no use; NULL = it is. */
+static const char *not_in_fabric(struct port *p)
+{
+	const char *missing = port_missing(p);
+
+	if (missing)
+		return missing;
+	if (p->due >= OWN_PORT_LEAVE)
+		return "this manager's own port leads to another switch now: the fabric is swept "
+		       "anew";
+	return p->core.state == OWN_PORT_IN_FABRIC
+		       ? NULL
+		       : "the switch behind this manager's own port does not answer";
+}
+
+const char *port_swept(struct port *p, const struct inventory *inv, bool fresh)
 {
 	const struct inv_port *port;
 	bool met;
 
 	if (!inv->local)
-		return false;
+		return "this manager's own port does not answer";
 	port = &inv->local->ports[inv->local_port];
 	met = port->peer && port->link_up && !port->peer->silent;
 	take(p, own_port_swept(&p->core, met ? port->peer->guid : 0, port->peer_port, fresh));
-	return p->core.state == OWN_PORT_IN_FABRIC && p->due < OWN_PORT_LEAVE;
+	return not_in_fabric(p);
 }
 
 /* ---- PortInfo -------------------------------------------------------------------------------- */
@@ -258,7 +273,7 @@ static void was_read(void *arg, const struct mad_answer *answer)
 	take(p, own_port_read(&p->core, &info));
 }
 
-/* A device that is about to go may refuse it; that it does is one of the ways to learn of it. */
+/* A device that is about to go may refuse it; that it does is one of the paths to learn of it. */
 void port_check(struct port *p)
 {
 	const struct mad_path here = { 0 };
@@ -367,7 +382,7 @@ struct port *port_new(const struct port_services *services, const struct port_op
 	p->ops = ops;
 	p->arg = arg;
 	p->tick = loop_timer_new(services->loop, tick, p);
-	p->act = loop_timer_new(services->loop, act_cb, p);
+	p->act = loop_timer_new(services->loop, action_cb, p);
 	mad_on_lost(services->mad, lost, p);
 	return p;
 }

@@ -54,10 +54,11 @@ void port_check(struct port *port);
 /* Asks the neighbour who it is, by one SMP; not while one is on its way. */
 void port_probe(struct port *port);
 /*
- * A sweep has ended. fresh: nothing was known before it. False: the port is in no fabric, or in
- * another place; what was found is of no use.
+ * A sweep has ended. fresh: nothing was known before it. NULL: the port is where it was. Else what
+ * was found is of no use, and why: the port is in no fabric, or in another place. Until the next
+ * callback.
  */
-bool port_swept(struct port *port, const struct inventory *inventory, bool fresh);
+const char *port_swept(struct port *port, const struct inventory *inventory, bool fresh);
 
 /*
  * Why nothing can be managed; NULL = it has a link, or that is about to be known. Until the next

@@ -16,7 +16,7 @@
  * repeats a trap until TrapRepress reaches it, so each one is repressed, but for those of a port
  * that babbles: REPRESSED of one kind within FOLD_US are enough to stop a sender that means it. The
  * first is handed on at once. More of the kind (from the same LID, about the same port) within
- * FOLD_US are held back and handed on as one at the end of that time, since they may tell of a
+ * FOLD_US are held back and handed on as one at the end of that time, since they may report a
  * second change (two flips of one switch look alike); unless the TID says that it is the same
  * again.
  */

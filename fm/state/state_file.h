@@ -7,9 +7,9 @@
  *   # end LENGTH SUM     the last line, 44 bytes: bytes of content in 20 decimal digits, their sum
  *                        in 16 hexadecimal
  *
- * A file that was cut, has a flipped bit or stands under another's name is told from a whole one.
- * Version 1 is the content alone. A file of version 2 becomes one of version 1, for who wants to
- * edit it by hand, by taking its first and last line away.
+ * A file that was cut, has a flipped bit or stands under another's name is found out. Version 1 is
+ * the content alone. A file of version 2 becomes one of version 1, for who wants to edit it by
+ * hand, by taking its first and last line away.
  */
 #ifndef FMD_STATE_STATE_FILE_H
 #define FMD_STATE_STATE_FILE_H

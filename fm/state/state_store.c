@@ -161,7 +161,7 @@ bool state_store_is_due(const struct state_store *s, const struct state_file *fi
 	return state_store_kept((struct state_store *)s, file)->due;
 }
 
-void state_store_tell(const struct state_store *s, const char *name, json_t *result)
+void state_store_report(const struct state_store *s, const char *name, json_t *result)
 {
 	const char *error = state_alerts_error(s->alerts, name);
 

@@ -7,7 +7,7 @@
  * Whoever owns what a file holds says that it has changed. When changes have gathered for as long
  * as the file allows, a forked child writes it: its copy of the memory holds still meanwhile, and
  * its fsync() keeps nobody waiting. Two children at most: files that may not wait go in one, the
- * others in the other. What can't be written is told and tried again.
+ * others in the other. What cannot be written is reported and tried again.
  *
  * `manifest` lists the files that were ever written, `NAME SUMMARY` each: a file that it lists and
  * that is not there was lost. The summary is what a person would have to know of a file that is
@@ -88,7 +88,7 @@ bool state_store_waits(const struct state_store *store, const char *name);
 /*
  * Says in an answer ("not_saved") why the file of that name could not be written, if it could not.
  */
-void state_store_tell(const struct state_store *store, const char *name, json_t *result);
+void state_store_report(const struct state_store *store, const char *name, json_t *result);
 
 /*
  * What the files hold is about to go: renders what is not on disk, so that it is written behind,

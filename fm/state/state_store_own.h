@@ -54,7 +54,7 @@ struct state_store {
 	uint64_t retry_us;
 	struct kept *files;
 	struct state_manifest manifest;
-	bool has_manifest; /* there is one on disk, or it was lost and that was told */
+	bool has_manifest; /* there is one on disk, or it was lost and that was reported */
 	bool manifest_due;
 	uint64_t manifest_at_us; /* not before: the latest try failed */
 	struct lane lanes[LANES];

@@ -39,7 +39,7 @@ void sweep_ask(struct sweep *s, enum sweep_job kind, struct inv_node *node, uint
 		.object = node, .arg = arg, .kind = (uint8_t)kind, .urgent = urgent
 	};
 
-	if (s->look != LOOK_POLL && !sweep_job_is_long_shot(&job)) {
+	if (s->kind != SWEEP_POLL && !sweep_job_is_long_shot(&job)) {
 		job.wave = s->ask_wave;
 		s->nprompt++;
 		s->nprompt_wave += job.wave == s->wave;
@@ -83,10 +83,10 @@ static void forget_probe(struct inv_port *port)
 }
 
 /*
- * Probes that failed stay so until they are asked again; what the look before confirmed is open
+ * Probes that failed stay so until they are asked again; what the sweep before confirmed is open
  * anew.
  */
-static void sweep_open(struct sweep *s, enum sweep_look look)
+static void sweep_open(struct sweep *s, enum sweep_kind kind)
 {
 	struct inv_node *node;
 	unsigned p;
@@ -98,14 +98,14 @@ static void sweep_open(struct sweep *s, enum sweep_look look)
 			forget_probe(&node->ports[p]);
 	}
 	s->ntouched = 0;
-	if (look != LOOK_DISCOVER || !s->odd)
+	if (kind != SWEEP_DISCOVER || !s->odd)
 		return;
 	for (node = inventory_first(&s->inv); node; node = inventory_next(&s->inv, node))
 		for (p = 1; p <= node->nports; p++)
 			node->ports[p].probe = PROBE_NONE;
 }
 
-void sweep_start(struct sweep *s, enum sweep_look look, sweep_done_fn *fn, void *arg)
+void sweep_start(struct sweep *s, enum sweep_kind kind, sweep_done_fn *fn, void *arg)
 {
 	batch_drop(s->batch);
 	loop_timer_stop(s->early);
@@ -113,18 +113,18 @@ void sweep_start(struct sweep *s, enum sweep_look look, sweep_done_fn *fn, void 
 	s->wave = s->ask_wave = 1;
 	s->news = false;
 	s->early_us = 0;
-	s->look = look;
+	s->kind = kind;
 	s->number++;
 	s->reroute = s->managed = false;
 	s->nparked = s->local_asked = 0;
-	s->local_said = 0;
+	s->local_guid = 0;
 	s->fn = fn;
 	s->arg = arg;
 	s->result = (struct sweep_result){ 0 };
 	s->started_us = loop_now_us(s->loop);
 	s->smps_before = batch_smps(s->batch);
 	s->falls_before = s->inv.falls;
-	sweep_open(s, look);
+	sweep_open(s, kind);
 	batch_wake(s->batch);
 }
 
@@ -165,16 +165,16 @@ void explore_visit(struct sweep *s, struct inv_node *node, const struct mad_path
 	 * A host that comes back may have another name; a switch that was renamed says so by a
 	 * trap, which may be lost.
 	 */
-	if (!node->have_desc || node->desc_stale || s->look == LOOK_DISCOVER ||
+	if (!node->have_desc || node->desc_stale || s->kind == SWEEP_DISCOVER ||
 	    !inv_is_switch(node))
 		sweep_ask(s, JOB_DESC, node, 0, false);
 	if (!inv_is_switch(node))
 		return;
 	node->waiting = 2;
-	if (node->stranger) /* whose it is, is to be known first */
+	if (node->unpublished) /* whose it is, is to be known first */
 		ports_ask(s, node, 0);
 	sweep_ask(s, JOB_SWITCH, node, 0, true);
-	if (!node->stranger)
+	if (!node->unpublished)
 		ports_ask(s, node, 0);
 }
 

@@ -15,19 +15,19 @@
 
 /* ---- Sending -------------------------------------------------------------------------------- */
 
-static bool bringup_way(void *owner, const struct batch_job *job, struct batch_way *way)
+static bool bringup_path(void *owner, const struct batch_job *job, struct batch_path *via)
 {
 	struct bringup *b = owner;
 
-	way->stamp = b->inv->clock;
-	return inventory_port_path(b->inv, job->object, (uint8_t)job->arg, &way->path);
+	via->stamp = b->inv->clock;
+	return inventory_port_path(b->inv, job->object, (uint8_t)job->arg, &via->path);
 }
 
 static bool bringup_make(void *owner, const struct batch_job *job, struct batch_request *request)
 {
 	struct bringup *b = owner;
 
-	request->way.stamp = b->inv->clock;
+	request->via.stamp = b->inv->clock;
 	request->mad.device = ((struct inv_node *)job->object)->guid;
 	request->mad.urgent = job->urgent;
 	request->mad.doubtful = job->tries > 0;
@@ -51,7 +51,7 @@ static void job_withdrawn(struct inv_node *node, const struct batch_job *job)
 		port->pkeys->job = 0;
 }
 
-static void bringup_answer(void *owner, const struct batch_job *job, const struct batch_way *way,
+static void bringup_answer(void *owner, const struct batch_job *job, const struct batch_path *via,
 			   const struct mad_answer *answer)
 {
 	struct bringup *b = owner;
@@ -60,9 +60,9 @@ static void bringup_answer(void *owner, const struct batch_job *job, const struc
 	bool answered = answer->result == MAD_OK || answer->result == MAD_STATUS;
 
 	if (answered)
-		inventory_path_worked(b->inv, &way->path);
+		inventory_path_worked(b->inv, &via->path);
 	else
-		inventory_path_failed(b->inv, &way->path, way->stamp);
+		inventory_path_failed(b->inv, &via->path, via->stamp);
 	if (!answered && !bringup_on_trial(&node->ports[job->arg]) && ++again.tries < ROUNDS) {
 		job_withdrawn(node, job);
 		batch_add(b->batch, &again);
@@ -143,7 +143,7 @@ static void bringup_idle(void *owner)
 
 static const struct batch_ops bringup_ops = {
 	.make = bringup_make,
-	.way = bringup_way,
+	.path_of = bringup_path,
 	.done = bringup_answer,
 	.idle = bringup_idle,
 };
@@ -158,7 +158,7 @@ struct bringup *bringup_new(struct loop *loop, struct mad *mad, struct inventory
 	b->conf = *conf;
 	b->batch = batch_new(loop, mad, &bringup_ops, b);
 	b->plan = job_new(loop, b);
-	job_give_way(b->plan); /* tables first: at a fault nearly all ports are as they should be */
+	job_yield(b->plan); /* tables first: at a fault nearly all ports are as they should be */
 	return b;
 }
 
@@ -254,7 +254,7 @@ static void node_want(struct bringup *b, struct inv_node *node)
 	}
 }
 
-/* Settled and Active ports of switches need no second look: most of a fabric at a fault. */
+/* Settled and Active ports of switches need no second step: most of a fabric at a fault. */
 static bool port_is_idle(const struct inv_node *node, unsigned num)
 {
 	const struct inv_port *port = &node->ports[num];
@@ -263,13 +263,13 @@ static bool port_is_idle(const struct inv_node *node, unsigned num)
 	       (!port->link_up || (port->settled && port->state == TOPO_ACTIVE));
 }
 
-static void node_look(struct bringup *b, struct inv_node *node)
+static void node_step(struct bringup *b, struct inv_node *node)
 {
 	for (unsigned p = 0; p <= node->nports; p++) {
-		pkeys_look(b, node, (uint8_t)p);
-		lanes_look(b, node, (uint8_t)p);
+		pkeys_step(b, node, (uint8_t)p);
+		lanes_step(b, node, (uint8_t)p);
 		if (!port_is_idle(node, p))
-			bringup_look(b, node, (uint8_t)p);
+			bringup_step(b, node, (uint8_t)p);
 	}
 }
 
@@ -303,9 +303,9 @@ static enum job_said want_of_ports(void *arg)
 	return each_node(arg, node_want) ? JOB_MORE : JOB_NEXT;
 }
 
-static enum job_said look_at_ports(void *arg)
+static enum job_said step_ports(void *arg)
 {
-	return each_node(arg, node_look) ? JOB_MORE : JOB_NEXT;
+	return each_node(arg, node_step) ? JOB_MORE : JOB_NEXT;
 }
 
 static enum job_said begin_sending(void *arg)
@@ -320,7 +320,7 @@ static enum job_said begin_sending(void *arg)
 
 static const struct job_step plan_steps[] = {
 	{ "bringup-wants", want_of_ports },
-	{ "bringup-ports", look_at_ports },
+	{ "bringup-ports", step_ports },
 	{ "bringup-begin", begin_sending },
 	{ NULL, NULL },
 };
@@ -375,7 +375,7 @@ static void retry_port(struct bringup *b, struct inv_node *node, uint8_t num)
 	if (port->unheld)
 		port->trial_at_us = loop_now_us(b->loop) + TRIAL_US;
 	port->settled &= !(port->unheld & INV_SET_INFO);
-	bringup_look(b, node, num);
+	bringup_step(b, node, num);
 	if (port->unheld & INV_SET_PKEYS)
 		pkeys_retry(b, node, num);
 	if (port->unheld & INV_SET_LANES)

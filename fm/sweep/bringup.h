@@ -32,7 +32,7 @@ struct bringup_result {
 	unsigned links_new;    /* ..and in this apply, for the first time; named in the log */
 	char first_new[160];   /* one of these: "NAME: why" */
 	uint64_t retry_at_us;  /* of the first of them; 0 = none failed */
-	unsigned cured;	       /* ports that had been given up, and do as they are told again */
+	unsigned cured;	       /* ports that had been given up, and accept what is set again */
 	unsigned unheld;       /* ports that acknowledge what they do not hold (inv_port.unheld) */
 	unsigned pkeys_set;    /* ports whose P_Key table was written */
 	unsigned lanes_set;    /* SL2VL and VL arbitration tables written */

@@ -56,9 +56,9 @@ bool bringup_can_reregister(const struct inv_node *node, const struct inv_port *
 bool bringup_make_port(struct bringup *b, const struct batch_job *job,
 		       struct batch_request *request);
 void bringup_cured(struct bringup *b, struct inv_port *port);
-void bringup_look(struct bringup *b, struct inv_node *node, uint8_t num);
+void bringup_step(struct bringup *b, struct inv_node *node, uint8_t num);
 void bringup_reread(struct bringup *b, struct inv_node *node, uint8_t num);    /* PortInfo */
-void bringup_look_link(struct bringup *b, struct inv_node *node, uint8_t num); /* both ends */
+void bringup_step_link(struct bringup *b, struct inv_node *node, uint8_t num); /* both ends */
 
 /* port_answer.c */
 void bringup_port_answered(struct bringup *b, struct inv_node *node, uint8_t num,
@@ -72,7 +72,7 @@ uint64_t bringup_rest_us(unsigned given_up);
  * TOPO_NONE = none.
  */
 void pkeys_want(struct bringup *b, struct inv_node *node, uint8_t num, uint32_t port);
-void pkeys_look(struct bringup *b, struct inv_node *node, uint8_t num); /* queues what is due */
+void pkeys_step(struct bringup *b, struct inv_node *node, uint8_t num); /* queues what is due */
 bool pkeys_make(struct bringup *b, const struct batch_job *job, struct batch_request *request);
 void pkeys_answered(struct bringup *b, const struct batch_job *job,
 		    const struct mad_answer *answer);
@@ -81,7 +81,7 @@ void pkeys_read_back(struct bringup *b, struct inv_node *node, uint8_t num);
 
 /* lanes.c */
 void lanes_begin(struct inv_port *port); /* an apply does */
-void lanes_look(struct bringup *b, struct inv_node *node, uint8_t num);
+void lanes_step(struct bringup *b, struct inv_node *node, uint8_t num);
 bool lanes_make(struct bringup *b, const struct batch_job *job, struct batch_request *request);
 void lanes_answered(struct bringup *b, const struct batch_job *job,
 		    const struct mad_answer *answer);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What a probe's answer may change. One answer can be wrong: it comes from a device, by way of
- * others. So one that contradicts the record (another neighbour than is known there, a node of
- * another type or size, nonsense) is asked for once more, and is believed when the same comes
- * again; where each answer is another one, none is.
+ * What a probe's answer may change. One answer can be wrong: it comes from a device, by others. So
+ * one that contradicts the record (another neighbour than is known there, a node of another type or
+ * size, nonsense) is asked for once more, and is believed when the same comes again; where each
+ * answer is another one, none is.
  *
  * A GUID that is known elsewhere keeps its place as long as it answers there: that place is asked
  * before the cable is moved. A switch whose port is down where it is known is not the one that
@@ -14,7 +14,7 @@
 #include "fm/sweep/sweep_priv.h"
 #include "topology/mem.h"
 
-#define CLAIMS_MAX 4 /* answers in one look, each another one */
+#define CLAIMS_MAX 4 /* answers in one sweep, each another one */
 
 /* ---- Told twice ------------------------------------------------------------------------------ */
 
@@ -117,12 +117,12 @@ enum place contest_place(struct sweep *s, struct inv_node *from, uint8_t num, st
 	struct inv_port *port = &node->ports[node_num];
 
 	if (from->ports[num].claims >= CLAIMS_MAX)
-		return PLACE_TAKEN; /* it was weighed often enough in this look */
+		return PLACE_TAKEN; /* it was weighed often enough in this sweep */
 	if (node == from || is_same_cable(port, from, num) || !is_at_home(s, node))
 		return PLACE_FREE;
 	if (has_place(port) && !port->refuted) {
 		ask_place(s, node, node_num);
-	} else if (inv_is_switch(node) && s->look == LOOK_REFRESH && !port->refuted) {
+	} else if (inv_is_switch(node) && s->kind == SWEEP_REFRESH && !port->refuted) {
 		if (port->seen == s->number)
 			return port->state < TOPO_INIT ? PLACE_TAKEN : PLACE_FREE;
 		ports_ask(s, node, node_num);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The understanding side of a look: what an answer says about the fabric, and what is to be asked
+ * The understanding side of a sweep: what an answer says about the fabric, and what is to be asked
  * next.
  *
  *   a node is met       SwitchInfo and PortInfo of port 0, or PortInfo of the CA's port; its
@@ -27,14 +27,14 @@
 /* ---- Nodes ---------------------------------------------------------------------------------- */
 
 /*
- * Another's tables lead there, and it was not ours since a way leads to it: who that is, is asked
+ * Another's tables lead there, and it was not ours since a path leads to it: who that is, is asked
  * before anything is written.
  */
 static bool is_another_s(const struct sweep *s, const struct inv_node *node)
 {
 	uint16_t sm_lid = node->ports[0].sm_lid;
 
-	return node->stranger && s->inv.sm_lid && sm_lid && sm_lid != s->inv.sm_lid;
+	return node->unpublished && s->inv.sm_lid && sm_lid && sm_lid != s->inv.sm_lid;
 }
 
 /*
@@ -73,7 +73,7 @@ static void switch_met(struct sweep *s, struct inv_node *node, const uint8_t dat
 		tables_lost(s, node, &info);
 	node->sw = info;
 	node->unread |= info.port_state_change || node->rebooted;
-	s->managed |= s->shy && info.lft_top;
+	s->managed |= s->passive && info.lft_top;
 	if (info.port_state_change && !s->managed && !node->no_sets && !is_another_s(s, node))
 		sweep_ask(s, JOB_CLEAR, node, 0, true);
 	else
@@ -121,7 +121,8 @@ static void switch_polled(struct sweep *s, struct inv_node *node, const uint8_t 
 	    info.lft_cap != node->sw.lft_cap || info.mft_cap != node->sw.mft_cap ||
 	    info.enforce_cap != node->sw.enforce_cap || info.flags != node->sw.flags)
 		sweep_changed(s, node);
-	inventory_node_answers(node); /* the look that follows gives it the time of one that does */
+	inventory_node_answers(
+		node); /* the sweep that follows gives it the time of one that does */
 }
 
 /* ---- Aggregation nodes ---------------------------------------------------------------------- */
@@ -200,13 +201,13 @@ void explore_answer(struct sweep *s, const struct batch_job *job, const struct m
 		switch_cleared(s, node, data);
 		break;
 	case JOB_PORT_EXT:
-		node->ext.looks = 0;
+		node->ext.sweeps = 0;
 		/* fall through */
 	case JOB_PORT:
 		ports_met(s, node, job->arg, job->kind == JOB_PORT_EXT, data);
 		break;
 	case JOB_STATES:
-		node->states.looks = 0;
+		node->states.sweeps = 0;
 		ports_states_met(s, node, job->arg, data);
 		break;
 	case JOB_POLL:
@@ -235,9 +236,9 @@ static void ask_without(struct sweep *s, const struct batch_job *job)
 /* The node answers, but not this: it may drop what it does not know. */
 static void optional_unanswered(struct sweep *s, struct inv_silence *silence)
 {
-	if (silence->looks < SILENCES_MAX && silence->look != s->number)
-		silence->looks++;
-	silence->look = s->number;
+	if (silence->sweeps < SILENCES_MAX && silence->sweep != s->number)
+		silence->sweeps++;
+	silence->sweep = s->number;
 }
 
 void explore_refused(struct sweep *s, const struct batch_job *job, uint16_t status)
@@ -270,16 +271,16 @@ static void probe_failed(struct sweep *s, struct inv_node *node, unsigned num)
 
 	s->odd = true;
 	ports_set_probe(s, node, num, PROBE_FAILED);
-	if (s->look == LOOK_REFRESH && port->peer && inv_is_switch(port->peer) &&
+	if (s->kind == SWEEP_REFRESH && port->peer && inv_is_switch(port->peer) &&
 	    !port->peer->answered && !port->peer->silent)
 		sweep_ask(s, JOB_DESC, port->peer, 0, true);
 }
 
-void explore_doubted(struct sweep *s, const struct batch_job *job)
+void explore_unanswered(struct sweep *s, const struct batch_job *job)
 {
 	struct inv_node *node = job->object;
 
-	if (s->look == LOOK_REFRESH && job->kind == JOB_SWITCH && !node->silent)
+	if (s->kind == SWEEP_REFRESH && job->kind == JOB_SWITCH && !node->silent)
 		explore_visit_neighbours(s, node);
 }
 
@@ -308,7 +309,7 @@ static void given_up(struct sweep *s, const struct batch_job *job)
 		if (!node->answered)
 			break;
 		optional_unanswered(s, &node->ext);
-		if (node->ext.looks < SILENCES_MAX)
+		if (node->ext.sweeps < SILENCES_MAX)
 			break; /* to be asked again: the speed would be wrong without */
 		ask_without(s, job);
 		return;

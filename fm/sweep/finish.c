@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The end of a look: who was not heard, and why.
+ * The end of a sweep: who was not heard, and why.
  *
  *   up, but the one behind does not answer    silent: kept, asked again by each poll
  *   up, and the one behind answers elsewhere  the cable passes no SMPs: taken for down
@@ -188,7 +188,7 @@ static bool is_no_cable(const struct inv_node *node, const struct inv_port *port
 	       !port->cable_verified;
 }
 
-/* Nothing can be known of cables that no way leads to. */
+/* Nothing can be known of cables that no path leads to. */
 static void finish_gone(struct sweep *s)
 {
 	struct inv_node *node;
@@ -199,7 +199,7 @@ static void finish_gone(struct sweep *s)
 	for (node = inventory_first(&s->inv); node; node = inventory_next(&s->inv, node)) {
 		node->unread |= node->gone && inv_is_switch(node);
 		if (node->gone)
-			inventory_set_stranger(&s->inv, node, true);
+			inventory_set_unpublished(&s->inv, node, true);
 		for (p = 1; node->gone && p <= node->nports; p++)
 			inventory_link_down(&s->inv, node, (uint8_t)p);
 		for (p = 1; p <= node->nports; p++)
@@ -216,19 +216,19 @@ void finish_early(struct sweep *s)
 	finish_count(s);
 }
 
-void finish_look(struct sweep *s)
+void finish_sweep(struct sweep *s)
 {
 	if (s->result.error)
 		return;
-	if (s->look != LOOK_POLL)
+	if (s->kind != SWEEP_POLL)
 		finish_probes(s);
-	if (s->look == LOOK_DISCOVER)
+	if (s->kind == SWEEP_DISCOVER)
 		finish_unseen(s);
-	if (s->look != LOOK_POLL || s->inv.paths_stale)
+	if (s->kind != SWEEP_POLL || s->inv.paths_stale)
 		inventory_update_paths(&s->inv);
-	if (s->look != LOOK_POLL)
+	if (s->kind != SWEEP_POLL)
 		finish_gone(s);
-	if (s->look != LOOK_POLL && s->inv.ngone)
+	if (s->kind != SWEEP_POLL && s->inv.ngone)
 		finish_islands(s);
 	finish_count(s);
 }

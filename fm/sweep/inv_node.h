@@ -13,10 +13,10 @@
 
 #define INV_ENHANCED_PORT0 (1u << 3) /* wire_switch_info.flags */
 
-#define SILENCES_MAX 3 /* looks; then the attribute counts as not there */
-struct inv_silence {   /* of an optional attribute, while the node answers others */
-	uint32_t look; /* the latest in which it got no answer */
-	uint8_t looks; /* so many in a row */
+#define SILENCES_MAX 3	/* sweeps; then the attribute counts as not there */
+struct inv_silence {	/* of an optional attribute, while the node answers others */
+	uint32_t sweep; /* the latest in which it got no answer */
+	uint8_t sweeps; /* so many in a row */
 };
 
 enum inv_sharp { /* what a CA says itself of being a SHARP aggregation node */
@@ -48,19 +48,19 @@ struct inv_node {
 	bool have_desc;
 	bool desc_stale; /* it may have another name: read again when it is looked at */
 	bool silent;	 /* does not answer although its link is up: kept, retried later */
-	/* answers, and one question got no answer: the next poll asks for a new look */
+	/* answers, and one question got no answer: the next poll asks for a new sweep */
 	bool partial;
-	bool gone;	  /* no way leads to it */
-	bool told_silent; /* the conductor's */
+	bool gone;	    /* no path leads to it */
+	bool logged_silent; /* the pipe's */
 	bool removed;
-	bool stranger;	/* a switch that is in nothing that was published since a way leads to it */
-	bool leaf;	/* a switch with hosts, at the bottom; the conductor's */
-	uint8_t ncarry; /* its cables to other switches that carry data */
-	bool unread;	/* a switch whose ports have to be read, whatever it says of changes */
-	bool rebooted;	/* a switch whose tables were found reset; program_apply() takes note and
+	bool unpublished; /* a switch that nothing published holds since it was reached */
+	bool leaf;	  /* a switch with hosts, at the bottom; the pipe's */
+	uint8_t ncarry;	  /* its cables to other switches that carry data */
+	bool unread;	  /* a switch whose ports have to be read, whatever it says of changes */
+	bool rebooted;	  /* a switch whose tables were found reset; program_apply() takes note and
 			  clears it */
-	uint8_t reboots; /* counts those, for who else keeps tables */
-	/* LinearFDBTop was set, and was reset twice within a while; the conductor ends it */
+	uint8_t reboots;  /* counts those, for who else keeps tables */
+	/* LinearFDBTop was set, and was reset twice within a while; the pipe ends it */
 	bool keeps_no_top;
 	/* when it was reset last, and no port's state had changed; 0 = never */
 	uint64_t top_lost_us;
@@ -72,7 +72,7 @@ struct inv_node {
 	uint16_t want_mft_top; /* likewise mft, 0 = it never had to */
 	uint8_t want_life_time;
 	bool sw_differs; /* LifeTimeValue or MulticastFDBTop is not as wanted, by the last poll.. */
-	bool sw_tried;	 /* ..the conductor's: it was set again.. */
+	bool sw_tried;	 /* ..the pipe's: it was set again.. */
 	bool sw_unheld;	 /* ..and differed again */
 	bool no_ext, no_state_table;	/* refused these once */
 	struct inv_silence ext, states; /* likewise not answered */
@@ -81,15 +81,15 @@ struct inv_node {
 	uint8_t sharp;			/* enum inv_sharp; sweep's */
 	/* does not hold tables that it acknowledged: not repaired; isolation's */
 	bool wrong_tables;
-	bool no_sets;	   /* answers, and takes no Set: is sent none; the conductor's */
-	bool answered;	   /* in the present look */
+	bool no_sets;	   /* answers, and takes no Set: is sent none; the pipe's */
+	bool answered;	   /* in the present sweep */
 	bool touched;	   /* sweep's */
 	uint8_t waiting;   /* sweep's: answers before its ports are read */
 	bool labels_asked; /* fm/naming's, with.. */
 	char (*labels)[WIRE_HIERARCHY_LABEL]; /* ..by port, "" = none; NULL = of no port */
 	uint8_t nports;
 	struct mad_path path;	/* a directed route to it from the SM's port */
-	uint32_t seen;		/* the look that met it last.. */
+	uint32_t seen;		/* the sweep that met it last.. */
 	uint32_t met_first;	/* ..and first, or first again after it was gone */
 	uint32_t number;	/* its own: in inventory.marks */
 	int handle;		/* in the builder, while a snapshot is made */

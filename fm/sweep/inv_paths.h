@@ -10,7 +10,7 @@
 
 struct inventory;
 
-/* Ways. The way to a CA's port is the one that enters by that port. False = none is known. */
+/* Paths. The path to a CA's port is the one that enters by that port. False = none is known. */
 bool inventory_port_path(struct inventory *inv, const struct inv_node *node, uint8_t port,
 			 struct mad_path *path);
 bool inventory_path_add(const struct mad_path *from, uint8_t port,

@@ -46,9 +46,9 @@ struct inv_port {
 	uint8_t suspect; /* requests over this cable that timed out since one passed */
 	uint8_t probe;	 /* sweep.c's */
 	bool cordoned, quarantined,
-		isolated; /* carries no transit; set by the conductor before each snapshot, as.. */
+		isolated; /* carries no transit; set by the pipe before each snapshot, as.. */
 	bool kept;	  /* ..this: routed over although it is not Active */
-	/* an end of the cable answered that it is down; else no way may lead there */
+	/* an end of the cable answered that it is down; else no path may lead there */
 	bool said_down;
 	/*
 	 * What is known was answered twice: of the cable (both ends), of PortInfo. See
@@ -60,20 +60,20 @@ struct inv_port {
 	bool must_probe;      /* who is behind is to be asked, whatever the record says.. */
 	bool refuted;	      /* PortInfo was asked to decide about the cable, and did not come */
 	uint8_t claims;	      /* contest.c's: answers that contradict the record.. */
-	uint32_t claimed_in;  /* ..in that look.. */
+	uint32_t claimed_in;  /* ..in that sweep.. */
 	uint64_t claim;	      /* ..the latest of them */
 	/* what answers behind it and can't be there: its GUID, or INV_NONSENSE; 0 = nobody */
 	guid_t refused;
 	uint32_t judged; /* inventory.clock when a request last passed, or failed, over its cable */
-	uint32_t seen;	 /* the look that last read it */
+	uint32_t seen;	 /* the sweep that last read it */
 	uint16_t sm_lid; /* of info */
-	/* the conductor's: whether a manager there is known, since the cable is up */
+	/* the pipe's: whether a manager there is known, since the cable is up */
 	bool sm_asked;
 	uint16_t want_lid; /* bringup.c's, from here on */
 	uint8_t want_lmc;
 	uint8_t job;	      /* on its way: 0 nothing, else bringup.c's code for it */
 	uint8_t sets, errors; /* in this apply */
-	uint8_t given_up;     /* so often in a row, 0 = it does as it is told.. */
+	uint8_t given_up;     /* so often in a row, 0 = it accepts what is set.. */
 	uint8_t lost;	      /* ..tries since then that got no answer, and are no refusal yet.. */
 	uint64_t retry_at_us; /* ..when it is asked again.. */
 	const char *refusal;  /* ..and how it refused, a literal */

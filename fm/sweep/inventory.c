@@ -136,12 +136,12 @@ void inventory_take_names(struct inventory *inv, const struct topo *topo)
 
 /* ---- Nodes ----------------------------------------------------------------------------------- */
 
-void inventory_set_stranger(struct inventory *inv, struct inv_node *node, bool on)
+void inventory_set_unpublished(struct inventory *inv, struct inv_node *node, bool on)
 {
-	if (!inv_is_switch(node) || node->stranger == on)
+	if (!inv_is_switch(node) || node->unpublished == on)
 		return;
-	node->stranger = on;
-	inv->nstrangers += on ? 1 : -1;
+	node->unpublished = on;
+	inv->nunpublished += on ? 1 : -1;
 }
 
 struct inv_node *inventory_add(struct inventory *inv, const struct wire_node_info *info)
@@ -157,7 +157,7 @@ struct inv_node *inventory_add(struct inventory *inv, const struct wire_node_inf
 	inventory_set_desc(inv, node, "");
 	give_number(inv, node);
 	inv->shapes++;
-	inventory_set_stranger(inv, node, true);
+	inventory_set_unpublished(inv, node, true);
 	if (inv_is_switch(node))
 		inv->nswitches++;
 	else
@@ -177,7 +177,7 @@ void inventory_remove(struct inventory *inv, struct inv_node *node)
 		inventory_refuse(inv, node, (uint8_t)p, 0);
 	}
 	cl_qmap_remove_item(&inv->nodes, &node->item);
-	inventory_set_stranger(inv, node, false);
+	inventory_set_unpublished(inv, node, false);
 	if (inv_is_switch(node))
 		inv->nswitches--;
 	if (inv->local == node)
@@ -362,7 +362,7 @@ uint32_t inventory_port_modifier(const struct inv_node *node, uint8_t num)
 	else
 		extended = port->capmask & WIRE_CAP_EXT_SPEEDS ||
 			   (port->peer && port_runs_extended(&port->peer->ports[port->peer_port]));
-	return extended && !node->no_ext && node->ext.looks < SILENCES_MAX
+	return extended && !node->no_ext && node->ext.sweeps < SILENCES_MAX
 		       ? num | WIRE_MOD_EXT_SPEEDS
 		       : num;
 }

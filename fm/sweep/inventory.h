@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * inventory: what the hardware last said, node by node; the only mutable record of the fabric.
- * sweep fills it; bringup and program read the ways and write back what Sets answered. Snapshots
+ * sweep fills it; bringup and program read the paths and write back what Sets answered. Snapshots
  * are made from it.
  *
  * A cable is at both its ports or at none. One that is down at the moment stays with link_up false;
@@ -30,7 +30,7 @@ struct inventory {
 	uint32_t turns;	    /* counts those that began to count as usable, or ceased */
 	/*
 	 * Snapshots take a cable between switches that carries no data for down, but those of a
-	 * leaf none of whose do: nothing can be lost there. The conductor's.
+	 * leaf none of whose do: nothing can be lost there. The pipe's.
 	 */
 	bool active_decides;
 	uint32_t ngone; /* nodes, by the last walk */
@@ -44,10 +44,10 @@ struct inventory {
 	uint32_t *marks;
 	uint32_t walks;
 	uint32_t numbered, room; /* nodes that ever came */
-	uint32_t nstrangers;	 /* switches */
+	uint32_t nunpublished;	 /* switches */
 	uint32_t nsw_differ;	 /* with sw_differs, at least */
 	uint32_t falls;		 /* counts cables that went down */
-	uint16_t sm_lid;	 /* ours, the conductor's; 0 = not known yet */
+	uint16_t sm_lid;	 /* ours, the pipe's; 0 = not known yet */
 	uint32_t clock;		 /* counts answers and time-outs */
 	uint32_t shapes; /* counts nodes and cables that came, moved or went, and GUIDs of ports */
 	const struct node_names *names; /* borrowed; NULL = no map */
@@ -84,7 +84,7 @@ void inventory_unlink(struct inventory *inv, struct inv_node *node, uint8_t port
 void inventory_link_down(struct inventory *inv, struct inv_node *node, uint8_t port);
 /* What answers behind that port can't be there: a GUID, INV_NONSENSE, 0 = (no more). */
 void inventory_refuse(struct inventory *inv, struct inv_node *node, uint8_t port, guid_t guid);
-void inventory_set_stranger(struct inventory *inv, struct inv_node *node, bool on);
+void inventory_set_unpublished(struct inventory *inv, struct inv_node *node, bool on);
 /* Links that bounced and are not Active by now count as such. */
 void inventory_end_bounces(struct inventory *inv);
 /* So do those of a switch that rebooted: they are led around at once. */
@@ -108,13 +108,13 @@ static inline void inventory_meet(struct inventory *inv, const struct inv_node *
  * says so those that carry no data too. The draft is all that is read of the inventory:
  * topo_freeze() makes the snapshot of it, at any time.
  */
-struct topo_builder *inventory_draft(const struct inventory *inv);
+struct topo_builder *inventory_snapshot_builder(const struct inventory *inv);
 struct topo *inventory_snapshot(const struct inventory *inv);
 /*
- * The present as an older snapshot with other ports (topo_again), much sooner; `shapes` as it was
- * when that was made. NULL: more than ports may differ.
+ * A snapshot made of an older one with the ports as they are now (topo_with_ports), much sooner;
+ * `shapes` as it was when the older one was made. NULL: more than ports may differ.
  */
-struct topo *inventory_again(const struct inventory *inv, const struct topo *older,
-			     uint32_t shapes);
+struct topo *inventory_snapshot_ports(const struct inventory *inv, const struct topo *older,
+				      uint32_t shapes);
 
 #endif

@@ -159,7 +159,7 @@ static bool is_wildcard(const struct table *table)
 	return table->attr_id == WIRE_SL2VL && table->modifier == ALL_IN_OUT;
 }
 
-void lanes_look(struct bringup *b, struct inv_node *node, uint8_t num)
+void lanes_step(struct bringup *b, struct inv_node *node, uint8_t num)
 {
 	struct inv_qos *qos = &node->ports[num].qos;
 	struct batch_job job = { .object = node, .arg = num, .kind = JOB_LANES };
@@ -196,7 +196,7 @@ void lanes_read_back(struct bringup *b, struct inv_node *node, uint8_t num)
 		return;
 	port->qos.reading = true;
 	port->qos.step = 0;
-	lanes_look(b, node, num);
+	lanes_step(b, node, num);
 }
 
 void lanes_retry(struct bringup *b, struct inv_node *node, uint8_t num)
@@ -204,7 +204,7 @@ void lanes_retry(struct bringup *b, struct inv_node *node, uint8_t num)
 	if (node->ports[num].qos.job)
 		return;
 	restart(&node->ports[num].qos);
-	lanes_look(b, node, num);
+	lanes_step(b, node, num);
 }
 
 static void lanes_hold(struct bringup *b, struct inv_port *port)
@@ -253,7 +253,7 @@ bool lanes_make(struct bringup *b, const struct batch_job *job, struct batch_req
 		round_ends(b, node, num);
 		return false;
 	}
-	if (!inventory_port_path(b->inv, node, num, &request->way.path))
+	if (!inventory_port_path(b->inv, node, num, &request->via.path))
 		return false;
 	request->mad.method = table.method;
 	request->mad.attr_id = table.attr_id;
@@ -277,8 +277,8 @@ static bool same(const struct table *table, const uint8_t *data)
 	return true;
 }
 
-static void tell(struct bringup *b, const struct inv_node *node, unsigned num,
-		 const struct table *table, const char *what)
+static void log_rejected(struct bringup *b, const struct inv_node *node, unsigned num,
+			 const struct table *table, const char *what)
 {
 	if (log_allow(&b->lanes_log, loop_now_us(b->loop), BRINGUP_LOG_BURST))
 		log_line(LOG_SWEEP, LOG_WARNING, "%s: its %s table %s",
@@ -286,10 +286,10 @@ static void tell(struct bringup *b, const struct inv_node *node, unsigned num,
 			 table->attr_id == WIRE_VL_ARB ? "VL arbitration" : "SL2VL", what);
 }
 
-static void look_at_all(struct bringup *b, struct inv_node *node)
+static void step_all_ports(struct bringup *b, struct inv_node *node)
 {
 	for (unsigned p = 0; p <= node->nports; p++)
-		lanes_look(b, node, (uint8_t)p);
+		lanes_step(b, node, (uint8_t)p);
 }
 
 /* All ports of the switch have it now; those with as many lanes are done with it. */
@@ -343,7 +343,7 @@ static void not_held(struct bringup *b, struct inv_node *node, uint8_t num,
 		return;
 	b->any_given_up = true;
 	port->qos.step = STEPS;
-	tell(b, node, num, table, "is not held, although it was acknowledged");
+	log_rejected(b, node, num, table, "is not held, although it was acknowledged");
 }
 
 static void table_read_back(struct bringup *b, struct inv_node *node, uint8_t num,
@@ -373,11 +373,12 @@ static void table_answered(struct bringup *b, struct inv_node *node, uint8_t num
 	} else if (is_wildcard(table)) {
 		wildcard_failed(node, answer->result == MAD_OK || answer->result == MAD_STATUS);
 	} else if (answer->result == MAD_OK || answer->result == MAD_STATUS) {
-		tell(b, node, num, table,
-		     answer->result == MAD_OK ? "does not take what it is given" : "is refused");
+		log_rejected(b, node, num, table,
+			     answer->result == MAD_OK ? "does not take what it is given"
+						      : "is refused");
 		advance(qos, false);
 	} else {
-		tell(b, node, num, table, "is out of reach");
+		log_rejected(b, node, num, table, "is out of reach");
 		qos->failed = true;
 	}
 }
@@ -401,9 +402,9 @@ void lanes_answered(struct bringup *b, const struct batch_job *job, const struct
 	if (table.method == was)
 		table_answered(b, node, num, &table, was, answer);
 	if (is_wildcard(&table))
-		look_at_all(b, node);
+		step_all_ports(b, node);
 	else
-		lanes_look(b, node, num);
+		lanes_step(b, node, num);
 	round_ends(b, node, num);
 }
 

@@ -5,10 +5,9 @@
  * A breadth-first walk from the SM's node. A cable becomes suspect when a request over it timed out
  * and nothing passed it since that left; one more such request makes it more so, but those that
  * left together count once; an answer over it clears it. Silent switches may forward nothing
- * either.
- * Doubtful steps are put aside and taken, the least doubtful first, when everything better has been
- * reached: a way has the least doubt, then the fewest hops. A node keeps its way while that is
- * clean and no longer than the best, so ways don't flap.
+ * either. Doubtful steps are put aside and taken, the least doubtful first, when everything better
+ * has been reached: a path has the least doubt, then the fewest hops. A node keeps its way while
+ * that is clean and no longer than the best, so ways don't flap.
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -173,7 +172,7 @@ void inventory_update_paths(struct inventory *inv)
 }
 
 /* Cables only went since its way was found: if none of that, there is no better one now. */
-static bool way_holds(const struct inventory *inv, const struct inv_node *node)
+static bool path_holds(const struct inventory *inv, const struct inv_node *node)
 {
 	bool clean;
 
@@ -190,7 +189,7 @@ bool inventory_port_path(struct inventory *inv, const struct inv_node *node, uin
 	const struct inv_port *port = &node->ports[num];
 	bool own = inv_is_switch(node) || !num || (node == inv->local && num == inv->local_port);
 
-	if (inv->paths_stale && !way_holds(inv, own ? node : port->peer))
+	if (inv->paths_stale && !path_holds(inv, own ? node : port->peer))
 		inventory_update_paths(inv);
 	*path = node->path;
 	if (node->gone || node->removed)

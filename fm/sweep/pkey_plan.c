@@ -192,7 +192,9 @@ unsigned pkey_plan(const uint16_t *have, const struct pkey_wish *wish, uint16_t 
 	return without;
 }
 
-/* ---- The way there --------------------------------------------------------------------------- */
+/*
+ * ---- The path there ---------------------------------------------------------------------------
+ */
 
 static bool holds_default(const uint16_t *block)
 {

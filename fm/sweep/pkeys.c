@@ -189,8 +189,8 @@ static int block_unknown(const struct bringup *b, const struct inv_pkeys *table)
 	return -1;
 }
 
-static void tell_no_room(struct bringup *b, const struct inv_node *node, unsigned num,
-			 const struct inv_pkeys *table)
+static void log_no_room(struct bringup *b, const struct inv_node *node, unsigned num,
+			const struct inv_pkeys *table)
 {
 	if (table->without && log_allow(&b->pkeys_log, loop_now_us(b->loop), BRINGUP_LOG_BURST))
 		log_line(LOG_SWEEP, LOG_WARNING,
@@ -211,7 +211,7 @@ static void table_plan(struct bringup *b, const struct inv_node *node, unsigned 
 		return;
 	table->planned = true;
 	table->without = pkey_plan(table->have, &wish, table->want);
-	tell_no_room(b, node, num, table);
+	log_no_room(b, node, num, table);
 }
 
 static void table_holds(struct bringup *b, struct inv_port *port)
@@ -239,7 +239,7 @@ static void table_close(struct bringup *b, struct inv_node *node, uint8_t num,
 		inventory_forget_pkeys(port);
 		port->pkey_state = state;
 	}
-	bringup_look_link(b, node, num);
+	bringup_step_link(b, node, num);
 }
 
 /* What is due: the method, and the block; 0 = nothing. */
@@ -269,7 +269,7 @@ static bool is_due(const struct bringup *b, const struct inv_node *node, unsigne
 	return bringup_port_workable(node, num);
 }
 
-void pkeys_look(struct bringup *b, struct inv_node *node, uint8_t num)
+void pkeys_step(struct bringup *b, struct inv_node *node, uint8_t num)
 {
 	struct batch_job job = { .object = node, .arg = num, .kind = JOB_PKEYS };
 
@@ -302,7 +302,7 @@ bool pkeys_make(struct bringup *b, const struct batch_job *job, struct batch_req
 		table_close(b, node, num, INV_PKEYS_DONE);
 		return false;
 	}
-	if (!inventory_port_path(b->inv, node, num, &request->way.path))
+	if (!inventory_port_path(b->inv, node, num, &request->via.path))
 		return false;
 	request->mad.attr_id = WIRE_PKEY_TABLE;
 	request->mad.attr_mod = (uint32_t)block | (inv_is_switch(node) ? (uint32_t)num << 16 : 0);
@@ -405,7 +405,7 @@ void pkeys_answered(struct bringup *b, const struct batch_job *job, const struct
 	if (was == WIRE_GET && !block_read(b, &node->ports[num], same))
 		table_failed(b, node, num, "does not hold what it acknowledges");
 	else
-		pkeys_look(b, node, num);
+		pkeys_step(b, node, num);
 }
 
 /* Tried again; one that holds it by now has nothing to be set. */
@@ -413,7 +413,7 @@ void pkeys_retry(struct bringup *b, struct inv_node *node, uint8_t num)
 {
 	if (node->ports[num].pkey_state == INV_PKEYS_FAILED)
 		node->ports[num].pkey_state = INV_PKEYS_OPEN;
-	pkeys_look(b, node, num);
+	pkeys_step(b, node, num);
 }
 
 void pkeys_read_back(struct bringup *b, struct inv_node *node, uint8_t num)
@@ -426,5 +426,5 @@ void pkeys_read_back(struct bringup *b, struct inv_node *node, uint8_t num)
 	}
 	port->pkeys->reread = port->pkeys->unread;
 	port->pkey_state = INV_PKEYS_OPEN;
-	pkeys_look(b, node, num);
+	pkeys_step(b, node, num);
 }

@@ -15,7 +15,7 @@
 #define LOST_US	      20000    /* after each of the first ones; then doubles, up to RETRY_US */
 #define LOST_FIRST    5
 
-static void tell_given_up(struct bringup *b, const struct inv_node *node, uint8_t num)
+static void log_given_up(struct bringup *b, const struct inv_node *node, uint8_t num)
 {
 	const struct inv_port *port = &node->ports[num], *peer = bringup_peer(port);
 	struct inv_name name = inventory_name(node, num);
@@ -59,7 +59,7 @@ static void port_give_up(struct bringup *b, struct inv_node *node, uint8_t num, 
 	port->refusal = why;
 	b->any_given_up = true;
 	if (!port->given_up)
-		tell_given_up(b, node, num);
+		log_given_up(b, node, num);
 	if (port->given_up < UINT8_MAX)
 		port->given_up++;
 	port->retry_at_us = loop_now_us(b->loop) + bringup_rest_us(port->given_up);
@@ -67,8 +67,8 @@ static void port_give_up(struct bringup *b, struct inv_node *node, uint8_t num, 
 
 /*
  * Where packets get lost, so may all tries of a Set, or their answers: that is no refusal, and it
- * is tried again soon. Who takes no Set does not answer either, and can't be told from that but by
- * how often it happens.
+ * is tried again soon. Who takes no Set does not answer either, and cannot be known from that but
+ * by how often it happens.
  */
 void bringup_port_lost(struct bringup *b, struct inv_node *node, uint8_t num)
 {
@@ -91,7 +91,7 @@ void bringup_port_lost(struct bringup *b, struct inv_node *node, uint8_t num)
 }
 
 /* The record may be behind the port: what it says decides. */
-static void port_doubt(struct bringup *b, struct inv_node *node, uint8_t num, const char *why)
+static void port_recheck(struct bringup *b, struct inv_node *node, uint8_t num, const char *why)
 {
 	struct inv_port *port = &node->ports[num];
 
@@ -128,7 +128,7 @@ static void port_set(struct bringup *b, struct inv_node *node, uint8_t num, uint
 	else if (port->state == TOPO_ACTIVE && (asked == TOPO_ACTIVE || before == TOPO_ACTIVE))
 		port->reregister = false; /* that Set has said it */
 	if (asked > port->state)
-		port_doubt(b, node, num, "acknowledges a state it does not take");
+		port_recheck(b, node, num, "acknowledges a state it does not take");
 	else if (port->sets >= (bringup_on_trial(port) ? SETS_ON_TRIAL : SETS_MAX))
 		port_give_up(b, node, num, "does not take its settings");
 }
@@ -193,9 +193,9 @@ void bringup_port_answered(struct bringup *b, struct inv_node *node, uint8_t num
 		else if (port->unheld & INV_SET_INFO)
 			port_not_held(b, node, num);
 	} else {
-		port_doubt(b, node, num, "refuses its settings");
+		port_recheck(b, node, num, "refuses its settings");
 	}
-	bringup_look_link(b, node, num);
-	pkeys_look(b, node, num);
-	lanes_look(b, node, num);
+	bringup_step_link(b, node, num);
+	pkeys_step(b, node, num);
+	lanes_step(b, node, num);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * PortInfo, port by port. A job is "look at this port": when its turn comes, bringup_make_port()
- * compares the record with the plan and sends the one step that is due, if any:
+ * PortInfo, port by port. A job is "next step of this port": when its turn comes,
+ * bringup_make_port() compares the record with the plan and sends the one step that is due, if any:
  *
  *   Init                          Set all + Armed
  *   past Init, something differs  Set all, no state change
  *   Armed, the other end too      Set all + Active
  *   ends disagree on MTU or VLs   Set Down (both retrain; logged), from one end
- *   a Set was refused             Get, and look again: the other end may have taken it along
+ *   a Set was refused             Get, and another step: the other end may have taken it along
  *
  * Both ends are looked at again after each answer (port_answer.c), so a link goes on by itself and
  * waits for no other. A port may be in the queue twice; inv_port.job lets only one request of it be
@@ -129,7 +129,7 @@ bool bringup_make_port(struct bringup *b, const struct batch_job *job,
 
 	if (!step.set && !step.get)
 		return false;
-	if (!inventory_port_path(b->inv, node, num, &request->way.path))
+	if (!inventory_port_path(b->inv, node, num, &request->via.path))
 		return false;
 	request->mad.method = step.set ? WIRE_SET : WIRE_GET;
 	request->mad.attr_id = WIRE_PORT_INFO;
@@ -172,7 +172,7 @@ static void port_settled(struct bringup *b, struct inv_node *node, uint8_t num)
 }
 
 /* Queues a port if something is due there; who completes a link goes ahead of who starts one. */
-void bringup_look(struct bringup *b, struct inv_node *node, uint8_t num)
+void bringup_step(struct bringup *b, struct inv_node *node, uint8_t num)
 {
 	struct step step = port_step(b, node, num);
 	struct batch_job job = {
@@ -185,17 +185,17 @@ void bringup_look(struct bringup *b, struct inv_node *node, uint8_t num)
 		port_settled(b, node, num);
 }
 
-void bringup_look_link(struct bringup *b, struct inv_node *node, uint8_t num)
+void bringup_step_link(struct bringup *b, struct inv_node *node, uint8_t num)
 {
 	struct inv_port *port = &node->ports[num];
 
-	bringup_look(b, node, num);
+	bringup_step(b, node, num);
 	if (port->peer)
-		bringup_look(b, port->peer, port->peer_port);
+		bringup_step(b, port->peer, port->peer_port);
 }
 
 void bringup_reread(struct bringup *b, struct inv_node *node, uint8_t num)
 {
 	node->ports[num].reread = true;
-	bringup_look(b, node, num);
+	bringup_step(b, node, num);
 }

@@ -18,7 +18,7 @@ static bool has_state_table(const struct inv_node *node)
 {
 	struct wire_port_info info;
 
-	if (node->no_state_table || node->states.looks >= SILENCES_MAX || !node->ports[0].known)
+	if (node->no_state_table || node->states.sweeps >= SILENCES_MAX || !node->ports[0].known)
 		return false;
 	wire_port_info_decode(node->ports[0].info, &info);
 	return info.capmask & WIRE_CAP_HAS_CAPMASK2 && info.capmask2 & WIRE_CAP2_STATE_TABLE;
@@ -69,9 +69,9 @@ static bool port_needs_probe(const struct sweep *s, const struct inv_node *node,
 		return false;
 	if (port->must_probe)
 		return true;
-	if (s->look == LOOK_REFRESH && port_is_left_to_polls(port))
+	if (s->kind == SWEEP_REFRESH && port_is_left_to_polls(port))
 		return false;
-	return s->look == LOOK_DISCOVER || !port->peer || !port->link_up ||
+	return s->kind == SWEEP_DISCOVER || !port->peer || !port->link_up ||
 	       port->state == TOPO_INIT || port->peer->silent || port->peer->gone ||
 	       port->probe == PROBE_FAILED;
 }
@@ -106,12 +106,12 @@ static void port_is_down(struct sweep *s, struct inv_node *node, unsigned num)
 	log_line(LOG_SWEEP, LOG_NOTICE, "%s: down, to %s", inventory_name(node, (int)num).text,
 		 inventory_name(port->peer, port->peer_port).text);
 	ports_set_probe(s, node, num, PROBE_NONE);
-	if (s->look == LOOK_REFRESH && inv_is_switch(port->peer) && !port->peer->silent &&
+	if (s->kind == SWEEP_REFRESH && inv_is_switch(port->peer) && !port->peer->silent &&
 	    port->peer->seen != s->number)
 		sweep_changed(s, port->peer);
 	inventory_link_down(&s->inv, node, (uint8_t)num);
 	s->reroute = true;
-	if (s->look == LOOK_REFRESH && is_failing(port->peer))
+	if (s->kind == SWEEP_REFRESH && is_failing(port->peer))
 		explore_visit_neighbours(s, port->peer);
 }
 
@@ -154,7 +154,7 @@ void ports_met(struct sweep *s, struct inv_node *node, unsigned num, bool extend
 	uint8_t before = node->ports[num].state;
 
 	inventory_set_port_info(node, (uint8_t)num, data);
-	s->result.strangers |= is_another_s(s, node, num);
+	s->result.another_sm |= is_another_s(s, node, num);
 	inventory_port_changed(&s->inv, node, (uint8_t)num);
 	node->ports[num].refuted = false;
 	if (node->ports[num].state != before && node->ports[num].probe == PROBE_FAILED)
@@ -179,7 +179,7 @@ void ports_met(struct sweep *s, struct inv_node *node, unsigned num, bool extend
  */
 static bool state_is_news(const struct sweep *s, const struct inv_port *port, uint8_t state)
 {
-	return s->look == LOOK_DISCOVER || !port->known || port->state != state ||
+	return s->kind == SWEEP_DISCOVER || !port->known || port->state != state ||
 	       state < TOPO_ARMED || !port->peer || !port->link_up;
 }
 
@@ -227,7 +227,7 @@ void ports_switch_ready(struct sweep *s, struct inv_node *node)
 {
 	if (!node->waiting || --node->waiting || node->silent)
 		return;
-	if (s->look == LOOK_DISCOVER || node->unread)
+	if (s->kind == SWEEP_DISCOVER || node->unread)
 		ports_ask_all(s, node);
 	else
 		ask_odd_ports(s, node);

@@ -35,7 +35,7 @@ static void info_dropped(struct sweep *s, const struct inv_node *from, unsigned 
 		 info->nports, info->local_port, info->node_guid);
 }
 
-/* The node by that NodeInfo. NULL: it contradicts one met in this look. */
+/* The node by that NodeInfo. NULL: it contradicts one met in this sweep. */
 static struct inv_node *node_by_info(struct sweep *s, const struct wire_node_info *info)
 {
 	struct inv_node *node = inventory_find(&s->inv, info->node_guid);
@@ -131,8 +131,8 @@ static struct inv_node *probe_node(struct sweep *s, const struct inv_node *from,
 }
 
 /*
- * The cable, if one is known there, is not what it was; who is behind is asked again with each look
- * at `from`.
+ * The link, if one is known there, is not what it was; who is behind is asked again at each
+ * sweep of `from`.
  */
 static void probe_refused(struct sweep *s, struct inv_node *from, uint8_t num, guid_t guid)
 {
@@ -200,13 +200,13 @@ void probe_answer(struct sweep *s, struct inv_node *from, uint8_t num, const str
 
 /*
  * The adapter's own driver knows the port's GUID; what is said of the rest is known since the first
- * look.
+ * sweep.
  */
 static bool local_is_believed(struct sweep *s, const struct wire_node_info *info)
 {
-	guid_t last = s->local_said;
+	guid_t last = s->local_guid;
 
-	s->local_said = info->node_guid;
+	s->local_guid = info->node_guid;
 	if (!explore_info_is_sane(info) ||
 	    (info->type != TOPO_SWITCH && info->port_guid != mad_port_info(s->mad)->port_guid))
 		return false;

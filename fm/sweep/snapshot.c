@@ -111,7 +111,7 @@ static void snapshot_links(struct topo_builder *b, const struct inventory *inv,
 	}
 }
 
-struct topo_builder *inventory_draft(const struct inventory *inv)
+struct topo_builder *inventory_snapshot_builder(const struct inventory *inv)
 {
 	struct topo_builder *b = topo_builder_new();
 	struct inv_node *node;
@@ -134,7 +134,7 @@ struct topo_builder *inventory_draft(const struct inventory *inv)
 
 struct topo *inventory_snapshot(const struct inventory *inv)
 {
-	return topo_freeze(inventory_draft(inv));
+	return topo_freeze(inventory_snapshot_builder(inv));
 }
 
 /* ---- The same with other ports --------------------------------------------------------------- */
@@ -151,14 +151,15 @@ static bool is_same_node(const struct inv_node *node, const struct topo_node *wa
 	       inv_is_sharp(node) == was->sharp && !strcmp(node->desc, was->desc);
 }
 
-struct topo *inventory_again(const struct inventory *inv, const struct topo *older, uint32_t shapes)
+struct topo *inventory_snapshot_ports(const struct inventory *inv, const struct topo *older,
+				      uint32_t shapes)
 {
 	struct topo *t;
 	uint32_t sw = 0, ca = older->nswitches;
 
 	if (inv->shapes != shapes || cl_qmap_count(&inv->nodes) != older->nnodes)
 		return NULL;
-	t = topo_again(older);
+	t = topo_with_ports(older);
 	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node)) {
 		uint32_t n = inv_is_switch(node) ? sw++ : ca++;
 
@@ -169,8 +170,8 @@ struct topo *inventory_again(const struct inventory *inv, const struct topo *old
 		for (unsigned p = inv_is_switch(node) ? 0 : 1; p <= node->nports; p++) {
 			struct topo_port_attr attr = port_attr(node, p);
 
-			topo_again_port(t, older->nodes[n].port0 + p, &attr,
-					is_usable(inv, node, &node->ports[p]));
+			topo_with_port(t, older->nodes[n].port0 + p, &attr,
+				       is_usable(inv, node, &node->ports[p]));
 		}
 	}
 	return t;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The asking side of a look: turns jobs into requests, retries them, and ends the look when none is
- * left.
+ * The asking side of a sweep: turns jobs into requests, retries them, and ends the sweep when none
+ * is left.
  *
  *   start -> jobs -> batch, mad -> answer -> explore.c: records it, adds jobs -> .. -> finish.c
  *
@@ -10,8 +10,8 @@
  *
  * A request that times out is asked again in rounds of two sends, each round by the way that is
  * best by then: a time-out makes the cables of its way suspect (paths.c). The first rounds are
- * short, so that a dead way costs little; the last take the configured time-out. A node that
- * answered in this look is asked longer, one known to be silent once. A switch of a refresh that
+ * short, so that a dead path costs little; the last take the configured time-out. A node that
+ * answered in this sweep is asked longer, one known to be silent once. A switch of a refresh that
  * does not answer at first has its neighbours asked as well: if it is dead, they know.
  */
 #include <assert.h>
@@ -84,10 +84,10 @@ static void job_fill(const struct batch_job *job, struct batch_request *request)
 }
 
 /*
- * A look does not wait for those that are slow to answer. What it has found is told, with
- * result.rest, when the first round of all jobs is over that a request to look has led to, its
+ * A sweep does not wait for those that are slow to answer. What it has found is reported, with
+ * result.rest, when the first round of all jobs is over that a request for a sweep has led to, its
  * wave; those whose round passed without an answer go on beside it, as do those that were silent
- * the last time, and are told of EARLY_MS later, or at the end. A request that joins a look is a
+ * the last time, and are reported EARLY_MS later, or at the end. A request that joins a sweep is a
  * wave of its own.
  */
 static void wave_left(struct sweep *s, const struct batch_job *job)
@@ -99,7 +99,7 @@ static void wave_left(struct sweep *s, const struct batch_job *job)
 		return;
 	s->nprompt--;
 	s->nprompt_wave -= job->wave == s->wave;
-	over = !s->nprompt || (!s->nprompt_wave && s->look == LOOK_REFRESH);
+	over = !s->nprompt || (!s->nprompt_wave && s->kind == SWEEP_REFRESH);
 	if (over && s->news && !loop_timer_armed(s->early)) /* behind the end, if that is all */
 		loop_timer_set(s->early, s->early_us > now ? s->early_us - now : 0);
 }
@@ -122,12 +122,12 @@ static unsigned job_rounds(const struct batch_job *job)
 	return node && node->answered ? ROUNDS_IF_LIVELY : ROUNDS;
 }
 
-static bool sweep_way(void *owner, const struct batch_job *job, struct batch_way *way)
+static bool sweep_path(void *owner, const struct batch_job *job, struct batch_path *via)
 {
 	struct sweep *s = owner;
 
-	way->stamp = s->inv.clock;
-	return job_path(s, job, &way->path);
+	via->stamp = s->inv.clock;
+	return job_path(s, job, &via->path);
 }
 
 static bool sweep_make(void *owner, const struct batch_job *job, struct batch_request *request)
@@ -139,16 +139,16 @@ static bool sweep_make(void *owner, const struct batch_job *job, struct batch_re
 		return false;
 	if (job->kind == JOB_PROBE && node->ports[job->arg].probe != PROBE_OUT)
 		return false; /* met from its other end meanwhile */
-	if (!sweep_way(s, job, &request->way))
+	if (!sweep_path(s, job, &request->via))
 		return false;
 	job_fill(job, request);
 	request->mad.device = target ? target->guid : 0;
 	request->mad.doubtful =
 		job->tries > 0 || sweep_job_is_long_shot(job) || job->kind == JOB_GENERAL;
 	/* A fault does not wait behind the tables of a bring-up, or of before a restart. */
-	request->mad.urgent = job->urgent || (s->look == LOOK_REFRESH && !request->mad.doubtful);
+	request->mad.urgent = job->urgent || (s->kind == SWEEP_REFRESH && !request->mad.doubtful);
 	/* A poll asks those that were silent once: they may be slow. */
-	if (s->look != LOOK_POLL || !sweep_job_is_long_shot(job))
+	if (s->kind != SWEEP_POLL || !sweep_job_is_long_shot(job))
 		request->mad.timeout_ms = job->tries < 2 ? ROUND_MS << job->tries : 0;
 	request->mad.retries = 1;
 	return true;
@@ -160,7 +160,7 @@ static void sweep_again(struct sweep *s, const struct batch_job *job)
 
 	again.tries++;
 	if (job->tries == 0)
-		explore_doubted(s, job);
+		explore_unanswered(s, job);
 	again.urgent = false; /* after those that are likely to be answered */
 	again.wave = 0;
 	if (again.tries < job_rounds(job))
@@ -169,7 +169,7 @@ static void sweep_again(struct sweep *s, const struct batch_job *job)
 		explore_given_up(s, job);
 }
 
-static void sweep_answer(void *owner, const struct batch_job *job, const struct batch_way *way,
+static void sweep_answer(void *owner, const struct batch_job *job, const struct batch_path *via,
 			 const struct mad_answer *answer)
 {
 	struct sweep *s = owner;
@@ -177,12 +177,12 @@ static void sweep_answer(void *owner, const struct batch_job *job, const struct 
 	s->ask_wave = job->wave ? job->wave : s->wave;
 	s->news |= answer->result == MAD_OK;
 	if (answer->result == MAD_OK || answer->result == MAD_STATUS)
-		inventory_path_worked(&s->inv, &way->path);
+		inventory_path_worked(&s->inv, &via->path);
 	else
-		inventory_path_failed(&s->inv, &way->path, way->stamp);
+		inventory_path_failed(&s->inv, &via->path, via->stamp);
 
 	if (answer->result == MAD_OK)
-		explore_answer(s, job, &way->path, answer->data);
+		explore_answer(s, job, &via->path, answer->data);
 	else if (answer->result == MAD_STATUS && !(answer->status & STATUS_BUSY))
 		explore_refused(s, job, answer->status);
 	else
@@ -195,7 +195,7 @@ static void sweep_answer(void *owner, const struct batch_job *job, const struct 
 	}
 }
 
-static void tell(struct sweep *s, bool rest)
+static void report_result(struct sweep *s, bool rest)
 {
 	struct sweep_result result = s->result;
 
@@ -207,7 +207,7 @@ static void tell(struct sweep *s, bool rest)
 	result.newest = rest && !s->nprompt_wave;
 	s->result.nchanged = 0;
 	s->news = false;
-	s->fn(s->arg, &result); /* may free s, or start the next look */
+	s->fn(s->arg, &result); /* may free s, or start the next sweep */
 }
 
 static void sweep_idle(void *owner)
@@ -219,25 +219,25 @@ static void sweep_idle(void *owner)
 		return;
 	}
 	loop_timer_stop(s->early);
-	finish_look(s);
-	s->look = LOOK_NONE;
-	tell(s, false);
+	finish_sweep(s);
+	s->kind = SWEEP_NONE;
+	report_result(s, false);
 }
 
 static void early_cb(void *arg)
 {
 	struct sweep *s = arg;
 
-	if (s->look == LOOK_NONE || s->result.error)
+	if (s->kind == SWEEP_NONE || s->result.error)
 		return;
 	s->early_us = loop_now_us(s->loop) + EARLY_MS * 1000;
 	finish_early(s);
-	tell(s, true);
+	report_result(s, true);
 }
 
 static const struct batch_ops sweep_ops = {
 	.make = sweep_make,
-	.way = sweep_way,
+	.path_of = sweep_path,
 	.done = sweep_answer,
 	.idle = sweep_idle,
 	.unwanted = sweep_unwanted,
@@ -275,32 +275,32 @@ struct inventory *sweep_inventory(struct sweep *s)
 
 bool sweep_busy(const struct sweep *s)
 {
-	return s->look != LOOK_NONE;
+	return s->kind != SWEEP_NONE;
 }
 
 bool sweep_trails(const struct sweep *s)
 {
-	return (s->look == LOOK_DISCOVER || s->look == LOOK_REFRESH) && !s->nprompt;
+	return (s->kind == SWEEP_DISCOVER || s->kind == SWEEP_REFRESH) && !s->nprompt;
 }
 
 bool sweep_discovers(const struct sweep *s)
 {
-	return s->look == LOOK_DISCOVER;
+	return s->kind == SWEEP_DISCOVER;
 }
 
 bool sweep_polls(const struct sweep *s)
 {
-	return s->look == LOOK_POLL;
+	return s->kind == SWEEP_POLL;
 }
 
-void sweep_set_shy(struct sweep *s, bool on)
+void sweep_set_passive(struct sweep *s, bool on)
 {
-	s->shy = on;
+	s->passive = on;
 }
 
 void sweep_discover(struct sweep *s, sweep_done_fn *fn, void *arg)
 {
-	sweep_start(s, LOOK_DISCOVER, fn, arg);
+	sweep_start(s, SWEEP_DISCOVER, fn, arg);
 	sweep_ask(s, JOB_LOCAL, NULL, 0, true);
 }
 
@@ -313,7 +313,7 @@ static void join(struct sweep *s)
 	loop_timer_stop(s->early);
 }
 
-/* What was met there earlier in a look that this joins may be another by now. */
+/* What was met there earlier in a sweep that this joins may be another by now. */
 static void visit(struct sweep *s, struct inv_node *node)
 {
 	for (unsigned p = 1; p <= node->nports; p++)
@@ -331,16 +331,16 @@ void sweep_refresh(struct sweep *s, const guid_t *nodes, unsigned count, sweep_d
 	struct inv_node *node;
 	unsigned i;
 
-	if (s->look == LOOK_DISCOVER || s->look == LOOK_REFRESH) {
+	if (s->kind == SWEEP_DISCOVER || s->kind == SWEEP_REFRESH) {
 		s->fn = fn;
 		s->arg = arg;
 		join(s);
 	} else {
-		sweep_start(s, LOOK_REFRESH, fn, arg);
+		sweep_start(s, SWEEP_REFRESH, fn, arg);
 	}
 	for (i = 0; i < count; i++) {
 		node = inventory_find(&s->inv, nodes[i]);
-		if (node && node->gone) /* they know whether a way leads there again */
+		if (node && node->gone) /* they know whether a path leads there again */
 			explore_visit_neighbours(s, node);
 		else if (node)
 			visit(s, node);
@@ -380,7 +380,7 @@ void sweep_poll(struct sweep *s, sweep_done_fn *fn, void *arg)
 	struct inv_node *node;
 
 	assert(!sweep_busy(s));
-	sweep_start(s, LOOK_POLL, fn, arg);
+	sweep_start(s, SWEEP_POLL, fn, arg);
 	ask_own_link(s);
 	for (node = inventory_first(&s->inv); node; node = inventory_next(&s->inv, node)) {
 		if (node->gone)

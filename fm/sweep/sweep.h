@@ -2,7 +2,7 @@
 /*
  * sweep: looks at the fabric by directed-route SMPs and keeps the inventory true.
  *
- * Three looks, each ends in one done callback, always from the loop; one runs at a time:
+ * Three sweeps, each ends in one done callback, always from the loop; one runs at a time:
  *   discover  everything, from the SM's port; each cable is probed once; all ports of a switch are
  *             read in parallel. Replaces whatever runs (whose callback does not come).
  *   refresh   named switches: SwitchInfo, their ports, and what appeared behind them; named CAs:
@@ -10,9 +10,9 @@
  *             at the end of both), replaces a poll.
  *   poll      one Get(SwitchInfo) a switch and one Get(NodeInfo) a port that is up with nobody
  *             answering behind it. Only while nothing else runs.
- * Discover and refresh tell what they have found as soon as only slow answers are left
+ * Discover and refresh report what they have found as soon as only slow answers are left
  * (result.rest), and go on beside; the callback then comes again, at least once, and last without
- * result.rest. A path that dies is suspected before the node: another known way is tried. A node
+ * result.rest. A path that dies is suspected before the node: another known path is tried. A node
  * that stays silent is kept as such, reported, and never makes the rest wait. An answer that
  * contradicts the record is asked for once more. Duplicate GUIDs are named; the first met stays, as
  * long as it answers where it is. PortStateChange is cleared before the ports are read, so that no
@@ -28,18 +28,18 @@
 struct sweep;
 
 struct sweep_result {
-	int error;	   /* 0, or -EIO: the local port did not answer */
-	unsigned silent;   /* nodes, and ports with an unknown one behind, that do not answer */
-	unsigned partial;  /* nodes that answer and whose answers were not all had */
-	bool rest;	   /* slow answers are left, what they say comes later.. */
-	bool newest;	   /* ..and all that the newest request to look asked first is answered */
+	int error;	  /* 0, or -EIO: the local port did not answer */
+	unsigned silent;  /* nodes, and ports with an unknown one behind, that do not answer */
+	unsigned partial; /* nodes that answer and whose answers were not all had */
+	bool rest;	  /* slow answers are left, what they say comes later.. */
+	bool newest; /* ..and all that the newest request for a sweep asked first is answered */
 	unsigned refusing; /* switches that answer, and whose PortStateChange can't be cleared */
 	/* switches whose LinearFDBTop was reset again and again (inv_node.keeps_no_top) */
 	unsigned untrue;
-	unsigned duplicates; /* GUIDs met twice, in this look */
+	unsigned duplicates; /* GUIDs met twice, in this sweep */
 	unsigned fell;	     /* cables that went down */
 	/* a port was met that has IsSM and was not asked yet, or another's SM LID */
-	bool strangers;
+	bool another_sm;
 	unsigned gone; /* nodes in the inventory that no cable leads to any more */
 	/*
 	 * Nodes to refresh; valid during the callback. Refresh: the other ends of cables that went
@@ -47,7 +47,7 @@ struct sweep_result {
 	 */
 	const guid_t *changed;
 	unsigned nchanged;
-	unsigned smps; /* sent for this look */
+	unsigned smps; /* sent for this sweep */
 	uint64_t took_us;
 };
 typedef void sweep_done_fn(void *arg, const struct sweep_result *result);
@@ -67,14 +67,14 @@ void sweep_poll(struct sweep *sweep, sweep_done_fn *fn, void *arg);
  */
 bool sweep_verify(struct sweep *sweep, unsigned count, bool refused, sweep_done_fn *fn, void *arg);
 bool sweep_busy(const struct sweep *sweep);
-bool sweep_trails(const struct sweep *sweep); /* a look for whose slow answers nobody need wait */
+bool sweep_trails(const struct sweep *sweep); /* a sweep for whose slow answers nobody need wait */
 bool sweep_discovers(const struct sweep *sweep); /* everything */
 /*
- * Who looks may not be the master: PortStateChange is left as it is in a fabric that somebody has
- * given tables. (One that nobody has is dark to all.) The switches it is left at are those whose
- * sw.port_state_change still says so.
+ * A passive sweep: this manager may not be the master, so PortStateChange is left as it is in a
+ * fabric whose switches have tables. (Without tables it has no master.) The switches it is left at
+ * are those whose sw.port_state_change still says so.
  */
-void sweep_set_shy(struct sweep *sweep, bool on);
-bool sweep_polls(const struct sweep *sweep); /* with a poll, which a look may replace */
+void sweep_set_passive(struct sweep *sweep, bool on);
+bool sweep_polls(const struct sweep *sweep); /* with a poll, which a sweep may replace */
 
 #endif

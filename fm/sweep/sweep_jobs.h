@@ -6,7 +6,7 @@
 #ifndef FMD_SWEEP_SWEEP_JOBS_H
 #define FMD_SWEEP_SWEEP_JOBS_H
 
-enum sweep_look { LOOK_NONE, LOOK_DISCOVER, LOOK_REFRESH, LOOK_POLL };
+enum sweep_kind { SWEEP_NONE, SWEEP_DISCOVER, SWEEP_REFRESH, SWEEP_POLL };
 
 enum sweep_job {	    /* object = node, arg = port or block */
 		 JOB_LOCAL, /* NodeInfo of the SM's own port */
@@ -27,7 +27,7 @@ enum sweep_job {	    /* object = node, arg = port or block */
 enum sweep_probe { /* inv_port.probe */
 		   PROBE_NONE,
 		   PROBE_OUT,	 /* asked, from one end or the other */
-		   PROBE_MET,	 /* the cable was confirmed in this look */
+		   PROBE_MET,	 /* the cable was confirmed in this sweep */
 		   PROBE_FAILED, /* up, and nobody answers */
 		   /* what answers can't be there: a GUID met twice, a loop, nonsense */
 		   PROBE_REFUSED,

@@ -17,14 +17,14 @@ struct sweep {
 	struct mad *mad;
 	struct inventory inv;
 	struct batch *batch;
-	enum sweep_look look;
+	enum sweep_kind kind;
 	struct loop_timer *early;
 	uint64_t early_us;	/* not again before */
-	uint8_t wave, ask_wave; /* of the newest request to look; of what is being answered */
+	uint8_t wave, ask_wave; /* of the newest request for a sweep; of what is being answered */
 	unsigned nprompt,
 		nprompt_wave; /* jobs whose first round is not over; of these, of `wave` */
-	bool news;	      /* something was answered since that was last told */
-	uint32_t number;      /* of the look; marks what was seen in it */
+	bool news;	      /* something was answered since that was last reported */
+	uint32_t number;      /* of the sweep; marks what was seen in it */
 	bool reroute;	      /* a cable was found down: requests on their way may be lost */
 	sweep_done_fn *fn;
 	void *arg;
@@ -33,15 +33,15 @@ struct sweep {
 	struct sweep_result result;
 	guid_t *changed;
 	unsigned changed_room;
-	struct inv_node **touched; /* what the next look has to open anew */
+	struct inv_node **touched; /* what the next sweep has to open anew */
 	uint32_t ntouched, touched_room;
 	struct parked *parked;
 	unsigned nparked, parked_room;
-	guid_t local_said;    /* of the SM's own node, as last answered.. */
-	unsigned local_asked; /* ..so often in this look */
-	guid_t verified;      /* nodes up to this one had their turn (verify.c).. */
-	bool wraps;	      /* ..since the first one had it */
-	bool shy, managed;    /* managed: a switch with tables was met, in a shy look */
+	guid_t local_guid;     /* of the SM's own node, as last answered.. */
+	unsigned local_asked;  /* ..so often in this sweep */
+	guid_t verified;       /* nodes up to this one had their turn (verify.c).. */
+	bool wraps;	       /* ..since the first one had it */
+	bool passive, managed; /* managed: a switch with tables was met, in a passive sweep */
 	bool odd; /* some node may be silent or partial, some port without a node behind it */
 	struct log_limit twice_log, bad_log, silent_log;
 };
@@ -50,7 +50,7 @@ struct sweep {
 bool sweep_job_is_probe(const struct batch_job *job);
 const struct inv_node *sweep_job_target(const struct batch_job *job);
 bool sweep_job_is_long_shot(const struct batch_job *job);
-void sweep_start(struct sweep *s, enum sweep_look look, sweep_done_fn *fn, void *arg);
+void sweep_start(struct sweep *s, enum sweep_kind kind, sweep_done_fn *fn, void *arg);
 void sweep_ask(struct sweep *s, enum sweep_job kind, struct inv_node *node, uint32_t arg,
 	       bool urgent);
 void sweep_changed(struct sweep *s, const struct inv_node *node);
@@ -66,7 +66,9 @@ bool explore_info_is_sane(const struct wire_node_info *info);
 
 /* ports.c */
 void ports_ask_all(struct sweep *s, struct inv_node *node);
-/* A block of SwitchPortStateTable can't be had: PortInfo of each of its ports is asked instead. */
+/*
+ * A block of SwitchPortStateTable is not available: PortInfo of each of its ports is asked instead.
+ */
 void ports_states_missing(struct sweep *s, struct inv_node *node, unsigned block);
 /* One of the answers that come before a switch's ports is here, or never will be. */
 void ports_switch_ready(struct sweep *s, struct inv_node *node);
@@ -86,15 +88,15 @@ void probe_poll_answer(struct sweep *s, struct inv_node *node, uint8_t num, cons
 void explore_answer(struct sweep *s, const struct batch_job *job, const struct mad_path *path,
 		    const uint8_t data[64]);
 void explore_refused(struct sweep *s, const struct batch_job *job, uint16_t status);
-void explore_doubted(struct sweep *s, const struct batch_job *job); /* once without an answer */
+void explore_unanswered(struct sweep *s, const struct batch_job *job); /* once without an answer */
 void explore_given_up(struct sweep *s, const struct batch_job *job);
 
 /* verify.c */
 void verify_answer(struct sweep *s, const struct batch_job *job, const uint8_t data[64]);
 void verify_given_up(struct sweep *s, const struct batch_job *job);
 
-/* finish.c: what the silences of a look mean. */
-void finish_look(struct sweep *s);
+/* finish.c: what the silences of a sweep mean. */
+void finish_sweep(struct sweep *s);
 void finish_early(struct sweep *s); /* slow answers are left: of these nothing is said yet */
 
 #endif

@@ -79,7 +79,7 @@ bool sweep_verify(struct sweep *s, unsigned count, bool refused, sweep_done_fn *
 {
 	bool more;
 
-	sweep_start(s, LOOK_POLL, fn, arg);
+	sweep_start(s, SWEEP_POLL, fn, arg);
 	more = ask_unverified(s, count);
 	if (refused)
 		ask_refused(s);

@@ -10,7 +10,7 @@
  * a second.
  *
  * A source whose sweeps find nothing, FREE_SWEEPS times in a row, is throttled: its traps are
- * accepted more and more seldom, each time once at the end of the wait, for one may tell of a
+ * accepted more and more seldom, each time once at the end of the wait, for one may report a
  * change; the first sweep that finds something ends it. Other sources are not held up by it. A trap
  * from nobody we know (GUID 0) asks for a heavy sweep and is treated the same.
  *
@@ -263,7 +263,7 @@ static void accept(struct change_traps *t, guid_t guid, const char *name, bool f
 	trigger(t, guid);
 }
 
-/* Trap 144 tells of a new description too (IBA 14.2.5.1, table 140). */
+/* Trap 144 reports a new description too (IBA 14.2.5.1, table 140). */
 static void name_may_differ(struct change_traps *t, guid_t guid)
 {
 	struct inv_node *node = inventory_find(t->services.inventory, guid);
@@ -343,7 +343,7 @@ static void hold_other_ends(struct change_traps *t, const struct sweep_result *r
 	}
 }
 
-static bool swept(void *room, const struct sweep_result *result)
+static const char *swept(void *room, const struct sweep_result *result)
 {
 	struct change_traps *t = room;
 
@@ -351,7 +351,7 @@ static bool swept(void *room, const struct sweep_result *result)
 		fabric_fault_found_by(t->fabric, t->swept_us);
 	if (fabric_is_master(t->fabric))
 		hold_other_ends(t, result);
-	return true;
+	return NULL;
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */

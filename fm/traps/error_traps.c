@@ -32,7 +32,7 @@ struct sender {
 	uint64_t total, last_us; /* total 0 = slot not used */
 	uint64_t window_us;	 /* since when.. */
 	unsigned in_window;	 /* ..so many */
-	uint64_t told_us;
+	uint64_t logged_us;
 };
 
 struct error_traps {
@@ -147,9 +147,9 @@ static void count(struct error_traps *e, const struct sender *like, unsigned tim
 	p->total += times;
 	p->in_window += times;
 	p->last_us = now;
-	if (p->in_window <= RATE || (p->told_us && now - p->told_us < TELL_AGAIN_US))
+	if (p->in_window <= RATE || (p->logged_us && now - p->logged_us < TELL_AGAIN_US))
 		return;
-	p->told_us = now;
+	p->logged_us = now;
 	report(e, p);
 }
 
@@ -195,8 +195,9 @@ static void unhealthy(const void *room, json_t *rows)
 		uint32_t port = recent ? sender_port(&view, p) : TOPO_NONE;
 
 		if (port != TOPO_NONE)
-			json_array_append_new(rows, dump_json_sick_link(view.topo, port, "errors",
-									reason(&view, p)));
+			json_array_append_new(rows,
+					      dump_json_unhealthy_link(view.topo, port, "errors",
+								       reason(&view, p)));
 	}
 }
 

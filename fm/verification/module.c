@@ -171,10 +171,10 @@ static void verify_later(struct verification *v)
 
 /* ---- Hooks ----------------------------------------------------------------------------------- */
 
-static bool swept(void *room, const struct sweep_result *result)
+static const char *swept(void *room, const struct sweep_result *result)
 {
 	verify_later(room);
-	return true;
+	return NULL;
 }
 
 static void settled(void *room)

@@ -4,7 +4,7 @@
  *
  *   design    once for as long as snapshots are moments of one fabric
  *   columns   each as the design has it, what is dead repaired over turns that are allowed
- *   again     some switch has no way by these, or the spanning tree that multicast goes by is cut:
+ *   again     some switch has no path by these, or the spanning tree that multicast goes by is cut:
  *             what is dead, or nobody uses, closes no cycles, so turns are allowed that were in the
  *             way of those, first of arcs that make the tree whole again, then as they are wanted;
  *             columns that were left open are repaired anew, or follow that tree
@@ -23,7 +23,7 @@
 #include "topology/mem.h"
 #include "topology/topo_builder.h"
 
-#define REPAIR_WORK (1 << 14) /* steps of looking for other ways for one column under damage */
+#define REPAIR_WORK (1 << 14) /* steps of looking for other paths for one column under damage */
 #define EXTEND_WORK (64 << 20)
 
 enum stage { DESIGN, COLUMNS, AGAIN, REPLACED, DONE };
@@ -32,7 +32,7 @@ struct acyclic {
 	const struct topo *shape; /* whose cables the net and the design are of; NULL = none */
 	struct net net;
 	struct acyclic_design design; /* of all known arcs */
-	bool bent;
+	bool overridden;
 	bool *spanning; /* by port of the latest snapshot: a cable of the tree, in use */
 
 	/* One computation. */
@@ -167,7 +167,7 @@ static void note_turns(struct acyclic *a, uint32_t d)
 	}
 }
 
-/* All columns of one destination. Returns whether all that cables connect have a way. */
+/* All columns of one destination. Returns whether all that cables connect have a path. */
 static bool make_columns(struct acyclic *a, const struct acyclic_design *design,
 			 const struct turns *turns, uint32_t d)
 {
@@ -187,7 +187,7 @@ static bool make_columns(struct acyclic *a, const struct acyclic_design *design,
 		complete &= column_is_complete(c, a->part);
 		if (a->stage == COLUMNS && column_is_complete(c, a->part))
 			note_turns(a, d);
-		a->bent |= a->t->ncordoned && column_goes_by_cordons(c);
+		a->overridden |= a->t->ncordoned && column_goes_by_cordons(c);
 		write_column(a, design, d, k);
 	}
 	return complete;
@@ -505,16 +505,16 @@ void acyclic_begin(struct acyclic *a, const struct topo *t, const struct lid_map
 	a->t = t;
 	a->lids = lids;
 	a->out = out;
-	a->bent = false;
+	a->overridden = false;
 	tables_resize(out, t->nswitches, lids->top);
 	memset(out->lft, TABLES_NO_ROUTE, (size_t)out->nswitches * out->stride);
 	if (!a->job)
 		begin_columns(a);
 }
 
-bool acyclic_cordons_bent(const struct acyclic *a)
+bool acyclic_cordons_overridden(const struct acyclic *a)
 {
-	return a->bent;
+	return a->overridden;
 }
 
 const bool *acyclic_spanning(const struct acyclic *a)

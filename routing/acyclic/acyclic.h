@@ -40,7 +40,7 @@ void acyclic_begin(struct acyclic *a, const struct topo *t, const struct lid_map
 bool acyclic_go(struct acyclic *a); /* false: done */
 
 /* Of the latest tables: hosts reach each other by cordoned cables, for no other connects them. */
-bool acyclic_cordons_bent(const struct acyclic *a);
+bool acyclic_cordons_overridden(const struct acyclic *a);
 
 /*
  * Of the latest tables, by port of their snapshot: cables of a spanning tree of all that cables

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * acyclic_begin: the first turns of a design: those of a spanning tree, or of the tiers. A spanning
- * tree has all its turns allowed in the end: by that every pair has a way, and multicast's trees go
- * by it. With the tiers one is sought among the turns that others leave.
+ * tree has all its turns allowed in the end: by that every pair has a path, and multicast's trees
+ * go by it. With the tiers one is sought among the turns that others leave.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * acyclic_column: the ways of all switches to one destination: a tree, for a switch has one entry a
- * LID. It grows from the destination, all switches of one distance at once, so that a way is as
+ * acyclic_column: the paths of all switches to one destination: a tree, for a switch has one entry
+ * a LID. It grows from the destination, all switches of one distance at once, so that a path is as
  * short as the turns allow; of equal ones the least loaded is taken. As each switch has decided
  * when others come to go by it, some may find no turn that is allowed: then somebody in their way
- * goes another way (column_give_way()), or the whole column follows the spanning tree, and is
+ * goes another way (column_yield()), or the whole column follows the spanning tree, and is
  * shortened from there.
  */
 #include <stdlib.h>
@@ -90,7 +90,7 @@ static bool may_follow(const struct column *c, uint32_t arc, uint32_t to)
 	return to == c->d || !c->turns || column_allows(c, arc, column_arc(c, to));
 }
 
-/* Offers the way by a settled switch to neighbours that have none. */
+/* Offers the path by a settled switch to neighbours that have none. */
 static void offer(struct column *c, uint32_t sw, enum arc_state least, uint32_t *nmet)
 {
 	const struct net *n = c->net;
@@ -242,13 +242,13 @@ static uint32_t measure(struct column *c)
 }
 
 struct change {	      /* what a neighbour would have to do */
-	uint32_t arc; /* of the switch without a way */
+	uint32_t arc; /* of the switch without a path */
 	uint8_t next; /* of the neighbour */
 	uint64_t cost;
 };
 
 /*
- * Few hosts that would go a longer way; if none would, few that would go by a loaded arc.
+ * Few hosts that would go a longer path; if none would, few that would go by a loaded arc.
  */
 static uint64_t cost_of_change(const struct column *c, uint32_t at, uint32_t arc)
 {
@@ -276,7 +276,7 @@ static void weigh_changes(struct column *c, uint32_t sw, uint32_t arc, struct ch
 	}
 }
 
-/* `sw` has no way. A neighbour takes another one which it may follow. */
+/* `sw` has no path. A neighbour takes another one which it may follow. */
 static bool ask_neighbours(struct column *c, uint32_t sw)
 {
 	const struct net *n = c->net;
@@ -307,7 +307,7 @@ static void count_behind(struct column *c)
 		c->offer_key[c->net->to[column_arc(c, c->stack[i])]] += c->offer_key[c->stack[i]];
 }
 
-void column_give_way(struct column *c)
+void column_yield(struct column *c)
 {
 	bool more = true;
 

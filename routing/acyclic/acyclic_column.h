@@ -32,7 +32,7 @@ struct column {
 	uint32_t *met;			 /* ..and to whom */
 	uint32_t *bucket, *link, *stack; /* settled switches by hops */
 	uint32_t longest;		 /* highest hops in buckets */
-	int64_t work;			 /* of looking for other ways, that may still be done */
+	int64_t work;			 /* of looking for other paths, that may still be done */
 	bool by_cordons;		 /* hosts reach the destination's by cordoned arcs alone */
 };
 
@@ -47,18 +47,18 @@ static inline uint32_t column_arc(const struct column *c, uint32_t sw)
 void column_begin(struct column *c, uint32_t d, uint8_t *next);
 void column_settle(struct column *c, uint32_t sw, uint8_t arc, uint32_t hops, uint64_t key);
 /*
- * Shortest ways over allowed turns from all switches that have one to those settled; by cordoned
+ * Shortest paths over allowed turns from all switches that have one to those settled; by cordoned
  * arcs only where no other leads.
  */
 void column_grow(struct column *c);
 /*
- * Switches that found no way change somebody's mind: a neighbour that may go another way, which all
- * who come by it may follow.
+ * Switches that found no path change somebody's mind: a neighbour that may go another way, which
+ * all who come by it may follow.
  */
-void column_give_way(struct column *c);
+void column_yield(struct column *c);
 /*
- * Along the arcs of a spanning tree, all turns of which are allowed; then by shorter ways as far as
- * they are.
+ * Along the arcs of a spanning tree, all turns of which are allowed; then by shorter paths as far
+ * as they are.
  */
 void column_by_tree(struct column *c, const bool *tree);
 /* Whether hosts come to the destination's by cordoned arcs: no other way was found for them. */

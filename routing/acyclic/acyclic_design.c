@@ -9,7 +9,7 @@
  *   columns   each again and again without its own load, so that later ones get out of the way of
  *             earlier ones
  *
- * It begins with the spanning tree of shortest ways from a central switch, or one from elsewhere,
+ * It begins with the spanning tree of shortest paths from a central switch, or one from elsewhere,
  * or one that is nearly a line, which leaves more turns to choose from; or with up/down by the
  * tiers, which is best where the fabric is nearly a tree (acyclic_begin.c). The beginnings are
  * tried as far as there is time, and the one whose busiest cable has least to do wins.
@@ -29,7 +29,7 @@
 #define TRIES	       6	     /* ..in so many designs */
 #define ROUNDS	       3
 #define TURN_WORK      (256 << 20) /* steps of searching for cycles */
-#define COLUMN_WORK    (1 << 16)   /* steps of looking for other ways for one column */
+#define COLUMN_WORK    (1 << 16)   /* steps of looking for other paths for one column */
 #define CLEARLY_LESS                                                                               \
 	90 /* percent of the load: for less nobody leaves the first one, of shortest paths */
 #define TURNS_A_STEP 4096
@@ -131,7 +131,7 @@ static void order_columns(struct design_job *j)
 
 /* ---- Estimate -------------------------------------------------------------------------------- */
 
-/* Each turn on the ways to one destination, by the hosts whose traffic makes it. */
+/* Each turn on the paths to one destination, by the hosts whose traffic makes it. */
 static void add_values(struct design_job *j, uint32_t d, const uint8_t *next)
 {
 	const struct net *n = j->net;
@@ -283,7 +283,7 @@ static void make_column(struct design_job *j)
 		account(j, column, -1);
 	column_begin(c, j->owner[column], column_at(j, column));
 	column_grow(c);
-	column_give_way(c);
+	column_yield(c);
 	if (!column_is_complete(c, j->part)) {
 		c->work = COLUMN_WORK;
 		column_by_tree(c, j->now.tree);

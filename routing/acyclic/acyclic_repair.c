@@ -83,7 +83,7 @@ static bool is_cut(const struct column *c, uint32_t sw, const uint8_t *designed)
 }
 
 /* One after the other, for as long as that helps. */
-static void mend_cuts(struct column *c, const uint8_t *designed)
+static void repair_cuts(struct column *c, const uint8_t *designed)
 {
 	for (bool more = true; more;) {
 		more = false;
@@ -119,11 +119,11 @@ void column_repair(struct column *c, uint32_t d, const uint8_t *designed, uint8_
 		return;
 	}
 	settle_behind(c, d, designed);
-	mend_cuts(c, designed);
+	repair_cuts(c, designed);
 	if (c->nsettled == c->net->nswitches)
 		return;
 	c->kept = designed;
 	column_grow(c);
 	c->kept = NULL;
-	column_give_way(c);
+	column_yield(c);
 }

@@ -3,7 +3,7 @@
  * acyclic_turns: a set of turns without a cycle, which grows. The order of arcs that proves it is
  * kept as Pearce and Kelly do ("A dynamic topological sort algorithm for directed acyclic graphs",
  * 2006): a turn along the order costs nothing, one against it a search of what lies between its
- * arcs, and the order is mended there.
+ * arcs, and the order is repaired there.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -18,7 +18,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "routing/ftree/mend.h"
+#include "routing/ftree/detour_search.h"
 #include "routing/balance/rebalance_own.h"
 #include "routing/ftree/uneven.h"
 #include "topology/mem.h"
@@ -47,40 +47,6 @@ enum stage {
 
 #define WIDE_ENTRIES (1u << 18)
 #define CHEAP_KEYS   64 /* buckets that are looked at in about the time of a unit */
-
-struct rebalance *rebalance_new(const struct topo *t, const struct lid_map *lids,
-				const struct route_params *params,
-				const struct rebalance_limits *limits)
-{
-	struct rebalance *job = mem_alloc(1, sizeof(*job));
-
-	*job = (struct rebalance){ .t = t, .lids = lids, .limits = *limits };
-	if (params)
-		job->params = *params;
-	return job;
-}
-
-void rebalance_free(struct rebalance *job)
-{
-	if (!job)
-		return;
-	rebalance_base_fini(job);
-	legal_fini(&job->legal);
-	legal_fini(&job->design);
-	shift_load_fini(&job->load);
-	free(job->open);
-	free(job->candidates);
-	free(job->hops);
-	free(job->mark);
-	free(job->list);
-	free(job->users);
-	free(job->known);
-	free(job->others);
-	free(job->of_lid);
-	free(job->place);
-	free(job->result.overrides);
-	free(job);
-}
 
 /* ---- Prepare, design ------------------------------------------------------------------------- */
 
@@ -121,11 +87,11 @@ static bool is_tree(struct rebalance *job)
 {
 	struct legal *l = &job->legal;
 
-	job->open = legal_find_open(job->t, l->g, &l->holes);
+	job->open = legal_find_open(job->t, l->g, &l->gaps);
 	if (!has_open(job))
 		return true;
-	return !job->t->ncordoned && (!detour_fill(l->g, &l->d, &l->r, &l->tables, &l->holes) ||
-				      !mend_count(job->t, job->lids, &l->tables, NULL));
+	return !job->t->ncordoned && (!detour_fill(l->g, &l->d, &l->r, &l->tables, &l->gaps) ||
+				      !detour_search_count(job->t, job->lids, &l->tables, NULL));
 }
 
 /* Fabrics whose every entry may be tried. */
@@ -206,7 +172,7 @@ static enum stage design_paths(struct rebalance *job)
 	bool *open;
 
 	legal_fill(&job->design);
-	open = legal_find_open(NULL, job->design.g, &job->design.holes);
+	open = legal_find_open(NULL, job->design.g, &job->design.gaps);
 	rebalance_base_apply(job, &job->design, open);
 	free(open);
 	return LOAD;
@@ -221,38 +187,6 @@ static enum stage make_load(struct rebalance *job)
 	job->mark = mem_alloc(n + 1, 1);
 	job->list = mem_alloc(n + 1, sizeof(*job->list));
 	return COUNT;
-}
-
-/* ---- One LID's column ------------------------------------------------------------------------ */
-
-struct hop rebalance_hop(const struct rebalance *job, uint32_t sw, uint8_t out)
-{
-	uint32_t port = job->t->nodes[sw].port0 + out;
-
-	if (!out || out > job->t->nodes[sw].nports || job->load.channel[port] == TOPO_NONE)
-		return (struct hop){ TOPO_NONE, TOPO_NONE };
-	return (struct hop){ job->load.channel[port],
-			     job->t->ports[job->t->ports[port].peer].node };
-}
-
-void rebalance_look_at(struct rebalance *job, uint32_t lid)
-{
-	if (job->hops_of == lid)
-		return;
-	job->hops_of = lid;
-	for (uint32_t sw = 0; sw < job->t->nswitches; sw++)
-		job->hops[sw] = rebalance_hop(job, sw, tables_row(&job->legal.tables, sw)[lid]);
-}
-
-struct shift_path rebalance_way_from(const struct rebalance *job, uint32_t sw)
-{
-	struct shift_path way;
-
-	for (way.n = 0; job->hops[sw].channel != TOPO_NONE && way.n < SHIFT_MAX_PATH; way.n++) {
-		way.channel[way.n] = job->hops[sw].channel;
-		sw = job->hops[sw].next;
-	}
-	return way;
 }
 
 /* ---- Count ----------------------------------------------------------------------------------- */
@@ -346,12 +280,12 @@ static uint32_t count_lid(struct rebalance *job, uint32_t lid)
 {
 	uint32_t work = job->load.nsources * 2 + job->t->nswitches / 2;
 
-	rebalance_look_at(job, lid);
+	rebalance_set_lid(job, lid);
 	for (uint32_t s = 0; s < job->load.nsources; s++) {
 		const struct shift_flow flow = { lid, &s, 1 };
-		const struct shift_path way = rebalance_way_from(job, job->load.sources[s].sw);
+		const struct shift_path path = rebalance_path_from(job, job->load.sources[s].sw);
 
-		shift_load_put(&job->load, &flow, &way);
+		shift_load_put(&job->load, &flow, &path);
 	}
 	return job->open[job->legal.d.sw[lid]] ? work : work + find_candidates(job, lid);
 }

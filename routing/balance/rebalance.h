@@ -4,10 +4,11 @@
  *
  * The engine's tables change the minimum after a fault: what is displaced goes where it disturbs
  * the least others, and piles up in places. Later, when nobody waits, this pass looks for other
- * ports for flows that left their designed way. It is a pure function of snapshot, LIDs and limits:
- * the same damage gives the same overrides whatever came before. Each is on a minimal up/down path,
- * so that any subset of them may be in force (route_params.overrides; detours are found after
- * them), and no LID moves that the damage leaves alone: an intact fabric of even design has none.
+ * ports for flows that left their designed path. It is a pure function of snapshot, LIDs and
+ * limits: the same damage gives the same overrides whatever came before. Each is on a minimal
+ * up/down path, so that any subset of them may be in force (route_params.overrides; detours are
+ * found after them), and no LID moves that the damage leaves alone: an intact fabric of even design
+ * has none.
  *
  * Where the design itself is uneven, digits are not the best choice even when all is intact. The
  * overrides for that are made from the known cables alone, whatever is down or cordoned; damage

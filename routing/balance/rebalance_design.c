@@ -15,7 +15,7 @@
 /* The same fabric with all known cables up and no cordons. */
 static struct topo *make_whole(const struct topo *t)
 {
-	struct topo *whole = topo_again(t);
+	struct topo *whole = topo_with_ports(t);
 
 	for (uint32_t i = 0; i < t->nports; i++) {
 		const struct topo_port *port = &t->ports[i];
@@ -27,7 +27,7 @@ static struct topo *make_whole(const struct topo *t)
 						     .width = port->width,
 						     .mtu = port->mtu };
 
-		topo_again_port(whole, i, &attr, true);
+		topo_with_port(whole, i, &attr, true);
 	}
 	return whole;
 }
@@ -43,12 +43,6 @@ void rebalance_base_begin(struct rebalance *job)
 	job->base =
 		rebalance_new(job->whole ? job->whole : job->t, job->lids, &job->params, &limits);
 	job->base->aim = job->aim + 1;
-}
-
-void rebalance_base_fini(struct rebalance *job)
-{
-	rebalance_free(job->base);
-	topo_unref(job->whole);
 }
 
 void rebalance_base_apply(const struct rebalance *job, struct legal *legal, const bool *open)

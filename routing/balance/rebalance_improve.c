@@ -58,7 +58,7 @@ static void open_lid(struct rebalance *job, uint32_t first)
 	job->first = job->end = first;
 	for (; job->end < job->ncandidates && c[job->end].lid == c[first].lid; job->end++)
 		job->known[c[job->end].sw] = 1 + job->end;
-	rebalance_look_at(job, c[first].lid);
+	rebalance_set_lid(job, c[first].lid);
 	memset(job->users, 0, job->t->nswitches * sizeof(*job->users));
 	for (uint32_t s = 0; s < job->load.nsources; s++)
 		count_users(job, job->load.sources[s].sw, 1);
@@ -103,7 +103,7 @@ static void set_entry(struct rebalance *job, uint32_t sw, uint32_t lid, uint8_t 
 	job->hops[sw] = rebalance_hop(job, sw, port);
 }
 
-/* ---- A way by another port ------------------------------------------------------------------- */
+/* ---- A path by another port ------------------------------------------------------------------ */
 
 struct trial { /* of a candidate whose flows are off their channels */
 	struct rebalance *job;
@@ -123,20 +123,20 @@ struct lanes { /* entry and flows of a LID at a switch that the trial comes to *
 
 static int64_t price_by(const struct trial *trial, const struct shift_flow *flow, uint32_t channel)
 {
-	const struct shift_path way = { .channel = { channel }, .n = 1 };
+	const struct shift_path path = { .channel = { channel }, .n = 1 };
 
 	trial->job->work += flow->nsources;
-	return shift_load_price(&trial->job->load, flow, &way);
+	return shift_load_price(&trial->job->load, flow, &path);
 }
 
 static void move_others(const struct trial *trial, const struct lanes *l, uint8_t port, bool off)
 {
-	const struct shift_path way = {
+	const struct shift_path path = {
 		.channel = { rebalance_hop(trial->job, l->sw, port).channel }, .n = 1
 	};
 
 	trial->job->work += l->others.nsources * 2;
-	shift_load_move(&trial->job->load, &l->others, &way, off);
+	shift_load_move(&trial->job->load, &l->others, &path, off);
 }
 
 /* Sources of the trial do not pass, whatever their hops say: they are off. */
@@ -302,18 +302,18 @@ static void take_cheapest(const struct trial *trial, int64_t price)
 static void improve_flow(struct trial *trial, uint32_t sw)
 {
 	struct rebalance *job = trial->job;
-	struct shift_path way = rebalance_way_from(job, sw);
+	struct shift_path path = rebalance_path_from(job, sw);
 	int64_t price;
 
-	job->work += trial->flow.nsources * way.n * 4;
-	shift_load_move(&job->load, &trial->flow, &way, true);
+	job->work += trial->flow.nsources * path.n * 4;
+	shift_load_move(&job->load, &trial->flow, &path, true);
 	count_users(job, sw, -(int)trial->flow.nsources);
-	price = shift_load_price(&job->load, &trial->flow, &way);
+	price = shift_load_price(&job->load, &trial->flow, &path);
 	if (price > passes[job->pass].demand) {
 		take_cheapest(trial, price);
-		way = rebalance_way_from(job, sw);
+		path = rebalance_path_from(job, sw);
 	}
-	shift_load_move(&job->load, &trial->flow, &way, false);
+	shift_load_move(&job->load, &trial->flow, &path, false);
 	count_users(job, sw, trial->flow.nsources);
 }
 

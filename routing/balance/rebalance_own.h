@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * rebalance_own: what the stages of a pass share (rebalance.c: which entries may move;
- * rebalance_improve.c: where they move). Private to routing/.
+ * rebalance_own: what the stages of a pass share. Private to routing/balance. The files call each
+ * other downward only, in this order: rebalance.c (the stages; which entries may move),
+ * rebalance_improve.c (where they move), rebalance_design.c (the base of an uneven design),
+ * rebalance_column.c, rebalance_job.c, shift_load.c.
  */
 #ifndef FMD_ROUTING_REBALANCE_OWN_H
 #define FMD_ROUTING_REBALANCE_OWN_H
@@ -60,14 +62,15 @@ struct rebalance {
 	struct rebalance_result result;
 };
 
+/* rebalance_column.c. The channel behind a port, and the switch that it leads to. */
 struct hop rebalance_hop(const struct rebalance *job, uint32_t sw, uint8_t out);
-/* Makes the LID the one in question. */
-void rebalance_look_at(struct rebalance *job, uint32_t lid);
-struct shift_path rebalance_way_from(const struct rebalance *job, uint32_t sw);
+/* job->hops become those of that LID. */
+void rebalance_set_lid(struct rebalance *job, uint32_t lid);
+/* The channels from a switch to that LID. */
+struct shift_path rebalance_path_from(const struct rebalance *job, uint32_t sw);
 
 /* rebalance_design.c: a job of the next aim, in *base. */
 void rebalance_base_begin(struct rebalance *job);
-void rebalance_base_fini(struct rebalance *job);
 /* The legal paths' own tables take what the base has found. open: as of legal_find_open(). */
 void rebalance_base_apply(const struct rebalance *job, struct legal *legal, const bool *open);
 /* What the base has found becomes part of the result, but for entries that moved since. */

@@ -97,7 +97,7 @@ static void list_sources(struct shift_load *load, const struct census *c)
 		load->rings[rail + 1].count = places[rail];
 }
 
-/* A host's place is told by its number, which is ascending on a leaf. */
+/* A host's place is found by its number, which is ascending on a leaf. */
 static void list_targets(struct shift_load *load, const struct census *c)
 {
 	for (uint32_t i = 0; i < load->nsources; i++) {
@@ -368,7 +368,7 @@ static void add_to_cut(const struct shift_load *load, struct cut *cut, uint32_t 
 	cut->channels++;
 }
 
-/* However flows are dealt over the cut's channels, one of them carries the mean or more. */
+/* However flows are distributed over the cut's channels, one of them carries the mean or more. */
 static void raise_floors(struct shift_load *load, struct cut *cut)
 {
 	for (uint32_t key = 0; key < load->nkeys && cut->channels; key++) {

@@ -19,7 +19,7 @@
 #include "routing/ftree/legal.h"
 #include "routing/balance/rebalance.h"
 
-#define SHIFT_LEVELS   5  /* numbers of flows that are told apart, the usual one being the first */
+#define SHIFT_LEVELS   5  /* numbers of flows that are kept apart, the usual one first */
 #define SHIFT_MAX_PATH 32 /* channels */
 
 struct shift_source { /* a switch with hosts: they send by one way */

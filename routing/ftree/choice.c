@@ -7,7 +7,7 @@
  * digits serves them) or by one (known from `last`); bitmaps are made only when much is missing.
  *
  * Where half of the parents or fewer lead to D by design (a pod's leaf below some spines only), the
- * destinations are dealt over these by rank, which is even, instead of walking through holes.
+ * destinations are distributed over these by rank, which is even, instead of walking through gaps.
  *
  * Whatever the rule, each LID has one order of preference among the slots, which design, weights
  * and the LID alone make, and takes the first that lives. Loads that depend on who else was
@@ -32,7 +32,7 @@ static struct lid_pair find_only_lids(const struct dests *d, uint32_t sw)
 	return (struct lid_pair){ run->lid, (uint16_t)(last->lid + last->count - 1) };
 }
 
-static void look_at_switches(struct choice *c)
+static void scan_switches(struct choice *c)
 {
 	const struct dests *d = c->d;
 
@@ -56,7 +56,7 @@ void choice_init(struct choice *c, const struct graph *g, const struct dests *d,
 	c->nearest.last = mem_alloc_unset(r->cost_bytes, 1);
 	c->masks = mem_alloc_unset((size_t)CHOICE_WORDS * g->nswitches + 1, sizeof(*c->masks));
 	c->slots = mem_alloc_unset(row_bytes, 1);
-	look_at_switches(c);
+	scan_switches(c);
 	design_init(&c->own_design, g);
 	c->design = r->design ? r->design : &c->own_design;
 	c->design_lives = !g->damaged;
@@ -220,9 +220,9 @@ static bool any_in(const struct parent_set *a, const struct parent_set *b)
 }
 
 /*
- * A destination that half of the parents or fewer lead to by design is dealt over these alone; the
- * LIDs of a dead one go on by turns. LIDs whose home is none of them are counted by themselves:
- * every second number, say, would come to every second cable only.
+ * A destination that half of the parents or fewer lead to by design is distributed over these
+ * alone; the LIDs of a dead one go on by turns. LIDs whose home is none of them are counted by
+ * themselves: every second number, say, would come to every second cable only.
  */
 static unsigned slot_by_rank(const struct choice *c, uint32_t x, const struct parent_set *set)
 {
@@ -273,7 +273,7 @@ static void find_few(struct choice *c, uint32_t d)
 									     : c->few.nelsewhere++;
 }
 
-/* Whether D's LIDs are dealt by rank. */
+/* Whether D's LIDs are distributed by rank. */
 static bool by_rank(struct choice *c, uint32_t d, const struct parent_set *set)
 {
 	if (set_size(set) * 2 > c->family->nparents)

@@ -63,35 +63,35 @@ static void copy_entry(const struct topo *t, uint32_t sw, uint32_t lid, const st
 		tables_row(to, sw)[lid] = out;
 }
 
-static void copy_hosts_of(const struct topo *t, const struct lid_map *lids, const struct hole *hole,
+static void copy_hosts_of(const struct topo *t, const struct lid_map *lids, const struct gap *gap,
 			  const struct tables *from, struct tables *to)
 {
-	for (unsigned num = 1; num <= t->nodes[hole->d].nports; num++) {
-		uint32_t host = topo_port(t, hole->d, num)->peer;
+	for (unsigned num = 1; num <= t->nodes[gap->d].nports; num++) {
+		uint32_t host = topo_port(t, gap->d, num)->peer;
 		uint32_t lid = host == TOPO_NONE ? 0 : lids->lid_of_port[host];
 
 		for (uint32_t n = 0; lid && n < 1u << lids->lmc; n++)
-			copy_entry(t, hole->sw, lid + n, from, to);
+			copy_entry(t, gap->sw, lid + n, from, to);
 	}
 }
 
-void cordons_fill(const struct topo *t, const struct lid_map *lids, const struct holes *holes,
+void cordons_fill(const struct topo *t, const struct lid_map *lids, const struct gaps *gaps,
 		  const struct tables *from, struct tables *to)
 {
 	bool *hosts = find_hosts(t);
 	bool *columns = mem_alloc(t->nswitches + 1, sizeof(*columns));
 
-	for (uint32_t i = 0; i < holes->count; i++)
-		columns[holes->list[i].d] |= hosts[holes->list[i].sw];
+	for (uint32_t i = 0; i < gaps->count; i++)
+		columns[gaps->list[i].d] |= hosts[gaps->list[i].sw];
 	copy_columns(t, lids, columns, from, to);
-	for (uint32_t i = 0; i < holes->count; i++)
-		if (!columns[holes->list[i].d])
-			copy_hosts_of(t, lids, &holes->list[i], from, to);
+	for (uint32_t i = 0; i < gaps->count; i++)
+		if (!columns[gaps->list[i].d])
+			copy_hosts_of(t, lids, &gaps->list[i], from, to);
 	free(hosts);
 	free(columns);
 }
 
-/* ---- Cordons that are lifted ----------------------------------------------------------------- */
+/* ---- Cordons that are exempt ----------------------------------------------------------------- */
 
 static bool is_transit(const struct topo *t, uint32_t sw, const struct topo_port *peer)
 {
@@ -101,7 +101,7 @@ static bool is_transit(const struct topo *t, uint32_t sw, const struct topo_port
 /*
  * Of a switch's cables to others: all cordoned at its own end, and none without any cordon and up.
  */
-static void look_at_cables(const struct topo *t, uint32_t sw, bool *drained, bool *shut)
+static void scan_links(const struct topo *t, uint32_t sw, bool *drained, bool *shut)
 {
 	*drained = *shut = true;
 	for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
@@ -114,7 +114,7 @@ static void look_at_cables(const struct topo *t, uint32_t sw, bool *drained, boo
 	}
 }
 
-static unsigned lift_cables(const struct topo *t, uint32_t sw, const bool *drained, bool *lifted)
+static unsigned lift_cables(const struct topo *t, uint32_t sw, const bool *drained, bool *exempt)
 {
 	unsigned count = 0;
 
@@ -124,29 +124,29 @@ static unsigned lift_cables(const struct topo *t, uint32_t sw, const bool *drain
 		if (!is_transit(t, sw, peer) || drained[peer->node] || !port->link_up ||
 		    port->quarantined || peer->quarantined)
 			continue;
-		lifted[port - t->ports] = true;
+		exempt[port - t->ports] = true;
 		count++;
 	}
 	return count;
 }
 
-bool *cordons_find_lifted(const struct topo *t)
+bool *cordons_find_exempt(const struct topo *t)
 {
-	bool *hosts = find_hosts(t), *lifted = mem_alloc(t->nports + 1, sizeof(*lifted));
+	bool *hosts = find_hosts(t), *exempt = mem_alloc(t->nports + 1, sizeof(*exempt));
 	bool *drained = mem_alloc(t->nswitches + 1, sizeof(*drained));
 	bool *shut = mem_alloc(t->nswitches + 1, sizeof(*shut));
 	unsigned count = 0;
 
 	for (uint32_t sw = 0; sw < t->nswitches; sw++)
-		look_at_cables(t, sw, &drained[sw], &shut[sw]);
+		scan_links(t, sw, &drained[sw], &shut[sw]);
 	for (uint32_t sw = 0; sw < t->nswitches; sw++)
 		if (hosts[sw] && shut[sw])
-			count += lift_cables(t, sw, drained, lifted);
+			count += lift_cables(t, sw, drained, exempt);
 	free(hosts);
 	free(drained);
 	free(shut);
 	if (count)
-		return lifted;
-	free(lifted);
+		return exempt;
+	free(exempt);
 	return NULL;
 }

@@ -4,7 +4,7 @@
  *
  * Cordoned cables carry no transit, but what nothing else reaches stays reachable by them: tables
  * are made without them, then with some of them, and the second ones fill in what the first ones
- * leave open. Here is which cordons are lifted first, and which entries are taken over.
+ * leave open. Here is which cordons are exempt first, and which entries are taken over.
  */
 #ifndef FMD_ROUTING_FTREE_CORDONS_H
 #define FMD_ROUTING_FTREE_CORDONS_H
@@ -15,14 +15,14 @@
  * By port: cables of switches whose hosts cordons shut off, but for those to switches that are
  * themselves drained and those in quarantine. NULL = there are none. The caller's to free.
  */
-bool *cordons_find_lifted(const struct topo *t);
+bool *cordons_find_exempt(const struct topo *t);
 
 /*
- * Fills the holes of `to` from tables of the same switches and LIDs. A destination that some switch
- * with hosts has no path to: all its entries. Any other: those of the hole's own switch, as far as
+ * Fills the gaps of `to` from tables of the same switches and LIDs. A destination that some switch
+ * with hosts has no path to: all its entries. Any other: those of the gap's own switch, as far as
  * both tables agree at the next one. What `from` has no path for either stays open.
  */
-void cordons_fill(const struct topo *t, const struct lid_map *lids, const struct holes *holes,
+void cordons_fill(const struct topo *t, const struct lid_map *lids, const struct gaps *gaps,
 		  const struct tables *from, struct tables *to);
 
 #endif

@@ -3,8 +3,9 @@
  * design: how far switches are from one another by up/down paths if no known cable were dead.
  * Private to routing/.
  *
- * Destinations are dealt over what leads there by design, so that those that lose their way move
- * and no others. Rows are made when they are asked for: few switches of a regular fabric ever are.
+ * Destinations are distributed over what leads there by design, so that those that lose their way
+ * move and no others. Rows are made when they are asked for: few switches of a regular fabric ever
+ * are.
  */
 #ifndef FMD_ROUTING_DESIGN_H
 #define FMD_ROUTING_DESIGN_H

@@ -69,7 +69,7 @@ static void place_host(struct dests *d, struct numbering *n, const struct lid_ma
 		      number_of(n, host, own, offset, lids->lmc));
 }
 
-/* Number `index` of the aggregation nodes. Their several LIDs take the same ways. */
+/* Number `index` of the aggregation nodes. Their several LIDs take the same paths. */
 static void place_special(struct dests *d, const struct graph *g, const struct lid_map *lids,
 			  uint32_t sw, uint32_t index)
 {
@@ -103,7 +103,7 @@ static uint32_t find_runs(const struct dests *d, struct dest_run *runs, uint32_t
 	return n;
 }
 
-static void gather_runs(struct dests *d, uint32_t nswitches)
+static void collect_runs(struct dests *d, uint32_t nswitches)
 {
 	struct dest_run *runs = mem_alloc_unset(d->top + 1u, sizeof(*runs));
 	uint32_t *home = mem_alloc_unset(d->top + 1u, sizeof(*home));
@@ -213,7 +213,7 @@ void dests_init(struct dests *d, const struct graph *g, const struct topo *t,
 	if (g->nspecials)
 		d->special = mem_alloc(d->top + 1u, sizeof(*d->special));
 	place_others(d, g, t, lids);
-	gather_runs(d, g->nswitches);
+	collect_runs(d, g->nswitches);
 	if (params->weights)
 		weigh(d, lids, params->weights);
 }

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * detour: ways for pairs that cables connect and no up/down path does: two leaves left without a
+ * detour: paths for pairs that cables connect and no up/down path does: two leaves left without a
  * spine in common; a spine and a host behind its dead uplink, which management traffic (PerfMgr)
  * wants.
  *
- * A hole (s, D) is filled by sending to a neighbour n that has a way to D. When that turns at n
- * from down to up it adds the dependency (s -> n) before (n -> m), a valley. Valleys are legal as
- * long as no channel can come to wait for itself: the valley s, n, m is accepted when s cannot be
- * reached from m by legal turns and the valleys already accepted. That judges by all turns that any
- * table might use, so it is safe whatever else the tables hold; check.c judges the result by the
- * bytes.
+ * A gap (s, D) is filled by sending to a neighbour n that has a path to D. When that turns at n
+ * from down to up it adds the dependency (s -> n) before (n -> m), a down-up turn. Down-up turns
+ * are legal as long as no channel can come to wait for itself: the down-up turn s, n, m is accepted
+ * when s cannot be reached from m by legal turns and the down-up turns already accepted. That
+ * judges by all turns that any table might use, so it is safe whatever else the tables hold;
+ * check.c judges the result by the bytes.
  *
- * Each valley in use is in the way of others, so there should be few: whoever got a way hands it on
- * to all holes around it that can take it without a new one, and only what is left opens the next.
- * That also makes ways there and back: those by one leaf, in both directions, bear each other.
+ * Each down-up turn in use is in the way of others, so there should be few: whoever got a path
+ * hands it on to all gaps around it that can take it without a new one, and only what is left opens
+ * the next. That also makes paths there and back: those by one leaf, in both directions, bear each
+ * other.
  *
- * Holes between hosts come first. Those of management are filled while they are few: after one
+ * Gaps between hosts come first. Those of management are filled while they are few: after one
  * fault, or ten; where hundreds of cables are dead the time is better spent on answering. What is
- * left stays without a way and is named by the proof. Order is fixed: the same damage gives the
+ * left stays without a path and is named by the proof. Order is fixed: the same damage gives the
  * same detours.
  */
 #include <stdlib.h>
@@ -26,15 +27,15 @@
 #include "topology/mem.h"
 #include "topology/sort.h"
 
-#define SOURCE_NS	      10   /* to look where one source leads on */
-#define GROUP_NS	      100  /* to look whether a neighbour has a way */
-#define DETOUR_MAX_TRIALS     512  /* valleys judged in one computation */
-#define DETOUR_MAX_MANAGEMENT 256  /* holes, beyond which only those between hosts are looked at */
-#define DETOUR_PLACES	      2048 /* to find valleys by: a power of two, most of it empty */
-#define DETOUR_CLIMB	      3	   /* switches above a hole, in a row, that get a path for it */
-#define DETOUR_MAX_CLIMBS     1024 /* switches asked so for holes of management, at once */
+#define SOURCE_NS	      10   /* to find where one source leads on */
+#define GROUP_NS	      100  /* to find whether a neighbour has a path */
+#define DETOUR_MAX_TRIALS     512  /* turns judged in one computation */
+#define DETOUR_MAX_MANAGEMENT 256  /* gaps, beyond which only those between hosts are looked at */
+#define DETOUR_PLACES	      2048 /* to find turns by: a power of two, most of it empty */
+#define DETOUR_CLIMB	      3	   /* switches above a gap, in a row, that get a path for it */
+#define DETOUR_MAX_CLIMBS     1024 /* switches asked so for gaps of management, at once */
 
-struct valley {
+struct down_up {
 	uint32_t from, at, to;
 	uint32_t next; /* chain by `from`, of the accepted ones: index + 1, 0 = end */
 	bool accepted;
@@ -49,23 +50,23 @@ struct detour {
 	const struct dests *d;
 	const struct reach *r; /* costs complete */
 	struct tables *out;
-	struct valley *valleys;
-	uint32_t nvalleys;
-	uint32_t culprit;	     /* valley by which a search found its way back last + 1 */
-	uint16_t *places;	     /* by hash: valley + 1, 0 = none */
-	uint32_t *chain;	     /* by switch: accepted valleys from it */
-	uint32_t *sources, nsources; /* switches with accepted valleys from them */
+	struct down_up *down_up;
+	uint32_t ndown_up;
+	uint32_t culprit; /* down-up turn by which a search found its path back last + 1 */
+	uint16_t *places; /* by hash: down-up turn + 1, 0 = none */
+	uint32_t *chain;  /* by switch: accepted down_up from it */
+	uint32_t *sources, nsources; /* switches with accepted down_up from them */
 	uint8_t *back;		     /* by switch: comes_back(), 0 = nobody asked yet */
-	bool *is_tried;		     /* by switch: some valley from it was judged */
-	bool *visited;		     /* by valley, in one search */
-	bool *is_spent;		     /* by source, in that search: all its valleys are visited */
+	bool *is_tried;		     /* by switch: some down-up turn from it was judged */
+	bool *visited;		     /* by down-up turn, in one search */
+	bool *is_spent;		     /* by source, in that search: all its down_up are visited */
 	uint32_t nspent;
 	struct risen *stack; /* of that search */
 	uint32_t nstack;
-	struct look *looks; /* by switch */
+	struct known *knowns; /* by switch */
 	uint32_t *handed,
-		nhanded;  /* switches that got a way to the destination at hand, oldest first */
-	bool opens;	  /* new valleys may be tried */
+		nhanded;  /* switches that got a path to the destination at hand, oldest first */
+	bool opens;	  /* new down_up may be tried */
 	uint32_t nclimbs; /* that are left */
 	uint32_t nfilled;
 	uint64_t open_pairs;
@@ -73,14 +74,16 @@ struct detour {
 
 enum { NEVER_BACK = 1, COMES_BACK };
 
-struct look {		     /* what is known of a switch and one destination */
+struct known {		     /* what is known of a switch and one destination */
 	uint32_t d;	     /* 1 + destination; 0 = nothing is known */
-	uint32_t refused_at; /* 1 + holes that were filled when it found nobody to send to */
-	bool way;
-	bool wanted; /* it is a hole */
+	uint32_t refused_at; /* 1 + gaps that were filled when it found nobody to send to */
+	bool has_path;
+	bool wanted; /* it is a gap */
 };
 
-/* ---- Is a valley safe? ----------------------------------------------------------------------- */
+/*
+ * ---- Is a down-up turn safe? ------------------------------------------------------------------
+ */
 
 static bool reaches(const struct detour *w, uint32_t sw, uint32_t d)
 {
@@ -107,24 +110,24 @@ static bool comes_back(struct detour *w, uint32_t sw)
 }
 
 /* Straight back down to the switch that a packet has just risen from leads no turn of its own. */
-static bool is_turned_away(struct detour *w, const struct valley *v, uint32_t at, uint32_t to)
+static bool is_turned_away(struct detour *w, const struct down_up *v, uint32_t at, uint32_t to)
 {
 	return v->from == to && v->at == at && !comes_back(w, to);
 }
 
 /*
- * Goes on by all valleys from one source, but from the switch itself not by the one it came
- * through. Returns whether one leads to `wanted`; the source is spent when none of its valleys is
+ * Goes on by all down_up from one source, but from the switch itself not by the one it came
+ * through. Returns whether one leads to `wanted`; the source is spent when none of its down_up is
  * left for later.
  */
-static bool take_valleys(struct detour *w, uint32_t source, struct risen here, uint32_t wanted)
+static bool take_down_up(struct detour *w, uint32_t source, struct risen here, uint32_t wanted)
 {
-	const struct valley *v;
+	const struct down_up *v;
 	struct risen *top = w->stack + w->nstack;
 	bool left = false;
 
 	for (uint32_t next = w->chain[w->sources[source]]; next; next = v->next) {
-		v = &w->valleys[next - 1];
+		v = &w->down_up[next - 1];
 		if (w->visited[next - 1])
 			continue;
 		if (is_turned_away(w, v, here.by, here.sw)) {
@@ -144,17 +147,17 @@ static bool take_valleys(struct detour *w, uint32_t source, struct risen here, u
 	return false;
 }
 
-/* Whether the valley that closed a circle last closes this one too, which it mostly does. */
+/* Whether the down-up turn that closed a circle last closes this one too, which it mostly does. */
 static bool by_culprit(struct detour *w, uint32_t from, uint32_t at, uint32_t to)
 {
-	const struct valley *v = &w->valleys[w->culprit - 1];
+	const struct down_up *v = &w->down_up[w->culprit - 1];
 
 	return w->culprit && reaches(w, to, v->from) && !is_turned_away(w, v, at, to) &&
 	       reaches(w, v->to, from);
 }
 
 /*
- * Whether a packet that rises from `at` into `to` could, by legal turns and accepted valleys, come
+ * Whether a packet that rises from `at` into `to` could, by legal turns and accepted down_up, come
  * to wait for `from`. One that has just risen from a switch does not go straight back down to it:
  * pairs may use one leaf both ways.
  */
@@ -162,7 +165,7 @@ static bool leads_back(struct detour *w, uint32_t from, uint32_t at, uint32_t to
 {
 	if (reaches(w, to, from) || by_culprit(w, from, at, to))
 		return true;
-	memset(w->visited, 0, w->nvalleys * sizeof(*w->visited));
+	memset(w->visited, 0, w->ndown_up * sizeof(*w->visited));
 	memset(w->is_spent, 0, w->nsources * sizeof(*w->is_spent));
 	w->stack[0] = (struct risen){ to, at };
 	w->nstack = 1;
@@ -174,19 +177,19 @@ static bool leads_back(struct detour *w, uint32_t from, uint32_t at, uint32_t to
 
 		for (uint32_t s = 0; s < w->nsources; s++)
 			if (!w->is_spent[s] && reaches(w, here.sw, w->sources[s]) &&
-			    take_valleys(w, s, here, from))
+			    take_down_up(w, s, here, from))
 				return true;
 	}
 	return false;
 }
 
-/* Where a valley is noted, or would be. */
+/* Where a down-up turn is noted, or would be. */
 static uint16_t *find_place(struct detour *w, uint32_t from, uint32_t at, uint32_t to)
 {
 	uint32_t place = hash_word(hash_word((uint64_t)from << 32 | at) + to) % DETOUR_PLACES;
 
 	for (; w->places[place]; place = (place + 1) % DETOUR_PLACES) {
-		const struct valley *v = &w->valleys[w->places[place] - 1];
+		const struct down_up *v = &w->down_up[w->places[place] - 1];
 
 		if (v->at == at && v->to == to && v->from == from)
 			break;
@@ -196,7 +199,7 @@ static uint16_t *find_place(struct detour *w, uint32_t from, uint32_t at, uint32
 
 static void note_accepted(struct detour *w, uint32_t number)
 {
-	struct valley *v = &w->valleys[number];
+	struct down_up *v = &w->down_up[number];
 
 	if (!w->chain[v->from])
 		w->sources[w->nsources++] = v->from;
@@ -204,21 +207,21 @@ static void note_accepted(struct detour *w, uint32_t number)
 	w->chain[v->from] = number + 1;
 }
 
-static bool valley_accepted(struct detour *w, uint32_t from, uint32_t at, uint32_t to)
+static bool down_up_accepted(struct detour *w, uint32_t from, uint32_t at, uint32_t to)
 {
 	uint16_t *place = find_place(w, from, at, to);
 
 	if (*place)
-		return w->valleys[*place - 1].accepted;
-	if (!w->opens || w->nvalleys == DETOUR_MAX_TRIALS)
+		return w->down_up[*place - 1].accepted;
+	if (!w->opens || w->ndown_up == DETOUR_MAX_TRIALS)
 		return false;
 	bool accepted = !leads_back(w, from, at, to);
-	w->valleys[w->nvalleys] =
-		(struct valley){ .from = from, .at = at, .to = to, .accepted = accepted };
+	w->down_up[w->ndown_up] =
+		(struct down_up){ .from = from, .at = at, .to = to, .accepted = accepted };
 	w->is_tried[from] = true;
 	if (accepted)
-		note_accepted(w, w->nvalleys);
-	*place = ++w->nvalleys;
+		note_accepted(w, w->ndown_up);
+	*place = ++w->ndown_up;
 	return accepted;
 }
 
@@ -229,22 +232,23 @@ static bool rises(const struct graph *g, uint32_t from, uint32_t to)
 	return g->switches[to].rank > g->switches[from].rank;
 }
 
-/* LIDs behind one switch have a way or none alike: the first tells. */
-static struct look *look_at(struct detour *w, uint32_t sw, uint32_t d)
+/* LIDs behind one switch have a path or none alike: the first tells. */
+static struct known *known_of(struct detour *w, uint32_t sw, uint32_t d)
 {
-	struct look *look = &w->looks[sw];
+	struct known *known = &w->knowns[sw];
 
-	if (look->d != d + 1) {
+	if (known->d != d + 1) {
 		uint8_t port = tables_row(w->out, sw)[w->d->runs[w->d->first_run[d]].lid];
 
-		*look = (struct look){ .d = d + 1, .way = sw == d || port != TABLES_NO_ROUTE };
+		*known = (struct known){ .d = d + 1,
+					 .has_path = sw == d || port != TABLES_NO_ROUTE };
 	}
-	return look;
+	return known;
 }
 
-static bool has_way(struct detour *w, uint32_t sw, uint32_t d)
+static bool has_path(struct detour *w, uint32_t sw, uint32_t d)
 {
-	return look_at(w, sw, d)->way;
+	return known_of(w, sw, d)->has_path;
 }
 
 /*
@@ -271,7 +275,7 @@ static uint32_t neighbour_at(const struct graph *g, uint32_t sw, uint8_t port, u
 
 /*
  * Whether s may send all LIDs of D to its neighbour n: every turn there is legal or an accepted
- * valley.
+ * down-up turn.
  */
 static bool may_send(struct detour *w, uint32_t s, uint32_t n, uint32_t d)
 {
@@ -289,7 +293,7 @@ static bool may_send(struct detour *w, uint32_t s, uint32_t n, uint32_t d)
 					     : neighbour_at(w->g, n, row[lid], &near);
 
 			if (m == s ||
-			    (m != TOPO_NONE && rises(w->g, n, m) && !valley_accepted(w, s, n, m)))
+			    (m != TOPO_NONE && rises(w->g, n, m) && !down_up_accepted(w, s, n, m)))
 				return false;
 		}
 	}
@@ -302,7 +306,7 @@ static void send_to(struct detour *w, uint32_t s, const struct graph_group *grou
 	uint8_t live[UINT8_MAX];
 	unsigned n = 0;
 
-	look_at(w, s, d)->way = true;
+	known_of(w, s, d)->has_path = true;
 	w->handed[w->nhanded++] = s;
 	w->nfilled++;
 	for (unsigned l = 0; l < group->nlanes; l++)
@@ -316,15 +320,15 @@ static void send_to(struct detour *w, uint32_t s, const struct graph_group *grou
 	}
 }
 
-static bool give_way_by(struct detour *w, uint32_t s, const struct graph_group *group, uint32_t d)
+static bool give_path_by(struct detour *w, uint32_t s, const struct graph_group *group, uint32_t d)
 {
-	if (!group->nlive || !has_way(w, group->peer, d) || !may_send(w, s, group->peer, d))
+	if (!group->nlive || !has_path(w, group->peer, d) || !may_send(w, s, group->peer, d))
 		return false;
 	send_to(w, s, group, d);
 	return true;
 }
 
-static bool give_way_down(struct detour *w, uint32_t s, uint32_t d)
+static bool give_path_down(struct detour *w, uint32_t s, uint32_t d)
 {
 	const struct graph_group *group = graph_downs(w->g, s),
 				 *end = group + w->g->switches[s].ndown;
@@ -332,49 +336,49 @@ static bool give_way_down(struct detour *w, uint32_t s, uint32_t d)
 	 * Trials are spent, and none was about s: nothing from there may rise. All from here on are
 	 * about s.
 	 */
-	bool shut = w->nvalleys == DETOUR_MAX_TRIALS && !w->is_tried[s];
+	bool shut = w->ndown_up == DETOUR_MAX_TRIALS && !w->is_tried[s];
 
 	fiber_spend(w->r->fiber, (w->g->switches[s].nup + w->g->switches[s].ndown) * GROUP_NS);
 	for (; group < end; group++) {
 		bool only_rises = !w->g->switches[group->peer].ndown && group->peer != d;
 
-		if (!(shut && only_rises) && give_way_by(w, s, group, d))
+		if (!(shut && only_rises) && give_path_by(w, s, group, d))
 			return true;
 	}
 	return false;
 }
 
-static bool give_way(struct detour *w, uint32_t s, uint32_t d)
+static bool give_path(struct detour *w, uint32_t s, uint32_t d)
 {
 	const struct graph_group *ups = graph_ups(w->g, s);
 
 	for (unsigned i = 0; i < w->g->switches[s].nup; i++)
-		if (give_way_by(w, s, &ups[i], d))
+		if (give_path_by(w, s, &ups[i], d))
 			return true;
-	return give_way_down(w, s, d);
+	return give_path_down(w, s, d);
 }
 
 /*
- * Who is above a hole gets a way first where that needs one too: a leaf sends by a spine that
+ * Who is above a gap gets a path first where that needs one too: a leaf sends by a spine that
  * itself detours.
  */
-static bool fill_hole(struct detour *w, uint32_t s, uint32_t d, unsigned depth)
+static bool fill_gap(struct detour *w, uint32_t s, uint32_t d, unsigned depth)
 {
 	const struct graph_group *ups = graph_ups(w->g, s);
-	struct look *look = look_at(w, s, d);
+	struct known *known = known_of(w, s, d);
 
-	if (look->refused_at == w->nfilled + 1)
+	if (known->refused_at == w->nfilled + 1)
 		return false;
-	if (look->way || give_way(w, s, d))
+	if (known->has_path || give_path(w, s, d))
 		return true;
 	for (unsigned i = 0; depth && w->nclimbs && i < w->g->switches[s].nup; i++) {
-		if (!ups[i].nlive || has_way(w, ups[i].peer, d))
+		if (!ups[i].nlive || has_path(w, ups[i].peer, d))
 			continue;
 		w->nclimbs--;
-		if (fill_hole(w, ups[i].peer, d, depth - 1))
-			return give_way(w, s, d);
+		if (fill_gap(w, ups[i].peer, d, depth - 1))
+			return give_path(w, s, d);
 	}
-	look->refused_at = w->nfilled + 1;
+	known->refused_at = w->nfilled + 1;
 	return false;
 }
 
@@ -388,8 +392,8 @@ static const struct graph_group *group_to(const struct graph *g, uint32_t sw, ui
 }
 
 /*
- * Holes beside those that got a way take it from there, and hand it on, as far as that needs no new
- * valley.
+ * Gaps beside those that got a path take it from there, and hand it on, as far as that needs no new
+ * down-up turn.
  */
 static void hand_on(struct detour *w, uint32_t d)
 {
@@ -400,47 +404,49 @@ static void hand_on(struct detour *w, uint32_t d)
 					 *end = graph_downs(w->g, sw) + w->g->switches[sw].ndown;
 
 		for (; group < end; group++) {
-			const struct look *look = look_at(w, group->peer, d);
+			const struct known *known = known_of(w, group->peer, d);
 
-			if (look->wanted && !look->way)
-				give_way_by(w, group->peer, group_to(w->g, group->peer, sw), d);
+			if (known->wanted && !known->has_path)
+				give_path_by(w, group->peer, group_to(w->g, group->peer, sw), d);
 		}
 	}
 	w->nhanded = 0;
 	w->opens = true;
 }
 
-/* ---- All holes ------------------------------------------------------------------------------- */
+/*
+ * ---- All gaps ---------------------------------------------------------------------------------
+ */
 
-static bool between_hosts(const struct detour *w, const struct hole *hole)
+static bool between_hosts(const struct detour *w, const struct gap *gap)
 {
-	return w->g->switches[hole->sw].nhosts && w->g->switches[hole->d].nhosts;
+	return w->g->switches[gap->sw].nhosts && w->g->switches[gap->d].nhosts;
 }
 
 /* Pairs of hosts' switches for which the list had no room: these stay open. */
-static uint64_t unlisted_pairs(const struct detour *w, const struct holes *holes)
+static uint64_t unlisted_pairs(const struct detour *w, const struct gaps *gaps)
 {
-	uint64_t pairs = holes->host_pairs;
+	uint64_t pairs = gaps->host_pairs;
 
-	for (uint32_t i = 0; i < holes->count; i++)
-		pairs -= between_hosts(w, &holes->list[i]);
+	for (uint32_t i = 0; i < gaps->count; i++)
+		pairs -= between_hosts(w, &gaps->list[i]);
 	return pairs;
 }
 
 /* Where there are too many, those of management are dropped. */
-static void sort_holes(const struct detour *w, struct holes *holes)
+static void sort_gaps(const struct detour *w, struct gaps *gaps)
 {
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < holes->count; i++)
-		if (holes->count <= DETOUR_MAX_MANAGEMENT || between_hosts(w, &holes->list[i]))
-			holes->list[n++] = holes->list[i];
-	holes->count = n;
-	holes_sort(holes, w->g->nswitches, w->r->fiber);
+	for (uint32_t i = 0; i < gaps->count; i++)
+		if (gaps->count <= DETOUR_MAX_MANAGEMENT || between_hosts(w, &gaps->list[i]))
+			gaps->list[n++] = gaps->list[i];
+	gaps->count = n;
+	gaps_sort(gaps, w->g->nswitches, w->r->fiber);
 }
 
-/* Hops from a switch that has a legal way: leaves have no costs of their own. */
-static unsigned length_of_way(const struct detour *w, uint32_t sw, uint32_t d)
+/* Hops from a switch that has a legal path: leaves have no costs of their own. */
+static unsigned path_length(const struct detour *w, uint32_t sw, uint32_t d)
 {
 	uint8_t port = tables_row(w->out, sw)[w->d->runs[w->d->first_run[d]].lid];
 	unsigned near = 0, extra = 0;
@@ -460,9 +466,9 @@ static uint32_t length_by_detour(struct detour *w, uint32_t s, uint32_t d)
 	uint32_t best = UINT32_MAX;
 
 	for (; group < end; group++) {
-		if (!group->nlive || group->peer == d || !has_way(w, group->peer, d))
+		if (!group->nlive || group->peer == d || !has_path(w, group->peer, d))
 			continue;
-		uint32_t length = length_of_way(w, group->peer, d);
+		uint32_t length = path_length(w, group->peer, d);
 
 		best = length < best ? length : best;
 	}
@@ -471,7 +477,7 @@ static uint32_t length_by_detour(struct detour *w, uint32_t s, uint32_t d)
 
 static int by_length(const void *a, const void *b)
 {
-	const struct hole *x = a, *y = b;
+	const struct gap *x = a, *y = b;
 
 	if (x->length != y->length)
 		return x->length < y->length ? -1 : 1;
@@ -479,70 +485,70 @@ static int by_length(const void *a, const void *b)
 }
 
 /* Those of one destination, between hosts or not. */
-static void fill_column(struct detour *w, struct hole *holes, uint32_t n, bool hosts)
+static void fill_column(struct detour *w, struct gap *gaps, uint32_t n, bool hosts)
 {
-	uint32_t d = holes->d;
+	uint32_t d = gaps->d;
 
 	if (hosts && !w->g->switches[d].nhosts)
 		return;
 	for (uint32_t i = 0; i < n; i++) {
-		fiber_spend(w->r->fiber, w->g->switches[holes[i].sw].ndown * GROUP_NS);
-		look_at(w, holes[i].sw, d)->wanted = true;
-		holes[i].length = n > 1 ? length_by_detour(w, holes[i].sw, d) : 0;
+		fiber_spend(w->r->fiber, w->g->switches[gaps[i].sw].ndown * GROUP_NS);
+		known_of(w, gaps[i].sw, d)->wanted = true;
+		gaps[i].length = n > 1 ? length_by_detour(w, gaps[i].sw, d) : 0;
 	}
-	qsort(holes, n, sizeof(*holes), by_length);
+	qsort(gaps, n, sizeof(*gaps), by_length);
 	for (uint32_t i = 0; i < n; i++) {
-		if (between_hosts(w, &holes[i]) != hosts)
+		if (between_hosts(w, &gaps[i]) != hosts)
 			continue;
-		fill_hole(w, holes[i].sw, d, hosts ? 1 : DETOUR_CLIMB);
+		fill_gap(w, gaps[i].sw, d, hosts ? 1 : DETOUR_CLIMB);
 		hand_on(w, d);
 	}
 	for (uint32_t i = 0; hosts && i < n; i++)
-		w->open_pairs += between_hosts(w, &holes[i]) && !has_way(w, holes[i].sw, d);
+		w->open_pairs += between_hosts(w, &gaps[i]) && !has_path(w, gaps[i].sw, d);
 }
 
-/* Where each destination's holes begin: index + 1, 0 = it has none, or they are done. */
-static uint32_t *find_columns(const struct detour *w, const struct holes *holes)
+/* Where each destination's gaps begin: index + 1, 0 = it has none, or they are done. */
+static uint32_t *find_columns(const struct detour *w, const struct gaps *gaps)
 {
 	uint32_t *columns = mem_alloc(w->g->nswitches + 1, sizeof(*columns));
 
-	for (uint32_t i = holes->count; i-- > 0;)
-		columns[holes->list[i].d] = i + 1;
+	for (uint32_t i = gaps->count; i-- > 0;)
+		columns[gaps->list[i].d] = i + 1;
 	return columns;
 }
 
-static void fill_column_once(struct detour *w, const struct holes *holes, uint32_t *columns,
+static void fill_column_once(struct detour *w, const struct gaps *gaps, uint32_t *columns,
 			     uint32_t d, bool hosts)
 {
 	uint32_t first = columns[d], end = first;
 
 	columns[d] = 0;
-	while (first && end < holes->count && holes->list[end].d == d)
+	while (first && end < gaps->count && gaps->list[end].d == d)
 		end++;
 	if (first)
-		fill_column(w, &holes->list[first - 1], end + 1 - first, hosts);
+		fill_column(w, &gaps->list[first - 1], end + 1 - first, hosts);
 }
 
-/* A column is followed by those of the ways back, while nothing else is in their way. */
-static void fill_holes(struct detour *w, const struct holes *holes, bool hosts)
+/* A column is followed by those of the paths back, while nothing else is in their way. */
+static void fill_gaps(struct detour *w, const struct gaps *gaps, bool hosts)
 {
-	uint32_t *columns = find_columns(w, holes);
+	uint32_t *columns = find_columns(w, gaps);
 
-	for (uint32_t i = 0; i < holes->count; i++) {
-		fill_column_once(w, holes, columns, holes->list[i].d, hosts);
-		fill_column_once(w, holes, columns, holes->list[i].sw, hosts);
+	for (uint32_t i = 0; i < gaps->count; i++) {
+		fill_column_once(w, gaps, columns, gaps->list[i].d, hosts);
+		fill_column_once(w, gaps, columns, gaps->list[i].sw, hosts);
 	}
 	free(columns);
 }
 
 uint64_t detour_fill(const struct graph *g, const struct dests *d, const struct reach *r,
-		     struct tables *out, struct holes *holes)
+		     struct tables *out, struct gaps *gaps)
 {
 	struct detour w = { .g = g, .d = d, .r = r, .out = out, .opens = true };
 
-	if (!holes->count)
-		return holes->host_pairs;
-	w.valleys = mem_alloc(DETOUR_MAX_TRIALS, sizeof(*w.valleys));
+	if (!gaps->count)
+		return gaps->host_pairs;
+	w.down_up = mem_alloc(DETOUR_MAX_TRIALS, sizeof(*w.down_up));
 	w.places = mem_alloc(DETOUR_PLACES, sizeof(*w.places));
 	w.chain = mem_alloc(g->nswitches + 1, sizeof(*w.chain));
 	w.sources = mem_alloc(DETOUR_MAX_TRIALS, sizeof(*w.sources));
@@ -551,15 +557,15 @@ uint64_t detour_fill(const struct graph *g, const struct dests *d, const struct 
 	w.visited = mem_alloc(DETOUR_MAX_TRIALS, sizeof(*w.visited));
 	w.is_spent = mem_alloc(DETOUR_MAX_TRIALS, sizeof(*w.is_spent));
 	w.stack = mem_alloc(DETOUR_MAX_TRIALS + 1, sizeof(*w.stack));
-	w.looks = mem_alloc(g->nswitches + 1, sizeof(*w.looks));
+	w.knowns = mem_alloc(g->nswitches + 1, sizeof(*w.knowns));
 	w.handed = mem_alloc_unset(g->nswitches + 1, sizeof(*w.handed));
-	w.open_pairs = unlisted_pairs(&w, holes);
-	sort_holes(&w, holes);
+	w.open_pairs = unlisted_pairs(&w, gaps);
+	sort_gaps(&w, gaps);
 	w.nclimbs = UINT32_MAX;
-	fill_holes(&w, holes, true);
+	fill_gaps(&w, gaps, true);
 	w.nclimbs = DETOUR_MAX_CLIMBS;
-	fill_holes(&w, holes, false);
-	free(w.valleys);
+	fill_gaps(&w, gaps, false);
+	free(w.down_up);
 	free(w.chain);
 	free(w.sources);
 	free(w.back);
@@ -568,7 +574,7 @@ uint64_t detour_fill(const struct graph *g, const struct dests *d, const struct 
 	free(w.visited);
 	free(w.is_spent);
 	free(w.stack);
-	free(w.looks);
+	free(w.knowns);
 	free(w.handed);
 	return w.open_pairs;
 }

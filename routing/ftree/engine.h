@@ -47,7 +47,7 @@ static inline unsigned dests_weight(const struct dests *d, uint32_t lid)
 
 /* ---- Reach: who is below whom, and how far everything is ------------------------------------- */
 
-struct reach_entry { /* D is `dist` hops down, by way of down group `child` (or several:
+struct reach_entry { /* D is `dist` hops down, by down group `child` (or several:
 			REACH_MULTI) */
 	uint32_t sw;
 	uint8_t dist, child;
@@ -61,12 +61,13 @@ struct reach {
 	struct reach_entry *below;
 	uint32_t used, capacity;
 	uint32_t nlists; /* all numbers of lists are below */
-	uint32_t *twins; /* by switch: set of switches with equal children, TOPO_NONE = alone */
-	uint32_t ntwins;
+	uint32_t
+		*equivalent; /* by switch: set of switches with equal children, TOPO_NONE = alone */
+	uint32_t nequivalent;
 	uint8_t *costs;	       /* rows of cost_bytes: hops to each D by legal path */
 	uint32_t cost_bytes;   /* nswitches, rounded up to a multiple of NEAREST_BYTES */
 	struct design *design; /* lent, for as long as its graph is kept; NULL = there is none */
-	struct pivots *pivots; /* lent; NULL = what has no legal path stays a hole */
+	struct pivots *pivots; /* lent; NULL = what has no legal path stays a gap */
 	struct fiber *fiber;   /* lent, for long work to stop now and then; NULL = in one go */
 	/* by switch: its row, TOPO_NONE for switches that are nobody's parent */
 	uint32_t *cost_row;
@@ -82,31 +83,31 @@ const struct reach_entry *reach_find(const struct reach *r, uint32_t sw, uint32_
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
-struct hole { /* no legal path from sw to what is behind D, and one of them has hosts */
+struct gap { /* no legal path from sw to what is behind D, and one of them has hosts */
 	uint32_t sw, d;
-	uint32_t length; /* detour.c's: hops that a way around would take */
+	uint32_t length; /* detour.c's: hops that a path around would take */
 };
-struct holes {
-	struct hole *list; /* by D when detours look at it; the first HOLES_MAX */
+struct gaps {
+	struct gap *list; /* by D when detours look at it; the first GAPS_MAX */
 	uint32_t count;
 	uint64_t host_pairs; /* of these (all of them), both have hosts */
 };
-#define HOLES_MAX (1u << 20)
+#define GAPS_MAX (1u << 20)
 
-/* Fills all rows of `out` by legal paths and lists what they leave open. holes is zeroed first. */
+/* Fills all rows of `out` by legal paths and lists what they leave open. gaps is zeroed first. */
 void rows_fill(const struct graph *g, const struct dests *d, struct reach *r, struct tables *out,
-	       struct holes *holes);
-void holes_fini(struct holes *holes);
-/* holes.c: by destination, then by switch. fiber NULL = in one go. */
-void holes_sort(struct holes *holes, uint32_t nswitches, struct fiber *fiber);
+	       struct gaps *gaps);
+void gaps_fini(struct gaps *gaps);
+/* gaps.c: by destination, then by switch. fiber NULL = in one go. */
+void gaps_sort(struct gaps *gaps, uint32_t nswitches, struct fiber *fiber);
 
 /* ---- Detours (detour.c) ---------------------------------------------------------------------- */
 
 /*
- * Fills holes where a turn down-then-up keeps the channel dependencies acyclic; after rows_fill(),
+ * Fills gaps where a turn down-then-up keeps the channel dependencies acyclic; after rows_fill(),
  * which completes the costs. Returns host pairs still open.
  */
 uint64_t detour_fill(const struct graph *g, const struct dests *d, const struct reach *r,
-		     struct tables *out, struct holes *holes);
+		     struct tables *out, struct gaps *gaps);
 
 #endif

@@ -34,14 +34,14 @@ bool legal_make_room(struct legal *legal, uint32_t *next)
 void legal_fill(struct legal *legal)
 {
 	tables_resize(&legal->tables, legal->g->nswitches, legal->d.top);
-	rows_fill(legal->g, &legal->d, &legal->r, &legal->tables, &legal->holes);
+	rows_fill(legal->g, &legal->d, &legal->r, &legal->tables, &legal->gaps);
 }
 
 void legal_fini(struct legal *legal)
 {
 	if (!legal->g)
 		return;
-	holes_fini(&legal->holes);
+	gaps_fini(&legal->gaps);
 	tables_fini(&legal->tables);
 	reach_fini(&legal->r);
 	dests_fini(&legal->d);
@@ -140,17 +140,17 @@ bool legal_is_like(const struct graph *g, const struct reach *r, const struct le
 	return here == there && here != REACH_NEVER; /* a detour has nothing like it */
 }
 
-bool *legal_find_open(const struct topo *t, const struct graph *g, const struct holes *holes)
+bool *legal_find_open(const struct topo *t, const struct graph *g, const struct gaps *gaps)
 {
 	bool *open = mem_alloc(g->nswitches + 1, sizeof(*open));
-	uint32_t islands, *island = t && holes->count ? islands_find(t, &islands) : NULL;
+	uint32_t islands, *island = t && gaps->count ? islands_find(t, &islands) : NULL;
 
-	for (uint32_t i = 0; i < holes->count; i++) {
-		const struct hole *hole = &holes->list[i];
+	for (uint32_t i = 0; i < gaps->count; i++) {
+		const struct gap *gap = &gaps->list[i];
 
-		if (g->switches[hole->sw].nhosts && g->switches[hole->d].nhosts &&
-		    (!island || island[hole->sw] == island[hole->d]))
-			open[hole->d] = true;
+		if (g->switches[gap->sw].nhosts && g->switches[gap->d].nhosts &&
+		    (!island || island[gap->sw] == island[gap->d]))
+			open[gap->d] = true;
 	}
 	free(island);
 	return open;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * legal: the minimal up/down paths of a snapshot: an engine's tables of them, and which ports an
- * entry might take instead. Entries chosen freely among these make no loop and no credit cycle.
+ * entry might take instead. Entries chosen freely among these make no loop and no credit loop.
  * Private to routing/.
  */
 #ifndef FMD_ROUTING_LEGAL_H
@@ -14,7 +14,7 @@ struct legal {
 	struct dests d;
 	struct reach r;	      /* costs complete */
 	struct tables tables; /* by legal paths alone: what has none is TABLES_NO_ROUTE */
-	struct holes holes;
+	struct gaps gaps;
 };
 struct legal_ports {
 	uint8_t port[256];
@@ -57,7 +57,7 @@ bool legal_is_like(const struct graph *g, const struct reach *r, const struct le
  * depend on what else was chosen. The caller frees it. t: whose cables are meant; NULL = all known
  * ones count as live.
  */
-bool *legal_find_open(const struct topo *t, const struct graph *g, const struct holes *holes);
+bool *legal_find_open(const struct topo *t, const struct graph *g, const struct gaps *gaps);
 
 /* The LID's entry is on D-Mod-K's slot, or leads down, where no slot is chosen. */
 bool legal_is_home(const struct legal *legal, uint32_t sw, uint32_t lid);

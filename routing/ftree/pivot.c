@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * pivot: see pivot.h. The choice is made by known cables, so that a fault moves no pivot; ways are
+ * pivot: see pivot.h. The choice is made by known cables, so that a fault moves no pivot; paths are
  * by live ones, and kept while nothing is dead.
  */
 #include <stdlib.h>
@@ -95,7 +95,7 @@ void pivots_init(struct pivots *p, const struct graph *g)
 	*p = (struct pivots){ .g = g };
 	if (!are_needed(g))
 		return;
-	p->way = mem_alloc_unset(n, 1);
+	p->port = mem_alloc_unset(n, 1);
 	p->order = mem_alloc_unset(n, 1);
 	p->leads = mem_alloc_unset(n, 1);
 	p->queue = mem_alloc_unset(n, sizeof(*p->queue));
@@ -108,7 +108,7 @@ void pivots_init(struct pivots *p, const struct graph *g)
 
 void pivots_fini(struct pivots *p)
 {
-	free(p->way);
+	free(p->port);
 	free(p->order);
 	free(p->leads);
 	free(p->listed);
@@ -130,7 +130,7 @@ static const struct graph_lane *live_lane(const struct graph *g, const struct gr
 }
 
 /* Who is above a pivot by live cables, and has no earlier one below, sends down to it. */
-static void find_way_down(struct pivots *p, unsigned number)
+static void find_path_down(struct pivots *p, unsigned number)
 {
 	const struct graph *g = p->g;
 	uint32_t tail = 0;
@@ -152,13 +152,13 @@ static void find_way_down(struct pivots *p, unsigned number)
 			if (p->order[up->peer] != PIVOTS_MAX)
 				continue;
 			p->order[up->peer] = number;
-			p->way[up->peer] = live_lane(g, up)->peer_port;
+			p->port[up->peer] = live_lane(g, up)->peer_port;
 		}
 	}
 }
 
 /* The others, and those above a later pivot alone that have an earlier one by going up. */
-static void find_ways_up(struct pivots *p)
+static void find_paths_up(struct pivots *p)
 {
 	const struct graph *g = p->g;
 
@@ -170,7 +170,7 @@ static void find_ways_up(struct pivots *p)
 			if (!up->nlive || p->order[up->peer] >= p->order[sw])
 				continue;
 			p->order[sw] = p->order[up->peer];
-			p->way[sw] = live_lane(g, up)->port;
+			p->port[sw] = live_lane(g, up)->port;
 		}
 	}
 }
@@ -180,7 +180,7 @@ static void count_lead(struct pivots *p, uint32_t sw, unsigned number)
 	p->leads[sw] += p->leads[sw] == number;
 }
 
-/* After find_way_down(): what the pivot has a path to is above it, or below somebody who is. */
+/* After find_path_down(): what the pivot has a path to is above it, or below somebody who is. */
 static void count_leads(struct pivots *p, const struct reach *r, unsigned number)
 {
 	for (uint32_t sw = 0; sw < p->g->nswitches; sw++) {
@@ -197,21 +197,21 @@ static void count_leads(struct pivots *p, const struct reach *r, unsigned number
 	}
 }
 
-static void find_ways(struct pivots *p, const struct reach *r, unsigned count)
+static void find_paths(struct pivots *p, const struct reach *r, unsigned count)
 {
 	uint32_t n = p->g->nswitches;
 
 	if (p->nlisted < r->nlists)
 		p->listed = mem_resize(p->listed, p->nlisted = r->nlists, sizeof(*p->listed));
 	memset(p->listed, 0, r->nlists * sizeof(*p->listed));
-	memset(p->way, 0, n);
+	memset(p->port, 0, n);
 	memset(p->order, PIVOTS_MAX, n);
 	memset(p->leads, 0, n);
 	for (unsigned i = 0; i < count; i++) {
-		find_way_down(p, i);
+		find_path_down(p, i);
 		count_leads(p, r, i);
 	}
-	find_ways_up(p);
+	find_paths_up(p);
 }
 
 /* ---- LIDs ------------------------------------------------------------------------------------ */
@@ -277,7 +277,7 @@ bool pivots_find(struct pivots *p, const struct dests *d, const struct reach *r,
 	if (!n)
 		return false;
 	if (p->g->damaged || !p->intact)
-		find_ways(p, r, n);
+		find_paths(p, r, n);
 	p->intact = !p->g->damaged && n == p->count;
 	find_runs(p, d, n);
 	return true;
@@ -297,18 +297,18 @@ void pivots_fill(const struct pivots *p, uint32_t sw, uint8_t *row)
 {
 	const struct pivot_runs *runs;
 
-	if (!p->way[sw])
+	if (!p->port[sw])
 		return;
 	runs = &p->runs_by[p->order[sw]];
 	for (uint32_t i = runs->first; i < runs->first + runs->count; i++)
-		fill_run(&p->runs[i], p->way[sw], row);
+		fill_run(&p->runs[i], p->port[sw], row);
 }
 
 void pivots_fill_dest(const struct pivots *p, const struct dests *d, uint32_t sw, uint32_t dest,
 		      uint8_t *row)
 {
-	if (!p->way[sw] || p->leads[dest] <= p->order[sw])
+	if (!p->port[sw] || p->leads[dest] <= p->order[sw])
 		return;
 	for (uint32_t r = d->first_run[dest]; r < d->first_run[dest + 1]; r++)
-		fill_run(&d->runs[r], p->way[sw], row);
+		fill_run(&d->runs[r], p->port[sw], row);
 }

@@ -28,8 +28,8 @@ struct pivots {
 	const struct graph *g; /* it is about; the choice is by its known cables */
 	uint32_t chosen[PIVOTS_MAX];
 	unsigned count;
-	bool intact;	  /* ways and leads are those of the fabric without damage */
-	uint8_t *way;	  /* by switch: port towards its pivot, 0 = it has none, or is one */
+	bool intact;	  /* ports and leads are those of the fabric without damage */
+	uint8_t *port;	  /* by switch: port towards its pivot, 0 = it has none, or is one */
 	uint8_t *order;	  /* by switch: number of its pivot, PIVOTS_MAX = it has none */
 	uint8_t *leads;	  /* by switch: so many pivots, the first ones, have a path there */
 	uint32_t *listed; /* by list of reach.h: 1 + the pivot it was counted for last */
@@ -55,7 +55,7 @@ void pivots_fini(struct pivots *p);
 bool pivots_find(struct pivots *p, const struct dests *d, const struct reach *r, unsigned count);
 /*
  * Sends what a switch has no path to by its way, as far as its pivot has one, and earlier ones, by
- * which packets may turn on their way there: LIDs behind switches without hosts..
+ * which packets may turn on their path there: LIDs behind switches without hosts..
  */
 void pivots_fill(const struct pivots *p, uint32_t sw, uint8_t *row);
 /* ..and those behind D. */

@@ -112,7 +112,7 @@ static bool same_children(const struct graph *g, uint32_t a, uint32_t b)
  * The first switch met with the same children, `sw` itself when it is that. Places of `table` hold
  * a switch + 1.
  */
-static uint32_t find_twin(const struct graph *g, uint32_t sw, uint32_t *table, uint32_t mask)
+static uint32_t find_equivalent(const struct graph *g, uint32_t sw, uint32_t *table, uint32_t mask)
 {
 	uint32_t at = children_hash(g, sw) & mask;
 
@@ -127,7 +127,7 @@ static uint32_t find_twin(const struct graph *g, uint32_t sw, uint32_t *table, u
  * Switches with equal children have equal lists, and rows that differ by port numbers and dead
  * lanes only.
  */
-static void find_twins(struct reach *r, const struct graph *g)
+static void find_equivalents(struct reach *r, const struct graph *g)
 {
 	uint32_t size = 2, *first, *table;
 
@@ -135,15 +135,15 @@ static void find_twins(struct reach *r, const struct graph *g)
 		size *= 2;
 	table = mem_alloc(size, sizeof(*table));
 	first = mem_alloc(g->nswitches + 1, sizeof(*first));
-	r->twins = mem_alloc(g->nswitches + 1, sizeof(*r->twins));
-	memset(r->twins, 0xff, g->nswitches * sizeof(*r->twins));
+	r->equivalent = mem_alloc(g->nswitches + 1, sizeof(*r->equivalent));
+	memset(r->equivalent, 0xff, g->nswitches * sizeof(*r->equivalent));
 	for (uint32_t sw = 0; sw < g->nswitches; sw++) {
 		if (!g->switches[sw].ndown)
 			continue;
-		first[sw] = find_twin(g, sw, table, size - 1);
-		if (first[sw] != sw && r->twins[first[sw]] == TOPO_NONE)
-			r->twins[first[sw]] = r->ntwins++;
-		r->twins[sw] = first[sw] == sw ? TOPO_NONE : r->twins[first[sw]];
+		first[sw] = find_equivalent(g, sw, table, size - 1);
+		if (first[sw] != sw && r->equivalent[first[sw]] == TOPO_NONE)
+			r->equivalent[first[sw]] = r->nequivalent++;
+		r->equivalent[sw] = first[sw] == sw ? TOPO_NONE : r->equivalent[first[sw]];
 	}
 	free(first);
 	free(table);
@@ -181,23 +181,25 @@ void reach_init(struct reach *r, const struct graph *g)
 	*r = (struct reach){ .nlists = 1,
 			     .lists = mem_alloc(g->nswitches + 1, sizeof(*r->lists)),
 			     .cost_row = mem_alloc(g->nswitches + 1, sizeof(*r->cost_row)) };
-	find_twins(r, g);
-	uint32_t *first_twin = mem_alloc(r->ntwins + 1, sizeof(*first_twin));
+	find_equivalents(r, g);
+	uint32_t *first_equivalent = mem_alloc(r->nequivalent + 1, sizeof(*first_equivalent));
 	for (uint32_t i = 0; i < g->nswitches; i++) {
 		uint32_t sw = g->by_rank[i],
-			 *twin = r->twins[sw] == TOPO_NONE ? NULL : &first_twin[r->twins[sw]];
+			 *equivalent = r->equivalent[sw] == TOPO_NONE
+					       ? NULL
+					       : &first_equivalent[r->equivalent[sw]];
 
 		if (!g->switches[sw].ndown)
 			continue;
-		if (twin && *twin) {
-			r->lists[sw] = r->lists[*twin - 1];
+		if (equivalent && *equivalent) {
+			r->lists[sw] = r->lists[*equivalent - 1];
 			continue;
 		}
 		list_below(&m, r, g, sw);
-		if (twin)
-			*twin = sw + 1;
+		if (equivalent)
+			*equivalent = sw + 1;
 	}
-	free(first_twin);
+	free(first_equivalent);
 	assign_cost_rows(r, g);
 	free(m.dist);
 	free(m.child);
@@ -208,7 +210,7 @@ void reach_fini(struct reach *r)
 {
 	free(r->lists);
 	free(r->below);
-	free(r->twins);
+	free(r->equivalent);
 	free(r->cost_row);
 	free(r->costs);
 }

@@ -6,9 +6,9 @@
  * life fat trees" (2010); Gliksberg et al., "High-Quality Fault-Resiliency in Fat Trees" (arXiv
  * 2211.13101). What is ours is the choice under damage (choice.h) and that no fabric is given up:
  * levels orient it as a tree, and pairs without a legal path get detours (detour.c); if pairs of
- * hosts are left even so, other ones are sought for as long as it takes (mend.c). Only if that is
- * not enough either, or if the known cables make no tree (tiers.h), it is routed by an acyclic set
- * of turns instead (acyclic.h).
+ * hosts are left even so, other ones are sought for as long as it takes (detour_search.c). Only if
+ * that is not enough either, or if the known cables make no tree (tiers.h), it is routed by an
+ * acyclic set of turns instead (acyclic.h).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@
 #include "routing/ftree/cordons.h"
 #include "routing/ftree/design.h"
 #include "routing/ftree/legal.h"
-#include "routing/ftree/mend.h"
+#include "routing/ftree/detour_search.h"
 #include "routing/ftree/pivot.h"
 #include "routing/ftree/route.h"
 #include "routing/ftree/tiers.h"
@@ -36,7 +36,7 @@ struct route {
 	bool pivoting;	      /* the latest computation took them */
 	struct tables spare;  /* another try at the tables, when one was needed.. */
 	size_t room;	      /* ..and how much of their memory was touched */
-	bool bent;	      /* cordons did not count for some pairs of hosts */
+	bool overridden;      /* cordons did not count for some pairs of hosts */
 	struct run *run;      /* the computation that is on its way; NULL = none is */
 	struct acyclic *acyclic;
 	const struct topo *judged; /* whose cables `tiers` is of; NULL = none */
@@ -114,13 +114,13 @@ static struct fiber *fiber_of(const struct route *route)
 }
 
 static void take_overrides(const struct job *job, const struct graph *g, const struct dests *d,
-			   const struct reach *r, const struct holes *holes, struct tables *out)
+			   const struct reach *r, const struct gaps *gaps, struct tables *out)
 {
 	bool *open;
 
 	if (!job->params->noverrides)
 		return;
-	open = legal_find_open(job->t, g, holes);
+	open = legal_find_open(job->t, g, gaps);
 	legal_override(g, r, d, open, job->params->overrides, job->params->noverrides, out);
 	free(open);
 }
@@ -133,7 +133,7 @@ static const struct graph *take_graph(const struct job *job)
 	struct route *r = job->route;
 
 	if (r->shape && topo_is_again(r->shape, job->t) && job->how.orientation == GRAPH_BY_LEVEL) {
-		graph_again(r->graph, job->t, job->how);
+		graph_refresh(r->graph, job->t, job->how);
 		return r->graph;
 	}
 	drop_graph(r);
@@ -152,35 +152,35 @@ static const struct graph *take_graph(const struct job *job)
 static bool take_pivots(const struct job *job, const struct dests *d, const struct reach *r)
 {
 	return job->how.orientation == GRAPH_BY_LEVEL && !job->how.through_cordons &&
-	       !job->how.lifted &&
+	       !job->how.exempt &&
 	       pivots_find(&job->route->pivots, d, r, job->t->ncordoned ? 1 : PIVOTS_MAX);
 }
 
 static void fill_rows(const struct job *job, const struct dests *d, struct reach *r,
-		      struct tables *out, struct holes *holes)
+		      struct tables *out, struct gaps *gaps)
 {
 	const struct graph *g = job->route->graph;
 
 	r->pivots = take_pivots(job, d, r) ? &job->route->pivots : NULL;
-	rows_fill(g, d, r, out, holes);
-	if (r->pivots && holes->host_pairs) {
-		holes_fini(holes);
+	rows_fill(g, d, r, out, gaps);
+	if (r->pivots && gaps->host_pairs) {
+		gaps_fini(gaps);
 		r->pivots = NULL;
-		rows_fill(g, d, r, out, holes);
+		rows_fill(g, d, r, out, gaps);
 	}
 	job->route->pivoting = r->pivots;
 }
 
 /*
- * Legal paths, then detours unless the holes are wanted (NULL = not). Returns host pairs left open.
+ * Legal paths, then detours unless the gaps are wanted (NULL = not). Returns host pairs left open.
  */
-static uint64_t compute(const struct job *job, struct tables *out, struct holes *wanted)
+static uint64_t compute(const struct job *job, struct tables *out, struct gaps *wanted)
 {
 	const struct graph *g = take_graph(job);
 	uint64_t open_pairs;
 	struct dests d;
 	struct reach r;
-	struct holes holes;
+	struct gaps gaps;
 
 	fiber_spend(fiber_of(job->route), g->nlanes * LANE_NS);
 	dests_init(&d, g, job->t, job->lids, job->params);
@@ -189,38 +189,38 @@ static uint64_t compute(const struct job *job, struct tables *out, struct holes 
 	r.fiber = fiber_of(job->route);
 	tables_resize(out, job->t->nswitches, job->lids->top);
 	fiber_spend(r.fiber, g->nlanes * LANE_NS);
-	fill_rows(job, &d, &r, out, &holes);
-	if (job->how.orientation == GRAPH_BY_LEVEL && !job->how.through_cordons && !job->how.lifted)
-		take_overrides(job, g, &d, &r, &holes, out);
-	open_pairs = wanted || r.pivots ? holes.host_pairs : detour_fill(g, &d, &r, out, &holes);
+	fill_rows(job, &d, &r, out, &gaps);
+	if (job->how.orientation == GRAPH_BY_LEVEL && !job->how.through_cordons && !job->how.exempt)
+		take_overrides(job, g, &d, &r, &gaps, out);
+	open_pairs = wanted || r.pivots ? gaps.host_pairs : detour_fill(g, &d, &r, out, &gaps);
 	if (wanted)
-		*wanted = holes;
+		*wanted = gaps;
 	else
-		holes_fini(&holes);
+		gaps_fini(&gaps);
 	reach_fini(&r);
 	dests_fini(&d);
 	return open_pairs;
 }
 
 /*
- * A cordoned leaf's hosts are reached by its own cables, with all other cordons kept: holes of
- * `out` that this leaves replace *holes.
+ * A cordoned leaf's hosts are reached by its own cables, with all other cordons kept: gaps of `out`
+ * that this leaves replace *gaps.
  */
-static void fill_lifted(struct route *route, const struct job *job, struct holes *holes,
+static void fill_exempt(struct route *route, const struct job *job, struct gaps *gaps,
 			struct tables *out)
 {
 	struct job through = *job;
-	bool *lifted = holes->count ? cordons_find_lifted(job->t) : NULL;
-	struct holes left;
+	bool *exempt = gaps->count ? cordons_find_exempt(job->t) : NULL;
+	struct gaps left;
 
-	if (!lifted)
+	if (!exempt)
 		return;
-	through.how.lifted = lifted;
+	through.how.exempt = exempt;
 	compute(&through, &route->spare, &left);
-	cordons_fill(job->t, job->lids, holes, &route->spare, out);
-	holes_fini(holes);
-	*holes = left;
-	free(lifted);
+	cordons_fill(job->t, job->lids, gaps, &route->spare, out);
+	gaps_fini(gaps);
+	*gaps = left;
+	free(exempt);
 }
 
 /*
@@ -234,28 +234,28 @@ static uint64_t compute_around_cordons(struct route *route, const struct job *jo
 {
 	struct job through = *job;
 	uint64_t open_pairs, cut_off;
-	struct holes holes, left;
+	struct gaps gaps, left;
 	bool pivoting;
 
 	if (!job->t->ncordoned)
 		return compute(job, out, NULL);
-	compute(job, out, &holes);
+	compute(job, out, &gaps);
 	pivoting = route->pivoting;
-	cut_off = holes.host_pairs;
-	fill_lifted(route, job, &holes, out);
+	cut_off = gaps.host_pairs;
+	fill_exempt(route, job, &gaps, out);
 	through.how.through_cordons = true;
 	if (pivoting) { /* detours of another kind would not know of theirs */
 		open_pairs = compute(&through, &route->spare, &left);
-		holes_fini(&left);
+		gaps_fini(&left);
 	} else {
 		open_pairs = compute(&through, &route->spare, NULL);
 	}
-	route->bent = open_pairs < cut_off;
-	if (holes.count == HOLES_MAX && !open_pairs)
+	route->overridden = open_pairs < cut_off;
+	if (gaps.count == GAPS_MAX && !open_pairs)
 		open_pairs =
 			1; /* not all are listed, so some may be left: the caller counts them */
-	cordons_fill(job->t, job->lids, &holes, &route->spare, out);
-	holes_fini(&holes);
+	cordons_fill(job->t, job->lids, &gaps, &route->spare, out);
+	gaps_fini(&gaps);
 	return open_pairs;
 }
 
@@ -265,24 +265,24 @@ bool route_is_uneven(const struct route *route)
 	       uneven_is(route->graph, route->shape);
 }
 
-bool route_cordons_bent(const struct route *route)
+bool route_cordons_overridden(const struct route *route)
 {
-	return route->bent;
+	return route->overridden;
 }
 
 /*
  * Detours that were found one by one are in each other's way: they are given up for others. Of
  * cordoned fabrics, those that there are stay.
  */
-static uint64_t mend(struct job *job, struct tables *out)
+static uint64_t search_detours(struct job *job, struct tables *out)
 {
-	struct holes holes;
+	struct gaps gaps;
 
 	if (!job->t->ncordoned) {
-		compute(job, out, &holes);
-		holes_fini(&holes);
+		compute(job, out, &gaps);
+		gaps_fini(&gaps);
 	}
-	return mend_tables(job->t, job->lids, out, fiber_of(job->route));
+	return detour_search_tables(job->t, job->lids, out, fiber_of(job->route));
 }
 
 /* ---- What is no tree ------------------------------------------------------------------------- */
@@ -299,7 +299,7 @@ static void run_acyclic(struct job *job, struct tables *out)
 static void compute_acyclic(struct job *job, struct tables *out)
 {
 	run_acyclic(job, out);
-	job->route->bent = acyclic_cordons_bent(job->route->acyclic);
+	job->route->overridden = acyclic_cordons_overridden(job->route->acyclic);
 }
 
 static void take_spare(struct route *route, struct tables *out)
@@ -333,7 +333,7 @@ static void compare_with_others(struct job *job, struct tables *out)
 						 .load = other.load,
 						 .tree_hops = tree.hops,
 						 .hops = other.hops };
-	route->bent |= acyclic_cordons_bent(route->acyclic);
+	route->overridden |= acyclic_cordons_overridden(route->acyclic);
 	take_spare(route, out);
 }
 
@@ -341,8 +341,8 @@ static void compute_tree(struct job *job, struct tables *out)
 {
 	uint64_t open_pairs = compute_around_cordons(job->route, job, out);
 
-	if (open_pairs && mend_count(job->t, job->lids, out, fiber_of(job->route)) &&
-	    mend(job, out))
+	if (open_pairs && detour_search_count(job->t, job->lids, out, fiber_of(job->route)) &&
+	    search_detours(job, out))
 		compare_with_others(job, out);
 }
 
@@ -408,7 +408,7 @@ int route_compute(struct route *route, const struct topo *t, const struct lid_ma
 
 	if (!engine)
 		return -EINVAL;
-	route->bent = false;
+	route->overridden = false;
 	route->outcome = (struct route_outcome){ .engine = engine->name,
 						 .open_from = TOPO_NONE,
 						 .open_to = TOPO_NONE };

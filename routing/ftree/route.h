@@ -12,7 +12,8 @@
 
 /*
  * What an end port is to the balance (node types of Gliksberg et al., arXiv 2211.11818). Each class
- * is dealt over the slots by its own numbers, so one never skews another; all are reached alike.
+ * is distributed over the slots by its own numbers, so one never skews another; all are reached
+ * alike.
  */
 enum route_class {
 	ROUTE_COMPUTE,	  /* by its place on its leaf: a rail's shifts do not collide */
@@ -22,7 +23,7 @@ enum route_class {
 	ROUTE_CROSSRAIL,  /* by its place and its rail: the HCAs of one host take different slots */
 };
 
-/* An entry that leaves the engine's choice, of an equally short way (rebalance.h). */
+/* An entry that leaves the engine's choice, of an equally short path (rebalance.h). */
 struct route_override {
 	uint32_t sw;
 	uint16_t lid;
@@ -109,6 +110,6 @@ void route_explain(const struct route *route, const struct topo *t, char *text, 
  * The latest computation had hosts that nothing but cordoned cables connects: cordons that shut
  * them off did not count.
  */
-bool route_cordons_bent(const struct route *route);
+bool route_cordons_overridden(const struct route *route);
 
 #endif

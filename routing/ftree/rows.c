@@ -13,7 +13,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "routing/ftree/below.h"
+#include "routing/ftree/down_rows.h"
 #include "routing/bytemap.h"
 #include "routing/ftree/choice.h"
 #include "routing/ftree/pivot.h"
@@ -22,7 +22,7 @@
 /* Tables of fewer bytes stay in the cache for whoever reads them next. */
 #define ROWS_IN_CACHE (4u << 20)
 #define ROW_NS	      1000 /* to make a row, besides its bytes.. */
-#define CHOICE_NS     60   /* ..and each LID that takes another way than usual */
+#define CHOICE_NS     60   /* ..and each LID that takes another path than usual */
 #define ROWS_DEAD     254  /* in a half-made row: the slot is dead here, choose again */
 
 struct rows {
@@ -31,15 +31,15 @@ struct rows {
 	struct reach *r;
 	struct tables *out;
 	struct choice choice;
-	struct holes *holes;
-	struct belows belows;
+	struct gaps *gaps;
+	struct down_rows down_rows;
 	uint8_t *row;	      /* where each row is made; NULL = in place */
 	uint8_t *unused;      /* for results that nobody asks for */
 	struct probe *probes; /* destinations with hosts first */
 	uint32_t nprobes, nwith_hosts;
 };
 
-struct probe { /* a destination switch, and a LID behind it that tells whether it has a way */
+struct probe { /* a destination switch, and a LID behind it that tells whether it has a path */
 	uint32_t d, lid;
 };
 
@@ -184,7 +184,7 @@ static void patch_dead(struct rows *w, struct member *m)
 	fiber_spend(w->r->fiber, patched * CHOICE_NS);
 }
 
-/* Of a switch with a way up. Returns whether some slot is dead here. */
+/* Of a switch with a path up. Returns whether some slot is dead here. */
 static bool make_up(struct rows *w, struct member *m)
 {
 	bool dead;
@@ -224,7 +224,8 @@ static void nearest_parents(const struct rows *w, const struct member *m, uint8_
 }
 
 /* For its children: hops from this switch to everywhere; down wins over up, as in the rows. */
-static void complete_costs(const struct rows *w, const struct member *m, const struct below *below)
+static void complete_costs(const struct rows *w, const struct member *m,
+			   const struct down_row *below)
 {
 	uint8_t *restrict cost = reach_cost(w->r, w->g, m->sw);
 	const uint8_t *restrict down = below->dist;
@@ -239,15 +240,15 @@ static void complete_costs(const struct rows *w, const struct member *m, const s
 	cost[m->sw] = 0;
 }
 
-static void add_hole(struct holes *holes, uint32_t sw, uint32_t d, bool hosts_at_both)
+static void add_gap(struct gaps *gaps, uint32_t sw, uint32_t d, bool hosts_at_both)
 {
-	holes->host_pairs += hosts_at_both;
-	if (holes->count == HOLES_MAX)
+	gaps->host_pairs += hosts_at_both;
+	if (gaps->count == GAPS_MAX)
 		return;
-	if (!(holes->count & (holes->count - 1))) /* room for the next power of two */
-		holes->list = mem_resize(holes->list, holes->count ? holes->count * 2 : 1,
-					 sizeof(*holes->list));
-	holes->list[holes->count++] = (struct hole){ .sw = sw, .d = d };
+	if (!(gaps->count & (gaps->count - 1))) /* room for the next power of two */
+		gaps->list = mem_resize(gaps->list, gaps->count ? gaps->count * 2 : 1,
+					sizeof(*gaps->list));
+	gaps->list[gaps->count++] = (struct gap){ .sw = sw, .d = d };
 }
 
 static void add_probes(struct rows *w, bool with_hosts)
@@ -268,18 +269,18 @@ static void make_probes(struct rows *w)
 	add_probes(w, false);
 }
 
-static void list_holes(struct rows *w, const struct member *m)
+static void list_gaps(struct rows *w, const struct member *m)
 {
 	bool source = w->g->switches[m->sw].nhosts;
 	uint32_t n = source ? w->nprobes : w->nwith_hosts;
 
 	for (uint32_t i = 0; i < n; i++)
 		if (m->row[w->probes[i].lid] == TABLES_NO_ROUTE && w->probes[i].d != m->sw)
-			add_hole(w->holes, m->sw, w->probes[i].d, source && i < w->nwith_hosts);
+			add_gap(w->gaps, m->sw, w->probes[i].d, source && i < w->nwith_hosts);
 }
 
 /*
- * Between two switches with hosts a hole stays one: it is told, and detours are sought one by one.
+ * Between two switches with hosts a gap stays one: it is told, and detours are sought one by one.
  */
 static void send_to_pivots(struct rows *w, const struct member *m, bool dead)
 {
@@ -295,7 +296,8 @@ static void send_to_pivots(struct rows *w, const struct member *m, bool dead)
 /* ---- All rows -------------------------------------------------------------------------------- */
 
 /* below: NULL = nothing. */
-static bool may_have_holes(const struct rows *w, uint32_t sw, const struct below *below, bool dead)
+static bool may_have_gaps(const struct rows *w, uint32_t sw, const struct down_row *below,
+			  bool dead)
 {
 	bool hosts = w->g->switches[sw].nhosts;
 
@@ -307,15 +309,16 @@ static bool may_have_holes(const struct rows *w, uint32_t sw, const struct below
 static void make_row(struct rows *w, uint32_t sw)
 {
 	struct member m = { .sw = sw, .row = w->row ? w->row : tables_row(w->out, sw) };
-	const struct below *below = w->g->switches[sw].ndown ? belows_of(&w->belows, sw) : NULL;
+	const struct down_row *below =
+		w->g->switches[sw].ndown ? down_rows_of(&w->down_rows, sw) : NULL;
 	bool dead = false;
 
 	if (w->choice.family->nslots) {
 		dead = make_up(w, &m);
 		if (below)
-			belows_overlay(&w->belows, below, sw, m.row);
+			down_rows_overlay(&w->down_rows, below, sw, m.row);
 	} else if (below) {
-		belows_fill(&w->belows, below, sw, m.row);
+		down_rows_fill(&w->down_rows, below, sw, m.row);
 	} else {
 		memset(m.row, TABLES_NO_ROUTE, w->out->stride);
 	}
@@ -324,8 +327,8 @@ static void make_row(struct rows *w, uint32_t sw)
 	overlay_itself(w, &m);
 	if (below)
 		complete_costs(w, &m, below);
-	if (may_have_holes(w, sw, below, dead))
-		list_holes(w, &m);
+	if (may_have_gaps(w, sw, below, dead))
+		list_gaps(w, &m);
 	if (w->row)
 		tables_store_row(w->out, sw, m.row);
 	fiber_spend(w->r->fiber, ROW_NS + w->out->stride / 4);
@@ -342,15 +345,15 @@ static void make_family(struct rows *w, uint32_t number)
 }
 
 void rows_fill(const struct graph *g, const struct dests *d, struct reach *r, struct tables *out,
-	       struct holes *holes)
+	       struct gaps *gaps)
 {
-	struct rows w = { .g = g, .d = d, .r = r, .out = out, .holes = holes };
+	struct rows w = { .g = g, .d = d, .r = r, .out = out, .gaps = gaps };
 	bool *done = mem_alloc(g->nfamilies + 1, sizeof(*done));
 
-	*holes = (struct holes){ 0 };
+	*gaps = (struct gaps){ 0 };
 	choice_init(&w.choice, g, d, r, out->stride);
 	make_probes(&w);
-	belows_init(&w.belows, &w.choice, out->stride);
+	down_rows_init(&w.down_rows, &w.choice, out->stride);
 	if ((size_t)out->nswitches * out->stride > ROWS_IN_CACHE)
 		w.row = mem_alloc_unset(out->stride, 1);
 	w.unused = mem_alloc_unset(r->cost_bytes, 1);
@@ -361,7 +364,7 @@ void rows_fill(const struct graph *g, const struct dests *d, struct reach *r, st
 			make_family(&w, family);
 		done[family] = true;
 	}
-	belows_fini(&w.belows);
+	down_rows_fini(&w.down_rows);
 	free(w.row);
 	free(w.unused);
 	free(w.probes);
@@ -369,8 +372,8 @@ void rows_fill(const struct graph *g, const struct dests *d, struct reach *r, st
 	free(done);
 }
 
-void holes_fini(struct holes *holes)
+void gaps_fini(struct gaps *gaps)
 {
-	free(holes->list);
-	*holes = (struct holes){ 0 };
+	free(gaps->list);
+	*gaps = (struct gaps){ 0 };
 }

@@ -76,8 +76,8 @@ static uint64_t walk_part(struct work *w, uint32_t first, uint32_t *count)
 	return neighbours;
 }
 
-/* Finds the parts; whether no two switches have two ways between them, but for parallel cables. */
-static bool has_one_way(struct work *w)
+/* Finds the parts; whether no two switches have two paths between them, but for parallel cables. */
+static bool has_one_path(struct work *w)
 {
 	bool one = true;
 
@@ -164,7 +164,7 @@ bool tiers_are_tree(const struct topo *t, struct tiers *out)
 			   .leaf = mem_alloc(n, sizeof(*w.leaf)) };
 	for (uint32_t sw = 0; sw < t->nswitches; sw++)
 		w.leaf[sw] = has_hosts(t, sw);
-	if (!has_one_way(&w))
+	if (!has_one_path(&w))
 		count_pairs(&w, out);
 	free(w.part);
 	free(w.queue);

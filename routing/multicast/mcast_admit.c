@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * mcast_admit: sees to it that no tree of a plan closes a cycle of credits, with unicast's tables
- * or with other trees.
+ * mcast_admit: sees to it that no tree of a plan closes a credit loop, with unicast's tables or
+ * with other trees.
  *
  *   agree  the usual way: each tree agrees with the order of channels found by an earlier search
  *   try    else all starts from the bare tables, with one search for all trees together. If it
@@ -42,9 +42,9 @@ struct mcast_admission {
 	bool otherwise;		   /* the one on trial is an alternative */
 	enum alternative alternative;
 	uint32_t own_turn;
-	uint32_t to_look_at; /* for places to turn: trees that are in, and then itself */
+	uint32_t to_check; /* for places to turn: trees that are in, and then itself */
 	uint32_t roots[ROOTS_MAX + UNICAST_ROOTS];
-	unsigned looked_at_unicast;
+	unsigned checked_unicast;
 	unsigned nroots;
 	struct mcast_tree hint;
 	struct mcast_hop hint_hop;
@@ -138,8 +138,8 @@ static void begin_other(struct mcast_admission *a)
 {
 	a->alternative = a->spanned ? ON_SPANNING : AT_TURN;
 	a->own_turn = mcast_tree_turn(a->t, tree_at(a, a->at));
-	a->to_look_at = a->at + 1;
-	a->nroots = a->looked_at_unicast = 0;
+	a->to_check = a->at + 1;
+	a->nroots = a->checked_unicast = 0;
 	a->state = OTHER;
 }
 
@@ -172,8 +172,8 @@ static bool root_was_tried(const struct mcast_admission *a, uint32_t root)
 /* .. and then where unicast does. */
 static uint32_t next_root_of_unicast(struct mcast_admission *a)
 {
-	while (a->looked_at_unicast < UNICAST_ROOTS) {
-		uint32_t root = mcast_proof_turn(a->proof, a->looked_at_unicast++);
+	while (a->checked_unicast < UNICAST_ROOTS) {
+		uint32_t root = mcast_proof_turn(a->proof, a->checked_unicast++);
 
 		if (!root_was_tried(a, root))
 			return a->roots[a->nroots++] = root;
@@ -187,9 +187,8 @@ static uint32_t next_root_of_unicast(struct mcast_admission *a)
  */
 static uint32_t next_root(struct mcast_admission *a)
 {
-	while (a->nroots < ROOTS_MAX && a->to_look_at) {
-		const struct mcast_tree *in =
-			--a->to_look_at ? tree_at(a, a->to_look_at - 1) : NULL;
+	while (a->nroots < ROOTS_MAX && a->to_check) {
+		const struct mcast_tree *in = --a->to_check ? tree_at(a, a->to_check - 1) : NULL;
 		uint32_t root = in ? mcast_tree_turn(a->t, in) : a->own_turn;
 
 		if (!root_was_tried(a, root))

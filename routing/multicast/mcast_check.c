@@ -5,7 +5,7 @@
  *
  * The cables named by the masks, whichever of their ends names them, must make one tree of the
  * hops: joined one by one in a union-find, none may close a ring, and one part must remain. In a
- * tree the way between two members is unique, so it is enough that each cable forwards exactly
+ * tree the path between two members is unique, so it is enough that each cable forwards exactly
  * towards where full members are: then all that is sent arrives everywhere, once. Full members
  * beyond each cable are counted by climbing from each member to an arbitrary top.
  */

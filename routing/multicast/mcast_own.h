@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * mcast_own: a snapshot prepared for trees, shared by mcast_ways.c (distances) and mcast_tree.c
+ * mcast_own: a snapshot prepared for trees, shared by mcast_paths.c (distances) and mcast_tree.c
  * (trees).
  */
 #ifndef FMD_ROUTING_MCAST_OWN_H
@@ -11,7 +11,7 @@
 
 #define MCAST_NEVER 255 /* farther than any distance */
 
-enum way { CLIMB, DESCEND, ANY_LIVE, ANY_CABLE, WAYS };
+enum path_kind { CLIMB, DESCEND, ANY_LIVE, ANY_CABLE, PATH_KINDS };
 
 struct seat { /* a switch with members */
 	uint32_t sw, members, receivers;
@@ -28,7 +28,8 @@ struct mcast {
 	uint32_t *place;       /* by switch */
 	uint32_t *load;	       /* by topo port */
 	uint64_t *switch_load; /* by switch: over its cables */
-	uint8_t **rows[WAYS];  /* by switch: distances from it to all switches, NULL = not made */
+	uint8_t **rows
+		[PATH_KINDS]; /* by switch: distances from it to all switches, NULL = not made */
 	uint32_t *queue;
 	const bool *only; /* by topo port: cables that trees may go by, lent; NULL = all */
 	bool tables_known;
@@ -42,7 +43,7 @@ struct mcast {
 	struct mcast_tree *out;
 	uint32_t older_root; /* in this snapshot, TOPO_NONE = none */
 	uint32_t all;	     /* weight of all seats */
-	unsigned tried;	     /* of ways_tried */
+	unsigned tried;	     /* of kinds_tried */
 	uint32_t next_seat;  /* to be added to the candidates' figures */
 	struct seat *seats;
 	uint32_t nseats, nreceivers;
@@ -54,17 +55,19 @@ struct mcast {
 	uint32_t *beyond;   /* by switch on the tree: receivers at or below it */
 	uint32_t *hop_of;   /* by switch, + 1; 0 = not on the tree */
 	uint32_t *on_tree, ntree;
-	bool *kept;   /* by topo port: the cable is on the tree in question */
-	enum way way; /* from seats towards the root */
+	bool *kept;	     /* by topo port: the cable is on the tree in question */
+	enum path_kind kind; /* from seats towards the root */
 };
 
-/* mcast_ways.c */
+/* mcast_paths.c */
 const uint8_t *mcast_distances(struct mcast *m, uint32_t sw,
-			       enum way w); /* by switch, MCAST_NEVER = none */
-enum way mcast_way_back(enum way w);	    /* the same ways walked from the other end */
-bool mcast_lane_open(const struct mcast *m, uint32_t sw, const struct graph_lane *lane, enum way w);
-/* The groups of a switch that a way may take: [*first, *end) of its ups and downs. */
-void mcast_groups_for(const struct graph_switch *s, enum way w, unsigned *first, unsigned *end);
+			       enum path_kind w); /* by switch, MCAST_NEVER = none */
+enum path_kind mcast_kind_back(enum path_kind w); /* the same paths walked from the other end */
+bool mcast_lane_open(const struct mcast *m, uint32_t sw, const struct graph_lane *lane,
+		     enum path_kind w);
+/* The groups of a switch that a path may take: [*first, *end) of its ups and downs. */
+void mcast_groups_for(const struct graph_switch *s, enum path_kind w, unsigned *first,
+		      unsigned *end);
 void mcast_choose_carriers(struct mcast *m, uint16_t mlid);
 /* Whether all switches have place for a MLID. */
 bool mcast_all_carry(const struct mcast *m, uint16_t mlid);

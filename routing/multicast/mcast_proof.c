@@ -28,7 +28,7 @@ struct mcast_proof {
 	struct cdg cdg;
 	uint64_t (*bare)[CDG_WORDS];   /* by channel: unicast's own */
 	uint64_t (*cables)[CDG_WORDS]; /* by switch: its ports that are channels */
-	uint32_t *turns;  /* by switch: ways by which unicast turns up there that came down */
+	uint32_t *turns;  /* by switch: paths by which unicast turns up there that came down */
 	bool *spanning;	  /* by topo port; NULL = none */
 	uint32_t *hop_of; /* by switch, + 1: of the tree at hand */
 	bool ordered;	  /* the heights are those of the graph */

@@ -32,7 +32,7 @@ bool mcast_proof_span(struct mcast_proof *p, const struct tables *tables, const 
 const bool *mcast_proof_spanning(const struct mcast_proof *p, const struct topo *t);
 
 /*
- * The switch where unicast's packets turn up that came down, by the n-th most ways; TOPO_NONE =
+ * The switch where unicast's packets turn up that came down, by the n-th most paths; TOPO_NONE =
  * there are not so many.
  */
 uint32_t mcast_proof_turn(const struct mcast_proof *p, unsigned n);

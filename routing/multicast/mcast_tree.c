@@ -3,14 +3,14 @@
  * mcast_tree: one group's tree (see mcast_tree.h).
  *
  * Members count by their switches (`seats`). The root comes from passes over the seats' rows of
- * distances (mcast_ways.c), byte by byte, which compilers turn into vector code; the tree from
+ * distances (mcast_paths.c), byte by byte, which compilers turn into vector code; the tree from
  * climbing from each seat towards the root until something of the tree is met. Each switch climbs
  * to one parent, so there is no cycle.
  *
- * Ways are of a kind, and the first kind by which some root reaches all seats is taken: down only;
- * any live cable; any cable that is not down. A tree whose ways from the root only go down is an
+ * Paths are of a kind, and the first kind by which some root reaches all seats is taken: down only;
+ * any live cable; any cable that is not down. A tree whose paths from the root only go down is an
  * up*, then down* tree: a switch with two neighbours above it in the tree would lie below the root
- * by two ways. The order of switches is that of the unicast engine (graph.h).
+ * by two paths. The order of switches is that of the unicast engine (graph.h).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +19,8 @@
 
 #define SEATS_A_STEP 64
 
-static const enum way ways_tried[] = { CLIMB, ANY_LIVE, ANY_CABLE };
-#define WAYS_TRIED (sizeof(ways_tried) / sizeof(ways_tried[0]))
+static const enum path_kind kinds_tried[] = { CLIMB, ANY_LIVE, ANY_CABLE };
+#define WAYS_TRIED (sizeof(kinds_tried) / sizeof(kinds_tried[0]))
 
 /* ---- Members --------------------------------------------------------------------------------- */
 
@@ -110,11 +110,11 @@ static bool better_root(const struct mcast *m, uint32_t a, uint32_t b, uint32_t 
 	return m->place[a] < m->place[b];
 }
 
-static void begin_way(struct mcast *m)
+static void begin_kind(struct mcast *m)
 {
 	uint32_t n = m->g->nswitches;
 
-	m->way = ways_tried[m->tried];
+	m->kind = kinds_tried[m->tried];
 	m->next_seat = 0;
 	memset(m->reached, 0, n * sizeof(*m->reached));
 	memset(m->farthest, 0, n);
@@ -131,7 +131,7 @@ static uint32_t best_root(const struct mcast *m)
 	return best;
 }
 
-/* The first way by which some root reaches all is taken, or the last one. True: it is found. */
+/* The first kind by which some root reaches all is taken, or the last one. True: it is found. */
 static bool choose_root(struct mcast *m)
 {
 	uint32_t end =
@@ -139,14 +139,14 @@ static bool choose_root(struct mcast *m)
 
 	for (; m->next_seat < end; m->next_seat++)
 		add_seat(m, &m->seats[m->next_seat],
-			 mcast_distances(m, m->seats[m->next_seat].sw, m->way));
+			 mcast_distances(m, m->seats[m->next_seat].sw, m->kind));
 	if (end < m->nseats)
 		return false;
 	m->out->root = best_root(m);
 	m->out->narrow = m->climb_only && m->reached[m->out->root] != m->all;
 	if (m->reached[m->out->root] == m->all || m->climb_only || ++m->tried == WAYS_TRIED)
 		return true;
-	begin_way(m);
+	begin_kind(m);
 	return false;
 }
 
@@ -182,7 +182,7 @@ static struct climb best_climb(const struct mcast *m, uint32_t sw, const uint8_t
 	struct climb best = { .link.parent = TOPO_NONE };
 	unsigned i, end;
 
-	mcast_groups_for(&m->g->switches[sw], m->way, &i, &end);
+	mcast_groups_for(&m->g->switches[sw], m->kind, &i, &end);
 	for (; i < end; i++) {
 		const struct graph_group *group = &graph_ups(m->g, sw)[i];
 
@@ -196,7 +196,7 @@ static struct climb best_climb(const struct mcast *m, uint32_t sw, const uint8_t
 					   m->hop_of[group->peer],
 					   m->kept[port] };
 
-			if (mcast_lane_open(m, sw, lane, m->way) &&
+			if (mcast_lane_open(m, sw, lane, m->kind) &&
 			    (best.link.parent == TOPO_NONE || better_climb(m, &c, &best)))
 				best = c;
 		}
@@ -224,7 +224,7 @@ static void climb_from(struct mcast *m, uint32_t sw, const uint8_t *from_root)
 
 static void grow(struct mcast *m, uint32_t root)
 {
-	const uint8_t *from_root = mcast_distances(m, root, mcast_way_back(m->way));
+	const uint8_t *from_root = mcast_distances(m, root, mcast_kind_back(m->kind));
 
 	m->ntree = 0;
 	put_on_tree(m, root);
@@ -353,7 +353,7 @@ static void write_tree(struct mcast *m, const struct mcast_group *group, struct 
 	}
 	out->left_out = forward_to_members(m, group, out->hops);
 	forward_on_cables(m, out->hops, m->beyond[out->root]);
-	out->turns = m->way == CLIMB ? 0 : count_turns(m);
+	out->turns = m->kind == CLIMB ? 0 : count_turns(m);
 	qsort(out->hops, out->nhops, sizeof(*out->hops), compare_hops);
 	for (uint32_t i = 0; i < m->ntree; i++)
 		m->hop_of[m->on_tree[i]] = 0;
@@ -417,7 +417,7 @@ void mcast_tree_start(struct mcast *m, const struct mcast_group *group,
 	m->tried = m->all = 0;
 	for (uint32_t i = 0; i < m->nseats; i++)
 		m->all += weight_of(m, &m->seats[i]);
-	begin_way(m);
+	begin_kind(m);
 }
 
 bool mcast_tree_step(struct mcast *m)

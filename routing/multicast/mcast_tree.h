@@ -5,18 +5,18 @@
  * Pure: a snapshot and the members of each MLID in, trees out; the same input, the same bytes. A
  * tree's root is the switch that reaches most members and has the least of, in this order: the
  * largest distance to a member, the sum of distances, load, structural place. From it a shortest
- * live way goes to each member's switch, by the cables that other groups use least. Ways lead down
- * only, so that packets go up, then down, as unicast does; where no switch has all members below
- * it, any way is taken (`turns`), and cordoned cables where nothing else connects. A plan for given
- * unicast tables is proven beside them (mcast_proof.h): a tree that would close a cycle of credits
- * is built otherwise, or leaves members out (`narrow`).
+ * live path goes to each member's switch, by the cables that other groups use least. Paths lead
+ * down only, so that packets go up, then down, as unicast does; where no switch has all members
+ * below it, any path is taken (`turns`), and cordoned cables where nothing else connects. A plan
+ * for given unicast tables is proven beside them (mcast_proof.h): a tree that would close a credit
+ * loop is built otherwise, or leaves members out (`narrow`).
  *
  * Switches whose multicast table (MulticastFDBCap) has no place for the group's MLID carry nothing
  * of it, and who sits there is left out. In a snapshot in which no switch has such a table, made
  * from a file, all do.
  *
  * What a switch forwards by: a full member's port always; a cable, in the direction in which there
- * is a full member beyond it. Members that send only have a way in and nothing comes to them.
+ * is a full member beyond it. Members that send only have a path in and nothing comes to them.
  */
 #ifndef FMD_ROUTING_MCAST_TREE_H
 #define FMD_ROUTING_MCAST_TREE_H
@@ -55,7 +55,7 @@ struct mcast_tree {
 	uint32_t root;	   /* switch, TOPO_NONE = nobody to forward to */
 	uint32_t left_out; /* members whose cable is down, or that no cable connects to the root */
 	bool kept;	   /* of the older plan, port by port */
-	bool narrow; /* members that cables connect are left out, lest it closes a credit cycle */
+	bool narrow; /* members that cables connect are left out, lest it closes a credit loop */
 	uint32_t nhops;
 	struct mcast_hop *hops; /* by switch */
 };
@@ -76,7 +76,7 @@ static inline bool mcast_carries(const struct topo_node *sw, bool tables_known, 
 struct mcast;
 struct mcast *mcast_new(const struct topo *t);		   /* refers to t */
 void mcast_free(struct mcast *m);			   /* NULL is fine */
-uint32_t mcast_load(const struct mcast *m, uint32_t port); /* trees by way of a switch's port */
+uint32_t mcast_load(const struct mcast *m, uint32_t port); /* trees by a switch's port */
 
 /*
  * Makes the tree of one group and loads its cables. An older tree of the group (of any snapshot;

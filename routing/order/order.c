@@ -3,12 +3,12 @@
  * order: what waits for what, and rounds from that (see order.h).
  *
  * For one LID, let a switch take its new entry only after every changed switch further on its new
- * way has taken its own. Then a packet follows old entries up to some switch that is new, and new
+ * path has taken its own. Then a packet follows old entries up to some switch that is new, and new
  * ones from there on: part of the old path, then part of the new one, and each of these is free of
- * loops. It arrives if the new way from that switch does. Where it does not (the new entry is a
- * dead end, or leads to one) and the old way still works, the entry is one of the `last`: it waits
+ * loops. It arrives if the new path from that switch does. Where it does not (the new entry is a
+ * dead end, or leads to one) and the old path still works, the entry is one of the `last`: it waits
  * for all entries of its LID that do lead somewhere; by then whoever has a new path is on it. Where
- * the old way is dead as well nothing can be lost and the first rule is enough.
+ * the old path is dead as well nothing can be lost and the first rule is enough.
  *
  * All this is between entries of one LID, so each block number is a problem of its own: units are
  * the blocks of one number that change, a unit waits for another when some entry of it does, and
@@ -25,11 +25,11 @@
 
 #define DEEP 14 /* rounds; unit chains beyond this are taken for a contradiction */
 
-enum way { UNSEEN, WALKING, NOWHERE, TO_SWITCH, TO_HOST };
+enum path_end { UNSEEN, WALKING, NOWHERE, TO_SWITCH, TO_HOST };
 
 struct chains {		 /* of the units of one block number */
-	uint8_t *way;	 /* by entry (unit * 64 + bit): enum way, by new tables */
-	uint32_t *wait;	 /* by entry: unit with the next changed entry on the new way, TOPO_NONE */
+	uint8_t *ends;	 /* by entry (unit * 64 + bit): enum path_end, by new tables */
+	uint32_t *wait;	 /* by entry: unit with the next changed entry on the new path, TOPO_NONE */
 	uint16_t *round; /* by entry of split units */
 	uint32_t *trail;
 	struct order_unit *units;
@@ -86,7 +86,7 @@ void order_column_leave(struct order_work *w, uint32_t block)
 /* ---- Ways ----------------------------------------------------------------------------------- */
 
 /* What an entry does at a switch, when it leads to no other switch. */
-static enum way way_ends(const struct topo *t, uint32_t sw, unsigned out)
+static enum path_end path_end_of(const struct topo *t, uint32_t sw, unsigned out)
 {
 	if (!out)
 		return TO_SWITCH;
@@ -95,9 +95,9 @@ static enum way way_ends(const struct topo *t, uint32_t sw, unsigned out)
 	return topo_is_host(t, topo_peer(t, topo_port(t, sw, out))->node) ? TO_HOST : TO_SWITCH;
 }
 
-/* From a unit along the new way to the next changed entry, which is returned; or to the end. */
+/* From a unit along the new path to the next changed entry, which is returned; or to the end. */
 static uint32_t next_changed(const struct order_work *w, const struct order_unit *from,
-			     unsigned bit, enum way *end)
+			     unsigned bit, enum path_end *end)
 {
 	uint32_t sw = from->sw, lid = from->block * TABLES_BLOCK + bit;
 
@@ -107,7 +107,7 @@ static uint32_t next_changed(const struct order_work *w, const struct order_unit
 		const struct order_unit *u;
 
 		if (next == TOPO_NONE) {
-			*end = way_ends(w->t, sw, out);
+			*end = path_end_of(w->t, sw, out);
 			return TOPO_NONE;
 		}
 		sw = next;
@@ -119,34 +119,34 @@ static uint32_t next_changed(const struct order_work *w, const struct order_unit
 	return TOPO_NONE;
 }
 
-/* Follows the new way from an entry until one whose way is known. */
+/* Follows the new path from an entry until one whose path is known. */
 static void follow(struct order_work *w, struct chains *c, uint32_t unit, unsigned bit)
 {
 	uint32_t n = 0, base = w->column[c->units->block], e = unit * TABLES_BLOCK + bit;
-	enum way end = NOWHERE;
+	enum path_end end = NOWHERE;
 
-	while (c->way[e] == UNSEEN) {
+	while (c->ends[e] == UNSEEN) {
 		uint32_t next = next_changed(w, &c->units[e / TABLES_BLOCK], bit, &end);
 
-		c->way[e] = WALKING;
+		c->ends[e] = WALKING;
 		c->trail[n++] = e;
 		c->wait[e] = next == TOPO_NONE ? TOPO_NONE : next - base;
 		if (next == TOPO_NONE)
 			break;
 		e = (next - base) * TABLES_BLOCK + bit;
 	}
-	if (c->way[e] > WALKING) {
-		end = c->way[e];
+	if (c->ends[e] > WALKING) {
+		end = c->ends[e];
 	} else if (c->wait[e] != TOPO_NONE) {
 		c->wait[c->trail[n - 1]] = TOPO_NONE; /* a loop: see above */
 		end = NOWHERE;
 	}
 	while (n--)
-		c->way[c->trail[n]] = end;
+		c->ends[c->trail[n]] = end;
 }
 
 /* Whether a packet arrives from here by old entries alone. */
-static bool old_way_works(const struct order_work *w, uint32_t sw, uint32_t lid)
+static bool old_path_works(const struct order_work *w, uint32_t sw, uint32_t lid)
 {
 	for (uint32_t hops = 0; hops <= w->t->nswitches; hops++) {
 		const struct order_unit *u = order_unit_of(w, sw);
@@ -157,13 +157,13 @@ static bool old_way_works(const struct order_work *w, uint32_t sw, uint32_t lid)
 		uint32_t next = order_next_switch(w->t, sw, out);
 
 		if (next == TOPO_NONE)
-			return out == new[lid] && way_ends(w->t, sw, out) != NOWHERE;
+			return out == new[lid] && path_end_of(w->t, sw, out) != NOWHERE;
 		sw = next;
 	}
 	return false;
 }
 
-static void find_ways(struct order_work *w, struct chains *c)
+static void find_path_ends(struct order_work *w, struct chains *c)
 {
 	unsigned bit;
 
@@ -174,13 +174,13 @@ static void find_ways(struct order_work *w, struct chains *c)
 		{
 			uint32_t e = i * TABLES_BLOCK + bit, lid = u->block * TABLES_BLOCK + bit;
 
-			if (c->way[e] == UNSEEN)
+			if (c->ends[e] == UNSEEN)
 				follow(w, c, i, bit);
 			if (c->wait[e] != TOPO_NONE)
 				c->units[c->wait[e]].awaited |= 1ull << bit;
-			if (c->way[e] == TO_HOST)
+			if (c->ends[e] == TO_HOST)
 				u->to_hosts |= 1ull << bit;
-			if (c->way[e] == NOWHERE && u->old && old_way_works(w, u->sw, lid))
+			if (c->ends[e] == NOWHERE && u->old && old_path_works(w, u->sw, lid))
 				u->last |= 1ull << bit;
 		}
 		c->some_last |= u->last;
@@ -204,7 +204,8 @@ static unsigned last_round(const struct chains *c, unsigned bit)
 	for (uint32_t i = 0; i < c->count; i++) {
 		const struct order_unit *u = &c->units[i];
 
-		if (!((u->mask & ~u->last) >> bit & 1) || c->way[i * TABLES_BLOCK + bit] == NOWHERE)
+		if (!((u->mask & ~u->last) >> bit & 1) ||
+		    c->ends[i * TABLES_BLOCK + bit] == NOWHERE)
 			continue;
 		if (entry_round(c, i, bit) + 1 > round)
 			round = entry_round(c, i, bit) + 1;
@@ -372,10 +373,10 @@ static void order_column(struct order_work *w, struct chains *c, uint32_t block)
 		c->units[i].hosts = true;
 	if (!some_known(c->units, c->count))
 		return;
-	memset(c->way, UNSEEN, (size_t)c->count * TABLES_BLOCK);
+	memset(c->ends, UNSEEN, (size_t)c->count * TABLES_BLOCK);
 	memset(c->round, 0, (size_t)c->count * TABLES_BLOCK * sizeof(*c->round));
 	order_column_enter(w, block);
-	find_ways(w, c);
+	find_path_ends(w, c);
 	find_rounds(c);
 	for (uint32_t i = 0; i < c->count; i++)
 		find_hosts(w, &c->units[i]);
@@ -494,7 +495,7 @@ struct order_columns *order_columns_begin(struct order_work *w, struct order *ou
 			most = w->column[b + 1] - w->column[b];
 	c->w = w;
 	c->out = out;
-	c->chains.way = mem_alloc(most * TABLES_BLOCK + 1u, sizeof(*c->chains.way));
+	c->chains.ends = mem_alloc(most * TABLES_BLOCK + 1u, sizeof(*c->chains.ends));
 	c->chains.wait = mem_alloc(most * TABLES_BLOCK + 1u, sizeof(*c->chains.wait));
 	c->chains.round = mem_alloc(most * TABLES_BLOCK + 1u, sizeof(*c->chains.round));
 	c->chains.trail = mem_alloc(most + 1u, sizeof(*c->chains.trail));
@@ -519,7 +520,7 @@ void order_columns_end(struct order_columns *c)
 {
 	if (!c)
 		return;
-	free(c->chains.way);
+	free(c->chains.ends);
 	free(c->chains.wait);
 	free(c->chains.round);
 	free(c->chains.trail);

@@ -2,9 +2,9 @@
 /*
  * order: in which order switches take new forwarding entries, so that nothing breaks on the way.
  *
- * The unit of writing is one block of 64 entries of one switch. Steps are dealt to rounds; a round
- * starts when all steps of the one before are acknowledged, within a round they go in any order.
- * In every mixture of old and new entries that can be met on the way
+ * The unit of writing is one block of 64 entries of one switch. Steps are assigned to rounds; a
+ * round starts when all steps of the one before are acknowledged, within a round they go in any
+ * order. In every mixture of old and new entries that can be met on the way
  *   - no packet loops,
  *   - no channels wait for one another in a circle,
  *   - every pair of end ports that a working path joins both before and after is joined.
@@ -33,9 +33,10 @@ struct order_block { /* a block that differs, or may differ */
 struct order_step {
 	uint32_t sw, block;
 	uint64_t mask; /* entries that take their new value; unknown blocks: all */
-	uint64_t last; /* of these: end ways that work until all other entries of the LID are new */
-	bool drain;    /* the entries of the mask are emptied (TABLES_NO_ROUTE) and filled later */
-	bool hosts;    /* hosts' traffic is known to go by it: ahead of the others of its round */
+	uint64_t
+		last; /* of these: end paths that work until all other entries of the LID are new */
+	bool drain;   /* the entries of the mask are emptied (TABLES_NO_ROUTE) and filled later */
+	bool hosts;   /* hosts' traffic is known to go by it: ahead of the others of its round */
 };
 
 struct order {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * order_make: an order from its parts (see order.h), in calls of a few milliseconds: the rounds of
- * each column (order.c), a look whether they could close a circle of waiting channels
- * (order_turns.c), and if so rounds that can't (order_secure.c).
+ * each column (order.c), a trial whether they could close a circle of waiting channels
+ * (order_turns.c), and if so rounds that can't (order_cycle_free.c).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +15,8 @@ struct order_making {
 	struct order_beyond beyond;
 	/* One of these at a time. */
 	struct order_columns *columns;
-	struct order_look *look;
-	struct order_secure *secure;
+	struct order_trial *trial;
+	struct order_cycle_free *cycle_free;
 };
 
 struct order_making *order_begin(const struct topo *t, const struct tables *newer,
@@ -35,17 +35,17 @@ static bool columns_done(struct order_making *m)
 {
 	order_columns_end(m->columns);
 	m->columns = NULL;
-	m->look = order_look_begin(&m->w, ORDER_FROM, NULL, &m->beyond);
+	m->trial = order_trial_begin(&m->w, ORDER_FROM, NULL, &m->beyond);
 	return true;
 }
 
-static bool look_done(struct order_making *m)
+static bool trial_done(struct order_making *m)
 {
-	bool safe = order_look_end(m->look);
+	bool safe = order_trial_end(m->trial);
 
-	m->look = NULL;
+	m->trial = NULL;
 	if (!safe)
-		m->secure = order_secure_begin(&m->w, &m->beyond, &m->out);
+		m->cycle_free = order_cycle_free_begin(&m->w, &m->beyond, &m->out);
 	return !safe;
 }
 
@@ -53,17 +53,17 @@ bool order_go(struct order_making *m)
 {
 	if (m->columns)
 		return order_columns_go(m->columns) || columns_done(m);
-	if (m->look)
-		return order_look_go(m->look) || look_done(m);
-	return m->secure && order_secure_go(m->secure);
+	if (m->trial)
+		return order_trial_go(m->trial) || trial_done(m);
+	return m->cycle_free && order_cycle_free_go(m->cycle_free);
 }
 
 static void making_free(struct order_making *m)
 {
 	order_columns_end(m->columns);
-	if (m->look)
-		order_look_end(m->look);
-	order_secure_end(m->secure);
+	if (m->trial)
+		order_trial_end(m->trial);
+	order_cycle_free_end(m->cycle_free);
 	order_work_fini(&m->w);
 	free(m->beyond.turns);
 	free(m);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * order_rounds: the rounds in which blocks are written: what waits for what (order.c), and rounds
- * free of credit cycles each (order_secure.c). Private to routing/order/.
+ * free of credit loops each (order_cycle_free.c). Private to routing/order/.
  *
  * Both are the caller's to end, at any time, and write to its work and its order. Neither fails.
  */
@@ -10,17 +10,17 @@
 
 #include "routing/order/order_turns.h"
 
-/* ---- order_secure.c ------------------------------------------------------------------------- */
+/* ---- order_cycle_free.c --------------------------------------------------------------------- */
 
 /*
  * Makes every round free of circles by itself: by more rounds, and by emptying entries first where
  * that does not do. In calls of a few milliseconds as above; o is good when go has said false.
  */
-struct order_secure;
-struct order_secure *order_secure_begin(const struct order_work *w, struct order_beyond *beyond,
-					struct order *o);
-bool order_secure_go(struct order_secure *s);
-void order_secure_end(struct order_secure *s);
+struct order_cycle_free;
+struct order_cycle_free *order_cycle_free_begin(const struct order_work *w,
+						struct order_beyond *beyond, struct order *o);
+bool order_cycle_free_go(struct order_cycle_free *s);
+void order_cycle_free_end(struct order_cycle_free *s);
 
 /* ---- order.c -------------------------------------------------------------------------------- */
 

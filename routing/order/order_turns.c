@@ -10,7 +10,7 @@
  * (A new entry before an old one does not happen: order.c.) A turn that new tables make for some
  * other LID adds nothing, and in a tree nearly every turn is one of these: two cables of a switch
  * serve many LIDs. So such a witness is looked for first, nearby; only if turns without one are
- * left, the whole graph is made and searched, unless order_valleys.c knows already that it need
+ * left, the whole graph is made and searched, unless order_down_up.c knows already that it need
  * not. For large changes that is asked first: it wants to know of few turns.
  *
  * The proof of the new tables may be at hand (check_proof_graph), and with it a graph that has all
@@ -20,7 +20,7 @@
  * follow, and so they do when the next proof has begun meanwhile.
  *
  * Parts of a change are looked at by the same graph: what some tables on the way have beyond it is
- * among what mixtures of the whole change have beyond it, which the first look leaves behind
+ * among what mixtures of the whole change have beyond it, which the first trial leaves behind
  * (order_beyond).
  */
 #include <stdlib.h>
@@ -30,7 +30,7 @@
 #include "topology/mem.h"
 
 #define LARGE	   16384 /* blocks */
-#define BEYOND_MAX 4096	 /* turns: each is looked for in the tables by every look at a part */
+#define BEYOND_MAX 4096	 /* turns: each is looked for in the tables by every trial at a part */
 
 typedef void turn_fn(void *arg, const struct order_turn *turn);
 
@@ -39,7 +39,7 @@ struct enquiry { /* after turns that have a unit's `old` entry in them */
 	enum order_direction direction;
 	turn_fn *fn;
 	void *arg;
-	bool valleys; /* after those alone that come down and rise again */
+	bool down_up; /* after those alone that come down and rise again */
 };
 
 struct turns {
@@ -59,7 +59,7 @@ static bool changes(const struct order_unit *u, unsigned bit)
 	return u && u->mask >> bit & 1;
 }
 
-/* Whether the way from a switch by the tables leads through another. */
+/* Whether the path from a switch by the tables leads through another. */
 static bool comes_by(const struct order_work *w, uint32_t sw, uint32_t through, uint32_t lid)
 {
 	for (uint32_t hops = 0; sw != through && hops <= w->t->nswitches; hops++) {
@@ -75,7 +75,7 @@ static void turn_to(const struct enquiry *q, struct order_turn turn, uint32_t at
 	const struct topo *t = q->w->t;
 	uint32_t next = order_next_switch(t, at, out);
 
-	if (next == TOPO_NONE || (q->valleys && !order_above(t, next, at)))
+	if (next == TOPO_NONE || (q->down_up && !order_above(t, next, at)))
 		return;
 	turn.out = out;
 	q->fn(q->arg, &turn);
@@ -90,12 +90,12 @@ static void turns_after(const struct enquiry *q, struct order_turn turn)
 	const struct order_unit *u = order_unit_of(q->w, next);
 	bool both = changes(u, turn.bit);
 
-	if (q->valleys && order_above(q->w->t, next, s->sw))
+	if (q->down_up && order_above(q->w->t, next, s->sw))
 		return;
 	turn.from = q->w->t->nodes[s->sw].port0 + s->old[turn.bit];
 	if (both && u->old)
 		turn_to(q, turn, next, u->old[turn.bit]);
-	/* Old before new, unless the new way comes by here; never new before old. */
+	/* Old before new, unless the new path comes by here; never new before old. */
 	if (!both || (q->direction == ORDER_FROM && !comes_by(q->w, next, s->sw, lid)))
 		turn_to(q, turn, next, tables_row(q->w->newer, next)[lid]);
 }
@@ -114,7 +114,7 @@ static void turns_before(const struct enquiry *q, uint32_t unit, uint64_t live)
 		uint64_t mask;
 		unsigned bit;
 
-		if (from == TOPO_NONE || (q->valleys && !order_above(t, from, s->sw)))
+		if (from == TOPO_NONE || (q->down_up && !order_above(t, from, s->sw)))
 			continue;
 		u = order_unit_of(q->w, from);
 		row = tables_row(q->w->newer, from) + (size_t)s->block * TABLES_BLOCK;
@@ -140,7 +140,7 @@ static void turns_of_unit(const struct enquiry *q, uint32_t unit)
 
 		if (next == TOPO_NONE)
 			continue;
-		if (!q->valleys || order_above(q->w->t, next, s->sw))
+		if (!q->down_up || order_above(q->w->t, next, s->sw))
 			live |= 1ull << bit;
 		turns_after(q, (struct order_turn){ .unit = unit, .bit = (uint8_t)bit });
 	}
@@ -243,7 +243,7 @@ static void turn_met(void *arg, const struct order_turn *turn)
 		turn_keep(s, turn);
 }
 
-static void valley_met(void *arg, const struct order_turn *turn)
+static void down_up_met(void *arg, const struct order_turn *turn)
 {
 	struct turns *s = arg;
 
@@ -286,7 +286,7 @@ static void turn_judged(void *arg, const struct order_turn *turn)
 	c->guilty[c->w->units[turn->unit].given] |= 1ull << turn->bit;
 }
 
-/* The entries with ways in a group of channels that wait for one another. */
+/* The entries with paths in a group of channels that wait for one another. */
 static void find_guilty(const struct turns *s, const struct cdg *g, const uint32_t *group,
 			unsigned length, uint64_t *guilty)
 {
@@ -301,7 +301,7 @@ static void find_guilty(const struct turns *s, const struct cdg *g, const uint32
 	free(c.member);
 }
 
-/* ---- A look, in pieces ---------------------------------------------------------------------- */
+/* ---- A trial, in pieces ---------------------------------------------------------------------- */
 
 /* Of one call: some milliseconds each. */
 #define UNITS_A_CALL   8192
@@ -309,26 +309,26 @@ static void find_guilty(const struct turns *s, const struct cdg *g, const uint32
 #define VISITS_A_CALL  (1u << 18)
 #define TURNS_A_CALL   8
 
-struct order_look {
+struct order_trial {
 	struct turns turns;
 	uint64_t *guilty;
 	struct order_beyond *beyond;
-	bool (*phase)(struct order_look *l); /* NULL: it has ended */
-	uint32_t at;			     /* block or row that is next in the phase */
+	bool (*phase)(struct order_trial *l); /* NULL: it has ended */
+	uint32_t at;			      /* block or row that is next in the phase */
 	bool safe;
 	struct cdg graph;
 	struct order_circle *circle;
 	struct cdg_search *search;
 };
 
-static bool end_look(struct order_look *l, bool safe)
+static bool end_trial(struct order_trial *l, bool safe)
 {
 	l->safe = safe;
 	l->phase = NULL;
 	return false;
 }
 
-static bool go_to(struct order_look *l, bool (*phase)(struct order_look *l))
+static bool go_to(struct order_trial *l, bool (*phase)(struct order_trial *l))
 {
 	l->phase = phase;
 	l->at = 0;
@@ -336,7 +336,7 @@ static bool go_to(struct order_look *l, bool (*phase)(struct order_look *l))
 }
 
 /* Some more columns are asked; false: those were the last. */
-static bool ask_columns(struct order_look *l, const struct enquiry *q)
+static bool ask_columns(struct order_trial *l, const struct enquiry *q)
 {
 	const struct order_work *w = q->w;
 	uint32_t end = w->column[l->at] + UNITS_A_CALL;
@@ -346,7 +346,7 @@ static bool ask_columns(struct order_look *l, const struct enquiry *q)
 	return l->at < w->nblocks;
 }
 
-static bool search_graph(struct order_look *l)
+static bool search_graph(struct order_trial *l)
 {
 	uint32_t *group;
 	unsigned length;
@@ -359,10 +359,10 @@ static bool search_graph(struct order_look *l)
 	if (groups && l->guilty)
 		find_guilty(&l->turns, &l->graph, group, length, l->guilty);
 	free(group);
-	return end_look(l, !groups);
+	return end_trial(l, !groups);
 }
 
-static bool make_graph(struct order_look *l)
+static bool make_graph(struct order_trial *l)
 {
 	const struct order_work *w = l->turns.w;
 	uint32_t rows = ENTRIES_A_CALL / (w->newer->top + 1u) + 1;
@@ -377,15 +377,15 @@ static bool make_graph(struct order_look *l)
 	return go_to(l, search_graph);
 }
 
-static bool ask_all(struct order_look *l)
+static bool ask_all(struct order_trial *l)
 {
 	struct turns *s = &l->turns;
 	struct enquiry q = { s->w, s->direction, turn_met, s, false };
 
 	if (ask_columns(l, &q))
 		return true;
-	if (!s->nfresh || order_valleys_safe(s->w, s->fresh, s->nfresh))
-		return end_look(l, true);
+	if (!s->nfresh || order_down_up_safe(s->w, s->fresh, s->nfresh))
+		return end_trial(l, true);
 	cdg_init(&l->graph, s->w->t);
 	return go_to(l, make_graph);
 }
@@ -397,10 +397,10 @@ static void forget_turns(struct turns *s)
 	*s = (struct turns){ .w = s->w, .direction = s->direction };
 }
 
-static bool judge_valleys(struct order_look *l)
+static bool judge_down_up(struct order_trial *l)
 {
-	if (order_valleys_safe(l->turns.w, l->turns.fresh, l->turns.nfresh))
-		return end_look(l, true); /* which is certain */
+	if (order_down_up_safe(l->turns.w, l->turns.fresh, l->turns.nfresh))
+		return end_trial(l, true); /* which is certain */
 	forget_turns(&l->turns);
 	return go_to(l, ask_all);
 }
@@ -437,14 +437,14 @@ static bool may_be_used(void *arg, uint32_t channel, uint8_t out)
 	return set_has(s, turn_key(&turn)) || has_witness(s->w, &turn, 0);
 }
 
-static bool leave_proof(struct order_look *l)
+static bool leave_proof(struct order_trial *l)
 {
 	forget_turns(&l->turns);
 	return go_to(l, ask_all);
 }
 
 /* For looks at parts of the change. */
-static void leave_beyond(struct order_look *l)
+static void leave_beyond(struct order_trial *l)
 {
 	struct turns *s = &l->turns;
 	struct order_beyond *b = l->beyond;
@@ -459,7 +459,7 @@ static void leave_beyond(struct order_look *l)
 }
 
 /* Of a part: what its tables have of them, beside what its entries bring. */
-static void take_beyond(struct order_look *l)
+static void take_beyond(struct order_trial *l)
 {
 	struct turns *s = &l->turns;
 
@@ -473,26 +473,26 @@ static void take_beyond(struct order_look *l)
 }
 
 /* The proof's graph: gone once another proof has begun. */
-static bool proof_lasts(struct order_look *l)
+static bool proof_lasts(struct order_trial *l)
 {
 	return (l->turns.proven =
 			check_proof_graph(l->beyond->proof.base, l->beyond->proof.serial)) != NULL;
 }
 
-static bool search_circle(struct order_look *l)
+static bool search_circle(struct order_trial *l)
 {
 	if (!proof_lasts(l))
 		return leave_proof(l);
 	if (order_circle_go(l->circle, VISITS_A_CALL))
 		return true;
 	if (!order_circle_found(l->circle))
-		return end_look(l, true);
+		return end_trial(l, true);
 	leave_beyond(l);
-	return order_circle_sure(l->circle) && !l->guilty ? end_look(l, false) : leave_proof(l);
+	return order_circle_sure(l->circle) && !l->guilty ? end_trial(l, false) : leave_proof(l);
 }
 
 /* All turns that old entries make come to be known: those that the graph has anyway as well. */
-static bool ask_used(struct order_look *l)
+static bool ask_used(struct order_trial *l)
 {
 	struct turns *s = &l->turns;
 	struct enquiry q = { s->w, s->direction, old_met, s, false };
@@ -505,7 +505,7 @@ static bool ask_used(struct order_look *l)
 	return go_to(l, search_circle);
 }
 
-static bool ask_proof(struct order_look *l)
+static bool ask_proof(struct order_trial *l)
 {
 	struct turns *s = &l->turns;
 	struct enquiry q = { s->w, s->direction, proof_met, s, false };
@@ -515,36 +515,36 @@ static bool ask_proof(struct order_look *l)
 	if (ask_columns(l, &q))
 		return true;
 	take_beyond(l);
-	return order_holds(s) ? end_look(l, true) : go_to(l, ask_used);
+	return order_holds(s) ? end_trial(l, true) : go_to(l, ask_used);
 }
 
-static bool ask_valleys(struct order_look *l)
+static bool ask_down_up(struct order_trial *l)
 {
 	struct turns *s = &l->turns;
-	struct enquiry q = { s->w, s->direction, valley_met, s, true };
+	struct enquiry q = { s->w, s->direction, down_up_met, s, true };
 
-	return ask_columns(l, &q) || go_to(l, judge_valleys);
+	return ask_columns(l, &q) || go_to(l, judge_down_up);
 }
 
-struct order_look *order_look_begin(struct order_work *w, enum order_direction direction,
-				    uint64_t *guilty, struct order_beyond *beyond)
+struct order_trial *order_trial_begin(struct order_work *w, enum order_direction direction,
+				      uint64_t *guilty, struct order_beyond *beyond)
 {
-	struct order_look *l = mem_alloc(1, sizeof(*l));
+	struct order_trial *l = mem_alloc(1, sizeof(*l));
 	bool proven = beyond->proof.base && (direction == ORDER_FROM || beyond->known);
 
 	l->turns = (struct turns){ .w = w, .direction = direction };
 	l->guilty = guilty;
 	l->beyond = beyond;
-	l->phase = w->nunits > LARGE ? ask_valleys : proven ? ask_proof : ask_all;
+	l->phase = w->nunits > LARGE ? ask_down_up : proven ? ask_proof : ask_all;
 	return l;
 }
 
-bool order_look_go(struct order_look *l)
+bool order_trial_go(struct order_trial *l)
 {
 	return l->phase && l->phase(l);
 }
 
-bool order_look_end(struct order_look *l)
+bool order_trial_end(struct order_trial *l)
 {
 	bool safe = l->safe;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * order_turns: credit cycles that a change may close while some switches have new entries and
- * others not yet (order_turns.c, order_circle.c, order_valleys.c). Private to routing/order/.
+ * order_turns: credit loops that a change may close while some switches have new entries and others
+ * not yet (order_turns.c, order_circle.c, order_down_up.c). Private to routing/order/.
  *
  * Each look and each search is the caller's to end or free, and refers until then to what it was
  * begun with. None fails: where an answer would take too long, it is the one on the safe side.
@@ -28,10 +28,10 @@ enum order_direction {
 
 /*
  * Whether no mixture of tables and units has channels that wait for one another in a circle, as
- * long as no switch takes a new entry before the next changed switch on the new way has. The tables
- * by themselves have none. If it is not so and `guilty` is given, guilty[unit.given] gets the
- * entries whose `old` ways are in the first circle found. In calls of a few milliseconds: begin, go
- * until it says false, end says true = safe. It may be ended early.
+ * long as no switch takes a new entry before the next changed switch on the new path has. The
+ * tables by themselves have none. If it is not so and `guilty` is given, guilty[unit.given] gets
+ * the entries whose `old` paths are in the first circle found. In calls of a few milliseconds:
+ * begin, go until it says false, end says true = safe. It may be ended early.
  *
  * `beyond` is of a whole change: a look that goes ORDER_FROM it fills it in where it can, those
  * ORDER_TO parts of it read it.
@@ -43,11 +43,11 @@ struct order_beyond { /* turns of mixtures that the graph of the new tables' pro
 	uint32_t count;
 	bool known;
 };
-struct order_look;
-struct order_look *order_look_begin(struct order_work *w, enum order_direction direction,
-				    uint64_t *guilty, struct order_beyond *beyond);
-bool order_look_go(struct order_look *look);
-bool order_look_end(struct order_look *look);
+struct order_trial;
+struct order_trial *order_trial_begin(struct order_work *w, enum order_direction direction,
+				      uint64_t *guilty, struct order_beyond *beyond);
+bool order_trial_go(struct order_trial *trial);
+bool order_trial_end(struct order_trial *trial);
 
 /* ---- order_circle.c ------------------------------------------------------------------------- */
 
@@ -65,12 +65,12 @@ bool order_circle_found(const struct order_circle *c);	       /* of one that has
 bool order_circle_sure(const struct order_circle *c); /* .. each turn of one found is in use */
 void order_circle_free(struct order_circle *c);	      /* NULL is fine */
 
-/* ---- order_valleys.c ------------------------------------------------------------------------ */
+/* ---- order_down_up.c ------------------------------------------------------------------------ */
 
 /*
  * Whether the turns of the work's tables and those listed are free of circles: true is certain,
  * false may be wrong.
  */
-bool order_valleys_safe(const struct order_work *w, const struct order_turn *turns, uint32_t count);
+bool order_down_up_safe(const struct order_work *w, const struct order_turn *turns, uint32_t count);
 
 #endif

@@ -20,7 +20,7 @@ struct order_unit { /* a block that changes */
 	uint64_t mask;		  /* entries that change */
 	uint64_t last;		  /* of these: as in order_step */
 	uint64_t awaited;	  /* of these: some other entry waits for them */
-	uint64_t to_hosts;	  /* of these: the new way ends at a host */
+	uint64_t to_hosts;	  /* of these: the new path ends at a host */
 	uint16_t round;
 	bool split, hosts;
 };

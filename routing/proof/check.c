@@ -127,9 +127,9 @@ static bool read_go(struct check *c)
 	return rows_go(c, check_turns_read);
 }
 
-static bool look_go(struct check *c)
+static bool find_go(struct check *c)
 {
-	if (rows_go(c, check_turns_look))
+	if (rows_go(c, check_turns_find))
 		return true;
 	check_turns_mark_lids(c);
 	c->search = cdg_search_new(&c->cdg);
@@ -210,7 +210,7 @@ bool check_go(struct check *c)
 {
 	static bool (*const phases[])(struct check * c) = {
 		[READ] = read_go,
-		[LOOK] = look_go,
+		[LOOK] = find_go,
 		[CYCLES] = cycles_go,
 		[DEPENDENCIES] = dependencies_go,
 		[EXACT_CYCLES] = exact_cycles_go,

@@ -26,7 +26,7 @@ struct check_report {
 };
 
 /*
- * True when the tables may be programmed: no loop, no credit cycle, no bad port (unreachable pairs
+ * True when the tables may be programmed: no loop, no credit loop, no bad port (unreachable pairs
  * are reported, not refused).
  */
 bool check_tables(const struct topo *t, const struct lid_map *lids, const struct tables *tables,

@@ -48,7 +48,7 @@ struct check_change check_change_last(const struct check_base *base);
 
 /*
  * The dependencies of the tables proven last, with some of tables before them, in an order that
- * proves all of them free of cycles. The proof is told by its serial: NULL when it failed, or
+ * proves all of them free of cycles. The proof is found by its serial: NULL when it failed, or
  * another was begun since.
  */
 struct cdg;

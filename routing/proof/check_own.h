@@ -77,7 +77,7 @@ struct check_turns *check_turns_new(const struct check *c);
 void check_turns_free(struct check_turns *turns); /* NULL is fine */
 void check_turns_allow(struct check *c);
 void check_turns_read(struct check *c, uint32_t sw);
-void check_turns_look(struct check *c, uint32_t sw);
+void check_turns_find(struct check *c, uint32_t sw);
 void check_turns_mark_lids(struct check *c);
 /* Or forget the graph, and take each switch: it holds dependencies alone. */
 void check_turns_forget(struct check *c);

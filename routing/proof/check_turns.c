@@ -80,23 +80,23 @@ static bool leads_up(const struct check *c, uint32_t sw, uint32_t to)
 
 /* ---- Turns of up/down routing ---------------------------------------------------------------- */
 
-struct ways { /* output ports of a switch, as in cdg.next */
+struct outputs { /* output ports of a switch, as in cdg.next */
 	uint64_t all[CDG_WORDS], down[CDG_WORDS];
 };
 
-static void ways_find(const struct check *c, uint32_t sw, struct ways *ways)
+static void outputs_find(const struct check *c, uint32_t sw, struct outputs *outputs)
 {
 	const uint32_t *leads = leads_of(c, sw);
 
-	*ways = (struct ways){ 0 };
+	*outputs = (struct outputs){ 0 };
 	for (unsigned num = 1; num <= c->t->nodes[sw].nports; num++) {
 		uint64_t bit = 1ull << (num % 64);
 
 		if (leads[num] == TOPO_NONE || leads[num] == sw)
 			continue;
-		ways->all[num / 64] |= bit;
+		outputs->all[num / 64] |= bit;
 		if (!leads_up(c, sw, leads[num]))
-			ways->down[num / 64] |= bit;
+			outputs->down[num / 64] |= bit;
 	}
 }
 
@@ -104,7 +104,7 @@ static void ways_find(const struct check *c, uint32_t sw, struct ways *ways)
  * What may follow on sw's cables; back[to]: the ports of `to` that lead to sw, all clear before and
  * after.
  */
-static void allow_turns(struct check *c, uint32_t sw, const struct ways *ways,
+static void allow_turns(struct check *c, uint32_t sw, const struct outputs *outputs,
 			uint64_t (*back)[CDG_WORDS])
 {
 	const struct topo_node *node = &c->t->nodes[sw];
@@ -124,8 +124,8 @@ static void allow_turns(struct check *c, uint32_t sw, const struct ways *ways,
 			continue;
 		next = c->cdg.next[c->cdg.channel[node->port0 + num]];
 		for (unsigned w = 0; w < CDG_WORDS; w++)
-			next[w] = leads_up(c, sw, to) ? ways[to].all[w] & ~back[to][w]
-						      : ways[to].down[w];
+			next[w] = leads_up(c, sw, to) ? outputs[to].all[w] & ~back[to][w]
+						      : outputs[to].down[w];
 	}
 	for (unsigned num = 1; num <= node->nports; num++)
 		if (leads[num] != TOPO_NONE)
@@ -135,14 +135,14 @@ static void allow_turns(struct check *c, uint32_t sw, const struct ways *ways,
 void check_turns_allow(struct check *c)
 {
 	uint32_t n = c->t->nswitches;
-	struct ways *ways = mem_alloc(n + 1u, sizeof(*ways));
+	struct outputs *outputs = mem_alloc(n + 1u, sizeof(*outputs));
 	uint64_t(*back)[CDG_WORDS] = mem_alloc(n + 1u, sizeof(*back));
 
 	for (uint32_t sw = 0; sw < n; sw++)
-		ways_find(c, sw, &ways[sw]);
+		outputs_find(c, sw, &outputs[sw]);
 	for (uint32_t sw = 0; sw < n; sw++)
-		allow_turns(c, sw, ways, back);
-	free(ways);
+		allow_turns(c, sw, outputs, back);
+	free(outputs);
 	free(back);
 }
 
@@ -240,7 +240,7 @@ static bool leads_to_switch(const struct place *at, unsigned out)
 }
 
 /* Entries that do not lead up. */
-static void look_at_rest(const struct place *at, uint64_t left)
+static void find_turns_of_rest(const struct place *at, uint64_t left)
 {
 	uint64_t ends = 0;
 
@@ -277,7 +277,7 @@ static void find_gaps(struct place *at)
 }
 
 /* Entries that do, for such LIDs: whether it is that switch that they lead to. */
-static void look_for_gaps(const struct place *at, uint64_t left)
+static void find_missing(const struct place *at, uint64_t left)
 {
 	struct check_turns *turns = at->c->turns;
 
@@ -290,7 +290,7 @@ static void look_for_gaps(const struct place *at, uint64_t left)
 	}
 }
 
-void check_turns_look(struct check *c, uint32_t sw)
+void check_turns_find(struct check *c, uint32_t sw)
 {
 	struct place at = { .c = c, .sw = sw, .leads = leads_of(c, sw) };
 	struct check_turns *turns = c->turns;
@@ -303,8 +303,8 @@ void check_turns_look(struct check *c, uint32_t sw)
 		uint64_t none = bits_of(turns, turns->none, sw)[at.block];
 
 		at.entries = row + at.block * TABLES_BLOCK;
-		look_at_rest(&at, lids_of(c, at.block) & ~up & ~none);
-		look_for_gaps(&at, up & turns->gaps[at.block]);
+		find_turns_of_rest(&at, lids_of(c, at.block) & ~up & ~none);
+		find_missing(&at, up & turns->gaps[at.block]);
 		if (sources)
 			turns->walk[at.block] |= none;
 	}

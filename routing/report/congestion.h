@@ -6,8 +6,9 @@
  *   shift       host i sends to host i + k in topological order
  *   rail_shift  the same within each rail, all rails at once (without rails: the same as shift)
  *   random      a random permutation
- *   storage     N to 1: every other host sends to a storage port, dealt out in turn from the k-th.
- *               Without storage named or told by a description: to the first host of each leaf
+ *   storage     N to 1: every other host sends to a storage port, distributed out in turn from the
+ *               k-th. Without storage named or told by a description: to the first host of each
+ *               leaf
  * `_max` is the worst channel of the worst sample, `_mean` the mean over samples of the worst
  * channel. Besides, all_to_all: every host to every host, largest load over the mean of the live
  * channels. Destinations that tables do not reach load nothing.

@@ -19,8 +19,8 @@ static bool takes_part(const struct topo *t, const struct lid_map *lids, const u
 	return t->ports[port].peer != TOPO_NONE && lids->lid_of_port[port];
 }
 
-static unsigned gather_ports(const struct topo *t, const struct lid_map *lids,
-			     const uint8_t *classes, uint32_t host, uint32_t **ports)
+static unsigned collect_ports(const struct topo *t, const struct lid_map *lids,
+			      const uint8_t *classes, uint32_t host, uint32_t **ports)
 {
 	unsigned count = 0;
 
@@ -56,7 +56,7 @@ void crossrail_measure(const struct topo *t, const struct lid_map *lids,
 {
 	unsigned *load = mem_alloc(t->nports, sizeof(*load));
 	uint32_t *ports;
-	unsigned count = gather_ports(t, lids, classes, host, &ports);
+	unsigned count = collect_ports(t, lids, classes, host, &ports);
 
 	*out = (struct crossrail){ 0 };
 	for (unsigned a = 0; a < count; a++)

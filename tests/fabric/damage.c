@@ -49,7 +49,7 @@ struct topo *damage_cut(const struct topo *t, uint32_t node, unsigned port)
 
 struct topo *damage_moment(const struct topo *t, uint64_t seed)
 {
-	struct topo *now = topo_again(t);
+	struct topo *now = topo_with_ports(t);
 	bool *down = mem_alloc(t->nports, sizeof(*down));
 
 	for (uint32_t i = 0; i < t->nports; i++) {
@@ -61,7 +61,7 @@ struct topo *damage_moment(const struct topo *t, uint64_t seed)
 		else
 			down[i] = down[port->peer];
 		attr.cordoned = seed % 4 == 0 && damage_random(&seed) % 16 == 0;
-		topo_again_port(now, i, &attr, !down[i]);
+		topo_with_port(now, i, &attr, !down[i]);
 	}
 	free(down);
 	return now;

@@ -17,7 +17,7 @@ struct topo *damage_links(const struct topo *t, unsigned percent, uint64_t seed)
 struct topo *damage_remove(const struct topo *t, unsigned percent, uint64_t seed);
 /* Takes down one cable, or (port 0) all cables of a node. */
 struct topo *damage_cut(const struct topo *t, uint32_t node, unsigned port);
-/* Another moment of the same fabric (topo_again): a tenth of all cables down, and some cordoned. */
+/* The same fabric later (topo_with_ports): a tenth of all links down, and some cordoned. */
 struct topo *damage_moment(const struct topo *t, uint64_t seed);
 /* The same cables between the same names under other GUIDs. */
 struct topo *damage_new_guids(const struct topo *t, uint64_t seed);

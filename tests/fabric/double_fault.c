@@ -12,8 +12,8 @@
 
 /* ---- Cables ---------------------------------------------------------------------------------- */
 
-static void way_fault(struct dport *port, enum double_way_fault fault, unsigned per_mille,
-		      unsigned value)
+static void direction_fault(struct dport *port, enum double_direction_fault fault,
+			    unsigned per_mille, unsigned value)
 {
 	port->out[fault] = (struct dfault){ per_mille, value };
 	port->odd = false;
@@ -21,19 +21,20 @@ static void way_fault(struct dport *port, enum double_way_fault fault, unsigned 
 		port->odd |= port->out[i].per_mille != 0;
 }
 
-void double_set_way_fault(struct double_fabric *d, guid_t node, unsigned port,
-			  enum double_way_fault fault, unsigned per_mille, unsigned value)
+void double_set_direction_fault(struct double_fabric *d, guid_t node, unsigned port,
+				enum double_direction_fault fault, unsigned per_mille,
+				unsigned value)
 {
-	way_fault(double_port(d, node, port), fault, per_mille, value);
+	direction_fault(double_port(d, node, port), fault, per_mille, value);
 }
 
 void double_set_loss(struct double_fabric *d, guid_t node, unsigned num, unsigned per_mille)
 {
 	struct dport *port = double_port(d, node, num);
 
-	way_fault(port, DOUBLE_LOSE, per_mille, 0);
+	direction_fault(port, DOUBLE_LOSE, per_mille, 0);
 	if (port->peer)
-		way_fault(port->peer, DOUBLE_LOSE, per_mille, 0);
+		direction_fault(port->peer, DOUBLE_LOSE, per_mille, 0);
 }
 
 /* ---- Devices --------------------------------------------------------------------------------- */
@@ -78,22 +79,22 @@ void double_lose_mft(struct double_fabric *d, guid_t guid)
 
 static void lose(struct double_fabric *d, struct dport *at, unsigned amount)
 {
-	way_fault(at, DOUBLE_LOSE, amount, 0);
+	direction_fault(at, DOUBLE_LOSE, amount, 0);
 }
 
 static void duplicate(struct double_fabric *d, struct dport *at, unsigned amount)
 {
-	way_fault(at, DOUBLE_TWICE, amount, 0);
+	direction_fault(at, DOUBLE_TWICE, amount, 0);
 }
 
 static void reorder(struct double_fabric *d, struct dport *at, unsigned amount)
 {
-	way_fault(at, DOUBLE_REORDER, amount, 200);
+	direction_fault(at, DOUBLE_REORDER, amount, 200);
 }
 
 static void delay(struct double_fabric *d, struct dport *at, unsigned amount)
 {
-	way_fault(at, DOUBLE_LATE, amount ? 1000 : 0, amount);
+	direction_fault(at, DOUBLE_LATE, amount ? 1000 : 0, amount);
 }
 
 static void stuck(struct double_fabric *d, struct dport *at, unsigned amount)
@@ -220,8 +221,8 @@ void fault_set(struct double_fabric *d, const struct fault *fault, guid_t node, 
 		fault->set(d, port->peer, amount);
 }
 
-void fault_set_way(struct double_fabric *d, const struct fault *fault, guid_t node, unsigned num,
-		   unsigned amount)
+void fault_set_direction(struct double_fabric *d, const struct fault *fault, guid_t node,
+			 unsigned num, unsigned amount)
 {
 	assert(fault->scope == FAULT_CABLE);
 	fault->set(d, double_port(d, node, num), amount);
@@ -234,7 +235,7 @@ void fault_set_all(struct double_fabric *d, const struct fault *fault, unsigned 
 			fault->set(d, &d->ports[i], amount);
 }
 
-void fault_mend_all(struct double_fabric *d)
+void fault_end_all(struct double_fabric *d)
 {
 	for (const struct fault *fault = faults; fault->name; fault++)
 		fault_set_all(d, fault, 0);

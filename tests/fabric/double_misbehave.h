@@ -10,15 +10,16 @@ struct double_fabric;
 /* Of each crossing of the cable at that port, either way. */
 void double_set_loss(struct double_fabric *d, guid_t node, unsigned port, unsigned per_mille);
 /* What a cable does to MADs that leave by that port; the other way is the other port's. */
-enum double_way_fault {
+enum double_direction_fault {
 	DOUBLE_LOSE,
 	DOUBLE_TWICE,	/* it arrives twice */
 	DOUBLE_REORDER, /* others overtake it: it is late by value microseconds */
 	DOUBLE_LATE,	/* likewise, and meant for all */
 	DOUBLE_WAY_FAULTS
 };
-void double_set_way_fault(struct double_fabric *d, guid_t node, unsigned port,
-			  enum double_way_fault fault, unsigned per_mille, unsigned value);
+void double_set_direction_fault(struct double_fabric *d, guid_t node, unsigned port,
+				enum double_direction_fault fault, unsigned per_mille,
+				unsigned value);
 /*
  * What it says of the places of its ports (HierarchyInfo): it does not know that; a cage for each
  * two ports; that it knows, and refuses; what contradicts itself.

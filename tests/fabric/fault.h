@@ -38,10 +38,10 @@ const struct fault *fault_find(const char *name); /* or NULL */
 void fault_set(struct double_fabric *d, const struct fault *fault, guid_t node, unsigned port,
 	       unsigned amount);
 /* One way alone: out of that port. For cables. */
-void fault_set_way(struct double_fabric *d, const struct fault *fault, guid_t node, unsigned port,
-		   unsigned amount);
+void fault_set_direction(struct double_fabric *d, const struct fault *fault, guid_t node,
+			 unsigned port, unsigned amount);
 /* Of all nodes, or ports. */
 void fault_set_all(struct double_fabric *d, const struct fault *fault, unsigned amount);
-void fault_mend_all(struct double_fabric *d);
+void fault_end_all(struct double_fabric *d);
 
 #endif

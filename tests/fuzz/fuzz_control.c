@@ -79,7 +79,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const char *name = json_string_value(json_object_get(request, "cmd"));
 	const struct command *command = name ? command_find(name) : NULL;
 
-	if (command && json_is_object(args) && !command_is_act(command, args) &&
+	if (command && json_is_object(args) && !command_is_operation(command, args) &&
 	    command->run->answer)
 		answer(command, args);
 	json_decref(request);

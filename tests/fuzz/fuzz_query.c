@@ -19,7 +19,7 @@ static const struct command command = {
 	.arguments = "[WHAT] [--down|--sick] [-n N] [--leaf LEAF] [--read]",
 	.words = { "what" },
 	.flag = "read",
-	.flag_acts = true,
+	.flag_operates = true,
 };
 
 static void take_line(struct query *query, char *line)

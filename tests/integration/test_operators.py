@@ -62,7 +62,7 @@ def test_cordons_that_can_not_be_kept_are_named(start, pod_net):
         assert fabric.ask("cordon", spine)["not_honoured"] == []
     shown = fabric.fmctl("cordon", "spine-04").stdout
     for spine in ("spine-01", "spine-02", "spine-03", "spine-04"):
-        assert f"NOT KEPT    the cordon of {spine}: some hosts have no other way to " in shown
+        assert f"NOT KEPT    the cordon of {spine}: some hosts have no other path to " in shown
     assert fabric.ask("uncordon", "spine-02")["not_honoured"] == []
     assert fabric.status()["proof"]["unreachable"] == 0
 
@@ -117,7 +117,7 @@ def test_whatif_of_ill_nvlinks_is_plans_answer(pod, pod_net):
     assert 0 < answer["delta"]["entries"] < 12 * 16  # of one host, at most one on each switch
     assert not pod.ask("nvswitch")["summary"]["states"]["NO_P2P"]
     shown = pod.fmctl("whatif", "--nvswitch", "dgx-su01-05=NO_P2P").stdout
-    assert "who pays    nobody" in shown
+    assert "affected    nobody" in shown
     assert "dgx-su01-05: NO_P2P, was HEALTHY: class unchanged, weight 1" in shown
 
 

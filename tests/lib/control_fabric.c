@@ -81,7 +81,7 @@ bool fabric_check(const struct fabric *f, struct check_report *report)
 	return check_tables(f->topo, &f->lids, &f->tables, report);
 }
 
-void finish_act(struct fabric *f, json_t *result, const char *error)
+void finish_operation(struct fabric *f, json_t *result, const char *error)
 {
 	fabric_done_fn *fn = f->act_fn;
 
@@ -96,7 +96,7 @@ void fabric_reroute(struct fabric *f, fabric_done_fn *fn, void *arg)
 	f->act_fn = fn;
 	f->act_arg = arg;
 	if (f->instant)
-		finish_act(f, json_pack("{s:i}", "blocks", 7), NULL);
+		finish_operation(f, json_pack("{s:i}", "blocks", 7), NULL);
 }
 
 void fabric_sweep(struct fabric *f, fabric_done_fn *fn, void *arg)

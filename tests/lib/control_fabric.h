@@ -49,6 +49,6 @@ struct fabric {
 	uint8_t *classes;	 /* of its policy, by port: taken when asked for */
 };
 
-void finish_act(struct fabric *f, json_t *result, const char *error);
+void finish_operation(struct fabric *f, json_t *result, const char *error);
 
 #endif

@@ -204,7 +204,7 @@ unsigned count_alerts(const struct world *w, const char *what, const char *text)
 }
 
 /* Of this life: what files hold of those before stands ahead of it. */
-unsigned count_told(const struct world *w, const char *kind, const char *text)
+unsigned count_logged(const struct world *w, const char *kind, const char *text)
 {
 	json_t *events = fabric_events(w->fabric, 1000), *event;
 	unsigned count = 0;
@@ -281,7 +281,7 @@ struct reply cordon(struct world *w, const char *what, bool on)
 	return r;
 }
 
-void act_cb(void *arg, json_t *result, const char *error)
+void operation_cb(void *arg, json_t *result, const char *error)
 {
 	struct answer *a = arg;
 

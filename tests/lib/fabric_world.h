@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * fabric_world: the conductor on the fabric double, for the tests of it. Time is the test's own.
+ * fabric_world: the daemon on the fabric double, for the tests of it. Time is the test's own.
  * Behind <cmocka.h>.
  */
 #ifndef FMD_TESTS_FABRIC_WORLD_H
@@ -68,7 +68,7 @@ uint32_t far_leaf(const struct world *w);
 unsigned count_alerts(const struct world *w, const char *what, const char *text);
 
 /* Events of a kind whose text has that in it, of the latest thousand. */
-unsigned count_told(const struct world *w, const char *kind, const char *text);
+unsigned count_logged(const struct world *w, const char *kind, const char *text);
 void state_path(const struct world *w, const char *name, char path[128]);
 
 /* Without its first and last line a file of state_dir may be edited by hand. */
@@ -94,7 +94,7 @@ struct answer {
 	bool failed;
 };
 
-void act_cb(void *arg, json_t *result, const char *error);
+void operation_cb(void *arg, json_t *result, const char *error);
 
 /* What routing comes to for the published snapshot, by what it goes by now. */
 void try_present(const struct fabric *fabric, struct tables *out);

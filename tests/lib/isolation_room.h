@@ -28,87 +28,15 @@ struct room {
 };
 
 /* 16 leaves below 8 spines, so that a leaf's links are few of their tier. */
-static inline struct topo *wide_tree(void)
-{
-	unsigned m[] = { 1, 16 }, w[] = { 1, 8 }, p[] = { 1, 1 };
-	char err[128];
-
-	return generate_pgft(2, m, w, p, err, sizeof(err));
-}
-
-static inline void begin_on(struct room *r, struct topo *design)
-{
-	*r = (struct room){ 0 };
-	bench_init(&r->b, design, NULL);
-	bench_discover(&r->b);
-	r->program = program_new(r->b.loop, r->b.mad, sweep_inventory(r->b.sweep), 18);
-	r->mft = mft_new(r->b.loop, r->b.mad, sweep_inventory(r->b.sweep));
-	tables_resize(&r->tables, r->b.found->nswitches, 127);
-	fake_pipe_init_on(&r->f, &isolation_module, topo_ref(r->b.found),
-			  &(struct fabric_services){ .loop = r->b.loop,
-						     .mad = r->b.mad,
-						     .program = r->program,
-						     .mft = r->mft,
-						     .inventory = sweep_inventory(r->b.sweep) });
-	r->f.view.tables = &r->tables;
-	r->sw = r->b.found->nodes[r->b.found->nswitches - 1].guid; /* a spine */
-	double_sent_reset(r->b.d);
-}
-
-static inline void begin(struct room *r)
-{
-	begin_on(r, wide_tree());
-}
-
-static inline void end(struct room *r)
-{
-	fake_pipe_fini(&r->f);
-	tables_fini(&r->tables);
-	mft_free(r->mft);
-	program_free(r->program);
-	bench_fini(&r->b);
-}
-
-static inline json_t *rows_of(const struct room *r)
-{
-	json_t *doc = json_object(), *rows;
-
-	r->f.module->report.status(r->f.room, doc);
-	rows = json_incref(json_object_get(doc, "isolated"));
-	json_decref(doc);
-	return rows;
-}
-
-static inline unsigned count_rows(const struct room *r)
-{
-	json_t *rows = rows_of(r);
-	unsigned count = (unsigned)json_array_size(rows);
-
-	json_decref(rows);
-	return count;
-}
-
-static inline unsigned count_in_force(const struct room *r)
-{
-	json_t *rows = rows_of(r), *row;
-	unsigned count = 0;
-	size_t i;
-
-	json_array_foreach (rows, i, row)
-		count += json_is_true(json_object_get(row, "in_force"));
-	json_decref(rows);
-	return count;
-}
-
+struct topo *wide_tree(void);
+void isolation_begin_on(struct room *r, struct topo *design);
+void isolation_begin(struct room *r);
+void isolation_end(struct room *r);
+json_t *isolated_rows(const struct room *r);
+unsigned count_rows(const struct room *r);
+unsigned count_in_force(const struct room *r);
 /* As the pipe does ahead of each snapshot. */
-static inline void annotate(struct room *r)
-{
-	r->f.module->update.annotate(r->f.room, sweep_inventory(r->b.sweep));
-}
-
-static inline bool refusing_is_told(const struct room *r)
-{
-	return alert_text(r->f.services.alerts, "refusing", "") != NULL;
-}
+void isolation_annotate(struct room *r);
+bool refusing_is_alerted(const struct room *r);
 
 #endif

@@ -81,7 +81,7 @@ void room_publish(struct fabric *f)
 	f->view = (struct fabric_view){ .topo = t,
 					.lids = lids,
 					.tables = &tables,
-					.cordons_overridden = route_cordons_bent(route) };
+					.cordons_overridden = route_cordons_overridden(route) };
 	route_free(route);
 }
 

@@ -168,7 +168,7 @@ static void told_cb(void *arg, const struct mad_answer *answer)
 	*(enum mad_result *)arg = answer->result;
 }
 
-void bench_tell(struct bench *b, guid_t guid, uint8_t port, uint16_t attr, const uint8_t data[64])
+void bench_trap(struct bench *b, guid_t guid, uint8_t port, uint16_t attr, const uint8_t data[64])
 {
 	struct inventory *inv = sweep_inventory(b->sweep);
 	enum mad_result result = MAD_TIMEOUT;

@@ -54,7 +54,7 @@ void bench_wait(struct bench *b);
 void bench_retry(struct bench *b);
 
 /* A Set behind the back of what is tested. */
-void bench_tell(struct bench *b, guid_t guid, uint8_t port, uint16_t attr, const uint8_t data[64]);
+void bench_trap(struct bench *b, guid_t guid, uint8_t port, uint16_t attr, const uint8_t data[64]);
 
 /* Stands between the double and mad: answers may be changed on their way. */
 typedef void bench_tamper_fn(void *arg, const struct wire_mad *header, uint8_t data[64]);

@@ -215,7 +215,7 @@ int sim_control_fault(struct args *a)
 	if (everywhere)
 		fault_set_all(a->d, fault, amount);
 	else if (one_way)
-		fault_set_way(a->d, fault, port->node->guid, port->num, amount);
+		fault_set_direction(a->d, fault, port->node->guid, port->num, amount);
 	else
 		fault_set(a->d, fault, port->node->guid, port->num, amount);
 	return 0;
@@ -223,7 +223,7 @@ int sim_control_fault(struct args *a)
 
 static int do_mend(struct args *a)
 {
-	fault_mend_all(a->d);
+	fault_end_all(a->d);
 	return 0;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The conductor on the fabric double: from a dark fabric through faults and repairs to a restart.
+ * The daemon on the fabric double: from a dark fabric through faults and repairs to a restart.
  * Time is the test's own.
  */
 #include <setjmp.h>
@@ -165,12 +165,12 @@ static void another_subnet_manager_is_told(void **state)
 	struct world w;
 
 	world_init(&w, small_tree());
-	assert_int_equal(count_told(&w, "other-sm", ""), 0);
+	assert_int_equal(count_logged(&w, "other-sm", ""), 0);
 	double_set_sm(w.hw, w.design->nodes[w.design->nswitches + 5].guid, 1, &sm);
 	stop_fabric(&w);
 	start_fabric(&w);
 	run_for(&w, SECOND_US);
-	assert_true(count_told(&w, "other-sm", "") > 0);
+	assert_true(count_logged(&w, "other-sm", "") > 0);
 	world_fini(&w);
 }
 
@@ -205,10 +205,10 @@ static void operators_acts_are_answered_once(void **state)
 	struct answer sweep = { 0 }, reroute = { 0 }, readback = { 0 }, gone = { 0 };
 
 	world_init(&w, small_tree());
-	fabric_sweep(w.fabric, act_cb, &sweep);
-	fabric_reroute(w.fabric, act_cb, &reroute);
-	fabric_readback(w.fabric, act_cb, &readback);
-	fabric_sweep(w.fabric, act_cb, &gone);
+	fabric_sweep(w.fabric, operation_cb, &sweep);
+	fabric_reroute(w.fabric, operation_cb, &reroute);
+	fabric_readback(w.fabric, operation_cb, &readback);
+	fabric_sweep(w.fabric, operation_cb, &gone);
 	fabric_client_gone(w.fabric, &gone);
 	run_for(&w, 2 * SECOND_US);
 	assert_int_equal(sweep.count, 1);

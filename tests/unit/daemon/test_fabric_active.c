@@ -148,8 +148,8 @@ static void a_bounce_moves_nothing(void **state)
 	assert_int_equal(dark_pairs(&w, 1), 0);
 	run_for(&w, SECOND_US);
 	assert_int_equal(status_number(&w, NULL, "lft_blocks_written"), blocks);
-	assert_int_equal(count_told(&w, "link-bounced", ""), 1);
-	assert_int_equal(count_told(&w, "rerouted", ""), 0);
+	assert_int_equal(count_logged(&w, "link-bounced", ""), 1);
+	assert_int_equal(count_logged(&w, "rerouted", ""), 0);
 	world_fini(&w);
 }
 
@@ -307,7 +307,7 @@ static void a_returning_cable_darkens_nobody(void **state)
 		assert_true(watch.sets > 3);
 		assert_int_equal(watch.most, 0);
 		assert_true(led_over(&w, leaf, num) > 0);
-		assert_int_equal(count_told(&w, "restored", ""), 1);
+		assert_int_equal(count_logged(&w, "restored", ""), 1);
 		world_fini(&w);
 	}
 }

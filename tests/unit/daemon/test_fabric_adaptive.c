@@ -112,7 +112,7 @@ static void all_is_written_turned_off_and_read_back_at_a_take_over(void **state)
 		assert_int_equal(info[5], 0x5a); /* what is not ours is as it was */
 		assert_string_equal(word_of(&w, sw, word), "off");
 	}
-	assert_int_equal(count_told(&w, "adaptive-routing-off", ""), w.design->nswitches);
+	assert_int_equal(count_logged(&w, "adaptive-routing-off", ""), w.design->nswitches);
 	assert_int_equal(double_sent(w.hw, WIRE_GET, WIRE_GENERAL_INFO), w.design->nswitches);
 	world_fini(&w);
 }
@@ -135,7 +135,7 @@ static void switches_are_asked_once_and_those_that_can_are_shown(void **state)
 	assert_int_equal(double_sent(w.hw, WIRE_SET, WIRE_ADAPTIVE_INFO), 0);
 	assert_string_equal(word_of(&w, 1, word), "capable");
 	assert_string_equal(word_of(&w, 0, word), "");
-	assert_int_equal(count_told(&w, "adaptive-routing-off", ""), 0);
+	assert_int_equal(count_logged(&w, "adaptive-routing-off", ""), 0);
 	world_fini(&w);
 }
 
@@ -166,8 +166,8 @@ static void one_that_refuses_is_an_alert_and_holds_up_nobody(void **state)
 	run_for(&w, 10 * SECOND_US);
 	assert_string_equal(word_of(&w, 2, word), "on");
 	assert_string_equal(word_of(&w, 3, word), "off");
-	assert_int_equal(count_told(&w, "alert", "adaptive routing of another manager is on"), 1);
-	assert_int_equal(count_told(&w, "adaptive-routing-off", ""), w.design->nswitches - 1);
+	assert_int_equal(count_logged(&w, "alert", "adaptive routing of another manager is on"), 1);
+	assert_int_equal(count_logged(&w, "adaptive-routing-off", ""), w.design->nswitches - 1);
 	world_fini(&w);
 }
 
@@ -190,7 +190,7 @@ static void one_that_comes_later_with_it_on_is_turned_off_too(void **state)
 		double_join(w.hw, w.design->nodes[leaf].guid, num);
 	run_for(&w, 60 * SECOND_US);
 	assert_true(is_up(&w));
-	assert_int_equal(count_told(&w, "adaptive-routing-off", ""), 1);
+	assert_int_equal(count_logged(&w, "adaptive-routing-off", ""), 1);
 	assert_hardware_holds_the_tables(&w);
 	assert_hardware_delivers(&w, 4);
 	world_fini(&w);

@@ -49,7 +49,7 @@ static void assert_alert(const struct world *w, const char *file, const char *pa
 
 	if (!strstr(text, part) || !*text)
 		fail_msg("%s: '%s' is not in '%s'", file, part, text);
-	assert_int_equal(count_told(w, "alert", part), 1);
+	assert_int_equal(count_logged(w, "alert", part), 1);
 	free(text);
 }
 
@@ -158,7 +158,7 @@ static void alert_ends_when_what_was_kept_is_taken_away(void **state)
 	assert_int_equal(unlink(path), 0);
 	run_for(&w, 11 * SECOND_US);
 	assert_int_equal(count_alerts(&w, "state-lost", ""), 0);
-	assert_int_equal(count_told(&w, "alert-over", "cordons"), 1);
+	assert_int_equal(count_logged(&w, "alert-over", "cordons"), 1);
 	world_fini(&w);
 }
 
@@ -220,11 +220,11 @@ static void file_edited_by_hand_is_taken_and_told(void **state)
 	start_fabric(&w);
 	run_for(&w, 3 * SECOND_US);
 	assert_int_equal(status_number(&w, NULL, "links_cordoned"), 64);
-	assert_int_equal(count_told(&w, "state-edited", "cordons"), 1);
+	assert_int_equal(count_logged(&w, "state-edited", "cordons"), 1);
 	assert_int_equal(count_alerts(&w, "state-lost", ""), 0);
 	restart(&w); /* it was written anew */
 	assert_int_equal(status_number(&w, NULL, "links_cordoned"), 64);
-	assert_int_equal(count_told(&w, "state-edited", ""), 0);
+	assert_int_equal(count_logged(&w, "state-edited", ""), 0);
 	world_fini(&w);
 }
 
@@ -293,7 +293,7 @@ static void upgrade_loses_nothing_alerts_nobody_and_writes_all_anew(void **state
 	run_for(&w, 2 * SECOND_US);
 	assert_true(is_up(&w));
 	assert_int_equal(count_alerts(&w, "state-lost", ""), 0);
-	assert_int_equal(count_told(&w, "state-edited", ""), 0);
+	assert_int_equal(count_logged(&w, "state-edited", ""), 0);
 	assert_old_lids(&w);
 	assert_int_equal(status_number(&w, NULL, "links_cordoned"), 64);
 	assert_int_equal(status_number(&w, NULL, "links_quarantined"), 1);
@@ -428,7 +428,7 @@ static void wait_for(struct world *w, bool (*what)(const struct world *w))
 
 static bool has_fault(const struct world *w)
 {
-	return count_told(w, "rerouted", "") > 0 && is_up(w);
+	return count_logged(w, "rerouted", "") > 0 && is_up(w);
 }
 
 static bool file_is_there(const struct world *w, const char *name)

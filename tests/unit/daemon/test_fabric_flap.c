@@ -64,12 +64,12 @@ static void a_cable_that_falls_six_times_carries_no_transit_for_a_minute(void **
 	assert_int_equal(status_number(&w, NULL, "links_down"), 0);
 	assert_int_equal(status_number(&w, NULL, "links_cordoned"), 0);
 	assert_int_equal(double_link_state(w.hw, cable.leaf, cable.port), TOPO_ACTIVE);
-	assert_int_equal(count_told(&w, "quarantined", "fell 6 times within 60 s"), 1);
+	assert_int_equal(count_logged(&w, "quarantined", "fell 6 times within 60 s"), 1);
 	assert_hardware_delivers(&w, 3);
 	run_for(&w, 50 * SECOND_US);
 	assert_int_equal(transit(&w, cable), 0);
 	run_for(&w, 10 * SECOND_US);
-	assert_int_equal(count_told(&w, "released", "after 60 s"), 1);
+	assert_int_equal(count_logged(&w, "released", "after 60 s"), 1);
 	assert_true(is_quarantined(&w, 0));
 	assert_true(transit(&w, cable) > 0);
 	assert_hardware_holds_the_tables(&w);
@@ -89,7 +89,7 @@ static void a_cable_that_bounces_is_counted_too(void **state)
 		double_join(w.hw, cable.leaf, cable.port);
 		run_for(&w, SECOND_US);
 	}
-	assert_int_equal(count_told(&w, "link-bounced", "fell and came back"), 6);
+	assert_int_equal(count_logged(&w, "link-bounced", "fell and came back"), 6);
 	assert_true(is_quarantined(&w, 1));
 	world_fini(&w);
 }
@@ -137,7 +137,7 @@ static void operators_see_a_quarantine_and_end_it(void **state)
 	assert_non_null(strstr(r.error, "moon"));
 	/* It is forgotten: the next one is as short as the first. */
 	fall(&w, cable, 6, SECOND_US);
-	assert_int_equal(count_told(&w, "quarantined", "for 60 s"), 2);
+	assert_int_equal(count_logged(&w, "quarantined", "for 60 s"), 2);
 	world_fini(&w);
 }
 
@@ -185,9 +185,9 @@ static void a_quarantine_survives_a_restart(void **state)
 	stop_fabric(&w);
 	start_fabric(&w);
 	run_for(&w, 2 * SECOND_US);
-	assert_int_equal(count_told(&w, "released", ""), 0);
+	assert_int_equal(count_logged(&w, "released", ""), 0);
 	fall(&w, cable, 6, SECOND_US);
-	assert_int_equal(count_told(&w, "quarantined", "for 120 s"), 1);
+	assert_int_equal(count_logged(&w, "quarantined", "for 120 s"), 1);
 	world_fini(&w);
 }
 

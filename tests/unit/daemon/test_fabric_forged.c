@@ -129,7 +129,7 @@ static void ten_minutes_of_forged_traps_leave_detection_as_fast_as_ever(void **s
 	assert_in_range(middle, 1, usual + usual / 10);
 	assert_in_range(end, 1, usual + usual / 10);
 	assert_int_equal(status_number(&w, "traps", "forged"), flood.sent);
-	assert_true(count_told(&w, "forged-traps", "") <=
+	assert_true(count_logged(&w, "forged-traps", "") <=
 		    2 * (FLOOD_S / 60 + 2)); /* no flood of events */
 	loop_timer_free(flood.timer);
 	world_fini(&w);
@@ -148,8 +148,8 @@ static void the_forger_is_named_and_not_the_switch_he_named(void **state)
 		forge_round(&w, LIAR, 128, &tid);
 		run_for(&w, 20 * MS_US);
 	}
-	assert_int_equal(count_told(&w, "forged-traps", host_node(&w, LIAR)->desc), 1);
-	assert_int_equal(count_told(&w, "forged-traps", ""), 1);
+	assert_int_equal(count_logged(&w, "forged-traps", host_node(&w, LIAR)->desc), 1);
+	assert_int_equal(count_logged(&w, "forged-traps", ""), 1);
 	assert_true(status_number(&w, "traps", "forged") >= 100);
 	assert_true(status_number(&w, NULL, "smps_sent") - smps <=
 		    2 * w.design->nswitches); /* polls */
@@ -169,7 +169,7 @@ static void traps_of_every_kind_that_name_others_are_not_believed(void **state)
 	run_for(&w, SECOND_US);
 	assert_int_equal(status_number(&w, "traps", "forged"), 5 * w.design->nswitches);
 	assert_int_equal(status_number(&w, "traps", "errors"), 5 * w.design->nswitches);
-	assert_int_equal(count_told(&w, "port-errors", ""), 0);
+	assert_int_equal(count_logged(&w, "port-errors", ""), 0);
 	world_fini(&w);
 }
 

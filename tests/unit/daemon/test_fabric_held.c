@@ -65,7 +65,7 @@ static const char *name_of(const struct feint *t)
 }
 
 /* Of one device that feigns from a reload on, `ports` of which are meant. */
-static void assert_told_while_it_lasts(struct feint *t, unsigned ports)
+static void assert_alert_while_it_lasts(struct feint *t, unsigned ports)
 {
 	struct world *w = &t->w;
 
@@ -103,7 +103,7 @@ static void port_info_of_a_host_is_told(void **state)
 	feint_init(&t, false, WIRE_PORT_INFO);
 	begin(&t);
 	t.w.conf.ports.subnet_timeout = 15;
-	assert_told_while_it_lasts(&t, 1);
+	assert_alert_while_it_lasts(&t, 1);
 	assert_int_equal(double_port_info(t.w.hw, t.node, 1)->subnet_timeout, 15);
 	feint_fini(&t);
 }
@@ -115,7 +115,7 @@ static void port_info_of_a_switch_is_told(void **state)
 	feint_init(&t, true, WIRE_PORT_INFO);
 	begin(&t);
 	t.w.conf.ports.hoq_life = 15;
-	assert_told_while_it_lasts(&t, 8);
+	assert_alert_while_it_lasts(&t, 8);
 	for (unsigned p = 1; p <= 8; p++)
 		assert_int_equal(double_port_info(t.w.hw, t.node, p)->hoq_life, 15);
 	feint_fini(&t);
@@ -136,7 +136,7 @@ static void p_key_table_of_a_host_is_told(void **state)
 	out = fopen(w->conf.partition.file, "w");
 	fprintf(out, "Default=0x7fff, defmember=full: ALL;\nblue=0x5, defmember=full: ALL;\n");
 	fclose(out);
-	assert_told_while_it_lasts(&t, 1);
+	assert_alert_while_it_lasts(&t, 1);
 	assert_int_equal(double_pkeys(w->hw, t.node, 1, &count)[1], 0x8005);
 	feint_fini(&t);
 }
@@ -159,7 +159,7 @@ static void sl2vl_of_a_host_is_told(void **state)
 	with_lanes(&t, false);
 	begin(&t);
 	change_lanes(&t);
-	assert_told_while_it_lasts(&t, 1);
+	assert_alert_while_it_lasts(&t, 1);
 	feint_fini(&t);
 }
 
@@ -171,7 +171,7 @@ static void vl_arbitration_of_a_host_is_told(void **state)
 	with_lanes(&t, false);
 	begin(&t);
 	change_lanes(&t);
-	assert_told_while_it_lasts(&t, 1);
+	assert_alert_while_it_lasts(&t, 1);
 	assert_int_equal(double_arb(t.w.hw, t.node, 1, 0)[1], 9);
 	feint_fini(&t);
 }
@@ -184,7 +184,7 @@ static void sl2vl_of_a_switch_by_wildcard_is_told(void **state)
 	with_lanes(&t, true);
 	begin(&t);
 	change_lanes(&t);
-	assert_told_while_it_lasts(&t, 8);
+	assert_alert_while_it_lasts(&t, 8);
 	for (unsigned p = 1; p <= 8; p++)
 		assert_memory_equal(double_sl2vl(t.w.hw, t.node, p, 1), "\x01\x23\x01\x23", 4);
 	feint_fini(&t);
@@ -197,7 +197,7 @@ static void life_time_of_a_switch_is_told(void **state)
 	feint_init(&t, true, WIRE_SWITCH_INFO);
 	begin(&t);
 	t.w.conf.ports.packet_life_time = 14;
-	assert_told_while_it_lasts(&t, 1);
+	assert_alert_while_it_lasts(&t, 1);
 	assert_int_equal(double_switch_info(t.w.hw, t.node)->life_time, 14);
 	feint_fini(&t);
 }
@@ -217,7 +217,7 @@ static void what_was_changed_once_is_set_again_without_a_word(void **state)
 	run_for(w, SECOND_US);
 	double_set_feigns(w->hw, t.node, 0);
 	run_for(w, MINUTE_US);
-	assert_int_equal(count_told(w, "alert", ""), 0);
+	assert_int_equal(count_logged(w, "alert", ""), 0);
 	assert_int_equal(double_port_info(w->hw, t.node, 1)->subnet_timeout, 15);
 	feint_fini(&t);
 }

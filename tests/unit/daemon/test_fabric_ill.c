@@ -119,7 +119,7 @@ static void one_adapter_that_takes_no_set_costs_little(void **state)
 	fabric_configure(w.fabric, &w.conf);
 	run_for(&w, 120 * SECOND_US);
 	assert_true(is_up(&w));
-	assert_int_equal(count_told(&w, "links-failed", ""), 1);
+	assert_int_equal(count_logged(&w, "links-failed", ""), 1);
 	assert_int_equal(count_alerts(&w, "", known_as(&w, host_guid(&w, 9))), 1);
 	ill = costs_of(&w);
 	print_message("10 min idle, without the audit: %llu SMPs, with it %llu; a fault: %.3f ms, "
@@ -131,7 +131,7 @@ static void one_adapter_that_takes_no_set_costs_little(void **state)
 	assert_int_equal(ill.events, 0);
 	assert_true(ill.fault_ms <= 1.1 * well.fault_ms);
 	assert_true(ill.audit_s < 600);
-	assert_int_equal(count_told(&w, "links-failed", ""), 1);
+	assert_int_equal(count_logged(&w, "links-failed", ""), 1);
 	assert_true(is_up(&w));
 	double_set_mkey(w.hw, host_guid(&w, 9), 1, 0);
 	run_for(&w, 60 * SECOND_US);
@@ -234,7 +234,7 @@ static void what_a_readback_finds_is_repaired(void **state)
 	assert_int_equal(r.count, 1);
 	assert_int_equal(json_integer_value(json_object_get(r.result, "differ")), 1);
 	assert_int_equal(double_lft(w.hw, leaf_guid(&w), lid), right);
-	assert_int_equal(count_told(&w, "audit", known_as(&w, leaf_guid(&w))), 1);
+	assert_int_equal(count_logged(&w, "audit", known_as(&w, leaf_guid(&w))), 1);
 	json_decref(r.result);
 	world_fini(&w);
 }
@@ -286,8 +286,8 @@ static void lids_of_the_absent_are_taken_back_oldest_first(void **state)
 	run_for(&w, 10 * SECOND_US);
 	assert_true(is_up(&w));
 	assert_int_equal(double_ports_not_active(w.hw), 0);
-	assert_int_equal(count_told(&w, "lids-exhausted", ""), 0);
-	assert_int_equal(count_told(&w, "lids-taken-back", ""), 1);
+	assert_int_equal(count_logged(&w, "lids-exhausted", ""), 0);
+	assert_int_equal(count_logged(&w, "lids-taken-back", ""), 1);
 	lids = fabric_lids(w.fabric);
 	assert_int_equal(lids->without_lid, 0);
 	for (uint32_t p = 0; p < lids->nports; p++)
@@ -329,7 +329,7 @@ static void entries_above_the_top_may_be_anything(void **state)
 	start_fabric(&w);
 	run_for(&w, 5 * SECOND_US);
 	assert_true(is_up(&w));
-	assert_int_equal(count_told(&w, "program-failed", ""), 0);
+	assert_int_equal(count_logged(&w, "program-failed", ""), 0);
 	assert_hardware_holds_the_tables(&w);
 	fabric_readback(w.fabric, reply_cb, &r);
 	run_for(&w, 2 * SECOND_US);

@@ -131,8 +131,8 @@ static void a_cable_costs_the_ports_of_its_switches_and_the_blocks(void **state)
 	double_join(w.hw, guid_at(&w, leaf), port);
 	run_for(&w, SECOND_US);
 	assert_all_is_as_before(&w, &before);
-	assert_int_equal(count_told(&w, "restored", ": up: in use in"), 1);
-	assert_int_equal(count_told(&w, "rerouted", ""), 1);
+	assert_int_equal(count_logged(&w, "restored", ": up: in use in"), 1);
+	assert_int_equal(count_logged(&w, "rerouted", ""), 1);
 	end(&w, &before);
 }
 
@@ -146,7 +146,7 @@ static void with_a_table_of_states_a_cable_costs_a_few_packets(void **state)
 	begin(&w, pod(1), &before);
 	for (uint32_t sw = 0; sw < w.design->nswitches; sw++)
 		double_set_state_table(w.hw, guid_at(&w, sw), true);
-	fabric_sweep(w.fabric, act_cb, &(struct answer){ 0 });
+	fabric_sweep(w.fabric, operation_cb, &(struct answer){ 0 });
 	run_for(&w, SECOND_US);
 	uint32_t leaf = far_leaf(&w);
 	unsigned port = uplink_of(w.design, leaf);
@@ -195,11 +195,11 @@ static void a_lane_that_fails_is_told_and_its_repair_too(void **state)
 	uint32_t leaf = far_leaf(&w);
 	double_retrain(w.hw, guid_at(&w, leaf), uplink_of(w.design, leaf), 2);
 	run_for(&w, SECOND_US);
-	assert_int_equal(count_told(&w, "link-speed", ": 2xNDR, was 4xNDR"), 1);
-	assert_int_equal(count_told(&w, "rerouted", "2xNDR, was 4xNDR"), 1);
+	assert_int_equal(count_logged(&w, "link-speed", ": 2xNDR, was 4xNDR"), 1);
+	assert_int_equal(count_logged(&w, "rerouted", "2xNDR, was 4xNDR"), 1);
 	double_retrain(w.hw, guid_at(&w, leaf), uplink_of(w.design, leaf), 4);
 	run_for(&w, SECOND_US);
-	assert_int_equal(count_told(&w, "restored", "4xNDR, was 2xNDR"), 1);
+	assert_int_equal(count_logged(&w, "restored", "4xNDR, was 2xNDR"), 1);
 	assert_all_is_as_before(&w, &before);
 	end(&w, &before);
 }
@@ -216,15 +216,15 @@ static void dies_and_comes_back(struct world *w, uint32_t sw, const char *role)
 	run_for(w, SECOND_US);
 	assert_int_equal(status_number(w, NULL, "links_down"), cables);
 	assert_named(w, "last_fault", down);
-	assert_int_equal(count_told(w, "switch-down", w->design->nodes[sw].desc), 1);
-	assert_int_equal(count_told(w, "link-down", ""), 0);
-	assert_int_equal(count_told(w, "rerouted", ""), 1);
+	assert_int_equal(count_logged(w, "switch-down", w->design->nodes[sw].desc), 1);
+	assert_int_equal(count_logged(w, "link-down", ""), 0);
+	assert_int_equal(count_logged(w, "rerouted", ""), 1);
 	assert_int_equal(status_number(w, "proof", "unreachable"), 0);
 	each_cable(w, sw, false, double_join);
 	run_for(w, SECOND_US);
 	assert_named(w, "last_fault", down);
 	assert_named(w, "last_repair", up);
-	assert_int_equal(count_told(w, "link-up", ""), 0);
+	assert_int_equal(count_logged(w, "link-up", ""), 0);
 }
 
 static void a_spine_dies_as_one_fault(void **state)
@@ -291,10 +291,10 @@ static void many_cables_are_told_in_a_line_of_words(void **state)
 	begin(&w, pod(4), &before);
 	assert_int_equal(turn_uplinks(&w, 25, double_cut), 25);
 	run_for(&w, SECOND_US);
-	assert_int_equal(count_told(&w, "link-down", "fabric: 5 more links down"), 1);
+	assert_int_equal(count_logged(&w, "link-down", "fabric: 5 more links down"), 1);
 	assert_int_equal(turn_uplinks(&w, 21, double_join), 21);
 	run_for(&w, SECOND_US);
-	assert_int_equal(count_told(&w, "link-up", "fabric: 1 more link up"), 1);
+	assert_int_equal(count_logged(&w, "link-up", "fabric: 1 more link up"), 1);
 	assert_int_equal(turn_uplinks(&w, 25, double_join), 25);
 	run_for(&w, SECOND_US);
 	assert_all_is_as_before(&w, &before);
@@ -313,7 +313,7 @@ static void half_the_spines_die_at_once(void **state)
 	run_for(&w, SECOND_US);
 	assert_int_equal(status_number(&w, "proof", "unreachable"), 0);
 	assert_hardware_delivers(&w, 8);
-	assert_int_equal(count_told(&w, "switch-down", ""), 2);
+	assert_int_equal(count_logged(&w, "switch-down", ""), 2);
 	each_cable(&w, one, false, double_join);
 	each_cable(&w, two, false, double_join);
 	run_for(&w, SECOND_US);
@@ -330,7 +330,7 @@ static void a_switch_that_rebooted_gets_its_tables_again_without_a_poll(void **s
 	double_reboot(w.hw, guid_at(&w, last_of_level(&w, 1)));
 	run_for(&w, SECOND_US);
 	assert_all_is_as_before(&w, &before);
-	assert_int_equal(count_told(&w, "switch-rebooted", "its tables are gone"), 1);
+	assert_int_equal(count_logged(&w, "switch-rebooted", "its tables are gone"), 1);
 	end(&w, &before);
 }
 
@@ -348,7 +348,7 @@ static void a_switch_that_was_replaced_takes_over(void **state)
 	assert_int_equal(status_number(&w, "proof", "unreachable"), 0);
 	assert_hardware_delivers(&w, 4);
 	assert_true(topo_find(fabric_topo(w.fabric), 0xabcd000) != TOPO_NONE);
-	assert_int_equal(count_told(&w, "node-replaced", "in place of"), 1);
+	assert_int_equal(count_logged(&w, "node-replaced", "in place of"), 1);
 	for (uint32_t h = 0; h < w.design->ncas; h++)
 		assert_int_equal(lid_of(&w, h), before.lids[h]);
 	end(&w, &before);
@@ -388,7 +388,7 @@ static void an_hca_that_was_swapped_gets_a_lid_and_is_reached(void **state)
 	const struct topo *t = fabric_topo(w.fabric);
 	uint32_t node = topo_find(t, 0xbeef000);
 	assert_true(node != TOPO_NONE);
-	assert_int_equal(count_told(&w, "node-replaced", "in place of"), 1);
+	assert_int_equal(count_logged(&w, "node-replaced", "in place of"), 1);
 	uint16_t lid = fabric_lids(w.fabric)->lid_of_port[t->nodes[node].port0 + 1];
 	assert_int_equal(double_port_info(w.hw, guid_at(&w, host), 1)->lid, lid);
 	assert_true(double_trace(w.hw, guid_at(&w, w.design->nswitches), 1, lid) > 0);
@@ -459,7 +459,7 @@ static void a_switch_that_hangs_is_routed_to_told_and_holds_up_nobody(void **sta
 	uint32_t spine = last_of_level(&w, 1), leaf = far_leaf(&w);
 	double_set_silent(w.hw, guid_at(&w, spine), true);
 	run_for(&w, 25 * SECOND_US);
-	assert_int_equal(count_told(&w, "silent", w.design->nodes[spine].desc), 1);
+	assert_int_equal(count_logged(&w, "silent", w.design->nodes[spine].desc), 1);
 	assert_int_equal(status_number(&w, NULL, "silent"), 1);
 	assert_memory_equal(before.tables.lft, fabric_tables(w.fabric)->lft,
 			    (size_t)before.tables.nswitches * before.tables.stride);
@@ -473,7 +473,7 @@ static void a_switch_that_hangs_is_routed_to_told_and_holds_up_nobody(void **sta
 	run_for(&w, SECOND_US);
 	double_set_silent(w.hw, guid_at(&w, spine), false);
 	run_for(&w, 25 * SECOND_US);
-	assert_int_equal(count_told(&w, "answers", w.design->nodes[spine].desc), 1);
+	assert_int_equal(count_logged(&w, "answers", w.design->nodes[spine].desc), 1);
 	assert_all_is_as_before(&w, &before);
 	end(&w, &before);
 }
@@ -486,17 +486,17 @@ static void a_host_that_hangs_is_routed_to_and_found_again_by_a_poll(void **stat
 	begin(&w, pod(1), &before);
 	guid_t host = guid_at(&w, w.design->nswitches + 77), leaf = guid_at(&w, far_leaf(&w));
 	double_set_silent(w.hw, host, true);
-	fabric_sweep(w.fabric, act_cb, &(struct answer){ 0 });
+	fabric_sweep(w.fabric, operation_cb, &(struct answer){ 0 });
 	run_for(&w, 5 * SECOND_US);
 	assert_int_equal(status_number(&w, NULL, "silent"), 1);
-	assert_int_equal(count_told(&w, "silent", "forwarding unchanged"), 1);
+	assert_int_equal(count_logged(&w, "silent", "forwarding unchanged"), 1);
 	assert_hardware_delivers(&w, 9);
 	double_cut(w.hw, leaf, uplink_of(w.design, far_leaf(&w)));
 	run_for(&w, SECOND_US);
 	double_join(w.hw, leaf, uplink_of(w.design, far_leaf(&w)));
 	double_set_silent(w.hw, host, false);
 	run_for(&w, 12 * SECOND_US);
-	assert_int_equal(count_told(&w, "answers", ""), 1);
+	assert_int_equal(count_logged(&w, "answers", ""), 1);
 	assert_all_is_as_before(&w, &before);
 	end(&w, &before);
 }

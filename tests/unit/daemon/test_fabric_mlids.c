@@ -64,15 +64,15 @@ static void little_room_and_none_are_told_once_with_who_holds_most(void **state)
 	snprintf(who, sizeof(who), "%s (port GUID", w.design->nodes[w.design->nswitches + 7].desc);
 	make_groups(&w, 7, 0, 14);
 	make_groups(&w, 8, 20, 1);
-	assert_int_equal(count_told(&w, "mlids", ""), 1);
-	assert_int_equal(count_told(&w, "mlids", "16 of 20"), 1);
-	assert_int_equal(count_told(&w, "mlids", who), 1);
-	assert_int_equal(count_told(&w, "mlids", w.design->nodes[3].desc), 1);
+	assert_int_equal(count_logged(&w, "mlids", ""), 1);
+	assert_int_equal(count_logged(&w, "mlids", "16 of 20"), 1);
+	assert_int_equal(count_logged(&w, "mlids", who), 1);
+	assert_int_equal(count_logged(&w, "mlids", w.design->nodes[3].desc), 1);
 	make_groups(&w, 8, 21, 2);
-	assert_int_equal(count_told(&w, "mlids", ""), 1);
+	assert_int_equal(count_logged(&w, "mlids", ""), 1);
 	make_groups(&w, 8, 23, 10);
-	assert_int_equal(count_told(&w, "mlids", "20 of 20"), 1);
-	assert_int_equal(count_told(&w, "mlids", ""), 2);
+	assert_int_equal(count_logged(&w, "mlids", "20 of 20"), 1);
+	assert_int_equal(count_logged(&w, "mlids", ""), 2);
 	world_fini(&w);
 }
 

@@ -408,7 +408,7 @@ static void assert_refused(uint32_t (*which)(const struct world *w), const char 
 
 	world_init(&w, small_tree());
 	guid_t guid = w.design->nodes[which(&w)].guid;
-	assert_int_equal(count_told(&w, "nvlink-subnet", ""), 0);
+	assert_int_equal(count_logged(&w, "nvlink-subnet", ""), 0);
 	stop_fabric(&w);
 	double_set_desc(w.hw, guid, desc);
 	uint64_t tables = double_sent(w.hw, WIRE_SET, WIRE_LFT);
@@ -418,7 +418,7 @@ static void assert_refused(uint32_t (*which)(const struct world *w), const char 
 	run_for(&w, 30 * SECOND_US);
 	if (is_up(&w) != !refused)
 		fail_msg("%s", desc);
-	assert_int_equal(count_told(&w, "nvlink-subnet", desc), refused);
+	assert_int_equal(count_logged(&w, "nvlink-subnet", desc), refused);
 	if (refused) {
 		assert_int_equal(double_sent(w.hw, WIRE_SET, WIRE_LFT), tables);
 		assert_int_equal(double_sent(w.hw, WIRE_SET, WIRE_PORT_INFO), ports);

@@ -168,7 +168,7 @@ static void stands_still(uint8_t protect, uint64_t mkey, const char *advice)
 	run_for(&w, 60 * SECOND_US);
 	assert_true(state_is(&w, "foreign-m-key"));
 	assert_int_equal(count_alerts(&w, "foreign-m-key", advice), 1);
-	assert_int_equal(count_told(&w, "alert", "M_Key of another"), 1);
+	assert_int_equal(count_logged(&w, "alert", "M_Key of another"), 1);
 	assert_int_equal(holders(&w, OLD_KEY), w.design->nnodes);
 	assert_int_equal(double_port_info(w.hw, w.design->nodes[w.design->nswitches].guid, 1)->lid,
 			 0);
@@ -232,7 +232,7 @@ static void a_reload_that_brings_it_brings_the_fabric_up(void **state)
 	configure(&w);
 	run_for(&w, 60 * SECOND_US);
 	assert_moved(&w);
-	assert_int_equal(count_told(&w, "alert-over", "M_Key of another"), 1);
+	assert_int_equal(count_logged(&w, "alert-over", "M_Key of another"), 1);
 	world_fini(&w);
 }
 

@@ -115,14 +115,14 @@ static void a_switch_that_goes_is_one_event_and_none_when_it_comes_back_empty(vo
 	all_cables(&w, last_spine(&w), true);
 	run_for(&w, SECOND_US);
 	assert_one_fault(&w, seq);
-	assert_int_equal(count_told(&w, "switch-down", ""), 1);
+	assert_int_equal(count_logged(&w, "switch-down", ""), 1);
 	seq = newest(&w);
 	double_reboot(w.hw, w.design->nodes[last_spine(&w)].guid);
 	all_cables(&w, last_spine(&w), false);
 	run_for(&w, 3 * SECOND_US);
 	assert_int_equal(count_since(&w, seq).warnings, 0);
-	assert_int_equal(count_told(&w, "switch-up", ""), 1);
-	assert_int_equal(count_told(&w, "switch-rebooted", ""), 0);
+	assert_int_equal(count_logged(&w, "switch-up", ""), 1);
+	assert_int_equal(count_logged(&w, "switch-rebooted", ""), 0);
 	assert_hardware_holds_the_tables(&w);
 	world_fini(&w);
 }
@@ -137,8 +137,8 @@ static void a_switch_that_reboots_is_one_event(void **state)
 	double_reboot(w.hw, w.design->nodes[last_spine(&w)].guid);
 	run_for(&w, SECOND_US);
 	assert_int_equal(count_since(&w, seq).warnings, 1); /* then it is used again: a notice */
-	assert_int_equal(count_told(&w, "switch-rebooted", ""), 1);
-	assert_int_equal(count_told(&w, "link-bounced", ""), 0);
+	assert_int_equal(count_logged(&w, "switch-rebooted", ""), 1);
+	assert_int_equal(count_logged(&w, "link-bounced", ""), 0);
 	assert_hardware_holds_the_tables(&w);
 	world_fini(&w);
 }

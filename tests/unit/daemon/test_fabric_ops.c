@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What operators ask of the conductor, on the fabric double: cordons and their memory. */
+/* What operators ask of the daemon, on the fabric double: cordons and their memory. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -119,8 +119,8 @@ static void assert_bent(struct reply r, unsigned count, const char *first)
 	if (first)
 		assert_string_equal(json_string_value(json_object_get(row, "what")), first);
 	if (first)
-		assert_non_null(
-			strstr(json_string_value(json_object_get(row, "why")), "no other way to "));
+		assert_non_null(strstr(json_string_value(json_object_get(row, "why")),
+				       "no other path to "));
 	json_decref(r.result);
 }
 
@@ -133,9 +133,9 @@ static void cordons_that_can_not_be_kept_are_named(void **state)
 	world_init(&w, pod(1));
 	for (unsigned i = 0; i < 3; i++)
 		assert_bent(cordon(&w, spines[i], true), 0, NULL);
-	assert_int_equal(count_told(&w, "cordons-bent", ""), 0);
+	assert_int_equal(count_logged(&w, "cordons-bent", ""), 0);
 	assert_bent(cordon(&w, spines[3], true), 4, spines[0]);
-	assert_int_equal(count_told(&w, "cordons-bent", "4 places carry traffic"), 1);
+	assert_int_equal(count_logged(&w, "cordons-bent", "4 places carry traffic"), 1);
 	assert_bent(cordon(&w, spines[3], true), 4, spines[0]); /* asked again, told again */
 	assert_bent(cordon(&w, spines[1], false), 0, NULL);
 	assert_int_equal(transit_of_all(&w, find_desc(w.design, spines[0])), 0);
@@ -265,8 +265,8 @@ static void an_entry_changed_behind_the_sm_is_found_told_and_repaired(void **sta
 	double_set_lft(w.hw, leaf, 200, 3);
 	run_for(&w, 4 * SECOND_US);
 	assert_hardware_holds_the_tables(&w);
-	assert_int_equal(count_told(&w, "audit", ": repaired"), 1); /* with all of its switch */
-	assert_int_equal(count_told(&w, "audit", ""), 1);
+	assert_int_equal(count_logged(&w, "audit", ": repaired"), 1); /* with all of its switch */
+	assert_int_equal(count_logged(&w, "audit", ""), 1);
 	assert_int_equal(status_number(&w, "audit", "repaired"), 1);
 	assert_true(is_up(&w));
 	world_fini(&w);
@@ -336,7 +336,7 @@ static void faults_and_cordons_are_no_finding_of_the_audit(void **state)
 	}
 	run_for(&w, 3 * SECOND_US);
 	assert_true(status_number(&w, "audit", "blocks") > 1000);
-	assert_int_equal(count_told(&w, "audit", ""), 0);
+	assert_int_equal(count_logged(&w, "audit", ""), 0);
 	assert_hardware_holds_the_tables(&w);
 	world_fini(&w);
 }
@@ -356,7 +356,7 @@ static void an_answer_from_before_a_write_is_no_finding(void **state)
 	run_for(&w, 500);
 	double_set_fault(w.hw, 0, DOUBLE_DELAY, 0, 0);
 	json_decref(cordon(&w, "spine-01", true).result);
-	assert_int_equal(count_told(&w, "audit", ""), 0);
+	assert_int_equal(count_logged(&w, "audit", ""), 0);
 	world_fini(&w);
 }
 
@@ -374,8 +374,8 @@ static void an_event_with_a_name_that_is_no_text_is_told_still(void **state)
 	run_for(&w, 2 * SECOND_US);
 	double_cut(w.hw, leaf, uplink_of(w.design, far_leaf(&w)));
 	run_for(&w, SECOND_US);
-	assert_int_equal(count_told(&w, "link-down", "caf."), 1);
-	assert_int_equal(count_told(&w, "link-down", ""), 1);
+	assert_int_equal(count_logged(&w, "link-down", "caf."), 1);
+	assert_int_equal(count_logged(&w, "link-down", ""), 1);
 	world_fini(&w);
 }
 

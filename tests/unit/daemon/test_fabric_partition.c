@@ -252,7 +252,8 @@ static void a_file_that_went_bad_leaves_the_old_partitions(void **state)
 	assert_true(json_equal(before, after));
 	assert_int_equal(double_sent(w.hw, WIRE_SET, 0), 0);
 	assert_int_equal(
-		count_told(&w, "partitions-refused", "partitions.conf:1: membership \"ful1\""), 1);
+		count_logged(&w, "partitions-refused", "partitions.conf:1: membership \"ful1\""),
+		1);
 	assert_kept_apart(&w, false);
 	json_decref(before);
 	json_decref(after);
@@ -279,10 +280,10 @@ static void a_start_with_a_bad_file_goes_on_by_the_last_good_one(void **state)
 	assert_true(json_equal(before, after));
 	assert_int_equal(double_sent(w.hw, WIRE_SET, WIRE_PKEY_TABLE), 0);
 	assert_kept_apart(&w, false);
-	assert_int_equal(count_told(&w, "trouble", "partitions.conf:1: membership"), 1);
+	assert_int_equal(count_logged(&w, "trouble", "partitions.conf:1: membership"), 1);
 	write_tenants(&w);
 	configure(&w);
-	assert_int_equal(count_told(&w, "trouble-over", "partition_config_file"), 1);
+	assert_int_equal(count_logged(&w, "trouble-over", "partition_config_file"), 1);
 	json_decref(before);
 	json_decref(after);
 	tenants_fini(&w);

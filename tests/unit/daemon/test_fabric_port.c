@@ -97,7 +97,7 @@ static void a_cable_that_comes_later_brings_the_fabric_up_by_itself(void **state
 	start_fabric(&w);
 	run_for(&w, 600 * SECOND_US);
 	assert_manages_nothing(&w, "no-link");
-	assert_int_equal(count_told(&w, "alert", "has no link"), 1);
+	assert_int_equal(count_logged(&w, "alert", "has no link"), 1);
 	assert_int_equal(sets(&w), 0);
 	assert_int_equal(status_number(&w, NULL, "smps_sent"), 0);
 	double_join(w.hw, host(&w, 0), 1);
@@ -145,7 +145,7 @@ static void a_neighbour_that_answers_later_is_waited_for(void **state)
 	assert_string_equal(word_of(&w, "state"), "starting");
 	assert_string_equal(word_of(&w, "sm"), "discovering");
 	assert_true(count_alerts(&w, "neighbour-silent", ""));
-	fabric_sweep(w.fabric, act_cb, &swept);
+	fabric_sweep(w.fabric, operation_cb, &swept);
 	run_for(&w, 5 * SECOND_US);
 	assert_true(swept.count == 1 && swept.failed);
 	double_set_silent(w.hw, own_leaf(&w), false);
@@ -199,7 +199,7 @@ static void so_it_is_when_nothing_was_written_to_files_yet(void **state)
 	run_for(&w, 2 * SECOND_US);
 	assert_is_whole(&w);
 	assert_int_equal(blocks_written(&w), written);
-	assert_int_equal(count_told(&w, "alert", "manifest"), 0);
+	assert_int_equal(count_logged(&w, "alert", "manifest"), 0);
 	world_fini(&w);
 }
 
@@ -372,13 +372,13 @@ static void a_device_that_is_back_after_30_s_finds_all_as_it_was(void **state)
 	assert_manages_nothing(&w, "no-device");
 	run_for(&w, 30 * SECOND_US);
 	assert_manages_nothing(&w, "no-device");
-	assert_int_equal(count_told(&w, "alert", "the device has gone"), 1);
+	assert_int_equal(count_logged(&w, "alert", "the device has gone"), 1);
 	double_unplug(double_io(w.hw), false);
 	run_for(&w, 5 * SECOND_US);
 	assert_is_whole(&w);
 	assert_int_equal(blocks_written(&w), written);
 	assert_int_equal(double_sent(w.hw, WIRE_SET, WIRE_PORT_INFO), changed);
-	assert_int_equal(count_told(&w, "alert-over", ""), 1);
+	assert_int_equal(count_logged(&w, "alert-over", ""), 1);
 	world_fini(&w);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Re-balancing by the conductor, on the fabric double: when it comes, what it keeps, and where it
+ * Re-balancing by the daemon, on the fabric double: when it comes, what it keeps, and where it
  * ends.
  */
 #include <setjmp.h>
@@ -110,14 +110,14 @@ static void a_damaged_fabric_is_balanced_once_it_is_quiet(void **state)
 	run_for(&w, HOLD_US - 2 * SECOND_US);
 	assert_true(same_as(&w, &at_once));
 	run_for(&w, 3 * SECOND_US);
-	assert_int_equal(count_told(&w, "rebalanced", ""), 1);
+	assert_int_equal(count_logged(&w, "rebalanced", ""), 1);
 	assert_string_equal(rebalance_state(&w), "done");
 	assert_true(overrides(&w) > 0);
 	assert_false(same_as(&w, &at_once));
 	assert_sound(&w);
 	run_for(&w, 30 * SECOND_US);
-	assert_int_equal(count_told(&w, "rebalanced", ""), 1);
-	assert_int_equal(count_told(&w, "refused", ""), 0);
+	assert_int_equal(count_logged(&w, "rebalanced", ""), 1);
+	assert_int_equal(count_logged(&w, "refused", ""), 0);
 	tables_fini(&at_once);
 	world_fini(&w);
 }
@@ -131,7 +131,7 @@ static void a_whole_fabric_is_left_alone(void **state)
 	written = status_number(&w, NULL, "lft_blocks_written");
 	run_for(&w, 20 * SECOND_US);
 	assert_int_equal(status_number(&w, NULL, "lft_blocks_written"), written);
-	assert_int_equal(count_told(&w, "rebalanced", ""), 0);
+	assert_int_equal(count_logged(&w, "rebalanced", ""), 0);
 	world_fini(&w);
 }
 
@@ -182,11 +182,11 @@ static void a_fault_in_the_middle_of_a_pass_ends_it(void **state)
 	run_for(&w, 3 * SECOND_US);
 	assert_string_equal(rebalance_state(&w), "waiting");
 	assert_int_equal(status_number(&w, NULL, "links_down"), 2);
-	assert_int_equal(count_told(&w, "rebalanced", ""), 0);
+	assert_int_equal(count_logged(&w, "rebalanced", ""), 0);
 	assert_sound(&w);
 	loop_set_pace(w.loop, (struct loop_pace){ .slice_us = 1000, .gap_us = 0 });
 	run_for(&w, 2 * HOLD_US);
-	assert_int_equal(count_told(&w, "rebalanced", ""), 1);
+	assert_int_equal(count_logged(&w, "rebalanced", ""), 1);
 	assert_sound(&w);
 	world_fini(&w);
 }
@@ -242,8 +242,8 @@ static void a_leaf_that_dies_takes_nothing_back_that_was_moved_elsewhere(void **
 	run_for(&w, 10 * SECOND_US);
 	assert_true(overrides(&w) > 0);
 	assert_string_equal(rebalance_state(&w), "done");
-	assert_int_equal(count_told(&w, "rebalanced", "0.00 -> 0.00"), 0);
-	assert_int_equal(count_told(&w, "rebalanced", " 0 entries"), 0);
+	assert_int_equal(count_logged(&w, "rebalanced", "0.00 -> 0.00"), 0);
+	assert_int_equal(count_logged(&w, "rebalanced", " 0 entries"), 0);
 	tables_fini(&before);
 	world_fini(&w);
 }
@@ -266,7 +266,7 @@ static void a_whole_fabric_has_its_first_tables_again_at_once(void **state)
 	assert_sound(&w);
 	wait_for_quiet(&w);
 	assert_true(same_as(&w, &whole));
-	assert_int_equal(count_told(&w, "rebalanced", ""), 1);
+	assert_int_equal(count_logged(&w, "rebalanced", ""), 1);
 	tables_fini(&whole);
 	world_fini(&w);
 }
@@ -281,11 +281,11 @@ static void an_operators_reroute_ends_where_it_began(void **state)
 	cut(&w, 3);
 	wait_for_quiet(&w);
 	before = copy_of_tables(&w);
-	fabric_reroute(w.fabric, act_cb, &answer);
+	fabric_reroute(w.fabric, operation_cb, &answer);
 	wait_for_quiet(&w);
 	assert_int_equal(answer.count, 1);
 	assert_true(same_as(&w, &before));
-	assert_int_equal(count_told(&w, "rebalanced", ""), 1);
+	assert_int_equal(count_logged(&w, "rebalanced", ""), 1);
 	tables_fini(&before);
 	world_fini(&w);
 }

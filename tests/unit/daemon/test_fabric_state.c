@@ -82,12 +82,12 @@ static void cordon_on_a_full_disk_is_in_force_and_told_as_not_saved(void **state
 	assert_string_equal(not_saved(&r), "not saved: No space left on device");
 	assert_int_equal(status_number(&w, NULL, "links_cordoned"), 64);
 	assert_trouble(&w, "state_dir/cordons", "not saved: No space left on device");
-	assert_int_equal(count_told(&w, "trouble", ""), 1);
+	assert_int_equal(count_logged(&w, "trouble", ""), 1);
 	assert_false(file_has(&w, "cordons", "0x"));
 	json_decref(r.result);
 	run_for(&w, 11 * SECOND_US); /* there is room again, and it is tried again */
 	assert_trouble(&w, "state_dir/cordons", "");
-	assert_int_equal(count_told(&w, "trouble-over", ""), 1);
+	assert_int_equal(count_logged(&w, "trouble-over", ""), 1);
 	assert_true(file_has(&w, "cordons", "0x"));
 	r = cordon(&w, "spine-01", false);
 	assert_string_equal(not_saved(&r), "");
@@ -174,7 +174,7 @@ static void a_file_that_fails_often_does_not_put_off_the_others(void **state)
 		run_for(&w, 3 * SECOND_US);
 		json_decref(r.result);
 	}
-	assert_true(count_told(&w, "trouble", "") >= 2);
+	assert_true(count_logged(&w, "trouble", "") >= 2);
 	assert_true(file_has(&w, "cordons", "0x"));
 	world_fini(&w);
 }
@@ -233,7 +233,7 @@ static void what_a_child_could_not_write_is_told_and_written_again(void **state)
 	json_decref(cordon(&w, "spine-01", true).result); /* tables are due after a while */
 	wait_trouble(&w, "state_dir/tables", "not saved: No space left on device");
 	wait_trouble(&w, "state_dir/tables", "");
-	assert_true(count_told(&w, "trouble-over", "") > 0);
+	assert_true(count_logged(&w, "trouble-over", "") > 0);
 	world_fini(&w);
 }
 

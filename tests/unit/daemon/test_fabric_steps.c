@@ -310,7 +310,7 @@ static void refused_tables_leave_the_old_ones_in_force(void **state)
 	begin(&b, small_tree());
 	before = fabric_topo(b.w.fabric);
 	when_due(&b, "proof-base", spoil_tables);
-	fabric_reroute(b.w.fabric, act_cb, &b.answer);
+	fabric_reroute(b.w.fabric, operation_cb, &b.answer);
 	run_for(&b.w, SECOND_US / 2);
 	assert_int_equal(b.answer.count, 1);
 	assert_true(b.answer.failed);
@@ -356,11 +356,11 @@ static void a_refused_rebalancing_leaves_what_was_in_force(void **state)
 
 	begin(&b, pod(2));
 	cut_and_refuse_to_balance(&b, first_leaf(&b), &at_once);
-	assert_int_equal(count_told(&b.w, "refused", ""), 1);
-	assert_int_equal(count_told(&b.w, "rebalanced", ""), 0);
+	assert_int_equal(count_logged(&b.w, "refused", ""), 1);
+	assert_int_equal(count_logged(&b.w, "rebalanced", ""), 0);
 	cut(&b, far_leaf(&b.w));
 	run_for(&b.w, 10 * SECOND_US);
-	assert_int_equal(count_told(&b.w, "rebalanced", ""), 1);
+	assert_int_equal(count_logged(&b.w, "rebalanced", ""), 1);
 	assert_settled(&b);
 	tables_fini(&at_once);
 	end(&b);
@@ -375,11 +375,11 @@ static void a_refused_rebalancing_leaves_the_one_before_in_force(void **state)
 	begin(&b, pod(2));
 	cut(&b, first_leaf(&b));
 	run_for(&b.w, 10 * SECOND_US);
-	assert_int_equal(count_told(&b.w, "rebalanced", ""), 1);
+	assert_int_equal(count_logged(&b.w, "rebalanced", ""), 1);
 	overrides = status_number(&b.w, "rebalance", "overrides");
 	assert_true(overrides > 0);
 	cut_and_refuse_to_balance(&b, far_leaf(&b.w), &with_first);
-	assert_int_equal(count_told(&b.w, "refused", ""), 1);
+	assert_int_equal(count_logged(&b.w, "refused", ""), 1);
 	assert_int_equal(status_number(&b.w, "rebalance", "overrides"), overrides);
 	join(&b, far_leaf(&b.w));
 	join(&b, first_leaf(&b));
@@ -405,7 +405,7 @@ static void ask_reroute(struct between *b)
 
 	while (strcmp(update_steps[i], due) != 0)
 		i++;
-	fabric_reroute(b->w.fabric, act_cb, &b->answer);
+	fabric_reroute(b->w.fabric, operation_cb, &b->answer);
 	when_due(b, update_steps[(i + COUNT(update_steps) - 1) % COUNT(update_steps)],
 		 note_answers);
 }
@@ -432,7 +432,7 @@ static void an_act_asked_meanwhile_is_answered_by_the_next_update(void **state)
 
 static void ask_while_settling(struct between *b)
 {
-	fabric_reroute(b->w.fabric, act_cb, &b->answer);
+	fabric_reroute(b->w.fabric, operation_cb, &b->answer);
 	when_due(b, "publish", note_answers);
 }
 

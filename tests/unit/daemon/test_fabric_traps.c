@@ -189,11 +189,11 @@ static void traps_about_errors_are_counted_told_and_change_nothing(void **state)
 	unsigned port = uplink_of(w.design, far_leaf(&w));
 	smps = status_number(&w, NULL, "smps_sent");
 	babble(&w, leaf, 129, port, 8, 4 * SECOND_US);
-	assert_int_equal(count_told(&w, "port-errors", ""), 0); /* within the rate */
+	assert_int_equal(count_logged(&w, "port-errors", ""), 0); /* within the rate */
 	babble(&w, leaf, 129, port, 500, 5 * SECOND_US);
 	babble(&w, leaf, 131, port, 5, SECOND_US);
-	assert_int_equal(count_told(&w, "port-errors", "link integrity errors"), 1);
-	assert_int_equal(count_told(&w, "port-errors", ""), 1);
+	assert_int_equal(count_logged(&w, "port-errors", "link integrity errors"), 1);
+	assert_int_equal(count_logged(&w, "port-errors", ""), 1);
 	assert_int_equal(status_number(&w, "traps", "errors"), 513);
 	assert_true(status_number(&w, NULL, "smps_sent") - smps <= 13); /* the poll's */
 	row = sick_row(&w, "508 traps: link integrity errors");
@@ -216,8 +216,8 @@ static void wrong_keys_are_told_by_who_had_them(void **state)
 		send_trap(&w, far_leaf_guid(&w), 0, &notice, i + 1);
 		run_for(&w, SECOND_US / 10);
 	}
-	assert_int_equal(count_told(&w, "key-violations", host->desc), 1);
-	assert_int_equal(count_told(&w, "key-violations", "wrong P_Keys"), 1);
+	assert_int_equal(count_logged(&w, "key-violations", host->desc), 1);
+	assert_int_equal(count_logged(&w, "key-violations", "wrong P_Keys"), 1);
 	world_fini(&w);
 }
 

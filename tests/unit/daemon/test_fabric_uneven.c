@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * A fabric of uneven design by the conductor, on the fabric double: balanced once it is quiet, and
+ * A fabric of uneven design by the daemon, on the fabric double: balanced once it is quiet, and
  * left so.
  */
 #include <setjmp.h>
@@ -60,10 +60,10 @@ static void an_uneven_design_is_balanced_without_any_damage(void **state)
 	world_init(&w, tree_with_a_gap());
 	be_quiet(&w);
 	assert_true(overrides(&w) > 0);
-	assert_int_equal(count_told(&w, "rebalanced", ""), 1);
+	assert_int_equal(count_logged(&w, "rebalanced", ""), 1);
 	assert_sound(&w);
 	run_for(&w, 30 * SECOND_US);
-	assert_int_equal(count_told(&w, "rebalanced", ""), 1);
+	assert_int_equal(count_logged(&w, "rebalanced", ""), 1);
 	world_fini(&w);
 }
 

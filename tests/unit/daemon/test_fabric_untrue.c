@@ -80,7 +80,7 @@ static void linear_fdb_top_that_was_reset_once_is_set_again(void **state)
 		assert_int_equal(double_switch_info(w.hw, sw)->lft_top,
 				 fabric_tables(w.fabric)->top);
 	}
-	assert_int_equal(count_told(&w, "alert", ""), 0);
+	assert_int_equal(count_logged(&w, "alert", ""), 0);
 	world_fini(&w);
 }
 

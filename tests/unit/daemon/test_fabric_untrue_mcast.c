@@ -103,7 +103,7 @@ static void a_block_that_is_acknowledged_and_not_held_isolates_its_switch(void *
 	run_for(&w, 600 * SECOND_US);
 	assert_in_range(forger.sets, 1, 22); /* once a minute it is tried: a change, and back */
 	assert_int_equal(count_alerts(&w, "isolated", name), 1);
-	assert_int_equal(count_told(&w, "audit", ""), 0);
+	assert_int_equal(count_logged(&w, "audit", ""), 0);
 	assert_held(&w, &m);
 	forger.on = false;
 	run_for(&w, 60 * SECOND_US);

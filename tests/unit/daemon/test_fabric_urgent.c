@@ -15,7 +15,7 @@
 
 static json_int_t answered_count(const struct world *w)
 {
-	return (json_int_t)(count_told(w, "rerouted", "") + count_told(w, "restored", ""));
+	return (json_int_t)(count_logged(w, "rerouted", "") + count_logged(w, "restored", ""));
 }
 
 /* Simulated time without urgency between the first trigger and the last block. */

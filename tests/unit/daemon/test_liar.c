@@ -392,7 +392,7 @@ static void a_switch_that_holds_no_block_is_isolated_not_repaired(void **state)
 	double_reboot(w.hw, listener.sw);
 	run_for(&w, 60 * SECOND_US);
 	assert_int_equal(count_alerts(&w, "isolated", name), 1);
-	assert_int_equal(count_told(&w, "audit", name), 0); /* nothing of it was repaired */
+	assert_int_equal(count_logged(&w, "audit", name), 0); /* nothing of it was repaired */
 	assert_int_equal(dead_pairs(&w), 0);
 	listener.sets = 0;
 	run_for(&w, 600 * SECOND_US);
@@ -497,8 +497,8 @@ static void the_first_host_of_a_guid_keeps_its_place(void **state)
 		assert_int_equal(seat->num, num);
 		assert_true(double_trace(w.hw, host_guid(&w, 0), 1, lid_of(&w, 3)) >= 0);
 	}
-	assert_int_equal(count_told(&w, "node-gone", w.design->nodes[w.design->nswitches + 3].desc),
-			 0);
+	assert_int_equal(
+		count_logged(&w, "node-gone", w.design->nodes[w.design->nswitches + 3].desc), 0);
 	double_set_guid(w.hw, second, second);
 	assert_as_before(&w, "a GUID of its own again");
 	world_fini(&w);

@@ -69,15 +69,15 @@ static void a_burst_is_caught_within_minutes_and_the_link_returns_clean(void **s
 	run_for(&w, 3 * MINUTE_US);
 	assert_int_equal(quarantined(&w), 1);
 	assert_int_equal(uses_of(&w, &u, 4), 0);
-	assert_int_equal(count_told(&w, "quarantined", "symbol BER"), 1);
-	assert_int_equal(count_told(&w, "link-errors", "in 12 min (limit 1e-14)"), 1);
+	assert_int_equal(count_logged(&w, "quarantined", "symbol BER"), 1);
+	assert_int_equal(count_logged(&w, "link-errors", "in 12 min (limit 1e-14)"), 1);
 	assert_int_equal(status_number(&w, "health", "over_error_rate"), 1);
 	assert_hardware_delivers(&w, 1);
 	run_for(&w, 120 * MINUTE_US);
 	assert_int_equal(quarantined(&w), 1);
 	run_for(&w, 30 * MINUTE_US); /* out of the window of hours, and clean for ten minutes */
 	assert_int_equal(quarantined(&w), 0);
-	assert_int_equal(count_told(&w, "released", "clean for 600 s"), 1);
+	assert_int_equal(count_logged(&w, "released", "clean for 600 s"), 1);
 	assert_int_equal(uses_of(&w, &u, 4), before);
 	world_fini(&w);
 }
@@ -97,7 +97,7 @@ static void a_slow_decay_is_caught_by_the_window_of_hours(void **state)
 	more(&w, &u, 7, 1);
 	run_for(&w, 3 * MINUTE_US);
 	assert_int_equal(quarantined(&w), 1);
-	assert_int_equal(count_told(&w, "link-errors", "in 2.08 h (limit 1e-15)"), 1);
+	assert_int_equal(count_logged(&w, "link-errors", "in 2.08 h (limit 1e-15)"), 1);
 	world_fini(&w);
 }
 
@@ -111,10 +111,10 @@ static void ten_links_are_taken_out_and_the_eleventh_is_named(void **state)
 		more(&w, &u, i, 100);
 	run_for(&w, 5 * MINUTE_US);
 	assert_int_equal(quarantined(&w), 10);
-	assert_int_equal(count_told(&w, "quarantine-refused", "health_ber_max_links"), 1);
+	assert_int_equal(count_logged(&w, "quarantine-refused", "health_ber_max_links"), 1);
 	run_for(&w, 30 * MINUTE_US);
 	assert_int_equal(quarantined(&w), 10);
-	assert_int_equal(count_told(&w, "quarantine-refused", ""), 1);
+	assert_int_equal(count_logged(&w, "quarantine-refused", ""), 1);
 	world_fini(&w);
 }
 
@@ -145,13 +145,13 @@ static void excluded_links_and_dry_runs_move_nothing(void **state)
 	more(&w, &u, 0, 100);
 	run_for(&w, 5 * MINUTE_US);
 	assert_int_equal(quarantined(&w), 0);
-	assert_int_equal(count_told(&w, "quarantine-refused", "health_ber_exclude"), 1);
+	assert_int_equal(count_logged(&w, "quarantine-refused", "health_ber_exclude"), 1);
 	*w.conf.ber.exclude = '\0';
 	w.conf.ber.dry_run = true;
 	fabric_configure(w.fabric, &w.conf);
 	run_for(&w, 5 * MINUTE_US);
 	assert_int_equal(quarantined(&w), 0);
-	assert_int_equal(count_told(&w, "quarantine-refused", "dry run"), 1);
+	assert_int_equal(count_logged(&w, "quarantine-refused", "dry run"), 1);
 	w.conf.ber.dry_run = false;
 	fabric_configure(w.fabric, &w.conf);
 	run_for(&w, 5 * MINUTE_US);
@@ -187,8 +187,8 @@ static void hosts_links_are_told_and_stay(void **state)
 	double_set_counter(w.hw, u.leaf, 5, PERF_SYMBOL, 100);
 	run_for(&w, 3 * MINUTE_US);
 	assert_int_equal(quarantined(&w), 0);
-	assert_int_equal(count_told(&w, "link-errors", "dgx-su01-05"), 1);
-	assert_int_equal(count_told(&w, "quarantine-refused", "a host's link"), 1);
+	assert_int_equal(count_logged(&w, "link-errors", "dgx-su01-05"), 1);
+	assert_int_equal(count_logged(&w, "quarantine-refused", "a host's link"), 1);
 	world_fini(&w);
 }
 
@@ -206,7 +206,7 @@ static void what_error_correction_counts_only_warns_by_default(void **state)
 	run_for(&w, 3 * MINUTE_US);
 	double_set_fec(w.hw, u.leaf, u.first, WIRE_FEC_UNCORRECTED, 500);
 	run_for(&w, 3 * MINUTE_US);
-	assert_int_equal(count_told(&w, "link-errors", "effective BER"), 1);
+	assert_int_equal(count_logged(&w, "link-errors", "effective BER"), 1);
 	assert_int_equal(quarantined(&w), 0);
 	w.conf.perf.fec_action = CONF_QUARANTINE;
 	fabric_configure(w.fabric, &w.conf);

@@ -108,11 +108,11 @@ static void a_cable_can_be_bad_one_way_alone(void **state)
 	struct double_world w;
 
 	double_world_init(&w, NULL);
-	double_set_way_fault(w.d, LEAF1, 9, DOUBLE_LOSE, 1000, 0);
+	double_set_direction_fault(w.d, LEAF1, 9, DOUBLE_LOSE, 1000, 0);
 	assert_int_equal(double_world_get(&w, &to_spine, WIRE_NODE_INFO, 0), MAD_TIMEOUT);
 	assert_int_equal(double_drops(w.d)->lost, 3);
-	double_set_way_fault(w.d, LEAF1, 9, DOUBLE_LOSE, 0, 0);
-	double_set_way_fault(w.d, SPINE, 1, DOUBLE_LOSE, 1000, 0); /* the answers' way */
+	double_set_direction_fault(w.d, LEAF1, 9, DOUBLE_LOSE, 0, 0);
+	double_set_direction_fault(w.d, SPINE, 1, DOUBLE_LOSE, 1000, 0); /* the answers' way */
 	assert_int_equal(double_world_change(&w, &to_leaf1, 9, change_mtu, 3), MAD_OK);
 	assert_int_equal(double_world_set(&w, &to_spine, WIRE_LFT, 0, w.data), MAD_TIMEOUT);
 	assert_int_equal(w.sets, 1 + 3); /* each of them was carried out */
@@ -126,16 +126,16 @@ static void a_cable_delivers_twice_late_and_out_of_order(void **state)
 	struct crowd crowd;
 
 	double_world_init(&w, NULL);
-	double_set_way_fault(w.d, LEAF1, 9, DOUBLE_LATE, 1000, 300);
+	double_set_direction_fault(w.d, LEAF1, 9, DOUBLE_LATE, 1000, 300);
 	assert_int_equal(double_world_get(&w, &to_spine, WIRE_NODE_INFO, 0), MAD_OK);
 	assert_int_equal(w.last.rtt_us, 10 + 2 * 2 * 2 + 300);
-	double_set_way_fault(w.d, LEAF1, 9, DOUBLE_LATE, 0, 0);
-	double_set_way_fault(w.d, LEAF1, 9, DOUBLE_TWICE, 1000, 0);
+	double_set_direction_fault(w.d, LEAF1, 9, DOUBLE_LATE, 0, 0);
+	double_set_direction_fault(w.d, LEAF1, 9, DOUBLE_TWICE, 1000, 0);
 	assert_int_equal(double_world_set(&w, &to_spine, WIRE_LFT, 0, w.data), MAD_OK);
 	loop_run(w.loop);
 	assert_int_equal(w.sets, 2);
-	double_set_way_fault(w.d, LEAF1, 9, DOUBLE_TWICE, 0, 0);
-	double_set_way_fault(w.d, LEAF1, 9, DOUBLE_REORDER, 500, 400);
+	double_set_direction_fault(w.d, LEAF1, 9, DOUBLE_TWICE, 0, 0);
+	double_set_direction_fault(w.d, LEAF1, 9, DOUBLE_REORDER, 500, 400);
 	assert_in_range(ask_at_once(&w, one, 1, 16, &crowd), 400, 1000);
 	assert_int_equal(crowd.answers, 16);
 	double_world_fini(&w);
@@ -198,7 +198,7 @@ static void tables_are_lost_or_never_taken(void **state)
 	fault_set(w.d, fault_find("refuse"), SPINE, 0, 1);
 	assert_int_equal(double_world_set(&w, &to_spine, WIRE_LFT, 0, block), MAD_STATUS);
 	assert_int_equal(double_lft(w.d, SPINE, 1), 255);
-	fault_mend_all(w.d);
+	fault_end_all(w.d);
 	assert_int_equal(double_world_set(&w, &to_spine, WIRE_LFT, 0, block), MAD_OK);
 	assert_int_equal(double_lft(w.d, SPINE, 1), 7);
 	double_world_fini(&w);

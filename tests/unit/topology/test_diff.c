@@ -60,7 +60,7 @@ static struct topo *with_link_down(const struct topo *t, const char *node, unsig
 }
 
 /* Compares and lets both snapshots go. */
-static void assert_told(struct topo *older, struct topo *newer, const char *expected)
+static void assert_event(struct topo *older, struct topo *newer, const char *expected)
 {
 	struct diff *d = diff_new(older, newer);
 	char *text = NULL, line[256];
@@ -83,16 +83,16 @@ static void assert_told(struct topo *older, struct topo *newer, const char *expe
 
 static void equal_snapshots_differ_in_nothing(void **state)
 {
-	assert_told(parse_netfile(BASE), parse_netfile(BASE), "");
-	assert_told(topo_freeze(topo_builder_new()), topo_freeze(topo_builder_new()), "");
+	assert_event(parse_netfile(BASE), parse_netfile(BASE), "");
+	assert_event(topo_freeze(topo_builder_new()), topo_freeze(topo_builder_new()), "");
 }
 
 static void a_link_going_down_and_up_is_told_once(void **state)
 {
 	struct topo *t = parse_netfile(BASE);
 
-	assert_told(topo_ref(t), with_link_down(t, "spine", 2), "leaf-1 p4 - spine p2: down\n");
-	assert_told(with_link_down(t, "leaf-1", 4), topo_ref(t), "leaf-1 p4 - spine p2: up\n");
+	assert_event(topo_ref(t), with_link_down(t, "spine", 2), "leaf-1 p4 - spine p2: down\n");
+	assert_event(with_link_down(t, "leaf-1", 4), topo_ref(t), "leaf-1 p4 - spine p2: up\n");
 	topo_unref(t);
 }
 
@@ -120,37 +120,38 @@ static void a_node_that_goes_takes_its_cables_along(void **state)
 
 	memset(end, '\n', strlen(host));
 	memset(cable, '\n', strcspn(cable, "\n"));
-	assert_told(parse_netfile(BASE), parse_netfile(text), "b HCA-1 0x0000000000000201: gone\n");
-	assert_told(parse_netfile(text), parse_netfile(BASE), "b HCA-1 0x0000000000000201: new\n");
+	assert_event(parse_netfile(BASE), parse_netfile(text),
+		     "b HCA-1 0x0000000000000201: gone\n");
+	assert_event(parse_netfile(text), parse_netfile(BASE), "b HCA-1 0x0000000000000201: new\n");
 	free(text);
 }
 
 static void a_moved_cable_is_gone_and_new(void **state)
 {
-	assert_told(parse_netfile(BASE),
-		    changed("[4] \"S-0000000000000003\"[2]", "[5] \"S-0000000000000003\"[2]"),
-		    "leaf-1 p4 - spine p2: gone\nleaf-1 p5 - spine p2: new\n");
-	assert_told(parse_netfile(BASE),
-		    changed("[4] \"S-0000000000000003\"[2]", "[4] \"S-0000000000000003\"[7]"),
-		    "leaf-1 p4 - spine p2: gone\nleaf-1 p4 - spine p7: new\n");
+	assert_event(parse_netfile(BASE),
+		     changed("[4] \"S-0000000000000003\"[2]", "[5] \"S-0000000000000003\"[2]"),
+		     "leaf-1 p4 - spine p2: gone\nleaf-1 p5 - spine p2: new\n");
+	assert_event(parse_netfile(BASE),
+		     changed("[4] \"S-0000000000000003\"[2]", "[4] \"S-0000000000000003\"[7]"),
+		     "leaf-1 p4 - spine p2: gone\nleaf-1 p4 - spine p7: new\n");
 }
 
 static void a_slower_link_and_a_new_name_are_told(void **state)
 {
-	assert_told(parse_netfile(BASE),
-		    changed("\"S-0000000000000003\"[3] # \"spine\" lid 0 4xHDR",
-			    "\"S-0000000000000003\"[3] # \"spine\" lid 0 1xEDR"),
-		    "leaf-2 p3 - spine p3: 1xEDR, was 4xHDR\n");
-	assert_told(parse_netfile(BASE), changed("# \"leaf-2\"", "# \"leaf-9\""),
-		    "leaf-9 0x0000000000000002: name changed, was 'leaf-2'\n");
+	assert_event(parse_netfile(BASE),
+		     changed("\"S-0000000000000003\"[3] # \"spine\" lid 0 4xHDR",
+			     "\"S-0000000000000003\"[3] # \"spine\" lid 0 1xEDR"),
+		     "leaf-2 p3 - spine p3: 1xEDR, was 4xHDR\n");
+	assert_event(parse_netfile(BASE), changed("# \"leaf-2\"", "# \"leaf-9\""),
+		     "leaf-9 0x0000000000000002: name changed, was 'leaf-2'\n");
 }
 
 static void a_self_link_is_told_at_its_lower_port(void **state)
 {
-	assert_told(parse_netfile(BASE),
-		    changed("Ca 1 \"H-0000000000000101\"",
-			    "[7] \"S-0000000000000003\"[6]\nCa 1 \"H-0000000000000101\""),
-		    "spine p6 - spine p7: new\n");
+	assert_event(parse_netfile(BASE),
+		     changed("Ca 1 \"H-0000000000000101\"",
+			     "[7] \"S-0000000000000003\"[6]\nCa 1 \"H-0000000000000101\""),
+		     "spine p6 - spine p7: new\n");
 }
 
 /* The same ports in a snapshot that shares nothing with the older one. */
@@ -161,7 +162,7 @@ static struct topo *apart(const struct topo *t)
 
 static void snapshots_made_again_differ_as_others_do(void **state)
 {
-	struct topo *older = parse_netfile(BASE), *newer = topo_again(older), *other;
+	struct topo *older = parse_netfile(BASE), *newer = topo_with_ports(older), *other;
 	struct diff *quick, *slow;
 
 	for (uint32_t i = 0; i < older->nports; i++) {
@@ -172,7 +173,7 @@ static void snapshots_made_again_differ_as_others_do(void **state)
 					       .speed = up ? TOPO_EDR + cable % 2 : 0,
 					       .width = was->width };
 
-		topo_again_port(newer, i, &attr, up);
+		topo_with_port(newer, i, &attr, up);
 	}
 	other = apart(newer);
 	quick = diff_new(older, newer);
@@ -209,10 +210,10 @@ static void faults_come_first(void **state)
 	assert_int_equal(topo_builder_link_down(b, 1, 3), 0);
 	newer = topo_freeze(b);
 	topo_unref(other);
-	assert_told(older, newer,
-		    "leaf-2 p3 - spine p3: down\nfresh 0x0000000000000055: new\n"
-		    "leaf-1 p8 - spine p8: new\nz HCA-1 0x0000000000000101: name changed, was 'a "
-		    "HCA-1'\n");
+	assert_event(older, newer,
+		     "leaf-2 p3 - spine p3: down\nfresh 0x0000000000000055: new\n"
+		     "leaf-1 p8 - spine p8: new\nz HCA-1 0x0000000000000101: name changed, was 'a "
+		     "HCA-1'\n");
 }
 
 static void nodes_are_matched_by_guid_whatever_their_index(void **state)
@@ -226,7 +227,7 @@ static void nodes_are_matched_by_guid_whatever_their_index(void **state)
 	assert_true(topo_builder_node(b, &attr) >= 0); /* all indices move up by one */
 	assert_int_equal(topo_builder_link_down(b, 0, 4), 0);
 	newer = topo_freeze(b);
-	assert_told(t, newer, "leaf-1 p4 - spine p2: down\nfirst 0x0000000000000000: new\n");
+	assert_event(t, newer, "leaf-1 p4 - spine p2: down\nfirst 0x0000000000000000: new\n");
 }
 
 static void a_large_fabric_differs_in_its_one_fault(void **state)
@@ -235,7 +236,7 @@ static void a_large_fabric_differs_in_its_one_fault(void **state)
 	struct topo *t = generate_superpod(GENERATE_H100, 16, err, sizeof(err));
 	struct topo *cut = with_link_down(t, "leaf-su03-rail5", 40);
 
-	assert_told(t, cut, "leaf-su03-rail5 p40 - spine-p03-08 p6: down\n");
+	assert_event(t, cut, "leaf-su03-rail5 p40 - spine-p03-08 p6: down\n");
 }
 
 int main(void)

@@ -35,12 +35,13 @@ static void every_row_has_its_way_to_an_answer(void **state)
 			continue;
 		}
 		assert_ptr_equal(command_find(c->name), c);
-		assert_true(run->answer || run->rows || run->act || run->ask);
+		assert_true(run->answer || run->rows || run->begin || run->begin_with);
 		assert_false(run->answer && run->rows);
 		assert_true(!run->rows || (run->long_answer && !c->rows)); /* the answer is these */
-		assert_false(run->act && run->ask);
+		assert_false(run->begin && run->begin_with);
 		assert_true(!run->text || run->answer);
-		assert_true(!c->flag_acts || (c->flag && run->act && run->answer && c->looks));
+		assert_true(!c->flag_operates ||
+			    (c->flag && run->begin && run->answer && c->read_only));
 	}
 }
 
@@ -90,7 +91,7 @@ static void only_these_change_something(void **state)
 
 		for (unsigned i = 0; i < sizeof(acting) / sizeof(acting[0]); i++)
 			acts |= !strcmp(c->name, acting[i]);
-		if (command_only_looks(c, none) == acts)
+		if (command_is_read_only(c, none) == acts)
 			fail_msg("%s", c->name);
 		if (acts)
 			assert_null(c->document);
@@ -109,8 +110,8 @@ static void a_flag_makes_an_act_of_a_look(void **state)
 		json_t *with = json_pack("{sb}", names[i][1], 1);
 		json_t *without = json_pack("{sb}", names[i][1], 0);
 
-		assert_true(command_is_act(c, with) && !command_only_looks(c, with));
-		assert_true(!command_is_act(c, without) && command_only_looks(c, without));
+		assert_true(command_is_operation(c, with) && !command_is_read_only(c, with));
+		assert_true(!command_is_operation(c, without) && command_is_read_only(c, without));
 		json_decref(with);
 		json_decref(without);
 	}

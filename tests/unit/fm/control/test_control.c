@@ -59,7 +59,7 @@ static void a_client_that_wants_it_hears_of_progress(void **state)
 
 	say(f, "{\"cmd\":\"sweep\",\"progress\":true}\n");
 	answers(f, "{\"progress\":true}");
-	finish_act(&f->fabric, NULL, NULL);
+	finish_operation(&f->fabric, NULL, NULL);
 	answers(f, "{\"ok\":true,\"result\":{}}");
 	say(f, "{\"cmd\":\"status\"}\n");
 	answers(f, "{\"ok\":true,\"result\":{\"state\":\"master\"}}");
@@ -72,9 +72,9 @@ static void pictures_are_refused_before_the_first_sweep(void **state)
 
 	f->fabric.topo = NULL;
 	say(f, "{\"cmd\":\"nodes\"}\n{\"cmd\":\"lft\",\"args\":{\"switch\":\"leaf-1\"}}\n");
-	answers(f, "{\"ok\":false,\"error\":\"no picture of the fabric yet: the first sweep is "
+	answers(f, "{\"ok\":false,\"error\":\"no topology yet: the first sweep is "
 		   "under way\"}");
-	answers(f, "{\"ok\":false,\"error\":\"no picture of the fabric yet: the first sweep is "
+	answers(f, "{\"ok\":false,\"error\":\"no topology yet: the first sweep is "
 		   "under way\"}");
 	f->fabric.topo = kept;
 }
@@ -273,7 +273,7 @@ static void act_is_answered_when_it_is_done(void **state)
 	run_round(f);
 	assert_int_equal(f->fabric.acts, 1);
 	assert_int_equal(hear(f), HEARD_NOTHING);
-	finish_act(&f->fabric, json_pack("{s:i}", "smps", 12), NULL);
+	finish_operation(&f->fabric, json_pack("{s:i}", "smps", 12), NULL);
 	answers(f, "{\"ok\":true,\"result\":{\"smps\":12}}");
 }
 
@@ -284,7 +284,7 @@ static void act_that_fails_is_refused_with_its_reason(void **state)
 	say(f, "{\"cmd\":\"check\",\"args\":{\"readback\":true}}\n");
 	run_round(f);
 	assert_int_equal(f->fabric.acts, 1);
-	finish_act(&f->fabric, NULL, "the local port does not answer");
+	finish_operation(&f->fabric, NULL, "the local port does not answer");
 	answers(f, "{\"ok\":false,\"error\":\"the local port does not answer\"}");
 }
 
@@ -338,7 +338,7 @@ static void asker_that_only_stops_sending_is_answered(void **state)
 	run_round(f);
 	run_round(f);
 	assert_int_equal(f->fabric.cancelled, 0);
-	finish_act(&f->fabric, json_object(), NULL);
+	finish_operation(&f->fabric, json_object(), NULL);
 	answers(f, "{\"ok\":true,\"result\":{}}");
 	assert_true(hear_end(f));
 }

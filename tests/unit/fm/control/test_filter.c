@@ -148,8 +148,8 @@ static void unhealthy_is_a_link_and_who_has_one(void **state)
 
 	f->unhealthy = json_array();
 	json_array_append_new(f->unhealthy,
-			      dump_json_sick_link(f->topo, f->topo->nodes[sw].port0 + 1, "sick",
-						  json_string("symbol errors")));
+			      dump_json_unhealthy_link(f->topo, f->topo->nodes[sw].port0 + 1,
+						       "sick", json_string("symbol errors")));
 	assert_int_equal(count(f, "links", "{'unhealthy':true}"), 1);
 	assert_int_equal(count(f, "links", "{'sick':true}"), 1);
 	assert_int_equal(count(f, "links", "{'unhealthy':true,'down':true}"), 0);

@@ -216,8 +216,8 @@ static void what_is_unhealthy_has_its_reason_at_both_ends(void **state)
 {
 	struct fabric *f = *state;
 	uint32_t leaf = topo_find(f->topo, 0x2c90300000100);
-	json_t *row = dump_json_sick_link(f->topo, f->topo->nodes[leaf].port0 + 33, "quarantined",
-					  json_string("fell 4 times"));
+	json_t *row = dump_json_unhealthy_link(f->topo, f->topo->nodes[leaf].port0 + 33,
+					       "quarantined", json_string("fell 4 times"));
 	json_t *doc;
 
 	json_object_set_new(row, "left_s", json_integer(60));

@@ -17,7 +17,7 @@ struct bench {
 	struct loop_timer *other;
 	char calls[64]; /* a letter each */
 	unsigned thrice;
-	bool gives_way;
+	bool yields;
 	const struct job_step *next;
 	uint64_t spent_us[4];
 };
@@ -96,8 +96,8 @@ static struct bench bench_new(void)
 static void run(struct bench *b, const struct job_step *steps)
 {
 	b->job = job_new(b->loop, b);
-	if (b->gives_way)
-		job_give_way(b->job);
+	if (b->yields)
+		job_yield(b->job);
 	b->other = loop_timer_new(b->loop, other_cb, b);
 	job_start(b->job, steps, b->spent_us);
 	assert_string_equal(b->calls, ""); /* never from within the start */
@@ -131,7 +131,7 @@ static void a_job_that_gives_way_lets_others_in_after_each_call(void **state)
 {
 	struct bench b = bench_new();
 
-	b.gives_way = true;
+	b.yields = true;
 	run(&b, all);
 	assert_string_equal(b.calls, "a.bbbc."); /* the other is due at once, and a while later */
 }

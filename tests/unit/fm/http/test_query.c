@@ -14,7 +14,7 @@ static const struct command list = {
 	.arguments = "[WHAT] [--down|--sick] [-n N] [--leaf LEAF] [--format text|json] [--read]",
 	.words = { "what" },
 	.flag = "read",
-	.flag_acts = true,
+	.flag_operates = true,
 };
 static const struct command table = { .name = "table", .arguments = "", .rows = "entries" };
 

@@ -18,7 +18,7 @@ static void a_link_that_cannot_be_made_active_is_isolated_until_it_is_active_or_
 	struct room r;
 	struct inv_port *port;
 
-	begin(&r);
+	isolation_begin(&r);
 	port = &inv(&r.b, r.sw)->ports[1];
 	r.f.module->update.isolate(r.f.room, r.sw, 1, ISOLATED_NOT_ACTIVE);
 	r.f.module->update.isolate(r.f.room, port->peer->guid, port->peer_port,
@@ -29,16 +29,16 @@ static void a_link_that_cannot_be_made_active_is_isolated_until_it_is_active_or_
 	assert_int_equal(count_in_force(&r), 1);
 	assert_int_equal(r.f.asked.reroutes, 1);
 	port->state = port->peer->ports[port->peer_port].state = TOPO_ACTIVE;
-	annotate(&r);
+	isolation_annotate(&r);
 	assert_int_equal(count_rows(&r), 0);
-	end(&r);
+	isolation_end(&r);
 }
 
 static void too_much_of_a_tier_is_not_isolated_but_told(void **state)
 {
 	struct room r;
 
-	begin(&r);
+	isolation_begin(&r);
 	for (uint32_t i = r.b.found->nswitches - 3; i < r.b.found->nswitches; i++)
 		for (uint8_t p = 1; p <= 16; p++)
 			r.f.module->update.isolate(r.f.room, r.b.found->nodes[i].guid, p,
@@ -47,8 +47,8 @@ static void too_much_of_a_tier_is_not_isolated_but_told(void **state)
 	assert_int_equal(count_rows(&r), 48);
 	assert_int_equal(count_in_force(&r), 0);
 	assert_int_equal(r.f.asked.reroutes, 0);
-	assert_true(refusing_is_told(&r));
-	end(&r);
+	assert_true(refusing_is_alerted(&r));
+	isolation_end(&r);
 }
 
 /* ---- Switches that take no Set --------------------------------------------------------------- */
@@ -57,7 +57,7 @@ static void too_much_of_a_tier_is_not_isolated_but_told(void **state)
 static void suspect(struct room *r, guid_t sw)
 {
 	inv(&r->b, sw)->keeps_change = true;
-	assert_true(r->f.module->sweep.swept(r->f.room, &(struct sweep_result){ .refusing = 1 }));
+	assert_null(r->f.module->sweep.swept(r->f.room, &(struct sweep_result){ .refusing = 1 }));
 }
 
 /* Until the suspect was sent so many tries of a Set, to the last time-out. */
@@ -72,23 +72,23 @@ static void a_switch_that_takes_no_set_is_isolated_and_sent_none(void **state)
 {
 	struct room r;
 
-	begin(&r);
+	isolation_begin(&r);
 	double_set_no_sets(r.b.d, r.sw, true);
 	suspect(&r, r.sw);
 	fake_run_for(&r.f, 10 * SECOND_US);
 	assert_int_equal(count_in_force(&r), 1);
 	assert_int_equal(r.f.asked.reroutes, 1);
 	assert_true(inv(&r.b, r.sw)->no_sets);
-	annotate(&r);
+	isolation_annotate(&r);
 	assert_true(inv(&r.b, r.sw)->ports[1].isolated);
-	end(&r);
+	isolation_end(&r);
 }
 
 static void sets_that_are_lost_are_no_refusal_where_a_later_one_is_taken(void **state)
 {
 	struct room r;
 
-	begin(&r);
+	isolation_begin(&r);
 	double_set_no_sets(r.b.d, r.sw, true);
 	suspect(&r, r.sw);
 	run_to_tries(&r, 3 * TRIES);
@@ -99,7 +99,7 @@ static void sets_that_are_lost_are_no_refusal_where_a_later_one_is_taken(void **
 	assert_int_equal(count_rows(&r), 0);
 	assert_int_equal(r.f.asked.reroutes, 0);
 	assert_false(inv(&r.b, r.sw)->no_sets);
-	end(&r);
+	isolation_end(&r);
 }
 
 static void written(void *arg, const struct program_result *result)
@@ -115,7 +115,7 @@ static void to_be_asked_whether_it_takes_a_set_changes_nothing_at_a_switch(void 
 	struct room r;
 	struct inv_node *node;
 
-	begin(&r);
+	isolation_begin(&r);
 	program_apply(r.program, r.b.found, &r.tables, written, NULL);
 	fake_run_for(&r.f, SECOND_US);
 	assert_int_equal(double_switch_info(r.b.d, r.sw)->lft_top, r.tables.top);
@@ -131,33 +131,33 @@ static void to_be_asked_whether_it_takes_a_set_changes_nothing_at_a_switch(void 
 	assert_int_equal(double_switch_info(r.b.d, r.sw)->lft_top, r.tables.top);
 	assert_true(double_switch_info(r.b.d, r.sw)->port_state_change);
 	assert_int_equal(count_rows(&r), 0);
-	end(&r);
+	isolation_end(&r);
 }
 
 static void a_switch_that_answers_a_set_with_a_status_is_isolated_at_once(void **state)
 {
 	struct room r;
 
-	begin(&r);
+	isolation_begin(&r);
 	double_set_refuses(r.b.d, r.sw, true);
 	suspect(&r, r.sw);
 	fake_run_for(&r.f, SECOND_US / 2);
 	assert_int_equal(count_in_force(&r), 1);
 	assert_int_equal(sets(&r.b, WIRE_SWITCH_INFO), 1);
-	end(&r);
+	isolation_end(&r);
 }
 
 static void a_switch_that_answers_nothing_is_left_to_the_sweep(void **state)
 {
 	struct room r;
 
-	begin(&r);
+	isolation_begin(&r);
 	double_set_silent(r.b.d, r.sw, true);
 	suspect(&r, r.sw);
 	fake_run_for(&r.f, 10 * SECOND_US);
 	assert_int_equal(count_rows(&r), 0);
 	assert_int_equal(sets(&r.b, WIRE_SWITCH_INFO), 0);
-	end(&r);
+	isolation_end(&r);
 }
 
 static void switches_that_refuse_are_judged_together_when_all_were_asked(void **state)
@@ -165,7 +165,7 @@ static void switches_that_refuse_are_judged_together_when_all_were_asked(void **
 	const struct topo *t;
 	struct room r;
 
-	begin(&r);
+	isolation_begin(&r);
 	t = r.b.found;
 	double_set_refuses(r.b.d, t->nodes[t->nswitches - 1].guid, true);
 	double_set_no_sets(r.b.d, t->nodes[t->nswitches - 2].guid, true);
@@ -178,8 +178,8 @@ static void switches_that_refuse_are_judged_together_when_all_were_asked(void **
 	fake_run_for(&r.f, 10 * SECOND_US);
 	assert_int_equal(count_rows(&r), 3);
 	assert_int_equal(count_in_force(&r), 0);
-	assert_true(refusing_is_told(&r));
-	end(&r);
+	assert_true(refusing_is_alerted(&r));
+	isolation_end(&r);
 }
 
 static void it_is_probed_once_a_minute_and_released_by_the_first_set_that_it_takes(void **state)
@@ -187,7 +187,7 @@ static void it_is_probed_once_a_minute_and_released_by_the_first_set_that_it_tak
 	struct room r;
 	uint64_t before;
 
-	begin(&r);
+	isolation_begin(&r);
 	double_set_no_sets(r.b.d, r.sw, true);
 	suspect(&r, r.sw);
 	fake_run_for(&r.f, 10 * SECOND_US);
@@ -204,7 +204,7 @@ static void it_is_probed_once_a_minute_and_released_by_the_first_set_that_it_tak
 	assert_false(inv(&r.b, r.sw)->no_sets);
 	assert_int_equal(r.f.asked.refreshed, r.sw);
 	assert_int_equal(r.f.asked.reroutes, 2);
-	end(&r);
+	isolation_end(&r);
 }
 
 int main(void)

@@ -20,7 +20,7 @@ static void a_switch_that_does_not_hold_a_block_is_isolated_till_a_trial_shows_t
 {
 	struct room r;
 
-	begin(&r);
+	isolation_begin(&r);
 	double_set_pretends(r.b.d, r.sw, true);
 	unheld(&r, TABLE_LFT, 1);
 	assert_int_equal(count_in_force(&r), 1);
@@ -33,17 +33,17 @@ static void a_switch_that_does_not_hold_a_block_is_isolated_till_a_trial_shows_t
 	assert_int_equal(count_rows(&r), 0);
 	assert_false(inv(&r.b, r.sw)->wrong_tables);
 	assert_true(r.f.asked.reroutes >= 2);
-	end(&r);
+	isolation_end(&r);
 }
 
 static void a_switch_that_does_not_keep_its_lft_top_is_isolated_till_it_does(void **state)
 {
 	struct room r;
 
-	begin(&r);
+	isolation_begin(&r);
 	double_set_feigns(r.b.d, r.sw, WIRE_SWITCH_INFO);
 	inv(&r.b, r.sw)->keeps_no_top = true;
-	assert_true(r.f.module->sweep.swept(r.f.room, &(struct sweep_result){ .untrue = 1 }));
+	assert_null(r.f.module->sweep.swept(r.f.room, &(struct sweep_result){ .untrue = 1 }));
 	fake_run_for(&r.f, 2 * MINUTE_US);
 	assert_int_equal(count_in_force(&r), 1);
 	assert_false(inv(&r.b, r.sw)->keeps_no_top);
@@ -51,14 +51,14 @@ static void a_switch_that_does_not_keep_its_lft_top_is_isolated_till_it_does(voi
 	fake_run_for(&r.f, MINUTE_US);
 	assert_int_equal(count_rows(&r), 0);
 	assert_int_equal(double_switch_info(r.b.d, r.sw)->lft_top, r.tables.top);
-	end(&r);
+	isolation_end(&r);
 }
 
 static void it_is_isolated_from_the_first_snapshot_of_the_next_life_on(void **state)
 {
 	struct room r;
 
-	begin(&r);
+	isolation_begin(&r);
 	double_set_pretends(r.b.d, r.sw, true);
 	unheld(&r, TABLE_LFT, 1);
 	fake_pipe_restart(&r.f);
@@ -66,7 +66,7 @@ static void it_is_isolated_from_the_first_snapshot_of_the_next_life_on(void **st
 	r.f.module->load(r.f.room);
 	assert_int_equal(r.f.lost, 0);
 	assert_int_equal(count_rows(&r), 0);
-	annotate(&r);
+	isolation_annotate(&r);
 	assert_int_equal(count_in_force(&r), 1);
 	assert_true(inv(&r.b, r.sw)->wrong_tables);
 	assert_true(inv(&r.b, r.sw)->ports[1].isolated);
@@ -75,9 +75,9 @@ static void it_is_isolated_from_the_first_snapshot_of_the_next_life_on(void **st
 	assert_int_equal(count_rows(&r), 0);
 	fake_pipe_restart(&r.f);
 	r.f.module->load(r.f.room);
-	annotate(&r);
+	isolation_annotate(&r);
 	assert_int_equal(count_rows(&r), 0);
-	end(&r);
+	isolation_end(&r);
 }
 
 static void write_file(const struct room *r, const char *text)
@@ -135,14 +135,14 @@ static void one_that_is_not_met_yet_stays_in_the_file_that_others_change(void **
 	struct room r;
 	char text[128];
 
-	begin(&r);
+	isolation_begin(&r);
 	snprintf(text, sizeof(text), "0x00000000dead0000 7\n0x%016" PRIx64 " 1\n", r.sw);
 	write_file(&r, text);
 	r.f.module->load(r.f.room);
-	annotate(&r);
+	isolation_annotate(&r);
 	assert_true(is_in_file(&r, "0x00000000dead0000 7\n"));
 	assert_true(is_in_file(&r, strchr(text, '\n') + 1));
-	end(&r);
+	isolation_end(&r);
 }
 
 /*
@@ -156,7 +156,7 @@ static void load_block(struct room *r, const char *block)
 	snprintf(line, sizeof(line), "0x%016" PRIx64 "%s\n", r->sw, block);
 	write_file(r, line);
 	r->f.module->load(r->f.room);
-	annotate(r);
+	isolation_annotate(r);
 }
 
 static void mft_written(void *arg, const struct mft_result *result)
@@ -171,7 +171,7 @@ static void every_form_of_a_block_isolates_until_it_is_tried(void **state)
 	for (size_t i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++) {
 		struct room r;
 
-		begin(&r);
+		isolation_begin(&r);
 		mft_apply(r.mft, r.b.found, MCAST_FIRST_MLID, false, mft_written, NULL);
 		fake_run_for(&r.f, SECOND_US);
 		load_block(&r, blocks[i]);
@@ -179,7 +179,7 @@ static void every_form_of_a_block_isolates_until_it_is_tried(void **state)
 		assert_int_equal(count_in_force(&r), 1);
 		fake_run_for(&r.f, 2 * MINUTE_US);
 		assert_int_equal(count_rows(&r), !strcmp(blocks[i], " 511.15"));
-		end(&r);
+		isolation_end(&r);
 	}
 }
 
@@ -192,14 +192,14 @@ static void lines_that_are_none_set_the_file_aside_and_isolate_nobody(void **sta
 	for (size_t i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++) {
 		struct room r;
 
-		begin(&r);
+		isolation_begin(&r);
 		log_set_level(-1, LOG_ERR - 1);
 		load_block(&r, blocks[i]);
 		if (!r.f.lost)
 			fail_msg("'%s' is taken", blocks[i]);
 		assert_int_equal(r.f.lost, 1);
 		assert_int_equal(count_rows(&r), 0);
-		end(&r);
+		isolation_end(&r);
 	}
 }
 
@@ -207,15 +207,15 @@ static void one_that_is_known_no_more_isolates_nobody_and_leaves_the_file(void *
 {
 	struct room r;
 
-	begin(&r);
+	isolation_begin(&r);
 	write_file(&r, "0x00000000deadbeef 0\n");
 	r.f.module->load(r.f.room);
-	annotate(&r);
+	isolation_annotate(&r);
 	assert_int_equal(count_rows(&r), 0);
 	fake_run_for(&r.f, 2 * MINUTE_US);
 	assert_false(is_in_file(&r, "deadbeef"));
 	assert_int_equal(r.f.lost, 0);
-	end(&r);
+	isolation_end(&r);
 }
 
 static void a_lost_file_is_told_with_the_names_that_it_held(void **state)
@@ -223,7 +223,7 @@ static void a_lost_file_is_told_with_the_names_that_it_held(void **state)
 	struct room r;
 	char path[64];
 
-	begin(&r);
+	isolation_begin(&r);
 	double_set_pretends(r.b.d, r.sw, true);
 	unheld(&r, TABLE_LFT, 0);
 	fake_pipe_restart(&r.f);
@@ -233,7 +233,7 @@ static void a_lost_file_is_told_with_the_names_that_it_held(void **state)
 	r.f.module->load(r.f.room);
 	assert_int_equal(r.f.lost, 1);
 	assert_true(alert_tells(&r, "it held: ", inv(&r.b, r.sw)->desc));
-	end(&r);
+	isolation_end(&r);
 }
 
 int main(void)

@@ -30,7 +30,7 @@ static bool unwanted(void *owner, const struct batch_job *job, struct batch_requ
 	return false;
 }
 
-static void never_done(void *owner, const struct batch_job *job, const struct batch_way *way,
+static void never_done(void *owner, const struct batch_job *job, const struct batch_path *via,
 		       const struct mad_answer *answer)
 {
 	fail();
@@ -127,17 +127,17 @@ struct trip {
 	struct mad_world w;
 	struct batch *batch;
 	unsigned ways, done;
-	struct batch_way last;
+	struct batch_path last;
 	bool lost; /* no way is known any more */
 };
 
-static bool next_way(void *owner, const struct batch_job *job, struct batch_way *way)
+static bool next_path(void *owner, const struct batch_job *job, struct batch_path *via)
 {
 	struct trip *t = owner;
 
 	t->ways++;
-	way->path = (struct mad_path){ .hops = 1, .ports = { (uint8_t)(job->arg + t->ways) } };
-	way->stamp = 100 + t->ways;
+	via->path = (struct mad_path){ .hops = 1, .ports = { (uint8_t)(job->arg + t->ways) } };
+	via->stamp = 100 + t->ways;
 	return !t->lost;
 }
 
@@ -146,16 +146,16 @@ static bool ask(void *owner, const struct batch_job *job, struct batch_request *
 	request->mad.method = WIRE_GET;
 	request->mad.attr_id = WIRE_NODE_INFO;
 	request->mad.retries = 2;
-	return next_way(owner, job, &request->way);
+	return next_path(owner, job, &request->via);
 }
 
-static void note_done(void *owner, const struct batch_job *job, const struct batch_way *way,
+static void note_done(void *owner, const struct batch_job *job, const struct batch_path *via,
 		      const struct mad_answer *answer)
 {
 	struct trip *t = owner;
 
 	t->done++;
-	t->last = *way;
+	t->last = *via;
 }
 
 static void nothing(void *owner)
@@ -165,7 +165,7 @@ static void nothing(void *owner)
 static void trip_begin(struct trip *t)
 {
 	static const struct batch_ops trip_ops = {
-		.make = ask, .way = next_way, .done = note_done, .idle = nothing
+		.make = ask, .path_of = next_path, .done = note_done, .idle = nothing
 	};
 
 	*t = (struct trip){ .ways = 0 };

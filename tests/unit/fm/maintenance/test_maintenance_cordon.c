@@ -168,7 +168,7 @@ static void what_can_not_be_cordoned_is_refused_with_its_reason(void **state)
 	topo_unref((struct topo *)f.view.topo);
 	f.view.topo = NULL;
 	maintenance_cordon(&f, "leaf-0", true, room_answer_cb, &answer);
-	assert_refused(answer, "no picture of the fabric yet");
+	assert_refused(answer, "no topology yet");
 	room_fini(&f);
 }
 
@@ -188,7 +188,7 @@ static void cordons_are_kept_over_a_restart_and_lifted_by_guid_while_the_switch_
 	topo_unref((struct topo *)f.view.topo);
 	f.view.topo = NULL;
 	maintenance_cordon(&f, "0x999", false, room_answer_cb, &answer);
-	assert_refused(answer, "no picture of the fabric yet");
+	assert_refused(answer, "no topology yet");
 	maintenance_cordon(&f, "0x201", false, room_answer_cb, &answer);
 	fake_pipe_answer(&f, NULL);
 	assert_answer(answer, "", 0);

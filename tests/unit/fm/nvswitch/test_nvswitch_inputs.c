@@ -50,7 +50,7 @@ static void nothing_cb(void *arg)
 {
 }
 
-/* As the conductor keeps them: each once. */
+/* As alerts keep them: each once. */
 static void trouble_cb(void *arg, const char *what, const char *error)
 {
 	struct fixture *f = arg;
@@ -190,16 +190,7 @@ static int set_up(void **state)
 	f->loop = loop_new();
 	f->look = loop_timer_new(f->loop, look_cb, f);
 	f->nv = nvswitch_new(f->loop, &ops, f);
-	f->conf = (struct nvswitch_conf){ .url = "",
-					  .hosts_file = "",
-					  .alias_file = "",
-					  .ca_file = "",
-					  .syslog_listen = "",
-					  .syslog_allow = "",
-					  .log_socket = "",
-					  .kmsg = "",
-					  .hook = "",
-					  .interval_us = 3600 * 1000000ull,
+	f->conf = (struct nvswitch_conf){ .interval_us = 3600 * 1000000ull,
 					  .timeout_ms = 1000,
 					  .hook_timeout_ms = 1000,
 					  .body_max = 1 << 16,
@@ -232,8 +223,8 @@ static void port_that_is_taken_leaves_the_other_inputs_working(void **state)
 	int udp = hold(f->listen, SOCK_DGRAM), tcp = hold(f->listen, SOCK_STREAM);
 
 	assert_int_equal(mkfifo(f->fifo, 0600), 0);
-	f->conf.kmsg = f->fifo;
-	f->conf.syslog_listen = f->listen;
+	strcpy(f->conf.keys.kmsg, f->fifo);
+	strcpy(f->conf.keys.syslog_listen, f->listen);
 	assert_int_equal(configure(f), 0);
 	assert_int_equal(f->ntroubles, 2);
 	assert_true(has_trouble(f, "nvswitch: syslog UDP"));
@@ -253,7 +244,7 @@ static void half_of_syslog_that_is_free_is_listened_on(void **state)
 	struct fixture *f = *state;
 	int udp = hold(f->listen, SOCK_DGRAM);
 
-	f->conf.syslog_listen = f->listen;
+	strcpy(f->conf.keys.syslog_listen, f->listen);
 	assert_int_equal(configure(f), 0);
 	assert_int_equal(f->ntroubles, 1);
 	assert_true(has_trouble(f, "nvswitch: syslog UDP"));
@@ -267,8 +258,8 @@ static void list_of_hosts_that_comes_late_is_read_then(void **state)
 	json_t *summary;
 
 	assert_int_equal(mkfifo(f->fifo, 0600), 0);
-	f->conf.kmsg = f->fifo;
-	f->conf.hosts_file = f->hosts;
+	strcpy(f->conf.keys.kmsg, f->fifo);
+	strcpy(f->conf.keys.hosts_file, f->hosts);
 	assert_int_equal(configure(f), 0);
 	assert_true(has_trouble(f, "nvswitch: exporters"));
 	say_to_fifo(f);
@@ -289,8 +280,8 @@ static void the_summary_says_which_input_is_not_open_and_why(void **state)
 	json_t *summary;
 	const char *error;
 
-	f->conf.kmsg = f->fifo; /* is not there */
-	f->conf.syslog_listen = f->listen;
+	strcpy(f->conf.keys.kmsg, f->fifo); /* is not there */
+	strcpy(f->conf.keys.syslog_listen, f->listen);
 	assert_int_equal(configure(f), 0);
 	summary = nvswitch_summary(f->nv);
 	assert_true(json_is_false(json_object_get(json_object_get(summary, "inputs"), "kmsg")));
@@ -309,18 +300,18 @@ static void later_configuration_is_taken_whole_or_not_at_all(void **state)
 	struct fixture *f = *state;
 
 	assert_int_equal(mkfifo(f->fifo, 0600), 0);
-	f->conf.kmsg = f->fifo;
+	strcpy(f->conf.keys.kmsg, f->fifo);
 	assert_int_equal(configure(f), 0);
-	f->conf.syslog_listen = f->listen;
-	f->conf.hosts_file = f->hosts; /* is not there */
+	strcpy(f->conf.keys.syslog_listen, f->listen);
+	strcpy(f->conf.keys.hosts_file, f->hosts); /* is not there */
 	assert_int_equal(configure(f), -1);
-	f->conf.hosts_file = "";
-	f->conf.kmsg = f->hosts;
+	strcpy(f->conf.keys.hosts_file, "");
+	strcpy(f->conf.keys.kmsg, f->hosts);
 	assert_int_equal(configure(f), -1);
 	assert_int_equal(f->ntroubles, 0);
 	say_to_fifo(f);
 	run_until(f, heard_a_line); /* by what was in force */
-	f->conf.kmsg = f->fifo;
+	strcpy(f->conf.keys.kmsg, f->fifo);
 	assert_int_equal(configure(f), 0);
 	assert_int_equal(log_lines(f), 1); /* it stayed open */
 }
@@ -329,12 +320,12 @@ static void input_that_was_not_open_before_refuses_no_other_change(void **state)
 {
 	struct fixture *f = *state;
 
-	f->conf.kmsg = f->fifo; /* is not there */
+	strcpy(f->conf.keys.kmsg, f->fifo); /* is not there */
 	assert_int_equal(configure(f), 0);
-	f->conf.syslog_listen = f->listen;
+	strcpy(f->conf.keys.syslog_listen, f->listen);
 	assert_int_equal(configure(f), 0);
 	assert_int_equal(f->ntroubles, 1);
-	f->conf.kmsg = "";
+	strcpy(f->conf.keys.kmsg, "");
 	assert_int_equal(configure(f), 0);
 	assert_int_equal(f->ntroubles, 0);
 }
@@ -358,8 +349,8 @@ static void names_of_a_file_are_known_in_logs(void **state)
 
 	assert_int_equal(gethostname(own, sizeof(own)), 0);
 	assert_int_equal(mkfifo(f->fifo, 0600), 0);
-	f->conf.kmsg = f->fifo; /* lines are of this machine */
-	f->conf.alias_file = f->hosts;
+	strcpy(f->conf.keys.kmsg, f->fifo); /* lines are of this machine */
+	strcpy(f->conf.keys.alias_file, f->hosts);
 	assert_int_equal(configure(f), 0);
 	assert_true(has_trouble(f, "nvswitch: aliases"));
 	nvswitch_present(f->nv, present, 2);
@@ -383,7 +374,7 @@ static void nothing_is_tried_again_without_an_interval(void **state)
 {
 	struct fixture *f = *state;
 
-	f->conf.kmsg = f->fifo;
+	strcpy(f->conf.keys.kmsg, f->fifo);
 	f->conf.retry_us = 0;
 	assert_int_equal(configure(f), 0);
 	assert_int_equal(mkfifo(f->fifo, 0600), 0);
@@ -396,7 +387,7 @@ static void files_of_a_configuration_are_looked_at_beforehand(void **state)
 	struct fixture *f = *state;
 	char err[256] = "", expected[256];
 
-	f->conf.hosts_file = f->hosts;
+	strcpy(f->conf.keys.hosts_file, f->hosts);
 	assert_int_equal(nvswitch_check(&f->conf, err, sizeof(err)), -1);
 	write_hosts(f, "# none\nnode-1 http://a/ h100\nnode-2 http://b/ h300\n");
 	assert_int_equal(nvswitch_check(&f->conf, err, sizeof(err)), -1);
@@ -404,12 +395,12 @@ static void files_of_a_configuration_are_looked_at_beforehand(void **state)
 	assert_memory_equal(err, expected, strlen(expected));
 	write_hosts(f, "node-1 http://a/ h100\n");
 	assert_int_equal(nvswitch_check(&f->conf, err, sizeof(err)), 0);
-	f->conf.hook = f->hosts; /* no program */
+	strcpy(f->conf.keys.hook, f->hosts); /* no program */
 	assert_int_equal(nvswitch_check(&f->conf, err, sizeof(err)), -1);
-	f->conf.hook = "/bin/true";
-	f->conf.ca_file = f->fifo; /* is not there */
+	strcpy(f->conf.keys.hook, "/bin/true");
+	strcpy(f->conf.keys.ca_file, f->fifo); /* is not there */
 	assert_int_equal(nvswitch_check(&f->conf, err, sizeof(err)), -1);
-	f->conf.hosts_file = "";
+	strcpy(f->conf.keys.hosts_file, "");
 	assert_int_equal(nvswitch_check(&f->conf, err, sizeof(err)), 0);
 }
 
@@ -423,12 +414,12 @@ static void a_line_that_does_not_fit_is_refused(void **state)
 		snprintf(text, sizeof(text), "node-1 http://a/\n# none%*snode-2 http://b/\n",
 			 blanks, "");
 		write_hosts(f, text);
-		f->conf.hosts_file = f->hosts;
-		f->conf.alias_file = "";
+		strcpy(f->conf.keys.hosts_file, f->hosts);
+		strcpy(f->conf.keys.alias_file, "");
 		assert_int_equal(nvswitch_check(&f->conf, err, sizeof(err)),
 				 blanks < 4000 ? 0 : -1);
-		f->conf.hosts_file = "";
-		f->conf.alias_file = f->hosts;
+		strcpy(f->conf.keys.hosts_file, "");
+		strcpy(f->conf.keys.alias_file, f->hosts);
 		assert_int_equal(nvswitch_check(&f->conf, err, sizeof(err)),
 				 blanks < 4000 ? 0 : -1);
 	}

@@ -179,21 +179,12 @@ static int set_up(void **state)
 						 nothing_cb, trouble_cb, NULL };
 	static const char *const present[] = { HOST, "dgx-02" };
 	struct fixture *f = mem_alloc(1, sizeof(*f));
-	const struct nvswitch_conf conf = { .url = "",
-					    .hosts_file = "",
-					    .alias_file = "",
-					    .ca_file = "",
-					    .syslog_listen = f->listen,
-					    .syslog_allow = "",
-					    .log_socket = "",
-					    .kmsg = "",
-					    .hook = "",
-					    .interval_us = 3600 * 1000000ull,
-					    .timeout_ms = 1000,
-					    .hook_timeout_ms = 1000,
-					    .body_max = 1 << 16,
-					    .health = { .guard_percent = 100,
-							.treatment = { 0, 1, 2, 3, 4 } } };
+	struct nvswitch_conf conf = { .interval_us = 3600 * 1000000ull,
+				      .timeout_ms = 1000,
+				      .hook_timeout_ms = 1000,
+				      .body_max = 1 << 16,
+				      .health = { .guard_percent = 100,
+						  .treatment = { 0, 1, 2, 3, 4 } } };
 	unsigned pid = (unsigned)getpid();
 	char err[256];
 
@@ -202,6 +193,7 @@ static int set_up(void **state)
 	log_set_level(-1, LOG_ERR);
 	snprintf(f->listen, sizeof(f->listen), "127.78.%u.%u:5514", pid >> 8 & 0xff,
 		 pid & 0xff ? pid & 0xff : 1);
+	strcpy(conf.keys.syslog_listen, f->listen);
 	f->loop = loop_new();
 	f->look = loop_timer_new(f->loop, look_cb, f);
 	f->nv = nvswitch_new(f->loop, &ops, f);

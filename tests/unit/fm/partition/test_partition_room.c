@@ -178,7 +178,7 @@ static void the_document_has_members_by_name_and_by_p_key(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, sa_setup, sa_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(a_file_is_in_force_from_the_next_publication_on),
 		TEST(a_bad_file_changes_nothing_and_is_an_alert),

@@ -171,7 +171,7 @@ static void paths_are_found_by_alias(void **state)
 static void groups_are_joined_by_alias_each_for_itself(void **state)
 {
 	struct world *w = *state;
-	struct wire_mcmember rec = record(HOST(1)), vf = rec;
+	struct wire_mcmember rec = member_record(HOST(1)), vf = rec;
 	struct ask join = { WIRE_SET, MASK_NEW, false, HOST(1) };
 	struct ask end = { WIRE_DELETE, MASK_JOIN, false, HOST(1) };
 	struct guid_ask a = { .method = WIRE_DELETE, .of = HOST(1), .mask = PLACE | ENTRY(3) };
@@ -179,17 +179,17 @@ static void groups_are_joined_by_alias_each_for_itself(void **state)
 
 	give_alias(w, ALIAS(1));
 	vf.port_gid = gid_of(ALIAS(1));
-	assert_int_equal(ask(w, &join, &rec), WIRE_SA_OK);
-	assert_int_equal(ask(w, &join, &vf), WIRE_SA_OK);
-	assert_true(answered(w, 0).port_gid.guid == ALIAS(1));
+	assert_int_equal(ask_member(w, &join, &rec), WIRE_SA_OK);
+	assert_int_equal(ask_member(w, &join, &vf), WIRE_SA_OK);
+	assert_true(member_row(w, 0).port_gid.guid == ALIAS(1));
 	group = sa_groups_find(sa_mcast_groups(w->sa), &some_mgid);
 	assert_int_equal(group->nmembers, 2);
 	assert_int_equal(ask_guids(w, &a), WIRE_SA_DENIED); /* it is a member */
-	assert_int_equal(ask(w, &end, &rec), WIRE_SA_OK);
+	assert_int_equal(ask_member(w, &end, &rec), WIRE_SA_OK);
 	assert_int_equal(group->nmembers, 1);
 	join.from = HOST(0);
-	assert_int_equal(ask(w, &join, &vf), WIRE_SA_REQ_INVALID); /* not its alias */
-	assert_int_equal(ask(w, &end, &vf), WIRE_SA_OK);
+	assert_int_equal(ask_member(w, &join, &vf), WIRE_SA_REQ_INVALID); /* not its alias */
+	assert_int_equal(ask_member(w, &end, &vf), WIRE_SA_OK);
 	assert_int_equal(ask_guids(w, &a), WIRE_SA_OK);
 }
 
@@ -236,14 +236,14 @@ static void spoilt_lines_are_named(void **state)
 	}
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, sa_setup, sa_teardown)
 static uint16_t make_group_as(struct world *w, guid_t guid, unsigned number)
 {
-	struct wire_mcmember rec = record(guid);
+	struct wire_mcmember rec = member_record(guid);
 	struct ask as = { WIRE_SET, MASK_NEW, false, HOST(1) };
 
 	rec.mgid.guid = number;
-	return ask(w, &as, &rec);
+	return ask_member(w, &as, &rec);
 }
 
 static void groups_of_aliases_count_for_their_port(void **state)

@@ -97,7 +97,7 @@ static void the_default_limit_acts_and_is_told_once_an_hour_for_each_host(void *
 	assert_in_range(conf.sa.rate_limit, 1, 50000); /* below what the SA serves in all */
 	sa_configure(w->sa, &(struct sa_conf){ .gid_prefix = WORLD_PREFIX,
 					       .rate_limit = (unsigned)conf.sa.rate_limit });
-	sa_listen(w->sa, &(struct sa_listener){ .told = told, .arg = &heard });
+	sa_listen(w->sa, &(struct sa_listener){ .reported = told, .arg = &heard });
 	assert_in_range(flood(w, HOST(1), 10000), 1, (unsigned)conf.sa.rate_limit);
 	assert_int_equal(heard.count, 1);
 	assert_non_null(strstr(heard.latest, "sa_rate_limit"));
@@ -117,7 +117,7 @@ static void the_default_limit_acts_and_is_told_once_an_hour_for_each_host(void *
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, sa_setup, sa_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(one_host_that_floods_is_not_answered_and_others_are),
 		TEST(who_keeps_to_the_rate_is_always_served),

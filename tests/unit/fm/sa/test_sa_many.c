@@ -73,7 +73,7 @@ static void subscriptions_that_end_during_a_walk_end_it(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, sa_setup, sa_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(thousands_of_subscriptions_are_walked_in_slices),
 		TEST(subscriptions_that_end_during_a_walk_end_it),

@@ -18,14 +18,14 @@
 static void a_join_with_all_it_needs_makes_a_group(void **state)
 {
 	struct world *w = *state;
-	struct wire_mcmember rec = record(HOST(0)), got;
+	struct wire_mcmember rec = member_record(HOST(0)), got;
 
 	rec.sl = 3;
 	rec.flow_label = 0x12345;
 	rec.tclass = 7;
-	assert_int_equal(set(w, MASK_NEW, &rec), WIRE_SA_OK);
+	assert_int_equal(set_member(w, MASK_NEW, &rec), WIRE_SA_OK);
 	assert_int_equal(w->sent[3], WIRE_GET_RESP);
-	got = answered(w, 0);
+	got = member_row(w, 0);
 	assert_memory_equal(&got.mgid, &some_mgid, sizeof(some_mgid));
 	assert_true(got.port_gid.guid == HOST(0));
 	assert_int_equal(got.mlid, 0xc000);
@@ -49,39 +49,41 @@ static void each_component_a_new_group_needs_is_insisted_on(void **state)
 					  WIRE_MC_QKEY, WIRE_MC_TCLASS,	  WIRE_MC_PKEY,
 					  WIRE_MC_FLOW, WIRE_MC_SL };
 	struct world *w = *state;
-	struct wire_mcmember rec = record(HOST(0));
+	struct wire_mcmember rec = member_record(HOST(0));
 
 	for (size_t i = 0; i < sizeof(comps) / sizeof(comps[0]); i++)
-		assert_int_equal(set(w, MASK_NEW & ~WIRE_BIT(comps[i]), &rec), WIRE_SA_INSUF_COMPS);
+		assert_int_equal(set_member(w, MASK_NEW & ~WIRE_BIT(comps[i]), &rec),
+				 WIRE_SA_INSUF_COMPS);
 	assert_int_equal(sa_groups_count(sa_mcast_groups(w->sa)), 0);
 }
 
 static void only_who_stays_may_make_a_group(void **state)
 {
 	struct world *w = *state;
-	struct wire_mcmember rec = record(HOST(0));
+	struct wire_mcmember rec = member_record(HOST(0));
 
 	for (uint8_t bits = 0; bits <= WIRE_JOIN_BITS; bits++) {
 		bool may = bits & (WIRE_JOIN_FULL | WIRE_JOIN_SEND_ONLY_FULL);
 
 		rec.join_state = bits;
 		rec.mgid.guid = bits;
-		assert_int_equal(set(w, MASK_NEW, &rec), may ? WIRE_SA_OK : WIRE_SA_REQ_INVALID);
+		assert_int_equal(set_member(w, MASK_NEW, &rec),
+				 may ? WIRE_SA_OK : WIRE_SA_REQ_INVALID);
 	}
 }
 
 static void a_join_without_an_mgid_gets_one(void **state)
 {
 	struct world *w = *state;
-	struct wire_mcmember rec = record(HOST(0)), first, second;
+	struct wire_mcmember rec = member_record(HOST(0)), first, second;
 
 	rec.mgid = (struct wire_gid){ 0 };
-	assert_int_equal(set(w, MASK_NEW, &rec), WIRE_SA_OK);
-	first = answered(w, 0);
+	assert_int_equal(set_member(w, MASK_NEW, &rec), WIRE_SA_OK);
+	first = member_row(w, 0);
 	assert_true(first.mgid.prefix >> 32 == 0xff12a01b);
 	rec.scope = 5;
-	assert_int_equal(set(w, MASK_NEW | B(SCOPE), &rec), WIRE_SA_OK);
-	second = answered(w, 0);
+	assert_int_equal(set_member(w, MASK_NEW | B(SCOPE), &rec), WIRE_SA_OK);
+	second = member_row(w, 0);
 	assert_true(second.mgid.prefix >> 32 == 0xff15a01b);
 	assert_int_equal(second.scope, 5);
 	assert_int_not_equal(first.mlid, second.mlid);
@@ -94,15 +96,15 @@ static void mgids_that_are_none_are_refused(void **state)
 	static const uint64_t good[] = { 0xff1fa01cfe800000ull, 0xff02000000000000ull,
 					 0xff15a01bfe800000ull };
 	struct world *w = *state;
-	struct wire_mcmember rec = record(HOST(0));
+	struct wire_mcmember rec = member_record(HOST(0));
 
 	for (size_t i = 0; i < 4; i++) {
 		rec.mgid.prefix = bad[i];
-		assert_int_equal(set(w, MASK_NEW, &rec), WIRE_SA_REQ_INVALID);
+		assert_int_equal(set_member(w, MASK_NEW, &rec), WIRE_SA_REQ_INVALID);
 	}
 	for (size_t i = 0; i < 3; i++) {
 		rec.mgid.prefix = good[i];
-		assert_int_equal(set(w, MASK_NEW, &rec), WIRE_SA_OK);
+		assert_int_equal(set_member(w, MASK_NEW, &rec), WIRE_SA_OK);
 	}
 }
 
@@ -131,53 +133,53 @@ static void mtu_and_rate_of_a_group_are_what_is_asked_and_possible(void **state)
 		{ WIRE_GREATER, 63, 0 },
 	};
 	struct world *w = *state;
-	struct wire_mcmember rec = record(HOST(0));
+	struct wire_mcmember rec = member_record(HOST(0));
 
 	for (size_t i = 0; i < sizeof(mtus) / sizeof(mtus[0]); i++) {
 		rec.mgid.guid++;
 		rec.mtu_sel = mtus[i].sel;
 		rec.mtu = mtus[i].mtu;
-		assert_int_equal(set(w, MASK_NEW | B(MTU) | B(MTU_SEL), &rec),
+		assert_int_equal(set_member(w, MASK_NEW | B(MTU) | B(MTU_SEL), &rec),
 				 mtus[i].becomes ? WIRE_SA_OK : WIRE_SA_REQ_INVALID);
 		if (mtus[i].becomes)
-			assert_int_equal(answered(w, 0).mtu, mtus[i].becomes);
+			assert_int_equal(member_row(w, 0).mtu, mtus[i].becomes);
 	}
 	for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++) {
 		rec.mgid.guid++;
 		rec.rate_sel = rates[i].sel;
 		rec.rate = rates[i].rate;
-		assert_int_equal(set(w, MASK_NEW | B(RATE) | B(RATE_SEL), &rec),
+		assert_int_equal(set_member(w, MASK_NEW | B(RATE) | B(RATE_SEL), &rec),
 				 rates[i].becomes ? WIRE_SA_OK : WIRE_SA_REQ_INVALID);
 		if (rates[i].becomes)
-			assert_int_equal(answered(w, 0).rate, rates[i].becomes);
+			assert_int_equal(member_row(w, 0).rate, rates[i].becomes);
 	}
 }
 
 static void a_second_join_needs_little_and_adds_its_bits(void **state)
 {
 	struct world *w = *state;
-	struct wire_mcmember rec = record(HOST(0));
+	struct wire_mcmember rec = member_record(HOST(0));
 
-	assert_int_equal(set(w, MASK_NEW, &rec), WIRE_SA_OK);
+	assert_int_equal(set_member(w, MASK_NEW, &rec), WIRE_SA_OK);
 	rec.join_state = WIRE_JOIN_SEND_ONLY;
-	assert_int_equal(set(w, MASK_JOIN, &rec), WIRE_SA_OK);
-	assert_int_equal(answered(w, 0).join_state, WIRE_JOIN_FULL | WIRE_JOIN_SEND_ONLY);
+	assert_int_equal(set_member(w, MASK_JOIN, &rec), WIRE_SA_OK);
+	assert_int_equal(member_row(w, 0).join_state, WIRE_JOIN_FULL | WIRE_JOIN_SEND_ONLY);
 	rec.join_state = 0;
-	assert_int_equal(set(w, MASK_JOIN, &rec), WIRE_SA_REQ_INVALID);
-	rec = record(HOST(1));
+	assert_int_equal(set_member(w, MASK_JOIN, &rec), WIRE_SA_REQ_INVALID);
+	rec = member_record(HOST(1));
 	rec.join_state = WIRE_JOIN_NON;
-	assert_int_equal(set(w, MASK_JOIN, &rec), WIRE_SA_OK);
-	assert_int_equal(answered(w, 0).join_state, WIRE_JOIN_NON);
-	assert_int_equal(answered(w, 0).mlid, 0xc000);
-	assert_int_equal(answered(w, 0).qkey, 0x1b);
+	assert_int_equal(set_member(w, MASK_JOIN, &rec), WIRE_SA_OK);
+	assert_int_equal(member_row(w, 0).join_state, WIRE_JOIN_NON);
+	assert_int_equal(member_row(w, 0).mlid, 0xc000);
+	assert_int_equal(member_row(w, 0).qkey, 0x1b);
 }
 
 static void a_join_that_says_otherwise_than_the_group_is_refused(void **state)
 {
 	struct world *w = *state;
-	struct wire_mcmember rec = record(HOST(0)), other = record(HOST(1));
+	struct wire_mcmember rec = member_record(HOST(0)), other = member_record(HOST(1));
 
-	assert_int_equal(set(w, MASK_NEW, &rec), WIRE_SA_OK);
+	assert_int_equal(set_member(w, MASK_NEW, &rec), WIRE_SA_OK);
 	other.qkey = 5;
 	other.pkey = 0x8001;
 	other.tclass = other.sl = other.flow_label = other.hop_limit = 1;
@@ -185,59 +187,61 @@ static void a_join_that_says_otherwise_than_the_group_is_refused(void **state)
 		bool matters =
 			WIRE_BIT(comp) & (B(QKEY) | B(PKEY) | B(TCLASS) | B(SL) | B(FLOW) | B(HOP));
 
-		assert_int_equal(set(w, MASK_JOIN | WIRE_BIT(comp), &other),
+		assert_int_equal(set_member(w, MASK_JOIN | WIRE_BIT(comp), &other),
 				 matters ? WIRE_SA_REQ_INVALID : WIRE_SA_OK);
 	}
 	other.mtu_sel = WIRE_LESS;
 	other.mtu = MTU_4096;
-	assert_int_equal(set(w, MASK_JOIN | B(MTU_SEL) | B(MTU), &other), WIRE_SA_REQ_INVALID);
+	assert_int_equal(set_member(w, MASK_JOIN | B(MTU_SEL) | B(MTU), &other),
+			 WIRE_SA_REQ_INVALID);
 	other.mtu_sel = WIRE_EXACT;
-	assert_int_equal(set(w, MASK_JOIN | B(MTU_SEL) | B(MTU), &other), WIRE_SA_OK);
+	assert_int_equal(set_member(w, MASK_JOIN | B(MTU_SEL) | B(MTU), &other), WIRE_SA_OK);
 	other.rate_sel = WIRE_GREATER;
 	other.rate = RATE_HDR;
-	assert_int_equal(set(w, MASK_JOIN | B(RATE_SEL) | B(RATE), &other), WIRE_SA_REQ_INVALID);
+	assert_int_equal(set_member(w, MASK_JOIN | B(RATE_SEL) | B(RATE), &other),
+			 WIRE_SA_REQ_INVALID);
 	other.pkey = 0x7fff; /* a limited member of the same partition */
-	assert_int_equal(set(w, MASK_JOIN | B(PKEY), &other), WIRE_SA_OK);
+	assert_int_equal(set_member(w, MASK_JOIN | B(PKEY), &other), WIRE_SA_OK);
 }
 
 static void a_port_whose_cable_is_too_slow_or_small_cannot_join(void **state)
 {
 	struct world *w = *state;
-	struct wire_mcmember rec = record(HOST(0));
+	struct wire_mcmember rec = member_record(HOST(0));
 
-	assert_int_equal(set(w, MASK_NEW, &rec), WIRE_SA_OK); /* 4096 bytes, HDR */
-	rec.port_gid.guid = HOST(2);			      /* 2048 bytes, EDR */
-	assert_int_equal(set(w, MASK_JOIN, &rec), WIRE_SA_REQ_INVALID);
+	assert_int_equal(set_member(w, MASK_NEW, &rec), WIRE_SA_OK); /* 4096 bytes, HDR */
+	rec.port_gid.guid = HOST(2);				     /* 2048 bytes, EDR */
+	assert_int_equal(set_member(w, MASK_JOIN, &rec), WIRE_SA_REQ_INVALID);
 	rec.port_gid.guid = HOST(3); /* HDR, two lanes */
-	assert_int_equal(set(w, MASK_JOIN, &rec), WIRE_SA_REQ_INVALID);
+	assert_int_equal(set_member(w, MASK_JOIN, &rec), WIRE_SA_REQ_INVALID);
 	rec.port_gid.guid = HOST(1); /* NDR */
-	assert_int_equal(set(w, MASK_JOIN, &rec), WIRE_SA_OK);
-	rec = record(HOST(2));
+	assert_int_equal(set_member(w, MASK_JOIN, &rec), WIRE_SA_OK);
+	rec = member_record(HOST(2));
 	rec.mgid.guid++;
-	assert_int_equal(set(w, MASK_NEW, &rec), WIRE_SA_OK);
-	assert_int_equal(answered(w, 0).mtu, MTU_2048);
-	assert_int_equal(answered(w, 0).rate, RATE_EDR);
+	assert_int_equal(set_member(w, MASK_NEW, &rec), WIRE_SA_OK);
+	assert_int_equal(member_row(w, 0).mtu, MTU_2048);
+	assert_int_equal(member_row(w, 0).rate, RATE_EDR);
 }
 
 static void an_ipoib_group_is_made_like_its_broadcast_group(void **state)
 {
 	struct world *w = *state;
 	struct partition_set *set_up = partition_default();
-	struct wire_mcmember rec = record(HOST(0));
+	struct wire_mcmember rec = member_record(HOST(0));
 
 	rec.qkey = 0xb1b;
 	rec.mgid = (struct wire_gid){ 0xff12401bffff0000ull, 1 };
-	assert_int_equal(set(w, MASK_NEW, &rec), WIRE_SA_REQ_INVALID);
+	assert_int_equal(set_member(w, MASK_NEW, &rec), WIRE_SA_REQ_INVALID);
 	sa_mcast_preset(w->sa, set_up->groups, set_up->ngroups);
-	assert_int_equal(set(w, MASK_NEW, &rec), WIRE_SA_OK);
+	assert_int_equal(set_member(w, MASK_NEW, &rec), WIRE_SA_OK);
 	rec.mgid.guid = 2;
 	rec.qkey = 5;
-	assert_int_equal(set(w, MASK_NEW, &rec), WIRE_SA_REQ_INVALID);
+	assert_int_equal(set_member(w, MASK_NEW, &rec), WIRE_SA_REQ_INVALID);
 	rec.qkey = 0xb1b;
 	rec.mgid.prefix = 0xff15601bffff0000ull; /* another scope */
-	assert_int_equal(set(w, MASK_NEW, &rec), WIRE_SA_REQ_INVALID);
+	assert_int_equal(set_member(w, MASK_NEW, &rec), WIRE_SA_REQ_INVALID);
 	rec.mgid.prefix = 0xff12601bffff0000ull;
-	assert_int_equal(set(w, MASK_NEW, &rec), WIRE_SA_OK);
+	assert_int_equal(set_member(w, MASK_NEW, &rec), WIRE_SA_OK);
 	partition_free(set_up);
 }
 
@@ -245,38 +249,38 @@ static void the_broadcast_group_is_there_before_and_after_its_members(void **sta
 {
 	struct world *w = *state;
 	struct partition_set *set_up = partition_default();
-	struct wire_mcmember rec = record(HOST(0)), got;
+	struct wire_mcmember rec = member_record(HOST(0)), got;
 
 	sa_mcast_preset(w->sa, set_up->groups, set_up->ngroups);
-	assert_int_equal(table(w, 0, &anything, false), 1);
-	got = answered(w, 0);
+	assert_int_equal(member_table(w, 0, &anything, false), 1);
+	got = member_row(w, 0);
 	assert_true(got.mgid.prefix == 0xff12401bffff0000ull && got.mgid.guid == 0xffffffff);
 	assert_int_equal(got.mtu, MTU_2048);
 	assert_int_equal(got.rate, RATE_10);
 	assert_int_equal(got.qkey, 0xb1b);
 	assert_int_equal(got.pkey, 0xffff);
 	rec.mgid = got.mgid;
-	assert_int_equal(set(w, MASK_JOIN, &rec), WIRE_SA_OK);
-	assert_int_equal(leave(w, &rec), WIRE_SA_OK);
-	assert_int_equal(table(w, 0, &anything, false), 1);
+	assert_int_equal(set_member(w, MASK_JOIN, &rec), WIRE_SA_OK);
+	assert_int_equal(leave_group(w, &rec), WIRE_SA_OK);
+	assert_int_equal(member_table(w, 0, &anything, false), 1);
 	sa_mcast_preset(w->sa, NULL, 0);
-	assert_int_equal(table(w, 0, &anything, false), 0);
+	assert_int_equal(member_table(w, 0, &anything, false), 0);
 	partition_free(set_up);
 }
 
 static void when_no_mlid_is_left_the_answer_says_so(void **state)
 {
 	struct world *w = *state;
-	struct wire_mcmember rec = record(HOST(0));
+	struct wire_mcmember rec = member_record(HOST(0));
 
 	log_set_level(LOG_SA, LOG_ERR);
 	sa_groups_set_capacity(sa_mcast_groups(w->sa), 1);
-	assert_int_equal(set(w, MASK_NEW, &rec), WIRE_SA_OK);
+	assert_int_equal(set_member(w, MASK_NEW, &rec), WIRE_SA_OK);
 	rec.mgid.guid++;
-	assert_int_equal(set(w, MASK_NEW, &rec), WIRE_SA_NO_RESOURCES);
+	assert_int_equal(set_member(w, MASK_NEW, &rec), WIRE_SA_NO_RESOURCES);
 	rec.mgid.guid--;
 	rec.port_gid.guid = HOST(1);
-	assert_int_equal(set(w, MASK_JOIN, &rec), WIRE_SA_OK);
+	assert_int_equal(set_member(w, MASK_JOIN, &rec), WIRE_SA_OK);
 }
 
 struct heard {
@@ -304,35 +308,35 @@ static void one_port_does_not_take_all_groups(void **state)
 {
 	struct world *w = *state;
 	struct partition_set *set_up = partition_default();
-	struct wire_mcmember rec = record(HOST(0)), broadcast = rec;
+	struct wire_mcmember rec = member_record(HOST(0)), broadcast = rec;
 	struct heard heard = { 0 };
 
-	sa_listen(w->sa, &(struct sa_listener){ .told = hear, .arg = &heard });
+	sa_listen(w->sa, &(struct sa_listener){ .reported = hear, .arg = &heard });
 	allow_groups(w, 3);
 	for (rec.mgid.guid = 1; rec.mgid.guid <= 3; rec.mgid.guid++)
-		assert_int_equal(set(w, MASK_NEW, &rec), WIRE_SA_OK);
+		assert_int_equal(set_member(w, MASK_NEW, &rec), WIRE_SA_OK);
 	assert_int_equal(heard.times, 0);
-	assert_int_equal(set(w, MASK_NEW, &rec), WIRE_SA_NO_RESOURCES);
-	assert_int_equal(set(w, MASK_NEW, &rec), WIRE_SA_NO_RESOURCES);
+	assert_int_equal(set_member(w, MASK_NEW, &rec), WIRE_SA_NO_RESOURCES);
+	assert_int_equal(set_member(w, MASK_NEW, &rec), WIRE_SA_NO_RESOURCES);
 	assert_int_equal(heard.times, 1);
 	assert_non_null(strstr(heard.text, "host-0 mlx5_0 p1"));
 	assert_int_equal(sa_groups_count(sa_mcast_groups(w->sa)), 3);
 	rec.mgid.guid = 2; /* where it is already */
-	assert_int_equal(set(w, MASK_JOIN, &rec), WIRE_SA_OK);
+	assert_int_equal(set_member(w, MASK_JOIN, &rec), WIRE_SA_OK);
 	sa_mcast_preset(w->sa, set_up->groups, set_up->ngroups);
 	broadcast.mgid = (struct wire_gid){ 0xff12401bffff0000ull, 0xffffffff };
-	assert_int_equal(set(w, MASK_JOIN, &broadcast), WIRE_SA_OK);
+	assert_int_equal(set_member(w, MASK_JOIN, &broadcast), WIRE_SA_OK);
 	partition_free(set_up);
 }
 
 static unsigned make_groups(struct world *w, guid_t port, unsigned first, unsigned tries)
 {
-	struct wire_mcmember rec = record(port);
+	struct wire_mcmember rec = member_record(port);
 	unsigned made = 0;
 
 	for (unsigned i = first; i < first + tries; i++) {
 		rec.mgid.guid = i;
-		made += set(w, MASK_NEW, &rec) == WIRE_SA_OK;
+		made += set_member(w, MASK_NEW, &rec) == WIRE_SA_OK;
 	}
 	return made;
 }
@@ -342,7 +346,7 @@ static void the_last_mlids_are_for_ports_in_few_groups(void **state)
 	struct world *w = *state;
 	struct heard heard = { 0 };
 
-	sa_listen(w->sa, &(struct sa_listener){ .told = hear, .arg = &heard });
+	sa_listen(w->sa, &(struct sa_listener){ .reported = hear, .arg = &heard });
 	allow_groups(w, 1000);
 	sa_groups_set_capacity(sa_mcast_groups(w->sa), 256);
 	assert_int_equal(make_groups(w, HOST(0), 0, 256), 256 - 32);
@@ -355,51 +359,52 @@ static void the_last_mlids_are_for_ports_in_few_groups(void **state)
 static void others_join_a_port_where_that_is_configured(void **state)
 {
 	struct world *w = *state;
-	struct wire_mcmember rec = record(HOST(0));
+	struct wire_mcmember rec = member_record(HOST(0));
 	const struct ask for_it = { WIRE_SET, MASK_NEW, false, HOST(1) };
 
-	assert_int_equal(ask(w, &for_it, &rec), WIRE_SA_REQ_INVALID);
+	assert_int_equal(ask_member(w, &for_it, &rec), WIRE_SA_REQ_INVALID);
 	sa_configure(w->sa, &(struct sa_conf){ .gid_prefix = WORLD_PREFIX,
 					       .subnet_timeout = 18,
 					       .proxy_join = true });
-	assert_int_equal(ask(w, &for_it, &rec), WIRE_SA_OK);
-	assert_true(answered(w, 0).proxy);
-	assert_int_equal(ask(w, &(struct ask){ WIRE_DELETE, MASK_JOIN, false, HOST(1) }, &rec),
-			 WIRE_SA_OK);
+	assert_int_equal(ask_member(w, &for_it, &rec), WIRE_SA_OK);
+	assert_true(member_row(w, 0).proxy);
+	assert_int_equal(
+		ask_member(w, &(struct ask){ WIRE_DELETE, MASK_JOIN, false, HOST(1) }, &rec),
+		WIRE_SA_OK);
 }
 
 static void a_port_at_its_limit_joins_again_when_it_has_left(void **state)
 {
 	struct world *w = *state;
-	struct wire_mcmember rec = record(HOST(0)), other = record(HOST(1));
+	struct wire_mcmember rec = member_record(HOST(0)), other = member_record(HOST(1));
 
 	allow_groups(w, 1);
-	assert_int_equal(set(w, MASK_NEW, &rec), WIRE_SA_OK);
+	assert_int_equal(set_member(w, MASK_NEW, &rec), WIRE_SA_OK);
 	other.mgid.guid++;
-	assert_int_equal(set(w, MASK_NEW, &other), WIRE_SA_OK); /* each port has its own */
+	assert_int_equal(set_member(w, MASK_NEW, &other), WIRE_SA_OK); /* each port has its own */
 	rec.mgid = other.mgid;
-	assert_int_equal(set(w, MASK_JOIN, &rec), WIRE_SA_REQ_INVALID); /* too slow a port */
+	assert_int_equal(set_member(w, MASK_JOIN, &rec), WIRE_SA_REQ_INVALID); /* too slow a port */
 	rec.mgid = some_mgid;
-	assert_int_equal(leave(w, &rec), WIRE_SA_OK);
+	assert_int_equal(leave_group(w, &rec), WIRE_SA_OK);
 	rec.mgid.guid += 2;
-	assert_int_equal(set(w, MASK_NEW, &rec), WIRE_SA_OK);
+	assert_int_equal(set_member(w, MASK_NEW, &rec), WIRE_SA_OK);
 	rec.mgid.guid++;
-	assert_int_equal(set(w, MASK_NEW, &rec), WIRE_SA_NO_RESOURCES);
+	assert_int_equal(set_member(w, MASK_NEW, &rec), WIRE_SA_NO_RESOURCES);
 	allow_groups(w, 0);
-	assert_int_equal(set(w, MASK_NEW, &rec), WIRE_SA_OK);
+	assert_int_equal(set_member(w, MASK_NEW, &rec), WIRE_SA_OK);
 }
 
 static void a_wished_mlid_is_given_where_it_can_be(void **state)
 {
 	struct world *w = *state;
-	struct wire_mcmember rec = record(HOST(0));
+	struct wire_mcmember rec = member_record(HOST(0));
 
 	rec.mlid = 0xc042;
-	assert_int_equal(set(w, MASK_NEW | B(MLID), &rec), WIRE_SA_OK);
-	assert_int_equal(answered(w, 0).mlid, 0xc042);
+	assert_int_equal(set_member(w, MASK_NEW | B(MLID), &rec), WIRE_SA_OK);
+	assert_int_equal(member_row(w, 0).mlid, 0xc042);
 	rec.mgid.guid++;
-	assert_int_equal(set(w, MASK_NEW | B(MLID), &rec), WIRE_SA_OK);
-	assert_int_equal(answered(w, 0).mlid, 0xc000);
+	assert_int_equal(set_member(w, MASK_NEW | B(MLID), &rec), WIRE_SA_OK);
+	assert_int_equal(member_row(w, 0).mlid, 0xc000);
 }
 
 /* ---- Who ------------------------------------------------------------------------------------- */
@@ -407,51 +412,52 @@ static void a_wished_mlid_is_given_where_it_can_be(void **state)
 static void ports_that_are_not_there_cannot_join(void **state)
 {
 	struct world *w = *state;
-	struct wire_mcmember rec = record(0x4711);
+	struct wire_mcmember rec = member_record(0x4711);
 	struct ask a = { WIRE_SET, MASK_NEW, true, HOST(0) };
 
-	assert_int_equal(ask(w, &a, &rec), WIRE_SA_REQ_INVALID);
+	assert_int_equal(ask_member(w, &a, &rec), WIRE_SA_REQ_INVALID);
 	rec.port_gid = (struct wire_gid){ 0x1234, HOST(0) };
-	assert_int_equal(ask(w, &a, &rec), WIRE_SA_INVALID_GID);
+	assert_int_equal(ask_member(w, &a, &rec), WIRE_SA_INVALID_GID);
 }
 
 static void another_port_may_be_joined_by_trusted_requesters_only(void **state)
 {
 	struct world *w = *state;
-	struct wire_mcmember rec = record(HOST(1));
+	struct wire_mcmember rec = member_record(HOST(1));
 	struct ask a = { WIRE_SET, MASK_NEW, false, HOST(0) };
 
-	assert_int_equal(ask(w, &a, &rec), WIRE_SA_REQ_INVALID);
+	assert_int_equal(ask_member(w, &a, &rec), WIRE_SA_REQ_INVALID);
 	a.trusted = true;
-	assert_int_equal(ask(w, &a, &rec), WIRE_SA_OK);
-	assert_true(answered(w, 0).proxy);
+	assert_int_equal(ask_member(w, &a, &rec), WIRE_SA_OK);
+	assert_true(member_row(w, 0).proxy);
 	a.method = WIRE_DELETE; /* by anybody of the partition */
 	a.from = HOST(3);
 	a.trusted = false;
-	assert_int_equal(ask(w, &a, &rec), WIRE_SA_OK);
+	assert_int_equal(ask_member(w, &a, &rec), WIRE_SA_OK);
 	a = (struct ask){ WIRE_SET, MASK_NEW, false, HOST(1) };
-	assert_int_equal(ask(w, &a, &rec), WIRE_SA_OK);
+	assert_int_equal(ask_member(w, &a, &rec), WIRE_SA_OK);
 	a = (struct ask){ WIRE_DELETE, MASK_JOIN, true, HOST(0) };
-	assert_int_equal(ask(w, &a, &rec), WIRE_SA_REQ_INVALID); /* it joined itself */
+	assert_int_equal(ask_member(w, &a, &rec), WIRE_SA_REQ_INVALID); /* it joined itself */
 }
 
 static void only_members_of_the_partition_join_and_see_the_group(void **state)
 {
 	struct world *w = *state;
 	struct pkey_map *map = world_two_members(w);
-	struct wire_mcmember rec = record(HOST(0));
+	struct wire_mcmember rec = member_record(HOST(0));
 
 	rec.pkey = 0x8001;
-	assert_int_equal(set(w, MASK_NEW, &rec), WIRE_SA_OK);
+	assert_int_equal(set_member(w, MASK_NEW, &rec), WIRE_SA_OK);
 	rec.port_gid.guid = HOST(1);
-	assert_int_equal(set(w, MASK_JOIN, &rec), WIRE_SA_OK);
+	assert_int_equal(set_member(w, MASK_JOIN, &rec), WIRE_SA_OK);
 	rec.port_gid.guid = HOST(5);
-	assert_int_equal(set(w, MASK_JOIN, &rec), WIRE_SA_REQ_INVALID);
+	assert_int_equal(set_member(w, MASK_JOIN, &rec), WIRE_SA_REQ_INVALID);
 	rec.mgid.guid++;
-	assert_int_equal(set(w, MASK_NEW, &rec), WIRE_SA_REQ_INVALID);
-	assert_int_equal(table(w, 0, &anything, false), 1);
-	assert_int_equal(ask(w, &(struct ask){ WIRE_GET_TABLE, 0, false, HOST(5) }, &anything),
-			 WIRE_SA_OK);
+	assert_int_equal(set_member(w, MASK_NEW, &rec), WIRE_SA_REQ_INVALID);
+	assert_int_equal(member_table(w, 0, &anything, false), 1);
+	assert_int_equal(
+		ask_member(w, &(struct ask){ WIRE_GET_TABLE, 0, false, HOST(5) }, &anything),
+		WIRE_SA_OK);
 	assert_int_equal(world_rows(w), 0);
 	world_one_partition(w, map);
 }
@@ -461,32 +467,33 @@ static void only_members_of_the_partition_join_and_see_the_group(void **state)
 static void a_leave_takes_what_was_joined_and_no_more(void **state)
 {
 	struct world *w = *state;
-	struct wire_mcmember rec = record(HOST(0));
+	struct wire_mcmember rec = member_record(HOST(0));
 
-	assert_int_equal(leave(w, &rec), WIRE_SA_REQ_INVALID); /* no group */
+	assert_int_equal(leave_group(w, &rec), WIRE_SA_REQ_INVALID); /* no group */
 	rec.join_state = WIRE_JOIN_FULL | WIRE_JOIN_NON;
-	assert_int_equal(set(w, MASK_NEW, &rec), WIRE_SA_OK);
+	assert_int_equal(set_member(w, MASK_NEW, &rec), WIRE_SA_OK);
 	rec.join_state = WIRE_JOIN_NON | WIRE_JOIN_SEND_ONLY;
-	assert_int_equal(leave(w, &rec), WIRE_SA_REQ_INVALID);
+	assert_int_equal(leave_group(w, &rec), WIRE_SA_REQ_INVALID);
 	rec.join_state = 0;
-	assert_int_equal(leave(w, &rec), WIRE_SA_REQ_INVALID);
+	assert_int_equal(leave_group(w, &rec), WIRE_SA_REQ_INVALID);
 	rec.join_state = WIRE_JOIN_NON;
-	assert_int_equal(leave(w, &rec), WIRE_SA_OK);
+	assert_int_equal(leave_group(w, &rec), WIRE_SA_OK);
 	assert_int_equal(w->sent[3], WIRE_DELETE_RESP);
-	assert_int_equal(answered(w, 0).join_state, WIRE_JOIN_FULL);
+	assert_int_equal(member_row(w, 0).join_state, WIRE_JOIN_FULL);
 	rec.port_gid.guid = HOST(1);
-	assert_int_equal(leave(w, &rec), WIRE_SA_REQ_INVALID); /* no member */
-	rec = record(HOST(0));
-	assert_int_equal(leave(w, &rec), WIRE_SA_OK);
-	assert_int_equal(answered(w, 0).join_state, 0);
+	assert_int_equal(leave_group(w, &rec), WIRE_SA_REQ_INVALID); /* no member */
+	rec = member_record(HOST(0));
+	assert_int_equal(leave_group(w, &rec), WIRE_SA_OK);
+	assert_int_equal(member_row(w, 0).join_state, 0);
 	assert_int_equal(sa_groups_count(sa_mcast_groups(w->sa)), 0);
-	assert_int_equal(ask(w, &(struct ask){ .method = WIRE_DELETE, .mask = B(MGID) }, &rec),
-			 WIRE_SA_INSUF_COMPS);
+	assert_int_equal(
+		ask_member(w, &(struct ask){ .method = WIRE_DELETE, .mask = B(MGID) }, &rec),
+		WIRE_SA_INSUF_COMPS);
 }
 
 int main(void)
 {
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define T(name) cmocka_unit_test_setup_teardown(name, sa_setup, sa_teardown)
 	const struct CMUnitTest tests[] = {
 		T(a_join_with_all_it_needs_makes_a_group),
 		T(each_component_a_new_group_needs_is_insisted_on),

@@ -13,15 +13,15 @@
 
 static void fill_two_groups(struct world *w)
 {
-	struct wire_mcmember rec = record(HOST(0));
+	struct wire_mcmember rec = member_record(HOST(0));
 
-	assert_int_equal(set(w, MASK_NEW, &rec), WIRE_SA_OK);
+	assert_int_equal(set_member(w, MASK_NEW, &rec), WIRE_SA_OK);
 	rec.port_gid.guid = HOST(1);
 	rec.join_state = WIRE_JOIN_SEND_ONLY;
-	assert_int_equal(set(w, MASK_JOIN, &rec), WIRE_SA_OK);
-	rec = record(HOST(5));
+	assert_int_equal(set_member(w, MASK_JOIN, &rec), WIRE_SA_OK);
+	rec = member_record(HOST(5));
 	rec.mgid.guid++;
-	assert_int_equal(set(w, MASK_NEW, &rec), WIRE_SA_OK);
+	assert_int_equal(set_member(w, MASK_NEW, &rec), WIRE_SA_OK);
 }
 
 static void untrusted_eyes_see_groups_and_no_members(void **state)
@@ -30,19 +30,19 @@ static void untrusted_eyes_see_groups_and_no_members(void **state)
 	struct wire_mcmember got, want = { .port_gid = gid_of(HOST(1)) };
 
 	fill_two_groups(w);
-	assert_int_equal(table(w, 0, &anything, false), 2);
+	assert_int_equal(member_table(w, 0, &anything, false), 2);
 	for (unsigned i = 0; i < 2; i++) {
-		got = answered(w, i);
+		got = member_row(w, i);
 		assert_true(!got.port_gid.prefix && !got.port_gid.guid);
 		assert_int_equal(got.join_state, 0);
 		assert_false(got.proxy);
 	}
-	assert_int_equal(table(w, B(PORT_GID), &want, false), 1);
-	assert_true(!answered(w, 0).port_gid.guid);
-	assert_int_equal(table(w, 0, &anything, true), 3);
-	assert_int_equal(table(w, B(PORT_GID), &want, true), 1);
-	assert_true(answered(w, 0).port_gid.guid == HOST(1));
-	assert_int_equal(answered(w, 0).join_state, WIRE_JOIN_SEND_ONLY);
+	assert_int_equal(member_table(w, B(PORT_GID), &want, false), 1);
+	assert_true(!member_row(w, 0).port_gid.guid);
+	assert_int_equal(member_table(w, 0, &anything, true), 3);
+	assert_int_equal(member_table(w, B(PORT_GID), &want, true), 1);
+	assert_true(member_row(w, 0).port_gid.guid == HOST(1));
+	assert_int_equal(member_row(w, 0).join_state, WIRE_JOIN_SEND_ONLY);
 }
 
 static void what_is_asked_for_narrows_what_is_shown(void **state)
@@ -51,30 +51,30 @@ static void what_is_asked_for_narrows_what_is_shown(void **state)
 	struct wire_mcmember want = { .mgid = some_mgid, .mlid = 0xc001, .qkey = 0x1b };
 
 	fill_two_groups(w);
-	assert_int_equal(table(w, B(MGID), &want, true), 2);
-	assert_int_equal(table(w, B(MLID), &want, true), 1);
-	assert_int_equal(table(w, B(MLID) | B(MGID), &want, true), 0);
-	assert_int_equal(table(w, B(QKEY), &want, true), 3);
+	assert_int_equal(member_table(w, B(MGID), &want, true), 2);
+	assert_int_equal(member_table(w, B(MLID), &want, true), 1);
+	assert_int_equal(member_table(w, B(MLID) | B(MGID), &want, true), 0);
+	assert_int_equal(member_table(w, B(QKEY), &want, true), 3);
 	want.qkey = 0;
-	assert_int_equal(table(w, B(QKEY), &want, true), 0);
+	assert_int_equal(member_table(w, B(QKEY), &want, true), 0);
 	want.join_state = WIRE_JOIN_FULL;
-	assert_int_equal(table(w, B(JOIN_STATE), &want, true), 2);
+	assert_int_equal(member_table(w, B(JOIN_STATE), &want, true), 2);
 	want.scope = 2;
-	assert_int_equal(table(w, B(SCOPE), &want, false), 2);
+	assert_int_equal(member_table(w, B(SCOPE), &want, false), 2);
 	want.scope = 5;
-	assert_int_equal(table(w, B(SCOPE), &want, false), 0);
+	assert_int_equal(member_table(w, B(SCOPE), &want, false), 0);
 	want.mtu = MTU_2048;
 	want.mtu_sel = WIRE_GREATER;
-	assert_int_equal(table(w, B(MTU) | B(MTU_SEL), &want, false), 2);
+	assert_int_equal(member_table(w, B(MTU) | B(MTU_SEL), &want, false), 2);
 	want.life = 18;
 	want.life_sel = WIRE_LESS;
-	assert_int_equal(table(w, B(LIFE) | B(LIFE_SEL), &want, false), 0);
+	assert_int_equal(member_table(w, B(LIFE) | B(LIFE_SEL), &want, false), 0);
 	want.mlid = 0;
-	assert_int_equal(ask(w, &(struct ask){ WIRE_GET, B(MLID), true, HOST(0) }, &want),
+	assert_int_equal(ask_member(w, &(struct ask){ WIRE_GET, B(MLID), true, HOST(0) }, &want),
 			 WIRE_SA_NO_RECORDS);
-	assert_int_equal(ask(w, &(struct ask){ WIRE_GET, B(MGID), true, HOST(0) }, &want),
+	assert_int_equal(ask_member(w, &(struct ask){ WIRE_GET, B(MGID), true, HOST(0) }, &want),
 			 WIRE_SA_TOO_MANY_RECORDS);
-	assert_int_equal(ask(w, &(struct ask){ WIRE_GET, B(MGID), false, HOST(0) }, &want),
+	assert_int_equal(ask_member(w, &(struct ask){ WIRE_GET, B(MGID), false, HOST(0) }, &want),
 			 WIRE_SA_OK);
 }
 
@@ -102,7 +102,7 @@ static void tables_show_the_blocks_in_use(void **state)
 
 int main(void)
 {
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define T(name) cmocka_unit_test_setup_teardown(name, sa_setup, sa_teardown)
 	const struct CMUnitTest tests[] = {
 		T(untrusted_eyes_see_groups_and_no_members),
 		T(what_is_asked_for_narrows_what_is_shown),

@@ -98,7 +98,7 @@ static void random_requests_are_answered_as_a_plain_judge_does(void **state)
 
 	for (unsigned i = 0; i < REQUESTS; i++) {
 		unsigned host = random_next(&seed) % 6, number = random_next(&seed) % MGIDS;
-		struct wire_mcmember rec = record(HOST(host));
+		struct wire_mcmember rec = member_record(HOST(host));
 		struct ask a = { .mask = MASK_NEW | random_next(&seed) % 0x40000 };
 		uint16_t right, status;
 
@@ -114,22 +114,23 @@ static void random_requests_are_answered_as_a_plain_judge_does(void **state)
 		a.method = random_next(&seed) % 2 ? WIRE_SET : WIRE_DELETE;
 		right = (a.method == WIRE_SET ? plain_join : plain_leave)(&groups[number], host,
 									  a.mask, &rec);
-		status = ask(w, &a, &rec);
+		status = ask_member(w, &a, &rec);
 		if (status != right)
 			fail_msg("request %u: status %#x, should be %#x", i, status, right);
 		if (!status)
-			assert_int_equal(answered(w, 0).join_state,
+			assert_int_equal(member_row(w, 0).join_state,
 					 groups[number].there ? groups[number].state[host] : 0);
 		granted += !status;
 		if (i % 256 == 0)
-			assert_int_equal(table(w, 0, &anything, true), plain_members(groups));
+			assert_int_equal(member_table(w, 0, &anything, true),
+					 plain_members(groups));
 	}
 	assert_true(granted > REQUESTS / 20);
 }
 
 int main(void)
 {
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define T(name) cmocka_unit_test_setup_teardown(name, sa_setup, sa_teardown)
 	const struct CMUnitTest tests[] = {
 		T(random_requests_are_answered_as_a_plain_judge_does),
 	};

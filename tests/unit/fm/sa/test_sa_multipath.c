@@ -45,11 +45,11 @@ static struct multi multi_make(unsigned nsrc, unsigned ndst)
 	struct multi m = { .mask = COUNTS };
 
 	while (m.nsrc < nsrc) {
-		multi_end(&m, ports[pick(PORTS)]);
+		multi_end(&m, ports[pick_below(PORTS)]);
 		m.nsrc++;
 	}
 	while (m.ndst < ndst) {
-		multi_end(&m, ports[pick(PORTS)]);
+		multi_end(&m, ports[pick_below(PORTS)]);
 		m.ndst++;
 	}
 	m.data[15] = (uint8_t)nsrc;
@@ -80,13 +80,13 @@ static void values_pick(struct multi *m, uint8_t path[200], uint64_t *path_mask)
 			     rate[] = { 16, 15 | 0x80, 21 | 0x40, 2 },
 			     life[] = { 18, 18 | 0x80, 0x52 };
 
-	m->data[5] = path[49] = (uint8_t)(pick(2) << 7);
-	m->data[9] = path[53] = (uint8_t)pick(16);
-	m->data[10] = path[54] = mtu[pick(4)];
-	m->data[11] = path[55] = rate[pick(4)];
-	m->data[12] = path[56] = life[pick(3)];
+	m->data[5] = path[49] = (uint8_t)(pick_below(2) << 7);
+	m->data[9] = path[53] = (uint8_t)pick_below(16);
+	m->data[10] = path[54] = mtu[pick_below(4)];
+	m->data[11] = path[55] = rate[pick_below(4)];
+	m->data[12] = path[56] = life[pick_below(3)];
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
-		if (pick(3) == 0) {
+		if (pick_below(3) == 0) {
 			m->mask |= WIRE_BIT(parts[i].bit);
 			*path_mask |= WIRE_BIT(parts[i].path_bit);
 		}
@@ -128,8 +128,8 @@ static void answers_are_the_path_records_of_each_pair(void **state)
 	unsigned with_rows = 0;
 
 	for (unsigned i = 0; i < REQUESTS; i++) {
-		unsigned nsrc = 1 + pick(4), n, limit = pick(3) ? 127 : pick(20);
-		struct multi m = multi_make(nsrc, 1 + pick(5));
+		unsigned nsrc = 1 + pick_below(4), n, limit = pick_below(3) ? 127 : pick_below(20);
+		struct multi m = multi_make(nsrc, 1 + pick_below(5));
 		uint8_t path[200] = { 0 };
 		uint64_t mask = 0;
 
@@ -247,7 +247,7 @@ static void qos_tables_have_a_row_for_each_port_and_block(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, sa_setup, sa_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(answers_are_the_path_records_of_each_pair),
 		TEST(independent_paths_use_each_end_before_one_comes_again),

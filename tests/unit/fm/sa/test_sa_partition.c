@@ -29,7 +29,7 @@ static int part(void **state)
 	char text[sizeof(tenants)], err[128] = "";
 	struct world *w;
 
-	setup(state);
+	sa_setup(state);
 	w = *state;
 	memcpy(text, tenants, sizeof(text));
 	set = partition_parse("tenants", text, &options, err, sizeof(err));
@@ -45,7 +45,7 @@ static int unite(void **state)
 	struct world *w = *state;
 	struct pkey_map *map = (struct pkey_map *)w->view.pkeys;
 
-	teardown(state);
+	sa_teardown(state);
 	pkey_map_free(map);
 	partition_free(set);
 	return 0;
@@ -318,7 +318,7 @@ static void a_group_takes_what_is_configured_when_its_members_have_left(void **s
 	struct world *w = *state;
 	unsigned told = 0;
 
-	sa_listen(w->sa, &(struct sa_listener){ .told = told_cb, .arg = &told });
+	sa_listen(w->sa, &(struct sa_listener){ .reported = told_cb, .arg = &told });
 	preset_mtu(w, &now, 4);
 	assert_int_equal(join_or_leave(w, WIRE_SET), 4);
 	assert_int_equal(told, 0);

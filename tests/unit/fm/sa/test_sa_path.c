@@ -311,7 +311,7 @@ static void a_rate_that_means_nothing_is_below_all(void **state)
 	}
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, sa_setup, sa_teardown)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {

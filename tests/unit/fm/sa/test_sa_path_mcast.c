@@ -15,7 +15,7 @@
 /* Host 0 in a group of 2048 bytes, 100 Gb/s, SL 3; host 1 may follow. */
 static struct wire_mcmember group_of_host_0(struct world *w)
 {
-	struct wire_mcmember rec = record(HOST(0));
+	struct wire_mcmember rec = member_record(HOST(0));
 
 	rec.sl = 3;
 	rec.flow_label = 0x12345;
@@ -24,10 +24,11 @@ static struct wire_mcmember group_of_host_0(struct world *w)
 	rec.mtu_sel = rec.rate_sel = WIRE_EXACT;
 	rec.mtu = MTU_2048;
 	rec.rate = RATE_EDR;
-	assert_int_equal(
-		set(w, MASK_NEW | B(HOP) | B(MTU) | B(MTU_SEL) | B(RATE) | B(RATE_SEL), &rec),
-		WIRE_SA_OK);
-	return answered(w, 0);
+	assert_int_equal(set_member(w,
+				    MASK_NEW | B(HOP) | B(MTU) | B(MTU_SEL) | B(RATE) | B(RATE_SEL),
+				    &rec),
+			 WIRE_SA_OK);
+	return member_row(w, 0);
 }
 
 static struct path_ask to_group(guid_t from, const struct wire_mcmember *group)
@@ -65,11 +66,11 @@ static void a_path_to_a_group_is_what_the_group_is(void **state)
 static void a_group_of_wider_scope_is_reached_over_any_number_of_hops(void **state)
 {
 	struct world *w = *state;
-	struct wire_mcmember rec = record(HOST(0));
+	struct wire_mcmember rec = member_record(HOST(0));
 	struct path_ask ask;
 
 	rec.mgid.prefix = 0xff15a01cfe800000ull;
-	assert_int_equal(set(w, MASK_NEW, &rec), WIRE_SA_OK);
+	assert_int_equal(set_member(w, MASK_NEW, &rec), WIRE_SA_OK);
 	ask = to_group(HOST(0), &rec);
 	assert_int_equal(path_get(w, &ask).hop_limit, 255);
 }
@@ -127,12 +128,12 @@ static void a_group_that_is_not_there_has_no_path(void **state)
 static void a_source_that_is_named_must_be_a_member(void **state)
 {
 	struct world *w = *state;
-	struct wire_mcmember group = group_of_host_0(w), rec = record(HOST(1));
+	struct wire_mcmember group = group_of_host_0(w), rec = member_record(HOST(1));
 	struct path_ask ask = to_group(HOST(1), &group);
 
 	assert_int_equal(path_status(w, &ask), WIRE_SA_NO_RECORDS);
 	rec.join_state = WIRE_JOIN_SEND_ONLY;
-	assert_int_equal(set(w, MASK_JOIN, &rec), WIRE_SA_OK);
+	assert_int_equal(set_member(w, MASK_JOIN, &rec), WIRE_SA_OK);
 	assert_int_equal(path_status(w, &ask), WIRE_SA_OK);
 	ask.want.sgid.guid = 0x4711;
 	assert_int_equal(path_status(w, &ask), WIRE_SA_NO_RECORDS);
@@ -210,13 +211,13 @@ static void a_group_of_another_partition_is_not_there(void **state)
 {
 	struct world *w = *state;
 	struct pkey_map *map = world_two_members(w);
-	struct wire_mcmember rec = record(HOST(0));
+	struct wire_mcmember rec = member_record(HOST(0));
 	struct path_ask ask = to_group(HOST(0), &rec);
 	uint8_t row[64];
 	struct world_request r;
 
 	rec.pkey = 0x8001;
-	assert_int_equal(set(w, MASK_NEW, &rec), WIRE_SA_OK);
+	assert_int_equal(set_member(w, MASK_NEW, &rec), WIRE_SA_OK);
 	assert_int_equal(path_get(w, &ask).pkey, 0x8001);
 	ask.mask = P(DGID);
 	r = path_request(&ask, row);
@@ -234,18 +235,18 @@ static void a_shared_mlid_has_a_path_for_each_of_its_groups(void **state)
 {
 	struct world *w = *state;
 	struct partition_set *set_up = partition_default();
-	struct wire_mcmember rec = record(HOST(0));
+	struct wire_mcmember rec = member_record(HOST(0));
 	struct path_ask ask = { .method = WIRE_GET_TABLE, .mask = P(DLID) };
 
 	sa_mcast_preset(w->sa, set_up->groups, set_up->ngroups);
 	sa_groups_share_snm(sa_mcast_groups(w->sa), true);
 	rec.qkey = 0xb1b;
 	rec.mgid = (struct wire_gid){ 0xff12601bffff0000ull, 0x1ff000001ull };
-	assert_int_equal(set(w, MASK_NEW, &rec), WIRE_SA_OK);
-	ask.want.dlid = answered(w, 0).mlid;
+	assert_int_equal(set_member(w, MASK_NEW, &rec), WIRE_SA_OK);
+	ask.want.dlid = member_row(w, 0).mlid;
 	rec.mgid.guid++;
-	assert_int_equal(set(w, MASK_NEW, &rec), WIRE_SA_OK);
-	assert_int_equal(answered(w, 0).mlid, ask.want.dlid);
+	assert_int_equal(set_member(w, MASK_NEW, &rec), WIRE_SA_OK);
+	assert_int_equal(member_row(w, 0).mlid, ask.want.dlid);
 	assert_int_equal(path_status(w, &ask), WIRE_SA_OK);
 	assert_int_equal(world_rows(w), 2);
 	ask.method = WIRE_GET;
@@ -253,7 +254,7 @@ static void a_shared_mlid_has_a_path_for_each_of_its_groups(void **state)
 	partition_free(set_up);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, sa_setup, sa_teardown)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {

@@ -20,7 +20,7 @@ static int tables(void **state)
 	struct conf conf;
 	struct world *w;
 
-	setup(state);
+	sa_setup(state);
 	w = *state;
 	conf_default(&conf);
 	conf.qos.on = true;
@@ -113,7 +113,7 @@ static void without_qos_nothing_is_known(void **state)
 	assert_memory_equal(world_row(w, 0) + 8, unknown, 8);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, tables, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, tables, sa_teardown)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {

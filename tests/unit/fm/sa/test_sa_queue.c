@@ -330,7 +330,7 @@ static void the_queue_is_bounded(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, sa_setup, sa_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(all_who_ask_for_long_are_answered_with_the_same),
 		TEST(a_request_that_is_repeated_is_answered_once),

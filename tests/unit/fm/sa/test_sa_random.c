@@ -330,26 +330,26 @@ static void fetch_all(struct world *w, const struct record *rec, struct all_rows
 /* A row, one made of bytes of two rows, or anything. */
 static void request_make(const struct record *rec, const struct all_rows *all, uint8_t data[200])
 {
-	const uint8_t *a = all->bytes + pick(all->count) * rec->size;
-	const uint8_t *b = all->bytes + pick(all->count) * rec->size;
-	unsigned kind = pick(8);
+	const uint8_t *a = all->bytes + pick_below(all->count) * rec->size;
+	const uint8_t *b = all->bytes + pick_below(all->count) * rec->size;
+	unsigned kind = pick_below(8);
 
 	for (unsigned i = 0; i < 200; i++)
-		data[i] = (uint8_t)pick(256);
+		data[i] = (uint8_t)pick_below(256);
 	for (unsigned i = 0; i < rec->size && kind; i++)
-		data[i] = kind > 2 || pick(2) ? a[i] : b[i];
-	for (unsigned n = kind == 3 ? 1 + pick(4) : 0; n; n--)
-		data[pick(rec->size)] ^= (uint8_t)(1u << pick(8));
+		data[i] = kind > 2 || pick_below(2) ? a[i] : b[i];
+	for (unsigned n = kind == 3 ? 1 + pick_below(4) : 0; n; n--)
+		data[pick_below(rec->size)] ^= (uint8_t)(1u << pick_below(8));
 }
 
 static uint64_t mask_make(unsigned ncomps)
 {
 	uint64_t mask = 0;
 
-	if (pick(50) == 0)
-		return (uint64_t)pick(1u << 31) << 33 | pick(1u << 31);
-	for (unsigned n = pick(5); n; n--)
-		mask |= 1ull << pick(ncomps + 2);
+	if (pick_below(50) == 0)
+		return (uint64_t)pick_below(1u << 31) << 33 | pick_below(1u << 31);
+	for (unsigned n = pick_below(5); n; n--)
+		mask |= 1ull << pick_below(ncomps + 2);
 	return mask;
 }
 
@@ -447,7 +447,7 @@ static void register_services(struct world *w)
 		s.key[15] = (uint8_t)(id % 3);
 		s.name[0] = (uint8_t)('a' + id % 4);
 		for (unsigned i = 0; i < sizeof(s.data); i++)
-			s.data[i] = (uint8_t)pick(3);
+			s.data[i] = (uint8_t)pick_below(3);
 		sa_service_put(w->sa, &s, 0);
 	}
 }
@@ -463,12 +463,12 @@ static void records_answer_as_the_reference_does(void **state)
 	for (unsigned i = 0; i < RECORDS; i++)
 		fetch_all(w, &records[i], &all[i]);
 	for (unsigned n = 0; n < REQUESTS; n++) {
-		unsigned i = pick(RECORDS), found;
+		unsigned i = pick_below(RECORDS), found;
 		const struct record *rec = &records[i];
-		struct world_request r = { .method = pick(2) ? WIRE_GET : WIRE_GET_TABLE,
+		struct world_request r = { .method = pick_below(2) ? WIRE_GET : WIRE_GET_TABLE,
 					   .attr = rec->attr,
 					   .sm_key = rec->trusted ? WORLD_SM_KEY : 0,
-					   .mod = pick(4) ? 0 : 1u << 31,
+					   .mod = pick_below(4) ? 0 : 1u << 31,
 					   .mask = mask_make(rec->ncomps),
 					   .data = data,
 					   .len = sizeof(data) };
@@ -488,8 +488,8 @@ static void records_answer_as_the_reference_does(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(records_answer_as_the_reference_does, setup,
-						teardown),
+		cmocka_unit_test_setup_teardown(records_answer_as_the_reference_does, sa_setup,
+						sa_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -341,46 +341,47 @@ static bool row_among(const uint8_t *row, const uint8_t *rows, unsigned n)
 
 static uint16_t lid_make(const struct world *w)
 {
-	return pick(20) ? (uint16_t)(1 + pick(w->lids->top + 1)) : (uint16_t)pick(0x10000);
+	return pick_below(20) ? (uint16_t)(1 + pick_below(w->lids->top + 1))
+			      : (uint16_t)pick_below(0x10000);
 }
 
 static struct wire_gid gid_make(const struct world *w)
 {
-	uint32_t port = w->lids->port_of_lid[1 + pick(w->lids->top)];
+	uint32_t port = w->lids->port_of_lid[1 + pick_below(w->lids->top)];
 	struct wire_gid gid = { WORLD_PREFIX,
 				port == TOPO_NONE ? 0x4711 : w->topo->ports[port].guid };
 
-	if (pick(40) == 0)
-		gid.prefix = pick(2) ? 0xff12ull << 48 : 0x1234;
+	if (pick_below(40) == 0)
+		gid.prefix = pick_below(2) ? 0xff12ull << 48 : 0x1234;
 	return gid;
 }
 
 static struct wire_path_record path_make(const struct world *w)
 {
 	static const uint16_t pkeys[] = { 0xffff, 0x7fff, 0x8001, 0xffff };
-	const uint8_t rate = (uint8_t)codes[pick(CODES)].code;
+	const uint8_t rate = (uint8_t)codes[pick_below(CODES)].code;
 
 	return (struct wire_path_record){
-		.service_id = pick(1u << 31),
+		.service_id = pick_below(1u << 31),
 		.sgid = gid_make(w),
 		.dgid = gid_make(w),
 		.slid = lid_make(w),
 		.dlid = lid_make(w),
-		.raw = pick(8) == 0,
-		.reversible = pick(2),
-		.num_path = (uint8_t)(pick(4) ? 127 : pick(4)),
-		.pkey = pkeys[pick(4)],
-		.sl = (uint8_t)pick(16),
-		.mtu_sel = (uint8_t)pick(4),
-		.mtu = (uint8_t)(pick(50) ? 1 + pick(5) : pick(64)),
-		.rate_sel = (uint8_t)pick(4),
-		.rate = pick(50) ? rate : (uint8_t)pick(64),
-		.life_sel = (uint8_t)pick(4),
-		.life = (uint8_t)(pick(3) ? 17 + pick(3) : pick(64)),
-		.tclass = (uint8_t)pick(256),
-		.flow_label = pick(1 << 20),
-		.hop_limit = (uint8_t)pick(256),
-		.qos_class = (uint16_t)pick(4096),
+		.raw = pick_below(8) == 0,
+		.reversible = pick_below(2),
+		.num_path = (uint8_t)(pick_below(4) ? 127 : pick_below(4)),
+		.pkey = pkeys[pick_below(4)],
+		.sl = (uint8_t)pick_below(16),
+		.mtu_sel = (uint8_t)pick_below(4),
+		.mtu = (uint8_t)(pick_below(50) ? 1 + pick_below(5) : pick_below(64)),
+		.rate_sel = (uint8_t)pick_below(4),
+		.rate = pick_below(50) ? rate : (uint8_t)pick_below(64),
+		.life_sel = (uint8_t)pick_below(4),
+		.life = (uint8_t)(pick_below(3) ? 17 + pick_below(3) : pick_below(64)),
+		.tclass = (uint8_t)pick_below(256),
+		.flow_label = pick_below(1 << 20),
+		.hop_limit = (uint8_t)pick_below(256),
+		.qos_class = (uint16_t)pick_below(4096),
 	};
 }
 
@@ -389,14 +390,14 @@ static uint64_t path_mask_make(void)
 	static const uint8_t ends[] = {
 		0x0c, 0x30, 0x18, 0x24, 0x3c, 0x04, 0x08, 0x10, 0x20, 0x00
 	};
-	uint64_t mask = ends[pick(sizeof(ends))];
+	uint64_t mask = ends[pick_below(sizeof(ends))];
 
-	for (unsigned n = pick(4); n; n--)
-		mask |= 1ull << (6 + pick(16));
-	if (pick(4) == 0)
-		mask |= 3ull << (16 + 2 * pick(3));
-	if (pick(50) == 0)
-		mask |= 1ull << pick(2);
+	for (unsigned n = pick_below(4); n; n--)
+		mask |= 1ull << (6 + pick_below(16));
+	if (pick_below(4) == 0)
+		mask |= 3ull << (16 + 2 * pick_below(3));
+	if (pick_below(50) == 0)
+		mask |= 1ull << pick_below(2);
 	return mask;
 }
 
@@ -506,14 +507,14 @@ static void paths_answer_as_the_reference_does(void **state)
 		TABLES_NO_ROUTE;
 	ways_walk(&ref);
 	for (unsigned n = 0; n < REQUESTS; n++) {
-		struct world_request r = { .method = pick(2) ? WIRE_GET : WIRE_GET_TABLE,
+		struct world_request r = { .method = pick_below(2) ? WIRE_GET : WIRE_GET_TABLE,
 					   .attr = WIRE_SA_PATH,
 					   .mask = path_mask_make(),
 					   .data = row,
 					   .len = sizeof(row) };
 
 		q = path_make(ref.w);
-		if (pick(2)) /* both names of one end */
+		if (pick_below(2)) /* both names of one end */
 			q.sgid.guid =
 				is_open(&ref, q.slid)
 					? ref.w->topo->ports[ref.w->lids->port_of_lid[q.slid]].guid
@@ -528,8 +529,8 @@ static void paths_answer_as_the_reference_does(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(paths_answer_as_the_reference_does, setup,
-						teardown),
+		cmocka_unit_test_setup_teardown(paths_answer_as_the_reference_does, sa_setup,
+						sa_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

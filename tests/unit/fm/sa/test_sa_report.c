@@ -104,7 +104,8 @@ static struct heard *listen(struct world *w)
 	h->ack = loop_timer_new(w->loop, ack_cb, h);
 	w->hook = hook;
 	w->hook_arg = h;
-	sa_listen(w->sa, &(struct sa_listener){ .changed = changed_cb, .told = told_cb, .arg = h });
+	sa_listen(w->sa,
+		  &(struct sa_listener){ .changed = changed_cb, .reported = told_cb, .arg = h });
 	return h;
 }
 
@@ -551,7 +552,7 @@ static void spoilt_lines_are_named(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, sa_setup, sa_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(ports_that_go_and_come_are_told_of),
 		TEST(host_that_rebooted_unseen_went_and_came),

@@ -91,7 +91,7 @@ static void a_key_is_made_where_the_known_one_would_not_do_and_is_kept(void **st
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, sa_setup, sa_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(hosts_register_anew_where_subscriptions_are_not_known_and_only_there),
 		TEST(a_spoilt_file_of_subscriptions_has_hosts_register_anew),

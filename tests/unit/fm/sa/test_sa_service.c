@@ -285,7 +285,7 @@ static void one_port_has_its_share_of_services_and_no_more(void **state)
 	struct world *w = *state;
 	char told[256] = "";
 
-	sa_listen(w->sa, &(struct sa_listener){ .told = note, .arg = told });
+	sa_listen(w->sa, &(struct sa_listener){ .reported = note, .arg = told });
 	assert_int_equal(register_many(w, 1, 0, 1000), 256);
 	assert_non_null(strstr(told, "host-1"));
 	assert_non_null(strstr(told, "256 services"));
@@ -452,7 +452,7 @@ static void spoilt_lines_are_named(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, sa_setup, sa_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(a_service_is_found_by_any_of_its_components),
 		TEST(the_same_identity_is_replaced),

@@ -232,7 +232,7 @@ static void what_cannot_be_written_is_a_trouble_until_it_can(void **state)
 	set(w, 7);
 	run_for(w, SECOND_US);
 	assert_non_null(trouble_error(w->alerts, "state_dir/value"));
-	state_store_tell(w->store, "value", answer);
+	state_store_report(w->store, "value", answer);
 	assert_string_equal(json_string_value(json_object_get(answer, "not_saved")),
 			    "not saved: No such file or directory");
 	assert_false(state_store_waits(w->store, "value")); /* nobody is to wait for that */
@@ -240,7 +240,7 @@ static void what_cannot_be_written_is_a_trouble_until_it_can(void **state)
 	run_for(w, 5 * SECOND_US);
 	assert_null(trouble_error(w->alerts, "state_dir/value"));
 	json_object_clear(answer);
-	state_store_tell(w->store, "value", answer);
+	state_store_report(w->store, "value", answer);
 	assert_int_equal(json_object_size(answer), 0);
 	json_decref(answer);
 	assert_int_equal(on_disk(w), 7);

@@ -403,7 +403,7 @@ static void default_partition_is_written_where_it_is_missing(void **state)
 		bench_discover(&b);
 		host = b.design->nodes[b.design->nnodes - 1].guid;
 		wire_pkeys_encode(tables[i], data);
-		bench_tell(&b, host, 1, WIRE_PKEY_TABLE, data);
+		bench_trap(&b, host, 1, WIRE_PKEY_TABLE, data);
 		bench_bringup(&b);
 		held = double_pkeys(b.d, host, 1, &count);
 		assert_int_equal(held[0], 0xffff);
@@ -433,7 +433,7 @@ static void active_link_whose_ends_disagree_is_bounced(void **state)
 	info.neighbor_mtu = 1;
 	info.state = info.phys_state = 0;
 	wire_port_info_encode(&info, data);
-	bench_tell(&b, cable.a, (uint8_t)cable.port_a, WIRE_PORT_INFO, data);
+	bench_trap(&b, cable.a, (uint8_t)cable.port_a, WIRE_PORT_INFO, data);
 	bringup_free(b.bringup);
 	b.bringup = NULL;
 	sweep_free(b.sweep);

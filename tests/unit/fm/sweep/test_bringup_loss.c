@@ -78,7 +78,7 @@ static void become_deaf(void *arg, guid_t node, uint16_t attr_id, uint32_t attr_
 
 	if (node == deaf->host && attr_id == WIRE_PORT_INFO &&
 	    double_link_state(deaf->b->d, node, 1) == deaf->from)
-		double_set_way_fault(deaf->b->d, node, 1, DOUBLE_LOSE, 1000, 0);
+		double_set_direction_fault(deaf->b->d, node, 1, DOUBLE_LOSE, 1000, 0);
 }
 
 static void begin_with_a_deaf_host(struct bench *b, struct deaf *deaf, enum topo_state from)
@@ -101,7 +101,7 @@ static void port_that_moved_on_unheard_is_read_when_it_refuses(void **state)
 
 	begin_with_a_deaf_host(&b, &deaf, TOPO_ARMED);
 	double_activate(b.d, deaf.host, 1);
-	double_set_way_fault(b.d, deaf.host, 1, DOUBLE_LOSE, 0, 0);
+	double_set_direction_fault(b.d, deaf.host, 1, DOUBLE_LOSE, 0, 0);
 	for (unsigned tries = 0; tries < 2 && b.up.retry_at_us; tries++) {
 		bench_wait(&b);
 		bench_retry(&b);
@@ -142,7 +142,7 @@ static void port_whose_new_state_a_look_finds_is_not_forgotten(void **state)
 	struct bench b;
 
 	begin_with_a_deaf_host(&b, &deaf, TOPO_ARMED);
-	double_set_way_fault(b.d, deaf.host, 1, DOUBLE_LOSE, 0, 0);
+	double_set_direction_fault(b.d, deaf.host, 1, DOUBLE_LOSE, 0, 0);
 	bench_refresh(&b, &deaf.host, 1);
 	assert_int_equal(inv(&b, deaf.host)->ports[1].state, TOPO_ARMED);
 	for (unsigned tries = 0; tries < 2 && b.up.retry_at_us; tries++) {
@@ -162,7 +162,7 @@ static void port_that_is_not_heard_is_tried_some_times_a_second_at_first(void **
 
 	bench_init(&b, design_pgft2(), NULL);
 	bench_discover(&b);
-	double_set_way_fault(b.d, last_host(&b), 1, DOUBLE_LOSE, 1000, 0);
+	double_set_direction_fault(b.d, last_host(&b), 1, DOUBLE_LOSE, 1000, 0);
 	bench_bringup(&b);
 	assert_int_equal(b.up.links_failed, 1);
 	began = loop_now_us(b.loop);

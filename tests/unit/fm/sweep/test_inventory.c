@@ -305,7 +305,7 @@ static void a_snapshot_made_again_is_the_same_as_a_new_one(void **state)
 			stir(&s);
 		if (i == 1)
 			inventory_link(&s.inv, s.c, 2, s.d, 2);
-		again = inventory_again(&s.inv, first, shapes);
+		again = inventory_snapshot_ports(&s.inv, first, shapes);
 		fresh = inventory_snapshot(&s.inv);
 		assert_non_null(again);
 		assert_true(topo_is_again(again, first));
@@ -377,7 +377,7 @@ static void what_is_more_than_ports_is_made_anew(void **state)
 		t = inventory_snapshot(&s.inv);
 		shapes = s.inv.shapes;
 		changes[i](&s);
-		assert_null(inventory_again(&s.inv, t, shapes));
+		assert_null(inventory_snapshot_ports(&s.inv, t, shapes));
 		topo_unref(t);
 		inventory_fini(&s.inv);
 	}

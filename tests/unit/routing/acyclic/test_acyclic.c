@@ -435,7 +435,7 @@ static void transit_keeps_off_cordons(void **state)
 
 	assert_whole(&r, "cordoned", 7);
 	assert_string_equal(route_outcome(r.route)->engine, "updn-root");
-	assert_true(route_cordons_bent(r.route));
+	assert_true(route_cordons_overridden(r.route));
 	for (uint32_t lid = 1; lid <= r.lids->top; lid++) {
 		uint32_t port = r.lids->port_of_lid[lid], home = drained->ports[port].node;
 

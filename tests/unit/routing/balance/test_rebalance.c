@@ -35,13 +35,14 @@ static void random_damage_is_balanced_within_the_law(void **state)
 		struct topo *whole = damage_random_pgft(seed);
 		struct topo *t = damage_links(whole, seed % 40, seed);
 		struct rebalance_limits limits = { seed % 3 ? REBALANCE_ENTRIES : 4, 0 };
-		struct both b = balance(t, NULL, NULL, &limits);
+		struct both b = balance_both(t, NULL, NULL, &limits);
 
-		if (!is_legal(&b) || b.result->count > limits.entries || !are_in_order(b.result))
+		if (!overrides_are_legal(&b) || b.result->count > limits.entries ||
+		    !are_in_order(b.result))
 			fail_msg("seed %llu: %u entries", (unsigned long long)seed,
 				 b.result->count);
 		moved += b.result->count;
-		drop(&b);
+		both_free(&b);
 		topo_unref(t);
 		topo_unref(whole);
 	}
@@ -56,10 +57,10 @@ static void a_whole_fabric_is_left_alone(void **state)
 				   damage_ring(5, 2) };
 
 	for (size_t i = 0; i < sizeof(fabrics) / sizeof(fabrics[0]); i++) {
-		struct both b = balance(fabrics[i], NULL, NULL, &usual);
+		struct both b = balance_both(fabrics[i], NULL, NULL, &usual);
 
 		assert_int_equal(b.result->count, 0);
-		drop(&b);
+		both_free(&b);
 		topo_unref(fabrics[i]);
 	}
 }
@@ -70,12 +71,13 @@ static void other_tables_than_a_trees_are_left_alone(void **state)
 	struct topo *ring = damage_ring(6, 2), *cut = damage_cut(ring, 0, 1);
 	struct topo *t = damaged_pod(2, 10, 3);
 	const struct route_params updn = { .engine = "updn" };
-	struct both a = balance(cut, NULL, NULL, &usual), b = balance(t, NULL, &updn, &usual);
+	struct both a = balance_both(cut, NULL, NULL, &usual),
+		    b = balance_both(t, NULL, &updn, &usual);
 
 	assert_int_equal(a.result->count, 0);
 	assert_int_equal(b.result->count, 0);
-	drop(&a);
-	drop(&b);
+	both_free(&a);
+	both_free(&b);
 	topo_unref(ring);
 	topo_unref(cut);
 	topo_unref(t);
@@ -88,15 +90,16 @@ static void no_more_entries_move_than_may(void **state)
 	double before = 9;
 
 	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
-		struct both b = balance(t, NULL, NULL, &(struct rebalance_limits){ limits[i], 0 });
+		struct both b =
+			balance_both(t, NULL, NULL, &(struct rebalance_limits){ limits[i], 0 });
 
 		assert_true(b.result->count <= limits[i]);
-		assert_true(is_legal(&b));
+		assert_true(overrides_are_legal(&b));
 		if (limits[i] >= 40) {
 			assert_true(b.result->after.all_to_all < before);
 			before = b.result->after.all_to_all;
 		}
-		drop(&b);
+		both_free(&b);
 	}
 	topo_unref(t);
 }
@@ -104,11 +107,12 @@ static void no_more_entries_move_than_may(void **state)
 static void what_gains_too_little_is_not_done(void **state)
 {
 	struct topo *t = damaged_pod(4, 5, 1);
-	struct both b = balance(t, NULL, NULL, &(struct rebalance_limits){ REBALANCE_ENTRIES, 90 });
+	struct both b =
+		balance_both(t, NULL, NULL, &(struct rebalance_limits){ REBALANCE_ENTRIES, 90 });
 
 	assert_int_equal(b.result->count, 0);
-	assert_true(same(&b.stable, &b.moved));
-	drop(&b);
+	assert_true(same_tables(&b.stable, &b.moved));
+	both_free(&b);
 	topo_unref(t);
 }
 
@@ -117,22 +121,22 @@ static void what_silent_hosts_get_is_not_in_the_way(void **state)
 	struct topo *t = damaged_pod(4, 3, 6);
 	uint8_t *weights = mem_alloc(t->nports, 1);
 	const struct route_params params = { .weights = weights };
-	struct both b = balance(t, NULL, &params, &usual);
+	struct both b = balance_both(t, NULL, &params, &usual);
 	struct both loud;
 
 	assert_int_equal(b.result->count, 0); /* nobody sends */
-	drop(&b);
+	both_free(&b);
 	for (uint32_t host = 0; host < t->nhosts / 2; host++)
 		for (uint32_t ca = 0; ca < t->hosts[host].ncas; ca++)
 			weights[t->nodes[t->host_cas[t->hosts[host].first + ca]].port0 + 1] = 1;
-	b = balance(t, NULL, &params, &usual);
-	loud = balance(t, NULL, NULL, &usual);
+	b = balance_both(t, NULL, &params, &usual);
+	loud = balance_both(t, NULL, NULL, &usual);
 	assert_true(b.result->count > 0 && b.result->count < loud.result->count);
-	assert_true(is_legal(&b));
+	assert_true(overrides_are_legal(&b));
 	for (uint32_t i = 0; i < b.result->count; i++)
 		assert_int_equal(weights[b.lids->port_of_lid[b.result->overrides[i].lid]], 1);
-	drop(&b);
-	drop(&loud);
+	both_free(&b);
+	both_free(&loud);
 	free(weights);
 	topo_unref(t);
 }
@@ -142,12 +146,12 @@ static void a_dead_leaf_is_no_reason_to_leave_the_rest_as_it_is(void **state)
 	struct topo *whole = pod(4),
 		    *cut = damage_cut(whole, find_desc(whole, "leaf-su01-rail0"), 40);
 	struct topo *t = damage_cut(cut, find_desc(cut, "leaf-su02-rail0"), 0);
-	struct both b = balance(t, NULL, NULL, &usual);
+	struct both b = balance_both(t, NULL, NULL, &usual);
 
 	assert_true(b.result->count > 0);
-	assert_true(is_legal(&b));
+	assert_true(overrides_are_legal(&b));
 	assert_true(b.result->after.all_to_all < b.result->before.all_to_all);
-	drop(&b);
+	both_free(&b);
 	topo_unref(t);
 	topo_unref(cut);
 	topo_unref(whole);
@@ -161,7 +165,7 @@ static void cut_and_compare(const struct both *b, uint32_t sw, unsigned num)
 	struct tables after = { 0 };
 	struct delta delta;
 
-	compute(t, b->lids, &b->params, &after); /* overrides kept */
+	compute_tables(t, b->lids, &b->params, &after); /* overrides kept */
 	delta_count(&b->moved, &after, &delta);
 	assert_int_equal(delta.entries, delta_minimum(t, b->lids, "ftree", &b->moved, &after));
 	tables_fini(&after);
@@ -171,7 +175,7 @@ static void cut_and_compare(const struct both *b, uint32_t sw, unsigned num)
 static void a_second_fault_changes_only_what_used_it(void **state)
 {
 	struct topo *t = damaged_pod(4, 3, 5);
-	struct both b = balance(t, NULL, NULL, &usual);
+	struct both b = balance_both(t, NULL, NULL, &usual);
 	uint64_t seed = 3;
 
 	for (unsigned n = 0; n < 20; n++) {
@@ -181,18 +185,18 @@ static void a_second_fault_changes_only_what_used_it(void **state)
 		if (topo_port(t, sw, num)->link_up)
 			cut_and_compare(&b, sw, num);
 	}
-	drop(&b);
+	both_free(&b);
 	topo_unref(t);
 }
 
 static void a_leaf_that_dies_changes_only_what_used_it(void **state)
 {
 	struct topo *t = damaged_pod(4, 3, 5);
-	struct both b = balance(t, NULL, NULL, &usual);
+	struct both b = balance_both(t, NULL, NULL, &usual);
 
 	assert_true(b.result->count > 0);
 	cut_and_compare(&b, find_desc(t, "leaf-su03-rail5"), 0);
-	drop(&b);
+	both_free(&b);
 	topo_unref(t);
 }
 
@@ -203,13 +207,13 @@ static void overrides_of_another_damage_lose_nobody(void **state)
 		struct topo *whole = damage_random_pgft(seed);
 		struct topo *before = damage_links(whole, 10, seed);
 		struct topo *t = damage_links(before, 10 + seed % 40, seed + 1);
-		struct both b = balance(before, NULL, NULL, &usual);
+		struct both b = balance_both(before, NULL, NULL, &usual);
 		struct check_report report;
 
-		compute(t, b.lids, &b.params, &b.moved);
+		compute_tables(t, b.lids, &b.params, &b.moved);
 		if (!check_tables(t, b.lids, &b.moved, &report) || report.unreachable)
 			fail_msg("seed %llu: %s", (unsigned long long)seed, report.first);
-		drop(&b);
+		both_free(&b);
 		topo_unref(t);
 		topo_unref(before);
 		topo_unref(whole);
@@ -234,9 +238,9 @@ static void overrides_that_lead_nowhere_are_left_out(void **state)
 				};
 	all[params.noverrides++] = (struct route_override){ t->nswitches, 1, 1 };
 	all[params.noverrides++] = (struct route_override){ 0, TABLES_MAX_LID, 1 };
-	compute(t, lids, NULL, &plain);
-	compute(t, lids, &params, &with);
-	assert_true(same(&plain, &with));
+	compute_tables(t, lids, NULL, &plain);
+	compute_tables(t, lids, &params, &with);
+	assert_true(same_tables(&plain, &with));
 	free(all);
 	tables_fini(&plain);
 	tables_fini(&with);

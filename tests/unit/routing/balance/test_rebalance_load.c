@@ -19,7 +19,7 @@ static void add_spread(struct spread *sum, const struct both *b, const struct ta
 {
 	struct congestion c;
 
-	measure(b, tables, &c);
+	measure_congestion(b, tables, &c);
 	sum->shift += c.shift_mean;
 	sum->rail_shift += c.rail_shift_mean;
 	sum->all_to_all += c.all_to_all_ratio;
@@ -35,11 +35,11 @@ static void one_percent_dead_in_four_units_costs_less_than_elsewhere(void **stat
 
 	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
 		struct topo *t = damaged_pod(4, 1, seed);
-		struct both b = balance(t, NULL, NULL, &usual);
+		struct both b = balance_both(t, NULL, NULL, &usual);
 
 		add_spread(&before, &b, &b.stable);
 		add_spread(&after, &b, &b.moved);
-		drop(&b);
+		both_free(&b);
 		topo_unref(t);
 	}
 	assert_true(after.shift < before.shift && after.shift / SEEDS <= 1.93);
@@ -60,16 +60,16 @@ static void one_spine_dead_in_four_units_costs_no_more_than_elsewhere(void **sta
 		if (whole->nodes[sw].level == 0 || sw % 5 != 0)
 			continue;
 		struct topo *t = damage_cut(whole, sw, 0);
-		struct both b = balance(t, NULL, NULL, &usual);
+		struct both b = balance_both(t, NULL, NULL, &usual);
 		struct congestion c;
 
-		measure(&b, &b.moved, &c);
-		assert_true(is_legal(&b));
+		measure_congestion(&b, &b.moved, &c);
+		assert_true(overrides_are_legal(&b));
 		assert_true(c.shift_mean <= 1.92 * 1.005);
 		assert_true(c.rail_shift_mean <= 1.45 * 1.01);
 		assert_true(c.all_to_all_ratio <= 1.1);
 		assert_true(b.result->count < 2000);
-		drop(&b);
+		both_free(&b);
 		topo_unref(t);
 	}
 	topo_unref(whole);
@@ -85,12 +85,12 @@ static void parallel_cables_are_told_apart(void **state)
 	for (uint32_t sw = 0; sw < whole->nswitches && !t; sw++)
 		if (whole->nodes[sw].level > 0)
 			t = damage_cut(whole, sw, 0);
-	struct both b = balance(t, NULL, NULL, &usual);
-	assert_true(is_legal(&b));
+	struct both b = balance_both(t, NULL, NULL, &usual);
+	assert_true(overrides_are_legal(&b));
 	assert_true(b.result->after.shift < 1.90);
 	assert_true(b.result->after.rail_shift < 1.40);
 	assert_true(b.result->after.all_to_all < 1.15);
-	drop(&b);
+	both_free(&b);
 	topo_unref(t);
 	topo_unref(whole);
 }
@@ -102,7 +102,7 @@ static void parallel_cables_are_told_apart(void **state)
 static void one_percent_dead_in_three_tiers_costs_less_than_elsewhere(void **state)
 {
 	struct topo *t = damaged_pod(9, 1, 2);
-	struct both b = balance(t, NULL, NULL, &usual);
+	struct both b = balance_both(t, NULL, NULL, &usual);
 	struct spread before = { 0 }, after = { 0 };
 
 	add_spread(&before, &b, &b.stable);
@@ -110,7 +110,7 @@ static void one_percent_dead_in_three_tiers_costs_less_than_elsewhere(void **sta
 	assert_true(after.shift < before.shift && after.shift <= 2.0);
 	assert_true(after.rail_shift < before.rail_shift && after.rail_shift <= 1.84);
 	assert_true(after.all_to_all < before.all_to_all && after.all_to_all <= 1.45);
-	drop(&b);
+	both_free(&b);
 	topo_unref(t);
 }
 
@@ -119,7 +119,7 @@ static void one_percent_dead_in_three_tiers_costs_less_than_elsewhere(void **sta
 static void steps_of_any_size_give_the_same(void **state)
 {
 	struct topo *t = damaged_pod(3, 5, 9);
-	struct both b = balance(t, NULL, NULL, &usual);
+	struct both b = balance_both(t, NULL, NULL, &usual);
 
 	for (uint32_t units = 1; units < 100000; units = units * 37 + 5) {
 		struct rebalance *job = rebalance_new(t, b.lids, NULL, &usual);
@@ -135,7 +135,7 @@ static void steps_of_any_size_give_the_same(void **state)
 				    result->count * sizeof(*result->overrides));
 		rebalance_free(job);
 	}
-	drop(&b);
+	both_free(&b);
 	topo_unref(t);
 }
 
@@ -159,8 +159,8 @@ static void assert_equally_good(const struct both *a, const struct both *b)
 {
 	struct congestion x, y;
 
-	measure(a, &a->moved, &x);
-	measure(b, &b->moved, &y);
+	measure_congestion(a, &a->moved, &x);
+	measure_congestion(b, &b->moved, &y);
 	assert_true(x.shift_mean - y.shift_mean < 0.1 && y.shift_mean - x.shift_mean < 0.1);
 	assert_true(x.rail_shift_mean - y.rail_shift_mean < 0.1 &&
 		    y.rail_shift_mean - x.rail_shift_mean < 0.1);
@@ -171,18 +171,18 @@ static void assert_equally_good(const struct both *a, const struct both *b)
 static void other_guids_are_balanced_equally_well(void **state)
 {
 	struct topo *t = damaged_pod(4, 3, 4);
-	struct both b = balance(t, NULL, NULL, &usual);
+	struct both b = balance_both(t, NULL, NULL, &usual);
 
 	for (uint64_t seed = 1; seed <= 3; seed++) {
 		struct topo *renamed = damage_new_guids(t, seed);
-		struct both other = balance(renamed, NULL, NULL, &usual);
+		struct both other = balance_both(renamed, NULL, NULL, &usual);
 
-		assert_true(is_legal(&other));
+		assert_true(overrides_are_legal(&other));
 		assert_equally_good(&b, &other);
-		drop(&other);
+		both_free(&other);
 		topo_unref(renamed);
 	}
-	drop(&b);
+	both_free(&b);
 	topo_unref(t);
 }
 
@@ -190,23 +190,23 @@ static void cables_plugged_otherwise_are_balanced_equally_well(void **state)
 {
 	for (unsigned su = 2; su <= 4; su += 2) {
 		struct topo *t = damaged_pod(su, 3, 4);
-		struct both b = balance(t, NULL, NULL, &usual);
+		struct both b = balance_both(t, NULL, NULL, &usual);
 
 		for (uint64_t seed = 1; seed <= 2; seed++) {
 			struct topo *cables = damage_new_cables(t, seed);
 			struct topo *both = damage_new_guids(cables, seed);
-			struct both other = balance(cables, NULL, NULL, &usual);
-			struct both renamed = balance(both, NULL, NULL, &usual);
+			struct both other = balance_both(cables, NULL, NULL, &usual);
+			struct both renamed = balance_both(both, NULL, NULL, &usual);
 
-			assert_true(is_legal(&other) && is_legal(&renamed));
+			assert_true(overrides_are_legal(&other) && overrides_are_legal(&renamed));
 			assert_equally_good(&b, &other);
 			assert_equally_good(&other, &renamed);
-			drop(&other);
-			drop(&renamed);
+			both_free(&other);
+			both_free(&renamed);
 			topo_unref(cables);
 			topo_unref(both);
 		}
-		drop(&b);
+		both_free(&b);
 		topo_unref(t);
 	}
 }
@@ -218,20 +218,20 @@ static void cables_plugged_otherwise_are_balanced_equally_well(void **state)
 static void ends_of_parallel_cables_do_not_show(void **state)
 {
 	struct topo *whole = pod(2), *t = damage_cut(whole, whole->nswitches - 1, 0);
-	struct both b = balance(t, NULL, NULL, &usual);
+	struct both b = balance_both(t, NULL, NULL, &usual);
 
 	for (uint64_t seed = 1; seed <= 3; seed++) {
 		struct topo *cables = damage_new_cables(t, seed);
-		struct both other = balance(cables, NULL, NULL, &usual);
+		struct both other = balance_both(cables, NULL, NULL, &usual);
 
-		assert_true(is_legal(&other));
+		assert_true(overrides_are_legal(&other));
 		assert_int_equal(other.result->count, b.result->count);
 		assert_memory_equal(&other.result->after, &b.result->after,
 				    sizeof(b.result->after));
-		drop(&other);
+		both_free(&other);
 		topo_unref(cables);
 	}
-	drop(&b);
+	both_free(&b);
 	topo_unref(t);
 	topo_unref(whole);
 }
@@ -239,13 +239,13 @@ static void ends_of_parallel_cables_do_not_show(void **state)
 static void other_lids_are_balanced_equally_well(void **state)
 {
 	struct topo *t = damaged_pod(4, 3, 4);
-	struct both b = balance(t, NULL, NULL, &usual),
-		    other = balance(t, damage_new_lids(t, 7), NULL, &usual);
+	struct both b = balance_both(t, NULL, NULL, &usual),
+		    other = balance_both(t, damage_new_lids(t, 7), NULL, &usual);
 
-	assert_true(is_legal(&other));
+	assert_true(overrides_are_legal(&other));
 	assert_equally_good(&b, &other);
-	drop(&b);
-	drop(&other);
+	both_free(&b);
+	both_free(&other);
 	topo_unref(t);
 }
 

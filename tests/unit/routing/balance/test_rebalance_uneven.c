@@ -59,8 +59,8 @@ static struct topo *odd_trunks(void)
 
 static void measure_both(const struct both *b, struct congestion *before, struct congestion *after)
 {
-	measure(b, &b->stable, before);
-	measure(b, &b->moved, after);
+	measure_congestion(b, &b->stable, before);
+	measure_congestion(b, &b->moved, after);
 }
 
 /* Nobody is cut off, and what is not as the engine has it are overrides. */
@@ -79,7 +79,7 @@ static bool is_proven(const struct both *b)
 static void a_director_without_a_card_is_balanced(void **state)
 {
 	struct topo *t = director();
-	struct both b = balance(t, NULL, NULL, &usual);
+	struct both b = balance_both(t, NULL, NULL, &usual);
 	struct congestion before, after;
 
 	measure_both(&b, &before, &after);
@@ -89,7 +89,7 @@ static void a_director_without_a_card_is_balanced(void **state)
 	assert_float_equal(b.result->before.all_to_all, before.all_to_all_ratio, 0.01);
 	assert_float_equal(b.result->after.all_to_all, after.all_to_all_ratio, 0.01);
 	assert_true(is_proven(&b));
-	drop(&b);
+	both_free(&b);
 	topo_unref(t);
 }
 
@@ -101,16 +101,16 @@ static void a_pod_without_a_spine_keeps_its_digits(void **state)
 {
 	struct topo *t = without(tree(), "spine-0002"), *whole = tree();
 	struct topo *dead = damage_cut(whole, find_desc(whole, "spine-0002"), 0);
-	struct both missing = balance(t, NULL, NULL, &usual),
-		    cut = balance(dead, NULL, NULL, &usual);
+	struct both missing = balance_both(t, NULL, NULL, &usual),
+		    cut = balance_both(dead, NULL, NULL, &usual);
 	struct congestion a, b;
 
-	measure(&missing, &missing.stable, &a);
-	measure(&cut, &cut.stable, &b);
+	measure_congestion(&missing, &missing.stable, &a);
+	measure_congestion(&cut, &cut.stable, &b);
 	assert_true(a.shift_mean <= b.shift_mean + 0.005);
 	assert_true(a.all_to_all_max <= b.all_to_all_max);
-	drop(&missing);
-	drop(&cut);
+	both_free(&missing);
+	both_free(&cut);
 	topo_unref(t);
 	topo_unref(dead);
 	topo_unref(whole);
@@ -122,7 +122,7 @@ static void a_large_fabric_moves_what_is_off_its_slots(void **state)
 	static const unsigned m[] = { 8, 8, 16 }, w[] = { 1, 8, 8 };
 	char err[256];
 	struct topo *t = without(generate_pgft(3, m, w, NULL, err, sizeof(err)), "spine-0002");
-	struct both b = balance(t, NULL, NULL, &usual);
+	struct both b = balance_both(t, NULL, NULL, &usual);
 	struct congestion before, after;
 
 	measure_both(&b, &before, &after);
@@ -130,14 +130,14 @@ static void a_large_fabric_moves_what_is_off_its_slots(void **state)
 	assert_true(after.shift_mean <= before.shift_mean + 0.005);
 	assert_true(after.all_to_all_max * 10 < before.all_to_all_max * 8);
 	assert_true(is_proven(&b));
-	drop(&b);
+	both_free(&b);
 	topo_unref(t);
 }
 
 static void trunks_of_unequal_width_are_balanced(void **state)
 {
 	struct topo *t = odd_trunks();
-	struct both b = balance(t, NULL, NULL, &usual);
+	struct both b = balance_both(t, NULL, NULL, &usual);
 	struct congestion before, after;
 
 	measure_both(&b, &before, &after);
@@ -145,7 +145,7 @@ static void trunks_of_unequal_width_are_balanced(void **state)
 	assert_true(is_proven(&b));
 	assert_true(after.shift_mean <= before.shift_mean + 0.005);
 	assert_true(after.all_to_all_max <= before.all_to_all_max);
-	drop(&b);
+	both_free(&b);
 	topo_unref(t);
 }
 
@@ -158,7 +158,7 @@ static void random_designs_are_balanced_within_the_law(void **state)
 		struct topo *design = damage_remove(even, 2 + seed % 20, seed);
 		struct topo *t = seed % 2 ? topo_ref(design) : damage_links(design, 10, seed);
 		struct rebalance_limits limits = { seed % 3 ? REBALANCE_ENTRIES : 8, 0 };
-		struct both b = balance(t, NULL, NULL, &limits);
+		struct both b = balance_both(t, NULL, NULL, &limits);
 		struct check_report report = { 0 };
 
 		if (!check_tables(t, b.lids, &b.stable, &report) ||
@@ -166,7 +166,7 @@ static void random_designs_are_balanced_within_the_law(void **state)
 			fail_msg("seed %llu: %u entries: %s", (unsigned long long)seed,
 				 b.result->count, report.first);
 		moved += b.result->count;
-		drop(&b);
+		both_free(&b);
 		topo_unref(t);
 		topo_unref(design);
 		topo_unref(even);
@@ -189,7 +189,7 @@ static bool equal(const struct rebalance_result *a, const struct rebalance_resul
 static void a_fault_moves_the_minimum(void **state)
 {
 	struct topo *t = director();
-	struct both b = balance(t, NULL, NULL, &usual);
+	struct both b = balance_both(t, NULL, NULL, &usual);
 	uint64_t seed = 3;
 
 	for (unsigned n = 0; n < 20; n++) {
@@ -199,14 +199,14 @@ static void a_fault_moves_the_minimum(void **state)
 		struct tables after = { 0 };
 		struct delta delta;
 
-		compute(cut, b.lids, &b.params, &after); /* overrides kept */
+		compute_tables(cut, b.lids, &b.params, &after); /* overrides kept */
 		delta_count(&b.moved, &after, &delta);
 		assert_int_equal(delta.entries,
 				 delta_minimum(cut, b.lids, "ftree", &b.moved, &after));
 		tables_fini(&after);
 		topo_unref(cut);
 	}
-	drop(&b);
+	both_free(&b);
 	topo_unref(t);
 }
 
@@ -233,15 +233,16 @@ static void what_the_design_asks_for_stays_through_a_fault(void **state)
 {
 	struct topo *t = director();
 	struct topo *cut = damage_cut(t, 3, uplink_of(t, 3));
-	struct both whole = balance(t, NULL, NULL, &usual), hurt = balance(cut, NULL, NULL, &usual);
+	struct both whole = balance_both(t, NULL, NULL, &usual),
+		    hurt = balance_both(cut, NULL, NULL, &usual);
 
 	assert_true(whole.result->count > 100);
 	assert_true(hurt.result->count >= whole.result->count);
 	print_message("%u for the design, %u more for the damage\n", whole.result->count,
 		      count_added(whole.result, hurt.result));
 	assert_true(count_added(whole.result, hurt.result) * 4 < whole.result->count);
-	drop(&whole);
-	drop(&hurt);
+	both_free(&whole);
+	both_free(&hurt);
 	topo_unref(cut);
 	topo_unref(t);
 }
@@ -250,12 +251,13 @@ static void a_host_that_leaves_moves_nobody(void **state)
 {
 	struct topo *t = director();
 	struct topo *less = damage_cut(t, t->nswitches + 7, 1);
-	struct both a = balance(t, NULL, NULL, &usual), b = balance(less, NULL, NULL, &usual);
+	struct both a = balance_both(t, NULL, NULL, &usual),
+		    b = balance_both(less, NULL, NULL, &usual);
 
 	assert_true(a.result->count > 100);
 	assert_true(equal(a.result, b.result));
-	drop(&a);
-	drop(&b);
+	both_free(&a);
+	both_free(&b);
 	topo_unref(less);
 	topo_unref(t);
 }

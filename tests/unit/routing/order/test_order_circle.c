@@ -28,7 +28,7 @@ struct bench {
 	bool sure;
 };
 
-static bool is_valley(const struct cdg *g, uint32_t channel, uint32_t next)
+static bool is_down_up(const struct cdg *g, uint32_t channel, uint32_t next)
 {
 	return cdg_falls(g, channel) && !cdg_falls(g, next);
 }
@@ -66,7 +66,7 @@ static void bench_init(struct bench *b, uint64_t seed, unsigned used_percent)
 		for (unsigned port = 1; port <= b->all.head_ports[c]; port++) {
 			uint32_t next = behind(&b->all, c, port);
 
-			if (next == TOPO_NONE || is_valley(&b->all, c, next))
+			if (next == TOPO_NONE || is_down_up(&b->all, c, next))
 				continue;
 			cdg_add(&b->all, c, (uint8_t)port);
 			if (damage_random(&b->seed) % 100 < used_percent)
@@ -90,7 +90,7 @@ static void choose_turns(struct bench *b, unsigned count)
 		unsigned port = 1 + (unsigned)(damage_random(&b->seed) % b->all.head_ports[c]);
 		uint32_t next = behind(&b->all, c, port);
 
-		if (next == TOPO_NONE || !is_valley(&b->all, c, next))
+		if (next == TOPO_NONE || !is_down_up(&b->all, c, next))
 			continue;
 		b->turns[b->nturns++] =
 			(struct order_turn){ .from = b->all.port_of[c], .out = (uint8_t)port };

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/nvswitch/policy.h"
-#include "routing/report/payers.h"
+#include "routing/report/affected.h"
 #include "routing/ftree/route.h"
 #include "tests/lib/fabrics.h"
 #include "topology/mem.h"
@@ -50,9 +50,9 @@ static void try(struct trial *x, const struct conf *conf, enum nvswitch_state st
 	x->aside = mem_alloc(x->t->nnodes, sizeof(*x->aside));
 	for (uint32_t i = 0; i < x->t->hosts[10].ncas; i++)
 		x->aside[x->t->host_cas[x->t->hosts[10].first + i]] = CONGESTION_ASIDE;
-	x->found =
-		payers_json(&(struct congestion_scene){ x->t, x->lids, &x->now, NULL },
-			    &(struct congestion_scene){ x->t, x->lids, &x->then, NULL }, x->aside);
+	x->found = affected_json(&(struct congestion_scene){ x->t, x->lids, &x->now, NULL },
+				 &(struct congestion_scene){ x->t, x->lids, &x->then, NULL },
+				 x->aside);
 	free(classes);
 	free(weights);
 	free(states);
@@ -152,8 +152,8 @@ static void a_host_that_is_expected_to_be_silent_is_no_load(void **state)
 	json_decref(x.found);
 	for (uint32_t n = 0; n < x.t->nnodes; n++)
 		x.aside[n] = x.aside[n] ? CONGESTION_SILENT : CONGESTION_COUNTED;
-	x.found = payers_json(&(struct congestion_scene){ x.t, x.lids, &x.now, NULL },
-			      &(struct congestion_scene){ x.t, x.lids, &x.then, NULL }, x.aside);
+	x.found = affected_json(&(struct congestion_scene){ x.t, x.lids, &x.now, NULL },
+				&(struct congestion_scene){ x.t, x.lids, &x.then, NULL }, x.aside);
 	assert_int_equal(number(x.found, "hcas"), 0);
 	trial_fini(&x);
 }

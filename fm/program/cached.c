@@ -15,7 +15,7 @@
  *   the rest       is read when nothing is left to write. What differs from the claim is written,
  *                  in rounds again
  *
- * Where another manager was at work until now, all that the file does not tell of is claimed to be
+ * Where another manager was at work until now, all that the file does not report is claimed to be
  * as wanted, so that it is read.
  *
  * A claim ends when its block was read, or is written. Where a switch does not say what it holds,
@@ -36,7 +36,7 @@ void program_remember(struct program *p, char *content, size_t length)
 {
 	FILE *in = length ? fmemopen(content, length, "r") : NULL;
 
-	claims_forget_file(p);
+	cached_forget_file(p);
 	p->claims.content = content;
 	if (in)
 		p->claims.reader = table_reader_new(in);
@@ -78,7 +78,7 @@ static void drop_all(struct program *p)
 	p->claims.some = false;
 }
 
-bool claims_load(struct program *p)
+bool cached_load(struct program *p)
 {
 	struct table_record record;
 	enum table_said said;
@@ -98,12 +98,12 @@ bool claims_load(struct program *p)
 			 "the file of the last tables is %s: not used, all are written anew", why);
 		drop_all(p);
 	}
-	claims_forget_file(p);
+	cached_forget_file(p);
 	return false;
 }
 
 /* Behind the file, whose claims are about the same blocks. */
-void claims_assume(struct program *p)
+void cached_assume(struct program *p)
 {
 	if (!p->claims.all)
 		return;
@@ -123,7 +123,7 @@ void program_read_first(struct program *p)
 	p->claims.all = true;
 }
 
-void claims_forget_file(struct program *p)
+void cached_forget_file(struct program *p)
 {
 	table_reader_free(p->claims.reader);
 	free(p->claims.content);
@@ -146,7 +146,7 @@ static bool is_there(const struct store_switch *sw)
 	return sw && sw->node && !sw->node->gone && !sw->node->silent && !sw->failed;
 }
 
-void claims_doubt_none(struct program *p)
+void cached_recheck_none(struct program *p)
 {
 	memset(&p->claims.columns, 0, sizeof(p->claims.columns));
 	p->claims.every = p->claims.wrong;
@@ -156,7 +156,7 @@ void claims_doubt_none(struct program *p)
  * Blocks of which it is known, or claimed, that they hold something else than what is wanted; known
  * ones matter to the others of their number alone.
  */
-void claims_doubt(struct program *p, const struct store_switch *sw)
+void cached_recheck(struct program *p, const struct store_switch *sw)
 {
 	for (uint32_t b = store_next(&sw->own, 0); b < STORE_BLOCKS;
 	     b = store_next(&sw->own, b + 1))
@@ -170,9 +170,9 @@ static bool has_any(const struct store_set *set)
 	return store_next(set, 0) < STORE_BLOCKS;
 }
 
-bool claims_begin(struct program *p)
+bool cached_begin(struct program *p)
 {
-	struct program_claims *c = &p->claims;
+	struct program_cached *c = &p->claims;
 	bool any = false;
 
 	for (uint32_t row = 0; row < p->topo->nswitches; row++)
@@ -195,19 +195,19 @@ static bool some_left(const struct program *p)
 	return false;
 }
 
-bool claims_rest(struct program *p)
+bool cached_rest(struct program *p)
 {
 	if (!p->claims.some)
 		return false;
 	memset(&p->claims.columns, 0xff, sizeof(p->claims.columns));
 	p->claims.every = true;
-	if (claims_begin(p))
+	if (cached_begin(p))
 		return true;
 	p->claims.some = some_left(p);
 	return false;
 }
 
-unsigned claims_count(const struct program *p)
+unsigned cached_count(const struct program *p)
 {
 	cl_map_item_t *item = cl_qmap_head(&p->store.switches);
 	unsigned count = 0;
@@ -227,7 +227,7 @@ unsigned claims_count(const struct program *p)
 /* The next question, block by block over all switches; false: all were asked. */
 static bool next_job(struct program *p, struct batch_job *job)
 {
-	struct program_claims *c = &p->claims;
+	struct program_cached *c = &p->claims;
 
 	for (; (c->block = store_next(&c->columns, c->block)) < STORE_BLOCKS;
 	     c->block++, c->row = 0) {
@@ -246,7 +246,7 @@ static bool next_job(struct program *p, struct batch_job *job)
 	return false;
 }
 
-bool claims_more(struct program *p)
+bool cached_more(struct program *p)
 {
 	struct batch_job job;
 	unsigned added = 0;
@@ -258,7 +258,7 @@ bool claims_more(struct program *p)
 	return added > 0;
 }
 
-bool claims_make(const struct store_switch *sw, uint32_t block, struct batch_request *request)
+bool cached_make(const struct store_switch *sw, uint32_t block, struct batch_request *request)
 {
 	request->mad.method = WIRE_GET;
 	request->mad.attr_id = WIRE_LFT;
@@ -266,12 +266,12 @@ bool claims_make(const struct store_switch *sw, uint32_t block, struct batch_req
 	return store_has(&sw->claimed, block);
 }
 
-void claims_drop(struct store_switch *sw)
+void cached_drop(struct store_switch *sw)
 {
 	memset(&sw->claimed, 0, sizeof(sw->claimed));
 }
 
-void claims_answer(struct program *p, struct store_switch *sw, uint32_t block, const uint8_t *data)
+void cached_answer(struct program *p, struct store_switch *sw, uint32_t block, const uint8_t *data)
 {
 	if (!store_has(&sw->claimed, block))
 		return; /* written meanwhile, or forgotten */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * answer_act: what operators have done: by the fabric, which calls back when it is done, and to the
- * daemon itself.
+ * answer_operations: commands that change something: operations of the fabric, which calls back
+ * when they are done, and settings of the daemon itself.
  */
 #include <stdlib.h>
 #include "fm/control/answer.h"
@@ -11,10 +11,10 @@
 #include "fm/nvswitch/module.h"
 #include "fm/sm/module.h"
 
-const struct command_run reroute_run = { .act = fabric_reroute };
-const struct command_run sweep_run = { .act = fabric_sweep };
+const struct command_run reroute_run = { .begin = fabric_reroute };
+const struct command_run sweep_run = { .begin = fabric_sweep };
 
-static void ask_cordon(struct fabric *fabric, json_t *args, fabric_done_fn *fn, void *arg, bool on)
+static void set_cordon(struct fabric *fabric, json_t *args, fabric_done_fn *fn, void *arg, bool on)
 {
 	char err[COMMAND_ERROR_SIZE];
 	const char *what;
@@ -25,19 +25,19 @@ static void ask_cordon(struct fabric *fabric, json_t *args, fabric_done_fn *fn, 
 		fn(arg, NULL, err);
 }
 
-static void act_cordon(struct fabric *fabric, json_t *args, fabric_done_fn *fn, void *arg)
+static void begin_cordon(struct fabric *fabric, json_t *args, fabric_done_fn *fn, void *arg)
 {
-	ask_cordon(fabric, args, fn, arg, true);
+	set_cordon(fabric, args, fn, arg, true);
 }
-const struct command_run cordon_run = { .ask = act_cordon };
+const struct command_run cordon_run = { .begin_with = begin_cordon };
 
-static void act_uncordon(struct fabric *fabric, json_t *args, fabric_done_fn *fn, void *arg)
+static void begin_uncordon(struct fabric *fabric, json_t *args, fabric_done_fn *fn, void *arg)
 {
-	ask_cordon(fabric, args, fn, arg, false);
+	set_cordon(fabric, args, fn, arg, false);
 }
-const struct command_run uncordon_run = { .ask = act_uncordon };
+const struct command_run uncordon_run = { .begin_with = begin_uncordon };
 
-static void act_release(struct fabric *fabric, json_t *args, fabric_done_fn *fn, void *arg)
+static void begin_release(struct fabric *fabric, json_t *args, fabric_done_fn *fn, void *arg)
 {
 	char err[COMMAND_ERROR_SIZE];
 	const char *what;
@@ -47,9 +47,9 @@ static void act_release(struct fabric *fabric, json_t *args, fabric_done_fn *fn,
 	else
 		fn(arg, NULL, err);
 }
-const struct command_run release_run = { .ask = act_release };
+const struct command_run release_run = { .begin_with = begin_release };
 
-static void act_forget(struct fabric *fabric, json_t *args, fabric_done_fn *fn, void *arg)
+static void begin_forget(struct fabric *fabric, json_t *args, fabric_done_fn *fn, void *arg)
 {
 	char err[COMMAND_ERROR_SIZE];
 	const char *what = NULL;
@@ -62,9 +62,9 @@ static void act_forget(struct fabric *fabric, json_t *args, fabric_done_fn *fn, 
 	else
 		maintenance_forget(fabric, what, fn, arg);
 }
-const struct command_run forget_run = { .ask = act_forget };
+const struct command_run forget_run = { .begin_with = begin_forget };
 
-static void act_handover(struct fabric *fabric, json_t *args, fabric_done_fn *fn, void *arg)
+static void begin_handover(struct fabric *fabric, json_t *args, fabric_done_fn *fn, void *arg)
 {
 	char err[COMMAND_ERROR_SIZE];
 	const char *manager = NULL;
@@ -74,9 +74,9 @@ static void act_handover(struct fabric *fabric, json_t *args, fabric_done_fn *fn
 	else
 		fn(arg, NULL, err);
 }
-const struct command_run handover_run = { .ask = act_handover };
+const struct command_run handover_run = { .begin_with = begin_handover };
 
-static void act_nvswitch(struct fabric *fabric, json_t *args, fabric_done_fn *fn, void *arg)
+static void begin_nvswitch(struct fabric *fabric, json_t *args, fabric_done_fn *fn, void *arg)
 {
 	const char *host, *state = NULL;
 	char err[COMMAND_ERROR_SIZE];
@@ -89,7 +89,7 @@ static void act_nvswitch(struct fabric *fabric, json_t *args, fabric_done_fn *fn
 	} else
 		fn(arg, NULL, err);
 }
-const struct command_run nvswitch_set_run = { .ask = act_nvswitch };
+const struct command_run nvswitch_set_run = { .begin_with = begin_nvswitch };
 
 /* As a number, or as it was typed; 0 = neither, which no TTL is. */
 static double seconds_of(const json_t *value)

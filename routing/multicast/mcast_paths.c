@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * mcast_ways: a snapshot prepared for trees (see mcast_tree.h, mcast_own.h): how far each switch is
- * from each by ways of a kind, and which switches have place for a MLID.
+ * from each by kinds of a kind, and which switches have place for a MLID.
  *
  * Distances are rows of bytes, one a switch, made by a breadth-first walk when first asked for and
  * kept: for a thousand groups on the same few hundred leaves they are made once.
@@ -14,36 +14,37 @@
 #include "routing/multicast/mcast_own.h"
 #include "topology/mem.h"
 
-static const struct way_rule {
+static const struct path_rule {
 	bool ups, downs, cordoned;
-	enum way back; /* the same ways walked from the other end */
-} ways[WAYS] = {
+	enum path_kind back; /* the same kinds walked from the other end */
+} kinds[PATH_KINDS] = {
 	[CLIMB] = { .ups = true, .back = DESCEND },
 	[DESCEND] = { .downs = true, .back = CLIMB },
 	[ANY_LIVE] = { .ups = true, .downs = true, .back = ANY_LIVE },
 	[ANY_CABLE] = { .ups = true, .downs = true, .cordoned = true, .back = ANY_CABLE },
 };
 
-enum way mcast_way_back(enum way w)
+enum path_kind mcast_kind_back(enum path_kind w)
 {
-	return ways[w].back;
+	return kinds[w].back;
 }
 
 /* ---- The snapshot prepared ------------------------------------------------------------------- */
 
-bool mcast_lane_open(const struct mcast *m, uint32_t sw, const struct graph_lane *lane, enum way w)
+bool mcast_lane_open(const struct mcast *m, uint32_t sw, const struct graph_lane *lane,
+		     enum path_kind w)
 {
 	if (m->only && !m->only[m->t->nodes[sw].port0 + lane->port])
 		return false;
-	return lane->live || (ways[w].cordoned && topo_port(m->t, sw, lane->port)->link_up);
+	return lane->live || (kinds[w].cordoned && topo_port(m->t, sw, lane->port)->link_up);
 }
 
 static bool group_open(const struct mcast *m, uint32_t sw, const struct graph_group *group,
-		       enum way w)
+		       enum path_kind w)
 {
 	if (!m->carries[group->peer])
 		return false;
-	if (!m->only && (group->nlive || !ways[w].cordoned))
+	if (!m->only && (group->nlive || !kinds[w].cordoned))
 		return group->nlive;
 	for (unsigned l = 0; l < group->nlanes; l++)
 		if (mcast_lane_open(m, sw, &m->g->lanes[group->first_lane + l], w))
@@ -51,13 +52,14 @@ static bool group_open(const struct mcast *m, uint32_t sw, const struct graph_gr
 	return false;
 }
 
-void mcast_groups_for(const struct graph_switch *s, enum way w, unsigned *first, unsigned *end)
+void mcast_groups_for(const struct graph_switch *s, enum path_kind w, unsigned *first,
+		      unsigned *end)
 {
-	*first = ways[w].ups ? 0 : s->nup;
-	*end = ways[w].downs ? s->nup + s->ndown : s->nup;
+	*first = kinds[w].ups ? 0 : s->nup;
+	*end = kinds[w].downs ? s->nup + s->ndown : s->nup;
 }
 
-static void walk(struct mcast *m, uint32_t start, enum way w, uint8_t *row)
+static void walk(struct mcast *m, uint32_t start, enum path_kind w, uint8_t *row)
 {
 	uint32_t head = 0, tail = 0;
 
@@ -82,7 +84,7 @@ static void walk(struct mcast *m, uint32_t start, enum way w, uint8_t *row)
 	}
 }
 
-const uint8_t *mcast_distances(struct mcast *m, uint32_t sw, enum way w)
+const uint8_t *mcast_distances(struct mcast *m, uint32_t sw, enum path_kind w)
 {
 	if (!m->rows[w][sw]) {
 		m->rows[w][sw] = mem_alloc(m->g->nswitches, 1);
@@ -159,7 +161,7 @@ struct mcast *mcast_new_oriented(const struct topo *t, enum graph_orientation or
 	m->place = mem_alloc(n, sizeof(*m->place));
 	m->load = mem_alloc(t->nports, sizeof(*m->load));
 	m->switch_load = mem_alloc(n, sizeof(*m->switch_load));
-	for (unsigned w = 0; w < WAYS; w++)
+	for (unsigned w = 0; w < PATH_KINDS; w++)
 		m->rows[w] = mem_alloc(n, sizeof(*m->rows[w]));
 	m->queue = mem_alloc(n, sizeof(*m->queue));
 	m->seats = mem_alloc(n, sizeof(*m->seats));
@@ -180,7 +182,7 @@ struct mcast *mcast_new_oriented(const struct topo *t, enum graph_orientation or
 
 static void forget_rows(struct mcast *m)
 {
-	for (unsigned w = 0; w < WAYS; w++)
+	for (unsigned w = 0; w < PATH_KINDS; w++)
 		for (uint32_t sw = 0; sw < m->g->nswitches; sw++) {
 			free(m->rows[w][sw]);
 			m->rows[w][sw] = NULL;
@@ -192,7 +194,7 @@ void mcast_free(struct mcast *m)
 	if (!m)
 		return;
 	forget_rows(m);
-	for (unsigned w = 0; w < WAYS; w++)
+	for (unsigned w = 0; w < PATH_KINDS; w++)
 		free(m->rows[w]);
 	free(m->carries);
 	free(m->place);

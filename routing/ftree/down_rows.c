@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * below: see below.h. A row of cables is filled child by child, in runs as long as LIDs follow each
- * other: in the order of a regular fabric's leaves that is one stroke for a whole pod. Where the
- * wanted child or lane is dead, a LID takes another by its number, and nobody else moves.
+ * down_rows: see down_rows.h. A row of links is filled child by child, in runs as long as LIDs
+ * follow each other: in the order of a regular fabric's leaves that is one run for a whole pod.
+ * Where the wanted child or lane is dead, a LID takes another by its number, and no other moves.
  */
 #include <stdlib.h>
 #include <string.h>
-#include "routing/ftree/below.h"
+#include "routing/ftree/down_rows.h"
 #include "routing/bytemap.h"
 #include "topology/mem.h"
 
@@ -22,7 +22,7 @@ struct descent { /* the way down by one group of cables */
 	uint8_t cable;	       /* number of the group's first lane */
 };
 
-struct ways { /* children that lead to one D, or did before their cables died */
+struct children { /* children that lead to one D, or did before their cables died */
 	const struct graph_group *child[UINT8_MAX];
 	bool live[UINT8_MAX];
 	unsigned n;
@@ -33,18 +33,18 @@ struct entries { /* of reach.below: those picked, or `count` from the first on *
 	uint32_t first, count;
 };
 
-void belows_init(struct belows *b, struct choice *choice, uint32_t row_bytes)
+void down_rows_init(struct down_rows *b, struct choice *choice, uint32_t row_bytes)
 {
 	uint32_t n = choice->g->nswitches;
 
-	*b = (struct belows){ .choice = choice,
-			      .g = choice->g,
-			      .d = choice->d,
-			      .r = choice->r,
-			      .row_bytes = row_bytes,
-			      .capacity = 64 };
-	b->strokes = mem_alloc_unset(b->capacity, sizeof(*b->strokes));
-	b->shared = mem_alloc(b->r->ntwins + 1, sizeof(*b->shared));
+	*b = (struct down_rows){ .choice = choice,
+				 .g = choice->g,
+				 .d = choice->d,
+				 .r = choice->r,
+				 .row_bytes = row_bytes,
+				 .capacity = 64 };
+	b->runs = mem_alloc_unset(b->capacity, sizeof(*b->runs));
+	b->shared = mem_alloc(b->r->nequivalent + 1, sizeof(*b->shared));
 	b->by_child = mem_alloc_unset(n + 1, sizeof(*b->by_child));
 	b->first_entry = mem_alloc_unset(UINT8_MAX + 2, sizeof(*b->first_entry));
 	b->of_list = mem_alloc(b->r->nlists, sizeof(*b->of_list));
@@ -52,27 +52,27 @@ void belows_init(struct belows *b, struct choice *choice, uint32_t row_bytes)
 		b->nhosts += b->g->switches[sw].nhosts > 0;
 }
 
-static void below_fini(struct below *below)
+static void below_fini(struct down_row *below)
 {
 	free(below->cable);
 	free(below->dist);
 }
 
-void belows_fini(struct belows *b)
+void down_rows_fini(struct down_rows *b)
 {
-	for (uint32_t i = 0; i < b->r->ntwins; i++)
+	for (uint32_t i = 0; i < b->r->nequivalent; i++)
 		below_fini(&b->shared[i]);
 	below_fini(&b->alone);
 	free(b->shared);
 	free(b->by_child);
 	free(b->first_entry);
 	free(b->of_list);
-	free(b->strokes);
+	free(b->runs);
 }
 
 /* ---- Cables wanted --------------------------------------------------------------------------- */
 
-static void prepare_descent(struct belows *b, uint32_t sw, struct descent *way,
+static void prepare_descent(struct down_rows *b, uint32_t sw, struct descent *way,
 			    const struct graph_group *group)
 {
 	const struct graph_family *family = &b->g->families[b->g->switches[group->peer].family];
@@ -92,7 +92,7 @@ static void add_to_digits(uint8_t *restrict cable, const uint8_t *restrict digit
 		cable[i] = first + digits[i];
 }
 
-static void fill_run(struct below *below, const struct dest_run *run, const struct descent *way)
+static void fill_run(struct down_row *below, const struct dest_run *run, const struct descent *way)
 {
 	if (way->group->nlanes == 1)
 		memset(below->cable + run->lid, way->cable, run->count);
@@ -102,7 +102,7 @@ static void fill_run(struct below *below, const struct dest_run *run, const stru
 }
 
 /* Whether a child leads to D at the least distance. */
-static bool leads(const struct belows *b, const struct graph_group *child,
+static bool leads(const struct down_rows *b, const struct graph_group *child,
 		  const struct reach_entry *entry)
 {
 	const struct reach_entry *on = reach_find(b->r, child->peer, entry->sw);
@@ -111,41 +111,41 @@ static bool leads(const struct belows *b, const struct graph_group *child,
 	return child->nlive && dist == entry->dist;
 }
 
-static void find_ways(struct belows *b, uint32_t sw, const struct reach_entry *entry,
-		      struct ways *ways)
+static void find_children(struct down_rows *b, uint32_t sw, const struct reach_entry *entry,
+			  struct children *children)
 {
 	struct design_row design = design_of(b->choice->design, entry->sw);
 	bool as_designed = entry->dist == design.down[sw];
 
 	fiber_spend(b->r->fiber, WAYS_NS + design.made * b->g->nswitches * DESIGN_NS);
-	ways->n = 0;
+	children->n = 0;
 	for (unsigned c = 0; c < b->g->switches[sw].ndown; c++) {
 		const struct graph_group *child = &graph_downs(b->g, sw)[c];
 		bool led = as_designed && design.down[child->peer] + 1 == entry->dist;
 
-		ways->live[ways->n] = leads(b, child, entry);
-		ways->child[ways->n] = child;
-		ways->n += led || ways->live[ways->n];
+		children->live[children->n] = leads(b, child, entry);
+		children->child[children->n] = child;
+		children->n += led || children->live[children->n];
 	}
 }
 
 /* The one wanted; the LIDs of a dead one go on to the others by turns. */
-static const struct graph_group *choose_way(const struct ways *ways, uint32_t order)
+static const struct graph_group *choose_child(const struct children *children, uint32_t order)
 {
-	unsigned n = ways->n, wanted = order % n, at = wanted;
+	unsigned n = children->n, wanted = order % n, at = wanted;
 
-	for (uint32_t turn = order / n; !ways->live[at]; turn++)
+	for (uint32_t turn = order / n; !children->live[at]; turn++)
 		at = (wanted + 1 + turn % (n - 1)) % n;
-	return ways->child[at];
+	return children->child[at];
 }
 
 /* Several children lead to D equally well: deal its LIDs over those that do by design. */
-static void fill_multi(struct belows *b, struct below *below, uint32_t sw,
+static void fill_multi(struct down_rows *b, struct down_row *below, uint32_t sw,
 		       const struct reach_entry *entry)
 {
-	struct ways ways;
+	struct children children;
 
-	find_ways(b, sw, entry, &ways);
+	find_children(b, sw, entry, &children);
 	for (uint32_t r = b->d->first_run[entry->sw]; r < b->d->first_run[entry->sw + 1]; r++) {
 		const struct dest_run *run = &b->d->runs[r];
 
@@ -153,7 +153,7 @@ static void fill_multi(struct belows *b, struct below *below, uint32_t sw,
 			struct dest_run one = { lid, 1 };
 			struct descent way = { 0 };
 
-			prepare_descent(b, sw, &way, choose_way(&ways, b->d->order[lid]));
+			prepare_descent(b, sw, &way, choose_child(&children, b->d->order[lid]));
 			fill_run(below, &one, &way);
 		}
 	}
@@ -161,19 +161,19 @@ static void fill_multi(struct belows *b, struct below *below, uint32_t sw,
 
 /* ---- Strokes --------------------------------------------------------------------------------- */
 
-static void add_stroke(struct belows *b, uint32_t lid)
+static void add_lid_run(struct down_rows *b, uint32_t lid)
 {
-	if (b->nstrokes == b->capacity) {
+	if (b->nruns == b->capacity) {
 		b->capacity *= 2;
-		b->strokes = mem_resize(b->strokes, b->capacity, sizeof(*b->strokes));
+		b->runs = mem_resize(b->runs, b->capacity, sizeof(*b->runs));
 	}
-	b->strokes[b->nstrokes++] = (struct dest_run){ lid, 0 };
+	b->runs[b->nruns++] = (struct dest_run){ lid, 0 };
 }
 
 /* Run number `n` of each D among the entries. Returns whether any has that many. */
-static bool gather_nth_runs(struct belows *b, const struct entries *entries, uint32_t n)
+static bool collect_nth_runs(struct down_rows *b, const struct entries *entries, uint32_t n)
 {
-	uint32_t mark = b->nstrokes, next = 0; /* next: LID that continues the stroke */
+	uint32_t mark = b->nruns, next = 0; /* next: LID that continues the run */
 
 	for (uint32_t i = 0; i < entries->count; i++) {
 		uint32_t e = entries->pick ? entries->pick[i] : entries->first + i;
@@ -183,44 +183,44 @@ static bool gather_nth_runs(struct belows *b, const struct entries *entries, uin
 		if (r >= b->d->first_run[d + 1])
 			continue;
 		if (run->lid != next)
-			add_stroke(b, run->lid);
-		b->strokes[b->nstrokes - 1].count += run->count;
+			add_lid_run(b, run->lid);
+		b->runs[b->nruns - 1].count += run->count;
 		next = run->lid + run->count;
 	}
-	return b->nstrokes > mark;
+	return b->nruns > mark;
 }
 
 /* The LIDs behind some entries: leaf after leaf its hosts, then the leaves themselves. */
-static struct strokes gather_strokes(struct belows *b, const struct entries *entries)
+static struct lid_runs collect_lid_runs(struct down_rows *b, const struct entries *entries)
 {
-	struct strokes s = { .first = b->nstrokes };
+	struct lid_runs s = { .first = b->nruns };
 
-	for (uint32_t n = 0; gather_nth_runs(b, entries, n); n++)
+	for (uint32_t n = 0; collect_nth_runs(b, entries, n); n++)
 		;
-	s.count = b->nstrokes - s.first;
+	s.count = b->nruns - s.first;
 	return s;
 }
 
-static void fill_strokes(struct below *below, const struct dest_run *strokes, uint32_t count,
-			 const struct descent *way)
+static void fill_lid_runs(struct down_row *below, const struct dest_run *runs, uint32_t count,
+			  const struct descent *way)
 {
 	for (uint32_t i = 0; i < count; i++)
-		fill_run(below, &strokes[i], way);
+		fill_run(below, &runs[i], way);
 }
 
 /* ---- Child by child -------------------------------------------------------------------------- */
 
-static void fill_child(struct belows *b, struct below *below, const struct descent *way,
+static void fill_child(struct down_rows *b, struct down_row *below, const struct descent *way,
 		       const struct entries *entries)
 {
-	struct strokes s = gather_strokes(b, entries);
+	struct lid_runs s = collect_lid_runs(b, entries);
 
-	fill_strokes(below, b->strokes + s.first, s.count, way);
-	b->nstrokes = s.first;
+	fill_lid_runs(below, b->runs + s.first, s.count, way);
+	b->nruns = s.first;
 }
 
 /* Counting sort, by child. Afterwards child c's entries end at first_entry[c]. */
-static void sort_entries(struct belows *b, const struct reach_list *list)
+static void sort_entries(struct down_rows *b, const struct reach_list *list)
 {
 	uint32_t *next = b->first_entry;
 
@@ -233,7 +233,7 @@ static void sort_entries(struct belows *b, const struct reach_list *list)
 		b->by_child[next[b->r->below[e].child]++] = e;
 }
 
-static void fill_children(struct belows *b, struct below *below, uint32_t sw)
+static void fill_children(struct down_rows *b, struct down_row *below, uint32_t sw)
 {
 	const struct graph_group *downs = graph_downs(b->g, sw);
 	uint32_t at = 0;
@@ -256,7 +256,7 @@ static void fill_children(struct belows *b, struct below *below, uint32_t sw)
 
 /* ---- Children that have nothing in common ---------------------------------------------------- */
 
-static void widen(struct below *below, const struct dest_run *runs, uint32_t count)
+static void widen(struct down_row *below, const struct dest_run *runs, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t end = (uint32_t)runs[i].lid + runs[i].count;
@@ -267,20 +267,20 @@ static void widen(struct below *below, const struct dest_run *runs, uint32_t cou
 }
 
 /* Of what is below a child. */
-static const struct strokes *strokes_below(struct belows *b, uint32_t child)
+static const struct lid_runs *lid_runs_below(struct down_rows *b, uint32_t child)
 {
 	const struct reach_list *list = &b->r->lists[child];
-	struct strokes *s = &b->of_list[list->number];
+	struct lid_runs *s = &b->of_list[list->number];
 
 	if (s->made)
 		return s;
-	*s = gather_strokes(b, &(struct entries){ .first = list->first, .count = list->count });
+	*s = collect_lid_runs(b, &(struct entries){ .first = list->first, .count = list->count });
 	s->made = true;
 	return s;
 }
 
 /* Each D is below by one child alone: the children's lists add up to the switch's. */
-static bool are_apart(const struct belows *b, uint32_t sw)
+static bool are_apart(const struct down_rows *b, uint32_t sw)
 {
 	const struct graph_group *downs = graph_downs(b->g, sw);
 	uint32_t sum = 0;
@@ -291,7 +291,7 @@ static bool are_apart(const struct belows *b, uint32_t sw)
 	return sum == b->r->lists[sw].count;
 }
 
-static void fill_apart(struct belows *b, struct below *below, uint32_t sw)
+static void fill_apart(struct down_rows *b, struct down_row *below, uint32_t sw)
 {
 	const struct graph_group *group = graph_downs(b->g, sw),
 				 *end = group + b->g->switches[sw].ndown;
@@ -302,17 +302,18 @@ static void fill_apart(struct belows *b, struct below *below, uint32_t sw)
 
 		if (!group->nlive)
 			continue;
-		const struct strokes *s = strokes_below(b, group->peer);
+		const struct lid_runs *s = lid_runs_below(b, group->peer);
 		prepare_descent(b, sw, &way, group);
-		fill_strokes(below, b->strokes + s->first, s->count, &way);
-		fill_strokes(below, b->d->runs + own, b->d->first_run[group->peer + 1] - own, &way);
+		fill_lid_runs(below, b->runs + s->first, s->count, &way);
+		fill_lid_runs(below, b->d->runs + own, b->d->first_run[group->peer + 1] - own,
+			      &way);
 	}
 }
 
 /* ---- What is below --------------------------------------------------------------------------- */
 
 /* Where LIDs below begin and end. */
-static void find_bounds(struct belows *b, uint32_t sw, struct below *below)
+static void find_bounds(struct down_rows *b, uint32_t sw, struct down_row *below)
 {
 	const struct graph_group *group = graph_downs(b->g, sw),
 				 *end = group + b->g->switches[sw].ndown;
@@ -324,14 +325,15 @@ static void find_bounds(struct belows *b, uint32_t sw, struct below *below)
 
 		if (!group->nlive)
 			continue;
-		const struct strokes *s = strokes_below(b, group->peer);
-		widen(below, b->strokes + s->first, s->count);
+		const struct lid_runs *s = lid_runs_below(b, group->peer);
+		widen(below, b->runs + s->first, s->count);
 		widen(below, b->d->runs + own, b->d->first_run[group->peer + 1] - own);
 	}
 }
 
 /* Notes how far everything below is. */
-static void measure(const struct belows *b, const struct reach_list *list, struct below *below)
+static void measure(const struct down_rows *b, const struct reach_list *list,
+		    struct down_row *below)
 {
 	uint32_t nhosts = 0;
 
@@ -345,7 +347,7 @@ static void measure(const struct belows *b, const struct reach_list *list, struc
 	below->complete = nhosts == b->nhosts;
 }
 
-static void make_below(struct belows *b, uint32_t sw, struct below *below)
+static void make_below(struct down_rows *b, uint32_t sw, struct down_row *below)
 {
 	if (!below->cable) {
 		below->cable = mem_alloc_unset(b->row_bytes, 1);
@@ -358,19 +360,19 @@ static void make_below(struct belows *b, uint32_t sw, struct below *below)
 	(are_apart(b, sw) ? fill_apart : fill_children)(b, below, sw);
 }
 
-const struct below *belows_of(struct belows *b, uint32_t sw)
+const struct down_row *down_rows_of(struct down_rows *b, uint32_t sw)
 {
-	uint32_t twins = b->r->twins[sw];
-	struct below *below = twins == TOPO_NONE ? &b->alone : &b->shared[twins];
+	uint32_t equivalent = b->r->equivalent[sw];
+	struct down_row *below = equivalent == TOPO_NONE ? &b->alone : &b->shared[equivalent];
 
-	if (twins == TOPO_NONE || !below->cable)
+	if (equivalent == TOPO_NONE || !below->cable)
 		make_below(b, sw, below);
 	return below;
 }
 
 /* ---- Ports ----------------------------------------------------------------------------------- */
 
-static uint8_t descent_port(const struct belows *b, const struct descent *way, uint32_t lid)
+static uint8_t descent_port(const struct down_rows *b, const struct descent *way, uint32_t lid)
 {
 	return choice_lane_port(b->g, way->group, way->digits[lid], b->d->order[lid] / way->spread);
 }
@@ -381,7 +383,8 @@ static bool has_cable(const struct descent *way, unsigned cable)
 	       cable < way->cable + (unsigned)way->group->nlanes;
 }
 
-static void replace_dead(struct belows *b, const struct below *below, uint32_t sw, uint8_t *row)
+static void replace_dead(struct down_rows *b, const struct down_row *below, uint32_t sw,
+			 uint8_t *row)
 {
 	uint8_t *at = row + below->first, *end = row + below->end;
 	struct descent way = { 0 };
@@ -403,7 +406,8 @@ static void replace_dead(struct belows *b, const struct below *below, uint32_t s
 }
 
 /* Returns how many cables lead down. */
-static unsigned map_cables(const struct belows *b, uint32_t sw, uint8_t *port_of_cable, bool *dead)
+static unsigned map_cables(const struct down_rows *b, uint32_t sw, uint8_t *port_of_cable,
+			   bool *dead)
 {
 	const struct graph_group *downs = graph_downs(b->g, sw),
 				 *last = &downs[b->g->switches[sw].ndown - 1];
@@ -418,7 +422,7 @@ static unsigned map_cables(const struct belows *b, uint32_t sw, uint8_t *port_of
 	return cables;
 }
 
-static void map_below(struct belows *b, const struct below *below, uint32_t sw, uint8_t *row,
+static void map_below(struct down_rows *b, const struct down_row *below, uint32_t sw, uint8_t *row,
 		      __typeof__(bytemap) *map)
 {
 	uint8_t port_of_cable[256] = { 0 };
@@ -433,14 +437,14 @@ static void map_below(struct belows *b, const struct below *below, uint32_t sw, 
 		replace_dead(b, below, sw, row);
 }
 
-void belows_overlay(struct belows *b, const struct below *below, uint32_t sw, uint8_t *row)
+void down_rows_overlay(struct down_rows *b, const struct down_row *below, uint32_t sw, uint8_t *row)
 {
 	map_below(b, below, sw, row, bytemap_over);
 }
 
-_Static_assert(BYTEMAP_KEEP == TABLES_NO_ROUTE, "what is not below has no way");
+_Static_assert(BYTEMAP_KEEP == TABLES_NO_ROUTE, "what is not below has no path");
 
-void belows_fill(struct belows *b, const struct below *below, uint32_t sw, uint8_t *row)
+void down_rows_fill(struct down_rows *b, const struct down_row *below, uint32_t sw, uint8_t *row)
 {
 	uint32_t first = below->first < below->end ? below->first : b->row_bytes;
 

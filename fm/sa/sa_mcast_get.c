@@ -8,7 +8,7 @@
 #include "fm/sa/sa_mcast.h"
 
 /* Items are MLIDs: groups come and go while a long walk is under way. */
-enum wire_sa_status sa_mcast_look(struct sa_query *q)
+enum wire_sa_status sa_mcast_get(struct sa_query *q)
 {
 	const struct sa_groups *groups = q->sa->groups;
 	const struct sa_group *group;

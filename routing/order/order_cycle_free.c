@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Secure: for the changes whose old and new ways, all rounds together, could make a circle of
- * waiting channels. The rounds are made anew, on a copy of the tables as they will be by then: an
- * entry may go when the new way behind it is in place (what the first rounds were made for), and
- * when its new ways close no circle with all ways there are at that time. What would close one
- * waits until old ways that are part of it are gone. Whole blocks are tried first, then parts of
- * them, then entry by entry.
+ * order_cycle_free: for the changes whose old and new paths, all rounds together, could make a
+ * circle of waiting channels. The rounds are made anew, on a copy of the tables as they will be by
+ * then: an entry may go when the new path behind it is in place (what the first rounds were made
+ * for), and when its new paths close no circle with all paths there are at that time. What would
+ * close one waits until old paths that are part of it are gone. Whole blocks are tried first, then
+ * parts of them, then entry by entry.
  *
  * If only entries are left that would each close a circle, no order will do (a ring that is to turn
  * the other way round), and neither is it sought for ever: all that are still to be changed are
- * emptied, and then filled; from there on there are no other ways than new ones.
+ * emptied, and then filled; from there on there are no other paths than new ones.
  */
 #include <stdlib.h>
 #include <string.h>
 #include "routing/order/order_rounds.h"
 #include "topology/mem.h"
 
-/* Looks at the whole graph are dear: as many as read this many table bytes, within bounds. */
-#define LOOKS_BYTES (1u << 27)
-#define LOOKS_MIN   8
-#define LOOKS_MAX   200
+/* Searches of the whole graph are dear: as many as read this many table bytes, within bounds. */
+#define TRIALS_BYTES (1u << 27)
+#define TRIALS_MIN   8
+#define TRIALS_MAX   200
 
 enum phase { WHOLE, PARTS, ENTRIES };
 
-struct order_secure {
+struct order_cycle_free {
 	const struct order_work *w;
 	struct order_beyond *beyond;
 	struct order *out;
@@ -37,13 +37,13 @@ struct order_secure {
 	struct order_step *done; /* round by round */
 	uint32_t *first;
 	uint32_t ndone, nrounds, drained;
-	uint32_t looks; /* left */
+	uint32_t trials_left; /* left */
 	/* Where it is: gathering the candidates of a phase, or looking at them. */
 	enum phase phase;
 	uint32_t at;	   /* in todo */
 	uint64_t left, in; /* of the entries of todo[at]: not looked at yet, among the candidates */
-	struct order_look *look;
-	struct order_work part; /* what it looks at: the candidates as blocks */
+	struct order_trial *trial;
+	struct order_work part; /* what it trials_left at: the candidates as blocks */
 	struct order_block *blocks;
 	uint8_t *contents;
 };
@@ -68,7 +68,8 @@ static void tables_before(const struct order_work *w, struct tables *mix)
 	}
 }
 
-static void step_write(const struct order_secure *s, const struct order_step *step, uint8_t *block)
+static void step_write(const struct order_cycle_free *s, const struct order_step *step,
+		       uint8_t *block)
 {
 	const uint8_t *new = block_of(s->w->newer, step);
 	unsigned bit;
@@ -78,7 +79,7 @@ static void step_write(const struct order_secure *s, const struct order_step *st
 }
 
 /* The candidates become the next round. */
-static void settle(struct order_secure *s)
+static void settle(struct order_cycle_free *s)
 {
 	s->done = mem_resize(s->done, s->ndone + s->nnow, sizeof(*s->done));
 	s->first = mem_resize(s->first, s->nrounds + 2u, sizeof(*s->first));
@@ -93,8 +94,8 @@ static void settle(struct order_secure *s)
 
 /* ---- Which steps may go --------------------------------------------------------------------- */
 
-/* Whether all entries further on the new way are new. */
-static bool way_in_place(const struct order_secure *s, uint32_t sw, uint32_t lid)
+/* Whether all entries further on the new path are new. */
+static bool path_in_place(const struct order_cycle_free *s, uint32_t sw, uint32_t lid)
 {
 	for (uint32_t hops = 0; hops <= s->w->t->nswitches; hops++) {
 		sw = order_next_switch(s->w->t, sw, tables_row(s->w->newer, sw)[lid]);
@@ -107,7 +108,7 @@ static bool way_in_place(const struct order_secure *s, uint32_t sw, uint32_t lid
 }
 
 /* By block: LIDs of which entries are left that others must wait for. */
-static void find_others(struct order_secure *s)
+static void find_others(struct order_cycle_free *s)
 {
 	memset(s->others, 0, s->w->nblocks * sizeof(*s->others));
 	for (uint32_t i = 0; i < s->ntodo; i++)
@@ -115,23 +116,23 @@ static void find_others(struct order_secure *s)
 }
 
 /* Entries of the step whose turn it can be. */
-static uint64_t ready_entries(const struct order_secure *s, const struct order_step *step)
+static uint64_t ready_entries(const struct order_cycle_free *s, const struct order_step *step)
 {
 	uint64_t ready = step->mask & ~(step->last & s->others[step->block]);
 	unsigned bit;
 
 	FOR_BITS(bit, ready)
-	if (!way_in_place(s, step->sw, step->block * TABLES_BLOCK + bit))
+	if (!path_in_place(s, step->sw, step->block * TABLES_BLOCK + bit))
 		ready &= ~(1ull << bit);
 	return ready;
 }
 
 /* Whether the candidates may go together; if not, guilty will say which entries close a circle. */
-static void look_begin(struct order_secure *s)
+static void trial_begin(struct order_cycle_free *s)
 {
 	s->blocks = mem_alloc(s->nnow + 1u, sizeof(*s->blocks));
 	s->contents = mem_alloc(s->nnow + 1u, TABLES_BLOCK);
-	s->looks -= s->looks > 0;
+	s->trials_left -= s->trials_left > 0;
 	memset(s->guilty, 0, s->nnow * sizeof(*s->guilty));
 	for (uint32_t i = 0; i < s->nnow; i++) {
 		uint8_t *block = s->contents + (size_t)i * TABLES_BLOCK;
@@ -141,22 +142,22 @@ static void look_begin(struct order_secure *s)
 		s->blocks[i] = (struct order_block){ s->now[i].sw, s->now[i].block, block };
 	}
 	order_work_init(&s->part, s->w->t, &s->mix, s->blocks, s->nnow);
-	s->look = order_look_begin(&s->part, ORDER_TO, s->guilty, s->beyond);
+	s->trial = order_trial_begin(&s->part, ORDER_TO, s->guilty, s->beyond);
 }
 
-static bool look_end(struct order_secure *s)
+static bool trial_end(struct order_cycle_free *s)
 {
-	bool safe = order_look_end(s->look);
+	bool safe = order_trial_end(s->trial);
 
 	order_work_fini(&s->part);
 	free(s->blocks);
 	free(s->contents);
-	s->look = NULL;
+	s->trial = NULL;
 	return safe;
 }
 
 /* Takes the guilty out of the candidates: whole steps, or entries. False: there were none. */
-static bool drop_guilty(struct order_secure *s, bool whole)
+static bool drop_guilty(struct order_cycle_free *s, bool whole)
 {
 	uint32_t kept = 0;
 	bool some = false;
@@ -173,7 +174,7 @@ static bool drop_guilty(struct order_secure *s, bool whole)
 
 /* ---- All rounds ----------------------------------------------------------------------------- */
 
-static void drop_candidates(struct order_secure *s)
+static void drop_candidates(struct order_cycle_free *s)
 {
 	uint32_t kept = 0, next = 0;
 
@@ -191,7 +192,7 @@ static void drop_candidates(struct order_secure *s)
 }
 
 /* Empties all that is left; the second time, which no proven tables see, writes it as it is. */
-static void drain_rest(struct order_secure *s)
+static void drain_rest(struct order_cycle_free *s)
 {
 	bool drained = s->drained > 0;
 
@@ -206,14 +207,16 @@ static void drain_rest(struct order_secure *s)
 		s->ntodo = 0;
 }
 
-static uint32_t looks_allowed(const struct tables *t)
+static uint32_t trials_allowed(const struct tables *t)
 {
-	size_t looks = LOOKS_BYTES / ((size_t)t->nswitches * t->stride + 1);
+	size_t trials_left = TRIALS_BYTES / ((size_t)t->nswitches * t->stride + 1);
 
-	return looks < LOOKS_MIN ? LOOKS_MIN : looks > LOOKS_MAX ? LOOKS_MAX : (uint32_t)looks;
+	return trials_left < TRIALS_MIN	  ? TRIALS_MIN
+	       : trials_left > TRIALS_MAX ? TRIALS_MAX
+					  : (uint32_t)trials_left;
 }
 
-static void hand_over(struct order_secure *s)
+static void hand_over(struct order_cycle_free *s)
 {
 	struct order *o = s->out;
 
@@ -233,7 +236,7 @@ static void hand_over(struct order_secure *s)
 
 #define STEPS_A_CALL 2048
 
-static void gather_begin(struct order_secure *s, enum phase phase)
+static void collect_begin(struct order_cycle_free *s, enum phase phase)
 {
 	s->phase = phase;
 	s->at = 0;
@@ -242,16 +245,16 @@ static void gather_begin(struct order_secure *s, enum phase phase)
 }
 
 /* False: that was all. */
-static bool round_begin(struct order_secure *s)
+static bool round_begin(struct order_cycle_free *s)
 {
 	if (!s->ntodo)
 		return false;
 	find_others(s);
-	gather_begin(s, WHOLE);
+	collect_begin(s, WHOLE);
 	return true;
 }
 
-static bool round_end(struct order_secure *s)
+static bool round_end(struct order_cycle_free *s)
 {
 	if (s->nnow) {
 		settle(s);
@@ -263,7 +266,7 @@ static bool round_end(struct order_secure *s)
 }
 
 /* All that may go together, of steps that are ready as a whole or (PARTS) as far as they are. */
-static bool gather_steps(struct order_secure *s)
+static bool collect_steps(struct order_cycle_free *s)
 {
 	for (uint32_t n = 0; n < STEPS_A_CALL && s->at < s->ntodo; n++, s->at++) {
 		uint64_t ready = ready_entries(s, &s->todo[s->at]);
@@ -276,16 +279,16 @@ static bool gather_steps(struct order_secure *s)
 	if (s->at < s->ntodo)
 		return true;
 	if (s->nnow)
-		look_begin(s);
+		trial_begin(s);
 	else
-		gather_begin(s, s->phase + 1);
+		collect_begin(s, s->phase + 1);
 	return true;
 }
 
 /* One entry more, if it may. */
-static bool gather_entries(struct order_secure *s)
+static bool collect_entries(struct order_cycle_free *s)
 {
-	for (; s->at < s->ntodo && s->looks; s->at++) {
+	for (; s->at < s->ntodo && s->trials_left; s->at++) {
 		struct order_step *added = &s->now[s->nnow];
 
 		if (!s->left && !s->in)
@@ -294,20 +297,20 @@ static bool gather_entries(struct order_secure *s)
 		added->mask = s->in | (s->left & -s->left);
 		if (s->left) {
 			s->nnow++;
-			look_begin(s);
+			trial_begin(s);
 			return true;
 		}
 		s->nnow += s->in != 0;
 		s->in = 0;
 	}
-	if (s->in) { /* no looks are left */
+	if (s->in) { /* no trials_left are left */
 		s->now[s->nnow] = s->todo[s->at];
 		s->now[s->nnow++].mask = s->in;
 	}
 	return round_end(s);
 }
 
-static bool looked_at_entry(struct order_secure *s, bool safe)
+static bool tried_entry(struct order_cycle_free *s, bool safe)
 {
 	s->nnow--;
 	if (safe)
@@ -318,48 +321,48 @@ static bool looked_at_entry(struct order_secure *s, bool safe)
 	return true;
 }
 
-static bool looked_at_steps(struct order_secure *s, bool safe)
+static bool tried_steps(struct order_cycle_free *s, bool safe)
 {
 	/* Without guilty ones the circle is in the new tables: they were not proven. */
 	if (safe || !drop_guilty(s, s->phase == WHOLE))
 		return round_end(s);
-	if (!s->looks)
+	if (!s->trials_left)
 		s->nnow = 0;
 	if (s->nnow)
-		look_begin(s);
+		trial_begin(s);
 	else
-		gather_begin(s, s->phase + 1);
+		collect_begin(s, s->phase + 1);
 	return true;
 }
 
-bool order_secure_go(struct order_secure *s)
+bool order_cycle_free_go(struct order_cycle_free *s)
 {
 	bool safe, more;
 
-	if (!s->look) {
-		more = s->phase == ENTRIES ? gather_entries(s) : gather_steps(s);
-	} else if (order_look_go(s->look)) {
+	if (!s->trial) {
+		more = s->phase == ENTRIES ? collect_entries(s) : collect_steps(s);
+	} else if (order_trial_go(s->trial)) {
 		return true;
 	} else {
-		safe = look_end(s);
-		more = s->phase == ENTRIES ? looked_at_entry(s, safe) : looked_at_steps(s, safe);
+		safe = trial_end(s);
+		more = s->phase == ENTRIES ? tried_entry(s, safe) : tried_steps(s, safe);
 	}
 	if (!more)
 		hand_over(s);
 	return more;
 }
 
-struct order_secure *order_secure_begin(const struct order_work *w, struct order_beyond *beyond,
-					struct order *o)
+struct order_cycle_free *order_cycle_free_begin(const struct order_work *w,
+						struct order_beyond *beyond, struct order *o)
 {
-	struct order_secure *s = mem_alloc(1, sizeof(*s));
+	struct order_cycle_free *s = mem_alloc(1, sizeof(*s));
 
 	s->w = w;
 	s->beyond = beyond;
 	s->out = o;
 	s->todo = o->steps;
 	s->ntodo = o->nsteps;
-	s->looks = looks_allowed(w->newer);
+	s->trials_left = trials_allowed(w->newer);
 	s->now = mem_alloc(o->nsteps + 1u, sizeof(*s->now));
 	s->guilty = mem_alloc(o->nsteps + 1u, sizeof(*s->guilty));
 	s->others = mem_alloc(w->nblocks, sizeof(*s->others));
@@ -368,12 +371,12 @@ struct order_secure *order_secure_begin(const struct order_work *w, struct order
 	return s;
 }
 
-void order_secure_end(struct order_secure *s)
+void order_cycle_free_end(struct order_cycle_free *s)
 {
 	if (!s)
 		return;
-	if (s->look)
-		look_end(s);
+	if (s->trial)
+		trial_end(s);
 	free(s->now);
 	free(s->guilty);
 	free(s->others);

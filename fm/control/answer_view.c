@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* answer_look: pictures of the fabric: status, topology, rows of what is there, what happened. */
+/* answer_view: pictures of the fabric: status, topology, rows of what is there, what happened. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,7 +142,7 @@ static json_t *answer_health(const struct command_env *env, json_t *args, char *
 }
 const struct command_run health_run = { .answer = answer_health,
 					.long_answer = true,
-					.act = link_health_read };
+					.begin = link_health_read };
 
 /* Of hosts the verdict says whether they are healthy, whose links are but a part of that. */
 static bool is_asked(const void *arg, uint32_t host, const struct host_verdict *verdict)

@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Valleys: a quick answer to the question of order_turns.c that errs on one side only.
+ * Down-up turns: a quick answer to the question of order_turns.c that errs on one side only.
  *
  * Order the switches by level. A turn is legal unless it comes down to a switch and rises from it
- * again: a valley. All legal turns together make no circle, and tables of a tree have few valleys
- * (detours, detour.c), or none. So take every legal turn that cables allow, used or not, and the
- * valleys that are there: if this has no circle, what is used has none. Then a packet's state is
- * the switch and whether it came rising or falling, which is a graph of thousands, not of hundreds
- * of thousands of channels. A valley p, s, u stands in it as a step from p, in either state, to u
- * rising: that only what comes from p takes it must not get lost, as every leaf would close a
- * circle with each of its parents.
+ * again: a down-up turn. All legal turns together make no circle, and tables of a tree have few
+ * down-up turns (detours, detour.c), or none. So take every legal turn that cables allow, used or
+ * not, and the down-up turns that are there: if this has no circle, what is used has none. Then a
+ * packet's state is the switch and whether it came rising or falling, which is a graph of
+ * thousands, not of hundreds of thousands of channels. A down-up turn p, s, u stands in it as a
+ * step from p, in either state, to u rising: that only what comes from p takes it must not get
+ * lost, as every leaf would close a circle with each of its parents.
  */
 #include <stdlib.h>
 #include <string.h>
 #include "routing/order/order_turns.h"
 #include "topology/mem.h"
 
-#define VALLEYS_MAX 65536 /* beyond this no quick answer is to be had */
+#define DOWN_UP_MAX 65536 /* beyond this no quick answer is to be had */
 
 enum { FALLING = 0, RISING = 1 }; /* state of a packet at a switch: 2 * switch + this */
 
-struct valley {
+struct down_up {
 	uint32_t from, to; /* switches p and u */
 };
 
-struct valleys {
+struct down_ups {
 	const struct order_work *w;
 	uint64_t (*rising)[4]; /* by switch: ports to switches above it */
-	struct valley *list;   /* by `from` when they are looked at */
+	struct down_up *list;  /* by `from` when they are looked at */
 	uint32_t count, size;
 	uint32_t *first; /* by switch: its first in the list */
 	uint8_t *colour; /* by state */
@@ -37,16 +37,16 @@ struct valleys {
 
 /* ---- Which there are ------------------------------------------------------------------------ */
 
-static void valley_add(struct valleys *v, uint32_t from, uint32_t to)
+static void down_up_add(struct down_ups *v, uint32_t from, uint32_t to)
 {
 	if (v->count == v->size) {
 		v->size = v->size ? 2 * v->size : 256;
 		v->list = mem_resize(v->list, v->size, sizeof(*v->list));
 	}
-	v->list[v->count++] = (struct valley){ from, to };
+	v->list[v->count++] = (struct down_up){ from, to };
 }
 
-static void find_rising(struct valleys *v)
+static void find_rising(struct down_ups *v)
 {
 	const struct topo *t = v->w->t;
 
@@ -60,8 +60,11 @@ static void find_rising(struct valleys *v)
 		}
 }
 
-/* Those of the tables that start at p. The same valley is listed once for each cable downwards. */
-static void find_from(struct valleys *v, uint32_t p)
+/*
+ * Those of the tables that start at p. The same down-up turn is listed once for each cable
+ * downwards.
+ */
+static void find_from(struct down_ups *v, uint32_t p)
 {
 	const struct topo *t = v->w->t;
 	const uint8_t *row = tables_row(v->w->newer, p), *below[256] = { NULL };
@@ -86,12 +89,12 @@ static void find_from(struct valleys *v, uint32_t p)
 		if (!(rising[num][out / 64] >> out % 64 & 1) || met[num][out / 64] >> out % 64 & 1)
 			continue;
 		met[num][out / 64] |= 1ull << out % 64;
-		valley_add(v, p, order_next_switch(t, order_next_switch(t, p, num), out));
+		down_up_add(v, p, order_next_switch(t, order_next_switch(t, p, num), out));
 	}
 	free(met);
 }
 
-static void find_fresh(struct valleys *v, const struct order_turn *turns, uint32_t count)
+static void find_fresh(struct down_ups *v, const struct order_turn *turns, uint32_t count)
 {
 	const struct topo *t = v->w->t;
 
@@ -101,13 +104,13 @@ static void find_fresh(struct valleys *v, const struct order_turn *turns, uint32
 		uint32_t u = order_next_switch(t, s, turns[i].out);
 
 		if (order_above(t, p, s) && order_above(t, u, s))
-			valley_add(v, p, u);
+			down_up_add(v, p, u);
 	}
 }
 
 static int by_from(const void *a, const void *b)
 {
-	const struct valley *x = a, *y = b;
+	const struct down_up *x = a, *y = b;
 
 	return x->from != y->from ? (x->from > y->from) - (x->from < y->from)
 				  : (x->to > y->to) - (x->to < y->to);
@@ -115,8 +118,8 @@ static int by_from(const void *a, const void *b)
 
 /* ---- Is there a circle? --------------------------------------------------------------------- */
 
-/* The state that edge number `edge` leads to, ports first, then valleys; TOPO_NONE = nowhere. */
-static uint32_t next_state(const struct valleys *v, uint32_t state, uint32_t edge)
+/* The state that edge number `edge` leads to, ports first, then down_up; TOPO_NONE = nowhere. */
+static uint32_t next_state(const struct down_ups *v, uint32_t state, uint32_t edge)
 {
 	uint32_t sw = state / 2, next, nports = v->w->t->nodes[sw].nports;
 
@@ -131,7 +134,7 @@ static uint32_t next_state(const struct valleys *v, uint32_t state, uint32_t edg
 }
 
 /* Depth first from a state; true: it leads back to a state on the way. */
-static bool circle_from(struct valleys *v, uint32_t start)
+static bool circle_from(struct down_ups *v, uint32_t start)
 {
 	enum { NEW, OPEN, CLOSED };
 	uint32_t n = 0;
@@ -160,7 +163,7 @@ static bool circle_from(struct valleys *v, uint32_t start)
 	return false;
 }
 
-static bool has_circle(struct valleys *v)
+static bool has_circle(struct down_ups *v)
 {
 	uint32_t nswitches = v->w->t->nswitches;
 	bool found = false;
@@ -176,7 +179,7 @@ static bool has_circle(struct valleys *v)
 	v->colour = mem_alloc(2 * nswitches + 1u, sizeof(*v->colour));
 	v->trail = mem_alloc(2 * nswitches + 1u, sizeof(*v->trail));
 	v->at = mem_alloc(2 * nswitches + 1u, sizeof(*v->at));
-	/* A circle has a valley, and so a rising state after it. */
+	/* A circle has a down-up turn, and so a rising state after it. */
 	for (uint32_t i = 0; !found && i < v->count; i++)
 		found = circle_from(v, 2 * v->list[i].to + RISING);
 	free(v->first);
@@ -186,16 +189,16 @@ static bool has_circle(struct valleys *v)
 	return found;
 }
 
-bool order_valleys_safe(const struct order_work *w, const struct order_turn *turns, uint32_t count)
+bool order_down_up_safe(const struct order_work *w, const struct order_turn *turns, uint32_t count)
 {
-	struct valleys v = { .w = w };
+	struct down_ups v = { .w = w };
 	bool safe;
 
 	find_rising(&v);
 	find_fresh(&v, turns, count);
-	for (uint32_t sw = 0; sw < w->t->nswitches && v.count < VALLEYS_MAX; sw++)
+	for (uint32_t sw = 0; sw < w->t->nswitches && v.count < DOWN_UP_MAX; sw++)
 		find_from(&v, sw);
-	safe = v.count < VALLEYS_MAX && !has_circle(&v);
+	safe = v.count < DOWN_UP_MAX && !has_circle(&v);
 	free(v.rising);
 	free(v.list);
 	return safe;

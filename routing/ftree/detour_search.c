@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * mend: see mend.h.
+ * detour_search: see detour_search.h.
  *
  * detour.c judges by all turns that any table might use: quick, and where much is dead, too
  * careful. Here the dependencies that the tables have are listed (cdg.h), which takes as long as it
- * takes. For a hole the shortest path is sought to any switch that has a way, over switches that
+ * takes. For a gap the shortest path is sought to any switch that has a path, over switches that
  * have none: these get one too. A hop is taken when none of the channels behind it comes to wait
  * for its own; else another path is sought. Turns from down to up are in each other's way, so a
  * path with few of them counts as short, best at switches where there is one already.
@@ -15,10 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include "routing/cdg.h"
-#include "routing/ftree/mend.h"
+#include "routing/ftree/detour_search.h"
 #include "topology/mem.h"
 
-struct mend {
+struct detour_search {
 	const struct topo *t;
 	const struct lid_map *lids;
 	struct tables *tables;
@@ -37,7 +37,7 @@ struct mend {
 	struct fiber *fiber;
 };
 
-struct hop { /* the best path from a switch to one that has a way */
+struct hop { /* the best path from a switch to one that has a path */
 	uint32_t cost;
 	uint8_t port;
 	bool queued;
@@ -48,13 +48,13 @@ struct hop { /* the best path from a switch to one that has a way */
 #define COST_NEW_TURN 4096	 /* ..and where there is none yet */
 #define WORK_HOSTS    (32 << 20) /* steps: a tenth of a second or two */
 #define WORK_OTHERS   (2 << 20)
-#define TRIES_MAX     32 /* paths for one hole */
+#define TRIES_MAX     32 /* paths for one gap */
 #define STEP_NS	      4	 /* of such work */
-#define LOOK_NS	      60 /* at a switch: whether it has a way */
+#define LOOK_NS	      60 /* at a switch: whether it has a path */
 
 /* ---- The fabric ------------------------------------------------------------------------------ */
 
-static const struct topo_port *peer_up(const struct mend *m, uint32_t sw, unsigned num)
+static const struct topo_port *peer_up(const struct detour_search *m, uint32_t sw, unsigned num)
 {
 	const struct topo_port *port = topo_port(m->t, sw, num);
 
@@ -62,7 +62,7 @@ static const struct topo_port *peer_up(const struct mend *m, uint32_t sw, unsign
 }
 
 /* The switch behind a port, TOPO_NONE = none. */
-static uint32_t switch_at(const struct mend *m, uint32_t sw, unsigned num)
+static uint32_t switch_at(const struct detour_search *m, uint32_t sw, unsigned num)
 {
 	const struct topo_port *peer =
 		num && num <= m->t->nodes[sw].nports ? peer_up(m, sw, num) : NULL;
@@ -70,7 +70,7 @@ static uint32_t switch_at(const struct mend *m, uint32_t sw, unsigned num)
 	return peer && peer->node < m->t->nswitches ? peer->node : TOPO_NONE;
 }
 
-static void find_part(struct mend *m, uint32_t first, uint32_t *queue)
+static void find_part(struct detour_search *m, uint32_t first, uint32_t *queue)
 {
 	uint32_t head = 0, tail = 0;
 
@@ -90,7 +90,7 @@ static void find_part(struct mend *m, uint32_t first, uint32_t *queue)
 	}
 }
 
-static void find_parts(struct mend *m)
+static void find_parts(struct detour_search *m)
 {
 	uint32_t *queue = mem_alloc_unset(m->t->nswitches + 1, sizeof(*queue));
 
@@ -102,7 +102,7 @@ static void find_parts(struct mend *m)
 }
 
 /* Where each LID is at home, those of hosts whose cable is down left out. */
-static void find_lids(struct mend *m)
+static void find_lids(struct detour_search *m)
 {
 	for (uint32_t lid = m->lids->top; lid; lid--) {
 		uint32_t port = m->lids->port_of_lid[lid];
@@ -122,10 +122,10 @@ static void find_lids(struct mend *m)
 /* ---- Ways ------------------------------------------------------------------------------------ */
 
 /*
- * LIDs behind one switch have a way or none alike, but for those whose entries were taken one by
+ * LIDs behind one switch have a path or none alike, but for those whose entries were taken one by
  * one: all count.
  */
-static bool has_way(const struct mend *m, uint32_t sw, uint32_t d)
+static bool has_path(const struct detour_search *m, uint32_t sw, uint32_t d)
 {
 	for (uint16_t lid = m->first_lid[d]; lid && sw != d; lid = m->next_lid[lid])
 		if (tables_row(m->tables, sw)[lid] == TABLES_NO_ROUTE)
@@ -134,14 +134,14 @@ static bool has_way(const struct mend *m, uint32_t sw, uint32_t d)
 }
 
 /* Between hosts, or (management) between a switch and hosts. */
-static bool is_open(const struct mend *m, uint32_t sw, uint32_t d, bool management)
+static bool is_open(const struct detour_search *m, uint32_t sw, uint32_t d, bool management)
 {
 	bool concerned = management ? m->hosts[sw] != m->hosts[d] : m->hosts[sw] && m->hosts[d];
 
-	return concerned && m->part[sw] == m->part[d] && !has_way(m, sw, d);
+	return concerned && m->part[sw] == m->part[d] && !has_path(m, sw, d);
 }
 
-static uint64_t count_open(const struct mend *m, uint32_t d)
+static uint64_t count_open(const struct detour_search *m, uint32_t d)
 {
 	uint64_t open = 0;
 
@@ -152,7 +152,7 @@ static uint64_t count_open(const struct mend *m, uint32_t d)
 	return open;
 }
 
-static uint64_t count_all_open(const struct mend *m)
+static uint64_t count_all_open(const struct detour_search *m)
 {
 	uint64_t open = 0;
 
@@ -163,13 +163,13 @@ static uint64_t count_all_open(const struct mend *m)
 
 /* ---- Dependencies ---------------------------------------------------------------------------- */
 
-static bool is_turn(const struct mend *m, uint32_t from, uint32_t at, uint32_t to)
+static bool is_turn(const struct detour_search *m, uint32_t from, uint32_t at, uint32_t to)
 {
 	return to != TOPO_NONE && m->cdg.rank[from] > m->cdg.rank[at] &&
 	       m->cdg.rank[to] > m->cdg.rank[at];
 }
 
-static void list_row(struct mend *m, uint32_t sw)
+static void list_row(struct detour_search *m, uint32_t sw)
 {
 	const uint8_t *row = tables_row(m->tables, sw);
 
@@ -187,7 +187,7 @@ static void list_row(struct mend *m, uint32_t sw)
 	}
 }
 
-static void list_dependencies(struct mend *m)
+static void list_dependencies(struct detour_search *m)
 {
 	cdg_init(&m->cdg, m->t);
 	m->met = mem_alloc_unset(m->cdg.nchannels + 1, sizeof(*m->met));
@@ -202,7 +202,7 @@ static void list_dependencies(struct mend *m)
 	}
 }
 
-static void meet(struct mend *m, uint32_t channel, uint32_t *nstack)
+static void meet(struct detour_search *m, uint32_t channel, uint32_t *nstack)
 {
 	if (m->met[channel])
 		return;
@@ -211,7 +211,7 @@ static void meet(struct mend *m, uint32_t channel, uint32_t *nstack)
 }
 
 /* Puts the channels on the stack that a channel waits for. */
-static void meet_next(struct mend *m, uint32_t channel, uint32_t *nstack)
+static void meet_next(struct detour_search *m, uint32_t channel, uint32_t *nstack)
 {
 	for (unsigned w = 0; w < CDG_WORDS; w++)
 		for (uint64_t bits = m->cdg.next[channel][w]; bits; bits &= bits - 1)
@@ -221,7 +221,7 @@ static void meet_next(struct mend *m, uint32_t channel, uint32_t *nstack)
 }
 
 /* Whether a channel would come to wait for itself, were D's LIDs sent by it. */
-static bool closes_cycle(struct mend *m, uint32_t channel, uint32_t next, uint32_t d)
+static bool closes_cycle(struct detour_search *m, uint32_t channel, uint32_t next, uint32_t d)
 {
 	uint32_t nstack = 0;
 	int64_t before = m->work;
@@ -242,7 +242,7 @@ static bool closes_cycle(struct mend *m, uint32_t channel, uint32_t next, uint32
 
 /* ---- Paths ----------------------------------------------------------------------------------- */
 
-static uint32_t cost_of_turn(const struct mend *m, uint32_t from, uint32_t at, uint32_t to)
+static uint32_t cost_of_turn(const struct detour_search *m, uint32_t from, uint32_t at, uint32_t to)
 {
 	if (!is_turn(m, from, at, to))
 		return 0;
@@ -250,7 +250,7 @@ static uint32_t cost_of_turn(const struct mend *m, uint32_t from, uint32_t at, u
 }
 
 /* From a switch on by its neighbour `next`, whose own hop is known. */
-static uint32_t cost_by(const struct mend *m, uint32_t from, uint32_t next, uint32_t d)
+static uint32_t cost_by(const struct detour_search *m, uint32_t from, uint32_t next, uint32_t d)
 {
 	uint32_t most = 0;
 
@@ -266,7 +266,7 @@ static uint32_t cost_by(const struct mend *m, uint32_t from, uint32_t next, uint
 	return 1 + most;
 }
 
-static void enqueue(struct mend *m, uint32_t sw, uint32_t *tail)
+static void enqueue(struct detour_search *m, uint32_t sw, uint32_t *tail)
 {
 	if (m->hops[sw].queued)
 		return;
@@ -274,8 +274,8 @@ static void enqueue(struct mend *m, uint32_t sw, uint32_t *tail)
 	m->queue[(*tail)++ % m->t->nswitches] = sw;
 }
 
-/* Offers its neighbours without a way the path by this switch. */
-static void offer(struct mend *m, uint32_t sw, uint32_t d, uint32_t *tail)
+/* Offers its neighbours without a path the path by this switch. */
+static void offer(struct detour_search *m, uint32_t sw, uint32_t d, uint32_t *tail)
 {
 	for (unsigned num = 1; num <= m->t->nodes[sw].nports; num++) {
 		uint32_t from = switch_at(m, sw, num), port = topo_port(m->t, sw, num)->peer, cost;
@@ -292,17 +292,17 @@ static void offer(struct mend *m, uint32_t sw, uint32_t d, uint32_t *tail)
 	}
 }
 
-/* The best paths of all switches without a way, by Bellman's relaxation. */
-static void find_paths(struct mend *m, uint32_t d)
+/* The best paths of all switches without a path, by Bellman's relaxation. */
+static void find_paths(struct detour_search *m, uint32_t d)
 {
 	uint32_t head = 0, tail = 0;
 	int64_t before = m->work;
 
 	for (uint32_t sw = 0; sw < m->t->nswitches; sw++) {
-		bool way = sw == d || has_way(m, sw, d);
+		bool there = sw == d || has_path(m, sw, d);
 
-		m->hops[sw] = (struct hop){ .cost = way ? 0 : COST_NONE };
-		if (way)
+		m->hops[sw] = (struct hop){ .cost = there ? 0 : COST_NONE };
+		if (there)
 			enqueue(m, sw, &tail);
 	}
 	while (head < tail) {
@@ -317,7 +317,7 @@ static void find_paths(struct mend *m, uint32_t d)
 
 /* ---- Filling --------------------------------------------------------------------------------- */
 
-static void send_by(struct mend *m, uint32_t sw, unsigned num, uint32_t next, uint32_t d)
+static void send_by(struct detour_search *m, uint32_t sw, unsigned num, uint32_t next, uint32_t d)
 {
 	uint32_t channel = m->cdg.channel[m->t->nodes[sw].port0 + num];
 
@@ -333,16 +333,16 @@ static void send_by(struct mend *m, uint32_t sw, unsigned num, uint32_t next, ui
 }
 
 /*
- * All switches of the path found from one on get a way, the last one first. False: a channel
+ * All switches of the path found from one on get a path, the last one first. False: a channel
  * refused.
  */
-static bool take_path(struct mend *m, uint32_t sw, uint32_t d)
+static bool take_path(struct detour_search *m, uint32_t sw, uint32_t d)
 {
 	unsigned port = m->hops[sw].port;
 	uint32_t channel = m->cdg.channel[m->t->nodes[sw].port0 + port];
 	uint32_t next = switch_at(m, sw, port);
 
-	if (m->hops[next].cost && !has_way(m, next, d) && !take_path(m, next, d))
+	if (m->hops[next].cost && !has_path(m, next, d) && !take_path(m, next, d))
 		return false;
 	m->refused[channel] = closes_cycle(m, channel, next, d);
 	if (!m->refused[channel])
@@ -350,7 +350,7 @@ static bool take_path(struct mend *m, uint32_t sw, uint32_t d)
 	return !m->refused[channel];
 }
 
-static void fill(struct mend *m, uint32_t sw, uint32_t d)
+static void fill(struct detour_search *m, uint32_t sw, uint32_t d)
 {
 	for (unsigned try = 0; try < TRIES_MAX && m->work > 0 && !fiber_hurries(m->fiber); try++) {
 		find_paths(m, d);
@@ -359,7 +359,7 @@ static void fill(struct mend *m, uint32_t sw, uint32_t d)
 	}
 }
 
-static void fill_columns(struct mend *m, bool management)
+static void fill_columns(struct detour_search *m, bool management)
 {
 	for (uint32_t d = 0; d < m->t->nswitches; d++) {
 		memset(m->refused, 0, m->cdg.nchannels * sizeof(*m->refused));
@@ -370,7 +370,7 @@ static void fill_columns(struct mend *m, bool management)
 	}
 }
 
-static void mend_init(struct mend *m)
+static void search_init(struct detour_search *m)
 {
 	uint32_t n = m->t->nswitches + 1;
 
@@ -382,7 +382,7 @@ static void mend_init(struct mend *m)
 	find_lids(m);
 }
 
-static void mend_fini(struct mend *m)
+static void search_fini(struct detour_search *m)
 {
 	free(m->part);
 	free(m->hosts);
@@ -390,22 +390,24 @@ static void mend_fini(struct mend *m)
 	free(m->next_lid);
 }
 
-uint64_t mend_count(const struct topo *t, const struct lid_map *lids, const struct tables *tables,
-		    struct fiber *fiber)
+uint64_t detour_search_count(const struct topo *t, const struct lid_map *lids,
+			     const struct tables *tables, struct fiber *fiber)
 {
-	struct mend m = { .t = t, .lids = lids, .tables = (struct tables *)tables, .fiber = fiber };
+	struct detour_search m = {
+		.t = t, .lids = lids, .tables = (struct tables *)tables, .fiber = fiber
+	};
 	uint64_t open;
 
-	mend_init(&m);
+	search_init(&m);
 	open = count_all_open(&m);
-	mend_fini(&m);
+	search_fini(&m);
 	return open;
 }
 
-uint64_t mend_tables(const struct topo *t, const struct lid_map *lids, struct tables *tables,
-		     struct fiber *fiber)
+uint64_t detour_search_tables(const struct topo *t, const struct lid_map *lids,
+			      struct tables *tables, struct fiber *fiber)
 {
-	struct mend m = {
+	struct detour_search m = {
 		.t = t,
 		.lids = lids,
 		.tables = tables,
@@ -413,7 +415,7 @@ uint64_t mend_tables(const struct topo *t, const struct lid_map *lids, struct ta
 	};
 	uint64_t open;
 
-	mend_init(&m);
+	search_init(&m);
 	list_dependencies(&m);
 	m.work = WORK_HOSTS;
 	fill_columns(&m, false);
@@ -427,6 +429,6 @@ uint64_t mend_tables(const struct topo *t, const struct lid_map *lids, struct ta
 	free(m.turns);
 	free(m.hops);
 	free(m.queue);
-	mend_fini(&m);
+	search_fini(&m);
 	return open;
 }

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * down_rows: the part of a forwarding row that goes down. Private to routing/ftree.
+ *
+ * Which link down a LID wants does not depend on port numbers or on dead lanes: switches with the
+ * same children (equivalent switches) share one row of link numbers, and each translates it to its
+ * own ports.
+ */
+#ifndef FMD_ROUTING_DOWN_ROWS_H
+#define FMD_ROUTING_DOWN_ROWS_H
+
+#include "routing/ftree/choice.h"
+
+struct down_row {
+	uint8_t *cable; /* by LID: the one wanted, of all cables down; BYTEMAP_KEEP = not below */
+	uint32_t first, end; /* LIDs below are first .. end - 1; others have no cable set */
+	uint8_t *dist;	     /* by D: hops; REACH_NEVER = not below */
+	bool complete;	     /* all that have hosts are below */
+};
+
+struct lid_runs {	       /* LIDs in as few runs as they make */
+	uint32_t first, count; /* in down_rows.runs */
+	bool made;
+};
+
+struct down_rows {
+	struct choice *choice; /* not owned */
+	const struct graph *g;
+	const struct dests *d;
+	const struct reach *r;
+	uint32_t row_bytes;
+	struct down_row *shared;	  /* by set of equivalent, made for the first of them */
+	struct down_row alone;		  /* of the last switch without equivalent */
+	uint32_t *by_child, *first_entry; /* scratch: entries of a list, child by child */
+	struct lid_runs *of_list;	  /* by number of the list: what is behind its entries */
+	struct dest_run *runs;
+	uint32_t nruns, capacity;
+	uint32_t nhosts; /* switches with hosts */
+};
+
+void down_rows_init(struct down_rows *b, struct choice *choice, uint32_t row_bytes);
+void down_rows_fini(struct down_rows *b);
+
+/* Of a switch that has cables down. Good until the next call. */
+const struct down_row *down_rows_of(struct down_rows *b, uint32_t sw);
+/* A row of nothing but the ports of what is below a switch. */
+void down_rows_fill(struct down_rows *b, const struct down_row *below, uint32_t sw, uint8_t *row);
+/* Overlays a switch's row with them. */
+void down_rows_overlay(struct down_rows *b, const struct down_row *below, uint32_t sw,
+		       uint8_t *row);
+
+#endif
