@@ -312,9 +312,15 @@ def test_offline_usage_ends_with_2(tmp_path, arguments):
 
 # ---- Again and again
 
+def heed_interrupts():
+    """What is started in the background of a shell without job control is born deaf to them."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_watch_asks_again_and_again_until_it_is_interrupted(tmp_path, serve):
     server = serve(good([LINK]))
-    process = subprocess.Popen([FMCTL, "-s", tmp_path / "fmd.sock", "links", "--watch=0.1", "--down"], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen([FMCTL, "-s", tmp_path / "fmd.sock", "links", "--watch=0.1", "--down"], stdout=subprocess.PIPE,
+                               text=True, preexec_fn=heed_interrupts)
     try:
         lines = [process.stdout.readline() for _ in range(9)]
     finally:
@@ -332,7 +338,8 @@ def test_watch_of_a_daemon_that_is_not_there_ends_with_3(tmp_path):
 def test_watch_redraws_a_terminal(tmp_path, serve):
     serve(good([LINK]))
     master, slave = os.openpty()
-    process = subprocess.Popen([FMCTL, "-s", tmp_path / "fmd.sock", "links", "--watch", "0.1"], stdout=slave, stderr=slave)
+    process = subprocess.Popen([FMCTL, "-s", tmp_path / "fmd.sock", "links", "--watch", "0.1"], stdout=slave, stderr=slave,
+                               preexec_fn=heed_interrupts)
     os.close(slave)
     shown = b""
     try:
