@@ -239,6 +239,8 @@ install: all
 	$(call put,644,$(B)/fmd.conf.5,$(PREFIX)/share/man/man5/fmd.conf.5)
 	$(call put,644,etc/fmd-events.7,$(PREFIX)/share/man/man7/fmd-events.7)
 	$(call put,644,etc/fmd-metrics.7,$(PREFIX)/share/man/man7/fmd-metrics.7)
+	$(call put,644,etc/fmd-json.7,$(PREFIX)/share/man/man7/fmd-json.7)
+	$(call put,644,etc/fmd-ha.7,$(PREFIX)/share/man/man7/fmd-ha.7)
 	$(call put,644,etc/fmctl.1,$(PREFIX)/share/man/man1/fmctl.1)
 	$(call put,644,etc/fmd-migration.7,$(PREFIX)/share/man/man7/fmd-migration.7)
 	$(call put,644,etc/completion/fmctl,$(PREFIX)/share/bash-completion/completions/fmctl)

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""What fmd-ha(7) tells of two managers holds, by the lines that it prints where these can be typed here."""
+import pathlib
+import re
+import subprocess
+
+from fabric import poll, program
+from test_mirror import HERE, THERE, managed, two, whole  # noqa: F401  (two is a fixture)
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+LEAF = "S-0002c90300000100"  # of HERE
+UPLINKS = range(33, 65)
+
+
+def lines():
+    text = (ROOT / "etc/fmd-ha.7").read_text()
+    blocks = re.findall(r"^\.RS\n(.*?)^\.RE$", text, re.M | re.S)
+    return [line.replace("\\-", "-").replace("\\e", "\\") for block in blocks for line in block.splitlines()]
+
+
+def typed(beginning, words, instead):
+    """Types the line of the page that begins so, with other words instead of those."""
+    line, = {line for line in lines() if line.startswith(beginning)}
+    assert words in line
+    subprocess.run(["sh", "-c", line.replace(words, str(instead))], check=True, timeout=120)
+
+
+def copied(fabric):
+    typed("until fmctl", "fmctl", f"{program('fmctl')} -s {fabric.socket}")
+
+
+def others(status):
+    return [other["state"] for other in status["election"]["others"]]
+
+
+def hand_over(one, other):
+    one.wait(lambda s: "standby" in others(s), "the master knows of its standby")
+    one.fmctl("handover")
+    other.wait(managed, "it was handed the fabric")
+    one.wait(lambda s: s["sm"] == "standby", "the first stands by")
+
+
+def test_the_secret_of_the_page_is_taken_and_either_can_be_replaced(two, tmp_path):  # noqa: F811
+    typed("(umask", "/etc/fmd", tmp_path)
+    one, other = two({"peer_psk_file": str(tmp_path / "peers.secret")})
+    copied(other)
+    one.fmctl("cordon", "spine-02")
+    cordoned = one.status()["links_cordoned"]
+    assert other.stop_fmd() == 0
+    other.start_fmd(THERE)
+    copied(other)
+    hand_over(one, other)
+    assert one.stop_fmd() == 0
+    one.start_fmd(HERE)
+    one.wait(lambda s: s["sm"] == "standby", "the first stands by again")
+    copied(one)
+    assert managed(other.status()), "who returns takes nothing"
+    copied(other)
+    hand_over(other, one)
+    assert one.status()["links_cordoned"] == cordoned > 0
+    one.fmctl("check", "--readback")
+
+
+def test_a_split_fabric_has_a_master_in_each_part_and_one_when_it_is_whole_again(two):  # noqa: F811
+    low, high = two()  # by their port GUIDs
+    whole(high)
+    before = low.lids()
+    low.console(*[f'Unlink "{LEAF}"[{port}]' for port in UPLINKS])
+    high.wait(managed, "the other part has a master of its own")
+    low.wait(lambda s: managed(s) and s["hcas_cut_off"] > 0, "the first is that of its part")
+    assert high.status()["hcas_cut_off"] > 0
+    high.fmctl("cordon", "spine-03")
+    assert high.status()["links_cordoned"] > 0
+    low.console(*[f'Relink "{LEAF}"[{port}]' for port in UPLINKS])
+    high.wait(lambda s: s["sm"] == "standby", "the one with the higher port GUID hands over")
+    status = low.wait(lambda s: managed(s) and s["links_down"] == 0, "the other has all of the fabric")
+    assert status["links_cordoned"] == 0, "what was changed in the losing part is gone"
+    whole(high)
+    assert low.lids() == before
+    told = {event["kind"] for event in high.ask("events", "-n", "200")}
+    assert {"handover", "standby"} <= told
+    poll(lambda: not low.status()["election"]["two_masters"], "nobody tells of two masters")
+
+
+def test_commands_of_the_page_are_there():
+    for line in lines():
+        words = line.split()
+        if words and words[0] == "fmctl":
+            name = next(word for word in words[1:] if not word.startswith("-"))
+            assert subprocess.run([program("fmctl"), "help", name], capture_output=True, timeout=10).returncode == 0, line
