@@ -5,15 +5,15 @@
  * all changes of role, for it brings them about.
  */
 #include "fm/sm/module.h"
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <strings.h>
 #include "fm/fabric/progress.h"
 #include "fm/fabric/request.h"
+#include "fm/fabric/view.h"
 #include "fm/sm/module_own.h"
 #include "fm/sweep/sweep.h"
 #include "topology/mem.h"
+#include "topology/what.h"
 
 /* ---- Control packets ------------------------------------------------------------------------- */
 
@@ -204,23 +204,40 @@ static void status(const void *room, json_t *doc)
 
 /* ---- For operators --------------------------------------------------------------------------- */
 
-/* By name or port GUID; 0 = no such manager is known, or several have that name. */
-static guid_t find_manager(const struct sm_room *r, const char *text)
+static bool is_among(const struct topo *t, const uint32_t *nodes, unsigned count, guid_t port_guid)
 {
+	for (unsigned i = 0; i < count; i++) {
+		const struct topo_node *node = &t->nodes[nodes[i]];
+
+		for (unsigned p = 0; p <= node->nports; p++)
+			if (t->ports[node->port0 + p].guid == port_guid)
+				return true;
+	}
+	return false;
+}
+
+/* What an operator wrote for another manager: its port's GUID; 0 with the reason in err. */
+static guid_t find_manager(const struct sm_room *r, const char *text, char *err, size_t err_size)
+{
+	struct fabric_view view = fabric_view(r->fabric);
+	struct what_scope scope = fabric_view_scope(&view);
+	const uint32_t *nodes;
+	struct what what;
+	unsigned count;
 	guid_t found = 0;
-	char guid[20];
 
+	if (!what_find(&scope, text, WHAT_PLACE, &what, err, err_size))
+		return 0;
+	count = what_nodes(view.topo, &what, &nodes);
+	snprintf(err, err_size, "no other subnet manager is known at %s: see fmctl status", text);
 	for (unsigned i = 0; i < r->rounds.nothers; i++) {
-		const struct other *other = r->rounds.others[i];
-
-		snprintf(guid, sizeof(guid), "0x%016" PRIx64, other->guid);
-		if (!strcasecmp(text, guid))
-			return other->guid;
-		if (!strcmp(text, other->name)) {
-			if (found)
-				return 0;
-			found = other->guid;
+		if (!is_among(view.topo, nodes, count, r->rounds.others[i]->guid))
+			continue;
+		if (found) {
+			snprintf(err, err_size, "several subnet managers are at %s", text);
+			return 0;
 		}
+		found = r->rounds.others[i]->guid;
 	}
 	return found;
 }
@@ -238,15 +255,14 @@ void sm_hand_over(struct fabric *fabric, const char *manager, waiter_fn *fn, voi
 {
 	struct sm_room *r = fabric_room(fabric, &sm_module);
 	const char *error = cannot_hand_over(r);
+	char why[WHAT_ERROR_SIZE];
 	struct wish wish = {
 		.open = true, .since_us = loop_now_us(r->services.loop), .fn = fn, .arg = arg
 	};
 
 	if (!error && manager) {
-		wish.whom = find_manager(r, manager);
-		if (!wish.whom)
-			error = "no other subnet manager of that name or port GUID is known, or "
-				"several are: see fmctl status";
+		wish.whom = find_manager(r, manager, why, sizeof(why));
+		error = wish.whom ? NULL : why;
 	}
 	if (error)
 		fn(arg, NULL, error);

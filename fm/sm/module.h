@@ -14,8 +14,8 @@
 extern const struct fabric_module sm_module;
 
 /*
- * An operator's wish: that standby is made master, whatever its rank. manager: as fmctl status
- * names it, or its port GUID; NULL = the highest. fn is called once, perhaps before this returns,
+ * An operator's wish: that standby is made master, whatever its rank. manager: its node, host or
+ * port (topology/what.h); NULL = the highest. fn is called once, perhaps before this returns,
  * unless the client (arg) is gone: {"to","port_guid","took_ms"}, or why the other is not master.
  */
 void sm_hand_over(struct fabric *fabric, const char *manager, waiter_fn *fn, void *arg);

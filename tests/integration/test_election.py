@@ -162,7 +162,9 @@ def test_an_operator_hands_over_and_back(start, pod_net, second):
     one.wait(lambda s: [o["state"] for o in s["election"]["others"]] == ["standby"], "the master knows of it")
     name = one.status()["election"]["others"][0]["name"]
     nobody = one.fmctl("handover", "nobody", check=False)
-    assert nobody.returncode == 1 and "no other subnet manager of that name" in nobody.stderr, nobody
+    assert nobody.returncode == 1 and "no node matches 'nobody'" in nobody.stderr, nobody
+    elsewhere = one.fmctl("handover", "dgx-su01-03", check=False)
+    assert elsewhere.returncode == 1 and "no other subnet manager is known at" in elsewhere.stderr, elsewhere
     answer = one.ask("handover", name)
     assert answer["to"] == name and answer["took_ms"] < 5000
     two.wait(managed, "it was handed the fabric")

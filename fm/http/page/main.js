@@ -133,9 +133,12 @@ function live() {
   if (stale) {
     const text = state.heardAt ? `NO DATA since ${clock(state.heardAt, state.utc)} (${span(silent / 1000)}): what stands here is old.` : "NO DATA: fmd does not answer.";
     $("stale").textContent = `${text} ${state.lost ? `Reason: ${state.lost}. ` : ""}Trying again …`;
+    $("state").textContent = "✕ no data";
+    $("state").className = "pill dead";
     if (!gone) gone = Date.now();
   } else if (gone) {
     gone = null;
+    if (state.status) header();
     askMap(0);
     say("Data again.");
   }
