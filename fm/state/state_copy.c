@@ -86,7 +86,7 @@ static bool hurry(struct state_store *s)
 
 	for (struct kept *k = s->files; k; k = k->next) {
 		settled &= !k->due && !k->held && !k->lane;
-		if (k->due && !k->failed && k->at_us > now) {
+		if ((k->due || k->held) && !k->failed && k->at_us > now) {
 			k->at_us = now;
 			sooner = true;
 		}

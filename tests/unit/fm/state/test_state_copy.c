@@ -249,6 +249,23 @@ static void a_file_is_written_at_once_while_another_manager_waits(void **state)
 	assert_int_equal(w->mirrored, 1);
 }
 
+/* Also what is here of another manager and waits, for its owner has read it and changed nothing. */
+static void what_is_to_be_passed_on_does_not_gather(void **state)
+{
+	struct world *w = *state;
+
+	state_store_set_hasty(w->store, true);
+	state_store_set_copied(w->store, true);
+	state_store_put(w->store, "value", "7\n", 2);
+	state_store_set_hasty(w->store, false);
+	state_store_changed(w->store, &file, w);
+	state_store_unchanged(w->store, &file);
+	state_store_set_hasty(w->store, true);
+	assert_false(state_store_passed_on(w->store));
+	run_for(w, STATE_HASTE_US);
+	assert_true(state_store_passed_on(w->store));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -262,6 +279,7 @@ int main(void)
 		TEST(files_that_nobody_here_knows_are_kept),
 		TEST(all_that_was_ever_written_is_named),
 		TEST(a_file_is_written_at_once_while_another_manager_waits),
+		TEST(what_is_to_be_passed_on_does_not_gather),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
