@@ -34,6 +34,7 @@ struct loop_timer {
 	struct loop *loop;
 	loop_fn *fn;
 	void *arg;
+	const char *what; /* of fn, where it holds the loop */
 	uint64_t due, seq;
 	size_t slot; /* in the heap, from 1; 0 = not armed */
 };
@@ -44,6 +45,7 @@ struct loop_fd {
 	int fd;
 	loop_fd_fn *fn;
 	void *arg;
+	const char *what; /* as a timer's */
 };
 
 struct loop_signal {
@@ -115,7 +117,7 @@ static struct held longer(struct held a, struct held b)
 }
 
 /* The time now. */
-static uint64_t note_held(struct loop *loop, uint64_t start)
+static uint64_t note_held(struct loop *loop, uint64_t start, const char *what)
 {
 	uint64_t now = loop_clock_us(loop);
 
@@ -124,7 +126,9 @@ static uint64_t note_held(struct loop *loop, uint64_t start)
 		loop->held = (struct held){ 0 };
 		loop->held_span = now;
 	}
-	loop->held = longer(loop->held, (struct held){ now - start, loop->step.what });
+	if (loop->step.what)
+		what = loop->step.what;
+	loop->held = longer(loop->held, (struct held){ now - start, what });
 	loop->step = (struct held){ 0 };
 	return now;
 }
@@ -230,11 +234,11 @@ static void heap_remove(struct loop *loop, struct loop_timer *timer)
 		heap_down(loop, slot, last);
 }
 
-struct loop_timer *loop_timer_new(struct loop *loop, loop_fn *fn, void *arg)
+struct loop_timer *loop_timer_new_as(struct loop *loop, loop_fn *fn, void *arg, const char *what)
 {
 	struct loop_timer *timer = mem_alloc(1, sizeof(*timer));
 
-	*timer = (struct loop_timer){ .loop = loop, .fn = fn, .arg = arg };
+	*timer = (struct loop_timer){ .loop = loop, .fn = fn, .arg = arg, .what = what };
 	return timer;
 }
 
@@ -274,12 +278,13 @@ static void timers_run(struct loop *loop)
 
 	while (loop->armed && !loop->stopped) {
 		struct loop_timer *timer = loop->heap[1];
+		const char *what = timer->what; /* the callback may free the timer */
 
 		if (timer->due > loop->now || timer->seq >= limit)
 			break;
 		heap_remove(loop, timer);
 		timer->fn(timer->arg);
-		start = note_held(loop, start);
+		start = note_held(loop, start, what);
 	}
 }
 
@@ -295,18 +300,20 @@ static void fd_ready_cb(evutil_socket_t fd, short what, void *arg)
 {
 	struct loop_fd *watch = arg;
 	struct loop *loop = watch->loop; /* the callback may free the watch */
+	const char *name = watch->what;
 	uint64_t start = loop_clock_us(loop);
 
 	watch->fn(watch->arg,
 		  (what & EV_READ ? LOOP_READ : 0u) | (what & EV_WRITE ? LOOP_WRITE : 0u));
-	note_held(loop, start);
+	note_held(loop, start, name);
 }
 
-struct loop_fd *loop_fd_new(struct loop *loop, int fd, unsigned events, loop_fd_fn *fn, void *arg)
+struct loop_fd *loop_fd_new_as(struct loop *loop, int fd, unsigned events, loop_fd_fn *fn,
+			       void *arg, const char *what)
 {
 	struct loop_fd *watch = mem_alloc(1, sizeof(*watch));
 
-	*watch = (struct loop_fd){ .loop = loop, .fd = fd, .fn = fn, .arg = arg };
+	*watch = (struct loop_fd){ .loop = loop, .fd = fd, .fn = fn, .arg = arg, .what = what };
 	loop_fd_set(watch, events);
 	return watch;
 }
@@ -410,7 +417,7 @@ static bool polls_run(struct loop *loop)
 
 		if (loop->polls[i] && loop->polls[i]->fn(loop->polls[i]->arg))
 			again = true;
-		note_held(loop, start);
+		note_held(loop, start, "a source without a descriptor");
 	}
 	polls_compact(loop);
 	return again;

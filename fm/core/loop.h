@@ -36,7 +36,10 @@ uint64_t loop_clock_us(const struct loop *loop);
  * them).
  */
 uint64_t loop_longest_us(const struct loop *loop);
-/* What took most of it, as given to loop_took(); NULL = nobody said. */
+/*
+ * What took most of it: as given to loop_took(), else `FILE: FUNCTION` of the callback; NULL = none
+ * ran yet.
+ */
 const char *loop_longest_step(const struct loop *loop);
 /* From within a callback: `what`, a literal, took so long of it. */
 void loop_took(struct loop *loop, const char *what, uint64_t us);
@@ -60,15 +63,21 @@ bool loop_is_busy(const struct loop *loop);
 void loop_set_pace(struct loop *loop, struct loop_pace pace);
 struct loop_pace loop_pace(const struct loop *loop);
 
-struct loop_timer *loop_timer_new(struct loop *loop, loop_fn *fn, void *arg); /* unarmed */
-void loop_timer_set(struct loop_timer *timer, uint64_t delay_us);	      /* (re)arms once */
+/* `what`: a literal that names the callback where it held the loop; the macros make it. */
+struct loop_timer *loop_timer_new_as(struct loop *loop, loop_fn *fn, void *arg,
+				     const char *what); /* unarmed */
+#define loop_timer_new(loop, fn, arg) loop_timer_new_as(loop, fn, arg, __FILE__ ": " #fn)
+void loop_timer_set(struct loop_timer *timer, uint64_t delay_us); /* (re)arms once */
 void loop_timer_stop(struct loop_timer *timer);
 bool loop_timer_armed(const struct loop_timer *timer);
 void loop_timer_free(struct loop_timer *timer); /* NULL is fine */
 
 enum { LOOP_READ = 1, LOOP_WRITE = 2 };
 typedef void loop_fd_fn(void *arg, unsigned events);
-struct loop_fd *loop_fd_new(struct loop *loop, int fd, unsigned events, loop_fd_fn *fn, void *arg);
+struct loop_fd *loop_fd_new_as(struct loop *loop, int fd, unsigned events, loop_fd_fn *fn,
+			       void *arg, const char *what);
+#define loop_fd_new(loop, fd, events, fn, arg)                                                     \
+	loop_fd_new_as(loop, fd, events, fn, arg, __FILE__ ": " #fn)
 void loop_fd_set(struct loop_fd *watch, unsigned events);
 void loop_fd_free(struct loop_fd *watch); /* does not close; NULL is fine */
 

@@ -188,6 +188,29 @@ static void the_longest_callback_is_named_after_its_longest_step(void **state)
 	loop_free(b.loop);
 }
 
+static void waste_time_silently(void *arg)
+{
+	struct bench *b = arg;
+	uint64_t start = loop_clock_us(b->loop);
+
+	while (loop_clock_us(b->loop) - start < 1000)
+		;
+	loop_stop(b->loop);
+}
+
+static void a_callback_that_names_no_step_is_named_itself(void **state)
+{
+	struct bench b = { .loop = loop_new() };
+	struct loop_timer *timer = loop_timer_new(b.loop, waste_time_silently, &b);
+
+	loop_timer_set(timer, 0);
+	loop_run(b.loop);
+	assert_true(loop_longest_us(b.loop) >= 1000);
+	assert_string_equal(loop_longest_step(b.loop), __FILE__ ": waste_time_silently");
+	loop_timer_free(timer);
+	loop_free(b.loop);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -198,6 +221,7 @@ int main(void)
 		cmocka_unit_test(a_step_may_start_its_job_anew),
 		cmocka_unit_test(a_step_may_stop_its_job),
 		cmocka_unit_test(the_longest_callback_is_named_after_its_longest_step),
+		cmocka_unit_test(a_callback_that_names_no_step_is_named_itself),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
