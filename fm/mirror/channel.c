@@ -13,9 +13,9 @@
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
 #include <event2/bufferevent_ssl.h>
-#include <event2/dns.h>
 #include <event2/event.h>
 #include <openssl/ssl.h>
+#include "fm/core/resolver.h"
 #include "topology/mem.h"
 
 #define SILENCE_S    10 /* pings come more often */
@@ -179,8 +179,7 @@ static void end_cb(void *arg)
 		c->ops->closed(c->arg, c, c->why);
 	if (c->bev)
 		bufferevent_free(c->bev);
-	if (c->dns)
-		evdns_base_free(c->dns, 0);
+	resolver_free(c->dns);
 	frame_reader_fini(&c->reader);
 	loop_timer_free(c->end);
 	free(c);
@@ -281,8 +280,7 @@ struct channel *channel_connect(struct loop *loop, struct channel_tls *tls, cons
 
 	if (c->ended)
 		return c;
-	c->dns = evdns_base_new(loop_event_base(loop), EVDNS_BASE_INITIALIZE_NAMESERVERS |
-							       EVDNS_BASE_DISABLE_WHEN_INACTIVE);
+	c->dns = resolver_new(loop);
 	if (bufferevent_socket_connect_hostname(c->bev, c->dns, AF_UNSPEC, host, (int)port))
 		end_soon(c, "no connection");
 	return c;

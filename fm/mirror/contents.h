@@ -11,7 +11,6 @@
 struct content {
 	char *name;
 	struct text text;
-	bool listed; /* for the caller */
 };
 
 /* Zero-initialised is empty. */

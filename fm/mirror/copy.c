@@ -56,19 +56,26 @@ static void adopt(struct peer *p)
 	state_store_set_copied(m->services.state, true);
 }
 
-void copy_follow(struct mirror *m)
+/* The peer that is master; NULL = none says so. */
+static struct peer *followed(const struct mirror *m)
 {
 	for (unsigned i = 0; i < m->npeers; i++)
-		if (m->peers[i].whole && is_followed(&m->peers[i]))
-			adopt(&m->peers[i]);
+		if (is_followed(&m->peers[i]))
+			return (struct peer *)&m->peers[i];
+	return NULL;
+}
+
+void copy_follow(struct mirror *m)
+{
+	if (copy_is_whole(m))
+		adopt(followed(m));
 }
 
 bool copy_is_whole(const struct mirror *m)
 {
-	for (unsigned i = 0; i < m->npeers; i++)
-		if (m->peers[i].whole && is_followed(&m->peers[i]))
-			return true;
-	return false;
+	const struct peer *p = followed(m);
+
+	return p && p->whole;
 }
 
 /* ---- What a peer sends ----------------------------------------------------------------------- */
@@ -231,10 +238,8 @@ const char *copy_error(const struct mirror *m)
 	for (unsigned i = 0; i < m->npeers; i++)
 		if (m->peers[i].error[0])
 			return m->peers[i].error;
-	for (unsigned i = 0; i < m->npeers; i++)
-		if (is_followed(&m->peers[i]))
-			return "its copy is not whole yet";
-	return "no peer says that it is the master of this fabric";
+	return followed(m) ? "its copy is not whole yet"
+			   : "no peer says that it is the master of this fabric";
 }
 
 json_t *copy_json(const struct mirror *m)

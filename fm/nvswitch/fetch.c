@@ -21,12 +21,12 @@
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
 #include <event2/bufferevent_ssl.h>
-#include <event2/dns.h>
 #include <event2/event.h>
 #include <event2/http.h> /* URLs */
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
+#include "fm/core/resolver.h"
 #include "fm/nvswitch/answer.h"
 #include "fm/nvswitch/fetch.h"
 #include "topology/mem.h"
@@ -431,20 +431,6 @@ static SSL_CTX *context_new(const char *ca_file, char *err, size_t err_size)
 	return NULL;
 }
 
-/* Without a resolv.conf names of /etc/hosts and addresses still serve. */
-static struct evdns_base *dns_new(struct event_base *base)
-{
-	struct evdns_base *dns = evdns_base_new(base, EVDNS_BASE_INITIALIZE_NAMESERVERS |
-							      EVDNS_BASE_DISABLE_WHEN_INACTIVE);
-
-	if (!dns) {
-		dns = evdns_base_new(base, EVDNS_BASE_DISABLE_WHEN_INACTIVE);
-		if (dns)
-			evdns_base_load_hosts(dns, "/etc/hosts");
-	}
-	return dns;
-}
-
 struct fetch *fetch_new(struct loop *loop, const struct fetch_conf *conf, char *err,
 			size_t err_size)
 {
@@ -459,7 +445,7 @@ struct fetch *fetch_new(struct loop *loop, const struct fetch_conf *conf, char *
 		}
 	}
 	fetch->conf.ca_file = NULL; /* the caller's, and read */
-	fetch->dns = dns_new(loop_event_base(loop));
+	fetch->dns = resolver_new(loop);
 	return fetch;
 }
 
@@ -469,8 +455,7 @@ void fetch_free(struct fetch *fetch)
 		return;
 	while (fetch->jobs)
 		job_free(fetch->jobs);
-	if (fetch->dns)
-		evdns_base_free(fetch->dns, 0);
+	resolver_free(fetch->dns);
 	SSL_CTX_free(fetch->tls);
 	free(fetch);
 }
