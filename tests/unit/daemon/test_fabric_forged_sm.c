@@ -11,7 +11,7 @@
 #include "fm/sm/election.h"
 #include "tests/fabric/double_agents.h"
 #include "tests/fabric/double_watch.h"
-#include "tests/lib/fabric_world.h"
+#include "tests/lib/sm_pair.h"
 
 #define OTHER	  5  /* the host with another manager */
 #define LIAR	  30 /* a host */
@@ -32,17 +32,14 @@ static guid_t port_guid(const struct world *w, uint32_t number)
 
 static void set_other(struct world *w, uint8_t priority, enum sm_state state)
 {
-	const struct wire_sm_info info = { .guid = port_guid(w, OTHER),
-					   .sm_key = 1,
-					   .priority = priority,
-					   .state = (uint8_t)state };
-
-	double_set_sm(w->hw, host_node(w, OTHER)->guid, 1, &info);
+	other_sm_at(w, OTHER,
+		    (struct wire_sm_info){
+			    .sm_key = 1, .priority = priority, .state = (uint8_t)state });
 }
 
 static void other_is_gone(struct world *w)
 {
-	double_set_sm(w->hw, host_node(w, OTHER)->guid, 1, NULL);
+	double_set_sm(w->hw, sm_host(w, OTHER), 1, NULL);
 }
 
 static void send_control(struct world *w, uint32_t from, guid_t as, uint32_t number)
@@ -63,15 +60,6 @@ static void send_control(struct world *w, uint32_t from, guid_t as, uint32_t num
 	double_inject(w->hw, host_node(w, from)->guid, 1, &to, mad, sizeof(mad), NULL, NULL);
 }
 
-static bool is(const struct world *w, const char *role)
-{
-	json_t *status = fabric_status(w->fabric);
-	bool same = !strcmp(json_string_value(json_object_get(status, "sm")), role);
-
-	json_decref(status);
-	return same;
-}
-
 /* ---- To a master ----------------------------------------------------------------------------- */
 
 /* For half a minute; how many of its moments the master was not up in. */
@@ -83,7 +71,7 @@ static unsigned moments_down(struct world *w, guid_t as)
 	for (unsigned i = 0; i < 1500; i++) {
 		send_control(w, LIAR, as, numbers[i % 3]);
 		run_for(w, FORGED_US);
-		down += !is(w, "master") || !is_up(w);
+		down += !is_master_and_up(w);
 	}
 	return down;
 }
@@ -139,7 +127,7 @@ static void a_true_master_s_handover_is_taken_at_once(void **state)
 	assert_int_equal(count_logged(&w, "handover", "hands the fabric over to this manager"), 1);
 	set_other(&w, 0, SM_STANDBY);
 	run_for(&w, 5 * SECOND_US);
-	assert_true(is(&w, "master") && is_up(&w));
+	assert_true(is_master_and_up(&w));
 	assert_hardware_holds_the_tables(&w);
 	world_fini(&w);
 }
@@ -160,7 +148,7 @@ static uint64_t stand_by(struct world *w, uint8_t priority)
 	w->conf.sm.priority = 3;
 	start_fabric(w);
 	run_for(w, 20 * SECOND_US);
-	assert_true(is(w, "standby"));
+	assert_true(has_role(w, "standby"));
 	return sets;
 }
 
@@ -174,7 +162,7 @@ static void a_standby_follows_its_master_alone(void **state)
 			     (uint32_t[]){ HANDOVER, DISABLE, DISCOVER }[i % 3]);
 		send_control(&w, LIAR, port_guid(&w, OTHER), HANDOVER); /* that outranks us */
 		run_for(&w, FORGED_US);
-		assert_true(is(&w, "standby"));
+		assert_true(has_role(&w, "standby"));
 	}
 	assert_int_equal(double_sent(w.hw, WIRE_SET, 0), sets);
 	assert_true(status_number(&w, "election", "controls_refused") >= 1100);
@@ -191,7 +179,7 @@ static void a_master_that_gives_way_is_followed(void **state)
 	run_for(&w, 100000);
 	set_other(&w, 0, SM_STANDBY);
 	run_for(&w, 5 * SECOND_US);
-	assert_true(is(&w, "master") && is_up(&w));
+	assert_true(is_master_and_up(&w));
 	world_fini(&w);
 }
 
@@ -202,12 +190,12 @@ static void who_was_disabled_says_so_and_is_back_when_its_master_is_gone(void **
 
 	send_control(&w, OTHER, port_guid(&w, OTHER), DISABLE);
 	run_for(&w, 30 * SECOND_US);
-	assert_true(is(&w, "not active"));
+	assert_true(has_role(&w, "not active"));
 	assert_true(count_alerts(&w, "disabled", ""));
 	assert_int_equal(double_sent(w.hw, WIRE_SET, 0), sets);
 	other_is_gone(&w);
 	run_for(&w, 10 * SECOND_US);
-	assert_true(is(&w, "master") && is_up(&w));
+	assert_true(is_master_and_up(&w));
 	assert_false(count_alerts(&w, "disabled", ""));
 	world_fini(&w);
 }

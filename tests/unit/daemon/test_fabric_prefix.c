@@ -7,27 +7,13 @@
 #include <cmocka.h>
 #include "fm/sm/election.h"
 #include "tests/fabric/double_agents.h"
-#include "tests/lib/fabric_world.h"
+#include "tests/lib/sm_pair.h"
 
 #define OTHER	5 /* the host with another manager */
 #define DEFAULT 0xfe80000000000000ull
 #define SITE	0xfec0000000000000ull
 
-static guid_t host_guid(const struct world *w, uint32_t number)
-{
-	return w->design->nodes[w->design->nswitches + number].guid;
-}
-
-static void set_master(struct world *w)
-{
-	const struct topo_node *node = &w->design->nodes[w->design->nswitches + OTHER];
-	const struct wire_sm_info info = { .guid = w->design->ports[node->port0 + 1].guid,
-					   .sm_key = 1,
-					   .priority = 9,
-					   .state = SM_MASTER };
-
-	double_set_sm(w->hw, node->guid, 1, &info);
-}
+static const struct wire_sm_info master = { .sm_key = 1, .priority = 9, .state = SM_MASTER };
 
 static bool is(const struct world *w, const char *state)
 {
@@ -49,12 +35,12 @@ static uint64_t begin(struct world *w, uint64_t prefix, bool stands_by)
 	stop_fabric(w);
 	sets = double_sent(w->hw, WIRE_SET, 0);
 	if (stands_by)
-		set_master(w);
+		other_sm_at(w, OTHER, master);
 	w->conf.sm.subnet_prefix = prefix;
 	start_fabric(w);
 	run_for(w, 5 * SECOND_US);
 	assert_true(is(w, "standby") == stands_by);
-	double_set_sm(w->hw, host_guid(w, OTHER), 1, NULL);
+	double_set_sm(w->hw, sm_host(w, OTHER), 1, NULL);
 	run_for(w, 20 * SECOND_US);
 	return sets;
 }
@@ -92,7 +78,7 @@ static void a_start_without_another_master_sets_its_own_prefix(void **state)
 
 	begin(&w, SITE, false);
 	assert_true(is_up(&w));
-	assert_true(double_port_info(w.hw, host_guid(&w, 3), 1)->gid_prefix == SITE);
+	assert_true(double_port_info(w.hw, sm_host(&w, 3), 1)->gid_prefix == SITE);
 	world_fini(&w);
 }
 
