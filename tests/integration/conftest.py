@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from fabric import Fabric, program, running
+from fabric import Fabric, own_address, program, running
 
 LIMIT_S = 900  # of one test: whoever waits without a deadline of its own
 
@@ -90,6 +90,20 @@ def small_net(tmp_path_factory):
 def pod(pod_net, tmp_path_factory):
     """One fabric for all tests of a file that only look."""
     fabric = Fabric(tmp_path_factory.mktemp("pod"), pod_net)
+    try:
+        fabric.start_fmd("H-0002c90380000100")
+        fabric.wait_up()
+        yield fabric
+    finally:
+        fabric.stop()
+
+
+@pytest.fixture(scope="module")
+def web(pod_net, tmp_path_factory):
+    """A fabric whose fmd serves HTTP at web.address, for all tests of a file."""
+    address = own_address()
+    fabric = Fabric(tmp_path_factory.mktemp("web"), pod_net, http_listen=f"{address}:9810")
+    fabric.address = address, 9810
     try:
         fabric.start_fmd("H-0002c90380000100")
         fabric.wait_up()

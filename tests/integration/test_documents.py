@@ -7,23 +7,10 @@ import urllib.parse
 
 import pytest
 
-from fabric import Fabric, own_address
+from fabric import own_address
 
 HOST = "H-0002c90380000100"
 LEAF = "S-0002c90300000100"
-
-
-@pytest.fixture(scope="module")
-def web(pod_net, tmp_path_factory):
-    address = own_address()
-    fabric = Fabric(tmp_path_factory.mktemp("web"), pod_net, http_listen=f"{address}:9810")
-    fabric.address = address, 9810
-    try:
-        fabric.start_fmd(HOST)
-        fabric.wait_up()
-        yield fabric
-    finally:
-        fabric.stop()
 
 
 def ask(web, document, headers={}, **query):

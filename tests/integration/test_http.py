@@ -9,23 +9,10 @@ import subprocess
 import pytest
 
 import promtext
-from fabric import Fabric, own_address, poll, program
+from fabric import poll, program
 
 HOST = "H-0002c90380000100"
 SAMPLE = re.compile(r'^[a-z_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? -?[0-9.e+-]+$')
-
-
-@pytest.fixture(scope="module")
-def web(pod_net, tmp_path_factory):
-    address = own_address()
-    fabric = Fabric(tmp_path_factory.mktemp("web"), pod_net, http_listen=f"{address}:9810")
-    fabric.address = address, 9810
-    try:
-        fabric.start_fmd(HOST)
-        fabric.wait_up()
-        yield fabric
-    finally:
-        fabric.stop()
 
 
 def ask(web, path, method="GET", body=None):

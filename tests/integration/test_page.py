@@ -5,25 +5,12 @@ import json
 import pytest
 
 from browser import Browser
-from fabric import Fabric, own_address, poll
+from fabric import own_address, poll
 
 HOST = "H-0002c90380000100"
 LEAF, SECOND_LEAF = "S-0002c90300000100", "S-0002c90300000200"
 TOKEN = "a-token-of-some-length"
 READY = "fmd.state.map && document.querySelector('.map canvas').height > 50"
-
-
-@pytest.fixture(scope="module")
-def web(pod_net, tmp_path_factory):
-    address = own_address()
-    fabric = Fabric(tmp_path_factory.mktemp("web"), pod_net, http_listen=f"{address}:9810")
-    fabric.address = address, 9810
-    try:
-        fabric.start_fmd(HOST)
-        fabric.wait_up()
-        yield fabric
-    finally:
-        fabric.stop()
 
 
 @pytest.fixture(scope="module")
