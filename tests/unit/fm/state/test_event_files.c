@@ -14,46 +14,31 @@
 #include <unistd.h>
 #include "fm/core/event_query.h"
 #include "fm/state/event_files.h"
+#include "tests/lib/store_world.h"
 #include "topology/mem.h"
-
-#define SECOND_US 1000000ull
-
-struct world {
-	char folder[40];
-	struct loop *loop;
-	struct loop_timer *stop;
-	struct event_log *events;
-	struct alerts *alerts;
-	struct state_store *store;
-	struct event_files *files;
-};
 
 static void added(void *arg, const json_t *event)
 {
 	struct world *w = arg;
 
-	if (w->files)
-		event_files_added(w->files);
+	if (w->event_files)
+		event_files_added(w->event_files);
 }
 
 static void begin(struct world *w)
 {
-	w->files = NULL;
-	w->events = event_log_new(EVENTS_KEPT);
+	store_world_open(w, EVENTS_KEPT);
 	event_log_listen(w->events, added, w);
-	w->alerts = alerts_new(w->loop, w->events);
-	w->store = state_store_new(w->loop, w->folder, w->alerts, w->events);
-	w->files = event_files_new(w->store, w->events);
+	w->event_files = event_files_new(w->store, w->events);
 }
 
 /* As kill -9: what is not on disk is gone. */
 static void end(struct world *w)
 {
 	event_log_listen(w->events, NULL, NULL);
-	state_store_free(w->store);
-	event_files_free(w->files);
-	alerts_free(w->alerts);
-	event_log_free(w->events);
+	store_world_close(w);
+	event_files_free(w->event_files);
+	w->event_files = NULL;
 }
 
 static void again(struct world *w)
@@ -67,17 +52,6 @@ static void add(struct world *w, unsigned count)
 	for (unsigned i = 0; i < count; i++)
 		event_log_add(w->events, LOG_NOTICE, "test", NULL, "event %llu",
 			      (unsigned long long)event_log_next(w->events));
-}
-
-static void stop(void *arg)
-{
-	loop_stop(arg);
-}
-
-static void run_for(struct world *w, uint64_t us)
-{
-	loop_timer_set(w->stop, us);
-	assert_int_equal(loop_run(w->loop), 0);
 }
 
 /* Those of that kind alone, each with the number that its text says. */
@@ -108,30 +82,15 @@ static char *path_of(const struct world *w, const char *name)
 
 static int set_up(void **state)
 {
-	struct world *w = calloc(1, sizeof(*w));
-
-	log_set_level(-1, -1);
-	strcpy(w->folder, "/tmp/fmd-test-XXXXXX");
-	assert_non_null(mkdtemp(w->folder));
-	w->loop = loop_new_simulated();
-	w->stop = loop_timer_new(w->loop, stop, w->loop);
-	begin(w);
-	*state = w;
+	*state = store_world_new();
+	begin(*state);
 	return 0;
 }
 
 static int tear_down(void **state)
 {
-	struct world *w = *state;
-	char command[64];
-
-	end(w);
-	loop_timer_free(w->stop);
-	loop_free(w->loop);
-	snprintf(command, sizeof(command), "rm -rf %s", w->folder);
-	assert_int_equal(system(command), 0);
-	free(w);
-	return 0;
+	end(*state);
+	return store_world_free(*state);
 }
 
 static void events_outlive_a_kill_once_a_second_has_passed(void **state)
@@ -139,7 +98,7 @@ static void events_outlive_a_kill_once_a_second_has_passed(void **state)
 	struct world *w = *state;
 
 	add(w, 3);
-	run_for(w, 3 * SECOND_US);
+	store_world_run(w, 3 * SECOND_US);
 	add(w, 2); /* of the last second: lost */
 	again(w);
 	assert_int_equal(count_held(w, NULL), 3);
@@ -165,7 +124,7 @@ static void the_ring_is_bounded_and_the_newest_stay(void **state)
 
 	for (unsigned i = 0; i < 11; i++) {
 		add(w, EVENTS_PER_FILE - 7);
-		run_for(w, 2 * SECOND_US);
+		store_world_run(w, 2 * SECOND_US);
 	}
 	again(w);
 	assert_int_equal(event_log_next(w->events), 11 * (EVENTS_PER_FILE - 7));
@@ -193,7 +152,7 @@ static void a_file_that_was_damaged_is_set_aside_and_leaves_a_gap(void **state)
 	uint64_t first;
 
 	add(w, EVENTS_PER_FILE + 10);
-	run_for(w, 3 * SECOND_US);
+	store_world_run(w, 3 * SECOND_US);
 	assert_int_equal(truncate(path, 200), 0);
 	again(w);
 	assert_int_equal(count_held(w, &first), 10);
@@ -212,7 +171,7 @@ static void a_line_that_is_no_event_is_told(void **state)
 	FILE *out;
 
 	add(w, 1);
-	run_for(w, 3 * SECOND_US);
+	store_world_run(w, 3 * SECOND_US);
 	out = fopen(path, "w");
 	fputs("this is no JSON\n", out);
 	fclose(out);
@@ -229,13 +188,13 @@ static void a_disk_that_is_full_is_a_trouble_until_it_is_not(void **state)
 
 	state_store_retry(w->store, SECOND_US);
 	add(w, 1);
-	run_for(w, 3 * SECOND_US);
+	store_world_run(w, 3 * SECOND_US);
 	assert_int_equal(rename(w->folder, away), 0);
 	add(w, 1);
-	run_for(w, 3 * SECOND_US);
+	store_world_run(w, 3 * SECOND_US);
 	assert_true(has_alert(w, "events-0"));
 	assert_int_equal(rename(away, w->folder), 0);
-	run_for(w, 10 * SECOND_US);
+	store_world_run(w, 10 * SECOND_US);
 	assert_false(has_alert(w, "events-0"));
 	again(w);
 	assert_int_equal(count_held(w, NULL), 2);
@@ -248,11 +207,11 @@ static void a_standby_writes_none_and_a_master_all(void **state)
 
 	state_store_set_writable(w->store, false);
 	add(w, EVENTS_PER_FILE + 5);
-	run_for(w, 3 * SECOND_US);
+	store_world_run(w, 3 * SECOND_US);
 	state_store_detach(w->store); /* a change of role */
-	event_files_changed(w->files);
+	event_files_changed(w->event_files);
 	state_store_set_writable(w->store, true);
-	run_for(w, 3 * SECOND_US);
+	store_world_run(w, 3 * SECOND_US);
 	again(w);
 	assert_int_equal(count_held(w, NULL), EVENTS_PER_FILE + 5);
 }

@@ -10,75 +10,25 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/state/state_copy.h"
+#include "tests/lib/store_world.h"
 #include "topology/mem.h"
-
-#define SECOND_US 1000000
-
-struct world {
-	struct loop *loop;
-	struct loop_timer *stop;
-	struct event_log *events;
-	struct alerts *alerts;
-	struct state_store *store;
-	char folder[32];
-	unsigned value, value_read;
-	unsigned wrote, mirrored; /* as two listeners heard */
-};
-
-static unsigned read_value(void *owner, FILE *in)
-{
-	struct world *w = owner;
-
-	return fscanf(in, "%u", &w->value_read) != 1;
-}
-
-static void forget_value(void *owner)
-{
-	struct world *w = owner;
-
-	w->value_read = 0;
-}
-
-static void write_value(const void *owner, FILE *out)
-{
-	const struct world *w = owner;
-
-	fprintf(out, "%u\n", w->value);
-}
 
 static void summarize(const void *owner, FILE *out)
 {
-	write_value(owner, out);
+	value_file_write(owner, out);
 }
 
 static const struct state_file file = { .name = "value",
 					.form = "a number",
-					.read = read_value,
-					.forget = forget_value,
-					.write = write_value,
+					.read = value_file_read,
+					.forget = value_file_forget,
+					.write = value_file_write,
 					.summary = summarize,
 					.gather_us = 60 * SECOND_US };
 
-static void count_wrote(void *arg, const char *name, int status)
+static void count_write(void *arg, const char *name, int status)
 {
 	++*(unsigned *)arg;
-}
-
-static void stop(void *arg)
-{
-	loop_stop(arg);
-}
-
-static void run_for(struct world *w, uint64_t us)
-{
-	loop_timer_set(w->stop, us);
-	assert_int_equal(loop_run(w->loop), 0);
-}
-
-static void reopen(struct world *w)
-{
-	state_store_free(w->store);
-	w->store = state_store_new(w->loop, w->folder, w->alerts, w->events);
 }
 
 static unsigned value_read(struct world *w)
@@ -90,33 +40,15 @@ static unsigned value_read(struct world *w)
 
 static int set_up(void **state)
 {
-	struct world *w = calloc(1, sizeof(*w));
-
-	log_set_level(-1, -1);
-	strcpy(w->folder, "/tmp/fmd-test-XXXXXX");
-	assert_non_null(mkdtemp(w->folder));
-	w->loop = loop_new_simulated();
-	w->stop = loop_timer_new(w->loop, stop, w->loop);
-	w->events = event_log_new(100);
-	w->alerts = alerts_new(w->loop, w->events);
-	reopen(w);
-	*state = w;
+	*state = store_world_new();
+	store_world_open(*state, 100);
 	return 0;
 }
 
 static int tear_down(void **state)
 {
-	struct world *w = *state;
-	char command[64];
-
-	state_store_free(w->store);
-	alerts_free(w->alerts);
-	event_log_free(w->events);
-	loop_timer_free(w->stop);
-	loop_free(w->loop);
-	snprintf(command, sizeof(command), "rm -rf %s", w->folder);
-	free(w);
-	return system(command);
+	store_world_close(*state);
+	return store_world_free(*state);
 }
 
 /* ---- Here ------------------------------------------------------------------------------------ */
@@ -127,8 +59,8 @@ static void what_another_sent_is_written_by_a_standby_too(void **state)
 
 	state_store_set_writable(w->store, false);
 	state_store_put(w->store, "value", "7\n", 2);
-	run_for(w, SECOND_US);
-	reopen(w);
+	store_world_run(w, SECOND_US);
+	store_world_reopen(w);
 	assert_int_equal(value_read(w), 7);
 }
 
@@ -141,7 +73,7 @@ static void it_is_read_before_it_is_written(void **state)
 	assert_int_equal(value_read(w), 7);
 	state_store_put(w->store, "value", "8\n", 2);
 	assert_int_equal(value_read(w), 8);
-	run_for(w, SECOND_US);
+	store_world_run(w, SECOND_US);
 	assert_int_equal(value_read(w), 8);
 }
 
@@ -156,8 +88,8 @@ static void what_its_owner_knows_less_than_does_not_come_back(void **state)
 	state_store_detach(w->store);
 	state_store_set_writable(w->store, true);
 	assert_int_equal(value_read(w), 7);
-	run_for(w, 120 * SECOND_US);
-	reopen(w);
+	store_world_run(w, 120 * SECOND_US);
+	store_world_reopen(w);
 	assert_int_equal(value_read(w), 7);
 }
 
@@ -169,8 +101,8 @@ static void a_master_goes_on_from_there(void **state)
 	assert_int_equal(value_read(w), 7);
 	w->value = 9;
 	state_store_changed(w->store, &file, w);
-	run_for(w, 120 * SECOND_US);
-	reopen(w);
+	store_world_run(w, 120 * SECOND_US);
+	store_world_reopen(w);
 	assert_int_equal(value_read(w), 9);
 }
 
@@ -181,7 +113,7 @@ static void a_manifest_that_was_just_written_is_there(void **state)
 	json_t *alerts;
 
 	state_store_put(w->store, "value", "7\n", 2);
-	run_for(w, SECOND_US);
+	store_world_run(w, SECOND_US);
 	assert_int_equal(value_read(w), 7);
 	alerts = alerts_json(w->alerts);
 	assert_int_equal(json_array_size(alerts), 0);
@@ -195,8 +127,8 @@ static void files_that_nobody_here_knows_are_kept(void **state)
 	char *bytes;
 
 	state_store_put(w->store, "newer", "of a newer fmd\n", 15);
-	run_for(w, SECOND_US);
-	reopen(w);
+	store_world_run(w, SECOND_US);
+	store_world_reopen(w);
 	bytes = state_store_on_disk(w->store, "newer", &length);
 	assert_int_equal(length, 15);
 	assert_memory_equal(bytes, "of a newer fmd\n", 15);
@@ -222,8 +154,8 @@ static void all_that_was_ever_written_is_named(void **state)
 
 	state_store_changed(w->store, &file, w);
 	state_store_put(w->store, "newer", "", 0);
-	run_for(w, 120 * SECOND_US);
-	reopen(w);
+	store_world_run(w, 120 * SECOND_US);
+	store_world_reopen(w);
 	state_store_each(w->store, note_name, names);
 	assert_string_equal(names, "newer value ");
 }
@@ -231,22 +163,22 @@ static void all_that_was_ever_written_is_named(void **state)
 static void a_file_is_written_at_once_while_another_manager_waits(void **state)
 {
 	struct world *w = *state;
+	unsigned mirrored = 0;
 
-	state_store_listen(w->store, count_wrote, &w->wrote);
-	state_store_listen(w->store, count_wrote, &w->mirrored);
+	state_store_listen(w->store, count_write, &mirrored);
 	state_store_changed(w->store, &file, w);
-	run_for(w, 2 * SECOND_US);
-	assert_int_equal(w->wrote, 0);
+	store_world_run(w, 2 * SECOND_US);
+	assert_int_equal(w->writes, 0);
 	state_store_set_hasty(w->store, true);
 	state_store_changed(w->store, &file, w);
-	run_for(w, 2 * STATE_HASTE_US);
-	assert_int_equal(w->wrote, 1);
-	assert_int_equal(w->mirrored, 1);
-	state_store_unlisten(w->store, &w->mirrored);
+	store_world_run(w, 2 * STATE_HASTE_US);
+	assert_int_equal(w->writes, 1);
+	assert_int_equal(mirrored, 1);
+	state_store_unlisten(w->store, &mirrored);
 	state_store_changed(w->store, &file, w);
-	run_for(w, 2 * SECOND_US);
-	assert_int_equal(w->wrote, 2);
-	assert_int_equal(w->mirrored, 1);
+	store_world_run(w, 2 * SECOND_US);
+	assert_int_equal(w->writes, 2);
+	assert_int_equal(mirrored, 1);
 }
 
 /* Also what is here of another manager and waits, for its owner has read it and changed nothing. */
@@ -262,7 +194,7 @@ static void what_is_to_be_passed_on_does_not_gather(void **state)
 	state_store_unchanged(w->store, &file);
 	state_store_set_hasty(w->store, true);
 	assert_false(state_store_passed_on(w->store));
-	run_for(w, STATE_HASTE_US);
+	store_world_run(w, STATE_HASTE_US);
 	assert_true(state_store_passed_on(w->store));
 }
 

@@ -12,42 +12,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "fm/core/log.h"
-#include "fm/state/state_store.h"
+#include "tests/lib/store_world.h"
 #include "topology/mem.h"
-
-#define SECOND_US 1000000ull
-
-struct world {
-	char folder[40];
-	struct loop *loop;
-	struct event_log *events;
-	struct alerts *alerts;
-	struct state_store *store;
-	struct loop_timer *stop;
-	unsigned value, value_read, writes;
-};
-
-static unsigned read_value(void *owner, FILE *in)
-{
-	struct world *w = owner;
-
-	return fscanf(in, "%u", &w->value_read) == 1 ? 0 : 1;
-}
-
-static void forget_value(void *owner)
-{
-	struct world *w = owner;
-
-	w->value_read = 0;
-}
-
-static void write_value(const void *owner, FILE *out)
-{
-	const struct world *w = owner;
-
-	fprintf(out, "%u\n", w->value);
-}
 
 static void write_summary(const void *owner, FILE *out)
 {
@@ -56,40 +22,10 @@ static void write_summary(const void *owner, FILE *out)
 
 static const struct state_file file = { .name = "value",
 					.form = "a number",
-					.read = read_value,
-					.forget = forget_value,
-					.write = write_value,
+					.read = value_file_read,
+					.forget = value_file_forget,
+					.write = value_file_write,
 					.summary = write_summary };
-
-static void saved(void *arg, const char *name, int status)
-{
-	struct world *w = arg;
-
-	w->writes++;
-}
-
-static void stop(void *arg)
-{
-	loop_stop(arg);
-}
-
-static void run_for(struct world *w, uint64_t us)
-{
-	loop_timer_set(w->stop, us);
-	assert_int_equal(loop_run(w->loop), 0);
-}
-
-static void open_store(struct world *w)
-{
-	w->store = state_store_new(w->loop, w->folder, w->alerts, w->events);
-	state_store_listen(w->store, saved, w);
-}
-
-static void reopen(struct world *w)
-{
-	state_store_free(w->store);
-	open_store(w);
-}
 
 static void set(struct world *w, unsigned value)
 {
@@ -101,7 +37,7 @@ static void set(struct world *w, unsigned value)
 static unsigned on_disk(struct world *w)
 {
 	w->value_read = 0;
-	reopen(w);
+	store_world_reopen(w);
 	state_store_read(w->store, &file, w);
 	return w->value_read;
 }
@@ -113,34 +49,15 @@ static char *path_of(const struct world *w, const char *suffix)
 
 static int set_up(void **state)
 {
-	struct world *w = calloc(1, sizeof(*w));
-
-	log_set_level(-1, -1);
-	strcpy(w->folder, "/tmp/fmd-test-XXXXXX");
-	assert_non_null(mkdtemp(w->folder));
-	w->loop = loop_new_simulated();
-	w->stop = loop_timer_new(w->loop, stop, w->loop);
-	w->events = event_log_new(100);
-	w->alerts = alerts_new(w->loop, w->events);
-	open_store(w);
-	*state = w;
+	*state = store_world_new();
+	store_world_open(*state, 100);
 	return 0;
 }
 
 static int tear_down(void **state)
 {
-	struct world *w = *state;
-	char command[64];
-
-	state_store_free(w->store);
-	alerts_free(w->alerts);
-	event_log_free(w->events);
-	loop_timer_free(w->stop);
-	loop_free(w->loop);
-	snprintf(command, sizeof(command), "rm -rf %s", w->folder);
-	assert_int_equal(system(command), 0);
-	free(w);
-	return 0;
+	store_world_close(*state);
+	return store_world_free(*state);
 }
 
 /* ---- Who may write --------------------------------------------------------------------------- */
@@ -151,7 +68,7 @@ static void what_changes_is_written(void **state)
 
 	set(w, 7);
 	assert_true(state_store_waits(w->store, "value"));
-	run_for(w, SECOND_US);
+	store_world_run(w, SECOND_US);
 	assert_false(state_store_waits(w->store, "value"));
 	assert_int_equal(w->writes, 1);
 	assert_int_equal(on_disk(w), 7);
@@ -163,10 +80,10 @@ static void a_store_that_is_not_writable_writes_when_it_is(void **state)
 
 	state_store_set_writable(w->store, false);
 	set(w, 7);
-	run_for(w, 60 * SECOND_US);
+	store_world_run(w, 60 * SECOND_US);
 	assert_int_equal(w->writes, 0);
 	state_store_set_writable(w->store, true);
-	run_for(w, SECOND_US / 10);
+	store_world_run(w, SECOND_US / 10);
 	assert_int_equal(w->writes, 1);
 	assert_int_equal(on_disk(w), 7);
 }
@@ -176,12 +93,12 @@ static void an_owner_that_ends_while_it_is_not_writable_changes_nothing_on_disk(
 	struct world *w = *state;
 
 	set(w, 7);
-	run_for(w, SECOND_US);
+	store_world_run(w, SECOND_US);
 	state_store_set_writable(w->store, false);
 	set(w, 8);
 	state_store_detach(w->store);
 	state_store_set_writable(w->store, true);
-	run_for(w, 60 * SECOND_US);
+	store_world_run(w, 60 * SECOND_US);
 	assert_int_equal(on_disk(w), 7);
 	state_store_set_writable(w->store, false);
 	set(w, 9);
@@ -197,7 +114,7 @@ static void what_a_master_had_is_written_behind_it_whoever_is_master_then(void *
 	state_store_detach(w->store);
 	w->value = 9; /* of the next owner, which says nothing of it */
 	state_store_set_writable(w->store, false);
-	run_for(w, SECOND_US);
+	store_world_run(w, SECOND_US);
 	assert_int_equal(on_disk(w), 8);
 }
 
@@ -230,14 +147,14 @@ static void what_cannot_be_written_is_a_trouble_until_it_can(void **state)
 	state_store_retry(w->store, 5 * SECOND_US);
 	assert_int_equal(rmdir(w->folder), 0);
 	set(w, 7);
-	run_for(w, SECOND_US);
+	store_world_run(w, SECOND_US);
 	assert_non_null(trouble_error(w->alerts, "state_dir/value"));
 	state_store_report(w->store, "value", answer);
 	assert_string_equal(json_string_value(json_object_get(answer, "not_saved")),
 			    "not saved: No such file or directory");
 	assert_false(state_store_waits(w->store, "value")); /* nobody is to wait for that */
 	assert_int_equal(mkdir(w->folder, 0700), 0);
-	run_for(w, 5 * SECOND_US);
+	store_world_run(w, 5 * SECOND_US);
 	assert_null(trouble_error(w->alerts, "state_dir/value"));
 	json_object_clear(answer);
 	state_store_report(w->store, "value", answer);
@@ -260,10 +177,10 @@ static void a_file_that_was_lost_is_an_alert_until_what_is_left_of_it_is_taken_a
 	assert_non_null(text);
 	assert_non_null(strstr(text, bad));
 	assert_non_null(strstr(text, "; it held: a number"));
-	run_for(w, 60 * SECOND_US);
+	store_world_run(w, 60 * SECOND_US);
 	assert_non_null(alert_text(w->alerts, "state-lost", "state_dir/value"));
 	assert_int_equal(unlink(bad), 0);
-	run_for(w, 20 * SECOND_US);
+	store_world_run(w, 20 * SECOND_US);
 	assert_null(alert_text(w->alerts, "state-lost", "state_dir/value"));
 	free(path);
 	free(bad);

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "tests/lib/store_world.h"
+#include "fm/core/log.h"
+#include "topology/mem.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void stop(void *arg)
+{
+	loop_stop(arg);
+}
+
+static void count_write(void *arg, const char *name, int status)
+{
+	struct world *w = arg;
+
+	w->writes++;
+}
+
+struct world *store_world_new(void)
+{
+	struct world *w = mem_alloc(1, sizeof(*w));
+
+	log_set_level(-1, -1);
+	strcpy(w->folder, "/tmp/fmd-test-XXXXXX");
+	assert_non_null(mkdtemp(w->folder));
+	w->loop = loop_new_simulated();
+	w->stop = loop_timer_new(w->loop, stop, w->loop);
+	return w;
+}
+
+int store_world_free(struct world *w)
+{
+	char command[64];
+
+	loop_timer_free(w->stop);
+	loop_free(w->loop);
+	snprintf(command, sizeof(command), "rm -rf %s", w->folder);
+	free(w);
+	return system(command);
+}
+
+static void open_store(struct world *w)
+{
+	w->store = state_store_new(w->loop, w->folder, w->alerts, w->events);
+	state_store_listen(w->store, count_write, w);
+}
+
+void store_world_open(struct world *w, unsigned events_kept)
+{
+	w->events = event_log_new(events_kept);
+	w->alerts = alerts_new(w->loop, w->events);
+	open_store(w);
+}
+
+void store_world_close(struct world *w)
+{
+	state_store_free(w->store);
+	alerts_free(w->alerts);
+	event_log_free(w->events);
+}
+
+void store_world_reopen(struct world *w)
+{
+	state_store_free(w->store);
+	open_store(w);
+}
+
+void store_world_run(struct world *w, uint64_t us)
+{
+	loop_timer_set(w->stop, us);
+	assert_int_equal(loop_run(w->loop), 0);
+}
+
+unsigned value_file_read(void *world, FILE *in)
+{
+	struct world *w = world;
+
+	return fscanf(in, "%u", &w->value_read) != 1;
+}
+
+void value_file_forget(void *world)
+{
+	struct world *w = world;
+
+	w->value_read = 0;
+}
+
+void value_file_write(const void *world, FILE *out)
+{
+	const struct world *w = world;
+
+	fprintf(out, "%u\n", w->value);
+}
