@@ -388,21 +388,14 @@ struct topo *cabling_plan_parse(const char *name, const char *text, size_t len,
 
 struct topo *cabling_plan_read(const char *path, const struct topo *t, char *err, size_t err_size)
 {
-	FILE *in = fopen(path, "re");
 	struct topo *plan = NULL;
 	size_t len;
-	char *text;
+	char *text = mem_read_path(path, &len);
 
-	if (!in) {
-		snprintf(err, err_size, "%s: %s", path, strerror(errno));
-		return NULL;
-	}
-	text = mem_read_all(in, &len);
-	if (ferror(in))
-		snprintf(err, err_size, "%s: can't be read", path);
-	else
+	if (text)
 		plan = cabling_plan_parse(path, text, len, t, err, err_size);
+	else
+		snprintf(err, err_size, "%s: %s", path, strerror(errno));
 	free(text);
-	fclose(in);
 	return plan;
 }

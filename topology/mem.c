@@ -13,6 +13,7 @@
  */
 #include "topology/mem.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -172,5 +173,24 @@ char *mem_read_all(FILE *in, size_t *len)
 			text = mem_resize(text, room, 1);
 		}
 	}
+	text[*len] = '\0';
 	return text;
+}
+
+char *mem_read_path(const char *path, size_t *len)
+{
+	FILE *in = fopen(path, "re");
+	char *text;
+	int error;
+
+	if (!in)
+		return NULL;
+	text = mem_read_all(in, len);
+	error = ferror(in) ? errno : 0;
+	fclose(in);
+	if (!error)
+		return text;
+	free(text);
+	errno = error;
+	return NULL;
 }

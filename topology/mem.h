@@ -22,8 +22,12 @@ void *mem_resize(void *ptr, size_t count, size_t size);
 char *mem_strdup(const char *text);
 char *mem_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* All that is left of a stream; free() gives it back. Errors are the stream's: ask ferror(). */
+/*
+ * The rest of a stream, or a whole file, and a '\0' behind it that *len does not count; the caller
+ * frees it. mem_read_all: ask ferror(in). mem_read_path: NULL on an error, which errno has.
+ */
 char *mem_read_all(FILE *in, size_t *len);
+char *mem_read_path(const char *path, size_t *len);
 
 struct arena;
 struct arena *arena_new(void);

@@ -546,21 +546,14 @@ struct topo *netfile_parse(const char *name, const char *text, size_t len, char 
 
 struct topo *netfile_read(const char *path, char *err, size_t err_size)
 {
-	FILE *in = fopen(path, "re");
 	struct topo *t = NULL;
-	char *text;
 	size_t len;
+	char *text = mem_read_path(path, &len);
 
-	if (!in) {
-		snprintf(err, err_size, "%s: %s", path, strerror(errno));
-		return NULL;
-	}
-	text = mem_read_all(in, &len);
-	if (ferror(in))
-		snprintf(err, err_size, "%s: %s", path, strerror(errno));
-	else
+	if (text)
 		t = netfile_parse(path, text, len, err, err_size);
+	else
+		snprintf(err, err_size, "%s: %s", path, strerror(errno));
 	free(text);
-	fclose(in);
 	return t;
 }

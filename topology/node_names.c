@@ -177,22 +177,15 @@ struct node_names *node_names_parse(const char *name, const char *text, size_t l
 
 struct node_names *node_names_read(const char *path, char *err, size_t err_size)
 {
-	FILE *in = fopen(path, "re");
 	struct node_names *names = NULL;
-	char *text;
 	size_t len;
+	char *text = mem_read_path(path, &len);
 
-	if (!in) {
-		snprintf(err, err_size, "%s: %s", path, strerror(errno));
-		return NULL;
-	}
-	text = mem_read_all(in, &len);
-	if (ferror(in))
-		snprintf(err, err_size, "%s: %s", path, strerror(errno));
-	else
+	if (text)
 		names = node_names_parse(path, text, len, err, err_size);
+	else
+		snprintf(err, err_size, "%s: %s", path, strerror(errno));
 	free(text);
-	fclose(in);
 	return names;
 }
 

@@ -272,16 +272,10 @@ int osm_dump_parse_lfts(const struct topo *t, const char *name, const char *text
 int osm_dump_read_lfts(const struct topo *t, const char *path, struct osm_tables *out, char *err,
 		       size_t err_size)
 {
-	FILE *in = fopen(path, "re");
-	char *text = NULL;
-	size_t len = 0;
-	int status = in ? 0 : -errno;
+	size_t len;
+	char *text = mem_read_path(path, &len);
+	int status = text ? 0 : -errno;
 
-	if (in) {
-		text = mem_read_all(in, &len);
-		status = ferror(in) ? -EIO : 0;
-		fclose(in);
-	}
 	if (status)
 		snprintf(err, err_size, "%s: %s", path, strerror(-status));
 	else

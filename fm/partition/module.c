@@ -48,26 +48,12 @@ static const struct state_file kept_file = {
 	.write = write_text,
 };
 
-static char *read_text(const char *path)
-{
-	FILE *in = fopen(path, "r");
-	char *text;
-	size_t len;
-
-	if (!in)
-		return NULL;
-	text = mem_read_all(in, &len);
-	fclose(in);
-	text = mem_resize(text, len + 1, 1);
-	text[len] = '\0';
-	return text;
-}
-
-/* It is kept for a start that finds none. */
+/* Keeps the file's text in state_dir, for a start that does not find the file. */
 static void keep_text(struct partition_room *r)
 {
 	const char *path = r->services.conf->partition.file;
-	char *text = *path ? read_text(path) : NULL;
+	size_t len;
+	char *text = *path ? mem_read_path(path, &len) : NULL;
 	bool same = text && r->text && !strcmp(text, r->text);
 
 	if (!text)

@@ -250,25 +250,18 @@ int sim_control_script_text(struct sim_control *c, const char *name, const char 
 
 int sim_control_script(struct sim_control *c, const char *path, char *err, size_t err_size)
 {
-	FILE *in = fopen(path, "r");
-	char *text;
 	size_t len;
-	int status;
+	char *text = mem_read_path(path, &len);
+	int status = text ? 0 : -errno;
 
-	if (!in) {
-		status = -errno;
-		snprintf(err, err_size, "%s: %s", path, strerror(errno));
+	if (status) {
+		snprintf(err, err_size, "%s: %s", path, strerror(-status));
 		return status;
 	}
-	text = mem_read_all(in, &len);
-	status = ferror(in) ? -EIO : 0;
-	fclose(in);
-	text = mem_resize(text, len + 1, 1);
-	text[len] = 0;
-	if (status || strlen(text) != len) {
+	if (strlen(text) != len) {
 		snprintf(err, err_size, "%s: is no text", path);
 		free(text);
-		return status ? status : -EINVAL;
+		return -EINVAL;
 	}
 	status = sim_control_script_text(c, path, text, err, err_size);
 	free(text);

@@ -128,13 +128,10 @@ static void write_trace(const char *path, const char *text)
 
 static void compare(const char *path, const char *text)
 {
-	FILE *in = fopen(path, "r");
 	size_t length;
-	char *wanted;
+	char *wanted = mem_read_path(path, &length);
 
-	assert_non_null(in);
-	wanted = mem_read_all(in, &length);
-	fclose(in);
+	assert_non_null(wanted);
 	assert_string_equal(text, wanted);
 	free(wanted);
 }

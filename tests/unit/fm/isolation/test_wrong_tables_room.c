@@ -99,14 +99,11 @@ static bool is_in_file(const struct room *r, const char *text)
 	char *content;
 	size_t length;
 	bool found;
-	FILE *in;
 
 	state_store_flush(r->f.services.state);
 	snprintf(path, sizeof(path), "%s/untrue", r->f.folder);
-	in = fopen(path, "r");
-	assert_non_null(in);
-	content = mem_read_all(in, &length);
-	fclose(in);
+	content = mem_read_path(path, &length);
+	assert_non_null(content);
 	found = strstr(content, text) != NULL;
 	free(content);
 	return found;

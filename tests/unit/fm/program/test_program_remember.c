@@ -95,16 +95,12 @@ static void apply(struct world *w, const struct tables *wanted)
 
 static void program_begin(struct world *w)
 {
-	FILE *in = fopen(w->path, "r");
+	size_t length;
+	char *content = mem_read_path(w->path, &length);
 
 	w->program = program_new(w->b.loop, w->b.mad, sweep_inventory(w->b.sweep), LIFE_TIME);
-	if (in) {
-		size_t length;
-		char *content = mem_read_all(in, &length);
-
+	if (content)
 		program_remember(w->program, content, length);
-		fclose(in);
-	}
 }
 
 static void save(struct world *w)
