@@ -14,13 +14,13 @@
 struct work {
 	const struct topo *t;
 	const struct tables *tables;
-	uint32_t *part;	 /* by switch: connected part by cables known */
+	uint32_t *part;	 /* by switch: connected part by links known */
 	uint32_t *hosts; /* by switch */
 	uint64_t *load;	 /* by port */
 	uint32_t *next;	 /* by switch, for one LID: where it sends to, TOPO_NONE = nowhere */
 	uint32_t *children, *sum, *queue;
 	bool *arrives; /* by switch, for one LID */
-	uint64_t flows, cables;
+	uint64_t flows, links;
 	struct burden *out;
 };
 
@@ -122,7 +122,7 @@ static void add_loads(struct work *w, uint32_t lid, uint32_t count)
 		load = &w->load[w->t->nodes[sw].port0 + tables_row(w->tables, sw)[lid]];
 		*load += w->sum[sw];
 		w->out->load = *load > w->out->load ? *load : w->out->load;
-		w->cables += w->sum[sw];
+		w->links += w->sum[sw];
 		w->flows += w->hosts[sw];
 		w->sum[w->next[sw]] += w->sum[sw];
 	}
@@ -154,11 +154,11 @@ static void measure(struct work *w, const struct lid_map *lids)
 		if (!counted[home]++)
 			count_open(w, home);
 	}
-	w->out->hops = w->flows ? (double)w->cables / (double)w->flows : 0;
+	w->out->hops = w->flows ? (double)w->links / (double)w->flows : 0;
 	free(counted);
 }
 
-/* Flows on the busiest cable of one shift; loads are zero before and after. */
+/* Flows on the busiest link of one shift; loads are zero before and after. */
 static uint64_t measure_shift(struct work *w, const uint16_t *host, const uint32_t *home,
 			      uint32_t count, uint32_t k)
 {

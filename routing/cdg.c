@@ -108,7 +108,7 @@ void cdg_init(struct cdg *c, const struct topo *t)
 	init(c, t, false);
 }
 
-void cdg_init_cables(struct cdg *c, const struct topo *t)
+void cdg_init_links(struct cdg *c, const struct topo *t)
 {
 	init(c, t, true);
 }

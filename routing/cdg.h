@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * cdg: the channel dependency graph (Dally and Seitz, 1987). A channel is one direction of a
- * switch-to-switch cable. Channel a depends on channel b when some packet that came by a leaves by
+ * switch-to-switch link. Channel a depends on channel b when some packet that came by a leaves by
  * b: a waits for b's credits. One virtual lane is free of deadlock exactly when this graph has no
  * cycle.
  *
@@ -23,7 +23,7 @@ struct cdg {
 	uint32_t *channel;   /* by topo port: the channel that leaves there, TOPO_NONE = none */
 	uint32_t *port_of;   /* by channel: its topo port */
 	uint32_t *head;	     /* by channel: port0 of the switch it leads to */
-	uint32_t *back;	     /* by channel: the cable's other direction */
+	uint32_t *back;	     /* by channel: the link's other direction */
 	uint8_t *head_ports; /* by channel: that switch's highest port number */
 	uint32_t *port0;     /* by switch */
 	uint32_t *rank;	     /* by switch: by level, then by index; no two have the same */
@@ -38,8 +38,8 @@ struct cdg {
 	int32_t *height; /* by channel: above all it depends on, once cdg_cycles() found none */
 };
 
-void cdg_init(struct cdg *c, const struct topo *t);	   /* channels: cables that are up */
-void cdg_init_cables(struct cdg *c, const struct topo *t); /* .. and those that are down */
+void cdg_init(struct cdg *c, const struct topo *t);	  /* channels: links that are up */
+void cdg_init_links(struct cdg *c, const struct topo *t); /* .. and those that are down */
 void cdg_copy(struct cdg *to, const struct cdg *from);
 void cdg_fini(struct cdg *c);
 

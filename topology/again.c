@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * again: the same fabric at another moment. A fault changes what some ports say and nothing else:
- * nodes, names and cables are those of the snapshot before, and with them all that is derived of
- * those (levels, rails, hosts, the index of GUIDs; known-but-down cables count there). So a
+ * nodes, names and links are those of the snapshot before, and with them all that is derived of
+ * those (levels, rails, hosts, the index of GUIDs; known-but-down links count there). So a
  * snapshot may be a list of ports of its own over the rest of another, which it holds by a
  * reference: always to the one that was frozen, however many follow, so that at most one older list
  * is kept.

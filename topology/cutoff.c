@@ -42,14 +42,14 @@ static uint32_t largest(const struct search *s, uint32_t islands)
 	return best;
 }
 
-/* Of one cable of an HCA; *sw: its switch, where that is to blame. */
+/* Of one link of an HCA; *sw: its switch, where that is to blame. */
 static enum cutoff_fate port_fate(const struct search *s, const struct topo_port *port,
 				  uint32_t *sw)
 {
 	const struct topo_port *peer = topo_peer(s->t, port);
 
 	if (!peer || peer->node >= s->t->nswitches)
-		return CUTOFF_NOT_KNOWN; /* no cable was ever met, or it leads to another host */
+		return CUTOFF_NOT_KNOWN; /* no link was ever met, or it leads to another host */
 	*sw = peer->node;
 	if (s->island[peer->node] != s->main)
 		return CUTOFF_CUT_OFF;

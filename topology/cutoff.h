@@ -24,7 +24,7 @@ struct cutoff {
 void cutoff_find(const struct topo *t, uint32_t from, struct cutoff *out);
 /* What became of an HCA. */
 enum cutoff_fate {
-	CUTOFF_NOT_KNOWN, /* no cable of it to a switch was ever met; or the node is no HCA */
+	CUTOFF_NOT_KNOWN, /* no link of it to a switch was ever met; or the node is no HCA */
 	CUTOFF_REACHED,
 	CUTOFF_OFF,
 	CUTOFF_CUT_OFF

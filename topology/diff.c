@@ -2,9 +2,9 @@
 /*
  * diff: what is different between two snapshots.
  *
- * Nodes are the same when their GUIDs are, and cables when both their ends are (node GUID and
- * port number). A cable is told once, at its end with the lower node GUID; at one node, with the
- * lower port. Cables of a node that came or went are not told: the node says it all, in one line
+ * Nodes are the same when their GUIDs are, and links when both their ends are (node GUID and
+ * port number). A link is told once, at its end with the lower node GUID; at one node, with the
+ * lower port. Links of a node that came or went are not told: the node says it all, in one line
  * instead of 64.
  *
  * The order puts first what went wrong, and causes before what follows from them: nodes gone,
@@ -68,10 +68,10 @@ static void compare_nodes(struct diff_work *w)
 			add(w, DIFF_NODE_NEW, TOPO_NONE, n, 0);
 }
 
-/* ---- Cables ------------------------------------------------------------------------- */
+/* ---- Links ------------------------------------------------------------------------- */
 
-static bool names_cable(const struct topo *t, const struct topo_port *port,
-			const struct topo_port *peer)
+static bool names_link(const struct topo *t, const struct topo_port *port,
+		       const struct topo_port *peer)
 {
 	if (port->node == peer->node)
 		return port->num < peer->num;
@@ -79,13 +79,13 @@ static bool names_cable(const struct topo *t, const struct topo_port *port,
 }
 
 /*
- * The port in `to` at which the same cable is told as at `port` of `from`; NULL when `to` does
- * not have that cable. *known tells whether `to` has both nodes. map leads from from's nodes to
+ * The port in `to` at which the same link is told as at `port` of `from`; NULL when `to` does
+ * not have that link. *known tells whether `to` has both nodes. map leads from from's nodes to
  * to's.
  */
-static const struct topo_port *same_cable(const struct topo *from, const struct topo *to,
-					  const uint32_t *map, const struct topo_port *port,
-					  bool *known)
+static const struct topo_port *same_link(const struct topo *from, const struct topo *to,
+					 const uint32_t *map, const struct topo_port *port,
+					 bool *known)
 {
 	const struct topo_port *peer = topo_peer(from, port), *other;
 	uint32_t node = map[port->node], peer_node = map[peer->node];
@@ -99,8 +99,8 @@ static const struct topo_port *same_cable(const struct topo *from, const struct 
 	return topo_port(to, node, port->num);
 }
 
-static void compare_cable(struct diff_work *w, const struct topo_port *was,
-			  const struct topo_port *is)
+static void compare_link(struct diff_work *w, const struct topo_port *was,
+			 const struct topo_port *is)
 {
 	enum diff_kind kind;
 
@@ -122,12 +122,12 @@ static void compare_ports(struct diff_work *w)
 		if (was->link_up == is->link_up && was->speed == is->speed &&
 		    was->width == is->width)
 			continue;
-		if (is->peer != TOPO_NONE && names_cable(w->newer, is, topo_peer(w->newer, is)))
-			compare_cable(w, was, is);
+		if (is->peer != TOPO_NONE && names_link(w->newer, is, topo_peer(w->newer, is)))
+			compare_link(w, was, is);
 	}
 }
 
-static void compare_cables(struct diff_work *w)
+static void compare_links(struct diff_work *w)
 {
 	const struct topo *older = w->older, *newer = w->newer;
 	bool known;
@@ -135,20 +135,20 @@ static void compare_cables(struct diff_work *w)
 	for (uint32_t p = 0; p < older->nports; p++) {
 		const struct topo_port *was = &older->ports[p], *peer = topo_peer(older, was), *is;
 
-		if (!peer || !names_cable(older, was, peer))
+		if (!peer || !names_link(older, was, peer))
 			continue;
-		is = same_cable(older, newer, w->new_of_old, was, &known);
+		is = same_link(older, newer, w->new_of_old, was, &known);
 		if (is)
-			compare_cable(w, was, is);
+			compare_link(w, was, is);
 		else if (known)
 			add(w, DIFF_LINK_GONE, was->node, w->new_of_old[was->node], was->num);
 	}
 	for (uint32_t p = 0; p < newer->nports; p++) {
 		const struct topo_port *is = &newer->ports[p], *peer = topo_peer(newer, is);
 
-		if (!peer || !names_cable(newer, is, peer))
+		if (!peer || !names_link(newer, is, peer))
 			continue;
-		if (!same_cable(newer, older, w->old_of_new, is, &known) && known)
+		if (!same_link(newer, older, w->old_of_new, is, &known) && known)
 			add(w, DIFF_LINK_NEW, w->old_of_new[is->node], is->node, is->num);
 	}
 }
@@ -184,7 +184,7 @@ struct diff *diff_new(const struct topo *older, const struct topo *newer)
 	} else {
 		match_nodes(&w);
 		compare_nodes(&w);
-		compare_cables(&w);
+		compare_links(&w);
 	}
 	if (w.diff->count)
 		qsort(w.diff->items, w.diff->count, sizeof(*w.diff->items), compare_items);

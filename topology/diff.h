@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * diff: what is different between two snapshots, in the order people want to read it: what went
- * wrong first. The cables of a node that came or went are not told one by one.
+ * wrong first. The links of a node that came or went are not told one by one.
  */
 #ifndef FMD_TOPOLOGY_DIFF_H
 #define FMD_TOPOLOGY_DIFF_H

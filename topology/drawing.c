@@ -3,7 +3,7 @@
  * drawing: boxes and lines of a fabric, for dump_dot() and dump_svg().
  *
  * A picture of every HCA would show nothing, so hosts that are cabled alike share a box: a unit
- * of 32 rail-optimised nodes is one box with a line to each of its eight leaves. Parallel cables
+ * of 32 rail-optimised nodes is one box with a line to each of its eight leaves. Parallel links
  * are one line. SHARP aggregation nodes and routers, being no hosts, are left out. Columns
  * follow natural order of names, leaves by unit and rail.
  */
@@ -178,7 +178,7 @@ static void merge_lines(struct drawing *d)
 	qsort(d->lines, d->nlines, sizeof(*d->lines), compare_lines);
 	for (uint32_t i = 0; i < d->nlines; i++) {
 		if (n && compare_lines(&d->lines[n - 1], &d->lines[i]) == 0) {
-			d->lines[n - 1].cables++;
+			d->lines[n - 1].links++;
 			d->lines[n - 1].down += d->lines[i].down;
 		} else {
 			d->lines[n++] = d->lines[i];

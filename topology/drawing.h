@@ -13,9 +13,9 @@ struct drawing_box {
 	uint32_t nhosts; /* 0 = a switch */
 };
 
-struct drawing_line { /* all cables between two boxes */
+struct drawing_line { /* all links between two boxes */
 	uint32_t a, b;
-	uint32_t cables, down;
+	uint32_t links, down;
 };
 
 /*

@@ -6,7 +6,7 @@
  * one line, then the leaves by scalable unit and rail with their hosts in short form, then what
  * is down. Within each the order is natural by name.
  *
- * The .lst has one line for each end of each cable, in the field order that ibutils' parsers
+ * The .lst has one line for each end of each link, in the field order that ibutils' parsers
  * expect:
  *   { KIND Ports:HH SystemGUID:.. NodeGUID:.. PortGUID:.. VenID:.. DevID:.. Rev:.. {DESC}
  *   LID:HHHH PN:HH } {..} PHY= LOG= SPD=

@@ -28,7 +28,7 @@ json_t *dump_json_node(const struct topo *t, uint32_t node);
 json_t *dump_json_nodes(const struct topo *t, bool switches_only);
 json_t *dump_json_link(
 	const struct topo *t,
-	uint32_t port); /* a row of the same, by either port; b null = no cable known */
+	uint32_t port); /* a row of the same, by either port; b null = no link known */
 /* The same of an unhealthy link, with its state in a word and why (a reference that it takes). */
 json_t *dump_json_unhealthy_link(const struct topo *t, uint32_t port, const char *state,
 				 json_t *why);

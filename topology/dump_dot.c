@@ -3,7 +3,7 @@
  * dump_dot: the fabric as a picture: for Graphviz to lay out (dot), and laid out here (svg).
  *
  * Both show a struct drawing: one row a tier, top tier first, hosts below. The number at a line
- * is that of its parallel cables where there are several. A line with cables down is red, dashed
+ * is that of its parallel links where there are several. A line with links down is red, dashed
  * when all are. In SVG each box and line has a title, which browsers show under the pointer;
  * long labels are cut there and whole in the title.
  */
@@ -57,14 +57,14 @@ static void dot_line(const struct drawing *d, const struct drawing_line *line, F
 
 	fprintf(out, "\tn%" PRIu32 " -- n%" PRIu32, a_above ? line->a : line->b,
 		a_above ? line->b : line->a);
-	if (line->cables > 1 || line->down) {
+	if (line->links > 1 || line->down) {
 		fprintf(out, " [");
-		if (line->cables > 1)
-			fprintf(out, "label=\"%" PRIu32 "\"%s", line->cables,
+		if (line->links > 1)
+			fprintf(out, "label=\"%" PRIu32 "\"%s", line->links,
 				line->down ? ", " : "");
 		if (line->down)
 			fprintf(out, "color=red%s",
-				line->down == line->cables ? ", style=dashed" : "");
+				line->down == line->links ? ", style=dashed" : "");
 		fprintf(out, "]");
 	}
 	fprintf(out, ";\n");
@@ -124,7 +124,7 @@ static void svg_line(const struct drawing *d, const struct drawing_line *line, F
 {
 	bool a_above = d->boxes[line->a].row <= d->boxes[line->b].row;
 	uint32_t upper = a_above ? line->a : line->b, lower = a_above ? line->b : line->a;
-	const char *class = !line->down ? "up" : line->down < line->cables ? "part" : "down";
+	const char *class = !line->down ? "up" : line->down < line->links ? "part" : "down";
 
 	fprintf(out, "<line class=\"%s\" x1=\"%.0f\" y1=\"%u\" x2=\"%.0f\" y2=\"%u\"><title>",
 		class, middle_x(d, upper), top_y(d, upper) + BOX_HEIGHT, middle_x(d, lower),
@@ -132,7 +132,7 @@ static void svg_line(const struct drawing *d, const struct drawing_line *line, F
 	svg_text(d->boxes[upper].label, SIZE_MAX, out);
 	fputs(" - ", out);
 	svg_text(d->boxes[lower].label, SIZE_MAX, out);
-	fprintf(out, ": %" PRIu32 " cables, %" PRIu32 " down</title></line>\n", line->cables,
+	fprintf(out, ": %" PRIu32 " cables, %" PRIu32 " down</title></line>\n", line->links,
 		line->down);
 }
 

@@ -6,7 +6,7 @@
  * state, speed, width, and what its kind adds, for a node its NodeDescription; GUIDs are texts
  * "0x%016x", as JSON's numbers end at 2^53; a rail or unit that a node does not have is null. A
  * node's state, speed and width are those of its best port, a host's those of its worst CA: the one
- * that makes a job wait. A switch's links_cordoned are the cables that are cordoned at its own end.
+ * that makes a job wait. A switch's links_cordoned are the links that are cordoned at its own end.
  * A row of links has its two ends under "a" and "b", the end with the lower node index (switches
  * first) as a.
  */

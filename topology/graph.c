@@ -9,7 +9,7 @@
  * the one that serves fewer hosts is the higher, then the node index decides: some total order is
  * needed, and any one is legal. GRAPH_BY_ROOT ranks by the distance from the most central switch of
  * each connected part instead (classic up/down: Schroeder et al., "Autonet", 1991): it connects
- * every pair that cables connect, at the price of a busy root.
+ * every pair that links connect, at the price of a busy root.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -324,7 +324,7 @@ static bool is_exempt(const struct graph_work *w, const struct topo_port *port)
 	return w->how.exempt && w->how.exempt[port - w->t->ports];
 }
 
-/* No cordon keeps a cable's transit off, or none that counts. */
+/* No cordon keeps a link's transit off, or none that counts. */
 static bool carries(const struct graph_work *w, uint32_t i)
 {
 	const struct topo_port *port = &w->t->ports[i], *peer = topo_peer(w->t, port);
@@ -334,7 +334,7 @@ static bool carries(const struct graph_work *w, uint32_t i)
 }
 
 /*
- * Of a group of cables of the switch with port number 0 at `port0`. Returns whether all are alive.
+ * Of a group of links of the switch with port number 0 at `port0`. Returns whether all are alive.
  */
 static bool note_lanes(const struct graph_work *w, uint32_t port0, struct graph_group *group)
 {

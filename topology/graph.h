@@ -2,13 +2,13 @@
 /*
  * graph: the switches of a snapshot as routing wants them: dense, oriented, their regularity found.
  *
- * Switch s is topo.nodes[s]. Cables between the same two switches form one group of parallel lanes.
+ * Switch s is topo.nodes[s]. Links between the same two switches form one group of parallel lanes.
  * Every group is oriented: `up` ends at the switch of higher rank. Ranks are a total order, so
  * legal paths (up*, then down*) cannot make a credit loop.
  *
  * Siblings: switches of one level with (nearly) the same parents form a family. Members share one
  * list of slots, that is of (parent, lane) pairs, in an order aligned between families through all
- * tiers: slot i of every pod leads to the same part of the roots. Known-but-down cables keep their
+ * tiers: slot i of every pod leads to the same part of the roots. Known-but-down links keep their
  * slots.
  *
  * Topological numbers: every host's port has one (`order`), subtree by subtree and leaf by leaf,
@@ -26,14 +26,14 @@
 
 enum graph_orientation {
 	GRAPH_BY_LEVEL, /* from the leaves up: the fat tree */
-	GRAPH_BY_ROOT,	/* by distance from a central switch: connects whatever cables connect */
+	GRAPH_BY_ROOT,	/* by distance from a central switch: connects whatever links connect */
 };
 
 struct graph_how {
 	enum graph_orientation orientation;
-	bool through_cordons; /* cordoned cables count as live */
+	bool through_cordons; /* cordoned links count as live */
 	bool through_damage;  /* .. and known ones that are down */
-	const bool *exempt; /* by port of the snapshot: its cable counts as live too; NULL = none */
+	const bool *exempt; /* by port of the snapshot: its link counts as live too; NULL = none */
 };
 
 struct graph_lane {
@@ -41,7 +41,7 @@ struct graph_lane {
 	bool live;
 };
 
-struct graph_group {	     /* parallel cables to one neighbour */
+struct graph_group {	     /* parallel links to one neighbour */
 	uint32_t peer;	     /* switch */
 	uint32_t first_lane; /* in graph.lanes, by port number of the lower switch */
 	uint8_t nlanes, nlive;
@@ -61,7 +61,7 @@ struct graph_switch {
 	bool whole; /* up group i leads to the family's parent i, and all of its slots are alive */
 };
 
-struct graph_host {	/* a CA's port on a switch, its cable up or known */
+struct graph_host {	/* a CA's port on a switch, its link up or known */
 	uint32_t port;	/* index in topo.ports, of the CA side */
 	uint32_t order; /* hosts: topological number */
 	uint8_t sw_port;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* islands: which switches lead to each other by cables that are up, cordoned or not. */
+/* islands: which switches lead to each other by links that are up, cordoned or not. */
 #ifndef FMD_TOPOLOGY_ISLANDS_H
 #define FMD_TOPOLOGY_ISLANDS_H
 

@@ -5,16 +5,16 @@
  * A leaf is a switch with hosts, and all others stand at their distance from the nearest leaf. Real
  * fabrics bend that rule, so three corrections are made:
  *   - hosts on spines, switches chained under a leaf: of two neighbours that both have hosts, the
- *     one whose ports serve clearly fewer hosts (as a share of its cables) stands higher and is no
+ *     one whose ports serve clearly fewer hosts (as a share of its links) stands higher and is no
  *     leaf;
- *   - leaves cabled to the cores (management, storage): a switch most of whose cables lead to
- *     others of its own distance, which have clearly more cables down than it has, stands one above
+ *   - leaves cabled to the cores (management, storage): a switch most of whose links lead to
+ *     others of its own distance, which have clearly more links down than it has, stands one above
  *     them;
  *   - what is not populated yet, or drained: line cards of a director, leaves, whole pods. A
  *     host-less switch whose neighbours are one step below it, and 3/4 of them neighbours of one
  *     and the same switch another step below, is the like of that one and not a switch of the top;
  *     what hangs on it alone is below it.
- * SHARP aggregation nodes do not count as hosts, and known-but-down cables do count: a fault
+ * SHARP aggregation nodes do not count as hosts, and known-but-down links do count: a fault
  * must not move a switch to another tier.
  */
 #include <stdlib.h>
@@ -31,8 +31,8 @@ struct level_work {
 	const struct topo *t;
 	uint8_t *level;	 /* by switch */
 	uint8_t *fixed;	 /* by switch: a level that is known, LEVEL_UNKNOWN = by its neighbours */
-	uint16_t *hosts; /* host cables */
-	uint16_t *isls;	 /* cables to other switches */
+	uint16_t *hosts; /* host links */
+	uint16_t *isls;	 /* links to other switches */
 	uint32_t *queue;
 };
 
@@ -46,7 +46,7 @@ static uint32_t neighbour(const struct topo *t, uint32_t sw, unsigned num)
 	return peer->node;
 }
 
-static void count_cables(struct level_work *w)
+static void count_links(struct level_work *w)
 {
 	for (uint32_t sw = 0; sw < w->t->nswitches; sw++) {
 		for (unsigned num = 1; num <= w->t->nodes[sw].nports; num++) {
@@ -64,9 +64,9 @@ static void count_cables(struct level_work *w)
 
 static double host_share(const struct level_work *w, uint32_t sw)
 {
-	unsigned cables = w->hosts[sw] + w->isls[sw];
+	unsigned links = w->hosts[sw] + w->isls[sw];
 
-	return cables ? (double)w->hosts[sw] / cables : 0;
+	return links ? (double)w->hosts[sw] / links : 0;
 }
 
 static bool serves_clearly_fewer(const struct level_work *w, uint32_t sw)
@@ -117,13 +117,13 @@ static void spread(struct level_work *w)
 
 /* ---- Leaves cabled to the cores -------------------------------------------------------------- */
 
-struct cables { /* of a switch, by the levels that they lead to */
+struct links { /* of a switch, by the levels that they lead to */
 	unsigned down, level, all;
 };
 
-static struct cables cables_of(const struct level_work *w, uint32_t sw)
+static struct links links_of(const struct level_work *w, uint32_t sw)
 {
-	struct cables c = { 0 };
+	struct links c = { 0 };
 
 	for (unsigned num = 1; num <= w->t->nodes[sw].nports; num++) {
 		uint32_t other = neighbour(w->t, sw, num);
@@ -139,8 +139,8 @@ static struct cables cables_of(const struct level_work *w, uint32_t sw)
 
 static bool stands_above_its_level(const struct level_work *w, uint32_t sw)
 {
-	const struct cables own = cables_of(w, sw);
-	unsigned below = 0; /* cables to switches of the same level that have clearly more down */
+	const struct links own = links_of(w, sw);
+	unsigned below = 0; /* links to switches of the same level that have clearly more down */
 
 	if (!w->level[sw] || w->level[sw] >= TOPO_MAX_LEVEL || own.level * 2 <= own.all)
 		return false;
@@ -149,7 +149,7 @@ static bool stands_above_its_level(const struct level_work *w, uint32_t sw)
 
 		if (other == TOPO_NONE || w->level[other] != w->level[sw])
 			continue;
-		struct cables its = cables_of(w, other);
+		struct links its = links_of(w, other);
 		below += (double)its.down / its.all >
 			 (double)own.down / own.all + LEVEL_SHARE_MARGIN;
 	}
@@ -335,7 +335,7 @@ void level_assign(struct topo *t)
 		.queue = mem_alloc(t->nswitches + 1, sizeof(*w.queue)),
 	};
 
-	count_cables(&w);
+	count_links(&w);
 	settle_levels(&w);
 	t->nlevels = 0;
 	for (uint32_t sw = 0; sw < t->nswitches; sw++)

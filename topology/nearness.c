@@ -10,7 +10,7 @@
  *   - then tier by tier: what the switches up to level L connect is one group, and where that
  *     joins several groups of the tier below, they get a parent tierL-N. Spines side by side thus
  *     come out as the one switch they are to a job, and tiers that join nothing new do not appear.
- * Parts that no cable joins stay separate trees: no job can span them.
+ * Parts that no link joins stay separate trees: no job can span them.
  *
  * Compute hosts only: where most hosts are in scalable units, with an HCA on more than half of the
  * unit's rails, all others are storage, management or login. So are those of units with clearly
@@ -33,7 +33,7 @@ struct set_of {		     /* a group that has no parent yet */
 struct near_work {
 	const struct topo *t;
 	struct nearness *near;
-	uint32_t *parent; /* by switch: union-find over cables of the tiers so far */
+	uint32_t *parent; /* by switch: union-find over links of the tiers so far */
 	uint32_t *home;	  /* by host: the switch it is listed at, TOPO_NONE = not cabled */
 	struct set_of *tops;
 	uint32_t ntops;

@@ -3,7 +3,7 @@
  * nearness: compute hosts as a tree of groups, the nearest first, as schedulers want them (Slurm's
  * topology/tree and topology/block, labels of Kubernetes nodes).
  *
- * A pure function of nodes and known cables: a fault, a restart or another order of discovery
+ * A pure function of nodes and known links: a fault, a restart or another order of discovery
  * changes nothing.
  */
 #ifndef FMD_TOPOLOGY_NEARNESS_H
@@ -25,7 +25,7 @@ struct nearness {
 	uint32_t ngroups, nhosts;  /* hosts that are in a group */
 	struct near_group *groups; /* each behind all that are in it */
 	uint32_t *members;
-	uint32_t *group; /* by host: its lowest group, TOPO_NONE = left out, or without a cable */
+	uint32_t *group; /* by host: its lowest group, TOPO_NONE = left out, or without a link */
 	const char **left_out; /* by host: why; NULL = it is not */
 };
 

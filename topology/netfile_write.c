@@ -3,7 +3,7 @@
  * netfile_write: a snapshot as ibnetdiscover(8) would print it, so that ibsim and every tool that
  * reads that loads it.
  *
- * Nodes are named by type and GUID, in snapshot order, switches first. A cable that is down is left
+ * Nodes are named by type and GUID, in snapshot order, switches first. A link that is down is left
  * out at both ends: ibnetdiscover would not have seen it. The rate behind a link is left out where
  * it is not known. Lines stay below the 255 bytes that ibsim reads, as descriptions have at
  * most 64.

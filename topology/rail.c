@@ -6,11 +6,11 @@
  * In a rail-optimised fabric HCA k of every host of a unit is cabled to the unit's leaf k. Two
  * things tell k: the device's name (mlx5_3 comes before mlx5_10) and the leaf it is on. The name
  * says what was meant, the leaf what was cabled; so a CA's rail comes from names, a leaf's from the
- * majority of its CAs, and where they differ a cable is in the wrong place (that is for others to
+ * majority of its CAs, and where they differ a link is in the wrong place (that is for others to
  * report). GUIDs decide nothing.
  *
  *   1. Units: leaves are joined when more than half of the hosts of the smaller one are on both.
- *      A single misplaced cable joins nothing. Only hosts count that have most of their CAs on
+ *      A single misplaced link joins nothing. Only hosts count that have most of their CAs on
  *      leaves of their own: storage and login hosts on the same leaves say nothing of rails.
  *   2. A unit is rail-optimised when it has several leaves and 80% of its hosts have every CA on
  *      a leaf of its own.
@@ -66,7 +66,7 @@ struct rail_work {
 
 /* ---- What counts -------------------------------------------- */
 
-/* The switch of the first cabled port; cables that are down at the moment count. */
+/* The switch of the first cabled port; links that are down at the moment count. */
 static uint32_t leaf_of(const struct topo *t, uint32_t ca)
 {
 	for (unsigned num = 1; num <= t->nodes[ca].nports; num++) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * risk: counts, switch by switch, the neighbours of a higher level and the cables to them. The
+ * risk: counts, switch by switch, the neighbours of a higher level and the links to them. The
  * worst is whose loss does most harm: a switch that the next fault may cut off comes first, then
- * the one whose hosts lose most of their share of cables upwards; of equals who has the smallest
- * share of parents left, the smallest share of cables, the lowest in the tree, the first of the
+ * the one whose hosts lose most of their share of links upwards; of equals who has the smallest
+ * share of parents left, the smallest share of links, the lowest in the tree, the first of the
  * snapshot.
  */
 #include <stdio.h>
@@ -38,8 +38,8 @@ static bool count_ways(const struct topo *t, uint32_t sw, uint8_t *met, struct r
 		if (parent == TOPO_NONE)
 			continue;
 		r->above = parent;
-		r->cables_of++;
-		r->cables += up;
+		r->links_of++;
+		r->links += up;
 		r->parents_of += !met[parent];
 		r->parents += up && !(met[parent] & REACHED);
 		met[parent] |= up ? MET | REACHED : MET;
@@ -47,7 +47,7 @@ static bool count_ways(const struct topo *t, uint32_t sw, uint8_t *met, struct r
 	for (unsigned num = 1; num <= t->nodes[sw].nports; num++)
 		if (parent_at(t, sw, num) != TOPO_NONE)
 			met[parent_at(t, sw, num)] = 0;
-	return alive && r->cables_of;
+	return alive && r->links_of;
 }
 
 /* Has one parent left of several, or none. */
@@ -58,10 +58,10 @@ static bool hangs_by_one(const struct risk *r)
 
 static bool is_worse(const struct topo *t, const struct risk *a, const struct risk *b)
 {
-	uint64_t a_harm = (uint64_t)a->hosts * (a->cables_of - a->cables) * b->cables_of;
-	uint64_t b_harm = (uint64_t)b->hosts * (b->cables_of - b->cables) * a->cables_of;
+	uint64_t a_harm = (uint64_t)a->hosts * (a->links_of - a->links) * b->links_of;
+	uint64_t b_harm = (uint64_t)b->hosts * (b->links_of - b->links) * a->links_of;
 	unsigned a_parents = a->parents * b->parents_of, b_parents = b->parents * a->parents_of;
-	unsigned a_cables = a->cables * b->cables_of, b_cables = b->cables * a->cables_of;
+	unsigned a_links = a->links * b->links_of, b_links = b->links * a->links_of;
 
 	if (hangs_by_one(a) != hangs_by_one(b))
 		return hangs_by_one(a);
@@ -69,12 +69,12 @@ static bool is_worse(const struct topo *t, const struct risk *a, const struct ri
 		return a_harm > b_harm;
 	if (a_parents != b_parents)
 		return a_parents < b_parents;
-	if (a_cables != b_cables)
-		return a_cables < b_cables;
+	if (a_links != b_links)
+		return a_links < b_links;
 	return t->nodes[a->sw].level < t->nodes[b->sw].level;
 }
 
-/* Hosts that each switch has below it by cables that are up, level by level. */
+/* Hosts that each switch has below it by links that are up, level by level. */
 static uint32_t *count_hosts(const struct topo *t)
 {
 	uint32_t *hosts = mem_alloc(t->nswitches + 1, sizeof(*hosts));
@@ -109,7 +109,7 @@ bool risk_find(const struct topo *t, struct risk *out)
 	for (uint32_t sw = 0; sw < t->nswitches; sw++) {
 		struct risk r;
 
-		if (!count_ways(t, sw, met, &r) || r.cables == r.cables_of)
+		if (!count_ways(t, sw, met, &r) || r.links == r.links_of)
 			continue;
 		hosts = hosts ? hosts : count_hosts(t); /* whole fabrics need none of it */
 		r.hosts = hosts[sw];
@@ -134,8 +134,8 @@ int risk_describe(const struct topo *t, const struct risk *r, char *buf, size_t 
 	if (r->parents < r->parents_of)
 		return snprintf(buf, size, "%s has %u of %u %ss%s", name, r->parents, r->parents_of,
 				above, more);
-	return snprintf(buf, size, "%s has %u of %u cables to its %ss%s", name, r->cables,
-			r->cables_of, above, more);
+	return snprintf(buf, size, "%s has %u of %u cables to its %ss%s", name, r->links,
+			r->links_of, above, more);
 }
 
 json_t *risk_json(const struct topo *t)
@@ -149,7 +149,7 @@ json_t *risk_json(const struct topo *t)
 	risk_describe(t, &r, text, sizeof(text));
 	doc = json_pack("{ss% ss si si si si si}", "text", text, strlen(text), "above",
 			topo_role_name(t->nodes[r.above].role), "has", (int)r.parents, "of",
-			(int)r.parents_of, "cables", (int)r.cables, "cables_of", (int)r.cables_of,
+			(int)r.parents_of, "cables", (int)r.links, "cables_of", (int)r.links_of,
 			"switches", (int)r.switches);
 	if (!doc)
 		return json_null();

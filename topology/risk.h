@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * risk: how much of its paths up each switch has left. A designed path is a cable that is
+ * risk: how much of its paths up each switch has left. A designed path is a link that is
  * known, up or down; what cordons keep empty is there still.
  */
 #ifndef FMD_TOPOLOGY_RISK_H
@@ -13,9 +13,9 @@ struct risk { /* of the switch that has least left */
 	uint32_t sw;
 	uint32_t above;		      /* one of its designed parents */
 	uint16_t parents, parents_of; /* switches above it: reached now, designed */
-	uint16_t cables, cables_of;   /* the same of cables to them */
+	uint16_t links, links_of;     /* the same of links to them */
 	uint32_t hosts;		      /* below it */
-	uint32_t switches; /* of the fabric that lack some; switches without any live cable aside */
+	uint32_t switches; /* of the fabric that lack some; switches without any live link aside */
 };
 
 bool risk_find(const struct topo *t, struct risk *out); /* false: all is there */

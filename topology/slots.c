@@ -5,8 +5,8 @@
  *
  *   1. A family's parents are put in the order of their own families' columns, then of their node
  *      index; its slots are distributed in rounds: first lane of every parent, second lane of every
- *      parent that has one, and so on. With equal cables that is the digit of Zahavi's D-Mod-K
- *      (parent = x mod w, lane = x / w mod p); with unequal ones each cable still gets an equal
+ *      parent that has one, and so on. With equal links that is the digit of Zahavi's D-Mod-K
+ *      (parent = x mod w, lane = x / w mod p); with unequal ones each link still gets an equal
  *      share.
  *   2. Columns are what aligns tiers beyond the third: families with (nearly) the same parents'
  *      columns are one column, whichever subtree they are in.

@@ -2,7 +2,7 @@
 /*
  * subtree: the order of leaves in trees of any height (see graph.h).
  *
- * What hangs together by cables up to some level is a subtree of it: a pod, a group of pods, and so
+ * What hangs together by links up to some level is a subtree of it: a pod, a group of pods, and so
  * on. Hosts are numbered subtree by subtree, so that each tier's digit of a number counts what that
  * tier branches into. Subtrees of one subtree are taken in the order in which they hang on what is
  * above them; whole trees in the order of their families.

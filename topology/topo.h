@@ -23,7 +23,7 @@ static inline const struct topo_port *topo_port(const struct topo *t, uint32_t n
 /* By its description, where the device itself is not asked. */
 bool topo_named_sharp(const char *desc);
 
-/* Cables between devices, and those of them that are down: without what is inside of a switch. */
+/* Links between devices, and those of them that are down: without what is inside of a switch. */
 static inline uint32_t topo_links(const struct topo *t)
 {
 	return t->nlinks - t->nlinks_special;
@@ -43,7 +43,7 @@ static inline bool topo_is_host(const struct topo *t, uint32_t node)
 	return node >= t->nswitches && !t->nodes[node].sharp;
 }
 
-/* The port at the other end, or NULL when no cable is known. */
+/* The port at the other end, or NULL when no link is known. */
 static inline const struct topo_port *topo_peer(const struct topo *t, const struct topo_port *port)
 {
 	return port->peer == TOPO_NONE ? NULL : &t->ports[port->peer];

@@ -45,7 +45,7 @@ int topo_builder_link(struct topo_builder *b, int node_a, unsigned port_a, int n
 		      unsigned port_b, bool up);
 /* Keeps a link but marks it down; 0 or -ENOENT. */
 int topo_builder_link_down(struct topo_builder *b, int node, unsigned port);
-/* Keeps a cable's transit off, as seen from this port; 0 or -ERANGE. */
+/* Keeps a link's transit off, as seen from this port; 0 or -ERANGE. */
 int topo_builder_cordon(struct topo_builder *b, int node, unsigned port);
 /* What is written beside the port on the device ("cage 9/1"); copied. 0 or -ERANGE. */
 int topo_builder_label(struct topo_builder *b, int node, unsigned port, const char *label);
@@ -58,13 +58,13 @@ struct topo_builder *topo_builder_from(const struct topo *t);
 struct topo *topo_freeze(struct topo_builder *b);
 
 /*
- * The same fabric at another moment: nodes, names, GUIDs and cables are those of an older snapshot,
+ * The same fabric at another moment: nodes, names, GUIDs and links are those of an older snapshot,
  * and are not copied. Each port is then told once, before anybody else sees it: attr without its
- * guid, and whether the cable is up.
+ * guid, and whether the link is up.
  */
 struct topo *topo_with_ports(const struct topo *older);
 void topo_with_port(struct topo *t, uint32_t port, const struct topo_port_attr *attr, bool up);
-/* .. or all ports are as they were, until their cables are cut. */
+/* .. or all ports are as they were, until their links are cut. */
 struct topo *topo_alike(const struct topo *older);
 void topo_alike_cut(struct topo *t, uint32_t port);
 /* The one was made from the other so, or both from a third. False says nothing. */

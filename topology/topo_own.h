@@ -12,7 +12,7 @@
 struct topo_guid { /* one end port */
 	guid_t guid;
 	uint32_t port; /* index in topo.ports */
-	bool uncabled; /* no cable reaches it: its GUID may be made up */
+	bool uncabled; /* no link reaches it: its GUID may be made up */
 };
 
 struct topo_own {

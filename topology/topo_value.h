@@ -7,7 +7,7 @@
  *   ports[]  all ports of all nodes; port N of a node is ports[node->port0 + N], N = 0 .. nports.
  *            Port 0 of a switch is its management port; port 0 of a CA is unused padding.
  *   hosts[]  machines: CAs grouped by the host name in their node description, in natural order
- * A cable is in both its ports' `peer`. A cable that is known and down at the moment stays in the
+ * A link is in both its ports' `peer`. A link that is known and down at the moment stays in the
  * snapshot with link_up false: routing keeps the design's regular slots by it.
  *
  * Units: GUIDs and LIDs in host byte order; states, MTUs and widths as IBA 14.2.5.6 codes them.
@@ -29,7 +29,7 @@ typedef uint64_t guid_t;
 struct topo_port {
 	guid_t guid;	  /* CA port GUID; on port 0 of a switch its node GUID; else 0 */
 	uint32_t node;	  /* index in topo.nodes */
-	uint32_t peer;	  /* index in topo.ports, TOPO_NONE = no cable known */
+	uint32_t peer;	  /* index in topo.ports, TOPO_NONE = no link known */
 	uint16_t lid;	  /* base LID held by the port as last read; switches: on port 0 */
 	uint8_t lmc;	  /* LID mask control, 0..7 */
 	uint8_t num;	  /* port number on its node */
@@ -39,7 +39,7 @@ struct topo_port {
 	uint8_t mtu;	  /* NeighborMTU code: 1 = 256 .. 5 = 4096 */
 	uint32_t capmask; /* PortInfo:CapabilityMask, host order */
 	bool link_up;	  /* peer known and the link is not down */
-	bool cordoned;	  /* no transit through this cable wanted.. */
+	bool cordoned;	  /* no transit through this link wanted.. */
 	bool quarantined; /* ..because it is sick, and not by an operator's wish.. */
 	bool isolated;	  /* ..or because it, or its switch, can not be worked with */
 };
@@ -48,7 +48,7 @@ struct topo_port {
 struct topo_end {
 	/*
 	 * a switch: index in topo.nodes; a host: in topo.ports, beyond all of switches; TOPO_NONE =
-	 * no cable known
+	 * no link known
 	 */
 	uint32_t to;
 	uint8_t num;  /* port number there */
@@ -88,7 +88,7 @@ struct topo_host {
 struct topo {
 	uint32_t nnodes, nswitches, nports, nhosts;
 	uint32_t nswitch_ports;	      /* ports[0 .. nswitch_ports) are those of switches */
-	uint32_t nlinks;	      /* cables, up or down */
+	uint32_t nlinks;	      /* links, up or down */
 	uint32_t nlinks_special;      /* of these, inside of a switch: to its aggregation node */
 	uint32_t nlinks_down;	      /* of these, down */
 	uint32_t nlinks_special_down; /* of these, special */

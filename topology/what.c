@@ -4,7 +4,7 @@
  *
  * The whole text is taken for a node, host, number or GUID first, for descriptions may hold colons,
  * brackets and blanks ("MF0;leaf-3:MQM8700/U1"); then for one of these with a port behind it, then
- * for a cable. What is found is turned into what the command takes where that is the same thing: a
+ * for a link. What is found is turned into what the command takes where that is the same thing: a
  * host of one HCA into that, an HCA into its host.
  */
 #include "topology/what_own.h"
@@ -17,9 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_MLID	0xc000u
-#define PERMISSIVE_LID	0xffffu
-#define CABLES_TOLD_MAX 3
+#define FIRST_MLID     0xc000u
+#define PERMISSIVE_LID 0xffffu
+#define LINKS_TOLD_MAX 3
 
 /* ---- Names ----------------------------------------------------------------------------------- */
 
@@ -221,10 +221,10 @@ static enum outcome find_place(struct find *f, char *text, struct what *w)
 	return outcome == FOUND ? take_port(f, w, num) : outcome;
 }
 
-/* ---- Cables ---------------------------------------------------------------------------------- */
+/* ---- Links ---------------------------------------------------------------------------------- */
 
-struct cables {
-	uint32_t count, ports[CABLES_TOLD_MAX]; /* ends at `a` */
+struct links {
+	uint32_t count, ports[LINKS_TOLD_MAX]; /* ends at `a` */
 };
 
 static bool is_at(const struct topo *t, const struct what *w, const struct topo_port *port)
@@ -238,8 +238,8 @@ static bool is_at(const struct topo *t, const struct what *w, const struct topo_
 	return false;
 }
 
-static void cables_between(const struct topo *t, const struct what *a, const struct what *b,
-			   struct cables *cables)
+static void links_between(const struct topo *t, const struct what *a, const struct what *b,
+			  struct links *links)
 {
 	const uint32_t *nodes;
 	unsigned count = what_nodes(t, a, &nodes);
@@ -251,25 +251,25 @@ static void cables_between(const struct topo *t, const struct what *a, const str
 			if ((a->port && a->port != num) || port->peer == TOPO_NONE ||
 			    !is_at(t, b, &t->ports[port->peer]))
 				continue;
-			if (cables->count < CABLES_TOLD_MAX)
-				cables->ports[cables->count] = (uint32_t)(port - t->ports);
-			cables->count++;
+			if (links->count < LINKS_TOLD_MAX)
+				links->ports[links->count] = (uint32_t)(port - t->ports);
+			links->count++;
 		}
 }
 
-static void say_cables(struct find *f, const struct cables *cables)
+static void say_links(struct find *f, const struct links *links)
 {
 	char name[256];
 
 	snprintf(f->err, f->size, "'%.100s' matches %" PRIu32 " cables, among them ", f->what,
-		 cables->count);
-	for (uint32_t i = 0; i < CABLES_TOLD_MAX && i < cables->count; i++) {
-		what_cable_name(f->scope->topo, cables->ports[i], name, sizeof(name));
+		 links->count);
+	for (uint32_t i = 0; i < LINKS_TOLD_MAX && i < links->count; i++) {
+		what_link_name(f->scope->topo, links->ports[i], name, sizeof(name));
 		what_append(f->err, f->size, "%s'%s'", i ? ", " : "", name);
 	}
 }
 
-static void say_no_cable(struct find *f, const struct what *a)
+static void say_no_link(struct find *f, const struct what *a)
 {
 	const struct topo *t = f->scope->topo;
 	const struct topo_port *peer =
@@ -283,29 +283,29 @@ static void say_no_cable(struct find *f, const struct what *a)
 		what_append(f->err, f->size, "none is known there");
 }
 
-static enum outcome take_cable(struct find *f, const struct what *a, const struct what *b,
-			       struct what *w)
+static enum outcome take_link(struct find *f, const struct what *a, const struct what *b,
+			      struct what *w)
 {
 	const struct topo *t = f->scope->topo;
-	struct cables cables = { 0 };
+	struct links links = { 0 };
 
 	if (!(a->kind & WHAT_PLACE) || !(b->kind & WHAT_PLACE))
 		return NOTHING;
-	cables_between(t, a, b, &cables);
-	if (cables.count == 1) {
-		*w = what_place(t->ports[cables.ports[0]].node, t->ports[cables.ports[0]].num);
-		w->by = WHAT_BY_CABLE;
+	links_between(t, a, b, &links);
+	if (links.count == 1) {
+		*w = what_place(t->ports[links.ports[0]].node, t->ports[links.ports[0]].num);
+		w->by = WHAT_BY_LINK;
 		return FOUND;
 	}
-	if (cables.count)
-		say_cables(f, &cables);
+	if (links.count)
+		say_links(f, &links);
 	else
-		say_no_cable(f, a);
+		say_no_link(f, a);
 	return REFUSED;
 }
 
 /* Both ends, with ` - `, ` -- ` or ` <-> ` between. */
-static enum outcome find_cable(struct find *f, struct what *w)
+static enum outcome find_link(struct find *f, struct what *w)
 {
 	static const char *const marks[] = { " - ", " -- ", " <-> " };
 	enum outcome outcome = NOTHING;
@@ -324,7 +324,7 @@ static enum outcome find_cable(struct find *f, struct what *w)
 		if (outcome == FOUND)
 			outcome = find_place(f, trimmed(right), &b);
 		if (outcome == FOUND)
-			outcome = take_cable(f, &a, &b, w);
+			outcome = take_link(f, &a, &b, w);
 		free(left);
 		free(right);
 	}
@@ -342,7 +342,7 @@ static void turn_into(const struct topo *t, unsigned accepts, struct what *w)
 
 	if (accepts & w->kind || !count)
 		return;
-	if (accepts & WHAT_HOST && host != TOPO_NONE && w->by != WHAT_BY_CABLE) {
+	if (accepts & WHAT_HOST && host != TOPO_NONE && w->by != WHAT_BY_LINK) {
 		w->kind = WHAT_HOST;
 		w->host = host;
 		w->node = TOPO_NONE;
@@ -421,7 +421,7 @@ bool what_find(const struct what_scope *scope, const char *written, unsigned acc
 	if (outcome == NOTHING && err[0])
 		outcome = REFUSED; /* a number that is nobody's LID */
 	if (outcome == NOTHING)
-		outcome = find_cable(&f, what);
+		outcome = find_link(&f, what);
 	if (outcome == NOTHING)
 		say_nothing(&f);
 	return outcome == FOUND && is_taken(&f, accepts, what);

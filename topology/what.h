@@ -7,8 +7,8 @@
  *                                                              beginning) or GUID
  *   dgx-07                                                     a host: all of its HCAs
  *   dgx-07 mlx5_3, dgx-07/mlx5_3                               one of them
- *   NODE:12  NODE[12]  NODE p12  "NODE"[12]                    a port, and its cable
- *   leaf-01:33 - spine-02:7, leaf-01 - spine-02                a cable, by both ends
+ *   NODE:12  NODE[12]  NODE p12  "NODE"[12]                    a port, and its link
+ *   leaf-01:33 - spine-02:7, leaf-01 - spine-02                a link, by both ends
  *   33  0x21  lid:33                                           who has the LID
  *   0xc003  mlid:0xc003  ff12:401b:ffff::1                     a multicast group
  *   0xb8599f0300fc6de4  guid:..  fe80::b859:9f03:fc:6de4       a node's or port's GUID
@@ -38,7 +38,7 @@ enum what_kind { /* bits: a command says which it takes */
 #define WHAT_ANY   (WHAT_PLACE | WHAT_GROUP | WHAT_PKEY)
 
 /* How it was named, where that says more than the thing itself. */
-enum what_by { WHAT_BY_NAME, WHAT_BY_LID, WHAT_BY_GUID, WHAT_BY_CABLE };
+enum what_by { WHAT_BY_NAME, WHAT_BY_LID, WHAT_BY_GUID, WHAT_BY_LINK };
 
 struct what {
 	enum what_kind kind;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * what_own: the parts of what.c, which call each other downward:
- *   what.c          texts with marks, ports and cables; what a command takes
+ *   what.c          texts with marks, ports and links; what a command takes
  *   what_number.c   LIDs, MLIDs, P_Keys and GUIDs
  *   what_names.c    nodes and hosts by their names
  *   what_near.c     names that look alike
@@ -24,8 +24,8 @@ struct find {
 /* A node, or with a port number one of its ports; all else. */
 struct what what_place(uint32_t node, unsigned port);
 struct what what_thing(enum what_kind kind, unsigned number);
-/* The cable at a port, by its index, that has one: `A p1 - B p2`; snprintf's length. */
-int what_cable_name(const struct topo *t, uint32_t port, char *buf, size_t size);
+/* The link at a port, by its index, that has one: `A p1 - B p2`; snprintf's length. */
+int what_link_name(const struct topo *t, uint32_t port, char *buf, size_t size);
 /* What does not fit is cut. */
 void what_append(char *err, size_t size, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));

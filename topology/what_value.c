@@ -31,7 +31,7 @@ void what_append(char *err, size_t size, const char *format, ...)
 	va_end(list);
 }
 
-int what_cable_name(const struct topo *t, uint32_t at, char *buf, size_t size)
+int what_link_name(const struct topo *t, uint32_t at, char *buf, size_t size)
 {
 	const struct topo_port *port = &t->ports[at], *peer = topo_peer(t, port);
 
@@ -61,9 +61,9 @@ int what_name(const struct topo *t, const struct what *what, char *buf, size_t s
 
 	switch (what->kind) {
 	case WHAT_PORT:
-		if (what->by == WHAT_BY_CABLE)
-			return what_cable_name(t, t->nodes[what->node].port0 + what->port, buf,
-					       size);
+		if (what->by == WHAT_BY_LINK)
+			return what_link_name(t, t->nodes[what->node].port0 + what->port, buf,
+					      size);
 		return snprintf(buf, size, "%s p%u", t->nodes[what->node].name, what->port);
 	case WHAT_HOST:
 		return snprintf(buf, size, "%s", t->hosts[what->host].name);

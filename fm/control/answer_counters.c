@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * answer_counters: what ports have counted, and which links are busiest by that. A row of counters
- * is one port with a cable; a row of `top` is one link, by the end that sends more.
+ * is one port with a link; a row of `top` is one link, by the end that sends more.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -7,8 +7,8 @@
  *                 "rail": .., "links": .., "links_down": .., "hcas": .., "hcas_down": ..},
  *    "trunks": [[LOWER, UPPER, LINKS, DOWN, CORDONED, SET_ASIDE, UNHEALTHY, LOAD, ERRORS], ..]}
  *
- * A column has one value for each switch. A trunk is all cables between two switches, by their
- * places in the columns, the lower tier first: how many cables there are and how many of them are
+ * A column has one value for each switch. A trunk is all links between two switches, by their
+ * places in the columns, the lower tier first: how many links there are and how many of them are
  * down, cordoned, set aside (in quarantine or isolated), unhealthy; the load of the busiest in per
  * cent of its rate, and errors a minute, of all. Zeros at a trunk's end are left out.
  */
@@ -56,7 +56,7 @@ static json_t *column(json_t *columns, const char *name)
 	return array;
 }
 
-static void count_cables(const struct topo *t, uint32_t sw, unsigned up[2], unsigned down[2])
+static void count_links(const struct topo *t, uint32_t sw, unsigned up[2], unsigned down[2])
 {
 	for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
 		const struct topo_port *port = topo_port(t, sw, num), *peer = topo_peer(t, port);
@@ -74,7 +74,7 @@ static void add_switch(const struct topo *t, uint32_t sw, json_t *columns)
 	const struct topo_node *node = &t->nodes[sw];
 	unsigned up[2] = { 0 }, down[2] = { 0 };
 
-	count_cables(t, sw, up, down);
+	count_links(t, sw, up, down);
 	json_array_append_new(column(columns, "name"), json_string(node->name));
 	json_array_append_new(column(columns, "guid"),
 			      json_sprintf("0x%016llx", (unsigned long long)node->guid));
@@ -121,7 +121,7 @@ static struct trunk *trunk_to(struct map *map, uint32_t upper)
 	return &map->trunks[map->place[upper]];
 }
 
-static void add_cable(struct map *map, const struct topo_port *a)
+static void add_link(struct map *map, const struct topo_port *a)
 {
 	const struct topo *t = map->t;
 	const struct topo_port *b = topo_peer(t, a);
@@ -167,7 +167,7 @@ static void add_trunks(struct map *map, uint32_t sw)
 		const struct topo_port *port = topo_port(t, sw, num), *peer = topo_peer(t, port);
 
 		if (peer && peer->node < t->nswitches && is_lower(t, sw, peer->node))
-			add_cable(map, port);
+			add_link(map, port);
 	}
 	for (uint32_t i = 0; i < map->ntrunks; i++) {
 		map->place[map->trunks[i].upper] = TOPO_NONE;

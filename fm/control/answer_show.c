@@ -20,7 +20,7 @@ static bool fill(struct show *s, const struct what *what, char *err)
 	if (what->by == WHAT_BY_LID)
 		show_lid(s, what);
 	else if (what->port)
-		show_port(s, s->t->nodes[what->node].port0 + what->port, what->by == WHAT_BY_CABLE);
+		show_port(s, s->t->nodes[what->node].port0 + what->port, what->by == WHAT_BY_LINK);
 	else
 		show_node(s, what->node);
 	return true;

@@ -202,7 +202,7 @@ static json_t *answer_nvswitch(const struct command_env *env, json_t *args, char
 	}
 	if (places.unhealthy)
 		drop_healthy(hosts);
-	places.unhealthy = false; /* that was said of NVLinks, not of cables */
+	places.unhealthy = false; /* that was said of NVLinks, not of links */
 	filter_hosts(env->filter ? &places : NULL, hosts, "host");
 	return doc;
 }

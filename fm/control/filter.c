@@ -254,7 +254,7 @@ bool filter_has_host(const struct filter *f, uint32_t host)
 
 /* ---- Links ----------------------------------------------------------------------------------- */
 
-/* b NULL = no cable is known. */
+/* b NULL = no link is known. */
 static bool is_either(const struct filter *f, const struct place *place, const struct topo_port *a,
 		      const struct topo_port *b)
 {

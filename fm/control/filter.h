@@ -39,7 +39,7 @@ bool filter_has_node(const struct filter *f, uint32_t node);
 bool filter_has_switch(const struct filter *f, uint32_t node);
 bool filter_has_host(const struct filter *f, uint32_t host);
 bool filter_has_link(const struct filter *f, uint32_t port);
-/* A port with a cable, by its link; what: of a node its own ports, of a port both ends. */
+/* A port that has a link; what: of a node its own ports, of a port both ends. */
 bool filter_has_port(const struct filter *f, uint32_t port);
 /*
  * Takes the others out of rows that were made without it: rows of switches by "guid", of links by

@@ -9,7 +9,7 @@
  *   show_lid.c      LIDs
  *   show_host.c     machines
  *   show_node.c     switches, HCAs, routers
- *   show_port.c     ports and cables
+ *   show_port.c     ports and links
  *   show_path.c     the path to a LID
  *   show_rows.c     rows of tables about ports; who they belong to
  *   show_news.c     alerts and events that name it
@@ -43,7 +43,7 @@ void show_lid(struct show *s, const struct what *what);
 void show_path(struct show *s, unsigned lid);
 void show_host(struct show *s, uint32_t host);
 void show_node(struct show *s, uint32_t node);
-void show_port(struct show *s, uint32_t port, bool as_cable); /* by index */
+void show_port(struct show *s, uint32_t port, bool as_link); /* by index */
 /* What is known of a node or an end port beside its kind: for those that show it as a part. */
 void show_node_facts(struct show *s, uint32_t node);
 void show_port_facts(struct show *s, uint32_t port);

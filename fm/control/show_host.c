@@ -19,7 +19,7 @@ static const char *device_of(const struct topo *t, uint32_t ca)
 	return blank && blank[1] ? blank + 1 : name;
 }
 
-/* The port that stands for an HCA: with a LID, else with a cable, else the first. */
+/* The port that stands for an HCA: with a LID, else with a link, else the first. */
 static uint32_t port_of(const struct show *s, uint32_t ca)
 {
 	const struct topo_node *node = &s->t->nodes[ca];

@@ -73,7 +73,7 @@ static unsigned count_switches(const struct topo *t, uint32_t n, bool above)
 
 struct neighbour {
 	uint32_t sw;
-	unsigned cables, up, cordoned;
+	unsigned links, up, cordoned;
 	uint32_t lids;
 	char ports[64];
 };
@@ -113,7 +113,7 @@ static json_t *neighbour_row(const struct show *s, const struct neighbour *n)
 	show_text(row, "switch", node->name);
 	show_text(row, "role", topo_role_name(node->role));
 	show_int(row, "level", node->level);
-	show_int(row, "cables", n->cables);
+	show_int(row, "cables", n->links);
 	show_int(row, "up", n->up);
 	show_int(row, "cordoned", n->cordoned);
 	show_int(row, "lids", n->lids);
@@ -136,7 +136,7 @@ static void show_neighbours(struct show *s, uint32_t n, const uint32_t *lids)
 		if (!peer || peer->node >= s->t->nswitches)
 			continue;
 		at = find_neighbour(list, &count, peer->node);
-		at->cables++;
+		at->links++;
 		at->up += port->link_up;
 		at->cordoned += port->cordoned || peer->cordoned;
 		at->lids += lids[num];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* show_port: a port and the cable at it, with both of its ends. */
+/* show_port: a port and the link at it, with both of its ends. */
 #include <math.h>
 #include <stdlib.h>
 #include "fm/control/show.h"
@@ -242,17 +242,17 @@ static void show_port_news(struct show *s, uint32_t at)
 	show_news(s, names.list, names.of_ends);
 }
 
-void show_port(struct show *s, uint32_t at, bool as_cable)
+void show_port(struct show *s, uint32_t at, bool as_link)
 {
 	const struct topo_port *port = &s->t->ports[at];
 	const struct what what = { .kind = WHAT_PORT,
-				   .by = as_cable ? WHAT_BY_CABLE : WHAT_BY_NAME,
+				   .by = as_link ? WHAT_BY_LINK : WHAT_BY_NAME,
 				   .node = port->node,
 				   .port = port->num };
 	char name[256];
 
 	what_name(s->t, &what, name, sizeof(name));
-	show_text(s->doc, "kind", as_cable ? "cable" : "port");
+	show_text(s->doc, "kind", as_link ? "cable" : "port");
 	show_text(s->doc, "name", name);
 	show_port_facts(s, at);
 	if (port->peer != TOPO_NONE)

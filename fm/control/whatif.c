@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * whatif: a copy of the published snapshot with cables down or cordoned, and what the engine makes
+ * whatif: a copy of the published snapshot with links down or cordoned, and what the engine makes
  * of it: tables, proof, congestion, and how much of the running tables would change.
  *
  * LIDs, classes and engine are those in force, so the answer is what the fault itself would bring.
@@ -31,8 +31,8 @@ struct whatif {
 	bool *storage;	 /* by node; NULL = not configured */
 	double route_ms, check_ms;
 	struct fabric_tried tried;
-	unsigned failed, cordoned; /* cables */
-	uint8_t *named;		   /* by port, of a cable's lower: what was counted */
+	unsigned failed, cordoned; /* links */
+	uint8_t *named;		   /* by port, of a link's lower: what was counted */
 };
 
 enum { NAMED_FAILED = 1, NAMED_CORDONED = 2 };
@@ -47,7 +47,7 @@ static double now_ms(void)
 
 /* ---- The copy -------------------------------------------------------------------------------- */
 
-/* A cable named twice, or from both its ends, is one. */
+/* A link named twice, or from both its ends, is one. */
 static bool is_first(struct whatif *w, const struct topo_port *port, uint8_t how)
 {
 	uint32_t at = (uint32_t)(port - w->present->ports);
@@ -62,7 +62,7 @@ static bool is_first(struct whatif *w, const struct topo_port *port, uint8_t how
 
 typedef bool change_fn(struct whatif *w, uint32_t node, unsigned num);
 
-static bool fail_cable(struct whatif *w, uint32_t node, unsigned num)
+static bool fail_link(struct whatif *w, uint32_t node, unsigned num)
 {
 	const struct topo_port *port = topo_port(w->present, node, num);
 
@@ -72,7 +72,7 @@ static bool fail_cable(struct whatif *w, uint32_t node, unsigned num)
 	return topo_builder_link_down(w->builder, (int)node, num) == 0;
 }
 
-static bool cordon_cable(struct whatif *w, uint32_t node, unsigned num)
+static bool cordon_link(struct whatif *w, uint32_t node, unsigned num)
 {
 	const struct topo_port *peer = topo_peer(w->present, topo_port(w->present, node, num));
 
@@ -101,14 +101,14 @@ static bool change_one(struct whatif *w, const char *what, change_fn *change, ch
 	return changed > 0;
 }
 
-static bool fail_cables(struct whatif *w, const char *what, char *err)
+static bool fail_links(struct whatif *w, const char *what, char *err)
 {
-	return change_one(w, what, fail_cable, err);
+	return change_one(w, what, fail_link, err);
 }
 
-static bool cordon_cables(struct whatif *w, const char *what, char *err)
+static bool cordon_links(struct whatif *w, const char *what, char *err)
 {
-	return change_one(w, what, cordon_cable, err);
+	return change_one(w, what, cordon_link, err);
 }
 
 static bool assume_state(struct whatif *w, const char *what, char *err)
@@ -250,7 +250,7 @@ static json_t *whatif_answer(const struct command_env *env, json_t *args, char *
 		return NULL;
 	w.named = mem_alloc(w.present->nports + 1, 1);
 	w.builder = topo_builder_from(w.present);
-	if (take_all(&w, fail, fail_cables, err) && take_all(&w, cordon, cordon_cables, err) &&
+	if (take_all(&w, fail, fail_links, err) && take_all(&w, cordon, cordon_links, err) &&
 	    take_all(&w, nvswitch, assume_state, err)) {
 		w.t = topo_freeze(w.builder);
 		w.builder = NULL;

@@ -2,8 +2,8 @@
 /*
  * fmctl_heatmap: where all-to-all traffic is dense. A panel a tier: lower switches (leaves) down,
  * upper ones (spines) across, a cell for each pair that is cabled. Its colour is the load of the
- * busiest live cable, either way, relative to the mean of the tier and direction: 1 everywhere is
- * perfect. Pairs without a cable are blank, pairs whose cables are all dead hatched.
+ * busiest live link, either way, relative to the mean of the tier and direction: 1 everywhere is
+ * perfect. Pairs without a link are blank, pairs whose links are all dead hatched.
  *
  * The text form has one character a cell: the bin of load_map.h.
  */
@@ -187,7 +187,7 @@ static void put_cell(const struct panel *panel, const struct load_cell *cell, FI
 		put_colour(out, cell->ratio);
 	else
 		fputs("url(#dead)", out);
-	fputs(cell->live && cell->live < cell->cables ? "\" stroke=\"#000\"><title>" : "\"><title>",
+	fputs(cell->live && cell->live < cell->links ? "\" stroke=\"#000\"><title>" : "\"><title>",
 	      out);
 	put_text(out, panel->t->nodes[map->rows[cell->row]].name, SIZE_MAX);
 	fputs(" - ", out);
@@ -195,7 +195,7 @@ static void put_cell(const struct panel *panel, const struct load_cell *cell, FI
 	fprintf(out,
 		": %u of %u cables, up %" PRIu64 ", down %" PRIu64
 		" flows, busiest %.2f of the mean</title></rect>\n",
-		cell->live, cell->cables, cell->up, cell->down, cell->ratio);
+		cell->live, cell->links, cell->up, cell->down, cell->ratio);
 }
 
 static void put_legend(unsigned x, unsigned y, FILE *out)

@@ -139,7 +139,7 @@ static struct what_scope scope_of(const struct plan *p)
 				    .top_lid = p->lids ? p->lids->top : 0 };
 }
 
-/* Takes down one cable, or all cables of a node or a host. */
+/* Takes down one link, or all links of a node or a host. */
 static enum fmctl_exit fail_one(const struct plan *p, const char *what)
 {
 	const struct what_scope scope = scope_of(p);

@@ -9,7 +9,7 @@ static bool is_up(const struct topo_port *port)
 	return port->link_up && port->state == TOPO_ACTIVE;
 }
 
-/* "mlx5_3", and which of its ports where it has several cables. */
+/* "mlx5_3", and which of its ports where it has several links. */
 struct port_name {
 	char text[64];
 };
@@ -27,7 +27,7 @@ static struct port_name name_of(const struct topo *t, const struct topo_port *po
 	return name;
 }
 
-/* Of a port with a known cable. */
+/* Of a port with a known link. */
 static void add_link(const struct topo *t, const struct topo_port *port, enum cutoff_fate fate,
 		     struct host_verdict *v)
 {
@@ -51,18 +51,18 @@ static void add_link(const struct topo *t, const struct topo_port *port, enum cu
 static bool add_hca(const struct topo *t, uint32_t ca, enum cutoff_fate fate,
 		    struct host_verdict *v)
 {
-	bool cables = false, up = false;
+	bool links = false, up = false;
 
 	for (unsigned num = 1; num <= t->nodes[ca].nports; num++) {
 		const struct topo_port *port = topo_port(t, ca, num);
 
 		if (port->peer == TOPO_NONE)
 			continue;
-		cables = true;
+		links = true;
 		up |= is_up(port);
 		add_link(t, port, fate, v);
 	}
-	if (!cables)
+	if (!links)
 		host_verdict_add(v, HOST_DEGRADED, "%.60s: no link is known", host_device(t, ca));
 	return up && fate != CUTOFF_CUT_OFF;
 }

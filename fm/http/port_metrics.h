@@ -5,7 +5,7 @@
  *
  * Counters have the names that treydock's infiniband_exporter gives them (infiniband_switch_port_..
  * and infiniband_hca_port_..); what it does not have begins with fmd_port_. Ports without a known
- * cable have no series; a counter has none until it is read, or when it was not read for long.
+ * link have no series; a counter has none until it is read, or when it was not read for long.
  */
 #ifndef FMD_HTTP_PORT_METRICS_H
 #define FMD_HTTP_PORT_METRICS_H

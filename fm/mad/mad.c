@@ -205,7 +205,7 @@ static void xact_transmit(struct mad *mad, struct xact *x)
 }
 
 /*
- * Where a cable died the window is full of what waits for its time-out: a few that are urgent, and
+ * Where a link died the window is full of what waits for its time-out: a few that are urgent, and
  * may tell why, go beside them.
  */
 static unsigned room_for(const struct mad *mad, const struct xact *x)

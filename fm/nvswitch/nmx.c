@@ -7,7 +7,7 @@
  *     Node_GUID="0xe1d04a69816f16bc", Port_Number="11", ..}  0 1781993954087
  *
  * A row is of a GPU where Device_ID begins with G or port_label with GPU; switches' own ports have
- * the same cables once more, seen from the other end. Older releases have the logical state as a
+ * the same links once more, seen from the other end. Older releases have the logical state as a
  * metric too: IBA's PortState, 4 = Active.
  *
  * What an answer says lies beside what is believed until the answer is whole.

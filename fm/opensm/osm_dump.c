@@ -6,11 +6,11 @@
  *   opensm-lfts.dump   each switch's table, an entry a line, with the LID's owner in a remark
  *   opensm.fdbs        the same as `LID : port : hops : optimal`
  *   opensm.mcfdbs      multicast tables; a switch without entries is not in it
- *   opensm-subnet.lst  the cables with both their ends
+ *   opensm-subnet.lst  the links with both their ends
  *
  * The hop column of opensm.fdbs counts the switches left to go through; it is found by following
  * the tables from each switch once (a step further than a switch whose count is known), and the
- * shortest count by a breadth-first walk over cables from each destination's leaf, kept while
+ * shortest count by a breadth-first walk over links from each destination's leaf, kept while
  * destinations share that leaf.
  */
 #include <errno.h>
@@ -75,10 +75,10 @@ static int write_lfts(const struct osm_dump_view *v, FILE *out)
 
 /* ---- opensm.fdbs ---- */
 
-/* Hops by table and by cable, from each switch to one LID after another. */
+/* Hops by table and by link, from each switch to one LID after another. */
 struct hops {
 	uint8_t *by_table; /* [lid * nswitches + switch] */
-	uint8_t *by_cable; /* the same, from the destination's leaf */
+	uint8_t *by_link;  /* the same, from the destination's leaf */
 	uint32_t *queue;
 };
 
@@ -87,7 +87,7 @@ static uint8_t *hops_row(uint8_t *matrix, const struct topo *t, uint32_t lid)
 	return matrix + (size_t)lid * t->nswitches;
 }
 
-/* The switch a port's cable leads to, or TOPO_NONE. */
+/* The switch a port's link leads to, or TOPO_NONE. */
 static uint32_t switch_behind(const struct topo *t, const struct topo_port *port)
 {
 	const struct topo_port *peer = port->link_up ? topo_peer(t, port) : NULL;
@@ -108,7 +108,7 @@ static uint8_t count_by_table(const struct osm_dump_view *v, uint32_t lid, uint3
 	if (port > t->nodes[sw].nports)
 		return HOPS_UNKNOWN;
 	if (port && topo_port(t, sw, port)->peer == owner_of(v, lid))
-		return row[sw] = 1; /* the cable to the host itself */
+		return row[sw] = 1; /* the link to the host itself */
 	next = port ? switch_behind(t, topo_port(t, sw, port)) : TOPO_NONE;
 	if (next == TOPO_NONE)
 		return HOPS_UNKNOWN;
@@ -116,8 +116,8 @@ static uint8_t count_by_table(const struct osm_dump_view *v, uint32_t lid, uint3
 	return row[sw] = onward == HOPS_UNKNOWN ? HOPS_UNKNOWN : (uint8_t)(onward + 1);
 }
 
-static void walk_cables(const struct topo *t, uint32_t from, uint8_t first, uint8_t *row,
-			uint32_t *queue)
+static void walk_links(const struct topo *t, uint32_t from, uint8_t first, uint8_t *row,
+		       uint32_t *queue)
 {
 	uint32_t head = 0, tail = 0;
 
@@ -155,18 +155,18 @@ static void hops_fill(const struct osm_dump_view *v, struct hops *hops)
 
 	for (uint32_t lid = 1; lid <= v->lids->top; lid++) {
 		uint32_t owner = owner_of(v, lid), leaf;
-		uint8_t *cable = hops_row(hops->by_cable, t, lid);
+		uint8_t *link = hops_row(hops->by_link, t, lid);
 		uint8_t *table = hops_row(hops->by_table, t, lid);
 
 		if (owner == TOPO_NONE || (leaf = leaf_of(t, owner)) == TOPO_NONE)
 			continue;
 		if (t->nodes[t->ports[owner].node].type == TOPO_SWITCH) {
 			table[leaf] = 0;
-			walk_cables(t, leaf, 0, cable, hops->queue);
+			walk_links(t, leaf, 0, link, hops->queue);
 		} else if (leaf == last_leaf) {
-			memcpy(cable, hops_row(hops->by_cable, t, last_lid), t->nswitches);
+			memcpy(link, hops_row(hops->by_link, t, last_lid), t->nswitches);
 		} else {
-			walk_cables(t, leaf, 1, cable, hops->queue);
+			walk_links(t, leaf, 1, link, hops->queue);
 			last_leaf = leaf;
 			last_lid = lid;
 		}
@@ -198,7 +198,7 @@ static void write_fdb(const struct osm_dump_view *v, const struct hops *hops, ui
 
 		write_fdb_entry(out, lid, owned ? entry_of(v, sw, lid) : TABLES_NO_ROUTE,
 				hops_row(hops->by_table, v->topo, lid)[sw],
-				hops_row(hops->by_cable, v->topo, lid)[sw]);
+				hops_row(hops->by_link, v->topo, lid)[sw]);
 	}
 }
 
@@ -207,17 +207,17 @@ static int write_fdbs(const struct osm_dump_view *v, FILE *out)
 	size_t cells = ((size_t)v->lids->top + 1) * v->topo->nswitches;
 	struct hops hops = {
 		.by_table = mem_alloc(cells + 1, 1),
-		.by_cable = mem_alloc(cells + 1, 1),
+		.by_link = mem_alloc(cells + 1, 1),
 		.queue = mem_alloc(v->topo->nswitches + 1, sizeof(uint32_t)),
 	};
 
 	memset(hops.by_table, HOPS_UNKNOWN, cells);
-	memset(hops.by_cable, HOPS_UNKNOWN, cells);
+	memset(hops.by_link, HOPS_UNKNOWN, cells);
 	hops_fill(v, &hops);
 	for (uint32_t s = 0; s < v->topo->nswitches; s++)
 		write_fdb(v, &hops, s, out);
 	free(hops.by_table);
-	free(hops.by_cable);
+	free(hops.by_link);
 	free(hops.queue);
 	return stream_status(out);
 }

@@ -19,7 +19,7 @@
 static const struct {
 	const char *key, *name;
 	double time_s; /* of the fading sum; 0 = the share of the time since the last reading */
-	bool cable;
+	bool link;
 } kinds[JUDGE_KINDS] = {
 	[JUDGE_SYMBOL] = { "symbol_errors", "symbol errors a minute", MINUTE_S, true },
 	[JUDGE_RCV] = { "rcv_errors", "receive errors a minute", MINUTE_S, true },
@@ -47,9 +47,9 @@ const char *judge_key(enum judge_kind kind)
 	return kinds[kind].key;
 }
 
-bool judge_is_cable(enum judge_kind kind)
+bool judge_is_link(enum judge_kind kind)
 {
-	return kinds[kind].cable;
+	return kinds[kind].link;
 }
 
 const char *judge_state_name(enum judge_state state)
@@ -152,7 +152,7 @@ static enum judge_state judge_state(const struct judge_port *port,
 				    const struct judge_limits *limits)
 {
 	if (port->over >= limits->confirm)
-		return judge_is_cable((enum judge_kind)port->why) ? JUDGE_SICK : JUDGE_WARN;
+		return judge_is_link((enum judge_kind)port->why) ? JUDGE_SICK : JUDGE_WARN;
 	if (port->over && port->state == JUDGE_WELL)
 		return JUDGE_WARN;
 	if (port->under >= limits->recover)

@@ -21,13 +21,13 @@ enum judge_kind {			 /* what is judged, each by a threshold of its own */
 		  JUDGE_FEC_UNCORRECTED, /* blocks a minute that FEC could not mend */
 		  JUDGE_FEC_CORRECTED,	 /* .. that it mended */
 		  JUDGE_FEC_SYMBOLS,	 /* wrong symbols in a billion, since the last reading */
-		  JUDGE_DISCARDS,	 /* a minute; says congestion, the cable may be well */
+		  JUDGE_DISCARDS,	 /* a minute; says congestion, the link may be well */
 		  JUDGE_WAIT,		 /* percent of the time; likewise */
 		  JUDGE_KINDS,
 };
 const char *judge_name(enum judge_kind kind); /* "symbol errors a minute" .. */
 const char *judge_key(enum judge_kind kind);  /* "symbol_errors" .. */
-bool judge_is_cable(enum judge_kind kind);    /* speaks of the cable, not of the traffic */
+bool judge_is_link(enum judge_kind kind);     /* speaks of the link, not of the traffic */
 
 struct judge_limits {
 	double limit[JUDGE_KINDS]; /* 0 = is not judged */

@@ -2,14 +2,14 @@
 /*
  * What the counters of ports come to for the fabric.
  *
- * A link is as ill as the worse of its ends. Becoming so is an event; a sick cable between switches
- * goes into quarantine (no transit while an equal way lives, never too much of a leaf) unless
- * `health_action` says to warn alone. Discards and waiting speak of the traffic, so they only warn.
+ * A link is judged by the worse of its two ports. A change of the verdict is an event. An unhealthy
+ * link between switches is quarantined (no transit while an equally short path exists, and never
+ * more than part of a leaf's uplinks) unless `health_action` asks for warnings alone.
+ * PortXmitDiscards and PortXmitWait measure congestion, not the link, so they only warn.
  *
- * A cable that runs narrower or slower than both its ends can is told too: each pass compares what
- * is active with what both support (PortInfo), and tells what is new. Where most cables do (split
- * ports; a simulator), that is how the fabric was built: then only those below what is usual in it
- * are told.
+ * A link that runs narrower or slower than both its ports support (PortInfo) is reported too, once,
+ * in the pass that finds it. Where most links of a fabric run so (split ports, a simulator), that
+ * is taken for its design, and only links below the usual width and speed are reported.
  */
 #include "fm/perf/module.h"
 #include <stdlib.h>
@@ -24,7 +24,7 @@
 
 #define LANES_MAX	12
 #define PASSES_MISSED	3  /* a reading is old */
-#define TOLD_ONE_BY_ONE 20 /* cables below what they can, of one pass */
+#define TOLD_ONE_BY_ONE 20 /* links below what they can, of one pass */
 
 /* ---- Judgements ------------------------------------------------------------------------------ */
 
@@ -68,7 +68,7 @@ static void changed(void *arg, const struct perf_port *port, enum judge_state be
 		fabric_report_hosts_changed(h->fabric);
 }
 
-/* ---- Cables below what they can -------------------------------------------------------------- */
+/* ---- Links below what they can -------------------------------------------------------------- */
 
 static uint8_t highest_bit(unsigned mask)
 {
@@ -89,10 +89,10 @@ static struct wire_port_info best_of(const struct wire_port_info *a, const struc
 }
 
 /*
- * The cable at a port with its lower GUID's end; false when nothing is known of it, or it is not
+ * The link at a port with its lower GUID's end; false when nothing is known of it, or it is not
  * Active.
  */
-static bool cable_at(const struct inv_node *node, uint8_t num, struct slow_link *out)
+static bool link_at(const struct inv_node *node, uint8_t num, struct slow_link *out)
 {
 	const struct inv_port *a = &node->ports[num], *b;
 	struct wire_port_info x, y, best;
@@ -119,9 +119,9 @@ static bool is_slow(const struct slow_link *s)
 	return s->lanes < s->best_lanes || s->speed < s->best_speed;
 }
 
-/* All cables, and the usual: what most of them run at. */
+/* All links, and the usual: what most of them run at. */
 struct paces {
-	unsigned cables, slow;
+	unsigned links, slow;
 	unsigned count[TOPO_XDR + 1][LANES_MAX + 1];
 	uint8_t lanes;
 	enum topo_speed speed;
@@ -131,7 +131,7 @@ static void count_pace(struct paces *paces, const struct slow_link *s)
 {
 	unsigned *count = &paces->count[s->speed][s->lanes <= LANES_MAX ? s->lanes : LANES_MAX];
 
-	paces->cables++;
+	paces->links++;
 	paces->slow += is_slow(s);
 	if (++*count <= paces->count[paces->speed][paces->lanes])
 		return;
@@ -141,7 +141,7 @@ static void count_pace(struct paces *paces, const struct slow_link *s)
 
 static void expect_the_usual(const struct paces *paces, struct slow_link *s)
 {
-	if (paces->slow * 2 <= paces->cables)
+	if (paces->slow * 2 <= paces->links)
 		return;
 	s->best_lanes = s->best_lanes < paces->lanes ? s->best_lanes : paces->lanes;
 	s->best_speed = s->best_speed < paces->speed ? s->best_speed : paces->speed;
@@ -174,7 +174,7 @@ static struct slow_link *find_slow(const struct inventory *inv, struct paces *pa
 	*count = 0;
 	for (struct inv_node *n = inventory_first(inv); n; n = inventory_next(inv, n))
 		for (unsigned num = 1; num <= n->nports; num++) {
-			if (!cable_at(n, (uint8_t)num, &s))
+			if (!link_at(n, (uint8_t)num, &s))
 				continue;
 			count_pace(paces, &s);
 			if (!is_slow(&s))

@@ -34,7 +34,7 @@ const struct port_counters *link_health_node(const struct fabric *fabric, guid_t
 /* Readings of before are of ports that have not answered for three passes. */
 uint64_t link_health_oldest_us(const struct fabric *fabric);
 /*
- * All ports of the published snapshot that have a cable, up or down, in its order: by index in
+ * All ports of the published snapshot that have a link, up or down, in its order: by index in
  * topo.ports, with their latest reading or NULL. Nothing published: none.
  */
 typedef void port_counters_fn(void *arg, uint32_t port, const struct port_counters *counters);

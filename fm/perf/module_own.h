@@ -6,7 +6,7 @@
 #include "fm/perf/module.h"
 #include "fm/perf/perf.h"
 
-struct slow_link {   /* a cable that runs below what both ends can */
+struct slow_link {   /* a link that runs below what both ends can */
 	guid_t node; /* the end with the lower GUID */
 	uint8_t port;
 	uint8_t lanes, best_lanes;

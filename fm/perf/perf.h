@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * perf: reads the counters of all ports with a cable over the fabric (GMPs, IBA 16.1), steadily: a
+ * perf: reads the counters of all ports with a link over the fabric (GMPs, IBA 16.1), steadily: a
  * pass over all of them is spread over the interval, so that the rate of packets is even and low,
  * and no device is asked twice in a row. What the counters say is judged port by port (judge.h).
  * Nothing is ever cleared.

@@ -9,7 +9,7 @@
  *   switch|ca|router GUID PORTS SYSTEM-GUID VENDOR DEVICE REVISION PARTITION-CAP LFT-CAP MFT-CAP
  *                    FLAGS NAME
  *   port NODE-GUID PORT PORT-GUID
- *   cable GUID PORT GUID PORT SINCE    SINCE: the second it was first found down, 0 = it was up
+ *   cable GUID PORT GUID PORT SINCE   SINCE: the second it was first found down, 0 = it was up
  *
  * They come into the inventory before the first sweep, as nodes that are gone and links that are
  * down: what the sweep meets is up, leads elsewhere or is another device, by the same code as later

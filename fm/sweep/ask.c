@@ -11,8 +11,7 @@
 
 bool sweep_job_is_probe(const struct batch_job *job)
 {
-	return job->kind == JOB_PROBE || job->kind == JOB_POLL_PORT ||
-	       job->kind == JOB_VERIFY_CABLE;
+	return job->kind == JOB_PROBE || job->kind == JOB_POLL_PORT || job->kind == JOB_VERIFY_LINK;
 }
 
 /* The node that should answer, or NULL: not known yet. */
@@ -28,7 +27,7 @@ bool sweep_job_is_long_shot(const struct batch_job *job)
 {
 	const struct inv_node *node = sweep_job_target(job);
 
-	return job->kind == JOB_POLL_PORT || job->kind == JOB_VERIFY_CABLE ||
+	return job->kind == JOB_POLL_PORT || job->kind == JOB_VERIFY_LINK ||
 	       job->kind == JOB_VERIFY_PORT || (node && node->silent);
 }
 

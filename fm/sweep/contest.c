@@ -6,8 +6,8 @@
  * answer is another one, none is.
  *
  * A GUID that is known elsewhere keeps its place as long as it answers there: that place is asked
- * before the cable is moved. A switch whose port is down where it is known is not the one that
- * answers over a cable at that port. What is refused is remembered at the port (inv_port.refused),
+ * before the link is moved. A switch whose port is down where it is known is not the one that
+ * answers over a link at that port. What is refused is remembered at the port (inv_port.refused),
  * until something else is met behind it or its link goes down.
  */
 #include <string.h>
@@ -70,7 +70,7 @@ enum claim contest_claim(struct sweep *s, struct inv_node *from, uint8_t num,
 
 /* ---- Places ---------------------------------------------------------------------------------- */
 
-static bool is_same_cable(const struct inv_port *port, const struct inv_node *to, uint8_t num)
+static bool is_same_link(const struct inv_port *port, const struct inv_node *to, uint8_t num)
 {
 	return port->peer == to && port->peer_port == num;
 }
@@ -81,7 +81,7 @@ static bool is_at_home(const struct sweep *s, const struct inv_node *node)
 	return node->met_first && node->met_first != s->number && !node->gone && !node->silent;
 }
 
-/* Its cable is known elsewhere, and is not refuted yet. */
+/* Its link is known elsewhere, and is not refuted yet. */
 static bool has_place(const struct inv_port *port)
 {
 	return port->peer && port->link_up && port->probe != PROBE_FAILED;
@@ -118,7 +118,7 @@ enum place contest_place(struct sweep *s, struct inv_node *from, uint8_t num, st
 
 	if (from->ports[num].claims >= CLAIMS_MAX)
 		return PLACE_TAKEN; /* it was weighed often enough in this sweep */
-	if (node == from || is_same_cable(port, from, num) || !is_at_home(s, node))
+	if (node == from || is_same_link(port, from, num) || !is_at_home(s, node))
 		return PLACE_FREE;
 	if (has_place(port) && !port->refuted) {
 		ask_place(s, node, node_num);

@@ -8,10 +8,10 @@
  *   both are there      all ports of the switch at once; or its SwitchPortStateTable, then the
  *                       ports that are up; in a refresh of a switch that says that no port's
  *                       state changed, those alone that are not as they should be
- *   a port is up        NodeInfo over it, unless the cable was met from its other end (probe.c)
+ *   a port is up        NodeInfo over it, unless the link was met from its other end (probe.c)
  *
  * PortInfo's extended speeds are asked for from the start where CapabilityMask allows them
- * (switches: port 0's), for a CA where the switch's end of the cable already runs at one
+ * (switches: port 0's), for a CA where the switch's end of the link already runs at one
  * (IBA 14.2.5.6: without the modifier's bit 31 they read as 0).
  */
 #include <assert.h>
@@ -216,7 +216,7 @@ void explore_answer(struct sweep *s, const struct batch_job *job, const struct m
 	case JOB_POLL_PORT:
 		probe_poll_answer(s, node, (uint8_t)job->arg, data);
 		break;
-	case JOB_VERIFY_CABLE:
+	case JOB_VERIFY_LINK:
 	case JOB_VERIFY_PORT:
 		verify_answer(s, job, data);
 		break;
@@ -264,7 +264,7 @@ void explore_refused(struct sweep *s, const struct batch_job *job, uint16_t stat
 		node->partial = false; /* it will refuse again */
 }
 
-/* Is it the cable or the one behind it? A known one is asked by another way; finish.c compares. */
+/* Is it the link or the one behind it? A known one is asked by another way; finish.c compares. */
 static void probe_failed(struct sweep *s, struct inv_node *node, unsigned num)
 {
 	const struct inv_port *port = &node->ports[num];
@@ -297,7 +297,7 @@ static void given_up(struct sweep *s, const struct batch_job *job)
 		return;
 	case JOB_POLL_PORT:
 		return;
-	case JOB_VERIFY_CABLE:
+	case JOB_VERIFY_LINK:
 	case JOB_VERIFY_PORT:
 		verify_given_up(s, job);
 		return;

@@ -3,10 +3,10 @@
  * The end of a sweep: who was not heard, and why.
  *
  *   up, but the one behind does not answer    silent: kept, asked again by each poll
- *   up, and the one behind answers elsewhere  the cable passes no SMPs: taken for down
+ *   up, and the one behind answers elsewhere  the link passes no SMPs: taken for down
  *   not met, behind a silent one              unknown: left as it was; a switch whose agent hangs
  *                                             still forwards
- *   not met otherwise                         gone: in the record, with its cables down
+ *   not met otherwise                         gone: in the record, with its links down
  */
 #include <stdlib.h>
 #include "fm/sweep/sweep_priv.h"
@@ -131,7 +131,7 @@ static void finish_count(struct sweep *s)
 	s->odd = odd;
 }
 
-/* Over known cables, up or down. Returns how many it came to, marked as of this walk. */
+/* Over known links, up or down. Returns how many it came to, marked as of this walk. */
 static uint32_t walk_known(struct sweep *s, struct inv_node **queue)
 {
 	uint32_t head = 0, tail = 0;
@@ -155,7 +155,7 @@ static uint32_t walk_known(struct sweep *s, struct inv_node **queue)
 }
 
 /*
- * Nodes that no known cable leads to, not even one that is down: others were met in all their
+ * Nodes that no known link leads to, not even one that is down: others were met in all their
  * places. They are no part of the fabric.
  */
 static void finish_islands(struct sweep *s)
@@ -182,13 +182,13 @@ static void finish_islands(struct sweep *s)
  * The end that can be asked never said that its link was up: what was answered over another port
  * named this one.
  */
-static bool is_no_cable(const struct inv_node *node, const struct inv_port *port)
+static bool is_no_link(const struct inv_node *node, const struct inv_port *port)
 {
 	return port->peer && !port->link_up && !port->ever_up && port->known && !node->gone &&
-	       !port->cable_verified;
+	       !port->link_verified;
 }
 
-/* Nothing can be known of cables that no path leads to. */
+/* Nothing can be known of links that no path leads to. */
 static void finish_gone(struct sweep *s)
 {
 	struct inv_node *node;
@@ -203,7 +203,7 @@ static void finish_gone(struct sweep *s)
 		for (p = 1; node->gone && p <= node->nports; p++)
 			inventory_link_down(&s->inv, node, (uint8_t)p);
 		for (p = 1; p <= node->nports; p++)
-			if (is_no_cable(node, &node->ports[p]))
+			if (is_no_link(node, &node->ports[p]))
 				inventory_unlink(&s->inv, node, (uint8_t)p);
 	}
 }

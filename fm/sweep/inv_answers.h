@@ -29,7 +29,7 @@ void inventory_was_read(struct inv_port *port, enum inv_set what, bool same);
 bool inventory_same_settings(const struct inv_node *node, uint8_t port, const uint8_t a[64],
 			     const uint8_t b[64]);
 /*
- * Behind each change of a port's state: does its cable carry data now? What was not read of one end
+ * Behind each change of a port's state: does its link carry data now? What was not read of one end
  * goes by the other.
  */
 void inventory_port_changed(struct inventory *inv, struct inv_node *node, uint8_t port);

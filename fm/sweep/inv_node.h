@@ -55,7 +55,7 @@ struct inv_node {
 	bool removed;
 	bool unpublished; /* a switch that nothing published holds since it was reached */
 	bool leaf;	  /* a switch with hosts, at the bottom; the pipe's */
-	uint8_t ncarry;	  /* its cables to other switches that carry data */
+	uint8_t ncarry;	  /* its links to other switches that carry data */
 	bool unread;	  /* a switch whose ports have to be read, whatever it says of changes */
 	bool rebooted;	  /* a switch whose tables were found reset; program_apply() takes note and
 			  clears it */

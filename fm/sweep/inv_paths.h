@@ -16,10 +16,10 @@ bool inventory_port_path(struct inventory *inv, const struct inv_node *node, uin
 bool inventory_path_add(const struct mad_path *from, uint8_t port,
 			struct mad_path *to); /* false: 63 hops */
 void inventory_path_worked(struct inventory *inv, const struct mad_path *path);
-/* Cables that nothing passed since `since` (inv.clock when the request left) become suspect. */
+/* Links that nothing passed since `since` (inv.clock when the request left) become suspect. */
 void inventory_path_failed(struct inventory *inv, const struct mad_path *path, uint32_t since);
 void inventory_update_paths(
-	struct inventory *inv); /* shortest over good cables; a good one is kept; sets gone */
+	struct inventory *inv); /* shortest over good links; a good one is kept; sets gone */
 
 /* `sw leaf-03 0x...`, `ca ... p1`; port < 0: the node alone. */
 struct inv_name {

@@ -29,7 +29,7 @@ enum inv_set {
 
 /* What each snapshot and each walk reads of a port is in its first cache line. */
 struct inv_port {
-	struct inv_node *peer; /* NULL = no cable known */
+	struct inv_node *peer; /* NULL = no link known */
 	uint8_t peer_port;
 	uint8_t state; /* enum topo_state, of info or newer */
 	bool known;    /* info was read */
@@ -43,31 +43,31 @@ struct inv_port {
 	uint32_t capmask; /* of info, from here.. */
 	uint16_t lid;
 	uint8_t lmc, speed, lanes, mtu; /* ..to here */
-	uint8_t suspect; /* requests over this cable that timed out since one passed */
+	uint8_t suspect; /* requests over this link that timed out since one passed */
 	uint8_t probe;	 /* sweep.c's */
 	bool cordoned, quarantined,
 		isolated; /* carries no transit; set by the pipe before each snapshot, as.. */
 	bool kept;	  /* ..this: routed over although it is not Active */
-	/* an end of the cable answered that it is down; else no path may lead there */
+	/* an end of the link answered that it is down; else no path may lead there */
 	bool said_down;
 	/*
-	 * What is known was answered twice: of the cable (both ends), of PortInfo. See
+	 * What is known was answered twice: of the link (both ends), of PortInfo. See
 	 * sweep_verify().
 	 */
-	bool cable_verified, info_verified;
+	bool link_verified, info_verified;
 	uint8_t verify_tries; /* in a row without an answer */
-	bool ever_up;	      /* it said so, or the file of known cables does */
+	bool ever_up;	      /* it said so, or the file of known links does */
 	bool must_probe;      /* who is behind is to be asked, whatever the record says.. */
-	bool refuted;	      /* PortInfo was asked to decide about the cable, and did not come */
+	bool refuted;	      /* PortInfo was asked to decide about the link, and did not come */
 	uint8_t claims;	      /* contest.c's: answers that contradict the record.. */
 	uint32_t claimed_in;  /* ..in that sweep.. */
 	uint64_t claim;	      /* ..the latest of them */
 	/* what answers behind it and can't be there: its GUID, or INV_NONSENSE; 0 = nobody */
 	guid_t refused;
-	uint32_t judged; /* inventory.clock when a request last passed, or failed, over its cable */
+	uint32_t judged; /* inventory.clock when a request last passed, or failed, over its link */
 	uint32_t seen;	 /* the sweep that last read it */
 	uint16_t sm_lid; /* of info */
-	/* the pipe's: whether a manager there is known, since the cable is up */
+	/* the pipe's: whether a manager there is known, since the link is up */
 	bool sm_asked;
 	uint16_t want_lid; /* bringup.c's, from here on */
 	uint8_t want_lmc;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The record itself: nodes by GUID in a red-black tree, their ports in one array each, cables as a
+ * The record itself: nodes by GUID in a red-black tree, their ports in one array each, links as a
  * pair of pointers. What is on top of it: paths.c (directed routes) and snapshot.c.
  */
 #include <assert.h>
@@ -275,7 +275,7 @@ void inventory_refuse(struct inventory *inv, struct inv_node *node, uint8_t num,
 	inv->ntwice += guid && guid != INV_NONSENSE;
 }
 
-/* A cable that is down is not suspect any more: it is known. */
+/* A link that is down is not suspect any more: it is known. */
 void inventory_link_down(struct inventory *inv, struct inv_node *node, uint8_t num)
 {
 	struct inv_port *port = &node->ports[num], *peer;
@@ -306,7 +306,7 @@ void inventory_unlink(struct inventory *inv, struct inv_node *node, uint8_t num)
 	peer_state = peer->state;
 	inv->shapes++;
 	inventory_link_down(inv, node, num);
-	port->state = state; /* the cable is another; what the ports said holds */
+	port->state = state; /* the link is another; what the ports said holds */
 	peer->state = peer_state;
 	port->said_down = peer->said_down = false;
 	port->peer = peer->peer = NULL;
@@ -322,7 +322,7 @@ void inventory_link(struct inventory *inv, struct inv_node *a, uint8_t port_a, s
 		inventory_unlink(inv, a, port_a);
 		inventory_unlink(inv, b, port_b);
 		inv->shapes++;
-		pa->cable_verified = pb->cable_verified = false;
+		pa->link_verified = pb->link_verified = false;
 	}
 	inventory_refuse(inv, a, port_a, 0);
 	inventory_refuse(inv, b, port_b, 0);

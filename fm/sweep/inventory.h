@@ -4,9 +4,9 @@
  * sweep fills it; bringup and program read the paths and write back what Sets answered. Snapshots
  * are made from it.
  *
- * A cable is at both its ports or at none. One that is down at the moment stays with link_up false;
+ * A link is at both its ports or at none. One that is down at the moment stays with link_up false;
  * a node that went away stays with all its links down (gone). A node pointer is good until
- * inventory_fini(): inventory_remove() takes a node off the map and its cables off it, and marks it
+ * inventory_fini(): inventory_remove() takes a node off the map and its links off it, and marks it
  * removed.
  */
 #ifndef FMD_SWEEP_INVENTORY_H
@@ -23,13 +23,13 @@ struct inventory {
 	struct inv_node *local; /* the SM's own node */
 	struct inv_node *removed;
 	uint32_t nswitches;
-	uint32_t nsuspects; /* cables */
-	uint32_t nbetween;  /* cables between switches that are up.. */
+	uint32_t nsuspects; /* links */
+	uint32_t nbetween;  /* links between switches that are up.. */
 	uint32_t nactive;   /* ..and carry data */
 	uint32_t nbounced;  /* .. or are bounced */
 	uint32_t turns;	    /* counts those that began to count as usable, or ceased */
 	/*
-	 * Snapshots take a cable between switches that carries no data for down, but those of a
+	 * Snapshots take a link between switches that carries no data for down, but those of a
 	 * leaf none of whose do: nothing can be lost there. The pipe's.
 	 */
 	bool active_decides;
@@ -46,13 +46,13 @@ struct inventory {
 	uint32_t numbered, room; /* nodes that ever came */
 	uint32_t nunpublished;	 /* switches */
 	uint32_t nsw_differ;	 /* with sw_differs, at least */
-	uint32_t falls;		 /* counts cables that went down */
+	uint32_t falls;		 /* counts links that went down */
 	uint16_t sm_lid;	 /* ours, the pipe's; 0 = not known yet */
 	uint32_t clock;		 /* counts answers and time-outs */
-	uint32_t shapes; /* counts nodes and cables that came, moved or went, and GUIDs of ports */
+	uint32_t shapes; /* counts nodes and links that came, moved or went, and GUIDs of ports */
 	const struct node_names *names; /* borrowed; NULL = no map */
 	uint8_t local_port;
-	bool paths_stale; /* a cable went down or became suspect since inventory_update_paths() */
+	bool paths_stale; /* a link went down or became suspect since inventory_update_paths() */
 };
 
 void inventory_init(struct inventory *inv);
@@ -66,7 +66,7 @@ struct inv_node *inventory_from(const struct inventory *inv,
 				guid_t guid); /* of that GUID, or the next higher one */
 
 /*
- * Of the two ends of a cable, the one that it goes by: whatever is done once a cable is done there,
+ * Of the two ends of a link, the one that it goes by: whatever is done once a link is done there,
  * run by run alike.
  */
 static inline bool inventory_is_first_end(const struct inv_node *node, unsigned num)
@@ -77,7 +77,7 @@ static inline bool inventory_is_first_end(const struct inv_node *node, unsigned 
 	       (node->guid < port->peer->guid || (node == port->peer && num < port->peer_port));
 }
 
-/* Cables. inventory_link() forgets what was at either port before. */
+/* Links. inventory_link() forgets what was at either port before. */
 void inventory_link(struct inventory *inv, struct inv_node *a, uint8_t port_a, struct inv_node *b,
 		    uint8_t port_b);
 void inventory_unlink(struct inventory *inv, struct inv_node *node, uint8_t port);
@@ -104,7 +104,7 @@ static inline void inventory_meet(struct inventory *inv, const struct inv_node *
 }
 
 /*
- * A snapshot of the present; known cables that are down are in it as such, and where active_decides
+ * A snapshot of the present; known links that are down are in it as such, and where active_decides
  * says so those that carry no data too. The draft is all that is read of the inventory:
  * topo_freeze() makes the snapshot of it, at any time.
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Directed routes (IBA 14.2.2) over the recorded cables.
+ * Directed routes (IBA 14.2.2) over the recorded links.
  *
- * A breadth-first walk from the SM's node. A cable becomes suspect when a request over it timed out
+ * A breadth-first walk from the SM's node. A link becomes suspect when a request over it timed out
  * and nothing passed it since that left; one more such request makes it more so, but those that
  * left together count once; an answer over it clears it. Silent switches may forward nothing
  * either. Doubtful steps are put aside and taken, the least doubtful first, when everything better
@@ -55,7 +55,7 @@ static struct inv_port *path_exit(const struct inventory *inv, const struct inv_
 	return forwards && port && port->peer && port->link_up ? port : NULL;
 }
 
-/* Where the path ends, or NULL; *clean = it has no suspect cable and crosses no silent switch. */
+/* Where the path ends, or NULL; *clean = it has no suspect link and crosses no silent switch. */
 static struct inv_node *path_end(const struct inventory *inv, const struct mad_path *path,
 				 bool *clean)
 {
@@ -171,7 +171,7 @@ void inventory_update_paths(struct inventory *inv)
 	free(walk.queue);
 }
 
-/* Cables only went since its way was found: if none of that, there is no better one now. */
+/* Links only went since its way was found: if none of that, there is no better one now. */
 static bool path_holds(const struct inventory *inv, const struct inv_node *node)
 {
 	bool clean;
@@ -180,7 +180,7 @@ static bool path_holds(const struct inventory *inv, const struct inv_node *node)
 }
 
 /*
- * A dead switch takes its cables with it one by one, and a walk for each would take longer than all
+ * A dead switch takes its links with it one by one, and a walk for each would take longer than all
  * the answers.
  */
 bool inventory_port_path(struct inventory *inv, const struct inv_node *node, uint8_t num,
@@ -201,7 +201,7 @@ bool inventory_port_path(struct inventory *inv, const struct inv_node *node, uin
 	return inventory_path_add(&port->peer->path, port->peer_port, path);
 }
 
-static void cable_worked(struct inventory *inv, struct inv_port *port)
+static void link_worked(struct inventory *inv, struct inv_port *port)
 {
 	struct inv_port *peer = &port->peer->ports[port->peer_port];
 
@@ -210,7 +210,7 @@ static void cable_worked(struct inventory *inv, struct inv_port *port)
 	port->suspect = peer->suspect = 0;
 }
 
-static void cable_failed(struct inventory *inv, struct inv_port *port, uint32_t since)
+static void link_failed(struct inventory *inv, struct inv_port *port, uint32_t since)
 {
 	struct inv_port *peer = &port->peer->ports[port->peer_port];
 
@@ -233,7 +233,7 @@ void inventory_path_worked(struct inventory *inv, const struct mad_path *path)
 
 		if (!port)
 			return;
-		cable_worked(inv, port);
+		link_worked(inv, port);
 		node = port->peer;
 	}
 }
@@ -249,7 +249,7 @@ void inventory_path_failed(struct inventory *inv, const struct mad_path *path, u
 
 		if (!port)
 			return;
-		cable_failed(inv, port, since);
+		link_failed(inv, port, since);
 		node = port->peer;
 	}
 }

@@ -40,7 +40,7 @@ static unsigned table_cap(const struct inv_node *node, unsigned num)
 
 /* ---- What is wanted -------------------------------------------------------------------------- */
 
-/* Enforced at the switch's side of a cable to an end port. */
+/* Enforced at the switch's side of a link to an end port. */
 static bool is_enforced(const struct bringup *b, const struct inv_node *node, unsigned num)
 {
 	const struct inv_port *port = &node->ports[num];

@@ -3,7 +3,7 @@
  * A Set(PortInfo) writes every writable field (IBA 14.2.5.6), so the plan starts from what was read
  * and changes what the subnet manager decides:
  *   CA ports and a switch's port 0  M_Key, GID prefix, LID, LMC, SM LID and SL, SubnetTimeOut
- *   ports with a cable              MTU and VLs: the lower of both ends
+ *   ports with a link              MTU and VLs: the lower of both ends
  *   a switch's ports                head-of-queue life and stall count, apart for ports to hosts;
  *                                   P_Key enforcement, where the port's table was written for it
  * MTU and VLs of a link past Init can't change without bouncing it; while its ends agree they stay

@@ -5,9 +5,9 @@
  *   all of a switch  its SwitchPortStateTable, then those that are up; or PortInfo of each
  *   in a refresh     of a switch that says that no port's state changed: those alone that are not
  *                    as they should be
- *   up               who is behind is asked, unless the cable was met from its other end
- *   down             so is the cable; in a refresh its other end may have more to tell, and the
- *                    neighbours of a switch that lost half of its cables
+ *   up               who is behind is asked, unless the link was met from its other end
+ *   down             so is the link; in a refresh its other end may have more to tell, and the
+ *                    neighbours of a switch that lost half of its links
  */
 #include "fm/sweep/sweep_priv.h"
 
@@ -77,7 +77,7 @@ static bool port_needs_probe(const struct sweep *s, const struct inv_node *node,
 }
 
 /*
- * A switch with half of its cables down may be dead: those at the others know, and their traps may
+ * A switch with half of its links down may be dead: those at the others know, and their traps may
  * be lost with it.
  */
 static bool is_failing(const struct inv_node *node)
@@ -204,7 +204,7 @@ void ports_states_met(struct sweep *s, struct inv_node *node, unsigned block,
 }
 
 /*
- * Without PortStateChange the states are those of the record, but for a cable that was taken for
+ * Without PortStateChange the states are those of the record, but for a link that was taken for
  * down.
  */
 static void ask_odd_ports(struct sweep *s, struct inv_node *node)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Who answers over a port: NodeInfo, which makes a cable known. LocalPortNum is its other end, so
+ * Who answers over a port: NodeInfo, which makes a link known. LocalPortNum is its other end, so
  * nobody probes back.
  *
- * A GUID that answers at two places at once is two devices: a port has one cable. The first met
+ * A GUID that answers at two places at once is two devices: a port has one link. The first met
  * stays, both places go to the log. NodeInfo that contradicts itself is dropped there too.
  */
 #include <errno.h>
@@ -55,7 +55,7 @@ static struct inv_node *node_by_info(struct sweep *s, const struct wire_node_inf
 	return node;
 }
 
-/* A port whose cable turned out to lead elsewhere has to be probed from its own side. */
+/* A port whose link turned out to lead elsewhere has to be probed from its own side. */
 static void port_displaced(struct sweep *s, struct inv_node *node, unsigned num)
 {
 	struct inv_port *port = &node->ports[num];

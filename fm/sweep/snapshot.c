@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * From the record to the value: one pass for nodes and ports, one for cables. It runs after each
+ * From the record to the value: one pass for nodes and ports, one for links. It runs after each
  * fault, so it takes what was decoded when PortInfo arrived. Mostly nothing but ports differs from
  * the value before; then one pass over the ports does.
  */
@@ -36,7 +36,7 @@ static bool is_dark_leaf(const struct inv_node *node)
 	return node->leaf && !node->ncarry;
 }
 
-/* Whether tables may lead over its cable; at both ends alike. */
+/* Whether tables may lead over its link; at both ends alike. */
 static bool is_usable(const struct inventory *inv, const struct inv_node *node,
 		      const struct inv_port *port)
 {
@@ -45,7 +45,7 @@ static bool is_usable(const struct inventory *inv, const struct inv_node *node,
 	return is_dark_leaf(node) || is_dark_leaf(port->peer);
 }
 
-/* Both ends of a cable run at one speed; a CA's own answer may lack the extended fields. */
+/* Both ends of a link run at one speed; a CA's own answer may lack the extended fields. */
 static uint8_t port_speed(const struct inv_node *node, const struct inv_port *port)
 {
 	uint8_t other =
@@ -85,7 +85,7 @@ static void snapshot_port(struct topo_builder *b, const struct inv_node *node, u
 	topo_builder_port(b, node->handle, num, &attr);
 }
 
-/* A cable comes from the end whose node lies first in memory: once matters, which does not. */
+/* A link comes from the end whose node lies first in memory: once matters, which does not. */
 static bool is_first_end(const struct inv_node *node, unsigned num)
 {
 	const struct inv_port *port = &node->ports[num];
@@ -106,7 +106,7 @@ static void snapshot_links(struct topo_builder *b, const struct inventory *inv,
 			continue;
 		err = topo_builder_link(b, node->handle, p, port->peer->handle, port->peer_port,
 					is_usable(inv, node, port));
-		assert(!err); /* a cable is at both ends or at none */
+		assert(!err); /* a link is at both ends or at none */
 		(void)err;
 	}
 }

@@ -9,7 +9,7 @@
  * ports are urgent, PortInfo of the many ports and descriptions follow.
  *
  * A request that times out is asked again in rounds of two sends, each round by the way that is
- * best by then: a time-out makes the cables of its way suspect (paths.c). The first rounds are
+ * best by then: a time-out makes the links of its way suspect (paths.c). The first rounds are
  * short, so that a dead path costs little; the last take the configured time-out. A node that
  * answered in this sweep is asked longer, one known to be silent once. A switch of a refresh that
  * does not answer at first has its neighbours asked as well: if it is dead, they know.
@@ -34,7 +34,7 @@ static const uint16_t job_attr[] = {
 	[JOB_SWITCH] = WIRE_SWITCH_INFO,      [JOB_CLEAR] = WIRE_SWITCH_INFO,
 	[JOB_PORT] = WIRE_PORT_INFO,	      [JOB_PORT_EXT] = WIRE_PORT_INFO,
 	[JOB_STATES] = WIRE_PORT_STATE_TABLE, [JOB_POLL] = WIRE_SWITCH_INFO,
-	[JOB_POLL_PORT] = WIRE_NODE_INFO,     [JOB_VERIFY_CABLE] = WIRE_NODE_INFO,
+	[JOB_POLL_PORT] = WIRE_NODE_INFO,     [JOB_VERIFY_LINK] = WIRE_NODE_INFO,
 	[JOB_VERIFY_PORT] = WIRE_PORT_INFO,
 };
 

@@ -3,7 +3,7 @@
  * sweep: looks at the fabric by directed-route SMPs and keeps the inventory true.
  *
  * Three sweeps, each ends in one done callback, always from the loop; one runs at a time:
- *   discover  everything, from the SM's port; each cable is probed once; all ports of a switch are
+ *   discover  everything, from the SM's port; each link is probed once; all ports of a switch are
  *             read in parallel. Replaces whatever runs (whose callback does not come).
  *   refresh   named switches: SwitchInfo, their ports, and what appeared behind them; named CAs:
  *             description and ports. Joins a running discover or refresh (the newer callback comes
@@ -37,12 +37,12 @@ struct sweep_result {
 	/* switches whose LinearFDBTop was reset again and again (inv_node.keeps_no_top) */
 	unsigned untrue;
 	unsigned duplicates; /* GUIDs met twice, in this sweep */
-	unsigned fell;	     /* cables that went down */
+	unsigned fell;	     /* links that went down */
 	/* a port was met that has IsSM and was not asked yet, or another's SM LID */
 	bool another_sm;
-	unsigned gone; /* nodes in the inventory that no cable leads to any more */
+	unsigned gone; /* nodes in the inventory that no link leads to any more */
 	/*
-	 * Nodes to refresh; valid during the callback. Refresh: the other ends of cables that went
+	 * Nodes to refresh; valid during the callback. Refresh: the other ends of links that went
 	 * down.
 	 */
 	const guid_t *changed;

@@ -12,22 +12,22 @@ enum sweep_job {	    /* object = node, arg = port or block */
 		 JOB_LOCAL, /* NodeInfo of the SM's own port */
 		 JOB_PROBE, /* NodeInfo over a port of the node: who is there? */
 		 JOB_DESC,
-		 JOB_GENERAL,	   /* GeneralInfo's capabilities, of a CA */
-		 JOB_SWITCH,	   /* SwitchInfo */
-		 JOB_CLEAR,	   /* its PortStateChange */
-		 JOB_PORT,	   /* PortInfo */
-		 JOB_PORT_EXT,	   /* the same with the extended speeds asked for */
-		 JOB_STATES,	   /* SwitchPortStateTable, a block of 128 ports */
-		 JOB_POLL,	   /* SwitchInfo, to compare only */
-		 JOB_POLL_PORT,	   /* a probe whose answer only says that there is one */
-		 JOB_VERIFY_CABLE, /* a probe, to compare only */
-		 JOB_VERIFY_PORT,  /* PortInfo, likewise */
+		 JOB_GENERAL,	  /* GeneralInfo's capabilities, of a CA */
+		 JOB_SWITCH,	  /* SwitchInfo */
+		 JOB_CLEAR,	  /* its PortStateChange */
+		 JOB_PORT,	  /* PortInfo */
+		 JOB_PORT_EXT,	  /* the same with the extended speeds asked for */
+		 JOB_STATES,	  /* SwitchPortStateTable, a block of 128 ports */
+		 JOB_POLL,	  /* SwitchInfo, to compare only */
+		 JOB_POLL_PORT,	  /* a probe whose answer only says that there is one */
+		 JOB_VERIFY_LINK, /* a probe, to compare only */
+		 JOB_VERIFY_PORT, /* PortInfo, likewise */
 };
 
 enum sweep_probe { /* inv_port.probe */
 		   PROBE_NONE,
 		   PROBE_OUT,	 /* asked, from one end or the other */
-		   PROBE_MET,	 /* the cable was confirmed in this sweep */
+		   PROBE_MET,	 /* the link was confirmed in this sweep */
 		   PROBE_FAILED, /* up, and nobody answers */
 		   /* what answers can't be there: a GUID met twice, a loop, nonsense */
 		   PROBE_REFUSED,

@@ -25,7 +25,7 @@ struct sweep {
 		nprompt_wave; /* jobs whose first round is not over; of these, of `wave` */
 	bool news;	      /* something was answered since that was last reported */
 	uint32_t number;      /* of the sweep; marks what was seen in it */
-	bool reroute;	      /* a cable was found down: requests on their way may be lost */
+	bool reroute;	      /* a link was found down: requests on their way may be lost */
 	sweep_done_fn *fn;
 	void *arg;
 	uint64_t started_us, smps_before;

@@ -15,7 +15,7 @@ static bool can_ask(const struct inv_node *node)
 	return !node->gone && !node->silent && !node->removed;
 }
 
-/* Who can send a probe over that port; one end of the cable does. */
+/* Who can send a probe over that port; one end of the link does. */
 static bool probes_over(const struct sweep *s, const struct inv_node *node, unsigned num)
 {
 	return num && (inv_is_switch(node) || (node == s->inv.local && num == s->inv.local_port));
@@ -32,17 +32,17 @@ static bool is_first_end(const struct sweep *s, const struct inv_node *node, uns
 static unsigned ask_port(struct sweep *s, struct inv_node *node, unsigned num)
 {
 	struct inv_port *port = &node->ports[num];
-	bool cable = port->peer && port->link_up && !port->cable_verified && !port->peer->silent &&
-		     probes_over(s, node, num) && is_first_end(s, node, num);
+	bool link = port->peer && port->link_up && !port->link_verified && !port->peer->silent &&
+		    probes_over(s, node, num) && is_first_end(s, node, num);
 	bool info = port->known && !port->info_verified &&
 		    !(port->unread & INV_SET_INFO && /* then bring-up reads it */
 		      bringup_port_workable(node, num));
 
-	if (cable)
-		sweep_ask(s, JOB_VERIFY_CABLE, node, num, false);
+	if (link)
+		sweep_ask(s, JOB_VERIFY_LINK, node, num, false);
 	if (info)
 		sweep_ask(s, JOB_VERIFY_PORT, node, num, false);
-	return cable + info;
+	return link + info;
 }
 
 static unsigned ask_refused(struct sweep *s)
@@ -53,7 +53,7 @@ static unsigned ask_refused(struct sweep *s)
 	for (; node; node = inventory_next(&s->inv, node))
 		for (unsigned p = 1; can_ask(node) && p <= node->nports; p++)
 			if (node->ports[p].refused && probes_over(s, node, p)) {
-				sweep_ask(s, JOB_VERIFY_CABLE, node, p, false);
+				sweep_ask(s, JOB_VERIFY_LINK, node, p, false);
 				asked++;
 			}
 	return asked;
@@ -97,8 +97,8 @@ static void differs(struct sweep *s, struct inv_node *node, unsigned num)
 	sweep_changed(s, node);
 }
 
-static void cable_answered(struct sweep *s, struct inv_node *node, unsigned num,
-			   const struct wire_node_info *info)
+static void link_answered(struct sweep *s, struct inv_node *node, unsigned num,
+			  const struct wire_node_info *info)
 {
 	struct inv_port *port = &node->ports[num];
 
@@ -110,7 +110,7 @@ static void cable_answered(struct sweep *s, struct inv_node *node, unsigned num,
 		   port->peer_port == info->local_port && port->peer->nports == info->nports &&
 		   port->peer->info.type == info->type &&
 		   !inventory_other_port_guid(port->peer, port->peer_port, info->port_guid)) {
-		port->cable_verified = port->peer->ports[port->peer_port].cable_verified = true;
+		port->link_verified = port->peer->ports[port->peer_port].link_verified = true;
 	} else {
 		differs(s, node, num);
 	}
@@ -130,9 +130,9 @@ void verify_answer(struct sweep *s, const struct batch_job *job, const uint8_t d
 	struct inv_port *port = &node->ports[job->arg];
 	struct wire_node_info info;
 
-	if (job->kind == JOB_VERIFY_CABLE) {
+	if (job->kind == JOB_VERIFY_LINK) {
 		wire_node_info_decode(data, &info);
-		cable_answered(s, node, job->arg, &info);
+		link_answered(s, node, job->arg, &info);
 	} else if (port_state(data) == port->state && inventory_same_port_info(port->info, data)) {
 		port->info_verified = true;
 	} else {
@@ -158,5 +158,5 @@ void verify_given_up(struct sweep *s, const struct batch_job *job)
 	if (job->kind == JOB_VERIFY_PORT)
 		port->info_verified = true;
 	else if (port->peer)
-		port->cable_verified = port->peer->ports[port->peer_port].cable_verified = true;
+		port->link_verified = port->peer->ports[port->peer_port].link_verified = true;
 }

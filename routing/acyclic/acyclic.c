@@ -10,7 +10,7 @@
  *             columns that were left open are repaired anew, or follow that tree
  *   replaced  no arcs make it whole: another spanning tree of what is alive comes first, then as
  *             many of the turns in use as go with it, and all columns are repaired by these. That
- *             tree connects whatever cables connect
+ *             tree connects whatever links connect
  *
  * Each of these is a function of snapshot and LIDs, and of how far it had to be gone, which is one
  * too.
@@ -29,11 +29,11 @@
 enum stage { DESIGN, COLUMNS, AGAIN, REPLACED, DONE };
 
 struct acyclic {
-	const struct topo *shape; /* whose cables the net and the design are of; NULL = none */
+	const struct topo *shape; /* whose links the net and the design are of; NULL = none */
 	struct net net;
 	struct acyclic_design design; /* of all known arcs */
 	bool overridden;
-	bool *spanning; /* by port of the latest snapshot: a cable of the tree, in use */
+	bool *spanning; /* by port of the latest snapshot: a link of the tree, in use */
 
 	/* One computation. */
 	const struct topo *t;
@@ -47,7 +47,7 @@ struct acyclic {
 	struct column column;
 	uint8_t *states, *next;
 	uint32_t *part,
-		*open_part; /* by switch: what cables connect, and what those without cordons do */
+		*open_part; /* by switch: what links connect, and what those without cordons do */
 	uint32_t at;	    /* destination switch, or arc */
 	bool *open;	    /* by destination switch: a column of it is left open */
 	uint32_t nopen;
@@ -116,17 +116,17 @@ static bool carries(const struct acyclic *a, uint32_t arc, uint8_t num)
 }
 
 /*
- * The cable of an arc that is `wanted`, or if it is dead one of those after it, not the same one
+ * The link of an arc that is `wanted`, or if it is dead one of those after it, not the same one
  * for all.
  */
-static uint8_t choose_cable(const struct acyclic *a, uint32_t arc, unsigned wanted)
+static uint8_t choose_link(const struct acyclic *a, uint32_t arc, unsigned wanted)
 {
-	const uint8_t *cables = a->net.cables + a->net.first_cable[arc];
-	unsigned n = net_cables(&a->net, arc), lane = wanted % n;
+	const uint8_t *links = a->net.links + a->net.first_link[arc];
+	unsigned n = net_links(&a->net, arc), lane = wanted % n;
 
-	for (unsigned try = 0; try + 1 < n && !carries(a, arc, cables[lane]); try++)
+	for (unsigned try = 0; try + 1 < n && !carries(a, arc, links[lane]); try++)
 		lane = (wanted + 1 + (wanted / n + try) % (n - 1)) % n;
-	return cables[lane];
+	return links[lane];
 }
 
 static void write_lid(struct acyclic *a, uint32_t d, uint32_t lid, unsigned spread)
@@ -139,7 +139,7 @@ static void write_lid(struct acyclic *a, uint32_t d, uint32_t lid, unsigned spre
 		else
 			*entry = a->next[sw] == ARC_NONE
 					 ? TABLES_NO_ROUTE
-					 : choose_cable(a, a->net.first[sw] + a->next[sw], spread);
+					 : choose_link(a, a->net.first[sw] + a->next[sw], spread);
 	}
 }
 
@@ -167,7 +167,7 @@ static void note_turns(struct acyclic *a, uint32_t d)
 	}
 }
 
-/* All columns of one destination. Returns whether all that cables connect have a path. */
+/* All columns of one destination. Returns whether all that links connect have a path. */
 static bool make_columns(struct acyclic *a, const struct acyclic_design *design,
 			 const struct turns *turns, uint32_t d)
 {
@@ -464,10 +464,10 @@ static void note_spanning(struct acyclic *a)
 	a->spanning = mem_resize(a->spanning, a->t->nports + 1u, sizeof(*a->spanning));
 	memset(a->spanning, 0, a->t->nports * sizeof(*a->spanning));
 	for (uint32_t arc = 0; arc < n->narcs; arc++)
-		for (uint32_t i = n->first_cable[arc]; a->tree[arc] && i < n->first_cable[arc + 1];
+		for (uint32_t i = n->first_link[arc]; a->tree[arc] && i < n->first_link[arc + 1];
 		     i++)
-			if (carries(a, arc, n->cables[i]))
-				a->spanning[a->t->nodes[n->from[arc]].port0 + n->cables[i]] = true;
+			if (carries(a, arc, n->links[i]))
+				a->spanning[a->t->nodes[n->from[arc]].port0 + n->links[i]] = true;
 }
 
 bool acyclic_go(struct acyclic *a)

@@ -3,16 +3,16 @@
  * acyclic: tables for fabrics that are no trees, and for trees so damaged that tiers leave pairs
  * without a path. Engine "updn-root". Private to routing/.
  *
- * Every two switches that cables connect get a path, without a cycle of channel dependencies on one
+ * Every two switches that links connect get a path, without a cycle of channel dependencies on one
  * virtual lane. What packets may do is a set of turns: from one neighbour at a switch to another.
  * It has no cycle, and holds all turns of a spanning tree, so that no pair is left out. Starting
  * from there, turns are added in the order of what they would carry if all were allowed, as long as
  * they close no cycle. Each destination gets a tree of shortest paths over allowed turns, the least
  * loaded of these.
  *
- * All this is made of the cables that are known, dead or alive. What is dead is repaired
+ * All this is made of the links that are known, dead or alive. What is dead is repaired
  * afterwards, destination by destination, entry by entry: so one cut moves the entries that used
- * the cable and hardly any other, and they come back with it. Tables are a function of snapshot and
+ * the link and hardly any other, and they come back with it. Tables are a function of snapshot and
  * LIDs alone.
  */
 #ifndef FMD_ROUTING_ACYCLIC_H
@@ -24,7 +24,7 @@
 #include "topology/topo.h"
 
 /*
- * Keeps what follows from cables for as long as snapshots are moments of one fabric
+ * Keeps what follows from links for as long as snapshots are moments of one fabric
  * (topo_is_again()).
  */
 struct acyclic;
@@ -39,11 +39,11 @@ void acyclic_begin(struct acyclic *a, const struct topo *t, const struct lid_map
 		   struct tables *out);
 bool acyclic_go(struct acyclic *a); /* false: done */
 
-/* Of the latest tables: hosts reach each other by cordoned cables, for no other connects them. */
+/* Of the latest tables: hosts reach each other by cordoned links, for no other connects them. */
 bool acyclic_cordons_overridden(const struct acyclic *a);
 
 /*
- * Of the latest tables, by port of their snapshot: cables of a spanning tree of all that cables
+ * Of the latest tables, by port of their snapshot: links of a spanning tree of all that links
  * connect, at both ends. All its turns and those of the tables together close no cycle, so
  * multicast's trees are to be parts of it. Good until the next computation.
  */

@@ -75,7 +75,7 @@ void column_settle(struct column *c, uint32_t sw, uint8_t arc, uint32_t hops, ui
 
 static uint64_t cost_of(const struct column *c, uint32_t arc)
 {
-	uint64_t load = c->load ? c->load[arc] / net_cables(c->net, arc) : 0;
+	uint64_t load = c->load ? c->load[arc] / net_links(c->net, arc) : 0;
 
 	return 1 + (c->squared ? load * load : load);
 }

@@ -18,7 +18,7 @@ struct column {
 	struct turns *asking;	   /* the same, where turns may be asked for; NULL = they may not */
 	const uint8_t *states;	   /* by arc; ARC_DOWN is never taken */
 	const uint32_t *open_part; /* by switch: what open arcs connect needs no cordoned ones */
-	const uint64_t *load;	   /* by arc: what it carries already, by cable */
+	const uint64_t *load;	   /* by arc: what it carries already, by link */
 	bool squared;		   /* loads count by their squares */
 	uint32_t d;
 	uint8_t *next;	     /* by switch: number of the arc it sends by, ARC_NONE = none. Lent */

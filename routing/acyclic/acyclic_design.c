@@ -12,7 +12,7 @@
  * It begins with the spanning tree of shortest paths from a central switch, or one from elsewhere,
  * or one that is nearly a line, which leaves more turns to choose from; or with up/down by the
  * tiers, which is best where the fabric is nearly a tree (acyclic_begin.c). The beginnings are
- * tried as far as there is time, and the one whose busiest cable has least to do wins.
+ * tried as far as there is time, and the one whose busiest link has least to do wins.
  *
  * A destination switch has a column for each of its first hosts, as far as there is room.
  */
@@ -311,7 +311,7 @@ static void measure(struct design_job *j)
 			 ACYCLIC_WEIGHT;
 	j->now.worst = 0;
 	for (uint32_t a = 0; a < n->narcs; a++) {
-		uint64_t load = j->account.load[a] / net_cables(n, a);
+		uint64_t load = j->account.load[a] / net_links(n, a);
 
 		carried += (double)j->account.load[a];
 		j->now.worst = load > j->now.worst ? load : j->now.worst;

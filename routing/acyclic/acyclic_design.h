@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * acyclic_design: turns and columns of the fabric as all known cables make it, and how traffic
+ * acyclic_design: turns and columns of the fabric as all known links make it, and how traffic
  * loads its arcs (account_*, in acyclic_column.c). Private to routing/acyclic/.
  *
  * A design owns its turns, tree and columns and refers to the net, which has to outlive it. Nothing
@@ -18,7 +18,7 @@
  * away.
  */
 struct account {
-	uint64_t *load; /* by arc, of all its cables */
+	uint64_t *load; /* by arc, of all its links */
 	uint64_t *sum;
 	uint32_t *children, *queue;
 };
@@ -39,7 +39,7 @@ struct acyclic_design {
 	bool *tree;		/* by arc: a spanning tree, all of whose turns are allowed */
 	uint32_t *first_column; /* by switch [nswitches + 1] */
 	uint8_t *columns;	/* nswitches bytes each: next */
-	uint64_t worst;		/* load of a cable, in all-to-all traffic of hosts; unit as mean */
+	uint64_t worst;		/* load of a link, in all-to-all traffic of hosts; unit as mean */
 	double mean_hops;	/* between hosts' switches */
 };
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* acyclic_net: switches and the arcs between them, of all cables that are known. */
+/* acyclic_net: switches and the arcs between them, of all links that are known. */
 #include <stdlib.h>
 #include <string.h>
 #include "routing/acyclic/acyclic_net.h"
 #include "topology/mem.h"
 
-/* The switch behind a port's cable, TOPO_NONE = none, or itself. */
+/* The switch behind a port's link, TOPO_NONE = none, or itself. */
 static uint32_t neighbour(const struct topo *t, uint32_t sw, unsigned num)
 {
 	const struct topo_port *peer = topo_peer(t, topo_port(t, sw, num));
@@ -15,7 +15,7 @@ static uint32_t neighbour(const struct topo *t, uint32_t sw, unsigned num)
 
 /* Arcs of one switch, by their lowest port; `arc_to` is TOPO_NONE everywhere, before and after. */
 static void list_arcs(struct net *n, const struct topo *t, uint32_t sw, uint32_t *arc_to,
-		      uint32_t *ncables)
+		      uint32_t *nlinks)
 {
 	n->first[sw] = n->narcs;
 	for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
@@ -26,10 +26,10 @@ static void list_arcs(struct net *n, const struct topo *t, uint32_t sw, uint32_t
 		arc_to[to] = n->narcs;
 		n->from[n->narcs] = sw;
 		n->to[n->narcs] = to;
-		n->first_cable[n->narcs] = *ncables;
+		n->first_link[n->narcs] = *nlinks;
 		for (unsigned lane = num; lane <= t->nodes[sw].nports; lane++)
 			if (neighbour(t, sw, lane) == to)
-				n->cables[(*ncables)++] = (uint8_t)lane;
+				n->links[(*nlinks)++] = (uint8_t)lane;
 		n->narcs++;
 	}
 	for (uint32_t a = n->first[sw]; a < n->narcs; a++)
@@ -59,7 +59,7 @@ static void count_hosts(struct net *n, const struct topo *t, uint32_t sw)
 
 void net_init(struct net *n, const struct topo *t)
 {
-	uint32_t *arc_to = mem_alloc_unset(t->nswitches + 1, sizeof(*arc_to)), ncables = 0;
+	uint32_t *arc_to = mem_alloc_unset(t->nswitches + 1, sizeof(*arc_to)), nlinks = 0;
 	uint32_t room = t->nswitch_ports + 1;
 
 	*n = (struct net){ .nswitches = t->nswitches,
@@ -67,19 +67,19 @@ void net_init(struct net *n, const struct topo *t)
 			   .from = mem_alloc(room, sizeof(*n->from)),
 			   .to = mem_alloc(room, sizeof(*n->to)),
 			   .back = mem_alloc(room, sizeof(*n->back)),
-			   .first_cable = mem_alloc(room, sizeof(*n->first_cable)),
+			   .first_link = mem_alloc(room, sizeof(*n->first_link)),
 			   .first_turn = mem_alloc(room, sizeof(*n->first_turn)),
-			   .cables = mem_alloc(room, sizeof(*n->cables)),
+			   .links = mem_alloc(room, sizeof(*n->links)),
 			   .hosts = mem_alloc(t->nswitches + 1, sizeof(*n->hosts)),
 			   .level = mem_alloc(t->nswitches + 1, sizeof(*n->level)) };
 	memset(arc_to, 0xff, (t->nswitches + 1) * sizeof(*arc_to));
 	for (uint32_t sw = 0; sw < t->nswitches; sw++) {
-		list_arcs(n, t, sw, arc_to, &ncables);
+		list_arcs(n, t, sw, arc_to, &nlinks);
 		count_hosts(n, t, sw);
 		n->level[sw] = t->nodes[sw].level;
 	}
 	n->first[t->nswitches] = n->narcs;
-	n->first_cable[n->narcs] = ncables;
+	n->first_link[n->narcs] = nlinks;
 	pair_arcs(n);
 	free(arc_to);
 }
@@ -90,9 +90,9 @@ void net_fini(struct net *n)
 	free(n->from);
 	free(n->to);
 	free(n->back);
-	free(n->first_cable);
+	free(n->first_link);
 	free(n->first_turn);
-	free(n->cables);
+	free(n->links);
 	free(n->hosts);
 	free(n->level);
 	*n = (struct net){ 0 };
@@ -102,8 +102,8 @@ void net_read_states(const struct net *n, const struct topo *t, uint8_t *states)
 {
 	for (uint32_t a = 0; a < n->narcs; a++) {
 		states[a] = ARC_DOWN;
-		for (uint32_t i = n->first_cable[a]; i < n->first_cable[a + 1]; i++) {
-			const struct topo_port *port = topo_port(t, n->from[a], n->cables[i]);
+		for (uint32_t i = n->first_link[a]; i < n->first_link[a + 1]; i++) {
+			const struct topo_port *port = topo_port(t, n->from[a], n->links[i]);
 			bool cordoned = port->cordoned || topo_peer(t, port)->cordoned;
 			uint8_t state = cordoned ? ARC_CORDONED : ARC_OPEN;
 

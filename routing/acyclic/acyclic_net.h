@@ -3,9 +3,9 @@
  * acyclic_net: the switches of a snapshot as the engine for fabrics that are no trees wants them
  * (acyclic.h). Private to routing/acyclic/.
  *
- * An arc is one direction between two neighbouring switches, all parallel cables together. A turn
+ * An arc is one direction between two neighbouring switches, all parallel links together. A turn
  * is a pair of arcs, the second of which begins where the first one ends. A net is made of all
- * cables known and keeps nothing of the snapshot; which of them are up is read by itself, into
+ * links known and keeps nothing of the snapshot; which of them are up is read by itself, into
  * arrays of the caller. Nothing here fails.
  */
 #ifndef FMD_ROUTING_ACYCLIC_NET_H
@@ -18,21 +18,21 @@
 #define ARC_NONE                                                                                   \
 	UINT8_MAX /* as a number among a switch's arcs: none. A switch has at most 254 ports */
 
-enum arc_state { ARC_DOWN, ARC_CORDONED, ARC_OPEN }; /* of its best cable */
+enum arc_state { ARC_DOWN, ARC_CORDONED, ARC_OPEN }; /* of its best link */
 
 struct net {
 	uint32_t nswitches, narcs;
 	uint32_t *first;	    /* by switch [nswitches + 1]: its arcs */
 	uint32_t *from, *to, *back; /* by arc: its ends, its other direction */
-	uint32_t *first_cable;	    /* by arc [narcs + 1]: its cables.. */
-	uint8_t *cables;	    /* ..as port numbers of `from` */
+	uint32_t *first_link;	    /* by arc [narcs + 1]: its links.. */
+	uint8_t *links;		    /* ..as port numbers of `from` */
 	uint32_t *first_turn;	    /* by arc: number of its turn to the first arc of `to` */
 	uint32_t nturns;
-	uint16_t *hosts; /* by switch: ports that lead to hosts, cables dead or alive */
+	uint16_t *hosts; /* by switch: ports that lead to hosts, links dead or alive */
 	uint8_t *level;	 /* by switch */
 };
 
-void net_init(struct net *n, const struct topo *t); /* of all cables known */
+void net_init(struct net *n, const struct topo *t); /* of all links known */
 void net_fini(struct net *n);
 /* By arc: enum arc_state of the moment. */
 void net_read_states(const struct net *n, const struct topo *t, uint8_t *states);
@@ -47,9 +47,9 @@ static inline unsigned net_degree(const struct net *n, uint32_t sw)
 {
 	return n->first[sw + 1] - n->first[sw];
 }
-static inline unsigned net_cables(const struct net *n, uint32_t arc)
+static inline unsigned net_links(const struct net *n, uint32_t arc)
 {
-	return n->first_cable[arc + 1] - n->first_cable[arc];
+	return n->first_link[arc + 1] - n->first_link[arc];
 }
 
 #endif

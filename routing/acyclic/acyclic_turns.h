@@ -3,7 +3,7 @@
  * acyclic_turns: which turns packets may take, so that no channel waits for itself, and which ones
  * that begins with. Private to routing/acyclic/.
  *
- * An acyclic set of turns between arcs makes acyclic dependencies between their cables. Turns own
+ * An acyclic set of turns between arcs makes acyclic dependencies between their links. Turns own
  * their arrays and refer to the net that they are of, which has to outlive them. What is not
  * allowed is said by `false`: nothing else fails.
  */

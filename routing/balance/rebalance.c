@@ -3,10 +3,10 @@
  * rebalance: see rebalance.h. Stages, each taken in steps:
  *
  *   base     where the design is uneven: jobs of their own for the same fabric with all known
- *            cables live. What they find is the beginning of all that follows (rebalance_design.c)
+ *            links live. What they find is the beginning of all that follows (rebalance_design.c)
  *   prepare  the engine's legal paths of the damaged fabric. Tables that are no fat tree's (engine
  *            updn, or pairs of hosts that even detours leave open) are left alone
- *   design   .. and of the same fabric with all known cables live. Entries that differ are
+ *   design   .. and of the same fabric with all known links live. Entries that differ are
  *            displaced; in a base, those that are not on D-Mod-K's slots, or all
  *   count    LID by LID: flows onto their channels (shift_load.h). Candidates are the displaced
  *            entries, those whose packets come to one, and those on the way down to which packets
@@ -81,7 +81,7 @@ static bool has_open(const struct rebalance *job)
 
 /*
  * Whether the engine's tables are what legal paths and detours around the levels make. What no
- * cable connects, a dead leaf's hosts, is no matter of tables.
+ * link connects, a dead leaf's hosts, is no matter of tables.
  */
 static bool is_tree(struct rebalance *job)
 {

@@ -11,7 +11,7 @@
  * has none.
  *
  * Where the design itself is uneven, digits are not the best choice even when all is intact. The
- * overrides for that are made from the known cables alone, whatever is down or cordoned; damage
+ * overrides for that are made from the known links alone, whatever is down or cordoned; damage
  * adds its own to them. So a fault and its repair leave them as they are.
  *
  * It takes from milliseconds to seconds; the caller takes it in steps.
@@ -54,7 +54,7 @@ void rebalance_free(struct rebalance *job); /* NULL is fine; at any time */
  * computations, whatever is said. True when done.
  */
 bool rebalance_step(struct rebalance *job, uint32_t units);
-/* Some cable between switches is down or cordoned. Without that, there is nothing to do .. */
+/* Some link between switches is down or cordoned. Without that, there is nothing to do .. */
 bool rebalance_is_damaged(const struct topo *t);
 /*
  * .. unless the design is uneven: a missing line card, trunks of unequal width, hosts on spines.

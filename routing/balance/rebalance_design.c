@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * rebalance_design: the base of a pass over an uneven design: what would be moved if all known
- * cables lived and none was cordoned. It depends on neither, so that no fault and no repair moves
+ * links lived and none was cordoned. It depends on neither, so that no fault and no repair moves
  * it.
  */
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 #define BASE_SHARE 3 / 4 /* of the entries that may move: damage has the rest */
 
-/* The same fabric with all known cables up and no cordons. */
+/* The same fabric with all known links up and no cordons. */
 static struct topo *make_whole(const struct topo *t)
 {
 	struct topo *whole = topo_with_ports(t);

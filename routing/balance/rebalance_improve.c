@@ -9,7 +9,7 @@
  * worst channel has come to. Large savings come before small ones, so that a small budget goes
  * where it counts.
  *
- * A better port is often no better by itself: further on, one cable of several to the same switch
+ * A better port is often no better by itself: further on, one link of several to the same switch
  * is the right one, and the LID's entry there names another. So that entry is chosen along with it,
  * and takes those with it that use it already. (While shares count, only when nobody does: hardly
  * any flow is left alone then, and the time goes into that.)

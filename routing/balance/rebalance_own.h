@@ -24,7 +24,7 @@ struct hop {			/* of the LID in question, from one switch */
 /* Where the design is uneven, each begins with what the next has found. */
 enum rebalance_aim {
 	REBALANCE_DAMAGE, /* what differs from the design */
-	REBALANCE_WIDE,	  /* all cables live: anything, in a small fabric */
+	REBALANCE_WIDE,	  /* all links live: anything, in a small fabric */
 	REBALANCE_NARROW, /* .. what is not on D-Mod-K's slot */
 };
 

@@ -11,7 +11,7 @@
  * The price of a state is what re-balancing lowers: in each bucket, for each number of flows v
  * above the usual the channels that carry v or more (the first costs most: one channel holds up a
  * whole shift); and the fourth power of each channel's share of all-to-all traffic. What the live
- * cables of some leaf are too few to avoid in a bucket (its floor) costs next to nothing there.
+ * links of some leaf are too few to avoid in a bucket (its floor) costs next to nothing there.
  */
 #ifndef FMD_ROUTING_SHIFT_LOAD_H
 #define FMD_ROUTING_SHIFT_LOAD_H

@@ -222,7 +222,7 @@ static bool any_in(const struct parent_set *a, const struct parent_set *b)
 /*
  * A destination that half of the parents or fewer lead to by design is distributed over these
  * alone; the LIDs of a dead one go on by turns. LIDs whose home is none of them are counted by
- * themselves: every second number, say, would come to every second cable only.
+ * themselves: every second number, say, would come to every second link only.
  */
 static unsigned slot_by_rank(const struct choice *c, uint32_t x, const struct parent_set *set)
 {
@@ -397,7 +397,7 @@ static void list_by_parent(struct choice *c)
 	c->first_by_parent[c->family->nparents] = n;
 }
 
-/* The one slot all LIDs behind D take: none leads there, or one parent by one cable does. */
+/* The one slot all LIDs behind D take: none leads there, or one parent by one link does. */
 static bool one_slot(const struct choice *c, uint32_t d, uint8_t *slot)
 {
 	unsigned first = c->first_by_parent[c->nearest.last[d]];

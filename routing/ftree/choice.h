@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * choice: which of a family's parents, and which cable to it, each destination takes. Private to
+ * choice: which of a family's parents, and which link to it, each destination takes. Private to
  * routing/.
  *
  * A destination wants D-Mod-K's slot. A parent that does not lead there hands its destinations over
@@ -66,7 +66,7 @@ struct choice {
 	const uint8_t *home; /* by LID: the slot wanted, D-Mod-K's digit */
 	struct digits digits;
 	struct design own_design, *design; /* .. or the one that reach lends */
-	bool design_lives; /* no cable is dead: what leads to D is what does by design */
+	bool design_lives; /* no link is dead: what leads to D is what does by design */
 };
 
 void choice_init(struct choice *c, const struct graph *g, const struct dests *d,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* cordons: what stays reachable by cordoned cables alone (see cordons.h). */
+/* cordons: what stays reachable by cordoned links alone (see cordons.h). */
 #include <stdlib.h>
 #include "routing/ftree/cordons.h"
 #include "topology/mem.h"
@@ -99,7 +99,7 @@ static bool is_transit(const struct topo *t, uint32_t sw, const struct topo_port
 }
 
 /*
- * Of a switch's cables to others: all cordoned at its own end, and none without any cordon and up.
+ * Of a switch's links to others: all cordoned at its own end, and none without any cordon and up.
  */
 static void scan_links(const struct topo *t, uint32_t sw, bool *drained, bool *shut)
 {
@@ -114,7 +114,7 @@ static void scan_links(const struct topo *t, uint32_t sw, bool *drained, bool *s
 	}
 }
 
-static unsigned lift_cables(const struct topo *t, uint32_t sw, const bool *drained, bool *exempt)
+static unsigned lift_links(const struct topo *t, uint32_t sw, const bool *drained, bool *exempt)
 {
 	unsigned count = 0;
 
@@ -141,7 +141,7 @@ bool *cordons_find_exempt(const struct topo *t)
 		scan_links(t, sw, &drained[sw], &shut[sw]);
 	for (uint32_t sw = 0; sw < t->nswitches; sw++)
 		if (hosts[sw] && shut[sw])
-			count += lift_cables(t, sw, drained, exempt);
+			count += lift_links(t, sw, drained, exempt);
 	free(hosts);
 	free(drained);
 	free(shut);

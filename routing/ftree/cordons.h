@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * cordons: tables of a fabric with cordoned cables.
+ * cordons: tables of a fabric with cordoned links.
  *
- * Cordoned cables carry no transit, but what nothing else reaches stays reachable by them: tables
+ * Cordoned links carry no transit, but what nothing else reaches stays reachable by them: tables
  * are made without them, then with some of them, and the second ones fill in what the first ones
  * leave open. Here is which cordons are exempt first, and which entries are taken over.
  */
@@ -12,7 +12,7 @@
 #include "routing/ftree/engine.h"
 
 /*
- * By port: cables of switches whose hosts cordons shut off, but for those to switches that are
+ * By port: links of switches whose hosts cordons shut off, but for those to switches that are
  * themselves drained and those in quarantine. NULL = there are none. The caller's to free.
  */
 bool *cordons_find_exempt(const struct topo *t);

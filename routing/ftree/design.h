@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * design: how far switches are from one another by up/down paths if no known cable were dead.
+ * design: how far switches are from one another by up/down paths if no known link were dead.
  * Private to routing/.
  *
  * Destinations are distributed over what leads there by design, so that those that lose their way

@@ -57,7 +57,7 @@ static void place(struct dests *d, uint32_t lid, uint32_t sw, uint8_t port, uint
 }
 
 /*
- * A host whose cable is down stays a destination as far as its leaf: its return changes one entry.
+ * A host whose link is down stays a destination as far as its leaf: its return changes one entry.
  */
 static void place_host(struct dests *d, struct numbering *n, const struct lid_map *lids,
 		       uint32_t sw, const struct graph_host *host)

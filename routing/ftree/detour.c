@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * detour: paths for pairs that cables connect and no up/down path does: two leaves left without a
+ * detour: paths for pairs that links connect and no up/down path does: two leaves left without a
  * spine in common; a spine and a host behind its dead uplink, which management traffic (PerfMgr)
  * wants.
  *
@@ -17,7 +17,7 @@
  * other.
  *
  * Gaps between hosts come first. Those of management are filled while they are few: after one
- * fault, or ten; where hundreds of cables are dead the time is better spent on answering. What is
+ * fault, or ten; where hundreds of links are dead the time is better spent on answering. What is
  * left stays without a path and is named by the proof. Order is fixed: the same damage gives the
  * same detours.
  */

@@ -9,7 +9,7 @@
  * for its own; else another path is sought. Turns from down to up are in each other's way, so a
  * path with few of them counts as short, best at switches where there is one already.
  *
- * It knows bytes and cables alone, so it does not matter by what engine, or out of which two
+ * It knows bytes and links alone, so it does not matter by what engine, or out of which two
  * tables, the columns came.
  */
 #include <stdlib.h>
@@ -101,7 +101,7 @@ static void find_parts(struct detour_search *m)
 	free(queue);
 }
 
-/* Where each LID is at home, those of hosts whose cable is down left out. */
+/* Where each LID is at home, those of hosts whose link is down left out. */
 static void find_lids(struct detour_search *m)
 {
 	for (uint32_t lid = m->lids->top; lid; lid--) {

@@ -13,7 +13,7 @@
 #include "topology/topo.h"
 
 /*
- * Pairs of switches with hosts that have no path though cables connect them. With a fiber it stops
+ * Pairs of switches with hosts that have no path though links connect them. With a fiber it stops
  * now and then.
  */
 uint64_t detour_search_count(const struct topo *t, const struct lid_map *lids,

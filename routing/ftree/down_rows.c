@@ -15,14 +15,14 @@
 
 #define WAYS_NS 1000 /* to look by whom one D is reached */
 
-struct descent { /* the way down by one group of cables */
+struct descent { /* the way down by one group of links */
 	const struct graph_group *group;
 	const uint8_t *digits; /* by LID: the lane wanted; only where there are several */
 	uint32_t spread;       /* order / spread deals a dead lane's LIDs */
-	uint8_t cable;	       /* number of the group's first lane */
+	uint8_t link;	       /* number of the group's first lane */
 };
 
-struct children { /* children that lead to one D, or did before their cables died */
+struct children { /* children that lead to one D, or did before their links died */
 	const struct graph_group *child[UINT8_MAX];
 	bool live[UINT8_MAX];
 	unsigned n;
@@ -54,7 +54,7 @@ void down_rows_init(struct down_rows *b, struct choice *choice, uint32_t row_byt
 
 static void below_fini(struct down_row *below)
 {
-	free(below->cable);
+	free(below->link);
 	free(below->dist);
 }
 
@@ -70,7 +70,7 @@ void down_rows_fini(struct down_rows *b)
 	free(b->runs);
 }
 
-/* ---- Cables wanted --------------------------------------------------------------------------- */
+/* ---- Links wanted --------------------------------------------------------------------------- */
 
 static void prepare_descent(struct down_rows *b, uint32_t sw, struct descent *way,
 			    const struct graph_group *group)
@@ -79,26 +79,26 @@ static void prepare_descent(struct down_rows *b, uint32_t sw, struct descent *wa
 	uint32_t pitch = family->pitch * (family->nparents ? family->nparents : 1);
 
 	way->group = group;
-	way->cable = group->first_lane - graph_downs(b->g, sw)->first_lane;
+	way->link = group->first_lane - graph_downs(b->g, sw)->first_lane;
 	way->spread = pitch * group->nlanes;
 	if (group->nlanes > 1)
 		way->digits = choice_lanes(b->choice, group->peer, group);
 }
 
-static void add_to_digits(uint8_t *restrict cable, const uint8_t *restrict digits, uint32_t count,
+static void add_to_digits(uint8_t *restrict link, const uint8_t *restrict digits, uint32_t count,
 			  uint8_t first)
 {
 	for (uint32_t i = 0; i < count; i++)
-		cable[i] = first + digits[i];
+		link[i] = first + digits[i];
 }
 
 static void fill_run(struct down_row *below, const struct dest_run *run, const struct descent *way)
 {
 	if (way->group->nlanes == 1)
-		memset(below->cable + run->lid, way->cable, run->count);
+		memset(below->link + run->lid, way->link, run->count);
 	else
-		add_to_digits(below->cable + run->lid, way->digits + run->lid, run->count,
-			      way->cable);
+		add_to_digits(below->link + run->lid, way->digits + run->lid, run->count,
+			      way->link);
 }
 
 /* Whether a child leads to D at the least distance. */
@@ -349,13 +349,13 @@ static void measure(const struct down_rows *b, const struct reach_list *list,
 
 static void make_below(struct down_rows *b, uint32_t sw, struct down_row *below)
 {
-	if (!below->cable) {
-		below->cable = mem_alloc_unset(b->row_bytes, 1);
+	if (!below->link) {
+		below->link = mem_alloc_unset(b->row_bytes, 1);
 		below->dist = mem_alloc_unset(b->r->cost_bytes, 1);
 	}
 	find_bounds(b, sw, below);
 	if (below->first < below->end)
-		memset(below->cable + below->first, BYTEMAP_KEEP, below->end - below->first);
+		memset(below->link + below->first, BYTEMAP_KEEP, below->end - below->first);
 	measure(b, &b->r->lists[sw], below);
 	(are_apart(b, sw) ? fill_apart : fill_children)(b, below, sw);
 }
@@ -365,7 +365,7 @@ const struct down_row *down_rows_of(struct down_rows *b, uint32_t sw)
 	uint32_t equivalent = b->r->equivalent[sw];
 	struct down_row *below = equivalent == TOPO_NONE ? &b->alone : &b->shared[equivalent];
 
-	if (equivalent == TOPO_NONE || !below->cable)
+	if (equivalent == TOPO_NONE || !below->link)
 		make_below(b, sw, below);
 	return below;
 }
@@ -377,10 +377,9 @@ static uint8_t descent_port(const struct down_rows *b, const struct descent *way
 	return choice_lane_port(b->g, way->group, way->digits[lid], b->d->order[lid] / way->spread);
 }
 
-static bool has_cable(const struct descent *way, unsigned cable)
+static bool has_link(const struct descent *way, unsigned link)
 {
-	return way->group && cable >= way->cable &&
-	       cable < way->cable + (unsigned)way->group->nlanes;
+	return way->group && link >= way->link && link < way->link + (unsigned)way->group->nlanes;
 }
 
 static void replace_dead(struct down_rows *b, const struct down_row *below, uint32_t sw,
@@ -390,13 +389,13 @@ static void replace_dead(struct down_rows *b, const struct down_row *below, uint
 	struct descent way = { 0 };
 
 	for (; (at = memchr(at, DEAD, end - at)); at++) {
-		uint8_t cable = below->cable[at - row];
+		uint8_t link = below->link[at - row];
 		const struct graph_group *group = graph_downs(b->g, sw);
 
-		if (cable == BYTEMAP_KEEP)
+		if (link == BYTEMAP_KEEP)
 			continue;
-		if (!has_cable(&way, cable)) {
-			for (unsigned left = cable; left >= group->nlanes; group++)
+		if (!has_link(&way, link)) {
+			for (unsigned left = link; left >= group->nlanes; group++)
 				left -= group->nlanes;
 			prepare_descent(b, sw, &way, group);
 		}
@@ -405,34 +404,33 @@ static void replace_dead(struct down_rows *b, const struct down_row *below, uint
 	}
 }
 
-/* Returns how many cables lead down. */
-static unsigned map_cables(const struct down_rows *b, uint32_t sw, uint8_t *port_of_cable,
-			   bool *dead)
+/* Returns how many links lead down. */
+static unsigned map_links(const struct down_rows *b, uint32_t sw, uint8_t *port_of_link, bool *dead)
 {
 	const struct graph_group *downs = graph_downs(b->g, sw),
 				 *last = &downs[b->g->switches[sw].ndown - 1];
 	const struct graph_lane *lanes = &b->g->lanes[downs->first_lane];
-	unsigned cables = last->first_lane + last->nlanes - downs->first_lane;
+	unsigned links = last->first_lane + last->nlanes - downs->first_lane;
 
 	*dead = false;
-	for (unsigned c = 0; c < cables; c++) {
-		port_of_cable[c] = lanes[c].live ? lanes[c].port : DEAD;
+	for (unsigned c = 0; c < links; c++) {
+		port_of_link[c] = lanes[c].live ? lanes[c].port : DEAD;
 		*dead |= !lanes[c].live;
 	}
-	return cables;
+	return links;
 }
 
 static void map_below(struct down_rows *b, const struct down_row *below, uint32_t sw, uint8_t *row,
 		      __typeof__(bytemap) *map)
 {
-	uint8_t port_of_cable[256] = { 0 };
+	uint8_t port_of_link[256] = { 0 };
 	bool dead;
-	unsigned cables = map_cables(b, sw, port_of_cable, &dead);
+	unsigned links = map_links(b, sw, port_of_link, &dead);
 
 	if (below->first >= below->end)
 		return;
-	map(row + below->first, below->cable + below->first, below->end - below->first,
-	    port_of_cable, cables);
+	map(row + below->first, below->link + below->first, below->end - below->first, port_of_link,
+	    links);
 	if (dead)
 		replace_dead(b, below, sw, row);
 }

@@ -12,8 +12,8 @@
 #include "routing/ftree/choice.h"
 
 struct down_row {
-	uint8_t *cable; /* by LID: the one wanted, of all cables down; BYTEMAP_KEEP = not below */
-	uint32_t first, end; /* LIDs below are first .. end - 1; others have no cable set */
+	uint8_t *link; /* by LID: the one wanted, of all links down; BYTEMAP_KEEP = not below */
+	uint32_t first, end; /* LIDs below are first .. end - 1; others have no link set */
 	uint8_t *dist;	     /* by D: hops; REACH_NEVER = not below */
 	bool complete;	     /* all that have hosts are below */
 };
@@ -41,7 +41,7 @@ struct down_rows {
 void down_rows_init(struct down_rows *b, struct choice *choice, uint32_t row_bytes);
 void down_rows_fini(struct down_rows *b);
 
-/* Of a switch that has cables down. Good until the next call. */
+/* Of a switch that has links down. Good until the next call. */
 const struct down_row *down_rows_of(struct down_rows *b, uint32_t sw);
 /* A row of nothing but the ports of what is below a switch. */
 void down_rows_fill(struct down_rows *b, const struct down_row *below, uint32_t sw, uint8_t *row);

@@ -28,7 +28,7 @@ struct dests {
 	uint32_t *order; /* by LID: topological number */
 	bool *special;	 /* by LID: an aggregation node's; NULL = there are none */
 	uint8_t *weight; /* by LID: traffic that is expected, beside others'; NULL = all 1 */
-	uint8_t *port;	 /* by LID: last port, 0 = the switch itself, TABLES_NO_ROUTE = its cable is
+	uint8_t *port;	 /* by LID: last port, 0 = the switch itself, TABLES_NO_ROUTE = its link is
 			    down */
 	uint32_t *first_run; /* by switch [nswitches + 1] */
 	struct dest_run *runs;

@@ -52,9 +52,9 @@ bool legal_is_like(const struct graph *g, const struct reach *r, const struct le
 		   uint32_t d, uint8_t port, uint8_t like);
 
 /*
- * By destination switch: some switch with hosts has no legal path to its hosts, though live cables
+ * By destination switch: some switch with hosts has no legal path to its hosts, though live links
  * lead there. Entries for these are the engine's alone: whether a detour can be found must not
- * depend on what else was chosen. The caller frees it. t: whose cables are meant; NULL = all known
+ * depend on what else was chosen. The caller frees it. t: whose links are meant; NULL = all known
  * ones count as live.
  */
 bool *legal_find_open(const struct topo *t, const struct graph *g, const struct gaps *gaps);

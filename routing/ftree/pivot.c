@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * pivot: see pivot.h. The choice is made by known cables, so that a fault moves no pivot; paths are
+ * pivot: see pivot.h. The choice is made by known links, so that a fault moves no pivot; paths are
  * by live ones, and kept while nothing is dead.
  */
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 /* ---- The choice ------------------------------------------------------------------------------ */
 
-/* T into queue and top, by known cables. Returns how many. */
+/* T into queue and top, by known links. Returns how many. */
 static uint32_t find_top(struct pivots *p, uint32_t pivot, uint32_t mark)
 {
 	const struct graph *g = p->g;
@@ -129,7 +129,7 @@ static const struct graph_lane *live_lane(const struct graph *g, const struct gr
 	return lane;
 }
 
-/* Who is above a pivot by live cables, and has no earlier one below, sends down to it. */
+/* Who is above a pivot by live links, and has no earlier one below, sends down to it. */
 static void find_path_down(struct pivots *p, unsigned number)
 {
 	const struct graph *g = p->g;

@@ -6,7 +6,7 @@
  * with a path, packets turn. Private to routing/.
  *
  * No channel comes to wait for itself by that, whatever hosts do. Let T be a pivot and all above
- * it, by all known cables. A switch is a pivot only if each switch of its T has one child in T:
+ * it, by all known links. A switch is a pivot only if each switch of its T has one child in T:
  * from above there is one way down to it. Packets turn up in T alone, having come down in it. What
  * went up from a switch of T and comes down again leaves T for good, as the one way down into it is
  * the way it came: so no turn follows another of the same pivot. A switch takes the first pivot of
@@ -22,10 +22,10 @@
 
 #include "routing/ftree/engine.h"
 
-#define PIVOTS_MAX 4 /* two leaves each of two pods: one pod's cables may be dead */
+#define PIVOTS_MAX 4 /* two leaves each of two pods: one pod's links may be dead */
 
 struct pivots {
-	const struct graph *g; /* it is about; the choice is by its known cables */
+	const struct graph *g; /* it is about; the choice is by its known links */
 	uint32_t chosen[PIVOTS_MAX];
 	unsigned count;
 	bool intact;	  /* ports and leads are those of the fabric without damage */

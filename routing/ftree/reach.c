@@ -79,7 +79,7 @@ static void make_room(struct reach *r, uint32_t more)
 
 /* ---- Twins ----------------------------------------------------------------------------------- */
 
-/* A hash of the children, and what of the cables to them matters; 0 = there are none. */
+/* A hash of the children, and what of the links to them matters; 0 = there are none. */
 static uint64_t children_hash(const struct graph *g, uint32_t sw)
 {
 	uint64_t hash = g->switches[sw].ndown;

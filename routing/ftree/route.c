@@ -7,7 +7,7 @@
  * 2211.13101). What is ours is the choice under damage (choice.h) and that no fabric is given up:
  * levels orient it as a tree, and pairs without a legal path get detours (detour.c); if pairs of
  * hosts are left even so, other ones are sought for as long as it takes (detour_search.c). Only if
- * that is not enough either, or if the known cables make no tree (tiers.h), it is routed by an
+ * that is not enough either, or if the known links make no tree (tiers.h), it is routed by an
  * acyclic set of turns instead (acyclic.h).
  */
 #include <errno.h>
@@ -29,7 +29,7 @@
 
 struct route {
 	struct graph *graph; /* of the computation before */
-	/* .. and the snapshot whose cables it is made of; NULL = not to be used again */
+	/* .. and the snapshot whose links it is made of; NULL = not to be used again */
 	const struct topo *shape;
 	struct design design; /* .. of its graph, as far as that was asked for */
 	struct pivots pivots; /* .. and where detours turn in it */
@@ -39,14 +39,14 @@ struct route {
 	bool overridden;      /* cordons did not count for some pairs of hosts */
 	struct run *run;      /* the computation that is on its way; NULL = none is */
 	struct acyclic *acyclic;
-	const struct topo *judged; /* whose cables `tiers` is of; NULL = none */
+	const struct topo *judged; /* whose links `tiers` is of; NULL = none */
 	struct tiers tiers;
 	bool is_tree;
 	struct route_outcome outcome; /* of the latest computation */
 };
 
 #define ACYCLIC_NS 200000 /* about what one of its pieces takes */
-#define LANE_NS	   40	  /* to make a graph, or what is below whom, by cables' ends */
+#define LANE_NS	   40	  /* to make a graph, or what is below whom, by links' ends */
 
 struct run { /* what it was begun with */
 	struct fiber *fiber;
@@ -126,7 +126,7 @@ static void take_overrides(const struct job *job, const struct graph *g, const s
 }
 
 /*
- * What follows from cables alone, levels and families, is kept as long as only their state differs.
+ * What follows from links alone, levels and families, is kept as long as only their state differs.
  */
 static const struct graph *take_graph(const struct job *job)
 {
@@ -146,7 +146,7 @@ static const struct graph *take_graph(const struct job *job)
 
 /*
  * Pivots serve tables of legal paths alone: where two hosts have none, it is done anew without. By
- * cordoned cables, which some entries take in the end, all that holds of the first pivot holds too,
+ * cordoned links, which some entries take in the end, all that holds of the first pivot holds too,
  * of the others it may not.
  */
 static bool take_pivots(const struct job *job, const struct dests *d, const struct reach *r)
@@ -203,7 +203,7 @@ static uint64_t compute(const struct job *job, struct tables *out, struct gaps *
 }
 
 /*
- * A cordoned leaf's hosts are reached by its own cables, with all other cordons kept: gaps of `out`
+ * A cordoned leaf's hosts are reached by its own links, with all other cordons kept: gaps of `out`
  * that this leaves replace *gaps.
  */
 static void fill_exempt(struct route *route, const struct job *job, struct gaps *gaps,
@@ -224,7 +224,7 @@ static void fill_exempt(struct route *route, const struct job *job, struct gaps 
 }
 
 /*
- * Cordoned cables carry no transit, but what nothing else reaches stays reachable by them: first
+ * Cordoned links carry no transit, but what nothing else reaches stays reachable by them: first
  * without them, then with those of leaves that they shut off, then with all for the destinations
  * that were left open. A destination's entries on the way from any host are all of one kind, and
  * all kinds obey the same orientation.
@@ -346,7 +346,7 @@ static void compute_tree(struct job *job, struct tables *out)
 		compare_with_others(job, out);
 }
 
-/* By all cables that are known, so that no fault and no repair changes it. */
+/* By all links that are known, so that no fault and no repair changes it. */
 static bool judge_design(struct job *job)
 {
 	struct route *route = job->route;
@@ -433,7 +433,7 @@ static void explain_design(const struct tiers *tiers, char *text, size_t size)
 	snprintf(text, size,
 		 "the known cables make no tree: %u of %u join switches of one tier, and %llu of "
 		 "%llu pairs of leaves have no path up, then down the tiers",
-		 tiers->level_cables, tiers->cables, (unsigned long long)tiers->open_pairs,
+		 tiers->level_links, tiers->links, (unsigned long long)tiers->open_pairs,
 		 (unsigned long long)tiers->pairs);
 }
 

@@ -32,8 +32,8 @@ struct route_override {
 
 /*
  * Engines. "ftree": up/down by the tiers, D-Mod-K, detours where these leave pairs without a path;
- * in a fabric whose known cables make no tree (tiers.h), updn-root. "updn": by the tiers, whatever
- * the cables are. "updn-root": any fabric, by an acyclic set of turns (acyclic.h). The former two
+ * in a fabric whose known links make no tree (tiers.h), updn-root. "updn": by the tiers, whatever
+ * the links are. "updn-root": any fabric, by an acyclic set of turns (acyclic.h). The former two
  * come to updn-root where pairs of hosts were left without a path.
  */
 struct route_params {
@@ -82,11 +82,11 @@ int route_end(struct route *route) __attribute__((warn_unused_result));
 void route_abandon(struct route *route);
 enum route_why {
 	ROUTE_AS_ASKED,
-	ROUTE_NO_TREE,	  /* known cables, dead ones too, make none */
+	ROUTE_NO_TREE,	  /* known links, dead ones too, make none */
 	ROUTE_PAIRS_OPEN, /* damage left pairs of hosts without a path in the tree */
 };
 /*
- * What came of the latest computation. Loads: flows on the busiest cable when each host sends to
+ * What came of the latest computation. Loads: flows on the busiest link when each host sends to
  * each, as far as they have a path.
  */
 struct route_outcome {
@@ -95,11 +95,11 @@ struct route_outcome {
 	uint64_t open_pairs;	     /* of switches with hosts, that the tree left without a path */
 	uint32_t open_from, open_to; /* the first of these; TOPO_NONE = none */
 	uint64_t tree_load, load;    /* of the fabric as it is.. */
-	double tree_hops, hops; /* ..and cables on a path between switches with hosts, on average */
+	double tree_hops, hops; /* ..and links on a path between switches with hosts, on average */
 };
 const struct route_outcome *route_outcome(const struct route *route);
 /*
- * Where no tiers orient the latest tables: cables of a spanning tree that multicast's trees are to
+ * Where no tiers orient the latest tables: links of a spanning tree that multicast's trees are to
  * go by (acyclic.h), by port of the snapshot. NULL = there are tiers. Good until the next
  * computation.
  */
@@ -107,7 +107,7 @@ const bool *route_spanning(const struct route *route);
 /* For people; "" where the tables are as asked. */
 void route_explain(const struct route *route, const struct topo *t, char *text, size_t size);
 /*
- * The latest computation had hosts that nothing but cordoned cables connects: cordons that shut
+ * The latest computation had hosts that nothing but cordoned links connects: cordons that shut
  * them off did not count.
  */
 bool route_cordons_overridden(const struct route *route);

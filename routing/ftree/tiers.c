@@ -22,7 +22,7 @@ static uint32_t neighbour(const struct topo *t, uint32_t sw, unsigned num)
 	return peer && peer->node < t->nswitches && peer->node != sw ? peer->node : TOPO_NONE;
 }
 
-static void count_cables(const struct topo *t, struct tiers *out)
+static void count_links(const struct topo *t, struct tiers *out)
 {
 	for (uint32_t sw = 0; sw < t->nswitches; sw++)
 		for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
@@ -30,8 +30,8 @@ static void count_cables(const struct topo *t, struct tiers *out)
 
 			if (to == TOPO_NONE || to < sw) /* from its other end */
 				continue;
-			out->cables++;
-			out->level_cables += t->nodes[to].level == t->nodes[sw].level;
+			out->links++;
+			out->level_links += t->nodes[to].level == t->nodes[sw].level;
 		}
 }
 
@@ -76,7 +76,7 @@ static uint64_t walk_part(struct work *w, uint32_t first, uint32_t *count)
 	return neighbours;
 }
 
-/* Finds the parts; whether no two switches have two paths between them, but for parallel cables. */
+/* Finds the parts; whether no two switches have two paths between them, but for parallel links. */
 static bool has_one_path(struct work *w)
 {
 	bool one = true;
@@ -154,8 +154,8 @@ bool tiers_are_tree(const struct topo *t, struct tiers *out)
 	struct work w;
 
 	*out = (struct tiers){ 0 };
-	count_cables(t, out);
-	if ((uint64_t)out->level_cables * SHARE <= out->cables)
+	count_links(t, out);
+	if ((uint64_t)out->level_links * SHARE <= out->links)
 		return true;
 	w = (struct work){ .t = t,
 			   .part = mem_alloc_unset(n, sizeof(*w.part)),

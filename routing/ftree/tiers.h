@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * tiers: whether the cables that are known, dead or alive, make a tree at all: what engine "ftree"
+ * tiers: whether the links that are known, dead or alive, make a tree at all: what engine "ftree"
  * goes by. Private to routing/.
  *
- * Every fat tree, whole or with cables, cards or spines missing, has next to no cable between
+ * Every fat tree, whole or with links, cards or spines missing, has next to no link between
  * switches of one tier. A torus, ring, hypercube, HyperX or jellyfish has no others, a dragonfly+
- * many. So it is no tree where more than an eighth of the cables between switches are such, and
+ * many. So it is no tree where more than an eighth of the links between switches are such, and
  * more than an eighth of the pairs of leaves have neither a path up, then down the tiers nor a
- * cable from one to the other; unless there is one way only, a chain of leaves for instance.
+ * link from one to the other; unless there is one way only, a chain of leaves for instance.
  */
 #ifndef FMD_ROUTING_TIERS_H
 #define FMD_ROUTING_TIERS_H
@@ -16,10 +16,10 @@
 #include "topology/topo.h"
 
 struct tiers {
-	uint32_t cables, level_cables; /* between switches; of these, of one tier */
+	uint32_t links, level_links; /* between switches; of these, of one tier */
 	uint64_t pairs,
 		/*
-		 * of leaves that cables connect; without such a path. Counted where the cables make
+		 * of leaves that links connect; without such a path. Counted where the links make
 		 * it a question
 		 */
 		open_pairs;

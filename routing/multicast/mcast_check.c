@@ -3,11 +3,11 @@
  * mcast_check: the judge of multicast trees (see mcast_tree.h). It knows the snapshot, the members
  * and the port masks, nothing of roots and distances.
  *
- * The cables named by the masks, whichever of their ends names them, must make one tree of the
+ * The links named by the masks, whichever of their ends names them, must make one tree of the
  * hops: joined one by one in a union-find, none may close a ring, and one part must remain. In a
- * tree the path between two members is unique, so it is enough that each cable forwards exactly
+ * tree the path between two members is unique, so it is enough that each link forwards exactly
  * towards where full members are: then all that is sent arrives everywhere, once. Full members
- * beyond each cable are counted by climbing from each member to an arbitrary top.
+ * beyond each link are counted by climbing from each member to an arbitrary top.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -55,7 +55,7 @@ static uint32_t hop_behind(const struct judge *j, uint32_t sw, unsigned num)
 	return peer && peer->node < j->t->nswitches ? j->hop_of[peer->node] - 1 : TOPO_NONE;
 }
 
-/* Does the cable carry the group in either direction? */
+/* Does the link carry the group in either direction? */
 static bool in_use(const struct judge *j, uint32_t hop, unsigned num, uint32_t peer_hop)
 {
 	const struct mcast_hop *h = &j->tree->hops[hop];
@@ -156,7 +156,7 @@ static void mark_joined(const struct judge *j, uint32_t sw, bool *seen)
 	free(stack);
 }
 
-/* A member off the tree is right only where no cable leads from it to the tree. */
+/* A member off the tree is right only where no link leads from it to the tree. */
 static bool may_be_left_out(const struct judge *j, uint32_t sw)
 {
 	bool *seen = mem_alloc(j->t->nswitches, sizeof(*seen));
@@ -236,7 +236,7 @@ static bool join_from(struct judge *j, uint32_t hop, uint32_t *parts)
 	for (unsigned num = 1; num <= j->t->nodes[sw].nports; num++) {
 		uint32_t peer = hop_behind(j, sw, num), a, b;
 
-		/* Each cable once: from its lower port index. */
+		/* Each link once: from its lower port index. */
 		if (peer == TOPO_NONE || !in_use(j, hop, num, peer) ||
 		    topo_port(j->t, sw, num)->peer < j->t->nodes[sw].port0 + num)
 			continue;
@@ -283,7 +283,7 @@ static void hang(struct judge *j, uint32_t *order)
 		j->receivers[j->above[order[tail]]] += j->receivers[order[tail]];
 }
 
-static bool cable_is_right(struct judge *j, uint32_t hop, unsigned num, uint32_t peer)
+static bool link_is_right(struct judge *j, uint32_t hop, unsigned num, uint32_t peer)
 {
 	bool downwards = j->above[peer] == hop;
 	uint32_t below = j->receivers[downwards ? peer : hop];
@@ -295,21 +295,21 @@ static bool cable_is_right(struct judge *j, uint32_t hop, unsigned num, uint32_t
 		    beyond ? "does not forward" : "forwards");
 }
 
-static bool cables_are_right(struct judge *j)
+static bool links_are_right(struct judge *j)
 {
 	for (uint32_t i = 0; i < j->tree->nhops; i++) {
-		uint32_t sw = j->tree->hops[i].sw, cables = 0;
+		uint32_t sw = j->tree->hops[i].sw, links = 0;
 
 		for (unsigned num = 1; num <= j->t->nodes[sw].nports; num++) {
 			uint32_t peer = hop_behind(j, sw, num);
 
 			if (peer == TOPO_NONE || !in_use(j, i, num, peer))
 				continue;
-			cables++;
-			if (!cable_is_right(j, i, num, peer))
+			links++;
+			if (!link_is_right(j, i, num, peer))
 				return false;
 		}
-		if (cables < 2 && !j->member[i])
+		if (links < 2 && !j->member[i])
 			return fail(j, "%s is a leaf of the tree without a member", hop_name(j, i));
 	}
 	return true;
@@ -326,7 +326,7 @@ static bool judge_all(struct judge *j)
 		return true;
 	order = mem_alloc(j->tree->nhops, sizeof(*order));
 	hang(j, order);
-	right = cables_are_right(j);
+	right = links_are_right(j);
 	free(order);
 	return right;
 }

@@ -11,7 +11,7 @@
 
 #define MCAST_NEVER 255 /* farther than any distance */
 
-enum path_kind { CLIMB, DESCEND, ANY_LIVE, ANY_CABLE, PATH_KINDS };
+enum path_kind { CLIMB, DESCEND, ANY_LIVE, ANY_LINK, PATH_KINDS };
 
 struct seat { /* a switch with members */
 	uint32_t sw, members, receivers;
@@ -27,11 +27,11 @@ struct mcast {
 	struct graph *g;
 	uint32_t *place;       /* by switch */
 	uint32_t *load;	       /* by topo port */
-	uint64_t *switch_load; /* by switch: over its cables */
+	uint64_t *switch_load; /* by switch: over its links */
 	uint8_t **rows
 		[PATH_KINDS]; /* by switch: distances from it to all switches, NULL = not made */
 	uint32_t *queue;
-	const bool *only; /* by topo port: cables that trees may go by, lent; NULL = all */
+	const bool *only; /* by topo port: links that trees may go by, lent; NULL = all */
 	bool tables_known;
 	bool *carries;	 /* by switch: has place for the MLID.. */
 	uint32_t ncarry; /* ..how many do: the rows are good as long as that stays */
@@ -55,7 +55,7 @@ struct mcast {
 	uint32_t *beyond;   /* by switch on the tree: receivers at or below it */
 	uint32_t *hop_of;   /* by switch, + 1; 0 = not on the tree */
 	uint32_t *on_tree, ntree;
-	bool *kept;	     /* by topo port: the cable is on the tree in question */
+	bool *kept;	     /* by topo port: the link is on the tree in question */
 	enum path_kind kind; /* from seats towards the root */
 };
 

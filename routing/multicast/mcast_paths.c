@@ -21,7 +21,7 @@ static const struct path_rule {
 	[CLIMB] = { .ups = true, .back = DESCEND },
 	[DESCEND] = { .downs = true, .back = CLIMB },
 	[ANY_LIVE] = { .ups = true, .downs = true, .back = ANY_LIVE },
-	[ANY_CABLE] = { .ups = true, .downs = true, .cordoned = true, .back = ANY_CABLE },
+	[ANY_LINK] = { .ups = true, .downs = true, .cordoned = true, .back = ANY_LINK },
 };
 
 enum path_kind mcast_kind_back(enum path_kind w)

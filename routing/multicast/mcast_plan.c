@@ -4,8 +4,8 @@
  *
  * What is kept is decided by the judge, not by guessing what a fault may have touched: an older
  * tree stays when it is right for the group's members on the new snapshot and crosses no cordoned
- * cable. All that stay load their cables first; then the others are built in MLID order. So a dead
- * cable moves the groups that used it, a join moves its own group, and nothing else is written.
+ * link. All that stay load their links first; then the others are built in MLID order. So a dead
+ * link moves the groups that used it, a join moves its own group, and nothing else is written.
  *
  * Snapshots number switches anew, so a tree is carried over by GUIDs.
  *

@@ -26,8 +26,8 @@ struct tried { /* what was not there before the trial */
 struct mcast_proof {
 	const struct topo *t;
 	struct cdg cdg;
-	uint64_t (*bare)[CDG_WORDS];   /* by channel: unicast's own */
-	uint64_t (*cables)[CDG_WORDS]; /* by switch: its ports that are channels */
+	uint64_t (*bare)[CDG_WORDS];  /* by channel: unicast's own */
+	uint64_t (*links)[CDG_WORDS]; /* by switch: its ports that are channels */
 	uint32_t *turns;  /* by switch: paths by which unicast turns up there that came down */
 	bool *spanning;	  /* by topo port; NULL = none */
 	uint32_t *hop_of; /* by switch, + 1: of the tree at hand */
@@ -40,12 +40,12 @@ struct mcast_proof {
 
 static void count_turns(struct mcast_proof *p);
 
-static void find_cables(struct mcast_proof *p)
+static void find_links(struct mcast_proof *p)
 {
 	for (uint32_t channel = 0; channel < p->cdg.nchannels; channel++) {
 		const struct topo_port *port = &p->t->ports[p->cdg.port_of[channel]];
 
-		p->cables[port->node][port->num / 64] |= 1ull << (port->num % 64);
+		p->links[port->node][port->num / 64] |= 1ull << (port->num % 64);
 	}
 }
 
@@ -54,15 +54,15 @@ struct mcast_proof *mcast_proof_new(const struct topo *t, const struct cdg *unic
 	struct mcast_proof *p = mem_alloc(1, sizeof(*p));
 
 	p->t = topo_ref(t);
-	cdg_init_cables(&p->cdg, t);
+	cdg_init_links(&p->cdg, t);
 	p->bare = mem_alloc(p->cdg.nchannels + 1, sizeof(*p->bare));
-	p->cables = mem_alloc(t->nswitches + 1, sizeof(*p->cables));
+	p->links = mem_alloc(t->nswitches + 1, sizeof(*p->links));
 	p->hop_of = mem_alloc(t->nswitches + 1, sizeof(*p->hop_of));
 	p->height = mem_alloc(p->cdg.nchannels + 1, sizeof(*p->height));
 	for (uint32_t i = 0; i < unicast->nchannels; i++)
 		memcpy(p->bare[p->cdg.channel[unicast->port_of[i]]], unicast->next[i],
 		       sizeof(p->bare[0]));
-	find_cables(p);
+	find_links(p);
 	count_turns(p);
 	mcast_proof_reset(p);
 	return p;
@@ -75,7 +75,7 @@ void mcast_proof_free(struct mcast_proof *p)
 	cdg_search_free(p->search);
 	cdg_fini(&p->cdg);
 	free(p->bare);
-	free(p->cables);
+	free(p->links);
 	free(p->turns);
 	free(p->spanning);
 	free(p->hop_of);
@@ -118,7 +118,7 @@ static bool each_beyond(struct mcast_proof *p, const struct mcast_tree *tree, ui
 		return true;
 	to = &tree->hops[p->hop_of[in->node] - 1];
 	for (unsigned word = 0; word < CDG_WORDS; word++) {
-		uint64_t outs = mask_word(to, word) & p->cables[in->node][word];
+		uint64_t outs = mask_word(to, word) & p->links[in->node][word];
 
 		if (in->num / 64 == word)
 			outs &= ~(1ull << (in->num % 64));
@@ -134,7 +134,7 @@ static bool each_of_hop(struct mcast_proof *p, const struct mcast_tree *tree,
 	uint32_t port0 = p->t->nodes[hop->sw].port0;
 
 	for (unsigned word = 0; word < CDG_WORDS; word++)
-		for (uint64_t left = mask_word(hop, word) & p->cables[hop->sw][word]; left;
+		for (uint64_t left = mask_word(hop, word) & p->links[hop->sw][word]; left;
 		     left &= left - 1)
 			if (!each_beyond(p, tree, port0 + word * 64 + __builtin_ctzll(left), fn))
 				return false;
@@ -223,7 +223,7 @@ static bool in_use(void *arg, uint32_t channel, uint8_t out)
 	return false;
 }
 
-/* All turns from one of its cables to others of it. */
+/* All turns from one of its links to others of it. */
 static bool take_in_turns(struct mcast_proof *p, struct spanned *s, uint32_t channel)
 {
 	uint32_t to = p->cdg.to[channel];

@@ -15,20 +15,20 @@
 #include "routing/multicast/mcast_tree.h"
 #include "routing/tables.h"
 
-/* Copies the graph, which is of t's cables, up or down alike, and has no cycle; keeps t. */
+/* Copies the graph, which is of t's links, up or down alike, and has no cycle; keeps t. */
 struct mcast_proof *mcast_proof_new(const struct topo *t, const struct cdg *unicast);
 void mcast_proof_free(struct mcast_proof *p);  /* NULL is fine */
 void mcast_proof_reset(struct mcast_proof *p); /* no trees */
 
 /*
  * For tables that no tiers orient: a spanning tree (by port of the proof's snapshot, both ends of
- * each cable: route_spanning()), all turns of which are taken in beside the tables, so that no
+ * each link: route_spanning()), all turns of which are taken in beside the tables, so that no
  * group's tree is in its way. Of the graph goes what the tables, which are those that it was made
  * of, do not have. False: it closes a cycle even so, and nothing has changed.
  */
 bool mcast_proof_span(struct mcast_proof *p, const struct tables *tables, const bool *spanning)
 	__attribute__((warn_unused_result));
-/* That tree, on a snapshot of the same cables; NULL = there is none. */
+/* That tree, on a snapshot of the same links; NULL = there is none. */
 const bool *mcast_proof_spanning(const struct mcast_proof *p, const struct topo *t);
 
 /*

@@ -8,7 +8,7 @@
  * to one parent, so there is no cycle.
  *
  * Paths are of a kind, and the first kind by which some root reaches all seats is taken: down only;
- * any live cable; any cable that is not down. A tree whose paths from the root only go down is an
+ * any live link; any link that is not down. A tree whose paths from the root only go down is an
  * up*, then down* tree: a switch with two neighbours above it in the tree would lie below the root
  * by two paths. The order of switches is that of the unicast engine (graph.h).
  */
@@ -19,7 +19,7 @@
 
 #define SEATS_A_STEP 64
 
-static const enum path_kind kinds_tried[] = { CLIMB, ANY_LIVE, ANY_CABLE };
+static const enum path_kind kinds_tried[] = { CLIMB, ANY_LIVE, ANY_LINK };
 #define WAYS_TRIED (sizeof(kinds_tried) / sizeof(kinds_tried[0]))
 
 /* ---- Members --------------------------------------------------------------------------------- */
@@ -160,7 +160,7 @@ static uint32_t root_of_older(const struct mcast *m)
 
 /* ---- The tree -------------------------------------------------------------------------------- */
 
-struct climb { /* a cable towards the root, and what speaks for it */
+struct climb { /* a link towards the root, and what speaks for it */
 	struct link_up link;
 	uint32_t port; /* topo port */
 	bool joins, kept;
@@ -240,8 +240,8 @@ static void grow(struct mcast *m, uint32_t root)
 	}
 }
 
-/* Marks a tree's cables at both ends; or takes the marks away. */
-static void mark_cables(struct mcast *m, const struct mcast_tree *older, bool mark)
+/* Marks a tree's links at both ends; or takes the marks away. */
+static void mark_links(struct mcast *m, const struct mcast_tree *older, bool mark)
 {
 	for (uint32_t i = 0; older && i < older->nhops; i++) {
 		const struct mcast_hop *hop = &older->hops[i];
@@ -265,7 +265,7 @@ static void forward(struct mcast_hop *hop, unsigned port)
 	hop->ports[port / MCAST_POSITION] |= (uint16_t)(1u << (port % MCAST_POSITION));
 }
 
-static void forward_on_cables(const struct mcast *m, struct mcast_hop *hops, uint32_t receivers)
+static void forward_on_links(const struct mcast *m, struct mcast_hop *hops, uint32_t receivers)
 {
 	for (uint32_t i = 0; i < m->ntree; i++) {
 		uint32_t sw = m->on_tree[i], parent = m->up[sw].parent;
@@ -312,7 +312,7 @@ static unsigned count_turns(const struct mcast *m)
 	return turns;
 }
 
-/* A cable counts once, whichever of its ends forwards by it, and is counted at both. */
+/* A link counts once, whichever of its ends forwards by it, and is counted at both. */
 void mcast_tree_add_load(struct mcast *m, const struct mcast_tree *tree)
 {
 	for (uint32_t i = 0; i < tree->nhops; i++) {
@@ -333,7 +333,7 @@ void mcast_tree_add_load(struct mcast *m, const struct mcast_tree *tree)
 			m->switch_load[m->t->ports[peer].node]++;
 		}
 	}
-	mark_cables(m, tree, false);
+	mark_links(m, tree, false);
 }
 
 static int compare_hops(const void *a, const void *b)
@@ -352,7 +352,7 @@ static void write_tree(struct mcast *m, const struct mcast_group *group, struct 
 		out->hops[i].guid = m->t->nodes[m->on_tree[i]].guid;
 	}
 	out->left_out = forward_to_members(m, group, out->hops);
-	forward_on_cables(m, out->hops, m->beyond[out->root]);
+	forward_on_links(m, out->hops, m->beyond[out->root]);
 	out->turns = m->kind == CLIMB ? 0 : count_turns(m);
 	qsort(out->hops, out->nhops, sizeof(*out->hops), compare_hops);
 	for (uint32_t i = 0; i < m->ntree; i++)
@@ -426,9 +426,9 @@ bool mcast_tree_step(struct mcast *m)
 		return true;
 	if (!choose_root(m))
 		return false;
-	mark_cables(m, m->older, true);
+	mark_links(m, m->older, true);
 	grow(m, m->out->root);
-	mark_cables(m, m->older, false);
+	mark_links(m, m->older, false);
 	if (m->same_root)
 		trim_root(m);
 	write_tree(m, m->group, m->out);

@@ -8,7 +8,7 @@
  *   - no packet loops,
  *   - no channels wait for one another in a circle,
  *   - every pair of end ports that a working path joins both before and after is joined.
- * Paths are judged by the cables of the newer snapshot: an old entry to a dead cable leads nowhere.
+ * Paths are judged by the links of the newer snapshot: an old entry to a dead link leads nowhere.
  * Should no order keep the second promise, some entries are first emptied (order.drained of them):
  * then the pairs that use them break the third for the time between two rounds.
  *

@@ -4,7 +4,7 @@
  *
  * Order the switches by level. A turn is legal unless it comes down to a switch and rises from it
  * again: a down-up turn. All legal turns together make no circle, and tables of a tree have few
- * down-up turns (detours, detour.c), or none. So take every legal turn that cables allow, used or
+ * down-up turns (detours, detour.c), or none. So take every legal turn that links allow, used or
  * not, and the down-up turns that are there: if this has no circle, what is used has none. Then a
  * packet's state is the switch and whether it came rising or falling, which is a graph of
  * thousands, not of hundreds of thousands of channels. A down-up turn p, s, u stands in it as a
@@ -61,7 +61,7 @@ static void find_rising(struct down_ups *v)
 }
 
 /*
- * Those of the tables that start at p. The same down-up turn is listed once for each cable
+ * Those of the tables that start at p. The same down-up turn is listed once for each link
  * downwards.
  */
 static void find_from(struct down_ups *v, uint32_t p)

@@ -2,13 +2,13 @@
 /*
  * Turns: can channels come to wait for one another in a circle while old and new entries mix?
  *
- * A turn is a channel dependency (cdg.h): some packet comes by one cable and leaves by another. The
+ * A turn is a channel dependency (cdg.h): some packet comes by one link and leaves by another. The
  * new tables' turns have no circle, that was proven. What mixtures have besides are turns with an
  * old entry in them:
  *   - onto the channel of an old entry, from switches whose entry does not change,
  *   - from that channel on, by the next switch's old or new entry.
  * (A new entry before an old one does not happen: order.c.) A turn that new tables make for some
- * other LID adds nothing, and in a tree nearly every turn is one of these: two cables of a switch
+ * other LID adds nothing, and in a tree nearly every turn is one of these: two links of a switch
  * serve many LIDs. So such a witness is looked for first, nearby; only if turns without one are
  * left, the whole graph is made and searched, unless order_down_up.c knows already that it need
  * not. For large changes that is asked first: it wants to know of few turns.

@@ -46,7 +46,7 @@ static inline struct order_unit *order_unit_of(const struct order_work *w, uint3
 	return w->slot[sw] ? &w->units[w->slot[sw] - 1] : NULL;
 }
 
-/* The switch behind a port, by a cable that is up; TOPO_NONE = there is none. */
+/* The switch behind a port, by a link that is up; TOPO_NONE = there is none. */
 static inline uint32_t order_next_switch(const struct topo *t, uint32_t sw, unsigned out)
 {
 	const struct topo_port *port;

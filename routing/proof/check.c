@@ -195,7 +195,7 @@ void check_begin(struct check *c)
 		c->report->bad_ports = 1;
 		return;
 	}
-	cdg_init_cables(&c->cdg, c->t);
+	cdg_init_links(&c->cdg, c->t);
 	c->walk = mem_alloc(c->tables->top + 1u, sizeof(*c->walk));
 	c->counts = mem_alloc(c->tables->top + 1u, sizeof(*c->counts));
 	c->turns = check_turns_new(c);

@@ -14,9 +14,9 @@
 
 struct check_report {
 	uint64_t reachable;	      /* ordered pairs of hosts' ports that the tables connect */
-	uint64_t unreachable;	      /* pairs that cables connect and the tables do not */
+	uint64_t unreachable;	      /* pairs that links connect and the tables do not */
 	uint64_t unreachable_special; /* the same with a SHARP aggregation node in it */
-	uint64_t disconnected;	      /* pairs without any path of cables */
+	uint64_t disconnected;	      /* pairs without any path of links */
 	uint64_t loops;		      /* (switch, LID) from which packets never arrive nor end */
 	uint64_t bad_ports;	      /* entries that lead to a port with nothing behind it */
 	uint64_t credit_cycles;	      /* strongly connected groups of channels */

@@ -44,8 +44,8 @@ static bool same_node(const struct base_node *was, const struct topo_node *is)
 	       was->sharp == is->sharp;
 }
 
-static bool same_cables_and_lids(const struct check_base *base, const struct topo *t,
-				 const struct lid_map *lids)
+static bool same_links_and_lids(const struct check_base *base, const struct topo *t,
+				const struct lid_map *lids)
 {
 	for (uint32_t i = 0; i < t->nports; i++)
 		if (base->ports[i].peer != t->ports[i].peer ||
@@ -64,7 +64,7 @@ bool check_base_fits(const struct check_base *base, const struct topo *t,
 	for (uint32_t n = 0; n < t->nnodes; n++)
 		if (!same_node(&base->nodes[n], &t->nodes[n]))
 			return false;
-	return same_cables_and_lids(base, t, lids);
+	return same_links_and_lids(base, t, lids);
 }
 
 /* Connected parts by their first switch, so that equal partitions look equal. */

@@ -48,7 +48,7 @@ struct check_base {
 
 /* Nothing was proven; the fingerprints stay, for their memory. */
 void check_base_forget(struct check_base *base);
-/* The same nodes, cables (up or down) and LIDs. */
+/* The same nodes, links (up or down) and LIDs. */
 bool check_base_fits(const struct check_base *base, const struct topo *t,
 		     const struct lid_map *lids, const struct tables *tables);
 void check_base_keep_fabric(struct check_base *base, const struct check *c);

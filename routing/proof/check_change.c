@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * check_change: proves what changed (see check_change.h). Why it is enough, given a sound base with
- * the same nodes, cables and LIDs:
+ * the same nodes, links and LIDs:
  *
  *   ends     An entry is looked at when its block changed, or when a port of its switch went up or
  *            down. Any other leads where it led, and that is alive as before.

@@ -2,7 +2,7 @@
 /*
  * check_change: the same judgement as check_tables(), at the price of what changed since the last
  * proof. It keeps what that proof left behind: the channel dependency graph, the LIDs with gaps,
- * the cables, and a fingerprint of each block of the tables.
+ * the links, and a fingerprint of each block of the tables.
  *
  * Only ever accepts by itself: where something looks wrong, where nothing was proven before or too
  * much changed, all is proven anew, so that what is refused and why comes from check_tables' own

@@ -35,7 +35,7 @@ struct check {
 	uint64_t all_hosts;
 	uint8_t *arrival; /* by switch, for one LID */
 	uint16_t *hops;
-	uint32_t *leads; /* by port: the switch behind its cable, TOPO_NONE = none, or it is down */
+	uint32_t *leads; /* by port: the switch behind its link, TOPO_NONE = none, or it is down */
 	uint32_t *trail;
 	uint64_t hop_sum, hop_count;
 	/* Of a proof of all entries, on its way: see check.c. */
@@ -47,7 +47,7 @@ struct check {
 	bool *measured; /* by switch: hops to a LID behind it */
 };
 
-/* A cable between switches that is up leaves here. */
+/* A link between switches that is up leaves here. */
 static inline bool check_is_channel(const struct check *c, uint32_t port)
 {
 	return c->leads[port] != TOPO_NONE;

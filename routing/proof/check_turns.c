@@ -2,7 +2,7 @@
 /*
  * check_turns: what follows what, from all entries, 64 at a time.
  *
- * Switches have ranks (cdg.h), any that differ, so every cable leads up or down. The graph gets all
+ * Switches have ranks (cdg.h), any that differ, so every link leads up or down. The graph gets all
  * turns that up/down routing may make, used or not: they close no cycle among themselves, and
  * need not be looked for. Left are two kinds, and these are looked for in every entry:
  *   - down, then up. Where a switch sends LIDs down by a port, the next switch must not send them
@@ -101,7 +101,7 @@ static void outputs_find(const struct check *c, uint32_t sw, struct outputs *out
 }
 
 /*
- * What may follow on sw's cables; back[to]: the ports of `to` that lead to sw, all clear before and
+ * What may follow on sw's links; back[to]: the ports of `to` that lead to sw, all clear before and
  * after.
  */
 static void allow_turns(struct check *c, uint32_t sw, const struct outputs *outputs,
@@ -230,7 +230,7 @@ static void go_down(const struct place *at, unsigned out, uint64_t lids)
 	turns->walk[at->block] |= lids & bits_of(turns, turns->none, to)[at->block];
 	if (up)
 		turn_up(at, out, to, up);
-	if (to == at->sw) /* a cable from a switch to itself: the entry is met again */
+	if (to == at->sw) /* a link from a switch to itself: the entry is met again */
 		add_turn(at->c, to, out, out);
 }
 

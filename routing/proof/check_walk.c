@@ -2,7 +2,7 @@
 /*
  * check_walk: who reaches whom.
  *
- * Connected parts by union-find over live cables between switches: only pairs within a part can be
+ * Connected parts by union-find over live links between switches: only pairs within a part can be
  * asked of the tables. No packet goes through an adapter: two planes that adapters with two ports
  * join are two parts. Two adapters back to back are a part without a table. A LID that is not plain
  * is followed from every switch; each switch is settled once, by the outcome of the next, so a LID

@@ -2,7 +2,7 @@
 /*
  * delta: compares tables, and says which changes had to be (see delta.h).
  *
- * An old entry may stay when its cable lives and its next switch is a minimal legal next hop in the
+ * An old entry may stay when its link lives and its next switch is a minimal legal next hop in the
  * new fabric (legal.h).
  */
 #include <string.h>
@@ -108,8 +108,8 @@ static bool leads_nowhere(const struct topo *t, uint32_t sw, uint8_t out)
 	return out && !port->link_up;
 }
 
-static uint64_t minimum_by_cables(const struct topo *t, const struct lid_map *lids,
-				  const struct tables *older, const struct tables *newer)
+static uint64_t minimum_by_links(const struct topo *t, const struct lid_map *lids,
+				 const struct tables *older, const struct tables *newer)
 {
 	uint64_t moved = 0;
 
@@ -124,5 +124,5 @@ uint64_t delta_minimum(const struct topo *t, const struct lid_map *lids, const c
 		       const struct tables *older, const struct tables *newer)
 {
 	return strcmp(engine, "updn-root") ? minimum_by_tiers(t, lids, older, newer)
-					   : minimum_by_cables(t, lids, older, newer);
+					   : minimum_by_links(t, lids, older, newer);
 }

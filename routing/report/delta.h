@@ -23,7 +23,7 @@ void delta_count(const struct tables *older, const struct tables *newer, struct 
 
 /*
  * By engine: of route_outcome(). "updn-root" knows no minimal paths: an entry had to change when
- * its cable is gone. entries_minimum: the changes of `newer` that had to be. An old entry had to
+ * its link is gone. entries_minimum: the changes of `newer` that had to be. An old entry had to
  * change when its next hop is gone or no longer on a minimal up/down path of the snapshot t (one
  * that serves a detour as it is need not); an old gap, when a detour needs it.
  */

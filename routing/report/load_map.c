@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * load_map: see load_map.h. Of the two ends of a cable the lower is the one of the lower level;
- * between equals the one with the lower index, so that each cable is in one tier, once.
+ * load_map: see load_map.h. Of the two ends of a link the lower is the one of the lower level;
+ * between equals the one with the lower index, so that each link is in one tier, once.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@ unsigned load_bin(uint64_t load, double mean)
 
 /* ---- The tier's channels --------------------------------------------------------------------- */
 
-/* Is this the lower end of a cable between switches, and of this level? */
+/* Is this the lower end of a link between switches, and of this level? */
 static bool is_lower_end(const struct topo *t, uint32_t port, unsigned level)
 {
 	const struct topo_port *p = &t->ports[port], *peer = topo_peer(t, p);
@@ -90,13 +90,13 @@ static uint32_t *list_marked(const struct topo *t, uint32_t *marks, uint32_t *co
 	return list;
 }
 
-static void add_cable(struct load_cell *cell, const struct topo_port *port, uint64_t up,
-		      uint64_t down, const struct load_tier *tier)
+static void add_link(struct load_cell *cell, const struct topo_port *port, uint64_t up,
+		     uint64_t down, const struct load_tier *tier)
 {
 	double r_up = tier->mean[LOAD_UP] > 0 ? up / tier->mean[LOAD_UP] : 0;
 	double r_down = tier->mean[LOAD_DOWN] > 0 ? down / tier->mean[LOAD_DOWN] : 0;
 
-	cell->cables++;
+	cell->links++;
 	if (!port->link_up)
 		return;
 	cell->live++;
@@ -124,26 +124,26 @@ static void fill_row(const struct topo *t, const uint64_t *by_port, struct load_
 		struct load_cell *cell = &cells[marks->column[t->ports[p->peer].node]];
 		cell->row = row;
 		cell->column = marks->column[t->ports[p->peer].node];
-		add_cable(cell, p, by_port[port], by_port[p->peer], &map->tier);
+		add_link(cell, p, by_port[port], by_port[p->peer], &map->tier);
 	}
 	for (uint32_t c = 0; c < map->ncolumns; c++)
-		if (cells[c].cables)
+		if (cells[c].links)
 			map->cells[map->ncells++] = cells[c];
 	memset(cells, 0, map->ncolumns * sizeof(*cells));
 }
 
 static uint32_t mark_ends(const struct topo *t, unsigned level, struct marks *marks)
 {
-	uint32_t cables = 0;
+	uint32_t links = 0;
 
 	for (uint32_t i = 0; i < t->nports; i++) {
 		if (!is_lower_end(t, i, level))
 			continue;
 		marks->row[t->ports[i].node] = 1;
 		marks->column[t->ports[t->ports[i].peer].node] = 1;
-		cables++;
+		links++;
 	}
-	return cables;
+	return links;
 }
 
 struct load_map *load_map_new(const struct topo *t, const uint64_t *by_port, unsigned level)

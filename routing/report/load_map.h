@@ -27,9 +27,9 @@ struct load_tier {	/* channels between one level and those above it */
 	uint32_t bins[LOAD_DIRECTIONS][LOAD_BINS];
 };
 
-struct load_cell { /* all cables between two switches */
+struct load_cell { /* all links between two switches */
 	uint32_t row, column;
-	uint16_t cables, live;
+	uint16_t links, live;
 	double ratio; /* the busiest live channel of them, in means */
 	uint64_t up, down;
 };
@@ -37,11 +37,11 @@ struct load_cell { /* all cables between two switches */
 struct load_map { /* the tier above one level; names in natural order */
 	uint32_t nrows, ncolumns, ncells;
 	uint32_t *rows, *columns; /* switches: lower, upper */
-	struct load_cell *cells;  /* by row, then column; pairs with cables only */
+	struct load_cell *cells;  /* by row, then column; pairs with links only */
 	struct load_tier tier;
 };
 
-/* Level `level` and what it is cabled to above; cables within a level count for it too. */
+/* Level `level` and what it is cabled to above; links within a level count for it too. */
 struct load_map *load_map_new(const struct topo *t, const uint64_t *by_port, unsigned level);
 void load_map_free(struct load_map *map); /* NULL is fine */
 

@@ -252,7 +252,7 @@ static void a_cable_is_either_of_its_ends_or_both(void **state)
 	assert_called(s, name, WHAT_PORT, name);
 	snprintf(text, sizeof(text), LEAF ":33 <-> %s:%u", t->nodes[far->node].desc, far->num);
 	assert_called(s, text, WHAT_PORT, name);
-	assert_int_equal(found(s, text).by, WHAT_BY_CABLE);
+	assert_int_equal(found(s, text).by, WHAT_BY_LINK);
 	snprintf(text, sizeof(text), LEAF ":33 - %s", t->nodes[far->node].desc);
 	assert_called(s, text, WHAT_PORT, name);
 	what = found(s, "dgx-su01-07 - " LEAF);

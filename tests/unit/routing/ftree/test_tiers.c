@@ -39,7 +39,7 @@ static void assert_verdict(const struct topo *t, bool tree, const char *name, un
 			"%s, %u%%, seed %llu: %s, %u of %u cables on one level, %llu of %llu pairs "
 			"open",
 			name, percent, (unsigned long long)seed, tree ? "no tree" : "a tree",
-			tiers.level_cables, tiers.cables, (unsigned long long)tiers.open_pairs,
+			tiers.level_links, tiers.links, (unsigned long long)tiers.open_pairs,
 			(unsigned long long)tiers.pairs);
 }
 

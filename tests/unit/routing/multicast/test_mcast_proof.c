@@ -71,7 +71,7 @@ static uint64_t cycles(const struct topo *t, const struct cdg *unicast,
 	unsigned length;
 	uint64_t n;
 
-	cdg_init_cables(&all, t);
+	cdg_init_links(&all, t);
 	for (uint32_t c = 0; c < unicast->nchannels; c++)
 		for (unsigned out = 0; out <= unicast->head_ports[c]; out++)
 			if (cdg_has(unicast, c, (uint8_t)out))
@@ -212,7 +212,7 @@ static void where_no_tree_holds_members_are_left_out(void **state)
 	struct mcast_plan narrow, same, mended;
 	struct cdg g;
 
-	cdg_init_cables(&g, t);
+	cdg_init_links(&g, t);
 	forbid_turns(&g, t);
 	assert_int_equal(cycles(t, &g, NULL), 0);
 	proof = mcast_proof_new(t, &g);

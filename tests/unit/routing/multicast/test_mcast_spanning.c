@@ -104,7 +104,7 @@ static uint64_t count_cycles(const struct topo *t, const struct moment *m)
 	unsigned length;
 	uint64_t n;
 
-	cdg_init_cables(&all, t);
+	cdg_init_links(&all, t);
 	add_entries(&all, t, &m->tables);
 	for (uint32_t i = 0; i < m->plan.ntrees; i++)
 		add_tree(&all, t, &m->plan.trees[i]);
