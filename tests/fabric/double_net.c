@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <errno.h>
-#include "tests/fabric/double_lie.h"
+#include "tests/fabric/double_falsify.h"
 #include "tests/fabric/double_own.h"
 #include "topology/mem.h"
 
@@ -296,7 +296,7 @@ static void answer_spoil(struct double_fabric *d, const struct dnode *node, uint
 			 size_t *len, uint64_t *delay)
 {
 	if (fault_hits(d, node, DOUBLE_LIE) && wire_is_smi(mad[MGMT_CLASS]))
-		double_lie(d->topo, &d->random, mad);
+		double_falsify(d->topo, &d->random, mad);
 	if (fault_hits(d, node, DOUBLE_TRUNCATE))
 		*len = node->faults[DOUBLE_TRUNCATE].value;
 	if (fault_hits(d, node, DOUBLE_WRONG_ATTR))

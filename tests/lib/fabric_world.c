@@ -257,7 +257,7 @@ bool restart_with(struct world *w, const char *name, const char *text)
 	return access(path, F_OK) != 0;
 }
 
-void restart_with_spoilt(struct world *w, const char *name, const char *text)
+void restart_with_corrupted(struct world *w, const char *name, const char *text)
 {
 	assert_false(restart_with(w, name, text));
 }

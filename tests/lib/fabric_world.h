@@ -78,7 +78,7 @@ void strip_state(const struct world *w, const char *name);
 bool restart_with(struct world *w, const char *name, const char *text);
 
 /* It is not right, and is set aside. */
-void restart_with_spoilt(struct world *w, const char *name, const char *text);
+void restart_with_corrupted(struct world *w, const char *name, const char *text);
 
 struct reply { /* what an act was answered */
 	unsigned count;

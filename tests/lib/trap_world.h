@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * trap_world: traps as ports' agents, or liars, send them to the subnet manager of a fabric_world.
+ * trap_world: true and forged traps, sent to the subnet manager of a fabric_world.
  * Behind <cmocka.h>.
  */
 #ifndef FMD_TESTS_TRAP_WORLD_H

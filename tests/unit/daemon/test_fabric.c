@@ -159,7 +159,7 @@ static void another_engine_reaches_every_switch_with_and_without_a_new_life_time
 	world_fini(&w);
 }
 
-static void another_subnet_manager_is_told(void **state)
+static void another_subnet_manager_is_reported(void **state)
 {
 	const struct wire_sm_info sm = { .guid = 0x4711, .priority = 5, .state = 3 };
 	struct world w;
@@ -187,19 +187,19 @@ static void a_switch_that_forgot_its_tables_gets_them_again(void **state)
 	world_fini(&w);
 }
 
-static void a_spoilt_lid_map_is_set_aside_and_held_lids_serve(void **state)
+static void a_damaged_lid_file_is_set_aside_and_lids_of_ports_are_kept(void **state)
 {
 	struct world w;
 	uint16_t lid;
 
 	world_init(&w, small_tree());
 	lid = lid_of(&w, 3);
-	restart_with_spoilt(&w, "lids", "0x1 5 0\n0x2 5 0\n");
+	restart_with_corrupted(&w, "lids", "0x1 5 0\n0x2 5 0\n");
 	assert_int_equal(lid_of(&w, 3), lid);
 	world_fini(&w);
 }
 
-static void operators_acts_are_answered_once(void **state)
+static void operators_commands_are_answered_once(void **state)
 {
 	struct world w;
 	struct answer sweep = { 0 }, reroute = { 0 }, readback = { 0 }, gone = { 0 };
@@ -232,10 +232,10 @@ int main(void)
 		cmocka_unit_test(a_reload_reaches_the_switches),
 		cmocka_unit_test(
 			another_engine_reaches_every_switch_with_and_without_a_new_life_time),
-		cmocka_unit_test(another_subnet_manager_is_told),
+		cmocka_unit_test(another_subnet_manager_is_reported),
 		cmocka_unit_test(a_switch_that_forgot_its_tables_gets_them_again),
-		cmocka_unit_test(a_spoilt_lid_map_is_set_aside_and_held_lids_serve),
-		cmocka_unit_test(operators_acts_are_answered_once),
+		cmocka_unit_test(a_damaged_lid_file_is_set_aside_and_lids_of_ports_are_kept),
+		cmocka_unit_test(operators_commands_are_answered_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

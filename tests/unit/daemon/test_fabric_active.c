@@ -286,7 +286,7 @@ static void watch_begin(struct world *w, unsigned stride)
 	double_on_set(w->hw, set_cb, NULL);
 }
 
-static void a_returning_cable_darkens_nobody(void **state)
+static void a_returning_link_cuts_off_no_host(void **state)
 {
 	for (unsigned latency_us = 10; latency_us <= 1000; latency_us *= 10) {
 		struct world w;
@@ -354,7 +354,7 @@ static void a_returning_spine(bool reboots)
 	world_fini(&w);
 }
 
-static void a_returning_spine_darkens_nobody(void **state)
+static void a_returning_spine_cuts_off_no_host(void **state)
 {
 	a_returning_spine(false);
 }
@@ -406,8 +406,8 @@ int main(void)
 		cmocka_unit_test(a_host_that_does_not_become_active_is_named),
 		cmocka_unit_test(a_quarter_of_a_tier_is_led_around),
 		cmocka_unit_test(beyond_that_nothing_is_moved_and_one_alert_says_so),
-		cmocka_unit_test(a_returning_cable_darkens_nobody),
-		cmocka_unit_test(a_returning_spine_darkens_nobody),
+		cmocka_unit_test(a_returning_link_cuts_off_no_host),
+		cmocka_unit_test(a_returning_spine_cuts_off_no_host),
 		cmocka_unit_test(nor_does_one_that_lost_its_tables),
 		cmocka_unit_test(a_repair_does_not_wait_for_a_host_that_takes_no_set),
 	};

@@ -154,7 +154,7 @@ static void agent_that_does_not_answer_that_has_none_of_it(void **state)
 	world_fini(&w);
 }
 
-static void one_that_refuses_is_an_alert_and_holds_up_nobody(void **state)
+static void a_switch_that_refuses_is_an_alert_and_delays_no_other(void **state)
 {
 	struct world w;
 	char word[16];
@@ -202,7 +202,7 @@ int main(void)
 		cmocka_unit_test(all_is_written_turned_off_and_read_back_at_a_take_over),
 		cmocka_unit_test(switches_are_asked_once_and_those_that_can_are_shown),
 		cmocka_unit_test(agent_that_does_not_answer_that_has_none_of_it),
-		cmocka_unit_test(one_that_refuses_is_an_alert_and_holds_up_nobody),
+		cmocka_unit_test(a_switch_that_refuses_is_an_alert_and_delays_no_other),
 		cmocka_unit_test(one_that_comes_later_with_it_on_is_turned_off_too),
 	};
 

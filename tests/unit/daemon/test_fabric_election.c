@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include "tests/lib/sm_pair.h"
 
-static void whoever_comes_second_stands_by_and_changes_nothing(void **state)
+static void the_second_manager_stands_by_and_changes_nothing(void **state)
 {
 	struct pair p;
 	struct answer reply = { 0 };
@@ -52,7 +52,7 @@ static void a_change_is_the_masters_alone(void **state)
 }
 
 /* PortStateChange is the master's to clear: it is how it hears of what no trap told. */
-static void a_look_leaves_the_master_what_it_has_to_find(void **state)
+static void a_standbys_sweep_does_not_clear_port_state_change(void **state)
 {
 	struct pair p;
 
@@ -183,7 +183,7 @@ static void a_standby_writes_no_file(void **state)
 	pair_fini(&p);
 }
 
-static void a_master_that_wakes_up_again_comes_to_terms(void **state)
+static void two_masters_after_a_pause_agree_on_one(void **state)
 {
 	struct pair p;
 	uint16_t *lids;
@@ -232,14 +232,14 @@ static void one_that_was_away_for_long_stands_by(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(whoever_comes_second_stands_by_and_changes_nothing),
+		cmocka_unit_test(the_second_manager_stands_by_and_changes_nothing),
 		cmocka_unit_test(a_change_is_the_masters_alone),
-		cmocka_unit_test(a_look_leaves_the_master_what_it_has_to_find),
+		cmocka_unit_test(a_standbys_sweep_does_not_clear_port_state_change),
 		cmocka_unit_test(a_silent_master_is_followed_and_nothing_moves),
 		cmocka_unit_test(what_differs_is_written_and_ports_keep_what_they_hold),
 		cmocka_unit_test(of_two_that_start_at_once_the_higher_rules),
 		cmocka_unit_test(of_two_that_start_at_once_one_rules),
-		cmocka_unit_test(a_master_that_wakes_up_again_comes_to_terms),
+		cmocka_unit_test(two_masters_after_a_pause_agree_on_one),
 		cmocka_unit_test(one_that_was_away_for_long_stands_by),
 		cmocka_unit_test(a_standby_writes_no_file),
 	};

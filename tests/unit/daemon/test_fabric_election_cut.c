@@ -80,7 +80,7 @@ static void a_standby_on_an_island_leaves_the_others_alone(void **state)
 }
 
 /* Its directed route dies; the master mends the tables, and the polls by LID arrive. */
-static void a_cut_way_to_the_master_is_no_dead_master(void **state)
+static void a_cut_path_to_the_master_is_no_dead_master(void **state)
 {
 	struct pair p;
 
@@ -112,7 +112,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_standby_whose_cable_was_out_changes_nothing),
 		cmocka_unit_test(a_standby_on_an_island_leaves_the_others_alone),
-		cmocka_unit_test(a_cut_way_to_the_master_is_no_dead_master),
+		cmocka_unit_test(a_cut_path_to_the_master_is_no_dead_master),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -202,7 +202,7 @@ static void a_jellyfish_is_routed_as_what_it_is(void **state)
 }
 
 /* "updn" goes by the tiers, whatever there is. */
-static void an_operator_may_want_the_tiers(void **state)
+static void an_operator_may_ask_for_routing_by_tiers(void **state)
 {
 	struct world w;
 
@@ -294,7 +294,7 @@ int main(void)
 		cmocka_unit_test(a_torus_is_routed_as_what_it_is),
 		cmocka_unit_test(a_dragonfly_is_routed_as_what_it_is),
 		cmocka_unit_test(a_jellyfish_is_routed_as_what_it_is),
-		cmocka_unit_test(an_operator_may_want_the_tiers),
+		cmocka_unit_test(an_operator_may_ask_for_routing_by_tiers),
 		cmocka_unit_test(pairs_without_a_path_are_an_alert_while_they_last),
 		cmocka_unit_test(a_tree_is_left_by_an_alert_and_comes_back),
 	};

@@ -11,7 +11,7 @@
 
 #define PASS_US (10 * SECOND_US)
 
-static void symbols_that_are_mended_warn_and_quarantine_nothing(void **state)
+static void corrected_symbols_warn_and_quarantine_nothing(void **state)
 {
 	const struct wire_perf_caps caps = { .fec = true };
 	struct world w;
@@ -39,7 +39,7 @@ static void symbols_that_are_mended_warn_and_quarantine_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(symbols_that_are_mended_warn_and_quarantine_nothing),
+		cmocka_unit_test(corrected_symbols_warn_and_quarantine_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -93,9 +93,9 @@ static void make_fifo(const char *path)
 
 static void cordon_that_is_lost_is_an_alert_that_names_it(void **state)
 {
-	static void (*const spoil[])(const char *) = { cut, flip, empty, take_away, make_fifo };
+	static void (*const corrupt[])(const char *) = { cut, flip, empty, take_away, make_fifo };
 
-	for (size_t i = 0; i < sizeof(spoil) / sizeof(spoil[0]); i++) {
+	for (size_t i = 0; i < sizeof(corrupt) / sizeof(corrupt[0]); i++) {
 		struct world w;
 		char path[128];
 
@@ -104,7 +104,7 @@ static void cordon_that_is_lost_is_an_alert_that_names_it(void **state)
 		json_decref(cordon(&w, "leaf-su01-rail0:40", true).result);
 		state_path(&w, "cordons", path);
 		stop_fabric(&w);
-		spoil[i](path);
+		corrupt[i](path);
 		start_fabric(&w);
 		run_for(&w, 3 * SECOND_US);
 		assert_alert(&w, "cordons", "it held: spine-02, leaf-su01-rail0:40");
@@ -162,13 +162,13 @@ static void alert_ends_when_what_was_kept_is_taken_away(void **state)
 	world_fini(&w);
 }
 
-static void every_file_that_is_spoilt_or_gone_is_an_alert(void **state)
+static void every_file_that_is_damaged_or_lost_is_an_alert(void **state)
 {
 	static const char *const files[] = { "lids",	"cables",   "tables",	     "groups",
 					     "aliases", "services", "subscriptions", "manifest" };
-	static void (*const spoil[])(const char *) = { cut, flip, empty, take_away };
+	static void (*const corrupt[])(const char *) = { cut, flip, empty, take_away };
 
-	for (size_t i = 0; i < sizeof(spoil) / sizeof(spoil[0]); i++) {
+	for (size_t i = 0; i < sizeof(corrupt) / sizeof(corrupt[0]); i++) {
 		struct world w;
 		char path[128];
 
@@ -179,7 +179,7 @@ static void every_file_that_is_spoilt_or_gone_is_an_alert(void **state)
 
 			state_path(&w, files[k], path);
 			stop_fabric(&w);
-			spoil[i](path);
+			corrupt[i](path);
 			log_set_level(LOG_CORE, LOG_ERR - 1);
 			start_fabric(&w);
 			run_for(&w, 10 * SECOND_US);
@@ -209,7 +209,7 @@ static void unused_state_dir_and_whole_files_are_no_alert(void **state)
 	world_fini(&w);
 }
 
-static void file_edited_by_hand_is_taken_and_told(void **state)
+static void file_edited_by_hand_is_read_and_reported(void **state)
 {
 	struct world w;
 
@@ -504,9 +504,9 @@ int main(void)
 		cmocka_unit_test(cordon_that_is_lost_is_an_alert_that_names_it),
 		cmocka_unit_test(quarantine_that_is_lost_is_named_too),
 		cmocka_unit_test(alert_ends_when_what_was_kept_is_taken_away),
-		cmocka_unit_test(every_file_that_is_spoilt_or_gone_is_an_alert),
+		cmocka_unit_test(every_file_that_is_damaged_or_lost_is_an_alert),
 		cmocka_unit_test(unused_state_dir_and_whole_files_are_no_alert),
-		cmocka_unit_test(file_edited_by_hand_is_taken_and_told),
+		cmocka_unit_test(file_edited_by_hand_is_read_and_reported),
 		cmocka_unit_test(upgrade_loses_nothing_alerts_nobody_and_writes_all_anew),
 		cmocka_unit_test(what_is_down_is_known_however_often_fmd_is_killed_amid_changes),
 		cmocka_unit_test(

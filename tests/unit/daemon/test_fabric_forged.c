@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Any host with a port can send a trap about anybody: what fmd believes, and what a liar brings
- * about.
+ * Any host with a port can send a trap about any other port: which traps fmd accepts, and what a
+ * forger can cause.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -60,7 +60,7 @@ static unsigned detection_ms(bool forged, unsigned warm_ms)
 	return ms;
 }
 
-static void forged_traps_do_not_make_deaf_for_true_ones(void **state)
+static void forged_traps_do_not_suppress_true_ones(void **state)
 {
 	unsigned quiet = detection_ms(false, 0);
 
@@ -157,7 +157,7 @@ static void the_forger_is_named_and_not_the_switch_he_named(void **state)
 }
 
 /* 129 about a port of a switch, 144 and 145 about another host. */
-static void traps_of_every_kind_that_name_others_are_not_believed(void **state)
+static void traps_that_name_another_port_are_rejected(void **state)
 {
 	static const uint16_t traps[] = { 129, 130, 131, 144, 145 };
 	struct world w;
@@ -243,10 +243,10 @@ static void subscribers_hear_nothing_of_forged_traps(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(forged_traps_do_not_make_deaf_for_true_ones),
+		cmocka_unit_test(forged_traps_do_not_suppress_true_ones),
 		cmocka_unit_test(ten_minutes_of_forged_traps_leave_detection_as_fast_as_ever),
 		cmocka_unit_test(the_forger_is_named_and_not_the_switch_he_named),
-		cmocka_unit_test(traps_of_every_kind_that_name_others_are_not_believed),
+		cmocka_unit_test(traps_that_name_another_port_are_rejected),
 		cmocka_unit_test(subscribers_hear_nothing_of_forged_traps),
 	};
 

@@ -169,7 +169,7 @@ static void a_standby_follows_its_master_alone(void **state)
 	world_fini(&w);
 }
 
-static void a_master_that_gives_way_is_followed(void **state)
+static void a_master_that_yields_is_succeeded(void **state)
 {
 	struct world w;
 
@@ -183,7 +183,7 @@ static void a_master_that_gives_way_is_followed(void **state)
 	world_fini(&w);
 }
 
-static void who_was_disabled_says_so_and_is_back_when_its_master_is_gone(void **state)
+static void a_disabled_standby_is_back_when_its_master_is_gone(void **state)
 {
 	struct world w;
 	uint64_t sets = stand_by(&w, 14);
@@ -207,8 +207,8 @@ int main(void)
 		cmocka_unit_test(a_standby_s_name_makes_it_no_better),
 		cmocka_unit_test(a_true_master_s_handover_is_taken_at_once),
 		cmocka_unit_test(a_standby_follows_its_master_alone),
-		cmocka_unit_test(a_master_that_gives_way_is_followed),
-		cmocka_unit_test(who_was_disabled_says_so_and_is_back_when_its_master_is_gone),
+		cmocka_unit_test(a_master_that_yields_is_succeeded),
+		cmocka_unit_test(a_disabled_standby_is_back_when_its_master_is_gone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

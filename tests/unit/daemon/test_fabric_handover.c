@@ -63,7 +63,7 @@ static void a_higher_one_that_comes_back_does_not_take_it_back(void **state)
 }
 
 /* The operator's word is above that, and what it shows from then on keeps it from coming back. */
-static void a_hand_over_by_wish_stays(void **state)
+static void a_requested_hand_over_lasts(void **state)
 {
 	struct pair p;
 	struct handed handed = { 0 };
@@ -118,7 +118,7 @@ static void the_end_of_a_master_need_not_be_a_silence(void **state)
 	pair_fini(&p);
 }
 
-static void changes_of_role_are_counted_and_too_many_told(void **state)
+static void changes_of_role_are_counted_and_too_many_are_an_event(void **state)
 {
 	struct pair p;
 
@@ -193,9 +193,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_higher_one_gets_the_fabric_handed_over),
 		cmocka_unit_test(a_higher_one_that_comes_back_does_not_take_it_back),
-		cmocka_unit_test(a_hand_over_by_wish_stays),
+		cmocka_unit_test(a_requested_hand_over_lasts),
 		cmocka_unit_test(the_end_of_a_master_need_not_be_a_silence),
-		cmocka_unit_test(changes_of_role_are_counted_and_too_many_told),
+		cmocka_unit_test(changes_of_role_are_counted_and_too_many_are_an_event),
 		cmocka_unit_test(a_lower_priority_by_reload_hands_over),
 		cmocka_unit_test(one_that_refuses_a_handover_changes_nothing),
 	};

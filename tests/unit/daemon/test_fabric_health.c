@@ -62,7 +62,7 @@ static const char *sick_state(json_t *rows)
 	return json_string_value(json_object_get(json_array_get(rows, 0), "sick"));
 }
 
-static void sick_cable_carries_no_transit_while_another_way_lives(void **state)
+static void unhealthy_link_carries_no_transit_while_another_path_exists(void **state)
 {
 	unsigned port, before;
 	struct world w;
@@ -80,7 +80,7 @@ static void sick_cable_carries_no_transit_while_another_way_lives(void **state)
 	world_fini(&w);
 }
 
-static void cable_beyond_error_correction_is_sick(void **state)
+static void link_beyond_error_correction_is_unhealthy(void **state)
 {
 	const struct wire_perf_caps caps = { .fec = true };
 	json_t *doc, *counters;
@@ -130,7 +130,7 @@ static void warning_alone_moves_nothing(void **state)
 	world_fini(&w);
 }
 
-static void cable_that_is_well_again_is_told(void **state)
+static void link_that_is_healthy_again_is_reported(void **state)
 {
 	unsigned port;
 	json_t *doc;
@@ -200,10 +200,10 @@ static void asker_that_went_is_not_called(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sick_cable_carries_no_transit_while_another_way_lives),
-		cmocka_unit_test(cable_beyond_error_correction_is_sick),
+		cmocka_unit_test(unhealthy_link_carries_no_transit_while_another_path_exists),
+		cmocka_unit_test(link_beyond_error_correction_is_unhealthy),
 		cmocka_unit_test(warning_alone_moves_nothing),
-		cmocka_unit_test(cable_that_is_well_again_is_told),
+		cmocka_unit_test(link_that_is_healthy_again_is_reported),
 		cmocka_unit_test(few_errors_are_nothing),
 		cmocka_unit_test(counters_are_read_when_asked),
 		cmocka_unit_test(asker_that_went_is_not_called),

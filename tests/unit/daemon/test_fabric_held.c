@@ -96,7 +96,7 @@ static void feint_fini(struct feint *t)
 	world_fini(&t->w);
 }
 
-static void port_info_of_a_host_is_told(void **state)
+static void port_info_of_a_host_is_reported(void **state)
 {
 	struct feint t;
 
@@ -108,7 +108,7 @@ static void port_info_of_a_host_is_told(void **state)
 	feint_fini(&t);
 }
 
-static void port_info_of_a_switch_is_told(void **state)
+static void port_info_of_a_switch_is_reported(void **state)
 {
 	struct feint t;
 
@@ -121,7 +121,7 @@ static void port_info_of_a_switch_is_told(void **state)
 	feint_fini(&t);
 }
 
-static void p_key_table_of_a_host_is_told(void **state)
+static void p_key_table_of_a_host_is_reported(void **state)
 {
 	struct world *w;
 	struct feint t;
@@ -151,7 +151,7 @@ static void change_lanes(struct feint *t)
 	}
 }
 
-static void sl2vl_of_a_host_is_told(void **state)
+static void sl2vl_of_a_host_is_reported(void **state)
 {
 	struct feint t;
 
@@ -163,7 +163,7 @@ static void sl2vl_of_a_host_is_told(void **state)
 	feint_fini(&t);
 }
 
-static void vl_arbitration_of_a_host_is_told(void **state)
+static void vl_arbitration_of_a_host_is_reported(void **state)
 {
 	struct feint t;
 
@@ -176,7 +176,7 @@ static void vl_arbitration_of_a_host_is_told(void **state)
 	feint_fini(&t);
 }
 
-static void sl2vl_of_a_switch_by_wildcard_is_told(void **state)
+static void sl2vl_of_a_switch_by_wildcard_is_reported(void **state)
 {
 	struct feint t;
 
@@ -190,7 +190,7 @@ static void sl2vl_of_a_switch_by_wildcard_is_told(void **state)
 	feint_fini(&t);
 }
 
-static void life_time_of_a_switch_is_told(void **state)
+static void life_time_of_a_switch_is_reported(void **state)
 {
 	struct feint t;
 
@@ -203,7 +203,7 @@ static void life_time_of_a_switch_is_told(void **state)
 }
 
 /* Once is somebody else's hand: it is set again, and nobody is told. */
-static void what_was_changed_once_is_set_again_without_a_word(void **state)
+static void a_setting_changed_once_is_set_again_without_an_event(void **state)
 {
 	struct world *w;
 	struct feint t;
@@ -225,14 +225,14 @@ static void what_was_changed_once_is_set_again_without_a_word(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(port_info_of_a_host_is_told),
-		cmocka_unit_test(port_info_of_a_switch_is_told),
-		cmocka_unit_test(p_key_table_of_a_host_is_told),
-		cmocka_unit_test(sl2vl_of_a_host_is_told),
-		cmocka_unit_test(vl_arbitration_of_a_host_is_told),
-		cmocka_unit_test(sl2vl_of_a_switch_by_wildcard_is_told),
-		cmocka_unit_test(life_time_of_a_switch_is_told),
-		cmocka_unit_test(what_was_changed_once_is_set_again_without_a_word),
+		cmocka_unit_test(port_info_of_a_host_is_reported),
+		cmocka_unit_test(port_info_of_a_switch_is_reported),
+		cmocka_unit_test(p_key_table_of_a_host_is_reported),
+		cmocka_unit_test(sl2vl_of_a_host_is_reported),
+		cmocka_unit_test(vl_arbitration_of_a_host_is_reported),
+		cmocka_unit_test(sl2vl_of_a_switch_by_wildcard_is_reported),
+		cmocka_unit_test(life_time_of_a_switch_is_reported),
+		cmocka_unit_test(a_setting_changed_once_is_set_again_without_an_event),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

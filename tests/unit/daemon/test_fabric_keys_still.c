@@ -29,7 +29,7 @@ static void begin(struct world *w, uint64_t mkey, uint8_t protect)
 	run_for(w, 30 * SECOND_US);
 }
 
-static void an_act_is_refused_with_the_reason_and_taken_behind_it(void **state)
+static void a_command_is_refused_with_the_reason_and_taken_afterwards(void **state)
 {
 	struct world w;
 
@@ -44,7 +44,7 @@ static void an_act_is_refused_with_the_reason_and_taken_behind_it(void **state)
 	world_fini(&w);
 }
 
-static void no_key_with_a_protection_that_would_hide_all_stops_nobody(void **state)
+static void full_protection_without_an_m_key_stops_nothing(void **state)
 {
 	for (uint8_t protect = 2; protect <= 3; protect++) {
 		struct world w;
@@ -69,8 +69,8 @@ static void no_key_that_could_be_a_hidden_one_is_taken_for_it(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_act_is_refused_with_the_reason_and_taken_behind_it),
-		cmocka_unit_test(no_key_with_a_protection_that_would_hide_all_stops_nobody),
+		cmocka_unit_test(a_command_is_refused_with_the_reason_and_taken_afterwards),
+		cmocka_unit_test(full_protection_without_an_m_key_stops_nothing),
 		cmocka_unit_test(no_key_that_could_be_a_hidden_one_is_taken_for_it),
 	};
 

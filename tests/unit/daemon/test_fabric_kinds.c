@@ -164,7 +164,7 @@ static void with_a_table_of_states_a_cable_costs_a_few_packets(void **state)
 }
 
 /* The trap of the one end is lost on the way, as is that of a dead switch. */
-static void the_end_that_told_nothing_is_looked_at_too(void **state)
+static void the_end_that_sent_no_trap_is_read_too(void **state)
 {
 	struct world w;
 	struct before before;
@@ -186,7 +186,7 @@ static void the_end_that_told_nothing_is_looked_at_too(void **state)
 	end(&w, &before);
 }
 
-static void a_lane_that_fails_is_told_and_its_repair_too(void **state)
+static void a_lane_that_fails_is_reported_and_its_repair_too(void **state)
 {
 	struct world w;
 	struct before before;
@@ -283,7 +283,7 @@ static unsigned turn_uplinks(struct world *w, unsigned count,
 	return turned;
 }
 
-static void many_cables_are_told_in_a_line_of_words(void **state)
+static void many_links_are_reported_in_one_line(void **state)
 {
 	struct before before;
 	struct world w;
@@ -450,7 +450,7 @@ static void an_island_that_was_cut_off_keeps_its_lids(void **state)
 
 /* ---- Silence --------------------------------------------------------------------------------- */
 
-static void a_switch_that_hangs_is_routed_to_told_and_holds_up_nobody(void **state)
+static void a_switch_that_hangs_stays_routed_is_reported_and_delays_no_other(void **state)
 {
 	struct world w;
 	struct before before;
@@ -506,12 +506,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_cable_costs_the_ports_of_its_switches_and_the_blocks),
 		cmocka_unit_test(with_a_table_of_states_a_cable_costs_a_few_packets),
-		cmocka_unit_test(the_end_that_told_nothing_is_looked_at_too),
-		cmocka_unit_test(a_lane_that_fails_is_told_and_its_repair_too),
+		cmocka_unit_test(the_end_that_sent_no_trap_is_read_too),
+		cmocka_unit_test(a_lane_that_fails_is_reported_and_its_repair_too),
 		cmocka_unit_test(a_spine_dies_as_one_fault),
 		cmocka_unit_test(a_core_switch_dies_as_one_fault),
 		cmocka_unit_test(a_leaf_dies_with_its_hosts_as_one_fault),
-		cmocka_unit_test(many_cables_are_told_in_a_line_of_words),
+		cmocka_unit_test(many_links_are_reported_in_one_line),
 		cmocka_unit_test(half_the_spines_die_at_once),
 		cmocka_unit_test(a_switch_that_rebooted_gets_its_tables_again_without_a_poll),
 		cmocka_unit_test(a_switch_that_was_replaced_takes_over),
@@ -521,7 +521,7 @@ int main(void)
 		cmocka_unit_test(the_sms_own_leaf_dies_and_comes_back),
 		cmocka_unit_test(an_island_that_was_cut_off_keeps_its_lids),
 		cmocka_unit_test(a_host_that_hangs_is_routed_to_and_found_again_by_a_poll),
-		cmocka_unit_test(a_switch_that_hangs_is_routed_to_told_and_holds_up_nobody),
+		cmocka_unit_test(a_switch_that_hangs_stays_routed_is_reported_and_delays_no_other),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -225,7 +225,7 @@ static guid_t switch_off_the_tree(const struct world *w, const struct mcast_tree
 }
 
 /* One entry of the group's is lost, and a stranger's appears where nothing ever was. */
-static void entries_changed_behind_the_sm_are_found_told_and_mended(void **state)
+static void entries_changed_behind_the_sm_are_found_reported_and_repaired(void **state)
 {
 	const struct mcast_tree *tree;
 	struct model m = { 0 };
@@ -318,7 +318,7 @@ int main(void)
 		cmocka_unit_test(a_member_out_of_service_has_left_and_may_come_back),
 		cmocka_unit_test(a_switch_that_lost_its_tables_gets_them_again),
 		cmocka_unit_test(joins_and_leaves_under_faults_end_in_right_trees),
-		cmocka_unit_test(entries_changed_behind_the_sm_are_found_told_and_mended),
+		cmocka_unit_test(entries_changed_behind_the_sm_are_found_reported_and_repaired),
 		cmocka_unit_test(trees_that_turn_all_turn_where_no_credit_cycle_closes),
 	};
 

@@ -189,7 +189,7 @@ static void a_host_that_reboots_is_asked_to_join_again(void **state)
 
 /* ---- Who waits, and for how long ------------------------------------------------------------- */
 
-static void who_waits_is_told(void **state)
+static void a_host_that_waits_is_reported(void **state)
 {
 	struct party p;
 	json_t *groups;
@@ -305,7 +305,7 @@ int main(void)
 		cmocka_unit_test(nobody_is_lost_when_a_plane_of_spines_is_lost),
 		cmocka_unit_test(nobody_is_lost_when_all_spines_are_lost),
 		cmocka_unit_test(a_host_that_reboots_is_asked_to_join_again),
-		cmocka_unit_test(who_waits_is_told),
+		cmocka_unit_test(a_host_that_waits_is_reported),
 		cmocka_unit_test(who_stays_out_of_reach_too_long_is_asked_to_join_again),
 		cmocka_unit_test(who_went_down_while_out_of_reach_has_left),
 		cmocka_unit_test(who_waits_is_waited_for_over_a_restart),

@@ -90,7 +90,7 @@ static void groups_are_saved_while_it_runs(void **state)
 	world_fini(&w);
 }
 
-static void a_spoilt_file_of_groups_is_set_aside(void **state)
+static void a_damaged_file_of_groups_is_set_aside(void **state)
 {
 	static const char *const bad[] = {
 		"member 0x1 1 0\n",
@@ -248,7 +248,7 @@ int main(void)
 		cmocka_unit_test(
 			who_joins_after_a_restart_does_not_wait_for_tables_that_are_read_back),
 		cmocka_unit_test(groups_are_saved_while_it_runs),
-		cmocka_unit_test(a_spoilt_file_of_groups_is_set_aside),
+		cmocka_unit_test(a_damaged_file_of_groups_is_set_aside),
 		cmocka_unit_test(members_that_are_away_at_a_restart_are_waited_for),
 		cmocka_unit_test(who_joined_unknown_to_the_file_is_asked_to_join_again),
 		cmocka_unit_test(a_member_without_the_p_key_is_sent_nothing),

@@ -55,7 +55,7 @@ static void the_switch_with_least_room_is_shown(void **state)
 	world_fini(&w);
 }
 
-static void little_room_and_none_are_told_once_with_who_holds_most(void **state)
+static void few_mlids_and_none_are_reported_once_with_who_holds_most(void **state)
 {
 	char who[80];
 	struct world w;
@@ -80,7 +80,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_switch_with_least_room_is_shown),
-		cmocka_unit_test(little_room_and_none_are_told_once_with_who_holds_most),
+		cmocka_unit_test(few_mlids_and_none_are_reported_once_with_who_holds_most),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

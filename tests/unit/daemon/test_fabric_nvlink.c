@@ -367,7 +367,7 @@ static void a_restart_moves_nothing(void **state)
 	world_fini(&w);
 }
 
-static void several_ill_hosts_are_spread_each(void **state)
+static void several_degraded_hosts_are_spread_each(void **state)
 {
 	static const char *const names[] = { "dgx-su01-01", "dgx-su01-02", "dgx-su01-09" };
 	struct world w;
@@ -456,7 +456,7 @@ int main(void)
 		cmocka_unit_test(what_is_assumed_must_be_a_host_and_a_state),
 		cmocka_unit_test(the_table_of_states_is_the_configurations),
 		cmocka_unit_test(a_restart_moves_nothing),
-		cmocka_unit_test(several_ill_hosts_are_spread_each),
+		cmocka_unit_test(several_degraded_hosts_are_spread_each),
 		cmocka_unit_test(what_can_not_be_set_is_refused),
 		cmocka_unit_test(a_port_into_an_nvlink_subnet_is_refused_with_the_reason),
 		cmocka_unit_test(names_that_are_only_alike_are_no_nvlink_subnet),

@@ -268,7 +268,7 @@ static void a_few_foreign_keys_stop_nobody(void **state)
 	world_fini(&w);
 }
 
-static void an_old_key_that_is_not_theirs_either_is_told(void **state)
+static void an_old_key_that_does_not_fit_either_is_reported(void **state)
 {
 	for (uint8_t protect = 0; protect <= 1; protect++) {
 		struct world w;
@@ -323,7 +323,7 @@ int main(void)
 		cmocka_unit_test(a_reload_that_brings_it_brings_the_fabric_up),
 		cmocka_unit_test(keys_that_go_away_let_it_come_up_by_itself),
 		cmocka_unit_test(a_few_foreign_keys_stop_nobody),
-		cmocka_unit_test(an_old_key_that_is_not_theirs_either_is_told),
+		cmocka_unit_test(an_old_key_that_does_not_fit_either_is_reported),
 		cmocka_unit_test(a_restart_on_its_own_keys_costs_nothing),
 	};
 

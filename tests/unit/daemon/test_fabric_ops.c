@@ -216,7 +216,7 @@ static void a_cordon_asked_during_another_change_is_answered_when_it_is_in_force
 
 /* ---- What is at risk ---- */
 
-static void a_fault_tells_who_has_how_many_spines_left(void **state)
+static void a_fault_reports_how_many_spines_each_leaf_has_left(void **state)
 {
 	struct world w;
 
@@ -252,7 +252,7 @@ static void set_audit(struct world *w, int rate)
 	fabric_configure(w->fabric, &w->conf);
 }
 
-static void an_entry_changed_behind_the_sm_is_found_told_and_repaired(void **state)
+static void an_entry_changed_behind_the_sm_is_found_reported_and_repaired(void **state)
 {
 	struct world w;
 
@@ -362,7 +362,7 @@ static void an_answer_from_before_a_write_is_no_finding(void **state)
 
 /* ---- Events ---- */
 
-static void an_event_with_a_name_that_is_no_text_is_told_still(void **state)
+static void an_event_with_a_name_that_is_no_text_is_reported(void **state)
 {
 	struct world w;
 
@@ -418,14 +418,14 @@ int main(void)
 		cmocka_unit_test(a_cordon_survives_a_fault_and_a_restart),
 		cmocka_unit_test(
 			a_cordon_asked_during_another_change_is_answered_when_it_is_in_force),
-		cmocka_unit_test(an_entry_changed_behind_the_sm_is_found_told_and_repaired),
+		cmocka_unit_test(an_entry_changed_behind_the_sm_is_found_reported_and_repaired),
 		cmocka_unit_test(the_audit_keeps_to_its_rate_and_can_be_off),
 		cmocka_unit_test(the_audit_begins_a_minute_behind_the_last_change),
 		cmocka_unit_test(faults_and_cordons_are_no_finding_of_the_audit),
-		cmocka_unit_test(an_event_with_a_name_that_is_no_text_is_told_still),
+		cmocka_unit_test(an_event_with_a_name_that_is_no_text_is_reported),
 		cmocka_unit_test(followers_hear_events_until_they_unfollow),
 		cmocka_unit_test(an_answer_from_before_a_write_is_no_finding),
-		cmocka_unit_test(a_fault_tells_who_has_how_many_spines_left),
+		cmocka_unit_test(a_fault_reports_how_many_spines_each_leaf_has_left),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -53,7 +53,7 @@ static void silence_delays_no_restart(void **state)
 	world_fini(&w);
 }
 
-static void who_is_silent_is_remembered_and_asked_in_quiet(void **state)
+static void a_silent_device_is_remembered_and_asked_when_idle(void **state)
 {
 	unsigned without, with;
 	struct world w;
@@ -102,7 +102,7 @@ static void a_fault_waits_for_no_answer(void **state)
 }
 
 /* A cold start asks nobody ahead: a switch without tables was managed by nobody. */
-static void a_cold_start_asks_in_quiet(void **state)
+static void a_cold_start_asks_when_idle(void **state)
 {
 	struct world w;
 
@@ -141,9 +141,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(silence_delays_no_restart),
-		cmocka_unit_test(who_is_silent_is_remembered_and_asked_in_quiet),
+		cmocka_unit_test(a_silent_device_is_remembered_and_asked_when_idle),
 		cmocka_unit_test(a_fault_waits_for_no_answer),
-		cmocka_unit_test(a_cold_start_asks_in_quiet),
+		cmocka_unit_test(a_cold_start_asks_when_idle),
 		cmocka_unit_test(who_answers_late_that_it_is_on_is_turned_off_all_the_same),
 	};
 

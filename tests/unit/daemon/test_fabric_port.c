@@ -293,7 +293,7 @@ static void hear_of_switch(struct world *w, guid_t sw)
  * A trap has it look between two readings of the port: that is read ahead of it, so that nothing
  * goes by the ways of before.
  */
-static void nothing_is_sent_by_ways_that_are_no_more(void **state)
+static void nothing_is_sent_by_paths_that_are_gone(void **state)
 {
 	struct world w;
 	uint64_t before;
@@ -313,7 +313,7 @@ static void nothing_is_sent_by_ways_that_are_no_more(void **state)
 }
 
 /* Nothing is heard of it by traps, and the port is Active again before it is read. */
-static void so_it_is_told_by_the_neighbour_alone(void **state)
+static void a_moved_port_is_recognised_by_its_neighbour_without_traps(void **state)
 {
 	struct world w;
 
@@ -386,7 +386,7 @@ static void a_device_that_is_back_after_30_s_finds_all_as_it_was(void **state)
  * .. but for its own port, which has forgotten its LID: nobody else was master, so no host is asked
  * to register anew.
  */
-static void so_it_does_when_it_has_forgotten_what_it_was_told(void **state)
+static void an_own_port_that_lost_its_lid_has_no_other_host_register_anew(void **state)
 {
 	struct world w;
 	uint64_t written;
@@ -424,7 +424,7 @@ static void a_device_that_comes_later_is_opened(void **state)
 	world_fini(&w);
 }
 
-static void a_port_that_another_manager_holds_is_told_as_such(void **state)
+static void a_port_that_another_manager_holds_is_reported_as_such(void **state)
 {
 	struct world w;
 
@@ -492,13 +492,13 @@ int main(void)
 		cmocka_unit_test(so_it_is_when_nothing_was_written_to_files_yet),
 		cmocka_unit_test(a_sweep_without_a_link_is_refused),
 		cmocka_unit_test(a_cable_moved_to_another_leaf_writes_nothing_wrong),
-		cmocka_unit_test(nothing_is_sent_by_ways_that_are_no_more),
-		cmocka_unit_test(so_it_is_told_by_the_neighbour_alone),
+		cmocka_unit_test(nothing_is_sent_by_paths_that_are_gone),
+		cmocka_unit_test(a_moved_port_is_recognised_by_its_neighbour_without_traps),
 		cmocka_unit_test(another_leaf_in_the_place_of_the_own_one_is_met),
 		cmocka_unit_test(a_device_that_is_back_after_30_s_finds_all_as_it_was),
-		cmocka_unit_test(so_it_does_when_it_has_forgotten_what_it_was_told),
+		cmocka_unit_test(an_own_port_that_lost_its_lid_has_no_other_host_register_anew),
 		cmocka_unit_test(a_device_that_comes_later_is_opened),
-		cmocka_unit_test(a_port_that_another_manager_holds_is_told_as_such),
+		cmocka_unit_test(a_port_that_another_manager_holds_is_reported_as_such),
 		cmocka_unit_test(a_manager_that_is_not_shown_any_more_is_shown_again),
 		cmocka_unit_test(a_start_costs_what_the_sweep_costs),
 		cmocka_unit_test(at_rest_a_poll_costs_one_packet_more_and_reading_the_port_none),

@@ -98,7 +98,7 @@ static bool same_as(const struct world *w, const struct tables *older)
  * ---- When ---------------------------------------------------------------------------------------
  */
 
-static void a_damaged_fabric_is_balanced_once_it_is_quiet(void **state)
+static void a_damaged_fabric_is_balanced_once_it_is_idle(void **state)
 {
 	struct world w;
 	struct tables at_once;
@@ -339,7 +339,7 @@ static void the_same_damage_ends_in_the_same_tables_whatever_came_before(void **
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_damaged_fabric_is_balanced_once_it_is_quiet),
+		cmocka_unit_test(a_damaged_fabric_is_balanced_once_it_is_idle),
 		cmocka_unit_test(a_whole_fabric_is_left_alone),
 		cmocka_unit_test(it_can_be_off_and_what_was_moved_goes_back),
 		cmocka_unit_test(a_fault_in_the_middle_of_a_pass_ends_it),

@@ -210,7 +210,7 @@ static void a_switch_that_rebooted_meanwhile_is_written_alone(void **state)
 	world_fini(&w);
 }
 
-static void what_another_manager_wrote_meanwhile_is_found_and_mended(void **state)
+static void what_another_manager_wrote_meanwhile_is_found_and_repaired(void **state)
 {
 	struct world w;
 	struct seen before;
@@ -274,7 +274,7 @@ static void what_is_forgotten_is_not_known_any_more(void **state)
 	world_fini(&w);
 }
 
-static void nothing_is_forgotten_before_the_first_look(void **state)
+static void nothing_is_forgotten_before_the_first_sweep(void **state)
 {
 	struct reply r = { 0 };
 	struct world w;
@@ -300,9 +300,9 @@ int main(void)
 		cmocka_unit_test(a_cable_that_dies_meanwhile_moves_what_it_would_have_moved_anyway),
 		cmocka_unit_test(a_switch_that_dies_meanwhile_is_known_to_be_down),
 		cmocka_unit_test(a_switch_that_rebooted_meanwhile_is_written_alone),
-		cmocka_unit_test(what_another_manager_wrote_meanwhile_is_found_and_mended),
+		cmocka_unit_test(what_another_manager_wrote_meanwhile_is_found_and_repaired),
 		cmocka_unit_test(what_is_forgotten_is_not_known_any_more),
-		cmocka_unit_test(nothing_is_forgotten_before_the_first_look),
+		cmocka_unit_test(nothing_is_forgotten_before_the_first_sweep),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,7 +9,7 @@
 #include "fm/restart/module.h"
 #include "tests/lib/restart_world.h"
 
-static void spoil_tables(const struct world *w, long at, uint8_t with, long length)
+static void corrupt_tables(const struct world *w, long at, uint8_t with, long length)
 {
 	char path[128];
 	FILE *file;
@@ -33,18 +33,18 @@ static void tables_that_are_not_right_are_as_none(void **state)
 		long at;
 		uint8_t with;
 		long length;
-	} spoilt[] = { { 0, 'x', -1 },	 { 8, 99, -1 },	  { 12, 99, -1 }, { 700, 99, -1 },
-		       { -1, 0, 0 },	 { -1, 0, 9 },	  { -1, 0, 300 }, { 20, 0xff, -1 },
-		       { 24, 0xff, -1 }, { 30, 0xff, -1 } };
+	} corrupted[] = { { 0, 'x', -1 },   { 8, 99, -1 },   { 12, 99, -1 }, { 700, 99, -1 },
+			  { -1, 0, 0 },	    { -1, 0, 9 },    { -1, 0, 300 }, { 20, 0xff, -1 },
+			  { 24, 0xff, -1 }, { 30, 0xff, -1 } };
 	struct world w;
 	struct seen before;
 
 	world_init(&w, small_tree());
 	before = seen_of(&w);
 	log_set_level(LOG_PROGRAM, LOG_ERR - 1);
-	for (unsigned i = 0; i < sizeof(spoilt) / sizeof(spoilt[0]); i++) {
+	for (unsigned i = 0; i < sizeof(corrupted) / sizeof(corrupted[0]); i++) {
 		stop_fabric(&w);
-		spoil_tables(&w, spoilt[i].at, spoilt[i].with, spoilt[i].length);
+		corrupt_tables(&w, corrupted[i].at, corrupted[i].with, corrupted[i].length);
 		start_again(&w);
 		assert_int_equal(blocks_read(&w), 0);
 		assert_int_equal(blocks_written(&w),
@@ -59,7 +59,7 @@ static void tables_that_are_not_right_are_as_none(void **state)
 
 static void cables_that_are_not_right_are_set_aside(void **state)
 {
-	static const char *const spoilt[] = {
+	static const char *const corrupted[] = {
 		"cable 0x1 1 0x2 1 0\n",
 		"switch 0x1 300 0x1 0 0 0 0 0 0 0 s\n",
 		"switch 0x1 4 0x1 0 0 0 0 0 0 0 s\nswitch 0x1 4 0x1 0 0 0 0 0 0 0 s\n",
@@ -74,9 +74,9 @@ static void cables_that_are_not_right_are_set_aside(void **state)
 	struct world w;
 
 	world_init(&w, small_tree());
-	for (unsigned i = 0; i < sizeof(spoilt) / sizeof(spoilt[0]); i++) {
+	for (unsigned i = 0; i < sizeof(corrupted) / sizeof(corrupted[0]); i++) {
 		remove_state(&w, "cables.bad");
-		restart_with_spoilt(&w, "cables", spoilt[i]);
+		restart_with_corrupted(&w, "cables", corrupted[i]);
 		assert_int_equal(status_number(&w, NULL, "links_down"), 0);
 		assert_int_equal(status_number(&w, NULL, "links"), w.design->nlinks);
 		assert_int_equal(status_number(&w, NULL, "switches"), w.design->nswitches);
@@ -110,14 +110,14 @@ static void more_overrides_than_may_be_are_set_aside(void **state)
 
 static void overrides_that_are_not_right_are_set_aside(void **state)
 {
-	static const char *const spoilt[] = { "0x1 0 1\n", "0x1 5 0\n", "0x1 5 1\n0x1 5 2\n",
-					      "0x2 5 1\n0x1 6 2\n", "0x1 5\n" };
+	static const char *const corrupted[] = { "0x1 0 1\n", "0x1 5 0\n", "0x1 5 1\n0x1 5 2\n",
+						 "0x2 5 1\n0x1 6 2\n", "0x1 5\n" };
 	struct world w;
 
 	world_init(&w, small_tree());
-	for (unsigned i = 0; i < sizeof(spoilt) / sizeof(spoilt[0]); i++) {
+	for (unsigned i = 0; i < sizeof(corrupted) / sizeof(corrupted[0]); i++) {
 		remove_state(&w, "overrides.bad");
-		restart_with_spoilt(&w, "overrides", spoilt[i]);
+		restart_with_corrupted(&w, "overrides", corrupted[i]);
 		assert_int_equal(status_number(&w, "rebalance", "overrides"), 0);
 	}
 	world_fini(&w);

@@ -90,7 +90,7 @@ static void a_fault_is_answered_before_the_rest_is_read(void **state)
 	world_fini(&w);
 }
 
-static void acts_are_answered_before_the_rest_is_read(void **state)
+static void commands_are_answered_before_the_rest_is_read(void **state)
 {
 	struct reply r = { 0 };
 	struct world w;
@@ -163,7 +163,7 @@ static void a_fault_next_to_the_manager_does_not_wait_for_what_goes_there(void *
 }
 
 /* What others wrote is found by the reading: told, written, and only then the fabric is up. */
-static void what_is_found_behind_a_fault_is_mended_before_the_fabric_is_up(void **state)
+static void what_is_found_behind_a_fault_is_repaired_before_the_fabric_is_up(void **state)
 {
 	struct world w;
 	uint32_t leaf;
@@ -215,9 +215,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_fault_during_the_reading_is_answered),
 		cmocka_unit_test(a_fault_is_answered_before_the_rest_is_read),
-		cmocka_unit_test(acts_are_answered_before_the_rest_is_read),
+		cmocka_unit_test(commands_are_answered_before_the_rest_is_read),
 		cmocka_unit_test(a_fault_next_to_the_manager_does_not_wait_for_what_goes_there),
-		cmocka_unit_test(what_is_found_behind_a_fault_is_mended_before_the_fabric_is_up),
+		cmocka_unit_test(what_is_found_behind_a_fault_is_repaired_before_the_fabric_is_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -72,7 +72,7 @@ static const char *not_saved(const struct reply *r)
 	return why ? why : "";
 }
 
-static void cordon_on_a_full_disk_is_in_force_and_told_as_not_saved(void **state)
+static void cordon_on_a_full_disk_is_in_force_and_reported_as_not_saved(void **state)
 {
 	struct world w;
 
@@ -127,7 +127,7 @@ static void a_folder_that_is_gone_costs_a_few_processes(void **state)
 	world_fini(&w);
 }
 
-static void every_answer_tells_while_the_folder_is_gone_and_one_event_does(void **state)
+static void every_answer_says_that_the_folder_is_gone_and_one_event_does(void **state)
 {
 	struct world w;
 	char away[80];
@@ -179,7 +179,7 @@ static void a_file_that_fails_often_does_not_put_off_the_others(void **state)
 	world_fini(&w);
 }
 
-static void release_that_is_not_saved_is_told(void **state)
+static void release_that_is_not_saved_is_reported(void **state)
 {
 	struct reply r = { 0 };
 	struct world w;
@@ -224,7 +224,7 @@ static void wait_trouble(struct world *w, const char *what, const char *error)
 	fail_msg("%s: never \"%s\"", what, error);
 }
 
-static void what_a_child_could_not_write_is_told_and_written_again(void **state)
+static void what_a_child_could_not_write_is_reported_and_written_again(void **state)
 {
 	struct world w;
 
@@ -240,12 +240,12 @@ static void what_a_child_could_not_write_is_told_and_written_again(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(cordon_on_a_full_disk_is_in_force_and_told_as_not_saved),
-		cmocka_unit_test(every_answer_tells_while_the_folder_is_gone_and_one_event_does),
+		cmocka_unit_test(cordon_on_a_full_disk_is_in_force_and_reported_as_not_saved),
+		cmocka_unit_test(every_answer_says_that_the_folder_is_gone_and_one_event_does),
 		cmocka_unit_test(a_folder_that_is_gone_costs_a_few_processes),
 		cmocka_unit_test(a_file_that_fails_often_does_not_put_off_the_others),
-		cmocka_unit_test(release_that_is_not_saved_is_told),
-		cmocka_unit_test(what_a_child_could_not_write_is_told_and_written_again),
+		cmocka_unit_test(release_that_is_not_saved_is_reported),
+		cmocka_unit_test(what_a_child_could_not_write_is_reported_and_written_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

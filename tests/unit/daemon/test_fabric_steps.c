@@ -293,7 +293,7 @@ static void the_sa_answers_of_what_is_published_all_along(void **state)
 	end(&b);
 }
 
-static void spoil_tables(struct between *b)
+static void corrupt_tables(struct between *b)
 {
 	struct tables *tables = fabric_update_tables(b->w.fabric);
 
@@ -309,7 +309,7 @@ static void refused_tables_leave_the_old_ones_in_force(void **state)
 
 	begin(&b, small_tree());
 	before = fabric_topo(b.w.fabric);
-	when_due(&b, "proof-base", spoil_tables);
+	when_due(&b, "proof-base", corrupt_tables);
 	fabric_reroute(b.w.fabric, operation_cb, &b.answer);
 	run_for(&b.w, SECOND_US / 2);
 	assert_int_equal(b.answer.count, 1);
@@ -342,7 +342,7 @@ static void cut_and_refuse_to_balance(struct between *b, uint32_t leaf, struct t
 	run_for(&b->w, SECOND_US);
 	assert_settled(b);
 	tables_copy(tables, fabric_tables(b->w.fabric));
-	when_due(b, "proof-base", spoil_tables);
+	when_due(b, "proof-base", corrupt_tables);
 	run_for(&b->w, 30 * SECOND_US);
 	assert_null(b->step);
 	assert_settled(b);
@@ -410,7 +410,7 @@ static void ask_reroute(struct between *b)
 		 note_answers);
 }
 
-static void an_act_asked_meanwhile_is_answered_by_the_next_update(void **state)
+static void a_command_given_meanwhile_is_answered_by_the_next_update(void **state)
 {
 	struct between b;
 
@@ -436,7 +436,7 @@ static void ask_while_settling(struct between *b)
 	when_due(b, "publish", note_answers);
 }
 
-static void an_act_asked_while_an_older_one_settles_waits_for_its_own(void **state)
+static void a_command_given_while_an_older_one_settles_waits_for_its_own_update(void **state)
 {
 	struct between b;
 
@@ -558,8 +558,9 @@ int main(void)
 		cmocka_unit_test(refused_tables_leave_the_old_ones_in_force),
 		cmocka_unit_test(a_refused_rebalancing_leaves_what_was_in_force),
 		cmocka_unit_test(a_refused_rebalancing_leaves_the_one_before_in_force),
-		cmocka_unit_test(an_act_asked_meanwhile_is_answered_by_the_next_update),
-		cmocka_unit_test(an_act_asked_while_an_older_one_settles_waits_for_its_own),
+		cmocka_unit_test(a_command_given_meanwhile_is_answered_by_the_next_update),
+		cmocka_unit_test(
+			a_command_given_while_an_older_one_settles_waits_for_its_own_update),
 		cmocka_unit_test(a_reload_between_any_two_steps_is_obeyed),
 		cmocka_unit_test(the_end_may_come_between_any_two_steps),
 		cmocka_unit_test(random_faults_at_random_moments_end_programmed),

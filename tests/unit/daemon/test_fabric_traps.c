@@ -44,7 +44,7 @@ static void ten_thousand_traps_of_one_port_cost_next_to_nothing(void **state)
 	world_fini(&w);
 }
 
-static void answers_to_a_babbler_are_bounded(void **state)
+static void answers_to_a_noisy_trap_source_are_bounded(void **state)
 {
 	struct world w;
 
@@ -57,7 +57,7 @@ static void answers_to_a_babbler_are_bounded(void **state)
 	world_fini(&w);
 }
 
-static void a_babbler_does_not_hold_up_the_fault_of_another(void **state)
+static void a_noisy_trap_source_does_not_delay_the_fault_of_another(void **state)
 {
 	struct world w;
 	uint32_t leaf = TOPO_NONE;
@@ -80,7 +80,7 @@ static void a_babbler_does_not_hold_up_the_fault_of_another(void **state)
  * Of a babbler that is heeded seldom by now: later, but long before the next poll of it would be
  * due.
  */
-static void a_babblers_own_fault_is_found_too(void **state)
+static void a_noisy_trap_sources_own_fault_is_found_too(void **state)
 {
 	struct world w;
 
@@ -178,7 +178,7 @@ static json_t *sick_row(const struct world *w, const char *why)
 	return found;
 }
 
-static void traps_about_errors_are_counted_told_and_change_nothing(void **state)
+static void traps_about_errors_are_counted_reported_and_change_nothing(void **state)
 {
 	struct world w;
 	double smps;
@@ -203,7 +203,7 @@ static void traps_about_errors_are_counted_told_and_change_nothing(void **state)
 	world_fini(&w);
 }
 
-static void wrong_keys_are_told_by_who_had_them(void **state)
+static void wrong_keys_are_reported_with_who_sent_them(void **state)
 {
 	struct world w;
 	struct wire_notice notice;
@@ -225,14 +225,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ten_thousand_traps_of_one_port_cost_next_to_nothing),
-		cmocka_unit_test(answers_to_a_babbler_are_bounded),
-		cmocka_unit_test(a_babbler_does_not_hold_up_the_fault_of_another),
-		cmocka_unit_test(a_babblers_own_fault_is_found_too),
+		cmocka_unit_test(answers_to_a_noisy_trap_source_are_bounded),
+		cmocka_unit_test(a_noisy_trap_source_does_not_delay_the_fault_of_another),
+		cmocka_unit_test(a_noisy_trap_sources_own_fault_is_found_too),
 		cmocka_unit_test(traps_of_nobody_known_do_not_make_sweep_after_sweep),
 		cmocka_unit_test(two_hundred_cables_within_a_second_take_six_reroutes),
 		cmocka_unit_test(after_a_storm_a_fault_is_answered_at_once_again),
-		cmocka_unit_test(traps_about_errors_are_counted_told_and_change_nothing),
-		cmocka_unit_test(wrong_keys_are_told_by_who_had_them),
+		cmocka_unit_test(traps_about_errors_are_counted_reported_and_change_nothing),
+		cmocka_unit_test(wrong_keys_are_reported_with_who_sent_them),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -58,7 +58,7 @@ static void urgent_until_the_last_block(void **state)
 }
 
 /* Traps of which nothing comes leave nothing urgent behind. */
-static void nothing_is_urgent_after_a_look_that_finds_nothing(void **state)
+static void nothing_is_urgent_after_a_sweep_that_finds_nothing(void **state)
 {
 	struct world w;
 
@@ -74,7 +74,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(urgent_until_the_last_block),
-		cmocka_unit_test(nothing_is_urgent_after_a_look_that_finds_nothing),
+		cmocka_unit_test(nothing_is_urgent_after_a_sweep_that_finds_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -105,7 +105,7 @@ static void cut_off_is_known_over_a_restart(void **state)
 	world_fini(&w);
 }
 
-static void hosts_that_are_ill_are_alerts(void **state)
+static void degraded_hosts_are_alerts(void **state)
 {
 	struct reply r = { 0 };
 	struct world w;
@@ -203,7 +203,7 @@ int main(void)
 		cmocka_unit_test(hosts_behind_a_dead_leaf_are_cut_off_and_named_first),
 		cmocka_unit_test(host_in_maintenance_rings_no_alert),
 		cmocka_unit_test(cut_off_is_known_over_a_restart),
-		cmocka_unit_test(hosts_that_are_ill_are_alerts),
+		cmocka_unit_test(degraded_hosts_are_alerts),
 		cmocka_unit_test(switch_that_does_not_answer_is_an_alert_while_it_lasts),
 		cmocka_unit_test(link_that_runs_below_what_it_can_is_an_alert),
 		cmocka_unit_test(no_metric_stands_twice_and_what_is_cut_off_has_one),

@@ -147,7 +147,7 @@ static void the_worst_of_all_sources_counts(void **state)
 	one_free(it);
 }
 
-static void a_report_that_is_not_renewed_is_silence_and_mends_nothing(void **state)
+static void a_report_that_is_not_renewed_is_silence_and_repairs_nothing(void **state)
 {
 	struct one *it = one_new();
 	const struct health_source *s;
@@ -211,7 +211,7 @@ static void a_source_that_can_not_tell_is_silent_at_once(void **state)
 	one_free(it);
 }
 
-static void exporters_that_are_told_anew_leave_reports_alone(void **state)
+static void exporters_that_are_configured_anew_leave_reports_alone(void **state)
 {
 	struct one *it = one_new();
 
@@ -375,7 +375,7 @@ static void what_is_no_report_is_refused_and_changes_nothing(void **state)
 	world_fini(&w);
 }
 
-/* A line of the file that somebody spoilt is no report, and costs no other line. */
+/* A line of the file that somebody corrupted is no report, and costs no other line. */
 static void lines_that_are_no_reports_are_refused(void **state)
 {
 	static const char *const bad[] = { "source=a state=SICK ttl=5 text=x", "state=FATAL text=x",
@@ -401,11 +401,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_report_counts_once_it_has_lasted),
 		cmocka_unit_test(the_worst_of_all_sources_counts),
-		cmocka_unit_test(a_report_that_is_not_renewed_is_silence_and_mends_nothing),
+		cmocka_unit_test(a_report_that_is_not_renewed_is_silence_and_repairs_nothing),
 		cmocka_unit_test(a_silent_report_does_not_outweigh_an_exporter_that_speaks),
 		cmocka_unit_test(each_report_has_its_own_ttl),
 		cmocka_unit_test(a_source_that_can_not_tell_is_silent_at_once),
-		cmocka_unit_test(exporters_that_are_told_anew_leave_reports_alone),
+		cmocka_unit_test(exporters_that_are_configured_anew_leave_reports_alone),
 		cmocka_unit_test(an_operators_clear_forgets_silent_sources_only),
 		cmocka_unit_test(the_fifth_source_of_a_host_is_refused),
 		cmocka_unit_test(a_report_reaches_routing_and_a_restart_heals_nothing),

@@ -118,7 +118,7 @@ static void ten_links_are_taken_out_and_the_eleventh_is_named(void **state)
 	world_fini(&w);
 }
 
-static void a_leaf_keeps_half_of_its_uplinks_however_ill_they_are(void **state)
+static void a_leaf_keeps_half_of_its_uplinks_however_unhealthy_they_are(void **state)
 {
 	struct uplinks u;
 	struct world w;
@@ -178,7 +178,7 @@ static void a_restart_keeps_what_was_taken_out(void **state)
 	world_fini(&w);
 }
 
-static void hosts_links_are_told_and_stay(void **state)
+static void unhealthy_links_of_hosts_are_reported_and_stay(void **state)
 {
 	struct uplinks u;
 	struct world w;
@@ -244,10 +244,10 @@ int main(void)
 		cmocka_unit_test(a_burst_is_caught_within_minutes_and_the_link_returns_clean),
 		cmocka_unit_test(a_slow_decay_is_caught_by_the_window_of_hours),
 		cmocka_unit_test(ten_links_are_taken_out_and_the_eleventh_is_named),
-		cmocka_unit_test(a_leaf_keeps_half_of_its_uplinks_however_ill_they_are),
+		cmocka_unit_test(a_leaf_keeps_half_of_its_uplinks_however_unhealthy_they_are),
 		cmocka_unit_test(excluded_links_and_dry_runs_move_nothing),
 		cmocka_unit_test(a_restart_keeps_what_was_taken_out),
-		cmocka_unit_test(hosts_links_are_told_and_stay),
+		cmocka_unit_test(unhealthy_links_of_hosts_are_reported_and_stay),
 		cmocka_unit_test(what_error_correction_counts_only_warns_by_default),
 		cmocka_unit_test(health_has_windows_and_rates),
 	};

@@ -32,7 +32,7 @@ static void cut_raises_trap_128_and_port_state_change(void **state)
 	double_world_fini(&w);
 }
 
-static void reboot_forgets_what_was_told(void **state)
+static void reboot_loses_what_was_set(void **state)
 {
 	struct double_world w;
 
@@ -189,7 +189,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cut_raises_trap_128_and_port_state_change),
-		cmocka_unit_test(reboot_forgets_what_was_told),
+		cmocka_unit_test(reboot_loses_what_was_set),
 		cmocka_unit_test(new_description_raises_trap_144),
 		cmocka_unit_test(silent_node_is_silent_and_others_are_not),
 		cmocka_unit_test(node_may_claim_another_guid),

@@ -40,7 +40,7 @@ static void assert_about(uint64_t value, uint64_t wanted)
 	assert_in_range(value, wanted - wanted / 1000 - 2, wanted + wanted / 1000 + 2);
 }
 
-static void ports_on_the_way_count_a_flow(void **state)
+static void ports_on_the_path_count_a_flow(void **state)
 {
 	struct double_world w;
 	struct double_load load;
@@ -82,7 +82,7 @@ static void what_a_link_does_not_carry_waits_before_it(void **state)
 	double_world_fini(&w);
 }
 
-static void what_has_no_way_is_counted_where_it_dies(void **state)
+static void a_flow_without_a_path_is_counted_where_it_is_dropped(void **state)
 {
 	struct double_world w;
 	uint64_t before;
@@ -169,9 +169,9 @@ static void counters_are_cleared_as_far_as_they_are_selected(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(ports_on_the_way_count_a_flow),
+		cmocka_unit_test(ports_on_the_path_count_a_flow),
 		cmocka_unit_test(what_a_link_does_not_carry_waits_before_it),
-		cmocka_unit_test(what_has_no_way_is_counted_where_it_dies),
+		cmocka_unit_test(a_flow_without_a_path_is_counted_where_it_is_dropped),
 		cmocka_unit_test(a_change_counts_from_when_it_happened),
 		cmocka_unit_test(a_shift_sends_from_each_host_to_the_like_hca_of_another),
 		cmocka_unit_test(counters_are_cleared_as_far_as_they_are_selected),

@@ -34,7 +34,7 @@ static uint32_t uptime(const struct double_heard *heard)
 	return (uint32_t)at[0] << 24 | at[1] << 16 | at[2] << 8 | at[3];
 }
 
-static void a_device_tells_itself_and_how_long_it_runs(void **state)
+static void a_device_reports_its_firmware_and_how_long_it_runs(void **state)
 {
 	struct double_world w;
 	struct dnode *node;
@@ -79,7 +79,7 @@ static void what_it_does_not_know_is_refused_and_others_have_no_such_agent(void 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_device_tells_itself_and_how_long_it_runs),
+		cmocka_unit_test(a_device_reports_its_firmware_and_how_long_it_runs),
 		cmocka_unit_test(what_it_does_not_know_is_refused_and_others_have_no_such_agent),
 	};
 

@@ -122,7 +122,7 @@ static struct topo *bare(enum generate_system system, unsigned su)
 	return generate_superpod_no_sharp(system, su, err, sizeof(err));
 }
 
-static void hosts_have_the_same_ways_as_without(void **state)
+static void hosts_have_the_same_paths_as_without(void **state)
 {
 	static const unsigned m3[] = { 6, 6, 6 }, w3[] = { 1, 6, 6 }, one[] = { 1, 1, 1 };
 	static const unsigned m2[] = { 18, 12 }, w2[] = { 1, 6 }, p2[] = { 1, 3 };
@@ -134,7 +134,7 @@ static void hosts_have_the_same_ways_as_without(void **state)
 	assert_same_for_hosts(bare(GENERATE_A100, 7));
 }
 
-static void hosts_have_the_same_ways_as_without_in_damaged_fabrics(void **state)
+static void hosts_have_the_same_paths_as_without_in_damaged_fabrics(void **state)
 {
 	struct topo *whole = bare(GENERATE_H100, 3);
 
@@ -323,8 +323,8 @@ static void a_storage_adapter_on_a_spine_is_a_host(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(hosts_have_the_same_ways_as_without),
-		cmocka_unit_test(hosts_have_the_same_ways_as_without_in_damaged_fabrics),
+		cmocka_unit_test(hosts_have_the_same_paths_as_without),
+		cmocka_unit_test(hosts_have_the_same_paths_as_without_in_damaged_fabrics),
 		cmocka_unit_test(an_intact_superpod_carries_shifts_without_collision),
 		cmocka_unit_test(a_cut_cable_changes_the_fewest_entries),
 		cmocka_unit_test(aggregation_nodes_reach_each_other_in_whole_fabrics),

@@ -40,7 +40,7 @@ static void what_is_in_the_set_is_found_and_nothing_else(void **state)
 	}
 }
 
-static void each_byte_is_told_from_every_other(void **state)
+static void each_byte_differs_from_every_other(void **state)
 {
 	uint8_t bytes[BLOCKS * BYTESET_BLOCK]; /* all there are */
 	uint64_t found[BLOCKS];
@@ -65,7 +65,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_in_the_set_is_found_and_nothing_else),
-		cmocka_unit_test(each_byte_is_told_from_every_other),
+		cmocka_unit_test(each_byte_differs_from_every_other),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

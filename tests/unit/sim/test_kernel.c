@@ -259,7 +259,7 @@ static void a_request_reaches_the_agent_registered_for_it(void **state)
 	kernel_world_fini(&w);
 }
 
-static void a_request_that_no_agent_wants_is_answered_all_the_same(void **state)
+static void a_request_for_no_agent_is_answered_all_the_same(void **state)
 {
 	struct kernel_world w;
 	struct kernel_end none, host;
@@ -362,7 +362,7 @@ static void is_sm_is_one_openers_at_a_time(void **state)
 }
 
 /* Trap 144 with the new mask, to the manager that the port was told of. */
-static void a_manager_that_comes_or_goes_is_told_by_trap_144(void **state)
+static void a_manager_that_comes_or_goes_is_announced_by_trap_144(void **state)
 {
 	struct kernel_world w;
 	struct kernel_end sm;
@@ -449,11 +449,11 @@ int main(void)
 		cmocka_unit_test(methods_of_a_class_are_one_agents),
 		cmocka_unit_test(agents_that_make_no_sense_are_refused),
 		cmocka_unit_test(a_request_reaches_the_agent_registered_for_it),
-		cmocka_unit_test(a_request_that_no_agent_wants_is_answered_all_the_same),
+		cmocka_unit_test(a_request_for_no_agent_is_answered_all_the_same),
 		cmocka_unit_test(so_it_is_where_nothing_runs),
 		cmocka_unit_test(sm_info_is_asked_of_the_manager_if_there_is_one),
 		cmocka_unit_test(is_sm_is_one_openers_at_a_time),
-		cmocka_unit_test(a_manager_that_comes_or_goes_is_told_by_trap_144),
+		cmocka_unit_test(a_manager_that_comes_or_goes_is_announced_by_trap_144),
 		cmocka_unit_test(a_device_that_goes_leaves_dead_files),
 		cmocka_unit_test(ports_that_are_not_there_do_not_open),
 	};

@@ -147,7 +147,7 @@ static void two_hosts_exchanged_on_a_leaf_are_one_line(void **state)
 	topo_unref(swapped);
 }
 
-static void an_hca_in_an_uplinks_port_is_told_with_what_to_do(void **state)
+static void an_hca_in_an_uplinks_port_is_reported_with_what_to_do(void **state)
 {
 	static const struct cable out[] = { { .a = LEAF0, .a_port = 5 },
 					    { .a = LEAF0, .a_port = 40 },
@@ -218,7 +218,7 @@ int main(void)
 		cmocka_unit_test(swapped_rails_are_found_without_a_plan),
 		cmocka_unit_test(swapped_cables_are_one_line_against_the_plan),
 		cmocka_unit_test(two_hosts_exchanged_on_a_leaf_are_one_line),
-		cmocka_unit_test(an_hca_in_an_uplinks_port_is_told_with_what_to_do),
+		cmocka_unit_test(an_hca_in_an_uplinks_port_is_reported_with_what_to_do),
 		cmocka_unit_test(missing_down_and_extra_cables_are_told_apart),
 		cmocka_unit_test(a_node_that_came_or_went_is_one_line),
 		cmocka_unit_test(nodes_without_a_name_of_their_own_are_left_out),

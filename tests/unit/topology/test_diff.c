@@ -87,7 +87,7 @@ static void equal_snapshots_differ_in_nothing(void **state)
 	assert_event(topo_freeze(topo_builder_new()), topo_freeze(topo_builder_new()), "");
 }
 
-static void a_link_going_down_and_up_is_told_once(void **state)
+static void a_link_going_down_and_up_is_reported_once(void **state)
 {
 	struct topo *t = parse_netfile(BASE);
 
@@ -136,7 +136,7 @@ static void a_moved_cable_is_gone_and_new(void **state)
 		     "leaf-1 p4 - spine p2: gone\nleaf-1 p4 - spine p7: new\n");
 }
 
-static void a_slower_link_and_a_new_name_are_told(void **state)
+static void a_slower_link_and_a_new_name_are_reported(void **state)
 {
 	assert_event(parse_netfile(BASE),
 		     changed("\"S-0000000000000003\"[3] # \"spine\" lid 0 4xHDR",
@@ -146,7 +146,7 @@ static void a_slower_link_and_a_new_name_are_told(void **state)
 		     "leaf-9 0x0000000000000002: name changed, was 'leaf-2'\n");
 }
 
-static void a_self_link_is_told_at_its_lower_port(void **state)
+static void a_self_link_is_reported_at_its_lower_port(void **state)
 {
 	assert_event(parse_netfile(BASE),
 		     changed("Ca 1 \"H-0000000000000101\"",
@@ -243,12 +243,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(equal_snapshots_differ_in_nothing),
-		cmocka_unit_test(a_link_going_down_and_up_is_told_once),
+		cmocka_unit_test(a_link_going_down_and_up_is_reported_once),
 		cmocka_unit_test(items_carry_both_indices_and_the_lower_guids_port),
 		cmocka_unit_test(a_node_that_goes_takes_its_cables_along),
 		cmocka_unit_test(a_moved_cable_is_gone_and_new),
-		cmocka_unit_test(a_slower_link_and_a_new_name_are_told),
-		cmocka_unit_test(a_self_link_is_told_at_its_lower_port),
+		cmocka_unit_test(a_slower_link_and_a_new_name_are_reported),
+		cmocka_unit_test(a_self_link_is_reported_at_its_lower_port),
 		cmocka_unit_test(snapshots_made_again_differ_as_others_do),
 		cmocka_unit_test(faults_come_first),
 		cmocka_unit_test(nodes_are_matched_by_guid_whatever_their_index),

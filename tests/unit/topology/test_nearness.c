@@ -148,7 +148,7 @@ static void storage_and_management_are_left_out_and_named(void **state)
 }
 
 /* By no GUID, port number or order of discovery, nor by what is down. */
-static void the_same_fabric_is_told_the_same(void **state)
+static void the_same_fabric_gives_the_same_output(void **state)
 {
 	struct topo *t = pod(9),
 		    *other = disguise(t, DISGUISE_GUIDS | DISGUISE_PORTS | DISGUISE_ORDER, 7);
@@ -171,7 +171,7 @@ static void the_same_fabric_is_told_the_same(void **state)
 	topo_unref(dead);
 }
 
-static void nothing_is_well_formed_too(void **state)
+static void an_empty_document_is_well_formed(void **state)
 {
 	struct topo *t = topo_freeze(topo_builder_new());
 	char *text = dumped(t, dump_slurm_yaml, NULL);
@@ -193,8 +193,8 @@ int main(void)
 		cmocka_unit_test(blocks_are_nvlink_domains_where_they_are_known),
 		cmocka_unit_test(a_value_too_long_for_a_label_is_its_hash),
 		cmocka_unit_test(storage_and_management_are_left_out_and_named),
-		cmocka_unit_test(the_same_fabric_is_told_the_same),
-		cmocka_unit_test(nothing_is_well_formed_too),
+		cmocka_unit_test(the_same_fabric_gives_the_same_output),
+		cmocka_unit_test(an_empty_document_is_well_formed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -54,13 +54,13 @@ static void a_whole_fabric_has_nothing_at_risk(void **state)
 	topo_unref(t);
 }
 
-static void a_lost_cable_of_several_is_told_in_cables(void **state)
+static void a_lost_link_of_several_is_counted_in_links(void **state)
 {
 	assert_says(cut(pod(1), "leaf-su01-rail3", "spine-02", 1),
 		    "leaf-su01-rail3 has 31 of 32 cables to its spines");
 }
 
-static void a_spine_out_of_reach_is_told_in_spines_and_comes_first(void **state)
+static void a_spine_out_of_reach_is_counted_in_spines_and_comes_first(void **state)
 {
 	struct topo *t = cut(pod(1), "leaf-su01-rail0", "spine-01", 1);
 
@@ -131,8 +131,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_whole_fabric_has_nothing_at_risk),
-		cmocka_unit_test(a_lost_cable_of_several_is_told_in_cables),
-		cmocka_unit_test(a_spine_out_of_reach_is_told_in_spines_and_comes_first),
+		cmocka_unit_test(a_lost_link_of_several_is_counted_in_links),
+		cmocka_unit_test(a_spine_out_of_reach_is_counted_in_spines_and_comes_first),
 		cmocka_unit_test(a_dead_spine_counts_at_every_leaf_and_not_itself),
 		cmocka_unit_test(harm_to_hosts_counts_more_than_shares),
 		cmocka_unit_test(who_hangs_by_one_parent_comes_first),

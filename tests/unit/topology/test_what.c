@@ -277,7 +277,7 @@ static void what_is_ambiguous_lists_who_is_meant(void **state)
 	assert_refused(*state, "mlx5_0", WHAT_ANY, "matches 32 nodes, among them 'dgx-su01-01 mlx");
 }
 
-static void what_is_nothing_is_told_with_names_that_look_alike(void **state)
+static void an_unknown_name_is_reported_with_names_that_look_alike(void **state)
 {
 	assert_refused(*state, "leaf-su01-rial0", WHAT_ANY,
 		       "no node matches 'leaf-su01-rial0'; near: 'leaf-su01-rail0'");
@@ -357,7 +357,7 @@ int main(void)
 		TEST(groups_and_partitions_have_forms_of_their_own),
 		TEST(a_cable_is_either_of_its_ends_or_both),
 		TEST(what_is_ambiguous_lists_who_is_meant),
-		TEST(what_is_nothing_is_told_with_names_that_look_alike),
+		TEST(an_unknown_name_is_reported_with_names_that_look_alike),
 		TEST(a_command_gets_the_kind_that_it_takes_or_the_reason),
 		TEST(long_texts_and_short_buffers_are_cut),
 		TEST(every_node_and_cable_answers_to_the_name_it_is_given),

@@ -123,7 +123,7 @@ static void a_switch_that_is_met_later_is_turned_off_beside_and_programmed_again
 	end(&r);
 }
 
-static void one_that_cannot_be_turned_off_is_an_alert_and_holds_nobody(void **state)
+static void one_that_cannot_be_turned_off_is_an_alert_and_delays_no_other(void **state)
 {
 	struct room r;
 
@@ -139,7 +139,7 @@ static void one_that_cannot_be_turned_off_is_an_alert_and_holds_nobody(void **st
 
 /* ---- Switches that do not answer ------------------------------------------------------------- */
 
-static void who_does_not_answer_holds_nobody_and_is_not_asked_first_after_a_restart(void **state)
+static void a_silent_switch_delays_no_other_and_is_not_asked_first_after_a_restart(void **state)
 {
 	struct room r;
 	uint64_t before;
@@ -162,7 +162,7 @@ static void who_does_not_answer_holds_nobody_and_is_not_asked_first_after_a_rest
 	end(&r);
 }
 
-static void who_did_not_answer_is_asked_again_in_quiet_and_only_then(void **state)
+static void a_silent_switch_is_asked_again_when_idle_and_only_then(void **state)
 {
 	struct room r;
 	uint64_t before;
@@ -209,10 +209,10 @@ int main(void)
 		cmocka_unit_test(programming_does_not_wait_where_all_have_answered),
 		cmocka_unit_test(
 			a_switch_that_is_met_later_is_turned_off_beside_and_programmed_again),
-		cmocka_unit_test(one_that_cannot_be_turned_off_is_an_alert_and_holds_nobody),
+		cmocka_unit_test(one_that_cannot_be_turned_off_is_an_alert_and_delays_no_other),
 		cmocka_unit_test(
-			who_does_not_answer_holds_nobody_and_is_not_asked_first_after_a_restart),
-		cmocka_unit_test(who_did_not_answer_is_asked_again_in_quiet_and_only_then),
+			a_silent_switch_delays_no_other_and_is_not_asked_first_after_a_restart),
+		cmocka_unit_test(a_silent_switch_is_asked_again_when_idle_and_only_then),
 		cmocka_unit_test(the_rows_of_switches_say_what_is_known),
 	};
 

@@ -110,7 +110,7 @@ static unsigned repaired(const struct room *r)
 	return count;
 }
 
-static void nothing_is_read_while_the_fabric_is_not_quiet(void **state)
+static void nothing_is_read_while_the_fabric_is_not_idle(void **state)
 {
 	struct room r;
 
@@ -282,7 +282,7 @@ static void a_finding_while_it_is_read_counts_and_what_was_being_read_does_not(v
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nothing_is_read_while_the_fabric_is_not_quiet),
+		cmocka_unit_test(nothing_is_read_while_the_fabric_is_not_idle),
 		cmocka_unit_test(
 			a_block_that_differs_is_written_again_and_is_repaired_when_it_is_read_so),
 		cmocka_unit_test(a_multicast_block_that_differs_has_multicast_write_it_again),

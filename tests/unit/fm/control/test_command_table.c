@@ -23,7 +23,7 @@ static void names_are_unique(void **state)
 	}
 }
 
-static void every_row_has_its_way_to_an_answer(void **state)
+static void every_row_has_one_function_that_answers(void **state)
 {
 	const struct command *c;
 
@@ -101,7 +101,7 @@ static void only_these_change_something(void **state)
 	json_decref(none);
 }
 
-static void a_flag_makes_an_act_of_a_look(void **state)
+static void a_flag_makes_a_command_change_something(void **state)
 {
 	static const char *const names[][2] = { { "check", "readback" }, { "health", "read" } };
 
@@ -142,10 +142,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_are_unique),
-		cmocka_unit_test(every_row_has_its_way_to_an_answer),
+		cmocka_unit_test(every_row_has_one_function_that_answers),
 		cmocka_unit_test(words_are_those_of_usage),
 		cmocka_unit_test(only_these_change_something),
-		cmocka_unit_test(a_flag_makes_an_act_of_a_look),
+		cmocka_unit_test(a_flag_makes_a_command_change_something),
 		cmocka_unit_test(a_long_list_of_events_is_for_a_child),
 	};
 	return cmocka_run_group_tests_name("command_table", tests, NULL, NULL);

@@ -53,7 +53,7 @@ static void bad_requests_are_refused_and_the_connection_goes_on(void **state)
  * An act that takes long: the client that asked for it hears that fmd lives, one that did not hears
  * the answer alone.
  */
-static void a_client_that_wants_it_hears_of_progress(void **state)
+static void a_client_that_asks_for_progress_gets_it(void **state)
 {
 	struct fixture *f = *state;
 
@@ -265,7 +265,7 @@ static void slow_reader_does_not_hold_others(void **state)
 
 /* ---- Acts ---- */
 
-static void act_is_answered_when_it_is_done(void **state)
+static void operation_is_answered_when_it_is_done(void **state)
 {
 	struct fixture *f = *state;
 
@@ -277,7 +277,7 @@ static void act_is_answered_when_it_is_done(void **state)
 	answers(f, "{\"ok\":true,\"result\":{\"smps\":12}}");
 }
 
-static void act_that_fails_is_refused_with_its_reason(void **state)
+static void operation_that_fails_is_refused_with_its_reason(void **state)
 {
 	struct fixture *f = *state;
 
@@ -288,7 +288,7 @@ static void act_that_fails_is_refused_with_its_reason(void **state)
 	answers(f, "{\"ok\":false,\"error\":\"the local port does not answer\"}");
 }
 
-static void standby_refuses_acts_and_pictures_and_says_who_is_master(void **state)
+static void standby_refuses_operations_and_pictures_and_says_who_is_master(void **state)
 {
 	struct fixture *f = *state;
 	struct topo *kept = f->fabric.topo;
@@ -317,7 +317,7 @@ static void asker_that_leaves_gets_no_callback(void **state)
 	f->fd = dial(f->path);
 }
 
-static void end_of_control_cancels_acts(void **state)
+static void end_of_control_cancels_operations(void **state)
 {
 	struct fixture *f = *state;
 
@@ -345,7 +345,7 @@ static void asker_that_only_stops_sending_is_answered(void **state)
 
 /* ---- The socket ---- */
 
-static void client_too_many_is_told_so(void **state)
+static void client_too_many_gets_an_error(void **state)
 {
 	struct fixture *f = *state;
 	int fds[CLIENTS];
@@ -424,7 +424,7 @@ int main(void)
 		TEST(status_is_answered_in_one_line),
 		TEST(line_in_two_pieces_is_one_request),
 		TEST(bad_requests_are_refused_and_the_connection_goes_on),
-		TEST(a_client_that_wants_it_hears_of_progress),
+		TEST(a_client_that_asks_for_progress_gets_it),
 		TEST(pictures_are_refused_before_the_first_sweep),
 		TEST(line_without_an_end_is_refused_and_hung_up),
 		TEST(path_names_every_hop),
@@ -438,13 +438,13 @@ int main(void)
 		TEST_BIG(dump_text_is_whole_and_ends_with_a_nul),
 		TEST_BIG(client_that_leaves_takes_its_child_along),
 		TEST_BIG(slow_reader_does_not_hold_others),
-		TEST(act_is_answered_when_it_is_done),
-		TEST(act_that_fails_is_refused_with_its_reason),
-		TEST(standby_refuses_acts_and_pictures_and_says_who_is_master),
+		TEST(operation_is_answered_when_it_is_done),
+		TEST(operation_that_fails_is_refused_with_its_reason),
+		TEST(standby_refuses_operations_and_pictures_and_says_who_is_master),
 		TEST(asker_that_leaves_gets_no_callback),
-		TEST(end_of_control_cancels_acts),
+		TEST(end_of_control_cancels_operations),
 		TEST(asker_that_only_stops_sending_is_answered),
-		TEST(client_too_many_is_told_so),
+		TEST(client_too_many_gets_an_error),
 		TEST(socket_is_for_owner_and_group),
 		TEST(second_server_is_refused),
 		TEST(dead_socket_file_is_replaced),

@@ -13,7 +13,7 @@ static void status_is_served(struct fixture *f)
 	answers(f, "{\"ok\":true,\"result\":{\"state\":\"master\"}}");
 }
 
-static void cordon_is_an_act_with_an_argument(void **state)
+static void cordon_is_an_operation_with_an_argument(void **state)
 {
 	struct fixture *f = *state;
 
@@ -29,7 +29,7 @@ static void cordon_is_an_act_with_an_argument(void **state)
 	assert_false(f->fabric.cordon_on);
 }
 
-static void sick_links_are_shown_and_released(void **state)
+static void unhealthy_links_are_shown_and_released(void **state)
 {
 	struct fixture *f = *state;
 
@@ -42,7 +42,7 @@ static void sick_links_are_shown_and_released(void **state)
 	assert_string_equal(f->fabric.cordoned, "leaf-1:9");
 }
 
-static void an_operators_word_on_a_host_is_an_act(void **state)
+static void a_manual_override_of_a_host_is_an_operation(void **state)
 {
 	struct fixture *f = *state;
 
@@ -91,7 +91,7 @@ static void whatif_refuses_what_is_not_there(void **state)
 	answers(f, "{\"ok\":false,\"error\":\"arguments: a name is a text\"}");
 }
 
-static void whatif_takes_hosts_for_ill(void **state)
+static void whatif_takes_hosts_for_degraded(void **state)
 {
 	struct fixture *f = *state;
 	json_t *answer = ask_control(
@@ -175,13 +175,13 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(whatif_fails_cables_in_a_copy),
 		TEST(whatif_refuses_what_is_not_there),
-		TEST(whatif_takes_hosts_for_ill),
+		TEST(whatif_takes_hosts_for_degraded),
 		TEST(follower_gets_each_event_as_it_happens),
 		TEST(follower_that_does_not_read_is_dropped_with_a_last_line),
 		TEST(follow_with_wrong_arguments_is_refused_and_goes_on),
-		TEST(cordon_is_an_act_with_an_argument),
-		TEST(an_operators_word_on_a_host_is_an_act),
-		TEST(sick_links_are_shown_and_released),
+		TEST(cordon_is_an_operation_with_an_argument),
+		TEST(a_manual_override_of_a_host_is_an_operation),
+		TEST(unhealthy_links_are_shown_and_released),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

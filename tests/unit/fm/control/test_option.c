@@ -9,7 +9,7 @@
 #include "fm/control/answer.h"
 #include "fm/control/option.h"
 
-static void names_of_a_command_are_unique_and_told(void **state)
+static void names_of_a_command_are_unique_and_listed(void **state)
 {
 	const struct command *c;
 
@@ -98,7 +98,7 @@ static void values_of_rows_are_found_by_key(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names_of_a_command_are_unique_and_told),
+		cmocka_unit_test(names_of_a_command_are_unique_and_listed),
 		cmocka_unit_test(values_take_the_type_of_their_option),
 		cmocka_unit_test(what_is_no_value_is_refused),
 		cmocka_unit_test(columns_are_found_by_title_or_key),

@@ -188,7 +188,7 @@ static void events_are_those_that_name_it_and_not_its_namesakes(void **state)
 
 /* ---- Marks ----------------------------------------------------------------------------------- */
 
-static void a_cordon_is_told_with_its_time(void **state)
+static void a_cordon_is_shown_with_its_time(void **state)
 {
 	struct fabric *f = *state;
 	json_t *doc;
@@ -235,7 +235,7 @@ static void what_is_unhealthy_has_its_reason_at_both_ends(void **state)
 	json_decref(doc);
 }
 
-static void a_switch_without_a_live_cable_says_so(void **state)
+static void a_switch_without_a_live_link_is_shown_as_such(void **state)
 {
 	struct fabric *f = *state;
 	json_t *doc;
@@ -305,9 +305,9 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 		TEST(documents_are_flat_and_say_what_they_are),
 		TEST(events_are_those_that_name_it_and_not_its_namesakes),
-		TEST(a_cordon_is_told_with_its_time),
+		TEST(a_cordon_is_shown_with_its_time),
 		TEST(what_is_unhealthy_has_its_reason_at_both_ends),
-		TEST(a_switch_without_a_live_cable_says_so),
+		TEST(a_switch_without_a_live_link_is_shown_as_such),
 		TEST(counters_stand_beside_those_of_the_far_end),
 		TEST(a_path_to_it_begins_where_it_is_asked_to),
 	};

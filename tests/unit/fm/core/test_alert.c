@@ -58,7 +58,7 @@ static void assert_member(json_t *list, size_t i, const char *key, const char *v
 	json_decref(list);
 }
 
-static void alert_told_again_is_one_event_with_the_newest_text(void **state)
+static void alert_raised_again_is_one_event_with_the_newest_text(void **state)
 {
 	struct fixture fx = begin();
 
@@ -133,7 +133,7 @@ static void review_ends_what_was_not_found_again(void **state)
 	end(&fx);
 }
 
-static void trouble_is_an_alert_and_is_listed_as_before_too(void **state)
+static void trouble_is_an_alert_and_is_listed_under_its_old_key_too(void **state)
 {
 	struct fixture fx = begin();
 
@@ -167,11 +167,11 @@ static void name_that_is_not_utf8_is_shown_all_the_same(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(alert_told_again_is_one_event_with_the_newest_text),
+		cmocka_unit_test(alert_raised_again_is_one_event_with_the_newest_text),
 		cmocka_unit_test(alerts_of_one_kind_are_told_apart_by_their_subject),
 		cmocka_unit_test(since_is_when_it_began),
 		cmocka_unit_test(review_ends_what_was_not_found_again),
-		cmocka_unit_test(trouble_is_an_alert_and_is_listed_as_before_too),
+		cmocka_unit_test(trouble_is_an_alert_and_is_listed_under_its_old_key_too),
 		cmocka_unit_test(name_that_is_not_utf8_is_shown_all_the_same),
 	};
 

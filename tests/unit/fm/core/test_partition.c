@@ -151,7 +151,7 @@ static void all_and_its_kinds_mean_end_ports(void **state)
 	partition_free(set);
 }
 
-static void words_that_name_nobody_are_taken(void **state)
+static void members_that_name_no_port_are_accepted(void **state)
 {
 	struct partition_set *set =
 		read_text("a=1: NONE, ALL_VCAS, 0x31=full; b=2: ALL_VCAS=full, 0x31;");
@@ -421,7 +421,7 @@ int main(void)
 		cmocka_unit_test(a_file_without_the_default_partition_makes_others_limited),
 		cmocka_unit_test(the_subnet_manager_stays_a_full_member_of_the_default),
 		cmocka_unit_test(all_and_its_kinds_mean_end_ports),
-		cmocka_unit_test(words_that_name_nobody_are_taken),
+		cmocka_unit_test(members_that_name_no_port_are_accepted),
 		cmocka_unit_test(the_last_rule_for_a_port_holds),
 		cmocka_unit_test(defmember_is_for_members_that_say_nothing),
 		cmocka_unit_test(both_memberships_need_to_be_allowed),

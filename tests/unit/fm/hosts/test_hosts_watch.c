@@ -59,7 +59,7 @@ static void what_lasts_is_reported_once_and_its_end_too(void **state)
 	watch_fini(&w);
 }
 
-static void what_comes_back_before_its_time_was_no_news(void **state)
+static void a_verdict_that_ends_within_its_hold_time_is_not_reported(void **state)
 {
 	struct watch w = { 0 };
 
@@ -85,7 +85,7 @@ static void not_known_waits_for_its_sources(void **state)
 	watch_fini(&w);
 }
 
-static void a_new_host_that_is_well_is_no_news_and_one_that_is_ill_is(void **state)
+static void a_new_host_is_reported_only_if_it_is_degraded(void **state)
 {
 	struct watch w = { 0 };
 
@@ -176,9 +176,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_lasts_is_reported_once_and_its_end_too),
-		cmocka_unit_test(what_comes_back_before_its_time_was_no_news),
+		cmocka_unit_test(a_verdict_that_ends_within_its_hold_time_is_not_reported),
 		cmocka_unit_test(not_known_waits_for_its_sources),
-		cmocka_unit_test(a_new_host_that_is_well_is_no_news_and_one_that_is_ill_is),
+		cmocka_unit_test(a_new_host_is_reported_only_if_it_is_degraded),
 		cmocka_unit_test(what_an_earlier_life_reported_is_not_reported_again),
 		cmocka_unit_test(a_host_that_is_gone_is_forgotten),
 		cmocka_unit_test(when_very_many_are_cut_off_none_of_them_is_due),

@@ -72,7 +72,7 @@ static void what_is_no_option_is_refused_by_name(void **state)
 	}
 }
 
-static void flag_that_would_act_is_no_option(void **state)
+static void flag_that_would_change_something_is_no_option(void **state)
 {
 	char *got = taken(&list, "read", "1");
 
@@ -151,7 +151,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(options_are_read_off_the_usage),
 		cmocka_unit_test(what_is_no_option_is_refused_by_name),
-		cmocka_unit_test(flag_that_would_act_is_no_option),
+		cmocka_unit_test(flag_that_would_change_something_is_no_option),
 		cmocka_unit_test(page_is_cut_from_the_rows),
 		cmocka_unit_test(page_of_a_table_keeps_what_stands_around_it),
 		cmocka_unit_test(page_that_is_no_number_is_refused),

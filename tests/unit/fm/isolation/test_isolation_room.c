@@ -34,7 +34,7 @@ static void a_link_that_cannot_be_made_active_is_isolated_until_it_is_active_or_
 	isolation_end(&r);
 }
 
-static void too_much_of_a_tier_is_not_isolated_but_told(void **state)
+static void too_much_of_a_tier_is_not_isolated_but_reported(void **state)
 {
 	struct room r;
 
@@ -212,7 +212,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
 			a_link_that_cannot_be_made_active_is_isolated_until_it_is_active_or_down),
-		cmocka_unit_test(too_much_of_a_tier_is_not_isolated_but_told),
+		cmocka_unit_test(too_much_of_a_tier_is_not_isolated_but_reported),
 		cmocka_unit_test(a_switch_that_takes_no_set_is_isolated_and_sent_none),
 		cmocka_unit_test(sets_that_are_lost_are_no_refusal_where_a_later_one_is_taken),
 		cmocka_unit_test(to_be_asked_whether_it_takes_a_set_changes_nothing_at_a_switch),

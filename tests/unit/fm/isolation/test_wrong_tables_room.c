@@ -215,7 +215,7 @@ static void one_that_is_known_no_more_isolates_nobody_and_leaves_the_file(void *
 	isolation_end(&r);
 }
 
-static void a_lost_file_is_told_with_the_names_that_it_held(void **state)
+static void a_lost_file_is_reported_with_the_names_that_it_held(void **state)
 {
 	struct room r;
 	char path[64];
@@ -244,7 +244,7 @@ int main(void)
 		cmocka_unit_test(every_form_of_a_block_isolates_until_it_is_tried),
 		cmocka_unit_test(lines_that_are_none_set_the_file_aside_and_isolate_nobody),
 		cmocka_unit_test(one_that_is_known_no_more_isolates_nobody_and_leaves_the_file),
-		cmocka_unit_test(a_lost_file_is_told_with_the_names_that_it_held),
+		cmocka_unit_test(a_lost_file_is_reported_with_the_names_that_it_held),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

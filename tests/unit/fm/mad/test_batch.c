@@ -180,7 +180,7 @@ static void trip_end(struct trip *t)
 	mad_world_fini(&t->w);
 }
 
-static void each_try_takes_the_way_of_its_time_and_the_last_one_is_told(void **state)
+static void each_try_takes_the_path_of_its_time_and_the_last_one_is_reported(void **state)
 {
 	struct trip t;
 
@@ -196,7 +196,7 @@ static void each_try_takes_the_way_of_its_time_and_the_last_one_is_told(void **s
 	trip_end(&t);
 }
 
-static void where_no_way_is_known_any_more_the_older_is_kept(void **state)
+static void without_a_new_path_the_older_one_is_kept(void **state)
 {
 	struct trip t;
 
@@ -218,8 +218,8 @@ int main(void)
 		cmocka_unit_test(others_have_their_turn_between_jobs_that_are_not_wanted),
 		cmocka_unit_test(others_have_their_turn_between_jobs_that_come_as_asked_for),
 		cmocka_unit_test(an_empty_queue_is_idle_once),
-		cmocka_unit_test(each_try_takes_the_way_of_its_time_and_the_last_one_is_told),
-		cmocka_unit_test(where_no_way_is_known_any_more_the_older_is_kept),
+		cmocka_unit_test(each_try_takes_the_path_of_its_time_and_the_last_one_is_reported),
+		cmocka_unit_test(without_a_new_path_the_older_one_is_kept),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -64,7 +64,7 @@ static void a_device_that_is_not_there_is_opened_when_it_is(void **state)
 	umad_bench_end(&b);
 }
 
-static void a_device_that_goes_is_told_once_and_opened_again(void **state)
+static void a_device_that_goes_is_reported_once_and_opened_again(void **state)
 {
 	struct umad_bench b;
 
@@ -101,7 +101,7 @@ static void so_it_is_when_it_refuses_what_is_sent(void **state)
 	umad_bench_end(&b);
 }
 
-static void what_the_kernel_gives_back_is_heeded(void **state)
+static void requests_that_the_kernel_hands_back_are_completed(void **state)
 {
 	struct umad_bench b;
 
@@ -229,10 +229,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(a_device_that_is_not_there_is_opened_when_it_is,
 				       umad_bench_setup),
-		cmocka_unit_test_setup(a_device_that_goes_is_told_once_and_opened_again,
+		cmocka_unit_test_setup(a_device_that_goes_is_reported_once_and_opened_again,
 				       umad_bench_setup),
 		cmocka_unit_test_setup(so_it_is_when_it_refuses_what_is_sent, umad_bench_setup),
-		cmocka_unit_test_setup(what_the_kernel_gives_back_is_heeded, umad_bench_setup),
+		cmocka_unit_test_setup(requests_that_the_kernel_hands_back_are_completed,
+				       umad_bench_setup),
 		cmocka_unit_test_setup(
 			what_another_manager_has_is_busy_and_what_is_forbidden_is_not,
 			umad_bench_setup),

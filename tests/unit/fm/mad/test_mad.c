@@ -83,7 +83,7 @@ static void silence_is_retried_with_the_same_tid_then_reported(void **state)
 	mad_world_fini(&w);
 }
 
-static void a_quiet_one_sends_no_set_but_of_sm_info(void **state)
+static void a_standby_sends_no_set_but_of_sm_info(void **state)
 {
 	struct mad_world w;
 
@@ -112,7 +112,7 @@ static void take_the_next_port(void *arg, struct mad_path *path)
 	path->ports[path->hops - 1]++;
 }
 
-static void each_try_goes_the_way_that_is_known_by_then(void **state)
+static void each_try_takes_the_path_that_is_known_by_then(void **state)
 {
 	const struct mad_path path = { .hops = 2, .ports = { 1, 20 } };
 	struct mad_world w;
@@ -330,8 +330,8 @@ int main(void)
 		cmocka_unit_test(answer_ends_the_transaction_with_its_data),
 		cmocka_unit_test(request_goes_out_as_asked),
 		cmocka_unit_test(silence_is_retried_with_the_same_tid_then_reported),
-		cmocka_unit_test(a_quiet_one_sends_no_set_but_of_sm_info),
-		cmocka_unit_test(each_try_goes_the_way_that_is_known_by_then),
+		cmocka_unit_test(a_standby_sends_no_set_but_of_sm_info),
+		cmocka_unit_test(each_try_takes_the_path_that_is_known_by_then),
 		cmocka_unit_test(retry_that_is_answered_is_a_success),
 		cmocka_unit_test(old_transaction_keeps_its_tid_while_thousands_pass),
 		cmocka_unit_test(request_has_its_own_timeout_and_retries),

@@ -261,7 +261,7 @@ static void one_cb(void *arg, const struct mad_answer *a)
 	one->calls++;
 }
 
-/* Random sends, answers (right, doubled, spoilt), cancels, failures and waits. */
+/* Random sends, answers (right, doubled, corrupted), cancels, failures and waits. */
 static void every_request_ends_once_whatever_happens(void **state)
 {
 	enum { REQUESTS = 1000 };

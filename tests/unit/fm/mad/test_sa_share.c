@@ -72,7 +72,7 @@ static void without_other_work_all_are_served(void **state)
 	assert_int_equal(s.now_us, 1000 + 1000 * BATCH * REQUEST_US);
 }
 
-static void what_was_served_in_quiet_is_no_debt(void **state)
+static void what_was_served_when_idle_is_no_debt(void **state)
 {
 	struct storm s = { .now_us = 1000 };
 
@@ -104,7 +104,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_storm_takes_a_twentieth_however_often_descriptors_are_looked_at),
 		cmocka_unit_test(without_other_work_all_are_served),
-		cmocka_unit_test(what_was_served_in_quiet_is_no_debt),
+		cmocka_unit_test(what_was_served_when_idle_is_no_debt),
 		cmocka_unit_test(a_long_one_does_not_keep_the_others_waiting_for_long),
 	};
 

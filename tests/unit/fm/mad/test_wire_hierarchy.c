@@ -38,7 +38,7 @@ static void assert_label(const uint8_t data[64], bool is_switch, const char *exp
 
 static const struct record cage_9_1[] = { { 1, 1 }, { 2, 9 }, { 3, 1 } };
 
-static void cages_of_switches_are_told(void **state)
+static void cages_of_switches_are_read(void **state)
 {
 	static const struct record split[] = { { 0, 2 }, { 1, 1 }, { 2, 9 }, { 3, 2 } };
 	static const struct record xdr[] = { { 3, 17 }, { 4, 2 }, { 6, 1 }, { 10, 3 }, { 11, 4 } };
@@ -52,7 +52,7 @@ static void cages_of_switches_are_told(void **state)
 	assert_label(data, true, "cage 17/2 plane 3");
 }
 
-static void adapters_are_told_by_their_place_on_the_bus(void **state)
+static void adapters_are_identified_by_their_place_on_the_bus(void **state)
 {
 	static const struct record bdf[] = { { 6, 0x0500 | 1 << 3 | 1 }, { 2, 1 }, { 1, 1 } };
 	uint8_t data[64];
@@ -124,8 +124,8 @@ static void random_bytes_make_no_long_label(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(cages_of_switches_are_told),
-		cmocka_unit_test(adapters_are_told_by_their_place_on_the_bus),
+		cmocka_unit_test(cages_of_switches_are_read),
+		cmocka_unit_test(adapters_are_identified_by_their_place_on_the_bus),
 		cmocka_unit_test(a_record_number_in_the_upper_half_of_its_byte_is_the_same),
 		cmocka_unit_test(what_contradicts_itself_is_no_answer),
 		cmocka_unit_test(templates_and_values_that_say_nothing_have_no_label),

@@ -64,7 +64,7 @@ static void what_is_asked_for_again_and_again_is_held_once(void **state)
 	room_fini(&f);
 }
 
-static void who_comes_back_ill_has_to_be_clean_for_twice_as_long(void **state)
+static void a_link_that_fails_again_has_to_be_clean_for_twice_as_long(void **state)
 {
 	struct fabric f;
 	const char *text;
@@ -99,7 +99,7 @@ static void a_restart_keeps_what_was_held(void **state)
 	room_fini(&f);
 }
 
-static void a_leaf_keeps_its_share_and_a_switch_its_last_way(void **state)
+static void a_leaf_keeps_its_share_and_a_switch_its_last_path(void **state)
 {
 	struct fabric f;
 	const char *text;
@@ -120,7 +120,7 @@ static void a_leaf_keeps_its_share_and_a_switch_its_last_way(void **state)
 }
 
 /* The others die while one is held. */
-static void a_held_link_carries_again_when_it_has_become_the_last_way(void **state)
+static void a_held_link_carries_again_when_it_has_become_the_last_path(void **state)
 {
 	struct fabric f;
 
@@ -199,7 +199,7 @@ static void excluded_links_and_hosts_links_stay_in_use(void **state)
 	room_fini(&f);
 }
 
-static void a_dry_run_tells_and_does_nothing(void **state)
+static void a_dry_run_reports_and_does_nothing(void **state)
 {
 	struct fabric f;
 	const char *text;
@@ -256,13 +256,13 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_link_is_held_until_it_was_clean_for_its_time),
 		cmocka_unit_test(what_is_asked_for_again_and_again_is_held_once),
-		cmocka_unit_test(who_comes_back_ill_has_to_be_clean_for_twice_as_long),
+		cmocka_unit_test(a_link_that_fails_again_has_to_be_clean_for_twice_as_long),
 		cmocka_unit_test(a_restart_keeps_what_was_held),
-		cmocka_unit_test(a_leaf_keeps_its_share_and_a_switch_its_last_way),
-		cmocka_unit_test(a_held_link_carries_again_when_it_has_become_the_last_way),
+		cmocka_unit_test(a_leaf_keeps_its_share_and_a_switch_its_last_path),
+		cmocka_unit_test(a_held_link_carries_again_when_it_has_become_the_last_path),
 		cmocka_unit_test(so_many_are_held_at_once_and_no_more),
 		cmocka_unit_test(excluded_links_and_hosts_links_stay_in_use),
-		cmocka_unit_test(a_dry_run_tells_and_does_nothing),
+		cmocka_unit_test(a_dry_run_reports_and_does_nothing),
 		cmocka_unit_test(a_release_counts_whoever_quarantined_the_link),
 		cmocka_unit_test(what_an_operator_released_is_left_alone_until_it_was_clean),
 	};

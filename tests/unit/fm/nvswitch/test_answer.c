@@ -77,7 +77,7 @@ static void a_body_is_the_same_however_it_comes(void **state)
 		}
 }
 
-static void what_is_wrong_is_told_whatever_the_pieces(void **state)
+static void errors_are_reported_however_the_answer_is_split(void **state)
 {
 	static const struct {
 		const char *text, *fault;
@@ -133,7 +133,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_body_is_the_same_however_it_comes),
-		cmocka_unit_test(what_is_wrong_is_told_whatever_the_pieces),
+		cmocka_unit_test(errors_are_reported_however_the_answer_is_split),
 		cmocka_unit_test(headers_have_a_bound),
 		cmocka_unit_test(a_code_without_a_body_is_whole),
 	};

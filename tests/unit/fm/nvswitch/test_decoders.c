@@ -112,7 +112,7 @@ static void say_gpus(struct world *w, const char *host, unsigned lost)
 		say(w, P2P, g, host, g == lost ? 0 : 255u & ~(1u << g));
 }
 
-static void an_exporter_tells_its_hosts_state_and_what_it_leaves_out(void **state)
+static void an_exporter_gives_its_hosts_state_and_what_it_lacks(void **state)
 {
 	struct world *w = *state;
 	json_t *missing;
@@ -130,7 +130,7 @@ static void an_exporter_tells_its_hosts_state_and_what_it_leaves_out(void **stat
 	decoder_dcgm.drop(w->kept);
 }
 
-static void an_exporter_of_another_host_tells_nothing_of_this_one(void **state)
+static void an_exporter_of_another_host_is_no_source_for_this_one(void **state)
 {
 	struct world *w = *state;
 
@@ -145,7 +145,7 @@ static void an_exporter_of_another_host_tells_nothing_of_this_one(void **state)
 }
 
 /* Rows of a whole rack are nobody's: one link of 1,296 would make 18 hosts degraded. */
-static void a_racks_answer_for_a_host_without_a_place_tells_what_is_needed(void **state)
+static void a_racks_answer_for_a_host_without_a_place_says_what_is_needed(void **state)
 {
 	struct world *w = *state;
 
@@ -212,9 +212,9 @@ int main(void)
 {
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		TEST(an_exporter_tells_its_hosts_state_and_what_it_leaves_out),
-		TEST(an_exporter_of_another_host_tells_nothing_of_this_one),
-		TEST(a_racks_answer_for_a_host_without_a_place_tells_what_is_needed),
+		TEST(an_exporter_gives_its_hosts_state_and_what_it_lacks),
+		TEST(an_exporter_of_another_host_is_no_source_for_this_one),
+		TEST(a_racks_answer_for_a_host_without_a_place_says_what_is_needed),
 		TEST(one_answer_is_judged_for_each_host_of_the_rack),
 		TEST(an_answer_that_is_not_whole_counts_for_nothing),
 	};

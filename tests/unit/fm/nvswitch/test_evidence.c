@@ -338,7 +338,7 @@ static void links_that_are_absent_are_counted_against_the_system(void **state)
 	assert_state(judge(b), NVSWITCH_DEGRADED_LINK, "4 of 144 NVLinks absent");
 }
 
-static void a_switch_that_is_absent_is_told(void **state)
+static void a_switch_that_is_absent_is_reported(void **state)
 {
 	struct body *b = calloc(1, sizeof(*b));
 
@@ -403,7 +403,7 @@ static void mig_on_h100_is_no_fault_while_links_stay_up(void **state)
 
 /* ---- Others ---------------------------------------------------------------------------------- */
 
-static void a_body_without_a_word_of_nvlink_is_unknown(void **state)
+static void a_body_without_nvlink_metrics_is_unknown(void **state)
 {
 	struct body *b = calloc(1, sizeof(*b));
 
@@ -470,12 +470,12 @@ int main(void)
 		cmocka_unit_test(a_gpu_that_is_gone_is_no_p2p),
 		cmocka_unit_test(a_board_of_four_is_whole),
 		cmocka_unit_test(links_that_are_absent_are_counted_against_the_system),
-		cmocka_unit_test(a_switch_that_is_absent_is_told),
+		cmocka_unit_test(a_switch_that_is_absent_is_reported),
 		cmocka_unit_test(repeated_series_count_as_the_worst_and_prove_no_absence),
 		cmocka_unit_test(mig_on_a100_is_no_fault),
 		cmocka_unit_test(mig_on_a100_excuses_no_other_gpu),
 		cmocka_unit_test(mig_on_h100_is_no_fault_while_links_stay_up),
-		cmocka_unit_test(a_body_without_a_word_of_nvlink_is_unknown),
+		cmocka_unit_test(a_body_without_nvlink_metrics_is_unknown),
 		cmocka_unit_test(labels_that_name_nothing_real_are_passed_over),
 		cmocka_unit_test(the_link_that_is_named_is_the_one_with_the_gravest_error),
 		cmocka_unit_test(the_worst_findings_are_kept_when_there_are_many),

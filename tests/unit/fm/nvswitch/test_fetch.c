@@ -185,7 +185,7 @@ static void a_bound_of_bytes_counts_where_there_is_one(void **state)
 	assert_string_equal(get(one_big_chunk, &conf).error, "the answer is too long");
 }
 
-static void an_end_is_told_for_what_it_is(void **state)
+static void each_kind_of_end_is_reported_as_such(void **state)
 {
 	const struct fetch_conf conf = { .timeout_ms = 60000, .connect_ms = 30000, .ca_file = "" };
 
@@ -209,7 +209,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_chunk_of_twenty_megabytes_is_not_gathered),
 		cmocka_unit_test(a_bound_of_bytes_counts_where_there_is_one),
-		cmocka_unit_test(an_end_is_told_for_what_it_is),
+		cmocka_unit_test(each_kind_of_end_is_reported_as_such),
 		cmocka_unit_test(a_slow_answer_is_no_missing_connection),
 	};
 

@@ -233,7 +233,7 @@ static void a_host_first_heard_of_when_bad_is_unknown_until_that_lasts(void **st
 	world_free(w);
 }
 
-static void what_routing_was_told_before_a_restart_stands_until_shown_otherwise(void **state)
+static void the_state_before_a_restart_stands_until_disproved(void **state)
 {
 	struct world *w = world_new(0);
 	unsigned host = health_add(&w->h, "old");
@@ -251,7 +251,7 @@ static void what_routing_was_told_before_a_restart_stands_until_shown_otherwise(
 	world_free(w);
 }
 
-static void a_source_that_stays_keeps_its_word_when_sources_are_told_anew(void **state)
+static void a_source_that_stays_keeps_its_state_when_sources_are_configured_anew(void **state)
 {
 	struct world *w = world_new(HOSTS);
 
@@ -434,7 +434,7 @@ static void a_line_counts_while_the_exporter_is_silent(void **state)
 	world_free(w);
 }
 
-static void a_line_betters_nothing_that_a_silent_exporter_said(void **state)
+static void a_log_line_improves_no_state_of_a_silent_exporter(void **state)
 {
 	struct world *w = world_new(HOSTS);
 
@@ -448,7 +448,7 @@ static void a_line_betters_nothing_that_a_silent_exporter_said(void **state)
 	world_free(w);
 }
 
-static void many_soft_errors_in_a_minute_are_a_sick_link(void **state)
+static void many_soft_errors_in_a_minute_are_an_unhealthy_link(void **state)
 {
 	struct world *w = world_new(HOSTS);
 
@@ -465,7 +465,7 @@ static void many_soft_errors_in_a_minute_are_a_sick_link(void **state)
 
 /* ---- Operators and names --------------------------------------------------------------------- */
 
-static void an_operators_word_counts_at_once_and_until_taken_back(void **state)
+static void a_manual_override_counts_at_once_and_until_cleared(void **state)
 {
 	struct world *w = world_new(HOSTS);
 
@@ -558,9 +558,9 @@ int main(void)
 		cmocka_unit_test(a_degraded_link_changes_no_routing),
 		cmocka_unit_test(a_silent_source_makes_unknown_and_leaves_routing_as_it_is),
 		cmocka_unit_test(a_host_first_heard_of_when_bad_is_unknown_until_that_lasts),
+		cmocka_unit_test(the_state_before_a_restart_stands_until_disproved),
 		cmocka_unit_test(
-			what_routing_was_told_before_a_restart_stands_until_shown_otherwise),
-		cmocka_unit_test(a_source_that_stays_keeps_its_word_when_sources_are_told_anew),
+			a_source_that_stays_keeps_its_state_when_sources_are_configured_anew),
 		cmocka_unit_test(the_worst_of_several_sources_counts),
 		cmocka_unit_test(changes_are_taken_in_batches_with_a_distance),
 		cmocka_unit_test(without_hold_downs_a_change_counts_at_once),
@@ -570,9 +570,9 @@ int main(void)
 		cmocka_unit_test(a_line_counts_until_the_driver_starts_anew),
 		cmocka_unit_test(no_time_ends_what_a_line_said),
 		cmocka_unit_test(a_line_counts_while_the_exporter_is_silent),
-		cmocka_unit_test(a_line_betters_nothing_that_a_silent_exporter_said),
-		cmocka_unit_test(many_soft_errors_in_a_minute_are_a_sick_link),
-		cmocka_unit_test(an_operators_word_counts_at_once_and_until_taken_back),
+		cmocka_unit_test(a_log_line_improves_no_state_of_a_silent_exporter),
+		cmocka_unit_test(many_soft_errors_in_a_minute_are_an_unhealthy_link),
+		cmocka_unit_test(a_manual_override_counts_at_once_and_until_cleared),
 		cmocka_unit_test(hosts_are_found_by_any_name_they_call_themselves),
 		cmocka_unit_test(hosts_are_found_by_their_aliases),
 		cmocka_unit_test(aliases_that_are_none_are_refused_by_their_line),

@@ -119,7 +119,7 @@ static void a_message_is_cut_and_a_name_is_text(void **state)
 	free(data);
 }
 
-static void the_first_byte_tells_the_format(void **state)
+static void the_first_byte_decides_the_format(void **state)
 {
 	assert_true(journal_begins('_') && journal_begins('M') && journal_begins('{'));
 	assert_false(journal_begins('<') || journal_begins('7') || journal_begins('a'));
@@ -133,7 +133,7 @@ int main(void)
 		cmocka_unit_test(a_binary_value_may_be_long),
 		cmocka_unit_test(what_is_no_record_is_malformed_and_the_next_is_read),
 		cmocka_unit_test(a_message_is_cut_and_a_name_is_text),
-		cmocka_unit_test(the_first_byte_tells_the_format),
+		cmocka_unit_test(the_first_byte_decides_the_format),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

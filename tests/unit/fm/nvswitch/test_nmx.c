@@ -102,7 +102,7 @@ static struct nvswitch_verdict judge(const struct rack *r, unsigned tray)
 	return verdict;
 }
 
-static void a_rack_that_is_well_is_well(void **state)
+static void a_healthy_rack_is_healthy(void **state)
 {
 	struct rack *r = *state;
 
@@ -192,7 +192,7 @@ static void all_links_of_a_gpu_and_of_a_tray_are_worse(void **state)
 	assert_int_equal(judge(r, 17).state, NVSWITCH_FATAL);
 }
 
-static void bit_errors_are_a_sick_link(void **state)
+static void bit_errors_are_an_unhealthy_link(void **state)
 {
 	struct rack *r = *state;
 
@@ -249,13 +249,13 @@ int main(void)
 {
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		TEST(a_rack_that_is_well_is_well),
+		TEST(a_healthy_rack_is_healthy),
 		TEST(a_link_that_is_down_is_its_hosts_with_the_blame),
 		TEST(a_counter_that_rose_counts_for_a_while_though_one_answer_shows_it),
 		TEST(a_counter_that_begins_anew_is_no_fault),
 		TEST(a_port_that_is_gone_is_missed_and_a_tray_that_is_off_is_unknown),
 		TEST(all_links_of_a_gpu_and_of_a_tray_are_worse),
-		TEST(bit_errors_are_a_sick_link),
+		TEST(bit_errors_are_an_unhealthy_link),
 		TEST(an_answer_that_is_cut_off_changes_nothing),
 		TEST(places_are_read),
 		TEST(slot_and_chassis_tell_hosts_apart_too),

@@ -118,7 +118,7 @@ static void mig_takes_gpus_out_of_p2p_on_every_generation(void **state)
 }
 
 /* MIG mode is on, and no instance was made: no GPU_I_ID anywhere. */
-static void a100_in_mig_mode_without_instances_is_well(void **state)
+static void a100_in_mig_mode_without_instances_is_healthy(void **state)
 {
 	struct machine before = a100(), after;
 
@@ -329,7 +329,7 @@ static void signals_mean_what_nvidia_says_of_them(void **state)
 }
 
 /* The GPU's own side of its links, as GB200's trays have it: their NVSwitches are elsewhere. */
-static void a_link_of_a_gpu_that_is_down_or_absent_is_told(void **state)
+static void a_link_of_a_gpu_that_is_down_or_absent_is_reported(void **state)
 {
 	struct machine well = machine_of("NVIDIA GB200", 0, 0), down, absent;
 
@@ -443,7 +443,7 @@ static void a_switch_that_is_gone_is_missed_without_its_links(void **state)
 	assert_becomes(before, &after, NVSWITCH_DEGRADED_LINK, "one of six");
 }
 
-static void silence_mends_nothing(void **state)
+static void silence_repairs_nothing(void **state)
 {
 	struct host *it = host_well(h100());
 
@@ -483,7 +483,7 @@ int main(void)
 		cmocka_unit_test(a_manager_that_never_started_is_fatal_with_or_without_p2p),
 		cmocka_unit_test(in_progress_is_what_the_site_says_it_is),
 		cmocka_unit_test(mig_takes_gpus_out_of_p2p_on_every_generation),
-		cmocka_unit_test(a100_in_mig_mode_without_instances_is_well),
+		cmocka_unit_test(a100_in_mig_mode_without_instances_is_healthy),
 		cmocka_unit_test(pairs_with_a_gpu_in_mig_are_no_lost_pairs),
 		cmocka_unit_test(mig_excuses_no_other_gpu),
 		cmocka_unit_test(a_gpu_out_of_mig_is_judged_again),
@@ -492,14 +492,14 @@ int main(void)
 		cmocka_unit_test(h20_is_judged_like_other_boards_with_nvswitches),
 		cmocka_unit_test(a_blank_value_in_any_spelling_is_no_value),
 		cmocka_unit_test(signals_mean_what_nvidia_says_of_them),
-		cmocka_unit_test(a_link_of_a_gpu_that_is_down_or_absent_is_told),
+		cmocka_unit_test(a_link_of_a_gpu_that_is_down_or_absent_is_reported),
 		cmocka_unit_test(a_counter_that_rose_is_an_event),
 		cmocka_unit_test(the_nvlink_domain_is_known),
 		cmocka_unit_test(a_clique_that_is_blank_for_once_changes_nothing),
 		cmocka_unit_test(four_of_eight_gpus_gone_are_missed),
 		cmocka_unit_test(a_board_of_four_is_whole),
 		cmocka_unit_test(a_switch_that_is_gone_is_missed_without_its_links),
-		cmocka_unit_test(silence_mends_nothing),
+		cmocka_unit_test(silence_repairs_nothing),
 		cmocka_unit_test(an_operator_who_clears_a_host_makes_it_forget_what_is_gone),
 	};
 

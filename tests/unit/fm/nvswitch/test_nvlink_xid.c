@@ -89,7 +89,7 @@ static void an_old_xid_of_a_gpu_that_works_is_no_fault(void **state)
 	}
 }
 
-static void a_repaired_gpu_is_well_though_the_gauge_stays(void **state)
+static void a_repaired_gpu_is_healthy_though_the_gauge_stays(void **state)
 {
 	struct host *it = host_well(h100());
 
@@ -292,7 +292,7 @@ static void a_crashed_job_in_a_log_alone_says_nothing_of_health(void **state)
 }
 
 /* The hook resumes the host then. */
-static void an_operator_who_clears_a_host_of_a_log_alone_says_that_it_is_well(void **state)
+static void clearing_a_host_known_by_a_log_alone_makes_it_healthy(void **state)
 {
 	struct host *it = host_new(h100());
 
@@ -443,7 +443,7 @@ static void the_address_is_in_the_first_of_three_lines(void **state)
 }
 
 /* A gauge and a line about the same one. */
-static void two_that_tell_of_one_event_are_one(void **state)
+static void one_event_from_two_sources_is_one(void **state)
 {
 	struct host *it = host_well(h100());
 
@@ -462,7 +462,7 @@ int main(void)
 		cmocka_unit_test(an_xid_alone_is_neither_presence_nor_health),
 		cmocka_unit_test(a_crashed_job_is_no_lost_gpu),
 		cmocka_unit_test(an_old_xid_of_a_gpu_that_works_is_no_fault),
-		cmocka_unit_test(a_repaired_gpu_is_well_though_the_gauge_stays),
+		cmocka_unit_test(a_repaired_gpu_is_healthy_though_the_gauge_stays),
 		cmocka_unit_test(a_later_number_in_the_gauge_heals_nothing),
 		cmocka_unit_test(a_lost_gpu_whose_last_xid_is_154_is_missed),
 		cmocka_unit_test(counts_of_the_last_minutes_are_events),
@@ -472,12 +472,12 @@ int main(void)
 		cmocka_unit_test(no_time_heals_a_logged_fault),
 		cmocka_unit_test(a_reset_or_a_boot_ends_a_logged_fault),
 		cmocka_unit_test(a_crashed_job_in_a_log_alone_says_nothing_of_health),
-		cmocka_unit_test(an_operator_who_clears_a_host_of_a_log_alone_says_that_it_is_well),
+		cmocka_unit_test(clearing_a_host_known_by_a_log_alone_makes_it_healthy),
 		cmocka_unit_test(a_reset_that_failed_is_none),
 		cmocka_unit_test(lines_mean_what_nvidia_says_of_them),
 		cmocka_unit_test(lines_that_only_look_alike_are_passed_over),
 		cmocka_unit_test(the_address_is_in_the_first_of_three_lines),
-		cmocka_unit_test(two_that_tell_of_one_event_are_one),
+		cmocka_unit_test(one_event_from_two_sources_is_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -382,7 +382,7 @@ static void nothing_is_tried_again_without_an_interval(void **state)
 	assert_int_equal(f->ntroubles, 1);
 }
 
-static void files_of_a_configuration_are_looked_at_beforehand(void **state)
+static void files_of_a_configuration_are_checked_beforehand(void **state)
 {
 	struct fixture *f = *state;
 	char err[256] = "", expected[256];
@@ -440,7 +440,7 @@ int main(void)
 		TEST(input_that_was_not_open_before_refuses_no_other_change),
 		TEST(names_of_a_file_are_known_in_logs),
 		TEST(nothing_is_tried_again_without_an_interval),
-		TEST(files_of_a_configuration_are_looked_at_beforehand),
+		TEST(files_of_a_configuration_are_checked_beforehand),
 		TEST(a_line_that_does_not_fit_is_refused),
 	};
 

@@ -222,7 +222,7 @@ static void answer(struct addrinfo *list, int status)
 
 /* ---- Tests ----------------------------------------------------------------------------------- */
 
-static void who_has_an_address_of_the_host_that_he_names_is_believed(void **state)
+static void a_sender_with_an_address_of_the_host_it_names_is_trusted(void **state)
 {
 	struct fixture *f = *state;
 
@@ -241,7 +241,7 @@ static void who_has_an_address_of_the_host_that_he_names_is_believed(void **stat
 	assert_int_equal(f->told, 0);
 }
 
-static void who_has_another_address_is_counted_and_told_of_once(void **state)
+static void a_sender_with_another_address_is_counted_and_reported_once(void **state)
 {
 	struct fixture *f = *state;
 
@@ -317,10 +317,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(
-			who_has_an_address_of_the_host_that_he_names_is_believed, set_up,
+			a_sender_with_an_address_of_the_host_it_names_is_trusted, set_up,
 			tear_down),
-		cmocka_unit_test_setup_teardown(who_has_another_address_is_counted_and_told_of_once,
-						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			a_sender_with_another_address_is_counted_and_reported_once, set_up,
+			tear_down),
 		cmocka_unit_test_setup_teardown(a_name_that_does_not_resolve_vouches_for_nobody,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(nobody_is_asked_about_a_host_that_is_not_ours,

@@ -150,7 +150,7 @@ static void dropped_and_endless_entries_have_no_hops(void **state)
 		strstr(text, "0x0004 : 001  : HOPS UNKNOWN\n0x0005 : 001  : HOPS UNKNOWN\n"));
 }
 
-static void detour_is_told_from_the_shortest_way(void **state)
+static void detour_differs_from_the_shortest_path(void **state)
 {
 	struct fixture *f = *state;
 	struct topo_builder *b = topo_builder_from(f->topo);
@@ -201,7 +201,7 @@ int main(void)
 		TEST(lfts_name_the_owner_of_each_lid),
 		TEST(fdbs_count_the_switches_left_to_go_through),
 		TEST(dropped_and_endless_entries_have_no_hops),
-		TEST(detour_is_told_from_the_shortest_way),
+		TEST(detour_differs_from_the_shortest_path),
 		TEST(multicast_tables_name_the_ports_of_each_group),
 		TEST(file_names_are_those_of_opensm),
 	};

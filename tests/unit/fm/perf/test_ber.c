@@ -136,7 +136,7 @@ static void links_that_correct_nothing_may_have_more(void **state)
 	ber_forget(&l.port);
 }
 
-static void blocks_that_were_not_mended_count_by_themselves(void **state)
+static void uncorrected_blocks_count_by_themselves(void **state)
 {
 	struct link l = begin();
 
@@ -202,7 +202,7 @@ int main(void)
 		cmocka_unit_test(few_errors_are_chance_whatever_the_limit),
 		cmocka_unit_test(errors_of_training_do_not_count),
 		cmocka_unit_test(links_that_correct_nothing_may_have_more),
-		cmocka_unit_test(blocks_that_were_not_mended_count_by_themselves),
+		cmocka_unit_test(uncorrected_blocks_count_by_themselves),
 		cmocka_unit_test(shares_are_of_the_bits_that_were_seen),
 		cmocka_unit_test(readings_far_apart_are_judged_as_well),
 		cmocka_unit_test(a_window_without_a_limit_is_not_judged),

@@ -81,7 +81,7 @@ static void one_burst_is_a_warning_and_no_more(void **state)
 	assert_int_equal(l.port.state, JUDGE_WELL);
 }
 
-static void sick_link_is_well_after_some_good_readings(void **state)
+static void unhealthy_link_is_healthy_after_some_good_readings(void **state)
 {
 	struct link l = link_new();
 	unsigned readings = 0;
@@ -124,7 +124,7 @@ static void counter_that_jumps_back_counts_from_nothing(void **state)
 	assert_true(l.port.rate[JUDGE_SYMBOL] <= 3);
 }
 
-static void counter_at_its_end_is_told(void **state)
+static void counter_at_its_end_is_reported(void **state)
 {
 	struct link l = link_new();
 
@@ -148,7 +148,7 @@ static void lost_trainings_are_counted_by_the_hour(void **state)
 	assert_int_equal(l.port.why, JUDGE_DOWNED);
 }
 
-static void congestion_warns_and_makes_nobody_sick(void **state)
+static void congestion_warns_and_makes_no_link_unhealthy(void **state)
 {
 	struct link l = link_new();
 
@@ -215,7 +215,7 @@ static void fec_is_judged_by_what_was_added(void **state)
 	assert_int_equal(l.port.state, JUDGE_WELL);
 }
 
-static void wrong_symbols_that_fec_mends_only_warn(void **state)
+static void symbols_that_fec_corrects_only_warn(void **state)
 {
 	struct judge_fec fec = { 0 };
 	struct judge_limits some = limits;
@@ -256,16 +256,16 @@ int main(void)
 		cmocka_unit_test(totals_of_the_past_say_nothing),
 		cmocka_unit_test(errors_warn_at_once_and_are_confirmed),
 		cmocka_unit_test(one_burst_is_a_warning_and_no_more),
-		cmocka_unit_test(sick_link_is_well_after_some_good_readings),
+		cmocka_unit_test(unhealthy_link_is_healthy_after_some_good_readings),
 		cmocka_unit_test(link_at_the_edge_does_not_flicker),
 		cmocka_unit_test(counter_that_jumps_back_counts_from_nothing),
-		cmocka_unit_test(counter_at_its_end_is_told),
+		cmocka_unit_test(counter_at_its_end_is_reported),
 		cmocka_unit_test(lost_trainings_are_counted_by_the_hour),
-		cmocka_unit_test(congestion_warns_and_makes_nobody_sick),
+		cmocka_unit_test(congestion_warns_and_makes_no_link_unhealthy),
 		cmocka_unit_test(wide_wait_counter_goes_past_32_bits),
 		cmocka_unit_test(limit_of_nothing_judges_nothing),
 		cmocka_unit_test(fec_is_judged_by_what_was_added),
-		cmocka_unit_test(wrong_symbols_that_fec_mends_only_warn),
+		cmocka_unit_test(symbols_that_fec_corrects_only_warn),
 		cmocka_unit_test(fec_counter_at_its_end_is_known),
 	};
 

@@ -152,7 +152,7 @@ static void reading_on_demand_is_quick(void **state)
 	reader_fini(&r);
 }
 
-static void errors_of_a_port_are_found_and_told(void **state)
+static void errors_of_a_port_are_found_and_reported(void **state)
 {
 	struct perf_port found;
 	struct reader r;
@@ -280,7 +280,7 @@ static void fec_takes_one_packet_more_of_ports_that_count_it(void **state)
 	reader_fini(&r);
 }
 
-static void blocks_beyond_correction_make_a_link_sick(void **state)
+static void blocks_beyond_correction_make_a_link_unhealthy(void **state)
 {
 	struct perf_conf strict = conf;
 	struct perf_port found;
@@ -355,7 +355,7 @@ static void silent_node_is_left_alone_for_the_rest_of_the_pass(void **state)
 	reader_fini(&r);
 }
 
-static void lost_answers_make_nobody_sick(void **state)
+static void lost_answers_make_no_link_unhealthy(void **state)
 {
 	struct reader r;
 
@@ -389,15 +389,15 @@ int main(void)
 		cmocka_unit_test(every_cabled_port_is_read_once_a_pass),
 		cmocka_unit_test(pass_is_spread_over_the_interval),
 		cmocka_unit_test(reading_on_demand_is_quick),
-		cmocka_unit_test(errors_of_a_port_are_found_and_told),
+		cmocka_unit_test(errors_of_a_port_are_found_and_reported),
 		cmocka_unit_test(wide_counters_are_read_where_there_are_any),
 		cmocka_unit_test(traffic_of_64_bits_is_read_beside_errors_of_16),
 		cmocka_unit_test(agent_that_refuses_counters_of_64_bits_is_read_by_the_others),
 		cmocka_unit_test(fec_takes_one_packet_more_of_ports_that_count_it),
-		cmocka_unit_test(blocks_beyond_correction_make_a_link_sick),
+		cmocka_unit_test(blocks_beyond_correction_make_a_link_unhealthy),
 		cmocka_unit_test(agent_that_refuses_fec_after_all_is_asked_for_the_rest),
 		cmocka_unit_test(silent_node_is_left_alone_for_the_rest_of_the_pass),
-		cmocka_unit_test(lost_answers_make_nobody_sick),
+		cmocka_unit_test(lost_answers_make_no_link_unhealthy),
 		cmocka_unit_test(interval_of_nothing_reads_on_demand_alone),
 	};
 

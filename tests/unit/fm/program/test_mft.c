@@ -365,7 +365,7 @@ static void a_switch_that_keeps_its_old_entries_holds_its_groups_and_no_others(v
 	prog_fini(&p);
 }
 
-static void a_switch_that_failed_is_left_alone_until_told(void **state)
+static void a_switch_that_failed_is_left_alone_until_retried(void **state)
 {
 	struct prog p;
 	guid_t sick;
@@ -400,7 +400,7 @@ int main(void)
 		cmocka_unit_test(lost_answers_leave_no_ring_and_no_gap),
 		cmocka_unit_test(
 			a_switch_that_keeps_its_old_entries_holds_its_groups_and_no_others),
-		cmocka_unit_test(a_switch_that_failed_is_left_alone_until_told),
+		cmocka_unit_test(a_switch_that_failed_is_left_alone_until_retried),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -206,7 +206,7 @@ static void top_goes_ahead_of_the_blocks(void **state)
 	prog_fini(&p);
 }
 
-static void switch_that_refuses_holds_nobody(void **state)
+static void switch_that_refuses_delays_no_other(void **state)
 {
 	struct prog p;
 	uint32_t row;
@@ -413,7 +413,7 @@ static void lossy_cables_end_in_the_same_tables(void **state)
 	prog_fini(&p);
 }
 
-static void cut_on_the_way_is_gone_around(void **state)
+static void a_link_cut_meanwhile_is_gone_around(void **state)
 {
 	struct prog p;
 	struct bench_cable cable;
@@ -476,7 +476,7 @@ static const struct CMUnitTest tests_list[] = {
 	cmocka_unit_test(same_tables_write_nothing),
 	cmocka_unit_test(exactly_the_differing_blocks_are_written),
 	cmocka_unit_test(top_goes_ahead_of_the_blocks),
-	cmocka_unit_test(switch_that_refuses_holds_nobody),
+	cmocka_unit_test(switch_that_refuses_delays_no_other),
 	cmocka_unit_test(silent_switch_is_given_up_and_written_later),
 	cmocka_unit_test(rebooted_switch_is_written_anew),
 	cmocka_unit_test(newest_tables_win),
@@ -484,7 +484,7 @@ static const struct CMUnitTest tests_list[] = {
 	cmocka_unit_test(same_tables_again_in_the_middle_cost_nothing),
 	cmocka_unit_test(block_that_is_echoed_wrong_is_sent_again),
 	cmocka_unit_test(lossy_cables_end_in_the_same_tables),
-	cmocka_unit_test(cut_on_the_way_is_gone_around),
+	cmocka_unit_test(a_link_cut_meanwhile_is_gone_around),
 	cmocka_unit_test(readback_finds_a_flipped_entry),
 	cmocka_unit_test(table_too_small_for_the_lids_is_refused),
 };

@@ -273,7 +273,7 @@ static void where_one_claim_is_wrong_the_others_of_a_number_are_read_before_any_
 }
 
 /* Newer tables in the middle of it: what was read is not read again, and told once. */
-static void what_is_read_for_several_tables_is_told_once(void **state)
+static void what_is_read_for_several_tables_is_reported_once(void **state)
 {
 	struct loop_timer *stop;
 	struct world w;
@@ -302,7 +302,7 @@ static void what_is_read_for_several_tables_is_told_once(void **state)
  * Nothing that is but remembered is believed then, and nobody hears that all is written before all
  * is read.
  */
-static void behind_another_manager_all_is_read_before_it_is_told(void **state)
+static void behind_another_manager_all_is_read_before_it_is_written(void **state)
 {
 	struct world w;
 
@@ -470,8 +470,8 @@ int main(void)
 		cmocka_unit_test(what_is_to_change_is_read_first_and_written_in_order),
 		cmocka_unit_test(
 			where_one_claim_is_wrong_the_others_of_a_number_are_read_before_any_is_written),
-		cmocka_unit_test(what_is_read_for_several_tables_is_told_once),
-		cmocka_unit_test(behind_another_manager_all_is_read_before_it_is_told),
+		cmocka_unit_test(what_is_read_for_several_tables_is_reported_once),
+		cmocka_unit_test(behind_another_manager_all_is_read_before_it_is_written),
 		cmocka_unit_test(what_the_file_does_not_know_is_found),
 		cmocka_unit_test(a_switch_without_a_file_is_written),
 		cmocka_unit_test(a_switch_that_forgot_its_tables_is_not_asked),

@@ -94,7 +94,7 @@ static void improve(struct fabric *f)
 	publish(f, topo_ref(f->view.topo));
 }
 
-static void a_damaged_fabric_asks_for_one_update_when_it_was_quiet(void **state)
+static void a_damaged_fabric_asks_for_one_update_when_it_was_idle(void **state)
 {
 	const char *text;
 	struct fabric f;
@@ -260,7 +260,7 @@ static void a_file_out_of_order_is_lost_whole(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_damaged_fabric_asks_for_one_update_when_it_was_quiet),
+		cmocka_unit_test(a_damaged_fabric_asks_for_one_update_when_it_was_idle),
 		cmocka_unit_test(a_whole_fabric_of_even_design_is_left_alone),
 		cmocka_unit_test(nothing_is_looked_for_while_an_update_is_under_way),
 		cmocka_unit_test(an_answer_of_a_past_snapshot_is_dropped),

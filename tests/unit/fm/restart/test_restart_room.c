@@ -151,7 +151,7 @@ static void a_lid_that_two_ports_have_loses_the_file(void **state)
 	fake_pipe_fini(&f);
 }
 
-static void a_spoilt_file_is_lost_and_leaves_nothing_behind(void **state)
+static void a_damaged_file_is_lost_and_leaves_nothing_behind(void **state)
 {
 	struct fabric f;
 	char path[64];
@@ -181,7 +181,7 @@ int main(void)
 		cmocka_unit_test(since_when_a_link_is_down_is_kept),
 		cmocka_unit_test(lids_of_ports_that_are_away_are_in_the_inventory),
 		cmocka_unit_test(a_lid_that_two_ports_have_loses_the_file),
-		cmocka_unit_test(a_spoilt_file_is_lost_and_leaves_nothing_behind),
+		cmocka_unit_test(a_damaged_file_is_lost_and_leaves_nothing_behind),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -220,7 +220,7 @@ static void aliases_outlive_the_process(void **state)
 	assert_true(answered_guid(w, 5) == ours);
 }
 
-static void spoilt_lines_are_named(void **state)
+static void damaged_lines_are_named(void **state)
 {
 	static const char *const bad[] = { "# \n0x1 0 0x2 0x0\n", "0x1 1 0x2 0x0\n0x3 1 0x2 0x0\n",
 					   "\n0x1 256 0x2 0x0\n", "0x1 1 0x2 0x0\n0x1 1 0x3 0x0\n",
@@ -299,7 +299,7 @@ int main(void)
 		TEST(paths_are_found_by_alias),
 		TEST(groups_are_joined_by_alias_each_for_itself),
 		TEST(aliases_outlive_the_process),
-		TEST(spoilt_lines_are_named),
+		TEST(damaged_lines_are_named),
 		TEST(groups_of_aliases_count_for_their_port),
 		TEST(services_of_aliases_count_for_their_port),
 	};

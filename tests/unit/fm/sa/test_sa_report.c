@@ -526,7 +526,7 @@ static void subscriptions_outlive_the_process(void **state)
 	world_free(next);
 }
 
-static void spoilt_lines_are_named(void **state)
+static void damaged_lines_are_named(void **state)
 {
 	static const char *const bad[] = {
 		"0x1 1 0 0 0 64 65535 1 16777215 65535 0 0x0\n",
@@ -569,7 +569,7 @@ int main(void)
 		TEST(one_answer_in_between_forgives_earlier_silence),
 		TEST(who_unsubscribes_is_not_told_any_more),
 		TEST(subscriptions_outlive_the_process),
-		TEST(spoilt_lines_are_named),
+		TEST(damaged_lines_are_named),
 	};
 
 	log_set_level(-1, LOG_ERR);

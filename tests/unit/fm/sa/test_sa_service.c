@@ -435,7 +435,7 @@ static void as_many_as_may_be_are_read_with_few_looks_at_others(void **state)
 	world_free(next);
 }
 
-static void spoilt_lines_are_named(void **state)
+static void damaged_lines_are_named(void **state)
 {
 	struct world *w = *state;
 	static const char *const bad[] = { "0 12\n", "x\n", "-4 00\n" };
@@ -470,7 +470,7 @@ int main(void)
 		TEST(a_long_walk_misses_none_that_stays),
 		TEST(services_outlive_the_process_and_leases_go_on),
 		TEST(as_many_as_may_be_are_read_with_few_looks_at_others),
-		TEST(spoilt_lines_are_named),
+		TEST(damaged_lines_are_named),
 	};
 
 	log_set_level(-1, LOG_ERR);

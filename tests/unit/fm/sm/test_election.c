@@ -130,7 +130,7 @@ static void judged(enum sm_state ours, const struct wire_sm_info *others, unsign
 	assert_int_equal(index, whom);
 }
 
-static void a_look_is_judged_by_states_then_ranks(void **state)
+static void other_managers_are_judged_by_state_then_rank(void **state)
 {
 	const struct wire_sm_info all[] = {
 		other(0x10, 4, SM_MASTER),     other(0x20, 5, SM_STANDBY),
@@ -239,7 +239,7 @@ static void a_lowered_priority_goes_before_that(void **state)
 	assert_int_equal(election_priority(&e), 14);
 }
 
-static void who_gave_by_an_operators_wish_shows_0_until_the_new_master_is_gone(void **state)
+static void a_master_that_handed_over_on_request_shows_0_until_the_new_master_is_gone(void **state)
 {
 	struct election e = damped(SM_MASTER);
 
@@ -259,7 +259,8 @@ static void who_gave_by_an_operators_wish_shows_0_until_the_new_master_is_gone(v
 	assert_int_equal(election_priority(&e), 5);
 }
 
-static void a_handover_by_wish_goes_to_the_highest_standby_of_ours_or_to_the_one_named(void **state)
+static void a_requested_handover_goes_to_the_highest_standby_of_ours_or_to_the_one_named(
+	void **state)
 {
 	struct wire_sm_info all[] = { other(0x10, 9, SM_NOT_ACTIVE), other(0x20, 3, SM_STANDBY),
 				      other(0x30, 4, SM_STANDBY), other(0x40, 8, SM_STANDBY) };
@@ -360,16 +361,16 @@ int main(void)
 		cmocka_unit_test(every_row_of_the_table_leads_where_it_should),
 		cmocka_unit_test(a_handover_that_came_to_an_end_is_out_no_more),
 		cmocka_unit_test(the_higher_priority_wins_then_the_lower_guid),
-		cmocka_unit_test(a_look_is_judged_by_states_then_ranks),
+		cmocka_unit_test(other_managers_are_judged_by_state_then_rank),
 		cmocka_unit_test(a_state_that_is_none_is_ignored),
 		cmocka_unit_test(a_master_with_another_sm_key_is_stood_by_for_or_shouted_about),
 		cmocka_unit_test(an_sm_key_that_is_not_shown_is_no_other_one),
 		cmocka_unit_test(a_master_is_not_displaced_by_one_that_comes_back),
 		cmocka_unit_test(a_lowered_priority_goes_before_that),
 		cmocka_unit_test(
-			who_gave_by_an_operators_wish_shows_0_until_the_new_master_is_gone),
+			a_master_that_handed_over_on_request_shows_0_until_the_new_master_is_gone),
 		cmocka_unit_test(
-			a_handover_by_wish_goes_to_the_highest_standby_of_ours_or_to_the_one_named),
+			a_requested_handover_goes_to_the_highest_standby_of_ours_or_to_the_one_named),
 		cmocka_unit_test(silence_of_so_many_polls_in_a_row_is_a_dead_master),
 		cmocka_unit_test(the_answer_of_somebody_else_is_none),
 		cmocka_unit_test(a_master_that_ceased_to_be_one_is_lost_at_once),

@@ -113,7 +113,7 @@ static void where_nothing_contradicts_no_packet_is_sent(void **state)
 	end(&r);
 }
 
-static void a_lid_that_is_not_read_twice_gives_way_to_the_remembered_one(void **state)
+static void a_lid_that_is_not_read_twice_yields_to_the_remembered_one(void **state)
 {
 	struct room r;
 	uint64_t before;
@@ -183,7 +183,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(where_nothing_contradicts_no_packet_is_sent),
-		cmocka_unit_test(a_lid_that_is_not_read_twice_gives_way_to_the_remembered_one),
+		cmocka_unit_test(a_lid_that_is_not_read_twice_yields_to_the_remembered_one),
 		cmocka_unit_test(a_lid_that_is_read_twice_is_the_ports),
 		cmocka_unit_test(a_port_that_nobody_remembers_is_asked_for_its_guid_as_well),
 		cmocka_unit_test(

@@ -295,7 +295,7 @@ static void whoever_decides_takes_or_refuses_control_packets(void **state)
 }
 
 /* Its sender repeats it, and by then it is known whether it may be. */
-static void a_doubted_control_packet_is_not_answered(void **state)
+static void a_doubtful_control_packet_is_not_answered(void **state)
 {
 	struct desk *d = *state;
 	const struct wire_sm_info sender = { .guid = 7, .sm_key = SM_KEY, .state = SM_MASTER };
@@ -450,7 +450,7 @@ static void traps_that_differ_are_all_handed_on_at_once(void **state)
 	assert_int_equal(d->ntraps, 3);
 }
 
-static void a_like_trap_later_is_news(void **state)
+static void a_like_trap_later_is_handed_on(void **state)
 {
 	struct desk *d = *state;
 
@@ -472,7 +472,7 @@ static void no_trap_is_lost_when_many_switches_send_twice(void **state)
 	assert_int_equal(d->ntraps, 200);
 }
 
-static void a_trap_held_back_gives_way_without_being_lost(void **state)
+static void a_trap_held_back_is_handed_on_when_another_needs_its_place(void **state)
 {
 	struct desk *d = *state;
 
@@ -499,7 +499,7 @@ int main(void)
 		TEST(the_sm_key_that_everybody_knows_is_shown),
 		TEST(control_packets_are_refused_without_effect),
 		TEST(whoever_decides_takes_or_refuses_control_packets),
-		TEST(a_doubted_control_packet_is_not_answered),
+		TEST(a_doubtful_control_packet_is_not_answered),
 		TEST(who_is_not_master_leaves_traps_to_the_master),
 		TEST(it_makes_itself_heard_by_a_trap),
 		TEST(a_control_packet_with_a_wrong_mkey_is_dropped),
@@ -508,9 +508,9 @@ int main(void)
 		TEST(the_same_trap_again_is_repressed_and_not_handed_on),
 		TEST(a_like_trap_is_held_back_and_handed_on_once),
 		TEST(traps_that_differ_are_all_handed_on_at_once),
-		TEST(a_like_trap_later_is_news),
+		TEST(a_like_trap_later_is_handed_on),
 		TEST(no_trap_is_lost_when_many_switches_send_twice),
-		TEST(a_trap_held_back_gives_way_without_being_lost),
+		TEST(a_trap_held_back_is_handed_on_when_another_needs_its_place),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

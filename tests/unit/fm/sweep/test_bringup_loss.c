@@ -136,7 +136,7 @@ static void port_whose_read_was_lost_is_read_when_it_refuses_again(void **state)
 }
 
 /* A look finds another state: what was given up is tried at its time all the same. */
-static void port_whose_new_state_a_look_finds_is_not_forgotten(void **state)
+static void port_whose_new_state_a_sweep_finds_is_not_forgotten(void **state)
 {
 	struct deaf deaf;
 	struct bench b;
@@ -182,7 +182,7 @@ int main(void)
 		cmocka_unit_test(ports_whose_tries_were_lost_are_active_within_seconds),
 		cmocka_unit_test(port_whose_read_was_lost_is_read_when_it_refuses_again),
 		cmocka_unit_test(port_that_moved_on_unheard_is_read_when_it_refuses),
-		cmocka_unit_test(port_whose_new_state_a_look_finds_is_not_forgotten),
+		cmocka_unit_test(port_whose_new_state_a_sweep_finds_is_not_forgotten),
 		cmocka_unit_test(port_that_is_not_heard_is_tried_some_times_a_second_at_first),
 	};
 

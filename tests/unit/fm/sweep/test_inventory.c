@@ -58,7 +58,7 @@ static void assert_path(struct square *s, const struct inv_node *node, uint8_t p
 		assert_int_equal(path.ports[i], ports[i] - '0');
 }
 
-static void ways_are_the_shortest(void **state)
+static void paths_are_the_shortest(void **state)
 {
 	struct square s;
 
@@ -71,7 +71,7 @@ static void ways_are_the_shortest(void **state)
 	inventory_fini(&s.inv);
 }
 
-static void dead_cable_moves_only_the_ways_over_it(void **state)
+static void dead_link_moves_only_the_paths_over_it(void **state)
 {
 	struct square s;
 
@@ -85,7 +85,7 @@ static void dead_cable_moves_only_the_ways_over_it(void **state)
 	inventory_fini(&s.inv);
 }
 
-static void a_way_that_holds_is_not_sought_again(void **state)
+static void a_path_that_holds_is_not_sought_again(void **state)
 {
 	struct square s;
 	uint32_t walks;
@@ -167,7 +167,7 @@ static void node_without_cables_is_gone_and_comes_back(void **state)
 	inventory_fini(&s.inv);
 }
 
-static void each_port_of_a_host_has_its_own_way(void **state)
+static void each_port_of_a_host_has_its_own_path(void **state)
 {
 	struct square s;
 	struct inv_node *host;
@@ -202,7 +202,7 @@ static void moved_cable_leaves_its_old_place(void **state)
 	inventory_fini(&s.inv);
 }
 
-static void moved_cable_leaves_what_its_ports_said(void **state)
+static void moved_link_leaves_what_its_ports_answered(void **state)
 {
 	struct square s;
 
@@ -383,7 +383,7 @@ static void what_is_more_than_ports_is_made_anew(void **state)
 	}
 }
 
-static void name_tells_type_description_guid_and_port(void **state)
+static void name_has_type_description_guid_and_port(void **state)
 {
 	struct square s;
 
@@ -396,22 +396,22 @@ static void name_tells_type_description_guid_and_port(void **state)
 }
 
 static const struct CMUnitTest tests_list[] = {
-	cmocka_unit_test(ways_are_the_shortest),
-	cmocka_unit_test(dead_cable_moves_only_the_ways_over_it),
-	cmocka_unit_test(a_way_that_holds_is_not_sought_again),
+	cmocka_unit_test(paths_are_the_shortest),
+	cmocka_unit_test(dead_link_moves_only_the_paths_over_it),
+	cmocka_unit_test(a_path_that_holds_is_not_sought_again),
 	cmocka_unit_test(suspect_cables_are_the_last_resort),
 	cmocka_unit_test(cable_that_worked_meanwhile_is_not_blamed),
 	cmocka_unit_test(silent_switch_is_gone_around),
 	cmocka_unit_test(node_without_cables_is_gone_and_comes_back),
-	cmocka_unit_test(each_port_of_a_host_has_its_own_way),
+	cmocka_unit_test(each_port_of_a_host_has_its_own_path),
 	cmocka_unit_test(moved_cable_leaves_its_old_place),
-	cmocka_unit_test(moved_cable_leaves_what_its_ports_said),
+	cmocka_unit_test(moved_link_leaves_what_its_ports_answered),
 	cmocka_unit_test(removed_node_takes_its_cables_along),
 	cmocka_unit_test(cable_of_a_switch_to_itself_is_harmless),
 	cmocka_unit_test(snapshot_shows_down_cables_as_such),
 	cmocka_unit_test(a_snapshot_made_again_is_the_same_as_a_new_one),
 	cmocka_unit_test(what_is_more_than_ports_is_made_anew),
-	cmocka_unit_test(name_tells_type_description_guid_and_port),
+	cmocka_unit_test(name_has_type_description_guid_and_port),
 };
 
 int main(void)

@@ -234,7 +234,7 @@ static void assert_way(const struct any *a)
 		assert_int_equal(writes, fewest_blocks(a));
 }
 
-static void any_table_becomes_what_is_wished(void **state)
+static void any_table_becomes_the_wanted_one(void **state)
 {
 	uint64_t seed = 11;
 	struct any a;
@@ -269,7 +269,7 @@ int main(void)
 		cmocka_unit_test(index_0_goes_to_whom_it_is_for),
 		cmocka_unit_test(an_index_that_was_in_use_is_taken_last),
 		cmocka_unit_test(a_table_too_small_keeps_the_default_partition),
-		cmocka_unit_test(any_table_becomes_what_is_wished),
+		cmocka_unit_test(any_table_becomes_the_wanted_one),
 		cmocka_unit_test(what_was_planned_is_not_planned_again),
 	};
 

@@ -540,7 +540,7 @@ static void a_host_without_room_holds_what_fits(void **state)
 	tenants_fini(&t);
 }
 
-static void a_host_that_refuses_holds_up_nobody(void **state)
+static void a_host_that_refuses_delays_no_other(void **state)
 {
 	struct tenants t;
 	guid_t host;
@@ -577,7 +577,7 @@ int main(void)
 		cmocka_unit_test(lossy_cables_delay_only),
 		cmocka_unit_test(a_switch_without_room_does_not_enforce),
 		cmocka_unit_test(a_host_without_room_holds_what_fits),
-		cmocka_unit_test(a_host_that_refuses_holds_up_nobody),
+		cmocka_unit_test(a_host_that_refuses_delays_no_other),
 	};
 
 	log_set_level(-1, LOG_ERR);

@@ -175,7 +175,7 @@ static void cut_cable_stays_known_as_down(void **state)
 }
 
 /* Many cables in turn, so the ways to the ends cross some. In the double's time it takes < 1 ms. */
-static void refresh_is_not_held_by_a_dead_way(void **state)
+static void refresh_is_not_delayed_by_a_dead_path(void **state)
 {
 	struct bench b;
 	uint32_t from = 0, i;
@@ -200,7 +200,7 @@ static void refresh_is_not_held_by_a_dead_way(void **state)
 	bench_fini(&b);
 }
 
-static void refresh_by_one_end_alone_finds_another_way(void **state)
+static void refresh_by_one_end_alone_finds_another_path(void **state)
 {
 	struct bench b;
 	uint32_t from = 0, i;
@@ -408,8 +408,8 @@ static const struct CMUnitTest tests_list[] = {
 	cmocka_unit_test(state_table_saves_the_ports_that_are_down),
 	cmocka_unit_test(lanes_of_every_generation_arrive),
 	cmocka_unit_test(cut_cable_stays_known_as_down),
-	cmocka_unit_test(refresh_is_not_held_by_a_dead_way),
-	cmocka_unit_test(refresh_by_one_end_alone_finds_another_way),
+	cmocka_unit_test(refresh_is_not_delayed_by_a_dead_path),
+	cmocka_unit_test(refresh_by_one_end_alone_finds_another_path),
 	cmocka_unit_test(host_without_cable_is_gone_and_kept),
 	cmocka_unit_test(poll_costs_one_smp_a_switch),
 	cmocka_unit_test(switch_that_rebooted_is_found_by_poll),

@@ -8,7 +8,7 @@
 #include "fm/core/log.h"
 #include "tests/lib/sweep_bench.h"
 
-static void silent_host_is_kept_and_holds_nobody(void **state)
+static void silent_host_is_kept_and_delays_no_other(void **state)
 {
 	struct bench b;
 	guid_t host, leaf;
@@ -200,7 +200,7 @@ static void lossy_cables_hide_nothing(void **state)
 }
 
 /* A port whose PortInfo never came must not stay unknown for ever. */
-static void what_was_lost_in_a_look_is_asked_for_after_the_next_poll(void **state)
+static void what_was_lost_in_a_sweep_is_asked_for_after_the_next_poll(void **state)
 {
 	unsigned asked = 0;
 
@@ -231,14 +231,14 @@ static void what_was_lost_in_a_look_is_asked_for_after_the_next_poll(void **stat
 }
 
 /* The NodeInfo of one node becomes nonsense. */
-struct spoiler {
+struct corrupter {
 	guid_t guid;
-	void (*spoil)(struct wire_node_info *info);
+	void (*corrupt)(struct wire_node_info *info);
 };
 
-static void spoil_answer(void *arg, const struct wire_mad *header, uint8_t data[64])
+static void corrupt_answer(void *arg, const struct wire_mad *header, uint8_t data[64])
 {
-	struct spoiler *s = arg;
+	struct corrupter *s = arg;
 	struct wire_node_info info;
 
 	if (header->attr_id != WIRE_NODE_INFO)
@@ -246,41 +246,42 @@ static void spoil_answer(void *arg, const struct wire_mad *header, uint8_t data[
 	wire_node_info_decode(data, &info);
 	if (info.node_guid != s->guid)
 		return;
-	s->spoil(&info);
+	s->corrupt(&info);
 	wire_node_info_encode(&info, data);
 }
 
-static void spoil_type(struct wire_node_info *info)
+static void corrupt_type(struct wire_node_info *info)
 {
 	info->type = 0;
 }
-static void spoil_nports(struct wire_node_info *info)
+static void corrupt_nports(struct wire_node_info *info)
 {
 	info->nports = 255;
 }
-static void spoil_local_port(struct wire_node_info *info)
+static void corrupt_local_port(struct wire_node_info *info)
 {
 	info->local_port = (uint8_t)(info->nports + 1);
 }
-static void spoil_guid(struct wire_node_info *info)
+static void corrupt_guid(struct wire_node_info *info)
 {
 	info->node_guid = 0;
 }
 
 static void node_info_that_makes_no_sense_is_dropped(void **state)
 {
-	static void (*const spoils[])(struct wire_node_info *) = { spoil_type, spoil_nports,
-								   spoil_local_port, spoil_guid };
+	static void (*const corruptions[])(struct wire_node_info *) = {
+		corrupt_type, corrupt_nports, corrupt_local_port, corrupt_guid
+	};
 	unsigned i;
 
 	for (i = 0; i < 4; i++) {
 		struct bench b;
-		struct spoiler spoiler = { .spoil = spoils[i] };
+		struct corrupter corrupter = { .corrupt = corruptions[i] };
 		struct bench_tamper tamper;
 
 		bench_init(&b, design_pgft2(), NULL);
-		spoiler.guid = b.design->nodes[b.design->nnodes - 1].guid;
-		bench_tamper(&b, &tamper, spoil_answer, &spoiler);
+		corrupter.guid = b.design->nodes[b.design->nnodes - 1].guid;
+		bench_tamper(&b, &tamper, corrupt_answer, &corrupter);
 		bench_discover(&b);
 		assert_int_equal(b.result.error, 0);
 		assert_int_equal(b.found->nnodes, b.design->nnodes - 1);
@@ -305,7 +306,7 @@ static void answers_doubled_cut_and_mislabelled_do_no_harm(void **state)
 }
 
 static const struct CMUnitTest tests_list[] = {
-	cmocka_unit_test(silent_host_is_kept_and_holds_nobody),
+	cmocka_unit_test(silent_host_is_kept_and_delays_no_other),
 	cmocka_unit_test(what_is_behind_a_silent_switch_is_left_as_it_was),
 	cmocka_unit_test(local_port_that_does_not_answer_is_an_error),
 	cmocka_unit_test(node_that_answers_late_is_found),
@@ -313,7 +314,7 @@ static const struct CMUnitTest tests_list[] = {
 	cmocka_unit_test(switch_with_the_guid_of_another_is_named),
 	cmocka_unit_test(path_that_dies_in_the_middle_is_gone_around),
 	cmocka_unit_test(lossy_cables_hide_nothing),
-	cmocka_unit_test(what_was_lost_in_a_look_is_asked_for_after_the_next_poll),
+	cmocka_unit_test(what_was_lost_in_a_sweep_is_asked_for_after_the_next_poll),
 	cmocka_unit_test(node_info_that_makes_no_sense_is_dropped),
 	cmocka_unit_test(answers_doubled_cut_and_mislabelled_do_no_harm),
 };

@@ -58,7 +58,7 @@ static void what_a_sweep_was_answered_is_asked_again_when_it_was_quiet_and_till_
 	fake_pipe_fini(&f);
 }
 
-static void nothing_is_asked_while_the_fabric_is_not_quiet(void **state)
+static void nothing_is_asked_while_the_fabric_is_not_idle(void **state)
 {
 	struct fabric f;
 
@@ -229,7 +229,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
 			what_a_sweep_was_answered_is_asked_again_when_it_was_quiet_and_till_none_is_left),
-		cmocka_unit_test(nothing_is_asked_while_the_fabric_is_not_quiet),
+		cmocka_unit_test(nothing_is_asked_while_the_fabric_is_not_idle),
 		cmocka_unit_test(sweeps_that_follow_each_other_put_it_off_for_25_seconds_at_most),
 		cmocka_unit_test(a_finding_has_the_rest_asked_sooner),
 		cmocka_unit_test(

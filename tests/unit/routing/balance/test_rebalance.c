@@ -116,7 +116,7 @@ static void what_gains_too_little_is_not_done(void **state)
 	topo_unref(t);
 }
 
-static void what_silent_hosts_get_is_not_in_the_way(void **state)
+static void flows_to_silent_hosts_do_not_count(void **state)
 {
 	struct topo *t = damaged_pod(4, 3, 6);
 	uint8_t *weights = mem_alloc(t->nports, 1);
@@ -258,7 +258,7 @@ int main(void)
 		cmocka_unit_test(what_gains_too_little_is_not_done),
 		cmocka_unit_test(a_dead_leaf_is_no_reason_to_leave_the_rest_as_it_is),
 		cmocka_unit_test(a_leaf_that_dies_changes_only_what_used_it),
-		cmocka_unit_test(what_silent_hosts_get_is_not_in_the_way),
+		cmocka_unit_test(flows_to_silent_hosts_do_not_count),
 		cmocka_unit_test(a_second_fault_changes_only_what_used_it),
 		cmocka_unit_test(overrides_of_another_damage_lose_nobody),
 		cmocka_unit_test(overrides_that_lead_nowhere_are_left_out),

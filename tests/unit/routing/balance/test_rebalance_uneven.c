@@ -263,7 +263,7 @@ static void a_host_that_leaves_moves_nobody(void **state)
 }
 
 /* A dead spine makes no design uneven, and one that was never there does. */
-static void designs_are_told_from_damage(void **state)
+static void designs_differ_from_damage(void **state)
 {
 	struct topo *even = tree(), *uneven = director();
 	struct topo *dead = damage_cut(even, find_desc(even, "spine-0002"), 0);
@@ -287,7 +287,7 @@ int main(void)
 		cmocka_unit_test(a_fault_moves_the_minimum),
 		cmocka_unit_test(what_the_design_asks_for_stays_through_a_fault),
 		cmocka_unit_test(a_host_that_leaves_moves_nobody),
-		cmocka_unit_test(designs_are_told_from_damage),
+		cmocka_unit_test(designs_differ_from_damage),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -49,7 +49,7 @@ static void judge(const struct topo *t, struct count *count)
 	lid_map_free(lids);
 }
 
-static void a_port_is_like_the_chosen_one_where_it_begins_a_shortest_way(void **state)
+static void a_port_is_like_the_chosen_one_where_it_begins_a_shortest_path(void **state)
 {
 	struct count count = { 0 };
 
@@ -90,7 +90,7 @@ static void no_port_is_like_one_that_leads_to_no_switch(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_port_is_like_the_chosen_one_where_it_begins_a_shortest_way),
+		cmocka_unit_test(a_port_is_like_the_chosen_one_where_it_begins_a_shortest_path),
 		cmocka_unit_test(no_port_is_like_one_that_leads_to_no_switch),
 	};
 

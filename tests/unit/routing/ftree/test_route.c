@@ -221,7 +221,7 @@ static void assert_ways_both_ways(const struct routed *r, uint32_t leaf, uint32_
  * A PerfMgr's question to a switch behind a dead uplink is worth as much as the way back of the
  * answer.
  */
-static void whatever_cable_dies_hosts_and_switches_reach_each_other_both_ways(void **state)
+static void whatever_link_dies_hosts_and_switches_reach_each_other_both_ways(void **state)
 {
 	static const unsigned m[] = { 3, 3, 6 }, w[] = { 1, 3, 3 }, p[] = { 1, 1, 1 };
 	struct topo *t = pgft(3, m, w, p);
@@ -262,7 +262,7 @@ static unsigned count_apart(const struct routed *r)
 }
 
 /* Of 61,440 pairs, with some three cables dead: 300 when others go first. */
-static void ways_back_are_found_before_others_ways_there(void **state)
+static void return_paths_are_found_before_other_paths(void **state)
 {
 	static const unsigned m[] = { 4, 4, 8 }, w[] = { 1, 4, 4 }, p[] = { 1, 1, 1 };
 	struct topo *t = pgft(3, m, w, p);
@@ -559,8 +559,8 @@ int main(void)
 		cmocka_unit_test(random_damage_loses_no_pair_that_cables_connect),
 		cmocka_unit_test(
 			leaves_without_a_common_spine_get_a_detour_and_the_rest_stays_a_tree),
-		cmocka_unit_test(whatever_cable_dies_hosts_and_switches_reach_each_other_both_ways),
-		cmocka_unit_test(ways_back_are_found_before_others_ways_there),
+		cmocka_unit_test(whatever_link_dies_hosts_and_switches_reach_each_other_both_ways),
+		cmocka_unit_test(return_paths_are_found_before_other_paths),
 		cmocka_unit_test(a_tree_stays_a_tree_where_detours_are_scarce),
 		cmocka_unit_test(a_fault_on_switches_with_254_ports_changes_only_what_used_it),
 		cmocka_unit_test(one_fault_changes_only_what_used_it),

@@ -188,9 +188,9 @@ static void what_is_no_tree_is_none_whatever_is_missing(void **state)
 
 /*
  * Leaves side by side, all joined to all, or in a chain: nothing is to be chosen that tiers would
- * spoil.
+ * corrupt.
  */
-static void one_way_is_as_good_as_a_tree(void **state)
+static void a_single_path_is_as_good_as_a_tree(void **state)
 {
 	static const char *const plain[] = { "hyperx 2", "hyperx 8", "ring 3", "hypercube 1" };
 	struct topo *ring = made("ring 8"), *cut = NULL, *chain;
@@ -219,7 +219,7 @@ int main(void)
 		cmocka_unit_test(trees_as_they_are_found_are_trees),
 		cmocka_unit_test(random_trees_are_trees),
 		cmocka_unit_test(what_is_no_tree_is_none_whatever_is_missing),
-		cmocka_unit_test(one_way_is_as_good_as_a_tree),
+		cmocka_unit_test(a_single_path_is_as_good_as_a_tree),
 	};
 
 	return cmocka_run_group_tests_name("tiers", tests, NULL, NULL);

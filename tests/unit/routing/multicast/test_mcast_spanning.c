@@ -243,7 +243,7 @@ static void damage_closes_no_cycle(void **state)
  * Trees of another manager, or of before the tree was left, that go elsewhere: those that close a
  * cycle are made anew.
  */
-static void trees_that_go_elsewhere_give_way(void **state)
+static void trees_off_the_spanning_tree_are_replaced(void **state)
 {
 	struct topo *t = make(0);
 	struct crowd c = gather(t, 40, 30, 5);
@@ -264,7 +264,7 @@ int main(void)
 		cmocka_unit_test(groups_are_whole_and_close_no_cycle),
 		cmocka_unit_test(a_cut_leaves_groups_whole),
 		cmocka_unit_test(damage_closes_no_cycle),
-		cmocka_unit_test(trees_that_go_elsewhere_give_way),
+		cmocka_unit_test(trees_off_the_spanning_tree_are_replaced),
 	};
 
 	return cmocka_run_group_tests_name("mcast_spanning", tests, NULL, NULL);

@@ -45,7 +45,7 @@ static void members_of_two_leaves_meet_at_a_spine(void **state)
 	topo_unref(t);
 }
 
-static void a_sender_has_a_way_in_and_nothing_comes_to_it(void **state)
+static void a_sender_has_a_path_in_and_receives_nothing(void **state)
 {
 	struct topo *t = two_tier_tree();
 	uint32_t a = switch_of_level(t, 0, 0), b = switch_of_level(t, 0, 2);
@@ -316,7 +316,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(members_of_one_leaf_meet_there),
 		cmocka_unit_test(members_of_two_leaves_meet_at_a_spine),
-		cmocka_unit_test(a_sender_has_a_way_in_and_nothing_comes_to_it),
+		cmocka_unit_test(a_sender_has_a_path_in_and_receives_nothing),
 		cmocka_unit_test(the_management_port_of_a_switch_can_be_a_member),
 		cmocka_unit_test(without_anybody_to_receive_there_is_no_tree),
 		cmocka_unit_test(a_member_behind_a_dead_cable_is_left_out),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The judge of forwarding tables, held against tables that were spoilt on purpose. */
+/* The judge of forwarding tables, held against tables that were corrupted on purpose. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

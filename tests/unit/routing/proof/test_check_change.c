@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * The proof of a change against the proof of the whole: on random fat trees, through random faults
- * and repairs, with tables that are now and then spoilt, both must say the same.
+ * and repairs, with tables that are now and then corrupted, both must say the same.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 #include "routing/proof/check_change.h"
 #include "routing/ftree/route.h"
 #include "tests/fabric/damage.h"
-#include "tests/fabric/spoil.h"
+#include "tests/fabric/corrupt.h"
 #include "tests/lib/fabrics.h"
 #include "topology/generate.h"
 #include "topology/mem.h"
@@ -25,7 +25,7 @@
 struct world {
 	struct topo *intact, *topo;
 	struct lid_map *lids;
-	struct tables tables, spoilt;
+	struct tables tables, corrupted;
 	struct route *route;
 	struct check_base *base;
 	bool *down; /* by port of the intact fabric, at the lower end of a cable */
@@ -53,7 +53,7 @@ static void world_fini(struct world *w)
 	topo_unref(w->intact);
 	lid_map_free(w->lids);
 	tables_fini(&w->tables);
-	tables_fini(&w->spoilt);
+	tables_fini(&w->corrupted);
 	route_free(w->route);
 	check_base_free(w->base);
 	free(w->down);
@@ -155,14 +155,14 @@ static bool judge(struct world *w, const struct tables *tables, struct tally *ta
 	return sound;
 }
 
-/* ---- Faults and spoilt tables ---------------------------------------------------------------- */
+/* ---- Faults and corrupted tables ------------------------------------------------------------- */
 
-static void spoil_for_a_while(struct world *w, struct tally *tally)
+static void corrupt_for_a_while(struct world *w, struct tally *tally)
 {
-	tables_copy(&w->spoilt, &w->tables);
+	tables_copy(&w->corrupted, &w->tables);
 	for (unsigned n = pick(w, 5); n; n--) {
-		spoil_tables(w->topo, &w->spoilt, &w->random);
-		judge(w, &w->spoilt, tally);
+		corrupt_tables(w->topo, &w->corrupted, &w->random);
+		judge(w, &w->corrupted, tally);
 	}
 }
 
@@ -183,7 +183,7 @@ static void live_through_faults(uint64_t seed, struct tally *tally)
 		if (pick(&w, 2))
 			check_change_tidy(w.base, w.topo, &w.tables);
 		if (!pick(&w, 3))
-			spoil_for_a_while(&w, tally);
+			corrupt_for_a_while(&w, tally);
 	}
 	world_fini(&w);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * The judge of tables against a slow and plain one: on random trees, whole and damaged, on rings
- * and on cables laid at random, with tables as computed, spoilt ones, stale ones and noise.
+ * and on cables laid at random, with tables as computed, corrupted ones, stale ones and noise.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +15,7 @@
 #include "tests/fabric/damage.h"
 #include "tests/fabric/mixture.h"
 #include "tests/fabric/plain_judge.h"
-#include "tests/fabric/spoil.h"
+#include "tests/fabric/corrupt.h"
 
 #define FABRICS	  70
 #define EACH	  16
@@ -28,7 +28,7 @@ struct tally {
 struct world {
 	struct topo *topo;
 	struct lid_map *lids;
-	struct tables tables, spoilt;
+	struct tables tables, corrupted;
 	uint64_t random;
 	unsigned seed;
 };
@@ -69,30 +69,30 @@ static void judge(struct world *w, const struct topo *t, const struct tables *ta
 	tally->gaps += plain.unreachable > 0;
 }
 
-static void spoil(struct world *w)
+static void corrupt(struct world *w)
 {
 	switch (pick(w, 8)) {
 	case 0:
-		spoil_tables(w->topo, &w->spoilt, &w->random);
+		corrupt_tables(w->topo, &w->corrupted, &w->random);
 		break;
 	case 1:
-		spoil_many(w->topo, &w->spoilt, &w->random);
+		corrupt_many(w->topo, &w->corrupted, &w->random);
 		break;
 	default:
-		spoil_turns(w->topo, &w->spoilt, &w->random);
+		corrupt_turns(w->topo, &w->corrupted, &w->random);
 	}
 }
 
-static void judge_spoilt(struct world *w, struct tally *tally)
+static void judge_corrupted(struct world *w, struct tally *tally)
 {
 	for (unsigned n = 0; n < EACH; n++) {
 		if (n % 4 == 0)
-			tables_copy(&w->spoilt, &w->tables);
-		spoil(w);
-		judge(w, w->topo, &w->spoilt, tally);
+			tables_copy(&w->corrupted, &w->tables);
+		corrupt(w);
+		judge(w, w->topo, &w->corrupted, tally);
 	}
-	spoil_all(&w->spoilt, pick(w, 2) ? 256 : 1 + w->topo->nodes[0].nports, &w->random);
-	judge(w, w->topo, &w->spoilt, tally);
+	corrupt_all(&w->corrupted, pick(w, 2) ? 256 : 1 + w->topo->nodes[0].nports, &w->random);
+	judge(w, w->topo, &w->corrupted, tally);
 }
 
 /* By tables from before some cables went down. */
@@ -114,11 +114,11 @@ static void judge_fabric(struct topo *t, unsigned seed, struct tally *tally)
 	if (w.lids->top <= MOST_LIDS) {
 		assert_int_equal(route_compute(route, t, w.lids, NULL, &w.tables), 0);
 		judge(&w, t, &w.tables, tally);
-		judge_spoilt(&w, tally);
+		judge_corrupted(&w, tally);
 		judge_stale(&w, tally);
 	}
 	tables_fini(&w.tables);
-	tables_fini(&w.spoilt);
+	tables_fini(&w.corrupted);
 	route_free(route);
 	lid_map_free(w.lids);
 	topo_unref(t);
@@ -164,15 +164,15 @@ static void tables_of_tangles_are_judged_as_plainly_seen(void **state)
 }
 
 /*
- * Block by block from the tables in the mixture to the spoilt ones. False: a fault was found, and
- * there is one.
+ * Goes block by block from the tables in the mixture to the corrupted ones. False: the proof found
+ * a fault, and there is one.
  */
 static bool write_all(struct world *w, struct mixture *mix, struct tally *tally)
 {
 	for (uint32_t sw = 0; sw < w->topo->nswitches; sw++)
-		for (uint32_t block = 0; block < tables_blocks(&w->spoilt); block++) {
+		for (uint32_t block = 0; block < tables_blocks(&w->corrupted); block++) {
 			size_t at = (size_t)block * TABLES_BLOCK;
-			const uint8_t *new = tables_row(&w->spoilt, sw) + at;
+			const uint8_t *new = tables_row(&w->corrupted, sw) + at;
 			struct check_report report;
 			bool fault;
 
@@ -200,9 +200,9 @@ static void judge_mixtures(struct world *w, struct tally *tally)
 
 		mixture_init(&mix, w->topo, w->lids, &w->tables, &w->tables);
 		memset(mix.excused, true, w->tables.stride); /* who goes dark is not asked here */
-		tables_copy(&w->spoilt, &w->tables);
+		tables_copy(&w->corrupted, &w->tables);
 		do
-			spoil(w);
+			corrupt(w);
 		while (write_all(w, &mix, tally) && pick(w, 20));
 		mixture_fini(&mix);
 	}
@@ -221,7 +221,7 @@ static void a_mixture_is_judged_as_its_tables_are(void **state)
 		assert_int_equal(route_compute(route, w.topo, w.lids, NULL, &w.tables), 0);
 		judge_mixtures(&w, &tally);
 		tables_fini(&w.tables);
-		tables_fini(&w.spoilt);
+		tables_fini(&w.corrupted);
 		route_free(route);
 		lid_map_free(w.lids);
 		topo_unref(w.topo);

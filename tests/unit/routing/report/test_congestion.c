@@ -129,7 +129,7 @@ static void without_storage_one_host_a_leaf_is_the_target(void **state)
 	drop(&s);
 }
 
-static void storage_is_told_by_its_description(void **state)
+static void storage_is_recognised_by_its_description(void **state)
 {
 	struct topo *t = tree(4);
 	uint32_t host = t->nswitches + 5;
@@ -222,7 +222,7 @@ int main(void)
 		cmocka_unit_test(too_few_spines_carry_more),
 		cmocka_unit_test(the_samples_are_the_same_each_time),
 		cmocka_unit_test(without_storage_one_host_a_leaf_is_the_target),
-		cmocka_unit_test(storage_is_told_by_its_description),
+		cmocka_unit_test(storage_is_recognised_by_its_description),
 		cmocka_unit_test(storage_can_be_named),
 		cmocka_unit_test(a_map_has_each_pair_once),
 		cmocka_unit_test(a_dead_cable_is_in_the_map_and_in_no_bin),

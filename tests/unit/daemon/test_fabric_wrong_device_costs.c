@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What ill devices may cost, in simulated time: a switch that takes no Set and an HCA that refuses
- * Sets, both at once. The same things are done to a fabric without them, and the figures held
- * against each other.
+ * What devices that refuse Sets may cost, in simulated time: a switch that executes no Set and an
+ * HCA that rejects them, both at once. The same faults are made in a fabric without them, and the
+ * figures compared.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -122,7 +122,7 @@ static struct costs costs_of(bool ill)
 	return c;
 }
 
-static void ill_devices_cost_the_others_next_to_nothing(void **state)
+static void wrong_devices_cost_the_others_next_to_nothing(void **state)
 {
 	struct costs well = costs_of(false), ill = costs_of(true);
 
@@ -139,7 +139,7 @@ static void ill_devices_cost_the_others_next_to_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(ill_devices_cost_the_others_next_to_nothing),
+		cmocka_unit_test(wrong_devices_cost_the_others_next_to_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

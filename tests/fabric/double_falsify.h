@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* double_lie: answers that say what is not so, seeded. */
-#ifndef FMD_TESTS_FABRIC_DOUBLE_LIE_H
-#define FMD_TESTS_FABRIC_DOUBLE_LIE_H
+/* double_falsify: SMP answers with wrong content, seeded. */
+#ifndef FMD_TESTS_FABRIC_DOUBLE_FALSIFY_H
+#define FMD_TESTS_FABRIC_DOUBLE_FALSIFY_H
 
 #include "topology/topo.h"
 
@@ -9,6 +9,6 @@
  * Falsifies an SMP answer of a fabric: a byte, bits, all of its data, or what its attribute says of
  * size, type, ports and state.
  */
-void double_lie(const struct topo *design, uint64_t *seed, uint8_t *mad);
+void double_falsify(const struct topo *design, uint64_t *seed, uint8_t *mad);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include "tests/fabric/double_lie.h"
+#include "tests/fabric/double_falsify.h"
 #include <string.h>
 #include "fm/mad/wire.h"
 #include "topology/random.h"
@@ -49,7 +49,7 @@ static void lie_about(struct teller *l, unsigned attr_id, uint8_t *data)
 		data[switch_info[i]] = (uint8_t)dice(l, 256);
 }
 
-void double_lie(const struct topo *design, uint64_t *seed, uint8_t *mad)
+void double_falsify(const struct topo *design, uint64_t *seed, uint8_t *mad)
 {
 	struct teller *l = &(struct teller){ design, seed };
 	uint8_t *data = mad + SMP_DATA;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Switches that acknowledge a multicast block and do not keep it: they are named and trees lead
- * around them.
+ * Switches that acknowledge multicast blocks and do not hold them: an alert names them and trees
+ * avoid them.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -124,7 +124,7 @@ static void start_again(struct world *w)
 }
 
 /* Without an audit that could find it again. */
-static void what_lied_is_isolated_after_a_restart_too_until_it_is_well(void **state)
+static void a_switch_with_wrong_tables_stays_isolated_over_a_restart_until_repaired(void **state)
 {
 	struct forger forger;
 	struct model m = { 0 };
@@ -155,7 +155,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_block_that_is_acknowledged_and_not_held_isolates_its_switch),
-		cmocka_unit_test(what_lied_is_isolated_after_a_restart_too_until_it_is_well),
+		cmocka_unit_test(
+			a_switch_with_wrong_tables_stays_isolated_over_a_restart_until_repaired),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Devices that do not do as they are told: they are named, they cost little, and the rest of the
- * fabric goes on.
+ * Devices that refuse or ignore Sets: alerts name them, they cost few SMPs, and the rest of the
+ * fabric is managed as without them.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -29,7 +29,7 @@ static const char *known_as(const struct world *w, guid_t guid)
 }
 
 /* So many alerts whose text has that in it. */
-static uint64_t events_told(const struct world *w)
+static uint64_t events_logged(const struct world *w)
 {
 	json_t *events = fabric_events(w->fabric, 1);
 	uint64_t seq = json_integer_value(json_object_get(json_array_get(events, 0), "seq"));
@@ -86,11 +86,11 @@ static struct costs costs_of(struct world *w)
 {
 	struct costs c;
 
-	c.events = events_told(w);
+	c.events = events_logged(w);
 	double_sent_reset(w->hw);
 	c.smps = smps_in(w, 600);
 	c.smps -= double_sent(w->hw, WIRE_GET, WIRE_LFT) + double_sent(w->hw, WIRE_GET, WIRE_MFT);
-	c.events = events_told(w) - c.events;
+	c.events = events_logged(w) - c.events;
 	c.fault_ms = cut_answered_in(w);
 	run_for(w, 120 * SECOND_US);
 	c.audit_s = audited_in(w, 600);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What is in doubt is asked again soon, then less and less, whether there are polls or not. */
+/* Uncertain answers are rechecked soon, then at growing intervals, with polls or without. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -85,7 +85,7 @@ static void long_silence_is_asked_about_less_and_less(void **state)
 	world_fini(&w);
 }
 
-static void nothing_in_doubt_costs_no_poll_more(void **state)
+static void without_anything_to_recheck_polls_come_no_sooner(void **state)
 {
 	struct world w;
 
@@ -103,7 +103,7 @@ int main(void)
 		cmocka_unit_test(what_was_not_acknowledged_is_written_soon_without_polls),
 		cmocka_unit_test(short_silence_is_over_long_before_the_poll),
 		cmocka_unit_test(long_silence_is_asked_about_less_and_less),
-		cmocka_unit_test(nothing_in_doubt_costs_no_poll_more),
+		cmocka_unit_test(without_anything_to_recheck_polls_come_no_sooner),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* spoil: see spoil.h. */
+/* corrupt: see corrupt.h. */
 #include <string.h>
 #include "tests/fabric/damage.h"
-#include "tests/fabric/spoil.h"
+#include "tests/fabric/corrupt.h"
 
-struct spoil {
+struct corruption {
 	const struct topo *t;
 	struct tables *tables;
 	uint64_t *random;
 };
 
-static uint32_t pick(const struct spoil *s, uint32_t below)
+static uint32_t pick(const struct corruption *s, uint32_t below)
 {
 	return damage_random(s->random) % below;
 }
 
-static uint32_t some_switch(const struct spoil *s)
+static uint32_t some_switch(const struct corruption *s)
 {
 	return pick(s, s->t->nswitches);
 }
 
-static uint16_t some_lid(const struct spoil *s)
+static uint16_t some_lid(const struct corruption *s)
 {
 	return 1 + pick(s, s->tables->top);
 }
 
-static void spoil_entry(const struct spoil *s)
+static void corrupt_entry(const struct corruption *s)
 {
 	uint32_t sw = some_switch(s);
 	uint16_t lid = some_lid(s);
@@ -33,7 +33,7 @@ static void spoil_entry(const struct spoil *s)
 	tables_row(s->tables, sw)[lid] = pick(s, s->t->nodes[sw].nports + 4u);
 }
 
-static void spoil_dead_end(const struct spoil *s)
+static void corrupt_dead_end(const struct corruption *s)
 {
 	uint32_t sw = some_switch(s);
 
@@ -41,7 +41,7 @@ static void spoil_dead_end(const struct spoil *s)
 }
 
 /* Two neighbours send a LID to one another. */
-static void spoil_loop(const struct spoil *s)
+static void corrupt_loop(const struct corruption *s)
 {
 	uint32_t sw = some_switch(s);
 	uint16_t lid = some_lid(s);
@@ -58,7 +58,7 @@ static void spoil_loop(const struct spoil *s)
 }
 
 /* Some port of the switch that leads to another one, or 0. */
-static unsigned some_cable(const struct spoil *s, uint32_t sw, const struct topo_port **peer)
+static unsigned some_cable(const struct corruption *s, uint32_t sw, const struct topo_port **peer)
 {
 	unsigned num = 1 + pick(s, s->t->nodes[sw].nports);
 	const struct topo_port *port = topo_port(s->t, sw, num);
@@ -67,7 +67,7 @@ static unsigned some_cable(const struct spoil *s, uint32_t sw, const struct topo
 	return port->link_up && (*peer)->node < s->t->nswitches ? num : 0;
 }
 
-static void turn_some(const struct spoil *s)
+static void turn_some(const struct corruption *s)
 {
 	for (unsigned n = 0; n < 12; n++) {
 		uint32_t sw = some_switch(s);
@@ -82,7 +82,7 @@ static void turn_some(const struct spoil *s)
 }
 
 /* A switch sends to one that has no entry, which stays as it was. */
-static void spoil_towards_a_gap(const struct spoil *s)
+static void corrupt_towards_a_gap(const struct corruption *s)
 {
 	uint32_t start = some_switch(s);
 	uint16_t lid = some_lid(s);
@@ -100,7 +100,7 @@ static void spoil_towards_a_gap(const struct spoil *s)
 }
 
 /* As a switch that was given what is another's. */
-static void spoil_block(const struct spoil *s)
+static void corrupt_block(const struct corruption *s)
 {
 	uint32_t at = pick(s, tables_blocks(s->tables)) * TABLES_BLOCK;
 	uint32_t from = some_switch(s);
@@ -110,7 +110,7 @@ static void spoil_block(const struct spoil *s)
 }
 
 /* Many neighbouring LIDs go by one port. */
-static void spoil_run(const struct spoil *s)
+static void corrupt_run(const struct corruption *s)
 {
 	uint32_t sw = some_switch(s), lid = some_lid(s), end = lid + 1 + pick(s, 100);
 	uint8_t out = pick(s, s->t->nodes[sw].nports + 1u);
@@ -119,34 +119,34 @@ static void spoil_run(const struct spoil *s)
 		tables_row(s->tables, sw)[lid] = out;
 }
 
-static void spoil_one(const struct spoil *s, void (*const ways[])(const struct spoil *s),
-		      unsigned count)
+static void corrupt_one(const struct corruption *s,
+			void (*const ways[])(const struct corruption *s), unsigned count)
 {
 	ways[pick(s, count)](s);
 }
 
-void spoil_tables(const struct topo *t, struct tables *tables, uint64_t *random)
+void corrupt_tables(const struct topo *t, struct tables *tables, uint64_t *random)
 {
-	static void (*const ways[])(const struct spoil *s) = {
-		spoil_entry, spoil_dead_end, spoil_loop, turn_some, spoil_towards_a_gap,
+	static void (*const ways[])(const struct corruption *s) = {
+		corrupt_entry, corrupt_dead_end, corrupt_loop, turn_some, corrupt_towards_a_gap,
 	};
 
-	spoil_one(&(struct spoil){ t, tables, random }, ways, 5);
+	corrupt_one(&(struct corruption){ t, tables, random }, ways, 5);
 }
 
-void spoil_many(const struct topo *t, struct tables *tables, uint64_t *random)
+void corrupt_many(const struct topo *t, struct tables *tables, uint64_t *random)
 {
-	static void (*const ways[])(const struct spoil *s) = { spoil_block, spoil_run };
+	static void (*const ways[])(const struct corruption *s) = { corrupt_block, corrupt_run };
 
-	spoil_one(&(struct spoil){ t, tables, random }, ways, 2);
+	corrupt_one(&(struct corruption){ t, tables, random }, ways, 2);
 }
 
-void spoil_turns(const struct topo *t, struct tables *tables, uint64_t *random)
+void corrupt_turns(const struct topo *t, struct tables *tables, uint64_t *random)
 {
-	turn_some(&(struct spoil){ t, tables, random });
+	turn_some(&(struct corruption){ t, tables, random });
 }
 
-void spoil_all(struct tables *tables, unsigned below, uint64_t *random)
+void corrupt_all(struct tables *tables, unsigned below, uint64_t *random)
 {
 	for (uint32_t sw = 0; sw < tables->nswitches; sw++)
 		for (uint32_t at = 0; at < tables->stride; at++)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Devices that lie. Answers are falsified on their way to the whole daemon, or switches acknowledge
- * what they do not do. While it lasts nothing crashes, and what lies is an alert with its name; a
- * minute after the truth is back the fabric is as before, without a command.
+ * Devices with wrong answers. SMP answers are falsified on their way to the daemon, or switches
+ * acknowledge a Set and do not execute it. While that lasts nothing crashes, and an alert names the
+ * device; a minute after it has ended the fabric is as before, without a command.
  */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "tests/fabric/double_lie.h"
+#include "tests/fabric/double_falsify.h"
 #include "tests/fabric/double_own.h"
 #include "tests/fabric/fault.h"
 #include "tests/lib/fabric_world.h"
@@ -24,18 +24,18 @@
 #define SMP_HOPS 7  /* 0: the own adapter answers, which is believed */
 #define SMP_DATA 64 /* where it begins */
 
-struct liar {
+struct falsifier {
 	struct world w;
 	io_recv_fn *recv;
 	void *arg;
 	uint64_t seed;
-	unsigned per_mille, lies;
+	unsigned per_mille, falsified;
 	bool on;
-	guid_t who;   /* one alone, of one_lie().. */
+	guid_t who;   /* one alone, of one_falsified().. */
 	unsigned bit; /* ..of its NodeInfo */
 };
 
-static unsigned dice(struct liar *l, unsigned sides)
+static unsigned dice(struct falsifier *l, unsigned sides)
 {
 	return (unsigned)(damage_random(&l->seed) % sides);
 }
@@ -50,63 +50,64 @@ static guid_t get_guid(const uint8_t *at)
 }
 
 /* The NodeInfo of one node, once, with a bit that is wrong in its GUIDs. */
-static void one_lie(struct liar *l, uint8_t *mad)
+static void one_falsified(struct falsifier *l, uint8_t *mad)
 {
 	uint8_t *data = mad + SMP_DATA;
 
 	if (((unsigned)mad[16] << 8 | mad[17]) != WIRE_NODE_INFO || get_guid(data + 12) != l->who)
 		return;
 	data[12 + l->bit / 8] ^= (uint8_t)(1u << l->bit % 8);
-	l->lies++;
+	l->falsified++;
 	l->on = false;
 }
 
-static void any_lie(struct liar *l, uint8_t *mad)
+static void any_falsified(struct falsifier *l, uint8_t *mad)
 {
-	double_lie(l->w.design, &l->seed, mad);
-	l->lies++;
+	double_falsify(l->w.design, &l->seed, mad);
+	l->falsified++;
 }
 
-static void liar_recv(void *arg, const struct io_addr *from, const uint8_t *mad, size_t len)
+static void falsifier_recv(void *arg, const struct io_addr *from, const uint8_t *mad, size_t len)
 {
-	struct liar *l = arg;
+	struct falsifier *l = arg;
 	uint8_t copy[4096];
 	bool far = mad[1] == WIRE_SMI_LID || (mad[1] == WIRE_SMI_DR && mad[SMP_HOPS]);
 
 	if (l->on && len <= sizeof(copy) && far && mad[3] & 0x80) {
 		memcpy(copy, mad, len);
 		if (l->who)
-			one_lie(l, copy);
+			one_falsified(l, copy);
 		else if (dice(l, 1000) < l->per_mille)
-			any_lie(l, copy);
+			any_falsified(l, copy);
 		mad = copy;
 	}
 	l->recv(l->arg, from, mad, len);
 }
 
 /* Between the double and fmd, as fmd is now. */
-static void listen_in(struct liar *l)
+static void listen_in(struct falsifier *l)
 {
 	struct io *io = double_io(l->w.hw);
 
 	l->recv = io->recv;
 	l->arg = io->arg;
-	io->recv = liar_recv;
+	io->recv = falsifier_recv;
 	io->arg = l;
 }
 
-static void liar_init(struct liar *l)
+static void falsifier_init(struct falsifier *l)
 {
-	*l = (struct liar){ .seed = 1 };
+	*l = (struct falsifier){ .seed = 1 };
 	world_init(&l->w, small_tree());
 	log_set_level(-1, LOG_ERR - 1);
 	l->w.conf.audit.rate = 100;
-	l->w.conf.audit.after_ms = 10000; /* what a lie hides of a table is the audit's to find */
+	l->w.conf.audit.after_ms =
+		10000; /* what a wrong answer hides of a table is the audit's to find */
 	fabric_configure(l->w.fabric, &l->w.conf);
 	listen_in(l);
 }
 
-static void restart(struct liar *l)
+static void restart(struct falsifier *l)
 {
 	stop_fabric(&l->w);
 	start_fabric(&l->w);
@@ -220,7 +221,7 @@ static uint64_t number_of(const char *name, uint64_t otherwise)
 
 #define HOSTS_MAX 64
 #define LIDS_RATE                                                                                  \
-	30 /* per mille: of more it happens that the same lie is told twice, and a LID moves */
+	30 /* per mille: with more, one answer is falsified twice alike, and a LID moves */
 
 static void list_lids(const struct world *w, uint16_t lids[HOSTS_MAX])
 {
@@ -240,7 +241,7 @@ static const char *what_is_wrong(const struct world *w, const uint16_t *before)
 	return memcmp(before, now, w->design->ncas * sizeof(*now)) ? "LIDs have moved" : "";
 }
 
-static void lie_for_a_while(struct liar *l, unsigned per_mille)
+static void lie_for_a_while(struct falsifier *l, unsigned per_mille)
 {
 	l->per_mille = per_mille;
 	l->on = true;
@@ -254,15 +255,15 @@ static void lie_for_a_while(struct liar *l, unsigned per_mille)
 	l->on = false;
 }
 
-static bool random_lies(uint64_t seed)
+static bool random_falsifications(uint64_t seed)
 {
 	static const unsigned rates[] = { 2, 30, 100 };
 	unsigned rate = (unsigned)number_of("FMD_LIAR_PER_MILLE", rates[seed % 3]), s;
 	uint16_t before[HOSTS_MAX], *lids = rate <= LIDS_RATE ? before : NULL;
 	const char *wrong;
-	struct liar l;
+	struct falsifier l;
 
-	liar_init(&l);
+	falsifier_init(&l);
 	list_lids(&l.w, before);
 	l.seed = seed;
 	lie_for_a_while(&l, rate);
@@ -270,8 +271,8 @@ static bool random_lies(uint64_t seed)
 		run_for(&l.w, SECOND_US);
 	wrong = what_is_wrong(&l.w, lids);
 	if (*wrong)
-		print_error("seed %llu, %u lies: %s after %u s, switches %g hcas %g down %g\n",
-			    (unsigned long long)seed, l.lies, wrong, s,
+		print_error("seed %llu, %u falsified: %s after %u s, switches %g hcas %g down %g\n",
+			    (unsigned long long)seed, l.falsified, wrong, s,
 			    status_number(&l.w, NULL, "switches"),
 			    status_number(&l.w, NULL, "hcas"),
 			    status_number(&l.w, NULL, "links_down"));
@@ -287,18 +288,18 @@ static void a_minute_after_random_lies_all_is_as_before(void **state)
 	uint64_t well = 0;
 
 	for (uint64_t i = 0; i < count; i++)
-		well += random_lies(first + i);
+		well += random_falsifications(first + i);
 	assert_int_equal(well, count);
 }
 
-/* ---- One lie --------------------------------------------------------------------------------- */
+/* ---- One wrong answer ------------------------------------------------------------------------ */
 
 static void one_wrong_bit(uint32_t node, unsigned bit, bool after_reboot)
 {
 	uint16_t lids[HOSTS_MAX], now[HOSTS_MAX];
-	struct liar l;
+	struct falsifier l;
 
-	liar_init(&l);
+	falsifier_init(&l);
 	list_lids(&l.w, lids);
 	l.who = l.w.design->nodes[node].guid;
 	l.bit = bit;
@@ -313,7 +314,7 @@ static void one_wrong_bit(uint32_t node, unsigned bit, bool after_reboot)
 		listen_in(&l);
 	}
 	run_for(&l.w, 5 * SECOND_US);
-	assert_int_equal(l.lies, 1);
+	assert_int_equal(l.falsified, 1);
 	assert_as_before(&l.w, "one wrong bit");
 	list_lids(&l.w, now);
 	assert_memory_equal(now, lids, l.w.design->ncas * sizeof(*lids));

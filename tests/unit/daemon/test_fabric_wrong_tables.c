@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Switches that acknowledge what they do not keep: they are named and led around, not written for
- * ever.
+ * Switches that acknowledge forwarding blocks and do not hold them: an alert names them and routing
+ * avoids them; they are not written for ever.
  */
 #include <setjmp.h>
 #include <stdarg.h>
