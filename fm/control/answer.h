@@ -26,8 +26,8 @@ struct command_env {
 /* A result (the caller owns it), or NULL with the reason in err[COMMAND_ERROR_SIZE]. */
 typedef json_t *command_answer_fn(const struct command_env *env, json_t *args, char *err);
 /*
- * Text that follows the result; only called after `answer` took the arguments. 0, or -errno of the
- * stream.
+ * Text that follows the result, for a child to write; only called after `answer` took the
+ * arguments, which is short. 0, or -errno of the stream.
  */
 typedef int command_text_fn(const struct command_env *env, json_t *args, FILE *out);
 /* Begins an operation of the fabric's; its callback brings the result. */

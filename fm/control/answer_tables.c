@@ -233,6 +233,4 @@ static int text_dump(const struct command_env *env, json_t *args, FILE *out)
 
 	return osm_dump_find(file)->write(&view, out);
 }
-const struct command_run dump_run = { .answer = answer_dump,
-				      .text = text_dump,
-				      .long_answer = true };
+const struct command_run dump_run = { .answer = answer_dump, .text = text_dump };

@@ -4,25 +4,30 @@
  * fabric in OpenSM's text run to a gigabyte. Both are pure functions of the published fabric, and
  * fork() gives a frozen copy of that for the price of a page table: the copy writes at leisure to a
  * pipe, and the fabric meanwhile may change as it likes. The parent only moves bytes, no faster
- * than the asker takes them.
+ * than the asker takes them. Of a gigabyte that would be seconds of the parent's time: such a child
+ * writes to the asker's socket itself, and its pipe only tells when it ends.
  *
  * A copy that ends has gigabytes of pages to give back and may have to wait for its turn to do it:
  * nobody waits for that in the loop, it is asked after until it is gone.
  *
- * The copy keeps nothing of the parent's but the pipe: no descriptors, no signal handlers; it dies
- * with the parent, and it leaves by _exit() so that nobody's exit handlers run twice.
+ * The copy keeps nothing of the parent's but what it writes to: no other descriptors, no signal
+ * handlers; it dies with the parent, and it leaves by _exit() so that nobody's exit handlers run
+ * twice.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "fm/control/child.h"
 #include "topology/mem.h"
 
 #define PIECE	     65536
+#define PIPE_SIZE    (4 * PIECE) /* if the system gives so much */
 #define ASK_FIRST_US 500   /* after one that is about to end; then twice as long each time.. */
 #define ASK_MOST_US  20000 /* ..up to this */
 
@@ -54,17 +59,54 @@ static void release_signals(void)
 			signal(signum, SIG_DFL);
 }
 
-static _Noreturn void child_main(const struct child_ops *ops, void *arg, int fd)
+static void close_between(int first, int last)
 {
+	if (first <= last)
+		close_range(first, last, 0);
+}
+
+/* The parent's sockets do not block, and stay so: it is one open file for both. */
+static ssize_t write_socket(void *cookie, const char *data, size_t len)
+{
+	struct pollfd room = { .fd = *(const int *)cookie, .events = POLLOUT };
+	size_t sent = 0;
+
+	while (sent < len) {
+		ssize_t now = send(room.fd, data + sent, len - sent, MSG_NOSIGNAL);
+
+		if (now > 0)
+			sent += now;
+		else if (now < 0 && errno == EAGAIN)
+			poll(&room, 1, -1);
+		else if (now < 0 && errno != EINTR)
+			return 0;
+	}
+	return (ssize_t)sent;
+}
+
+static FILE *open_out(int pipe_end, int *socket)
+{
+	const cookie_io_functions_t functions = { .write = write_socket };
+	FILE *out = *socket < 0 ? fdopen(pipe_end, "w") : fopencookie(socket, "w", functions);
+
+	if (out)
+		setvbuf(out, NULL, _IOFBF, PIECE);
+	return out;
+}
+
+/* `socket` is -1 where it writes to the pipe. */
+static _Noreturn void child_main(const struct child_ops *ops, void *arg, int fd, int socket)
+{
+	int low = socket < 0 || fd < socket ? fd : socket, high = fd > socket ? fd : socket;
 	FILE *out;
 	int status;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	release_signals();
-	if (fd > 3)
-		close_range(3, fd - 1, 0);
-	close_range(fd + 1, ~0U, 0);
-	out = fdopen(fd, "w");
+	close_between(3, low - 1);
+	close_between(low + 1, high - 1);
+	close_range(high + 1, ~0U, 0);
+	out = open_out(fd, &socket);
 	if (!out)
 		_exit(1);
 	status = ops->write(arg, out);
@@ -152,6 +194,12 @@ static void child_readable_cb(void *arg, unsigned events)
 
 struct child *child_start(struct children *all, const struct child_ops *ops, void *arg)
 {
+	return child_start_into(all, ops, arg, -1);
+}
+
+struct child *child_start_into(struct children *all, const struct child_ops *ops, void *arg,
+			       int socket)
+{
 	struct child *child;
 	int ends[2];
 	pid_t pid;
@@ -161,7 +209,7 @@ struct child *child_start(struct children *all, const struct child_ops *ops, voi
 	pid = fork();
 	if (!pid) {
 		close(ends[0]);
-		child_main(ops, arg, ends[1]);
+		child_main(ops, arg, ends[1], socket);
 	}
 	close(ends[1]);
 	if (pid < 0) {
@@ -169,6 +217,7 @@ struct child *child_start(struct children *all, const struct child_ops *ops, voi
 		return NULL;
 	}
 	fcntl(ends[0], F_SETFL, O_NONBLOCK);
+	fcntl(ends[0], F_SETPIPE_SZ, PIPE_SIZE);
 	child = mem_alloc(1, sizeof(*child));
 	*child = (struct child){ .all = all, .ops = ops, .arg = arg, .pid = pid, .fd = ends[0] };
 	child->watch = loop_fd_new(all->loop, child->fd, LOOP_READ, child_readable_cb, child);

@@ -2,7 +2,7 @@
 /*
  * child: long answers without holding the loop. A forked copy of the process, with the fabric as it
  * was at that moment, writes to a pipe; the parent gets what arrives, piece by piece, from the
- * loop.
+ * loop. What is nothing but long goes past the parent, to a socket.
  */
 #ifndef FMD_CONTROL_CHILD_H
 #define FMD_CONTROL_CHILD_H
@@ -29,6 +29,12 @@ struct child_ops {
 
 /* NULL when the system gives no process; never calls back from inside. */
 struct child *child_start(struct children *children, const struct child_ops *ops, void *arg);
+/*
+ * The same, but it writes straight to a socket that stays the caller's, as fast as that is read:
+ * `data` is not called. Nothing else may be written there meanwhile.
+ */
+struct child *child_start_into(struct children *children, const struct child_ops *ops, void *arg,
+			       int socket);
 void child_pause(struct child *child,
 		 bool paused);	      /* the reader is slow: take nothing more for now */
 void child_kill(struct child *child); /* at once, no callback after; NULL is fine */

@@ -32,6 +32,7 @@
 #include "fm/control/events.h"
 #include "fm/control/peer.h"
 #include "fm/control/socket_file.h"
+#include "fm/core/bytes.h"
 #include "fm/core/listener.h"
 #include "fm/core/log.h"
 #include "topology/mem.h"
@@ -43,11 +44,6 @@
 #define OUT_HIGH                                                                                   \
 	(256 * 1024) /* bytes queued from which on a child is held back, a follower dropped */
 
-struct buffer {
-	char *data;
-	size_t start, end, size;
-};
-
 struct client {
 	struct control *control;
 	struct client *next;
@@ -56,9 +52,10 @@ struct client {
 	struct loop_fd *watch;
 	struct loop_timer *progress; /* NULL until a request wants it */
 	unsigned events;	     /* watched now */
-	struct buffer out;
+	struct bytes out;
 	struct child *child;		 /* writes the present answer */
-	size_t child_bytes;		 /* had from it */
+	bool begun;			 /* something of the present answer has gone out */
+	bool text_due;			 /* its text follows when all before it has gone out */
 	const struct command *command;	 /* the present one, for the child */
 	json_t *args;			 /* its arguments */
 	bool acting;			 /* the fabric owes a callback */
@@ -86,32 +83,10 @@ struct control {
 
 /* ---- Output ---- */
 
-static size_t buffer_len(const struct buffer *b)
-{
-	return b->end - b->start;
-}
-
-static void buffer_add(struct buffer *b, const char *data, size_t len)
-{
-	if (b->start == b->end)
-		b->start = b->end = 0;
-	if (b->end + len > b->size && b->start) {
-		memmove(b->data, b->data + b->start, buffer_len(b));
-		b->end -= b->start;
-		b->start = 0;
-	}
-	if (b->end + len > b->size) {
-		b->size = (b->end + len) * 2;
-		b->data = mem_resize(b->data, b->size, 1);
-	}
-	memcpy(b->data + b->end, data, len);
-	b->end += len;
-}
-
 static void client_flush(struct client *c)
 {
-	while (buffer_len(&c->out) && !c->broken) {
-		ssize_t len = send(c->fd, c->out.data + c->out.start, buffer_len(&c->out),
+	while (bytes_held(&c->out) && !c->broken) {
+		ssize_t len = send(c->fd, c->out.data + c->out.start, bytes_held(&c->out),
 				   MSG_NOSIGNAL | MSG_DONTWAIT);
 
 		if (len >= 0)
@@ -149,8 +124,8 @@ static void client_reply(struct client *c, json_t *result, const char *error)
 {
 	char *text = answer_line(result, error);
 
-	buffer_add(&c->out, text, strlen(text));
-	buffer_add(&c->out, "\n", 1);
+	bytes_add(&c->out, text, strlen(text));
+	bytes_add(&c->out, "\n", 1);
 	free(text);
 }
 
@@ -181,28 +156,29 @@ static int child_stream(const struct client *c, FILE *out)
 	return ferror(out) ? -1 : 0;
 }
 
-/*
- * In the child. A text ends with a NUL, so that the reader knows a whole one from one that broke
- * off.
- */
+/* In the child. */
 static int child_answer(void *arg, FILE *out)
 {
 	const struct client *c = arg;
-	const struct command_env *env = &c->control->env;
 	char err[COMMAND_ERROR_SIZE] = "";
 	json_t *result;
-	bool text;
 
 	if (command_can_stream(c->command, c->args))
 		return child_stream(c, out);
-	result = command_answer(env, c->command, c->args, err);
-	text = result && c->command->run->text;
+	result = command_answer(&c->control->env, c->command, c->args, err);
 	fputs(answer_line(result, err), out);
 	fputc('\n', out);
-	if (text && c->command->run->text(env, c->args, out))
+	return ferror(out) ? -1 : 0;
+}
+
+/* In the child. It ends with a NUL: a reader knows by that that it did not break off. */
+static int child_text(void *arg, FILE *out)
+{
+	const struct client *c = arg;
+
+	if (c->command->run->text(&c->control->env, c->args, out))
 		return -1;
-	if (text)
-		fputc('\0', out);
+	fputc('\0', out);
 	return ferror(out) ? -1 : 0;
 }
 
@@ -210,8 +186,8 @@ static void child_data_cb(void *arg, const char *data, size_t len)
 {
 	struct client *c = arg;
 
-	c->child_bytes += len;
-	buffer_add(&c->out, data, len);
+	c->begun = true;
+	bytes_add(&c->out, data, len);
 	client_settle(c);
 }
 
@@ -222,7 +198,7 @@ static void child_end_cb(void *arg, bool whole)
 	c->child = NULL;
 	json_decref(c->args);
 	c->args = NULL;
-	if (!whole && !c->child_bytes)
+	if (!whole && !c->begun)
 		client_reply(c, NULL, "the answer could not be written");
 	else if (!whole)
 		c->broken = true;
@@ -235,11 +211,12 @@ static const struct child_ops child_ops = {
 	.end = child_end_cb,
 };
 
+static const struct child_ops text_ops = { .write = child_text, .end = child_end_cb };
+
 static void answer_by_child(struct client *c, const struct command *command, json_t *args)
 {
 	c->command = command;
 	c->args = json_incref(args);
-	c->child_bytes = 0;
 	c->child = child_start(c->control->children, &child_ops, c);
 	if (c->child)
 		return;
@@ -254,6 +231,25 @@ static void answer_now(struct client *c, const struct command *command, json_t *
 	json_t *result = command_answer(&c->control->env, command, args, err);
 
 	client_reply(c, result, err);
+}
+
+/* The text is for a child, which takes the client's socket. */
+static void answer_with_text(struct client *c, const struct command *command, json_t *args)
+{
+	char err[COMMAND_ERROR_SIZE] = "";
+	json_t *result = command_answer(&c->control->env, command, args, err);
+
+	c->begun = c->text_due = result;
+	c->command = command;
+	c->args = result ? json_incref(args) : NULL;
+	client_reply(c, result, err);
+}
+
+static void begin_text(struct client *c)
+{
+	c->text_due = false;
+	c->child = child_start_into(c->control->children, &text_ops, c, c->fd);
+	c->broken = !c->child;
 }
 
 static void begin_operation(struct client *c, const struct command *command, json_t *args)
@@ -282,15 +278,15 @@ static void event_cb(void *arg, const json_t *event)
 
 	if (c->late || !event_query_has(&c->events_asked, event))
 		return;
-	if (buffer_len(&c->out) > OUT_HIGH) {
+	if (bytes_held(&c->out) > OUT_HIGH) {
 		client_reply(c, NULL, "events were not read fast enough: what comes next is lost");
 		c->late = c->eof = true;
 		c->in_len = 0;
 	} else {
 		text = json_dumps(event, JSON_COMPACT);
-		buffer_add(&c->out, "{\"event\":", 9);
-		buffer_add(&c->out, text, strlen(text));
-		buffer_add(&c->out, "}\n", 2);
+		bytes_add(&c->out, "{\"event\":", 9);
+		bytes_add(&c->out, text, strlen(text));
+		bytes_add(&c->out, "}\n", 2);
 		free(text);
 	}
 	client_watch(c);
@@ -314,16 +310,16 @@ static void answer_and_follow(struct client *c, const struct command *command, j
 
 static bool client_busy(const struct client *c)
 {
-	return c->acting || c->child || (c->following && !c->late);
+	return c->acting || c->child || c->text_due || (c->following && !c->late);
 }
 
 static void progress_cb(void *arg)
 {
 	struct client *c = arg;
 
-	if (!client_busy(c) || c->following || c->child_bytes)
+	if (!client_busy(c) || c->following || c->begun)
 		return;
-	buffer_add(&c->out, "{\"progress\":true}\n", 18);
+	bytes_add(&c->out, "{\"progress\":true}\n", 18);
 	loop_timer_set(c->progress, PROGRESS_US);
 	client_watch(c);
 }
@@ -352,7 +348,7 @@ static void client_dispatch(struct client *c, const char *name, json_t *args)
 	const char *may_not = command ? client_may_not(c, command, args) : NULL;
 	char err[COMMAND_ERROR_SIZE];
 
-	c->child_bytes = 0;
+	c->begun = false;
 	if (!command) {
 		snprintf(err, sizeof(err), "unknown command %s", name);
 		client_reply(c, NULL, err);
@@ -362,6 +358,8 @@ static void client_dispatch(struct client *c, const char *name, json_t *args)
 		begin_operation(c, command, args);
 	} else if (command->run->follows) {
 		answer_and_follow(c, command, args);
+	} else if (command->run->text) {
+		answer_with_text(c, command, args);
 	} else if (command_is_long(command, args)) {
 		answer_by_child(c, command, args);
 	} else {
@@ -465,7 +463,7 @@ static void client_free(struct client *c)
 static unsigned client_wants(const struct client *c)
 {
 	return (!c->eof && c->in_len < sizeof(c->in) ? LOOP_READ : 0u) |
-	       (buffer_len(&c->out) ? LOOP_WRITE : 0u);
+	       (bytes_held(&c->out) ? LOOP_WRITE : 0u);
 }
 
 static void client_watch(struct client *c)
@@ -480,13 +478,15 @@ static void client_settle(struct client *c)
 {
 	client_serve(c);
 	client_flush(c);
-	if (c->broken || (c->eof && !client_busy(c) && !buffer_len(&c->out))) {
+	if (c->text_due && !bytes_held(&c->out) && !c->broken)
+		begin_text(c);
+	if (c->broken || (c->eof && !client_busy(c) && !bytes_held(&c->out))) {
 		client_free(c);
 		return;
 	}
 	client_watch(c);
 	if (c->child)
-		child_pause(c->child, buffer_len(&c->out) > OUT_HIGH);
+		child_pause(c->child, bytes_held(&c->out) > OUT_HIGH);
 }
 
 static void client_ready_cb(void *arg, unsigned events)

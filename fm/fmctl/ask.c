@@ -13,6 +13,8 @@
 #include "fm/fmctl/fmctl.h"
 #include "topology/mem.h"
 
+#define PIECE (256 * 1024) /* of a text, at most so much at a time */
+
 static enum fmctl_exit say_no_daemon(const struct fmctl *ctl)
 {
 	bool absent = errno == ENOENT || errno == ECONNREFUSED || errno == ENOTDIR;
@@ -168,7 +170,7 @@ struct fmctl_answer fmctl_ask(const struct fmctl *ctl, const char *cmd, json_t *
 /* NULL, or what went wrong. */
 static const char *copy_text(FILE *from, FILE *to)
 {
-	char piece[65536];
+	char piece[PIECE];
 	size_t len;
 
 	while ((len = fread(piece, 1, sizeof(piece), from)) > 0) {

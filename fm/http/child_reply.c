@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "fm/core/bytes.h"
 #include "fm/http/child_reply.h"
 #include "fm/http/reply.h"
 #include "topology/mem.h"
@@ -20,8 +21,7 @@ struct reply {
 	void *arg;
 	struct child *child; /* NULL = it has ended */
 	bool whole;	     /* and the body is complete */
-	char *data;
-	size_t start, end, size; /* of what is had and not passed on */
+	struct bytes had;    /* of it, and not passed on */
 };
 
 static void reply_end(struct request *request)
@@ -32,13 +32,8 @@ static void reply_end(struct request *request)
 	child_kill(r->child);
 	if (r->ops->free)
 		r->ops->free(r->arg);
-	free(r->data);
+	free(r->had.data);
 	free(r);
-}
-
-static size_t held(const struct reply *r)
-{
-	return r->end - r->start;
 }
 
 /* ---- The child ------------------------------------------------------------------------------- */
@@ -61,15 +56,8 @@ static void child_data(void *arg, const char *data, size_t len)
 {
 	struct reply *r = arg;
 
-	if (r->start == r->end)
-		r->start = r->end = 0;
-	if (r->end + len > r->size) {
-		r->size = (r->end + len) * 2;
-		r->data = mem_resize(r->data, r->size, 1);
-	}
-	memcpy(r->data + r->end, data, len);
-	r->end += len;
-	if (held(r) > OUT_HIGH)
+	bytes_add(&r->had, data, len);
+	if (bytes_held(&r->had) > OUT_HIGH)
 		child_pause(r->child, true);
 	request_resume(&r->request);
 }
@@ -94,7 +82,7 @@ static const struct child_ops child_ops = { child_write, child_data, child_end }
 static ssize_t body_read(void *arg, uint64_t pos, char *to, size_t most)
 {
 	struct reply *r = arg;
-	size_t len = held(r);
+	size_t len = bytes_held(&r->had);
 
 	if (!len && r->child) {
 		request_suspend(&r->request);
@@ -105,9 +93,9 @@ static ssize_t body_read(void *arg, uint64_t pos, char *to, size_t most)
 				: MHD_CONTENT_READER_END_WITH_ERROR;
 	if (len > most)
 		len = most;
-	memcpy(to, r->data + r->start, len);
-	r->start += len;
-	if (r->child && held(r) <= OUT_HIGH)
+	memcpy(to, r->had.data + r->had.start, len);
+	r->had.start += len;
+	if (r->child && bytes_held(&r->had) <= OUT_HIGH)
 		child_pause(r->child, false);
 	return (ssize_t)len;
 }
@@ -136,15 +124,15 @@ static enum MHD_Result reply_go_on(struct request *request)
 	struct reply *r = (struct reply *)request;
 	struct child_head head;
 
-	if (held(r) < sizeof(head) && r->child) {
+	if (bytes_held(&r->had) < sizeof(head) && r->child) {
 		request_suspend(request);
 		return MHD_YES;
 	}
-	if (held(r) < sizeof(head))
+	if (bytes_held(&r->had) < sizeof(head))
 		return reply_refuse(request->connection, MHD_HTTP_INTERNAL_SERVER_ERROR,
 				    "the answer could not be written");
-	memcpy(&head, r->data + r->start, sizeof(head));
-	r->start += sizeof(head);
+	memcpy(&head, r->had.data + r->had.start, sizeof(head));
+	r->had.start += sizeof(head);
 	return reply_queue(request->connection, head.code, head.type, *head.tag ? head.tag : NULL,
 			   head.gzip, response_new(r, &head));
 }

@@ -6,12 +6,11 @@
  *   opensm-lfts.dump   each switch's table, an entry a line, with the LID's owner in a remark
  *   opensm.fdbs        the same as `LID : port : hops : optimal`
  *   opensm.mcfdbs      multicast tables; a switch without entries is not in it
- *   opensm-subnet.lst  the links with both their ends
+ *   opensm-subnet.lst  the cables with both their ends
  *
  * The hop column of opensm.fdbs counts the switches left to go through; it is found by following
  * the tables from each switch once (a step further than a switch whose count is known), and the
- * shortest count by a breadth-first walk over links from each destination's leaf, kept while
- * destinations share that leaf.
+ * shortest count by a breadth-first walk over links from each switch.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -43,51 +42,115 @@ static int stream_status(FILE *out)
 	return ferror(out) ? -EIO : 0;
 }
 
+/* Tables are tens of millions of lines at 16,384 hosts: these are put together by hand. */
+static char *put_port(char *to, uint8_t port)
+{
+	*to++ = (char)('0' + port / 100);
+	*to++ = (char)('0' + port / 10 % 10);
+	*to++ = (char)('0' + port % 10);
+	return to;
+}
+
+static char *put_text(char *to, const char *text, size_t len)
+{
+	memcpy(to, text, len);
+	return to + len;
+}
+
 /* ---- opensm-lfts.dump ---- */
 
-static void write_lft_entry(const struct osm_dump_view *v, FILE *out, uint32_t lid, uint8_t port)
+#define LFT_PORT_AT 7 /* behind "0x0001 " */
+
+/* The line of each LID with port 000: all but the port is the same in each switch's table. */
+struct lft_lines {
+	char *text;
+	size_t *at; /* [lid]: where its line begins, and the one before ends */
+};
+
+static void make_lft_line(const struct osm_dump_view *v, uint32_t lid, FILE *out)
 {
 	uint32_t owner = owner_of(v, lid);
-	const struct topo_port *end = &v->topo->ports[owner];
-	const struct topo_node *node = &v->topo->nodes[end->node];
+	const struct topo_node *node;
 
-	fprintf(out, "0x%04x %03u # %s portguid 0x%016" PRIx64 ": '%s'\n", lid, port,
-		type_name(node->type), end->guid, node->label);
+	if (owner == TOPO_NONE)
+		return;
+	node = &v->topo->nodes[v->topo->ports[owner].node];
+	fprintf(out, "0x%04x 000 # %s portguid 0x%016" PRIx64 ": '%s'\n", lid,
+		type_name(node->type), v->topo->ports[owner].guid, node->label);
+}
+
+static int make_lft_lines(const struct osm_dump_view *v, struct lft_lines *lines)
+{
+	size_t len;
+	FILE *out = open_memstream(&lines->text, &len);
+
+	if (!out)
+		return -errno;
+	lines->at = mem_alloc(v->lids->top + 2, sizeof(*lines->at));
+	for (uint32_t lid = 0; lid <= v->lids->top; lid++) {
+		make_lft_line(v, lid, out);
+		lines->at[lid + 1] = (size_t)ftell(out);
+	}
+	return fclose(out) ? -errno : 0;
+}
+
+/* One switch's lines into `room`; how much that is. */
+static size_t put_lft(const struct osm_dump_view *v, const struct lft_lines *lines, uint32_t sw,
+		      char *room)
+{
+	char *end = room;
+
+	for (uint32_t lid = 1; lid <= v->lids->top; lid++) {
+		uint8_t port = entry_of(v, sw, lid);
+		size_t len = lines->at[lid + 1] - lines->at[lid];
+
+		if (!len || port == TABLES_NO_ROUTE)
+			continue;
+		put_text(end, lines->text + lines->at[lid], len);
+		put_port(end + LFT_PORT_AT, port);
+		end += len;
+	}
+	return (size_t)(end - room);
 }
 
 static int write_lfts(const struct osm_dump_view *v, FILE *out)
 {
-	for (uint32_t s = 0; s < v->topo->nswitches; s++) {
+	struct lft_lines lines = { 0 };
+	int status = make_lft_lines(v, &lines);
+	char *room = status ? NULL : mem_alloc(lines.at[v->lids->top + 1] + 1, 1);
+
+	for (uint32_t s = 0; !status && s < v->topo->nswitches; s++) {
 		const struct topo_node *sw = &v->topo->nodes[s];
 
 		fprintf(out, "Unicast lids [0-%u] of switch Lid %u guid 0x%016" PRIx64 " ('%s'):\n",
 			v->lids->top, v->lids->lid_of_port[sw->port0], sw->guid, sw->label);
-		for (uint32_t lid = 1; lid <= v->lids->top; lid++) {
-			uint8_t port = entry_of(v, s, lid);
-
-			if (port != TABLES_NO_ROUTE && owner_of(v, lid) != TOPO_NONE)
-				write_lft_entry(v, out, lid, port);
-		}
+		fwrite(room, 1, put_lft(v, &lines, s, room), out);
 		fprintf(out, "%u lids dumped\n", v->lids->top);
+		status = stream_status(out);
 	}
-	return stream_status(out);
+	free(lines.text);
+	free(lines.at);
+	free(room);
+	return status;
 }
 
 /* ---- opensm.fdbs ---- */
 
-/* Hops by table and by link, from each switch to one LID after another. */
-struct hops {
-	uint8_t *by_table; /* [lid * nswitches + switch] */
-	uint8_t *by_link;  /* the same, from the destination's leaf */
-	uint32_t *queue;
+#define FDB_LINE 64 /* bytes, of the longest */
+
+/* Links between switches that are up: each neighbour once. */
+struct neighbours {
+	uint32_t *list;
+	uint32_t *at; /* [switch]: where its own begin, and those before end */
 };
 
-static uint8_t *hops_row(uint8_t *matrix, const struct topo *t, uint32_t lid)
-{
-	return matrix + (size_t)lid * t->nswitches;
-}
+struct hops {
+	uint8_t *by_table; /* [lid * nswitches + switch]: by the tables from there to the LID */
+	uint8_t *by_link;  /* [leaf * nswitches + switch]: by the fewest links to that switch */
+	uint32_t *leaf;	   /* [lid]: the switch that its packets leave the fabric by, or none */
+};
 
-/* The switch a port's link leads to, or TOPO_NONE. */
+/* The switch a port's cable leads to, or TOPO_NONE. */
 static uint32_t switch_behind(const struct topo *t, const struct topo_port *port)
 {
 	const struct topo_port *peer = port->link_up ? topo_peer(t, port) : NULL;
@@ -108,7 +171,7 @@ static uint8_t count_by_table(const struct osm_dump_view *v, uint32_t lid, uint3
 	if (port > t->nodes[sw].nports)
 		return HOPS_UNKNOWN;
 	if (port && topo_port(t, sw, port)->peer == owner_of(v, lid))
-		return row[sw] = 1; /* the link to the host itself */
+		return row[sw] = 1; /* the cable to the host itself */
 	next = port ? switch_behind(t, topo_port(t, sw, port)) : TOPO_NONE;
 	if (next == TOPO_NONE)
 		return HOPS_UNKNOWN;
@@ -116,25 +179,58 @@ static uint8_t count_by_table(const struct osm_dump_view *v, uint32_t lid, uint3
 	return row[sw] = onward == HOPS_UNKNOWN ? HOPS_UNKNOWN : (uint8_t)(onward + 1);
 }
 
-static void walk_links(const struct topo *t, uint32_t from, uint8_t first, uint8_t *row,
-		       uint32_t *queue)
+static struct neighbours find_neighbours(const struct topo *t)
+{
+	struct neighbours found = { mem_alloc(t->nports + 1, sizeof(uint32_t)),
+				    mem_alloc(t->nswitches + 1, sizeof(uint32_t)) };
+	uint32_t *met = mem_alloc(t->nswitches + 1, sizeof(*met)); /* [switch]: by whom last, + 1 */
+	uint32_t count = 0;
+
+	for (uint32_t s = 0; s < t->nswitches; s++) {
+		for (unsigned p = 1; p <= t->nodes[s].nports; p++) {
+			uint32_t next = switch_behind(t, topo_port(t, s, p));
+
+			if (next == TOPO_NONE || met[next] == s + 1)
+				continue;
+			met[next] = s + 1;
+			found.list[count++] = next;
+		}
+		found.at[s + 1] = count;
+	}
+	free(met);
+	return found;
+}
+
+static void walk_links(const struct neighbours *all, uint32_t from, uint8_t *row, uint32_t *queue)
 {
 	uint32_t head = 0, tail = 0;
 
-	row[from] = first;
+	row[from] = 0;
 	queue[tail++] = from;
 	while (head < tail) {
 		uint32_t sw = queue[head++];
 
-		for (unsigned p = 1; p <= t->nodes[sw].nports; p++) {
-			uint32_t next = switch_behind(t, topo_port(t, sw, p));
+		for (uint32_t i = all->at[sw]; i < all->at[sw + 1]; i++) {
+			uint32_t next = all->list[i];
 
-			if (next == TOPO_NONE || row[next] != HOPS_UNKNOWN)
+			if (row[next] != HOPS_UNKNOWN)
 				continue;
 			row[next] = (uint8_t)(row[sw] + 1);
 			queue[tail++] = next;
 		}
 	}
+}
+
+static void count_by_link(const struct topo *t, uint8_t *by_link)
+{
+	struct neighbours all = find_neighbours(t);
+	uint32_t *queue = mem_alloc(t->nswitches + 1, sizeof(*queue));
+
+	for (uint32_t s = 0; s < t->nswitches; s++)
+		walk_links(&all, s, by_link + (size_t)s * t->nswitches, queue);
+	free(all.list);
+	free(all.at);
+	free(queue);
 }
 
 /*
@@ -148,77 +244,106 @@ static uint32_t leaf_of(const struct topo *t, uint32_t port)
 	return t->nodes[node].type == TOPO_SWITCH ? node : switch_behind(t, &t->ports[port]);
 }
 
-static void hops_fill(const struct osm_dump_view *v, struct hops *hops)
+static void count_hops(const struct osm_dump_view *v, struct hops *hops)
 {
 	const struct topo *t = v->topo;
-	uint32_t last_leaf = TOPO_NONE, last_lid = 0;
 
-	for (uint32_t lid = 1; lid <= v->lids->top; lid++) {
-		uint32_t owner = owner_of(v, lid), leaf;
-		uint8_t *link = hops_row(hops->by_link, t, lid);
-		uint8_t *table = hops_row(hops->by_table, t, lid);
+	count_by_link(t, hops->by_link);
+	for (uint32_t lid = 0; lid <= v->lids->top; lid++) {
+		uint32_t owner = owner_of(v, lid);
+		uint8_t *row = hops->by_table + (size_t)lid * t->nswitches;
 
-		if (owner == TOPO_NONE || (leaf = leaf_of(t, owner)) == TOPO_NONE)
+		hops->leaf[lid] = lid && owner != TOPO_NONE ? leaf_of(t, owner) : TOPO_NONE;
+		if (hops->leaf[lid] == TOPO_NONE)
 			continue;
-		if (t->nodes[t->ports[owner].node].type == TOPO_SWITCH) {
-			table[leaf] = 0;
-			walk_links(t, leaf, 0, link, hops->queue);
-		} else if (leaf == last_leaf) {
-			memcpy(link, hops_row(hops->by_link, t, last_lid), t->nswitches);
-		} else {
-			walk_links(t, leaf, 1, link, hops->queue);
-			last_leaf = leaf;
-			last_lid = lid;
-		}
+		if (t->nodes[t->ports[owner].node].type == TOPO_SWITCH)
+			row[hops->leaf[lid]] = 0;
 		for (uint32_t s = 0; s < t->nswitches; s++)
-			count_by_table(v, lid, s, table, 0);
+			count_by_table(v, lid, s, row, 0);
 	}
 }
 
-static void write_fdb_entry(FILE *out, uint32_t lid, uint8_t port, uint8_t hops, uint8_t best)
+/* The fewest hops to a LID that are possible: a host's cable is one more. */
+static uint8_t best_hops(const struct osm_dump_view *v, const struct hops *hops, uint32_t sw,
+			 uint32_t lid)
 {
-	fprintf(out, "0x%04X : ", lid);
-	if (port == TABLES_NO_ROUTE)
-		fputs("UNREACHABLE\n", out);
-	else if (hops == HOPS_UNKNOWN)
-		fprintf(out, "%03u  : HOPS UNKNOWN\n", port);
-	else if (hops == best)
-		fprintf(out, "%03u  : %02u   : yes\n", port, hops);
-	else
-		fprintf(out, "%03u  : %02u   : No, %u hops are possible\n", port, hops, best);
+	const struct topo *t = v->topo;
+	uint32_t leaf = hops->leaf[lid];
+	uint8_t count =
+		leaf == TOPO_NONE ? HOPS_UNKNOWN : hops->by_link[(size_t)leaf * t->nswitches + sw];
+
+	if (count == HOPS_UNKNOWN || t->ports[owner_of(v, lid)].node == leaf)
+		return count;
+	return (uint8_t)(count + 1);
 }
 
-static void write_fdb(const struct osm_dump_view *v, const struct hops *hops, uint32_t sw,
-		      FILE *out)
+/* "0x0001 : " */
+static char *put_fdb_lid(char *to, uint32_t lid)
 {
-	fprintf(out, "dump_ucast_routes: Switch 0x%016" PRIx64 "\nLID    : Port : Hops : Optimal\n",
-		v->topo->nodes[sw].guid);
+	static const char digits[] = "0123456789ABCDEF";
+
+	to = put_text(to, "0x", 2);
+	for (int shift = 12; shift >= 0; shift -= 4)
+		*to++ = digits[lid >> shift & 15];
+	return put_text(to, " : ", 3);
+}
+
+static char *put_fdb_entry(char *to, uint8_t port, uint8_t hops, uint8_t best)
+{
+	if (port == TABLES_NO_ROUTE)
+		return put_text(to, "UNREACHABLE\n", 12);
+	to = put_port(to, port);
+	if (hops == HOPS_UNKNOWN)
+		return put_text(to, "  : HOPS UNKNOWN\n", 17);
+	if (hops != best)
+		return to + sprintf(to, "  : %02u   : No, %u hops are possible\n", hops, best);
+	to = put_text(to, "  : ", 4);
+	*to++ = (char)('0' + hops / 10);
+	*to++ = (char)('0' + hops % 10);
+	return put_text(to, "   : yes\n", 9);
+}
+
+/* One switch's lines into `room`; how much that is. */
+static size_t put_fdb(const struct osm_dump_view *v, const struct hops *hops, uint32_t sw,
+		      char *room)
+{
+	char *end = room;
+
 	for (uint32_t lid = 1; lid <= v->lids->top; lid++) {
 		bool owned = owner_of(v, lid) != TOPO_NONE;
 
-		write_fdb_entry(out, lid, owned ? entry_of(v, sw, lid) : TABLES_NO_ROUTE,
-				hops_row(hops->by_table, v->topo, lid)[sw],
-				hops_row(hops->by_link, v->topo, lid)[sw]);
+		end = put_fdb_lid(end, lid);
+		end = put_fdb_entry(end, owned ? entry_of(v, sw, lid) : TABLES_NO_ROUTE,
+				    hops->by_table[(size_t)lid * v->topo->nswitches + sw],
+				    best_hops(v, hops, sw, lid));
 	}
+	return (size_t)(end - room);
 }
 
 static int write_fdbs(const struct osm_dump_view *v, FILE *out)
 {
-	size_t cells = ((size_t)v->lids->top + 1) * v->topo->nswitches;
+	uint32_t nlids = v->lids->top + 1, nswitches = v->topo->nswitches;
 	struct hops hops = {
-		.by_table = mem_alloc(cells + 1, 1),
-		.by_link = mem_alloc(cells + 1, 1),
-		.queue = mem_alloc(v->topo->nswitches + 1, sizeof(uint32_t)),
+		.by_table = mem_alloc((size_t)nlids * nswitches + 1, 1),
+		.by_link = mem_alloc((size_t)nswitches * nswitches + 1, 1),
+		.leaf = mem_alloc(nlids, sizeof(uint32_t)),
 	};
+	char *room = mem_alloc(nlids, FDB_LINE);
 
-	memset(hops.by_table, HOPS_UNKNOWN, cells);
-	memset(hops.by_link, HOPS_UNKNOWN, cells);
-	hops_fill(v, &hops);
-	for (uint32_t s = 0; s < v->topo->nswitches; s++)
-		write_fdb(v, &hops, s, out);
+	memset(hops.by_table, HOPS_UNKNOWN, (size_t)nlids * nswitches);
+	memset(hops.by_link, HOPS_UNKNOWN, (size_t)nswitches * nswitches);
+	count_hops(v, &hops);
+	for (uint32_t s = 0; s < nswitches && !stream_status(out); s++) {
+		fprintf(out,
+			"dump_ucast_routes: Switch 0x%016" PRIx64
+			"\nLID    : Port : Hops : Optimal\n",
+			v->topo->nodes[s].guid);
+		fwrite(room, 1, put_fdb(v, &hops, s, room), out);
+	}
 	free(hops.by_table);
 	free(hops.by_link);
-	free(hops.queue);
+	free(hops.leaf);
+	free(room);
 	return stream_status(out);
 }
 

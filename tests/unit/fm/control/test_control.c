@@ -236,6 +236,23 @@ static void dump_text_is_whole_and_ends_with_a_nul(void **state)
 	answers(f, "{\"ok\":false,\"error\":\"no dump file /etc/passwd\"}");
 }
 
+static void text_comes_between_what_was_asked_before_and_behind_it(void **state)
+{
+	struct fixture *f = *state;
+	char *text;
+
+	say(f, "{\"cmd\":\"status\"}\n"
+	       "{\"cmd\":\"dump\",\"args\":{\"file\":\"opensm.fdbs\"},\"progress\":true}\n"
+	       "{\"cmd\":\"status\"}\n");
+	answers(f, "{\"ok\":true,\"result\":{\"state\":\"master\"}}");
+	answers(f, "{\"ok\":true,\"result\":{\"follows\":\"text\"}}");
+	text = hear_until(f, '\0');
+	assert_null(strstr(text, "progress"));
+	assert_non_null(strstr(text, "0x9C40 : "));
+	free(text);
+	answers(f, "{\"ok\":true,\"result\":{\"state\":\"master\"}}");
+}
+
 static void client_that_leaves_takes_its_child_along(void **state)
 {
 	struct fixture *f = *state;
@@ -436,6 +453,7 @@ int main(void)
 		TEST(partitions_are_all_or_the_one_that_is_named),
 		TEST(answers_keep_the_order_of_the_requests),
 		TEST_BIG(dump_text_is_whole_and_ends_with_a_nul),
+		TEST_BIG(text_comes_between_what_was_asked_before_and_behind_it),
 		TEST_BIG(client_that_leaves_takes_its_child_along),
 		TEST_BIG(slow_reader_does_not_hold_others),
 		TEST(operation_is_answered_when_it_is_done),
