@@ -36,7 +36,8 @@
 
 #define DEFAULT_CONF "/etc/fmd/fmd.conf"
 #define STATUS_US    1000000
-#define HAND_OVER_US 2000000 /* at the end, at most */
+#define HAND_OVER_US 3000000 /* at the end, at most.. */
+#define END_US	     8000000 /* ..and to answer those who ask here still: below TimeoutStopSec */
 #define EXIT_USAGE   2
 
 struct daemon {
@@ -50,7 +51,8 @@ struct daemon {
 	struct http *http;	       /* NULL = none.. */
 	struct loop_timer *http_retry; /* ..or its address is not available yet */
 	struct loop_timer *watchdog, *status;
-	struct loop_timer *ending; /* NULL = nobody asked for it */
+	struct loop_timer *ending; /* NULL = nobody asked for it.. */
+	uint64_t ending_us;	   /* ..else when */
 	uint64_t watchdog_us;	   /* between two signs of life; 0 = nobody waits for any */
 	char said[256];		   /* STATUS= as last sent */
 };
@@ -150,14 +152,19 @@ static void stop_cb(void *arg)
 	loop_stop(d->loop);
 }
 
+/* Or not: then nobody is waited for. */
 static void handed_over(void *arg, json_t *result, const char *error)
 {
-	stop_cb(arg);
+	struct daemon *d = arg;
+	uint64_t spent_us = loop_now_us(d->loop) - d->ending_us;
+
+	loop_timer_set(d->ending, spent_us < END_US ? END_US - spent_us : 0);
+	sm_when_parted(d->fabric, stop_cb, d);
 }
 
 /*
- * A standby that takes over at once is worth some milliseconds, to all hosts; a second signal does
- * not wait for it.
+ * A standby that takes over at once is worth some milliseconds, to all hosts, and so is who answers
+ * them until it does; a second signal does not wait for that.
  */
 static void terminate_cb(void *arg)
 {
@@ -169,6 +176,7 @@ static void terminate_cb(void *arg)
 	}
 	log_line(LOG_CORE, LOG_NOTICE, "ends: asked to");
 	sd_notify(0, "STOPPING=1");
+	d->ending_us = loop_now_us(d->loop);
 	d->ending = loop_timer_new(d->loop, stop_cb, d);
 	loop_timer_set(d->ending, HAND_OVER_US);
 	sm_hand_over(d->fabric, NULL, handed_over, d);

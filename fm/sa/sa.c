@@ -6,7 +6,9 @@
  * SM_Key that is not ours (C15-0.1.5): dropped and counted. No such record or method here: refused
  * as unsupported. No view published yet, or too many requests of one host: left unanswered and
  * counted. Clients repeat what is not answered; to a status BUSY the kernel's and most others give
- * up. Then the engine (sa_query.c) walks the record (sa_record.h).
+ * up. So a join that comes while the fabric is handed over is left to the client's next try, which
+ * finds the new master: what this one acknowledges now would be known to nobody. Then the engine
+ * (sa_query.c) walks the record (sa_record.h).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -44,9 +46,18 @@ static bool acceptable(struct sa *sa, const struct io_addr *from, const struct w
 	return true;
 }
 
-/* False: it stays unanswered for now. */
-static bool is_served(struct sa *sa, const struct io_addr *from)
+static bool changes(const struct sa_query *q)
 {
+	return q->method == WIRE_SET || q->method == WIRE_DELETE;
+}
+
+/* False: it stays unanswered for now. */
+static bool is_served(struct sa *sa, const struct io_addr *from, const struct sa_query *q)
+{
+	if (sa->frozen && changes(q)) {
+		sa->stats.ignored++;
+		return false;
+	}
 	if (sa->view.topo && sa_limit_admits(sa, from->lid))
 		return true;
 	sa->stats.busy++;
@@ -75,7 +86,7 @@ static void receive(void *arg, const struct io_addr *from, const struct wire_mad
 	sa_query_read(sa, &q, from, mad, raw);
 	if (!q.record)
 		refuse(&q, WIRE_SA_UNSUPPORTED);
-	else if (!is_served(sa, from))
+	else if (!is_served(sa, from, &q))
 		return;
 	else if (q.record->trusted && !q.trusted)
 		refuse(&q, WIRE_SA_REQ_INVALID);
@@ -180,6 +191,12 @@ void sa_serve(struct sa *sa, bool on)
 	sa->away = !on;
 	if (!on)
 		sa_query_forget(sa);
+}
+
+void sa_freeze(struct sa *sa, bool on)
+{
+	sa->frozen = on;
+	sa_reports_wake(sa);
 }
 
 struct sa_stats sa_stats(const struct sa *sa)

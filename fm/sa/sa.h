@@ -79,8 +79,9 @@ guid_t sa_alias_port(const struct sa *sa, guid_t guid); /* whose alias that is; 
 guid_t sa_own_port(const struct sa *sa,
 		   guid_t guid); /* the port's own GUID, of an alias; else the same */
 
-/* Off: this manager is not the master, and answers no request. At first on. */
-void sa_serve(struct sa *sa, bool on);
+void sa_serve(struct sa *sa, bool on); /* off: answers no request. At first on. */
+/* On: what would change something is left unanswered, and no Report leaves. At first off. */
+void sa_freeze(struct sa *sa, bool on);
 
 /*
  * The multicast groups, the SA's own; they may be changed from outside too. fn hears of each
@@ -108,7 +109,7 @@ struct sa_stats {
 	uint64_t requests, answered, bad, unsupported;
 	/* left unanswered: nothing is published yet, above the rate, or no room to wait */
 	uint64_t busy;
-	uint64_t ignored;				       /* not the master's */
+	uint64_t ignored; /* not the master's, or not this one's any more */
 	uint64_t reports, reports_unanswered, reports_skipped; /* skipped: fell behind too far */
 	unsigned subscriptions, services;
 	unsigned waiting; /* requests for which no job is free at present */

@@ -67,7 +67,8 @@ struct sa {
 	void *groups_arg;
 	const struct mcast_plan *trees; /* as the switches are to hold them; NULL = none */
 	struct sa_stats stats;
-	bool away; /* does not serve */
+	bool away;   /* does not serve */
+	bool frozen; /* changes nothing */
 	struct log_limit refused;
 };
 

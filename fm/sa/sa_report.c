@@ -248,7 +248,7 @@ static void step_cb(void *arg)
 	struct reports *r = &sa->reports;
 	unsigned budget = SA_SLICE;
 
-	if (!sa->view.topo)
+	if (!sa->view.topo || sa->frozen)
 		return;
 	while (budget && r->in_flight < WINDOW && cl_qlist_count(&r->due)) {
 		budget--;
@@ -258,6 +258,12 @@ static void step_cb(void *arg)
 		loop_timer_set(r->step, 0);
 	else if (!cl_qlist_count(&r->due) && !r->in_flight)
 		ring_drop(r);
+}
+
+void sa_reports_wake(struct sa *sa)
+{
+	if (cl_qlist_count(&sa->reports.due))
+		loop_timer_set(sa->reports.step, 0);
 }
 
 /* ---- What there is to be told ---------------------------------------------------------------- */

@@ -74,6 +74,7 @@ void sa_subscription_let_go(struct sa *sa, struct subscriber *sub); /* one is */
 void sa_reports_init(struct sa *sa);
 void sa_reports_fini(struct sa *sa);
 void sa_reports_compare(struct sa *sa); /* a new view: who is in service now, and was not before */
+void sa_reports_wake(struct sa *sa);	/* what was held back goes on */
 /* A multicast group was made, or the last member has left. Call it after the fact. */
 void sa_group_changed(struct sa *sa, const struct wire_gid *mgid, uint16_t pkey, bool created);
 

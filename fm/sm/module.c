@@ -270,6 +270,18 @@ void sm_hand_over(struct fabric *fabric, const char *manager, waiter_fn *fn, voi
 		sm_wish(r, &wish);
 }
 
+void sm_when_parted(struct fabric *fabric, loop_fn *fn, void *arg)
+{
+	struct sm_room *r = fabric_room(fabric, &sm_module);
+
+	if (!r->parting.on) {
+		fn(arg);
+		return;
+	}
+	r->parting.fn = fn;
+	r->parting.arg = arg;
+}
+
 const char *sm_failed(const struct fabric *fabric)
 {
 	const struct sm_room *r = fabric_room(fabric, &sm_module);

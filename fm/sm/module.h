@@ -21,6 +21,12 @@ extern const struct fabric_module sm_module;
 void sm_hand_over(struct fabric *fabric, const char *manager, waiter_fn *fn, void *arg);
 
 /*
+ * fn once, perhaps before this returns: no host asks this manager any more that has handed the
+ * fabric over, and the process may end. One call at a time.
+ */
+void sm_when_parted(struct fabric *fabric, loop_fn *fn, void *arg);
+
+/*
  * Why this process can't go on, though another may (exit code 1); the loop was stopped for it. NULL
  * = it can.
  */

@@ -301,6 +301,18 @@ const struct other *sm_find_other(const struct sm_room *r, guid_t guid)
 	return find(&r->rounds, guid);
 }
 
+bool sm_better_comes(const struct sm_room *r)
+{
+	const struct rounds *q = &r->rounds;
+
+	for (unsigned i = 0; i < q->nothers; i++)
+		if (q->others[i]->answered && q->others[i]->info.state == SM_DISCOVERING &&
+		    !election_ignores(&r->core, &q->others[i]->info) &&
+		    election_outranks_us(&r->core, &q->others[i]->info))
+			return true;
+	return false;
+}
+
 void sm_ask_init(struct sm_room *r)
 {
 	r->rounds.hold = loop_timer_new(r->services.loop, hold_over, r);

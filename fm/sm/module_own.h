@@ -4,6 +4,7 @@
  *
  *   module.c         the hooks, SMInfo's control packets, the own port's callbacks
  *   module_role.c    carries out what election.c decides, and asks the pipe for the role then
+ *   module_parting.c as one that has handed over: answers those who ask here still
  *   module_poll.c    as STANDBY: polls the master
  *   module_ask.c     who else manages: rounds of Get(SMInfo)
  *   module_report.c  says so in events and in the status
@@ -18,6 +19,7 @@
 #include "fm/sm/election.h"
 #include "fm/sm/keys.h"
 #include "fm/sm/module_ask.h"
+#include "fm/sm/module_parting.h"
 #include "fm/sm/module_report.h"
 #include "fm/sm/port.h"
 #include "fm/sm/sm.h"
@@ -30,9 +32,10 @@ struct polls { /* module_poll.c */
 	mad_token poll;
 };
 
-struct wish { /* of an operator who hands over */
+struct wish { /* to hand over */
 	bool open;
 	bool passed_on; /* what this manager keeps is where it is to go, or has been waited for */
+	bool better;	/* nobody's: for one that outranks this manager */
 	guid_t whom;	/* 0 = the highest standby */
 	uint64_t since_us;
 	waiter_fn *fn; /* NULL: its client is gone */
@@ -61,6 +64,7 @@ struct sm_room {
 	uint64_t refused_until_us; /* no HANDOVER before that */
 	uint64_t verified_us;	   /* when sm_verify() last asked */
 	struct wish wish;
+	struct parting parting;
 
 	struct reports reports;
 };

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "fm/program/program.h"
+#include "fm/sa/sa.h"
 #include "fm/sm/module_own.h"
 #include "topology/mem.h"
 
@@ -73,6 +74,21 @@ void sm_report_others(struct sm_room *r)
 	r->reports.nreported = q->nothers;
 }
 
+/* Those with another SM_Key too, as OpenSM does. */
+void sm_show_to_sa(struct sm_room *r)
+{
+	const struct rounds *q = &r->rounds;
+	struct sa_manager *list = mem_alloc(q->nothers + 1, sizeof(*list));
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < q->nothers; i++)
+		if (q->others[i]->answered)
+			list[count++] = (struct sa_manager){ q->others[i]->lid, q->others[i]->guid,
+							     q->others[i]->info };
+	sa_set_managers(r->services.sa, list, count);
+	free(list);
+}
+
 /* ---- Our own state --------------------------------------------------------------------------- */
 
 /* A manager that never met another becomes master without an event. */
@@ -110,6 +126,13 @@ void sm_report_handover(struct sm_room *r)
 		      "fabric: %s (port GUID 0x%016" PRIx64 ", priority %u) %s: handed over to it",
 		      peer->name, peer->guid, peer->info.priority,
 		      wish ? "is to be master by an operator's wish" : "outranks this manager");
+}
+
+void sm_report_not_copied(struct sm_room *r)
+{
+	event_log_add(r->services.events, LOG_WARNING, "handover", NULL,
+		      "fabric: no other manager has a whole copy of what this one keeps: handed "
+		      "over all the same");
 }
 
 void sm_report_two_masters(struct sm_room *r, const struct other *whom)

@@ -6,7 +6,10 @@
  *                  without any, fmd is master at once
  *   MASTER         the same Gets behind each sweep and poll. Handing over: no Set leaves any more,
  *                  HANDOVER goes out, and its answer or an ACKNOWLEDGE, whichever comes first, ends
- *                  our time as master; else it goes on
+ *                  our time as master; else it goes on. The next master goes on with what this one
+ *                  keeps in state_dir, where it copies that: what has just changed is waited for,
+ *                  for PASSING_US at most, in the second half of that without taking more. Then the
+ *                  SA stands still, and answers for as long as hosts ask here (module_parting.c)
  *   STANDBY        polls the master
  *
  * Who becomes or ceases to be master beside or after others begins anew (fabric_change_role()), as
@@ -59,7 +62,13 @@ static bool others_were_master(const struct sm_room *r)
 /* What hosts registered with the master until now. */
 static bool is_known(const struct sm_room *r)
 {
-	return state_store_is_copied(r->services.state);
+	return !r->parting.on && state_store_is_copied(r->services.state);
+}
+
+/* Beside others: who parts is not, whatever the pipe has still to hear of that. */
+static bool is_master(const struct sm_room *r)
+{
+	return fabric_is_master(r->fabric) && !r->parting.on;
 }
 
 /* Of the fabric as it was just swept. */
@@ -83,13 +92,13 @@ static void become_master(struct sm_room *r)
 static void take_over(struct sm_room *r, const char *reason)
 {
 	sm_report_taking(r, &r->peer, 0);
-	fabric_change_role(r->fabric,
-			   &(struct fabric_role_change){
-				   .role = FABRIC_ROLE_MASTER,
-				   .anew = true,
-				   .took_over = true,
-				   .reregister = !fabric_is_master(r->fabric) && !is_known(r) },
-			   reason);
+	fabric_change_role(
+		r->fabric,
+		&(struct fabric_role_change){ .role = FABRIC_ROLE_MASTER,
+					      .anew = true,
+					      .took_over = true,
+					      .reregister = !is_master(r) && !is_known(r) },
+		reason);
 }
 
 static void stand_by(struct sm_room *r, const char *reason)
@@ -99,6 +108,48 @@ static void stand_by(struct sm_room *r, const char *reason)
 			   &(struct fabric_role_change){ .role = FABRIC_ROLE_STANDBY,
 							 .master = r->polls.master.guid },
 			   reason);
+}
+
+/* An operator's hand-over came to an end; why: the other is not master, NULL = it is. */
+static void end_wish(struct sm_room *r, const char *why)
+{
+	struct wish wish = r->wish;
+	json_t *result = NULL;
+
+	r->wish = (struct wish){ 0 };
+	sa_freeze(r->services.sa, r->parting.on || r->core.handing);
+	if (!wish.open || !wish.fn)
+		return;
+	if (!why)
+		result = json_pack(
+			"{ss so sI}", "to", r->peer.name, "port_guid",
+			json_sprintf("0x%016" PRIx64, r->peer.guid), "took_ms",
+			(json_int_t)((loop_now_us(r->services.loop) - wish.since_us) / 1000));
+	wish.fn(wish.arg, result, why);
+	json_decref(result);
+}
+
+/*
+ * The role that the pipe hears of waits for those who ask the SA here. In the election this manager
+ * is a standby at once.
+ */
+static void part(struct sm_room *r)
+{
+	if (!sm_part_begin(r)) {
+		stand_by(r, "another manager is master");
+		return;
+	}
+	sa_freeze(r->services.sa, true);
+	mad_cancel(r->services.mad, r->handover);
+	r->handover = 0;
+	sm_stop_asking(r);
+	end_wish(r, NULL);
+	sm_poll(r);
+}
+
+static void parted(struct sm_room *r)
+{
+	stand_by(r, "another manager is master, and all hosts ask that one");
 }
 
 static void watch(struct sm_room *r, const struct other *whom)
@@ -114,7 +165,10 @@ static void watch(struct sm_room *r, const struct other *whom)
 	r->warned = false;
 	election_follow(&r->core, &p->master.info, now);
 	sm_report_standby(r);
-	stand_by(r, "another manager is master");
+	if (fabric_is_master(r->fabric))
+		part(r);
+	else
+		stand_by(r, "another manager is master");
 }
 
 static void begin_again(struct sm_room *r)
@@ -125,46 +179,33 @@ static void begin_again(struct sm_room *r)
 			   "who is master is to be found out");
 }
 
-/* An operator's hand-over came to an end; why: the other is not master, NULL = it is. */
-static void end_wish(struct sm_room *r, const char *why)
+/* What the next master is to go on with is there, or was waited for as long as it may. */
+static bool is_passed_on(struct sm_room *r)
 {
-	struct wish wish = r->wish;
-	json_t *result = NULL;
+	uint64_t waited_us = loop_now_us(r->services.loop) - r->wish.since_us;
+	bool done = state_store_passed_on(r->services.state);
 
-	r->wish = (struct wish){ 0 };
-	if (!wish.open || !wish.fn)
-		return;
-	if (!why)
-		result = json_pack(
-			"{ss so sI}", "to", r->peer.name, "port_guid",
-			json_sprintf("0x%016" PRIx64, r->peer.guid), "took_ms",
-			(json_int_t)((loop_now_us(r->services.loop) - wish.since_us) / 1000));
-	wish.fn(wish.arg, result, why);
-	json_decref(result);
+	if (done || waited_us >= PASSING_US / 2)
+		sa_freeze(r->services.sa, true);
+	if (!done && waited_us < PASSING_US)
+		return false;
+	if (!done)
+		sm_report_not_copied(r);
+	r->wish.passed_on = true;
+	return true;
 }
 
-/*
- * The next master goes on with what this one keeps in state_dir, where it copies that: what has
- * just changed is waited for, no longer than PASSING_US.
- */
 static void pass_on(void *arg)
 {
 	struct sm_room *r = arg;
-	bool done = state_store_passed_on(r->services.state);
-	bool late = loop_now_us(r->services.loop) - r->wish.since_us >= PASSING_US;
 
-	if (!r->wish.open)
+	if (!r->wish.open || r->wish.passed_on)
 		return;
-	if (!done && !late) {
+	if (!is_passed_on(r)) {
 		loop_timer_set(r->passing, PASSING_STEP_US);
 		return;
 	}
-	if (!done)
-		event_log_add(r->services.events, LOG_WARNING, "handover", NULL,
-			      "fabric: no other manager has a whole copy of what this one keeps: "
-			      "handed over all the same");
 	r->refused_until_us = 0;
-	r->wish.passed_on = true;
 	sm_ask_round(r);
 }
 
@@ -172,6 +213,21 @@ void sm_wish(struct sm_room *r, const struct wish *wish)
 {
 	r->wish = *wish;
 	pass_on(r);
+}
+
+/* One that outranks this manager is waited for as an operator's wish is; another master is not. */
+static bool may_give(struct sm_room *r, const struct other *whom)
+{
+	if (whom->info.state != SM_STANDBY || r->wish.passed_on)
+		return true;
+	if (!r->wish.open)
+		r->wish = (struct wish){ .open = true,
+					 .better = true,
+					 .since_us = loop_now_us(r->services.loop) };
+	if (is_passed_on(r))
+		return true;
+	loop_timer_set(r->passing, PASSING_STEP_US);
+	return false;
 }
 
 static void handed(void *arg, const struct mad_answer *answer);
@@ -183,6 +239,7 @@ static void hand_over(struct sm_room *r, const struct other *whom)
 
 	r->peer = *whom;
 	fabric_pause(r->fabric, true, "hands over");
+	sa_freeze(r->services.sa, true);
 	wire_sm_info_encode(&info, data);
 	sm_report_handover(r);
 	r->handover =
@@ -205,6 +262,7 @@ static void resume(struct sm_room *r)
 		      "fabric: %s does not take the fabric over: this manager stays master",
 		      r->peer.name);
 	fabric_pause(r->fabric, false, "handover not taken");
+	sa_freeze(r->services.sa, false);
 	r->refused_until_us = loop_now_us(r->services.loop) + pause_us;
 	fabric_request_retry(r->fabric, "handover not taken");
 	fabric_request_reroute(r->fabric, "handover not taken");
@@ -284,6 +342,7 @@ static bool role_given(const struct sm_room *r)
 /* Whatever was under way for the role before ends. */
 static void end_role(struct sm_room *r)
 {
+	sm_part_end(r);
 	keys_end(&r->keys);
 	r->foreign_prefix = false;
 	alert_end(r->services.alerts, "foreign-prefix", "");
@@ -358,39 +417,12 @@ static void only_master(struct sm_room *r)
 	take_over(r, "no other master any more");
 }
 
-/* It can't take over before its sweep is over. */
-static bool better_comes(const struct sm_room *r)
-{
-	const struct rounds *q = &r->rounds;
-
-	for (unsigned i = 0; i < q->nothers; i++)
-		if (q->others[i]->answered && q->others[i]->info.state == SM_DISCOVERING &&
-		    !election_ignores(&r->core, &q->others[i]->info) &&
-		    election_outranks_us(&r->core, &q->others[i]->info))
-			return true;
-	return false;
-}
-
-/* For SMInfoRecords; those with another SM_Key too, as OpenSM does. */
-static void show_to_sa(struct sm_room *r)
-{
-	const struct rounds *q = &r->rounds;
-	struct sa_manager *list = mem_alloc(q->nothers + 1, sizeof(*list));
-	unsigned count = 0;
-
-	for (unsigned i = 0; i < q->nothers; i++)
-		if (q->others[i]->answered)
-			list[count++] = (struct sa_manager){ q->others[i]->lid, q->others[i]->guid,
-							     q->others[i]->info };
-	sa_set_managers(r->services.sa, list, count);
-	free(list);
-}
-
 /* An operator's wish goes first. */
 static enum election_event choose(struct sm_room *r, const struct wire_sm_info *infos,
 				  unsigned count, int *index)
 {
-	if (r->wish.passed_on && r->core.state == SM_MASTER && !r->core.handing) {
+	if (r->wish.passed_on && !r->wish.better && r->core.state == SM_MASTER &&
+	    !r->core.handing) {
 		*index = election_handover_peer(&r->core, infos, count, r->wish.whom);
 		if (*index >= 0)
 			return ELECTION_GIVE;
@@ -471,17 +503,21 @@ static void judge(struct sm_room *r)
 	enum election_event event;
 
 	sm_report_others(r);
-	show_to_sa(r);
+	sm_show_to_sa(r);
 	event = judge_others(r, &whom);
 	if (event == ELECTION_NONE_BETTER && r->core.state == SM_MASTER)
 		only_master(r);
-	if (r->core.state == SM_MASTER && better_comes(r))
+	if (r->core.state == SM_MASTER && sm_better_comes(r))
 		loop_timer_set(r->due, period_us(r));
 	if (event == ELECTION_NONE_BETTER && r->core.state == SM_DISCOVERING &&
 	    (!keys_are_ours(r) || !prefix_is_ours(r)))
 		return;
-	if (event != ELECTION_BETTER_WAITS || loop_now_us(r->services.loop) >= r->refused_until_us)
-		sm_take(r, event, &whom);
+	if (event != ELECTION_BETTER_WAITS && r->wish.better && !r->core.handing)
+		end_wish(r, "no other manager outranks this one any more");
+	if (event == ELECTION_BETTER_WAITS &&
+	    (loop_now_us(r->services.loop) < r->refused_until_us || !may_give(r, &whom)))
+		return;
+	sm_take(r, event, &whom);
 }
 
 void sm_find_master(struct sm_room *r)
@@ -539,6 +575,8 @@ void sm_role_init(struct sm_room *r)
 				 .conf = r->services.conf,
 				 .answered = keys_answered,
 				 .arg = r };
+	sm_part_init(r);
+	r->parting.over = parted;
 	r->rounds.judge = round_over;
 	r->polls.polled = polled;
 	r->due = loop_timer_new(r->services.loop, due_cb, r);
@@ -548,6 +586,7 @@ void sm_role_init(struct sm_room *r)
 void sm_role_fini(struct sm_room *r)
 {
 	end_role(r);
+	sm_part_fini(r);
 	loop_timer_free(r->due);
 	loop_timer_free(r->passing);
 }
