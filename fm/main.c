@@ -5,6 +5,9 @@
  *
  *   loop <- io (umad port) <- mad <- fabric <- control
  *
+ * Ahead of all of them the helper is forked (fm/core/helper.h); behind all of them the process
+ * gives up what it does not need any more (fm/core/sandbox.h).
+ *
  * What only looks on (http) may be missing: it is tried again. They are taken down in reverse. Exit
  * codes: 0 ended by request, 1 failed: another start may do better, 2 usage or configuration: none
  * will before somebody changes that. Ready (Type=notify) is when the control socket listens: the
@@ -23,8 +26,10 @@
 #include <systemd/sd-daemon.h>
 #include "fm/control/control.h"
 #include "fm/core/conf.h"
+#include "fm/core/helper.h"
 #include "fm/core/log.h"
 #include "fm/core/loop.h"
+#include "fm/core/sandbox.h"
 #include "fm/fabric/fabric.h"
 #include "fm/rooms.h"
 #include "fm/sm/module.h"
@@ -38,23 +43,27 @@
 #define STATUS_US    1000000
 #define HAND_OVER_US 3000000 /* at the end, at most.. */
 #define END_US	     8000000 /* ..and to answer those who ask here still: below TimeoutStopSec */
+#define LOOK_US	     1000000 /* after calls that were refused */
 #define EXIT_USAGE   2
 
 struct daemon {
 	const char *conf_path;	 /* NULL = defaults */
 	const char *socket_path; /* from -s, else NULL */
 	struct conf conf;
+	struct helper *helper;
 	struct loop *loop;
 	struct mad *mad;
 	struct fabric *fabric;
 	struct control *control;
 	struct http *http;	       /* NULL = none.. */
 	struct loop_timer *http_retry; /* ..or its address is not available yet */
-	struct loop_timer *watchdog, *status;
+	struct loop_timer *watchdog, *status, *look;
 	struct loop_timer *ending; /* NULL = nobody asked for it.. */
 	uint64_t ending_us;	   /* ..else when */
 	uint64_t watchdog_us;	   /* between two signs of life; 0 = nobody waits for any */
 	char said[256];		   /* STATUS= as last sent */
+	char kept[256];		   /* what the sandbox could not give up; "" = nothing */
+	unsigned refused;	   /* calls, as last told */
 };
 
 /* ---- Configuration ---- */
@@ -76,7 +85,8 @@ static bool wants_restart(const struct conf *now, const struct conf *next)
 {
 	return now->port.guid != next->port.guid || strcmp(now->port.device, next->port.device) ||
 	       now->port.num != next->port.num || strcmp(now->state_dir, next->state_dir) ||
-	       strcmp(now->socket, next->socket) || strcmp(now->http.listen, next->http.listen);
+	       strcmp(now->socket, next->socket) || strcmp(now->http.listen, next->http.listen) ||
+	       now->sandbox != next->sandbox;
 }
 
 static void keep_opened(struct conf *next, const struct conf *now)
@@ -87,6 +97,7 @@ static void keep_opened(struct conf *next, const struct conf *now)
 	strcpy(next->state_dir, now->state_dir);
 	strcpy(next->socket, now->socket);
 	strcpy(next->http.listen, now->http.listen);
+	next->sandbox = now->sandbox;
 }
 
 static struct http_conf http_conf_of(const struct conf *conf)
@@ -118,12 +129,13 @@ static int reload(void *arg, char *err, size_t err_size)
 		return -1;
 	if (wants_restart(&d->conf, &next))
 		log_line(LOG_CORE, LOG_WARNING,
-			 "%s: port, state_dir, socket and http_listen change at a restart",
+			 "%s: port, state_dir, socket, http_listen and sandbox change at a restart",
 			 d->conf_path);
 	keep_opened(&next, &d->conf);
 	http_conf = http_conf_of(&next);
 	if (d->http && http_configure(d->http, &http_conf, err, err_size))
 		return -1;
+	helper_configure(d->helper);
 	d->conf = next;
 	log_set_level(-1, next.log_level);
 	mad_conf = mad_conf_of(&next);
@@ -212,6 +224,25 @@ static void status_cb(void *arg)
 	loop_timer_set(d->status, STATUS_US);
 }
 
+/* What was refused is an attack or a defect: it is told for as long as the process lives. */
+static void look_cb(void *arg)
+{
+	struct daemon *d = arg;
+	const char *latest;
+	unsigned refused = sandbox_refused(&latest);
+	char text[256];
+
+	if (refused != d->refused) {
+		d->refused = refused;
+		snprintf(text, sizeof(text), "%u system calls were refused, the latest: %s",
+			 refused, latest);
+		fabric_trouble(d->fabric, "sandbox", text);
+	}
+	fabric_trouble(d->fabric, "helper",
+		       helper_is_gone(d->helper) ? "the process that runs hooks has ended" : NULL);
+	loop_timer_set(d->look, LOOK_US);
+}
+
 static void notify_service_manager(struct daemon *d)
 {
 	uint64_t limit_us = 0;
@@ -298,6 +329,49 @@ static void open_http(void *arg)
 		loop_timer_set(d->http_retry, d->conf.retry_interval_ms * 1000ull);
 }
 
+static void confine_helper(void)
+{
+	char err[256];
+
+	if (sandbox_enter_helper(err, sizeof(err)))
+		log_line(LOG_CORE, LOG_ERR, "sandbox of the helper: %s", err);
+}
+
+/* Ahead of all descriptors and threads. */
+static int open_helper(struct daemon *d)
+{
+	char err[256];
+
+	d->helper = helper_start(&d->conf, d->conf_path,
+				 d->conf.sandbox == SANDBOX_OFF ? NULL : confine_helper, err,
+				 sizeof(err));
+	if (d->helper)
+		return 0;
+	log_line(LOG_CORE, LOG_ERR, "%s", err);
+	return EXIT_FAILURE;
+}
+
+/*
+ * A fabric is managed without it as well, so what can't be given up is told and does not end the
+ * process. State that can't be used without capabilities does: all LIDs would be given anew.
+ */
+static int give_up_rights(struct daemon *d)
+{
+	char err[512];
+
+	if (sandbox_enter(d->conf.sandbox, d->kept, sizeof(d->kept))) {
+		log_line(LOG_CORE, LOG_ERR, "sandbox: %s", d->kept);
+		fabric_trouble(d->fabric, "sandbox", d->kept);
+	}
+	d->look = loop_timer_new(d->loop, look_cb, d);
+	loop_timer_set(d->look, LOOK_US);
+	if (d->conf.sandbox == SANDBOX_OFF ||
+	    !sandbox_check_folder(d->conf.state_dir, err, sizeof(err)))
+		return 0;
+	log_line(LOG_CORE, LOG_ERR, "%s", err);
+	return EXIT_FAILURE;
+}
+
 /* 0, or the exit code with the reason said. */
 static int daemon_open(struct daemon *d)
 {
@@ -311,6 +385,7 @@ static int daemon_open(struct daemon *d)
 	if (lock_state_dir(d->conf.state_dir))
 		return EXIT_FAILURE;
 	d->loop = loop_new();
+	helper_attach(d->helper, d->loop);
 	d->mad = mad_new(
 		d->loop,
 		io_umad_new(d->loop, d->conf.port.guid, d->conf.port.device, d->conf.port.num),
@@ -324,11 +399,12 @@ static int daemon_open(struct daemon *d)
 	d->http_retry = loop_timer_new(d->loop, open_http, d);
 	if (*d->conf.http.listen)
 		open_http(d);
-	return 0;
+	return give_up_rights(d);
 }
 
 static void daemon_close(struct daemon *d)
 {
+	loop_timer_free(d->look);
 	loop_timer_free(d->status);
 	loop_timer_free(d->watchdog);
 	loop_timer_free(d->ending);
@@ -339,6 +415,7 @@ static void daemon_close(struct daemon *d)
 		fabric_free(d->fabric);
 	if (d->mad)
 		mad_free(d->mad);
+	helper_end(d->helper);
 	loop_free(d->loop);
 }
 
@@ -463,6 +540,8 @@ int main(int argc, char **argv)
 	if (status >= 0)
 		return status;
 	status = load_conf(&d);
+	if (!status)
+		status = open_helper(&d);
 	if (!status)
 		status = daemon_open(&d);
 	if (!status)

@@ -49,13 +49,17 @@ struct child {
 	bool paused;
 };
 
-/* Sets what the parent's loop caught back to the default; what it ignored stays so. */
+/*
+ * Sets what the parent's loop caught back to the default; what it ignored stays so, and so does the
+ * sandbox's handler of refused calls.
+ */
 static void release_signals(void)
 {
 	struct sigaction action;
 
 	for (int signum = 1; signum < NSIG; signum++)
-		if (!sigaction(signum, NULL, &action) && action.sa_handler != SIG_IGN)
+		if (signum != SIGSYS && !sigaction(signum, NULL, &action) &&
+		    action.sa_handler != SIG_IGN)
 			signal(signum, SIG_DFL);
 }
 

@@ -34,6 +34,7 @@ struct conf {
 	struct conf_audit audit;
 	struct conf_mad mad;
 	struct conf_ports ports; /* what ports are set to */
+	int sandbox;		 /* enum sandbox_mode */
 	int log_level;		 /* enum log_level */
 };
 

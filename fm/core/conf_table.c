@@ -6,6 +6,7 @@
 #include "fm/core/conf_check.h"
 #include "fm/core/conf_table.h"
 #include "fm/core/log.h"
+#include "fm/core/sandbox.h"
 #include "routing/balance/rebalance.h"
 
 #define FIELD(f) .offset = offsetof(struct conf, f), .size = sizeof(((struct conf *)0)->f)
@@ -72,6 +73,11 @@ const struct conf_option conf_options[] = {
 	  FIELD(http.port_metrics),
 	  .number = CONF_PORTS_SWITCHES,
 	  .words = { "off", "switches", "all" } },
+	{ .name = "sandbox",
+	  .kind = CONF_WORD,
+	  FIELD(sandbox),
+	  .number = SANDBOX_ON,
+	  .words = { "off", "log", "on" } },
 	SECONDS_OPTION("retry_interval", retry_interval_ms, 0.1, 3600, 10),
 
 	INT_OPTION("sm_priority", sm.priority, 0, 15, 0, NULL),

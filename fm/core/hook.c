@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * hook: programs by posix_spawn, each in a process group of its own, with an environment made for
- * it and no descriptor of ours but standard error.
- *
- * Their end is looked for every LOOK_US while any runs: few run, seldom, and a signal handler for
- * children would be everybody's in this process.
+ * hook: the line of those that wait, and those that run in the helper (fm/core/helper.h): this
+ * process may start no program.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,20 +12,22 @@
 #include "fm/core/hook.h"
 #include "topology/mem.h"
 
-#define AT_A_TIME     4
-#define LOOK_US	      20000
-#define OWN_VARIABLES 4 /* beside the caller's */
+#define AT_A_TIME 4
+#define AGAIN_US  20000 /* until the helper can take another */
 
 struct call { /* waiting, or running */
 	struct call *next;
+	struct hook *hook;
 	char *host, *old_state;
-	char **variables; /* ends with NULL */
-	pid_t pid;
+	char *text; /* the variables, each with the zero that ends it */
+	size_t length;
+	struct helper_run *run; /* NULL = it waits */
 	uint64_t deadline_us;
 };
 
 struct hook {
 	struct loop *loop;
+	enum helper_program which;
 	hook_done_fn *fn;
 	void *arg;
 	char *program;
@@ -43,9 +39,7 @@ struct hook {
 
 static void call_free(struct call *call)
 {
-	for (char **variable = call->variables; *variable; variable++)
-		free(*variable);
-	free(call->variables);
+	free(call->text);
 	free(call->host);
 	free(call->old_state);
 	free(call);
@@ -53,72 +47,75 @@ static void call_free(struct call *call)
 
 /* ---- One program ----------------------------------------------------------------------------- */
 
-static int set_up_files(posix_spawn_file_actions_t *files)
-{
-	posix_spawn_file_actions_init(files);
-	posix_spawn_file_actions_addopen(files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-	posix_spawn_file_actions_adddup2(files, STDERR_FILENO, STDOUT_FILENO);
-	return posix_spawn_file_actions_addclosefrom_np(files, STDERR_FILENO + 1);
-}
-
-/* Signals as a program expects them, and a group to be killed as a whole. */
-static void set_up_attributes(posix_spawnattr_t *attributes)
-{
-	sigset_t set;
-
-	posix_spawnattr_init(attributes);
-	posix_spawnattr_setpgroup(attributes, 0);
-	sigfillset(&set);
-	posix_spawnattr_setsigdefault(attributes, &set);
-	sigemptyset(&set);
-	posix_spawnattr_setsigmask(attributes, &set);
-	posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF |
-						     POSIX_SPAWN_SETSIGMASK);
-}
-
-static int spawn(const struct hook *hook, struct call *call)
-{
-	char *arguments[] = { hook->program, NULL };
-	posix_spawn_file_actions_t files;
-	posix_spawnattr_t attributes;
-	int status;
-
-	set_up_files(&files);
-	set_up_attributes(&attributes);
-	status = posix_spawn(&call->pid, hook->program, &files, &attributes, arguments,
-			     call->variables);
-	posix_spawn_file_actions_destroy(&files);
-	posix_spawnattr_destroy(&attributes);
-	return status;
-}
-
 static void log_call(const struct hook *hook, const struct call *call, const char *error)
 {
 	hook->fn(hook->arg, call->host, error);
 }
 
-/* True: it has ended, and that was reported. */
-static bool look_after(struct hook *hook, struct call *call, uint64_t now_us)
+static void take_from_running(struct call *call)
 {
-	char text[64];
-	int status;
+	struct call **link = &call->hook->running;
 
-	if (waitpid(call->pid, &status, WNOHANG) == 0) {
-		if (now_us < call->deadline_us)
-			return false;
-		kill(-call->pid, SIGKILL);
-		waitpid(call->pid, &status, 0);
-		log_call(hook, call, "took too long and was killed");
-		return true;
-	}
-	if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+	while (*link != call)
+		link = &(*link)->next;
+	*link = call->next;
+	call->hook->nrunning--;
+}
+
+static void ended_cb(void *arg, int error, int status)
+{
+	struct call *call = arg;
+	struct hook *hook = call->hook;
+	char text[64];
+
+	take_from_running(call);
+	if (error)
+		log_call(hook, call, strerror(error));
+	else if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		log_call(hook, call, NULL);
-		return true;
+	else {
+		snprintf(text, sizeof(text), "ended with %s %d",
+			 WIFEXITED(status) ? "status" : "signal",
+			 WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
+		log_call(hook, call, text);
 	}
-	snprintf(text, sizeof(text), "ended with %s %d", WIFEXITED(status) ? "status" : "signal",
-		 WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
-	log_call(hook, call, text);
-	return true;
+	call_free(call);
+	loop_timer_set(hook->timer, 0);
+}
+
+/* 0, or errno. */
+static int begin(struct hook *hook, struct call *call)
+{
+	struct helper *helper = loop_helper(hook->loop);
+
+	if (!helper)
+		return ENOSYS;
+	call->run =
+		helper_start_program(helper, hook->which, call->text, call->length, ended_cb, call);
+	return call->run ? 0 : errno;
+}
+
+/* Those over their time end; when the next one will be, UINT64_MAX = none runs. */
+static uint64_t end_late(struct hook *hook, uint64_t now_us)
+{
+	struct call **link = &hook->running;
+	uint64_t next = UINT64_MAX;
+
+	while (*link) {
+		struct call *call = *link;
+
+		if (now_us < call->deadline_us) {
+			next = call->deadline_us < next ? call->deadline_us : next;
+			link = &call->next;
+			continue;
+		}
+		*link = call->next;
+		hook->nrunning--;
+		helper_stop(call->run);
+		log_call(hook, call, "took too long and was killed");
+		call_free(call);
+	}
+	return next;
 }
 
 /* ---- All of them ----------------------------------------------------------------------------- */
@@ -145,15 +142,26 @@ static struct call *take_waiting(struct hook *hook)
 	return NULL;
 }
 
-static void start_waiting(struct hook *hook)
+static void put_back(struct hook *hook, struct call *call)
+{
+	call->next = hook->waiting;
+	hook->waiting = call;
+}
+
+/* False: the helper has no room for another now. */
+static bool start_waiting(struct hook *hook)
 {
 	struct call *call;
-	int status;
+	int error;
 
 	while (hook->nrunning < AT_A_TIME && (call = take_waiting(hook))) {
-		status = spawn(hook, call);
-		if (status) {
-			log_call(hook, call, strerror(status));
+		error = begin(hook, call);
+		if (error == EAGAIN) {
+			put_back(hook, call);
+			return false;
+		}
+		if (error) {
+			log_call(hook, call, strerror(error));
 			call_free(call);
 			continue;
 		}
@@ -162,28 +170,22 @@ static void start_waiting(struct hook *hook)
 		hook->running = call;
 		hook->nrunning++;
 	}
+	return true;
 }
 
 static void timer_cb(void *arg)
 {
 	struct hook *hook = arg;
-	uint64_t now_us = loop_now_us(hook->loop);
-	struct call **link = &hook->running;
+	uint64_t now_us = loop_now_us(hook->loop), next_us;
+	bool room;
 
-	while (*link) {
-		struct call *call = *link;
-
-		if (!look_after(hook, call, now_us)) {
-			link = &call->next;
-			continue;
-		}
-		*link = call->next;
-		hook->nrunning--;
-		call_free(call);
-	}
-	start_waiting(hook);
-	if (hook->running)
-		loop_timer_set(hook->timer, LOOK_US);
+	end_late(hook, now_us);
+	room = start_waiting(hook);
+	next_us = end_late(hook, now_us);
+	if (!room && now_us + AGAIN_US < next_us)
+		next_us = now_us + AGAIN_US;
+	if (next_us != UINT64_MAX)
+		loop_timer_set(hook->timer, next_us - now_us);
 }
 
 /*
@@ -206,21 +208,28 @@ static char *drop_waiting(struct hook *hook, const char *host)
 	return NULL;
 }
 
-static struct call *call_new(const struct hook_call *from, const char *old_state)
+static char *render(const struct hook_call *from, const char *old_state, size_t *length)
+{
+	char *text = NULL;
+	FILE *out = open_memstream(&text, length);
+
+	fprintf(out, "FMD_HOST=%s%c", from->host, 0);
+	fprintf(out, "FMD_STATE=%s%c", from->state, 0);
+	fprintf(out, "FMD_OLD_STATE=%s%c", old_state, 0);
+	for (unsigned i = 0; i < from->count; i++)
+		fprintf(out, "%s=%s%c", from->more[i].name, from->more[i].value, 0);
+	fclose(out);
+	return text;
+}
+
+static struct call *call_new(struct hook *hook, const struct hook_call *from, const char *old_state)
 {
 	struct call *call = mem_alloc(1, sizeof(*call));
-	const char *path = getenv("PATH");
-	char **variable = mem_alloc(from->count + OWN_VARIABLES + 1, sizeof(*variable));
 
+	call->hook = hook;
 	call->host = mem_strdup(from->host);
 	call->old_state = mem_strdup(old_state);
-	call->variables = variable;
-	*variable++ = mem_printf("FMD_HOST=%s", from->host);
-	*variable++ = mem_printf("FMD_STATE=%s", from->state);
-	*variable++ = mem_printf("FMD_OLD_STATE=%s", old_state);
-	*variable++ = mem_printf("PATH=%s", path ? path : "/usr/sbin:/usr/bin:/sbin:/bin");
-	for (unsigned i = 0; i < from->count; i++)
-		*variable++ = mem_printf("%s=%s", from->more[i].name, from->more[i].value);
+	call->text = render(from, old_state, &call->length);
 	return call;
 }
 
@@ -236,22 +245,22 @@ void hook_run(struct hook *hook, const struct hook_call *from)
 		free(earlier);
 		return; /* back where it was before anybody heard of it */
 	}
-	call = call_new(from, earlier ? earlier : from->old_state);
+	call = call_new(hook, from, earlier ? earlier : from->old_state);
 	free(earlier);
 	while (*last)
 		last = &(*last)->next;
 	*last = call;
-	if (!loop_timer_armed(hook->timer))
-		loop_timer_set(hook->timer, 0);
+	loop_timer_set(hook->timer, 0);
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-struct hook *hook_new(struct loop *loop, hook_done_fn *fn, void *arg)
+struct hook *hook_new(struct loop *loop, enum helper_program which, hook_done_fn *fn, void *arg)
 {
 	struct hook *hook = mem_alloc(1, sizeof(*hook));
 
-	*hook = (struct hook){ .loop = loop, .fn = fn, .arg = arg, .program = mem_strdup("") };
+	*hook = (struct hook){ .loop = loop, .which = which, .fn = fn, .arg = arg };
+	hook->program = mem_strdup("");
 	hook->timer = loop_timer_new(loop, timer_cb, hook);
 	return hook;
 }
@@ -269,10 +278,8 @@ static void free_all(struct call *calls)
 		struct call *call = calls;
 
 		calls = call->next;
-		if (call->pid) {
-			kill(-call->pid, SIGKILL);
-			waitpid(call->pid, NULL, 0);
-		}
+		if (call->run)
+			helper_stop(call->run);
 		call_free(call);
 	}
 }

@@ -11,6 +11,7 @@
 #define FMD_CORE_HOOK_H
 
 #include <stddef.h>
+#include "fm/core/helper.h"
 #include "fm/core/loop.h"
 
 struct hook;
@@ -26,9 +27,11 @@ struct hook_call { /* all of it is copied */
 /* error NULL = it ended with 0. */
 typedef void hook_done_fn(void *arg, const char *host, const char *error);
 
-struct hook *hook_new(struct loop *loop, hook_done_fn *fn, void *arg);
+/* By the helper that the loop has (fm/core/helper.h); without one each call is an error. */
+struct hook *hook_new(struct loop *loop, enum helper_program which, hook_done_fn *fn, void *arg);
 void hook_free(struct hook *hook); /* those running are killed; NULL is fine */
-void hook_configure(struct hook *hook, const char *program, unsigned timeout_ms); /* "" = none */
+/* "" = none. Which program it is the helper reads from the configuration by itself. */
+void hook_configure(struct hook *hook, const char *program, unsigned timeout_ms);
 void hook_run(struct hook *hook, const struct hook_call *call);
 /* Whether that key's program can be run ("" = none): 0, or -1 with the reason in err. */
 int hook_check(const char *key, const char *program, char *err, size_t err_size);

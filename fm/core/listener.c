@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 #include "fm/core/address.h"
+#include "fm/core/helper.h"
 #include "fm/core/listener.h"
 #include "fm/core/log.h"
 #include "topology/mem.h"
@@ -120,7 +121,16 @@ static struct addrinfo *resolve_listen(const char *where)
 	return getaddrinfo(*at.host ? at.host : NULL, port, &hints, &found) ? NULL : found;
 }
 
-static int open_socket(const struct addrinfo *at, int type)
+int listener_bind(struct loop *loop, int fd, const struct sockaddr *at, socklen_t len)
+{
+	int status = bind(fd, at, len) ? -errno : 0;
+
+	if (status != -EACCES || !loop_helper(loop))
+		return status;
+	return helper_bind(loop_helper(loop), fd, at, len);
+}
+
+static int open_socket(struct loop *loop, const struct addrinfo *at, int type)
 {
 	int fd = socket(at->ai_family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), on = 1, status;
 
@@ -128,22 +138,23 @@ static int open_socket(const struct addrinfo *at, int type)
 		return -errno;
 	if (type == SOCK_STREAM)
 		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	if (!bind(fd, at->ai_addr, at->ai_addrlen) &&
-	    (type != SOCK_STREAM || !listen(fd, SOMAXCONN)))
+	status = listener_bind(loop, fd, at->ai_addr, at->ai_addrlen);
+	if (!status && type == SOCK_STREAM && listen(fd, SOMAXCONN))
+		status = -errno;
+	if (!status)
 		return fd;
-	status = -errno;
 	close(fd);
 	return status;
 }
 
-int listener_socket(const char *where, int type)
+int listener_socket(struct loop *loop, const char *where, int type)
 {
 	struct addrinfo *found = resolve_listen(where);
 	int fd;
 
 	if (!found)
 		return -EINVAL;
-	fd = open_socket(found, type);
+	fd = open_socket(loop, found, type);
 	freeaddrinfo(found);
 	return fd;
 }

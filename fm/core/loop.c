@@ -87,6 +87,7 @@ struct loop {
 	struct loop_pace pace;
 	int busy; /* jobs under way */
 	uint64_t busy_until;
+	struct helper *helper;
 };
 
 static uint64_t clock_read(void)
@@ -516,6 +517,16 @@ void loop_stop(struct loop *loop)
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */
+
+void loop_set_helper(struct loop *loop, struct helper *helper)
+{
+	loop->helper = helper;
+}
+
+struct helper *loop_helper(const struct loop *loop)
+{
+	return loop->helper;
+}
 
 struct loop *loop_new_simulated(void)
 {

@@ -97,6 +97,11 @@ typedef bool loop_poll_fn(void *arg);
 struct loop_poll *loop_poll_new(struct loop *loop, loop_poll_fn *fn, void *arg);
 void loop_poll_free(struct loop_poll *poll);
 
+/* Of the process that does what this one may not (fm/core/helper.h); borrowed, NULL = none. */
+struct helper;
+void loop_set_helper(struct loop *loop, struct helper *helper);
+struct helper *loop_helper(const struct loop *loop);
+
 /* The libevent base, for the HTTP client alone (fm/nvswitch/fetch.c); NULL in a simulated loop. */
 struct event_base *loop_event_base(struct loop *loop);
 

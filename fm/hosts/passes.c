@@ -338,7 +338,7 @@ void passes_configure(struct hosts_room *r)
 
 void passes_init(struct hosts_room *r)
 {
-	r->hook = hook_new(r->services.loop, hook_done, r);
+	r->hook = hook_new(r->services.loop, HELPER_HOST_HOOK, hook_done, r);
 	r->timer = loop_timer_new(r->services.loop, timer_cb, r);
 }
 

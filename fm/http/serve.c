@@ -177,22 +177,24 @@ static void take_daemon(struct serve *s, struct MHD_Daemon *daemon)
 	arm(s);
 }
 
-static int listen_at(const struct addrinfo *at)
+static int listen_at(struct loop *loop, const struct addrinfo *at)
 {
 	int fd = socket(at->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), on = 1,
-	    error;
+	    status;
 
 	if (fd < 0)
 		return -errno;
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	if (!bind(fd, at->ai_addr, at->ai_addrlen) && !listen(fd, SOMAXCONN))
+	status = listener_bind(loop, fd, at->ai_addr, at->ai_addrlen);
+	if (!status && listen(fd, SOMAXCONN))
+		status = -errno;
+	if (!status)
 		return fd;
-	error = errno;
 	close(fd);
-	return -error;
+	return status;
 }
 
-static int open_socket(const char *where, char *err, size_t err_size)
+static int open_socket(struct loop *loop, const char *where, char *err, size_t err_size)
 {
 	const struct addrinfo hints = { .ai_flags = AI_PASSIVE, .ai_socktype = SOCK_STREAM };
 	struct addrinfo *found = NULL;
@@ -207,7 +209,7 @@ static int open_socket(const char *where, char *err, size_t err_size)
 	snprintf(port, sizeof(port), "%u", at.port);
 	status = getaddrinfo(at.host, port, &hints, &found);
 	if (!status)
-		fd = listen_at(found);
+		fd = listen_at(loop, found);
 	if (fd < 0)
 		snprintf(err, err_size, "http_listen = \"%s\": %s", where,
 			 status ? gai_strerror(status) : strerror(-fd));
@@ -224,7 +226,7 @@ struct serve *serve_new(struct loop *loop, const struct serve_conf *conf,
 
 	*s = (struct serve){ .loop = loop, .ops = *ops, .fd = -1 };
 	s->most = listener_allowance(FDS_PERCENT, CONNECTIONS);
-	s->fd = open_socket(conf->listen, err, err_size);
+	s->fd = open_socket(loop, conf->listen, err, err_size);
 	daemon = s->fd < 0 ? NULL : open_daemon(s, conf, err, err_size);
 	if (!daemon) {
 		serve_free(s);

@@ -174,7 +174,7 @@ static void listen_at(struct mirror *m, const char *where)
 	stop_listening(m);
 	if (!*where)
 		return;
-	m->fd = listener_socket(where, SOCK_STREAM);
+	m->fd = listener_socket(m->services.loop, where, SOCK_STREAM);
 	if (m->fd < 0) {
 		trouble_set(m->services.alerts, "peer_listen", strerror(-m->fd));
 		return;

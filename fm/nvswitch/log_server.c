@@ -359,7 +359,7 @@ static void enlarge_buffer(int fd)
 
 static int open_at(struct log_server *s, const char *where, int type)
 {
-	s->fd = listener_socket(where, type);
+	s->fd = listener_socket(s->loop, where, type);
 	return s->fd < 0 ? s->fd : 0;
 }
 

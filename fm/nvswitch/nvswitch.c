@@ -469,7 +469,7 @@ struct nvswitch *nvswitch_new(struct loop *loop, const struct nvswitch_ops *ops,
 	nv->home.intake = nv->intake = log_intake_new(&nv->home);
 	nv->sources = sources_new(&nv->home);
 	health_init(&nv->health, &health_ops, nv);
-	nv->hook = hook_new(loop, hook_done_cb, nv);
+	nv->hook = hook_new(loop, HELPER_NVSWITCH_HOOK, hook_done_cb, nv);
 	nv->step_timer = loop_timer_new(loop, step_cb, nv);
 	return nv;
 }

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""A running fmd holds nothing that it does not need, and goes on managing where somebody in it tries for more. That all else works within the
+sandbox the other files prove: it is on in all of them."""
+import os
+import pathlib
+import re
+import signal
+import subprocess
+
+import pytest
+
+from fabric import ROOT, poll
+
+EPERM = 1
+INTRUDER = pathlib.Path(__file__).with_name("intruder.c")
+HOOK = "#!/bin/sh\ngrep -E '^(CapEff|CapPrm|CapBnd|NoNewPrivs|Seccomp):' /proc/self/status >{0}.new && mv {0}.new {0}\n"
+NOTHING = f"{0:016x}"
+
+
+def facts(pid):
+    lines = pathlib.Path(f"/proc/{pid}/status").read_text().splitlines()
+    return dict(line.split(":", 1) for line in lines)
+
+
+def fact(pid, key):
+    return facts(pid)[key].strip()
+
+
+def helper_of(pid):
+    children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return next(int(child) for child in children if fact(child, "Name") == "fmd-helper")
+
+
+def test_a_running_fmd_has_no_capability_and_a_filter_in_each_thread(start, small_net):
+    fabric = start(small_net)
+    pid = fabric.fmd.pid
+    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+        at = f"{pid}/task/{task.name}"
+        assert {fact(at, key) for key in ("CapInh", "CapPrm", "CapEff", "CapAmb")} == {NOTHING}
+        assert fact(at, "NoNewPrivs") == "1" and fact(at, "Seccomp") == "2"
+    helper = helper_of(pid)
+    assert fact(helper, "NoNewPrivs") == "1" and fact(helper, "Seccomp") == "2" and int(fact(helper, "CapEff"), 16) in (0, 1 << 10)
+    if os.geteuid() == 0:
+        assert fact(pid, "CapBnd") == fact(helper, "CapBnd") == NOTHING
+    assert not fabric.status()["troubles"]
+
+
+@pytest.fixture(scope="module")
+def intruder(tmp_path_factory):
+    library = tmp_path_factory.mktemp("intruder") / "intruder.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", library, INTRUDER], check=True)
+    return library
+
+
+def intrude(fabric, library, order, monkeypatch):
+    """What each call came to."""
+    own = fabric.environment
+
+    def environment(host=None):
+        before = own(host)
+        return {**before, "LD_PRELOAD": f"{library} {before['LD_PRELOAD']}", "INTRUDER": str(order)}
+
+    monkeypatch.setattr(fabric, "environment", environment)
+    fabric.start_fmd()
+    monkeypatch.setattr(fabric, "environment", own)
+    fabric.wait_up()
+    order.touch()
+    result = order.with_suffix(".result")
+    poll(result.exists, "the intruder has tried")
+    return {name: int(error) for name, error in (line.split() for line in result.read_text().splitlines())}
+
+
+def test_who_has_taken_over_fmd_gets_no_further_and_it_is_told(start, small_net, intruder, tmp_path, monkeypatch):
+    fabric = start(small_net, fmd=False)
+    tried = intrude(fabric, intruder, tmp_path / "order", monkeypatch)
+    assert len(tried) == 9 and set(tried.values()) == {EPERM}, tried
+    status = fabric.wait(lambda s: s["troubles"], "it is told")
+    trouble, = status["troubles"]
+    assert trouble["what"] == "sandbox" and re.match(r"\d+ system calls were refused, the latest: ", trouble["error"])
+    assert "sandbox: the system call mount (" in fabric.log.read_text()
+    assert status["fabric_up"]  # it goes on
+
+
+def test_what_is_off_refuses_nothing(start, small_net, tmp_path, monkeypatch):
+    """The other way round: so it is the sandbox that refuses."""
+    library, source = tmp_path / "harmless.so", tmp_path / "harmless.c"
+    source.write_text(INTRUDER.read_text().replace("\t\ttry_all(out);", '\t\tnote(out, "unshare", unshare(CLONE_FS)); (void)try_all;'))
+    subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", library, source], check=True)
+    fabric = start(small_net, fmd=False, sandbox="off")
+    assert intrude(fabric, library, tmp_path / "order", monkeypatch) == {"unshare": 0}
+    assert not fabric.status()["troubles"] and fact(fabric.fmd.pid, "Seccomp") == "0"
+
+
+def test_a_hook_that_a_reload_brings_runs_without_capabilities(start, small_net, tmp_path):
+    told = tmp_path / "told"
+    (tmp_path / "hook").write_text(HOOK.format(told))
+    (tmp_path / "hook").chmod(0o755)
+    fabric = start(small_net, rig="fmsim", host_worsen_hold=0.1)
+    with open(fabric.conf, "a") as conf:
+        conf.write(f'host_hook = "{tmp_path}/hook";\n')
+    fabric.fmctl("reload")
+    fabric.ibsim.tell("unlink node-0005:1")
+    poll(told.exists, "the hook ran")
+    now = {name: value.strip() for name, value in (line.split(":") for line in told.read_text().splitlines())}
+    assert now["CapEff"] == now["CapPrm"] == NOTHING and now["NoNewPrivs"] == "1" and now["Seccomp"] == "2"
+
+
+def test_a_helper_that_ends_is_told_and_the_fabric_stays_managed(start, small_net):
+    fabric = start(small_net)
+    os.kill(helper_of(fabric.fmd.pid), signal.SIGKILL)
+    status = fabric.wait(lambda s: s["troubles"], "it is told")
+    assert [trouble["what"] for trouble in status["troubles"]] == ["helper"] and status["fabric_up"]
+
+
+def test_the_manual_lists_the_calls_of_the_source():
+    source = (ROOT / "fm/core/sandbox_calls.c").read_text()
+    lists = {name: set(re.findall(r'"(\w+)"', body)) for name, body in re.findall(r"const char \*const (\w+)\[\] = \{(.*?)\};", source, re.S)}
+    assert set(lists) == {"sandbox_calls", "sandbox_bounded_calls", "sandbox_helper_calls"}
+    section = re.search(r"^\.SH SANDBOX\n(.*?)^\.SH ", (ROOT / "etc/fmd.8").read_text(), re.S | re.M)[1]
+    allowed, of_helper = section.split("can't make these calls:\n")
+    shown = re.findall(r"^\.TP\n\.B .*\n(.*)$", allowed, re.M)
+    assert {name for line in shown[:-1] for name in line.split(", ")} == lists["sandbox_calls"]
+    assert set(re.sub(r" \(.*?\)", "", shown[-1]).split(", ")) == lists["sandbox_bounded_calls"]
+    assert set(of_helper.split(".\n")[0].split(", ")) == lists["sandbox_helper_calls"]
+
+
+def test_the_unit_lets_fmd_enter_it():
+    filters = re.findall(r"^SystemCallFilter=(.*)$", (ROOT / "etc/fmd.service").read_text(), re.M)
+    assert filters[0] == "@system-service" and filters[1].startswith("~@privileged") and filters[2] == "capset seccomp"
