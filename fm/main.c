@@ -75,8 +75,6 @@ static struct mad_conf mad_conf_of(const struct conf *conf)
 		.window_device = conf->mad.max_wire_smps_per_device,
 		.timeout_ms = conf->mad.timeout_ms,
 		.retries = conf->mad.retries,
-		.mkey = conf->sm.mkey,
-		.old_mkey = conf->sm.old_mkey,
 	};
 }
 

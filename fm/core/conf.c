@@ -28,14 +28,20 @@
 
 int conf_check_reload(const struct conf *now, const struct conf *next, char *err, size_t err_size)
 {
+	const struct m_key_conf keys = conf_m_keys(now), next_keys = conf_m_keys(next);
 	const char *why = NULL;
 
 	if (now->routing.lmc != next->routing.lmc)
 		why = "lmc can't change while fmd runs: ports would get other LIDs, and "
 		      "connections break; nothing was loaded";
-	else if (now->sm.mkey != next->sm.mkey)
-		why = "m_key can't change while fmd runs: ports hold the present key and would "
-		      "refuse the other; nothing was loaded";
+	else if (!m_key_conf_knows(&next_keys, &keys))
+		why = keys.secret.set
+			      ? "ports hold M_Keys of the present secret and would refuse others: "
+				"set old_m_key_secret_file to the present secret; nothing was "
+				"loaded"
+			      : "m_key can't change while fmd runs but with old_m_key set to the "
+				"present one: ports hold that and would refuse the other; nothing "
+				"was loaded";
 	if (why)
 		snprintf(err, err_size, "%s", why);
 	return why ? -1 : 0;
@@ -299,6 +305,18 @@ int conf_check_partitions(const struct conf *conf, char *err, size_t err_size)
 	return set ? 0 : -1;
 }
 
+struct m_key_conf conf_m_keys(const struct conf *conf)
+{
+	const struct conf_sm *sm = &conf->sm;
+
+	return (struct m_key_conf){ .key = sm->mkey,
+				    .old_key = sm->old_mkey,
+				    .secret = sm->mkey_secret,
+				    .old_secret = sm->old_mkey_secret,
+				    .per_port = sm->mkey_per_port,
+				    .protect = (uint8_t)sm->mkey_protect };
+}
+
 /* The line of a key, else that of another, where the file has them. */
 static const config_setting_t *line_of(const config_t *config, const char *key, const char *other)
 {
@@ -341,22 +359,52 @@ static int check_mirror(const struct load *load, const struct conf *conf, const 
 	return 0;
 }
 
-static int check_together(const struct load *load, const struct conf *conf, const config_t *config)
+static int read_secret(const struct load *load, const config_t *config, const char *key,
+		       const char *path, struct m_key_secret *secret)
+{
+	const char *why = *path ? m_key_secret_read(path, secret) : NULL;
+
+	return why ? refuse(load, config_lookup(config, key), "%s = \"%s\": %s", key, path, why)
+		   : 0;
+}
+
+static int check_m_keys(const struct load *load, struct conf *conf, const config_t *config)
+{
+	struct conf_sm *sm = &conf->sm;
+	bool old = sm->old_mkey || *sm->old_mkey_secret_file;
+
+	if (read_secret(load, config, "m_key_secret_file", sm->mkey_secret_file,
+			&sm->mkey_secret) ||
+	    read_secret(load, config, "old_m_key_secret_file", sm->old_mkey_secret_file,
+			&sm->old_mkey_secret))
+		return -1;
+	if (sm->mkey && sm->mkey_secret.set)
+		return refuse(load, line_of(config, "m_key_secret_file", "m_key"),
+			      "either m_key or m_key_secret_file: not both; to change from one to "
+			      "the other, name the present one as the old one");
+	if ((sm->mkey || sm->mkey_secret.set) && conf->sa.key == 1)
+		return refuse(load, line_of(config, "sa_key", "m_key"),
+			      "m_key protects the fabric and sa_key = 1 is known to everybody: set "
+			      "another, "
+			      "or none, and one is made");
+	if (sm->old_mkey && sm->old_mkey == sm->mkey)
+		return refuse(load, line_of(config, "old_m_key", "m_key"),
+			      "old_m_key is the same as m_key");
+	if (old && !sm->mkey && !sm->mkey_secret.set)
+		return refuse(load, line_of(config, "old_m_key", "old_m_key_secret_file"),
+			      "%s needs m_key or m_key_secret_file: what ports are to hold",
+			      sm->old_mkey ? "old_m_key" : "old_m_key_secret_file");
+	return 0;
+}
+
+static int check_together(const struct load *load, struct conf *conf, const config_t *config)
 {
 	if (check_order(load, conf, config, "hold_down", "hold_down_max") ||
 	    check_order(load, conf, config, "quarantine_time", "quarantine_time_max") ||
 	    check_order(load, conf, config, "health_ber_window", "health_ber_long_window"))
 		return -1;
-	if (conf->sm.mkey && conf->sa.key == 1)
-		return refuse(load, line_of(config, "sa_key", "m_key"),
-			      "m_key protects the fabric and sa_key = 1 is known to everybody: set "
-			      "another, "
-			      "or none, and one is made");
-	if (conf->sm.old_mkey && (!conf->sm.mkey || conf->sm.old_mkey == conf->sm.mkey))
-		return refuse(load, line_of(config, "old_m_key", "m_key"),
-			      conf->sm.mkey
-				      ? "old_m_key is the same as m_key"
-				      : "old_m_key needs m_key: the one that ports are to hold");
+	if (check_m_keys(load, conf, config))
+		return -1;
 	if (!*conf->http.cert_file != !*conf->http.key_file)
 		return refuse(
 			load, line_of(config, "http_cert_file", "http_key_file"),

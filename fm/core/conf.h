@@ -40,6 +40,7 @@ struct conf {
 
 void conf_default(struct conf *conf);
 struct partition_options conf_partition_options(const struct conf *conf);
+struct m_key_conf conf_m_keys(const struct conf *conf);
 /* 0; or -1 with `FILE:LINE: reason` in err, and *conf untouched. */
 int conf_load(const char *path, struct conf *conf, char *err, size_t err_size);
 /*
@@ -51,8 +52,8 @@ int conf_check_partitions(const struct conf *conf, char *err, size_t err_size);
 int conf_check_names(const struct conf *conf, char *err, size_t err_size); /* node_name_map */
 /*
  * Whether a running manager may take `next` in the place of `now`: 0; or -1 with the reason in err.
- * LMC and M_Key can't change under a fabric in use: all LIDs would move, ports would refuse what
- * they are told.
+ * LMC can't change under a fabric in use: all LIDs would move. M_Keys can, where `next` names those
+ * of `now` as the old ones: ports hold these and would refuse what they are told.
  */
 int conf_check_reload(const struct conf *now, const struct conf *next, char *err, size_t err_size);
 const char *conf_key(size_t index); /* name of the table's row; NULL past the last */

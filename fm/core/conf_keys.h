@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "fm/core/conf_health.h"
+#include "fm/core/m_keys.h"
 #include "topology/topo.h"
 
 struct conf_port {
@@ -32,6 +33,11 @@ struct conf_sm {
 	int polling_timeout_ms, polling_retries; /* of the master, as standby */
 	uint64_t key, mkey, subnet_prefix;
 	uint64_t old_mkey; /* what ports may hold from before; 0 = nothing */
+	/* what M_Keys are derived from, now and before; files are read with the configuration */
+	char mkey_secret_file[256], old_mkey_secret_file[256];
+	struct m_key_secret mkey_secret, old_mkey_secret;
+	bool mkey_per_port;
+	int mkey_protect; /* M_KeyProtectBits */
 };
 
 struct conf_sa {

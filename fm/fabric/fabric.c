@@ -210,10 +210,10 @@ bool fabric_check(const struct fabric *f, struct check_report *report)
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-static struct bringup_conf bringup_conf(const struct conf *c)
+static struct bringup_conf bringup_conf(const struct conf *c, const struct m_keys *keys)
 {
 	struct bringup_conf out = { .gid_prefix = c->sm.subnet_prefix,
-				    .mkey = c->sm.mkey,
+				    .keys = keys,
 				    .subnet_timeout = c->ports.subnet_timeout,
 				    .max_op_vls = c->ports.max_op_vls,
 				    .packet_life_time = c->ports.packet_life_time,
@@ -232,11 +232,12 @@ static struct bringup_conf bringup_conf(const struct conf *c)
 /* All that the manager of a fabric works with. */
 static void parts_init(struct fabric *f)
 {
-	const struct bringup_conf ports = bringup_conf(&f->conf);
+	const struct bringup_conf ports = bringup_conf(&f->conf, f->keys);
 
 	qos_make(&f->conf.qos, &f->now.qos);
 	fabric_update_init(f, serve);
 	f->sweep = sweep_new(f->loop, f->mad);
+	sweep_use_keys(f->sweep, f->keys);
 	sweep_set_passive(f->sweep, true);
 	f->bringup = bringup_new(f->loop, f->mad, sweep_inventory(f->sweep), &ports);
 	f->program = program_new(f->loop, f->mad, sweep_inventory(f->sweep),
@@ -305,6 +306,7 @@ static void renew(struct fabric *f)
 			      .events = f->events,
 			      .alerts = f->alerts,
 			      .store = f->store,
+			      .keys = f->keys,
 			      .event_files = f->event_files,
 			      .modules = f->modules,
 			      .role = f->role,
@@ -356,6 +358,13 @@ static void saved(void *arg, const char *name, int status)
 	fabric_update_unshare(f);
 }
 
+static void configure_keys(struct fabric *f)
+{
+	const struct m_key_conf keys = conf_m_keys(&f->conf);
+
+	m_keys_configure(f->keys, &keys);
+}
+
 static void store_init(struct fabric *f)
 {
 	f->store = state_store_new(f->loop, f->conf.state_dir, f->alerts, f->events);
@@ -381,6 +390,8 @@ struct fabric *fabric_new(struct loop *loop, struct mad *mad, const struct conf 
 	f->alerts = alerts_new(loop, f->events);
 	store_init(f);
 	fabric_role_init(f, change_role);
+	f->keys = m_keys_new();
+	configure_keys(f);
 	f->modules = modules_new(rooms);
 	parts_init(f);
 	return f;
@@ -402,9 +413,10 @@ int fabric_check_conf(fabric_modules rooms, const struct conf *conf, char *err, 
 
 void fabric_configure(struct fabric *f, const struct conf *conf)
 {
-	const struct bringup_conf ports = bringup_conf(conf);
+	const struct bringup_conf ports = bringup_conf(conf, f->keys);
 
 	f->conf = *conf;
+	configure_keys(f);
 	qos_make(&f->conf.qos, &f->now.qos);
 	bringup_configure(f->bringup, &ports);
 	program_configure(f->program, conf->ports.packet_life_time);
@@ -429,5 +441,6 @@ void fabric_free(struct fabric *f)
 	alerts_free(f->alerts);
 	event_log_free(f->events);
 	fabric_report_fini(f);
+	m_keys_free(f->keys);
 	free(f);
 }

@@ -74,6 +74,7 @@ struct fabric {
 	struct event_log *events;
 	struct alerts *alerts;
 	struct state_store *store; /* files of state_dir */
+	struct m_keys *keys;	   /* of ports */
 	struct event_files *event_files;
 	struct modules *modules;
 	struct role role;

@@ -12,7 +12,7 @@
  * The window is TCP's: one more after each window of clean answers while it was in use to the full,
  * half after a loss, but only once for all the tries that were out together.
  *
- * Where there is an old M_Key tries go with it too: xact_key.c.
+ * Where a port may hold one of several M_Keys tries go with the others too: xact_key.c.
  *
  * What has the response bit is an answer to one of these; a handler sees requests only. One that
  * says "busy" (status bit 0, IBA 13.4.7) is as good as none while tries are left.
@@ -45,6 +45,7 @@ struct mad {
 	struct loop *loop;
 	struct io *io;
 	struct mad_conf conf;
+	struct xact_keys keys;
 	struct mad_stats stats;
 	struct xact_table table;
 	struct xact_queue queue;
@@ -143,7 +144,7 @@ static int io_send(struct mad *mad, const struct xact *x)
 	struct io_addr to = xact_address(x);
 	uint8_t buf[WIRE_MAD_SIZE];
 
-	xact_encode(x, x->key ? mad->conf.old_mkey : mad->conf.mkey, buf);
+	xact_encode(x, buf);
 	return mad->io->ops->send(mad->io, &to, buf, sizeof(buf), x->timeout_us / 1000);
 }
 
@@ -187,7 +188,7 @@ static void xact_transmit(struct mad *mad, struct xact *x)
 		xact_give_tid(&mad->table, x);
 	if (x->path_of)
 		x->path_of(x->arg, &x->path);
-	xact_key_choose(&mad->conf, x);
+	xact_key_choose(&mad->keys, x);
 	status = io_send(mad, x);
 	if (status == -EAGAIN) {
 		mad->blocked = true;
@@ -251,10 +252,11 @@ static void xact_finish(struct mad *mad, struct xact *x, enum mad_result result,
 
 static void try_lost(struct mad *mad, struct xact *x)
 {
-	if (!x->doubtful)
+	bool key_doubted = xact_key_failed(&mad->keys, x);
+
+	if (!x->doubtful && !key_doubted)
 		window_shrink(mad, x->sent_at);
 	flight_leave(mad, x);
-	xact_key_failed(&mad->conf, x);
 	if (x->tries <= x->retries) {
 		xact_queue_again(&mad->queue, x);
 		return;
@@ -322,7 +324,7 @@ static void answer_take(struct mad *mad, const struct io_addr *from, const struc
 		window_grow(mad);
 	leave(mad, x); /* the queue: a try was given up for lost */
 	mad->stats.answered++;
-	xact_key_worked(&mad->conf, x, !m->status);
+	xact_key_worked(&mad->keys, x, !m->status);
 	if (m->status)
 		mad->stats.bad_status++;
 	xact_finish(mad, x, m->status ? MAD_STATUS : MAD_OK, m->status,
@@ -380,6 +382,8 @@ static void lost_cb(void *arg, int error)
 void mad_configure(struct mad *mad, const struct mad_conf *conf)
 {
 	mad->conf = *conf;
+	mad->keys.key = conf->mkey;
+	mad->keys.old_key = conf->old_mkey;
 	if (!conf->window_max)
 		mad->conf.window_max = WINDOW_DEFAULT;
 	if (!conf->window_device)
@@ -433,7 +437,8 @@ static void xact_fill(struct mad *mad, struct xact *x, const struct mad_request 
 	x->urgent = request->urgent;
 	x->doubtful = request->doubtful;
 	x->local = request->local;
-	x->old_key = request->old_key;
+	x->key = request->key;
+	x->key_given = request->key != 0;
 	x->timeout_us = timeout_ms * 1000;
 	x->retries = request->once ? 0 : request->retries ? request->retries : mad->conf.retries;
 	x->device = xact_device_get(&mad->queue, request->device);
@@ -491,6 +496,12 @@ int mad_reply_long(struct mad *mad, const struct io_addr *to, const uint8_t *hea
 		return ops->send_long(mad->io, to, head, head_len, body, len);
 	memcpy(body->data, head, head_len);
 	return ops->send(mad->io, to, body->data, len, 0);
+}
+
+void mad_set_keys(struct mad *mad, mad_keys_fn *fn, void *arg)
+{
+	mad->keys.fn = fn;
+	mad->keys.arg = arg;
 }
 
 void mad_set_quiet(struct mad *mad, bool on)

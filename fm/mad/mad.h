@@ -23,8 +23,8 @@ struct mad_conf {
 	unsigned window_max;	/* MADs in flight at most (conf max_wire_smps) */
 	unsigned window_device; /* of these to one device (conf max_wire_smps_per_device) */
 	unsigned timeout_ms, retries;
-	uint64_t mkey;
-	uint64_t old_mkey; /* tried in turns with mkey where tries are lost; 0 = there is none */
+	/* without mad_set_keys(): the M_Key, and one that ports may hold; 0 = none */
+	uint64_t mkey, old_mkey;
 };
 
 typedef uint64_t mad_token; /* 0 is none */
@@ -53,6 +53,20 @@ int mad_reply(struct mad *mad, const struct io_addr *to, const uint8_t *raw, siz
  */
 int mad_reply_long(struct mad *mad, const struct io_addr *to, const uint8_t *head, size_t head_len,
 		   struct io_body *body, size_t len);
+
+/*
+ * The M_Keys that the port at the end of a directed route, or with a LID, may hold: the likeliest
+ * first, each once. Where a try is lost the next one goes with another. Asked before each try.
+ */
+#define MAD_KEYS_MOST 16
+struct mad_keys {
+	unsigned count; /* 0 = it needs none */
+	bool shown;	/* the first is what the port has shown that it holds */
+	uint64_t key[MAD_KEYS_MOST];
+};
+typedef void mad_keys_fn(void *arg, const struct mad_path *path, uint16_t lid,
+			 struct mad_keys *keys);		/* path NULL: by LID */
+void mad_set_keys(struct mad *mad, mad_keys_fn *fn, void *arg); /* fn NULL: by mad_conf */
 
 /*
  * For a manager that is not the master: no Set of any attribute but SMInfo leaves from now on.

@@ -33,7 +33,7 @@ struct mad_request {
 	bool doubtful; /* was lost before: another loss is no sign of a full network */
 	bool local;    /* to the own port: it is not on the wire, and not counted as sent */
 	unsigned timeout_ms, retries; /* 0 = from mad_conf */
-	bool old_key;		      /* with mad_conf.old_mkey alone */
+	uint64_t key;		      /* SMPs: the M_Key; 0 = one of those that mad chooses from */
 	bool once;		      /* sent once, whatever mad_conf says */
 	/*
 	 * Asked before each try, with the callback's arg, also from within mad_send(): by then

@@ -352,6 +352,13 @@ void wire_port_info_encode(const struct wire_port_info *in, uint8_t data[64])
 	memcpy(data, &pi, sizeof(pi));
 }
 
+void wire_port_info_show_mkey(uint8_t data[64], uint64_t mkey)
+{
+	const ib_net64_t key = cl_hton64(mkey);
+
+	memcpy(data + offsetof(ib_port_info_t, m_key), &key, sizeof(key));
+}
+
 enum topo_speed wire_port_info_speed(const struct wire_port_info *info)
 {
 	static const enum topo_speed base[] = { [1] = TOPO_SDR, [2] = TOPO_DDR, [4] = TOPO_QDR };

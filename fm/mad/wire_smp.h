@@ -64,6 +64,7 @@ struct wire_port_lanes {
 void wire_port_lanes_decode(const uint8_t data[64], struct wire_port_lanes *out);
 void wire_port_info_decode(const uint8_t data[64], struct wire_port_info *out);
 void wire_port_info_encode(const struct wire_port_info *in, uint8_t data[64]);
+void wire_port_info_show_mkey(uint8_t data[64], uint64_t mkey); /* in place of the 0 */
 /* Active lane speed and width over all encodings (base, FDR10 apart, extended, extended 2). */
 enum topo_speed wire_port_info_speed(const struct wire_port_info *info);
 unsigned wire_port_info_lanes(const struct wire_port_info *info);

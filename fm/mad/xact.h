@@ -67,8 +67,9 @@ struct xact {
 	unsigned tries, retries;
 	uint16_t attr_id, lid, pkey_index;
 	uint8_t state, mgmt_class, method, sl;
-	bool urgent, doubtful, local, old_key;
-	uint8_t key; /* of the last try: 0 = mkey, 1 = old_mkey */
+	bool urgent, doubtful, local;
+	bool key_given; /* by the request */
+	uint64_t key;	/* M_Key of the last try */
 	union {
 		struct { /* SMPs */
 			struct mad_path path;
@@ -107,7 +108,7 @@ struct xact *xact_by_tid(const struct xact_table *table, uint32_t tid); /* or NU
 
 /* xact_wire.c */
 void xact_take_request(struct xact *x, const struct mad_request *request);
-void xact_encode(const struct xact *x, uint64_t mkey, uint8_t buf[WIRE_MAD_SIZE]);
+void xact_encode(const struct xact *x, uint8_t buf[WIRE_MAD_SIZE]);
 struct io_addr xact_address(const struct xact *x);
 /*
  * `from`: the LID that it came from; it has to be the one that a LID-routed request went to.

@@ -3,41 +3,101 @@
 #include "fm/mad/xact_key.h"
 #include "fm/mad/xact_queue.h"
 
-static bool has_two_keys(const struct mad_conf *conf, const struct xact *x)
+static void forget(struct xact_device *device)
 {
-	return conf->old_mkey && wire_is_smi(x->mgmt_class) && !x->old_key;
+	memset(device->key, 0, sizeof(device->key));
+	memset(device->proven, 0, sizeof(device->proven));
 }
 
-/* Tries that were lost with the same key turn it once. */
-void xact_key_choose(const struct mad_conf *conf, struct xact *x)
+static void keys_of(const struct xact_keys *keys, const struct xact *x, struct mad_keys *list)
 {
-	if (!has_two_keys(conf, x))
-		x->key = x->old_key;
-	else if (x->device)
-		x->key = x->device->key[x->method == WIRE_SET];
-	else if (x->tries)
-		x->key = !x->key;
+	*list = (struct mad_keys){ .count = 0 };
+	if (keys->fn) {
+		keys->fn(keys->arg, x->mgmt_class == WIRE_SMI_DR ? &x->path : NULL, x->lid, list);
+		return;
+	}
+	list->key[list->count++] = keys->key;
+	if (keys->old_key)
+		list->key[list->count++] = keys->old_key;
 }
 
-void xact_key_failed(const struct mad_conf *conf, const struct xact *x)
+static unsigned place_of(const struct mad_keys *list, uint64_t key)
 {
-	uint8_t *first = x->device ? &x->device->key[x->method == WIRE_SET] : NULL;
+	unsigned i = 0;
 
-	if (first && has_two_keys(conf, x) && *first == x->key)
-		*first = !x->key;
+	while (i < list->count && list->key[i] != key)
+		i++;
+	return i;
+}
+
+static uint64_t next_of(const struct mad_keys *list, uint64_t key)
+{
+	unsigned i = place_of(list, key);
+
+	return list->key[i < list->count ? (i + 1) % list->count : 0];
+}
+
+static uint64_t first_of(const struct mad_keys *list, const struct xact *x)
+{
+	uint64_t known = x->device ? x->device->key[x->method == WIRE_SET] : 0;
+
+	return !list->shown && known && place_of(list, known) < list->count ? known : list->key[0];
+}
+
+void xact_key_choose(const struct xact_keys *keys, struct xact *x)
+{
+	struct mad_keys list;
+
+	if (x->key_given || !wire_is_smi(x->mgmt_class))
+		return;
+	keys_of(keys, x, &list);
+	if (!list.count)
+		x->key = 0;
+	else if (!x->tries || (x->device && !list.shown))
+		x->key = first_of(&list, x);
+	else
+		x->key = next_of(&list, x->key);
+}
+
+bool xact_key_failed(const struct xact_keys *keys, const struct xact *x)
+{
+	bool set = x->method == WIRE_SET;
+	struct mad_keys list;
+
+	if (x->key_given || !wire_is_smi(x->mgmt_class))
+		return false;
+	keys_of(keys, x, &list);
+	if (list.count < 2)
+		return false;
+	if (x->device && first_of(&list, x) == x->key) {
+		bool proven = x->device->proven[set] || list.shown;
+
+		x->device->key[set] = next_of(&list, x->key);
+		x->device->proven[set] = false;
+		return !proven;
+	}
+	return true;
 }
 
 /* A late answer may be to another try than the last: then the next loss tells. */
-void xact_key_worked(const struct mad_conf *conf, const struct xact *x, bool done)
+void xact_key_worked(const struct xact_keys *keys, const struct xact *x, bool done)
 {
+	bool set = x->method == WIRE_SET;
 	struct wire_port_info info;
+	struct mad_keys list;
 
-	if (!x->device || !has_two_keys(conf, x))
+	if (!x->device || x->key_given || !wire_is_smi(x->mgmt_class))
 		return;
-	x->device->key[x->method == WIRE_SET] = x->key;
-	if (!done || x->method != WIRE_SET || x->attr_id != WIRE_PORT_INFO)
+	keys_of(keys, x, &list);
+	if (list.count < 2) {
+		forget(x->device);
+		return;
+	}
+	x->device->key[set] = x->key;
+	x->device->proven[set] = true;
+	if (!done || !set || x->attr_id != WIRE_PORT_INFO)
 		return;
 	wire_port_info_decode(x->data, &info);
-	if (info.mkey == conf->mkey)
-		memset(x->device->key, 0, sizeof(x->device->key));
+	if (info.mkey != x->key)
+		forget(x->device);
 }

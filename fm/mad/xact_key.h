@@ -2,19 +2,26 @@
 /*
  * xact_key: with which M_Key an SMP goes. Private to fm/mad.
  *
- * Where there is an old M_Key a lost try of an SMP is repeated with the other one, and what was
- * answered is the device's next first choice: of Sets, and apart from these of Gets, which most
- * ports answer whatever the key. A Set of PortInfo that gave the port the new key ends that. Such
- * devices are remembered.
+ * Where a port may hold one of several a lost try of an SMP is repeated with the next one, and what
+ * was answered is the device's next first choice: of Sets, and apart from these of Gets, which most
+ * ports answer whatever the key. A Set of PortInfo that gave the port another key ends that. What a
+ * port has shown goes before what its device is remembered for.
  */
 #ifndef FMD_MAD_XACT_KEY_H
 #define FMD_MAD_XACT_KEY_H
 
 #include "fm/mad/xact.h"
 
-void xact_key_choose(const struct mad_conf *conf, struct xact *x); /* before each try */
-void xact_key_failed(const struct mad_conf *conf, const struct xact *x);
+struct xact_keys {
+	mad_keys_fn *fn; /* NULL: key and old_key, of all ports */
+	void *arg;
+	uint64_t key, old_key; /* 0 = there is none */
+};
+
+void xact_key_choose(const struct xact_keys *keys, struct xact *x); /* before each try */
+/* A try was lost; true: its key may be why. */
+bool xact_key_failed(const struct xact_keys *keys, const struct xact *x);
 /* done: the answer's status was 0. */
-void xact_key_worked(const struct mad_conf *conf, const struct xact *x, bool done);
+void xact_key_worked(const struct xact_keys *keys, const struct xact *x, bool done);
 
 #endif

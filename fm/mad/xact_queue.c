@@ -40,7 +40,8 @@ struct xact_device *xact_device_get(struct xact_queue *q, guid_t guid)
 
 void xact_device_put(struct xact_queue *q, struct xact_device *device)
 {
-	if (!device || --device->users || device->key[0] || device->key[1])
+	if (!device || --device->users || device->proven[0] || device->proven[1] ||
+	    device->key[0] || device->key[1])
 		return;
 	cl_qmap_remove_item(&q->devices, &device->item);
 	free(device);

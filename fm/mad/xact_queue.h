@@ -22,7 +22,8 @@ struct xact_device {
 	cl_map_item_t item; /* in xact_queue.devices, key = GUID */
 	unsigned users;	    /* transactions that name it */
 	unsigned in_flight;
-	uint8_t key[2];	  /* xact_key.c: first choice of Gets, Sets; kept if not 0 */
+	uint64_t key[2];  /* xact_key.c: first choice of Gets, Sets; 0 = none.. */
+	bool proven[2];	  /* ..and that was answered */
 	unsigned in_turn; /* of its requests that are not urgent, in the queue: > 1 after losses */
 	bool missed;	  /* it was at its cap when its turn came */
 	struct link parked[PRIORITIES];

@@ -61,7 +61,7 @@ static void smp_encode(const struct xact *x, struct wire_mad *header, uint8_t bu
 	memcpy(wire_smp_data(buf), x->data, sizeof(x->data));
 }
 
-void xact_encode(const struct xact *x, uint64_t mkey, uint8_t buf[WIRE_MAD_SIZE])
+void xact_encode(const struct xact *x, uint8_t buf[WIRE_MAD_SIZE])
 {
 	struct wire_mad header = {
 		.mgmt_class = x->mgmt_class,
@@ -74,7 +74,7 @@ void xact_encode(const struct xact *x, uint64_t mkey, uint8_t buf[WIRE_MAD_SIZE]
 
 	memset(buf, 0, WIRE_MAD_SIZE);
 	if (wire_is_smi(x->mgmt_class)) {
-		header.key = mkey;
+		header.key = x->key;
 		smp_encode(x, &header, buf);
 		return;
 	}

@@ -32,8 +32,7 @@
 
 static const struct osm_option options[] = {
 	TAKEN("guid", "0x0000000000000000", "guid", OSM_HEX, ""),
-	TAKEN("m_key", "0x0000000000000000", "m_key", OSM_HEX,
-	      "written with protection level 1 and without a lease"),
+	TAKEN("m_key", "0x0000000000000000", "m_key", OSM_HEX, "written without a lease"),
 	TAKEN("sm_key", "0x0000000000000001", "sm_key", OSM_HEX, ""),
 	TAKEN("sa_key", "0x0000000000000001", "sa_key", OSM_HEX,
 	      "but not 1, which everybody knows: fmd has 1 too where nothing is protected, and "
@@ -42,7 +41,8 @@ static const struct osm_option options[] = {
 	NOT_OFFERED("m_key_lease_period", "0",
 		    "fmd sets no lease: a key that expires while the manager is away leaves ports "
 		    "open"),
-	NOT_OFFERED("m_key_protection_level", "0", "fmd writes protection level 1 with an m_key"),
+	TAKEN("m_key_protection_level", "0", "m_key_protection_level", OSM_NUMBER,
+	      "not set: 1, where there is an m_key"),
 	BY_ITSELF("m_key_lookup", "TRUE",
 		  "keys of guid2mkey other than m_key: the most frequent becomes old_m_key"),
 	TAKEN("sweep_interval", "10", "sweep_interval", OSM_NUMBER,
@@ -286,7 +286,7 @@ static const struct osm_option options[] = {
 	NOT_OFFERED("rch_policy_file", NULL, ""),
 	NOT_OFFERED("device_configuration_file", NULL, ""),
 	NOT_OFFERED("held_back_sw_file", NULL, "fmctl cordon takes a switch out of routing"),
-	NOT_OFFERED("m_key_per_port", NULL, "one key for all ports"),
+	NOT_OFFERED("m_key_per_port", NULL, "m_key_secret_file gives each port one of its own"),
 	NOT_OFFERED("vs_key_*", NULL, ""),
 	NOT_OFFERED("n2n_key_*", NULL, ""),
 	NOT_OFFERED("key_mgr_seed", NULL, ""),

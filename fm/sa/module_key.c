@@ -68,7 +68,7 @@ uint64_t sa_key_get(struct sa_key *k, const struct fabric_services *services)
 
 	if (conf->sa.key)
 		return conf->sa.key;
-	if (!conf->sm.mkey && conf->sm.key == KNOWN_TO_ALL)
+	if (!conf->sm.mkey && !conf->sm.mkey_secret.set && conf->sm.key == KNOWN_TO_ALL)
 		return KNOWN_TO_ALL;
 	if (!k->made)
 		state_store_read(services->state, &key_file, k);

@@ -7,10 +7,11 @@
  * left to the alerts about devices that refuse: whoever is root on a host can give its port a key,
  * and must not stop the manager by that.
  *
- * With old_m_key one of the ports that hide theirs is asked with that first; if it is right, mad
- * tries both.
+ * Where others are known that ports may hold, one of those that hide theirs is asked with these
+ * first; if one is right, mad tries them all.
  */
 #include "fm/sm/keys.h"
+#include "fm/core/m_keys.h"
 
 #define FEW 4 /* one of so many nodes may hold another key */
 
@@ -21,41 +22,47 @@ struct foreign {
 
 enum keeper { OURS, HIDDEN, FOREIGN };
 
+/* Ports may hold others than those that they are to hold. */
+static bool has_others(const struct inventory *inv)
+{
+	return inv->keys && m_keys_change(inv->keys);
+}
+
 /*
- * Without an old key a hidden one is not ours. M_Key 0 asks for no key, whatever its protection
- * says (14.2.4), but with protection 1 a port that hides its key shows the same 0: that is taken
- * for hidden, for to stand still is an alert and costs a command, while a Set to each port of
- * another's fabric counts as a violation at each. With protection 2 or 3 a port that has a key does
- * not answer who lacks it: that 0 is one.
+ * Without another key that it may be a hidden one is not ours. M_Key 0 asks for no key, whatever
+ * its protection says (14.2.4), but with protection 1 a port that hides its key shows the same 0:
+ * that is taken for hidden, for to stand still is an alert and costs a command, while a Set to each
+ * port of another's fabric counts as a violation at each. With protection 2 or 3 a port that has a
+ * key does not answer who lacks it: that 0 is one.
  */
-static enum keeper keeper_of(const struct conf *conf, const struct inv_port *port)
+static enum keeper keeper_of(const struct inventory *inv, const struct inv_node *node, unsigned num)
 {
 	struct wire_port_info info;
 
-	wire_port_info_decode(port->info, &info);
+	wire_port_info_decode(node->ports[num].info, &info);
 	if (!info.mkey)
-		return info.mkey_protect != 1 ? OURS : conf->sm.old_mkey ? HIDDEN : FOREIGN;
-	return info.mkey == conf->sm.mkey || info.mkey == conf->sm.old_mkey ? OURS : FOREIGN;
+		return info.mkey_protect != 1 ? OURS : has_others(inv) ? HIDDEN : FOREIGN;
+	return m_keys_may_be(inv->keys, inventory_key_guid(node, num), info.mkey) ? OURS : FOREIGN;
 }
 
 /* A switch's key is that of its port 0; each port of another node has its own. */
-static enum keeper worst_keeper(const struct conf *conf, const struct inv_node *node)
+static enum keeper worst_keeper(const struct inventory *inv, const struct inv_node *node)
 {
 	unsigned last = inv_is_switch(node) ? 0 : node->info.nports;
 	enum keeper worst = OURS;
 
 	for (unsigned num = inv_is_switch(node) ? 0 : 1; num <= last; num++)
-		if (node->ports[num].known && keeper_of(conf, &node->ports[num]) > worst)
-			worst = keeper_of(conf, &node->ports[num]);
+		if (node->ports[num].known && keeper_of(inv, node, num) > worst)
+			worst = keeper_of(inv, node, num);
 	return worst;
 }
 
-static struct foreign count_foreign(const struct conf *conf, struct inventory *inv)
+static struct foreign count_foreign(const struct inventory *inv)
 {
 	struct foreign found = { 0 };
 
 	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node)) {
-		enum keeper keeper = node->gone || node->silent ? OURS : worst_keeper(conf, node);
+		enum keeper keeper = node->gone || node->silent ? OURS : worst_keeper(inv, node);
 
 		found.of += !node->gone && !node->silent;
 		if (keeper == HIDDEN && !found.hidden++)
@@ -66,7 +73,7 @@ static struct foreign count_foreign(const struct conf *conf, struct inventory *i
 	return found;
 }
 
-/* ---- The old key ----------------------------------------------------------------------------- */
+/* ---- Other keys ------------------------------------------------------------------------------ */
 
 /* Who asks with the key of a port is shown it. */
 static void asked(void *arg, const struct mad_answer *answer)
@@ -75,50 +82,62 @@ static void asked(void *arg, const struct mad_answer *answer)
 	struct wire_port_info info = { 0 };
 
 	k->ask = 0;
-	k->asked = true;
+	k->asked++;
 	if (answer->result == MAD_OK)
 		wire_port_info_decode(answer->data, &info);
-	k->right = info.mkey && info.mkey == k->conf->sm.old_mkey;
+	k->right = info.mkey && info.mkey == k->key;
 	k->answered(k->arg);
 }
 
-/* One port that hides its key is asked with the old one. False: no path leads there any more. */
+/*
+ * One port that hides its key is asked with the others that it may hold, one by one. False:
+ * there is none left, or no path leads there any more.
+ */
 static bool ask(struct keys *k, struct inventory *inv, struct inv_node *node)
 {
-	struct mad_request request = {
-		.method = WIRE_GET, .attr_id = WIRE_PORT_INFO, .device = node->guid, .old_key = true
-	};
-	unsigned num = inv_is_switch(node) ? 0 : 1;
+	struct mad_request request = { .method = WIRE_GET,
+				       .attr_id = WIRE_PORT_INFO,
+				       .device = node->guid };
+	unsigned num = inv_is_switch(node) ? 0 : 1, count;
+	uint64_t keys[M_KEYS_MOST];
 	struct mad_path path;
 
 	while (num < node->info.nports && num &&
-	       (!node->ports[num].known || keeper_of(k->conf, &node->ports[num]) != HIDDEN))
+	       (!node->ports[num].known || keeper_of(inv, node, num) != HIDDEN))
 		num++;
-	if (!inventory_port_path(inv, node, (uint8_t)num, &path))
+	count = m_keys_of(inv->keys, inventory_key_guid(node, num), keys);
+	if (k->asked >= count || !inventory_port_path(inv, node, (uint8_t)num, &path))
 		return false;
 	request.path = &path;
 	request.attr_mod = num;
+	request.key = k->key = keys[(k->asked + 1) % count]; /* it was read with the first */
 	k->ask = mad_send(k->mad, &request, asked, k);
 	return true;
 }
 
 /* ---- Standing still -------------------------------------------------------------------------- */
 
-static const char *advice(const struct conf *conf)
+static const char *advice(const struct conf_sm *conf)
 {
-	if (!conf->sm.mkey)
+	if (conf->mkey_secret.set)
+		return conf->old_mkey || conf->old_mkey_secret.set
+			       ? "neither m_key_secret_file nor what is set as the old one is "
+				 "theirs"
+			       : "m_key_secret_file is not theirs: set old_m_key_secret_file, or "
+				 "old_m_key, to theirs";
+	if (!conf->mkey)
 		return "set m_key to theirs; or m_key to another one and old_m_key to theirs";
-	return conf->sm.old_mkey ? "old_m_key is not theirs either" : "set old_m_key to theirs";
+	return conf->old_mkey ? "old_m_key is not theirs either" : "set old_m_key to theirs";
 }
 
 static void stand_still(struct keys *k, const struct foreign *found)
 {
 	k->foreign = true;
-	k->asked = false; /* the next sweep asks again */
+	k->asked = 0; /* the next sweep asks again */
 	alert_raise(k->alerts, "foreign-m-key", "",
 		    "%u of %u nodes hold an M_Key of another manager (the first: %s): nothing is "
 		    "written; %s",
-		    found->nodes, found->of, found->first->name, advice(k->conf));
+		    found->nodes, found->of, found->first->name, advice(&k->conf->sm));
 }
 
 const char *keys_refusal(const struct keys *k)
@@ -131,12 +150,12 @@ const char *keys_refusal(const struct keys *k)
 
 enum keys_verdict keys_judge(struct keys *k, struct inventory *inv)
 {
-	struct foreign found = count_foreign(k->conf, inv);
+	struct foreign found = count_foreign(inv);
 
 	if (k->ask)
 		return KEYS_ASKED;
 	if (found.hidden * FEW > found.of && !k->right) {
-		if (!k->asked && ask(k, inv, found.first_hidden))
+		if (ask(k, inv, found.first_hidden))
 			return KEYS_ASKED;
 		if (!found.nodes)
 			found.first = found.first_hidden;
@@ -154,6 +173,7 @@ void keys_end(struct keys *k)
 {
 	mad_cancel(k->mad, k->ask);
 	k->ask = 0;
-	k->asked = k->right = k->foreign = false;
+	k->asked = 0;
+	k->right = k->foreign = false;
 	alert_end(k->alerts, "foreign-m-key", "");
 }

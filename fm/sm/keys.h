@@ -21,13 +21,15 @@ struct keys {
 	void *arg;
 
 	mad_token ask;
-	bool asked, right; /* whether old_m_key is what ports hide; so it is */
-	bool foreign;	   /* as last judged, and the alert foreign-m-key is raised */
+	uint64_t key;	/* that it is asked with.. */
+	unsigned asked; /* ..behind so many others.. */
+	bool right;	/* ..and is what it hides */
+	bool foreign;	/* as last judged, and the alert foreign-m-key is raised */
 };
 
 enum keys_verdict {
 	KEYS_OURS,    /* of all nodes but a few */
-	KEYS_ASKED,   /* one port is being asked with old_m_key first */
+	KEYS_ASKED,   /* one port is being asked with other keys first */
 	KEYS_FOREIGN, /* nothing may be written; an alert says so */
 };
 

@@ -291,17 +291,19 @@ const char *sm_failed(const struct fabric *fabric)
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-static struct sm_conf manager_conf(const struct conf *conf)
+static struct sm_conf manager_conf(const struct fabric_services *services)
 {
+	const struct conf *conf = services->conf;
+
 	return (struct sm_conf){ .sm_key = conf->sm.key,
-				 .mkey = conf->sm.mkey,
+				 .keys = services->inventory->keys,
 				 .priority = (uint8_t)conf->sm.priority };
 }
 
 static void configure(void *room)
 {
 	struct sm_room *r = room;
-	const struct sm_conf conf = manager_conf(r->services.conf);
+	const struct sm_conf conf = manager_conf(&r->services);
 
 	sm_configure(r->sm, &conf);
 	election_configure(&r->core, conf.priority, (uint8_t)r->services.conf->sm.master_priority,
@@ -309,6 +311,24 @@ static void configure(void *room)
 	sm_show_state(r);
 	if (r->keys.foreign || r->foreign_prefix)
 		fabric_request_sweep(r->fabric, "M_Keys or subnet prefix configured");
+}
+
+/* What that port holds; it checks TrapRepress as a Set. */
+static uint64_t key_of(void *arg, uint16_t lid)
+{
+	const struct sm_room *r = arg;
+	const struct fabric_view view = fabric_view(r->fabric);
+	const struct inventory *inv = r->services.inventory;
+	uint32_t port =
+		view.lids && lid <= view.lids->top ? view.lids->port_of_lid[lid] : TOPO_NONE;
+	const struct inv_node *node =
+		port == TOPO_NONE
+			? NULL
+			: inventory_find(inv, view.topo->nodes[view.topo->ports[port].node].guid);
+
+	if (!node || view.topo->ports[port].num > node->nports)
+		return m_keys_wanted(inv->keys, 0);
+	return inventory_key(inv, node, view.topo->ports[port].num);
 }
 
 static void trapped(void *arg, const struct wire_notice *notice, uint16_t from_lid, unsigned times)
@@ -332,7 +352,7 @@ static void *init(struct fabric *fabric)
 
 	r->fabric = fabric;
 	*s = fabric_services(fabric);
-	conf = manager_conf(s->conf);
+	conf = manager_conf(s);
 	r->core = (struct election){ .state = SM_DISCOVERING,
 				     .guid = mad_port_info(s->mad)->port_guid,
 				     .priority = conf.priority,
@@ -340,6 +360,7 @@ static void *init(struct fabric *fabric)
 				     .sm_key = conf.sm_key };
 	r->sm = sm_new(s->loop, s->mad, &conf, trapped, r);
 	sm_on_control(r->sm, control);
+	sm_on_repress(r->sm, key_of);
 	r->port = port_new(&(struct port_services){ s->loop, s->mad, r->sm, s->alerts, s->conf },
 			   &ops, r);
 	sm_ask_init(r);

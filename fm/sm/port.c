@@ -99,7 +99,7 @@ static void show(struct port *p)
 	snprintf(silent, sizeof(silent),
 		 "%s port %u has a link, and the switch behind it does not answer%s", info->device,
 		 info->port,
-		 p->services.conf->sm.old_mkey
+		 p->services.conf->sm.old_mkey || p->services.conf->sm.old_mkey_secret.set
 			 ? ""
 			 : " (as one does that hides all behind another M_Key: old_m_key)");
 	for (enum own_port_state state = OWN_PORT_NO_DEVICE; state <= OWN_PORT_NO_LINK; state++)

@@ -23,6 +23,7 @@
 #include <string.h>
 #include <stdlib.h>
 #include "fm/core/log.h"
+#include "fm/core/m_keys.h"
 #include "fm/sm/sm.h"
 #include "topology/mem.h"
 
@@ -57,6 +58,7 @@ struct sm {
 	enum sm_state state;
 	sm_trap_fn *trap;
 	sm_control_fn *control; /* NULL: all are refused */
+	sm_key_fn *key_of;
 	void *arg;
 	struct trap traps[TRAPS];
 	unsigned nheld; /* slots that hold some back */
@@ -69,6 +71,22 @@ struct sm {
 
 /* ---- SMInfo ---------------------------------------------------------------------------------- */
 
+static guid_t own_guid(const struct sm *sm)
+{
+	return mad_port_info(sm->mad)->port_guid;
+}
+
+static uint64_t own_key(const struct sm *sm)
+{
+	return m_keys_wanted(sm->conf.keys, own_guid(sm));
+}
+
+/* That of the own port, or one that it may still hold. */
+static bool mkey_known(const struct sm *sm, const struct wire_mad *mad)
+{
+	return own_key(sm) && m_keys_may_be(sm->conf.keys, own_guid(sm), mad->key);
+}
+
 static void answer(struct sm *sm, const struct io_addr *from, const struct wire_mad *request,
 		   const uint8_t *raw, uint8_t method, uint16_t status, const uint8_t *data)
 {
@@ -80,7 +98,7 @@ static void answer(struct sm *sm, const struct io_addr *from, const struct wire_
 	header.status = status;
 	if (method ==
 	    WIRE_TRAP_REPRESS) /* checked as a Set's is (IBA 14.2.4.1); a trap's own may be 0 */
-		header.key = sm->conf.mkey;
+		header.key = sm->key_of ? sm->key_of(sm->arg, from->lid) : own_key(sm);
 	if (request->mgmt_class == WIRE_SMI_DR) {
 		header.returning = true;
 		to.lid = LID_PERMISSIVE;
@@ -92,16 +110,11 @@ static void answer(struct sm *sm, const struct io_addr *from, const struct wire_
 	mad_reply(sm->mad, &to, mad, sizeof(mad));
 }
 
-static bool mkey_right(const struct sm *sm, const struct wire_mad *mad)
-{
-	return !sm->conf.mkey || mad->key == sm->conf.mkey;
-}
-
 /* ActCount tells others that this SM lives: it moves with whatever the SM does. */
 struct wire_sm_info sm_info(const struct sm *sm)
 {
 	return (struct wire_sm_info){
-		.guid = mad_port_info(sm->mad)->port_guid,
+		.guid = own_guid(sm),
 		.sm_key = sm->conf.sm_key,
 		.act_count = (uint32_t)(mad_stats(sm->mad).sent + sm->stats.sm_info_answered),
 		.priority = sm->conf.priority,
@@ -117,7 +130,7 @@ static void sm_info_answer(struct sm *sm, const struct io_addr *from, const stru
 
 	sm->stats.sm_info_answered++;
 	info = sm_info(sm);
-	if (sm->conf.sm_key != ELECTION_PUBLIC_KEY && (!sm->conf.mkey || mad->key != sm->conf.mkey))
+	if (sm->conf.sm_key != ELECTION_PUBLIC_KEY && !mkey_known(sm, mad))
 		info.sm_key = 0;
 	wire_sm_info_encode(&info, data);
 	answer(sm, from, mad, raw, WIRE_GET_RESP, status, data);
@@ -148,7 +161,7 @@ static void control_answer(struct sm *sm, const struct io_addr *from, const stru
 	const char *why = "not taken part in";
 	struct wire_sm_info sender;
 
-	if (!mkey_right(sm, mad)) {
+	if (own_key(sm) && !mkey_known(sm, mad)) {
 		sm->stats.controls_refused++;
 		return;
 	}
@@ -181,7 +194,7 @@ void sm_announce(struct sm *sm, uint16_t to_lid, uint16_t own_lid, uint32_t capm
 					 .method = WIRE_TRAP,
 					 .tid = ++sm->announced,
 					 .attr_id = WIRE_NOTICE,
-					 .key = sm->conf.mkey };
+					 .key = own_key(sm) };
 	const struct wire_notice notice = { .generic = true,
 					    .type = 4, /* informational */
 					    .producer = 1,
@@ -350,6 +363,11 @@ int sm_show(struct sm *sm, bool on)
 void sm_on_control(struct sm *sm, sm_control_fn *fn)
 {
 	sm->control = fn;
+}
+
+void sm_on_repress(struct sm *sm, sm_key_fn *fn)
+{
+	sm->key_of = fn;
 }
 
 void sm_configure(struct sm *sm, const struct sm_conf *conf)

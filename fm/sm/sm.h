@@ -10,8 +10,11 @@
 #include "fm/mad/mad.h"
 #include "fm/sm/control_packet.h"
 
+struct m_keys;
+
 struct sm_conf {
-	uint64_t sm_key, mkey;
+	uint64_t sm_key;
+	const struct m_keys *keys; /* M_Keys, the own port's among them; borrowed, NULL = none */
 	uint8_t priority;
 };
 /*
@@ -21,8 +24,8 @@ typedef void sm_trap_fn(void *arg, const struct wire_notice *notice, uint16_t fr
 			unsigned times);
 
 /*
- * A control packet that has our M_Key; why: a literal, where it is not obeyed. The answer leaves
- * behind this; one that is doubted has none.
+ * A control packet that has our port's M_Key; why: a literal, where it is not obeyed. Its answer
+ * leaves behind this; one that is doubted has none.
  */
 typedef enum control_verdict sm_control_fn(void *arg, uint32_t control,
 					   const struct wire_sm_info *sender, const char **why);
@@ -34,6 +37,12 @@ void sm_free(struct sm *sm); /* takes IsSM back */
 int sm_show(struct sm *sm,
 	    bool on); /* IsSM of the port, which is open; 0 or -errno (mad_set_is_sm) */
 void sm_configure(struct sm *sm, const struct sm_conf *conf);
+/*
+ * The M_Key of the port with a LID, for TrapRepress; with the arg of traps. NULL: all have that of
+ * the own port.
+ */
+typedef uint64_t sm_key_fn(void *arg, uint16_t lid);
+void sm_on_repress(struct sm *sm, sm_key_fn *fn);
 void sm_on_control(struct sm *sm, sm_control_fn *fn); /* with the arg of traps */
 /* Others were asked: whether the latest one that was doubted is borne out now. */
 void sm_judge_doubted(struct sm *sm);

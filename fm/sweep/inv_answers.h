@@ -5,7 +5,7 @@
 #ifndef FMD_SWEEP_INV_ANSWERS_H
 #define FMD_SWEEP_INV_ANSWERS_H
 
-#include "fm/sweep/inv_node.h"
+#include "fm/sweep/inv_keys.h"
 
 struct inventory;
 

@@ -51,12 +51,13 @@ struct inventory {
 	uint32_t clock;		 /* counts answers and time-outs */
 	uint32_t shapes; /* counts nodes and links that came, moved or went, and GUIDs of ports */
 	const struct node_names *names; /* borrowed; NULL = no map */
+	struct m_keys *keys;		/* likewise; NULL = ports hold none */
 	uint8_t local_port;
 	bool paths_stale; /* a link went down or became suspect since inventory_update_paths() */
 };
 
 void inventory_init(struct inventory *inv);
-void inventory_fini(struct inventory *inv); /* empty again; the map of names stays */
+void inventory_fini(struct inventory *inv); /* empty again; names and keys stay */
 struct inv_node *inventory_find(const struct inventory *inv, guid_t guid); /* or NULL */
 struct inv_node *inventory_add(struct inventory *inv, const struct wire_node_info *info);
 void inventory_remove(struct inventory *inv, struct inv_node *node);
@@ -65,10 +66,7 @@ struct inv_node *inventory_next(const struct inventory *inv, const struct inv_no
 struct inv_node *inventory_from(const struct inventory *inv,
 				guid_t guid); /* of that GUID, or the next higher one */
 
-/*
- * Of the two ends of a link, the one that it goes by: whatever is done once a link is done there,
- * run by run alike.
- */
+/* Of a link's two ends, the one that it goes by: what is done once a link is done there. */
 static inline bool inventory_is_first_end(const struct inv_node *node, unsigned num)
 {
 	const struct inv_port *port = &node->ports[num];

@@ -4,6 +4,8 @@
  * that is given up rests, longer each time (bringup_retry()).
  */
 #include <stdio.h>
+#include <string.h>
+#include "fm/core/m_keys.h"
 #include "fm/sweep/bringup_priv.h"
 
 #define ERRORS_MAX    3
@@ -170,6 +172,25 @@ static void tables_again(struct bringup *b, struct inv_port *port)
 	lanes_begin(port);
 }
 
+/*
+ * The answer to a Set that gave a port its key hides it from who asked with the one before
+ * (IBA 14.2.4.1).
+ */
+static void port_was_set(struct bringup *b, struct inv_node *node, uint8_t num,
+			 const uint8_t data[64])
+{
+	guid_t guid = inventory_key_guid(node, num);
+	uint64_t key = m_keys_wanted(b->conf.keys, guid);
+	struct wire_port_info info;
+	uint8_t known[64];
+
+	memcpy(known, data, sizeof(known));
+	wire_port_info_decode(data, &info);
+	if ((inv_is_switch(node) ? !num : num) && key && !info.mkey && info.mkey_protect)
+		wire_port_info_show_mkey(known, key);
+	inventory_port_was_set(node, num, known);
+}
+
 void bringup_port_answered(struct bringup *b, struct inv_node *node, uint8_t num,
 			   const struct mad_answer *answer)
 {
@@ -182,8 +203,10 @@ void bringup_port_answered(struct bringup *b, struct inv_node *node, uint8_t num
 	if (answer->result == MAD_OK) {
 		bool given_up = port->given_up;
 
-		(was_get ? inventory_set_port_info : inventory_port_was_set)(node, num,
-									     answer->data);
+		if (was_get)
+			inventory_set_port_info(node, num, answer->data);
+		else
+			port_was_set(b, node, num, answer->data);
 		inventory_port_changed(b->inv, node, num);
 		if (given_up && !port->given_up)
 			tables_again(b, port);

@@ -11,21 +11,29 @@
  * differently.
  */
 #include "fm/sweep/port_plan.h"
+#include "fm/core/m_keys.h"
 
 static uint8_t lower(uint8_t a, uint8_t b)
 {
 	return a < b ? a : b;
 }
 
-/* A key that is set hides itself from those who don't have it (protection 1), and never expires. */
+/* A key never expires: no host's port is touched often enough to renew it. */
+static void plan_key(const struct m_keys *keys, const struct inv_node *node, unsigned num,
+		     struct wire_port_info *want)
+{
+	const struct m_key_conf *conf = keys ? m_keys_conf(keys) : NULL;
+
+	want->mkey = m_keys_wanted(keys, inventory_key_guid(node, num));
+	want->mkey_protect = want->mkey ? conf->protect : 0;
+	if (want->mkey)
+		want->mkey_lease = 0;
+}
+
 static void plan_end_port(const struct bringup_conf *conf, uint16_t sm_lid,
 			  const struct inv_node *node, const struct inv_port *port,
 			  struct wire_port_info *want)
 {
-	want->mkey = conf->mkey;
-	want->mkey_protect = conf->mkey ? 1 : 0;
-	if (conf->mkey)
-		want->mkey_lease = 0;
 	want->gid_prefix = conf->gid_prefix;
 	want->sm_lid = sm_lid;
 	want->sm_sl = conf->sm_sl;
@@ -130,8 +138,10 @@ enum port_plan port_plan(const struct bringup_conf *conf, uint16_t sm_lid,
 	*want = is;
 	want->state = want->phys_state = 0; /* no change */
 	want->client_reregister = false;
-	if (inv_is_switch(node) ? num == 0 : num > 0)
+	if (inv_is_switch(node) ? num == 0 : num > 0) {
+		plan_key(conf->keys, node, num, want);
 		plan_end_port(conf, sm_lid, node, port, want);
+	}
 	if (num && inv_is_switch(node) && !pkeys_open(port)) {
 		want->pkey_enforce_in = port->enforced && conf->pkey_enforce_in;
 		want->pkey_enforce_out = port->enforced && conf->pkey_enforce_out;

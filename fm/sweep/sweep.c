@@ -259,6 +259,8 @@ void sweep_free(struct sweep *s)
 {
 	if (!s)
 		return;
+	if (s->inv.keys)
+		sweep_use_keys(s, NULL);
 	batch_free(s->batch);
 	loop_timer_free(s->early);
 	inventory_fini(&s->inv);

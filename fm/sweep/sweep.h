@@ -26,6 +26,7 @@
 #include "fm/sweep/inventory.h"
 
 struct sweep;
+struct m_keys;
 
 struct sweep_result {
 	int error;	  /* 0, or -EIO: the local port did not answer */
@@ -55,6 +56,8 @@ typedef void sweep_done_fn(void *arg, const struct sweep_result *result);
 struct sweep *sweep_new(struct loop *loop, struct mad *mad);
 void sweep_free(struct sweep *sweep); /* NULL is fine */
 struct inventory *sweep_inventory(struct sweep *sweep);
+/* M_Keys of ports, from now on also for what others send over `mad`; borrowed, NULL = none. */
+void sweep_use_keys(struct sweep *sweep, struct m_keys *keys);
 
 void sweep_discover(struct sweep *sweep, sweep_done_fn *fn, void *arg);
 void sweep_refresh(struct sweep *sweep, const guid_t *nodes, unsigned count, sweep_done_fn *fn,

@@ -12,6 +12,14 @@
 #include "fm/sweep/sweep.h"
 #include "fm/sweep/sweep_jobs.h"
 
+#define GUESSED_KEYS 8
+struct guessed_keys {	/* path_keys.c */
+	uint32_t sweep; /* of which they are */
+	uint32_t from;	/* the lost port at which the next sweep goes on */
+	unsigned count, turn;
+	uint64_t key[GUESSED_KEYS];
+};
+
 struct sweep {
 	struct loop *loop;
 	struct mad *mad;
@@ -43,6 +51,7 @@ struct sweep {
 	bool wraps;	       /* ..since the first one had it */
 	bool passive, managed; /* managed: a switch with tables was met, in a passive sweep */
 	bool odd; /* some node may be silent or partial, some port without a node behind it */
+	struct guessed_keys guessed;
 	struct log_limit twice_log, bad_log, silent_log;
 };
 

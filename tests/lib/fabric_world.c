@@ -39,8 +39,6 @@ void start_fabric(struct world *w)
 		.window_device = 16,
 		.timeout_ms = 200,
 		.retries = 3,
-		.mkey = w->conf.sm.mkey,
-		.old_mkey = w->conf.sm.old_mkey,
 	};
 
 	w->mad = mad_new(w->loop, double_io(w->hw), &mad);

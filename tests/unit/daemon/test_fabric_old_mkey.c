@@ -185,14 +185,6 @@ static void without_it_nothing_is_written_and_an_alert_says_so(void **state)
 
 static void configure(struct world *w)
 {
-	const struct mad_conf mad = { .window_max = 64,
-				      .window_device = 16,
-				      .timeout_ms = 200,
-				      .retries = 3,
-				      .mkey = w->conf.sm.mkey,
-				      .old_mkey = w->conf.sm.old_mkey };
-
-	mad_configure(w->mad, &mad);
 	fabric_configure(w->fabric, &w->conf);
 }
 

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "fm/core/conf.h"
 #include "fm/core/log.h"
@@ -228,7 +229,7 @@ static void keys_that_protect_nothing_are_refused(void **state)
 
 	refuses(f, "m_key = \"0x77\";\nold_m_key = \"0x77\";", 2, "old_m_key is the same as m_key");
 	refuses(f, "old_m_key = \"0x77\";", 1,
-		"old_m_key needs m_key: the one that ports are to hold");
+		"old_m_key needs m_key or m_key_secret_file: what ports are to hold");
 	assert_int_equal(load(f, "m_key = \"0x77\";\nold_m_key = \"0x78\";"), 0);
 	refuses(f, "m_key = \"0x77\";\nsa_key = \"1\";", 2,
 		"m_key protects the fabric and sa_key = 1 is known to everybody: set another, or "
@@ -344,7 +345,7 @@ static void sample_file_shows_the_defaults(void **state)
 	assert_memory_equal(&f->conf, &defaults, sizeof(defaults));
 }
 
-static void lmc_and_m_key_stay_while_fmd_runs(void **state)
+static void lmc_stays_and_keys_change_beside_the_old_ones(void **state)
 {
 	struct fixture *f = *state;
 	struct conf next = f->conf;
@@ -355,9 +356,51 @@ static void lmc_and_m_key_stay_while_fmd_runs(void **state)
 	assert_int_equal(conf_check_reload(&f->conf, &next, f->err, sizeof(f->err)), -1);
 	assert_non_null(strstr(f->err, "lmc can't change"));
 	next = f->conf;
-	next.sm.mkey = 0x2222;
+	next.sm.mkey = 0x2222; /* ports hold none: they take any */
+	assert_int_equal(conf_check_reload(&f->conf, &next, f->err, sizeof(f->err)), 0);
+	f->conf = next;
+	next.sm.mkey = 0x3333;
 	assert_int_equal(conf_check_reload(&f->conf, &next, f->err, sizeof(f->err)), -1);
 	assert_non_null(strstr(f->err, "m_key can't change"));
+	next.sm.old_mkey = 0x2222;
+	assert_int_equal(conf_check_reload(&f->conf, &next, f->err, sizeof(f->err)), 0);
+	f->conf = next = (struct conf){ .sm.mkey_per_port = true };
+	f->conf.sm.mkey_secret = (struct m_key_secret){ true, 16, "0123456789abcdef" };
+	next.sm.mkey_secret = (struct m_key_secret){ true, 16, "another secret.." };
+	assert_int_equal(conf_check_reload(&f->conf, &next, f->err, sizeof(f->err)), -1);
+	assert_non_null(strstr(f->err, "set old_m_key_secret_file to the present secret"));
+	next.sm.old_mkey_secret = f->conf.sm.mkey_secret;
+	assert_int_equal(conf_check_reload(&f->conf, &next, f->err, sizeof(f->err)), 0);
+	next = f->conf;
+	next.sm.mkey_per_port = false;
+	assert_int_equal(conf_check_reload(&f->conf, &next, f->err, sizeof(f->err)), -1);
+}
+
+static void secret_files_are_read_with_the_configuration(void **state)
+{
+	struct fixture *f = *state;
+	char path[] = "/tmp/fmd-secret-XXXXXX", text[128], error[192];
+	int fd = mkstemp(path);
+
+	assert_true(fd >= 0);
+	snprintf(text, sizeof(text), "m_key_secret_file = \"%s\";", path);
+	assert_int_equal(write(fd, "too short\n", 10), 10);
+	snprintf(error, sizeof(error), "m_key_secret_file = \"%s\": has less than 16 bytes", path);
+	refuses(f, text, 1, error);
+	assert_int_equal(write(fd, "long enough by now\n\n", 20), 20);
+	assert_int_equal(fchmod(fd, 0640), 0);
+	snprintf(error, sizeof(error),
+		 "m_key_secret_file = \"%s\": can be accessed by others than its owner: chmod 0600",
+		 path);
+	refuses(f, text, 1, error);
+	assert_int_equal(fchmod(fd, 0600), 0);
+	assert_int_equal(load(f, text), 0);
+	assert_true(f->conf.sm.mkey_secret.set);
+	assert_int_equal(f->conf.sm.mkey_secret.length, 28); /* without the line's end */
+	close(fd);
+	unlink(path);
+	snprintf(error, sizeof(error), "m_key_secret_file = \"%s\": can not be read", path);
+	refuses(f, text, 1, error);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -383,7 +426,8 @@ int main(void)
 		TEST(file_that_cannot_be_read_is_refused),
 		TEST(error_in_an_included_file_names_that_file),
 		TEST(long_reason_is_cut_not_overrun),
-		TEST(lmc_and_m_key_stay_while_fmd_runs),
+		TEST(lmc_stays_and_keys_change_beside_the_old_ones),
+		TEST(secret_files_are_read_with_the_configuration),
 		TEST(sample_file_has_every_key_once),
 		TEST(sample_file_shows_the_defaults),
 	};

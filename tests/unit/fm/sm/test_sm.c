@@ -10,6 +10,7 @@
 #include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
+#include "fm/core/m_keys.h"
 #include "fm/sm/sm.h"
 #include "topology/mem.h"
 
@@ -21,6 +22,7 @@ struct desk {
 	struct loop *loop;
 	struct mad *mad;
 	struct sm *sm;
+	struct m_keys *keys;
 	bool is_sm;
 	unsigned nsent;
 	uint8_t sent[WIRE_MAD_SIZE];
@@ -73,8 +75,10 @@ static void trap_cb(void *arg, const struct wire_notice *notice, uint16_t from_l
 static int setup(void **state)
 {
 	struct desk *d = mem_alloc(1, sizeof(*d));
-	const struct sm_conf conf = { .sm_key = SM_KEY, .mkey = MKEY, .priority = 9 };
+	struct sm_conf conf = { .sm_key = SM_KEY, .priority = 9 };
 
+	conf.keys = d->keys = m_keys_new();
+	m_keys_configure(d->keys, &(struct m_key_conf){ .key = MKEY });
 	d->io.ops = &desk_ops;
 	d->io.info.port_guid = 0x1234;
 	d->loop = loop_new_simulated();
@@ -92,6 +96,7 @@ static int teardown(void **state)
 	assert_false(d->is_sm);
 	mad_free(d->mad);
 	loop_free(d->loop);
+	m_keys_free(d->keys);
 	free(d);
 	return 0;
 }

@@ -22,6 +22,7 @@ struct room {
 	struct fabric f;
 	struct topo *design;
 	struct double_fabric *hw;
+	struct m_keys *keys;
 	bool accepted; /* what swept() said to the latest sweep */
 	unsigned sweeps;
 };
@@ -47,6 +48,8 @@ static void begin(struct room *r)
 	r->hw = double_new(s->loop, r->design, host(r, 0), 1, NULL);
 	s->mad = mad_new(s->loop, double_io(r->hw), &mad);
 	s->sweep = sweep_new(s->loop, s->mad);
+	r->keys = m_keys_new();
+	sweep_use_keys(s->sweep, r->keys);
 	s->inventory = sweep_inventory(s->sweep);
 	s->sa = sa_new(s->loop, s->mad, s->inventory, &(struct sa_conf){ 0 });
 	r->f.room = r->f.module->init(&r->f);
@@ -62,6 +65,7 @@ static void end(struct room *r)
 	sweep_free(s->sweep);
 	mad_free(s->mad);
 	double_free(r->hw);
+	m_keys_free(r->keys);
 	topo_unref(r->design);
 	fake_pipe_fini(&r->f);
 }
@@ -252,6 +256,7 @@ static void foreign_keys_lock_it_out_until_they_are_ours(void **state)
 	sweep(&r);
 	assert_int_equal(r.f.role.changes, 0);
 	r.f.conf.sm.mkey = 0x77;
+	m_keys_configure(r.keys, &(struct m_key_conf){ .key = 0x77 });
 	r.f.module->configure(r.f.room);
 	assert_int_equal(r.f.asked.sweeps, 1);
 	sweep(&r);

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* An M_Key of its own for each port (IBA 14.2.4), derived from a secret. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "fm/core/m_keys.h"
+#include "tests/lib/fabric_world.h"
+
+static struct m_key_secret secret(const char *text)
+{
+	struct m_key_secret s = { .set = true, .length = (uint16_t)strlen(text) };
+
+	memcpy(s.bytes, text, s.length);
+	return s;
+}
+
+static unsigned end_port(const struct world *w, uint32_t node)
+{
+	return node < w->design->nswitches ? 0 : 1;
+}
+
+static guid_t key_guid(const struct world *w, uint32_t n)
+{
+	const struct topo_node *node = &w->design->nodes[n];
+
+	return n < w->design->nswitches ? node->guid : w->design->ports[node->port0 + 1].guid;
+}
+
+static const struct wire_port_info *info_of(const struct world *w, uint32_t n)
+{
+	return double_port_info(w->hw, w->design->nodes[n].guid, end_port(w, n));
+}
+
+/* Nodes whose port holds the key that `conf` gives it, at its level. */
+static unsigned holders(const struct world *w, const struct conf *conf)
+{
+	const struct m_key_conf source = conf_m_keys(conf);
+	struct m_keys *keys = m_keys_new();
+	unsigned count = 0;
+
+	m_keys_configure(keys, &source);
+	for (uint32_t n = 0; n < w->design->nnodes; n++)
+		count += info_of(w, n)->mkey == m_keys_wanted(keys, key_guid(w, n)) &&
+			 info_of(w, n)->mkey_protect == source.protect &&
+			 info_of(w, n)->mkey_lease == 0;
+	m_keys_free(keys);
+	return count;
+}
+
+static unsigned violations(const struct world *w)
+{
+	unsigned count = 0;
+
+	for (uint32_t n = 0; n < w->design->nnodes; n++)
+		count += info_of(w, n)->mkey_violations;
+	return count;
+}
+
+static void begin(struct world *w, int protect)
+{
+	world_init_stopped(w, small_tree());
+	w->conf.sm.mkey_secret = secret("a secret of the site");
+	w->conf.sm.mkey_per_port = true;
+	w->conf.sm.mkey_protect = protect;
+}
+
+static void assert_held(struct world *w)
+{
+	assert_true(is_up(w));
+	assert_int_equal(holders(w, &w->conf), w->design->nnodes);
+	assert_int_equal(count_alerts(w, "", ""), 0);
+	assert_hardware_holds_the_tables(w);
+	assert_hardware_delivers(w, 1);
+}
+
+static void restart(struct world *w)
+{
+	stop_fabric(w);
+	start_fabric(w);
+	run_for(w, 30 * SECOND_US);
+}
+
+static void each_port_gets_its_own_at_every_level_and_keeps_it_over_a_restart(void **state)
+{
+	for (int protect = 0; protect <= 3; protect++) {
+		struct world w;
+
+		begin(&w, protect);
+		start_fabric(&w);
+		run_for(&w, 30 * SECOND_US);
+		assert_held(&w);
+		assert_int_not_equal(info_of(&w, 0)->mkey, info_of(&w, 1)->mkey);
+		assert_int_equal(violations(&w), 0);
+		restart(&w);
+		assert_held(&w);
+		assert_int_equal(violations(&w), 0);
+		world_fini(&w);
+	}
+}
+
+static void a_host_that_lost_its_power_is_given_it_again(void **state)
+{
+	struct world w;
+	guid_t host;
+
+	begin(&w, 2);
+	start_fabric(&w);
+	run_for(&w, 30 * SECOND_US);
+	host = w.design->nodes[w.design->nswitches + 5].guid;
+	double_cut(w.hw, host, 1);
+	run_for(&w, 5 * SECOND_US);
+	double_hold_mkey(w.hw, host, 1, 0, 0, 0);
+	double_join(w.hw, host, 1);
+	run_for(&w, 30 * SECOND_US);
+	assert_held(&w);
+	world_fini(&w);
+}
+
+static void a_switch_that_begins_anew_is_given_it_again(void **state)
+{
+	struct world w;
+	guid_t leaf;
+
+	begin(&w, 2);
+	start_fabric(&w);
+	run_for(&w, 30 * SECOND_US);
+	leaf = w.design->nodes[far_leaf(&w)].guid;
+	double_reboot(w.hw, leaf);
+	double_hold_mkey(w.hw, leaf, 0, 0, 0, 0);
+	run_for(&w, 60 * SECOND_US);
+	assert_held(&w);
+	world_fini(&w);
+}
+
+/* Ports of another secret are left as they are. */
+static void another_secret_s_fabric_is_told_and_left(void **state)
+{
+	for (int protect = 0; protect <= 1; protect++) {
+		struct world w;
+		struct conf theirs;
+
+		begin(&w, protect);
+		start_fabric(&w);
+		run_for(&w, 30 * SECOND_US);
+		stop_fabric(&w);
+		theirs = w.conf;
+		w.conf.sm.mkey_secret = secret("another site's secret");
+		start_fabric(&w);
+		run_for(&w, 60 * SECOND_US);
+		assert_int_equal(count_alerts(&w, "foreign-m-key", "m_key_secret_file is not"), 1);
+		assert_int_equal(holders(&w, &theirs), w.design->nnodes);
+		assert_int_equal(violations(&w), 0);
+		world_fini(&w);
+	}
+}
+
+static void rotate(struct world *w)
+{
+	w->conf.sm.old_mkey_secret = w->conf.sm.mkey_secret;
+	w->conf.sm.mkey_secret = secret("the secret of next year");
+}
+
+/* Known ports are asked with what they hold: no port counts a violation. */
+static void a_reload_moves_all_to_another_secret_without_a_wrong_key(void **state)
+{
+	for (int protect = 0; protect <= 3; protect++) {
+		struct world w;
+
+		begin(&w, protect);
+		start_fabric(&w);
+		run_for(&w, 30 * SECOND_US);
+		rotate(&w);
+		fabric_configure(w.fabric, &w.conf);
+		run_for(&w, 60 * SECOND_US);
+		assert_held(&w);
+		assert_int_equal(violations(&w), 0);
+		world_fini(&w);
+	}
+}
+
+/* Killed amid it: state_dir is as it was, and a part of the ports has moved. */
+static void a_rotation_that_was_cut_short_goes_on_after_a_restart(void **state)
+{
+	for (int protect = 0; protect <= 3; protect++) {
+		struct world w;
+		unsigned moved;
+
+		begin(&w, protect);
+		start_fabric(&w);
+		run_for(&w, 30 * SECOND_US);
+		rotate(&w);
+		fabric_configure(w.fabric, &w.conf);
+		for (moved = 0; !moved; moved = holders(&w, &w.conf))
+			run_for(&w, 20);
+		assert_in_range(moved, 1, w.design->nnodes - 1);
+		restart(&w);
+		run_for(&w, 60 * SECOND_US);
+		assert_held(&w);
+		world_fini(&w);
+	}
+}
+
+static void one_key_of_all_becomes_one_of_each_port(void **state)
+{
+	for (int protect = 0; protect <= 2; protect++) {
+		struct world w;
+
+		begin(&w, protect);
+		w.conf.sm.mkey_secret.set = false;
+		w.conf.sm.mkey = 0x1234;
+		start_fabric(&w);
+		run_for(&w, 30 * SECOND_US);
+		assert_held(&w);
+		w.conf.sm.mkey_secret = secret("a secret of the site");
+		w.conf.sm.old_mkey = 0x1234;
+		w.conf.sm.mkey = 0;
+		fabric_configure(w.fabric, &w.conf);
+		run_for(&w, 60 * SECOND_US);
+		assert_held(&w);
+		world_fini(&w);
+	}
+}
+
+/*
+ * At a level at which a port does not say who it is without its key: the keys of those that are
+ * missed are tried.
+ */
+static void hosts_that_exchanged_their_cables_are_known_again(void **state)
+{
+	struct world w;
+	const struct topo *t;
+
+	begin(&w, 2);
+	t = w.design;
+	start_fabric(&w);
+	run_for(&w, 30 * SECOND_US);
+	double_cut(w.hw, t->nodes[t->nswitches + 5].guid, 1);
+	double_cut(w.hw, t->nodes[t->nnodes - 1].guid, 1);
+	run_for(&w, 5 * SECOND_US);
+	double_swap(w.hw, t->nodes[t->nswitches + 5].guid, 1, t->nodes[t->nnodes - 1].guid, 1);
+	double_join(w.hw, t->nodes[t->nswitches + 5].guid, 1);
+	double_join(w.hw, t->nodes[t->nnodes - 1].guid, 1);
+	run_for(&w, 120 * SECOND_US);
+	assert_held(&w);
+	world_fini(&w);
+}
+
+static void protection_that_ended_while_nobody_was_there_is_set_again(void **state)
+{
+	struct world w;
+
+	begin(&w, 2);
+	start_fabric(&w);
+	run_for(&w, 30 * SECOND_US);
+	assert_held(&w);
+	stop_fabric(&w);
+	for (uint32_t n = 0; n < w.design->nnodes; n++) /* a lease of before has expired */
+		((struct wire_port_info *)info_of(&w, n))->mkey_protect = 0;
+	start_fabric(&w);
+	run_for(&w, 60 * SECOND_US);
+	assert_held(&w);
+	world_fini(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_port_gets_its_own_at_every_level_and_keeps_it_over_a_restart),
+		cmocka_unit_test(a_host_that_lost_its_power_is_given_it_again),
+		cmocka_unit_test(a_switch_that_begins_anew_is_given_it_again),
+		cmocka_unit_test(another_secret_s_fabric_is_told_and_left),
+		cmocka_unit_test(a_reload_moves_all_to_another_secret_without_a_wrong_key),
+		cmocka_unit_test(a_rotation_that_was_cut_short_goes_on_after_a_restart),
+		cmocka_unit_test(one_key_of_all_becomes_one_of_each_port),
+		cmocka_unit_test(hosts_that_exchanged_their_cables_are_known_again),
+		cmocka_unit_test(protection_that_ended_while_nobody_was_there_is_set_again),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
