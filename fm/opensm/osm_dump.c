@@ -6,7 +6,7 @@
  *   opensm-lfts.dump   each switch's table, an entry a line, with the LID's owner in a remark
  *   opensm.fdbs        the same as `LID : port : hops : optimal`
  *   opensm.mcfdbs      multicast tables; a switch without entries is not in it
- *   opensm-subnet.lst  the cables with both their ends
+ *   opensm-subnet.lst  the links with both their ends
  *
  * The hop column of opensm.fdbs counts the switches left to go through; it is found by following
  * the tables from each switch once (a step further than a switch whose count is known), and the
@@ -150,7 +150,7 @@ struct hops {
 	uint32_t *leaf;	   /* [lid]: the switch that its packets leave the fabric by, or none */
 };
 
-/* The switch a port's cable leads to, or TOPO_NONE. */
+/* The switch a port's link leads to, or TOPO_NONE. */
 static uint32_t switch_behind(const struct topo *t, const struct topo_port *port)
 {
 	const struct topo_port *peer = port->link_up ? topo_peer(t, port) : NULL;
@@ -171,7 +171,7 @@ static uint8_t count_by_table(const struct osm_dump_view *v, uint32_t lid, uint3
 	if (port > t->nodes[sw].nports)
 		return HOPS_UNKNOWN;
 	if (port && topo_port(t, sw, port)->peer == owner_of(v, lid))
-		return row[sw] = 1; /* the cable to the host itself */
+		return row[sw] = 1; /* the link to the host itself */
 	next = port ? switch_behind(t, topo_port(t, sw, port)) : TOPO_NONE;
 	if (next == TOPO_NONE)
 		return HOPS_UNKNOWN;
@@ -263,7 +263,7 @@ static void count_hops(const struct osm_dump_view *v, struct hops *hops)
 	}
 }
 
-/* The fewest hops to a LID that are possible: a host's cable is one more. */
+/* The fewest hops to a LID that are possible: a host's link is one more. */
 static uint8_t best_hops(const struct osm_dump_view *v, const struct hops *hops, uint32_t sw,
 			 uint32_t lid)
 {
