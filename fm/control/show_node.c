@@ -4,6 +4,7 @@
 #include <string.h>
 #include "fm/adaptive/module.h"
 #include "fm/control/show.h"
+#include "fm/maintenance/module.h"
 #include "fm/multicast/module.h"
 #include "topology/mem.h"
 
@@ -156,6 +157,17 @@ static void show_device(struct show *s, const struct topo_node *node)
 	show_guid(s->doc, "system_guid", node->sys_guid);
 }
 
+/* Of a cordon whose time is not known, the newest event tells it. */
+static void show_cordoned_since(struct show *s, const struct topo_node *node)
+{
+	const char *since = maintenance_cordoned_since(s->env->fabric, node->guid, 0);
+
+	if (since)
+		show_text(s->doc, "cordoned_since", since);
+	else
+		show_since(s, "cordoned_since", "cordoned", &node->name, 1);
+}
+
 static void show_links_facts(struct show *s, uint32_t n)
 {
 	const struct around a = look_around(s, n);
@@ -174,7 +186,7 @@ static void show_links_facts(struct show *s, uint32_t n)
 	show_int(s->doc, "switches_below", count_switches(s->t, n, false));
 	show_flag(s->doc, "cordoned", a.transit && a.cordoned == a.transit);
 	if (a.transit && a.cordoned == a.transit)
-		show_since(s, "cordoned_since", "cordoned", &node->name, 1);
+		show_cordoned_since(s, node);
 	show_int(s->doc, "links_cordoned", a.cordoned);
 	show_int(s->doc, "links_quarantined", a.quarantined);
 	show_int(s->doc, "links_isolated", a.isolated);

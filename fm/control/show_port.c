@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include "fm/control/show.h"
+#include "fm/maintenance/module.h"
 #include "fm/multicast/module.h"
 
 /* ---- Counters of both ends ------------------------------------------------------------------- */
@@ -182,6 +183,17 @@ static void name_link(const struct show *s, uint32_t at, struct link_names *name
 		names->list[names->count++] = s->t->nodes[s->t->ports[ends[i]].node].name;
 }
 
+static bool show_cordoned_since(struct show *s, uint32_t at)
+{
+	const struct topo_port *port = &s->t->ports[at];
+	const char *since =
+		maintenance_cordoned_since(s->env->fabric, s->t->nodes[port->node].guid, port->num);
+
+	show_text(s->doc, "cordoned_since", since);
+	return since;
+}
+
+/* Of a cordon whose time is not known, the newest event tells it. */
 static void show_marks(struct show *s, uint32_t at)
 {
 	const struct topo_port *a = &s->t->ports[at], *b = topo_peer(s->t, a);
@@ -193,7 +205,7 @@ static void show_marks(struct show *s, uint32_t at)
 
 	name_link(s, at, &names);
 	show_flag(s->doc, "cordoned", cordoned);
-	if (cordoned)
+	if (cordoned && !show_cordoned_since(s, at) && !(b && show_cordoned_since(s, a->peer)))
 		show_since(s, "cordoned_since", "cordoned", names.list, names.count);
 	show_flag(s->doc, "quarantined", a->quarantined || (b && b->quarantined));
 	show_flag(s->doc, "isolated", a->isolated || (b && b->isolated));

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* cordon: a line of state_dir/cordons is `GUID PORT`, port 0 for the whole switch. */
+/*
+ * cordon: a line of state_dir/cordons is `GUID PORT TIME`, port 0 for the whole switch. Files of
+ * earlier versions have no time.
+ */
 #include "fm/maintenance/cordon.h"
 #include <inttypes.h>
 #include <stdlib.h>
@@ -15,12 +18,24 @@ static void append(struct cordon_list *list, struct cordon cordon)
 	list->list[list->count++] = cordon;
 }
 
-static bool has(const struct cordons *c, guid_t node, unsigned port)
+static const struct cordon *find(const struct cordons *c, guid_t node, unsigned port)
 {
 	for (unsigned i = 0; i < c->in_force.count; i++)
 		if (c->in_force.list[i].node == node && c->in_force.list[i].port == port)
-			return true;
-	return false;
+			return &c->in_force.list[i];
+	return NULL;
+}
+
+static bool has(const struct cordons *c, guid_t node, unsigned port)
+{
+	return find(c, node, port);
+}
+
+const char *cordons_since(const struct cordons *c, guid_t node, unsigned port)
+{
+	const struct cordon *cordon = find(c, node, port);
+
+	return cordon && *cordon->since ? cordon->since : NULL;
 }
 
 static void drop(struct cordons *c, struct cordon cordon)
@@ -34,19 +49,33 @@ static void drop(struct cordons *c, struct cordon cordon)
 	c->in_force.count = kept;
 }
 
+/* 2026-11-23T03:00:00.000Z */
+static bool is_time(const char *text)
+{
+	static const char form[] = "0000-00-00T00:00:00.000Z";
+
+	for (size_t i = 0; i < sizeof(form); i++)
+		if (form[i] == '0' ? text[i] < '0' || text[i] > '9' : text[i] != form[i])
+			return false;
+	return true;
+}
+
 static unsigned read_list(void *owner, FILE *in)
 {
 	struct cordons *c = owner;
 	char line[128], rest;
 
 	for (unsigned number = 1; fgets(line, sizeof(line), in); number++) {
-		struct cordon cordon;
+		struct cordon cordon = { 0 };
 		unsigned port;
+		int fields;
 
 		if (line[strspn(line, " \t\n")] == '\0' || line[0] == '#')
 			continue;
-		if (sscanf(line, "0x%" SCNx64 " %u %c", &cordon.node, &port, &rest) != 2 ||
-		    port > UINT8_MAX)
+		fields = sscanf(line, "0x%" SCNx64 " %u %39s %c", &cordon.node, &port, cordon.since,
+				&rest);
+		if (fields < 2 || fields > 3 || port > UINT8_MAX ||
+		    (fields == 3 && !is_time(cordon.since)))
 			return number;
 		cordon.port = (uint8_t)port;
 		if (!has(c, cordon.node, port))
@@ -65,7 +94,8 @@ static void write_list(const void *owner, FILE *out)
 	const struct cordon_list *list = &((const struct cordons *)owner)->in_force;
 
 	for (unsigned i = 0; i < list->count; i++)
-		fprintf(out, "0x%016" PRIx64 " %u\n", list->list[i].node, list->list[i].port);
+		fprintf(out, "0x%016" PRIx64 " %u%s%s\n", list->list[i].node, list->list[i].port,
+			*list->list[i].since ? " " : "", list->list[i].since);
 }
 
 /* By name, for whoever reads that the file was lost. */
@@ -90,7 +120,7 @@ static void sum_up(const void *owner, FILE *out)
 static const struct state_file cordons_file = {
 	.name = "cordons",
 	.summary = sum_up,
-	.form = "`GUID PORT`",
+	.form = "`GUID PORT [TIME]`",
 	.read = read_list,
 	.forget = forget_list,
 	.write = write_list,
@@ -135,6 +165,8 @@ void cordons_change(struct cordons *c, const struct cordon_list *change, bool on
 	for (unsigned i = 0; i < change->count; i++) {
 		if (on) {
 			append(&c->in_force, change->list[i]);
+			if (!*change->list[i].since)
+				event_now(c->in_force.list[c->in_force.count - 1].since);
 			continue;
 		}
 		mark(c->services->inventory, &change->list[i], false);
@@ -200,7 +232,7 @@ static void collect(const struct cordons *c, const struct topo *t, const struct 
 
 		if (peer && (!target->port || num == target->port) &&
 		    has(c, t->nodes[peer->node].guid, peer->num))
-			append(change, (struct cordon){ t->nodes[peer->node].guid, peer->num });
+			append(change, *find(c, t->nodes[peer->node].guid, peer->num));
 	}
 }
 
@@ -217,7 +249,8 @@ bool cordons_plan(const struct cordons *c, const struct topo *t, const struct ta
 			return false;
 		}
 		if (!is_cordoned(c, t, target))
-			append(change, (struct cordon){ target->guid, (uint8_t)target->port });
+			append(change, (struct cordon){ .node = target->guid,
+							.port = (uint8_t)target->port });
 		return true;
 	}
 	whole = target->port ? covered_by(c, t, target) : NULL;

@@ -10,12 +10,14 @@
 #ifndef FMD_MAINTENANCE_CORDON_H
 #define FMD_MAINTENANCE_CORDON_H
 
+#include "fm/core/event_time.h"
 #include "fm/fabric/module.h"
 #include "fm/maintenance/target.h"
 
 struct cordon {
-	guid_t node;  /* a switch */
-	uint8_t port; /* 0 = all of its links to switches */
+	guid_t node;		/* a switch */
+	uint8_t port;		/* 0 = all of its links to switches */
+	char since[EVENT_TIME]; /* as in events; "" = not known, of an earlier fmd's file */
 };
 
 struct cordon_list { /* all zero = empty; its memory is freed by free(list) */
@@ -44,6 +46,9 @@ bool cordons_plan(const struct cordons *cordons, const struct topo *topo,
 		  const struct target *target, bool on, struct cordon_list *change, char *err);
 /* Adds these, or takes them off: noted, to be saved, and a reroute is requested. */
 void cordons_change(struct cordons *cordons, const struct cordon_list *change, bool on);
+
+/* Since when that very cordon (port 0: the whole switch) is in force; NULL = not, or not known. */
+const char *cordons_since(const struct cordons *cordons, guid_t node, unsigned port);
 
 /* A switch that is not in the snapshot and has a cordon, by its GUID in hexadecimal. */
 bool cordons_find_absent(const struct cordons *cordons, const char *what, struct target *target);

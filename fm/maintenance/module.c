@@ -37,6 +37,14 @@ void maintenance_cordon(struct fabric *fabric, const char *what, bool on, waiter
 	}
 }
 
+const char *maintenance_cordoned_since(const struct fabric *fabric, guid_t node, unsigned port)
+{
+	const struct maintenance *m = fabric_room(fabric, &maintenance_module);
+	const char *since = cordons_since(&m->cordons, node, port);
+
+	return since || !port ? since : cordons_since(&m->cordons, node, 0);
+}
+
 void maintenance_release(struct fabric *fabric, const char *what, waiter_fn *fn, void *arg)
 {
 	struct maintenance *m = fabric_room(fabric, &maintenance_module);

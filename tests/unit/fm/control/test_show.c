@@ -203,6 +203,13 @@ static void a_cordon_is_shown_with_its_time(void **state)
 	assert_true(json_is_true(json_object_get(doc, "cordoned")));
 	assert_string_equal(text_of(doc, "cordoned_since"), "2026-11-23T03:00:00Z");
 	json_decref(doc);
+	doc = show(f, "spine-02");
+	f->cordoned_node = strtoull(text_of(doc, "guid"), NULL, 16);
+	json_decref(doc);
+	doc = show(f, "spine-02");
+	assert_string_equal(text_of(doc, "cordoned_since"), "2026-11-20T01:00:00.000Z");
+	json_decref(doc);
+	f->cordoned_node = 0;
 	doc = show(f, LEAF);
 	assert_true(json_is_false(json_object_get(doc, "cordoned")));
 	assert_int_equal(json_integer_value(json_object_get(doc, "links_cordoned")), 8);

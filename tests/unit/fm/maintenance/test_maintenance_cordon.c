@@ -198,6 +198,34 @@ static void cordons_are_kept_over_a_restart_and_lifted_by_guid_while_the_switch_
 	room_fini(&f);
 }
 
+/* Lines of earlier versions have no time; a new cordon has that of now, and keeps it. */
+static void a_cordon_keeps_its_time_over_a_restart(void **state)
+{
+	static const char then[] = "2026-11-20T01:00:00.000Z";
+	char made[EVENT_TIME];
+	struct fabric f;
+
+	room_init(&f);
+	room_write_file(&f, "cordons", "0x200 0\n0x201 0 2026-11-20T01:00:00.000Z\n");
+	room_restart(&f);
+	assert_int_equal(f.lost, 0);
+	assert_null(maintenance_cordoned_since(&f, 0x200, 0));
+	assert_string_equal(maintenance_cordoned_since(&f, 0x201, 0), then);
+	assert_string_equal(maintenance_cordoned_since(&f, 0x201, 1), then);
+	assert_null(maintenance_cordoned_since(&f, 0x202, 0));
+	assert_answer(ask(&f, "0x202", true), "", LEAVES);
+	snprintf(made, sizeof(made), "%s", maintenance_cordoned_since(&f, 0x202, 0));
+	assert_true(strcmp(made, then) > 0);
+	room_restart(&f);
+	assert_string_equal(maintenance_cordoned_since(&f, 0x202, 0), made);
+	assert_string_equal(maintenance_cordoned_since(&f, 0x201, 0), then);
+	assert_null(maintenance_cordoned_since(&f, 0x200, 0));
+	room_write_file(&f, "cordons", "0x200 0 yesterday\n");
+	room_restart(&f);
+	assert_int_equal(f.lost, 1);
+	room_fini(&f);
+}
+
 static void a_list_that_can_not_be_read_is_lost_as_a_whole(void **state)
 {
 	struct fabric f;
@@ -380,6 +408,7 @@ int main(void)
 		cmocka_unit_test(what_can_not_be_cordoned_is_refused_with_its_reason),
 		cmocka_unit_test(
 			cordons_are_kept_over_a_restart_and_lifted_by_guid_while_the_switch_is_away),
+		cmocka_unit_test(a_cordon_keeps_its_time_over_a_restart),
 		cmocka_unit_test(a_list_that_can_not_be_read_is_lost_as_a_whole),
 		cmocka_unit_test(cordons_that_carry_traffic_are_named_for_as_long_as_they_do),
 		cmocka_unit_test(
