@@ -110,6 +110,23 @@ static struct http_conf http_conf_of(const struct conf *conf)
 	};
 }
 
+/* A secret that everybody on this machine can read is none: told until a reload finds it better. */
+static void judge_secret(struct daemon *d, const char *key, const char *path)
+{
+	struct stat st;
+	bool open = *path && !stat(path, &st) && st.st_mode & (S_IROTH | S_IWOTH);
+	char text[512];
+
+	snprintf(text, sizeof(text), "%s can be read by every user: chmod 0600 or 0640", path);
+	fabric_trouble(d->fabric, key, open ? text : NULL);
+}
+
+static void judge_secrets(struct daemon *d)
+{
+	judge_secret(d, "http_token_file", d->conf.http.token_file);
+	judge_secret(d, "http_key_file", d->conf.http.key_file);
+}
+
 static int reload(void *arg, char *err, size_t err_size)
 {
 	struct daemon *d = arg;
@@ -139,6 +156,7 @@ static int reload(void *arg, char *err, size_t err_size)
 	mad_conf = mad_conf_of(&next);
 	mad_configure(d->mad, &mad_conf);
 	fabric_configure(d->fabric, &d->conf);
+	judge_secrets(d);
 	log_line(LOG_CORE, LOG_NOTICE, "%s: loaded again", d->conf_path);
 	return 0;
 }
@@ -278,7 +296,7 @@ static int make_dirs(const char *state_dir, const char *socket_path)
 {
 	char *dir = mem_strdup(socket_path);
 	char *slash = strrchr(dir, '/');
-	int status = make_dir(state_dir, 0750);
+	int status = make_dir(state_dir, 0700);
 
 	if (!status && slash && slash != dir) {
 		*slash = '\0';
@@ -297,7 +315,7 @@ static int lock_state_dir(const char *state_dir)
 {
 	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 	char *path = mem_printf("%s/lock", state_dir);
-	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0640), status = -1;
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600), status = -1;
 
 	if (fd < 0) {
 		log_line(LOG_CORE, LOG_ERR, "%s: %s", path, strerror(errno));
@@ -380,6 +398,7 @@ static int daemon_open(struct daemon *d)
 	log_set_level(-1, d->conf.log_level);
 	if (make_dirs(d->conf.state_dir, socket_path))
 		return EXIT_FAILURE;
+	umask(0077); /* files of state_dir hold keys */
 	if (lock_state_dir(d->conf.state_dir))
 		return EXIT_FAILURE;
 	d->loop = loop_new();
@@ -394,6 +413,7 @@ static int daemon_open(struct daemon *d)
 		log_line(LOG_CORE, LOG_ERR, "%s", err);
 		return EXIT_FAILURE;
 	}
+	judge_secrets(d);
 	d->http_retry = loop_timer_new(d->loop, open_http, d);
 	if (*d->conf.http.listen)
 		open_http(d);

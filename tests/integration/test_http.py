@@ -2,6 +2,7 @@
 """The fabric by HTTP: metrics, documents, a page; to look at only, whatever a client does."""
 import http.client
 import json
+import pathlib
 import re
 import socket
 import subprocess
@@ -133,13 +134,21 @@ def test_head_has_no_body(web):
     assert (status, body) == (200, b"")
 
 
+def name_of(pid):
+    """None: it has ended meanwhile."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return None
+
+
 def test_client_that_goes_in_the_middle_takes_its_child_along(web):
     for _ in range(20):
         with socket.create_connection(web.address) as client:
             client.sendall(b"GET /api/v1/topology HTTP/1.1\r\nHost: localhost\r\n\r\n")
             client.recv(100)
     children = f"/proc/{web.fmd.pid}/task/{web.fmd.pid}/children"
-    poll(lambda: not open(children).read().split(), "no child is left")
+    poll(lambda: [name_of(child) for child in open(children).read().split()] == ["fmd-helper"], "no child of a client is left")
     assert document(web, "status")["state"] == "up"
 
 

@@ -4,6 +4,7 @@ sandbox the other files prove: it is on in all of them."""
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 
@@ -122,6 +123,49 @@ def test_the_manual_lists_the_calls_of_the_source():
     assert {name for line in shown[:-1] for name in line.split(", ")} == lists["sandbox_calls"]
     assert set(re.sub(r" \(.*?\)", "", shown[-1]).split(", ")) == lists["sandbox_bounded_calls"]
     assert set(of_helper.split(".\n")[0].split(", ")) == lists["sandbox_helper_calls"]
+
+
+def test_what_fmd_writes_is_its_users_alone(start, small_net):
+    """Whatever umask it was started with."""
+    fabric = start(small_net, fmd=False)
+    fabric.start_fmd(before=lambda: os.umask(0) and None)
+    fabric.wait_up()
+    poll(lambda: (fabric.state_dir / "lids").exists(), "it is written")
+    open_to_others = [path.name for path in fabric.state_dir.iterdir() if path.stat().st_mode & 0o077]
+    assert not open_to_others and fabric.state_dir.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_token_that_everybody_can_read_is_told(start, small_net, tmp_path):
+    token = tmp_path / "token"
+    token.write_text("0123456789abcdef0123\n")
+    token.chmod(0o644)
+    fabric = start(small_net, http_token_file=str(token))
+    trouble, = fabric.wait(lambda s: s["troubles"], "it is told")["troubles"]
+    assert trouble["what"] == "http_token_file" and str(token) in trouble["error"]
+    token.chmod(0o640)
+    fabric.fmctl("reload")
+    fabric.wait(lambda s: not s["troubles"], "it is over")
+
+
+def expand(name, sets):
+    return set().union(*(expand(word, sets) if word.startswith("@") else {word} for word in sets.get(name, [])))
+
+
+@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="no systemd-analyze")
+def test_the_unit_allows_all_that_the_sandbox_does():
+    """But for calls that only some architectures and libraries know."""
+    sets, name = {}, None
+    for line in subprocess.run(["systemd-analyze", "syscall-filter"], capture_output=True, text=True, check=True).stdout.splitlines():
+        word = re.sub("\x1b\\[[0-9;]*m", "", line).strip()
+        if word.startswith("@") and not line.startswith(" "):
+            name = word
+            sets[name] = []
+        elif name and word and not word.startswith("#"):
+            sets[name].append(word)
+    allowed = expand("@system-service", sets) - expand("@privileged", sets) - expand("@resources", sets) | {"capset", "seccomp"}
+    assert {"read", "epoll_wait", "clone"} <= allowed and "mount" not in allowed
+    source = (ROOT / "fm/core/sandbox_calls.c").read_text().split("sandbox_helper_calls")[0]
+    assert set(re.findall(r'"(\w+)"', source)) <= allowed, sorted(set(re.findall(r'"(\w+)"', source)) - allowed)
 
 
 def test_the_unit_lets_fmd_enter_it():
