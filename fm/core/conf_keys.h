@@ -32,6 +32,7 @@ struct conf_sm {
 	int priority, master_priority;
 	int polling_timeout_ms, polling_retries; /* of the master, as standby */
 	uint64_t key, mkey, subnet_prefix;
+	uint64_t old_key;  /* what other managers may still say; 0 = nothing */
 	uint64_t old_mkey; /* what ports may hold from before; 0 = nothing */
 	/* what M_Keys are derived from, now and before; files are read with the configuration */
 	char mkey_secret_file[256], old_mkey_secret_file[256];
@@ -42,6 +43,7 @@ struct conf_sm {
 
 struct conf_sa {
 	uint64_t key;		  /* 0 = not set, see fm/sa/module_key.c */
+	uint64_t old_key;	  /* accepted beside it; 0 = none */
 	int rate_limit;		  /* requests a second of one port; 0 = no limit */
 	int groups_per_port;	  /* 0 = no limit */
 	int consolidate_ipv6_snm; /* groups of IPv6 solicited nodes share a MLID */

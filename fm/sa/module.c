@@ -233,6 +233,7 @@ static void configure(void *room)
 	sa_configure(r->services.sa,
 		     &(struct sa_conf){ .gid_prefix = c->sm.subnet_prefix,
 					.sa_key = sa_key_get(&r->key, &r->services),
+					.old_sa_key = r->services.conf->sa.old_key,
 					.sm_priority = c->sm.priority,
 					.subnet_timeout = c->ports.subnet_timeout,
 					.groups_limit = (unsigned)c->sa.groups_per_port,

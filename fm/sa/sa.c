@@ -36,7 +36,7 @@ static bool acceptable(struct sa *sa, const struct io_addr *from, const struct w
 		sa->stats.bad++;
 		return false;
 	}
-	if (mad->key && mad->key != sa->conf.sa_key) {
+	if (mad->key && mad->key != sa->conf.sa_key && mad->key != sa->conf.old_sa_key) {
 		sa->stats.bad++;
 		if (log_allow(&sa->refused, loop_now_us(sa->loop), 1))
 			log_line(LOG_SA, LOG_WARNING, "lid %u: wrong SM_Key, request dropped",

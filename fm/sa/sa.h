@@ -21,6 +21,7 @@ struct sa_conf {
 	uint64_t gid_prefix;
 	/* of a request: 0 = anybody, this = trusted, another = dropped (C15-0.1.5) */
 	uint64_t sa_key;
+	uint64_t old_sa_key;	/* as good; 0 = none */
 	uint8_t sm_priority;	/* shown in SMInfoRecord */
 	uint8_t subnet_timeout; /* the life time of every path */
 	/* multicast groups of one port, more is NO_RESOURCES; 0 = any number */

@@ -7,7 +7,7 @@
  */
 static bool key_is_right(const struct election *e, const struct control *c)
 {
-	return !e->sm_key || c->sender->sm_key == e->sm_key ||
+	return !e->sm_key || election_key_is_ours(e, c->sender->sm_key) ||
 	       (e->sm_key == ELECTION_PUBLIC_KEY && !c->sender->sm_key && c->known &&
 		!c->known->sm_key);
 }

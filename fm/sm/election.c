@@ -104,7 +104,7 @@ uint8_t election_priority(const struct election *e)
 }
 
 void election_configure(struct election *e, uint8_t priority, uint8_t master_priority,
-			uint64_t sm_key)
+			uint64_t sm_key, uint64_t old_sm_key)
 {
 	if (priority != e->priority || master_priority != e->master_priority) {
 		e->gave = false;
@@ -114,6 +114,7 @@ void election_configure(struct election *e, uint8_t priority, uint8_t master_pri
 	e->priority = priority;
 	e->master_priority = master_priority;
 	e->sm_key = sm_key;
+	e->old_sm_key = old_sm_key;
 }
 
 bool election_outranks_us(const struct election *e, const struct wire_sm_info *other)
@@ -123,9 +124,14 @@ bool election_outranks_us(const struct election *e, const struct wire_sm_info *o
 	return election_outranks(other, &us);
 }
 
+bool election_key_is_ours(const struct election *e, uint64_t sm_key)
+{
+	return sm_key == e->sm_key || (e->old_sm_key && sm_key == e->old_sm_key);
+}
+
 bool election_is_foreign(const struct election *e, const struct wire_sm_info *other)
 {
-	return e->sm_key && other->sm_key && other->sm_key != e->sm_key;
+	return e->sm_key && other->sm_key && !election_key_is_ours(e, other->sm_key);
 }
 
 static bool is_stuck(const struct election *e, const struct wire_sm_info *other)

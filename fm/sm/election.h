@@ -69,6 +69,7 @@ struct election {
 	/* Shown while master, if it is higher (OpenSM's master_sm_priority); 0 = off. */
 	uint8_t master_priority;
 	uint64_t sm_key;
+	uint64_t old_sm_key; /* as good where another says it; 0 = none */
 	bool lowered; /* our priority was lowered while we were master: nothing else is shown */
 	/*
 	 * Handed over by an operator's wish: priority 0 is shown until the new master is gone, or
@@ -108,7 +109,9 @@ struct election_step election_step(const struct election *e, enum election_event
 enum election_action election_take(struct election *e, enum election_event event);
 /* The configuration was read anew. */
 void election_configure(struct election *e, uint8_t priority, uint8_t master_priority,
-			uint64_t sm_key);
+			uint64_t sm_key, uint64_t old_sm_key);
+/* That is ours, or the one of before. */
+bool election_key_is_ours(const struct election *e, uint64_t sm_key);
 /* Whom an operator's wish would make master: that standby, or the highest (whom 0); -1 = nobody. */
 int election_handover_peer(const struct election *e, const struct wire_sm_info *others,
 			   unsigned count, guid_t whom);

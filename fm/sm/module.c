@@ -307,7 +307,7 @@ static void configure(void *room)
 
 	sm_configure(r->sm, &conf);
 	election_configure(&r->core, conf.priority, (uint8_t)r->services.conf->sm.master_priority,
-			   conf.sm_key);
+			   conf.sm_key, r->services.conf->sm.old_key);
 	sm_show_state(r);
 	if (r->keys.foreign || r->foreign_prefix)
 		fabric_request_sweep(r->fabric, "M_Keys or subnet prefix configured");
@@ -357,7 +357,8 @@ static void *init(struct fabric *fabric)
 				     .guid = mad_port_info(s->mad)->port_guid,
 				     .priority = conf.priority,
 				     .master_priority = (uint8_t)s->conf->sm.master_priority,
-				     .sm_key = conf.sm_key };
+				     .sm_key = conf.sm_key,
+				     .old_sm_key = s->conf->sm.old_key };
 	r->sm = sm_new(s->loop, s->mad, &conf, trapped, r);
 	sm_on_control(r->sm, control);
 	sm_on_repress(r->sm, key_of);

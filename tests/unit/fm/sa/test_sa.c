@@ -98,6 +98,20 @@ static void a_wrong_sm_key_is_not_answered(void **state)
 		assert_int_equal(w->sent[i], 0); /* the key is not given back */
 }
 
+static void the_sa_key_of_before_is_as_good_while_it_is_changed(void **state)
+{
+	struct world *w = *state;
+	struct world_request r = { .method = WIRE_GET,
+				   .attr = WIRE_SA_CLASS_PORT_INFO,
+				   .sm_key = 1 };
+
+	assert_int_equal(world_ask(w, &r), 0);
+	sa_configure(w->sa, &(struct sa_conf){ .sa_key = WORLD_SM_KEY, .old_sa_key = 1 });
+	assert_int_equal(world_ask(w, &r), 1);
+	r.sm_key = 2;
+	assert_int_equal(world_ask(w, &r), 0);
+}
+
 static void an_answer_goes_where_the_request_came_from(void **state)
 {
 	struct world *w = *state;
@@ -308,6 +322,8 @@ int main(void)
 			unknown_attributes_and_methods_are_refused_as_unsupported, sa_setup,
 			sa_teardown),
 		cmocka_unit_test_setup_teardown(malformed_requests_are_dropped_and_counted,
+						sa_setup, sa_teardown),
+		cmocka_unit_test_setup_teardown(the_sa_key_of_before_is_as_good_while_it_is_changed,
 						sa_setup, sa_teardown),
 		cmocka_unit_test_setup_teardown(a_wrong_sm_key_is_not_answered, sa_setup,
 						sa_teardown),

@@ -176,6 +176,18 @@ static void a_master_with_another_sm_key_is_stood_by_for_or_shouted_about(void *
 }
 
 /* IBA 14.2.5.13: shown to who has the M_Key; OpenSM before 3.3.21 shows it to nobody. */
+static void the_sm_key_of_before_is_as_good_while_it_is_changed(void **state)
+{
+	struct election e = in_state(SM_STANDBY);
+	struct wire_sm_info info = { .sm_key = 2 };
+
+	assert_true(election_is_foreign(&e, &info));
+	election_configure(&e, 5, 0, 1, 2);
+	assert_false(election_is_foreign(&e, &info));
+	info.sm_key = 3;
+	assert_true(election_is_foreign(&e, &info));
+}
+
 static void an_sm_key_that_is_not_shown_is_no_other_one(void **state)
 {
 	struct wire_sm_info info = other(0x10, 9, SM_MASTER);
@@ -219,23 +231,23 @@ static void a_lowered_priority_goes_before_that(void **state)
 	struct election e = damped(SM_MASTER);
 	int whom;
 
-	election_configure(&e, 5, 14, 1);
+	election_configure(&e, 5, 14, 1, 0);
 	assert_int_equal(election_priority(&e), 14);
-	election_configure(&e, 2, 14, 1);
+	election_configure(&e, 2, 14, 1, 0);
 	assert_int_equal(election_priority(&e), 2);
-	election_configure(&e, 2, 14, 1); /* a reload for something else */
+	election_configure(&e, 2, 14, 1, 0); /* a reload for something else */
 	assert_int_equal(election_priority(&e), 2);
 	assert_int_equal(election_judge(&e, &standby, 1, &whom), ELECTION_BETTER_WAITS);
 	election_take(&e, ELECTION_BETTER_WAITS);
 	election_take(&e, ELECTION_GIVEN);
 	assert_int_equal(election_priority(&e), 0);
-	election_configure(&e, 2, 14, 1);
+	election_configure(&e, 2, 14, 1, 0);
 	assert_int_equal(election_priority(&e), 0);
-	election_configure(&e, 4, 14, 1);
+	election_configure(&e, 4, 14, 1, 0);
 	assert_int_equal(election_priority(&e), 4);
 	e = damped(SM_MASTER);
-	election_configure(&e, 2, 14, 1);
-	election_configure(&e, 6, 14, 1); /* taken back */
+	election_configure(&e, 2, 14, 1, 0);
+	election_configure(&e, 6, 14, 1, 0); /* taken back */
 	assert_int_equal(election_priority(&e), 14);
 }
 
@@ -364,6 +376,7 @@ int main(void)
 		cmocka_unit_test(other_managers_are_judged_by_state_then_rank),
 		cmocka_unit_test(a_state_that_is_none_is_ignored),
 		cmocka_unit_test(a_master_with_another_sm_key_is_stood_by_for_or_shouted_about),
+		cmocka_unit_test(the_sm_key_of_before_is_as_good_while_it_is_changed),
 		cmocka_unit_test(an_sm_key_that_is_not_shown_is_no_other_one),
 		cmocka_unit_test(a_master_is_not_displaced_by_one_that_comes_back),
 		cmocka_unit_test(a_lowered_priority_goes_before_that),
