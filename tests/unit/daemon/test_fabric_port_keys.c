@@ -192,7 +192,8 @@ static void a_rotation_that_was_cut_short_goes_on_after_a_restart(void **state)
 		run_for(&w, 30 * SECOND_US);
 		rotate(&w);
 		fabric_configure(w.fabric, &w.conf);
-		for (moved = 0; !moved; moved = holders(&w, &w.conf))
+		moved = 0;
+		for (unsigned i = 0; i < 100000 && !moved; i++, moved = holders(&w, &w.conf))
 			run_for(&w, 20);
 		assert_in_range(moved, 1, w.design->nnodes - 1);
 		restart(&w);
