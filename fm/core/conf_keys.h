@@ -46,6 +46,7 @@ struct conf_sa {
 	uint64_t old_key;	  /* accepted beside it; 0 = none */
 	int rate_limit;		  /* requests a second of one port; 0 = no limit */
 	int groups_per_port;	  /* 0 = no limit */
+	int takeover_grace_ms;	  /* multicast trees of a manager of before are kept so long */
 	int consolidate_ipv6_snm; /* groups of IPv6 solicited nodes share a MLID */
 	bool proxy_join;	  /* ports may join others to groups */
 	bool pkey_host_order;	  /* P_KeyTableRecords as OpenSM sends them */

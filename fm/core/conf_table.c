@@ -231,6 +231,7 @@ const struct conf_option conf_options[] = {
 	INT_OPTION("transaction_timeout", mad.timeout_ms, 10, 60000, 200, "ms"),
 	INT_OPTION("transaction_retries", mad.retries, 0, 20, 3, NULL),
 
+	SECONDS_OPTION("takeover_grace", sa.takeover_grace_ms, 0, 60, 30),
 	INT_OPTION("consolidate_ipv6_snm_req", sa.consolidate_ipv6_snm, 0, 1, 0, NULL),
 	INT_OPTION("mcast_groups_per_port", sa.groups_per_port, 0, 16383, 1024, "groups"),
 	FLAG_OPTION("sa_proxy_join", sa.proxy_join),

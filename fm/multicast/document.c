@@ -126,11 +126,12 @@ json_t *multicast_figures_json(const struct multicast *m)
 	uint32_t sw = t ? topo_find(t, m->mlids.smallest) : TOPO_NONE;
 
 	return json_pack(
-		"{si si si si si ss? si sI sI si}", "groups", (int)sa_groups_count(m->groups),
+		"{si si si si si ss? si si si sI sI si}", "groups", (int)sa_groups_count(m->groups),
 		"members", (int)sa_groups_members(m->groups), "waiting", (int)m->absent.waiting,
 		"mlids", (int)sa_groups_mlids(m->groups), "mlids_room",
 		(int)sa_groups_capacity(m->groups), "smallest_switch",
 		sw == TOPO_NONE ? NULL : t->nodes[sw].name, "with_turns", (int)m->trees.with_turns,
+		"mlids_kept", (int)m->assumed.mlids, "mlids_kept_s", (int)assumed_left_s(m),
 		"mft_blocks_written", (json_int_t)mft_blocks_written(m->services.mft), "rounds",
 		(json_int_t)m->trees.rounds, "failed", (int)m->trees.result.failed);
 }

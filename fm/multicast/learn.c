@@ -29,22 +29,44 @@ static bool has_alias_of(const struct multicast *m, const struct sa_group *group
 	return false;
 }
 
-/* Is that host's port a member of a group with the MLID? Ports to switches count as such. */
-static bool is_known(const struct learn *learn, uint16_t mlid, unsigned num)
+/* The host's port there, if it is no member of a group with the MLID; 0 = it is, or is none. */
+static guid_t unknown_at(const struct learn *learn, uint16_t mlid, unsigned num)
 {
 	const struct topo *t = learn->m->trees.topo;
 	const struct topo_port *peer;
 	const struct sa_group *group = sa_groups_by_mlid(learn->m->groups, mlid);
 
 	if (num == 0 || num > t->nodes[learn->sw].nports)
-		return true;
+		return 0;
 	peer = topo_peer(t, topo_port(t, learn->sw, num));
 	if (!peer || peer->node < t->nswitches)
-		return true;
+		return 0;
 	for (; group; group = group->next)
 		if (sa_group_member(group, peer->guid) || has_alias_of(learn->m, group, peer->guid))
-			return true;
-	return false;
+			return 0;
+	return peer->guid;
+}
+
+/* A tree of a MLID that no group here has. */
+static struct mcast_tree *add_tree(struct mcast_plan *plan, uint16_t mlid)
+{
+	uint32_t at = plan->ntrees;
+
+	plan->trees = mem_resize(plan->trees, plan->ntrees + 1u, sizeof(*plan->trees));
+	for (; at && plan->trees[at - 1].mlid > mlid; at--)
+		plan->trees[at] = plan->trees[at - 1];
+	plan->trees[at] = (struct mcast_tree){ .mlid = mlid, .root = TOPO_NONE };
+	plan->ntrees++;
+	return &plan->trees[at];
+}
+
+static void learn_unknown(struct learn *learn, uint16_t mlid, unsigned num)
+{
+	guid_t port = unknown_at(learn, mlid, num);
+
+	learn->unknown_members += port != 0;
+	if (port && fabric_took_over(learn->m->fabric))
+		assumed_add(learn->m, mlid, port);
 }
 
 static void learn_entry(void *arg, uint16_t mlid, unsigned position, uint16_t mask)
@@ -54,10 +76,12 @@ static void learn_entry(void *arg, uint16_t mlid, unsigned position, uint16_t ma
 	struct mcast_hop *hop;
 
 	for (unsigned i = 0; i < MCAST_POSITION; i++)
-		if (mask >> i & 1 && !is_known(learn, mlid, position * MCAST_POSITION + i))
-			learn->unknown_members++;
-	if (!tree)
+		if (mask >> i & 1)
+			learn_unknown(learn, mlid, position * MCAST_POSITION + i);
+	if (!tree && !fabric_took_over(learn->m->fabric))
 		return;
+	if (!tree)
+		tree = add_tree(&learn->m->trees.plan, mlid);
 	hop = tree->nhops ? &tree->hops[tree->nhops - 1] : NULL;
 	if (!hop || hop->sw != learn->sw) {
 		tree->hops = mem_resize(tree->hops, tree->nhops + 1u, sizeof(*hop));
@@ -70,7 +94,7 @@ static void learn_entry(void *arg, uint16_t mlid, unsigned position, uint16_t ma
 
 static void plan_of_groups(struct mcast_plan *plan, const struct sa_groups *groups)
 {
-	plan->trees = mem_alloc(sa_groups_mlids(groups), sizeof(*plan->trees));
+	plan->trees = mem_alloc(sa_groups_mlids(groups) + 1u, sizeof(*plan->trees));
 	for (unsigned mlid = MCAST_FIRST_MLID; mlid <= sa_groups_top(groups); mlid++)
 		if (sa_groups_by_mlid(groups, (uint16_t)mlid))
 			plan->trees[plan->ntrees++] =
@@ -112,6 +136,7 @@ static void end(struct multicast *m)
 	}
 	t->learned = true;
 	t->at = 0;
+	assumed_begin(m);
 	ask_anew(m);
 }
 

@@ -101,6 +101,11 @@ json_t *multicast_groups_of(const struct fabric *fabric, unsigned mlid, const ui
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
+static void grace_over(void *arg)
+{
+	assumed_end(arg, trees_changed);
+}
+
 static void *init(struct fabric *fabric)
 {
 	struct multicast *m = mem_alloc(1, sizeof(*m));
@@ -110,6 +115,7 @@ static void *init(struct fabric *fabric)
 	m->groups = sa_mcast_groups(m->services.sa);
 	trees_init(m);
 	absent_init(m);
+	assumed_init(m, grace_over);
 	sa_mcast_follow(m->services.sa, group_changed, m);
 	return m;
 }
@@ -119,6 +125,7 @@ static void fini(void *room)
 	struct multicast *m = room;
 
 	sa_mcast_follow(m->services.sa, NULL, NULL);
+	assumed_fini(m);
 	absent_fini(m);
 	trees_fini(m);
 	free(m);

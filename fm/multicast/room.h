@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * room: what the files of this room share. trees.c makes trees of groups and has them written,
- * behind learn.c, which makes them of the tables that switches hold at first; absent.c has members
- * out of service, mlids.c the room for groups, group_file.c what state_dir keeps, document.c what
- * operators see. module.c is the door and alone calls several of them.
+ * behind learn.c, which makes them of the tables that switches hold at first; assumed.c has members
+ * that an earlier manager knew, absent.c members out of service, mlids.c the room for groups,
+ * group_file.c what state_dir keeps, document.c what operators see. module.c is the door and alone
+ * calls several of them.
  */
 #ifndef FMD_MULTICAST_ROOM_H
 #define FMD_MULTICAST_ROOM_H
@@ -33,6 +34,19 @@ struct absent {
 	struct loop_timer *patience;
 };
 
+struct assumed_member {
+	uint16_t mlid;
+	guid_t port; /* its own GUID */
+};
+
+struct assumed {		     /* assumed.c */
+	struct assumed_member *list; /* by MLID, once all are there */
+	uint32_t count, size;
+	unsigned mlids;
+	uint64_t until_us;
+	struct loop_timer *end;
+};
+
 struct mlids {
 	guid_t smallest; /* the switch that has room for fewest; 0 = none is known */
 	unsigned logged;
@@ -46,10 +60,23 @@ struct multicast {
 	struct trees trees;
 	struct absent absent;
 	struct mlids mlids;
+	struct assumed assumed;
 };
 
 /* learn.c: a step of the job of trees.c; its argument is the room */
 enum job_said multicast_learn(void *arg);
+
+/* assumed.c: members that a manager of before knew, and this one does not */
+void assumed_init(struct multicast *m, loop_fn *due); /* the grace is over */
+void assumed_fini(struct multicast *m);
+void assumed_add(struct multicast *m, uint16_t mlid, guid_t port);
+void assumed_begin(struct multicast *m); /* all were added: for takeover_grace from now on */
+bool assumed_has(const struct multicast *m, uint16_t mlid);
+uint16_t assumed_top(const struct multicast *m); /* the highest MLID; 0 = there is none */
+void assumed_gather(const struct multicast *m, uint16_t mlid, struct gathered *to);
+/* Nobody is assumed any more; changed() for each MLID of those who were. */
+void assumed_end(struct multicast *m, void (*changed)(struct multicast *m, uint16_t mlid));
+unsigned assumed_left_s(const struct multicast *m);
 
 /* group_file.c: groups in state_dir */
 void group_file_read(struct multicast *m);

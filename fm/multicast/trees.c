@@ -102,7 +102,9 @@ static void gather_mlid(struct multicast *m, uint32_t i, const struct sa_group *
 	to->count = 0;
 	for (const struct sa_group *group = first; group; group = group->next)
 		gather_group(m, to, group);
-	if (first && (first->next || sa_alias_next(m->services.sa, 0)))
+	assumed_gather(m, (uint16_t)(MCAST_FIRST_MLID + i), to);
+	if (first && (assumed_has(m, (uint16_t)(MCAST_FIRST_MLID + i)) || first->next ||
+		      sa_alias_next(m->services.sa, 0)))
 		merge_members(to);
 }
 
@@ -113,9 +115,9 @@ static enum job_said gather(void *arg)
 	uint32_t i = m->trees.at++;
 	uint16_t mlid = (uint16_t)(MCAST_FIRST_MLID + i);
 	const struct sa_group *first = sa_groups_by_mlid(groups, mlid);
-	bool anew;
+	bool kept = assumed_has(m, mlid), anew;
 
-	if (i == SA_MLIDS || (!first && mlid > sa_groups_top(groups))) {
+	if (i == SA_MLIDS || (!first && mlid > sa_groups_top(groups) && mlid > assumed_top(m))) {
 		m->trees.at = 0;
 		mcast_planner_begin(m->trees.planner, m->trees.groups, m->trees.ngroups,
 				    &m->trees.plan);
@@ -124,7 +126,7 @@ static enum job_said gather(void *arg)
 	anew = m->trees.changed[i] || m->trees.topo != m->trees.seen;
 	if (anew)
 		gather_mlid(m, i, first);
-	if (first)
+	if (first || kept)
 		m->trees.groups[m->trees.ngroups++] =
 			(struct mcast_group){ .mlid = mlid,
 					      .nmembers = m->trees.gathered[i].count,

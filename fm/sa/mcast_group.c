@@ -270,6 +270,11 @@ static void group_end(struct sa_groups *g, struct sa_group *group, uint64_t now_
 	notify_changed(g, mlid);
 }
 
+void sa_groups_rest(struct sa_groups *g, uint16_t mlid, uint64_t now_us)
+{
+	g->slots[mlid - MCAST_FIRST_MLID].freed_us = now_us ? now_us : 1;
+}
+
 bool sa_groups_end_if_unkept(struct sa_groups *g, struct sa_group *group, uint64_t now_us)
 {
 	if (group->nkeepers || group->preset)

@@ -87,6 +87,8 @@ struct sa_group *sa_groups_by_mlid(const struct sa_groups *groups,
  */
 struct sa_group *sa_groups_create(struct sa_groups *groups, const struct sa_group_attr *attr,
 				  uint16_t mlid, uint64_t now_us);
+/* A free MLID, as one that was given back just now. */
+void sa_groups_rest(struct sa_groups *groups, uint16_t mlid, uint64_t now_us);
 /* Made in advance from now on, or no longer: then it ends if nobody keeps it. */
 void sa_groups_preset(struct sa_groups *groups, struct sa_group *group, bool preset,
 		      uint64_t now_us);

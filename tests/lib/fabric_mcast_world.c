@@ -39,7 +39,9 @@ void ask_for(struct world *w, unsigned host, uint8_t method, const struct wire_m
 					 .method = method,
 					 .tid = 1 + host,
 					 .attr_id = WIRE_SA_MCMEMBER };
-	const struct io_addr to = { .lid = lid_of(w, 0), .qp = 1, .qkey = QP1_QKEY };
+	const struct io_addr to = { .lid = double_port_info(w->hw, node_of(w, host), 1)->sm_lid,
+				    .qp = 1,
+				    .qkey = QP1_QKEY };
 	uint8_t mad[WIRE_MAD_SIZE] = { 0 };
 
 	wire_mad_encode(&header, mad);
