@@ -3,9 +3,9 @@
  * cabling: cables that are not where they should be, each as an instruction: where to go, what is
  * there, what is expected, what to do.
  *
- * What should be is told by a plan, or by the regular pattern of the fabric itself: what most of
- * its like have at the same place. What the pattern cannot tell is left out, never guessed. A
- * known cable that is down at the moment is a cable where it is.
+ * The expectation comes from a plan, or from the regular pattern of the fabric itself: what most
+ * comparable ports have. Where the pattern is ambiguous there is no finding. A known cable whose
+ * link is down counts as plugged.
  */
 #ifndef FMD_TOPOLOGY_CABLING_H
 #define FMD_TOPOLOGY_CABLING_H
@@ -15,23 +15,23 @@
 
 enum cabling_kind {
 	CABLING_RAIL,	     /* an HCA on the leaf of another rail */
-	CABLING_ABSENT,	     /* a planned node that is not there; its cables are not told */
+	CABLING_ABSENT,	     /* a planned node that is missing; its cables are not listed */
 	CABLING_ELSEWHERE,   /* a planned cable; one of its ports leads elsewhere */
 	CABLING_MISSING,     /* an expected cable; both its ports lead nowhere */
 	CABLING_DOWN,	     /* as planned, and down */
 	CABLING_EXTRA,	     /* a cable that nothing asks for */
-	CABLING_UNKNOWN,     /* a node that is in no plan; its cables are not told */
+	CABLING_UNKNOWN,     /* a node that is not in the plan; its cables are not listed */
 	CABLING_SWAP,	     /* two cables exchanged */
 	CABLING_LEAF,	     /* an HCA on the leaf of another scalable unit */
-	CABLING_UPLINK_PORT, /* an HCA where others have a cable between switches */
+	CABLING_UPLINK_PORT, /* an HCA in a port where comparable switches have an uplink */
 	CABLING_PORT,	     /* the right switch, another of its ports */
 	CABLING_SWITCH,	     /* a cable between switches that leads to another one */
-	CABLING_DOUBLED,     /* the same, and that one has its share from here already */
+	CABLING_DOUBLED,     /* as CABLING_SWITCH; that switch has its share already */
 	CABLING_SAME_TIER,   /* leaf to leaf, spine to spine */
-	CABLING_NO_HCA,	     /* a host without an HCA that its like have */
+	CABLING_NO_HCA,	     /* a host without an HCA that comparable hosts have */
 	CABLING_HOST,	     /* a whole host on the leaves of another scalable unit */
-	CABLING_SPEED,	     /* a link slower than its like */
-	CABLING_WIDTH,	     /* a link with fewer lanes than its like */
+	CABLING_SPEED,	     /* a link slower than comparable ones */
+	CABLING_WIDTH,	     /* a link with fewer lanes than comparable ones */
 };
 
 struct cabling_end {
@@ -54,8 +54,8 @@ struct cabling_item {
 	struct cabling_end a_found, b_found; /* where its ends lead */
 	int16_t rail, leaf_rail;	     /* CABLING_RAIL; -1 = none */
 	int16_t su, leaf_su;		     /* CABLING_HOST: where it is expected, and is */
-	uint8_t speed, width;		     /* of a link slower than its like.. */
-	uint8_t usual_speed, usual_width;    /* ..and theirs */
+	uint8_t speed, width;		     /* of a slow link */
+	uint8_t usual_speed, usual_width;    /* of comparable links */
 	bool one_of;	    /* of parallel cables nobody can tell which: `at` is one */
 	uint32_t votes, of; /* who expects it, of how many; 0 = a plan does */
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * diff: what is different between two snapshots, in the order people want to read it: what went
- * wrong first. The links of a node that came or went are not told one by one.
+ * diff: the differences between two snapshots, the gravest first. Links of a node that came or went
+ * are not listed one by one.
  */
 #ifndef FMD_TOPOLOGY_DIFF_H
 #define FMD_TOPOLOGY_DIFF_H
@@ -31,8 +31,9 @@ struct diff {
 	struct diff_item *items;
 };
 
+/* The caller owns it. diff_describe() needs the same two snapshots. */
 struct diff *diff_new(const struct topo *older, const struct topo *newer);
-void diff_free(struct diff *d);
+void diff_free(struct diff *d); /* NULL is fine */
 /* One line of text, names first: `leaf-03 p17 - spine-02 p3: down`. Returns snprintf's length. */
 int diff_describe(const struct topo *older, const struct topo *newer, const struct diff_item *item,
 		  char *buf, size_t size);

@@ -9,19 +9,19 @@
 
 int dump_text(const struct topo *t, FILE *out);	 /* for people: tiers, units, leaves, hosts */
 int dump_dot(const struct topo *t, FILE *out);	 /* Graphviz, switches ranked by level */
-int dump_svg(const struct topo *t, FILE *out);	 /* the same as a picture, top tier first */
+int dump_svg(const struct topo *t, FILE *out);	 /* a picture, top tier first */
 int dump_slurm(const struct topo *t, FILE *out); /* topology.conf of Slurm's topology/tree */
 /*
- * The same and blocks, for Slurm 25.05 (topology.yaml); labels of Kubernetes nodes. `domains` are
- * NVLink domains by host, NULL where not known, or NULL for all.
+ * dump_slurm_yaml: topology/tree and topology/block of Slurm 25.05 (topology.yaml). dump_k8s:
+ * labels of Kubernetes nodes. domains: NVLink domain of each host, NULL = not known; or NULL.
  */
 int dump_slurm_yaml(const struct topo *t, const char *const *domains, FILE *out);
 int dump_k8s(const struct topo *t, const char *const *domains, FILE *out);
 int dump_lst(const struct topo *t, FILE *out); /* OpenSM's opensm-subnet.lst, LIDs from ports */
 
 /*
- * The caller owns the reference. Shapes are those of `fmctl --json` nodes, switches, links, hosts.
- * The whole: {"nodes":[..],"links":[..],"hosts":[..],"levels":N}.
+ * The caller owns the result. Rows have the keys of `fmctl --json` nodes, switches, links, hosts.
+ * dump_json: {"nodes":[..],"links":[..],"hosts":[..],"levels":N}.
  */
 json_t *dump_json(const struct topo *t);
 json_t *dump_json_node(const struct topo *t, uint32_t node);
@@ -29,7 +29,7 @@ json_t *dump_json_nodes(const struct topo *t, bool switches_only);
 json_t *dump_json_link(
 	const struct topo *t,
 	uint32_t port); /* a row of the same, by either port; b null = no link known */
-/* The same of an unhealthy link, with its state in a word and why (a reference that it takes). */
+/* The row of an unhealthy link with its state and the reason, whose reference it takes. */
 json_t *dump_json_unhealthy_link(const struct topo *t, uint32_t port, const char *state,
 				 json_t *why);
 json_t *dump_json_links(const struct topo *t, bool down_only);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * graph: the switches of a snapshot as routing wants them: dense, oriented, their regularity found.
+ * graph: the switches of a snapshot for routing: dense indices, oriented links, regular families.
  *
  * Switch s is topo.nodes[s]. Links between the same two switches form one group of parallel lanes.
  * Every group is oriented: `up` ends at the switch of higher rank. Ranks are a total order, so
@@ -32,7 +32,7 @@ enum graph_orientation {
 struct graph_how {
 	enum graph_orientation orientation;
 	bool through_cordons; /* cordoned links count as live */
-	bool through_damage;  /* .. and known ones that are down */
+	bool through_damage;  /* known links that are down count as live */
 	const bool *exempt; /* by port of the snapshot: its link counts as live too; NULL = none */
 };
 
@@ -91,7 +91,7 @@ struct graph {
 	struct graph_group *groups;
 	struct graph_lane *lanes;
 	struct graph_host *hosts;    /* by switch, then port number */
-	struct graph_host *specials; /* likewise */
+	struct graph_host *specials; /* by switch, then port number */
 	struct graph_family *families;
 	struct graph_slot *slots;
 	uint32_t *members;
@@ -100,10 +100,10 @@ struct graph {
 	uint32_t *by_rank; /* switches, lowest rank first */
 };
 
-struct graph *graph_new(const struct topo *t, struct graph_how how);
+struct graph *graph_new(const struct topo *t, struct graph_how how); /* the caller's */
 /*
- * A graph by levels becomes that of another moment of the same fabric (topo_is_again()): only what
- * is alive differs.
+ * Updates a graph made GRAPH_BY_LEVEL to a later snapshot of the same fabric (topo_is_again()):
+ * only what is live is computed anew.
  */
 void graph_refresh(struct graph *g, const struct topo *t, struct graph_how how);
 void graph_free(struct graph *g); /* NULL is fine */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * lex: a cursor over one line of text, for netfile.c. A take_ function that does not find its thing
- * leaves the cursor.
+ * lex: a cursor over one line of text, for readers of files. A take_ function returns false and
+ * leaves the cursor where it was if the line does not go on with what it reads.
  */
 #ifndef FMD_TOPOLOGY_LEX_H
 #define FMD_TOPOLOGY_LEX_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * likeness: groups that are known by a set of numbers (their members' parents, say), and which of
- * them a set is most like. What a real fabric lacks leaves sets unequal that were meant to be the
- * same. Private to topology/.
+ * likeness: groups that are identified by a set of numbers (for instance the parents of switches),
+ * and the group that another set resembles most. Missing links make sets differ that are equal by
+ * design. Private to topology/.
  */
 #ifndef FMD_TOPOLOGY_LIKENESS_H
 #define FMD_TOPOLOGY_LIKENESS_H
@@ -22,7 +22,7 @@ struct likeness {
 /* Room for that many groups, of items below nitems, whose sets have nentries items in all. */
 void likeness_init(struct likeness *l, uint32_t nitems, uint32_t ngroups, uint32_t nentries);
 void likeness_fini(struct likeness *l);
-/* Founds a group on a level; returns its number, counted from 0. n = 0: nothing is ever like it. */
+/* Founds a group on a level; returns its number, counted from 0. With n = 0 no set resembles it. */
 uint32_t likeness_found(struct likeness *l, uint8_t level, const uint32_t *items, unsigned n);
 /*
  * The group of this level that has most of the items if those are 3/4 of them, the oldest of

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * risk: how much of its paths up each switch has left. A designed path is a link that is
- * known, up or down; what cordons keep empty is there still.
+ * risk: how many of its uplinks each switch has left. An uplink by design is a known link, up or
+ * down; cordoned links count as present.
  */
 #ifndef FMD_TOPOLOGY_RISK_H
 #define FMD_TOPOLOGY_RISK_H

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * sort: for arrays that mostly are in order already, as what comes port by port from a regular
- * fabric is; and for small keys. Where things belong in what is sorted. And the mixing of words
- * that equal things are found by.
+ * sort: sorting of arrays that are mostly in order already (data that is listed port by port from a
+ * regular fabric), counting sort, binary search, and a hash of words.
  */
 #ifndef FMD_TOPOLOGY_SORT_H
 #define FMD_TOPOLOGY_SORT_H
@@ -12,7 +11,7 @@
 #include <string.h>
 #include "topology/mem.h"
 
-/* qsort(3), but a look is enough where nothing is out of order. */
+/* qsort(3) that returns after one pass if the array is in order. */
 static inline void sort_if_needed(void *base, size_t count, size_t size,
 				  int (*compare)(const void *, const void *))
 {
@@ -61,7 +60,7 @@ static inline void sort_by_key(uint32_t *items, uint32_t count, const uint32_t *
 		sort_low;                                                                          \
 	})
 
-/* Sums of mixed words do as hashes of sets: whoever finds them equal compares. */
+/* The sum of the hashes of its words is a hash of a set; callers compare sets of equal hashes. */
 static inline uint64_t hash_word(uint64_t word)
 {
 	uint64_t mixed = (word + 1) * 0x9e3779b97f4a7c15ull;

@@ -20,7 +20,7 @@ static inline const struct topo_port *topo_port(const struct topo *t, uint32_t n
 	return &t->ports[t->nodes[node].port0 + num];
 }
 
-/* By its description, where the device itself is not asked. */
+/* Whether a NodeDescription is that of a SHARP aggregation node. */
 bool topo_named_sharp(const char *desc);
 
 /* Links between devices, and those of them that are down: without what is inside of a switch. */
@@ -57,7 +57,8 @@ static inline const char *topo_port_label(const struct topo *t, uint32_t port)
 
 uint32_t topo_find(const struct topo *t, guid_t node_guid);	 /* node index or TOPO_NONE */
 uint32_t topo_find_port(const struct topo *t, guid_t port_guid); /* port index or TOPO_NONE */
-uint32_t topo_port_of(const struct topo *t, guid_t node_guid, unsigned num); /* likewise */
+uint32_t topo_port_of(const struct topo *t, guid_t node_guid,
+		      unsigned num); /* index or TOPO_NONE */
 
 /* Names for people. */
 const char *topo_role_name(enum topo_role role);    /* "leaf" .. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * topo_builder: snapshots are made here (topology/topo.h): by a builder, or as another moment of an
- * older one.
+ * topo_builder: makes snapshots (topology/topo.h), from single nodes and links or from an older
+ * snapshot of the same fabric.
  */
 #ifndef FMD_TOPOLOGY_TOPO_BUILDER_H
 #define FMD_TOPOLOGY_TOPO_BUILDER_H
@@ -58,23 +58,23 @@ struct topo_builder *topo_builder_from(const struct topo *t);
 struct topo *topo_freeze(struct topo_builder *b);
 
 /*
- * The same fabric at another moment: nodes, names, GUIDs and links are those of an older snapshot,
- * and are not copied. Each port is then told once, before anybody else sees it: attr without its
- * guid, and whether the link is up.
+ * A snapshot of the same fabric at a later time: it shares nodes, names, GUIDs and links with the
+ * older one. The caller owns one reference and calls topo_with_port() once for each port before it
+ * hands the snapshot on; attr->guid is ignored.
  */
 struct topo *topo_with_ports(const struct topo *older);
 void topo_with_port(struct topo *t, uint32_t port, const struct topo_port_attr *attr, bool up);
-/* .. or all ports are as they were, until their links are cut. */
+/* A copy whose ports are all unchanged; topo_alike_cut() then takes links down. */
 struct topo *topo_alike(const struct topo *older);
 void topo_alike_cut(struct topo *t, uint32_t port);
-/* The one was made from the other so, or both from a third. False says nothing. */
+/* True: both share their nodes and links. False: they may still be equal. */
 static inline bool topo_is_again(const struct topo *a, const struct topo *b)
 {
 	return a->nodes == b->nodes;
 }
 /*
- * The snapshot they were all made from, itself included: who holds it knows later ones by
- * topo_is_again().
+ * A new reference to the snapshot from which t and its relatives were made (t itself, if it was
+ * frozen). Its holder recognises later ones by topo_is_again().
  */
 struct topo *topo_ref_frozen(const struct topo *t);
 

@@ -39,9 +39,9 @@ struct topo_port {
 	uint8_t mtu;	  /* NeighborMTU code: 1 = 256 .. 5 = 4096 */
 	uint32_t capmask; /* PortInfo:CapabilityMask, host order */
 	bool link_up;	  /* peer known and the link is not down */
-	bool cordoned;	  /* no transit through this link wanted.. */
-	bool quarantined; /* ..because it is sick, and not by an operator's wish.. */
-	bool isolated;	  /* ..or because it, or its switch, can not be worked with */
+	bool cordoned;	  /* carries no transit, for any reason */
+	bool quarantined; /* cordoned because the link is unhealthy, not by an operator */
+	bool isolated;	  /* cordoned because the link or its switch is unusable */
 };
 
 /* The far end of a switch's port: what routing asks of every port, each time, without the rest. */
@@ -60,10 +60,9 @@ struct topo_node {
 	guid_t guid, sys_guid;
 	const char *desc;  /* NodeDescription, never NULL */
 	const char *label; /* the name that a node-name-map gives, else desc: what dumps print */
-	const char
-		*name;	 /* the same as texts show it, so that nodes can be told apart (naming.h) */
-	uint32_t port0;	 /* index of port number 0 in topo.ports */
-	uint32_t vendor; /* VendorID */
+	const char *name;  /* unique, for texts (naming.h) */
+	uint32_t port0;	   /* index of port number 0 in topo.ports */
+	uint32_t vendor;   /* VendorID */
 	uint32_t revision;
 	uint32_t host;	     /* CAs: index in topo.hosts, else TOPO_NONE */
 	uint16_t device;     /* DeviceID */
@@ -93,8 +92,8 @@ struct topo {
 	uint32_t nlinks_down;	      /* of these, down */
 	uint32_t nlinks_special_down; /* of these, special */
 	uint32_t ncordoned;	      /* ports */
-	uint32_t ncas;		      /* CA nodes without SHARP aggregation nodes.. */
-	uint32_t nspecials;	      /* ..and those */
+	uint32_t ncas;		      /* CA nodes without SHARP aggregation nodes */
+	uint32_t nspecials;	      /* SHARP aggregation nodes */
 	uint8_t nlevels;	      /* highest switch level + 1; 0 without switches */
 	const struct topo_node *nodes;
 	const struct topo_port *ports;

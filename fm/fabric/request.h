@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * request: what a concern of the fabric manager may ask the pipe to do.
+ * request: what a room may ask the pipe to do.
  *
  * No request sweeps, computes or programs in the caller's stack: requests are merged, and the loop
- * serves them after the caller has returned. So each may be made from any callback, as often as one
- * likes. A sweep of all covers refreshes of single nodes; a sweep is followed by an update in any
- * case, which a reroute alone begins at once. While an update is under way the request is served by
- * the next one. `reason` is a string literal; the log shows it at level debug.
+ * serves them after the caller has returned. So a request may be made from any callback, any number
+ * of times, and cannot fail. A heavy sweep includes partial ones. Each sweep is followed by an
+ * update; a reroute starts an update without a sweep. Requests made during an update are served by
+ * the next one. `reason` is a string literal, which the log shows at level debug.
  */
 #ifndef FMD_FABRIC_REQUEST_H
 #define FMD_FABRIC_REQUEST_H
@@ -18,13 +18,13 @@
 
 struct fabric;
 
-/* A heavy sweep: all nodes are asked again. */
+/* A heavy sweep: reads all nodes. */
 void fabric_request_sweep(struct fabric *fabric, const char *reason);
-/* A partial sweep: this node is asked again, and what is found behind its ports. */
+/* A partial sweep: reads this node and what is found behind its ports. */
 void fabric_request_refresh(struct fabric *fabric, guid_t node, const char *reason);
 /*
- * An update that computes, proves and programs tables even if the sweep before it found nothing
- * new.
+ * An update that computes, proves and programs tables, even if the sweep before it found no
+ * change.
  */
 void fabric_request_reroute(struct fabric *fabric, const char *reason);
 /*
@@ -39,37 +39,37 @@ void fabric_request_retry(struct fabric *fabric, const char *reason);
  */
 void fabric_request_reregister(struct fabric *fabric, const char *reason);
 
-/* At the next bring-up this host's port is asked to. */
+/* The same for one port of a host. */
 void fabric_request_reregister_port(struct fabric *fabric, guid_t node, uint8_t port);
 
 /*
- * The hook improves() is called once nothing else is requested nor under way: a room has an answer
- * ready.
+ * For a room that has a better result ready: the pipe calls the hook improves() once nothing else
+ * is requested or under way.
  */
 void fabric_request_improvement(struct fabric *fabric, const char *reason);
 
 /*
- * The LIDs of that port are free for others: it is no part of the fabric any more, and shall be new
- * when it comes back. At once; services.lids is without it then.
+ * Frees the LIDs of a port that was removed from the fabric; if it comes back it gets new ones.
+ * Takes effect at once in services.lids.
  */
 void fabric_request_lids_free(struct fabric *fabric, guid_t port_guid);
 
 /*
- * The tables that a room held back (may_program() of module.h) are programmed now, as they are
- * published. Begins at once.
+ * Starts programming the published tables, which a room held back until now (may_program() of
+ * module.h).
  */
 void fabric_request_program(struct fabric *fabric, const char *reason);
 
 /*
- * What devices answered or acknowledged once is asked a second time, at once: that many ports (0 =
- * none), and with `refused` who is behind ports where somebody answers who cannot be there. Nodes
- * that answer otherwise are swept again by themselves; the hook verified() tells how many. False:
- * nothing is left that was answered or acknowledged once. Only while fabric_is_quiet().
+ * Reads a second time, at once, what devices answered or acknowledged only once: `ports` ports (0
+ * = none), and with `refused` the nodes behind ports whose answers were impossible. A node whose
+ * answer differs is swept again, and the hook verified() has their number. Call it only while
+ * fabric_is_quiet(). False: nothing is left to be read a second time.
  */
 bool fabric_request_verification(struct fabric *fabric, unsigned ports, bool refused);
 
 /*
- * Something was requested and has not begun yet; a retry that waits for its light sweep does not
+ * Whether a request has not been started yet. A retry that waits for its light sweep does not
  * count.
  */
 bool fabric_requests_wait(const struct fabric *fabric);

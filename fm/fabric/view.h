@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * view: what is published of the fabric, to read.
+ * view: the published state of the fabric, read-only.
  *
- * Its members belong to one publication: they are replaced together and never changed in place, but
- * that the snapshot may be exchanged for one that differs in nothing but the state of ports. They
+ * All members belong to one publication: they are replaced together and never changed in place. The
+ * one exception: the snapshot may be replaced by one in which only port states differ. All members
  * are borrowed until control returns to the loop.
  */
 #ifndef FMD_FABRIC_VIEW_H
@@ -50,12 +50,12 @@ struct fabric_written fabric_written(const struct fabric *fabric);
 
 struct fabric_view fabric_view(const struct fabric *fabric);
 
-/* The end port that a LID belongs to, by index; TOPO_NONE = nobody has it. */
+/* The end port that has a LID, by index; TOPO_NONE = no port has it. */
 uint32_t fabric_view_port_of_lid(const struct fabric_view *view, uint16_t lid);
-/* The description of that port's node; "unknown" = nobody has it. */
+/* The description of that port's node; "unknown" = no port has the LID. */
 const char *fabric_view_name_of_lid(const struct fabric_view *view, uint16_t lid);
 
-/* Where operators' words are looked up (topology/what.h); as long as the view. */
+/* The scope in which WHAT (topology/what.h) is looked up; valid as long as the view. */
 struct what_scope fabric_view_scope(const struct fabric_view *view);
 
 #endif

@@ -2,9 +2,9 @@
 /*
  * bringup: makes every port what the subnet wants: LID, LMC, SM LID and SL, M_Key, GID prefix, MTU
  * and VLs (the lower of both ends), time-outs, its P_Key table, and the link Active. It works link
- * by link: as soon as both ends of one are configured and Armed it goes Active; no link waits for
- * another. At most two Sets a port, and none for a port that already is as wanted. A port that
- * refuses or does not answer is given up, for a while.
+ * by link: a link goes Active as soon as both its ports are configured and Armed; no link waits for
+ * another. A port gets at most two Sets, and none if it already has the wanted settings. A port
+ * that rejects its settings or does not answer is given up, and retried later.
  */
 #ifndef FMD_SWEEP_BRINGUP_H
 #define FMD_SWEEP_BRINGUP_H
@@ -48,12 +48,12 @@ struct bringup *bringup_new(struct loop *loop, struct mad *mad, struct inventory
 			    const struct bringup_conf *conf);
 void bringup_free(struct bringup *b); /* NULL is fine */
 /*
- * From the next apply on every host is asked, once, to register with the SA anew: whoever was
- * master before knew of things that we don't. A host whose link has come up, or whose LID or SM LID
- * changes, is asked in any case.
+ * The next apply asks every host once to register with the SA anew (PortInfo:ClientReregister): the
+ * former master had registrations that this one lacks. A host whose link has come
+ * up, or whose LID or SM LID changes, is asked in any case.
  */
 void bringup_reregister(struct bringup *b);
-/* The host at that port alone; nothing for a switch, or a host that can't be asked. */
+/* The same for one port; no effect on switches and hosts without the capability. */
 void bringup_reregister_port(struct bringup *b, guid_t node, uint8_t port);
 void bringup_configure(struct bringup *b, const struct bringup_conf *conf);
 
@@ -64,21 +64,21 @@ void bringup_configure(struct bringup *b, const struct bringup_conf *conf);
 void bringup_on_active(struct bringup *b, void (*fn)(void *arg), void *arg);
 
 /*
- * Who is in which partition, by the next apply's snapshot; read as long as its lids. NULL = all in
- * the default one.
+ * Sets the P_Keys of ports, for the next apply's snapshot; borrowed as long as that apply's lids.
+ * NULL = all ports are in the default partition.
  */
 void bringup_set_pkeys(struct bringup *b, const struct pkey_map *map);
 
 /*
- * A newer apply supersedes a running one (whose callback does not come; what is on its way is taken
- * over). sm_lid = LID of the SM's own port. t and lids are read until the callback or the next
- * apply; t is referenced.
+ * Brings up the ports of a snapshot. A newer apply supersedes a running one, whose callback does
+ * not come; outstanding Sets are taken over. sm_lid: LID of the SM's own port. lids is borrowed
+ * until the callback or the next apply; t is referenced.
  */
 void bringup_apply(struct bringup *b, const struct topo *t, const struct lid_map *lids,
 		   uint16_t sm_lid, bringup_done_fn *fn, void *arg);
 /*
- * What was applied and is not planned yet goes on so much later: others need the loop and the
- * window sooner. 0 = now.
+ * Delays the rest of the running apply by so many microseconds, for others that need the loop and
+ * the SMP window first. 0 = continue now.
  */
 void bringup_wait(struct bringup *b, uint64_t us);
 
@@ -98,7 +98,8 @@ bool bringup_retry(struct bringup *b, bringup_done_fn *fn, void *arg);
  * not called then.
  */
 bool bringup_read_back(struct bringup *b, unsigned count, bringup_done_fn *fn, void *arg);
-bool bringup_has_unread(const struct bringup *b); /* as far as is known */
+/* Whether some port acknowledged settings that were not read back. */
+bool bringup_has_unread(const struct bringup *b);
 /* Whether anything is sent to that port: it answers, has a link, and was not given up. */
 bool bringup_port_workable(const struct inv_node *node, unsigned num);
 

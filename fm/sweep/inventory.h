@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * inventory: what the hardware last said, node by node; the only mutable record of the fabric.
- * sweep fills it; bringup and program read the paths and write back what Sets answered. Snapshots
- * are made from it.
+ * inventory: the latest answers of all nodes; the only mutable record of the fabric. sweep fills
+ * it; bringup and program take paths from it and write the answers of Sets back. Snapshots are
+ * made from it.
  *
  * A link is at both its ports or at none. One that is down at the moment stays with link_up false;
  * a node that went away stays with all its links down (gone). A node pointer is good until
@@ -66,7 +66,7 @@ struct inv_node *inventory_next(const struct inventory *inv, const struct inv_no
 struct inv_node *inventory_from(const struct inventory *inv,
 				guid_t guid); /* of that GUID, or the next higher one */
 
-/* Of a link's two ends, the one that it goes by: what is done once a link is done there. */
+/* True at one of a link's two ports, always the same one: for work done once a link. */
 static inline bool inventory_is_first_end(const struct inv_node *node, unsigned num)
 {
 	const struct inv_port *port = &node->ports[num];
@@ -80,12 +80,12 @@ void inventory_link(struct inventory *inv, struct inv_node *a, uint8_t port_a, s
 		    uint8_t port_b);
 void inventory_unlink(struct inventory *inv, struct inv_node *node, uint8_t port);
 void inventory_link_down(struct inventory *inv, struct inv_node *node, uint8_t port);
-/* What answers behind that port can't be there: a GUID, INV_NONSENSE, 0 = (no more). */
+/* Records an impossible answer behind a port: its GUID or INV_NONSENSE; 0 = none any more. */
 void inventory_refuse(struct inventory *inv, struct inv_node *node, uint8_t port, guid_t guid);
 void inventory_set_unpublished(struct inventory *inv, struct inv_node *node, bool on);
-/* Links that bounced and are not Active by now count as such. */
+/* Links that bounced and are not Active yet count as down from now on. */
 void inventory_end_bounces(struct inventory *inv);
-/* So do those of a switch that rebooted: they are led around at once. */
+/* The same for the links of one switch that rebooted: routing avoids them at once. */
 void inventory_end_bounces_of(struct inventory *inv, struct inv_node *node);
 /* A walk over nodes. */
 static inline void inventory_walk_begin(struct inventory *inv)
