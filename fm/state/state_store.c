@@ -235,12 +235,24 @@ static void wrote(struct state_store *s, struct kept *k, int status)
 			s->listeners[i].wrote(s->listeners[i].arg, k->file->name, status);
 }
 
+/*
+ * A child that outlives its daemon for a moment must not hold the sockets that the daemon listened
+ * on: the next daemon would find its addresses in use.
+ */
+static void close_all_but(int fd)
+{
+	if (fd > STDERR_FILENO + 1)
+		close_range(STDERR_FILENO + 1, fd - 1, 0);
+	close_range(fd + 1, ~0U, 0);
+}
+
 /* The child: one status a file, in their order. The manifest goes last: what it lists is there. */
 static void write_and_exit(struct state_store *s, const struct lane *lane, int said)
 {
 	bool all = true;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL); /* the next daemon writes beside as well */
+	close_all_but(said);
 	for (unsigned i = 0; i < lane->count; i++) {
 		int status = write_file(s, lane->files[i]);
 

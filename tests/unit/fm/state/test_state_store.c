@@ -8,8 +8,10 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "tests/lib/store_world.h"
@@ -215,6 +217,33 @@ static void a_line_that_is_none_loses_the_file(void **state)
 	free(path);
 }
 
+/* 1 in the file: the descriptor `value` is closed where the file is written. 2: it is open. */
+static void write_whether_open(const void *world, FILE *out)
+{
+	const struct world *w = world;
+
+	fprintf(out, "%d\n", fcntl(w->value, F_GETFD) < 0 ? 1 : 2);
+}
+
+static void who_writes_holds_no_socket_of_the_daemon(void **state)
+{
+	const struct state_file asking = { .name = "value",
+					   .form = "a number",
+					   .read = value_file_read,
+					   .forget = value_file_forget,
+					   .write = write_whether_open };
+	struct world *w = *state;
+	int at = socket(AF_UNIX, SOCK_STREAM, 0), far = fcntl(at, F_DUPFD, 100);
+
+	assert_true(far >= 100); /* a number that no file of the child's own gets */
+	w->value = far;
+	state_store_changed(w->store, &asking, w);
+	store_world_run(w, SECOND_US);
+	assert_int_equal(on_disk(w), 1);
+	close(far);
+	close(at);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -229,6 +258,7 @@ int main(void)
 		TEST(a_file_that_was_lost_is_an_alert_until_what_is_left_of_it_is_taken_away),
 		TEST(a_file_that_the_manifest_has_and_that_is_not_there_was_lost),
 		TEST(a_line_that_is_none_loses_the_file),
+		TEST(who_writes_holds_no_socket_of_the_daemon),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
