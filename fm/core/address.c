@@ -4,6 +4,7 @@
  * is such an address the system says when it is bound.
  */
 #include <arpa/inet.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 #include "fm/core/address.h"
@@ -40,4 +41,18 @@ bool address_is_numeric(const char *host)
 	uint8_t bytes[16];
 
 	return inet_pton(AF_INET, host, bytes) == 1 || inet_pton(AF_INET6, host, bytes) == 1;
+}
+
+void address_print(const struct sockaddr *from, char *text, size_t size)
+{
+	const struct sockaddr_in *v4 = (const struct sockaddr_in *)from;
+	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)from;
+
+	*text = '\0';
+	if (from->sa_family == AF_INET)
+		inet_ntop(AF_INET, &v4->sin_addr, text, (socklen_t)size);
+	else if (from->sa_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr))
+		inet_ntop(AF_INET, &v6->sin6_addr.s6_addr[12], text, (socklen_t)size);
+	else if (from->sa_family == AF_INET6)
+		inet_ntop(AF_INET6, &v6->sin6_addr, text, (socklen_t)size);
 }

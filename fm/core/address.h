@@ -6,7 +6,10 @@
 #define FMD_CORE_ADDRESS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+struct sockaddr;
 
 struct address {
 	char host[64]; /* without brackets; "" = all addresses of this machine */
@@ -14,5 +17,7 @@ struct address {
 };
 bool address_parse(const char *text, struct address *address); /* false: it is none */
 bool address_is_numeric(const char *host);
+/* Without its port; an IPv4 address as such. "" = it is of another family. */
+void address_print(const struct sockaddr *from, char *text, size_t size);
 
 #endif

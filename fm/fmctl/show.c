@@ -179,6 +179,30 @@ static void print_manager(const struct fmctl *ctl, const json_t *s)
 	printf(": another subnet manager is master too; see fmctl events\n");
 }
 
+/* How old the copy is that a standby has of its master. */
+static void print_mirror(const struct fmctl *ctl, const json_t *s)
+{
+	const json_t *mirror = json_object_get(s, "mirror"), *row;
+	bool master = !strcmp(string(s, "sm"), "master");
+	const char *name = "";
+	size_t index;
+
+	if (!mirror)
+		return;
+	json_array_foreach (json_object_get(mirror, master ? "standbys" : "peers"), index, row)
+		if (json_is_true(json_object_get(row, "whole")))
+			name = string(row, "name");
+	print_label("mirror");
+	if (json_is_true(json_object_get(mirror, "whole")))
+		printf("%s %s, %.1f s old\n", master ? "at" : "of", name,
+		       integer(mirror, "age_ms") / 1e3);
+	else {
+		print_coloured(ctl, false, "not whole");
+		printf(" for %lld s: %s\n", (long long)integer(mirror, "age_ms") / 1000,
+		       string(mirror, "error"));
+	}
+}
+
 static void show_status(const struct fmctl *ctl, const json_t *s)
 {
 	bool up = json_is_true(json_object_get(s, "fabric_up"));
@@ -211,6 +235,7 @@ static void show_status(const struct fmctl *ctl, const json_t *s)
 		printf(", %lld of before the restart not read yet",
 		       (long long)integer(s, "lft_blocks_unread"));
 	putchar('\n');
+	print_mirror(ctl, s);
 	print_uptime(integer(s, "uptime_s"), integer(s, "rss_kb"));
 	print_alerts(ctl, json_object_get(s, "alerts"));
 }

@@ -18,7 +18,6 @@
 #include "fm/core/resolver.h"
 #include "topology/mem.h"
 
-#define SILENCE_S    10 /* pings come more often */
 #define BACKLOG_MOST (128u << 20)
 #define PSK_MOST     64 /* bytes */
 #define PSK_LEAST    16
@@ -36,7 +35,8 @@ struct channel {
 	void *arg;
 	struct bufferevent *bev;
 	struct evdns_base *dns;
-	struct loop_timer *end;
+	struct loop_timer *end, *silence;
+	uint64_t heard_us; /* the latest whole frame, or its beginning */
 	struct frame_reader reader;
 	bool ended;
 	char why[120];
@@ -166,6 +166,7 @@ static void end_soon(struct channel *c, const char *why)
 		return;
 	c->ended = true;
 	snprintf(c->why, sizeof(c->why), "%s", why);
+	loop_timer_stop(c->silence);
 	if (c->bev)
 		bufferevent_disable(c->bev, EV_READ | EV_WRITE);
 	loop_timer_set(c->end, 0);
@@ -181,6 +182,7 @@ static void end_cb(void *arg)
 		bufferevent_free(c->bev);
 	resolver_free(c->dns);
 	frame_reader_fini(&c->reader);
+	loop_timer_free(c->silence);
 	loop_timer_free(c->end);
 	free(c);
 }
@@ -193,12 +195,28 @@ void channel_close(struct channel *c)
 
 /* ---- What comes ------------------------------------------------------------------------------ */
 
+static void silence_cb(void *arg)
+{
+	end_soon(arg, "it is silent");
+}
+
+/* Bytes alone are no sign of life: one a second would do. */
+static void expect(struct channel *c)
+{
+	uint64_t patience =
+		CHANNEL_SILENCE_US + 1000000ull * frame_expected(&c->reader) / CHANNEL_RATE;
+	uint64_t passed = loop_now_us(c->loop) - c->heard_us;
+
+	loop_timer_set(c->silence, patience > passed ? patience - passed : 0);
+}
+
 static void take_frames(struct channel *c)
 {
 	struct frame frame;
 	enum frame_read got = FRAME_NONE;
 
 	while (!c->ended && (got = frame_next(&c->reader, &frame)) == FRAME_READ) {
+		c->heard_us = loop_now_us(c->loop);
 		if (c->ops)
 			c->ops->frame(c->arg, c, &frame);
 		json_decref(frame.head);
@@ -206,6 +224,8 @@ static void take_frames(struct channel *c)
 	}
 	if (!c->ended && got == FRAME_BAD)
 		end_soon(c, "what it sends is nothing that managers send");
+	if (!c->ended)
+		expect(c);
 }
 
 static void read_cb(struct bufferevent *bev, void *arg)
@@ -227,8 +247,6 @@ static const char *reason(struct channel *c, short what)
 
 	if (code && ERR_reason_error_string(code))
 		return ERR_reason_error_string(code);
-	if (what & BEV_EVENT_TIMEOUT)
-		return "it is silent";
 	return what & BEV_EVENT_EOF ? "it has closed the connection" : "no connection";
 }
 
@@ -252,13 +270,16 @@ static void event_cb(struct bufferevent *bev, short what, void *arg)
 static struct channel *channel_new(struct loop *loop, struct channel_tls *tls, int fd,
 				   const struct channel_ops *ops, void *arg)
 {
-	const struct timeval silence = { .tv_sec = SILENCE_S };
 	struct channel *c = mem_alloc(1, sizeof(*c));
 	struct event_base *base = loop_event_base(loop);
 	SSL *ssl = base ? SSL_new(tls->context) : NULL;
 
 	*c = (struct channel){ .loop = loop, .ops = ops, .arg = arg };
+	c->reader.most = ops->most;
+	c->heard_us = loop_now_us(loop);
 	c->end = loop_timer_new(loop, end_cb, c);
+	c->silence = loop_timer_new(loop, silence_cb, c);
+	expect(c);
 	if (ssl)
 		c->bev = bufferevent_openssl_socket_new(
 			base, fd, ssl,
@@ -269,7 +290,6 @@ static struct channel *channel_new(struct loop *loop, struct channel_tls *tls, i
 		return c;
 	}
 	bufferevent_setcb(c->bev, read_cb, NULL, event_cb, c);
-	bufferevent_set_timeouts(c->bev, &silence, &silence);
 	return c;
 }
 

@@ -22,8 +22,15 @@ struct channel_tls *channel_tls_new(const struct channel_conf *conf, char *err, 
 void channel_tls_free(struct channel_tls *tls); /* behind its channels; NULL is fine */
 
 struct channel;
+/*
+ * Who is silent is closed(): after CHANNEL_SILENCE_US without a whole frame, or a second longer for
+ * each CHANNEL_RATE bytes of the one that is arriving.
+ */
+#define CHANNEL_SILENCE_US 10000000
+#define CHANNEL_RATE	   100000
 /* None is called from within a call of channel_*. */
 struct channel_ops {
+	size_t most; /* of a frame's length; longer ones end the channel. 0 = FRAME_MOST */
 	void (*opened)(void *arg, struct channel *channel); /* frames may be sent */
 	void (*frame)(void *arg, struct channel *channel, const struct frame *frame);
 	/* why: valid until this returns; the channel is gone behind it */

@@ -24,17 +24,19 @@ const struct text *contents_text(const struct contents *c, const char *name)
 bool contents_set(struct contents *c, const char *name, struct text text)
 {
 	struct content *it = contents_find(c, name);
+	size_t others = c->bytes - (it ? it->text.length : 0);
 
-	if (!it && c->count < CONTENTS_MOST) {
-		it = &c->list[c->count++];
-		*it = (struct content){ .name = mem_strdup(name) };
-	}
-	if (!it) {
+	if (text.length > CONTENTS_BYTES - others || (!it && c->count == CONTENTS_MOST)) {
 		free(text.bytes);
 		return false;
 	}
+	if (!it) {
+		it = &c->list[c->count++];
+		*it = (struct content){ .name = mem_strdup(name) };
+	}
 	free(it->text.bytes);
 	it->text = text;
+	c->bytes = others + text.length;
 	return true;
 }
 
@@ -45,4 +47,5 @@ void contents_fini(struct contents *c)
 		free(c->list[i].text.bytes);
 	}
 	c->count = 0;
+	c->bytes = 0;
 }

@@ -6,7 +6,8 @@
 #include <stdbool.h>
 #include "fm/mirror/delta.h"
 
-#define CONTENTS_MOST 64 /* files */
+#define CONTENTS_MOST  64	    /* files */
+#define CONTENTS_BYTES (512u << 20) /* of all together */
 
 struct content {
 	char *name;
@@ -17,12 +18,13 @@ struct content {
 struct contents {
 	struct content list[CONTENTS_MOST];
 	unsigned count;
+	size_t bytes;
 };
 
 /* Of that file; empty when there is none. Until the next call that changes it. */
 const struct text *contents_text(const struct contents *c, const char *name);
 struct content *contents_find(struct contents *c, const char *name); /* NULL = there is none */
-/* Takes over the text. False: there are too many files, and the text is freed. */
+/* Takes over the text. False: there are too many files or bytes, and the text is freed. */
 bool contents_set(struct contents *c, const char *name, struct text text);
 void contents_fini(struct contents *c); /* empty again */
 

@@ -67,15 +67,15 @@ static struct peer *followed(const struct mirror *m)
 
 void copy_follow(struct mirror *m)
 {
-	if (copy_is_whole(m))
+	if (copy_whole(m))
 		adopt(followed(m));
 }
 
-bool copy_is_whole(const struct mirror *m)
+const struct peer *copy_whole(const struct mirror *m)
 {
 	const struct peer *p = followed(m);
 
-	return p && p->whole;
+	return p && p->whole ? p : NULL;
 }
 
 /* ---- What a peer sends ----------------------------------------------------------------------- */
@@ -203,7 +203,7 @@ static void closed(void *arg, struct channel *channel, const char *why)
 
 static void connect_to(struct peer *p)
 {
-	static const struct channel_ops ops = { opened, received, closed };
+	static const struct channel_ops ops = { 0, opened, received, closed };
 	struct mirror *m = p->mirror;
 	struct address address;
 

@@ -58,7 +58,7 @@ enum frame_read frame_next(struct frame_reader *r, struct frame *frame)
 
 	if (r->length < PREFIX)
 		return FRAME_NONE;
-	if (length < 2 || length > FRAME_MOST)
+	if (length < 2 || length > (r->most ? r->most : FRAME_MOST))
 		return FRAME_BAD;
 	if (r->length < PREFIX + length)
 		return FRAME_NONE;
@@ -73,6 +73,11 @@ enum frame_read frame_next(struct frame_reader *r, struct frame *frame)
 		return FRAME_READ;
 	json_decref(frame->head);
 	return FRAME_BAD;
+}
+
+size_t frame_expected(const struct frame_reader *r)
+{
+	return r->length < PREFIX ? 0 : PREFIX + get_length(r->bytes);
 }
 
 void frame_done(struct frame_reader *r)

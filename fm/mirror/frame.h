@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #define FRAME_MOST (256u << 20) /* of a frame's length */
+#define FRAME_WORD (16u << 10)	/* .. of those that are sent without a file */
 
 enum frame_type {
 	FRAME_HELLO = 'H', /* {"protocol","port_guid","name","takeover"}: first, both ways */
@@ -46,6 +47,7 @@ char *frame_encode(enum frame_type type, const json_t *head, const char *body, s
 struct frame_reader {
 	char *bytes;
 	size_t length, room;
+	size_t most; /* longer frames are none; 0 = FRAME_MOST */
 };
 
 /*
@@ -55,6 +57,8 @@ struct frame_reader {
 enum frame_read { FRAME_NONE, FRAME_READ, FRAME_BAD };
 void frame_feed(struct frame_reader *r, const char *bytes, size_t length);
 enum frame_read frame_next(struct frame_reader *r, struct frame *frame);
+/* Of the frame that is arriving, how many bytes in all; 0 = that is not known yet. */
+size_t frame_expected(const struct frame_reader *r);
 /* What frame_next() gave is not used any more. */
 void frame_done(struct frame_reader *r);
 void frame_reader_fini(struct frame_reader *r);

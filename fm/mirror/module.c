@@ -13,7 +13,7 @@
 #include "fm/mirror/own.h"
 #include "topology/mem.h"
 
-#define ALONE_US 30000000 /* without a copy, until that is an alert */
+#define ALONE_US 30000000 /* without a whole copy, until that is an alert */
 
 /* ---- Take-overs ------------------------------------------------------------------------------ */
 
@@ -52,7 +52,7 @@ static void role(void *room, enum fabric_role now)
 	struct mirror *m = room;
 
 	m->services = fabric_services(m->fabric);
-	m->alone_us = loop_now_us(m->services.loop);
+	m->whole_us = loop_now_us(m->services.loop);
 	/* Who asks for the next master has still what its master until now has sent. */
 	if (m->was_master || now == FABRIC_ROLE_STANDBY || now == FABRIC_ROLE_MASTER)
 		state_store_set_copied(m->services.state, false);
@@ -94,9 +94,27 @@ static void review_standby(struct mirror *m, uint64_t alone_us)
 
 static void review_master(struct mirror *m, uint64_t alone_us)
 {
+	char why[300];
+
+	source_error(m, why, sizeof(why));
 	if (alone_us > ALONE_US && *m->services.conf->mirror.listen)
 		alert_raise(m->services.alerts, "mirror", "",
-			    "no other manager has a whole copy of what this one keeps");
+			    "no other manager has a whole copy of what this one keeps: %s", why);
+}
+
+/* When a copy was whole last, as far as this manager can know. */
+static uint64_t whole_us(const struct mirror *m)
+{
+	const struct reader *r = fabric_is_master(m->fabric) ? source_copied(m) : NULL;
+	const struct peer *p = fabric_is_master(m->fabric) ? NULL : copy_whole(m);
+	uint64_t heard_us = r ? r->heard_us : p ? p->heard_us : 0;
+
+	return heard_us > m->whole_us ? heard_us : m->whole_us;
+}
+
+static bool is_whole(const struct mirror *m)
+{
+	return fabric_is_master(m->fabric) ? source_copied(m) != NULL : copy_whole(m) != NULL;
 }
 
 static void review(struct mirror *m)
@@ -104,15 +122,15 @@ static void review(struct mirror *m)
 	bool master = fabric_is_master(m->fabric);
 	uint64_t now = loop_now_us(m->services.loop);
 
-	if (master ? source_is_copied(m) : copy_is_whole(m)) {
-		m->alone_us = now;
+	m->whole_us = whole_us(m);
+	if (is_whole(m)) {
 		alert_end(m->services.alerts, "mirror", "");
 		return;
 	}
 	if (master)
-		review_master(m, now - m->alone_us);
+		review_master(m, now - m->whole_us);
 	else if (fabric_role(m->fabric) == FABRIC_ROLE_STANDBY && m->npeers)
-		review_standby(m, now - m->alone_us);
+		review_standby(m, now - m->whole_us);
 	else
 		alert_end(m->services.alerts, "mirror", "");
 }
@@ -122,8 +140,7 @@ static void tick(void *arg)
 	struct mirror *m = arg;
 
 	copy_tick(m);
-	if (fabric_is_master(m->fabric))
-		source_ping(m);
+	source_ping(m);
 	review(m);
 	loop_timer_set(m->tick, MIRROR_TICK_US);
 }
@@ -154,7 +171,7 @@ static int check(const struct conf *conf, char *err, size_t err_size)
 
 static void accepted(void *arg, int fd, const struct sockaddr *from)
 {
-	source_accept(arg, fd);
+	source_accept(arg, fd, from);
 }
 
 static void stop_listening(struct mirror *m)
@@ -236,16 +253,32 @@ static void wrote(void *arg, const char *name, int status)
 		source_wrote(m, name);
 }
 
+/* null = it is whole */
+static json_t *error_json(const struct mirror *m)
+{
+	char why[300] = "";
+
+	if (is_whole(m))
+		return json_null();
+	if (!fabric_is_master(m->fabric))
+		return json_string(copy_error(m));
+	source_error(m, why, sizeof(why));
+	return json_string(why);
+}
+
 static void status(const void *room, json_t *doc)
 {
 	const struct mirror *m = room;
-	bool master = fabric_is_master(m->fabric);
+	const bool master = fabric_is_master(m->fabric);
+	uint64_t age_us = loop_now_us(m->services.loop) - whole_us(m);
 
 	if (!m->tls)
 		return;
 	json_object_set_new(doc, "mirror",
-			    json_pack("{sb sI so so}", "whole",
-				      master ? source_is_copied(m) : copy_is_whole(m), "takeovers",
+			    json_pack("{sb sI sI so sI sI so so}", "whole", is_whole(m), "age_ms",
+				      (json_int_t)(age_us / 1000), "behind",
+				      (json_int_t)(master ? source_behind(m) : 0), "error",
+				      error_json(m), "refused", (json_int_t)m->refused, "takeovers",
 				      (json_int_t)m->takeovers, "peers", copy_json(m), "standbys",
 				      source_json(m)));
 }
@@ -263,7 +296,7 @@ static void *init(struct fabric *fabric)
 	m->services = fabric_services(fabric);
 	m->fd = -1;
 	m->tick = loop_timer_new(m->services.loop, tick, m);
-	m->alone_us = loop_now_us(m->services.loop);
+	m->whole_us = loop_now_us(m->services.loop);
 	state_store_listen(m->services.state, wrote, m);
 	return m;
 }

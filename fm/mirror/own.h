@@ -24,6 +24,8 @@
 #define MIRROR_PROTOCOL 1
 #define MIRROR_TICK_US	500000 /* between two pings, and between two tries to connect at least */
 #define MIRROR_PEERS	8
+#define MIRROR_READERS	16 /* that have said who they are, and.. */
+#define MIRROR_UNKNOWN	32 /* ..that have not yet; the oldest of these makes way */
 #define MIRROR_NAME	64
 
 struct mirror;
@@ -33,13 +35,14 @@ struct manager {	  /* at the other end of a channel, as its HELLO has it */
 	char name[MIRROR_NAME];
 };
 
-struct reader { /* a manager that copies this one */
+struct reader { /* a manager that copies this one; the newest first */
 	struct reader *next;
 	struct mirror *mirror;
 	struct channel *channel;
 	struct manager who;
-	uint64_t taken; /* the latest that it has, and.. */
-	bool whole;	/* ..it has all before that, too */
+	char from[MIRROR_NAME]; /* its address */
+	uint64_t taken;		/* the latest that it has, and.. */
+	bool whole;		/* ..it has all before that, too */
 	uint64_t heard_us;
 };
 
@@ -67,15 +70,19 @@ struct mirror {
 	struct loop_timer *tick;
 
 	struct reader *readers;
-	struct contents own; /* as readers have it */
-	uint64_t seq;	     /* of the latest change that was sent */
-	uint64_t takeovers;  /* of all managers that wrote these files, one after the other */
+	struct contents own;   /* as readers have it */
+	uint64_t seq;	       /* of the latest change that was sent */
+	uint64_t takeovers;    /* of all managers that wrote these files, one after the other */
+	uint64_t refused;      /* connections that ended before it was known whose they are */
+	char refused_why[200]; /* the latest of them */
+	uint64_t refused_said_us;
 
 	struct peer peers[MIRROR_PEERS];
 	unsigned npeers;
 	guid_t copied; /* of whom state_dir is a copy now; 0 = nobody */
 	bool was_master;
-	uint64_t alone_us; /* since when nobody has a whole copy, or there is nothing to copy */
+	/* when a copy was known to be whole last; at first, since when that is asked */
+	uint64_t whole_us;
 };
 
 /* hello.c */
@@ -86,20 +93,25 @@ json_t *mirror_hello(const struct mirror *m);
 bool mirror_meet(struct manager *who, const struct frame *hello);
 
 /* source.c */
-void source_accept(struct mirror *m, int fd);
+void source_accept(struct mirror *m, int fd, const struct sockaddr *from);
 void source_begin(struct mirror *m); /* master now: what is on disk goes out */
 void source_end(struct mirror *m);   /* master no more */
 void source_wrote(struct mirror *m, const char *name);
 void source_ping(struct mirror *m);
-bool source_is_copied(const struct mirror *m); /* somebody has all that is on disk */
-void source_close(struct mirror *m);	       /* all channels */
+/* The one that has all that is on disk; NULL = nobody. */
+const struct reader *source_copied(const struct mirror *m);
+uint64_t source_behind(const struct mirror *m); /* changes, of who has the most */
+/* Why not; in words. */
+void source_error(const struct mirror *m, char *text, size_t size);
+void source_close(struct mirror *m); /* all channels */
 json_t *source_json(const struct mirror *m);
 
 /* copy.c */
 void copy_tick(struct mirror *m); /* connects where it is time */
 /* The master is another, or is one now: of whom a whole copy is there, that is put on disk. */
 void copy_follow(struct mirror *m);
-bool copy_is_whole(const struct mirror *m);	/* of the manager that is master */
+/* The manager that is master, of which all is here; NULL = it is not. */
+const struct peer *copy_whole(const struct mirror *m);
 const char *copy_error(const struct mirror *m); /* why not; in words */
 void copy_close(struct mirror *m);
 json_t *copy_json(const struct mirror *m);

@@ -5,11 +5,15 @@
  * gets all of it first.
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "fm/core/address.h"
 #include "fm/mirror/own.h"
 #include "fm/state/state_file.h"
 #include "topology/mem.h"
+
+#define REFUSED_SAY_AGAIN_US 60000000
 
 static json_t *file_head(const struct mirror *m, const char *name, const struct delta *d,
 			 const struct text *all)
@@ -52,12 +56,39 @@ static void send_role(const struct mirror *m, struct reader *r)
 		send_all(m, r);
 }
 
-bool source_is_copied(const struct mirror *m)
+const struct reader *source_copied(const struct mirror *m)
+{
+	const struct reader *best = NULL;
+
+	for (const struct reader *r = m->readers; r; r = r->next)
+		if (r->whole && r->taken == m->seq && (!best || r->heard_us > best->heard_us))
+			best = r;
+	return best;
+}
+
+uint64_t source_behind(const struct mirror *m)
+{
+	uint64_t most = 0;
+
+	for (const struct reader *r = m->readers; r; r = r->next)
+		if (r->whole && r->taken > most)
+			most = r->taken;
+	return m->seq - most;
+}
+
+static bool is_anybody(const struct mirror *m)
 {
 	for (const struct reader *r = m->readers; r; r = r->next)
-		if (r->whole && r->taken == m->seq)
+		if (r->who.port_guid)
 			return true;
 	return false;
+}
+
+void source_error(const struct mirror *m, char *text, size_t size)
+{
+	snprintf(text, size, "%s%s%s",
+		 is_anybody(m) ? "a standby does not have all yet" : "no standby is connected",
+		 m->refused ? "; refused: " : "", m->refused_why);
 }
 
 /* ---- Readers --------------------------------------------------------------------------------- */
@@ -65,11 +96,7 @@ bool source_is_copied(const struct mirror *m)
 /* What is written is waited for. */
 static void haste(struct mirror *m)
 {
-	bool anybody = false;
-
-	for (const struct reader *r = m->readers; r; r = r->next)
-		anybody |= r->who.port_guid != 0;
-	state_store_set_hasty(m->services.state, anybody);
+	state_store_set_hasty(m->services.state, is_anybody(m));
 }
 
 static void drop(struct reader *r)
@@ -101,7 +128,67 @@ static void taken(struct reader *r, const struct frame *frame)
 	r->taken = (uint64_t)seq;
 	r->whole = whole;
 	r->heard_us = loop_now_us(r->mirror->services.loop);
-	state_store_set_copied(r->mirror->services.state, source_is_copied(r->mirror));
+	state_store_set_copied(r->mirror->services.state, source_copied(r->mirror) != NULL);
+}
+
+/* Anybody can come to the port: one line in the log for many. */
+static void refused(const struct reader *r, const char *why)
+{
+	struct mirror *m = r->mirror;
+	uint64_t now = loop_now_us(m->services.loop);
+
+	snprintf(m->refused_why, sizeof(m->refused_why), "%s: %s", r->from, why);
+	if (!m->refused++ || now - m->refused_said_us > REFUSED_SAY_AGAIN_US) {
+		m->refused_said_us = now;
+		log_line(LOG_CORE, LOG_WARNING,
+			 "peer_listen: a connection from %s (%" PRIu64 " in all so far)",
+			 m->refused_why, m->refused);
+	}
+}
+
+static void let_go(struct reader *r, const char *why)
+{
+	if (!r->who.port_guid)
+		refused(r, why);
+	channel_close(r->channel);
+	drop(r);
+}
+
+/* A manager connects anew where it lost a connection that has not ended here yet. */
+static void drop_older(const struct reader *r)
+{
+	for (struct reader *it = r->next, *next; it; it = next) {
+		next = it->next;
+		if (it->who.port_guid == r->who.port_guid)
+			let_go(it, "it has connected anew");
+	}
+}
+
+static unsigned count_readers(const struct mirror *m, bool known)
+{
+	unsigned count = 0;
+
+	for (const struct reader *r = m->readers; r; r = r->next)
+		count += (r->who.port_guid != 0) == known;
+	return count;
+}
+
+static void meet(struct reader *r, const struct frame *hello)
+{
+	struct manager who = { 0 };
+
+	if (!mirror_meet(&who, hello)) {
+		let_go(r, "it speaks another protocol");
+		return;
+	}
+	if (count_readers(r->mirror, true) == MIRROR_READERS) {
+		let_go(r, "more managers copy this one than there may be");
+		return;
+	}
+	r->who = who;
+	drop_older(r);
+	haste(r->mirror);
+	send_role(r->mirror, r);
 }
 
 static void received(void *arg, struct channel *channel, const struct frame *frame)
@@ -110,15 +197,8 @@ static void received(void *arg, struct channel *channel, const struct frame *fra
 
 	if (frame->type == FRAME_TAKEN)
 		taken(r, frame);
-	if (frame->type != FRAME_HELLO || r->who.port_guid)
-		return;
-	if (!mirror_meet(&r->who, frame)) {
-		channel_close(channel);
-		drop(r);
-		return;
-	}
-	haste(r->mirror);
-	send_role(r->mirror, r);
+	else if (frame->type == FRAME_HELLO && !r->who.port_guid)
+		meet(r, frame);
 }
 
 static void closed(void *arg, struct channel *channel, const char *why)
@@ -128,15 +208,32 @@ static void closed(void *arg, struct channel *channel, const char *why)
 	if (r->who.port_guid)
 		log_line(LOG_CORE, LOG_NOTICE, "%s does not copy this manager any more: %s",
 			 r->who.name, why);
+	else
+		refused(r, why);
 	drop(arg);
 }
 
-void source_accept(struct mirror *m, int fd)
+/* Who proves who it is does so within milliseconds; who waits longest will not. */
+static void make_room(struct mirror *m)
 {
-	static const struct channel_ops ops = { opened, received, closed };
+	struct reader *oldest = NULL;
+
+	if (count_readers(m, false) < MIRROR_UNKNOWN)
+		return;
+	for (struct reader *r = m->readers; r; r = r->next)
+		if (!r->who.port_guid)
+			oldest = r;
+	let_go(oldest, "it made way to others, for it had not said who it is");
+}
+
+void source_accept(struct mirror *m, int fd, const struct sockaddr *from)
+{
+	static const struct channel_ops ops = { FRAME_WORD, opened, received, closed };
 	struct reader *r = mem_alloc(1, sizeof(*r));
 
+	make_room(m);
 	r->mirror = m;
+	address_print(from, r->from, sizeof(r->from));
 	r->heard_us = loop_now_us(m->services.loop);
 	r->next = m->readers;
 	m->readers = r;

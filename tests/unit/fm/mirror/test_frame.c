@@ -37,6 +37,24 @@ static void assert_next(struct frame_reader *r, enum frame_type type, int seq, c
 	frame_done(r);
 }
 
+/* Who may send short frames only is not given room for a long one. */
+static void a_frame_longer_than_it_may_be_is_none(void **state)
+{
+	size_t length;
+	char *bytes = encode(FRAME_FILE, 1, "body", 4, &length);
+	struct frame_reader r = { .most = length - 4 };
+	struct frame frame;
+
+	assert_int_equal(frame_expected(&r), 0);
+	frame_feed(&r, bytes, length - 1);
+	assert_int_equal(frame_expected(&r), length);
+	assert_int_equal(frame_next(&r, &frame), FRAME_NONE);
+	r.most--;
+	assert_int_equal(frame_next(&r, &frame), FRAME_BAD);
+	frame_reader_fini(&r);
+	free(bytes);
+}
+
 /* Whatever the pieces that they arrive in. */
 static void frames_come_as_they_were_sent(void **state)
 {
@@ -181,6 +199,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(frames_come_as_they_were_sent),
+		cmocka_unit_test(a_frame_longer_than_it_may_be_is_none),
 		cmocka_unit_test(what_is_no_frame_is_bad),
 		cmocka_unit_test(a_change_carries_what_is_new_of_it),
 		cmocka_unit_test(any_change_leads_where_it_should),

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""A connection between two programs of this machine that a test can make slow, cut, or false.
+
+    link = BadLink(target_port)      programs connect to link.port
+    link.mode = "drip"               from now on, of all connections
+    link.stop()
+
+Modes: "pass"; "late": each piece 500 ms after it came; "drip": a byte a second; "hole": what comes is lost, and
+nobody is told; "garble": one bit of each piece is another; "cut": connections are closed, and new ones at once.
+"""
+import select
+import socket
+import threading
+import time
+
+LATE_S = 0.5
+PIECE = 65536
+
+
+class BadLink:
+    def __init__(self, target):
+        self.target, self.mode, self.recorded = target, "pass", b""
+        self.server = socket.create_server(("127.0.0.1", 0), backlog=64)
+        self.port = self.server.getsockname()[1]
+        self.ended = False
+        self.pairs, self.lock = [], threading.Lock()
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while not self.ended:
+            try:
+                one, _ = self.server.accept()
+            except OSError:
+                return
+            if self.mode == "cut":
+                one.close()
+                continue
+            try:
+                two = socket.create_connection(("127.0.0.1", self.target))
+            except OSError:
+                one.close()
+                continue
+            with self.lock:
+                self.pairs.append((one, two))
+            threading.Thread(target=self.carry, args=(one, two, True), daemon=True).start()
+            threading.Thread(target=self.carry, args=(two, one, False), daemon=True).start()
+
+    def carry(self, source, sink, forth):
+        """Pieces on their way, oldest first, each with the moment that it is due."""
+        on_way, dripped = [], 0.0
+        try:
+            while not self.ended and self.mode != "cut":
+                if select.select([source], [], [], 0.02)[0]:
+                    piece = source.recv(PIECE)
+                    if not piece and not on_way:
+                        break
+                    if forth:
+                        self.recorded += piece
+                    if piece and self.mode != "hole":
+                        on_way.append((time.monotonic() + (LATE_S if self.mode == "late" else 0), piece))
+                if not on_way or on_way[0][0] > time.monotonic():
+                    continue
+                piece = on_way.pop(0)[1]
+                if self.mode == "drip":
+                    if time.monotonic() - dripped < 1:
+                        on_way.insert(0, (0, piece))
+                        continue
+                    dripped = time.monotonic()
+                    if piece[1:]:
+                        on_way.insert(0, (0, piece[1:]))
+                    piece = piece[:1]
+                elif self.mode == "garble":
+                    piece = piece[:-1] + bytes([piece[-1] ^ 0x40])
+                sink.sendall(piece)
+        except OSError:
+            pass
+        for end in (source, sink):
+            try:
+                end.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+    def stop(self):
+        self.ended = True
+        self.server.close()
+        for pair in self.pairs:
+            for end in pair:
+                end.close()
