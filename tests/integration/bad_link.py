@@ -48,9 +48,11 @@ class BadLink:
     def carry(self, source, sink, forth):
         """Pieces on their way, oldest first, each with the moment that it is due."""
         on_way, dripped = [], 0.0
+        ready = select.poll()  # select() takes no descriptor of 1024 and above
         try:
+            ready.register(source, select.POLLIN)
             while not self.ended and self.mode != "cut":
-                if select.select([source], [], [], 0.02)[0]:
+                if ready.poll(20):
                     piece = source.recv(PIECE)
                     if not piece and not on_way:
                         break

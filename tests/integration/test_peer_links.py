@@ -89,6 +89,7 @@ def test_a_bad_link_that_is_good_again_has_the_copy_whole_again(peers):
 
 def test_status_tells_in_words_how_old_the_copy_is(peers):
     it = peers()
+    it.master.wait(lambda s: s["mirror"]["whole"], "the standby has said that it has all")
     for fabric, word in ((it.master, "at"), (it.standby, "of")):
         assert re.search(rf"^mirror +{word} \S+, [0-9.]+ s old$", fabric.fmctl("status").stdout, re.M), fabric.fmctl("status").stdout
     it.link.mode = "cut"
