@@ -232,19 +232,13 @@ static void pump(struct mad *mad)
 /*
  * The transaction is gone before its callback runs, so that this may send and cancel as it likes.
  */
-static void xact_finish(struct mad *mad, struct xact *x, enum mad_result result, uint16_t status,
-			const uint8_t *data)
+static void xact_finish(struct mad *mad, struct xact *x, struct mad_answer answer)
 {
-	struct mad_answer answer = {
-		.result = result,
-		.status = status,
-		.data = data,
-		.rtt_us = x->tries ? (unsigned)(loop_now_us(mad->loop) - x->sent_at) : 0,
-		.tries = x->tries,
-	};
 	mad_done_fn *fn = x->fn;
 	void *arg = x->arg;
 
+	answer.rtt_us = x->tries ? (unsigned)(loop_now_us(mad->loop) - x->sent_at) : 0;
+	answer.tries = x->tries;
 	xact_device_put(&mad->queue, x->device);
 	xact_free(&mad->table, x);
 	fn(arg, &answer);
@@ -262,7 +256,7 @@ static void try_lost(struct mad *mad, struct xact *x)
 		return;
 	}
 	mad->stats.timed_out += !x->local;
-	xact_finish(mad, x, MAD_TIMEOUT, 0, NULL);
+	xact_finish(mad, x, (struct mad_answer){ .result = MAD_TIMEOUT });
 }
 
 static void timeouts_cb(void *arg)
@@ -299,22 +293,42 @@ static void soon_cb(void *arg)
 		port_is_lost(mad);
 	mad->blocked = false;
 	while ((x = first_of(&mad->failed)))
-		xact_finish(mad, x, MAD_SEND_FAILED, 0, NULL);
+		xact_finish(mad, x, (struct mad_answer){ .result = MAD_SEND_FAILED });
 	pump(mad);
 }
 
 /* ---- Receiving ------------------------------------------------------------------------------- */
 
-static void answer_take(struct mad *mad, const struct io_addr *from, const struct wire_mad *m,
-			uint8_t *raw)
+/* A MAD that came in. `len` is as it was received: of what RMPP put together also less than 256. */
+struct incoming {
+	const struct io_addr *from;
+	struct wire_mad mad;
+	uint8_t *raw;
+	size_t len;
+};
+
+static struct mad_answer answer_of(const struct incoming *in)
 {
+	bool smi = wire_is_smi(in->mad.mgmt_class);
+
+	return (struct mad_answer){
+		.result = in->mad.status ? MAD_STATUS : MAD_OK,
+		.status = in->mad.status,
+		.data = smi ? wire_smp_data(in->raw) : wire_gmp_data(in->raw),
+		.length = smi ? WIRE_SMP_DATA : in->len - WIRE_MAD_HEADER,
+	};
+}
+
+static void answer_take(struct mad *mad, const struct incoming *in)
+{
+	const struct wire_mad *m = &in->mad;
 	struct xact *x = xact_by_tid(&mad->table, (uint32_t)m->tid);
 
 	if (!x || !x->tries) {
 		mad->stats.dropped_late++;
 		return;
 	}
-	if (!xact_answered_by(x, m, from->lid)) {
+	if (!xact_answered_by(x, m, in->from->lid)) {
 		mad->stats.dropped_mismatch++;
 		return;
 	}
@@ -327,8 +341,7 @@ static void answer_take(struct mad *mad, const struct io_addr *from, const struc
 	xact_key_worked(&mad->keys, x, !m->status);
 	if (m->status)
 		mad->stats.bad_status++;
-	xact_finish(mad, x, m->status ? MAD_STATUS : MAD_OK, m->status,
-		    wire_is_smi(m->mgmt_class) ? wire_smp_data(raw) : wire_gmp_data(raw));
+	xact_finish(mad, x, answer_of(in));
 	pump(mad);
 }
 
@@ -336,25 +349,25 @@ static void recv_cb(void *arg, const struct io_addr *from, const uint8_t *raw, s
 {
 	struct mad *mad = arg;
 	uint8_t whole[WIRE_MAD_SIZE] = { 0 };
+	struct incoming in = { .from = from, .raw = (uint8_t *)raw, .len = len };
 	struct handler *handler;
-	struct wire_mad m;
 
 	if (wire_mad_is_short_rmpp(raw, len)) {
-		raw = memcpy(whole, raw, len);
+		in.raw = memcpy(whole, raw, len);
 		len = sizeof(whole);
 	}
-	if (wire_mad_decode(raw, len, &m)) {
+	if (wire_mad_decode(in.raw, len, &in.mad)) {
 		mad->stats.dropped_short++;
 		return;
 	}
-	if (m.method & WIRE_RESPONSE) {
-		answer_take(mad, from, &m, (uint8_t *)raw);
+	if (in.mad.method & WIRE_RESPONSE) {
+		answer_take(mad, &in);
 		return;
 	}
 	mad->stats.unsolicited++;
-	handler = &mad->handlers[m.mgmt_class];
+	handler = &mad->handlers[in.mad.mgmt_class];
 	if (handler->fn)
-		handler->fn(handler->arg, from, &m, raw, len);
+		handler->fn(handler->arg, from, &in.mad, in.raw, len);
 }
 
 static void failed_cb(void *arg, uint64_t tid)

@@ -4,6 +4,7 @@
 #define FMD_MAD_MAD_REQUEST_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include "fm/mad/wire.h"
 
@@ -46,8 +47,12 @@ enum mad_result { MAD_OK, MAD_TIMEOUT, MAD_STATUS, MAD_SEND_FAILED };
 struct mad_answer {
 	enum mad_result result;
 	uint16_t status; /* MAD_STATUS: the answer's status field */
-	/* as many bytes as a request's; MAD_OK and MAD_STATUS; valid during the callback */
+	/*
+	 * MAD_OK and MAD_STATUS; valid during the callback. length: as many bytes as a request's;
+	 * of a table that RMPP put together (wire_sa_table_decode()), as many as it has.
+	 */
 	const uint8_t *data;
+	size_t length;
 	unsigned rtt_us, tries;
 };
 typedef void mad_done_fn(void *arg, const struct mad_answer *answer);

@@ -28,6 +28,8 @@ void wire_report_encode(const struct wire_notice *notice, const struct wire_gid 
 			uint8_t data[WIRE_GMP_DATA]);
 void wire_inform_record_encode(const struct wire_gid *subscriber, uint16_t number,
 			       const struct wire_inform_info *info, uint8_t row[64]);
+void wire_inform_record_decode(const uint8_t row[64], struct wire_gid *subscriber,
+			       struct wire_inform_info *info);
 
 #define WIRE_SA_CAP_SUBSCRIPTIONS    (1u << 1)
 #define WIRE_SA_CAP_OPTIONAL_RECORDS (1u << 8)

@@ -373,6 +373,13 @@ void wire_inform_record_encode(const struct wire_gid *subscriber, uint16_t numbe
 	memcpy(row, &rec, sizeof(rec));
 }
 
+void wire_inform_record_decode(const uint8_t row[64], struct wire_gid *subscriber,
+			       struct wire_inform_info *info)
+{
+	*subscriber = wire_gid_decode(row + offsetof(ib_inform_info_record_t, subscriber_gid));
+	wire_inform_info_decode(row + offsetof(ib_inform_info_record_t, inform_info), info);
+}
+
 void wire_class_port_info_encode(const struct wire_class_port_info *in, uint8_t data[72])
 {
 	ib_class_port_info_t info = {
