@@ -12,6 +12,7 @@
 #include "fm/partition/module.h"
 #include "fm/perf/module.h"
 #include "fm/rebalance/module.h"
+#include "fm/registrations/module.h"
 #include "fm/restart/module.h"
 #include "fm/sa/module.h"
 #include "fm/sm/module.h"
@@ -62,6 +63,8 @@ fabric_modules fabric_rooms = {
 	&link_health_module,
 	/* Anywhere: nobody else knows other managers' files. */
 	&mirror_module,
+	/* Behind it: what peers have sent makes queries needless. */
+	&registrations_module,
 	/* Anywhere: what it adds to routing, overrides, nobody else does. */
 	&rebalance_module,
 	/* Behind the SA: who hears of groups that end goes by the new view. */

@@ -78,8 +78,9 @@ struct conf_partition {
 	bool allow_both;
 };
 
-struct conf_mirror { /* of the other managers: fm/mirror */
+struct conf_mirror { /* of the other managers: fm/mirror, fm/registrations */
 	char listen[80], peers[512], cert[256], key[256], ca[256], psk_file[256];
+	int interval_ms; /* 0 = off */
 };
 
 enum conf_class { CONF_CLASS_UNCHANGED, CONF_CLASS_CROSSRAIL, CONF_CLASS_IDLE };

@@ -92,6 +92,7 @@ const struct conf_option conf_options[] = {
 	TEXT_OPTION("peer_key", mirror.key, ""),
 	TEXT_OPTION("peer_ca", mirror.ca, ""),
 	TEXT_OPTION("peer_psk_file", mirror.psk_file, ""),
+	SECONDS_OPTION("mirror_interval", mirror.interval_ms, 0, 3600, 30),
 	HEX_OPTION("sa_key", sa.key, "0x0000000000000000"),
 	HEX_OPTION("old_sa_key", sa.old_key, "0x0000000000000000"),
 	HEX_OPTION("m_key", sm.mkey, "0x0000000000000000"),

@@ -1,34 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Multicast groups over a restart. The file `groups` has a line for each group and, behind it, one
- * for each of its members, in codes and the MGID as two numbers:
- *
- *   group MGID MLID P_Key Q_Key MTU rate life SL FlowLabel HopLimit TClass
- *   member PORT_GUID JoinState proxy
+ * Multicast groups over a restart: the file `groups` (fm/sa/mcast_group_text.h).
  *
  * It is written once changes have gathered for some seconds, by a child, for a fabric's file has a
  * hundred thousand lines; and at the end. Members whose ports are out of service: absent.c.
  */
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include "fm/multicast/room.h"
+#include "fm/sa/mcast_group_text.h"
 
 #define GATHER_US 3000000
 #define LINE	  256
-
-static void write_group(FILE *out, const struct sa_group *g)
-{
-	const struct sa_group_attr *a = &g->attr;
-
-	fprintf(out,
-		"group 0x%016" PRIx64 " 0x%016" PRIx64 " 0x%x 0x%x 0x%x %u %u %u %u 0x%x %u %u\n",
-		a->mgid.prefix, a->mgid.guid, g->mlid, a->pkey, a->qkey, a->mtu, a->rate, a->life,
-		a->sl, a->flow_label, a->hop_limit, a->tclass);
-	for (uint32_t i = 0; i < g->nmembers; i++)
-		fprintf(out, "member 0x%016" PRIx64 " %u %u\n", g->members[i].port,
-			g->members[i].state, g->members[i].proxy);
-}
 
 static void write_groups(const void *arg, FILE *out)
 {
@@ -36,50 +19,7 @@ static void write_groups(const void *arg, FILE *out)
 	const struct sa_groups *groups = m->groups;
 
 	for (unsigned mlid = MCAST_FIRST_MLID; mlid <= sa_groups_top(groups); mlid++)
-		for (const struct sa_group *g = sa_groups_by_mlid(groups, (uint16_t)mlid); g;
-		     g = g->next)
-			write_group(out, g);
-}
-
-/* NULL: it is none. */
-static struct sa_group *read_group(struct multicast *m, const char *line)
-{
-	unsigned mlid, pkey, mtu, rate, life, sl, hop, tclass;
-	struct sa_group_attr a = { .qkey = 0 };
-	char rest;
-
-	if (sscanf(line,
-		   "group 0x%" SCNx64 " 0x%" SCNx64 " 0x%x 0x%x 0x%" SCNx32
-		   " %u %u %u %u 0x%" SCNx32 " %u %u %c",
-		   &a.mgid.prefix, &a.mgid.guid, &mlid, &pkey, &a.qkey, &mtu, &rate, &life, &sl,
-		   &a.flow_label, &hop, &tclass, &rest) != 12)
-		return NULL;
-	if (mlid < MCAST_FIRST_MLID || mlid > SA_LAST_MLID || pkey > 0xffff || mtu < 1 || mtu > 5 ||
-	    rate > 63 || life > 63 || sl > 15 || a.flow_label > 0xfffff || hop > 255 ||
-	    tclass > 255 || a.mgid.prefix >> 56 != 0xff)
-		return NULL;
-	a.pkey = (uint16_t)pkey;
-	a.mtu = (uint8_t)mtu;
-	a.rate = (uint8_t)rate;
-	a.life = (uint8_t)life;
-	a.sl = (uint8_t)sl;
-	a.hop_limit = (uint8_t)hop;
-	a.tclass = (uint8_t)tclass;
-	return sa_groups_create(m->groups, &a, (uint16_t)mlid, loop_now_us(m->services.loop));
-}
-
-static bool read_member(struct multicast *m, struct sa_group *group, const char *line)
-{
-	unsigned state, proxy;
-	guid_t port;
-	char rest;
-
-	if (!group ||
-	    sscanf(line, "member 0x%" SCNx64 " %u %u %c", &port, &state, &proxy, &rest) != 3 ||
-	    !state || state > WIRE_JOIN_BITS || proxy > 1 || sa_group_member(group, port))
-		return false;
-	sa_groups_join(m->groups, group, port, (uint8_t)state, proxy);
-	return true;
+		mcast_group_write(groups, mlid, out);
 }
 
 static unsigned read_groups(void *arg, FILE *in)
@@ -93,7 +33,7 @@ static unsigned read_groups(void *arg, FILE *in)
 	for (unsigned number = 1; fgets(line, sizeof(line), in); number++) {
 		if (line[strspn(line, " \t\n")] == '\0' || line[0] == '#')
 			continue;
-		if (line[0] == 'm' ? !read_member(m, group, line) : !(group = read_group(m, line)))
+		if (!mcast_group_read(m->groups, &group, line, loop_now_us(m->services.loop)))
 			return number;
 	}
 	return 0;

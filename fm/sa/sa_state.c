@@ -56,6 +56,7 @@ static bool subscription_parse(const char *line, guid_t *guid, struct subscripti
 	return true;
 }
 
+/* Those for which there is no room (another manager may have more of it) are left out. */
 unsigned sa_subscriptions_read(struct sa *sa, FILE *in)
 {
 	char line[LINE_MAX_SIZE];
@@ -66,22 +67,22 @@ unsigned sa_subscriptions_read(struct sa *sa, FILE *in)
 
 		if (is_blank(line))
 			continue;
-		if (!subscription_parse(line, &guid, &wish) || !sa_subscribe(sa, guid, &wish))
+		if (!subscription_parse(line, &guid, &wish))
 			return number;
+		sa_subscribe(sa, guid, &wish);
 	}
 	return 0;
 }
 
-static void subscription_write(const struct subscription *s, FILE *out)
+void sa_subscription_write(guid_t port, const struct subscription *s, FILE *out)
 {
 	const struct wire_inform_info *i = &s->info;
 
 	fprintf(out,
 		"0x%016" PRIx64 " %u %u %u %u %u %u %u %u %u %u 0x%016" PRIx64 " 0x%016" PRIx64
 		"\n",
-		cl_qmap_key(&s->by->item), i->qpn, s->sl, s->pkey_index, s->trusted, i->trap,
-		i->type, i->generic, i->producer, i->lid_begin, i->lid_end, i->gid.prefix,
-		i->gid.guid);
+		port, i->qpn, s->sl, s->pkey_index, s->trusted, i->trap, i->type, i->generic,
+		i->producer, i->lid_begin, i->lid_end, i->gid.prefix, i->gid.guid);
 }
 
 void sa_subscriptions_write(const struct sa *sa, FILE *out)
@@ -93,7 +94,7 @@ void sa_subscriptions_write(const struct sa *sa, FILE *out)
 		const struct subscriber *by = (const struct subscriber *)i;
 
 		for (unsigned n = 0; n < by->count; n++)
-			subscription_write(by->subs[n], out);
+			sa_subscription_write(cl_qmap_key(i), by->subs[n], out);
 	}
 }
 
@@ -149,19 +150,27 @@ unsigned sa_services_read(struct sa *sa, FILE *in, int64_t now)
 	return 0;
 }
 
+void sa_service_write(const struct wire_service *record, uint32_t lease, FILE *out, int64_t now)
+{
+	static const char digits[] = "0123456789abcdef";
+	char text[2 * SERVICE_ROW + 1];
+	uint8_t row[SERVICE_ROW];
+
+	wire_service_encode(record, row);
+	for (unsigned b = 0; b < SERVICE_ROW; b++) {
+		text[2 * b] = digits[row[b] >> 4];
+		text[2 * b + 1] = digits[row[b] & 15];
+	}
+	text[2 * SERVICE_ROW] = '\n';
+	fprintf(out, "%" PRId64 " ", lease == WIRE_LEASE_FOREVER ? 0 : now + lease);
+	fwrite(text, 1, sizeof(text), out);
+}
+
 void sa_services_write(const struct sa *sa, FILE *out, int64_t now)
 {
 	const struct service *s;
 	uint64_t number = 0;
 
-	while ((s = sa_service_next(sa, &number))) {
-		uint32_t lease = sa_service_lease(sa, s);
-		uint8_t row[SERVICE_ROW];
-
-		wire_service_encode(&s->record, row);
-		fprintf(out, "%" PRId64 " ", lease == WIRE_LEASE_FOREVER ? 0 : now + lease);
-		for (unsigned b = 0; b < SERVICE_ROW; b++)
-			fprintf(out, "%02x", row[b]);
-		fputc('\n', out);
-	}
+	while ((s = sa_service_next(sa, &number)))
+		sa_service_write(&s->record, sa_service_lease(sa, s), out, now);
 }

@@ -9,6 +9,8 @@
 #include <stdio.h>
 
 struct sa;
+struct subscription;
+struct wire_service;
 
 /* Reading gives 0, or the number of the first line that cannot be read. */
 unsigned sa_subscriptions_read(struct sa *sa, FILE *in);
@@ -21,5 +23,9 @@ void sa_services_forget(struct sa *sa);
 unsigned sa_aliases_read(struct sa *sa, FILE *in);
 void sa_aliases_write(const struct sa *sa, FILE *out);
 void sa_aliases_forget(struct sa *sa);
+
+/* A line each. lease: seconds left, WIRE_LEASE_FOREVER = it lasts. */
+void sa_subscription_write(uint64_t port, const struct subscription *s, FILE *out);
+void sa_service_write(const struct wire_service *record, uint32_t lease, FILE *out, int64_t now);
 
 #endif
