@@ -40,11 +40,26 @@ bool contents_set(struct contents *c, const char *name, struct text text)
 	return true;
 }
 
+bool contents_append(struct contents *c, const char *name, const char *lines, size_t length)
+{
+	struct content *it = contents_find(c, name);
+	struct text *records;
+
+	if (!it && !contents_set(c, name, (struct text){ mem_strdup(""), 0 }))
+		return false;
+	records = &contents_find(c, name)->records;
+	records->bytes = mem_resize(records->bytes, records->length + length + 1, 1);
+	memcpy(records->bytes + records->length, lines, length);
+	records->length += length;
+	return true;
+}
+
 void contents_fini(struct contents *c)
 {
 	for (unsigned i = 0; i < c->count; i++) {
 		free(c->list[i].name);
 		free(c->list[i].text.bytes);
+		free(c->list[i].records.bytes);
 	}
 	c->count = 0;
 	c->bytes = 0;

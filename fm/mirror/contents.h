@@ -12,6 +12,7 @@
 struct content {
 	char *name;
 	struct text text;
+	struct text records; /* lines, behind it */
 };
 
 /* Zero-initialised is empty. */
@@ -24,8 +25,10 @@ struct contents {
 /* Of that file; empty when there is none. Until the next call that changes it. */
 const struct text *contents_text(const struct contents *c, const char *name);
 struct content *contents_find(struct contents *c, const char *name); /* NULL = there is none */
-/* Takes over the text. False: there are too many files or bytes, and the text is freed. */
+/* Takes over the text; records stay. False: too many files or bytes, and the text is freed. */
 bool contents_set(struct contents *c, const char *name, struct text text);
+/* Of that file, which is made when there is none. False: there are too many. */
+bool contents_append(struct contents *c, const char *name, const char *lines, size_t length);
 void contents_fini(struct contents *c); /* empty again */
 
 #endif

@@ -26,6 +26,9 @@ static bool is_followed(const struct peer *p)
 static void put(struct mirror *m, const struct content *file)
 {
 	state_store_put(m->services.state, file->name, file->text.bytes, file->text.length);
+	if (file->records.length)
+		state_store_append(m->services.state, file->name, file->records.bytes,
+				   file->records.length);
 }
 
 static void empty_others(void *arg, const char *name)
@@ -129,9 +132,28 @@ static const char *take_file(struct peer *p, const struct frame *frame)
 	}
 	if (!contents_set(&p->contents, name, text))
 		return "too many files";
+	contents_find(&p->contents, name)->records.length = 0; /* it has them, or they follow */
 	p->seq = (uint64_t)seq;
 	if (p->whole && is_followed(p))
 		put(p->mirror, contents_find(&p->contents, name));
+	return NULL;
+}
+
+static const char *take_records(struct peer *p, const struct frame *frame)
+{
+	const char *name;
+	json_int_t seq;
+
+	if (json_unpack(frame->head, "{ss sI}", "name", &name, "seq", &seq) ||
+	    !is_plain_name(name) || !frame->length || frame->body[frame->length - 1] != '\n')
+		return "changes that are none";
+	if (!mirror_has(name))
+		return NULL;
+	if (!contents_append(&p->contents, name, frame->body, frame->length))
+		return "too many files";
+	p->seq = (uint64_t)seq;
+	if (p->whole && is_followed(p))
+		state_store_append(p->mirror->services.state, name, frame->body, frame->length);
 	return NULL;
 }
 
@@ -176,6 +198,8 @@ static void received(void *arg, struct channel *channel, const struct frame *fra
 		take_role(p, frame);
 	else if (frame->type == FRAME_FILE)
 		wrong = take_file(p, frame);
+	else if (frame->type == FRAME_RECORDS)
+		wrong = take_records(p, frame);
 	else if (frame->type == FRAME_WHOLE)
 		take_whole(p, frame);
 	if (wrong)

@@ -19,14 +19,20 @@
 #define FRAME_WORD (16u << 10)	/* .. of those that are sent without a file */
 
 enum frame_type {
-	FRAME_HELLO = 'H', /* {"protocol","port_guid","name","takeover"}: first, both ways */
-	FRAME_ROLE = 'R',  /* {"master","takeover"}: of who was asked; anew when it changes */
+	FRAME_HELLO = 'H', /* {"protocol","port_guid","name","records"}: first, both ways */
+	FRAME_ROLE = 'R',  /* {"master"}: of who was asked; anew when it changes */
 	/*
 	 * {"name","keep_head","keep_tail","length","sum","seq"}: a file of state_dir is so many
 	 * bytes of what it was, the bytes that follow, and so many of its end; all of it has that
 	 * length and sum (state_sum(), in hexadecimal)
 	 */
 	FRAME_FILE = 'F',
+	/*
+	 * {"name","seq"}: lines that follow, each a change of that file behind all that was sent of
+	 * it; only to who says "records" in its HELLO. A FILE has all changes that were sent
+	 * before, but for those that are sent again
+	 */
+	FRAME_RECORDS = 'C',
 	FRAME_WHOLE = 'W', /* {"names","seq"}: all there is was sent; other files are none */
 	FRAME_PING = 'P',  /* {"seq"}: what was sent until now */
 	FRAME_TAKEN = 'T', /* {"seq","whole"}: the answer: what has arrived */

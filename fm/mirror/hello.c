@@ -22,20 +22,21 @@ json_t *mirror_hello(const struct mirror *m)
 	char name[MIRROR_NAME] = "";
 
 	gethostname(name, sizeof(name) - 1);
-	return json_pack("{si so ss sI}", "protocol", MIRROR_PROTOCOL, "port_guid",
-			 json_sprintf("0x%016" PRIx64, own_guid(m)), "name", name, "takeover",
-			 (json_int_t)m->takeovers);
+	return json_pack("{si so ss sb}", "protocol", MIRROR_PROTOCOL, "port_guid",
+			 json_sprintf("0x%016" PRIx64, own_guid(m)), "name", name, "records", true);
 }
 
 bool mirror_meet(struct manager *who, const struct frame *hello)
 {
 	const char *guid, *name;
-	int protocol;
+	int protocol, records = 0;
 
 	if (json_unpack(hello->head, "{si ss ss}", "protocol", &protocol, "port_guid", &guid,
 			"name", &name) ||
 	    protocol < MIRROR_PROTOCOL - 1 || protocol > MIRROR_PROTOCOL + 1)
 		return false;
+	json_unpack(hello->head, "{sb}", "records", &records);
+	who->records = records;
 	who->port_guid = strtoull(guid, NULL, 16);
 	snprintf(who->name, sizeof(who->name), "%s", name);
 	return who->port_guid != 0;

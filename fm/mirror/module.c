@@ -266,6 +266,19 @@ static json_t *error_json(const struct mirror *m)
 	return json_string(why);
 }
 
+static void recorded(void *arg, const char *name, const char *line)
+{
+	struct mirror *m = arg;
+
+	if (m->readers && fabric_is_master(m->fabric))
+		source_recorded(m, name, line);
+}
+
+static void send_due(void *arg)
+{
+	source_send(arg);
+}
+
 static void status(const void *room, json_t *doc)
 {
 	const struct mirror *m = room;
@@ -297,7 +310,9 @@ static void *init(struct fabric *fabric)
 	m->fd = -1;
 	m->tick = loop_timer_new(m->services.loop, tick, m);
 	m->whole_us = loop_now_us(m->services.loop);
+	m->send = loop_timer_new(m->services.loop, send_due, m);
 	state_store_listen(m->services.state, wrote, m);
+	state_store_follow(m->services.state, recorded, m);
 	return m;
 }
 
@@ -306,10 +321,12 @@ static void fini(void *room)
 	struct mirror *m = room;
 
 	state_store_unlisten(m->services.state, m);
+	state_store_follow(m->services.state, NULL, NULL);
 	stop(m);
 	stop_listening(m);
 	contents_fini(&m->own);
 	loop_timer_free(m->tick);
+	loop_timer_free(m->send);
 	free(m);
 }
 

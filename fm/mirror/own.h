@@ -24,8 +24,8 @@
 #define MIRROR_PROTOCOL 1
 #define MIRROR_TICK_US	500000 /* between two pings, and between two tries to connect at least */
 #define MIRROR_PEERS	8
-#define MIRROR_READERS	16 /* that have said who they are, and.. */
-#define MIRROR_UNKNOWN	32 /* ..that have not yet; the oldest of these makes way */
+#define MIRROR_READERS	16 /* connections whose HELLO has come */
+#define MIRROR_UNKNOWN	32 /* connections without HELLO; the oldest of these makes way */
 #define MIRROR_NAME	64
 
 struct mirror;
@@ -33,6 +33,7 @@ struct mirror;
 struct manager {	  /* at the other end of a channel, as its HELLO has it */
 	guid_t port_guid; /* 0 = it has not said so yet */
 	char name[MIRROR_NAME];
+	bool records; /* it takes changes of files, record by record */
 };
 
 struct reader { /* a manager that copies this one; the newest first */
@@ -70,11 +71,12 @@ struct mirror {
 	struct loop_timer *tick;
 
 	struct reader *readers;
-	struct contents own;   /* as readers have it */
-	uint64_t seq;	       /* of the latest change that was sent */
-	uint64_t takeovers;    /* of all managers that wrote these files, one after the other */
-	uint64_t refused;      /* connections that ended before it was known whose they are */
-	char refused_why[200]; /* the latest of them */
+	struct contents own;	 /* as readers have it; records: those that are about to go out */
+	struct loop_timer *send; /* armed: there are some */
+	uint64_t seq;		 /* of the latest change that was sent */
+	uint64_t takeovers;	 /* of all managers that wrote these files, one after the other */
+	uint64_t refused;	 /* connections that ended before it was known whose they are */
+	char refused_why[200];	 /* the latest of them */
 	uint64_t refused_said_us;
 
 	struct peer peers[MIRROR_PEERS];
@@ -97,13 +99,13 @@ void source_accept(struct mirror *m, int fd, const struct sockaddr *from);
 void source_begin(struct mirror *m); /* master now: what is on disk goes out */
 void source_end(struct mirror *m);   /* master no more */
 void source_wrote(struct mirror *m, const char *name);
+void source_recorded(struct mirror *m, const char *name, const char *line);
+void source_send(struct mirror *m); /* what has gathered since it was recorded */
 void source_ping(struct mirror *m);
-/* The one that has all that is on disk; NULL = nobody. */
-const struct reader *source_copied(const struct mirror *m);
-uint64_t source_behind(const struct mirror *m); /* changes, of who has the most */
-/* Why not; in words. */
-void source_error(const struct mirror *m, char *text, size_t size);
-void source_close(struct mirror *m); /* all channels */
+const struct reader *source_copied(const struct mirror *m); /* has all that is on disk, or NULL */
+uint64_t source_behind(const struct mirror *m);		    /* changes, of who has the most */
+void source_error(const struct mirror *m, char *text, size_t size); /* why not; in words */
+void source_close(struct mirror *m);				    /* all channels */
 json_t *source_json(const struct mirror *m);
 
 /* copy.c */

@@ -14,6 +14,7 @@
 #include "topology/mem.h"
 
 #define REFUSED_SAY_AGAIN_US 60000000
+#define SEND_US		     5000 /* that changes gather for: a storm of them goes in few frames */
 
 static json_t *file_head(const struct mirror *m, const char *name, const struct delta *d,
 			 const struct text *all)
@@ -32,12 +33,31 @@ static void send_file(const struct mirror *m, struct reader *r, const struct con
 		     all.length);
 }
 
+static void send_lines(const struct mirror *m, struct reader *r, const char *name,
+		       const char *lines, size_t length)
+{
+	if (length && r->who.records)
+		channel_send(r->channel, FRAME_RECORDS,
+			     json_pack("{ss sI}", "name", name, "seq", (json_int_t)m->seq), lines,
+			     length);
+}
+
+/* All that the file, as it was just sent, does not have. */
+static void send_records(const struct mirror *m, struct reader *r, const char *name)
+{
+	size_t length;
+	const char *lines = state_store_records(m->services.state, name, &length);
+
+	send_lines(m, r, name, lines, length);
+}
+
 static void send_all(const struct mirror *m, struct reader *r)
 {
 	json_t *names = json_array();
 
 	for (unsigned i = 0; i < m->own.count; i++) {
 		send_file(m, r, &m->own.list[i]);
+		send_records(m, r, m->own.list[i].name);
 		json_array_append_new(names, json_string(m->own.list[i].name));
 	}
 	channel_send(r->channel, FRAME_WHOLE,
@@ -49,9 +69,7 @@ static void send_role(const struct mirror *m, struct reader *r)
 	bool master = fabric_is_master(m->fabric);
 
 	r->whole = false;
-	channel_send(r->channel, FRAME_ROLE,
-		     json_pack("{sb sI}", "master", master, "takeover", (json_int_t)m->takeovers),
-		     NULL, 0);
+	channel_send(r->channel, FRAME_ROLE, json_pack("{sb}", "master", master), NULL, 0);
 	if (master)
 		send_all(m, r);
 }
@@ -96,7 +114,14 @@ void source_error(const struct mirror *m, char *text, size_t size)
 /* What is written is waited for. */
 static void haste(struct mirror *m)
 {
-	state_store_set_hasty(m->services.state, is_anybody(m));
+	enum state_haste haste = STATE_CALM;
+
+	for (const struct reader *r = m->readers; r; r = r->next)
+		if (r->who.port_guid && !r->who.records)
+			haste = STATE_HASTE_ALL;
+		else if (r->who.port_guid && haste == STATE_CALM)
+			haste = STATE_HASTE;
+	state_store_set_haste(m->services.state, haste);
 }
 
 static void drop(struct reader *r)
@@ -269,6 +294,31 @@ static void tell_role(struct mirror *m)
 			send_role(m, r);
 }
 
+void source_recorded(struct mirror *m, const char *name, const char *line)
+{
+	if (!mirror_has(name))
+		return;
+	m->seq++;
+	state_store_set_copied(m->services.state, false);
+	contents_append(&m->own, name, line, strlen(line));
+	contents_append(&m->own, name, "\n", 1);
+	if (!loop_timer_armed(m->send))
+		loop_timer_set(m->send, SEND_US);
+}
+
+void source_send(struct mirror *m)
+{
+	for (unsigned i = 0; i < m->own.count; i++) {
+		struct content *file = &m->own.list[i];
+
+		for (struct reader *r = m->readers; r && file->records.length; r = r->next)
+			if (r->who.port_guid)
+				send_lines(m, r, file->name, file->records.bytes,
+					   file->records.length);
+		file->records.length = 0;
+	}
+}
+
 void source_begin(struct mirror *m)
 {
 	contents_fini(&m->own);
@@ -293,13 +343,16 @@ void source_wrote(struct mirror *m, const char *name)
 	text.bytes = state_store_on_disk(m->services.state, name, &text.length);
 	if (!text.bytes)
 		return;
+	source_send(m);
 	m->seq++;
 	state_store_set_copied(m->services.state, false);
 	delta = delta_of(contents_text(&m->own, name), &text);
 	for (struct reader *r = m->readers; r; r = r->next)
-		if (r->who.port_guid)
+		if (r->who.port_guid) {
 			channel_send(r->channel, FRAME_FILE, file_head(m, name, &delta, &text),
 				     delta.bytes, delta.length);
+			send_records(m, r, name);
+		}
 	contents_set(&m->own, name, text);
 }
 

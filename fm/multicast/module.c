@@ -108,6 +108,8 @@ static void grace_over(void *arg)
 
 static void *init(struct fabric *fabric)
 {
+	static const struct sa_groups_ops ops = { .changed = group_changed,
+						  .record = group_file_record };
 	struct multicast *m = mem_alloc(1, sizeof(*m));
 
 	m->fabric = fabric;
@@ -116,7 +118,7 @@ static void *init(struct fabric *fabric)
 	trees_init(m);
 	absent_init(m);
 	assumed_init(m, grace_over);
-	sa_mcast_follow(m->services.sa, group_changed, m);
+	sa_mcast_follow(m->services.sa, &ops, m);
 	return m;
 }
 

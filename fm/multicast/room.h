@@ -81,6 +81,9 @@ unsigned assumed_left_s(const struct multicast *m);
 /* group_file.c: groups in state_dir */
 void group_file_read(struct multicast *m);
 void group_file_changed(struct multicast *m); /* it is to be written */
+/* As struct sa_groups_ops has it; arg: the room. */
+void group_file_record(void *arg, const struct sa_group *group, const struct sa_member *member,
+		       bool gone);
 
 /* each_group.c */
 typedef void group_fn(struct multicast *m, struct sa_group *group, void *arg);

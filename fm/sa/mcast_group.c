@@ -173,6 +173,13 @@ static void notify_changed(const struct sa_groups *g, uint16_t mlid)
 		g->ops->changed(g->arg, mlid);
 }
 
+static void notify_record(const struct sa_groups *g, const struct sa_group *group,
+			  const struct sa_member *member, bool gone)
+{
+	if (g->ops->record)
+		g->ops->record(g->arg, group, member, gone);
+}
+
 static void notify_kept(const struct sa_groups *g, const struct sa_group *group, bool kept)
 {
 	if (g->ops->kept)
@@ -201,6 +208,7 @@ struct sa_group *sa_groups_create(struct sa_groups *g, const struct sa_group_att
 	if (g->end <= (unsigned)(mlid - MCAST_FIRST_MLID))
 		g->end = mlid - MCAST_FIRST_MLID + 1u;
 	cl_fmap_insert(&g->by_mgid, &group->attr.mgid, &group->item);
+	notify_record(g, group, NULL, false);
 	notify_changed(g, mlid);
 	return group;
 }
@@ -266,6 +274,7 @@ static void group_end(struct sa_groups *g, struct sa_group *group, uint64_t now_
 	}
 	while (g->end && !g->slots[g->end - 1].first)
 		g->end--;
+	notify_record(g, group, NULL, true);
 	group_free(g, group);
 	notify_changed(g, mlid);
 }
@@ -370,6 +379,8 @@ uint8_t sa_groups_join(struct sa_groups *g, struct sa_group *group, guid_t port,
 	}
 	was = member->state;
 	is = member->state = was | state;
+	if (was != is)
+		notify_record(g, group, member, false);
 	keepers_count(g, group, was, is);
 	if (was != is)
 		notify_changed(g, group->mlid);
@@ -386,6 +397,8 @@ uint8_t sa_groups_leave(struct sa_groups *g, struct sa_group *group, guid_t port
 		return 0;
 	was = member->state;
 	is = member->state = was & (uint8_t)~state;
+	if (was != is)
+		notify_record(g, group, member, false);
 	if (!is)
 		member_remove(g, group, member);
 	keepers_count(g, group, was, is);

@@ -59,11 +59,14 @@ struct sa_group_port {	    /* that is a member of something */
 };
 
 struct sa_groups;
-/* Called in the course of a change: they change nothing themselves. Either may be NULL. */
+/* Called in the course of a change: they change nothing themselves. Any may be NULL. */
 struct sa_groups_ops {
 	void (*changed)(void *arg, uint16_t mlid); /* groups or members of the MLID */
 	void (*kept)(void *arg, const struct sa_group *group,
 		     bool kept); /* the first keeper came, or the last one went */
+	/* member NULL: the group was made, or is gone; else it is so now, state 0: it has left */
+	void (*record)(void *arg, const struct sa_group *group, const struct sa_member *member,
+		       bool gone);
 };
 struct sa_groups *sa_groups_new(const struct sa_groups_ops *ops, void *arg);
 void sa_groups_free(struct sa_groups *groups);

@@ -2,14 +2,22 @@
 #include "fm/sa/mcast_group_text.h"
 #include <inttypes.h>
 
-static void write_group(FILE *out, const struct sa_group *g)
+void mcast_group_line(const struct sa_group *g, char line[MCAST_LINE])
 {
 	const struct sa_group_attr *a = &g->attr;
 
-	fprintf(out,
-		"group 0x%016" PRIx64 " 0x%016" PRIx64 " 0x%x 0x%x 0x%x %u %u %u %u 0x%x %u %u\n",
-		a->mgid.prefix, a->mgid.guid, g->mlid, a->pkey, a->qkey, a->mtu, a->rate, a->life,
-		a->sl, a->flow_label, a->hop_limit, a->tclass);
+	snprintf(line, MCAST_LINE,
+		 "group 0x%016" PRIx64 " 0x%016" PRIx64 " 0x%x 0x%x 0x%x %u %u %u %u 0x%x %u %u",
+		 a->mgid.prefix, a->mgid.guid, g->mlid, a->pkey, a->qkey, a->mtu, a->rate, a->life,
+		 a->sl, a->flow_label, a->hop_limit, a->tclass);
+}
+
+static void write_group(FILE *out, const struct sa_group *g)
+{
+	char line[MCAST_LINE];
+
+	mcast_group_line(g, line);
+	fprintf(out, "%s\n", line);
 	for (uint32_t i = 0; i < g->nmembers; i++)
 		fprintf(out, "member 0x%016" PRIx64 " %u %u\n", g->members[i].port,
 			g->members[i].state, g->members[i].proxy);

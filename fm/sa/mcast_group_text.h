@@ -12,7 +12,10 @@
 #include <stdio.h>
 #include "fm/sa/mcast_group.h"
 
-/* All groups of that MLID. */
+/* The line of a group, without its end. */
+#define MCAST_LINE 256
+void mcast_group_line(const struct sa_group *group, char line[MCAST_LINE]);
+/* All groups of that MLID, with their members. */
 void mcast_group_write(const struct sa_groups *groups, unsigned mlid, FILE *out);
 /*
  * Adds what the line says. *last, NULL at first: the group whose members follow. False: it is none,

@@ -49,12 +49,21 @@ static void write_subscriptions(const void *arg, FILE *out)
 	sa_subscriptions_write(r->services.sa, out);
 }
 
+static bool take_subscription(void *arg, const char *line)
+{
+	struct sa_room *r = arg;
+
+	r->read = true;
+	return sa_subscriptions_take(r->services.sa, line);
+}
+
 static const struct state_file subscriptions_file = {
 	.name = "subscriptions",
 	.form = "a subscription",
 	.read = read_subscriptions,
 	.forget = forget_subscriptions,
 	.write = write_subscriptions,
+	.record = take_subscription,
 	.gather_us = GATHER_US,
 	.gather_max_us = GATHER_US,
 };
@@ -80,12 +89,20 @@ static void write_services(const void *arg, FILE *out)
 	sa_services_write(r->services.sa, out, time(NULL));
 }
 
+static bool take_service(void *arg, const char *line)
+{
+	struct sa_room *r = arg;
+
+	return sa_services_take(r->services.sa, line, time(NULL));
+}
+
 static const struct state_file services_file = {
 	.name = "services",
 	.form = "a service",
 	.read = read_services,
 	.forget = forget_services,
 	.write = write_services,
+	.record = take_service,
 	.gather_us = GATHER_US,
 	.gather_max_us = GATHER_US,
 };
@@ -111,25 +128,35 @@ static void write_aliases(const void *arg, FILE *out)
 	sa_aliases_write(r->services.sa, out);
 }
 
+static bool take_alias(void *arg, const char *line)
+{
+	struct sa_room *r = arg;
+
+	return sa_aliases_take(r->services.sa, line);
+}
+
 static const struct state_file aliases_file = {
 	.name = "aliases",
 	.form = "a GUID of a port",
 	.read = read_aliases,
 	.forget = forget_aliases,
 	.write = write_aliases,
+	.record = take_alias,
 	.gather_us = GATHER_US,
 	.gather_max_us = GATHER_US,
 };
 
 /* ---- What hosts ask for ---------------------------------------------------------------------- */
 
-static void changed(void *arg)
+static const struct state_file *const files[SA_KEPT] = { [SA_ALIASES] = &aliases_file,
+							 [SA_SERVICES] = &services_file,
+							 [SA_SUBSCRIPTIONS] = &subscriptions_file };
+
+static void recorded(void *arg, enum sa_kept kept, const char *line)
 {
 	struct sa_room *r = arg;
 
-	state_store_changed(r->services.state, &services_file, r);
-	state_store_changed(r->services.state, &subscriptions_file, r);
-	state_store_changed(r->services.state, &aliases_file, r);
+	state_store_record(r->services.state, files[kept], r, line);
 }
 
 static void reported(void *arg, const char *text)
@@ -152,18 +179,18 @@ static void guids_changed(void *arg, guid_t port)
  */
 static void load(void *room)
 {
-	static const struct state_file *const files[] = { &aliases_file, &services_file,
-							  &subscriptions_file };
+	static const enum sa_kept order[] = { SA_ALIASES, SA_SERVICES, SA_SUBSCRIPTIONS };
 	struct sa_room *r = room;
 
-	for (unsigned i = 0; i < sizeof(files) / sizeof(files[0]); i++)
-		state_store_read(r->services.state, files[i], r);
-	for (unsigned i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+	for (unsigned i = 0; i < SA_KEPT; i++)
+		state_store_read(r->services.state, files[order[i]], r);
+	for (unsigned i = 0; i < SA_KEPT; i++)
 		state_store_unchanged(r->services.state, files[i]);
 	if (r->read)
 		return;
 	fabric_request_reregister(r->fabric, "subscriptions are not known");
-	changed(r);
+	for (unsigned i = 0; i < SA_KEPT; i++)
+		state_store_changed(r->services.state, files[i], r);
 }
 
 /* ---- What is published ----------------------------------------------------------------------- */
@@ -250,7 +277,7 @@ static void *init(struct fabric *fabric)
 	r->services = fabric_services(fabric);
 	r->guids = guid_tables_new(fabric);
 	configure(r);
-	sa_listen(r->services.sa, &(struct sa_listener){ .changed = changed,
+	sa_listen(r->services.sa, &(struct sa_listener){ .record = recorded,
 							 .reported = reported,
 							 .guids = guids_changed,
 							 .arg = r });

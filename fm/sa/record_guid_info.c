@@ -81,7 +81,7 @@ static enum wire_sa_status change(struct sa_query *q)
 	sa_alias_guids(sa, c.port, c.first / SA_GUIDS_A_BLOCK, guids);
 	wire_guid_record_encode(lid, (uint8_t)(c.first / SA_GUIDS_A_BLOCK), guids, q->data);
 	if (c.differs) {
-		sa_changed(sa);
+		sa_alias_record(sa, &c);
 		if (sa->listener.guids)
 			sa->listener.guids(sa->listener.arg, c.port);
 	}

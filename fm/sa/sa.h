@@ -61,11 +61,13 @@ void sa_publish(struct sa *sa, const struct sa_view *view);
  */
 void sa_notice(struct sa *sa, const struct wire_notice *notice, uint16_t issuer_lid); /* a trap */
 
+enum sa_kept { SA_SUBSCRIPTIONS, SA_SERVICES, SA_ALIASES, SA_KEPT };
+
 /* Each may be NULL. They come from anywhere in the SA: they only take note. */
 struct sa_listener {
-	void (*changed)(void *arg);		       /* what sa_state_write() writes */
-	void (*reported)(void *arg, const char *text); /* worth an event */
-	void (*guids)(void *arg, guid_t port);	       /* its table of GUIDs is another */
+	void (*record)(void *arg, enum sa_kept kept, const char *line); /* of sa_state.h */
+	void (*reported)(void *arg, const char *text);			/* worth an event */
+	void (*guids)(void *arg, guid_t port); /* its table of GUIDs is another */
 	void *arg;
 };
 void sa_listen(struct sa *sa, const struct sa_listener *listener);
@@ -84,17 +86,15 @@ void sa_serve(struct sa *sa, bool on); /* off: answers no request. At first on. 
 /* On: what would change something is left unanswered, and no Report leaves. At first off. */
 void sa_freeze(struct sa *sa, bool on);
 
-/*
- * The multicast groups, the SA's own; they may be changed from outside too. fn hears of each
- * change, and changes nothing.
- */
-typedef void sa_groups_fn(void *arg, uint16_t mlid);
+/* The multicast groups, the SA's own; they may be changed from outside too (mcast_group.h). */
 struct sa_groups *sa_mcast_groups(struct sa *sa);
 /* The port that is in most groups by all of its GUIDs, and in how many; 0: none is in any. */
 guid_t sa_mcast_largest(const struct sa *sa, unsigned *groups);
 /* The groups made in advance, from now on these: they are there without members too. */
 void sa_mcast_preset(struct sa *sa, const struct partition_group *groups, unsigned count);
-void sa_mcast_follow(struct sa *sa, sa_groups_fn *fn, void *arg);
+/* changed() and record() of ops hear of each change, and change nothing. */
+struct sa_groups_ops;
+void sa_mcast_follow(struct sa *sa, const struct sa_groups_ops *ops, void *arg);
 /* For MulticastForwardingTableRecords. Borrowed until the next call; NULL = no trees. */
 void sa_mcast_set_trees(struct sa *sa, const struct mcast_plan *trees);
 

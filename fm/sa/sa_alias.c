@@ -227,7 +227,8 @@ bool sa_alias_block(const struct sa *sa, guid_t port, unsigned block, uint8_t da
 
 /* ---- Lines ----------------------------------------------------------------------------------- */
 
-static bool line_read(struct sa *sa, const char *line)
+/* again: the entry may have had another GUID until then. */
+static bool line_take(struct sa *sa, const char *line, bool again)
 {
 	struct alias_table *table;
 	guid_t port, guid, ours;
@@ -239,10 +240,13 @@ static bool line_read(struct sa *sa, const char *line)
 	if (sscanf(line, "0x%" SCNx64 " %u 0x%" SCNx64 " 0x%" SCNx64 " %c", &port, &entry, &guid,
 		   &ours, &rest) != 4)
 		return false;
-	if (!port || !entry || entry >= ENTRIES || (guid && sa_alias_port(sa, guid)))
+	if (!port || !entry || entry >= ENTRIES)
 		return false;
 	table = table_get(sa, port, entry);
-	if (!table || table->guids[entry])
+	if (!table || (!again && table->guids[entry]))
+		return false;
+	entry_put(sa, table, entry, 0);
+	if (guid && sa_alias_port(sa, guid))
 		return false;
 	entry_put(sa, table, entry, guid);
 	table->ours[entry] = ours;
@@ -254,9 +258,33 @@ unsigned sa_aliases_read(struct sa *sa, FILE *in)
 	char line[LINE_SIZE];
 
 	for (unsigned number = 1; fgets(line, sizeof(line), in); number++)
-		if (!line_read(sa, line))
+		if (!line_take(sa, line, false))
 			return number;
 	return 0;
+}
+
+bool sa_aliases_take(struct sa *sa, const char *line)
+{
+	return line_take(sa, line, true);
+}
+
+static void line_write(const struct alias_table *table, unsigned entry, char line[LINE_SIZE])
+{
+	snprintf(line, LINE_SIZE, "0x%016" PRIx64 " %u 0x%016" PRIx64 " 0x%016" PRIx64,
+		 cl_qmap_key(&table->item), entry, table->guids[entry], table->ours[entry]);
+}
+
+void sa_alias_record(struct sa *sa, const struct sa_alias_change *c)
+{
+	const struct alias_table *table = table_find(sa, c->port);
+	char line[LINE_SIZE];
+
+	for (unsigned entry = c->first; table && entry < c->end && entry < table->count; entry++) {
+		if (!entry || !(c->mask >> (entry - c->first) & 1))
+			continue;
+		line_write(table, entry, line);
+		sa_record(sa, SA_ALIASES, line);
+	}
 }
 
 void sa_aliases_write(const struct sa *sa, FILE *out)
@@ -267,12 +295,14 @@ void sa_aliases_write(const struct sa *sa, FILE *out)
 	     i = cl_qmap_next(i)) {
 		const struct alias_table *table = (const struct alias_table *)i;
 
-		for (unsigned entry = 1; entry < table->count; entry++)
-			if (table->guids[entry] || table->ours[entry])
-				fprintf(out,
-					"0x%016" PRIx64 " %u 0x%016" PRIx64 " 0x%016" PRIx64 "\n",
-					cl_qmap_key(i), entry, table->guids[entry],
-					table->ours[entry]);
+		for (unsigned entry = 1; entry < table->count; entry++) {
+			char line[LINE_SIZE];
+
+			if (!table->guids[entry] && !table->ours[entry])
+				continue;
+			line_write(table, entry, line);
+			fprintf(out, "%s\n", line);
+		}
 	}
 }
 

@@ -40,5 +40,7 @@ struct sa_alias_change {
 enum wire_sa_status sa_alias_set(struct sa *sa, struct sa_alias_change *c);
 /* Ends them. DENIED, and nothing changed: one of them is in a multicast group. */
 enum wire_sa_status sa_alias_delete(struct sa *sa, struct sa_alias_change *c);
+/* Tells of all of them (sa_record()). */
+void sa_alias_record(struct sa *sa, const struct sa_alias_change *c);
 
 #endif

@@ -4,7 +4,7 @@
 #include "fm/mad/wire_service.h"
 #include "fm/sa/mcast_group_text.h"
 #include "fm/sa/sa_report.h"
-#include "fm/sa/sa_state.h"
+#include "fm/sa/sa_line.h"
 
 static struct sa_group_attr attr_of(const struct wire_mcmember *m)
 {
@@ -44,11 +44,13 @@ enum sa_foreign_said sa_foreign_member(struct sa_groups *groups, const uint8_t *
 enum sa_foreign_said sa_foreign_service(const uint8_t *row, int64_t now, FILE *out)
 {
 	struct wire_service record;
+	char line[SA_LINE];
 
 	wire_service_decode(row, &record);
 	if (!record.gid.guid)
 		return SA_FOREIGN_BAD;
-	sa_service_write(&record, record.lease, out, now);
+	sa_service_line(&record, record.lease, now, line);
+	fprintf(out, "%s\n", line);
 	return SA_FOREIGN_TAKEN;
 }
 
@@ -56,6 +58,7 @@ enum sa_foreign_said sa_foreign_subscription(const uint8_t *row, FILE *out)
 {
 	struct subscription s = { .failures = 0 };
 	struct wire_gid subscriber;
+	char line[SA_LINE];
 
 	wire_inform_record_decode(row, &subscriber, &s.info);
 	if (!subscriber.guid)
@@ -63,6 +66,7 @@ enum sa_foreign_said sa_foreign_subscription(const uint8_t *row, FILE *out)
 	if (!s.info.qpn)
 		return SA_FOREIGN_HIDDEN;
 	s.trusted = sa_trap_is_secret(s.info.generic, s.info.trap);
-	sa_subscription_write(subscriber.guid, &s, out);
+	sa_subscription_line(subscriber.guid, &s, line);
+	fprintf(out, "%s\n", line);
 	return SA_FOREIGN_TAKEN;
 }

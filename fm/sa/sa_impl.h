@@ -63,7 +63,7 @@ struct sa {
 	struct reports reports;
 	struct sa_listener listener;
 	struct sa_groups *groups;
-	sa_groups_fn *groups_fn;
+	const struct sa_groups_ops *groups_ops; /* of who follows; NULL = nobody */
 	void *groups_arg;
 	const struct mcast_plan *trees; /* as the switches are to hold them; NULL = none */
 	struct sa_stats stats;
@@ -90,7 +90,8 @@ static inline uint16_t sa_port_lid(const struct sa *sa, uint32_t port)
 }
 
 /* sa_listener.c */
-void sa_changed(struct sa *sa); /* what is kept in files */
+/* A record of what is kept in files is another, as a line without its end. */
+void sa_record(struct sa *sa, enum sa_kept kept, const char *line);
 void sa_log(struct sa *sa, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*

@@ -11,10 +11,10 @@ void sa_listen(struct sa *sa, const struct sa_listener *listener)
 	sa->listener = *listener;
 }
 
-void sa_changed(struct sa *sa)
+void sa_record(struct sa *sa, enum sa_kept kept, const char *line)
 {
-	if (sa->listener.changed)
-		sa->listener.changed(sa->listener.arg);
+	if (sa->listener.record)
+		sa->listener.record(sa->listener.arg, kept, line);
 }
 
 void sa_log(struct sa *sa, const char *format, ...)

@@ -52,13 +52,24 @@ static void groups_changed(void *arg, uint16_t mlid)
 {
 	const struct sa *sa = arg;
 
-	if (sa->groups_fn)
-		sa->groups_fn(sa->groups_arg, mlid);
+	if (sa->groups_ops)
+		sa->groups_ops->changed(sa->groups_arg, mlid);
+}
+
+static void group_recorded(void *arg, const struct sa_group *group, const struct sa_member *member,
+			   bool gone)
+{
+	const struct sa *sa = arg;
+
+	if (sa->groups_ops)
+		sa->groups_ops->record(sa->groups_arg, group, member, gone);
 }
 
 void sa_mcast_init(struct sa *sa)
 {
-	static const struct sa_groups_ops ops = { .changed = groups_changed, .kept = group_kept };
+	static const struct sa_groups_ops ops = { .changed = groups_changed,
+						  .kept = group_kept,
+						  .record = group_recorded };
 
 	sa->groups = sa_groups_new(&ops, sa);
 }
@@ -73,9 +84,9 @@ struct sa_groups *sa_mcast_groups(struct sa *sa)
 	return sa->groups;
 }
 
-void sa_mcast_follow(struct sa *sa, sa_groups_fn *fn, void *arg)
+void sa_mcast_follow(struct sa *sa, const struct sa_groups_ops *ops, void *arg)
 {
-	sa->groups_fn = fn;
+	sa->groups_ops = ops;
 	sa->groups_arg = arg;
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include "fm/mad/wire_service.h"
 #include "fm/sa/sa_impl.h"
+#include "fm/sa/sa_line.h"
 #include "fm/sa/sa_state.h"
 #include "topology/mem.h"
 
@@ -84,12 +85,12 @@ void sa_service_drop(struct sa *sa, struct service *s)
 {
 	struct services *all = &sa->services;
 
+	sa_service_record(sa, s, true);
 	cl_fmap_remove_item(&all->map, &s->item);
 	cl_qmap_remove_item(&all->numbered, &s->numbered);
 	all->count--;
 	owner_loses(all, s->owner);
 	free(s);
-	sa_changed(sa);
 }
 
 struct service *sa_service_next(const struct sa *sa, uint64_t *number)
@@ -109,15 +110,6 @@ struct service_owner *sa_service_owner(const struct sa *sa, guid_t port)
 }
 
 /* ---- Leases ---------------------------------------------------------------------------------- */
-
-uint32_t sa_service_lease(const struct sa *sa, const struct service *s)
-{
-	uint64_t now = loop_now_us(sa->loop);
-
-	if (s->ends == FOREVER)
-		return WIRE_LEASE_FOREVER;
-	return s->ends <= now ? 0 : (uint32_t)((s->ends - now + SECOND_US - 1) / SECOND_US);
-}
 
 /*
  * Sooner than for others, if at all: one that was renewed since finds out when the timer is there.
@@ -172,7 +164,7 @@ void sa_service_put(struct sa *sa, const struct wire_service *record, guid_t own
 	s->ends = record->lease == WIRE_LEASE_FOREVER
 			  ? FOREVER
 			  : loop_now_us(sa->loop) + record->lease * SECOND_US;
-	sa_changed(sa);
+	sa_service_record(sa, s, false);
 	lease_arm(sa, s->ends);
 }
 

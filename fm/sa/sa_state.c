@@ -14,15 +14,24 @@
 #include "fm/mad/wire_inform.h"
 #include "fm/mad/wire_service.h"
 #include "fm/sa/sa_impl.h"
+#include "fm/sa/sa_line.h"
 #include "fm/sa/sa_state.h"
 
-#define LINE_MAX_SIZE 512
-#define SERVICE_ROW   176
-#define QP_MAX	      0xffffff
+#define SERVICE_ROW 176
+#define QP_MAX	    0xffffff
 
 static bool is_blank(const char *line)
 {
 	return line[strspn(line, " \t\n")] == '\0' || line[0] == '#';
+}
+
+/* Takes the word away. */
+static bool is_gone(const char **line)
+{
+	bool gone = !strncmp(*line, SA_GONE, strlen(SA_GONE));
+
+	*line += gone ? strlen(SA_GONE) : 0;
+	return gone;
 }
 
 /* ---- Subscriptions --------------------------------------------------------------------------- */
@@ -59,7 +68,7 @@ static bool subscription_parse(const char *line, guid_t *guid, struct subscripti
 /* Those for which there is no room (another manager may have more of it) are left out. */
 unsigned sa_subscriptions_read(struct sa *sa, FILE *in)
 {
-	char line[LINE_MAX_SIZE];
+	char line[SA_LINE];
 
 	for (unsigned number = 1; fgets(line, sizeof(line), in); number++) {
 		struct subscription wish;
@@ -74,17 +83,6 @@ unsigned sa_subscriptions_read(struct sa *sa, FILE *in)
 	return 0;
 }
 
-void sa_subscription_write(guid_t port, const struct subscription *s, FILE *out)
-{
-	const struct wire_inform_info *i = &s->info;
-
-	fprintf(out,
-		"0x%016" PRIx64 " %u %u %u %u %u %u %u %u %u %u 0x%016" PRIx64 " 0x%016" PRIx64
-		"\n",
-		port, i->qpn, s->sl, s->pkey_index, s->trusted, i->trap, i->type, i->generic,
-		i->producer, i->lid_begin, i->lid_end, i->gid.prefix, i->gid.guid);
-}
-
 void sa_subscriptions_write(const struct sa *sa, FILE *out)
 {
 	const cl_qmap_t *map = &sa->subscribers;
@@ -93,9 +91,27 @@ void sa_subscriptions_write(const struct sa *sa, FILE *out)
 	     i = cl_qmap_next(i)) {
 		const struct subscriber *by = (const struct subscriber *)i;
 
-		for (unsigned n = 0; n < by->count; n++)
-			sa_subscription_write(cl_qmap_key(i), by->subs[n], out);
+		for (unsigned n = 0; n < by->count; n++) {
+			char line[SA_LINE];
+
+			sa_subscription_line(cl_qmap_key(i), by->subs[n], line);
+			fprintf(out, "%s\n", line);
+		}
 	}
+}
+
+bool sa_subscriptions_take(struct sa *sa, const char *line)
+{
+	bool gone = is_gone(&line);
+	struct subscription wish, *had;
+	guid_t guid;
+
+	if (!subscription_parse(line, &guid, &wish))
+		return false;
+	had = sa_subscription_find(sa, guid, &wish.info);
+	if (had && gone)
+		sa_unsubscribe(had);
+	return gone || sa_subscribe(sa, guid, &wish);
 }
 
 /* ---- Services -------------------------------------------------------------------------------- */
@@ -116,21 +132,29 @@ static bool row_parse(const char *text, uint8_t row[SERVICE_ROW])
 			return false;
 		row[i] = (uint8_t)(high << 4 | low);
 	}
-	return text[2 * SERVICE_ROW] == '\n';
+	return !text[2 * SERVICE_ROW] || text[2 * SERVICE_ROW] == '\n';
+}
+
+static bool service_parse(const char *line, int64_t *ends, struct wire_service *record)
+{
+	uint8_t row[SERVICE_ROW];
+	int used = 0;
+
+	if (sscanf(line, "%" SCNd64 " %n", ends, &used) != 1 || *ends < 0 ||
+	    !row_parse(line + used, row))
+		return false;
+	wire_service_decode(row, record);
+	return true;
 }
 
 /* A lease that ended meanwhile is no error, and no service. */
 static bool service_read(struct sa *sa, const char *line, int64_t now)
 {
-	uint8_t row[SERVICE_ROW];
 	struct wire_service record;
 	int64_t ends;
-	int used = 0;
 
-	if (sscanf(line, "%" SCNd64 " %n", &ends, &used) != 1 || ends < 0 ||
-	    !row_parse(line + used, row))
+	if (!service_parse(line, &ends, &record))
 		return false;
-	wire_service_decode(row, &record);
 	if (ends && ends <= now)
 		return true;
 	record.lease = !ends				 ? WIRE_LEASE_FOREVER
@@ -142,7 +166,7 @@ static bool service_read(struct sa *sa, const char *line, int64_t now)
 
 unsigned sa_services_read(struct sa *sa, FILE *in, int64_t now)
 {
-	char line[LINE_MAX_SIZE];
+	char line[SA_LINE];
 
 	for (unsigned number = 1; fgets(line, sizeof(line), in); number++)
 		if (!is_blank(line) && !service_read(sa, line, now))
@@ -150,27 +174,31 @@ unsigned sa_services_read(struct sa *sa, FILE *in, int64_t now)
 	return 0;
 }
 
-void sa_service_write(const struct wire_service *record, uint32_t lease, FILE *out, int64_t now)
-{
-	static const char digits[] = "0123456789abcdef";
-	char text[2 * SERVICE_ROW + 1];
-	uint8_t row[SERVICE_ROW];
-
-	wire_service_encode(record, row);
-	for (unsigned b = 0; b < SERVICE_ROW; b++) {
-		text[2 * b] = digits[row[b] >> 4];
-		text[2 * b + 1] = digits[row[b] & 15];
-	}
-	text[2 * SERVICE_ROW] = '\n';
-	fprintf(out, "%" PRId64 " ", lease == WIRE_LEASE_FOREVER ? 0 : now + lease);
-	fwrite(text, 1, sizeof(text), out);
-}
-
 void sa_services_write(const struct sa *sa, FILE *out, int64_t now)
 {
 	const struct service *s;
 	uint64_t number = 0;
 
-	while ((s = sa_service_next(sa, &number)))
-		sa_service_write(&s->record, sa_service_lease(sa, s), out, now);
+	while ((s = sa_service_next(sa, &number))) {
+		char line[SA_LINE];
+
+		sa_service_line(&s->record, sa_service_lease(sa, s), now, line);
+		fprintf(out, "%s\n", line);
+	}
+}
+
+/* One whose lease is over ends what it was before, too. */
+bool sa_services_take(struct sa *sa, const char *line, int64_t now)
+{
+	bool gone = is_gone(&line);
+	struct wire_service record;
+	struct service *had;
+	int64_t ends;
+
+	if (!service_parse(line, &ends, &record))
+		return false;
+	had = sa_service_find(sa, &record);
+	if (had && (gone || (ends && ends <= now)))
+		sa_service_drop(sa, had);
+	return gone || service_read(sa, line, now);
 }

@@ -5,6 +5,7 @@
 #ifndef FMD_SA_SA_STATE_H
 #define FMD_SA_SA_STATE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -16,16 +17,19 @@ struct wire_service;
 unsigned sa_subscriptions_read(struct sa *sa, FILE *in);
 void sa_subscriptions_write(const struct sa *sa, FILE *out);
 void sa_subscriptions_forget(struct sa *sa);
+/*
+ * A record as sa_record() tells it: the line that writing gives; behind `gone `, one that is no
+ * more. False: it is none.
+ */
+bool sa_subscriptions_take(struct sa *sa, const char *line);
 /* Leases are kept as the second they end at: `now` is that of the system's clock. */
 unsigned sa_services_read(struct sa *sa, FILE *in, int64_t now);
 void sa_services_write(const struct sa *sa, FILE *out, int64_t now);
 void sa_services_forget(struct sa *sa);
+bool sa_services_take(struct sa *sa, const char *line, int64_t now);
 unsigned sa_aliases_read(struct sa *sa, FILE *in);
 void sa_aliases_write(const struct sa *sa, FILE *out);
 void sa_aliases_forget(struct sa *sa);
-
-/* A line each. lease: seconds left, WIRE_LEASE_FOREVER = it lasts. */
-void sa_subscription_write(uint64_t port, const struct subscription *s, FILE *out);
-void sa_service_write(const struct wire_service *record, uint32_t lease, FILE *out, int64_t now);
+bool sa_aliases_take(struct sa *sa, const char *line);
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include "fm/mad/wire_inform.h"
 #include "fm/sa/sa_impl.h"
+#include "fm/sa/sa_line.h"
 #include "fm/sa/sa_state.h"
 #include "topology/mem.h"
 
@@ -133,7 +134,7 @@ struct subscription *sa_subscribe(struct sa *sa, guid_t guid, const struct subsc
 	sub->subs[sub->count++] = s;
 	sa->stats.subscriptions++;
 	report_join(s);
-	sa_changed(sa);
+	sa_subscription_record(sa, s, false);
 	return s;
 }
 
@@ -144,6 +145,7 @@ void sa_unsubscribe(struct subscription *s)
 	unsigned i = 0;
 
 	report_leave(s);
+	sa_subscription_record(sa, s, true);
 	while (sub->subs[i] != s)
 		i++;
 	sub->subs[i] = sub->subs[--sub->count];
@@ -154,7 +156,6 @@ void sa_unsubscribe(struct subscription *s)
 		free(sub->subs);
 		free(sub);
 	}
-	sa_changed(sa);
 }
 
 void sa_subscriptions_forget(struct sa *sa)

@@ -38,11 +38,28 @@ void state_store_put(struct state_store *s, const char *name, const char *conten
 	k->held = mem_alloc(length + 1, 1);
 	memcpy(k->held, content, length);
 	k->held_length = length;
+	k->records.length = k->held_records = k->lane_records = 0;
 	k->due = k->in_memory = true;
 	k->lane_held = k->failed = false; /* what is on its way is older */
 	k->at_us = loop_now_us(s->loop) + STATE_PUT_US;
 	s->manifest_due |= list(s, name);
 	state_store_schedule(s);
+}
+
+void state_store_append(struct state_store *s, const char *name, const char *lines, size_t length)
+{
+	records_add(&kept_of(s, name)->records, lines, length);
+}
+
+const char *state_store_records(const struct state_store *s, const char *name, size_t *length)
+{
+	*length = 0;
+	for (const struct kept *k = s->files; k; k = k->next)
+		if (!strcmp(k->file->name, name)) {
+			*length = k->records.length;
+			return k->records.bytes;
+		}
+	return NULL;
 }
 
 void state_store_each(const struct state_store *s, state_name_fn *fn, void *arg)
@@ -74,9 +91,9 @@ char *state_store_on_disk(const struct state_store *s, const char *name, size_t 
 	return NULL;
 }
 
-void state_store_set_hasty(struct state_store *s, bool hasty)
+void state_store_set_haste(struct state_store *s, enum state_haste haste)
 {
-	s->hasty = hasty;
+	s->haste = haste;
 }
 
 static bool hurry(struct state_store *s)
@@ -98,5 +115,5 @@ static bool hurry(struct state_store *s)
 
 bool state_store_passed_on(struct state_store *s)
 {
-	return !s->hasty || (hurry(s) && s->copied);
+	return s->haste == STATE_CALM || (hurry(s) && s->copied);
 }

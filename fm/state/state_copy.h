@@ -26,13 +26,25 @@ void state_store_each(const struct state_store *store, state_name_fn *fn, void *
 void state_store_set_copied(struct state_store *store, bool copied);
 bool state_store_is_copied(const struct state_store *store);
 /*
+ * Records (state_store_record()) of files. They come from there: each that an owner tells of, as a
+ * line without its end.
+ */
+typedef void state_record_fn(void *arg, const char *name, const char *line);
+void state_store_follow(struct state_store *store, state_record_fn *fn, void *arg);
+/* All that what is on disk does not have, whole lines, until the next change; or length 0. */
+const char *state_store_records(const struct state_store *store, const char *name, size_t *length);
+/* Behind state_store_put(): records of another manager, whole lines. Kept in memory alone. */
+void state_store_append(struct state_store *store, const char *name, const char *lines,
+			size_t length);
+/*
  * Another manager waits for changes: from its next one on a file gathers them no longer than
  * STATE_HASTE_US, or STATE_SHARE times as long as it took to write it last; never longer than its
- * owner says.
+ * owner says. Those that have records gather as ever, unless all are waited for.
  */
+enum state_haste { STATE_CALM, STATE_HASTE, STATE_HASTE_ALL };
 #define STATE_HASTE_US 50000
 #define STATE_SHARE    20
-void state_store_set_hasty(struct state_store *store, bool hasty);
+void state_store_set_haste(struct state_store *store, enum state_haste haste);
 /*
  * What another manager is about to go on with: all changes are written without gathering any more.
  * True: there is nothing that another manager waits for, or none waits. To be asked again until

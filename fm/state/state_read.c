@@ -94,6 +94,20 @@ int state_store_load(struct state_store *s, const struct state_file *file, void 
 	return status;
 }
 
+/* True: there were some, and the disk has yet to have them. */
+static bool take_records(struct state_store *s, const struct state_file *file, void *owner)
+{
+	struct kept *k = state_store_kept(s, file);
+
+	if (!state_store_records_left(k).length)
+		return false;
+	s->reading = true;
+	state_store_records_apply(s, k, owner);
+	s->reading = false;
+	reform(s, file);
+	return true;
+}
+
 int state_store_read(struct state_store *s, const struct state_file *file, void *owner)
 {
 	char *content, why[128];
@@ -102,8 +116,11 @@ int state_store_read(struct state_store *s, const struct state_file *file, void 
 	unsigned bad;
 	FILE *in;
 
+	if (status == -ENOENT && take_records(s, file, owner))
+		return 0; /* all there is of it are changes */
 	if (status)
 		return status;
+	s->reading = true;
 	in = length ? fmemopen(content, length, "r") : fopen("/dev/null", "r");
 	bad = in ? file->read(owner, in) : 1;
 	if (bad) {
@@ -116,5 +133,8 @@ int state_store_read(struct state_store *s, const struct state_file *file, void 
 	if (in)
 		fclose(in);
 	free(content);
+	s->reading = false;
+	if (!bad)
+		take_records(s, file, owner);
 	return status;
 }

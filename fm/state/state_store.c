@@ -123,13 +123,18 @@ void state_store_schedule(struct state_store *s)
 		loop_timer_set(s->timer, next > now ? next - now : 0);
 }
 
+static bool is_waited_for(const struct state_store *s, const struct state_file *file)
+{
+	return s->haste == STATE_HASTE_ALL || (s->haste == STATE_HASTE && !file->record);
+}
+
 static uint64_t gather_us(const struct state_store *s, const struct kept *k, uint64_t us)
 {
 	uint64_t least = STATE_SHARE * k->took_us;
 
 	if (least < STATE_HASTE_US)
 		least = STATE_HASTE_US;
-	return s->hasty && least < us ? least : us;
+	return is_waited_for(s, k->file) && least < us ? least : us;
 }
 
 void state_store_changed(struct state_store *s, const struct state_file *file, void *owner)
@@ -209,13 +214,27 @@ static int write_file(struct state_store *s, const struct kept *k)
 static void take_up(struct state_store *s, struct kept *k, bool live)
 {
 	k->lane_held = !live;
+	k->lane_records = live ? k->records.length : k->held_records;
 	if (live) {
 		free(k->held);
 		k->held = NULL;
+		k->held_records = 0;
 		s->manifest_due |= state_manifest_note(&s->manifest, k->file, k->owner);
 	}
 	if (live || k->in_memory)
 		k->due = k->in_memory = k->reform = false;
+}
+
+/* The oldest so many bytes: the disk has them. */
+static void drop_records(struct kept *k, size_t length)
+{
+	struct records *r = &k->records;
+
+	if (!length)
+		return;
+	memmove(r->bytes, r->bytes + length, r->length - length);
+	r->length -= length;
+	k->held_records -= length < k->held_records ? length : k->held_records;
 }
 
 static void wrote(struct state_store *s, struct kept *k, int status)
@@ -224,10 +243,15 @@ static void wrote(struct state_store *s, struct kept *k, int status)
 	if (status) {
 		k->due |= !k->lane_held && k->owner;
 		k->at_us = s->retry_us ? loop_now_us(s->loop) + s->retry_us : UINT64_MAX;
-	} else if (k->lane_held) {
-		free(k->held);
-		k->held = NULL;
+	} else {
+		drop_records(k, k->lane_records);
+		if (k->lane_held) {
+			free(k->held);
+			k->held = NULL;
+			k->held_records = 0;
+		}
 	}
+	k->lane_records = 0;
 	k->lane_held = false;
 	state_alerts_wrote(s->alerts, k->file->name, status);
 	for (unsigned i = 0; i < STATE_LISTENERS; i++)
@@ -400,7 +424,7 @@ static void step(void *arg)
 
 /* ---- The end, and a change of role ----------------------------------------------------------- */
 
-static void render(struct state_store *s, struct kept *k)
+void state_store_render(struct state_store *s, struct kept *k)
 {
 	FILE *out;
 
@@ -412,6 +436,7 @@ static void render(struct state_store *s, struct kept *k)
 	s->manifest_due |= state_manifest_note(&s->manifest, k->file, k->owner);
 	k->file->write(k->owner, out);
 	fclose(out);
+	k->held_records = k->records.length;
 	k->due = k->in_memory = true;
 	k->lane_held = false; /* what is on its way is older */
 	k->at_us = loop_now_us(s->loop);
@@ -423,7 +448,7 @@ void state_store_detach(struct state_store *s)
 		if (!s->writable)
 			k->due &= k->in_memory;
 		else if (k->owner && (k->due || k->lane))
-			render(s, k);
+			state_store_render(s, k);
 		k->failed = false;
 		k->owner = NULL;
 	}
@@ -495,6 +520,7 @@ static void kept_free(struct state_store *s)
 		if (k->foreign)
 			free_foreign(k);
 		free(k->held);
+		free(k->records.bytes);
 		free(k);
 	}
 }

@@ -38,6 +38,11 @@ struct state_file {
 	void (*forget)(void *owner);		 /* what was read of that file */
 	void (*write)(const void *owner, FILE *out);
 	void (*summary)(const void *owner, FILE *out); /* one line, without its end; NULL = none */
+	/*
+	 * Takes a change of one record, as state_store_record() had it; false: it is none that this
+	 * version knows. NULL = changes are told by writing it whole alone.
+	 */
+	bool (*record)(void *owner, const char *line);
 	uint64_t gather_us; /* it is written when nothing has changed for so long; 0 = at once */
 	uint64_t gather_max_us; /* or when the first change is so old; 0 = gather_us */
 };
@@ -79,6 +84,13 @@ int state_store_load(struct state_store *store, const struct state_file *file, v
  * state_store_detach().
  */
 void state_store_changed(struct state_store *store, const struct state_file *file, void *owner);
+/*
+ * The same, and what has changed is that record: a line, without its end, that the file's record()
+ * takes. It says how its record is now, whatever it was: taken again, it changes nothing. Another
+ * manager has it at once (state_copy.h). While a file is read it is state_store_changed().
+ */
+void state_store_record(struct state_store *store, const struct state_file *file, void *owner,
+			const char *line);
 /* It does not: what was just read is no change. */
 void state_store_unchanged(struct state_store *store, const struct state_file *file);
 bool state_store_is_due(const struct state_store *store,

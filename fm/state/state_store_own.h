@@ -5,10 +5,16 @@
 
 #include <sys/types.h>
 #include "fm/state/state_alerts.h"
+#include "fm/state/state_copy.h"
 #include "fm/state/state_manifest.h"
 #include "fm/state/state_store.h"
 
 #define LANE_FILES 16
+
+struct records { /* lines */
+	char *bytes;
+	size_t length, room;
+};
 
 enum { AT_ONCE, GATHERED, LANES };
 
@@ -28,6 +34,9 @@ struct kept {
 	struct lane *lane; /* on its way; NULL = not */
 	char *held;	   /* rendered, and not on disk yet */
 	size_t held_length;
+	struct records records; /* since what is on disk, oldest first */
+	size_t held_records;	/* bytes of them that `held` has, .. */
+	size_t lane_records;	/* ..that what is on its way has */
 };
 
 struct lane {
@@ -48,7 +57,10 @@ struct state_store {
 		state_wrote_fn *wrote; /* NULL = a free place */
 		void *arg;
 	} listeners[STATE_LISTENERS];
-	bool hasty; /* another manager waits for what is written */
+	enum state_haste haste;
+	bool reading;		   /* what changes is no news */
+	state_record_fn *recorded; /* NULL = nobody follows */
+	void *recorded_arg;
 	bool writable;
 	bool copied; /* of who was master until now */
 	uint64_t retry_us;
@@ -61,6 +73,9 @@ struct state_store {
 	struct loop_timer *timer;
 };
 
+/* A file whose records have grown so large is rendered: its disk is full, or slow. */
+#define STATE_RECORDS_MOST (8u << 20)
+
 /* Before what another manager sent is written: more of it follows. */
 #define STATE_PUT_US 200000
 
@@ -68,6 +83,13 @@ void state_store_schedule(struct state_store *store); /* something may be due so
 char *state_store_path(const struct state_store *store, const char *name); /* the caller's */
 /* Of that file; made when it is asked for first. */
 struct kept *state_store_kept(struct state_store *store, const struct state_file *file);
+/* What it holds now is `held`. Its owner is there. */
+void state_store_render(struct state_store *store, struct kept *kept);
+void records_add(struct records *records, const char *bytes, size_t length);
+/* What of its records the disk does not have, nor what is held. */
+struct records state_store_records_left(const struct kept *kept);
+/* Those left go to file->record(). */
+void state_store_records_apply(struct state_store *store, struct kept *kept, void *owner);
 void state_store_lose_manifest(struct state_store *store, const char *why); /* an alert, once */
 
 #endif

@@ -142,6 +142,34 @@ def test_a_hand_over_waits_for_what_was_changed_a_moment_ago(two):
     assert not [e for e in standby.ask("events", "-n", "200") if "has a whole copy of what this one keeps" in e["text"]]
 
 
+def test_what_was_answered_a_moment_ago_outlives_its_master(two):
+    master, standby = two()
+    whole(standby)
+    other = "ff12401bffff00000000000000000043"
+    for mgid in (MGID, other):
+        client(master, "join", port_guid(HOST), mgid, "1")
+    client(master, "register", port_guid(HOST), "1", "first")
+    groups, services = master.state_dir / "groups", master.state_dir / "services"
+    master.wait(lambda s: groups.exists() and services.exists() and "0x0000000000000043 " in groups.read_text() and files(standby).get("groups") == groups.read_bytes()
+                and files(standby).get("services") == services.read_bytes(), "both have it on disk")
+    before = {path: path.read_bytes() for path in (groups, services)}
+    client(master, "leave", port_guid(HOST), other)
+    client(master, "join", port_guid(HOST), "ff12401bffff00000000000000000044", "1")
+    client(master, "delete", port_guid(HOST), "1")
+    client(master, "register", port_guid(HOST), "2", "second")
+    client(master, "subscribe")
+    master.wait(lambda s: s["mirror"]["standbys"][0]["behind"] == 0, "the standby has taken it")
+    known = kept(master)["members"]
+    unwritten = all(path.read_bytes() == text for path, text in before.items())
+    master.stop_fmd(signal.SIGKILL)
+    status = standby.wait(managed, "it has taken over")
+    print("no file had it:", unwritten)
+    assert kept(standby)["members"] == known and sum(known.values()) == 2
+    assert (status["sa"]["services"], status["sa"]["subscriptions"]) == (1, 1)
+    standby.wait(lambda s: "0x0000000000000044 " in (standby.state_dir / "groups").read_text(), "it writes what it took")
+    assert "0x0000000000000043 " not in (standby.state_dir / "groups").read_text()
+
+
 def certificate(folder, name, ca):
     def openssl(*arguments):
         subprocess.run(["openssl", *arguments], check=True, capture_output=True, cwd=folder)

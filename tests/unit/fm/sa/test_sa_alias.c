@@ -220,6 +220,24 @@ static void aliases_outlive_the_process(void **state)
 	assert_true(answered_guid(w, 5) == ours);
 }
 
+/* As a standby takes them: an entry may have been another before, and the same comes twice. */
+static void a_record_replaces_the_entry(void **state)
+{
+	struct world *w = *state;
+
+	for (unsigned i = 0; i < 2; i++) {
+		assert_true(sa_aliases_take(w->sa, "0x1 1 0x2 0x0"));
+		assert_true(sa_alias_port(w->sa, 2) == 1);
+		assert_true(sa_aliases_take(w->sa, "0x1 1 0x3 0x0"));
+		assert_true(sa_alias_port(w->sa, 2) == 0);
+		assert_true(sa_alias_port(w->sa, 3) == 1);
+	}
+	assert_true(sa_aliases_take(w->sa, "0x1 1 0x0 0x0"));
+	assert_true(sa_alias_port(w->sa, 3) == 0);
+	assert_false(sa_aliases_take(w->sa, "0x1 1 0x3"));
+	sa_aliases_forget(w->sa);
+}
+
 static void damaged_lines_are_named(void **state)
 {
 	static const char *const bad[] = { "# \n0x1 0 0x2 0x0\n", "0x1 1 0x2 0x0\n0x3 1 0x2 0x0\n",
@@ -299,6 +317,7 @@ int main(void)
 		TEST(paths_are_found_by_alias),
 		TEST(groups_are_joined_by_alias_each_for_itself),
 		TEST(aliases_outlive_the_process),
+		TEST(a_record_replaces_the_entry),
 		TEST(damaged_lines_are_named),
 		TEST(groups_of_aliases_count_for_their_port),
 		TEST(services_of_aliases_count_for_their_port),

@@ -84,7 +84,7 @@ static void hook(struct world *w, const struct io_addr *to, const uint8_t *mad)
 	loop_timer_set(h->ack, ACK_US);
 }
 
-static void changed_cb(void *arg)
+static void record_cb(void *arg, enum sa_kept kept, const char *line)
 {
 	((struct heard *)arg)->changed++;
 }
@@ -105,7 +105,7 @@ static struct heard *listen(struct world *w)
 	w->hook = hook;
 	w->hook_arg = h;
 	sa_listen(w->sa,
-		  &(struct sa_listener){ .changed = changed_cb, .reported = told_cb, .arg = h });
+		  &(struct sa_listener){ .record = record_cb, .reported = told_cb, .arg = h });
 	return h;
 }
 

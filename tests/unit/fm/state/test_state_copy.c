@@ -169,7 +169,7 @@ static void a_file_is_written_at_once_while_another_manager_waits(void **state)
 	state_store_changed(w->store, &file, w);
 	store_world_run(w, 2 * SECOND_US);
 	assert_int_equal(w->writes, 0);
-	state_store_set_hasty(w->store, true);
+	state_store_set_haste(w->store, STATE_HASTE);
 	state_store_changed(w->store, &file, w);
 	store_world_run(w, 2 * STATE_HASTE_US);
 	assert_int_equal(w->writes, 1);
@@ -186,13 +186,13 @@ static void what_is_to_be_passed_on_does_not_gather(void **state)
 {
 	struct world *w = *state;
 
-	state_store_set_hasty(w->store, true);
+	state_store_set_haste(w->store, STATE_HASTE);
 	state_store_set_copied(w->store, true);
 	state_store_put(w->store, "value", "7\n", 2);
-	state_store_set_hasty(w->store, false);
+	state_store_set_haste(w->store, STATE_CALM);
 	state_store_changed(w->store, &file, w);
 	state_store_unchanged(w->store, &file);
-	state_store_set_hasty(w->store, true);
+	state_store_set_haste(w->store, STATE_HASTE);
 	assert_false(state_store_passed_on(w->store));
 	store_world_run(w, STATE_HASTE_US);
 	assert_true(state_store_passed_on(w->store));

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * state_record: changes of files of state_dir, record by record (state_store.h). They are kept
+ * until the disk has a file with all of them, for another manager that begins to copy; and of
+ * another manager, until it has sent that file.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "fm/core/log.h"
+#include "fm/state/state_store_own.h"
+#include "topology/mem.h"
+
+void records_add(struct records *r, const char *bytes, size_t length)
+{
+	if (r->length + length > r->room) {
+		r->room = r->length + length + r->room / 2;
+		r->bytes = mem_resize(r->bytes, r->room, 1);
+	}
+	if (length)
+		memcpy(r->bytes + r->length, bytes, length);
+	r->length += length;
+}
+
+struct records state_store_records_left(const struct kept *k)
+{
+	return (struct records){ .bytes = k->records.length ? k->records.bytes + k->held_records
+							    : NULL,
+				 .length = k->records.length - k->held_records };
+}
+
+void state_store_record(struct state_store *s, const struct state_file *file, void *owner,
+			const char *line)
+{
+	struct kept *k = state_store_kept(s, file);
+
+	state_store_changed(s, file, owner);
+	if (s->reading || !s->writable)
+		return;
+	records_add(&k->records, line, strlen(line));
+	records_add(&k->records, "\n", 1);
+	if (s->recorded)
+		s->recorded(s->recorded_arg, file->name, line);
+	if (k->records.length - k->held_records > STATE_RECORDS_MOST)
+		state_store_render(s, k);
+}
+
+void state_store_follow(struct state_store *s, state_record_fn *fn, void *arg)
+{
+	s->recorded = fn;
+	s->recorded_arg = arg;
+}
+
+void state_store_records_apply(struct state_store *s, struct kept *k, void *owner)
+{
+	struct records left = state_store_records_left(k);
+	char *text = mem_alloc(left.length + 1, 1), *rest = NULL;
+	unsigned unknown = 0;
+
+	if (left.length)
+		memcpy(text, left.bytes, left.length);
+	for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+		unknown += !k->file->record || !k->file->record(owner, line);
+	free(text);
+	if (unknown)
+		log_line(LOG_CORE, LOG_WARNING,
+			 "state_dir/%s: %u changes of it are none that this version knows",
+			 k->file->name, unknown);
+}
