@@ -110,11 +110,10 @@ json_t *source_json(const struct mirror *m);
 
 /* copy.c */
 void copy_tick(struct mirror *m); /* connects where it is time */
-/* The master is another, or is one now: of whom a whole copy is there, that is put on disk. */
+/* Another manager is master now: its copy, where it is whole, is put on disk. */
 void copy_follow(struct mirror *m);
-/* The manager that is master, of which all is here; NULL = it is not. */
-const struct peer *copy_whole(const struct mirror *m);
-const char *copy_error(const struct mirror *m); /* why not; in words */
+const struct peer *copy_whole(const struct mirror *m); /* the master, if all of it is here */
+const char *copy_error(const struct mirror *m);	       /* why not; in words */
 void copy_close(struct mirror *m);
 json_t *copy_json(const struct mirror *m);
 
