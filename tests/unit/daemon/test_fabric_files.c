@@ -8,9 +8,11 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <stdatomic.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include "tests/lib/fabric_world.h"
@@ -356,41 +358,34 @@ static void what_is_down_is_known_however_often_fmd_is_killed_amid_changes(void 
 /* ---- A slow disk ----------------------------------------------------------------------------- */
 
 static struct {
-	pid_t own;   /* whose fsync() is an error; 0 = nobody's */
-	int gate[2]; /* children wait until it is closed */
-	bool closed;
+	pid_t own;	       /* whose fsync() is an error; 0 = nobody's */
+	atomic_bool *standing; /* shared with children, which wait as long as it is true */
 } disk;
 
 /* In place of the C library's. */
 int fsync(int fd)
 {
-	char byte;
-
 	if (disk.own && getpid() == disk.own) {
 		print_error("fsync() in the loop\n");
 		abort();
 	}
-	if (disk.closed) {
-		close(disk.gate[1]);
-		while (read(disk.gate[0], &byte, 1) < 0 && errno == EINTR)
-			;
-		disk.closed = false; /* this is a child: it waits once */
-	}
+	while (disk.standing && *disk.standing)
+		usleep(1000);
 	return (int)syscall(SYS_fsync, fd);
 }
 
 static void disk_stops(void)
 {
-	assert_int_equal(pipe(disk.gate), 0);
+	disk.standing = mmap(NULL, sizeof(*disk.standing), PROT_READ | PROT_WRITE,
+			     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(disk.standing, MAP_FAILED);
+	*disk.standing = true;
 	disk.own = getpid();
-	disk.closed = true;
 }
 
 static void disk_goes_on(void)
 {
-	disk.closed = false;
-	close(disk.gate[1]);
-	close(disk.gate[0]);
+	*disk.standing = false;
 }
 
 static struct world *waiting;
