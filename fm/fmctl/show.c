@@ -203,6 +203,27 @@ static void print_mirror(const struct fmctl *ctl, const json_t *s)
 	}
 }
 
+/* What a standby without a mirror has from its master's SA. */
+static void print_registrations(const struct fmctl *ctl, const json_t *s)
+{
+	const json_t *copy = json_object_get(s, "registrations");
+
+	if (!copy)
+		return;
+	print_label("SA copy");
+	if (json_is_true(json_object_get(copy, "whole")))
+		printf("%lld group members, %lld services, %lld subscriptions of the master's SA, "
+		       "%lld s old",
+		       (long long)integer(copy, "members"), (long long)integer(copy, "services"),
+		       (long long)integer(copy, "subscriptions"),
+		       (long long)integer(copy, "age_ms") / 1000);
+	else
+		print_coloured(ctl, false, "none");
+	if (*string(copy, "error"))
+		printf(": %s", string(copy, "error"));
+	putchar('\n');
+}
+
 static void show_status(const struct fmctl *ctl, const json_t *s)
 {
 	bool up = json_is_true(json_object_get(s, "fabric_up"));
@@ -236,6 +257,7 @@ static void show_status(const struct fmctl *ctl, const json_t *s)
 		       (long long)integer(s, "lft_blocks_unread"));
 	putchar('\n');
 	print_mirror(ctl, s);
+	print_registrations(ctl, s);
 	print_uptime(integer(s, "uptime_s"), integer(s, "rss_kb"));
 	print_alerts(ctl, json_object_get(s, "alerts"));
 }

@@ -71,6 +71,8 @@ def test_what_hosts_registered_with_a_killed_opensm_is_there(beside_opensm):
     fabric, opensm = beside_opensm
     status = fabric.wait(lambda s: copy_of(s) == (2 * len(HOSTS), len(HOSTS), 1), "it has what OpenSM knows")
     assert status["registrations"]["whole"] and status["registrations"]["error"] is None
+    said = f"SA copy +{2 * len(HOSTS)} group members, {len(HOSTS)} services, 1 subscriptions of the master's SA, [0-9]+ s old"
+    assert re.search(said, fabric.fmctl("status").stdout), fabric.fmctl("status").stdout
     mlids = mlids_of(fabric, HOSTS[0])
     assert len(mlids) == 2
     opensm.process.send_signal(signal.SIGKILL)
@@ -87,6 +89,7 @@ def test_another_sa_key_is_told_and_nothing_is_taken(small_net, tmp_path):
         fabric.start_fmd(THERE)
         status = fabric.wait(lambda s: (s.get("registrations") or {}).get("error"), "it says why it has nothing")
         assert "has another sa_key" in status["registrations"]["error"] and not status["registrations"]["whole"]
+        assert re.search(r"^SA copy +none: .*has another sa_key", fabric.fmctl("status").stdout, re.M)
         assert not (fabric.state_dir / "groups").exists()
     finally:
         opensm.end()
