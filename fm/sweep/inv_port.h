@@ -18,8 +18,8 @@ enum inv_pkey_state {
 };
 
 /*
- * What a device acknowledged by the answer of a Set, and may not hold: bits of inv_port.unread and
- * its like.
+ * What a Set wrote and the device acknowledged: bits of inv_port.unread, .doubted, .at_once and
+ * .unheld, which follow whether the device holds it.
  */
 enum inv_set {
 	INV_SET_INFO = 1, /* PortInfo */
@@ -27,68 +27,64 @@ enum inv_set {
 	INV_SET_LANES = 4, /* SL2VL, VL arbitration */
 };
 
-/* What each snapshot and each walk reads of a port is in its first cache line. */
+/* The first cache line holds what each snapshot and each walk over all ports reads. */
 struct inv_port {
 	struct inv_node *peer; /* NULL = no link known */
 	uint8_t peer_port;
-	uint8_t state; /* enum topo_state, of info or newer */
-	bool known;    /* info was read */
+	uint8_t state; /* enum topo_state, as in `info` or newer */
+	bool known;    /* `info` was read */
 	bool link_up;
-	/*
-	 * .. and data may go over it: of a link between switches, ends that are known to be
-	 * Active..
-	 */
+	/* The link is up, and data may go over it: between switches, both ends are Active. */
 	uint8_t carries;
-	bool bounced;	  /* ..or were: it fell, is up again, and is brought up right now */
-	uint32_t capmask; /* of info, from here.. */
+	bool bounced;	  /* it did carry data, went down, and is being brought up again */
+	uint32_t capmask; /* PortInfo's fields, decoded: this, lid, lmc, speed, lanes, mtu */
 	uint16_t lid;
-	uint8_t lmc, speed, lanes, mtu; /* ..to here */
-	uint8_t suspect; /* requests over this link that timed out since one passed */
-	uint8_t probe;	 /* sweep.c's */
-	bool cordoned, quarantined,
-		isolated; /* carries no transit; set by the pipe before each snapshot, as.. */
-	bool kept;	  /* ..this: routed over although it is not Active */
+	uint8_t lmc, speed, lanes, mtu;
+	uint8_t suspect; /* requests over this link that timed out since one was answered */
+	uint8_t probe;	 /* private to sweep.c */
+	/* Without transit traffic; the pipe sets these and `kept` before each snapshot. */
+	bool cordoned, quarantined, isolated;
+	bool kept; /* routed over although it is not Active */
 	/* an end of the link answered that it is down; else no path may lead there */
 	bool said_down;
-	/*
-	 * What is known was answered twice: of the link (both ends), of PortInfo. See
-	 * sweep_verify().
-	 */
+	/* The link (both ends), and PortInfo, were answered twice alike; see sweep_verify(). */
 	bool link_verified, info_verified;
-	uint8_t verify_tries; /* in a row without an answer */
-	bool ever_up;	      /* it said so, or the file of known links does */
-	bool must_probe;      /* who is behind is to be asked, whatever the record says.. */
+	uint8_t verify_tries; /* verification requests in a row without an answer */
+	bool ever_up;	      /* it was up in this life, or the file of known links has it */
+	bool must_probe;      /* the node behind it is asked even if a record of it exists */
 	bool refuted;	      /* PortInfo was asked to decide about the link, and did not come */
-	uint8_t claims;	      /* contest.c's: answers that contradict the record.. */
-	uint32_t claimed_in;  /* ..in that sweep.. */
-	uint64_t claim;	      /* ..the latest of them */
-	/* what answers behind it and can't be there: its GUID, or INV_NONSENSE; 0 = nobody */
+	uint8_t claims;	      /* private to contest.c: answers that contradict the record, */
+	uint32_t claimed_in;  /* the sweep they came in, */
+	uint64_t claim;	      /* and the latest of them */
+	/* GUID of a node that answers here and cannot be here, or INV_NONSENSE; 0 = none */
 	guid_t refused;
-	uint32_t judged; /* inventory.clock when a request last passed, or failed, over its link */
+	uint32_t judged; /* inventory.clock when a request over its link last succeeded or failed */
 	uint32_t seen;	 /* the sweep that last read it */
-	uint16_t sm_lid; /* of info */
-	/* the pipe's: whether a manager there is known, since the link is up */
+	uint16_t sm_lid; /* of PortInfo */
+	/* private to the election: a manager here was looked for since the link came up */
 	bool sm_asked;
-	uint16_t want_lid; /* bringup.c's, from here on */
+
+	/* From here to `reregister`: private to bringup.c. */
+	uint16_t want_lid;
 	uint8_t want_lmc;
-	uint8_t job;	      /* on its way: 0 nothing, else bringup.c's code for it */
+	uint8_t job;	      /* the request on its way, 0 = none */
 	uint8_t sets, errors; /* in this apply */
-	uint8_t given_up;     /* so often in a row, 0 = it accepts what is set.. */
-	uint8_t lost;	      /* ..tries since then that got no answer, and are no refusal yet.. */
-	uint64_t retry_at_us; /* ..when it is asked again.. */
-	const char *refusal;  /* ..and how it refused, a literal */
-	bool reread;	      /* is to be read before anything else */
+	uint8_t given_up;     /* Sets refused in a row, 0 = the port accepts them */
+	uint8_t lost;	      /* tries without an answer since it was given up */
+	uint64_t retry_at_us; /* when a port that was given up is asked again */
+	const char *refusal;  /* how it refused, a literal */
+	bool reread;	      /* PortInfo is read before anything else */
 	/* a Set got no answer, and the port was not read since: it may have taken it */
 	bool unsure;
 	bool settled;
 	bool reregister; /* its host is to be asked to register with the SA anew */
-	uint8_t unread;	 /* was acknowledged, and not read since; enum inv_set.. */
-	/* ..and what was read otherwise then: from now on it is read behind each Set.. */
-	uint8_t doubted;
-	uint8_t at_once; /* ..as it is being now.. */
-	/* ..and was read otherwise there too: bringup.c asks again now and then.. */
-	uint8_t unheld;
-	uint64_t trial_at_us; /* ..at that time */
+
+	/* Whether the port holds what it acknowledged; bits of enum inv_set. */
+	uint8_t unread;	      /* acknowledged, and not read since */
+	uint8_t doubted;      /* was read otherwise: is read behind each Set from now on */
+	uint8_t at_once;      /* is being read behind a Set now */
+	uint8_t unheld;	      /* was read otherwise then, too: bringup.c tries again now and then */
+	uint64_t trial_at_us; /* the next of these tries */
 	bool enforced;	      /* switches: its P_Key table is such that it may be enforced */
 	uint8_t pkey_state;   /* enum inv_pkey_state */
 	struct inv_qos qos;
