@@ -35,15 +35,6 @@
 	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER |             \
 	 CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWTIME)
 
-/* Sanitizers do more than the daemon: at its end they stop all its threads and look at them. */
-#if defined(__SANITIZE_ADDRESS__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-
 struct refused { /* in memory that children share */
 	_Atomic unsigned count;
 	_Atomic int latest;

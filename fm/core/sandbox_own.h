@@ -1,9 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* sandbox_own: what the sandbox's files have in common; nobody else includes it. */
+/* sandbox_own: what the sandbox's files and their test share; nobody else includes it. */
 #ifndef FMD_CORE_SANDBOX_OWN_H
 #define FMD_CORE_SANDBOX_OWN_H
 
 #include <stdbool.h>
+
+/* Sanitizers do more than the daemon: at its end they stop all its threads and look at them. */
+#if defined(__SANITIZE_ADDRESS__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
 
 /*
  * All capabilities of this thread, of what it executes, and the way to others. keeps_ports: but the

@@ -21,10 +21,20 @@ const struct text *contents_text(const struct contents *c, const char *name)
 	return found ? &found->text : &empty;
 }
 
+/* Texts and records of all files. */
+static size_t bytes_of(const struct contents *c)
+{
+	size_t bytes = 0;
+
+	for (unsigned i = 0; i < c->count; i++)
+		bytes += c->list[i].text.length + c->list[i].records.length;
+	return bytes;
+}
+
 bool contents_set(struct contents *c, const char *name, struct text text)
 {
 	struct content *it = contents_find(c, name);
-	size_t others = c->bytes - (it ? it->text.length : 0);
+	size_t others = bytes_of(c) - (it ? it->text.length : 0);
 
 	if (text.length > CONTENTS_BYTES - others || (!it && c->count == CONTENTS_MOST)) {
 		free(text.bytes);
@@ -36,7 +46,6 @@ bool contents_set(struct contents *c, const char *name, struct text text)
 	}
 	free(it->text.bytes);
 	it->text = text;
-	c->bytes = others + text.length;
 	return true;
 }
 
@@ -45,6 +54,8 @@ bool contents_append(struct contents *c, const char *name, const char *lines, si
 	struct content *it = contents_find(c, name);
 	struct text *records;
 
+	if (length > CONTENTS_BYTES - bytes_of(c))
+		return false;
 	if (!it && !contents_set(c, name, (struct text){ mem_strdup(""), 0 }))
 		return false;
 	records = &contents_find(c, name)->records;
@@ -62,5 +73,4 @@ void contents_fini(struct contents *c)
 		free(c->list[i].records.bytes);
 	}
 	c->count = 0;
-	c->bytes = 0;
 }

@@ -7,7 +7,7 @@
 #include "fm/mirror/delta.h"
 
 #define CONTENTS_MOST  64	    /* files */
-#define CONTENTS_BYTES (512u << 20) /* of all together */
+#define CONTENTS_BYTES (512u << 20) /* of all together, with their records */
 
 struct content {
 	char *name;
@@ -19,7 +19,6 @@ struct content {
 struct contents {
 	struct content list[CONTENTS_MOST];
 	unsigned count;
-	size_t bytes;
 };
 
 /* Of that file; empty when there is none. Until the next call that changes it. */
@@ -27,7 +26,7 @@ const struct text *contents_text(const struct contents *c, const char *name);
 struct content *contents_find(struct contents *c, const char *name); /* NULL = there is none */
 /* Takes over the text; records stay. False: too many files or bytes, and the text is freed. */
 bool contents_set(struct contents *c, const char *name, struct text text);
-/* Of that file, which is made when there is none. False: there are too many. */
+/* Of that file, which is made when there is none. False: too many files or bytes. */
 bool contents_append(struct contents *c, const char *name, const char *lines, size_t length);
 void contents_fini(struct contents *c); /* empty again */
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """Fixtures of the tests on a simulated fabric (fabric.py). A test that fails shows the tails of fmd's and ibsim's logs."""
+import contextlib
 import os
 import pathlib
 import signal
@@ -86,16 +87,22 @@ def small_net(tmp_path_factory):
     return net
 
 
-@pytest.fixture(scope="module")
-def pod(pod_net, tmp_path_factory):
-    """One fabric for all tests of a file that only look."""
-    fabric = Fabric(tmp_path_factory.mktemp("pod"), pod_net)
+@contextlib.contextmanager
+def up(fabric):
+    """The fabric with its fmd up; both end behind it."""
     try:
         fabric.start_fmd("H-0002c90380000100")
         fabric.wait_up()
         yield fabric
     finally:
         fabric.stop()
+
+
+@pytest.fixture(scope="module")
+def pod(pod_net, tmp_path_factory):
+    """One fabric for all tests of a file that only look."""
+    with up(Fabric(tmp_path_factory.mktemp("pod"), pod_net)) as fabric:
+        yield fabric
 
 
 @pytest.fixture(scope="module")
@@ -104,12 +111,8 @@ def web(pod_net, tmp_path_factory):
     address = own_address()
     fabric = Fabric(tmp_path_factory.mktemp("web"), pod_net, http_listen=f"{address}:9810")
     fabric.address = address, 9810
-    try:
-        fabric.start_fmd("H-0002c90380000100")
-        fabric.wait_up()
+    with up(fabric):
         yield fabric
-    finally:
-        fabric.stop()
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -13,6 +13,7 @@
 #include "fm/mad/wire_sa.h"
 #include "fm/mad/wire_sa_comp.h"
 #include "fm/sm/module.h"
+#include "tests/lib/fabric_mcast_world.h"
 #include "tests/lib/sm_pair.h"
 
 #define EVERY_US 50
@@ -82,17 +83,7 @@ static void ask_for_path(struct clients *c)
 
 static void join_group(struct clients *c)
 {
-	const struct wire_mcmember member = {
-		.mgid = { 0xff12a01cfe800000ull, 9 },
-		.port_gid = { c->w->conf.sm.subnet_prefix, port_guid(c->w, c->host) },
-		.qkey = 1,
-		.pkey = 0xffff,
-		.join_state = WIRE_JOIN_FULL,
-		.mtu_sel = WIRE_EXACT,
-		.mtu = 4,
-		.rate_sel = WIRE_EXACT,
-		.rate = 3,
-	};
+	const struct wire_mcmember member = member_of(c->w, port_guid(c->w, c->host), 9);
 	uint8_t mad[WIRE_MAD_SIZE] = { 0 };
 
 	wire_mcmember_encode(&member, mad + WIRE_SA_HEADER);

@@ -28,6 +28,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "fm/core/sandbox.h"
+#include "fm/core/sandbox_own.h"
 
 typedef int attempt_fn(void);
 
@@ -160,14 +161,6 @@ static int change_owner(void)
 {
 	return outcome(chown("/tmp", 0, 0));
 }
-
-#ifdef __SANITIZE_ADDRESS__
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
 
 static const struct row {
 	const char *name;
