@@ -195,7 +195,7 @@ struct fabric_services fabric_services(struct fabric *f)
 					 .proofs = fabric_update_proofs(f),
 					 .lids = &f->memory,
 					 .sa = f->sa,
-					 .state = f->store };
+					 .state = f->kept.store };
 }
 
 uint8_t *fabric_port_classes(const struct fabric *f)
@@ -232,12 +232,12 @@ static struct bringup_conf bringup_conf(const struct conf *c, const struct m_key
 /* All that the manager of a fabric works with. */
 static void parts_init(struct fabric *f)
 {
-	const struct bringup_conf ports = bringup_conf(&f->conf, f->keys);
+	const struct bringup_conf ports = bringup_conf(&f->conf, f->kept.keys);
 
 	qos_make(&f->conf.qos, &f->now.qos);
 	fabric_update_init(f, serve);
 	f->sweep = sweep_new(f->loop, f->mad);
-	sweep_use_keys(f->sweep, f->keys);
+	sweep_use_keys(f->sweep, f->kept.keys);
 	sweep_set_passive(f->sweep, true);
 	f->bringup = bringup_new(f->loop, f->mad, sweep_inventory(f->sweep), &ports);
 	f->program = program_new(f->loop, f->mad, sweep_inventory(f->sweep),
@@ -251,7 +251,7 @@ static void parts_init(struct fabric *f)
 	fabric_links_init(f);
 	fabric_deploy_init(f, deployed);
 	fabric_settle_init(f, serve);
-	f->clients.operations = operations_new(f, f->store, fabric_status);
+	f->clients.operations = operations_new(f, f->kept.store, fabric_status);
 	modules_begin(f->modules, f);
 }
 
@@ -297,7 +297,7 @@ static void renew(struct fabric *f)
 	waiters_answer(&f->clients.readers, NULL, why);
 	MODULES_CALL(f->modules, report.abandon, why);
 	MODULES_CALL(f->modules, checkpoint);
-	state_store_detach(f->store);
+	state_store_detach(f->kept.store);
 	parts_fini(f, false);
 	*f = (struct fabric){ .loop = f->loop,
 			      .mad = f->mad,
@@ -305,15 +305,13 @@ static void renew(struct fabric *f)
 			      .progress.started_us = f->progress.started_us,
 			      .events = f->events,
 			      .alerts = f->alerts,
-			      .store = f->store,
-			      .keys = f->keys,
-			      .event_files = f->event_files,
+			      .kept = f->kept,
 			      .modules = f->modules,
 			      .role = f->role,
 			      .clients.followers = f->clients.followers };
 	parts_init(f);
 	parts_load(f);
-	event_files_changed(f->event_files);
+	event_files_changed(f->kept.events);
 	fabric_warn(f);
 }
 
@@ -362,16 +360,16 @@ static void configure_keys(struct fabric *f)
 {
 	const struct m_key_conf keys = conf_m_keys(&f->conf);
 
-	m_keys_configure(f->keys, &keys);
+	m_keys_configure(f->kept.keys, &keys);
 }
 
 static void store_init(struct fabric *f)
 {
-	f->store = state_store_new(f->loop, f->conf.state_dir, f->alerts, f->events);
-	state_store_retry(f->store, f->conf.retry_interval_ms * 1000ull);
-	state_store_set_writable(f->store, false); /* until it is master */
-	state_store_listen(f->store, saved, f);
-	f->event_files = event_files_new(f->store, f->events);
+	f->kept.store = state_store_new(f->loop, f->conf.state_dir, f->alerts, f->events);
+	state_store_retry(f->kept.store, f->conf.retry_interval_ms * 1000ull);
+	state_store_set_writable(f->kept.store, false); /* until it is master */
+	state_store_listen(f->kept.store, saved, f);
+	f->kept.events = event_files_new(f->kept.store, f->events);
 }
 
 struct fabric *fabric_new(struct loop *loop, struct mad *mad, const struct conf *conf,
@@ -390,7 +388,7 @@ struct fabric *fabric_new(struct loop *loop, struct mad *mad, const struct conf 
 	f->alerts = alerts_new(loop, f->events);
 	store_init(f);
 	fabric_role_init(f, change_role);
-	f->keys = m_keys_new();
+	f->kept.keys = m_keys_new();
 	configure_keys(f);
 	f->modules = modules_new(rooms);
 	parts_init(f);
@@ -413,14 +411,14 @@ int fabric_check_conf(fabric_modules rooms, const struct conf *conf, char *err, 
 
 void fabric_configure(struct fabric *f, const struct conf *conf)
 {
-	const struct bringup_conf ports = bringup_conf(conf, f->keys);
+	const struct bringup_conf ports = bringup_conf(conf, f->kept.keys);
 
 	f->conf = *conf;
 	configure_keys(f);
 	qos_make(&f->conf.qos, &f->now.qos);
 	bringup_configure(f->bringup, &ports);
 	program_configure(f->program, conf->ports.packet_life_time);
-	state_store_retry(f->store, conf->retry_interval_ms * 1000ull);
+	state_store_retry(f->kept.store, conf->retry_interval_ms * 1000ull);
 	fabric_poll_schedule(f);
 	MODULES_CALL(f->modules, configure);
 	fabric_request_reroute(f, "configuration changed");
@@ -431,16 +429,16 @@ void fabric_free(struct fabric *f)
 	if (!f)
 		return;
 	MODULES_CALL(f->modules, checkpoint);
-	state_store_flush(f->store);
+	state_store_flush(f->kept.store);
 	parts_fini(f, true);
 	modules_free(f->modules);
 	fabric_role_fini(f);
 	event_log_listen(f->events, NULL, NULL);
-	state_store_free(f->store);
-	event_files_free(f->event_files);
+	state_store_free(f->kept.store);
+	event_files_free(f->kept.events);
 	alerts_free(f->alerts);
 	event_log_free(f->events);
 	fabric_report_fini(f);
-	m_keys_free(f->keys);
+	m_keys_free(f->kept.keys);
 	free(f);
 }

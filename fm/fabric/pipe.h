@@ -60,6 +60,12 @@ struct requests { /* request.c: merged; the scheduler serves them */
 	struct loop_timer *timer;
 };
 
+struct lasting { /* fabric.c: state_dir, and keys that are derived from a secret file */
+	struct state_store *store;
+	struct event_files *events;
+	struct m_keys *keys; /* of ports */
+};
+
 struct clients { /* operator.c, report.c */
 	struct operations *operations;
 	struct waiters readers;	    /* answered when the readback ends */
@@ -73,9 +79,7 @@ struct fabric {
 	struct conf conf; /* rooms point to it; changed in place */
 	struct event_log *events;
 	struct alerts *alerts;
-	struct state_store *store; /* files of state_dir */
-	struct m_keys *keys;	   /* of ports */
-	struct event_files *event_files;
+	struct lasting kept;
 	struct modules *modules;
 	struct role role;
 	struct clients clients;
@@ -88,8 +92,7 @@ struct fabric {
 	struct sa *sa;
 	struct lid_memory memory; /* the LIDs of every port ever met: a plan takes them from here */
 
-	struct publication
-		now; /* what is published; changed by update.c, its snapshot by settle.c too */
+	struct publication now; /* update.c changes it; its snapshot: settle.c too */
 	struct requests requests;
 	struct progress progress;
 	struct figures figures;

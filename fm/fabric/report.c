@@ -211,8 +211,8 @@ void fabric_report_event(void *arg, const json_t *event)
 {
 	const struct fabric *f = arg;
 
-	if (f->event_files)
-		event_files_added(f->event_files);
+	if (f->kept.events)
+		event_files_added(f->kept.events);
 	for (const struct follower *it = f->clients.followers; it; it = it->next)
 		it->fn(it->arg, event);
 }
