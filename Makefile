@@ -202,6 +202,7 @@ format-check:
 check-layers:
 	$(Q)tests/check-layers .
 	$(Q)tests/check-sizes .
+	$(Q)tests/check-headers .
 
 # ---- Fuzzing: one libFuzzer program a decoder or parser, seeds in tests/fuzz/seeds/<name>/ ---------------
 FUZZ_S ?= 60

@@ -75,6 +75,52 @@ def test_empty_tree_is_no_success(tmp_path):
     assert run(ROOT / "tests/check-layers", tmp_path).returncode == 1
 
 
+# ---- check-headers
+
+def headers(root, text):
+    """What check-headers says of a header with this text from its line 4 on."""
+    file = root / "fm/new/a.h"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(f"/* a: a header. */\n#ifndef A_H\n\n{text}\n#endif\n")
+    result = run(ROOT / "tests/check-headers", root)
+    return result.returncode, result.stdout.strip()
+
+
+def test_the_headers_of_this_tree_say_what_their_functions_do():
+    result = run(ROOT / "tests/check-headers", ROOT)
+    assert result.returncode == 0, result.stdout
+
+
+@pytest.mark.parametrize("line, text, what", [
+    (4, "void a(int x);", "a(): no comment"),
+    (6, "/* Of a struct. */\nstruct b { int x; };\nvoid a(int x);", "a(): no comment"),
+    (6, "/* A comment of other lines. */\n\nvoid a(int x,\n\tint y);", "a(): no comment"),
+    (5, "void b(void); /* Its own. */\nvoid a(void);", "a(): no comment"),
+    (6, "void b(void) __attribute__((cold)); /* Its own\n * on two lines. */\nvoid a(void);", "a(): no comment"),
+    (5, "/* Makes one. */\nstruct b *a(void);", "a(): whose is what it returns, until when is it valid, when is it NULL?"),
+    (5, "/* The name. */\nconst char *a(int x);", "a(): whose is what it returns, until when is it valid, when is it NULL?"),
+    (5, "/* Writes x. */\nint a(int x);", "a(): what do the values mean that it returns?"),
+    (5, "/* Writes x. */\nbool a(int x) __attribute__((warn_unused_result));", "a(): what do the values mean that it returns?"),
+])
+def test_prototype_without_its_words_is_found_and_named(tmp_path, line, text, what):
+    assert headers(tmp_path, text) == (1, f"fm/new/a.h:{line}: {what}")
+
+
+@pytest.mark.parametrize("text", [
+    "/* Above it. */\nvoid a(void);",
+    "void a(int x,\n\tint y); /* Behind it. */",
+    "/* Above a run: false when there is none. */\nbool a(void);\nbool b(void); /* this one for x */\nbool c(void);",
+    "/* The name of x, a literal. */\nconst char *a(int x);",
+    "/* The caller frees it; NULL when x is 0. */\nstruct b *a(int x);",
+    "/* 0 or -errno. */\nint a(int x);",
+    "/* Of the port at the other end. */\nbool a_is_open(void);",
+    "typedef void fn(int x);\nextern const int y;\nstruct b { int (*a)(int x); };\n#define A(x) f(x)",
+    "/* A body. */\nstatic inline int a(int x)\n{\n\treturn b(x);\n}",
+])
+def test_prototype_with_its_words_is_fine(tmp_path, text):
+    assert headers(tmp_path, text) == (0, "check-headers: 1 headers say what their functions do")
+
+
 # ---- check-calls
 
 def calls(tmp_path, **files):
