@@ -39,11 +39,11 @@ struct batch_ops {
 	bool (*make)(void *owner, const struct batch_job *job, struct batch_request *request);
 	void (*done)(void *owner, const struct batch_job *job, const struct batch_path *via,
 		     const struct mad_answer *answer);
-	bool (*more)(void *owner); /* or NULL. The queue is empty: add some jobs; false = there are
-				      none */
+	/* The queue is empty: adds some jobs; false: there are none. NULL = jobs are only added. */
+	bool (*more)(void *owner);
 	void (*idle)(void *owner);
-	void (*unwanted)(void *owner,
-			 const struct batch_job *job); /* make() has ended it; or NULL */
+	/* make() has refused the job, which ends here without done(). May be NULL. */
+	void (*unwanted)(void *owner, const struct batch_job *job);
 	/*
 	 * Where the job's request goes now: asked before each try, for it may have waited. false:
 	 * nobody knows, it goes where it went. NULL = as make() said.
@@ -52,18 +52,29 @@ struct batch_ops {
 };
 
 struct batch;
+/*
+ * An empty queue of the caller, who frees it; never NULL. Loop, mad, ops and owner are borrowed
+ * and outlive it.
+ */
 struct batch *batch_new(struct loop *loop, struct mad *mad, const struct batch_ops *ops,
 			void *owner);
-void batch_free(struct batch *b); /* nothing is called any more; NULL is fine */
+/* Drops all jobs as batch_drop() does; no function of ops is called any more. NULL is fine. */
+void batch_free(struct batch *b);
 
+/* Queues a copy of the job, urgent ones before the others; its object stays the owner's. */
 void batch_add(struct batch *b, const struct batch_job *job);
-void batch_wake(struct batch *b);	/* idle() follows even when no job was added */
-void batch_drop(struct batch *b);	/* the queued and those on their way; no idle() follows */
-void batch_drop_queue(struct batch *b); /* the queued; those on their way are answered */
-void batch_reroute(
-	struct batch *b); /* those on their way whose make() now gives another path are sent anew */
+/* Makes idle() follow even when no job was added. */
+void batch_wake(struct batch *b);
+/* Drops the queued jobs and cancels those that were sent: neither done() nor idle() follows. */
+void batch_drop(struct batch *b);
+/* Drops the queued jobs; those that were sent end by done() and idle(). */
+void batch_drop_queue(struct batch *b);
+/* Cancels each sent job whose make() now gives another path or refuses, and queues it again. */
+void batch_reroute(struct batch *b);
 
+/* The number of jobs that were sent and have not ended. */
 unsigned batch_in_flight(const struct batch *b);
-uint64_t batch_smps(const struct batch *b); /* sent since batch_new(), retries included */
+/* SMPs sent since batch_new(), retries included; a cancelled job counts once. */
+uint64_t batch_smps(const struct batch *b);
 
 #endif

@@ -53,7 +53,8 @@ struct io_body {
 	uint8_t *data;
 	unsigned refs;
 };
-struct io_body *io_body_new(uint8_t *data); /* owns data; one reference */
+/* Takes data over. The caller has the one reference; the last unref frees both. Never NULL. */
+struct io_body *io_body_new(uint8_t *data);
 void io_body_ref(struct io_body *body);
 void io_body_unref(struct io_body *body);
 
@@ -108,9 +109,8 @@ struct io {
 };
 
 /*
- * A umad port, closed: the one with that port GUID (guid != 0), one of a device, or any. Without a
- * GUID and a port it is chosen when it is opened: the first InfiniBand port that has a link, else
- * the first, and none that is not for subnet managers (umad_port.h).
+ * A umad port, closed, of the caller until mad_new() takes it over; never NULL. guid (0 = any),
+ * device (copied; "" = any) and port (0 = any) are what umad_port_choose() chooses by at open().
  */
 struct io *io_umad_new(struct loop *loop, guid_t guid, const char *device, unsigned port);
 

@@ -239,6 +239,17 @@ static int port_register(struct umad_io *u, char *err, size_t err_size)
 	return umad_is_gone(errno) ? -ENODEV : -EBUSY;
 }
 
+/* Without it the loop itself writes long answers. */
+static void writer_start(struct umad_io *u)
+{
+	u->writer = umad_writer_new(u->loop, umad_written, u);
+	if (!u->writer)
+		log_line(LOG_MAD, LOG_WARNING,
+			 "long SA answers are written by the event loop: no descriptor for their "
+			 "thread: %s",
+			 strerror(errno));
+}
+
 static int umad_io_open(struct io *io, char *err, size_t err_size)
 {
 	struct umad_io *u = (struct umad_io *)io;
@@ -254,7 +265,7 @@ static int umad_io_open(struct io *io, char *err, size_t err_size)
 	}
 	umad_buffers_open(u);
 	if (u->io.info.real_fd)
-		u->writer = umad_writer_new(u->loop, umad_written, u);
+		writer_start(u);
 	umad_receive_start(u);
 	log_line(LOG_MAD, LOG_NOTICE, "%s port %u: opened: port GUID 0x%016llx, LID %u, link %s",
 		 io->info.device, io->info.port, (unsigned long long)io->info.port_guid,

@@ -29,27 +29,31 @@ struct mad_conf {
 
 typedef uint64_t mad_token; /* 0 is none */
 
-/* Owns io, which may be closed. */
+/* Takes io over, which may be closed; never NULL. The caller frees the mad, and io with it. */
 struct mad *mad_new(struct loop *loop, struct io *io, const struct mad_conf *conf);
 /* Pending requests are dropped without a callback. Not from a callback of its own. */
 void mad_free(struct mad *mad);
+/* Copies conf; a member that is 0 gets its default. Requests made before keep their time-outs. */
 void mad_configure(struct mad *mad, const struct mad_conf *conf);
 
+/* Queues a copy of the request; fn is called with its end. The token cancels it, and is never 0. */
 mad_token mad_send(struct mad *mad, const struct mad_request *request, mad_done_fn *fn, void *arg);
-void mad_cancel(struct mad *mad, mad_token token); /* 0 and finished tokens are fine */
+/* Ends a request without its callback. 0 and tokens of requests that have ended are fine. */
+void mad_cancel(struct mad *mad, mad_token token);
 
 /*
- * MADs others start: requests, traps, SA queries. The handler answers by mad_reply() if it wants
- * to.
+ * MADs that others send without being asked: requests, traps, SA queries. One handler a class; the
+ * last that was set. It answers by mad_reply() if it wants to; its arguments are valid during the
+ * call.
  */
 typedef void mad_handler_fn(void *arg, const struct io_addr *from, const struct wire_mad *mad,
 			    const uint8_t *raw, size_t len);
 void mad_handle(struct mad *mad, uint8_t mgmt_class, mad_handler_fn *fn, void *arg);
-/* Sends an answer as it is; 0 or -errno. */
+/* Sends a copy of an answer, once; 0 or -errno (-EAGAIN: the kernel's queues are full). */
 int mad_reply(struct mad *mad, const struct io_addr *to, const uint8_t *raw, size_t len);
 /*
  * An answer of len bytes that may be long: its first head_len bytes, and a body with room for these
- * before the rest; 0 or -errno.
+ * before the rest. Takes a reference of body where it needs one; 0 or -errno as mad_reply().
  */
 int mad_reply_long(struct mad *mad, const struct io_addr *to, const uint8_t *head, size_t head_len,
 		   struct io_body *body, size_t len);
@@ -64,9 +68,11 @@ struct mad_keys {
 	bool shown;	/* the first is what the port has shown that it holds */
 	uint64_t key[MAD_KEYS_MOST];
 };
+/* path NULL: the port with this LID. keys comes zeroed. */
 typedef void mad_keys_fn(void *arg, const struct mad_path *path, uint16_t lid,
-			 struct mad_keys *keys);		/* path NULL: by LID */
-void mad_set_keys(struct mad *mad, mad_keys_fn *fn, void *arg); /* fn NULL: by mad_conf */
+			 struct mad_keys *keys);
+/* fn NULL: the keys of mad_conf, for all ports. */
+void mad_set_keys(struct mad *mad, mad_keys_fn *fn, void *arg);
 
 /*
  * For a manager that is not the master: no Set of any attribute but SMInfo leaves from now on.
@@ -75,28 +81,33 @@ void mad_set_keys(struct mad *mad, mad_keys_fn *fn, void *arg); /* fn NULL: by m
 void mad_set_quiet(struct mad *mad, bool on);
 
 /*
- * The local port (fm/mad/io.h). It may not be there: then what is sent ends with MAD_SEND_FAILED.
- * mad_open() tries once, by io's results, and is fine when it is open. When the device goes it is
- * closed, and fn is called from the loop with the reason.
+ * The local port (fm/mad/io.h). While it is closed, what is sent ends with MAD_SEND_FAILED.
+ *
+ * mad_open() tries once. 0, also when it is open already; else -errno as io_ops.open(), and err
+ * names the reason.
  */
 int mad_open(struct mad *mad, char *err, size_t err_size);
-void mad_close(struct mad *mad);
+void mad_close(struct mad *mad); /* one that is closed is fine; requests run into time-outs */
 bool mad_is_open(const struct mad *mad);
-bool mad_choose(struct mad *mad, bool had_link); /* io's: true = another port would be opened now */
+/* True: another port than the open one would be opened now. had_link: see io_ops.choose(). */
+bool mad_choose(struct mad *mad, bool had_link);
+/* fn is called from the loop when the device has gone: the port is closed by then. */
 typedef void mad_lost_fn(void *arg, const char *error);
 void mad_on_lost(struct mad *mad, mad_lost_fn *fn, void *arg);
-/* Of the port that is open, or was last; zeros before. */
+/* The port that is open, or was last; zeros before. Belongs to mad, filled anew by mad_open(). */
 const struct io_port_info *mad_port_info(const struct mad *mad);
+/* Sets the IsSM capability bit of the local port. 0 or -errno, -EBUSY: another process has it. */
 int mad_set_is_sm(struct mad *mad, bool on);
 
 struct mad_stats {
 	uint64_t sent;	    /* SMPs put on the wire, retries included */
-	uint64_t sent_gmps; /* requests of other classes, likewise */
-	uint64_t timed_out; /* transactions that ended so */
+	uint64_t sent_gmps; /* requests of other classes put on the wire, retries included */
+	uint64_t timed_out; /* transactions that no try of was answered */
 	uint64_t retried, answered, bad_status;
 	uint64_t dropped_short, dropped_late, dropped_mismatch, unsolicited;
 	unsigned window, in_flight, queued;
 };
+/* The sums since mad_new(), and window, in_flight and queued as they are now. */
 struct mad_stats mad_stats(const struct mad *mad);
 
 #endif

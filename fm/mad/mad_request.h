@@ -22,9 +22,9 @@ struct mad_request {
 	const struct mad_path *path; /* directed route, or NULL: LID-routed to lid */
 	uint16_t lid;
 	uint8_t mgmt_class;  /* 0 = SMP; else WIRE_PERF, WIRE_SA .. */
-	uint8_t sl;	     /* GMPs, as the next two */
-	uint16_t pkey_index; /* in the local port's table */
-	uint32_t qp;	     /* 0 = QP 1 */
+	uint8_t sl;	     /* of a GMP */
+	uint16_t pkey_index; /* of a GMP: in the local port's table */
+	uint32_t qp;	     /* of a GMP: 0 = QP 1 */
 	uint8_t method;	     /* WIRE_GET, WIRE_SET; WIRE_REPORT .. */
 	uint16_t attr_id;
 	uint32_t attr_mod;

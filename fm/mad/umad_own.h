@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What the files of io_umad share: the port, its descriptors and agents. Told of in io_umad.c. */
+/*
+ * umad_own: what the files of io_umad share: the port, its descriptors and agents. The essay is in
+ * io_umad.c.
+ */
 #ifndef FMD_MAD_UMAD_OWN_H
 #define FMD_MAD_UMAD_OWN_H
 
@@ -52,18 +55,19 @@ struct umad_io {
 	size_t tx_size, rx_size; /* of the MAD in them */
 };
 
-bool umad_is_open(const struct umad_io *u);
-bool umad_is_gone(int error); /* the device */
-void umad_buffers_open(struct umad_io *
-			       /*
-		 * once a port was opened: umad_size() is of the kernel's way with headers, which is
-		 * known then
-		 */
-			       u);
+bool umad_is_open(const struct umad_io *u); /* the port: it has descriptors */
+bool umad_is_gone(int error);		    /* errno says that there is no such device any more */
+/*
+ * Makes tx and rx, each for one MAD. Call it when a port was opened: only then umad_size() is that
+ * of the kernel's header format.
+ */
+void umad_buffers_open(struct umad_io *u);
+/* Enlarges a buffer that holds fewer than len bytes of a MAD; the buffer may move. */
 void umad_buffer_fit(void **buf, size_t *size, size_t len);
+/* The descriptor of an agent (AGENT_ ..): one of u->handles, never NULL. */
 struct handle *umad_handle_of(struct umad_io *u, int agent);
 
-/* Operations of io. */
+/* Operations of io: 0 or -errno, as io_ops says. */
 int umad_io_send(struct io *io, const struct io_addr *to, const uint8_t *mad, size_t len,
 		 unsigned timeout_ms);
 int umad_io_send_long(struct io *io, const struct io_addr *to, const uint8_t *head, size_t head_len,

@@ -39,8 +39,8 @@ struct umad_writer {
 	bool started;
 	pthread_t thread;
 
-	pthread_mutex_t lock; /* of what follows, and.. */
-	pthread_cond_t given; /* ..this is its word to the thread */
+	pthread_mutex_t lock; /* of all members from here on */
+	pthread_cond_t given; /* signals the thread that todo or ends has changed */
 	cl_qlist_t todo, done;
 	bool ends;
 };
@@ -196,7 +196,7 @@ static struct job *take_done(struct umad_writer *w)
 	return job;
 }
 
-/* One a round, for what is told may close the port, and end this writer with it. */
+/* Reports one answer a round: fn may close the port, and free this writer with it. */
 static void done_cb(void *arg, unsigned events)
 {
 	struct umad_writer *w = arg;
@@ -213,14 +213,18 @@ static void done_cb(void *arg, unsigned events)
 
 struct umad_writer *umad_writer_new(struct loop *loop, umad_written_fn *fn, void *arg)
 {
-	struct umad_writer *w = mem_alloc(1, sizeof(*w));
+	int done_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC | EFD_SEMAPHORE);
+	struct umad_writer *w;
 
+	if (done_fd < 0)
+		return NULL;
+	w = mem_alloc(1, sizeof(*w));
 	w->loop = loop;
 	w->fn = fn;
 	w->arg = arg;
 	w->header = umad_size();
 	w->each = mem_alloc(LIDS, sizeof(*w->each));
-	w->done_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC | EFD_SEMAPHORE);
+	w->done_fd = done_fd;
 	w->watch = loop_fd_new(loop, w->done_fd, LOOP_READ, done_cb, w);
 	pthread_mutex_init(&w->lock, NULL);
 	pthread_cond_init(&w->given, NULL);

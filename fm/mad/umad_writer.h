@@ -45,12 +45,16 @@ struct umad_answer {
 	struct io_body *body;
 };
 
+/*
+ * The caller's; fn is called from the loop when an answer was written, or could not be. NULL: there
+ * is no descriptor for the thread's reports (errno says why), so answers are written by the loop.
+ */
 struct umad_writer *umad_writer_new(struct loop *loop, umad_written_fn *fn, void *arg);
 /* Waits for the write() that is out, if one is; the rest is dropped. NULL is fine. */
 void umad_writer_free(struct umad_writer *w);
 /*
- * Takes a reference of the body. 0; -EAGAIN: too much is under way already; else the reason why
- * there is no thread.
+ * Queues an answer for the thread: address and head are copied, of body a reference is taken. 0;
+ * -EAGAIN: too much is under way already; other -errno: the thread could not be started.
  */
 int umad_writer_give(struct umad_writer *w, const struct umad_answer *answer);
 /* Answers given and not reported yet: until then nothing else may be done with their descriptor. */

@@ -2,10 +2,13 @@
 /*
  * SMPs between bytes and host order. The layouts are those of IBA 13.4.2 (common header), 14.2.1
  * (SMP formats) and 14.2.5 (attributes), taken from the structures of <iba/ib_types.h>; what is
- * newer than these is named by offset here: PortInfo byte 56       extended speeds 2 (XDR), the top
- * byte of what ib_port_info_t calls link_rt_latency PortInfo bytes 62, 63  extended speeds (FDR to
- * NDR) Attributes are copied into a local structure before use: the 64 bytes have no alignment of
- * their own.
+ * newer than these is named by offset here:
+ *
+ *   PortInfo byte 56      extended speeds 2 (XDR): the top byte of ib_port_info_t's link_rt_latency
+ *   PortInfo bytes 62, 63 extended speeds (FDR to NDR)
+ *
+ * Attributes are copied into a local structure before use: the 64 bytes have no alignment of their
+ * own.
  *
  * Encoders of attributes write all 64 bytes; wire_mad_encode() writes header fields only, so that
  * laid over a received request it turns that into its answer and leaves data and return path as

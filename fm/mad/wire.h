@@ -10,6 +10,7 @@
 #define FMD_MAD_WIRE_H
 
 #include "fm/mad/wire_mad.h"
+#include "fm/mad/wire_notice.h"
 #include "fm/mad/wire_smp.h"
 
 #endif

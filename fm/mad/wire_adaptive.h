@@ -17,7 +17,7 @@ enum {
 };
 #define WIRE_GENERAL_CAPS 4
 
-/* Only devices with these VendorIDs are asked. */
+/* True for the VendorIDs whose devices are asked for these attributes: NVIDIA's. */
 bool wire_adaptive_vendor(uint32_t vendor);
 
 /* Of GeneralInfo: private LFTs (capability 0), adaptive routing revision 1 (capability 2). */
@@ -31,10 +31,10 @@ bool wire_private_lft_on(const uint8_t info[64]);
 void wire_private_lft_off(uint8_t info[64]);
 
 /*
- * Any of adaptive routing, fast recovery, routing notifications (RN, pFRN), hash-based forwarding
- * (HBF, WHBF) is on in AdaptiveRoutingInfo.
+ * True: AdaptiveRoutingInfo has any of adaptive routing, fast recovery, routing notifications (RN,
+ * pFRN) and hash-based forwarding (HBF, WHBF) on. wire_adaptive_off() clears these bits alone.
  */
 bool wire_adaptive_on(const uint8_t info[64]);
-void wire_adaptive_off(uint8_t info[64]); /* all of these; nothing else changes */
+void wire_adaptive_off(uint8_t info[64]);
 
 #endif

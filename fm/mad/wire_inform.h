@@ -18,6 +18,7 @@ struct wire_inform_info { /* IBA 13.4.8.3 */
 	uint8_t resp_time;
 	uint32_t producer;
 };
+/* The attribute alone, as SubnAdmSet(InformInfo) carries it; never fail. */
 void wire_inform_info_decode(const uint8_t data[36], struct wire_inform_info *out);
 void wire_inform_info_encode(const struct wire_inform_info *in, uint8_t data[36]);
 /*
@@ -26,6 +27,7 @@ void wire_inform_info_encode(const struct wire_inform_info *in, uint8_t data[36]
  */
 void wire_report_encode(const struct wire_notice *notice, const struct wire_gid *issuer,
 			uint8_t data[WIRE_GMP_DATA]);
+/* A whole InformInfoRecord (IBA 15.2.5.12); number: which of the subscriber's it is. */
 void wire_inform_record_encode(const struct wire_gid *subscriber, uint16_t number,
 			       const struct wire_inform_info *info, uint8_t row[64]);
 void wire_inform_record_decode(const uint8_t row[64], struct wire_gid *subscriber,
@@ -51,6 +53,7 @@ struct wire_class_port_info { /* IBA 13.4.8.1, without redirection and trap dest
 	uint32_t cap_mask2; /* 27 bits */
 	uint8_t resp_time;
 };
+/* Writes all 72 bytes of the SA's ClassPortInfo. */
 void wire_class_port_info_encode(const struct wire_class_port_info *in, uint8_t data[72]);
 
 #endif

@@ -63,10 +63,11 @@ struct wire_mad {
 	uint16_t dr_slid, dr_dlid;
 	uint8_t path[WIRE_MAX_HOPS + 1]; /* path[1 .. hop_count] = output ports */
 };
-void wire_mad_encode(const struct wire_mad *mad,
-		     uint8_t buf[WIRE_MAD_SIZE]); /* header fields only, other bytes of buf stay */
+/* Writes the header fields alone; all other bytes of buf stay. */
+void wire_mad_encode(const struct wire_mad *mad, uint8_t buf[WIRE_MAD_SIZE]);
+/* 0; -EBADMSG: shorter than a MAD, not base version 1, or a hop count beyond the path. */
 int wire_mad_decode(const uint8_t *buf, size_t len, struct wire_mad *mad)
-	__attribute__((warn_unused_result)); /* 0, -EBADMSG */
+	__attribute__((warn_unused_result));
 /*
  * A message of the SA's class that RMPP put together ends where its data does (IBA 13.6.2.1,
  * PayloadLength): less than a MAD, where that is one record. All others have WIRE_MAD_SIZE bytes,
@@ -80,8 +81,12 @@ bool wire_mad_is_short_rmpp(const uint8_t *buf, size_t len);
 #define WIRE_MAD_HEADER 24
 int wire_mad_decode_header(const uint8_t *buf, size_t len, struct wire_mad *mad)
 	__attribute__((warn_unused_result));
-uint8_t *wire_smp_data(uint8_t buf[WIRE_MAD_SIZE]); /* the 64 bytes, LID-routed and DR alike */
-uint8_t *wire_gmp_data(uint8_t buf[WIRE_MAD_SIZE]); /* WIRE_GMP_DATA bytes */
+/*
+ * Points into buf: at the 64 bytes of an SMP's attribute, LID-routed or directed; or at the
+ * WIRE_GMP_DATA bytes behind the common header.
+ */
+uint8_t *wire_smp_data(uint8_t buf[WIRE_MAD_SIZE]);
+uint8_t *wire_gmp_data(uint8_t buf[WIRE_MAD_SIZE]);
 static inline bool wire_is_smi(uint8_t mgmt_class)
 {
 	return mgmt_class == WIRE_SMI_LID || mgmt_class == WIRE_SMI_DR;

@@ -4,7 +4,7 @@
  *
  * A block of the table is 32 words, as a block of P_Keys is, so that code serves both. In the
  * record of a block its number and its position share a word: position in the upper four bits,
- * three reserved, block in the lower nine (IBA 15.2.5.7).
+ * three reserved, block in the lower nine (IBA 15.2.5.8).
  */
 #include <string.h>
 #include <iba/ib_types.h>

@@ -46,12 +46,14 @@ enum { /* component numbers */
        WIRE_MC_JOIN_STATE,
        WIRE_MC_PROXY,
 };
+/* The whole record; join_state and scope of IBA 15.2.5.17 share a byte on the wire. Never fail. */
 void wire_mcmember_decode(const uint8_t row[WIRE_MCMEMBER_SIZE], struct wire_mcmember *out);
 void wire_mcmember_encode(const struct wire_mcmember *in, uint8_t row[WIRE_MCMEMBER_SIZE]);
 
 /* One MulticastForwardingTable block (IBA 14.2.5.12): port masks of 32 MLIDs. */
 #define WIRE_MFT_BLOCK			   32
 #define WIRE_MFT_MODIFIER(position, block) ((uint32_t)(position) << 28 | (block))
+/* The attribute; and a whole MulticastForwardingTableRecord of the switch with that LID. */
 void wire_mft_decode(const uint8_t data[WIRE_SMP_DATA], uint16_t masks[WIRE_MFT_BLOCK]);
 void wire_mft_encode(const uint16_t masks[WIRE_MFT_BLOCK], uint8_t data[WIRE_SMP_DATA]);
 void wire_mft_record_encode(uint16_t lid, uint8_t position, uint16_t block,

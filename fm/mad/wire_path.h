@@ -44,6 +44,7 @@ enum { /* component numbers */
        WIRE_PATH_LIFE_SEL,
        WIRE_PATH_LIFE,
 };
+/* The whole record; neither fails. */
 void wire_path_record_decode(const uint8_t row[64], struct wire_path_record *out);
 void wire_path_record_encode(const struct wire_path_record *in, uint8_t row[64]);
 
@@ -58,6 +59,7 @@ enum { /* component numbers */
        WIRE_MULTI_SGID_COUNT = 19,
        WIRE_MULTI_DGID_COUNT = 20,
 };
+/* Never fails: nsrc and ndst are what the request says, and may be more than WIRE_MULTI_GIDS. */
 void wire_multi_path_decode(const uint8_t data[WIRE_SA_DATA], struct wire_multi_path *out);
 /* The mask of a PathRecord that asks for the same. */
 uint64_t wire_multi_path_mask(uint64_t comp_mask);

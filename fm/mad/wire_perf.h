@@ -46,30 +46,35 @@ enum perf_counter { /* first those that count errors */
 		    PERF_RCV_MULTICAST,
 		    PERF_COUNTERS,
 };
-const char *wire_perf_name(enum perf_counter counter); /* "symbol_errors" .. */
+/* As metrics and JSON name the counter ("symbol_errors"); a literal. */
+const char *wire_perf_name(enum perf_counter counter);
 
 struct wire_perf {
 	uint8_t port;
 	uint64_t value[PERF_COUNTERS];
-	uint64_t full
-		/* where the counter stands still; 0 = the attribute does not have it */
-		[PERF_COUNTERS];
+	/* where the counter stops counting; 0 = the attribute does not have it */
+	uint64_t full[PERF_COUNTERS];
 };
 
 /* What a port's agent can do, of its ClassPortInfo. */
 struct wire_perf_caps {
 	bool ext;    /* PortCountersExtended */
-	bool errors; /* .. with error counters of 64 bits */
+	bool errors; /* PortCountersExtended has error counters of 64 bits */
 	bool wait;   /* PortXmitWait in PortCounters */
 	bool fec;    /* PortExtendedSpeedsCounters, with those of RS-FEC */
 	bool casts;  /* PortCountersExtended has unicast and multicast packets */
 };
 
-void wire_perf_ask(uint8_t port, uint8_t data[WIRE_GMP_DATA]); /* any of the counters' attributes */
+/* The request of any of these attributes: all counters of that port (IBA 16.1.3.5). */
+void wire_perf_ask(uint8_t port, uint8_t data[WIRE_GMP_DATA]);
+/* Of ClassPortInfo, PortCounters and PortCountersExtended; they never fail. */
 void wire_perf_caps_decode(const uint8_t data[WIRE_GMP_DATA], struct wire_perf_caps *out);
 void wire_perf_decode(const uint8_t data[WIRE_GMP_DATA], struct wire_perf *out);
 void wire_perf_ext_decode(const uint8_t data[WIRE_GMP_DATA], struct wire_perf *out);
-/* For those that answer: the fabric double. A value past what a counter holds stands at its end. */
+/*
+ * What a device answers, for the fabric double: all WIRE_GMP_DATA bytes. A value beyond a counter's
+ * width becomes its highest.
+ */
 void wire_perf_encode(const struct wire_perf *in, uint8_t data[WIRE_GMP_DATA]);
 void wire_perf_ext_encode(const struct wire_perf *in, uint8_t data[WIRE_GMP_DATA]);
 void wire_perf_caps_encode(const struct wire_perf_caps *in, uint8_t data[WIRE_GMP_DATA]);
@@ -85,14 +90,17 @@ enum wire_fec_counter {
 	WIRE_FEC_SYMBOLS,     /* symbols that were wrong; RS-FEC alone */
 	WIRE_FEC_COUNTERS
 };
-const char *wire_fec_name(enum wire_fec_counter counter); /* "corrected_blocks" .. */
+/* As metrics and JSON name the counter ("corrected_blocks"); a literal. */
+const char *wire_fec_name(enum wire_fec_counter counter);
+/* The encoder writes the counters of RS-FEC. */
 void wire_fec_decode(const uint8_t data[WIRE_GMP_DATA], uint64_t out[WIRE_FEC_COUNTERS]);
-void wire_fec_encode(const uint64_t in[WIRE_FEC_COUNTERS],
-		     uint8_t data[WIRE_GMP_DATA]); /* as in RS-FEC */
+void wire_fec_encode(const uint64_t in[WIRE_FEC_COUNTERS], uint8_t data[WIRE_GMP_DATA]);
 
 /* PortRcvErrorDetails and PortXmitDiscardDetails: counters of 16 bits from byte 4 on. */
 #define WIRE_PERF_DETAILS 6
-const char *wire_perf_detail_name(uint16_t attr_id, unsigned i); /* NULL past the last */
+/* The name of the attribute's i-th counter, a literal; NULL past its last. */
+const char *wire_perf_detail_name(uint16_t attr_id, unsigned i);
+/* Six counters, whichever attribute it is; those that it does not have are reserved, and 0. */
 void wire_perf_details_decode(const uint8_t data[WIRE_GMP_DATA], uint16_t out[WIRE_PERF_DETAILS]);
 void wire_perf_details_encode(const uint16_t in[WIRE_PERF_DETAILS], uint8_t data[WIRE_GMP_DATA]);
 

@@ -160,7 +160,7 @@ void wire_pkey_record_encode(uint16_t lid, uint8_t port, uint16_t block, const u
 	memcpy(row, &rec, sizeof(rec));
 }
 
-void wire_pkey_record_dress(uint8_t row[72])
+void wire_pkey_record_swap_block(uint8_t row[72])
 {
 	ib_pkey_table_record_t rec;
 
@@ -169,7 +169,7 @@ void wire_pkey_record_dress(uint8_t row[72])
 	memcpy(row, &rec, sizeof(rec));
 }
 
-void wire_pkey_record_undress(uint8_t row[72])
+void wire_pkey_record_fix_block(uint8_t row[72])
 {
 	ib_pkey_table_record_t rec;
 	uint16_t block;
@@ -177,7 +177,7 @@ void wire_pkey_record_undress(uint8_t row[72])
 	memcpy(&rec, row, sizeof(rec));
 	block = cl_ntoh16(rec.block_num);
 	if (block > 0xff && !(block & 0xff))
-		wire_pkey_record_dress(row);
+		wire_pkey_record_swap_block(row);
 }
 
 void wire_link_record_encode(const struct wire_link_record *in, uint8_t row[8])

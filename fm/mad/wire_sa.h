@@ -46,6 +46,7 @@ enum wire_sa_status { /* IBA 13.4.7 and 15.2.3 */
 		      WIRE_SA_INSUF_COMPS = 0x0600,
 };
 
+/* The component mask of an SA MAD: bit n stands for the attribute's n-th component. */
 uint64_t wire_sa_comp_mask(const uint8_t mad[WIRE_MAD_SIZE]);
 /*
  * Turns a received request's header into its answer's: SM_Key zero. With rmpp the kernel is asked
@@ -59,6 +60,8 @@ struct wire_gid {
 	uint64_t prefix;
 	guid_t guid;
 };
+/* 16 bytes in the network's order: subnet prefix, then the port GUID (IBA 4.1.1). */
 struct wire_gid wire_gid_decode(const uint8_t raw[16]);
 void wire_gid_encode(const struct wire_gid *gid, uint8_t raw[16]);
+
 #endif

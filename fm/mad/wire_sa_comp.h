@@ -23,7 +23,7 @@ struct wire_sa_layout {
 	uint8_t ncomps;
 	const uint16_t *comps; /* widths in bits and WIRE_R .., bit 0 of the component mask first */
 };
-/* What the components are together, padded. */
+/* Bytes of a row: the components together, padded to a multiple of 8. */
 uint8_t wire_sa_layout_size(const struct wire_sa_layout *layout);
 /* A component of at most 64 bits; 0 when the mask does not name it is the caller's business. */
 uint64_t wire_sa_get(const struct wire_sa_layout *layout, unsigned comp, const uint8_t *row);
@@ -44,6 +44,7 @@ struct wire_sa_match {
 void wire_sa_match_init(struct wire_sa_match *match, const struct wire_sa_layout *layout,
 			uint64_t comp_mask, const uint8_t *request, bool enough,
 			wire_sa_base_lid_fn *base_lid, void *arg);
+/* Whether the row has all the components that the request names. */
 bool wire_sa_match(const struct wire_sa_match *match, const uint8_t *row);
 /* From now on any value of these components will do. */
 void wire_sa_match_any(struct wire_sa_match *match, const struct wire_sa_layout *layout,

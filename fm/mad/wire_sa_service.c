@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * The SA's larger structures: ServiceRecord (IBA 15.2.5.14), MultiPathRecord (15.2.5.20), and the
- * QoS tables' records (15.2.5.7, 15.2.5.9).
+ * QoS tables' records (15.2.5.4, 15.2.5.9).
  *
  * A MultiPathRecord asks in other words for what a PathRecord asks: it is decoded into one, and its
  * component mask into that of one, so that the same code finds the paths.

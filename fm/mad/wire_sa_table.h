@@ -17,9 +17,9 @@ struct wire_sa_table {
 };
 /*
  * What a GetTableResp holds, of `length` bytes behind the common header, with rows of row_size
- * bytes at least. NULL, or in words why it is none, or not whole: a message that RMPP has not put
- * together (no segment is numbered in it) is the first segment alone, unless its rows fill it to
- * its end.
+ * bytes at least. NULL; or a literal that says why it is none, or not whole: a message that RMPP
+ * has not put together (no segment is numbered in it) is the first segment alone, unless its rows
+ * fill it to its end.
  */
 const char *wire_sa_table_decode(const uint8_t *data, size_t length, size_t row_size,
 				 struct wire_sa_table *out);

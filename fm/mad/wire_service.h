@@ -22,6 +22,7 @@ enum { /* component numbers */
        WIRE_SERVICE_LEASE = 4,
        WIRE_SERVICE_KEY,
 };
+/* The whole record; neither fails. */
 void wire_service_decode(const uint8_t row[176], struct wire_service *out);
 void wire_service_encode(const struct wire_service *in, uint8_t row[176]);
 

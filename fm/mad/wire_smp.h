@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* wire_smp: attributes of SMPs, in host order; see fm/mad/wire.h. */
+/*
+ * wire_smp: attributes of SMPs in host order; see fm/mad/wire.h. Encoders write all 64 bytes, and
+ * nothing in here fails.
+ */
 #ifndef FMD_MAD_WIRE_SMP_H
 #define FMD_MAD_WIRE_SMP_H
 
@@ -14,6 +17,7 @@ struct wire_node_info {
 	uint16_t partition_cap, device;
 	uint32_t revision, vendor;
 };
+/* NodeInfo (IBA 14.2.5.3). */
 void wire_node_info_decode(const uint8_t data[64], struct wire_node_info *out);
 void wire_node_info_encode(const struct wire_node_info *in, uint8_t data[64]);
 
@@ -57,15 +61,17 @@ struct wire_port_info {
 #define WIRE_CAP2_EXT_SPEEDS2	0x0800u
 #define WIRE_CAP2_XDR		0x1000u
 #define WIRE_MOD_EXT_SPEEDS	(1u << 31) /* PortInfo modifier: answer the extended fields */
-/* The few fields that the two ends of a link are compared by; at a tenth of the cost of all. */
 struct wire_port_lanes {
 	uint8_t state, neighbor_mtu, mtu_cap, vl_cap, op_vls; /* codes as in PortInfo */
 };
+/* The fields that the two ends of a link are compared by, at a tenth of the cost of all. */
 void wire_port_lanes_decode(const uint8_t data[64], struct wire_port_lanes *out);
+/* PortInfo. */
 void wire_port_info_decode(const uint8_t data[64], struct wire_port_info *out);
 void wire_port_info_encode(const struct wire_port_info *in, uint8_t data[64]);
-void wire_port_info_show_mkey(uint8_t data[64], uint64_t mkey); /* in place of the 0 */
-/* Active lane speed and width over all encodings (base, FDR10 apart, extended, extended 2). */
+/* Writes the M_Key into a PortInfo that was answered with 0 in its place (IBA 14.2.4.1). */
+void wire_port_info_show_mkey(uint8_t data[64], uint64_t mkey);
+/* Active lane speed and width over all encodings; FDR10 counts as QDR; 0 lanes = no such code. */
 enum topo_speed wire_port_info_speed(const struct wire_port_info *info);
 unsigned wire_port_info_lanes(const struct wire_port_info *info);
 
@@ -76,6 +82,7 @@ struct wire_switch_info {
 	bool port_state_change;
 	uint8_t flags; /* byte 16: bit 3 enhanced port 0, as on the wire */
 };
+/* SwitchInfo (IBA 14.2.5.4). */
 void wire_switch_info_decode(const uint8_t data[64], struct wire_switch_info *out);
 void wire_switch_info_encode(const struct wire_switch_info *in, uint8_t data[64]);
 
@@ -85,30 +92,14 @@ struct wire_sm_info {
 	uint32_t act_count;
 	uint8_t priority, state; /* state: 0 not active, 1 discovering, 2 standby, 3 master */
 };
+/* SMInfo (IBA 14.2.5.13). */
 void wire_sm_info_decode(const uint8_t data[64], struct wire_sm_info *out);
 void wire_sm_info_encode(const struct wire_sm_info *in, uint8_t data[64]);
 
-struct wire_notice { /* IBA 13.4.8.2 and the trap details of 14.2.5.1 */
-	bool generic;
-	uint8_t type;
-	uint32_t producer; /* 1 CA, 2 switch, 3 router, 4 class manager */
-	uint16_t trap, issuer_lid;
-	bool toggle;
-	uint16_t count;
-	uint8_t details[54];
-	uint16_t lid;	 /* 128-131, 144, 145, 256-259: the (first) LID in the details */
-	uint8_t port;	 /* 129-131, 259 */
-	guid_t guid;	 /* 64-67: of the GID; 145: system image GUID */
-	uint8_t gid[16]; /* 64-67 */
-	bool desc_changed, priority_changed; /* 144 */
-	uint32_t capmask;		     /* 144, of a CA */
-};
-void wire_notice_decode(const uint8_t data[64], struct wire_notice *out);
-/* The details, with the fields that the trap number uses laid over them. */
-void wire_notice_encode(const struct wire_notice *in, uint8_t data[64]);
-
-void wire_node_desc_decode(const uint8_t data[64], char text[65]); /* trimmed, by text_clean() */
+/* NodeDescription: the decoder trims blanks and cleans it by text_clean(). */
+void wire_node_desc_decode(const uint8_t data[64], char text[65]);
 void wire_node_desc_encode(const char *text, uint8_t data[64]);
+/* A block of 32 P_Keys (IBA 14.2.5.7). */
 void wire_pkeys_decode(const uint8_t data[64], uint16_t pkeys[32]);
 void wire_pkeys_encode(const uint16_t pkeys[32], uint8_t data[64]);
 

@@ -91,28 +91,25 @@ struct xact_table {
 	unsigned nrandom;
 };
 
+/* The table is the caller's memory. It owns all transactions; each is valid until xact_free(). */
 void xact_table_init(struct xact_table *table);
 void xact_table_fini(struct xact_table *table);
-
 struct xact *xact_new(struct xact_table *table); /* zeroed but for index and generation */
 void xact_free(struct xact_table *table, struct xact *x);
 mad_token xact_token(const struct xact *x);
 struct xact *xact_by_token(const struct xact_table *table, mad_token token); /* or NULL */
 
-/*
- * A TID that nobody can foresee: on a fabric where any host may send, a guess is all that a forged
- * answer takes.
- */
+/* Gives it a random TID: any host could forge an answer to one that can be guessed. */
 void xact_give_tid(struct xact_table *table, struct xact *x);
 struct xact *xact_by_tid(const struct xact_table *table, uint32_t tid); /* or NULL */
 
-/* xact_wire.c */
+/* xact_wire.c: copies the request; encodes the whole MAD; gives where it goes. */
 void xact_take_request(struct xact *x, const struct mad_request *request);
 void xact_encode(const struct xact *x, uint8_t buf[WIRE_MAD_SIZE]);
 struct io_addr xact_address(const struct xact *x);
 /*
- * `from`: the LID that it came from; it has to be the one that a LID-routed request went to.
- * Directed routes carry none.
+ * Whether m answers x. A LID-routed request is answered from the LID that it went to (`from`); a
+ * directed route has none.
  */
 bool xact_answered_by(const struct xact *x, const struct wire_mad *m, uint16_t from);
 

@@ -18,10 +18,11 @@ struct xact_keys {
 	uint64_t key, old_key; /* 0 = there is none */
 };
 
-void xact_key_choose(const struct xact_keys *keys, struct xact *x); /* before each try */
-/* A try was lost; true: its key may be why. */
+/* Sets x->key; called before each try. */
+void xact_key_choose(const struct xact_keys *keys, struct xact *x);
+/* A try was lost. True: its key may be the reason, and the next try has another. */
 bool xact_key_failed(const struct xact_keys *keys, const struct xact *x);
-/* done: the answer's status was 0. */
+/* A try was answered. done: with status 0. */
 void xact_key_worked(const struct xact_keys *keys, const struct xact *x, bool done);
 
 #endif

@@ -22,8 +22,8 @@ struct xact_device {
 	cl_map_item_t item; /* in xact_queue.devices, key = GUID */
 	unsigned users;	    /* transactions that name it */
 	unsigned in_flight;
-	uint64_t key[2];  /* xact_key.c: first choice of Gets, Sets; 0 = none.. */
-	bool proven[2];	  /* ..and that was answered */
+	uint64_t key[2];  /* xact_key.c: M_Key to try first, for Gets and for Sets; 0 = none */
+	bool proven[2];	  /* an SMP with that key was answered */
 	unsigned in_turn; /* of its requests that are not urgent, in the queue: > 1 after losses */
 	bool missed;	  /* it was at its cap when its turn came */
 	struct link parked[PRIORITIES];
@@ -36,20 +36,22 @@ struct xact_queue {
 	unsigned cap;	/* of a device's requests on their way */
 };
 
+/* The queue is the caller's memory; at its end it frees all devices, whoever still names one. */
 void xact_queue_init(struct xact_queue *q);
 void xact_queue_fini(struct xact_queue *q);
 
-/* The device's users are counted: one get, one put. GUID 0: NULL. */
+/* The queue's; one put for each get, and it is valid in between. NULL for GUID 0: no device. */
 struct xact_device *xact_device_get(struct xact_queue *q, guid_t guid);
 void xact_device_put(struct xact_queue *q, struct xact_device *device);
 
-void xact_queue_add(struct xact_queue *q, struct xact *x);   /* behind its device's others */
-void xact_queue_again(struct xact_queue *q, struct xact *x); /* after a lost try: first of all */
-void xact_queue_leave(struct xact_queue *q, struct xact *x); /* for good */
+/* Behind the others of its device; after a lost try in front of all; out of the queue for good. */
+void xact_queue_add(struct xact_queue *q, struct xact *x);
+void xact_queue_again(struct xact_queue *q, struct xact *x);
+void xact_queue_leave(struct xact_queue *q, struct xact *x);
 
-/* Whose turn it is: the first whose device is below its cap; or NULL. */
+/* The first whose device is below its cap; it stays queued. NULL: there is none. */
 struct xact *xact_queue_next(struct xact_queue *q);
-/* It is on its way, and was not before; and not any more. It is in no ring then. */
+/* A try was sent: counts it for its device. A try has ended: x is in no ring then. */
 void xact_queue_sent(struct xact_queue *q, struct xact *x);
 void xact_queue_ended(struct xact_queue *q, struct xact *x);
 

@@ -37,14 +37,14 @@ static void pkey_rows(struct sa_query *q, uint32_t port, const struct inv_port *
 					(uint16_t)b, pkeys, row);
 		sa_row_keep(q);
 		if (q->nrows != before && q->sa->conf.pkey_host_order)
-			wire_pkey_record_dress(row);
+			wire_pkey_record_swap_block(row);
 	}
 }
 
 /* A block is asked for by its number as the standard has it, or as OpenSM shows it. */
 static enum wire_sa_status pkey_prepare(struct sa_query *q)
 {
-	wire_pkey_record_undress(q->data);
+	wire_pkey_record_fix_block(q->data);
 	return sa_walk_nodes(q);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * SLtoVLMappingTableRecord and VLArbitrationTableRecord (IBA 15.2.5.7, 15.2.5.9).
+ * SLtoVLMappingTableRecord and VLArbitrationTableRecord (IBA 15.2.5.4, 15.2.5.9).
  *
  * Tables are made from the configuration, where bring-up found or made ports to hold them so. Of
  * others, and without QoS, none is read for an answer: all service levels are shown on VL 0 and no

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <infiniband/umad.h>
 #include "fm/core/log.h"
@@ -45,6 +46,7 @@ static struct machine {
 	bool let;   /* .. but for one */
 	bool held;  /* somebody waits at it: the descriptor's lock is his */
 	int refuse; /* errno of the next long write */
+	bool few;   /* once the port is opened there is no descriptor left */
 	unsigned read_while_held, reads;
 	unsigned waiting[HANDLES];
 	struct sent sent[SENT_MAX];
@@ -113,11 +115,23 @@ int umad_get_fd(int port)
 	return m.fds[port];
 }
 
+static void take_descriptors(void)
+{
+	int next = dup(m.fds[0]);
+	struct rlimit limit;
+
+	close(next);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	limit.rlim_cur = (rlim_t)next;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
 int umad_register(int port, int mgmt_class, int version, uint8_t rmpp, long mask[16 / sizeof(long)])
 {
 	if (mgmt_class == WIRE_SA)
-		assert_int_equal(
-			rmpp, 1); /* of the tables' agent too: else the kernel makes no segments */
+		assert_int_equal(rmpp, 1); /* else the kernel makes no segments */
+	if (m.few && port == TABLES)
+		take_descriptors();
 	return mgmt_class + (port == TABLES);
 }
 
@@ -546,6 +560,23 @@ static void closing_waits_for_the_write_and_drops_the_rest(void **state)
 	assert_int_equal(answer_long(d, 'l', 5), -ENODEV);
 }
 
+static void without_a_descriptor_for_the_thread_the_loop_writes(void **state)
+{
+	struct desk *d = *state;
+	struct rlimit had;
+	char err[256];
+
+	mad_close(d->mad);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &had), 0);
+	m.few = true;
+	assert_int_equal(mad_open(d->mad, err, sizeof(err)), 0);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &had), 0);
+	assert_int_equal(answer_long(d, 'm', 5), 0);
+	assert_int_equal(count_sent(TABLES, 'm'), 1);
+	come(TABLES, 4);
+	run_until(d, tables_were_asked);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -558,6 +589,7 @@ int main(void)
 		TEST(errors_come_back_to_the_loop),
 		TEST(what_is_under_way_is_bounded_for_each_and_for_all),
 		TEST(closing_waits_for_the_write_and_drops_the_rest),
+		TEST(without_a_descriptor_for_the_thread_the_loop_writes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
