@@ -410,7 +410,7 @@ bool what_find(const struct what_scope *scope, const char *written, unsigned acc
 
 	*what = what_thing(WHAT_NODE, 0);
 	if (!scope->topo) {
-		snprintf(err, err_size, "no topology yet: the first sweep is under way");
+		snprintf(err, err_size, "no topology yet: the first sweep has not finished");
 		return false;
 	}
 	err[0] = '\0';

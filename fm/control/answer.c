@@ -39,7 +39,7 @@ const struct topo *command_topo(const struct command_env *env, char *err)
 		command_refuse(err, "%s",
 			       fabric_refusal(env->fabric)
 				       ? fabric_refusal(env->fabric)
-				       : "no topology yet: the first sweep is under way");
+				       : "no topology yet: the first sweep has not finished");
 	return t;
 }
 
@@ -48,7 +48,7 @@ const struct tables *command_tables(const struct command_env *env, char *err)
 	const struct tables *tables = fabric_view(env->fabric).tables;
 
 	if (!tables || !fabric_view(env->fabric).lids) {
-		command_refuse(err, "no tables yet: the first sweep is under way");
+		command_refuse(err, "no forwarding tables yet: the first sweep has not finished");
 		return NULL;
 	}
 	return tables;

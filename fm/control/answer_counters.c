@@ -203,7 +203,7 @@ static json_t *answer_top(const struct command_env *env, json_t *args, char *err
 	if (!r.t || !command_unpack(args, err, "{s?i}", "n", &most))
 		return NULL;
 	if (most < 1 || most > TOP_MAX)
-		return command_refuse(err, "n is outside 1..%d", TOP_MAX);
+		return command_refuse(err, "n is not in 1..%d", TOP_MAX);
 	r.counters = mem_alloc(r.t->nports + 1u, sizeof(*r.counters));
 	r.links = mem_alloc(r.t->nlinks + 1u, sizeof(*r.links));
 	link_health_each_port(env->fabric, keep_counters, &r);

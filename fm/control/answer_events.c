@@ -42,13 +42,14 @@ bool events_query(const struct fabric *fabric, json_t *args, struct event_query 
 			    "kind", &kind, "node", &node, "level", &level))
 		return false;
 	if (since && !event_query_since(query, since))
-		command_refuse(err, "since %s: neither a time as 2026-11-23T05:00 nor 2h", since);
+		command_refuse(err, "since %s: not a time (2026-11-23T05:00) nor a duration (2h)",
+			       since);
 	else if (level && log_level_parse(level) < 0)
-		command_refuse(err, "no level %s", level);
+		command_refuse(err, "unknown level %s", level);
 	else if (strlen(kind) >= sizeof(query->kinds))
 		command_refuse(err, "too many kinds");
 	else if (json_object_get(args, "count") && (*count < 0 || *count > COUNT_MAX))
-		command_refuse(err, "count is outside 0..%d", COUNT_MAX);
+		command_refuse(err, "count is not in 0..%d", COUNT_MAX);
 	else
 		err = NULL;
 	if (err)

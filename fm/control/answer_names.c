@@ -144,6 +144,6 @@ static json_t *answer_names(const struct command_env *env, json_t *args, char *e
 			lists[i].list(&n);
 			return n.list;
 		}
-	return command_refuse(err, "no names of kind %s", kind);
+	return command_refuse(err, "there are no names of kind %s", kind);
 }
 const struct command_run names_run = { .answer = answer_names };

@@ -58,7 +58,7 @@ static void begin_forget(struct fabric *fabric, json_t *args, fabric_done_fn *fn
 	if (!command_unpack(args, err, "{s?s, s?b}", "what", &what, "down", &down))
 		fn(arg, NULL, err);
 	else if (!what == !down)
-		fn(arg, NULL, "arguments: either what or down");
+		fn(arg, NULL, "arguments: give either what or down");
 	else
 		maintenance_forget(fabric, what, fn, arg);
 }
@@ -131,10 +131,10 @@ static json_t *answer_loglevel(const struct command_env *env, json_t *args, char
 	if (!command_unpack(args, err, "{s:s, s?s}", "level", &level, "module", &module))
 		return NULL;
 	if (log_level_parse(level) < 0)
-		return command_refuse(err, "no level %s: error, warning, notice, info or debug",
-				      level);
+		return command_refuse(
+			err, "unknown level %s: error, warning, notice, info or debug", level);
 	if (module && log_module_parse(module) < 0)
-		return command_refuse(err, "no module %s", module);
+		return command_refuse(err, "unknown module %s", module);
 	log_set_level(module ? log_module_parse(module) : -1, log_level_parse(level));
 	return json_pack("{s:s, s:s}", "module", module ? module : "all", "level", level);
 }

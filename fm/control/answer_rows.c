@@ -18,7 +18,7 @@ static bool take_sort(const struct command *command, json_t *args, struct row_or
 	order->down = *text == '-';
 	column = command_column_find(command, text + order->down);
 	if (!column)
-		command_refuse(err, "no column %s", text + order->down);
+		command_refuse(err, "unknown column %s", text + order->down);
 	else
 		order->key = column->key;
 	json_object_del(args, "sort");

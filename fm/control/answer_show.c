@@ -35,9 +35,12 @@ static bool take_from(struct show *s, const struct what *what, const char *from,
 	if (count == 1 && what->kind & (WHAT_NODE | WHAT_PORT))
 		s->from = ports[0];
 	else if (count == 1)
-		command_refuse(err, "a path leads to a node, a port or a LID; see `fmctl path`");
+		command_refuse(
+			err,
+			"the destination of a path is a node, a port or a LID; see `fmctl path`");
 	else if (count)
-		command_refuse(err, "%s has %u HCAs: a path begins at one of them", from, count);
+		command_refuse(err, "%s has %u HCAs: name one of them as the source of the path",
+			       from, count);
 	free(ports);
 	return s->from != TOPO_NONE;
 }

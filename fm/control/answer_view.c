@@ -38,7 +38,7 @@ static json_t *text_of(dump_fn *dump, const struct topo *t, char *err)
 
 	if (out)
 		fclose(out);
-	result = status ? command_refuse(err, "writing: %s", strerror(-status))
+	result = status ? command_refuse(err, "cannot write the output: %s", strerror(-status))
 			: json_pack("{s:s%}", "text", text, len);
 	free(text);
 	return result;

@@ -114,7 +114,7 @@ static char *answer_line(json_t *result, const char *error)
 	char *text;
 
 	if (!answer)
-		answer = refusal("a name in the answer is no text");
+		answer = refusal("a name in the answer is not valid UTF-8");
 	text = json_dumps(answer, JSON_COMPACT);
 	json_decref(answer);
 	return text;
@@ -222,7 +222,8 @@ static void answer_by_child(struct client *c, const struct command *command, jso
 		return;
 	json_decref(c->args);
 	c->args = NULL;
-	client_reply(c, NULL, "no process for the answer: the system's limit is reached");
+	client_reply(c, NULL,
+		     "cannot start a process for the answer: the system's limit is reached");
 }
 
 static void answer_now(struct client *c, const struct command *command, json_t *args)
@@ -279,7 +280,7 @@ static void event_cb(void *arg, const json_t *event)
 	if (c->late || !event_query_has(&c->events_asked, event))
 		return;
 	if (bytes_held(&c->out) > OUT_HIGH) {
-		client_reply(c, NULL, "events were not read fast enough: what comes next is lost");
+		client_reply(c, NULL, "events were not read fast enough: some are lost");
 		c->late = c->eof = true;
 		c->in_len = 0;
 	} else {
@@ -339,7 +340,8 @@ static const char *client_may_not(const struct client *c, const struct command *
 {
 	if (c->peer.rights == PEER_OPERATE || command_is_read_only(command, args))
 		return NULL;
-	return "not permitted: root and members of group " PEER_OPERATE_GROUP " may";
+	return "not permitted: only root and members of group " PEER_OPERATE_GROUP
+	       " may use this command";
 }
 
 static void client_dispatch(struct client *c, const char *name, json_t *args)
@@ -379,10 +381,10 @@ static void client_request(struct client *c, const char *line, size_t len)
 				       "args", &args, "progress", &progress)) {
 		char err[COMMAND_ERROR_SIZE];
 
-		snprintf(err, sizeof(err), "not a request: %s", why.text);
+		snprintf(err, sizeof(err), "invalid request: %s", why.text);
 		client_reply(c, NULL, err);
 	} else if (args && !json_is_object(args)) {
-		client_reply(c, NULL, "not a request: args is no object");
+		client_reply(c, NULL, "invalid request: args is not an object");
 	} else {
 		args = args ? json_incref(args) : json_object();
 		client_dispatch(c, name, args);
@@ -408,7 +410,7 @@ static void client_serve(struct client *c)
 	}
 	c->serving = false;
 	if (c->in_len == sizeof(c->in) && !client_busy(c)) {
-		client_reply(c, NULL, "the line is too long");
+		client_reply(c, NULL, "invalid request: the line is too long");
 		c->in_len = 0;
 		c->eof = true; /* where the next request begins can't be known */
 	}
@@ -537,8 +539,8 @@ static void accept_cb(void *arg, int fd, const struct sockaddr *from)
 	struct peer peer = peer_of(&control->rules, fd);
 
 	if (peer.rights == PEER_NONE)
-		refuse_client(fd, "not permitted: root and members of groups " PEER_READ_GROUP
-				  " and " PEER_OPERATE_GROUP " may ask");
+		refuse_client(fd, "not permitted: only root and members of groups " PEER_READ_GROUP
+				  " and " PEER_OPERATE_GROUP " may use fmd's socket");
 	else if (control->nclients == CLIENTS_MAX ||
 		 (peer.uid && clients_of(control, peer.uid) == USER_MAX))
 		refuse_client(fd, "too many clients");

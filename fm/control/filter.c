@@ -25,7 +25,7 @@ static bool read_leaf(struct filter *f, const struct command_env *env, const cha
 		return false;
 	if (!text || (f->leaf.node < f->topo->nswitches && !f->leaf.port))
 		return true;
-	command_refuse(err, "%s is no switch", text);
+	command_refuse(err, "%s is not a switch", text);
 	return false;
 }
 
@@ -40,7 +40,7 @@ static bool read_host(struct filter *f, const struct command_env *env, const cha
 	f->host.port = 0;
 	if (!text || f->host.host != TOPO_NONE)
 		return true;
-	command_refuse(err, "%s is no host", text);
+	command_refuse(err, "%s is not a host", text);
 	return false;
 }
 
@@ -59,7 +59,7 @@ static bool read_class(struct filter *f, const struct fabric *fabric, const char
 	if (!text)
 		return true;
 	if (f->class < 0) {
-		command_refuse(err, "no class %s", text);
+		command_refuse(err, "unknown class %s", text);
 		return false;
 	}
 	policy = fabric_policy(fabric, f->topo, NULL);

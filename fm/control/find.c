@@ -21,9 +21,9 @@ uint32_t command_find_switch(const struct command_env *env, const char *text, ch
 	if (!command_find_what(env, text, WHAT_NODE | WHAT_PORT, &what, err))
 		return TOPO_NONE;
 	if (t->nodes[what.node].type != TOPO_SWITCH)
-		command_refuse(err, "%s is no switch", t->nodes[what.node].name);
+		command_refuse(err, "%s is not a switch", t->nodes[what.node].name);
 	else if (what.port)
-		command_refuse(err, "%s: a table is a whole switch's, not a port's", text);
+		command_refuse(err, "%s: a port has no forwarding table; name its switch", text);
 	else
 		return what.node;
 	return TOPO_NONE;

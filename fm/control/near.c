@@ -77,16 +77,17 @@ json_t *near_text(const struct command_env *env, const struct topo *t, const cha
 	int status;
 
 	if (!dump)
-		return command_refuse(err,
-				      "no format %s: text, json, ibnetdiscover, dot, svg, slurm, "
-				      "slurm-yaml, k8s or lst",
-				      format);
+		return command_refuse(
+			err,
+			"unknown format %s: text, json, ibnetdiscover, dot, svg, slurm, "
+			"slurm-yaml, k8s or lst",
+			format);
 	out = open_memstream(&text, &len);
 	domains = find_domains(env->fabric, t);
 	status = out ? dump(t, domains.of_host, out) : -errno;
 	if (out)
 		fclose(out);
-	result = status ? command_refuse(err, "writing: %s", strerror(-status))
+	result = status ? command_refuse(err, "cannot write the output: %s", strerror(-status))
 			: json_pack("{s:s%}", "text", text, len);
 	free(text);
 	free(domains.of_host);

@@ -8,17 +8,16 @@
 
 /* In the order of the bits of enum command_filter. */
 static const struct command_option filters[] = {
-	OPTION("leaf", "LEAF", "a leaf switch and what is cabled to it"),
-	OPTION("rail", "RAIL", "of a rail, 0 and up", .number = true),
-	OPTION("su", "SU", "of a scalable unit, 1 and up", .number = true, .least = 1),
-	OPTION("host", "HOST", "a host's HCAs and what they are cabled to"),
+	OPTION("leaf", "LEAF", "a leaf switch and what is connected to it"),
+	OPTION("rail", "RAIL", "of a rail, counted from 0", .number = true),
+	OPTION("su", "SU", "of a scalable unit, counted from 1", .number = true, .least = 1),
+	OPTION("host", "HOST", "a host's HCAs and what they are connected to"),
 	OPTION("down", NULL, "with a link that is down"),
-	OPTION("unhealthy", NULL, "with links that can not be trusted, or of hosts with such"),
-	OPTION("class", "compute|storage|management|idle|crossrail",
-	       "of HCAs that routing takes for that"),
+	OPTION("unhealthy", NULL, "with unhealthy links, or of hosts that have such links"),
+	OPTION("class", "compute|storage|management|idle|crossrail", "of HCAs of this class"),
 };
 static const struct command_option sort =
-	OPTION("sort", "COLUMN", "in the order of a column; -COLUMN: the largest first");
+	OPTION("sort", "COLUMN", "sort by a column; -COLUMN: largest first");
 
 const struct command_option *command_option_at(const struct command *command, unsigned index)
 {
@@ -70,8 +69,8 @@ static json_t *read_number(const struct command_option *option, const char *text
 
 	if (digits && digits < 10 && !text[digits] && number >= option->least)
 		return json_integer(number);
-	snprintf(err, err_size, "%s %s: a whole number from %d up is expected", option->name, text,
-		 option->least);
+	snprintf(err, err_size, "%s %s: a whole number of %d or more is expected", option->name,
+		 text, option->least);
 	return NULL;
 }
 
@@ -83,14 +82,14 @@ int command_option_put(const struct command_option *option, const char *text, js
 	if (!option->value)
 		value = json_true();
 	else if (!text || !*text)
-		snprintf(err, err_size, "%s: a value is expected, %s", option->name, option->value);
+		snprintf(err, err_size, "%s: a value is expected: %s", option->name, option->value);
 	else if (option->number)
 		value = read_number(option, text, err, err_size);
 	else if (is_choice(option) && !is_one_of(option->value, text))
 		snprintf(err, err_size, "%s %s: one of %s is expected", option->name, text,
 			 option->value);
 	else if (!(value = json_string(text)))
-		snprintf(err, err_size, "%s: the value is no text", option->name);
+		snprintf(err, err_size, "%s: the value is not text", option->name);
 	if (!value)
 		return -1;
 	json_object_set_new(args, option->key ? option->key : option->name, value);

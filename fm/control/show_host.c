@@ -81,7 +81,7 @@ static void add_down(struct show *s, const struct topo_host *host, struct missin
 			peer ? json_sprintf("%s at %s p%u: %s", device_of(s->t, ca),
 					    s->t->nodes[peer->node].name, peer->num,
 					    note ? note : topo_state_name(s->t->ports[at].state))
-			     : json_sprintf("%s: no cable is known", device_of(s->t, ca)));
+			     : json_sprintf("%s: no link is known", device_of(s->t, ca)));
 		free(note);
 	}
 }
@@ -113,7 +113,7 @@ static void add_unknown(struct show *s, const struct topo_host *host, struct mis
 		if (have[rail] * 2 > hosts && !own[rail]) {
 			m->unknown++;
 			json_array_append_new(m->list,
-					      json_sprintf("rail %u: no HCA was ever met", rail));
+					      json_sprintf("rail %u: no HCA was ever seen", rail));
 		}
 }
 

@@ -175,7 +175,7 @@ static void show_links_facts(struct show *s, uint32_t n)
 
 	if (!a.up)
 		show_text(s->doc, "note",
-			  a.down ? "all of its cables are down" : "no cable is known");
+			  a.down ? "all of its links are down" : "no link is known");
 	show_int(s->doc, "ports_known", node->nports);
 	show_int(s->doc, "links_up", a.up);
 	show_int(s->doc, "links_down", a.down);

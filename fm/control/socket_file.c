@@ -68,9 +68,9 @@ static const char *error_text(int status)
 {
 	switch (status) {
 	case -EADDRINUSE:
-		return "another fmd serves it";
+		return "another fmd uses it";
 	case -EEXIST:
-		return "something that is no socket is there";
+		return "a file with this name exists and is not a socket";
 	default:
 		return strerror(-status);
 	}

@@ -97,7 +97,7 @@ static bool change_one(struct whatif *w, const char *what, change_fn *change, ch
 			if (!place.port || num == place.port)
 				changed += change(w, nodes[i], num);
 	if (!changed)
-		snprintf(err, COMMAND_ERROR_SIZE, "%s: no such cable there", what);
+		snprintf(err, COMMAND_ERROR_SIZE, "%s: there is no such link", what);
 	return changed > 0;
 }
 
@@ -129,7 +129,7 @@ static bool take_all(struct whatif *w, const json_t *list, take_fn *take, char *
 	}
 	json_array_foreach ((json_t *)list, i, what) {
 		if (!json_is_string(what)) {
-			snprintf(err, COMMAND_ERROR_SIZE, "arguments: a name is a text");
+			snprintf(err, COMMAND_ERROR_SIZE, "arguments: a name must be text");
 			return false;
 		}
 		if (!take(w, json_string_value(what), err))
@@ -244,7 +244,7 @@ static json_t *whatif_answer(const struct command_env *env, json_t *args, char *
 	json_t *fail = NULL, *cordon = NULL, *nvswitch = NULL, *result = NULL;
 
 	if (!w.present)
-		return command_refuse(err, "no topology yet: the first sweep is under way");
+		return command_refuse(err, "no topology yet: the first sweep has not finished");
 	if (!command_unpack(args, err, "{s?o, s?o, s?o}", "fail", &fail, "cordon", &cordon,
 			    "nvswitch", &nvswitch))
 		return NULL;

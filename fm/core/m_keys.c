@@ -54,11 +54,11 @@ const char *m_key_secret_read(const char *path, struct m_key_secret *secret)
 	struct stat st;
 
 	if (!in)
-		return "can not be read";
+		return "cannot be read";
 	if (fstat(fileno(in), &st) || !S_ISREG(st.st_mode))
 		why = "is no file";
 	else if (st.st_mode & (S_IRWXG | S_IRWXO))
-		why = "can be accessed by others than its owner: chmod 0600";
+		why = "is accessible to others than its owner: chmod 0600";
 	else
 		why = take_secret(in, secret);
 	fclose(in);

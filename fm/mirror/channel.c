@@ -72,10 +72,10 @@ static const char *secret_error(const char *path)
 	struct stat st;
 
 	if (stat(path, &st))
-		return "can not be read";
-	return st.st_mode & (S_IRWXG | S_IRWXO) ? "can be accessed by others than its owner: "
-						  "chmod 0600"
-						: NULL;
+		return "cannot be read";
+	return st.st_mode & (S_IRWXG | S_IRWXO)
+		       ? "is accessible to others than its owner: chmod 0600"
+		       : NULL;
 }
 
 static size_t parse_hex(const char *text, unsigned char *out, size_t most)
@@ -96,13 +96,13 @@ static const char *read_psk(struct channel_tls *tls, const char *path)
 	FILE *in = fopen(path, "re");
 
 	if (!in)
-		return "can not be read";
+		return "cannot be read";
 	if (!fgets(line, sizeof(line), in))
 		line[0] = '\0';
 	fclose(in);
 	tls->psk_length = parse_hex(line, tls->psk, PSK_MOST);
 	if (!tls->psk_length)
-		return "its first line is not 32 to 128 hexadecimal digits";
+		return "the first line is not 32 to 128 hexadecimal digits";
 	SSL_CTX_set_app_data(tls->context, tls);
 	SSL_CTX_set_psk_client_callback(tls->context, client_psk);
 	SSL_CTX_set_psk_server_callback(tls->context, server_psk);
@@ -121,13 +121,13 @@ static const char *set_keys(struct channel_tls *tls, const struct channel_conf *
 		return why ? why : read_psk(tls, *file);
 	*file = conf->cert_file;
 	if (SSL_CTX_use_certificate_chain_file(tls->context, *file) != 1)
-		return "is no certificate";
+		return "is not a PEM certificate";
 	*file = conf->key_file;
 	if (SSL_CTX_use_PrivateKey_file(tls->context, *file, SSL_FILETYPE_PEM) != 1)
-		return "is no private key of that certificate";
+		return "is not the private key of that certificate";
 	*file = conf->ca_file;
 	if (SSL_CTX_load_verify_locations(tls->context, *file, NULL) != 1)
-		return "is no certificate";
+		return "is not a PEM certificate";
 	SSL_CTX_set_verify(tls->context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
 	return NULL;
 }
@@ -197,7 +197,7 @@ void channel_close(struct channel *c)
 
 static void silence_cb(void *arg)
 {
-	end_soon(arg, "it is silent");
+	end_soon(arg, "no data received from it");
 }
 
 /* Bytes alone are no sign of life: one a second would do. */
@@ -223,7 +223,7 @@ static void take_frames(struct channel *c)
 		frame_done(&c->reader);
 	}
 	if (!c->ended && got == FRAME_BAD)
-		end_soon(c, "what it sends is nothing that managers send");
+		end_soon(c, "it sent invalid data");
 	if (!c->ended)
 		expect(c);
 }
@@ -247,7 +247,7 @@ static const char *reason(struct channel *c, short what)
 
 	if (code && ERR_reason_error_string(code))
 		return ERR_reason_error_string(code);
-	return what & BEV_EVENT_EOF ? "it has closed the connection" : "no connection";
+	return what & BEV_EVENT_EOF ? "it closed the connection" : "cannot connect";
 }
 
 static void event_cb(struct bufferevent *bev, short what, void *arg)
@@ -302,7 +302,7 @@ struct channel *channel_connect(struct loop *loop, struct channel_tls *tls, cons
 		return c;
 	c->dns = resolver_new(loop);
 	if (bufferevent_socket_connect_hostname(c->bev, c->dns, AF_UNSPEC, host, (int)port))
-		end_soon(c, "no connection");
+		end_soon(c, "cannot connect");
 	return c;
 }
 
@@ -326,7 +326,7 @@ void channel_send(struct channel *c, enum frame_type type, json_t *head, const c
 	if (!frame)
 		return;
 	if (evbuffer_get_length(bufferevent_get_output(c->bev)) + bytes > BACKLOG_MOST)
-		end_soon(c, "it does not take what is sent");
+		end_soon(c, "it stopped reading");
 	else
 		bufferevent_write(c->bev, frame, bytes);
 	free(frame);

@@ -52,8 +52,8 @@ static void adopt(struct peer *p)
 	state_store_each(m->services.state, empty_others, p);
 	if (m->copied != p->who.port_guid)
 		event_log_add(m->services.events, LOG_NOTICE, "mirror", NULL,
-			      "fabric: state_dir is a copy of what %s (port GUID 0x%016" PRIx64
-			      ") keeps",
+			      "fabric: state_dir is a complete copy of that of %s (port GUID "
+			      "0x%016" PRIx64 ")",
 			      p->who.name, p->who.port_guid);
 	m->copied = p->who.port_guid;
 	state_store_set_copied(m->services.state, true);
@@ -120,15 +120,15 @@ static const char *take_file(struct peer *p, const struct frame *frame)
 	if (json_unpack(frame->head, "{ss sI sI sI ss sI}", "name", &name, "keep_head", &keep_head,
 			"keep_tail", &keep_tail, "length", &length, "sum", &sum, "seq", &seq) ||
 	    !is_plain_name(name) || keep_head < 0 || keep_tail < 0)
-		return "a file that is none";
+		return "an invalid file";
 	if (!mirror_has(name))
 		return NULL;
 	d = (struct delta){ (size_t)keep_head, (size_t)keep_tail, frame->body, frame->length };
 	if (!delta_apply(contents_text(&p->contents, name), &d, &text))
-		return "a change of a file that is not here";
+		return "a change to a file that was not copied";
 	if (text.length != (size_t)length || !sum_is(&text, sum)) {
 		free(text.bytes);
-		return "a change that does not lead to the file that it should";
+		return "a change that gave a wrong checksum";
 	}
 	if (!contents_set(&p->contents, name, text))
 		return "too many files";
@@ -146,7 +146,7 @@ static const char *take_records(struct peer *p, const struct frame *frame)
 
 	if (json_unpack(frame->head, "{ss sI}", "name", &name, "seq", &seq) ||
 	    !is_plain_name(name) || !frame->length || frame->body[frame->length - 1] != '\n')
-		return "changes that are none";
+		return "invalid changes";
 	if (!mirror_has(name))
 		return NULL;
 	if (!contents_append(&p->contents, name, frame->body, frame->length))
@@ -193,7 +193,7 @@ static void received(void *arg, struct channel *channel, const struct frame *fra
 
 	p->heard_us = loop_now_us(p->mirror->services.loop);
 	if (frame->type == FRAME_HELLO && !mirror_meet(&p->who, frame))
-		wrong = "it speaks another protocol";
+		wrong = "it uses another version of the protocol";
 	else if (frame->type == FRAME_ROLE)
 		take_role(p, frame);
 	else if (frame->type == FRAME_FILE)
@@ -262,8 +262,8 @@ const char *copy_error(const struct mirror *m)
 	for (unsigned i = 0; i < m->npeers; i++)
 		if (m->peers[i].error[0])
 			return m->peers[i].error;
-	return followed(m) ? "its copy is not whole yet"
-			   : "no peer says that it is the master of this fabric";
+	return followed(m) ? "copying is not complete yet"
+			   : "no connected peer is master of this fabric";
 }
 
 json_t *copy_json(const struct mirror *m)

@@ -88,7 +88,7 @@ static void review_standby(struct mirror *m, uint64_t alone_us)
 	}
 	if (alone_us > ALONE_US)
 		alert_raise(m->services.alerts, "mirror", "",
-			    "what the master keeps is not copied to this manager: %s",
+			    "this standby has no current copy of the master's state: %s",
 			    copy_error(m));
 }
 
@@ -99,7 +99,7 @@ static void review_master(struct mirror *m, uint64_t alone_us)
 	source_error(m, why, sizeof(why));
 	if (alone_us > ALONE_US && *m->services.conf->mirror.listen)
 		alert_raise(m->services.alerts, "mirror", "",
-			    "no other manager has a whole copy of what this one keeps: %s", why);
+			    "no standby has a current copy of this master's state: %s", why);
 }
 
 /* When a copy was whole last, as far as this manager can know. */

@@ -105,7 +105,7 @@ static bool is_anybody(const struct mirror *m)
 void source_error(const struct mirror *m, char *text, size_t size)
 {
 	snprintf(text, size, "%s%s%s",
-		 is_anybody(m) ? "a standby does not have all yet" : "no standby is connected",
+		 is_anybody(m) ? "copying is not complete yet" : "no standby is connected",
 		 m->refused ? "; refused: " : "", m->refused_why);
 }
 
@@ -166,7 +166,7 @@ static void refused(const struct reader *r, const char *why)
 	if (!m->refused++ || now - m->refused_said_us > REFUSED_SAY_AGAIN_US) {
 		m->refused_said_us = now;
 		log_line(LOG_CORE, LOG_WARNING,
-			 "peer_listen: a connection from %s (%" PRIu64 " in all so far)",
+			 "peer_listen: connection refused from %s (%" PRIu64 " refused so far)",
 			 m->refused_why, m->refused);
 	}
 }
@@ -185,7 +185,7 @@ static void drop_older(const struct reader *r)
 	for (struct reader *it = r->next, *next; it; it = next) {
 		next = it->next;
 		if (it->who.port_guid == r->who.port_guid)
-			let_go(it, "it has connected anew");
+			let_go(it, "it connected again");
 	}
 }
 
@@ -203,11 +203,11 @@ static void meet(struct reader *r, const struct frame *hello)
 	struct manager who = { 0 };
 
 	if (!mirror_meet(&who, hello)) {
-		let_go(r, "it speaks another protocol");
+		let_go(r, "it uses another version of the protocol");
 		return;
 	}
 	if (count_readers(r->mirror, true) == MIRROR_READERS) {
-		let_go(r, "more managers copy this one than there may be");
+		let_go(r, "too many managers copy this one");
 		return;
 	}
 	r->who = who;
@@ -231,7 +231,7 @@ static void closed(void *arg, struct channel *channel, const char *why)
 	const struct reader *r = arg;
 
 	if (r->who.port_guid)
-		log_line(LOG_CORE, LOG_NOTICE, "%s does not copy this manager any more: %s",
+		log_line(LOG_CORE, LOG_NOTICE, "%s stopped copying this manager's state: %s",
 			 r->who.name, why);
 	else
 		refused(r, why);
@@ -248,7 +248,7 @@ static void make_room(struct mirror *m)
 	for (struct reader *r = m->readers; r; r = r->next)
 		if (!r->who.port_guid)
 			oldest = r;
-	let_go(oldest, "it made way to others, for it had not said who it is");
+	let_go(oldest, "it did not authenticate in time");
 }
 
 void source_accept(struct mirror *m, int fd, const struct sockaddr *from)

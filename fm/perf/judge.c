@@ -27,12 +27,12 @@ static const struct {
 			      true },
 	[JUDGE_RECOVERED] = { "link_recoveries", "link recoveries an hour", HOUR_S, true },
 	[JUDGE_DOWNED] = { "link_losses", "link losses an hour", HOUR_S, true },
-	[JUDGE_FEC_UNCORRECTED] = { "fec_uncorrected", "blocks a minute beyond FEC", MINUTE_S,
+	[JUDGE_FEC_UNCORRECTED] = { "fec_uncorrected", "uncorrected FEC blocks a minute", MINUTE_S,
 				    true },
-	[JUDGE_FEC_CORRECTED] = { "fec_corrected", "blocks a minute mended by FEC", MINUTE_S,
+	[JUDGE_FEC_CORRECTED] = { "fec_corrected", "corrected FEC blocks a minute", MINUTE_S,
 				  true },
 	/* PAM4 links live with these, all of them mended: no reason to take transit away. */
-	[JUDGE_FEC_SYMBOLS] = { "fec_symbols", "wrong symbols in a billion", 0, false },
+	[JUDGE_FEC_SYMBOLS] = { "fec_symbols", "wrong symbols per billion before FEC", 0, false },
 	[JUDGE_DISCARDS] = { "discards", "discards a minute", MINUTE_S, false },
 	[JUDGE_WAIT] = { "wait_percent", "percent of the time waiting to send", 0, false },
 };

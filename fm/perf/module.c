@@ -159,7 +159,7 @@ static const struct slow_link *slow_find(const struct slow_link *list, unsigned 
 static void report_slow(const struct link_health *h, const struct slow_link *s)
 {
 	event_log_add(h->services.events, LOG_WARNING, "link-slow", NULL,
-		      "%s: runs at %ux %s, both ends can do %ux %s",
+		      "%s: runs at %ux %s, both ends support %ux %s",
 		      inventory_link_name(h->services.inventory, s->node, s->port).text, s->lanes,
 		      topo_speed_name(s->speed), s->best_lanes, topo_speed_name(s->best_speed));
 }
@@ -206,7 +206,7 @@ static void compare_slow(struct link_health *h)
 	}
 	if (told > TOLD_ONE_BY_ONE)
 		event_log_add(h->services.events, LOG_WARNING, "link-slow", NULL,
-			      "fabric: %u more run below what both ends can",
+			      "fabric: %u more links run below what both ends support",
 			      told - TOLD_ONE_BY_ONE);
 	if (told || h->nslow != nbefore)
 		fabric_report_hosts_changed(h->fabric);
@@ -314,7 +314,7 @@ static void add_slow_rows(const struct rows *rows)
 
 		if (index == TOPO_NONE)
 			continue;
-		why = json_sprintf("runs at %ux %s, can do %ux %s", s->lanes,
+		why = json_sprintf("runs at %ux %s, supports %ux %s", s->lanes,
 				   topo_speed_name(s->speed), s->best_lanes,
 				   topo_speed_name(s->best_speed));
 		json_array_append_new(rows->list,
@@ -488,8 +488,8 @@ static void review(void *room)
 		name_list_add(&slow, inventory_link_name(h->services.inventory, h->slow[i].node,
 							 h->slow[i].port)
 					     .text);
-	name_list_alert(h->services.alerts, "links-slow", &slow, "link runs below what it can",
-			"links run below what they can");
+	name_list_alert(h->services.alerts, "links-slow", &slow, "link runs below what it supports",
+			"links run below what they support");
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */

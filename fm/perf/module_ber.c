@@ -66,7 +66,7 @@ void link_health_ber(void *health, const struct perf_port *port, bool changed)
 		event_log_add(h->services.events, over ? LOG_WARNING : LOG_NOTICE,
 			      over ? "link-errors" : "link-errors-over", NULL, "%s: %s",
 			      inventory_link_name(inv, port->node, port->num).text,
-			      over ? why.text : "error rate within its limits again");
+			      over ? why.text : "bit error rate within its limits again");
 		fabric_report_hosts_changed(h->fabric);
 	}
 	if (over && acts(h, port))

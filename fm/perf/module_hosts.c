@@ -32,7 +32,7 @@ static void add_end(const struct link_health *h, const struct topo *t, const str
 	json_t *why;
 
 	if (slow)
-		host_verdict_add(v, HOST_DEGRADED, "%.60s: runs at %ux %s, can do %ux %s", hca,
+		host_verdict_add(v, HOST_DEGRADED, "%.60s: runs at %ux %s, supports %ux %s", hca,
 				 slow->lanes, topo_speed_name(slow->speed), slow->best_lanes,
 				 topo_speed_name(slow->best_speed));
 	if ((!h->sick && !h->over) || !perf_find(h->perf, node, end->num, &port))

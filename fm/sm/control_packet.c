@@ -19,11 +19,11 @@ static const char *form_error(const struct election *e, const struct control *c,
 	bool acknowledges = c->number == ELECTION_ACKNOWLEDGE - ELECTION_CONTROL;
 
 	if (!c->number || c->number >= ELECTION_EVENTS - ELECTION_CONTROL)
-		return "no such control";
+		return "unknown AttributeModifier";
 	if (!key_is_right(e, c))
 		return "wrong SM_Key";
 	if (c->sender->state != (acknowledges ? SM_STANDBY : SM_MASTER))
-		return "sender is in the wrong state";
+		return "the sender is in the wrong state";
 	*event = ELECTION_CONTROL + c->number;
 	if (acknowledges && e->handing)
 		*event = ELECTION_GIVEN;
@@ -84,7 +84,7 @@ enum control_verdict control_judge(const struct election *e, const struct contro
 	if (!*why && is_strangers(e, c, *event))
 		*why = "the sender is not the master that is polled";
 	if (!*why && is_too_soon(e, *event, c->now_us))
-		*why = "too soon after the latest that was obeyed";
+		*why = "too soon after the previous one";
 	if (*why)
 		return CONTROL_REFUSED;
 	*why = doubt(e, c, *event);

@@ -121,13 +121,14 @@ static const char *advice(const struct conf_sm *conf)
 {
 	if (conf->mkey_secret.set)
 		return conf->old_mkey || conf->old_mkey_secret.set
-			       ? "neither m_key_secret_file nor what is set as the old one is "
-				 "theirs"
-			       : "m_key_secret_file is not theirs: set old_m_key_secret_file, or "
-				 "old_m_key, to theirs";
+			       ? "neither m_key_secret_file nor the old key or secret matches"
+			       : "m_key_secret_file does not match: set old_m_key_secret_file or "
+				 "old_m_key to the key they hold";
 	if (!conf->mkey)
-		return "set m_key to theirs; or m_key to another one and old_m_key to theirs";
-	return conf->old_mkey ? "old_m_key is not theirs either" : "set old_m_key to theirs";
+		return "set m_key to the key they hold; or set old_m_key to it and m_key to a new "
+		       "one";
+	return conf->old_mkey ? "neither m_key nor old_m_key matches"
+			      : "set old_m_key to the key they hold";
 }
 
 static void stand_still(struct keys *k, const struct foreign *found)
@@ -135,17 +136,15 @@ static void stand_still(struct keys *k, const struct foreign *found)
 	k->foreign = true;
 	k->asked = 0; /* the next sweep asks again */
 	alert_raise(k->alerts, "foreign-m-key", "",
-		    "%u of %u nodes hold an M_Key of another manager (the first: %s): nothing is "
-		    "written; %s",
+		    "%u of %u nodes hold a foreign M_Key (first: %s); fmd writes nothing: %s",
 		    found->nodes, found->of, found->first->name, advice(&k->conf->sm));
 }
 
 const char *keys_refusal(const struct keys *k)
 {
-	return k->foreign
-		       ? "nodes hold an M_Key of another manager, and nothing is written: see the "
-			 "alert foreign-m-key in fmctl status"
-		       : NULL;
+	return k->foreign ? "nodes hold a foreign M_Key, so fmd writes nothing: see alert "
+			    "foreign-m-key in fmctl status"
+			  : NULL;
 }
 
 enum keys_verdict keys_judge(struct keys *k, struct inventory *inv)

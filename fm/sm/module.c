@@ -245,9 +245,9 @@ static guid_t find_manager(const struct sm_room *r, const char *text, char *err,
 static const char *cannot_hand_over(const struct sm_room *r)
 {
 	if (!fabric_is_master(r->fabric) || r->core.state != SM_MASTER)
-		return "this subnet manager is not master";
+		return "this subnet manager is not the master";
 	if (r->core.handing || r->wish.open)
-		return "a handover is under way";
+		return "a handover is in progress";
 	return r->rounds.nothers ? NULL : "no other subnet manager is known";
 }
 

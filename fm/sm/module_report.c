@@ -40,15 +40,15 @@ static bool are_reported(const struct sm_room *r)
 static void report_other(struct sm_room *r, const struct other *other)
 {
 	if (other->answered && election_is_foreign(&r->core, &other->info))
-		event_log_add(
-			r->services.events, LOG_ERR, "other-sm", NULL,
-			"%s (port GUID 0x%016" PRIx64
-			"): runs a subnet manager with another SM_Key: neither heeds the other",
-			other->name, other->guid);
+		event_log_add(r->services.events, LOG_ERR, "other-sm", NULL,
+			      "%s (port GUID 0x%016" PRIx64
+			      "): subnet manager with another SM_Key found; the two managers "
+			      "ignore each other",
+			      other->name, other->guid);
 	else
 		event_log_add(r->services.events, LOG_NOTICE, "other-sm", NULL,
 			      "%s (port GUID 0x%016" PRIx64
-			      "): runs a subnet manager too: %s, priority %u",
+			      "): other subnet manager: %s, priority %u",
 			      other->name, other->guid, state_of(other), other->info.priority);
 }
 
@@ -60,7 +60,7 @@ void sm_report_others(struct sm_room *r)
 		return;
 	if (!q->nothers)
 		event_log_add(r->services.events, LOG_NOTICE, "other-sm", NULL,
-			      "fabric: no other subnet manager any more");
+			      "fabric: no other subnet manager left");
 	r->reports.reported =
 		mem_resize(r->reports.reported, q->nothers + 1, sizeof(*r->reports.reported));
 	for (unsigned i = 0; i < q->nothers; i++) {
@@ -96,7 +96,7 @@ void sm_report_master(struct sm_room *r)
 {
 	if (r->reports.taking.begun_us)
 		event_log_add(r->services.events, LOG_WARNING, "master", NULL,
-			      "fabric: this subnet manager is master now, after %s",
+			      "fabric: this subnet manager is now master, after %s",
 			      r->reports.taking.from);
 }
 
@@ -105,16 +105,17 @@ void sm_report_standby(struct sm_room *r)
 	const struct other *master = &r->polls.master;
 
 	event_log_add(r->services.events, LOG_NOTICE, "standby", NULL,
-		      "fabric: this subnet manager stands by for %s (port GUID 0x%016" PRIx64
+		      "fabric: this subnet manager is now standby of %s (port GUID 0x%016" PRIx64
 		      ", priority %u, %s)",
 		      master->name, master->guid, master->info.priority,
 		      sm_state_name(master->info.state));
 	if (election_is_foreign(&r->core, &master->info))
-		alert_raise(r->services.alerts, "foreign-master", "",
-			    "%s (port GUID 0x%016" PRIx64 ") is master and has another SM_Key: "
-			    "this manager stands by for it, whatever "
-			    "its rank; give both the same sm_key, or stop one of them",
-			    master->name, master->guid);
+		alert_raise(
+			r->services.alerts, "foreign-master", "",
+			"%s (port GUID 0x%016" PRIx64
+			") is master and has another SM_Key: this manager stays standby whatever "
+			"the priorities; configure the same sm_key on both, or stop one of them",
+			master->name, master->guid);
 }
 
 void sm_report_handover(struct sm_room *r)
@@ -123,16 +124,16 @@ void sm_report_handover(struct sm_room *r)
 	bool wish = r->core.gave || r->core.lowered;
 
 	event_log_add(r->services.events, LOG_NOTICE, "handover", NULL,
-		      "fabric: %s (port GUID 0x%016" PRIx64 ", priority %u) %s: handed over to it",
+		      "fabric: %s (port GUID 0x%016" PRIx64 ", priority %u) %s: handing over to it",
 		      peer->name, peer->guid, peer->info.priority,
-		      wish ? "is to be master by an operator's wish" : "outranks this manager");
+		      wish ? "was chosen as master by an operator" : "outranks this manager");
 }
 
 void sm_report_not_copied(struct sm_room *r)
 {
 	event_log_add(r->services.events, LOG_WARNING, "handover", NULL,
-		      "fabric: no other manager has a whole copy of what this one keeps: handed "
-		      "over all the same");
+		      "fabric: handing over although no standby has a complete copy of this "
+		      "manager's state");
 }
 
 void sm_report_two_masters(struct sm_room *r, const struct other *whom)
@@ -141,25 +142,25 @@ void sm_report_two_masters(struct sm_room *r, const struct other *whom)
 
 	event_log_add(r->services.events, LOG_ERR, "two-masters", NULL,
 		      "fabric: two masters: %s (port GUID 0x%016" PRIx64
-		      ", priority %u) is one as well; both change the fabric until it hands over",
+		      ", priority %u) is master too; both change the fabric until it hands over",
 		      whom->name, whom->guid, whom->info.priority);
 	alert_raise(r->services.alerts, "two-masters", "",
 		    "two masters: %s (port GUID 0x%016" PRIx64
-		    ", priority %u) is one as well, and both change the fabric: %s",
+		    ", priority %u) is master too, and both change the fabric: %s",
 		    whom->name, whom->guid, whom->info.priority,
-		    foreign ? "it has another SM_Key, so neither gives way; stop one of them"
-			    : "it is to hand over");
+		    foreign ? "its SM_Key differs, so neither hands over; stop one of them"
+			    : "it should hand over");
 }
 
 void sm_report_control(struct sm_room *r, enum election_event event, const struct other *from)
 {
 	static const char *const did[ELECTION_EVENTS] = {
-		[ELECTION_GIVEN] = "has taken the fabric over from this manager",
-		[ELECTION_HANDOVER] = "hands the fabric over to this manager",
-		[ELECTION_DISABLE] = "has disabled this manager, until a master enables it, that "
-				     "one is gone, or fmd starts again",
-		[ELECTION_STANDBY] = "has enabled this manager again, as a standby",
-		[ELECTION_DISCOVER] = "asks this manager to find out who is master",
+		[ELECTION_GIVEN] = "took over from this manager",
+		[ELECTION_HANDOVER] = "handed over to this manager",
+		[ELECTION_DISABLE] = "disabled this manager (SMInfo DISABLE) until a master "
+				     "enables it, the sender is gone, or fmd restarts",
+		[ELECTION_STANDBY] = "enabled this manager again as standby",
+		[ELECTION_DISCOVER] = "sent SMInfo DISCOVER: this manager polls for a master",
 	};
 
 	if (did[event])
@@ -170,8 +171,8 @@ void sm_report_control(struct sm_room *r, enum election_event event, const struc
 	if (event == ELECTION_DISABLE)
 		alert_raise(r->services.alerts, "disabled", "",
 			    "%s (port GUID 0x%016" PRIx64
-			    ") has disabled this manager: it does not stand by; until a master "
-			    "enables it, that one is gone, or fmd starts again",
+			    ") disabled this manager (SMInfo DISABLE): it is not a standby until a "
+			    "master enables it, the sender is gone, or fmd restarts",
 			    from->name[0] ? from->name : "a subnet manager", from->guid);
 }
 
@@ -197,14 +198,13 @@ void sm_report_taken(struct sm_room *r)
 	r->reports.take_over_ms = (double)(silent + took);
 	r->reports.take_overs++;
 	r->reports.taking.begun_us = 0;
-	event_log_add(
-		r->services.events, LOG_NOTICE, "take-over",
-		json_pack("{sI sI sI}", "silent_ms", (json_int_t)silent, "took_ms",
-			  (json_int_t)took, "lft_blocks_written", (json_int_t)blocks),
-		"fabric: taken over from %s: silent for %llu ms, then %llu ms until all was as "
-		"wanted, %llu blocks written",
-		r->reports.taking.from, (unsigned long long)silent, (unsigned long long)took,
-		blocks);
+	event_log_add(r->services.events, LOG_NOTICE, "take-over",
+		      json_pack("{sI sI sI}", "silent_ms", (json_int_t)silent, "took_ms",
+				(json_int_t)took, "lft_blocks_written", (json_int_t)blocks),
+		      "fabric: took over from %s: %llu ms without an answer, then %llu ms until "
+		      "the fabric was up, %llu LFT blocks written",
+		      r->reports.taking.from, (unsigned long long)silent, (unsigned long long)took,
+		      blocks);
 }
 
 /* ---- Roles ----------------------------------------------------------------------------------- */
@@ -235,7 +235,7 @@ void sm_report_role(struct sm_room *r)
 		slot = &r->reports.role_changed_us[r->reports.role_changes++ % ROLE_CHANGES_MAX];
 		if (r->reports.role_changes > ROLE_CHANGES_MAX && now - *slot < ROLE_CHANGES_US)
 			alert_raise(r->services.alerts, "role-changes", "",
-				    "this manager has changed its role more than %u times in ten "
+				    "this manager changed its role more than %u times in ten "
 				    "minutes; see fmctl events",
 				    ROLE_CHANGES_MAX);
 		*slot = now;
@@ -272,15 +272,14 @@ const char *sm_refusal(struct sm_room *r)
 	if (missing || keys_refusal(&r->keys))
 		return missing ? missing : keys_refusal(&r->keys);
 	if (r->foreign_prefix)
-		return "the fabric has another subnet prefix, and nothing is written: see the "
-		       "alert "
+		return "the fabric has another subnet prefix, so fmd writes nothing: see alert "
 		       "foreign-prefix in fmctl status";
 	if (r->core.state == SM_NOT_ACTIVE)
-		return "this subnet manager is disabled by another; see fmctl events";
+		return "another manager disabled this subnet manager: see fmctl events";
 	if (r->core.state != SM_STANDBY)
 		return NULL;
 	snprintf(r->reports.refusal, sizeof(r->reports.refusal),
-		 "this subnet manager stands by: ask that of %s (port GUID 0x%016" PRIx64 ")",
+		 "this subnet manager is standby; the master is %s (port GUID 0x%016" PRIx64 ")",
 		 r->polls.master.name, r->polls.master.guid);
 	return r->reports.refusal;
 }

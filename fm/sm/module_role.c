@@ -259,8 +259,7 @@ static void resume(struct sm_room *r)
 	uint64_t pause_us = r->peer_silent ? SILENCE_US : REFUSED_US;
 
 	event_log_add(r->services.events, LOG_WARNING, "handover", NULL,
-		      "fabric: %s does not take the fabric over: this manager stays master",
-		      r->peer.name);
+		      "fabric: %s did not take over: this manager stays master", r->peer.name);
 	fabric_pause(r->fabric, false, "handover not taken");
 	sa_freeze(r->services.sa, false);
 	r->refused_until_us = loop_now_us(r->services.loop) + pause_us;
@@ -355,7 +354,7 @@ static void end_role(struct sm_room *r)
 		alert_end(r->services.alerts, "foreign-master", "");
 	if (r->core.state != SM_NOT_ACTIVE)
 		alert_end(r->services.alerts, "disabled", "");
-	end_wish(r, role_given(r) ? NULL : "this subnet manager is master no more");
+	end_wish(r, role_given(r) ? NULL : "this subnet manager is no longer master");
 	mad_cancel(r->services.mad, r->handover);
 	r->handover = 0;
 }
@@ -413,7 +412,7 @@ static void only_master(struct sm_room *r)
 	r->warned = false;
 	alert_end(r->services.alerts, "two-masters", "");
 	event_log_add(r->services.events, LOG_NOTICE, "two-masters", NULL,
-		      "fabric: no other master any more: a full sweep follows");
+		      "fabric: no other master left; starting a full sweep");
 	take_over(r, "no other master any more");
 }
 
@@ -426,7 +425,7 @@ static enum election_event choose(struct sm_room *r, const struct wire_sm_info *
 		*index = election_handover_peer(&r->core, infos, count, r->wish.whom);
 		if (*index >= 0)
 			return ELECTION_GIVE;
-		end_wish(r, "no such manager answers that it is standby");
+		end_wish(r, "no such manager answered as standby");
 	}
 	return election_judge(&r->core, infos, count, index);
 }
@@ -484,10 +483,9 @@ static bool prefix_is_ours(struct sm_room *r)
 	}
 	r->foreign_prefix = true;
 	alert_raise(r->services.alerts, "foreign-prefix", "",
-		    "the fabric has the subnet prefix 0x%016" PRIx64
-		    " and this manager is configured with 0x%016" PRIx64
-		    ": it does not take over, and nothing is written; correct subnet_prefix and "
-		    "reload, or restart fmd to change the fabric's",
+		    "the fabric has subnet prefix 0x%016" PRIx64 ", configured is 0x%016" PRIx64
+		    ": fmd does not take over and writes nothing; correct subnet_prefix and "
+		    "reload, or restart fmd to change the fabric's prefix",
 		    theirs, ours);
 	if (fabric_role(r->fabric) != FABRIC_ROLE_LOCKED_OUT)
 		fabric_change_role(r->fabric,

@@ -56,12 +56,12 @@ static bool is_known_down(const struct own_port *core)
 static const char *explain(struct port *p, const struct io_port_info *info)
 {
 	if (p->core.state <= OWN_PORT_BUSY)
-		snprintf(p->refusal, sizeof(p->refusal), "%s: nothing is managed until it is there",
-			 p->absent);
+		snprintf(p->refusal, sizeof(p->refusal),
+			 "%s: fmd manages nothing until the port is available", p->absent);
 	else
 		snprintf(p->refusal, sizeof(p->refusal),
 			 "%s port %u (port GUID 0x%016" PRIx64
-			 ") %s: nothing is managed until it is up",
+			 ") %s: fmd manages nothing until it is up",
 			 info->device, info->port, info->port_guid,
 			 p->missed >= MISSED_MAX ? "does not answer" : "has no link");
 	return p->refusal;
@@ -97,11 +97,11 @@ static void show(struct port *p)
 	char silent[256];
 
 	snprintf(silent, sizeof(silent),
-		 "%s port %u has a link, and the switch behind it does not answer%s", info->device,
+		 "%s port %u has a link, but the switch behind it does not answer%s", info->device,
 		 info->port,
 		 p->services.conf->sm.old_mkey || p->services.conf->sm.old_mkey_secret.set
 			 ? ""
-			 : " (as one does that hides all behind another M_Key: old_m_key)");
+			 : " (it may hold another M_Key: see old_m_key)");
 	for (enum own_port_state state = OWN_PORT_NO_DEVICE; state <= OWN_PORT_NO_LINK; state++)
 		alert_if(p, missing && core->state == state, own_port_state_name(state), missing);
 	alert_if(p, own_port_has_link(core) && core->silent, own_port_state_name(OWN_PORT_SILENT),
@@ -205,8 +205,8 @@ static const char *not_in_fabric(struct port *p)
 	if (missing)
 		return missing;
 	if (p->due >= OWN_PORT_LEAVE)
-		return "this manager's own port leads to another switch now: the fabric is swept "
-		       "anew";
+		return "this manager's own port is now connected to another switch: sweeping the "
+		       "fabric again";
 	return p->core.state == OWN_PORT_IN_FABRIC
 		       ? NULL
 		       : "the switch behind this manager's own port does not answer";
@@ -256,7 +256,7 @@ static void was_read(void *arg, const struct mad_answer *answer)
 
 	p->read = 0;
 	if (answer->result == MAD_SEND_FAILED) {
-		closed(p, OWN_PORT_LOST, "the own port takes no packets any more");
+		closed(p, OWN_PORT_LOST, "the port does not send packets any more");
 		return;
 	}
 	p->missed = answer->result == MAD_OK ? 0 : p->missed + 1;
@@ -319,9 +319,9 @@ static int show_manager(struct port *p, char *err, size_t err_size)
 	int status = sm_show(p->services.sm, true);
 
 	if (status)
-		snprintf(err, err_size, "%s port %u: cannot show a subnet manager there: %s",
-			 info->device, info->port,
-			 status == -EBUSY ? "another one runs on it" : strerror(-status));
+		snprintf(err, err_size, "%s port %u: cannot set IsSM: %s", info->device, info->port,
+			 status == -EBUSY ? "another subnet manager runs on it"
+					  : strerror(-status));
 	return status;
 }
 

@@ -158,7 +158,7 @@ static void control_answer(struct sm *sm, const struct io_addr *from, const stru
 			   const uint8_t *raw)
 {
 	enum control_verdict verdict = CONTROL_REFUSED;
-	const char *why = "not taken part in";
+	const char *why = "not participating";
 	struct wire_sm_info sender;
 
 	if (own_key(sm) && !mkey_known(sm, mad)) {

@@ -82,8 +82,8 @@ void state_alerts_lost(struct state_alerts *a, const char *name, const char *why
 	struct lost_file *it;
 
 	alert_raise(a->alerts, LOST, subject, "%s: %s%s%s%s%s", subject, why,
-		    kept ? "; not used, kept as " : "", kept ? kept : "",
-		    *summary ? "; it held: " : "", summary);
+		    kept ? "; the file is not used and was saved as " : "", kept ? kept : "",
+		    *summary ? "; it had: " : "", summary);
 	if (kept) {
 		it = mem_alloc(1, sizeof(*it));
 		*it = (struct lost_file){ a->lost, mem_strdup(subject), mem_strdup(kept) };
@@ -95,11 +95,10 @@ void state_alerts_lost(struct state_alerts *a, const char *name, const char *why
 
 void state_alerts_edited(struct state_alerts *a, const char *name)
 {
-	event_log_add(
-		a->events, LOG_NOTICE, "state-edited", json_pack("{ss}", "file", name),
-		"state_dir/%s: without its first and last line, by hand or by another version of "
-		"fmd: taken as it is",
-		name);
+	event_log_add(a->events, LOG_NOTICE, "state-edited", json_pack("{ss}", "file", name),
+		      "state_dir/%s: no header and checksum (edited, or written by an older fmd); "
+		      "read anyway",
+		      name);
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */

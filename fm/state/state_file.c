@@ -69,13 +69,13 @@ static const char *judge(const char *text, size_t size, const char *name, size_t
 	*head = line ? (size_t)(line - text) + 1 : size;
 	if (*head != strlen(wanted) + 1 || memcmp(text, wanted, *head - 1) != 0)
 		return !strncmp(text, HEAD "2: ", HEAD_LEN + 3)
-			       ? "another's, or its first line is spoilt"
-			       : "of another version of fmd";
+			       ? "wrong or damaged first line"
+			       : "written by another version of fmd";
 	if (size < *head + END_SIZE || !parse_end(text + size - END_SIZE, &length, &sum))
-		return "cut short, or its last line is spoilt";
+		return "truncated, or its last line is damaged";
 	if (length != size - *head - END_SIZE)
-		return "not as long as it was written";
-	return sum == state_sum(text + *head, length) ? NULL : "not what was written (checksum)";
+		return "wrong length";
+	return sum == state_sum(text + *head, length) ? NULL : "wrong checksum";
 }
 
 static bool has_end(const char *text, size_t size)
@@ -91,7 +91,7 @@ static enum state_said take(char *text, size_t size, const char *name, struct st
 
 	if (size < HEAD_LEN || memcmp(text, HEAD, HEAD_LEN) != 0) {
 		if (has_end(text, size)) {
-			c->why = "without its first line";
+			c->why = "its first line is missing";
 			return STATE_DAMAGED;
 		}
 		c->bytes = text;
@@ -124,9 +124,9 @@ static const char *open_regular(const char *path, int *fd, off_t *size)
 	if (fstat(*fd, &st))
 		return strerror(errno);
 	if (!S_ISREG(st.st_mode))
-		return "not a file";
+		return "not a regular file";
 	*size = st.st_size;
-	return st.st_size > LARGEST ? "too large" : NULL;
+	return st.st_size > LARGEST ? "the file is too large" : NULL;
 }
 
 static bool read_whole(int fd, char *text, size_t size, const char **why)
@@ -139,7 +139,7 @@ static bool read_whole(int fd, char *text, size_t size, const char **why)
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got <= 0) {
-			*why = got ? strerror(errno) : "cut while it was read";
+			*why = got ? strerror(errno) : "truncated while it was read";
 			return false;
 		}
 		done += (size_t)got;

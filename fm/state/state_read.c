@@ -31,13 +31,13 @@ static int judge(struct state_store *s, const struct state_file *file, enum stat
 	if (said == STATE_ABSENT && !listed)
 		return -ENOENT;
 	if (said == STATE_ABSENT)
-		lose(s, file, "is gone", false);
+		lose(s, file, "the file is missing", false);
 	else if (said == STATE_DAMAGED)
 		lose(s, file, c->why, true);
 	else if (said == STATE_OLD && listed && !c->length)
-		lose(s, file, "empty", true);
+		lose(s, file, "the file is empty", true);
 	else if (said == STATE_OLD && listed && !file->read)
-		lose(s, file, "without its first and last line", true);
+		lose(s, file, "its first and last line are missing", true);
 	else
 		return 0;
 	return -EINVAL;
@@ -82,7 +82,7 @@ int state_store_load(struct state_store *s, const struct state_file *file, void 
 	status = judge(s, file, said, &c);
 	free(path);
 	if (!status && said == STATE_WHOLE && !s->has_manifest && !s->manifest_due)
-		state_store_lose_manifest(s, "is gone");
+		state_store_lose_manifest(s, "the file is missing");
 	if (!status && said == STATE_OLD && state_manifest_lists(&s->manifest, file->name))
 		state_alerts_edited(s->alerts, file->name);
 	if (said == STATE_OLD || status == -EINVAL)

@@ -63,6 +63,7 @@ void state_store_records_apply(struct state_store *s, struct kept *k, void *owne
 	free(text);
 	if (unknown)
 		log_line(LOG_CORE, LOG_WARNING,
-			 "state_dir/%s: %u changes of it are none that this version knows",
+			 "state_dir/%s: %u changes are not understood by this version of fmd and "
+			 "were dropped",
 			 k->file->name, unknown);
 }

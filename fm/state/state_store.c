@@ -57,8 +57,8 @@ static void read_manifest(struct state_store *s)
 
 	s->has_manifest = said == STATE_WHOLE;
 	if (said != STATE_WHOLE && said != STATE_ABSENT)
-		state_store_lose_manifest(s, said == STATE_OLD ? "without its first and last line"
-							       : c.why);
+		state_store_lose_manifest(
+			s, said == STATE_OLD ? "its first and last line are missing" : c.why);
 	free(path);
 }
 

@@ -159,7 +159,7 @@ def test_second_fmd_on_the_socket_is_refused(fabric):
     conf.write_text(f'state_dir = "{fabric.scratch}/second";\nsocket = "{fabric.socket}";\n')
     second = fabric.run(program("fmd"), "-c", conf, host=None, check=False)
     assert second.returncode == 1
-    assert "another fmd serves it" in second.stderr
+    assert "another fmd uses it" in second.stderr
     fabric.wait_up()
 
 

@@ -91,8 +91,8 @@ def test_spoilt_state_is_set_aside_and_told(start, pod_net):
     assert restart(fabric) == before  # the ports hold them
     assert (fabric.state_dir / "lids.bad").exists()
     lost = [alert for alert in fabric.status()["alerts"] if alert["what"] == "state-lost"]
-    assert len(lost) == 1 and "state_dir/lids: not what was written (checksum)" in lost[0]["text"]
-    assert "state_dir/lids: not what was written" in fabric.log.read_text()
+    assert len(lost) == 1 and "state_dir/lids: wrong checksum" in lost[0]["text"]
+    assert "state_dir/lids: wrong checksum" in fabric.log.read_text()
 
 
 def test_crash_keeps_lids_and_its_socket_is_taken_over(start, pod_net):

@@ -139,7 +139,7 @@ def test_a_hand_over_waits_for_what_was_changed_a_moment_ago(two):
         assert status["sa"]["services"] == step + 1
         assert status["multicast"]["mft_blocks_written"] == 0 and status["lft_blocks_written"] == 0
         print(step, answer["took_ms"], "ms")
-    assert not [e for e in standby.ask("events", "-n", "200") if "has a whole copy of what this one keeps" in e["text"]]
+    assert not [e for e in standby.ask("events", "-n", "200") if "has a current copy of this master's state" in e["text"]]
 
 
 def test_what_was_answered_a_moment_ago_outlives_its_master(two):

@@ -141,7 +141,7 @@ def test_hca_that_was_never_met_is_missing_where_others_of_its_unit_have_one(sta
     net.write_text("\n\n".join("\n".join(line for line in block.splitlines() if gone not in line)
                               for block in pod_net.read_text().split("\n\n") if f'Ca\t1 "{gone}"' not in block))
     host = start(net).ask("show", HOST)
-    assert host["hcas"] == "7/8" and host["missing"] == ["rail 3: no HCA was ever met"] and len(host["ports"]) == 7
+    assert host["hcas"] == "7/8" and host["missing"] == ["rail 3: no HCA was ever seen"] and len(host["ports"]) == 7
 
 
 def test_cordoned_spine_and_cable_are_shown_as_such(start, pod_net):

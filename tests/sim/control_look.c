@@ -12,7 +12,7 @@
 static int dump_lft(struct args *a, const struct dnode *node)
 {
 	if (!is_switch(node))
-		return bad(a, "%s is no switch", node_name(node));
+		return bad(a, "%s is not a switch", node_name(node));
 	fprintf(a->out, "LinearFDBTop %u\n", node->si.lft_top);
 	for (unsigned lid = 0; lid < node->lft_size; lid++)
 		if (node->lft[lid] != LFT_NONE)
@@ -23,7 +23,7 @@ static int dump_lft(struct args *a, const struct dnode *node)
 static int dump_mft(struct args *a, const struct dnode *node)
 {
 	if (!is_switch(node))
-		return bad(a, "%s is no switch", node_name(node));
+		return bad(a, "%s is not a switch", node_name(node));
 	for (unsigned row = 0; node->mft && row < node->si.mft_cap; row++) {
 		bool any = false;
 

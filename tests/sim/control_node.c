@@ -38,7 +38,7 @@ static int do_forget(struct args *a)
 	if (!next_node(a, &node))
 		return -EINVAL;
 	if (!is_switch(node))
-		return bad(a, "%s is no switch", node_name(node));
+		return bad(a, "%s is not a switch", node_name(node));
 	if (next_is(a, "lft"))
 		double_lose_lft(a->d, node->guid);
 	else if (next_is(a, "mft"))
@@ -90,7 +90,7 @@ static int do_entry(struct args *a)
 	if (!next_node(a, &node) || !next_number(a, &lid, 0xbfff) || !next_number(a, &num, 255))
 		return -EINVAL;
 	if (!is_switch(node))
-		return bad(a, "%s is no switch", node_name(node));
+		return bad(a, "%s is not a switch", node_name(node));
 	double_set_lft(a->d, node->guid, (uint16_t)lid, (uint8_t)num);
 	return 0;
 }

@@ -109,7 +109,7 @@ static void cordon_that_is_lost_is_an_alert_that_names_it(void **state)
 		corrupt[i](path);
 		start_fabric(&w);
 		run_for(&w, 3 * SECOND_US);
-		assert_alert(&w, "cordons", "it held: spine-02, leaf-su01-rail0:40");
+		assert_alert(&w, "cordons", "it had: spine-02, leaf-su01-rail0:40");
 		assert_int_equal(status_number(&w, NULL, "links_cordoned"), 0);
 		restart(&w); /* what is there instead is whole */
 		assert_int_equal(count_alerts(&w, "state-lost", ""), 0);

@@ -124,7 +124,7 @@ static void a_true_master_s_handover_is_taken_at_once(void **state)
 	set_other(&w, 0, SM_MASTER);
 	send_control(&w, OTHER, port_guid(&w, OTHER), HANDOVER);
 	run_for(&w, 100000);
-	assert_int_equal(count_logged(&w, "handover", "hands the fabric over to this manager"), 1);
+	assert_int_equal(count_logged(&w, "handover", "handed over to this manager"), 1);
 	set_other(&w, 0, SM_STANDBY);
 	run_for(&w, 5 * SECOND_US);
 	assert_true(is_master_and_up(&w));

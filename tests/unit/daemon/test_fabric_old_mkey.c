@@ -168,7 +168,7 @@ static void stands_still(uint8_t protect, uint64_t mkey, const char *advice)
 	run_for(&w, 60 * SECOND_US);
 	assert_true(state_is(&w, "foreign-m-key"));
 	assert_int_equal(count_alerts(&w, "foreign-m-key", advice), 1);
-	assert_int_equal(count_logged(&w, "alert", "M_Key of another"), 1);
+	assert_int_equal(count_logged(&w, "alert", "foreign M_Key"), 1);
 	assert_int_equal(holders(&w, OLD_KEY), w.design->nnodes);
 	assert_int_equal(double_port_info(w.hw, w.design->nodes[w.design->nswitches].guid, 1)->lid,
 			 0);
@@ -180,7 +180,7 @@ static void without_it_nothing_is_written_and_an_alert_says_so(void **state)
 {
 	stands_still(0, NEW_KEY, "set old_m_key");
 	stands_still(1, NEW_KEY, "set old_m_key");
-	stands_still(1, 0, "set m_key to theirs");
+	stands_still(1, 0, "set m_key to the key they hold");
 }
 
 static void configure(struct world *w)
@@ -224,7 +224,7 @@ static void a_reload_that_brings_it_brings_the_fabric_up(void **state)
 	configure(&w);
 	run_for(&w, 60 * SECOND_US);
 	assert_moved(&w);
-	assert_int_equal(count_logged(&w, "alert-over", "M_Key of another"), 1);
+	assert_int_equal(count_logged(&w, "alert-over", "foreign M_Key"), 1);
 	world_fini(&w);
 }
 
@@ -269,7 +269,9 @@ static void an_old_key_that_does_not_fit_either_is_reported(void **state)
 		hold(&w, OLD_KEY, protect, 1);
 		start_fabric(&w);
 		run_for(&w, 30 * SECOND_US);
-		assert_int_equal(count_alerts(&w, "foreign-m-key", "is not theirs either"), 1);
+		assert_int_equal(
+			count_alerts(&w, "foreign-m-key", "neither m_key nor old_m_key matches"),
+			1);
 		assert_int_equal(holders(&w, NEW_KEY), 0);
 		assert_int_equal(violations(&w), 0);
 		w.conf.sm.old_mkey = OLD_KEY;

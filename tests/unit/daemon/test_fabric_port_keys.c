@@ -149,7 +149,8 @@ static void another_secret_s_fabric_is_told_and_left(void **state)
 		w.conf.sm.mkey_secret = secret("another site's secret");
 		start_fabric(&w);
 		run_for(&w, 60 * SECOND_US);
-		assert_int_equal(count_alerts(&w, "foreign-m-key", "m_key_secret_file is not"), 1);
+		assert_int_equal(
+			count_alerts(&w, "foreign-m-key", "m_key_secret_file does not match"), 1);
 		assert_int_equal(holders(&w, &theirs), w.design->nnodes);
 		assert_int_equal(violations(&w), 0);
 		world_fini(&w);

@@ -153,7 +153,7 @@ static void link_that_runs_below_what_it_can_is_an_alert(void **state)
 	leaf = far_leaf(&w);
 	double_retrain(w.hw, w.design->nodes[leaf].guid, uplink_of(w.design, leaf), 1);
 	run_for(&w, 600 * SECOND_US);
-	snprintf(said, sizeof(said), "1 link runs below what it can: ");
+	snprintf(said, sizeof(said), "1 link runs below what it supports: ");
 	char *text = alert(&w, "links-slow");
 	assert_memory_equal(text, said, strlen(said));
 	assert_non_null(strstr(text, w.design->nodes[leaf].desc));

@@ -215,7 +215,7 @@ static void links_below_what_they_can_degrade_a_host(void **state)
 	world_init(&w, pod(1));
 	double_retrain(w.hw, hca(&w, 0), 1, 1);
 	run_for(&w, 180 * SECOND_US);
-	assert_verdict(&w, DEGRADED, 8, "mlx5_0: runs at 1x NDR, can do 4x NDR");
+	assert_verdict(&w, DEGRADED, 8, "mlx5_0: runs at 1x NDR, supports 4x NDR");
 	world_fini(&w);
 }
 

@@ -173,7 +173,7 @@ static void what_is_wrong_is_named(void **state)
 	assert_complains(&s, "lose leaf-01:9 0.01%", "no share");
 	assert_complains(&s, "lose leaf-01:9 5% both", "'both' is too much");
 	assert_complains(&s, "node up leaf-01", "neither on nor off");
-	assert_complains(&s, "dump lft h1", "no switch");
+	assert_complains(&s, "dump lft h1", "not a switch");
 	assert_complains(&s, "hang \"leaf-01", "quote");
 	assert_complains(&s, "at 2s unplug leaf-01:9", "no command is named 'unplug'");
 	assert_complains(&s, "packet h1 h2", "no LID");

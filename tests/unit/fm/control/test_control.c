@@ -38,12 +38,13 @@ static void bad_requests_are_refused_and_the_connection_goes_on(void **state)
 	say(f, "{\"cmd\":\"frobnicate\"}\n{\"cmd\":\"status\",\"args\":[]}\n{\"cmd\":\"status\","
 	       "\"x\":1}\n");
 	answers(f, "{\"ok\":false,\"error\":\"unknown command frobnicate\"}");
-	answers(f, "{\"ok\":false,\"error\":\"not a request: args is no object\"}");
-	answers(f, "{\"ok\":false,\"error\":\"not a request: 1 object item(s) left unpacked: x\"}");
+	answers(f, "{\"ok\":false,\"error\":\"invalid request: args is not an object\"}");
+	answers(f,
+		"{\"ok\":false,\"error\":\"invalid request: 1 object item(s) left unpacked: x\"}");
 	say(f, "{\"cmd\":\"events\",\"args\":{\"count\":\"many\"}}\n{\"cmd\":\"events\",\"args\":{"
 	       "\"count\":-1}}\n");
 	answers(f, "{\"ok\":false,\"error\":\"arguments: Expected integer, got string\"}");
-	answers(f, "{\"ok\":false,\"error\":\"count is outside 0..10000\"}");
+	answers(f, "{\"ok\":false,\"error\":\"count is not in 0..10000\"}");
 	say(f, "garbage\n{\"cmd\":\"status\"}\n");
 	free(hear_until(f, '\n'));
 	answers(f, "{\"ok\":true,\"result\":{\"state\":\"master\"}}");
@@ -72,10 +73,10 @@ static void pictures_are_refused_before_the_first_sweep(void **state)
 
 	f->fabric.topo = NULL;
 	say(f, "{\"cmd\":\"nodes\"}\n{\"cmd\":\"lft\",\"args\":{\"switch\":\"leaf-1\"}}\n");
-	answers(f, "{\"ok\":false,\"error\":\"no topology yet: the first sweep is "
-		   "under way\"}");
-	answers(f, "{\"ok\":false,\"error\":\"no topology yet: the first sweep is "
-		   "under way\"}");
+	answers(f,
+		"{\"ok\":false,\"error\":\"no topology yet: the first sweep has not finished\"}");
+	answers(f,
+		"{\"ok\":false,\"error\":\"no topology yet: the first sweep has not finished\"}");
 	f->fabric.topo = kept;
 }
 
@@ -86,7 +87,7 @@ static void line_without_an_end_is_refused_and_hung_up(void **state)
 
 	memset(blanks, ' ', sizeof(blanks));
 	assert_true(send(f->fd, blanks, sizeof(blanks), MSG_NOSIGNAL | MSG_DONTWAIT) > 65536);
-	answers(f, "{\"ok\":false,\"error\":\"the line is too long\"}");
+	answers(f, "{\"ok\":false,\"error\":\"invalid request: the line is too long\"}");
 	assert_true(hear_end(f));
 }
 
@@ -140,9 +141,9 @@ static void log_level_must_exist(void **state)
 	say(f, "{\"cmd\":\"loglevel\",\"args\":{\"level\":\"loud\"}}\n"
 	       "{\"cmd\":\"loglevel\",\"args\":{\"level\":\"info\",\"module\":\"moon\"}}\n"
 	       "{\"cmd\":\"loglevel\",\"args\":{\"level\":\"info\",\"module\":\"mad\"}}\n");
-	answers(f, "{\"ok\":false,\"error\":\"no level loud: error, warning, notice, info or "
+	answers(f, "{\"ok\":false,\"error\":\"unknown level loud: error, warning, notice, info or "
 		   "debug\"}");
-	answers(f, "{\"ok\":false,\"error\":\"no module moon\"}");
+	answers(f, "{\"ok\":false,\"error\":\"unknown module moon\"}");
 	answers(f, "{\"ok\":true,\"result\":{\"module\":\"mad\",\"level\":\"info\"}}");
 }
 
@@ -310,15 +311,15 @@ static void standby_refuses_operations_and_pictures_and_says_who_is_master(void 
 	struct fixture *f = *state;
 	struct topo *kept = f->fabric.topo;
 
-	f->fabric.refusal = "this subnet manager stands by: ask that of mgmt-1";
+	f->fabric.refusal = "this subnet manager is standby; the master is mgmt-1";
 	say(f, "{\"cmd\":\"reroute\"}\n");
-	answers(f,
-		"{\"ok\":false,\"error\":\"this subnet manager stands by: ask that of mgmt-1\"}");
+	answers(f, "{\"ok\":false,\"error\":\"this subnet manager is standby; the master is "
+		   "mgmt-1\"}");
 	assert_int_equal(f->fabric.acts, 0);
 	f->fabric.topo = NULL;
 	say(f, "{\"cmd\":\"nodes\"}\n");
-	answers(f,
-		"{\"ok\":false,\"error\":\"this subnet manager stands by: ask that of mgmt-1\"}");
+	answers(f, "{\"ok\":false,\"error\":\"this subnet manager is standby; the master is "
+		   "mgmt-1\"}");
 	f->fabric.topo = kept;
 }
 
@@ -394,7 +395,7 @@ static void second_server_is_refused(void **state)
 	char err[256], expected[256];
 
 	assert_null(open_control(f, err, sizeof(err)));
-	snprintf(expected, sizeof(expected), "socket %s: another fmd serves it", f->path);
+	snprintf(expected, sizeof(expected), "socket %s: another fmd uses it", f->path);
 	assert_string_equal(err, expected);
 	say(f, "{\"cmd\":\"status\"}\n");
 	answers(f, "{\"ok\":true,\"result\":{\"state\":\"master\"}}");
@@ -426,8 +427,8 @@ static void file_that_is_no_socket_stays(void **state)
 	f->control = NULL;
 	fclose(fopen(f->path, "w"));
 	assert_null(open_control(f, err, sizeof(err)));
-	snprintf(expected, sizeof(expected), "socket %s: something that is no socket is there",
-		 f->path);
+	snprintf(expected, sizeof(expected),
+		 "socket %s: a file with this name exists and is not a socket", f->path);
 	assert_string_equal(err, expected);
 	assert_int_equal(access(f->path, F_OK), 0);
 }

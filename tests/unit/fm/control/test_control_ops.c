@@ -85,10 +85,10 @@ static void whatif_refuses_what_is_not_there(void **state)
 	       "{\"cmd\":\"whatif\",\"args\":{\"cordon\":[\"leaf-1\"]}}\n"
 	       "{\"cmd\":\"whatif\",\"args\":{\"fail\":\"leaf-1\"}}\n"
 	       "{\"cmd\":\"whatif\",\"args\":{\"cordon\":[7]}}\n");
-	answers(f, "{\"ok\":false,\"error\":\"leaf-1:4: no such cable there\"}");
-	answers(f, "{\"ok\":false,\"error\":\"leaf-1: no such cable there\"}");
+	answers(f, "{\"ok\":false,\"error\":\"leaf-1:4: there is no such link\"}");
+	answers(f, "{\"ok\":false,\"error\":\"leaf-1: there is no such link\"}");
 	answers(f, "{\"ok\":false,\"error\":\"arguments: a list of names is expected\"}");
-	answers(f, "{\"ok\":false,\"error\":\"arguments: a name is a text\"}");
+	answers(f, "{\"ok\":false,\"error\":\"arguments: a name must be text\"}");
 }
 
 static void whatif_takes_hosts_for_degraded(void **state)
@@ -163,7 +163,7 @@ static void follow_with_wrong_arguments_is_refused_and_goes_on(void **state)
 	struct fixture *f = *state;
 
 	say(f, "{\"cmd\":\"follow\",\"args\":{\"count\":-1}}\n");
-	answers(f, "{\"ok\":false,\"error\":\"count is outside 0..10000\"}");
+	answers(f, "{\"ok\":false,\"error\":\"count is not in 0..10000\"}");
 	assert_null(f->fabric.event_fn);
 	status_is_served(f);
 }

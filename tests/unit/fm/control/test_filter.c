@@ -110,8 +110,8 @@ static void places_are_asked_for_by_leaf_host_rail_and_unit(void **state)
 	assert_int_equal(count(f, "switches", "{'rail':3}"), 2);
 	assert_int_equal(count(f, "links", "{'host':'" HOST "'}"), 8);
 	assert_int_equal(count(f, "switches", "{'host':'" HOST "'}"), 8);
-	assert_refused(f, "links", "{'leaf':'" HOST "'}", "no switch");
-	assert_refused(f, "links", "{'host':'" LEAF "'}", "no host");
+	assert_refused(f, "links", "{'leaf':'" HOST "'}", "not a switch");
+	assert_refused(f, "links", "{'host':'" LEAF "'}", "not a host");
 }
 
 static void filters_combine(void **state)

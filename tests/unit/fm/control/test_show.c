@@ -249,7 +249,7 @@ static void a_switch_without_a_live_link_is_shown_as_such(void **state)
 
 	mark(f, topo_builder_link_down, "spine-03");
 	doc = show(f, "spine-03");
-	assert_string_equal(text_of(doc, "note"), "all of its cables are down");
+	assert_string_equal(text_of(doc, "note"), "all of its links are down");
 	assert_int_equal(json_array_size(json_object_get(doc, "ports")), 65);
 	assert_int_equal(
 		json_integer_value(json_object_get(row_of(doc, "neighbours", "cables", 8), "up")),
@@ -299,9 +299,9 @@ static void a_path_to_it_begins_where_it_is_asked_to(void **state)
 	assert_string_equal(text_of(json_array_get(hops, 4), "name"), HOST " mlx5_0");
 	json_decref(doc);
 	assert_null(try_show(*state, HOST, "spine-01", err));
-	assert_non_null(strstr(err, "a path leads to a node, a port or a LID"));
+	assert_non_null(strstr(err, "the destination of a path is a node, a port or a LID"));
 	assert_null(try_show(*state, LEAF, HOST, err));
-	assert_non_null(strstr(err, "has 8 HCAs: a path begins at one of them"));
+	assert_non_null(strstr(err, "has 8 HCAs: name one of them as the source of the path"));
 	assert_null(try_show(*state, LEAF, "moon", err));
 	assert_non_null(strstr(err, "no node matches 'moon'"));
 }

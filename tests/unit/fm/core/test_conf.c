@@ -390,7 +390,7 @@ static void secret_files_are_read_with_the_configuration(void **state)
 	assert_int_equal(write(fd, "long enough by now\n\n", 20), 20);
 	assert_int_equal(fchmod(fd, 0640), 0);
 	snprintf(error, sizeof(error),
-		 "m_key_secret_file = \"%s\": can be accessed by others than its owner: chmod 0600",
+		 "m_key_secret_file = \"%s\": is accessible to others than its owner: chmod 0600",
 		 path);
 	refuses(f, text, 1, error);
 	assert_int_equal(fchmod(fd, 0600), 0);
@@ -399,7 +399,7 @@ static void secret_files_are_read_with_the_configuration(void **state)
 	assert_int_equal(f->conf.sm.mkey_secret.length, 28); /* without the line's end */
 	close(fd);
 	unlink(path);
-	snprintf(error, sizeof(error), "m_key_secret_file = \"%s\": can not be read", path);
+	snprintf(error, sizeof(error), "m_key_secret_file = \"%s\": cannot be read", path);
 	refuses(f, text, 1, error);
 }
 

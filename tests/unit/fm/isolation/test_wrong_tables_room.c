@@ -229,7 +229,7 @@ static void a_lost_file_is_reported_with_the_names_that_it_held(void **state)
 	log_set_level(-1, LOG_ERR - 1);
 	r.f.module->load(r.f.room);
 	assert_int_equal(r.f.lost, 1);
-	assert_true(alert_tells(&r, "it held: ", inv(&r.b, r.sw)->desc));
+	assert_true(alert_tells(&r, "it had: ", inv(&r.b, r.sw)->desc));
 	isolation_end(&r);
 }
 

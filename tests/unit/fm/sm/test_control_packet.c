@@ -86,10 +86,10 @@ static void what_is_no_control_packet_in_this_state_is_refused(void **state)
 	assert_obeyed(judge(&e, DISABLE, master, NULL), ELECTION_DISABLE);
 	assert_obeyed(judge(&e, DISCOVER, master, NULL), ELECTION_DISCOVER);
 	assert_refused(judge(&e, STANDBY, master, NULL), "not valid in this state");
-	assert_refused(judge(&e, 0, master, NULL), "no such control");
-	assert_refused(judge(&e, 6, master, NULL), "no such control");
-	assert_refused(judge(&e, HANDOVER, standby, NULL), "sender is in the wrong state");
-	assert_refused(judge(&e, ACKNOWLEDGE, master, NULL), "sender is in the wrong state");
+	assert_refused(judge(&e, 0, master, NULL), "unknown AttributeModifier");
+	assert_refused(judge(&e, 6, master, NULL), "unknown AttributeModifier");
+	assert_refused(judge(&e, HANDOVER, standby, NULL), "the sender is in the wrong state");
+	assert_refused(judge(&e, ACKNOWLEDGE, master, NULL), "the sender is in the wrong state");
 }
 
 static void an_acknowledge_is_one_only_while_a_handover_is_out(void **state)
@@ -196,7 +196,7 @@ static void what_begins_all_anew_is_obeyed_once_in_ten_seconds(void **state)
 		assert_int_equal(v.verdict, CONTROL_OBEYED);
 		control_obeyed(&e, v.event, 5);
 		assert_refused(judge_at(&e, rows[i].number, from, &from, 4 + CONTROL_PAUSE_US),
-			       "too soon after the latest that was obeyed");
+			       "too soon after the previous one");
 		v = judge_at(&e, rows[i].number, from, &from, 5 + CONTROL_PAUSE_US);
 		assert_int_equal(v.verdict, CONTROL_OBEYED);
 	}

@@ -160,7 +160,7 @@ static void it_stands_by_for_a_master_and_nothing_is_begun_before_that(void **st
 	assert_true(r.f.role.paused);
 	serve(&r);
 	assert_int_equal(fake_events(&r.f, "standby", NULL), 1);
-	assert_non_null(strstr(refusal(&r), "stands by"));
+	assert_non_null(strstr(refusal(&r), "is standby"));
 	fake_run_for(&r.f, 20 * SECOND_US);
 	assert_int_equal(r.f.role.changes, 0); /* the master answers its polls */
 	end(&r);
@@ -281,7 +281,7 @@ static void without_its_device_it_is_away_and_what_was_swept_is_of_no_use(void *
 	assert_true(r.f.role.next.anew);
 	serve(&r);
 	assert_non_null(strstr(r.f.module->sweep.swept(r.f.room, &result),
-			       "nothing is managed until it is there"));
+			       "fmd manages nothing until the port is available"));
 	assert_non_null(refusal(&r));
 	r.f.module->report.status(r.f.room, doc);
 	assert_string_equal(json_string_value(json_object_get(doc, "state")), "no-device");
@@ -324,7 +324,7 @@ static void an_operator_hands_over_to_a_standby_only(void **state)
 	sm_hand_over(&r.f, NULL, handed_cb, &handed);
 	assert_int_equal(handed.done, 2);
 	sm_hand_over(&r.f, NULL, handed_cb, &handed);
-	assert_string_equal(handed.error, "a handover is under way");
+	assert_string_equal(handed.error, "a handover is in progress");
 	fake_run_for(&r.f, 5 * SECOND_US);
 	assert_int_equal(handed.done, 4);
 	assert_string_equal(handed.error, "it refused the HANDOVER");

@@ -178,7 +178,7 @@ static void a_file_that_was_lost_is_an_alert_until_what_is_left_of_it_is_taken_a
 	text = alert_text(w->alerts, "state-lost", "state_dir/value");
 	assert_non_null(text);
 	assert_non_null(strstr(text, bad));
-	assert_non_null(strstr(text, "; it held: a number"));
+	assert_non_null(strstr(text, "; it had: a number"));
 	store_world_run(w, 60 * SECOND_US);
 	assert_non_null(alert_text(w->alerts, "state-lost", "state_dir/value"));
 	assert_int_equal(unlink(bad), 0);
