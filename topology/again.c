@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * again: the same fabric at another moment. A fault changes what some ports say and nothing else:
- * nodes, names and links are those of the snapshot before, and with them all that is derived of
- * those (levels, rails, hosts, the index of GUIDs; known-but-down links count there). So a
- * snapshot may be a list of ports of its own over the rest of another, which it holds by a
- * reference: always to the one that was frozen, however many follow, so that at most one older list
- * is kept.
+ * again: snapshots that share all but their ports with an older one. A fault changes the attributes
+ * of some ports and nothing else: nodes, names and links stay, and so does all that is derived from
+ * them (levels, rails, hosts, the index of GUIDs; known-but-down links count there). Such a
+ * snapshot has ports of its own and a reference to the frozen snapshot that has the rest. It never
+ * refers to another snapshot of its own sort, so at most one older list of ports is kept.
  */
 #include <string.h>
 #include "topology/mem.h"

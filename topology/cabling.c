@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* cabling: what a fabric's own pattern tells of its cables: who is asked, and in which order. */
+/* cabling: compares a fabric's cables with its own pattern; the order of the steps. */
 #include "topology/cabling_own.h"
 
 struct cabling *cabling_pattern(const struct topo *t)
@@ -14,7 +14,7 @@ struct cabling *cabling_pattern(const struct topo *t)
 	cabling_expect_uplinks(&w, &tiers);
 	cabling_find_strays(&w, &tiers);
 	cabling_find_moved_hosts(&w);
-	cabling_tell(&w, &tiers);
+	cabling_report(&w, &tiers);
 	cabling_find_slow(&w);
 	cabling_sort(w.result);
 	tiers_fini(&tiers);

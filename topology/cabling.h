@@ -71,27 +71,38 @@ struct cabling {
 	struct arena *arena; /* texts of its own */
 };
 
-/* Items refer to the snapshots' texts, so these have to live as long. */
+/*
+ * The findings of a fabric, sorted by name and port of `at`; never NULL. The caller frees the
+ * result with cabling_free() (NULL is fine) before it releases the snapshots, whose texts the items
+ * refer to. cabling_rails() compares only the rail of each HCA with that of its leaf;
+ * cabling_pattern() compares every cable with the fabric's own pattern; cabling_compare() with a
+ * plan.
+ */
 struct cabling *cabling_rails(const struct topo *t);
 struct cabling *cabling_pattern(const struct topo *t);
 struct cabling *cabling_compare(const struct topo *plan, const struct topo *t);
-void cabling_free(struct cabling *c); /* NULL is fine */
+void cabling_free(struct cabling *c);
 
 /*
- * A plan: an ibnetdiscover file, or a table of cable ends with commas between, as UFM's NDT. Its
- * nodes are those of the same description, as GUIDs are not planned. A table names a switch also
- * by the system's name within its description. NULL with `path:line: reason` in err.
+ * Reads a plan: an ibnetdiscover file, or a table of cable ends with commas between, as UFM's NDT.
+ * A planned node is the fabric's node of the same description, as GUIDs are not planned. A table
+ * may also name a switch of `t` by the system's name within its description (`t` NULL: it may not).
+ * The caller owns the returned snapshot. Returns NULL with `path:line: reason` in err.
  */
 struct topo *cabling_plan_read(const char *path, const struct topo *t, char *err, size_t err_size);
 struct topo *cabling_plan_parse(const char *name, const char *text, size_t len,
 				const struct topo *t, char *err, size_t err_size);
 
+/* The word for a kind in JSON ("rail", "swap"): a static text. */
 const char *cabling_kind_name(enum cabling_kind kind);
-/* One line: what is wrong, where, what is there, what is expected. As snprintf. */
+/*
+ * Write one line: cabling_describe() what is wrong, where, what is there and what is expected;
+ * cabling_instruct() what to do. They return the line's length, like snprintf(): it was cut if that
+ * is not less than size.
+ */
 int cabling_describe(const struct cabling_item *item, char *buf, size_t size);
-/* What to do. As snprintf. */
 int cabling_instruct(const struct cabling_item *item, char *buf, size_t size);
-/* {"compared", "differ": [..], "not_unique"}; the caller owns it. */
+/* A new document {"compared", "cables", "differ": [..], "not_unique"}; the caller owns it. */
 json_t *cabling_json(const struct cabling *c);
 
 #endif

@@ -3,9 +3,9 @@
  * cabling_counts: cables between switches whose port numbers have no pattern: only how many lead
  * from each switch to each parent is known, by the votes of its family.
  *
- * Who has more cables to one parent than its like and fewer to another has a cable too many at the
- * first and one too few at the second. Which of parallel cables it is nobody can tell: the last one
- * is named.
+ * A switch with more cables to one parent than its family has, and fewer to another, has a cable
+ * too many at the first and one too few at the second. Which of parallel cables is wrong is
+ * unknown: the finding names the last one.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -90,7 +90,7 @@ static void vote_on_parent(struct counting *c, uint32_t parent)
 	c->votes[parent] = (struct wiring_votes){ votes[best], c->n };
 }
 
-/* Most of what a member has must be as usual: else it is another kind, and says nothing. */
+/* Whether a member has the usual number of cables to most parents; else it is of another kind. */
 static bool is_usual(const struct counting *c, uint32_t member)
 {
 	uint32_t same = 0, all = 0;
@@ -158,7 +158,7 @@ static void count_family(struct counting *c, uint32_t *place)
 
 /* ---- What goes where ------------------------------------------------------------------------- */
 
-/* Is the cable at a port to a switch of the same level, or past one? */
+/* Whether the cable at a port leads to a switch of the same level, or skips a level. */
 static bool is_off_tier(const struct counting *c, uint32_t port)
 {
 	uint32_t peer = c->w->found[port];

@@ -14,7 +14,7 @@
 #include "topology/cabling_own.h"
 #include "topology/mem.h"
 
-struct telling {
+struct reporting {
 	struct wiring *w;
 	const struct tiers *tiers; /* NULL = against a plan */
 	bool *seen;		   /* by vertex */
@@ -97,19 +97,19 @@ static uint32_t find_start(const struct wiring *w, uint32_t v, bool *wrong)
 	}
 }
 
-static void collect_chain(struct telling *tell, uint32_t v)
+static void collect_chain(struct reporting *rep, uint32_t v)
 {
 	bool wrong;
-	uint32_t start = find_start(tell->w, v, &wrong), at = start;
+	uint32_t start = find_start(rep->w, v, &wrong), at = start;
 
-	tell->length = 0;
-	tell->ring = false;
+	rep->length = 0;
+	rep->ring = false;
 	do {
-		tell->chain[tell->length++] = at;
-		tell->seen[at] = true;
-		at = step_from(tell->w, at, wrong);
+		rep->chain[rep->length++] = at;
+		rep->seen[at] = true;
+		at = step_from(rep->w, at, wrong);
 		wrong = !wrong;
-		tell->ring = at == start;
+		rep->ring = at == start;
 	} while (at != TOPO_NONE && at != start);
 }
 
@@ -119,9 +119,9 @@ static void collect_chain(struct telling *tell, uint32_t v)
  * x has y and wants what v has, which wants y. They are exchanged at the end where both are on one
  * switch, else at the side of the switches.
  */
-static void tell_swap(struct telling *tell, uint32_t x, uint32_t y, uint32_t v, uint32_t u)
+static void report_swap(struct reporting *rep, uint32_t x, uint32_t y, uint32_t v, uint32_t u)
 {
-	const struct wiring *w = tell->w;
+	const struct wiring *w = rep->w;
 	bool turn = w->node[x] != w->node[v] &&
 		    (w->node[y] == w->node[u] || (is_switch(w, y) && !is_switch(w, x)));
 	uint32_t at = turn ? y : x, found = turn ? x : y, other = turn ? u : v,
@@ -147,10 +147,13 @@ static void tell_swap(struct telling *tell, uint32_t x, uint32_t y, uint32_t v, 
 	cabling_add(w->result, &item);
 }
 
-/* Where to go: the end that has to move within its switch, else a switch, the lower of two. */
-static bool goes_to(const struct telling *tell, uint32_t at, uint32_t found)
+/*
+ * Whether `at` is the end that the finding sends people to: the one that has to move within its
+ * switch, else a switch, else the switch of the lower level.
+ */
+static bool goes_to(const struct reporting *rep, uint32_t at, uint32_t found)
 {
-	const struct wiring *w = tell->w;
+	const struct wiring *w = rep->w;
 	uint32_t belongs = w->want[found];
 
 	if (belongs != TOPO_NONE && w->node[belongs] == w->node[at] && is_switch(w, at))
@@ -164,10 +167,10 @@ static bool goes_to(const struct telling *tell, uint32_t at, uint32_t found)
 	       w->t->nodes[w->node[at]].level <= w->t->nodes[w->node[found]].level;
 }
 
-static void tell_wrong(struct telling *tell, uint32_t x, uint32_t y)
+static void report_wrong(struct reporting *rep, uint32_t x, uint32_t y)
 {
-	const struct wiring *w = tell->w;
-	uint32_t at = goes_to(tell, x, y) ? x : y, found = w->found[at];
+	const struct wiring *w = rep->w;
+	uint32_t at = goes_to(rep, x, y) ? x : y, found = w->found[at];
 	uint32_t expected = w->want[at], belongs = w->want[found];
 	struct cabling_item item = { .kind = CABLING_ELSEWHERE };
 
@@ -181,8 +184,8 @@ static void tell_wrong(struct telling *tell, uint32_t x, uint32_t y)
 		set_cable(w, &item, found, belongs);
 		set_votes(w, &item, found);
 	}
-	if (tell->tiers)
-		item.kind = cabling_kind_of(w, tell->tiers, at);
+	if (rep->tiers)
+		item.kind = cabling_kind_of(w, rep->tiers, at);
 	item.at = end_of(w, at);
 	item.found = end_of(w, found);
 	item.expected = end_of(w, expected);
@@ -195,9 +198,9 @@ static void tell_wrong(struct telling *tell, uint32_t x, uint32_t y)
 	cabling_add(w->result, &item);
 }
 
-static void tell_missing(struct telling *tell, uint32_t a, uint32_t b)
+static void report_missing(struct reporting *rep, uint32_t a, uint32_t b)
 {
-	const struct wiring *w = tell->w;
+	const struct wiring *w = rep->w;
 	bool turn = !is_switch(w, a) || (is_switch(w, b) && w->t->nodes[w->node[b]].level <
 								    w->t->nodes[w->node[a]].level);
 	struct cabling_item item = { .kind = CABLING_MISSING };
@@ -212,8 +215,8 @@ static void tell_missing(struct telling *tell, uint32_t a, uint32_t b)
 }
 
 /*
- * Two cables of a switch, one in the other's port, which is in its own: exchanged, though of one
- * end nobody knew where it belongs.
+ * Whether a chain of four ports is a swap though nothing is expected at its two outer ports: both
+ * cables have an end on the same switch, and one is in the port where the other is expected.
  */
 static bool is_half_known(const struct wiring *w, const uint32_t *v)
 {
@@ -221,37 +224,37 @@ static bool is_half_known(const struct wiring *w, const uint32_t *v)
 	       (w->node[v[1]] == w->node[v[3]] || w->node[v[0]] == w->node[v[2]]);
 }
 
-static void tell_chain(struct telling *tell)
+static void report_chain(struct reporting *rep)
 {
-	const struct wiring *w = tell->w;
-	const uint32_t *v = tell->chain;
+	const struct wiring *w = rep->w;
+	const uint32_t *v = rep->chain;
 
-	if (tell->length == 4 && w->found[v[0]] == v[1] &&
-	    (tell->ring || (tell->tiers && is_half_known(w, v))))
-		tell_swap(tell, v[0], v[1], v[2], v[3]);
-	else if (tell->ring && tell->length == 4)
-		tell_swap(tell, v[1], v[2], v[3], v[0]);
-	else if (tell->length == 2 && w->found[v[0]] != v[1])
-		tell_missing(tell, v[0], v[1]);
+	if (rep->length == 4 && w->found[v[0]] == v[1] &&
+	    (rep->ring || (rep->tiers && is_half_known(w, v))))
+		report_swap(rep, v[0], v[1], v[2], v[3]);
+	else if (rep->ring && rep->length == 4)
+		report_swap(rep, v[1], v[2], v[3], v[0]);
+	else if (rep->length == 2 && w->found[v[0]] != v[1])
+		report_missing(rep, v[0], v[1]);
 	else
-		for (uint32_t i = 0; i < tell->length; i++) {
-			uint32_t next = i + 1 < tell->length ? i + 1 : 0;
+		for (uint32_t i = 0; i < rep->length; i++) {
+			uint32_t next = i + 1 < rep->length ? i + 1 : 0;
 
-			if ((next || tell->ring) && w->found[v[i]] == v[next])
-				tell_wrong(tell, v[i], v[next]);
+			if ((next || rep->ring) && w->found[v[i]] == v[next])
+				report_wrong(rep, v[i], v[next]);
 		}
 }
 
 /* ---- A cable too many and one that is missing ------------------------------------------------ */
 
-/* Do both have a node in common? Names of one node are one text. */
+/* Whether both have a node in common. A node's name is one text, so pointers are compared. */
 static bool share_node(const struct cabling_item *extra, const struct cabling_item *missing)
 {
 	return extra->a.name == missing->a.name || extra->a.name == missing->b.name ||
 	       extra->b.name == missing->a.name || extra->b.name == missing->b.name;
 }
 
-/* Makes one finding of both; the other becomes one of nothing. */
+/* Makes `extra` the finding of both; the missing cable's loses its name, which drops it later. */
 static void join_pair(struct cabling_item *extra, struct cabling_item *missing)
 {
 	bool at_b = extra->b.name == missing->a.name || extra->b.name == missing->b.name;
@@ -292,21 +295,21 @@ static void join_pairs(struct cabling *c)
 	c->count = n;
 }
 
-void cabling_tell(struct wiring *w, const struct tiers *tiers)
+void cabling_report(struct wiring *w, const struct tiers *tiers)
 {
-	struct telling tell = { .w = w,
-				.tiers = tiers,
-				.seen = mem_alloc(w->nvertices + 1, sizeof(*tell.seen)),
-				.chain = mem_alloc(w->nvertices + 1, sizeof(*tell.chain)) };
+	struct reporting rep = { .w = w,
+				 .tiers = tiers,
+				 .seen = mem_alloc(w->nvertices + 1, sizeof(*rep.seen)),
+				 .chain = mem_alloc(w->nvertices + 1, sizeof(*rep.chain)) };
 
 	for (uint32_t v = 0; v < w->nvertices; v++) {
-		if (tell.seen[v] || (!is_wrong(w, v) && !is_unmet(w, v)))
+		if (rep.seen[v] || (!is_wrong(w, v) && !is_unmet(w, v)))
 			continue;
-		collect_chain(&tell, v);
-		tell_chain(&tell);
+		collect_chain(&rep, v);
+		report_chain(&rep);
 	}
 	if (tiers)
 		join_pairs(w->result);
-	free(tell.seen);
-	free(tell.chain);
+	free(rep.seen);
+	free(rep.chain);
 }

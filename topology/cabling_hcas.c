@@ -2,9 +2,9 @@
 /*
  * cabling_hcas: hosts that lack an HCA, and whole hosts in another scalable unit.
  *
- * A rail that 80% of a unit's hosts have an HCA on is usual there. A host with more than half of
- * the usual rails lacks those that it does not have; who has fewer is another kind of machine. The
- * same goes for one whose name is made otherwise than most names of the unit.
+ * A rail that 80% of a unit's hosts have an HCA on is usual there. A host with HCAs on more than
+ * half of the usual rails lacks an HCA on each of the others. A host with fewer, or with a name of
+ * another form than most names of the unit, is another kind of machine and lacks nothing.
  *
  * Hosts whose names differ in the last number only ("dgx-su01-05") are a group. Where 80% of a
  * group are in one unit, and 80% of that unit are of the group, a host of it in another such unit
@@ -20,7 +20,7 @@
 
 #define GROUP_MIN 4
 
-struct crews { /* hosts by unit, and by the parts of their names */
+struct crews { /* hosts by unit, and by two parts of their names */
 	struct wiring *w;
 	struct units units;
 	struct names names;
@@ -126,7 +126,7 @@ static unsigned count_rails(const struct crews *c, const struct topo_host *host)
 	return rails;
 }
 
-/* What a host's HCA of a rail would be called: as that of another one is, behind its name. */
+/* The description expected of a missing HCA: that of HCA `like`, with this host's name in it. */
 static const char *name_hca(const struct crews *c, const struct topo_host *host, uint32_t like)
 {
 	const struct topo *t = c->w->t;
@@ -224,7 +224,7 @@ struct homes {
 	struct wiring_votes *votes;
 };
 
-/* A unit is its group's, and the group the unit's. */
+/* Finds the groups that have 80% of their hosts in one unit and are 80% of that unit's hosts. */
 static void find_homes(const struct crews *c, struct homes *homes)
 {
 	uint32_t *all = mem_alloc(c->names.count + 1, sizeof(*all));
@@ -246,7 +246,7 @@ static void find_homes(const struct crews *c, struct homes *homes)
 	free(all);
 }
 
-/* Is a host of one unit's group in another unit that is some other group's? */
+/* Whether the host is in a unit that another group fills, while its own group fills another. */
 static bool is_away(const struct crews *c, const struct homes *homes, uint32_t h)
 {
 	int su = units_of_host(&c->units, h);
@@ -256,7 +256,7 @@ static bool is_away(const struct crews *c, const struct homes *homes, uint32_t h
 	       homes->unit[c->usual_group[su]] == (uint32_t)su;
 }
 
-static void tell_away(struct crews *c, const struct homes *homes, uint32_t h)
+static void report_away(struct crews *c, const struct homes *homes, uint32_t h)
 {
 	struct wiring *w = c->w;
 	const struct topo_host *host = &w->t->hosts[h];
@@ -294,7 +294,7 @@ void cabling_find_moved_hosts(struct wiring *w)
 	find_homes(&c, &homes);
 	for (uint32_t h = 0; h < w->t->nhosts; h++)
 		if (is_away(&c, &homes, h))
-			tell_away(&c, &homes, h);
+			report_away(&c, &homes, h);
 	free(homes.unit);
 	free(homes.votes);
 	crews_fini(&c);

@@ -46,7 +46,7 @@ static uint32_t count_hcas(const struct topo *t, uint32_t sw)
 	return count;
 }
 
-/* Of a unit's switches of a rail the one with nearly all HCAs: another may be a stray one's. */
+/* The leaf of a rail is the unit's switch with nearly all HCAs of it: others have stray ones. */
 static void choose_leaves(struct units *u)
 {
 	uint32_t *hcas = mem_alloc(u->count * u->rails + 1, sizeof(*hcas));
@@ -82,7 +82,7 @@ uint32_t units_leaf(const struct units *u, int su, int rail)
 	return leaf == AMBIGUOUS ? TOPO_NONE : leaf;
 }
 
-/* Has it HCAs on more than half of its unit's rails? Others (storage, login) are no rail's. */
+/* Hosts with fewer (storage, login) are not cabled by rails. */
 bool units_has_rails(const struct units *u, uint32_t host)
 {
 	const struct topo_host *h = &u->t->hosts[host];
@@ -172,7 +172,10 @@ static bool expect_at_port(struct wiring *w, const struct units *u, uint32_t hos
 	       wiring_expect(w, port, w->t->nodes[leaf].port0 + num, u->places[host].votes);
 }
 
-/* An HCA of the same host is asked first: its rails are exchanged. */
+/*
+ * Another misplaced HCA, each on the leaf where the other belongs; one of the same host is
+ * preferred. TOPO_NONE = there is none.
+ */
 static uint32_t find_partner(const struct wiring *w, const struct loose *list, uint32_t n,
 			     uint32_t i)
 {

@@ -19,11 +19,17 @@ struct units {
 	uint32_t *same, *all;	   /* by unit: HCAs at their host's port; all */
 };
 
+/* Finds leaves and ports of all units of w's snapshot. `w` must outlive `u`; units_fini() frees. */
 void units_init(struct units *u, const struct wiring *w);
 void units_fini(struct units *u);
-int units_of_host(const struct units *u, uint32_t host);      /* -1 = none */
-uint32_t units_leaf(const struct units *u, int su, int rail); /* TOPO_NONE = none, or several */
+
+/* The scalable unit of a host (an index in topo.hosts), -1 = none. */
+int units_of_host(const struct units *u, uint32_t host);
+/* The leaf switch of a rail in a unit; TOPO_NONE = there is none, or several. */
+uint32_t units_leaf(const struct units *u, int su, int rail);
+/* Whether the host has HCAs on more than half of its unit's rails. */
 bool units_has_rails(const struct units *u, uint32_t host);
-unsigned units_port(const struct units *u, uint32_t host); /* of its leaves; 0 = not known */
+/* The port number at which the host's HCAs are expected on their leaves; 0 = not known. */
+unsigned units_port(const struct units *u, uint32_t host);
 
 #endif

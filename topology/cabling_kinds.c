@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * cabling_kinds: what a cable that the pattern finds wrong is called, by what it is and by what is
- * expected of it.
+ * cabling_kinds: the kind of a cable that does not fit the pattern, by what it connects and what is
+ * expected at its ends.
  */
 #include "topology/cabling_own.h"
 

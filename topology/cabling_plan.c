@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * cabling_plan: a fabric held against its plan. Nodes are the same when they are called the same;
- * those whose name is not unique on both sides are left out. A node that came or went is one
- * finding, and says it for its cables.
+ * cabling_plan: compares a fabric with its plan. A planned node is the node of the same name; nodes
+ * whose name is not unique on both sides are left out. A node that is missing or not planned is one
+ * finding, which stands for its cables too.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,9 +14,9 @@
 
 struct side {
 	const struct topo *t;
-	uint32_t *name;		/* by node: of what it is known by */
+	uint32_t *name;		/* by node: id of the name that it is known by */
 	uint32_t *node_of_name; /* by name: the node, TOPO_NONE or AMBIGUOUS */
-	uint32_t *other;	/* by node: the same node on the other side, or those */
+	uint32_t *other; /* by node: the same node on the other side, TOPO_NONE or AMBIGUOUS */
 };
 
 /*
@@ -30,7 +30,7 @@ static uint32_t name_of(const struct topo_node *node, struct names *names)
 	return label != NAMES_NONE ? label : names_id(names, node->desc, strlen(node->desc));
 }
 
-/* Aggregation nodes are inside of switches and not cabled by anybody: no name stands for one. */
+/* SHARP aggregation nodes are inside of switches and have no cables: no name stands for one. */
 static void find_names(struct side *side, struct names *names, uint32_t room)
 {
 	side->name = mem_alloc(side->t->nnodes + 1, sizeof(uint32_t));
@@ -77,7 +77,7 @@ static void list_nodes(struct cabling *c, const struct side *side, enum cabling_
 	}
 }
 
-/* The port that the plan means, one of its own where the node has no port of that number. */
+/* The vertex of a planned port; a new one where the fabric's node has no port of that number. */
 static uint32_t planned_end(struct wiring *w, const struct side *plan, const struct topo_port *port)
 {
 	uint32_t node = plan->other[port->node];
@@ -100,7 +100,7 @@ static void expect_planned(struct wiring *w, const struct side *plan)
 	}
 }
 
-/* Cables between planned nodes that nobody planned, and planned ones that are down. */
+/* Marks cables between planned nodes that are not planned; reports planned ones that are down. */
 static void judge_found(struct wiring *w, const struct side *real)
 {
 	for (uint32_t p = 0; p < w->t->nports; p++) {
@@ -139,7 +139,7 @@ struct cabling *cabling_compare(const struct topo *plan_topo, const struct topo 
 	list_nodes(w.result, &plan, CABLING_ABSENT);
 	expect_planned(&w, &plan);
 	judge_found(&w, &real);
-	cabling_tell(&w, NULL);
+	cabling_report(&w, NULL);
 	list_nodes(w.result, &real, CABLING_UNKNOWN);
 	cabling_sort(w.result);
 	free(plan.name);

@@ -5,14 +5,14 @@
  * than there should be.
  *
  * Where such cables are more than one in twenty they are how the fabric is built (rings of leaves,
- * dragonflies, chains), and nothing is said of them.
+ * dragonflies, chains), and none is reported.
  */
 #include <stdlib.h>
 #include "topology/cabling_own.h"
 #include "topology/mem.h"
 
-#define LIKE_MIN   4  /* switches that have their like can be irregular */
-#define CABLES_MIN 40 /* of fewer cables none is rare */
+#define LIKE_MIN   4  /* in families of fewer switches no cable is irregular */
+#define CABLES_MIN 40 /* in fabrics with fewer links between switches no cable is rare */
 
 struct strays {
 	struct wiring *w;
@@ -37,7 +37,7 @@ static void describe_families(struct strays *s)
 	}
 }
 
-/* It has like ones, in a tree. */
+/* Whether enough switches have the same neighbours above or below to show what is regular. */
 static bool is_of_a_kind(const struct strays *s, uint32_t sw)
 {
 	return (s->above[sw] && s->up_size[s->tiers->up[sw]] >= LIKE_MIN) ||
@@ -77,7 +77,10 @@ static bool is_strange(const struct strays *s, uint32_t port, uint32_t peer)
 	return sw != other;
 }
 
-/* Marks what is strange; returns how many there are, with those that the votes found. */
+/*
+ * Marks strange cables. Returns the number of stray ones, with those that cabling_uplinks.c marked;
+ * adds the number of all links between switches to *cables.
+ */
 static uint32_t mark_strays(struct strays *s, uint32_t *cables)
 {
 	struct wiring *w = s->w;

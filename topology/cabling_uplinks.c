@@ -15,8 +15,8 @@
 #include "topology/cabling_uplinks.h"
 #include "topology/mem.h"
 
-#define VOTERS	   3  /* of two that differ nobody is right */
-#define CABLES_MIN 12 /* fewer agree by chance */
+#define VOTERS	   3  /* switches that can have a majority */
+#define CABLES_MIN 12 /* fewer cables may agree by chance */
 
 static uint32_t *list_members(const struct tiers *tiers, const uint32_t *family, uint32_t *first)
 {
@@ -123,7 +123,10 @@ static bool is_decided(const struct choice *choice)
 	return choice->votes >= 2 && (choice->backed || most(choice->votes, choice->of, 2, 3));
 }
 
-/* Of four that are half of one mind the next port decides: parallel cables stand side by side. */
+/*
+ * In a family of four of which two agree on a port, the ports beside it decide: parallel cables are
+ * in adjacent ports.
+ */
 static void back_halves(struct choice *choices, unsigned nports)
 {
 	for (unsigned num = 1; num <= nports; num++) {
@@ -142,7 +145,7 @@ static void write_choice(struct ballot *b, uint32_t sw, unsigned num, struct cho
 {
 	uint32_t port = b->tiers->t->nodes[sw].port0 + num;
 
-	b->spoke[sw] = true;
+	b->known[sw] = true;
 	if (choice.votes * 2 > choice.of && !b->by_pod)
 		b->lead[port] = choice.label;
 	if (is_decided(&choice)) {
@@ -153,7 +156,7 @@ static void write_choice(struct ballot *b, uint32_t sw, unsigned num, struct cho
 	}
 }
 
-/* A switch of which more than two in five ports are otherwise is another kind. */
+/* Whether three in five of a switch's ports are as the votes say; else it is of another kind. */
 static bool is_like_others(const struct ballot *b, uint32_t sw, const struct choice *choices)
 {
 	uint32_t same = 0, all = 0;
@@ -168,8 +171,8 @@ static bool is_like_others(const struct ballot *b, uint32_t sw, const struct cho
 }
 
 /*
- * Few agree by chance where ports have no order: of five at most, three ports in five have to be of
- * one mind.
+ * A family of five or fewer switches may agree on some ports by chance; it has a pattern only if it
+ * is unanimous at three ports in five.
  */
 static bool is_no_chance(const struct choice *choices, unsigned nports, uint32_t n)
 {
@@ -182,7 +185,7 @@ static bool is_no_chance(const struct choice *choices, unsigned nports, uint32_t
 	return n > 5 || most(same, all, 3, 5);
 }
 
-/* False: their port numbers have no pattern. */
+/* Puts all ports of a family to the vote. False: its port numbers have no pattern. */
 static bool vote_of(struct ballot *b, const uint32_t *members, uint32_t n)
 {
 	unsigned nports = most_ports(b->tiers->t, members, n);
@@ -242,7 +245,7 @@ static void hold_ballot(struct ballot *b, const struct wiring *w, const struct t
 			      .at = mem_alloc(tiers->t->nswitch_ports + 1, sizeof(*b->at)),
 			      .votes = mem_alloc(tiers->t->nswitch_ports + 1, sizeof(*b->votes)),
 			      .empty = mem_alloc(tiers->t->nswitch_ports + 1, sizeof(*b->empty)),
-			      .spoke = mem_alloc(tiers->t->nswitches + 1, sizeof(*b->spoke)),
+			      .known = mem_alloc(tiers->t->nswitches + 1, sizeof(*b->known)),
 			      .regular = mem_alloc(tiers->t->nswitches + 1, sizeof(*b->regular)) };
 	b->lead = mem_alloc(tiers->t->nswitch_ports + 1, sizeof(*b->lead));
 	memset(b->at, 0xff, tiers->t->nswitch_ports * sizeof(*b->at));
@@ -263,13 +266,13 @@ static void end_ballot(struct ballot *b)
 	free(b->lead);
 	free(b->votes);
 	free(b->empty);
-	free(b->spoke);
+	free(b->known);
 	free(b->regular);
 }
 
 /* ---- Cables of both ballots ------------------------------------------------------------------ */
 
-/* A found cable is right where both ends agree, or the upper one has no opinion. */
+/* A found cable is right if it is expected at both ends, or at the lower one and unknown above. */
 static bool is_right(const struct wiring *w, const struct ballot *up, const struct ballot *down,
 		     uint32_t port)
 {
@@ -279,7 +282,7 @@ static bool is_right(const struct wiring *w, const struct ballot *up, const stru
 	       (down->at[peer] == w->node[port] || down->at[peer] == TOPO_NONE);
 }
 
-/* The next port of a switch that expects another one and is not promised yet; 0 = none. */
+/* The next port of `sw` where `other` is expected and no cable is assigned yet; 0 = none. */
 static unsigned next_port(const struct wiring *w, const uint32_t *at, uint32_t sw, uint32_t other,
 			  unsigned from)
 {
@@ -293,8 +296,9 @@ static unsigned next_port(const struct wiring *w, const uint32_t *at, uint32_t s
 }
 
 /*
- * A switch with fewer cables than its like, filled port by port: its last port is empty, and its
- * cable is in a port before it, whose own cable is in another one. That is how it was built.
+ * Drops what is expected at the last port of a switch that was cabled with fewer uplinks than its
+ * family, without a gap: the last port is empty, its cable is in a port before it, whose own cable
+ * is in another one.
  */
 static void forget_shifted(const struct wiring *w, struct ballot *up, uint32_t sw)
 {
@@ -326,7 +330,7 @@ static uint32_t count_ports(const struct wiring *w, const uint32_t *at, uint32_t
 	return count;
 }
 
-/* Ports that most of the like have a cable in, but not to one and the same switch. */
+/* Counts ports where most of the family have a cable, but not all to the same switch. */
 static uint32_t count_open(const struct wiring *w, const struct ballot *b, uint32_t sw,
 			   uint32_t *last)
 {
@@ -343,17 +347,14 @@ static uint32_t count_open(const struct wiring *w, const struct ballot *b, uint3
 	return count;
 }
 
-/*
- * Where both sides have an opinion of how many cables there are between two switches, and not the
- * same one, nothing is known.
- */
+/* Whether the votes at both ends give different numbers of cables between two switches. */
 static bool is_disputed(const struct wiring *w, const struct ballot *up, const struct ballot *down,
 			uint32_t sw, uint32_t other)
 {
 	uint32_t ups = count_ports(w, up->at, sw, other), last,
 		 downs = count_ports(w, down->at, other, sw);
 
-	return down->spoke[other] &&
+	return down->known[other] &&
 	       (ups < downs || ups > downs + count_open(w, down, other, &last));
 }
 
@@ -365,12 +366,12 @@ static void expect_cable(struct wiring *w, const struct ballot *up, const struct
 
 	if (num)
 		end = w->t->nodes[other].port0 + num;
-	else if (!down->spoke[other] || count_open(w, down, other, &end) != 1)
+	else if (!down->known[other] || count_open(w, down, other, &end) != 1)
 		end = wiring_add_end(w, other, w->t->nodes[other].name, 0);
 	wiring_expect(w, port, end, up->votes[port]);
 }
 
-/* Cables in ports where most of the family have none are told if they are rare (strays.c). */
+/* Marks cables in ports where most of the family have none; cabling_strays.c keeps rare ones. */
 static void mark_odd_ports(struct wiring *w, const struct ballot *up)
 {
 	for (uint32_t p = 0; p < w->t->nswitch_ports; p++) {

@@ -15,17 +15,20 @@ struct ballot {
 	const struct wiring *w;
 	const struct tiers *tiers;
 	int step;	 /* 1: parents are voted on, -1: children */
-	bool by_pod;	 /* not on the child, on the pod it is of */
+	bool by_pod;	 /* votes are for a child's pod, not for the child */
 	uint32_t *count; /* by label */
 	uint32_t *at;	 /* by port of a switch: the switch expected there, TOPO_NONE = not known */
-	uint32_t *lead;	 /* the same, where more than half say so */
+	uint32_t *lead;	 /* by port: the same, where more than half of the votes agree */
 	struct wiring_votes *votes;
 	bool *empty;   /* by port: most have no such cable there */
-	bool *spoke;   /* by switch: some of its ports are known */
+	bool *known;   /* by switch: the switch expected at some of its ports is known */
 	bool *regular; /* by family: its port numbers have a pattern */
 };
 
-/* Families whose ports have no pattern; cabling_counts.c. */
+/*
+ * Compares the numbers of parallel links in families whose ports have no pattern, and marks links
+ * that are one too many (cabling_counts.c). `regular`: by family, true = left to the votes.
+ */
 void cabling_count_uplinks(struct wiring *w, const struct tiers *tiers, const bool *regular);
 
 #endif

@@ -10,28 +10,28 @@
 #include "topology/topo.h"
 
 struct cutoff {
-	uint32_t hcas;	   /* cut off */
-	uint32_t off;	   /* their own links are seen down */
-	uint32_t switches; /* behind which the cut off are */
-	uint32_t worst;	   /* of these, that with most; TOPO_NONE = none */
+	uint32_t hcas;	   /* that are cut off */
+	uint32_t off;	   /* HCAs that are off */
+	uint32_t switches; /* that HCAs are cut off with */
+	uint32_t worst;	   /* the switch with most such HCAs; TOPO_NONE = none */
 	uint32_t hca; /* the first that is cut off at a switch that is reached; TOPO_NONE = none */
 };
 
 /*
- * As seen from that node (TOPO_NONE: from the switches that reach most HCAs). Linear in the number
- * of ports.
+ * Counts into *out, as seen from node `from` (TOPO_NONE: from the switches that reach most HCAs).
+ * Linear in the number of ports.
  */
 void cutoff_find(const struct topo *t, uint32_t from, struct cutoff *out);
-/* What became of an HCA. */
+
 enum cutoff_fate {
 	CUTOFF_NOT_KNOWN, /* no link of it to a switch was ever met; or the node is no HCA */
 	CUTOFF_REACHED,
 	CUTOFF_OFF,
 	CUTOFF_CUT_OFF
 };
-/* By node, as seen from `from`; free() gives it back. Linear in the number of ports. */
+/* An enum cutoff_fate by node, as seen from `from`; the caller frees it. Linear in ports. */
 uint8_t *cutoff_fates(const struct topo *t, uint32_t from);
-/* `32 HCAs cut off: leaf-su33-rail0 is down`; "" when none is. Returns snprintf's length. */
+/* Writes `32 HCAs cut off: leaf-su33-rail0 is down`; "" if none is. Returns snprintf's length. */
 int cutoff_describe(const struct topo *t, const struct cutoff *cutoff, char *buf, size_t size);
 
 #endif

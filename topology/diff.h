@@ -31,10 +31,13 @@ struct diff {
 	struct diff_item *items;
 };
 
-/* The caller owns it. diff_describe() needs the same two snapshots. */
+/* The differences, in memory of their own; the caller frees them (NULL is fine). */
 struct diff *diff_new(const struct topo *older, const struct topo *newer);
-void diff_free(struct diff *d); /* NULL is fine */
-/* One line of text, names first: `leaf-03 p17 - spine-02 p3: down`. Returns snprintf's length. */
+void diff_free(struct diff *d);
+/*
+ * Writes one line of text, names first: `leaf-03 p17 - spine-02 p3: down`. Returns snprintf's
+ * length. The item must be from diff_new() of the same two snapshots.
+ */
 int diff_describe(const struct topo *older, const struct topo *newer, const struct diff_item *item,
 		  char *buf, size_t size);
 

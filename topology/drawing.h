@@ -31,6 +31,7 @@ struct drawing {
 	uint32_t *row_boxes;	    /* by row: how many */
 };
 
+/* Boxes and lines of a snapshot, all in memory of its own; the caller frees it, not with NULL. */
 struct drawing *drawing_new(const struct topo *t);
 void drawing_free(struct drawing *d);
 

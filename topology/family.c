@@ -142,7 +142,7 @@ static uint32_t family_of(struct family_work *w, const struct batch *batch)
 	family = batch->alone ? TOPO_NONE : likeness_find(&w->families, batch->level, parents, n);
 	if (family != TOPO_NONE)
 		return family;
-	family = likeness_found(&w->families, batch->level, parents, n);
+	family = likeness_add(&w->families, batch->level, parents, n);
 	w->g->families[family].level = batch->level;
 	w->g->nfamilies++;
 	return family;

@@ -3,8 +3,8 @@
  * generate_own: what the generators share: nodes with running GUIDs, cables as after power-on
  * (generate_make.c).
  *
- * The builder is the generator's, to freeze in the end. What is made cannot fail, as long as a node
- * is given no more ports than 254 and each is numbered once.
+ * The generator owns the builder and freezes it in the end. Making nodes and cables cannot fail as
+ * long as a node has at most 254 ports and each port at most one cable.
  */
 #ifndef FMD_TOPOLOGY_GENERATE_OWN_H
 #define FMD_TOPOLOGY_GENERATE_OWN_H
@@ -20,19 +20,20 @@ struct generator {
 };
 
 /*
- * Handles. GUIDs are a fixed prefix, the kind and the running number: in order of making, the
- * name's own order.
+ * Make a node and return its handle in the builder. Its GUID is a fixed prefix, the kind and the
+ * running number, so GUIDs follow the order of making.
  */
 int generate_switch(struct generator *g, unsigned nports, const char *name);
 int generate_hca(struct generator *g, unsigned nports, const char *name);
-/* The SHARP aggregation node of a switch that was made with one port more, behind that port. */
+/* Makes the SHARP aggregation node of a switch, behind the extra port that it was made with. */
 void generate_aggregation_node(struct generator *g, int sw, unsigned sw_port);
+/* Make a cable that is up, its ports as after power-on: to an HCA, and between two switches. */
 void generate_host_cable(struct generator *g, int hca, unsigned hca_port, int sw, unsigned sw_port);
-void generate_cable(struct generator *g, int a, unsigned a_port, int b,
-		    unsigned b_port); /* between switches */
+void generate_cable(struct generator *g, int a, unsigned a_port, int b, unsigned b_port);
 
 #define PGFT_LEVELS 8 /* at most, of switches */
 
-int generate_find_system(const char *name); /* generate.c: enum generate_system, or -1 */
+/* The enum generate_system of that name ("h100"), or -1; generate.c. */
+int generate_find_system(const char *name);
 
 #endif

@@ -58,7 +58,7 @@ struct graph_switch {
 	uint16_t nhosts, nspecials;
 	uint16_t ndead; /* up groups of the family that it lacks or whose lanes are all dead */
 	uint8_t level;
-	bool whole; /* up group i leads to the family's parent i, and all of its slots are alive */
+	bool whole; /* up group i leads to the family's parent i, and all its slots are live */
 };
 
 struct graph_host {	/* a CA's port on a switch, its link up or known */
@@ -85,7 +85,7 @@ struct graph {
 	uint32_t nswitches, ngroups, nlanes, nhosts, nspecials, nfamilies, nslots, nparents;
 	uint32_t order_top;    /* all topological numbers are below */
 	uint32_t leaf_block;   /* numbers reserved for one leaf, >= 1 */
-	bool damaged;	       /* some lane is not alive */
+	bool damaged;	       /* some lane is not live */
 	uint32_t leaf_parents; /* usual number of spines above a leaf, >= 1 */
 	struct graph_switch *switches;
 	struct graph_group *groups;
@@ -100,13 +100,11 @@ struct graph {
 	uint32_t *by_rank; /* switches, lowest rank first */
 };
 
-struct graph *graph_new(const struct topo *t, struct graph_how how); /* the caller's */
-/*
- * Updates a graph made GRAPH_BY_LEVEL to a later snapshot of the same fabric (topo_is_again()):
- * only what is live is computed anew.
- */
+/* The graph of a snapshot, in memory of its own; the caller frees it (NULL is fine). */
+struct graph *graph_new(const struct topo *t, struct graph_how how);
+void graph_free(struct graph *g);
+/* Sets what is live in a graph made GRAPH_BY_LEVEL, by a later snapshot (see topo_is_again()). */
 void graph_refresh(struct graph *g, const struct topo *t, struct graph_how how);
-void graph_free(struct graph *g); /* NULL is fine */
 
 static inline const struct graph_group *graph_ups(const struct graph *g, uint32_t sw)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* host: machines out of node descriptions. Used by rail_assign() while a snapshot is being made. */
+/* host: groups CAs into machines by their node descriptions, while a snapshot is being made. */
 #ifndef FMD_TOPOLOGY_HOST_H
 #define FMD_TOPOLOGY_HOST_H
 
@@ -16,8 +16,8 @@ struct arena;
 uint32_t *host_group(struct topo *t, struct arena *arena);
 
 /*
- * What a CA is called within its machine: "mlx5_3"; its whole description where that has no more.
- * As long as the snapshot.
+ * The name of a CA within its machine ("mlx5_3"), or its whole description where that has no device
+ * name. The text belongs to the snapshot and is valid as long.
  */
 const char *host_device(const struct topo *t, uint32_t ca);
 

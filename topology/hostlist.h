@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-/* Names in natural order compress best; others come out right too. The caller frees the text. */
+/* The short form of names, which are best in natural order. The caller frees the text. */
 char *hostlist_format(const char *const *names, uint32_t count);
 
 #endif

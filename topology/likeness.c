@@ -26,7 +26,7 @@ void likeness_fini(struct likeness *l)
 	free(l->overlap);
 }
 
-uint32_t likeness_found(struct likeness *l, uint8_t level, const uint32_t *items, unsigned n)
+uint32_t likeness_add(struct likeness *l, uint8_t level, const uint32_t *items, unsigned n)
 {
 	uint32_t group = l->ngroups++;
 

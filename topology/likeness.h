@@ -19,11 +19,14 @@ struct likeness {
 	uint32_t ngroups;
 };
 
-/* Room for that many groups, of items below nitems, whose sets have nentries items in all. */
+/*
+ * Allocates room for `ngroups` groups, of items below nitems, whose sets have nentries items in
+ * all; likeness_fini() frees it.
+ */
 void likeness_init(struct likeness *l, uint32_t nitems, uint32_t ngroups, uint32_t nentries);
 void likeness_fini(struct likeness *l);
-/* Founds a group on a level; returns its number, counted from 0. With n = 0 no set resembles it. */
-uint32_t likeness_found(struct likeness *l, uint8_t level, const uint32_t *items, unsigned n);
+/* Adds a group on a level; returns its number, counted from 0. With n = 0 no set resembles it. */
+uint32_t likeness_add(struct likeness *l, uint8_t level, const uint32_t *items, unsigned n);
 /*
  * The group of this level that has most of the items if those are 3/4 of them, the oldest of
  * equals; else TOPO_NONE.

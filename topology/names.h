@@ -24,14 +24,17 @@ struct names {
 	uint32_t mask;
 };
 
-uint32_t names_id(struct names *names, const char *text, size_t len); /* adds it if it is new */
-uint32_t names_find(const struct names *names, const char *text, size_t len); /* or NAMES_NONE */
+/* The id of a text. names_id() adds a new text: its bytes must live as long as the set. */
+uint32_t names_id(struct names *names, const char *text, size_t len);
+/* The id of a text, NAMES_NONE = it is not in the set. */
+uint32_t names_find(const struct names *names, const char *text, size_t len);
+/* Frees what the set allocated; the set is empty then. */
 void names_fini(struct names *names);
 
-/* By id, the name's place in natural order. The caller frees it. */
+/* By id, each name's place in natural order. The caller frees it. */
 uint32_t *names_rank(const struct names *names);
 
-/* < 0, 0, > 0; runs of digits compare as numbers. 0 only for equal texts. */
+/* Natural order: < 0, 0 or > 0. Runs of digits compare as numbers; 0 only for equal texts. */
 int names_compare(const char *a, size_t a_len, const char *b, size_t b_len);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * naming: what a node is called where people read. There is one place for it: topo_freeze() calls
- * naming_assign(), and texts take topo_node.name.
+ * naming: the name of a node in all texts for people. topo_freeze() calls naming_assign(), and
+ * texts use topo_node.name.
  *
  *   a name of the node-name-map            as it is
  *   "MF0;leaf-3:MQM9700/U1"                "leaf-3/U1": without what all switches have in common
@@ -19,12 +19,12 @@
 
 #define NAMING_MAX 96 /* bytes of a name with its end, the closing 0 included */
 
-/* It comes with the hardware or its driver and names neither host nor place, or is empty. */
+/* Whether a description is empty, or comes with the hardware or driver and names no host. */
 bool naming_is_factory(const char *desc);
 
 /*
- * The name of a node of which nothing else of the fabric is known yet; label as in topo_node.
- * Returns its length; buf gets at most NAMING_MAX bytes.
+ * Writes the name of a node without a snapshot to compare it with; `label` as in topo_node. Returns
+ * the name's length; buf gets at most NAMING_MAX bytes.
  */
 int naming_alone(const char *desc, const char *label, guid_t guid, char buf[NAMING_MAX]);
 

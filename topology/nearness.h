@@ -29,7 +29,7 @@ struct nearness {
 	const char **left_out; /* by host: why; NULL = it is not */
 };
 
-/* The snapshot has to live as long. */
+/* Groups the hosts of a snapshot. The caller frees the result before it releases the snapshot. */
 struct nearness *nearness_new(const struct topo *t);
 void nearness_free(struct nearness *near); /* NULL is fine */
 

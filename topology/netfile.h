@@ -15,15 +15,16 @@
 #include "topology/topo.h"
 
 /*
- * A snapshot, or NULL with `path:line: reason` in err. All links are up and all ports Init, as
- * after power-on.
+ * A snapshot with one reference, which the caller owns; NULL with `path:line: reason` in err. All
+ * links are up and all ports Init, as after power-on.
  */
 struct topo *netfile_read(const char *path, char *err, size_t err_size);
 struct topo *netfile_parse(const char *name, const char *text, size_t len, char *err,
 			   size_t err_size);
 
 /*
- * Writes what netfile_read() and ibsim read. Links that are down are left out. Returns 0 or -errno.
+ * Writes what netfile_read() and ibsim read. Links that are down are left out. Returns 0, or -errno
+ * when the stream has an error.
  */
 int netfile_write(const struct topo *t, FILE *out);
 

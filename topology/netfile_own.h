@@ -23,7 +23,7 @@ struct net_node {
 	uint8_t type, nports;
 };
 
-struct net_link { /* as one line says it */
+struct net_link { /* as one line has it */
 	uint32_t line;
 	int node;
 	uint32_t peer_name; /* id */
@@ -61,14 +61,19 @@ struct netfile {
 /* Writes `name:line: reason`; always false. */
 bool netfile_fail(struct netfile *nf, uint32_t line, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-bool netfile_fail_line(struct netfile *nf, struct lex l); /* not understood, from here on */
+/* Reports the rest of the line as not understood; always false. */
+bool netfile_fail_line(struct netfile *nf, struct lex l);
+/* The id of a node's name in the file; it is added if it is new. */
 uint32_t netfile_name(struct netfile *nf, struct lex_text name);
 
-/* Each returns false after a failure; *done tells whether the line was one of its kind. */
+/*
+ * Read a line of their kind. False after an error, which is reported; *done: the line was of that
+ * kind.
+ */
 bool netfile_assignment(struct netfile *nf, struct lex l, bool *done);
 bool netfile_node(struct netfile *nf, struct lex l, bool *done);
 
-/* ibsim's masks of enabled widths and speeds (IBA 14.2.5.6): the best bit counts. */
+/* The best width (lanes) and speed (enum topo_speed) of ibsim's masks, IBA 14.2.5.6; 0 = none. */
 uint8_t netfile_best_width(uint64_t mask);
 uint8_t netfile_best_speed(uint64_t mask);
 uint8_t netfile_best_ext_speed(uint64_t mask);

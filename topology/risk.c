@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * risk: counts, switch by switch, the neighbours of a higher level and the links to them. The
- * worst is whose loss does most harm: a switch that the next fault may cut off comes first, then
- * the one whose hosts lose most of their share of links upwards; of equals who has the smallest
- * share of parents left, the smallest share of links, the lowest in the tree, the first of the
- * snapshot.
+ * switch at greatest risk is one that the next fault may cut off, else the one whose hosts have
+ * lost the most of their uplinks' capacity. Of equal switches it is the one with the smallest share
+ * of parents left, then with the smallest share of links, then the lowest in the tree, then the
+ * first of the snapshot.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "topology/mem.h"
 #include "topology/risk.h"
 
-enum { MET = 1, REACHED = 2 };
+enum { SEEN = 1, REACHED = 2 };
 
 /* A higher switch at that port, or TOPO_NONE. */
 static uint32_t parent_at(const struct topo *t, uint32_t sw, unsigned num)
@@ -24,8 +24,8 @@ static uint32_t parent_at(const struct topo *t, uint32_t sw, unsigned num)
 	return peer->node;
 }
 
-/* `met` is zero by switch, before and after. False: the switch is dead itself, or the highest. */
-static bool count_ways(const struct topo *t, uint32_t sw, uint8_t *met, struct risk *r)
+/* `seen`: by switch, zero before and after. False: no port is up, or no switch is above. */
+static bool count_parents(const struct topo *t, uint32_t sw, uint8_t *seen, struct risk *r)
 {
 	bool alive = false;
 
@@ -40,18 +40,18 @@ static bool count_ways(const struct topo *t, uint32_t sw, uint8_t *met, struct r
 		r->above = parent;
 		r->links_of++;
 		r->links += up;
-		r->parents_of += !met[parent];
-		r->parents += up && !(met[parent] & REACHED);
-		met[parent] |= up ? MET | REACHED : MET;
+		r->parents_of += !seen[parent];
+		r->parents += up && !(seen[parent] & REACHED);
+		seen[parent] |= up ? SEEN | REACHED : SEEN;
 	}
 	for (unsigned num = 1; num <= t->nodes[sw].nports; num++)
 		if (parent_at(t, sw, num) != TOPO_NONE)
-			met[parent_at(t, sw, num)] = 0;
+			seen[parent_at(t, sw, num)] = 0;
 	return alive && r->links_of;
 }
 
-/* Has one parent left of several, or none. */
-static bool hangs_by_one(const struct risk *r)
+/* Whether one parent or none is left of several. */
+static bool has_single_parent(const struct risk *r)
 {
 	return r->hosts && r->parents <= 1 && r->parents_of > 1;
 }
@@ -63,8 +63,8 @@ static bool is_worse(const struct topo *t, const struct risk *a, const struct ri
 	unsigned a_parents = a->parents * b->parents_of, b_parents = b->parents * a->parents_of;
 	unsigned a_links = a->links * b->links_of, b_links = b->links * a->links_of;
 
-	if (hangs_by_one(a) != hangs_by_one(b))
-		return hangs_by_one(a);
+	if (has_single_parent(a) != has_single_parent(b))
+		return has_single_parent(a);
 	if (a_harm != b_harm)
 		return a_harm > b_harm;
 	if (a_parents != b_parents)
@@ -103,21 +103,21 @@ static uint32_t *count_hosts(const struct topo *t)
 bool risk_find(const struct topo *t, struct risk *out)
 {
 	uint32_t *hosts = NULL;
-	uint8_t *met = mem_alloc(t->nswitches, 1);
+	uint8_t *seen = mem_alloc(t->nswitches, 1);
 	uint32_t switches = 0;
 
 	for (uint32_t sw = 0; sw < t->nswitches; sw++) {
 		struct risk r;
 
-		if (!count_ways(t, sw, met, &r) || r.links == r.links_of)
+		if (!count_parents(t, sw, seen, &r) || r.links == r.links_of)
 			continue;
-		hosts = hosts ? hosts : count_hosts(t); /* whole fabrics need none of it */
+		hosts = hosts ? hosts : count_hosts(t); /* counted only where uplinks are missing */
 		r.hosts = hosts[sw];
 		if (!switches++ || is_worse(t, &r, out))
 			*out = r;
 	}
 	free(hosts);
-	free(met);
+	free(seen);
 	if (switches)
 		out->switches = switches;
 	return switches > 0;

@@ -90,7 +90,7 @@ static uint32_t find_column(struct slot_work *w, const struct graph_family *fami
 			items[n++] = item;
 	}
 	column = n ? likeness_find(&w->columns, family->level, items, n) : TOPO_NONE;
-	return column == TOPO_NONE ? likeness_found(&w->columns, family->level, items, n) : column;
+	return column == TOPO_NONE ? likeness_add(&w->columns, family->level, items, n) : column;
 }
 
 static int compare_group_slots(const void *a, const void *b)

@@ -21,9 +21,9 @@
 void text_clean(const char *from, size_t len, char *to);
 
 /*
- * A host's name that may be given to a scheduler, a hook or a URL: letters, digits, '-', '.', '_',
- * the first a letter or digit, 253 characters at most (RFC 1123). Not a GUID ("0x.."), and no word
- * that a scheduler takes for more than one host (ALL, DEFAULT).
+ * Whether a name may be given to a scheduler, a hook or a URL as a host's: letters, digits, '-',
+ * '.' and '_', the first a letter or digit, 253 characters at most (RFC 1123). Not a GUID ("0x.."),
+ * and no word that a scheduler takes for more than one host (ALL, DEFAULT).
  */
 bool text_is_host_name(const char *name);
 

@@ -11,10 +11,15 @@
 
 #include "topology/topo_value.h"
 
-/* Snapshot life: topo_freeze() gives one reference. */
+/*
+ * References. topo_freeze() gives one; topo_ref() adds one and returns the same snapshot;
+ * topo_unref() (NULL is fine) takes one back and frees the snapshot with the last. Not atomic: one
+ * thread only.
+ */
 struct topo *topo_ref(const struct topo *topo);
-void topo_unref(const struct topo *topo); /* NULL is fine */
+void topo_unref(const struct topo *topo);
 
+/* Port `num` of a node, which must have it (0 .. nports); in the snapshot. */
 static inline const struct topo_port *topo_port(const struct topo *t, uint32_t node, unsigned num)
 {
 	return &t->ports[t->nodes[node].port0 + num];
@@ -55,16 +60,21 @@ static inline const char *topo_port_label(const struct topo *t, uint32_t port)
 	return t->labels && t->labels[port] ? t->labels[port] : "";
 }
 
-uint32_t topo_find(const struct topo *t, guid_t node_guid);	 /* node index or TOPO_NONE */
-uint32_t topo_find_port(const struct topo *t, guid_t port_guid); /* port index or TOPO_NONE */
-uint32_t topo_port_of(const struct topo *t, guid_t node_guid,
-		      unsigned num); /* index or TOPO_NONE */
+/*
+ * Indices in topo.nodes or topo.ports, TOPO_NONE = not found: a node by its NodeGUID; an end port
+ * by its PortGUID (the cabled one of several); port `num` (0 .. nports) of a node by its NodeGUID.
+ */
+uint32_t topo_find(const struct topo *t, guid_t node_guid);
+uint32_t topo_find_port(const struct topo *t, guid_t port_guid);
+uint32_t topo_port_of(const struct topo *t, guid_t node_guid, unsigned num);
 
-/* Names for people. */
-const char *topo_role_name(enum topo_role role);    /* "leaf" .. */
-const char *topo_state_name(enum topo_state state); /* "Active" .. */
-const char *topo_speed_name(enum topo_speed speed); /* "NDR" .. */
-enum topo_speed topo_speed_parse(const char *text); /* TOPO_SPEED_NONE when unknown */
-unsigned topo_lane_mbps(enum topo_speed speed);	    /* payload-independent lane rate, Mb/s */
+/* Static names for people ("leaf", "Active", "NDR"): "-" = none, "?" = not a known value. */
+const char *topo_role_name(enum topo_role role);
+const char *topo_state_name(enum topo_state state);
+const char *topo_speed_name(enum topo_speed speed);
+/* The speed of that name, in any case; TOPO_SPEED_NONE = unknown. */
+enum topo_speed topo_speed_parse(const char *text);
+/* The signalling rate of one lane in Mb/s, its encoding included; 0 = unknown. */
+unsigned topo_lane_mbps(enum topo_speed speed);
 
 #endif

@@ -30,31 +30,48 @@ struct topo_node_attr {
 	bool enhanced_port0, sharp;
 };
 
+/*
+ * An empty builder; the caller owns it until topo_freeze() consumes it. topo_builder_free() is for
+ * a builder that is not frozen; NULL is fine.
+ */
 struct topo_builder *topo_builder_new(void);
-void topo_builder_free(struct topo_builder *b); /* a builder that was not frozen; NULL is fine */
+void topo_builder_free(struct topo_builder *b);
 
-/* Handle of the new node, or -EEXIST (GUID taken), -EINVAL (type unknown, 255 ports). */
+/*
+ * Adds a node. Returns its handle (>= 0), -EEXIST (GUID taken) or -EINVAL (type unknown, 255
+ * ports). Texts are cut at 64 bytes and cleaned (topology/text.h).
+ */
 int topo_builder_node(struct topo_builder *b, const struct topo_node_attr *attr)
 	__attribute__((warn_unused_result));
-int topo_builder_find(const struct topo_builder *b, guid_t guid); /* handle or -ENOENT */
-/* 0, -ERANGE (no such port on the node). */
+/* Returns the handle of the node with that NodeGUID, or -ENOENT. */
+int topo_builder_find(const struct topo_builder *b, guid_t guid);
+/* Sets what is known of a port. Returns 0, or -ERANGE: the node has no such port. */
 int topo_builder_port(struct topo_builder *b, int node, unsigned num,
 		      const struct topo_port_attr *attr);
-/* 0, -ERANGE, or -EEXIST: one of the ports is in another link (the same link again is fine). */
+/*
+ * Adds a link. Returns 0, -ERANGE (no such port, or port 0), or -EEXIST: one of the ports is in
+ * another link (the same link again is fine).
+ */
 int topo_builder_link(struct topo_builder *b, int node_a, unsigned port_a, int node_b,
 		      unsigned port_b, bool up);
-/* Keeps a link but marks it down; 0 or -ENOENT. */
+/* Keeps a link but marks it down. Returns 0, or -ENOENT: no link is at the port. */
 int topo_builder_link_down(struct topo_builder *b, int node, unsigned port);
-/* Keeps a link's transit off, as seen from this port; 0 or -ERANGE. */
+/* Cordons a port: its link carries no transit. Returns 0, or -ERANGE: no such port. */
 int topo_builder_cordon(struct topo_builder *b, int node, unsigned port);
-/* What is written beside the port on the device ("cage 9/1"); copied. 0 or -ERANGE. */
+/*
+ * Sets what is written beside the port on the device ("cage 9/1"); copied. Returns 0, or -ERANGE:
+ * no such port.
+ */
 int topo_builder_label(struct topo_builder *b, int node, unsigned port, const char *label);
-/* Nodes that the map has a name for get it as their label. */
+/* Labels each node that the map names with that name. */
 void topo_builder_name(struct topo_builder *b, const struct node_names *names);
-/* A builder that holds all of a snapshot, to make the next one from. Handles equal node indices. */
+/* A builder with a copy of all of `t`; the caller owns it. Handles equal node indices of `t`. */
 struct topo_builder *topo_builder_from(const struct topo *t);
 
-/* Consumes the builder. Derives levels, roles, rails, scalable units and hosts. */
+/*
+ * Derives levels, roles, rails, scalable units and hosts, and returns the snapshot with one
+ * reference, which the caller owns. Frees the builder.
+ */
 struct topo *topo_freeze(struct topo_builder *b);
 
 /*
@@ -64,7 +81,10 @@ struct topo *topo_freeze(struct topo_builder *b);
  */
 struct topo *topo_with_ports(const struct topo *older);
 void topo_with_port(struct topo *t, uint32_t port, const struct topo_port_attr *attr, bool up);
-/* A copy whose ports are all unchanged; topo_alike_cut() then takes links down. */
+/*
+ * A snapshot with the same ports, of which the caller owns one reference; topo_alike_cut() then
+ * marks the link of a port down.
+ */
 struct topo *topo_alike(const struct topo *older);
 void topo_alike_cut(struct topo *t, uint32_t port);
 /* True: both share their nodes and links. False: they may still be equal. */
@@ -73,8 +93,8 @@ static inline bool topo_is_again(const struct topo *a, const struct topo *b)
 	return a->nodes == b->nodes;
 }
 /*
- * A new reference to the snapshot from which t and its relatives were made (t itself, if it was
- * frozen). Its holder recognises later ones by topo_is_again().
+ * A new reference, which the caller owns, to the snapshot from which t and its relatives were made
+ * (t itself, if it was frozen). Its holder recognises later ones by topo_is_again().
  */
 struct topo *topo_ref_frozen(const struct topo *t);
 

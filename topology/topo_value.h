@@ -88,9 +88,9 @@ struct topo {
 	uint32_t nnodes, nswitches, nports, nhosts;
 	uint32_t nswitch_ports;	      /* ports[0 .. nswitch_ports) are those of switches */
 	uint32_t nlinks;	      /* links, up or down */
-	uint32_t nlinks_special;      /* of these, inside of a switch: to its aggregation node */
-	uint32_t nlinks_down;	      /* of these, down */
-	uint32_t nlinks_special_down; /* of these, special */
+	uint32_t nlinks_special;      /* links inside of a switch, to its aggregation node */
+	uint32_t nlinks_down;	      /* links that are down */
+	uint32_t nlinks_special_down; /* links to aggregation nodes that are down */
 	uint32_t ncordoned;	      /* ports */
 	uint32_t ncas;		      /* CA nodes without SHARP aggregation nodes */
 	uint32_t nspecials;	      /* SHARP aggregation nodes */

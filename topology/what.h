@@ -37,7 +37,7 @@ enum what_kind { /* bits: a command says which it takes */
 #define WHAT_GROUP (WHAT_MLID | WHAT_MGID)
 #define WHAT_ANY   (WHAT_PLACE | WHAT_GROUP | WHAT_PKEY)
 
-/* How it was named, where that says more than the thing itself. */
+/* How the operator named it, where that says more than the thing itself. */
 enum what_by { WHAT_BY_NAME, WHAT_BY_LID, WHAT_BY_GUID, WHAT_BY_LINK };
 
 struct what {
@@ -51,7 +51,7 @@ struct what {
 	uint8_t mgid[16];
 };
 
-/* Whether a partition is so named, and its P_Key. */
+/* True if there is a partition of that name, with its P_Key in *pkey. */
 typedef bool what_partition_fn(const void *arg, const char *name, unsigned *pkey);
 
 struct what_scope {
@@ -64,14 +64,20 @@ struct what_scope {
 	bool number_is_pkey; /* a bare number is a P_Key */
 };
 
-/* accepts: bits of enum what_kind. False with the reason in err, and nothing found. */
+/*
+ * Fills *what with the one thing that `text` names, of the kinds in `accepts` (bits of enum
+ * what_kind). False with the reason in err: it names none, several, or a thing of another kind.
+ */
 bool what_find(const struct what_scope *scope, const char *text, unsigned accepts,
 	       struct what *what, char *err, size_t err_size);
 
-/* NODE, PORT and HOST: the nodes that are meant, valid as long as both; 0 for all else. */
+/*
+ * The nodes of a NODE, PORT or HOST: their number, 0 for all other kinds. *nodes points into the
+ * snapshot or into `what` and is valid as long as both.
+ */
 unsigned what_nodes(const struct topo *t, const struct what *what, const uint32_t **nodes);
 
-/* `leaf-01`, `leaf-01 p12`, `dgx-07`, `MLID 0xc003` ..; snprintf's length. */
+/* Writes `leaf-01`, `leaf-01 p12`, `dgx-07` or `MLID 0xc003`. Returns snprintf's length. */
 int what_name(const struct topo *t, const struct what *what, char *buf, size_t size);
 
 /*

@@ -157,7 +157,7 @@ enum outcome what_find_gid(struct find *f, const char *text, struct what *w)
 
 /* ---- Bare numbers ---------------------------------------------------------------------------- */
 
-/* A GUID of few digits is one too, where nobody has that LID. */
+/* A hexadecimal number that is no port's LID may be a GUID of few digits. */
 enum outcome what_find_number(struct find *f, const char *text, struct what *w)
 {
 	uint64_t value;

@@ -5,7 +5,7 @@
  *   what_number.c   LIDs, MLIDs, P_Keys and GUIDs
  *   what_names.c    nodes and hosts by their names
  *   what_near.c     names that look alike
- *   what_value.c    what they come to
+ *   what_value.c    results, and texts about them
  */
 #ifndef FMD_TOPOLOGY_WHAT_OWN_H
 #define FMD_TOPOLOGY_WHAT_OWN_H
@@ -21,25 +21,33 @@ struct find {
 	size_t size;
 };
 
-/* A node, or with a port number one of its ports; all else. */
+/* The result that is a node, or its port `port` if that is not 0; and one of another kind. */
 struct what what_place(uint32_t node, unsigned port);
 struct what what_thing(enum what_kind kind, unsigned number);
-/* The link at a port, by its index, that has one: `A p1 - B p2`; snprintf's length. */
+/*
+ * Writes the link of a port (an index in topo.ports, with a known peer) as `A p1 - B p2`. Returns
+ * snprintf's length.
+ */
 int what_link_name(const struct topo *t, uint32_t port, char *buf, size_t size);
-/* What does not fit is cut. */
+/* Appends to the text in err, which is cut where it does not fit. */
 void what_append(char *err, size_t size, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Decimal, or 0x; *digits are those behind 0x, 0 = decimal. */
+/* Decimal, or hexadecimal with 0x: *digits is the number of digits behind it. False: neither. */
 bool what_parse_number(const char *text, uint64_t *value, size_t *digits);
+/*
+ * The what_find_ functions set *w and return FOUND. NOTHING = the text is no such number, or no
+ * node or port has it. what_find_lid(): the port with that LID; REFUSED with the reason in err =
+ * there is none.
+ */
 enum outcome what_find_lid(struct find *f, uint64_t lid, struct what *w);
-/* 0x.., S-.., H-.., R-.., 16 digits alone, or sysfs' four groups of four. */
+/* A GUID: 0x.., S-.., H-.., R-.., 16 digits alone, or sysfs' four groups of four. */
 enum outcome what_find_guid(struct find *f, const char *text, struct what *w);
-/* As inet_pton() reads it: from ff00:: on an MGID, else a GID, whose lower half is a GUID. */
+/* A GID as inet_pton(3) reads it: from ff00:: on an MGID, else its lower half is a GUID. */
 enum outcome what_find_gid(struct find *f, const char *text, struct what *w);
 /*
- * Bare: a LID, a MLID or where the scope says so a P_Key. NOTHING with a reason in err: a LID that
- * nobody has.
+ * A bare number: a LID, an MLID, or a P_Key where the scope says so. NOTHING with a reason in err:
+ * a LID that no port holds.
  */
 enum outcome what_find_number(struct find *f, const char *text, struct what *w);
 
@@ -56,7 +64,7 @@ struct what_matches { /* zeroed = none; free(nodes) */
 void what_match_names(const struct topo *t, const char *text, bool loose,
 		      struct what_matches *matches);
 
-/* `'TEXT' matches 9 hosts, among them ..` */
+/* Writes `'TEXT' matches 9 hosts, among them 'A', 'B'` to err. */
 void what_say_ambiguous(const struct topo *t, const char *text, const struct what_matches *matches,
 			char *err, size_t size);
 
