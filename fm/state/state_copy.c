@@ -6,22 +6,6 @@
 #include "fm/state/state_store_own.h"
 #include "topology/mem.h"
 
-static struct kept *kept_of(struct state_store *s, const char *name)
-{
-	struct state_file *file;
-	struct kept *k = s->files;
-
-	while (k && strcmp(k->file->name, name) != 0)
-		k = k->next;
-	if (k)
-		return k;
-	file = mem_alloc(1, sizeof(*file));
-	*file = (struct state_file){ .name = mem_strdup(name) };
-	k = state_store_kept(s, file);
-	k->foreign = true;
-	return k;
-}
-
 /* Who owns it has no part in that, so neither has its summary. */
 static bool list(struct state_store *s, const char *name)
 {
@@ -32,13 +16,14 @@ static bool list(struct state_store *s, const char *name)
 
 void state_store_put(struct state_store *s, const char *name, const char *content, size_t length)
 {
-	struct kept *k = kept_of(s, name);
+	struct kept *k = state_store_named(s, name);
 
 	free(k->held);
 	k->held = mem_alloc(length + 1, 1);
 	memcpy(k->held, content, length);
 	k->held_length = length;
 	k->records.length = k->held_records = k->lane_records = 0;
+	k->held_recorded = k->recorded;
 	k->due = k->in_memory = true;
 	k->lane_held = k->failed = false; /* what is on its way is older */
 	k->at_us = loop_now_us(s->loop) + STATE_PUT_US;
@@ -48,7 +33,14 @@ void state_store_put(struct state_store *s, const char *name, const char *conten
 
 void state_store_append(struct state_store *s, const char *name, const char *lines, size_t length)
 {
-	records_add(&kept_of(s, name)->records, lines, length);
+	struct kept *k = state_store_named(s, name);
+	const char *end = lines + length;
+
+	records_add(&k->records, lines, length);
+	for (const char *line = lines, *next; line < end; line = next + 1) {
+		next = memchr(line, '\n', (size_t)(end - line));
+		state_journal_record(s, k, line, (size_t)(next - line));
+	}
 }
 
 const char *state_store_records(const struct state_store *s, const char *name, size_t *length)
@@ -64,6 +56,11 @@ const char *state_store_records(const struct state_store *s, const char *name, s
 
 void state_store_each(const struct state_store *s, state_name_fn *fn, void *arg)
 {
+	for (const struct kept *k = s->files, *next; k; k = next) {
+		next = k->next;
+		if (k->records.length && !state_manifest_lists(&s->manifest, k->file->name))
+			fn(arg, k->file->name);
+	}
 	state_manifest_each(&s->manifest, fn, arg);
 }
 

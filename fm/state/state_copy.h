@@ -16,7 +16,7 @@ void state_store_put(struct state_store *store, const char *name, const char *co
 		     size_t length);
 /* What is on disk of it; the bytes are the caller's, NULL = there is nothing that is whole. */
 char *state_store_on_disk(const struct state_store *store, const char *name, size_t *length);
-/* Each file that was ever written, but for the manifest. */
+/* Each file that was ever written, or has records, but for the manifest. */
 void state_store_each(const struct state_store *store, state_name_fn *fn, void *arg);
 /*
  * As standby: whether state_dir has what the manager that was master until now knew; what hosts
@@ -33,7 +33,7 @@ typedef void state_record_fn(void *arg, const char *name, const char *line);
 void state_store_follow(struct state_store *store, state_record_fn *fn, void *arg);
 /* All that what is on disk does not have, whole lines, until the next change; or length 0. */
 const char *state_store_records(const struct state_store *store, const char *name, size_t *length);
-/* Behind state_store_put(): records of another manager, whole lines. Kept in memory alone. */
+/* Behind state_store_put(): records of another manager, whole lines; the journal has them, too. */
 void state_store_append(struct state_store *store, const char *name, const char *lines,
 			size_t length);
 /*

@@ -21,7 +21,7 @@ struct state_manifest {
 enum state_said state_manifest_load(struct state_manifest *m, const char *path,
 				    struct state_content *c);
 bool state_manifest_lists(const struct state_manifest *m, const char *name);
-/* What it says of that file, the manifest's; "" = nothing. */
+/* What it says of that file, borrowed from the manifest until it changes; "" = nothing. */
 const char *state_manifest_summary(const struct state_manifest *m, const char *name);
 void state_manifest_each(const struct state_manifest *m, state_name_fn *fn, void *arg);
 /* The file is about to be written. True: the manifest is another by that. */

@@ -10,17 +10,6 @@
 #include "fm/state/state_store_own.h"
 #include "topology/mem.h"
 
-void records_add(struct records *r, const char *bytes, size_t length)
-{
-	if (r->length + length > r->room) {
-		r->room = r->length + length + r->room / 2;
-		r->bytes = mem_resize(r->bytes, r->room, 1);
-	}
-	if (length)
-		memcpy(r->bytes + r->length, bytes, length);
-	r->length += length;
-}
-
 struct records state_store_records_left(const struct kept *k)
 {
 	return (struct records){ .bytes = k->records.length ? k->records.bytes + k->held_records
@@ -38,6 +27,7 @@ void state_store_record(struct state_store *s, const struct state_file *file, vo
 		return;
 	records_add(&k->records, line, strlen(line));
 	records_add(&k->records, "\n", 1);
+	state_journal_record(s, k, line, strlen(line));
 	if (s->recorded)
 		s->recorded(s->recorded_arg, file->name, line);
 	if (k->records.length - k->held_records > STATE_RECORDS_MOST)

@@ -20,27 +20,6 @@ char *state_store_path(const struct state_store *s, const char *name)
 	return mem_printf("%s/%s", s->folder, name);
 }
 
-static void free_foreign(struct kept *k)
-{
-	free((char *)k->file->name);
-	free((struct state_file *)k->file);
-	k->foreign = false;
-}
-
-struct kept *state_store_kept(struct state_store *s, const struct state_file *file)
-{
-	struct kept **link = &s->files;
-
-	while (*link && strcmp((*link)->file->name, file->name) != 0)
-		link = &(*link)->next;
-	if (!*link)
-		*link = mem_alloc(1, sizeof(**link));
-	else if ((*link)->foreign)
-		free_foreign(*link);
-	(*link)->file = file;
-	return *link;
-}
-
 /* ---- The manifest ---------------------------------------------------------------------------- */
 
 void state_store_lose_manifest(struct state_store *s, const char *why)
@@ -215,6 +194,7 @@ static void take_up(struct state_store *s, struct kept *k, bool live)
 {
 	k->lane_held = !live;
 	k->lane_records = live ? k->records.length : k->held_records;
+	k->lane_recorded = live ? k->recorded : k->held_recorded;
 	if (live) {
 		free(k->held);
 		k->held = NULL;
@@ -228,12 +208,7 @@ static void take_up(struct state_store *s, struct kept *k, bool live)
 /* The oldest so many bytes: the disk has them. */
 static void drop_records(struct kept *k, size_t length)
 {
-	struct records *r = &k->records;
-
-	if (!length)
-		return;
-	memmove(r->bytes, r->bytes + length, r->length - length);
-	r->length -= length;
+	records_drop(&k->records, length);
 	k->held_records -= length < k->held_records ? length : k->held_records;
 }
 
@@ -245,6 +220,7 @@ static void wrote(struct state_store *s, struct kept *k, int status)
 		k->at_us = s->retry_us ? loop_now_us(s->loop) + s->retry_us : UINT64_MAX;
 	} else {
 		drop_records(k, k->lane_records);
+		k->saved = k->lane_recorded;
 		if (k->lane_held) {
 			free(k->held);
 			k->held = NULL;
@@ -253,6 +229,8 @@ static void wrote(struct state_store *s, struct kept *k, int status)
 	}
 	k->lane_records = 0;
 	k->lane_held = false;
+	if (!status)
+		state_journal_saved(s, k);
 	state_alerts_wrote(s->alerts, k->file->name, status);
 	for (unsigned i = 0; i < STATE_LISTENERS; i++)
 		if (s->listeners[i].wrote)
@@ -437,6 +415,7 @@ void state_store_render(struct state_store *s, struct kept *k)
 	k->file->write(k->owner, out);
 	fclose(out);
 	k->held_records = k->records.length;
+	k->held_recorded = k->recorded;
 	k->due = k->in_memory = true;
 	k->lane_held = false; /* what is on its way is older */
 	k->at_us = loop_now_us(s->loop);
@@ -477,6 +456,7 @@ struct state_store *state_store_new(struct loop *loop, const char *folder, struc
 	s->timer = loop_timer_new(loop, step, s);
 	s->alerts = state_alerts_new(loop, alerts, events);
 	read_manifest(s);
+	state_journal_open(s);
 	return s;
 }
 
@@ -511,20 +491,6 @@ void state_store_retry(struct state_store *s, uint64_t retry_us)
 	s->retry_us = retry_us;
 }
 
-static void kept_free(struct state_store *s)
-{
-	while (s->files) {
-		struct kept *k = s->files;
-
-		s->files = k->next;
-		if (k->foreign)
-			free_foreign(k);
-		free(k->held);
-		free(k->records.bytes);
-		free(k);
-	}
-}
-
 void state_store_free(struct state_store *s)
 {
 	if (!s)
@@ -535,7 +501,9 @@ void state_store_free(struct state_store *s)
 			close(s->lanes[i].said);
 		}
 	loop_timer_free(s->timer);
-	kept_free(s);
+	journal_free(s->journal);
+	free(s->unknown.bytes);
+	state_store_kept_free(s);
 	state_manifest_fini(&s->manifest);
 	state_alerts_free(s->alerts);
 	free(s->folder);

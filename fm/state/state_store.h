@@ -86,8 +86,9 @@ int state_store_load(struct state_store *store, const struct state_file *file, v
 void state_store_changed(struct state_store *store, const struct state_file *file, void *owner);
 /*
  * The same, and what has changed is that record: a line, without its end, that the file's record()
- * takes. It says how its record is now, whatever it was: taken again, it changes nothing. Another
- * manager has it at once (state_copy.h). While a file is read it is state_store_changed().
+ * takes. It says how its record is now, whatever it was: taken again, it changes nothing. The
+ * journal has it when this returns (journal.h), and another manager soon (state_copy.h). While a
+ * file is read it is state_store_changed().
  */
 void state_store_record(struct state_store *store, const struct state_file *file, void *owner,
 			const char *line);

@@ -4,17 +4,14 @@
 #define FMD_STATE_STATE_STORE_OWN_H
 
 #include <sys/types.h>
+#include "fm/state/journal.h"
+#include "fm/state/records.h"
 #include "fm/state/state_alerts.h"
 #include "fm/state/state_copy.h"
 #include "fm/state/state_manifest.h"
 #include "fm/state/state_store.h"
 
 #define LANE_FILES 16
-
-struct records { /* lines */
-	char *bytes;
-	size_t length, room;
-};
 
 enum { AT_ONCE, GATHERED, LANES };
 
@@ -35,8 +32,14 @@ struct kept {
 	char *held;	   /* rendered, and not on disk yet */
 	size_t held_length;
 	struct records records; /* since what is on disk, oldest first */
-	size_t held_records;	/* bytes of them that `held` has, .. */
-	size_t lane_records;	/* ..that what is on its way has */
+	size_t held_records;	/* bytes of them that `held` has.. */
+	size_t lane_records;	/* ..and that what is on its way has */
+	/*
+	 * Lines of the journal, as numbers (journal_add()): the latest of this file, and the latest
+	 * that `held`, what is on its way, and the disk have.
+	 */
+	uint64_t recorded, held_recorded, lane_recorded, saved;
+	uint64_t in_segment[JOURNAL_SEGMENTS]; /* the latest in each; 0 = none */
 };
 
 struct lane {
@@ -65,6 +68,8 @@ struct state_store {
 	bool copied; /* of who was master until now */
 	uint64_t retry_us;
 	struct kept *files;
+	struct journal *journal;
+	struct records unknown; /* lines of the journal that this version does not know */
 	struct state_manifest manifest;
 	bool has_manifest; /* there is one on disk, or it was lost and that was reported */
 	bool manifest_due;
@@ -79,17 +84,28 @@ struct state_store {
 /* Before what another manager sent is written: more of it follows. */
 #define STATE_PUT_US 200000
 
-void state_store_schedule(struct state_store *store); /* something may be due sooner by now */
-char *state_store_path(const struct state_store *store, const char *name); /* the caller's */
-/* Of that file; made when it is asked for first. */
+/* Something may be due sooner by now: sets the timer for it. */
+void state_store_schedule(struct state_store *store);
+/* Where that file of state_dir is; the text is the caller's. */
+char *state_store_path(const struct state_store *store, const char *name);
+/* state_kept.c: of that file, the store's; made when it is asked for first. */
 struct kept *state_store_kept(struct state_store *store, const struct state_file *file);
 /* What it holds now is `held`. Its owner is there. */
 void state_store_render(struct state_store *store, struct kept *kept);
-void records_add(struct records *records, const char *bytes, size_t length);
+/* The same by name; of a file that has no owner yet it is made with that name alone. */
+struct kept *state_store_named(struct state_store *store, const char *name);
+void state_store_kept_free(struct state_store *store); /* all of them; there are none then */
 /* What of its records the disk does not have, nor what is held. */
 struct records state_store_records_left(const struct kept *kept);
 /* Those left go to file->record(). */
 void state_store_records_apply(struct state_store *store, struct kept *kept, void *owner);
+/* state_journal.c: opens it, and takes what an earlier life left of it. */
+void state_journal_open(struct state_store *store);
+/* A record of that file, a line without its end, was added to kept->records. */
+void state_journal_record(struct state_store *store, struct kept *kept, const char *line,
+			  size_t length);
+/* The disk has the file up to kept->saved. */
+void state_journal_saved(struct state_store *store, struct kept *kept);
 void state_store_lose_manifest(struct state_store *store, const char *why); /* an alert, once */
 
 #endif

@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include "fm/state/journal.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "fm/core/log.h"
+#include "fm/state/journal_disk.h"
+#include "fm/state/state_file.h"
+#include "topology/mem.h"
+
+#define PIECE (64u << 10) /* bytes that gather in a turn at most */
+
+struct segment {
+	int fd;	      /* -1 = not open yet */
+	size_t bytes; /* of it, with those that are gathered */
+	bool begun;   /* it has its first line */
+	bool dirty;   /* written since it was synchronized last */
+	atomic_bool clearing;
+};
+
+struct journal {
+	struct loop *loop;
+	const char *folder;
+	journal_wrote_fn *wrote;
+	void *arg;
+	struct journal_disk *disk;
+	struct segment segments[JOURNAL_SEGMENTS];
+	unsigned current;
+	uint64_t seq; /* of the latest line */
+	struct records gathered;
+	unsigned at_once;	 /* lines that are still written at once in this turn */
+	struct loop_timer *turn; /* armed: this turn has lines */
+	struct loop_timer *again, *sync;
+	bool failed, gap;
+};
+
+const char *journal_name(unsigned segment)
+{
+	static const char *const names[JOURNAL_SEGMENTS] = { "journal-0", "journal-1" };
+
+	return names[segment];
+}
+
+static char *path_of(const struct journal *j, unsigned segment)
+{
+	return mem_printf("%s/%s", j->folder, journal_name(segment));
+}
+
+/* ---- Writing --------------------------------------------------------------------------------- */
+
+static int open_segment(const struct journal *j, unsigned number)
+{
+	char *path = path_of(j, number);
+	int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+	int error = errno;
+
+	free(path);
+	errno = error;
+	return fd;
+}
+
+/* 0 or -errno; what was written is not gathered any more. */
+static int write_gathered(struct journal *j)
+{
+	struct segment *seg = &j->segments[j->current];
+
+	if (seg->fd < 0)
+		seg->fd = open_segment(j, j->current);
+	if (seg->fd < 0)
+		return -errno;
+	while (j->gathered.length) {
+		ssize_t done = write(seg->fd, j->gathered.bytes, j->gathered.length);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done < 0)
+			return -errno;
+		records_drop(&j->gathered, (size_t)done);
+	}
+	return 0;
+}
+
+static void write_out(struct journal *j)
+{
+	int status = j->gathered.length ? write_gathered(j) : 0;
+
+	j->segments[j->current].dirty = true;
+	if (!loop_timer_armed(j->sync))
+		loop_timer_set(j->sync, JOURNAL_SYNC_US);
+	if (status)
+		loop_timer_set(j->again, JOURNAL_AGAIN_US);
+	if (status || j->failed)
+		j->wrote(j->arg, status);
+	j->failed = status;
+}
+
+static void turn_over(void *arg)
+{
+	struct journal *j = arg;
+
+	j->at_once = JOURNAL_AT_ONCE;
+	if (j->gathered.length && !j->failed)
+		write_out(j);
+}
+
+static void try_again(void *arg)
+{
+	struct journal *j = arg;
+
+	if (!j->gap)
+		write_out(j);
+}
+
+static void sync_due(void *arg)
+{
+	struct journal *j = arg;
+
+	for (unsigned i = 0; i < JOURNAL_SEGMENTS; i++) {
+		struct segment *seg = &j->segments[i];
+
+		if (seg->dirty && seg->fd >= 0)
+			journal_disk_sync(j->disk, seg->fd);
+		seg->dirty = false;
+	}
+}
+
+static bool gather(struct journal *j, const char *word, const char *name, const char *text,
+		   size_t length)
+{
+	struct segment *seg = &j->segments[j->current];
+	struct journal_line line = { .seq = j->seq + 1, .text = text, .length = length };
+	size_t had = j->gathered.length;
+
+	if (strlen(word) >= sizeof(line.word) || strlen(name) >= sizeof(line.name))
+		return false;
+	strcpy(line.word, word);
+	strcpy(line.name, name);
+	if (!journal_put(&j->gathered, &line))
+		return false;
+	j->seq++;
+	seg->bytes += j->gathered.length - had;
+	return true;
+}
+
+uint64_t journal_add(struct journal *j, const char *word, const char *name, const char *text,
+		     size_t length)
+{
+	struct segment *seg = &j->segments[j->current];
+
+	if (!j->gap && (j->gathered.length > JOURNAL_GATHER || seg->bytes > JOURNAL_MOST)) {
+		j->gap = true;
+		j->wrote(j->arg, j->failed ? -ENOSPC : -EFBIG);
+	}
+	if (j->gap)
+		return 0;
+	if (!seg->begun)
+		seg->begun = gather(j, JOURNAL_BEGIN, JOURNAL_VERSION, "", 0);
+	if (!gather(j, word, name, text, length))
+		return 0;
+	if (!loop_timer_armed(j->turn))
+		loop_timer_set(j->turn, 0);
+	if ((j->at_once || j->gathered.length > PIECE) && !j->failed) {
+		j->at_once -= j->at_once != 0;
+		write_out(j);
+	}
+	return j->seq;
+}
+
+/* ---- Segments -------------------------------------------------------------------------------- */
+
+unsigned journal_segment(const struct journal *j)
+{
+	return j->current;
+}
+
+size_t journal_size(const struct journal *j, unsigned segment)
+{
+	return j->segments[segment].bytes;
+}
+
+bool journal_has_gap(const struct journal *j)
+{
+	return j->gap;
+}
+
+bool journal_can_turn(const struct journal *j)
+{
+	const struct segment *other = &j->segments[!j->current];
+
+	return !other->bytes && !atomic_load(&other->clearing) && (!j->gathered.length || j->gap);
+}
+
+void journal_turn(struct journal *j)
+{
+	j->current = !j->current;
+	j->gathered.length = 0;
+	if (j->gap)
+		j->wrote(j->arg, 0);
+	j->gap = j->failed = false;
+}
+
+void journal_clear_other(struct journal *j)
+{
+	struct segment *other = &j->segments[!j->current];
+
+	if (other->fd < 0)
+		other->fd = open_segment(j, !j->current);
+	if (other->fd < 0)
+		return; /* as it is, it can't be written to either */
+	other->bytes = 0;
+	other->begun = other->dirty = false;
+	journal_disk_clear(j->disk, other->fd, &other->clearing);
+}
+
+/* ---- An earlier life ------------------------------------------------------------------------- */
+
+struct left { /* a segment of an earlier life */
+	unsigned segment;
+	uint64_t first; /* number of its first line */
+	struct state_content content;
+	struct journal_reader reader;
+	bool readable;		/* it has a first line.. */
+	enum journal_said said; /* ..and ends like this */
+	const char *why;	/* what is wrong with it; NULL = nothing */
+};
+
+static const char *begin(struct left *left)
+{
+	struct journal_line line;
+
+	left->reader = (struct journal_reader){ left->content.bytes, left->content.length, 0, 0 };
+	left->said = journal_next(&left->reader, &line);
+	if (left->said == JOURNAL_DAMAGED)
+		return "not what was written (checksum)";
+	if (left->said != JOURNAL_LINE)
+		return NULL; /* it was just begun */
+	left->first = line.seq;
+	if (strcmp(line.word, JOURNAL_BEGIN) || strcmp(line.name, JOURNAL_VERSION))
+		return "not the beginning of a journal of this version";
+	left->readable = true;
+	return NULL;
+}
+
+static void load(const struct journal *j, unsigned segment, struct left *left)
+{
+	char *path = path_of(j, segment);
+	enum state_said said = state_file_load(path, journal_name(segment), &left->content);
+
+	free(path);
+	left->segment = segment;
+	left->said = JOURNAL_END;
+	if (said == STATE_OLD)
+		left->why = begin(left);
+	else if (said != STATE_ABSENT)
+		left->why = left->content.why ? left->content.why : "no journal";
+}
+
+/* Up to its end, or what can't be taken. */
+static void read_lines(struct journal *j, struct left *left, unsigned pass, journal_take_fn *take,
+		       void *arg)
+{
+	struct journal_line line;
+
+	left->reader.next = 0;
+	while (left->readable &&
+	       (left->said = journal_next(&left->reader, &line)) == JOURNAL_LINE) {
+		j->seq = line.seq > j->seq ? line.seq : j->seq;
+		if (strcmp(line.word, JOURNAL_BEGIN))
+			take(arg, pass, left->segment, &line);
+	}
+	if (left->said == JOURNAL_DAMAGED) {
+		left->why = left->why ? left->why : "not what was written (checksum)";
+		left->reader.length = left->reader.at; /* in the next pass, too */
+	}
+}
+
+/* What an earlier life was writing when it ended. */
+static void cut_end(struct journal *j, const struct left *left)
+{
+	char *path = path_of(j, left->segment);
+
+	log_line(LOG_CORE, LOG_WARNING,
+		 "%s: offset %zu: the last line has no end, %zu bytes are dropped", path,
+		 left->reader.at, left->reader.length - left->reader.at);
+	if (truncate(path, (off_t)left->reader.at))
+		log_line(LOG_CORE, LOG_WARNING, "%s: %s", path, strerror(errno));
+	free(path);
+}
+
+static void put_aside(struct journal *j, const struct left *left, struct journal_found *found)
+{
+	char *path = path_of(j, left->segment), *aside = mem_printf("%s.bad", path);
+
+	if (rename(path, aside)) {
+		free(aside);
+		aside = NULL;
+	}
+	free(path);
+	if (found->damaged >= 0) {
+		free(aside);
+		return;
+	}
+	found->damaged = (int)left->segment;
+	found->kept = aside;
+	snprintf(found->why, sizeof(found->why), "offset %zu: %s", left->reader.at, left->why);
+}
+
+/* Behind the first that is damaged all is put aside; the last one goes on. */
+static void conclude(struct journal *j, struct left left[], struct journal_found *found)
+{
+	for (unsigned i = 0; i < JOURNAL_SEGMENTS; i++) {
+		struct segment *seg = &j->segments[left[i].segment];
+
+		if (left[i].why || found->damaged >= 0) {
+			if (left[i].content.bytes || left[i].why)
+				put_aside(j, &left[i], found);
+			continue;
+		}
+		if (left[i].said == JOURNAL_TORN)
+			cut_end(j, &left[i]);
+		seg->bytes = left[i].reader.at;
+		seg->begun = seg->bytes;
+		if (seg->bytes)
+			j->current = left[i].segment;
+	}
+	if (found->damaged >= 0)
+		j->current = (unsigned)found->damaged;
+}
+
+struct journal_found journal_replay(struct journal *j, journal_take_fn *take, void *arg)
+{
+	struct left left[JOURNAL_SEGMENTS] = { 0 };
+	struct journal_found found = { .damaged = -1 };
+
+	for (unsigned i = 0; i < JOURNAL_SEGMENTS; i++)
+		load(j, i, &left[i]);
+	if (left[0].first > left[1].first) {
+		struct left first = left[1];
+
+		left[1] = left[0];
+		left[0] = first;
+	}
+	for (unsigned pass = 0; pass < 2; pass++)
+		for (unsigned i = 0; i < JOURNAL_SEGMENTS; i++)
+			if (!i || !left[0].why)
+				read_lines(j, &left[i], pass, take, arg);
+	conclude(j, left, &found);
+	for (unsigned i = 0; i < JOURNAL_SEGMENTS; i++)
+		free(left[i].content.bytes);
+	return found;
+}
+
+/* ---- Life ------------------------------------------------------------------------------------ */
+
+struct journal *journal_new(struct loop *loop, const char *folder, journal_wrote_fn *wrote,
+			    void *arg)
+{
+	struct journal *j = mem_alloc(1, sizeof(*j));
+
+	*j = (struct journal){ .loop = loop,
+			       .folder = folder,
+			       .wrote = wrote,
+			       .arg = arg,
+			       .at_once = JOURNAL_AT_ONCE };
+	for (unsigned i = 0; i < JOURNAL_SEGMENTS; i++)
+		j->segments[i].fd = -1;
+	j->disk = journal_disk_new(loop);
+	j->turn = loop_timer_new(loop, turn_over, j);
+	j->again = loop_timer_new(loop, try_again, j);
+	j->sync = loop_timer_new(loop, sync_due, j);
+	return j;
+}
+
+void journal_free(struct journal *j)
+{
+	if (!j)
+		return;
+	if (j->gathered.length && !j->gap)
+		write_gathered(j);
+	journal_disk_free(j->disk);
+	for (unsigned i = 0; i < JOURNAL_SEGMENTS; i++)
+		if (j->segments[i].fd >= 0)
+			close(j->segments[i].fd);
+	loop_timer_free(j->turn);
+	loop_timer_free(j->again);
+	loop_timer_free(j->sync);
+	free(j->gathered.bytes);
+	free(j);
+}

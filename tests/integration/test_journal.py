@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""A manager without a standby that is killed: what it had acknowledged to hosts is there when it is back."""
+import pathlib
+import random
+import signal
+import subprocess
+import sys
+
+SM_HOST, HOST = "H-0002c90380000100", "H-0002c90380008300"
+GUID = f"0x{int(HOST[2:], 16) + 1:016x}"
+HERE = pathlib.Path(__file__).parent
+MGID = "ff12401bffff0000000000000000%04x"
+STEADY = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import sa_client
+client, number = sa_client.Client(int(sys.argv[2], 0)), int(sys.argv[4])
+while True:
+    if number % 2:
+        client.change(sa_client.SET, int(sys.argv[3], 0), "ff12401bffff0000000000000000%04x" % number, 1)
+    else:
+        client.register(int(sys.argv[3], 0), number, "steady")
+    print(number, flush=True)
+    number += 1
+"""
+
+
+def client(fabric, *arguments):
+    return fabric.run(sys.executable, HERE / "sa_client.py", fabric.status()["sm_lid"], *arguments, host=HOST)
+
+
+def again(fabric):
+    fabric.stop_fmd(signal.SIGKILL)
+    fabric.start_fmd(SM_HOST)
+    return fabric.wait_up()
+
+
+def members(fabric):
+    return {group["mgid"].replace(":", "").lower(): group["full"] for group in fabric.ask("groups")}
+
+
+def joined(fabric):
+    return sum(1 for group in fabric.ask("groups") if group["full"])
+
+
+def test_what_was_acknowledged_just_before_a_kill_is_there_after_it(start, pod_net):
+    fabric = start(pod_net, SM_HOST)
+    for step in range(4):
+        client(fabric, "join", GUID, MGID % (step + 1))
+        again(fabric)
+        client(fabric, "register", GUID, str(step + 1), f"service-{step}")
+        again(fabric)
+        if step == 0:
+            client(fabric, "subscribe")
+        sa = again(fabric)["sa"]
+        assert (joined(fabric), sa["services"], sa["subscriptions"]) == (step + 1, step + 1, 1)
+    client(fabric, "leave", GUID, MGID % 1)
+    again(fabric)
+    client(fabric, "delete", GUID, "1")
+    sa = again(fabric)["sa"]
+    assert (joined(fabric), sa["services"]) == (3, 3)
+    assert not [e for e in fabric.ask("events", "-n", "200") if "register anew" in e["text"] or e["kind"] == "state-lost"]
+
+
+def test_kills_at_any_moment_of_joins_lose_nothing_that_was_acknowledged(start, pod_net):
+    fabric = start(pod_net, SM_HOST)
+    number, chance = 1, random.Random(4711)
+    for _ in range(6):
+        lid, environment = fabric.status()["sm_lid"], fabric.environment(HOST)
+        steady = subprocess.Popen([sys.executable, "-c", STEADY, HERE, str(lid), GUID, str(number)], env=environment, stdout=subprocess.PIPE, text=True)
+        try:
+            for _ in range(chance.randrange(3, 60)):
+                number = int(steady.stdout.readline()) + 1
+            fabric.stop_fmd(signal.SIGKILL)
+        finally:
+            steady.send_signal(signal.SIGTERM)
+            rest, _ = steady.communicate()
+        number = max([number, *(int(line) + 1 for line in rest.split())])
+        fabric.start_fmd(SM_HOST)
+        status = fabric.wait_up()
+        acknowledged = number - 1
+        services, groups = status["sa"]["services"], joined(fabric)
+        print(acknowledged, services, groups)
+        # The one that was being asked for may be there, too.
+        assert acknowledged <= services + groups <= acknowledged + 1
+        assert services >= acknowledged // 2 and groups >= (acknowledged + 1) // 2
+        number = services + groups + 1
