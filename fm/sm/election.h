@@ -27,8 +27,9 @@ enum election_event {
 	ELECTION_LOST, /* silent for too long, or no master any more */
 	/* What came of our HANDOVER. */
 	ELECTION_GIVEN,
-	ELECTION_KEPT,	    /* refused, or not answered */
-	ELECTION_PORT_LOST, /* our port is in no fabric */
+	ELECTION_KEPT,	      /* refused, or not answered */
+	ELECTION_PORT_LOST,   /* our port is in no fabric */
+	ELECTION_STOOD_STILL, /* as master, for so long that another may be master now */
 	/* Control packets, by their modifier behind ELECTION_CONTROL. */
 	ELECTION_CONTROL,
 	ELECTION_HANDOVER,

@@ -22,6 +22,11 @@ static const struct other *find_other(const struct sm_room *r, guid_t guid)
 	return r->polls.master.guid == guid ? &r->polls.master : sm_find_other(r, guid);
 }
 
+static void asked(void *arg)
+{
+	sm_still_check(arg);
+}
+
 static void nobody_cares(void *arg, const struct mad_answer *answer)
 {
 }
@@ -361,11 +366,13 @@ static void *init(struct fabric *fabric)
 				     .old_sm_key = s->conf->sm.old_key };
 	r->sm = sm_new(s->loop, s->mad, &conf, trapped, r);
 	sm_on_control(r->sm, control);
+	sm_on_asked(r->sm, asked);
 	sm_on_repress(r->sm, key_of);
 	r->port = port_new(&(struct port_services){ s->loop, s->mad, r->sm, s->alerts, s->conf },
 			   &ops, r);
 	sm_ask_init(r);
 	sm_role_init(r);
+	sm_still_init(r);
 	sm_report_init(r);
 	return r;
 }
@@ -375,6 +382,7 @@ static void fini(void *room)
 	struct sm_room *r = room;
 
 	port_free(r->port);
+	sm_still_fini(r);
 	sm_role_fini(r);
 	sm_ask_fini(r);
 	sm_report_fini(r);

@@ -3,6 +3,7 @@
  * module_own: what the files of this room share. Calls go down this list:
  *
  *   module.c         the hooks, SMInfo's control packets, the own port's callbacks
+ *   module_still.c   as MASTER that stood still: asks who is master
  *   module_role.c    carries out what election.c decides, and asks the pipe for the role then
  *   module_parting.c as one that has handed over: answers those who ask here still
  *   module_poll.c    as STANDBY: polls the master
@@ -21,6 +22,7 @@
 #include "fm/sm/module_ask.h"
 #include "fm/sm/module_parting.h"
 #include "fm/sm/module_report.h"
+#include "fm/sm/module_still.h"
 #include "fm/sm/port.h"
 #include "fm/sm/sm.h"
 
@@ -65,6 +67,7 @@ struct sm_room {
 	uint64_t verified_us;	   /* when sm_verify() last asked */
 	struct wish wish;
 	struct parting parting;
+	struct still still;
 
 	struct reports reports;
 };

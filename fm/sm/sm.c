@@ -58,6 +58,7 @@ struct sm {
 	enum sm_state state;
 	sm_trap_fn *trap;
 	sm_control_fn *control; /* NULL: all are refused */
+	loop_fn *asked;		/* NULL: nobody wants to know */
 	sm_key_fn *key_of;
 	void *arg;
 	struct trap traps[TRAPS];
@@ -319,6 +320,8 @@ static void receive(void *arg, const struct io_addr *from, const struct wire_mad
 
 	if (len < WIRE_MAD_SIZE || mad->class_version != 1)
 		return;
+	if (sm->asked && mad->attr_id == WIRE_SM_INFO)
+		sm->asked(sm->arg);
 	if (mad->method == WIRE_TRAP && mad->attr_id == WIRE_NOTICE)
 		trap_receive(sm, from, mad, raw);
 	else if (mad->method == WIRE_GET && mad->attr_id == WIRE_SM_INFO)
@@ -358,6 +361,11 @@ void sm_free(struct sm *sm)
 int sm_show(struct sm *sm, bool on)
 {
 	return mad_set_is_sm(sm->mad, on);
+}
+
+void sm_on_asked(struct sm *sm, loop_fn *fn)
+{
+	sm->asked = fn;
 }
 
 void sm_on_control(struct sm *sm, sm_control_fn *fn)

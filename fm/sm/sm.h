@@ -44,6 +44,11 @@ void sm_configure(struct sm *sm, const struct sm_conf *conf);
 typedef uint64_t sm_key_fn(void *arg, uint16_t lid);
 void sm_on_repress(struct sm *sm, sm_key_fn *fn);
 void sm_on_control(struct sm *sm, sm_control_fn *fn); /* with the arg of traps */
+/*
+ * fn, with the arg of traps, is called before a Get or Set of SMInfo is looked at: what this
+ * manager is may be out of date. NULL: nothing is called.
+ */
+void sm_on_asked(struct sm *sm, loop_fn *fn);
 /* Others were asked: whether the latest one that was doubted is borne out now. */
 void sm_judge_doubted(struct sm *sm);
 struct wire_sm_info sm_info(const struct sm *sm); /* as others see us */

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * module_still: a master that stood still, because its process or its machine was stopped, for so
+ * long that a standby may have taken over.
+ */
+#ifndef FMD_SM_MODULE_STILL_H
+#define FMD_SM_MODULE_STILL_H
+
+#include "fm/core/loop.h"
+
+struct sm_room;
+
+struct still {
+	struct loop_timer *beat;
+	uint64_t beat_us; /* when it last ran */
+};
+
+/* The beat goes on from then, in all roles, until sm_still_fini(). */
+void sm_still_init(struct sm_room *r);
+void sm_still_fini(struct sm_room *r);
+/*
+ * Compares the clock with that of the latest beat. A master that stood still for longer than a
+ * standby waits, and knows of one, is none any more: who is master is to be found out, as at a
+ * start. Called by the beat, and before anybody is told who is master here.
+ */
+void sm_still_check(struct sm_room *r);
+
+#endif
