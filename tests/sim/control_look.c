@@ -61,6 +61,8 @@ static int dump_ports(struct args *a, const struct dnode *node)
 			fputs(" to ", a->out);
 			print_port(a->out, port->peer);
 		}
+		if (port->reregistered)
+			fprintf(a->out, " asked %u times to register anew", port->reregistered);
 		fprintf(a->out, "%s\n", port->cut ? " (unlinked)" : "");
 	}
 	return 0;
