@@ -157,7 +157,7 @@ static int reload(void *arg, char *err, size_t err_size)
 	mad_configure(d->mad, &mad_conf);
 	fabric_configure(d->fabric, &d->conf);
 	judge_secrets(d);
-	log_line(LOG_CORE, LOG_NOTICE, "%s: loaded again", d->conf_path);
+	log_line(LOG_CORE, LOG_NOTICE, "%s: reloaded", d->conf_path);
 	return 0;
 }
 
@@ -202,7 +202,7 @@ static void terminate_cb(void *arg)
 		loop_stop(d->loop);
 		return;
 	}
-	log_line(LOG_CORE, LOG_NOTICE, "ends: asked to");
+	log_line(LOG_CORE, LOG_NOTICE, "ending on request");
 	sd_notify(0, "STOPPING=1");
 	d->ending_us = loop_now_us(d->loop);
 	d->ending = loop_timer_new(d->loop, stop_cb, d);
@@ -282,11 +282,11 @@ static int make_dir(const char *path, mode_t mode)
 	struct stat st;
 
 	if (mkdir(path, mode) && errno != EEXIST) {
-		log_line(LOG_CORE, LOG_ERR, "folder %s: %s", path, strerror(errno));
+		log_line(LOG_CORE, LOG_ERR, "directory %s: %s", path, strerror(errno));
 		return -1;
 	}
 	if (stat(path, &st) || !S_ISDIR(st.st_mode)) {
-		log_line(LOG_CORE, LOG_ERR, "%s is no folder", path);
+		log_line(LOG_CORE, LOG_ERR, "%s is not a directory", path);
 		return -1;
 	}
 	return 0;
@@ -445,7 +445,7 @@ static int daemon_run(struct daemon *d)
 	loop_signal(d->loop, SIGHUP, hangup_cb, d);
 	loop_signal(d->loop, SIGTERM, terminate_cb, d);
 	loop_signal(d->loop, SIGINT, terminate_cb, d);
-	log_line(LOG_CORE, LOG_NOTICE, "fmd %s starts, configuration %s", FMD_VERSION,
+	log_line(LOG_CORE, LOG_NOTICE, "fmd %s started, configuration %s", FMD_VERSION,
 		 d->conf_path ? d->conf_path : "default");
 	notify_service_manager(d);
 	fabric_start(d->fabric);
@@ -511,7 +511,7 @@ static int read_options(struct daemon *d, int argc, char **argv)
 	}
 	if (optind == argc)
 		return -1;
-	fprintf(stderr, "fmd: what is %s?\n%s", argv[optind], usage);
+	fprintf(stderr, "fmd: unknown argument %s\n%s", argv[optind], usage);
 	return EXIT_USAGE;
 }
 

@@ -166,6 +166,6 @@ int cutoff_describe(const struct topo *t, const struct cutoff *c, char *buf, siz
 		snprintf(more, sizeof(more), ", and so %s %u more", c->switches == 2 ? "is" : "are",
 			 c->switches - 1);
 	return snprintf(buf, size, "%u HCA%s cut off: %s is %s%s", c->hcas, c->hcas == 1 ? "" : "s",
-			t->nodes[c->worst].name, is_dead(t, c->worst) ? "down" : "not reached",
+			t->nodes[c->worst].name, is_dead(t, c->worst) ? "down" : "unreachable",
 			more);
 }

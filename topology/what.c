@@ -261,7 +261,7 @@ static void say_links(struct find *f, const struct links *links)
 {
 	char name[256];
 
-	snprintf(f->err, f->size, "'%.100s' matches %" PRIu32 " cables, among them ", f->what,
+	snprintf(f->err, f->size, "'%.100s' matches %" PRIu32 " links, among them ", f->what,
 		 links->count);
 	for (uint32_t i = 0; i < LINKS_TOLD_MAX && i < links->count; i++) {
 		what_link_name(f->scope->topo, links->ports[i], name, sizeof(name));
@@ -275,7 +275,7 @@ static void say_no_link(struct find *f, const struct what *a)
 	const struct topo_port *peer =
 		a->port ? topo_peer(t, topo_port(t, a->node, a->port)) : NULL;
 
-	snprintf(f->err, f->size, "'%.100s' is no cable: ", f->what);
+	snprintf(f->err, f->size, "'%.100s' is not a link: ", f->what);
 	if (peer)
 		what_append(f->err, f->size, "%s p%u leads to %s p%u", t->nodes[a->node].name,
 			    a->port, t->nodes[peer->node].name, peer->num);
@@ -381,7 +381,7 @@ static bool is_taken(struct find *f, unsigned accepts, struct what *w)
 		return true;
 	list_kinds(w->kind, is, sizeof(is));
 	list_kinds(accepts, wanted, sizeof(wanted));
-	snprintf(f->err, f->size, "'%.100s' is %s: %s is meant here", f->what, is, wanted);
+	snprintf(f->err, f->size, "'%.100s' is %s, but %s is expected", f->what, is, wanted);
 	return false;
 }
 

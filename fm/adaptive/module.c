@@ -51,15 +51,15 @@ static void report(const struct adaptive_room *r, const struct adaptive_switch *
 	if (sw->failed) {
 		alert_raise(r->services.alerts, ON, name,
 			    "%s: adaptive routing of another manager is on and could not be turned "
-			    "off: it forwards by tables that are not known here",
+			    "off, so the switch may forward by tables unknown to fmd",
 			    name);
 		return;
 	}
 	alert_end(r->services.alerts, ON, name);
 	event_log_add(r->services.events, LOG_WARNING, "adaptive-routing-off",
 		      json_pack("{ss sI}", "switch", name, "took_us", (json_int_t)sw->took_us),
-		      "%s 0x%016" PRIx64 ": another manager had left adaptive routing on: all "
-		      "blocks written, turned off and read back in %.1f ms",
+		      "%s 0x%016" PRIx64 ": another manager had left adaptive routing on: wrote "
+		      "all blocks, turned it off and read it back in %.1f ms",
 		      name, sw->guid, sw->took_us / 1e3);
 }
 

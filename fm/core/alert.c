@@ -156,10 +156,10 @@ static void over(struct alerts *a, struct alert **link)
 	*link = it->next;
 	if (is_trouble(it)) {
 		event_log_add(a->events, LOG_NOTICE, "trouble-over",
-			      json_pack("{so}", "what", clean(it->subject)), "%s: over: %s",
+			      json_pack("{so}", "what", clean(it->subject)), "%s: cleared: %s",
 			      it->subject, it->error);
 	} else {
-		event_log_add(a->events, LOG_NOTICE, "alert-over", details(it), "over: %s",
+		event_log_add(a->events, LOG_NOTICE, "alert-over", details(it), "cleared: %s",
 			      it->text);
 	}
 	alert_free(it);

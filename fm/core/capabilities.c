@@ -49,8 +49,8 @@ int capabilities_drop(bool keeps_ports)
 static int refuse(char *err, size_t err_size, const char *path)
 {
 	snprintf(err, err_size,
-		 "%s: %s without capabilities: start fmd as the user whom it belongs to, give it "
-		 "to this one, or set sandbox = \"off\"",
+		 "%s: %s without capabilities: run fmd as the owner of this directory, change its "
+		 "owner, or set sandbox = \"off\"",
 		 path, strerror(errno));
 	return -1;
 }

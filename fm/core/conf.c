@@ -32,16 +32,13 @@ int conf_check_reload(const struct conf *now, const struct conf *next, char *err
 	const char *why = NULL;
 
 	if (now->routing.lmc != next->routing.lmc)
-		why = "lmc can't change while fmd runs: ports would get other LIDs, and "
-		      "connections break; nothing was loaded";
+		why = "lmc cannot change while fmd runs, as all LIDs would change; nothing was "
+		      "loaded";
 	else if (!m_key_conf_knows(&next_keys, &keys))
-		why = keys.secret.set
-			      ? "ports hold M_Keys of the present secret and would refuse others: "
-				"set old_m_key_secret_file to the present secret; nothing was "
-				"loaded"
-			      : "m_key can't change while fmd runs but with old_m_key set to the "
-				"present one: ports hold that and would refuse the other; nothing "
-				"was loaded";
+		why = keys.secret.set ? "ports hold M_Keys derived from the current secret: set "
+					"old_m_key_secret_file to it; nothing was loaded"
+				      : "ports hold the current m_key: to change m_key, set "
+					"old_m_key to the current one; nothing was loaded";
 	if (why)
 		snprintf(err, err_size, "%s", why);
 	return why ? -1 : 0;
@@ -164,7 +161,7 @@ static int load_word(const struct load *load, struct conf *conf, const struct co
 		}
 		snprintf(known + used, sizeof(known) - used, "%s%s", used ? ", " : "", *word);
 	}
-	return refuse(load, setting, "%s = \"%s\" is none of %s", option->name, text, known);
+	return refuse(load, setting, "%s = \"%s\" is not one of %s", option->name, text, known);
 }
 
 /* An array of texts is the same as a text with blanks between them. NULL: it is neither. */
@@ -254,7 +251,7 @@ static int parse_file(const struct load *load, config_t *config)
 	int ok;
 
 	if (!file)
-		return refuse(load, NULL, "can't be opened: %s", strerror(errno));
+		return refuse(load, NULL, "cannot be opened: %s", strerror(errno));
 	if (fstat(fileno(file), &st) || S_ISDIR(st.st_mode)) {
 		fclose(file);
 		return refuse(load, NULL, "is a directory");
@@ -350,12 +347,13 @@ static int check_mirror(const struct load *load, const struct conf *conf, const 
 			load, line_of(config, "peer_cert", "peer_key"),
 			"peer_cert, peer_key and peer_ca go together: one of them is not set");
 	if (files && *m->psk_file)
-		return refuse(load, line_of(config, "peer_psk_file", "peer_cert"),
-			      "either peer_psk_file or peer_cert, peer_key and peer_ca: not both");
+		return refuse(
+			load, line_of(config, "peer_psk_file", "peer_cert"),
+			"set either peer_psk_file or peer_cert, peer_key and peer_ca, not both");
 	if ((*m->peers || *m->listen) && !files && !*m->psk_file)
 		return refuse(load, line_of(config, "peers", "peer_listen"),
-			      "peers prove who they are: peer_psk_file, or peer_cert, peer_key and "
-			      "peer_ca, is not set");
+			      "peers must authenticate: set peer_psk_file, or peer_cert, peer_key "
+			      "and peer_ca");
 	return 0;
 }
 
@@ -380,19 +378,18 @@ static int check_m_keys(const struct load *load, struct conf *conf, const config
 		return -1;
 	if (sm->mkey && sm->mkey_secret.set)
 		return refuse(load, line_of(config, "m_key_secret_file", "m_key"),
-			      "either m_key or m_key_secret_file: not both; to change from one to "
-			      "the other, name the present one as the old one");
+			      "set either m_key or m_key_secret_file, not both; to change between "
+			      "them, set the current one as old_m_key or old_m_key_secret_file");
 	if ((sm->mkey || sm->mkey_secret.set) && conf->sa.key == 1)
 		return refuse(load, line_of(config, "sa_key", "m_key"),
-			      "m_key protects the fabric and sa_key = 1 is known to everybody: set "
-			      "another, "
-			      "or none, and one is made");
+			      "m_key is set, but sa_key = 1 is publicly known: set another sa_key, "
+			      "or none to have one generated");
 	if (sm->old_mkey && sm->old_mkey == sm->mkey)
 		return refuse(load, line_of(config, "old_m_key", "m_key"),
 			      "old_m_key is the same as m_key");
 	if (old && !sm->mkey && !sm->mkey_secret.set)
 		return refuse(load, line_of(config, "old_m_key", "old_m_key_secret_file"),
-			      "%s needs m_key or m_key_secret_file: what ports are to hold",
+			      "%s needs m_key or m_key_secret_file",
 			      sm->old_mkey ? "old_m_key" : "old_m_key_secret_file");
 	return 0;
 }
@@ -413,7 +410,7 @@ static int check_together(const struct load *load, struct conf *conf, const conf
 		return -1;
 	if (!strncmp(conf->nvswitch.url, "https:", 6) && !*conf->nvswitch.ca_file)
 		return refuse(load, line_of(config, "nvswitch_url", "nvswitch_ca_file"),
-			      "nvswitch_url is https: nvswitch_ca_file is needed, and not set");
+			      "nvswitch_url is https, but nvswitch_ca_file is not set");
 	return 0;
 }
 

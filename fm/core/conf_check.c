@@ -71,9 +71,9 @@ bool conf_check_url(const char *text, char *why, size_t size)
 	if (!scheme)
 		wrong = "http:// or https:// is expected";
 	else if (!strstr(text, "%h"))
-		wrong = "%h is expected, where a host's name is put";
+		wrong = "%h is expected in place of the host's name";
 	else if (!host || strcspn(text, " \t\"<>@") != strlen(text))
-		wrong = "is no URL of a server";
+		wrong = "is not the URL of a server";
 	if (wrong)
 		snprintf(why, size, "\"%.60s\": %s", text, wrong);
 	return !wrong;

@@ -42,9 +42,8 @@ static void pause_listening(struct listener *l, int error)
 	if (l->said_us && now - l->said_us < SAY_AGAIN_US)
 		return;
 	l->said_us = now;
-	log_line(LOG_CORE, LOG_WARNING,
-		 "%s: no connection can be taken: %s; tried again each second", l->name,
-		 strerror(error));
+	log_line(LOG_CORE, LOG_WARNING, "%s: cannot accept connections: %s; retried each second",
+		 l->name, strerror(error));
 }
 
 static void resume_cb(void *arg)

@@ -93,7 +93,7 @@ bool log_allow(struct log_limit *limit, uint64_t now_us, unsigned burst)
 
 	if (second != limit->second) {
 		if (limit->suppressed)
-			log_line(LOG_CORE, LOG_NOTICE, "%u lines like the next one left out",
+			log_line(LOG_CORE, LOG_NOTICE, "%u lines like the next one suppressed",
 				 limit->suppressed);
 		*limit = (struct log_limit){ .second = second };
 	}

@@ -56,7 +56,7 @@ const char *m_key_secret_read(const char *path, struct m_key_secret *secret)
 	if (!in)
 		return "cannot be read";
 	if (fstat(fileno(in), &st) || !S_ISREG(st.st_mode))
-		why = "is no file";
+		why = "is not a regular file";
 	else if (st.st_mode & (S_IRWXG | S_IRWXO))
 		why = "is accessible to others than its owner: chmod 0600";
 	else

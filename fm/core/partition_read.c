@@ -41,7 +41,7 @@ static bool membership_read(struct partition_reader *r, const char *text,
 			return true;
 		}
 	}
-	return partition_refuse(r, "membership \"%s\" is none of full, limited, both",
+	return partition_refuse(r, "membership \"%s\" is not one of full, limited, both",
 				text ? text : "");
 }
 
@@ -81,7 +81,7 @@ static bool member_read(struct partition_reader *r, const char *name, const char
 		if (!words_number(name, UINT64_MAX, &rule.guid) || !rule.guid)
 			return partition_refuse(
 				r,
-				"member \"%s\" is no port GUID and none of ALL, ALL_CAS, "
+				"member \"%s\" is neither a port GUID nor one of ALL, ALL_CAS, "
 				"ALL_SWITCHES, ALL_ROUTERS, SELF "
 				"(is a ; missing before it?)",
 				name);
@@ -154,10 +154,10 @@ static struct partition *part_read(struct partition_reader *r, const char *name,
 	part = &r->set->list[found - r->set->list];
 	if (!part->numbered)
 		return part;
-	partition_refuse(
-		r,
-		"P_Key 0x%04x was given to partition \"%s\", which has no number: write one there",
-		part->base, part->name);
+	partition_refuse(r,
+			 "P_Key 0x%04x was assigned to partition \"%s\", which has no number in "
+			 "the file: give it one",
+			 part->base, part->name);
 	return NULL;
 }
 
@@ -315,17 +315,17 @@ static char *file_read(const char *path, char *err, size_t err_size)
 	FILE *in;
 
 	if (!stat(path, &st) && !S_ISREG(st.st_mode)) {
-		snprintf(err, err_size, "%s:0: is no file", path);
+		snprintf(err, err_size, "%s:0: is not a file", path);
 		return NULL;
 	}
 	in = fopen(path, "r");
 	if (!in) {
-		snprintf(err, err_size, "%s:0: can't be opened: %s", path, strerror(errno));
+		snprintf(err, err_size, "%s:0: cannot be opened: %s", path, strerror(errno));
 		return NULL;
 	}
 	text = stream_read(in);
 	if (!text)
-		snprintf(err, err_size, "%s:0: can't be read as text", path);
+		snprintf(err, err_size, "%s:0: cannot be read as text", path);
 	fclose(in);
 	return text;
 }

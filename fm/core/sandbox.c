@@ -101,7 +101,7 @@ static void refuse_cb(int signum, siginfo_t *info, void *context)
 		len = add(line, len, ") was refused to process ");
 		len = add_number(line, len, (unsigned)getpid());
 		len = add(line, len,
-			  count + 1 < LINES_MAX ? "\n" : "; no more of this is logged\n");
+			  count + 1 < LINES_MAX ? "\n" : "; further ones are not logged\n");
 		if (write(STDERR_FILENO, line, len) < 0)
 			len = 0; /* nowhere left to say so */
 	}
@@ -298,12 +298,13 @@ int sandbox_enter(enum sandbox_mode mode, char *err, size_t err_size)
 	*err = '\0';
 	if (mode == SANDBOX_OFF)
 		return 0;
-	failed = tell(capabilities_drop(false), "capabilities are kept", err, err_size);
-	failed |= tell(prepare_handler(), "no handler of refused calls", err, err_size);
+	failed = tell(capabilities_drop(false), "cannot drop capabilities", err, err_size);
+	failed |=
+		tell(prepare_handler(), "cannot install a handler of refused calls", err, err_size);
 	if (refused)
 		failed |= tell(
 			install(mode == SANDBOX_ON ? SCMP_ACT_TRAP : SCMP_ACT_LOG, allow_daemon),
-			"no seccomp filter", err, err_size);
+			"cannot load the seccomp filter", err, err_size);
 	return failed;
 }
 
@@ -312,7 +313,7 @@ int sandbox_enter_helper(char *err, size_t err_size)
 	int failed;
 
 	*err = '\0';
-	failed = tell(capabilities_drop(true), "capabilities are kept", err, err_size);
-	return failed |
-	       tell(install(SCMP_ACT_ALLOW, refuse_helper), "no seccomp filter", err, err_size);
+	failed = tell(capabilities_drop(true), "cannot drop capabilities", err, err_size);
+	return failed | tell(install(SCMP_ACT_ALLOW, refuse_helper),
+			     "cannot load the seccomp filter", err, err_size);
 }

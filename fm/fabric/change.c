@@ -378,7 +378,7 @@ static void log_bounce(struct changes *s, const struct topo_port *now)
 	const struct topo_port *peer = topo_peer(newer, now);
 	char text[256];
 
-	snprintf(text, sizeof(text), "%s p%u - %s p%u: fell and came back",
+	snprintf(text, sizeof(text), "%s p%u - %s p%u: went down and came back",
 		 newer->nodes[now->node].name, now->num, newer->nodes[peer->node].name, peer->num);
 	if (!now->link_up && !has_retrained(&s->older->ports[now - newer->ports], now) &&
 	    !s->losses++) /* others lead around it meanwhile */
@@ -405,7 +405,7 @@ static void log_bounces(struct changes *s)
 	}
 	if (s->bounces > LOGGED_ONE_BY_ONE)
 		event_log_add(s->f->events, LOG_WARNING, "link-bounced", of_fault(s, NULL),
-			      "fabric: %u more links fell and came back",
+			      "fabric: %u more links went down and came back",
 			      s->bounces - LOGGED_ONE_BY_ONE);
 }
 
@@ -424,8 +424,8 @@ static void log_reboots(struct changes *s)
 		if (!node || was == TOPO_NONE || !live_links(s->older, was, &hosts))
 			continue;
 		event_log_add(s->f->events, LOG_WARNING, "switch-rebooted", of_fault(s, NULL),
-			      "%s 0x%016" PRIx64 ": rebooted, its tables are gone", node->name,
-			      node->guid);
+			      "%s 0x%016" PRIx64 ": rebooted, its forwarding tables are empty",
+			      node->name, node->guid);
 		if (!s->losses++)
 			snprintf(s->loss, sizeof(s->loss), "switch %s rebooted", node->name);
 	}

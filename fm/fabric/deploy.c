@@ -44,7 +44,7 @@ static void log_given_up(struct fabric *f, const struct bringup_result *result)
 		snprintf(more, sizeof(more), ", and %u more", result->links_new - 1);
 	event_log_add(f->events, LOG_WARNING, "links-failed",
 		      json_pack("{si}", "links", (int)result->links_new),
-		      "fabric: %u %s did not come up: %s%s; tried again, less and less",
+		      "fabric: %u %s did not come up: %s%s; retried at growing intervals",
 		      result->links_new, words_plural(result->links_new, "link", "links"),
 		      result->first_new, more);
 }
@@ -73,7 +73,7 @@ static void name_ports(struct fabric *f)
 			if (n->ports[p].given_up >= NAMED_AFTER && (!p || n->ports[p].link_up))
 				name_port(f, n, p, &named);
 	if (named > NAMED)
-		alert_raise(f->alerts, "port-refuses", "", "%u more ports refuse their settings",
+		alert_raise(f->alerts, "port-refuses", "", "%u more ports reject their settings",
 			    named - NAMED);
 	alerts_reviewed(f->alerts, "port-refuses");
 }
@@ -138,10 +138,10 @@ static void retry_cb(void *arg)
 static void log_failed(struct fabric *f, const struct program_result *result)
 {
 	if (result->failed && !f->deploy->logged_failed)
-		event_log_add(f->events, LOG_WARNING, "program-failed", NULL,
-			      "fabric: %u LFT blocks were not acknowledged; tried again, less and "
-			      "less",
-			      result->failed);
+		event_log_add(
+			f->events, LOG_WARNING, "program-failed", NULL,
+			"fabric: %u LFT blocks were not acknowledged; retried at growing intervals",
+			result->failed);
 	f->deploy->logged_failed = result->failed > 0;
 }
 

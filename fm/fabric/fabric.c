@@ -291,7 +291,7 @@ static void parts_fini(struct fabric *f, bool all)
  */
 static void renew(struct fabric *f)
 {
-	const char *why = "this subnet manager has changed its role meanwhile; see fmctl events";
+	const char *why = "this subnet manager changed its role meanwhile; see fmctl events";
 
 	operations_abandon(f->clients.operations, why);
 	waiters_answer(&f->clients.readers, NULL, why);

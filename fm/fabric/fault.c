@@ -189,7 +189,7 @@ static void log_answer(struct fabric *f, const struct answer *a, bool loss)
 	event_log_add(f->events, LOG_NOTICE, loss ? "rerouted" : "restored",
 		      details(a, switches, risk),
 		      "%s: %s in %.1f ms (verified at %.1f ms), %llu %s in %u %s on %u %s%s%s",
-		      a->what, loss ? "rerouted" : "in use", a->programmed_ms, a->proven_ms,
+		      a->what, loss ? "rerouted" : "restored", a->programmed_ms, a->proven_ms,
 		      (unsigned long long)a->entries, words_plural(a->entries, "entry", "entries"),
 		      a->blocks, words_plural(a->blocks, "block", "blocks"), switches,
 		      words_plural(switches, "switch", "switches"), text ? "; at risk: " : "",

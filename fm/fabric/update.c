@@ -163,12 +163,13 @@ static void log_lids(struct fabric *f, const struct lid_map *lids)
 	if (lids->taken_back)
 		event_log_add(f->events, LOG_WARNING, "lids-taken-back",
 			      json_pack("{si}", "ports", (int)lids->taken_back),
-			      "fabric: no LID was left: those of %u ports that are away, the "
-			      "longest first, are given to others",
+			      "fabric: no LID left: LIDs of %u absent ports, the longest absent "
+			      "first, were reassigned",
 			      lids->taken_back);
 	if (lids->without_lid)
 		event_log_add(f->events, LOG_ERR, "lids-exhausted", NULL,
-			      "fabric: %u ports have no LID: the space is full", lids->without_lid);
+			      "fabric: %u ports have no LID: all unicast LIDs are in use",
+			      lids->without_lid);
 }
 
 static enum job_said plan_lids(void *arg)
@@ -342,13 +343,16 @@ static enum job_said refuse(struct fabric *f)
 {
 	const struct check_report *proof = &f->update->next.proof;
 
-	event_log_add(f->events, LOG_ERR, "refused", report_proof(proof),
-		      "fabric: new tables refused, the old ones stay in force: %s", proof->first);
+	event_log_add(
+		f->events, LOG_ERR, "refused", report_proof(proof),
+		"fabric: new forwarding tables failed verification, the previous ones stay: %s",
+		proof->first);
 	drop(f->update);
 	f->progress.state = FABRIC_REFUSED;
 	MODULES_CALL(f->modules, update.refused);
 	operations_rollback(f->clients.operations);
-	operations_answer(f->clients.operations, "new tables were refused; see fmctl events");
+	operations_answer(f->clients.operations,
+			  "new forwarding tables failed verification; see fmctl events");
 	end(f);
 	fabric_links_follow(f);
 	f->update->ended(f);
@@ -366,7 +370,8 @@ static enum job_said judge(void *arg)
 		return refuse(f);
 	if (proof->unreachable)
 		event_log_add(f->events, LOG_WARNING, "unreachable", report_proof(proof),
-			      "fabric: %llu pairs of hosts have cables and no legal path: %s",
+			      "fabric: %llu pairs of hosts are connected by links, but no legal "
+			      "path exists: %s",
 			      (unsigned long long)proof->unreachable, proof->first);
 	return JOB_NEXT;
 }
@@ -377,7 +382,7 @@ static void warn_of_unreachable(struct fabric *f, const struct check_report *pro
 {
 	if (proof->unreachable)
 		alert_raise(f->alerts, "unreachable", "",
-			    "%llu pairs of hosts have cables and no path: %s",
+			    "%llu pairs of hosts are connected by links, but have no path: %s",
 			    (unsigned long long)proof->unreachable, proof->first);
 	else
 		alert_end(f->alerts, "unreachable", "");

@@ -19,7 +19,7 @@ static enum fmctl_exit say_no_daemon(const struct fmctl *ctl)
 {
 	bool absent = errno == ENOENT || errno == ECONNREFUSED || errno == ENOTDIR;
 
-	fprintf(stderr, "fmctl: %s %s: %s\n", absent ? "no fmd serves" : "can't reach fmd at",
+	fprintf(stderr, "fmctl: %s %s: %s\n", absent ? "no fmd listens on" : "cannot reach fmd at",
 		ctl->socket, strerror(errno));
 	return absent ? FMCTL_NO_DAEMON : FMCTL_FAILED;
 }
@@ -125,7 +125,7 @@ static struct fmctl_answer read_answer(const struct fmctl *ctl, FILE *stream, co
 	char late[64];
 	int ok = 0;
 
-	snprintf(late, sizeof(late), "no sign of life from fmd in %u s", ctl->timeout_s);
+	snprintf(late, sizeof(late), "no answer from fmd for %u s", ctl->timeout_s);
 	if (!line && timed_out(stream))
 		answer = refused(ctl, cmd, late);
 	else if (!line || json_unpack(line, "{s:b, s?o, s?s}", "ok", &ok, "result", &result,
@@ -181,7 +181,7 @@ static const char *copy_text(FILE *from, FILE *to)
 		if (last)
 			return NULL;
 	}
-	return "the text broke off";
+	return "the answer is incomplete";
 }
 
 static enum fmctl_exit save_text(FILE *from, const char *path)
@@ -222,7 +222,7 @@ static enum fmctl_exit show_event(const struct fmctl *ctl, const json_t *line, f
 	const char *error = json_string_value(json_object_get(line, "error"));
 
 	if (!event)
-		return failed("events", error ? error : "fmd said what is no event").status;
+		return failed("events", error ? error : "fmd sent an invalid event").status;
 	list = json_pack("[O]", event);
 	show(ctl, list);
 	json_decref(list);
@@ -245,7 +245,7 @@ static enum fmctl_exit follow(const struct fmctl *ctl, FILE *stream, fmctl_show_
 	free(text);
 	if (status != FMCTL_DONE)
 		return status;
-	fputs("fmctl: events: fmd is gone\n", stderr);
+	fputs("fmctl: events: fmd closed the connection\n", stderr);
 	return FMCTL_NO_DAEMON;
 }
 

@@ -100,7 +100,7 @@ static void print_finding(const json_t *row)
 	printf("  %s\n", string(row, "text"));
 	printf("      %s", instruction);
 	if (of && !table_value(row, "expected.width") && strcmp(string(row, "kind"), "host") != 0)
-		printf(" (%lld of %lld say so)", json_integer_value(table_value(row, "votes")), of);
+		printf(" (%lld of %lld agree)", json_integer_value(table_value(row, "votes")), of);
 	putchar('\n');
 }
 
@@ -117,9 +117,9 @@ static void print_part(const char *label, const json_t *part)
 		printf(": %zu finding%s\n", json_array_size(rows),
 		       json_array_size(rows) == 1 ? "" : "s");
 	else
-		printf(": %s\n", expected ? "nothing is out of place" : "nothing can be told");
+		printf(": %s\n", expected ? "no cabling errors found" : "too little to compare");
 	if (left_out)
-		printf("%-12s%lld nodes left out: others have the same name\n", "", left_out);
+		printf("%-12s%lld nodes ignored: their names are not unique\n", "", left_out);
 	json_array_foreach ((json_t *)rows, i, row)
 		print_finding(row);
 }
@@ -151,7 +151,7 @@ static struct topo *ask_fabric(const struct fmctl *ctl, enum fmctl_exit *status)
 	t = read_fabric(asked.result);
 	json_decref(asked.result);
 	if (!t) {
-		fputs("fmctl: cabling: fmd's answer is no fabric\n", stderr);
+		fputs("fmctl: cabling: fmd's answer is not a topology\n", stderr);
 		*status = FMCTL_FAILED;
 	}
 	return t;

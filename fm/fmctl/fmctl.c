@@ -118,7 +118,7 @@ int main(int argc, char **argv)
 		return status;
 	command = fmctl_command_find(argv[first]);
 	if (!command) {
-		fprintf(stderr, "fmctl: no command %s; fmctl --help names them\n", argv[first]);
+		fprintf(stderr, "fmctl: unknown command %s; see fmctl --help\n", argv[first]);
 		return FMCTL_USAGE;
 	}
 	argc -= first;

@@ -193,7 +193,7 @@ static void put_cell(const struct panel *panel, const struct load_cell *cell, FI
 	fputs(" - ", out);
 	put_text(out, panel->t->nodes[map->columns[cell->column]].name, SIZE_MAX);
 	fprintf(out,
-		": %u of %u cables, up %" PRIu64 ", down %" PRIu64
+		": %u of %u links, up %" PRIu64 ", down %" PRIu64
 		" flows, busiest %.2f of the mean</title></rect>\n",
 		cell->live, cell->links, cell->up, cell->down, cell->ratio);
 }
@@ -213,11 +213,11 @@ static void put_legend(unsigned x, unsigned y, FILE *out)
 	fprintf(out, "<text x=\"%u\" y=\"%u\">of the mean</text>\n", x + LEGEND_WIDTH + 12, y + 9);
 	fprintf(out,
 		"<rect x=\"%u\" y=\"%u\" width=\"10\" height=\"10\" fill=\"url(#dead)\"/>"
-		"<text x=\"%u\" y=\"%u\">all cables dead</text>\n",
+		"<text x=\"%u\" y=\"%u\">all links down</text>\n",
 		x + LEGEND_WIDTH + 90, y, x + LEGEND_WIDTH + 104, y + 9);
 	fprintf(out,
 		"<rect x=\"%u\" y=\"%u\" width=\"10\" height=\"10\" fill=\"#ffffbf\" "
-		"stroke=\"#000\"/><text x=\"%u\" y=\"%u\">some dead</text>\n",
+		"stroke=\"#000\"/><text x=\"%u\" y=\"%u\">some down</text>\n",
 		x + LEGEND_WIDTH + 190, y, x + LEGEND_WIDTH + 204, y + 9);
 }
 
@@ -235,8 +235,8 @@ static void put_title(const struct plan *p, const struct panel *panel, FILE *out
 		panel->top + 18);
 	put_text(out, slash ? slash + 1 : p->netfile, SIZE_MAX);
 	fprintf(out,
-		": %s x %s</text>\n<text x=\"10\" y=\"%u\">%s, all-to-all: worst cable %.2f of "
-		"the mean up, %.2f down</text>\n",
+		": %s x %s</text>\n<text x=\"10\" y=\"%u\">%s, all-to-all: worst link %.2f of the "
+		"mean up, %.2f down</text>\n",
 		tier_name(p->topo, map, false), tier_name(p->topo, map, true), panel->top + 32,
 		p->engine, worst(&map->tier, LOAD_UP), worst(&map->tier, LOAD_DOWN));
 }
@@ -282,7 +282,7 @@ int heatmap_write_svg(const struct plan *p, FILE *out)
 		top = panel_bottom(&panel);
 	}
 	if (!p->ntiers)
-		fputs("<text x=\"10\" y=\"16\">no cables between switches</text>\n", out);
+		fputs("<text x=\"10\" y=\"16\">no links between switches</text>\n", out);
 	fputs("</svg>\n", out);
 	return ferror(out) ? -EIO : 0;
 }
@@ -313,7 +313,7 @@ static void print_map(const struct plan *p, const struct load_map *map, FILE *ou
 {
 	uint32_t next = 0;
 
-	fprintf(out, "\n%s x %s, all-to-all load of the busiest cable\n",
+	fprintf(out, "\n%s x %s, all-to-all load of the busiest link\n",
 		tier_name(p->topo, map, false), tier_name(p->topo, map, true));
 	print_columns(p, map, out);
 	for (uint32_t r = 0; r < map->nrows; r++) {
@@ -336,6 +336,6 @@ int heatmap_write_text(const struct plan *p, FILE *out)
 	fputs("\n0 idle", out);
 	for (unsigned i = 1; i < LOAD_BINS - 1; i++)
 		fprintf(out, ", %u to %g", i, load_bin_edges[i]);
-	fprintf(out, ", %u more of the mean; x all cables dead\n", LOAD_BINS - 1);
+	fprintf(out, ", %u more of the mean; x all links down\n", LOAD_BINS - 1);
 	return ferror(out) ? -EIO : 0;
 }

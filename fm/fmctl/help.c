@@ -22,13 +22,11 @@ void fmctl_print_help(const struct fmctl *ctl, FILE *out)
 		fprintf(out, "%*s%s\n", INDENT - used, "", c->help);
 	}
 	fputs("\n"
-	      "  --timeout SECONDS         without an answer or a sign that fmd is at work; 10, 0 "
-	      "= "
-	      "for ever\n"
-	      "  --json                    one JSON document; may stand anywhere\n"
-	      "  --watch [SECONDS]         after a read-only command: again and again, every 2 "
-	      "s\n"
-	      "\nplan, generate and help need no fmd. fmctl help COMMAND has more on one; see "
+	      "  --timeout SECONDS         give up after so long without an answer (default 10; 0 "
+	      "= never)\n"
+	      "  --json                    JSON output; may be given anywhere\n"
+	      "  --watch [SECONDS]         repeat a read-only command (default: every 2 s)\n"
+	      "\nplan, generate, import-opensm and help need no fmd. See fmctl help COMMAND and "
 	      "fmctl(1).\n",
 	      out);
 }
@@ -55,14 +53,12 @@ static void print_options(const struct command *command)
 	for (unsigned i = 0; (option = command_option_at(command, i)); i++)
 		print_option(option);
 	if (command->read_only && !command->offline)
-		print_option(&(struct command_option){
-			.name = "watch",
-			.value = "[SECONDS]",
-			.help = "again and again, every 2 s if nothing is said" });
-	print_option(
-		&(struct command_option){ .name = "json", .help = "one JSON document, no table" });
+		print_option(&(struct command_option){ .name = "watch",
+						       .value = "[SECONDS]",
+						       .help = "repeat (default: every 2 s)" });
+	print_option(&(struct command_option){ .name = "json", .help = "JSON output" });
 	if (!command->offline)
-		puts("  (before the command: -s SOCKET, --timeout SECONDS: 10, 0 = for ever)");
+		puts("  (before the command: -s SOCKET, --timeout SECONDS: default 10, 0 = never)");
 }
 
 static void print_columns(const struct command *command)
@@ -91,11 +87,11 @@ static void print_columns(const struct command *command)
 static void print_exits(const struct command *command)
 {
 	printf("\nexit codes:\n  0  done\n  1  refused or failed, with the reason on stderr%s%s\n"
-	       "  2  not so used\n",
+	       "  2  wrong usage\n",
 	       command->fails_when ? "; also when " : "",
 	       command->fails_when ? command->fails_when : "");
 	if (!command->offline)
-		puts("  3  no fmd serves the socket");
+		puts("  3  no fmd listens on the socket");
 }
 
 void fmctl_print_command(const struct command *command)
@@ -130,7 +126,7 @@ static enum fmctl_exit run_help(const struct fmctl *ctl, int argc, char **argv)
 		fmctl_print_command(command);
 		return FMCTL_DONE;
 	}
-	fprintf(stderr, "fmctl: no command %s; fmctl --help names them\n", argv[1]);
+	fprintf(stderr, "fmctl: unknown command %s; see fmctl --help\n", argv[1]);
 	return FMCTL_USAGE;
 }
 const struct fmctl_view help_view = { .run = run_help };

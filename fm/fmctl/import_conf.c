@@ -125,7 +125,7 @@ static void take(struct import *im, const struct osm_option *option, const struc
 	char *setting;
 
 	if (has_key(im, option->key)) {
-		not_taken(im, s->name, s->value, "another option says so already");
+		not_taken(im, s->name, s->value, "already set by another option");
 		return;
 	}
 	if (take_otherwise(im, s->name, s->value))
@@ -134,7 +134,7 @@ static void take(struct import *im, const struct osm_option *option, const struc
 	if (setting)
 		set_key(im, option->key, setting, s->name, s->value);
 	else
-		not_taken(im, s->name, s->value, "no number");
+		not_taken(im, s->name, s->value, "not a number");
 	free(setting);
 }
 
@@ -144,7 +144,7 @@ static void take_setting(struct import *im, const struct osm_setting *s)
 	char *why;
 
 	if (!option) {
-		not_taken(im, s->name, s->value, "no option of OpenSM 3.3");
+		not_taken(im, s->name, s->value, "not an option of OpenSM 3.3");
 	} else if (option->fate == OSM_FILE) {
 		return; /* import_named_files() */
 	} else if (osm_option_is_standard(option, s->value) || osm_is_null(s->value)) {
@@ -310,7 +310,7 @@ static void take_guid_file(struct import *im, const char *option)
 		import_note_missing(im, path);
 	} else {
 		import_note_read(im, option, path, "%u GUIDs%s", guids.count,
-				 guids.bad_line ? ", and lines that are none" : "");
+				 guids.bad_line ? ", and invalid lines" : "");
 		if (!strcmp(option, "io_guid_file"))
 			take_io_nodes(im, path, &guids);
 		else

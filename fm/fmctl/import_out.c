@@ -102,13 +102,14 @@ static const char *why_not(const char *real)
 	const char *why = NULL;
 
 	if (is_within(real, "/etc/fmd") || is_within(real, "/var/lib/fmd"))
-		why = "is fmd's own: choose another --output, and copy what you want from there";
+		why = "is a directory that fmd uses: choose another --output, and copy from there "
+		      "what you want";
 	else if (access(real, F_OK))
 		why = NULL;
 	else if (!is_there(real, MARKER))
-		why = "is there, and not made by import-opensm: choose another --output";
+		why = "exists and was not made by import-opensm: choose another --output";
 	else if (!has_only(state, in_state))
-		why = "a fmd has run with its state: choose another --output";
+		why = "an fmd has run with the state in it: choose another --output";
 	else if (!has_only(real, in_out))
 		why = "has files that are not import-opensm's: choose another --output";
 	free(state);
@@ -175,7 +176,7 @@ bool import_try(const struct import *im, const char *text, char *why, size_t siz
 
 		if (!strncmp(err, path, len) && err[len] == ':')
 			reason = err + len + 1 + strspn(err + len + 1, "0123456789: ");
-		snprintf(why, size, "fmd refuses it: %s", reason);
+		snprintf(why, size, "fmd rejects it: %s", reason);
 	}
 	free(path);
 	return good;
@@ -186,12 +187,12 @@ static void write_conf(const struct import *im, FILE *out)
 	const json_t *row;
 	size_t i;
 
-	fputs("# fmd.conf, made of OpenSM's files by `fmctl import-opensm`. What is not here is\n"
-	      "# fmd's default; see fmd.conf(5).\n#\n"
-	      "# LIDs are in the folder state beside this file. To begin with them, copy "
+	fputs("# fmd.conf, made of OpenSM's files by `fmctl import-opensm`. Options that are\n# "
+	      "not listed have fmd's default; see fmd.conf(5).\n#\n"
+	      "# LIDs are in the directory state beside this file. To use them, copy "
 	      "state/lids\n"
-	      "# to /var/lib/fmd before the first start, or set state_dir to that folder for a "
-	      "try.\n\n",
+	      "# to /var/lib/fmd before the first start, or set state_dir to that directory for a "
+	      "trial.\n\n",
 	      out);
 	fputs(im->text, out);
 	if (json_array_size(im->not_taken))
@@ -215,7 +216,7 @@ static void write_lids(const struct import *im, FILE *out)
 
 static void write_marker(const struct import *im, FILE *out)
 {
-	fputs("A later `fmctl import-opensm` may replace this folder.\n", out);
+	fputs("A later `fmctl import-opensm` may replace this directory.\n", out);
 }
 
 static int make_state(const struct import *im)

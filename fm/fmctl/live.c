@@ -32,7 +32,8 @@ enum fmctl_exit fmctl_was_saved(const char *cmd, const json_t *result)
 	if (!error)
 		return FMCTL_DONE;
 	fflush(stdout);
-	fprintf(stderr, "fmctl: %s: in force, but a restart would forget it: %s\n", cmd, error);
+	fprintf(stderr, "fmctl: %s: applied, but not saved, so a restart would undo it: %s\n", cmd,
+		error);
 	return FMCTL_FAILED;
 }
 
@@ -59,7 +60,7 @@ static enum fmctl_exit dump_file(const struct fmctl *ctl, const char *dir, const
 	char path[4096];
 
 	if (snprintf(path, sizeof(path), "%s/%s", dir, file) >= (int)sizeof(path)) {
-		fprintf(stderr, "fmctl: dump: the folder's name is too long\n");
+		fprintf(stderr, "fmctl: dump: the directory's name is too long\n");
 		return FMCTL_FAILED;
 	}
 	return fmctl_ask_text(ctl, "dump", json_pack("{s:s}", "file", file), path);

@@ -35,8 +35,8 @@ static void print_summary(const json_t *summary)
 	printf("%s; %.0f of %.0f sources up%s\n", *comma ? "" : "no host",
 	       number_of(summary, "sources_up"), number_of(summary, "sources"),
 	       json_is_true(json_object_get(summary, "guarded"))
-		       ? "\nGUARD: too many hosts look bad at once; the sources are suspect, "
-			 "nothing is changed"
+		       ? "\nGUARD: too many hosts look unhealthy at once; the sources are suspect, "
+			 "so routing is not changed"
 		       : "");
 	if (json_is_object(json_object_get(summary, "logs")))
 		printf("%.0f lines of kernel logs understood, %.0f ignored, %.0f malformed, %.0f "
@@ -147,7 +147,7 @@ static void print_missing(const json_t *source)
 	size_t index;
 
 	json_array_foreach (json_object_get(source, "missing"), index, it)
-		printf("missing     %s (%s or later): it is not known %s\n", text_of(it, "field"),
+		printf("missing     %s (%s or later): fmd does not know %s\n", text_of(it, "field"),
 		       text_of(it, "since"), text_of(it, "unknown"));
 }
 
@@ -183,9 +183,9 @@ static void show_host_state(const struct fmctl *ctl, const json_t *host)
 	printf("observed    %s\n", text_of(host, "observed"));
 	printf("routed as   %s\n", text_of(host, "routed"));
 	if (*text_of(host, "ends_when"))
-		printf("better when %s\n", text_of(host, "ends_when"));
+		printf("ends when   %s\n", text_of(host, "ends_when"));
 	if (json_is_true(json_object_get(host, "unconfirmed")))
-		puts("unconfirmed worse is said by a source that needs a second one "
+		puts("unconfirmed a worse state was reported by a source that needs a second one "
 		     "(nvswitch_second_source)");
 	print_domain(host);
 	print_evidence(host);
@@ -254,7 +254,7 @@ static void show_set(const struct fmctl *ctl, const json_t *result)
 {
 	const char *state = text_of(result, "state");
 
-	printf("%s: %s%s\n", text_of(result, "host"), *state ? state : "as its sources say",
+	printf("%s: %s%s\n", text_of(result, "host"), *state ? state : "as reported by its sources",
 	       *state ? " from now on" : " again");
 	if (json_is_true(json_object_get(result, "rerouted")))
 		printf("tables      %.0f entries changed, %.0f blocks written, %.1f ms\n",

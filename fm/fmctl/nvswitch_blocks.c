@@ -34,7 +34,7 @@ static uint32_t take_names(const json_t *hosts, const char **names)
 		if (name && text_is_host_name(name))
 			names[count++] = name;
 		else
-			puts("# a host is left out: its name is none for Slurm");
+			puts("# a host is left out: its name is not valid in Slurm");
 	}
 	qsort(names, count, sizeof(*names), compare_names);
 	return count;

@@ -50,7 +50,7 @@ static bool is_sortable(const struct command *command, const struct command_opti
 {
 	if (strcmp(option->name, "sort") || command_column_find(command, text + (*text == '-')))
 		return true;
-	fprintf(stderr, "fmctl: %s: no column %s; fmctl help %s names them\n", command->name, text,
+	fprintf(stderr, "fmctl: %s: unknown column %s; see fmctl help %s\n", command->name, text,
 		command->name);
 	return false;
 }

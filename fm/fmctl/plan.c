@@ -122,7 +122,8 @@ static enum fmctl_exit read_arguments(struct plan *p, const struct fmctl *ctl, i
 	    (p->foreign && (p->engine_chosen || p->limits.entries || p->nassumed)))
 		return usage();
 	if (ctl->json && p->heatmap && !strcmp(p->heatmap, "-")) {
-		fputs("fmctl: plan: --json and --heatmap - both want standard output\n", stderr);
+		fputs("fmctl: plan: --json and --heatmap - both write to standard output\n",
+		      stderr);
 		return FMCTL_USAGE;
 	}
 	p->netfile = argv[optind];
@@ -154,7 +155,7 @@ static enum fmctl_exit fail_one(const struct plan *p, const char *what)
 		return FMCTL_USAGE;
 	}
 	if (place.port && topo_port(t, place.node, place.port)->peer == TOPO_NONE) {
-		fprintf(stderr, "fmctl: plan: --fail %s: no cable there\n", what);
+		fprintf(stderr, "fmctl: plan: --fail %s: there is no such link\n", what);
 		return FMCTL_USAGE;
 	}
 	count = what_nodes(t, &place, &nodes);
@@ -241,8 +242,8 @@ static enum fmctl_exit compute(struct plan *p)
 
 		if (route_compute(p->route, p->topo, p->lids, &p->params, &p->tables)) {
 			fprintf(stderr,
-				"fmctl: plan: no engine %s; there are ftree, updn "
-				"and updn-root\n",
+				"fmctl: plan: unknown engine %s: ftree, updn or updn-root is "
+				"expected\n",
 				p->params.engine);
 			return FMCTL_USAGE;
 		}
@@ -396,7 +397,7 @@ static enum fmctl_exit run_plan(const struct fmctl *ctl, int argc, char **argv)
 		status = write_files(p);
 		if (status == FMCTL_DONE && p->proof.unreachable) {
 			fprintf(stderr,
-				"fmctl: plan: %llu pairs of hosts that cables connect have no "
+				"fmctl: plan: %llu pairs of hosts that links connect have no "
 				"path\n",
 				(unsigned long long)p->proof.unreachable);
 			status = FMCTL_FAILED;

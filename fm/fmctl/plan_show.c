@@ -118,13 +118,13 @@ static void print_proof(const struct plan *p)
 {
 	const struct check_report *r = &p->proof;
 
-	printf("proof       %llu pairs reachable, %llu unreachable, %llu loops, %llu credit "
-	       "cycles, %.1f ms\n",
+	printf("verified    %llu pairs routed, %llu unreachable, %llu loops, %llu credit loops, "
+	       "%.1f ms\n",
 	       (unsigned long long)r->reachable, (unsigned long long)r->unreachable,
 	       (unsigned long long)r->loops, (unsigned long long)r->credit_cycles, p->check_ms);
 	if (r->disconnected || r->unreachable_special)
-		printf("            %llu pairs without a cable path, %llu with an "
-		       "aggregation node unreachable\n",
+		printf("            %llu pairs not connected by links, %llu with an aggregation "
+		       "node unreachable\n",
 		       (unsigned long long)r->disconnected,
 		       (unsigned long long)r->unreachable_special);
 	if (r->first[0])

@@ -71,13 +71,13 @@ void show_proof(const struct fmctl *ctl, const json_t *proof)
 		puts("none yet");
 		return;
 	}
-	print_coloured(ctl, good, good ? "proven" : "NOT SOUND");
+	print_coloured(ctl, good, good ? "verified" : "ERRORS FOUND");
 	printf(": %lld port pairs routed, %lld unreachable; %lld loop%s, %lld credit loop%s\n",
 	       (long long)integer(proof, "reachable"), (long long)unreachable, (long long)loops,
 	       plural(loops), (long long)cycles, plural(cycles));
 	if (integer(proof, "disconnected")) {
 		print_label("");
-		printf("%lld pairs have no cable between them\n",
+		printf("%lld pairs are not connected by links\n",
 		       (long long)integer(proof, "disconnected"));
 	}
 }
@@ -124,11 +124,11 @@ static void print_last_changes(const json_t *status)
 	const json_t *repair = json_object_get(status, "last_repair");
 
 	print_answered("last fault", "rerouted", fault);
-	print_answered("last repair", "in use", repair);
+	print_answered("last repair", "restored", repair);
 	if (json_is_object(fault) || json_is_object(repair))
 		return;
 	print_label("last fault");
-	puts("none since fmd began");
+	puts("none since fmd started");
 }
 
 static void print_uptime(json_int_t seconds, json_int_t rss_kb)
@@ -167,7 +167,7 @@ static void print_manager(const struct fmctl *ctl, const json_t *s)
 
 	printf("; this subnet manager is %s", string(s, "sm"));
 	if (json_is_object(master))
-		printf(", behind %s (port GUID %s, priority %lld), for %lld s\n",
+		printf(", of master %s (port GUID %s, priority %lld), for %lld s\n",
 		       string(master, "name"), string(master, "port_guid"),
 		       (long long)integer(master, "priority"), (long long)integer(e, "since_s"));
 	else
@@ -194,10 +194,10 @@ static void print_mirror(const struct fmctl *ctl, const json_t *s)
 			name = string(row, "name");
 	print_label("mirror");
 	if (json_is_true(json_object_get(mirror, "whole")))
-		printf("%s %s, %.1f s old\n", master ? "at" : "of", name,
+		printf("%s %s, %.1f s old\n", master ? "copied by" : "copy of", name,
 		       integer(mirror, "age_ms") / 1e3);
 	else {
-		print_coloured(ctl, false, "not whole");
+		print_coloured(ctl, false, "incomplete");
 		printf(" for %lld s: %s\n", (long long)integer(mirror, "age_ms") / 1000,
 		       string(mirror, "error"));
 	}
@@ -249,11 +249,11 @@ static void show_status(const struct fmctl *ctl, const json_t *s)
 	print_last_changes(s);
 	print_last_run(s);
 	print_label("packets");
-	printf("%lld sent, %lld without an answer; %lld table blocks written",
+	printf("%lld SMPs sent, %lld timed out; %lld LFT blocks written",
 	       (long long)integer(s, "smps_sent"), (long long)integer(s, "smps_timed_out"),
 	       (long long)integer(s, "lft_blocks_written"));
 	if (integer(s, "lft_blocks_unread"))
-		printf(", %lld of before the restart not read yet",
+		printf(", %lld not read back since the restart",
 		       (long long)integer(s, "lft_blocks_unread"));
 	putchar('\n');
 	print_mirror(ctl, s);
@@ -425,7 +425,7 @@ static enum fmctl_exit proof_verdict(const json_t *result)
 
 	if (json_is_true(table_value(result, "sound")) && !integer(result, "proof.unreachable"))
 		return FMCTL_DONE;
-	fprintf(stderr, "fmctl: check: %s\n", *first ? first : "the tables are not sound");
+	fprintf(stderr, "fmctl: check: %s\n", *first ? first : "the forwarding tables have errors");
 	return FMCTL_FAILED;
 }
 
@@ -468,7 +468,7 @@ static void print_overridden(const json_t *rows)
 	size_t index;
 
 	json_array_foreach (rows, index, row) {
-		print_label("NOT KEPT");
+		print_label("OVERRIDDEN");
 		printf("the cordon of %s: %s\n", string(row, "what"), string(row, "why"));
 	}
 }
@@ -484,7 +484,7 @@ static void show_cordon(const struct fmctl *ctl, const json_t *result)
 		printf("%s, nothing changed\n", note);
 		return;
 	}
-	printf("%s, %lld cable%s\n",
+	printf("%s, %lld link%s\n",
 	       json_is_true(json_object_get(result, "released")) ? "released"
 	       : on						 ? "cordoned"
 								 : "uncordoned",

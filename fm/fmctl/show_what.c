@@ -173,7 +173,7 @@ static void print_table(const struct fmctl *ctl, const char *key, const json_t *
 	putchar('\n');
 	table_print(ctl, first, columns.list);
 	if (all > ROWS_MOST)
-		printf(".. and %zu more: --json has them all\n", all - ROWS_MOST);
+		printf("%zu more: use --json for all\n", all - ROWS_MOST);
 	json_decref(first);
 }
 

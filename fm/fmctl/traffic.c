@@ -32,7 +32,7 @@ static void show_top(const struct fmctl *ctl, const json_t *result)
 	const json_t *hottest = json_object_get(result, "hottest");
 	const json_t *errors = json_object_get(result, "errors");
 
-	printf("%lld links are up, the load of %lld is known\n",
+	printf("%lld links are up, load known for %lld\n",
 	       (long long)json_integer_value(json_object_get(result, "links")),
 	       (long long)json_integer_value(json_object_get(result, "known")));
 	if (json_array_size(hottest))

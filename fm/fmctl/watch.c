@@ -150,9 +150,7 @@ enum fmctl_exit fmctl_watch(const struct fmctl *ctl, const struct command *comma
 	bool first = true;
 
 	if (!command->read_only || command->offline) {
-		fprintf(stderr,
-			"fmctl: %s: --watch is for what fmd answers and what changes "
-			"nothing\n",
+		fprintf(stderr, "fmctl: %s: --watch works with read-only commands of fmd only\n",
 			command->name);
 		return FMCTL_USAGE;
 	}

@@ -79,7 +79,7 @@ void ib_parts_add(const struct topo *t, const uint8_t *fates, uint32_t host, str
 	}
 	if (v->hcas && !v->hcas_up)
 		host_verdict_add(v, HOST_CUT_OFF,
-				 v->hcas == 1 ? "its HCA is not reached"
-					      : "none of its %u HCAs is reached",
+				 v->hcas == 1 ? "its HCA is unreachable"
+					      : "none of its %u HCAs is reachable",
 				 v->hcas);
 }

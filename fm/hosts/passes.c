@@ -210,8 +210,8 @@ static void warn_of_guard(struct hosts_room *r)
 {
 	if (r->watch.guarded)
 		alert_raise(r->services.alerts, "hosts-guard", NULL,
-			    "%u of %u hosts were cut off at once: that is not reported, nor is "
-			    "host_hook run for them",
+			    "%u of %u hosts were cut off at once: their verdicts are not reported "
+			    "and host_hook is not run for them",
 			    r->watch.cut_off, r->watch.count);
 	else
 		alert_end(r->services.alerts, "hosts-guard", NULL);

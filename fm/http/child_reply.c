@@ -161,8 +161,8 @@ enum MHD_Result child_reply(struct requests *all, struct MHD_Connection *connect
 	if (!r->child) {
 		reply_end(&r->request);
 		return reply_refuse(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
-				    full ? "too many answers at a time"
-					 : "no process for the answer");
+				    full ? "too many long answers at a time"
+					 : "cannot start a process for the answer");
 	}
 	*request = r;
 	return reply_go_on(&r->request);

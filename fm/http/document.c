@@ -54,8 +54,8 @@ static json_t *make(const struct document *d, uint64_t *rows, char err[COMMAND_E
 		return result;
 	if (!query_has_rows(query, result)) {
 		json_decref(result);
-		return command_refuse(err, "this document has no rows: offset= and limit= are for "
-					   "those that have");
+		return command_refuse(err,
+				      "this document has no rows: offset= and limit= do not apply");
 	}
 	*rows = query_page(query, &result);
 	return result;

@@ -63,7 +63,7 @@ static enum MHD_Result reply_ports(struct http *http, struct MHD_Connection *con
 		return reply_refuse(connection, MHD_HTTP_NOT_FOUND, "port_metrics is \"off\"");
 	if (http->port_replies >= PORTS_MOST)
 		return reply_refuse(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
-				    "too many of these at a time");
+				    "too many readers of port metrics at a time");
 	return reply_queue(connection, MHD_HTTP_OK, METRICS, NULL, false,
 			   port_reply_new(http->env.fabric, http->ports == CONF_PORTS_ALL,
 					  &http->port_replies));
@@ -113,10 +113,10 @@ static unsigned objection(const struct http *http, struct MHD_Connection *connec
 		*why = "GET and HEAD only";
 		return MHD_HTTP_METHOD_NOT_ALLOWED;
 	}
-	*why = "no body is taken";
+	*why = "a request body is not accepted";
 	if (has_body(connection))
 		return MHD_HTTP_CONTENT_TOO_LARGE;
-	*why = "not a name of this server: see http_hosts";
+	*why = "unknown host name: see http_hosts";
 	return is_known_host(http, connection) ? 0 : MHD_HTTP_MISDIRECTED_REQUEST;
 }
 

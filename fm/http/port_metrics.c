@@ -27,12 +27,13 @@ struct metric {
 
 static const struct metric own_metrics[] = {
 	{ "state", "PortInfo:PortState: 1 Down, 2 Initialize, 3 Armed, 4 Active", STATE, 0 },
-	{ "link_up", "Whether the link is up (1), as both ends have it", LINK_UP, 0 },
-	{ "width_lanes", "Lanes that the link runs with", WIDTH, 0 },
-	{ "speed_bytes_per_second", "What the link carries one way, all lanes together", SPEED, 0 },
+	{ "link_up", "1 = the link is up at both ends", LINK_UP, 0 },
+	{ "width_lanes", "Active lanes of the link", WIDTH, 0 },
+	{ "speed_bytes_per_second", "Capacity of the link in one direction, all lanes together",
+	  SPEED, 0 },
 	{ "cordoned", "1 = cordoned by an operator; others have no series", CORDONED, 0 },
-	{ "quarantined", "1 = in quarantine; others have no series", QUARANTINED, 0 },
-	{ "isolated", "1 = can not be worked with; others have no series", ISOLATED, 0 },
+	{ "quarantined", "1 = quarantined; others have no series", QUARANTINED, 0 },
+	{ "isolated", "1 = isolated from routing; others have no series", ISOLATED, 0 },
 	{ "fec_corrected_blocks_total", "Blocks with errors that FEC corrected",
 	  FEC(WIRE_FEC_CORRECTED) },
 	{ "fec_uncorrected_blocks_total", "Blocks with errors that FEC could not correct",

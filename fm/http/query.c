@@ -109,7 +109,7 @@ static void take_value(struct query *query, enum kind kind, const char *key, con
 		else
 			refuse(query, "%s= takes a number", key);
 	} else if (!value || json_object_set_new(query->args, arg_name(key), json_string(value))) {
-		refuse(query, "%s= takes a text in UTF-8", key);
+		refuse(query, "%s= takes text in UTF-8", key);
 	}
 }
 

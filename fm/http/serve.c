@@ -159,8 +159,8 @@ static struct MHD_Daemon *open_daemon(struct serve *s, const struct serve_conf *
 	free(key);
 	if (!daemon)
 		snprintf(err, err_size,
-			 *conf->cert_file ? "%s: no certificate that fits the key"
-					  : "%s: no HTTP server",
+			 *conf->cert_file ? "%s: the certificate does not match the key"
+					  : "%s: the HTTP server cannot start",
 			 *conf->cert_file ? conf->cert_file : conf->listen);
 	return daemon;
 }

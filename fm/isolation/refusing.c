@@ -137,8 +137,8 @@ static void probe_answered(void *arg, const struct mad_answer *answer)
 	if (answer->result != MAD_OK || !node)
 		return;
 	node->unread = true;
-	fabric_request_refresh(it->list->fabric, it->node, "takes Sets again");
-	isolation_release_it(it, "takes Sets again");
+	fabric_request_refresh(it->list->fabric, it->node, "accepts Sets again");
+	isolation_release_it(it, "accepts Sets again");
 }
 
 static void probe(struct isolated *it)

@@ -6,8 +6,8 @@
 #define NAMED 20 /* by an alert each */
 
 static const char *const cause_words[] = {
-	[ISOLATED_NOT_ACTIVE] = "can not be made Active",
-	[ISOLATED_NO_SETS] = "answers, and takes no Set",
+	[ISOLATED_NOT_ACTIVE] = "cannot be made Active",
+	[ISOLATED_NO_SETS] = "answers Gets, but no Sets",
 	[ISOLATED_WRONG_TABLES] = "does not hold the tables that it acknowledged",
 };
 
@@ -31,11 +31,11 @@ static const char *keys_text(const struct isolation *is)
 {
 	switch (is->keys) {
 	case KEYS_VIOLATED:
-		return "they count violations of the M_Key: is m_key theirs?";
+		return "they count M_Key violations: check m_key";
 	case KEYS_GOOD:
-		return "they count no violation of the M_Key (m_key)";
+		return "they count no M_Key violations, so m_key is right";
 	default:
-		return "is m_key theirs?";
+		return "check m_key";
 	}
 }
 
@@ -55,9 +55,9 @@ static void alert_refusing(const struct isolation *is, unsigned count, const str
 		alert_end(is->services.alerts, "refusing", "");
 	else
 		alert_raise(is->services.alerts, "refusing", "",
-			    "%u %s (the first: %s, %s): too much of a tier, or a leaf's last "
-			    "uplink, so nothing more is moved; %s",
-			    count, count == 1 ? "device refuses" : "devices refuse",
+			    "%u %s (first: %s, %s): this is too much of a tier, or a leaf's last "
+			    "uplink, so routing is not changed; %s",
+			    count, count == 1 ? "device rejects Sets" : "devices reject Sets",
 			    isolated_name(first).text, cause_words[first->cause], keys_text(is));
 }
 
@@ -77,7 +77,7 @@ void isolation_raise_alerts(struct isolation *is)
 			first = it;
 	}
 	if (in_force > NAMED)
-		alert_raise(alerts, "isolated", "", "%u more can not be worked with",
+		alert_raise(alerts, "isolated", "", "%u more links and switches are isolated",
 			    in_force - NAMED);
 	alerts_reviewed(alerts, "isolated");
 	alert_refusing(is, refused, first);

@@ -48,14 +48,15 @@ static void log_done(const struct change *change, json_t *result)
 
 	if (overridden)
 		event_log_add(events, LOG_WARNING, "cordons-bent", NULL,
-			      "fabric: %u %s traffic in spite of being cordoned: some hosts have "
-			      "no other path",
+			      "fabric: %u %s transit traffic although cordoned: some hosts have no "
+			      "other path",
 			      overridden,
-			      words_plural(overridden, "place carries", "places carry"));
+			      words_plural(overridden, "switch or link carries",
+					   "switches or links carry"));
 	event_log_add(events, LOG_NOTICE, verbs[change->kind], json_incref(result),
 		      "%s: %s, %u %s: %lld %s in %lld %s, %.1f ms%s%s", change->what,
 		      verbs[change->kind], change->links,
-		      words_plural(change->links, "cable", "cables"), entries,
+		      words_plural(change->links, "link", "links"), entries,
 		      words_plural((uint64_t)entries, "entry", "entries"), blocks,
 		      words_plural((uint64_t)blocks, "block", "blocks"),
 		      json_real_value(json_object_get(result, "took_ms")), unsaved ? ", but " : "",
@@ -70,7 +71,7 @@ static void reported(void *data, json_t *result, const char *error)
 		return;
 	if (error)
 		event_log_add(change->room->services.events, LOG_WARNING, verbs[change->kind], NULL,
-			      "%s: %s, but not in force: %s", change->what, verbs[change->kind],
+			      "%s: %s, but not applied: %s", change->what, verbs[change->kind],
 			      error);
 	else
 		log_done(change, result);

@@ -244,7 +244,7 @@ bool cordons_plan(const struct cordons *c, const struct topo *t, const struct ta
 	if (on) {
 		if (!target_count_links(t, target)) {
 			snprintf(err, TARGET_ERROR_SIZE,
-				 "%s has no cable between switches: nothing to cordon there",
+				 "%s has no link between switches: nothing to cordon",
 				 target->name);
 			return false;
 		}

@@ -96,9 +96,9 @@ static void follow_up(struct fabric *fabric, const struct fabric_services *servi
 	event_log_add(services->events, LOG_NOTICE, "forgotten",
 		      json_pack("{si si si}", "cables", (int)links, "nodes", (int)nodes, "absent",
 				(int)lids),
-		      "%s: forgotten, %u %s that %s down, %u %s; LIDs of %u ports that left "
-		      "earlier are free",
-		      name, links, words_plural(links, "cable", "cables"),
+		      "%s: forgot %u %s that %s down and %u %s; freed the LIDs of %u ports that "
+		      "left earlier",
+		      name, links, words_plural(links, "link", "links"),
 		      words_plural(links, "was", "were"), nodes,
 		      words_plural(nodes, "node", "nodes"), lids);
 }
@@ -124,7 +124,7 @@ void forget(struct fabric *fabric, const struct fabric_services *services, const
 		lids = forget_absent(fabric, services->lids);
 	}
 	if (!links && !lids) {
-		fn(arg, NULL, "no cable of it is down: nothing to forget");
+		fn(arg, NULL, "it has no link that is down: nothing to forget");
 		return;
 	}
 	follow_up(fabric, services, name, links, lids);

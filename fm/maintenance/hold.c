@@ -104,8 +104,7 @@ static const char *const reasons[] = {
 	[HOLD_EXCLUDED] = "excluded by health_ber_exclude, it stays in use",
 	[HOLD_RELEASED] = "released by an operator, it stays in use",
 	[HOLD_NEEDED] = "it stays in use: a switch would have too few other links to the next tier",
-	[HOLD_FULL] =
-		"it stays in use: as many links as may be (health_ber_max_links) are isolated",
+	[HOLD_FULL] = "it stays in use: health_ber_max_links are isolated already",
 	[HOLD_DRY_RUN] = "dry run: it would be isolated from routing",
 };
 

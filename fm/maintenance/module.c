@@ -119,8 +119,8 @@ static void link_fell(void *room, guid_t node, uint8_t port)
 	if (!flaps_fell(&m->flaps, node, port, (unsigned)conf->quarantine.flap_count, window_us,
 			loop_now_us(m->services.loop)))
 		return;
-	snprintf(why, sizeof(why), "fell %d times within %g s", conf->quarantine.flap_count + 1,
-		 conf->quarantine.flap_window_ms / 1e3);
+	snprintf(why, sizeof(why), "went down %d times within %g s",
+		 conf->quarantine.flap_count + 1, conf->quarantine.flap_window_ms / 1e3);
 	quarantines_add(&m->quarantines, node, port, why);
 }
 
@@ -152,8 +152,8 @@ static void host_part(void *room, uint32_t host, struct host_verdict *verdict)
 
 			if (why)
 				host_verdict_add(verdict, HOST_DEGRADED,
-						 "%.60s: link can't be trusted: %s",
-						 host_device(t, ca), why);
+						 "%.60s: link is unhealthy: %s", host_device(t, ca),
+						 why);
 		}
 	}
 }

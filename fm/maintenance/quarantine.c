@@ -246,8 +246,8 @@ static void suspend(struct quarantines *qs, struct quarantine *q)
 {
 	q->waived = true;
 	event_log_add(qs->services->events, LOG_WARNING, "quarantine-waived", NULL,
-		      "%s: carries traffic in spite of its quarantine: a leaf would have less than "
-		      "%d%% of its uplinks",
+		      "%s: carries traffic although quarantined: a leaf would have less than %d%% "
+		      "of its uplinks",
 		      name_of(qs, q).text, qs->services->conf->quarantine.min_uplinks);
 }
 
@@ -377,7 +377,7 @@ static void log_begin(struct quarantines *qs, const struct quarantine *q)
 			      name_of(qs, q).text, q->seconds, q->why);
 	else
 		event_log_add(qs->services->events, LOG_WARNING, "flapping", details,
-			      "%s: %s; a host's cable stays in use", name_of(qs, q).text, q->why);
+			      "%s: %s; a host's link stays in use", name_of(qs, q).text, q->why);
 }
 
 static void begin(struct quarantines *qs, struct quarantine *last, struct quarantine *new,

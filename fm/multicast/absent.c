@@ -256,11 +256,10 @@ static unsigned count_members(const struct multicast *m)
 static void log_change(struct multicast *m, const struct change *c)
 {
 	log_ports(m, "mcast-waiting", m->absent.waiting - c->stayed,
-		  "can not be reached, and stay members for ten minutes");
-	log_ports(m, "mcast-returned", c->returned,
-		  "can be reached again, and were members all along");
+		  "are unreachable, and stay members for ten minutes");
+	log_ports(m, "mcast-returned", c->returned, "are reachable again, and are still members");
 	log_ports(m, "mcast-dropped", c->dropped,
-		  "could not be reached for ten minutes, and are no members any more");
+		  "were unreachable for ten minutes, and were removed");
 }
 
 /* ---- Patience -------------------------------------------------------------------------------- */

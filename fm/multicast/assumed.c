@@ -92,21 +92,20 @@ void assumed_begin(struct multicast *m)
 	a->mlids = each_mlid(m, reserve);
 	a->until_us = loop_now_us(m->services.loop) + grace_us;
 	loop_timer_set(a->end, grace_us);
-	event_log_add(
-		m->services.events, LOG_NOTICE, "mcast-kept",
-		json_pack("{si}", "mlids", (int)a->mlids),
-		"fabric: the trees of %u multicast LIDs of an earlier manager are kept for %u "
-		"s, until their members have joined here",
-		a->mlids, (unsigned)(grace_us / 1000000));
+	event_log_add(m->services.events, LOG_NOTICE, "mcast-kept",
+		      json_pack("{si}", "mlids", (int)a->mlids),
+		      "fabric: trees of %u multicast LIDs of the previous manager are kept for %u "
+		      "s while their members join",
+		      a->mlids, (unsigned)(grace_us / 1000000));
 }
 
 void assumed_end(struct multicast *m, void (*changed)(struct multicast *m, uint16_t mlid))
 {
 	each_mlid(m, changed);
 	m->assumed.count = m->assumed.mlids = 0;
-	event_log_add(m->services.events, LOG_NOTICE, "mcast-cleared", NULL,
-		      "fabric: multicast entries of an earlier manager that nobody has joined for "
-		      "are cleared");
+	event_log_add(
+		m->services.events, LOG_NOTICE, "mcast-cleared", NULL,
+		"fabric: multicast entries of the previous manager without a new join are cleared");
 }
 
 unsigned assumed_left_s(const struct multicast *m)

@@ -110,8 +110,8 @@ static void ask_anew(struct multicast *m)
 	if (!m->trees.unknown_members || !m->known)
 		return;
 	event_log_add(m->services.events, LOG_NOTICE, "mcast-strangers", NULL,
-		      "fabric: multicast tables lead to hosts %u times that joined nothing known "
-		      "here: all hosts are asked to register anew",
+		      "fabric: multicast tables have %u entries to hosts without a known join: all "
+		      "hosts are asked to register anew",
 		      m->trees.unknown_members);
 	fabric_request_reregister(m->fabric, "members of multicast groups are not known");
 	fabric_request_reroute(m->fabric, "multicast groups were read");

@@ -29,7 +29,7 @@ static const char *name_of(const struct topo *t, guid_t port)
 {
 	uint32_t i = topo_find_port(t, port);
 
-	return i == TOPO_NONE ? "a port that is not here" : t->nodes[t->ports[i].node].name;
+	return i == TOPO_NONE ? "an absent port" : t->nodes[t->ports[i].node].name;
 }
 
 static void log_use(const struct multicast *m, const struct topo *t, unsigned used,
@@ -41,9 +41,9 @@ static void log_use(const struct multicast *m, const struct topo *t, unsigned us
 
 	event_log_add(m->services.events, used < capacity ? LOG_WARNING : LOG_ERR, "mlids",
 		      json_pack("{si si}", "used", (int)used, "room", (int)capacity),
-		      "fabric: %u of %u multicast LIDs are in use%s; %s has room for no more; %s "
-		      "(port GUID 0x%016llx) is in most groups: %u",
-		      used, capacity, used < capacity ? "" : ": no group can be made",
+		      "fabric: %u of %u multicast LIDs are in use%s; the multicast table of %s is "
+		      "full; %s (port GUID 0x%016llx) is in most groups: %u",
+		      used, capacity, used < capacity ? "" : ": no group can be created",
 		      sw == TOPO_NONE ? "a switch" : t->nodes[sw].name, name_of(t, port),
 		      (unsigned long long)port, groups);
 }

@@ -152,7 +152,8 @@ static enum job_said plan(void *arg)
 static void refuse(struct multicast *m, struct mcast_tree *tree, const char *why)
 {
 	event_log_add(m->services.events, LOG_ERR, "mcast-refused", NULL,
-		      "fabric: the tree of multicast LID 0x%x was refused: %s", tree->mlid, why);
+		      "fabric: the tree of multicast LID 0x%x failed verification: %s", tree->mlid,
+		      why);
 	free(tree->hops);
 	*tree = (struct mcast_tree){ .mlid = tree->mlid, .root = TOPO_NONE };
 }
@@ -194,8 +195,8 @@ static void report_narrow(struct multicast *m, const struct mcast_group *group,
 	event_log_add(
 		m->services.events, LOG_WARNING, "mcast-narrow",
 		json_pack("{si si}", "mlid", (int)tree->mlid, "left_out", (int)tree->left_out),
-		"fabric: %u members of multicast LID 0x%x get nothing of it, for any tree to "
-		"them would close a credit loop: %s",
+		"fabric: %u members of multicast LID 0x%x are not served, as any tree to them "
+		"would close a credit loop: %s",
 		tree->left_out, tree->mlid, names);
 }
 
@@ -261,8 +262,8 @@ static void report_turns(struct multicast *m)
 	m->trees.with_turns = n;
 	event_log_add(m->services.events, LOG_NOTICE, "mcast-turns",
 		      json_pack("{si si}", "trees", (int)n, "of", (int)m->trees.plan.ntrees),
-		      "fabric: packets of %u of %u multicast trees go down, then up: no switch "
-		      "has all of the members below it",
+		      "fabric: %u of %u multicast trees have a down-up turn: no switch has all of "
+		      "the members below it",
 		      n, m->trees.plan.ntrees);
 }
 
@@ -273,14 +274,14 @@ static void written(void *arg, const struct mft_result *result)
 	m->trees.result = *result;
 	if (result->cleared)
 		event_log_add(m->services.events, LOG_NOTICE, "mcast-cleared", NULL,
-			      "fabric: %u multicast entries of an earlier manager were cleared",
+			      "fabric: %u multicast entries of the previous manager were cleared",
 			      result->cleared);
 	if (result->failed)
 		fabric_request_retry(m->fabric, "multicast blocks not acknowledged");
 	if (result->failed && !m->trees.logged_failed)
 		event_log_add(m->services.events, LOG_WARNING, "mcast-failed", NULL,
 			      "fabric: %u multicast blocks were not acknowledged, %u groups wait "
-			      "for that; tried again, less and less",
+			      "for them; retried at growing intervals",
 			      result->failed, result->held);
 	m->trees.logged_failed = result->failed > 0;
 	fabric_report_mft_written(m->fabric, result);

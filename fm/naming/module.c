@@ -28,7 +28,7 @@ static bool load_file(const struct naming_room *r, struct node_names **names)
 	*names = *path ? node_names_read(path, err, sizeof(err)) : NULL;
 	if (*path && !*names) {
 		event_log_add(r->services.events, LOG_ERR, "names-refused", NULL,
-			      "fabric: names of nodes unchanged: %s", err);
+			      "fabric: previous node names kept: %s", err);
 		trouble_set(r->services.alerts, "node_name_map", err);
 		return false;
 	}
@@ -52,11 +52,11 @@ static void log_names(const struct naming_room *r)
 	if (count)
 		event_log_add(r->services.events, LOG_NOTICE, "names",
 			      json_pack("{si si}", "names", (int)count, "nodes", (int)here),
-			      "fabric: %u names by %s, %u of them of nodes that are known", count,
+			      "fabric: %u node names from %s, %u of them of known nodes", count,
 			      r->services.conf->node_name_map, here);
 	else
 		event_log_add(r->services.events, LOG_NOTICE, "names", NULL,
-			      "fabric: no node_name_map any more, nodes are called by their "
+			      "fabric: node_name_map was removed, nodes are named by their "
 			      "NodeDescriptions");
 }
 

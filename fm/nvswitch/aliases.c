@@ -59,8 +59,7 @@ static const char *read_line(void *arg, char *line)
 	if (!text_is_host_name(host) || !name)
 		return "`HOST NAME..` is expected";
 	for (; name && !wrong; name = strtok_r(rest, " \t", &rest))
-		wrong = strlen(name) > NAME_MAX_LEN ? "a name that is too long"
-						    : add(a, host, name);
+		wrong = strlen(name) > NAME_MAX_LEN ? "the name is too long" : add(a, host, name);
 	return wrong;
 }
 

@@ -35,7 +35,7 @@ static void take_status(struct answer *a)
 
 	if (strncmp(a->line, "HTTP/1.", 7) || a->used < 12 || a->line[8] != ' ' ||
 	    strspn(code, "0123456789") != 3) {
-		fail(a, "the answer is no HTTP");
+		fail(a, "the answer is not HTTP");
 		return;
 	}
 	a->code = atoi(code);
@@ -74,13 +74,13 @@ static void take_header(struct answer *a)
 	if ((value = header(a, "Content-Length"))) {
 		a->has_length = true;
 		if (!read_length(value, 10, &a->left))
-			fail(a, "the answer's length is no number");
+			fail(a, "the answer's length is not a number");
 	} else if ((value = header(a, "Transfer-Encoding"))) {
 		a->chunked = !strcasecmp(value, "chunked");
 		if (!a->chunked)
-			fail(a, "the answer comes in an encoding that was not asked for");
+			fail(a, "the answer has an encoding that was not requested");
 	} else if ((value = header(a, "Content-Encoding")) && strcasecmp(value, "identity")) {
-		fail(a, "the answer comes in an encoding that was not asked for");
+		fail(a, "the answer has an encoding that was not requested");
 	}
 }
 
@@ -102,7 +102,7 @@ static void take_chunk_size(struct answer *a)
 {
 	a->line[strcspn(a->line, ";")] = '\0';
 	if (!read_length(a->line, 16, &a->left)) {
-		fail(a, "a chunk's size is no number");
+		fail(a, "a chunk's size is not a number");
 		return;
 	}
 	a->at = a->left ? CHUNK : TRAILERS;
@@ -123,7 +123,7 @@ static void take_line(struct answer *a)
 	else if (a->at == CHUNK_SIZE)
 		take_chunk_size(a);
 	else if (a->at == CHUNK_END && a->used)
-		fail(a, "a chunk is longer than it says");
+		fail(a, "a chunk is longer than its size");
 	else if (a->at == CHUNK_END)
 		a->at = CHUNK_SIZE;
 	else if (!a->used)
@@ -138,7 +138,7 @@ static size_t feed_line(struct answer *a, const char *data, size_t len)
 
 	a->header_bytes += (uint32_t)(part < ANSWER_HEADERS ? part : ANSWER_HEADERS) + 1;
 	if (a->header_bytes > ANSWER_HEADERS && a->at != CHUNK_END) {
-		fail(a, "headers beyond all bounds");
+		fail(a, "the headers are too long");
 		return len;
 	}
 	memcpy(a->line + a->used, data, part < room ? part : room);
@@ -188,5 +188,5 @@ void answer_end(struct answer *a)
 	if (a->at == TO_THE_END)
 		a->done = true;
 	else if (!a->done)
-		fail(a, "the answer ends early");
+		fail(a, "the answer is truncated");
 }

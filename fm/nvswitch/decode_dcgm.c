@@ -115,7 +115,8 @@ static bool judge(void *kept, const struct decoder_subject *subject,
 	const struct answer *answer = e->answer;
 
 	if (speaks_of_another(&answer->evidence, subject)) {
-		snprintf(error, error_size, "it speaks of %.60s", answer->evidence.host);
+		snprintf(error, error_size, "it reports another host, %.60s",
+			 answer->evidence.host);
 		return false;
 	}
 	e->fields = answer->fields;
@@ -125,7 +126,7 @@ static bool judge(void *kept, const struct decoder_subject *subject,
 	snprintf(error, error_size, "%s",
 		 answer->rack ? "NMX-T of a whole rack: its line in nvswitch_hosts_file needs "
 				"tray= or slot="
-			      : "it says nothing about NVLinks");
+			      : "it reports nothing about NVLinks");
 	return false;
 }
 

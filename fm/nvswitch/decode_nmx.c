@@ -37,7 +37,7 @@ static bool judge(void *kept, const struct decoder_subject *subject,
 {
 	nmx_judge(kept, &subject->target->place, subject->home->conf->link_window_us, verdict);
 	if (verdict->state == NVSWITCH_UNKNOWN)
-		snprintf(error, error_size, "it says nothing of NVLinks in that tray or slot");
+		snprintf(error, error_size, "it reports no NVLinks of that tray or slot");
 	return verdict->state != NVSWITCH_UNKNOWN;
 }
 

@@ -153,7 +153,7 @@ static const char *const fm_words[FM_STATUSES] = {
 	[FM_IN_PROGRESS] = "is not done",
 	[FM_SUCCESS] = "is done",
 	[FM_FAILURE] = "failed",
-	[FM_UNRECOGNIZED] = "has a status that nobody knows",
+	[FM_UNRECOGNIZED] = "has an unknown status",
 	[FM_NVML_TOO_OLD] = "has a status that this NVML is too old for",
 };
 
@@ -199,7 +199,7 @@ static void judge_mask(const struct judge *j, unsigned g)
 			     parts[i].words);
 	if (configured > 1)
 		find(j, NVSWITCH_NO_P2P, GPU(g), "GPU %u: NVLink fabric configured wrongly: %s", g,
-		     wrong[configured] ? wrong[configured] : "for a reason that is not known");
+		     wrong[configured] ? wrong[configured] : "for an unknown reason");
 }
 
 static void judge_action(const struct judge *j, unsigned g)

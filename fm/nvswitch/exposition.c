@@ -253,7 +253,7 @@ static bool read_line(struct exposition *e, const char *line, size_t len)
 		return true;
 	p = read_name(e, p, end);
 	if (!p)
-		return fail(e, "a line without a metric's name");
+		return fail(e, "a line has no metric name");
 	if (e->kind < 0)
 		return true;
 	sample.nlabels = 0;
@@ -261,9 +261,9 @@ static bool read_line(struct exposition *e, const char *line, size_t len)
 	if (p < end && *p == '{')
 		p = read_labels(p + 1, end, &sample);
 	if (!p)
-		return fail(e, "labels that are none");
+		return fail(e, "labels are malformed");
 	if (!read_value(p, end, &sample.value))
-		return fail(e, "a value that is no number");
+		return fail(e, "a value is not a number");
 	e->ops->sample(e->arg, e->kind, &sample);
 	return true;
 }
@@ -278,7 +278,7 @@ static size_t complete_line(struct exposition *e, const char *data, size_t len)
 	size_t part = newline ? (size_t)(newline - data) : len;
 
 	if (part >= sizeof(e->carry) - e->carried) {
-		fail(e, "a line beyond all bounds");
+		fail(e, "a line is too long");
 		return len;
 	}
 	memcpy(e->carry + e->carried, data, part);
@@ -298,7 +298,7 @@ bool exposition_feed(struct exposition *e, const char *data, size_t len)
 		data += complete_line(e, data, len);
 	while (!e->fault && data < end && (newline = memchr(data, '\n', (size_t)(end - data)))) {
 		if (newline - data >= EXPOSITION_LINE)
-			return fail(e, "a line beyond all bounds");
+			return fail(e, "a line is too long");
 		read_line(e, data, (size_t)(newline - data));
 		data = newline + 1;
 	}

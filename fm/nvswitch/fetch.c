@@ -250,7 +250,7 @@ static void socket_cb(void *arg, unsigned events)
 	else if (!len)
 		take_closed(job);
 	else if (errno != EAGAIN && errno != EINTR)
-		end_soon(job, job->answer.code ? "the answer ends early" : "no connection");
+		end_soon(job, job->answer.code ? "the answer is truncated" : "cannot connect");
 	if (job->ended)
 		loop_fd_set(job->watch, 0);
 }
@@ -287,7 +287,7 @@ static void send_request(struct fetch_job *job)
 	if (send(fd, job->request, len, MSG_NOSIGNAL) == (ssize_t)len)
 		job->watch = loop_fd_new(job->fetch->loop, fd, LOOP_READ, socket_cb, job);
 	else
-		end_soon(job, "no connection");
+		end_soon(job, "cannot connect");
 }
 
 /* Where TLS knows why, in its words. */
@@ -297,10 +297,10 @@ static void end_failed(struct fetch_job *job)
 	const char *reason = code ? ERR_reason_error_string(code) : NULL;
 	char text[80];
 
-	snprintf(text, sizeof(text), "%s%s", reason ? "TLS: " : "no connection",
+	snprintf(text, sizeof(text), "%s%s", reason ? "TLS: " : "cannot connect",
 		 reason ? reason : "");
 	if (!reason && job->answer.code)
-		snprintf(text, sizeof(text), "the answer ends early");
+		snprintf(text, sizeof(text), "the answer is truncated");
 	end_soon(job, text);
 }
 
@@ -404,9 +404,9 @@ struct fetch_job *fetch_get(struct fetch *fetch, const struct fetch_url *url, co
 	job->timer = loop_timer_new(fetch->loop, timer_cb, job);
 	loop_timer_set(job->timer, first * 1000ull);
 	if (url->tls && !fetch->tls)
-		end_soon(job, "https without a CA file");
+		end_soon(job, "https needs nvswitch_ca_file");
 	else if (!begin_connection(job, url, address))
-		end_soon(job, "no connection");
+		end_soon(job, "cannot connect");
 	return job;
 }
 

@@ -13,7 +13,7 @@
 static const char *take(char *line, lines_fn *fn, void *arg)
 {
 	if (strlen(line) == LINE_SIZE - 1)
-		return "a line that is too long";
+		return "the line is too long";
 	line[strcspn(line, "#\r\n")] = '\0';
 	return fn(arg, line);
 }

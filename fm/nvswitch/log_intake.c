@@ -98,10 +98,10 @@ static void refused_cb(void *arg, const struct sender *sender)
 	in->refused_reported = true;
 	in->refused_us = now_us;
 	snprintf(text, sizeof(text),
-		 "nvswitch: syslog of %s is not read: %s; `fmctl nvswitch logs` shows all senders",
+		 "nvswitch: syslog from %s is ignored: %s; `fmctl nvswitch logs` lists all senders",
 		 sender->name,
 		 in->senders.listed ? "it is not in syslog_allow"
-				    : "no host is known to have that address (syslog_allow)");
+				    : "the address belongs to no known host (see syslog_allow)");
 	in->home->ops->event(in->home->arg, LOG_WARNING, "nvswitch-sender",
 			     json_pack("{ss}", "sender", sender->name), text);
 }

@@ -35,7 +35,7 @@ static const struct {
 
 const char *memory_action_name(unsigned action)
 {
-	return action < ACTIONS ? actions[action].name : "of a number that is not known";
+	return action < ACTIONS ? actions[action].name : "an unknown action";
 }
 
 enum nvswitch_state memory_action_state(unsigned action)
@@ -51,17 +51,17 @@ enum nvswitch_remedy memory_action_remedy(unsigned action)
 const char *memory_end_of(const struct nvswitch_finding *f)
 {
 	if (f->kind == NVSWITCH_IS_STATE)
-		return "the exporter says that it is well";
+		return "the exporter reports it healthy";
 	if (f->kind == NVSWITCH_IS_SILENCE)
-		return "the exporter speaks of it again, or an operator clears it";
+		return "the exporter reports it again, or an operator clears it";
 	if (f->kind == NVSWITCH_IS_REPORT)
-		return "its source reports another state, or falls silent and an operator clears "
-		       "it";
+		return "its source reports another state, or stops reporting and an operator "
+		       "clears it";
 	if (f->state == NVSWITCH_FATAL)
-		return "a boot or driver start is seen, or P2P that was lost is whole again with "
-		       "the fabric manager done, or an operator clears it";
-	return "a reset or boot is seen, or recovery action 0 is told after it, or P2P that was "
-	       "lost is whole again, or an operator clears it";
+		return "a boot or driver start is seen, or lost P2P is complete again with the "
+		       "fabric manager done, or an operator clears it";
+	return "a reset or boot is seen, or recovery action 0 is reported after it, or lost P2P is "
+	       "complete again, or an operator clears it";
 }
 
 /* ---- Events ---------------------------------------------------------------------------------- */

@@ -186,7 +186,7 @@ static void configure(void *room)
 
 	if (nvswitch_configure(r->nvswitch, &conf, err, sizeof(err)))
 		event_log_add(r->services.events, LOG_ERR, "nvswitch-conf", NULL,
-			      "nvswitch: exporters and logs stay as they were: %s", err);
+			      "nvswitch: previous exporters and logs kept: %s", err);
 }
 
 static void load(void *room)

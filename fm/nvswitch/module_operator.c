@@ -65,7 +65,7 @@ static int set(struct nvlink_room *r, struct override *o, const char *state, cha
 	int wanted = state ? nvswitch_state_parse(state) : NVSWITCH_UNKNOWN;
 
 	if (state && (wanted < 0 || wanted == NVSWITCH_UNKNOWN)) {
-		snprintf(err, err_size, "no state %s: HEALTHY, DEGRADED_LINK, NO_P2P or FATAL",
+		snprintf(err, err_size, "unknown state %s: HEALTHY, DEGRADED_LINK, NO_P2P or FATAL",
 			 state);
 		return -1;
 	}

@@ -56,12 +56,12 @@ static void guard_cb(void *arg, bool on, unsigned bad)
 
 	if (on)
 		snprintf(text, sizeof(text),
-			 "nvswitch: %u hosts look bad at once: the sources are suspect, nothing is "
-			 "changed",
+			 "nvswitch: %u hosts look unhealthy at once: the sources are suspect, so "
+			 "routing is not changed",
 			 bad);
 	else
 		snprintf(text, sizeof(text),
-			 "nvswitch: %u hosts look bad: sources are believed again", bad);
+			 "nvswitch: %u hosts look unhealthy: sources are trusted again", bad);
 	nv->home.ops->event(nv->home.arg, on ? LOG_ERR : LOG_NOTICE, "nvswitch-guard",
 			    json_pack("{sb si}", "guarded", on, "bad", (int)bad), text);
 }
@@ -331,7 +331,7 @@ int nvswitch_set(struct nvswitch *nv, const char *name, enum nvswitch_state stat
 	unsigned host = health_find(&nv->health, name);
 
 	if (host == UINT_MAX) {
-		snprintf(err, err_size, "no host %s in the fabric, or several", name);
+		snprintf(err, err_size, "the fabric has no host %s, or several", name);
 		return -1;
 	}
 	health_override(&nv->health, host, state);

@@ -128,10 +128,10 @@ int nvswitch_policy_assume(const struct topo *t, const char *text, uint8_t *stat
 	if (!word)
 		snprintf(err, err_size, "%.80s: HOST=STATE is expected", text);
 	else if (state < 0 || state == NVSWITCH_UNKNOWN)
-		snprintf(err, err_size, "no state %.40s: HEALTHY, DEGRADED_LINK, NO_P2P or FATAL",
-			 word + 1);
+		snprintf(err, err_size,
+			 "unknown state %.40s: HEALTHY, DEGRADED_LINK, NO_P2P or FATAL", word + 1);
 	else if (host == TOPO_NONE)
-		snprintf(err, err_size, "no host %.*s in the fabric, or several",
+		snprintf(err, err_size, "the fabric has no host %.*s, or several",
 			 (int)(word - text), text);
 	else
 		states[host] = (uint8_t)state;

@@ -335,7 +335,7 @@ static int gather_targets(const struct source_home *home, const struct nvswitch_
 	if (*conf->keys.url &&
 	    targets_add(targets, "host", conf->keys.url, (enum nvswitch_system)conf->keys.system)) {
 		snprintf(err, err_size,
-			 "nvswitch_url = \"%s\": no http or https URL with %%h in it",
+			 "nvswitch_url = \"%s\": an http or https URL with %%h is expected",
 			 conf->keys.url);
 		targets_fini(&of_file);
 		return -1;
@@ -368,7 +368,7 @@ static bool hosts_changed(void *source)
 	bool changed = false;
 
 	if (gather_targets(x->home, x->home->conf, &targets, err, sizeof(err)))
-		log_line(LOG_NVSWITCH, LOG_ERR, "exporters stay as they were: %s", err);
+		log_line(LOG_NVSWITCH, LOG_ERR, "previous exporters kept: %s", err);
 	else
 		changed = !same_targets(&targets, &x->targets);
 	if (changed) {

@@ -109,7 +109,7 @@ bool senders_allow(struct senders *s, const char *list, char *err, size_t err_si
 		allow = mem_resize(allow, count + 1, sizeof(*allow));
 		if (parse_prefix(&allow[count++], word))
 			continue;
-		snprintf(err, err_size, "`%.80s` is no address, and no ADDRESS/BITS", word);
+		snprintf(err, err_size, "`%.80s` is not an address or ADDRESS/BITS", word);
 		free(allow);
 		return false;
 	}

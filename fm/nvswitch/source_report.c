@@ -46,22 +46,22 @@ int source_report_hear(struct source_home *home, const struct nvswitch_said *rep
 			 "a source is a word of up to %zu letters, digits, '.', '_' and '-'",
 			 sizeof(kept.source) - 1);
 	else if (host == UINT_MAX)
-		snprintf(err, err_size, "no host %s in the fabric, or several", report->host);
+		snprintf(err, err_size, "the fabric has no host %s, or several", report->host);
 	else if (state < 0)
 		snprintf(err, err_size,
-			 "no state %s: HEALTHY, DEGRADED_LINK, NO_P2P, FATAL or UNKNOWN",
+			 "unknown state %s: HEALTHY, DEGRADED_LINK, NO_P2P, FATAL or UNKNOWN",
 			 report->state);
 	else if (!*report->reason && state > NVSWITCH_HEALTHY)
 		snprintf(err, err_size, "a reason is expected");
 	else if (!(report->ttl_s >= 1 && report->ttl_s <= REPORT_TTL_MAX_S))
-		snprintf(err, err_size, "the TTL is outside 1..%d s", REPORT_TTL_MAX_S);
+		snprintf(err, err_size, "the TTL is not in 1..%d s", REPORT_TTL_MAX_S);
 	else {
 		snprintf(kept.source, sizeof(kept.source), "%s", report->source);
 		kept.ttl_s = (uint32_t)report->ttl_s;
 		take_reason(&kept, report->reason);
 		heard = health_report(home->health, host, &kept, loop_now_us(home->loop));
 		if (!heard)
-			snprintf(err, err_size, "%s: %d sources report of it already", report->host,
+			snprintf(err, err_size, "%s: %d sources report on it already", report->host,
 				 MEMORY_REPORTS);
 	}
 	if (heard)

@@ -66,7 +66,7 @@ static const char *read_more(char *rest, int *system, struct nmx_place *place)
 			return "more than `HOST URL [SYSTEM] [tray=N] [slot=N] [chassis=ID]`";
 		*system = nvswitch_system_parse(word);
 		if (*system < 0)
-			return "no such system: auto, a100, h100, h200, h20, b200, nvl72 or other";
+			return "unknown system: auto, a100, h100, h200, h20, b200, nvl72 or other";
 	}
 	if (*place->chassis && !nmx_place_is_set(place))
 		return "a chassis has several hosts: tray=N or slot=N is needed too";
@@ -91,7 +91,7 @@ static const char *read_line(void *arg, char *line)
 	if (wrong)
 		return wrong;
 	return add(targets, host, url, (enum nvswitch_system)system, &place)
-		       ? "no host name, or no URL"
+		       ? "invalid host name or URL"
 		       : NULL;
 }
 

@@ -75,7 +75,7 @@ static bool read_heading(struct reader *r, struct lex l)
 	    !lex_find_number(&l, " guid ", &guid))
 		return refuse(r, "heading without LIDs [FIRST-LAST] and guid");
 	if (last > TABLES_MAX_LID)
-		return refuse(r, "LID %" PRIu64 " is no unicast LID", last);
+		return refuse(r, "LID %" PRIu64 " is not a unicast LID", last);
 	r->last = last;
 	r->top = r->last > r->top ? r->last : r->top;
 	if (!r->out)

@@ -77,7 +77,7 @@ static struct partition_set *load_file(struct partition_room *r)
 		keep_text(r);
 	else
 		event_log_add(r->services.events, LOG_ERR, "partitions-refused", NULL,
-			      "fabric: partitions unchanged: %s", err);
+			      "fabric: previous partitions kept: %s", err);
 	trouble_set(r->services.alerts, "partition_config_file", set ? NULL : err);
 	return set;
 }
@@ -167,11 +167,11 @@ static void log_change(const struct partition_room *r, const struct partition_se
 
 	if (!set->built_in)
 		event_log_add(r->services.events, LOG_NOTICE, "partitions", NULL,
-			      "fabric: %u partitions by %s", set->count,
+			      "fabric: %u partitions from %s", set->count,
 			      r->services.conf->partition.file);
 	else if (older && !older->built_in)
 		event_log_add(r->services.events, LOG_NOTICE, "partitions", NULL,
-			      "fabric: no partitions any more, all ports may talk to each other");
+			      "fabric: partitions were removed, all ports are in one partition");
 }
 
 /*

@@ -95,7 +95,7 @@ bool cached_load(struct program *p)
 	}
 	if (said == TABLE_BAD) {
 		log_line(LOG_PROGRAM, LOG_ERR,
-			 "the file of the last tables is %s: not used, all are written anew", why);
+			 "the saved forwarding tables are %s: all tables are written anew", why);
 		drop_all(p);
 	}
 	cached_forget_file(p);

@@ -113,9 +113,8 @@ static void switch_fail(struct mft *m, struct mft_switch *sw, const char *why)
 		return;
 	sw->failed = true;
 	if (log_allow(&m->failed_log, loop_now_us(m->loop), LOG_BURST))
-		log_line(LOG_PROGRAM, LOG_WARNING, "%s: %s, its multicast table is not up to date",
-			 sw->node ? inventory_name(sw->node, -1).text : "a switch that is gone",
-			 why);
+		log_line(LOG_PROGRAM, LOG_WARNING, "%s: %s; its multicast table is not up to date",
+			 sw->node ? inventory_name(sw->node, -1).text : "a removed switch", why);
 }
 
 static bool is_usable(const struct mft_switch *sw)
@@ -296,7 +295,7 @@ static bool mft_make(void *owner, const struct batch_job *job, struct batch_requ
 
 	if (!is_usable(sw) || sw->node->removed || !mft_path(m, job, &request->via)) {
 		if (is_usable(sw))
-			switch_fail(m, sw, "out of reach");
+			switch_fail(m, sw, "unreachable");
 		return false;
 	}
 	request->mad.method = job->kind == JOB_READ ? WIRE_GET : WIRE_SET;
@@ -370,7 +369,7 @@ static void mft_answer(void *owner, const struct batch_job *job, const struct ba
 	else
 		switch_fail(m, job_switch(job),
 			    answer->result == MAD_OK ? "holds other entries than it was sent"
-						     : "refuses blocks or does not answer");
+						     : "rejects blocks or does not answer");
 }
 
 /* ---- Stages ---------------------------------------------------------------------------------- */

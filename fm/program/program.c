@@ -149,7 +149,7 @@ static bool program_make(void *owner, const struct batch_job *job, struct batch_
 	if (!is_wanted(p, sw) || sw->failed || !sw->node || sw->node->removed ||
 	    !program_path(p, job, &request->via)) {
 		if (is_wanted(p, sw))
-			switch_give_up(p, sw, "out of reach");
+			switch_give_up(p, sw, "unreachable");
 		return false;
 	}
 	request->mad.method = WIRE_SET;
@@ -197,7 +197,7 @@ static void top_answered(struct program *p, struct store_switch *sw, const struc
 		}
 	}
 	if (sw->top_due && !program_retry(p, job))
-		switch_refuses(p, sw, "does not take its LinearFDBTop");
+		switch_refuses(p, sw, "does not apply its LinearFDBTop");
 }
 
 static void block_acknowledged(struct program *p, struct store_switch *sw, uint32_t block)
@@ -232,7 +232,7 @@ static void block_answered(struct program *p, struct store_switch *sw, const str
 	else if (!taken && (sw->failed || !program_retry(p, job)))
 		switch_refuses(p, sw,
 			       answer->result == MAD_OK ? "holds other entries than it was sent"
-							: "refuses blocks or does not answer");
+							: "rejects blocks or does not answer");
 }
 
 /* One that does not say what it holds is written. */

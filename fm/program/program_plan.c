@@ -84,9 +84,9 @@ static void switch_mark(struct program *p, struct store_switch *sw)
 static const char *switch_hindrance(const struct program *p, const struct store_switch *sw)
 {
 	if (!sw->node || sw->node->silent)
-		return "out of reach";
+		return "unreachable";
 	if (sw->node->sw.lft_cap && p->wanted->top >= sw->node->sw.lft_cap)
-		return "has a table too small for the LIDs in use";
+		return "has a forwarding table too small for the LIDs in use";
 	return NULL;
 }
 

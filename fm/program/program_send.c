@@ -51,6 +51,6 @@ void program_fail(struct program *p, struct store_switch *sw, const char *why)
 		return;
 	if (sw->node)
 		name = inventory_name(sw->node, -1);
-	log_line(LOG_PROGRAM, LOG_WARNING, "%s: %s, its tables are not up to date",
-		 sw->node ? name.text : "a switch that is gone", why);
+	log_line(LOG_PROGRAM, LOG_WARNING, "%s: %s; its forwarding table is not up to date",
+		 sw->node ? name.text : "a removed switch", why);
 }

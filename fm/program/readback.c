@@ -104,7 +104,7 @@ static void readback_compare(struct readback *r, struct store_switch *sw, uint32
 	store_put(&sw->known, block, false);
 	if (log_allow(&r->differ_log, loop_now_us(r->program->loop), LOG_BURST))
 		log_line(LOG_PROGRAM, LOG_WARNING,
-			 "%s: entries %u to %u are not what it acknowledged",
+			 "%s: entries %u to %u differ from what it acknowledged",
 			 inventory_name(sw->node, -1).text, block * TABLES_BLOCK,
 			 block * TABLES_BLOCK + TABLES_BLOCK - 1);
 }

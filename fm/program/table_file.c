@@ -140,10 +140,10 @@ static const char *get_header(struct table_reader *r)
 	struct header header;
 
 	if (!get(r, &header, sizeof(header)))
-		return "cut short";
+		return "truncated";
 	if (memcmp(header.magic, magic, sizeof(magic)) || header.order != BYTE_ORDER_MARK)
-		return "not a file of tables of this machine";
-	return header.version == TABLE_FILE_VERSION ? NULL : "of another version of fmd";
+		return "not a table file of this machine";
+	return header.version == TABLE_FILE_VERSION ? NULL : "written by another version of fmd";
 }
 
 static const char *get_end(struct table_reader *r, const struct head *head)
@@ -151,10 +151,10 @@ static const char *get_end(struct table_reader *r, const struct head *head)
 	uint64_t sum = r->sum, said;
 
 	if (!get(r, &said, sizeof(said)))
-		return "cut short";
+		return "truncated";
 	if (said != sum || head->count != r->switches || head->zero)
 		return "spoilt";
-	return fgetc(r->in) == EOF ? NULL : "more than it should be";
+	return fgetc(r->in) == EOF ? NULL : "longer than expected";
 }
 
 static unsigned count(const struct store_set *set)
@@ -182,11 +182,11 @@ static const char *get_switch(struct table_reader *r, const struct head *head,
 	struct sets sets;
 
 	if (!get(r, &sets, sizeof(sets)))
-		return "cut short";
+		return "truncated";
 	if (!is_sane(r, head, &sets))
 		return "spoilt";
 	if (!get(r, r->content, (size_t)head->count * TABLES_BLOCK))
-		return "cut short";
+		return "truncated";
 	r->last = head->guid;
 	r->switches++;
 	*record = (struct table_record){ head->guid, sets.blocks, sets.empty, r->content };
@@ -203,7 +203,7 @@ enum table_said table_reader_next(struct table_reader *r, struct table_record *r
 	if (*why)
 		return TABLE_BAD;
 	if (!get(r, &head, sizeof(head)))
-		*why = "cut short";
+		*why = "truncated";
 	else if (head.guid)
 		*why = get_switch(r, &head, record);
 	else

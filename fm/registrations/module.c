@@ -53,7 +53,7 @@ static void warn_if_late(struct registrations *r)
 
 	if (age > LATE * interval_us(r) + LATE_US)
 		alert_raise(r->services.alerts, "registrations", "",
-			    "what hosts register with the master's SA is not known here: %s",
+			    "this standby has no current registrations of the master's SA: %s",
 			    r->error);
 }
 
@@ -63,8 +63,8 @@ static void tell_first(struct registrations *r)
 		return;
 	r->copied = r->master;
 	event_log_add(r->services.events, LOG_NOTICE, "registrations", NULL,
-		      "fabric: members, services and subscriptions that the SA of port GUID "
-		      "0x%016" PRIx64 " has are known here",
+		      "fabric: group members, services and subscriptions were read from the SA of "
+		      "port GUID 0x%016" PRIx64 "",
 		      r->master);
 }
 

@@ -191,11 +191,11 @@ static enum job_said finish_table(void *arg)
 	p->figures.rows[p->kind] = (unsigned)p->table.count;
 	p->figures.left_out += p->hidden + p->bad;
 	if (p->hidden) {
-		fail(p, "records without what a trusted request is shown; is sa_key the master's?");
+		fail(p, "the records lack what only trusted requests see: is sa_key the master's?");
 		return JOB_END;
 	}
 	if (p->bad) {
-		fail(p, "records that can not be, or contradict each other");
+		fail(p, "the records are invalid or contradict each other");
 		return JOB_END;
 	}
 	put(p);
@@ -220,7 +220,7 @@ static void take_answer(struct pass *p, const struct mad_answer *answer)
 	const char *wrong;
 
 	if (answer->length > BYTES_MAX) {
-		fail(p, "an answer that is too long");
+		fail(p, "the answer is too long");
 		return;
 	}
 	p->answer = memcpy(mem_alloc_unset(answer->length, 1), answer->data, answer->length);
@@ -260,14 +260,14 @@ static void answered(void *arg, const struct mad_answer *answer)
 								       WIRE_MAD_HEADER });
 			break;
 		}
-		snprintf(why, sizeof(why), "answered with status 0x%04x", answer->status);
+		snprintf(why, sizeof(why), "the answer has status 0x%04x", answer->status);
 		fail(p, why);
 		break;
 	case MAD_TIMEOUT:
-		fail(p, "no answer: the master does not serve yet, or has another sa_key");
+		fail(p, "no answer: the master's SA does not serve yet, or its sa_key differs");
 		break;
 	case MAD_SEND_FAILED:
-		fail(p, "could not be asked for");
+		fail(p, "the request could not be sent");
 	}
 }
 
@@ -302,7 +302,7 @@ static void port_answered(void *arg, const struct mad_answer *answer)
 	if (answer->result != MAD_OK)
 		end(p, "the own port does not answer");
 	else if (!p->port.sm_lid || p->port.sm_lid == p->port.lid)
-		end(p, "the master has not told the own port its LID yet");
+		end(p, "the master has not assigned an SM LID to this port yet");
 	else
 		ask(p);
 }

@@ -122,7 +122,7 @@ static void done(void *owner, const struct batch_job *job, const struct batch_pa
 		return;
 	holder->written = false;
 	event_log_add(g->services.events, LOG_WARNING, "guids-refused", NULL,
-		      "port 0x%016llx: does not take block %u of its GUID table",
+		      "port 0x%016llx: does not apply block %u of its GUID table",
 		      (unsigned long long)cl_qmap_key(&holder->item), job->arg);
 }
 

@@ -56,8 +56,8 @@ static void make_key(struct sa_key *k, const struct fabric_services *services)
 			abort(); /* no kernel that runs this lacks it */
 	while (k->made <= KNOWN_TO_ALL);
 	log_line(LOG_SA, LOG_NOTICE,
-		 "sa_key is not set, but other keys are: one was made, see %s/sa_key. With several "
-		 "managers the same sa_key is to be set in all",
+		 "sa_key is not set, but m_key or sm_key is: generated an sa_key in %s/sa_key; "
+		 "with several managers, set the same sa_key in all",
 		 services->conf->state_dir);
 	state_store_changed(services->state, &key_file, k);
 }

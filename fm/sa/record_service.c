@@ -100,7 +100,9 @@ static void log_full(struct sa *sa, guid_t port, unsigned count)
 	if (!owner || owner->told || at == TOPO_NONE)
 		return;
 	owner->told = true;
-	sa_log(sa, "%s p%u 0x%016llx has registered %u services, of %u in all: no more",
+	sa_log(sa,
+	       "%s p%u 0x%016llx has registered %u services, of %u in all: further services are "
+	       "refused",
 	       t->nodes[t->ports[at].node].name, t->ports[at].num, (unsigned long long)port, count,
 	       sa->services.count);
 }

@@ -42,9 +42,7 @@ static void log_limited(struct sa *sa, uint16_t lid)
 		return;
 	l->reported[lid] = second + TOLD_S;
 	sa_log(sa,
-	       "%s LID %u: asks for more than %u records a second (sa_rate_limit), the rest is "
-	       "not "
-	       "answered",
+	       "%s LID %u: more than %u SA requests a second (sa_rate_limit); the rest is dropped",
 	       name_of(sa, lid), lid, sa->conf.rate_limit);
 }
 

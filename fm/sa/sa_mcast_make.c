@@ -174,8 +174,8 @@ struct sa_group *sa_mcast_make(struct sa_query *q, const struct sa_group_attr *a
 		group = sa_groups_create(sa->groups, attr, 0, now_us);
 	if (!group && log_allow(&sa->refused, now_us, 1))
 		log_line(LOG_SA, LOG_WARNING,
-			 "lid %u: no multicast LID is left for another group, %u are in use: the "
-			 "switch with the smallest multicast table has room for no more",
+			 "lid %u: no multicast LID left for a new group: %u are in use, and the "
+			 "smallest multicast table of a switch is full",
 			 q->from.lid, sa_groups_mlids(sa->groups));
 	return group;
 }
@@ -211,9 +211,8 @@ static void log_unlike(struct sa *sa, const struct sa_group *group,
 {
 	if (!is_like(&group->attr, attr))
 		sa_log(sa,
-		       "multicast LID 0x%x of partition 0x%04x stays as it is for its %u members "
-		       "(mtu %u, rate %u, sl %u), until the last of them leaves: mtu %u, rate %u, "
-		       "sl %u are configured",
+		       "multicast LID 0x%x of partition 0x%04x keeps its parameters while it has "
+		       "%u members (mtu %u, rate %u, sl %u); configured are mtu %u, rate %u, sl %u",
 		       group->mlid, attr->pkey, group->nmembers, group->attr.mtu, group->attr.rate,
 		       group->attr.sl, attr->mtu, attr->rate, attr->sl);
 }

@@ -209,7 +209,9 @@ static void catch_up(struct sa *sa, struct subscription *s)
 		return;
 	sa->stats.reports_skipped += r->first - s->next;
 	if (log_allow(&r->told, loop_now_us(sa->loop), TOLD_BURST))
-		sa_log(sa, "port 0x%016" PRIx64 ": too slow, %" PRIu64 " notices were skipped",
+		sa_log(sa,
+		       "port 0x%016" PRIx64 ": too slow to acknowledge, %" PRIu64
+		       " notices were skipped",
 		       guid_of(s), r->first - s->next);
 	s->next = r->first;
 }

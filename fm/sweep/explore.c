@@ -57,7 +57,8 @@ static void tables_lost(struct sweep *s, struct inv_node *node, const struct wir
 		node->keeps_no_top = s->odd = true;
 		return;
 	}
-	log_line(LOG_SWEEP, LOG_NOTICE, "%s: has lost its tables", inventory_name(node, -1).text);
+	log_line(LOG_SWEEP, LOG_NOTICE, "%s: lost its forwarding tables",
+		 inventory_name(node, -1).text);
 	node->rebooted = true;
 	inventory_end_bounces_of(&s->inv, node);
 	node->reboots++;

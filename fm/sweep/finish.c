@@ -25,11 +25,11 @@ static void finish_failed_port(struct sweep *s, struct inv_node *node, unsigned 
 	struct inv_port *port = &node->ports[num];
 
 	if (!port->peer) {
-		say(s, node, (int)num, "up, but what is behind it does not answer");
+		say(s, node, (int)num, "link up, but the neighbour does not answer");
 	} else if (port->seen != s->number) {
 		return;
 	} else if (port->peer->answered) {
-		say(s, node, (int)num, "up, but passes nothing: taken for down");
+		say(s, node, (int)num, "link up, but no packet passes: treated as down");
 		inventory_link_down(&s->inv, node, (uint8_t)num);
 	} else if (!port->peer->silent && port->link_up) {
 		say(s, port->peer, -1, "does not answer");
@@ -171,7 +171,7 @@ static void finish_islands(struct sweep *s)
 			next = inventory_next(&s->inv, node);
 			if (inventory_was_met(&s->inv, node))
 				continue;
-			say(s, node, -1, "is nowhere any more");
+			say(s, node, -1, "not found any more: removed");
 			inventory_remove(&s->inv, node);
 			s->inv.ngone--;
 		}

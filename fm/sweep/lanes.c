@@ -343,7 +343,7 @@ static void not_held(struct bringup *b, struct inv_node *node, uint8_t num,
 		return;
 	b->any_given_up = true;
 	port->qos.step = STEPS;
-	log_rejected(b, node, num, table, "is not held, although it was acknowledged");
+	log_rejected(b, node, num, table, "was acknowledged, but reads back differently");
 }
 
 static void table_read_back(struct bringup *b, struct inv_node *node, uint8_t num,
@@ -374,11 +374,11 @@ static void table_answered(struct bringup *b, struct inv_node *node, uint8_t num
 		wildcard_failed(node, answer->result == MAD_OK || answer->result == MAD_STATUS);
 	} else if (answer->result == MAD_OK || answer->result == MAD_STATUS) {
 		log_rejected(b, node, num, table,
-			     answer->result == MAD_OK ? "does not take what it is given"
-						      : "is refused");
+			     answer->result == MAD_OK ? "keeps other values than it was sent"
+						      : "was rejected");
 		advance(qos, false);
 	} else {
-		log_rejected(b, node, num, table, "is out of reach");
+		log_rejected(b, node, num, table, "is unreachable");
 		qos->failed = true;
 	}
 }

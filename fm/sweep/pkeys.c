@@ -194,7 +194,7 @@ static void log_no_room(struct bringup *b, const struct inv_node *node, unsigned
 {
 	if (table->without && log_allow(&b->pkeys_log, loop_now_us(b->loop), BRINGUP_LOG_BURST))
 		log_line(LOG_SWEEP, LOG_WARNING,
-			 "%s: room for %u P_Keys, %u partitions find none%s",
+			 "%s: its P_Key table has %u entries, %u partitions do not fit%s",
 			 inventory_name(node, (int)num).text, table->cap, table->without,
 			 is_external(node, num) ? ": not enforced here" : "");
 }
@@ -393,17 +393,17 @@ void pkeys_answered(struct bringup *b, const struct batch_job *job, const struct
 	table->reread &= ~(1ull << table->block);
 	same = answer->result != MAD_OK || block_is_same(table, answer->data);
 	if (answer->result != MAD_OK && !again) {
-		table_failed(b, node, num, "is out of reach");
+		table_failed(b, node, num, "is unreachable");
 		return;
 	}
 	if (answer->result == MAD_OK && !table_store(table, was, answer->data)) {
-		table_failed(b, node, num, "does not take what it is given");
+		table_failed(b, node, num, "keeps other values than it was sent");
 		return;
 	}
 	if (was == WIRE_SET)
 		block_written(b, &node->ports[num]);
 	if (was == WIRE_GET && !block_read(b, &node->ports[num], same))
-		table_failed(b, node, num, "does not hold what it acknowledges");
+		table_failed(b, node, num, "reads back differently from what it acknowledged");
 	else
 		pkeys_step(b, node, num);
 }

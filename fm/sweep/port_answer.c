@@ -116,7 +116,7 @@ static void port_set(struct bringup *b, struct inv_node *node, uint8_t num, uint
 			peer->reread = true;
 		if (log_allow(&b->bounce_log, loop_now_us(b->loop), BRINGUP_LOG_BURST))
 			log_line(LOG_SWEEP, LOG_NOTICE,
-				 "%s: bounced, its ends disagreed on MTU or VLs",
+				 "%s: link bounced, as its ends disagreed on MTU or VLs",
 				 inventory_name(node, num).text);
 		return;
 	}
@@ -130,9 +130,9 @@ static void port_set(struct bringup *b, struct inv_node *node, uint8_t num, uint
 	else if (port->state == TOPO_ACTIVE && (asked == TOPO_ACTIVE || before == TOPO_ACTIVE))
 		port->reregister = false; /* that Set has said it */
 	if (asked > port->state)
-		port_recheck(b, node, num, "acknowledges a state it does not take");
+		port_recheck(b, node, num, "acknowledges a port state that it does not enter");
 	else if (port->sets >= (bringup_on_trial(port) ? SETS_ON_TRIAL : SETS_MAX))
-		port_give_up(b, node, num, "does not take its settings");
+		port_give_up(b, node, num, "does not apply its settings");
 }
 
 /* It was read behind a Set: nothing more is sent to it in this apply. */
@@ -142,7 +142,7 @@ static void port_not_held(struct bringup *b, struct inv_node *node, uint8_t num)
 
 	b->any_given_up = true;
 	if (num && port->state != TOPO_ACTIVE)
-		port_give_up(b, node, num, "does not hold what it acknowledges");
+		port_give_up(b, node, num, "reads back differently from what it acknowledged");
 	else
 		port->errors = GIVEN_UP;
 }
@@ -216,7 +216,7 @@ void bringup_port_answered(struct bringup *b, struct inv_node *node, uint8_t num
 		else if (port->unheld & INV_SET_INFO)
 			port_not_held(b, node, num);
 	} else {
-		port_recheck(b, node, num, "refuses its settings");
+		port_recheck(b, node, num, "rejects its settings");
 	}
 	bringup_step_link(b, node, num);
 	pkeys_step(b, node, num);

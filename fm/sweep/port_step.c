@@ -164,7 +164,7 @@ static void port_settled(struct bringup *b, struct inv_node *node, uint8_t num)
 	    inventory_is_first_end(node, num) &&
 	    log_allow(&b->bounce_log, loop_now_us(b->loop), BRINGUP_LOG_BURST))
 		log_line(LOG_SWEEP, LOG_WARNING,
-			 "%s: Active, and its ends have different OperationalVLs; left as it is",
+			 "%s: Active with different OperationalVLs at its ends; left unchanged",
 			 inventory_name(node, num).text);
 	port->settled = true;
 	port_holds(b, port);

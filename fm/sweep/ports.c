@@ -103,7 +103,8 @@ static void port_is_down(struct sweep *s, struct inv_node *node, unsigned num)
 		port->said_down = port->peer->ports[port->peer_port].said_down = true;
 	if (!port->peer || !port->link_up)
 		return;
-	log_line(LOG_SWEEP, LOG_NOTICE, "%s: down, to %s", inventory_name(node, (int)num).text,
+	log_line(LOG_SWEEP, LOG_NOTICE, "%s: link down (to %s)",
+		 inventory_name(node, (int)num).text,
 		 inventory_name(port->peer, port->peer_port).text);
 	ports_set_probe(s, node, num, PROBE_NONE);
 	if (s->kind == SWEEP_REFRESH && inv_is_switch(port->peer) && !port->peer->silent &&
@@ -118,7 +119,7 @@ static void port_is_down(struct sweep *s, struct inv_node *node, unsigned num)
 static void too_far(struct sweep *s, const struct inv_node *node, unsigned num)
 {
 	if (log_allow(&s->bad_log, loop_now_us(s->loop), LOG_BURST))
-		log_line(LOG_SWEEP, LOG_WARNING, "%s: what is behind it is over %u hops away",
+		log_line(LOG_SWEEP, LOG_WARNING, "%s: its neighbour is more than %u hops away",
 			 inventory_name(node, (int)num).text, WIRE_MAX_HOPS);
 }
 

@@ -19,7 +19,7 @@ static void seen_twice(struct sweep *s, const struct inv_node *from, uint8_t fro
 	s->result.duplicates++;
 	if (!log_allow(&s->twice_log, loop_now_us(s->loop), LOG_BURST))
 		return;
-	log_line(LOG_SWEEP, LOG_ERR, "%s answers behind %s too: %s; the first met stays",
+	log_line(LOG_SWEEP, LOG_ERR, "%s also answers behind %s: %s; the place found first is kept",
 		 inventory_name(met, -1).text, inventory_name(from, from_port).text, why);
 }
 
@@ -29,7 +29,7 @@ static void info_dropped(struct sweep *s, const struct inv_node *from, unsigned 
 	if (!log_allow(&s->bad_log, loop_now_us(s->loop), LOG_BURST))
 		return;
 	log_line(LOG_SWEEP, LOG_WARNING,
-		 "%s: NodeInfo behind it makes no sense, dropped: type %u, %u ports, local port "
+		 "%s: invalid NodeInfo of its neighbour dropped: type %u, %u ports, local port "
 		 "%u, GUID 0x%016" PRIx64,
 		 from ? inventory_name(from, (int)port).text : "the SM's own port", info->type,
 		 info->nports, info->local_port, info->node_guid);
@@ -43,7 +43,8 @@ static struct inv_node *node_by_info(struct sweep *s, const struct wire_node_inf
 	if (node && (node->info.type != info->type || node->nports != info->nports)) {
 		if (node->seen == s->number || node == s->inv.local)
 			return NULL;
-		log_line(LOG_SWEEP, LOG_NOTICE, "%s: is another device now, %u ports were %u",
+		log_line(LOG_SWEEP, LOG_NOTICE,
+			 "%s: another device now, with %u ports instead of %u",
 			 inventory_name(node, -1).text, info->nports, node->nports);
 		inventory_remove(&s->inv, node);
 		node = NULL;
@@ -117,7 +118,7 @@ static struct inv_node *probe_node(struct sweep *s, const struct inv_node *from,
 	node = node_by_info(s, info);
 	if (!node) {
 		seen_twice(s, from, num, inventory_find(&s->inv, info->node_guid),
-			   "of another type or size");
+			   "with another type or number of ports");
 		return NULL;
 	}
 	other = &node->ports[info->local_port];

@@ -114,7 +114,7 @@ static void sweep_held(struct change_traps *t)
 		if (t->held.guids[i])
 			fabric_request_refresh(t->fabric, t->held.guids[i], "trap");
 		else
-			fabric_request_sweep(t->fabric, "trap of an unknown sender");
+			fabric_request_sweep(t->fabric, "trap from an unknown sender");
 		guid_list_add(&t->judged, t->held.guids[i]);
 	}
 	t->held.count = 0;

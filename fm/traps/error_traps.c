@@ -115,12 +115,11 @@ static void report(const struct error_traps *e, const struct sender *p)
 	const char *sender = fabric_view_name_of_lid(&view, p->from_lid);
 
 	if (p->forged)
-		event_log_add(
-			e->events, LOG_WARNING, "forged-traps", details_of(p, num),
-			"%s (LID %u): %u traps %u within %u s name ports that did not send them, "
-			"the latest %s (LID %u); not believed",
-			sender, p->from_lid, p->in_window, p->trap, WINDOW_US / 1000000,
-			fabric_view_name_of_lid(&view, p->lid), p->lid);
+		event_log_add(e->events, LOG_WARNING, "forged-traps", details_of(p, num),
+			      "%s (LID %u): sent %u traps %u within %u s that name other ports, "
+			      "the latest %s (LID %u); they are ignored",
+			      sender, p->from_lid, p->in_window, p->trap, WINDOW_US / 1000000,
+			      fabric_view_name_of_lid(&view, p->lid), p->lid);
 	else if (names_others(p->trap))
 		event_log_add(
 			e->events, LOG_WARNING, "key-violations", details_of(p, num),
@@ -175,7 +174,7 @@ static json_t *reason(const struct fabric_view *view, const struct sender *p)
 	unsigned long long total = p->total;
 
 	if (p->forged)
-		return json_sprintf("%llu traps %u that name others: forged", total, p->trap);
+		return json_sprintf("%llu forged traps %u that name other ports", total, p->trap);
 	if (names_others(p->trap))
 		return json_sprintf("reports %s, %llu traps, the latest from %s",
 				    error_name(p->trap), total,

@@ -20,10 +20,10 @@ static void name(struct unheld *u, const struct inv_node *node, int port, const 
 	struct inv_name subject = inventory_name(node, port);
 
 	if (u->named++ < NAMED)
-		alert_raise(u->services->alerts, WHAT, subject.text,
-			    "%s: acknowledges %s and does not hold what it acknowledges; tried "
-			    "once a minute",
-			    subject.text, what);
+		alert_raise(
+			u->services->alerts, WHAT, subject.text,
+			"%s: acknowledges %s, but does not hold the values; retried once a minute",
+			subject.text, what);
 }
 
 static void name_node(struct unheld *u, const struct inv_node *node)
@@ -48,7 +48,8 @@ static void review(struct unheld *u)
 		if (!n->gone && !n->silent)
 			name_node(u, n);
 	if (u->named > NAMED)
-		alert_raise(alerts, WHAT, "", "%u more do not hold what they acknowledge",
+		alert_raise(alerts, WHAT, "",
+			    "%u more nodes or ports do not hold what they acknowledge",
 			    u->named - NAMED);
 	alerts_reviewed(alerts, WHAT);
 }

@@ -50,11 +50,12 @@ static void name_port(struct verification *v, const struct inv_node *node, unsig
 
 	if (guid == INV_NONSENSE)
 		alert_raise(v->services.alerts, "node-info", name.text,
-			    "%s: what is behind it contradicts itself; it is left out", name.text);
+			    "%s: its neighbour gives contradictory answers and is ignored",
+			    name.text);
 	else
 		alert_raise(v->services.alerts, "guid-twice", name.text,
-			    "%s: what is behind it has the GUID of %s, which answers elsewhere; "
-			    "the first met stays",
+			    "%s: its neighbour has the GUID of %s, which answers elsewhere; the "
+			    "node found first is kept",
 			    name.text, other ? inventory_name(other, -1).text : "another node");
 }
 
@@ -74,8 +75,7 @@ static void raise_alerts(struct verification *v)
 				named++;
 			}
 	if (inv->nrefused > named)
-		alert_raise(alerts, "node-info", "",
-			    "%u more ports lead to nodes that can't be there",
+		alert_raise(alerts, "node-info", "", "%u more ports have such neighbours",
 			    inv->nrefused - named);
 	alerts_reviewed(alerts, "guid-twice");
 	alerts_reviewed(alerts, "node-info");

@@ -431,8 +431,8 @@ const struct route_outcome *route_outcome(const struct route *route)
 static void explain_design(const struct tiers *tiers, char *text, size_t size)
 {
 	snprintf(text, size,
-		 "the known cables make no tree: %u of %u join switches of one tier, and %llu of "
-		 "%llu pairs of leaves have no path up, then down the tiers",
+		 "the known links are not a tree: %u of %u connect switches of the same tier, and "
+		 "%llu of %llu pairs of leaves have no up/down path",
 		 tiers->level_links, tiers->links, (unsigned long long)tiers->open_pairs,
 		 (unsigned long long)tiers->pairs);
 }
@@ -455,8 +455,8 @@ void route_explain(const struct route *route, const struct topo *t, char *text, 
 					t->nodes[o->open_from].name, t->nodes[o->open_to].name);
 	if (used < size)
 		snprintf(text + used, size - used,
-			 "flows on the busiest cable %llu instead of the tree's %llu, cables "
-			 "on a path %.2f instead of %.2f",
+			 "%llu flows on the busiest link instead of the tree's %llu, %.2f links on "
+			 "a path instead of %.2f",
 			 (unsigned long long)o->load, (unsigned long long)o->tree_load, o->hops,
 			 o->tree_hops);
 }

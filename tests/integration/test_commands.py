@@ -15,9 +15,9 @@ LEAF, SPINE, HOST = "leaf-su01-rail0", "spine-01", "dgx-su01-01 mlx5_0"
 # ---- Each command, for people and for programs
 
 @pytest.mark.parametrize("arguments, word", [
-    (["status"], "proven"), (["topology"], "tier 2: spine switches"), (["nodes"], HOST), (["switches"], SPINE),
+    (["status"], "verified"), (["topology"], "tier 2: spine switches"), (["nodes"], HOST), (["switches"], SPINE),
     (["links"], "Active"), (["links", "--down"], "FROM"), (["hosts"], "dgx-su01-32"), (["lft", LEAF], "LID"),
-    (["path", "dgx-su01-01 mlx5_0", "dgx-su01-02 mlx5_0"], LEAF), (["check"], "proven"),
+    (["path", "dgx-su01-01 mlx5_0", "dgx-su01-02 mlx5_0"], LEAF), (["check"], "verified"),
     (["check", "--readback"], "as programmed"), (["events"], "fabric: up"), (["reroute"], "fabric UP"),
     (["sweep"], "fabric UP"), (["loglevel", "sweep", "info"], "sweep")])
 def test_command_answers_in_both_ways(pod, arguments, word):

@@ -128,7 +128,7 @@ def test_wrong_configuration_is_refused_and_the_old_one_stays(fabric):
     fabric.write_conf(routing_engine="minhop")
     refused = fabric.fmctl("reload", check=False)
     assert refused.returncode == 1
-    assert f"{fabric.conf}:3: routing_engine = \"minhop\" is none of ftree, updn" in refused.stderr
+    assert f"{fabric.conf}:3: routing_engine = \"minhop\" is not one of ftree, updn" in refused.stderr
     fabric.fmd.send_signal(signal.SIGHUP)
     poll(lambda: "configuration unchanged" in fabric.log.read_text(), "the refusal is logged")
     assert fabric.status()["engine"] == "ftree"

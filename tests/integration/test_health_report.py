@@ -31,7 +31,7 @@ def test_report_that_is_not_renewed_is_silence(start, pod_net):
 
 
 @pytest.mark.parametrize("arguments, reason", [
-    (["redfish", "moon", "FATAL", "x", "60"], "no host moon"), (["redfish", HOST, "ILL", "x", "60"], "no state ILL"),
+    (["redfish", "moon", "FATAL", "x", "60"], "no host moon"), (["redfish", HOST, "ILL", "x", "60"], "unknown state ILL"),
     (["redfish", HOST, "FATAL", "x", "soon"], "TTL"), (["red fish", HOST, "FATAL", "x", "60"], "a source is"),
     (["redfish", HOST, "FATAL", "", "60"], "a reason is expected")])
 def test_refusal_names_the_command_and_its_reason(pod, arguments, reason):

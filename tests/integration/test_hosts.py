@@ -57,7 +57,7 @@ def test_the_hook_hears_once_of_each_verdict_and_of_the_way_back(start, pod_net,
         fabric.console(f"Unlink {hca}")
     wait_verdict(fabric, "CUT_OFF")
     poll(lambda: len(calls(tmp_path)) == 3, "the hook ran a third time")
-    assert calls(tmp_path)[2] == f"{HOST} NO_P2P CUT_OFF 0/8 none of its 8 HCAs is reached"
+    assert calls(tmp_path)[2] == f"{HOST} NO_P2P CUT_OFF 0/8 none of its 8 HCAs is reachable"
     poll(lambda: fabric.status()["host_verdicts"]["CUT_OFF"] == 1, "it is counted")
 
     fabric.fmctl("nvswitch", "clear", HOST)

@@ -277,7 +277,7 @@ def test_folder_that_cannot_be_made_ends_with_1(tmp_path):
     conf = tmp_path / "fmd.conf"
     conf.write_text(f'state_dir = "{tmp_path}/file";\nsocket = "{tmp_path}/fmd.sock";\n')
     result = run(BIN / "fmd", "-c", conf)
-    assert (result.returncode, result.stderr) == (1, f"<3>core: {tmp_path}/file is no folder\n")
+    assert (result.returncode, result.stderr) == (1, f"<3>core: {tmp_path}/file is not a directory\n")
 
 
 # ---- The manual

@@ -145,7 +145,7 @@ def test_only_what_it_made_itself_is_replaced(site, tmp_path):
     (etc / "fmd" / "state" / "manifest").write_text("")
     before = (etc / "fmd" / "fmd.conf").read_text()
     set_options(etc, sm_priority=6)
-    assert "a fmd has run" in fmctl("import-opensm", etc, code=1).stderr
+    assert "an fmd has run" in fmctl("import-opensm", etc, code=1).stderr
     assert (etc / "fmd" / "fmd.conf").read_text() == before
     assert sorted(p.name for p in etc.iterdir()) == ["fmd", "opensm.conf"]
 

@@ -200,7 +200,7 @@ def test_a_peer_that_can_not_prove_who_it_is_gets_nothing(two, tmp_path, kind):
 
 
 @pytest.mark.parametrize("lines, said", [
-    ('peers = ["mgmt2:9811"];', "peers prove who they are"),
+    ('peers = ["mgmt2:9811"];', "peers must authenticate"),
     ('peers = ["mgmt2"]; peer_psk_file = "psk";', '"mgmt2": HOST:PORT is expected'),
     ('peer_listen = "0.0.0.0:9811"; peer_cert = "a"; peer_key = "b";', "go together"),
     ('peers = ["mgmt2:9811", "mgmt3:9811"]; peer_psk_file = "PSK";', None)])

@@ -62,7 +62,7 @@ def test_cordons_that_can_not_be_kept_are_named(start, pod_net):
         assert fabric.ask("cordon", spine)["not_honoured"] == []
     shown = fabric.fmctl("cordon", "spine-04").stdout
     for spine in ("spine-01", "spine-02", "spine-03", "spine-04"):
-        assert f"NOT KEPT    the cordon of {spine}: some hosts have no other path to " in shown
+        assert f"OVERRIDDEN  the cordon of {spine}: some hosts have no other path to " in shown
     assert fabric.ask("uncordon", "spine-02")["not_honoured"] == []
     assert fabric.status()["proof"]["unreachable"] == 0
 
@@ -71,8 +71,8 @@ def test_cordon_that_can_not_be_saved_is_in_force_and_told(start, pod_net):
     fabric = start(pod_net)
     (fabric.state_dir / "cordons.new").symlink_to("/dev/full")
     done = fabric.fmctl("cordon", SPINE, check=False)
-    assert done.returncode == 1 and "cordoned, 64 cables" in done.stdout
-    assert "in force, but a restart would forget it: not saved: No space left on device" in done.stderr
+    assert done.returncode == 1 and "cordoned, 64 links" in done.stdout
+    assert "applied, but not saved, so a restart would undo it: not saved: No space left on device" in done.stderr
     assert fabric.status()["links_cordoned"] == 64
     assert "state_dir/cordons: not saved" in fabric.fmctl("status").stdout
 

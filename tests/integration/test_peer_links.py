@@ -90,12 +90,12 @@ def test_a_bad_link_that_is_good_again_has_the_copy_whole_again(peers):
 def test_status_tells_in_words_how_old_the_copy_is(peers):
     it = peers()
     it.master.wait(lambda s: s["mirror"]["whole"], "the standby has said that it has all")
-    for fabric, word in ((it.master, "at"), (it.standby, "of")):
+    for fabric, word in ((it.master, "copied by"), (it.standby, "copy of")):
         assert re.search(rf"^mirror +{word} \S+, [0-9.]+ s old$", fabric.fmctl("status").stdout, re.M), fabric.fmctl("status").stdout
     it.link.mode = "cut"
     for fabric in (it.master, it.standby):
         fabric.wait(lambda s: not s["mirror"]["whole"], "the copy is not whole")
-        assert re.search(r"^mirror +not whole for [0-9]+ s: \S", fabric.fmctl("status").stdout, re.M), fabric.fmctl("status").stdout
+        assert re.search(r"^mirror +incomplete for [0-9]+ s: \S", fabric.fmctl("status").stdout, re.M), fabric.fmctl("status").stdout
 
 
 def test_a_link_of_half_a_second_delays_a_hand_over_and_loses_nothing(peers):

@@ -125,7 +125,7 @@ static void a_cable_that_comes_back_and_stays_armed_takes_none(void **state)
 	assert_int_equal(double_link_state(w.hw, guid_of(&w, leaf), num), TOPO_ARMED);
 	assert_int_equal(dark_pairs(&w, 1), 0);
 	assert_int_equal(led_over(&w, leaf, num), 0);
-	assert_int_equal(count_alerts(&w, "isolated", "can not be made Active"), 1);
+	assert_int_equal(count_alerts(&w, "isolated", "cannot be made Active"), 1);
 	world_fini(&w);
 }
 
@@ -251,7 +251,7 @@ static void beyond_that_nothing_is_moved_and_one_alert_says_so(void **state)
 	double blocks;
 
 	with_refusing_spines(&w, 3);
-	assert_int_equal(count_alerts(&w, "refusing", "24 devices refuse"), 1);
+	assert_int_equal(count_alerts(&w, "refusing", "24 devices reject Sets"), 1);
 	assert_int_equal(count_alerts(&w, "refusing", "m_key"), 1);
 	assert_int_equal(count_alerts(&w, "isolated", ""), 0);
 	assert_int_equal(status_number(&w, NULL, "links_down"), 0);

@@ -164,10 +164,10 @@ static void a_fabric_that_is_no_tree(const char *name, const char *sizes, unsign
 	world_init(&w, shape(name, sizes));
 	assert_true(is_up(&w));
 	assert_true(status_has(&w, "engine", "updn-root"));
-	assert_true(status_has(&w, "engine_why", "make no tree"));
+	assert_true(status_has(&w, "engine_why", "are not a tree"));
 	assert_int_equal(count_alerts(&w, "left-the-tree", ""), 0);
 	assert_int_equal(count_alerts(&w, "unreachable", ""), 0);
-	assert_int_equal(count_events(&w, "engine", "make no tree"), 1);
+	assert_int_equal(count_events(&w, "engine", "are not a tree"), 1);
 	for (unsigned host = 1; host < HOSTS; host++)
 		for (unsigned group = 0; group < GROUPS; group++)
 			if (!(host % (group + 1)))
@@ -256,7 +256,7 @@ static void a_tree_is_left_by_an_alert_and_comes_back(void **state)
 	assert_int_equal(count_alerts(&w, "unreachable", ""), 0);
 	assert_int_equal(status_number(&w, "proof", "unreachable"), 0);
 	assert_int_equal(status_number(&w, "proof", "credit_cycles"), 0);
-	assert_true(count_events(&w, "engine", "flows on the busiest cable") >= 1);
+	assert_true(count_events(&w, "engine", "flows on the busiest link") >= 1);
 	assert_hardware_holds_the_tables(&w);
 	each_dead_cable(&w, broken, false);
 	assert_true(status_has(&w, "engine", "ftree"));
@@ -282,7 +282,8 @@ static void pairs_without_a_path_are_an_alert_while_they_last(void **state)
 	start_fabric(&w);
 	run_for(&w, 20 * SECOND_US);
 	assert_true(status_number(&w, "proof", "unreachable") > 0);
-	assert_int_equal(count_alerts(&w, "unreachable", "pairs of hosts have cables and no path"),
+	assert_int_equal(count_alerts(&w, "unreachable",
+				      "pairs of hosts are connected by links, but have no path"),
 			 1);
 	assert_true(count_events(&w, "unreachable", "no legal path") > 0);
 	world_fini(&w);

@@ -64,7 +64,7 @@ static void a_cable_that_falls_six_times_carries_no_transit_for_a_minute(void **
 	assert_int_equal(status_number(&w, NULL, "links_down"), 0);
 	assert_int_equal(status_number(&w, NULL, "links_cordoned"), 0);
 	assert_int_equal(double_link_state(w.hw, cable.leaf, cable.port), TOPO_ACTIVE);
-	assert_int_equal(count_logged(&w, "quarantined", "fell 6 times within 60 s"), 1);
+	assert_int_equal(count_logged(&w, "quarantined", "went down 6 times within 60 s"), 1);
 	assert_hardware_delivers(&w, 3);
 	run_for(&w, 50 * SECOND_US);
 	assert_int_equal(transit(&w, cable), 0);
@@ -89,7 +89,7 @@ static void a_cable_that_bounces_is_counted_too(void **state)
 		double_join(w.hw, cable.leaf, cable.port);
 		run_for(&w, SECOND_US);
 	}
-	assert_int_equal(count_logged(&w, "link-bounced", "fell and came back"), 6);
+	assert_int_equal(count_logged(&w, "link-bounced", "went down and came back"), 6);
 	assert_true(is_quarantined(&w, 1));
 	world_fini(&w);
 }

@@ -41,7 +41,7 @@ static void run_watching(struct world *w, unsigned seconds)
 {
 	for (unsigned tenth = 0; tenth < seconds * 10; tenth++) {
 		run_for(w, SECOND_US / 10);
-		assert_int_equal(count_alerts(w, "isolated", "takes no Set"), 0);
+		assert_int_equal(count_alerts(w, "isolated", "but no Sets"), 0);
 	}
 }
 

@@ -309,10 +309,11 @@ static void what_is_assumed_must_be_a_host_and_a_state(void **state)
 		const char *text, *why;
 	} bad[] = {
 		{ HOST, HOST ": HOST=STATE is expected" },
-		{ HOST "=ILL", "no state ILL: HEALTHY, DEGRADED_LINK, NO_P2P or FATAL" },
-		{ HOST "=UNKNOWN", "no state UNKNOWN: HEALTHY, DEGRADED_LINK, NO_P2P or FATAL" },
-		{ "moon=FATAL", "no host moon in the fabric, or several" },
-		{ "=FATAL", "no host  in the fabric, or several" },
+		{ HOST "=ILL", "unknown state ILL: HEALTHY, DEGRADED_LINK, NO_P2P or FATAL" },
+		{ HOST "=UNKNOWN",
+		  "unknown state UNKNOWN: HEALTHY, DEGRADED_LINK, NO_P2P or FATAL" },
+		{ "moon=FATAL", "the fabric has no host moon, or several" },
+		{ "=FATAL", "the fabric has no host , or several" },
 	};
 	uint8_t *states = NULL;
 	struct world w;
@@ -385,8 +386,8 @@ static void what_can_not_be_set_is_refused(void **state)
 	static const struct {
 		const char *host, *state, *reason;
 	} cases[] = { { "moon", "FATAL", "moon" },
-		      { HOST, "SICK", "no state SICK" },
-		      { HOST, "UNKNOWN", "no state UNKNOWN" } };
+		      { HOST, "SICK", "unknown state SICK" },
+		      { HOST, "UNKNOWN", "unknown state UNKNOWN" } };
 	struct world w;
 
 	world_init(&w, small_tree());

@@ -135,7 +135,8 @@ static void cordons_that_can_not_be_kept_are_named(void **state)
 		assert_bent(cordon(&w, spines[i], true), 0, NULL);
 	assert_int_equal(count_logged(&w, "cordons-bent", ""), 0);
 	assert_bent(cordon(&w, spines[3], true), 4, spines[0]);
-	assert_int_equal(count_logged(&w, "cordons-bent", "4 places carry traffic"), 1);
+	assert_int_equal(
+		count_logged(&w, "cordons-bent", "4 switches or links carry transit traffic"), 1);
 	assert_bent(cordon(&w, spines[3], true), 4, spines[0]); /* asked again, told again */
 	assert_bent(cordon(&w, spines[1], false), 0, NULL);
 	assert_int_equal(transit_of_all(&w, find_desc(w.design, spines[0])), 0);

@@ -46,10 +46,10 @@ static void members_outlive_their_master(void **state)
 	struct pair p;
 
 	begin(&p, 0);
-	assert_int_equal(count_logged(&p.b, "registrations", "are known here"), 1);
+	assert_int_equal(count_logged(&p.b, "registrations", "were read from the SA"), 1);
 	assert_int_equal(status_number(&p.b, "registrations", "members"), MEMBERS);
 	run_for(&p.a, 100 * SECOND_US);
-	assert_int_equal(count_logged(&p.b, "registrations", "are known here"), 1);
+	assert_int_equal(count_logged(&p.b, "registrations", "were read from the SA"), 1);
 	pair_stop(&p.a);
 	run_for(&p.b, 10 * SECOND_US);
 	assert_true(is_master_and_up(&p.b));
@@ -82,8 +82,8 @@ static void a_master_that_does_not_answer_is_an_alert(void **state)
 	run_for(&p.a, 30 * SECOND_US);
 	assert_int_equal(count_alerts(&p.b, "registrations", ""), 0);
 	run_for(&p.a, 120 * SECOND_US);
-	assert_int_equal(count_alerts(&p.b, "registrations", "another sa_key"), 1);
-	assert_int_equal(count_logged(&p.b, "registrations", "are known here"), 0);
+	assert_int_equal(count_alerts(&p.b, "registrations", "its sa_key differs"), 1);
+	assert_int_equal(count_logged(&p.b, "registrations", "were read from the SA"), 0);
 	pair_stop(&p.a);
 	run_for(&p.b, 10 * SECOND_US);
 	assert_true(is_master_and_up(&p.b));

@@ -327,7 +327,7 @@ static void one_flooder_does_not_hold_up_another(void **state)
 	assert_int_equal(other.slowest, alone);
 	assert_in_range(flooder.ok, 1000, 1300); /* half a second and its burst */
 	assert_int_equal(flooder.answers, flooder.ok);
-	assert_int_equal(count_logged(&w, "sa", "asks for more than 2000 records a second"), 1);
+	assert_int_equal(count_logged(&w, "sa", "more than 2000 SA requests a second"), 1);
 	free(flooder.mad);
 	free(other.mad);
 	world_fini(&w);

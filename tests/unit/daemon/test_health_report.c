@@ -350,13 +350,13 @@ static void what_is_no_report_is_refused_and_changes_nothing(void **state)
 		{ "", HOST, "FATAL", "x", 60, "a source is a word" },
 		{ "red fish", HOST, "FATAL", "x", 60, "a source is a word" },
 		{ "123456789012345678901234567890123", HOST, "FATAL", "x", 60, "of up to 32" },
-		{ "redfish", "moon", "FATAL", "x", 60, "no host moon in the fabric" },
-		{ "redfish", HOST, "SICK", "x", 60, "no state SICK: HEALTHY" },
+		{ "redfish", "moon", "FATAL", "x", 60, "the fabric has no host moon" },
+		{ "redfish", HOST, "SICK", "x", 60, "unknown state SICK: HEALTHY" },
 		{ "redfish", HOST, "FATAL", "", 60, "a reason is expected" },
-		{ "redfish", HOST, "FATAL", "x", 0, "outside 1..86400" },
-		{ "redfish", HOST, "FATAL", "x", -1, "outside 1..86400" },
-		{ "redfish", HOST, "FATAL", "x", 86401, "outside 1..86400" },
-		{ "redfish", HOST, "FATAL", "x", 1e300, "outside 1..86400" },
+		{ "redfish", HOST, "FATAL", "x", 0, "is not in 1..86400" },
+		{ "redfish", HOST, "FATAL", "x", -1, "is not in 1..86400" },
+		{ "redfish", HOST, "FATAL", "x", 86401, "is not in 1..86400" },
+		{ "redfish", HOST, "FATAL", "x", 1e300, "is not in 1..86400" },
 	};
 	struct world w;
 

@@ -97,7 +97,7 @@ static void a_host_none_of_whose_hcas_is_reached_is_cut_off(void **state)
 	world_init(&w, pod(1));
 	for (unsigned rail = 0; rail < 8; rail++)
 		cut(&w, rail);
-	assert_verdict(&w, CUT_OFF, 0, "none of its 8 HCAs is reached");
+	assert_verdict(&w, CUT_OFF, 0, "none of its 8 HCAs is reachable");
 	assert_int_equal(judge(&w).count, 9);
 	world_fini(&w);
 }
@@ -133,7 +133,7 @@ static void the_worse_of_nvlinks_and_hcas_counts(void **state)
 	assert_verdict(&w, FATAL, 7, "NVLinks FATAL: manual override");
 	for (unsigned rail = 1; rail < 8; rail++)
 		cut(&w, rail);
-	assert_verdict(&w, CUT_OFF, 0, "none of its 8 HCAs is reached");
+	assert_verdict(&w, CUT_OFF, 0, "none of its 8 HCAs is reachable");
 	world_fini(&w);
 }
 
@@ -180,7 +180,7 @@ static void links_that_cannot_be_trusted_degrade_a_host(void **state)
 		double_join(w.hw, hca(&w, 1), 1);
 		run_for(&w, 3 * SECOND_US);
 	}
-	assert_verdict(&w, DEGRADED, 8, "mlx5_3: link can't be trusted: fell 6 times within 60 s");
+	assert_verdict(&w, DEGRADED, 8, "mlx5_3: link is unhealthy: went down 6 times within 60 s");
 	run_for(&w, 300 * SECOND_US);
 	assert_verdict(&w, HEALTHY, 8, "");
 	world_fini(&w);
@@ -202,7 +202,7 @@ static void links_with_errors_at_either_end_degrade_a_host(void **state)
 	}
 	assert_int_equal(judge(&w).state, HOST_DEGRADED);
 	assert_int_equal(judge(&w).count, 3);
-	assert_non_null(strstr(judge(&w).reasons[0].text, "mlx5_6: link can't be trusted: 1"));
+	assert_non_null(strstr(judge(&w).reasons[0].text, "mlx5_6: link is unhealthy: 1"));
 	assert_non_null(strstr(judge(&w).reasons[1].text, "mlx5_6: symbol BER "));
 	assert_non_null(strstr(judge(&w).reasons[2].text, "mlx5_6: link unhealthy: 1"));
 	world_fini(&w);

@@ -259,10 +259,11 @@ static void a_cable_is_either_of_its_ends_or_both(void **state)
 	what_name(t, &what, text, sizeof(text));
 	assert_string_equal(text, HCA " p1 - " LEAF " p7");
 	snprintf(text, sizeof(text), LEAF " - %s", t->nodes[far->node].desc);
-	assert_refused(s, text, WHAT_ANY, " matches 8 cables, among them '" LEAF " p33 - ");
+	assert_refused(s, text, WHAT_ANY, " matches 8 links, among them '" LEAF " p33 - ");
 	assert_refused(s, LEAF ":33 - leaf-su01-rail1:33", WHAT_ANY,
-		       "is no cable: " LEAF " p33 leads to spine");
-	assert_refused(s, LEAF " - leaf-su01-rail1", WHAT_ANY, "is no cable: none is known there");
+		       "is not a link: " LEAF " p33 leads to spine");
+	assert_refused(s, LEAF " - leaf-su01-rail1", WHAT_ANY,
+		       "is not a link: none is known there");
 	assert_refused(s, LEAF " - nowhere", WHAT_ANY, "no node matches");
 }
 
@@ -299,12 +300,13 @@ static void a_command_gets_the_kind_that_it_takes_or_the_reason(void **state)
 
 	assert_int_equal(found_as(s, HCA, WHAT_HOST).host, found(s, "dgx-su01-07").host);
 	assert_int_equal(found_as(s, HCA ":1", WHAT_HOST).host, found(s, "dgx-su01-07").host);
-	assert_refused(s, LEAF, WHAT_HOST, "'" LEAF "' is a node: a host is meant here");
+	assert_refused(s, LEAF, WHAT_HOST, "'" LEAF "' is a node, but a host is expected");
 	assert_refused(s, "0xc003", WHAT_PLACE,
-		       "is a multicast group: a node or a host or a port is meant here");
-	assert_refused(s, "pkey:1", WHAT_GROUP, "is a partition: a multicast group is meant here");
-	assert_refused(s, LEAF ":3", WHAT_NODE, "is a port: a node is meant here");
-	assert_refused(s, "dgx-su01-07", WHAT_NODE | WHAT_PORT, "is a host: a node or a port");
+		       "is a multicast group, but a node or a host or a port is expected");
+	assert_refused(s, "pkey:1", WHAT_GROUP,
+		       "is a partition, but a multicast group is expected");
+	assert_refused(s, LEAF ":3", WHAT_NODE, "is a port, but a node is expected");
+	assert_refused(s, "dgx-su01-07", WHAT_NODE | WHAT_PORT, "is a host, but a node or a port");
 }
 
 static void long_texts_and_short_buffers_are_cut(void **state)

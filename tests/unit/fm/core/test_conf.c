@@ -161,7 +161,7 @@ static void number_of_64_bits_must_be_one(void **state)
 static void word_must_be_a_known_one(void **state)
 {
 	refuses(*state, "routing_engine = \"minhop\";", 1,
-		"routing_engine = \"minhop\" is none of ftree, updn, updn-root");
+		"routing_engine = \"minhop\" is not one of ftree, updn, updn-root");
 }
 
 static void text_that_does_not_fit_is_refused(void **state)
@@ -198,14 +198,14 @@ static void pattern_of_exporters_must_make_urls(void **state)
 	struct fixture *f = *state;
 
 	refuses(f, "nvswitch_url = \"http://dcgm:9400/metrics\";", 1,
-		"nvswitch_url: \"http://dcgm:9400/metrics\": %h is expected, where a host's name "
-		"is put");
+		"nvswitch_url: \"http://dcgm:9400/metrics\": %h is expected in place of the host's "
+		"name");
 	refuses(f, "nvswitch_url = \"ftp://%h/\";", 1,
 		"nvswitch_url: \"ftp://%h/\": http:// or https:// is expected");
 	refuses(f, "nvswitch_url = \"http:///%h\";", 1,
-		"nvswitch_url: \"http:///%h\": is no URL of a server");
+		"nvswitch_url: \"http:///%h\": is not the URL of a server");
 	refuses(f, "port = 1;\nnvswitch_url = \"https://%h/\";", 2,
-		"nvswitch_url is https: nvswitch_ca_file is needed, and not set");
+		"nvswitch_url is https, but nvswitch_ca_file is not set");
 	assert_int_equal(load(f, "nvswitch_url = \"http://%h:9400/metrics\";"), 0);
 	assert_int_equal(load(f, "nvswitch_url = \"https://%h/\"; nvswitch_ca_file = \"/ca\";"), 0);
 }
@@ -228,12 +228,11 @@ static void keys_that_protect_nothing_are_refused(void **state)
 	struct fixture *f = *state;
 
 	refuses(f, "m_key = \"0x77\";\nold_m_key = \"0x77\";", 2, "old_m_key is the same as m_key");
-	refuses(f, "old_m_key = \"0x77\";", 1,
-		"old_m_key needs m_key or m_key_secret_file: what ports are to hold");
+	refuses(f, "old_m_key = \"0x77\";", 1, "old_m_key needs m_key or m_key_secret_file");
 	assert_int_equal(load(f, "m_key = \"0x77\";\nold_m_key = \"0x78\";"), 0);
 	refuses(f, "m_key = \"0x77\";\nsa_key = \"1\";", 2,
-		"m_key protects the fabric and sa_key = 1 is known to everybody: set another, or "
-		"none, and one is made");
+		"m_key is set, but sa_key = 1 is publicly known: set another sa_key, or none to "
+		"have one generated");
 	assert_int_equal(load(f, "m_key = \"0x77\";\nsa_key = \"0x88\";"), 0);
 	assert_int_equal(load(f, "m_key = \"0x77\";"), 0); /* one is made */
 	assert_int_equal(load(f, "sa_key = \"1\";"), 0);   /* nothing is meant to be protected */
@@ -256,7 +255,7 @@ static void file_that_cannot_be_read_is_refused(void **state)
 
 	assert_int_equal(conf_load("/nonexistent/fmd.conf", &f->conf, f->err, sizeof(f->err)), -1);
 	assert_string_equal(f->err,
-			    "/nonexistent/fmd.conf:0: can't be opened: No such file or directory");
+			    "/nonexistent/fmd.conf:0: cannot be opened: No such file or directory");
 	assert_int_equal(conf_load(f->dir, &f->conf, f->err, sizeof(f->err)), -1);
 	snprintf(f->expected, sizeof(f->expected), "%s:0: is a directory", f->dir);
 	assert_string_equal(f->err, f->expected);
@@ -354,21 +353,21 @@ static void lmc_stays_and_keys_change_beside_the_old_ones(void **state)
 	assert_int_equal(conf_check_reload(&f->conf, &next, f->err, sizeof(f->err)), 0);
 	next.routing.lmc = 2;
 	assert_int_equal(conf_check_reload(&f->conf, &next, f->err, sizeof(f->err)), -1);
-	assert_non_null(strstr(f->err, "lmc can't change"));
+	assert_non_null(strstr(f->err, "lmc cannot change"));
 	next = f->conf;
 	next.sm.mkey = 0x2222; /* ports hold none: they take any */
 	assert_int_equal(conf_check_reload(&f->conf, &next, f->err, sizeof(f->err)), 0);
 	f->conf = next;
 	next.sm.mkey = 0x3333;
 	assert_int_equal(conf_check_reload(&f->conf, &next, f->err, sizeof(f->err)), -1);
-	assert_non_null(strstr(f->err, "m_key can't change"));
+	assert_non_null(strstr(f->err, "to change m_key, set old_m_key"));
 	next.sm.old_mkey = 0x2222;
 	assert_int_equal(conf_check_reload(&f->conf, &next, f->err, sizeof(f->err)), 0);
 	f->conf = next = (struct conf){ .sm.mkey_per_port = true };
 	f->conf.sm.mkey_secret = (struct m_key_secret){ true, 16, "0123456789abcdef" };
 	next.sm.mkey_secret = (struct m_key_secret){ true, 16, "another secret.." };
 	assert_int_equal(conf_check_reload(&f->conf, &next, f->err, sizeof(f->err)), -1);
-	assert_non_null(strstr(f->err, "set old_m_key_secret_file to the present secret"));
+	assert_non_null(strstr(f->err, "set old_m_key_secret_file to it"));
 	next.sm.old_mkey_secret = f->conf.sm.mkey_secret;
 	assert_int_equal(conf_check_reload(&f->conf, &next, f->err, sizeof(f->err)), 0);
 	next = f->conf;

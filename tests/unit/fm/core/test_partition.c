@@ -160,9 +160,9 @@ static void members_that_name_no_port_are_accepted(void **state)
 	assert_keys(set, 0x41, "7fff");
 	partition_free(set);
 	assert_refused("a=1: ALL_VCAS=x;",
-		       "p.conf:1: membership \"x\" is none of full, limited, both");
+		       "p.conf:1: membership \"x\" is not one of full, limited, both");
 	assert_refused("a=1: ALL_V;",
-		       "p.conf:1: member \"ALL_V\" is no port GUID and none of ALL, ALL_CAS, "
+		       "p.conf:1: member \"ALL_V\" is neither a port GUID nor one of ALL, ALL_CAS, "
 		       "ALL_SWITCHES, ALL_ROUTERS, SELF (is a ; missing before it?)");
 }
 
@@ -272,20 +272,22 @@ static void a_bad_line_is_named(void **state)
 	assert_refused("a=1, Q_Key=0x100000000: ALL;",
 		       "p.conf:1: Q_Key=0x100000000: a number of 0..4294967295 is expected");
 	assert_refused("a=1, defmember=ful1: ALL;",
-		       "p.conf:1: membership \"ful1\" is none of full, limited, both");
+		       "p.conf:1: membership \"ful1\" is not one of full, limited, both");
 	assert_refused("a=1:\n 0x31=x;",
-		       "p.conf:2: membership \"x\" is none of full, limited, both");
+		       "p.conf:2: membership \"x\" is not one of full, limited, both");
 	assert_refused("a=1: ALL\nb=2: 0x31;",
-		       "p.conf:2: member \"b\" is no port GUID and none of ALL, ALL_CAS, "
+		       "p.conf:2: member \"b\" is neither a port GUID nor one of ALL, ALL_CAS, "
 		       "ALL_SWITCHES, ALL_ROUTERS, SELF (is a ; missing before it?)");
 	assert_refused("a=1: 0;",
-		       "p.conf:1: member \"0\" is no port GUID and none of ALL, ALL_CAS, "
+		       "p.conf:1: member \"0\" is neither a port GUID nor one of ALL, ALL_CAS, "
 		       "ALL_SWITCHES, ALL_ROUTERS, SELF (is a ; missing before it?)");
-	assert_refused("a=1: ALL_HOSTS;",
-		       "p.conf:1: member \"ALL_HOSTS\" is no port GUID and none of ALL, ALL_CAS, "
-		       "ALL_SWITCHES, ALL_ROUTERS, SELF (is a ; missing before it?)");
-	assert_refused("a: ALL;\nb=1: ALL;", "p.conf:2: P_Key 0x0001 was given to partition \"a\", "
-					     "which has no number: write one there");
+	assert_refused(
+		"a=1: ALL_HOSTS;",
+		"p.conf:1: member \"ALL_HOSTS\" is neither a port GUID nor one of ALL, ALL_CAS, "
+		"ALL_SWITCHES, ALL_ROUTERS, SELF (is a ; missing before it?)");
+	assert_refused("a: ALL;\nb=1: ALL;",
+		       "p.conf:2: P_Key 0x0001 was assigned to partition \"a\", "
+		       "which has no number in the file: give it one");
 	assert_refused("a=1:\n\n mgid=fe80::1", "p.conf:3: mgid=fe80::1 is not a multicast GID");
 	assert_refused("a=1:\n mgid=ff12::1,hop=2", "p.conf:2: unknown group flag \"hop\"");
 	assert_refused("a=1: mgid=ff12:401b:8002::1", "p.conf:1: mgid=ff12:401b:8002::1: its P_Key "
@@ -302,9 +304,9 @@ static void a_file_that_cannot_be_read_is_named(void **state)
 	int fd = mkstemp(path);
 
 	assert_null(partition_load("/nowhere/p.conf", &options, err, sizeof(err)));
-	assert_string_equal(err, "/nowhere/p.conf:0: can't be opened: No such file or directory");
+	assert_string_equal(err, "/nowhere/p.conf:0: cannot be opened: No such file or directory");
 	assert_null(partition_load("/tmp", &options, err, sizeof(err)));
-	assert_string_equal(err, "/tmp:0: is no file");
+	assert_string_equal(err, "/tmp:0: is not a file");
 	assert_int_equal(write(fd, "a=1:ALL;\0b=2", 12), 12);
 	assert_null(partition_load(path, &options, err, sizeof(err)));
 	close(fd);

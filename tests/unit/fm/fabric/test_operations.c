@@ -188,11 +188,11 @@ static void refused_tables_roll_back_what_they_took(void **state)
 	operations_take(p->operations, false);
 	start(p, &kept, &later);
 	operations_rollback(p->operations);
-	operations_answer(p->operations, "new tables were refused");
+	operations_answer(p->operations, "new forwarding tables failed verification");
 	assert_int_equal(taken.rollbacks, 1);
 	assert_int_equal(taken.results, 0);
 	assert_int_equal(taken.reports, 1);
-	assert_string_equal(taken.error, "new tables were refused");
+	assert_string_equal(taken.error, "new forwarding tables failed verification");
 	assert_int_equal(later.rollbacks + later.answers, 0);
 }
 

@@ -45,8 +45,8 @@ static void options_are_read_off_the_usage(void **state)
 		{ "n", "", "n= takes a number" },
 		{ "n", "99999999999999999999", "n= takes a number" },
 		{ "leaf", "leaf-su01-rail0", "{\"leaf\":\"leaf-su01-rail0\"}" },
-		{ "leaf", NULL, "leaf= takes a text in UTF-8" },
-		{ "leaf", "\xff", "leaf= takes a text in UTF-8" },
+		{ "leaf", NULL, "leaf= takes text in UTF-8" },
+		{ "leaf", "\xff", "leaf= takes text in UTF-8" },
 		{ "format", "text", "{\"format\":\"text\"}" },
 	};
 

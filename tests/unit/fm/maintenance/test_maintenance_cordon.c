@@ -97,16 +97,17 @@ static void a_cordon_whose_tables_are_refused_is_taken_back(void **state)
 	room_init(&f);
 	maintenance_cordon(&f, "spine-1", true, room_answer_cb, &answer);
 	assert_int_equal(marks(&f), LEAVES);
-	fake_pipe_answer(&f, "new tables were refused");
-	assert_string_equal(answer.error, "new tables were refused");
+	fake_pipe_answer(&f, "new forwarding tables failed verification");
+	assert_string_equal(answer.error, "new forwarding tables failed verification");
 	assert_int_equal(marks(&f), 0);
 	assert_int_equal(f.asked.reroutes, 2);
 	assert_int_equal(fake_events(&f, "cordoned", &event), 1);
-	assert_non_null(strstr(event, "but not in force: new tables were refused"));
+	assert_non_null(
+		strstr(event, "but not applied: new forwarding tables failed verification"));
 	assert_answer(ask(&f, "spine-1", true), "", LEAVES);
 	maintenance_cordon(&f, "spine-1", false, room_answer_cb, &answer);
 	assert_int_equal(marks(&f), 0);
-	fake_pipe_answer(&f, "new tables were refused");
+	fake_pipe_answer(&f, "new forwarding tables failed verification");
 	assert_int_equal(marks(&f), LEAVES); /* so is its end */
 	room_fini(&f);
 }
@@ -161,9 +162,9 @@ static void what_can_not_be_cordoned_is_refused_with_its_reason(void **state)
 	room_init(&f);
 	assert_refused(ask(&f, "moon", true), "moon");
 	assert_refused(ask(&f, "moon", false), "moon");
-	assert_refused(ask(&f, "host-0-0 HCA-1", true), "no cable between switches");
-	assert_refused(ask(&f, "leaf-0:1", true), "leaf-0 p1 has no cable between switches");
-	assert_refused(ask(&f, "leaf-0:4", true), "nothing to cordon there");
+	assert_refused(ask(&f, "host-0-0 HCA-1", true), "no link between switches");
+	assert_refused(ask(&f, "leaf-0:1", true), "leaf-0 p1 has no link between switches");
+	assert_refused(ask(&f, "leaf-0:4", true), "nothing to cordon");
 	assert_int_equal(f.asked.reroutes, 0);
 	topo_unref((struct topo *)f.view.topo);
 	f.view.topo = NULL;
@@ -389,7 +390,7 @@ static void lids_of_ports_that_left_earlier_are_free_when_all_is_forgotten(void 
 	assert_false(remembers(&f, HOST));
 	assert_true(remembers(&f, HOST + 1));
 	assert_int_equal(fake_events(&f, "forgotten", &event), 1);
-	assert_non_null(strstr(event, "LIDs of 1 ports that left earlier are free"));
+	assert_non_null(strstr(event, "LIDs of 1 ports that left earlier"));
 	assert_refused(forget(&f, NULL), "nothing to forget");
 	room_fini(&f);
 }

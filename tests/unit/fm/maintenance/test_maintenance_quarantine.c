@@ -72,7 +72,8 @@ static void a_link_that_falls_too_often_by_either_end_is_quarantined(void **stat
 	fall(&f, LEAF, UPLINK + 1, 1, 0);
 	assert_int_equal(marks(&f), 1);
 	assert_int_equal(f.asked.reroutes, 1);
-	assert_int_equal(quarantined_for(&f, "for 60 s, isolated from routing: fell 6 times"), 1);
+	assert_int_equal(quarantined_for(&f, "for 60 s, isolated from routing: went down 6 times"),
+			 1);
 	assert_string_equal(unhealthy(&f), "quarantined");
 	fall(&f, LEAF, UPLINK + 1, 5, SECOND_US); /* the count begins anew */
 	assert_int_equal(fake_events(&f, "quarantined", NULL), 1);
@@ -354,9 +355,9 @@ static void a_release_whose_tables_are_refused_is_taken_back(void **state)
 	quarantine(&f, LEAF, UPLINK + 1);
 	maintenance_release(&f, "leaf-0", room_answer_cb, &answer);
 	assert_int_equal(marks(&f), 0);
-	fake_pipe_answer(&f, "new tables were refused");
+	fake_pipe_answer(&f, "new forwarding tables failed verification");
 	assert_int_equal(marks(&f), 2);
-	assert_string_equal(answer.error, "new tables were refused");
+	assert_string_equal(answer.error, "new forwarding tables failed verification");
 	fake_run_for(&f, 61 * SECOND_US);
 	assert_int_equal(marks(&f), 0); /* it lasts as long as before */
 	room_fini(&f);

@@ -62,8 +62,8 @@ static void a_map_names_what_is_known_and_what_is_still_to_come(void **state)
 	assert_string_equal(leaf->desc, "Quantum Mellanox Technologies");
 	assert_int_not_equal(f.inventory.shapes, shapes); /* a snapshot is made anew */
 	assert_int_equal(fake_events(&f, "names", &text), 1);
-	assert_non_null(strstr(text, "2 names"));
-	assert_non_null(strstr(text, "1 of them of nodes that are known"));
+	assert_non_null(strstr(text, "2 node names"));
+	assert_non_null(strstr(text, "1 of them of known nodes"));
 	late = inventory_add(&f.inventory, &other);
 	assert_string_equal(late->name, "leaf-2");
 	fake_pipe_fini(&f);

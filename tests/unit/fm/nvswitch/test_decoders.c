@@ -139,7 +139,7 @@ static void an_exporter_of_another_host_is_no_source_for_this_one(void **state)
 	say_gpus(w, "dgx-1", 8);
 	whole(w, &decoder_dcgm);
 	assert_false(judge(w, &decoder_dcgm, 0));
-	assert_string_equal(w->error, "it speaks of dgx-1");
+	assert_string_equal(w->error, "it reports another host, dgx-1");
 	assert_null(w->health.hosts[0].memory); /* and nothing of it is remembered */
 	decoder_dcgm.drop(w->kept);		/* in the midst of an answer */
 }

@@ -190,8 +190,8 @@ static void each_kind_of_end_is_reported_as_such(void **state)
 	const struct fetch_conf conf = { .timeout_ms = 60000, .connect_ms = 30000, .ca_file = "" };
 
 	assert_string_equal(get(sick, &conf).error, "HTTP 500");
-	assert_string_equal(get(hangs_up, &conf).error, "the answer ends early");
-	assert_string_equal(get(cut_off, &conf).error, "the answer ends early");
+	assert_string_equal(get(hangs_up, &conf).error, "the answer is truncated");
+	assert_string_equal(get(cut_off, &conf).error, "the answer is truncated");
 }
 
 /* The time for an answer may be no longer than that for a connection. */

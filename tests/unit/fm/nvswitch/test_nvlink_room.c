@@ -128,9 +128,11 @@ static void a_state_that_is_none_changes_nothing(void **state)
 
 	begin(&f);
 	set_at_once(&f, HOST, "POORLY", &r);
-	assert_string_equal(r.error, "no state POORLY: HEALTHY, DEGRADED_LINK, NO_P2P or FATAL");
+	assert_string_equal(r.error,
+			    "unknown state POORLY: HEALTHY, DEGRADED_LINK, NO_P2P or FATAL");
 	set_at_once(&f, HOST, "UNKNOWN", &r);
-	assert_string_equal(r.error, "no state UNKNOWN: HEALTHY, DEGRADED_LINK, NO_P2P or FATAL");
+	assert_string_equal(r.error,
+			    "unknown state UNKNOWN: HEALTHY, DEGRADED_LINK, NO_P2P or FATAL");
 	assert_int_equal(f.asked.reroutes, 0);
 	fake_pipe_fini(&f);
 }

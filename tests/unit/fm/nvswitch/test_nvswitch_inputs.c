@@ -391,7 +391,7 @@ static void files_of_a_configuration_are_checked_beforehand(void **state)
 	assert_int_equal(nvswitch_check(&f->conf, err, sizeof(err)), -1);
 	write_hosts(f, "# none\nnode-1 http://a/ h100\nnode-2 http://b/ h300\n");
 	assert_int_equal(nvswitch_check(&f->conf, err, sizeof(err)), -1);
-	snprintf(expected, sizeof(expected), "%s:3: no such system", f->hosts);
+	snprintf(expected, sizeof(expected), "%s:3: unknown system", f->hosts);
 	assert_memory_equal(err, expected, strlen(expected));
 	write_hosts(f, "node-1 http://a/ h100\n");
 	assert_int_equal(nvswitch_check(&f->conf, err, sizeof(err)), 0);
@@ -423,7 +423,7 @@ static void a_line_that_does_not_fit_is_refused(void **state)
 		assert_int_equal(nvswitch_check(&f->conf, err, sizeof(err)),
 				 blanks < 4000 ? 0 : -1);
 	}
-	snprintf(expected, sizeof(expected), "%s:2: a line that is too long", f->hosts);
+	snprintf(expected, sizeof(expected), "%s:2: the line is too long", f->hosts);
 	assert_string_equal(err, expected);
 }
 

@@ -42,7 +42,7 @@ static void without_a_list_known_addresses_may(void **state)
 	struct senders s = { 0 };
 
 	senders_know_text(&s, "10.9.0.1");
-	senders_know_text(&s, "no address");
+	senders_know_text(&s, "not an address");
 	assert_int_equal(verdict_of(&s, "10.9.0.1"), SENDER_ALLOWED);
 	assert_int_equal(verdict_of(&s, "127.0.0.1"), SENDER_ALLOWED);
 	assert_int_equal(verdict_of(&s, "::1"), SENDER_ALLOWED);
@@ -60,7 +60,7 @@ static void a_wrong_list_is_named_and_changes_nothing(void **state)
 	assert_true(senders_allow(&s, "10.0.0.1", err, sizeof(err)));
 	for (unsigned i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		assert_false(senders_allow(&s, wrong[i], err, sizeof(err)));
-		assert_non_null(strstr(err, "no address"));
+		assert_non_null(strstr(err, "not an address"));
 	}
 	assert_int_equal(verdict_of(&s, "10.0.0.1"), SENDER_LISTED);
 	senders_fini(&s);

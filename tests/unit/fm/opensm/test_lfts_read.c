@@ -209,7 +209,7 @@ static void broken_lines_are_named(void **state)
 	assert_refused(*state, "Unicast lids [0-5] of switch\n",
 		       "dump:1: heading without LIDs [FIRST-LAST] and guid");
 	assert_refused(*state, "Unicast lids [0-65535] of switch Lid 1 guid 0x10 (x):\n",
-		       "dump:1: LID 65535 is no unicast LID");
+		       "dump:1: LID 65535 is not a unicast LID");
 	assert_refused(*state, LEAF_1 "0x0006 001\n", "dump:2: LID 6 is beyond the heading's");
 	assert_refused(*state, LEAF_1 "0x0004\n", "dump:2: an entry begins with 0xLID and a port");
 	assert_refused(*state, LEAF_1 "0x0004 x\n", "dump:2: LID 4 without a port number");
