@@ -19,8 +19,8 @@
 #else
 #define SEEDS 12
 #endif
-#define LIES_S	 30
-#define TRUTH_S	 60
+#define FALSE_S	 30
+#define TRUE_S	 60
 #define SMP_HOPS 7  /* 0: the own adapter answers, which is believed */
 #define SMP_DATA 64 /* where it begins */
 
@@ -194,7 +194,7 @@ static void assert_as_before(struct world *w, const char *what)
 {
 	unsigned s;
 
-	for (s = 0; s < TRUTH_S && *what_differs(w); s++)
+	for (s = 0; s < TRUE_S && *what_differs(w); s++)
 		run_for(w, SECOND_US);
 	if (*what_differs(w)) {
 		print_error("%s: %s after %u s; switches %g of %u, HCAs %g of %u, down %g\n", what,
@@ -209,8 +209,8 @@ static void assert_as_before(struct world *w, const char *what)
 /* ---- Anything at random ---------------------------------------------------------------------- */
 
 /*
- * Of the environment: FMD_LIAR_SEEDS fabrics, from seed FMD_LIAR_SEED on, where FMD_LIAR_PER_MILLE
- * of all answers are false.
+ * The environment may set FMD_FALSE_SEEDS, the number of fabrics; FMD_FALSE_SEED, the first seed;
+ * FMD_FALSE_PER_MILLE, how many of all answers are false.
  */
 static uint64_t number_of(const char *name, uint64_t otherwise)
 {
@@ -226,7 +226,7 @@ static uint64_t number_of(const char *name, uint64_t otherwise)
  * last one.
  */
 #define LIDS_RATE 2
-static const unsigned rates[] = { LIDS_RATE, 30, 60 };
+static const unsigned rates[] = { LIDS_RATE, 15, 30 };
 
 static void list_lids(const struct world *w, uint16_t lids[HOSTS_MAX])
 {
@@ -246,11 +246,11 @@ static const char *what_is_wrong(const struct world *w, const uint16_t *before)
 	return memcmp(before, now, w->design->ncas * sizeof(*now)) ? "LIDs have moved" : "";
 }
 
-static void lie_for_a_while(struct falsifier *l, unsigned per_mille)
+static void falsify_for_a_while(struct falsifier *l, unsigned per_mille)
 {
 	l->per_mille = per_mille;
 	l->on = true;
-	for (unsigned s = 0; s < LIES_S; s++) {
+	for (unsigned s = 0; s < FALSE_S; s++) {
 		if (s % 5 == 1)
 			double_reboot(l->w.hw, switch_guid(&l->w, dice(l, l->w.design->nswitches)));
 		if (s % 7 == 3)
@@ -262,7 +262,7 @@ static void lie_for_a_while(struct falsifier *l, unsigned per_mille)
 
 static bool random_falsifications(uint64_t seed)
 {
-	unsigned rate = (unsigned)number_of("FMD_LIAR_PER_MILLE", rates[seed % 3]), s;
+	unsigned rate = (unsigned)number_of("FMD_FALSE_PER_MILLE", rates[seed % 3]), s;
 	uint16_t before[HOSTS_MAX], *lids = rate <= LIDS_RATE ? before : NULL;
 	const char *wrong;
 	struct falsifier l;
@@ -270,8 +270,8 @@ static bool random_falsifications(uint64_t seed)
 	falsifier_init(&l);
 	list_lids(&l.w, before);
 	l.seed = seed;
-	lie_for_a_while(&l, rate);
-	for (s = 0; s < TRUTH_S && *what_is_wrong(&l.w, lids); s++)
+	falsify_for_a_while(&l, rate);
+	for (s = 0; s < TRUE_S && *what_is_wrong(&l.w, lids); s++)
 		run_for(&l.w, SECOND_US);
 	wrong = what_is_wrong(&l.w, lids);
 	if (*wrong)
@@ -286,9 +286,10 @@ static bool random_falsifications(uint64_t seed)
 	return !*wrong;
 }
 
-static void a_minute_after_random_lies_all_is_as_before(void **state)
+static void a_minute_after_random_false_answers_all_is_as_before(void **state)
 {
-	uint64_t first = number_of("FMD_LIAR_SEED", 1), count = number_of("FMD_LIAR_SEEDS", SEEDS);
+	uint64_t first = number_of("FMD_FALSE_SEED", 1),
+		 count = number_of("FMD_FALSE_SEEDS", SEEDS);
 	uint64_t well = 0;
 
 	for (uint64_t i = 0; i < count; i++)
@@ -548,10 +549,10 @@ int main(void)
 		cmocka_unit_test(a_switch_with_the_guid_of_another_is_named_and_left_out),
 		cmocka_unit_test(the_first_host_of_a_guid_keeps_its_place),
 		cmocka_unit_test(a_host_that_moved_is_met_at_its_new_place),
-		cmocka_unit_test(a_minute_after_random_lies_all_is_as_before),
+		cmocka_unit_test(a_minute_after_random_false_answers_all_is_as_before),
 	};
 
-	if (getenv("FMD_LIAR_SEEDS"))
+	if (getenv("FMD_FALSE_SEEDS"))
 		cmocka_set_test_filter("a_minute_after_random*");
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
