@@ -135,6 +135,7 @@ static void write_list(const void *owner, FILE *out)
 
 static const struct state_file list_file = {
 	.name = "untrue",
+	.small = true,
 	.summary = sum_up,
 	.form = "`GUID BLOCK`",
 	.read = read_list,

@@ -119,6 +119,7 @@ static void sum_up(const void *owner, FILE *out)
 
 static const struct state_file cordons_file = {
 	.name = "cordons",
+	.small = true,
 	.summary = sum_up,
 	.form = "`GUID PORT [TIME]`",
 	.read = read_list,

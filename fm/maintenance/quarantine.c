@@ -161,6 +161,7 @@ static void sum_up(const void *arg, FILE *out)
 
 static const struct state_file list_file = {
 	.name = "quarantine",
+	.small = true,
 	.summary = sum_up,
 	.form = "`GUID PORT UNTIL SECONDS WHY`",
 	.read = read_list,

@@ -13,6 +13,7 @@ struct content {
 	char *name;
 	struct text text;
 	struct text records; /* lines, behind it */
+	bool pushed;	     /* the text was had ahead of the disk once */
 };
 
 /* Zero-initialised is empty. */

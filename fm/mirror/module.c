@@ -274,6 +274,14 @@ static void recorded(void *arg, const char *name, const char *line)
 		source_recorded(m, name, line);
 }
 
+static void pushed(void *arg, const char *name, const char *bytes, size_t length)
+{
+	struct mirror *m = arg;
+
+	if (m->readers && fabric_is_master(m->fabric))
+		source_pushed(m, name, bytes, length);
+}
+
 static void send_due(void *arg)
 {
 	source_send(arg);
@@ -312,7 +320,7 @@ static void *init(struct fabric *fabric)
 	m->whole_us = loop_now_us(m->services.loop);
 	m->send = loop_timer_new(m->services.loop, send_due, m);
 	state_store_listen(m->services.state, wrote, m);
-	state_store_follow(m->services.state, recorded, m);
+	state_store_follow(m->services.state, recorded, pushed, m);
 	return m;
 }
 
@@ -321,7 +329,7 @@ static void fini(void *room)
 	struct mirror *m = room;
 
 	state_store_unlisten(m->services.state, m);
-	state_store_follow(m->services.state, NULL, NULL);
+	state_store_follow(m->services.state, NULL, NULL, NULL);
 	stop(m);
 	stop_listening(m);
 	contents_fini(&m->own);

@@ -99,6 +99,8 @@ void source_accept(struct mirror *m, int fd, const struct sockaddr *from);
 void source_begin(struct mirror *m); /* master now: what is on disk goes out */
 void source_end(struct mirror *m);   /* master no more */
 void source_wrote(struct mirror *m, const char *name);
+/* A file has changed to that text, which is copied; the disk does not have it yet. */
+void source_pushed(struct mirror *m, const char *name, const char *bytes, size_t length);
 void source_recorded(struct mirror *m, const char *name, const char *line);
 void source_send(struct mirror *m); /* what has gathered since it was recorded */
 void source_ping(struct mirror *m);

@@ -333,20 +333,15 @@ void source_end(struct mirror *m)
 	tell_role(m);
 }
 
-void source_wrote(struct mirror *m, const char *name)
+/* All have what `own` has, and then this text, which is taken over. */
+static void send_change(struct mirror *m, const char *name, struct text text)
 {
-	struct text text;
-	struct delta delta;
+	const struct text *had = contents_text(&m->own, name);
+	const struct delta delta = delta_of(had, &text);
 
-	if (!mirror_has(name))
-		return;
-	text.bytes = state_store_on_disk(m->services.state, name, &text.length);
-	if (!text.bytes)
-		return;
 	source_send(m);
 	m->seq++;
 	state_store_set_copied(m->services.state, false);
-	delta = delta_of(contents_text(&m->own, name), &text);
 	for (struct reader *r = m->readers; r; r = r->next)
 		if (r->who.port_guid) {
 			channel_send(r->channel, FRAME_FILE, file_head(m, name, &delta, &text),
@@ -354,6 +349,49 @@ void source_wrote(struct mirror *m, const char *name)
 			send_records(m, r, name);
 		}
 	contents_set(&m->own, name, text);
+}
+
+static bool is_sent(const struct mirror *m, const char *name, const char *bytes, size_t length)
+{
+	const struct content *own = contents_find((struct contents *)&m->own, name);
+
+	return own && own->text.length == length && !memcmp(own->text.bytes, bytes, length);
+}
+
+void source_pushed(struct mirror *m, const char *name, const char *bytes, size_t length)
+{
+	struct text text = { mem_alloc(length + 1, 1), length };
+	struct content *own;
+
+	if (!mirror_has(name) || is_sent(m, name, bytes, length)) {
+		free(text.bytes);
+		return;
+	}
+	memcpy(text.bytes, bytes, length);
+	send_change(m, name, text);
+	own = contents_find(&m->own, name);
+	if (own)
+		own->pushed = true;
+}
+
+/*
+ * Of a file that was pushed the disk may have an older text than readers: while it is to be written
+ * once more, it says nothing.
+ */
+void source_wrote(struct mirror *m, const char *name)
+{
+	const struct content *own = contents_find(&m->own, name);
+	struct text text;
+
+	if (!mirror_has(name) || (own && own->pushed && state_store_waits(m->services.state, name)))
+		return;
+	text.bytes = state_store_on_disk(m->services.state, name, &text.length);
+	if (!text.bytes)
+		return;
+	if (own && own->pushed && is_sent(m, name, text.bytes, text.length))
+		free(text.bytes);
+	else
+		send_change(m, name, text);
 }
 
 void source_ping(struct mirror *m)

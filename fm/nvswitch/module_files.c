@@ -62,6 +62,7 @@ static void write_states(const void *arg, FILE *out)
 
 static const struct state_file states_file = {
 	.name = NVLINK_STATES_FILE,
+	.small = true,
 	.form = "`HOST STATE STATE`, the last may be -",
 	.read = read_states,
 	.forget = forget_states,

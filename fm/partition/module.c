@@ -44,6 +44,7 @@ static void write_text(const void *arg, FILE *out)
 
 static const struct state_file kept_file = {
 	.name = "partitions",
+	.small = true,
 	.form = "the text of the last good partition_config_file",
 	.write = write_text,
 };

@@ -75,6 +75,7 @@ static void write_overrides(const void *arg, FILE *out)
 
 static const struct state_file overrides_file = {
 	.name = "overrides",
+	.small = true,
 	.form = "`GUID LID PORT`, by GUID and LID, or too many",
 	.read = read_overrides,
 	.forget = forget_overrides,

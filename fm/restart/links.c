@@ -16,7 +16,12 @@
  * on. So a link that died while fmd was away is down like any other. What was removed for good is
  * there until `fmctl forget`.
  *
- * Behind each change that is settled a sum over all of it says whether the file is written again.
+ * Behind each change that is settled sums over all of it say what has changed: where links went
+ * down or came up alone, that is told link by link, as records (fm/state/state_store.h):
+ *
+ *   down GUID PORT SINCE   the link at that end, the one with the lower GUID; SINCE as above
+ *
+ * Else, and some time later in any case, the file is written.
  */
 #include "fm/restart/links.h"
 #include <inttypes.h>
@@ -41,6 +46,9 @@ static const char *const type_names[] = {
 static unsigned read_links(void *arg, FILE *in);
 static void forget_links(void *arg);
 static void write_links(const void *arg, FILE *out);
+static bool take_down(void *arg, const char *line);
+
+#define RECORDS_MOST 2000 /* of more, the file is the shorter message */
 
 /* What was met or fell is to be known however soon this process is killed. */
 static const struct state_file links_file = {
@@ -49,6 +57,7 @@ static const struct state_file links_file = {
 	.read = read_links,
 	.forget = forget_links,
 	.write = write_links,
+	.record = take_down,
 	.gather_us = 200000,
 	.gather_max_us = 1000000,
 };
@@ -129,31 +138,73 @@ static uint64_t sum_link(const struct topo *t, const struct topo_port *a)
 	const struct topo_port *b = topo_peer(t, a);
 	uint64_t sum = hash_word(t->nodes[a->node].guid ^ hash_word(a->num));
 
-	sum = hash_word(sum ^ t->nodes[b->node].guid);
-	return hash_word(sum ^ hash_word(b->num + 256u * a->link_up));
+	return hash_word(hash_word(sum ^ t->nodes[b->node].guid) ^ hash_word(b->num));
 }
 
-static uint64_t sum_all(const struct topo *t)
+/* Both sums of `links`. */
+static void sum_all(struct known_links *links, const struct topo *t)
 {
-	uint64_t sum = 0;
+	uint64_t down = 0;
 
+	links->shape = 0;
 	for (uint32_t n = 0; n < t->nnodes; n++)
-		sum += hash_word(t->nodes[n].guid ^ sum_text(t->nodes[n].desc));
+		links->shape += hash_word(t->nodes[n].guid ^ sum_text(t->nodes[n].desc));
 	for (uint32_t p = 0; p < t->nports; p++)
-		if (t->ports[p].peer != TOPO_NONE && t->ports[p].peer > p)
-			sum += sum_link(t, lower_end(t, &t->ports[p]));
-	return sum;
+		if (t->ports[p].peer != TOPO_NONE && t->ports[p].peer > p) {
+			uint64_t sum = sum_link(t, lower_end(t, &t->ports[p]));
+
+			links->shape += sum;
+			down += t->ports[p].link_up ? 0 : hash_word(sum);
+		}
+	links->sum = links->shape + down;
+}
+
+static void record_down(const struct known_links *c, const struct down_link *link, int64_t since)
+{
+	char line[80];
+
+	snprintf(line, sizeof(line), "down 0x%016" PRIx64 " %u %" PRId64, link->node, link->port,
+		 since);
+	state_store_record(c->services->state, &links_file, (void *)c, line);
+}
+
+/* What differs in two lists by end, counted; and told, if so asked. */
+static uint32_t compare_lists(const struct known_links *c, const struct down_link *had,
+			      uint32_t nhad, bool tell)
+{
+	uint32_t h = 0, n = 0, count = 0;
+
+	while (h < nhad || n < c->ndown) {
+		int order = h == nhad ? 1 : n == c->ndown ? -1 : compare_down(&had[h], &c->down[n]);
+
+		count += order != 0;
+		if (tell && order < 0)
+			record_down(c, &had[h], 0);
+		else if (tell && order > 0)
+			record_down(c, &c->down[n], c->down[n].since);
+		h += order <= 0;
+		n += order >= 0;
+	}
+	return count;
 }
 
 void known_links_settled(struct known_links *c, const struct topo *topo)
 {
-	uint64_t sum = sum_all(topo);
+	const struct known_links before = *c;
+	struct down_link *had;
 
-	if (sum == c->sum)
+	sum_all(c, topo);
+	if (before.sum == c->sum)
 		return;
-	c->sum = sum;
+	had = mem_alloc(c->ndown + 1u, sizeof(*had));
+	if (c->ndown)
+		memcpy(had, c->down, c->ndown * sizeof(*had));
 	list_down(c, topo);
-	state_store_changed(c->services->state, &links_file, c);
+	if (before.shape == c->shape && compare_lists(c, had, before.ndown, false) <= RECORDS_MOST)
+		compare_lists(c, had, before.ndown, true);
+	else
+		state_store_changed(c->services->state, &links_file, c);
+	free(had);
 }
 
 /* null: not settled yet */
@@ -270,6 +321,13 @@ static bool is_free(const struct inv_node *node, unsigned num)
 	return has_port(node, num) && !node->ports[num].peer;
 }
 
+static void note_down(struct known_links *c, guid_t node, unsigned port, int64_t since)
+{
+	if (!(c->ndown & (c->ndown + 1))) /* room grows by powers of two */
+		c->down = mem_resize(c->down, 2 * c->ndown + 2, sizeof(*c->down));
+	c->down[c->ndown++] = (struct down_link){ node, (uint8_t)port, since };
+}
+
 static bool read_link(struct known_links *c, const char *line)
 {
 	struct inventory *inv = c->services->inventory;
@@ -290,11 +348,32 @@ static bool read_link(struct known_links *c, const char *line)
 	inventory_link(inv, a, (uint8_t)port_a, b, (uint8_t)port_b);
 	inventory_link_down(inv, a, (uint8_t)port_a);
 	a->ports[port_a].ever_up = b->ports[port_b].ever_up = true;
-	if (since <= 0)
+	if (since > 0)
+		note_down(c, guid_a, port_a, since);
+	return true;
+}
+
+/* A link that is not known by now was forgotten since. */
+static bool take_down(void *arg, const char *line)
+{
+	struct known_links *c = arg;
+	const struct inv_node *node;
+	int64_t since;
+	unsigned port;
+	guid_t guid;
+	char rest;
+
+	if (sscanf(line, "down 0x%" SCNx64 " %u %" SCNd64 " %c", &guid, &port, &since, &rest) != 3)
+		return false;
+	node = inventory_find(c->services->inventory, guid);
+	if (!has_port(node, port) || !node->ports[port].peer)
 		return true;
-	if (!(c->ndown & (c->ndown + 1))) /* room grows by powers of two */
-		c->down = mem_resize(c->down, 2 * c->ndown + 2, sizeof(*c->down));
-	c->down[c->ndown++] = (struct down_link){ guid_a, (uint8_t)port_a, since };
+	for (uint32_t i = 0; i < c->ndown; i++)
+		if (c->down[i].node == guid && c->down[i].port == port) {
+			c->down[i].since = since;
+			return true;
+		}
+	note_down(c, guid, port, since);
 	return true;
 }
 

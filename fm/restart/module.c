@@ -50,6 +50,7 @@ static void write_lids(const void *arg, FILE *out)
 /* A LID that is wrong is worse than a new one: a file that is not whole is lost. */
 static const struct state_file lids_file = {
 	.name = "lids",
+	.small = true,
 	.form = "`GUID LID LMC [AWAY]`, or a LID twice",
 	.read = read_lids,
 	.forget = forget_lids,

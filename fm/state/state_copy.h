@@ -26,11 +26,16 @@ void state_store_each(const struct state_store *store, state_name_fn *fn, void *
 void state_store_set_copied(struct state_store *store, bool copied);
 bool state_store_is_copied(const struct state_store *store);
 /*
- * Records (state_store_record()) of files. They come from there: each that an owner tells of, as a
- * line without its end.
+ * What goes ahead of the disk, to one follower; fn NULL = nobody follows. Records: each that an
+ * owner tells of (state_store_record()), as a line without its end. Texts: of files that are
+ * `small`, all of it, within STATE_PUSH_US of a change while another manager waits; the next one no
+ * sooner than STATE_SHARE times as long as it took. Both are borrowed until the function returns.
  */
 typedef void state_record_fn(void *arg, const char *name, const char *line);
-void state_store_follow(struct state_store *store, state_record_fn *fn, void *arg);
+typedef void state_text_fn(void *arg, const char *name, const char *bytes, size_t length);
+void state_store_follow(struct state_store *store, state_record_fn *record, state_text_fn *text,
+			void *arg);
+#define STATE_PUSH_US 2000
 /* All that what is on disk does not have, whole lines, until the next change; or length 0. */
 const char *state_store_records(const struct state_store *store, const char *name, size_t *length);
 /* Behind state_store_put(): records of another manager, whole lines; the journal has them, too. */

@@ -29,15 +29,17 @@ void state_store_record(struct state_store *s, const struct state_file *file, vo
 	records_add(&k->records, "\n", 1);
 	state_journal_record(s, k, line, strlen(line));
 	if (s->recorded)
-		s->recorded(s->recorded_arg, file->name, line);
+		s->recorded(s->follower, file->name, line);
 	if (k->records.length - k->held_records > STATE_RECORDS_MOST)
 		state_store_render(s, k);
 }
 
-void state_store_follow(struct state_store *s, state_record_fn *fn, void *arg)
+void state_store_follow(struct state_store *s, state_record_fn *record, state_text_fn *text,
+			void *arg)
 {
-	s->recorded = fn;
-	s->recorded_arg = arg;
+	s->recorded = record;
+	s->pushed = text;
+	s->follower = arg;
 }
 
 void state_store_records_apply(struct state_store *s, struct kept *k, void *owner)

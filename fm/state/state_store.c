@@ -129,6 +129,7 @@ void state_store_changed(struct state_store *s, const struct state_file *file, v
 	k->due = true;
 	k->in_memory = k->failed = false;
 	k->at_us = now + gather < k->since_us + most ? now + gather : k->since_us + most;
+	state_push_changed(s, k);
 	state_store_schedule(s);
 }
 
@@ -428,7 +429,7 @@ void state_store_detach(struct state_store *s)
 			k->due &= k->in_memory;
 		else if (k->owner && (k->due || k->lane))
 			state_store_render(s, k);
-		k->failed = false;
+		k->failed = k->push = false;
 		k->owner = NULL;
 	}
 	state_store_schedule(s);
@@ -454,6 +455,7 @@ struct state_store *state_store_new(struct loop *loop, const char *folder, struc
 
 	*s = (struct state_store){ .loop = loop, .folder = mem_strdup(folder), .writable = true };
 	s->timer = loop_timer_new(loop, step, s);
+	s->push = loop_timer_new(loop, state_push_due, s);
 	s->alerts = state_alerts_new(loop, alerts, events);
 	read_manifest(s);
 	state_journal_open(s);
@@ -501,6 +503,7 @@ void state_store_free(struct state_store *s)
 			close(s->lanes[i].said);
 		}
 	loop_timer_free(s->timer);
+	loop_timer_free(s->push);
 	journal_free(s->journal);
 	free(s->unknown.bytes);
 	state_store_kept_free(s);

@@ -43,6 +43,8 @@ struct state_file {
 	 * version knows. NULL = changes are told by writing it whole alone.
 	 */
 	bool (*record)(void *owner, const char *line);
+	/* Rendered within milliseconds: another manager that waits has it ahead of the disk. */
+	bool small;
 	uint64_t gather_us; /* it is written when nothing has changed for so long; 0 = at once */
 	uint64_t gather_max_us; /* or when the first change is so old; 0 = gather_us */
 };

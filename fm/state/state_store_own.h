@@ -29,6 +29,8 @@ struct kept {
 	uint64_t at_us;	   /* it is to be written */
 	uint64_t took_us;  /* the latest write of it, and of what went with it */
 	struct lane *lane; /* on its way; NULL = not */
+	bool push;	   /* its follower has an older text.. */
+	uint64_t push_us;  /* ..until then, at least */
 	char *held;	   /* rendered, and not on disk yet */
 	size_t held_length;
 	struct records records; /* since what is on disk, oldest first */
@@ -63,7 +65,9 @@ struct state_store {
 	enum state_haste haste;
 	bool reading;		   /* what changes is no news */
 	state_record_fn *recorded; /* NULL = nobody follows */
-	void *recorded_arg;
+	state_text_fn *pushed;	   /* as well */
+	void *follower;
+	struct loop_timer *push; /* armed: a file is to be pushed */
 	bool writable;
 	bool copied; /* of who was master until now */
 	uint64_t retry_us;
@@ -99,6 +103,9 @@ void state_store_kept_free(struct state_store *store); /* all of them; there are
 struct records state_store_records_left(const struct kept *kept);
 /* Those left go to file->record(). */
 void state_store_records_apply(struct state_store *store, struct kept *kept, void *owner);
+/* state_push.c: the file, which has changed, goes to the follower soon, if it is small. */
+void state_push_changed(struct state_store *store, struct kept *kept);
+void state_push_due(void *store); /* of the timer */
 /* state_journal.c: opens it, and takes what an earlier life left of it. */
 void state_journal_open(struct state_store *store);
 /* A record of that file, a line without its end, was added to kept->records. */

@@ -111,7 +111,8 @@ class Reader(threading.Thread):
                 length, kind = struct.unpack(">IB", head)
                 body = stream.read(length - 1)
                 self.received += length + 4
-                self.frames.append((time.monotonic(), chr(kind), self.changed(body) if chr(kind) == "F" else body))
+                name = json.loads(body.partition(b"\n")[0]).get("name")
+                self.frames.append((time.monotonic(), chr(kind), self.changed(body) if chr(kind) == "F" else body, name))
                 if chr(kind) == "P":
                     self.say("T", {**json.loads(body), "whole": False})
                 if chr(kind) == "W" and self.whole_s is None:
@@ -130,10 +131,21 @@ class Reader(threading.Thread):
 
     def when(self, words, since):
         """First arrival of a text in a file or a record; None = never."""
-        for at, kind, body in self.frames[since:]:
+        for at, kind, body, _ in self.frames[since:]:
             if kind in "FC" and any(word in body for word in words):
                 return at
         return None
+
+    def after(self, act, name):
+        """How long behind the beginning of an act the file of that name changes here, in ms."""
+        since, begun = len(self.frames), time.monotonic()
+        act()
+        while time.monotonic() < begun + LIMIT_S:
+            for at, kind, _, named in self.frames[since:]:
+                if kind in "FC" and named == name:
+                    return round((at - begun) * 1e3, 1)
+            time.sleep(0.001)
+        return float("inf")
 
 
 class Managed(w.Fmd):
@@ -224,6 +236,24 @@ def measure(world, size, mirrored):
         sim.close()
 
 
+def kinds(sim, ports, master, reader):
+    """From the command (fmctl's own start with it) or the fault to the arrival, in ms, of what is no record of a host."""
+    switches = master.ask("switches")
+    spine = max(switches, key=lambda row: row.get("level") or 0)["guid"]
+    took = {"fmctl alone": []}
+    for host, _ in ports[10:15]:
+        begun = time.monotonic()
+        master.ask("partitions")
+        took["fmctl alone"].append(round((time.monotonic() - begun) * 1e3, 1))
+        for what, name, act in (("cordon", "cordons", lambda: master.ask("cordon", spine)),
+                                ("uncordon", "cordons", lambda: master.ask("uncordon", spine)),
+                                ("host off", "cables", lambda: sim.tell(f"unlink {host}:1")),
+                                ("host on", "cables", lambda: sim.tell(f"link {host}:1"))):
+            took.setdefault(what, []).append(reader.after(act, name))
+            time.sleep(3)
+    return took
+
+
 def watch(world, sim, ports, master, standby, where):
     result, both = {}, [fmd for fmd in (master, standby) if fmd]
     names = ["master", "standby"]
@@ -250,6 +280,8 @@ def watch(world, sim, ports, master, standby, where):
             time.sleep(6)
             lags = [(arrived - when) * 1e3 if (arrived := reader.when(marks(change), since)) else float("inf") for change, when in answered.items()]
             result[f"seen at {rate}/s ms"] = [round(x, 1) for x in (statistics.median(lags), sorted(lags)[len(lags) * 99 // 100], max(lags))]
+        result["kinds ms"] = kinds(sim, ports, master, reader)
+        result["loop_longest_us"] = [master.ask("status")[key] for key in ("loop_longest_us", "loop_longest_step")]
         result["bytes"] = reader.received
     return result
 

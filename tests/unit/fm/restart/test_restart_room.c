@@ -6,7 +6,9 @@
 #include <stdint.h>
 #include <string.h>
 #include <cmocka.h>
+#include "fm/restart/links.h"
 #include "fm/restart/module.h"
+#include "fm/state/state_copy.h"
 #include "tests/lib/fake_pipe.h"
 
 #define LEAF  0x100ull
@@ -101,6 +103,72 @@ static void since_when_a_link_is_down_is_kept(void **state)
 	fake_pipe_fini(&f);
 }
 
+static void assert_record(const struct fabric *f, const char *form, bool down)
+{
+	size_t length;
+	const char *lines = state_store_records(f->services.state, "cables", &length);
+	char text[256] = "";
+	long since = -1;
+	int used = 0;
+
+	snprintf(text, sizeof(text), "%.*s", (int)length, length ? lines : "");
+	sscanf(text, form, &since, &used);
+	assert_true(length);
+	assert_int_equal(used, length);
+	assert_int_equal(since != 0, down);
+}
+
+/* Once the file has the rest. */
+static void a_link_that_falls_or_comes_back_is_a_record(void **state)
+{
+	struct inv_node *leaf;
+	struct fabric f;
+
+	fake_pipe_init(&f, &restart_module, NULL);
+	three_nodes(&f);
+	publish(&f);
+	state_store_flush(f.services.state);
+	leaf = inventory_find(&f.inventory, LEAF);
+	inventory_link_down(&f.inventory, leaf, 5);
+	publish(&f);
+	assert_record(&f, "down 0x0000000000000100 5 %ld\n%n", true);
+	state_store_flush(f.services.state);
+	inventory_link(&f.inventory, leaf, 5, inventory_find(&f.inventory, SPINE), 1);
+	publish(&f);
+	assert_record(&f, "down 0x0000000000000100 5 %ld\n%n", false);
+	fake_pipe_fini(&f);
+}
+
+/* As a journal or another manager has it, behind the file. */
+static void a_record_says_since_when_a_link_is_down(void **state)
+{
+	static const char lines[] = "down 0x0000000000000100 5 1750000000\n"
+				    "down 0x0000000000000100 6 0\n"
+				    "down 0x0000000000000999 1 1750000000\n"
+				    "down 0x0000000000000100 5 1750000001\n";
+	char since[KNOWN_LINKS_SINCE];
+	struct inv_node *leaf;
+	struct fabric f;
+
+	fake_pipe_init(&f, &restart_module, NULL);
+	three_nodes(&f);
+	publish(&f);
+	fake_pipe_restart(&f);
+	state_store_append(f.services.state, "cables", lines, sizeof(lines) - 1);
+	f.module->restore(f.room);
+	leaf = inventory_find(&f.inventory, LEAF);
+	assert_non_null(leaf);
+	topo_unref(f.view.topo);
+	f.view.topo = inventory_snapshot(&f.inventory);
+	for (uint32_t p = 0; p < f.view.topo->nports; p++)
+		if (f.view.topo->nodes[f.view.topo->ports[p].node].guid == LEAF &&
+		    f.view.topo->ports[p].num == 5) {
+			link_down_since(&f, p, since);
+			assert_string_equal(since, "2025-06-15T15:06:41Z");
+		}
+	fake_pipe_fini(&f);
+}
+
 /* The pipe gives these LIDs. */
 static void learn(struct fabric *f, const struct lid_entry *entries, unsigned count)
 {
@@ -179,6 +247,8 @@ int main(void)
 		cmocka_unit_test(
 			nodes_and_links_of_an_earlier_life_are_gone_and_down_until_they_are_met),
 		cmocka_unit_test(since_when_a_link_is_down_is_kept),
+		cmocka_unit_test(a_link_that_falls_or_comes_back_is_a_record),
+		cmocka_unit_test(a_record_says_since_when_a_link_is_down),
 		cmocka_unit_test(lids_of_ports_that_are_away_are_in_the_inventory),
 		cmocka_unit_test(a_lid_that_two_ports_have_loses_the_file),
 		cmocka_unit_test(a_damaged_file_is_lost_and_leaves_nothing_behind),

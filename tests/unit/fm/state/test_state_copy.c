@@ -198,6 +198,50 @@ static void what_is_to_be_passed_on_does_not_gather(void **state)
 	assert_true(state_store_passed_on(w->store));
 }
 
+static char pushed[64];
+
+static void hear_text(void *arg, const char *name, const char *bytes, size_t length)
+{
+	size_t used = strlen(pushed);
+
+	snprintf(pushed + used, sizeof(pushed) - used, "%s=%.*s", name, (int)length, bytes);
+}
+
+static void change(struct world *w, const struct state_file *of, unsigned value)
+{
+	w->value = value;
+	state_store_changed(w->store, of, w);
+}
+
+static void a_small_file_goes_ahead_of_the_disk_while_another_manager_waits(void **state)
+{
+	static struct state_file small;
+	struct world *w = *state;
+
+	small = file;
+	small.small = true;
+	pushed[0] = '\0';
+	state_store_follow(w->store, NULL, hear_text, NULL);
+	change(w, &small, 1);
+	store_world_run(w, 2 * STATE_PUSH_US);
+	assert_string_equal(pushed, ""); /* nobody waits */
+	state_store_set_haste(w->store, STATE_HASTE);
+	change(w, &small, 2);
+	change(w, &small, 3);
+	assert_string_equal(pushed, "");
+	store_world_run(w, 2 * STATE_PUSH_US);
+	assert_string_equal(pushed, "value=3\n"); /* once */
+	assert_int_equal(w->writes, 0);
+	change(w, &file, 4); /* another one that is not small */
+	store_world_run(w, 2 * STATE_PUSH_US);
+	assert_string_equal(pushed, "value=3\n");
+	change(w, &small, 5);
+	state_store_detach(w->store); /* its owner is about to end */
+	store_world_run(w, 2 * STATE_PUSH_US);
+	assert_string_equal(pushed, "value=3\n");
+	state_store_follow(w->store, NULL, NULL, NULL);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -212,6 +256,7 @@ int main(void)
 		TEST(all_that_was_ever_written_is_named),
 		TEST(a_file_is_written_at_once_while_another_manager_waits),
 		TEST(what_is_to_be_passed_on_does_not_gather),
+		TEST(a_small_file_goes_ahead_of_the_disk_while_another_manager_waits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -83,7 +83,7 @@ static void a_record_is_told_at_once_and_written_later(void **state)
 {
 	struct world *w = *state;
 
-	state_store_follow(w->store, hear, NULL);
+	state_store_follow(w->store, hear, NULL, NULL);
 	record(w, 7);
 	assert_string_equal(heard, "value: now 7|");
 	assert_int_equal(w->writes, 0);
