@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/core/address.h"
+#include "fm/mirror/lineage.h"
 #include "fm/mirror/own.h"
 #include "fm/state/state_file.h"
 
@@ -47,6 +48,7 @@ static void adopt(struct peer *p)
 {
 	struct mirror *m = p->mirror;
 
+	lineage_yield(m, p);
 	for (unsigned i = 0; i < p->contents.count; i++)
 		put(m, &p->contents.list[i]);
 	state_store_each(m->services.state, empty_others, p);
@@ -56,6 +58,7 @@ static void adopt(struct peer *p)
 			      "0x%016" PRIx64 ")",
 			      p->who.name, p->who.port_guid);
 	m->copied = p->who.port_guid;
+	lineage_load(m);
 	state_store_set_copied(m->services.state, true);
 }
 
@@ -174,6 +177,7 @@ static void take_role(struct peer *p, const struct frame *frame)
 
 	json_unpack(frame->head, "{sb}", "master", &master);
 	contents_fini(&p->contents);
+	generation_parse(&p->who.generation, json_object_get(frame->head, "takeovers"));
 	p->master = master;
 	p->whole = false;
 }

@@ -19,8 +19,12 @@
 #define FRAME_WORD (16u << 10)	/* .. of those that are sent without a file */
 
 enum frame_type {
-	FRAME_HELLO = 'H', /* {"protocol","port_guid","name","records"}: first, both ways */
-	FRAME_ROLE = 'R',  /* {"master"}: of who was asked; anew when it changes */
+	/*
+	 * {"protocol","port_guid","name","records","takeovers"}: first, both ways; take-overs as of
+	 * generation_json()
+	 */
+	FRAME_HELLO = 'H',
+	FRAME_ROLE = 'R', /* {"master","takeovers"}: of who was asked; anew when it changes */
 	/*
 	 * {"name","keep_head","keep_tail","length","sum","seq"}: a file of state_dir is so many
 	 * bytes of what it was, the bytes that follow, and so many of its end; all of it has that

@@ -9,7 +9,10 @@
 
 bool mirror_has(const char *name)
 {
-	return strcmp(name, "tables") != 0 && strncmp(name, "events", strlen("events")) != 0;
+	size_t length = strlen(name), aside = strlen(MIRROR_ASIDE);
+
+	return strcmp(name, "tables") != 0 && strncmp(name, "events", strlen("events")) != 0 &&
+	       (length < aside || strcmp(name + length - aside, MIRROR_ASIDE) != 0);
 }
 
 static guid_t own_guid(const struct mirror *m)
@@ -22,8 +25,14 @@ json_t *mirror_hello(const struct mirror *m)
 	char name[MIRROR_NAME] = "";
 
 	gethostname(name, sizeof(name) - 1);
-	return json_pack("{si so ss sb}", "protocol", MIRROR_PROTOCOL, "port_guid",
-			 json_sprintf("0x%016" PRIx64, own_guid(m)), "name", name, "records", true);
+	return json_pack("{si so ss sb so}", "protocol", MIRROR_PROTOCOL, "port_guid",
+			 json_sprintf("0x%016" PRIx64, own_guid(m)), "name", name, "records", true,
+			 "takeovers", mirror_generation(m));
+}
+
+json_t *mirror_generation(const struct mirror *m)
+{
+	return generation_json(&m->generation);
 }
 
 bool mirror_meet(struct manager *who, const struct frame *hello)
@@ -37,6 +46,7 @@ bool mirror_meet(struct manager *who, const struct frame *hello)
 		return false;
 	json_unpack(hello->head, "{sb}", "records", &records);
 	who->records = records;
+	generation_parse(&who->generation, json_object_get(hello->head, "takeovers"));
 	who->port_guid = strtoull(guid, NULL, 16);
 	snprintf(who->name, sizeof(who->name), "%s", name);
 	return who->port_guid != 0;

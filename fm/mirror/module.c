@@ -10,42 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "fm/mirror/lineage.h"
 #include "fm/mirror/own.h"
+#include "fm/mirror/source.h"
 #include "topology/mem.h"
 
 #define ALONE_US 30000000 /* without a whole copy, until that is an alert */
 
-/* ---- Take-overs ------------------------------------------------------------------------------ */
-
-static unsigned read_takeovers(void *arg, FILE *in)
-{
-	struct mirror *m = arg;
-
-	return fscanf(in, "%" SCNu64, &m->takeovers) != 1;
-}
-
-static void forget_takeovers(void *arg)
-{
-	struct mirror *m = arg;
-
-	m->takeovers = 0;
-}
-
-static void write_takeovers(const void *arg, FILE *out)
-{
-	const struct mirror *m = arg;
-
-	fprintf(out, "%" PRIu64 "\n", m->takeovers);
-}
-
-/* How often a manager became master, of all that ever wrote these files. */
-static const struct state_file takeovers_file = {
-	.name = "takeovers",
-	.form = "a number",
-	.read = read_takeovers,
-	.forget = forget_takeovers,
-	.write = write_takeovers,
-};
+/* ---- The role -------------------------------------------------------------------------------- */
 
 static void role(void *room, enum fabric_role now)
 {
@@ -58,13 +30,12 @@ static void role(void *room, enum fabric_role now)
 		state_store_set_copied(m->services.state, false);
 	m->was_master = now == FABRIC_ROLE_MASTER;
 	if (now == FABRIC_ROLE_MASTER) {
-		state_store_read(m->services.state, &takeovers_file, m);
-		m->takeovers++;
-		state_store_changed(m->services.state, &takeovers_file, m);
+		lineage_take_over(m);
 		m->copied = 0;
 		source_begin(m);
 	} else {
 		source_end(m);
+		lineage_load(m);
 		copy_follow(m);
 	}
 }
@@ -300,8 +271,8 @@ static void status(const void *room, json_t *doc)
 				      (json_int_t)(age_us / 1000), "behind",
 				      (json_int_t)(master ? source_behind(m) : 0), "error",
 				      error_json(m), "refused", (json_int_t)m->refused, "takeovers",
-				      (json_int_t)m->takeovers, "peers", copy_json(m), "standbys",
-				      source_json(m)));
+				      (json_int_t)generation_number(&m->generation), "peers",
+				      copy_json(m), "standbys", source_json(m)));
 }
 
 static void start(void *room)
@@ -319,6 +290,7 @@ static void *init(struct fabric *fabric)
 	m->tick = loop_timer_new(m->services.loop, tick, m);
 	m->whole_us = loop_now_us(m->services.loop);
 	m->send = loop_timer_new(m->services.loop, send_due, m);
+	lineage_load(m);
 	state_store_listen(m->services.state, wrote, m);
 	state_store_follow(m->services.state, recorded, pushed, m);
 	return m;

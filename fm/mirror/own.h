@@ -5,6 +5,7 @@
  *   module.c   the hooks, the configuration, the listening socket, the clock
  *   source.c   as master: what is on disk goes to all managers that copy it
  *   copy.c     as standby: what other managers send; of the one that is master it is put on disk
+ *   lineage.c  who was master when, and what becomes of two that were
  *   hello.c    what both ends say of themselves, and which files go over
  *
  * Each manager connects to its peers and copies; who is connected to is asked by ROLE frames
@@ -19,6 +20,7 @@
 #include "fm/fabric/module.h"
 #include "fm/mirror/channel.h"
 #include "fm/mirror/contents.h"
+#include "fm/mirror/generation.h"
 #include "fm/state/state_copy.h"
 
 #define MIRROR_PROTOCOL 1
@@ -27,13 +29,15 @@
 #define MIRROR_READERS	16 /* connections whose HELLO has come */
 #define MIRROR_UNKNOWN	32 /* connections without HELLO; the oldest of these makes way */
 #define MIRROR_NAME	64
+#define MIRROR_ASIDE	".aside" /* behind the name of a file that another manager's replaced */
 
 struct mirror;
 
 struct manager {	  /* at the other end of a channel, as its HELLO has it */
 	guid_t port_guid; /* 0 = it has not said so yet */
 	char name[MIRROR_NAME];
-	bool records; /* it takes changes of files, record by record */
+	bool records;		      /* it takes changes of files, record by record */
+	struct generation generation; /* of its state_dir; of an older version empty */
 };
 
 struct reader { /* a manager that copies this one; the newest first */
@@ -74,9 +78,9 @@ struct mirror {
 	struct contents own;	 /* as readers have it; records: those that are about to go out */
 	struct loop_timer *send; /* armed: there are some */
 	uint64_t seq;		 /* of the latest change that was sent */
-	uint64_t takeovers;	 /* of all managers that wrote these files, one after the other */
-	uint64_t refused;	 /* connections that ended before it was known whose they are */
-	char refused_why[200];	 /* the latest of them */
+	struct generation generation; /* of what is in state_dir */
+	uint64_t refused;      /* connections that ended before it was known whose they are */
+	char refused_why[200]; /* the latest of them */
 	uint64_t refused_said_us;
 
 	struct peer peers[MIRROR_PEERS];
@@ -88,27 +92,15 @@ struct mirror {
 };
 
 /* hello.c */
-/* False: no other manager needs it; tables are read from the switches. */
+/*
+ * False: no other manager needs it; tables are read from the switches, and what was put aside is
+ * this one's.
+ */
 bool mirror_has(const char *name);
-json_t *mirror_hello(const struct mirror *m);
+json_t *mirror_hello(const struct mirror *m);	   /* the caller's */
+json_t *mirror_generation(const struct mirror *m); /* of its HELLO and ROLE; the caller's */
 /* False: it is none that this manager understands. */
 bool mirror_meet(struct manager *who, const struct frame *hello);
-
-/* source.c */
-void source_accept(struct mirror *m, int fd, const struct sockaddr *from);
-void source_begin(struct mirror *m); /* master now: what is on disk goes out */
-void source_end(struct mirror *m);   /* master no more */
-void source_wrote(struct mirror *m, const char *name);
-/* A file has changed to that text, which is copied; the disk does not have it yet. */
-void source_pushed(struct mirror *m, const char *name, const char *bytes, size_t length);
-void source_recorded(struct mirror *m, const char *name, const char *line);
-void source_send(struct mirror *m); /* what has gathered since it was recorded */
-void source_ping(struct mirror *m);
-const struct reader *source_copied(const struct mirror *m); /* has all that is on disk, or NULL */
-uint64_t source_behind(const struct mirror *m);		    /* changes, of who has the most */
-void source_error(const struct mirror *m, char *text, size_t size); /* why not; in words */
-void source_close(struct mirror *m);				    /* all channels */
-json_t *source_json(const struct mirror *m);
 
 /* copy.c */
 void copy_tick(struct mirror *m); /* connects where it is time */

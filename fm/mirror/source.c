@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/core/address.h"
-#include "fm/mirror/own.h"
+#include "fm/mirror/lineage.h"
+#include "fm/mirror/source.h"
 #include "fm/state/state_file.h"
 #include "topology/mem.h"
 
@@ -69,7 +70,9 @@ static void send_role(const struct mirror *m, struct reader *r)
 	bool master = fabric_is_master(m->fabric);
 
 	r->whole = false;
-	channel_send(r->channel, FRAME_ROLE, json_pack("{sb}", "master", master), NULL, 0);
+	channel_send(r->channel, FRAME_ROLE,
+		     json_pack("{sb so}", "master", master, "takeovers", mirror_generation(m)),
+		     NULL, 0);
 	if (master)
 		send_all(m, r);
 }
@@ -213,6 +216,8 @@ static void meet(struct reader *r, const struct frame *hello)
 	r->who = who;
 	drop_older(r);
 	haste(r->mirror);
+	if (fabric_is_master(r->mirror->fabric))
+		lineage_meet(r->mirror, &r->who);
 	send_role(r->mirror, r);
 }
 

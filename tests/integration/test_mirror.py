@@ -124,6 +124,41 @@ def test_who_returns_has_what_was_done_meanwhile(two):
     assert status["links_cordoned"] == 0 and status["mirror"]["takeovers"] == 3
 
 
+OTHER_SPINE = "S-0002c90300000a00"
+
+
+def test_who_was_master_of_its_own_is_told_and_its_files_are_kept(two):
+    """A dies, B takes over and cordons, B dies; A returns alone with its older files and cordons something else; then B returns."""
+    a, b = two()
+    whole(b)
+    a.stop_fmd(signal.SIGKILL)
+    b.wait(managed, "it has taken over")
+    b.fmctl("cordon", SPINE)
+    b.stop_fmd(signal.SIGKILL)
+    a.start_fmd(HERE)
+    assert a.wait(managed, "it is back, alone")["links_cordoned"] == 0  # it can't know
+    a.fmctl("cordon", OTHER_SPINE)
+    b.start_fmd(THERE)
+    b.wait(lambda s: s["sm"] == "standby" and s["mirror"]["whole"], "the other is back")
+    told = a.wait(lambda s: s["mirror"]["takeovers"] == 3, "its take-over counts behind the other's") and a.ask("events", "--kind", "mirror")
+    assert sum("was master in take-over 2 without this manager" in e["text"] for e in told) == 1
+    told = [e["text"] for e in b.ask("events", "--kind", "mirror") if "whose state is in force now" in e["text"]]
+    assert len(told) == 1 and "cordons.aside" in told[0]
+    guid = SPINE[2:]
+    b.wait(lambda s: (b.state_dir / "cordons.aside").exists() and f"0x{guid}" in (b.state_dir / "cordons.aside").read_text(),
+           "what it had is aside")
+    b.wait(lambda s: (b.state_dir / "cordons").read_bytes() == (a.state_dir / "cordons").read_bytes()
+           and (b.state_dir / "takeovers").read_bytes() == (a.state_dir / "takeovers").read_bytes(), "it is a copy of the first")
+    before = kept(a)["cordoned"]
+    a.stop_fmd(signal.SIGKILL)
+    status = b.wait(managed, "it takes over once more")
+    assert status["mirror"]["takeovers"] == 4 and status["links_cordoned"] == before > 0
+    assert f"0x{OTHER_SPINE[2:]}" in (b.state_dir / "cordons").read_text() and f"0x{guid}" not in (b.state_dir / "cordons").read_text()
+    a.start_fmd(HERE)  # an ordinary return: nobody is told of two histories any more
+    a.wait(lambda s: s["sm"] == "standby" and s["mirror"]["whole"], "the first is a standby")
+    assert not [e for e in a.ask("events", "--kind", "mirror") if "whose state is in force now" in e["text"]]
+
+
 def test_a_hand_over_waits_for_what_was_changed_a_moment_ago(two):
     master, standby = two()
     whole(standby)

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* source: what a master sends to all managers that copy it (source.c). */
+#ifndef FMD_MIRROR_SOURCE_H
+#define FMD_MIRROR_SOURCE_H
+
+#include <sys/socket.h>
+#include "fm/mirror/own.h"
+
+void source_accept(struct mirror *m, int fd, const struct sockaddr *from);
+void source_begin(struct mirror *m); /* master now: what is on disk goes out */
+void source_end(struct mirror *m);   /* master no more */
+void source_wrote(struct mirror *m, const char *name);
+/* A file has changed to that text, which is copied; the disk does not have it yet. */
+void source_pushed(struct mirror *m, const char *name, const char *bytes, size_t length);
+void source_recorded(struct mirror *m, const char *name, const char *line);
+void source_send(struct mirror *m); /* what has gathered since it was recorded */
+void source_ping(struct mirror *m);
+const struct reader *source_copied(const struct mirror *m); /* has all that is on disk, or NULL */
+uint64_t source_behind(const struct mirror *m);		    /* changes, of who has the most */
+void source_error(const struct mirror *m, char *text, size_t size); /* why not; in words */
+void source_close(struct mirror *m);				    /* all channels */
+json_t *source_json(const struct mirror *m);
+
+#endif
