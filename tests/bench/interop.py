@@ -193,7 +193,7 @@ class Scene:
         if one and one.kind == "fmd":
             checked = one.ask("check", "--readback")
             if not checked or checked["differ"] or checked["failed"]:
-                note += f" readback: {checked and (checked['differ'], checked['failed'])}"
+                note += f" readback: {(checked['differ'], checked['failed']) if checked else one.refusal}"
         if len(masters) != 1:
             note += f" {len(masters)} masters"
         self.rows.append({"event": name, "took": took, "blocks": f"{entries}/{blocks}", "lids": lids, "lost": lost, "cordons": kept, "failed": failed,
@@ -404,8 +404,14 @@ def lower_guid(scene):
     scene.measure("fmd, then fmd with lower GUID, equal priority", act, None, one_master(a, b), note=lambda when: "the first stays" if b.is_master() else "the second leads")
 
 
+def alerted(*managers):
+    """One of them has an alert, or there has been time enough for one."""
+    end = time.time() + REFUSED_S
+    return lambda: time.time() > end or any((it.status() or {}).get("alerts") for it in managers)
+
+
 def troubles(*managers):
-    return lambda when: "; ".join(f"{name}: {it.status()['sm']}, {', '.join(sorted({t['kind'] for t in it.status()['alerts']})) or 'no alert'}"
+    return lambda when: "; ".join(f"{name}: {it.status()['sm']}, {', '.join(sorted({alert['what'] for alert in it.status()['alerts']})) or 'no alert'}"
                                   for name, it in zip("AB", managers) if it.runs())
 
 
@@ -423,7 +429,7 @@ def stranger(scene, name, first, **conf):
 def sm_key(scene):
     a, b = scene.lead(scene.fmd(0)), scene.fmd(1, sm_key="0x2")
     scene.register(a)
-    scene.measure("fmd+fmd other sm_key: comes", b.start, None, lambda: b.is_master() or b.stands_by(), note=troubles(a, b))
+    scene.measure("fmd+fmd other sm_key: comes", b.start, None, alerted(a, b), note=troubles(a, b))
 
 
 @row("fmd+fmd other subnet_prefix: comes", "  master killed")
@@ -516,6 +522,12 @@ def opensm_stopped(scene):
     stopped(scene, "OpenSM M + fmd S:", *after_opensm(scene))
 
 
+@row("OpenSM M + fmd S: fmd raises its own, reload")
+def opensm_outranked(scene):
+    a, b = after_opensm(scene)
+    scene.measure("OpenSM M + fmd S: fmd raises its own, reload", changes(b, sm_priority=15), b, one_master(a, b))
+
+
 @row("OpenSM M, fmd higher later")
 def opensm_yields(scene):
     a = scene.lead(scene.opensm(0, sm_priority=5))
@@ -556,7 +568,7 @@ def fmd_lower_guid(scene):
 def opensm_sm_key(scene):
     a, b = scene.lead(scene.fmd(0, peers=False)), scene.opensm(1, sm_priority=9, sm_key="0x2")
     scene.register(a, cordon=False)
-    scene.measure("fmd M + OpenSM, other sm_key: comes", b.start, None, lambda: b.state() in ("MASTER", "STANDBY"), note=lambda when: f"OpenSM {b.state()}; {troubles(a)(when)}")
+    scene.measure("fmd M + OpenSM, other sm_key: comes", b.start, None, alerted(a), note=lambda when: f"OpenSM {b.state()}; {troubles(a)(when)}")
 
 
 def main():

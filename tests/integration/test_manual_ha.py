@@ -18,15 +18,15 @@ def lines():
     return [line.replace("\\-", "-").replace("\\e", "\\") for block in blocks for line in block.splitlines()]
 
 
-def typed(beginning, words, instead):
-    """Types the line of the page that begins so, with other words instead of those."""
-    line, = {line for line in lines() if line.startswith(beginning)}
+def typed(beginning, has, words, instead):
+    """Types the line of the page that begins so and has that, with other words instead of those."""
+    line, = {line for line in lines() if line.startswith(beginning) and has in line}
     assert words in line
     subprocess.run(["sh", "-c", line.replace(words, str(instead))], check=True, timeout=120)
 
 
 def copied(fabric):
-    typed("until fmctl", "fmctl", f"{program('fmctl')} -s {fabric.socket}")
+    typed("until fmctl", '"mirror"', "fmctl", f"{program('fmctl')} -s {fabric.socket}")
 
 
 def others(status):
@@ -41,7 +41,7 @@ def hand_over(one, other):
 
 
 def test_the_secret_of_the_page_is_taken_and_either_can_be_replaced(two, tmp_path):  # noqa: F811
-    typed("(umask", "/etc/fmd", tmp_path)
+    typed("(umask", "openssl", "/etc/fmd", tmp_path)
     one, other = two({"peer_psk_file": str(tmp_path / "peers.secret")})
     copied(other)
     one.fmctl("cordon", "spine-02")

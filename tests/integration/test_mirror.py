@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """Two fmd of which the standby mirrors its master: what one knows, the other knows when it takes over."""
 import pathlib
+import random
 import shutil
 import signal
 import socket
@@ -8,6 +9,8 @@ import subprocess
 import sys
 
 import pytest
+
+from fabric import aggregation_nodes
 
 HERE, THERE, HOST = "H-0002c90380000100", "H-0002c9038000ff00", "H-0002c90380008300"
 CLIENT = pathlib.Path(__file__).with_name("sa_client.py")
@@ -203,6 +206,36 @@ def test_what_was_answered_a_moment_ago_outlives_its_master(two):
     assert (status["sa"]["services"], status["sa"]["subscriptions"]) == (1, 1)
     standby.wait(lambda s: "0x0000000000000044 " in (standby.state_dir / "groups").read_text(), "it writes what it took")
     assert "0x0000000000000043 " not in (standby.state_dir / "groups").read_text()
+
+
+def test_hosts_that_were_off_at_take_overs_keep_their_lids(two, pod_net):
+    """They return in another order than they have LIDs in, first to the second manager, then to the first when it is back."""
+    master, standby = two()
+    whole(standby)
+    lids = master.lids()
+    special = aggregation_nodes(pod_net) | {HERE, THERE}
+    off = random.Random(1).sample(sorted(node for node, _ in master.simulated() if node.startswith("H-") and node not in special), 24)
+
+    def power(some, on):
+        for host in some:
+            master.ibsim.tell(f"{'link' if on else 'unlink'} {host}:1")
+
+    power(off, False)
+    master.wait_up(lambda s: s["links_down"] == len(off), "they are off")
+    master.wait(lambda s: files(standby) == files(master), "the standby's files are the master's")
+    master.stop_fmd(signal.SIGKILL)
+    standby.wait(lambda s: managed(s) and s["links_down"] == len(off), "it has taken over, and knows that they are off")
+    power(off[::-2], True)
+    standby.wait_up(lambda s: s["links_down"] == len(off) - len(off[::-2]), "half of them are back")
+    assert {guid: lid for guid, lid in standby.lids().items() if lid}.items() <= lids.items()
+    master.start_fmd(HERE)
+    master.wait(lambda s: s["sm"] == "standby" and s["mirror"]["whole"], "the first is back, and has a whole copy")
+    standby.wait(lambda s: s["mirror"]["whole"] and "standby" in [o["state"] for o in s["election"]["others"]], "its master knows")
+    standby.ask("handover")
+    master.wait(managed, "it was handed the fabric")
+    power([host for host in reversed(off) if host not in off[::-2]], True)
+    master.wait_up(lambda s: s["links_down"] == 0, "all are back")
+    assert master.lids() == lids
 
 
 def certificate(folder, name, ca):

@@ -7,7 +7,8 @@ import sys
 
 import pytest
 
-from fabric import Fabric, poll
+from fabric import Fabric, poll, program
+from test_manual_ha import typed
 from test_rig_opensm import OpenSm
 
 HERE, THERE = "H-0002c90380000100", "H-0002c90380001000"
@@ -79,6 +80,20 @@ def test_what_hosts_registered_with_a_killed_opensm_is_there(beside_opensm):
     opensm.process.wait()
     status = assert_nothing_is_lost(fabric, mlids)
     assert not [e for e in fabric.ask("events", "-n", "200") if "entries of the previous manager were cleared" in e["text"]]
+
+
+def test_opensm_hands_over_to_an_fmd_that_has_read_all(beside_opensm):
+    """As fmd-ha(7) has it: in OpenSM's place, and nothing that hosts registered is lost."""
+    fabric, opensm = beside_opensm
+    fabric.wait(lambda s: copy_of(s) == (2 * len(HOSTS), len(HOSTS), 1), "it has what OpenSM knows")
+    typed("until fmctl", '"registrations"', "fmctl", f"{program('fmctl')} -s {fabric.socket}")
+    mlids = mlids_of(fabric, HOSTS[0])
+    fabric.write_conf(sm_priority=15, **{key: value for key, value in ASKING.items() if key != "rig"})
+    fabric.fmctl("reload")
+    assert_nothing_is_lost(fabric, mlids)
+    poll(lambda: opensm.said("Entering STANDBY"), "OpenSM stands by")
+    opensm.end()
+    assert fabric.status()["election"]["take_overs"] == 1
 
 
 def test_another_sa_key_is_told_and_nothing_is_taken(small_net, tmp_path):
