@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """Two fmd that mirror each other, of which the master is killed (-9), again and again, by turns; under joins, registrations, cut links and cordons.
 
-    kills.py [--bin FOLDER] [--size HCAS] [--kills N] [--seed N] [--quiet] [--poll MS] [--json FILE]
+    kills.py [--bin FOLDER] [--size HCAS] [--kills N] [--seed N] [--quiet [--off HOSTS]] [--poll MS] [--json FILE]
 
 On fmsim. After each kill: one master; its tables proven, and read back from the switches without a difference; all LIDs as before; and nothing is lost that was
 acknowledged more than a second before: memberships and services as the SA tells them, cordons and overrides as fmctl does. Then the killed one is started
-again, stands by, and copies. --quiet: nothing happens but the kills. What does not hold is printed with seed and step, and the exit status is 1. In the
+again, stands by, and copies. --quiet: nothing happens but the kills. --off: so many hosts, others each time, lose their links before a kill, and return behind it in another
+order; all LIDs are compared then. What does not hold is printed with seed and step, and the exit status is 1. In the
 end how long each take-over took, from the kill to the line "up".
 """
 import argparse
@@ -26,6 +27,7 @@ import fabrics
 import managers as m
 import world as w
 
+FILED_S = 6  # until files that are written when nothing has changed for some seconds are
 LASTS_S = 1.0  # acknowledged for so long it is not to be lost
 SETTLES_S = 300
 MGID = "ff12401bffff00000000000000%06x"
@@ -106,6 +108,7 @@ class Trial:
         self.master = self.one
         self.ledger, self.loads = Ledger(), []
         self.cables = [cable for cable in m.cables(self.sim) if cable[2].startswith("S-")]
+        self.off = []
         self.cut, self.times, self.failures, self.step = set(), [], [], 0
         self.one.start()
         m.until(self.one.is_master, "it is master", SETTLES_S)
@@ -209,7 +212,7 @@ class Trial:
         return self._canonical
 
     def inspect(self, killed, up):
-        status = self.master.wait(lambda s: s["sm"] == "master" and s["state"] == "up" and s["links_down"] == len(self.cut), "cuts are seen", SETTLES_S)
+        status = self.master.wait(lambda s: s["sm"] == "master" and s["state"] == "up" and s["links_down"] == len(self.cut) + len(self.off), "cuts are seen", SETTLES_S)
         proof = status["proof"]
         if proof["unreachable"] or proof["loops"] or proof["credit_cycles"]:
             self.fail(f"the tables are not proven: {proof}")
@@ -232,7 +235,27 @@ class Trial:
         if standby.stamps("sm: now master"):
             self.fail("it was master for a moment beside another")
 
+    def power(self, on):
+        for node, _ in self.off:
+            self.sim.tell(f"node {'on' if on else 'off'} {node}")
+        if on:
+            self.off = []
+        self.master.wait(lambda s: s["state"] == "up" and s["links_down"] == len(self.cut) + len(self.off), "hosts are off, or back", SETTLES_S)
+
+    def switch_off(self):
+        if self.options.off:
+            self.off = self.random.sample(self.hosts[SPARED:-SPARED], self.options.off)
+            self.power(False)
+            self.master.wait(lambda s: s["mirror"]["whole"] and all(row["behind"] == 0 for row in s["mirror"]["standbys"]), "the standby has that", SETTLES_S)
+            time.sleep(FILED_S)
+
+    def compare_lids(self):
+        moved = [end for end, lid in m.tables(self.sim)[1].items() if self.lids.get(end, lid) != lid]
+        if moved:
+            self.fail(f"{len(moved)} LIDs are others: {moved[:3]}")
+
     def kill(self):
+        self.switch_off()
         heir = self.other if self.master is self.one else self.one
         time.sleep(self.random.uniform(*BEFORE_S))
         old, killed = self.master, time.time()
@@ -246,12 +269,13 @@ class Trial:
         self.inspect(killed, up)
         if not heir.is_master():
             self.fail("nobody is master")
+        if self.off:
+            self.random.shuffle(self.off)
+            self.power(True)
         old.start()
         self.ready(old)
-        if self.step % 10 == 0:
-            moved = [end for end, lid in m.tables(self.sim)[1].items() if self.lids.get(end, lid) != lid]
-            if moved:
-                self.fail(f"{len(moved)} LIDs are others: {moved[:3]}")
+        if self.step % 10 == 0 or self.options.off:
+            self.compare_lids()
         for load in self.loads:
             load.go_on()
 
@@ -282,6 +306,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--poll", type=int, default=1000)
     parser.add_argument("--quiet", action="store_true")
+    parser.add_argument("--off", type=int, default=0)
     parser.add_argument("--json")
     options = parser.parse_args()
     os.environ["RIG"] = "fmsim"

@@ -218,7 +218,7 @@ def test_hosts_that_were_off_at_take_overs_keep_their_lids(two, pod_net):
 
     def power(some, on):
         for host in some:
-            master.ibsim.tell(f"{'link' if on else 'unlink'} {host}:1")
+            master.ibsim.tell(f"node {'on' if on else 'off'} {host}")
 
     power(off, False)
     master.wait_up(lambda s: s["links_down"] == len(off), "they are off")

@@ -82,7 +82,7 @@ class Halves:
 
     def power(self, hosts, on):
         for host in hosts:
-            self.low.ibsim.tell(f"{'link' if on else 'unlink'} {host}:1")
+            self.low.ibsim.tell(f"node {'on' if on else 'off'} {host}")
 
     def cables(self, word):
         for node, num in self.between:
