@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include "fm/core/event_log.h"
 #include "fm/core/event_query.h"
 #include "topology/mem.h"
@@ -20,6 +21,7 @@ struct event_log {
 	uint64_t next; /* sequence number of the next event */
 	uint64_t added[LEVELS];
 	json_t **ring;
+	char manager[64]; /* "" = not said */
 	event_log_fn *fn;
 	void *arg;
 };
@@ -67,12 +69,20 @@ void event_log_add(struct event_log *events, enum log_level level, const char *k
 	json_decref(*place);
 	*place = json_pack("{sI ss ss ss so}", "seq", (json_int_t)events->next++, "time", when,
 			   "level", level_name(level), "kind", kind, "text", json_string(text));
+	if (*events->manager)
+		json_object_set_new(*place, "manager", json_string(events->manager));
 	if (details) {
 		json_object_update(*place, details);
 		json_decref(details);
 	}
 	if (events->fn)
 		events->fn(events->arg, *place);
+}
+
+void event_log_set_manager(struct event_log *events, const char *name)
+{
+	snprintf(events->manager, sizeof(events->manager), "%s", name);
+	text_clean(events->manager, sizeof(events->manager), events->manager);
 }
 
 void event_log_listen(struct event_log *events, event_log_fn *fn, void *arg)
@@ -162,16 +172,21 @@ static void put(struct event_log *events, json_t *row, uint64_t seq)
 	events->next = seq + 1;
 }
 
-void event_log_restore(struct event_log *events, const json_t *rows)
+static void clear(struct event_log *events)
 {
-	json_t *present = event_log_json(events, events->capacity), *row;
-	size_t i;
-
 	for (unsigned at = 0; at < events->capacity; at++) {
 		json_decref(events->ring[at]);
 		events->ring[at] = NULL;
 	}
 	events->next = 0;
+}
+
+void event_log_restore(struct event_log *events, const json_t *rows)
+{
+	json_t *present = event_log_json(events, events->capacity), *row;
+	size_t i;
+
+	clear(events);
 	json_array_foreach ((json_t *)rows, i, row) {
 		uint64_t seq = (uint64_t)json_integer_value(json_object_get(row, "seq"));
 
@@ -183,4 +198,77 @@ void event_log_restore(struct event_log *events, const json_t *rows)
 		put(events, json_incref(row), events->next);
 	}
 	json_decref(present);
+}
+
+/* What one event has that no other has; the caller's. */
+static char *key_of(const json_t *event)
+{
+	const char *manager = json_string_value(json_object_get(event, "manager"));
+
+	return mem_printf("%s %s %s %s", json_string_value(json_object_get(event, "time")),
+			  json_string_value(json_object_get(event, "kind")), manager ? manager : "",
+			  json_string_value(json_object_get(event, "text")));
+}
+
+/* Those that are not among the rows, oldest first. */
+static json_t *besides(const struct event_log *events, const json_t *rows)
+{
+	json_t *known = json_object(), *out = json_array(), *row;
+	json_t *present = event_log_json(events, events->capacity);
+	size_t i;
+
+	json_array_foreach ((json_t *)rows, i, row) {
+		char *key = is_event(row) ? key_of(row) : NULL;
+
+		if (key)
+			json_object_set_new(known, key, json_true());
+		free(key);
+	}
+	json_array_foreach (present, i, row) {
+		char *key = key_of(row);
+
+		if (!json_object_get(known, key))
+			json_array_append(out, row);
+		free(key);
+	}
+	json_decref(known);
+	json_decref(present);
+	return out;
+}
+
+static void put_behind(struct event_log *events, json_t *row)
+{
+	json_object_set_new(row, "seq", json_integer((json_int_t)events->next));
+	put(events, json_incref(row), events->next);
+}
+
+static bool is_earlier(const json_t *a, const json_t *b)
+{
+	return a && strcmp(json_string_value(json_object_get(a, "time")),
+			   json_string_value(json_object_get(b, "time"))) < 0;
+}
+
+void event_log_merge(struct event_log *events, const json_t *rows)
+{
+	json_t *own = besides(events, rows), *row;
+	uint64_t next = events->next;
+	size_t i, at = 0;
+
+	clear(events);
+	json_array_foreach ((json_t *)rows, i, row) {
+		uint64_t seq = (uint64_t)json_integer_value(json_object_get(row, "seq"));
+
+		if (!is_event(row))
+			continue;
+		while (is_earlier(json_array_get(own, at), row))
+			put_behind(events, json_array_get(own, at++));
+		if (seq >= events->next)
+			put(events, json_incref(row), seq);
+		else
+			put_behind(events, row);
+	}
+	while (at < json_array_size(own))
+		put_behind(events, json_array_get(own, at++));
+	json_decref(own);
+	events->next = events->next > next ? events->next : next;
 }

@@ -29,6 +29,14 @@ void event_log_add(struct event_log *events, enum log_level level, const char *k
  * borrowed.
  */
 void event_log_restore(struct event_log *events, const json_t *rows);
+/*
+ * The same where this log may have some of the rows already, and others are another manager's: what
+ * it has besides stands among them by its time. Rows keep their numbers as far as they can; the
+ * next event's number does not go back.
+ */
+void event_log_merge(struct event_log *events, const json_t *rows);
+/* "manager" of events from now on: copied, cut at 63 bytes. Without it they have none. */
+void event_log_set_manager(struct event_log *events, const char *name);
 uint64_t event_log_next(const struct event_log *events); /* number of the next event */
 /* Borrowed until the next one is added; NULL = it is not held (any more). */
 const json_t *event_log_at(const struct event_log *events, uint64_t seq);

@@ -15,6 +15,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "fm/fabric/deploy.h"
 #include "fm/fabric/fault.h"
 #include "fm/fabric/pipe.h"
@@ -311,7 +312,7 @@ static void renew(struct fabric *f)
 			      .clients.followers = f->clients.followers };
 	parts_init(f);
 	parts_load(f);
-	event_files_changed(f->kept.events);
+	event_files_merge(f->kept.events);
 	fabric_warn(f);
 }
 
@@ -376,12 +377,15 @@ struct fabric *fabric_new(struct loop *loop, struct mad *mad, const struct conf 
 			  fabric_modules rooms)
 {
 	struct fabric *f = mem_alloc(1, sizeof(*f));
+	char name[64] = "";
 
 	f->loop = loop;
 	f->mad = mad;
 	f->conf = *conf;
 	f->progress.started_us = loop_now_us(loop);
 	f->events = event_log_new(EVENTS_KEPT);
+	gethostname(name, sizeof(name) - 1);
+	event_log_set_manager(f->events, name);
 	event_log_listen(f->events, fabric_report_event, f);
 	event_log_add(f->events, LOG_NOTICE, "started", json_pack("{ss}", "version", FMD_VERSION),
 		      "fmd: started, version " FMD_VERSION);

@@ -66,13 +66,28 @@ static const json_t *find_answer(const json_t *events, size_t index)
 	return NULL;
 }
 
-static void print_event(const struct fmctl *ctl, const json_t *event, const json_t *answer)
+/* They are of more than one manager: who took over has its master's events, too. */
+static bool are_of_many(const json_t *events)
+{
+	const json_t *first = json_object_get(json_array_get(events, 0), "manager"), *event;
+	size_t index;
+
+	json_array_foreach ((json_t *)events, index, event)
+		if (!json_equal(json_object_get(event, "manager"), first))
+			return true;
+	return false;
+}
+
+static void print_event(const struct fmctl *ctl, const json_t *event, const json_t *answer,
+			bool named)
 {
 	const char *level = text_of(event, "level");
 	bool bad = ctl->colour && (!strcmp(level, "error") || !strcmp(level, "warning"));
 
-	printf("%s  %-7s  %s%s%s", text_of(event, "time"), level, bad ? "\033[31m" : "",
-	       text_of(event, "text"), bad ? "\033[0m" : "");
+	printf("%s  %-7s  ", text_of(event, "time"), level);
+	if (named)
+		printf("%s  ", json_object_get(event, "manager") ? text_of(event, "manager") : "-");
+	printf("%s%s%s", bad ? "\033[31m" : "", text_of(event, "text"), bad ? "\033[0m" : "");
 	if (answer)
 		printf("; %s", answer_of(answer));
 	putchar('\n');
@@ -80,6 +95,7 @@ static void print_event(const struct fmctl *ctl, const json_t *event, const json
 
 static void show_events(const struct fmctl *ctl, const json_t *events)
 {
+	const bool named = are_of_many(events);
 	const json_t *event;
 	size_t index;
 
@@ -90,7 +106,7 @@ static void show_events(const struct fmctl *ctl, const json_t *events)
 			json_dumpf(event, stdout, JSON_COMPACT);
 			putchar('\n');
 		} else if (!is_answer(event) || !find_number(events, fault)) {
-			print_event(ctl, event, find_answer(events, index));
+			print_event(ctl, event, find_answer(events, index), named);
 		}
 	}
 }

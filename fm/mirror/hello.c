@@ -11,7 +11,7 @@ bool mirror_has(const char *name)
 {
 	size_t length = strlen(name), aside = strlen(MIRROR_ASIDE);
 
-	return strcmp(name, "tables") != 0 && strncmp(name, "events", strlen("events")) != 0 &&
+	return strcmp(name, "tables") != 0 &&
 	       (length < aside || strcmp(name + length - aside, MIRROR_ASIDE) != 0);
 }
 

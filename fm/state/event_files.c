@@ -47,6 +47,30 @@ static unsigned read_rows(void *owner, FILE *in)
 	return bad;
 }
 
+static uint64_t turn_of(const json_t *row)
+{
+	return (uint64_t)json_integer_value(json_object_get(row, "seq")) / EVENTS_PER_FILE;
+}
+
+/* The first of a turn takes the place of all that are there. */
+static bool take_row(void *owner, const char *line)
+{
+	struct ring_file *file = owner;
+	json_t *row = json_loads(line, 0, NULL);
+	bool taken = json_is_object(row);
+
+	if (taken && !file->read)
+		file->read = json_array();
+	if (taken) {
+		if (json_array_size(file->read) &&
+		    turn_of(json_array_get(file->read, 0)) != turn_of(row))
+			json_array_clear(file->read);
+		json_array_append(file->read, row);
+	}
+	json_decref(row);
+	return taken;
+}
+
 static void forget_rows(void *owner)
 {
 	struct ring_file *file = owner;
@@ -100,7 +124,7 @@ static void summarize(const void *owner, FILE *out)
 	{                                                                                          \
 		.name = "events-" #number_, .form = "an event", .read = read_rows,                 \
 		.forget = forget_rows, .write = write_rows, .summary = summarize,                  \
-		.gather_us = GATHER_US                                                             \
+		.record = take_row, .gather_us = GATHER_US, .gather_max_us = GATHER_US             \
 	}
 static const struct state_file ring_files[EVENT_FILES] = {
 	RING_FILE(0), RING_FILE(1), RING_FILE(2), RING_FILE(3),
@@ -114,10 +138,16 @@ static void changed(struct event_files *files, unsigned number)
 
 void event_files_added(struct event_files *files)
 {
-	changed(files, (event_log_next(files->events) - 1) / EVENTS_PER_FILE % EVENT_FILES);
+	uint64_t seq = event_log_next(files->events) - 1;
+	unsigned number = seq / EVENTS_PER_FILE % EVENT_FILES;
+	char *line = json_dumps(event_log_at(files->events, seq), JSON_COMPACT);
+
+	if (line)
+		state_store_record(files->store, &ring_files[number], &files->ring[number], line);
+	free(line);
 }
 
-void event_files_changed(struct event_files *files)
+static void all_changed(struct event_files *files)
 {
 	uint64_t next = event_log_next(files->events);
 
@@ -140,38 +170,50 @@ static int compare_files(const void *va, const void *vb)
 	return first_number(*a) < first_number(*b) ? -1 : first_number(*a) > first_number(*b);
 }
 
-/* The files in the order of their events. */
-static void restore(struct event_files *files)
+/* Rows of the files, in the order of their events; the caller's. */
+static json_t *read_all(struct event_files *files)
 {
 	struct ring_file *order[EVENT_FILES];
 	json_t *rows = json_array();
-	uint64_t had = event_log_next(files->events);
 
-	for (unsigned i = 0; i < EVENT_FILES; i++)
+	for (unsigned i = 0; i < EVENT_FILES; i++) {
+		state_store_read(files->store, &ring_files[i], &files->ring[i]);
 		order[i] = &files->ring[i];
+	}
 	qsort(order, EVENT_FILES, sizeof(*order), compare_files);
 	for (unsigned i = 0; i < EVENT_FILES; i++) {
 		if (order[i]->read)
 			json_array_extend(rows, order[i]->read);
 		forget_rows(order[i]);
 	}
-	event_log_restore(files->events, rows);
-	if (had)
-		event_files_added(files);
+	return rows;
+}
+
+void event_files_merge(struct event_files *files)
+{
+	json_t *rows = read_all(files);
+
+	event_log_merge(files->events, rows);
+	all_changed(files);
 	json_decref(rows);
 }
 
 struct event_files *event_files_new(struct state_store *store, struct event_log *events)
 {
 	struct event_files *files = mem_alloc(1, sizeof(*files));
+	json_t *rows;
+	uint64_t had;
 
 	files->store = store;
 	files->events = events;
-	for (unsigned i = 0; i < EVENT_FILES; i++) {
+	for (unsigned i = 0; i < EVENT_FILES; i++)
 		files->ring[i] = (struct ring_file){ .files = files, .number = i };
-		state_store_read(store, &ring_files[i], &files->ring[i]);
-	}
-	restore(files);
+	rows = read_all(files);
+	had = event_log_next(events);
+	event_log_restore(events, rows);
+	if (had)
+		all_changed(files);
+	json_decref(rows);
 	return files;
 }
 

@@ -3,8 +3,9 @@
  * event_files: events of the log that outlive a restart, as files of state_dir.
  *
  * The newest EVENTS_KEPT events stand in a ring of EVENT_FILES files, so many to each: an event
- * costs its own file alone, which is written a second later. A file that was lost leaves a gap.
- * Numbers of events go on where they ended.
+ * costs its own file alone, which is written a second later; until then it is a record
+ * (state_store_record()). A file that was lost leaves a gap. Numbers of events go on where they
+ * ended.
  */
 #ifndef FMD_STATE_EVENT_FILES_H
 #define FMD_STATE_EVENT_FILES_H
@@ -22,7 +23,10 @@ struct event_files *event_files_new(struct state_store *store, struct event_log 
 void event_files_free(struct event_files *files); /* NULL is fine; writes nothing */
 /* The newest event was just added. */
 void event_files_added(struct event_files *files);
-/* All are written anew: while another manager was master nothing was. */
-void event_files_changed(struct event_files *files);
+/*
+ * A change of role: what the files hold, which another manager may have sent (state_copy.h), comes
+ * into the log, and all are written anew, for while another one was master nothing was.
+ */
+void event_files_merge(struct event_files *files);
 
 #endif

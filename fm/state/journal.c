@@ -36,6 +36,8 @@ struct journal {
 	struct loop_timer *turn; /* armed: this turn has lines */
 	struct loop_timer *again, *sync;
 	bool failed, gap;
+	int status;		 /* to be told.. */
+	struct loop_timer *tell; /* ..soon, if it is armed */
 };
 
 const char *journal_name(unsigned segment)
@@ -84,18 +86,33 @@ static int write_gathered(struct journal *j)
 	return 0;
 }
 
+/* Not from within journal_add(): who is told may add a line. */
+static void tell(void *arg)
+{
+	struct journal *j = arg;
+
+	j->wrote(j->arg, j->status);
+}
+
+static void tell_soon(struct journal *j, int status)
+{
+	j->status = status;
+	loop_timer_set(j->tell, 0);
+}
+
 static void write_out(struct journal *j)
 {
 	int status = j->gathered.length ? write_gathered(j) : 0;
+	bool had = j->failed;
 
 	j->segments[j->current].dirty = true;
 	if (!loop_timer_armed(j->sync))
 		loop_timer_set(j->sync, JOURNAL_SYNC_US);
 	if (status)
 		loop_timer_set(j->again, JOURNAL_AGAIN_US);
-	if (status || j->failed)
-		j->wrote(j->arg, status);
 	j->failed = status;
+	if (status || had)
+		tell_soon(j, status);
 }
 
 static void turn_over(void *arg)
@@ -153,7 +170,7 @@ uint64_t journal_add(struct journal *j, const char *word, const char *name, cons
 
 	if (!j->gap && (j->gathered.length > JOURNAL_GATHER || seg->bytes > JOURNAL_MOST)) {
 		j->gap = true;
-		j->wrote(j->arg, j->failed ? -ENOSPC : -EFBIG);
+		tell_soon(j, j->failed ? j->status : -EFBIG);
 	}
 	if (j->gap)
 		return 0;
@@ -199,7 +216,7 @@ void journal_turn(struct journal *j)
 	j->current = !j->current;
 	j->gathered.length = 0;
 	if (j->gap)
-		j->wrote(j->arg, 0);
+		tell_soon(j, 0);
 	j->gap = j->failed = false;
 }
 
@@ -370,6 +387,7 @@ struct journal *journal_new(struct loop *loop, const char *folder, journal_wrote
 		j->segments[i].fd = -1;
 	j->disk = journal_disk_new(loop);
 	j->turn = loop_timer_new(loop, turn_over, j);
+	j->tell = loop_timer_new(loop, tell, j);
 	j->again = loop_timer_new(loop, try_again, j);
 	j->sync = loop_timer_new(loop, sync_due, j);
 	return j;
@@ -386,6 +404,7 @@ void journal_free(struct journal *j)
 		if (j->segments[i].fd >= 0)
 			close(j->segments[i].fd);
 	loop_timer_free(j->turn);
+	loop_timer_free(j->tell);
 	loop_timer_free(j->again);
 	loop_timer_free(j->sync);
 	free(j->gathered.bytes);

@@ -26,7 +26,7 @@
 #define JOURNAL_MOST	 (64u << 20)  /* of a segment, behind which there is a gap */
 
 struct journal;
-/* A write has failed (-errno), or the first one behind a failure was done (0). */
+/* A write has failed (-errno), or the first one behind a failure was done (0); from the loop. */
 typedef void journal_wrote_fn(void *arg, int status);
 
 /* loop and folder are borrowed. Opens nothing. The caller's: journal_free(). Never NULL. */

@@ -101,6 +101,8 @@ def test_a_killed_master_leaves_its_standby_all_that_it_knew(two):
     assert before["cordoned"] > 0 and len(before["down"]) == len(OFF)
     master.wait(lambda s: all(len(text) > EMPTY for text in files(master).values()) and len(files(master)) == len(MIRRORED)
                 and files(standby) == files(master), "the standby's files are the master's")
+    known = {(e["time"], e["text"]) for e in master.ask("events", "-n", "4000")}
+    master.wait(lambda s: s["mirror"]["standbys"][0]["behind"] == 0, "the standby has taken it")
     master.stop_fmd(signal.SIGKILL)
     status = standby.wait(managed, "it has taken over")
     assert status["lft_blocks_written"] == 0 and status["multicast"]["mft_blocks_written"] == 0
@@ -108,6 +110,9 @@ def test_a_killed_master_leaves_its_standby_all_that_it_knew(two):
     assert not [e for e in standby.ask("events", "-n", "200") if "register anew" in e["text"] or "cleared" in e["text"]]
     standby.wait(lambda s: kept(standby) == before, "all is as it was")
     assert status["mirror"]["takeovers"] == 2
+    history = {(e["time"], e["text"]) for e in standby.ask("events", "-n", "4000")}
+    assert known <= history and len(history) > len(known)
+    assert {e["manager"] for e in standby.ask("events", "-n", "4000")} == {socket.gethostname()[:63]}
 
 
 def test_who_returns_has_what_was_done_meanwhile(two):

@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include "fm/core/event_query.h"
 #include "fm/state/event_files.h"
+#include "fm/state/state_copy.h"
 #include "tests/lib/store_world.h"
 #include "topology/mem.h"
 
@@ -93,18 +94,33 @@ static int tear_down(void **state)
 	return store_world_free(*state);
 }
 
-static void events_outlive_a_kill_once_a_second_has_passed(void **state)
+static void events_outlive_a_kill(void **state)
 {
 	struct world *w = *state;
 
 	add(w, 3);
 	store_world_run(w, 3 * SECOND_US);
-	add(w, 2); /* of the last second: lost */
+	add(w, 2); /* no file has these yet */
 	again(w);
-	assert_int_equal(count_held(w, NULL), 3);
-	assert_int_equal(event_log_next(w->events), 3);
+	assert_int_equal(count_held(w, NULL), 5);
+	assert_int_equal(event_log_next(w->events), 5);
 	add(w, 1);
-	assert_int_equal(count_held(w, NULL), 4);
+	assert_int_equal(count_held(w, NULL), 6);
+}
+
+/* The ring's first file has its second turn in records alone. */
+static void a_kill_at_the_beginning_of_a_turn_loses_none(void **state)
+{
+	struct world *w = *state;
+	uint64_t first;
+
+	add(w, EVENTS_KEPT);
+	store_world_run(w, 3 * SECOND_US);
+	add(w, 3);
+	again(w);
+	assert_int_equal(event_log_next(w->events), EVENTS_KEPT + 3);
+	assert_int_equal(count_held(w, &first), EVENTS_KEPT - EVENTS_PER_FILE + 3);
+	assert_int_equal(first, EVENTS_PER_FILE);
 }
 
 static void an_orderly_end_loses_none(void **state)
@@ -209,11 +225,53 @@ static void a_standby_writes_none_and_a_master_all(void **state)
 	add(w, EVENTS_PER_FILE + 5);
 	store_world_run(w, 3 * SECOND_US);
 	state_store_detach(w->store); /* a change of role */
-	event_files_changed(w->event_files);
+	event_files_merge(w->event_files);
 	state_store_set_writable(w->store, true);
 	store_world_run(w, 3 * SECOND_US);
 	again(w);
 	assert_int_equal(count_held(w, NULL), EVENTS_PER_FILE + 5);
+}
+
+static const char history[] =
+	"{\"seq\":40,\"time\":\"2001-01-01T00:00:00.000Z\",\"level\":\"notice\",\"kind\":\"a\","
+	"\"text\":\"before\",\"manager\":\"one\"}\n"
+	"{\"seq\":41,\"time\":\"2999-01-01T00:00:00.000Z\",\"level\":\"notice\",\"kind\":\"a\","
+	"\"text\":\"behind\",\"manager\":\"one\"}\n";
+
+static void assert_event(const struct world *w, uint64_t seq, const char *manager, const char *text)
+{
+	const json_t *event = event_log_at(w->events, seq);
+
+	assert_non_null(event);
+	assert_string_equal(json_string_value(json_object_get(event, "manager")), manager);
+	assert_string_equal(json_string_value(json_object_get(event, "text")), text);
+	assert_int_equal(json_integer_value(json_object_get(event, "seq")), seq);
+}
+
+/* Once, however often the role changes; with what it has seen itself, by time. */
+static void who_takes_over_has_the_history_of_its_master(void **state)
+{
+	struct world *w = *state;
+
+	state_store_set_writable(w->store, false);
+	event_log_set_manager(w->events, "two");
+	event_log_add(w->events, LOG_NOTICE, "b", NULL, "own");
+	state_store_put(w->store, "events-0", history, strchr(history, '\n') + 1 - history);
+	state_store_append(w->store, "events-0", strchr(history, '\n') + 1,
+			   strlen(strchr(history, '\n') + 1));
+	for (unsigned change = 0; change < 3; change++) {
+		state_store_detach(w->store);
+		event_files_merge(w->event_files);
+		state_store_set_writable(w->store, change % 2 == 0);
+		assert_int_equal(event_log_next(w->events), 43);
+		assert_event(w, 40, "one", "before");
+		assert_event(w, 41, "two", "own");
+		assert_event(w, 42, "one", "behind");
+		store_world_run(w, 3 * SECOND_US);
+	}
+	again(w);
+	assert_event(w, 40, "one", "before");
+	assert_event(w, 42, "one", "behind");
 }
 
 #define WORLD_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
@@ -221,13 +279,15 @@ static void a_standby_writes_none_and_a_master_all(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WORLD_TEST(events_outlive_a_kill_once_a_second_has_passed),
+		WORLD_TEST(events_outlive_a_kill),
+		WORLD_TEST(a_kill_at_the_beginning_of_a_turn_loses_none),
 		WORLD_TEST(an_orderly_end_loses_none),
 		WORLD_TEST(the_ring_is_bounded_and_the_newest_stay),
 		WORLD_TEST(a_file_that_was_damaged_is_set_aside_and_leaves_a_gap),
 		WORLD_TEST(a_line_that_is_no_event_is_told),
 		WORLD_TEST(a_disk_that_is_full_is_a_trouble_until_it_is_not),
 		WORLD_TEST(a_standby_writes_none_and_a_master_all),
+		WORLD_TEST(who_takes_over_has_the_history_of_its_master),
 	};
 	return cmocka_run_group_tests_name("event_files", tests, NULL, NULL);
 }

@@ -394,6 +394,7 @@ static void without_a_journal_the_service_goes_on(void **state)
 
 	assert_int_equal(mkdir(path_in(w, "journal-0"), 0700), 0);
 	record(w, 1, 2);
+	store_world_run(w, 1);
 	assert_true(is_trouble(w));
 	store_world_run(w, 4 * SECOND_US);
 	assert_int_equal(w->writes, 1);
