@@ -15,14 +15,14 @@ import sys
 sys.path.insert(0, sys.argv[1])
 import sa_client
 client, number = sa_client.Client(int(sys.argv[2], 0)), int(sys.argv[4])
-while True:
+for number in range(number, number + int(sys.argv[5])):
     if number % 2:
         client.change(sa_client.SET, int(sys.argv[3], 0), "ff12401bffff0000000000000000%04x" % number, 1)
     else:
         client.register(int(sys.argv[3], 0), number, "steady")
     print(number, flush=True)
-    number += 1
 """
+EACH, ROUNDS = 80, 6  # joins and services of a round: a host may register 256 services
 
 
 def client(fabric, *arguments):
@@ -65,11 +65,11 @@ def test_what_was_acknowledged_just_before_a_kill_is_there_after_it(start, pod_n
 def test_kills_at_any_moment_of_joins_lose_nothing_that_was_acknowledged(start, pod_net):
     fabric = start(pod_net, SM_HOST)
     number, chance = 1, random.Random(4711)
-    for _ in range(6):
+    for _ in range(ROUNDS):
         lid, environment = fabric.status()["sm_lid"], fabric.environment(HOST)
-        steady = subprocess.Popen([sys.executable, "-c", STEADY, HERE, str(lid), GUID, str(number)], env=environment, stdout=subprocess.PIPE, text=True)
+        steady = subprocess.Popen([sys.executable, "-c", STEADY, HERE, str(lid), GUID, str(number), str(EACH)], env=environment, stdout=subprocess.PIPE, text=True)
         try:
-            for _ in range(chance.randrange(3, 60)):
+            for _ in range(chance.randrange(3, EACH - 20)):
                 number = int(steady.stdout.readline()) + 1
             fabric.stop_fmd(signal.SIGKILL)
         finally:
