@@ -77,6 +77,7 @@ struct mirror {
 	struct reader *readers;
 	struct contents own;	 /* as readers have it; records: those that are about to go out */
 	struct loop_timer *send; /* armed: there are some */
+	uint64_t sent_us;	 /* when some were sent last */
 	uint64_t seq;		 /* of the latest change that was sent */
 	struct generation generation; /* of what is in state_dir */
 	uint64_t refused;      /* connections that ended before it was known whose they are */

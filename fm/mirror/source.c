@@ -15,7 +15,8 @@
 #include "topology/mem.h"
 
 #define REFUSED_SAY_AGAIN_US 60000000
-#define SEND_US		     5000 /* that changes gather for: a storm of them goes in few frames */
+#define SEND_US		     5000  /* that changes gather for.. */
+#define SEND_APART_US	     20000 /* ..and longer in a storm of them: each frame is answered */
 
 static json_t *file_head(const struct mirror *m, const char *name, const struct delta *d,
 			 const struct text *all)
@@ -299,6 +300,13 @@ static void tell_role(struct mirror *m)
 			send_role(m, r);
 }
 
+static uint64_t gather_us(const struct mirror *m)
+{
+	uint64_t now = loop_now_us(m->services.loop), next = m->sent_us + SEND_APART_US;
+
+	return next > now + SEND_US ? next - now : SEND_US;
+}
+
 void source_recorded(struct mirror *m, const char *name, const char *line)
 {
 	if (!mirror_has(name))
@@ -308,7 +316,7 @@ void source_recorded(struct mirror *m, const char *name, const char *line)
 	contents_append(&m->own, name, line, strlen(line));
 	contents_append(&m->own, name, "\n", 1);
 	if (!loop_timer_armed(m->send))
-		loop_timer_set(m->send, SEND_US);
+		loop_timer_set(m->send, gather_us(m));
 }
 
 void source_send(struct mirror *m)
@@ -322,6 +330,7 @@ void source_send(struct mirror *m)
 					   file->records.length);
 		file->records.length = 0;
 	}
+	m->sent_us = loop_now_us(m->services.loop);
 }
 
 void source_begin(struct mirror *m)
