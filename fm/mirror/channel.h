@@ -37,10 +37,13 @@ struct channel_ops {
 	void (*closed)(void *arg, struct channel *channel, const char *why);
 };
 
-/* host: a name or an address. It is closed() where there is no such way. */
+/*
+ * host: a name or an address. Returns a channel, the caller's until closed() or channel_close();
+ * never NULL: where there is no such way it is closed().
+ */
 struct channel *channel_connect(struct loop *loop, struct channel_tls *tls, const char *host,
 				unsigned port, const struct channel_ops *ops, void *arg);
-/* Takes the descriptor. */
+/* Takes the descriptor. Returns a channel, the caller's as above; never NULL. */
 struct channel *channel_accept(struct loop *loop, struct channel_tls *tls, int fd,
 			       const struct channel_ops *ops, void *arg);
 /* No callback comes any more. */

@@ -20,6 +20,7 @@ struct delta {
 	size_t length;
 };
 
+/* Returns how to make one of the other; its bytes are borrowed from `after`. */
 struct delta delta_of(const struct text *before, const struct text *after);
 /* The new text, the caller's. False: these are no parts of the old one. */
 bool delta_apply(const struct text *before, const struct delta *delta, struct text *after);

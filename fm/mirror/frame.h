@@ -15,8 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define FRAME_MOST (256u << 20) /* of a frame's length */
-#define FRAME_WORD (16u << 10)	/* .. of those that are sent without a file */
+#define FRAME_MOST (256u << 20) /* bytes; no frame is longer */
+#define FRAME_WORD (16u << 10)	/* bytes; no frame that carries no file is longer */
 
 enum frame_type {
 	/*
@@ -60,12 +60,13 @@ struct frame_reader {
 	size_t most; /* longer frames are none; 0 = FRAME_MOST */
 };
 
-/*
- * The next whole frame of what was fed; its head is the caller's. FRAME_BAD: these are no frames,
- * and the reader is of no use any more.
- */
 enum frame_read { FRAME_NONE, FRAME_READ, FRAME_BAD };
+/* Copies what has arrived behind what is there. */
 void frame_feed(struct frame_reader *r, const char *bytes, size_t length);
+/*
+ * The next whole frame of what was fed; its head is the caller's. FRAME_NONE: it is not whole yet.
+ * FRAME_BAD: these are no frames, and the reader is of no use any more.
+ */
 enum frame_read frame_next(struct frame_reader *r, struct frame *frame);
 /* Of the frame that is arriving, how many bytes in all; 0 = that is not known yet. */
 size_t frame_expected(const struct frame_reader *r);

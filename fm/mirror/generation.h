@@ -34,9 +34,11 @@ enum generation_said {
 	GENERATION_AHEAD,  /* theirs is the beginning of mine */
 	GENERATION_APART,  /* each has what the other has not */
 };
+/* Returns what mine is to theirs; neither changes. */
 enum generation_said generation_compare(const struct generation *mine,
 					const struct generation *theirs);
-uint64_t generation_number(const struct generation *g); /* of the latest take-over; 0 = none */
+/* Returns the number of the latest take-over; 0 = there was none. */
+uint64_t generation_number(const struct generation *g);
 /* A take-over by that master, whose number is above `heard` and all that are listed. */
 void generation_add(struct generation *g, guid_t master, uint64_t heard);
 
@@ -46,7 +48,7 @@ void generation_add(struct generation *g, guid_t master, uint64_t heard);
  */
 bool generation_read(struct generation *g, const char *text);
 void generation_write(const struct generation *g, FILE *out);
-/* As JSON: [[NUMBER, "MASTER"], ..], the caller's; and back: false as above. */
+/* As JSON, [[NUMBER, "MASTER"]] oldest first, the caller's; and back: false as above. */
 json_t *generation_json(const struct generation *g);
 bool generation_parse(struct generation *g, const json_t *json);
 

@@ -46,8 +46,8 @@ struct reader { /* a manager that copies this one; the newest first */
 	struct channel *channel;
 	struct manager who;
 	char from[MIRROR_NAME]; /* its address */
-	uint64_t taken;		/* the latest that it has, and.. */
-	bool whole;		/* ..it has all before that, too */
+	uint64_t taken;		/* the latest change that it has */
+	bool whole;		/* it has all changes before that one, too */
 	uint64_t heard_us;
 };
 
@@ -58,8 +58,8 @@ struct peer { /* a manager that this one copies */
 	bool opened;
 	struct manager who;
 	bool master;  /* it says so */
-	bool whole;   /* `contents` is all it has.. */
-	uint64_t seq; /* ..as of this */
+	bool whole;   /* `contents` is all it has */
+	uint64_t seq; /* of the latest change in `contents` */
 	uint64_t heard_us, retry_us;
 	struct contents contents;
 	char error[160]; /* "" = none */
@@ -98,8 +98,10 @@ struct mirror {
  * this one's.
  */
 bool mirror_has(const char *name);
-json_t *mirror_hello(const struct mirror *m);	   /* the caller's */
-json_t *mirror_generation(const struct mirror *m); /* of its HELLO and ROLE; the caller's */
+/* Returns the object of a HELLO frame, the caller's. */
+json_t *mirror_hello(const struct mirror *m);
+/* Returns the take-overs for HELLO and ROLE frames, the caller's. */
+json_t *mirror_generation(const struct mirror *m);
 /* False: it is none that this manager understands. */
 bool mirror_meet(struct manager *who, const struct frame *hello);
 
@@ -107,9 +109,12 @@ bool mirror_meet(struct manager *who, const struct frame *hello);
 void copy_tick(struct mirror *m); /* connects where it is time */
 /* Another manager is master now: its copy, where it is whole, is put on disk. */
 void copy_follow(struct mirror *m);
-const struct peer *copy_whole(const struct mirror *m); /* the master, if all of it is here */
-const char *copy_error(const struct mirror *m);	       /* why not; in words */
+/* Returns the peer that is master, borrowed, if a whole copy of it is here; else NULL. */
+const struct peer *copy_whole(const struct mirror *m);
+/* Returns why there is no whole copy, in words, borrowed until the next callback; never NULL. */
+const char *copy_error(const struct mirror *m);
 void copy_close(struct mirror *m);
+/* Returns "peers" of the status, an array, the caller's. */
 json_t *copy_json(const struct mirror *m);
 
 #endif

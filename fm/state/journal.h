@@ -55,12 +55,16 @@ struct journal_found journal_replay(struct journal *j, journal_take_fn *take, vo
 /* The line's number; 0: it is not kept, for there is a gap or journal_put() refuses it. */
 uint64_t journal_add(struct journal *j, const char *word, const char *name, const char *text,
 		     size_t length);
-unsigned journal_segment(const struct journal *j); /* that journal_add() appends to */
-const char *journal_name(unsigned segment);	   /* of its file; a literal */
+/* Returns the number of the segment that journal_add() appends to. */
+unsigned journal_segment(const struct journal *j);
+/* Returns the name of that segment's file, a literal; never NULL. */
+const char *journal_name(unsigned segment);
 /* Bytes of that segment, with those that are gathered. */
 size_t journal_size(const struct journal *j, unsigned segment);
-bool journal_has_gap(const struct journal *j);	/* true: journal_add() takes nothing */
-bool journal_can_turn(const struct journal *j); /* true: the other segment is empty */
+/* True: there is a gap, and journal_add() takes nothing. */
+bool journal_has_gap(const struct journal *j);
+/* True: the other segment is empty, so journal_turn() may be called. */
+bool journal_can_turn(const struct journal *j);
 /* The other segment is appended to from now on; only where journal_can_turn(). */
 void journal_turn(struct journal *j);
 /* Nothing in the segment that is not appended to is needed any more. */

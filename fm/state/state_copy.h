@@ -49,6 +49,7 @@ void state_store_append(struct state_store *store, const char *name, const char 
 enum state_haste { STATE_CALM, STATE_HASTE, STATE_HASTE_ALL };
 #define STATE_HASTE_US 50000
 #define STATE_SHARE    20
+/* From now on another manager waits like that. */
 void state_store_set_haste(struct state_store *store, enum state_haste haste);
 /*
  * What another manager is about to go on with: all changes are written without gathering any more.

@@ -77,7 +77,10 @@ void state_store_set_writable(struct state_store *store, bool writable);
  * alert.
  */
 int state_store_read(struct state_store *store, const struct state_file *file, void *owner);
-/* For what is not read by lines: the content, the caller's. The same statuses. */
+/*
+ * For what is not read by lines: the content, the caller's; NULL unless it returns 0. Returns what
+ * state_store_read() does.
+ */
 int state_store_load(struct state_store *store, const struct state_file *file, void *owner,
 		     char **content, size_t *length);
 

@@ -20,7 +20,7 @@ struct kept {
 	const struct state_file *file;
 	void *owner;	   /* NULL = it has ended, and what it had is `held` or dropped */
 	bool due;	   /* differs from what is on disk or on its way */
-	bool in_memory;	   /* .. but for what `held` has: its owner is gone */
+	bool in_memory;	   /* `held` has all of that: its owner is gone */
 	bool failed;	   /* the last write, and nothing has changed since */
 	bool reform;	   /* the disk has the old form, or nothing: written even when unchanged */
 	bool foreign;	   /* file is its own to free: only state_store_put() named it */
@@ -29,13 +29,13 @@ struct kept {
 	uint64_t at_us;	   /* it is to be written */
 	uint64_t took_us;  /* the latest write of it, and of what went with it */
 	struct lane *lane; /* on its way; NULL = not */
-	bool push;	   /* its follower has an older text.. */
-	uint64_t push_us;  /* ..until then, at least */
+	bool push;	   /* its follower has an older text */
+	uint64_t push_us;  /* the follower gets no text before that time */
 	char *held;	   /* rendered, and not on disk yet */
 	size_t held_length;
 	struct records records; /* since what is on disk, oldest first */
-	size_t held_records;	/* bytes of them that `held` has.. */
-	size_t lane_records;	/* ..and that what is on its way has */
+	size_t held_records;	/* bytes of them that `held` has */
+	size_t lane_records;	/* bytes of them that what is on its way has */
 	/*
 	 * Lines of the journal, as numbers (journal_add()): the latest of this file, and the latest
 	 * that `held`, what is on its way, and the disk have.
@@ -92,7 +92,7 @@ struct state_store {
 void state_store_schedule(struct state_store *store);
 /* Where that file of state_dir is; the text is the caller's. */
 char *state_store_path(const struct state_store *store, const char *name);
-/* state_kept.c: of that file, the store's; made when it is asked for first. */
+/* state_kept.c: what the store has of that file, borrowed; made when asked for, so never NULL. */
 struct kept *state_store_kept(struct state_store *store, const struct state_file *file);
 /* What it holds now is `held`. Its owner is there. */
 void state_store_render(struct state_store *store, struct kept *kept);
