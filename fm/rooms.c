@@ -2,6 +2,7 @@
 #include "fm/rooms.h"
 #include "fm/adaptive/module.h"
 #include "fm/audit/module.h"
+#include "fm/cabling/module.h"
 #include "fm/hosts/module.h"
 #include "fm/isolation/module.h"
 #include "fm/maintenance/module.h"
@@ -65,6 +66,8 @@ fabric_modules fabric_rooms = {
 	&mirror_module,
 	/* Behind it: what peers have sent makes queries needless. */
 	&registrations_module,
+	/* Anywhere: it reads what is published, and nobody goes by what it finds. */
+	&cabling_module,
 	/* Anywhere: what it adds to routing, overrides, nobody else does. */
 	&rebalance_module,
 	/* Behind the SA: who hears of groups that end goes by the new view. */

@@ -27,7 +27,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 #include "fm/control/answer.h"
-#include "fm/control/child.h"
+#include "fm/core/child.h"
 #include "fm/control/control.h"
 #include "fm/control/events.h"
 #include "fm/control/peer.h"

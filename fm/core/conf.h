@@ -16,6 +16,7 @@ struct conf {
 	struct conf_port port;
 	char state_dir[256], socket[108];
 	char node_name_map[256]; /* empty = none */
+	char cabling_plan[256];	 /* likewise: links are compared with each other */
 	struct conf_http http;
 	int retry_interval_ms; /* of opening what could not be opened; 0 = never */
 	struct conf_sm sm;

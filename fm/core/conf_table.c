@@ -128,6 +128,7 @@ const struct conf_option conf_options[] = {
 	TEXT_OPTION("storage_nodes", routing.storage_nodes, ""),
 	TEXT_OPTION("management_nodes", routing.management_nodes, ""),
 	TEXT_OPTION("node_name_map", node_name_map, ""),
+	TEXT_OPTION("cabling_plan", cabling_plan, ""),
 
 	TEXT_OPTION("partition_config_file", partition.file, ""),
 	{ .name = "part_enforce",

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/control/answer.h"
-#include "fm/control/child.h"
+#include "fm/core/child.h"
 #include "fm/core/log.h"
 #include "fm/http/document.h"
 #include "fm/http/host_names.h"

@@ -4,8 +4,8 @@
  * was at that moment, writes to a pipe; the parent gets what arrives, piece by piece, from the
  * loop. What is nothing but long goes past the parent, to a socket.
  */
-#ifndef FMD_CONTROL_CHILD_H
-#define FMD_CONTROL_CHILD_H
+#ifndef FMD_CORE_CHILD_H
+#define FMD_CORE_CHILD_H
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -14,7 +14,9 @@
 struct child;
 struct children; /* of one owner */
 
-/* Of a loop that is simulated: only without children. */
+/*
+ * The caller owns them; the loop is borrowed. Of a loop that is simulated: only without children.
+ */
 struct children *children_new(struct loop *loop);
 /* All children have ended or are killed: waits until the system has taken them. NULL is fine. */
 void children_free(struct children *children);

@@ -23,7 +23,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "fm/control/child.h"
+#include "fm/core/child.h"
 #include "topology/mem.h"
 
 #define PIECE	     65536

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * All links are compared with the plan (cabling_plan) or with the fabric's own pattern, when nodes
+ * or links came, moved or went and nothing did so for QUIET_US. That takes longer than the loop may
+ * be held, so a forked copy of the process does it and sends back what it found.
+ *
+ * What the first comparison of this manager's life finds was so before: it is one event. So is what
+ * is beyond TOLD_ONE_BY_ONE of a later one.
+ */
+#include "fm/cabling/module.h"
+#include <stdlib.h>
+#include <string.h>
+#include "fm/cabling/findings.h"
+#include "fm/core/child.h"
+#include "fm/fabric/view.h"
+#include "topology/cabling.h"
+#include "topology/mem.h"
+#include "topology/topo_builder.h"
+
+#define QUIET_US	10000000
+#define TOLD_ONE_BY_ONE 20
+
+struct cabling_room {
+	struct fabric *fabric;
+	struct fabric_services services;
+	struct children *children; /* NULL: the loop is simulated */
+	struct child *child;	   /* that compares now */
+	struct loop_timer *timer;
+	char plan[256];		/* by which the latest comparison went */
+	bool stale;		/* the fabric, or the plan, is another since */
+	bool known;		/* a comparison has ended */
+	struct findings latest; /* its findings */
+	char *heard;		/* of the child, so far */
+	size_t length, room;
+};
+
+/* ---- What is told ---------------------------------------------------------------------------- */
+
+static void tell_first(const struct cabling_room *r, unsigned count)
+{
+	if (count)
+		event_log_add(
+			r->services.events, LOG_WARNING, "miswiring",
+			json_pack("{si}", "links", (int)count),
+			"fabric: %u finding%s about cables that are not where they should be: "
+			"see `fmctl cabling`",
+			count, count == 1 ? "" : "s");
+}
+
+/* Those of `list` that `others` has not; how many. */
+static unsigned tell_others(const struct cabling_room *r, const struct findings *list,
+			    const struct findings *others, const char *kind, int level)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < list->count; i++) {
+		if (findings_have(others, list->list[i].key) || count++ >= TOLD_ONE_BY_ONE)
+			continue;
+		event_log_add(r->services.events, level, kind, NULL, "%s%s", list->list[i].text,
+			      level == LOG_WARNING ? "" : ": no more");
+	}
+	return count;
+}
+
+static void tell(const struct cabling_room *r, const struct findings *now)
+{
+	unsigned more = tell_others(r, now, &r->latest, "miswiring", LOG_WARNING);
+	unsigned over = tell_others(r, &r->latest, now, "miswiring-over", LOG_NOTICE);
+
+	if (more > TOLD_ONE_BY_ONE)
+		event_log_add(r->services.events, LOG_WARNING, "miswiring",
+			      json_pack("{si}", "links", (int)(more - TOLD_ONE_BY_ONE)),
+			      "fabric: %u more findings about cables: see `fmctl cabling`",
+			      more - TOLD_ONE_BY_ONE);
+	if (over > TOLD_ONE_BY_ONE)
+		event_log_add(r->services.events, LOG_NOTICE, "miswiring-over",
+			      json_pack("{si}", "links", (int)(over - TOLD_ONE_BY_ONE)),
+			      "fabric: %u more findings about cables are no more",
+			      over - TOLD_ONE_BY_ONE);
+}
+
+/* Takes the lines. */
+static void compared(struct cabling_room *r, char *lines)
+{
+	struct findings now = findings_take(lines);
+
+	if (r->known)
+		tell(r, &now);
+	else
+		tell_first(r, now.count);
+	r->known = true;
+	findings_fini(&r->latest);
+	r->latest = now;
+}
+
+/* ---- The comparison -------------------------------------------------------------------------- */
+
+/* In the child. A plan that can not be read was checked before, and is gone since. */
+static int write_cb(void *arg, FILE *out)
+{
+	const struct cabling_room *r = arg;
+	const struct topo *t = fabric_view(r->fabric).topo;
+	char err[512];
+	struct topo *plan = *r->plan ? cabling_plan_read(r->plan, t, err, sizeof(err)) : NULL;
+
+	if (*r->plan && !plan)
+		return -1;
+	findings_write(t, plan, out);
+	if (plan)
+		topo_unref(plan);
+	return ferror(out) ? -1 : 0;
+}
+
+static void data_cb(void *arg, const char *data, size_t len)
+{
+	struct cabling_room *r = arg;
+
+	if (r->length + len + 1 > r->room) {
+		r->room = 2 * (r->length + len + 1);
+		r->heard = mem_resize(r->heard, r->room, 1);
+	}
+	memcpy(r->heard + r->length, data, len);
+	r->length += len;
+	r->heard[r->length] = '\0';
+}
+
+static char *heard(struct cabling_room *r)
+{
+	char *lines = r->heard ? r->heard : mem_strdup("");
+
+	r->heard = NULL;
+	r->length = r->room = 0;
+	return lines;
+}
+
+static void end_cb(void *arg, bool whole)
+{
+	struct cabling_room *r = arg;
+	char *lines = heard(r);
+
+	r->child = NULL;
+	if (whole)
+		compared(r, lines);
+	else
+		free(lines);
+	if (r->stale)
+		loop_timer_set(r->timer, QUIET_US);
+}
+
+static void compare_here(struct cabling_room *r)
+{
+	size_t length;
+	char *lines = NULL;
+	FILE *out = open_memstream(&lines, &length);
+	int status = write_cb(r, out);
+
+	fclose(out);
+	if (status)
+		free(lines);
+	else
+		compared(r, lines);
+}
+
+static void timer_cb(void *arg)
+{
+	static const struct child_ops ops = { write_cb, data_cb, end_cb };
+	struct cabling_room *r = arg;
+
+	if (r->child || !fabric_view(r->fabric).topo)
+		return;
+	r->stale = false;
+	snprintf(r->plan, sizeof(r->plan), "%s", r->services.conf->cabling_plan);
+	if (!r->children) {
+		compare_here(r);
+		return;
+	}
+	r->child = child_start(r->children, &ops, r);
+	if (!r->child) {
+		r->stale = true;
+		loop_timer_set(r->timer, QUIET_US);
+	}
+}
+
+/* ---- Hooks ----------------------------------------------------------------------------------- */
+
+static void published(void *room, const struct topo *before)
+{
+	struct cabling_room *r = room;
+
+	if (before && topo_is_again(before, fabric_view(r->fabric).topo))
+		return;
+	r->stale = true;
+	loop_timer_stop(r->timer);
+}
+
+static void settled(void *room)
+{
+	struct cabling_room *r = room;
+
+	if (r->stale && !loop_timer_armed(r->timer))
+		loop_timer_set(r->timer, QUIET_US);
+}
+
+static void configure(void *room)
+{
+	struct cabling_room *r = room;
+
+	if (!strcmp(r->plan, r->services.conf->cabling_plan) || !r->known)
+		return;
+	r->stale = true;
+	r->known = false; /* by another measure, all of it is new */
+	loop_timer_set(r->timer, QUIET_US);
+}
+
+static int check(const struct conf *conf, char *err, size_t err_size)
+{
+	struct topo *plan = NULL;
+
+	if (*conf->cabling_plan) {
+		plan = cabling_plan_read(conf->cabling_plan, NULL, err, err_size);
+		if (!plan)
+			return -1;
+		topo_unref(plan);
+	}
+	return 0;
+}
+
+static void status(const void *room, json_t *doc)
+{
+	const struct cabling_room *r = room;
+
+	json_object_set_new(doc, "miswired",
+			    r->known ? json_integer(r->latest.count) : json_null());
+}
+
+/* ---- Life ------------------------------------------------------------------------------------ */
+
+static void *init(struct fabric *fabric)
+{
+	struct cabling_room *r = mem_alloc(1, sizeof(*r));
+
+	r->fabric = fabric;
+	r->services = fabric_services(fabric);
+	r->timer = loop_timer_new(r->services.loop, timer_cb, r);
+	if (!loop_is_simulated(r->services.loop))
+		r->children = children_new(r->services.loop);
+	return r;
+}
+
+static void fini(void *room)
+{
+	struct cabling_room *r = room;
+
+	child_kill(r->child);
+	children_free(r->children);
+	loop_timer_free(r->timer);
+	findings_fini(&r->latest);
+	free(r->heard);
+	free(r);
+}
+
+const struct fabric_module cabling_module = { .name = "cabling",
+					      .check = check,
+					      .init = init,
+					      .fini = fini,
+					      .configure = configure,
+					      .update.published = published,
+					      .deploy.settled = settled,
+					      .report.status = status };

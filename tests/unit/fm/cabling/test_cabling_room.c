@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * When a miswiring is an event: the room alone, with a pipe that only looks like one, and fabrics
+ * in which cables were exchanged.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "fm/cabling/module.h"
+#include "tests/lib/fabrics.h"
+#include "tests/lib/fake_pipe.h"
+#include "tests/lib/miswiring.h"
+#include "topology/netfile.h"
+#include "topology/topo_builder.h"
+
+#define QUIET_US 11000000ull
+
+/* Takes the snapshot. */
+static void publish(struct fabric *f, struct topo *next)
+{
+	const struct topo *before = f->view.topo;
+
+	f->view.topo = next;
+	f->module->update.published(f->room, before);
+	f->module->deploy.settled(f->room);
+	topo_unref(before);
+	fake_run_for(f, QUIET_US);
+}
+
+/* Takes the snapshot. */
+static void begin(struct fabric *f, struct topo *first)
+{
+	fake_pipe_init(f, &cabling_module, first);
+	cabling_module.update.published(f->room, NULL);
+	cabling_module.deploy.settled(f->room);
+	fake_run_for(f, QUIET_US);
+}
+
+static struct topo *miswired(const struct topo *t, enum mistake mistake, unsigned times)
+{
+	struct miswiring *m = miswiring_new(t, 7);
+	struct topo *bad;
+
+	for (unsigned i = 0; i < times; i++)
+		assert_true(miswiring_add(m, mistake));
+	bad = miswiring_freeze(m);
+	miswiring_free(m);
+	return bad;
+}
+
+static int miswired_count(const struct fabric *f)
+{
+	json_t *doc = json_object();
+	const json_t *count;
+	int value;
+
+	cabling_module.report.status(f->room, doc);
+	count = json_object_get(doc, "miswired");
+	value = json_is_null(count) ? -1 : (int)json_integer_value(count);
+	json_decref(doc);
+	return value;
+}
+
+static void a_miswiring_is_one_event_and_one_when_it_is_right_again(void **state)
+{
+	struct topo *good = pod(2);
+	const char *text = "";
+	struct fabric f;
+
+	begin(&f, topo_ref(good));
+	assert_int_equal(fake_events(&f, "miswiring", NULL), 0);
+	assert_int_equal(miswired_count(&f), 0);
+	publish(&f, miswired(good, MISTAKE_RAILS, 1));
+	assert_int_equal(fake_events(&f, "miswiring", &text), 1);
+	assert_non_null(strstr(text, "exchange them"));
+	assert_int_equal(miswired_count(&f), 1);
+	publish(&f, miswired(good, MISTAKE_RAILS, 1)); /* it stays */
+	assert_int_equal(fake_events(&f, "miswiring", NULL), 1);
+	assert_int_equal(fake_events(&f, "miswiring-over", NULL), 0);
+	publish(&f, topo_ref(good));
+	assert_int_equal(fake_events(&f, "miswiring-over", &text), 1);
+	assert_non_null(strstr(text, "no more"));
+	assert_int_equal(miswired_count(&f), 0);
+	fake_pipe_fini(&f);
+	topo_unref(good);
+}
+
+static void what_was_so_from_the_beginning_is_one_event(void **state)
+{
+	struct topo *good = pod(2);
+	const char *text = "";
+	struct fabric f;
+
+	begin(&f, miswired(good, MISTAKE_RAILS, 5));
+	assert_int_equal(fake_events(&f, "miswiring", &text), 1);
+	assert_non_null(strstr(text, "5 findings"));
+	publish(&f, miswired(good, MISTAKE_RAILS, 6));
+	assert_int_equal(fake_events(&f, "miswiring", &text), 2);
+	assert_non_null(strstr(text, "exchange them"));
+	fake_pipe_fini(&f);
+	topo_unref(good);
+}
+
+static void hundreds_at_once_are_bounded(void **state)
+{
+	struct topo *good = pod(4);
+	const char *text = "";
+	struct fabric f;
+
+	begin(&f, topo_ref(good));
+	publish(&f, miswired(good, MISTAKE_RAILS, 40));
+	assert_int_equal(fake_events(&f, "miswiring", &text), 21);
+	assert_non_null(strstr(text, "20 more findings"));
+	assert_int_equal(miswired_count(&f), 40);
+	publish(&f, topo_ref(good));
+	assert_int_equal(fake_events(&f, "miswiring-over", NULL), 21);
+	fake_pipe_fini(&f);
+	topo_unref(good);
+}
+
+/* The states of ports move no cable, and a fabric that changes is not compared yet. */
+static void links_are_compared_when_the_fabric_has_been_quiet(void **state)
+{
+	struct topo *good = pod(2);
+	const struct topo *before;
+	struct fabric f;
+
+	begin(&f, topo_ref(good));
+	before = f.view.topo;
+	f.view.topo = miswired(good, MISTAKE_RAILS, 1);
+	cabling_module.update.published(f.room, before);
+	cabling_module.deploy.settled(f.room);
+	fake_run_for(&f, QUIET_US / 2);
+	assert_int_equal(fake_events(&f, "miswiring", NULL), 0);
+	cabling_module.update.published(f.room, before); /* once more: it waits anew */
+	cabling_module.deploy.settled(f.room);
+	fake_run_for(&f, QUIET_US / 2);
+	assert_int_equal(fake_events(&f, "miswiring", NULL), 0);
+	fake_run_for(&f, QUIET_US);
+	assert_int_equal(fake_events(&f, "miswiring", NULL), 1);
+	topo_unref(before);
+	fake_pipe_fini(&f);
+	topo_unref(good);
+}
+
+static void write_plan(struct fabric *f, const struct topo *plan)
+{
+	FILE *out;
+
+	snprintf(f->conf.cabling_plan, sizeof(f->conf.cabling_plan), "%s/plan", f->folder);
+	out = fopen(f->conf.cabling_plan, "w");
+	assert_non_null(out);
+	assert_int_equal(netfile_write(plan, out), 0);
+	fclose(out);
+}
+
+/*
+ * Two hosts' HCAs at each other's port of one leaf: no pattern can tell, a plan can.
+ */
+static void a_plan_finds_what_no_pattern_can_tell(void **state)
+{
+	struct topo *good = pod(2);
+	const char *text = "";
+	char err[512] = "";
+	struct fabric f;
+
+	begin(&f, topo_ref(good));
+	publish(&f, miswired(good, MISTAKE_SAME_UNIT, 1));
+	assert_int_equal(fake_events(&f, "miswiring", NULL), 0);
+	publish(&f, topo_ref(good));
+	write_plan(&f, good);
+	assert_int_equal(cabling_module.check(&f.conf, err, sizeof(err)), 0);
+	cabling_module.configure(f.room);
+	fake_run_for(&f, QUIET_US);
+	assert_int_equal(miswired_count(&f), 0);
+	publish(&f, miswired(good, MISTAKE_SAME_UNIT, 1));
+	assert_in_range(fake_events(&f, "miswiring", &text), 1, 16);
+	assert_in_range(miswired_count(&f), 1, 16);
+	publish(&f, topo_ref(good));
+	assert_int_equal(fake_events(&f, "miswiring-over", NULL),
+			 fake_events(&f, "miswiring", NULL));
+	snprintf(f.conf.cabling_plan, sizeof(f.conf.cabling_plan), "%s/none", f.folder);
+	assert_int_equal(cabling_module.check(&f.conf, err, sizeof(err)), -1);
+	assert_non_null(strstr(err, "/none"));
+	fake_pipe_fini(&f);
+	topo_unref(good);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_miswiring_is_one_event_and_one_when_it_is_right_again),
+		cmocka_unit_test(what_was_so_from_the_beginning_is_one_event),
+		cmocka_unit_test(hundreds_at_once_are_bounded),
+		cmocka_unit_test(links_are_compared_when_the_fabric_has_been_quiet),
+		cmocka_unit_test(a_plan_finds_what_no_pattern_can_tell),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
