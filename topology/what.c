@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define FIRST_MLID     0xc000u
 #define PERMISSIVE_LID 0xffffu
@@ -189,6 +190,53 @@ static enum outcome take_port(struct find *f, struct what *w, int num)
 	return FOUND;
 }
 
+/* The only port of a node with that label; 0 = none, or several. */
+static unsigned port_labelled(const struct topo *t, uint32_t node, const char *label)
+{
+	unsigned found = 0;
+
+	for (unsigned num = 1; *label && num <= t->nodes[node].nports; num++) {
+		if (strcasecmp(topo_port_label(t, t->nodes[node].port0 + num), label))
+			continue;
+		if (found)
+			return 0;
+		found = num;
+	}
+	return found;
+}
+
+/*
+ * `NODE:LABEL`, `NODE LABEL`: both may hold colons and blanks, so each of these may be between. The
+ * node is named whole or by its GUID.
+ */
+static enum outcome find_label(const struct find *f, const char *text, struct what *w)
+{
+	char err[WHAT_ERROR_SIZE] = ""; /* that a part of the text names several says nothing */
+	struct find part = { f->scope, f->what, err, sizeof(err) };
+	const struct topo *t = f->scope->topo;
+	const uint32_t *nodes;
+
+	for (const char *at = text; t->labels && (at = strpbrk(at, ": ")); at++) {
+		char *node = mem_strdup(text);
+		const char *label = at + 1 + strspn(at + 1, " ");
+		enum outcome outcome;
+		unsigned num = 0;
+
+		node[at - text] = '\0';
+		outcome = find_name(&part, node, false, w);
+		if (outcome == NOTHING)
+			outcome = what_find_guid(&part, node, w);
+		free(node);
+		if (outcome == FOUND && what_nodes(t, w, &nodes) == 1)
+			num = port_labelled(t, nodes[0], label);
+		if (!num)
+			continue;
+		*w = what_place(nodes[0], num);
+		return FOUND;
+	}
+	return NOTHING;
+}
+
 /* `"NODE"`, `"NODE"[PORT]`, `"NODE":PORT`. Changes the text. */
 static enum outcome find_quoted(struct find *f, char *text, struct what *w)
 {
@@ -214,6 +262,8 @@ static enum outcome find_place(struct find *f, char *text, struct what *w)
 	if (text[0] == '"')
 		return find_quoted(f, text, w);
 	outcome = find_thing(f, text, false, w);
+	if (outcome == NOTHING)
+		outcome = find_label(f, text, w);
 	if (outcome != NOTHING || !(mark = port_mark(text, &num)))
 		return outcome;
 	*mark = '\0';

@@ -8,10 +8,12 @@
  *   dgx-07                                                     a host: all of its HCAs
  *   dgx-07 mlx5_3, dgx-07/mlx5_3                               one of them
  *   NODE:12  NODE[12]  NODE p12  "NODE"[12]                    a port, and its link
+ *   leaf-01:cage 9/1, "leaf-01 cage 9/1"                       a port by what is written beside it
  *   leaf-01:33 - spine-02:7, leaf-01 - spine-02                a link, by both ends
  *   33  0x21  lid:33                                           who has the LID
  *   0xc003  mlid:0xc003  ff12:401b:ffff::1                     a multicast group
- *   0xb8599f0300fc6de4  guid:..  fe80::b859:9f03:fc:6de4       a node's or port's GUID
+ *   0xb8599f0300fc6de4  guid:..  fe80::b859:9f03:fc:6de4       a node's or port's GUID,
+ *                                                              or an alias of a port's
  *   pkey:0x8001  partition:storage  storage                    a partition
  *
  * A bare number is a LID, from 0xc000 on a MLID; 0x with more than four digits that is no 16-bit
@@ -54,6 +56,9 @@ struct what {
 /* True if there is a partition of that name, with its P_Key in *pkey. */
 typedef bool what_partition_fn(const void *arg, const char *name, unsigned *pkey);
 
+/* The GUID of the port that has `guid` as an alias (GUIDInfo); 0: nobody's alias. */
+typedef guid_t what_alias_fn(const void *arg, guid_t guid);
+
 struct what_scope {
 	const struct topo *topo; /* NULL: nothing is known yet, and nothing found */
 	/* a LID plan (routing/lid_plan.h), [top_lid + 1]; NULL: LIDs are those that ports hold */
@@ -61,6 +66,8 @@ struct what_scope {
 	unsigned top_lid;
 	what_partition_fn *partition; /* NULL: partitions are not found by name */
 	const void *partition_arg;
+	what_alias_fn *alias; /* NULL: ports are not found by alias GUIDs */
+	const void *alias_arg;
 	bool number_is_pkey; /* a bare number is a P_Key */
 };
 

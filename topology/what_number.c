@@ -114,11 +114,21 @@ static uint32_t node_of_system(const struct topo *t, guid_t guid)
 	return found;
 }
 
+static uint32_t port_of_alias(const struct what_scope *scope, guid_t guid)
+{
+	guid_t port = scope->alias ? scope->alias(scope->alias_arg, guid) : 0;
+
+	return port ? topo_find_port(scope->topo, port) : TOPO_NONE;
+}
+
 static enum outcome take_guid(struct find *f, guid_t guid, struct what *w)
 {
 	const struct topo *t = f->scope->topo;
 	uint32_t node = topo_find(t, guid);
 	uint32_t port = node == TOPO_NONE ? topo_find_port(t, guid) : TOPO_NONE;
+
+	if (node == TOPO_NONE && port == TOPO_NONE)
+		port = port_of_alias(f->scope, guid);
 
 	if (node == TOPO_NONE && port == TOPO_NONE)
 		node = node_of_system(t, guid);

@@ -2,14 +2,22 @@
 #include "fm/control/find.h"
 #include <stdlib.h>
 #include "fm/fabric/view.h"
+#include "fm/sa/module.h"
 #include "topology/mem.h"
+
+static guid_t port_of_alias(const void *arg, guid_t guid)
+{
+	return sa_port_of_alias(arg, guid);
+}
 
 bool command_find_what(const struct command_env *env, const char *text, unsigned accepts,
 		       struct what *what, char *err)
 {
 	const struct fabric_view view = fabric_view(env->fabric);
-	const struct what_scope scope = fabric_view_scope(&view);
+	struct what_scope scope = fabric_view_scope(&view);
 
+	scope.alias = port_of_alias;
+	scope.alias_arg = env->fabric;
 	return what_find(&scope, text, accepts, what, err, COMMAND_ERROR_SIZE);
 }
 

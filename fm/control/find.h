@@ -11,7 +11,9 @@ bool command_find_what(const struct command_env *env, const char *text, unsigned
 		       struct what *what, char *err);
 /* A switch as a whole, by its index; TOPO_NONE: the reason is in err. */
 uint32_t command_find_switch(const struct command_env *env, const char *text, char *err);
-/* A multicast group or partition; where nothing is published yet, too. */
+/*
+ * A multicast group or partition; where nothing is published yet, too. False: the reason is in err.
+ */
 bool command_find_number(const struct command_env *env, const char *text, unsigned accepts,
 			 struct what *what, char *err);
 /* The name of the host that is meant, the snapshot's; NULL: nothing or more than one is. */

@@ -27,8 +27,8 @@ struct peer {
 
 /* Looks the groups up, which may ask a directory service: once, before the loop runs. */
 struct peer_rules peer_rules_read(void);
-bool peer_rules_share(
-	const struct peer_rules *rules); /* others than root and fmd's own user may have rights */
+/* True: others than root and fmd's own user may have rights. */
+bool peer_rules_share(const struct peer_rules *rules);
 
 /* Pure. `groups`: all groups of the process, its primary one among them. */
 enum peer_rights peer_judge(const struct peer_rules *rules, uid_t uid, const gid_t *groups,

@@ -35,8 +35,11 @@ struct show {
 	json_t *doc;
 };
 
-/* show_group.c, show_lid.c, show_host.c, show_node.c, show_port.c: each fills the document. */
-bool show_group(struct show *s, const struct what *what, char *err); /* false: there is none */
+/*
+ * show_group.c, show_lid.c, show_host.c, show_node.c, show_port.c: each fills the document. False:
+ * there is no such group or partition, the reason is in err.
+ */
+bool show_group(struct show *s, const struct what *what, char *err);
 bool show_partition(struct show *s, unsigned pkey, char *err);
 void show_lid(struct show *s, const struct what *what);
 /* The path from s->from, else from the subnet manager. */
@@ -69,6 +72,10 @@ const json_t *show_unhealthy(const struct show *s, uint32_t port);
 void show_rates(struct show *s, json_t *to, uint32_t port);
 /* What is written beside the port on the device, where that is known. */
 void show_label(struct show *s, json_t *row, uint32_t port);
+/* Which error correction a port uses, where it has told that. */
+void show_fec(struct show *s, json_t *row, uint32_t port);
+/* Facts: the same, null where it has not, and which it can and may use. */
+void show_fec_facts(struct show *s, uint32_t port);
 /* A row a port, as in the table "ports"; lids: how many leave by it, or NULL. */
 json_t *show_port_row(struct show *s, uint32_t port, const uint32_t *lids);
 /* What the SA and partitions know of an end port: tables partitions, groups, services .. */

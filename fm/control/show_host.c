@@ -44,6 +44,7 @@ static json_t *hca_row(struct show *s, uint32_t ca)
 	show_text(row, "hca", device_of(s->t, ca));
 	show_index(row, "rail", node->rail);
 	show_index(row, "lid", lid ? lid : -1);
+	show_label(s, row, at);
 	show_link(s, row, at);
 	show_rates(s, row, at);
 	show_text(row, "note", note);

@@ -140,6 +140,7 @@ static json_t *end_row(struct show *s, uint32_t at)
 	show_text(row, "state", topo_state_name(port->state));
 	show_int(row, "width", port->width);
 	show_text(row, "speed", topo_speed_name(port->speed));
+	show_fec(s, row, at);
 	add_use(s, row, at);
 	show_rates(s, row, at);
 	return row;
@@ -240,6 +241,8 @@ void show_port_facts(struct show *s, uint32_t at)
 	json_object_set_new(
 		s->doc, "link_gbps",
 		json_real(topo_lane_mbps((enum topo_speed)port->speed) * port->width / 1e3));
+	if (port->link_up)
+		show_fec_facts(s, at);
 	show_marks(s, at);
 	if (node->type == TOPO_SWITCH)
 		json_object_set_new(s->doc, "lids_out", lid_ranges(s, port));

@@ -181,6 +181,44 @@ void show_label(struct show *s, json_t *row, uint32_t at)
 		show_text(row, "label", label);
 }
 
+static const struct fec_mode *fec_of(const struct show *s, uint32_t at)
+{
+	const struct topo_port *port = &s->t->ports[at];
+
+	return port->link_up
+		       ? link_health_fec(s->env->fabric, s->t->nodes[port->node].guid, port->num)
+		       : NULL;
+}
+
+void show_fec(struct show *s, json_t *row, uint32_t at)
+{
+	const struct fec_mode *mode = fec_of(s, at);
+
+	if (mode)
+		show_text(row, "fec", fec_mode_name(mode->active).text);
+}
+
+static json_t *fec_names(uint16_t modes)
+{
+	json_t *list = json_array();
+
+	for (unsigned mode = 0; mode < WIRE_FEC_MODES; mode++)
+		if (modes >> mode & 1)
+			json_array_append_new(list, json_string(fec_mode_name(mode).text));
+	return list;
+}
+
+void show_fec_facts(struct show *s, uint32_t at)
+{
+	const struct fec_mode *mode = fec_of(s, at);
+
+	show_text(s->doc, "fec", mode ? fec_mode_name(mode->active).text : NULL);
+	if (!mode)
+		return;
+	json_object_set_new(s->doc, "fec_supported", fec_names(mode->supported));
+	json_object_set_new(s->doc, "fec_enabled", fec_names(mode->enabled));
+}
+
 json_t *show_port_row(struct show *s, uint32_t at, const uint32_t *lids)
 {
 	const struct topo_port *port = &s->t->ports[at];
@@ -190,6 +228,7 @@ json_t *show_port_row(struct show *s, uint32_t at, const uint32_t *lids)
 	show_int(row, "port", port->num);
 	show_label(s, row, at);
 	show_link(s, row, at);
+	show_fec(s, row, at);
 	if (lids)
 		show_int(row, "lids", lids[port->num]);
 	show_rates(s, row, at);

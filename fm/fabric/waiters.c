@@ -32,6 +32,17 @@ void waiters_answer(struct waiters *waiters, json_t *result, const char *error)
 	}
 }
 
+void waiters_move(struct waiters *from, struct waiters *to)
+{
+	while (from->first) {
+		struct waiter *it = from->first;
+
+		from->first = it->next;
+		it->next = to->first;
+		to->first = it;
+	}
+}
+
 void waiters_cancel(struct waiters *waiters, const void *arg)
 {
 	for (struct waiter *it = waiters->first; it; it = it->next)

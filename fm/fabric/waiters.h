@@ -19,6 +19,8 @@ typedef void waiter_fn(void *arg, json_t *result, const char *error);
 void waiters_add(struct waiters *waiters, waiter_fn *fn, void *arg);
 /* All that wait now; they may ask again from their callback. */
 void waiters_answer(struct waiters *waiters, json_t *result, const char *error);
+/* Those of `from` join `to`; nobody is in `from` then. */
+void waiters_move(struct waiters *from, struct waiters *to);
 void waiters_cancel(struct waiters *waiters,
 		    const void *arg);	    /* that client is gone: no callback */
 void waiters_fini(struct waiters *waiters); /* nobody is called */

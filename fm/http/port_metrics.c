@@ -14,7 +14,7 @@
 #define LOOKS	      32768
 #define BYTES_A_MBIT  125000ull
 
-enum kind { COUNTER, STATE, LINK_UP, WIDTH, SPEED, CORDONED, QUARANTINED, ISOLATED };
+enum kind { COUNTER, STATE, LINK_UP, WIDTH, SPEED, FEC_MODE, CORDONED, QUARANTINED, ISOLATED };
 
 struct metric {
 	const char *name; /* behind the prefix of its part */
@@ -31,6 +31,8 @@ static const struct metric own_metrics[] = {
 	{ "width_lanes", "Active lanes of the link", WIDTH, 0 },
 	{ "speed_bytes_per_second", "Capacity of the link in one direction, all lanes together",
 	  SPEED, 0 },
+	{ "fec_info", "1, with the FEC mode that the port says it uses as the label mode", FEC_MODE,
+	  0 },
 	{ "cordoned", "1 = cordoned by an operator; others have no series", CORDONED, 0 },
 	{ "quarantined", "1 = quarantined; others have no series", QUARANTINED, 0 },
 	{ "isolated", "1 = isolated from routing; others have no series", ISOLATED, 0 },
@@ -100,6 +102,9 @@ struct port_metrics {
 	const struct port_counters *counters; /* of `node`, while a piece is made */
 	uint8_t nports;
 	bool looked_up;
+	const struct fec_mode *modes; /* likewise */
+	uint8_t nmodes;
+	bool modes_looked_up;
 	uint64_t oldest_us;
 	unsigned looks;
 
@@ -150,6 +155,7 @@ static char *put_escaped(char *to, const char *text)
 	return to;
 }
 
+/* All labels but the closing brace. */
 static char *put_labels(char *to, const struct topo *t, const struct topo_port *port)
 {
 	const struct topo_port *peer = topo_peer(t, port);
@@ -159,7 +165,7 @@ static char *put_labels(char *to, const struct topo *t, const struct topo_port *
 	to = put_number(put(to, "\",port=\""), port->num);
 	to = put_escaped(put(to, "\",peer=\""), t->nodes[peer->node].name);
 	to = put_number(put(to, "\",peer_port=\""), peer->num);
-	return put(to, "\"} ");
+	return put(to, "\"");
 }
 
 static const struct part *part_of(const struct port_metrics *m)
@@ -193,7 +199,11 @@ static void write_sample(struct port_metrics *m, const struct topo_port *port, u
 {
 	char *to = put(put(m->line, part_of(m)->prefix), metric_of(m)->name);
 
-	line_done(m, put_number(put_labels(to, m->topo, port), value));
+	to = put_labels(to, m->topo, port);
+	if (metric_of(m)->kind == FEC_MODE)
+		to = put(put(put(to, ",mode=\""), fec_mode_name(m->modes[port->num].active).text),
+			 "\"");
+	line_done(m, put_number(put(to, "} "), value));
 }
 
 /* ---- Values ---------------------------------------------------------------------------------- */
@@ -212,6 +222,16 @@ static bool counter_value(struct port_metrics *m, unsigned num, uint64_t *value)
 		return false;
 	*value = c->value[counter];
 	return true;
+}
+
+static bool fec_told(struct port_metrics *m, const struct topo_port *port)
+{
+	if (!m->modes_looked_up)
+		m->modes = m->source.fec_modes(m->source.arg, m->topo->nodes[m->node].guid,
+					       &m->nmodes);
+	m->modes_looked_up = true;
+	return port->link_up && m->modes && port->num <= m->nmodes &&
+	       m->modes[port->num].state == FEC_KNOWN;
 }
 
 /* A port without transit has `cordoned`, and why in the others; STATE: it has transit. */
@@ -244,6 +264,9 @@ static bool value_of(struct port_metrics *m, const struct topo_port *port, uint6
 						 BYTES_A_MBIT * port->width
 				       : 0;
 		return true;
+	case FEC_MODE:
+		*value = 1;
+		return fec_told(m, port);
 	case CORDONED:
 	case QUARANTINED:
 	case ISOLATED:
@@ -270,7 +293,7 @@ static void go_to(struct port_metrics *m, uint32_t node)
 {
 	m->node = node;
 	m->num = 1;
-	m->looked_up = false;
+	m->looked_up = m->modes_looked_up = false;
 }
 
 /* HELP and TYPE of the metric that is next; false = there is none. */
@@ -330,7 +353,7 @@ size_t port_metrics_read(struct port_metrics *m, char *to, size_t room)
 	size_t done = 0;
 
 	m->looks = 0;
-	m->looked_up = false; /* what was had of the store may be gone */
+	m->looked_up = m->modes_looked_up = false; /* what was had of the store may be gone */
 	m->oldest_us = m->source.oldest_us(m->source.arg);
 	while (done < room && !(done && m->looks > LOOKS)) {
 		size_t len = m->end - m->start;

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include "fm/perf/counters.h"
+#include "fm/perf/fec_mode.h"
 #include "topology/topo.h"
 
 struct port_metrics_source {
@@ -21,6 +22,8 @@ struct port_metrics_source {
 	 * are used until port_metrics_read() returns.
 	 */
 	const struct port_counters *(*counters)(void *arg, guid_t node, uint8_t *nports);
+	/* The same of the modes of error correction, port N at N (link_health_fec_node()). */
+	const struct fec_mode *(*fec_modes)(void *arg, guid_t node, uint8_t *nports);
 	uint64_t (*oldest_us)(void *arg); /* readings before that are left out */
 	void *arg;
 };

@@ -21,6 +21,13 @@ static const struct port_counters *counters_of_node(void *arg, guid_t node, uint
 	return link_health_node(reply->fabric, node, nports);
 }
 
+static const struct fec_mode *fec_modes_of_node(void *arg, guid_t node, uint8_t *nports)
+{
+	const struct reply *reply = arg;
+
+	return link_health_fec_node(reply->fabric, node, nports);
+}
+
 static uint64_t oldest(void *arg)
 {
 	const struct reply *reply = arg;
@@ -48,7 +55,8 @@ static void free_reply(void *arg)
 struct MHD_Response *port_reply_new(const struct fabric *fabric, bool hcas, unsigned *running)
 {
 	struct reply *reply = mem_alloc(1, sizeof(*reply));
-	const struct port_metrics_source source = { counters_of_node, oldest, reply };
+	const struct port_metrics_source source = { counters_of_node, fec_modes_of_node, oldest,
+						    reply };
 
 	*reply = (struct reply){ .fabric = fabric, .running = running };
 	reply->text = port_metrics_new(fabric_view(fabric).topo, hcas, &source);

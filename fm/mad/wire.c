@@ -355,6 +355,16 @@ void wire_port_info_encode(const struct wire_port_info *in, uint8_t data[64])
 	memcpy(data, &pi, sizeof(pi));
 }
 
+uint16_t wire_port_info_capmask2(const uint8_t data[64])
+{
+	ib_net32_t caps;
+	ib_net16_t caps2;
+
+	memcpy(&caps, data + offsetof(ib_port_info_t, capability_mask), sizeof(caps));
+	memcpy(&caps2, data + offsetof(ib_port_info_t, capability_mask2), sizeof(caps2));
+	return cl_ntoh32(caps) & WIRE_CAP_HAS_CAPMASK2 ? cl_ntoh16(caps2) : 0;
+}
+
 void wire_port_info_show_mkey(uint8_t data[64], uint64_t mkey)
 {
 	const ib_net64_t key = cl_hton64(mkey);

@@ -21,8 +21,9 @@ enum ber_kind {
 };
 enum ber_window { BER_SHORT, BER_LONG, BER_WINDOWS };
 
-const char *ber_kind_name(enum ber_kind kind);	     /* "symbol" .. */
-const char *ber_window_name(enum ber_window window); /* "short", "long" */
+/* Literals, never NULL: "symbol", "effective", "raw"; "short", "long". */
+const char *ber_kind_name(enum ber_kind kind);
+const char *ber_window_name(enum ber_window window);
 
 struct ber_conf {
 	uint64_t window_us[BER_WINDOWS];
@@ -41,6 +42,7 @@ struct ber_port {		/* zeroed = never read; ber_forget() frees what it has */
 	uint8_t kind, window;	/* the worst, when last over */
 };
 
+/* As if it was never read; frees what it has. */
 void ber_forget(struct ber_port *port);
 
 /* A reading of a port. */

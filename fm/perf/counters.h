@@ -35,7 +35,7 @@ struct port_counters {			   /* of one port; zeroed = never read */
 	uint32_t wide;			   /* of 64 bits */
 };
 
-/* "xmit_bytes", "symbol_errors", "fec_corrected_blocks" .. */
+/* A literal, never NULL: "xmit_bytes", "symbol_errors", "fec_corrected_blocks" .. */
 const char *counters_name(unsigned counter);
 enum counters_group counters_group(unsigned counter);
 

@@ -25,9 +25,11 @@ enum judge_kind {			 /* what is judged, each by a threshold of its own */
 		  JUDGE_WAIT,		 /* percent of the time; likewise */
 		  JUDGE_KINDS,
 };
-const char *judge_name(enum judge_kind kind); /* "symbol errors a minute" .. */
-const char *judge_key(enum judge_kind kind);  /* "symbol_errors" .. */
-bool judge_is_link(enum judge_kind kind);     /* speaks of the link, not of the traffic */
+/* Literals, never NULL: "symbol errors a minute" for people, "symbol_errors" as a key. */
+const char *judge_name(enum judge_kind kind);
+const char *judge_key(enum judge_kind kind);
+/* True: it speaks of the link; false: of the traffic. */
+bool judge_is_link(enum judge_kind kind);
 
 struct judge_limits {
 	double limit[JUDGE_KINDS]; /* 0 = is not judged */
@@ -36,6 +38,7 @@ struct judge_limits {
 };
 
 enum judge_state { JUDGE_WELL, JUDGE_WARN, JUDGE_SICK };
+/* A literal, never NULL: "well", "warn" or "sick". */
 const char *judge_state_name(enum judge_state state);
 
 struct judge_port {	  /* zeroed = never read */

@@ -9,6 +9,7 @@
 #include "fm/fabric/module.h"
 #include "fm/fabric/waiters.h"
 #include "fm/perf/counters.h"
+#include "fm/perf/fec_mode.h"
 
 extern const struct fabric_module link_health_module;
 
@@ -16,6 +17,18 @@ extern const struct fabric_module link_health_module;
 json_t *link_health(const struct fabric *fabric);
 /* Reads all counters now; then that document. */
 void link_health_read(struct fabric *fabric, waiter_fn *fn, void *arg);
+
+/*
+ * Which error correction a port uses, as its link says since it is Active; NULL = not known, or it
+ * does not tell. Borrowed until control returns to the loop.
+ */
+const struct fec_mode *link_health_fec(const struct fabric *fabric, guid_t node, uint8_t port);
+/*
+ * Those of all ports of a node (fec_modes_of()): what is known of a port has FEC_KNOWN. NULL: of
+ * none. Borrowed until control returns to the loop.
+ */
+const struct fec_mode *link_health_fec_node(const struct fabric *fabric, guid_t node,
+					    uint8_t *nports);
 
 /* The clock that readings go by (counters.h). */
 uint64_t link_health_now_us(const struct fabric *fabric);

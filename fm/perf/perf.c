@@ -9,9 +9,10 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "fm/core/job.h"
 #include "fm/mad/batch.h"
 #include "fm/perf/perf.h"
-#include "fm/perf/readings.h"
+#include "fm/perf/round.h"
 #include "topology/mem.h"
 
 #define TICK_US 50000
@@ -42,29 +43,16 @@ struct perf {
 
 	uint32_t pass; /* the running or latest */
 	bool running, hurried, all_asked;
-	struct pnode **turn; /* all nodes, those with most ports first */
-	unsigned nturn;
-	unsigned num, next;    /* place of the pass: port number, index in turn */
-	unsigned total, asked; /* ports of this pass */
+	struct round round; /* all nodes.. */
+	struct job *job;    /* ..which that puts in order.. */
+	bool preparing;	    /* ..now */
+	unsigned num, next; /* place of the pass: port number, index in round.order */
+	unsigned asked;	    /* ports of this pass */
 	uint64_t began_us, mads_before;
 	struct perf_pass now, last;
 };
 
 /* ---- Questions ------------------------------------------------------------------------------- */
-
-/* The LID that answers for a port; 0 = cannot be asked. */
-static uint16_t lid_of(const struct inv_node *node, uint8_t num)
-{
-	return node->ports[inv_is_switch(node) ? 0 : num].lid;
-}
-
-static bool port_is_asked(const struct inv_node *node, unsigned num)
-{
-	const struct inv_port *port = num <= node->nports ? &node->ports[num] : NULL;
-
-	return port && num && port->link_up && port->state == TOPO_ACTIVE && !node->gone &&
-	       !node->silent && !node->removed && lid_of(node, (uint8_t)num);
-}
 
 static void ask(struct perf *p, struct pnode *n, uint8_t num, enum perf_job kind)
 {
@@ -127,7 +115,7 @@ static bool perf_make(void *owner, const struct batch_job *job, struct batch_req
 		return false;
 	wire_perf_ask((uint8_t)job->arg, request->data);
 	request->mad.mgmt_class = WIRE_PERF;
-	request->mad.lid = lid_of(node, (uint8_t)job->arg);
+	request->mad.lid = port_lid(node, job->arg);
 	request->mad.pkey_index = inventory_default_pkey_index(p->inv);
 	request->mad.method = WIRE_GET;
 	request->mad.attr_id = job_attr[job->kind];
@@ -311,43 +299,14 @@ static void perf_answer(void *owner, const struct batch_job *job, const struct b
 
 /* ---- Passes ---------------------------------------------------------------------------------- */
 
-static int by_ports(const void *a, const void *b)
-{
-	const struct pnode *x = *(struct pnode *const *)a, *y = *(struct pnode *const *)b;
-
-	if (x->nports != y->nports)
-		return y->nports - x->nports;
-	return x->guid < y->guid ? -1 : x->guid > y->guid;
-}
-
-/* Nodes that are taken off the inventory meanwhile are marked so, and their memory stays. */
-static void take_turns(struct perf *p)
-{
-	p->nturn = 0;
-	p->turn = mem_resize(p->turn, cl_qmap_count(&p->inv->nodes) + 1, sizeof(*p->turn));
-	p->total = 0;
-	for (struct inv_node *inv = inventory_first(p->inv); inv;
-	     inv = inventory_next(p->inv, inv)) {
-		struct pnode *n = pnode_of(&p->nodes, inv);
-
-		n->inv = inv;
-		n->asked_caps = false;
-		memset(n->due, 0, sizeof(n->due));
-		p->turn[p->nturn++] = n;
-		for (unsigned num = 1; num <= n->nports; num++)
-			p->total += port_is_asked(inv, num);
-	}
-	qsort(p->turn, p->nturn, sizeof(*p->turn), by_ports);
-}
-
 /* The place moves on to the next number where no node has the present one. */
 static bool place_is_good(struct perf *p)
 {
-	if (p->next < p->nturn && p->turn[p->next]->nports >= p->num)
+	if (p->next < p->round.count && p->round.order[p->next]->nports >= p->num)
 		return true;
 	p->next = 0;
 	p->num++;
-	p->all_asked = !p->nturn || p->turn[0]->nports < p->num;
+	p->all_asked = !p->round.count || p->round.order[0]->nports < p->num;
 	return false;
 }
 
@@ -358,13 +317,26 @@ static void ask_some(struct perf *p, unsigned count)
 
 		if (!place_is_good(p))
 			continue;
-		n = p->turn[p->next++];
+		n = p->round.order[p->next++];
 		if (!port_is_asked(n->inv, p->num))
 			continue;
 		ask_port(p, n, (uint8_t)p->num);
 		count--;
 	}
 }
+
+static enum job_said prepare(void *owner)
+{
+	struct perf *p = owner;
+
+	if (round_more(&p->round))
+		return JOB_MORE;
+	p->preparing = false;
+	loop_timer_set(p->tick, 0);
+	return JOB_NEXT;
+}
+
+static const struct job_step prepare_steps[] = { { "counters-round", prepare }, { 0 } };
 
 static void pass_begin(struct perf *p, bool hurried)
 {
@@ -375,12 +347,13 @@ static void pass_begin(struct perf *p, bool hurried)
 	p->num = 1;
 	p->next = 0;
 	p->asked = 0;
-	p->now = (struct perf_pass){ 0 };
-	pnode_forget_gone(&p->nodes, p->inv);
-	take_turns(p);
+	p->now = (struct perf_pass){ .hurried = hurried };
 	p->began_us = loop_now_us(p->loop);
 	p->mads_before = batch_smps(p->batch);
-	loop_timer_set(p->tick, 0);
+	p->preparing = true;
+	loop_timer_stop(p->tick);
+	round_begin(&p->round);
+	job_start(p->job, prepare_steps, NULL);
 }
 
 static void pass_end(struct perf *p)
@@ -405,7 +378,7 @@ static unsigned behind(const struct perf *p)
 
 	if (p->hurried || !p->conf.interval_ms)
 		return waiting < FULL_SPEED ? FULL_SPEED - waiting : 0;
-	due = (unsigned)(p->total * passed / (p->conf.interval_ms * PACE_SHARE)) + 1;
+	due = (unsigned)(p->round.total * passed / (p->conf.interval_ms * PACE_SHARE)) + 1;
 	return due > p->asked ? due - p->asked : 0;
 }
 
@@ -417,6 +390,8 @@ static void perf_tick(void *arg)
 		pass_begin(p, false);
 		return;
 	}
+	if (p->preparing)
+		return;
 	ask_some(p, behind(p));
 	if (p->all_asked && !batch_in_flight(p->batch))
 		batch_wake(p->batch); /* its end ends the pass, also when nobody was asked */
@@ -429,7 +404,7 @@ static bool perf_more(void *owner)
 	struct perf *p = owner;
 	unsigned asked = p->asked;
 
-	if (!p->running || !p->hurried || p->all_asked)
+	if (!p->running || p->preparing || !p->hurried || p->all_asked)
 		return false;
 	ask_some(p, FULL_SPEED);
 	return p->asked != asked;
@@ -464,6 +439,11 @@ struct perf_pass perf_last_pass(const struct perf *p)
 	return p->last;
 }
 
+uint64_t perf_running_us(const struct perf *p)
+{
+	return p->running ? loop_now_us(p->loop) - p->began_us : 0;
+}
+
 void perf_each_unwell(const struct perf *p, perf_port_fn *fn, void *arg)
 {
 	const cl_map_item_t *item;
@@ -473,10 +453,12 @@ void perf_each_unwell(const struct perf *p, perf_port_fn *fn, void *arg)
 		const struct pnode *n = (const struct pnode *)item;
 
 		for (unsigned num = 1; num <= n->nports; num++) {
-			struct perf_port port = pnode_port(n, (uint8_t)num);
+			struct perf_port port;
 
-			if (port.judged->state != JUDGE_WELL || ber_is_over(port.ber))
-				fn(arg, &port);
+			if (n->judged[num].state == JUDGE_WELL && !ber_is_over(&n->ber[num]))
+				continue;
+			port = pnode_port(n, (uint8_t)num);
+			fn(arg, &port);
 		}
 	}
 }
@@ -526,6 +508,9 @@ struct perf *perf_new(struct loop *loop, struct mad *mad, const struct inventory
 	p->batch = batch_new(loop, mad, &batch_ops, p);
 	p->tick = loop_timer_new(loop, perf_tick, p);
 	cl_qmap_init(&p->nodes);
+	p->round = (struct round){ .nodes = &p->nodes, .inv = inv };
+	p->job = job_new(loop, p);
+	job_yield(p->job);
 	perf_configure(p, conf);
 	return p;
 }
@@ -536,7 +521,8 @@ void perf_free(struct perf *p)
 		return;
 	batch_free(p->batch);
 	loop_timer_free(p->tick);
-	free(p->turn);
+	job_free(p->job);
+	round_fini(&p->round);
 	pnode_free_all(&p->nodes);
 	free(p);
 }

@@ -2,7 +2,9 @@
 /*
  * perf: reads the counters of all ports with a link over the fabric (GMPs, IBA 16.1), steadily: a
  * pass over all of them is spread over the interval, so that the rate of packets is even and low,
- * and no device is asked twice in a row. What the counters say is judged port by port (judge.h).
+ * and no device is asked twice in a row. A pass that lasts longer, as answers come slower than
+ * that, is finished, and the next begins at once: rates go by the time between the two readings of
+ * a port, however long that was. What the counters say is judged port by port (judge.h).
  * Nothing is ever cleared.
  *
  * One packet a port and pass, and a second where its agent counts what forward error correction
@@ -30,6 +32,7 @@ struct perf_conf {
 struct perf_pass {		/* the latest that ended */
 	unsigned ports, silent; /* read; not answered */
 	uint64_t mads, took_us, ended_us;
+	bool hurried; /* on demand: as fast as answers come */
 };
 
 struct perf_port { /* what is known of a port */
@@ -51,13 +54,22 @@ struct perf_ops {
 };
 
 struct perf;
+/*
+ * A reader that begins its first pass an interval later; the caller owns it. Loop, mad, inventory
+ * and ops are borrowed; what ops does is called with arg, from the loop.
+ */
 struct perf *perf_new(struct loop *loop, struct mad *mad, const struct inventory *inv,
 		      const struct perf_conf *conf, const struct perf_ops *ops, void *arg);
-void perf_free(struct perf *p); /* NULL is fine */
+/* Requests on their way are dropped, nothing is called any more; NULL is fine. */
+void perf_free(struct perf *p);
+/* Takes over a copy. Another interval counts for the pass that runs, too. */
 void perf_configure(struct perf *p, const struct perf_conf *conf);
 /* Begins a pass at full speed, when none like it runs; perf_ops.passed tells its end. */
 void perf_read_now(struct perf *p);
+/* All zero: none has ended. */
 struct perf_pass perf_last_pass(const struct perf *p);
+/* How long the present pass has lasted; 0 = none runs. */
+uint64_t perf_running_us(const struct perf *p);
 
 /* Ports that are not well by counters or by their error rate, by node GUID and number. */
 typedef void perf_port_fn(void *arg, const struct perf_port *port);

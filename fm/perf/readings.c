@@ -34,15 +34,10 @@ static void pnode_free(cl_qmap_t *nodes, struct pnode *n)
 	free(n);
 }
 
-struct pnode *pnode_of(cl_qmap_t *nodes, const struct inv_node *inv)
+static struct pnode *pnode_new(cl_qmap_t *nodes, const struct inv_node *inv)
 {
-	struct pnode *n = pnode_find(nodes, inv->guid);
+	struct pnode *n = mem_alloc(1, sizeof(*n));
 
-	if (n && n->nports == inv->nports)
-		return n;
-	if (n)
-		pnode_free(nodes, n);
-	n = mem_alloc(1, sizeof(*n));
 	n->guid = inv->guid;
 	n->nports = inv->nports;
 	n->judged = mem_alloc(inv->nports + 1u, sizeof(*n->judged));
@@ -54,17 +49,40 @@ struct pnode *pnode_of(cl_qmap_t *nodes, const struct inv_node *inv)
 	return n;
 }
 
-void pnode_forget_gone(cl_qmap_t *nodes, const struct inventory *inv)
+struct pnode *pnode_take(cl_qmap_t *nodes, cl_map_item_t **old, const struct inv_node *inv)
 {
-	cl_map_item_t *item = cl_qmap_head(nodes);
+	while (*old != cl_qmap_end(nodes) && ((struct pnode *)*old)->guid <= inv->guid) {
+		struct pnode *n = (struct pnode *)*old;
 
-	while (item != cl_qmap_end(nodes)) {
-		struct pnode *n = (struct pnode *)item;
-
-		item = cl_qmap_next(item);
-		if (!inventory_find(inv, n->guid))
-			pnode_free(nodes, n);
+		*old = cl_qmap_next(*old);
+		if (n->guid == inv->guid && n->nports == inv->nports)
+			return n;
+		pnode_free(nodes, n);
 	}
+	return pnode_new(nodes, inv);
+}
+
+void pnode_drop_from(cl_qmap_t *nodes, cl_map_item_t *old)
+{
+	while (old != cl_qmap_end(nodes)) {
+		struct pnode *n = (struct pnode *)old;
+
+		old = cl_qmap_next(old);
+		pnode_free(nodes, n);
+	}
+}
+
+uint16_t port_lid(const struct inv_node *node, unsigned num)
+{
+	return node->ports[inv_is_switch(node) ? 0 : num].lid;
+}
+
+bool port_is_asked(const struct inv_node *node, unsigned num)
+{
+	const struct inv_port *port = num <= node->nports ? &node->ports[num] : NULL;
+
+	return port && num && port->link_up && port->state == TOPO_ACTIVE && !node->gone &&
+	       !node->silent && !node->removed && port_lid(node, num);
 }
 
 void pnode_forget_ber(cl_qmap_t *nodes)

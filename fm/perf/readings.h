@@ -29,9 +29,18 @@ struct pnode {
 
 /* `nodes` is the owner's map of all of them. */
 struct pnode *pnode_find(const cl_qmap_t *nodes, guid_t guid); /* NULL: none */
-/* That of a node; a new one when there is none, or it had another number of ports. */
-struct pnode *pnode_of(cl_qmap_t *nodes, const struct inv_node *inv);
-void pnode_forget_gone(cl_qmap_t *nodes, const struct inventory *inv);
+/*
+ * That of a node, for a walk in the order of GUIDs: *old, which the walk hands on, is the first of
+ * the map that it has not come to. Those with lower GUIDs are gone, and freed. A new one is made
+ * when there is none, or it had another number of ports; the map owns it.
+ */
+struct pnode *pnode_take(cl_qmap_t *nodes, cl_map_item_t **old, const struct inv_node *inv);
+/* The end of that walk: frees `old` and all behind it. */
+void pnode_drop_from(cl_qmap_t *nodes, cl_map_item_t *old);
+/* The LID that answers for a port; 0 = cannot be asked. */
+uint16_t port_lid(const struct inv_node *node, unsigned num);
+/* It has an Active link and can be reached by LID; false too where there is no such port. */
+bool port_is_asked(const struct inv_node *node, unsigned num);
 void pnode_forget_ber(cl_qmap_t *nodes); /* error rates are counted anew */
 void pnode_free_all(cl_qmap_t *nodes);
 

@@ -250,6 +250,13 @@ json_t *sa_known_of_port(const struct fabric *fabric, guid_t port)
 	return sa_known(r->services.sa, port);
 }
 
+guid_t sa_port_of_alias(const struct fabric *fabric, guid_t alias)
+{
+	const struct sa_room *r = fabric_room(fabric, &sa_module);
+
+	return sa_alias_port(r->services.sa, alias);
+}
+
 /* ---- Life ------------------------------------------------------------------------------------ */
 
 static void configure(void *room)

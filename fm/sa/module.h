@@ -9,9 +9,12 @@
 extern const struct fabric_module sa_module;
 
 /*
- * What an end port, by its own GUID, has asked of the SA: {"groups", "services",
+ * What an end port, by its own GUID, has asked of the SA: {"alias_guids", "groups", "services",
  * "subscriptions"}, a row each; the caller owns it.
  */
 json_t *sa_known_of_port(const struct fabric *fabric, guid_t port);
+
+/* The own GUID of the port that has this one as an alias; 0: nobody has. */
+guid_t sa_port_of_alias(const struct fabric *fabric, guid_t alias);
 
 #endif

@@ -15,6 +15,11 @@ static json_t *json_gid(const struct wire_gid *gid)
 	return json_string(text);
 }
 
+static json_t *json_guid(guid_t guid)
+{
+	return json_sprintf("0x%016" PRIx64, guid);
+}
+
 /* ---- Groups ---------------------------------------------------------------------------------- */
 
 static const char *joined(uint8_t state)
@@ -26,25 +31,50 @@ static const char *joined(uint8_t state)
 	return state & WIRE_JOIN_SEND_ONLY_FULL ? "send-only full" : "send-only";
 }
 
-static json_t *groups(const struct sa *sa, guid_t port)
+static void add_groups(const struct sa *sa, guid_t port, bool alias, json_t *rows)
 {
-	json_t *rows = json_array();
-
 	if (!sa_groups_port(sa->groups, port))
-		return rows;
+		return;
 	for (unsigned mlid = MCAST_FIRST_MLID; mlid <= sa_groups_top(sa->groups); mlid++)
 		for (const struct sa_group *g = sa_groups_by_mlid(sa->groups, (uint16_t)mlid); g;
 		     g = g->next) {
 			const struct sa_member *member = sa_group_member(g, port);
+			json_t *row;
 
-			if (member)
-				json_array_append_new(
-					rows, json_pack("{so so so ss}", "mlid",
-							json_sprintf("0x%x", mlid), "mgid",
-							json_gid(&g->attr.mgid), "pkey",
-							json_sprintf("0x%04x", g->attr.pkey),
-							"joined", joined(member->state)));
+			if (!member)
+				continue;
+			row = json_pack("{so so so ss}", "mlid", json_sprintf("0x%x", mlid), "mgid",
+					json_gid(&g->attr.mgid), "pkey",
+					json_sprintf("0x%04x", g->attr.pkey), "joined",
+					joined(member->state));
+			if (alias)
+				json_object_set_new(row, "guid", json_guid(port));
+			json_array_append_new(rows, row);
 		}
+}
+
+/* By all of its GUIDs. */
+static json_t *groups(const struct sa *sa, guid_t port)
+{
+	json_t *rows = json_array();
+	unsigned at = 0;
+	guid_t guid;
+
+	while ((guid = sa_alias_each(sa, port, &at)))
+		add_groups(sa, guid, guid != port, rows);
+	return rows;
+}
+
+static json_t *aliases(const struct sa *sa, guid_t port)
+{
+	json_t *rows = json_array();
+	unsigned at = 0;
+	guid_t guid;
+
+	while ((guid = sa_alias_each(sa, port, &at)))
+		if (guid != port)
+			json_array_append_new(rows, json_pack("{so si}", "guid", json_guid(guid),
+							      "index", (int)at - 2));
 	return rows;
 }
 
@@ -103,6 +133,7 @@ static json_t *subscriptions(const struct sa *sa, guid_t port)
 
 json_t *sa_known(const struct sa *sa, guid_t port)
 {
-	return json_pack("{so so so}", "groups", groups(sa, port), "services", services(sa, port),
-			 "subscriptions", subscriptions(sa, port));
+	return json_pack("{so so so so}", "alias_guids", aliases(sa, port), "groups",
+			 groups(sa, port), "services", services(sa, port), "subscriptions",
+			 subscriptions(sa, port));
 }

@@ -153,6 +153,7 @@ void port_power_on(struct double_fabric *d, struct dport *port)
 		port->info.phys_state = PHYS_LINK_UP;
 	}
 	port->disabled = false;
+	port->fec_mode = DOUBLE_FEC_USUAL;
 	free(port->pkeys);
 	port->pkeys = NULL;
 	port_lanes_power_on(d, port);

@@ -60,6 +60,7 @@ struct dport {
 	uint8_t active;			  /* enum double_active */
 	uint8_t speed, width;		  /* the best it can: enum topo_speed, lanes */
 	uint8_t trained;		  /* enum topo_speed, since it came up */
+	uint8_t fec_mode;		  /* its number, or enum double_fec */
 	uint8_t cable_speed, cable_lanes; /* what its cable can; 0 = as much as the ports */
 	uint32_t capmask;
 };

@@ -11,6 +11,7 @@
 #include <string.h>
 #include "fm/mad/wire_adaptive.h"
 #include "fm/mad/wire_hierarchy.h"
+#include "fm/mad/wire_port_ext.h"
 #include "fm/mad/wire_sa_rows.h"
 #include "tests/fabric/double_smp.h"
 
@@ -202,6 +203,59 @@ static uint16_t port_info_set(struct smp_request *r)
 	return port_info_get(r);
 }
 
+/* ---- PortInfoExtended ------------------------------------------------------------------------ */
+
+#define FEC_NONE     0
+#define FEC_RS	     2 /* RS (528, 514), of EDR */
+#define FEC_RS_LONG  4 /* RS (544, 514), from HDR on */
+#define FEC_NONSENSE 0x4711
+
+/* What a link of that speed uses where nobody says otherwise. */
+static uint16_t usual_fec(uint8_t speed)
+{
+	if (speed >= TOPO_HDR)
+		return FEC_RS_LONG;
+	return speed == TOPO_EDR ? FEC_RS : FEC_NONE;
+}
+
+static uint16_t active_fec(const struct dport *port)
+{
+	if (port->fec_mode == DOUBLE_FEC_USUAL)
+		return usual_fec(port->trained);
+	return port->fec_mode == DOUBLE_FEC_WRONG ? FEC_NONSENSE : port->fec_mode;
+}
+
+/* Known to devices that claim it: those of HDR and above. */
+static uint16_t port_ext_get(struct smp_request *r)
+{
+	const struct dport *port = smp_port(r);
+	struct wire_port_ext info = { .has_fec = true };
+	const struct dport *own;
+
+	if (!port)
+		return STATUS_BAD_FIELD;
+	own = is_switch(r->node) ? &r->node->ports[0] : port;
+	if (!(own->info.capmask2 & WIRE_CAP2_PORT_INFO_EXT) || port->fec_mode == DOUBLE_FEC_REFUSED)
+		return STATUS_UNSUPPORTED;
+	if (port->info.phys_state == PHYS_LINK_UP)
+		info.active = active_fec(port);
+	for (unsigned i = 0; i < WIRE_EXT_SPEEDS; i++) {
+		unsigned usual = usual_fec((uint8_t)(i == WIRE_EXT_EDR	? TOPO_EDR
+						     : i > WIRE_EXT_EDR ? TOPO_HDR
+									: TOPO_FDR));
+
+		info.supported[i] = (uint16_t)(1u << FEC_NONE | 1u << usual);
+		info.enabled[i] = (uint16_t)(1u << usual);
+	}
+	wire_port_ext_encode(&info, r->data);
+	return 0;
+}
+
+void double_set_fec_mode(struct double_fabric *d, guid_t guid, unsigned num, unsigned fec)
+{
+	double_node(d, guid)->ports[num].fec_mode = (uint8_t)fec;
+}
+
 /* ---- SwitchInfo, SwitchPortStateTable -------------------------------------------------------- */
 
 static uint16_t switch_info_get(struct smp_request *r)
@@ -261,6 +315,7 @@ static const struct agent_row {
 	{ WIRE_SL2VL, false, smp_sl2vl_get, smp_sl2vl_set },
 	{ WIRE_VL_ARB, false, smp_arb_get, smp_arb_set },
 	{ WIRE_SWITCH_INFO, true, switch_info_get, switch_info_set },
+	{ WIRE_PORT_INFO_EXT, false, port_ext_get, NULL },
 	{ WIRE_PORT_STATE_TABLE, true, port_states_get, NULL },
 	{ WIRE_LFT, true, smp_lft_get, smp_lft_set },
 	{ WIRE_MFT, true, smp_mft_get, smp_mft_set },

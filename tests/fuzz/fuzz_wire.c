@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/mad/mad.h"
+#include "fm/mad/wire_port_ext.h"
 
 #define REQUESTS 4
 
@@ -38,6 +39,7 @@ ROUND_TRIP(port_info, struct wire_port_info)
 ROUND_TRIP(switch_info, struct wire_switch_info)
 ROUND_TRIP(sm_info, struct wire_sm_info)
 ROUND_TRIP(notice, struct wire_notice)
+ROUND_TRIP(port_ext, struct wire_port_ext)
 
 static void attributes(const uint8_t data[64])
 {
@@ -50,6 +52,7 @@ static void attributes(const uint8_t data[64])
 	switch_info_round_trip(data);
 	sm_info_round_trip(data);
 	notice_round_trip(data);
+	port_ext_round_trip(data);
 	wire_port_info_decode(data, &info);
 	assert(wire_port_info_speed(&info) <= TOPO_XDR);
 	assert(wire_port_info_lanes(&info) <= 12);

@@ -94,4 +94,9 @@ def test_cages_of_devices_that_tell_them_are_in_links(start, small_net):
     assert told["leaf-0001", 1] == "cage 1/1" and told["leaf-0001", 4] == "cage 2/2" and told["node-0005 HCA-1", 1] == "PCI 10:00.0"
     assert "cage 1/1" in fabric.fmctl("links").stdout and "cage 1/1" in fabric.fmctl("show", "leaf-0001").stdout
     assert fabric.ask("show", "leaf-0001:1")["label"] == "cage 1/1"
+    found = fabric.ask("show", "leaf-0001:cage 2/2")
+    assert (found["kind"], found["port"], found["label"]) == ("port", 4, "cage 2/2")
+    assert fabric.ask("show", "node-0005 HCA-1 pci 10:00.0")["node"] == "node-0005 HCA-1"
+    assert fabric.ask("show", "node-0005")["ports"][0]["label"] == "PCI 10:00.0"
+    assert "no node matches" in fabric.fmctl("show", "leaf-0001:cage 7/7", check=False).stderr
     assert fabric.status()["state"] == "up" and not fabric.status()["alerts"]

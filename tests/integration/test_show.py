@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """`fmctl show WHAT`: one screen about each kind of thing, whole and damaged."""
 import re
+import urllib.request
 
 import pytest
 
-from fabric import until
+import promtext
+from fabric import RIG, own_address, until
 
 LEAF, SPINE, HOST, HCA = "leaf-su01-rail0", "spine-01", "dgx-su01-07", "dgx-su01-07 mlx5_0"
 LEAF_GUID = "0x0002c90300000100"
@@ -175,3 +177,44 @@ def test_quarantined_cable_says_why_and_for_how_long(start, pod_net):
     assert {"quarantined", "link-down"} <= {event["kind"] for event in cable["events"]}
     fabric.fmctl("release", CABLE)
     assert not fabric.ask("show", CABLE)["quarantined"]
+
+
+@pytest.mark.skipif(RIG == "ibsim", reason="only fmsim's devices know PortInfoExtended")
+def test_error_correction_is_read_when_a_link_comes_up_and_not_at_each_poll(start, pod_net):
+    """One port uses another mode, one device refuses, one answers nonsense."""
+    address = own_address()
+    fabric = start(pod_net, fmd=False, http_listen=f"{address}:9810", sweep_interval=1)
+    for what, how in ((f"{LEAF}:33", "2"), (f"{HCA}:1", "refused"), ("dgx-su01-08 mlx5_0:1", "wrong")):
+        fabric.ibsim.tell(f"fec \"{what}\" {how}")
+    fabric.start_fmd()
+    fabric.wait_up()
+
+    def mode(what):
+        return fabric.ask("show", what)["fec"]
+
+    fabric.wait(lambda status: status["health"]["fec_modes"]["asked"] == 2 * (status["links"] + status["links_special"]), "all ports were asked")
+    port = fabric.ask("show", f"{LEAF}:33")
+    assert (port["fec"], port["fec_supported"], port["fec_enabled"]) == ("rs-528-514", ["none", "rs-544-514"], ["rs-544-514"])
+    assert [end["fec"] for end in port["ends"]] == ["rs-528-514", "rs-544-514"]
+    assert by(fabric.ask("show", LEAF)["ports"], port=33)["fec"] == "rs-528-514"
+    assert mode(f"{HCA}:1") is None and mode("dgx-su01-08 mlx5_0:1") is None
+    assert "rs-528-514" in fabric.fmctl("show", f"{LEAF}:33").stdout
+    with urllib.request.urlopen(f"http://{address}:9810/metrics/ports", timeout=60) as answer:
+        page = answer.read().decode()
+    assert promtext.problems(page) == []
+    assert f'port="33",peer="{SPINE}",peer_port="1",mode="rs-528-514"}} 1\n' in page
+    counts = fabric.status()["health"]["fec_modes"]
+    assert (counts["refused"], counts["malformed"], counts["unanswered"]) == (1, 1, 0)
+    assert fabric.status()["state"] == "up" and not fabric.status()["alerts"]
+
+    polls = fabric.status()["polls"]
+    fabric.wait(lambda status: status["polls"] > polls + 3, "polls pass")
+    assert fabric.status()["health"]["fec_modes"] == counts
+    fabric.console('Unlink "S-0002c90300000100"[33]')
+    fabric.wait(lambda status: status["links_down"] == 1, "the cut is seen")
+    assert "fec" not in fabric.ask("show", f"{LEAF}:33")
+    fabric.ibsim.tell(f"fec {LEAF}:33 4")
+    fabric.console('Relink "S-0002c90300000100"[33]')
+    fabric.wait(lambda status: status["links_down"] == 0 and mode(f"{LEAF}:33"), "it is up again, and was asked")
+    assert mode(f"{LEAF}:33") == "rs-544-514"
+    assert fabric.status()["health"]["fec_modes"]["asked"] == counts["asked"] + 2

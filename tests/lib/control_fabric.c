@@ -283,9 +283,21 @@ const struct port_counters *link_health_counters(const struct fabric *f, guid_t 
 	return f->counters ? &f->counters[topo_port_of(f->topo, node, port)] : NULL;
 }
 
+const struct fec_mode *link_health_fec(const struct fabric *f, guid_t node, uint8_t port)
+{
+	const struct fec_mode *mode = f->fec ? &f->fec[topo_port_of(f->topo, node, port)] : NULL;
+
+	return mode && mode->state == FEC_KNOWN ? mode : NULL;
+}
+
 void link_down_since(const struct fabric *f, uint32_t port, char since[LINK_SINCE])
 {
 	since[0] = '\0';
+}
+
+guid_t sa_port_of_alias(const struct fabric *f, guid_t alias)
+{
+	return f->alias && alias == f->alias ? f->alias_port : 0;
 }
 
 json_t *sa_known_of_port(const struct fabric *f, guid_t port)

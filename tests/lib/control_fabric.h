@@ -44,10 +44,12 @@ struct fabric {
 	const char *refusal;		/* it is not master */
 	struct port_counters *counters; /* by port; NULL = nothing was read */
 	uint64_t now_us;
-	uint32_t unhealthy_host; /* + 1, 0 = none */
-	json_t *unhealthy;	 /* rows of links; NULL = one of no known link */
-	json_t *events;		 /* NULL = numbers */
-	uint8_t *classes;	 /* of its policy, by port: taken when asked for */
+	guid_t alias, alias_port; /* of that port */
+	struct fec_mode *fec;	  /* by port; NULL = nobody has told */
+	uint32_t unhealthy_host;  /* + 1, 0 = none */
+	json_t *unhealthy;	  /* rows of links; NULL = one of no known link */
+	json_t *events;		  /* NULL = numbers */
+	uint8_t *classes;	  /* of its policy, by port: taken when asked for */
 };
 
 void finish_operation(struct fabric *f, json_t *result, const char *error);

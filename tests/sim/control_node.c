@@ -6,6 +6,7 @@
 #include "tests/sim/control_own.h"
 #include <errno.h>
 #include <string.h>
+#include "fm/mad/wire_port_ext.h"
 #include "tests/fabric/fault.h"
 
 static int do_node(struct args *a)
@@ -143,6 +144,23 @@ static int do_labels(struct args *a)
 	return 0;
 }
 
+static int do_fec(struct args *a)
+{
+	struct dport *port;
+	uint64_t mode = DOUBLE_FEC_USUAL;
+
+	if (!next_port(a, &port))
+		return -EINVAL;
+	if (next_is(a, "refused"))
+		mode = DOUBLE_FEC_REFUSED;
+	else if (next_is(a, "wrong"))
+		mode = DOUBLE_FEC_WRONG;
+	else if (!next_is(a, "usual") && !next_number(a, &mode, WIRE_FEC_MODES - 1))
+		return -EINVAL;
+	double_set_fec_mode(a->d, port->node->guid, port->num, (unsigned)mode);
+	return 0;
+}
+
 /* ---- Faults ---------------------------------------------------------------------------------- */
 
 static bool fault_amount(struct args *a, const struct fault *fault, unsigned *amount)
@@ -242,6 +260,8 @@ const struct command commands_node[] = {
 	  3, do_capability },
 	{ "labels", "on|off|wrong|refused NODE", "what it says of its cages (HierarchyInfo)", 2, 2,
 	  do_labels },
+	{ "fec", "A:PORT 0..15|usual|refused|wrong",
+	  "the error correction that the port says it uses (PortInfoExtended)", 2, 2, do_fec },
 	{ "mend", "", "all faults below end", 0, 0, do_mend },
 	{ 0 },
 };

@@ -11,6 +11,7 @@
 #include "fm/mad/wire_sa.h"
 #include "fm/mad/wire_sa_comp.h"
 #include "fm/mad/wire_sa_rows.h"
+#include "fm/sa/module.h"
 #include "tests/lib/fabric_mcast_world.h"
 
 #define ALIAS(n) (0xabcd000000000000ull + (n))
@@ -65,6 +66,38 @@ static void the_port_gets_what_its_host_asked_for(void **state)
 	ask_alias(&w, 5, 1, 0); /* whichever */
 	assert_true(alias_of(&w, 5, 1) != 0);
 	assert_true(alias_of(&w, 5, 2) == ALIAS(1));
+	world_fini(&w);
+}
+
+static json_t *aliases_of(const struct world *w, guid_t port)
+{
+	json_t *known = sa_known_of_port(w->fabric, port), *rows;
+
+	rows = json_incref(json_object_get(known, "alias_guids"));
+	json_decref(known);
+	return rows;
+}
+
+static void operators_see_the_aliases_of_a_port_and_find_it_by_them(void **state)
+{
+	struct world w;
+	guid_t port;
+	json_t *rows;
+
+	small_world(&w);
+	port = topo_port(w.design, w.design->nswitches + 5, 1)->guid;
+	rows = aliases_of(&w, port);
+	assert_int_equal(json_array_size(rows), 0);
+	json_decref(rows);
+	assert_true(sa_port_of_alias(w.fabric, ALIAS(1)) == 0);
+	ask_alias(&w, 5, 2, ALIAS(1));
+	rows = aliases_of(&w, port);
+	assert_int_equal(json_array_size(rows), 1);
+	assert_string_equal(json_string_value(json_object_get(json_array_get(rows, 0), "guid")),
+			    "0xabcd000000000001");
+	assert_int_equal(json_integer_value(json_object_get(json_array_get(rows, 0), "index")), 2);
+	json_decref(rows);
+	assert_true(sa_port_of_alias(w.fabric, ALIAS(1)) == port);
 	world_fini(&w);
 }
 
@@ -141,6 +174,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_port_gets_what_its_host_asked_for),
+		cmocka_unit_test(operators_see_the_aliases_of_a_port_and_find_it_by_them),
 		cmocka_unit_test(a_port_that_was_off_gets_its_table_again),
 		cmocka_unit_test(a_restart_forgets_no_alias),
 		cmocka_unit_test(trees_lead_to_members_by_alias),

@@ -347,6 +347,69 @@ static void every_node_and_cable_answers_to_the_name_it_is_given(void **state)
 		}
 }
 
+static guid_t alias_of_hca(const void *arg, guid_t guid)
+{
+	return guid == 0xabcd000000000001ull ? *(const guid_t *)arg : 0;
+}
+
+static void a_port_is_found_by_its_alias_guid(void **state)
+{
+	struct scene *s = *state;
+	struct what_scope scope = s->scope;
+	struct what what;
+	guid_t port = 0;
+
+	assert_true(what_find(&s->scope, HCA, WHAT_NODE, &what, s->err, sizeof(s->err)));
+	port = topo_port(s->t, what.node, 1)->guid;
+	scope.alias = alias_of_hca;
+	scope.alias_arg = &port;
+	assert_true(
+		what_find(&scope, "0xabcd000000000001", WHAT_ANY, &what, s->err, sizeof(s->err)));
+	assert_int_equal(what.kind, WHAT_PORT);
+	assert_string_equal(s->t->nodes[what.node].name, HCA);
+	assert_int_equal(what.port, 1);
+	assert_true(what_find(&scope, "fe80::abcd:0:0:1", WHAT_ANY, &what, s->err, sizeof(s->err)));
+	assert_int_equal(what.port, 1);
+	assert_false(
+		what_find(&scope, "0xabcd000000000002", WHAT_ANY, &what, s->err, sizeof(s->err)));
+	assert_false(what_find(&s->scope, "0xabcd000000000001", WHAT_ANY, &what, s->err,
+			       sizeof(s->err)));
+}
+
+/* Labels hold blanks, colons and slashes; a bare port number goes on being one. */
+static void a_port_is_found_by_what_is_written_beside_it(void **state)
+{
+	static const char *const words[] = { LEAF ":cage 9/1",	 LEAF " cage 9/1",
+					     LEAF ": Cage 9/1",	 "0x0002c90300000100:cage 9/1",
+					     HCA ":PCI 05:00.0", HCA " pci 05:00.0" };
+	struct scene *s = *state;
+	struct topo_builder *builder = topo_builder_from(s->t);
+	struct what_scope scope = s->scope;
+	uint32_t hca;
+	struct what what;
+
+	assert_true(what_find(&s->scope, HCA, WHAT_NODE, &what, s->err, sizeof(s->err)));
+	hca = what.node;
+	assert_int_equal(topo_builder_label(builder, 0, 17, "cage 9/1"), 0);
+	assert_int_equal(topo_builder_label(builder, 0, 18, "cage 9/2"), 0);
+	assert_int_equal(topo_builder_label(builder, 0, 19, "cage 9/2"), 0);
+	assert_int_equal(topo_builder_label(builder, (int)hca, 1, "PCI 05:00.0"), 0);
+	scope.topo = topo_freeze(builder);
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		assert_true(what_find(&scope, words[i], WHAT_ANY, &what, s->err, sizeof(s->err)));
+		assert_int_equal(what.kind, WHAT_PORT);
+		assert_int_equal(what.node, i < 4 ? 0 : hca);
+		assert_int_equal(what.port, i < 4 ? 17 : 1);
+	}
+	assert_true(what_find(&scope, LEAF ":17", WHAT_ANY, &what, s->err, sizeof(s->err)));
+	assert_int_equal(what.port, 17);
+	assert_false(what_find(&scope, LEAF ":cage 9/2", WHAT_ANY, &what, s->err,
+			       sizeof(s->err))); /* two ports have it */
+	assert_false(what_find(&scope, LEAF ":cage 9/3", WHAT_ANY, &what, s->err, sizeof(s->err)));
+	assert_non_null(strstr(s->err, "no node matches"));
+	topo_unref(scope.topo);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -358,6 +421,8 @@ int main(void)
 		TEST(numbers_are_lids_and_from_c000_on_multicast_lids),
 		TEST(groups_and_partitions_have_forms_of_their_own),
 		TEST(a_cable_is_either_of_its_ends_or_both),
+		TEST(a_port_is_found_by_its_alias_guid),
+		TEST(a_port_is_found_by_what_is_written_beside_it),
 		TEST(what_is_ambiguous_lists_who_is_meant),
 		TEST(an_unknown_name_is_reported_with_names_that_look_alike),
 		TEST(a_command_gets_the_kind_that_it_takes_or_the_reason),

@@ -15,6 +15,7 @@
 struct store { /* what was read of the ports of one node */
 	guid_t node;
 	struct port_counters counters[PORTS_MOST];
+	struct fec_mode modes[PORTS_MOST + 1];
 	uint64_t oldest_us;
 	unsigned asked;
 };
@@ -26,6 +27,14 @@ static const struct port_counters *counters_cb(void *arg, guid_t node, uint8_t *
 	store->asked++;
 	*nports = PORTS_MOST;
 	return node == store->node ? store->counters : NULL;
+}
+
+static const struct fec_mode *fec_modes_cb(void *arg, guid_t node, uint8_t *nports)
+{
+	struct store *store = arg;
+
+	*nports = PORTS_MOST;
+	return node == store->node ? store->modes : NULL;
 }
 
 static uint64_t oldest_cb(void *arg)
@@ -45,7 +54,7 @@ static void count(struct store *store, unsigned port, unsigned counter, uint64_t
 /* The whole text, taken in pieces; the caller frees it. */
 static char *text_of(const struct topo *topo, bool hcas, struct store *store, size_t piece)
 {
-	const struct port_metrics_source source = { counters_cb, oldest_cb, store };
+	const struct port_metrics_source source = { counters_cb, fec_modes_cb, oldest_cb, store };
 	struct port_metrics *m = port_metrics_new(topo, hcas, &source);
 	char *text = mem_alloc(32 << 20, 1);
 	size_t len = 0, more;
@@ -99,6 +108,24 @@ static void a_counter_has_a_series_from_its_first_reading_on(void **state)
 	assert_int_equal(lines_with(text, "infiniband_switch_port_receive_data_bytes_total{"), 0);
 	assert_int_equal(lines_with(text, "fmd_port_fec_uncorrected_blocks_total{"), 1);
 	assert_true(store.asked < t->nswitches * 40);
+	free(text);
+	topo_unref(t);
+}
+
+static void the_error_correction_of_a_port_is_a_label_of_one_series(void **state)
+{
+	struct topo *t = pod(1);
+	struct store store = { .node = t->nodes[0].guid, .oldest_us = 1 };
+	char *text;
+
+	store.modes[3] = (struct fec_mode){ .state = FEC_KNOWN, .active = 4 };
+	store.modes[4] = (struct fec_mode){ .state = FEC_KNOWN, .active = 7 };
+	store.modes[5] = (struct fec_mode){ .state = FEC_UNKNOWN, .active = 4 };
+	text = text_of(t, true, &store, 4096);
+	assert_int_equal(lines_with(text, "fmd_port_fec_info{"), 2);
+	assert_non_null(strstr(text, "port=\"3\",peer=\"dgx-su01-03 mlx5_0\",peer_port=\"1\","
+				     "mode=\"rs-544-514\"} 1\n"));
+	assert_non_null(strstr(text, "peer_port=\"1\",mode=\"mode-7\"} 1\n"));
 	free(text);
 	topo_unref(t);
 }
@@ -215,6 +242,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(links_have_series_before_anything_is_read),
 		cmocka_unit_test(a_counter_has_a_series_from_its_first_reading_on),
+		cmocka_unit_test(the_error_correction_of_a_port_is_a_label_of_one_series),
 		cmocka_unit_test(a_counter_that_was_not_read_for_long_has_none),
 		cmocka_unit_test(ports_of_hcas_are_there_on_demand),
 		cmocka_unit_test(names_are_escaped_and_ports_without_a_cable_have_no_series),

@@ -224,6 +224,73 @@ static void the_latest_reading_of_every_port_with_a_cable_is_kept(void **state)
 	end(&r);
 }
 
+static json_t *status_of(const struct room *r)
+{
+	json_t *doc = json_object(), *health;
+
+	link_health_module.report.status(r->f.room, doc);
+	health = json_incref(json_object_get(doc, "health"));
+	json_decref(doc);
+	return health;
+}
+
+static void configure_interval(struct room *r, unsigned ms)
+{
+	r->f.conf.perf.interval_ms = (int)ms;
+	link_health_module.configure(r->f.room);
+}
+
+static void passes_that_outlast_their_interval_are_one_trouble_until_they_do_not(void **state)
+{
+	uint64_t oldest;
+	json_t *health;
+	struct room r;
+
+	begin(&r, CONF_QUARANTINE);
+	passes(&r, 3, 0);
+	assert_null(trouble_error(r.f.services.alerts, "perf_interval"));
+	health = status_of(&r);
+	assert_false(json_is_true(json_object_get(health, "pass_exceeds")));
+	json_decref(health);
+	double_set_direction_fault(r.b.d, design_sm(r.b.design)->guid, 1, DOUBLE_LATE, 1000, 5000);
+	configure_interval(&r, 1);
+	fake_run_for(&r.f, 2 * PASS_US);
+	assert_non_null(strstr(trouble_error(r.f.services.alerts, "perf_interval"), "0.001 s"));
+	assert_int_equal(fake_events(&r.f, "trouble", NULL), 1);
+	health = status_of(&r);
+	assert_true(json_is_true(json_object_get(health, "pass_exceeds")));
+	assert_true(json_real_value(json_object_get(health, "pass_ms")) > 1);
+	/* Readings are no older than passes make them: they are shown still. */
+	oldest = loop_now_us(r.f.services.loop) - link_health_oldest_us(&r.f);
+	assert_true(oldest / 1e3 >= 3 * json_real_value(json_object_get(health, "pass_ms")));
+	json_decref(health);
+	configure_interval(&r, 100);
+	fake_run_for(&r.f, PASS_US);
+	assert_null(trouble_error(r.f.services.alerts, "perf_interval"));
+	assert_int_equal(fake_events(&r.f, "trouble-over", NULL), 1);
+	end(&r);
+}
+
+static void who_asks_while_a_pass_is_summed_up_gets_one_of_his_own(void **state)
+{
+	struct answer first = { 0 }, second = { 0 };
+	struct room r;
+
+	begin(&r, CONF_QUARANTINE);
+	link_health_read(&r.f, answer_cb, &first);
+	while (!first.count)
+		fake_run_for(&r.f, 1000);
+	link_health_read(&r.f, answer_cb, &second);
+	link_health_module.report.cancel(r.f.room, &second);
+	fake_run_for(&r.f, PASS_US);
+	assert_int_equal(first.count, 1);
+	assert_int_equal(second.count, 0);
+	link_health_read(&r.f, answer_cb, &second);
+	fake_run_for(&r.f, PASS_US);
+	assert_int_equal(second.count, 1);
+	end(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -232,6 +299,9 @@ int main(void)
 		cmocka_unit_test(limits_that_are_reloaded_count_from_the_next_reading),
 		cmocka_unit_test(the_latest_reading_of_every_port_with_a_cable_is_kept),
 		cmocka_unit_test(who_asks_for_a_reading_is_answered_once_when_it_ends),
+		cmocka_unit_test(
+			passes_that_outlast_their_interval_are_one_trouble_until_they_do_not),
+		cmocka_unit_test(who_asks_while_a_pass_is_summed_up_gets_one_of_his_own),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

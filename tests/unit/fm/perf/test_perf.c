@@ -366,6 +366,103 @@ static void lost_answers_make_no_link_unhealthy(void **state)
 	reader_fini(&r);
 }
 
+/* What leaves the own port takes 5 ms. */
+static void answer_late(struct reader *r)
+{
+	double_set_direction_fault(r->b.d, design_sm(r->b.design)->guid, 1, DOUBLE_LATE, 1000,
+				   5000);
+}
+
+/* Answers come slower than the interval asks for. */
+static void pass_that_outlasts_its_interval_is_finished_and_the_next_follows(void **state)
+{
+	struct perf_conf hasty = conf;
+	struct reader r;
+	uint64_t ended;
+
+	reader_init(&r);
+	answer_late(&r);
+	hasty.interval_ms = 1;
+	perf_configure(r.perf, &hasty);
+	for (unsigned i = 0; i < 5; i++) {
+		ended = loop_now_us(r.b.loop);
+		reader_passes(&r, 1);
+		assert_int_equal(r.pass.ports, 2 * r.b.design->nlinks);
+		assert_int_equal(r.pass.silent, 0);
+		assert_true(r.pass.took_us > hasty.interval_ms * 1000);
+		assert_false(r.pass.hurried);
+	}
+	assert_int_equal(r.pass.ended_us - ended, r.pass.took_us); /* it began at once */
+	reader_fini(&r);
+}
+
+static void rates_go_by_the_time_between_readings_not_by_the_interval(void **state)
+{
+	const struct wire_perf_caps caps = { .ext = true, .errors = true };
+	struct perf_conf hasty = conf;
+	struct perf_port before, now;
+	unsigned num;
+	struct reader r;
+	guid_t node;
+	double span_s;
+
+	reader_init(&r);
+	node = some_port(&r, &num);
+	double_set_perf_caps(r.b.d, node, &caps);
+	answer_late(&r);
+	hasty.interval_ms = 1;
+	perf_configure(r.perf, &hasty);
+	reader_passes(&r, 2);
+	assert_true(perf_find(r.perf, node, (uint8_t)num, &before));
+	span_s = -(double)before.counters->read_us[COUNTERS_LINK] / 1e6;
+	double_set_counter(r.b.d, node, num, PERF_RCV_PACKETS, 1000000);
+	reader_passes(&r, 1);
+	assert_true(perf_find(r.perf, node, (uint8_t)num, &now));
+	span_s += now.counters->read_us[COUNTERS_LINK] / 1e6;
+	assert_true(span_s > hasty.interval_ms / 1e3);
+	assert_float_equal(now.counters->rate[PERF_RCV_PACKETS] * span_s / 1e6, 1, 0.3);
+	assert_int_equal(now.counters->span_ms[COUNTERS_LINK], (unsigned)(span_s * 1e3));
+	reader_fini(&r);
+}
+
+/* A leaf that came is asked in the next pass, one that went is forgotten by it. */
+static void nodes_that_come_and_go_are_met_by_the_next_pass(void **state)
+{
+	struct reader r;
+	uint8_t nports;
+	guid_t leaf;
+
+	reader_init(&r);
+	reader_passes(&r, 1);
+	leaf = r.b.design->nodes[1].guid;
+	assert_non_null(perf_counters(r.perf, leaf, &nports));
+	inventory_remove(sweep_inventory(r.b.sweep), inv(&r.b, leaf));
+	reader_passes(&r, 1);
+	assert_null(perf_counters(r.perf, leaf, &nports));
+	bench_discover(&r.b);
+	reader_passes(&r, 1);
+	assert_non_null(perf_counters(r.perf, leaf, &nports));
+	reader_fini(&r);
+}
+
+static void reading_on_demand_amid_a_pass_ends_that_and_is_whole(void **state)
+{
+	struct reader r;
+
+	reader_init(&r);
+	reader_passes(&r, 1);
+	for (unsigned i = 0; i < 3; i++) {
+		perf_read_now(r.perf);
+		perf_read_now(r.perf);
+		reader_passes(&r, 1);
+		assert_true(r.pass.hurried);
+		assert_int_equal(r.pass.ports, 2 * r.b.design->nlinks);
+	}
+	reader_passes(&r, 1);
+	assert_false(r.pass.hurried);
+	reader_fini(&r);
+}
+
 static void interval_of_nothing_reads_on_demand_alone(void **state)
 {
 	struct perf_conf off = conf;
@@ -398,6 +495,10 @@ int main(void)
 		cmocka_unit_test(agent_that_refuses_fec_after_all_is_asked_for_the_rest),
 		cmocka_unit_test(silent_node_is_left_alone_for_the_rest_of_the_pass),
 		cmocka_unit_test(lost_answers_make_no_link_unhealthy),
+		cmocka_unit_test(pass_that_outlasts_its_interval_is_finished_and_the_next_follows),
+		cmocka_unit_test(rates_go_by_the_time_between_readings_not_by_the_interval),
+		cmocka_unit_test(nodes_that_come_and_go_are_met_by_the_next_pass),
+		cmocka_unit_test(reading_on_demand_amid_a_pass_ends_that_and_is_whole),
 		cmocka_unit_test(interval_of_nothing_reads_on_demand_alone),
 	};
 

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * fec_modes: which forward error correction ports use, as they say in PortInfoExtended (IBA
+ * 14.2.5.19). A port is asked when its link is Active and its device claims the attribute
+ * (CapabilityMask2.IsPortInfoExtendedSupported), once in the life of the link: again when the link
+ * fell, has another far end, or runs at another speed or width.
+ *
+ * It is asked while nothing else is to be done, RATE ports a second at most, and the first port of
+ * a device alone. A device that refuses, or answers what can not be, is left alone; one that does
+ * not answer is tried three times, at intervals. The mode of such a port is not known, which says
+ * nothing against its link.
+ */
+#ifndef FMD_PERF_FEC_MODES_H
+#define FMD_PERF_FEC_MODES_H
+
+#include "fm/core/loop.h"
+#include "fm/mad/mad.h"
+#include "fm/perf/fec_mode.h"
+#include "fm/sweep/inventory.h"
+
+struct fec_modes_counts { /* since fec_modes_new() */
+	uint64_t asked;	  /* ports; one that is asked again counts again */
+	uint64_t read;	  /* of these, ports that told their mode */
+	uint64_t refused; /* answered with a status, or with no modes at all */
+	uint64_t malformed, unanswered;
+};
+
+struct fec_modes;
+
+/*
+ * Loop, mad and inventory are borrowed, and so is arg, which may_ask() is called with: nothing is
+ * asked while that is false.
+ */
+struct fec_modes *fec_modes_new(struct loop *loop, struct mad *mad, struct inventory *inventory,
+				bool (*may_ask)(void *arg), void *arg);
+void fec_modes_free(struct fec_modes *modes); /* NULL is fine; nothing is called any more */
+/* There may be links that were not asked. */
+void fec_modes_ask(struct fec_modes *modes);
+/* The link at that port fell, and with it what both of its ends said. */
+void fec_modes_forget(struct fec_modes *modes, guid_t node, uint8_t port);
+/*
+ * Those of a node, by port number; *nports is the highest. NULL: nothing was asked of it. Borrowed
+ * until control returns to the loop.
+ */
+const struct fec_mode *fec_modes_of(const struct fec_modes *modes, guid_t node, uint8_t *nports);
+struct fec_modes_counts fec_modes_counts(const struct fec_modes *modes);
+
+#endif
