@@ -172,7 +172,7 @@ def test_quarantined_cable_says_why_and_for_how_long(start, pod_net):
     fabric.wait(lambda s: s["links_quarantined"] == 1, "it is quarantined")
     cable = fabric.ask("show", CABLE)
     assert cable["quarantined"] and not cable["cordoned"] and cable["sick"] == "quarantined"
-    assert "fell 2 times" in cable["why"] and 0 < cable["left_s"] and "s more" in cable["note"]
+    assert "went down 2 times" in cable["why"] and 0 < cable["left_s"] and "s more" in cable["note"]
     assert fabric.ask("show", SPINE)["links_quarantined"] == 1
     assert {"quarantined", "link-down"} <= {event["kind"] for event in cable["events"]}
     fabric.fmctl("release", CABLE)
