@@ -392,11 +392,17 @@ const struct fmctl_view partitions_view = { .show = show_partitions };
 static void show_check(const struct fmctl *ctl, const json_t *result)
 {
 	const json_t *proof = json_object_get(result, "proof");
+	json_int_t special = integer(proof, "unreachable_special");
 
 	show_proof(ctl, proof);
 	print_label("paths");
 	printf("%.2f switches on average, %lld at most\n", number(proof, "mean_hops"),
 	       (long long)integer(proof, "max_hops"));
+	if (special) {
+		print_label("left out");
+		printf("%lld pairs with an aggregation node, without an up/down path\n",
+		       (long long)special);
+	}
 	if (*string(proof, "first"))
 		printf("first finding: %s\n", string(proof, "first"));
 }

@@ -212,6 +212,12 @@ def test_check_ends_with_its_verdict(tmp_path, serve, result, status):
     assert result["proof"].get("first", "") in run.stderr
 
 
+def test_check_says_which_pairs_its_first_finding_is_of_when_all_is_sound(tmp_path, serve):
+    serve(good({"sound": True, "proof": {"reachable": 6, "unreachable": 0, "unreachable_special": 4, "first": "unreachable: from a to b"}}))
+    run = fmctl(tmp_path, "check")
+    assert run.returncode == 0 and "4 pairs with an aggregation node, without" in run.stdout
+
+
 def test_readback_that_differs_ends_with_1(tmp_path, serve):
     serve(good({"blocks": 9, "differ": 1, "failed": 0}))
     run = fmctl(tmp_path, "check", "--readback")
