@@ -75,6 +75,23 @@ static void copy_hosts_of(const struct topo *t, const struct lid_map *lids, cons
 	}
 }
 
+/* Whether the tables lead from the gap's switch to its destination, or to a host there. */
+static bool is_closed_by(const struct topo *t, const struct lid_map *lids, const struct gap *gap,
+			 const struct tables *from)
+{
+	const uint8_t *row = tables_row(from, gap->sw);
+
+	for (unsigned num = 0; num <= t->nodes[gap->d].nports; num++) {
+		uint32_t self = t->nodes[gap->d].port0 + num;
+		uint32_t port = num ? t->ports[self].peer : self;
+		uint32_t lid = port == TOPO_NONE ? 0 : lids->lid_of_port[port];
+
+		if (lid && home_of(t, port) == gap->d && row[lid] != TABLES_NO_ROUTE)
+			return true;
+	}
+	return false;
+}
+
 void cordons_fill(const struct topo *t, const struct lid_map *lids, const struct gaps *gaps,
 		  const struct tables *from, struct tables *to)
 {
@@ -82,7 +99,8 @@ void cordons_fill(const struct topo *t, const struct lid_map *lids, const struct
 	bool *columns = mem_alloc(t->nswitches + 1, sizeof(*columns));
 
 	for (uint32_t i = 0; i < gaps->count; i++)
-		columns[gaps->list[i].d] |= hosts[gaps->list[i].sw];
+		columns[gaps->list[i].d] |=
+			hosts[gaps->list[i].sw] && is_closed_by(t, lids, &gaps->list[i], from);
 	copy_columns(t, lids, columns, from, to);
 	for (uint32_t i = 0; i < gaps->count; i++)
 		if (!columns[gaps->list[i].d])

@@ -350,6 +350,38 @@ static void a_cordoned_leaf_keeps_its_hosts(void **state)
 	topo_unref(t);
 }
 
+/* All its cables known, and down. */
+static struct topo *dead(const struct topo *t, uint32_t node)
+{
+	struct topo_builder *b = topo_builder_from(t);
+
+	for (unsigned num = 1; num <= t->nodes[node].nports; num++)
+		if (topo_port(t, node, num)->peer != TOPO_NONE)
+			assert_int_equal(topo_builder_link_down(b, node, num), 0);
+	return topo_freeze(b);
+}
+
+/* No table leads to its hosts, and none from it: cordons that are lifted would help nobody. */
+static void a_dead_leaf_lifts_no_cordon(void **state)
+{
+	struct topo *t = pod(1), *damaged = dead(t, first_of_level(t, 0));
+	uint32_t spine = first_of_level(t, 1);
+	struct topo *drained = cordon(damaged, spine);
+	struct lid_map *lids = lid_plan(t, NULL);
+	struct tables tables = { 0 };
+
+	compute(damaged, lids, NULL, &tables);
+	assert_true(carries_transit(damaged, lids, &tables, spine));
+	compute(drained, lids, NULL, &tables);
+	assert_sound(drained, lids, &tables);
+	assert_false(carries_transit(drained, lids, &tables, spine));
+	tables_fini(&tables);
+	lid_map_free(lids);
+	topo_unref(drained);
+	topo_unref(damaged);
+	topo_unref(t);
+}
+
 /* .. of whatever size, at once and again. */
 static void room_that_was_made_before_shows_in_no_table(void **state)
 {
@@ -408,6 +440,7 @@ int main(void)
 		cmocka_unit_test(another_lmc_is_planned_anew_and_the_same_is_kept),
 		cmocka_unit_test(a_cordoned_spine_carries_nothing_and_is_reached_still),
 		cmocka_unit_test(a_cordoned_leaf_keeps_its_hosts),
+		cmocka_unit_test(a_dead_leaf_lifts_no_cordon),
 		cmocka_unit_test(room_that_was_made_before_shows_in_no_table),
 		cmocka_unit_test(cordons_lmc_and_damage_together_stay_proven),
 	};
