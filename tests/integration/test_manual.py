@@ -24,12 +24,26 @@ def test_every_key_has_its_paragraph_in_a_section_of_fmd_conf_5():
         assert re.search(r"\n[^.\n]", block), block  # a text follows its keys
 
 
-@pytest.mark.skipif(not shutil.which("man"), reason="no man here")
-@pytest.mark.parametrize("name", sorted(p.name for p in (ROOT / "etc").glob("*.[1-8]")) + ["fmd.conf.5"])
-def test_pages_have_no_warnings(name, tmp_path):
+PAGES = sorted(p.name for p in (ROOT / "etc").glob("*.[1-8]")) + ["fmd.conf.5"]
+
+
+def rendered(name, tmp_path, width):
     path = ROOT / "etc" / name
     if name == "fmd.conf.5":
         path = tmp_path / name
         path.write_text(conf_page())
-    said = subprocess.run(["man", "--warnings", "-l", path], capture_output=True, text=True, env={"MANWIDTH": "100", "PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"})
+    return subprocess.run(["man", "--warnings", "-l", path], capture_output=True, text=True, env={"MANWIDTH": str(width), "PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"})
+
+
+@pytest.mark.skipif(not shutil.which("man"), reason="no man here")
+@pytest.mark.parametrize("name", PAGES)
+def test_pages_have_no_warnings(name, tmp_path):
+    said = rendered(name, tmp_path, 100)
     assert said.returncode == 0 and said.stderr == "" and len(said.stdout) > 500
+
+
+@pytest.mark.skipif(not shutil.which("man"), reason="no man here")
+@pytest.mark.parametrize("name", PAGES)
+def test_no_sentence_runs_into_the_next(name, tmp_path):
+    """A request such as .BR joins its words: what follows the name belongs on a line of its own."""
+    assert re.findall(r"[A-Za-z]+[.,;:][A-Z][a-z]+", rendered(name, tmp_path, 1000).stdout) == []
