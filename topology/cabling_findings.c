@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include "topology/cabling_own.h"
 #include "topology/mem.h"
+#include "topology/naming.h"
 
 struct reporting {
 	struct wiring *w;
@@ -295,6 +296,26 @@ static void join_pairs(struct cabling *c)
 	c->count = n;
 }
 
+/*
+ * An HCA whose description names no host, in the port of an HCA that is nowhere else: a host is
+ * called so until its operating system has come up, and nothing says that it is another one.
+ */
+static void accept_nameless(struct wiring *w)
+{
+	for (uint32_t v = 0; v < w->nvertices; v++) {
+		uint32_t hca = w->found[v], absent = w->want[v];
+
+		if (hca == TOPO_NONE || absent == TOPO_NONE || w->node[absent] != TOPO_NONE ||
+		    !is_switch(w, v) || is_switch(w, hca) || w->want[hca] != TOPO_NONE ||
+		    !naming_is_factory(w->t->nodes[w->node[hca]].desc))
+			continue;
+		w->want[absent] = TOPO_NONE;
+		w->want[v] = hca;
+		w->want[hca] = v;
+		w->stray[v] = w->stray[hca] = false;
+	}
+}
+
 void cabling_report(struct wiring *w, const struct tiers *tiers)
 {
 	struct reporting rep = { .w = w,
@@ -302,6 +323,8 @@ void cabling_report(struct wiring *w, const struct tiers *tiers)
 				 .seen = mem_alloc(w->nvertices + 1, sizeof(*rep.seen)),
 				 .chain = mem_alloc(w->nvertices + 1, sizeof(*rep.chain)) };
 
+	if (tiers)
+		accept_nameless(w);
 	for (uint32_t v = 0; v < w->nvertices; v++) {
 		if (rep.seen[v] || (!is_wrong(w, v) && !is_unmet(w, v)))
 			continue;

@@ -21,11 +21,11 @@ struct cable {
 };
 
 /*
- * The same nodes without the cables at the ports of `without`, and with those of `with`; `rename`
- * has another name.
+ * The same nodes without the cables at the ports of `without`, and with those of `with`; those
+ * whose names begin with `rename` are called `to`.
  */
-static struct topo *rewire(const struct topo *t, const struct cable *without,
-			   const struct cable *with, const char *rename)
+static struct topo *rewire_as(const struct topo *t, const struct cable *without,
+			      const struct cable *with, const char *rename, const char *to)
 {
 	struct topo_builder *b = topo_builder_new();
 
@@ -37,8 +37,8 @@ static struct topo *rewire(const struct topo *t, const struct cable *without,
 					       .nports = node->nports,
 					       .sharp = node->sharp };
 
-		if (rename && !strcmp(node->desc, rename))
-			attr.desc = "renamed";
+		if (rename && !strncmp(node->desc, rename, strlen(rename)))
+			attr.desc = to;
 		assert_true(topo_builder_node(b, &attr) == (int)n);
 	}
 	for (uint32_t p = 0; p < t->nports; p++) {
@@ -58,6 +58,12 @@ static struct topo *rewire(const struct topo *t, const struct cable *without,
 						   (int)find_desc(t, with->b), with->b_port, true),
 				 0);
 	return topo_freeze(b);
+}
+
+static struct topo *rewire(const struct topo *t, const struct cable *without,
+			   const struct cable *with, const char *rename)
+{
+	return rewire_as(t, without, with, rename, "renamed");
 }
 
 /* The findings' lines, as one text; frees. */
@@ -211,6 +217,27 @@ static void nodes_without_a_name_of_their_own_are_left_out(void **state)
 	topo_unref(twice);
 }
 
+/* .. as hosts are that were not booted: who is in the right port may well be the one expected. */
+static void a_nameless_hca_is_taken_for_the_one_expected(void **state)
+{
+	static const char factory[] = "MT4129 ConnectX7   Mellanox Technologies";
+	static const char *const renamed[] = { HCA0, "dgx-su01-05 ", "dgx-su01-0" };
+	struct topo *t = pod(1), *swapped = rewire_as(t, swapped_out, swapped_in, HCA0, factory);
+
+	for (size_t i = 0; i < sizeof(renamed) / sizeof(renamed[0]); i++) {
+		struct topo *nameless = rewire_as(t, NULL, NULL, renamed[i], factory);
+
+		assert_finds(cabling_pattern(nameless), "");
+		topo_unref(nameless);
+	}
+	assert_finds(cabling_pattern(swapped),
+		     "wrong rail at " LEAF0 " port 5: has " HCA1 " of rail 1, expected " HCA0 "\n"
+		     "wrong port at " LEAF1 " port 5: has MT4129 ConnectX7   Mellanox Technologies "
+		     "..002100, expected " HCA1 "\n");
+	topo_unref(swapped);
+	topo_unref(t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -222,6 +249,7 @@ int main(void)
 		cmocka_unit_test(missing_down_and_extra_cables_are_told_apart),
 		cmocka_unit_test(a_node_that_came_or_went_is_one_line),
 		cmocka_unit_test(nodes_without_a_name_of_their_own_are_left_out),
+		cmocka_unit_test(a_nameless_hca_is_taken_for_the_one_expected),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
