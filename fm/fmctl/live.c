@@ -39,18 +39,16 @@ enum fmctl_exit fmctl_was_saved(const char *cmd, const json_t *result)
 
 static enum fmctl_exit run_topology(const struct fmctl *ctl, int argc, char **argv)
 {
-	static const struct option longs[] = { { "format", required_argument, NULL, 'f' }, { 0 } };
-	const char *format = ctl->json ? "json" : "text";
-	int c;
+	json_t *args = json_pack("{s:s}", "format", ctl->json ? "json" : "text");
+	int first = fmctl_read_options(ctl->command, argc, argv, args);
+	const char *format;
 
-	while ((c = getopt_long(argc, argv, "f:", longs, NULL)) != -1) {
-		if (c != 'f')
-			return FMCTL_USAGE;
-		format = optarg;
-	}
-	if (optind < argc)
+	if (first != argc) {
+		json_decref(args);
 		return FMCTL_USAGE;
-	return fmctl_ask_and_show(ctl, "topology", json_pack("{s:s}", "format", format),
+	}
+	format = json_string_value(json_object_get(args, "format"));
+	return fmctl_ask_and_show(ctl, "topology", args,
 				  strcmp(format, "json") ? show_text : show_json);
 }
 const struct fmctl_view topology_view = { .run = run_topology };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * watch: a command again and again. On a terminal each answer takes the place of the one before,
- * cut to its size; elsewhere they follow one another. Once the first was answered, failures are
- * said and the next try is made: fmd may be restarting.
+ * cut to its size; elsewhere they follow one another. A first try that gets no answer ends it: the
+ * name may be mistyped. Later failures are said and the next try is made: fmd may be restarting.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -113,10 +113,10 @@ static unsigned terminal_lines(void)
 	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || size.ws_row < 4 ? 24 : size.ws_row;
 }
 
-/* What the command prints is caught, so that it is drawn at one stroke. */
-static enum fmctl_exit redraw(const struct watch *w)
+/* What the command prints is caught, so that it is shown at one stroke. *said: it printed. */
+static enum fmctl_exit run_and_show(const struct watch *w, bool *said)
 {
-	FILE *terminal = stdout, *caught;
+	FILE *out = stdout, *caught;
 	enum fmctl_exit status;
 	char *text = NULL;
 	size_t len = 0;
@@ -127,9 +127,14 @@ static enum fmctl_exit redraw(const struct watch *w)
 	stdout = caught;
 	status = run_once(w);
 	fclose(caught);
-	stdout = terminal;
-	if (status == FMCTL_DONE || len)
-		draw(w, text, terminal_lines() - 2);
+	stdout = out;
+	*said = len;
+	if (status == FMCTL_DONE || len) {
+		if (w->ctl->terminal)
+			draw(w, text, terminal_lines() - 2);
+		else
+			printf("%s\n", text);
+	}
 	free(text);
 	return status;
 }
@@ -155,12 +160,11 @@ enum fmctl_exit fmctl_watch(const struct fmctl *ctl, const struct command *comma
 		return FMCTL_USAGE;
 	}
 	while (true) {
-		enum fmctl_exit status = ctl->terminal ? redraw(&w) : run_once(&w);
+		bool said = true;
+		enum fmctl_exit status = run_and_show(&w, &said);
 
-		if (status == FMCTL_USAGE || (first && status == FMCTL_NO_DAEMON))
+		if (status == FMCTL_USAGE || (first && status != FMCTL_DONE && !said))
 			return status;
-		if (!ctl->terminal)
-			putchar('\n');
 		if (fflush(stdout) || ferror(stdout))
 			return FMCTL_FAILED;
 		first = false;

@@ -95,7 +95,7 @@ def test_dead_socket_ends_with_3(tmp_path):
 @pytest.mark.parametrize("arguments", [
     [], ["frobnicate"], ["--frobnicate"], ["status", "now"], ["links", "--up"], ["links", "a", "b"], ["links", "--su", "0"], ["links", "--rail", "x"], ["links", "--class", "royal"], ["links", "--sort", "moon"], ["switches", "--class", "storage"], ["status", "--su", "1"], ["status", "--watch=0"], ["status", "--watch=x"], ["reroute", "--watch"], ["generate", "superpod", "--su", "1", "--watch"], ["nvswitch", "dgx-01", "--su", "1"], ["release"], ["forget"], ["forget", "a", "b"], ["lft"],
     ["path", "one"], ["dump"], ["events", "-n", "many"], ["events", "-n", "-1"], ["loglevel"],
-    ["topology", "--format"], ["check", "--readback", "leaf-1"]])
+    ["topology", "--format"], ["topology", "--format", "moon"], ["check", "--readback", "leaf-1"]])
 def test_wrong_usage_ends_with_2_and_asks_nobody(tmp_path, serve, arguments):
     server = serve(good({}))
     result = fmctl(tmp_path, *arguments)
@@ -339,6 +339,25 @@ def test_watch_asks_again_and_again_until_it_is_interrupted(tmp_path, serve):
 
 def test_watch_of_a_daemon_that_is_not_there_ends_with_3(tmp_path):
     assert fmctl(tmp_path, "status", "--watch").returncode == 3
+
+
+def test_watch_of_what_is_refused_ends_with_the_reason(tmp_path, serve):
+    server = serve({"ok": False, "error": "no node matches 'leaf-9'"})
+    done = fmctl(tmp_path, "nodes", "leaf-9", "--watch", "0.1")
+    assert (done.returncode, done.stdout) == (1, "") and "no node matches 'leaf-9'" in done.stderr
+    assert len(server.requests) == 1
+
+
+def test_watch_of_what_finds_something_wrong_goes_on(tmp_path, serve):
+    server = serve(good({"sound": False, "proof": {"loops": 1, "first": "leaf-1: LID 7"}}))
+    process = subprocess.Popen([FMCTL, "-s", tmp_path / "fmd.sock", "check", "--watch=0.1"], stdout=subprocess.PIPE, text=True,
+                               preexec_fn=heed_interrupts)
+    try:
+        assert any(line == "\n" for line in process.stdout) and any(line == "\n" for line in process.stdout)
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(timeout=100)
+    assert len(server.requests) >= 2
 
 
 def test_watch_redraws_a_terminal(tmp_path, serve):
