@@ -66,6 +66,7 @@ def test_hosts_that_are_cut_off_come_first(web, page):
         page.wait("document.querySelector('#content .cutoff')", "the banner")
         page.wait("document.querySelector('.cutoff').innerText.includes('leaf-su01-rail1')", "behind what")
         assert "32 HCAs cut off" in page.text(".cutoff")
+        page.wait("document.querySelector('#state').textContent === '▲ up'", "shape and colour say that not all is well")
         assert page.run("document.querySelector('#content').firstElementChild.firstElementChild.firstElementChild.className") == "cutoff"
         go(page, "#/hosts", "hosts by verdict", "rail1")
         page.wait("document.querySelector('tbody tr').innerText.includes('DEGRADED')", "the worst first")
@@ -102,6 +103,8 @@ def test_path_is_drawn_hop_by_hop(web, page):
     go(page, "#/path/dgx-su01-01 mlx5_0/dgx-su01-20 mlx5_3", "the path", "4 links from")
     drawn = page.run("[...document.querySelectorAll('svg.path:not(.back) .hop text:nth-of-type(1)')].map(t => t.textContent)")
     assert drawn == [hop["name"] for hop in hops]
+    go(page, "#/path/dgx-su01-01/dgx-su01-20", "the ways of all HCAs", "8 ways")
+    assert page.run("[...document.querySelectorAll('tbody')[0].rows].map(r => r.cells[0].innerText)") == [path["from"] for path in web.ask("path", "dgx-su01-01", "dgx-su01-20")["paths"]]
     go(page, "#/path/dgx-su01-01 mlx5_0/nobody", "that there is none", "nobody")
     assert page.run("document.querySelector('#content [role=alert]').innerText")
 
@@ -132,6 +135,26 @@ def test_every_view_is_reached_by_a_key_and_none_is_wider_than_a_telephone(page)
         assert page.run("document.documentElement.scrollWidth") <= 400, title
         assert page.run("[...document.querySelectorAll('button, input, select, canvas, [role=region]')].filter(e => !(e.innerText || '').trim() && !e.ariaLabel && "
                         "!e.getAttribute('aria-label') && !e.labels?.length).length") == 0, title  # each has a name
+
+
+def test_telephone_shows_all_tabs_and_why_a_host_is_ill(web, page):
+    web.console(f'Unlink "{SECOND_LEAF}"')
+    try:
+        page.resize(400, 860, touch=True)
+        go(page, "#/hosts", "hosts by verdict", "cut off at leaf-su01-rail1")
+        assert page.run("document.querySelector('nav').scrollWidth <= 400")
+        assert page.run("(s => s.scrollWidth <= s.clientWidth)(document.querySelector('#content .scroll'))")  # nothing beyond the edge
+    finally:
+        web.console(f'Relink "{SECOND_LEAF}"')
+    restored(web)
+
+
+def test_what_a_heading_says_is_not_said_again(page):
+    go(page, "#/show/leaf-su01-rail0", "the leaf", "tier 1 of 2")
+    facts = page.run("[...document.querySelectorAll('#content dt')].map(t => t.innerText)")
+    assert {"GUID", "LID", "Place"} <= set(facts) and not {"Kind", "Name", "Role", "Level", "SU", "Rail"} & set(facts)
+    assert page.run("[...document.querySelectorAll('#content thead')][0].innerText").split()[:3] == ["Switch", "Role", "Tier"]
+    assert page.run("document.querySelector('#content tbody tr').innerText").split()[:3] == ["spine-01", "spine", "2"]
 
 
 def test_map_is_walked_by_keys(web, page):

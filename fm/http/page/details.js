@@ -8,8 +8,11 @@ const AGAIN_MS = 5000;
 const isRows = item => Array.isArray(item) && item.some(row => row && typeof row === "object");
 const isPart = item => item && typeof item === "object" && !Array.isArray(item) && item.name === undefined;
 
+// What the heading, the place in the tree or `7/8` has said already.
+const TWICE = { kind: "kind", name: "kind", role: "place", level: "place", su: "place", rail: "place", hcas_up: "verdict", hcas_known: "verdict" };
+
 function facts(document) {
-  const plain = Object.entries(document).filter(([, item]) => !isRows(item) && !isPart(item) && !(Array.isArray(item) && !item.length));
+  const plain = Object.entries(document).filter(([key, item]) => !isRows(item) && !isPart(item) && item !== null && !(Array.isArray(item) && !item.length) && document[TWICE[key]] === undefined);
   return h("dl.facts", {}, plain.map(([key, item]) => h("div", {}, h("dt", {}, words(key)), h("dd" + (/state|verdict/.test(key) ? ".strong" : ""), {}, value(key, item)))));
 }
 
@@ -70,8 +73,9 @@ const HALF = { x: 66, y: 17 }, STEP = 200, RISE = 100;
 const exit = (dx, dy) => Math.min(HALF.x / Math.abs(dx), dy ? HALF.y / Math.abs(dy) : 1);
 
 function cable(hop, next, ax, ay, bx, by) {
-  const dx = bx - ax, dy = by - ay, out = exit(dx, dy) + 0.12, back = dx < 0, side = back ? 17 : dy > 0 ? 12 : dy < 0 ? -12 : 0;
-  const at = share => ({ x: ax + dx * share + side, y: ay + dy * share + (back ? 8 : share < 0.5 === dy < 0 ? -3 : 2) });
+  const dx = bx - ax, dy = by - ay, out = exit(dx, dy) + 0.12, back = dx < 0, side = back ? 17 : dy > 0 ? 16 : dy < 0 ? -16 : 0;
+  const down = share => share > 0.5 ? -3 : dy < RISE ? 5 : 0; // close together, the first number keeps clear of the box above
+  const at = share => ({ x: ax + dx * share + side, y: ay + dy * share + (back ? (share > 0.5 ? 3 : 8) : dy > 0 ? down(share) : share < 0.5 ? -3 : 0) });
   return [svg("line", { x1: ax, y1: ay, x2: bx, y2: by, class: "cable" }), svg("text", { ...at(out), class: "port" }, `${hop.out_port ?? ""}`), svg("text", { ...at(1 - out), class: "port" }, `${next.in_port ?? ""}`),
     svg("text", { x: (ax + bx) / 2 + (back ? -42 : dy > 0 ? -30 : dy < 0 ? 30 : 0), y: (ay + by) / 2 + (back ? 0 : 13), class: "speed" }, hop.speed ? `${hop.speed} ${hop.width}x` : "")];
 }
@@ -88,6 +92,7 @@ function drawing(hops, backward) {
     svg("svg", { class: "path" + (backward ? " back" : ""), viewBox: `0 0 ${width} ${tall}`, width, height: tall, role: "img", "aria-label": hops.map(hop => hop.name).join(", then ") }, cables, nodes));
 }
 
+const pathAddress = (from, to) => `#/path/${encodeURIComponent(from)}/${encodeURIComponent(to)}`;
 const hopTable = hops => table([["Node", hop => link(hop.guid, hop.name)], ["Role", hop => hop.role], ["LID", hop => hop.lid, "num"], ["In", hop => hop.in_port ?? "–", "num"], ["Out", hop => hop.out_port ?? "–", "num"],
   ["Rate", hop => hop.speed ? `${hop.speed} ${hop.width}x` : "–"]], hops, { label: "Hops" });
 
@@ -104,15 +109,18 @@ export function pathView(state, from = "", to = "") {
   };
   const go = event => {
     event?.preventDefault();
-    location.hash = `#/path/${encodeURIComponent(a.value.trim())}/${encodeURIComponent(b.value.trim())}`;
+    location.hash = pathAddress(a.value.trim(), b.value.trim());
   };
   const one = async (x, y) => (await get("path", { from: x, to: y })).hops;
+  // Of two hosts: each HCA's way, the first of which is drawn.
+  const several = paths => paths?.length > 1 ? [h("h3", {}, `${paths.length} ways, one from each HCA; the first is drawn`), table([["From", path => h("a", { href: pathAddress(path.from, path.to) }, path.from)], ["To", path => path.to],
+    ["By", path => path.via ? path.via.join(", ") : h("span.bad", {}, path.error ?? "no way"), "what"]], paths, { label: "Ways of all HCAs" })] : [];
   const ask = async () => {
-    if (!from || !to) return body.replaceChildren(h("p.soft", {}, "Two names, GUIDs or LIDs; of a host with several HCAs, the HCA: dgx-su01-01 mlx5_0."));
+    if (!from || !to) return body.replaceChildren(h("p.soft", {}, "Two names, GUIDs or LIDs: hosts, all of whose HCAs are traced, or an HCA (dgx-su01-01 mlx5_0)."));
     try {
-      const [there, back] = await Promise.all([one(from, to), one(to, from).catch(() => null)]);
+      const [{ hops: there, paths }, back] = await Promise.all([get("path", { from, to }), one(to, from).catch(() => null)]);
       const same = back && back.length === there.length && back.every((hop, i) => hop.guid === there[there.length - 1 - i].guid);
-      body.replaceChildren(h("h3", {}, mark("ok"), ` ${there.length - 1} links from ${there[0].name} to ${there[there.length - 1].name}`), drawing(there, false), hopTable(there),
+      body.replaceChildren(...several(paths), h("h3", {}, mark("ok"), ` ${there.length - 1} links from ${there[0].name} to ${there[there.length - 1].name}`), drawing(there, false), hopTable(there),
         ...(back ? [h("h3", {}, same ? "The way back goes by the same switches" : `The way back goes by other switches, ${back.length - 1} links`), ...(same ? [] : [drawing(back, true), hopTable(back)])] : [h("p.bad", { role: "alert" }, mark("dead"), " There is no way back.")]));
     } catch (error) {
       body.replaceChildren(h("p.bad", { role: "alert" }, mark("dead"), " ", error.message));

@@ -28,7 +28,7 @@ export const link = (what, text = what) => h("a", { href: showAddress(what) }, S
 
 // columns: [[title, row => child, class], ..]
 export function table(columns, rows, attributes = {}) {
-  return h("div.scroll", { tabindex: 0, role: "region", "aria-label": attributes.label }, h("table", {},
+  return h("div.scroll", { tabindex: 0, role: "region", "aria-label": attributes.label }, h("table", { class: attributes.class },
     h("thead", {}, h("tr", {}, columns.map(([title, , cls]) => h("th" + (cls ? "." + cls : ""), { scope: "col" }, title)))),
     h("tbody", {}, rows.map(row => h("tr" + (attributes.rowClass?.(row) ?? ""), {}, columns.map(([, cell, cls]) => h("td" + (cls ? "." + cls : ""), {}, cell(row))))))));
 }

@@ -149,7 +149,7 @@ function live() {
 const GOOD = new Set(["up"]), CHANGING = new Set(["changing", "bringup", "starting"]);
 function header() {
   const s = state.status;
-  $("state").textContent = `${GOOD.has(s.state) ? "✓" : CHANGING.has(s.state) ? "…" : "✕"} ${s.state}`;
+  $("state").textContent = `${GOOD.has(s.state) ? (s.alerts?.length ? "▲" : "✓") : CHANGING.has(s.state) ? "…" : "✕"} ${s.state}`;
   $("state").className = "pill " + (GOOD.has(s.state) ? (s.alerts?.length ? "part" : "ok") : CHANGING.has(s.state) ? "part" : "dead");
   $("state").title = `${s.role ?? ""}, engine ${s.engine}, ${s.levels} tiers, ${number(s.lids)} LIDs, up for ${span(s.uptime_s)}`;
 }

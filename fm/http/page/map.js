@@ -179,7 +179,8 @@ export class FabricMap {
     for (const { y, block, count } of this.titles) {
       const { switches } = this.map, name = i => plural(switches[i].role, 2);
       g.fillStyle = this.colors.soft;
-      g.fillText(`${name(block.lower[0])} (rows) and ${name(block.upper[0])} (columns)${count > 1 ? `: ${count} parts that hang together` : ""}`, SIDE, y);
+      const long = `${name(block.lower[0])} (rows) and ${name(block.upper[0])} (columns)${count > 1 ? `: ${count} parts that hang together` : ""}`;
+      g.fillText(g.measureText(long).width < this.element.clientWidth - 2 * SIDE ? long : `${name(block.lower[0])} × ${name(block.upper[0])}${count > 1 ? `, ${count} parts` : ""}`, SIDE, y);
     }
     for (const item of this.items) this.paintBlock(g, item);
   }

@@ -126,8 +126,8 @@ export function hostsView(state) {
     const list = worstFirst(state.hosts).filter(fits);
     count.textContent = `${number(list.length)} of ${number(state.hosts.length)}`;
     rows.replaceChildren(table([
-      ["Verdict", host => [verdictMark(hostVerdict(host)), " ", hostVerdict(host)]], ["Host", host => link(host.name)], ["SU", host => host.su == null ? "" : host.su + 1],
-      ["HCAs by rail", rails], ["NVLinks", nvlink], ["Reasons", host => (host.reasons ?? []).join("; "), "what"]], list.slice(0, most), { label: "Hosts" }),
+      ["Verdict", host => [verdictMark(hostVerdict(host)), " ", hostVerdict(host)]], ["Host", host => link(host.name)], ["SU", host => host.su == null ? "" : host.su + 1, "extra"],
+      ["HCAs by rail", rails], ["NVLinks", nvlink, "extra"], ["Reasons", host => (host.reasons ?? []).join("; "), "what"]], list.slice(0, most), { label: "Hosts", class: "hosts" }),
     list.length > most ? h("button", { type: "button", onclick: () => { most += 4 * HOST_ROWS; draw(); } }, `Show more (${number(list.length - most)})`) : "");
   };
   const element = section(null, { class: "wide" }, h("div.bar", {}, h("h2", {}, "Hosts"), find, verdict, count), rows);
@@ -200,7 +200,7 @@ export function trafficView(state) {
   const ask = async () => {
     try {
       const document = await get("top", { n: 25 }), lists = Object.entries(document).filter(([, rows]) => Array.isArray(rows) && rows.length);
-      top.replaceChildren(h("p.soft", {}, `Rates are known of ${number(document.known)} of ${number(document.links)} links.`), ...lists.map(([key, rows]) => section(`Links: ${words(key)}`, { class: "wide" }, genericTable(rows, words(key)))));
+      top.replaceChildren(h("p.soft", {}, `Rates are known of ${number(document.known)} of ${number(document.links)} links.`), ...lists.map(([key, rows]) => section(`Links: ${words(key).toLowerCase()}`, { class: "wide" }, genericTable(rows, words(key), null, key === "errors" ? "errors_per_s" : "load_percent"))));
     } catch (error) {
       top.replaceChildren(h("p.soft", {}, error.message));
     }
@@ -214,7 +214,20 @@ export function trafficView(state) {
 // ---- Rows of any document as a table
 
 const LINKED = new Set(["name", "to", "of", "path_from", "guid", "node", "host", "peer", "switch", "leaf", "from", "mlid", "far_end", "peer_name", "member", "node_guid", "port_guid"]);
-const words = key => key.replace(/_/g, " ");
+// A key as people write it (units and tiers count from 1 there); seconds and milliseconds stand with the value.
+const SPELLED = { level: "tier", guid: "GUID", guids: "GUIDs", lid: "LID", lids: "LIDs", mlid: "MLID", mgid: "MGID", hca: "HCA", hcas: "HCAs", su: "SU", pkey: "P_Key", sl: "SL", lft: "LFT", mft: "MFT", nvlink: "NVLink", gbps: "Gb/s", percent: "%", fec: "FEC", ber: "BER" };
+const words = key => {
+  const said = key.replace(/_per_s$/, "/s").replace(/_m?s$/, "").split("_").map(word => SPELLED[word] ?? word).join(" ");
+  return said[0].toUpperCase() + said.slice(1);
+};
+
+// Rates have two decimals, so that a column of them is read at a glance; what is tiny (a bit error rate) has an exponent.
+function figure(key, item) {
+  const rate = /gbps$|percent$|_per_s$/.test(key), plain = Number.isInteger(item) && !rate;
+  if (/_s$/.test(key) && !rate && item >= 120) return span(item);
+  const text = plain ? (/lid|port|key/.test(key) ? String(item) : number(item)) : item && Math.abs(item) < 0.005 && !rate ? item.toPrecision(3) : item.toFixed(2);
+  return /_ms$/.test(key) ? text + " ms" : /_s$/.test(key) && !rate ? text + " s" : text;
+}
 
 export function value(key, item) {
   if (item === null || item === undefined || item === "") return "–";
@@ -224,7 +237,7 @@ export function value(key, item) {
     if (item.name !== undefined) return [link(item.guid ?? item.name, item.name), item.port ? `:${item.port}` : ""];
     return Object.entries(item).map(([name, one], i) => [i ? ", " : "", `${words(name)} `, value(name, one)]);
   }
-  if (typeof item === "number") return key === "su" ? String(item + 1) : /_s$/.test(key) && item >= 120 ? span(item) : Number.isInteger(item) && !/lid|port|key/.test(key) ? number(item) : Number.isInteger(item) ? String(item) : Number(item.toPrecision(4)).toString();
+  if (typeof item === "number") return key === "su" || key === "level" ? String(item + 1) : figure(key, item);
   return LINKED.has(key) && item.length < 70 ? link(item) : item;
 }
 
@@ -234,8 +247,9 @@ function cell(key, row, owner) {
   return node && row[key] ? link(`${node}:${row[key]}`, row[key]) : value(key, row[key]);
 }
 
-export function genericTable(rows, label, owner) {
-  const keys = [...new Set(rows.flatMap(row => row && typeof row === "object" ? Object.keys(row) : []))];
+// first: the column that stands before all others.
+export function genericTable(rows, label, owner, first) {
+  const keys = [...new Set([first ?? [], rows.flatMap(row => row && typeof row === "object" ? Object.keys(row) : [])].flat())];
   if (!keys.length) return h("p", {}, rows.map((row, i) => [i ? ", " : "", value("name", row)]));
   const used = keys.filter(key => rows.some(row => row[key] !== null && row[key] !== undefined));
   return table(used.map(key => [words(key), row => cell(key, row, owner), rows.every(row => row[key] == null || typeof row[key] === "number") ? "num" : ""]), rows.slice(0, 500), { label });
