@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * address: ADDRESS:PORT. The last colon parts the two, since IPv6 has more of them; whether there
- * is such an address the system says when it is bound.
+ * address: ADDRESS:PORT. The last colon separates the two, since an IPv6 address has colons itself.
+ * Whether this machine has the address shows when it is bound.
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>

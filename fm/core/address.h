@@ -15,9 +15,14 @@ struct address {
 	char host[64]; /* without brackets; "" = all addresses of this machine */
 	uint16_t port;
 };
-bool address_parse(const char *text, struct address *address); /* false: it is none */
+/* False: the text is not ADDRESS:PORT; what is in *address then does not count. */
+bool address_parse(const char *text, struct address *address);
+/* True: an IPv4 or IPv6 address, so that no name has to be resolved. */
 bool address_is_numeric(const char *host);
-/* Without its port; an IPv4 address as such. "" = it is of another family. */
+/*
+ * Writes the address without its port; one that is IPv4 mapped into IPv6 as IPv4. "" = it is of
+ * another family.
+ */
 void address_print(const struct sockaddr *from, char *text, size_t size);
 
 #endif

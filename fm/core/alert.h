@@ -13,7 +13,7 @@
 
 struct alerts;
 
-/* Loop and events are borrowed. */
+/* An empty list of the caller's, never NULL. Loop and events are borrowed and outlive it. */
 struct alerts *alerts_new(struct loop *loop, struct event_log *events);
 void alerts_free(struct alerts *alerts); /* NULL is fine; ends nothing */
 
@@ -39,8 +39,10 @@ void alerts_reviewed(struct alerts *alerts, const char *what);
  * A trouble is an alert of kind "trouble" about a part that does not work as configured: `name` and
  * the reason. Its events are "trouble" and "trouble-over" with the members "what" and "error".
  */
-void trouble_set(struct alerts *alerts, const char *name, const char *error); /* NULL = over */
-const char *trouble_error(const struct alerts *alerts, const char *name);     /* NULL = none */
+/* Begins it, or replaces its error; error NULL ends it. */
+void trouble_set(struct alerts *alerts, const char *name, const char *error);
+/* Its error, valid until it is set again; NULL = there is no such trouble. */
+const char *trouble_error(const struct alerts *alerts, const char *name);
 
 /* Oldest first, {"what","subject","since","text"} each; troubles too. The caller owns it. */
 json_t *alerts_json(const struct alerts *alerts);

@@ -9,8 +9,8 @@
  * `FILE:LINE: reason` and the caller's struct as it was. Keys that no row names are wrong too: a
  * misspelt key that is passed over in silence is the dearest kind of typing error.
  *
- * What keys must be to one another is looked at last. Loading looks into the partitions' file too,
- * so that a configuration is taken whole or not at all.
+ * Conditions between keys are checked last. Loading reads the partitions' file too, so that a
+ * configuration is taken whole or not at all.
  *
  * 64-bit values are written as strings ("0x248a070300123456"): libconfig cuts a long hexadecimal
  * number without its L suffix to 32 bits and says nothing.
@@ -69,7 +69,7 @@ const char *conf_word(const char *key, int number)
 
 #define LIST_MOST 1024
 
-/* Where a message goes, and the file that was asked for. */
+/* The file that is loaded, and where its error goes. */
 struct load {
 	const char *path;
 	char *err;
@@ -241,8 +241,8 @@ static int load_settings(const struct load *load, struct conf *conf, const confi
 }
 
 /*
- * libconfig's scanner ends the process on what it can't read, a directory for one: looked at
- * before.
+ * libconfig's scanner exits the process on what it can't read, for example a directory: so that is
+ * checked before.
  */
 static int parse_file(const struct load *load, config_t *config)
 {
@@ -336,7 +336,7 @@ static int check_order(const struct load *load, const struct conf *conf, const c
 		      least * scale, high, most * scale);
 }
 
-/* Both ends prove who they are: what one tells of the fabric the other manages by. */
+/* Both ends prove who they are: a standby will manage the fabric by what its master sent. */
 static int check_mirror(const struct load *load, const struct conf *conf, const config_t *config)
 {
 	const struct conf_mirror *m = &conf->mirror;

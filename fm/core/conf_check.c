@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * conf_check: texts that can never work are refused with their line, before anything is opened by
- * them. Whether a port is free or a server is there is not asked: that changes, and what can't be
- * opened now is tried again.
+ * conf_check: texts that can never work are refused with their line, before they are used. Whether
+ * a port is free or a server answers is not checked: that changes, and what can't be opened now is
+ * tried again.
  */
 #include <stdio.h>
 #include <string.h>

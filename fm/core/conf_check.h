@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * conf_check: what texts of the configuration may be. Each: true, or false with the reason in why.
+ * conf_check: what texts of the configuration may be.
  */
 #ifndef FMD_CORE_CONF_CHECK_H
 #define FMD_CORE_CONF_CHECK_H
@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* True: the text may be such a value. False: it may not, and why has the reason. */
 bool conf_check_path(const char *text, char *why, size_t size);	  /* not empty */
 bool conf_check_http(const char *text, char *why, size_t size);	  /* where HTTP is served, or "" */
 bool conf_check_peers(const char *text, char *why, size_t size);  /* HOST:PORT by blanks, or "" */

@@ -27,8 +27,8 @@ struct conf_perf {
 	int fec_uncorrected, fec_corrected;		 /* blocks a minute */
 	int fec_symbols;				 /* wrong ones in a billion */
 	int discards, wait_percent;			 /* a minute; of the time */
-	int action;					 /* enum conf_action.. */
-	int fec_action;					 /* ..of what error correction counts */
+	int action;					 /* enum conf_action */
+	int fec_action; /* enum conf_action, for what error correction counts */
 };
 
 struct conf_ber { /* error rates of links over time */

@@ -26,8 +26,8 @@ struct conf_option {
 	double number;	      /* default: INTEGER, SECONDS, REAL, FLAG, WORD */
 	const char *text;     /* default: HEX64, TEXT */
 	const char *unit;     /* for messages; NULL = none */
-	const char *words[9]; /* WORD, the last NULL.. */
-	int first;	      /* ..and the number of the first */
+	const char *words[9]; /* WORD, the last NULL */
+	int first;	      /* WORD: the number of words[0] */
 	/* TEXT, or NULL: what may be written; false with a reason in why */
 	bool (*check)(const char *text, char *why, size_t size);
 };

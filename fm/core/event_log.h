@@ -13,6 +13,7 @@
 struct event_log;
 struct event_query;
 
+/* An empty ring of the caller's that keeps the newest `capacity` events; never NULL. */
 struct event_log *event_log_new(unsigned capacity);
 void event_log_free(struct event_log *events); /* NULL is fine */
 
@@ -24,9 +25,9 @@ void event_log_add(struct event_log *events, enum log_level level, const char *k
 		   json_t *details, const char *format, ...) __attribute__((format(printf, 5, 6)));
 
 /*
- * What another life of this log held, oldest first, rows as of event_log_json(): it stands before
- * what is here, whose numbers go on behind it. Rows that are no events are left out. The array is
- * borrowed.
+ * Puts the events of an earlier run before those of this one: rows as of event_log_json(), oldest
+ * first. Numbers of this run continue behind theirs. Rows that are no events are left out. The
+ * array is borrowed.
  */
 void event_log_restore(struct event_log *events, const json_t *rows);
 /*
@@ -50,7 +51,7 @@ void event_log_listen(struct event_log *events, event_log_fn *fn, void *arg);
  * {"seq","time","level","kind","text", details..}.
  */
 json_t *event_log_json(const struct event_log *events, unsigned count);
-/* The same of those that are asked for (event_query.h), the newest `count` of them. */
+/* The same of the events that match the query (event_query.h): the newest `count`, the caller's. */
 json_t *event_log_find(const struct event_log *events, const struct event_query *query,
 		       unsigned count);
 

@@ -15,8 +15,8 @@ struct event_query {		/* zeroed = all events */
 	char kinds[128];	/* "fault" or several, "link-down,link-up"; "" = any */
 	int level;		/* enum log_level: so grave or graver; 0 = any */
 	/*
-	 * What they are about, one of these as a whole word of the text or of a detail (a node's
-	 * description, its GUID); "" = anything
+	 * What they are about: one of these names as a whole word of the text or of a detail (a
+	 * node's description, its GUID); "" = anything
 	 */
 	char subjects[EVENT_SUBJECTS][128];
 };

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * guid_list: a short list of GUIDs, each of them once. All zero = empty; whoever has it frees
- * `guids`.
+ * guid_list: a short list of GUIDs, each of them once. All zero = empty; the owner frees `guids`.
  */
 #ifndef FMD_CORE_GUID_LIST_H
 #define FMD_CORE_GUID_LIST_H
@@ -13,7 +12,7 @@ struct guid_list {
 	unsigned count, size; /* used; room */
 };
 
-void guid_list_add(struct guid_list *list,
-		   guid_t guid); /* unless it is there; one pass over the list */
+/* Adds it unless it is there; compares it with the whole list. */
+void guid_list_add(struct guid_list *list, guid_t guid);
 
 #endif

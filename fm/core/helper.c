@@ -42,7 +42,7 @@ static struct helper_run *take_run(struct helper *helper, uint32_t id)
 	return NULL; /* it was stopped */
 }
 
-static void tell(struct helper_run *run, int error, int status)
+static void run_ended(struct helper_run *run, int error, int status)
 {
 	run->fn(run->arg, error, status);
 	free(run);
@@ -58,25 +58,25 @@ static void gone(struct helper *helper)
 		helper->fds[i] = -1;
 	}
 	while (helper->runs)
-		tell(take_run(helper, helper->runs->id), EPIPE, 0);
+		run_ended(take_run(helper, helper->runs->id), EPIPE, 0);
 }
 
-static void told_cb(void *arg, unsigned events)
+static void report_cb(void *arg, unsigned events)
 {
 	struct helper *helper = arg;
-	struct helper_told told;
+	struct helper_report report;
 	struct helper_run *run;
-	ssize_t len = recv(helper->fds[HELPER_RUNS], &told, sizeof(told), MSG_DONTWAIT);
+	ssize_t len = recv(helper->fds[HELPER_RUNS], &report, sizeof(report), MSG_DONTWAIT);
 
 	if (len < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
-	if (len != sizeof(told)) {
+	if (len != sizeof(report)) {
 		gone(helper);
 		return;
 	}
-	run = take_run(helper, told.id);
+	run = take_run(helper, report.id);
 	if (run)
-		tell(run, told.error, told.status);
+		run_ended(run, report.error, report.status);
 }
 
 static int ask(struct helper *helper, const struct helper_ask *what, const char *text)
@@ -204,7 +204,7 @@ struct helper *helper_start(const struct conf *conf, const char *conf_path, void
 void helper_attach(struct helper *helper, struct loop *loop)
 {
 	helper->loop = loop;
-	helper->watch = loop_fd_new(loop, helper->fds[HELPER_RUNS], LOOP_READ, told_cb, helper);
+	helper->watch = loop_fd_new(loop, helper->fds[HELPER_RUNS], LOOP_READ, report_cb, helper);
 	loop_set_helper(loop, helper);
 }
 

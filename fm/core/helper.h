@@ -38,7 +38,7 @@ struct helper *helper_start(const struct conf *conf, const char *conf_path, void
 			    char *err, size_t err_size);
 void helper_end(struct helper *helper); /* NULL is fine; waits for its end */
 
-/* From now on `loop` hears of what ends, and loop_helper() gives it to whoever needs one. */
+/* From now on ends of programs are read on `loop`, and loop_helper() returns this helper. */
 void helper_attach(struct helper *helper, struct loop *loop);
 bool helper_is_gone(const struct helper *helper);
 

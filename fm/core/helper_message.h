@@ -4,7 +4,7 @@
  * pair each. Nobody else includes it.
  *
  * Pair 0 is for programs: struct helper_ask with HELPER_RUN, followed by the variables, or
- * HELPER_KILL; answered by struct helper_told when a program has ended. Pair 1 is for what the
+ * HELPER_KILL; answered by struct helper_report when a program has ended. Pair 1 is for what the
  * daemon waits for: HELPER_CONFIGURE, or HELPER_BIND followed by the address and with the socket as
  * SCM_RIGHTS; answered by an int, 0 or errno.
  */
@@ -24,7 +24,7 @@ struct helper_ask {
 	uint32_t length;  /* of what follows */
 };
 
-struct helper_told {
+struct helper_report {
 	uint32_t id;
 	int32_t error, status;
 };
@@ -35,6 +35,7 @@ struct helper_start { /* what the child begins with */
 	const char *conf_path;
 	void (*confine)(void);
 };
+/* The helper process: serves the daemon's messages until the daemon ends, then exits. */
 _Noreturn void helper_main(const struct helper_start *start);
 
 #endif

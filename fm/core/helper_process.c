@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * helper_process: the helper's own life. It believes no message: a hook is one of those that the
+ * helper_process: the helper's own life. It trusts no message: a hook is one of those that the
  * configuration names, its variables are FMD_* alone, a socket is bound to ports of the
  * configuration alone.
  *
@@ -135,11 +135,11 @@ static bool split(char *text, size_t len, char **variables)
 	return true;
 }
 
-static void tell(const struct process *p, uint32_t id, int error, int status)
+static void report(const struct process *p, uint32_t id, int error, int status)
 {
-	const struct helper_told told = { id, error, status };
+	const struct helper_report message = { id, error, status };
 
-	send(p->with.fds[HELPER_RUNS], &told, sizeof(told), MSG_NOSIGNAL);
+	send(p->with.fds[HELPER_RUNS], &message, sizeof(message), MSG_NOSIGNAL);
 }
 
 static int find(const struct process *p, pid_t pid, uint32_t id)
@@ -190,7 +190,7 @@ static void reap(struct process *p)
 		at = find(p, pid, 0);
 		if (at < 0)
 			continue;
-		tell(p, p->running[at].id, 0, status);
+		report(p, p->running[at].id, 0, status);
 		p->running[at].pid = 0;
 	}
 }
@@ -226,7 +226,7 @@ static int socket_of(struct msghdr *message)
 
 /* ---- Messages -------------------------------------------------------------------------------- */
 
-/* The daemon has ended: what it began goes on to its end, as nobody can be told of it. */
+/* The daemon has ended: programs that it started run to their end, which is not reported. */
 static _Noreturn void leave(void)
 {
 	_exit(0);
@@ -263,7 +263,7 @@ static void serve_programs(struct process *p, char *text)
 	if (receive(p->with.fds[HELPER_RUNS], &ask, text, &fd) && ask.kind == HELPER_RUN) {
 		error = run(p, &ask, text);
 		if (error)
-			tell(p, ask.id, error, 0);
+			report(p, ask.id, error, 0);
 	} else if (ask.kind == HELPER_KILL && (at = find(p, 0, ask.id)) >= 0) {
 		kill(-p->running[at].pid, SIGKILL);
 	}

@@ -95,7 +95,9 @@ static int begin(struct hook *hook, struct call *call)
 	return call->run ? 0 : errno;
 }
 
-/* Those over their time end; when the next one will be, UINT64_MAX = none runs. */
+/*
+ * Kills programs that took too long; returns when the next one will have, UINT64_MAX = none runs.
+ */
 static uint64_t end_late(struct hook *hook, uint64_t now_us)
 {
 	struct call **link = &hook->running;
@@ -243,7 +245,7 @@ void hook_run(struct hook *hook, const struct hook_call *from)
 	earlier = drop_waiting(hook, from->host);
 	if (earlier && !strcmp(earlier, from->state)) {
 		free(earlier);
-		return; /* back where it was before anybody heard of it */
+		return; /* the host is back in the state that was reported last */
 	}
 	call = call_new(hook, from, earlier ? earlier : from->old_state);
 	free(earlier);

@@ -9,7 +9,7 @@
 /* From good to bad. Not known is worse than healthy, and better than anything that is known bad. */
 enum host_state {
 	HOST_HEALTHY,
-	HOST_UNKNOWN,  /* its NVLinks are to be watched, and nobody speaks of them */
+	HOST_UNKNOWN,  /* its NVLinks are to be watched, and no telemetry source reports them */
 	HOST_DEGRADED, /* an HCA or a link is down, slow or unhealthy; NVLinks are down */
 	HOST_NO_P2P,   /* some GPUs do not reach each other by NVLink */
 	HOST_FATAL,    /* its NVLink fabric is down */
@@ -33,14 +33,18 @@ struct host_verdict { /* all zero = healthy, nothing known */
 	struct host_reason reasons[HOST_REASONS];
 };
 
-const char *host_state_name(enum host_state state); /* "HEALTHY" .. */
-int host_state_parse(const char *name);		    /* -1 = none */
+/* "HEALTHY", "CUT_OFF" ..: a literal; and the state of such a name, -1 = it is none. */
+const char *host_state_name(enum host_state state);
+int host_state_parse(const char *name);
 
-/* A part of the host that is not healthy; the same reason twice is one. Cut to HOST_REASON. */
+/*
+ * Adds a part of the host that is not healthy, and its reason, cut to HOST_REASON. The same reason
+ * twice counts once.
+ */
 __attribute__((format(printf, 3, 4))) void host_verdict_add(struct host_verdict *verdict,
 							    enum host_state state,
 							    const char *format, ...);
-/* The worst reason; "" = none. */
+/* The worst reason, valid until one is added; "" = there is none. */
 const char *host_verdict_reason(const struct host_verdict *verdict);
 
 #endif

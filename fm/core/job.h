@@ -25,10 +25,11 @@ struct job_step {
 };
 
 struct job;
+/* The caller's, with nothing to do yet; never NULL. Loop and owner are borrowed. */
 struct job *job_new(struct loop *loop, void *owner);
 /*
- * One call at a time, from now on: all else that is due comes in between, requests of others too.
- * For what nobody waits for; while it stands still.
+ * For work that nobody waits for: from now on one call of a step a round, so that all else that is
+ * due comes in between, requests of others too. Not while it runs.
  */
 void job_yield(struct job *job);
 void job_free(struct job *job); /* NULL is fine; not from within a step */
@@ -42,8 +43,10 @@ void job_start(struct job *job, const struct job_step *steps, uint64_t *spent_us
 void job_stop(struct job *job);
 /* One that runs goes on so much later: 0 = with the next round. */
 void job_wait(struct job *job, uint64_t us);
-const struct job_step *job_steps(const struct job *job); /* the table that runs, NULL = none does */
-const char *job_step_name(const struct job *job);	 /* the step that is due, NULL = none */
+/* The table that runs, as it was given to job_start(); NULL = none does. */
+const struct job_step *job_steps(const struct job *job);
+/* The name of the step that is due, a literal; NULL = none is. */
+const char *job_step_name(const struct job *job);
 /* Milliseconds by the name of the step, the caller's. */
 json_t *job_stages_json(const struct job_step *steps, const uint64_t *spent_us);
 

@@ -30,8 +30,8 @@ int listener_socket(struct loop *loop, const char *where, int type);
 int listener_bind(struct loop *loop, int fd, const struct sockaddr *at, socklen_t len);
 
 /*
- * `fd` listens already, non-blocking; it stays the caller's to close. `name` is for the log and
- * outlives the listener.
+ * The caller's, never NULL. `fd` listens already, non-blocking; it stays the caller's to close.
+ * `name` is for the log and outlives the listener.
  */
 struct listener *listener_new(struct loop *loop, int fd, const char *name, listener_fn *fn,
 			      void *arg);
@@ -44,7 +44,7 @@ void listener_free(struct listener *listener); /* NULL is fine */
  */
 unsigned listener_allowance(unsigned percent, unsigned most);
 
-/* accept(2) failed for want of descriptors or memory, not because of the connection. */
+/* True: accept(2) failed for want of descriptors or memory, not because of the connection. */
 bool listener_exhausted(int error);
 
 #endif

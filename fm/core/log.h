@@ -30,6 +30,10 @@ enum log_module {
 	LOG_MODULES
 };
 
+/*
+ * Writes the line unless its module's level is lower. An error of write(2) is dropped: there is no
+ * other place to report it. Lines are cut at 1 KiB.
+ */
 void log_line(enum log_module module, enum log_level level, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 void log_set_level(int module, enum log_level level); /* module -1 = all */
@@ -37,13 +41,14 @@ int log_level_parse(const char *text);	/* "error" "warning" "notice" "info" "deb
 int log_module_parse(const char *text); /* "mad" .., or -1 */
 
 /*
- * A limiter for lines an unhealthy fabric repeats: at most `burst` a second each; what was left out
- * is said on the next line.
+ * A limiter for lines that an unhealthy fabric repeats: at most `burst` in each second. How many
+ * were left out is logged before the next one. All 0 = none was logged yet.
  */
 struct log_limit {
 	uint64_t second;
 	unsigned count, suppressed;
 };
+/* Whether the line may be logged; counts it. */
 bool log_allow(struct log_limit *limit, uint64_t now_us, unsigned burst);
 
 #endif

@@ -83,7 +83,7 @@ struct loop {
 		/* the longest callback in this span of HELD_SPAN_US, and in the one before */
 		held_before;
 	uint64_t held_span; /* when this one began */
-	struct held step;   /* the longest part of the present callback, where it tells */
+	struct held step;   /* the longest part of the present callback, by loop_took() */
 	struct loop_pace pace;
 	int busy; /* jobs under way */
 	uint64_t busy_until;

@@ -19,9 +19,11 @@ struct loop_fd;
 
 typedef void loop_fn(void *arg);
 
-struct loop *loop_new(void);
+/* The caller's. A simulated one is never NULL. */
+struct loop *loop_new(void); /* NULL: libevent can't wait for descriptors here */
 struct loop *loop_new_simulated(void);
 bool loop_is_simulated(const struct loop *loop);
+/* Behind all timers, descriptors and poll functions; frees its signal handlers. NULL is fine. */
 void loop_free(struct loop *loop);
 
 /* Until loop_stop(); simulated: also when nothing is left to do. 0 or -errno. */
@@ -63,17 +65,20 @@ bool loop_is_busy(const struct loop *loop);
 void loop_set_pace(struct loop *loop, struct loop_pace pace);
 struct loop_pace loop_pace(const struct loop *loop);
 
-/* `what`: a literal that names the callback where it held the loop; the macros make it. */
-struct loop_timer *loop_timer_new_as(struct loop *loop, loop_fn *fn, void *arg,
-				     const char *what); /* unarmed */
+/* The caller's, not armed, never NULL. `what`: a literal that names the callback; the macro's. */
+struct loop_timer *loop_timer_new_as(struct loop *loop, loop_fn *fn, void *arg, const char *what);
 #define loop_timer_new(loop, fn, arg) loop_timer_new_as(loop, fn, arg, __FILE__ ": " #fn)
 void loop_timer_set(struct loop_timer *timer, uint64_t delay_us); /* (re)arms once */
 void loop_timer_stop(struct loop_timer *timer);
-bool loop_timer_armed(const struct loop_timer *timer);
-void loop_timer_free(struct loop_timer *timer); /* NULL is fine */
+bool loop_timer_armed(const struct loop_timer *timer); /* true: fn is going to be called */
+void loop_timer_free(struct loop_timer *timer);	       /* NULL is fine */
 
 enum { LOOP_READ = 1, LOOP_WRITE = 2 };
 typedef void loop_fd_fn(void *arg, unsigned events);
+/*
+ * Calls fn while fd is ready for one of `events`, a set of the above; 0 = not now. The caller's,
+ * never NULL; fd stays the caller's to close, behind loop_fd_free(). No effect in a simulated loop.
+ */
 struct loop_fd *loop_fd_new_as(struct loop *loop, int fd, unsigned events, loop_fd_fn *fn,
 			       void *arg, const char *what);
 #define loop_fd_new(loop, fd, events, fn, arg)                                                     \
@@ -81,7 +86,7 @@ struct loop_fd *loop_fd_new_as(struct loop *loop, int fd, unsigned events, loop_
 void loop_fd_set(struct loop_fd *watch, unsigned events);
 void loop_fd_free(struct loop_fd *watch); /* does not close; NULL is fine */
 
-/* Signals are read on the loop; the handler is an ordinary callback. */
+/* fn is called from the loop, as any callback. 0 or -EINVAL; simulated: 0, and none is read. */
 int loop_signal(struct loop *loop, int signum, loop_fn *fn, void *arg);
 
 /*

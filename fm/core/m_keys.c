@@ -85,7 +85,7 @@ static void put_be64(uint64_t value, uint8_t bytes[8])
 		bytes[i] = (uint8_t)value;
 }
 
-/* 0 is no key: who hits that has the next one. */
+/* 0 means no key: where a hash gives 0, the key is 1. */
 static uint64_t derive(const struct m_key_secret *secret, guid_t guid)
 {
 	uint8_t digest[DIGEST], text[8];
@@ -198,6 +198,8 @@ void m_keys_free(struct m_keys *k)
 void m_keys_configure(struct m_keys *k, const struct m_key_conf *conf)
 {
 	k->conf = *conf;
+	if (k->derived) /* no key stays in memory that is given back */
+		OPENSSL_cleanse(k->derived, DERIVED * sizeof(*k->derived));
 	free(k->derived);
 	k->derived = conf->secret.set || conf->old_secret.set
 			     ? mem_alloc(DERIVED, sizeof(*k->derived))

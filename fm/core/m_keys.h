@@ -14,7 +14,8 @@
 #include <stdint.h>
 #include "topology/topo.h"
 
-#define M_KEY_SECRET_LEAST 16 /* bytes of a secret file, but for white space at its end.. */
+/* Bytes of a secret file, without white space at its end. */
+#define M_KEY_SECRET_LEAST 16
 #define M_KEY_SECRET_MOST  1024
 #define M_KEYS_MOST	   4 /* that a port may hold */
 
@@ -27,27 +28,37 @@ struct m_key_secret {
 /* All zero: ports hold no key. */
 struct m_key_conf {
 	uint64_t key, old_key;			/* of all ports; 0 = none */
-	struct m_key_secret secret, old_secret; /* `secret` goes before `key` */
+	struct m_key_secret secret, old_secret; /* if `secret` is set, `key` does not count */
 	bool per_port;				/* of `secret`; old_secret counts in both forms */
 	uint8_t protect;			/* M_KeyProtectBits, 0..3 */
 };
 
 /* NULL, or what is wrong with that file; a literal. Nobody but its owner may have access to it. */
 const char *m_key_secret_read(const char *path, struct m_key_secret *secret);
-bool m_key_conf_any(const struct m_key_conf *conf); /* ports are to hold one */
-/* Whether who goes by `next` knows what ports hold that `now` gave their keys. */
+/* True: ports are to hold a key. */
+bool m_key_conf_any(const struct m_key_conf *conf);
+/* Whether `next` names all keys that ports were given under `now`. */
 bool m_key_conf_knows(const struct m_key_conf *next, const struct m_key_conf *now);
+
 struct m_keys;
-struct m_keys *m_keys_new(void); /* no keys */
+/* The caller's, without keys; never NULL. Free overwrites secrets and keys; NULL is fine. */
+struct m_keys *m_keys_new(void);
 void m_keys_free(struct m_keys *keys);
+/* Copies conf, secrets included. */
 void m_keys_configure(struct m_keys *keys, const struct m_key_conf *conf);
+/* That copy, valid as long as keys; all zero before the first m_keys_configure(). */
 const struct m_key_conf *m_keys_conf(const struct m_keys *keys);
 
-/* Of these `keys` may be NULL: there are none. */
-uint64_t m_keys_wanted(const struct m_keys *keys, guid_t guid); /* 0 = none */
-/* All that it may hold, each once, the wanted one first; how many. */
+/*
+ * The key that a port is to hold, 0 = none. Here and in the next two `keys` may be NULL: ports hold
+ * none.
+ */
+uint64_t m_keys_wanted(const struct m_keys *keys, guid_t guid);
+/* All that the port may hold, each once, the wanted one first; their number. None: 1, a 0. */
 unsigned m_keys_of(const struct m_keys *keys, guid_t guid, uint64_t list[M_KEYS_MOST]);
-bool m_keys_may_be(const struct m_keys *keys, guid_t guid, uint64_t key); /* one of these */
-bool m_keys_change(const struct m_keys *keys); /* ports may hold others than those wanted */
+/* True: m_keys_of() lists that key. */
+bool m_keys_may_be(const struct m_keys *keys, guid_t guid, uint64_t key);
+/* True: an old key is configured, so ports may hold another than the wanted one. */
+bool m_keys_change(const struct m_keys *keys);
 
 #endif

@@ -10,10 +10,11 @@ struct name_list {
 	char text[256]; /* the first few */
 };
 
+/* Copies the name, cut to 60 bytes; names behind the fifth are counted alone. */
 void name_list_add(struct name_list *list, const char *name);
 /*
- * An alert of that kind that there are some, in the words for one or for several; its end where
- * there are none.
+ * Raises the alert of that kind for the names in the list, "COUNT one-or-several: NAMES"; ends it
+ * where the list is empty.
  */
 void name_list_alert(struct alerts *alerts, const char *kind, struct name_list *list,
 		     const char *one, const char *several);

@@ -73,26 +73,25 @@ struct partition_options {
 	bool both; /* a port may hold both P_Keys of a partition; off: "both" means full */
 };
 
+/* The set without a file; the caller's, never NULL. */
 struct partition_set *partition_default(void);
-/* NULL with `FILE:LINE: reason` in err. An empty path is the default. */
+/* The caller's. NULL with `FILE:LINE: reason` in err. An empty path is the default. */
 struct partition_set *partition_load(const char *path, const struct partition_options *options,
 				     char *err, size_t err_size)
 	__attribute__((warn_unused_result));
-/* The same of a text that has to end in a zero; `path` is for messages. The text is changed. */
+/* The same of a text that ends in a zero byte and is changed, or NULL; `path` is for messages. */
 struct partition_set *partition_parse(const char *path, char *text,
 				      const struct partition_options *options, char *err,
 				      size_t err_size) __attribute__((warn_unused_result));
 void partition_free(struct partition_set *set); /* NULL is fine */
 
-const struct partition *partition_find(const struct partition_set *set,
-				       uint16_t pkey); /* either membership; or NULL */
-
-/* By the name of its definition; NULL = none has it. */
+/* By the P_Key, whatever its membership bit; by the name of its definition. The set's, or NULL. */
+const struct partition *partition_find(const struct partition_set *set, uint16_t pkey);
 const struct partition *partition_find_name(const struct partition_set *set, const char *name);
 
 /*
- * Who holds which P_Keys; sm_port = index of the subnet manager's own. NULL: as pkey_map's NULL,
- * which the default comes to.
+ * Which port of t holds which P_Keys; sm_port = index of the subnet manager's own. The caller frees
+ * it by pkey_map_free(). NULL: every port is a full member of the default partition alone.
  */
 struct pkey_map *partition_resolve(const struct partition_set *set, const struct topo *t,
 				   uint32_t sm_port);

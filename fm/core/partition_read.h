@@ -47,16 +47,16 @@ struct partition_reader {
 	size_t err_size;
 };
 
-/* Says why, with file and line; false. */
+/* Writes the reason, with file and line, into err. Always false. */
 __attribute__((format(printf, 2, 3))) bool partition_refuse(struct partition_reader *r,
 							    const char *format, ...);
 
-/* NAME=VALUE, if it is a flag of groups; *known tells. False: refused. */
+/* Reads NAME=VALUE; *known: whether it is a flag of groups. False: refused, err has the reason. */
 bool partition_group_flag(struct partition_reader *r, struct partition_flags *flags,
 			  const char *name, const char *value, bool *known);
-/* A group by its MGID; rest: flags, or NULL. */
+/* Adds a group by its MGID; rest: its flags, or NULL. False: refused, and err has the reason. */
 bool partition_group_read(struct partition_reader *r, const char *text, char *rest);
-/* The IPv4 broadcast group of the partition. */
+/* Adds the IPv4 broadcast groups of the partition, one for each of its scopes. */
 void partition_group_broadcast(struct partition_reader *r);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What is wrong with a line of the partitions' file, with its place.
+ * Errors in the partitions' file, with file and line.
  */
 #include <stdarg.h>
 #include <stdio.h>

@@ -25,11 +25,11 @@ struct pkey_map { /* of a snapshot: by its port indices */
 };
 void pkey_map_free(struct pkey_map *map); /* NULL is fine */
 
-/* How many keys a port has, and where they are; *keys is valid as long as the map. */
+/* The number of a port's keys; *keys points to them, valid as long as the map. */
 unsigned pkey_map_keys(const struct pkey_map *map, uint32_t port, const uint16_t **keys);
 /* The port's own P_Key in a partition, the full one if it has both; 0 = no member. */
 uint16_t pkey_map_member(const struct pkey_map *map, uint32_t port, uint16_t pkey);
-/* May a and b talk in the partition of `pkey`? A port that is both may always talk to itself. */
+/* Whether a and b may talk in the partition of `pkey`. A member may always talk to itself. */
 bool pkey_map_talk(const struct pkey_map *map, uint32_t a, uint32_t b, uint16_t pkey);
 /*
  * The P_Key, as a holds it, of the first partition in which they may talk, the default one before

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* resolver: names of hosts into addresses, on the loop: nothing waits for a DNS server. */
+/* resolver: resolves names of hosts on the loop, which never waits for a DNS server. */
 #ifndef FMD_CORE_RESOLVER_H
 #define FMD_CORE_RESOLVER_H
 

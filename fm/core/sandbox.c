@@ -189,7 +189,7 @@ static int allow_memory(scmp_filter_ctx filter)
 	return status;
 }
 
-/* No netlink either, but libc asks by it for addresses and goes on without: not told as refused. */
+/* No netlink either. libc asks for addresses by it and goes on without: not counted as refused. */
 static int allow_sockets(scmp_filter_ctx filter)
 {
 	const int families[] = { AF_UNIX, AF_INET, AF_INET6 };
@@ -283,8 +283,8 @@ static int install(uint32_t otherwise, int (*fill)(scmp_filter_ctx))
 
 /* ---- Entering -------------------------------------------------------------------------------- */
 
-/* What comes first is told. */
-static int tell(int status, const char *what, char *err, size_t err_size)
+/* Only the first failure goes into err. */
+static int note(int status, const char *what, char *err, size_t err_size)
 {
 	if (status && !*err)
 		snprintf(err, err_size, "%s: %s", what, strerror(-status));
@@ -298,11 +298,11 @@ int sandbox_enter(enum sandbox_mode mode, char *err, size_t err_size)
 	*err = '\0';
 	if (mode == SANDBOX_OFF)
 		return 0;
-	failed = tell(capabilities_drop(false), "cannot drop capabilities", err, err_size);
+	failed = note(capabilities_drop(false), "cannot drop capabilities", err, err_size);
 	failed |=
-		tell(prepare_handler(), "cannot install a handler of refused calls", err, err_size);
+		note(prepare_handler(), "cannot install a handler of refused calls", err, err_size);
 	if (refused)
-		failed |= tell(
+		failed |= note(
 			install(mode == SANDBOX_ON ? SCMP_ACT_TRAP : SCMP_ACT_LOG, allow_daemon),
 			"cannot load the seccomp filter", err, err_size);
 	return failed;
@@ -313,7 +313,7 @@ int sandbox_enter_helper(char *err, size_t err_size)
 	int failed;
 
 	*err = '\0';
-	failed = tell(capabilities_drop(true), "cannot drop capabilities", err, err_size);
-	return failed | tell(install(SCMP_ACT_ALLOW, refuse_helper),
+	failed = note(capabilities_drop(true), "cannot drop capabilities", err, err_size);
+	return failed | note(install(SCMP_ACT_ALLOW, refuse_helper),
 			     "cannot load the seccomp filter", err, err_size);
 }

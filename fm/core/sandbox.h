@@ -6,8 +6,8 @@
  * does.
  *
  * A call that is not in the list does not end the process. It fails with EPERM, and it is counted
- * and told: it means an attack, or a library that wants more than the list has. The count is shared
- * with children of fork(2).
+ * and reported: it means an attack, or a library that wants more than the list has. The count is
+ * shared with children of fork(2).
  */
 #ifndef FMD_CORE_SANDBOX_H
 #define FMD_CORE_SANDBOX_H
@@ -17,7 +17,7 @@
 
 /*
  * By the key `sandbox`. Off: nothing is given up. Log: a call that is not in the list is made, and
- * the kernel tells its audit log of it.
+ * the kernel writes it into its audit log.
  */
 enum sandbox_mode { SANDBOX_OFF, SANDBOX_LOG, SANDBOX_ON };
 
@@ -43,7 +43,7 @@ unsigned sandbox_refused(const char **latest);
  */
 int sandbox_check_folder(const char *folder, char *err, size_t err_size);
 
-/* Their names, NULL at the end; what the manual lists. */
+/* Names of system calls, NULL at the end; the manual lists them. */
 extern const char *const sandbox_calls[];	  /* allowed to the daemon */
 extern const char *const sandbox_bounded_calls[]; /* allowed with some arguments: sandbox.c */
 extern const char *const sandbox_helper_calls[];  /* refused to the helper and its programs */

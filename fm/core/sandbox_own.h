@@ -15,8 +15,9 @@
 #endif
 
 /*
- * All capabilities of this thread, of what it executes, and the way to others. keeps_ports: but the
- * one to bind ports below 1024, for itself alone. 0, or -errno: the rest is given up all the same.
+ * Gives up all capabilities of this thread and of programs that it executes, and the means to gain
+ * any. keeps_ports: it keeps the one to bind ports below 1024, for itself alone. 0; or -errno of
+ * the first step that failed, the others are done all the same.
  */
 int capabilities_drop(bool keeps_ports);
 

@@ -102,7 +102,7 @@ static void run(struct world *w, enum helper_program program, const char *text, 
 	assert_int_equal(w->ended, before + 1);
 }
 
-static void test_a_hook_runs_and_its_end_is_told(void **state)
+static void test_a_hook_runs_and_its_end_is_reported(void **state)
 {
 	struct world *w = *state;
 	char path[160];
@@ -166,7 +166,7 @@ static void test_the_file_says_which_hook_runs(void **state)
 	assert_int_equal(w->error, ENOENT);
 }
 
-static void test_one_that_is_stopped_is_killed_and_not_told(void **state)
+static void test_one_that_is_stopped_is_killed_and_not_reported(void **state)
 {
 	struct world *w = *state;
 	struct helper_run *run_one;
@@ -205,10 +205,10 @@ static void test_a_socket_is_bound_to_ports_of_the_configuration_alone(void **st
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_a_hook_runs_and_its_end_is_told),
+		TEST(test_a_hook_runs_and_its_end_is_reported),
 		TEST(test_no_other_program_or_variable_gets_in),
 		TEST(test_the_file_says_which_hook_runs),
-		TEST(test_one_that_is_stopped_is_killed_and_not_told),
+		TEST(test_one_that_is_stopped_is_killed_and_not_reported),
 		TEST(test_a_socket_is_bound_to_ports_of_the_configuration_alone),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
