@@ -105,7 +105,7 @@ struct io {
 	io_recv_fn *recv;
 	io_failed_fn *failed;
 	io_lost_fn *lost;
-	void *arg; /* of these; set by mad_new() */
+	void *arg; /* of these functions; set by mad_new() */
 };
 
 /*

@@ -7,10 +7,10 @@
  * of their own, which is read first: the kernel queues hundreds of thousands of MADs on one, and an
  * answer to an SMP behind the SA requests of a starting job would come too late. The kernel finds
  * the agent of an answer by the upper 32 bits of its TID, which it sets itself, and hands on only
- * answers to sends that it was told a time-out of; with that it holds the request, and refuses a
- * second one of the same TID until it has given the first back. So requests go with a kernel
- * time-out a little shorter than the transaction's own, without kernel retries: a retry under the
- * same TID then finds the place free. Requests given back (umad status set) are reported as failed.
+ * answers to sends that have a time-out; with that it holds the request, and refuses a second one
+ * of the same TID until it has given the first back. So requests go with a kernel time-out a little
+ * shorter than the transaction's own, without kernel retries: a retry under the same TID then finds
+ * the place free. Requests given back (umad status set) are reported as failed.
  *
  * RMPP is the kernel's: a long answer is written as one buffer, a long request read as one. Its
  * segments are sent again when an acknowledgement is late, by 2 s or by the send's own time-out if
@@ -31,14 +31,14 @@
  *
  * ibsim's descriptor is not one: neither epoll nor fcntl knows it. There the port is drained by a
  * polled source, which wants the next round while answers are awaited, and blocks in umad's own
- * poll, for a moment, when none is there: spinning would take the processor from the simulator.
- * An answer that arrives while the port is closed hangs the thread that receives for libumad2sim,
- * and the process with it: so what was asked is waited for first.
+ * poll, for a moment, when none is there: spinning would take the processor from the simulator. An
+ * answer that arrives while the port is closed hangs the thread that receives for libumad2sim, and
+ * the process with it: so what was asked is waited for first.
  *
  * A device may be absent, and go away: an adapter that is reset, a driver that is loaded again.
  * Kernels since 5.12 then answer EIO, and epoll says so (EPOLLERR); older ones refuse what is sent
- * (EINVAL) and are silent else. Whoever asks the own port now and then learns of both. The
- * descriptor never comes back to life: it is closed, and the port chosen and opened anew.
+ * (EINVAL) and report nothing else. fm/sm/port.c asks the own port regularly, and so finds
+ * both. The descriptor never comes back to life: it is closed, and the port chosen and opened anew.
  *
  * A simulator has one descriptor alone: SA requests that were read are kept back until nothing else
  * is left to be read.

@@ -3,7 +3,7 @@
  * Transactions over one port: queue -> window -> wire -> answer, retry or time-out.
  *
  * A request waits in the queue (xact_queue.h), where devices take turns. Whenever the window has
- * room the one whose turn it is goes.
+ * room the next one is sent.
  *
  * Tries that are out stand in one ring by deadline, and one timer serves them all. A lost try goes
  * to the front of its queue with its TID, so that a late answer to it is still an answer (its
@@ -14,8 +14,8 @@
  *
  * Where a port may hold one of several M_Keys tries go with the others too: xact_key.c.
  *
- * What has the response bit is an answer to one of these; a handler sees requests only. One that
- * says "busy" (status bit 0, IBA 13.4.7) is as good as none while tries are left.
+ * A MAD with the response bit is an answer to a request of ours; a handler sees requests only. One
+ * that says "busy" (status bit 0, IBA 13.4.7) is as good as none while tries are left.
  */
 #include <assert.h>
 #include <errno.h>
@@ -128,7 +128,7 @@ static void flight_leave(struct mad *mad, struct xact *x)
 	xact_queue_ended(&mad->queue, x);
 }
 
-/* From where it is. What could not be sent has left the queue already. */
+/* Takes x out of its ring and its counts. A transaction that failed has left the queue already. */
 static void leave(struct mad *mad, struct xact *x)
 {
 	if (x->state == XACT_SENT)
@@ -206,8 +206,8 @@ static void xact_transmit(struct mad *mad, struct xact *x)
 }
 
 /*
- * Where a link died the window is full of what waits for its time-out: a few that are urgent, and
- * may tell why, go beside them.
+ * Where a link died the window is full of requests that wait for their time-out: a few urgent ones,
+ * which may find the reason, go beside them.
  */
 static unsigned room_for(const struct mad *mad, const struct xact *x)
 {
@@ -271,7 +271,7 @@ static void timeouts_cb(void *arg)
 	pump(mad);
 }
 
-/* Requests that are out are left to their time-outs, and to those who cancel them. */
+/* Requests that are out end by their time-outs, or are cancelled. */
 static void port_is_lost(struct mad *mad)
 {
 	char why[128];
@@ -299,7 +299,7 @@ static void soon_cb(void *arg)
 
 /* ---- Receiving ------------------------------------------------------------------------------- */
 
-/* A MAD that came in. `len` is as it was received: of what RMPP put together also less than 256. */
+/* A received MAD. `len` is as received: a message that RMPP put together may have less than 256. */
 struct incoming {
 	const struct io_addr *from;
 	struct wire_mad mad;
@@ -482,8 +482,8 @@ void mad_cancel(struct mad *mad, mad_token token)
 	xact_device_put(&mad->queue, x->device);
 	xact_free(&mad->table, x);
 	/*
-	 * Not at once: who cancels all it asked would have each next one sent before it is
-	 * cancelled.
+	 * Not at once: an owner that cancels all its requests would have each next one sent before
+	 * it is cancelled.
 	 */
 	if (!loop_timer_armed(mad->soon))
 		loop_timer_set(mad->soon, 0);
@@ -494,7 +494,7 @@ void mad_handle(struct mad *mad, uint8_t mgmt_class, mad_handler_fn *fn, void *a
 	mad->handlers[mgmt_class] = (struct handler){ fn, arg };
 }
 
-/* An RMPP answer may be shorter than a MAD: its length tells how many records there are. */
+/* An RMPP answer may be shorter than a MAD: the number of records follows from its length. */
 int mad_reply(struct mad *mad, const struct io_addr *to, const uint8_t *raw, size_t len)
 {
 	return mad->io->ops->send(mad->io, to, raw, len, 0);

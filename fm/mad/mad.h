@@ -21,7 +21,7 @@ struct mad;
 
 struct mad_conf {
 	unsigned window_max;	/* MADs in flight at most (conf max_wire_smps) */
-	unsigned window_device; /* of these to one device (conf max_wire_smps_per_device) */
+	unsigned window_device; /* MADs in flight to one device (conf max_wire_smps_per_device) */
 	unsigned timeout_ms, retries;
 	/* without mad_set_keys(): the M_Key, and one that ports may hold; 0 = none */
 	uint64_t mkey, old_mkey;

@@ -2,9 +2,9 @@
 /*
  * The port choice. All InfiniBand ports of all devices are looked at in the kernel's order, those
  * the operator did not mean are passed over, and the first that has a link is kept, or the first of
- * all (its link may come later). Whether it is Active says no more than that somebody manages what
- * is behind it. Ports that no subnet manager is to run on count only when they are named. What was
- * seen on the way is kept as text, so that a refusal can name what there is.
+ * all (its link may come later). Whether it is Active does not matter: that only means that some
+ * manager manages that fabric. Ports that no subnet manager is to run on count only when they are
+ * named. All ports met are kept as text, so that an error can name what there is.
  */
 #include <endian.h>
 #include <errno.h>

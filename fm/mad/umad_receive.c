@@ -11,11 +11,10 @@
 #include "fm/mad/umad_own.h"
 #include "topology/mem.h"
 
-#define QP1_QKEY 0x80010000u /* IBA 3.5.3 */
-#define NAP_FROM 32	     /* answers awaited */
-#define NAP_US	 200
-#define HELD_BACK_US                                                                               \
-	1000 /* requests are not looked for, when they have had their part of the time */
+#define QP1_QKEY     0x80010000u /* IBA 3.5.3 */
+#define NAP_FROM     32		 /* answers awaited */
+#define NAP_US	     200
+#define HELD_BACK_US 1000 /* SA requests are left unread so long, once they had their share */
 #define LIVELY_WAITS 2
 #define CLOSE_MS     200   /* after so long without any, none comes any more */
 #define DRAIN_MAX    256   /* MADs taken in one round */
@@ -41,9 +40,9 @@ static void address_get(void *umad, struct io_addr *from)
 }
 
 /*
- * What came back unsent or unanswered: its own bytes under a status, the kernel's no more than the
- * common header. Only requests are missed, and of the SA's class answers are sent as well. ibsim
- * gives an answer back that was lost on its way, at once, as an answer.
+ * A send that the kernel gave back, unsent or unanswered: the first bytes of what was sent, often
+ * no more than the common header. Only requests are reported as failed; of the SA's class answers
+ * are sent as well. ibsim gives an answer that was lost on its way back at once, as an answer.
  */
 static void given_back(struct umad_io *u, const uint8_t *mad, size_t len)
 {
@@ -127,7 +126,7 @@ static int take_one(struct umad_io *u, const struct handle *h)
 	return 0;
 }
 
-/* Ends what is done in one round. */
+/* What bounds one round of reading. */
 struct round {
 	uint64_t until_us;
 	int taken;
@@ -154,15 +153,17 @@ static int take(struct umad_io *u, const struct handle *h, struct round *round, 
 	return 0;
 }
 
-/* The descriptor for tables is held by a write(): whoever reads waits for its end. */
+/*
+ * True: a write() holds the lock of the descriptor for tables, and a read would wait for its end.
+ */
 static bool is_paused(const struct umad_io *u)
 {
 	return u->writer && umad_writer_left(u->writer);
 }
 
 /*
- * Whoever asks the SA gets a part of the time while a fault is being answered: a storm of requests
- * makes that no slower than by as much.
+ * Whether requests to the SA may be served now. They have a share of the time while a fault is
+ * being handled, so a storm of requests slows that by this share at most.
  */
 static bool sa_may(struct umad_io *u)
 {
@@ -170,7 +171,7 @@ static bool sa_may(struct umad_io *u)
 			    loop_is_busy(u->loop));
 }
 
-/* Processor time: whoever stood in line for one meanwhile has taken nothing from a fault. */
+/* Processor time: time in which this process did not run does not count as spent. */
 static uint64_t worked_us(void)
 {
 	struct timespec ts;
@@ -189,7 +190,7 @@ static int take_requests(struct umad_io *u, struct round *round)
 	return tables == -EAGAIN ? status : tables;
 }
 
-/* SMPs, then as many others as come before SMPs are looked for again. */
+/* Reads SMPs, then at most SMPS_EVERY other MADs, before SMPs are looked for again. */
 static int take_some(struct umad_io *u, struct round *round)
 {
 	int status = take(u, &u->handles[HANDLE_SMI], round, DRAIN_MAX);
@@ -215,7 +216,7 @@ static void hand_on_one(struct umad_io *u)
 	u->io.recv(u->io.arg, &later.from, later.mad, WIRE_MAD_SIZE);
 }
 
-/* What was kept back, for a slice of time. */
+/* Serves requests that were kept back, for a slice of time. */
 static void hand_on_later(struct umad_io *u)
 {
 	uint64_t until = loop_clock_us(u->loop) + loop_pace(u->loop).slice_us;
@@ -253,8 +254,7 @@ static void hold_back(struct umad_io *u)
 }
 
 /*
- * How many were taken, in no more than a slice of time, whatever they bring about; -errno when the
- * port is lost.
+ * Reads and serves MADs for a slice of time. Returns their number; -errno when the port is lost.
  */
 static int drain(struct umad_io *u)
 {
@@ -302,8 +302,8 @@ static void wait_for_answers(const struct umad_io *u)
 }
 
 /*
- * Who asked just now will ask again: the next request is waited for here a while, not in the loop's
- * longer sleep.
+ * A client that has just sent a request will send another: that is waited for here a while, not in
+ * the loop's longer sleep.
  */
 static bool poll_cb(void *arg)
 {
@@ -365,7 +365,7 @@ void umad_receive_start(struct umad_io *u)
 	prctl(PR_SET_TIMERSLACK, 1); /* naps as short as asked for */
 }
 
-/* Answers nobody wants any more: see above. */
+/* Reads outstanding answers before the port is closed: io_umad.c says why. */
 static void receive_rest(struct umad_io *u)
 {
 	const struct handle *h = &u->handles[HANDLE_SMI];

@@ -9,9 +9,9 @@
 #include "topology/mem.h"
 
 #define QP1_QKEY      0x80010000u /* IBA 3.5.3 */
-#define RMPP_RETRIES  3	  /* of a segment that nobody acknowledges, after the kernel's 2 s.. */
-#define ACK_MS	      200 /* ..or after less, of an answer with several */
-#define RMPP_FLAGS_AT 26  /* in an SA MAD (IBA 13.6.2.1).. */
+#define RMPP_RETRIES  3	  /* of a segment that is not acknowledged within the kernel's 2 s */
+#define ACK_MS	      200 /* in place of these 2 s, for an answer of several segments */
+#define RMPP_FLAGS_AT 26  /* RMPPFlags in an SA MAD (IBA 13.6.2.1) */
 #define RMPP_ACTIVE   1
 
 struct handle *umad_handle_of(struct umad_io *u, int agent)
@@ -108,7 +108,7 @@ static int ack_retries(int ms)
 	return ms ? (int)(UMAD_WRITER_LIFE_US / 1000 / (unsigned)ms) - 1 : RMPP_RETRIES;
 }
 
-/* By the loop itself. */
+/* Writes it here, in the loop. */
 static int send_now(struct umad_io *u, int agent, const uint8_t *mad, size_t len, int kernel_ms,
 		    int retries)
 {
@@ -120,7 +120,7 @@ static int send_now(struct umad_io *u, int agent, const uint8_t *mad, size_t len
 	return send_status(u, errno);
 }
 
-/* By the thread; the address is in tx. */
+/* Has the thread write it; the address is in tx. */
 static int give(struct umad_io *u, const struct io_addr *to, const uint8_t *head, size_t head_len,
 		struct io_body *body, size_t len)
 {
@@ -140,7 +140,7 @@ static int give(struct umad_io *u, const struct io_addr *to, const uint8_t *head
 					   });
 }
 
-/* Behind what the thread is still to write, for nothing else may be done with its descriptor. */
+/* Queues a copy for the thread: nothing else may use its descriptor until it is done. */
 static int give_copy(struct umad_io *u, const struct io_addr *to, const uint8_t *mad, size_t len)
 {
 	struct io_body *body = io_body_new(memcpy(mem_alloc_unset(len, 1), mad, len));

@@ -9,8 +9,8 @@
  * are given back there.
  *
  * The kernel keeps an answer until its last segment is acknowledged, eight seconds where nobody
- * does, and tells nothing of it. So what is under way is bounded by what it could be: each LID's
- * level, and that of all, runs out in that time.
+ * does, and reports neither. So the bound is on what may be under way: each LID's level, and that
+ * of all, runs out in that time.
  */
 #ifndef FMD_MAD_UMAD_WRITER_H
 #define FMD_MAD_UMAD_WRITER_H

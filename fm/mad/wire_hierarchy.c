@@ -90,7 +90,7 @@ static const struct layout *layout_of(uint64_t template)
 		       : NULL;
 }
 
-/* All ones stand for "not so". */
+/* False: the record is missing, or its value is above `most`: all ones mean "none". */
 static bool has(const struct wire_hierarchy *h, unsigned record, unsigned most, unsigned *value)
 {
 	if (record >= WIRE_HIERARCHY_RECORDS || !(h->has >> record & 1) || h->value[record] > most)

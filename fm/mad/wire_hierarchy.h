@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * wire_hierarchy: HierarchyInfo (IBA annex A15), where a port sits in its system; and the records
- * by which devices of NVIDIA tell that.
+ * by which devices of NVIDIA report that.
  *
  * A template says what the records of an attribute mean. Each active level is a word: the record's
  * number and a value of 24 bits. How a word divides into these is in no public source: the number
- * is read from the top byte or, where that is 16 or more, from its upper half, which tells both
- * known layouts of devices apart, as there are 16 records at most.
+ * is read from the top byte or, where that is 16 or more, from its upper half, which
+ * distinguishes both known layouts of devices, as there are 16 records at most.
  */
 #ifndef FMD_MAD_WIRE_HIERARCHY_H
 #define FMD_MAD_WIRE_HIERARCHY_H

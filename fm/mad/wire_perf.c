@@ -4,8 +4,8 @@
  * table a counter: where it lies in either attribute and how many bits it has in the first, 0 = it
  * is in the second alone. Two of PortCounters' counters are half a byte wide.
  *
- * Counters of PortCounters stop at their end (IBA 16.1.3.5), those of 64 bits go round, which no
- * fabric lives to see.
+ * Counters of PortCounters stop at their maximum (IBA 16.1.3.5). Those of 64 bits wrap, which takes
+ * longer than any fabric runs.
  */
 #include <string.h>
 #include <iba/ib_types.h>
@@ -14,8 +14,8 @@
 
 #define AT(field)  offsetof(ib_port_counters_t, field)
 #define EXT(field) offsetof(ib_port_counters_ext_t, field)
-#define HIGH	   4 /* bits: the high half of the byte */
-#define LOW	   3 /* .. the low one */
+#define HIGH	   4 /* as row.bits: the high half of the byte */
+#define LOW	   3 /* as row.bits: the low half of the byte */
 
 static const struct row {
 	const char *name;

@@ -4,7 +4,7 @@
  * SM_Key, AttributeOffset, ComponentMask) and the records that fmd answers with (IBA 15.2.5). Most
  * records are a LID and an SMP attribute one behind the other; those encoders borrow from wire.c.
  *
- * Which bits of a record a component is stands in wire_sa_comp.c.
+ * Which bits of a record make a component: wire_sa_comp.c.
  */
 #include <assert.h>
 #include <string.h>

@@ -3,8 +3,8 @@
  * wire_sa_comp: the components of SA records.
  *
  * A record is a row of bytes. Its layout says where each component lies, numbered as the component
- * mask numbers them; a request's mask and components compile to a wire_sa_match, which then tells
- * for any row whether it is asked for.
+ * mask numbers them. A request's mask and components compile to a wire_sa_match, which then decides
+ * for any row whether the request asks for it.
  */
 #ifndef FMD_MAD_WIRE_SA_COMP_H
 #define FMD_MAD_WIRE_SA_COMP_H

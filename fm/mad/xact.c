@@ -4,10 +4,10 @@
  * is the generation of the place (upper half) and its index (lower half), so that a finished token
  * never finds the place's next user.
  *
- * TIDs count up over all 32 bits. The table they are found in is direct-mapped by their low bits: a
- * number whose place is still held by an old transaction is passed over, and the table doubles when
- * it is half full, so both lookups and new TIDs cost a step or two. The upper 32 bits of a MAD's
- * TID belong to the kernel, which finds the sending agent by them.
+ * TIDs are random numbers of 32 bits, never 0. The table they are found in is direct-mapped by
+ * their low bits: a number whose place is held by another transaction is drawn again, and the table
+ * doubles when it is half full, so both lookups and new TIDs cost a step or two. The upper 32 bits
+ * of a MAD's TID belong to the kernel, which finds the sending agent by them.
  */
 #include <stdlib.h>
 #include <unistd.h>

@@ -79,7 +79,7 @@ bool xact_key_failed(const struct xact_keys *keys, const struct xact *x)
 	return true;
 }
 
-/* A late answer may be to another try than the last: then the next loss tells. */
+/* A late answer may be to another try than the last: then the next loss corrects the choice. */
 void xact_key_worked(const struct xact_keys *keys, const struct xact *x, bool done)
 {
 	bool set = x->method == WIRE_SET;

@@ -82,7 +82,7 @@ static void park(struct link *where, struct xact *x)
 	x->state = XACT_PARKED;
 }
 
-/* The device's next one, if it has none in the queue. */
+/* Queues the device's next parked request, if it has none in the queue. */
 static void turn_pass(struct xact_queue *q, struct xact_device *device)
 {
 	struct xact *x = device ? first_of(&device->parked[NORMAL]) : NULL;
@@ -136,8 +136,8 @@ void xact_queue_leave(struct xact_queue *q, struct xact *x)
 }
 
 /*
- * Its device is at the cap. One that is not urgent came before all that are parked, an urgent one
- * after them.
+ * Parks x, whose device is at the cap: in front of the device's parked requests, an urgent one
+ * behind them.
  */
 static void turn_missed(struct xact *x)
 {

@@ -3,8 +3,8 @@
  * What a transaction looks like on the wire.
  *
  * A SMP goes by its directed route or to a LID, on QP 0, under the M_Key. A request of another
- * class goes to QP 1 of a LID, or another, under the key that all QP 1 have (IBA 3.5.3), with the
- * partition and SL that the asker names; all behind the common header is the asker's.
+ * class goes to QP 1 of a LID, or another, under the Q_Key that all QP 1 have (IBA 3.5.3), with the
+ * partition and SL that the request names; all behind the common header comes from the request.
  *
  * Its answer has the same class, attribute and modifier; the method is the request's with the
  * response bit, but for Set, which is answered as a Get is (IBA 13.4.5). A directed one is on its
