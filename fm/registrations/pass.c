@@ -51,17 +51,17 @@ struct pass {
 	uint64_t sums[TABLES]; /* of what was put last */
 };
 
-static enum sa_foreign_said take_member(struct pass *p, const uint8_t *row)
+static enum sa_foreign_result take_member(struct pass *p, const uint8_t *row)
 {
 	return sa_foreign_member(p->groups, row);
 }
 
-static enum sa_foreign_said take_service(struct pass *p, const uint8_t *row)
+static enum sa_foreign_result take_service(struct pass *p, const uint8_t *row)
 {
 	return sa_foreign_service(row, time(NULL), p->out);
 }
 
-static enum sa_foreign_said take_subscription(struct pass *p, const uint8_t *row)
+static enum sa_foreign_result take_subscription(struct pass *p, const uint8_t *row)
 {
 	return sa_foreign_subscription(row, p->out);
 }
@@ -70,7 +70,7 @@ static const struct kind {
 	uint16_t attr_id;
 	size_t row_size;
 	const char *record, *file; /* file: of state_dir */
-	enum sa_foreign_said (*take)(struct pass *p, const uint8_t *row);
+	enum sa_foreign_result (*take)(struct pass *p, const uint8_t *row);
 } kinds[TABLES] = {
 	[TABLE_MEMBERS] = { WIRE_SA_MCMEMBER, WIRE_MCMEMBER_SIZE, "MCMemberRecord", "groups",
 			    take_member },
@@ -134,7 +134,7 @@ static enum job_said take_rows(void *arg)
 
 	for (unsigned n = 0; n < ROWS_A_CALL && p->at < p->table.count; n++) {
 		const uint8_t *row = p->table.rows + p->at++ * p->table.size;
-		enum sa_foreign_said said = kinds[p->kind].take(p, row);
+		enum sa_foreign_result said = kinds[p->kind].take(p, row);
 
 		p->hidden += said == SA_FOREIGN_HIDDEN;
 		p->bad += said == SA_FOREIGN_BAD;

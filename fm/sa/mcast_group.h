@@ -6,8 +6,8 @@
  * Invariants: MGIDs are unique, and so is a port within a group; a member's JoinState is never 0; a
  * group that was not made in advance has a member that keeps it (full, or send-only full) and ends
  * with the last such member, the others with it. One MLID a group, except that groups of IPv6
- * solicited nodes share one where that is wanted. A MLID that was given back is not given out again
- * for a minute while there are others: hosts may send to the old group for a while yet.
+ * solicited nodes share one where that is wanted. A MLID that was given back rests for a minute
+ * while there are others: hosts may still send to the old group.
  */
 #ifndef FMD_SA_MCAST_GROUP_H
 #define FMD_SA_MCAST_GROUP_H
@@ -20,8 +20,8 @@
 #define SA_LAST_MLID 0xFFFE
 #define SA_MLIDS     (SA_LAST_MLID - MCAST_FIRST_MLID + 1u)
 
-#define SA_JOIN_KEEPS                                                                              \
-	(WIRE_JOIN_FULL | WIRE_JOIN_SEND_ONLY_FULL) /* while there is one, the group is */
+/* A member with one of these bits keeps the group. */
+#define SA_JOIN_KEEPS (WIRE_JOIN_FULL | WIRE_JOIN_SEND_ONLY_FULL)
 
 struct sa_member {
 	guid_t port;
@@ -52,37 +52,37 @@ static inline uint8_t sa_group_scope(const struct sa_group_attr *attr)
 	return attr->mgid.prefix >> 48 & 0xf;
 }
 
-struct sa_group_port {	    /* that is a member of something */
+struct sa_group_port {	    /* a port that is in a group */
 	cl_map_item_t item; /* key: GUID */
 	unsigned groups;    /* how many it is in */
 	bool reported;	    /* the SA's: that it is in too many */
 };
-
 struct sa_groups;
 /* Called in the course of a change: they change nothing themselves. Any may be NULL. */
 struct sa_groups_ops {
 	void (*changed)(void *arg, uint16_t mlid); /* groups or members of the MLID */
-	void (*kept)(void *arg, const struct sa_group *group,
-		     bool kept); /* the first keeper came, or the last one went */
-	/* member NULL: the group was made, or is gone; else it is so now, state 0: it has left */
+	/* The first member that keeps it has joined, or the last one has left. */
+	void (*kept)(void *arg, const struct sa_group *group, bool kept);
+	/* member NULL: the group was made, or is gone; else the member as it is now, 0 = it left */
 	void (*record)(void *arg, const struct sa_group *group, const struct sa_member *member,
 		       bool gone);
 };
+/* The caller's, empty, never NULL. ops is copied. Its end calls none of them; NULL is fine. */
 struct sa_groups *sa_groups_new(const struct sa_groups_ops *ops, void *arg);
 void sa_groups_free(struct sa_groups *groups);
 /* How many MLIDs may be given out, from the first; groups beyond stay. */
 void sa_groups_set_capacity(struct sa_groups *groups, unsigned mlids);
 void sa_groups_share_snm(struct sa_groups *groups, bool share); /* of groups yet to come */
-
+/* The numbers of groups, of memberships in all, of MLIDs in use, and of those there may be. */
 unsigned sa_groups_count(const struct sa_groups *groups);
-unsigned sa_groups_members(const struct sa_groups *groups); /* memberships in all */
-unsigned sa_groups_mlids(const struct sa_groups *groups);   /* in use */
+unsigned sa_groups_members(const struct sa_groups *groups);
+unsigned sa_groups_mlids(const struct sa_groups *groups);
 unsigned sa_groups_capacity(const struct sa_groups *groups);
-uint16_t sa_groups_top(
-	const struct sa_groups *groups); /* highest MLID in use; below MCAST_FIRST_MLID = none */
+/* The highest MLID in use; below MCAST_FIRST_MLID = none is. */
+uint16_t sa_groups_top(const struct sa_groups *groups);
+/* Both belong to groups; NULL = there is none. By MLID: the first of a chain by .next. */
 struct sa_group *sa_groups_find(const struct sa_groups *groups, const struct wire_gid *mgid);
-struct sa_group *sa_groups_by_mlid(const struct sa_groups *groups,
-				   uint16_t mlid); /* the first of a chain by .next */
+struct sa_group *sa_groups_by_mlid(const struct sa_groups *groups, uint16_t mlid);
 
 /*
  * A new group without members. mlid 0 = one that is free; else that one, NULL if it is out of range
@@ -90,23 +90,23 @@ struct sa_group *sa_groups_by_mlid(const struct sa_groups *groups,
  */
 struct sa_group *sa_groups_create(struct sa_groups *groups, const struct sa_group_attr *attr,
 				  uint16_t mlid, uint64_t now_us);
-/* A free MLID, as one that was given back just now. */
+/* Marks a free MLID as one that was given back just now. */
 void sa_groups_rest(struct sa_groups *groups, uint16_t mlid, uint64_t now_us);
-/* Made in advance from now on, or no longer: then it ends if nobody keeps it. */
+/* Whether it counts as made in advance; a group that does not any more ends if nobody keeps it. */
 void sa_groups_preset(struct sa_groups *groups, struct sa_group *group, bool preset,
 		      uint64_t now_us);
 /* MGID of the SA's own making that no group has (IBA 15.2.5.17, C15-0.1.24). */
 struct wire_gid sa_groups_new_mgid(struct sa_groups *groups, uint64_t subnet_prefix, uint8_t scope);
 
-struct sa_group_port *sa_groups_port(const struct sa_groups *groups,
-				     guid_t port); /* NULL: in none */
-/* The next one by GUID, behind that one; NULL: none. */
+/* A port that is in a group, valid until it has left all; and the next one by GUID. NULL: none. */
+struct sa_group_port *sa_groups_port(const struct sa_groups *groups, guid_t port);
 struct sa_group_port *sa_groups_next_port(const struct sa_groups *groups, guid_t after);
 static inline guid_t sa_group_port_guid(const struct sa_group_port *port)
 {
 	return cl_qmap_key(&port->item);
 }
-const struct sa_member *sa_group_member(const struct sa_group *group, guid_t port); /* or NULL */
+/* The port's membership, the group's until it changes; NULL: it has none. */
+const struct sa_member *sa_group_member(const struct sa_group *group, guid_t port);
 /* Adds the bits; returns the JoinState then. */
 uint8_t sa_groups_join(struct sa_groups *groups, struct sa_group *group, guid_t port, uint8_t state,
 		       bool proxy);

@@ -174,8 +174,8 @@ static void guids_changed(void *arg, guid_t port)
 }
 
 /*
- * What was just read is no change. A file that is missing or spoilt means that hosts know more than
- * we do.
+ * What was just read is no change. A file that is missing or damaged means that hosts know more
+ * than we do.
  */
 static void load(void *room)
 {

@@ -16,8 +16,9 @@
 #include "fm/sa/sa_mcast.h"
 
 #define LINK_LOCAL_PREFIX 0xfe80000000000000ull
-#define KEPT_PART	  8  /* of the MLIDs: for the trusted, and for.. */
-#define FEW		  16 /* ..ports that are in fewer groups than that */
+/* One MLID in KEPT_PART is kept for trusted requests, and for ports in fewer than FEW groups. */
+#define KEPT_PART 8
+#define FEW	  16
 
 /* ---- Joining --------------------------------------------------------------------------------- */
 

@@ -105,7 +105,7 @@ static const uint16_t switch_info_comps[] = {
 	1,
 	WIRE_R | 3,
 	WIRE_R | 8,
-	16, /* .. EnhancedPort0, MFDBTop */
+	16, /* MulticastFDBTop */
 };
 
 /*

@@ -63,7 +63,7 @@ static bool is_same_adapter(const struct topo *t, uint32_t a, uint32_t b)
 	return x == y || (x->sys_guid && x->sys_guid == y->sys_guid);
 }
 
-/* Who asks speaks for that port; a port that is not here is nobody's. */
+/* The requester may register for that port; a port that is not in the view has no owner. */
 static bool speaks_for(const struct sa_query *q, guid_t guid)
 {
 	const struct topo *t = q->sa->view.topo;
@@ -97,9 +97,9 @@ static void log_full(struct sa *sa, guid_t port, unsigned count)
 	const struct topo *t = sa->view.topo;
 	uint32_t at = topo_find_port(t, port);
 
-	if (!owner || owner->told || at == TOPO_NONE)
+	if (!owner || owner->reported || at == TOPO_NONE)
 		return;
-	owner->told = true;
+	owner->reported = true;
 	sa_log(sa,
 	       "%s p%u 0x%016llx has registered %u services, of %u in all: further services are "
 	       "refused",

@@ -19,7 +19,7 @@ struct aliases {
 	uint32_t made;	  /* GUIDs of our making */
 };
 
-void sa_alias_init(struct sa *sa);
+void sa_alias_init(struct sa *sa); /* without aliases; sa_aliases_forget() is its end */
 /* The port of that GUID, be it an alias; TOPO_NONE = nobody's. */
 uint32_t sa_port_by_guid(const struct sa *sa, guid_t guid);
 /* A block of a port's table, its own GUID first. */
@@ -32,15 +32,15 @@ guid_t sa_alias_each(const struct sa *sa, guid_t port, unsigned *at);
 struct sa_alias_change {
 	guid_t port;
 	unsigned first, end; /* entries of the block */
-	uint8_t mask;	     /* of these: meant, bit 0 the first */
+	uint8_t mask;	     /* which of these are changed, bit 0 the first */
 	guid_t want[SA_GUIDS_A_BLOCK];
 	bool differs; /* out: something is another than before */
 };
 /* Takes the GUIDs wanted, zero = one of our making. NO_RESOURCES: too many ports have tables. */
 enum wire_sa_status sa_alias_set(struct sa *sa, struct sa_alias_change *c);
-/* Ends them. DENIED, and nothing changed: one of them is in a multicast group. */
+/* Removes them. DENIED, and nothing changed: one of them is in a multicast group. */
 enum wire_sa_status sa_alias_delete(struct sa *sa, struct sa_alias_change *c);
-/* Tells of all of them (sa_record()). */
+/* Reports all of them to the listener (sa_record()). */
 void sa_alias_record(struct sa *sa, const struct sa_alias_change *c);
 
 #endif

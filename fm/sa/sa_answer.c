@@ -3,7 +3,7 @@
  * Answers of the SA: the request's header turned round, and rows.
  *
  * GetTable answers leave as one buffer of any length marked RMPP active; the kernel cuts it into
- * segments (IBA 13.6). Their length is exact, for it is what tells the asker how many rows there
+ * segments (IBA 13.6). Their length is exact, for a client computes from it how many rows there
  * are. Get answers are one MAD of 256 bytes. An error carries the request's components back.
  */
 #include <string.h>

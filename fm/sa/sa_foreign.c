@@ -20,7 +20,7 @@ static struct sa_group_attr attr_of(const struct wire_mcmember *m)
 				       .hop_limit = m->hop_limit };
 }
 
-enum sa_foreign_said sa_foreign_member(struct sa_groups *groups, const uint8_t *row)
+enum sa_foreign_result sa_foreign_member(struct sa_groups *groups, const uint8_t *row)
 {
 	struct sa_group_attr attr;
 	struct wire_mcmember m;
@@ -41,7 +41,7 @@ enum sa_foreign_said sa_foreign_member(struct sa_groups *groups, const uint8_t *
 	return SA_FOREIGN_TAKEN;
 }
 
-enum sa_foreign_said sa_foreign_service(const uint8_t *row, int64_t now, FILE *out)
+enum sa_foreign_result sa_foreign_service(const uint8_t *row, int64_t now, FILE *out)
 {
 	struct wire_service record;
 	char line[SA_LINE];
@@ -54,7 +54,7 @@ enum sa_foreign_said sa_foreign_service(const uint8_t *row, int64_t now, FILE *o
 	return SA_FOREIGN_TAKEN;
 }
 
-enum sa_foreign_said sa_foreign_subscription(const uint8_t *row, FILE *out)
+enum sa_foreign_result sa_foreign_subscription(const uint8_t *row, FILE *out)
 {
 	struct subscription s = { .failures = 0 };
 	struct wire_gid subscriber;

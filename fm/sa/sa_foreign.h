@@ -14,17 +14,17 @@
 #include <stdio.h>
 #include "fm/sa/mcast_group.h"
 
-enum sa_foreign_said {
+enum sa_foreign_result {
 	SA_FOREIGN_TAKEN,
-	SA_FOREIGN_HIDDEN, /* without what only trusted requests are shown: not taken */
-	SA_FOREIGN_BAD,	   /* it can't be, or contradicts a row before: not taken */
+	SA_FOREIGN_HIDDEN, /* not taken: it lacks what only trusted requests are shown */
+	SA_FOREIGN_BAD,	   /* not taken: not valid, or it contradicts an earlier row */
 };
 
 /* MCMemberRecord: into a store of its own, with its MLID. */
-enum sa_foreign_said sa_foreign_member(struct sa_groups *groups, const uint8_t *row);
+enum sa_foreign_result sa_foreign_member(struct sa_groups *groups, const uint8_t *row);
 /* ServiceRecord: a line of `services`; now: by the system's clock, in seconds. */
-enum sa_foreign_said sa_foreign_service(const uint8_t *row, int64_t now, FILE *out);
+enum sa_foreign_result sa_foreign_service(const uint8_t *row, int64_t now, FILE *out);
 /* InformInfoRecord: a line of `subscriptions`. */
-enum sa_foreign_said sa_foreign_subscription(const uint8_t *row, FILE *out);
+enum sa_foreign_result sa_foreign_subscription(const uint8_t *row, FILE *out);
 
 #endif

@@ -63,7 +63,7 @@ struct sa {
 	struct reports reports;
 	struct sa_listener listener;
 	struct sa_groups *groups;
-	const struct sa_groups_ops *groups_ops; /* of who follows; NULL = nobody */
+	const struct sa_groups_ops *groups_ops; /* of sa_mcast_follow(); NULL = nobody follows */
 	void *groups_arg;
 	const struct mcast_plan *trees; /* as the switches are to hold them; NULL = none */
 	struct sa_stats stats;
@@ -90,7 +90,7 @@ static inline uint16_t sa_port_lid(const struct sa *sa, uint32_t port)
 }
 
 /* sa_listener.c */
-/* A record of what is kept in files is another, as a line without its end. */
+/* Reports a record of what files keep that has changed, as a line without its end. */
 void sa_record(struct sa *sa, enum sa_kept kept, const char *line);
 void sa_log(struct sa *sa, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

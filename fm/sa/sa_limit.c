@@ -19,8 +19,8 @@
 #define BURST_PART  10
 #define BURST_MIN   64 /* requests: a usual window of a client */
 #define SLICE_SHORT 64
-#define TOLD_S	    3600
-#define TOLD_BURST  20
+#define LOG_AGAIN_S 3600
+#define LOG_BURST   20
 
 static const char *name_of(const struct sa *sa, uint16_t lid)
 {
@@ -38,9 +38,9 @@ static void log_limited(struct sa *sa, uint16_t lid)
 
 	if (!l->reported)
 		l->reported = mem_alloc(UINT16_MAX + 1, sizeof(*l->reported));
-	if (second < l->reported[lid] || !log_allow(&l->burst, now, TOLD_BURST))
+	if (second < l->reported[lid] || !log_allow(&l->burst, now, LOG_BURST))
 		return;
-	l->reported[lid] = second + TOLD_S;
+	l->reported[lid] = second + LOG_AGAIN_S;
 	sa_log(sa,
 	       "%s LID %u: more than %u SA requests a second (sa_rate_limit); the rest is dropped",
 	       name_of(sa, lid), lid, sa->conf.rate_limit);

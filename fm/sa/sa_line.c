@@ -22,11 +22,11 @@ void sa_subscription_line(guid_t port, const struct subscription *s, char line[S
 
 void sa_subscription_record(struct sa *sa, const struct subscription *s, bool gone)
 {
-	char line[SA_LINE], told[SA_LINE + sizeof(SA_GONE)];
+	char line[SA_LINE], record[SA_LINE + sizeof(SA_GONE)];
 
 	sa_subscription_line(cl_qmap_key(&s->by->item), s, line);
-	snprintf(told, sizeof(told), "%s%s", gone ? SA_GONE : "", line);
-	sa_record(sa, SA_SUBSCRIPTIONS, told);
+	snprintf(record, sizeof(record), "%s%s", gone ? SA_GONE : "", line);
+	sa_record(sa, SA_SUBSCRIPTIONS, record);
 }
 
 uint32_t sa_service_lease(const struct sa *sa, const struct service *s)
@@ -57,9 +57,9 @@ void sa_service_line(const struct wire_service *record, uint32_t lease, int64_t 
 
 void sa_service_record(struct sa *sa, const struct service *s, bool gone)
 {
-	char line[SA_LINE], told[SA_LINE + sizeof(SA_GONE)];
+	char line[SA_LINE], record[SA_LINE + sizeof(SA_GONE)];
 
 	sa_service_line(&s->record, sa_service_lease(sa, s), time(NULL), line);
-	snprintf(told, sizeof(told), "%s%s", gone ? SA_GONE : "", line);
-	sa_record(sa, SA_SERVICES, told);
+	snprintf(record, sizeof(record), "%s%s", gone ? SA_GONE : "", line);
+	sa_record(sa, SA_SERVICES, record);
 }

@@ -14,7 +14,7 @@
 void sa_subscription_line(guid_t port, const struct subscription *s, char line[SA_LINE]);
 void sa_service_line(const struct wire_service *record, uint32_t lease, int64_t now,
 		     char line[SA_LINE]);
-/* They tell of it (sa_record()). */
+/* Report it to the listener (sa_record()). */
 void sa_subscription_record(struct sa *sa, const struct subscription *s, bool gone);
 void sa_service_record(struct sa *sa, const struct service *s, bool gone);
 

@@ -15,32 +15,36 @@
 /* sa_mcast.c */
 void sa_mcast_init(struct sa *sa);
 void sa_mcast_fini(struct sa *sa);
-/* Of a port, by all of its GUIDs. */
 struct sa_mcast_share {
 	unsigned groups;
 	struct sa_group_port *any; /* one of these GUIDs that is in a group, or NULL */
 };
+/* The groups of a port, over all of its GUIDs. */
 struct sa_mcast_share sa_mcast_share(const struct sa *sa, guid_t port);
 
-/* sa_mcast_fit.c: what the request asks of a group */
+/*
+ * sa_mcast_fit.c: what the request asks of a group.
+ *
+ * Whether a selector (enum wire_selector) holds for a value that is below (negative), equal to or
+ * above (positive) the wanted one; and whether the request has both selector and value.
+ */
 bool sa_mcast_selects(uint8_t selector, int have_to_want);
 bool sa_mcast_asks_mtu(const struct sa_query *q);
 bool sa_mcast_asks_rate(const struct sa_query *q);
 bool sa_mcast_asks_life(const struct sa_query *q);
-bool sa_mcast_quality_fits(const struct sa_query *q,
-			   const struct sa_group_attr *attr);			/* MTU, rate */
-bool sa_mcast_fits(const struct sa_query *q, const struct sa_group_attr *attr); /* the rest */
-/*
- * Of one partition; two limited members can't talk, so such a pair of P_Keys does not match either.
- */
+/* Whether the group has the MTU and the rate that are asked for; and all other components. */
+bool sa_mcast_quality_fits(const struct sa_query *q, const struct sa_group_attr *attr);
+bool sa_mcast_fits(const struct sa_query *q, const struct sa_group_attr *attr);
+/* Whether they are of one partition, and not both limited: two limited members can't talk. */
 bool sa_mcast_pkey_fits(uint16_t a, uint16_t b);
-uint16_t sa_mcast_pkey_held(const struct sa_query *q, uint32_t port,
-			    uint16_t pkey); /* 0 = none of the partition */
+/* The port's P_Key of the partition of pkey, 0 = it is no member. */
+uint16_t sa_mcast_pkey_held(const struct sa_query *q, uint32_t port, uint16_t pkey);
+/* The record of a group without a member. */
 struct wire_mcmember sa_mcast_record(const struct sa_group_attr *attr, uint16_t mlid);
 
 /*
- * sa_mcast_make.c: what the group would be that the request asks to be made; and that group, NULL =
- * no MLID is left
+ * sa_mcast_make.c: the attributes that a group made for this request would have, or why there can't
+ * be such a group; and that group, the SA's, NULL = no MLID is left.
  */
 enum wire_sa_status sa_mcast_choose(const struct sa_query *q, uint32_t port,
 				    struct sa_group_attr *attr);

@@ -12,8 +12,8 @@
 /* REQ_INVALID, INSUF_COMPS: rate, MTU or service ID are not as a request may have them. */
 enum wire_sa_status sa_path_values(const struct sa_query *q);
 /*
- * Names the end by what is said of it: GID (or NULL), LID (or 0), both. NO_RECORDS when nothing in
- * the fabric is so named.
+ * Finds the end that has this GID (NULL = any), this LID (0 = any), or both. NO_RECORDS: nothing in
+ * the fabric has.
  */
 enum wire_sa_status sa_end_find(const struct sa *sa, const struct wire_gid *gid, uint16_t lid,
 				struct sa_end *end);
@@ -24,7 +24,9 @@ void sa_paths_between(struct sa_query *q, uint32_t src, uint32_t dst);
 /* Adds the path by one pair of LIDs, the round-th of either port. */
 void sa_path_between(struct sa_query *q, uint32_t src, uint32_t dst, unsigned round);
 
-bool sa_path_to_group(const struct sa_query *q); /* asked for by MGID or MLID */
+/* True: the destination of the request is a group, by MGID or MLID. */
+bool sa_path_to_group(const struct sa_query *q);
+/* For such a request: prepare() and emit() of struct sa_record. */
 enum wire_sa_status sa_path_group_prepare(struct sa_query *q);
 void sa_path_group_emit(struct sa_query *q, uint32_t item);
 

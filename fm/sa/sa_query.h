@@ -14,7 +14,7 @@
 #include "fm/sa/sa_record.h"
 
 #define SA_JOBS	      16	  /* table queries running in slices at a time */
-#define SA_JOBS_EACH  4		  /* of these for one LID */
+#define SA_JOBS_EACH  4		  /* table queries in slices for one LID */
 #define SA_SLICE      8192	  /* rows looked at before the loop gets its turn */
 #define SA_ROUND      32768	  /* rows looked at for all who ask in one round of the loop */
 #define SA_PATH_WORK  8		  /* a path takes as long as so many rows */
@@ -62,7 +62,7 @@ struct sa_query {
 	uint32_t asker; /* port index, TOPO_NONE = of nobody we know */
 
 	uint32_t item, end;    /* items still to walk */
-	uint64_t after;	       /* .. of a map: behind this key */
+	uint64_t after;	       /* where items are those of a map: walked up to this key */
 	uint32_t work;	       /* rows looked at in this slice */
 	uint32_t slice;	       /* rows it may look at before others have their turn */
 	uint32_t nrows, limit; /* limit: rows after which looking on is of no use */
@@ -72,12 +72,9 @@ struct sa_query {
 	/* a long answer that was sent, perhaps not written yet: owns the bytes; or NULL */
 	struct io_body *body;
 
-	bool complete; /* a job that has its answer, and sends it.. */
-	cl_qlist_t
-		/*
-		 * .. then to these too (struct sa_waiting): they had asked the same when it began
-		 */
-		also;
+	bool complete; /* a job that has its answer, and sends it to its requester and `also` */
+	/* struct sa_waiting: requests that asked the same when this one began */
+	cl_qlist_t also;
 };
 
 /* A request as it arrived; q->record NULL: no such record or method. */

@@ -13,10 +13,10 @@
 /* Where a MAD of the SA has what (IBA 13.4.3, 15.2.1.1). */
 #define METHOD_AT 3
 #define TID_AT	  8  /* 8 bytes */
-#define ATTR_AT	  16 /* attribute, its modifier.. */
+#define ATTR_AT	  16 /* AttributeID, AttributeModifier */
 #define ATTR_LEN  8
-#define KEY_AT	  36 /* ..SM_Key.. */
-#define MASK_AT	  48 /* ..component mask, record: the question */
+#define KEY_AT	  36 /* SM_Key */
+#define MASK_AT	  48 /* ComponentMask, record */
 #define MASK_LEN  (WIRE_MAD_SIZE - MASK_AT)
 
 struct lid_queue {

@@ -11,7 +11,7 @@
 #include "fm/mad/wire.h"
 
 #define SA_QUEUE_MAX  32768 /* requests, some 10 MB: two for each port of a large fabric */
-#define SA_QUEUE_EACH 32    /* of these from one LID */
+#define SA_QUEUE_EACH 32    /* waiting requests from one LID */
 
 struct sa_waiting {
 	cl_list_item_t item; /* first */
@@ -26,12 +26,13 @@ struct sa_queue {
 	unsigned count;	  /* requests */
 };
 
+/* The queue is the caller's memory. Clearing frees all requests, unanswered. */
 void sa_queue_init(struct sa_queue *queue);
-void sa_queue_clear(struct sa_queue *queue); /* all are forgotten */
+void sa_queue_clear(struct sa_queue *queue);
 
 /*
- * The same request may wait, or be at work, already: a client that has heard nothing repeats it
- * under its transaction ID.
+ * Whether b is a again, from the same sender and under the same transaction ID: a client without an
+ * answer repeats its request, which may wait, or be at work, already.
  */
 bool sa_same_request(const struct io_addr *a, const uint8_t *mad_a, const struct io_addr *b,
 		     const uint8_t *mad_b);

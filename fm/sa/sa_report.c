@@ -12,8 +12,8 @@
  * A Report is a transaction like another: repeated while nobody acknowledges it. FAILURES_MAX in a
  * row end the subscription: its owner has gone without a word. A port that can't be reached misses
  * what there is meanwhile and loses nothing else by it. One port has EACH Reports on their way at a
- * time: its other subscriptions are held until one of these is over, so that who never answers
- * leaves the window to others.
+ * time: its other subscriptions are held until one of these Reports is over, so a port that never
+ * answers leaves the window to others.
  *
  * In service is a host's port whose link is Active, and a switch with any link up: what was
  * programmed for it is in force when it is reported.
@@ -27,10 +27,10 @@
 #include "topology/sort.h"
 
 #define WINDOW	      32
-#define EACH	      4 /* of these to one port */
+#define EACH	      4 /* Reports on their way to one port */
 #define RING_MIN      64
 #define RING_MAX      32768 /* two for each port of a large fabric */
-#define TOLD_BURST    20
+#define LOG_BURST     20
 #define FAILURES_MAX  3
 #define ANY	      0xffff
 #define ANY_PRODUCER  0xffffff
@@ -148,7 +148,7 @@ static bool in_reach(const struct sa *sa, uint32_t port)
 
 static void give_up(struct sa *sa, struct subscription *s)
 {
-	if (log_allow(&sa->reports.told, loop_now_us(sa->loop), TOLD_BURST))
+	if (log_allow(&sa->reports.limit, loop_now_us(sa->loop), LOG_BURST))
 		sa_log(sa,
 		       "port 0x%016" PRIx64
 		       ": does not answer reports of trap %u, subscription ended",
@@ -208,7 +208,7 @@ static void catch_up(struct sa *sa, struct subscription *s)
 	if (s->next >= r->first)
 		return;
 	sa->stats.reports_skipped += r->first - s->next;
-	if (log_allow(&r->told, loop_now_us(sa->loop), TOLD_BURST))
+	if (log_allow(&r->limit, loop_now_us(sa->loop), LOG_BURST))
 		sa_log(sa,
 		       "port 0x%016" PRIx64 ": too slow to acknowledge, %" PRIu64
 		       " notices were skipped",
@@ -268,7 +268,7 @@ void sa_reports_wake(struct sa *sa)
 		loop_timer_set(sa->reports.step, 0);
 }
 
-/* ---- What there is to be told ---------------------------------------------------------------- */
+/* ---- Notices of the SA itself ---------------------------------------------------------------- */
 
 static void own_notice(struct sa *sa, uint16_t trap, const struct wire_gid *gid, guid_t about,
 		       uint16_t pkey)
@@ -303,7 +303,7 @@ void sa_notice(struct sa *sa, const struct wire_notice *notice, uint16_t issuer_
 	uint32_t port = sa->view.topo ? sa_port_by_lid(sa, issuer_lid) : TOPO_NONE;
 
 	if (port == TOPO_NONE)
-		return; /* nobody can be told who it was */
+		return; /* the port has no name that a notice could have */
 	n.issuer.guid = n.about = sa->view.topo->ports[port].guid;
 	n.notice.issuer_lid = issuer_lid;
 	notice_add(sa, &n);
@@ -363,7 +363,7 @@ static void report_differences(struct sa *sa, const guid_t *was, uint32_t nwas, 
 	}
 }
 
-/* The first view tells nobody anything: fmd has come, not the ports. */
+/* The first view makes no notices: fmd has come into service, not the ports. */
 void sa_reports_compare(struct sa *sa)
 {
 	struct reports *r = &sa->reports;

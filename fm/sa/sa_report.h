@@ -23,7 +23,8 @@ struct subscription {
 	cl_list_item_t item; /* first */
 	struct subscriber *by;
 	struct wire_inform_info info; /* qpn: where Reports go */
-	uint16_t pkey_index;	      /* as the next two: of the request that made it */
+	/* of the request that made it */
+	uint16_t pkey_index;
 	uint8_t sl;
 	bool trusted;
 	bool held;	  /* on the subscriber's list */
@@ -38,7 +39,7 @@ struct subscriber {
 	unsigned count;
 	struct subscription **subs;
 	unsigned in_flight; /* Reports */
-	cl_qlist_t held;    /* subscriptions that wait for one of these to be over */
+	cl_qlist_t held;    /* subscriptions that wait for a Report in flight to be over */
 };
 
 struct sa_notice {
@@ -58,19 +59,21 @@ struct reports {
 	guid_t *serving; /* end ports in service at the last publish, sorted */
 	uint32_t nserving;
 	bool compare; /* serving is known */
-	struct log_limit told;
+	struct log_limit limit;
 };
 
-/* sa_subscription.c. NULL: there is no room for it. It sees what comes from now on. */
+/* sa_subscription.c. The SA's; NULL: there is no room for it. It sees what comes from now on. */
 struct subscription *sa_subscribe(struct sa *sa, guid_t guid, const struct subscription *wish);
 void sa_unsubscribe(struct subscription *s); /* and frees it */
 struct subscription *sa_subscription_find(const struct sa *sa, guid_t guid,
 					  const struct wire_inform_info *info); /* NULL: none */
-/* The list that a subscription without a Report on its way is on. */
+/* The list, within r or its subscriber, that a subscription without a Report on its way is on. */
 cl_qlist_t *sa_subscription_list(struct reports *r, const struct subscription *s);
-void sa_subscription_hold(struct subscription *s); /* until a Report to its port is over */
-void sa_subscription_let_go(struct sa *sa, struct subscriber *sub); /* one is */
+/* Holds it back until a Report to its port is over; one is: the next that is held goes on. */
+void sa_subscription_hold(struct subscription *s);
+void sa_subscription_let_go(struct sa *sa, struct subscriber *sub);
 
+/* sa->reports. Its end does not free subscriptions: sa_subscriptions_forget() comes before. */
 void sa_reports_init(struct sa *sa);
 void sa_reports_fini(struct sa *sa);
 void sa_reports_compare(struct sa *sa); /* a new view: who is in service now, and was not before */

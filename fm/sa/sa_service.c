@@ -138,7 +138,7 @@ static void lease_cb(void *arg)
 			lease_arm(sa, s->ends);
 }
 
-/* Its port's own GUID, as far as aliases tell. */
+/* Its port's own GUID: the GID may have an alias. */
 static guid_t owner_of_gid(const struct sa *sa, guid_t guid)
 {
 	guid_t port = sa_alias_port(sa, guid);

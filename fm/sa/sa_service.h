@@ -27,30 +27,30 @@ struct services {
 	uint64_t next;	    /* number */
 	uint32_t count;
 	cl_qmap_t owners;	  /* struct service_owner by port GUID */
-	struct loop_timer *lease; /* armed: not behind the first to end .. */
-	uint64_t due;		  /* .. for this time; UINT64_MAX = not armed */
+	struct loop_timer *lease; /* armed for `due`, not later than the first lease ends */
+	uint64_t due;		  /* by the loop's clock; UINT64_MAX = not armed */
 };
 
 struct service_owner {
 	cl_map_item_t item; /* first; key: port GUID */
 	unsigned count;	    /* of records, never 0 */
-	bool told;
+	bool reported;	    /* that it has too many */
 };
 
 /*
- * Of this owner, 0 = whoever has the GID, as far as is known. Whether there is room is not asked
- * here.
+ * Adds a record, or renews it. owner 0: the port that has the record's GID, if it is known. Whether
+ * there is room is for the caller to ask.
  */
 void sa_service_put(struct sa *sa, const struct wire_service *record, guid_t owner);
-struct service *sa_service_next(const struct sa *sa,
-				uint64_t *number); /* behind that one, from 0 on; NULL: none */
+/* The record behind *number (from 0 on), which becomes its own; the SA's. NULL: there is none. */
+struct service *sa_service_next(const struct sa *sa, uint64_t *number);
 uint32_t sa_service_lease(const struct sa *sa, const struct service *s); /* seconds left */
 void sa_services_init(struct sa *sa);
 void sa_services_fini(struct sa *sa);
 
-struct service *sa_service_find(const struct sa *sa,
-				const struct wire_service *what); /* NULL: none */
-void sa_service_drop(struct sa *sa, struct service *s);		  /* and frees it */
+/* The record with this ID, GID, P_Key and key; the SA's. NULL: there is none. */
+struct service *sa_service_find(const struct sa *sa, const struct wire_service *what);
+void sa_service_drop(struct sa *sa, struct service *s); /* and frees it */
 /* Of a port that has records; NULL: it has none. */
 struct service_owner *sa_service_owner(const struct sa *sa, guid_t port);
 

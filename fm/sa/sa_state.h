@@ -18,18 +18,20 @@ unsigned sa_subscriptions_read(struct sa *sa, FILE *in);
 void sa_subscriptions_write(const struct sa *sa, FILE *out);
 void sa_subscriptions_forget(struct sa *sa);
 /*
- * A record as sa_record() tells it: the line that writing gives; behind `gone `, one that is no
- * more. False: it is none.
+ * Takes a record over as sa_record() reported it: a line of the file; behind `gone ` one that has
+ * ended. False, here and in the next two: the line is no such record.
  */
 bool sa_subscriptions_take(struct sa *sa, const char *line);
 /* Leases are kept as the second they end at: `now` is that of the system's clock. */
 unsigned sa_services_read(struct sa *sa, FILE *in, int64_t now);
 void sa_services_write(const struct sa *sa, FILE *out, int64_t now);
 void sa_services_forget(struct sa *sa);
+/* False: the line is no such record. */
 bool sa_services_take(struct sa *sa, const char *line, int64_t now);
 unsigned sa_aliases_read(struct sa *sa, FILE *in);
 void sa_aliases_write(const struct sa *sa, FILE *out);
 void sa_aliases_forget(struct sa *sa);
+/* False: the line is no such record. */
 bool sa_aliases_take(struct sa *sa, const char *line);
 
 #endif

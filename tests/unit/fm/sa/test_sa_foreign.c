@@ -191,7 +191,7 @@ static void what_an_untrusted_asker_sees_is_not_taken(void **state)
 	sa_groups_free(groups);
 }
 
-static enum sa_foreign_said take(struct sa_groups *groups, const struct wire_mcmember *m)
+static enum sa_foreign_result take(struct sa_groups *groups, const struct wire_mcmember *m)
 {
 	uint8_t row[WIRE_MCMEMBER_SIZE];
 

@@ -73,31 +73,31 @@ static void wait_us(struct world *w, struct loop_timer *tick, uint64_t us)
 	loop_run(w->loop);
 }
 
-struct told {
+struct reports_seen {
 	unsigned count;
 	char latest[256];
 };
 
-static void told(void *arg, const char *text)
+static void reported(void *arg, const char *text)
 {
-	struct told *t = arg;
+	struct reports_seen *t = arg;
 
 	t->count++;
 	snprintf(t->latest, sizeof(t->latest), "%s", text);
 }
 
-static void the_default_limit_acts_and_is_told_once_an_hour_for_each_host(void **state)
+static void the_default_limit_holds_and_is_logged_once_an_hour_for_each_host(void **state)
 {
 	struct world *w = *state;
 	struct loop_timer *tick = loop_timer_new(w->loop, tick_cb, w->loop);
-	struct told heard = { 0 };
+	struct reports_seen heard = { 0 };
 	struct conf conf;
 
 	conf_default(&conf);
 	assert_in_range(conf.sa.rate_limit, 1, 50000); /* below what the SA serves in all */
 	sa_configure(w->sa, &(struct sa_conf){ .gid_prefix = WORLD_PREFIX,
 					       .rate_limit = (unsigned)conf.sa.rate_limit });
-	sa_listen(w->sa, &(struct sa_listener){ .reported = told, .arg = &heard });
+	sa_listen(w->sa, &(struct sa_listener){ .reported = reported, .arg = &heard });
 	assert_in_range(flood(w, HOST(1), 10000), 1, (unsigned)conf.sa.rate_limit);
 	assert_int_equal(heard.count, 1);
 	assert_non_null(strstr(heard.latest, "sa_rate_limit"));
@@ -121,7 +121,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(one_host_that_floods_is_not_answered_and_others_are),
 		TEST(who_keeps_to_the_rate_is_always_served),
-		TEST(the_default_limit_acts_and_is_told_once_an_hour_for_each_host),
+		TEST(the_default_limit_holds_and_is_logged_once_an_hour_for_each_host),
 	};
 
 	log_set_level(-1, LOG_ERR);

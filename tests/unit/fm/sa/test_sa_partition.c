@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The SA where there are partitions: who gets which path, and who is told of whom. */
+/* The SA where there are partitions: who gets which path, and who learns of whom. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -268,7 +268,7 @@ static void pkey_tables_are_shown_as_ports_hold_them(void **state)
 
 /* ---- Groups ---------------------------------------------------------------------------------- */
 
-static void told_cb(void *arg, const char *text)
+static void reported_cb(void *arg, const char *text)
 {
 	*(unsigned *)arg += strstr(text, "mtu 5") != NULL;
 }
@@ -288,7 +288,7 @@ static void preset_mtu(struct world *w, struct partition_set **now, unsigned mtu
 	sa_publish(w->sa, &w->view);
 }
 
-/* As host 1's IPoIB does it; the MTU it is told. */
+/* As host 1's IPoIB does it; the MTU that it gets. */
 static uint8_t join_or_leave(struct world *w, uint8_t method)
 {
 	struct wire_mcmember rec = { .mgid = { 0xff12401b80010000ull, 0xffffffff },
@@ -316,19 +316,19 @@ static void a_group_takes_what_is_configured_when_its_members_have_left(void **s
 {
 	struct partition_set *now = NULL;
 	struct world *w = *state;
-	unsigned told = 0;
+	unsigned reported = 0;
 
-	sa_listen(w->sa, &(struct sa_listener){ .reported = told_cb, .arg = &told });
+	sa_listen(w->sa, &(struct sa_listener){ .reported = reported_cb, .arg = &reported });
 	preset_mtu(w, &now, 4);
 	assert_int_equal(join_or_leave(w, WIRE_SET), 4);
-	assert_int_equal(told, 0);
+	assert_int_equal(reported, 0);
 	preset_mtu(w, &now, 5);
-	assert_int_equal(told, 1);
+	assert_int_equal(reported, 1);
 	assert_int_equal(join_or_leave(w, WIRE_SET), 4);
 	assert_int_equal(join_or_leave(w, WIRE_DELETE), 4);
 	assert_int_equal(join_or_leave(w, WIRE_SET), 5);
 	preset_mtu(w, &now, 5);
-	assert_int_equal(told, 1);
+	assert_int_equal(reported, 1);
 	partition_free(now);
 }
 

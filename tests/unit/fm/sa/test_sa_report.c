@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Reports: who is told of what, in which order, how often, and for how long. */
+/* Reports: who is notified of what, in which order, how often, and for how long. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,13 +27,13 @@ struct heard {
 		uint64_t at;
 	} report[HEARD_MAX];
 	unsigned waiting, most; /* reports not acknowledged at a time */
-	uint16_t deaf;		/* LID that acknowledges nothing */
+	uint16_t silent;	/* LID that acknowledges nothing */
 	struct loop_timer *ack;
 	unsigned nacks;
 	uint8_t acks[HEARD_MAX][WIRE_MAD_SIZE];
 	uint16_t ack_lids[HEARD_MAX]; /* whose they are */
 	unsigned changed;
-	char told[256];
+	char logged[256];
 };
 
 static void ack_cb(void *arg)
@@ -75,7 +75,7 @@ static void hook(struct world *w, const struct io_addr *to, const uint8_t *mad)
 	if (mad[3] != WIRE_REPORT)
 		return;
 	note_report(h, to, mad);
-	if (to->lid == h->deaf)
+	if (to->lid == h->silent)
 		return;
 	h->ack_lids[h->nacks] = to->lid;
 	memcpy(h->acks[h->nacks++], mad, WIRE_MAD_SIZE);
@@ -89,11 +89,11 @@ static void record_cb(void *arg, enum sa_kept kept, const char *line)
 	((struct heard *)arg)->changed++;
 }
 
-static void told_cb(void *arg, const char *text)
+static void reported_cb(void *arg, const char *text)
 {
 	struct heard *h = arg;
 
-	snprintf(h->told, sizeof(h->told), "%s", text);
+	snprintf(h->logged, sizeof(h->logged), "%s", text);
 }
 
 static struct heard *listen(struct world *w)
@@ -105,7 +105,7 @@ static struct heard *listen(struct world *w)
 	w->hook = hook;
 	w->hook_arg = h;
 	sa_listen(w->sa,
-		  &(struct sa_listener){ .record = record_cb, .reported = told_cb, .arg = h });
+		  &(struct sa_listener){ .record = record_cb, .reported = reported_cb, .arg = h });
 	return h;
 }
 
@@ -170,7 +170,7 @@ static void republish(struct world *w, unsigned host, uint8_t state, bool up)
 
 /* ---- Ports ----------------------------------------------------------------------------------- */
 
-static void ports_that_go_and_come_are_told_of(void **state)
+static void ports_that_go_and_come_are_reported(void **state)
 {
 	struct world *w = *state;
 	struct heard *h = listen(w);
@@ -214,7 +214,7 @@ static void host_that_rebooted_unseen_went_and_came(void **state)
 	unlisten(h);
 }
 
-static void first_view_tells_nothing(void **state)
+static void the_first_view_makes_no_reports(void **state)
 {
 	struct world *w = world_new();
 	struct heard *h;
@@ -273,7 +273,7 @@ static void traps_are_handed_on_by_number_type_producer_and_source(void **state)
 	unlisten(h);
 }
 
-static void violated_keys_are_told_to_the_trusted_alone(void **state)
+static void violated_keys_are_reported_to_trusted_subscribers_alone(void **state)
 {
 	struct world *w = *state;
 	struct heard *h = listen(w);
@@ -286,7 +286,7 @@ static void violated_keys_are_told_to_the_trusted_alone(void **state)
 	unlisten(h);
 }
 
-static void groups_made_and_gone_are_told_of(void **state)
+static void groups_made_and_gone_are_reported(void **state)
 {
 	const struct wire_gid mgid = { 0xff12401bffff0000ull, 0xffffffff };
 	struct world *w = *state;
@@ -327,7 +327,7 @@ static void partitions_make(const struct world *w, struct partitions *p)
 	p->map = (struct pkey_map){ .nports = w->topo->nports, .first = p->first, .keys = p->keys };
 }
 
-static void hosts_are_told_of_their_own_partition_alone(void **state)
+static void hosts_get_reports_of_their_own_partition_alone(void **state)
 {
 	const struct wire_gid mgid = { 0xff12401b80020000ull, 0xffffffff };
 	struct world *w = *state;
@@ -400,7 +400,7 @@ static void storm_leaves_by_a_window(void **state)
 	unlisten(h);
 }
 
-static void who_falls_behind_too_far_skips_and_it_is_told(void **state)
+static void a_subscriber_too_far_behind_skips_notices_and_is_logged(void **state)
 {
 	struct world *w = *state;
 	struct heard *h = listen(w);
@@ -410,7 +410,7 @@ static void who_falls_behind_too_far_skips_and_it_is_told(void **state)
 		sa_notice(w->sa, &(struct wire_notice){ .generic = true, .trap = 128 }, 1);
 	loop_run(w->loop);
 	assert_int_equal(sa_stats(w->sa).reports_skipped, 100);
-	assert_non_null(strstr(h->told, "100 notices"));
+	assert_non_null(strstr(h->logged, "100 notices"));
 	assert_int_equal(h->count, 0);
 	unlisten(h);
 }
@@ -423,7 +423,7 @@ static void silence_is_asked_again_then_ends_the_subscription(void **state)
 	mad_configure(w->mad, &(struct mad_conf){ .retries = 3 });
 	subscribe_to(w, HOST(1), 128);
 	subscribe_to(w, HOST(2), 128);
-	h->deaf = world_lid(w, HOST(1));
+	h->silent = world_lid(w, HOST(1));
 	h->changed = 0;
 	for (unsigned i = 0; i < 4; i++)
 		notify(w, 128, HOST(3));
@@ -432,7 +432,7 @@ static void silence_is_asked_again_then_ends_the_subscription(void **state)
 	assert_int_equal(sa_stats(w->sa).subscriptions, 1);
 	assert_int_equal(sa_stats(w->sa).reports_unanswered, 3);
 	assert_int_equal(h->changed, 1);
-	assert_non_null(strstr(h->told, "0x0000000000001011: does not answer"));
+	assert_non_null(strstr(h->logged, "0x0000000000001011: does not answer"));
 	unlisten(h);
 }
 
@@ -450,7 +450,7 @@ static void a_port_that_answers_nothing_leaves_the_window_to_others(void **state
 		assert_int_equal(subscribe_from(w, HOST(1), &info, 0), WIRE_SA_OK);
 	}
 	subscribe_to(w, HOST(2), 128);
-	h->deaf = world_lid(w, HOST(1));
+	h->silent = world_lid(w, HOST(1));
 	begun = loop_now_us(w->loop);
 	notify(w, 128, HOST(3));
 	while (i < h->count && h->report[i].lid != world_lid(w, HOST(2)))
@@ -468,7 +468,7 @@ static void one_answer_in_between_forgives_earlier_silence(void **state)
 
 	subscribe_to(w, HOST(1), 128);
 	for (unsigned i = 0; i < 9; i++) {
-		h->deaf = i % 3 == 2 ? 0 : world_lid(w, HOST(1));
+		h->silent = i % 3 == 2 ? 0 : world_lid(w, HOST(1));
 		notify(w, 128, HOST(3));
 	}
 	assert_int_equal(sa_stats(w->sa).subscriptions, 1);
@@ -476,13 +476,13 @@ static void one_answer_in_between_forgives_earlier_silence(void **state)
 	unlisten(h);
 }
 
-static void who_unsubscribes_is_not_told_any_more(void **state)
+static void an_ended_subscription_gets_no_reports(void **state)
 {
 	struct world *w = *state;
 	struct wire_inform_info info = everything;
 	struct heard *h = listen(w);
 
-	h->deaf = world_lid(w, HOST(1));
+	h->silent = world_lid(w, HOST(1));
 	subscribe_to(w, HOST(1), 128);
 	sa_notice(w->sa, &(struct wire_notice){ .generic = true, .trap = 128 }, 1);
 	loop_timer_set(h->ack, 0);
@@ -554,20 +554,20 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, sa_setup, sa_teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(ports_that_go_and_come_are_told_of),
+		TEST(ports_that_go_and_come_are_reported),
 		TEST(host_that_rebooted_unseen_went_and_came),
-		cmocka_unit_test(first_view_tells_nothing),
+		cmocka_unit_test(the_first_view_makes_no_reports),
 		TEST(traps_are_handed_on_by_number_type_producer_and_source),
-		TEST(violated_keys_are_told_to_the_trusted_alone),
-		TEST(groups_made_and_gone_are_told_of),
-		TEST(hosts_are_told_of_their_own_partition_alone),
+		TEST(violated_keys_are_reported_to_trusted_subscribers_alone),
+		TEST(groups_made_and_gone_are_reported),
+		TEST(hosts_get_reports_of_their_own_partition_alone),
 		TEST(one_report_at_a_time_and_in_order),
 		TEST(storm_leaves_by_a_window),
-		TEST(who_falls_behind_too_far_skips_and_it_is_told),
+		TEST(a_subscriber_too_far_behind_skips_notices_and_is_logged),
 		TEST(silence_is_asked_again_then_ends_the_subscription),
 		TEST(a_port_that_answers_nothing_leaves_the_window_to_others),
 		TEST(one_answer_in_between_forgives_earlier_silence),
-		TEST(who_unsubscribes_is_not_told_any_more),
+		TEST(an_ended_subscription_gets_no_reports),
 		TEST(subscriptions_outlive_the_process),
 		TEST(damaged_lines_are_named),
 	};

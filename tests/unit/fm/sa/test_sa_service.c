@@ -283,12 +283,12 @@ static void one_port_has_its_share_of_services_and_no_more(void **state)
 {
 	struct wire_service one = service(5, 1, "y");
 	struct world *w = *state;
-	char told[256] = "";
+	char logged[256] = "";
 
-	sa_listen(w->sa, &(struct sa_listener){ .reported = note, .arg = told });
+	sa_listen(w->sa, &(struct sa_listener){ .reported = note, .arg = logged });
 	assert_int_equal(register_many(w, 1, 0, 1000), 256);
-	assert_non_null(strstr(told, "host-1"));
-	assert_non_null(strstr(told, "256 services"));
+	assert_non_null(strstr(logged, "host-1"));
+	assert_non_null(strstr(logged, "256 services"));
 	assert_int_equal(register_as(w, 1, &one), WIRE_SA_OK); /* replaced */
 	assert_int_equal(register_many(w, 2, 0, 1), 1);
 	assert_int_equal(ask(w, &one, (struct ask){ WIRE_DELETE, RID, 1, 0 }), WIRE_SA_OK);
@@ -342,7 +342,8 @@ static void what_has_no_key_is_its_owners_alone(void **state)
 }
 
 /*
- * A walk of many slices, while records go and others come behind it: those that stay are all told.
+ * A walk of many slices, while records go and others come behind it: those that stay are all
+ * answered.
  */
 static void a_long_walk_misses_none_that_stays(void **state)
 {
