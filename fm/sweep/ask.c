@@ -97,7 +97,7 @@ static void sweep_open(struct sweep *s, enum sweep_kind kind)
 			forget_probe(&node->ports[p]);
 	}
 	s->ntouched = 0;
-	if (kind != SWEEP_DISCOVER || !s->odd)
+	if (kind != SWEEP_DISCOVER || !s->incomplete)
 		return;
 	for (node = inventory_first(&s->inv); node; node = inventory_next(&s->inv, node))
 		for (p = 1; p <= node->nports; p++)

@@ -30,12 +30,12 @@ struct bringup_conf {
 
 struct bringup_result {
 	unsigned ports_set, links_activated;
-	unsigned links_failed; /* links with a port that was given up, now or earlier.. */
-	unsigned links_fresh;  /* ..of these: less than a minute ago.. */
-	unsigned links_new;    /* ..and in this apply, for the first time; named in the log */
-	char first_new[160];   /* one of these: "NAME: why" */
-	uint64_t retry_at_us;  /* of the first of them; 0 = none failed */
-	unsigned cured;	       /* ports that had been given up, and accept what is set again */
+	unsigned links_failed; /* links with a port that was given up, now or earlier */
+	unsigned links_fresh;  /* failed links that were given up less than a minute ago */
+	unsigned links_new;    /* failed links that are so since this apply; named in the log */
+	char first_new[160];   /* one of links_new: "NAME: why" */
+	uint64_t retry_at_us;  /* when the first failed link is tried again; 0 = none failed */
+	unsigned cured;	       /* ports that had been given up, and accept Sets again */
 	unsigned unheld;       /* ports that acknowledge what they do not hold (inv_port.unheld) */
 	unsigned pkeys_set;    /* ports whose P_Key table was written */
 	unsigned lanes_set;    /* SL2VL and VL arbitration tables written */
@@ -44,17 +44,19 @@ struct bringup_result {
 typedef void bringup_done_fn(void *arg, const struct bringup_result *result);
 
 struct bringup;
+/* The caller's, never NULL. conf is copied; the others are borrowed. */
 struct bringup *bringup_new(struct loop *loop, struct mad *mad, struct inventory *inv,
 			    const struct bringup_conf *conf);
 void bringup_free(struct bringup *b); /* NULL is fine */
 /*
  * The next apply asks every host once to register with the SA anew (PortInfo:ClientReregister): the
- * former master had registrations that this one lacks. A host whose link has come
- * up, or whose LID or SM LID changes, is asked in any case.
+ * former master had registrations that this one lacks. A host whose link has come up, or whose LID
+ * or SM LID changes, is asked in any case.
  */
 void bringup_reregister(struct bringup *b);
 /* The same for one port; no effect on switches and hosts without the capability. */
 void bringup_reregister_port(struct bringup *b, guid_t node, uint8_t port);
+/* Copies conf, which holds from the next apply on. */
 void bringup_configure(struct bringup *b, const struct bringup_conf *conf);
 
 /*
@@ -83,10 +85,10 @@ void bringup_apply(struct bringup *b, const struct topo *t, const struct lid_map
 void bringup_wait(struct bringup *b, uint64_t us);
 
 /*
- * A port that was given up rests until its time has come: RETRY_US, twice as long each time, up to
+ * A port that was given up rests before it is tried again: RETRY_US, twice as long each time, up to
  * a minute; where tries get no answer the first LOST_MAX of them follow each other after RETRY_US.
- * An apply passes over it; this tries those that are due, by one Set each, once, and reads one that
- * refuses although a Set of before, whose answer was lost, may have been taken. False: an apply is
+ * An apply leaves it out. This tries those that are due, by one Set each, once; one that rejects
+ * it is read, for an earlier Set, whose answer was lost, may have been executed. False: an apply is
  * under way, or nothing is due; fn is not called then.
  */
 bool bringup_retry(struct bringup *b, bringup_done_fn *fn, void *arg);

@@ -16,27 +16,24 @@
 #define JOB_GET		  UINT8_MAX /* inv_port.job: PortInfo is being read */
 #define FRESH		  8	    /* refusals in a row, over some 50 s */
 
-enum bringup_job {
-	JOB_PORT,
-	JOB_PKEYS,
-	JOB_LANES
-}; /* of batch_job.object, the node, and .arg, its port */
+/* batch_job.kind; .object is the node, .arg its port. */
+enum bringup_job { JOB_PORT, JOB_PKEYS, JOB_LANES };
 
 struct bringup {
 	struct loop *loop;
 	struct inventory *inv;
 	struct batch *batch;
 	struct bringup_conf conf;
-	const struct pkey_map *pkeys; /* the caller's, as lids */
+	const struct pkey_map *pkeys; /* the caller's */
 	uint16_t sm_lid;
 	bool busy;
 	bool any_given_up;	 /* some port may be, or may hold less than it acknowledged */
 	bool any_unread;	 /* something may have been acknowledged, and not read since */
 	guid_t read_from;	 /* where reading these goes on */
-	struct job *plan;	 /* the look at all ports with which an apply begins */
-	const struct topo *topo; /* what it reads, NULL = it has ended */
+	struct job *plan;	 /* an apply begins with this pass over all ports */
+	const struct topo *topo; /* what the pass reads, NULL = it has ended */
 	const struct lid_map *lids;
-	guid_t planned; /* nodes before this one */
+	guid_t planned; /* the pass has done all nodes up to this one */
 	bringup_done_fn *fn;
 	void *arg;
 	void (*active_fn)(void *arg); /* or NULL */
@@ -46,21 +43,27 @@ struct bringup {
 	struct log_limit failed_log, bounce_log, pkeys_log, lanes_log;
 };
 
-/* bringup.c */
+/* bringup.c. Makes b busy, with an empty result for fn. */
 void bringup_begin(struct bringup *b, bringup_done_fn *fn, void *arg);
 
-/* port_step.c */
+/*
+ * port_step.c. The other end of the link, the inventory's, NULL = no link is known; whether a port
+ * that was given up is being tried again; whether its host takes ClientReregister.
+ */
 struct inv_port *bringup_peer(const struct inv_port *port);
 bool bringup_on_trial(const struct inv_port *port);
 bool bringup_can_reregister(const struct inv_node *node, const struct inv_port *port);
+/* Fills in the request that is due. False: none is, or no path leads there. */
 bool bringup_make_port(struct bringup *b, const struct batch_job *job,
 		       struct batch_request *request);
+/* The port has accepted a Set: it does not count as given up any more. */
 void bringup_cured(struct bringup *b, struct inv_port *port);
+/* Queues what is due at a port; a Get of its PortInfo; what is due at both ends of its link. */
 void bringup_step(struct bringup *b, struct inv_node *node, uint8_t num);
 void bringup_reread(struct bringup *b, struct inv_node *node, uint8_t num);    /* PortInfo */
 void bringup_step_link(struct bringup *b, struct inv_node *node, uint8_t num); /* both ends */
 
-/* port_answer.c */
+/* port_answer.c. The answer, or the loss, of what bringup_make_port() made. */
 void bringup_port_answered(struct bringup *b, struct inv_node *node, uint8_t num,
 			   const struct mad_answer *answer);
 void bringup_port_lost(struct bringup *b, struct inv_node *node, uint8_t num);
@@ -73,21 +76,26 @@ uint64_t bringup_rest_us(unsigned given_up);
  */
 void pkeys_want(struct bringup *b, struct inv_node *node, uint8_t num, uint32_t port);
 void pkeys_step(struct bringup *b, struct inv_node *node, uint8_t num); /* queues what is due */
+/* Fills in the request that is due. False: none is, or no path leads there. */
 bool pkeys_make(struct bringup *b, const struct batch_job *job, struct batch_request *request);
 void pkeys_answered(struct bringup *b, const struct batch_job *job,
 		    const struct mad_answer *answer);
+/* Queues the writes of a table that failed; the Gets of blocks that were acknowledged. */
 void pkeys_retry(struct bringup *b, struct inv_node *node, uint8_t num);
 void pkeys_read_back(struct bringup *b, struct inv_node *node, uint8_t num);
 
 /* lanes.c */
-void lanes_begin(struct inv_port *port); /* an apply does */
-void lanes_step(struct bringup *b, struct inv_node *node, uint8_t num);
+void lanes_begin(struct inv_port *port); /* an apply begins: what failed is tried again */
+void lanes_step(struct bringup *b, struct inv_node *node, uint8_t num); /* queues what is due */
+/* Fills in the request that is due. False: none is, or no path leads there. */
 bool lanes_make(struct bringup *b, const struct batch_job *job, struct batch_request *request);
 void lanes_answered(struct bringup *b, const struct batch_job *job,
 		    const struct mad_answer *answer);
+/* Queues the writes of tables that failed; the Gets of those that were acknowledged. */
 void lanes_retry(struct bringup *b, struct inv_node *node, uint8_t num);
 void lanes_read_back(struct bringup *b, struct inv_node *node, uint8_t num);
-void lanes_withdrawn(struct inv_node *node, uint8_t num); /* what is on its way is of no use */
-void lanes_forget(struct inv_node *node);		  /* other tables are wanted now */
+/* The request on its way was cancelled; the configuration wants other tables now. */
+void lanes_withdrawn(struct inv_node *node, uint8_t num);
+void lanes_forget(struct inv_node *node);
 
 #endif

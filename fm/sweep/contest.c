@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What a probe's answer may change. One answer can be wrong: it comes from a device, by others. So
- * one that contradicts the record (another neighbour than is known there, a node of another type or
- * size, nonsense) is asked for once more, and is believed when the same comes again; where each
- * answer is another one, none is.
+ * What a probe's answer may change. One answer can be wrong: it comes from a device, through
+ * others. So one that contradicts the record (another neighbour than is known there, a node of
+ * another type or size, nonsense) is asked for once more, and is accepted when the same comes
+ * again; where each answer is another one, none is.
  *
  * A GUID that is known elsewhere keeps its place as long as it answers there: that place is asked
  * before the link is moved. A switch whose port is down where it is known is not the one that
@@ -60,7 +60,7 @@ enum claim contest_claim(struct sweep *s, struct inv_node *from, uint8_t num,
 	}
 	port->claimed_in = s->number;
 	if (!is_news(s, from, num, info) || port->claim == claim)
-		return CLAIM_BELIEVED;
+		return CLAIM_ACCEPTED;
 	port->claim = claim;
 	if (++port->claims >= CLAIMS_MAX)
 		return CLAIM_REFUSED;
@@ -75,13 +75,13 @@ static bool is_same_link(const struct inv_port *port, const struct inv_node *to,
 	return port->peer == to && port->peer_port == num;
 }
 
-/* It is known, was there before, and nothing says that it has left. */
+/* True: the node was known there before, and no answer shows that it has left. */
 static bool is_at_home(const struct sweep *s, const struct inv_node *node)
 {
 	return node->met_first && node->met_first != s->number && !node->gone && !node->silent;
 }
 
-/* Its link is known elsewhere, and is not refuted yet. */
+/* True: the link of that port is known elsewhere, and no answer has refuted it yet. */
 static bool has_place(const struct inv_port *port)
 {
 	return port->peer && port->link_up && port->probe != PROBE_FAILED;
@@ -147,7 +147,7 @@ static bool is_decided(const struct sweep *s, const struct parked *p)
 }
 
 /*
- * What was to decide could not be asked, or was asked for something else: the new place is believed
+ * What was to decide could not be asked, or was asked for something else: the new place is accepted
  * then.
  */
 bool contest_ends(struct sweep *s)

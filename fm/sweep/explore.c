@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The understanding side of a sweep: what an answer says about the fabric, and what is to be asked
- * next.
+ * The receiving side of a sweep: what an answer says about the fabric, and what to ask next.
  *
  *   a node is met       SwitchInfo and PortInfo of port 0, or PortInfo of the CA's port; its
  *                       NodeDescription if that is unknown
@@ -27,8 +26,8 @@
 /* ---- Nodes ---------------------------------------------------------------------------------- */
 
 /*
- * Another's tables lead there, and it was not ours since a path leads to it: who that is, is asked
- * before anything is written.
+ * Another manager's tables lead to this switch, and nothing that we published has it: which manager
+ * that is, is asked before anything is written.
  */
 static bool is_another_s(const struct sweep *s, const struct inv_node *node)
 {
@@ -54,7 +53,7 @@ static bool keeps_no_top(struct sweep *s, struct inv_node *node,
 static void tables_lost(struct sweep *s, struct inv_node *node, const struct wire_switch_info *info)
 {
 	if (keeps_no_top(s, node, info)) {
-		node->keeps_no_top = s->odd = true;
+		node->keeps_no_top = s->incomplete = true;
 		return;
 	}
 	log_line(LOG_SWEEP, LOG_NOTICE, "%s: lost its forwarding tables",
@@ -115,7 +114,7 @@ static void switch_polled(struct sweep *s, struct inv_node *node, const uint8_t 
 	struct wire_switch_info info;
 
 	wire_switch_info_decode(data, &info);
-	if (node->no_sets) /* it can't be cleared: its traps and its neighbours tell */
+	if (node->no_sets) /* it can't be cleared: changes are found by traps and neighbours */
 		info.port_state_change = false;
 	compare_set(s, node, &info);
 	if (info.port_state_change || info.lft_top != node->sw.lft_top || node->silent ||
@@ -225,7 +224,7 @@ void explore_answer(struct sweep *s, const struct batch_job *job, const struct m
 	contest_go_on(s);
 }
 
-/* An optional attribute is not there: what it would have told is asked by PortInfo. */
+/* An optional attribute is not there: PortInfo is asked in its place. */
 static void ask_without(struct sweep *s, const struct batch_job *job)
 {
 	if (job->kind == JOB_STATES)
@@ -265,12 +264,12 @@ void explore_refused(struct sweep *s, const struct batch_job *job, uint16_t stat
 		node->partial = false; /* it will refuse again */
 }
 
-/* Is it the link or the one behind it? A known one is asked by another way; finish.c compares. */
+/* The link may be dead, or the node behind it: a known node is asked by another path (finish.c). */
 static void probe_failed(struct sweep *s, struct inv_node *node, unsigned num)
 {
 	const struct inv_port *port = &node->ports[num];
 
-	s->odd = true;
+	s->incomplete = true;
 	ports_set_probe(s, node, num, PROBE_FAILED);
 	if (s->kind == SWEEP_REFRESH && port->peer && inv_is_switch(port->peer) &&
 	    !port->peer->answered && !port->peer->silent)
@@ -326,7 +325,7 @@ static void given_up(struct sweep *s, const struct batch_job *job)
 	case JOB_CLEAR:
 		if (!node->answered)
 			break;
-		node->keeps_change = s->odd = true;
+		node->keeps_change = s->incomplete = true;
 		ports_switch_ready(s, node);
 		return;
 	case JOB_SWITCH:
@@ -334,7 +333,7 @@ static void given_up(struct sweep *s, const struct batch_job *job)
 	case JOB_PORT:
 		break;
 	}
-	s->odd = true;
+	s->incomplete = true;
 	node->partial |= node->answered;
 	node->silent |= !node->answered;
 	node->unread = inv_is_switch(node);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The end of a sweep: who was not heard, and why.
+ * The end of a sweep: which nodes did not answer, and why.
  *
  *   up, but the one behind does not answer    silent: kept, asked again by each poll
  *   up, and the one behind answers elsewhere  the link passes no SMPs: taken for down
@@ -33,7 +33,7 @@ static void finish_failed_port(struct sweep *s, struct inv_node *node, unsigned 
 		inventory_link_down(&s->inv, node, (uint8_t)num);
 	} else if (!port->peer->silent && port->link_up) {
 		say(s, port->peer, -1, "does not answer");
-		port->peer->silent = s->odd = true;
+		port->peer->silent = s->incomplete = true;
 	}
 }
 
@@ -42,7 +42,8 @@ static void finish_probes(struct sweep *s)
 	struct inv_node *node;
 	unsigned p;
 
-	for (node = inventory_first(&s->inv); node && s->odd; node = inventory_next(&s->inv, node))
+	for (node = inventory_first(&s->inv); node && s->incomplete;
+	     node = inventory_next(&s->inv, node))
 		for (p = 1; p <= node->nports; p++)
 			if (node->ports[p].probe == PROBE_FAILED)
 				finish_failed_port(s, node, p);
@@ -120,15 +121,15 @@ static bool finish_count_node(struct sweep *s, const struct inv_node *node)
 static void finish_count(struct sweep *s)
 {
 	struct inv_node *node;
-	bool odd = false;
+	bool incomplete = false;
 
 	s->result.silent = s->result.partial = s->result.gone = s->result.refusing = 0;
 	s->result.untrue = 0;
-	if (!s->odd && !s->inv.ngone)
+	if (!s->incomplete && !s->inv.ngone)
 		return;
 	for (node = inventory_first(&s->inv); node; node = inventory_next(&s->inv, node))
-		odd |= finish_count_node(s, node);
-	s->odd = odd;
+		incomplete |= finish_count_node(s, node);
+	s->incomplete = incomplete;
 }
 
 /* Over known links, up or down. Returns how many it came to, marked as of this walk. */

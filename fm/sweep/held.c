@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * held: which ports' settings and tables that were acknowledged are to be read, a few ports at a
- * time. Reading and judging them are bringup.c's, pkeys.c's and lanes.c's: the first difference is
- * written again and read at once, the second one in a row is inv_port.unheld.
+ * held: chooses ports whose acknowledged settings and tables are to be read, a few ports at a time.
+ * bringup.c, pkeys.c and lanes.c read and compare them: the first difference is written again and
+ * read at once, the second one in a row is inv_port.unheld.
  */
 #include "fm/sweep/bringup_priv.h"
 

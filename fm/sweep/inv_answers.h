@@ -11,29 +11,32 @@ struct inventory;
 
 /* PortInfo's attribute modifier: bit 31 asks for the extended speeds where they are supported. */
 uint32_t inventory_port_modifier(const struct inv_node *node, uint8_t port);
+/* Records the GUID of a CA's port. */
 void inventory_set_port_guid(struct inventory *inv, struct inv_node *node, uint8_t port,
-			     guid_t guid); /* CAs */
-/* Of a CA's port, the GUID that is known is another one. */
+			     guid_t guid);
+/* True: another GUID is known of that port of a CA. */
 static inline bool inventory_other_port_guid(const struct inv_node *node, uint8_t num, guid_t guid)
 {
 	return node->port_guids && node->port_guids[num] && node->port_guids[num] != guid;
 }
-void inventory_node_answers(struct inv_node *node); /* it is not silent (any more) */
-/* A Get's answer. What was acknowledged before is compared. */
+void inventory_node_answers(struct inv_node *node); /* it does not count as silent any more */
+/* Takes PortInfo from the answer of a Get; a setting that was acknowledged is compared. */
 void inventory_set_port_info(struct inv_node *node, uint8_t port, const uint8_t data[64]);
-/* A Set's answer: not compared with what was acknowledged before. */
+/* Takes PortInfo from the answer of a Set, which is not compared. */
 void inventory_port_was_set(struct inv_node *node, uint8_t port, const uint8_t data[64]);
-/* What a port acknowledged was read: as it was acknowledged, or not. */
+/* A setting that the port acknowledged was read; same: it holds it. */
 void inventory_was_read(struct inv_port *port, enum inv_set what, bool same);
-/* What a manager sets at that port, but for its state. */
+/* Whether a and b agree in all that a manager sets at that port, but for its state. */
 bool inventory_same_settings(const struct inv_node *node, uint8_t port, const uint8_t a[64],
 			     const uint8_t b[64]);
 /*
- * Behind each change of a port's state: does its link carry data now? What was not read of one end
- * goes by the other.
+ * To be called behind each change of a port's state: counts whether its link carries data now. An
+ * end that was not read counts as the other.
  */
 void inventory_port_changed(struct inventory *inv, struct inv_node *node, uint8_t port);
-bool inventory_same_port_info(const uint8_t a[64], const uint8_t b[64]); /* to a subnet manager */
+/* Whether a and b agree in all that matters to a subnet manager; counters may differ. */
+bool inventory_same_port_info(const uint8_t a[64], const uint8_t b[64]);
+/* Frees what is known of its P_Key table. */
 void inventory_forget_pkeys(struct inv_port *port);
 /*
  * Where the own port's P_Key table has the default partition, the full membership first; 0 where it

@@ -13,9 +13,9 @@ struct node_names;
 
 /* A NodeDescription was read; "" = none yet. */
 void inventory_set_desc(const struct inventory *inv, struct inv_node *node, const char *desc);
-/* Another map, or NULL: it is borrowed. All nodes are named anew. */
+/* Uses another map, borrowed, or NULL = none: names all nodes anew. */
 void inventory_name_nodes(struct inventory *inv, const struct node_names *names);
-/* What a snapshot calls nodes, where others of the fabric decide too (topology/naming.h). */
+/* Takes the names of a snapshot, which depend on the whole fabric (topology/naming.h). */
 void inventory_take_names(struct inventory *inv, const struct topo *topo);
 
 #endif

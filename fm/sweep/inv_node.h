@@ -13,15 +13,15 @@
 
 #define INV_ENHANCED_PORT0 (1u << 3) /* wire_switch_info.flags */
 
-#define SILENCES_MAX 3	/* sweeps; then the attribute counts as not there */
+#define SILENCES_MAX 3	/* sweeps; then the device counts as one without the attribute */
 struct inv_silence {	/* of an optional attribute, while the node answers others */
 	uint32_t sweep; /* the latest in which it got no answer */
 	uint8_t sweeps; /* so many in a row */
 };
 
-enum inv_sharp { /* what a CA says itself of being a SHARP aggregation node */
+enum inv_sharp { /* whether a CA answers that it is a SHARP aggregation node */
 		 INV_SHARP_UNASKED,
-		 INV_SHARP_UNSAID, /* does not know that question */
+		 INV_SHARP_UNSAID, /* does not have the attribute */
 		 INV_SHARP_NO,
 		 INV_SHARP_YES,
 };
@@ -56,7 +56,7 @@ struct inv_node {
 	bool unpublished; /* a switch that nothing published holds since it was reached */
 	bool leaf;	  /* a switch with hosts, at the bottom; the pipe's */
 	uint8_t ncarry;	  /* its links to other switches that carry data */
-	bool unread;	  /* a switch whose ports have to be read, whatever it says of changes */
+	bool unread;	  /* a switch whose ports have to be read, without PortStateChange too */
 	bool rebooted;	  /* a switch whose tables were found reset; program_apply() takes note and
 			  clears it */
 	uint8_t reboots;  /* counts those, for who else keeps tables */
@@ -69,28 +69,28 @@ struct inv_node {
 	uint8_t sl2vl_port;    /* the port for which that is on its way; 0 = none */
 	bool no_wildcards;     /* refused that once */
 	uint16_t want_top;     /* what program sets in SwitchInfo, 0 = nothing yet */
-	uint16_t want_mft_top; /* likewise mft, 0 = it never had to */
+	uint16_t want_mft_top; /* what mft sets in SwitchInfo, 0 = nothing yet */
 	uint8_t want_life_time;
-	bool sw_differs; /* LifeTimeValue or MulticastFDBTop is not as wanted, by the last poll.. */
-	bool sw_tried;	 /* ..the pipe's: it was set again.. */
-	bool sw_unheld;	 /* ..and differed again */
+	bool sw_differs; /* LifeTimeValue or MulticastFDBTop is not as wanted, by the last poll */
+	bool sw_tried;	 /* it differed, and was set again; the pipe's */
+	bool sw_unheld;	 /* it differed again after that; the pipe's */
 	bool no_ext, no_state_table;	/* refused these once */
-	struct inv_silence ext, states; /* likewise not answered */
+	struct inv_silence ext, states; /* sweeps in which these were not answered */
 	bool keeps_change;		/* answers, and its PortStateChange could not be cleared */
 	uint8_t adaptive;		/* enum inv_adaptive; program/adaptive.c's */
 	uint8_t sharp;			/* enum inv_sharp; sweep's */
 	/* does not hold tables that it acknowledged: not repaired; isolation's */
 	bool wrong_tables;
-	bool no_sets;	   /* answers, and takes no Set: is sent none; the pipe's */
+	bool no_sets;	   /* answers, and executes no Set: is sent none; the pipe's */
 	bool answered;	   /* in the present sweep */
 	bool touched;	   /* sweep's */
 	uint8_t waiting;   /* sweep's: answers before its ports are read */
-	bool labels_asked; /* fm/naming's, with.. */
-	char (*labels)[WIRE_HIERARCHY_LABEL]; /* ..by port, "" = none; NULL = of no port */
+	bool labels_asked; /* fm/naming's, and the labels too */
+	char (*labels)[WIRE_HIERARCHY_LABEL]; /* by port, "" = none; NULL = of no port */
 	uint8_t nports;
 	struct mad_path path;	/* a directed route to it from the SM's port */
-	uint32_t seen;		/* the sweep that met it last.. */
-	uint32_t met_first;	/* ..and first, or first again after it was gone */
+	uint32_t seen;		/* the sweep that met it last */
+	uint32_t met_first;	/* the sweep that met it first, or first after it was gone */
 	uint32_t number;	/* its own: in inventory.marks */
 	int handle;		/* in the builder, while a snapshot is made */
 	guid_t *port_guids;	/* CAs: by port number, 0 = not met */

@@ -10,26 +10,33 @@
 
 struct inventory;
 
-/* Paths. The path to a CA's port is the one that enters by that port. False = none is known. */
+/* The path to a node, to a CA's port the one that enters by that port. False: none is known. */
 bool inventory_port_path(struct inventory *inv, const struct inv_node *node, uint8_t port,
 			 struct mad_path *path);
-bool inventory_path_add(const struct mad_path *from, uint8_t port,
-			struct mad_path *to); /* false: 63 hops */
+/* *to: `from`, and out by that port. False: it has 63 hops already, the most there may be. */
+bool inventory_path_add(const struct mad_path *from, uint8_t port, struct mad_path *to);
+/* A request by that path was answered: its links are not suspect. */
 void inventory_path_worked(struct inventory *inv, const struct mad_path *path);
-/* Links that nothing passed since `since` (inv.clock when the request left) become suspect. */
+/*
+ * A request by that path timed out: links of it that nothing passed since `since` (inv.clock when
+ * the request left) become suspect.
+ */
 void inventory_path_failed(struct inventory *inv, const struct mad_path *path, uint32_t since);
-void inventory_update_paths(
-	struct inventory *inv); /* shortest over good links; a good one is kept; sets gone */
+/*
+ * Gives each node its shortest path over links that are not suspect; a path without suspect links
+ * is kept. A node that no path leads to is `gone`.
+ */
+void inventory_update_paths(struct inventory *inv);
 
-/* `sw leaf-03 0x...`, `ca ... p1`; port < 0: the node alone. */
 struct inv_name {
 	char text[128];
 };
+/* `sw leaf-03 0x...`, `ca ... p1`; port < 0: the node alone. */
 struct inv_name inventory_name(const struct inv_node *node, int port);
-/* A link by one of its ends, both of them named; by GUID where that end is not known. */
 struct inv_link_name {
 	char text[212];
 };
+/* A link by one of its ends: names both; by GUID where that end is not known. */
 struct inv_link_name inventory_link_name(const struct inventory *inv, guid_t node, uint8_t port);
 
 #endif

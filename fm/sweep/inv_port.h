@@ -45,7 +45,7 @@ struct inv_port {
 	/* Without transit traffic; the pipe sets these and `kept` before each snapshot. */
 	bool cordoned, quarantined, isolated;
 	bool kept; /* routed over although it is not Active */
-	/* an end of the link answered that it is down; else no path may lead there */
+	/* an end of the link answered that it is down; false: no path may lead there */
 	bool said_down;
 	/* The link (both ends), and PortInfo, were answered twice alike; see sweep_verify(). */
 	bool link_verified, info_verified;

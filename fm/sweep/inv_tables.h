@@ -48,8 +48,8 @@ struct inv_pkeys {	/* a P_Key table; pkeys.c's, but for `have`, which the SA sho
 	uint8_t nblocks;
 	uint8_t job, block; /* on its way: 0, WIRE_GET or WIRE_SET */
 	bool planned;	    /* want holds */
-	uint64_t unread;    /* blocks that were acknowledged, and not read since.. */
-	uint64_t reread;    /* ..and those that are to be read now */
+	uint64_t unread;    /* blocks that were acknowledged, and not read since */
+	uint64_t reread;    /* unread blocks that are to be read now */
 	bool wrote;	    /* in this apply */
 };
 

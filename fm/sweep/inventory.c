@@ -359,7 +359,8 @@ uint32_t inventory_port_modifier(const struct inv_node *node, uint8_t num)
 	const struct inv_port *port = &node->ports[num];
 	bool extended;
 
-	if (inv_is_switch(node)) /* port 0's mask speaks for all; its own speed means nothing */
+	/* port 0's CapabilityMask holds for all ports; its speed means nothing */
+	if (inv_is_switch(node))
 		extended = num && node->ports[0].capmask & WIRE_CAP_EXT_SPEEDS;
 	else
 		extended = port->capmask & WIRE_CAP_EXT_SPEEDS ||
@@ -438,7 +439,7 @@ bool inventory_same_port_info(const uint8_t a[64], const uint8_t b[64])
 	       x.speed_ext2_active == y.speed_ext2_active;
 }
 
-/* Who is silent is sent nothing: what it refused before is no news then. */
+/* A silent node is sent nothing: what it rejected before does not count any more. */
 void inventory_node_answers(struct inv_node *node)
 {
 	for (unsigned p = 0; node->silent && p <= node->nports; p++)

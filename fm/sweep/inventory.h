@@ -24,22 +24,22 @@ struct inventory {
 	struct inv_node *removed;
 	uint32_t nswitches;
 	uint32_t nsuspects; /* links */
-	uint32_t nbetween;  /* links between switches that are up.. */
-	uint32_t nactive;   /* ..and carry data */
-	uint32_t nbounced;  /* .. or are bounced */
-	uint32_t turns;	    /* counts those that began to count as usable, or ceased */
+	uint32_t nbetween;  /* links between switches that are up */
+	uint32_t nactive;   /* links between switches that carry data */
+	uint32_t nbounced;  /* links between switches that are bounced */
+	uint32_t turns;	    /* counts how often such a link became usable, or ceased to be */
 	/*
-	 * Snapshots take a link between switches that carries no data for down, but those of a
-	 * leaf none of whose do: nothing can be lost there. The pipe's.
+	 * A link between switches that carries no data is down in snapshots, except at a leaf with
+	 * no link that does: it has nothing to lose. The pipe's.
 	 */
 	bool active_decides;
-	uint32_t ngone; /* nodes, by the last walk */
-	uint32_t nrefused,
-		ntwice; /* ports with inv_port.refused; of these, GUIDs that are known elsewhere */
+	uint32_t ngone;	   /* nodes, by the last walk */
+	uint32_t nrefused; /* ports with inv_port.refused */
+	uint32_t ntwice;   /* refused GUIDs that are known elsewhere */
 	/*
-	 * Who was met by the last walk, by number: such has `walks`. Kept together and not with the
-	 * nodes: a walk meets all of them, and after a fork each page that is written to costs more
-	 * than the walk.
+	 * By node number: `walks`, if the last walk has met that node. Kept together and not with
+	 * the nodes: a walk meets all of them, and after a fork each page that is written to costs
+	 * more than the walk.
 	 */
 	uint32_t *marks;
 	uint32_t walks;
@@ -51,20 +51,22 @@ struct inventory {
 	uint32_t clock;		 /* counts answers and time-outs */
 	uint32_t shapes; /* counts nodes and links that came, moved or went, and GUIDs of ports */
 	const struct node_names *names; /* borrowed; NULL = no map */
-	struct m_keys *keys;		/* likewise; NULL = ports hold none */
+	struct m_keys *keys;		/* borrowed; NULL = ports hold none */
 	uint8_t local_port;
 	bool paths_stale; /* a link went down or became suspect since inventory_update_paths() */
 };
 
+/* inv is the caller's memory, and owns its nodes. Its end leaves it empty, with names and keys. */
 void inventory_init(struct inventory *inv);
-void inventory_fini(struct inventory *inv); /* empty again; names and keys stay */
-struct inv_node *inventory_find(const struct inventory *inv, guid_t guid); /* or NULL */
-struct inv_node *inventory_add(struct inventory *inv, const struct wire_node_info *info);
-void inventory_remove(struct inventory *inv, struct inv_node *node);
+void inventory_fini(struct inventory *inv);
+/* A node by GUID, the first, the next, that GUID's or the next higher one; NULL = there is none. */
+struct inv_node *inventory_find(const struct inventory *inv, guid_t guid);
 struct inv_node *inventory_first(const struct inventory *inv);
 struct inv_node *inventory_next(const struct inventory *inv, const struct inv_node *node);
-struct inv_node *inventory_from(const struct inventory *inv,
-				guid_t guid); /* of that GUID, or the next higher one */
+struct inv_node *inventory_from(const struct inventory *inv, guid_t guid);
+/* A new node, without links; its GUID must be new. inv owns it. inventory_remove(): see above. */
+struct inv_node *inventory_add(struct inventory *inv, const struct wire_node_info *info);
+void inventory_remove(struct inventory *inv, struct inv_node *node);
 
 /* True at one of a link's two ports, always the same one: for work done once a link. */
 static inline bool inventory_is_first_end(const struct inv_node *node, unsigned num)
@@ -103,14 +105,14 @@ static inline void inventory_meet(struct inventory *inv, const struct inv_node *
 
 /*
  * A snapshot of the present; known links that are down are in it as such, and where active_decides
- * says so those that carry no data too. The draft is all that is read of the inventory:
- * topo_freeze() makes the snapshot of it, at any time.
+ * says so those that carry no data too. The caller's, never NULL. The builder has all that is read
+ * of the inventory: topo_freeze() makes the snapshot of it, at any time.
  */
 struct topo_builder *inventory_snapshot_builder(const struct inventory *inv);
 struct topo *inventory_snapshot(const struct inventory *inv);
 /*
- * A snapshot made of an older one with the ports as they are now (topo_with_ports), much sooner;
- * `shapes` as it was when the older one was made. NULL: more than ports may differ.
+ * A snapshot made of an older one with the ports as they are now (topo_with_ports); the caller's.
+ * `shapes` is inv->shapes of when the older one was made. NULL: more than ports may differ.
  */
 struct topo *inventory_snapshot_ports(const struct inventory *inv, const struct topo *older,
 				      uint32_t shapes);

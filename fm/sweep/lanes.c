@@ -7,7 +7,7 @@
  *
  *   CAs, routers        four arbitration blocks, as far as they are there, and one SL2VL table
  *   ports of switches   the same, and an SL2VL table for each port that packets come in by
- *   an enhanced port 0  likewise
+ *   an enhanced port 0  the same as other ports of its switch
  *
  * A switch that takes wildcards (SwitchInfo:OptimizedSLtoVLMappingProgramming) gets its SL2VL by
  * one Set for all ports, unread: to read them all would take thousands. Ports with another number
@@ -93,8 +93,8 @@ static bool arb_step(const struct bringup *b, const struct inv_node *node, unsig
 }
 
 /*
- * The first port with lanes speaks for all of the switch; the others wait for that, port 0 to have
- * its own way afterwards.
+ * The first port with lanes stands for all of the switch; the others wait for that; port 0's tables
+ * are written after it.
  */
 static bool wildcard_step(const struct inv_node *node, unsigned num, struct table *table)
 {
@@ -396,7 +396,7 @@ void lanes_answered(struct bringup *b, const struct batch_job *job, const struct
 	struct table table;
 
 	if (!was)
-		return; /* nobody wants it any more */
+		return; /* not wanted any more */
 	lanes_withdrawn(node, num);
 	step_find(b, node, num, &table);
 	if (table.method == was)

@@ -5,9 +5,9 @@
  * A breadth-first walk from the SM's node. A link becomes suspect when a request over it timed out
  * and nothing passed it since that left; one more such request makes it more so, but those that
  * left together count once; an answer over it clears it. Silent switches may forward nothing
- * either. Doubtful steps are put aside and taken, the least doubtful first, when everything better
- * has been reached: a path has the least doubt, then the fewest hops. A node keeps its way while
- * that is clean and no longer than the best, so ways don't flap.
+ * either. Suspect steps are put aside and taken, the least suspect first, when everything better
+ * has been reached: a path has the least suspicion, then the fewest hops. A node keeps its path
+ * while that has no suspect step and is no longer than the best, so paths don't flap.
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@
 
 struct step {
 	struct inv_node *from;
-	unsigned doubt; /* of the way with this step */
+	unsigned doubt; /* of the path with this step */
 	uint8_t port;
 };
 
@@ -30,7 +30,7 @@ struct walk {
 	uint32_t head, tail;
 	struct step *aside; /* doubtful steps */
 	uint32_t naside, room;
-	unsigned doubt; /* of what is reached now */
+	unsigned doubt; /* of paths to the nodes that are reached now */
 };
 
 bool inventory_path_add(const struct mad_path *from, uint8_t port, struct mad_path *to)
@@ -171,7 +171,9 @@ void inventory_update_paths(struct inventory *inv)
 	free(walk.queue);
 }
 
-/* Links only went since its way was found: if none of that, there is no better one now. */
+/*
+ * Links only went down since its path was found: if none of the path did, there is no better one.
+ */
 static bool path_holds(const struct inventory *inv, const struct inv_node *node)
 {
 	bool clean;

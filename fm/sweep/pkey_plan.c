@@ -23,7 +23,7 @@ struct plan {
 	const struct pkey_wish *wish;
 	uint16_t *want;
 	unsigned nblocks;
-	unsigned begin;	  /* the first entry that is not spoken for: 1 behind index 0's key */
+	unsigned begin;	  /* the first entry without a fixed key: 1 behind index 0's key */
 	unsigned pending; /* new keys still to be placed */
 	bool *placed;	  /* [wish->nkeys] */
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What ports answer to the steps of port_step.c: they move on, refuse, or are not heard of. A port
+ * What ports answer to the steps of port_step.c: they accept, reject, or do not answer. A port
  * that is given up rests, longer each time (bringup_retry()).
  */
 #include <stdio.h>
@@ -68,9 +68,9 @@ static void port_give_up(struct bringup *b, struct inv_node *node, uint8_t num, 
 }
 
 /*
- * Where packets get lost, so may all tries of a Set, or their answers: that is no refusal, and it
- * is tried again soon. Who takes no Set does not answer either, and cannot be known from that but
- * by how often it happens.
+ * Where packets get lost, all tries of a Set may be lost, or their answers: that is no rejection,
+ * and it is tried again soon. A device that executes no Set does not answer either: only the number
+ * of tries distinguishes the two.
  */
 void bringup_port_lost(struct bringup *b, struct inv_node *node, uint8_t num)
 {
@@ -92,7 +92,7 @@ void bringup_port_lost(struct bringup *b, struct inv_node *node, uint8_t num)
 	b->any_given_up = true;
 }
 
-/* The record may be behind the port: what it says decides. */
+/* The record may be older than the port's state: the port's answer decides. */
 static void port_recheck(struct bringup *b, struct inv_node *node, uint8_t num, const char *why)
 {
 	struct inv_port *port = &node->ports[num];
@@ -173,7 +173,7 @@ static void tables_again(struct bringup *b, struct inv_port *port)
 }
 
 /*
- * The answer to a Set that gave a port its key hides it from who asked with the one before
+ * The answer to a Set that gave a port its key hides it from a request with the former key
  * (IBA 14.2.4.1).
  */
 static void port_was_set(struct bringup *b, struct inv_node *node, uint8_t num,

@@ -15,11 +15,11 @@ enum port_plan {
 	PORT_PLAN_CLASH,
 };
 
-/* *want: all of PortInfo for a Set without a state change. */
+/* How the port differs from what it should be; *want: all of PortInfo for a Set, the state kept. */
 enum port_plan port_plan(const struct bringup_conf *conf, uint16_t sm_lid,
 			 const struct inv_node *node, uint8_t num, struct wire_port_info *want);
 
-/* An Active link whose ends have different OperationalVLs: left as it is. */
+/* True: an Active link whose ends have different OperationalVLs, which is left as it is. */
 bool port_plan_tolerates(const struct inv_port *port);
 
 #endif

@@ -171,7 +171,7 @@ static void port_settled(struct bringup *b, struct inv_node *node, uint8_t num)
 	bringup_cured(b, port);
 }
 
-/* Queues a port if something is due there; who completes a link goes ahead of who starts one. */
+/* Queues a port if something is due there; the end that completes a link goes ahead of others. */
 void bringup_step(struct bringup *b, struct inv_node *node, uint8_t num)
 {
 	struct step step = port_step(b, node, num);

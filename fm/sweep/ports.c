@@ -6,7 +6,7 @@
  *   in a refresh     of a switch that says that no port's state changed: those alone that are not
  *                    as they should be
  *   up               who is behind is asked, unless the link was met from its other end
- *   down             so is the link; in a refresh its other end may have more to tell, and the
+ *   down             so is the link; in a refresh its other end may know more, and the
  *                    neighbours of a switch that lost half of its links
  */
 #include "fm/sweep/sweep_priv.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Who answers over a port: NodeInfo, which makes a link known. LocalPortNum is its other end, so
- * nobody probes back.
+ * Which node answers over a port: NodeInfo, which makes a link known. LocalPortNum is its other
+ * end, so the link is not probed from there.
  *
  * A GUID that answers at two places at once is two devices: a port has one link. The first met
  * stays, both places go to the log. NodeInfo that contradicts itself is dropped there too.
@@ -11,7 +11,7 @@
 #include "fm/sweep/sweep_priv.h"
 
 #define LOG_BURST	20
-#define LOCAL_ASKED_MAX 4 /* answers that are not believed, one after the other */
+#define LOCAL_ASKED_MAX 4 /* answers that are not accepted, one after the other */
 
 static void seen_twice(struct sweep *s, const struct inv_node *from, uint8_t from_port,
 		       const struct inv_node *met, const char *why)
@@ -104,7 +104,7 @@ static bool met_elsewhere(const struct inv_port *port, const struct inv_node *fr
 	return port->probe == PROBE_MET && (port->peer != from || port->peer_port != num);
 }
 
-/* The node behind a probe, or NULL: the answer is not to be believed. */
+/* The node behind a probe, or NULL: the answer is not accepted. */
 static struct inv_node *probe_node(struct sweep *s, const struct inv_node *from, uint8_t num,
 				   const struct wire_node_info *info)
 {
@@ -151,7 +151,7 @@ static void looped_back(struct sweep *s, struct inv_node *from, uint8_t num)
 	inventory_refuse(&s->inv, from, num, 0);
 }
 
-static void probe_believed(struct sweep *s, struct inv_node *from, uint8_t num,
+static void probe_accepted(struct sweep *s, struct inv_node *from, uint8_t num,
 			   const struct mad_path *path, const struct wire_node_info *info)
 {
 	struct inv_node *node = probe_node(s, from, num, info);
@@ -193,17 +193,17 @@ void probe_answer(struct sweep *s, struct inv_node *from, uint8_t num, const str
 		info_dropped(s, from, num, &info);
 		probe_refused(s, from, num, INV_NONSENSE);
 		return;
-	case CLAIM_BELIEVED:
-		probe_believed(s, from, num, path, &info);
+	case CLAIM_ACCEPTED:
+		probe_accepted(s, from, num, path, &info);
 		return;
 	}
 }
 
 /*
- * The adapter's own driver knows the port's GUID; what is said of the rest is known since the first
+ * The adapter's own driver knows the port's GUID; the rest is known since the first
  * sweep.
  */
-static bool local_is_believed(struct sweep *s, const struct wire_node_info *info)
+static bool local_is_accepted(struct sweep *s, const struct wire_node_info *info)
 {
 	guid_t last = s->local_guid;
 
@@ -220,7 +220,7 @@ void probe_local_answer(struct sweep *s, const uint8_t data[64])
 	struct wire_node_info info;
 
 	wire_node_info_decode(data, &info);
-	if (!local_is_believed(s, &info) && s->local_asked++ < LOCAL_ASKED_MAX) {
+	if (!local_is_accepted(s, &info) && s->local_asked++ < LOCAL_ASKED_MAX) {
 		sweep_ask(s, JOB_LOCAL, NULL, 0, true);
 		return;
 	}
@@ -242,7 +242,7 @@ void probe_local_answer(struct sweep *s, const uint8_t data[64])
 		ports_ask(s, node, info.local_port);
 }
 
-/* Who is behind a port answers at last: the one known there, or another. */
+/* A node behind a port answers at last: the one known there, or another. */
 void probe_poll_answer(struct sweep *s, struct inv_node *node, uint8_t num, const uint8_t data[64])
 {
 	struct inv_port *port = &node->ports[num];

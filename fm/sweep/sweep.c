@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The asking side of a sweep: turns jobs into requests, retries them, and ends the sweep when none
+ * The sending side of a sweep: turns jobs into requests, retries them, and ends the sweep when none
  * is left.
  *
  *   start -> jobs -> batch, mad -> answer -> explore.c: records it, adds jobs -> .. -> finish.c
@@ -8,8 +8,8 @@
  * What is unknown is asked first: NodeInfo over unexplored ports and what stands before a switch's
  * ports are urgent, PortInfo of the many ports and descriptions follow.
  *
- * A request that times out is asked again in rounds of two sends, each round by the way that is
- * best by then: a time-out makes the links of its way suspect (paths.c). The first rounds are
+ * A request that times out is asked again in rounds of two sends, each round by the path that is
+ * best by then: a time-out makes the links of its path suspect (paths.c). The first rounds are
  * short, so that a dead path costs little; the last take the configured time-out. A node that
  * answered in this sweep is asked longer, one known to be silent once. A switch of a refresh that
  * does not answer at first has its neighbours asked as well: if it is dead, they know.
@@ -38,7 +38,7 @@ static const uint16_t job_attr[] = {
 	[JOB_VERIFY_PORT] = WIRE_PORT_INFO,
 };
 
-/* The way of a probe goes on over the port that is asked about. */
+/* The path of a probe ends by the port whose neighbour is asked. */
 static bool job_path(struct sweep *s, const struct batch_job *job, struct mad_path *path)
 {
 	struct inv_node *node = job->object;
@@ -366,7 +366,7 @@ static void poll_ports(struct sweep *s, struct inv_node *node)
 	}
 }
 
-/* Who polls has a link; if it is not known to lead anywhere, nothing else is asked. */
+/* A manager that polls has a link; if that leads to no known node, nothing else is asked. */
 static void ask_own_link(struct sweep *s)
 {
 	struct inv_node *node = s->inv.local;

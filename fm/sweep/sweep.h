@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * sweep: looks at the fabric by directed-route SMPs and keeps the inventory true.
+ * sweep: reads the fabric by directed-route SMPs into the inventory.
  *
  * Three sweeps, each ends in one done callback, always from the loop; one runs at a time:
  *   discover  everything, from the SM's port; each link is probed once; all ports of a switch are
@@ -29,13 +29,13 @@ struct sweep;
 struct m_keys;
 
 struct sweep_result {
-	int error;	  /* 0, or -EIO: the local port did not answer */
-	unsigned silent;  /* nodes, and ports with an unknown one behind, that do not answer */
-	unsigned partial; /* nodes that answer and whose answers were not all had */
-	bool rest;	  /* slow answers are left, what they say comes later.. */
-	bool newest; /* ..and all that the newest request for a sweep asked first is answered */
+	int error;	   /* 0, or -EIO: the local port did not answer */
+	unsigned silent;   /* nodes, and ports with an unknown one behind, that do not answer */
+	unsigned partial;  /* nodes that answer and whose answers were not all had */
+	bool rest;	   /* slow answers are left: the callback comes again */
+	bool newest;	   /* with rest: the first round of the newest request is answered */
 	unsigned refusing; /* switches that answer, and whose PortStateChange can't be cleared */
-	/* switches whose LinearFDBTop was reset again and again (inv_node.keeps_no_top) */
+	/* switches whose LinearFDBTop was reset repeatedly (inv_node.keeps_no_top) */
 	unsigned untrue;
 	unsigned duplicates; /* GUIDs met twice, in this sweep */
 	unsigned fell;	     /* links that went down */
@@ -53,12 +53,15 @@ struct sweep_result {
 };
 typedef void sweep_done_fn(void *arg, const struct sweep_result *result);
 
+/* The caller's, with an empty inventory; never NULL. Loop and mad are borrowed. */
 struct sweep *sweep_new(struct loop *loop, struct mad *mad);
 void sweep_free(struct sweep *sweep); /* NULL is fine */
+/* The sweep's, valid until sweep_free(); never NULL. */
 struct inventory *sweep_inventory(struct sweep *sweep);
 /* M_Keys of ports, from now on also for what others send over `mad`; borrowed, NULL = none. */
 void sweep_use_keys(struct sweep *sweep, struct m_keys *keys);
 
+/* See above. The GUIDs are copied; those of unknown nodes have no effect. */
 void sweep_discover(struct sweep *sweep, sweep_done_fn *fn, void *arg);
 void sweep_refresh(struct sweep *sweep, const guid_t *nodes, unsigned count, sweep_done_fn *fn,
 		   void *arg);
@@ -69,15 +72,16 @@ void sweep_poll(struct sweep *sweep, sweep_done_fn *fn, void *arg);
  * nothing is left that was answered only once. Not while anything runs.
  */
 bool sweep_verify(struct sweep *sweep, unsigned count, bool refused, sweep_done_fn *fn, void *arg);
+/* Whether any sweep runs; one that waits for slow answers alone; a discover; a poll. */
 bool sweep_busy(const struct sweep *sweep);
-bool sweep_trails(const struct sweep *sweep); /* a sweep for whose slow answers nobody need wait */
-bool sweep_discovers(const struct sweep *sweep); /* everything */
+bool sweep_trails(const struct sweep *sweep);
+bool sweep_discovers(const struct sweep *sweep);
+bool sweep_polls(const struct sweep *sweep);
 /*
  * A passive sweep: this manager may not be the master, so PortStateChange is left as it is in a
  * fabric whose switches have tables. (Without tables it has no master.) The switches it is left at
  * are those whose sw.port_state_change still says so.
  */
 void sweep_set_passive(struct sweep *sweep, bool on);
-bool sweep_polls(const struct sweep *sweep); /* with a poll, which a sweep may replace */
 
 #endif

@@ -21,7 +21,7 @@ enum sweep_job {	    /* object = node, arg = port or block */
 		 JOB_POLL,	  /* SwitchInfo, to compare only */
 		 JOB_POLL_PORT,	  /* a probe whose answer only says that there is one */
 		 JOB_VERIFY_LINK, /* a probe, to compare only */
-		 JOB_VERIFY_PORT, /* PortInfo, likewise */
+		 JOB_VERIFY_PORT, /* PortInfo, to compare only */
 };
 
 enum sweep_probe { /* inv_port.probe */

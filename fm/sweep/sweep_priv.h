@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * sweep's own parts: sweep.c asks and retries, explore.c and ports.c read the answers and say what
- * to ask next.
+ * sweep's own parts: sweep.c and ask.c send requests and repeat them, explore.c and ports.c read
+ * the answers and decide what to send next.
  */
 #ifndef FMD_SWEEP_SWEEP_PRIV_H
 #define FMD_SWEEP_SWEEP_PRIV_H
@@ -29,11 +29,11 @@ struct sweep {
 	struct loop_timer *early;
 	uint64_t early_us;	/* not again before */
 	uint8_t wave, ask_wave; /* of the newest request for a sweep; of what is being answered */
-	unsigned nprompt,
-		nprompt_wave; /* jobs whose first round is not over; of these, of `wave` */
-	bool news;	      /* something was answered since that was last reported */
-	uint32_t number;      /* of the sweep; marks what was seen in it */
-	bool reroute;	      /* a link was found down: requests on their way may be lost */
+	unsigned nprompt;	/* jobs whose first round is not over */
+	unsigned nprompt_wave;	/* of these, those of `wave` */
+	bool news;		/* something was answered since that was last reported */
+	uint32_t number;	/* of the sweep; marks what was seen in it */
+	bool reroute;		/* a link was found down: requests on their way may be lost */
 	sweep_done_fn *fn;
 	void *arg;
 	uint64_t started_us, smps_before;
@@ -41,21 +41,23 @@ struct sweep {
 	struct sweep_result result;
 	guid_t *changed;
 	unsigned changed_room;
-	struct inv_node **touched; /* what the next sweep has to open anew */
+	struct inv_node **touched; /* nodes whose marks the next sweep has to clear */
 	uint32_t ntouched, touched_room;
 	struct parked *parked;
 	unsigned nparked, parked_room;
-	guid_t local_guid;     /* of the SM's own node, as last answered.. */
-	unsigned local_asked;  /* ..so often in this sweep */
-	guid_t verified;       /* nodes up to this one had their turn (verify.c).. */
-	bool wraps;	       /* ..since the first one had it */
+	guid_t local_guid;     /* of the SM's own node, as last answered */
+	unsigned local_asked;  /* how often it was asked in this sweep */
+	guid_t verified;       /* nodes up to this one had their turn (verify.c) */
 	bool passive, managed; /* managed: a switch with tables was met, in a passive sweep */
-	bool odd; /* some node may be silent or partial, some port without a node behind it */
+	bool incomplete;       /* some node may be silent or partial, or unknown behind a port */
 	struct guessed_keys guessed;
 	struct log_limit twice_log, bad_log, silent_log;
 };
 
-/* ask.c */
+/*
+ * ask.c. Whether the job asks a node by the other end of a link; the node that it asks, the
+ * inventory's, NULL = none is known there; whether no answer is the likeliest.
+ */
 bool sweep_job_is_probe(const struct batch_job *job);
 const struct inv_node *sweep_job_target(const struct batch_job *job);
 bool sweep_job_is_long_shot(const struct batch_job *job);
@@ -65,8 +67,9 @@ void sweep_ask(struct sweep *s, enum sweep_job kind, struct inv_node *node, uint
 void sweep_changed(struct sweep *s, const struct inv_node *node);
 void sweep_touch(struct sweep *s, struct inv_node *node); /* answered, or has a probe */
 
+/* Queues a Get(PortInfo). */
 void ports_ask(struct sweep *s, struct inv_node *node, unsigned num);
-/* At both ends. */
+/* Sets inv_port.probe at both ends of the link. */
 void ports_set_probe(struct sweep *s, struct inv_node *node, unsigned num, enum sweep_probe probe);
 void explore_visit(struct sweep *s, struct inv_node *node, const struct mad_path *path);
 void explore_visit_ca(struct sweep *s, struct inv_node *node);
@@ -106,6 +109,6 @@ void verify_given_up(struct sweep *s, const struct batch_job *job);
 
 /* finish.c: what the silences of a sweep mean. */
 void finish_sweep(struct sweep *s);
-void finish_early(struct sweep *s); /* slow answers are left: of these nothing is said yet */
+void finish_early(struct sweep *s); /* reports what is answered; slow answers are left */
 
 #endif

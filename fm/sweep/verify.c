@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Verification: what was answered once is asked once more in quiet, a few ports at a time: who is
- * behind a port that is up, and PortInfo. An answer that is as recorded is the end of it; another
- * one has the node looked at, and that decides (contest.c). Ports with somebody behind them who
- * can't be there are asked first, each time.
+ * Verification: what was answered once is asked once more while the fabric is idle, a few ports at
+ * a time: the node behind a port that is up, and PortInfo. An answer that agrees with the record
+ * verifies it; another one has the node swept, and that decides (contest.c). Ports with a node
+ * behind them that can't be there are asked first, each time.
  */
 #include "fm/sweep/bringup.h"
 #include "fm/sweep/sweep_priv.h"
@@ -15,7 +15,7 @@ static bool can_ask(const struct inv_node *node)
 	return !node->gone && !node->silent && !node->removed;
 }
 
-/* Who can send a probe over that port; one end of the link does. */
+/* The node that can send a probe over that port; one end of the link does. */
 static bool probes_over(const struct sweep *s, const struct inv_node *node, unsigned num)
 {
 	return num && (inv_is_switch(node) || (node == s->inv.local && num == s->inv.local_port));
@@ -88,7 +88,7 @@ bool sweep_verify(struct sweep *s, unsigned count, bool refused, sweep_done_fn *
 
 /* ---- Answers --------------------------------------------------------------------------------- */
 
-/* The node is looked at, this port with it. */
+/* Has the node swept, this port with it. */
 static void differs(struct sweep *s, struct inv_node *node, unsigned num)
 {
 	if (num)
@@ -142,8 +142,8 @@ void verify_answer(struct sweep *s, const struct batch_job *job, const uint8_t d
 
 /*
  * A request that got no answer says nothing of the port, and is sent again with a later pass: loss
- * must not let a wrong answer stand. Whoever answers polls and never this is left alone after some
- * tries.
+ * must not let a wrong answer stand. A node that answers polls and never this is left out after
+ * some tries.
  */
 void verify_given_up(struct sweep *s, const struct batch_job *job)
 {

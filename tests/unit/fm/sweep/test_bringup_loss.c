@@ -12,7 +12,7 @@
 #define SEEDS	  12
 #define PER_MILLE 100 /* of each crossing of a cable: up to 12 of these there and back */
 
-struct deaf { /* a host whose answers get lost from that state on */
+struct lossy { /* a host whose answers get lost from that state on */
 	struct bench *b;
 	guid_t host;
 	enum topo_state from;
@@ -72,43 +72,43 @@ static void ports_whose_tries_were_lost_are_active_within_seconds(void **state)
 	assert_true(longest < 15 * SECOND_US);
 }
 
-static void become_deaf(void *arg, guid_t node, uint16_t attr_id, uint32_t attr_mod)
+static void begin_to_lose_answers(void *arg, guid_t node, uint16_t attr_id, uint32_t attr_mod)
 {
-	struct deaf *deaf = arg;
+	struct lossy *lossy = arg;
 
-	if (node == deaf->host && attr_id == WIRE_PORT_INFO &&
-	    double_link_state(deaf->b->d, node, 1) == deaf->from)
-		double_set_direction_fault(deaf->b->d, node, 1, DOUBLE_LOSE, 1000, 0);
+	if (node == lossy->host && attr_id == WIRE_PORT_INFO &&
+	    double_link_state(lossy->b->d, node, 1) == lossy->from)
+		double_set_direction_fault(lossy->b->d, node, 1, DOUBLE_LOSE, 1000, 0);
 }
 
-static void begin_with_a_deaf_host(struct bench *b, struct deaf *deaf, enum topo_state from)
+static void begin_with_lost_answers(struct bench *b, struct lossy *lossy, enum topo_state from)
 {
 	bench_init(b, design_pgft2(), NULL);
 	bench_discover(b);
-	*deaf = (struct deaf){ .b = b, .host = last_host(b), .from = from };
-	double_on_set(b->d, become_deaf, deaf);
+	*lossy = (struct lossy){ .b = b, .host = last_host(b), .from = from };
+	double_on_set(b->d, begin_to_lose_answers, lossy);
 	bench_bringup(b);
 	assert_int_equal(b->up.links_failed, 1);
-	assert_int_equal(double_link_state(b->d, deaf->host, 1), from);
+	assert_int_equal(double_link_state(b->d, lossy->host, 1), from);
 	double_on_set(b->d, NULL, NULL);
 }
 
 /* A port that is Active by the first packet that it gets refuses to be Armed. */
 static void port_that_moved_on_unheard_is_read_when_it_refuses(void **state)
 {
-	struct deaf deaf;
+	struct lossy lossy;
 	struct bench b;
 
-	begin_with_a_deaf_host(&b, &deaf, TOPO_ARMED);
-	double_activate(b.d, deaf.host, 1);
-	double_set_direction_fault(b.d, deaf.host, 1, DOUBLE_LOSE, 0, 0);
+	begin_with_lost_answers(&b, &lossy, TOPO_ARMED);
+	double_activate(b.d, lossy.host, 1);
+	double_set_direction_fault(b.d, lossy.host, 1, DOUBLE_LOSE, 0, 0);
 	for (unsigned tries = 0; tries < 2 && b.up.retry_at_us; tries++) {
 		bench_wait(&b);
 		bench_retry(&b);
 	}
 	assert_int_equal(b.up.links_failed, 0);
 	assert_int_equal(double_ports_not_active(b.d), 0);
-	assert_int_equal(inv(&b, deaf.host)->ports[1].state, TOPO_ACTIVE);
+	assert_int_equal(inv(&b, lossy.host)->ports[1].state, TOPO_ACTIVE);
 	bench_fini(&b);
 }
 
@@ -138,13 +138,13 @@ static void port_whose_read_was_lost_is_read_when_it_refuses_again(void **state)
 /* A look finds another state: what was given up is tried at its time all the same. */
 static void port_whose_new_state_a_sweep_finds_is_not_forgotten(void **state)
 {
-	struct deaf deaf;
+	struct lossy lossy;
 	struct bench b;
 
-	begin_with_a_deaf_host(&b, &deaf, TOPO_ARMED);
-	double_set_direction_fault(b.d, deaf.host, 1, DOUBLE_LOSE, 0, 0);
-	bench_refresh(&b, &deaf.host, 1);
-	assert_int_equal(inv(&b, deaf.host)->ports[1].state, TOPO_ARMED);
+	begin_with_lost_answers(&b, &lossy, TOPO_ARMED);
+	double_set_direction_fault(b.d, lossy.host, 1, DOUBLE_LOSE, 0, 0);
+	bench_refresh(&b, &lossy.host, 1);
+	assert_int_equal(inv(&b, lossy.host)->ports[1].state, TOPO_ARMED);
 	for (unsigned tries = 0; tries < 2 && b.up.retry_at_us; tries++) {
 		bench_wait(&b);
 		bench_retry(&b);
