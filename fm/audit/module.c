@@ -28,7 +28,7 @@ static uint64_t idle_since(void *arg)
 	return fabric_quiet_since_us(r->fabric);
 }
 
-/* It is known not to hold what it acknowledges, and is isolated for that. */
+/* True: the switch does not hold what it acknowledges, and is isolated for that. */
 static bool is_known(const struct audit_room *r, guid_t sw)
 {
 	const struct inv_node *node = inventory_find(r->services.inventory, sw);

@@ -80,7 +80,7 @@ static void report(struct repairs *r, const struct table_block *at)
 
 /* ---- Read once more -------------------------------------------------------------------------- */
 
-/* False: what was read may be of before a write, or a write of something else is due by now. */
+/* False: the answer may be of before a write, or another content is to be written by now. */
 static bool is_of_now(const struct repair *it)
 {
 	const struct repairs *r = it->repairs;

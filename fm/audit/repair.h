@@ -5,7 +5,7 @@
  *
  * A block that was found different is written again by an update, of a multicast table by a round
  * of multicast's. When that is acknowledged it is read once more: it is repaired if it is as
- * written, which an event tells. If not, the block was wrong twice, and is reported
+ * written, and an event says so. If not, the block was wrong twice, and is reported
  * (fabric_report_table_unheld()). What is not answered, or may be older than a write, is the
  * audit's to find again.
  */
@@ -17,6 +17,7 @@
 
 struct repairs;
 
+/* The caller's, never NULL; fabric is borrowed. Free drops what is under way. */
 struct repairs *repairs_new(struct fabric *fabric);
 void repairs_free(struct repairs *r);
 

@@ -6,8 +6,9 @@
  * well. Nothing is asked until the fabric has been idle for a while: after a change there are
  * things of more use to be sent.
  *
- * An answer counts only if nothing was written since its question left: else it may report either
- * time. What is not answered is somebody else's to find out; its turn comes again.
+ * An answer counts only if nothing was written since its request left: else it may be of before or
+ * after the write. A request without an answer is dropped: sweeps find silent switches, and the
+ * block's turn comes again.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -107,7 +108,7 @@ static void ask_some(struct audit *a, unsigned count)
 
 /* ---- Questions and answers ------------------------------------------------------------------- */
 
-/* Of both kinds: what was written since. */
+/* Blocks written so far, of both kinds of tables: they tell whether one was since. */
 static uint32_t stamp_now(const struct audit *a)
 {
 	return (uint32_t)(a->program->blocks_written + mft_blocks_written(a->mft));

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Claims: what switches held when an earlier fmd ended, by its file (table_file.h). They spare
- * writes, never care: since then a switch may have rebooted and another subnet manager may have
- * been at work, so each block is read, with one Get in the place of the Set that it would take
- * otherwise, and only what the switch itself says counts as known.
+ * Cached blocks: what switches held when an earlier fmd ended, by its file (table_file.h). Since
+ * then a switch may have rebooted, and another subnet manager may have written to it. So each block
+ * is read, by one Get in the place of the Set that it would take otherwise, and only what the
+ * switch answers counts as known.
  *
- *   the file       is read by the first apply, in steps, against the rows that are wanted by then:
- *                  of a block that is as wanted nothing is kept but a bit (store.h: claimed)
- *   doubted first  claims that are not as wanted; then what is to change is written in the order's
- *                  rounds. So a fault that came while nobody was there, or comes now, does not wait
- *                  for the rest: of that it is believed that it is as claimed, until one block is
- *                  found that is not. From then on blocks of the same numbers are read of all
- *                  switches before any is written, so that the order knows what there is
- *   the rest       is read when nothing is left to write. What differs from the claim is written,
- *                  in rounds again
+ *   the file     is read by the first apply, in steps, and compared with the rows that are wanted
+ *                by then: of a block that is as wanted nothing is kept but a bit (store.h: cached)
+ *   read first   are cached blocks that are not as wanted; then what is to change is written in the
+ *                order's rounds. So a fault that happened while fmd was down, or happens now, does
+ *                not wait for the rest. Of the rest it is assumed that it is as cached, until one
+ *                block differs. From then on blocks of the same numbers are read of all switches
+ *                before any is written, so that the order knows what there is
+ *   the rest     is read when nothing is left to write. What differs from the cache is written, in
+ *                rounds again
  *
- * Where another manager was at work until now, all that the file does not report is claimed to be
- * as wanted, so that it is read.
+ * Where another manager was at work until now, each block that the file does not have is assumed to
+ * be as wanted, so that it is read.
  *
- * A claim ends when its block was read, or is written. Where a switch does not say what it holds,
- * its claims end unread, and so they do when its LinearFDBTop is 0: it has forgotten all. Then its
- * blocks are unknown, as without a file.
+ * A block is cached until it was read, or is written. Where a switch does not answer what it holds,
+ * or its LinearFDBTop is 0 (it has lost its tables), its blocks are not cached any more, but
+ * unknown, as without a file.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -37,9 +37,9 @@ void program_remember(struct program *p, char *content, size_t length)
 	FILE *in = length ? fmemopen(content, length, "r") : NULL;
 
 	cached_forget_file(p);
-	p->claims.content = content;
+	p->cached.content = content;
 	if (in)
-		p->claims.reader = table_reader_new(in);
+		p->cached.reader = table_reader_new(in);
 }
 
 static bool is_open(const struct store_switch *sw, uint32_t block)
@@ -61,7 +61,7 @@ static unsigned take_record(struct program *p, const struct table_record *record
 
 		if (sw && is_open(sw, b)) {
 			store_sent(sw, b, empty ? none : content);
-			store_put(&sw->claimed, b, true);
+			store_put(&sw->cached, b, true);
 		}
 		content += empty ? 0 : TABLES_BLOCK;
 		blocks++;
@@ -74,26 +74,26 @@ static void drop_all(struct program *p)
 	cl_map_item_t *item = cl_qmap_head(&p->store.switches);
 
 	for (; item != cl_qmap_end(&p->store.switches); item = cl_qmap_next(item))
-		memset(&((struct store_switch *)item)->claimed, 0, sizeof(struct store_set));
-	p->claims.some = false;
+		memset(&((struct store_switch *)item)->cached, 0, sizeof(struct store_set));
+	p->cached.some = false;
 }
 
 bool cached_load(struct program *p)
 {
 	struct table_record record;
-	enum table_said said;
+	enum table_result result;
 	const char *why;
 	unsigned blocks = 0;
 
-	if (!p->claims.reader)
+	if (!p->cached.reader)
 		return false;
-	p->claims.some = true;
-	while ((said = table_reader_next(p->claims.reader, &record, &why)) == TABLE_SWITCH) {
+	p->cached.some = true;
+	while ((result = table_reader_next(p->cached.reader, &record, &why)) == TABLE_SWITCH) {
 		blocks += take_record(p, &record);
 		if (blocks >= BLOCKS_A_STEP)
 			return true;
 	}
-	if (said == TABLE_BAD) {
+	if (result == TABLE_BAD) {
 		log_line(LOG_PROGRAM, LOG_ERR,
 			 "the saved forwarding tables are %s: all tables are written anew", why);
 		drop_all(p);
@@ -102,38 +102,38 @@ bool cached_load(struct program *p)
 	return false;
 }
 
-/* Behind the file, whose claims are about the same blocks. */
+/* Called behind the file, whose blocks stay as they are there. */
 void cached_assume(struct program *p)
 {
-	if (!p->claims.all)
+	if (!p->cached.all)
 		return;
-	p->claims.all = false;
-	p->claims.some = p->claims.first = p->claims.wrong = true;
+	p->cached.all = false;
+	p->cached.some = p->cached.first = p->cached.wrong = true;
 	for (uint32_t row = 0; row < p->topo->nswitches; row++) {
 		struct store_switch *sw = store_find(&p->store, p->topo->nodes[row].guid);
 
 		for (uint32_t b = 0; sw && b < sw->nblocks; b++)
 			if (is_open(sw, b))
-				store_put(&sw->claimed, b, true);
+				store_put(&sw->cached, b, true);
 	}
 }
 
 void program_read_first(struct program *p)
 {
-	p->claims.all = true;
+	p->cached.all = true;
 }
 
 void cached_forget_file(struct program *p)
 {
-	table_reader_free(p->claims.reader);
-	free(p->claims.content);
-	p->claims.reader = NULL;
-	p->claims.content = NULL;
+	table_reader_free(p->cached.reader);
+	free(p->cached.content);
+	p->cached.reader = NULL;
+	p->cached.content = NULL;
 }
 
 /* ---- Which to read --------------------------------------------------------------------------- */
 
-/* What it holds is something else than what is wanted. */
+/* True: the switch holds, or is assumed to hold, something else than what is wanted. */
 static bool is_other(const struct store_switch *sw, uint32_t block)
 {
 	return store_has(&sw->own, block) &&
@@ -148,21 +148,21 @@ static bool is_there(const struct store_switch *sw)
 
 void cached_recheck_none(struct program *p)
 {
-	memset(&p->claims.columns, 0, sizeof(p->claims.columns));
-	p->claims.every = p->claims.wrong;
+	memset(&p->cached.columns, 0, sizeof(p->cached.columns));
+	p->cached.every = p->cached.wrong;
 }
 
 /*
- * Blocks of which it is known, or claimed, that they hold something else than what is wanted; known
- * ones matter to the others of their number alone.
+ * Chooses the numbers of blocks that are known or cached to differ from what is wanted; known ones
+ * matter only for the blocks of the same number at other switches.
  */
 void cached_recheck(struct program *p, const struct store_switch *sw)
 {
 	for (uint32_t b = store_next(&sw->own, 0); b < STORE_BLOCKS;
 	     b = store_next(&sw->own, b + 1))
 		if (is_other(sw, b) &&
-		    (store_has(&sw->claimed, b) || (p->claims.every && store_has(&sw->known, b))))
-			store_put(&p->claims.columns, b, true);
+		    (store_has(&sw->cached, b) || (p->cached.every && store_has(&sw->known, b))))
+			store_put(&p->cached.columns, b, true);
 }
 
 static bool has_any(const struct store_set *set)
@@ -172,12 +172,12 @@ static bool has_any(const struct store_set *set)
 
 bool cached_begin(struct program *p)
 {
-	struct program_cached *c = &p->claims;
+	struct program_cached *c = &p->cached;
 	bool any = false;
 
 	for (uint32_t row = 0; row < p->topo->nswitches; row++)
 		for (unsigned i = 0; is_there(p->rows[row]) && i < STORE_WORDS; i++)
-			any |= p->rows[row]->claimed.words[i] & c->columns.words[i];
+			any |= p->rows[row]->cached.words[i] & c->columns.words[i];
 	c->block = c->row = 0;
 	if (any)
 		p->stage = PROGRAM_READS;
@@ -190,20 +190,20 @@ static bool some_left(const struct program *p)
 	cl_map_item_t *item = cl_qmap_head(&p->store.switches);
 
 	for (; item != cl_qmap_end(&p->store.switches); item = cl_qmap_next(item))
-		if (has_any(&((struct store_switch *)item)->claimed))
+		if (has_any(&((struct store_switch *)item)->cached))
 			return true;
 	return false;
 }
 
 bool cached_rest(struct program *p)
 {
-	if (!p->claims.some)
+	if (!p->cached.some)
 		return false;
-	memset(&p->claims.columns, 0xff, sizeof(p->claims.columns));
-	p->claims.every = true;
+	memset(&p->cached.columns, 0xff, sizeof(p->cached.columns));
+	p->cached.every = true;
 	if (cached_begin(p))
 		return true;
-	p->claims.some = some_left(p);
+	p->cached.some = some_left(p);
 	return false;
 }
 
@@ -212,12 +212,12 @@ unsigned cached_count(const struct program *p)
 	cl_map_item_t *item = cl_qmap_head(&p->store.switches);
 	unsigned count = 0;
 
-	for (; p->claims.some && item != cl_qmap_end(&p->store.switches);
+	for (; p->cached.some && item != cl_qmap_end(&p->store.switches);
 	     item = cl_qmap_next(item)) {
 		const struct store_switch *sw = (struct store_switch *)item;
 
 		for (unsigned i = 0; is_there(sw) && i < STORE_WORDS; i++)
-			count += (unsigned)__builtin_popcountll(sw->claimed.words[i]);
+			count += (unsigned)__builtin_popcountll(sw->cached.words[i]);
 	}
 	return count;
 }
@@ -227,14 +227,14 @@ unsigned cached_count(const struct program *p)
 /* The next question, block by block over all switches; false: all were asked. */
 static bool next_job(struct program *p, struct batch_job *job)
 {
-	struct program_cached *c = &p->claims;
+	struct program_cached *c = &p->cached;
 
 	for (; (c->block = store_next(&c->columns, c->block)) < STORE_BLOCKS;
 	     c->block++, c->row = 0) {
 		while (c->row < p->topo->nswitches) {
 			struct store_switch *sw = p->rows[c->row++];
 
-			if (!is_there(sw) || !store_has(&sw->claimed, c->block) ||
+			if (!is_there(sw) || !store_has(&sw->cached, c->block) ||
 			    !(c->every || is_other(sw, c->block)))
 				continue;
 			*job = (struct batch_job){ .object = sw,
@@ -263,25 +263,25 @@ bool cached_make(const struct store_switch *sw, uint32_t block, struct batch_req
 	request->mad.method = WIRE_GET;
 	request->mad.attr_id = WIRE_LFT;
 	request->mad.attr_mod = block;
-	return store_has(&sw->claimed, block);
+	return store_has(&sw->cached, block);
 }
 
 void cached_drop(struct store_switch *sw)
 {
-	memset(&sw->claimed, 0, sizeof(sw->claimed));
+	memset(&sw->cached, 0, sizeof(sw->cached));
 }
 
 void cached_answer(struct program *p, struct store_switch *sw, uint32_t block, const uint8_t *data)
 {
-	if (!store_has(&sw->claimed, block))
+	if (!store_has(&sw->cached, block))
 		return; /* written meanwhile, or forgotten */
-	p->claims.read++;
+	p->cached.read++;
 	if (!program_same(sw, block, data)) {
-		p->claims.differed++;
-		p->claims.wrong = true;
+		p->cached.differed++;
+		p->cached.wrong = true;
 		store_sent(sw, block, data);
 	}
-	store_put(&sw->claimed, block, false);
+	store_put(&sw->cached, block, false);
 	store_put(&sw->known, block, true);
 }
 
@@ -299,7 +299,7 @@ void program_write_tables(const struct program *p, FILE *out)
 
 		for (unsigned i = 0; i < STORE_WORDS; i++)
 			blocks.words[i] =
-				(sw->known.words[i] | sw->claimed.words[i]) & ~sw->busy.words[i];
+				(sw->known.words[i] | sw->cached.words[i]) & ~sw->busy.words[i];
 		table_write_switch(&w, sw, &blocks);
 	}
 	table_write_end(&w);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * claims: what switches are said to hold of their tables, by a file of an earlier life or because
- * another manager was here, until it was read. Part of program (program_priv.h).
+ * cached: what switches are assumed to hold of their tables, by the file of an earlier run or after
+ * another manager's work, until it was read (cached.c). Part of program (program_priv.h).
  */
 #ifndef FMD_PROGRAM_CACHED_H
 #define FMD_PROGRAM_CACHED_H
@@ -13,31 +13,42 @@ struct program;
 struct table_reader;
 
 struct program_cached {
-	struct table_reader *reader; /* not read to its end yet.. */
-	char *content;		     /* ..of this */
-	bool some;		     /* there may be claims */
-	bool all; /* of each block that nobody claims it is claimed that it is as wanted */
-	/* .. which nobody believes: it is read before it is reported that all is written */
-	bool first;
-	bool wrong;		  /* one was found: the others are not believed unread */
-	struct store_set columns; /* blocks that are looked at now.. */
-	bool every;		  /* ..of all switches, or of those where they are to change */
+	struct table_reader *reader; /* of content, until its end; NULL = nothing is left to read */
+	char *content;		     /* the file's, owned */
+	bool some;		     /* a switch may have cached blocks */
+	bool all;   /* assume of each block that the file does not have that it is as wanted */
+	bool first; /* these assumptions are read before it is reported that all is written */
+	bool wrong; /* a block was found that differs: none is relied on unread any more */
+	struct store_set columns; /* numbers of the blocks that are read now */
+	bool every;		  /* of all switches; false: of those where they are to change */
 	uint32_t block, row;	  /* the next one to be asked for */
-	unsigned read, differed;  /* from what was claimed; not reported yet */
+	unsigned read, differed;  /* blocks read, and those that differed; not reported yet */
 };
 
-bool cached_load(struct program *p);   /* more of the file; true: call again */
-void cached_assume(struct program *p); /* what program_read_first() asked for */
-void cached_forget_file(struct program *p);
-/* Rows are doubted, then reading begins: false = there is nothing to read. */
+/* Takes some more records of the file. True: there are more, call again. */
+bool cached_load(struct program *p);
+/* Assumes what program_read_first() asked for; no effect without it. */
+void cached_assume(struct program *p);
+void cached_forget_file(struct program *p); /* frees its reader and content; neither is fine */
+
+/*
+ * Reading before the first write: choose nothing, then the blocks of each switch that are about to
+ * change, then begin. False: there is nothing to read.
+ */
 void cached_recheck_none(struct program *p);
 void cached_recheck(struct program *p, const struct store_switch *sw);
 bool cached_begin(struct program *p);
-bool cached_rest(struct program *p); /* begins to read what is left */
+/* Begins to read all that is left. False: there is nothing, but at switches that are away. */
+bool cached_rest(struct program *p);
+/* The number of blocks that are left to read at switches that answer. */
 unsigned cached_count(const struct program *p);
-bool cached_more(struct program *p); /* adds jobs; false = all were asked */
+/* Queues some Gets. False: all were asked. */
+bool cached_more(struct program *p);
+/* Fills in the Get of a block. False: it is not wanted any more. */
 bool cached_make(const struct store_switch *sw, uint32_t block, struct batch_request *request);
+/* The answer: the block counts as known from now on. */
 void cached_answer(struct program *p, struct store_switch *sw, uint32_t block, const uint8_t *data);
-void cached_drop(struct store_switch *sw); /* it is not known what it holds */
+/* Nothing is assumed of that switch any more: its blocks are unknown. */
+void cached_drop(struct store_switch *sw);
 
 #endif

@@ -47,8 +47,8 @@ struct mft {
 	enum mft_stage stage;
 	bool only_reads;
 	uint16_t top;
-	unsigned read_block;   /* in this round of reads.. */
-	bool read_some;	       /* ..and something was in it */
+	unsigned read_block;   /* the block number of this round of reads */
+	bool read_some;	       /* this round has found an entry */
 	bool *shrinks, *stays; /* [MFT_MLIDS] some switch may hold too much; and does not let go */
 	struct mft_result result;
 	uint64_t started_us, smps_before;

@@ -10,8 +10,8 @@
  * group is always part of its old tree or part of its new one. Trees that only grow take one round.
  *
  * A switch that does not take its blocks does not hold the others; but a group is not extended
- * while some switch still forwards by its old tree. One apply at a time: who has news meanwhile
- * brings them to the next one.
+ * while some switch still forwards by its old tree. One apply runs at a time: what changes
+ * meanwhile is for the next one.
  */
 #ifndef FMD_PROGRAM_MFT_H
 #define FMD_PROGRAM_MFT_H
@@ -35,7 +35,10 @@ struct mft_result {
 };
 typedef void mft_done_fn(void *arg, const struct mft_result *result);
 
-/* The inventory gives the ways, and takes what SwitchInfo became. */
+/*
+ * The caller's, never NULL; all three are borrowed. The inventory has the paths to the switches,
+ * and takes the SwitchInfo that they answer.
+ */
 struct mft *mft_new(struct loop *loop, struct mad *mad, struct inventory *inv);
 void mft_free(struct mft *m); /* NULL is fine */
 
@@ -53,7 +56,7 @@ void mft_want_tree(struct mft *m, const struct mcast_tree *tree, bool wanted);
  */
 void mft_apply(struct mft *m, const struct topo *t, uint16_t top, bool again, mft_done_fn *fn,
 	       void *arg);
-/* Only reads, where mft_apply() would; then mft_held() tells what there is. */
+/* Only reads, where mft_apply() would; then mft_held() reports what there is. */
 void mft_read(struct mft *m, const struct topo *t, uint16_t top, mft_done_fn *fn, void *arg);
 /* fn for each entry that a switch holds for certain: by block, position, MLID. */
 typedef void mft_held_fn(void *arg, uint16_t mlid, unsigned position, uint16_t mask);
@@ -65,14 +68,14 @@ void mft_held(struct mft *m, guid_t sw, mft_held_fn *fn, void *arg);
 unsigned mft_blocks(const struct mft *m);
 bool mft_expected(struct mft *m, guid_t sw, uint16_t block, unsigned position,
 		  uint16_t masks[MCAST_BLOCK]);
-/* It was found to hold something else: the next apply mends that. Not while one runs. */
+/* A switch was found to hold these masks: the next apply repairs that. Not while one runs. */
 void mft_found(struct mft *m, guid_t sw, uint16_t block, unsigned position,
 	       const uint16_t masks[MCAST_BLOCK]);
 /*
- * What it acknowledged is not believed: the next apply reads its tables first. Not while one runs.
+ * What it acknowledged does not count: the next apply reads its tables first. Not while one runs.
  */
 void mft_forget(struct mft *m, guid_t sw);
-bool mft_busy(const struct mft *m);
+bool mft_busy(const struct mft *m); /* true: the callback of an apply or a read is to come */
 uint64_t mft_blocks_written(const struct mft *m); /* acknowledged since start */
 
 #endif

@@ -11,8 +11,10 @@
 
 #define MFT_MLIDS (0x10000 - MCAST_FIRST_MLID)
 
+/* The number of positions: blocks of one number, each for MCAST_POSITION ports. */
 unsigned mft_positions(const struct inv_node *node);
 uint16_t mft_top_of(const struct inv_node *node); /* the last MLID that it has room for */
+/* True: a block of this number lies within its MulticastFDBCap. */
 bool mft_has_block(const struct inv_node *node, unsigned block);
 /*
  * A block as an answer has it, without bits of ports that the switch does not have: these may be

@@ -18,7 +18,7 @@ struct mft_switch {
 	bool fresh;	 /* read since the last apply */
 	bool reading;	 /* in this apply */
 	bool here;	 /* in this apply's snapshot, with a path to it */
-	bool failed;	 /* left alone until somebody says to try again */
+	bool failed;	 /* sent nothing until an apply is to try again */
 	bool written;	 /* in this apply */
 };
 
@@ -33,12 +33,15 @@ struct mft_store {
 	cl_qmap_t switches;
 };
 
+/* The store is the caller's memory, and owns its switches and blocks until mft_store_fini(). */
 void mft_store_init(struct mft_store *store);
 void mft_store_fini(struct mft_store *store);
-struct mft_switch *mft_switch_get(struct mft_store *store, guid_t guid); /* made if need be */
-struct mft_switch *mft_switch_first(const struct mft_store *store);	 /* NULL past the last */
+/* The switch of that GUID, made if there is none. first, next: by GUID, NULL past the last. */
+struct mft_switch *mft_switch_get(struct mft_store *store, guid_t guid);
+struct mft_switch *mft_switch_first(const struct mft_store *store);
 struct mft_switch *mft_switch_next(const struct mft_store *store, const struct mft_switch *sw);
-struct mft_block *mft_block_find(const struct mft_switch *sw, uint16_t key); /* or NULL */
-struct mft_block *mft_block_get(struct mft_switch *sw, uint16_t key);	     /* made if need be */
+/* The block of that key, NULL where there is none; mft_block_get() makes it. */
+struct mft_block *mft_block_find(const struct mft_switch *sw, uint16_t key);
+struct mft_block *mft_block_get(struct mft_switch *sw, uint16_t key);
 
 #endif

@@ -14,7 +14,7 @@
  * as far as that is not what is wanted: the wanted tables' memory is a part of it from one apply to
  * the next.
  *
- * What a file claims is read first (cached.c), by jobs of the same batch.
+ * Cached blocks (cached.c) are read by jobs of the same batch.
  *
  * LinearFDBTop and the life time (IBA 14.2.5.4) go ahead of the blocks of their switch: entries
  * above the top are not looked at, and some devices refuse blocks beyond it.
@@ -98,7 +98,7 @@ static void make_block(struct program *p, struct store_switch *sw, uint32_t bloc
 	if (store_has(&sw->known, block))
 		p->result.entries += entries_changed(store_block(sw, block), request->data);
 	store_put(&sw->known, block, false);
-	store_put(&sw->claimed, block, false);
+	store_put(&sw->cached, block, false);
 	store_put(&sw->busy, block, true);
 	store_sent(sw, block, request->data);
 	request->mad.attr_id = WIRE_LFT;
@@ -289,10 +289,10 @@ static unsigned count_failed(const struct program *p)
 /* What was read is reported when all is, whichever apply began with it. */
 static void report_read(struct program *p, struct program_result *result)
 {
-	result->read = p->claims.read;
-	result->differed = p->claims.differed;
-	p->claims.read = p->claims.differed = 0;
-	p->claims.first = false;
+	result->read = p->cached.read;
+	result->differed = p->cached.differed;
+	p->cached.read = p->cached.differed = 0;
+	p->cached.first = false;
 }
 
 static void program_report_reads(struct program *p, unsigned unread)
@@ -308,11 +308,11 @@ static void program_report_reads(struct program *p, unsigned unread)
 	p->fn(p->arg, &result); /* may free p */
 }
 
-/* All is written, as far as that is known; what is claimed is read behind it. */
+/* All is written, as far as that is known; the other cached blocks are read now. */
 static void program_read_rest(struct program *p)
 {
 	batch_wake(p->batch);
-	if (p->reported || p->claims.first)
+	if (p->reported || p->cached.first)
 		return;
 	p->reported = true;
 	p->result.failed = count_failed(p);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * A block as a switch holds it against what it should hold.
+ * Compares a block that a switch holds with what it should hold.
  */
 #include <string.h>
 #include "fm/program/program_priv.h"
@@ -16,7 +16,7 @@ bool program_same(const struct store_switch *sw, uint32_t block, const uint8_t *
 
 bool program_differs(const struct program *p, const struct store_switch *sw, uint32_t block)
 {
-	return (!store_has(&sw->known, block) && !store_has(&sw->claimed, block)) ||
+	return (!store_has(&sw->known, block) && !store_has(&sw->cached, block)) ||
 	       (store_has(&sw->own, block) &&
 		memcmp(store_block(sw, block), program_wanted(p, sw, block), TABLES_BLOCK) != 0);
 }

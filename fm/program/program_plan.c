@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Which blocks go when. One pass over all rows finds what differs; if it is known of some of these
- * what they hold, routing/order/order.h makes rounds of them, and a round begins when the last one
- * is answered. Of a round, blocks with hosts' traffic go first.
+ * Which blocks are sent when. One pass over all rows finds what differs; if it is known of some of
+ * these blocks what they hold, routing/order/order.h makes rounds of them, and a round begins when
+ * the last one is answered. Of a round, blocks with hosts' traffic go first.
  *
  * What is promised: as long as every block is acknowledged, what order.h promises. When some is
  * given up, its switch holds the old entries or the new ones, we can't know. Both were allowed for
@@ -10,7 +10,7 @@
  * if everything further on its new path has been acknowledged, and old paths that work are not
  * ended; the others are held back, that is they stay on their old path, which is as good as it was.
  * So there is no loop and no pair loses what it has by a switch that fails; pairs that would gain
- * by a way through it wait for the next apply. Where the order needs whole rounds to keep clear of
+ * by a path through it wait for the next apply. Where the order needs whole rounds to keep clear of
  * credit loops (order.strict), no later round is begun at all.
  *
  * The promise starts from what is known. A newer apply therefore first waits for the answers that
@@ -57,7 +57,7 @@ static void switch_resolve(struct program *p, struct store_switch *sw)
 	sw->node->rebooted = false;
 }
 
-/* One that is gone is looked at again when it comes back; nothing fails by its absence. */
+/* A switch that is gone is compared again when it comes back; its absence is no failure. */
 static struct store_switch *switch_here(struct program *p, uint32_t row)
 {
 	struct store_switch *sw = store_get(&p->store, p->topo->nodes[row].guid);
@@ -80,7 +80,7 @@ static void switch_mark(struct program *p, struct store_switch *sw)
 			todo_put(sw, block);
 }
 
-/* Why its tables can't be brought up to date, or NULL. */
+/* Why its tables can't be brought up to date, a literal; NULL = they can. */
 static const char *switch_hindrance(const struct program *p, const struct store_switch *sw)
 {
 	if (!sw->node || sw->node->silent)
@@ -97,7 +97,7 @@ static void switch_plan(struct program *p, uint32_t row)
 	if (!sw)
 		return;
 	switch_mark(p, sw);
-	if (sw->node && sw->node->no_sets) { /* isolated: nobody's way waits for what it holds */
+	if (sw->node && sw->node->no_sets) { /* isolated: no path waits for what it holds */
 		todo_clear(sw);
 		return;
 	}
@@ -204,7 +204,7 @@ static uint32_t rows_end(const struct program *p)
 	return end < p->topo->nswitches ? end : p->topo->nswitches;
 }
 
-/* What is to change is read first, where it is but claimed. */
+/* Cached blocks that are to change are read first. */
 static enum job_said recheck_rows(void *arg)
 {
 	struct program *p = arg;
@@ -212,16 +212,16 @@ static enum job_said recheck_rows(void *arg)
 
 	if (!p->planned)
 		cached_recheck_none(p);
-	for (; p->claims.some && p->planned < end; p->planned++) {
+	for (; p->cached.some && p->planned < end; p->planned++) {
 		struct store_switch *sw = switch_here(p, p->planned);
 
 		if (sw)
 			cached_recheck(p, sw);
 	}
-	if (p->claims.some && end < p->topo->nswitches)
+	if (p->cached.some && end < p->topo->nswitches)
 		return JOB_MORE;
 	p->planned = 0;
-	if (!p->claims.some || !cached_begin(p))
+	if (!p->cached.some || !cached_begin(p))
 		return JOB_NEXT;
 	batch_wake(p->batch);
 	return JOB_END;

@@ -21,7 +21,7 @@ enum program_job { JOB_TOP, JOB_BLOCK, JOB_READ }; /* object = store_switch, arg
 enum program_stage {
 	PROGRAM_WAITS, /* for the answers to what a superseded apply sent */
 	PROGRAM_PLANS, /* a job in steps */
-	PROGRAM_READS, /* what is claimed */
+	PROGRAM_READS, /* cached blocks */
 	PROGRAM_SENDS,
 };
 
@@ -42,14 +42,14 @@ struct program {
 	struct batch *batch;
 	struct readback *readback;
 	struct store store;
-	struct program_cached claims;
+	struct program_cached cached;
 	uint8_t life_time;
 	const struct check_base *proofs; /* or NULL */
 	bool busy;
 	/* the apply that runs */
 	const struct topo *topo;
 	const struct tables *wanted;
-	struct order_proof proof; /* of these */
+	struct order_proof proof; /* of wanted */
 	program_done_fn *fn;
 	void *arg;
 	enum program_stage stage;
@@ -57,15 +57,14 @@ struct program {
 	struct job *plan;	     /* of PROGRAM_PLANS */
 	uint32_t planned;	     /* rows, by then */
 	bool trouble;		     /* a switch failed in this apply */
-	bool reported;		     /* all is written, but what is claimed is not read yet */
+	bool reported;		     /* all is written, and cached blocks are being read */
 	struct store_switch **rows;  /* by row of the wanted tables; NULL = gone */
 	struct order_making *making; /* of PROGRAM_PLANS */
 	struct order order;	     /* no rounds: all blocks go at once */
 	uint32_t round;		     /* rounds begun */
 	struct program_part *parts;  /* of this round, by switch and block */
 	uint32_t nparts;
-	/* of these, not yet among the blocks to send: 2 = all, 1 = those without hosts */
-	unsigned kinds;
+	unsigned kinds;		    /* of parts, left to send: 2 = all, 1 = without hosts */
 	struct store_switch **turn; /* those with blocks to send now */
 	uint32_t nturn, next;
 	struct program_result result;
@@ -77,7 +76,8 @@ struct program {
 
 void program_turn_add(struct program *p, struct store_switch *sw); /* it has blocks to send */
 void program_send_top(struct program *p, struct store_switch *sw); /* if it differs */
-void program_send_block(struct program *p, struct store_switch *sw, uint32_t block);
+void program_send_block(struct program *p, struct store_switch *sw, uint32_t block); /* queues it */
+/* Gives the switch up for this apply, and logs it with the reason. */
 void program_fail(struct program *p, struct store_switch *sw, const char *why);
 
 /* ---- program_block.c ------------------------------------------------------------------------ */
@@ -88,26 +88,32 @@ static inline const uint8_t *program_wanted(const struct program *p, const struc
 	return tables_row(p->wanted, sw->row) + (size_t)block * TABLES_BLOCK;
 }
 /*
- * What a switch answered is what it should hold: entries above its LinearFDBTop mean nothing (IBA
- * 14.2.5.4).
+ * Whether a switch answered what it should hold: entries above its LinearFDBTop mean nothing (IBA
+ * 14.2.5.4). program_differs(): whether the block has to be written.
  */
 bool program_same(const struct store_switch *sw, uint32_t block, const uint8_t *data);
 bool program_differs(const struct program *p, const struct store_switch *sw, uint32_t block);
 
 /* ---- program_plan.c ------------------------------------------------------------------------- */
 
+/* The members of struct program that the plan uses. */
 void plan_init(struct program *p);
 void plan_fini(struct program *p);
-void plan_apply(struct program *p);  /* finds what differs, and starts at once or when it may */
-void plan_forget(struct program *p); /* what was planned gives way */
-bool plan_more(struct program *p);  /* hands over more of the present round; false = that was all */
-bool plan_waits(struct program *p); /* all is answered: it goes on by itself */
-bool plan_next(struct program *p);  /* goes on; false = nothing is left */
-void plan_resume(struct program *p); /* from what is known now */
-/* The new content of a block that goes now. */
+/* Plans the apply, at once or when all that an earlier one sent is answered. */
+void plan_apply(struct program *p);
+void plan_forget(struct program *p); /* drops the plan, whatever is left of it */
+/* Hands over more blocks of the present round. False: that were all. */
+bool plan_more(struct program *p);
+/* All that was sent is answered. True: planning goes on by itself, nothing is to be sent now. */
+bool plan_waits(struct program *p);
+/* Begins the next round that has blocks. False: there is none. */
+bool plan_next(struct program *p);
+void plan_resume(struct program *p); /* plans anew, from what is known now */
+/* Writes what a block of this round is to contain. */
 void plan_content(const struct program *p, const struct store_switch *sw, uint32_t block,
 		  uint8_t content[TABLES_BLOCK]);
 
+/* Compares tables for program_check_readback(); the program's, never NULL. */
 struct readback *readback_new(struct program *p, struct mad *mad);
 void readback_free(struct readback *r);
 

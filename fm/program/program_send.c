@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What is handed to the queue of writes: a block, a LinearFDBTop; and a switch that fails.
+ * Queues writes of a block and of LinearFDBTop, and gives up a switch that fails.
  */
 #include "fm/program/program_priv.h"
 

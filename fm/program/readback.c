@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Reads the tables back and holds them against the store, block by block over all switches, as
- * program.c writes them. It judges only what was acknowledged before the question and still is when
- * the answer comes.
+ * Reads the tables back and compares them with the store, block by block over all switches, in the
+ * order in which program.c writes them. A block counts only if it was acknowledged before its
+ * request left and still is when the answer comes.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@ struct readback {
 	void *arg;
 	struct program_readback result;
 	struct program_block *differing;
-	unsigned room; /* of these */
+	unsigned room; /* elements allocated */
 	struct log_limit differ_log;
 };
 

@@ -111,9 +111,9 @@ void store_rebase(struct store_switch *sw, const uint8_t *row, uint32_t nblocks)
 	for (block = 0; block < was.nblocks; block++) {
 		if (block >= nblocks) {
 			store_put(&sw->known, block, false);
-			store_put(&sw->claimed, block, false);
+			store_put(&sw->cached, block, false);
 		} else if (store_has(&was.known, block) || store_has(&was.busy, block) ||
-			   store_has(&was.claimed, block)) {
+			   store_has(&was.cached, block)) {
 			store_sent(sw, block, store_block(&was, block));
 		}
 	}

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * store: what each switch holds, and what is known of that. Nearly all of it is as wanted: so a
- * switch's record is its row of the wanted tables, which are somebody else's memory, and the blocks
- * that are otherwise.
+ * store: what each switch holds, and what is known of that. Nearly all of it is as wanted. So a
+ * switch's record is its row of the wanted tables, which is borrowed, and the blocks that differ.
  */
 #ifndef FMD_PROGRAM_STORE_H
 #define FMD_PROGRAM_STORE_H
@@ -27,19 +26,19 @@ struct store_switch {
 	const uint8_t *row_wanted; /* [nblocks * 64] */
 	uint32_t nblocks;
 	struct store_set own; /* blocks that are not as wanted: they are in kept, in order */
-	uint16_t before[STORE_WORDS]; /* how many of these are in the words ahead */
+	uint16_t before[STORE_WORDS]; /* how many own blocks are in the words ahead */
 	uint8_t *kept;
-	struct store_set known;	  /* acknowledged, or read */
-	struct store_set claimed; /* a file says so (cached.c); none of these is known or busy */
-	struct store_set busy;	  /* on the way: the block is what was sent */
-	struct store_set stale;	  /* of these: sent by an apply that was superseded */
-	struct store_set late;	  /* of these: wanted now, as soon as that is answered */
-	struct store_set todo;	  /* to be sent */
+	struct store_set known;	 /* acknowledged, or read */
+	struct store_set cached; /* assumed (cached.c); none of these is known or busy */
+	struct store_set busy;	 /* on the way: the block is what was sent */
+	struct store_set stale;	 /* busy ones that a superseded apply has sent */
+	struct store_set late;	 /* busy ones that are to be sent again once they are answered */
+	struct store_set todo;	 /* to be sent */
 	uint32_t ntodo;
 	uint32_t row; /* in the wanted tables */
 	bool top_due; /* SwitchInfo first; the blocks wait for it */
-	bool failed;  /* given up in this apply.. */
-	bool refuses; /* ..because of what it answered, or did not */
+	bool failed;  /* given up in this apply */
+	bool refuses; /* failed, and it is reachable: it rejects or drops what it is sent */
 	bool listed;  /* in the snapshot of this apply */
 	bool in_turn; /* among those whose blocks leave */
 };
@@ -58,24 +57,30 @@ static inline void store_put(struct store_set *set, uint32_t block, bool on)
 
 	set->words[block / 64] = on ? set->words[block / 64] | bit : set->words[block / 64] & ~bit;
 }
-uint32_t store_next(const struct store_set *set,
-		    uint32_t from); /* first member >= from, or STORE_BLOCKS */
+/* The first member of the set from `from` on; STORE_BLOCKS = there is none. */
+uint32_t store_next(const struct store_set *set, uint32_t from);
 
+/* The store is the caller's memory, and owns its switches until store_fini(). */
 void store_init(struct store *store);
 void store_fini(struct store *store);
-struct store_switch *store_find(const struct store *store, guid_t guid); /* or NULL */
-struct store_switch *store_get(struct store *store, guid_t guid); /* made where there is none */
+/* A switch of the store, or NULL; store_get() makes it where there is none. */
+struct store_switch *store_find(const struct store *store, guid_t guid);
+struct store_switch *store_get(struct store *store, guid_t guid);
 
 /*
- * What is known, claimed or on the way stays what it was; all else is as in the new row. The old
- * one may go then. NULL: nothing is known any more.
+ * Blocks that are known, cached or on the way stay what they are; all others are as in the new row.
+ * The old one may go then. NULL: nothing is known any more.
  */
 void store_rebase(struct store_switch *sw, const uint8_t *row, uint32_t nblocks);
-/* The block was sent that; below nblocks. */
+/* Records that the switch was sent this block; block is below nblocks. content is copied. */
 void store_sent(struct store_switch *sw, uint32_t block, const uint8_t content[TABLES_BLOCK]);
+/* The content of a block of sw->own, borrowed until the next change of sw. */
 const uint8_t *store_own_block(const struct store_switch *sw, uint32_t block);
 
-/* Acknowledged where known, what was sent where busy, what is said where claimed; below nblocks. */
+/*
+ * What the block holds: as acknowledged where known, as sent where busy, as assumed where cached.
+ * Borrowed until the next change of sw; block is below nblocks.
+ */
 static inline const uint8_t *store_block(const struct store_switch *sw, uint32_t block)
 {
 	return store_has(&sw->own, block) ? store_own_block(sw, block)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * table_block: one block of a switch's forwarding tables, linear or multicast, or its LinearFDBTop:
- * asked for, written, and compared with what the switch is to hold. For who does not believe that
- * it holds what it acknowledged.
+ * read, written, and compared with what the switch is to hold, where a switch may not hold what it
+ * acknowledged.
  */
 #ifndef FMD_PROGRAM_TABLE_BLOCK_H
 #define FMD_PROGRAM_TABLE_BLOCK_H
@@ -29,20 +29,21 @@ struct table_source {
 	const struct tables *tables;
 };
 
+/* Whether a and b name the same block. */
 bool table_block_same(const struct table_block *a, const struct table_block *b);
 
 /*
- * The callback comes as mad_send()'s; 0: it does not, for no path leads to the switch, or it is
- * silent.
+ * Sends a Get of the block; fn comes as mad_send()'s. 0: nothing was sent, for no path leads to the
+ * switch, or it is silent.
  */
 mad_token table_block_get(const struct table_source *source, const struct table_block *block,
 			  mad_done_fn *fn, void *arg);
-/* Writes what the switch is to hold; 0 also where nothing is published for it. */
+/* Sends a Set of what the switch is to hold; 0 also where nothing is published for it. */
 mad_token table_block_set(const struct table_source *source, const struct table_block *block,
 			  mad_done_fn *fn, void *arg);
 /*
- * The answer of a Get is what the switch is to hold; entries above LinearFDBTop mean nothing. False
- * too where nothing is published for it.
+ * Whether the answer of a Get is what the switch is to hold; entries above LinearFDBTop mean
+ * nothing. False also where nothing is published for it.
  */
 bool table_block_held(const struct table_source *source, const struct table_block *block,
 		      const uint8_t *data);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * A file is written by a process that has nothing else to do, and read a record at a time: neither
- * side holds more of it than one switch's blocks, 48 KB at most.
+ * A file is written by a forked child, and read a record at a time: neither side holds more of it
+ * than one switch's blocks, 48 KB at most.
  *
  * Each word's place and value change the sum for certain as long as no other word differs; what
  * else comes of a disk or of an editor is found with all but one chance in 2^64. Whoever reads
- * believes neither: a file only says what is to be asked for.
+ * relies on neither: a file only decides what is to be read.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -148,12 +148,12 @@ static const char *get_header(struct table_reader *r)
 
 static const char *get_end(struct table_reader *r, const struct head *head)
 {
-	uint64_t sum = r->sum, said;
+	uint64_t sum = r->sum, stored;
 
-	if (!get(r, &said, sizeof(said)))
+	if (!get(r, &stored, sizeof(stored)))
 		return "truncated";
-	if (said != sum || head->count != r->switches || head->zero)
-		return "spoilt";
+	if (stored != sum || head->count != r->switches || head->zero)
+		return "damaged";
 	return fgetc(r->in) == EOF ? NULL : "longer than expected";
 }
 
@@ -184,7 +184,7 @@ static const char *get_switch(struct table_reader *r, const struct head *head,
 	if (!get(r, &sets, sizeof(sets)))
 		return "truncated";
 	if (!is_sane(r, head, &sets))
-		return "spoilt";
+		return "damaged";
 	if (!get(r, r->content, (size_t)head->count * TABLES_BLOCK))
 		return "truncated";
 	r->last = head->guid;
@@ -193,8 +193,8 @@ static const char *get_switch(struct table_reader *r, const struct head *head,
 	return NULL;
 }
 
-enum table_said table_reader_next(struct table_reader *r, struct table_record *record,
-				  const char **why)
+enum table_result table_reader_next(struct table_reader *r, struct table_record *record,
+				    const char **why)
 {
 	struct head head;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * table_file: forwarding tables in a file, a switch after the other.
+ * table_file: forwarding tables in a file, one switch after the other.
  *
  *   header  16 bytes: "fmd-lfts", version, byte order mark (32 bits each)
  *   switch  GUID; number of blocks that follow, 0; two sets of blocks, 96 bytes each: those that
@@ -26,13 +26,14 @@ struct table_writer {
 	uint64_t sum;
 	uint32_t switches;
 };
+/* Writes the header; w is the caller's memory. */
 void table_write_begin(struct table_writer *w, FILE *out);
 /* By ascending GUID. Those blocks of the switch that are in the set, which may be empty. */
 void table_write_switch(struct table_writer *w, const struct store_switch *sw,
 			const struct store_set *blocks);
 void table_write_end(struct table_writer *w);
 
-enum table_said {
+enum table_result {
 	TABLE_SWITCH,
 	TABLE_END, /* and all of it was right */
 	TABLE_BAD,
@@ -43,12 +44,14 @@ struct table_record {
 	const uint8_t *content; /* of those that are not empty; good until the next one is read */
 };
 struct table_reader;
-struct table_reader *table_reader_new(FILE *in); /* takes the file */
-void table_reader_free(struct table_reader *r);	 /* NULL is fine */
-/* TABLE_BAD: *why says what is wrong, and there is nothing more to be read. */
-enum table_said table_reader_next(struct table_reader *r, struct table_record *record,
-				  const char **why);
+/* The caller's, never NULL. Takes the file over, and closes it at its end. */
+struct table_reader *table_reader_new(FILE *in);
+void table_reader_free(struct table_reader *r); /* NULL is fine */
+/* TABLE_BAD: *why, a literal, has the reason, and there is nothing more to be read. */
+enum table_result table_reader_next(struct table_reader *r, struct table_record *record,
+				    const char **why);
 
-uint64_t table_sum(uint64_t sum, const void *words, size_t bytes); /* a multiple of 8 */
+/* Continues a sum over so many bytes, a multiple of 8. */
+uint64_t table_sum(uint64_t sum, const void *words, size_t bytes);
 
 #endif

@@ -15,7 +15,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 struct read {
-	enum table_said said;
+	enum table_result result;
 	uint32_t records;
 	uint64_t sum; /* of all that was in them */
 	char *again;  /* as it was written again */
@@ -57,7 +57,7 @@ static struct read read_all(const void *bytes, size_t size)
 	const char *why;
 
 	table_write_begin(&again, to);
-	while ((out.said = table_reader_next(r, &record, &why)) == TABLE_SWITCH &&
+	while ((out.result = table_reader_next(r, &record, &why)) == TABLE_SWITCH &&
 	       out.records < RECORDS) {
 		uint64_t sum = take(&record, &again);
 		bool any = store_next(&record.blocks, 0) < STORE_BLOCKS;
@@ -65,7 +65,7 @@ static struct read read_all(const void *bytes, size_t size)
 		out.records += any; /* those of nothing are not written again */
 		out.sum = any ? out.sum * 31 + sum : out.sum;
 	}
-	assert((out.said == TABLE_BAD) == (why != NULL));
+	assert((out.result == TABLE_BAD) == (why != NULL));
 	table_write_end(&again);
 	fclose(to);
 	table_reader_free(r);
@@ -97,9 +97,9 @@ static void check(const void *bytes, size_t size)
 {
 	struct read once = read_all(bytes, size), twice;
 
-	if (once.said == TABLE_END) {
+	if (once.result == TABLE_END) {
 		twice = read_all(once.again, once.size);
-		assert(twice.said == TABLE_END && twice.records == once.records);
+		assert(twice.result == TABLE_END && twice.records == once.records);
 		assert(twice.sum == once.sum && twice.size == once.size);
 		assert(!memcmp(twice.again, once.again, once.size));
 		free(twice.again);

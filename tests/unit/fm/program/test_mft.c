@@ -338,15 +338,15 @@ static void a_switch_that_keeps_its_old_entries_holds_its_groups_and_no_others(v
 {
 	struct prog p;
 	struct topo *cut;
-	guid_t sick;
+	guid_t silent;
 	uint32_t spine;
 
 	log_set_level(-1, LOG_ERR);
 	prog_init(&p, design_pgft3());
 	apply(&p, GROUPS);
 	spine = busy_spine(&p);
-	sick = p.now->nodes[spine].guid;
-	double_set_silent(p.b.d, sick, true);
+	silent = p.now->nodes[spine].guid;
+	double_set_silent(p.b.d, silent, true);
 	/* Nobody goes by its first cable any more, so trees move off it; it can't be told. */
 	cut = damage_cut(p.b.found, spine, 1);
 	topo_unref(p.now);
@@ -357,7 +357,7 @@ static void a_switch_that_keeps_its_old_entries_holds_its_groups_and_no_others(v
 	assert_true(p.result.held > 0);
 	assert_true(p.result.held < GROUPS);
 	assert_int_equal(p.rings, 0);
-	double_set_silent(p.b.d, sick, false);
+	double_set_silent(p.b.d, silent, false);
 	apply_again(&p);
 	assert_int_equal(p.result.failed, 0);
 	assert_int_equal(p.rings, 0);
@@ -368,18 +368,18 @@ static void a_switch_that_keeps_its_old_entries_holds_its_groups_and_no_others(v
 static void a_switch_that_failed_is_left_alone_until_retried(void **state)
 {
 	struct prog p;
-	guid_t sick;
+	guid_t silent;
 
 	log_set_level(-1, LOG_ERR);
 	prog_init(&p, design_pgft3());
-	sick = p.now->nodes[0].guid;
-	double_set_silent(p.b.d, sick, true);
+	silent = p.now->nodes[0].guid;
+	double_set_silent(p.b.d, silent, true);
 	apply(&p, GROUPS);
 	double_sent_reset(p.b.d);
 	mft_apply(p.mft, p.now, MLID(GROUPS - 1), false, applied, &p);
 	loop_run(p.b.loop);
 	assert_int_equal(double_sent(p.b.d, 0, WIRE_MFT), 0);
-	double_set_silent(p.b.d, sick, false);
+	double_set_silent(p.b.d, silent, false);
 	apply_again(&p);
 	assert_int_equal(p.result.failed, 0);
 	assert_held(&p);

@@ -70,23 +70,23 @@ static void assert_record(const struct written *w, const struct table_record *re
 	}
 }
 
-static enum table_said read_all(const char *bytes, size_t size, const struct written *w,
-				unsigned *records)
+static enum table_result read_all(const char *bytes, size_t size, const struct written *w,
+				  unsigned *records)
 {
 	struct table_reader *r = table_reader_new(fmemopen((void *)bytes, size, "r"));
 	struct table_record record;
-	enum table_said said;
+	enum table_result result;
 	const char *why;
 
 	*records = 0;
-	while ((said = table_reader_next(r, &record, &why)) == TABLE_SWITCH) {
+	while ((result = table_reader_next(r, &record, &why)) == TABLE_SWITCH) {
 		if (w)
 			assert_record(w, &record);
 		++*records;
 	}
-	assert_true(!why == (said == TABLE_END));
+	assert_true(!why == (result == TABLE_END));
 	table_reader_free(r);
-	return said;
+	return result;
 }
 
 static void what_is_written_is_read(void **state)
