@@ -85,6 +85,7 @@ void fabric_trap_received(struct fabric *fabric, const struct wire_notice *notic
  *                          fabric_report_table_unheld(), and is not asked for
  */
 enum isolation_cause { ISOLATED_NOT_ACTIVE, ISOLATED_NO_SETS, ISOLATED_WRONG_TABLES };
+/* See above. Served from the loop; the cause is what the alert names. */
 void fabric_request_isolate(struct fabric *fabric, guid_t node, uint8_t port,
 			    enum isolation_cause cause);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * change: what differs between the published snapshot and the next one, as events, and what rooms
- * hear of it.
+ * change: what differs between the published snapshot and the next one, as events, and by the
+ * rooms' hooks.
  *
  * A switch that has lost all its links is one event, as is one that has some again: its links are
  * logged only where the fault is theirs. Of each kind a few are logged one by one and the rest as a
@@ -9,8 +9,8 @@
  * links, losses before repairs.
  *
  * A link that was up before and is up now may have fallen between two sweeps: its ports are in Init
- * again. Rooms hear of each fall. A link that came up and is not Active yet counts as down
- * (links.c): it is logged when it is Active.
+ * again. Rooms get each such flap by a hook. A link that came up and is not Active yet counts as
+ * down (links.c): it is logged when it is Active.
  */
 #include "fm/fabric/change.h"
 #include <inttypes.h>
@@ -46,8 +46,8 @@ static const struct {
 struct changes {
 	struct fabric *f;
 	const struct topo *older, *newer;
-	uint32_t *down,
-		*up; /* switches of the newer snapshot that lost all links, or have some again */
+	/* switches of the newer snapshot: that lost all links; that have some again */
+	uint32_t *down, *up;
 	unsigned ndown, nup;
 	unsigned logged[CHANGE_KINDS];
 	unsigned bounces, reboots;

@@ -14,7 +14,7 @@ enum fabric_change {
 	FABRIC_CHANGED,
 };
 
-/* Logs what differs, names the open fault by it, and rooms hear of it. */
+/* Logs what differs, names the open fault by it, and calls the rooms' changed(). */
 enum fabric_change fabric_log_changes(struct fabric *f, const struct topo *older,
 				      const struct topo *newer);
 void fabric_log_silent(struct fabric *f); /* nodes that ceased to answer, or do again */

@@ -24,8 +24,8 @@ void fabric_deploy_fini(struct fabric *f);
  */
 void fabric_deploy_adopt(struct fabric *f);
 /*
- * Something else is published. before: the snapshot until then. NULL = there was none. Rooms hear
- * of it here.
+ * Something else is published. before: the snapshot until then. NULL = there was none. Calls the
+ * rooms' published().
  */
 void fabric_deploy(struct fabric *f, const struct topo *before);
 /*

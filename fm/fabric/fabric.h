@@ -24,13 +24,17 @@ struct fabric;
 struct fabric_module;
 
 /*
- * mad is the caller's; its port may be closed: fabric_start() opens it, or waits for it. State is
- * read from and kept in conf->state_dir. rooms: fm/rooms.h's, as a rule.
+ * The caller's, never NULL. loop, mad and rooms are borrowed, conf is copied. mad's port may be
+ * closed: fabric_start() opens it, or waits for it. State is read from and kept in conf->state_dir.
+ * rooms: fm/rooms.h's, as a rule; NULL at the end.
  */
 struct fabric *fabric_new(struct loop *loop, struct mad *mad, const struct conf *conf,
 			  const struct fabric_module *const rooms[]);
+/* Clients that wait are not called; state files are written before it returns. */
 void fabric_free(struct fabric *fabric);
+/* Begins to manage; to be called once. */
 void fabric_start(struct fabric *fabric);
+/* Copies another configuration, one that conf_check_reload() accepts; an update may follow. */
 void fabric_configure(struct fabric *fabric, const struct conf *conf);
 
 /*
@@ -43,12 +47,12 @@ int fabric_check_conf(const struct fabric_module *const rooms[], const struct co
 /* The document of `fmctl --json status`; the caller owns the reference. */
 json_t *fabric_status(const struct fabric *fabric);
 /*
- * Something does not work as configured, for that reason, NULL = (any more). Told again and again,
- * it is an event when it begins and ends.
+ * A part does not work as configured, for the reason in error; NULL: it does again. Its beginning
+ * and its end are events, however often it is called in between.
  */
 void fabric_trouble(struct fabric *fabric, const char *what, const char *error);
 
-/* What alerts_json() says of all that last; the caller owns it. */
+/* All alerts that last (alerts_json()); the caller owns it. */
 json_t *fabric_alerts(const struct fabric *fabric);
 
 /* Links that are unhealthy, a row each: {"a","b",..,"sick","why"}; the caller owns it. */
@@ -61,52 +65,51 @@ json_t *fabric_unhealthy(const struct fabric *fabric);
 const char *fabric_refusal(const struct fabric *fabric);
 
 /*
- * Acts that take a while: done is called once, with a document (borrowed) and an error text or
- * NULL.
+ * Operator commands that take a while: a heavy sweep; another computation, proof and programming of
+ * the tables; a comparison of the tables with what switches hold. fn is called once, with a
+ * document (borrowed), or NULL and an error text.
  */
 typedef waiter_fn fabric_done_fn;
-void fabric_sweep(struct fabric *fabric, fabric_done_fn *fn,
-		  void *arg); /* looks at everything again */
-void fabric_reroute(struct fabric *fabric, fabric_done_fn *fn,
-		    void *arg); /* computes, proves, programs again */
-void fabric_readback(struct fabric *fabric, fabric_done_fn *fn,
-		     void *arg); /* compares with the hardware */
+void fabric_sweep(struct fabric *fabric, fabric_done_fn *fn, void *arg);
+void fabric_reroute(struct fabric *fabric, fabric_done_fn *fn, void *arg);
+void fabric_readback(struct fabric *fabric, fabric_done_fn *fn, void *arg);
 /* That client has disconnected: what it asked for continues, its callbacks are dropped. */
 void fabric_client_gone(struct fabric *fabric, void *arg);
 
 /* Events, newest last; at most `count` of them as a JSON array the caller owns. */
 json_t *fabric_events(const struct fabric *fabric, unsigned count);
-/* The same of those that are asked for (fm/core/event_query.h). */
+/* The same of the events that match the query (fm/core/event_query.h); the caller owns it. */
 json_t *fabric_find_events(const struct fabric *fabric, const struct event_query *query,
 			   unsigned count);
 /*
- * Each event from now on, as it happens. The callback comes from anywhere: it follows and unfollows
- * nobody.
+ * Calls fn with each event from now on, as it is added; also from within calls of the pipe: fn may
+ * not follow or unfollow.
  */
 typedef void fabric_event_fn(void *arg, const json_t *event);
 void fabric_follow(struct fabric *fabric, fabric_event_fn *fn, void *arg);
 void fabric_unfollow(struct fabric *fabric, void *arg);
 
-/*
- * For questions; nothing changes by them. A variant has the nodes of the published snapshot; its
- * LIDs are those in force. policy: fabric_policy() of the variant, or another; the caller's. Takes
- * as long as routing takes.
- */
 struct fabric_tried {
 	const char *engine; /* that made the tables */
-	bool damaged;	    /* .. because pairs of hosts had no path else */
+	bool damaged;	    /* that engine was used because some pairs of hosts had no path else */
 	bool uneven; /* the design is, as far as it is a tree (routing/balance/rebalance.h) */
 	bool cordons_overridden; /* they carry transit, for nothing else connects some hosts */
-	char why[400];		 /* it is another than configured: why; "" = it is not */
+	char why[400];		 /* why it is not the configured one; "" = it is */
 };
+/*
+ * Computes the tables of a variant, for questions; nothing changes. A variant has the nodes of the
+ * published snapshot; its LIDs are those in force. policy: fabric_policy() of the variant, or
+ * another; the caller's, as out is. Takes as long as routing takes.
+ */
 void fabric_try(const struct fabric *fabric, const struct topo *variant,
 		const struct fabric_policy *policy, struct tables *out, struct fabric_tried *tried);
 /*
- * enum route_class by port of the published snapshot and by name, the caller's; NULL = all compute.
+ * enum route_class by port of the published snapshot and by name, the caller's; NULL = all are
+ * compute ports.
  */
 uint8_t *fabric_port_classes(const struct fabric *fabric);
 
-/* Proves the published tables again. */
+/* Proves the published tables again; report is the caller's. False: nothing is published yet. */
 bool fabric_check(const struct fabric *fabric, struct check_report *report);
 
 #endif

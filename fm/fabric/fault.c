@@ -30,7 +30,7 @@ struct fault {
 	bool loss;    /* some of that is lost */
 	bool trains;  /* a link came up, and is being brought up */
 	char what[256];
-	uint64_t event;	      /* the first that told of it, 0 = none did */
+	uint64_t event;	      /* number of the first event about it, 0 = there is none */
 	uint64_t detected_us; /* trap received, or light sweep answered */
 	uint64_t proven_us;   /* 0 until it is published */
 };

@@ -18,6 +18,7 @@ struct link_rule {
 	bool active_decides; /* usable links are Active at both ends, else all that are up are */
 };
 
+/* f->links; its end frees it. */
 void fabric_links_init(struct fabric *f);
 void fabric_links_fini(struct fabric *f);
 
@@ -25,11 +26,12 @@ void fabric_links_fini(struct fabric *f);
 struct link_rule fabric_links_rule(struct fabric *f);
 void fabric_links_published(struct fabric *f, const struct topo *before); /* NULL: the first */
 /*
- * Links became Active, or ceased to be, since the published snapshot was collected: requests an
- * update, and says so. Not while one is in the making, for bring-up ends once more behind that.
+ * True: links became Active, or ceased to be, since the published snapshot was collected, and an
+ * update was requested for them. False also while one is in the making, for bring-up ends once more
+ * behind that. fabric_links_brought_up(): the same when bring-up has ended.
  */
 bool fabric_links_follow(struct fabric *f);
-bool fabric_links_brought_up(struct fabric *f); /* the same, and bring-up has ended */
-void fabric_link_activated(void *fabric);	/* bring-up's callback */
+bool fabric_links_brought_up(struct fabric *f);
+void fabric_link_activated(void *fabric); /* bring-up's callback */
 
 #endif

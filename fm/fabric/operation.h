@@ -24,7 +24,7 @@ struct fabric;
 struct fabric_operation_ops {
 	const char *file; /* of state_dir, to be on disk before the answer; NULL = none */
 	bool sweeps;	  /* only an update that begins behind a heavy sweep takes it */
-	/* Tables were refused: takes back what was asked for. NULL = there is nothing to. */
+	/* Tables were refused: undoes the operation. NULL = there is nothing to undo. */
 	void (*rollback)(void *data);
 	/*
 	 * What came of it, the caller's; not called with an error. NULL = the answer is the
@@ -36,13 +36,13 @@ struct fabric_operation_ops {
 	 * error. NULL = nothing is logged.
 	 */
 	void (*reported)(void *data, json_t *result, const char *error);
-	void (*free)(
-		void *data); /* when it is answered or abandoned; NULL = nothing is to be freed */
+	/* It was answered or abandoned: frees data. NULL = nothing is to be freed. */
+	void (*free)(void *data);
 };
 
 /*
- * ops: a constant; data: the operation's from now on. fn is called once, later, unless the client
- * (arg) is gone.
+ * Begins an operation, which an update will answer. ops: a constant; data: the operation's from now
+ * on. fn is called once, later, unless the client (arg) is gone.
  */
 void fabric_operation_start(struct fabric *fabric, const struct fabric_operation_ops *ops,
 			    void *data, waiter_fn *fn, void *arg);

@@ -109,7 +109,7 @@ struct fabric {
 /* request.c; serve: called with f from the loop when something is requested. */
 void fabric_requests_init(struct fabric *f, loop_fn *serve);
 void fabric_requests_fini(struct fabric *f);
-bool fabric_sweeping(const struct fabric *f); /* a heavy sweep is requested or under way */
+bool fabric_sweeping(const struct fabric *f); /* true: a heavy sweep is requested or under way */
 /* role.c; serve: calls fabric_role_enter(), from the loop. */
 void fabric_role_init(struct fabric *f, loop_fn *serve);
 void fabric_role_fini(struct fabric *f);

@@ -13,7 +13,7 @@ struct fabric;
 struct fabric_module;
 struct route_override;
 
-/* Lists belong to the policy; each is allocated by who adds the first of it. */
+/* Lists belong to the policy; the room that adds the first entry allocates a list. */
 struct fabric_policy {
 	uint8_t *classes; /* enum route_class by port of the snapshot; NULL = all compute */
 	uint8_t *weights; /* by port too; NULL = all alike */
@@ -22,12 +22,12 @@ struct fabric_policy {
 };
 
 /*
- * For that snapshot, the published one or another of the same fabric. without: the room whose part
- * is left out, NULL = none. The caller ends it by fabric_policy_fini().
+ * The policy for that snapshot, the published one or another of the same fabric. without: the room
+ * whose part is left out, NULL = none. The caller ends it by fabric_policy_fini().
  */
 struct fabric_policy fabric_policy(const struct fabric *fabric, const struct topo *topo,
 				   const struct fabric_module *without);
-void fabric_policy_fini(
-	struct fabric_policy *policy); /* frees its lists; one that is all 0 is fine */
+/* Frees its lists; one that is all 0 is fine. */
+void fabric_policy_fini(struct fabric_policy *policy);
 
 #endif

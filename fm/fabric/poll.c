@@ -3,7 +3,8 @@
  * poll: light sweeps.
  *
  * A light sweep asks every switch once an interval for PortStateChange and so finds what no trap
- * told: one lost on the very link it was about, or a switch that hangs.
+ * reported: a trap may be lost on the very link that it is about, and a switch that hangs sends
+ * none.
  *
  * While something is unfinished they come sooner: a node is silent or answered in part, links are
  * not up, or blocks not acknowledged. 50 ms at first, twice as long each time up to the interval

@@ -17,13 +17,13 @@ bool fabric_is_master(const struct fabric *fabric);
 /* It may ask the fabric: its port has a link, and it is master or about to know who is. */
 bool fabric_may_sweep(const struct fabric *fabric);
 
-/* A sweep is under way, a light one too. */
+/* True: a sweep is under way, a light one too. */
 bool fabric_sweep_running(const struct fabric *fabric);
-/* An update is in the making: its snapshot is collected and nothing of it published yet. */
+/* True: the snapshot of an update is collected, and nothing of it published yet. */
 bool fabric_updating(const struct fabric *fabric);
 /*
- * Forwarding tables that were published are being written; with retries of blocks that were not
- * acknowledged.
+ * True: forwarding tables that were published are being written, or blocks that were not
+ * acknowledged are tried again.
  */
 bool fabric_programming(const struct fabric *fabric);
 /* All that was published is programmed and brought up, and no update is in the making. */
@@ -34,8 +34,8 @@ bool fabric_is_settled(const struct fabric *fabric);
  */
 bool fabric_is_up(const struct fabric *fabric);
 /*
- * As master, behind the first publication: nothing is requested and nothing of the above is under
- * way.
+ * It is master, behind its first publication, and nothing is requested or under way that this
+ * header names.
  */
 bool fabric_is_quiet(const struct fabric *fabric);
 /*
@@ -44,7 +44,7 @@ bool fabric_is_quiet(const struct fabric *fabric);
  */
 uint64_t fabric_quiet_since_us(const struct fabric *fabric);
 
-/* Of the latest programming that ended; all zero before. The pipe's. */
+/* The result of the latest programming that ended; all zero before. Belongs to the pipe. */
 const struct program_result *fabric_last_programmed(const struct fabric *fabric);
 
 #endif

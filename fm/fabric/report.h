@@ -7,8 +7,8 @@
 
 struct fabric;
 
-void fabric_report_event(void *fabric,
-			 const json_t *event); /* event_log's listener: to all who follow */
-void fabric_report_fini(struct fabric *f);     /* nobody follows any more */
+/* The event log's listener: hands the event to all followers. */
+void fabric_report_event(void *fabric, const json_t *event);
+void fabric_report_fini(struct fabric *f); /* frees the followers */
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* role: what it is, and the change that waits for the loop; fabric.c serves that. */
+/* role: the role in force, and the change that waits for the loop; fabric.c serves that. */
 #include "fm/fabric/role.h"
 #include "fm/fabric/pipe.h"
 

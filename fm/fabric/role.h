@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * role: the part that this manager has in its fabric. The pipe keeps it; one room (fm/sm/module.h)
- * says what it is to be.
+ * decides what it is to be.
  *
  *   AWAY ---- the port has a link ----> ASKING ---- nobody better answers ----> MASTER
  *     ^                                  ^  |                                    ^  |
@@ -29,40 +29,41 @@ enum fabric_role {
 	FABRIC_ROLE_MASTER,
 };
 
+/* The role in force. */
 enum fabric_role fabric_role(const struct fabric *fabric);
 /*
- * Master since another manager ceased to be: what it left is read first, and ports keep the LIDs
- * that they hold.
+ * True: it is master since another manager ceased to be, so tables are read before they are
+ * written, and ports keep the LIDs that they hold.
  */
 bool fabric_took_over(const struct fabric *fabric);
 
-/* Whom a STANDBY stands by for; 0 = not known, or another role. */
+/* The port GUID of a STANDBY's master; 0 = not known, or another role. */
 guid_t fabric_master(const struct fabric *fabric);
 
 struct fabric_role_change {
 	enum fabric_role role;
 	/*
-	 * Nothing that was known of the fabric is believed any more: operators who wait get an
+	 * Nothing that was known of the fabric counts any more: operators who wait get an
 	 * error, rooms that do not last begin again from what state_dir has, and a heavy sweep
 	 * follows. Always so when a master becomes something else.
 	 */
 	bool anew;
 	/* As master: another manager was at work until now. */
 	bool took_over;
-	bool reregister; /* hosts have registered with that one */
-	guid_t master;	 /* STANDBY: the port GUID of whom it stands by for; 0 = not known */
+	bool reregister; /* hosts have registered with that manager */
+	guid_t master;	 /* STANDBY: the master's port GUID; 0 = not known */
 };
 
 /*
- * Asks for another role: from the loop, rooms hear of it by their hook role(). The latest of
+ * Asks for another role: the loop calls the rooms' hook role(). The latest of
  * several changes that wait counts, but what was to begin anew does. A master that did not begin
  * anew manages what was just swept.
  */
 void fabric_change_role(struct fabric *fabric, const struct fabric_role_change *change,
 			const char *reason);
 /*
- * At once: no sweep begins and no Set but of SMInfo leaves, until a change of role that is asked
- * for behind this is served, or until it is switched off. A master is still one.
+ * At once: no sweep begins and no Set but of SMInfo leaves, until a change of role that is
+ * requested after this is served, or until it is switched off. A master remains master.
  */
 void fabric_pause(struct fabric *fabric, bool on, const char *reason);
 

@@ -37,11 +37,11 @@ struct fabric_services {
 	struct mft *mft;	   /* multicast tables: what switches are to hold, and do */
 	struct check_base *proofs; /* what the latest proof of unicast tables left to build upon */
 	struct lid_memory *lids;   /* of every port ever met: lids_changed() */
-	struct sa *sa;		   /* it serves by what sa_module makes of the view */
-	struct state_store
-		*state; /* files of state_dir; rooms read them in load() and say what has changed */
+	struct sa *sa;		   /* answers from what sa_module gave it of the view */
+	struct state_store *state; /* state_dir: rooms read it in load(), and report changes */
 };
 
+/* The same for all rooms, from their init() on. */
 struct fabric_services fabric_services(struct fabric *fabric);
 
 #endif

@@ -8,8 +8,8 @@
 
 struct fabric;
 
-void fabric_settle_init(struct fabric *f,
-			loop_fn *ended); /* ended: called with f behind the last step */
+/* f->settle; ended: called with f behind the last step. */
+void fabric_settle_init(struct fabric *f, loop_fn *ended);
 void fabric_settle_fini(struct fabric *f);
 /*
  * Begins, if it is due, all that was begun has ended, and no update is in the making or needed for
@@ -18,7 +18,7 @@ void fabric_settle_fini(struct fabric *f);
 void fabric_settle(struct fabric *f);
 void fabric_settle_stop(struct fabric *f); /* it stays due */
 
-const char *fabric_settle_step(const struct fabric *f); /* that is due; NULL = none */
-json_t *fabric_settle_stages(const struct fabric *f);	/* ms by step, the caller's */
+const char *fabric_settle_step(const struct fabric *f); /* that is due, a literal; NULL = none */
+json_t *fabric_settle_stages(const struct fabric *f);	/* ms by step; the caller owns it */
 
 #endif

@@ -15,14 +15,14 @@ struct fabric;
 struct snapshot_parts { /* all 0 = none */
 	struct link_rule links;
 	uint32_t shapes; /* inventory.shapes */
-	struct topo
-		*topo; /* made at once, where nothing but ports differs from what is published */
-	struct topo_builder *builder; /* else */
+	/* made at once, where nothing but ports differs from what is published; else NULL */
+	struct topo *topo;
+	struct topo_builder *builder; /* NULL where topo is made */
 };
 
-/* The caller freezes it, or drops it. */
+/* The parts are the caller's, to be frozen or dropped. */
 struct snapshot_parts fabric_snapshot_collect(struct fabric *f);
-/* The caller's reference; the draft keeps what the snapshot was collected by, and needs no drop. */
+/* The snapshot, the caller's reference. The draft keeps links and shapes, and needs no drop. */
 struct topo *fabric_snapshot_freeze(struct snapshot_parts *draft);
 void fabric_snapshot_drop(struct snapshot_parts *draft);
 

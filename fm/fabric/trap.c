@@ -3,9 +3,9 @@
 #include "fm/fabric/pipe.h"
 
 /*
- * 128 is the switch's own word, 129-131, 144 and 145 the port's (IBA 14.2.5.1), so they come from a
+ * A switch sends 128 about itself, a port 129-131, 144 and 145 (IBA 14.2.5.1), so they come from a
  * LID of the port that they name. 64-67 are the SA's own and never come from the fabric. Only
- * 256-259 name others. Before anybody is known by LID nobody can be told apart.
+ * 256-259 name others. Before LIDs are published senders can't be distinguished.
  */
 static bool is_forged(const struct fabric_view *view, const struct wire_notice *notice,
 		      uint16_t from_lid)

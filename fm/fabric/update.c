@@ -9,7 +9,7 @@
  *   lids, room
  *   route      in as many steps as it takes
  *   proof      in three steps; refused tables end it there, and what is published stays in force
- *   publish    snapshot, LIDs and tables at one stroke; rooms hear of it, and it goes to the
+ *   publish    snapshot, LIDs and tables at one stroke; rooms are called, and it goes to the
  *              devices   (deploy.c)
  *
  * Between two steps anything may happen, for only publish touches what others see. Whoever wants

@@ -25,9 +25,9 @@ struct fabric_view {
 	const struct tables *tables;
 	const struct check_report *proof;
 	const char *engine; /* that made the tables; a literal (routing/ftree/route.h) */
-	bool uneven; /* the design is (routing/balance/rebalance.h), as far as it is a tree */
+	bool uneven;	    /* the design, as far as it is a tree (routing/balance/rebalance.h) */
 	/*
-	 * some hosts are reached by cordoned links alone: routing left cordons aside
+	 * some hosts are reached by cordoned links alone: cordons are overridden
 	 * (routing/ftree/route.h)
 	 */
 	bool cordons_overridden;
@@ -46,13 +46,16 @@ struct fabric_written {
 	uint64_t blocks;  /* since this manager is master */
 };
 
-struct fabric_written fabric_written(const struct fabric *fabric);
+struct fabric_written fabric_written(const struct fabric *fabric); /* as of now */
 
+/* The latest publication, or zeros: a struct of borrowed pointers, see above. */
 struct fabric_view fabric_view(const struct fabric *fabric);
 
 /* The end port that has a LID, by index; TOPO_NONE = no port has it. */
 uint32_t fabric_view_port_of_lid(const struct fabric_view *view, uint16_t lid);
-/* The description of that port's node; "unknown" = no port has the LID. */
+/*
+ * The description of that port's node, valid as long as the view; "unknown" = no port has the LID.
+ */
 const char *fabric_view_name_of_lid(const struct fabric_view *view, uint16_t lid);
 
 /* The scope in which WHAT (topology/what.h) is looked up; valid as long as the view. */

@@ -15,7 +15,7 @@
  * from nobody we know (GUID 0) asks for a heavy sweep and is treated the same.
  *
  * Traps about errors (129-131, 256-259) change nothing that a sweep could find, and traps that name
- * a port which did not send them are not believed: see fm/traps/error_traps.h.
+ * a port which did not send them do not count: see fm/traps/error_traps.h.
  */
 #include "fm/traps/change_traps.h"
 #include <stdlib.h>
@@ -162,7 +162,7 @@ static struct throttled *find_throttled(struct change_traps *t, guid_t guid)
 	return NULL;
 }
 
-/* Who was silent longest gives way. */
+/* The slot of the source that was silent longest is reused. */
 static struct throttled *new_throttled(struct change_traps *t, guid_t guid)
 {
 	struct throttled *slot = &t->throttled[0];
@@ -293,7 +293,7 @@ static void change_trap(struct change_traps *t, const struct wire_notice *notice
 	if (node)
 		accept(t, node->guid, node->name, notice->trap == TRAP_LINK_STATE);
 	else if (view.topo)
-		accept(t, 0, "", false); /* somebody we have not met */
+		accept(t, 0, "", false); /* a node that no sweep has met */
 	else
 		t->unpublished |= fabric_updating(t->fabric);
 }

@@ -3,14 +3,14 @@
  * Traps about errors, and traps that can't be true, counted by their sender.
  *
  * 129-131 come from a port whose link is bad. 256-259 come from a port that saw a wrong key and
- * name whoever used it (IBA 14.2.5.1): that is the sender's word alone, shown as such, and nothing
- * is done to the port named. A trap of another kind that names a port which did not send it is
- * forged: any host with a port may send one. Nobody acts on it, and its sender is named, not the
+ * name the port that used it (IBA 14.2.5.1): only the sender says so, it is shown as such, and
+ * nothing is done to the port named. A trap of another kind that names a port which did not send it
+ * is forged: any host with a port may send one. It is ignored, and its sender is named, not the
  * port in it.
  *
  * No sweep could find more, so none is made. A sender of more than RATE in WINDOW_US is reported by
- * an event, then at most once in TELL_AGAIN_US; those heard of in the last KEPT_US are shown among
- * the unhealthy links.
+ * an event, then at most once in LOG_AGAIN_US; senders of the last KEPT_US are shown among the
+ * unhealthy links.
  */
 #include "fm/traps/error_traps.h"
 #include <stdlib.h>
@@ -18,20 +18,20 @@
 #include "topology/dump.h"
 #include "topology/mem.h"
 
-#define PORTS	      256 /* counted at a time: who was silent longest gives way */
-#define RATE	      10
-#define WINDOW_US     10000000
-#define TELL_AGAIN_US 60000000
-#define KEPT_US	      600000000
+#define PORTS	     256 /* counted at a time: the one silent longest is dropped first */
+#define RATE	     10
+#define WINDOW_US    10000000
+#define LOG_AGAIN_US 60000000
+#define KEPT_US	     600000000
 
 struct sender {
 	uint16_t trap, from_lid;
 	uint8_t port;		 /* of a switch, for 129-131; else 0 */
-	bool forged;		 /* sent about a port of somebody else */
+	bool forged;		 /* names a port that did not send it */
 	uint16_t lid;		 /* named in the latest */
 	uint64_t total, last_us; /* total 0 = slot not used */
-	uint64_t window_us;	 /* since when.. */
-	unsigned in_window;	 /* ..so many */
+	uint64_t window_us;	 /* when the counting window began */
+	unsigned in_window;	 /* traps in that window */
 	uint64_t logged_us;
 };
 
@@ -146,7 +146,7 @@ static void count(struct error_traps *e, const struct sender *like, unsigned tim
 	p->total += times;
 	p->in_window += times;
 	p->last_us = now;
-	if (p->in_window <= RATE || (p->logged_us && now - p->logged_us < TELL_AGAIN_US))
+	if (p->in_window <= RATE || (p->logged_us && now - p->logged_us < LOG_AGAIN_US))
 		return;
 	p->logged_us = now;
 	report(e, p);

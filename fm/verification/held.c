@@ -62,7 +62,7 @@ void unheld_brought_up(struct unheld *u, const struct bringup_result *result)
 
 /* ---- Trials of switches ---------------------------------------------------------------------- */
 
-/* The next light sweep tells what comes of it. */
+/* The next light sweep shows whether the switch holds it. */
 static void tried(void *arg, const struct mad_answer *answer)
 {
 }

@@ -4,7 +4,7 @@
  * arbitration tables of ports (inv_port.unheld), LifeTimeValue and MulticastFDBTop of switches
  * (inv_node.sw_unheld). Each is an alert with its name for as long as it lasts. Ports are tried
  * once a minute by bring-up (bringup_retry()), switches here by one Set; the light sweep that
- * follows tells whether they hold it. Forwarding tables and LinearFDBTop are fm/isolation's.
+ * follows shows whether they hold it. Forwarding tables and LinearFDBTop are fm/isolation's.
  */
 #ifndef FMD_VERIFICATION_HELD_H
 #define FMD_VERIFICATION_HELD_H

@@ -5,9 +5,9 @@
  * these acknowledged (held.h). Nodes that answer otherwise are swept again, and verification goes
  * on sooner until it finds no more. So one wrong answer does not outlast a minute of right ones.
  *
- * Ports with somebody behind them who cannot be there (a GUID that answers elsewhere, NodeInfo that
- * contradicts itself) are an alert each for as long as that lasts; who is there is asked again and
- * again, up to REFUSED_MAX_US apart.
+ * A port with a node behind it that can't be there (a GUID that answers elsewhere, NodeInfo that
+ * contradicts itself) is an alert for as long as that lasts; that node is asked again repeatedly,
+ * up to REFUSED_MAX_US apart.
  */
 #include "fm/verification/module.h"
 #include <stdlib.h>
@@ -30,12 +30,12 @@ struct verification {
 	struct fabric_services services;
 	struct loop_timer *timer;
 	bool due;		     /* something was answered once, or may have been */
-	bool found;		     /* and something was not as it was said to be */
-	uint64_t since_us, quiet_us; /* it is due; not before then */
-	struct {		     /* ports with somebody behind them who cannot be there */
+	bool found;		     /* a second answer differed from the first */
+	uint64_t since_us, quiet_us; /* since when it is due; not before then */
+	struct {		     /* ports that a node answers behind which can't be there */
 		unsigned count;	     /* as last logged */
-		uint64_t due_us;     /* they are asked again then.. */
-		uint64_t wait_us;    /* ..and were asked so long before */
+		uint64_t due_us;     /* when they are asked again */
+		uint64_t wait_us;    /* between asking last and due_us */
 	} refused;
 	struct unheld unheld;
 };
