@@ -158,7 +158,7 @@ static void what_was_moved_is_asked_with_the_new_key(void **state)
 	world_fini(&w);
 }
 
-static void stands_still(uint8_t protect, uint64_t mkey, const char *advice)
+static void is_locked_out(uint8_t protect, uint64_t mkey, const char *advice)
 {
 	struct world w;
 
@@ -178,9 +178,9 @@ static void stands_still(uint8_t protect, uint64_t mkey, const char *advice)
 
 static void without_it_nothing_is_written_and_an_alert_says_so(void **state)
 {
-	stands_still(0, NEW_KEY, "set old_m_key");
-	stands_still(1, NEW_KEY, "set old_m_key");
-	stands_still(1, 0, "set m_key to the key they hold");
+	is_locked_out(0, NEW_KEY, "set old_m_key");
+	is_locked_out(1, NEW_KEY, "set old_m_key");
+	is_locked_out(1, 0, "set m_key to the key they hold");
 }
 
 static void configure(struct world *w)

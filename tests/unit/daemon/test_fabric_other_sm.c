@@ -27,7 +27,7 @@ static void a_master_with_another_sm_key_is_stood_by_for_at_a_start(void **state
 	world_fini(&w);
 }
 
-static void one_that_hides_its_sm_key_is_heeded(void **state)
+static void one_that_hides_its_sm_key_is_accepted(void **state)
 {
 	struct world w;
 
@@ -238,7 +238,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_master_with_another_sm_key_is_stood_by_for_at_a_start),
-		cmocka_unit_test(one_that_hides_its_sm_key_is_heeded),
+		cmocka_unit_test(one_that_hides_its_sm_key_is_accepted),
 		cmocka_unit_test(
 			a_second_master_with_another_sm_key_is_an_alert_as_long_as_it_lasts),
 		cmocka_unit_test(who_may_manage_too_is_asked_before_a_write),

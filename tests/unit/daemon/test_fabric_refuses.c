@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Devices that are ill do not hold up the others: a switch that answers Gets and takes no Set, a
+ * Faulty devices do not hold up the others: a switch that answers Gets and takes no Set, a
  * host that refuses Sets, a node that is slow to answer. A fault elsewhere is answered in the time
  * that it takes without them.
  */
@@ -86,7 +86,7 @@ static double time_of_cuts(struct world *w)
 	return sum / CUTS;
 }
 
-static double time_when_all_is_well(void)
+static double time_when_all_is_healthy(void)
 {
 	struct world w;
 	double ms;
@@ -99,7 +99,7 @@ static double time_when_all_is_well(void)
 }
 
 /* It worked, takes no Set any more, and something happens to it. */
-static void fall_ill(struct world *w, uint32_t sw)
+static void stop_taking_sets(struct world *w, uint32_t sw)
 {
 	double_set_no_sets(w->hw, guid_of(w, sw), true);
 	double_cut(w->hw, guid_of(w, sw), 1);
@@ -110,18 +110,18 @@ static void fall_ill(struct world *w, uint32_t sw)
 
 static void a_switch_that_takes_no_set_is_led_around_and_holds_up_no_fault(void **state)
 {
-	double well = time_when_all_is_well();
+	double healthy = time_when_all_is_healthy();
 	struct world w;
 	uint32_t spine;
 
 	world_init(&w, small_tree());
 	spine = last_of_level(&w, 1);
-	fall_ill(&w, spine);
+	stop_taking_sets(&w, spine);
 	assert_int_equal(count_alerts(&w, "isolated", w.design->nodes[spine].desc), 1);
 	assert_int_equal(transit(&w, spine), 0);
 	assert_int_equal(dark_pairs(&w), 0);
 	assert_true(is_up(&w));
-	assert_true(time_of_cuts(&w) <= 1.1 * well);
+	assert_true(time_of_cuts(&w) <= 1.1 * healthy);
 	/* It takes them again. */
 	double_set_no_sets(w.hw, guid_of(&w, spine), false);
 	run_for(&w, 130 * SECOND_US);
@@ -157,19 +157,19 @@ static void one_that_never_took_any_is_led_around(void **state)
 static void it_costs_one_packet_a_minute(void **state)
 {
 	struct world w;
-	double well, ill;
+	double healthy, faulty;
 
 	world_init(&w, small_tree());
 	run_for(&w, 60 * SECOND_US);
-	well = status_number(&w, NULL, "smps_sent");
+	healthy = status_number(&w, NULL, "smps_sent");
 	run_for(&w, 600 * SECOND_US);
-	well = status_number(&w, NULL, "smps_sent") - well;
-	fall_ill(&w, last_of_level(&w, 1));
+	healthy = status_number(&w, NULL, "smps_sent") - healthy;
+	stop_taking_sets(&w, last_of_level(&w, 1));
 	run_for(&w, 60 * SECOND_US);
-	ill = status_number(&w, NULL, "smps_sent");
+	faulty = status_number(&w, NULL, "smps_sent");
 	run_for(&w, 600 * SECOND_US);
-	ill = status_number(&w, NULL, "smps_sent") - ill;
-	assert_true(ill <= well + 10);
+	faulty = status_number(&w, NULL, "smps_sent") - faulty;
+	assert_true(faulty <= healthy + 10);
 	world_fini(&w);
 }
 
@@ -223,7 +223,7 @@ static void where_all_refuse_nothing_is_moved_and_our_key_is_asked_about(void **
 
 static void a_host_that_refuses_sets_holds_up_no_fault(void **state)
 {
-	double well = time_when_all_is_well();
+	double healthy = time_when_all_is_healthy();
 	struct world w;
 	uint32_t host;
 	const struct topo_port *seat;
@@ -238,7 +238,7 @@ static void a_host_that_refuses_sets_holds_up_no_fault(void **state)
 		double_cut(w.hw, guid_of(&w, 0), uplink_of(w.design, 0));
 		run_for(&w, 5 * SECOND_US);
 		assert_true(status_number(&w, "last_fault", "detected_to_programmed_ms") <=
-			    1.1 * well);
+			    1.1 * healthy);
 		double_join(w.hw, guid_of(&w, 0), uplink_of(w.design, 0));
 		run_for(&w, 5 * SECOND_US + i * 300000);
 	}
@@ -249,7 +249,7 @@ static void a_host_that_refuses_sets_holds_up_no_fault(void **state)
 
 static void a_fault_behind_a_silent_host_is_answered_at_once(void **state)
 {
-	double well = time_when_all_is_well();
+	double healthy = time_when_all_is_healthy();
 
 	for (unsigned late_us = 1000; late_us <= 1000000; late_us *= 2) {
 		struct world w;
@@ -268,7 +268,7 @@ static void a_fault_behind_a_silent_host_is_answered_at_once(void **state)
 		run_for(&w, 5 * SECOND_US);
 		/* The hold-down grows behind the trap before: it is a part of the time. */
 		assert_true(status_number(&w, "last_fault", "detected_to_programmed_ms") <=
-			    1.1 * well + 4 * w.conf.sweep.hold_down_ms);
+			    1.1 * healthy + 4 * w.conf.sweep.hold_down_ms);
 		double_set_silent(w.hw, guid_of(&w, w.design->nswitches + 9), false);
 		run_for(&w, 20 * SECOND_US);
 		assert_int_equal(double_ports_not_active(w.hw), 0);

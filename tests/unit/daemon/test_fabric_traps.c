@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What traps cost and bring about, on the fabric double: the hold-down, storms, babblers, traps
- * about errors.
+ * What traps cost and bring about, on the fabric double: the hold-down, storms, sources that repeat
+ * a trap, traps about errors.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,8 +11,8 @@
 #include "tests/lib/trap_world.h"
 
 /* So many of one switch, evenly in time. */
-static void babble(struct world *w, guid_t sw, uint16_t trap, unsigned port, unsigned count,
-		   uint64_t us)
+static void repeat_trap(struct world *w, guid_t sw, uint16_t trap, unsigned port, unsigned count,
+			uint64_t us)
 {
 	struct wire_notice notice = switch_notice(w, sw, trap, port);
 
@@ -31,7 +31,7 @@ static void ten_thousand_traps_of_one_port_cost_next_to_nothing(void **state)
 	world_init(&w, pod(1));
 	smps = status_number(&w, NULL, "smps_sent");
 	repressed = double_sent(w.hw, WIRE_TRAP_REPRESS, 0);
-	babble(&w, far_leaf_guid(&w), 128, 0, 10000, 20 * SECOND_US);
+	repeat_trap(&w, far_leaf_guid(&w), 128, 0, 10000, 20 * SECOND_US);
 	assert_int_equal(status_number(&w, "traps", "received"), 10000);
 	/*
 	 * Two sweeps of 12 switches among them; a look at a leaf is three packets when it has no
@@ -49,7 +49,7 @@ static void answers_to_a_noisy_trap_source_are_bounded(void **state)
 	struct world w;
 
 	world_init(&w, small_tree());
-	babble(&w, far_leaf_guid(&w), 128, 0, 10000, SECOND_US);
+	repeat_trap(&w, far_leaf_guid(&w), 128, 0, 10000, SECOND_US);
 	assert_in_range(double_sent(w.hw, WIRE_TRAP_REPRESS, 0), 100, 600);
 	assert_int_equal(double_sent(w.hw, WIRE_TRAP_REPRESS, 0) +
 				 (uint64_t)status_number(&w, "traps", "not_repressed"),
@@ -64,30 +64,30 @@ static void a_noisy_trap_source_does_not_delay_the_fault_of_another(void **state
 	unsigned port;
 
 	world_init(&w, pod(1));
-	babble(&w, far_leaf_guid(&w), 128, 0, 2000, 10 * SECOND_US);
+	repeat_trap(&w, far_leaf_guid(&w), 128, 0, 2000, 10 * SECOND_US);
 	for (uint32_t sw = 0; sw < w.design->nswitches && leaf == TOPO_NONE; sw++)
 		if (w.design->nodes[sw].level == 0 && sw != far_leaf(&w))
 			leaf = sw;
 	port = uplink_of(w.design, leaf);
 	double_cut(w.hw, w.design->nodes[leaf].guid, port);
-	babble(&w, far_leaf_guid(&w), 128, 0, 20, SECOND_US / 20);
+	repeat_trap(&w, far_leaf_guid(&w), 128, 0, 20, SECOND_US / 20);
 	assert_int_equal(status_number(&w, NULL, "links_down"), 1);
 	assert_true(status_number(&w, "last_fault", "detected_to_programmed_ms") < 20);
 	world_fini(&w);
 }
 
 /*
- * Of a babbler that is heeded seldom by now: later, but long before the next poll of it would be
- * due.
+ * The fault of a source that is throttled by now is found later, but long before its next poll
+ * would be due.
  */
 static void a_noisy_trap_sources_own_fault_is_found_too(void **state)
 {
 	struct world w;
 
 	world_init(&w, pod(1));
-	babble(&w, far_leaf_guid(&w), 128, 0, 500, 2 * SECOND_US);
+	repeat_trap(&w, far_leaf_guid(&w), 128, 0, 500, 2 * SECOND_US);
 	double_cut(w.hw, far_leaf_guid(&w), uplink_of(w.design, far_leaf(&w)));
-	babble(&w, far_leaf_guid(&w), 128, 0, 100, 3 * SECOND_US);
+	repeat_trap(&w, far_leaf_guid(&w), 128, 0, 100, 3 * SECOND_US);
 	assert_int_equal(status_number(&w, NULL, "links_down"), 1);
 	world_fini(&w);
 }
@@ -188,10 +188,10 @@ static void traps_about_errors_are_counted_reported_and_change_nothing(void **st
 	guid_t leaf = far_leaf_guid(&w);
 	unsigned port = uplink_of(w.design, far_leaf(&w));
 	smps = status_number(&w, NULL, "smps_sent");
-	babble(&w, leaf, 129, port, 8, 4 * SECOND_US);
+	repeat_trap(&w, leaf, 129, port, 8, 4 * SECOND_US);
 	assert_int_equal(count_logged(&w, "port-errors", ""), 0); /* within the rate */
-	babble(&w, leaf, 129, port, 500, 5 * SECOND_US);
-	babble(&w, leaf, 131, port, 5, SECOND_US);
+	repeat_trap(&w, leaf, 129, port, 500, 5 * SECOND_US);
+	repeat_trap(&w, leaf, 131, port, 5, SECOND_US);
 	assert_int_equal(count_logged(&w, "port-errors", "link integrity errors"), 1);
 	assert_int_equal(count_logged(&w, "port-errors", ""), 1);
 	assert_int_equal(status_number(&w, "traps", "errors"), 513);

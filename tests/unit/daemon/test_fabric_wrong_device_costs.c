@@ -12,9 +12,9 @@
 #include "tests/lib/fabric_world.h"
 
 #define MINUTES	   10
-#define ILL	   2 /* devices */
+#define FAULTY	   2 /* devices */
 #define CUTS	   8
-#define SPOILT	   6
+#define DAMAGED	   6
 #define PATIENCE_S 600
 
 struct costs {
@@ -27,7 +27,7 @@ static guid_t guid_of(const struct world *w, uint32_t node)
 	return w->design->nodes[node].guid;
 }
 
-static uint32_t ill_spine(const struct world *w)
+static uint32_t faulty_spine(const struct world *w)
 {
 	uint32_t sw = w->design->nswitches - 1;
 
@@ -36,8 +36,8 @@ static uint32_t ill_spine(const struct world *w)
 	return sw;
 }
 
-/* Each is set something when it has fallen ill; the same is done where nobody is ill. */
-static void begin(struct world *w, bool ill)
+/* Each is sent a Set once it is faulty; healthy devices are sent the same. */
+static void begin(struct world *w, bool faulty)
 {
 	uint32_t spine;
 
@@ -47,9 +47,9 @@ static void begin(struct world *w, bool ill)
 	w->conf.audit.rate = 1;
 	start_fabric(w);
 	run_for(w, 60 * SECOND_US);
-	spine = ill_spine(w);
-	double_set_no_sets(w->hw, guid_of(w, spine), ill);
-	double_set_refuses(w->hw, guid_of(w, w->design->nswitches + 9), ill);
+	spine = faulty_spine(w);
+	double_set_no_sets(w->hw, guid_of(w, spine), faulty);
+	double_set_refuses(w->hw, guid_of(w, w->design->nswitches + 9), faulty);
 	w->conf.ports.subnet_timeout--;
 	fabric_configure(w->fabric, &w->conf);
 	double_cut(w->hw, guid_of(w, spine), 1);
@@ -57,7 +57,7 @@ static void begin(struct world *w, bool ill)
 	double_join(w->hw, guid_of(w, spine), 1);
 	run_for(w, 180 * SECOND_US);
 	assert_true(is_up(w));
-	assert_int_equal(count_alerts(w, "", ""), ill ? ILL : 0);
+	assert_int_equal(count_alerts(w, "", ""), faulty ? FAULTY : 0);
 }
 
 static uint64_t idle_smps(struct world *w)
@@ -92,7 +92,7 @@ static double audit_s(struct world *w)
 {
 	unsigned sum = 0;
 
-	for (unsigned i = 0; i < SPOILT; i++) {
+	for (unsigned i = 0; i < DAMAGED; i++) {
 		guid_t leaf = guid_of(w, 2 * i);
 		uint16_t lid = lid_of(w, 40 - i);
 		uint8_t right = double_lft(w->hw, leaf, lid);
@@ -105,35 +105,35 @@ static double audit_s(struct world *w)
 		assert_true(s < PATIENCE_S);
 		sum += s;
 	}
-	return (double)sum / SPOILT;
+	return (double)sum / DAMAGED;
 }
 
-static struct costs costs_of(bool ill)
+static struct costs costs_of(bool faulty)
 {
 	struct costs c;
 	struct world w;
 
-	begin(&w, ill);
+	begin(&w, faulty);
 	c.smps = idle_smps(&w);
 	c.fault_ms = fault_ms(&w);
 	c.audit_s = audit_s(&w);
-	assert_int_equal(count_alerts(&w, "", ""), ill ? ILL : 0);
+	assert_int_equal(count_alerts(&w, "", ""), faulty ? FAULTY : 0);
 	world_fini(&w);
 	return c;
 }
 
 static void wrong_devices_cost_the_others_next_to_nothing(void **state)
 {
-	struct costs well = costs_of(false), ill = costs_of(true);
+	struct costs healthy = costs_of(false), faulty = costs_of(true);
 
-	print_message("a fault elsewhere %.3f ms, with ill devices %.3f; %u min idle %llu SMPs, "
+	print_message("a fault elsewhere %.3f ms, with faulty devices %.3f; %u min idle %llu SMPs, "
 		      "with them %llu; an entry is audited in %.1f s, with them %.1f\n",
-		      well.fault_ms, ill.fault_ms, MINUTES, (unsigned long long)well.smps,
-		      (unsigned long long)ill.smps, well.audit_s, ill.audit_s);
-	assert_true(well.fault_ms > 0);
-	assert_true(ill.fault_ms <= 1.1 * well.fault_ms);
-	assert_true(ill.smps <= well.smps + ILL * MINUTES);
-	assert_true(ill.audit_s <= 1.1 * well.audit_s);
+		      healthy.fault_ms, faulty.fault_ms, MINUTES, (unsigned long long)healthy.smps,
+		      (unsigned long long)faulty.smps, healthy.audit_s, faulty.audit_s);
+	assert_true(healthy.fault_ms > 0);
+	assert_true(faulty.fault_ms <= 1.1 * healthy.fault_ms);
+	assert_true(faulty.smps <= healthy.smps + FAULTY * MINUTES);
+	assert_true(faulty.audit_s <= 1.1 * healthy.audit_s);
 }
 
 int main(void)

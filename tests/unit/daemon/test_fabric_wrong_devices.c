@@ -76,7 +76,7 @@ static unsigned audited_in(struct world *w, unsigned most)
 	return s;
 }
 
-struct costs {		       /* of a fabric, with or without an ill device */
+struct costs {		       /* of a fabric, with or without a faulty device */
 	uint64_t smps, events; /* in 10 minutes, without the audit's */
 	double fault_ms;
 	unsigned audit_s;
@@ -109,11 +109,11 @@ static void world_for_costs(struct world *w)
 
 static void one_adapter_that_takes_no_set_costs_little(void **state)
 {
-	struct costs well, ill;
+	struct costs healthy, faulty;
 	struct world w;
 
 	world_for_costs(&w);
-	well = costs_of(&w);
+	healthy = costs_of(&w);
 	double_set_mkey(w.hw, host_guid(&w, 9), 1, 0x9999);
 	w.conf.ports.subnet_timeout--; /* all ports are to be set anew */
 	fabric_configure(w.fabric, &w.conf);
@@ -121,16 +121,16 @@ static void one_adapter_that_takes_no_set_costs_little(void **state)
 	assert_true(is_up(&w));
 	assert_int_equal(count_logged(&w, "links-failed", ""), 1);
 	assert_int_equal(count_alerts(&w, "", known_as(&w, host_guid(&w, 9))), 1);
-	ill = costs_of(&w);
+	faulty = costs_of(&w);
 	print_message("10 min idle, without the audit: %llu SMPs, with it %llu; a fault: %.3f ms, "
 		      "with it %.3f; audit: "
 		      "%u s, with it %u\n",
-		      (unsigned long long)well.smps, (unsigned long long)ill.smps, well.fault_ms,
-		      ill.fault_ms, well.audit_s, ill.audit_s);
-	assert_true(ill.smps <= well.smps + 11);
-	assert_int_equal(ill.events, 0);
-	assert_true(ill.fault_ms <= 1.1 * well.fault_ms);
-	assert_true(ill.audit_s < 600);
+		      (unsigned long long)healthy.smps, (unsigned long long)faulty.smps,
+		      healthy.fault_ms, faulty.fault_ms, healthy.audit_s, faulty.audit_s);
+	assert_true(faulty.smps <= healthy.smps + 11);
+	assert_int_equal(faulty.events, 0);
+	assert_true(faulty.fault_ms <= 1.1 * healthy.fault_ms);
+	assert_true(faulty.audit_s < 600);
 	assert_int_equal(count_logged(&w, "links-failed", ""), 1);
 	assert_true(is_up(&w));
 	double_set_mkey(w.hw, host_guid(&w, 9), 1, 0);

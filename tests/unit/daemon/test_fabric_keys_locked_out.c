@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Standing still before another manager's M_Keys: who asks is answered, and M_Key 0 is told from a
- * hidden one where it can be.
+ * Locked out by another manager's M_Keys: commands are answered, and M_Key 0 is distinguished from
+ * a hidden one where it can be.
  */
 #include <setjmp.h>
 #include <stdarg.h>
