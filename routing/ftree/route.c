@@ -4,11 +4,11 @@
  *
  * Reading: Zahavi, "D-Mod-K routing providing non-blocking traffic for shift permutations on real
  * life fat trees" (2010); Gliksberg et al., "High-Quality Fault-Resiliency in Fat Trees" (arXiv
- * 2211.13101). What is ours is the choice under damage (choice.h) and that no fabric is given up:
- * levels orient it as a tree, and pairs without a legal path get detours (detour.c); if pairs of
- * hosts are left even so, other ones are sought for as long as it takes (detour_search.c). Only if
- * that is not enough either, or if the known links make no tree (tiers.h), it is routed by an
- * acyclic set of turns instead (acyclic.h).
+ * 2211.13101). Beyond these papers, choice.h chooses ports where links have failed, and every
+ * fabric is routed: levels orient it as a tree, and pairs without a legal path get detours
+ * (detour.c). If pairs of hosts remain without a path, detour_search.c replaces detours that are
+ * in each other's way. If pairs remain even then, or if the known links form no tree (tiers.h),
+ * the fabric is routed by an acyclic set of turns instead (acyclic.h).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -28,27 +28,26 @@
 #include "topology/topo_builder.h"
 
 struct route {
-	struct graph *graph; /* of the computation before */
-	/* .. and the snapshot whose links it is made of; NULL = not to be used again */
-	const struct topo *shape;
-	struct design design; /* .. of its graph, as far as that was asked for */
-	struct pivots pivots; /* .. and where detours turn in it */
-	bool pivoting;	      /* the latest computation took them */
-	struct tables spare;  /* another try at the tables, when one was needed.. */
-	size_t room;	      /* ..and how much of their memory was touched */
-	bool overridden;      /* cordons did not count for some pairs of hosts */
-	struct run *run;      /* the computation that is on its way; NULL = none is */
+	struct graph *graph;	  /* of the previous computation */
+	const struct topo *shape; /* snapshot that `graph` was made of; NULL = make a new one */
+	struct design design;	  /* of `graph`, as far as it has been computed */
+	struct pivots pivots;	  /* switches of `graph` at which detours turn down */
+	bool pivoting;		  /* the latest computation used `pivots` */
+	struct tables spare;	  /* tables of a second computation, where one is needed */
+	size_t room;		  /* bytes of the memory of `spare` that have been touched */
+	bool overridden;	  /* some pairs of hosts are reached by cordoned links only */
+	struct run *run;	  /* the computation that runs; NULL = none */
 	struct acyclic *acyclic;
-	const struct topo *judged; /* whose links `tiers` is of; NULL = none */
+	const struct topo *judged; /* snapshot that `tiers` was computed of; NULL = none */
 	struct tiers tiers;
 	bool is_tree;
 	struct route_outcome outcome; /* of the latest computation */
 };
 
-#define ACYCLIC_NS 200000 /* about what one of its pieces takes */
-#define LANE_NS	   40	  /* to make a graph, or what is below whom, by links' ends */
+#define ACYCLIC_NS 200000 /* estimated time of one acyclic_go() */
+#define LANE_NS	   40	  /* estimated time for each link end to make a graph or its reach */
 
-struct run { /* what it was begun with */
+struct run { /* arguments of a computation that runs in a fiber */
 	struct fiber *fiber;
 	struct route *route;
 	const struct topo *t;
@@ -107,7 +106,7 @@ bool route_make_room(struct route *route, uint32_t nswitches, uint16_t top)
 	return route->room < route->spare.capacity && tables_make_room(&route->spare, &route->room);
 }
 
-/* NULL: in one go. */
+/* NULL: the computation runs without interruption. */
 static struct fiber *fiber_of(const struct route *route)
 {
 	return route->run ? route->run->fiber : NULL;
@@ -126,7 +125,8 @@ static void take_overrides(const struct job *job, const struct graph *g, const s
 }
 
 /*
- * What follows from links alone, levels and families, is kept as long as only their state differs.
+ * Levels and families follow from which links exist: they are kept while only the links' state
+ * changes.
  */
 static const struct graph *take_graph(const struct job *job)
 {
@@ -145,9 +145,9 @@ static const struct graph *take_graph(const struct job *job)
 }
 
 /*
- * Pivots serve tables of legal paths alone: where two hosts have none, it is done anew without. By
- * cordoned links, which some entries take in the end, all that holds of the first pivot holds too,
- * of the others it may not.
+ * Pivots are right only where every pair of hosts has a legal path: fill_rows() computes again
+ * without them where one has none. With cordons, some entries take cordoned links in the end: what
+ * is proven of the first pivot remains true then, of further pivots it may not, so one is used.
  */
 static bool take_pivots(const struct job *job, const struct dests *d, const struct reach *r)
 {
@@ -172,7 +172,8 @@ static void fill_rows(const struct job *job, const struct dests *d, struct reach
 }
 
 /*
- * Legal paths, then detours unless the gaps are wanted (NULL = not). Returns host pairs left open.
+ * Fills `out` with legal paths, and with detours where `wanted` is NULL; else the gaps go to
+ * *wanted, for the caller to gaps_fini(). Returns how many pairs of hosts remain without a path.
  */
 static uint64_t compute(const struct job *job, struct tables *out, struct gaps *wanted)
 {
@@ -224,10 +225,10 @@ static void fill_exempt(struct route *route, const struct job *job, struct gaps 
 }
 
 /*
- * Cordoned links carry no transit, but what nothing else reaches stays reachable by them: first
- * without them, then with those of leaves that they shut off, then with all for the destinations
- * that were left open. A destination's entries on the way from any host are all of one kind, and
- * all kinds obey the same orientation.
+ * Cordoned links carry no transit, except to destinations that no other link reaches. Tables are
+ * computed without cordoned links; then with those of leaves that the cordons cut off; then with
+ * all, for destinations that still have gaps. A destination's entries on the way from any host
+ * come from the same of these three computations, and all three obey the same orientation.
  */
 static uint64_t compute_around_cordons(struct route *route, const struct job *job,
 				       struct tables *out)
@@ -244,7 +245,7 @@ static uint64_t compute_around_cordons(struct route *route, const struct job *jo
 	cut_off = gaps.host_pairs;
 	fill_exempt(route, job, &gaps, out);
 	through.how.through_cordons = true;
-	if (pivoting) { /* detours of another kind would not know of theirs */
+	if (pivoting) { /* detour_fill() would not know the detours that pivots made */
 		open_pairs = compute(&through, &route->spare, &left);
 		gaps_fini(&left);
 	} else {
@@ -271,8 +272,8 @@ bool route_cordons_overridden(const struct route *route)
 }
 
 /*
- * Detours that were found one by one are in each other's way: they are given up for others. Of
- * cordoned fabrics, those that there are stay.
+ * Detours that were chosen one by one may exclude each other: without cordons they are removed,
+ * and the search starts from legal paths alone. With cordons, it starts from the present tables.
  */
 static uint64_t search_detours(struct job *job, struct tables *out)
 {
@@ -285,7 +286,7 @@ static uint64_t search_detours(struct job *job, struct tables *out)
 	return detour_search_tables(job->t, job->lids, out, fiber_of(job->route));
 }
 
-/* ---- What is no tree ------------------------------------------------------------------------- */
+/* ---- Fabrics without tree -------------------------------------------------------------------- */
 
 static void run_acyclic(struct job *job, struct tables *out)
 {
@@ -311,8 +312,8 @@ static void take_spare(struct route *route, struct tables *out)
 }
 
 /*
- * Pairs are open in the tree even so. The tables that leave fewest are taken, those of the tree
- * where it is the same.
+ * Some pairs of hosts have no path in the tree. The tables with fewer such pairs are taken, those
+ * of the tree where both have as many.
  */
 static void compare_with_others(struct job *job, struct tables *out)
 {
@@ -346,7 +347,10 @@ static void compute_tree(struct job *job, struct tables *out)
 		compare_with_others(job, out);
 }
 
-/* By all links that are known, so that no fault and no repair changes it. */
+/*
+ * Whether the fabric is routed as a tree. Known links that are down count too, so that neither a
+ * fault nor a repair changes the engine.
+ */
 static bool judge_design(struct job *job)
 {
 	struct route *route = job->route;
