@@ -331,3 +331,11 @@ void channel_send(struct channel *c, enum frame_type type, json_t *head, const c
 		bufferevent_write(c->bev, frame, bytes);
 	free(frame);
 }
+
+bool channel_export(const struct channel *c, const char *label, uint8_t *bytes, size_t count)
+{
+	SSL *ssl = c->bev && !c->ended ? bufferevent_openssl_get_ssl(c->bev) : NULL;
+
+	return ssl &&
+	       SSL_export_keying_material(ssl, bytes, count, label, strlen(label), NULL, 0, 0) == 1;
+}

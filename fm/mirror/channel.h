@@ -48,6 +48,11 @@ struct channel *channel_accept(struct loop *loop, struct channel_tls *tls, int f
 			       const struct channel_ops *ops, void *arg);
 /* No callback comes any more. */
 void channel_close(struct channel *channel);
+/*
+ * Bytes that both ends of an opened() channel have and nobody else does (RFC 8446 7.5); `label`
+ * says what for. False: there are none.
+ */
+bool channel_export(const struct channel *channel, const char *label, uint8_t *bytes, size_t count);
 /* Takes head. A channel whose other end does not read is closed() when too much waits. */
 void channel_send(struct channel *channel, enum frame_type type, json_t *head, const char *body,
 		  size_t length);

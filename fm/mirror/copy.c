@@ -196,7 +196,7 @@ static void received(void *arg, struct channel *channel, const struct frame *fra
 	const char *wrong = NULL;
 
 	p->heard_us = loop_now_us(p->mirror->services.loop);
-	if (frame->type == FRAME_HELLO && !mirror_meet(&p->who, frame))
+	if (frame->type == FRAME_HELLO && !mirror_meet(p->mirror, channel, &p->who, frame))
 		wrong = "it uses another version of the protocol";
 	else if (frame->type == FRAME_ROLE)
 		take_role(p, frame);
@@ -219,7 +219,7 @@ static void opened(void *arg, struct channel *channel)
 	p->opened = true;
 	p->error[0] = '\0';
 	p->heard_us = loop_now_us(p->mirror->services.loop);
-	channel_send(channel, FRAME_HELLO, mirror_hello(p->mirror), NULL, 0);
+	channel_send(channel, FRAME_HELLO, mirror_hello(p->mirror, channel), NULL, 0);
 }
 
 static void closed(void *arg, struct channel *channel, const char *why)
@@ -280,10 +280,11 @@ json_t *copy_json(const struct mirror *m)
 
 		json_array_append_new(
 			rows,
-			json_pack("{ss ss so sb sb sb sI so}", "address", p->address, "name",
+			json_pack("{ss ss so sb sb sb sb sI so}", "address", p->address, "name",
 				  p->who.name, "port_guid",
 				  json_sprintf("0x%016" PRIx64, p->who.port_guid), "connected",
-				  p->opened, "master", p->master, "whole", p->whole, "age_ms",
+				  p->opened, "master", p->master, "whole", p->whole, "other_m_keys",
+				  p->who.other_keys, "age_ms",
 				  (json_int_t)(p->opened ? (now - p->heard_us) / 1000 : 0), "error",
 				  p->error[0] ? json_string(p->error) : json_null()));
 	}

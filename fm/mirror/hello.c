@@ -5,13 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "fm/core/m_key_proof.h"
 #include "fm/mirror/own.h"
 
 bool mirror_has(const char *name)
 {
 	size_t length = strlen(name), aside = strlen(MIRROR_ASIDE);
 
-	return strcmp(name, "tables") != 0 &&
+	return strcmp(name, "tables") != 0 && strcmp(name, "guid2mkey") != 0 &&
 	       (length < aside || strcmp(name + length - aside, MIRROR_ASIDE) != 0);
 }
 
@@ -20,14 +21,90 @@ static guid_t own_guid(const struct mirror *m)
 	return mad_port_info(m->services.mad)->port_guid;
 }
 
-json_t *mirror_hello(const struct mirror *m)
+/* ---- Keys ------------------------------------------------------------------------------------ */
+
+static bool prove(const struct mirror *m, const struct channel *channel,
+		  struct m_key_proofs *proofs)
+{
+	const struct m_key_conf conf = conf_m_keys(m->services.conf);
+	uint8_t session[M_KEY_SESSION];
+
+	if (!channel_export(channel, "EXPORTER-fmd-m-keys", session, sizeof(session)))
+		return false;
+	m_key_prove(&conf, session, proofs);
+	return true;
+}
+
+static void add_keys(const struct mirror *m, const struct channel *channel, json_t *hello)
+{
+	struct m_key_proofs own;
+	json_t *list = json_array();
+
+	if (prove(m, channel, &own)) {
+		for (unsigned i = 0; i < own.count; i++)
+			json_array_append_new(list, json_string(own.text[i]));
+		json_object_set_new(hello, "gives_m_keys", json_boolean(own.gives));
+		json_object_set(hello, "m_keys", list);
+	}
+	json_decref(list);
+}
+
+/* One that says nothing of them is of an older version. */
+static bool has_other_keys(const struct mirror *m, const struct channel *channel,
+			   const json_t *hello)
+{
+	const json_t *list = json_object_get(hello, "m_keys");
+	struct m_key_proofs own, theirs = { 0 };
+
+	if (!json_is_array(list) || !prove(m, channel, &own))
+		return false;
+	theirs.gives = json_is_true(json_object_get(hello, "gives_m_keys"));
+	for (size_t i = 0; i < json_array_size(list) && i < M_KEY_PROOFS; i++) {
+		const char *text = json_string_value(json_array_get(list, i));
+
+		snprintf(theirs.text[theirs.count++], sizeof(theirs.text[0]), "%s",
+			 text ? text : "");
+	}
+	return !m_key_proofs_agree(&own, &theirs);
+}
+
+static void warn_of(const struct mirror *m, const struct manager *who)
+{
+	char subject[MIRROR_NAME + 32];
+
+	if (!who->port_guid || !who->other_keys)
+		return;
+	snprintf(subject, sizeof(subject), "%s 0x%016" PRIx64, who->name, who->port_guid);
+	alert_raise(m->services.alerts, "peer-m-keys", subject,
+		    "%s: has other M_Keys than this manager: whichever of the two takes over "
+		    "could set no port; compare m_key, m_key_secret_file, m_key_per_port and the "
+		    "old ones",
+		    subject);
+}
+
+void mirror_review_keys(const struct mirror *m)
+{
+	alerts_review(m->services.alerts, "peer-m-keys");
+	for (const struct reader *r = m->readers; r; r = r->next)
+		warn_of(m, &r->who);
+	for (unsigned i = 0; i < m->npeers; i++)
+		warn_of(m, &m->peers[i].who);
+	alerts_reviewed(m->services.alerts, "peer-m-keys");
+}
+
+/* ---- Hello ----------------------------------------------------------------------------------- */
+
+json_t *mirror_hello(const struct mirror *m, const struct channel *channel)
 {
 	char name[MIRROR_NAME] = "";
+	json_t *hello;
 
 	gethostname(name, sizeof(name) - 1);
-	return json_pack("{si so ss sb so}", "protocol", MIRROR_PROTOCOL, "port_guid",
-			 json_sprintf("0x%016" PRIx64, own_guid(m)), "name", name, "records", true,
-			 "takeovers", mirror_generation(m));
+	hello = json_pack("{si so ss sb so}", "protocol", MIRROR_PROTOCOL, "port_guid",
+			  json_sprintf("0x%016" PRIx64, own_guid(m)), "name", name, "records", true,
+			  "takeovers", mirror_generation(m));
+	add_keys(m, channel, hello);
+	return hello;
 }
 
 json_t *mirror_generation(const struct mirror *m)
@@ -35,7 +112,8 @@ json_t *mirror_generation(const struct mirror *m)
 	return generation_json(&m->generation);
 }
 
-bool mirror_meet(struct manager *who, const struct frame *hello)
+bool mirror_meet(const struct mirror *m, const struct channel *channel, struct manager *who,
+		 const struct frame *hello)
 {
 	const char *guid, *name;
 	int protocol, records = 0;
@@ -47,6 +125,7 @@ bool mirror_meet(struct manager *who, const struct frame *hello)
 	json_unpack(hello->head, "{sb}", "records", &records);
 	who->records = records;
 	generation_parse(&who->generation, json_object_get(hello->head, "takeovers"));
+	who->other_keys = has_other_keys(m, channel, hello->head);
 	who->port_guid = strtoull(guid, NULL, 16);
 	snprintf(who->name, sizeof(who->name), "%s", name);
 	return who->port_guid != 0;

@@ -113,6 +113,7 @@ static void tick(void *arg)
 	copy_tick(m);
 	source_ping(m);
 	review(m);
+	mirror_review_keys(m);
 	loop_timer_set(m->tick, MIRROR_TICK_US);
 }
 

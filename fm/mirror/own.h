@@ -21,24 +21,16 @@
 #include "fm/mirror/channel.h"
 #include "fm/mirror/contents.h"
 #include "fm/mirror/generation.h"
+#include "fm/mirror/hello.h"
 #include "fm/state/state_copy.h"
 
-#define MIRROR_PROTOCOL 1
-#define MIRROR_TICK_US	500000 /* between two pings, and between two tries to connect at least */
-#define MIRROR_PEERS	8
-#define MIRROR_READERS	16 /* connections whose HELLO has come */
-#define MIRROR_UNKNOWN	32 /* connections without HELLO; the oldest of these makes way */
-#define MIRROR_NAME	64
-#define MIRROR_ASIDE	".aside" /* behind the name of a file that another manager's replaced */
+#define MIRROR_TICK_US 500000 /* between two pings, and between two tries to connect at least */
+#define MIRROR_PEERS   8
+#define MIRROR_READERS 16	/* connections whose HELLO has come */
+#define MIRROR_UNKNOWN 32	/* connections without HELLO; the oldest of these makes way */
+#define MIRROR_ASIDE   ".aside" /* behind the name of a file that another manager's replaced */
 
 struct mirror;
-
-struct manager {	  /* at the other end of a channel, as its HELLO has it */
-	guid_t port_guid; /* 0 = it has not said so yet */
-	char name[MIRROR_NAME];
-	bool records;		      /* it takes changes of files, record by record */
-	struct generation generation; /* of its state_dir; of an older version empty */
-};
 
 struct reader { /* a manager that copies this one; the newest first */
 	struct reader *next;
@@ -91,19 +83,6 @@ struct mirror {
 	/* when a copy was known to be whole last; at first, since when that is asked */
 	uint64_t whole_us;
 };
-
-/* hello.c */
-/*
- * False: no other manager needs it; tables are read from the switches, and what was put aside is
- * this one's.
- */
-bool mirror_has(const char *name);
-/* Returns the object of a HELLO frame, the caller's. */
-json_t *mirror_hello(const struct mirror *m);
-/* Returns the take-overs for HELLO and ROLE frames, the caller's. */
-json_t *mirror_generation(const struct mirror *m);
-/* False: it is none that this manager understands. */
-bool mirror_meet(struct manager *who, const struct frame *hello);
 
 /* copy.c */
 void copy_tick(struct mirror *m); /* connects where it is time */

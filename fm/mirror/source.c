@@ -144,7 +144,7 @@ static void opened(void *arg, struct channel *channel)
 {
 	const struct reader *r = arg;
 
-	channel_send(channel, FRAME_HELLO, mirror_hello(r->mirror), NULL, 0);
+	channel_send(channel, FRAME_HELLO, mirror_hello(r->mirror, channel), NULL, 0);
 }
 
 static void taken(struct reader *r, const struct frame *frame)
@@ -206,7 +206,7 @@ static void meet(struct reader *r, const struct frame *hello)
 {
 	struct manager who = { 0 };
 
-	if (!mirror_meet(&who, hello)) {
+	if (!mirror_meet(r->mirror, r->channel, &who, hello)) {
 		let_go(r, "it uses another version of the protocol");
 		return;
 	}
@@ -423,9 +423,10 @@ json_t *source_json(const struct mirror *m)
 
 	for (const struct reader *r = m->readers; r; r = r->next)
 		json_array_append_new(
-			rows, json_pack("{ss so sb sI sI}", "name", r->who.name, "port_guid",
+			rows, json_pack("{ss so sb sb sI sI}", "name", r->who.name, "port_guid",
 					json_sprintf("0x%016" PRIx64, r->who.port_guid), "whole",
-					r->whole, "behind", (json_int_t)(m->seq - r->taken),
-					"age_ms", (json_int_t)((now - r->heard_us) / 1000)));
+					r->whole, "other_m_keys", r->who.other_keys, "behind",
+					(json_int_t)(m->seq - r->taken), "age_ms",
+					(json_int_t)((now - r->heard_us) / 1000)));
 	return rows;
 }

@@ -272,6 +272,26 @@ def test_a_peer_that_can_not_prove_who_it_is_gets_nothing(two, tmp_path, kind):
     assert managed(master.status()) and not master.status()["mirror"]["whole"]
 
 
+def alerts(status, what):
+    return [it["text"] for it in status["alerts"] if it["what"] == what]
+
+
+def test_managers_with_other_m_keys_are_told_on_both_and_the_same_are_not(two, tmp_path):
+    """By a digest of this session: the secret itself does not go over."""
+    psk, keys = secret(tmp_path / "psk"), [secret(tmp_path / f"keys{i}", f"secret number {i} of this site\n") for i in range(3)]
+    master, standby = two({"peer_psk_file": psk, "m_key_secret_file": keys[0]}, {"peer_psk_file": psk, "m_key_secret_file": keys[1],
+                                                                                "old_m_key_secret_file": keys[2]})
+    for it in (standby, master):
+        it.wait(lambda s: alerts(s, "peer-m-keys"), "the difference is told")
+    assert standby.status()["mirror"]["peers"][0]["other_m_keys"]
+    pathlib.Path(keys[2]).write_bytes(pathlib.Path(keys[1]).read_bytes())
+    pathlib.Path(keys[1]).write_bytes(pathlib.Path(keys[0]).read_bytes())
+    standby.fmctl("reload")
+    for it in (standby, master):
+        it.wait(lambda s: not alerts(s, "peer-m-keys"), "they have the same")
+    assert not whole(standby)["mirror"]["peers"][0]["other_m_keys"]
+
+
 @pytest.mark.parametrize("lines, said", [
     ('peers = ["mgmt2:9811"];', "peers must authenticate"),
     ('peers = ["mgmt2"]; peer_psk_file = "psk";', '"mgmt2": HOST:PORT is expected'),

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * hello: what both ends of a channel say of themselves first, and which files go over it.
+ */
+#ifndef FMD_MIRROR_HELLO_H
+#define FMD_MIRROR_HELLO_H
+
+#include "fm/mirror/channel.h"
+#include "fm/mirror/generation.h"
+#include "topology/topo_value.h"
+
+#define MIRROR_PROTOCOL 1
+#define MIRROR_NAME	64
+
+struct mirror;
+
+struct manager {	  /* at the other end of a channel, as its HELLO has it */
+	guid_t port_guid; /* 0 = it has not said so yet */
+	char name[MIRROR_NAME];
+	bool records;		      /* it takes changes of files, record by record */
+	struct generation generation; /* of its state_dir; of an older version empty */
+	/* One of the two managers gives ports M_Keys that the other does not know. */
+	bool other_keys;
+};
+
+/*
+ * False: no other manager needs it; tables are read from the switches, M_Keys do not travel, and
+ * what was put aside is this one's.
+ */
+bool mirror_has(const char *name);
+/* Returns the object of a HELLO frame over that channel, the caller's. */
+json_t *mirror_hello(const struct mirror *m, const struct channel *channel);
+/* Returns the take-overs for HELLO and ROLE frames, the caller's. */
+json_t *mirror_generation(const struct mirror *m);
+/* False: it is none that this manager understands. */
+bool mirror_meet(const struct mirror *m, const struct channel *channel, struct manager *who,
+		 const struct frame *hello);
+/* Raises, or ends, the alerts about managers with other M_Keys (kind "peer-m-keys"). */
+void mirror_review_keys(const struct mirror *m);
+
+#endif
