@@ -26,6 +26,7 @@
 #include <systemd/sd-daemon.h>
 #include "fm/control/control.h"
 #include "fm/core/conf.h"
+#include "fm/core/conf_secret.h"
 #include "fm/core/helper.h"
 #include "fm/core/log.h"
 #include "fm/core/loop.h"
@@ -110,21 +111,17 @@ static struct http_conf http_conf_of(const struct conf *conf)
 	};
 }
 
-/* A secret that everybody on this machine can read is none: told until a reload finds it better. */
-static void judge_secret(struct daemon *d, const char *key, const char *path)
+/* Told until a reload finds it better. */
+static void judged_secret(void *arg, const char *key, const char *why)
 {
-	struct stat st;
-	bool open = *path && !stat(path, &st) && st.st_mode & (S_IROTH | S_IWOTH);
-	char text[512];
+	struct daemon *d = arg;
 
-	snprintf(text, sizeof(text), "%s can be read by every user: chmod 0600 or 0640", path);
-	fabric_trouble(d->fabric, key, open ? text : NULL);
+	fabric_trouble(d->fabric, key, why);
 }
 
 static void judge_secrets(struct daemon *d)
 {
-	judge_secret(d, "http_token_file", d->conf.http.token_file);
-	judge_secret(d, "http_key_file", d->conf.http.key_file);
+	conf_judge_secrets(&d->conf, d->conf_path, judged_secret, d);
 }
 
 static int reload(void *arg, char *err, size_t err_size)
@@ -465,14 +462,24 @@ static const char usage[] = "usage: fmd [-c FILE] [-s SOCKET]\n"
 			    "  -c FILE     configuration, default " DEFAULT_CONF " if it is there\n"
 			    "  -s SOCKET   control socket, instead of the configuration's\n";
 
+static void warn_of_secret(void *arg, const char *key, const char *why)
+{
+	const char *path = arg;
+
+	if (why)
+		fprintf(stderr, "%s: warning: %s: %s\n", path, key, why);
+}
+
 static int check_config(const char *path)
 {
 	struct conf conf;
 	char err[512];
 
 	if (!conf_load(path, &conf, err, sizeof(err)) &&
-	    !fabric_check_conf(fabric_rooms, &conf, err, sizeof(err)))
+	    !fabric_check_conf(fabric_rooms, &conf, err, sizeof(err))) {
+		conf_judge_secrets(&conf, path, warn_of_secret, (void *)path);
 		return EXIT_SUCCESS;
+	}
 	fprintf(stderr, "%s\n", err);
 	return EXIT_FAILURE;
 }

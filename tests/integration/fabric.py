@@ -219,6 +219,7 @@ class Fabric:
         lines = [f'{key} = "{value}";' if isinstance(value, str) else f"{key} = {value};"
                  for key, value in values.items()]
         self.conf.write_text("\n".join(lines) + "\n")
+        self.conf.chmod(0o600)  # it may hold keys
 
     # ---- Processes
 
