@@ -5,6 +5,7 @@
 #include "fm/cabling/module.h"
 #include "fm/hosts/module.h"
 #include "fm/isolation/module.h"
+#include "fm/keys/module.h"
 #include "fm/maintenance/module.h"
 #include "fm/mirror/module.h"
 #include "fm/multicast/module.h"
@@ -62,6 +63,8 @@ fabric_modules fabric_rooms = {
 	&change_traps_module,
 	/* Behind error traps: their rows come first in `links --sick`. */
 	&link_health_module,
+	/* Behind error traps, as link health: keys are nobody else's. */
+	&port_keys_module,
 	/* Anywhere: nobody else knows other managers' files. */
 	&mirror_module,
 	/* Behind it: what peers have sent makes queries needless. */

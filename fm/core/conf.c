@@ -311,7 +311,8 @@ struct m_key_conf conf_m_keys(const struct conf *conf)
 				    .secret = sm->mkey_secret,
 				    .old_secret = sm->old_mkey_secret,
 				    .per_port = sm->mkey_per_port,
-				    .protect = (uint8_t)sm->mkey_protect };
+				    .protect = (uint8_t)sm->mkey_protect,
+				    .lease_s = (uint16_t)sm->mkey_lease_s };
 }
 
 /* The line of a key, else that of another, where the file has them. */
@@ -369,7 +370,6 @@ static int read_secret(const struct load *load, const config_t *config, const ch
 static int check_m_keys(const struct load *load, struct conf *conf, const config_t *config)
 {
 	struct conf_sm *sm = &conf->sm;
-	bool old = sm->old_mkey || *sm->old_mkey_secret_file;
 
 	if (read_secret(load, config, "m_key_secret_file", sm->mkey_secret_file,
 			&sm->mkey_secret) ||
@@ -384,13 +384,14 @@ static int check_m_keys(const struct load *load, struct conf *conf, const config
 		return refuse(load, line_of(config, "sa_key", "m_key"),
 			      "m_key is set, but sa_key = 1 is publicly known: set another sa_key, "
 			      "or none to have one generated");
+	if (sm->mkey_lease_s && sm->mkey_lease_s < M_KEY_LEASE_LEAST)
+		return refuse(load, config_lookup(config, "m_key_lease_period"),
+			      "m_key_lease_period = %d: the least is %d s, in which all ports of a "
+			      "large fabric can be asked; 0 = keys never expire",
+			      sm->mkey_lease_s, M_KEY_LEASE_LEAST);
 	if (sm->old_mkey && sm->old_mkey == sm->mkey)
 		return refuse(load, line_of(config, "old_m_key", "m_key"),
 			      "old_m_key is the same as m_key");
-	if (old && !sm->mkey && !sm->mkey_secret.set)
-		return refuse(load, line_of(config, "old_m_key", "old_m_key_secret_file"),
-			      "%s needs m_key or m_key_secret_file",
-			      sm->old_mkey ? "old_m_key" : "old_m_key_secret_file");
 	return 0;
 }
 

@@ -5,6 +5,7 @@
  * tried again.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "fm/core/address.h"
 #include "fm/core/conf_check.h"
@@ -35,6 +36,22 @@ bool conf_check_peers(const char *text, char *why, size_t size)
 	for (; sscanf(text, "%79s%n", word, &used) == 1; text += used)
 		if (!address_parse(word, &address) || !*address.host) {
 			snprintf(why, size, "\"%.60s\": HOST:PORT is expected", word);
+			return false;
+		}
+	return true;
+}
+
+bool conf_check_guids(const char *text, char *why, size_t size)
+{
+	char word[80], *end;
+	int used;
+
+	for (; sscanf(text, "%79s%n", word, &used) == 1; text += used)
+		if (strncmp(word, "0x", 2) != 0 || !strtoull(word, &end, 16) || *end ||
+		    end - word > 18) {
+			snprintf(why, size,
+				 "\"%.60s\": a port GUID such as 0x0002c90300001234 is expected",
+				 word);
 			return false;
 		}
 	return true;

@@ -12,6 +12,7 @@
 bool conf_check_path(const char *text, char *why, size_t size);	  /* not empty */
 bool conf_check_http(const char *text, char *why, size_t size);	  /* where HTTP is served, or "" */
 bool conf_check_peers(const char *text, char *why, size_t size);  /* HOST:PORT by blanks, or "" */
+bool conf_check_guids(const char *text, char *why, size_t size);  /* GUIDs by blanks, or "" */
 bool conf_check_syslog(const char *text, char *why, size_t size); /* where syslog comes in, or "" */
 bool conf_check_url(const char *text, char *why, size_t size);	  /* a pattern with %h, or "" */
 

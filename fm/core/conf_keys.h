@@ -28,6 +28,8 @@ struct conf_http {
 	int port_metrics; /* enum conf_port_metrics */
 };
 
+enum conf_sm_action { CONF_SM_ALERT, CONF_SM_ISOLATE };
+
 struct conf_sm {
 	int priority, master_priority;
 	int polling_timeout_ms, polling_retries; /* of the master, as standby */
@@ -38,7 +40,10 @@ struct conf_sm {
 	char mkey_secret_file[256], old_mkey_secret_file[256];
 	struct m_key_secret mkey_secret, old_mkey_secret;
 	bool mkey_per_port;
-	int mkey_protect; /* M_KeyProtectBits */
+	int mkey_protect;   /* M_KeyProtectBits */
+	int mkey_lease_s;   /* M_KeyLeasePeriod; 0 = never ends */
+	char allowed[1024]; /* port GUIDs of managers, by blanks; "" = all are */
+	int foreign_action; /* enum conf_sm_action: what is done about others */
 };
 
 struct conf_sa {

@@ -22,10 +22,17 @@ struct derived {
 	uint64_t key, old;
 };
 
+struct remembered {
+	guid_t guid; /* 0 = not used */
+	uint64_t key;
+};
+
 struct m_keys {
 	struct m_key_conf conf;
 	uint64_t of_all, old_of_all; /* derived with ONE_OF_ALL; 0 = there is no secret */
 	struct derived *derived;     /* NULL = there is no secret */
+	struct remembered *known;    /* open addressing, at most half full */
+	uint32_t nknown, room;	     /* used; a power of 2, or 0 */
 };
 
 /* ---- Secrets --------------------------------------------------------------------------------- */
@@ -152,13 +159,15 @@ unsigned m_keys_of(const struct m_keys *k, guid_t guid, uint64_t list[M_KEYS_MOS
 	unsigned count = 1;
 
 	list[0] = m_keys_wanted(k, guid);
-	if (!list[0])
+	if (!k)
 		return 1;
 	if (k->conf.old_secret.set) {
 		count = add(list, count, derived_of(k, guid).old);
 		count = add(list, count, k->old_of_all);
 	}
-	return add(list, count, k->conf.old_key);
+	count = add(list, count, k->conf.old_key);
+	/* Without any the fabric is to be left as it is. */
+	return list[0] || m_keys_change(k) ? add(list, count, m_keys_remembered(k, guid)) : count;
 }
 
 bool m_keys_may_be(const struct m_keys *k, guid_t guid, uint64_t key)
@@ -174,7 +183,74 @@ bool m_keys_may_be(const struct m_keys *k, guid_t guid, uint64_t key)
 
 bool m_keys_change(const struct m_keys *k)
 {
-	return m_key_conf_any(&k->conf) && (k->conf.old_secret.set || k->conf.old_key);
+	return k->conf.old_secret.set || k->conf.old_key;
+}
+
+/* ---- Keys that were seen --------------------------------------------------------------------- */
+
+/* Its slot, or the free one where it belongs. */
+static struct remembered *slot_of(const struct m_keys *k, guid_t guid)
+{
+	uint32_t i = (uint32_t)hash_word(guid) & (k->room - 1);
+
+	while (k->known[i].guid && k->known[i].guid != guid)
+		i = (i + 1) & (k->room - 1);
+	return &k->known[i];
+}
+
+static void clear_known(struct remembered *known, uint32_t room)
+{
+	if (known)
+		OPENSSL_cleanse(known, room * sizeof(*known));
+	free(known);
+}
+
+static void make_room(struct m_keys *k)
+{
+	struct remembered *before = k->known;
+	uint32_t room = k->room;
+
+	if (2 * (k->nknown + 1) <= room)
+		return;
+	k->room = room ? 2 * room : 64;
+	k->known = mem_alloc(k->room, sizeof(*k->known));
+	for (uint32_t i = 0; i < room; i++)
+		if (before[i].guid)
+			*slot_of(k, before[i].guid) = before[i];
+	clear_known(before, room);
+}
+
+bool m_keys_remember(struct m_keys *k, guid_t guid, uint64_t key)
+{
+	struct remembered *slot;
+
+	if (!guid || m_keys_remembered(k, guid) == key)
+		return false;
+	make_room(k);
+	slot = slot_of(k, guid);
+	k->nknown += !slot->guid;
+	*slot = (struct remembered){ guid, key };
+	return true;
+}
+
+uint64_t m_keys_remembered(const struct m_keys *k, guid_t guid)
+{
+	return k->room && guid ? slot_of(k, guid)->key : 0;
+}
+
+void m_keys_forget(struct m_keys *k)
+{
+	clear_known(k->known, k->room);
+	k->known = NULL;
+	k->nknown = k->room = 0;
+}
+
+void m_keys_each(const struct m_keys *k, void (*fn)(void *arg, guid_t guid, uint64_t key),
+		 void *arg)
+{
+	for (uint32_t i = 0; i < k->room; i++)
+		if (k->known[i].key)
+			fn(arg, k->known[i].guid, k->known[i].key);
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */
@@ -191,6 +267,7 @@ void m_keys_free(struct m_keys *k)
 	if (k->derived)
 		OPENSSL_cleanse(k->derived, DERIVED * sizeof(*k->derived));
 	free(k->derived);
+	m_keys_forget(k);
 	OPENSSL_cleanse(k, sizeof(*k));
 	free(k);
 }

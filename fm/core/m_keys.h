@@ -17,7 +17,8 @@
 /* Bytes of a secret file, without white space at its end. */
 #define M_KEY_SECRET_LEAST 16
 #define M_KEY_SECRET_MOST  1024
-#define M_KEYS_MOST	   4 /* that a port may hold */
+#define M_KEYS_MOST	   5  /* that a port may hold */
+#define M_KEY_LEASE_LEAST  30 /* seconds; a shorter lease could not be renewed in time */
 
 struct m_key_secret {
 	bool set;
@@ -31,6 +32,7 @@ struct m_key_conf {
 	struct m_key_secret secret, old_secret; /* if `secret` is set, `key` does not count */
 	bool per_port;				/* of `secret`; old_secret counts in both forms */
 	uint8_t protect;			/* M_KeyProtectBits, 0..3 */
+	uint16_t lease_s;			/* M_KeyLeasePeriod; 0 = protection never ends */
 };
 
 /* NULL, or what is wrong with that file; a literal. Nobody but its owner may have access to it. */
@@ -60,5 +62,16 @@ unsigned m_keys_of(const struct m_keys *keys, guid_t guid, uint64_t list[M_KEYS_
 bool m_keys_may_be(const struct m_keys *keys, guid_t guid, uint64_t key);
 /* True: an old key is configured, so ports may hold another than the wanted one. */
 bool m_keys_change(const struct m_keys *keys);
+
+/*
+ * What a port was known to hold last (guid2mkey): it may hold that still, where ports are to hold a
+ * key or are to lose one. key 0 = none. True: that is news.
+ */
+bool m_keys_remember(struct m_keys *keys, guid_t guid, uint64_t key);
+uint64_t m_keys_remembered(const struct m_keys *keys, guid_t guid); /* 0 = none */
+void m_keys_forget(struct m_keys *keys);			    /* all that is remembered */
+/* Calls fn for each port with a key that is remembered, in no order. */
+void m_keys_each(const struct m_keys *keys, void (*fn)(void *arg, guid_t guid, uint64_t key),
+		 void *arg);
 
 #endif

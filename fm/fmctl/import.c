@@ -51,12 +51,10 @@ static bool read_lids(struct import *im)
 static void read_mkeys(struct import *im)
 {
 	char *path = import_find(im, "guid2mkey", NULL);
-	struct osm_guids mkeys;
 
-	if (path && !osm_guids_read(path, true, &mkeys)) {
-		import_note_read(im, "guid2mkey", path, "keys of %u ports", mkeys.count);
-		import_mkeys(im, &mkeys);
-		osm_guids_fini(&mkeys);
+	if (path && !osm_guids_read(path, true, &im->mkeys)) {
+		import_note_read(im, "guid2mkey", path, "keys of %u ports", im->mkeys.count);
+		import_mkeys(im, &im->mkeys);
 	} else {
 		import_note_missing(im, "guid2mkey");
 	}
@@ -89,6 +87,7 @@ static void import_fini(struct import *im)
 	import_out_end(im);
 	osm_conf_fini(&im->conf);
 	osm_lids_fini(&im->lids);
+	osm_guids_fini(&im->mkeys);
 	free(im->text);
 	json_decref(im->read);
 	json_decref(im->missing);

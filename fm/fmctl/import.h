@@ -18,6 +18,7 @@ struct import {
 	int ndirs;
 	struct osm_conf conf;
 	struct osm_lids lids;
+	struct osm_guids mkeys;
 
 	const char *out; /* the folder that is made.. */
 	char *place;	 /* ..its real path.. */

@@ -11,6 +11,8 @@
 #include "topology/mem.h"
 #include "topology/node_names.h"
 
+#define SHORTEST_LEASE "30" /* m_key_lease_period takes no less but 0 */
+
 static void not_taken(struct import *im, const char *option, const char *value, const char *why)
 {
 	json_array_append_new(im->not_taken, json_pack("{ss ss ss}", "option", option, "value",
@@ -107,6 +109,12 @@ static bool has_key(const struct import *im, const char *key)
 	return false;
 }
 
+static bool is_short_lease(const char *value)
+{
+	return strtoll(value, NULL, 0) > 0 &&
+	       strtoll(value, NULL, 0) < strtoll(SHORTEST_LEASE, NULL, 0);
+}
+
 static bool take_otherwise(struct import *im, const char *name, const char *value)
 {
 	if (!strcmp(name, "routing_engine"))
@@ -115,6 +123,8 @@ static bool take_otherwise(struct import *im, const char *name, const char *valu
 		set_key(im, "part_enforce", "\"off\"", name, value);
 	else if (!strcmp(name, "sweep_interval") && strtoll(value, NULL, 0) == 0)
 		not_taken(im, name, value, osm_option_find(name)->note);
+	else if (!strcmp(name, "m_key_lease_period") && is_short_lease(value))
+		set_key(im, name, SHORTEST_LEASE, name, value);
 	else
 		return false;
 	return true;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The folder that is written: OUT/fmd.conf, OUT/state/lids and a marker, by which a later run knows
- * that it may replace it. All is made in a folder beside it first, which then takes its place: what
- * can't be finished leaves OUT as it was. Nothing is written to /etc/fmd, /var/lib/fmd, a folder of
- * somebody else, or one in which a fmd has run.
+ * The folder that is written: OUT/fmd.conf, files of OUT/state and a marker, by which a later run
+ * knows that it may replace it. All is made in a folder beside it first, which then takes its
+ * place: what can't be finished leaves OUT as it was. Nothing is written to /etc/fmd, /var/lib/fmd,
+ * a folder of somebody else, or one in which a fmd has run.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -93,7 +93,7 @@ static bool has_only(const char *folder, const char *const *names)
 }
 
 static const char *const in_out[] = { MARKER, "fmd.conf", "state", NULL };
-static const char *const in_state[] = { "lids", NULL };
+static const char *const in_state[] = { "lids", "guid2mkey", NULL };
 
 /* NULL: it may be made, or replaced. */
 static const char *why_not(const char *real)
@@ -189,8 +189,9 @@ static void write_conf(const struct import *im, FILE *out)
 
 	fputs("# fmd.conf, made of OpenSM's files by `fmctl import-opensm`. Options that are\n# "
 	      "not listed have fmd's default; see fmd.conf(5).\n#\n"
-	      "# LIDs are in the directory state beside this file. To use them, copy "
-	      "state/lids\n"
+	      "# LIDs and M_Keys are in the directory state beside this file. To use them, copy "
+	      "its "
+	      "files\n"
 	      "# to /var/lib/fmd before the first start, or set state_dir to that directory for a "
 	      "trial.\n\n",
 	      out);
@@ -214,6 +215,13 @@ static void write_lids(const struct import *im, FILE *out)
 	}
 }
 
+static void write_mkeys(const struct import *im, FILE *out)
+{
+	for (uint32_t i = 0; i < im->mkeys.count; i++)
+		fprintf(out, "0x%016" PRIx64 " 0x%016" PRIx64 "\n", im->mkeys.list[i].guid,
+			im->mkeys.list[i].key);
+}
+
 static void write_marker(const struct import *im, FILE *out)
 {
 	fputs("A later `fmctl import-opensm` may replace this directory.\n", out);
@@ -227,6 +235,8 @@ static int make_state(const struct import *im)
 	free(path);
 	if (!status && im->lids.count)
 		status = write_file(im, "state/lids", write_lids);
+	if (!status && im->mkeys.count)
+		status = write_file(im, "state/guid2mkey", write_mkeys);
 	return status;
 }
 
@@ -234,7 +244,8 @@ static int make_state(const struct import *im)
 
 static void remove_folder(const char *folder)
 {
-	static const char *const names[] = { "state/lids", "state", "fmd.conf", MARKER };
+	static const char *const names[] = { "state/lids", "state/guid2mkey", "state", "fmd.conf",
+					     MARKER };
 
 	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		char *path = mem_printf("%s/%s", folder, names[i]);

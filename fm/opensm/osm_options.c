@@ -32,19 +32,18 @@
 
 static const struct osm_option options[] = {
 	TAKEN("guid", "0x0000000000000000", "guid", OSM_HEX, ""),
-	TAKEN("m_key", "0x0000000000000000", "m_key", OSM_HEX, "written without a lease period"),
+	TAKEN("m_key", "0x0000000000000000", "m_key", OSM_HEX, ""),
 	TAKEN("sm_key", "0x0000000000000001", "sm_key", OSM_HEX, ""),
 	TAKEN("sa_key", "0x0000000000000001", "sa_key", OSM_HEX,
 	      "1 is not taken, as it is publicly known: fmd also uses 1 by default, and generates "
 	      "a key if m_key or sm_key is set"),
 	TAKEN("subnet_prefix", "0xfe80000000000000", "subnet_prefix", OSM_HEX, ""),
-	NOT_OFFERED("m_key_lease_period", "0",
-		    "fmd sets no lease period: a key that expires while no manager runs leaves "
-		    "ports unprotected"),
+	TAKEN("m_key_lease_period", "0", "m_key_lease_period", OSM_NUMBER,
+	      "30 s at least; fmd renews it"),
 	TAKEN("m_key_protection_level", "0", "m_key_protection_level", OSM_NUMBER,
 	      "default 1 if an m_key is set"),
 	BY_ITSELF("m_key_lookup", "TRUE",
-		  "of the keys in guid2mkey other than m_key the most frequent becomes old_m_key"),
+		  "guid2mkey is taken along; the most frequent of its keys becomes old_m_key"),
 	TAKEN("sweep_interval", "10", "sweep_interval", OSM_NUMBER,
 	      "0 is not taken: light sweeps find faults whose trap was lost"),
 	TAKEN("max_wire_smps", "4", "max_wire_smps", OSM_NUMBER,
@@ -307,7 +306,7 @@ static const struct osm_option options[] = {
 	BY_ITSELF("sa_rate_threshold", NULL, "see sa_rate_limit"),
 	NOT_OFFERED("sa_enhanced_trust_model", NULL, ""),
 	BY_ITSELF("sa_check_sgid_spoofing", NULL, "clients are identified by their LID"),
-	NOT_OFFERED("allowed_sm_guids", NULL, "see sm_key"),
+	NOT_OFFERED("allowed_sm_guids", NULL, "set allowed_sm_guids by hand"),
 	NOT_OFFERED("topo_config_*", NULL, "use fmctl cabling --plan FILE"),
 	NOT_OFFERED("fabric_mode_profile", NULL, ""),
 	NOT_NEEDED("smp_threads", NULL, ""),

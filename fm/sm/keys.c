@@ -22,10 +22,12 @@ struct foreign {
 
 enum keeper { OURS, HIDDEN, FOREIGN };
 
-/* Ports may hold others than those that they are to hold. */
-static bool has_others(const struct inventory *inv)
+/* That port may hold another one than it is to hold. */
+static bool has_others(const struct inventory *inv, const struct inv_node *node, unsigned num)
 {
-	return inv->keys && m_keys_change(inv->keys);
+	uint64_t keys[M_KEYS_MOST];
+
+	return m_keys_of(inv->keys, inventory_key_guid(node, num), keys) > 1;
 }
 
 /*
@@ -41,7 +43,9 @@ static enum keeper keeper_of(const struct inventory *inv, const struct inv_node 
 
 	wire_port_info_decode(node->ports[num].info, &info);
 	if (!info.mkey)
-		return info.mkey_protect != 1 ? OURS : has_others(inv) ? HIDDEN : FOREIGN;
+		return info.mkey_protect != 1	    ? OURS
+		       : has_others(inv, node, num) ? HIDDEN
+						    : FOREIGN;
 	return m_keys_may_be(inv->keys, inventory_key_guid(node, num), info.mkey) ? OURS : FOREIGN;
 }
 
@@ -124,6 +128,8 @@ static const char *advice(const struct conf_sm *conf)
 			       ? "neither m_key_secret_file nor the old key or secret matches"
 			       : "m_key_secret_file does not match: set old_m_key_secret_file or "
 				 "old_m_key to the key they hold";
+	if (!conf->mkey && (conf->old_mkey || conf->old_mkey_secret.set))
+		return "the old key or secret does not match";
 	if (!conf->mkey)
 		return "set m_key to the key they hold; or set old_m_key to it and m_key to a new "
 		       "one";

@@ -172,6 +172,11 @@ static void role(void *room, enum fabric_role now)
 	sm_role_changed(r, now);
 }
 
+static void annotate(void *room, struct inventory *inventory)
+{
+	sm_allowed_mark(room, inventory);
+}
+
 static void polled(void *room)
 {
 	sm_ask(room);
@@ -314,6 +319,7 @@ static void configure(void *room)
 	election_configure(&r->core, conf.priority, (uint8_t)r->services.conf->sm.master_priority,
 			   conf.sm_key, r->services.conf->sm.old_key);
 	sm_show_state(r);
+	sm_allowed_review(r);
 	if (r->keys.foreign || r->foreign_prefix)
 		fabric_request_sweep(r->fabric, "M_Keys or subnet prefix configured");
 }
@@ -401,6 +407,7 @@ const struct fabric_module sm_module = { .name = "sm",
 					 .sweep.swept = swept,
 					 .sweep.polled = polled,
 					 .update.ready = ready,
+					 .update.annotate = annotate,
 					 .update.unchanged = unchanged,
 					 .deploy.settled = settled,
 					 .report.cancel = cancel,

@@ -6,6 +6,7 @@
  *   module_still.c   as MASTER that stood still: asks who is master
  *   module_role.c    carries out what election.c decides, and asks the pipe for the role then
  *   module_parting.c as one that has handed over: answers those who ask here still
+ *   module_allowed.c managers that allowed_sm_guids does not name
  *   module_poll.c    as STANDBY: polls the master
  *   module_ask.c     who else manages: rounds of Get(SMInfo)
  *   module_report.c  says so in events and in the status
@@ -19,6 +20,7 @@
 #include "fm/fabric/waiters.h"
 #include "fm/sm/election.h"
 #include "fm/sm/keys.h"
+#include "fm/sm/module_allowed.h"
 #include "fm/sm/module_ask.h"
 #include "fm/sm/module_parting.h"
 #include "fm/sm/module_report.h"
@@ -53,6 +55,7 @@ struct sm_room {
 	bool foreign_prefix; /* of the fabric that is to be taken over; an alert says so */
 	struct election core;
 	struct rounds rounds;
+	struct strangers strangers;
 	struct polls polls;
 	struct loop_timer *due;	    /* of a poll; as MASTER: to ask the others again */
 	struct loop_timer *passing; /* of a wish: until what is kept here is passed on */

@@ -318,6 +318,20 @@ static json_t *election_json(const struct sm_room *r)
 		(json_int_t)sm_stats(r->sm).controls_refused);
 }
 
+static json_t *strangers_json(const struct sm_room *r)
+{
+	json_t *rows = json_array();
+
+	for (unsigned i = 0; i < r->strangers.count; i++) {
+		const struct stranger *it = &r->strangers.list[i];
+
+		json_array_append_new(rows, json_pack("{ss so sb}", "name", it->name, "port_guid",
+						      json_sprintf("0x%016" PRIx64, it->port_guid),
+						      "isolated", it->shut));
+	}
+	return rows;
+}
+
 static json_t *traps_json(const struct sm_room *r)
 {
 	struct sm_stats s = sm_stats(r->sm);
@@ -351,5 +365,6 @@ void sm_status(const struct sm_room *r, json_t *doc)
 	json_object_set_new(doc, "role", json_string(role ? role : "discovering"));
 	json_object_set_new(doc, "role_changes", json_integer(r->reports.role_changes));
 	json_object_set_new(doc, "election", election_json(r));
+	json_object_set_new(doc, "sms_not_allowed", strangers_json(r));
 	json_object_set_new(doc, "traps", traps_json(r));
 }

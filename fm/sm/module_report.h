@@ -54,8 +54,8 @@ void sm_report_fini(struct sm_room *r);
 /* Why operators' commands are not taken; until the next call. NULL = this room has no reason. */
 const char *sm_refusal(struct sm_room *r);
 /*
- * Adds "sm", "role", "role_changes", "election" and "traps"; and has "state" and "fabric_up" say
- * why nothing is managed, where that is so.
+ * Adds "sm", "role", "role_changes", "election", "sms_not_allowed" and "traps"; and has
+ * "state" and "fabric_up" say why nothing is managed, where that is so.
  */
 void sm_status(const struct sm_room *r, json_t *doc);
 

@@ -558,6 +558,7 @@ static void polled(struct sm_room *r, enum election_event event)
 static void round_over(struct sm_room *r)
 {
 	judge(r);
+	sm_allowed_review(r);
 	sm_judge_doubted(r->sm);
 }
 

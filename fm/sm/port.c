@@ -47,10 +47,10 @@ static bool has_link(const struct port *p)
 	return own_port_has_link(&p->core) && p->due < OWN_PORT_LEAVE;
 }
 
-/* Between the opening and the first answer nothing is known of the link. */
-static bool is_known_down(const struct own_port *core)
+/* Between the opening and the first answer, or its absence, nothing is known of the link. */
+static bool is_known_down(const struct port *p)
 {
-	return core->state == OWN_PORT_NO_LINK && core->info.state;
+	return p->core.state == OWN_PORT_NO_LINK && (p->core.info.state || p->missed >= MISSED_MAX);
 }
 
 static const char *explain(struct port *p, const struct io_port_info *info)
@@ -63,7 +63,8 @@ static const char *explain(struct port *p, const struct io_port_info *info)
 			 "%s port %u (port GUID 0x%016" PRIx64
 			 ") %s: fmd manages nothing until it is up",
 			 info->device, info->port, info->port_guid,
-			 p->missed >= MISSED_MAX ? "does not answer" : "has no link");
+			 p->missed < MISSED_MAX ? "has no link"
+						: "does not answer (it may hold another M_Key)");
 	return p->refusal;
 }
 
@@ -72,8 +73,7 @@ const char *port_missing(struct port *p)
 {
 	bool absent = p->core.state <= OWN_PORT_BUSY && p->absent[0];
 
-	return absent || is_known_down(&p->core) ? explain(p, mad_port_info(p->services.mad))
-						 : NULL;
+	return absent || is_known_down(p) ? explain(p, mad_port_info(p->services.mad)) : NULL;
 }
 
 enum own_port_state port_state(const struct port *p)

@@ -208,6 +208,7 @@ void bringup_configure(struct bringup *b, const struct bringup_conf *conf)
 		for (p = 0; p <= node->nports; p++) {
 			node->ports[p].settled = false;
 			node->ports[p].given_up = node->ports[p].lost = 0;
+			node->ports[p].counts_violations = false;
 		}
 		if (other_lanes)
 			lanes_forget(node);
@@ -239,6 +240,7 @@ static void node_want(struct bringup *b, struct inv_node *node)
 {
 	uint32_t index = topo_find(b->topo, node->guid), p;
 
+	bringup_note_keys(b, node);
 	for (p = 0; p <= node->nports; p++) {
 		struct inv_port *port = &node->ports[p];
 		uint32_t i = port_index(b->topo, index, p);
@@ -260,7 +262,8 @@ static bool port_is_idle(const struct inv_node *node, unsigned num)
 	const struct inv_port *port = &node->ports[num];
 
 	return inv_is_switch(node) && num &&
-	       (!port->link_up || (port->settled && port->state == TOPO_ACTIVE));
+	       (!port->link_up ||
+		(port->settled && port->state == TOPO_ACTIVE && !bringup_is_shut(port)));
 }
 
 static void node_step(struct bringup *b, struct inv_node *node)
@@ -364,12 +367,19 @@ static bool retry_is_due(const struct bringup *b, const struct inv_port *port)
 	       (port->unheld && port->trial_at_us <= now);
 }
 
+/* It shows no key, and may have one: whether it counted what it did not answer is read first. */
+static bool hides_key(const struct bringup *b, const struct inv_node *node, unsigned num)
+{
+	return inventory_has_key(node, num) &&
+	       inventory_key_of(b->inv, node, num) == INV_KEY_HIDDEN;
+}
+
 static void retry_port(struct bringup *b, struct inv_node *node, uint8_t num)
 {
 	struct inv_port *port = &node->ports[num];
 
 	port->errors = port->sets = 0;
-	port->reread = false;
+	port->reread = hides_key(b, node, num);
 	port->retry_at_us =
 		port->given_up ? loop_now_us(b->loop) + bringup_rest_us(port->given_up) : 0;
 	if (port->unheld)

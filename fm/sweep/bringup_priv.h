@@ -52,6 +52,7 @@ void bringup_begin(struct bringup *b, bringup_done_fn *fn, void *arg);
  */
 struct inv_port *bringup_peer(const struct inv_port *port);
 bool bringup_on_trial(const struct inv_port *port);
+bool bringup_is_shut(const struct inv_port *port); /* its link is to carry no data */
 bool bringup_can_reregister(const struct inv_node *node, const struct inv_port *port);
 /* Fills in the request that is due. False: none is, or no path leads there. */
 bool bringup_make_port(struct bringup *b, const struct batch_job *job,
@@ -60,6 +61,7 @@ bool bringup_make_port(struct bringup *b, const struct batch_job *job,
 void bringup_cured(struct bringup *b, struct inv_port *port);
 /* Queues what is due at a port; a Get of its PortInfo; what is due at both ends of its link. */
 void bringup_step(struct bringup *b, struct inv_node *node, uint8_t num);
+void bringup_note_keys(struct bringup *b, struct inv_node *node);	       /* whose are they? */
 void bringup_reread(struct bringup *b, struct inv_node *node, uint8_t num);    /* PortInfo */
 void bringup_step_link(struct bringup *b, struct inv_node *node, uint8_t num); /* both ends */
 

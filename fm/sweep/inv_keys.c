@@ -20,11 +20,23 @@ enum inv_key inventory_key_of(const struct inventory *inv, const struct inv_node
 	struct wire_port_info info;
 
 	wire_port_info_decode(node->ports[num].info, &info);
+	if (!info.mkey && info.mkey_protect == 1) /* a hidden key reads as 0 then (14.2.4.1) */
+		return INV_KEY_HIDDEN;
 	if (info.mkey == m_keys_wanted(inv->keys, guid))
 		return INV_KEY_WANTED;
-	if (!info.mkey) /* with protection 1 a key that is hidden reads as 0 (14.2.4.1) */
-		return info.mkey_protect == 1 ? INV_KEY_HIDDEN : INV_KEY_NONE;
+	if (!info.mkey)
+		return INV_KEY_NONE;
 	return m_keys_may_be(inv->keys, guid, info.mkey) ? INV_KEY_OLD : INV_KEY_FOREIGN;
+}
+
+bool inventory_key_is_foreign(const struct inventory *inv, const struct inv_node *node,
+			      unsigned num)
+{
+	enum inv_key key =
+		inventory_has_key(node, num) ? inventory_key_of(inv, node, num) : INV_KEY_WANTED;
+
+	return key == INV_KEY_FOREIGN ||
+	       (key == INV_KEY_HIDDEN && node->ports[num].counts_violations);
 }
 
 /* What it was last seen to hold goes first. */

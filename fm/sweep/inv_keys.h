@@ -27,6 +27,11 @@ static inline bool inventory_has_key(const struct inv_node *node, unsigned num)
 guid_t inventory_key_guid(const struct inv_node *node, unsigned port);
 enum inv_key inventory_key_of(const struct inventory *inv, const struct inv_node *node,
 			      unsigned port);
+/* PortInfo was read; port->info is the one before. */
+void inventory_key_was_read(struct inv_port *port, const uint8_t data[64]);
+/* It holds one that is not known; where it hides that, it is known by what it counts. */
+bool inventory_key_is_foreign(const struct inventory *inv, const struct inv_node *node,
+			      unsigned port);
 /* With what it is to be asked; 0 = it needs none. */
 uint64_t inventory_key(const struct inventory *inv, const struct inv_node *node, unsigned port);
 enum inv_end {			/* what is known of the port at the end of a path */

@@ -78,6 +78,13 @@ struct inv_port {
 	bool unsure;
 	bool settled;
 	bool reregister; /* its host is to be asked to register with the SA anew */
+	/*
+	 * It holds an M_Key of somebody else (a switch: its port 0 does): it is sent no Set. That
+	 * is known by what it shows; or it hides one, and counts violations of that.
+	 */
+	bool foreign_key, counts_violations;
+	/* The election's, at ports of CAs: its link is to carry no data, and stays in Init. */
+	bool shut;
 
 	/* Whether the port holds what it acknowledged; bits of enum inv_set. */
 	uint8_t unread;	      /* acknowledged, and not read since */

@@ -496,16 +496,6 @@ void inventory_was_read(struct inv_port *port, enum inv_set what, bool same)
 	port->doubted |= (uint8_t)what;
 }
 
-/* A lease that expired has ended it, and who had the power off has no key. */
-static bool same_protection(const uint8_t a[64], const uint8_t b[64])
-{
-	struct wire_port_info x, y;
-
-	wire_port_info_decode(a, &x);
-	wire_port_info_decode(b, &y);
-	return x.mkey == y.mkey && x.mkey_protect == y.mkey_protect && x.mkey_lease == y.mkey_lease;
-}
-
 /*
  * A port that has been down since has begun anew, and says nothing of what was acknowledged before.
  */
@@ -541,7 +531,7 @@ void inventory_set_port_info(struct inv_node *node, uint8_t num, const uint8_t d
 	compare_acknowledged(node, num, data);
 	port->info_verified =
 		port->info_verified && port->known && inventory_same_port_info(port->info, data);
-	port->settled &= !port->known || same_protection(port->info, data);
+	inventory_key_was_read(port, data);
 	memcpy(port->info, data, sizeof(port->info));
 	wire_port_info_decode(data, &info);
 	if (info.state != port->state)

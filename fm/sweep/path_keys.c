@@ -16,12 +16,17 @@ static void find_guesses(struct sweep *s)
 {
 	struct guessed_keys *g = &s->guessed;
 	guid_t lost[GUESSED_KEYS];
+	uint64_t keys[M_KEYS_MOST];
 
 	g->sweep = s->number;
 	g->count = inventory_lost_ports(&s->inv, g->from, lost, GUESSED_KEYS);
 	g->from = g->count == GUESSED_KEYS ? g->from + GUESSED_KEYS : 0;
-	for (unsigned i = 0; i < g->count; i++)
-		g->key[i] = m_keys_wanted(s->inv.keys, lost[i]);
+	for (unsigned i = 0; i < g->count; i++) {
+		unsigned count = m_keys_of(s->inv.keys, lost[i], keys);
+		uint64_t seen = m_keys_remembered(s->inv.keys, lost[i]);
+
+		g->key[i] = seen ? seen : keys[0] || count < 2 ? keys[0] : keys[1];
+	}
 }
 
 static bool has(const struct mad_keys *keys, uint64_t key)
@@ -72,7 +77,8 @@ static void sweep_keys(void *arg, const struct mad_path *path, uint16_t lid, str
 		return;
 	}
 	end = inventory_keys_at(&s->inv, path, keys);
-	if (end != INV_END_REACHED && conf->protect >= CLOSED && m_key_conf_any(conf))
+	if (end != INV_END_REACHED && conf->protect >= CLOSED &&
+	    (m_key_conf_any(conf) || m_keys_change(s->inv.keys)))
 		add_guesses(s, end, keys);
 }
 

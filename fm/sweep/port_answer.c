@@ -115,9 +115,10 @@ static void port_set(struct bringup *b, struct inv_node *node, uint8_t num, uint
 		if (peer)
 			peer->reread = true;
 		if (log_allow(&b->bounce_log, loop_now_us(b->loop), BRINGUP_LOG_BURST))
-			log_line(LOG_SWEEP, LOG_NOTICE,
-				 "%s: link bounced, as its ends disagreed on MTU or VLs",
-				 inventory_name(node, num).text);
+			log_line(LOG_SWEEP, LOG_NOTICE, "%s: link bounced, %s",
+				 inventory_name(node, num).text,
+				 bringup_is_shut(port) ? "as it is to carry no data"
+						       : "as its ends disagreed on MTU or VLs");
 		return;
 	}
 	port->settled = port->state != TOPO_INIT;
@@ -208,6 +209,7 @@ void bringup_port_answered(struct bringup *b, struct inv_node *node, uint8_t num
 		else
 			port_was_set(b, node, num, answer->data);
 		inventory_port_changed(b->inv, node, num);
+		bringup_note_keys(b, node);
 		if (given_up && !port->given_up)
 			tables_again(b, port);
 		port_moved(b, port, before);

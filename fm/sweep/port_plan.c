@@ -18,7 +18,6 @@ static uint8_t lower(uint8_t a, uint8_t b)
 	return a < b ? a : b;
 }
 
-/* A key never expires: no host's port is touched often enough to renew it. */
 static void plan_key(const struct m_keys *keys, const struct inv_node *node, unsigned num,
 		     struct wire_port_info *want)
 {
@@ -27,7 +26,7 @@ static void plan_key(const struct m_keys *keys, const struct inv_node *node, uns
 	want->mkey = m_keys_wanted(keys, inventory_key_guid(node, num));
 	want->mkey_protect = want->mkey ? conf->protect : 0;
 	if (want->mkey)
-		want->mkey_lease = 0;
+		want->mkey_lease = conf->lease_s;
 }
 
 static void plan_end_port(const struct bringup_conf *conf, uint16_t sm_lid,

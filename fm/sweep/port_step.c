@@ -7,6 +7,7 @@
  *   past Init, something differs  Set all, no state change
  *   Armed, the other end too      Set all + Active
  *   ends disagree on MTU or VLs   Set Down (both retrain; logged), from one end
+ *   the link is shut              past Init: Set Down, from the switch's end; else nothing
  *   a Set was refused             Get, and another step: the other end may have taken it along
  *
  * Both ends are looked at again after each answer (port_answer.c), so a link goes on by itself and
@@ -34,7 +35,7 @@ bool bringup_port_workable(const struct inv_node *node, unsigned num)
 	const struct inv_port *port = &node->ports[num], *peer = bringup_peer(port);
 
 	if (node->removed || node->gone || node->silent || node->no_sets || !port->known ||
-	    port->errors == GIVEN_UP)
+	    port->errors == GIVEN_UP || port->foreign_key)
 		return false;
 	if (num == 0)
 		return inv_is_switch(node);
@@ -84,13 +85,23 @@ static bool pkeys_ready(const struct bringup *b, const struct inv_node *node, un
 	return port->pkeys && port->pkey_state != INV_PKEYS_OPEN;
 }
 
+bool bringup_is_shut(const struct inv_port *port)
+{
+	const struct inv_port *peer = bringup_peer(port);
+
+	return port->shut || (peer && peer->shut);
+}
+
 static void step_by_plan(const struct bringup *b, const struct inv_node *node, uint8_t num,
 			 struct step *step)
 {
 	const struct inv_port *port = &node->ports[num], *peer = bringup_peer(port);
 	enum port_plan plan = port_plan(&b->conf, b->sm_lid, node, num, &step->want);
 
-	if (num && port->state == TOPO_INIT)
+	if (num && bringup_is_shut(port))
+		step->set = inv_is_switch(node) && port->state > TOPO_INIT,
+		step->state = step->set ? TOPO_DOWN : 0;
+	else if (num && port->state == TOPO_INIT)
 		step->set = true, step->state = TOPO_ARMED;
 	else if (plan == PORT_PLAN_CLASH && !port->settled) /* once: a device may insist */
 		step->set = bounces_from(node, port), step->state = TOPO_DOWN;
@@ -116,6 +127,26 @@ static struct step port_step(const struct bringup *b, const struct inv_node *nod
 	else
 		step_by_plan(b, node, num, &step);
 	return step;
+}
+
+/* ---- Keys ------------------------------------------------------------------------------------ */
+
+static void note_key(struct inv_port *port, bool foreign)
+{
+	if (foreign && !port->foreign_key) {
+		port->given_up = port->lost = 0;
+		port->retry_at_us = 0;
+	}
+	port->foreign_key = foreign;
+}
+
+/* Each Set without the key of a port counts as a violation there, and does nothing. */
+void bringup_note_keys(struct bringup *b, struct inv_node *node)
+{
+	bool sw = inv_is_switch(node), foreign = inventory_key_is_foreign(b->inv, node, 0);
+
+	for (unsigned p = sw ? 0 : 1; p <= node->nports; p++)
+		note_key(&node->ports[p], sw ? foreign : inventory_key_is_foreign(b->inv, node, p));
 }
 
 /* ---- Sending --------------------------------------------------------------------------------- */

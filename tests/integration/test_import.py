@@ -87,6 +87,8 @@ def test_options_that_were_set_are_taken_or_named_with_the_reason(site):
     for option in why:
         assert re.search(rf"^# {option} ", (etc / "fmd" / "fmd.conf").read_text(), re.M), option
     check_config(etc / "fmd" / "fmd.conf")
+    keys = etc / "fmd" / "state" / "guid2mkey"
+    assert "0x0000000000000013 0x0000000000000098\n" in keys.read_text() and keys.stat().st_mode & 0o777 == 0o600
 
 
 def test_files_are_followed_to_where_the_options_say(site, tmp_path):

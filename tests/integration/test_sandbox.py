@@ -127,10 +127,11 @@ def test_the_manual_lists_the_calls_of_the_source():
 
 def test_what_fmd_writes_is_its_users_alone(start, small_net):
     """Whatever umask it was started with."""
-    fabric = start(small_net, fmd=False)
+    fabric = start(small_net, fmd=False, m_key="0x77")
     fabric.start_fmd(before=lambda: os.umask(0) and None)
     fabric.wait_up()
-    poll(lambda: (fabric.state_dir / "lids").exists(), "it is written")
+    for name in ("lids", "guid2mkey"):
+        poll(lambda: (fabric.state_dir / name).exists(), f"{name} is written")
     open_to_others = [path.name for path in fabric.state_dir.iterdir() if path.stat().st_mode & 0o077]
     assert not open_to_others and fabric.state_dir.stat().st_mode & 0o777 == 0o700
 
@@ -145,6 +146,21 @@ def test_a_token_that_everybody_can_read_is_told(start, small_net, tmp_path):
     token.chmod(0o640)
     fabric.fmctl("reload")
     fabric.wait(lambda s: not s["troubles"], "it is over")
+
+
+def test_a_configuration_with_keys_that_everybody_can_read_is_told(start, small_net):
+    fabric = start(small_net, fmd=False, m_key="0x77")
+    fabric.write_conf(m_key="0x77")
+    fabric.conf.chmod(0o644)
+    fabric.start_fmd()
+    trouble, = fabric.wait(lambda s: s["troubles"], "it is told")["troubles"]
+    assert trouble["what"] == "configuration" and str(fabric.conf) in trouble["error"]
+    said = fabric.run(fabric.fmd.args[0], "--check-config", fabric.conf)
+    assert said.returncode == 0 and "warning: configuration: " in said.stderr
+    fabric.conf.chmod(0o640)
+    fabric.fmctl("reload")
+    fabric.wait(lambda s: not s["troubles"], "it is over")
+    assert not fabric.run(fabric.fmd.args[0], "--check-config", fabric.conf).stderr
 
 
 def expand(name, sets):

@@ -260,6 +260,39 @@ static void a_few_foreign_keys_stop_nobody(void **state)
 	world_fini(&w);
 }
 
+/* Not by its links, that work; by its key, and it is sent nothing that it would count. */
+static void a_port_with_a_foreign_key_is_named_and_not_fought(void **state)
+{
+	for (uint8_t protect = 0; protect <= 1; protect++) {
+		struct world w;
+		unsigned before;
+		guid_t host;
+
+		begin(&w, NEW_KEY, 0);
+		host = w.design->nodes[w.design->nswitches + 5].guid;
+		start_fabric(&w);
+		run_for(&w, 30 * SECOND_US);
+		double_cut(w.hw, host, 1);
+		run_for(&w, 5 * SECOND_US);
+		double_hold_mkey(w.hw, host, 1, THIRD_KEY, protect, 0);
+		double_join(w.hw, host, 1);
+		run_for(&w, 60 * SECOND_US);
+		assert_true(is_up(&w));
+		assert_int_equal(count_alerts(&w, "port-m-key", "HCA"), 1);
+		assert_int_equal(status_number(&w, "m_keys", "foreign"), 1);
+		before = violations(&w);
+		run_for(&w, 600 * SECOND_US);
+		assert_int_equal(violations(&w), before);
+		assert_in_range(before, 0, 16);
+		assert_hardware_delivers(&w, 1);
+		double_hold_mkey(w.hw, host, 1, 0, 0, 0); /* its power was off */
+		run_for(&w, 120 * SECOND_US);
+		assert_moved(&w);
+		assert_int_equal(status_number(&w, "m_keys", "foreign"), 0);
+		world_fini(&w);
+	}
+}
+
 static void an_old_key_that_does_not_fit_either_is_reported(void **state)
 {
 	for (uint8_t protect = 0; protect <= 1; protect++) {
@@ -317,6 +350,7 @@ int main(void)
 		cmocka_unit_test(a_reload_that_brings_it_brings_the_fabric_up),
 		cmocka_unit_test(keys_that_go_away_let_it_come_up_by_itself),
 		cmocka_unit_test(a_few_foreign_keys_stop_nobody),
+		cmocka_unit_test(a_port_with_a_foreign_key_is_named_and_not_fought),
 		cmocka_unit_test(an_old_key_that_does_not_fit_either_is_reported),
 		cmocka_unit_test(a_restart_on_its_own_keys_costs_nothing),
 	};

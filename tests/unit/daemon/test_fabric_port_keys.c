@@ -44,7 +44,7 @@ static unsigned holders(const struct world *w, const struct conf *conf)
 	for (uint32_t n = 0; n < w->design->nnodes; n++)
 		count += info_of(w, n)->mkey == m_keys_wanted(keys, key_guid(w, n)) &&
 			 info_of(w, n)->mkey_protect == source.protect &&
-			 info_of(w, n)->mkey_lease == 0;
+			 info_of(w, n)->mkey_lease == source.lease_s;
 	m_keys_free(keys);
 	return count;
 }
@@ -66,13 +66,18 @@ static void begin(struct world *w, int protect)
 	w->conf.sm.mkey_protect = protect;
 }
 
-static void assert_held(struct world *w)
+static void assert_works(struct world *w)
 {
 	assert_true(is_up(w));
-	assert_int_equal(holders(w, &w->conf), w->design->nnodes);
 	assert_int_equal(count_alerts(w, "", ""), 0);
 	assert_hardware_holds_the_tables(w);
 	assert_hardware_delivers(w, 1);
+}
+
+static void assert_held(struct world *w)
+{
+	assert_int_equal(holders(w, &w->conf), w->design->nnodes);
+	assert_works(w);
 }
 
 static void restart(struct world *w)
@@ -145,6 +150,7 @@ static void another_secret_s_fabric_is_told_and_left(void **state)
 		start_fabric(&w);
 		run_for(&w, 30 * SECOND_US);
 		stop_fabric(&w);
+		remove_state(&w, "guid2mkey"); /* this manager has never seen their keys */
 		theirs = w.conf;
 		w.conf.sm.mkey_secret = secret("another site's secret");
 		start_fabric(&w);
@@ -177,6 +183,65 @@ static void a_reload_moves_all_to_another_secret_without_a_wrong_key(void **stat
 		run_for(&w, 60 * SECOND_US);
 		assert_held(&w);
 		assert_int_equal(violations(&w), 0);
+		world_fini(&w);
+	}
+}
+
+static unsigned holders_of_any(const struct world *w)
+{
+	unsigned count = 0;
+
+	for (uint32_t n = 0; n < w->design->nnodes; n++)
+		count += info_of(w, n)->mkey != 0 || info_of(w, n)->mkey_protect != 0;
+	return count;
+}
+
+static void take_back(struct world *w)
+{
+	w->conf.sm.old_mkey_secret = w->conf.sm.mkey_secret;
+	w->conf.sm.mkey_secret.set = false;
+}
+
+static void a_reload_takes_all_keys_back_without_a_wrong_key(void **state)
+{
+	for (int protect = 0; protect <= 3; protect++) {
+		struct world w;
+
+		begin(&w, protect);
+		start_fabric(&w);
+		run_for(&w, 30 * SECOND_US);
+		assert_int_equal(holders_of_any(&w), w.design->nnodes);
+		take_back(&w);
+		fabric_configure(w.fabric, &w.conf);
+		run_for(&w, 60 * SECOND_US);
+		assert_works(&w);
+		assert_int_equal(holders_of_any(&w), 0);
+		assert_int_equal(violations(&w), 0);
+		world_fini(&w);
+	}
+}
+
+static void keys_whose_taking_back_was_cut_short_go_after_a_restart(void **state)
+{
+	for (int protect = 0; protect <= 3; protect++) {
+		unsigned left;
+		struct world w;
+
+		begin(&w, protect);
+		start_fabric(&w);
+		run_for(&w, 30 * SECOND_US);
+		take_back(&w);
+		fabric_configure(w.fabric, &w.conf);
+		left = w.design->nnodes;
+		for (unsigned i = 0; i < 100000 && left == w.design->nnodes; i++) {
+			run_for(&w, 20);
+			left = holders_of_any(&w);
+		}
+		assert_in_range(left, 1, w.design->nnodes - 1);
+		restart(&w);
+		run_for(&w, 60 * SECOND_US);
+		assert_works(&w);
+		assert_int_equal(holders_of_any(&w), 0);
 		world_fini(&w);
 	}
 }
@@ -266,6 +331,180 @@ static void protection_that_ended_while_nobody_was_there_is_set_again(void **sta
 	world_fini(&w);
 }
 
+static void finish_rotation(struct world *w)
+{
+	rotate(w);
+	fabric_configure(w->fabric, &w->conf);
+	run_for(w, 60 * SECOND_US);
+	w->conf.sm.old_mkey_secret.set = false;
+	fabric_configure(w->fabric, &w->conf);
+	run_for(w, 60 * SECOND_US);
+}
+
+/* The old secret is forgotten by then: what the host held is in guid2mkey. */
+static void a_host_that_was_off_while_keys_were_changed_is_moved(void **state)
+{
+	for (unsigned restarted = 0; restarted < 2; restarted++)
+		for (int protect = 1; protect <= 2; protect++) {
+			struct world w;
+			guid_t host;
+
+			begin(&w, protect);
+			host = w.design->nodes[w.design->nswitches + 5].guid;
+			start_fabric(&w);
+			run_for(&w, 30 * SECOND_US);
+			double_cut(w.hw, host, 1);
+			run_for(&w, 5 * SECOND_US);
+			finish_rotation(&w);
+			if (restarted)
+				restart(&w);
+			double_join(w.hw, host, 1);
+			run_for(&w, 60 * SECOND_US);
+			assert_held(&w);
+			world_fini(&w);
+		}
+}
+
+/* Each of its own, as if OpenSM had given them; and the file as OpenSM leaves it. */
+static void keys_of_opensm_s_guid2mkey_are_known(void **state)
+{
+	char text[16384] = "";
+	struct world w;
+
+	begin(&w, 1);
+	w.conf.sm.mkey_secret.set = false;
+	w.conf.sm.mkey = 0x1234;
+	for (uint32_t n = 0; n < w.design->nnodes; n++) {
+		uint64_t key = 0x777000 + n;
+
+		double_hold_mkey(w.hw, w.design->nodes[n].guid, end_port(&w, n), key, 1, 0);
+		snprintf(text + strlen(text), sizeof(text) - strlen(text),
+			 "0x%016llx 0x%016llx\n\n", (unsigned long long)key_guid(&w, n),
+			 (unsigned long long)key);
+	}
+	start_fabric(&w);
+	run_for(&w, 30 * SECOND_US);
+	assert_int_equal(count_alerts(&w, "foreign-m-key", ""), 1);
+	assert_int_equal(holders(&w, &w.conf), 0);
+	assert_true(restart_with(&w, "guid2mkey", text));
+	run_for(&w, 60 * SECOND_US);
+	assert_held(&w);
+	world_fini(&w);
+}
+
+static void what_all_ports_hold_is_in_a_file_of_opensm_s_form(void **state)
+{
+	char path[128], line[128];
+	unsigned lines = 0;
+	struct world w;
+	FILE *in;
+
+	begin(&w, 1);
+	start_fabric(&w);
+	run_for(&w, 60 * SECOND_US);
+	state_path(&w, "guid2mkey", path);
+	in = fopen(path, "r");
+	while (fgets(line, sizeof(line), in))
+		lines += !strncmp(line, "0x", 2) && strlen(line) == 38;
+	fclose(in);
+	assert_int_equal(lines, w.design->nnodes);
+	world_fini(&w);
+}
+
+static void nothing(void *arg, const struct mad_answer *answer)
+{
+}
+
+/* Somebody at the last host tries a key at each port, by one Set. */
+static void try_a_key(struct world *w, struct mad *attacker)
+{
+	const uint8_t data[WIRE_SMP_DATA] = { 0 };
+
+	for (uint32_t n = 0; n < w->design->nnodes; n++)
+		mad_send(attacker,
+			 &(struct mad_request){ .lid = info_of(w, n)->lid,
+						.method = WIRE_SET,
+						.attr_id = WIRE_PORT_INFO,
+						.attr_mod = end_port(w, n),
+						.data = data,
+						.key = 0x6666,
+						.once = true },
+			 nothing, NULL);
+}
+
+static struct mad *begin_attack(struct world *w, int protect, int lease_s)
+{
+	static const struct mad_conf conf = { .window_max = 64, .window_device = 16 };
+	const struct topo *t;
+
+	begin(w, protect);
+	t = w->design;
+	w->conf.sm.mkey_lease_s = lease_s;
+	start_fabric(w);
+	run_for(w, 30 * SECOND_US);
+	return mad_new(w->loop, double_io_at(w->hw, t->nodes[t->nnodes - 1].guid, 1), &conf);
+}
+
+/* The lease runs from the first wrong key on, and 60 s later the key can be read (14.2.4.2). */
+static void a_lease_is_renewed_while_somebody_tries_keys(void **state)
+{
+	for (int protect = 1; protect <= 3; protect++) {
+		struct world w;
+		struct mad *attacker = begin_attack(&w, protect, 60);
+
+		for (unsigned i = 0; i < 60; i++) {
+			try_a_key(&w, attacker);
+			run_for(&w, 5 * SECOND_US);
+			assert_int_equal(holders(&w, &w.conf), w.design->nnodes);
+		}
+		assert_in_range(violations(&w), 40 * w.design->nnodes, UINT32_MAX);
+		assert_held(&w);
+		assert_int_equal(status_number(&w, "m_keys", "expired"), 0);
+		mad_free(attacker);
+		world_fini(&w);
+	}
+}
+
+static void a_port_whose_lease_expired_is_protected_again_and_told(void **state)
+{
+	struct world w;
+	guid_t host;
+
+	begin(&w, 1);
+	w.conf.sm.mkey_lease_s = 60;
+	start_fabric(&w);
+	run_for(&w, 30 * SECOND_US);
+	assert_held(&w);
+	host = w.design->nodes[w.design->nswitches + 5].guid;
+	double_hold_mkey(w.hw, host, 1, info_of(&w, w.design->nswitches + 5)->mkey, 0, 60);
+	run_for(&w, 40 * SECOND_US);
+	assert_held(&w);
+	assert_int_equal(status_number(&w, "m_keys", "expired"), 1);
+	assert_int_equal(count_logged(&w, "m-key-expired", "HCA"), 1);
+	world_fini(&w);
+}
+
+/* Each port within a third of the lease; and none, where keys do not expire. */
+static void renewal_costs_one_get_a_port_and_third_of_a_lease(void **state)
+{
+	for (int lease_s = 0; lease_s <= 60; lease_s += 60) {
+		unsigned ports;
+		double asked;
+		struct world w;
+
+		begin(&w, 1);
+		w.conf.sm.mkey_lease_s = lease_s;
+		start_fabric(&w);
+		ports = w.design->nnodes;
+		run_for(&w, 60 * SECOND_US);
+		asked = status_number(&w, "m_keys", "asked");
+		run_for(&w, 600 * SECOND_US);
+		asked = status_number(&w, "m_keys", "asked") - asked;
+		assert_in_range(asked, lease_s ? 27 * ports : 0, lease_s ? 31 * ports : 0);
+		world_fini(&w);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -274,9 +513,17 @@ int main(void)
 		cmocka_unit_test(a_switch_that_begins_anew_is_given_it_again),
 		cmocka_unit_test(another_secret_s_fabric_is_told_and_left),
 		cmocka_unit_test(a_reload_moves_all_to_another_secret_without_a_wrong_key),
+		cmocka_unit_test(a_reload_takes_all_keys_back_without_a_wrong_key),
+		cmocka_unit_test(keys_whose_taking_back_was_cut_short_go_after_a_restart),
 		cmocka_unit_test(a_rotation_that_was_cut_short_goes_on_after_a_restart),
 		cmocka_unit_test(one_key_of_all_becomes_one_of_each_port),
 		cmocka_unit_test(hosts_that_exchanged_their_cables_are_known_again),
+		cmocka_unit_test(a_host_that_was_off_while_keys_were_changed_is_moved),
+		cmocka_unit_test(keys_of_opensm_s_guid2mkey_are_known),
+		cmocka_unit_test(what_all_ports_hold_is_in_a_file_of_opensm_s_form),
+		cmocka_unit_test(a_lease_is_renewed_while_somebody_tries_keys),
+		cmocka_unit_test(a_port_whose_lease_expired_is_protected_again_and_told),
+		cmocka_unit_test(renewal_costs_one_get_a_port_and_third_of_a_lease),
 		cmocka_unit_test(protection_that_ended_while_nobody_was_there_is_set_again),
 	};
 

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * module_allowed: ports that show a subnet manager (IsSM) which allowed_sm_guids does not name.
+ *
+ * Each is an alert (kind "sm-not-allowed") and an event. With foreign_sm_action = "isolate" the
+ * master also takes the link of such an adapter out of service: it is brought down once, and stays
+ * in Init, where it carries SMPs and no data. So it is seen when the manager there ends, and the
+ * link comes up again then, or when it is allowed. Its SMPs are kept from ports by M_Keys alone. A
+ * switch is never touched, nor the adapter that this manager is on.
+ */
+#ifndef FMD_SM_MODULE_ALLOWED_H
+#define FMD_SM_MODULE_ALLOWED_H
+
+#include "fm/sweep/inventory.h"
+
+struct sm_room;
+
+#define STRANGERS 64
+
+struct stranger { /* a manager that is not allowed */
+	guid_t port_guid, node;
+	uint8_t num; /* of its port; 0 = a switch's own */
+	bool shut;   /* its link is out of service, or is to be */
+	char name[NAMING_MAX];
+};
+
+struct strangers {
+	struct stranger list[STRANGERS]; /* more are left out, and come when others go */
+	unsigned count;
+	bool marked;	   /* some port has inv_port.shut */
+	uint64_t asked_us; /* their ports were last to be read again */
+};
+
+/* All others were asked, or the configuration may be another. */
+void sm_allowed_review(struct sm_room *r);
+/* A snapshot is about to be made: sets inv_port.shut, and lets go of those that are no managers. */
+void sm_allowed_mark(struct sm_room *r, struct inventory *inventory);
+
+#endif
