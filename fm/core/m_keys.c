@@ -13,7 +13,7 @@
 #include "topology/mem.h"
 #include "topology/sort.h"
 
-#define DERIVED	   16384
+#define DERIVED	   65536 /* slots: four for each port of the largest fabric */
 #define DIGEST	   32
 #define ONE_OF_ALL 0 /* in place of a GUID */
 

@@ -9,7 +9,7 @@
 #include "fm/mad/wire.h"
 
 enum sm_state { SM_NOT_ACTIVE = 0, SM_DISCOVERING = 1, SM_STANDBY = 2, SM_MASTER = 3, SM_STATES };
-const char *sm_state_name(enum sm_state state);
+const char *sm_state_name(enum sm_state state); /* a literal; "unknown" for none of these */
 
 enum election_event {
 	/* A sweep has ended, and all other managers that it met were asked. */
@@ -90,7 +90,7 @@ uint8_t election_priority(const struct election *e); /* as others see it */
 bool election_is_foreign(const struct election *e, const struct wire_sm_info *other);
 bool election_outranks(const struct wire_sm_info *a, const struct wire_sm_info *b);
 bool election_outranks_us(const struct election *e, const struct wire_sm_info *other);
-/* Not of our subnet's managers: another SM_Key, or stuck. */
+/* True: the other is none of our subnet's managers: it has another SM_Key, or is stuck. */
 bool election_ignores(const struct election *e, const struct wire_sm_info *other);
 
 /*

@@ -33,6 +33,10 @@ enum keys_verdict {
 	KEYS_FOREIGN, /* nothing may be written; an alert says so */
 };
 
+/*
+ * Judges what a sweep has read. KEYS_ASKED: answered() is called from the loop, and it is to be
+ * judged again then; a sweep that ends meanwhile gets KEYS_ASKED again.
+ */
 enum keys_verdict keys_judge(struct keys *keys, struct inventory *inventory);
 /* Forgets what was judged and asked, and ends the alert. */
 void keys_end(struct keys *keys);

@@ -101,7 +101,7 @@ static bool shows_no_manager(const struct inventory *inv, const struct stranger 
 		node && it->num <= node->nports ? &node->ports[it->num] : NULL;
 
 	if (!port)
-		return true;
+		return inv->local; /* else nothing was swept yet, in this role */
 	return port->known && !node->gone && !node->silent && (port->link_up || !it->num) &&
 	       !(port->capmask & WIRE_CAP_IS_SM);
 }

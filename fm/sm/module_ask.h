@@ -36,6 +36,7 @@ struct rounds {
 	uint32_t own_capmask;
 };
 
+/* Begin and end r->rounds; end drops requests that are under way. */
 void sm_ask_init(struct sm_room *r);
 void sm_ask_fini(struct sm_room *r);
 /*
@@ -47,7 +48,7 @@ void sm_ask(struct sm_room *r); /* the same, by a master that is not handing ove
 bool sm_ask_holds(struct sm_room *r, bool fell, bool another_sm);
 /* Whose SM LIDs ports hold is known: no other manager's any more. */
 void sm_know_lids(struct sm_room *r);
-/* One that outranks us still sweeps: it can't take over before that is over. */
+/* True: one that outranks us still sweeps, and can't take over before that is over. */
 bool sm_better_comes(const struct sm_room *r);
 void sm_stop_asking(struct sm_room *r); /* the round under way is not judged */
 void sm_forget_others(struct sm_room *r);

@@ -39,6 +39,7 @@ struct parting {
 	void *arg;
 };
 
+/* Begin and end r->parting; end drops reads that are under way, without over(). */
 void sm_part_init(struct sm_room *r);
 void sm_part_fini(struct sm_room *r);
 /* parting.over() is called later; false: nothing was ever answered here, and it is not. */

@@ -19,6 +19,7 @@ enum own_port_state {
 	OWN_PORT_IN_FABRIC, /* the neighbour has been met by a sweep */
 	OWN_PORT_STATES
 };
+/* The state as a kind of alert, a literal; "unknown" for a number that is none. */
 const char *own_port_state_name(enum own_port_state state); /* as in fmctl status */
 
 enum own_port_event {

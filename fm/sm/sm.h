@@ -31,11 +31,16 @@ typedef enum control_verdict sm_control_fn(void *arg, uint32_t control,
 					   const struct wire_sm_info *sender, const char **why);
 
 struct sm;
+/*
+ * The caller's, to sm_free(). loop and mad are borrowed, conf is copied; trap, with arg, is called
+ * from the loop. IsSM is not shown yet.
+ */
 struct sm *sm_new(struct loop *loop, struct mad *mad, const struct sm_conf *conf, sm_trap_fn *trap,
 		  void *arg);
 void sm_free(struct sm *sm); /* takes IsSM back */
 int sm_show(struct sm *sm,
 	    bool on); /* IsSM of the port, which is open; 0 or -errno (mad_set_is_sm) */
+/* conf is copied: what is answered from now on. */
 void sm_configure(struct sm *sm, const struct sm_conf *conf);
 /*
  * The M_Key of the port with a LID, for TrapRepress; with the arg of traps. NULL: all have that of
@@ -67,6 +72,7 @@ struct sm_stats {
 	uint64_t traps_not_repressed; /* too many of a kind */
 	uint64_t controls_refused;    /* or doubted */
 };
+/* Since sm_new(). */
 struct sm_stats sm_stats(const struct sm *sm);
 
 #endif
