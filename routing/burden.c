@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * burden: a LID at a time, its entries are a tree: what a switch sends on is what its hosts send
- * and what comes by it.
+ * burden: the entries of one LID form a tree. A switch sends on what its own hosts send and what
+ * arrives from the switches that send by it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -89,8 +89,8 @@ static void read_column(struct work *w, uint32_t home, uint32_t lid)
 }
 
 /*
- * Switches in an order in which each comes before where it sends to; what goes in circles is left
- * out.
+ * Orders the switches so that each comes before the switch that it sends to; switches on a loop are
+ * left out. Returns how many are in w->queue.
  */
 static uint32_t order_column(struct work *w, uint32_t home)
 {
@@ -183,7 +183,7 @@ static uint64_t measure_shift(struct work *w, const uint16_t *host, const uint32
 	return most;
 }
 
-/* Shifts all over the range, of hosts by LID. */
+/* Measures up to SHIFTS shifts, evenly spread over all; hosts are numbered by LID. */
 static void measure_shifts(struct work *w, const struct lid_map *lids)
 {
 	uint16_t *host = mem_alloc(lids->top + 1u, sizeof(*host));

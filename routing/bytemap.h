@@ -9,13 +9,13 @@
 #define BYTEMAP_KEEP 255 /* an input that no table translates */
 
 /*
- * out[i] = map[in[i]], where all inputs are below `used`, or BYTEMAP_KEEP, which stays. out and in
- * do not overlap.
+ * Sets out[i] to map[in[i]], or to BYTEMAP_KEEP where in[i] is that. All other inputs are below
+ * `used`. out and in do not overlap.
  */
 void bytemap(uint8_t *restrict out, const uint8_t *restrict in, size_t count,
 	     const uint8_t map[256], unsigned used);
 
-/* The same over what is there: where in[i] is BYTEMAP_KEEP, out[i] stays. */
+/* As bytemap(), but where in[i] is BYTEMAP_KEEP out[i] keeps what it has. */
 void bytemap_over(uint8_t *restrict out, const uint8_t *restrict in, size_t count,
 		  const uint8_t map[256], unsigned used);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * byteset: which bytes of a forwarding row are among some, a bit each. For the judge
- * (check_turns.c) and the order of a change: what makes the tables has no part in it.
+ * byteset: a set of byte values, and which bytes of a forwarding row are in it, one bit each. Used
+ * by the proof (check_turns.c) and the order of writes, not by the engines.
  */
 #ifndef FMD_ROUTING_BYTESET_H
 #define FMD_ROUTING_BYTESET_H
@@ -20,15 +20,16 @@ struct byteset {
 	uint8_t low[16], high[16];
 };
 
+/* Adds a value, and says whether a value is in the set. A zeroed set is empty. */
 void byteset_add(struct byteset *set, uint8_t byte);
 bool byteset_has(const struct byteset *set, uint8_t byte);
-/* found[i]: the bytes of block i that are in the set. */
+/* Sets found[i], for each block of BYTESET_BLOCK bytes, to a mask of its bytes in the set. */
 void byteset_find(const struct byteset *set, const uint8_t *bytes, size_t blocks, uint64_t *found);
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
 
-/* The bytes of a block that have this value. */
+/* A mask of the bytes of a block that have this value. */
 static inline uint64_t byteset_equal(const uint8_t *block, uint8_t value)
 {
 	const __m128i all = _mm_set1_epi8((char)value);

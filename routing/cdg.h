@@ -5,9 +5,9 @@
  * b: a waits for b's credits. One virtual lane is free of deadlock exactly when this graph has no
  * cycle.
  *
- * A graph found without cycles may be kept and grow: each channel has a height, and whoever depends
- * on a channel stands higher. That order is the proof of no cycle; a new dependency that agrees
- * with it costs nothing, another raises who has it, or finds that it closes a cycle.
+ * A graph found without cycles may be kept and grow: each channel has a height, greater than those
+ * of all channels that it depends on. That order proves that there is no cycle. A new dependency
+ * that agrees with it costs nothing; another raises the channel that has it, or closes a cycle.
  */
 #ifndef FMD_ROUTING_CDG_H
 #define FMD_ROUTING_CDG_H
@@ -28,8 +28,7 @@ struct cdg {
 	uint32_t *port0;     /* by switch */
 	uint32_t *rank;	     /* by switch: by level, then by index; no two have the same */
 	uint32_t *from, *to; /* by channel: the switches at its ends */
-	/* channels as up/down routing has them wait: the first waits for none */
-	uint32_t *settling;
+	uint32_t *settling;  /* channels in up/down routing's order: the first waits for none */
 	uint64_t (*next)[CDG_WORDS]; /* by channel: output ports at that switch that packets go on
 					by */
 	uint32_t *by, *mark;	     /* by channel, cdg_grow()'s: the way back; when it was met */
@@ -38,11 +37,16 @@ struct cdg {
 	int32_t *height; /* by channel: above all it depends on, once cdg_cycles() found none */
 };
 
-void cdg_init(struct cdg *c, const struct topo *t);	  /* channels: links that are up */
-void cdg_init_links(struct cdg *c, const struct topo *t); /* .. and those that are down */
+/*
+ * Make a graph without dependencies, which keeps nothing of `t`: its channels are the links that
+ * are up, or (cdg_init_links) all known links. cdg_copy() makes a copy. cdg_fini() frees each.
+ */
+void cdg_init(struct cdg *c, const struct topo *t);
+void cdg_init_links(struct cdg *c, const struct topo *t);
 void cdg_copy(struct cdg *to, const struct cdg *from);
 void cdg_fini(struct cdg *c);
 
+/* Adds, drops, finds: the dependency of a channel on the one that leaves its head by out_port. */
 static inline void cdg_add(struct cdg *c, uint32_t channel, uint8_t out_port)
 {
 	c->next[channel][out_port / 64] |= 1ull << (out_port % 64);
@@ -57,47 +61,51 @@ static inline bool cdg_has(const struct cdg *c, uint32_t channel, uint8_t out_po
 	return c->next[channel][out_port / 64] >> (out_port % 64) & 1;
 }
 
-/* Whether there is a channel to wait for at that port. */
+/* Whether a channel leaves the switch at the channel's head by that port. */
 static inline bool cdg_leads_on(const struct cdg *c, uint32_t channel, uint8_t out_port)
 {
 	return out_port <= c->head_ports[channel] &&
 	       c->channel[c->head[channel] + out_port] != TOPO_NONE;
 }
 
-/* Whether a channel leads down the ranks: those that do not, lead up. */
+/* Whether a channel leads to a switch of lower or equal rank; all others lead up. */
 static inline bool cdg_falls(const struct cdg *c, uint32_t channel)
 {
 	return c->rank[c->to[channel]] <= c->rank[c->from[channel]];
 }
 
 /*
- * Strongly connected groups of more than one channel; the first one's channels (at most `size`) in
- * `cycle`, *length of them.
+ * Returns the number of strongly connected groups with a cycle, 0 = no cycle, and sets heights.
+ * cycle[0 .. *length) gets channels of the first group, at most `size`.
  */
 uint64_t cdg_cycles(const struct cdg *c, uint32_t *cycle, unsigned size, unsigned *length);
 
-/* The same in pieces; c stays as it is meanwhile. */
+/*
+ * cdg_cycles() in pieces. The caller owns the search and frees it (NULL is fine), before the graph;
+ * dependencies must not change meanwhile. cdg_search_go() looks at up to `visits` channels: true =
+ * there are more, false = it has ended, and cdg_search_groups() returns what cdg_cycles() would.
+ */
 struct cdg_search;
 struct cdg_search *cdg_search_new(const struct cdg *c);
-void cdg_search_free(struct cdg_search *s);		   /* NULL is fine */
-bool cdg_search_go(struct cdg_search *s, uint32_t visits); /* false: it has ended */
-/* Of one that has ended. */
+void cdg_search_free(struct cdg_search *s);
+bool cdg_search_go(struct cdg_search *s, uint32_t visits);
 uint64_t cdg_search_groups(const struct cdg_search *s, uint32_t *cycle, unsigned size,
 			   unsigned *length);
 
-/* Whether the tables of today have this dependency. */
+/* Whether the present tables have this dependency. */
 typedef bool cdg_used_fn(void *arg, uint32_t channel, uint8_t out_port);
 
-void cdg_grow_begin(struct cdg *c); /* before the first of a change */
+/* Called once before the first cdg_grow() of a change. */
+void cdg_grow_begin(struct cdg *c);
 /*
- * To a graph without cycles. Where it would have one, dependencies on it that are not in use any
- * more are taken out. False = a cycle of such as are in use; the graph is good for nothing then.
+ * Adds a dependency to a graph without cycles. Where it closes one, dependencies on it that are no
+ * longer in use are dropped. False = all on the cycle are in use; the graph is then unusable.
  */
 bool cdg_grow(struct cdg *c, uint32_t channel, uint8_t out_port, cdg_used_fn *used, void *arg)
 	__attribute__((warn_unused_result));
-/* Whether a dependency, there or not, is as its order has it. */
+/* Whether a dependency, in the graph or not, agrees with the heights. */
 bool cdg_agrees(const struct cdg *c, uint32_t channel, uint8_t out_port);
-/* Takes all dependencies of a channel and on it away; nothing may lead there meanwhile. */
+/* Drops all dependencies of a channel and on it: no entry may lead there any more. */
 void cdg_forget(struct cdg *c, const struct topo *t, uint32_t channel);
 
 #endif

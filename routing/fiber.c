@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * fiber: see fiber.h. The context's switch is glibc's; address sanitizers are told of each, as they
- * keep an eye on the stack.
+ * fiber: see fiber.h. Contexts are switched by glibc's swapcontext(); the address sanitizer has to
+ * be notified of each switch, as it tracks the stack.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,8 +12,8 @@
 
 #define STACK_BYTES (1u << 20) /* untouched memory costs nothing */
 #define GUARD_BYTES                                                                                \
-	(1u << 16) /* below the stack: whoever grows into it ends the process; pages of any size */
-#define SLICE_NS 2000000 /* between two stops: a loaded machine takes some times as long */
+	(1u << 16) /* below the stack: an overflow ends the process; a multiple of any page size */
+#define SLICE_NS 2000000 /* counted work between two stops; a loaded machine takes longer */
 
 struct fiber {
 	ucontext_t inside, outside;
@@ -29,11 +29,11 @@ struct fiber {
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/common_interface_defs.h>
-#define TELL_LEAVE(fake, bottom, size) __sanitizer_start_switch_fiber(fake, bottom, size)
-#define TELL_ENTER(fake, bottom, size) __sanitizer_finish_switch_fiber(fake, bottom, size)
+#define NOTE_LEAVE(fake, bottom, size) __sanitizer_start_switch_fiber(fake, bottom, size)
+#define NOTE_ENTER(fake, bottom, size) __sanitizer_finish_switch_fiber(fake, bottom, size)
 #else
-#define TELL_LEAVE(fake, bottom, size) ((void)(fake), (void)(bottom), (void)(size))
-#define TELL_ENTER(fake, bottom, size) ((void)(fake), (void)(bottom), (void)(size))
+#define NOTE_LEAVE(fake, bottom, size) ((void)(fake), (void)(bottom), (void)(size))
+#define NOTE_ENTER(fake, bottom, size) ((void)(fake), (void)(bottom), (void)(size))
 #endif
 
 static char *stack_new(void)
@@ -64,15 +64,15 @@ void fiber_free(struct fiber *fiber)
 	free(fiber);
 }
 
-/* makecontext() hands over integers alone. */
+/* makecontext(3) passes only ints, so the pointer comes in two halves. */
 static void begin(unsigned low, unsigned high)
 {
 	struct fiber *fiber = (struct fiber *)((uintptr_t)low | (uintptr_t)high << 16 << 16);
 
-	TELL_ENTER(NULL, &fiber->outer_bottom, &fiber->outer_size);
+	NOTE_ENTER(NULL, &fiber->outer_bottom, &fiber->outer_size);
 	fiber->fn(fiber->arg);
 	fiber->more = false;
-	TELL_LEAVE(NULL, fiber->outer_bottom, fiber->outer_size);
+	NOTE_LEAVE(NULL, fiber->outer_bottom, fiber->outer_size);
 	swapcontext(&fiber->inside, &fiber->outside);
 }
 
@@ -98,9 +98,9 @@ bool fiber_go(struct fiber *fiber)
 	if (!fiber->more)
 		return false;
 	fiber->spent = 0;
-	TELL_LEAVE(&fiber->fake_outside, fiber->stack, STACK_BYTES);
+	NOTE_LEAVE(&fiber->fake_outside, fiber->stack, STACK_BYTES);
 	swapcontext(&fiber->outside, &fiber->inside);
-	TELL_ENTER(fiber->fake_outside, NULL, NULL);
+	NOTE_ENTER(fiber->fake_outside, NULL, NULL);
 	return fiber->more;
 }
 
@@ -126,7 +126,7 @@ void fiber_spend(struct fiber *fiber, uint32_t ns)
 	fiber->spent += ns;
 	if (fiber->spent < SLICE_NS || fiber->hurries)
 		return;
-	TELL_LEAVE(&fiber->fake_inside, fiber->outer_bottom, fiber->outer_size);
+	NOTE_LEAVE(&fiber->fake_inside, fiber->outer_bottom, fiber->outer_size);
 	swapcontext(&fiber->inside, &fiber->outside);
-	TELL_ENTER(fiber->fake_inside, &fiber->outer_bottom, &fiber->outer_size);
+	NOTE_ENTER(fiber->fake_inside, &fiber->outer_bottom, &fiber->outer_size);
 }

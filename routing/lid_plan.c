@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * lid_plan: who gets which LID (see lid_plan.h).
+ * lid_plan: assigns LIDs to end ports (see lid_plan.h).
  *
- * Three rounds over the end ports, each leaving alone what an earlier one settled: remembered LIDs,
- * held LIDs, new ones. New LIDs are distributed in topological order (topology/graph.h), the hosts
- * leaf by leaf: those of one leaf get consecutive LIDs, on a new 64-entry block where they would
- * straddle two, so that they share one LFT block on every switch. The LIDs skipped by that go to
- * the switches and their aggregation nodes, which are distributed last: alignment costs no LIDs.
+ * There are three rounds over the end ports, for remembered LIDs, held LIDs and new ones; none
+ * changes what an earlier one assigned. New LIDs are assigned in topological order
+ * (topology/graph.h), leaf by leaf: the hosts of one leaf get consecutive LIDs, on a new 64-entry
+ * block where they would straddle two, so that they share one LFT block on every switch. The LIDs
+ * skipped by that go to the switches and their aggregation nodes, which come last: alignment costs
+ * no LIDs.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,7 @@
 
 #define LID_SPACE (TABLES_MAX_LID + 1u)
 
-enum { LID_FREE, LID_RESERVED /* for someone who may be away */, LID_GIVEN };
+enum { LID_FREE, LID_RESERVED /* of a port that is absent */, LID_GIVEN };
 
 struct plan {
 	const struct topo *t;
@@ -27,7 +28,7 @@ struct plan {
 	unsigned lmc;	  /* of CA ports */
 	uint32_t next;	  /* lowest LID that may be free */
 	uint32_t wanting; /* end ports without a LID yet */
-	uint32_t gap;	  /* LIDs that may be skipped: what is distributed last will take them */
+	uint32_t gap;	  /* LIDs that may be skipped: the ports that come last will take them */
 };
 
 void lid_memory_fini(struct lid_memory *memory)
@@ -106,7 +107,7 @@ static void keep_remembered(struct plan *p, const struct lid_memory *memory)
 	}
 }
 
-/* A LID held by two ports at once is nobody's. */
+/* Gives ports the LIDs that they hold, but none that two ports hold. */
 static void keep_held(struct plan *p)
 {
 	uint8_t *claims = mem_alloc(LID_SPACE, 1);
@@ -171,7 +172,7 @@ static uint32_t others_wanting(const struct plan *p, const struct graph *g)
 /*
  * Switches, then aggregation nodes in the order of their switches, then CAs cabled to one another.
  */
-static void deal_others(struct plan *p, const struct graph *g)
+static void assign_others(struct plan *p, const struct graph *g)
 {
 	p->next = 1;
 	for (uint32_t sw = 0; sw < p->t->nswitches; sw++)
@@ -183,7 +184,7 @@ static void deal_others(struct plan *p, const struct graph *g)
 			give_next(p, i);
 }
 
-static void deal_new(struct plan *p)
+static void assign_new(struct plan *p)
 {
 	struct graph *g = graph_new(p->t, (struct graph_how){ .orientation = GRAPH_BY_LEVEL });
 	uint32_t *leaf_at = mem_alloc(g->order_top + 1, sizeof(*leaf_at));
@@ -201,7 +202,7 @@ static void deal_new(struct plan *p)
 			give_next(p, g->hosts[s->first_host + h].port);
 	}
 	free(leaf_at);
-	deal_others(p, g);
+	assign_others(p, g);
 	graph_free(g);
 }
 
@@ -231,7 +232,7 @@ static void give_all(struct plan *p)
 			give_next(p, i);
 }
 
-/* As many as are wanting at a time, of the longest away first. */
+/* Takes LIDs back from absent ports, as many at a time as are wanting, the longest absent first. */
 static void take_back(struct plan *p, const struct lid_memory *memory)
 {
 	const struct lid_entry **away = mem_alloc(memory->count + 1u, sizeof(*away));
@@ -280,7 +281,7 @@ struct lid_map *lid_plan_lmc(const struct topo *t, const struct lid_memory *memo
 	if (p.wanting)
 		keep_held(&p);
 	if (p.wanting)
-		deal_new(&p);
+		assign_new(&p);
 	if (p.wanting && memory)
 		take_back(&p, memory);
 	p.map->without_lid = p.wanting;
@@ -325,8 +326,8 @@ static int compare_entries(const void *a, const void *b)
 }
 
 /*
- * Whether some port holds a LID of the entry's, and it is not the entry's own port that does, as it
- * says.
+ * Whether a port of the snapshot contradicts an entry: the entry's port holds another LID alone, or
+ * another port holds one of the entry's LIDs.
  */
 static bool is_contradicted(const struct lid_entry *entry, const struct topo *t,
 			    const uint32_t *holder)
@@ -345,7 +346,7 @@ static bool is_contradicted(const struct lid_entry *entry, const struct topo *t,
 	return false;
 }
 
-/* What is away says nothing: its LID is one that was remembered. */
+/* Whether a port answers now; the LID of an absent port is one from an earlier sweep. */
 static bool is_there(const struct topo *t, uint32_t port)
 {
 	const struct topo_node *node = &t->nodes[t->ports[port].node];
@@ -356,7 +357,7 @@ static bool is_there(const struct topo *t, uint32_t port)
 	return there;
 }
 
-/* By LID the one end port that holds it; TOPO_NONE: nobody, or two. */
+/* By LID, the one end port that holds it; TOPO_NONE = none does, or several do. */
 static uint32_t *find_holders(const struct topo *t)
 {
 	uint32_t *holder = mem_alloc(LID_SPACE, sizeof(*holder));
@@ -386,7 +387,7 @@ void lid_memory_yield(struct lid_memory *memory, const struct topo *t)
 	free(holder);
 }
 
-/* Somebody else's by now. */
+/* Whether the plan gives one of the entry's LIDs to another port. */
 static bool is_given(const struct lid_entry *entry, const struct lid_map *map)
 {
 	for (uint32_t i = 0; i < 1u << entry->lmc && entry->lid + i <= map->top; i++)

@@ -2,11 +2,11 @@
 /*
  * lid_plan: which port has which LID.
  *
- * In this order: what the memory (the previous run's map) says; the LID the port holds, if it is
- * valid and no other port has a claim on it; then free LIDs in topological order, the hosts of a
- * leaf contiguous and, where that costs nothing, within one 64-entry LFT block. A port keeps its
- * LID for as long as the memory lasts, also while it is away; only when no other LID is left, those
- * of ports that are away are taken back, of the longest away first.
+ * A port gets, in this order: its LID of the memory (the previous run's map); the LID that it
+ * holds, if that is valid and no other port holds it; a free LID, in topological order, the hosts
+ * of a leaf contiguous and, where that costs nothing, within one 64-entry LFT block. A port keeps
+ * its LID for as long as the memory has it, also while it is absent. Only when no other LID is left
+ * are LIDs of absent ports taken back, the longest absent first.
  */
 #ifndef FMD_ROUTING_LID_PLAN_H
 #define FMD_ROUTING_LID_PLAN_H
@@ -19,12 +19,13 @@ struct lid_entry {
 	guid_t port_guid; /* switches: node GUID */
 	uint16_t lid;
 	uint8_t lmc;
-	int64_t away; /* since that time (Unix), 0 = not */
+	int64_t away; /* Unix time since which the port is absent, 0 = it is not */
 };
 struct lid_memory { /* sorted by port_guid, no LID twice */
 	uint32_t count;
 	struct lid_entry *entries;
 };
+/* Frees the entries; the memory is empty then. */
 void lid_memory_fini(struct lid_memory *memory);
 
 /* The plan for one snapshot. */
@@ -37,29 +38,30 @@ struct lid_map {
 	uint32_t *port_of_lid; /* [top + 1], port index or TOPO_NONE; with LMC > 0 the same port
 				  several times */
 	uint32_t without_lid;  /* end ports left without one: LID space exhausted */
-	/* ports that are away and lost theirs to these: there was no other left */
-	uint32_t taken_back;
+	uint32_t taken_back;   /* absent ports whose LIDs were given to others */
 };
 /*
- * lmc: CA ports get 2^lmc consecutive LIDs each (IBA 7.11.1), switches one. A map remembered with
- * another LMC is planned anew.
+ * Plans the LIDs of a snapshot. `memory` NULL = nothing is remembered. lmc: CA ports get 2^lmc
+ * consecutive LIDs each (IBA 7.11.1), switches one; lid_plan() is for LMC 0. Entries with another
+ * LMC do not count. The caller owns the map, which refers to nothing, and frees it (NULL is fine).
  */
 struct lid_map *lid_plan_lmc(const struct topo *t, const struct lid_memory *memory, unsigned lmc);
-struct lid_map *lid_plan(const struct topo *t, const struct lid_memory *memory); /* lmc 0 */
+struct lid_map *lid_plan(const struct topo *t, const struct lid_memory *memory);
 struct lid_map *lid_map_copy(const struct lid_map *map);
 void lid_map_free(struct lid_map *map);
 
 /*
- * Another manager has distributed LIDs meanwhile: what a port of the snapshot holds (valid, and no
- * other holds it) is what it has; entries that say otherwise of the port or the LID are dropped.
+ * After another manager has assigned LIDs: drops the entries that contradict what the ports of the
+ * snapshot hold. A LID counts as held if it is valid and one port alone holds it.
  */
 void lid_memory_yield(struct lid_memory *memory, const struct topo *t);
 /*
- * The memory after this plan: entries of the old one kept, those of the plan added or replaced,
- * those whose LIDs were taken back dropped.
+ * Brings the memory up to this plan: adds or replaces its ports, notes since when (`now`, Unix
+ * time) others are absent, drops those whose LIDs were taken back. False: nothing changed.
  */
 bool lid_memory_learn(struct lid_memory *memory, const struct topo *t, const struct lid_map *map,
-		      int64_t now);				   /* false: it is as it was */
-void lid_memory_drop(struct lid_memory *memory, guid_t port_guid); /* if it is there */
+		      int64_t now);
+/* Drops the entry of a port, if there is one. */
+void lid_memory_drop(struct lid_memory *memory, guid_t port_guid);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* path: one packet's way through the tables. */
+/* path: the path of one packet through the tables. */
 #ifndef FMD_ROUTING_PATH_H
 #define FMD_ROUTING_PATH_H
 
@@ -14,12 +14,13 @@ struct path_hop {
 	uint8_t in_port, out_port; /* 0 at the ends */
 };
 struct path {
-	unsigned count; /* nodes on the way, both ends included */
+	unsigned count; /* nodes on the path, both ends included */
 	struct path_hop hops[PATH_MAX_HOPS];
 };
 /*
- * From an end port (index in topo.ports) to a LID. 0, -EHOSTUNREACH (entry 255 or a dead port),
- * -ELOOP, -ENOENT (no such LID).
+ * Fills *out with the path from an end port (index in topo.ports) to a LID. Returns 0,
+ * -EHOSTUNREACH (an entry of 255, or a link that is down), -ELOOP (more than PATH_MAX_HOPS) or
+ * -ENOENT (no such LID); *out then has the nodes up to there.
  */
 int path_trace(const struct topo *t, const struct lid_map *lids, const struct tables *tables,
 	       uint32_t from_port, uint16_t to_lid, struct path *out);

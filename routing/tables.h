@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * tables: linear forwarding tables of all switches in one block of memory, kept and reused
- * (the first touch of 20 MB costs more than filling it ten times).
+ * (the first touch of 20 MB costs more than filling it ten times). A zeroed struct has none.
  *
  * Row s belongs to switch s of the snapshot the tables were made for (topo.nodes[s]). row[lid] is
  * the output port, 0 = the switch's own port 0, TABLES_NO_ROUTE = drop. Entries above `top` up to
@@ -26,6 +26,7 @@ struct tables {
 	size_t capacity; /* bytes allocated */
 };
 
+/* The row of a switch, valid until the tables are resized; the number of LFT blocks of a row. */
 static inline uint8_t *tables_row(const struct tables *t, uint32_t sw)
 {
 	return t->lft + (size_t)sw * t->stride;
@@ -35,22 +36,22 @@ static inline uint32_t tables_blocks(const struct tables *t)
 	return t->top / TABLES_BLOCK + 1;
 }
 
-void tables_resize(struct tables *t, uint32_t nswitches,
-		   uint16_t top); /* contents undefined; grows only */
+/* Sets the size; the contents are undefined then. The memory only grows. */
+void tables_resize(struct tables *t, uint32_t nswitches, uint16_t top);
 /*
- * The first touch of memory takes longer than what comes there: touches a few megabytes more, of
- * which contents are lost. *room is how many bytes were, 0 for new memory. True: there is more to
- * do.
+ * Touches new memory, as the first touch takes longer than filling it: two megabytes a call, whose
+ * contents are lost. *room counts the bytes touched; 0 at first. True: there is more to do.
  */
 bool tables_make_room(struct tables *t, size_t *room);
 /*
- * Each page that a child process shared takes a fault at its first write, after the child's end
- * too. Writes to those of a few megabytes more, contents stay as they are: *at is how many bytes
- * have had it, 0 at first. True: there is more to do.
+ * Writes to each page once, as pages that were shared with a forked child take a fault at the next
+ * write: two megabytes a call, contents unchanged. *at counts the bytes; 0 at first. True: there is
+ * more to do.
  */
 bool tables_touch(const struct tables *t, size_t *at);
-/* Sets a whole row. It goes past the cache, as one that is not read again soon. */
+/* Sets a whole row (stride bytes), past the cache: the row is not read again soon. */
 void tables_store_row(struct tables *t, uint32_t sw, const uint8_t *row);
+/* Makes `to` a copy; and frees the memory, which leaves no tables. */
 void tables_copy(struct tables *to, const struct tables *from);
 void tables_fini(struct tables *t);
 

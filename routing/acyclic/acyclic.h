@@ -4,16 +4,15 @@
  * without a path. Engine "updn-root". Private to routing/.
  *
  * Every two switches that links connect get a path, without a cycle of channel dependencies on one
- * virtual lane. What packets may do is a set of turns: from one neighbour at a switch to another.
- * It has no cycle, and holds all turns of a spanning tree, so that no pair is left out. Starting
- * from there, turns are added in the order of what they would carry if all were allowed, as long as
- * they close no cycle. Each destination gets a tree of shortest paths over allowed turns, the least
- * loaded of these.
+ * virtual lane. Packets may take a set of turns, each from one neighbour of a switch to another.
+ * The set has no cycle and holds all turns of a spanning tree, so that no pair is left out. More
+ * turns are added in the order of what they would carry if all were allowed, unless they close a
+ * cycle. Each destination gets a tree of shortest paths over allowed turns, the least loaded.
  *
- * All this is made of the links that are known, dead or alive. What is dead is repaired
- * afterwards, destination by destination, entry by entry: so one cut moves the entries that used
- * the link and hardly any other, and they come back with it. Tables are a function of snapshot and
- * LIDs alone.
+ * All this is made of the known links, up or down. Paths over dead links are repaired afterwards,
+ * destination by destination, entry by entry: so a link that goes down moves the entries that used
+ * it and hardly any other, and they move back with it. Tables are a function of snapshot and LIDs
+ * alone.
  */
 #ifndef FMD_ROUTING_ACYCLIC_H
 #define FMD_ROUTING_ACYCLIC_H
@@ -24,28 +23,30 @@
 #include "topology/topo.h"
 
 /*
- * Keeps what follows from links for as long as snapshots are moments of one fabric
- * (topo_is_again()).
+ * An engine, which the caller owns and frees (NULL is fine). It keeps what follows from links alone
+ * from one computation to the next, as long as snapshots share their links (topo_is_again()).
  */
 struct acyclic;
 struct acyclic *acyclic_new(void);
-void acyclic_free(struct acyclic *a); /* NULL is fine */
+void acyclic_free(struct acyclic *a);
 
 /*
  * Fills `out` (resized to the snapshot), in pieces of less than a millisecond in fabrics of up to
- * 1,000 switches; t, lids and out stay as they are meanwhile.
+ * 1,000 switches; t, lids and out must not change meanwhile. acyclic_go() returns true while there
+ * is more to do. A new acyclic_begin() drops what is under way.
  */
 void acyclic_begin(struct acyclic *a, const struct topo *t, const struct lid_map *lids,
 		   struct tables *out);
-bool acyclic_go(struct acyclic *a); /* false: done */
+bool acyclic_go(struct acyclic *a);
 
-/* Of the latest tables: hosts reach each other by cordoned links, for no other connects them. */
+/* Whether the latest tables lead some hosts over cordoned links, as no others connect them. */
 bool acyclic_cordons_overridden(const struct acyclic *a);
 
 /*
- * Of the latest tables, by port of their snapshot: links of a spanning tree of all that links
- * connect, at both ends. All its turns and those of the tables together close no cycle, so
- * multicast's trees are to be parts of it. Good until the next computation.
+ * A spanning tree beside the latest tables: by port of their snapshot, at both ends, whether its
+ * link is in the tree. The turns of the tree and of the tables together close no cycle, so
+ * multicast trees have to be parts of it. Borrowed until the next computation; NULL before the
+ * first.
  */
 const bool *acyclic_spanning(const struct acyclic *a);
 

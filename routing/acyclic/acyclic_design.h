@@ -4,7 +4,7 @@
  * loads its arcs (account_*, in acyclic_column.c). Private to routing/acyclic/.
  *
  * A design owns its turns, tree and columns and refers to the net, which has to outlive it. Nothing
- * here fails: a fabric in pieces has columns that are not complete.
+ * here fails: a fabric in several parts has columns that are not complete.
  */
 #ifndef FMD_ROUTING_ACYCLIC_DESIGN_H
 #define FMD_ROUTING_ACYCLIC_DESIGN_H
@@ -13,17 +13,15 @@
 
 /* ---- Loads ----------------------------------------------------------------------------------- */
 
-/*
- * Adds `weight` for each host of all switches to the arcs that lead from there to d, or takes it
- * away.
- */
 struct account {
 	uint64_t *load; /* by arc, of all its links */
 	uint64_t *sum;
 	uint32_t *children, *queue;
 };
+/* An account without load; account_fini() frees its memory. */
 void account_init(struct account *a, const struct net *net);
 void account_fini(struct account *a);
+/* Adds `weight` (may be negative) for each host to the arcs of its path to d in a column. */
 void account_column(struct account *a, const struct net *net, uint32_t d, const uint8_t *next,
 		    int64_t weight);
 
@@ -43,13 +41,18 @@ struct acyclic_design {
 	double mean_hops;	/* between hosts' switches */
 };
 
-/* The best of some, as many as there is time for in a fabric of that size. */
+/*
+ * Makes several designs, as many as there is time for in a fabric of that size, and keeps the best.
+ * The caller owns the job, which refers to the net. design_job_go() returns false when it is done.
+ */
 struct design_job *design_job_new(const struct net *net);
-bool design_job_go(struct design_job *job); /* false: it is done */
-/* Takes the result and frees the job; one that is not done gives none. */
+bool design_job_go(struct design_job *job);
+/* Frees the job (NULL is fine) and moves its result to *out. out NULL = the result is freed too. */
 void design_job_end(struct design_job *job, struct acyclic_design *out);
+/* Frees what a design owns. */
 void acyclic_design_fini(struct acyclic_design *d);
 
+/* The number of columns that a destination switch has: its hosts are distributed over them. */
 static inline uint32_t design_columns(const struct acyclic_design *d, uint32_t sw)
 {
 	return d->first_column[sw + 1] - d->first_column[sw];

@@ -5,8 +5,8 @@
  *
  * An arc is one direction between two neighbouring switches, all parallel links together. A turn
  * is a pair of arcs, the second of which begins where the first one ends. A net is made of all
- * links known and keeps nothing of the snapshot; which of them are up is read by itself, into
- * arrays of the caller. Nothing here fails.
+ * known links and refers to no snapshot; which of them are up is read separately, into arrays of
+ * the caller. Nothing here fails.
  */
 #ifndef FMD_ROUTING_ACYCLIC_NET_H
 #define FMD_ROUTING_ACYCLIC_NET_H
@@ -24,21 +24,22 @@ struct net {
 	uint32_t nswitches, narcs;
 	uint32_t *first;	    /* by switch [nswitches + 1]: its arcs */
 	uint32_t *from, *to, *back; /* by arc: its ends, its other direction */
-	uint32_t *first_link;	    /* by arc [narcs + 1]: its links.. */
-	uint8_t *links;		    /* ..as port numbers of `from` */
+	uint32_t *first_link;	    /* by arc [narcs + 1]: its first link in `links` */
+	uint8_t *links;		    /* by link: port number on the arc's switch `from` */
 	uint32_t *first_turn;	    /* by arc: number of its turn to the first arc of `to` */
 	uint32_t nturns;
 	uint16_t *hosts; /* by switch: ports that lead to hosts, links dead or alive */
 	uint8_t *level;	 /* by switch */
 };
 
-void net_init(struct net *n, const struct topo *t); /* of all links known */
+/* Makes the net of all known links; net_fini() frees it. */
+void net_init(struct net *n, const struct topo *t);
 void net_fini(struct net *n);
-/* By arc: enum arc_state of the moment. */
+/* Sets states[arc] to its enum arc_state in a snapshot of the same links. */
 void net_read_states(const struct net *n, const struct topo *t, uint8_t *states);
 /*
- * By switch: connected part by arcs that are so or better (states NULL: by all), as its lowest
- * switch.
+ * Sets part[sw] to the lowest switch that arcs of state `least` or better (states NULL: all arcs)
+ * connect with sw.
  */
 void net_find_parts(const struct net *n, const uint8_t *states, enum arc_state least,
 		    uint32_t *part);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * acyclic_turns: which turns packets may take, so that no channel waits for itself, and which ones
- * that begins with. Private to routing/acyclic/.
+ * acyclic_turns: the set of turns that packets may take without a cycle, and the sets it can start
+ * from. Private to routing/acyclic/.
  *
  * An acyclic set of turns between arcs makes acyclic dependencies between their links. Turns own
- * their arrays and refer to the net that they are of, which has to outlive them. What is not
- * allowed is said by `false`: nothing else fails.
+ * their arrays and refer to the net, which has to outlive them. Nothing here fails.
  */
 #ifndef FMD_ROUTING_ACYCLIC_TURNS_H
 #define FMD_ROUTING_ACYCLIC_TURNS_H
@@ -26,22 +25,20 @@ struct turns {
 	uint32_t *before, *after, *places; /* scratch */
 };
 
-void turns_init(struct turns *turns, const struct net *net); /* none is allowed */
+/* A set without allowed turns, and a copy of another; turns_fini() frees each. */
+void turns_init(struct turns *turns, const struct net *net);
 void turns_fini(struct turns *turns);
 void turns_copy(struct turns *to, const struct turns *from);
-/*
- * Positions given by the caller, while no turn is allowed: all turns along that order are allowed
- * then.
- */
+/* Allows all turns along the order that the caller wrote to `position`; none was allowed before. */
 void turns_allow_order(struct turns *turns);
 /*
- * Allows a turn unless it closes a cycle. What is banned once stays it. Returns whether it is
- * allowed.
+ * Allows the turn from arc a to arc b unless it closes a cycle. A turn that was refused once stays
+ * banned. Returns whether it is allowed.
  */
 bool turns_allow(struct turns *turns, uint32_t a, uint32_t b);
 /*
- * Turns of dead arcs are banned and in nobody's way any more, nor are those that nobody uses (NULL
- * = all are used): the others may be asked for again.
+ * Bans the turns of dead arcs and withdraws the allowed ones that are not `used` (by turn; NULL =
+ * all are used), so that they close no cycles; all banned turns of live arcs may be tried again.
  */
 void turns_forget(struct turns *turns, const uint8_t *states, const bool *used);
 
@@ -59,13 +56,13 @@ static inline bool turn_is_allowed(const struct turns *t, uint32_t a, uint32_t b
 enum beginning { BY_TIERS, TREE_CENTRAL, TREE_LINE, TREE_ELSEWHERE };
 
 /*
- * The first turns, where none is allowed; and by arc a spanning tree, all turns of which are among
- * them, but for BY_TIERS.
+ * Allows the first turns of a set that has none, and sets tree[arc] to a spanning tree, all turns
+ * of which are allowed (not with BY_TIERS).
  */
 void turns_begin(struct turns *turns, enum beginning how, uint64_t *seed, bool *tree);
 /*
- * Finds such a tree of open arcs (states NULL: of all) and allows its turns. False: others are in
- * its way, and it is in pieces.
+ * Finds a spanning tree of open arcs (states NULL: of all) and allows its turns. False: turns that
+ * are allowed already do not permit one; tree[] has several parts then.
  */
 bool turns_fit_tree(struct turns *turns, const uint8_t *states, bool *tree);
 

@@ -2,19 +2,18 @@
 /*
  * rebalance: which few entries of a damaged or uneven fabric's tables to move for less load.
  *
- * The engine's tables change the minimum after a fault: what is displaced goes where it disturbs
- * the least others, and piles up in places. Later, when nobody waits, this pass looks for other
- * ports for flows that left their designed path. It is a pure function of snapshot, LIDs and
- * limits: the same damage gives the same overrides whatever came before. Each is on a minimal
- * up/down path, so that any subset of them may be in force (route_params.overrides; detours are
- * found after them), and no LID moves that the damage leaves alone: an intact fabric of even design
- * has none.
+ * The engine changes as few entries as possible after a fault, so displaced flows may concentrate
+ * on some channels. Later, when the fabric is idle, this pass searches other ports for flows that
+ * left their designed path. It is a pure function of snapshot, LIDs and limits: the same damage
+ * gives the same overrides, whatever came before. Each is on a minimal up/down path, so that any
+ * subset of them may be used (route_params.overrides; detours are found after them). LIDs that the
+ * damage does not touch do not move: an intact fabric of even design has no overrides.
  *
- * Where the design itself is uneven, digits are not the best choice even when all is intact. The
- * overrides for that are made from the known links alone, whatever is down or cordoned; damage
- * adds its own to them. So a fault and its repair leave them as they are.
+ * Where the design itself is uneven, D-Mod-K's digits are not the best choice even when all is
+ * intact. The overrides for that are made from the known links alone, whatever is down or cordoned;
+ * damage adds its own to them. So a fault and its repair leave them as they are.
  *
- * It takes from milliseconds to seconds; the caller takes it in steps.
+ * A pass takes from milliseconds to seconds and is done in steps.
  */
 #ifndef FMD_ROUTING_REBALANCE_H
 #define FMD_ROUTING_REBALANCE_H
@@ -30,8 +29,8 @@ struct rebalance_limits {
 	unsigned gain;	  /* percent that one of the figures must fall by, else nothing moves */
 };
 /*
- * The worst channel: mean over shifts, and over shifts within rails, 1 = as usual; all to all, in
- * parts of the mean channel.
+ * The load of the worst channel: mean over shifts and over shifts within rails (1 = as usual); and
+ * in all-to-all traffic, as a multiple of the mean channel.
  */
 struct rebalance_figures {
 	double shift, rail_shift, all_to_all;
@@ -39,31 +38,33 @@ struct rebalance_figures {
 struct rebalance_result {
 	struct route_override *overrides; /* by switch, then LID */
 	uint32_t count;
-	struct rebalance_figures before, after; /* zero when there was nothing to look at */
+	struct rebalance_figures before, after; /* zero when there was nothing to do */
 };
 
 struct rebalance;
-/* t, lids and what params points to live until the end; params->overrides count for nothing. */
+/*
+ * A pass, which the caller owns and may free at any time (NULL is fine). t, lids and what params
+ * points to are borrowed until then; params->overrides are ignored.
+ */
 struct rebalance *rebalance_new(const struct topo *t, const struct lid_map *lids,
 				const struct route_params *params,
 				const struct rebalance_limits *limits);
-void rebalance_free(struct rebalance *job); /* NULL is fine; at any time */
+void rebalance_free(struct rebalance *job);
 
 /*
- * Works on for about so many units, some 10 million a second; its first steps are routing
- * computations, whatever is said. True when done.
+ * Works for about `units`, of which a second has some 10 million; the first steps are routing
+ * computations and take as long as these. True = done. rebalance_finish() does all that is left.
  */
 bool rebalance_step(struct rebalance *job, uint32_t units);
-/* Some link between switches is down or cordoned. Without that, there is nothing to do .. */
+void rebalance_finish(struct rebalance *job);
+/* Whether a link between switches is down or cordoned: a pass may find something to move. */
 bool rebalance_is_damaged(const struct topo *t);
 /*
- * .. unless the design is uneven: a missing line card, trunks of unequal width, hosts on spines.
- * Takes as long as a graph does.
+ * Whether the design is uneven, so that a pass may find something even without damage: a missing
+ * line card, trunks of unequal width, hosts on spines. Takes as long as graph_new().
  */
 bool rebalance_is_uneven(const struct topo *t);
-/* All of it at once. */
-void rebalance_finish(struct rebalance *job);
-/* After the end; the job's own. */
+/* The result of a pass that is done, owned by the job. */
 const struct rebalance_result *rebalance_result(const struct rebalance *job);
 
 #endif

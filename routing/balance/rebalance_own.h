@@ -17,11 +17,11 @@ struct candidate {
 	uint8_t stable; /* the engine's choice */
 };
 
-struct hop {			/* of the LID in question, from one switch */
+struct hop {			/* of one LID, from one switch */
 	uint32_t channel, next; /* TOPO_NONE = none */
 };
 
-/* Where the design is uneven, each begins with what the next has found. */
+/* Where the design is uneven, each pass begins with what a pass of the next aim has found. */
 enum rebalance_aim {
 	REBALANCE_DAMAGE, /* what differs from the design */
 	REBALANCE_WIDE,	  /* all links live: anything, in a small fabric */
@@ -38,7 +38,7 @@ struct rebalance {
 	struct rebalance *base; /* what this one begins with; NULL = the engine's tables */
 	struct topo *whole;	/* the base's snapshot, if it is not this one's */
 	struct legal legal;	/* its tables are those that change */
-	bool *open;		/* by destination switch: not ours to choose for */
+	bool *open;		/* by destination switch: legal_find_open() */
 	struct legal design;
 	struct shift_load load;
 	struct candidate *candidates; /* by LID, in topological order; of a LID by rank */
@@ -62,23 +62,23 @@ struct rebalance {
 	struct rebalance_result result;
 };
 
-/* rebalance_column.c. The channel behind a port, and the switch that it leads to. */
+/* rebalance_column.c: the channel behind a port and the switch that it leads to, or TOPO_NONE. */
 struct hop rebalance_hop(const struct rebalance *job, uint32_t sw, uint8_t out);
-/* job->hops become those of that LID. */
+/* Sets job->hops to those of that LID. */
 void rebalance_set_lid(struct rebalance *job, uint32_t lid);
-/* The channels from a switch to that LID. */
+/* The channels from a switch to the LID of rebalance_set_lid(). */
 struct shift_path rebalance_path_from(const struct rebalance *job, uint32_t sw);
 
-/* rebalance_design.c: a job of the next aim, in *base. */
+/* rebalance_design.c: makes job->base, a pass of the next aim; for uneven designs only. */
 void rebalance_base_begin(struct rebalance *job);
-/* The legal paths' own tables take what the base has found. open: as of legal_find_open(). */
+/* Writes what the base has found to the tables of `legal`. open: of legal_find_open(). */
 void rebalance_base_apply(const struct rebalance *job, struct legal *legal, const bool *open);
-/* What the base has found becomes part of the result, but for entries that moved since. */
+/* Adds what the base has found to the result, except entries that moved since. */
 void rebalance_base_merge(struct rebalance *job);
 
-/* After flows are counted and candidates found. */
+/* rebalance_improve.c: begins, when flows are counted and candidates found. */
 void rebalance_begin_to_improve(struct rebalance *job);
-/* Candidate by candidate, pass by pass, for about so many units; true after the last. */
+/* Goes through the candidates several times, for about `units` a call; true = done. */
 bool rebalance_improve(struct rebalance *job, uint32_t units);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * shift_load: what each switch-to-switch channel carries, shift by shift and all in all. Private to
- * routing/.
+ * shift_load: the load of each switch-to-switch channel, in each shift and in all-to-all traffic.
+ * Private to routing/.
  *
  * When every host i sends to host i + k, a leaf with hosts f .. f + n - 1 sends to host j in the n
  * shifts k = j - f - n + 1 .. j - f: the flow from a leaf to a host is a window of k. Shifts are
@@ -22,7 +22,7 @@
 #define SHIFT_LEVELS   5  /* numbers of flows that are kept apart, the usual one first */
 #define SHIFT_MAX_PATH 32 /* channels */
 
-struct shift_source { /* a switch with hosts: they send by one way */
+struct shift_source { /* a switch with hosts: all of them send by one path */
 	uint32_t sw, place, rail_place;
 	uint32_t hosts, weight; /* weight: the sum of its hosts' */
 	int16_t rail;		/* of all its hosts, or -1 */
@@ -31,17 +31,17 @@ struct shift_target {	   /* a LID that is sent to */
 	uint32_t source;   /* its own switch */
 	uint32_t weight;   /* 0 = nobody sends there */
 	uint32_t place;	   /* among its switch's hosts */
-	uint32_t phase[2]; /* .. in buckets of the ring of all, and of its rail */
+	uint32_t phase[2]; /* place in buckets, of the ring of all and of its rail */
 };
 struct shift_ring { /* of buckets */
 	uint32_t first, count;
 	unsigned parts; /* to a leaf's width */
 };
 
-enum shift_share { /* of all-to-all traffic: what it costs .. */
+enum shift_share { /* how all-to-all traffic counts in the price */
 		   SHIFT_SHARE_PRICED,
-		   SHIFT_SHARE_FREE,   /* .. nothing .. */
-		   SHIFT_SHARE_CAPPED, /* .. nothing, but nobody may come above the worst channel */
+		   SHIFT_SHARE_FREE,  /* not at all */
+		   SHIFT_SHARE_CAPPED /* not at all, but no channel may exceed the worst one */
 };
 
 struct shift_load {
@@ -65,12 +65,15 @@ struct shift_load {
 	int32_t *prices;       /* [SHIFT_LEVELS + 1][nkeys]: of one channel's coming to the level */
 };
 
-/* Who sends and who is sent to; no flows yet. weights: as in route_params. */
+/*
+ * Sets sources and targets, without flows. t is borrowed until shift_load_fini(), which frees the
+ * rest. weights: as in route_params.
+ */
 void shift_load_init(struct shift_load *load, const struct topo *t, const struct lid_map *lids,
 		     const struct graph *g, const uint8_t *weights);
 void shift_load_fini(struct shift_load *load);
 
-struct shift_flow { /* from some sources to a LID, along one way */
+struct shift_flow { /* from some sources to a LID, along one path */
 	uint32_t lid;
 	const uint32_t *sources;
 	uint32_t nsources;
@@ -80,9 +83,9 @@ struct shift_path {
 	unsigned n;
 };
 /*
- * First all flows are put. Then what is usual is found, and by that floors, and levels are counted:
- * each channel by channel (floors: source by source) in as many calls as one likes; prices come
- * with the last. Then flows are moved.
+ * The steps in their order: shift_load_put() for all flows; then the usual number of flows, the
+ * floors and the levels, each in any number of calls over [first, end) of all channels (floors: of
+ * all sources); the last call sets prices. Then flows are moved, onto a path or `off` it.
  */
 void shift_load_put(struct shift_load *load, const struct shift_flow *flow,
 		    const struct shift_path *path);
@@ -91,11 +94,13 @@ void shift_load_find_floors(struct shift_load *load, uint32_t first, uint32_t en
 void shift_load_count_levels(struct shift_load *load, uint32_t first, uint32_t end);
 void shift_load_move(struct shift_load *load, const struct shift_flow *flow,
 		     const struct shift_path *path, bool off);
+/* Sets how all-to-all traffic counts; SHIFT_SHARE_CAPPED takes the present worst channel as cap. */
 void shift_load_price_share(struct shift_load *load, enum shift_share share);
-/* What it costs to move the flow here; just after it was moved off: what that has saved. */
+/* The price of moving a flow onto a path; just after it was moved off one, what that saved. */
 int64_t shift_load_price(const struct shift_load *load, const struct shift_flow *flow,
 			 const struct shift_path *path);
 
+/* The figures of the present flows. */
 struct rebalance_figures shift_load_figures(const struct shift_load *load);
 
 #endif

@@ -18,8 +18,7 @@
 #include "routing/ftree/choice.h"
 #include "topology/mem.h"
 
-#define MASKS_WORTH                                                                                \
-	16 /* one destination in so many lacks parents: bitmaps for all are worth their pass */
+#define MASKS_WORTH 16 /* bitmaps are made if more than one destination in so many lacks parents */
 
 static struct lid_pair find_only_lids(const struct dests *d, uint32_t sw)
 {
@@ -220,9 +219,10 @@ static bool any_in(const struct parent_set *a, const struct parent_set *b)
 }
 
 /*
- * A destination that half of the parents or fewer lead to by design is distributed over these
- * alone; the LIDs of a dead one go on by turns. LIDs whose home is none of them are counted by
- * themselves: every second number, say, would come to every second link only.
+ * The slot of LID number x, for a destination that half of the parents or fewer lead to by design:
+ * LIDs are distributed over these parents alone, those of a dead parent in turn over the others.
+ * LIDs whose home is a slot of another parent are numbered separately: else every second number,
+ * for instance, would use every second link only.
  */
 static unsigned slot_by_rank(const struct choice *c, uint32_t x, const struct parent_set *set)
 {
@@ -303,8 +303,8 @@ static struct at_home *weigh_slots(const struct choice *c, uint32_t d)
 }
 
 /*
- * What the hosts on a leaf send to by which slot when nothing is dead, for families that number
- * slots as its own does. NULL = by all alike; higher up that is so.
+ * By slot, the weight of the hosts behind D when nothing is dead, for families that number slots as
+ * D's own does. NULL = all slots have the same weight, as in families of higher tiers.
  */
 static const struct at_home *weights_at_home(struct choice *c, uint32_t d)
 {
@@ -318,8 +318,8 @@ static const struct at_home *weights_at_home(struct choice *c, uint32_t d)
 }
 
 /*
- * The slots that a LID goes on to when its home does not lead there: far strides, so that what is
- * missing together is left together.
+ * The order in which a LID tries other slots when its home does not lead to it: by wide strides, as
+ * slots that are lost together lie side by side.
  */
 struct walk {
 	unsigned home, at, stride, others, left;
@@ -337,7 +337,7 @@ static struct walk walk_from(unsigned home, uint32_t turn, unsigned nslots)
 	return w;
 }
 
-/* After a round of strides, which may have left some out, one by one. */
+/* The next slot. After a round of strides, which may have left some out, slots come one by one. */
 static unsigned walk_on(struct walk *w)
 {
 	unsigned slot = w->home + 1 + w->at;
@@ -350,7 +350,7 @@ static unsigned walk_on(struct walk *w)
 	return slot > w->others ? slot - w->others - 1 : slot;
 }
 
-/* Of those that lead there the slot with the least at home, among equals the first. */
+/* Of the slots that lead there the one with the least weight at home; of equals the first. */
 static unsigned slot_elsewhere(struct choice *c, uint32_t lid, const struct parent_set *set)
 {
 	const struct graph_slot *slots = &c->g->slots[c->family->first_slot];
@@ -397,7 +397,7 @@ static void list_by_parent(struct choice *c)
 	c->first_by_parent[c->family->nparents] = n;
 }
 
-/* The one slot all LIDs behind D take: none leads there, or one parent by one link does. */
+/* Whether all LIDs behind D take one slot: no parent leads to D, or one by one link. */
 static bool one_slot(const struct choice *c, uint32_t d, uint8_t *slot)
 {
 	unsigned first = c->first_by_parent[c->nearest.last[d]];
@@ -433,7 +433,7 @@ static void choose_for(struct choice *c, uint32_t d)
 	}
 }
 
-/* Those that not all parents lead to. */
+/* Sets the slots of destinations that not all parents lead to. */
 static void choose_for_others(struct choice *c)
 {
 	const uint8_t *count = c->nearest.count;

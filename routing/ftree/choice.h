@@ -3,9 +3,9 @@
  * choice: which of a family's parents, and which link to it, each destination takes. Private to
  * routing/.
  *
- * A destination wants D-Mod-K's slot. A parent that does not lead there hands its destinations over
- * by an order that does not depend on what is dead: so an entry moves only when the very parent it
- * used is lost, and comes back with it.
+ * A destination's home is D-Mod-K's slot. Where that does not lead to it, it takes the first live
+ * slot of an order that does not depend on what is dead: so an entry moves only when the very
+ * parent that it used is lost, and moves back with it.
  */
 #ifndef FMD_ROUTING_CHOICE_H
 #define FMD_ROUTING_CHOICE_H
@@ -27,18 +27,18 @@ static inline bool parent_in(const struct parent_set *set, unsigned parent)
 }
 
 struct few {			   /* parents that lead to one D by design */
-	uint32_t d;		   /* + 1, 0 = none was looked at */
-	unsigned size, nelsewhere; /* nelsewhere: slots of the other parents.. */
+	uint32_t d;		   /* + 1, 0 = not set */
+	unsigned size, nelsewhere; /* nelsewhere: the number of slots of other parents */
 	struct parent_set parents;
-	uint8_t rank[256]; /* ..numbered, by slot; CHOICE_NONE = of one of these */
+	uint8_t rank[256]; /* by slot: its number among those, CHOICE_NONE = of `parents` */
 };
 
-/* all LIDs behind one D: a switch's own, and its aggregation node's or the same again */
+/* all LIDs behind one D: a switch's own, and its aggregation node's or its own again */
 struct lid_pair {
 	uint16_t a, b;
 };
 
-struct at_home { /* by slot: what the LIDs behind one D want to go by it, as weight */
+struct at_home { /* by slot: weight of the LIDs behind one D that have it as their home */
 	uint32_t weight[256], least, most;
 };
 
@@ -51,40 +51,45 @@ struct choice {
 	uint8_t *never;		/* costs of a parent that is not there */
 	struct nearest nearest; /* by D: of its parents */
 	struct parent_set all;	/* of its parents */
-	uint64_t *masks;	/* [CHOICE_WORDS][nswitches]: them all; valid when has_masks */
+	uint64_t *masks;	/* [CHOICE_WORDS][nswitches]: candidates; valid if has_masks */
 	uint8_t *slots;		/* by LID up to the rows' end: slot, or CHOICE_NONE */
 	uint8_t by_parent[256], first_by_parent[257]; /* slots of each parent, by lane */
-	struct few few;				      /* of the D looked at last */
-	struct at_home **at_home;		      /* by D; NULL = nobody asked yet */
-	uint32_t chosen;	    /* LIDs of the family that were looked at one by one */
+	struct few few;				      /* of the latest D */
+	struct at_home **at_home;		      /* by D; NULL = not computed yet */
+	uint32_t chosen;	    /* LIDs of the family that were chosen one by one */
 	bool has_masks;		    /* many D: only some parents lead there */
 	bool has_never;		    /* some D: none does */
-	bool has_never_hosts;	    /* .. and it has hosts */
+	bool has_never_hosts;	    /* some D with hosts: none does */
 	uint8_t *has_hosts;	    /* by D: all bits or none */
 	struct lid_pair *only_lids; /* by D: 0 = has none, or more than two */
 	uint32_t row_bytes;
 	const uint8_t *home; /* by LID: the slot wanted, D-Mod-K's digit */
 	struct digits digits;
-	struct design own_design, *design; /* .. or the one that reach lends */
+	struct design own_design, *design; /* design: own_design, or the one of `r` */
 	bool design_lives; /* no link is dead: what leads to D is what does by design */
 };
 
+/* Prepares for all families; g, d and r are borrowed until choice_fini(), which frees the rest. */
 void choice_init(struct choice *c, const struct graph *g, const struct dests *d,
 		 const struct reach *r, uint32_t row_bytes);
 void choice_fini(struct choice *c);
 
-/* Candidates and slot row of one family. All its parents' cost rows are complete. */
+/* Sets candidates and slot row of one family, whose parents' cost rows have to be complete. */
 void choice_family(struct choice *c, const struct graph_family *family);
 
+/* The family's parents with the shortest legal path to D; empty = none has a path. */
 struct parent_set choice_candidates(const struct choice *c, uint32_t d);
 /* A LID's slot among the candidates (not empty): the first of its order. */
 unsigned choice_slot(struct choice *c, uint32_t lid, const struct parent_set *candidates);
 
-/* By LID: the lane wanted on the way down to a child switch, below its group's number of lanes. */
+/*
+ * By LID: the lane preferred down to a child switch, below its group's number of lanes. Owned by
+ * the choice.
+ */
 const uint8_t *choice_lanes(struct choice *c, uint32_t child, const struct graph_group *group);
 /*
- * The port of lane `wanted`. A dead lane's destinations go on to the lanes after it, by `spread`:
- * those of different dead lanes to different ones, and none moves because some other lane died.
+ * The port of lane `wanted`, or where that is dead of another live lane, chosen by `spread`: the
+ * destinations of a dead lane are spread over the others, and none moves because another lane died.
  */
 uint8_t choice_lane_port(const struct graph *g, const struct graph_group *group, unsigned wanted,
 			 uint32_t spread);

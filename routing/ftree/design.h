@@ -3,9 +3,8 @@
  * design: how far switches are from one another by up/down paths if no known link were dead.
  * Private to routing/.
  *
- * Destinations are distributed over what leads there by design, so that those that lose their way
- * move and no others. Rows are made when they are asked for: few switches of a regular fabric ever
- * are.
+ * Destinations are distributed over the parents that lead there by design, so that only those move
+ * that lose their path. Rows are made on demand: a regular fabric needs them for few switches.
  */
 #ifndef FMD_ROUTING_DESIGN_H
 #define FMD_ROUTING_DESIGN_H
@@ -17,19 +16,20 @@
 struct design_row {
 	/* by switch: hops to D downwards alone, REACH_NEVER = D is not below */
 	const uint8_t *down;
-	const uint8_t *cost; /* likewise by any up/down path; down wins over up */
-	bool made;	     /* just now, which took DESIGN_NS a switch */
+	const uint8_t *cost; /* by switch: hops to D by up/down paths; a path down counts first */
+	bool made;	     /* this call made the row, which took DESIGN_NS a switch */
 };
 
 struct design {
 	const struct graph *g;
-	uint8_t **rows;	 /* by D, NULL = not asked for yet */
+	uint8_t **rows;	 /* by D, NULL = not made yet */
 	uint32_t *queue; /* scratch */
 };
 
+/* A design without rows; g is borrowed until design_fini(), which frees the rows. */
 void design_init(struct design *design, const struct graph *g);
 void design_fini(struct design *design);
-/* Good for as long as the design lives. */
+/* The row of D, which is made if it is new; borrowed until design_fini(). */
 struct design_row design_of(struct design *design, uint32_t d);
 
 #endif

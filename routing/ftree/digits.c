@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * digits: see digits.h. Topological numbers mostly follow each other as LIDs do. In such a sequence
- * digits come round again and again: the first round is counted, and copied for the others.
+ * digits: see digits.h. Topological numbers mostly ascend with LIDs. In such a sequence the digits
+ * are periodic: the first period is counted, and copied for the others.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -74,7 +74,7 @@ static void count_up(const struct digit_row *row, uint8_t *at, uint32_t count, u
 	}
 }
 
-/* One round is counted; then what is there is copied behind itself. */
+/* Counts one period, then copies what is there behind itself. */
 static void fill_sequence(const struct digit_row *row, const struct digit_sequence *s)
 {
 	uint64_t round = (uint64_t)row->pitch * row->modulus;

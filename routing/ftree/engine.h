@@ -24,15 +24,16 @@ struct dest_run { /* consecutive LIDs behind one switch */
 };
 struct dests {
 	uint16_t top;
-	uint32_t *sw;	 /* by LID: destination switch, TOPO_NONE = nobody */
+	uint32_t *sw;	 /* by LID: destination switch, TOPO_NONE = unused */
 	uint32_t *order; /* by LID: topological number */
 	bool *special;	 /* by LID: an aggregation node's; NULL = there are none */
-	uint8_t *weight; /* by LID: traffic that is expected, beside others'; NULL = all 1 */
+	uint8_t *weight; /* by LID: relative traffic expected; NULL = all 1 */
 	uint8_t *port;	 /* by LID: last port, 0 = the switch itself, TABLES_NO_ROUTE = its link is
 			    down */
 	uint32_t *first_run; /* by switch [nswitches + 1] */
 	struct dest_run *runs;
 };
+/* Keeps nothing of its arguments; dests_fini() frees it. */
 void dests_init(struct dests *d, const struct graph *g, const struct topo *t,
 		const struct lid_map *lids, const struct route_params *params);
 void dests_fini(struct dests *d);
@@ -45,7 +46,7 @@ static inline unsigned dests_weight(const struct dests *d, uint32_t lid)
 	return d->weight ? d->weight[lid] : 1;
 }
 
-/* ---- Reach: who is below whom, and how far everything is ------------------------------------- */
+/* ---- Reach: which switches are below which, and distances ------------------------------------ */
 
 struct reach_entry { /* D is `dist` hops down, by down group `child` (or several:
 			REACH_MULTI) */
@@ -66,39 +67,39 @@ struct reach {
 	uint32_t nequivalent;
 	uint8_t *costs;	       /* rows of cost_bytes: hops to each D by legal path */
 	uint32_t cost_bytes;   /* nswitches, rounded up to a multiple of NEAREST_BYTES */
-	struct design *design; /* lent, for as long as its graph is kept; NULL = there is none */
-	struct pivots *pivots; /* lent; NULL = what has no legal path stays a gap */
-	struct fiber *fiber;   /* lent, for long work to stop now and then; NULL = in one go */
-	/* by switch: its row, TOPO_NONE for switches that are nobody's parent */
-	uint32_t *cost_row;
+	struct design *design; /* borrowed; NULL = there is none */
+	struct pivots *pivots; /* borrowed; NULL = pairs without a legal path are gaps */
+	struct fiber *fiber;   /* borrowed, for stops in long work; NULL = in one go */
+	uint32_t *cost_row;    /* by switch: its row, TOPO_NONE = it is no parent */
 };
 static inline uint8_t *reach_cost(const struct reach *r, const struct graph *g, uint32_t sw)
 {
 	return r->costs + (size_t)r->cost_row[sw] * r->cost_bytes;
 }
+/* Finds what is below each switch; costs come by rows_fill(). reach_fini() frees. */
 void reach_init(struct reach *r, const struct graph *g);
 void reach_fini(struct reach *r);
-/* Entry of D below a switch, or NULL. */
+/* The entry of D in the list of a switch, NULL = D is not below it. Owned by r. */
 const struct reach_entry *reach_find(const struct reach *r, uint32_t sw, uint32_t d);
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
 struct gap { /* no legal path from sw to what is behind D, and one of them has hosts */
 	uint32_t sw, d;
-	uint32_t length; /* detour.c's: hops that a path around would take */
+	uint32_t length; /* detour.c: hops that a path around would take */
 };
 struct gaps {
-	struct gap *list; /* by D when detours look at it; the first GAPS_MAX */
+	struct gap *list; /* by D once sorted; the first GAPS_MAX */
 	uint32_t count;
-	uint64_t host_pairs; /* of these (all of them), both have hosts */
+	uint64_t host_pairs; /* gaps, listed or not, of which both switches have hosts */
 };
 #define GAPS_MAX (1u << 20)
 
-/* Fills all rows of `out` by legal paths and lists what they leave open. gaps is zeroed first. */
+/* Fills all rows of `out` by legal paths, *gaps with what they leave open; gaps_fini() frees. */
 void rows_fill(const struct graph *g, const struct dests *d, struct reach *r, struct tables *out,
 	       struct gaps *gaps);
 void gaps_fini(struct gaps *gaps);
-/* gaps.c: by destination, then by switch. fiber NULL = in one go. */
+/* Sorts gaps by destination, then by switch (gaps.c). fiber NULL = in one go. */
 void gaps_sort(struct gaps *gaps, uint32_t nswitches, struct fiber *fiber);
 
 /* ---- Detours (detour.c) ---------------------------------------------------------------------- */

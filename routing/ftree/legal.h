@@ -21,7 +21,10 @@ struct legal_ports {
 	unsigned n;
 };
 
-/* The graph of a snapshot, and what is below whom; then legal_fill() makes tables and costs. */
+/*
+ * Makes the graph of a snapshot and what is below which switch; legal_fill() then makes tables and
+ * costs. Keeps nothing of its arguments. legal_fini() frees all.
+ */
 void legal_init(struct legal *legal, const struct topo *t, const struct lid_map *lids,
 		const struct route_params *params, struct graph_how how);
 /*
@@ -39,32 +42,32 @@ void legal_fini(struct legal *legal);
 void legal_ports(const struct graph *g, const struct reach *r, uint32_t sw, uint32_t d,
 		 struct legal_ports *out);
 
-/* Whom a switch's live ports lead to; NULL for those that lead to no switch. */
-struct legal_exits {
-	const struct graph_group *by_port[256], *downs; /* groups up are before the first down */
+struct legal_exits { /* of one switch, into the graph */
+	/* by live port: its group, NULL = it leads to no switch; downs: the first group down */
+	const struct graph_group *by_port[256], *downs;
 };
+/* Fills *out, which is valid as long as the graph. */
 void legal_find_exits(const struct graph *g, uint32_t sw, struct legal_exits *out);
 /*
- * Whether legal_ports() would name `port` where it names `like`: for one port less work than to
- * look at all. False when either leads to no switch.
+ * Whether legal_ports() would name `port` where it names `like`; cheaper than legal_ports() for one
+ * port. False when either leads to no switch.
  */
 bool legal_is_like(const struct graph *g, const struct reach *r, const struct legal_exits *exits,
 		   uint32_t d, uint8_t port, uint8_t like);
 
 /*
- * By destination switch: some switch with hosts has no legal path to its hosts, though live links
- * lead there. Entries for these are the engine's alone: whether a detour can be found must not
- * depend on what else was chosen. The caller frees it. t: whose links are meant; NULL = all known
- * ones count as live.
+ * By destination switch, whether some switch with hosts has no legal path to its hosts though live
+ * links (of t; t NULL: all known links) lead there. Such destinations take no overrides: whether a
+ * detour can be found must not depend on them. The caller frees it.
  */
 bool *legal_find_open(const struct topo *t, const struct graph *g, const struct gaps *gaps);
 
-/* The LID's entry is on D-Mod-K's slot, or leads down, where no slot is chosen. */
+/* Whether the LID's entry is on D-Mod-K's slot, or leads down, where no slot is chosen. */
 bool legal_is_home(const struct legal *legal, uint32_t sw, uint32_t lid);
 
 /*
- * Takes those overrides that lead on minimal up/down paths, as the tables' own entries do, to
- * destinations that are not open.
+ * Writes to `out` the overrides that lead on minimal up/down paths to destinations that are not
+ * open; the others are left out.
  */
 void legal_override(const struct graph *g, const struct reach *r, const struct dests *d,
 		    const bool *open, const struct route_override *list, uint32_t n,

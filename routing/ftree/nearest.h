@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* nearest: of several switches, who is nearest to each destination. Private to routing/. */
+/* nearest: of several switches, those nearest to each destination. Private to routing/. */
 #ifndef FMD_ROUTING_NEAREST_H
 #define FMD_ROUTING_NEAREST_H
 
@@ -13,7 +13,7 @@ struct nearest {	/* by destination, `bytes` each */
 	uint8_t *last;	/* the last of them; undefined where none has */
 };
 
-/* rows: n rows of costs, `bytes` each. */
+/* Fills the arrays of *out from n rows of costs, `bytes` each. */
 void nearest_find(const uint8_t *const rows[], unsigned n, uint32_t bytes,
 		  const struct nearest *out);
 

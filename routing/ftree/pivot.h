@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * pivot: detours for what is no host. Aggregation nodes stand on switches of all tiers, and most
- * pairs of spines and cores have no up/down path. A few switches, mostly leaves, are chosen as
- * pivots: a switch without a path to D sends towards its pivot, and where that way meets a switch
- * with a path, packets turn. Private to routing/.
+ * pivot: detours for destinations that are no hosts. SHARP aggregation nodes are on switches of all
+ * tiers, and most pairs of spines and cores have no up/down path. A few switches, mostly leaves,
+ * are chosen as pivots: a switch without a path to D sends towards its pivot, and packets turn at
+ * the first switch on that path that has a path to D. Private to routing/.
  *
- * No channel comes to wait for itself by that, whatever hosts do. Let T be a pivot and all above
- * it, by all known links. A switch is a pivot only if each switch of its T has one child in T:
- * from above there is one way down to it. Packets turn up in T alone, having come down in it. What
- * went up from a switch of T and comes down again leaves T for good, as the one way down into it is
- * the way it came: so no turn follows another of the same pivot. A switch takes the first pivot of
- * all that it has a path to. After a turn of pivot j no turn of a later one can follow: who comes
- * down from above j's T could have gone up and taken j. So turns follow each other in one order
- * only.
+ * No channel comes to wait for itself by that, whatever hosts do. Let T be a pivot and all switches
+ * above it, by all known links. A switch is a pivot only if each switch of its T has one child in
+ * T: from above there is one path down to it. Packets turn up only in T, having come down in it. A
+ * packet that went up from a switch of T and comes down again leaves T for good, as the only path
+ * down into it is the one by which it came: so no turn follows another of the same pivot. A switch
+ * takes the first pivot that it has a path to. After a turn of pivot j no turn of a later pivot can
+ * follow: a packet that comes down from above j's T could have gone up and taken j. So turns follow
+ * each other in one order only.
  *
- * Hosts are not served: if two of these have no path, nothing is sent to pivots (rows.c), and
- * detours are sought one by one.
+ * Pairs of hosts get no path by pivots: if two hosts have no path, nothing is sent to pivots
+ * (rows.c), and detours are searched one by one.
  */
 #ifndef FMD_ROUTING_PIVOT_H
 #define FMD_ROUTING_PIVOT_H
@@ -31,34 +31,33 @@ struct pivots {
 	bool intact;	  /* ports and leads are those of the fabric without damage */
 	uint8_t *port;	  /* by switch: port towards its pivot, 0 = it has none, or is one */
 	uint8_t *order;	  /* by switch: number of its pivot, PIVOTS_MAX = it has none */
-	uint8_t *leads;	  /* by switch: so many pivots, the first ones, have a path there */
+	uint8_t *leads;	  /* by switch: how many pivots, from the first on, have a path there */
 	uint32_t *listed; /* by list of reach.h: 1 + the pivot it was counted for last */
 	uint32_t nlisted;
 	uint32_t *queue;
 	uint32_t *top; /* by switch, while T is found: 1 + the pivot whose T it was met in */
-	struct dest_run *runs; /* LIDs behind switches without hosts.. */
+	struct dest_run *runs; /* LIDs behind switches without hosts */
 	struct pivot_runs {
 		uint32_t first, count;
-	} runs_by[PIVOTS_MAX]; /* ..to which this pivot and those before it have a path */
+	} runs_by[PIVOTS_MAX]; /* by pivot: runs to which it and those before it have a path */
 };
 
 /*
- * Chooses pivots for a new graph, none where no aggregation node stands on a switch without hosts.
- * The graph is borrowed.
+ * Chooses pivots for a new graph; none if no aggregation node is on a switch without hosts. The
+ * graph is borrowed until pivots_fini(), which frees the rest.
  */
 void pivots_init(struct pivots *p, const struct graph *g);
 void pivots_fini(struct pivots *p);
 /*
- * What leads to pivots by what is alive now, at most by the first `count` of them. False: there are
- * none.
+ * Finds the live paths to the first `count` pivots at most, and what they reach. False: there are
+ * no pivots.
  */
 bool pivots_find(struct pivots *p, const struct dests *d, const struct reach *r, unsigned count);
 /*
- * Sends what a switch has no path to by its way, as far as its pivot has one, and earlier ones, by
- * which packets may turn on their path there: LIDs behind switches without hosts..
+ * Send LIDs for which the row of `sw` has no route towards its pivot, if that and all earlier ones,
+ * at which packets may turn, have a path: LIDs behind switches without hosts; LIDs behind `dest`.
  */
 void pivots_fill(const struct pivots *p, uint32_t sw, uint8_t *row);
-/* ..and those behind D. */
 void pivots_fill_dest(const struct pivots *p, const struct dests *d, uint32_t sw, uint32_t dest,
 		      uint8_t *row);
 

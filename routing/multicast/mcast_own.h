@@ -9,7 +9,7 @@
 #include "routing/multicast/mcast_plan.h"
 #include "topology/graph.h"
 
-#define MCAST_NEVER 255 /* farther than any distance */
+#define MCAST_NEVER 255 /* as a distance: there is no path */
 
 enum path_kind { CLIMB, DESCEND, ANY_LIVE, ANY_LINK, PATH_KINDS };
 
@@ -33,13 +33,13 @@ struct mcast {
 	uint32_t *queue;
 	const bool *only; /* by topo port: links that trees may go by, lent; NULL = all */
 	bool tables_known;
-	bool *carries;	 /* by switch: has place for the MLID.. */
-	uint32_t ncarry; /* ..how many do: the rows are good as long as that stays */
-	/* Of the tree in the making. */
+	bool *carries;	 /* by switch: its MFT has room for the MLID */
+	uint32_t ncarry; /* how many do: the rows are valid as long as that is the same */
+	/* Of the tree that is being made. */
 	const struct mcast_group *group;
 	const struct mcast_tree *older;
 	bool same_root;	 /* the older one's, wherever it reaches as many */
-	bool climb_only; /* no turns: members are left out rather */
+	bool climb_only; /* no turns: members are left out instead */
 	struct mcast_tree *out;
 	uint32_t older_root; /* in this snapshot, TOPO_NONE = none */
 	uint32_t all;	     /* weight of all seats */
@@ -49,8 +49,8 @@ struct mcast {
 	uint32_t nseats, nreceivers;
 	uint32_t *seat_of;  /* by switch, + 1 */
 	uint32_t *reached;  /* by switch as a root: weight of the seats it reaches */
-	uint8_t *farthest;  /* the same: largest distance */
-	uint32_t *total;    /* the same: sum over members */
+	uint8_t *farthest;  /* by switch as a root: largest distance */
+	uint32_t *total;    /* by switch as a root: sum of distances over members */
 	struct link_up *up; /* by switch on the tree */
 	uint32_t *beyond;   /* by switch on the tree: receivers at or below it */
 	uint32_t *hop_of;   /* by switch, + 1; 0 = not on the tree */
@@ -59,35 +59,44 @@ struct mcast {
 	enum path_kind kind; /* from seats towards the root */
 };
 
-/* mcast_paths.c */
-const uint8_t *mcast_distances(struct mcast *m, uint32_t sw,
-			       enum path_kind w); /* by switch, MCAST_NEVER = none */
-enum path_kind mcast_kind_back(enum path_kind w); /* the same paths walked from the other end */
+/* ---- mcast_paths.c -------------------------------------------------------------------------- */
+
+/* By switch, hops from `sw`, MCAST_NEVER = no path. Owned by m, until other switches carry. */
+const uint8_t *mcast_distances(struct mcast *m, uint32_t sw, enum path_kind w);
+/* The kind of the same paths, walked from the other end. */
+enum path_kind mcast_kind_back(enum path_kind w);
+/* Whether paths of that kind may use the lane of a switch. */
 bool mcast_lane_open(const struct mcast *m, uint32_t sw, const struct graph_lane *lane,
 		     enum path_kind w);
 /* The groups of a switch that a path may take: [*first, *end) of its ups and downs. */
 void mcast_groups_for(const struct graph_switch *s, enum path_kind w, unsigned *first,
 		      unsigned *end);
+/* Sets m->carries for an MLID; drops distances if other switches carry than before. */
 void mcast_choose_carriers(struct mcast *m, uint16_t mlid);
-/* Whether all switches have place for a MLID. */
+/* Whether all switches have room for an MLID. */
 bool mcast_all_carry(const struct mcast *m, uint16_t mlid);
+/* As mcast_new(), whose orientation is GRAPH_BY_LEVEL; the caller frees it by mcast_free(). */
 struct mcast *mcast_new_oriented(const struct topo *t, enum graph_orientation orientation);
 
-/*
- * mcast_plan.c: the first switch where packets of a tree go down, then up, by levels; TOPO_NONE =
- * nowhere.
- */
+/* ---- mcast_plan.c --------------------------------------------------------------------------- */
+
+/* The first switch where packets of a tree go down, then up, by levels; TOPO_NONE = none. */
 uint32_t mcast_tree_turn(const struct topo *t, const struct mcast_tree *tree);
 
-/*
- * mcast_admit.c: the trees of a plan, each to be proven beside unicast tables or built otherwise.
- */
+/* ---- mcast_admit.c: the trees of a plan, proven beside unicast tables or built otherwise ----- */
+
 struct mcast_admission;
-/* spanned: makes trees of the spanning tree that the proof has; NULL = it has none. */
+/*
+ * The caller frees it (NULL is fine); all arguments are borrowed until then. spanned: makes trees
+ * out of the spanning tree that the proof has; NULL = it has none.
+ */
 struct mcast_admission *mcast_admission_new(const struct topo *t, struct mcast *m,
 					    struct mcast *spanned, struct mcast_proof *proof);
-void mcast_admission_free(struct mcast_admission *a); /* NULL is fine */
-/* groups[i] is of plan->trees[i]. Step until it returns true. */
+void mcast_admission_free(struct mcast_admission *a);
+/*
+ * Begins with a plan, of which groups[i] has the tree plan->trees[i]; both are borrowed until
+ * mcast_admission_step() returns true = done.
+ */
 void mcast_admission_begin(struct mcast_admission *a, const struct mcast_group *const *groups,
 			   struct mcast_plan *plan);
 bool mcast_admission_step(struct mcast_admission *a);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * mcast_ways: a snapshot prepared for trees (see mcast_tree.h, mcast_own.h): how far each switch is
- * from each by kinds of a kind, and which switches have place for a MLID.
+ * mcast_paths: a snapshot prepared for trees (see mcast_tree.h, mcast_own.h): the distances between
+ * switches by each kind of path, and which switches have room for an MLID.
  *
  * Distances are rows of bytes, one a switch, made by a breadth-first walk when first asked for and
  * kept: for a thousand groups on the same few hundred leaves they are made once.
@@ -16,7 +16,7 @@
 
 static const struct path_rule {
 	bool ups, downs, cordoned;
-	enum path_kind back; /* the same kinds walked from the other end */
+	enum path_kind back; /* the kind of the same path from the other end */
 } kinds[PATH_KINDS] = {
 	[CLIMB] = { .ups = true, .back = DESCEND },
 	[DESCEND] = { .downs = true, .back = CLIMB },
@@ -237,8 +237,8 @@ bool mcast_all_carry(const struct mcast *m, uint16_t mlid)
 }
 
 /*
- * Those with place for a MLID have place for all lower ones, so that their number says which they
- * are.
+ * A switch with room for an MLID has room for all lower ones, so equal numbers of switches are the
+ * same switches, and the distances stay valid.
  */
 void mcast_choose_carriers(struct mcast *m, uint16_t mlid)
 {

@@ -11,12 +11,12 @@
  * for given unicast tables is proven beside them (mcast_proof.h): a tree that would close a credit
  * loop is built otherwise, or leaves members out (`narrow`).
  *
- * Switches whose multicast table (MulticastFDBCap) has no place for the group's MLID carry nothing
- * of it, and who sits there is left out. In a snapshot in which no switch has such a table, made
- * from a file, all do.
+ * Switches whose multicast table (MulticastFDBCap) has no room for the group's MLID carry nothing
+ * of it, and members there are left out. In a snapshot in which no switch has such a table, as one
+ * made from a file, all switches have room.
  *
- * What a switch forwards by: a full member's port always; a link, in the direction in which there
- * is a full member beyond it. Members that send only have a path in and nothing comes to them.
+ * A switch forwards by a full member's port always, and by a link in the direction in which there
+ * is a full member beyond it. Send-only members have a path into the tree and receive nothing.
  */
 #ifndef FMD_ROUTING_MCAST_TREE_H
 #define FMD_ROUTING_MCAST_TREE_H
@@ -39,8 +39,7 @@ struct mcast_group {
 	uint16_t mlid; /* no two groups have one */
 	uint32_t nmembers;
 	const struct mcast_member *members; /* in any order, no port twice */
-	/* its older tree was made of these members on this snapshot: not judged again */
-	bool as_before;
+	bool as_before; /* its older tree was made of these members on this snapshot */
 };
 
 struct mcast_hop { /* a switch on the tree */
@@ -52,57 +51,61 @@ struct mcast_hop { /* a switch on the tree */
 struct mcast_tree {
 	uint16_t mlid;
 	uint16_t turns;	   /* switches on it where packets may go down, then up */
-	uint32_t root;	   /* switch, TOPO_NONE = nobody to forward to */
+	uint32_t root;	   /* switch, TOPO_NONE = no switch forwards */
 	uint32_t left_out; /* members whose link is down, or that no link connects to the root */
-	bool kept;	   /* of the older plan, port by port */
-	bool narrow; /* members that links connect are left out, lest it closes a credit loop */
+	bool kept;	   /* equal to the older plan's, port by port */
+	bool narrow;	   /* members that links connect are left out, to avoid a credit loop */
 	uint32_t nhops;
 	struct mcast_hop *hops; /* by switch */
 };
 
+/* Whether a switch of a tree forwards by a port. */
 static inline bool mcast_forwards(const struct mcast_hop *hop, unsigned port)
 {
 	return hop->ports[port / MCAST_POSITION] >> (port % MCAST_POSITION) & 1;
 }
 
-/* Whether tables of a snapshot are known; and whether a switch of it has place for a MLID. */
+/* Whether MulticastFDBCap is known of any switch; and whether a switch has room for an MLID. */
 bool mcast_tables_known(const struct topo *t);
 static inline bool mcast_carries(const struct topo_node *sw, bool tables_known, uint16_t mlid)
 {
 	return !tables_known || sw->mft_cap > mlid - MCAST_FIRST_MLID;
 }
 
-/* A snapshot prepared for trees, and how many of them each link carries. */
+/*
+ * A snapshot prepared for trees, with the number of trees that each link carries. The caller frees
+ * it (NULL is fine) before the snapshot. mcast_load(): the number of trees by a switch's port.
+ */
 struct mcast;
-struct mcast *mcast_new(const struct topo *t);		   /* refers to t */
-void mcast_free(struct mcast *m);			   /* NULL is fine */
-uint32_t mcast_load(const struct mcast *m, uint32_t port); /* trees by a switch's port */
+struct mcast *mcast_new(const struct topo *t);
+void mcast_free(struct mcast *m);
+uint32_t mcast_load(const struct mcast *m, uint32_t port);
 
 /*
- * Makes the tree of one group and loads its links. An older tree of the group (of any snapshot;
- * NULL = none) keeps its root and links where they are as good as others.
+ * Makes the tree of one group, which the caller frees by mcast_tree_fini(), and adds it to the load
+ * of its links. An older tree of the group (of any snapshot; NULL = none) keeps its root and links
+ * where they are as good as others.
  */
 void mcast_tree_build(struct mcast *m, const struct mcast_group *group,
 		      const struct mcast_tree *older, struct mcast_tree *out);
 /*
- * The same in steps of a few ms in the largest fabrics: start, then step until it returns true.
- * What start takes is read until then.
+ * The same in steps of a few ms in the largest fabrics: start, then step until it returns true =
+ * done. The arguments are borrowed until then.
  */
 void mcast_tree_start(struct mcast *m, const struct mcast_group *group,
 		      const struct mcast_tree *older, struct mcast_tree *out);
 bool mcast_tree_step(struct mcast *m);
+/* Sets all loads to 0; and adds a tree with the indices of this snapshot to the loads. */
 void mcast_forget_load(struct mcast *m);
-/* Loads a tree that was made for this snapshot, or renumbered for it, on its links. */
 void mcast_tree_add_load(struct mcast *m, const struct mcast_tree *tree);
 void mcast_tree_fini(struct mcast_tree *tree);
 
-/* Root and turns of a tree of which only the hops are known: by levels, the highest is the root. */
+/* Sets root (the highest switch) and turns of a tree of which only the hops are known. */
 void mcast_tree_describe(const struct topo *t, struct mcast_tree *tree);
 
 /*
- * Judges a tree by the snapshot alone, knowing nothing of how it was made: every member that links
- * connect gets and sends, no cycle, no dead link, nothing forwarded where nobody wants it.
- * False with a reason in err.
+ * Judges a tree by the snapshot alone: every member that links connect receives and can send, no
+ * cycle, no dead link, nothing is forwarded where there is no member. False with a reason in err.
  */
 bool mcast_tree_check(const struct topo *t, const struct mcast_group *group,
 		      const struct mcast_tree *tree, char *err, size_t err_size);

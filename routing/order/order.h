@@ -4,17 +4,17 @@
  *
  * The unit of writing is one block of 64 entries of one switch. Steps are assigned to rounds; a
  * round starts when all steps of the one before are acknowledged, within a round they go in any
- * order. In every mixture of old and new entries that can be met on the way
+ * order. In every mixture of old and new entries that can occur meanwhile
  *   - no packet loops,
- *   - no channels wait for one another in a circle,
+ *   - no channels wait for one another in a cycle (no credit loop),
  *   - every pair of end ports that a working path joins both before and after is joined.
  * Paths are judged by the links of the newer snapshot: an old entry to a dead link leads nowhere.
- * Should no order keep the second promise, some entries are first emptied (order.drained of them):
+ * If no order keeps the second promise, some entries are first emptied (order.drained of them):
  * then the pairs that use them break the third for the time between two rounds.
  *
- * The content of an unknown block (never acknowledged) is taken for "leads nowhere" and nothing is
- * promised about what it does until it is written; unknown blocks do not wait for one another, so
- * that a cold start is one round.
+ * The content of an unknown block (never acknowledged) is taken for "leads nowhere", and nothing is
+ * promised about it until it is written; unknown blocks do not wait for one another, so that a cold
+ * start is one round.
  */
 #ifndef FMD_ROUTING_ORDER_H
 #define FMD_ROUTING_ORDER_H
@@ -33,10 +33,10 @@ struct order_block { /* a block that differs, or may differ */
 struct order_step {
 	uint32_t sw, block;
 	uint64_t mask; /* entries that take their new value; unknown blocks: all */
-	uint64_t
-		last; /* of these: end paths that work until all other entries of the LID are new */
-	bool drain;   /* the entries of the mask are emptied (TABLES_NO_ROUTE) and filled later */
-	bool hosts;   /* hosts' traffic is known to go by it: ahead of the others of its round */
+	/* of the mask: they end paths that work until all other entries of the LID are new */
+	uint64_t last;
+	bool drain; /* the entries of the mask are emptied (TABLES_NO_ROUTE) and filled later */
+	bool hosts; /* traffic of hosts is known to use it: ahead of the others of its round */
 };
 
 struct order {
@@ -50,33 +50,33 @@ struct order {
 };
 
 /*
- * `newer` has been proven. `changed` holds each block once, in any order; all other blocks are as
- * in `newer`. out is overwritten and the caller's to order_fini().
+ * Finds the order for tables that were proven. `changed` holds each block once, in any order; all
+ * other blocks are as in `newer`. *out is overwritten; the caller frees it by order_fini().
  */
 void order_make(const struct topo *t, const struct tables *newer, const struct order_block *changed,
 		uint32_t count, struct order *out);
 void order_fini(struct order *o);
 
-/*
- * The same in calls of a few milliseconds: begin, go until it says false, then end. `newer` and
- * what `changed` points to stay as they are till then, the list itself not. Drop instead of end: at
- * any time.
- */
 struct order_making;
-struct order_proof {		       /* of `newer`: with it, the order is found much sooner */
-	const struct check_base *base; /* NULL: there is none. Lives as long as the making */
+struct order_proof {		       /* the proof of `newer`: the order is found much sooner */
+	const struct check_base *base; /* borrowed until the end; NULL = none */
 	uint64_t serial;
 };
+/*
+ * order_make() in calls of a few milliseconds: begin, go while it returns true, end. The list of
+ * `changed` is copied; `newer` and the blocks it points to must not change until then. The caller
+ * owns what begin returns; order_drop() frees it at any time without a result; NULL is fine.
+ */
 struct order_making *order_begin(const struct topo *t, const struct tables *newer,
 				 const struct order_block *changed, uint32_t count,
 				 const struct order_proof *proof);
 bool order_go(struct order_making *m);
 void order_end(struct order_making *m, struct order *out);
-void order_drop(struct order_making *m); /* NULL is fine */
+void order_drop(struct order_making *m);
 
 /*
- * The blocks in which two tables of the same size differ; the caller frees *out, which points into
- * `older`.
+ * Lists the blocks in which two tables of the same size differ, and returns their number. The
+ * caller frees *out (NULL if there is none), whose entries point into `older`.
  */
 uint32_t order_compare(const struct tables *older, const struct tables *newer,
 		       struct order_block **out);

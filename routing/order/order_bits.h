@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Blocks of entries as 64-bit masks, an entry a bit: the inner loops of order. Private to it. */
+/* order_bits: blocks of entries as 64-bit masks, one bit each. Private to routing/order/. */
 #ifndef FMD_ROUTING_ORDER_BITS_H
 #define FMD_ROUTING_ORDER_BITS_H
 
@@ -20,7 +20,7 @@ static inline uint64_t bits_equal16(__m128i a, __m128i b)
 	return (uint16_t)_mm_movemask_epi8(_mm_cmpeq_epi8(a, b));
 }
 
-/* Where two blocks are the same. */
+/* A mask of the entries in which two blocks are the same. */
 static inline uint64_t bits_same(const uint8_t *a, const uint8_t *b)
 {
 	const __m128i *x = (const __m128i *)a, *y = (const __m128i *)b;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * order_rounds: the rounds in which blocks are written: what waits for what (order.c), and rounds
- * free of credit loops each (order_cycle_free.c). Private to routing/order/.
+ * order_rounds: the two stages that find the rounds in which blocks are written: which entries wait
+ * for which (order.c), and rounds without credit loops (order_cycle_free.c). Private to
+ * routing/order/.
  *
- * Both are the caller's to end, at any time, and write to its work and its order. Neither fails.
+ * A stage is owned by its caller, which calls go while it returns true and ends the stage, at any
+ * time (NULL is fine). Stages write to the caller's work and order. Neither fails.
  */
 #ifndef FMD_ROUTING_ORDER_ROUNDS_H
 #define FMD_ROUTING_ORDER_ROUNDS_H
@@ -13,8 +15,8 @@
 /* ---- order_cycle_free.c --------------------------------------------------------------------- */
 
 /*
- * Makes every round free of circles by itself: by more rounds, and by emptying entries first where
- * that does not do. In calls of a few milliseconds as above; o is good when go has said false.
+ * Makes each round of *o free of credit loops: by more rounds, and where these are not enough by
+ * emptying entries first. *o is complete when go has returned false.
  */
 struct order_cycle_free;
 struct order_cycle_free *order_cycle_free_begin(const struct order_work *w,
@@ -24,7 +26,7 @@ void order_cycle_free_end(struct order_cycle_free *s);
 
 /* ---- order.c -------------------------------------------------------------------------------- */
 
-/* The rounds of all columns, as above. */
+/* Finds the rounds of all columns; owned by its caller. *o is complete when go returned false. */
 struct order_columns;
 struct order_columns *order_columns_begin(struct order_work *w, struct order *o);
 bool order_columns_go(struct order_columns *c);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * check: the independent judge of forwarding tables. It knows the snapshot and the bytes, nothing
- * of how they were made: follows every LID from every switch, builds the channel dependency graph
- * of all LIDs (Dally and Seitz 1987) and looks for cycles in it.
+ * check: the proof of forwarding tables, independent of the engines. It knows the snapshot and the
+ * bytes, not how they were made: it follows every LID from every switch, builds the channel
+ * dependency graph of all LIDs (Dally and Seitz 1987) and searches it for cycles.
  */
 #ifndef FMD_ROUTING_CHECK_H
 #define FMD_ROUTING_CHECK_H
@@ -15,7 +15,7 @@
 struct check_report {
 	uint64_t reachable;	      /* ordered pairs of hosts' ports that the tables connect */
 	uint64_t unreachable;	      /* pairs that links connect and the tables do not */
-	uint64_t unreachable_special; /* the same with a SHARP aggregation node in it */
+	uint64_t unreachable_special; /* such pairs with a SHARP aggregation node in them */
 	uint64_t disconnected;	      /* pairs without any path of links */
 	uint64_t loops;		      /* (switch, LID) from which packets never arrive nor end */
 	uint64_t bad_ports;	      /* entries that lead to a port with nothing behind it */
@@ -26,8 +26,8 @@ struct check_report {
 };
 
 /*
- * True when the tables may be programmed: no loop, no credit loop, no bad port (unreachable pairs
- * are reported, not refused).
+ * Fills *report. True when the tables may be programmed: no loop, no credit loop, no bad port.
+ * Unreachable pairs are reported, but are no reason for false.
  */
 bool check_tables(const struct topo *t, const struct lid_map *lids, const struct tables *tables,
 		  struct check_report *report);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * check_base: what a proof leaves for the next one (check_change.c): the fabric as it was, so that
- * a change of it can be told from another fabric, and where the hosts were, for who reaches whom
- * hangs on that.
+ * check_base: what a proof leaves for the next one (check_change.c): the fabric, so that the next
+ * proof can tell a change of it from another fabric, and the places of hosts, on which the numbers
+ * of reachable pairs depend.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +36,7 @@ void check_base_forget(struct check_base *base)
 	base->good = false;
 }
 
-/* ---- Is it a change of what was proven? ------------------------------------------------------ */
+/* ---- Whether tables are a change of what was proven ------------------------------------------ */
 
 static bool same_node(const struct base_node *was, const struct topo_node *is)
 {
@@ -84,7 +84,6 @@ static uint32_t *label_parts(const struct check *c)
 	return parts;
 }
 
-/* Keeps where the hosts are, and tells whether that is other than it was. */
 bool check_base_keep_places(struct check_base *base, struct check *c)
 {
 	size_t size = c->t->nswitches * sizeof(uint32_t);

@@ -19,7 +19,7 @@ struct base_port {
 	bool link_up;
 };
 
-struct base_turn { /* a dependency */
+struct base_turn { /* a channel dependency */
 	uint32_t channel;
 	uint8_t out;
 };
@@ -40,19 +40,20 @@ struct check_base {
 	bool *walk;
 	struct check_count *counts;
 	uint32_t *hosts, *specials, *parts; /* by switch */
-	struct base_turn *added;	    /* since all was proven, but for what went again */
+	struct base_turn *added;	    /* dependencies since the last whole proof */
 	uint32_t nadded, added_room, tidied;
 	struct check_change last;
 	struct change *run; /* on its way */
 };
 
-/* Nothing was proven; the fingerprints stay, for their memory. */
+/* Forgets what was proven; the fingerprints stay, for their memory. */
 void check_base_forget(struct check_base *base);
-/* The same nodes, links (up or down) and LIDs. */
+/* Whether the base is good and of the same nodes, links (up or down), LIDs and size of tables. */
 bool check_base_fits(const struct check_base *base, const struct topo *t,
 		     const struct lid_map *lids, const struct tables *tables);
+/* Copies nodes, ports and LIDs of the proof's snapshot to the base, after check_base_forget(). */
 void check_base_keep_fabric(struct check_base *base, const struct check *c);
-/* Keeps where the hosts are, and tells whether that is other than it was. */
+/* Copies hosts and connected parts to the base. Returns whether they differ from those before. */
 bool check_base_keep_places(struct check_base *base, struct check *c);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * check_own: what the proof's files share: check.c, check_turns.c (all entries), check_walk.c (who
- * reaches whom), check_change.c (only what changed). Private to routing/.
+ * check_own: what the proof's files share: check.c, check_turns.c (all entries), check_walk.c
+ * (reachable pairs), check_change.c (only what changed). Private to routing/.
  */
 #ifndef FMD_ROUTING_CHECK_OWN_H
 #define FMD_ROUTING_CHECK_OWN_H
@@ -11,12 +11,9 @@
 
 struct check_count { /* of one LID that was walked: pairs with the hosts of its connected part */
 	uint32_t reachable, unreachable, special;
-	/*
-	 * the first switch with hosts that does not reach it, or from which packets go round;
-	 * TOPO_NONE = none
-	 */
+	/* the first switch with hosts that does not reach it, or whose packets loop, TOPO_NONE */
 	uint32_t from;
-	bool loop; /* .. because packets go round */
+	bool loop; /* packets from there loop */
 };
 
 struct check {
@@ -38,7 +35,7 @@ struct check {
 	uint32_t *leads; /* by port: the switch behind its link, TOPO_NONE = none, or it is down */
 	uint32_t *trail;
 	uint64_t hop_sum, hop_count;
-	/* Of a proof of all entries, on its way: see check.c. */
+	/* Of a proof of all entries that is under way: see check.c. */
 	unsigned phase;
 	uint32_t at; /* row or LID that is next in the phase */
 	struct check_turns *turns;
@@ -47,51 +44,51 @@ struct check {
 	bool *measured; /* by switch: hops to a LID behind it */
 };
 
-/* A link between switches that is up leaves here. */
+/* Whether a link to another switch that is up leaves by this port of a switch. */
 static inline bool check_is_channel(const struct check *c, uint32_t port)
 {
 	return c->leads[port] != TOPO_NONE;
 }
 
 /*
- * check.c: all entries anew, in calls of a few milliseconds: begin, go until it says false, end.
- * When end says true the caller has cdg, walk and counts; else they are gone. It may be ended
- * early, too; then nothing is proven.
+ * check.c: proves all entries, in calls of a few milliseconds: begin, go while it returns true,
+ * end. When end returns true the tables are sound, and the caller owns cdg, walk and counts; else,
+ * also when it was ended early, these are freed. The scratch is the caller's to make and free.
  */
 void check_begin(struct check *c);
 bool check_go(struct check *c);
 bool check_end(struct check *c);
 void check_scratch_init(struct check *c);
 void check_scratch_fini(struct check *c);
-void check_result_fini(struct check *c); /* cdg, walk, counts */
-/* Is this the switch's last entry for lid, and does it lead to the port that has the LID? */
+void check_result_fini(struct check *c); /* frees cdg, walk, counts */
+/* Whether port `out` of the switch leads to the port that has the LID, or 0 is the switch's own. */
 bool check_delivers(const struct check *c, uint32_t sw, unsigned out, uint32_t lid);
-/* The same of the entry there is, which leads to no switch: what is wrong goes into the report. */
+/* Judges an entry that leads to no switch: if it does not deliver, the report counts it. */
 void check_inspect_end(struct check *c, uint32_t sw, uint32_t lid);
 
 /*
- * check_turns.c. First allow; then read each switch; then look at each: the graph holds all
- * dependencies, and all ends and gaps are known, these by block till they are marked.
+ * check_turns.c, owned by the caller (NULL is fine). First allow, then read each switch, then find
+ * in each: the graph then holds all dependencies, and mark_lids sets c->walk from the gaps found.
  */
 struct check_turns *check_turns_new(const struct check *c);
-void check_turns_free(struct check_turns *turns); /* NULL is fine */
+void check_turns_free(struct check_turns *turns);
 void check_turns_allow(struct check *c);
 void check_turns_read(struct check *c, uint32_t sw);
 void check_turns_find(struct check *c, uint32_t sw);
 void check_turns_mark_lids(struct check *c);
-/* Or forget the graph, and take each switch: it holds dependencies alone. */
+/* Or forget the graph, and take each switch: it then holds only turns that packets make. */
 void check_turns_forget(struct check *c);
 void check_turns_take(struct check *c, uint32_t sw);
 
 /* check_walk.c */
-void check_find_leads(struct check *c); /* from the graph's channels */
-void check_find_parts(struct check *c);
-uint32_t check_part(const struct check *c, uint32_t node);
-/* The CA port that has the LID and is cabled to a switch, else NULL. */
+void check_find_leads(struct check *c);			   /* sets leads, by channels */
+void check_find_parts(struct check *c);			   /* sets part, hosts, and sums */
+uint32_t check_part(const struct check *c, uint32_t node); /* the root of its connected part */
+/* The CA port, in the snapshot, that has the LID and is cabled to a switch; NULL = none. */
 const struct topo_port *check_host_port(const struct check *c, uint32_t lid);
-void check_walk_lid(struct check *c, uint32_t lid);   /* walk and counts of a host port's LID */
-void check_walk_loops(struct check *c, uint32_t lid); /* counts report->loops alone */
-void check_measure_hops(struct check *c, uint32_t lid);
+void check_walk_lid(struct check *c, uint32_t lid);	/* walk and counts of a host port's LID */
+void check_walk_loops(struct check *c, uint32_t lid);	/* counts report->loops only */
+void check_measure_hops(struct check *c, uint32_t lid); /* adds to hop_sum, hop_count, max_hops */
 void check_sum(struct check *c); /* pairs into the report, the first finding by name */
 
 #endif

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * check_print: what a second copy of the tables would tell, in an eighth of its memory.
+ * check_print: finds changed blocks as a second copy of the tables would, in an eighth of the
+ * memory.
  *
  * A block of 64 entries is hashed to 64 bits by NH (Black, Halevi, Krawczyk, Krovetz, Rogaway:
  * UMAC, 1999) over words of 64 bits, and its 128 bits folded by a multilinear function of keys of
  * 128. Both are universal: for any two different blocks that were made without knowledge of the
- * keys, the chance over the keys that their fingerprints agree is at most 2^-64 each. That is all a
- * proof by fingerprints rests on; nothing is assumed of what the blocks look like. A thousand
- * changed blocks a second for a year stay below 2^-28. Keys are the caller's seed, spread by
- * splitmix64.
+ * keys, the chance over the keys that their fingerprints agree is at most 2^-64 each. A proof by
+ * fingerprints relies on nothing else, whatever the blocks look like. The chance of one error in a
+ * year of a thousand changed blocks a second is below 2^-28. The keys are derived from the caller's
+ * seed by splitmix64.
  */
 #include <stdlib.h>
 #include <string.h>

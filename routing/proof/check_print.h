@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * check_print: which blocks of the tables are other than they were, by fingerprints. Private to
- * routing/.
+ * check_print: which blocks of the tables have changed, by fingerprints. Private to routing/.
  */
 #ifndef FMD_ROUTING_CHECK_PRINT_H
 #define FMD_ROUTING_CHECK_PRINT_H
@@ -27,11 +26,13 @@ struct check_blocks {
 	uint32_t count, room;
 };
 
+/* Sets the keys, from a secret seed; there are no fingerprints yet. check_prints_fini() frees. */
 void check_prints_init(struct check_prints *p, uint64_t seed);
 void check_prints_fini(struct check_prints *p);
 /*
- * Takes the tables' fingerprints. With `changed`, same shape of tables: lists the blocks that are
- * not as they were.
+ * Takes the tables' fingerprints, and adds to `changed` (its list is the caller's to free) the
+ * blocks whose fingerprints differ from those before. NULL = not wanted, as for tables of another
+ * size.
  */
 void check_prints_take(struct check_prints *p, const struct tables *tables,
 		       struct check_blocks *changed);

@@ -6,9 +6,9 @@
  *   shift       host i sends to host i + k in topological order
  *   rail_shift  the same within each rail, all rails at once (without rails: the same as shift)
  *   random      a random permutation
- *   storage     N to 1: every other host sends to a storage port, distributed out in turn from the
- *               k-th. Without storage named or told by a description: to the first host of each
- *               leaf
+ *   storage     N to 1: every other host sends to a storage port, assigned in turn from the k-th
+ *               on. If no storage is named, and no description says "storage": to the first host of
+ *               each leaf
  * `_max` is the worst channel of the worst sample, `_mean` the mean over samples of the worst
  * channel. Besides, all_to_all: every host to every host, largest load over the mean of the live
  * channels. Destinations that tables do not reach load nothing.
@@ -27,28 +27,27 @@ struct congestion {
 	double shift_mean, rail_shift_mean, random_mean, storage_mean;
 	double all_to_all_ratio;
 	uint64_t all_to_all_max;
-	uint32_t storage_ports; /* that the storage pattern sends to */
+	uint32_t storage_ports; /* number of ports that the storage pattern sends to */
 };
 
 struct congestion_scene {
 	const struct topo *t;
 	const struct lid_map *lids;
 	const struct tables *tables;
-	const bool *storage; /* by node; NULL = whose description says "storage" */
+	const bool *storage; /* by node; NULL = nodes whose description says "storage" */
 };
 
-/* by_port, unless NULL, gets the all-to-all flows that leave by each port of the snapshot. */
+/* Fills *out; by_port, unless NULL, gets the all-to-all flows that leave by each port. */
 void congestion_study(const struct congestion_scene *scene, struct congestion *out,
 		      uint64_t *by_port);
 
-/*
- * What each host meets in the shifts, by port of the snapshot: the mean over the samples of the
- * most flows that share a channel with the one it sends or the one it receives, whichever meets
- * more. 0 for what is no live host port. `aside` (by node): what such hosts send and receive is
- * load to others, unless they are silent, and has no figure; what a host sends to one of them does
- * not count for it either.
- */
 enum congestion_aside { CONGESTION_COUNTED, CONGESTION_ASIDE, CONGESTION_SILENT };
+/*
+ * Sets by_port[port] for each live host port to the most flows that share a channel with the flow
+ * it sends or the one it receives (the greater number), as a mean over the sampled shifts; 0 for
+ * other ports. `aside` (by node): flows of such hosts load the channels, unless they are silent,
+ * but have no figure; nor has a flow to one of them.
+ */
 void congestion_by_host(const struct congestion_scene *scene, const uint8_t *aside,
 			double *by_port);
 

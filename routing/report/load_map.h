@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * load_map: all-to-all flows (congestion_study()'s by_port) as people look at them: how even each
- * tier is, and which pair of switches carries what. Loads are told relative to the mean of the live
- * channels of the same tier and direction.
+ * load_map: all-to-all flows (congestion_study()'s by_port) for people: how even each tier is, and
+ * the load between each pair of switches. Loads are relative to the mean of the live channels of
+ * the same tier and direction.
  */
 #ifndef FMD_ROUTING_LOAD_MAP_H
 #define FMD_ROUTING_LOAD_MAP_H
@@ -15,6 +15,7 @@
 
 /* Upper edges of the bins, in means; bin 0 is no load at all, the last has no edge. */
 extern const double load_bin_edges[LOAD_BINS - 1];
+/* The bin of a load, 0 .. LOAD_BINS - 1. */
 unsigned load_bin(uint64_t load, double mean);
 
 enum load_direction { LOAD_UP, LOAD_DOWN, LOAD_DIRECTIONS };
@@ -41,8 +42,11 @@ struct load_map { /* the tier above one level; names in natural order */
 	struct load_tier tier;
 };
 
-/* Level `level` and what it is cabled to above; links within a level count for it too. */
+/*
+ * The map of level `level` and what it is cabled to above; links within a level count for it too.
+ * The caller owns it, and it keeps nothing of the arguments; free: NULL is fine.
+ */
 struct load_map *load_map_new(const struct topo *t, const uint64_t *by_port, unsigned level);
-void load_map_free(struct load_map *map); /* NULL is fine */
+void load_map_free(struct load_map *map);
 
 #endif

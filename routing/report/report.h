@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * report: routing's findings as the JSON objects of the outside contract. The caller owns the
- * reference.
+ * report: routing's findings as JSON objects, whose keys are in fmd-json(7).
  */
 #ifndef FMD_ROUTING_REPORT_H
 #define FMD_ROUTING_REPORT_H
@@ -12,9 +11,10 @@
 #include "routing/report/delta.h"
 #include "routing/report/load_map.h"
 
+/* New objects, which the caller owns; never NULL. Bins of a tier are those of load_bin_edges. */
 json_t *report_proof(const struct check_report *report);
 json_t *report_congestion(const struct congestion *congestion);
-json_t *report_tier(const struct load_tier *tier); /* bins by load_bin_edges */
+json_t *report_tier(const struct load_tier *tier);
 json_t *report_delta(const struct delta *delta);
 
 #endif
