@@ -173,7 +173,7 @@ static int read_token(const char *path, char *token, char *err, size_t err_size)
 	if (!*path)
 		return 0;
 	if (!file || !fgets(token, TOKEN_MAX + 1, file))
-		why = file ? "empty" : strerror(errno);
+		why = file && !ferror(file) ? "empty" : strerror(errno);
 	if (file)
 		fclose(file);
 	token[strcspn(token, "\r\n")] = '\0';

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * exposition: Prometheus' text format (0.0.4), read as it comes, in pieces of any size.
+ * exposition: parses Prometheus' text format (0.0.4) in pieces of any size.
  *
  * Nothing is allocated: a line lies in the piece, or in the reader's buffer when a piece ends
- * within it. The first fault (a line that is none, or longer than the buffer, or a body that ends
- * within a line) ends the reading: a body is believed whole or not at all.
+ * within it. The first fault (a malformed line, a line longer than the buffer, a body that ends
+ * within a line) ends the reading: the whole body is discarded then.
  */
 #ifndef FMD_NVSWITCH_EXPOSITION_H
 #define FMD_NVSWITCH_EXPOSITION_H
@@ -29,10 +29,11 @@ struct exposition_sample {
 };
 struct exposition_ops {
 	/*
-	 * Which of the caller's kinds a metric is, < 0 = not wanted: its lines are passed over.
-	 * Asked once for a row of lines of one name.
+	 * Returns the caller's number of a metric, < 0 = not wanted: its lines are skipped. Called
+	 * once for consecutive lines of one name.
 	 */
 	int (*kind)(void *arg, struct exposition_text name);
+	/* Takes a sample, which is valid during the call. */
 	void (*sample)(void *arg, int kind, const struct exposition_sample *sample);
 };
 
@@ -40,20 +41,22 @@ struct exposition { /* the caller's; nothing to free */
 	const struct exposition_ops *ops;
 	void *arg;
 	unsigned long lines;
-	const char *fault; /* words; NULL = none so far */
-	int kind;	   /* of the name before */
+	const char *fault; /* a static text; NULL = none so far */
+	int kind;	   /* of the latest name */
 	size_t name_len, carried;
 	char name[128];
 	char carry[EXPOSITION_LINE];
 };
 
+/* Starts with a new body; ops is borrowed until its end. */
 void exposition_init(struct exposition *e, const struct exposition_ops *ops, void *arg);
-bool exposition_feed(struct exposition *e, const char *data, size_t len); /* false: a fault */
-bool exposition_end(struct exposition *e); /* the body is over; false: a fault */
+/* Take a piece of the body, and its end. False: there is a fault, see e->fault. */
+bool exposition_feed(struct exposition *e, const char *data, size_t len);
+bool exposition_end(struct exposition *e);
 
-/* The value of a label, NULL at when it is not there. */
+/* The value of a label, within the sample; its `at` is NULL if the sample has no such label. */
 struct exposition_text exposition_label(const struct exposition_sample *sample, const char *name);
-/* A value without its escapes, cut to size and ended by a zero byte. */
+/* Copies a value without its escapes, cut to size and ended by a zero byte. */
 void exposition_copy(struct exposition_text text, char *to, size_t size);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * fetch: HTTP and HTTPS GETs on the loop, for answers that are read as they come.
+ * fetch: HTTP and HTTPS GETs on the loop, for responses that are read as they arrive.
  *
- * Nothing waits: names are resolved on the loop too. A request has one time limit from first to
- * last, so slow drips end; one connection, and no redirect is followed. Of an answer nothing is
- * kept here, so it may be of any length. https accepts servers whose certificate the CA file signs,
- * and no others.
+ * Nothing blocks: names are resolved on the loop too. One time limit holds for a whole request, so
+ * a server that sends slowly does not hold it up. A request uses one connection and follows no
+ * redirect. Nothing of a response is kept here, so it may be of any length. https accepts only
+ * servers whose certificate the CA file signs.
  */
 #ifndef FMD_NVSWITCH_FETCH_H
 #define FMD_NVSWITCH_FETCH_H
@@ -18,15 +18,18 @@
 struct fetch;
 
 struct fetch_conf {
-	unsigned timeout_ms; /* of a request in all */
-	unsigned connect_ms; /* until the connection is there */
+	unsigned timeout_ms; /* for a whole request */
+	unsigned connect_ms; /* for the connection */
 	size_t body_max;     /* bytes; 0 = any number */
 	const char *ca_file; /* "" = no https */
 };
-/* NULL with the reason in err: the CA file can't be used. The loop is a real one. */
+/*
+ * The caller owns it; the loop, a real one, is borrowed. NULL with the reason in err: the CA file
+ * cannot be used. fetch_free() ends its jobs without a callback; NULL is fine.
+ */
 struct fetch *fetch_new(struct loop *loop, const struct fetch_conf *conf, char *err,
 			size_t err_size);
-void fetch_free(struct fetch *fetch); /* its jobs end without a callback; NULL is fine */
+void fetch_free(struct fetch *fetch);
 
 struct fetch_url {
 	bool tls;
@@ -34,25 +37,27 @@ struct fetch_url {
 	char host[256];
 	char path[512];
 };
-/* 0, or -1: no http:// or https:// URL that fits. */
+/* 0, or -1: it is no http:// or https:// URL, or too long for *url. */
 int fetch_url_parse(const char *text, struct fetch_url *url);
 
 struct fetch_job;
 struct fetch_ops {
-	/* A piece of the body of a 200 answer; a text = enough, for that reason. */
+	/* Takes a piece of the body of a 200 response. Returns NULL, or why the request ends. */
 	const char *(*data)(void *arg, const char *data, size_t len);
 	/*
-	 * Once, last, from the loop: error NULL = the body was whole. The job is gone. address:
-	 * where it went, "" = nowhere.
+	 * Called once, last, from the loop; the job is freed then. error NULL = the body is
+	 * complete. address: the server's numeric address, "" = there was no connection.
 	 */
 	void (*done)(void *arg, const char *error, const char *address);
 };
 /*
- * address: numeric, where to connect; NULL or "" = the URL's host is resolved. Never calls back
- * from inside.
+ * Starts a request and returns its job, which fetch owns, valid until done() or fetch_cancel().
+ * `ops` must live as long; the URL is copied. address: numeric, where to connect; NULL or "" = the
+ * URL's host is resolved. Failures are reported by done(), never within the call.
  */
 struct fetch_job *fetch_get(struct fetch *fetch, const struct fetch_url *url, const char *address,
 			    const struct fetch_ops *ops, void *arg);
-void fetch_cancel(struct fetch_job *job); /* no callback after */
+/* Ends and frees a job without a callback. */
+void fetch_cancel(struct fetch_job *job);
 
 #endif

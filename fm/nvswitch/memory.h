@@ -45,8 +45,8 @@ struct memory_switch {
 enum { MEMORY_FROM_LOG = 1 << 7 }; /* else 1 << source */
 struct memory_event {
 	struct nvswitch_finding finding; /* since_us: when it was first heard */
-	uint64_t last_us;		 /* .. and last */
-	uint8_t from;			 /* bits: who said so */
+	uint64_t last_us;		 /* when it was last heard */
+	uint8_t from;			 /* bits: its sources */
 	uint32_t times;
 };
 struct memory_report {
@@ -75,37 +75,41 @@ struct memory {
 };
 
 /*
- * Something happened. What was heard before is heard again: its time is new, and the worse of both
- * counts.
+ * Adds an event. An event that is known already takes the new time and the worse of both states.
+ * `from`: MEMORY_FROM_LOG or 1 << source. When there is no room the least bad event is dropped.
  */
 void memory_note(struct memory *m, const struct nvswitch_finding *finding, uint8_t from,
 		 uint64_t now_us);
-/* By what a kernel log calls it; -1 = not known. */
+/* The number of the GPU with that PCI address as a kernel log writes it; -1 = not known. */
 int memory_gpu_by_pci(const struct memory *m, const char *pci);
 /*
- * A GPU was reset (gpu -1: by its PCI address; pci NULL: all of them): its events and states are
- * over. Whoever said so ends nothing that somebody more trusted said.
+ * A GPU was reset (gpu -1: the one of that PCI address; pci NULL: all GPUs): drops its events and
+ * states, except events that a more trusted sender reported.
  */
 void memory_reset(struct memory *m, int gpu, const char *pci, enum nvswitch_trust trust);
 /*
- * By its UUID. Where no GPU's UUID is known it is the one that all events are about, if it is one.
+ * The GPU of that UUID was reset. If no GPU's UUID is known, it is the GPU that all events are
+ * about, if that is one.
  */
 void memory_reset_uuid(struct memory *m, const char *uuid, enum nvswitch_trust trust);
-/* The host or its NVLink driver began anew: all is over but what was ever seen. */
+/* The host booted or its NVLink driver started: keeps only which GPUs and switches were seen. */
 void memory_boot(struct memory *m, enum nvswitch_trust trust);
-/* An operator clears the host: as after a boot, and what is missing is not missed any more. */
+/* An operator clears the host: as after a boot, and what is absent is no longer expected. */
 void memory_clear(struct memory *m);
 
 /* Keeps the latest report of its source; false = there are too many sources. */
 bool memory_report(struct memory *m, const struct memory_report *report);
+/* Drops the report of a source, if there is one. */
 void memory_forget_report(struct memory *m, const char *source);
 
-/* What would end it, in words. */
+/* What would end the finding: a static text for people. */
 const char *memory_end_of(const struct nvswitch_finding *finding);
 
-/* The lines `KIND HOST ..` of one host, and one of these back: false = that is none. */
+/* Writes the lines `KIND HOST ..` of one host; the caller checks the stream. */
 void memory_write(const struct memory *m, const char *host, FILE *out);
+/* Reads one such line; an unknown kind is skipped. False: the line is damaged. */
 bool memory_read(struct memory *m, const char *kind, const char *rest);
-void memory_date(struct memory *m, uint64_t now_us); /* events that were read have this time */
+/* Gives events that were read the present time, as the file has none. */
+void memory_date(struct memory *m, uint64_t now_us);
 
 #endif

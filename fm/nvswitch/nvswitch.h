@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * nvswitch: how the NVLinks of all hosts are: it asks exporters, listens to kernel logs, decides
- * (health.h), runs the operators' hook and says when routing shall take hosts otherwise. What that
- * means for routing is the caller's.
+ * nvswitch: the monitor of all hosts' NVLinks: it scrapes exporters, reads kernel logs, decides
+ * (health.h), runs the operators' hook and requests a reroute when the states that routing uses
+ * have changed. How routing treats them is the caller's.
  */
 #ifndef FMD_NVSWITCH_NVSWITCH_H
 #define FMD_NVSWITCH_NVSWITCH_H
@@ -18,35 +18,34 @@
 struct nvswitch;
 
 struct nvswitch_conf {
-	struct conf_nvswitch keys; /* what the file says; sources read theirs here */
-	uint64_t interval_us;	   /* between two questions to one exporter */
+	struct conf_nvswitch keys; /* as configured; sources read theirs here */
+	uint64_t interval_us;	   /* between two requests to one exporter */
 	unsigned timeout_ms, hook_timeout_ms;
 	size_t body_max;
-	uint64_t link_window_us; /* how long a counter of NMX-T that rose counts */
-	uint64_t retry_us;	 /* of opening what could not be opened; 0 = never */
+	uint64_t link_window_us; /* how long the rise of a counter of NMX-T counts */
+	uint64_t retry_us;	 /* until a source that could not be opened is retried; 0 = never */
 	struct health_conf health;
 };
 
 struct nvswitch_ops {
-	/* For people; the reference of details is the callee's. */
+	/* Reports an event; the callee takes the reference of `details`. */
 	void (*event)(void *arg, enum log_level level, const char *kind, json_t *details,
 		      const char *text);
 	void (*reroute)(void *arg);  /* nvswitch_routed() has changed for some hosts */
 	void (*keep)(void *arg);     /* what nvswitch_each() gives has changed */
 	void (*remember)(void *arg); /* what nvswitch_memory_write() gives has changed */
-	/*
-	 * A source can't be opened, for that reason: an alert, raised each time; NULL = it is over.
-	 */
+	/* A source cannot be opened, for that reason; called at each try. NULL = it is open. */
 	void (*trouble)(void *arg, const char *what, const char *error);
-	/* What nvswitch_known() gives has changed, for some hosts; NULL = nobody asks that. */
+	/* What nvswitch_known() gives has changed for some hosts; NULL = not needed. */
 	void (*states_changed)(void *arg);
 };
 
+/* A monitor without sources; the caller owns it (NULL is fine). loop and ops are borrowed. */
 struct nvswitch *nvswitch_new(struct loop *loop, const struct nvswitch_ops *ops, void *arg);
-void nvswitch_free(struct nvswitch *nv); /* NULL is fine */
+void nvswitch_free(struct nvswitch *nv);
 /*
- * No source is open before the first time. Then, a source that can't be opened is an alert and is
- * tried again; the others work. Later: 0; or -1 with the reason in err and everything as it was.
+ * Applies a configuration: 0, or -1 with the reason in err and nothing changed. In the first call a
+ * source that cannot be opened is no reason: it raises an alert and is retried.
  */
 int nvswitch_configure(struct nvswitch *nv, const struct nvswitch_conf *conf, char *err,
 		       size_t err_size);
@@ -56,39 +55,36 @@ int nvswitch_configure(struct nvswitch *nv, const struct nvswitch_conf *conf, ch
  */
 int nvswitch_check(const struct nvswitch_conf *conf, char *err, size_t err_size);
 
-/* The hosts of the fabric, by name. */
+/* Sets the hosts of the fabric, by name; the names are copied. */
 void nvswitch_present(struct nvswitch *nv, const char *const *names, unsigned count);
-/* What routing is to take a host for; never UNKNOWN. */
+/* The state of a host that routing uses; never UNKNOWN. */
 enum nvswitch_state nvswitch_routed(const struct nvswitch *nv, const char *host);
-bool nvswitch_has_degraded(
-	const struct nvswitch *nv); /* some host is routed as anything but HEALTHY */
+/* Whether that of some host is not HEALTHY. */
+bool nvswitch_has_degraded(const struct nvswitch *nv);
 
 struct nvswitch_known {
 	enum nvswitch_state state;
-	bool watched;	    /* somebody is to speak of it, or has spoken, or an operator has */
-	const char *reason; /* until the next call of anything here */
+	bool watched;	    /* it has a source, or its state is known without one */
+	const char *reason; /* valid until the next call of a function of this header */
 };
-/* How a host's NVLinks are. */
+/* The state of a host's NVLinks; UNKNOWN for a host that is not known. */
 struct nvswitch_known nvswitch_known(const struct nvswitch *nv, const char *host);
 
-/* A manual override; UNKNOWN takes it back. 0, or -1 with the reason in err. */
+/* Sets a manual override; UNKNOWN takes it back. 0, or -1 with the reason in err. */
 int nvswitch_set(struct nvswitch *nv, const char *host, enum nvswitch_state state, char *err,
 		 size_t err_size);
 
-/*
- * `health-report`: what a program beside fmd says of a host; the texts are whatever was typed, and
- * ttl_s is how long that counts. 0, or -1 with the reason in err and nothing changed.
- */
-struct nvswitch_said {
+struct nvswitch_said { /* a `health-report`: unchecked texts, and how long it counts */
 	const char *source, *host, *state, *reason;
 	double ttl_s;
 };
+/* Checks and takes a health report. 0, or -1 with the reason in err and nothing changed. */
 int nvswitch_hear_report(struct nvswitch *nv, const struct nvswitch_said *report, char *err,
 			 size_t err_size);
 
 /*
- * For the state file: hosts that are believed to be anything but HEALTHY, or have a manual
- * override (else UNKNOWN).
+ * For the state file: nvswitch_each() calls fn with each host that is not HEALTHY or has a manual
+ * override (else UNKNOWN); nvswitch_remember() sets what was read back.
  */
 typedef void nvswitch_each_fn(void *arg, const char *host, enum nvswitch_state believed,
 			      enum nvswitch_state override);
@@ -96,12 +92,16 @@ void nvswitch_each(const struct nvswitch *nv, nvswitch_each_fn *fn, void *arg);
 void nvswitch_remember(struct nvswitch *nv, const char *host, enum nvswitch_state believed,
 		       enum nvswitch_state override);
 
-/* What is remembered of hosts: lines of text, and one of these back; false = that is none. */
+/*
+ * The memories of all hosts: writes them; reads one line back, false = it is damaged or there are
+ * too many hosts; drops them.
+ */
 void nvswitch_memory_write(const struct nvswitch *nv, FILE *out);
 bool nvswitch_memory_read(struct nvswitch *nv, const char *line);
 void nvswitch_memory_forget(struct nvswitch *nv);
 
-json_t *nvswitch_json(const struct nvswitch *nv);    /* everything, a row a host */
-json_t *nvswitch_summary(const struct nvswitch *nv); /* hosts by state, sources up, guard */
+/* New documents, which the caller owns: everything, a row a host; counts of states and sources. */
+json_t *nvswitch_json(const struct nvswitch *nv);
+json_t *nvswitch_summary(const struct nvswitch *nv);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What nvswitch.c (decisions, events, the hook) and nvswitch_report.c (documents) share; sources
- * see its `home` alone.
+ * nvswitch_own: what nvswitch.c (decisions, events, the hook) and nvswitch_report.c (documents)
+ * share; sources see its `home` alone.
  */
 #ifndef FMD_NVSWITCH_OWN_H
 #define FMD_NVSWITCH_OWN_H
@@ -17,7 +17,7 @@ struct change { /* of a host's state, in the step that runs */
 };
 
 struct nvswitch {
-	struct source_home home; /* the first member: sources' calls lead back by it */
+	struct source_home home; /* the first member: a source_home * is a struct nvswitch * */
 	struct health health;
 	struct nvswitch_conf conf; /* in force */
 	struct sources *sources;
@@ -25,15 +25,15 @@ struct nvswitch {
 
 	struct hook *hook;
 	struct loop_timer *step_timer;
-	bool soon; /* a step is near */
+	bool soon; /* a step is about to run */
 	struct change *changes;
 	unsigned nchanges;
-	bool states_changed; /* some host's, in that step; or who is watched has */
+	bool states_changed; /* in that step: some host's state, or whether it is watched */
 };
 
-/* nvswitch_report.c */
+/* nvswitch_report.c: the static name of the system that a host's sources report, or "unknown". */
 const char *nvswitch_host_system(const struct health_host *host);
-/* What is known of a host, a line a finding, cut to some KB; to be freed. */
+/* A text with a line for each finding about a host, cut to some KB; the caller frees it. */
 char *nvswitch_evidence_text(const struct nvswitch *nv, const struct health_host *host);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * said: what an exporter says of one GPU and of one NVSwitch, and the values that it says it by:
- * DCGM's and NVML's.
+ * said: what an exporter reports on one GPU and on one NVSwitch, and the codes of DCGM and NVML in
+ * such reports.
  */
 #ifndef FMD_NVSWITCH_SAID_H
 #define FMD_NVSWITCH_SAID_H
@@ -50,12 +50,13 @@ enum { /* NVML's recovery action (nvmlDeviceGpuRecoveryAction_t) */
        ACTION_SYSTEM_REBOOT,
        ACTIONS
 };
-const char *memory_action_name(unsigned action); /* NVIDIA's words */
+/* NVIDIA's name of a recovery action, a static text; the state that it stands for; its remedy. */
+const char *memory_action_name(unsigned action);
 enum nvswitch_state memory_action_state(unsigned action);
 enum nvswitch_remedy memory_action_remedy(unsigned action);
 
 struct gpu_said {
-	uint16_t has; /* TOLD_.. */
+	uint16_t has; /* HAS_PRESENT .. HAS_MIG */
 	bool mig, has_mig_mode;
 	bool probe_failed; /* the health watch names the fabric probe */
 	uint8_t fm_status, summary, action, watch;
@@ -70,7 +71,7 @@ struct switch_said {
 };
 
 struct xid_count {	     /* DCGM_EXP_XID_ERRORS_COUNT: in a window of some minutes */
-	uint8_t gpu, source; /* source: which of the host's exporters says so */
+	uint8_t gpu, source; /* source: which of the host's exporters reported it */
 	uint16_t xid;
 	uint32_t count;
 };

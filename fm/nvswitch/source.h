@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * source: where fmd learns the state of hosts' NVLinks from: exporters that it asks, kernel logs
- * that it is sent, health reports of other programs. Each is one file with a `const struct
+ * source: a source of the state of hosts' NVLinks: exporters that fmd requests, kernel logs that it
+ * receives, health reports of other programs. Each is one file with a `const struct
  * health_source_ops source_NAME`, and one row of the table in sources.c; ARCHITECTURE.md has the
  * steps to add one.
  *
- * What a source learns of a host goes into health.h: a state that is reported again and again by
- * health_source_add() and health_hear(), a line of a kernel log by health_hear_log().
- * source_heard() says that something did. A source decides nothing: hold-down, guard and trust are
- * health's.
+ * A source passes what it learns to health.h: a state that is reported repeatedly by
+ * health_source_add() and health_hear(), a line of a kernel log by health_hear_log(). Then it calls
+ * source_heard(). A source decides nothing: health.c has hold-down, guard and trust.
  */
 #ifndef FMD_NVSWITCH_SOURCE_H
 #define FMD_NVSWITCH_SOURCE_H
@@ -23,20 +22,17 @@ struct log_intake;
 
 struct source_home { /* what the monitor lends its sources, and outlives them */
 	struct loop *loop;
-	const struct nvswitch_ops *ops; /* of the monitor's owner.. */
-	void *arg;			/* ..with their argument */
+	const struct nvswitch_ops *ops; /* of the monitor's owner */
+	void *arg;			/* the argument of ops */
 	struct health *health;
-	struct log_intake *intake; /* who may send kernel logs, and which hosts they are about */
+	struct log_intake *intake;	  /* assigns kernel logs to hosts */
 	const struct nvswitch_conf *conf; /* in force; NULL before the first */
 	char **present;			  /* the fabric's hosts, [npresent] */
 	unsigned npresent;
 	void (*heard)(struct source_home *home); /* from the monitor: source_heard() */
 };
 
-/*
- * Something went into health: the monitor brings all hosts up to date soon, once for all that comes
- * till then.
- */
+/* Called after something was passed to health: the monitor evaluates all hosts soon, once. */
 static inline void source_heard(struct source_home *home)
 {
 	home->heard(home);
@@ -56,31 +52,31 @@ struct health_source_ops {
 	 * `with` belongs to what it is opened with, and does not make it wanted.
 	 */
 	uint16_t by[2], with;
-	bool stays; /* an equal configuration leaves it open: what it holds can't be opened twice */
+	bool stays; /* stays open if its configuration is equal: it can't be opened twice */
 	/*
-	 * The source, which close() ends; NULL with the reason in err. It is opened aside: it
-	 * changes nothing that others see, and home->conf is still the configuration before.
+	 * Returns the source, which close() frees; NULL with the reason in err. It must not change
+	 * anything that others see yet, and home->conf is still the configuration before.
 	 */
 	void *(*open)(struct source_home *home, const struct nvswitch_conf *conf, char *err,
 		      size_t err_size);
 	void (*close)(void *source);
 	/*
-	 * It counts from now on. before: the one of this row until now, which is closed next; NULL
-	 * = none.
+	 * The source is used from now on. before: the one that it replaces, which is closed next;
+	 * NULL = none.
 	 */
 	void (*start)(void *source, void *before);
 	/*
-	 * Adds its health sources, all of them: any source's may have changed. Never called before
-	 * start().
+	 * Adds all its health sources, whenever those of any source have changed. Never called
+	 * before start().
 	 */
 	void (*announce)(void *source);
-	/* The fabric's hosts have changed; true: what it announces, too. */
+	/* The fabric's hosts have changed; returns true if that changes what it announces. */
 	bool (*hosts)(void *source);
-	/* Adds the addresses of hosts that it knows, from which kernel logs may come. */
+	/* Adds the known addresses of hosts, from which kernel logs may come. */
 	void (*addresses)(const void *source, struct senders *senders);
 	/*
-	 * A row for each thing that this host's health source number `number` leaves out; NULL = it
-	 * is not ours.
+	 * A new list with a row for each thing that health source `number` of a host leaves out;
+	 * NULL = it is another source's.
 	 */
 	json_t *(*missing)(const void *source, unsigned host, unsigned number);
 	/* Adds what it counted of kernel logs. */
@@ -94,7 +90,7 @@ struct health_source_ops {
 	int (*check)(const struct nvswitch_conf *conf, char *err, size_t err_size);
 };
 
-/* `health-report`, see nvswitch_hear_report(). */
+/* The command `health-report`: 0, or -1 with the reason in err; see nvswitch_hear_report(). */
 int source_report_hear(struct source_home *home, const struct nvswitch_said *report, char *err,
 		       size_t err_size);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* state: how a host's NVLinks are, and why: the words that all of fm/nvswitch shares. */
+/* state: the state of a host's NVLinks and its reasons: types that all of fm/nvswitch shares. */
 #ifndef FMD_NVSWITCH_STATE_H
 #define FMD_NVSWITCH_STATE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* From healthy to worst; UNKNOWN stands aside: it neither worsens nor mends. */
+/* From healthy to worst; UNKNOWN is not part of that order. */
 enum nvswitch_state {
 	NVSWITCH_HEALTHY,
 	NVSWITCH_DEGRADED_LINK, /* links down, every GPU still reaches every other */
@@ -15,10 +15,11 @@ enum nvswitch_state {
 	NVSWITCH_UNKNOWN,
 	NVSWITCH_STATES
 };
-const char *nvswitch_state_name(enum nvswitch_state state); /* "HEALTHY" .. */
-int nvswitch_state_parse(const char *text);		    /* in any case of letters; -1 */
+/* The static name, "HEALTHY"; and the state of a name, in any case, -1 = no such name. */
+const char *nvswitch_state_name(enum nvswitch_state state);
+int nvswitch_state_parse(const char *text);
 
-enum nvswitch_system {			     /* what the machine is, and so what to expect of it */
+enum nvswitch_system {			     /* the kind of machine, and so what to expect of it */
 		       NVSWITCH_SYSTEM_AUTO, /* by the GPUs' model name */
 		       NVSWITCH_SYSTEM_A100,
 		       NVSWITCH_SYSTEM_H100,
@@ -33,23 +34,25 @@ struct nvswitch_expect {
 	const char *name;
 	uint8_t gpus, switches, links; /* of a machine; links of one GPU */
 };
+/* What a machine of that system has; static. */
 const struct nvswitch_expect *nvswitch_expect(enum nvswitch_system system);
-int nvswitch_system_parse(const char *text); /* "h100" ..; -1 */
-/* By a GPU's product name, blanks or dashes between its words. */
+/* The system of a name ("h100"), -1 = no such name. */
+int nvswitch_system_parse(const char *text);
+/* By a GPU's product name, blanks or dashes between its words: AUTO, or 0 links = not known. */
 enum nvswitch_system nvswitch_system_of_model(const char *model);
-unsigned nvswitch_links_of_model(const char *model); /* NVLinks of one such GPU, 0 = not known */
+unsigned nvswitch_links_of_model(const char *model);
 
-/* What kind of thing a finding is; this says what can end it. */
+/* The kind of a finding, which says what can end it. */
 enum nvswitch_kind {
-	NVSWITCH_IS_STATE,   /* reported each time anew: ends when it is reported healthy */
+	NVSWITCH_IS_STATE,   /* reported repeatedly: ends when it is reported healthy */
 	NVSWITCH_IS_EVENT,   /* reported once: ended by a reset, a boot, proof that it works */
-	NVSWITCH_IS_SILENCE, /* of what was there before: ends when it speaks again */
+	NVSWITCH_IS_SILENCE, /* no longer reported, though it was: ends when it is reported again */
 	NVSWITCH_IS_REPORT,  /* by `health-report`: ends when its source reports another state */
 };
-/* Who may have said it. */
+/* How far the source of a finding is authenticated. */
 enum nvswitch_trust {
-	NVSWITCH_ANYONE, /* it came in by itself and nothing vouches for the sender */
-	NVSWITCH_ASKED,	 /* the address that was asked answered, without a certificate */
+	NVSWITCH_ANYONE, /* it came unasked, from an unverified sender */
+	NVSWITCH_ASKED,	 /* the response of an address that fmd requested, without a certificate */
 	NVSWITCH_PROVEN, /* verified certificate, this machine, a unix socket, an allowed sender */
 };
 /* What has to be done about it, after NVIDIA's "resolution bucket". */
@@ -61,15 +64,16 @@ enum nvswitch_remedy {
 	NVSWITCH_CONTACT_SUPPORT,
 	NVSWITCH_REMEDIES
 };
-const char *nvswitch_kind_name(enum nvswitch_kind kind);       /* "state" .. */
-const char *nvswitch_trust_name(enum nvswitch_trust trust);    /* "anyone" .. */
-const char *nvswitch_remedy_name(enum nvswitch_remedy remedy); /* "none", "reset GPU" .. */
+/* Static names: "state", "anyone", "reset GPU". */
+const char *nvswitch_kind_name(enum nvswitch_kind kind);
+const char *nvswitch_trust_name(enum nvswitch_trust trust);
+const char *nvswitch_remedy_name(enum nvswitch_remedy remedy);
 
 struct nvswitch_finding {	     /* one thing that was seen */
 	uint8_t state;		     /* what it makes of the host */
 	uint8_t kind, trust, remedy; /* enums above */
 	int8_t gpu, sw;		     /* -1 = not about one */
-	int16_t link;		     /* likewise */
+	int16_t link;		     /* -1 = not about one */
 	uint32_t code;		     /* SXid or Xid, 0 = none */
 	char pci[16];		     /* of the GPU, "0000:1b:00", "" = not known */
 	char text[92];
@@ -77,7 +81,7 @@ struct nvswitch_finding {	     /* one thing that was seen */
 };
 
 #define NVSWITCH_FINDINGS 8
-struct nvswitch_verdict { /* what one source says of a host */
+struct nvswitch_verdict { /* the report of one source on a host */
 	enum nvswitch_state state;
 	enum nvswitch_system system;
 	uint8_t count;

@@ -10,37 +10,40 @@
 #include "fm/nvswitch/state.h"
 
 enum sxid_class {
-	SXID_UNKNOWN,  /* no such number is known */
-	SXID_NOTE,     /* says nothing about links */
-	SXID_NONFATAL, /* for the log; many of them are a degraded link */
-	SXID_PORT,     /* one link and the jobs of its GPU */
-	SXID_ALWAYS,   /* the host's NVLink fabric */
+	SXID_UNKNOWN,  /* not in the catalog */
+	SXID_NOTE,     /* not about links */
+	SXID_NONFATAL, /* logged; many of them are a degraded link */
+	SXID_PORT,     /* affects one link and the jobs of its GPU */
+	SXID_ALWAYS,   /* affects the host's NVLink fabric */
 };
+/* The class of an SXid number, after NVIDIA's catalog. */
 enum sxid_class sxid_class(unsigned number);
 
 struct sxid_event {		   /* one line of a kernel log */
 	enum nvswitch_state state; /* HEALTHY: no fault by itself */
 	bool nonfatal;		   /* counted: many in a short time are a fault */
-	bool driver_start;	   /* kernel or NVLink driver began: what was said before is over */
+	bool driver_start;	   /* kernel or NVLink driver started: earlier events are over */
 	bool gpu_reset;		   /* a GPU was reset, by its UUID */
 	bool recovered;		   /* the driver asks for no recovery of finding.pci any more */
-	bool names_gpu;		   /* no fault: the line behind it is about finding.pci */
-	char uuid[48];		   /* of the GPU, "" = not said */
-	enum nvswitch_trust trust; /* of who sent it: the receiver's to say */
+	bool names_gpu;		   /* no fault: the next line is about finding.pci */
+	char uuid[48];		   /* of the GPU, "" = not in the line */
+	enum nvswitch_trust trust; /* of the sender; set by the receiver */
 	struct nvswitch_finding finding;
 };
 /*
- * The text behind the syslog header or kmsg prefix, len bytes of any kind. False: it is about
- * something else.
+ * Reads the text behind the syslog header or kmsg prefix: len bytes of any kind. True = *event is
+ * what it says about NVLinks; false = it is about something else.
  */
 bool sxid_read(const char *text, size_t len, struct sxid_event *event);
 
-/* What an error number in a metric makes of a host; `fatal`: the metric's name says so. */
+/* The state of a host with that error number, and its remedy; fatal: by the metric's name. */
 enum nvswitch_state sxid_state(unsigned number, bool fatal);
 enum nvswitch_remedy sxid_remedy(unsigned number);
 enum nvswitch_state xid_state(unsigned number);
 enum nvswitch_remedy xid_remedy(unsigned number);
-const char *xid_words(unsigned number); /* "" = none */
+/* A static text that describes an Xid; "" = none. */
+const char *xid_words(unsigned number);
+/* Whether the catalog has the Xid. */
 bool xid_is_known(unsigned number);
 
 #endif

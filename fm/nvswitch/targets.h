@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * targets: who is asked where: exporters of hosts, from a file or by one pattern for all hosts of
+ * targets: the exporters of hosts and their URLs, from a file or by one pattern for all hosts of
  * the fabric.
  */
 #ifndef FMD_NVSWITCH_TARGETS_H
@@ -13,8 +13,8 @@
 struct target {
 	char *host, *where; /* where: the URL as written */
 	enum nvswitch_system system;
-	enum nvswitch_trust trust; /* of what it answers */
-	struct nmx_place place;	   /* of the host in what it answers, where that is of a rack */
+	enum nvswitch_trust trust; /* of its responses */
+	struct nmx_place place;	   /* of the host in responses about a whole rack */
 	struct fetch_url url;
 };
 struct targets {
@@ -29,11 +29,12 @@ struct targets {
  */
 int targets_read(struct targets *targets, const char *path, char *err, size_t err_size);
 /*
- * Adds a host by a pattern in which %h is its name. -1: that makes no URL, or the name has letters
- * that a host name has not.
+ * Adds a host by a pattern in which %h is its name. 0, or -1: the result is no URL, or the name has
+ * characters that host names have not.
  */
 int targets_add(struct targets *targets, const char *host, const char *pattern,
 		enum nvswitch_system system);
+/* Frees the list; it is empty then. */
 void targets_fini(struct targets *targets);
 
 #endif

@@ -98,6 +98,9 @@ def test_with_a_token_nothing_of_the_fabric_is_told_without_it(door, tmp_path):
     file.write_text("short")
     refused = fabric.fmctl("reload", check=False)
     assert refused.returncode == 1 and "http_token_file" in refused.stderr
+    file.unlink()
+    file.mkdir()
+    assert "Is a directory" in fabric.fmctl("reload", check=False).stderr
     assert get(fabric, **bearer("another-token-of-some-length")) == 200
 
 

@@ -548,6 +548,18 @@ static void aliases_that_are_none_are_refused_by_their_line(void **state)
 	aliases_fini(&aliases);
 }
 
+static void a_list_that_cannot_be_read_is_refused(void **state)
+{
+	struct aliases aliases = { 0 };
+	char err[256] = "";
+
+	assert_int_equal(aliases_read(&aliases, "/no-such-list", err, sizeof(err)), -1);
+	assert_string_equal(err, "/no-such-list: No such file or directory");
+	assert_int_equal(aliases_read(&aliases, "/tmp", err, sizeof(err)), -1);
+	assert_string_equal(err, "/tmp: Is a directory");
+	aliases_fini(&aliases);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -575,6 +587,7 @@ int main(void)
 		cmocka_unit_test(a_manual_override_counts_at_once_and_until_cleared),
 		cmocka_unit_test(hosts_are_found_by_any_name_they_call_themselves),
 		cmocka_unit_test(hosts_are_found_by_their_aliases),
+		cmocka_unit_test(a_list_that_cannot_be_read_is_refused),
 		cmocka_unit_test(aliases_that_are_none_are_refused_by_their_line),
 	};
 
