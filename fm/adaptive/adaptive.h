@@ -3,17 +3,17 @@
  * adaptive: switches that another manager left with adaptive routing, private LFTs or hash-based
  * forwarding on.
  *
- * Such a switch does not forward by its LFT: what is read of that says nothing, and its first plain
- * write ends adaptive routing while the rest of the table is not valid. So ahead of anything else
- * all blocks of such a switch are written in one burst, then all of these modes are set off and
- * read back; one switch after another, as its own paths are broken meanwhile.
+ * Such a switch does not forward by its LFT: reading the LFT says nothing, and the first plain
+ * write ends adaptive routing while the rest of the table is not valid. So before anything else all
+ * blocks of such a switch are written in one burst, then these modes are turned off and read back;
+ * one switch after another, as its own paths are broken meanwhile.
  *
- * Switches of NVIDIA's that have tables when they are met are asked once (inv_node.adaptive): one
- * SMP each, two more where there is something to ask. One that does not answer that, or refuses,
- * has none of it. An agent that knows the attribute answers as quickly as it answers any:
- * PATIENCE_US without an answer is the end of waiting, and what comes later is acted upon when it
- * comes. So a switch that is silent costs no bring-up its time-out. Who was silent, one that had no
- * tables, and one of which it is known that it does not answer, is asked at leisure.
+ * NVIDIA switches that have tables when a sweep finds them are queried once (inv_node.adaptive):
+ * one SMP each, two more if the first says so. A switch that does not answer, or rejects the query,
+ * has none of these modes. An agent that supports the attribute answers it as fast as any other:
+ * after PATIENCE_US without an answer fmd no longer waits, and handles later answers when they
+ * come. So a silent switch does not delay bring-up by its time-out. Switches that were silent, had
+ * no tables, or are known not to answer are queried when the fabric is idle.
  */
 #ifndef FMD_ADAPTIVE_ADAPTIVE_H
 #define FMD_ADAPTIVE_ADAPTIVE_H
@@ -24,35 +24,36 @@
 
 struct adaptive;
 
-struct adaptive_switch { /* what became of one that had a mode on */
+struct adaptive_switch { /* the result for a switch that had a mode on */
 	guid_t guid;
-	bool failed;	  /* it is on still */
+	bool failed;	  /* a mode is still on */
 	uint64_t took_us; /* from its first block to the answer that all is off */
 };
 struct adaptive_ops {
+	/* A switch's modes were turned off, or not. */
 	void (*turned)(void *arg, const struct adaptive_switch *result);
-	void (*done)(void *arg); /* all that answer are known, and off or refusing */
-	/* It does not answer GeneralInfo, by what is remembered. */
+	/* The answer to adaptive_check(): all modes are off, or their switches refuse. */
+	void (*done)(void *arg);
+	/* Whether a switch did not answer GeneralInfo in an earlier run. */
 	bool (*is_silent)(void *arg, const struct inv_node *node);
+	/* A switch has answered GeneralInfo, or (silent) has not. */
 	void (*asked)(void *arg, const struct inv_node *node, bool silent);
 };
 
+/* The caller owns it; loop, mad and inventory are borrowed, ops is copied. Free: NULL is fine. */
 struct adaptive *adaptive_new(struct loop *loop, struct mad *mad, struct inventory *inv,
 			      const struct adaptive_ops *ops, void *arg);
-void adaptive_free(struct adaptive *a); /* NULL is fine */
+void adaptive_free(struct adaptive *a);
 
-/*
- * Asks the switches that the inventory has, so that answers are there when adaptive_check() wants
- * them.
- */
+/* Queries the switches of the inventory, so that adaptive_check() has the answers later. */
 void adaptive_ask(struct adaptive *a);
 /*
- * Ahead of programming that snapshot's switches with these rows. True: nothing is to be done; there
- * is no callback. False: ops.done follows. Called again before that, the newer snapshot and rows
- * count from the next block on; the rows stay as they are till then.
+ * Called before the switches of `t` are programmed with these tables. True: nothing has to be done,
+ * and ops.done is not called. False: ops.done follows. A call before that replaces snapshot and
+ * tables, which are borrowed until ops.done.
  */
 bool adaptive_check(struct adaptive *a, const struct topo *t, const struct tables *tables);
-/* Some of those nobody waits for, at most `count`. False: none is left. */
+/* Queries up to `count` switches that adaptive_check() does not wait for. False: none is left. */
 bool adaptive_ask_later(struct adaptive *a, unsigned count);
 
 #endif

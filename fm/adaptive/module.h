@@ -8,8 +8,8 @@
 extern const struct fabric_module adaptive_module;
 
 /*
- * The document of `fmctl --json switches`, with what is known of each switch's adaptive routing;
- * the caller owns it. Something is published.
+ * The document of `fmctl --json switches`, with the adaptive routing of each switch; the caller
+ * owns it. A snapshot must be published.
  */
 json_t *adaptive_switches(const struct fabric *fabric);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * fmctl: the operators' program. It speaks to fmd by the control socket, or works on files alone.
+ * fmctl: the operators' program. It uses fmd's control socket, or works on files alone.
  */
 #ifndef FMD_FMCTL_H
 #define FMD_FMCTL_H
@@ -16,11 +16,11 @@ struct fmctl {
 	const char *socket;
 	unsigned timeout_s;		/* without any answer or sign of progress; 0 = none */
 	bool json;			/* one document instead of tables */
-	bool terminal;			/* stdout is one.. */
-	bool colour;			/* ..that shows colours */
+	bool terminal;			/* stdout is a terminal */
+	bool colour;			/* .. that shows colours */
 	const struct command *commands; /* all of them; a name of NULL ends them */
-	const struct command *command;	/* that runs */
-	bool given;			/* its words, or its flag */
+	const struct command *command;	/* the one that runs */
+	bool given;			/* its words or its flag were given */
 };
 
 typedef void fmctl_show_fn(const struct fmctl *ctl, const json_t *result);
@@ -28,76 +28,74 @@ typedef void fmctl_show_fn(const struct fmctl *ctl, const json_t *result);
 typedef enum fmctl_exit fmctl_command_fn(const struct fmctl *ctl, int argc, char **argv);
 typedef enum fmctl_exit fmctl_verdict_fn(const struct fmctl *ctl, const json_t *result);
 
-/* What a row of commands.def has fmctl do. */
-struct fmctl_view {
-	fmctl_show_fn *show; /* the answer, as people read it */
-	/* how it ends, by the answer; NULL = as fmctl_was_saved() says */
-	fmctl_verdict_fn *verdict;
-	/* instead of all that, with arguments of its own; FMCTL_USAGE: usage is to be printed.. */
+struct fmctl_view {		   /* what fmctl does for a row of commands.def */
+	fmctl_show_fn *show;	   /* prints the answer for people */
+	fmctl_verdict_fn *verdict; /* the exit code by the answer; NULL = fmctl_was_saved() */
+	/* runs instead of all that, with its own arguments; FMCTL_USAGE = the usage is printed */
 	fmctl_command_fn *run;
-	const char *usage; /* ..but for who prints it himself: this; needs no fmd */
+	const char *usage; /* of a `run` that needs no fmd and prints its usage itself */
 };
 
-/* commands.c: the table. */
-const struct command *fmctl_commands(void); /* all of them; a name of NULL ends them */
-const struct command *fmctl_command_find(
-	const char *name); /* of what may be typed; NULL = no such */
+/* commands.c: the table, static; a name of NULL ends it. find: NULL = there is no such command. */
+const struct command *fmctl_commands(void);
+const struct command *fmctl_command_find(const char *name);
+/* Runs a command with its arguments, argv[0] its name; returns the exit code. */
 enum fmctl_exit fmctl_command_run(const struct fmctl *ctl, const struct command *command, int argc,
 				  char **argv);
 
 /*
- * complete.c: what may come next, a word a line, behind these words of a line that begins with
- * fmctl; or behind such a line as it stands in a shell: what is to take the place of its last word.
+ * complete.c: prints candidates, one a line: for the word behind these words of a command line; for
+ * the last word of a line as it is in a shell.
  */
 void fmctl_complete(const struct fmctl *ctl, int count, char **words);
 void fmctl_complete_line(const struct fmctl *ctl, const char *line);
 
 /*
- * options.c: the options of the command's row, and its flag, into args. The index of the first word
- * in argv; -1 = it is not so used, which was said on stderr.
+ * options.c: reads the options of the command's row, and its flag, into args. Returns the index of
+ * the first word in argv; -1 = wrong usage, with a message on stderr.
  */
 int fmctl_read_options(const struct command *command, int argc, char **argv, json_t *args);
 
-/* help.c: all commands, or one with its options, columns and exit codes. */
+/* help.c: prints all commands, or one with its options, columns and exit codes. */
 void fmctl_print_help(const struct fmctl *ctl, FILE *out);
 void fmctl_print_command(const struct command *command);
 
 /*
- * watch.c: takes --watch out of the arguments: *seconds, 0 = it is not there. False: they are none,
- * which was said.
+ * watch.c: takes --watch out of the arguments: *seconds, 0 = it is not there. False = its value is
+ * no time, with a message on stderr.
  */
 bool fmctl_take_watch(int *argc, char **argv, double *seconds);
-/* The command again and again; returns when it can't go on. */
+/* Runs the command again and again; returns the exit code when it cannot go on. */
 enum fmctl_exit fmctl_watch(const struct fmctl *ctl, const struct command *command, int argc,
 			    char **argv, double seconds);
 
-/* ask.c: one question, one answer. */
 struct fmctl_answer {
-	enum fmctl_exit status; /* when not DONE, the reason was said on stderr */
+	enum fmctl_exit status; /* if not DONE, the reason is on stderr */
 	json_t *result;		/* DONE: the caller owns it */
 };
-struct fmctl_answer fmctl_ask(const struct fmctl *ctl, const char *cmd,
-			      json_t *args); /* takes args */
-/* Shows the answer and then each event as it comes, until fmd goes or the output ends. */
+/* ask.c: these send one request. All take the reference of args. */
+struct fmctl_answer fmctl_ask(const struct fmctl *ctl, const char *cmd, json_t *args);
+/* Shows the answer and then each event as it comes, until fmd ends or the output does. */
 enum fmctl_exit fmctl_ask_events(const struct fmctl *ctl, json_t *args, fmctl_show_fn *show);
-/* The text that follows an answer, into a file that is made or replaced. */
+/* Writes the text that follows an answer into a file that is made or replaced. */
 enum fmctl_exit fmctl_ask_text(const struct fmctl *ctl, const char *cmd, json_t *args,
 			       const char *path);
 
-/* live.c: asks one question and shows the answer. Takes args. */
+/* live.c: sends one request and shows the answer. Takes args. */
 enum fmctl_exit fmctl_ask_and_show(const struct fmctl *ctl, const char *cmd, json_t *args,
 				   fmctl_show_fn *show);
-/* Whether what an act changed outlives a restart; said when it does not. */
+/* DONE if what a command changed is saved in state_dir; else FAILED, with a message on stderr. */
 enum fmctl_exit fmctl_was_saved(const char *cmd, const json_t *result);
-enum fmctl_exit fmctl_nvswitch_blocks(const struct fmctl *ctl,
-				      const json_t *result); /* nvswitch_blocks.c */
+/* nvswitch_blocks.c: prints a block of text for each host. Returns the exit code. */
+enum fmctl_exit fmctl_nvswitch_blocks(const struct fmctl *ctl, const json_t *result);
 
-/* show.c: documents as people read them, to stdout. */
+/* show.c: print documents for people, to stdout. */
 fmctl_show_fn show_json, show_text, show_columns, show_settled, show_lines, show_proof;
-/* A table; of the last columns, as many as are optional, those that no row says are left out. */
+/* Prints a table; of the last `optional` columns, those without a value in any row are left out. */
 void show_rows(const struct fmctl *ctl, const json_t *rows, const struct table_column *columns,
 	       unsigned optional);
-void show_trial(const json_t *rows);	/* hosts whose NVLinks were assumed to be otherwise */
-void show_affected(const json_t *pays); /* and who shares links with them by that; NULL = nothing */
+/* Print the hosts whose NVLink state is assumed; and the hosts that these affect, NULL = none. */
+void show_trial(const json_t *rows);
+void show_affected(const json_t *pays);
 
 #endif

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * import: what the parts of `fmctl import-opensm` share: import.c what is done in which order,
- * import_conf.c options to keys, import_files.c where files are, import_out.c the folder that is
- * written, import_show.c the report.
- * Private to them.
+ * import: what the parts of `fmctl import-opensm` share: import.c has the steps, import_conf.c
+ * turns options into keys, import_files.c finds files, import_out.c writes the folder,
+ * import_show.c the report. Private to them.
  */
 #ifndef FMD_FMCTL_IMPORT_H
 #define FMD_FMCTL_IMPORT_H
@@ -20,38 +19,43 @@ struct import {
 	struct osm_lids lids;
 	struct osm_guids mkeys;
 
-	const char *out; /* the folder that is made.. */
-	char *place;	 /* ..its real path.. */
-	char *made;	 /* ..and the one beside it that takes its place when all is written */
+	const char *out; /* the folder that is made */
+	char *place;	 /* its real path */
+	char *made;	 /* a folder beside it, which replaces it when all is written */
 	char *text;	 /* fmd.conf so far: lines that were checked */
 	json_t *read, *missing, *taken, *not_taken;
 	unsigned standard; /* options of opensm.conf that are OpenSM's defaults */
 };
 
-/* import_files.c. Its path, the caller's; NULL = in none of the folders, nor at `else_at`. */
+/*
+ * import_files.c: the path of a file in one of the folders, or `else_at`; the caller frees it.
+ * NULL = there is none.
+ */
 char *import_find(const struct import *im, const char *name, const char *else_at);
+/* Add a row to `read` (its text by the format), and to `missing`. */
 void import_note_read(struct import *im, const char *what, const char *path, const char *format,
 		      ...) __attribute__((format(printf, 4, 5)));
 void import_note_missing(struct import *im, const char *what);
 
-/* import_conf.c */
-void import_options(struct import *im);	    /* of opensm.conf, in its order */
-void import_named_files(struct import *im); /* those that options name */
+/* import_conf.c: takes the options of opensm.conf in order; files that they name; M_Keys. */
+void import_options(struct import *im);
+void import_named_files(struct import *im);
 void import_mkeys(struct import *im, const struct osm_guids *mkeys);
 
 /*
- * import_out.c. Each but import_try(): 0, or -1 with the reason on stderr. begin: OUT may be
- * written. try: whether fmd takes that text as its configuration; else the reason is in why.
+ * import_out.c: begins the folder, and puts it in its place: 0, or -1 with the reason on stderr.
+ * end: removes a folder that is not in its place, and frees its names.
  */
 int import_out_begin(struct import *im);
-bool import_try(const struct import *im, const char *text, char *why, size_t size);
 int import_out_write(struct import *im);
-void import_out_end(struct import *im); /* what was made and has no place yet goes */
+void import_out_end(struct import *im);
+/* Whether fmd accepts that text as its configuration; false with the reason in why. */
+bool import_try(const struct import *im, const char *text, char *why, size_t size);
 
-/* import_show.c */
+/* import_show.c: new documents, owned by the caller, of the import and of all options; as text. */
 json_t *import_document(const struct import *im);
+json_t *import_options_document(void);
 void import_show(const json_t *doc);
 void import_show_options(void);
-json_t *import_options_document(void);
 
 #endif

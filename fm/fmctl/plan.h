@@ -32,14 +32,14 @@ struct plan {
 	bool *is_storage;	    /* by node of topo; NULL = not named */
 	struct conf conf;
 	uint8_t *by_name;	    /* classes, NULL = all compute */
-	uint8_t *classes, *weights; /* for params: with what is assumed of hosts.. */
-	uint8_t *states;	    /* ..which is this, by host; NULL = nothing */
+	uint8_t *classes, *weights; /* for params: with the assumed states */
+	uint8_t *states;	    /* assumed, by host; NULL = none */
 	struct lid_map *lids;
 	struct route *route;
 	struct tables before, tables;
 	const char *engine;	/* that made the tables */
-	char why[400];		/* the engine is another than was asked for, "" = it is not */
-	uint32_t without_table; /* switches that the foreign tables have not */
+	char why[400];		/* another engine than asked made the tables, "" = no */
+	uint32_t without_table; /* switches without a foreign table */
 	double ms[PLAN_MAX_REPEAT], check_ms;
 	struct check_report proof;
 	struct congestion congestion;
@@ -48,26 +48,30 @@ struct plan {
 	unsigned ntiers;
 	struct delta delta;
 	struct rebalance_limits limits; /* entries 0 = no re-balancing wanted */
-	struct rebalance *rebalance;	/* .. or what came of it */
+	struct rebalance *rebalance;	/* the pass and its result */
 	double rebalance_ms;
-	struct congestion stable; /* of the tables before it */
+	struct congestion stable; /* of the tables before re-balancing */
 };
 
-/* Something differs from the fabric of the file. */
+/* Whether something differs from the fabric of the file. */
 static inline bool plan_changes(const struct plan *p)
 {
 	return (p->nfails || p->nassumed) && !p->foreign;
 }
 
-/* plan_show.c: the answer, as a document or as text. */
+/* plan_show.c: prints the result, as a document or as text. */
 void plan_show(const struct fmctl *ctl, const struct plan *p);
 
-/* plan_nvswitch.c: what is assumed of hosts' NVLinks, and what comes of it. */
-enum fmctl_exit plan_assume(struct plan *p); /* into params */
-json_t *plan_trial(const struct plan *p);    /* NULL = nothing is assumed */
-json_t *plan_affected(const struct plan *p); /* affected_json(), where something is */
+/*
+ * plan_nvswitch.c: puts the assumed NVLink states into params (the exit code; not DONE = a message
+ * is on stderr). Its results: new documents, which the caller owns, NULL = nothing is assumed; the
+ * second is affected_json().
+ */
+enum fmctl_exit plan_assume(struct plan *p);
+json_t *plan_trial(const struct plan *p);
+json_t *plan_affected(const struct plan *p);
 
-/* heatmap.c: the tiers' loads, switch by switch. 0 or -errno of the stream. */
+/* heatmap.c: write the tiers' loads, switch by switch. 0, or -errno of the stream. */
 int heatmap_write_svg(const struct plan *p, FILE *out);
 int heatmap_write_text(const struct plan *p, FILE *out);
 

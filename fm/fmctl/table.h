@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Tables with aligned columns out of JSON rows, to stdout. */
+/* table: prints JSON rows as tables with aligned columns, to stdout. */
 #ifndef FMD_FMCTL_TABLE_H
 #define FMD_FMCTL_TABLE_H
 
 #include "fm/control/option.h"
 #include "fm/fmctl/fmctl.h"
 
+/* Prints the rows, an array; `columns` end with a row whose title is NULL. */
 void table_print(const struct fmctl *ctl, const json_t *rows, const struct table_column *columns);
 
 #endif

@@ -11,15 +11,16 @@
 
 extern const struct fabric_module hosts_module;
 
-/* Of a host of the published snapshot, by index, as it is now. */
+/* Sets *out to the present verdict on a host of the published snapshot, by index. */
 void hosts_judge(struct fabric *fabric, uint32_t host, struct host_verdict *out);
 /* Adds "verdict", "reasons", "hcas_up" and "hcas_known" to a row about that host. */
 void hosts_add_verdict(const struct host_verdict *verdict, json_t *row);
-/*
- * `fmctl --json hosts`: those of the published snapshot that are asked for (NULL = all), with their
- * verdicts; the caller owns it.
- */
+/* Whether a host is wanted in hosts_document(). */
 typedef bool hosts_asked_fn(const void *arg, uint32_t host, const struct host_verdict *verdict);
+/*
+ * The document of `fmctl --json hosts`: the wanted hosts (asked NULL = all) of the published
+ * snapshot with their verdicts; the caller owns it.
+ */
 json_t *hosts_document(struct fabric *fabric, hosts_asked_fn *asked, const void *arg);
 
 #endif

@@ -16,22 +16,23 @@ struct hosts_room {
 	struct hook *hook;
 	struct loop_timer *timer; /* of the next slice, pass or report */
 	bool settled;		  /* once since the room began: links had the time to come up */
-	bool passing, reporting;  /* a pass is under way, or what came of it is reported */
+	bool passing, reporting;  /* a pass is under way; its results are being reported */
 	bool again;		  /* another pass is to follow */
-	uint32_t next;		  /* host of either */
+	uint32_t next;		  /* the next host of the pass or report */
 	uint64_t next_us;	  /* from the end of the pass till something is due */
-	bool logged[HOST_STATES]; /* as one event for all */
-	unsigned counting[HOST_STATES], counts[HOST_STATES]; /* of the pass; of the latest */
+	bool logged[HOST_STATES]; /* in one event for all hosts */
+	unsigned counting[HOST_STATES], counts[HOST_STATES]; /* of this pass; of the latest one */
 };
 
-/* passes.c */
+/* passes.c: makes timer and hook; ends and frees them. */
 void passes_init(struct hosts_room *room);
 void passes_fini(struct hosts_room *room);
-/* What host() gives may have changed for some host: looked at a little later, in slices. */
+/* The verdict on some host may have changed: starts a pass a little later, in slices. */
 void passes_request(struct hosts_room *room);
-/* The hosts of the pass under way are of the past. */
+/* Another snapshot was published: the pass under way starts again. */
 void passes_restart(struct hosts_room *room);
+/* Takes the configuration of the services; and reads what was reported from state_dir/hosts. */
 void passes_configure(struct hosts_room *room);
-void passes_load(struct hosts_room *room); /* what was reported, from state_dir/hosts */
+void passes_load(struct hosts_room *room);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * watch: when a changed verdict of a host is news. A verdict that differs from the last that was
- * reported is reported once it has stayed on that side of it, worse or better, for as long as
- * configured; one that comes back before was none. No I/O; time is the caller's.
+ * watch: when a changed verdict on a host is reported. A verdict that differs from the one last
+ * reported is reported once it has been worse (or better) than that for as long as configured; if
+ * it returns before, nothing is reported. No I/O; time is the caller's.
  */
 #ifndef FMD_HOSTS_WATCH_H
 #define FMD_HOSTS_WATCH_H
@@ -20,11 +20,11 @@ struct watch_conf {
 
 struct watched {
 	char *name;
-	enum host_state reported; /* HOST_STATES = nothing yet */
+	enum host_state reported; /* HOST_STATES = none yet */
 	enum host_state now;
 	int8_t side; /* of `now`: 1 = worse than reported, -1 = better, 0 = the same */
 	uint64_t since_us;
-	bool due; /* watch_end(): to be reported now, by watch_report() */
+	bool due; /* set by watch_end(): to be reported by watch_report() */
 };
 
 struct watch {
@@ -33,27 +33,28 @@ struct watch {
 	struct names names;   /* of the list */
 	struct watched *next; /* of the pass under way, in the caller's order */
 	unsigned nnext, room;
-	unsigned cut_off; /* hosts that are, by the latest pass, and were not reported as that */
-	bool guarded;	  /* so many are cut off at once that none of these is due */
+	unsigned cut_off; /* hosts newly cut off in the latest pass, not reported as that yet */
+	bool guarded;	  /* so many are cut off at once that none of them is due */
 };
 
-void watch_init(struct watch *watch); /* all zero is fine, too */
+/* Without hosts, as all zero; watch_fini() frees all. */
+void watch_init(struct watch *watch);
 void watch_fini(struct watch *watch);
-/* Before the first pass: what was reported in an earlier life. */
+/* Called before the first pass: sets what was reported before the restart. */
 void watch_recall(struct watch *watch, const char *host, enum host_state reported);
 
 /*
- * A pass over all hosts: begin, each host once, end. Who is not in it is forgotten. A pass that was
- * begun and not ended leaves nothing.
+ * A pass over all hosts: begin, take each host once, end. Hosts that are not in it are dropped. A
+ * pass that was begun and not ended has no effect.
  */
 void watch_begin(struct watch *watch);
 void watch_take(struct watch *watch, const char *host, enum host_state now, uint64_t now_us);
 /*
- * Marks those in watch.list that are due, in the order of the pass. Returns after how many us
- * another may be; UINT64_MAX = not before something changes.
+ * Marks the hosts in watch.list, in the order of the pass, that are due. Returns after how many us
+ * another may be due; UINT64_MAX = not before something changes.
  */
 uint64_t watch_end(struct watch *watch, const struct watch_conf *conf, uint64_t now_us);
-/* It is reported: returns what was before; HOST_STATES = it was never. */
+/* Notes that a host is reported; returns what was reported before, HOST_STATES = nothing. */
 enum host_state watch_report(struct watched *host);
 
 #endif

@@ -29,11 +29,13 @@ struct child_reply_ops {
 	void (*free)(void *arg); /* once, when the request is over; NULL = nothing to do */
 };
 
+/* In the child: writes the head. Errors are left in the stream. */
 void child_reply_head(FILE *out, const struct child_head *head);
 
 /*
- * `arg` is the reply's from here on, whatever comes back. 503 when CHILD_REPLIES_MAX are being
- * written, or the system gives no process. *request is libmicrohttpd's pointer.
+ * Starts the child; the reply owns `arg` from here on and frees it by ops->free(), also on failure.
+ * Answers 503 when CHILD_REPLIES_MAX are being written, or no process can be started. Returns
+ * libmicrohttpd's verdict: MHD_NO = the connection is to be closed. *request: its pointer.
  */
 enum MHD_Result child_reply(struct requests *all, struct MHD_Connection *connection,
 			    const struct child_reply_ops *ops, void *arg, void **request);

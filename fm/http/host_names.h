@@ -11,16 +11,16 @@
 #include <stdbool.h>
 
 /*
- * `hosts` by comma or blank, "" = the default; `listen` is ADDRESS:PORT. The caller frees the list
- * by host_names_free().
+ * The list of names: `hosts`, separated by commas or blanks, "" = the default; `listen` is
+ * ADDRESS:PORT. The caller frees the list by host_names_free(), for which NULL is fine.
  */
 char **host_names_new(const char *hosts, const char *listen);
-void host_names_free(char **names); /* NULL is fine */
+void host_names_free(char **names);
 
 /*
- * `host` the header: NAME or NAME:PORT, an IPv6 address in brackets; NULL = the request has none,
- * as of HTTP/1.0, which no browser speaks: admitted. `local`: the address that the connection came
- * in by, "" = not known: an address in the URL is no name that somebody else could have given.
+ * Whether a request is admitted by its header Host: NAME or NAME:PORT, an IPv6 address in brackets;
+ * NULL = it has none, as HTTP/1.0, which no browser uses: admitted. `local` is the connection's own
+ * address ("" = not known), which is admitted too: a page of another site cannot use it as a name.
  */
 bool host_names_match(char *const *names, const char *host, const char *local);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * http: the fabric for browsers and Prometheus, to look at only: nothing that comes by HTTP changes
- * anything.
+ * http: the fabric for browsers and Prometheus, read-only: no request changes anything.
  *
  *   /metrics      Prometheus text (exposition format 0.0.4)
  *   /api/v1/NAME  the document of `fmctl --json NAME`; its words and options are the query, see
@@ -9,9 +8,9 @@
  *   /api/v1/stream  events and the status as they happen, see stream.h
  *   /             a page that shows the fabric and follows it
  *
- * Asked by a name that it is not known by (host_names.h), it answers 421; with a token set and not
- * given, 401. The page itself is given without a token: it holds nothing of the fabric, and asks
- * for the token.
+ * A request with a Host header that is none of its names (host_names.h) gets 421; one without the
+ * token that is configured gets 401. The page itself needs no token: it contains nothing of the
+ * fabric, and asks the user for the token.
  */
 #ifndef FMD_HTTP_HTTP_H
 #define FMD_HTTP_HTTP_H
@@ -25,17 +24,18 @@ struct http;
 
 struct http_conf {		/* "" = not set */
 	const char *listen;	/* ADDRESS:PORT, an IPv6 address in brackets */
-	const char *hosts;	/* names that it answers to; "" = the default, see host_names.h */
+	const char *hosts;	/* names it accepts in Host; "" = the default, see host_names.h */
 	const char *token_file; /* its first line is the bearer token (RFC 6750) */
 	const char *cert_file, *key_file; /* PEM: HTTP over TLS */
-	enum conf_port_metrics ports;	  /* whose ports have series */
+	enum conf_port_metrics ports;	  /* the ports that have series */
 };
 
-/* NULL with a reason in err. */
+/* The caller owns it; loop and fabric are borrowed. NULL with a reason in err. */
 struct http *http_new(struct loop *loop, struct fabric *fabric, const struct http_conf *conf,
 		      char *err, size_t err_size);
-/* Names, token and certificate anew; the address stays. -1 with a reason: all is as it was. */
+/* Reads names, token and certificate again. 0, or -1 with a reason in err and nothing changed. */
 int http_configure(struct http *http, const struct http_conf *conf, char *err, size_t err_size);
-void http_free(struct http *http); /* NULL is fine */
+/* Ends all connections; NULL is fine. */
+void http_free(struct http *http);
 
 #endif

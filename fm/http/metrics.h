@@ -6,7 +6,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
-/* Figures that the document lacks are left out. */
+/* Writes the text; figures that the document lacks are left out. Errors are left in the stream. */
 void metrics_write(const json_t *status, FILE *out);
 
 #endif

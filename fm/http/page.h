@@ -6,7 +6,9 @@
 #include <microhttpd.h>
 #include <stdbool.h>
 
-bool page_has(const char *path); /* "/", "/page/main.js" .. */
+/* Whether a path ("/", "/page/main.js") is a file of the page. */
+bool page_has(const char *path);
+/* Answers with the file of a path that page_has(). Returns libmicrohttpd's verdict. */
 enum MHD_Result page_reply(struct MHD_Connection *connection, const char *path);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * port_metrics: a series a port as Prometheus text, in pieces: state, speed and width of the links
- * of a snapshot, and the latest reading of their counters. Memory does not grow with the fabric.
+ * port_metrics: series for each port as Prometheus text, in pieces: state, speed and width of the
+ * links of a snapshot, and the latest reading of their counters. Memory does not grow with the
+ * fabric.
  *
  * Counters have the names that treydock's infiniband_exporter gives them (infiniband_switch_port_..
  * and infiniband_hca_port_..); what it does not have begins with fmd_port_. Ports without a known
@@ -18,8 +19,8 @@
 
 struct port_metrics_source {
 	/*
-	 * The readings of a node's ports, port N at N - 1; *nports is how many. NULL: none. They
-	 * are used until port_metrics_read() returns.
+	 * The readings of a node's *nports ports, port N at N - 1; NULL = none. They must be valid
+	 * until port_metrics_read() returns.
 	 */
 	const struct port_counters *(*counters)(void *arg, guid_t node, uint8_t *nports);
 	/* The same of the modes of error correction, port N at N (link_health_fec_node()). */
@@ -29,14 +30,18 @@ struct port_metrics_source {
 };
 
 struct port_metrics;
-/* Takes a reference of `topo`; NULL = nothing is published, the text is empty. hcas: theirs too. */
+/*
+ * Starts a text, which the caller frees. It takes a reference of `topo`; topo NULL = nothing is
+ * published, the text is empty. hcas: ports of HCAs too. `source` is copied.
+ */
 struct port_metrics *port_metrics_new(const struct topo *topo, bool hcas,
 				      const struct port_metrics_source *source);
 /*
- * The next bytes of the text, at most `room`; 0 = that was all. Looks at LOOKS ports at most or at
- * those of one metric, so it takes a millisecond or two in the largest fabric.
+ * Writes the next bytes of the text, at most `room`, and returns their number; 0 = the end. A call
+ * takes a millisecond or two in the largest fabric.
  */
 size_t port_metrics_read(struct port_metrics *m, char *to, size_t room);
-void port_metrics_free(struct port_metrics *m); /* NULL is fine */
+/* NULL is fine. */
+void port_metrics_free(struct port_metrics *m);
 
 #endif

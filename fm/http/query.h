@@ -2,8 +2,8 @@
 /*
  * query: the query string of a document as a command's arguments, by the command's row
  * (fm/control/commands.def): its words by their keys (?from=A&to=B), its options by their names as
- * they are typed (?down, ?n=50, ?leaf=leaf-su01-rail0). What would make a command act is no option
- * here. All documents know offset= and limit=, of their rows.
+ * they are typed (?down, ?n=50, ?leaf=leaf-su01-rail0). Options that would make a command change
+ * something are refused. All documents have offset= and limit=, of their rows.
  */
 #ifndef FMD_HTTP_QUERY_H
 #define FMD_HTTP_QUERY_H
@@ -22,9 +22,9 @@ struct query {
 	char error[QUERY_ERROR]; /* "" = all options fit */
 };
 
-/* One key with its value, as they are decoded; `value` NULL = there is no `=`. */
+/* Adds one decoded key with its value (NULL = there is no `=`); the first misfit sets error. */
 void query_take(struct query *query, const char *key, const char *value);
-/* Those rows of the document that are asked for; the others go. Their number in all. */
+/* Keeps only the rows of the page in *document. Returns the number of all rows. */
 size_t query_page(const struct query *query, json_t **document);
 /* Whether a document has rows that can be paged. */
 bool query_has_rows(const struct query *query, const json_t *document);

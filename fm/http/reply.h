@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* reply: responses that are at hand, with the headers that all have in common. */
+/*
+ * reply: responses that are complete, with the headers that all have in common. Functions return
+ * libmicrohttpd's verdict: MHD_YES, or MHD_NO = the connection is to be closed.
+ */
 #ifndef FMD_HTTP_REPLY_H
 #define FMD_HTTP_REPLY_H
 
@@ -9,24 +12,24 @@
 
 #define REPLY_JSON "application/json"
 
-/* What the client asks for by its headers; borrowed from the connection. */
+/* The encoding that the client asks for by its headers; borrowed from the connection. */
 struct encode_wish reply_wish(struct MHD_Connection *connection);
 
-/* Queues and releases `response`. `tag` NULL = it has none. */
+/* Queues and releases `response`. `tag`: its entity tag, NULL = none. */
 enum MHD_Result reply_queue(struct MHD_Connection *connection, unsigned code, const char *type,
 			    const char *tag, bool gzip, struct MHD_Response *response);
 /*
- * 200, or 304 where the client has it. Takes the body; `policy` is a Content-Security-Policy, NULL
- * = none.
+ * Answers 200, or 304 if the client has the body. Takes the body; `policy`: its
+ * Content-Security-Policy, NULL = none.
  */
 enum MHD_Result reply_encoded(struct MHD_Connection *connection, const char *type,
 			      const struct encoded *out, const char *policy);
-/* The same of a text that is encoded as the client wants it. Takes `text`, which is from malloc. */
+/* Encodes a text as the client wants and answers with it. Takes `text`, which is from malloc. */
 enum MHD_Result reply_text(struct MHD_Connection *connection, const char *type, char *text,
 			   size_t len);
-/* The same of a document; takes the reference. */
+/* Answers with a document, whose reference it takes. */
 enum MHD_Result reply_json(struct MHD_Connection *connection, json_t *document);
-/* {"error": why} */
+/* Answers with a code and {"error": why}. */
 enum MHD_Result reply_refuse(struct MHD_Connection *connection, unsigned code, const char *why);
 
 #endif

@@ -3,9 +3,9 @@
  * serve: HTTP/1.1 by libmicrohttpd on fmd's loop: a listening socket, connections capped in all and
  * by address, TLS 1.2 and later where a certificate is given.
  *
- * Requests come to the handler as libmicrohttpd has them: once before the body, then again until a
- * response is queued; a connection that is suspended is left alone until it is resumed, which
- * serve_poke() has to follow.
+ * The handler is called as libmicrohttpd does it: once before the body, then again until a response
+ * is queued. A connection that is suspended is not served until it is resumed, after which
+ * serve_poke() has to be called.
  */
 #ifndef FMD_HTTP_SERVE_H
 #define FMD_HTTP_SERVE_H
@@ -22,26 +22,25 @@ struct serve_conf {			  /* "" = not set */
 };
 struct serve_ops {
 	MHD_AccessHandlerCallback request;
-	MHD_RequestCompletedCallback
-		completed; /* for each request, once; nothing of it is used after */
+	MHD_RequestCompletedCallback completed; /* once for each request, last */
 	void *arg;
 };
 
-/* NULL with the reason in err. `ops` is copied. */
+/* The caller owns the server; NULL with the reason in err. `ops` is copied. */
 struct serve *serve_new(struct loop *loop, const struct serve_conf *conf,
 			const struct serve_ops *ops, char *err, size_t err_size);
 /*
- * The certificate and key anew; the address stays. Connections are closed; all must be resumed. -1
- * with the reason: all is as it was.
+ * Loads certificate and key again and closes all connections, which must be resumed before; the
+ * address stays. 0, or -1 with the reason in err and nothing changed.
  */
 int serve_configure(struct serve *serve, const struct serve_conf *conf, char *err, size_t err_size);
-/* All connections must be resumed. Ends them; NULL is fine. */
+/* Closes all connections, which must be resumed before, and frees the server; NULL is fine. */
 void serve_free(struct serve *serve);
 
-/* Something was resumed: the server works on from the loop, not within the call. */
+/* A connection was resumed: the server goes on from the loop, not within the call. */
 void serve_poke(struct serve *serve);
 
-/* The address of ours that a connection came in by, as text; "" = not known. */
+/* Writes the local address of a connection as text; "" = not known. */
 void serve_local_address(struct MHD_Connection *connection, char *text, size_t size);
 
 #endif

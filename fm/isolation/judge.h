@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* judge: of what cannot be worked with, what may be isolated. Pure. */
+/* judge: decides how many faulty switches and links may be isolated. Pure. */
 #ifndef FMD_ISOLATION_JUDGE_H
 #define FMD_ISOLATION_JUDGE_H
 
@@ -9,14 +9,14 @@ struct isolate_ask {
 	uint32_t node; /* a switch of the snapshot */
 	uint8_t port;  /* one of its links to another switch; 0 = all of them */
 	bool in_force; /* isolated already: counts against the others, and stays */
-	bool allowed;  /* the answer: set where it is in force, or may be */
+	bool allowed;  /* the result: it is in force, or may be */
 };
 
 /*
- * Together with what is in force, what is new may take a quarter of the known links of each tier
- * (those between two neighbouring levels) at most, and no leaf's last uplink that is up and in use
- * (its own isolation as a switch apart). Where it would take more nothing new of that tier or leaf
- * is allowed. Returns how many are not.
+ * Sets `allowed` of each. Isolations, new ones and those in force, may take at most a quarter of
+ * the known links of each tier (between two neighbouring levels), and no leaf's last uplink that is
+ * up and in use (unless the leaf itself is isolated). Where they would take more, nothing new of
+ * that tier or leaf is allowed. Returns how many are not allowed.
  */
 uint32_t isolate_judge(const struct topo *t, struct isolate_ask *asks, uint32_t count);
 

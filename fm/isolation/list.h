@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * list: what cannot be worked with, and the room's state around it (fm/isolation/module.h). The
- * files of the room stand in this order, and each calls those before it alone:
- *   list            what is listed; its marks in the inventory, of which snapshots are made
+ * list: faulty switches and links, and the room's state around them (fm/isolation/module.h). The
+ * files of the room, each of which calls only files before it:
+ *   list            the list, and its marks in the inventory, of which snapshots are made
  *   judge           pure: how much may be isolated at once
  *   report          names, alerts, the status
  *   wrong_list      switches that do not hold their tables, over restarts
- *   isolation       what is said is gathered, judged together, and released
- *   refusing        switches that take no Set: asked before they are listed, probed while they are
+ *   isolation       collects findings, judges them together, releases
+ *   refusing        switches that take no Set: probed before they are listed and while they are
  *   wrong_tables    trials of switches that do not hold their tables
  *   module          the hooks
  */
@@ -26,14 +26,14 @@ struct isolated {
 	enum isolation_cause cause;
 	bool judged, in_force; /* in force: it carries no transit */
 	uint64_t since_us;
-	mad_token probe; /* refusing.c's */
+	mad_token probe; /* of refusing.c */
 	struct isolation *list;
 };
 
-/* Whether one that refuses counts packets with a wrong M_Key (IBA 14.2.4), as it answered. */
+/* Whether a device that refuses Sets counts M_Key violations (IBA 14.2.4), as it answered. */
 enum isolation_keys { KEYS_UNKNOWN, KEYS_GOOD, KEYS_VIOLATED };
 
-struct suspect { /* a switch that did not take a Set, and is asked whether it answers a Get */
+struct suspect { /* a switch that did not take a Set, while it is probed with Gets */
 	struct suspect *next;
 	struct isolation *list;
 	guid_t node;
@@ -51,27 +51,29 @@ struct isolation {
 	struct loop_timer *judge, *probe;
 	enum isolation_keys keys;
 	mad_token asked_keys;
-	struct suspect *suspects;  /* refusing.c's */
-	struct wrong_table *wrong; /* wrong_list.c's */
-	struct loop_timer *trial;  /* wrong_tables.c's */
+	struct suspect *suspects;  /* of refusing.c */
+	struct wrong_table *wrong; /* of wrong_list.c */
+	struct loop_timer *trial;  /* of wrong_tables.c */
 };
 
+/* The entry, owned by the list until it is removed; NULL = it is not listed. */
 struct isolated *isolated_find(const struct isolation *is, guid_t node, uint8_t port,
-			       enum isolation_cause cause); /* NULL = it is not listed */
-/* NULL: the list is full. */
+			       enum isolation_cause cause);
+/* Adds an entry, which the list owns; NULL = the list is full. */
 struct isolated *isolated_add(struct isolation *is, guid_t node, uint8_t port,
 			      enum isolation_cause cause);
-void isolated_remove(struct isolated *it); /* its marks go, too */
+/* Removes and frees an entry and clears its marks. */
+void isolated_remove(struct isolated *it);
 
-/* Its node in the inventory; NULL = there is no such node or port. */
+/* The entry's node, owned by the inventory; NULL = there is no such node or port. */
 struct inv_node *isolated_node(const struct isolated *it);
-/* That port's link leads from one switch to another. */
+/* Whether that port's link leads from one switch to another. */
 bool isolated_is_transit(const struct inv_node *node, unsigned port);
-/* Both ends of that port's link are Active. */
+/* Whether both ends of that port's link are Active. */
 bool isolated_is_active(const struct inv_port *port);
-/* It is listed as a switch that takes no Set: it is sent none from now on, or may be again. */
+/* Marks its switch as one that is sent no Sets, or (on = false) may be sent Sets again. */
 void isolated_set_no_sets(const struct isolated *it, bool on);
-/* Sets the marks of all that is listed anew. */
+/* Sets the marks of all entries anew. */
 void isolated_mark_all(struct isolation *is);
 
 #endif

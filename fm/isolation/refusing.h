@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * refusing: switches that answer, and take no Set. One that did not take a Set is asked for its
- * SwitchInfo first, and sent it back: where packets get lost, so may all tries of a Set. While it
- * is isolated it is sent no other Set than a probe a minute: the first that it takes releases it.
+ * refusing: switches that answer Gets but take no Set. A switch that did not take a Set is probed
+ * first, by Get(SwitchInfo) and Set of the same content, as all tries of a Set may be lost on a bad
+ * path. While it is isolated it is sent no Set but one probe a minute; the first that it takes ends
+ * the isolation.
  */
 #ifndef FMD_ISOLATION_REFUSING_H
 #define FMD_ISOLATION_REFUSING_H
@@ -10,13 +11,15 @@
 #include "fm/isolation/list.h"
 
 /*
- * That switch did not take a Set: it is isolated unless it takes one now. Who does not even answer
- * a Get is left to the sweep.
+ * A switch did not take a Set: probes it, and lists it if it takes none now. A switch that does not
+ * answer a Get either is left to the sweep.
  */
 void refusing_suspect(struct isolation *is, guid_t sw);
-/* A sweep has met switches whose PortStateChange cannot be cleared. */
+/* A sweep found switches whose PortStateChange cannot be cleared: suspects them. */
 void refusing_swept(struct isolation *is);
-void refusing_probe(void *isolation); /* a loop_fn: probes all of them, as master */
+/* A loop_fn: probes all listed switches, if fmd is master. */
+void refusing_probe(void *isolation);
+/* Ends all probes of suspects and frees them. */
 void refusing_fini(struct isolation *is);
 
 #endif

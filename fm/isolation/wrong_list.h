@@ -17,19 +17,23 @@ struct wrong_table {
 	struct wrong_table *next;
 	struct isolation *isolation;
 	struct table_block at;
-	bool met; /* isolation has it; false: read from the file, and not met since */
-	/* wrong_tables.c's */
-	enum { TRY_BLOCK, TRY_CHANGED, TRY_BACK } step; /* the last two of a multicast trial */
-	bool failed;					/* a step of this trial */
+	bool met; /* isolation has it; false: read from the file, and not found by a sweep since */
+	/* Of wrong_tables.c: the step of a trial; the last two are of multicast trials only. */
+	enum { TRY_BLOCK, TRY_CHANGED, TRY_BACK } step;
+	bool failed; /* a step of this trial */
 	mad_token token;
 };
 
-/* At most one a switch. */
-struct wrong_table *wrong_list_find(const struct isolation *is, guid_t sw); /* or NULL */
+/*
+ * The list owns its entries, at most one for each switch. find: NULL = there is none. add: the
+ * switch must not have one. remove: frees it.
+ */
+struct wrong_table *wrong_list_find(const struct isolation *is, guid_t sw);
 struct wrong_table *wrong_list_add(struct isolation *is, const struct table_block *at);
 void wrong_list_remove(struct wrong_table *wrong);
-void wrong_list_load(struct isolation *is);    /* those of before the restart */
-void wrong_list_changed(struct isolation *is); /* which of them are isolated is to be saved */
+/* Reads the file; marks it as changed; ends all trials and frees all entries. */
+void wrong_list_load(struct isolation *is);
+void wrong_list_changed(struct isolation *is);
 void wrong_list_fini(struct isolation *is);
 
 #endif

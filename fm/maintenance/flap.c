@@ -5,37 +5,37 @@
 
 #define TIMES_MAX (FLAP_COUNT_MAX + 1)
 
-struct falls {		    /* of a link */
-	cl_map_item_t item; /* first; key: see key_of() */
+struct downs {		    /* the times at which a link went down */
+	cl_map_item_t item; /* the first member; key: see key_of() */
 	unsigned count;
 	uint64_t at_us[TIMES_MAX]; /* the latest, as a ring */
 };
 
 /*
- * The port goes where a GUID has its vendor: two links with one key are as good as impossible, and
- * do no harm.
+ * The port is mixed into the GUID's vendor bits. Two links with the same key are next to
+ * impossible, and would only share a count.
  */
 static uint64_t key_of(guid_t node, uint8_t port)
 {
 	return node ^ (uint64_t)port << 56;
 }
 
-static struct falls *find(struct flaps *flaps, uint64_t key)
+static struct downs *find(struct flaps *flaps, uint64_t key)
 {
 	cl_map_item_t *item = cl_qmap_get(&flaps->links, key);
-	struct falls *falls;
+	struct downs *downs;
 
 	if (item != cl_qmap_end(&flaps->links))
-		return (struct falls *)item;
-	falls = mem_alloc(1, sizeof(*falls));
-	cl_qmap_insert(&flaps->links, key, &falls->item);
-	return falls;
+		return (struct downs *)item;
+	downs = mem_alloc(1, sizeof(*downs));
+	cl_qmap_insert(&flaps->links, key, &downs->item);
+	return downs;
 }
 
-/* When the link fell, `back` times before the latest. */
-static uint64_t fell_at(const struct falls *falls, unsigned back)
+/* When the link went down, `back` times before the latest. */
+static uint64_t went_down_at(const struct downs *downs, unsigned back)
 {
-	return falls->at_us[(falls->count + TIMES_MAX - 1 - back) % TIMES_MAX];
+	return downs->at_us[(downs->count + TIMES_MAX - 1 - back) % TIMES_MAX];
 }
 
 static void tidy(struct flaps *flaps, uint64_t window_us, uint64_t now)
@@ -46,7 +46,7 @@ static void tidy(struct flaps *flaps, uint64_t window_us, uint64_t now)
 		return;
 	for (item = cl_qmap_head(&flaps->links); item != cl_qmap_end(&flaps->links); item = next) {
 		next = cl_qmap_next(item);
-		if (now - fell_at((struct falls *)item, 0) <= window_us)
+		if (now - went_down_at((struct downs *)item, 0) <= window_us)
 			continue;
 		cl_qmap_remove_item(&flaps->links, item);
 		free(item);
@@ -54,17 +54,17 @@ static void tidy(struct flaps *flaps, uint64_t window_us, uint64_t now)
 	flaps->tidy_at = 2 * cl_qmap_count(&flaps->links) + 1024;
 }
 
-bool flaps_fell(struct flaps *flaps, guid_t node, uint8_t port, unsigned allowed,
-		uint64_t window_us, uint64_t now)
+bool flaps_note_down(struct flaps *flaps, guid_t node, uint8_t port, unsigned allowed,
+		     uint64_t window_us, uint64_t now)
 {
-	struct falls *falls;
+	struct downs *downs;
 
 	tidy(flaps, window_us, now);
-	falls = find(flaps, key_of(node, port));
-	falls->at_us[falls->count++ % TIMES_MAX] = now;
-	if (falls->count <= allowed || now - fell_at(falls, allowed) > window_us)
+	downs = find(flaps, key_of(node, port));
+	downs->at_us[downs->count++ % TIMES_MAX] = now;
+	if (downs->count <= allowed || now - went_down_at(downs, allowed) > window_us)
 		return false;
-	falls->count = 0;
+	downs->count = 0;
 	return true;
 }
 

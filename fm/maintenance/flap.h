@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* flap: counts how often links fall within a time, and says which of them fall too often. */
+/* flap: counts how often links go down within a window. */
 #ifndef FMD_MAINTENANCE_FLAP_H
 #define FMD_MAINTENANCE_FLAP_H
 
@@ -11,17 +11,18 @@
 
 struct flaps {
 	cl_qmap_t links;
-	size_t tidy_at; /* so many links are worth a pass over which of them fell long ago */
+	size_t tidy_at; /* the number of links at which old ones are dropped */
 };
 
+/* Without links; flaps_fini() frees them. */
 void flaps_init(struct flaps *flaps);
 void flaps_fini(struct flaps *flaps);
 
 /*
- * A link, always by the same of its ends, has fallen at `now_us`. True: more than `allowed` times
- * within the window, this one counted; the count begins anew then.
+ * Notes that a link, always named by the same end, went down at `now_us`. True: it did so more than
+ * `allowed` times within the window, this time included; its count starts again then.
  */
-bool flaps_fell(struct flaps *flaps, guid_t node, uint8_t port, unsigned allowed,
-		uint64_t window_us, uint64_t now_us);
+bool flaps_note_down(struct flaps *flaps, guid_t node, uint8_t port, unsigned allowed,
+		     uint64_t window_us, uint64_t now_us);
 
 #endif

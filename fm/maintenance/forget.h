@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * forget: links that are down are a part of the design until an operator says that they are gone
- * for good, for nobody else can know. Their ends are then without a link, and a node that no link
- * leads to any more is no node of the fabric: its LIDs are free. What comes back later is new. It
- * is an operation (fm/fabric/operation.h): what was left free for them is in use when it is
- * answered.
+ * forget: removes links that are down from the design; only an operator can know that a link will
+ * not return. A node without any link left is removed too, and its LIDs are free. A link or node
+ * that returns later is new. This is an operation (fm/fabric/operation.h): it is answered when the
+ * tables that use the freed slots are programmed.
  */
 #ifndef FMD_MAINTENANCE_FORGET_H
 #define FMD_MAINTENANCE_FORGET_H
@@ -13,8 +12,8 @@
 #include "fm/fabric/waiters.h"
 
 /*
- * what: a host, a node or a port; NULL = all links that are down, and LIDs of ports that left the
- * fabric earlier, too. fn is called once.
+ * Forgets the links of `what`, a host, a node or a port; NULL = all links that are down, and the
+ * LIDs of ports that left the fabric earlier. fn is called once, with the answer or an error.
  */
 void forget(struct fabric *fabric, const struct fabric_services *services, const char *what,
 	    waiter_fn *fn, void *arg);

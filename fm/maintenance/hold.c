@@ -145,7 +145,7 @@ static void drop_refused(struct holds *h, struct hold_refused *it)
 	*it = h->refused[--h->nrefused];
 }
 
-void holds_ask(struct holds *h, guid_t node, uint8_t port, const char *why)
+void holds_request(struct holds *h, guid_t node, uint8_t port, const char *why)
 {
 	const struct quarantine *q;
 	struct hold_refused *refused;

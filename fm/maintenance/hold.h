@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * hold: which links whose error rate is too high for a long time are quarantined until they are
- * clean (fabric_request_hold()): none of a host's, none excluded or needed, and few at once. What
- * is refused is an event once, and judged anew each time that it is asked for. A link that an
- * operator has released is left alone until it was clean.
+ * hold: which links with a persistently high error rate are quarantined until they are clean
+ * (fabric_request_hold()): no host's link, none that is excluded or needed, and few at once. A
+ * refusal is an event once, and each further request is judged again. A link that an operator has
+ * released is not held until it was clean.
  */
 #ifndef FMD_MAINTENANCE_HOLD_H
 #define FMD_MAINTENANCE_HOLD_H
@@ -32,19 +32,20 @@ struct holds {
 	struct quarantines *quarantines;
 	struct hold_refused *refused;
 	unsigned nrefused;
-	struct loop_timer *timer; /* looks whether links have become clean */
+	struct loop_timer *timer; /* checks whether links have become clean */
 };
 
+/* Without refusals; the arguments are borrowed until holds_fini(). */
 void holds_init(struct holds *holds, struct fabric *fabric, const struct fabric_services *services,
 		struct quarantines *quarantines);
 void holds_fini(struct holds *holds);
-/* What was held in an earlier life is looked after. */
+/* Starts to check links that were held before the restart; called after quarantines_load(). */
 void holds_load(struct holds *holds);
-/* By either end; why: cut to QUARANTINE_WHY. */
-void holds_ask(struct holds *holds, guid_t node, uint8_t port, const char *why);
-/* Links that have too many errors and are needed, or are too many: an alert. */
+/* Holds a link, by either end, or refuses with an event; why: cut to QUARANTINE_WHY. */
+void holds_request(struct holds *holds, guid_t node, uint8_t port, const char *why);
+/* Raises or ends the alert on links with too many errors that stay in use. */
 void holds_review(struct holds *holds);
-/* An operator has released those, held or quarantined for a time. */
+/* An operator has released those quarantines: their links are not held until they were clean. */
 void holds_released(struct holds *holds, const struct quarantine_list *released);
 
 #endif

@@ -29,19 +29,22 @@ struct change {
 	enum change_kind kind;
 	const char *note; /* why nothing changes; NULL = something does */
 	char what[256];	  /* the target's name */
-	unsigned links;	  /* that it is about */
+	unsigned links;	  /* number of its links */
 	struct cordon_list cordons;
 	struct quarantine_list released;
 	uint64_t asked_us, blocks_before;
 };
 
-/* The caller ends it by one of the other three. */
+/* The caller owns it and gives it to one of the other three functions, which frees it. */
 struct change *change_new(struct maintenance *room, const struct target *target,
 			  enum change_kind kind);
 void change_free(struct change *change);
-/* What was changed is programmed, then answered; taken back when the tables are refused. */
+/*
+ * Starts the operation for a change that was made: fn is called once, when it is programmed and
+ * saved, or with an error when the tables were refused and the change was taken back.
+ */
 void change_start(struct change *change, waiter_fn *fn, void *arg);
-/* Nothing is to be changed, note (a literal) says why: that is the answer. */
+/* Answers that nothing is to be changed; note, a literal, says why. */
 void change_unchanged(struct change *change, const char *note, waiter_fn *fn, void *arg);
 
 #endif

@@ -103,7 +103,7 @@ static void quarantine(void *room, guid_t node, uint8_t port, const char *why)
 
 static void hold(void *room, guid_t node, uint8_t port, const char *why)
 {
-	holds_ask(&((struct maintenance *)room)->holds, node, port, why);
+	holds_request(&((struct maintenance *)room)->holds, node, port, why);
 }
 
 static void link_fell(void *room, guid_t node, uint8_t port)
@@ -116,8 +116,8 @@ static void link_fell(void *room, guid_t node, uint8_t port)
 	if (!conf->quarantine.flap_count)
 		return;
 	quarantines_take_lower_end(&m->quarantines, &node, &port);
-	if (!flaps_fell(&m->flaps, node, port, (unsigned)conf->quarantine.flap_count, window_us,
-			loop_now_us(m->services.loop)))
+	if (!flaps_note_down(&m->flaps, node, port, (unsigned)conf->quarantine.flap_count,
+			     window_us, loop_now_us(m->services.loop)))
 		return;
 	snprintf(why, sizeof(why), "went down %d times within %g s",
 		 conf->quarantine.flap_count + 1, conf->quarantine.flap_window_ms / 1e3);

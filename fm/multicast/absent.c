@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Members of multicast groups whose ports are out of service, and who is asked to register anew.
+ * absent: members of multicast groups whose ports are out of service, and which hosts are asked to
+ * register anew.
  *
- *   a live end of its link says it is down   the port has left its groups: when the link comes up
+ *   a live end of its link reports Down      the port leaves its groups: when the link comes up
  *                                            again it goes through Init, and bring-up asks the host
  *                                            to register
- *   no path leads to either end              the port waits: its link may be Active all the time,
- *                                            so its host hears of nothing and would never join
+ *   no path leads to either end              the port is awaited: its link may be Active all the
+ *                                            time, so its host notices nothing and would never join
  *                                            again by itself
- *   out of service when fmd began            waits likewise, whatever its leaf says: it may be
- *                                            rebooting as fmd is
- *   waited for longer than PATIENCE_US       has left its groups
- *   comes into service, was not waited for   is asked to register: what it has joined is not known
- *                                            here
+ *   out of service when fmd started          awaited, whatever its leaf reports: the host may be
+ *                                            rebooting as the manager is
+ *   awaited for longer than PATIENCE_US      the port leaves its groups
+ *   comes into service, was not awaited      the host is asked to register, as its memberships are
+ *                                            not known here
  *
- * The port that waits is a member in all respects. Trees lead to it again as soon as the snapshot
- * has a path.
+ * An awaited port is a member in all respects. Trees lead to it again as soon as the snapshot has a
+ * path.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +58,7 @@ static bool serves_too(const struct topo *t, uint32_t i, const struct topo *othe
 	return topo_is_again(t, other) ? serves(other, i) : in_service(other, t->ports[i].guid);
 }
 
-/* As it answers by now, which may be later than the snapshot. */
+/* Whether a port is reported Down in the inventory, which may be newer than the snapshot. */
 static bool is_said_down(const struct multicast *m, const struct topo *t, guid_t guid)
 {
 	uint32_t port = topo_find_port(t, guid);

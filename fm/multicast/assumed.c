@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Members that another manager knew. Who takes over from one that left no copy of its groups finds
- * trees in the switches, and not who joined what. Hosts are asked to register anew, and that takes
- * them a while. So each host that a table leads to, and that joined nothing of that MLID here,
- * counts as a member for takeover_grace: trees stay, by the same proof as all others, and those who
- * come back are in them already. Groups made meanwhile get other MLIDs.
+ * assumed: members that another manager knew. A manager that takes over without a copy of the
+ * groups finds trees in the switches, but not which host joined which group. Hosts are asked to
+ * register anew, which takes them a while. So each host that a table leads to, and that has not
+ * joined a group of that MLID here, counts as a member for takeover_grace: trees stay, by the same
+ * proof as all others, and hosts that register again are in them already. Groups made meanwhile get
+ * other MLIDs.
  */
 #include <stdlib.h>
 #include "fm/multicast/room.h"

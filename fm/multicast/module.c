@@ -56,18 +56,18 @@ static void published(void *room, const struct topo *before)
 
 static void shown(void *room, const struct topo *before)
 {
-	trees_shown(room, before);
+	trees_same_links(room, before);
 }
 
 /* Unicast's blocks come first; what they carry is part of any tree. */
 static void programmed(void *room, const struct program_result *result)
 {
-	trees_wake(room);
+	trees_start(room);
 }
 
 static void mft_mismatch(void *room)
 {
-	trees_again(room);
+	trees_rewrite(room);
 }
 
 static bool busy(const void *room)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * module: multicast, from the SA's groups to the switches' tables, as a room of the fabric manager
- * (fm/fabric/module.h).
+ * module: multicast: groups of the SA become tables of switches; as a room (fm/fabric/module.h).
  */
 #ifndef FMD_MULTICAST_MODULE_H
 #define FMD_MULTICAST_MODULE_H
@@ -12,13 +11,13 @@
 extern const struct fabric_module multicast_module;
 
 /*
- * The trees as the switches are to hold them, the room's, until control returns to the loop. They
- * may be of another snapshot than the published one: go by GUID.
+ * The trees that the switches are to hold; owned by the room, valid until control returns to the
+ * loop. They may be of another snapshot than the published one: identify switches by GUID.
  */
 const struct mcast_plan *multicast_trees(const struct fabric *fabric);
-/* The document of `fmctl --json groups`; the caller's. */
+/* The document of `fmctl --json groups`; the caller owns it. */
 json_t *multicast_groups(const struct fabric *fabric);
-/* The same of those groups alone: of that MLID (0 = any), by that MGID (NULL = any). */
+/* That document for the groups of one MLID (0 = any) with one MGID (NULL = any). */
 json_t *multicast_groups_of(const struct fabric *fabric, unsigned mlid, const uint8_t mgid[16]);
 
 #endif

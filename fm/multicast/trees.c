@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * From the SA's groups and the published snapshot to the switches' multicast tables.
+ * trees: makes the switches' multicast tables out of the SA's groups and the published snapshot.
  *
- * A join is answered at once; here it only leaves a mark on its MLID. When no more come for a few
- * milliseconds, or another snapshot was published and its unicast tables are in place, a job does
- * the rest in short steps (fm/core/job.h):
+ * A join is answered at once; here it only marks its MLID as changed. When no more joins come for a
+ * few milliseconds, or another snapshot was published and its unicast tables are programmed, a job
+ * does the rest in short steps (fm/core/job.h):
  *
- *   learn    the first time: what switches hold from an earlier life (learn.c)
- *   gather   the members of MLIDs with a mark, or of all on a new snapshot, become its ports
- *   plan     trees: those of MLIDs without a mark stay as they are, on a new snapshot those that
- *            still prove right; all of them proven beside the unicast tables in force
- *   judge    each tree that is new
- *   tell     what switches are to hold of those, and of groups that ended
- *   write    blocks that differ                                           (fm/program/mft.h)
+ *   learn    the first time: the tables that switches hold from an earlier run (learn.c)
+ *   gather   collects the members of changed MLIDs, or of all on a new snapshot, as its ports
+ *   plan     makes trees: those of unchanged MLIDs stay, on a new snapshot if they still pass the
+ *            check; all are proven beside the unicast tables in force
+ *   judge    checks each new tree
+ *   tell     hands what switches are to hold of these, and of groups that ended, to mft
+ *   write    writes the blocks that differ                                (fm/program/mft.h)
  *
- * What happens meanwhile leaves its mark for the next round, which begins when the switches have
- * answered: so a storm of joins costs a few rounds, however many joins it has. A snapshot published
- * meanwhile starts the job anew, unless it has begun to report: what was reported is to be written.
+ * A change meanwhile is left for the next round, which begins when the switches have answered: so a
+ * storm of joins costs a few rounds, however many joins it has. A snapshot published meanwhile
+ * starts the job anew, unless it has begun to hand out blocks: these are to be written.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,10 +24,10 @@
 #include "routing/proof/check_change.h"
 #include "topology/mem.h"
 
-#define FOLD_US	    3000  /* from the last change.. */
-#define FOLD_MAX_US 50000 /* ..but no longer than this from the first */
-#define NAMES_SIZE  320	  /* of a list of hosts in an event.. */
-#define NAME_ROOM   68	  /* ..and of one more */
+#define COALESCE_US	3000  /* from the last change.. */
+#define COALESCE_MAX_US 50000 /* ..but no longer than this from the first */
+#define NAMES_SIZE	320   /* of a list of hosts in an event.. */
+#define NAME_ROOM	68    /* ..and of one more */
 
 static void see(struct multicast *m, const struct topo *t)
 {
@@ -42,10 +42,7 @@ static bool receives(uint8_t join_state)
 	return join_state & (WIRE_JOIN_FULL | WIRE_JOIN_NON);
 }
 
-/*
- * A member that lost its P_Key stays one, in case it gets that again, but no tree leads there
- * meanwhile.
- */
+/* Whether a member still has the P_Key. Without it no tree leads there; it stays a member. */
 static bool in_partition(const struct fabric_view *view, guid_t guid, uint16_t pkey)
 {
 	uint32_t port = topo_find_port(view->topo, guid); /* the map is of that snapshot */
@@ -285,7 +282,7 @@ static void written(void *arg, const struct mft_result *result)
 			      result->failed, result->held);
 	m->trees.logged_failed = result->failed > 0;
 	fabric_report_mft_written(m->fabric, result);
-	trees_wake(m);
+	trees_start(m);
 }
 
 static enum job_said write_tables(void *arg)
@@ -373,10 +370,10 @@ static void was_read(void *arg, const struct mft_result *result)
 	struct multicast *m = arg;
 
 	m->trees.read = true;
-	trees_wake(m);
+	trees_start(m);
 }
 
-/* Unicast tables come first: their packets are what everything else is made of. */
+/* Waits until unicast tables are programmed: joins and SA replies travel by them. */
 static void begin(void *arg)
 {
 	struct multicast *m = arg;
@@ -393,34 +390,35 @@ static void begin(void *arg)
 	job_start(m->trees.job, steps, NULL);
 }
 
-void trees_wake(struct multicast *m)
+void trees_start(struct multicast *m)
 {
 	bool stale = job_steps(m->trees.job) && !m->trees.reporting &&
 		     fabric_view(m->fabric).topo != m->trees.topo;
 
-	if (stale) { /* what was gathered is of use no more */
+	if (stale) { /* the collected ports are of another snapshot */
 		job_stop(m->trees.job);
 		see(m, NULL);
 	}
 	if (!is_due(m) || job_steps(m->trees.job) || mft_busy(m->services.mft))
 		return;
-	if (!loop_timer_armed(m->trees.fold))
-		m->trees.folds_since_us = loop_now_us(m->services.loop);
-	if (loop_now_us(m->services.loop) - m->trees.folds_since_us < FOLD_MAX_US - FOLD_US)
-		loop_timer_set(m->trees.fold, FOLD_US);
+	if (!loop_timer_armed(m->trees.coalesce))
+		m->trees.coalesce_since_us = loop_now_us(m->services.loop);
+	if (loop_now_us(m->services.loop) - m->trees.coalesce_since_us <
+	    COALESCE_MAX_US - COALESCE_US)
+		loop_timer_set(m->trees.coalesce, COALESCE_US);
 }
 
 void trees_changed(struct multicast *m, uint16_t mlid)
 {
 	m->trees.changed[mlid - MCAST_FIRST_MLID] = true;
 	m->trees.pending = true;
-	trees_wake(m);
+	trees_start(m);
 }
 
-void trees_again(struct multicast *m)
+void trees_rewrite(struct multicast *m)
 {
 	m->trees.pending = true;
-	trees_wake(m);
+	trees_start(m);
 }
 
 /* ---- Snapshots ------------------------------------------------------------------------------- */
@@ -430,7 +428,7 @@ void trees_published(struct multicast *m)
 	m->trees.proof_due = true;
 }
 
-void trees_shown(struct multicast *m, const struct topo *before)
+void trees_same_links(struct multicast *m, const struct topo *before)
 {
 	if (m->trees.seen == before)
 		see(m, fabric_view(m->fabric).topo);
@@ -443,7 +441,7 @@ void trees_init(struct multicast *m)
 	struct trees *t = &m->trees;
 
 	t->job = job_new(m->services.loop, m);
-	t->fold = loop_timer_new(m->services.loop, begin, m);
+	t->coalesce = loop_timer_new(m->services.loop, begin, m);
 	t->groups = mem_alloc(SA_MLIDS, sizeof(*t->groups));
 	sa_mcast_set_trees(m->services.sa, &t->plan);
 }
@@ -453,7 +451,7 @@ void trees_fini(struct multicast *m)
 	struct trees *t = &m->trees;
 
 	sa_mcast_set_trees(m->services.sa, NULL);
-	loop_timer_free(t->fold);
+	loop_timer_free(t->coalesce);
 	job_free(t->job);
 	mcast_planner_free(t->planner);
 	mcast_proof_free(t->published);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * trees: from the SA's groups and the published snapshot to the switches' multicast tables. Part of
- * the room's state (room.h).
+ * trees: makes the switches' multicast tables out of the SA's groups and the published snapshot.
+ * Part of the room's state (room.h).
  */
 #ifndef FMD_MULTICAST_TREES_H
 #define FMD_MULTICAST_TREES_H
@@ -15,29 +15,29 @@
 
 struct multicast;
 
-struct gathered { /* of one MLID: the members of its groups, as ports of a snapshot */
+struct gathered { /* the members of the groups of one MLID, as ports of a snapshot */
 	struct mcast_member *list;
 	uint32_t count;
 };
 
 struct trees {
 	struct job *job;
-	struct loop_timer *fold; /* armed: a change waits for others to join it */
-	uint64_t folds_since_us;
-	bool changed[SA_MLIDS];	  /* by MLID: since it was gathered */
-	bool pending;		  /* any of these, or a block is to be written again */
-	bool again;		  /* switches that failed are to be tried */
-	bool read;		  /* what switches held when fmd began is known.. */
-	bool learned;		  /* ..and is the plan to start from */
-	unsigned unknown_members; /* learned entries for hosts that are members of nothing */
+	struct loop_timer *coalesce; /* armed: a change waits for others to join it */
+	uint64_t coalesce_since_us;
+	bool changed[SA_MLIDS];	  /* by MLID: since its members were collected */
+	bool pending;		  /* an MLID has changed, or a block is to be written again */
+	bool again;		  /* switches that failed are to be tried again */
+	bool read;		  /* the tables that switches held at the start were read */
+	bool learned;		  /* .. and are the plan to start from */
+	unsigned unknown_members; /* entries read for hosts that are members of no group */
 	bool reporting;		  /* the job is past the point where it can be started anew */
 	struct topo *seen; /* referenced: the published snapshot that the trees are made for */
 
-	/* Trees in the making. */
+	/* Trees that are being made. */
 	struct topo *topo; /* referenced: what planner and gathered ports refer to */
 	bool proof_due;	   /* the graph of the tables last published is still to be copied */
-	struct mcast_proof *published; /* beside the tables last published, until it is taken.. */
-	struct mcast_proof *proof;     /* ..for the trees of `topo` */
+	struct mcast_proof *published; /* made for the tables last published; moves to `proof` */
+	struct mcast_proof *proof;     /* of the trees of `topo` */
 	struct mcast_planner *planner;
 	struct gathered gathered[SA_MLIDS];
 	struct mcast_group *groups; /* [SA_MLIDS] by MLID */
@@ -52,14 +52,18 @@ struct trees {
 	uint64_t rounds;
 };
 
+/* Makes timer and job, and gives the SA the plan; trees_fini() ends and frees all. */
 void trees_init(struct multicast *m);
 void trees_fini(struct multicast *m);
-void trees_wake(struct multicast *m);			/* begins what is due */
-void trees_changed(struct multicast *m, uint16_t mlid); /* groups of the MLID, or their members */
-void trees_again(struct multicast *m);			/* a block is to be written again */
+/* Starts what is due, if nothing is under way. */
+void trees_start(struct multicast *m);
+/* Groups of an MLID, or their members, have changed; a block is to be written again. */
+void trees_changed(struct multicast *m, uint16_t mlid);
+void trees_rewrite(struct multicast *m);
+/* Tables were published: their proof is to be copied, before the next proof begins. */
 void trees_published(struct multicast *m);
-/* The published snapshot was exchanged for one that differs in the state of ports alone. */
-void trees_shown(struct multicast *m, const struct topo *before);
-void trees_keep_proof(struct multicast *m); /* before the next proof begins */
+void trees_keep_proof(struct multicast *m);
+/* `before` was replaced by a snapshot that differs only in the state of ports. */
+void trees_same_links(struct multicast *m, const struct topo *before);
 
 #endif

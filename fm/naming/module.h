@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* module: what people call nodes (node_name_map), as a room (fm/fabric/module.h). */
+/* module: names of nodes (node_name_map) and labels of ports, as a room (fm/fabric/module.h). */
 #ifndef FMD_NAMING_MODULE_H
 #define FMD_NAMING_MODULE_H
 

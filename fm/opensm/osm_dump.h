@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* osm_dump: the fabric in the files that OpenSM leaves behind, for ibdmchk and people's scripts. */
+/* osm_dump: writes the fabric in OpenSM's dump files, for ibdmchk and scripts. */
 #ifndef FMD_OPENSM_OSM_DUMP_H
 #define FMD_OPENSM_OSM_DUMP_H
 
@@ -16,13 +16,14 @@ struct osm_dump_view {
 	const struct mcast_plan *trees; /* of any snapshot; NULL = none */
 };
 
-typedef int osm_dump_fn(const struct osm_dump_view *view,
-			FILE *out); /* 0 or -errno of the stream */
+/* Writes one file. Returns 0, or -errno when the stream has an error. */
+typedef int osm_dump_fn(const struct osm_dump_view *view, FILE *out);
 struct osm_dump_file {
 	const char *name;
 	osm_dump_fn *write;
 };
-const struct osm_dump_file *osm_dump_file(size_t index);     /* NULL past the last */
-const struct osm_dump_file *osm_dump_find(const char *name); /* NULL = no such */
+/* The files in their order, static; NULL past the last, and for an unknown name. */
+const struct osm_dump_file *osm_dump_file(size_t index);
+const struct osm_dump_file *osm_dump_find(const char *name);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * osm_dump_read: forwarding tables that somebody else made, from OpenSM's opensm-lfts.dump or from
- * ibroute(8) of several switches in a row.
+ * osm_dump_read: reads forwarding tables of another manager from OpenSM's opensm-lfts.dump, or from
+ * the output of ibroute(8) for several switches in a row.
  *
- * LIDs' owners come from the `portguid` remarks and the headings; where there are none, from the
- * LIDs that the snapshot's ports hold (an ibnetdiscover file has them).
+ * The port of a LID is known from the `portguid` remarks and the headings; where there are none,
+ * from the LIDs that the snapshot's ports hold (an ibnetdiscover file has them).
  */
 #ifndef FMD_OPENSM_OSM_DUMP_READ_H
 #define FMD_OPENSM_OSM_DUMP_READ_H
@@ -17,10 +17,13 @@
 struct osm_tables {
 	struct lid_map *lids;
 	struct tables tables;
-	uint32_t without_table; /* switches that the dump does not have: all their entries drop */
+	uint32_t without_table; /* switches that are not in the dump: they have no routes */
 };
 
-/* 0, or -EINVAL (or -errno of the file) with `FILE:LINE: reason` in err and nothing in out. */
+/*
+ * Read the tables of the switches of `t`. 0, and the caller frees *out by osm_tables_fini(); or
+ * -EINVAL (or -errno of the file) with `FILE:LINE: reason` in err and nothing in *out.
+ */
 int osm_dump_read_lfts(const struct topo *t, const char *path, struct osm_tables *out, char *err,
 		       size_t err_size) __attribute__((warn_unused_result));
 int osm_dump_parse_lfts(const struct topo *t, const char *name, const char *text, size_t len,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * osm_files: the files that OpenSM is configured by and leaves behind, for who comes from it.
+ * osm_files: reads OpenSM's configuration and state files, for sites that migrate from it.
  *
  *   opensm.conf     NAME VALUE, '#' behind a blank begins a remark, "(null)" is none
  *   guid2lid        PORT_GUID FIRST_LID LAST_LID
@@ -8,9 +8,9 @@
  *   GUID files      a GUID a line, what follows it does not count
  *   qos-policy.conf of it the levels: qos-levels / qos-level / name, sl / end-qos-level
  *
- * Readers take what they understand and count the other lines: files of a running site hold things
- * that no manual has. What is read belongs to who asked for it, and is given back by osm_*_fini(),
- * of what is all zero too.
+ * Readers take what they understand and count the other lines: files of a running site contain
+ * things that no manual has. The caller owns what is read and frees it by osm_*_fini(), for which
+ * an all-zero struct is fine.
  */
 #ifndef FMD_OPENSM_OSM_FILES_H
 #define FMD_OPENSM_OSM_FILES_H
@@ -35,8 +35,8 @@ struct osm_lid {
 struct osm_lids {
 	struct osm_lid *list; /* by GUID; no two share a LID */
 	uint32_t count;
-	uint32_t left_out;	/* ports whose LIDs another one has, or that are none.. */
-	unsigned left_out_line; /* ..the first of them */
+	uint32_t left_out;	/* ports with invalid LIDs, or LIDs of another port */
+	unsigned left_out_line; /* the first such line */
 };
 
 struct osm_guid {
@@ -46,7 +46,7 @@ struct osm_guid {
 struct osm_guids {
 	struct osm_guid *list; /* in the file's order */
 	uint32_t count;
-	unsigned bad_line; /* the first that is none; 0 = all are */
+	unsigned bad_line; /* the first that is not a GUID; 0 = all are */
 };
 
 struct osm_level {
@@ -58,7 +58,7 @@ struct osm_levels {
 	uint32_t count;
 };
 
-/* Each: 0, or -errno of the file with nothing in *out. */
+/* Each returns 0, or -errno of the file with nothing in *out. */
 int osm_conf_read(const char *path, struct osm_conf *out);
 int osm_lids_read(const char *path, struct osm_lids *out);
 int osm_guids_read(const char *path, bool with_key, struct osm_guids *out);
@@ -68,7 +68,7 @@ void osm_lids_fini(struct osm_lids *lids);
 void osm_guids_fini(struct osm_guids *guids);
 void osm_levels_fini(struct osm_levels *levels);
 
-/* The last of that name counts; NULL = the file does not have it. */
+/* The last value of that name, owned by conf; NULL = the file does not have the name. */
 const char *osm_conf_value(const struct osm_conf *conf, const char *name);
 
 #endif

@@ -9,12 +9,12 @@ extern const struct fabric_module partition_module;
 
 /*
  * The document of `fmctl --json partitions`: all, or one by name or P_Key, with its members. The
- * caller's; NULL: there is no such one.
+ * caller owns it; NULL = there is no such partition.
  */
 json_t *partitions_document(const struct fabric *fabric, const char *which);
 /*
- * state_dir has the text of the last good file: a manager that starts with a bad one goes on by
- * that. Without a fabric.
+ * Whether state_dir has a text of the last good partition file that can be used: a manager that
+ * starts with a bad file uses that. Needs no fabric.
  */
 bool partitions_kept(const struct conf *conf);
 

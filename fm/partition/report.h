@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * report: who is in which partition by the configuration, and what the ports' own P_Key tables
+ * report: the members of each partition by the configuration, and what the ports' own P_Key tables
  * hold.
  */
 #ifndef FMD_PARTITION_REPORT_H
@@ -13,15 +13,15 @@
 
 struct partition_report { /* what it is made from; borrowed for the call */
 	const struct partition_set *set;
-	const struct topo *topo; /* NULL: nothing is published, and nobody is a member yet */
+	const struct topo *topo; /* NULL: nothing is published, and there are no members yet */
 	const struct lid_map *lids;
 	const struct pkey_map *pkeys; /* of set and topo */
 	const struct inventory *inventory;
 };
 
 /*
- * One row for each partition, or the one row of `which`, a name or a P_Key, with its members. The
- * caller's; NULL: there is no such one.
+ * A new list with a row for each partition, or the row of `which`, a name or a P_Key, with its
+ * members. The caller owns it; NULL = there is no such partition.
  */
 json_t *partition_report(const struct partition_report *report, const char *which);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* module: load that damage or an uneven design crowds is spread (fm/fabric/module.h). */
+/*
+ * module: re-balancing: spreads load that damage or an uneven design concentrates, as a room
+ * (fm/fabric/module.h).
+ */
 #ifndef FMD_REBALANCE_MODULE_H
 #define FMD_REBALANCE_MODULE_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * lids: the form of state_dir/lids, the LIDs of every port ever met, sorted by GUID: `0x<port GUID>
- * <LID> <LMC>`, and for a port that is away since when (Unix time).
+ * lids: the format of state_dir/lids, the LIDs of every port ever found, sorted by GUID: `0x<port
+ * GUID> <LID> <LMC>`, and for an absent port since when (Unix time).
  */
 #ifndef FMD_RESTART_LIDS_H
 #define FMD_RESTART_LIDS_H
@@ -10,10 +10,11 @@
 #include "routing/lid_plan.h"
 
 /*
- * Into an empty memory, sorted: 0, or the number of a line that is none or has a LID of another;
- * then what was read is to be forgotten.
+ * Reads into an empty memory, sorted. Returns 0, or the number of the line that is malformed or has
+ * a LID of another; then the caller drops what was read.
  */
 unsigned lids_read(struct lid_memory *memory, FILE *in);
+/* Writes the lines; the caller checks the stream. */
 void lids_write(const struct lid_memory *memory, FILE *out);
 
 #endif

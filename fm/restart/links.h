@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* links: every link ever met and where it ended, in state_dir/cables. */
+/* links: every link ever found, with both its ends, in state_dir/cables. */
 #ifndef FMD_RESTART_LINKS_H
 #define FMD_RESTART_LINKS_H
 
@@ -16,17 +16,19 @@ struct known_links {
 };
 
 /*
- * Before the first sweep, behind the LIDs: nodes, ports and links of an earlier life come into the
- * inventory, as gone and down.
+ * Called before the first sweep, after the LIDs were read: adds nodes, ports and links of the file
+ * to the inventory, as gone and down.
  */
 void known_links_restore(struct known_links *links, const struct lid_memory *lids);
-/* Notes what the published snapshot has more, and what is down now. One pass over its ports. */
+/* Notes the links of the published snapshot, and which are down. One pass over its ports. */
 void known_links_settled(struct known_links *links, const struct topo *topo);
-/* since: UTC, as in events; "" = not known, or the link at that port is up. */
 #define KNOWN_LINKS_SINCE 32
+/* Since when the link at a port is down: UTC, as in events; "" = not known, or it is up. */
 void known_links_down_since(const struct known_links *links, const struct topo *topo, uint32_t port,
 			    char since[KNOWN_LINKS_SINCE]);
+/* A new list of the links that are down, each with since when; the caller owns it. */
 json_t *known_links_down(const struct known_links *links, const struct topo *topo);
+/* Frees the list. */
 void known_links_fini(struct known_links *links);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * module: what lets a restart move nothing, as a room (fm/fabric/module.h): LIDs, the tables that
- * switches hold, and the links that are known.
+ * module: what makes a restart change nothing in the fabric, as a room (fm/fabric/module.h): LIDs,
+ * the tables that switches hold, and the known links.
  */
 #ifndef FMD_RESTART_MODULE_H
 #define FMD_RESTART_MODULE_H
@@ -11,8 +11,8 @@
 extern const struct fabric_module restart_module;
 
 /*
- * Known links that are down, a row each with since when, in the order of the dump; the caller owns
- * it. Something is published.
+ * A new list of the known links that are down, each with since when; the caller owns it. A snapshot
+ * must be published.
  */
 json_t *links_down(const struct fabric *fabric);
 
