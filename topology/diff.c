@@ -3,9 +3,8 @@
  * diff: what is different between two snapshots.
  *
  * Nodes are the same when their GUIDs are, and links when both their ends are (node GUID and
- * port number). A link is told once, at its end with the lower node GUID; at one node, with the
- * lower port. Links of a node that came or went are not told: the node says it all, in one line
- * instead of 64.
+ * port number). A link is listed once, at its end with the lower node GUID; at one node, with the
+ * lower port. Links of a node that came or went are not listed: one line for the node replaces 64.
  *
  * The order puts first what went wrong, and causes before what follows from them: nodes gone,
  * links gone, links down; then nodes new, links new, links up, speeds, names. Within a kind it
@@ -79,9 +78,8 @@ static bool names_link(const struct topo *t, const struct topo_port *port,
 }
 
 /*
- * The port in `to` at which the same link is told as at `port` of `from`; NULL when `to` does
- * not have that link. *known tells whether `to` has both nodes. map leads from from's nodes to
- * to's.
+ * The port in `to` of the link that is listed at `port` in `from`; NULL = `to` does not have that
+ * link. *known: whether `to` has both nodes. map: by node of `from`, its index in `to`.
  */
 static const struct topo_port *same_link(const struct topo *from, const struct topo *to,
 					 const uint32_t *map, const struct topo_port *port,

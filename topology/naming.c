@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * A name is made of a base (label, or what is left of a description) and, where that does not tell
- * nodes apart, the last six digits of the GUID; all sixteen where two alike end alike too. Whether
- * a base says something by itself hangs on its text alone, so that the name of a node that booted
- * with "localhost" does not change with the others.
+ * naming: a name consists of a base (label, or what is left of a description) and, where bases are
+ * not unique, the last six digits of the GUID; all sixteen where these are equal too. Whether a
+ * base is a name by itself depends on its text alone, so that the name of a node that booted with
+ * "localhost" does not change with those of others.
  */
 #include "topology/naming.h"
 #include "topology/mem.h"
@@ -68,7 +68,7 @@ static int strip_managed(const char *desc, char buf[NAMING_MAX])
 	return snprintf(buf, NAMING_MAX, "%.*s%s", (int)(model - host), host, unit);
 }
 
-/* `alone` tells whether it can do without the GUID's end. */
+/* *alone: whether the base needs no end of the GUID. */
 static int make_base(const char *desc, const char *label, guid_t guid, char buf[NAMING_MAX],
 		     bool *alone)
 {

@@ -48,8 +48,8 @@ static uint32_t root_of(uint32_t *parent, uint32_t sw)
 }
 
 /*
- * What else there is Slurm would read as a list, a range or a word of its own. Machines that told
- * no name go by GUID.
+ * Whether Slurm reads a name as one node: not as a list, a range or a keyword. Machines without a
+ * name have their GUID ("0x..") as name.
  */
 static bool is_node_name(const char *name)
 {

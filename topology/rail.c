@@ -4,10 +4,10 @@
  * scalable unit.
  *
  * In a rail-optimised fabric HCA k of every host of a unit is cabled to the unit's leaf k. Two
- * things tell k: the device's name (mlx5_3 comes before mlx5_10) and the leaf it is on. The name
- * says what was meant, the leaf what was cabled; so a CA's rail comes from names, a leaf's from the
- * majority of its CAs, and where they differ a link is in the wrong place (that is for others to
- * report). GUIDs decide nothing.
+ * things show k: the device's name (mlx5_3 comes before mlx5_10) and the leaf it is on. The name
+ * shows what was intended, the leaf what was cabled; so a CA's rail comes from names, a leaf's from
+ * the majority of its CAs. Where they differ a link is in the wrong place, which cabling_hosts.c
+ * reports. GUIDs decide nothing.
  *
  *   1. Units: leaves are joined when more than half of the hosts of the smaller one are on both.
  *      A single misplaced link joins nothing. Only hosts count that have most of their CAs on

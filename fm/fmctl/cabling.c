@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * fmctl cabling: cables in the wrong place. What the fabric's own pattern tells is fmd's answer;
- * for a plan fmd gives the fabric as it is, down cables too, and the plan, a file of the caller's,
- * is read here: fmd opens no files for others.
+ * fmctl cabling: cables in the wrong place. fmd compares the fabric with its own pattern. For a
+ * plan, fmd sends the fabric with its links that are down, and fmctl reads the plan and compares:
+ * fmd opens no files for its clients.
  */
 #include <getopt.h>
 #include <stdlib.h>

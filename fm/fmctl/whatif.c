@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * fmctl whatif: what a failure, a cordon or ill NVLinks would change, as fmd sees it: its running
- * LIDs, classes and tables. `fmctl plan --fail` asks the same of a file.
+ * fmctl whatif: what a failure, a cordon or degraded NVLinks would change in the running fabric,
+ * with fmd's LIDs, classes and tables. `fmctl plan --fail` computes the same for a file.
  */
 #include <getopt.h>
 #include <string.h>

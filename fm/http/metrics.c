@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * metrics: one row of the table a metric: its name, what it is, where the figure lies in the status
- * document and what makes of it the base unit (seconds, bytes). Names and units follow Prometheus'
- * conventions: counters end in _total, times are seconds. A path that leads to an object gives one
- * sample a member, the member's name as the label; one to a list, its length, or how many of its
- * objects have the same text in a member; one to a word, a sample for each word that it may be.
+ * metrics: the table has one row for each metric: its name and help, the path of its figure in the
+ * status document, and the factor to the base unit (seconds, bytes). Names and units follow
+ * Prometheus' conventions: counters end in _total, times are seconds. A path to an object gives a
+ * sample for each member, with the member's name as the label; a path to a list gives its length,
+ * or the number of its objects with the same text in a member; a path to a word gives a sample for
+ * each word that it may be.
  */
 #include <stdbool.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * query: which options a command has is told by its row: its filters and options
- * (fm/control/option.h), and else its usage, `[-n N] [--format FORMAT]`: there a name that is
- * followed by a blank and a word takes a value, and one by N a number.
+ * query: a command's row has its options: filters and options (fm/control/option.h), and others in
+ * its usage, `[-n N] [--format FORMAT]`: there a name that is followed by a blank and a word takes
+ * a value, and one followed by N a number.
  */
 #include <errno.h>
 #include <stdint.h>

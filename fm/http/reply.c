@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * reply: nothing of the fabric is to lie in a browser's cache, so all is no-store; who wants to ask
- * "has it changed" keeps the tag and sends If-None-Match itself.
+ * reply: browsers must not cache what is known of the fabric, so all responses are no-store. A
+ * client that wants to revalidate keeps the entity tag and sends If-None-Match itself.
  */
 #include <stdlib.h>
 #include <string.h>

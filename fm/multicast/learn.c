@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Multicast trees from the tables that switches hold when fmd begins, so that those that are right
- * stay as they are. The tables were read before; a step of the job of trees.c takes a switch at a
- * time.
+ * learn: makes multicast trees out of the tables that switches hold when fmd starts, so that right
+ * trees stay unchanged. The tables were read before; a step of the job of trees.c takes one switch
+ * at a time.
  *
- * Entries that lead to hosts which joined nothing that is known here tell that the file of groups
- * is not the whole truth.
+ * Entries that lead to hosts without a known membership show that the file of groups is not
+ * complete.
  */
 #include "fm/multicast/room.h"
 #include "topology/mem.h"

@@ -19,7 +19,7 @@ struct naming_room {
 	struct node_names *names; /* NULL = no map */
 };
 
-/* True: *names is what the file says (NULL without a file); false: it is bad, and that is told. */
+/* Reads the file into *names (NULL = none is configured). False = it is bad, which is an event. */
 static bool load_file(const struct naming_room *r, struct node_names **names)
 {
 	const char *path = r->services.conf->node_name_map;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * decode_nmx: a rack's NMX-T endpoint, which speaks of all its hosts: nmx.h has the rows and what
- * they come to.
+ * decode_nmx: decodes a rack's NMX-T endpoint, which reports on all its hosts; nmx.h has the rows.
  */
 #include <stdio.h>
 #include "fm/nvswitch/decoder.h"

@@ -2,12 +2,12 @@
 /*
  * health: the state machine of a host's NVLinks (see health.h).
  *
- * Hold-downs: `differs_us` is when observed went to one side of believed; it begins anew when that
- * side changes, so one good answer between bad ones starts the wait again, while getting still
- * worse does not. While no source speaks nothing is waited for: silence proves nothing.
+ * Hold-downs: `differs_us` is when observed became worse (or better) than believed. It is set anew
+ * when that side changes, so one good answer between bad ones restarts the hold-down, while a state
+ * that gets even worse does not. While no source reports no hold-down runs: silence proves nothing.
  *
- * The guard looks at observed, not at believed: hosts that wait for their hold-down count, so that
- * a source gone mad is noticed before the first of them gets through, given that the hold-down is
+ * The guard counts observed, not believed, states: hosts within their hold-down count, so that a
+ * faulty source is noticed before the first of them takes effect, given that the hold-down is
  * longer than the polling interval.
  */
 #include <stdio.h>
@@ -49,7 +49,7 @@ void health_fini(struct health *h)
 	aliases_fini(&h->aliases);
 }
 
-/* What routing is to take the host for. */
+/* The state of the host that routing should use. */
 static enum nvswitch_state wanted(const struct health_host *host)
 {
 	return host->override != NVSWITCH_UNKNOWN ? host->override : host->believed;
@@ -65,7 +65,7 @@ void health_remember(struct health *h, unsigned host, enum nvswitch_state believ
 	it->routed = wanted(it);
 }
 
-/* ---- Who speaks ------------------------------------------------------------------------------ */
+/* ---- Sources --------------------------------------------------------------------------------- */
 
 void health_sources_begin(struct health *h)
 {
@@ -79,7 +79,7 @@ void health_sources_begin(struct health *h)
 	}
 }
 
-/* Programs that send health reports are listed by nobody. */
+/* Keeps the sources of health reports, which are in no configuration. */
 static void carry_reported(struct health_host *host)
 {
 	for (unsigned i = 0; i < host->nearlier; i++) {
@@ -118,7 +118,7 @@ unsigned health_source_add(struct health *h, unsigned host, const char *where,
 	return it->nsources++;
 }
 
-/* ---- What is said ---------------------------------------------------------------------------- */
+/* ---- Reports --------------------------------------------------------------------------------- */
 
 static const struct nvswitch_finding *same_finding(const struct nvswitch_verdict *verdict,
 						   const char *text)
@@ -169,7 +169,7 @@ struct memory *health_memory(struct health *h, unsigned host)
 	return it->memory;
 }
 
-/* Ten in a minute are no accident. */
+/* Counts a non-fatal error; NONFATAL_MANY in a window are a degraded link. */
 static void count_nonfatal(struct health_log *log, uint64_t now_us,
 			   struct nvswitch_finding *finding)
 {
@@ -181,7 +181,7 @@ static void count_nonfatal(struct health_log *log, uint64_t now_us,
 		finding->state = NVSWITCH_DEGRADED_LINK;
 }
 
-/* Which of the host's GPUs it is about: by the address in it, or in the line before. */
+/* Finds the GPU of a finding by the PCI address in its line, or in the line before. */
 static void place_finding(const struct memory *m, struct health_log *log,
 			  struct nvswitch_finding *finding)
 {
@@ -244,8 +244,8 @@ static void drop_silent_reports(struct health_host *host)
 }
 
 /*
- * An operator who clears a manual override has checked the host: what was logged is past, and where
- * no source speaks the host is healthy.
+ * An operator who clears a manual override has checked the host: logged events are dropped, and a
+ * host without sources is healthy.
  */
 static void forget(struct health_host *host)
 {
@@ -328,7 +328,7 @@ static void note_silence(struct health_source *s)
 		 (unsigned long long)(s->ttl_us / 1000000));
 }
 
-/* Who says that it is worse than DEGRADED_LINK, by bit as in memory_event.from. */
+/* The sources that report worse than DEGRADED_LINK, as bits of memory_event.from. */
 static uint8_t grave_sources(const struct health *h, const struct health_host *host,
 			     uint64_t now_us)
 {
@@ -344,7 +344,7 @@ static uint8_t grave_sources(const struct health *h, const struct health_host *h
 	return from;
 }
 
-/* Of one who is not trusted so far, and whom nobody confirms, no more than this is taken. */
+/* A state as far as it counts: DEGRADED_LINK at most from one source that is not trusted enough. */
 static enum nvswitch_state confirmed(const struct health *h, struct health_host *host,
 				     enum nvswitch_state state, enum nvswitch_trust trust,
 				     uint8_t grave)
@@ -374,7 +374,7 @@ static enum nvswitch_state events_state(const struct health *h, struct health_ho
 	return worst;
 }
 
-/* The worst that the sources say who were heard lately; false = none was. */
+/* Sets *worst to the worst recent report of the sources; false = there is no recent report. */
 static bool sources_state(const struct health *h, struct health_host *host, uint64_t now_us,
 			  uint8_t grave, uint64_t *next_us, enum nvswitch_state *worst)
 {
@@ -404,9 +404,9 @@ static bool any_heard(const struct health_host *host)
 }
 
 /*
- * False: nobody speaks of the host. What sources said last stands while they are silent. A host
- * whose sources never said anything is as its kernel log says, once that has a boot or a reset;
- * what an application did there tells nothing of NVLinks.
+ * Sets `observed`. False: there is no recent report on the host. The last reports of sources stand
+ * while they are silent. A host whose sources never reported takes the state of its kernel log once
+ * that shows a boot or a reset; errors of applications do not show the state of NVLinks.
  */
 static bool observe(struct health *h, struct health_host *host, uint64_t now_us, uint64_t *next_us)
 {
@@ -429,7 +429,7 @@ static bool observe(struct health *h, struct health_host *host, uint64_t now_us,
 
 /* ---- What is believed ------------------------------------------------------------------------ */
 
-/* True: it has lasted. */
+/* Notes on which side of believed observed is; true = it has been there for the hold-down. */
 static bool note_side(const struct health *h, struct health_host *host, uint64_t now_us,
 		      uint64_t *next_us)
 {
@@ -462,20 +462,20 @@ static void show(struct health *h, struct health_host *host, enum nvswitch_state
 	h->ops->changed(h->arg, host, before);
 }
 
-static enum nvswitch_state shown(const struct health_host *host, bool spoken)
+static enum nvswitch_state shown(const struct health_host *host, bool reported)
 {
 	if (host->override != NVSWITCH_UNKNOWN)
 		return host->override;
-	return spoken ? host->believed : NVSWITCH_UNKNOWN;
+	return reported ? host->believed : NVSWITCH_UNKNOWN;
 }
 
-/* A host that speaks for the first time with something bad is UNKNOWN until that has lasted. */
-static void believe(struct health *h, struct health_host *host, bool spoken, uint64_t now_us,
+/* A host whose first report is bad stays UNKNOWN until the hold-down is over. */
+static void believe(struct health *h, struct health_host *host, bool reported, uint64_t now_us,
 		    uint64_t *next_us)
 {
 	bool lasted;
 
-	if (!spoken) {
+	if (!reported) {
 		host->side = 0;
 	} else {
 		lasted = note_side(h, host, now_us, next_us);
@@ -484,9 +484,9 @@ static void believe(struct health *h, struct health_host *host, bool spoken, uin
 			host->side = 0;
 		}
 		if (host->side > 0 && host->state == NVSWITCH_UNKNOWN)
-			spoken = false;
+			reported = false;
 	}
-	show(h, host, shown(host, spoken), now_us);
+	show(h, host, shown(host, reported), now_us);
 }
 
 static void guard(struct health *h)
@@ -545,14 +545,14 @@ static bool take_batch(struct health *h, uint64_t now_us, uint64_t *next_us)
 uint64_t health_step(struct health *h, uint64_t now_us, bool *reroute)
 {
 	uint64_t next_us = UINT64_MAX;
-	bool *spoken = mem_alloc(h->nhosts + 1, sizeof(*spoken));
+	bool *reported = mem_alloc(h->nhosts + 1, sizeof(*reported));
 
 	for (unsigned i = 0; i < h->nhosts; i++)
-		spoken[i] = observe(h, &h->hosts[i], now_us, &next_us);
+		reported[i] = observe(h, &h->hosts[i], now_us, &next_us);
 	guard(h);
 	for (unsigned i = 0; i < h->nhosts; i++)
-		believe(h, &h->hosts[i], spoken[i], now_us, &next_us);
-	free(spoken);
+		believe(h, &h->hosts[i], reported[i], now_us, &next_us);
+	free(reported);
 	*reroute = take_batch(h, now_us, &next_us);
 	return next_us;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * health_report: programs beside fmd (a reader of Redfish or gNMI) as sources of a host's health.
- * Each says a state anew before its TTL is over; one that does not is silent, as an exporter is
- * that does not answer: its last word stands while nobody else speaks, and mends nothing. The
- * kernel vouches for who may send reports (fm/control/peer.h), so they are trusted as the best of
- * exporters are.
+ * Each repeats its state before its TTL is over; one that does not is silent, like an exporter that
+ * does not answer: its last report stands while no other source reports. The kernel authenticates
+ * the senders of reports (fm/control/peer.h), so they are trusted like exporters with a verified
+ * certificate.
  *
  * The latest reports are in the host's memory: after a restart their sources are known, and silent
  * until they report again.
@@ -13,7 +13,7 @@
 #include <string.h>
 #include "fm/nvswitch/health.h"
 
-/* Where there is none so far it is made. */
+/* The source of a report, which is made if it is new; *index: its number. */
 static struct health_source *source_of(struct health *h, unsigned host,
 				       const struct memory_report *report, unsigned *index)
 {
@@ -48,7 +48,7 @@ static struct nvswitch_verdict verdict_of(const struct memory_report *report)
 	return verdict;
 }
 
-/* It speaks, and says that it does not know: silent from now on. */
+/* The source reports that it does not know the state: it counts as silent. */
 static void fall_silent(struct health_source *s, const struct memory_report *report)
 {
 	s->heard = s->up = false;

@@ -142,7 +142,7 @@ static bool is_compute(const struct nvlink_room *r, const struct topo *t, uint32
 	       !name_patterns_match(conf->management_nodes, desc, name);
 }
 
-/* Silence counts where somebody is to speak. */
+/* A host that no source watches has no NVLink part in its verdict. */
 static void host_part(void *room, uint32_t host, struct host_verdict *verdict)
 {
 	static const enum host_state host_states[NVSWITCH_STATES] = {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * policy: the table of treatments is the configuration's. Only compute ports are distributed
- * differently; weights go by host.
+ * policy: the table of treatments comes from the configuration. Only compute ports are distributed
+ * differently; weights are set for each host.
  *
- * What a treatment is worth shows in the host's own cross-rail traffic: all its compute adapters
- * send to each other, as they do when NVLink relays nothing, and the busiest port by which that
- * leaves a leaf upwards tells.
+ * The effect of a treatment is measured by the host's own cross-rail traffic: all its compute
+ * adapters send to each other, as they do when NVLink does not relay, and the busiest uplink that
+ * carries such flows counts.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * source_aliases: a file of other names and addresses of hosts. It tells nothing of NVLinks, but by
- * which name the sources mean a host; it is opened, taken over and tried again as they are.
+ * source_aliases: a file of other names and addresses of hosts. It reports no states, but it is
+ * opened, replaced and retried like the sources whose names it maps to hosts.
  */
 #include <stdlib.h>
 #include "fm/nvswitch/source.h"

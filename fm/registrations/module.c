@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * When the master's SA is asked, and what is told of that.
+ * module: when the master's SA is queried, and the events and alerts about that.
  *
- * As standby, each mirror_interval while the mirror has no copy; sooner where the latest try came
- * to nothing. The room goes on over all changes of role, and says nothing of the copy's being whole
+ * A standby queries each mirror_interval while the mirror has no copy, and sooner after a failure.
+ * The room runs through all changes of role. It never marks the copy as complete
  * (state_store_set_copied()): what hosts registered in the last interval is not in it, so a
- * take-over asks them to register anew, and meanwhile nothing is missing that is older.
+ * take-over asks hosts to register anew, and until they do only registrations of that interval are
+ * missing.
  */
 #include "fm/registrations/module.h"
 #include <inttypes.h>
@@ -57,7 +58,7 @@ static void warn_if_late(struct registrations *r)
 			    r->error);
 }
 
-static void tell_first(struct registrations *r)
+static void report_first(struct registrations *r)
 {
 	if (r->copied == r->master)
 		return;
@@ -79,7 +80,7 @@ static void passed(void *arg, const char *error, const struct pass_figures *figu
 		return;
 	}
 	if (!state_store_is_copied(r->services.state))
-		tell_first(r);
+		report_first(r);
 	r->figures = *figures;
 	r->whole_us = loop_now_us(r->services.loop);
 	alert_end(r->services.alerts, "registrations", "");

@@ -280,7 +280,8 @@ static void list_gaps(struct rows *w, const struct member *m)
 }
 
 /*
- * Between two switches with hosts a gap stays one: it is told, and detours are sought one by one.
+ * Fills gaps by pivots, except those between two switches with hosts: these stay gaps, for which
+ * detours are searched one by one.
  */
 static void send_to_pivots(struct rows *w, const struct member *m, bool dead)
 {

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * mcast_admit: sees to it that no tree of a plan closes a credit loop, with unicast's tables or
+ * mcast_admit: makes sure that no tree of a plan closes a credit loop with the unicast tables or
  * with other trees.
  *
- *   agree  the usual way: each tree agrees with the order of channels found by an earlier search
- *   try    else all starts from the bare tables, with one search for all trees together. If it
- *          finds a cycle, half of them are tried, and so on: of a thousand trees with a few
- *          offenders most come in by a few searches
- *   other  an offender is built otherwise, until one holds: of the spanning tree that unicast's
- *          turns leave room for, if there is one; from a switch where trees that are in turn
- *          already, or unicast does, for one that turns there alone is in nobody's way; up and down
- *          from a central switch, as unicast goes where there are no levels; up and down by levels
- *          alone, which leaves members out. If none holds nobody gets the group
+ *   agree  the usual case: each tree agrees with the order of channels found by an earlier search
+ *   try    else all trees are dropped from the proof and added anew, with one search for all of
+ *          them. If it finds a cycle, half of them are tried, and so on: of a thousand trees of
+ *          which a few close cycles most are proven by a few searches
+ *   other  a tree that closes a cycle is built in other ways until one is proven: as part of the
+ *          spanning tree that the unicast turns permit, if there is one; from a switch where
+ *          admitted trees, or unicast paths, turn already, as a tree that turns only there closes
+ *          no cycle; up and down from a central switch, as unicast does where there are no levels;
+ *          up and down by levels alone, which leaves members out. If none is proven the group has
+ *          no tree
  *
- * Trees that stay come in first, those without turns before those with: they are the least in
- * anybody's way.
+ * Kept trees are added first, and trees without turns before those with turns, as they restrict
+ * others least.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -2,14 +2,14 @@
 /*
  * mcast_proof: see mcast_proof.h.
  *
- * A switch of a tree sends on by all ports of its mask but the one a packet came by: each channel
- * into it depends on the channels of these ports. One tree has a few dependencies a hop, taken 64
- * ports at a time.
+ * A switch of a tree forwards by all ports of its mask except the one that a packet came by: each
+ * channel into it depends on the channels of these ports. A tree has a few dependencies for each
+ * hop, which are processed 64 ports at a time.
  *
- * The order is the height that a search leaves at each channel: who depends on a channel stands
- * higher. As long as what comes in agrees with it there is no cycle, and none needs to be looked
- * for. Trees that end leave their dependencies behind: the order is none the worse for them. Where
- * something does not agree, the planner starts from the bare tables (mcast_admit.c).
+ * The order is the height that a search leaves at each channel: a channel is higher than all that
+ * it depends on. As long as new dependencies agree with it there is no cycle, and no search is
+ * needed. Trees that end leave their dependencies in the graph, which does no harm. Where a tree
+ * does not agree, the planner starts from the unicast tables alone (mcast_admit.c).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 #include "topology/mem.h"
 #include "topology/topo_builder.h"
 
-struct tried { /* what was not there before the trial */
+struct tried { /* dependencies that a trial has added */
 	uint32_t channel;
 	unsigned word;
 	uint64_t bits;
@@ -26,9 +26,9 @@ struct tried { /* what was not there before the trial */
 struct mcast_proof {
 	const struct topo *t;
 	struct cdg cdg;
-	uint64_t (*bare)[CDG_WORDS];  /* by channel: unicast's own */
+	uint64_t (*bare)[CDG_WORDS];  /* by channel: the dependencies of unicast alone */
 	uint64_t (*links)[CDG_WORDS]; /* by switch: its ports that are channels */
-	uint32_t *turns;  /* by switch: paths by which unicast turns up there that came down */
+	uint32_t *turns;  /* by switch: unicast dependencies from a channel down to one up */
 	bool *spanning;	  /* by topo port; NULL = none */
 	uint32_t *hop_of; /* by switch, + 1: of the tree at hand */
 	bool ordered;	  /* the heights are those of the graph */
@@ -107,7 +107,7 @@ static uint64_t mask_word(const struct mcast_hop *hop, unsigned word)
 	       (uint64_t)ports[3] << 48;
 }
 
-/* Of packets that come from a hop by its port to the next. */
+/* Calls fn with the dependencies of packets that a hop sends by `port` to the next hop. */
 static bool each_beyond(struct mcast_proof *p, const struct mcast_tree *tree, uint32_t port,
 			depends_fn *fn)
 {
@@ -156,7 +156,7 @@ static bool each_dependency(struct mcast_proof *p, const struct mcast_tree *tree
 
 /* ---- Where unicast turns --------------------------------------------------------------------- */
 
-/* Ways on from a channel that leads down which lead up. */
+/* The number of channels up that a channel down depends on. */
 static uint32_t rises_after(const struct mcast_proof *p, uint32_t channel)
 {
 	const struct cdg *c = &p->cdg;
@@ -201,7 +201,7 @@ uint32_t mcast_proof_turn(const struct mcast_proof *p, unsigned n)
 
 /* ---- A spanning tree ------------------------------------------------------------------------- */
 
-struct spanned { /* what is in use beside it */
+struct spanned { /* for in_use() */
 	const struct topo *t;
 	const struct cdg *cdg;
 	const struct tables *tables;
@@ -223,7 +223,7 @@ static bool in_use(void *arg, uint32_t channel, uint8_t out)
 	return false;
 }
 
-/* All turns from one of its links to others of it. */
+/* Adds all turns from one link of the spanning tree to others of it. False = they close a cycle. */
 static bool take_in_turns(struct mcast_proof *p, struct spanned *s, uint32_t channel)
 {
 	uint32_t to = p->cdg.to[channel];

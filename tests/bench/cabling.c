@@ -159,7 +159,7 @@ static json_t *mistakes_json(const struct bench *b)
 		json_array_append_new(
 			rows,
 			json_pack("{ss ss? si si si si si si}", "name", mistake_words[i].name,
-				  "untold", mistake_words[i].untold, "planted",
+				  "untold", mistake_words[i].hidden, "planted",
 				  (int)b->pattern[i].planted, "found", (int)b->pattern[i].found,
 				  "named", (int)b->pattern[i].named, "plan_planted",
 				  (int)b->plan[i].planted, "plan_found", (int)b->plan[i].found,

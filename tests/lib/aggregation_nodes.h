@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* aggregation_nodes: any fabric with a SHARP aggregation node a switch. */
+/* aggregation_nodes: adds a SHARP aggregation node to each switch of a fabric. */
 #ifndef FMD_TESTS_AGGREGATION_NODES_H
 #define FMD_TESTS_AGGREGATION_NODES_H
 
@@ -10,8 +10,8 @@
 #define AN_GUID(n) (0x7000000000000000u + (n))
 
 /*
- * Nodes and ports keep their indices as far as the switches' new ports allow; aggregation nodes
- * come last.
+ * A copy with aggregation nodes, which come last; the caller owns it. Nodes keep their indices, and
+ * ports as far as the switches' new ports allow.
  */
 struct topo *with_aggregation_nodes(const struct topo *t);
 

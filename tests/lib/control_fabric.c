@@ -13,7 +13,7 @@ json_t *fabric_status(const struct fabric *f)
 	return json_pack("{s:s}", "state", "master");
 }
 
-/* All are healthy, but the one that was told to be not. */
+/* All hosts are healthy except the one that the test has set. */
 json_t *hosts_document(struct fabric *f, hosts_asked_fn *asked, const void *arg)
 {
 	json_t *rows = json_array();

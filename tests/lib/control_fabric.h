@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * control_fabric: the fabric that control sees, which does as it is told. For one file of a
- * program: it defines what fm/fabric/fabric.h promises.
+ * control_fabric: a fake of the fabric and rooms that control calls; the test sets what it answers.
+ * It defines the functions of fm/fabric/fabric.h.
  */
 #ifndef FMD_TESTS_CONTROL_FABRIC_H
 #define FMD_TESTS_CONTROL_FABRIC_H
@@ -32,10 +32,10 @@ struct fabric {
 	struct topo *topo;
 	struct lid_map lids;
 	struct tables tables;
-	fabric_done_fn *act_fn; /* of the act under way */
+	fabric_done_fn *act_fn; /* of the operation under way */
 	void *act_arg;
 	unsigned acts, cancelled;
-	bool instant; /* acts end before they return */
+	bool instant; /* operations end before they return */
 	char cordoned[32];
 	fabric_event_fn *event_fn; /* of the follower */
 	void *event_arg;

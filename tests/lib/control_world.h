@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * control_world: the control socket on a fabric of three hosts on a switch that does as the test
- * says, and a client. Behind <cmocka.h>.
+ * control_world: the control socket with a client, on the fake fabric of control_fabric.h: three
+ * hosts on a switch. Include cmocka first.
  */
 #ifndef FMD_TESTS_CONTROL_WORLD_H
 #define FMD_TESTS_CONTROL_WORLD_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * fabric_mcast_world: hosts of the fabric double that join and leave groups, and what switches are
- * to hold then. Behind <cmocka.h>.
+ * fabric_mcast_world: hosts of the fabric double that join and leave multicast groups, and the
+ * tables that switches have to hold. Include cmocka first.
  */
 #ifndef FMD_TESTS_FABRIC_MCAST_WORLD_H
 #define FMD_TESTS_FABRIC_MCAST_WORLD_H
@@ -23,35 +23,43 @@
 
 struct heard { /* the answers to a host's requests */
 	unsigned count;
-	uint16_t status; /* of the last one */
+	uint16_t status; /* of the latest answer */
 	struct wire_mcmember rec;
 	uint16_t mlid[GROUPS];
 };
 
+/* NodeGUID and PortGUID of a host by its number. */
 guid_t node_of(const struct world *w, unsigned host);
 guid_t port_of(const struct world *w, unsigned host);
 
-/* Lets a host's request for a port go; the answer comes as the loop runs. */
+/* Sends a host's request with that record; the answer goes to *h while the loop runs. */
 void ask_for(struct world *w, unsigned host, uint8_t method, const struct wire_mcmember *rec,
 	     struct heard *h);
+/* A full member's record of a group, by the group's number. */
 struct wire_mcmember member_of(const struct world *w, guid_t port, unsigned group);
+/* Sends a host's request for its own port, in the default partition. */
 void ask(struct world *w, unsigned host, uint8_t method, unsigned group, uint8_t state,
 	 struct heard *h);
+/* Joins a group and waits for the answer; join_in() with a P_Key, and must succeed. */
 struct heard join_in(struct world *w, unsigned host, unsigned group, uint16_t pkey);
 struct heard join(struct world *w, unsigned host, unsigned group, uint8_t state);
 
-struct model {
+struct model { /* the groups and members that there should be */
 	uint8_t state[GROUPS][HOSTS];
-	uint16_t mlid[GROUPS]; /* 0 = the group is not there */
+	uint16_t mlid[GROUPS]; /* 0 = the group does not exist */
 };
 
+/* Join and leave in the fabric and in the model, and compare the answers with the model. */
 void model_join(struct world *w, struct model *m, unsigned host, unsigned group, uint8_t state);
-void model_settle(struct model *m, unsigned group);
 void model_leave(struct world *w, struct model *m, unsigned host, unsigned group);
+/* Deletes a group of the model that has no full member. */
+void model_settle(struct model *m, unsigned group);
 
-/* The switches hold a right tree for each group that is there. */
+/* The switches hold a correct tree for each group of the model. */
 void assert_held(const struct world *w, const struct model *m);
+/* Whether no switch holds an entry for an MLID. */
 bool holds_nothing(const struct world *w, uint16_t mlid);
+/* A world on small_tree(), with HOSTS hosts. */
 void small_world(struct world *w);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * fabric_world: the daemon on the fabric double, for the tests of it. Time is the test's own.
- * Behind <cmocka.h>.
+ * fabric_world: the whole daemon on the fabric double, in simulated time. Include cmocka first.
  */
 #ifndef FMD_TESTS_FABRIC_WORLD_H
 #define FMD_TESTS_FABRIC_WORLD_H
@@ -37,7 +36,7 @@ struct world {
 	struct loop_timer *stop;
 };
 
-/* What is published; NULL before the first update. */
+/* What is published, owned by the daemon; NULL before the first update. */
 const struct topo *fabric_topo(const struct fabric *f);
 const struct lid_map *fabric_lids(const struct fabric *f);
 const struct tables *fabric_tables(const struct fabric *f);
@@ -46,7 +45,7 @@ void run_for(struct world *w, uint64_t us);
 void start_fabric(struct world *w);
 void stop_fabric(struct world *w);
 
-/* The SM sits at the first host, and is not started yet. Takes the design. */
+/* fmd is at the first host; _stopped: not started yet. Takes the reference of the design. */
 void world_init_stopped(struct world *w, struct topo *design);
 void world_init(struct world *w, struct topo *design);
 void remove_state(const struct world *w, const char *name);
@@ -56,31 +55,31 @@ bool is_up(const struct world *w);
 double status_number(const struct world *w, const char *section, const char *key);
 uint16_t lid_of(const struct world *w, uint32_t host);
 
-/* Packets of sampled pairs arrive by what the switches hold. */
+/* Fails unless packets of SAMPLED_PAIRS pairs arrive by the tables that the switches hold. */
 void assert_hardware_delivers(const struct world *w, uint64_t seed);
 
-/* Pairs of hosts between whom packets do not arrive by what the switches hold. */
+/* The number of pairs of hosts whose packets do not arrive by the tables that the switches hold. */
 unsigned dead_pairs(const struct world *w);
 void assert_hardware_holds_the_tables(const struct world *w);
 uint32_t far_leaf(const struct world *w);
 
-/* Alerts that last now: of that kind, "" = of any, whose text has that in it. */
+/* The number of present alerts of a kind ("" = any) whose text contains `text`. */
 unsigned count_alerts(const struct world *w, const char *what, const char *text);
 
-/* Events of a kind whose text has that in it, of the latest thousand. */
+/* The number of events of a kind, of the latest thousand, whose text contains `text`. */
 unsigned count_logged(const struct world *w, const char *kind, const char *text);
 void state_path(const struct world *w, const char *name, char path[128]);
 
-/* Without its first and last line a file of state_dir may be edited by hand. */
+/* Removes the first and last line of a state file, without which it may be edited by hand. */
 void strip_state(const struct world *w, const char *name);
 
-/* Again, with that in a file of state_dir. False: it was set aside. */
+/* Starts fmd again with `text` in a state file. False: the file was set aside as damaged. */
 bool restart_with(struct world *w, const char *name, const char *text);
 
-/* It is not right, and is set aside. */
+/* Does so with a damaged file, and fails unless it is set aside. */
 void restart_with_corrupted(struct world *w, const char *name, const char *text);
 
-struct reply { /* what an act was answered */
+struct reply { /* to an operator's command */
 	unsigned count;
 	json_t *result;
 	char error[256];
@@ -96,7 +95,7 @@ struct answer {
 
 void operation_cb(void *arg, json_t *result, const char *error);
 
-/* What routing comes to for the published snapshot, by what it goes by now. */
+/* Computes the tables for the published snapshot with the present policy. */
 void try_present(const struct fabric *fabric, struct tables *out);
 
 #endif

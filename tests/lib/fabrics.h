@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* fabrics: those that many tests begin with, and who is who in them. Behind <cmocka.h>. */
+/* fabrics: snapshots that many tests use, and searches in them. Include cmocka first. */
 #ifndef FMD_TESTS_FABRICS_H
 #define FMD_TESTS_FABRICS_H
 
@@ -10,14 +10,13 @@
 #include "topology/generate.h"
 #include "topology/netfile.h"
 
-/* So many scalable units of 32 hosts. */
+/* A SuperPOD of `su` scalable units of 32 hosts; and a snapshot of a text. The caller owns them. */
 struct topo *pod(unsigned su);
 struct topo *parse_netfile(const char *text);
 
 /*
- * Irregular fabrics: those of tests/fabrics, which are like what is found in the world, and
- * published ones from the world itself where FMD_FABRICS (else ../shared/fabrics) has them. Tests
- * begin in the top folder.
+ * Irregular fabrics: those of tests/fabrics, which are modelled on real ones, and published ones
+ * where FMD_FABRICS (else ../shared/fabrics) has them. Tests run in the top folder.
  */
 struct irregular {
 	const char *name;
@@ -27,7 +26,7 @@ struct irregular {
 
 #define IRREGULARS 13
 extern const struct irregular irregulars[IRREGULARS];
-/* NULL: a published one that is not on this machine. */
+/* The caller owns it; NULL = a published one that is not on this machine. */
 struct topo *irregular_fabric(size_t number);
 uint32_t find_desc(const struct topo *t, const char *desc);
 const struct topo_node *node_named(const struct topo *t, const char *desc);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * fake_pipe: what a room of the fabric manager sees of the pipe (fm/fabric/module.h, request.h,
- * view.h), and nothing behind it, for tests that link that room alone. What is published is the
- * test's to set; requests are counted, and none is served. Behind <cmocka.h>.
+ * fake_pipe: replaces the pipe (fm/fabric/module.h, request.h, view.h) in tests that link one room
+ * alone. The test sets what is published; requests are counted, and none is served. Include cmocka
+ * first.
  */
 #ifndef FMD_TESTS_FAKE_PIPE_H
 #define FMD_TESTS_FAKE_PIPE_H
@@ -32,20 +32,20 @@ struct fabric {
 	const struct fabric_module *module; /* the room under test */
 	void *room;
 	struct loop_timer *stop;
-	bool unsettled;			     /* what fabric_is_settled() denies */
+	bool unsettled;			     /* fabric_is_settled() returns false */
 	unsigned lost;			     /* files that an alert was raised for */
-	bool standby, updating, programming; /* the test's to set */
-	uint64_t link_clean_us;		     /* of all links: what fabric_link_clean_us() answers */
-	/* What other rooms would say of a host; NULL = nothing. */
+	bool standby, updating, programming; /* set by the test */
+	uint64_t link_clean_us;		     /* what fabric_link_clean_us() returns for all links */
+	/* What other rooms add to the verdict on a host; NULL = nothing. */
 	void (*host_part)(struct fabric *fabric, uint32_t host, struct host_verdict *verdict);
-	bool left; /* what fabric_request_verification() answers */
+	bool left; /* what fabric_request_verification() returns */
 	bool own_loop;
 	struct program *own_program; /* NULL = it was given */
 	struct {
-		enum fabric_role now; /* the test's to set, with `next` where it serves that */
+		enum fabric_role now; /* set by the test, with `next` where it serves that */
 		bool paused, took_over;
-		unsigned changes;		/* that were asked for.. */
-		struct fabric_role_change next; /* ..and the latest of them */
+		unsigned changes;		/* number of changes requested */
+		struct fabric_role_change next; /* the latest of them */
 	} role;
 	struct {
 		unsigned sweeps, reroutes, retries, refreshes, reregisters, quarantines,
@@ -71,11 +71,14 @@ struct fabric {
 	} operation;
 };
 
-/* The operation is settled; error: its tables were refused. */
+/* Ends the waiting operation; error: its tables were refused, for that reason. */
 void fake_pipe_answer(struct fabric *f, const char *error);
+/* Makes state_dir in /tmp and opens the store; fini removes it. */
 void fake_open_state(struct fabric *f);
+/* A loop_fn that stops the loop; and runs the loop for a simulated time. */
 void fake_stop(void *arg);
 void fake_run_for(struct fabric *f, uint64_t us);
+/* Make the pipe with that snapshot published, and (init) start the room. */
 void fake_pipe_prepare(struct fabric *f, const struct fabric_module *module, struct topo *topo,
 		       struct mad *mad, struct sa *sa);
 void fake_pipe_init_on(struct fabric *f, const struct fabric_module *module, struct topo *topo,
@@ -84,16 +87,11 @@ void fake_pipe_init_sa(struct fabric *f, const struct fabric_module *module, str
 		       struct mad *mad, struct sa *sa);
 void fake_pipe_init(struct fabric *f, const struct fabric_module *module, struct topo *topo);
 
-/*
- * As after a restart: what the room said of its files is on disk, and it begins anew with nothing
- * else.
- */
+/* Writes the room's files, ends the room and starts it again with the files alone. */
 void fake_pipe_restart(struct fabric *f);
 void fake_pipe_fini(struct fabric *f);
 
-/*
- * How many events of that kind there were; *text: the latest one's, if wanted, until the next call.
- */
+/* The number of events of a kind; *text (may be NULL): the latest one's, until the next call. */
 unsigned fake_events(const struct fabric *f, const char *kind, const char **text);
 
 #endif

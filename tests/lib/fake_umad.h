@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * fake_umad: a libibumad that the test plays: devices come and go, ports have links or not, the
- * kernel gives requests back. Its functions stand in for the library's. Include cmocka first.
+ * fake_umad: replaces the functions of libibumad: devices appear and disappear, ports have links or
+ * not, the kernel returns requests. Include cmocka first.
  */
 #ifndef FMD_TESTS_FAKE_UMAD_H
 #define FMD_TESTS_FAKE_UMAD_H
@@ -21,27 +21,27 @@
 #define NO_FD	  100000
 
 struct machine {
-	bool absent; /* no device */
-	bool dead;   /* the device that was open has gone: the descriptor is of no use any more */
-	bool give_back; /* the next that is read is a request without an answer */
-	int refuse;	/* errno of registering */
+	bool absent;	/* no device */
+	bool dead;	/* the open device was removed: its descriptor is useless */
+	bool give_back; /* the next MAD read is a request without an answer */
+	int refuse;	/* errno of registering an agent */
 	int forbid;	/* errno of opening */
-	bool simulator; /* its descriptor is none that the kernel knows */
+	bool simulator; /* its descriptor is unknown to the kernel */
 	int fds[HANDLES];
 	unsigned opened, closed, sent;
 	int sent_by;
-	int retries, wait_ms;	   /* of what was sent last */
-	unsigned waiting[HANDLES]; /* SMPs; SA requests, those for tables. They end up in.. */
-	char taken[TAKEN_MAX];	   /* ..this order: s, r */
+	int retries, wait_ms;	   /* of the MAD sent last */
+	unsigned waiting[HANDLES]; /* SMPs; SA requests, those for tables */
+	char taken[TAKEN_MAX];	   /* the order in which they were read: s, r */
 	unsigned ntaken;
-	int longer; /* than a MAD: the next one */
-	int room;   /* offered for what was read last */
+	int longer; /* the next MAD is longer than a MAD by so many bytes */
+	int room;   /* bytes offered for the MAD read last */
 	umad_port_t ports[PORTS];
 	unsigned nports;
 };
 extern struct machine machine; /* of the running test */
 
-struct umad_bench { /* one port, and who uses it */
+struct umad_bench { /* one port with a loop, mad and io */
 	struct loop *loop;
 	struct mad *mad;
 	struct io *io;
@@ -51,17 +51,17 @@ struct umad_bench { /* one port, and who uses it */
 	char why[128];
 };
 
-/* Whatever is to come has come long before; the end is the callback's. */
+/* Runs the loop until a callback stops it; fails after a time in which all must have come. */
 void umad_bench_run(struct umad_bench *b);
-/* To the device; phys_state LINK_UP or POLLING. */
+/* Adds a port to the device; phys_state LINK_UP or POLLING. */
 void umad_bench_add_port(unsigned phys_state, uint32_t capmask);
 /* guid 0 = any port. Nothing is open yet. */
 struct umad_bench umad_bench_begin(guid_t guid);
 /* Every descriptor that was opened is closed. */
 void umad_bench_end(struct umad_bench *b);
-/* Each test begins with an empty machine. */
+/* A cmocka setup: an empty machine. */
 int umad_bench_setup(void **state);
-/* As mad_open(), with its promises checked. */
+/* Calls mad_open(), checks what it promises, and returns its result. */
 int umad_bench_open(struct umad_bench *b);
 /* Makes all descriptors readable. */
 void umad_bench_wake(void);

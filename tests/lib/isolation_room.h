@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * isolation_room: the room of fm/isolation, with a pipe that only looks like one and switches that
- * misbehave. Behind <cmocka.h>.
+ * isolation_room: the room of fm/isolation with a fake pipe (fake_pipe.h) on a fabric double whose
+ * switches misbehave. Include cmocka first.
  */
 #ifndef FMD_TESTS_ISOLATION_ROOM_H
 #define FMD_TESTS_ISOLATION_ROOM_H
@@ -24,10 +24,10 @@ struct room {
 	struct program *program;
 	struct mft *mft;
 	struct tables tables;
-	guid_t sw; /* one that misbehaves */
+	guid_t sw; /* a switch that misbehaves */
 };
 
-/* 16 leaves below 8 spines, so that a leaf's links are few of their tier. */
+/* 16 leaves below 8 spines, so that a leaf has less than a quarter of the links of its tier. */
 struct topo *wide_tree(void);
 void isolation_begin_on(struct room *r, struct topo *design);
 void isolation_begin(struct room *r);
@@ -35,7 +35,7 @@ void isolation_end(struct room *r);
 json_t *isolated_rows(const struct room *r);
 unsigned count_rows(const struct room *r);
 unsigned count_in_force(const struct room *r);
-/* As the pipe does ahead of each snapshot. */
+/* Calls the hook that the pipe calls before each snapshot. */
 void isolation_annotate(struct room *r);
 bool refusing_is_alerted(const struct room *r);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* kernel_world: the smallest fabric with a spine, brought up, and umad files at its two hosts. */
+/* kernel_world: a minimal fabric with a spine, links Active, and umad files at its two hosts. */
 #ifndef FMD_TESTS_UNIT_KERNEL_WORLD_H
 #define FMD_TESTS_UNIT_KERNEL_WORLD_H
 
@@ -15,11 +15,10 @@ struct kernel_world {
 	struct kernel *k;
 };
 
-/* A file and what was read of it last. */
-struct kernel_end {
+struct kernel_end { /* an open umad file, and the MAD last read from it */
 	struct kfile *f;
 	unsigned got, finished;
-	bool gone, answers; /* each request that it gets, with as much */
+	bool gone, answers; /* answers: sends each request back as its response */
 	struct ib_user_mad head;
 	uint8_t *mad;
 	size_t len;

@@ -21,22 +21,22 @@
 
 struct answer {
 	unsigned count;
-	json_t *result; /* the test's */
+	json_t *result; /* owned by the test */
 	char error[REPLY_SIZE];
 };
 
 void room_answer_cb(void *arg, json_t *result, const char *error);
 struct inv_node *room_node(struct fabric *f, guid_t guid);
 
-/* What an update would publish: marks, snapshot, LIDs, tables. */
+/* Publishes as an update does: marks, snapshot, LIDs, tables. */
 void room_publish(struct fabric *f);
 void room_init(struct fabric *f);
 
-/* The room begins anew with what is on disk; the fabric is met again. */
+/* Restarts the room with its files; the inventory is filled again. */
 void room_restart(struct fabric *f);
 void room_fini(struct fabric *f);
 
-/* A file of state_dir says that from now on. */
+/* Replaces a state file. */
 void room_write_file(const struct fabric *f, const char *name, const char *text);
 json_int_t answer_number(const struct answer *answer, const char *key);
 const char *answer_text(const struct answer *answer, const char *key);

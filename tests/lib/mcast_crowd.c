@@ -28,8 +28,8 @@ static uint32_t list_ends(const struct topo *t, bool only_hosts, uint32_t *ends)
 	return n;
 }
 
-struct crowd gather_from(const struct topo *t, bool only_hosts, uint32_t ngroups, uint32_t nmembers,
-			 uint64_t seed)
+struct crowd random_groups_of(const struct topo *t, bool only_hosts, uint32_t ngroups,
+			      uint32_t nmembers, uint64_t seed)
 {
 	struct crowd c = { ngroups, mem_alloc(ngroups, sizeof(*c.groups)) };
 	uint32_t *ends = mem_alloc(t->nports, sizeof(*ends)), n = list_ends(t, only_hosts, ends);
@@ -51,9 +51,9 @@ struct crowd gather_from(const struct topo *t, bool only_hosts, uint32_t ngroups
 	return c;
 }
 
-struct crowd gather(const struct topo *t, uint32_t ngroups, uint32_t nmembers, uint64_t seed)
+struct crowd random_groups(const struct topo *t, uint32_t ngroups, uint32_t nmembers, uint64_t seed)
 {
-	return gather_from(t, false, ngroups, nmembers, seed);
+	return random_groups_of(t, false, ngroups, nmembers, seed);
 }
 
 void assert_right(const struct topo *t, const struct mcast_group *group,

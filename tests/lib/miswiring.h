@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * miswiring: SuperPODs in which somebody plugged cables wrongly, seeded, and a judge of what is
- * found. For tests and benchmarks.
+ * miswiring: SuperPODs with random miswirings, seeded, and a check of the findings. For tests and
+ * benchmarks.
  */
 #ifndef FMD_TESTS_MISWIRING_H
 #define FMD_TESTS_MISWIRING_H
@@ -43,16 +43,16 @@ enum mistake {
 
 struct mistake_words {
 	const char *name;
-	const char *untold; /* why no pattern can tell; NULL = it has to be found */
+	const char *hidden; /* why no pattern shows it; NULL = it has to be found */
 };
 extern const struct mistake_words mistake_words[MISTAKES];
 
 struct miswiring;
 
-/* The fabric stays the caller's, and has to live as long. */
+/* Without mistakes; the caller owns it, and t has to live as long. */
 struct miswiring *miswiring_new(const struct topo *t, uint64_t seed);
 void miswiring_free(struct miswiring *m);
-/* Makes one more, away from all others; false where the fabric has no room for it. */
+/* Adds a mistake, away from all others; false = the fabric has no room for it. */
 bool miswiring_add(struct miswiring *m, enum mistake mistake);
 /* Makes a host's ports unused, as where no host stands yet. */
 void miswiring_take_out_host(struct miswiring *m, uint32_t host);
@@ -63,8 +63,9 @@ struct verdict {
 };
 
 /*
- * Adds what was found to verdicts[MISTAKES]; each finding that is nobody's mistake is written to
- * `out` (may be NULL), and counted in the result. What no pattern can tell need not be found.
+ * Adds the findings of mistakes to verdicts[MISTAKES]. Returns the number of findings that are no
+ * planted mistake, each of which is written to `out` (may be NULL). Hidden mistakes need not be
+ * found.
  */
 unsigned miswiring_judge(const struct miswiring *m, const struct cabling *c, bool planned,
 			 struct verdict *verdicts, FILE *out);

@@ -80,7 +80,7 @@ unsigned miswiring_judge(const struct miswiring *m, const struct cabling *c, boo
 		v->planted++;
 		v->found += found;
 		v->named += named;
-		if (out && !named && (planned || !mistake_words[planted->mistake].untold))
+		if (out && !named && (planned || !mistake_words[planted->mistake].hidden))
 			fprintf(out, "not named: %s at %s port %u\n",
 				mistake_words[planted->mistake].name,
 				node_of(m, planted->keys[0])->desc,

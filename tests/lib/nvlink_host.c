@@ -195,7 +195,7 @@ void host_pass(struct host *it, unsigned seconds)
 {
 	for (unsigned i = 0; i < seconds; i++) {
 		it->now += HOST_S;
-		if (!it->mute && it->now / HOST_S % HOST_INTERVAL == 0)
+		if (!it->silent && it->now / HOST_S % HOST_INTERVAL == 0)
 			host_ask(it);
 		host_step(it);
 	}

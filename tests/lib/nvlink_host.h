@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * nvlink_host: one host beside healthy others, its exporter's answers as dcgm-exporter writes them,
- * its kernel's lines, and a clock of the test's own. Defaults of fmd.conf: asked every 15 s, 30 s
- * to get worse, 300 s to get better.
+ * nvlink_host: one host beside healthy others, with responses as dcgm-exporter writes them, lines
+ * of its kernel log, and simulated time. Defaults of fmd.conf: a request every 15 s, hold-downs of
+ * 30 s and 300 s.
  */
 #ifndef FMD_TESTS_NVLINK_HOST_H
 #define FMD_TESTS_NVLINK_HOST_H
@@ -23,13 +23,13 @@
 #define HOST_INTERVAL 15
 #define HOST_GPUS     16
 
-struct machine { /* what it would say */
+struct machine { /* what its exporter reports */
 	const char *model;
 	unsigned gpus, switches, links; /* links: of a switch */
 	bool asks_p2p, asks_fm, asks_links, asks_action, asks_mig, asks_reset, asks_temp;
-	bool gone[HOST_GPUS]; /* no series of it but the Xid gauge */
+	bool gone[HOST_GPUS]; /* the GPU has no series but the Xid gauge */
 	bool switch_gone[16];
-	uint32_t lost[HOST_GPUS]; /* peers that are not reached */
+	uint32_t lost[HOST_GPUS]; /* by GPU: peers that it does not reach, by bit */
 	bool mig[HOST_GPUS], instances[HOST_GPUS];
 	unsigned fm[HOST_GPUS], action[HOST_GPUS], xid[HOST_GPUS]; /* xid 0: no series */
 	char extra[4096];					   /* more lines */
@@ -51,8 +51,8 @@ struct host {
 	unsigned changes;
 	enum fm_progress progress;
 	enum nvswitch_trust trust; /* of its exporter */
-	bool mute;		   /* the exporter does not answer */
-	char error[80];		   /* why the last answer said nothing */
+	bool silent;		   /* the exporter does not answer */
+	char error[80];		   /* why the latest response was of no use */
 	struct answer answer;
 };
 
@@ -60,10 +60,7 @@ struct host *host_new(struct machine machine);
 void host_free(struct host *it);
 struct memory *host_memory(struct host *it);
 
-/*
- * An exporter is asked, the host's source of that number: its answer is read, remembered, judged
- * and heard.
- */
+/* One scrape of a source: its response is parsed, remembered, judged and passed to health. */
 void host_ask_source(struct host *it, const struct machine *machine, uint8_t source);
 void host_pass(struct host *it, unsigned seconds);
 void host_log_from(struct host *it, enum nvswitch_trust trust, const char *line);
@@ -77,7 +74,7 @@ enum nvswitch_state host_state(const struct host *it);
 				 nvswitch_state_name(wanted), health_reason(&(it)->h.hosts[0]));   \
 	} while (0)
 
-/* A minute is enough to get worse, ten to get better. */
+/* A HEALTHY host. One minute is longer than the hold-down to worse, ten than that to better. */
 struct host *host_well(struct machine machine);
 
 #endif

@@ -36,8 +36,8 @@ void both_free(struct both *b);
 bool same_tables(const struct tables *a, const struct tables *b);
 struct topo *damaged_pod(unsigned su, unsigned percent, uint64_t seed);
 /*
- * Proven; and what moved are the overrides, on minimal up/down paths, and detours (which are not,
- * and follow them).
+ * Whether the tables are proven, and only overrides, on minimal up/down paths, and detours have
+ * moved.
  */
 bool overrides_are_legal(const struct both *b);
 void measure_congestion(const struct both *b, const struct tables *tables, struct congestion *out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* restart_world: a fabric double whose fmd is started again, and what is published then. */
+/* restart_world: a fabric double on which fmd is restarted; compares what it publishes. */
 #ifndef FMD_TESTS_RESTART_WORLD_H
 #define FMD_TESTS_RESTART_WORLD_H
 
@@ -13,18 +13,18 @@ struct seen { /* what is published */
 };
 
 void seen_fini(struct seen *s);
-/* What is published now; the caller ends it. */
+/* A copy of what is published now; the caller frees it by seen_fini(). */
 struct seen seen_of(const struct world *w);
-/* The same switches, LFTs, links and risks are published now. */
+/* Fails unless the same switches, LFTs, links and risks are published now. */
 void assert_seen_again(const struct world *w, const struct seen *before);
-/* Two seconds; it is up then. Counts of MADs begin anew. */
+/* Starts fmd (restart: ends it before) and runs two seconds, until it is up; clears MAD counts. */
 void start_again(struct world *w);
 void restart(struct world *w);
-/* LFT blocks since then. */
+/* LFT blocks since the start. */
 uint64_t blocks_written(const struct world *w);
 uint64_t blocks_read(const struct world *w);
 void cut_all_of(struct world *w, uint32_t node);
-/* A cable between switches, one to a host, a whole spine, a whole host. */
+/* Cuts a link between switches, one to a host, all of a spine, all of a host. */
 void damage(struct world *w);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * sa_mcast_ask: joining, leaving and looking at groups of a sa_world by MCMemberRecord. Include
- * cmocka first.
+ * sa_mcast_ask: joins, leaves and reads groups of a sa_world by MCMemberRecord. Include cmocka
+ * first.
  */
 #ifndef FMD_TESTS_SA_MCAST_ASK_H
 #define FMD_TESTS_SA_MCAST_ASK_H
@@ -18,26 +18,32 @@ enum { MTU_2048 = 4, MTU_4096 = 5, RATE_10 = 3, RATE_EDR = 16, RATE_HDR = 17, RA
 static const struct wire_gid some_mgid = { 0xff12a01cfe800000ull, 0x12345678 };
 
 struct wire_gid gid_of(guid_t port);
-/* A full member's request at a group of no special kind. */
+/* The record of a port as a full member of an ordinary group. */
 struct wire_mcmember member_record(guid_t port);
 
 struct ask {
 	uint8_t method;
 	uint64_t mask;
 	bool trusted;
-	guid_t from; /* port; 0 = the one in the record */
+	guid_t from; /* the sending port; 0 = the one in the record */
 };
 
+/* Send one request and return the status of the answer: any; Set as its own port; Delete. */
 uint16_t ask_member(struct world *w, const struct ask *a, const struct wire_mcmember *rec);
 uint16_t set_member(struct world *w, uint64_t mask, const struct wire_mcmember *rec);
 uint16_t leave_group(struct world *w, const struct wire_mcmember *rec);
+/* Row i of the latest answer. */
 struct wire_mcmember member_row(const struct world *w, unsigned i);
+/* GetTable: returns the number of rows. */
 unsigned member_table(struct world *w, uint64_t mask, const struct wire_mcmember *rec,
 		      bool trusted);
 
 static const struct wire_mcmember anything;
 
-/* Publishes that host 0 is a full member of 0x8001 too, host 1 a limited one. */
+/*
+ * Publishes that host 0 is a full member of 0x8001 too, host 1 a limited one; then the default
+ * partition alone, which frees the map.
+ */
 struct pkey_map *world_two_members(struct world *w);
 void world_one_partition(struct world *w, struct pkey_map *map);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * sa_pod: the SA's view becomes that of a fabric with walks that are longer than a slice. Include
+ * sa_pod: gives the SA of a sa_world a fabric in which queries take longer than a slice. Include
  * cmocka first.
  */
 #ifndef FMD_TESTS_SA_POD_H
@@ -9,7 +9,7 @@
 #include "tests/lib/sa_ask.h"
 #include "topology/generate.h"
 
-/* One unit: 256 hosts' ports and 12 switches. All their pairs are more than one slice. */
+/* A query for all pairs: one unit has 256 ports of hosts and 12 switches. */
 static const struct world_request all_pairs = { .method = WIRE_GET_TABLE, .attr = WIRE_SA_PATH };
 
 void publish_pod(struct world *w, unsigned units);

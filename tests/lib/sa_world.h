@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * sa_world: a small routed fabric with its inventory, as after bring-up, and an io that keeps what
- * the SA sends. For the SA's unit test and its fuzzer.
+ * the SA sends. For unit tests and the fuzzer of the SA.
  *
  * Two leaves, two spines, six hosts: mixed speeds, one 2048-byte MTU, a two-port CA, a port with
- * two LIDs, a cable that is down, and unlike ways there and back.
+ * two LIDs, a link that is down, and different paths in the two directions.
  */
 #ifndef FMD_TESTS_SA_WORLD_H
 #define FMD_TESTS_SA_WORLD_H
@@ -74,7 +74,7 @@ struct world_request {
 	size_t cut;    /* 0, or bytes of the MAD that arrive */
 };
 
-/* Lets the request arrive; returns how many MADs were sent in answer. */
+/* Delivers a request; returns how many MADs were sent in answer. */
 unsigned world_ask(struct world *w, const struct world_request *r);
 uint16_t world_status(const struct world *w);
 const uint8_t *world_row(const struct world *w, unsigned i);

@@ -7,10 +7,7 @@
 
 #include "tests/lib/fabric_world.h"
 
-/*
- * a sits at the first host and has the lower GUID, b at the last. They share the fabric and the
- * clock.
- */
+/* a is at the first host and has the lower GUID, b at the last. They share fabric and clock. */
 struct pair {
 	struct world a, b;
 	struct io *io_b;
@@ -18,7 +15,7 @@ struct pair {
 
 /* GUID of a host by its number. */
 guid_t sm_host(const struct world *w, uint32_t number);
-/* Nothing runs yet; the design is owned. */
+/* Starts nothing yet; takes the reference of the design. */
 void pair_init(struct pair *p, struct topo *design, int priority_a, int priority_b);
 /* a starts by start_fabric(). */
 void pair_start_b(struct pair *p);
@@ -26,9 +23,9 @@ void pair_stop(struct world *w);
 void pair_fini(struct pair *p);
 bool has_role(const struct world *w, const char *role);
 bool is_master_and_up(const struct world *w);
-/* Sets of what changes the fabric. */
+/* The number of Sets that change the fabric. */
 uint64_t sets_by(struct io *io);
-/* Asked to register with the SA anew: over all hosts. */
+/* How often hosts were asked to register with the SA anew, over all hosts. */
 unsigned all_reregistered(const struct world *w);
 
 struct handed { /* answers of sm_hand_over() */
@@ -36,15 +33,15 @@ struct handed { /* answers of sm_hand_over() */
 };
 /* arg: struct handed. */
 void handed_cb(void *arg, json_t *result, const char *error);
-/* By node, as ports have them; the caller frees. */
+/* The LIDs that ports hold, by node; the caller frees them. */
 uint16_t *lids_held(const struct world *w);
-/* Frees lids. */
+/* Fails unless ports hold these LIDs; frees them. */
 void assert_lids_are(const struct world *w, uint16_t *lids);
-/* Master, every link Active, tables in place and delivering. */
+/* Fails unless fmd is master, every link is Active, and the tables are programmed and deliver. */
 void assert_well_managed_by(const struct world *w);
-/* That host answers SMInfo so. */
+/* Makes a host answer SMInfo with `info`. */
 void other_sm_at(const struct world *w, uint32_t number, struct wire_sm_info info);
-/* A small fabric with that manager at host 5, and 20 s of fmd. */
+/* Starts fmd on a small fabric with that manager at host 5, and runs 20 s. */
 void begin_beside_sm(struct world *w, struct wire_sm_info info);
 
 #endif

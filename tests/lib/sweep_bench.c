@@ -54,7 +54,7 @@ void bench_fini(struct bench *b)
 	topo_unref(b->design);
 }
 
-void look_done(void *arg, const struct sweep_result *result)
+void bench_swept(void *arg, const struct sweep_result *result)
 {
 	struct bench *b = arg;
 
@@ -66,15 +66,15 @@ void look_done(void *arg, const struct sweep_result *result)
 	b->result = *result;
 	b->result.nchanged = b->nchanged;
 	b->nchanged = 0;
-	b->looks++;
+	b->sweeps++;
 }
 
 static void bench_run(struct bench *b)
 {
-	unsigned before = b->looks;
+	unsigned before = b->sweeps;
 
 	loop_run(b->loop);
-	assert_int_equal(b->looks, before + 1);
+	assert_int_equal(b->sweeps, before + 1);
 	assert_false(sweep_busy(b->sweep));
 	topo_unref(b->found);
 	b->found = inventory_snapshot(sweep_inventory(b->sweep));
@@ -83,21 +83,21 @@ static void bench_run(struct bench *b)
 void bench_discover(struct bench *b)
 {
 	double_sent_reset(b->d);
-	sweep_discover(b->sweep, look_done, b);
+	sweep_discover(b->sweep, bench_swept, b);
 	bench_run(b);
 }
 
 void bench_refresh(struct bench *b, const guid_t *guids, unsigned count)
 {
 	double_sent_reset(b->d);
-	sweep_refresh(b->sweep, guids, count, look_done, b);
+	sweep_refresh(b->sweep, guids, count, bench_swept, b);
 	bench_run(b);
 }
 
 void bench_poll(struct bench *b)
 {
 	double_sent_reset(b->d);
-	sweep_poll(b->sweep, look_done, b);
+	sweep_poll(b->sweep, bench_swept, b);
 	bench_run(b);
 }
 
@@ -117,7 +117,7 @@ void bringup_done(void *arg, const struct bringup_result *result)
 	struct bench *b = arg;
 
 	b->up = *result;
-	b->looks++;
+	b->sweeps++;
 }
 
 void bench_bringup_start(struct bench *b)
@@ -163,12 +163,12 @@ void bench_retry(struct bench *b)
 	bench_run(b);
 }
 
-static void told_cb(void *arg, const struct mad_answer *answer)
+static void answered_cb(void *arg, const struct mad_answer *answer)
 {
 	*(enum mad_result *)arg = answer->result;
 }
 
-void bench_trap(struct bench *b, guid_t guid, uint8_t port, uint16_t attr, const uint8_t data[64])
+void bench_set(struct bench *b, guid_t guid, uint8_t port, uint16_t attr, const uint8_t data[64])
 {
 	struct inventory *inv = sweep_inventory(b->sweep);
 	enum mad_result result = MAD_TIMEOUT;
@@ -179,7 +179,7 @@ void bench_trap(struct bench *b, guid_t guid, uint8_t port, uint16_t attr, const
 				       .attr_mod = attr == WIRE_PORT_INFO ? port : 0,
 				       .data = data };
 	assert_true(inventory_port_path(inv, inventory_find(inv, guid), port, &path));
-	mad_send(b->mad, &request, told_cb, &result);
+	mad_send(b->mad, &request, answered_cb, &result);
 	loop_run(b->loop);
 	assert_int_equal(result, MAD_OK);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* sweep_bench: a fabric double with a sweep on it. Include after the four headers cmocka needs. */
+/* sweep_bench: a fabric double with a sweep on it. Include after the headers that cmocka needs. */
 #ifndef FMD_TESTS_UNIT_SWEEP_BENCH_H
 #define FMD_TESTS_UNIT_SWEEP_BENCH_H
 
@@ -24,7 +24,7 @@ struct bench {
 	uint16_t sm_lid;
 	struct sweep_result result;
 	guid_t changed[64];
-	unsigned nchanged, looks, early; /* early: told while slow answers were left */
+	unsigned nchanged, sweeps, early; /* early: results while slow answers were outstanding */
 };
 
 struct topo *design_pgft2(void);
@@ -35,8 +35,8 @@ const struct topo_node *design_sm(const struct topo *t);
 void bench_init(struct bench *b, struct topo *design, const struct double_conf *conf);
 void bench_fini(struct bench *b);
 
-/* What is told before slow answers are in joins the rest. */
-void look_done(void *arg, const struct sweep_result *result);
+/* The sweep's callback: adds a result to b->result, also those before slow answers. */
+void bench_swept(void *arg, const struct sweep_result *result);
 void bench_discover(struct bench *b);
 void bench_refresh(struct bench *b, const guid_t *guids, unsigned count);
 void bench_poll(struct bench *b);
@@ -49,14 +49,14 @@ void bringup_done(void *arg, const struct bringup_result *result);
 void bench_bringup_start(struct bench *b);
 void bench_bringup(struct bench *b);
 
-/* Until a port that was given up is to be tried again. */
+/* Runs the loop until a port that was given up is to be tried again; then tries it. */
 void bench_wait(struct bench *b);
 void bench_retry(struct bench *b);
 
-/* A Set behind the back of what is tested. */
-void bench_trap(struct bench *b, guid_t guid, uint8_t port, uint16_t attr, const uint8_t data[64]);
+/* Sends a Set that the code under test does not know of. */
+void bench_set(struct bench *b, guid_t guid, uint8_t port, uint16_t attr, const uint8_t data[64]);
 
-/* Stands between the double and mad: answers may be changed on their way. */
+/* Changes answers between the double and mad. */
 typedef void bench_tamper_fn(void *arg, const struct wire_mad *header, uint8_t data[64]);
 
 struct bench_tamper {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * trap_world: true and forged traps, sent to the subnet manager of a fabric_world.
- * Behind <cmocka.h>.
+ * trap_world: sends true and forged traps to the subnet manager of a fabric_world. Include cmocka
+ * first.
  */
 #ifndef FMD_TESTS_TRAP_WORLD_H
 #define FMD_TESTS_TRAP_WORLD_H

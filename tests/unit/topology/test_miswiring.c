@@ -101,7 +101,7 @@ static void judge_pods(bool planned)
 	}
 	for (unsigned k = 0; k < MISTAKES; k++) {
 		planted += verdicts[k].planted;
-		if (!planned && mistake_words[k].untold)
+		if (!planned && mistake_words[k].hidden)
 			continue;
 		if (verdicts[k].named != verdicts[k].planted)
 			fail_msg("%s: %u planted, %u found, %u named", mistake_words[k].name,

@@ -107,11 +107,11 @@ static void a_belief_without_a_memory_stands_until_sources_speak(void **state)
 	struct host *it = host_new(h100());
 
 	health_remember(&it->h, 0, NVSWITCH_FATAL, NVSWITCH_UNKNOWN);
-	it->mute = true;
+	it->silent = true;
 	host_pass(it, 3600);
 	assert_int_equal(it->h.hosts[0].routed, NVSWITCH_FATAL);
 	assert_int_equal(it->h.hosts[0].believed, NVSWITCH_FATAL);
-	it->mute = false;
+	it->silent = false;
 	host_pass(it, 360);
 	assert_host(it, NVSWITCH_HEALTHY);
 	host_free(it);

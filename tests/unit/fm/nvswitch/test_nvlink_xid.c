@@ -275,7 +275,7 @@ static void a_crashed_job_in_a_log_alone_says_nothing_of_health(void **state)
 {
 	struct host *it = host_new(h100());
 
-	it->mute = true;
+	it->silent = true;
 	host_log(it, "NVRM: Xid (PCI:0000:13:00): 13, pid=1, name=x, Graphics Exception");
 	host_pass(it, 600);
 	assert_int_equal(it->h.hosts[0].state, NVSWITCH_UNKNOWN);
@@ -296,7 +296,7 @@ static void clearing_a_host_known_by_a_log_alone_makes_it_healthy(void **state)
 {
 	struct host *it = host_new(h100());
 
-	it->mute = true;
+	it->silent = true;
 	host_log(it, "NVRM: GPU 0000:13:00.0: GPU has fallen off the bus.");
 	host_pass(it, 60);
 	health_override(&it->h, 0, NVSWITCH_UNKNOWN);

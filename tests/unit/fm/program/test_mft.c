@@ -84,7 +84,7 @@ static void applied(void *arg, const struct mft_result *result)
 	struct prog *p = arg;
 
 	p->result = *result;
-	p->b.looks++;
+	p->b.sweeps++;
 }
 
 static void want_tree(struct prog *p, const struct mcast_tree *tree, bool wanted)
@@ -96,12 +96,12 @@ static void want_tree(struct prog *p, const struct mcast_tree *tree, bool wanted
 
 static void apply_again(struct prog *p)
 {
-	unsigned before = p->b.looks;
+	unsigned before = p->b.sweeps;
 
 	mft_apply(p->mft, p->now, MLID(GROUPS - 1), true, applied, p);
 	assert_true(mft_busy(p->mft));
 	loop_run(p->b.loop);
-	assert_int_equal(p->b.looks, before + 1);
+	assert_int_equal(p->b.sweeps, before + 1);
 	assert_false(mft_busy(p->mft));
 }
 

@@ -76,7 +76,7 @@ static void program_done(void *arg, const struct program_result *result)
 	struct prog *p = arg;
 
 	p->result = *result;
-	p->b.looks++;
+	p->b.sweeps++;
 }
 
 static void readback_done(void *arg, const struct program_readback *result)
@@ -84,7 +84,7 @@ static void readback_done(void *arg, const struct program_readback *result)
 	struct prog *p = arg;
 
 	p->readback = *result;
-	p->b.looks++;
+	p->b.sweeps++;
 }
 
 /* Begins to; what was given before the last time is not read any more. */
@@ -102,23 +102,23 @@ static void prog_give(struct prog *p)
 
 static void prog_apply(struct prog *p)
 {
-	unsigned before = p->b.looks;
+	unsigned before = p->b.sweeps;
 
 	p->written = 0;
 	double_sent_reset(p->b.d);
 	prog_give(p);
 	loop_run(p->b.loop);
-	assert_int_equal(p->b.looks, before + 1);
+	assert_int_equal(p->b.sweeps, before + 1);
 	assert_false(program_busy(p->program));
 }
 
 static void prog_readback(struct prog *p)
 {
-	unsigned before = p->b.looks;
+	unsigned before = p->b.sweeps;
 
 	program_check_readback(p->program, p->b.found, readback_done, p);
 	loop_run(p->b.loop);
-	assert_int_equal(p->b.looks, before + 1);
+	assert_int_equal(p->b.sweeps, before + 1);
 }
 
 static void assert_row_held(const struct prog *p, uint32_t row)
@@ -287,7 +287,7 @@ static void newest_tables_win(void **state)
 		loop_timer_free(stop);
 		busy = program_busy(p.program);
 		prog_apply(&p);
-		assert_int_equal(other.b.looks, !busy);
+		assert_int_equal(other.b.sweeps, !busy);
 		assert_int_equal(p.result.failed, 0);
 		assert_held(&p);
 		prog_readback(&p);
@@ -353,7 +353,7 @@ static void same_tables_again_in_the_middle_cost_nothing(void **state)
 	assert_true(program_busy(p.program));
 	program_apply(p.program, p.b.found, &p.tables, program_done, &p);
 	loop_run(p.b.loop);
-	assert_int_equal(p.b.looks, 2); /* discovery and the second apply */
+	assert_int_equal(p.b.sweeps, 2); /* discovery and the second apply */
 	assert_int_equal(p.written, p.b.found->nswitches * tables_blocks(&p.tables));
 	assert_held(&p);
 	prog_fini(&p);

@@ -58,7 +58,7 @@ static void done_cb(void *arg, const struct program_result *result)
 	struct world *w = arg;
 
 	w->result = *result;
-	w->b.looks++;
+	w->b.sweeps++;
 }
 
 static void apply(struct world *w, const struct tables *wanted)

@@ -76,7 +76,7 @@ static void done_cb(void *arg, const struct program_result *result)
 		w->first = *result;
 		w->unlike = count_unlike(w, &w->after);
 	}
-	w->b.looks++;
+	w->b.sweeps++;
 }
 
 static void begin(struct world *w, const struct tables *wanted)

@@ -355,14 +355,14 @@ static void rebooted_switch_gets_everything_back(void **state)
 
 static void newer_apply_supersedes(void **state)
 {
-	struct bench b, other = { .looks = 0 };
+	struct bench b, other = { .sweeps = 0 };
 
 	bench_init(&b, design_pgft2(), NULL);
 	bench_discover(&b);
 	bench_bringup_start(&b);
 	bringup_apply(b.bringup, b.found, b.lids, b.sm_lid, bringup_done, &other);
 	bench_bringup(&b);
-	assert_int_equal(other.looks, 0);
+	assert_int_equal(other.sweeps, 0);
 	assert_all_active(&b);
 	bench_fini(&b);
 }
@@ -381,7 +381,7 @@ static void superseding_in_the_middle_loses_no_port(void **state)
 		loop_timer_set(stop, when);
 		loop_run(b.loop);
 		loop_timer_free(stop);
-		b.looks = 0;
+		b.sweeps = 0;
 		bench_bringup(&b);
 		assert_all_active(&b);
 		assert_inventory_true(&b);
@@ -403,7 +403,7 @@ static void default_partition_is_written_where_it_is_missing(void **state)
 		bench_discover(&b);
 		host = b.design->nodes[b.design->nnodes - 1].guid;
 		wire_pkeys_encode(tables[i], data);
-		bench_trap(&b, host, 1, WIRE_PKEY_TABLE, data);
+		bench_set(&b, host, 1, WIRE_PKEY_TABLE, data);
 		bench_bringup(&b);
 		held = double_pkeys(b.d, host, 1, &count);
 		assert_int_equal(held[0], 0xffff);
@@ -433,7 +433,7 @@ static void active_link_whose_ends_disagree_is_bounced(void **state)
 	info.neighbor_mtu = 1;
 	info.state = info.phys_state = 0;
 	wire_port_info_encode(&info, data);
-	bench_trap(&b, cable.a, (uint8_t)cable.port_a, WIRE_PORT_INFO, data);
+	bench_set(&b, cable.a, (uint8_t)cable.port_a, WIRE_PORT_INFO, data);
 	bringup_free(b.bringup);
 	b.bringup = NULL;
 	sweep_free(b.sweep);

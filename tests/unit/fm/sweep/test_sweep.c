@@ -363,28 +363,28 @@ static void nodes_past_63_hops_are_left_alone(void **state)
 
 static void newer_discovery_replaces_the_running_one(void **state)
 {
-	struct bench b, other = { .looks = 0 };
+	struct bench b, other = { .sweeps = 0 };
 
 	bench_init(&b, design_pgft2(), NULL);
-	sweep_discover(b.sweep, look_done, &other);
+	sweep_discover(b.sweep, bench_swept, &other);
 	loop_run(b.loop);
-	assert_int_equal(other.looks, 1);
-	sweep_discover(b.sweep, look_done, &other);
+	assert_int_equal(other.sweeps, 1);
+	sweep_discover(b.sweep, bench_swept, &other);
 	bench_discover(&b);
-	assert_int_equal(other.looks, 1);
+	assert_int_equal(other.sweeps, 1);
 	assert_same_fabric(b.design, b.found);
 	bench_fini(&b);
 }
 
 static void refresh_joins_a_running_discovery(void **state)
 {
-	struct bench b, other = { .looks = 0 };
+	struct bench b, other = { .sweeps = 0 };
 
 	bench_init(&b, design_pgft2(), NULL);
 	bench_discover(&b);
-	sweep_discover(b.sweep, look_done, &other);
+	sweep_discover(b.sweep, bench_swept, &other);
 	bench_refresh(&b, &b.design->nodes[0].guid, 1);
-	assert_int_equal(other.looks, 0);
+	assert_int_equal(other.sweeps, 0);
 	assert_same_fabric(b.design, b.found);
 	assert_int_equal(gets(&b, WIRE_NODE_INFO), b.design->nlinks + 1);
 	bench_fini(&b);

@@ -16,7 +16,7 @@ static void random_damaged_trees_are_right(void **state)
 		struct topo *whole = damage_random_pgft(seed);
 		struct topo *t = damage_links(whole, seed % 40, seed);
 		struct topo *worse = damage_links(t, seed % 10, seed + 1);
-		struct crowd c = gather(t, 6, 2 + seed % 20, seed);
+		struct crowd c = random_groups(t, 6, 2 + seed % 20, seed);
 		struct mcast_plan before, after, anew;
 
 		mcast_plan(t, c.groups, c.n, NULL, &before);
@@ -39,7 +39,7 @@ static void rings_are_spanned(void **state)
 {
 	for (unsigned n = 3; n < 12; n++) {
 		struct topo *t = damage_ring(n, 3);
-		struct crowd c = gather(t, 10, n, n);
+		struct crowd c = random_groups(t, 10, n, n);
 		struct mcast_plan plan;
 
 		mcast_plan(t, c.groups, c.n, NULL, &plan);
@@ -58,7 +58,7 @@ static void irregular_fabrics_are_spanned(void **state)
 
 		if (!t)
 			continue;
-		struct crowd c = gather(t, 50, 40, i + 1);
+		struct crowd c = random_groups(t, 50, 40, i + 1);
 		mcast_plan(t, c.groups, c.n, NULL, &plan);
 		assert_plan_right(t, &c, &plan);
 		for (uint32_t k = 0; k < plan.ntrees; k++)
@@ -72,7 +72,7 @@ static void irregular_fabrics_are_spanned(void **state)
 static void a_thousand_groups_of_a_large_pod_are_right(void **state)
 {
 	struct topo *whole = pod(16), *t = damage_links(whole, 1, 1);
-	struct crowd c = gather(t, 1000, 64, 1);
+	struct crowd c = random_groups(t, 1000, 64, 1);
 	struct mcast_plan plan;
 
 	mcast_plan(t, c.groups, c.n, NULL, &plan);

@@ -58,7 +58,7 @@ static void groups_spread_over_parallel_cables(void **state)
 {
 	static const unsigned m[] = { 2, 4 }, w[] = { 1, 1 }, p[] = { 1, 3 };
 	struct topo *t = pgft(2, m, w, p);
-	struct crowd c = gather(t, 3, t->nnodes, 1);
+	struct crowd c = random_groups(t, 3, t->nnodes, 1);
 	struct mcast_plan plan;
 
 	mcast_plan(t, c.groups, c.n, NULL, &plan);
@@ -101,7 +101,7 @@ static void assert_same_plan(const struct topo *t, const struct mcast_plan *a,
 static void the_order_of_groups_and_members_does_not_matter(void **state)
 {
 	struct topo *t = pod(2);
-	struct crowd c = gather(t, 40, 30, 11);
+	struct crowd c = random_groups(t, 40, 30, 11);
 	struct mcast_plan a, b;
 
 	mcast_plan(t, c.groups, c.n, NULL, &a);
@@ -140,7 +140,7 @@ static bool same_tree(const struct mcast_tree *a, const struct mcast_tree *b)
 static void a_dead_cable_touches_only_the_groups_that_used_it(void **state)
 {
 	struct topo *t = pod(4);
-	struct crowd c = gather(t, 100, 24, 3);
+	struct crowd c = random_groups(t, 100, 24, 3);
 	struct mcast_plan before, after;
 	uint64_t seed = 17;
 
@@ -176,7 +176,7 @@ static void a_dead_cable_touches_only_the_groups_that_used_it(void **state)
 static void a_join_at_a_switch_of_the_tree_writes_one_block(void **state)
 {
 	struct topo *t = pod(2);
-	struct crowd c = gather(t, 20, 16, 9);
+	struct crowd c = random_groups(t, 20, 16, 9);
 	struct mcast_plan before, after;
 	unsigned blocks = 0, position = 99;
 	struct mcast_group *group = &c.groups[7];
@@ -204,7 +204,8 @@ static void a_join_at_a_switch_of_the_tree_writes_one_block(void **state)
 static void trees_outlive_a_renumbering(void **state)
 {
 	struct topo *t = pod(1), *more;
-	struct crowd c = gather(t, 10, 20, 2), moved = { 10, mem_alloc(10, sizeof(*moved.groups)) };
+	struct crowd c = random_groups(t, 10, 20, 2),
+		     moved = { 10, mem_alloc(10, sizeof(*moved.groups)) };
 	struct mcast_plan before, after;
 	struct topo_builder *b = topo_builder_from(t);
 	struct topo_node_attr attr = { .guid = 1, .desc = "new", .type = TOPO_SWITCH, .nports = 4 };
@@ -242,7 +243,7 @@ static void trees_outlive_a_renumbering(void **state)
 static void blocks_say_what_the_trees_say(void **state)
 {
 	struct topo *t = pod(2);
-	struct crowd c = gather(t, 70, 12, 4);
+	struct crowd c = random_groups(t, 70, 12, 4);
 	uint16_t block[MCAST_BLOCK];
 	uint64_t ports = 0, masks = 0;
 	struct mcast_plan plan;

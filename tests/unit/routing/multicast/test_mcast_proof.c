@@ -249,7 +249,7 @@ static void where_no_tree_holds_members_are_left_out(void **state)
 static void what_agrees_with_the_order_needs_no_search(void **state)
 {
 	struct topo *t = two_tier_tree();
-	struct crowd c = gather_from(t, true, 30, 8, 5);
+	struct crowd c = random_groups_of(t, true, 30, 8, 5);
 	struct mcast_proof *proof;
 	struct mcast_plan plan;
 	struct unicast u;
@@ -316,7 +316,7 @@ static void joins_and_leaves_stay_proven(void **state)
 	proof = mcast_proof_new(t, u.graph);
 	p = mcast_planner_new(t, proof);
 	for (unsigned round = 0; round < 40; round++) {
-		struct crowd c = gather(t, 1 + round % 9, 2 + round % 13, round);
+		struct crowd c = random_groups(t, 1 + round % 9, 2 + round % 13, round);
 
 		plan_on(p, &c, &older, &plan);
 		assert_plan_right(t, &c, &plan);
@@ -341,7 +341,7 @@ struct tally {
 
 static void prove_fabric(const struct topo *t, uint64_t seed, struct tally *tally)
 {
-	struct crowd c = gather_from(t, true, 8, 2 + seed % 12, seed);
+	struct crowd c = random_groups_of(t, true, 8, 2 + seed % 12, seed);
 	struct mcast_plan blind, plan;
 	struct unicast u;
 
@@ -387,7 +387,7 @@ static void groups_of_everybody_leave_nobody_out(void **state)
 {
 	static const unsigned m[] = { 4, 4, 6 }, w[] = { 1, 4, 4 }, p[] = { 1, 1, 1 };
 	struct topo *t = pgft(3, m, w, p);
-	struct crowd c = gather(t, 4, UINT32_MAX, 1);
+	struct crowd c = random_groups(t, 4, UINT32_MAX, 1);
 	struct mcast_plan plan;
 	struct unicast u;
 

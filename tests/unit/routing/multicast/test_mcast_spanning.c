@@ -172,7 +172,7 @@ static void groups_are_whole_and_close_no_cycle(void **state)
 {
 	for (size_t i = 0; i < SHAPES; i++) {
 		struct topo *t = make(i);
-		struct crowd c = gather(t, 12, 3 + (uint32_t)i * 9, i + 1);
+		struct crowd c = random_groups(t, 12, 3 + (uint32_t)i * 9, i + 1);
 		struct moment m;
 
 		moment_init(&m, t);
@@ -192,7 +192,7 @@ static void a_cut_leaves_groups_whole(void **state)
 
 	for (size_t i = 0; i < SHAPES; i++) {
 		struct topo *t = make(i);
-		struct crowd c = gather(t, 12, 8, i + 1);
+		struct crowd c = random_groups(t, 12, 8, i + 1);
 		struct moment m;
 
 		moment_init(&m, t);
@@ -222,7 +222,7 @@ static void damage_closes_no_cycle(void **state)
 {
 	for (uint64_t seed = 1; seed <= 60; seed++) {
 		struct topo *t = make(seed % SHAPES), *now = damage(t, seed, 4 + seed % 20);
-		struct crowd c = gather(t, 8, 2 + seed % 20, seed);
+		struct crowd c = random_groups(t, 8, 2 + seed % 20, seed);
 		struct moment m;
 
 		moment_init(&m, t);
@@ -246,7 +246,7 @@ static void damage_closes_no_cycle(void **state)
 static void trees_off_the_spanning_tree_are_replaced(void **state)
 {
 	struct topo *t = make(0);
-	struct crowd c = gather(t, 40, 30, 5);
+	struct crowd c = random_groups(t, 40, 30, 5);
 	struct moment m;
 
 	moment_init(&m, t);

@@ -246,7 +246,7 @@ static void switches_without_place_for_a_group_are_gone_round(void **state)
 	struct topo *plain = two_tier_tree();
 	uint32_t spine = switch_of_level(plain, 1, 0);
 	struct topo *t = with_tables(plain, 64, spine, 1);
-	struct crowd c = gather(t, 12, t->nnodes, 5);
+	struct crowd c = random_groups(t, 12, t->nnodes, 5);
 	struct mcast_plan plan;
 
 	mcast_plan(t, c.groups, c.n, NULL, &plan);
@@ -286,7 +286,7 @@ static void who_sits_at_a_switch_without_tables_is_left_out(void **state)
 static void a_group_that_is_as_before_keeps_its_tree_unjudged(void **state)
 {
 	struct topo *t = pod(2);
-	struct crowd c = gather(t, 30, 20, 8);
+	struct crowd c = random_groups(t, 30, 20, 8);
 	struct mcast_planner *p = mcast_planner_new(t, NULL);
 	struct mcast_plan before, after;
 
