@@ -4,9 +4,9 @@
  * (1972), with the recursion unrolled onto an own stack: a path through 180,000 channels would not
  * fit the process's.
  *
- * Before it comes what needs no search. A channel is settled when all it depends on are: none of
- * them is on a cycle, nor is it. In what order that is asked decides only how many are found; up
- * and down the ranks it finds all of a fabric without detours.
+ * A first pass finds channels that need no search. A channel is settled when all channels that it
+ * depends on are: then none of them is on a cycle. The order of that pass decides only how many are
+ * settled; down and up the ranks it settles all channels of a fabric without detours.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +35,7 @@ static void rank_switches(struct cdg *c, const struct topo *t, uint32_t *by_rank
 	}
 }
 
-/* The channels into a switch that fall, or those that rise. */
+/* Appends the channels into a switch that lead down, or those that lead up, to c->settling. */
 static uint32_t settle_next(struct cdg *c, const struct topo *t, uint32_t sw, bool falling,
 			    uint32_t count)
 {
@@ -49,7 +49,7 @@ static uint32_t settle_next(struct cdg *c, const struct topo *t, uint32_t sw, bo
 	return count;
 }
 
-/* Down before up; the lower end first on the way down, the upper one on the way up. */
+/* Channels down before channels up; those down from the lowest switch on, those up from the top. */
 static void order_channels(struct cdg *c, const struct topo *t)
 {
 	uint32_t *by_rank = mem_alloc(t->nswitches + 1, sizeof(*by_rank)), count = 0;
@@ -164,8 +164,8 @@ struct cdg_search {
 	const struct cdg *c;
 	uint32_t *index, *low; /* by channel; index 0 = not visited */
 	bool *on_stack;
-	uint32_t *stack, *trail; /* Tarjan's stack; the way down to the present channel */
-	uint16_t *at_port;	 /* by channel: next output port to look at */
+	uint32_t *stack, *trail; /* Tarjan's stack; the path to the present channel */
+	uint16_t *at_port;	 /* by channel: the next output port to follow */
 	uint32_t nstack, ntrail, counter;
 	uint32_t start; /* channels before this one were all visited, or lie on the trail */
 	uint64_t groups;
@@ -181,7 +181,7 @@ static void visit(struct cdg_search *s, uint32_t channel)
 	s->trail[s->ntrail++] = channel;
 }
 
-/* The next channel after this one not looked at yet, or TOPO_NONE. */
+/* The next channel that this one depends on and that was not followed yet, or TOPO_NONE. */
 static uint32_t next_channel(struct cdg_search *s, uint32_t channel)
 {
 	while (s->at_port[channel] <= s->c->head_ports[channel]) {
@@ -234,7 +234,7 @@ static void stand_above(const struct cdg *c, uint32_t channel, uint32_t next)
 		c->height[channel] = c->height[next] + 1;
 }
 
-/* All that the last of the trail depends on was looked at: back to who depends on it. */
+/* All dependencies of the last channel of the trail were followed: returns to the one before. */
 static void leave(struct cdg_search *s, uint32_t channel)
 {
 	uint32_t above = --s->ntrail ? s->trail[s->ntrail - 1] : TOPO_NONE;
@@ -248,7 +248,7 @@ static void leave(struct cdg_search *s, uint32_t channel)
 	stand_above(s->c, above, channel);
 }
 
-/* One look at where the trail ends. */
+/* Follows one dependency of the last channel of the trail. */
 static void walk_on(struct cdg_search *s)
 {
 	uint32_t channel = s->trail[s->ntrail - 1], next = next_channel(s, channel);
@@ -265,7 +265,7 @@ static void walk_on(struct cdg_search *s)
 	}
 }
 
-/* Output ports of a switch that nothing on a cycle is behind; ports without a channel are such. */
+/* By switch: output ports whose channel is settled; ports without a channel count as settled. */
 struct settled {
 	uint64_t word[CDG_WORDS];
 };
@@ -283,10 +283,7 @@ static struct settled *settled_new(const struct cdg *c)
 	return settled;
 }
 
-/*
- * Visits what is on no cycle as is plain to see, and gives it heights: the later settled, the
- * higher.
- */
+/* Marks settled channels as visited, and gives them heights: the later settled, the higher. */
 static void settle(struct cdg_search *s)
 {
 	const struct cdg *c = s->c;
@@ -378,12 +375,12 @@ uint64_t cdg_cycles(const struct cdg *c, uint32_t *cycle, unsigned size, unsigne
 
 /*
  * ---- A graph that is kept ----------------------------------------------------------------------
- * `from` has come to depend on `next`, which does not stand below it. First: does `next` lead back
- * to `from`? Then: `from` and all that thereby stands too low is raised, the lowest first, so that
- * each is raised once. What comes down and rises again (a detour) makes such dependencies: few
- * channels, with a whole tree behind each on the way up, so it is those before them that are looked
- * through. And a channel that has to rise goes above all that stood when this change began: the
- * next such dependency of it then costs nothing.
+ * `from` has come to depend on `next`, which is not lower. First a search whether `next` leads back
+ * to `from`. Then `from`, and all channels that are too low thereby, are raised, the lowest first,
+ * so that each is raised once. Such dependencies come from detours, which go down and then up: few
+ * channels, behind each of which is a whole tree upwards, so the search goes backwards from `from`.
+ * A channel that has to be raised goes above all heights at the begin of this change: its next such
+ * dependency then costs nothing.
  */
 
 struct growth {
@@ -391,8 +388,8 @@ struct growth {
 	cdg_used_fn *used;
 	void *arg;
 	uint32_t from, next;
-	uint32_t *todo; /* a stack while searching, a heap by height as it was while raising */
-	int32_t *was;	/* beside the heap */
+	uint32_t *todo; /* a stack while searching; while raising a heap by the former height */
+	int32_t *was;	/* by entry of the heap: its former height */
 	uint32_t count, room;
 };
 
@@ -432,7 +429,7 @@ static uint32_t next_by(const struct cdg *c, uint32_t channel, unsigned port)
 	return port <= c->head_ports[channel] ? c->channel[c->head[channel] + port] : TOPO_NONE;
 }
 
-/* A path from `next` to `from`, by `by`. Who stands as high as `next` is on none. */
+/* Searches a path from `next` to `from` into c->by. No channel as high as `next` is on one. */
 static bool search(struct growth *g)
 {
 	struct cdg *c = g->c;
@@ -463,7 +460,7 @@ static bool search(struct growth *g)
 	return false;
 }
 
-/* Takes out what is not in use on the cycle found. False when all of it is. */
+/* Drops the dependencies of the cycle found that are not in use. False = all are in use. */
 static bool untie(struct growth *g)
 {
 	struct cdg *c = g->c;

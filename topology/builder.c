@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * builder: from nodes, ports and links in any order to a snapshot that does not depend on that
- * order.
+ * builder: makes a snapshot out of nodes, ports and links that come in any order; the snapshot does
+ * not depend on that order.
  *
  * The builder keeps two growing arrays in the snapshot's own element types: nodes in order of
  * arrival, and their ports, each node's lying together from port number 0. A handle is an index in

@@ -2,18 +2,18 @@
 /*
  * host: which CAs are in one machine.
  *
- * The only thing that says so everywhere is the node description that the host's rdma-ndd writes:
- * host name first, then the device: "dgx-su01-07 mlx5_3", "node018 HCA-1", "'host' HCA-1", and in
- * expanded ibutils topologies "H-9/U1". A description as it left the factory ("MT25408 ConnectX
- * Mellanox Technologies") or an unset host name names no host: such a CA is a host of its own,
- * named by its GUID. SHARP aggregation nodes and routers are no hosts.
+ * This is known only from the node description that the host's rdma-ndd writes: host name first,
+ * then the device: "dgx-su01-07 mlx5_3", "node018 HCA-1", "'host' HCA-1", and in expanded ibutils
+ * topologies "H-9/U1". A factory description ("MT25408 ConnectX Mellanox Technologies") or an unset
+ * host name names no host: such a CA is a host of its own, named by its GUID. SHARP aggregation
+ * nodes and routers are no hosts.
  *
- * A name of the node-name-map counts where it is of that form, host and device ("dgx-07 mlx5_3").
- * One that is not names the CA alone: what rdma-ndd wrote says better which CAs are one machine;
- * where it says nothing, the CA is a host of that name.
+ * A name of the node-name-map is used if it has that form, host and device ("dgx-07 mlx5_3"). A
+ * name of another form names the CA alone, and the description decides which CAs are one machine;
+ * if that names no host, the CA is a host of the map's name.
  *
- * Hosts stand in natural order of their names, so that neither GUIDs nor the order of discovery
- * show in what people read or in what is numbered after it.
+ * Hosts are in natural order of their names, so that neither GUIDs nor the order of discovery
+ * affect what people read or what is numbered by hosts.
  */
 #include "topology/host.h"
 #include "topology/mem.h"
@@ -81,7 +81,7 @@ static void split(const char *text, struct slice *first, struct slice *rest)
 	*rest = trim(first->text + first->len, all.len - first->len);
 }
 
-/* Names no host by any text: it is one by itself. */
+/* A CA that no text assigns to a host is a host of its own. */
 static void by_itself(struct host_work *w, const struct topo_node *node, struct slice *first,
 		      struct slice *rest)
 {

@@ -2,14 +2,14 @@
 /*
  * mem: allocation that cannot fail, and arenas.
  *
- * A fabric manager that is out of memory has nothing sensible left to do: it says so and aborts,
- * systemd starts it again, and the switches forward by the tables they hold in the meantime. So
- * failure ends here, in one place.
+ * A fabric manager that is out of memory cannot go on: it prints a message and aborts, systemd
+ * starts it again, and meanwhile the switches forward by the tables that they hold. So the failure
+ * is handled here, in one place.
  *
  * An arena is a list of calloc()ed chunks that double in size up to CHUNK_MAX; a request that does
- * not fit opens a new chunk of at least its own size. Fresh chunks come from calloc, which for
- * large sizes are untouched zero pages: an arena costs page faults only where it is used. Nothing
- * is given back but the whole.
+ * not fit opens a new chunk of at least its own size. Fresh chunks of large sizes are untouched
+ * zero pages, so an arena costs page faults only where it is used. Memory is released only as a
+ * whole.
  */
 #include "topology/mem.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * what: reading what operators write.
+ * what: finds the part of the fabric that an operator's text names.
  *
- * The whole text is taken for a node, host, number or GUID first, for descriptions may hold colons,
- * brackets and blanks ("MF0;leaf-3:MQM8700/U1"); then for one of these with a port behind it, then
- * for a link. What is found is turned into what the command takes where that is the same thing: a
- * host of one HCA into that, an HCA into its host.
+ * The whole text is tried as a node, host, number or GUID first, as descriptions may contain
+ * colons, brackets and blanks ("MF0;leaf-3:MQM8700/U1"); then as one of these with a port behind
+ * it, then as a link. The result is converted to a kind that the command accepts where that is the
+ * same thing: a host of one HCA to the HCA, an HCA to its host.
  */
 #include "topology/what_own.h"
 #include "topology/mem.h"
@@ -74,7 +74,7 @@ static enum outcome first_of(struct find *f, const char *text, bool loose, struc
 	return outcome;
 }
 
-/* ---- With a word that says what it is -------------------------------------------------------- */
+/* ---- With a prefix --------------------------------------------------------------------------- */
 
 static enum outcome find_kind(struct find *f, const char *text, enum what_kind kind, struct what *w)
 {
@@ -89,7 +89,7 @@ static enum outcome find_kind(struct find *f, const char *text, enum what_kind k
 	return FOUND;
 }
 
-/* `lid:33` ..; NOTHING: no such word is there, or what is behind it is not of that kind. */
+/* `lid:33` and the like; NOTHING = there is no known prefix, or the rest is not of its kind. */
 static enum outcome find_tagged(struct find *f, const char *text, struct what *w)
 {
 	const char *mark = strchr(text, ':');
@@ -383,7 +383,7 @@ static enum outcome find_link(struct find *f, struct what *w)
 
 /* ---- What the command takes ------------------------------------------------------------------ */
 
-/* The same thing in a kind that is taken. */
+/* Converts a result to an accepted kind, if it is the same thing. */
 static void turn_into(const struct topo *t, unsigned accepts, struct what *w)
 {
 	const uint32_t *nodes;

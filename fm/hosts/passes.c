@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * passes: finds hosts whose verdict is another. Whatever changes, a publication or something a room
- * knows, all hosts are judged again GATHER_US later, some in each callback, so that no fault waits
- * for it and no callback is long. At the end of a pass what is due is reported: an event and the
- * operators' hook. What was reported last is in state_dir/hosts, `HOST VERDICT` for those that are
- * not healthy, so that a restart reports nothing twice and misses nothing.
+ * passes: finds hosts whose verdict has changed. After a change, a publication or a finding of a
+ * room, all hosts are judged again GATHER_US later, some in each callback, so that no fault waits
+ * for it and no callback is long. At the end of a pass the changes that are due are reported by an
+ * event and the operators' hook. The verdicts reported last are in state_dir/hosts, `HOST VERDICT`
+ * for hosts that are not healthy, so that a restart repeats no report and misses none.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -176,7 +176,7 @@ static void report(struct hosts_room *r, uint32_t host)
 	run_hook(r, it, before, &verdict);
 }
 
-/* Many that change alike are one event. */
+/* Begins the reports; many hosts with the same change become one event. */
 static void report_begin(struct hosts_room *r)
 {
 	r->reporting = true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The guard: where very many hosts are cut off at once it is rather the manager that is, with its
- * own leaf; jobs on those hosts go on.
+ * watch: the guard: if very many hosts are cut off at once, the manager itself is more likely cut
+ * off, with its own leaf, and jobs on those hosts go on.
  */
 #include "fm/hosts/watch.h"
 #include <stdlib.h>

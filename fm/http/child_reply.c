@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * child_reply: the child's bytes are its head and then the body. The response begins when the head
- * is there, so the child decides its code, encoding and tag.
+ * child_reply: the child writes its head and then the body. The response begins when the head has
+ * come, so the child decides its code, encoding and entity tag.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 #define CHILD_REPLIES_MAX 16 /* at a time */
 #define OUT_HIGH                                                                                   \
-	(256 << 10) /* bytes not yet taken by the client, from which on its child is held back */
+	(256 << 10) /* bytes not yet sent to the client from which on the child is paused */
 #define PIECE 65536 /* of a response, at most so many bytes at a time */
 
 struct reply {
@@ -21,7 +21,7 @@ struct reply {
 	void *arg;
 	struct child *child; /* NULL = it has ended */
 	bool whole;	     /* and the body is complete */
-	struct bytes had;    /* of it, and not passed on */
+	struct bytes had;    /* received from the child and not passed on */
 };
 
 static void reply_end(struct request *request)
@@ -76,8 +76,8 @@ static const struct child_ops child_ops = { child_write, child_data, child_end }
 /* ---- The response ---------------------------------------------------------------------------- */
 
 /*
- * The library asks for more of the body. A document that broke off must not look whole: the
- * connection ends without the last chunk.
+ * libmicrohttpd's callback for more of the body. If the child failed the connection is closed
+ * without the last chunk, so that the client sees an incomplete document.
  */
 static ssize_t body_read(void *arg, uint64_t pos, char *to, size_t most)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * document: what is short is made at once, what grows with the fabric by a child. A page of rows
- * is cut from the whole document there: making it costs the child's time, not the loop's.
+ * document: short documents are made at once, documents that grow with the fabric by a child. A
+ * page of rows is cut from the whole document there, in the child's time.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,7 @@ static void document_free(void *arg)
 	free(d);
 }
 
-/* Nothing acts over HTTP, whatever its row says. */
+/* The command of a document; NULL = there is none, or it is not read-only. */
 static const struct command *document_find(const char *name)
 {
 	const struct command *command = command_find(name);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * http: who may ask, and what answers: the page (page.h), figures of now (/metrics), documents
- * (document.h).
+ * http: checks who may send requests, and passes them on: to the page (page.h), to /metrics, to
+ * documents (document.h).
  *
  * Requests with a body and other methods than GET and HEAD are refused.
  */
@@ -82,7 +82,7 @@ static bool is_known_host(const struct http *http, struct MHD_Connection *connec
 		local);
 }
 
-/* How long the comparison takes tells nothing of the token but whether its length was met. */
+/* Compares tokens in a time that depends on their lengths only. */
 static bool has_token(const struct http *http, struct MHD_Connection *connection)
 {
 	const char *given = MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
@@ -105,7 +105,7 @@ static bool has_body(struct MHD_Connection *connection)
 					   MHD_HTTP_HEADER_TRANSFER_ENCODING);
 }
 
-/* Refused before any body is read; MHD_YES with *code 0: it may go on. */
+/* Checks a request before any body is read: refuses it, or leaves *code 0: it is served. */
 static unsigned objection(const struct http *http, struct MHD_Connection *connection,
 			  const char *method, const char **why)
 {

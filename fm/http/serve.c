@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * serve: libmicrohttpd without threads and without a listening socket of its own: connections are
- * taken by fm/core/listener.h, which survives a shortage of descriptors, and the library's epoll
- * descriptor is one more descriptor of the loop.
+ * accepted by fm/core/listener.h, which survives a shortage of descriptors, and the loop watches
+ * the library's epoll descriptor.
  */
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * stream: each stream knows the event that it is to send next and takes it from the log of events
- * when the connection has room, so a client costs a cursor and one frame. Events and the timer of
- * the status wake all streams; the status is made once for all of them.
+ * stream: each stream has the sequence number of the event that it sends next, and reads it from
+ * the log of events when the connection has room, so a client costs a cursor and one frame. Events
+ * and the timer of the status resume all streams; the status document is made once for all of them.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -182,7 +182,7 @@ static void stream_end(struct request *request)
 	free(s);
 }
 
-/* Where it is to begin; an id that was never given is of another life, whose events are lost. */
+/* The event to begin with. An id that was never given is of an earlier run: its events are lost. */
 static json_int_t first_seq(const struct streams *streams, struct MHD_Connection *connection,
 			    bool *lost)
 {

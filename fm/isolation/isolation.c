@@ -11,13 +11,13 @@
 
 /* ---- The judgement --------------------------------------------------------------------------- */
 
-/* Others may refuse too, and are being asked: how many do decides. */
+/* Whether other switches are still being probed: their number decides about this one too. */
 static bool is_early(const struct isolated *it)
 {
 	return it->cause == ISOLATED_NO_SETS && !it->judged && it->list->suspects;
 }
 
-/* What the published snapshot knows, and is between switches. */
+/* Collects the entries that are switches, or links between them, of the published snapshot. */
 static uint32_t collect_asks(const struct isolation *is, const struct topo *t,
 			     struct isolate_ask *asks, unsigned *of)
 {
@@ -44,7 +44,7 @@ static void put_in_force(struct isolated *it)
 		wrong_list_changed(it->list);
 }
 
-/* Nothing leads through a host or its link: they are named. */
+/* Puts hosts and their links in force: no traffic passes through them, they are only reported. */
 static void judge_hosts(struct isolation *is)
 {
 	for (unsigned i = 0; i < is->count; i++) {
@@ -57,7 +57,7 @@ static void judge_hosts(struct isolation *is)
 	}
 }
 
-/* False: nothing new is in force. */
+/* Judges switches and links between them. True = something new is in force. */
 static bool judge_switches(struct isolation *is, const struct topo *t)
 {
 	struct isolate_ask *asks = mem_alloc(is->count + 1u, sizeof(*asks));
@@ -114,7 +114,7 @@ void isolation_judge_soon(struct isolation *is)
 		loop_timer_set(is->judge, 0);
 }
 
-/* ---- What comes and goes --------------------------------------------------------------------- */
+/* ---- Adding and releasing -------------------------------------------------------------------- */
 
 static void arm_probe(struct isolation *is)
 {
@@ -127,7 +127,7 @@ static void arm_probe(struct isolation *is)
 	loop_timer_stop(is->probe);
 }
 
-/* A link goes by the end at its switch, of two by the lower GUID. */
+/* Names a link by its end at a switch; of two switches by the one with the lower GUID. */
 static void take_end(const struct inventory *inv, guid_t *guid, uint8_t *num)
 {
 	const struct inv_node *node = inventory_find(inv, *guid);
@@ -147,7 +147,7 @@ bool isolation_is_suspect(const struct isolation *is, guid_t sw)
 	return isolated_find(is, sw, 0, ISOLATED_NO_SETS) != NULL;
 }
 
-/* What is wrong may be the switch at one of its ends: that one is asked first. */
+/* Whether a switch at one of the link's ends is suspect: then the switch is judged first. */
 static bool is_of_suspect(const struct isolation *is, guid_t guid, uint8_t num)
 {
 	const struct inv_node *node = inventory_find(is->services.inventory, guid);
@@ -178,7 +178,7 @@ void isolation_add_judged(struct isolation *is, guid_t sw, enum isolation_cause 
 		put_in_force(it);
 }
 
-/* The alert is over, and another may be in force now. */
+/* Removes an entry; others may be put in force then. */
 static void drop(struct isolated *it)
 {
 	struct isolation *is = it->list;
@@ -236,7 +236,7 @@ void isolation_judge_links(struct isolation *is)
 
 /* ---- Marks ----------------------------------------------------------------------------------- */
 
-/* It is gone, works, or began anew. */
+/* Whether the fault is over: its device is gone, works, or has rebooted. */
 static bool has_ended(const struct isolated *it)
 {
 	const struct inv_node *node = isolated_node(it);

@@ -9,10 +9,10 @@
 #include "fm/fabric/view.h"
 #include "topology/mem.h"
 
-#define LOOK_US	    10000000 /* between two looks at what is held or refused */
+#define CHECK_US    10000000 /* between two checks of what is held or refused */
 #define REFUSED_MAX 1024
 #define SECOND_US   1000000ull
-#define SHARE	    200 /* one link of so many may be held where that is more than max_links */
+#define SHARE	    200 /* 1 of so many links may be held, if that is more than max_links */
 
 static struct inv_link_name name_of(const struct holds *h, guid_t node, uint8_t port)
 {
@@ -97,7 +97,7 @@ static enum hold_answer judge(const struct holds *h, guid_t guid, uint8_t num)
 	return h->services->conf->ber.dry_run ? HOLD_DRY_RUN : HOLD_YES;
 }
 
-/* ---- What is asked for ----------------------------------------------------------------------- */
+/* ---- Requests -------------------------------------------------------------------------------- */
 
 static const char *const reasons[] = {
 	[HOLD_HOST_LINK] = "a host's link stays in use",
@@ -108,10 +108,10 @@ static const char *const reasons[] = {
 	[HOLD_DRY_RUN] = "dry run: it would be isolated from routing",
 };
 
-static void look_soon(struct holds *h)
+static void check_soon(struct holds *h)
 {
 	if (!loop_timer_armed(h->timer))
-		loop_timer_set(h->timer, LOOK_US);
+		loop_timer_set(h->timer, CHECK_US);
 }
 
 static struct hold_refused *note_refused(struct holds *h, guid_t node, uint8_t port)
@@ -123,7 +123,7 @@ static struct hold_refused *note_refused(struct holds *h, guid_t node, uint8_t p
 	h->refused = mem_resize(h->refused, h->nrefused + 1, sizeof(*h->refused));
 	it = &h->refused[h->nrefused++];
 	*it = (struct hold_refused){ .node = node, .port = port, .why = HOLD_YES };
-	look_soon(h);
+	check_soon(h);
 	return it;
 }
 
@@ -154,7 +154,7 @@ void holds_request(struct holds *h, guid_t node, uint8_t port, const char *why)
 	quarantines_take_lower_end(h->quarantines, &node, &port);
 	q = quarantines_find(h->quarantines, node, port);
 	if (q && !q->over)
-		return; /* one for a time ends, and this is asked again then */
+		return; /* after its end the hold is requested again */
 	answer = judge(h, node, port);
 	if (answer != HOLD_YES) {
 		refuse(h, node, port, answer, why);
@@ -164,7 +164,7 @@ void holds_request(struct holds *h, guid_t node, uint8_t port, const char *why)
 	if (refused)
 		drop_refused(h, refused);
 	quarantines_hold(h->quarantines, node, port, why);
-	look_soon(h);
+	check_soon(h);
 }
 
 void holds_released(struct holds *h, const struct quarantine_list *released)
@@ -191,10 +191,10 @@ void holds_review(struct holds *h)
 			"links with too many errors stay in use");
 }
 
-/* ---- What becomes of it ---------------------------------------------------------------------- */
+/* ---- Ends ------------------------------------------------------------------------------------ */
 
-/* A hold that is waived carries traffic: whether it still has to is asked with its next errors. */
-static void look_at_held(struct holds *h)
+/* A link whose hold is waived carries traffic: it is judged again with its next errors. */
+static void check_held(struct holds *h)
 {
 	const struct quarantine_list *known = &h->quarantines->known;
 
@@ -222,10 +222,10 @@ static void timer_cb(void *arg)
 {
 	struct holds *h = arg;
 
-	look_at_held(h);
+	check_held(h);
 	forget_clean(h);
 	if (count_held(h) || h->nrefused)
-		look_soon(h);
+		check_soon(h);
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */
@@ -233,7 +233,7 @@ static void timer_cb(void *arg)
 void holds_load(struct holds *h)
 {
 	if (count_held(h))
-		look_soon(h);
+		check_soon(h);
 }
 
 void holds_init(struct holds *h, struct fabric *fabric, const struct fabric_services *services,

@@ -143,7 +143,7 @@ static void write_list(const void *arg, FILE *out)
 	}
 }
 
-/* Those in force by name, for whoever reads that the file was lost. */
+/* The quarantines in force by name, for the alert that the file was lost. */
 static void sum_up(const void *arg, FILE *out)
 {
 	const struct quarantines *qs = arg;
@@ -171,7 +171,7 @@ static const struct state_file list_file = {
 
 /* ---- Marks ----------------------------------------------------------------------------------- */
 
-/* Would this leaf (a switch with hosts) have too few uplinks left if that one had no transit? */
+/* Whether a leaf (a switch with hosts) would have too few uplinks without that one. */
 static bool leaf_needs(const struct quarantines *qs, const struct inv_node *node,
 		       const struct inv_port *uplink)
 {
@@ -206,8 +206,8 @@ static bool carries(const struct inv_port *port)
 }
 
 /* Whether that is the switch's last link that carries transit to the other's tier. */
-static bool is_last_way(const struct topo *t, const struct inv_node *node,
-			const struct inv_port *link)
+static bool is_last_link(const struct topo *t, const struct inv_node *node,
+			 const struct inv_port *link)
 {
 	uint32_t far = topo_find(t, link->peer->guid);
 
@@ -230,7 +230,7 @@ static bool is_needed(const struct quarantines *qs, const struct inv_node *node,
 
 	if (leaf_needs(qs, node, port) || leaf_needs(qs, port->peer, far))
 		return true;
-	return held && t && (is_last_way(t, node, port) || is_last_way(t, port->peer, far));
+	return held && t && (is_last_link(t, node, port) || is_last_link(t, port->peer, far));
 }
 
 bool quarantines_need_link(const struct quarantines *qs, guid_t guid, uint8_t num)
@@ -275,7 +275,7 @@ void quarantines_mark(struct quarantines *qs)
 	}
 }
 
-/* An entry leaves the list; its mark goes at once. */
+/* Removes an entry from the list and clears its mark at once. */
 static void drop(struct quarantines *qs, struct quarantine *q)
 {
 	struct inv_node *node;
@@ -310,7 +310,7 @@ static void arm(struct quarantines *qs)
 		loop_timer_set(qs->due, due > now ? due - now : 0);
 }
 
-/* To be saved; an update puts it to work. */
+/* Marks the state file as changed and requests a reroute. */
 static void changed(struct quarantines *qs)
 {
 	state_store_changed(qs->services->state, &list_file, qs);

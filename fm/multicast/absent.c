@@ -98,7 +98,7 @@ static void leave_all(struct multicast *m, struct sa_group *group, guid_t port)
 	sa_groups_leave(m->groups, group, port, WIRE_JOIN_BITS, loop_now_us(m->services.loop));
 }
 
-/* Whichever are fewer are looked up among the others. The group may end in the course of it. */
+/* Searches the shorter list in the longer one. The group may be deleted meanwhile. */
 static void group_loses(struct multicast *m, struct sa_group *group, void *arg)
 {
 	struct sa_groups *groups = m->groups;
@@ -195,7 +195,7 @@ static void note_gone(const struct multicast *m, struct change *c)
 	}
 }
 
-/* Of the ports that have come, those that nobody waits for. */
+/* Lists the ports that came into service without being awaited. */
 static void ask_new(struct multicast *m, const struct change *c)
 {
 	const struct topo *older = c->older, *newer = c->newer;

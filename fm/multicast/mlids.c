@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * How much room for multicast groups is left. Every switch has to have an entry for every MLID in
- * use, so the one with the smallest multicast table limits how many there may be. Events say when
- * four fifths of these are in use, and when all are, with the port that is in most groups.
+ * mlids: the room left for multicast groups. Every switch needs an entry for every MLID in use, so
+ * the switch with the smallest multicast table limits their number. Events report when four fifths
+ * of the MLIDs are in use, and when all are, with the port that is in most groups.
  */
 #include "fm/multicast/room.h"
 

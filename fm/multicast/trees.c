@@ -77,8 +77,8 @@ static int compare_members(const void *a, const void *b)
 }
 
 /*
- * Of groups that share a MLID, and of aliases of one port: a port is in once, and gets what any of
- * its groups gets.
+ * Merges the members of groups that share an MLID, and aliases of a port: each port is a member
+ * once, and receives if it does in any of its groups.
  */
 static void merge_members(struct gathered *g)
 {
@@ -145,7 +145,7 @@ static enum job_said plan(void *arg)
 	return JOB_NEXT;
 }
 
-/* A tree that is refused is not programmed: nobody hears the group until it changes. */
+/* A tree that the check refuses is not programmed: its group has no traffic until it changes. */
 static void refuse(struct multicast *m, struct mcast_tree *tree, const char *why)
 {
 	event_log_add(m->services.events, LOG_ERR, "mcast-refused", NULL,
@@ -155,7 +155,7 @@ static void refuse(struct multicast *m, struct mcast_tree *tree, const char *why
 	*tree = (struct mcast_tree){ .mlid = tree->mlid, .root = TOPO_NONE };
 }
 
-/* The switch that a member sits at, by its index; TOPO_NONE: its cable is down. */
+/* The index of a member's switch; TOPO_NONE = its link is down. */
 static uint32_t seat_of(const struct topo *t, const struct mcast_member *member)
 {
 	const struct topo_port *port = &t->ports[member->port];
@@ -173,7 +173,7 @@ static bool is_on(const struct mcast_tree *tree, uint32_t sw)
 	return false;
 }
 
-/* Members that cables would connect, and no tree that is proven. */
+/* Counts the members that links connect but no proven tree does. */
 static void report_narrow(struct multicast *m, const struct mcast_group *group,
 			  const struct mcast_tree *tree)
 {

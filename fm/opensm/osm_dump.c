@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * OpenSM's dump files, by their outside: what ibdmchk, ibdiagnet's parsers and fifteen years of
- * site scripts look for in them.
+ * osm_dump: OpenSM's dump files, in the format that ibdmchk, ibdiagnet's parsers and site scripts
+ * expect.
  *
  *   opensm-lfts.dump   each switch's table, an entry a line, with the LID's owner in a remark
  *   opensm.fdbs        the same as `LID : port : hops : optimal`
@@ -94,7 +94,7 @@ static int make_lft_lines(const struct osm_dump_view *v, struct lft_lines *lines
 	return fclose(out) ? -errno : 0;
 }
 
-/* One switch's lines into `room`; how much that is. */
+/* Writes the lines of a switch to `room`; returns the number of bytes. */
 static size_t put_lft(const struct osm_dump_view *v, const struct lft_lines *lines, uint32_t sw,
 		      char *room)
 {
@@ -233,10 +233,7 @@ static void count_by_link(const struct topo *t, uint8_t *by_link)
 	free(queue);
 }
 
-/*
- * The switch that packets to this end port leave the fabric by: itself, or the one at the other
- * end.
- */
+/* The last switch on paths to an end port: itself, or the one at the other end of its link. */
 static uint32_t leaf_of(const struct topo *t, uint32_t port)
 {
 	uint32_t node = t->ports[port].node;
@@ -303,7 +300,7 @@ static char *put_fdb_entry(char *to, uint8_t port, uint8_t hops, uint8_t best)
 	return put_text(to, "   : yes\n", 9);
 }
 
-/* One switch's lines into `room`; how much that is. */
+/* Writes the lines of a switch to `room`; returns the number of bytes. */
 static size_t put_fdb(const struct osm_dump_view *v, const struct hops *hops, uint32_t sw,
 		      char *room)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * After a fault the tables change as little as can be, and what was displaced may crowd somewhere.
- * When the fabric has then been quiet for rebalance_hold, a pass over the published snapshot
- * (routing/balance/rebalance.h) finds entries to move for less load, and an update of its own
- * brings them about: proven, programmed and logged like any other.
+ * module: after a fault the tables change as little as possible, and displaced flows may
+ * concentrate on some links. When the fabric has then been idle for rebalance_hold, a pass over the
+ * published snapshot (routing/balance/rebalance.h) finds entries to move for less load, and an
+ * update of its own applies them: proven, programmed and logged like any other.
  *
- * Overrides in force are kept by switch GUID. Later updates take them wherever they still lead on a
+ * Overrides in force are kept by switch GUID. Later updates use them wherever they still are on a
  * shortest legal path, so that the next fault changes no more than it must; the pass that follows
  * starts from the snapshot alone and replaces them all. So the same damage ends in the same tables,
- * whatever came before. A whole fabric of even design has no overrides, at once; where the design
- * is uneven, a pass follows the first tables, and a fault leaves what it found in force.
+ * whatever came before. An intact fabric of even design loses its overrides at once; where the
+ * design is uneven, a pass follows the first tables, and a fault leaves its overrides in force.
  *
  * They outlive a restart in state_dir/overrides: the first tables have them again, and the pass
  * that follows finds the same ones, or better. What the proof refuses is not asked for again: the

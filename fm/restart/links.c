@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Every link ever met and where it ended, so that a restart does not forget what is broken: a
- * link that is down stays a link of the design, its leaf has 3 of 4 spines, and routing keeps its
+ * links: every link ever found, with both its ends, so that a restart does not forget what is down:
+ * a link that is down stays a link of the design, its leaf has 3 of 4 spines, and routing keeps its
  * slot free.
  *
  * state_dir/cables has a line each for nodes, CA ports and links, down or not:
@@ -11,10 +11,10 @@
  *   port NODE-GUID PORT PORT-GUID
  *   cable GUID PORT GUID PORT SINCE   SINCE: the second it was first found down, 0 = it was up
  *
- * They come into the inventory before the first sweep, as nodes that are gone and links that are
- * down: what the sweep meets is up, leads elsewhere or is another device, by the same code as later
- * on. So a link that died while fmd was away is down like any other. What was removed for good is
- * there until `fmctl forget`.
+ * They are added to the inventory before the first sweep, as nodes that are gone and links that are
+ * down. The sweep then finds them up, cabled elsewhere or replaced, by the same code as at any
+ * time. So a link that went down while fmd did not run is down like any other. What was removed for
+ * good stays until `fmctl forget`.
  *
  * Behind each change that is settled sums over all of it say what has changed: where links went
  * down or came up alone, that is told link by link, as records (fm/state/state_store.h):
@@ -50,7 +50,7 @@ static bool take_down(void *arg, const char *line);
 
 #define RECORDS_MOST 2000 /* of more, the file is the shorter message */
 
-/* What was met or fell is to be known however soon this process is killed. */
+/* Written within a second: new links, and links that went down, have to survive a crash. */
 static const struct state_file links_file = {
 	.name = "cables",
 	.form = "a node, a port or a cable",

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * acyclic: from the design's columns (acyclic_design.c) to the tables of the moment.
+ * acyclic: makes the tables of a snapshot out of the design's columns (acyclic_design.c). Stages:
  *
- *   design    once for as long as snapshots are moments of one fabric
- *   columns   each as the design has it, what is dead repaired over turns that are allowed
- *   again     some switch has no path by these, or the spanning tree that multicast goes by is cut:
- *             what is dead, or nobody uses, closes no cycles, so turns are allowed that were in the
- *             way of those, first of arcs that make the tree whole again, then as they are wanted;
- *             columns that were left open are repaired anew, or follow that tree
- *   replaced  no arcs make it whole: another spanning tree of what is alive comes first, then as
- *             many of the turns in use as go with it, and all columns are repaired by these. That
- *             tree connects whatever links connect
+ *   design    once for all snapshots that share their links
+ *   columns   each column of the design, repaired over allowed turns where links are down
+ *   again     if some switch has no path then, or the spanning tree for multicast is cut: turns of
+ *             dead arcs, and turns that no column uses, close no cycles any more. So other turns
+ *             are allowed, first of arcs that complete the tree, then on demand. Columns that were
+ *             incomplete are repaired anew, or follow that tree
+ *   replaced  if no arcs complete the tree: another spanning tree of live arcs is allowed first,
+ *             then as many of the turns in use as close no cycle with it, and all columns are
+ *             repaired by these. That tree connects whatever links connect
  *
- * Each of these is a function of snapshot and LIDs, and of how far it had to be gone, which is one
- * too.
+ * The result of each stage, and whether it is needed, is a function of snapshot and LIDs.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -59,8 +58,8 @@ struct acyclic {
 /* ---- LIDs ------------------------------------------------------------------------------------ */
 
 /*
- * Hosts' ports on a switch before this one, so that a host's place is its own whoever else comes
- * and goes behind it.
+ * The number of hosts on lower ports of a switch: a host's place, which does not depend on hosts on
+ * higher ports.
  */
 static uint8_t place_of(const struct topo *t, const struct topo_port *sw_port)
 {
@@ -115,10 +114,7 @@ static bool carries(const struct acyclic *a, uint32_t arc, uint8_t num)
 				 !(port->cordoned || topo_peer(a->t, port)->cordoned));
 }
 
-/*
- * The link of an arc that is `wanted`, or if it is dead one of those after it, not the same one
- * for all.
- */
+/* The port of link `wanted` of an arc, or if it is dead of another one, spread over the others. */
 static uint8_t choose_link(const struct acyclic *a, uint32_t arc, unsigned wanted)
 {
 	const uint8_t *links = a->net.links + a->net.first_link[arc];
@@ -143,7 +139,7 @@ static void write_lid(struct acyclic *a, uint32_t d, uint32_t lid, unsigned spre
 	}
 }
 
-/* LIDs behind a switch that follow its k-th column. */
+/* Writes the entries of LIDs behind a switch that use its k-th column. */
 static void write_column(struct acyclic *a, const struct acyclic_design *design, uint32_t d,
 			 unsigned k)
 {
@@ -167,7 +163,7 @@ static void note_turns(struct acyclic *a, uint32_t d)
 	}
 }
 
-/* All columns of one destination. Returns whether all that links connect have a path. */
+/* Makes all columns of a destination. True = all switches that links connect have a path. */
 static bool make_columns(struct acyclic *a, const struct acyclic_design *design,
 			 const struct turns *turns, uint32_t d)
 {
@@ -262,7 +258,7 @@ static void make_design(struct acyclic *a)
 	begin_columns(a);
 }
 
-/* All turns between an arc and those of the tree at its end. */
+/* Allows all turns between an arc and the tree's arcs at its end; false = one is banned. */
 static bool allow_with_tree(struct acyclic *a, uint32_t arc)
 {
 	const struct net *n = &a->net;
@@ -283,7 +279,7 @@ static void take_back(struct acyclic *a, uint32_t first, uint32_t second)
 		a->extended.state[turn] = TURN_UNKNOWN;
 }
 
-/* An arc that does not go with the tree is not in the way of the next one. */
+/* Takes back the turns of an arc that could not be added to the tree. */
 static void disallow_with_tree(struct acyclic *a, uint32_t arc)
 {
 	const struct net *n = &a->net;
@@ -307,7 +303,8 @@ static void find_tree_parts(const struct acyclic *a, uint32_t *part)
 }
 
 /*
- * An arc between two parts of the tree that all turns with it are allowed of. False: there is none.
+ * Adds to the tree an arc between two of its parts whose turns with the tree are all allowed (any:
+ * or not). False = there is none.
  */
 static bool add_to_tree(struct acyclic *a, const uint32_t *part, enum arc_state least, bool any)
 {
@@ -327,8 +324,8 @@ static bool add_to_tree(struct acyclic *a, const uint32_t *part, enum arc_state 
 }
 
 /*
- * By arcs of that state or better, such as go with the tree or any. False: not all of each of
- * `wanted` parts is joined.
+ * Joins the tree's parts by arcs of state `least` or better. True = they are the parts `wanted`
+ * then.
  */
 static bool join_parts(struct acyclic *a, enum arc_state least, bool any, const uint32_t *wanted)
 {
@@ -354,7 +351,7 @@ static bool tree_is_whole(const struct acyclic *a)
 	return whole;
 }
 
-/* Cordoned arcs only between what no others connect. */
+/* Completes the tree; cordoned arcs are used only between parts that no others connect. */
 static bool join_tree(struct acyclic *a, bool any)
 {
 	return join_parts(a, ARC_OPEN, any, a->open_part) &&
@@ -374,7 +371,7 @@ static void allow_tree(struct acyclic *a)
 			allow_with_tree(a, arc);
 }
 
-/* The tree's turns first, then those that columns have. */
+/* Allows the turns of a new tree, then turns that columns use. */
 static void replace_turns(struct acyclic *a)
 {
 	const struct net *n = &a->net;
@@ -402,8 +399,8 @@ static void forget_unused(struct acyclic *a)
 }
 
 /*
- * The turns that columns have, and those of a tree: as much as can be of the design's, or else any
- * other. False: what columns have is in the way of all that were tried.
+ * Allows the turns of a spanning tree beside those that columns use: as much of the design's tree
+ * as possible, else another. False = no tree that was tried is possible.
  */
 static bool extend_turns(struct acyclic *a)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * acyclic_begin: the first turns of a design: those of a spanning tree, or of the tiers. A spanning
- * tree has all its turns allowed in the end: by that every pair has a path, and multicast's trees
- * go by it. With the tiers one is sought among the turns that others leave.
+ * acyclic_begin: the first turns of a design: those of a spanning tree, or of the tiers. In the end
+ * all turns of a spanning tree are allowed, so that every pair has a path, and multicast trees are
+ * parts of it. With the tiers a spanning tree is searched among the turns that are possible then.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -46,8 +46,8 @@ static void work_fini(struct work *w)
 /* ---- Walks ----------------------------------------------------------------------------------- */
 
 /*
- * Breadth first from `root` over its part; the order in w->queue, steps in w->dist. Returns how
- * many.
+ * Walks breadth first from `root` over its part: the order goes to w->queue, the steps to w->dist.
+ * Returns the number of switches.
  */
 static uint32_t walk(struct work *w, uint32_t root)
 {
@@ -77,7 +77,7 @@ static void forget_walk(struct work *w, uint32_t count)
 		w->dist[w->queue[i]] = TOPO_NONE;
 }
 
-/* The middle of a longest shortest path, found by two walks. */
+/* The middle switch of a path that is as long as the part is wide, found by two walks. */
 static uint32_t find_middle(struct work *w, uint32_t start)
 {
 	const struct net *n = w->net;
@@ -135,7 +135,7 @@ static unsigned count_unmet(const struct work *w, uint32_t sw)
 	return count;
 }
 
-/* To the neighbour not yet met that has fewest such others; TOPO_NONE = all are met. */
+/* The arc to the unvisited neighbour with fewest unvisited neighbours; TOPO_NONE = none. */
 static uint32_t narrowest_arc(const struct work *w, uint32_t sw)
 {
 	uint32_t best = TOPO_NONE;
@@ -222,7 +222,7 @@ static void allow_tree(struct work *w)
 				turns_allow(w->turns, a, b);
 }
 
-/* Most turns could not be asked for: all those up and down the tree are allowed at once. */
+/* Allows all turns up and down the tree at once, where there are too many to test each. */
 static bool is_large(const struct net *n)
 {
 	return (uint64_t)n->nturns * n->nturns > TURN_PAIRS;

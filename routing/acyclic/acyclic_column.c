@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * acyclic_column: the paths of all switches to one destination: a tree, for a switch has one entry
- * a LID. It grows from the destination, all switches of one distance at once, so that a path is as
- * short as the turns allow; of equal ones the least loaded is taken. As each switch has decided
- * when others come to go by it, some may find no turn that is allowed: then somebody in their way
- * goes another way (column_yield()), or the whole column follows the spanning tree, and is
- * shortened from there.
+ * acyclic_column: the paths of all switches to one destination. They form a tree, as a switch has
+ * one entry for a LID. The tree grows from the destination, all switches of one distance at once,
+ * so that a path is as short as the turns allow; of equal paths the least loaded is taken. A switch
+ * that is settled has chosen its arc before others send through it, so some may find no allowed
+ * turn: then a neighbour is moved to another path (column_yield()), or the whole column follows the
+ * spanning tree and is shortened from there.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -138,7 +138,7 @@ static void grow_by(struct column *c, enum arc_state least)
 	}
 }
 
-/* One step over cordoned arcs, for whoever finds none else. Returns whether somebody did. */
+/* One step over cordoned arcs, for switches without another path. True = a switch was settled. */
 static bool step_over_cordons(struct column *c)
 {
 	uint32_t nmet = 0;
@@ -191,7 +191,7 @@ static bool leads_by(struct column *c, uint32_t sw, uint32_t by)
 	return false;
 }
 
-/* Whether all who come by a switch may go on by an arc of it. */
+/* Whether all switches that send through `sw` may turn to that arc. */
 static bool all_may_follow(struct column *c, uint32_t sw, uint32_t arc)
 {
 	const struct net *n = c->net;
@@ -207,7 +207,7 @@ static bool all_may_follow(struct column *c, uint32_t sw, uint32_t arc)
 	return true;
 }
 
-/* Whether a settled switch may go by another arc, and all behind it with it. */
+/* Whether a settled switch may send by another arc, with all that send through it. */
 static bool may_go_by(struct column *c, uint32_t sw, uint32_t arc)
 {
 	uint32_t to = c->net->to[arc];
@@ -217,7 +217,7 @@ static bool may_go_by(struct column *c, uint32_t sw, uint32_t arc)
 	       all_may_follow(c, sw, arc) && !leads_by(c, to, sw);
 }
 
-/* Who is how far, from the destination on; the order in c->stack. */
+/* Sets hops from the destination on; c->stack has the switches in that order. Returns how many. */
 static uint32_t measure(struct column *c)
 {
 	const struct net *n = c->net;
@@ -276,7 +276,7 @@ static void weigh_changes(struct column *c, uint32_t sw, uint32_t arc, struct ch
 	}
 }
 
-/* `sw` has no path. A neighbour takes another one which it may follow. */
+/* Gives `sw` a path by moving a neighbour to another one. False = no neighbour can move. */
 static bool ask_neighbours(struct column *c, uint32_t sw)
 {
 	const struct net *n = c->net;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * acyclic_repair: a column whose arcs are dead in part. Whoever stands before a dead arc takes
- * another one that all behind it may follow: then its entry alone has moved. Who finds none is left
- * to grow anew with those behind it, each keeping its entry where that is as short. How entries
- * were before the latest fault does not matter: the design and what is dead do.
+ * acyclic_repair: repairs a column of which some arcs are dead. A switch whose arc is dead takes
+ * another one that all switches behind it may follow: then only its entry moves. If there is none
+ * its path, and those of the switches behind it, grow anew, each keeping its entry where that is as
+ * short. The result depends on the design and on what is dead, not on the entries before the fault.
  */
 #include <string.h>
 #include "routing/acyclic/acyclic_column.h"

@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * order: what waits for what, and rounds from that (see order.h).
+ * order: which entries wait for which, and the rounds that follow from that (see order.h).
  *
- * For one LID, let a switch take its new entry only after every changed switch further on its new
+ * For one LID, a switch may take its new entry only after every changed switch further on its new
  * path has taken its own. Then a packet follows old entries up to some switch that is new, and new
- * ones from there on: part of the old path, then part of the new one, and each of these is free of
- * loops. It arrives if the new path from that switch does. Where it does not (the new entry is a
- * dead end, or leads to one) and the old path still works, the entry is one of the `last`: it waits
- * for all entries of its LID that do lead somewhere; by then whoever has a new path is on it. Where
- * the old path is dead as well nothing can be lost and the first rule is enough.
+ * entries from there on: a part of the old path, then a part of the new one, each without a loop.
+ * It arrives if the new path from that switch does. If that does not (the new entry is a dead end,
+ * or leads to one) and the old path still works, the entry is one of the `last`: it waits for all
+ * entries of its LID that lead to the destination; by then all switches with a new path use it. If
+ * the old path is dead as well nothing can be lost, and the first rule is enough.
  *
- * All this is between entries of one LID, so each block number is a problem of its own: units are
- * the blocks of one number that change, a unit waits for another when some entry of it does, and
- * its round is the longest chain before it. Entries of one block may contradict one another (two
- * units wait for each other): what takes part in that, seen by chains deeper than any path, is
- * split: its entries are written when their own turn comes, block by block several times.
+ * Entries of different LIDs do not wait for each other, so each block number is a problem of its
+ * own. Units are the changed blocks of one number; a unit waits for another when an entry of it
+ * does, and its round is the longest chain before it. Entries of one block may contradict each
+ * other (two units wait for each other): units in such a cycle, recognised by chains deeper than
+ * any path, are split: their entries are written in the rounds of their own, which writes a block
+ * several times.
  *
- * Blocks that no host needs and nobody waits for go in the last round.
+ * Blocks that no host needs and no unit waits for are written in the last round.
  */
 #include <stdlib.h>
 #include <string.h>
 #include "routing/order/order_rounds.h"
 #include "topology/mem.h"
 
-#define DEEP 14 /* rounds; unit chains beyond this are taken for a contradiction */
+#define DEEP 14 /* rounds; longer chains of units are taken for a cycle */
 
 enum path_end { UNSEEN, WALKING, NOWHERE, TO_SWITCH, TO_HOST };
 
@@ -85,7 +86,7 @@ void order_column_leave(struct order_work *w, uint32_t block)
 
 /* ---- Ways ----------------------------------------------------------------------------------- */
 
-/* What an entry does at a switch, when it leads to no other switch. */
+/* Where an entry of a switch ends that leads to no other switch. */
 static enum path_end path_end_of(const struct topo *t, uint32_t sw, unsigned out)
 {
 	if (!out)
@@ -196,7 +197,7 @@ static unsigned entry_round(const struct chains *c, uint32_t unit, unsigned bit)
 	return c->units[unit].split ? c->round[unit * TABLES_BLOCK + bit] : c->units[unit].round;
 }
 
-/* The first round in which the `last` entries of a LID may go. */
+/* The first round in which the `last` entries of a LID may be written. */
 static unsigned last_round(const struct chains *c, unsigned bit)
 {
 	unsigned round = 0;
@@ -285,7 +286,7 @@ static bool raise_entries(struct chains *c)
 	return moved;
 }
 
-/* What nobody waits for goes with the latest of its block: fewer steps. */
+/* Entries that no other waits for are written with the latest of their block: fewer steps. */
 static void join_entries(struct chains *c, uint32_t unit)
 {
 	struct order_unit *u = &c->units[unit];

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * order_cycle_free: for the changes whose old and new paths, all rounds together, could make a
- * circle of waiting channels. The rounds are made anew, on a copy of the tables as they will be by
- * then: an entry may go when the new path behind it is in place (what the first rounds were made
- * for), and when its new paths close no circle with all paths there are at that time. What would
- * close one waits until old paths that are part of it are gone. Whole blocks are tried first, then
- * parts of them, then entry by entry.
+ * order_cycle_free: for changes whose old and new paths together could close a credit loop. The
+ * rounds are made anew, on a copy of the tables as they will be at that time: an entry may be
+ * written when the new path behind it is in place (as in the first rounds), and when its new paths
+ * close no cycle with all paths that exist at that time. An entry that would close one waits until
+ * old paths that are part of the cycle are gone. Whole blocks are tried first, then parts of them,
+ * then single entries.
  *
- * If only entries are left that would each close a circle, no order will do (a ring that is to turn
- * the other way round), and neither is it sought for ever: all that are still to be changed are
- * emptied, and then filled; from there on there are no other paths than new ones.
+ * If only entries are left each of which would close a cycle, no order is possible (for example a
+ * ring whose direction is reversed), and the search also ends after a limit: then all entries that
+ * are still to be changed are emptied and filled again; after that only new paths exist.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -115,7 +115,7 @@ static void find_others(struct order_cycle_free *s)
 		s->others[s->todo[i].block] |= s->todo[i].mask & ~s->todo[i].last;
 }
 
-/* Entries of the step whose turn it can be. */
+/* The entries of a step that can be written in the next round. */
 static uint64_t ready_entries(const struct order_cycle_free *s, const struct order_step *step)
 {
 	uint64_t ready = step->mask & ~(step->last & s->others[step->block]);
@@ -127,7 +127,7 @@ static uint64_t ready_entries(const struct order_cycle_free *s, const struct ord
 	return ready;
 }
 
-/* Whether the candidates may go together; if not, guilty will say which entries close a circle. */
+/* Whether the candidates may be written together; if not, guilty gets the entries of a cycle. */
 static void trial_begin(struct order_cycle_free *s)
 {
 	s->blocks = mem_alloc(s->nnow + 1u, sizeof(*s->blocks));
@@ -191,7 +191,7 @@ static void drop_candidates(struct order_cycle_free *s)
 	s->ntodo = kept;
 }
 
-/* Empties all that is left; the second time, which no proven tables see, writes it as it is. */
+/* Empties all that is left; if that was done already, writes it as it is. */
 static void drain_rest(struct order_cycle_free *s)
 {
 	bool drained = s->drained > 0;
