@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * adaptive: see adaptive.h. Asking is a batch of its own, beside everything: GeneralInfo of each
- * switch not asked yet, PrivateLFTInfo and AdaptiveRoutingInfo of those that have them. What has a
- * mode on is listed, and turned off in phases, each ended by the other batch being idle:
+ * adaptive: see adaptive.h. One batch sends queries, beside everything else: GeneralInfo of each
+ * switch not queried yet, PrivateLFTInfo and AdaptiveRoutingInfo of those that have them. Switches
+ * with a mode on are listed, and turned off by another batch in phases, each of which ends when
+ * that batch is idle:
  *
  *   BLOCKS  all blocks of one switch that has a mode on
- *   OFF     its modes set off
- *   VERIFY  and read; then BLOCKS of the next one
+ *   OFF     its modes are turned off
+ *   VERIFY  its modes are read back; then BLOCKS of the next switch
  */
 #include <stdlib.h>
 #include <string.h>
@@ -144,7 +145,7 @@ static bool make(void *owner, const struct batch_job *job, struct batch_request 
 	r->mad.once = job->kind == JOB_GENERAL && job->arg;
 	r->mad.retries = 1;
 	r->mad.doubtful =
-		true; /* old devices do not answer at all: that is no sign of a full network */
+		true; /* old devices do not answer at all: a time-out is no sign of congestion */
 	return true;
 }
 
@@ -156,7 +157,7 @@ static void ask_mode(struct adaptive *a, enum job kind, const struct inv_node *n
 	add_to(a->asks, kind, node, 0);
 }
 
-/* Who did not answer ahead of everything is asked once more in quiet. */
+/* A switch that did not answer at the start is queried once more when the fabric is idle. */
 static void general_met(struct adaptive *a, struct inv_node *node, bool patiently,
 			const struct mad_answer *answer)
 {
@@ -223,7 +224,7 @@ static void end(struct adaptive *a)
 	}
 }
 
-/* The switch whose turn it is; those that are gone since are passed over. NULL: no more. */
+/* The next switch of the list, without those that are gone; NULL = there is no more. */
 static struct inv_node *next_switch(struct adaptive *a)
 {
 	for (; a->at < a->count; a->at++) {
@@ -308,7 +309,7 @@ static void idle(void *owner)
 
 /* ---- Asking ---------------------------------------------------------------------------------- */
 
-/* What is on is turned off, as soon as there are rows to write. */
+/* Starts to turn modes off, as soon as there are tables to write. */
 static void asks_over(void *owner)
 {
 	struct adaptive *a = owner;
@@ -353,7 +354,7 @@ static void asked(void *owner, const struct batch_job *job, const struct batch_p
 	count_off(a, job);
 }
 
-/* No path leads to it any more: when one does, it is asked again. */
+/* No path leads to the switch any more: it is queried again when one does. */
 static void not_asked(void *owner, const struct batch_job *job)
 {
 	struct inv_node *node = node_of(owner, job);
@@ -363,7 +364,7 @@ static void not_asked(void *owner, const struct batch_job *job)
 	count_off(owner, job);
 }
 
-/* One without any table was managed by nobody: nothing can be on. */
+/* A switch without any table had no manager before: no mode can be on. */
 static void ask(struct adaptive *a, struct inv_node *node)
 {
 	if (!node || node->adaptive != INV_ADAPTIVE_UNKNOWN || !can_be_asked(node))

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Switches that another manager left with adaptive routing on (adaptive.h). They are asked beside
- * the first route, and the first programming of this manager's life waits for those that answer:
- * till then nothing is known of what they forward by. Switches that are met later are asked beside
- * what else goes on, and programmed once more when something had to be turned off.
+ * module: switches that another manager left with adaptive routing on (adaptive.h). They are
+ * queried during the first route, and the first programming waits for those that answer: until then
+ * it is not known what they forward by. Switches that are found later are queried beside other
+ * work, and programmed once more if something had to be turned off.
  *
- * Switches that do not answer GeneralInfo (generalinfo.h) are asked again when nothing was
- * published for QUIET_US and the fabric is idle, LATER_AT_ONCE of them each LATER_US: another
- * firmware may answer.
+ * Switches that do not answer GeneralInfo (generalinfo.h) are queried again when nothing was
+ * published for QUIET_US and the fabric is idle, LATER_AT_ONCE of them each LATER_US: they may have
+ * another firmware by then.
  */
 #include "fm/adaptive/module.h"
 #include <inttypes.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The client's side of the control socket: a line out, a line in (control.h has the form). Answers
- * of any length are taken; events that follow are shown as they come; a text that follows an answer
- * is copied as it comes and ends with a NUL, without which it broke off.
+ * ask: the client's side of the control socket: one line for the request, one for the answer
+ * (control.h has the format). Answers may be of any length; events that follow are shown as they
+ * come; a text that follows an answer is copied as it comes and ends with a NUL, without which it
+ * is incomplete.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -24,7 +25,7 @@ static enum fmctl_exit say_no_daemon(const struct fmctl *ctl)
 	return absent ? FMCTL_NO_DAEMON : FMCTL_FAILED;
 }
 
-/* For each single wait: what comes, be it a sign of progress, begins it anew. 0 = for ever. */
+/* Sets the time limit, which each piece of an answer or sign of progress restarts; 0 = none. */
 static void set_timeout(int fd, unsigned seconds)
 {
 	const struct timeval limit = { .tv_sec = seconds };
@@ -85,7 +86,7 @@ static struct fmctl_answer failed(const char *what, const char *reason)
 	return (struct fmctl_answer){ .status = FMCTL_FAILED };
 }
 
-/* `nvswitch-set` is nobody's word: `nvswitch` was typed. */
+/* Prints the reason under the name that was typed: `nvswitch` for `nvswitch-set`. */
 static struct fmctl_answer refused(const struct fmctl *ctl, const char *cmd, const char *reason)
 {
 	bool typed = !strcmp(cmd, ctl->command->name);

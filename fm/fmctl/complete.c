@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * complete: what bash may offer behind a line typed so far, read off the rows and the usage of the
- * commands: behind an option that takes a value the values that usage spells out, else the options
- * and the words that are to be typed as they stand. What usage has in capitals is a name that fmd
- * knows (complete_names.c), or the user's; a file's name is bash's own business.
+ * complete: the candidates that bash offers for a command line, from the rows and the usage texts
+ * of the commands: behind an option with a value the values in the usage, else options and literal
+ * words. A word in capitals is a name that fmd knows (complete_names.c) or a free text; bash itself
+ * completes the names of files.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ static bool is_socket(const char *option)
 	return !strcmp(option, "-s") || !strcmp(option, "--socket");
 }
 
-/* Of the words of a line, the command's index; count = it is yet to be typed. */
+/* The index of the command among the words of a line; count = it is not typed yet. */
 static int find_command(struct fmctl *ctl, int count, char **words)
 {
 	int i = 0;
@@ -138,7 +138,7 @@ static void offer_piece(const struct offers *offers, const struct command *comma
 		offer_names(offers, piece, len);
 }
 
-/* The value of the option before, if usage tells of one. */
+/* Offers values for the option before the word, if the usage has some. */
 static bool offer_usage_value(const struct offers *offers, const struct command *command,
 			      const char *usage, const char *before)
 {

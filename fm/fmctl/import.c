@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * fmctl import-opensm: what OpenSM is configured by and remembers, as fmd.conf and a state_dir.
+ * import: fmctl import-opensm: converts OpenSM's configuration and state into fmd.conf and a
+ * state_dir.
  *
- * Files are looked for in the folders given, in this order (Debian has /etc/opensm and
- * /var/cache/opensm), then where opensm.conf says that they are. One that is missing is named. What
- * can't be taken is named with the reason, in the report and in the fmd.conf that is made.
+ * Files are searched in the given folders, in this order (Debian has /etc/opensm and
+ * /var/cache/opensm), then at the path in opensm.conf. Missing files are listed. Options that
+ * cannot be taken are listed with the reason, in the report and in the fmd.conf that is made.
  */
 #include <errno.h>
 #include <getopt.h>

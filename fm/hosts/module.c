@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Each room adds its part to a host's verdict when it is asked (fabric_judge_host()); this one adds
- * what the snapshot says. What became of HCAs is found once a publication, by who asks first.
+ * module: each room adds its part to a host's verdict on request (fabric_judge_host()); this one
+ * adds HCAs and links of the snapshot. The fates of HCAs are computed once for each publication,
+ * when they are first needed.
  */
 #include "fm/hosts/module.h"
 #include <stdlib.h>

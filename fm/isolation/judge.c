@@ -73,7 +73,7 @@ static void count_tiers(struct judge *j)
 			j->all[tier_of(j->t, &j->t->ports[p])]++;
 }
 
-/* Of a leaf's uplinks in use some are wanted, and none is left. */
+/* Whether new isolations would take the last of a leaf's uplinks that are in use. */
 static bool is_bared(const struct judge *j, uint32_t sw)
 {
 	unsigned wanted = 0, left = 0;

@@ -67,8 +67,8 @@ static void set_answered(void *arg, const struct mad_answer *answer)
 }
 
 /*
- * It answers a Get, so it is sent back what it has just said that it holds: what is recorded may be
- * older. PortStateChange is the sweep's to clear.
+ * The suspect answered a Get: sends it a Set of what the answer contained, as the inventory may be
+ * older. PortStateChange is left for the sweep to clear.
  */
 static void suspect_answered(void *arg, const struct mad_answer *answer)
 {

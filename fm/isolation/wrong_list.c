@@ -95,7 +95,7 @@ static bool is_saved(const struct wrong_table *wrong)
 	return !wrong->met || (it && it->in_force);
 }
 
-/* By name, for whom the file was lost. */
+/* The switches by name, for the alert that the file was lost. */
 static void sum_up(const void *owner, FILE *out)
 {
 	const struct isolation *is = owner;

@@ -60,8 +60,8 @@ void wrong_tables_swept(struct isolation *is)
 /* ---- Trials ---------------------------------------------------------------------------------- */
 
 /*
- * What is written in this step of the trial; of a multicast block, entries of the first ports are
- * changed and changed back.
+ * The content to write in this step of the trial; in a multicast trial entries of the first ports
+ * are changed and changed back.
  */
 static struct table_block block_of(const struct wrong_table *wrong)
 {

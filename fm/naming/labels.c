@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * A walk over the inventory in small pieces, of which each begins where the one before ended. The
- * first port of a node is asked alone; the others follow when it answered as it should.
+ * labels: walks over the inventory in small pieces. The first port of a node is queried alone; the
+ * others follow when its answer was valid.
  */
 #include "fm/naming/labels.h"
 #include <stdlib.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The partitions in force. A configuration brings a set; the next update to be published applies it
- * at one stroke with the snapshot: who may talk to whom (SA), the groups that are there in advance,
- * and what ports' tables are to hold (bring-up). Until then everybody goes on by the older one.
+ * module: the partitions in force. A configuration contains a set; the next update applies it
+ * together with its snapshot: the members (SA), the multicast groups that exist in advance, and the
+ * P_Key tables of ports (bring-up). Until then the older set is in force for all.
  *
- * A file that is bad changes nothing: a running fmd keeps what it has, and one that starts goes on
- * by the text of the last good one, which is kept in state_dir; an alert says so. Without that text
- * ports may talk to the subnet manager alone, for a partition that is wide open is found out too
- * late.
+ * A bad file changes nothing: a running fmd keeps the set that it has, and one that starts uses the
+ * text of the last good file, which is kept in state_dir; both raise an alert. Without that text
+ * ports may communicate only with the subnet manager: a default that admits all ports might not be
+ * noticed.
  */
 #include "fm/partition/module.h"
 #include <stdlib.h>
@@ -94,7 +94,7 @@ static struct partition_set *parse_kept(const struct conf *conf, const char *tex
 	return set;
 }
 
-/* The text in state_dir; NULL: there is none that is whole. The caller's. */
+/* The text in state_dir, which the caller frees; NULL = there is none, or it is damaged. */
 static char *kept_text(const struct conf *conf)
 {
 	char *path = mem_printf("%s/%s", conf->state_dir, kept_file.name), *text = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Membership is by the configuration; the place of a P_Key is that in the table that the port
- * itself last reported. The table of a port that keeps no more than the default partition is not
+ * report: membership is that of the configuration; the index of a P_Key is its place in the table
+ * that the port last reported. The table of a port that is in the default partition only is not
  * read.
  */
 #include "fm/partition/report.h"

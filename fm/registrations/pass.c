@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The own port is asked for the LID of its master first, by a local MAD; then that LID for a table
- * after the other. A fabric of 16,384 hosts has some 65,000 members, 4 MB that RMPP brings as one
- * answer; it is copied, and taken row by row in a job. Answers may differ in time by some
- * milliseconds, and need not fit to each other.
+ * pass: a local MAD reads the master's LID from the own port; then that LID is queried for one
+ * table after the other. A fabric of 16,384 hosts has some 65,000 members, 4 MB in one RMPP answer,
+ * which is copied and processed row by row in a job. The tables are read some milliseconds apart
+ * and need not be consistent with each other.
  *
- * A table counts when each of its rows could be taken: half of it would pass for all of it at a
- * take-over. One that is as it was is not written again. When a mirror has come meanwhile, that is
- * newer, and nothing is put any more.
+ * A table is used only if each of its rows is valid, as an incomplete one would pass for complete
+ * at a take-over. A table that has not changed is not written again. When a mirror has a copy
+ * meanwhile, that is newer, and nothing is written any more.
  */
 #include "fm/registrations/pass.h"
 #include <stdlib.h>
