@@ -26,7 +26,7 @@ struct m_key_proofs {
 /* What a manager says that has these keys, in that session. */
 void m_key_prove(const struct m_key_conf *conf, const uint8_t session[M_KEY_SESSION],
 		 struct m_key_proofs *proofs);
-/* Each of the two could take over from the other, and set ports that hold its keys. */
+/* True: each of the two could take over from the other, for it has the keys that ports hold. */
 bool m_key_proofs_agree(const struct m_key_proofs *a, const struct m_key_proofs *b);
 
 #endif

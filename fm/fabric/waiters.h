@@ -16,6 +16,7 @@ struct waiters { /* all zero = nobody waits */
 /* error NULL: result, borrowed, is the document. */
 typedef void waiter_fn(void *arg, json_t *result, const char *error);
 
+/* Adds a client, which is called once. */
 void waiters_add(struct waiters *waiters, waiter_fn *fn, void *arg);
 /* All that wait now; they may ask again from their callback. */
 void waiters_answer(struct waiters *waiters, json_t *result, const char *error);
