@@ -176,7 +176,7 @@ static void print_domain(const json_t *host)
 
 static void show_host_state(const struct fmctl *ctl, const json_t *host)
 {
-	printf("%s: %s since %.0f s%s%s\n", text_of(host, "host"), text_of(host, "state"),
+	printf("%s: %s for %.0f s%s%s\n", text_of(host, "host"), text_of(host, "state"),
 	       number_of(host, "since_s"), *text_of(host, "reason") ? ": " : "",
 	       text_of(host, "reason"));
 	printf("system      %s\n", text_of(host, "system"));
@@ -227,17 +227,15 @@ void show_affected(const json_t *pays)
 	if (!pays)
 		return;
 	if (!json_array_size(rows)) {
-		printf("%-12snobody: flows of other hosts meet %.2f on the worst link of their "
-		       "path "
-		       "in shifts, %.2f now\n",
-		       "affected", number_of(pays, "mean"), number_of(pays, "mean_before"));
+		printf("%-12sno other hosts: their flows on the worst link of a path in shifts, "
+		       "mean: %.2f now, %.2f then\n",
+		       "affected", number_of(pays, "mean_before"), number_of(pays, "mean"));
 		return;
 	}
-	printf("%-12s%.0f HCAs of %.0f other hosts; flows on the worst link of their path in "
-	       "shifts, "
-	       "%.3f in the mean of all others, %.3f now\n",
+	printf("%-12s%.0f HCAs of %.0f other hosts; flows on the worst link of a path in shifts, "
+	       "mean of all others: %.3f now, %.3f then\n",
 	       "affected", number_of(pays, "hcas"), number_of(pays, "hosts"),
-	       number_of(pays, "mean"), number_of(pays, "mean_before"));
+	       number_of(pays, "mean_before"), number_of(pays, "mean"));
 	json_array_foreach ((json_t *)rows, index, row) {
 		if (index == AFFECTED_PRINTED)
 			break;
@@ -245,7 +243,7 @@ void show_affected(const json_t *pays)
 		       text_of(row, "leaf"), number_of(row, "before"), number_of(row, "then"));
 	}
 	if (number_of(pays, "hcas") > AFFECTED_PRINTED)
-		printf("%-12s.. and %.0f more\n", "", number_of(pays, "hcas") - AFFECTED_PRINTED);
+		printf("%-12sand %.0f more\n", "", number_of(pays, "hcas") - AFFECTED_PRINTED);
 }
 
 /* ---- Commands -------------------------------------------------------------------------------- */

@@ -242,7 +242,8 @@ static void show_status(const struct fmctl *ctl, const json_t *s)
 	printf("%lld HCAs, %lld switches, %lld LIDs", (long long)integer(s, "hcas"),
 	       (long long)integer(s, "switches"), (long long)integer(s, "lids"));
 	if (integer(s, "hcas_off"))
-		printf("; %lld HCAs are off", (long long)integer(s, "hcas_off"));
+		printf("; %lld HCA%s off", (long long)integer(s, "hcas_off"),
+		       plural(integer(s, "hcas_off")));
 	putchar('\n');
 	print_links(ctl, s);
 	show_proof(ctl, json_object_get(s, "proof"));
@@ -302,13 +303,13 @@ void show_columns(const struct fmctl *ctl, const json_t *result)
 }
 const struct fmctl_view by_columns = { .show = show_columns };
 
-/* "12 min over 1e-14" */
+/* "1e-14 in 12 min" */
 static void show_window(const json_t *windows, const char *name)
 {
 	const json_t *window = json_object_get(windows, name);
 
-	printf("%.3g min over %.0e", json_number_value(json_object_get(window, "seconds")) / 60,
-	       json_number_value(json_object_get(window, "limit")));
+	printf("%.0e in %.3g min", json_number_value(json_object_get(window, "limit")),
+	       json_number_value(json_object_get(window, "seconds")) / 60);
 }
 
 static void show_error_rates(const json_t *result)
@@ -316,7 +317,7 @@ static void show_error_rates(const json_t *result)
 	const json_t *ber = json_object_get(result, "ber");
 	const json_t *windows = json_object_get(ber, "windows");
 
-	printf("error rates: %lld ports over their limits (",
+	printf("bit error rates: %lld ports over their limits (",
 	       (long long)integer(result, "over_error_rate"));
 	show_window(windows, "short");
 	fputs(", ", stdout);
@@ -328,14 +329,16 @@ static void show_health(const struct fmctl *ctl, const json_t *result)
 {
 	const json_t *links = json_object_get(result, "links");
 
-	printf("%lld ports unhealthy, %lld warned, %lld links slow; the latest pass read %lld "
-	       "ports in "
-	       "%.0f ms, "
-	       "%lld silent\n",
+	printf("%lld ports unhealthy, %lld warned, %lld links slow",
 	       (long long)integer(result, "sick"), (long long)integer(result, "warned"),
-	       (long long)integer(result, "slow"), (long long)integer(result, "ports_read"),
-	       json_number_value(json_object_get(result, "pass_ms")),
-	       (long long)integer(result, "silent"));
+	       (long long)integer(result, "slow"));
+	if (integer(result, "ports_read"))
+		printf("; latest reading: %lld ports in %.0f ms, %lld without an answer\n",
+		       (long long)integer(result, "ports_read"),
+		       json_number_value(json_object_get(result, "pass_ms")),
+		       (long long)integer(result, "silent"));
+	else
+		puts("; counters were not read yet");
 	if (json_object_get(result, "ber"))
 		show_error_rates(result);
 	if (json_array_size(links))

@@ -5,6 +5,7 @@
  * or empty is left out, and so is what another line says already.
  */
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "fm/fmctl/fmctl.h"
@@ -36,31 +37,57 @@ static bool counts_from_0(const char *key, const json_t *value)
 	return json_is_integer(value) && (!strcmp(key, "su") || !strcmp(key, "level"));
 }
 
+/*
+ * What people read of a key in JSON: its words, without the unit that it ends in (*unit is set to
+ * that, or to ""). Truncated to TITLE_SIZE.
+ */
+static void words_of(const char *key, char *words, const char **unit)
+{
+	static const char *const ends[][2] = {
+		{ "_per_s", "/s" }, { "_gbps", " Gb/s" }, { "_percent", " %" }, { "_s", " s" }
+	};
+	size_t len = strlen(key), end;
+
+	*unit = "";
+	for (size_t i = 0; !**unit && i < sizeof(ends) / sizeof(ends[0]); i++) {
+		end = strlen(ends[i][0]);
+		if (len > end && !strcmp(key + len - end, ends[i][0])) {
+			*unit = ends[i][1];
+			len -= end;
+		}
+	}
+	snprintf(words, TITLE_SIZE, "%.*s", (int)len, key);
+	for (char *c = words; *c; c++)
+		if (*c == '_')
+			*c = ' ';
+}
+
 /* ---- Facts ----------------------------------------------------------------------------------- */
 
-static void print_key(const char *key)
+static const char *print_key(const char *key)
 {
-	size_t len = strlen(key);
+	char words[TITLE_SIZE];
+	const char *unit;
 
-	for (const char *c = key; *c; c++)
-		putchar(*c == '_' ? ' ' : *c);
-	printf("%*s", len < FACT_COLUMN ? (int)(FACT_COLUMN - len) : 1, "");
+	words_of(key, words, &unit);
+	printf("%-*s%s", FACT_COLUMN, words, strlen(words) < FACT_COLUMN ? "" : " ");
+	return unit;
 }
 
 static void print_fact(const char *key, const json_t *value)
 {
-	const char *text = json_string_value(value);
+	const char *text = json_string_value(value), *unit;
 
 	if (json_is_null(value) || json_is_false(value) || (text && !*text))
 		return;
-	print_key(key);
+	unit = print_key(key);
 	if (text)
 		puts(text);
 	else if (json_is_integer(value))
-		printf("%" JSON_INTEGER_FORMAT "\n",
-		       json_integer_value(value) + counts_from_0(key, value));
+		printf("%" JSON_INTEGER_FORMAT "%s\n",
+		       json_integer_value(value) + counts_from_0(key, value), unit);
 	else if (json_is_real(value))
-		printf("%g\n", json_real_value(value));
+		printf("%g%s\n", json_real_value(value), unit);
 	else
 		puts("yes");
 }
@@ -111,13 +138,15 @@ static bool has_column(const struct columns *c, const char *key)
 static void add_column(struct columns *c, const char *key, const json_t *value)
 {
 	char *title = c->titles[c->count], *name = c->keys[c->count];
+	const char *unit;
 
 	if (c->count == COLUMNS_MOST || strlen(key) > TITLE_SIZE - 8)
 		return;
 	strcat(strcpy(name, key), counts_from_0(key, value) ? "+1" : "");
-	strcpy(title, name[strlen(key)] && !strcmp(key, "level") ? "tier" : key);
+	words_of(name[strlen(key)] && !strcmp(key, "level") ? "tier" : key, title, &unit);
 	for (char *letter = title; *letter; letter++)
-		*letter = *letter == '_' ? ' ' : (char)toupper((unsigned char)*letter);
+		*letter = (char)toupper((unsigned char)*letter);
+	strcat(title, unit);
 	c->list[c->count] = (struct table_column){ title, name };
 	c->count++;
 }

@@ -22,10 +22,10 @@ static void print_links(const json_t *result)
 {
 	printf("%-12s", "links");
 	if (integer(result, "links_failed"))
-		printf("%lld fail; ", (long long)integer(result, "links_failed"));
+		printf("%lld would fail; ", (long long)integer(result, "links_failed"));
 	if (integer(result, "links_cordoned"))
-		printf("%lld cordoned; ", (long long)integer(result, "links_cordoned"));
-	printf("%lld down then\n", (long long)integer(result, "links_down"));
+		printf("%lld would be cordoned; ", (long long)integer(result, "links_cordoned"));
+	printf("%lld down afterwards\n", (long long)integer(result, "links_down"));
 }
 
 static void print_pattern(const json_t *result, const char *title, const char *key)
@@ -48,7 +48,7 @@ static void print_congestion(const json_t *result)
 	print_pattern(result, "rail shift", "rail_shift");
 	print_pattern(result, "random", "random");
 	print_pattern(result, "to storage", "storage");
-	printf("  %-14s %12.2f   %12.2f  of the mean link\n", "all to all",
+	printf("  %-14s %12.2f   %12.2f  of the mean link\n", "all-to-all",
 	       number(result, "before.congestion.all_to_all_ratio"),
 	       number(result, "congestion.all_to_all_ratio"));
 }

@@ -27,7 +27,7 @@ def test_a_link_over_its_error_rate_is_out_until_it_is_clean_or_released(start, 
     over = next(link for link in health["links"] if link.get("ber"))
     assert over["ber"]["over"] and over["ber"]["symbol"]["long"] > health["ber"]["windows"]["long"]["limit"]
     assert health["ber"]["windows"]["short"] == {"seconds": 720, "limit": 1e-14} and health["over_error_rate"] == 1
-    assert "1 ports over their limits (12 min over 1e-14, 125 min over 1e-15)" in fabric.fmctl("health").stdout
+    assert "1 ports over their limits (1e-14 in 12 min, 1e-15 in 125 min)" in fabric.fmctl("health").stdout
     fabric.stop_fmd()
     fabric.start_fmd()
     fabric.wait_up()
