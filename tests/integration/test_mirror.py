@@ -227,7 +227,7 @@ def test_hosts_that_were_off_at_take_overs_keep_their_lids(two, pod_net):
 
     power(off, False)
     master.wait_up(lambda s: s["links_down"] == len(off), "they are off")
-    master.wait(lambda s: files(standby) == files(master), "the standby's files are the master's")
+    master.wait(lambda s: "cables" in files(master) and files(standby) == files(master), "the standby's files are the master's")
     master.stop_fmd(signal.SIGKILL)
     standby.wait(lambda s: managed(s) and s["links_down"] == len(off), "it has taken over, and knows that they are off")
     power(off[::-2], True)
