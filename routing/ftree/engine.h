@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * engine: what the parts of the routing engine share (route.c, reach.c, rows.c). Private to
- * routing/.
+ * engine: what the parts of the routing engine share. Private to routing/.
  *
  * D stands for a destination switch throughout: all LIDs behind one switch (its hosts, and itself)
  * take legal paths of the same candidates; only the choice among them is by LID.
@@ -99,6 +98,13 @@ struct gaps {
 void rows_fill(const struct graph *g, const struct dests *d, struct reach *r, struct tables *out,
 	       struct gaps *gaps);
 void gaps_fini(struct gaps *gaps);
+/*
+ * Whether both switches have hosts, and live links connect them: a detour may close it. `island` is
+ * islands_find()'s, NULL = links connect all switches.
+ */
+bool gap_may_close(const struct graph *g, const struct gap *gap, const uint32_t *island);
+/* Whether any gap may close like that; true, too, where not all are listed. */
+bool gaps_may_close(const struct gaps *gaps, const struct graph *g, const struct topo *t);
 /* Sorts gaps by destination, then by switch (gaps.c). fiber NULL = in one go. */
 void gaps_sort(struct gaps *gaps, uint32_t nswitches, struct fiber *fiber);
 

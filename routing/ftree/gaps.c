@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "routing/ftree/engine.h"
+#include "topology/islands.h"
 #include "topology/mem.h"
 
 #define SORT_NS 10 /* to put a gap in its place */
@@ -40,4 +41,24 @@ void gaps_sort(struct gaps *gaps, uint32_t nswitches, struct fiber *fiber)
 	fiber_spend(fiber, gaps->count * SORT_NS);
 	free(by_switch.list);
 	free(first);
+}
+
+bool gap_may_close(const struct graph *g, const struct gap *gap, const uint32_t *island)
+{
+	return g->switches[gap->sw].nhosts && g->switches[gap->d].nhosts &&
+	       (!island || island[gap->sw] == island[gap->d]);
+}
+
+bool gaps_may_close(const struct gaps *gaps, const struct graph *g, const struct topo *t)
+{
+	uint32_t islands, *island;
+	bool may = gaps->count == GAPS_MAX;
+
+	if (!gaps->host_pairs || may)
+		return may;
+	island = islands_find(t, &islands);
+	for (uint32_t i = 0; i < gaps->count && !may; i++)
+		may = gap_may_close(g, &gaps->list[i], island);
+	free(island);
+	return may;
 }

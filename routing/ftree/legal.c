@@ -148,9 +148,7 @@ bool *legal_find_open(const struct topo *t, const struct graph *g, const struct 
 	for (uint32_t i = 0; i < gaps->count; i++) {
 		const struct gap *gap = &gaps->list[i];
 
-		if (g->switches[gap->sw].nhosts && g->switches[gap->d].nhosts &&
-		    (!island || island[gap->sw] == island[gap->d]))
-			open[gap->d] = true;
+		open[gap->d] |= gap_may_close(g, gap, island);
 	}
 	free(island);
 	return open;

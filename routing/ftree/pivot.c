@@ -180,15 +180,31 @@ static void count_lead(struct pivots *p, uint32_t sw, unsigned number)
 	p->leads[sw] += p->leads[sw] == number;
 }
 
-/* After find_path_down(): what the pivot has a path to is above it, or below somebody who is. */
+/* Who is above it by live links: nobody, once it is cut off. */
+static bool has_live_up(const struct graph *g, uint32_t sw)
+{
+	const struct graph_group *up = graph_ups(g, sw), *end = up + g->switches[sw].nup;
+
+	while (up < end && !up->nlive)
+		up++;
+	return up < end;
+}
+
+/*
+ * After find_path_down(): what the pivot has a path to is above it, or below somebody who is. No
+ * packet turns at a pivot that is cut off, so that one stands in nobody's way.
+ */
 static void count_leads(struct pivots *p, const struct reach *r, unsigned number)
 {
+	bool passed_over = !has_live_up(p->g, p->chosen[number]);
+
 	for (uint32_t sw = 0; sw < p->g->nswitches; sw++) {
 		const struct reach_list *list = &r->lists[sw];
 
-		if (!p->top[sw])
+		if (passed_over || p->top[sw])
+			count_lead(p, sw, number);
+		if (passed_over || !p->top[sw])
 			continue;
-		count_lead(p, sw, number);
 		if (p->listed[list->number] == number + 1)
 			continue;
 		p->listed[list->number] = number + 1;

@@ -14,8 +14,9 @@
  * follow: a packet that comes down from above j's T could have gone up and taken j. So turns follow
  * each other in one order only.
  *
- * Pairs of hosts get no path by pivots: if two hosts have no path, nothing is sent to pivots
- * (rows.c), and detours are searched one by one.
+ * Pairs of hosts get no path by pivots: if two hosts that links connect have no path, nothing is
+ * sent to pivots (route.c), and detours are searched one by one. A pivot without a live link up is
+ * passed over: nobody can turn there.
  */
 #ifndef FMD_ROUTING_PIVOT_H
 #define FMD_ROUTING_PIVOT_H

@@ -145,9 +145,10 @@ static const struct graph *take_graph(const struct job *job)
 }
 
 /*
- * Pivots are right only where every pair of hosts has a legal path: fill_rows() computes again
- * without them where one has none. With cordons, some entries take cordoned links in the end: what
- * is proven of the first pivot remains true then, of further pivots it may not, so one is used.
+ * Pivots are right only where every pair of hosts that links connect has a legal path: fill_rows()
+ * computes again without them where one has none. With cordons, some entries take cordoned links in
+ * the end: what is proven of the first pivot remains true then, of further pivots it may not, so
+ * one is used.
  */
 static bool take_pivots(const struct job *job, const struct dests *d, const struct reach *r)
 {
@@ -163,7 +164,7 @@ static void fill_rows(const struct job *job, const struct dests *d, struct reach
 
 	r->pivots = take_pivots(job, d, r) ? &job->route->pivots : NULL;
 	rows_fill(g, d, r, out, gaps);
-	if (r->pivots && gaps->host_pairs) {
+	if (r->pivots && gaps_may_close(gaps, g, job->t)) {
 		gaps_fini(gaps);
 		r->pivots = NULL;
 		rows_fill(g, d, r, out, gaps);

@@ -215,6 +215,40 @@ static void aggregation_nodes_reach_each_other_in_whole_fabrics(void **state)
 	}
 }
 
+/* All its links are down and known: it is connected to nothing. */
+static struct topo *dead_leaf(const struct topo *t, uint32_t leaf)
+{
+	struct topo_builder *b = topo_builder_from(t);
+
+	for (unsigned num = 1; num <= t->nodes[leaf].nports; num++)
+		if (topo_port(t, leaf, num)->peer != TOPO_NONE)
+			assert_int_equal(topo_builder_link_down(b, (int)leaf, num), 0);
+	return topo_freeze(b);
+}
+
+/* The first leaf is one at which detours turn. */
+static void a_dead_leaf_opens_no_pair_of_other_aggregation_nodes(void **state)
+{
+	static const char *const names[] = { "leaf-su01-rail0", "leaf-su01-rail1",
+					     "leaf-su07-rail4" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct routed before, after;
+		struct delta delta;
+		uint32_t leaf = 0;
+
+		route_with(&before, pod(9), NULL);
+		leaf = find_desc(before.t, names[i]);
+		route_with(&after, dead_leaf(before.t, leaf), lid_map_copy(before.lids));
+		assert_int_equal(after.report.unreachable_special, 0);
+		delta_count(&before.tables, &after.tables, &delta);
+		if (i == 2) /* no detour led there: LIDs behind the leaf change, and its own row */
+			assert_true(delta.entries <= 34 * before.t->nswitches + before.lids->top);
+		drop(&before);
+		drop(&after);
+	}
+}
+
 /*
  * What is proven here is told by dependencies that tables have: no cycle, no loop, no host left
  * without a way.
@@ -330,6 +364,7 @@ int main(void)
 		cmocka_unit_test(aggregation_nodes_reach_each_other_in_whole_fabrics),
 		cmocka_unit_test(detours_close_no_cycle_whatever_is_dead),
 		cmocka_unit_test(most_aggregation_nodes_reach_each_other_in_damaged_fabrics),
+		cmocka_unit_test(a_dead_leaf_opens_no_pair_of_other_aggregation_nodes),
 		cmocka_unit_test(they_take_no_lid_between_those_of_hosts),
 		cmocka_unit_test(every_generated_switch_has_one_behind_its_last_port),
 		cmocka_unit_test(a_storage_adapter_on_a_spine_is_a_host),
