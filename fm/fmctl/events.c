@@ -73,7 +73,8 @@ static bool are_of_many(const json_t *events)
 	size_t index;
 
 	json_array_foreach ((json_t *)events, index, event)
-		if (!json_equal(json_object_get(event, "manager"), first))
+		if (json_object_get(event, "manager") != first &&
+		    !json_equal(json_object_get(event, "manager"), first))
 			return true;
 	return false;
 }

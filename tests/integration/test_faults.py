@@ -279,6 +279,14 @@ def test_fault_is_answered_while_every_tenth_packet_is_lost(start, pod_net):
 def test_idle_polls_cost_one_packet_a_switch(start, pod_net):
     fabric = start(pod_net, SM_HOST, sweep_interval=1.0, audit_rate=0, transaction_timeout=10000)  # a busy simulator is not silent
     first = fabric.wait_up()
+
+    def fec_is_read(status):
+        """It is asked once behind "up", a pair of MADs a link: a poll in which nothing of it is sent any more."""
+        nonlocal first
+        sent, polls, first = status["smps_sent"] - first["smps_sent"], status["polls"] - first["polls"], status
+        return polls and sent <= (polls + 1) * 13
+
+    fabric.wait(fec_is_read, "the FEC modes of all links are read")
     last = fabric.wait(lambda s: s["polls"] >= first["polls"] + 4, "four polls are over")
     sent, polls = last["smps_sent"] - first["smps_sent"], last["polls"] - first["polls"]
     assert (polls - 1) * 12 <= sent <= (polls + 1) * (12 + 1)  # either status may have been taken amid a poll; 1 for the own port

@@ -117,7 +117,7 @@ def test_whatif_of_ill_nvlinks_is_plans_answer(pod, pod_net):
     assert 0 < answer["delta"]["entries"] < 12 * 16  # of one host, at most one on each switch
     assert not pod.ask("nvswitch")["summary"]["states"]["NO_P2P"]
     shown = pod.fmctl("whatif", "--nvswitch", "dgx-su01-05=NO_P2P").stdout
-    assert "affected    nobody" in shown
+    assert "affected    no other hosts" in shown
     assert "dgx-su01-05: NO_P2P, was HEALTHY: class unchanged, weight 1" in shown
 
 

@@ -52,7 +52,7 @@ def test_a_host_without_p2p_is_planned_by_the_configurations_policy(pod_net, tmp
     document = plan(pod_net, "--nvswitch", f"{host}=NO_P2P")
     assert document["delta"]["entries"] == 0 and document["nvswitch"][0]["class"] == "unchanged"
     assert document["pays"]["hcas"] == 0 and document["pays"]["mean"] == document["pays"]["mean_before"] <= 1
-    assert "nobody" in fmctl("plan", pod_net, "--nvswitch", f"{host}=NO_P2P").stdout
+    assert "no other hosts" in fmctl("plan", pod_net, "--nvswitch", f"{host}=NO_P2P").stdout
     conf = tmp_path / "fmd.conf"
     conf.write_text('nvswitch_no_p2p_class = "crossrail";\nnvswitch_no_p2p_weight = 2;\n')
     document = plan(pod_net, "--config", conf, "--nvswitch", f"{host}=NO_P2P")
