@@ -137,7 +137,7 @@ def test_figures_mean_what_panels_say(world):
     down = {(labels["node"], labels["port"]) for labels, _ in figures["Links that are down"]}
     assert ("leaf-su01-rail0", "40") in down and len(down) == 2
     assert [labels["port"] for labels, _ in figures["Links with errors, last hour"] if labels["node"] == "leaf-su01-rail0"] == ["41"]
-    assert all(0 < share < 1 for _, share in figures["Hottest links"])
+    assert all(0 < share < 1 for _, share in figures["Busiest links"])
 
 
 def test_prometheus_takes_the_rules_and_finds_no_error_in_them(world):

@@ -118,7 +118,7 @@ def test_the_manual_lists_the_calls_of_the_source():
     lists = {name: set(re.findall(r'"(\w+)"', body)) for name, body in re.findall(r"const char \*const (\w+)\[\] = \{(.*?)\};", source, re.S)}
     assert set(lists) == {"sandbox_calls", "sandbox_bounded_calls", "sandbox_helper_calls"}
     section = re.search(r"^\.SH SANDBOX\n(.*?)^\.SH ", (ROOT / "etc/fmd.8").read_text(), re.S | re.M)[1]
-    allowed, of_helper = section.split("can't make these calls:\n")
+    allowed, of_helper = section.split("cannot make these calls:\n")
     shown = re.findall(r"^\.TP\n\.B .*\n(.*)$", allowed, re.M)
     assert {name for line in shown[:-1] for name in line.split(", ")} == lists["sandbox_calls"]
     assert set(re.sub(r" \(.*?\)", "", shown[-1]).split(", ")) == lists["sandbox_bounded_calls"]
