@@ -95,7 +95,7 @@ def show(event, results):
 
 class Bench:
     def __init__(self, world, options):
-        self.world, self.options = world, options
+        self.world, self.options, self.turn = world, options, 0
         netfile = fabrics.generated(world, options.size)
         self.sim, self.hosts = w.simulator(world, netfile), m.hosts(netfile)
         step = max(1, (len(self.hosts) - 4) // options.hosts)
@@ -127,7 +127,8 @@ class Bench:
             standby.start()
             m.until(standby.stands_by, "OpenSM stands by")
             return
-        master.configure(sm_priority=5)
+        self.turn += 1  # only another priority than before is shown by who has handed over
+        master.configure(sm_priority=2 + self.turn % 12)
         if master.runs():
             m.until(master.stands_by, "it stands by")
             master.ask("reload")
