@@ -23,7 +23,7 @@ import fabrics
 import managers as m
 import world as w
 
-SPAN_S, QUIET_S = 30, 30
+SPAN_S, QUIET_S = 30, 10
 RATE, TRY_MS, TRIES = 500, 500, 1
 STRANGER = "00000000deadbeef"
 LOOK_S = 0.2

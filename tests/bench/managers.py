@@ -72,9 +72,13 @@ class Fmd:
 
     def configure(self, **conf):
         self.conf.update(conf)
-        with open(self.path, "w") as out:
-            for key, value in self.conf.items():
-                out.write(f'{key} = "{value}";\n' if isinstance(value, str) else f"{key} = {value};\n")
+        self.write("".join(f'{key} = "{value}";\n' if isinstance(value, str) else f"{key} = {value};\n" for key, value in self.conf.items()))
+
+    def write(self, text):
+        """At once: a manager that starts may be reading it."""
+        with open(self.path + ".new", "w") as out:
+            out.write(text)
+        os.replace(self.path + ".new", self.path)
 
     def start(self):
         self.process = self.world.start([self.world.fmd, "-c", self.path], cwd=self.dir, env=self.environment, stdin=subprocess.DEVNULL,
@@ -152,8 +156,7 @@ class Opensm(Fmd):
     def configure(self, **conf):
         self.conf.update(conf)
         words = {key: value for key, value in self.conf.items() if key not in ("state_dir", "socket", "sa_rate_limit")}
-        with open(self.path, "w") as out:
-            out.writelines(f"{key} {value}\n" for key, value in {**self.DEFAULTS, **words}.items())
+        self.write("".join(f"{key} {value}\n" for key, value in {**self.DEFAULTS, **words}.items()))
 
     def start(self):
         self.started = time.time()
