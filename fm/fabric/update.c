@@ -48,6 +48,7 @@ struct update {
 	size_t room;		      /* bytes of the next tables' memory that were touched */
 	struct job *touching;	      /* memory that a child had shared */
 	size_t touched, touched_next; /* so many bytes of these, and of the next ones */
+	uint32_t rises;		      /* of the inventory, when a bring-up began last */
 	uint64_t spent_us[FABRIC_STEPS_MAX]; /* of the loop's own time */
 };
 
@@ -122,9 +123,19 @@ static enum job_said bring_up(struct fabric *f)
 	f->now.shapes = next->shapes;
 	f->now.links = next->links;
 	next->topo = NULL;
+	f->update->rises = sweep_inventory(f->sweep)->rises;
 	fabric_deploy_ports(f, before);
 	topo_unref(before);
 	return end_here(f);
+}
+
+/*
+ * Links may have come up while all that ports say is the same: both ends were in Init before the
+ * node behind answered.
+ */
+static bool are_links_to_bring_up(const struct fabric *f, enum fabric_change change)
+{
+	return change == FABRIC_STATES || f->update->rises != sweep_inventory(f->sweep)->rises;
 }
 
 static enum job_said log_changes(void *arg)
@@ -142,7 +153,7 @@ static enum job_said log_changes(void *arg)
 		f->requests.forced = false;
 		return JOB_NEXT;
 	}
-	if (change == FABRIC_STATES)
+	if (are_links_to_bring_up(f, change))
 		return bring_up(f);
 	fabric_fault_none(f);
 	MODULES_CALL(f->modules, update.unchanged);
@@ -469,6 +480,7 @@ static enum job_said publish(void *arg)
 	exchange(f);
 	fabric_links_published(f, before);
 	MODULES_CALL(f->modules, update.publishing, before);
+	f->update->rises = sweep_inventory(f->sweep)->rises;
 	fabric_deploy(f, before);
 	drop(f->update);
 	end(f);

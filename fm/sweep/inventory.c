@@ -333,6 +333,7 @@ void inventory_link(struct inventory *inv, struct inv_node *a, uint8_t port_a, s
 	pb->peer = a;
 	pb->peer_port = port_a;
 	inv->nbetween += !pa->link_up && is_between(a, pa);
+	inv->rises += !pa->link_up;
 	pa->link_up = pb->link_up = true;
 	pa->said_down = pb->said_down = false;
 	inventory_port_changed(inv, a, port_a);

@@ -46,7 +46,7 @@ struct inventory {
 	uint32_t numbered, room; /* nodes that ever came */
 	uint32_t nunpublished;	 /* switches */
 	uint32_t nsw_differ;	 /* with sw_differs, at least */
-	uint32_t falls;		 /* counts links that went down */
+	uint32_t falls, rises;	 /* count links that went down, and that came up */
 	uint16_t sm_lid;	 /* ours, the pipe's; 0 = not known yet */
 	uint32_t clock;		 /* counts answers and time-outs */
 	uint32_t shapes; /* counts nodes and links that came, moved or went, and GUIDs of ports */

@@ -71,10 +71,38 @@ static void nobody_is_isolated_for_lost_packets(void **state)
 	}
 }
 
+/*
+ * The ends of a link say that it is up before the node behind it answers, for that answer comes
+ * over the link itself. Nothing of a port changes when it does.
+ */
+static void a_link_whose_far_end_answers_late_is_brought_up(void **state)
+{
+	struct world w;
+	guid_t leaf;
+	unsigned uplink;
+
+	world_init(&w, small_tree());
+	log_set_level(-1, LOG_ERR - 1);
+	leaf = w.design->nodes[3].guid;
+	uplink = uplink_of(w.design, 3);
+	run_for(&w, 5 * SECOND_US);
+	double_cut(w.hw, leaf, uplink);
+	run_for(&w, 5 * SECOND_US);
+	double_join(w.hw, leaf, uplink);
+	double_set_loss(w.hw, leaf, uplink, 1000);
+	run_for(&w, 20 * SECOND_US);
+	double_set_loss(w.hw, leaf, uplink, 0);
+	run_for(&w, 60 * SECOND_US);
+	assert_int_equal(double_ports_not_active(w.hw), 0);
+	assert_int_equal(status_number(&w, NULL, "links_down"), 0);
+	world_fini(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nobody_is_isolated_for_lost_packets),
+		cmocka_unit_test(a_link_whose_far_end_answers_late_is_brought_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
