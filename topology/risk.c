@@ -134,7 +134,7 @@ int risk_describe(const struct topo *t, const struct risk *r, char *buf, size_t 
 	if (r->parents < r->parents_of)
 		return snprintf(buf, size, "%s has %u of %u %ss%s", name, r->parents, r->parents_of,
 				above, more);
-	return snprintf(buf, size, "%s has %u of %u cables to its %ss%s", name, r->links,
+	return snprintf(buf, size, "%s has %u of %u links to its %ss%s", name, r->links,
 			r->links_of, above, more);
 }
 

@@ -18,9 +18,9 @@
 #include <string.h>
 #include <strings.h>
 
-#define FIRST_MLID     0xc000u
-#define PERMISSIVE_LID 0xffffu
-#define LINKS_TOLD_MAX 3
+#define FIRST_MLID	 0xc000u
+#define PERMISSIVE_LID	 0xffffu
+#define LINKS_LISTED_MAX 3
 
 /* ---- Names ----------------------------------------------------------------------------------- */
 
@@ -274,7 +274,7 @@ static enum outcome find_place(struct find *f, char *text, struct what *w)
 /* ---- Links ---------------------------------------------------------------------------------- */
 
 struct links {
-	uint32_t count, ports[LINKS_TOLD_MAX]; /* ends at `a` */
+	uint32_t count, ports[LINKS_LISTED_MAX]; /* ends at `a` */
 };
 
 static bool is_at(const struct topo *t, const struct what *w, const struct topo_port *port)
@@ -301,7 +301,7 @@ static void links_between(const struct topo *t, const struct what *a, const stru
 			if ((a->port && a->port != num) || port->peer == TOPO_NONE ||
 			    !is_at(t, b, &t->ports[port->peer]))
 				continue;
-			if (links->count < LINKS_TOLD_MAX)
+			if (links->count < LINKS_LISTED_MAX)
 				links->ports[links->count] = (uint32_t)(port - t->ports);
 			links->count++;
 		}
@@ -313,7 +313,7 @@ static void say_links(struct find *f, const struct links *links)
 
 	snprintf(f->err, f->size, "'%.100s' matches %" PRIu32 " links, among them ", f->what,
 		 links->count);
-	for (uint32_t i = 0; i < LINKS_TOLD_MAX && i < links->count; i++) {
+	for (uint32_t i = 0; i < LINKS_LISTED_MAX && i < links->count; i++) {
 		what_link_name(f->scope->topo, links->ports[i], name, sizeof(name));
 		what_append(f->err, f->size, "%s'%s'", i ? ", " : "", name);
 	}

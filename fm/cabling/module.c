@@ -5,7 +5,7 @@
  * be held, so a forked copy of the process does it and sends back what it found.
  *
  * What the first comparison of this manager's life finds was so before: it is one event. So is what
- * is beyond TOLD_ONE_BY_ONE of a later one.
+ * is beyond LOGGED_ONE_BY_ONE of a later one.
  */
 #include "fm/cabling/module.h"
 #include <stdlib.h>
@@ -17,8 +17,8 @@
 #include "topology/mem.h"
 #include "topology/topo_builder.h"
 
-#define QUIET_US	10000000
-#define TOLD_ONE_BY_ONE 20
+#define QUIET_US	  10000000
+#define LOGGED_ONE_BY_ONE 20
 
 struct cabling_room {
 	struct fabric *fabric;
@@ -54,7 +54,7 @@ static unsigned tell_others(const struct cabling_room *r, const struct findings 
 	unsigned count = 0;
 
 	for (unsigned i = 0; i < list->count; i++) {
-		if (findings_have(others, list->list[i].key) || count++ >= TOLD_ONE_BY_ONE)
+		if (findings_have(others, list->list[i].key) || count++ >= LOGGED_ONE_BY_ONE)
 			continue;
 		event_log_add(r->services.events, level, kind, NULL, "%s%s", list->list[i].text,
 			      level == LOG_WARNING ? "" : ": no more");
@@ -67,16 +67,16 @@ static void tell(const struct cabling_room *r, const struct findings *now)
 	unsigned more = tell_others(r, now, &r->latest, "miswiring", LOG_WARNING);
 	unsigned over = tell_others(r, &r->latest, now, "miswiring-over", LOG_NOTICE);
 
-	if (more > TOLD_ONE_BY_ONE)
+	if (more > LOGGED_ONE_BY_ONE)
 		event_log_add(r->services.events, LOG_WARNING, "miswiring",
-			      json_pack("{si}", "links", (int)(more - TOLD_ONE_BY_ONE)),
+			      json_pack("{si}", "links", (int)(more - LOGGED_ONE_BY_ONE)),
 			      "fabric: %u more findings about cables: see `fmctl cabling`",
-			      more - TOLD_ONE_BY_ONE);
-	if (over > TOLD_ONE_BY_ONE)
+			      more - LOGGED_ONE_BY_ONE);
+	if (over > LOGGED_ONE_BY_ONE)
 		event_log_add(r->services.events, LOG_NOTICE, "miswiring-over",
-			      json_pack("{si}", "links", (int)(over - TOLD_ONE_BY_ONE)),
+			      json_pack("{si}", "links", (int)(over - LOGGED_ONE_BY_ONE)),
 			      "fabric: %u more findings about cables are no more",
-			      over - TOLD_ONE_BY_ONE);
+			      over - LOGGED_ONE_BY_ONE);
 }
 
 /* Takes the lines. */

@@ -3,8 +3,8 @@
 #include <string.h>
 #include "fm/control/show.h"
 
-#define EVENTS_READ 10000
-#define EVENTS_TOLD 20
+#define EVENTS_READ  10000
+#define EVENTS_SHOWN 20
 
 /* A letter of a name: "leaf-1" is no part of "leaf-10" or "my-leaf-1", but of "leaf-1 p4". */
 static bool in_name(char c)
@@ -53,7 +53,7 @@ static json_t *take_rows(json_t *rows, const char *const names[], unsigned count
 {
 	json_t *list = json_array();
 
-	for (size_t i = json_array_size(rows); i-- > 0 && json_array_size(list) < EVENTS_TOLD;)
+	for (size_t i = json_array_size(rows); i-- > 0 && json_array_size(list) < EVENTS_SHOWN;)
 		if (speaks_of_any(json_array_get(rows, i), names, count))
 			json_array_insert_new(list, 0,
 					      columns(json_array_get(rows, i), keys, nkeys));

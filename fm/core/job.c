@@ -19,12 +19,12 @@ struct job {
 	bool yields;
 };
 
-static enum job_said run_step(struct job *job)
+static enum job_result run_step(struct job *job)
 {
 	uint64_t start = loop_clock_us(job->loop), *spent = job->spent_us;
 	unsigned at = job->at;
 	const char *name = job->steps[at].name;
-	enum job_said said = job->steps[at].run(job->owner);
+	enum job_result said = job->steps[at].run(job->owner);
 	uint64_t took = loop_clock_us(job->loop) - start;
 
 	loop_took(job->loop, name, took);
@@ -41,7 +41,7 @@ static void steps_set(struct job *job, const struct job_step *steps)
 }
 
 /* False: that was the last. */
-static bool go_on(struct job *job, enum job_said said)
+static bool go_on(struct job *job, enum job_result said)
 {
 	job->at += said == JOB_NEXT;
 	if (said != JOB_END && job->steps[job->at].run)
@@ -57,7 +57,7 @@ static void run_slice(void *arg)
 	uint64_t start = loop_clock_us(job->loop), serial = job->serial;
 
 	do {
-		enum job_said said = run_step(job);
+		enum job_result said = run_step(job);
 
 		if (job->serial != serial || !go_on(job, said))
 			return;

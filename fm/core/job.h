@@ -13,7 +13,7 @@
 #include <jansson.h>
 #include "fm/core/loop.h"
 
-enum job_said {
+enum job_result {
 	JOB_MORE, /* call me again */
 	JOB_NEXT, /* done: the next step */
 	JOB_END,  /* done, and the steps behind are not wanted */
@@ -21,7 +21,7 @@ enum job_said {
 
 struct job_step {
 	const char *name; /* a literal: shown by loop_longest_step() */
-	enum job_said (*run)(void *owner);
+	enum job_result (*run)(void *owner);
 };
 
 struct job;

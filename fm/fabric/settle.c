@@ -32,7 +32,7 @@ struct settle {
 	uint64_t spent_us[FABRIC_STEPS_MAX];
 };
 
-static enum job_said collect(void *arg)
+static enum job_result collect(void *arg)
 {
 	struct fabric *f = arg;
 
@@ -40,7 +40,7 @@ static enum job_said collect(void *arg)
 	return JOB_NEXT;
 }
 
-static enum job_said make_snapshot(void *arg)
+static enum job_result make_snapshot(void *arg)
 {
 	struct settle *s = ((struct fabric *)arg)->settle;
 
@@ -56,7 +56,7 @@ static bool same_cordons(const struct topo *a, const struct topo *b)
 	return a->nports == b->nports;
 }
 
-static enum job_said compare(void *arg)
+static enum job_result compare(void *arg)
 {
 	struct fabric *f = arg;
 	struct settle *s = f->settle;
@@ -71,7 +71,7 @@ static enum job_said compare(void *arg)
 	return JOB_NEXT;
 }
 
-static enum job_said show(void *arg)
+static enum job_result show(void *arg)
 {
 	struct fabric *f = arg;
 	struct topo *before = f->now.topo;
@@ -107,7 +107,7 @@ static void is_up(struct fabric *f)
 	f->progress.was_up = true;
 }
 
-static enum job_said answer(void *arg)
+static enum job_result answer(void *arg)
 {
 	struct fabric *f = arg;
 	struct progress *p = &f->progress;
@@ -125,7 +125,7 @@ static enum job_said answer(void *arg)
 	return JOB_NEXT;
 }
 
-static enum job_said settled_later(void *arg)
+static enum job_result settled_later(void *arg)
 {
 	struct fabric *f = arg;
 
@@ -133,7 +133,7 @@ static enum job_said settled_later(void *arg)
 	return JOB_NEXT;
 }
 
-static enum job_said tidy(void *arg)
+static enum job_result tidy(void *arg)
 {
 	struct fabric *f = arg;
 
@@ -141,7 +141,7 @@ static enum job_said tidy(void *arg)
 	return JOB_NEXT;
 }
 
-static enum job_said make_room(void *arg)
+static enum job_result make_room(void *arg)
 {
 	struct fabric *f = arg;
 

@@ -54,7 +54,7 @@ struct update {
 
 /* ---- Snapshot -------------------------------------------------------------------------------- */
 
-static enum job_said collect(void *arg)
+static enum job_result collect(void *arg)
 {
 	struct fabric *f = arg;
 
@@ -63,7 +63,7 @@ static enum job_said collect(void *arg)
 	return JOB_NEXT;
 }
 
-static enum job_said make_snapshot(void *arg)
+static enum job_result make_snapshot(void *arg)
 {
 	struct fabric *f = arg;
 	struct update *u = f->update;
@@ -95,7 +95,7 @@ static void end(struct fabric *f)
 	job_stop(f->update->job);
 }
 
-static enum job_said end_here(struct fabric *f)
+static enum job_result end_here(struct fabric *f)
 {
 	drop(f->update);
 	end(f);
@@ -106,7 +106,7 @@ static enum job_said end_here(struct fabric *f)
 }
 
 /* The fabric is not ours to manage. */
-static enum job_said leave_alone(struct fabric *f, const char *why)
+static enum job_result leave_alone(struct fabric *f, const char *why)
 {
 	f->progress.state = FABRIC_REFUSED;
 	operations_answer(f->clients.operations, why);
@@ -114,7 +114,7 @@ static enum job_said leave_alone(struct fabric *f, const char *why)
 }
 
 /* Tables are the same: what ports say is shown, and what is to be set there is set. */
-static enum job_said bring_up(struct fabric *f)
+static enum job_result bring_up(struct fabric *f)
 {
 	struct publication *next = &f->update->next;
 	struct topo *before = f->now.topo;
@@ -138,7 +138,7 @@ static bool are_links_to_bring_up(const struct fabric *f, enum fabric_change cha
 	return change == FABRIC_STATES || f->update->rises != sweep_inventory(f->sweep)->rises;
 }
 
-static enum job_said log_changes(void *arg)
+static enum job_result log_changes(void *arg)
 {
 	struct fabric *f = arg;
 	const struct topo *next = f->update->next.topo;
@@ -183,7 +183,7 @@ static void log_lids(struct fabric *f, const struct lid_map *lids)
 			      lids->without_lid);
 }
 
-static enum job_said plan_lids(void *arg)
+static enum job_result plan_lids(void *arg)
 {
 	struct fabric *f = arg;
 	struct publication *next = &f->update->next;
@@ -221,7 +221,7 @@ bool fabric_update_room(struct fabric *f)
 }
 
 /* An update in the making has had the faults; that one's own files bring it about again. */
-static enum job_said touch(void *arg)
+static enum job_result touch(void *arg)
 {
 	struct fabric *f = arg;
 	struct update *u = f->update;
@@ -245,7 +245,7 @@ void fabric_update_unshare(struct fabric *f)
  * What fabric_update_room() did not do before the first update, or the fabric grew. Cordons take
  * other tables beside these.
  */
-static enum job_said find_room(void *arg)
+static enum job_result find_room(void *arg)
 {
 	struct update *u = ((struct fabric *)arg)->update;
 	const struct topo *t = u->next.topo;
@@ -317,7 +317,7 @@ static void end_routing(struct update *u)
 	u->routing = false;
 }
 
-static enum job_said compute_tables(void *arg)
+static enum job_result compute_tables(void *arg)
 {
 	struct fabric *f = arg;
 	struct update *u = f->update;
@@ -333,7 +333,7 @@ static enum job_said compute_tables(void *arg)
 	return JOB_NEXT;
 }
 
-static enum job_said begin_proof(void *arg)
+static enum job_result begin_proof(void *arg)
 {
 	struct fabric *f = arg;
 	const struct publication *next = &f->update->next;
@@ -343,14 +343,14 @@ static enum job_said begin_proof(void *arg)
 	return JOB_NEXT;
 }
 
-static enum job_said prove(void *arg)
+static enum job_result prove(void *arg)
 {
 	struct fabric *f = arg;
 
 	return check_change_go(f->update->proofs) ? JOB_MORE : JOB_NEXT;
 }
 
-static enum job_said refuse(struct fabric *f)
+static enum job_result refuse(struct fabric *f)
 {
 	const struct check_report *proof = &f->update->next.proof;
 
@@ -370,7 +370,7 @@ static enum job_said refuse(struct fabric *f)
 	return JOB_END;
 }
 
-static enum job_said judge(void *arg)
+static enum job_result judge(void *arg)
 {
 	struct fabric *f = arg;
 	struct check_report *proof = &f->update->next.proof;
@@ -469,7 +469,7 @@ static void keep_times(struct fabric *f)
 	f->figures.check_ms = (spent[PROOF_BASE] + spent[PROOF] + spent[JUDGEMENT]) / 1e3;
 }
 
-static enum job_said publish(void *arg)
+static enum job_result publish(void *arg)
 {
 	struct fabric *f = arg;
 	const struct topo *before = f->now.topo;

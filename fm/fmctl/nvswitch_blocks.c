@@ -14,7 +14,7 @@
 #include "topology/mem.h"
 #include "topology/text.h"
 
-#define UUID_TOLD 8 /* digits in a block's name */
+#define UUID_SHOWN 8 /* digits in a block's name */
 
 static int compare_names(const void *a, const void *b)
 {
@@ -50,7 +50,7 @@ static uint32_t print_block(const json_t *domain)
 	char *list = hostlist_format(names, count);
 
 	if (count)
-		printf("BlockName=nvl-%.*s-%lld Nodes=%s\n", UUID_TOLD, uuid ? uuid : "",
+		printf("BlockName=nvl-%.*s-%lld Nodes=%s\n", UUID_SHOWN, uuid ? uuid : "",
 		       (long long)json_integer_value(json_object_get(domain, "clique")), list);
 	free(list);
 	free(names);

@@ -32,8 +32,8 @@ static bool is_beginning(const struct generation *g, const struct generation *of
 	       (of->count == GENERATION_KEPT && latest(g)->number < of->list[0].number);
 }
 
-enum generation_said generation_compare(const struct generation *mine,
-					const struct generation *theirs)
+enum generation_result generation_compare(const struct generation *mine,
+					  const struct generation *theirs)
 {
 	bool behind = is_beginning(mine, theirs), ahead = is_beginning(theirs, mine);
 

@@ -28,15 +28,15 @@ struct generation {
 	unsigned count;
 };
 
-enum generation_said {
+enum generation_result {
 	GENERATION_SAME,
 	GENERATION_BEHIND, /* mine is the beginning of theirs */
 	GENERATION_AHEAD,  /* theirs is the beginning of mine */
 	GENERATION_APART,  /* each has what the other has not */
 };
 /* Returns what mine is to theirs; neither changes. */
-enum generation_said generation_compare(const struct generation *mine,
-					const struct generation *theirs);
+enum generation_result generation_compare(const struct generation *mine,
+					  const struct generation *theirs);
 /* Returns the number of the latest take-over; 0 = there was none. */
 uint64_t generation_number(const struct generation *g);
 /* A take-over by that master, whose number is above `heard` and all that are listed. */

@@ -76,7 +76,7 @@ void lineage_take_over(struct mirror *m)
 
 void lineage_meet(struct mirror *m, const struct manager *standby)
 {
-	enum generation_said said = generation_compare(&m->generation, &standby->generation);
+	enum generation_result said = generation_compare(&m->generation, &standby->generation);
 
 	if (said != GENERATION_APART && said != GENERATION_BEHIND)
 		return;
@@ -131,7 +131,7 @@ static void put_aside(void *arg, const char *name)
 
 void lineage_yield(struct mirror *m, const struct peer *master)
 {
-	enum generation_said said = generation_compare(&m->generation, &master->who.generation);
+	enum generation_result said = generation_compare(&m->generation, &master->who.generation);
 	struct aside a = { m, master, "" };
 
 	if (!master->who.generation.count || (said != GENERATION_APART && said != GENERATION_AHEAD))

@@ -141,7 +141,7 @@ static void end(struct multicast *m)
 }
 
 /* One switch after the other, in the order of their GUIDs, as hops are. */
-enum job_said multicast_learn(void *arg)
+enum job_result multicast_learn(void *arg)
 {
 	struct multicast *m = arg;
 	struct trees *t = &m->trees;

@@ -64,7 +64,7 @@ struct multicast {
 };
 
 /* learn.c: a step of the job of trees.c (arg: the room); returns whether it is done. */
-enum job_said multicast_learn(void *arg);
+enum job_result multicast_learn(void *arg);
 
 /* assumed.c: members that an earlier manager knew and this one does not; due: the grace is over. */
 void assumed_init(struct multicast *m, loop_fn *due);

@@ -105,7 +105,7 @@ static void gather_mlid(struct multicast *m, uint32_t i, const struct sa_group *
 		merge_members(to);
 }
 
-static enum job_said gather(void *arg)
+static enum job_result gather(void *arg)
 {
 	struct multicast *m = arg;
 	struct sa_groups *groups = m->groups;
@@ -134,7 +134,7 @@ static enum job_said gather(void *arg)
 
 /* ---- Plan, judge ----------------------------------------------------------------------------- */
 
-static enum job_said plan(void *arg)
+static enum job_result plan(void *arg)
 {
 	struct multicast *m = arg;
 
@@ -197,7 +197,7 @@ static void report_narrow(struct multicast *m, const struct mcast_group *group,
 		tree->left_out, tree->mlid, names);
 }
 
-static enum job_said judge(void *arg)
+static enum job_result judge(void *arg)
 {
 	struct multicast *m = arg;
 	uint32_t i = m->trees.at++;
@@ -219,7 +219,7 @@ static enum job_said judge(void *arg)
 
 /* ---- Tell ------------------------------------------------------------------------------------ */
 
-static enum job_said report_gone(void *arg)
+static enum job_result report_gone(void *arg)
 {
 	struct multicast *m = arg;
 	const struct mcast_tree *tree = &m->trees.plan.trees[m->trees.at], *next;
@@ -234,7 +234,7 @@ static enum job_said report_gone(void *arg)
 	return JOB_MORE;
 }
 
-static enum job_said report_new(void *arg)
+static enum job_result report_new(void *arg)
 {
 	struct multicast *m = arg;
 	const struct mcast_tree *tree = &m->trees.next.trees[m->trees.at];
@@ -285,7 +285,7 @@ static void written(void *arg, const struct mft_result *result)
 	trees_start(m);
 }
 
-static enum job_said write_tables(void *arg)
+static enum job_result write_tables(void *arg)
 {
 	struct multicast *m = arg;
 	bool again = m->trees.again;

@@ -25,7 +25,7 @@
 #define EVENTS_ALIKE 8 /* more at once are one event */
 #define HOSTS_MAX                                                                                  \
 	65536 /* that were ever met: whoever writes node descriptions has no more of our memory */
-#define NAMES_TOLD 5
+#define NAMES_SHOWN 5
 
 /* ---- Events and the hook --------------------------------------------------------------------- */
 
@@ -99,7 +99,7 @@ static void report_many(struct nvswitch *nv, enum nvswitch_state state, unsigned
 
 		if (host->state != state)
 			continue;
-		if (json_array_size(names) < NAMES_TOLD && used < sizeof(text))
+		if (json_array_size(names) < NAMES_SHOWN && used < sizeof(text))
 			used += (size_t)snprintf(text + used, sizeof(text) - used, " %s",
 						 host->name);
 		json_array_append_new(names, json_string(host->name));

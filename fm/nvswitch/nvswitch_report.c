@@ -9,7 +9,7 @@
 #include "topology/mem.h"
 
 #define EVIDENCE_TEXT 4096
-#define SENDERS_TOLD  32 /* in the summary, of those whose lines could not be used */
+#define SENDERS_SHOWN 32 /* in the summary, of those whose lines could not be used */
 
 static double age_s(const struct nvswitch *nv, uint64_t since_us)
 {
@@ -170,7 +170,7 @@ static json_t *logs_json(const struct nvswitch *nv)
 			 (json_int_t)sum.events, "bad", (json_int_t)sum.bad, "strangers",
 			 (json_int_t)log_intake_unknown(nv->intake), "connections",
 			 (int)sum.connections, "refused", (int)sum.refused, "by_use",
-			 senders_totals(senders), "unread", senders_worst(senders, SENDERS_TOLD));
+			 senders_totals(senders), "unread", senders_worst(senders, SENDERS_SHOWN));
 }
 
 json_t *nvswitch_summary(const struct nvswitch *nv)

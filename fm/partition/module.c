@@ -99,7 +99,7 @@ static char *kept_text(const struct conf *conf)
 {
 	char *path = mem_printf("%s/%s", conf->state_dir, kept_file.name), *text = NULL;
 	struct state_content content;
-	enum state_said said = state_file_load(path, kept_file.name, &content);
+	enum state_result said = state_file_load(path, kept_file.name, &content);
 
 	if (said == STATE_WHOLE || said == STATE_OLD)
 		text = mem_printf("%.*s", (int)content.length, content.bytes);

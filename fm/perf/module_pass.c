@@ -5,12 +5,12 @@
  */
 #include "fm/perf/module_own.h"
 
-static enum job_said slow_step(void *room)
+static enum job_result slow_step(void *room)
 {
 	return link_health_slow_more(room) ? JOB_MORE : JOB_NEXT;
 }
 
-static enum job_said slow_told_step(void *room)
+static enum job_result slow_told_step(void *room)
 {
 	link_health_slow_end(room);
 	return JOB_NEXT;
@@ -23,7 +23,7 @@ static void count_over(void *arg, const struct perf_port *port)
 	h->over += ber_is_over(port->ber);
 }
 
-static enum job_said over_step(void *room)
+static enum job_result over_step(void *room)
 {
 	struct link_health *h = room;
 
@@ -32,7 +32,7 @@ static enum job_said over_step(void *room)
 	return JOB_NEXT;
 }
 
-static enum job_said answer_step(void *room)
+static enum job_result answer_step(void *room)
 {
 	struct link_health *h = room;
 	json_t *doc;

@@ -13,9 +13,9 @@
 #include "fm/perf/module_own.h"
 #include "topology/mem.h"
 
-#define LANES_MAX	12
-#define TOLD_ONE_BY_ONE 20   /* links below what they can, of one pass */
-#define PORTS_A_PIECE	2048 /* looked at */
+#define LANES_MAX	  12
+#define LOGGED_ONE_BY_ONE 20   /* links below what they can, of one pass */
+#define PORTS_A_PIECE	  2048 /* looked at */
 
 static uint8_t highest_bit(unsigned mask)
 {
@@ -185,13 +185,13 @@ void link_health_slow_end(struct link_health *h)
 		if (!is_slow(&s))
 			continue;
 		h->slow[h->nslow++] = s;
-		if (!was_slow(before, nbefore, &s) && told++ < TOLD_ONE_BY_ONE)
+		if (!was_slow(before, nbefore, &s) && told++ < LOGGED_ONE_BY_ONE)
 			report_slow(h, &s);
 	}
-	if (told > TOLD_ONE_BY_ONE)
+	if (told > LOGGED_ONE_BY_ONE)
 		event_log_add(h->services.events, LOG_WARNING, "link-slow", NULL,
 			      "fabric: %u more links run below what both ends support",
-			      told - TOLD_ONE_BY_ONE);
+			      told - LOGGED_ONE_BY_ONE);
 	if (told || h->nslow != nbefore)
 		fabric_report_hosts_changed(h->fabric);
 	free(before);

@@ -325,7 +325,7 @@ static void ask_some(struct perf *p, unsigned count)
 	}
 }
 
-static enum job_said prepare(void *owner)
+static enum job_result prepare(void *owner)
 {
 	struct perf *p = owner;
 

@@ -187,7 +187,7 @@ static void send_all(struct program *p)
 
 /* ---- From apply() to the first block -------------------------------------------------------- */
 
-static enum job_said read_file(void *arg)
+static enum job_result read_file(void *arg)
 {
 	struct program *p = arg;
 
@@ -205,7 +205,7 @@ static uint32_t rows_end(const struct program *p)
 }
 
 /* Cached blocks that are to change are read first. */
-static enum job_said recheck_rows(void *arg)
+static enum job_result recheck_rows(void *arg)
 {
 	struct program *p = arg;
 	uint32_t end = rows_end(p);
@@ -227,7 +227,7 @@ static enum job_said recheck_rows(void *arg)
 	return JOB_END;
 }
 
-static enum job_said mark_rows(void *arg)
+static enum job_result mark_rows(void *arg)
 {
 	struct program *p = arg;
 	uint32_t end = rows_end(p);
@@ -237,7 +237,7 @@ static enum job_said mark_rows(void *arg)
 	return end < p->topo->nswitches ? JOB_MORE : JOB_NEXT;
 }
 
-static enum job_said find_order(void *arg)
+static enum job_result find_order(void *arg)
 {
 	struct program *p = arg;
 
@@ -255,7 +255,7 @@ static enum job_said find_order(void *arg)
  * What goes without an order goes now, the first round when the switches have their tops: what
  * waits for one is in no round.
  */
-static enum job_said begin_sending(void *arg)
+static enum job_result begin_sending(void *arg)
 {
 	struct program *p = arg;
 

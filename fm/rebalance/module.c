@@ -121,7 +121,7 @@ static void stop(struct room *r)
 	r->ready = false;
 }
 
-static enum job_said begin(void *arg)
+static enum job_result begin(void *arg)
 {
 	struct room *r = arg;
 	const struct conf *conf = r->services.conf;
@@ -139,14 +139,14 @@ static enum job_said begin(void *arg)
 	return JOB_NEXT;
 }
 
-static enum job_said pass(void *arg)
+static enum job_result pass(void *arg)
 {
 	struct room *r = arg;
 
 	return rebalance_step(r->pass, PASS_UNITS) ? JOB_NEXT : JOB_MORE;
 }
 
-static enum job_said conclude(void *arg)
+static enum job_result conclude(void *arg)
 {
 	struct room *r = arg;
 	const struct rebalance_result *result = rebalance_result(r->pass);

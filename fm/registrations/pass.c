@@ -128,7 +128,7 @@ static void fail(struct pass *p, const char *why)
 
 static void ask(struct pass *p);
 
-static enum job_said take_rows(void *arg)
+static enum job_result take_rows(void *arg)
 {
 	struct pass *p = arg;
 
@@ -152,7 +152,7 @@ static void drop_groups(struct pass *p)
 }
 
 /* As many groups as have so many members; one that has more goes alone. */
-static enum job_said write_groups(void *arg)
+static enum job_result write_groups(void *arg)
 {
 	struct pass *p = arg;
 	unsigned members = p->groups ? sa_groups_members(p->groups) : 0;
@@ -178,7 +178,7 @@ static void put(struct pass *p)
 	state_store_put(p->services.state, kinds[p->kind].file, p->text, p->length);
 }
 
-static enum job_said finish_table(void *arg)
+static enum job_result finish_table(void *arg)
 {
 	struct pass *p = arg;
 

@@ -240,9 +240,9 @@ struct left { /* a segment of an earlier life */
 	uint64_t first; /* number of its first line */
 	struct state_content content;
 	struct journal_reader reader;
-	bool readable;		/* it has a first line.. */
-	enum journal_said said; /* ..and ends like this */
-	const char *why;	/* what is wrong with it; NULL = nothing */
+	bool readable;		  /* it has a first line.. */
+	enum journal_result said; /* ..and ends like this */
+	const char *why;	  /* what is wrong with it; NULL = nothing */
 };
 
 static const char *begin(struct left *left)
@@ -265,7 +265,7 @@ static const char *begin(struct left *left)
 static void load(const struct journal *j, unsigned segment, struct left *left)
 {
 	char *path = path_of(j, segment);
-	enum state_said said = state_file_load(path, journal_name(segment), &left->content);
+	enum state_result said = state_file_load(path, journal_name(segment), &left->content);
 
 	free(path);
 	left->segment = segment;

@@ -75,7 +75,7 @@ static bool parse(const char *from, const char *end, struct journal_line *line)
 	return at;
 }
 
-enum journal_said journal_next(struct journal_reader *r, struct journal_line *line)
+enum journal_result journal_next(struct journal_reader *r, struct journal_line *line)
 {
 	const char *from, *end;
 

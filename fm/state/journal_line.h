@@ -32,7 +32,7 @@ struct journal_line {
 	size_t length;
 };
 
-enum journal_said {
+enum journal_result {
 	JOURNAL_LINE,
 	JOURNAL_END,
 	JOURNAL_TORN,	 /* the last line has no end: it was being written */
@@ -46,7 +46,7 @@ struct journal_reader {
 };
 
 /* The next line. Behind TORN and DAMAGED nothing can be read, and `at` stays where it is. */
-enum journal_said journal_next(struct journal_reader *r, struct journal_line *line);
+enum journal_result journal_next(struct journal_reader *r, struct journal_line *line);
 /*
  * Appends a line to `to`. False, and nothing is appended: word or name are empty, too long or have
  * a blank in them, or the text has a line feed.

@@ -78,7 +78,7 @@ char *state_store_on_disk(const struct state_store *s, const char *name, size_t 
 {
 	char *path = state_store_path(s, name);
 	struct state_content c;
-	enum state_said said = state_file_load(path, name, &c);
+	enum state_result said = state_file_load(path, name, &c);
 
 	free(path);
 	*length = said == STATE_WHOLE ? c.length : 0;

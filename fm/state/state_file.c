@@ -85,7 +85,7 @@ static bool has_end(const char *text, size_t size)
 	return size >= END_SIZE && parse_end(text + size - END_SIZE, &length, &sum);
 }
 
-static enum state_said take(char *text, size_t size, const char *name, struct state_content *c)
+static enum state_result take(char *text, size_t size, const char *name, struct state_content *c)
 {
 	size_t head = 0;
 
@@ -147,9 +147,9 @@ static bool read_whole(int fd, char *text, size_t size, const char **why)
 	return true;
 }
 
-enum state_said state_file_load(const char *path, const char *name, struct state_content *c)
+enum state_result state_file_load(const char *path, const char *name, struct state_content *c)
 {
-	enum state_said said = STATE_DAMAGED;
+	enum state_result said = STATE_DAMAGED;
 	off_t size = 0;
 	char *text;
 	int fd;

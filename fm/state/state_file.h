@@ -19,7 +19,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum state_said {
+enum state_result {
 	STATE_WHOLE,
 	STATE_OLD,     /* version 1, or written by hand: nothing says whether it is whole */
 	STATE_ABSENT,  /* there is no such file */
@@ -37,7 +37,8 @@ struct state_content {
  * Reads it whole. Takes regular files of up to 1 GiB alone: a FIFO or a device is DAMAGED, without
  * waiting for it.
  */
-enum state_said state_file_load(const char *path, const char *name, struct state_content *content);
+enum state_result state_file_load(const char *path, const char *name,
+				  struct state_content *content);
 
 /*
  * Makes or replaces it: written as PATH.new, fsync, renamed, fsync of the folder. After a crash it

@@ -58,10 +58,10 @@ static void take_line(struct state_manifest *m, char *line)
 	it->summary = mem_strdup(space ? space : "");
 }
 
-enum state_said state_manifest_load(struct state_manifest *m, const char *path,
-				    struct state_content *c)
+enum state_result state_manifest_load(struct state_manifest *m, const char *path,
+				      struct state_content *c)
 {
-	enum state_said said = state_file_load(path, STATE_MANIFEST, c);
+	enum state_result said = state_file_load(path, STATE_MANIFEST, c);
 	char *rest = NULL;
 
 	if (said == STATE_WHOLE)

@@ -18,8 +18,8 @@ struct state_manifest {
 };
 
 /* Takes over what the file at that path lists. c: as of state_file_load(); its content is freed. */
-enum state_said state_manifest_load(struct state_manifest *m, const char *path,
-				    struct state_content *c);
+enum state_result state_manifest_load(struct state_manifest *m, const char *path,
+				      struct state_content *c);
 /* True: a file of that name was written once. */
 bool state_manifest_lists(const struct state_manifest *m, const char *name);
 /* What it says of that file, borrowed from the manifest until it changes; "" = nothing. */

@@ -23,7 +23,7 @@ static void lose(struct state_store *s, const struct state_file *file, const cha
 }
 
 /* Whole or old, and nothing speaks against using it. */
-static int judge(struct state_store *s, const struct state_file *file, enum state_said said,
+static int judge(struct state_store *s, const struct state_file *file, enum state_result said,
 		 const struct state_content *c)
 {
 	bool listed = state_manifest_lists(&s->manifest, file->name);
@@ -70,7 +70,7 @@ int state_store_load(struct state_store *s, const struct state_file *file, void 
 		     char **content, size_t *length)
 {
 	struct state_content c;
-	enum state_said said;
+	enum state_result said;
 	char *path;
 	int status;
 

@@ -32,7 +32,7 @@ static void read_manifest(struct state_store *s)
 {
 	char *path = state_store_path(s, STATE_MANIFEST);
 	struct state_content c;
-	enum state_said said = state_manifest_load(&s->manifest, path, &c);
+	enum state_result said = state_manifest_load(&s->manifest, path, &c);
 
 	s->has_manifest = said == STATE_WHOLE;
 	if (said != STATE_WHOLE && said != STATE_ABSENT)

@@ -301,17 +301,17 @@ static bool each_node(struct bringup *b, void (*fn)(struct bringup *b, struct in
 	return node != NULL;
 }
 
-static enum job_said want_of_ports(void *arg)
+static enum job_result want_of_ports(void *arg)
 {
 	return each_node(arg, node_want) ? JOB_MORE : JOB_NEXT;
 }
 
-static enum job_said step_ports(void *arg)
+static enum job_result step_ports(void *arg)
 {
 	return each_node(arg, node_step) ? JOB_MORE : JOB_NEXT;
 }
 
-static enum job_said begin_sending(void *arg)
+static enum job_result begin_sending(void *arg)
 {
 	struct bringup *b = arg;
 

@@ -11,12 +11,12 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static enum journal_said read_all(const char *bytes, size_t size)
+static enum journal_result read_all(const char *bytes, size_t size)
 {
 	struct journal_reader r = { bytes, size, 0, 0 };
 	struct journal_line line;
 	struct records again = { 0 };
-	enum journal_said said;
+	enum journal_result said;
 
 	while ((said = journal_next(&r, &line)) == JOURNAL_LINE) {
 		size_t length = r.next - r.at;

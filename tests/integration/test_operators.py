@@ -222,6 +222,6 @@ def test_cut_cable_is_told_with_what_is_left(start, pod_net):
     status = fabric.wait_up(lambda s: s["links_down"] == 1)
     assert (status["at_risk"]["cables"], status["at_risk"]["cables_of"]) == (31, 32)
     told = [event for event in fabric.ask("events") if event["kind"] == "rerouted"]
-    assert f"at risk: {LEAF} has 31 of 32 cables to its spines" in told[-1]["text"]
+    assert f"at risk: {LEAF} has 31 of 32 links to its spines" in told[-1]["text"]
     assert told[-1]["at_risk"]["switches"] == 1
     assert LEAF in fabric.fmctl("status").stdout

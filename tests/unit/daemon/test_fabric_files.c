@@ -265,7 +265,7 @@ static bool is_new_form(const struct world *w, const char *name)
 {
 	struct state_content content;
 	char path[128];
-	enum state_said said;
+	enum state_result said;
 
 	state_path(w, name, path);
 	said = state_file_load(path, name, &content);

@@ -57,7 +57,7 @@ static void a_whole_fabric_has_nothing_at_risk(void **state)
 static void a_lost_link_of_several_is_counted_in_links(void **state)
 {
 	assert_says(cut(pod(1), "leaf-su01-rail3", "spine-02", 1),
-		    "leaf-su01-rail3 has 31 of 32 cables to its spines");
+		    "leaf-su01-rail3 has 31 of 32 links to its spines");
 }
 
 static void a_spine_out_of_reach_is_counted_in_spines_and_comes_first(void **state)
@@ -102,7 +102,7 @@ static void harm_to_hosts_counts_more_than_shares(void **state)
 	t = cut(t, "leaf-su01-rail0", "spine-01", 8);
 	t = cut(t, "leaf-su01-rail0", "spine-02", 8);
 	assert_says(cut(t, "leaf-su01-rail5", "spine-03", 4),
-		    "leaf-su01-rail5 has 28 of 32 cables to its spines, 1 more switch lacks some");
+		    "leaf-su01-rail5 has 28 of 32 links to its spines, 1 more switch lacks some");
 }
 
 static void who_hangs_by_one_parent_comes_first(void **state)

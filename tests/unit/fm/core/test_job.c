@@ -22,35 +22,35 @@ struct bench {
 	uint64_t spent_us[4];
 };
 
-static enum job_said called(struct bench *b, char name, enum job_said said)
+static enum job_result called(struct bench *b, char name, enum job_result said)
 {
 	b->calls[strlen(b->calls)] = name;
 	return said;
 }
 
-static enum job_said step_a(void *arg)
+static enum job_result step_a(void *arg)
 {
 	return called(arg, 'a', JOB_NEXT);
 }
 
-static enum job_said thrice_b(void *arg)
+static enum job_result thrice_b(void *arg)
 {
 	struct bench *b = arg;
 
 	return called(b, 'b', ++b->thrice < 3 ? JOB_MORE : JOB_NEXT);
 }
 
-static enum job_said step_c(void *arg)
+static enum job_result step_c(void *arg)
 {
 	return called(arg, 'c', JOB_NEXT);
 }
 
-static enum job_said end_d(void *arg)
+static enum job_result end_d(void *arg)
 {
 	return called(arg, 'd', JOB_END);
 }
 
-static enum job_said restart_r(void *arg)
+static enum job_result restart_r(void *arg)
 {
 	struct bench *b = arg;
 
@@ -59,7 +59,7 @@ static enum job_said restart_r(void *arg)
 	return JOB_NEXT;
 }
 
-static enum job_said stop_s(void *arg)
+static enum job_result stop_s(void *arg)
 {
 	struct bench *b = arg;
 

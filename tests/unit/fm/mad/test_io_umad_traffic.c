@@ -100,7 +100,7 @@ static void stormy_cb(void *arg, const struct io_addr *from, const uint8_t *mad,
 }
 
 /* A slice of an update. */
-static enum job_said busy_step(void *arg)
+static enum job_result busy_step(void *arg)
 {
 	struct umad_bench *b = arg;
 	uint64_t until = loop_clock_us(b->loop) + SLICE_US;

@@ -32,7 +32,7 @@ static void the_table_of_decisions(void **state)
 {
 	static const struct {
 		const char *mine, *theirs;
-		enum generation_said said;
+		enum generation_result said;
 	} cases[] = {
 		{ "", "", GENERATION_SAME },
 		{ "", "A", GENERATION_BEHIND }, /* an empty state_dir comes from everything */

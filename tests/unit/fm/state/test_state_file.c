@@ -51,10 +51,10 @@ static size_t get(char *bytes, size_t size)
 	return length;
 }
 
-static enum state_said load_as(const char *name)
+static enum state_result load_as(const char *name)
 {
 	struct state_content content;
-	enum state_said said = state_file_load(path, name, &content);
+	enum state_result said = state_file_load(path, name, &content);
 
 	assert_int_equal(said == STATE_DAMAGED, content.why != NULL);
 	assert_int_equal(said == STATE_WHOLE || said == STATE_OLD, content.bytes != NULL);
