@@ -437,12 +437,18 @@ static bool is_taken(struct find *f, unsigned accepts, struct what *w)
 
 /* ---- */
 
-static void say_nothing(struct find *f)
+static void say_nothing(struct find *f, unsigned accepts)
 {
 	char *text = mem_strdup(f->what), *name = trimmed(text);
-	char *mark;
+	char *mark, wanted[128];
 	int num;
 
+	if (!(accepts & WHAT_PLACE)) {
+		list_kinds(accepts, wanted, sizeof(wanted));
+		snprintf(f->err, f->size, "'%.100s' is not %s", f->what, wanted);
+		free(text);
+		return;
+	}
 	snprintf(f->err, f->size, "no node matches '%.100s'", f->what);
 	mark = port_mark(name, &num);
 	if (mark)
@@ -473,7 +479,7 @@ bool what_find(const struct what_scope *scope, const char *written, unsigned acc
 	if (outcome == NOTHING)
 		outcome = find_link(&f, what);
 	if (outcome == NOTHING)
-		say_nothing(&f);
+		say_nothing(&f, accepts);
 	return outcome == FOUND && is_taken(&f, accepts, what);
 }
 

@@ -79,6 +79,13 @@ bool what_find(const struct what_scope *scope, const char *text, unsigned accept
 	       struct what *what, char *err, size_t err_size);
 
 /*
+ * Whether the text can name a thing of any fabric: it is not empty, and what follows `lid:`,
+ * `mlid:`, `guid:`, `gid:`, `mgid:` or `pkey:` can be one. False with the reason in err: what is
+ * expected there.
+ */
+bool what_is_sound(const char *text, char *err, size_t err_size);
+
+/*
  * The nodes of a NODE, PORT or HOST: their number, 0 for all other kinds. *nodes points into the
  * snapshot or into `what` and is valid as long as both.
  */

@@ -1,110 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/*
- * what_near: names that look like a text that names nothing: the fewest letters apart (changed,
- * left out, too many), in upper or lower case, as a whole or by one of their words.
- */
+/* what_near: names of switches and hosts that look like a text that names nothing. */
+#include "topology/near_names.h"
 #include "topology/what_own.h"
-
-#include <ctype.h>
-#include <stdio.h>
-#include <string.h>
-
-#define NEAR_MAX   3 /* names that are told */
-#define LETTERS	   64
-#define FAR	   99
-#define WORD_MARKS " ;:/'\""
-
-struct near {
-	unsigned count;
-	unsigned apart[NEAR_MAX]; /* ascending */
-	const char *name[NEAR_MAX];
-};
-
-static unsigned least(unsigned a, unsigned b, unsigned c)
-{
-	unsigned ab = a < b ? a : b;
-
-	return ab < c ? ab : c;
-}
-
-/* Letters apart, if at most `limit`; else FAR. */
-static unsigned letters_apart(const char *a, size_t na, const char *b, size_t nb, unsigned limit)
-{
-	unsigned row[LETTERS + 1];
-
-	if (na > LETTERS || nb > LETTERS || (na > nb ? na - nb : nb - na) > limit)
-		return FAR;
-	for (size_t j = 0; j <= nb; j++)
-		row[j] = (unsigned)j;
-	for (size_t i = 1; i <= na; i++) {
-		unsigned corner = row[0], best = row[0] = (unsigned)i;
-
-		for (size_t j = 1; j <= nb; j++) {
-			bool same = tolower((unsigned char)a[i - 1]) ==
-				    tolower((unsigned char)b[j - 1]);
-			unsigned above = row[j];
-
-			row[j] = least(above + 1, row[j - 1] + 1, corner + !same);
-			corner = above;
-			best = row[j] < best ? row[j] : best;
-		}
-		if (best > limit)
-			return FAR;
-	}
-	return row[nb] <= limit ? row[nb] : FAR;
-}
-
-/* The name as a whole, or the nearest of its words. */
-static unsigned apart(const char *text, size_t len, const char *name, unsigned limit)
-{
-	unsigned best = letters_apart(text, len, name, strlen(name), limit);
-
-	for (const char *word = name; *word && best;) {
-		size_t n = strcspn(word, WORD_MARKS);
-		unsigned d = n ? letters_apart(text, len, word, n, limit) : FAR;
-
-		best = d < best ? d : best;
-		word += n;
-		word += strspn(word, WORD_MARKS);
-	}
-	return best;
-}
-
-static void offer(struct near *near, const char *name, unsigned d)
-{
-	unsigned at = near->count < NEAR_MAX ? near->count : NEAR_MAX;
-
-	while (at > 0 && near->apart[at - 1] > d)
-		at--;
-	if (at == NEAR_MAX)
-		return;
-	if (near->count < NEAR_MAX)
-		near->count++;
-	for (unsigned i = near->count - 1; i > at; i--) {
-		near->apart[i] = near->apart[i - 1];
-		near->name[i] = near->name[i - 1];
-	}
-	near->apart[at] = d;
-	near->name[at] = name;
-}
-
-static void look_at(struct near *near, const char *text, const char *name)
-{
-	size_t len = strlen(text);
-	unsigned limit = len < 4 ? 1 : len < 12 ? 2 : 3, d = apart(text, len, name, limit);
-
-	if (d != FAR)
-		offer(near, name, d);
-}
 
 void what_say_near(const struct topo *t, const char *text, char *err, size_t size)
 {
-	struct near near = { 0 };
+	struct near_names near = { 0 };
 
-	for (uint32_t n = 0; *text && n < t->nswitches; n++)
-		look_at(&near, text, t->nodes[n].name);
-	for (uint32_t h = 0; *text && h < t->nhosts; h++)
-		look_at(&near, text, t->hosts[h].name);
-	for (unsigned i = 0; i < near.count; i++)
-		what_append(err, size, "%s'%s'", i ? ", " : "; near: ", near.name[i]);
+	for (uint32_t n = 0; n < t->nswitches; n++)
+		near_names_add(&near, text, t->nodes[n].name);
+	for (uint32_t h = 0; h < t->nhosts; h++)
+		near_names_add(&near, text, t->hosts[h].name);
+	near_names_say(&near, err, size);
 }

@@ -183,3 +183,70 @@ enum outcome what_find_number(struct find *f, const char *text, struct what *w)
 		return digits ? take_guid(f, value, w) : NOTHING;
 	return FOUND;
 }
+
+/* ---- Numbers that cannot be ------------------------------------------------------------------ */
+
+static bool may_be_guid(const char *text)
+{
+	return isxdigit((unsigned char)*text) || (*text && strchr("SHR", *text) && text[1] == '-');
+}
+
+static bool may_be_gid(const char *text)
+{
+	return (isxdigit((unsigned char)*text) || *text == ':') && strchr(text, ':');
+}
+
+/* As far as it can be told without a port's mark behind it. */
+static bool may_be_number(const char *text, uint64_t least, uint64_t most)
+{
+	uint64_t value;
+	size_t digits;
+
+	return isdigit((unsigned char)*text) &&
+	       (!what_parse_number(text, &value, &digits) || (value >= least && value <= most));
+}
+
+static bool may_be_lid(const char *text)
+{
+	return may_be_number(text, 1, FIRST_MLID - 1);
+}
+
+static bool may_be_mlid(const char *text)
+{
+	return may_be_number(text, FIRST_MLID, PERMISSIVE_LID - 1);
+}
+
+static bool may_be_pkey(const char *text)
+{
+	return *text && (!isdigit((unsigned char)*text) || may_be_number(text, 0, UINT16_MAX));
+}
+
+bool what_is_sound(const char *text, char *err, size_t err_size)
+{
+	static const struct {
+		const char *tag;
+		bool (*may_be)(const char *text);
+		const char *expected;
+	} tags[] = {
+		{ "lid:", may_be_lid, "a LID from 1 to 0xbfff" },
+		{ "mlid:", may_be_mlid, "an MLID from 0xc000 to 0xfffe" },
+		{ "guid:", may_be_guid, "a GUID as 0x0002c90300000100" },
+		{ "gid:", may_be_gid, "a GID as fe80::2:c903:0:100" },
+		{ "mgid:", may_be_gid, "an MGID as ff12:401b:ffff::1" },
+		{ "pkey:", may_be_pkey, "a P_Key from 0 to 0xffff, or a partition's name" },
+	};
+
+	if (!text[strspn(text, " \t")]) {
+		snprintf(err, err_size, "a name, NODE:PORT, a LID or a GUID is expected");
+		return false;
+	}
+	for (size_t i = 0; i < sizeof(tags) / sizeof(tags[0]); i++) {
+		size_t len = strlen(tags[i].tag);
+
+		if (strncmp(text, tags[i].tag, len) || tags[i].may_be(text + len))
+			continue;
+		snprintf(err, err_size, "%.100s: %s is expected", text, tags[i].expected);
+		return false;
+	}
+	return true;
+}

@@ -52,10 +52,10 @@ bool gap_may_close(const struct graph *g, const struct gap *gap, const uint32_t 
 bool gaps_may_close(const struct gaps *gaps, const struct graph *g, const struct topo *t)
 {
 	uint32_t islands, *island;
-	bool may = gaps->count == GAPS_MAX;
+	bool may = false;
 
-	if (!gaps->host_pairs || may)
-		return may;
+	if (!gaps->host_pairs || gaps->count == GAPS_MAX)
+		return gaps->host_pairs;
 	island = islands_find(t, &islands);
 	for (uint32_t i = 0; i < gaps->count && !may; i++)
 		may = gap_may_close(g, &gaps->list[i], island);

@@ -196,14 +196,14 @@ static bool has_live_up(const struct graph *g, uint32_t sw)
  */
 static void count_leads(struct pivots *p, const struct reach *r, unsigned number)
 {
-	bool passed_over = !has_live_up(p->g, p->chosen[number]);
+	bool cut_off = !has_live_up(p->g, p->chosen[number]);
 
 	for (uint32_t sw = 0; sw < p->g->nswitches; sw++) {
 		const struct reach_list *list = &r->lists[sw];
 
-		if (passed_over || p->top[sw])
+		if (cut_off || p->top[sw])
 			count_lead(p, sw, number);
-		if (passed_over || !p->top[sw])
+		if (cut_off || !p->top[sw])
 			continue;
 		if (p->listed[list->number] == number + 1)
 			continue;

@@ -41,6 +41,7 @@ struct mcast_admission {
 	uint32_t *order;	   /* of the plan's trees: those before `at` are in */
 	uint32_t at, chunk, tried; /* tried: of the chunk, on trial already */
 	bool otherwise;		   /* the one on trial is an alternative */
+	bool all_in;		   /* all trees of the plan before are in the proof */
 	enum alternative alternative;
 	uint32_t own_turn;
 	uint32_t to_check; /* for places to turn: trees that are in, and then itself */
@@ -113,13 +114,20 @@ static void put_in_order(struct mcast_admission *a)
 		}
 }
 
+/* One that is the older plan's, of the same snapshot. */
+static bool is_in(const struct mcast_admission *a)
+{
+	return a->all_in && a->plan->trees[a->at].kept && a->groups[a->at]->as_before;
+}
+
 static void agree(struct mcast_admission *a)
 {
 	if (a->at == a->plan->ntrees) {
 		a->state = DONE;
-	} else if (mcast_proof_agrees(a->proof, &a->plan->trees[a->at])) {
+	} else if (is_in(a) || mcast_proof_agrees(a->proof, &a->plan->trees[a->at])) {
 		a->at++;
 	} else {
+		a->all_in = false;
 		mcast_proof_reset(a->proof);
 		put_in_order(a);
 		a->at = 0;
@@ -303,5 +311,6 @@ bool mcast_admission_step(struct mcast_admission *a)
 	case DONE:
 		break;
 	}
+	a->all_in |= a->state == DONE;
 	return a->state == DONE;
 }

@@ -6,6 +6,7 @@
 #ifndef FMD_ROUTING_MCAST_OWN_H
 #define FMD_ROUTING_MCAST_OWN_H
 
+#include "routing/multicast/mcast_hop.h"
 #include "routing/multicast/mcast_plan.h"
 #include "topology/graph.h"
 
@@ -25,9 +26,10 @@ struct link_up { /* from a switch on the tree towards the root */
 struct mcast {
 	const struct topo *t;
 	struct graph *g;
-	uint32_t *place;       /* by switch */
-	uint32_t *load;	       /* by topo port */
-	uint64_t *switch_load; /* by switch: over its links */
+	uint32_t *place;		/* by switch */
+	uint64_t (*links)[MCAST_WORDS]; /* by switch: its ports to other switches */
+	uint32_t *load;			/* by topo port */
+	uint64_t *switch_load;		/* by switch: over its links */
 	uint8_t **rows
 		[PATH_KINDS]; /* by switch: distances from it to all switches, NULL = not made */
 	uint32_t *queue;

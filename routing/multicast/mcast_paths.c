@@ -151,6 +151,20 @@ struct mcast *mcast_new(const struct topo *t)
 	return mcast_new_oriented(t, GRAPH_BY_LEVEL);
 }
 
+static void find_links(struct mcast *m)
+{
+	const struct topo *t = m->t;
+
+	m->links = mem_alloc(t->nswitches + 1u, sizeof(*m->links));
+	for (uint32_t sw = 0; sw < t->nswitches; sw++)
+		for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
+			const struct topo_port *peer = topo_peer(t, topo_port(t, sw, num));
+
+			if (peer && peer->node < t->nswitches)
+				m->links[sw][num / 64] |= 1ull << (num % 64);
+		}
+}
+
 struct mcast *mcast_new_oriented(const struct topo *t, enum graph_orientation orientation)
 {
 	struct mcast *m = mem_alloc(1, sizeof(*m));
@@ -177,6 +191,7 @@ struct mcast *mcast_new_oriented(const struct topo *t, enum graph_orientation or
 	m->carries = mem_alloc(n, sizeof(*m->carries));
 	m->tables_known = mcast_tables_known(t);
 	assign_places(m);
+	find_links(m);
 	return m;
 }
 
@@ -198,6 +213,7 @@ void mcast_free(struct mcast *m)
 		free(m->rows[w]);
 	free(m->carries);
 	free(m->place);
+	free(m->links);
 	free(m->load);
 	free(m->switch_load);
 	free(m->queue);

@@ -55,16 +55,20 @@ static int compare_hops(const void *a, const void *b)
 /* The same tree in the numbers of another snapshot; what is gone there becomes TOPO_NONE. */
 static void renumber(const struct topo *t, const struct mcast_tree *from, struct mcast_tree *out)
 {
+	bool sorted = true;
+
 	*out = *from;
 	out->root = TOPO_NONE;
 	out->hops = mem_alloc(from->nhops, sizeof(*out->hops));
 	for (uint32_t i = 0; i < from->nhops; i++) {
 		out->hops[i] = from->hops[i];
-		out->hops[i].sw = topo_find(t, from->hops[i].guid);
+		out->hops[i].sw = mcast_hop_switch(t, &from->hops[i]);
+		sorted &= !i || out->hops[i - 1].sw <= out->hops[i].sw;
 		if (from->hops[i].sw == from->root)
 			out->root = out->hops[i].sw;
 	}
-	qsort(out->hops, out->nhops, sizeof(*out->hops), compare_hops);
+	if (!sorted)
+		qsort(out->hops, out->nhops, sizeof(*out->hops), compare_hops);
 }
 
 static bool is_cordoned(const struct topo *t, const struct mcast_tree *tree)

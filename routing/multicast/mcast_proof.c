@@ -13,6 +13,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "routing/multicast/mcast_hop.h"
 #include "routing/multicast/mcast_proof.h"
 #include "topology/mem.h"
 #include "topology/topo_builder.h"
@@ -99,14 +100,6 @@ void mcast_proof_reset(struct mcast_proof *p)
 /* Each dependency, by channel and a word of output ports; false ends it. */
 typedef bool depends_fn(struct mcast_proof *p, uint32_t channel, unsigned word, uint64_t outs);
 
-static uint64_t mask_word(const struct mcast_hop *hop, unsigned word)
-{
-	const uint16_t *ports = hop->ports + word * 4;
-
-	return ports[0] | (uint64_t)ports[1] << 16 | (uint64_t)ports[2] << 32 |
-	       (uint64_t)ports[3] << 48;
-}
-
 /* Calls fn with the dependencies of packets that a hop sends by `port` to the next hop. */
 static bool each_beyond(struct mcast_proof *p, const struct mcast_tree *tree, uint32_t port,
 			depends_fn *fn)
@@ -118,7 +111,7 @@ static bool each_beyond(struct mcast_proof *p, const struct mcast_tree *tree, ui
 		return true;
 	to = &tree->hops[p->hop_of[in->node] - 1];
 	for (unsigned word = 0; word < CDG_WORDS; word++) {
-		uint64_t outs = mask_word(to, word) & p->links[in->node][word];
+		uint64_t outs = mcast_mask_word(to, word) & p->links[in->node][word];
 
 		if (in->num / 64 == word)
 			outs &= ~(1ull << (in->num % 64));
@@ -134,7 +127,7 @@ static bool each_of_hop(struct mcast_proof *p, const struct mcast_tree *tree,
 	uint32_t port0 = p->t->nodes[hop->sw].port0;
 
 	for (unsigned word = 0; word < CDG_WORDS; word++)
-		for (uint64_t left = mask_word(hop, word) & p->links[hop->sw][word]; left;
+		for (uint64_t left = mcast_mask_word(hop, word) & p->links[hop->sw][word]; left;
 		     left &= left - 1)
 			if (!each_beyond(p, tree, port0 + word * 64 + __builtin_ctzll(left), fn))
 				return false;

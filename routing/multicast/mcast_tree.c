@@ -154,7 +154,7 @@ static uint32_t root_of_older(const struct mcast *m)
 {
 	for (uint32_t i = 0; m->older && i < m->older->nhops; i++)
 		if (m->older->hops[i].sw == m->older->root)
-			return topo_find(m->t, m->older->hops[i].guid);
+			return mcast_hop_switch(m->t, &m->older->hops[i]);
 	return TOPO_NONE;
 }
 
@@ -240,21 +240,22 @@ static void grow(struct mcast *m, uint32_t root)
 	}
 }
 
-/* Marks a tree's links at both ends; or takes the marks away. */
+/* Marks a tree's links between switches at both ends; or takes the marks away. */
 static void mark_links(struct mcast *m, const struct mcast_tree *older, bool mark)
 {
 	for (uint32_t i = 0; older && i < older->nhops; i++) {
 		const struct mcast_hop *hop = &older->hops[i];
-		uint32_t sw = topo_find(m->t, hop->guid);
+		uint32_t sw = mcast_hop_switch(m->t, hop);
 
-		for (unsigned num = 1; sw != TOPO_NONE && num <= m->t->nodes[sw].nports; num++) {
-			const struct topo_port *port = topo_port(m->t, sw, num);
+		for (unsigned word = 0; sw != TOPO_NONE && word < MCAST_WORDS; word++)
+			for (uint64_t left = mcast_mask_word(hop, word) & m->links[sw][word]; left;
+			     left &= left - 1) {
+				uint32_t port = m->t->nodes[sw].port0 + word * 64 +
+						(unsigned)__builtin_ctzll(left);
 
-			if (!mcast_forwards(hop, num) || port->peer == TOPO_NONE)
-				continue;
-			m->kept[m->t->nodes[sw].port0 + num] = mark;
-			m->kept[port->peer] = mark;
-		}
+				m->kept[port] = mark;
+				m->kept[m->t->ports[port].peer] = mark;
+			}
 	}
 }
 
@@ -313,25 +314,30 @@ static unsigned count_turns(const struct mcast *m)
 }
 
 /* A link counts once, whichever of its ends forwards by it, and is counted at both. */
+static void add_link(struct mcast *m, uint32_t sw, uint32_t port)
+{
+	uint32_t peer = m->t->ports[port].peer;
+
+	m->kept[port] = true;
+	if (m->kept[peer])
+		return;
+	m->load[port]++;
+	m->load[peer]++;
+	m->switch_load[sw]++;
+	m->switch_load[m->t->ports[peer].node]++;
+}
+
 void mcast_tree_add_load(struct mcast *m, const struct mcast_tree *tree)
 {
 	for (uint32_t i = 0; i < tree->nhops; i++) {
 		const struct mcast_hop *hop = &tree->hops[i];
+		uint32_t port0 = m->t->nodes[hop->sw].port0;
 
-		for (unsigned num = 1; num <= m->t->nodes[hop->sw].nports; num++) {
-			uint32_t port = m->t->nodes[hop->sw].port0 + num;
-			uint32_t peer = m->t->ports[port].peer;
-
-			if (!mcast_forwards(hop, num) || m->t->ports[peer].node >= m->t->nswitches)
-				continue;
-			m->kept[port] = true;
-			if (m->kept[peer])
-				continue;
-			m->load[port]++;
-			m->load[peer]++;
-			m->switch_load[hop->sw]++;
-			m->switch_load[m->t->ports[peer].node]++;
-		}
+		for (unsigned word = 0; word < MCAST_WORDS; word++)
+			for (uint64_t left = mcast_mask_word(hop, word) & m->links[hop->sw][word];
+			     left; left &= left - 1)
+				add_link(m, hop->sw,
+					 port0 + word * 64 + (unsigned)__builtin_ctzll(left));
 	}
 	mark_links(m, tree, false);
 }
