@@ -31,21 +31,24 @@
 #include "fm/core/log.h"
 #include "fm/core/loop.h"
 #include "fm/core/sandbox.h"
+#include "fm/core/service_status.h"
 #include "fm/fabric/fabric.h"
 #include "fm/rooms.h"
 #include "fm/sm/module.h"
+#include "fm/state/state_lock.h"
 #include "fm/http/http.h"
 #include "fm/mad/io.h"
 #include "fm/mad/mad.h"
 #include "fm/partition/module.h"
 #include "topology/mem.h"
 
-#define DEFAULT_CONF "/etc/fmd/fmd.conf"
-#define STATUS_US    1000000
-#define HAND_OVER_US 3000000 /* at the end, at most.. */
-#define END_US	     8000000 /* ..and to answer those who ask here still: below TimeoutStopSec */
-#define LOOK_US	     1000000 /* after calls that were refused */
-#define EXIT_USAGE   2
+#define DEFAULT_CONF   "/etc/fmd/fmd.conf"
+#define STATUS_US      1000000
+#define STATUS_SOON_US 50000
+#define HAND_OVER_US   3000000 /* at the end, at most.. */
+#define END_US	       8000000 /* ..and to answer those who ask here still: below TimeoutStopSec */
+#define LOOK_US	       1000000 /* after calls that were refused */
+#define EXIT_USAGE     2
 
 struct daemon {
 	const char *conf_path;	 /* NULL = defaults */
@@ -62,7 +65,8 @@ struct daemon {
 	struct loop_timer *ending; /* NULL = nobody asked for it.. */
 	uint64_t ending_us;	   /* ..else when */
 	uint64_t watchdog_us;	   /* between two signs of life; 0 = nobody waits for any */
-	char said[256];		   /* STATUS= as last sent */
+	char said[SERVICE_STATUS]; /* STATUS= as last sent */
+	bool status_soon;	   /* an event asks for it */
 	char kept[256];		   /* what the sandbox could not give up; "" = nothing */
 	unsigned refused;	   /* calls, as last told */
 };
@@ -219,22 +223,26 @@ static void status_cb(void *arg)
 {
 	struct daemon *d = arg;
 	json_t *status = fabric_status(d->fabric);
-	const char *state = "unknown";
-	const char *cut_off = json_string_value(json_object_get(status, "cut_off"));
-	json_int_t hcas = 0, switches = 0, down = 0;
-	char text[sizeof(d->said)];
+	char text[SERVICE_STATUS];
 
-	json_unpack(status, "{s?s, s?I, s?I, s?I}", "state", &state, "hcas", &hcas, "switches",
-		    &switches, "links_down", &down);
-	snprintf(text, sizeof(text), "STATUS=%s: %.120s%s%lld HCAs, %lld switches, %lld links down",
-		 state, cut_off ? cut_off : "", cut_off ? "; " : "", (long long)hcas,
-		 (long long)switches, (long long)down);
+	service_status(status, text);
 	json_decref(status);
 	if (strcmp(text, d->said)) {
 		strcpy(d->said, text);
 		sd_notify(0, text);
 	}
+	d->status_soon = false;
 	loop_timer_set(d->status, STATUS_US);
+}
+
+/* What an event tells of may still be under way. */
+static void event_cb(void *arg, const json_t *event)
+{
+	struct daemon *d = arg;
+
+	if (!d->status_soon)
+		loop_timer_set(d->status, STATUS_SOON_US);
+	d->status_soon = true;
 }
 
 /* What was refused is an attack or a defect: it is told for as long as the process lives. */
@@ -266,8 +274,10 @@ static void notify_service_manager(struct daemon *d)
 	d->status = loop_timer_new(d->loop, status_cb, d);
 	if (d->watchdog_us)
 		watchdog_cb(d);
-	if (getenv("NOTIFY_SOCKET"))
+	if (getenv("NOTIFY_SOCKET")) {
+		fabric_follow(d->fabric, event_cb, d);
 		loop_timer_set(d->status, 0);
+	}
 	sd_notify(0, "READY=1");
 }
 
@@ -301,31 +311,6 @@ static int make_dirs(const char *state_dir, const char *socket_path)
 				  0755); /* operators of other groups reach the socket through it */
 	}
 	free(dir);
-	return status;
-}
-
-/*
- * One daemon a state_dir: two would write each other's files. The lock ends with the process,
- * however that ends.
- */
-static int lock_state_dir(const char *state_dir)
-{
-	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-	char *path = mem_printf("%s/lock", state_dir);
-	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600), status = -1;
-
-	if (fd < 0) {
-		log_line(LOG_CORE, LOG_ERR, "%s: %s", path, strerror(errno));
-	} else if (!fcntl(fd, F_SETLK, &lock)) {
-		status = 0; /* the descriptor stays open, and with it the lock */
-	} else {
-		lock.l_pid = 0;
-		fcntl(fd, F_GETLK, &lock);
-		log_line(LOG_CORE, LOG_ERR, "%s: another fmd (process %d) uses this state_dir",
-			 path, (int)lock.l_pid);
-		close(fd);
-	}
-	free(path);
 	return status;
 }
 
@@ -396,7 +381,7 @@ static int daemon_open(struct daemon *d)
 	if (make_dirs(d->conf.state_dir, socket_path))
 		return EXIT_FAILURE;
 	umask(0077); /* files of state_dir hold keys */
-	if (lock_state_dir(d->conf.state_dir))
+	if (state_lock(d->conf.state_dir))
 		return EXIT_FAILURE;
 	d->loop = loop_new();
 	helper_attach(d->helper, d->loop);
@@ -420,6 +405,8 @@ static int daemon_open(struct daemon *d)
 static void daemon_close(struct daemon *d)
 {
 	loop_timer_free(d->look);
+	if (d->fabric)
+		fabric_unfollow(d->fabric, d);
 	loop_timer_free(d->status);
 	loop_timer_free(d->watchdog);
 	loop_timer_free(d->ending);

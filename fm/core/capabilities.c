@@ -46,13 +46,21 @@ int capabilities_drop(bool keeps_ports)
 	return status;
 }
 
-static int refuse(char *err, size_t err_size, const char *path)
+/* path: the folder, so many bytes, or a file in it. */
+static int refuse(char *err, size_t err_size, const char *path, int folder_length)
 {
 	snprintf(err, err_size,
-		 "%s: %s without capabilities: run fmd as the owner of this directory, change its "
-		 "owner, or set sandbox = \"off\"",
-		 path, strerror(errno));
+		 "%s: %s for user %u without capabilities: chown -R %u %.*s, run fmd as its owner, "
+		 "or set sandbox = \"off\"",
+		 path, strerror(errno), geteuid(), geteuid(), folder_length, path);
 	return -1;
+}
+
+/* Where nobody can write, who can read can do all there is to do. errno: why not. */
+static bool is_usable(const char *path, int how)
+{
+	return !faccessat(AT_FDCWD, path, how, AT_EACCESS) ||
+	       (errno == EROFS && !faccessat(AT_FDCWD, path, how & ~W_OK, AT_EACCESS));
 }
 
 static int check_file(const char *folder, const char *name, char *err, size_t err_size)
@@ -60,8 +68,8 @@ static int check_file(const char *folder, const char *name, char *err, size_t er
 	char *path = mem_printf("%s/%s", folder, name);
 	int status = 0;
 
-	if (faccessat(AT_FDCWD, path, R_OK | W_OK, AT_EACCESS) && errno == EACCES)
-		status = refuse(err, err_size, path);
+	if (!is_usable(path, R_OK | W_OK) && errno == EACCES)
+		status = refuse(err, err_size, path, (int)strlen(folder));
 	free(path);
 	return status;
 }
@@ -72,11 +80,11 @@ int sandbox_check_folder(const char *folder, char *err, size_t err_size)
 	int status = 0;
 	DIR *dir;
 
-	if (faccessat(AT_FDCWD, folder, R_OK | W_OK | X_OK, AT_EACCESS))
-		return refuse(err, err_size, folder);
+	if (!is_usable(folder, R_OK | W_OK | X_OK))
+		return refuse(err, err_size, folder, (int)strlen(folder));
 	dir = opendir(folder);
 	if (!dir)
-		return refuse(err, err_size, folder);
+		return refuse(err, err_size, folder, (int)strlen(folder));
 	while (!status && (entry = readdir(dir)))
 		if (*entry->d_name != '.')
 			status = check_file(folder, entry->d_name, err, err_size);

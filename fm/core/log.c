@@ -87,6 +87,11 @@ int log_module_parse(const char *text)
 	return -1;
 }
 
+const char *log_module_name(int module)
+{
+	return module >= 0 && module < LOG_MODULES ? module_names[module] : NULL;
+}
+
 bool log_allow(struct log_limit *limit, uint64_t now_us, unsigned burst)
 {
 	uint64_t second = now_us / 1000000;

@@ -90,22 +90,27 @@ struct loop {
 	struct helper *helper;
 };
 
-static uint64_t clock_read(void)
+static uint64_t clock_of(clockid_t clock)
 {
 	struct timespec ts;
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
+	clock_gettime(clock, &ts);
 	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
 }
 
 uint64_t loop_now_us(const struct loop *loop)
 {
-	return loop->in_wait ? clock_read() : loop->now;
+	return loop->in_wait ? clock_of(CLOCK_MONOTONIC) : loop->now;
 }
 
 uint64_t loop_clock_us(const struct loop *loop)
 {
-	return loop->base ? clock_read() : loop->now;
+	return loop->base ? clock_of(CLOCK_MONOTONIC) : loop->now;
+}
+
+uint64_t loop_boot_us(const struct loop *loop)
+{
+	return loop->base ? clock_of(CLOCK_BOOTTIME) : loop->now;
 }
 
 /* ---- How long callbacks hold the loop -------------------------------------------------------- */
@@ -463,7 +468,7 @@ static int wait_for_events(struct loop *loop, uint64_t wait_us)
 	loop->in_wait = true;
 	status = event_base_loop(loop->base, flags);
 	loop->in_wait = false;
-	loop->looked = loop->now = clock_read();
+	loop->looked = loop->now = clock_of(CLOCK_MONOTONIC);
 	return status < 0 ? -EIO : 0;
 }
 
@@ -474,7 +479,7 @@ static int loop_run_real(struct loop *loop)
 	while (!loop->stopped && !status) {
 		bool again;
 
-		loop->now = clock_read();
+		loop->now = clock_of(CLOCK_MONOTONIC);
 		timers_run(loop);
 		again = polls_run(loop);
 		if (loop->stopped)
@@ -566,7 +571,7 @@ struct loop *loop_new(void)
 	}
 	loop->wake = evtimer_new(loop->base, wake_cb, NULL);
 	loop->pace.slice_us = SLICE_US;
-	loop->now = clock_read();
+	loop->now = clock_of(CLOCK_MONOTONIC);
 	return loop;
 }
 

@@ -33,6 +33,8 @@ uint64_t loop_now_us(const struct loop *loop); /* monotonic; steady within one c
 
 /* The same clock read anew, to time work; simulated: as above. */
 uint64_t loop_clock_us(const struct loop *loop);
+/* The same, and what the machine was suspended for counts as well: the other clocks stand then. */
+uint64_t loop_boot_us(const struct loop *loop);
 /*
  * The longest that a callback held the loop in the last 10 to 20 seconds (as far as any ran in
  * them).

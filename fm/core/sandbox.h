@@ -39,7 +39,8 @@ unsigned sandbox_refused(const char **latest);
 
 /*
  * Folders that a process without capabilities must be able to use though it is root's: whether it
- * may read and write `folder` and all files in it. 0, or -1 with the first that it may not.
+ * may read and write `folder` and all files in it; on a read-only file system, read. 0, or -1 with
+ * the first that it may not.
  */
 int sandbox_check_folder(const char *folder, char *err, size_t err_size);
 
