@@ -96,17 +96,20 @@ static void follow_up(struct fabric *fabric, const struct fabric_services *servi
 	event_log_add(services->events, LOG_NOTICE, "forgotten",
 		      json_pack("{si si si}", "cables", (int)links, "nodes", (int)nodes, "absent",
 				(int)lids),
-		      "%s: forgot %u %s that %s down and %u %s; freed the LIDs of %u ports that "
+		      "%s: forgot %u %s that %s down and %u %s; freed the LIDs of %u %s that "
 		      "left earlier",
 		      name, links, words_plural(links, "link", "links"),
 		      words_plural(links, "was", "were"), nodes,
-		      words_plural(nodes, "node", "nodes"), lids);
+		      words_plural(nodes, "node", "nodes"), lids,
+		      words_plural(lids, "port", "ports"));
 }
 
 void forget(struct fabric *fabric, const struct fabric_services *services, const char *what,
 	    waiter_fn *fn, void *arg)
 {
-	static const struct fabric_operation_ops ops = { .file = NULL };
+	static const struct fabric_operation_ops ops = { .file = "cables",
+							 .also = "lids",
+							 .late = true };
 	struct inventory *inv = services->inventory;
 	char err[TARGET_ERROR_SIZE], name[sizeof(((struct target *)NULL)->name)] = "fabric";
 	unsigned links = 0, lids = 0;
@@ -124,7 +127,9 @@ void forget(struct fabric *fabric, const struct fabric_services *services, const
 		lids = forget_absent(fabric, services->lids);
 	}
 	if (!links && !lids) {
-		fn(arg, NULL, "it has no link that is down: nothing to forget");
+		fn(arg, NULL,
+		   what ? "it has no link that is down: nothing to forget"
+			: "no link is down: nothing to forget");
 		return;
 	}
 	follow_up(fabric, services, name, links, lids);

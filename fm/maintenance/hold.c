@@ -51,13 +51,14 @@ static bool is_excluded(const struct holds *h, const struct inv_node *node,
 	       end_is_excluded(patterns, port->peer, port->peer_port);
 }
 
+/* A hold that is waived isolates nothing and takes nobody's place. */
 static unsigned count_held(const struct holds *h)
 {
 	const struct quarantine_list *known = &h->quarantines->known;
 	unsigned count = 0;
 
 	for (unsigned i = 0; i < known->count; i++)
-		count += known->list[i].held && !known->list[i].over;
+		count += known->list[i].held && !known->list[i].over && !known->list[i].waived;
 	return count;
 }
 
@@ -180,8 +181,13 @@ void holds_released(struct holds *h, const struct quarantine_list *released)
 
 void holds_review(struct holds *h)
 {
+	const struct quarantine_list *known = &h->quarantines->known;
 	struct name_list links = { 0 };
 
+	for (unsigned i = 0; i < known->count; i++)
+		if (known->list[i].held && !known->list[i].over && known->list[i].waived)
+			name_list_add(&links,
+				      name_of(h, known->list[i].node, known->list[i].port).text);
 	for (unsigned i = 0; i < h->nrefused; i++)
 		if (h->refused[i].why == HOLD_NEEDED || h->refused[i].why == HOLD_FULL)
 			name_list_add(&links,
@@ -218,13 +224,23 @@ static void forget_clean(struct holds *h)
 			drop_refused(h, &h->refused[i]);
 }
 
+static bool any_held(const struct holds *h)
+{
+	const struct quarantine_list *known = &h->quarantines->known;
+
+	for (unsigned i = 0; i < known->count; i++)
+		if (known->list[i].held && !known->list[i].over)
+			return true;
+	return false;
+}
+
 static void timer_cb(void *arg)
 {
 	struct holds *h = arg;
 
 	check_held(h);
 	forget_clean(h);
-	if (count_held(h) || h->nrefused)
+	if (any_held(h) || h->nrefused)
 		check_soon(h);
 }
 
@@ -232,7 +248,7 @@ static void timer_cb(void *arg)
 
 void holds_load(struct holds *h)
 {
-	if (count_held(h))
+	if (any_held(h))
 		check_soon(h);
 }
 

@@ -11,6 +11,7 @@ struct known_links {
 	const struct fabric_services *services; /* of the room */
 	uint64_t shape;				/* a sum over all that is in the file, but.. */
 	uint64_t sum;				/* ..for what is down, which this one has, too */
+	struct topo *seen;			/* the snapshot of these sums; NULL = none yet */
 	struct down_link *down;			/* by end */
 	uint32_t ndown;
 };

@@ -204,6 +204,11 @@ bool journal_has_gap(const struct journal *j)
 	return j->gap;
 }
 
+bool journal_is_written(const struct journal *j)
+{
+	return !j->gathered.length && !j->gap;
+}
+
 bool journal_can_turn(const struct journal *j)
 {
 	const struct segment *other = &j->segments[!j->current];

@@ -22,7 +22,7 @@
 #define JOURNAL_SYNC_US	 1000000
 #define JOURNAL_AGAIN_US 1000000      /* until what could not be written is tried again */
 #define JOURNAL_GATHER	 (8u << 20)   /* bytes */
-#define JOURNAL_LARGE	 (256u << 10) /* bytes of a segment that makes way when it can */
+#define JOURNAL_LARGE	 (512u << 10) /* bytes of a segment that makes way when it can */
 #define JOURNAL_MOST	 (64u << 20)  /* of a segment, behind which there is a gap */
 
 struct journal;
@@ -61,6 +61,8 @@ unsigned journal_segment(const struct journal *j);
 const char *journal_name(unsigned segment);
 /* Bytes of that segment, with those that are gathered. */
 size_t journal_size(const struct journal *j, unsigned segment);
+/* True: all lines that it took are written, and it has no gap. */
+bool journal_is_written(const struct journal *j);
 /* True: there is a gap, and journal_add() takes nothing. */
 bool journal_has_gap(const struct journal *j);
 /* True: the other segment is empty, so journal_turn() may be called. */

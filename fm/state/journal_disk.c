@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include "fm/state/journal_disk.h"
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
+#include "fm/core/thread.h"
 #include "topology/mem.h"
 
 #define ORDERS 8
@@ -66,18 +66,10 @@ static void *thread_main(void *arg)
 	return NULL;
 }
 
-/* Signals are the loop's, but for the sandbox's own: blocked it would end the process. */
-static bool thread_start(struct journal_disk *d)
+static bool begin(struct journal_disk *d)
 {
-	sigset_t all, had;
-
-	if (d->started || loop_is_simulated(d->loop))
-		return d->started;
-	sigfillset(&all);
-	sigdelset(&all, SIGSYS);
-	pthread_sigmask(SIG_SETMASK, &all, &had);
-	d->started = !pthread_create(&d->thread, NULL, thread_main, d);
-	pthread_sigmask(SIG_SETMASK, &had, NULL);
+	if (!d->started && !loop_is_simulated(d->loop))
+		d->started = !thread_start(&d->thread, thread_main, d);
 	return d->started;
 }
 
@@ -94,7 +86,7 @@ static bool is_ordered(const struct journal_disk *d, const struct order *order)
 /* Where there is no thread to be had, its owner waits: late is better than never. */
 static void give(struct journal_disk *d, const struct order *order)
 {
-	if (!thread_start(d)) {
+	if (!begin(d)) {
 		carry_out(order);
 		return;
 	}

@@ -22,6 +22,18 @@ void records_add(struct records *r, const char *bytes, size_t length)
 	r->length += length;
 }
 
+const char *records_line(const char **at, const char *end, size_t *length)
+{
+	const char *line = *at, *feed;
+
+	if (line == end)
+		return NULL;
+	feed = memchr(line, '\n', (size_t)(end - line));
+	*length = (size_t)(feed - line);
+	*at = feed + 1;
+	return line;
+}
+
 void records_drop(struct records *r, size_t length)
 {
 	if (!length)

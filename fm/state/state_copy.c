@@ -34,13 +34,20 @@ void state_store_put(struct state_store *s, const char *name, const char *conten
 void state_store_append(struct state_store *s, const char *name, const char *lines, size_t length)
 {
 	struct kept *k = state_store_named(s, name);
-	const char *end = lines + length;
+	const char *at = lines, *end = lines + length, *line;
 
 	records_add(&k->records, lines, length);
-	for (const char *line = lines, *next; line < end; line = next + 1) {
-		next = memchr(line, '\n', (size_t)(end - line));
-		state_journal_record(s, k, line, (size_t)(next - line));
-	}
+	while ((line = records_line(&at, end, &length)))
+		state_journal_record(s, k, line, length);
+}
+
+bool state_store_take_news(struct state_store *s, const char *name)
+{
+	struct kept *k = state_store_named(s, name);
+	bool news = k->news;
+
+	k->news = false;
+	return news;
 }
 
 const char *state_store_records(const struct state_store *s, const char *name, size_t *length)
@@ -69,6 +76,16 @@ void state_store_set_copied(struct state_store *s, bool copied)
 	s->copied = copied;
 }
 
+void state_store_set_read(struct state_store *s, bool read)
+{
+	s->read = read;
+}
+
+bool state_store_is_read(const struct state_store *s)
+{
+	return s->read;
+}
+
 bool state_store_is_copied(const struct state_store *s)
 {
 	return s->copied;
@@ -93,6 +110,11 @@ void state_store_set_haste(struct state_store *s, enum state_haste haste)
 	s->haste = haste;
 }
 
+void state_store_expect_copy(struct state_store *s, bool expected)
+{
+	s->expected = expected;
+}
+
 static bool hurry(struct state_store *s)
 {
 	uint64_t now = loop_now_us(s->loop);
@@ -112,5 +134,7 @@ static bool hurry(struct state_store *s)
 
 bool state_store_passed_on(struct state_store *s)
 {
-	return s->haste == STATE_CALM || (hurry(s) && s->copied);
+	if (s->haste == STATE_CALM && !s->expected)
+		return true;
+	return hurry(s) && s->copied;
 }

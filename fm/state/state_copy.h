@@ -26,6 +26,12 @@ void state_store_each(const struct state_store *store, state_name_fn *fn, void *
 void state_store_set_copied(struct state_store *store, bool copied);
 bool state_store_is_copied(const struct state_store *store);
 /*
+ * As standby of a manager without a mirror: whether what hosts registered with it was read from its
+ * SA since this manager stands by. What they registered after that is missing.
+ */
+void state_store_set_read(struct state_store *store, bool read);
+bool state_store_is_read(const struct state_store *store);
+/*
  * What goes ahead of the disk, to one follower; fn NULL = nobody follows. Records: each that an
  * owner tells of (state_store_record()), as a line without its end. Texts: of files that are
  * `small`, all of it, within STATE_PUSH_US of a change while another manager waits; the next one no
@@ -38,6 +44,11 @@ void state_store_follow(struct state_store *store, state_record_fn *record, stat
 #define STATE_PUSH_US 2000
 /* All that what is on disk does not have, whole lines, until the next change; or length 0. */
 const char *state_store_records(const struct state_store *store, const char *name, size_t *length);
+/*
+ * Whether what was written of that file since this was asked last has changes that no record said;
+ * else a follower that takes records knows all of it.
+ */
+bool state_store_take_news(struct state_store *store, const char *name);
 /* Behind state_store_put(): records of another manager, whole lines; the journal has them, too. */
 void state_store_append(struct state_store *store, const char *name, const char *lines,
 			size_t length);
@@ -51,9 +62,11 @@ enum state_haste { STATE_CALM, STATE_HASTE, STATE_HASTE_ALL };
 #define STATE_SHARE    20
 /* From now on another manager waits like that. */
 void state_store_set_haste(struct state_store *store, enum state_haste haste);
+/* Other managers are to copy this one: one that is not connected is waited for, too. */
+void state_store_expect_copy(struct state_store *store, bool expected);
 /*
  * What another manager is about to go on with: all changes are written without gathering any more.
- * True: there is nothing that another manager waits for, or none waits. To be asked again until
+ * True: another manager has all of it, or none waits and none is expected. To be asked again until
  * then.
  */
 bool state_store_passed_on(struct state_store *store);

@@ -28,25 +28,25 @@ static bool is_needed(const struct state_store *s, unsigned segment)
 	return false;
 }
 
-static void add(struct state_store *s, struct kept *k, const char *line, size_t length)
+static bool add(struct state_store *s, struct kept *k, const char *line, size_t length)
 {
 	uint64_t seq = journal_add(s->journal, JOURNAL_RECORD, k->file->name, line, length);
 
 	if (!seq)
-		return;
+		return false;
 	k->recorded = seq;
 	k->in_segment[journal_segment(s->journal)] = seq;
+	return true;
 }
 
 /* All of its records, once more: what was there of them is not needed then. */
 static void add_again(struct state_store *s, struct kept *k)
 {
-	const char *end = k->records.bytes + k->records.length;
+	const char *at = k->records.bytes, *end = at + k->records.length, *line;
+	size_t length;
 
-	for (const char *line = k->records.bytes, *next; line < end; line = next + 1) {
-		next = memchr(line, '\n', (size_t)(end - line));
-		add(s, k, line, (size_t)(next - line));
-	}
+	while ((line = records_line(&at, end, &length)))
+		add(s, k, line, length);
 }
 
 /* Of what the other segment has, what will not be saved here. */
@@ -68,19 +68,21 @@ static void fill_gap(struct state_store *s)
 			add_again(s, k);
 }
 
-/* Each is `WORD NAME TEXT`. */
+/* Each is `WORD NAME TEXT`, as keep_unknown() has put it there; no NUL ends the last one. */
 static void move_unknown(struct state_store *s)
 {
-	const char *end = s->unknown.bytes + s->unknown.length;
+	const char *at = s->unknown.bytes, *end = at + s->unknown.length, *line;
+	char word[16], name[JOURNAL_NAME_SIZE];
+	size_t length;
 
-	for (const char *line = s->unknown.bytes, *next; line < end; line = next + 1) {
-		char word[16], name[JOURNAL_NAME_SIZE];
-		int used = 0;
+	while ((line = records_line(&at, end, &length))) {
+		const char *first = memchr(line, ' ', length);
+		const char *second = memchr(first + 1, ' ', (size_t)(line + length - first - 1));
 
-		next = memchr(line, '\n', (size_t)(end - line));
-		if (sscanf(line, "%15s %63s%n", word, name, &used) == 2)
-			journal_add(s->journal, word, name, line + used + 1,
-				    (size_t)(next - line - used - 1));
+		snprintf(word, sizeof(word), "%.*s", (int)(first - line), line);
+		snprintf(name, sizeof(name), "%.*s", (int)(second - first - 1), first + 1);
+		journal_add(s->journal, word, name, second + 1,
+			    (size_t)(line + length - second - 1));
 	}
 }
 
@@ -117,11 +119,13 @@ static void review(struct state_store *s)
 
 /* ---- What is written ------------------------------------------------------------------------- */
 
-void state_journal_record(struct state_store *s, struct kept *k, const char *line, size_t length)
+bool state_journal_record(struct state_store *s, struct kept *k, const char *line, size_t length)
 {
-	add(s, k, line, length);
+	bool taken = add(s, k, line, length);
+
 	if (journal_size(s->journal, journal_segment(s->journal)) > JOURNAL_LARGE)
 		review(s);
+	return taken || !journal_has_gap(s->journal);
 }
 
 /* Records that the disk has are not to come back on top of a file that is newer than they are. */

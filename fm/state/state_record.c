@@ -17,21 +17,35 @@ struct records state_store_records_left(const struct kept *k)
 				 .length = k->records.length - k->held_records };
 }
 
+/*
+ * The disk has had no room for long: the text that the records led to takes their place, here and
+ * at followers.
+ */
+static void replace_records(struct state_store *s, struct kept *k)
+{
+	state_store_render(s, k);
+	if (s->pushed)
+		s->pushed(s->follower, k->file->name, k->held, k->held_length);
+	k->records.length = k->held_records = k->lane_records = 0;
+	k->untold = true;
+}
+
 void state_store_record(struct state_store *s, const struct state_file *file, void *owner,
 			const char *line)
 {
 	struct kept *k = state_store_kept(s, file);
+	bool untold = k->untold;
 
 	state_store_changed(s, file, owner);
 	if (s->reading || !s->writable)
 		return;
 	records_add(&k->records, line, strlen(line));
 	records_add(&k->records, "\n", 1);
-	state_journal_record(s, k, line, strlen(line));
+	k->untold = !state_journal_record(s, k, line, strlen(line)) || untold;
 	if (s->recorded)
 		s->recorded(s->follower, file->name, line);
-	if (k->records.length - k->held_records > STATE_RECORDS_MOST)
-		state_store_render(s, k);
+	if (k->records.length > STATE_RECORDS_MOST)
+		replace_records(s, k);
 }
 
 void state_store_follow(struct state_store *s, state_record_fn *record, state_text_fn *text,

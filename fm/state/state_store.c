@@ -126,10 +126,16 @@ void state_store_changed(struct state_store *s, const struct state_file *file, v
 	k->owner = owner;
 	if (!k->due)
 		k->since_us = now;
-	k->due = true;
+	k->due = k->untold = true;
 	k->in_memory = k->failed = false;
 	k->at_us = now + gather < k->since_us + most ? now + gather : k->since_us + most;
 	state_push_changed(s, k);
+	state_store_schedule(s);
+}
+
+void state_store_hasten(struct state_store *s, const struct state_file *file)
+{
+	state_store_kept(s, file)->at_us = loop_now_us(s->loop);
 	state_store_schedule(s);
 }
 
@@ -154,11 +160,17 @@ void state_store_report(const struct state_store *s, const char *name, json_t *r
 		json_object_set_new(result, "not_saved", json_string(error));
 }
 
+static bool is_in_journal(const struct state_store *s, const struct kept *k)
+{
+	return !k->untold && !k->lane_untold && journal_is_written(s->journal);
+}
+
 bool state_store_waits(const struct state_store *s, const char *name)
 {
 	for (const struct kept *k = s->files; k; k = k->next)
 		if (!strcmp(k->file->name, name))
-			return k->lane || k->held || (k->due && !k->failed);
+			return k->held ||
+			       ((k->lane || (k->due && !k->failed)) && !is_in_journal(s, k));
 	return false;
 }
 
@@ -196,6 +208,8 @@ static void take_up(struct state_store *s, struct kept *k, bool live)
 	k->lane_held = !live;
 	k->lane_records = live ? k->records.length : k->held_records;
 	k->lane_recorded = live ? k->recorded : k->held_recorded;
+	k->lane_untold = k->untold;
+	k->untold = false;
 	if (live) {
 		free(k->held);
 		k->held = NULL;
@@ -217,6 +231,7 @@ static void wrote(struct state_store *s, struct kept *k, int status)
 {
 	k->failed = status != 0;
 	if (status) {
+		k->untold |= k->lane_untold;
 		k->due |= !k->lane_held && k->owner;
 		k->at_us = s->retry_us ? loop_now_us(s->loop) + s->retry_us : UINT64_MAX;
 	} else {
@@ -229,7 +244,8 @@ static void wrote(struct state_store *s, struct kept *k, int status)
 		}
 	}
 	k->lane_records = 0;
-	k->lane_held = false;
+	k->news |= !status && k->lane_untold;
+	k->lane_held = k->lane_untold = false;
 	if (!status)
 		state_journal_saved(s, k);
 	state_alerts_wrote(s->alerts, k->file->name, status);

@@ -84,10 +84,7 @@ int state_store_read(struct state_store *store, const struct state_file *file, v
 int state_store_load(struct state_store *store, const struct state_file *file, void *owner,
 		     char **content, size_t *length);
 
-/*
- * What it holds differs from what was written. The owner is asked for it later, until
- * state_store_detach().
- */
+/* What it holds differs from what was written. Asked for later, until state_store_detach(). */
 void state_store_changed(struct state_store *store, const struct state_file *file, void *owner);
 /*
  * The same, and what has changed is that record: a line, without its end, that the file's record()
@@ -97,15 +94,18 @@ void state_store_changed(struct state_store *store, const struct state_file *fil
  */
 void state_store_record(struct state_store *store, const struct state_file *file, void *owner,
 			const char *line);
+/* It gathers no longer. */
+void state_store_hasten(struct state_store *store, const struct state_file *file);
 /* It does not: what was just read is no change. */
 void state_store_unchanged(struct state_store *store, const struct state_file *file);
 bool state_store_is_due(const struct state_store *store,
 			const struct state_file *file); /* not on its way yet */
-/* It has changed and is not on the disk yet. By name; false for what nobody keeps. */
-bool state_store_waits(const struct state_store *store, const char *name);
 /*
- * Says in an answer ("not_saved") why the file of that name could not be written, if it could not.
+ * It has changed, and neither the file nor the journal has it yet. By name; false for what nobody
+ * keeps.
  */
+bool state_store_waits(const struct state_store *store, const char *name);
+/* Says in an answer ("not_saved") why that file could not be written, if it could not. */
 void state_store_report(const struct state_store *store, const char *name, json_t *result);
 
 /*

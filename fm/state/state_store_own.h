@@ -18,20 +18,22 @@ enum { AT_ONCE, GATHERED, LANES };
 struct kept {
 	struct kept *next;
 	const struct state_file *file;
-	void *owner;	   /* NULL = it has ended, and what it had is `held` or dropped */
-	bool due;	   /* differs from what is on disk or on its way */
-	bool in_memory;	   /* `held` has all of that: its owner is gone */
-	bool failed;	   /* the last write, and nothing has changed since */
-	bool reform;	   /* the disk has the old form, or nothing: written even when unchanged */
-	bool foreign;	   /* file is its own to free: only state_store_put() named it */
-	bool lane_held;	   /* what is on its way is `held` */
-	uint64_t since_us; /* the first change that is due */
-	uint64_t at_us;	   /* it is to be written */
-	uint64_t took_us;  /* the latest write of it, and of what went with it */
-	struct lane *lane; /* on its way; NULL = not */
-	bool push;	   /* its follower has an older text */
-	uint64_t push_us;  /* the follower gets no text before that time */
-	char *held;	   /* rendered, and not on disk yet */
+	void *owner;	/* NULL = it has ended, and what it had is `held` or dropped */
+	bool due;	/* differs from what is on disk or on its way */
+	bool in_memory; /* `held` has all of that: its owner is gone */
+	bool failed;	/* the last write, and nothing has changed since */
+	bool reform;	/* the disk has the old form, or nothing: written even when unchanged */
+	bool foreign;	/* file is its own to free: only state_store_put() named it */
+	bool lane_held; /* what is on its way is `held` */
+	bool untold;	/* something has changed that no record says.. */
+	bool lane_untold, news; /* ..which is on its way; written, until asked for (take_news) */
+	uint64_t since_us;	/* the first change that is due */
+	uint64_t at_us;		/* it is to be written */
+	uint64_t took_us;	/* the latest write of it, and of what went with it */
+	struct lane *lane;	/* on its way; NULL = not */
+	bool push;		/* its follower has an older text */
+	uint64_t push_us;	/* the follower gets no text before that time */
+	char *held;		/* rendered, and not on disk yet */
 	size_t held_length;
 	struct records records; /* since what is on disk, oldest first */
 	size_t held_records;	/* bytes of them that `held` has */
@@ -69,7 +71,9 @@ struct state_store {
 	void *follower;
 	struct loop_timer *push; /* armed: a file is to be pushed */
 	bool writable;
-	bool copied; /* of who was master until now */
+	bool copied;   /* of who was master until now */
+	bool expected; /* state_store_expect_copy() */
+	bool read;     /* what hosts registered with that one, from its SA */
 	uint64_t retry_us;
 	struct kept *files;
 	struct journal *journal;
@@ -84,7 +88,6 @@ struct state_store {
 
 /* A file whose records have grown so large is rendered: its disk is full, or slow. */
 #define STATE_RECORDS_MOST (8u << 20)
-
 /* Before what another manager sent is written: more of it follows. */
 #define STATE_PUT_US 200000
 
@@ -99,17 +102,16 @@ void state_store_render(struct state_store *store, struct kept *kept);
 /* The same by name; of a file that has no owner yet it is made with that name alone. */
 struct kept *state_store_named(struct state_store *store, const char *name);
 void state_store_kept_free(struct state_store *store); /* all of them; there are none then */
-/* What of its records the disk does not have, nor what is held. */
+/* What of its records the disk does not have, nor what is held; and they go to file->record(). */
 struct records state_store_records_left(const struct kept *kept);
-/* Those left go to file->record(). */
 void state_store_records_apply(struct state_store *store, struct kept *kept, void *owner);
 /* state_push.c: the file, which has changed, goes to the follower soon, if it is small. */
 void state_push_changed(struct state_store *store, struct kept *kept);
 void state_push_due(void *store); /* of the timer */
 /* state_journal.c: opens it, and takes what an earlier life left of it. */
 void state_journal_open(struct state_store *store);
-/* A record of that file, a line without its end, was added to kept->records. */
-void state_journal_record(struct state_store *store, struct kept *kept, const char *line,
+/* A record of that file, without its end, was added to kept->records. False: it is lost. */
+bool state_journal_record(struct state_store *store, struct kept *kept, const char *line,
 			  size_t length);
 /* The disk has the file up to kept->saved. */
 void state_journal_saved(struct state_store *store, struct kept *kept);

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Lines of `cables` and of its records, whose forms links.c has. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "fm/restart/links_own.h"
+#include "topology/mem.h"
+
+static const char *const type_names[] = {
+	[TOPO_CA] = "ca", [TOPO_SWITCH] = "switch", [TOPO_ROUTER] = "router"
+};
+
+/* ---- What is down, and since when ------------------------------------------------------------ */
+
+int known_links_compare(const void *a, const void *b)
+{
+	const struct down_link *x = a, *y = b;
+
+	if (x->node != y->node)
+		return x->node < y->node ? -1 : 1;
+	return x->port - y->port;
+}
+
+int64_t known_links_since(const struct known_links *c, guid_t node, uint8_t port)
+{
+	const struct down_link key = { .node = node, .port = port }, *found;
+
+	found = c->ndown ? bsearch(&key, c->down, c->ndown, sizeof(key), known_links_compare)
+			 : NULL;
+	return found ? found->since : 0;
+}
+
+/* ---- Nodes and ports ------------------------------------------------------------------------- */
+
+static int type_by_name(const char *name)
+{
+	for (int type = TOPO_CA; type <= TOPO_ROUTER; type++)
+		if (!strcmp(type_names[type], name))
+			return type;
+	return -1;
+}
+
+struct node_line {
+	struct wire_node_info info;
+	unsigned lft_cap, mft_cap, flags;
+	char desc[sizeof(((struct inv_node *)NULL)->desc)];
+};
+
+static bool parse_node(const char *line, struct node_line *n)
+{
+	unsigned ports, device, cap;
+	char type[16];
+	int kind, name = 0;
+
+	*n = (struct node_line){ .info = { .base_version = 1, .class_version = 1 } };
+	if (sscanf(line,
+		   "%15s 0x%" SCNx64 " %u 0x%" SCNx64 " %" SCNu32 " %u %" SCNu32 " %u %u %u %u%n",
+		   type, &n->info.node_guid, &ports, &n->info.sys_guid, &n->info.vendor, &device,
+		   &n->info.revision, &cap, &n->lft_cap, &n->mft_cap, &n->flags, &name) != 11)
+		return false;
+	kind = type_by_name(type);
+	if (kind < 0 || !n->info.node_guid || !ports || ports > 254 || line[name] != ' ')
+		return false;
+	n->info.type = (uint8_t)kind;
+	n->info.nports = (uint8_t)ports;
+	n->info.port_guid = n->info.node_guid;
+	n->info.device = (uint16_t)device;
+	n->info.partition_cap = (uint16_t)cap;
+	snprintf(n->desc, sizeof(n->desc), "%.*s", (int)strcspn(line + name + 1, "\n"),
+		 line + name + 1);
+	return true;
+}
+
+static void add_node(struct inventory *inv, const struct node_line *n)
+{
+	struct inv_node *node = inventory_add(inv, &n->info);
+
+	node->sw.lft_cap = (uint16_t)n->lft_cap;
+	node->sw.mft_cap = (uint16_t)n->mft_cap;
+	node->sw.flags = (uint8_t)n->flags;
+	node->gone = true;
+	inventory_set_desc(inv, node, n->desc);
+}
+
+static bool read_node(struct inventory *inv, const char *line)
+{
+	struct node_line n;
+
+	if (!parse_node(line, &n) || inventory_find(inv, n.info.node_guid))
+		return false;
+	add_node(inv, &n);
+	return true;
+}
+
+/* Of one that is known by now only its name may be another. */
+static bool take_node(struct inventory *inv, const char *line)
+{
+	struct inv_node *node;
+	struct node_line n;
+
+	if (!parse_node(line, &n))
+		return false;
+	node = inventory_find(inv, n.info.node_guid);
+	if (node && node->info.type == n.info.type && node->nports == n.info.nports) {
+		inventory_set_desc(inv, node, n.desc);
+		return true;
+	}
+	if (node)
+		inventory_remove(inv, node);
+	add_node(inv, &n);
+	return true;
+}
+
+static bool take_no_node(struct inventory *inv, const char *line)
+{
+	struct inv_node *node;
+	guid_t guid;
+	char rest;
+
+	if (sscanf(line, "no-node 0x%" SCNx64 " %c", &guid, &rest) != 1)
+		return false;
+	node = inventory_find(inv, guid);
+	if (node)
+		inventory_remove(inv, node);
+	return true;
+}
+
+static bool has_port(const struct inv_node *node, unsigned num)
+{
+	return node && num && num <= node->nports;
+}
+
+static bool read_port(struct inventory *inv, const char *line)
+{
+	struct inv_node *node;
+	guid_t guid, port_guid;
+	unsigned num;
+	char rest;
+
+	if (sscanf(line, "port 0x%" SCNx64 " %u 0x%" SCNx64 " %c", &guid, &num, &port_guid,
+		   &rest) != 3)
+		return false;
+	node = inventory_find(inv, guid);
+	if (!has_port(node, num) || !node->port_guids)
+		return false;
+	inventory_set_port_guid(inv, node, (uint8_t)num, port_guid);
+	return true;
+}
+
+/* ---- Links ----------------------------------------------------------------------------------- */
+
+static bool is_free(const struct inv_node *node, unsigned num)
+{
+	return has_port(node, num) && !node->ports[num].peer;
+}
+
+static void note_down(struct known_links *c, guid_t node, unsigned port, int64_t since)
+{
+	if (!(c->ndown & (c->ndown + 1))) /* room grows by powers of two */
+		c->down = mem_resize(c->down, 2 * c->ndown + 2, sizeof(*c->down));
+	c->down[c->ndown++] = (struct down_link){ node, (uint8_t)port, since };
+}
+
+static void set_since(struct known_links *c, guid_t node, unsigned port, int64_t since)
+{
+	for (uint32_t i = 0; i < c->ndown; i++)
+		if (c->down[i].node == node && c->down[i].port == port) {
+			c->down[i].since = since;
+			return;
+		}
+	if (since)
+		note_down(c, node, port, since);
+}
+
+struct link_line {
+	guid_t a, b;
+	unsigned port_a, port_b;
+	int64_t since;
+};
+
+static bool parse_link(const char *line, struct link_line *l)
+{
+	char rest;
+
+	return sscanf(line, "cable 0x%" SCNx64 " %u 0x%" SCNx64 " %u %" SCNd64 " %c", &l->a,
+		      &l->port_a, &l->b, &l->port_b, &l->since, &rest) == 5 &&
+	       known_links_is_lower(l->a, l->port_a, l->b, l->port_b);
+}
+
+static void add_link(struct inventory *inv, const struct link_line *l)
+{
+	struct inv_node *a = inventory_find(inv, l->a), *b = inventory_find(inv, l->b);
+
+	inventory_link(inv, a, (uint8_t)l->port_a, b, (uint8_t)l->port_b);
+	inventory_link_down(inv, a, (uint8_t)l->port_a);
+	a->ports[l->port_a].ever_up = b->ports[l->port_b].ever_up = true;
+}
+
+static bool read_link(struct known_links *c, const char *line)
+{
+	const struct inventory *inv = c->services->inventory;
+	struct link_line l;
+
+	if (!parse_link(line, &l) || !is_free(inventory_find(inv, l.a), l.port_a) ||
+	    !is_free(inventory_find(inv, l.b), l.port_b))
+		return false;
+	add_link(c->services->inventory, &l);
+	if (l.since > 0)
+		note_down(c, l.a, l.port_a, l.since);
+	return true;
+}
+
+static bool take_link(struct known_links *c, const char *line)
+{
+	struct inventory *inv = c->services->inventory;
+	struct link_line l;
+
+	if (!parse_link(line, &l) || !has_port(inventory_find(inv, l.a), l.port_a) ||
+	    !has_port(inventory_find(inv, l.b), l.port_b))
+		return false;
+	add_link(inv, &l);
+	set_since(c, l.a, l.port_a, l.since);
+	return true;
+}
+
+static bool take_no_link(struct known_links *c, const char *line)
+{
+	struct inventory *inv = c->services->inventory;
+	struct inv_node *node;
+	unsigned port;
+	guid_t guid;
+	char rest;
+
+	if (sscanf(line, "no-cable 0x%" SCNx64 " %u %c", &guid, &port, &rest) != 2)
+		return false;
+	node = inventory_find(inv, guid);
+	if (has_port(node, port) && node->ports[port].peer)
+		inventory_unlink(inv, node, (uint8_t)port);
+	set_since(c, guid, port, 0);
+	return true;
+}
+
+/* A link that is not known by now was forgotten since. */
+static bool take_down(struct known_links *c, const char *line)
+{
+	const struct inv_node *node;
+	int64_t since;
+	unsigned port;
+	guid_t guid;
+	char rest;
+
+	if (sscanf(line, "down 0x%" SCNx64 " %u %" SCNd64 " %c", &guid, &port, &since, &rest) != 3)
+		return false;
+	node = inventory_find(c->services->inventory, guid);
+	if (has_port(node, port) && node->ports[port].peer)
+		set_since(c, guid, port, since);
+	return true;
+}
+
+/* ---- Which it is ----------------------------------------------------------------------------- */
+
+static bool begins(const char *line, const char *word)
+{
+	return !strncmp(line, word, strlen(word));
+}
+
+static bool read_line(struct known_links *c, const char *line)
+{
+	struct inventory *inv = c->services->inventory;
+
+	if (line[strspn(line, " \t\n")] == '\0' || line[0] == '#')
+		return true;
+	if (begins(line, "cable "))
+		return read_link(c, line);
+	if (begins(line, "port "))
+		return read_port(inv, line);
+	return read_node(inv, line);
+}
+
+unsigned known_links_read(struct known_links *c, FILE *in)
+{
+	char line[256];
+
+	for (unsigned number = 1; fgets(line, sizeof(line), in); number++)
+		if (!read_line(c, line))
+			return number;
+	return 0;
+}
+
+bool known_links_take(struct known_links *c, const char *line)
+{
+	struct inventory *inv = c->services->inventory;
+
+	if (begins(line, "down "))
+		return take_down(c, line);
+	if (begins(line, "cable "))
+		return take_link(c, line);
+	if (begins(line, "no-cable "))
+		return take_no_link(c, line);
+	if (begins(line, "port "))
+		return read_port(inv, line);
+	return begins(line, "no-node ") ? take_no_node(inv, line) : take_node(inv, line);
+}
+
+/* ---- Writing --------------------------------------------------------------------------------- */
+
+/* A name is whatever a node says: here it is one line. */
+static void write_name(const char *name, FILE *out)
+{
+	for (; *name; name++)
+		fputc((unsigned char)*name < ' ' ? '?' : *name, out);
+	fputc('\n', out);
+}
+
+uint32_t known_links_write_node(const struct inv_node *node, FILE *out)
+{
+	uint32_t lines = 1;
+
+	fprintf(out,
+		"%s 0x%016" PRIx64 " %u 0x%016" PRIx64 " %" PRIu32 " %u %" PRIu32 " %u %u %u %u ",
+		type_names[node->info.type], node->guid, node->nports, node->info.sys_guid,
+		node->info.vendor, node->info.device, node->info.revision, node->info.partition_cap,
+		node->sw.lft_cap, node->sw.mft_cap, node->sw.flags);
+	write_name(node->desc, out);
+	for (unsigned p = 1; node->port_guids && p <= node->nports; p++) {
+		if (!node->port_guids[p])
+			continue;
+		fprintf(out, "port 0x%016" PRIx64 " %u 0x%016" PRIx64 "\n", node->guid, p,
+			node->port_guids[p]);
+		lines++;
+	}
+	return lines;
+}
+
+void known_links_write_cable(guid_t a, unsigned port_a, guid_t b, unsigned port_b, int64_t since,
+			     FILE *out)
+{
+	fprintf(out, "cable 0x%016" PRIx64 " %u 0x%016" PRIx64 " %u %" PRId64 "\n", a, port_a, b,
+		port_b, since);
+}

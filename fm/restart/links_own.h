@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * links_own: what the files about known links share. Calls go down this list:
+ *
+ *   links.c         what is known, when it is written, and since when links are down
+ *   link_changes.c  two snapshots, as the records between them
+ *   link_lines.c    lines of the file and of records: written, and taken into the inventory
+ */
+#ifndef FMD_RESTART_LINKS_OWN_H
+#define FMD_RESTART_LINKS_OWN_H
+
+#include <stdio.h>
+#include "fm/restart/links.h"
+
+struct down_link { /* by its end with the lower GUID, or port */
+	guid_t node;
+	uint8_t port;
+	int64_t since;
+};
+
+/* ---- link_changes.c -------------------------------------------------------------------------- */
+
+/*
+ * Writes the records that lead from that snapshot to links->seen, as for known_links_take(), but
+ * for what is down. Returns how many lines; it ends behind `most`, and then they are of no use.
+ */
+uint32_t known_links_changes(const struct known_links *links, const struct topo *was, uint32_t most,
+			     FILE *out);
+
+/* ---- link_lines.c ---------------------------------------------------------------------------- */
+
+/* True at one end of a link, always the same one. */
+static inline bool known_links_is_lower(guid_t node, unsigned port, guid_t peer, unsigned peer_port)
+{
+	return node < peer || (node == peer && port < peer_port);
+}
+
+/* For bsearch() and qsort() of struct down_link, by end: returns an order as they expect. */
+int known_links_compare(const void *a, const void *b);
+/* Returns since when the link with that lower end is down; 0 = it is up, or not known. */
+int64_t known_links_since(const struct known_links *links, guid_t node, uint8_t port);
+/* The lines of a node and of its ports; their number. */
+uint32_t known_links_write_node(const struct inv_node *node, FILE *out);
+/* The line of a link, by its lower end. */
+void known_links_write_cable(guid_t a, unsigned port_a, guid_t b, unsigned port_b, int64_t since,
+			     FILE *out);
+/* Reads the file into the inventory: 0, or the number of a line that can't be. */
+unsigned known_links_read(struct known_links *links, FILE *in);
+/* Takes a record: false: it is none. */
+bool known_links_take(struct known_links *links, const char *line);
+
+#endif
