@@ -4,6 +4,7 @@
 #define FMD_MIRROR_CONTENTS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include "fm/mirror/delta.h"
 
 #define CONTENTS_MOST  64	    /* files */
@@ -14,6 +15,9 @@ struct content {
 	struct text text;
 	struct text records; /* lines, behind it */
 	bool pushed;	     /* the text was had ahead of the disk once */
+	bool stale;	     /* the disk has another text, which is this one and records.. */
+	size_t told;	     /* ..of so many bytes since.. */
+	uint64_t sent_us;    /* ..the text was sent */
 };
 
 /* Zero-initialised is empty. */

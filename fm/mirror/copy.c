@@ -91,7 +91,7 @@ static void lose(struct peer *p, const char *why)
 	snprintf(p->error, sizeof(p->error), "%s", why);
 	contents_fini(&p->contents);
 	p->channel = NULL;
-	p->opened = p->master = p->whole = false;
+	p->opened = p->master = p->whole = p->answer = false;
 	p->who = (struct manager){ 0 };
 	p->retry_us = loop_now_us(p->mirror->services.loop) + RETRY_US;
 }
@@ -190,6 +190,16 @@ static void acknowledge(struct peer *p)
 		     NULL, 0);
 }
 
+/* Frames that came together are answered together. */
+void copy_answer(struct mirror *m)
+{
+	for (unsigned i = 0; i < m->npeers; i++) {
+		if (m->peers[i].answer && m->peers[i].channel)
+			acknowledge(&m->peers[i]);
+		m->peers[i].answer = false;
+	}
+}
+
 static void received(void *arg, struct channel *channel, const struct frame *frame)
 {
 	struct peer *p = arg;
@@ -209,7 +219,9 @@ static void received(void *arg, struct channel *channel, const struct frame *fra
 	if (wrong)
 		refuse(p, wrong);
 	else if (p->whole || frame->type == FRAME_PING)
-		acknowledge(p);
+		p->answer = true;
+	if (p->answer)
+		loop_timer_set(p->mirror->answer, 0);
 }
 
 static void opened(void *arg, struct channel *channel)
@@ -247,6 +259,13 @@ void copy_tick(struct mirror *m)
 	for (unsigned i = 0; i < m->npeers; i++)
 		if (!m->peers[i].channel && now >= m->peers[i].retry_us)
 			connect_to(&m->peers[i]);
+}
+
+void copy_retry(struct mirror *m)
+{
+	for (unsigned i = 0; i < m->npeers; i++)
+		m->peers[i].retry_us = 0;
+	copy_tick(m);
 }
 
 void copy_close(struct mirror *m)

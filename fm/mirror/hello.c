@@ -10,10 +10,14 @@
 
 bool mirror_has(const char *name)
 {
+	static const char *const own[] = { "guid2mkey", "journal-0", "journal-1", "lock",
+					   "manifest",	"tables",    "unshared" };
 	size_t length = strlen(name), aside = strlen(MIRROR_ASIDE);
 
-	return strcmp(name, "tables") != 0 && strcmp(name, "guid2mkey") != 0 &&
-	       (length < aside || strcmp(name + length - aside, MIRROR_ASIDE) != 0);
+	for (unsigned i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+		if (!strcmp(name, own[i]))
+			return false;
+	return length < aside || strcmp(name + length - aside, MIRROR_ASIDE) != 0;
 }
 
 static guid_t own_guid(const struct mirror *m)
@@ -100,9 +104,9 @@ json_t *mirror_hello(const struct mirror *m, const struct channel *channel)
 	json_t *hello;
 
 	gethostname(name, sizeof(name) - 1);
-	hello = json_pack("{si so ss sb so}", "protocol", MIRROR_PROTOCOL, "port_guid",
+	hello = json_pack("{si so ss sb so sI}", "protocol", MIRROR_PROTOCOL, "port_guid",
 			  json_sprintf("0x%016" PRIx64, own_guid(m)), "name", name, "records", true,
-			  "takeovers", mirror_generation(m));
+			  "takeovers", mirror_generation(m), "unshared", (json_int_t)m->unshared);
 	add_keys(m, channel, hello);
 	return hello;
 }
@@ -117,6 +121,7 @@ bool mirror_meet(const struct mirror *m, const struct channel *channel, struct m
 {
 	const char *guid, *name;
 	int protocol, records = 0;
+	json_int_t unshared = 0;
 
 	if (json_unpack(hello->head, "{si ss ss}", "protocol", &protocol, "port_guid", &guid,
 			"name", &name) ||
@@ -124,6 +129,8 @@ bool mirror_meet(const struct mirror *m, const struct channel *channel, struct m
 		return false;
 	json_unpack(hello->head, "{sb}", "records", &records);
 	who->records = records;
+	json_unpack(hello->head, "{sI}", "unshared", &unshared);
+	who->unshared = (uint64_t)unshared;
 	generation_parse(&who->generation, json_object_get(hello->head, "takeovers"));
 	who->other_keys = has_other_keys(m, channel, hello->head);
 	who->port_guid = strtoull(guid, NULL, 16);

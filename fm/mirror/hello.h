@@ -19,13 +19,15 @@ struct manager {	  /* at the other end of a channel, as its HELLO has it */
 	char name[MIRROR_NAME];
 	bool records;		      /* it takes changes of files, record by record */
 	struct generation generation; /* of its state_dir; of an older version empty */
+	uint64_t unshared; /* its own take-over whose changes no standby had all; 0 = none */
 	/* One of the two managers gives ports M_Keys that the other does not know. */
 	bool other_keys;
 };
 
 /*
- * False: no other manager needs it; tables are read from the switches, M_Keys do not travel, and
- * what was put aside is this one's.
+ * False: no other manager needs it, or has a say in it. Tables are read from the switches, M_Keys
+ * do not travel; journal, lock and manifest, and what was put aside or never copied, are this
+ * one's.
  */
 bool mirror_has(const char *name);
 /* Returns the object of a HELLO frame over that channel, the caller's. */

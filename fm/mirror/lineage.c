@@ -4,6 +4,10 @@
  * files). What another manager did as master without it is not lost by that: who yields puts its
  * files aside and says so, and the take-over of who stays master counts behind the other's, so that
  * from then on there is one order.
+ *
+ * A standby that fell behind, or was off, may become master before the one that it copied returns.
+ * So a master keeps a note of changes that no standby had (`unshared`); who returns with such a
+ * note yields like one that was master of its own.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -14,6 +18,13 @@
 
 /* ---- The file -------------------------------------------------------------------------------- */
 
+static void forget_takeovers(void *arg)
+{
+	struct mirror *m = arg;
+
+	m->generation = (struct generation){ 0 };
+}
+
 static unsigned read_takeovers(void *arg, FILE *in)
 {
 	char text[GENERATION_KEPT * 48 + 32];
@@ -21,14 +32,10 @@ static unsigned read_takeovers(void *arg, FILE *in)
 	size_t length = fread(text, 1, sizeof(text) - 1, in);
 
 	text[length] = '\0';
-	return !generation_read(&m->generation, text);
-}
-
-static void forget_takeovers(void *arg)
-{
-	struct mirror *m = arg;
-
-	m->generation = (struct generation){ 0 };
+	if (length)
+		return !generation_read(&m->generation, text);
+	forget_takeovers(m); /* as the copy of a master has it that has written none yet */
+	return 0;
 }
 
 static void write_takeovers(const void *arg, FILE *out)
@@ -47,10 +54,73 @@ static const struct state_file takeovers_file = {
 	.small = true,
 };
 
+/* ---- What no standby had --------------------------------------------------------------------- */
+
+static void forget_unshared(void *arg)
+{
+	struct mirror *m = arg;
+
+	m->unshared = 0;
+}
+
+static unsigned read_unshared(void *arg, FILE *in)
+{
+	struct mirror *m = arg;
+	char line[32];
+
+	m->unshared = fgets(line, sizeof(line), in) ? strtoull(line, NULL, 10) : 0;
+	return 0;
+}
+
+static void write_unshared(const void *arg, FILE *out)
+{
+	const struct mirror *m = arg;
+
+	fprintf(out, "%" PRIu64 "\n", m->unshared);
+}
+
+static const struct state_file unshared_file = {
+	.name = "unshared",
+	.form = "the number of a take-over",
+	.read = read_unshared,
+	.forget = forget_unshared,
+	.write = write_unshared,
+};
+
+/*
+ * A standby that was whole in this take-over has it in its take-overs, and would pass for one that
+ * has all. Two ticks, because the latest change is always about to be taken.
+ */
+void lineage_review(struct mirror *m)
+{
+	uint64_t was = m->unshared;
+	bool owes;
+
+	if (!fabric_is_master(m->fabric))
+		return;
+	owes = m->shared && m->matters > m->shared;
+	if (!owes)
+		m->unshared = 0;
+	else if (m->owed)
+		m->unshared = generation_number(&m->generation);
+	m->owed = owes;
+	if (m->unshared != was)
+		state_store_changed(m->services.state, &unshared_file, m);
+}
+
+static bool has_unshared(const struct generation *g, uint64_t unshared)
+{
+	return unshared && unshared == generation_number(g);
+}
+
+/* ---- The present one ------------------------------------------------------------------------- */
+
 void lineage_load(struct mirror *m)
 {
 	forget_takeovers(m);
 	state_store_read(m->services.state, &takeovers_file, m);
+	forget_unshared(m);
+	state_store_read(m->services.state, &unshared_file, m);
 }
 
 static void add(struct mirror *m, uint64_t heard)
@@ -78,6 +148,13 @@ void lineage_meet(struct mirror *m, const struct manager *standby)
 {
 	enum generation_result said = generation_compare(&m->generation, &standby->generation);
 
+	if (said == GENERATION_AHEAD && has_unshared(&standby->generation, standby->unshared))
+		event_log_add(m->services.events, LOG_WARNING, "mirror", NULL,
+			      "fabric: %s (port GUID 0x%016" PRIx64
+			      ") was master in take-over %" PRIu64
+			      " and changed what no standby had copied when it ended: that is put "
+			      "aside there, what this manager keeps stays in force",
+			      standby->name, standby->port_guid, standby->unshared);
 	if (said != GENERATION_APART && said != GENERATION_BEHIND)
 		return;
 	event_log_add(m->services.events, LOG_WARNING, "mirror", NULL,
@@ -132,15 +209,20 @@ static void put_aside(void *arg, const char *name)
 void lineage_yield(struct mirror *m, const struct peer *master)
 {
 	enum generation_result said = generation_compare(&m->generation, &master->who.generation);
+	bool unshared = said == GENERATION_BEHIND && has_unshared(&m->generation, m->unshared);
 	struct aside a = { m, master, "" };
 
-	if (!master->who.generation.count || (said != GENERATION_APART && said != GENERATION_AHEAD))
+	if (!master->who.generation.count ||
+	    (!unshared && said != GENERATION_APART && said != GENERATION_AHEAD))
 		return; /* an older version does not say what it comes from */
 	state_store_each(m->services.state, put_aside, &a);
+	state_store_put(m->services.state, unshared_file.name, "", 0);
 	event_log_add(m->services.events, LOG_WARNING, "mirror", NULL,
 		      "fabric: this manager was master in take-over %" PRIu64
-		      " without %s (port GUID 0x%016" PRIx64
+		      " %s %s (port GUID 0x%016" PRIx64
 		      "), whose state is in force now; what this one had is kept in state_dir: %s",
-		      generation_number(&m->generation), master->who.name, master->who.port_guid,
+		      generation_number(&m->generation),
+		      unshared ? "and made changes of which no copy reached" : "without",
+		      master->who.name, master->who.port_guid,
 		      *a.names ? a.names : "nothing that differs");
 }

@@ -15,7 +15,8 @@
 #include "fm/mirror/source.h"
 #include "topology/mem.h"
 
-#define ALONE_US 30000000 /* without a whole copy, until that is an alert */
+#define LISTEN_AGAIN_US 2000000
+#define ALONE_US	30000000 /* without a whole copy, until that is an alert */
 
 /* ---- The role -------------------------------------------------------------------------------- */
 
@@ -40,6 +41,43 @@ static void role(void *room, enum fabric_role now)
 	}
 }
 
+/* ---- The listening socket -------------------------------------------------------------------- */
+
+static void accepted(void *arg, int fd, const struct sockaddr *from)
+{
+	source_accept(arg, fd, from);
+}
+
+static void stop_listening(struct mirror *m)
+{
+	listener_free(m->listener);
+	m->listener = NULL;
+	if (m->fd >= 0)
+		close(m->fd);
+	m->fd = -1;
+	m->listening[0] = '\0';
+}
+
+static void listen_at(struct mirror *m, const char *where)
+{
+	if (!*where)
+		trouble_set(m->services.alerts, "peer_listen", NULL);
+	if (!strcmp(m->listening, where))
+		return;
+	stop_listening(m);
+	state_store_expect_copy(m->services.state, false);
+	if (!*where)
+		return;
+	m->listen_us = loop_now_us(m->services.loop) + LISTEN_AGAIN_US;
+	m->fd = listener_socket(m->services.loop, where, SOCK_STREAM);
+	trouble_set(m->services.alerts, "peer_listen", m->fd < 0 ? strerror(-m->fd) : NULL);
+	if (m->fd < 0)
+		return;
+	snprintf(m->listening, sizeof(m->listening), "%s", where);
+	m->listener = listener_new(m->services.loop, m->fd, "peers", accepted, m);
+	state_store_expect_copy(m->services.state, true);
+}
+
 /* ---- The clock ------------------------------------------------------------------------------- */
 
 /* As long as it may take until a dead master's place is taken, a copy of it is as good as ever. */
@@ -51,12 +89,18 @@ static uint64_t copy_lasts_us(const struct mirror *m)
 	       4 * MIRROR_TICK_US;
 }
 
+/* As standby: what state_dir has is not what the master knows. */
+static void forget_copy(struct mirror *m)
+{
+	m->copied = 0;
+	if (!fabric_is_master(m->fabric))
+		state_store_set_copied(m->services.state, false);
+}
+
 static void review_standby(struct mirror *m, uint64_t alone_us)
 {
-	if (alone_us > copy_lasts_us(m) && m->copied) {
-		m->copied = 0;
-		state_store_set_copied(m->services.state, false);
-	}
+	if (alone_us > copy_lasts_us(m) && m->copied)
+		forget_copy(m);
 	if (alone_us > ALONE_US)
 		alert_raise(m->services.alerts, "mirror", "",
 			    "this standby has no current copy of the master's state: %s",
@@ -68,7 +112,9 @@ static void review_master(struct mirror *m, uint64_t alone_us)
 	char why[300];
 
 	source_error(m, why, sizeof(why));
-	if (alone_us > ALONE_US && *m->services.conf->mirror.listen)
+	if (!*m->services.conf->mirror.listen)
+		alert_end(m->services.alerts, "mirror", "");
+	else if (alone_us > ALONE_US)
 		alert_raise(m->services.alerts, "mirror", "",
 			    "no standby has a current copy of this master's state: %s", why);
 }
@@ -110,8 +156,12 @@ static void tick(void *arg)
 {
 	struct mirror *m = arg;
 
+	/* The address may be another process's, or none of this machine yet. */
+	if (m->fd < 0 && loop_now_us(m->services.loop) >= m->listen_us)
+		listen_at(m, m->services.conf->mirror.listen);
 	copy_tick(m);
 	source_ping(m);
+	lineage_review(m);
 	review(m);
 	mirror_review_keys(m);
 	loop_timer_set(m->tick, MIRROR_TICK_US);
@@ -139,37 +189,6 @@ static int check(const struct conf *conf, char *err, size_t err_size)
 	tls = channel_tls_new(&files, err, err_size);
 	channel_tls_free(tls);
 	return tls ? 0 : -1;
-}
-
-static void accepted(void *arg, int fd, const struct sockaddr *from)
-{
-	source_accept(arg, fd, from);
-}
-
-static void stop_listening(struct mirror *m)
-{
-	listener_free(m->listener);
-	m->listener = NULL;
-	if (m->fd >= 0)
-		close(m->fd);
-	m->fd = -1;
-	m->listening[0] = '\0';
-}
-
-static void listen_at(struct mirror *m, const char *where)
-{
-	if (!strcmp(m->listening, where))
-		return;
-	stop_listening(m);
-	if (!*where)
-		return;
-	m->fd = listener_socket(m->services.loop, where, SOCK_STREAM);
-	if (m->fd < 0) {
-		trouble_set(m->services.alerts, "peer_listen", strerror(-m->fd));
-		return;
-	}
-	snprintf(m->listening, sizeof(m->listening), "%s", where);
-	m->listener = listener_new(m->services.loop, m->fd, "peers", accepted, m);
 }
 
 static void take_peers(struct mirror *m, const char *text)
@@ -206,13 +225,17 @@ static void configure(void *room)
 	loop_timer_stop(m->tick);
 	if (is_wanted(c) && !loop_is_simulated(m->services.loop))
 		m->tls = channel_tls_new(&files, err, sizeof(err));
-	trouble_set(m->services.alerts, "peer_listen", NULL);
 	trouble_set(m->services.alerts, "peers", *err ? err : NULL);
 	listen_at(m, m->tls ? c->listen : "");
-	if (!m->tls)
-		return;
-	take_peers(m, c->peers);
-	loop_timer_set(m->tick, 0);
+	if (m->tls)
+		take_peers(m, c->peers);
+	if (!m->npeers)
+		forget_copy(m);
+	mirror_review_keys(m);
+	if (m->tls)
+		loop_timer_set(m->tick, 0);
+	else
+		alert_end(m->services.alerts, "mirror", "");
 }
 
 /* ---- Hooks ----------------------------------------------------------------------------------- */
@@ -242,7 +265,7 @@ static void recorded(void *arg, const char *name, const char *line)
 {
 	struct mirror *m = arg;
 
-	if (m->readers && fabric_is_master(m->fabric))
+	if (m->tls && fabric_is_master(m->fabric))
 		source_recorded(m, name, line);
 }
 
@@ -250,13 +273,18 @@ static void pushed(void *arg, const char *name, const char *bytes, size_t length
 {
 	struct mirror *m = arg;
 
-	if (m->readers && fabric_is_master(m->fabric))
+	if (m->tls && fabric_is_master(m->fabric))
 		source_pushed(m, name, bytes, length);
 }
 
 static void send_due(void *arg)
 {
 	source_send(arg);
+}
+
+static void answer_due(void *arg)
+{
+	copy_answer(arg);
 }
 
 static void status(const void *room, json_t *doc)
@@ -291,6 +319,7 @@ static void *init(struct fabric *fabric)
 	m->tick = loop_timer_new(m->services.loop, tick, m);
 	m->whole_us = loop_now_us(m->services.loop);
 	m->send = loop_timer_new(m->services.loop, send_due, m);
+	m->answer = loop_timer_new(m->services.loop, answer_due, m);
 	lineage_load(m);
 	state_store_listen(m->services.state, wrote, m);
 	state_store_follow(m->services.state, recorded, pushed, m);
@@ -308,6 +337,7 @@ static void fini(void *room)
 	contents_fini(&m->own);
 	loop_timer_free(m->tick);
 	loop_timer_free(m->send);
+	loop_timer_free(m->answer);
 	free(m);
 }
 

@@ -51,6 +51,7 @@ struct peer { /* a manager that this one copies */
 	struct manager who;
 	bool master;  /* it says so */
 	bool whole;   /* `contents` is all it has */
+	bool answer;  /* it is to hear what has arrived */
 	uint64_t seq; /* of the latest change in `contents` */
 	uint64_t heard_us, retry_us;
 	struct contents contents;
@@ -64,13 +65,19 @@ struct mirror {
 	char listening[80];
 	int fd;
 	struct listener *listener;
+	uint64_t listen_us; /* no try to listen before */
 	struct loop_timer *tick;
+	struct loop_timer *answer; /* armed: a peer is to hear what has arrived */
 
 	struct reader *readers;
 	struct contents own;	 /* as readers have it; records: those that are about to go out */
 	struct loop_timer *send; /* armed: there are some */
 	uint64_t sent_us;	 /* when some were sent last */
 	uint64_t seq;		 /* of the latest change that was sent */
+	uint64_t matters;	 /* of the latest that is more than an event's line */
+	uint64_t shared;   /* the latest that a standby had with all before it; 0 = none had */
+	bool owed;	   /* at the last tick no standby had the latest that matters */
+	uint64_t unshared; /* the take-over some changes of which no standby had; 0 = none */
 	struct generation generation; /* of what is in state_dir */
 	uint64_t refused;      /* connections that ended before it was known whose they are */
 	char refused_why[200]; /* the latest of them */
@@ -86,6 +93,9 @@ struct mirror {
 
 /* copy.c */
 void copy_tick(struct mirror *m); /* connects where it is time */
+/* Connects at once where it is not connected: another manager has just come. */
+void copy_retry(struct mirror *m);
+void copy_answer(struct mirror *m); /* those who are to hear what has arrived */
 /* Another manager is master now: its copy, where it is whole, is put on disk. */
 void copy_follow(struct mirror *m);
 /* Returns the peer that is master, borrowed, if a whole copy of it is here; else NULL. */

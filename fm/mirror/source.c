@@ -3,6 +3,10 @@
  * As master. What readers get is what the store has written, for that is whole and in order: each
  * file when it was written, by what has changed of it. All readers have the same, and a new one
  * gets all of it first.
+ *
+ * A file of which records say all that has changed is sent once in REST_US, or when its records are
+ * more than TOLD_MOST: under load it is written every few seconds, and each text is read, compared
+ * and summed here, and there once more and written.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,6 +21,8 @@
 #define REFUSED_SAY_AGAIN_US 60000000
 #define SEND_US		     5000  /* that changes gather for.. */
 #define SEND_APART_US	     20000 /* ..and longer in a storm of them: each frame is answered */
+#define REST_US		     10000000
+#define TOLD_MOST	     (128u << 10) /* bytes */
 
 static json_t *file_head(const struct mirror *m, const char *name, const struct delta *d,
 			 const struct text *all)
@@ -157,6 +163,8 @@ static void taken(struct reader *r, const struct frame *frame)
 	r->taken = (uint64_t)seq;
 	r->whole = whole;
 	r->heard_us = loop_now_us(r->mirror->services.loop);
+	if (r->whole && r->taken > r->mirror->shared)
+		r->mirror->shared = r->taken;
 	state_store_set_copied(r->mirror->services.state, source_copied(r->mirror) != NULL);
 }
 
@@ -214,12 +222,14 @@ static void meet(struct reader *r, const struct frame *hello)
 		let_go(r, "too many managers copy this one");
 		return;
 	}
+	source_freshen(r->mirror, 0); /* of all who have the text before; this one gets all of it */
 	r->who = who;
 	drop_older(r);
 	haste(r->mirror);
 	if (fabric_is_master(r->mirror->fabric))
 		lineage_meet(r->mirror, &r->who);
 	send_role(r->mirror, r);
+	copy_retry(r->mirror); /* it may be master next */
 }
 
 static void received(void *arg, struct channel *channel, const struct frame *frame)
@@ -307,14 +317,30 @@ static uint64_t gather_us(const struct mirror *m)
 	return next > now + SEND_US ? next - now : SEND_US;
 }
 
+/* Of what happened, and who was master, nobody is served by having each line. */
+static bool is_history(const char *name)
+{
+	return !strncmp(name, "events-", strlen("events-")) || !strcmp(name, "takeovers");
+}
+
+static void count_change(struct mirror *m, const char *name)
+{
+	m->seq++;
+	if (!is_history(name))
+		m->matters = m->seq;
+	state_store_set_copied(m->services.state, false);
+}
+
 void source_recorded(struct mirror *m, const char *name, const char *line)
 {
 	if (!mirror_has(name))
 		return;
-	m->seq++;
-	state_store_set_copied(m->services.state, false);
+	count_change(m, name);
+	if (!m->readers)
+		return;
 	contents_append(&m->own, name, line, strlen(line));
 	contents_append(&m->own, name, "\n", 1);
+	contents_find(&m->own, name)->told += strlen(line) + 1;
 	if (!loop_timer_armed(m->send))
 		loop_timer_set(m->send, gather_us(m));
 }
@@ -337,6 +363,7 @@ void source_begin(struct mirror *m)
 {
 	contents_fini(&m->own);
 	m->seq++;
+	m->matters = m->shared = 0;
 	state_store_each(m->services.state, load, m);
 	tell_role(m);
 }
@@ -352,10 +379,10 @@ static void send_change(struct mirror *m, const char *name, struct text text)
 {
 	const struct text *had = contents_text(&m->own, name);
 	const struct delta delta = delta_of(had, &text);
+	struct content *own;
 
 	source_send(m);
-	m->seq++;
-	state_store_set_copied(m->services.state, false);
+	count_change(m, name);
 	for (struct reader *r = m->readers; r; r = r->next)
 		if (r->who.port_guid) {
 			channel_send(r->channel, FRAME_FILE, file_head(m, name, &delta, &text),
@@ -363,6 +390,12 @@ static void send_change(struct mirror *m, const char *name, struct text text)
 			send_records(m, r, name);
 		}
 	contents_set(&m->own, name, text);
+	own = contents_find(&m->own, name);
+	if (!own)
+		return;
+	own->stale = false;
+	own->told = 0;
+	own->sent_us = loop_now_us(m->services.loop);
 }
 
 static bool is_sent(const struct mirror *m, const char *name, const char *bytes, size_t length)
@@ -388,17 +421,26 @@ void source_pushed(struct mirror *m, const char *name, const char *bytes, size_t
 		own->pushed = true;
 }
 
-/*
- * Of a file that was pushed the disk may have an older text than readers: while it is to be written
- * once more, it says nothing.
- */
-void source_wrote(struct mirror *m, const char *name)
+static bool all_take_records(const struct mirror *m)
+{
+	for (const struct reader *r = m->readers; r; r = r->next)
+		if (r->who.port_guid && !r->who.records)
+			return false;
+	return true;
+}
+
+static bool may_rest(const struct mirror *m, const struct content *own, uint64_t rest_us)
+{
+	return own->told < TOLD_MOST && all_take_records(m) &&
+	       loop_now_us(m->services.loop) - own->sent_us < rest_us;
+}
+
+/* As the disk has it. */
+static void send_written(struct mirror *m, const char *name)
 {
 	const struct content *own = contents_find(&m->own, name);
 	struct text text;
 
-	if (!mirror_has(name) || (own && own->pushed && state_store_waits(m->services.state, name)))
-		return;
 	text.bytes = state_store_on_disk(m->services.state, name, &text.length);
 	if (!text.bytes)
 		return;
@@ -408,8 +450,33 @@ void source_wrote(struct mirror *m, const char *name)
 		send_change(m, name, text);
 }
 
+void source_freshen(struct mirror *m, uint64_t rest_us)
+{
+	for (unsigned i = 0; i < m->own.count; i++)
+		if (m->own.list[i].stale && !may_rest(m, &m->own.list[i], rest_us))
+			send_written(m, m->own.list[i].name);
+}
+
+/*
+ * Of a file that was pushed the disk may have an older text than readers: while it is to be written
+ * once more, it says nothing.
+ */
+void source_wrote(struct mirror *m, const char *name)
+{
+	struct content *own = contents_find(&m->own, name);
+	bool news = state_store_take_news(m->services.state, name);
+
+	if (!mirror_has(name) || (own && own->pushed && state_store_waits(m->services.state, name)))
+		return;
+	if (own && own->told && !news && may_rest(m, own, REST_US))
+		own->stale = true;
+	else
+		send_written(m, name);
+}
+
 void source_ping(struct mirror *m)
 {
+	source_freshen(m, REST_US);
 	for (struct reader *r = m->readers; r; r = r->next)
 		if (r->who.port_guid)
 			channel_send(r->channel, FRAME_PING,

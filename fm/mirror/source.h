@@ -14,9 +14,11 @@ void source_begin(struct mirror *m);
 void source_end(struct mirror *m);
 /* The file is on disk: what of it is new goes to all. */
 void source_wrote(struct mirror *m, const char *name);
+/* Files that readers have as records behind an older text: sent, if that is so long ago. */
+void source_freshen(struct mirror *m, uint64_t rest_us);
 /* A file has changed to that text, which is copied; the disk does not have it yet. */
 void source_pushed(struct mirror *m, const char *name, const char *bytes, size_t length);
-/* A line of that file has changed, which is copied and sent soon. */
+/* A line of that file has changed; it is copied, and sent soon if there is a reader. */
 void source_recorded(struct mirror *m, const char *name, const char *line);
 void source_send(struct mirror *m); /* what has gathered since it was recorded */
 void source_ping(struct mirror *m);
