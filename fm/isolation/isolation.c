@@ -236,21 +236,38 @@ void isolation_judge_links(struct isolation *is)
 
 /* ---- Marks ----------------------------------------------------------------------------------- */
 
-/* Whether the fault is over: its device is gone, works, or has rebooted. */
+/*
+ * Whether the fault is over: its device is gone, works, has rebooted, or the fault is known to be a
+ * foreign key.
+ */
 static bool has_ended(const struct isolated *it)
 {
 	const struct inv_node *node = isolated_node(it);
 
 	if (!node || (it->port && !node->ports[it->port].peer))
 		return true;
-	if (it->cause == ISOLATED_NO_SETS && (node->gone || node->rebooted))
-		return true;
+	if (it->cause == ISOLATED_NO_SETS)
+		return node->gone || node->rebooted ||
+		       isolated_find(it->list, it->node, 0, ISOLATED_FOREIGN_KEY);
+	if (it->cause == ISOLATED_FOREIGN_KEY)
+		return !isolated_has_foreign_key(it->list, node);
 	return it->cause == ISOLATED_NOT_ACTIVE &&
 	       (!node->ports[it->port].link_up || isolated_is_active(&node->ports[it->port]));
 }
 
+/* Ahead of the first write: the key was read by the sweep that this snapshot is made of. */
+static void add_foreign_keys(struct isolation *is)
+{
+	const struct inventory *inv = is->services.inventory;
+
+	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node))
+		if (isolated_has_foreign_key(is, node))
+			isolation_add(is, node->guid, 0, ISOLATED_FOREIGN_KEY);
+}
+
 void isolation_mark(struct isolation *is)
 {
+	add_foreign_keys(is);
 	for (unsigned i = is->count; i-- > 0;)
 		if (has_ended(is->all[i]))
 			drop(is->all[i]);

@@ -28,7 +28,10 @@ void isolation_release(struct isolation *is, guid_t node, uint8_t port, enum iso
 void isolation_release_it(struct isolated *it, const char *why);
 /* Lists links that bring-up has given up and that are not Active, and judges at once. */
 void isolation_judge_links(struct isolation *is);
-/* Called before a snapshot: drops what is over, and sets the marks of the rest. */
+/*
+ * Called before a snapshot: lists switches with an M_Key of another manager, drops what is over,
+ * and sets the marks of the rest.
+ */
 void isolation_mark(struct isolation *is);
 /* Judges the list from the loop, as no switch is being probed any more. */
 void isolation_judge_soon(struct isolation *is);

@@ -24,6 +24,12 @@ bool isolated_is_active(const struct inv_port *port)
 	       port->peer->ports[port->peer_port].state == TOPO_ACTIVE;
 }
 
+bool isolated_has_foreign_key(const struct isolation *is, const struct inv_node *node)
+{
+	return inv_is_switch(node) && !node->gone &&
+	       inventory_key_is_foreign(is->services.inventory, node, 0);
+}
+
 struct isolated *isolated_find(const struct isolation *is, guid_t node, uint8_t port,
 			       enum isolation_cause cause)
 {
@@ -40,7 +46,7 @@ void isolated_set_no_sets(const struct isolated *it, bool on)
 {
 	struct inv_node *node = isolated_node(it);
 
-	if (!node || it->cause != ISOLATED_NO_SETS)
+	if (!node || (it->cause != ISOLATED_NO_SETS && it->cause != ISOLATED_FOREIGN_KEY))
 		return;
 	node->no_sets = on;
 	node->keeps_change &= on;

@@ -71,6 +71,8 @@ struct inv_node *isolated_node(const struct isolated *it);
 bool isolated_is_transit(const struct inv_node *node, unsigned port);
 /* Whether both ends of that port's link are Active. */
 bool isolated_is_active(const struct inv_port *port);
+/* Whether it is a switch that is present, and its M_Key is somebody else's. */
+bool isolated_has_foreign_key(const struct isolation *is, const struct inv_node *node);
 /* Marks its switch as one that is sent no Sets, or (on = false) may be sent Sets again. */
 void isolated_set_no_sets(const struct isolated *it, bool on);
 /* Sets the marks of all entries anew. */

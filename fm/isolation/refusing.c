@@ -50,20 +50,76 @@ static void suspect_drop(struct suspect *suspect)
 		isolation_judge_soon(is);
 }
 
-static void suspect_ask(struct suspect *suspect);
+static void suspect_get(struct suspect *suspect, uint16_t attr_id, mad_done_fn *fn)
+{
+	struct isolation *is = suspect->list;
+	const struct inv_node *node = inventory_find(is->services.inventory, suspect->node);
+	struct mad_request request = { .method = WIRE_GET, .attr_id = attr_id };
+	struct mad_path path;
+
+	if (!node || !inventory_port_path(is->services.inventory, node, 0, &path)) {
+		suspect_drop(suspect);
+		return;
+	}
+	request.path = &path;
+	request.device = suspect->node;
+	suspect->token = mad_send(is->services.mad, &request, fn, suspect);
+}
+
+/* Lists it for its key, if that is somebody else's, otherwise as one that takes no Set. */
+static void suspect_judge(struct suspect *suspect)
+{
+	struct isolation *is = suspect->list;
+	const struct inv_node *node = inventory_find(is->services.inventory, suspect->node);
+
+	if (node)
+		isolation_add(is, suspect->node, 0,
+			      isolated_has_foreign_key(is, node) ? ISOLATED_FOREIGN_KEY
+								 : ISOLATED_NO_SETS);
+	suspect_drop(suspect);
+}
+
+static mad_done_fn suspect_answered;
+
+static void suspect_ask(struct suspect *suspect)
+{
+	suspect_get(suspect, WIRE_SWITCH_INFO, suspect_answered);
+}
+
+/*
+ * PortInfo behind a Set that got no answer. A port that hides its key has counted the Set as a
+ * violation, if the key is somebody else's (inv_protection.c).
+ */
+static void key_answered(void *arg, const struct mad_answer *answer)
+{
+	struct suspect *suspect = arg;
+	struct inventory *inv = suspect->list->services.inventory;
+	struct inv_node *node = inventory_find(inv, suspect->node);
+
+	suspect->token = 0;
+	if (answer->result == MAD_OK && node) {
+		inventory_set_port_info(node, 0, answer->data);
+		inventory_port_changed(inv, node, 0);
+	}
+	if (suspect->lost < SETS_LOST && !(node && isolated_has_foreign_key(suspect->list, node)))
+		suspect_ask(suspect);
+	else
+		suspect_judge(suspect);
+}
 
 static void set_answered(void *arg, const struct mad_answer *answer)
 {
 	struct suspect *suspect = arg;
 
 	suspect->token = 0;
-	if (answer->result == MAD_TIMEOUT && ++suspect->lost < SETS_LOST) {
-		suspect_ask(suspect);
-		return;
+	if (answer->result == MAD_TIMEOUT) {
+		suspect->lost++;
+		suspect_get(suspect, WIRE_PORT_INFO, key_answered);
+	} else if (answer->result == MAD_STATUS) {
+		suspect_judge(suspect);
+	} else {
+		suspect_drop(suspect);
 	}
-	if (answer->result == MAD_TIMEOUT || answer->result == MAD_STATUS)
-		isolation_add(suspect->list, suspect->node, 0, ISOLATED_NO_SETS);
-	suspect_drop(suspect);
 }
 
 /*
@@ -86,22 +142,6 @@ static void suspect_answered(void *arg, const struct mad_answer *answer)
 	}
 	if (!suspect->token)
 		suspect_drop(suspect);
-}
-
-static void suspect_ask(struct suspect *suspect)
-{
-	struct isolation *is = suspect->list;
-	const struct inv_node *node = inventory_find(is->services.inventory, suspect->node);
-	struct mad_request request = { .method = WIRE_GET, .attr_id = WIRE_SWITCH_INFO };
-	struct mad_path path;
-
-	if (!node || !inventory_port_path(is->services.inventory, node, 0, &path)) {
-		suspect_drop(suspect);
-		return;
-	}
-	request.path = &path;
-	request.device = suspect->node;
-	suspect->token = mad_send(is->services.mad, &request, suspect_answered, suspect);
 }
 
 void refusing_suspect(struct isolation *is, guid_t sw)
@@ -148,6 +188,8 @@ static void probe(struct isolated *it)
 
 	if (it->cause != ISOLATED_NO_SETS || it->probe || !node || node->gone || node->silent)
 		return;
+	if (isolated_has_foreign_key(it->list, node))
+		return; /* listed for that by the next snapshot */
 	info = node->sw;
 	info.port_state_change = true;
 	it->probe = set_switch_info(it->list, node, &info, true, probe_answered, it);

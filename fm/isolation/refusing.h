@@ -2,8 +2,9 @@
 /*
  * refusing: switches that answer Gets but take no Set. A switch that did not take a Set is probed
  * first, by Get(SwitchInfo) and Set of the same content, as all tries of a Set may be lost on a bad
- * path. While it is isolated it is sent no Set but one probe a minute; the first that it takes ends
- * the isolation.
+ * path. Each Set without an answer is followed by Get(PortInfo): a switch whose M_Key is somebody
+ * else's is listed for that, and sent no further Set. Any other is sent one probe a minute while it
+ * is isolated, and nothing else; the first that it takes ends the isolation.
  */
 #ifndef FMD_ISOLATION_REFUSING_H
 #define FMD_ISOLATION_REFUSING_H

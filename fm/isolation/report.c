@@ -9,6 +9,7 @@ static const char *const cause_words[] = {
 	[ISOLATED_NOT_ACTIVE] = "cannot be made Active",
 	[ISOLATED_NO_SETS] = "answers Gets, but no Sets",
 	[ISOLATED_WRONG_TABLES] = "does not hold the tables that it acknowledged",
+	[ISOLATED_FOREIGN_KEY] = "holds an M_Key of another manager, so it is sent no Set",
 };
 
 struct inv_link_name isolated_name(const struct isolated *it)

@@ -50,6 +50,15 @@ static void tell_expired(struct asking *a, const struct inv_node *node, unsigned
 		      name.text);
 }
 
+/*
+ * A sweep may have read it since bring-up judged it: then the record agrees with the answer, and
+ * bring-up does not.
+ */
+static bool is_judged(const struct inventory *inv, const struct inv_node *node, unsigned num)
+{
+	return node->ports[num].foreign_key == inventory_key_is_foreign(inv, node, num);
+}
+
 /* What was read of a port that is known otherwise: a sweep reads it, and bring-up follows. */
 static void compare(struct asking *a, struct inv_node *node, unsigned num, const uint8_t data[64])
 {
@@ -62,7 +71,7 @@ static void compare(struct asking *a, struct inv_node *node, unsigned num, const
 	wire_port_info_decode(port->info, &known);
 	wire_port_info_decode(data, &now);
 	if (now.mkey == known.mkey && now.mkey_protect == known.mkey_protect &&
-	    now.mkey_lease == known.mkey_lease)
+	    now.mkey_lease == known.mkey_lease && is_judged(inv, node, num))
 		return;
 	if (known.mkey_protect && !now.mkey_protect && now.mkey &&
 	    now.mkey == m_keys_wanted(inv->keys, inventory_key_guid(node, num)))

@@ -4,12 +4,11 @@
  * under way then stops it (IBA 14.2.4.2), and what a port shows is compared with what it is to
  * hold.
  *
- *   all ports             one after the other, each within a third of the lease
- *   who reports trap 256  soon: somebody used another key there, so its lease runs
- *   who has a key of
- *   somebody else         once a minute: the key may be gone
+ *   all ports                    one after the other, each within a third of the lease
+ *   ports that report trap 256   at once: somebody used another key there, so the lease runs
+ *   ports with a foreign M_Key   once a minute: the key may be gone
  *
- * A port that shows otherwise than it is known is swept again, and bring-up sets its key.
+ * A port whose answer differs from what is known of it is swept again, and bring-up sets its key.
  */
 #ifndef FMD_KEYS_ASKING_H
 #define FMD_KEYS_ASKING_H

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -9,6 +8,7 @@
 #include <complib/cl_qlist.h>
 #include <infiniband/umad.h>
 #include "fm/mad/umad_writer.h"
+#include "fm/core/thread.h"
 #include "topology/mem.h"
 
 #define LIDS	   0xC000 /* unicast */
@@ -102,19 +102,13 @@ static void *thread_main(void *arg)
 	return NULL;
 }
 
-/* Signals are the loop's, but for the sandbox's own: blocked it would end the process. */
-static int thread_start(struct umad_writer *w)
+static int begin(struct umad_writer *w)
 {
-	sigset_t all, had;
 	int error;
 
 	if (w->started)
 		return 0;
-	sigfillset(&all);
-	sigdelset(&all, SIGSYS);
-	pthread_sigmask(SIG_SETMASK, &all, &had);
-	error = pthread_create(&w->thread, NULL, thread_main, w);
-	pthread_sigmask(SIG_SETMASK, &had, NULL);
+	error = thread_start(&w->thread, thread_main, w);
 	w->started = !error;
 	return -error;
 }
@@ -151,7 +145,7 @@ unsigned umad_writer_left(const struct umad_writer *w)
 
 int umad_writer_give(struct umad_writer *w, const struct umad_answer *answer)
 {
-	int status = thread_start(w);
+	int status = begin(w);
 	struct job *job;
 
 	if (status)

@@ -82,6 +82,7 @@ static void passed(void *arg, const char *error, const struct pass_figures *figu
 	if (!state_store_is_copied(r->services.state))
 		report_first(r);
 	r->figures = *figures;
+	state_store_set_read(r->services.state, true);
 	r->whole_us = loop_now_us(r->services.loop);
 	alert_end(r->services.alerts, "registrations", "");
 	next(r, UINT64_MAX);

@@ -37,11 +37,21 @@ static struct holder *holder_get(struct guid_tables *g, guid_t port)
 	return holder;
 }
 
-static bool in_service(const struct topo *t, guid_t guid)
+static bool has_foreign_key(const struct guid_tables *g, const struct topo_node *node, unsigned num)
+{
+	const struct inv_node *known = inventory_find(g->services.inventory, node->guid);
+
+	return known && num <= known->nports && known->ports[num].foreign_key;
+}
+
+/* A port with an M_Key of another manager is sent no Set. */
+static bool in_service(const struct guid_tables *g, const struct topo *t, guid_t guid)
 {
 	uint32_t port = topo_find_port(t, guid);
 
-	return port != TOPO_NONE && (t->ports[port].node < t->nswitches || t->ports[port].link_up);
+	return port != TOPO_NONE &&
+	       (t->ports[port].node < t->nswitches || t->ports[port].link_up) &&
+	       !has_foreign_key(g, &t->nodes[t->ports[port].node], t->ports[port].num);
 }
 
 static void write_table(struct guid_tables *g, struct holder *holder)
@@ -64,7 +74,7 @@ static void write_due(void *arg)
 	for (guid_t port = sa_alias_next(sa, 0); topo && port; port = sa_alias_next(sa, port)) {
 		struct holder *holder = holder_get(g, port);
 
-		if (!in_service(topo, port))
+		if (!in_service(g, topo, port))
 			holder->written = false;
 		else if (!holder->written)
 			write_table(g, holder);

@@ -19,8 +19,12 @@ static unsigned read_key(void *arg, FILE *in)
 {
 	struct sa_key *k = arg;
 	uint64_t key;
+	int first = fgetc(in);
 	char end;
 
+	if (first == EOF)
+		return 0; /* as the copy of a master has it that made none */
+	ungetc(first, in);
 	if (fscanf(in, "0x%" SCNx64 "%c", &key, &end) != 2 || end != '\n' || key <= KNOWN_TO_ALL)
 		return 1;
 	k->made = key;
@@ -43,6 +47,7 @@ static void write_key(const void *arg, FILE *out)
 
 static const struct state_file key_file = {
 	.name = "sa_key",
+	.small = true,
 	.form = "a key",
 	.read = read_key,
 	.forget = forget_key,

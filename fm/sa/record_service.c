@@ -213,6 +213,8 @@ static void service_row(struct sa_query *q, const struct service *s, uint8_t *ro
 	if (q->asker == TOPO_NONE || !is_member(q->sa, q->asker, record.pkey))
 		return;
 	record.lease = sa_service_lease(q->sa, s);
+	if (!record.lease)
+		return;
 	wire_service_encode(&record, row);
 	if (!wire_sa_match(&q->match, row))
 		return;

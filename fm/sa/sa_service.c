@@ -11,8 +11,9 @@
 #include "fm/sa/sa_state.h"
 #include "topology/mem.h"
 
-#define SECOND_US 1000000ull
-#define FOREVER	  UINT64_MAX
+#define SECOND_US     1000000ull
+#define FOREVER	      UINT64_MAX
+#define LEASES_A_CALL 1024 /* that end: each is a record of the journal */
 
 /* ---- Owners ---------------------------------------------------------------------------------- */
 
@@ -124,15 +125,17 @@ static void lease_arm(struct sa *sa, uint64_t ends)
 	loop_timer_set(sa->services.lease, ends > now ? ends - now : 0);
 }
 
+/* Leases are kept by the second, so all that was registered before a restart may end at once. */
 static void lease_cb(void *arg)
 {
 	struct sa *sa = arg;
 	uint64_t now = loop_now_us(sa->loop), number = 0;
+	unsigned ended = 0;
 	struct service *s;
 
 	sa->services.due = FOREVER;
 	while ((s = sa_service_next(sa, &number)))
-		if (s->ends <= now)
+		if (s->ends <= now && ended++ < LEASES_A_CALL)
 			sa_service_drop(sa, s);
 		else
 			lease_arm(sa, s->ends);

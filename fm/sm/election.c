@@ -97,7 +97,7 @@ bool election_outranks(const struct wire_sm_info *a, const struct wire_sm_info *
 
 uint8_t election_priority(const struct election *e)
 {
-	if (e->gave)
+	if (e->gave || e->reading)
 		return 0;
 	if (e->state == SM_MASTER && !e->lowered && e->master_priority > e->priority)
 		return e->master_priority;
@@ -274,6 +274,8 @@ static void note_wish(struct election *e, enum election_event event)
 		e->gave = false;
 	if (e->state != SM_MASTER)
 		e->lowered = false;
+	if (e->state != SM_STANDBY)
+		e->reading = false;
 }
 
 struct election_step election_step(const struct election *e, enum election_event event)

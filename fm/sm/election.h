@@ -72,12 +72,11 @@ struct election {
 	uint64_t sm_key;
 	uint64_t old_sm_key; /* as good where another says it; 0 = none */
 	bool lowered; /* our priority was lowered while we were master: nothing else is shown */
-	/*
-	 * Handed over by an operator's wish: priority 0 is shown until the new master is gone, or
-	 * the configuration is read anew.
-	 */
+	/* Handed over by an operator's wish: shows 0 until the new master is gone, or a reload
+	 * changes sm_priority or master_sm_priority. */
 	bool gave;
-	bool handing;		    /* our HANDOVER is out */
+	bool handing; /* our HANDOVER is out */
+	bool reading; /* a standby asks what hosts registered with its master: 0 is shown */
 	struct wire_sm_info master; /* whom STANDBY polls, as last heard of; guid 0 = nobody */
 	unsigned missed;	    /* polls in a row without an answer */
 	uint64_t moved_us;	    /* when its ActCount last did */

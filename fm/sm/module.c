@@ -315,6 +315,7 @@ static void configure(void *room)
 	struct sm_room *r = room;
 	const struct sm_conf conf = manager_conf(&r->services);
 
+	sm_still_check(r);
 	sm_configure(r->sm, &conf);
 	election_configure(&r->core, conf.priority, (uint8_t)r->services.conf->sm.master_priority,
 			   conf.sm_key, r->services.conf->sm.old_key);

@@ -10,7 +10,7 @@
 
 #define AGAIN_US 30000000 /* between two readings of their ports */
 
-static bool is_allowed(const struct sm_room *r, guid_t guid)
+bool sm_is_allowed(const struct sm_room *r, guid_t guid)
 {
 	const char *text = r->services.conf->sm.allowed;
 	uint64_t one;
@@ -111,7 +111,7 @@ static void drop_past(struct sm_room *r)
 	struct strangers *s = &r->strangers;
 
 	for (unsigned i = 0; i < s->count;)
-		if (is_allowed(r, s->list[i].port_guid))
+		if (sm_is_allowed(r, s->list[i].port_guid))
 			let_go(r, &s->list[i], "its subnet manager is allowed");
 		else if (shows_no_manager(r->services.inventory, &s->list[i]))
 			let_go(r, &s->list[i], "shows no subnet manager any more");
@@ -169,7 +169,7 @@ void sm_allowed_review(struct sm_room *r)
 	look_again(r);
 	judge_shut(r);
 	for (unsigned i = 0; i < r->rounds.nothers; i++)
-		if (!is_allowed(r, r->rounds.others[i]->guid))
+		if (!sm_is_allowed(r, r->rounds.others[i]->guid))
 			add(r, r->rounds.others[i]);
 	raise_alerts(r);
 }

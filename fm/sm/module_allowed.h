@@ -2,11 +2,12 @@
 /*
  * module_allowed: ports that show a subnet manager (IsSM) which allowed_sm_guids does not name.
  *
- * Each is an alert (kind "sm-not-allowed") and an event. With foreign_sm_action = "isolate" the
- * master also takes the link of such an adapter out of service: it is brought down once, and stays
- * in Init, where it carries SMPs and no data. So it is seen when the manager there ends, and the
- * link comes up again then, or when it is allowed. Its SMPs are kept from ports by M_Keys alone. A
- * switch is never touched, nor the adapter that this manager is on.
+ * Each is an alert (kind "sm-not-allowed") and an event, and a master hands over to none of them.
+ * With foreign_sm_action = "isolate" the master also takes the link of such an adapter out of
+ * service: it is brought down once, and stays in Init, where it carries SMPs and no data. So it is
+ * seen when the manager there ends, and the link comes up again then, or when it is allowed. Its
+ * SMPs are kept from ports by M_Keys alone. A switch is never touched, nor the adapter that this
+ * manager is on.
  */
 #ifndef FMD_SM_MODULE_ALLOWED_H
 #define FMD_SM_MODULE_ALLOWED_H
@@ -31,6 +32,8 @@ struct strangers {
 	uint64_t asked_us; /* their ports were last to be read again */
 };
 
+/* Whether allowed_sm_guids names the port with that GUID, or is empty. */
+bool sm_is_allowed(const struct sm_room *r, guid_t port_guid);
 /* All others were asked, or the configuration may be another. */
 void sm_allowed_review(struct sm_room *r);
 /* A snapshot is about to be made: sets inv_port.shut, and lets go of those that are no managers. */

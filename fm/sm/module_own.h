@@ -32,6 +32,7 @@ struct polls { /* module_poll.c */
 	void (*polled)(struct sm_room *room, enum election_event event);
 	struct other master; /* who is polled */
 	uint64_t heard_us, polled_us;
+	uint64_t reading_until_us; /* while election.reading */
 	unsigned count;
 	mad_token poll;
 };
@@ -108,6 +109,11 @@ void sm_find_master(struct sm_room *r);
 void sm_show_state(struct sm_room *r);
 
 /* module_poll.c */
+/*
+ * This manager stands by for r->polls.master. Where it outranks that one, it shows priority 0 until
+ * what hosts registered with that one was read or copied, or it has been waited for.
+ */
+void sm_begin_reading(struct sm_room *r);
 void sm_poll(struct sm_room *r); /* one poll; polls.polled() hears of its end */
 void sm_stop_polling(struct sm_room *r);
 

@@ -5,9 +5,11 @@
  * turns.
  */
 #include "fm/sm/module_own.h"
+#include "fm/state/state_copy.h"
 
 #define POLL_TRIES     4  /* packets of a poll */
 #define ANNOUNCE_EVERY 10 /* polls of a master that we outrank */
+#define READING_US     10000000
 
 static void answered(void *arg, const struct mad_answer *answer)
 {
@@ -46,11 +48,40 @@ static void announce(struct sm_room *r)
 		sm_announce(r->sm, p->master.lid, r->rounds.own_lid, r->rounds.own_capmask);
 }
 
+/* ---- A master that would hand over at once --------------------------------------------------- */
+
+void sm_begin_reading(struct sm_room *r)
+{
+	struct polls *p = &r->polls;
+
+	if (!r->services.conf->mirror.interval_ms || r->core.state != SM_STANDBY ||
+	    fabric_is_master(r->fabric) || p->master.info.state != SM_MASTER ||
+	    election_outranks_us(&r->core, &p->master.info))
+		return;
+	state_store_set_read(r->services.state, false);
+	p->reading_until_us = loop_now_us(r->services.loop) + READING_US;
+	r->core.reading = true;
+	sm_set_priority(r->sm, election_priority(&r->core));
+}
+
+/* The master is told at once: it learns of a priority by asking. */
+static void review_reading(struct sm_room *r)
+{
+	if (!r->core.reading ||
+	    (!state_store_is_read(r->services.state) && !state_store_is_copied(r->services.state) &&
+	     loop_now_us(r->services.loop) < r->polls.reading_until_us))
+		return;
+	r->core.reading = false;
+	r->polls.count = 0;
+	sm_set_priority(r->sm, election_priority(&r->core));
+}
+
 void sm_poll(struct sm_room *r)
 {
 	struct polls *p = &r->polls;
 	bool by_lid = r->core.missed % 2 && p->master.lid;
 
+	review_reading(r);
 	p->polled_us = loop_now_us(r->services.loop);
 	p->count++;
 	if (r->core.state == SM_STANDBY)

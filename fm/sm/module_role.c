@@ -164,6 +164,7 @@ static void watch(struct sm_room *r, const struct other *whom)
 	r->stood_by = true;
 	r->warned = false;
 	election_follow(&r->core, &p->master.info, now);
+	sm_begin_reading(r);
 	sm_report_standby(r);
 	if (fabric_is_master(r->fabric))
 		part(r);
@@ -440,7 +441,8 @@ static enum election_event judge_others(struct sm_room *r, struct other *whom)
 	int index;
 
 	for (unsigned i = 0; i < q->nothers; i++) {
-		if (!q->others[i]->answered)
+		if (!q->others[i]->answered ||
+		    (r->core.state == SM_MASTER && !sm_is_allowed(r, q->others[i]->guid)))
 			continue;
 		infos[count] = q->others[i]->info;
 		from[count++] = i;

@@ -41,13 +41,20 @@ static void ask_anew(struct sm_room *r, uint64_t us)
 	r->was_away = true;
 }
 
+static void set_beat(struct sm_room *r)
+{
+	r->still.beat_us = loop_boot_us(r->services.loop);
+	r->still.patience_us = patience_us(r);
+	loop_timer_set(r->still.beat, r->still.patience_us / BEATS);
+}
+
 void sm_still_check(struct sm_room *r)
 {
-	uint64_t now = loop_now_us(r->services.loop), us = now - r->still.beat_us;
+	uint64_t us = loop_boot_us(r->services.loop) - r->still.beat_us;
+	bool still = us > r->still.patience_us;
 
-	r->still.beat_us = now;
-	loop_timer_set(r->still.beat, patience_us(r) / BEATS);
-	if (us > patience_us(r) && r->core.state == SM_MASTER && knows_standby(r))
+	set_beat(r);
+	if (still && r->core.state == SM_MASTER && knows_standby(r))
 		ask_anew(r, us);
 }
 
@@ -59,8 +66,7 @@ static void beat(void *arg)
 void sm_still_init(struct sm_room *r)
 {
 	r->still.beat = loop_timer_new(r->services.loop, beat, r);
-	r->still.beat_us = loop_now_us(r->services.loop);
-	loop_timer_set(r->still.beat, patience_us(r) / BEATS);
+	set_beat(r);
 }
 
 void sm_still_fini(struct sm_room *r)

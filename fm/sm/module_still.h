@@ -12,7 +12,8 @@ struct sm_room;
 
 struct still {
 	struct loop_timer *beat;
-	uint64_t beat_us; /* when it last ran */
+	uint64_t beat_us;     /* when it last ran.. */
+	uint64_t patience_us; /* ..and for how long a standby waited then */
 };
 
 /* The beat goes on from then, in all roles, until sm_still_fini(). */
@@ -21,7 +22,8 @@ void sm_still_fini(struct sm_room *r);
 /*
  * Compares the clock with that of the latest beat. A master that stood still for longer than a
  * standby waits, and knows of one, is none any more: who is master is to be found out, as at a
- * start. Called by the beat, and before anybody is told who is master here.
+ * start. Called by the beat, before anybody is told who is master here, and when the configuration
+ * may be another: the next beat was due by the one before.
  */
 void sm_still_check(struct sm_room *r);
 

@@ -20,6 +20,11 @@ static inline bool inventory_other_port_guid(const struct inv_node *node, uint8_
 	return node->port_guids && node->port_guids[num] && node->port_guids[num] != guid;
 }
 void inventory_node_answers(struct inv_node *node); /* it does not count as silent any more */
+/*
+ * Whether the link of that port is up, by what the port answered, and who is behind it did not
+ * answer the last probe. again: it was so before, and a probe that is on its way changes nothing.
+ */
+bool inventory_is_silent_behind(const struct inv_node *node, unsigned port, bool again);
 /* Takes PortInfo from the answer of a Get; a setting that was acknowledged is compared. */
 void inventory_set_port_info(struct inv_node *node, uint8_t port, const uint8_t data[64]);
 /* Takes PortInfo from the answer of a Set, which is not compared. */

@@ -29,10 +29,13 @@ enum inv_key inventory_key_of(const struct inventory *inv, const struct inv_node
 			      unsigned port);
 /* PortInfo was read; port->info is the one before. */
 void inventory_key_was_read(struct inv_port *port, const uint8_t data[64]);
-/* It holds one that is not known; where it hides that, it is known by what it counts. */
+/*
+ * Whether the port holds an M_Key of another manager: one that it shows and that is not known, or
+ * one that it hides and for which it has counted a violation.
+ */
 bool inventory_key_is_foreign(const struct inventory *inv, const struct inv_node *node,
 			      unsigned port);
-/* With what it is to be asked; 0 = it needs none. */
+/* The M_Key that a request to the port is to carry first; 0 = none is needed. */
 uint64_t inventory_key(const struct inventory *inv, const struct inv_node *node, unsigned port);
 enum inv_end {			/* what is known of the port at the end of a path */
 	       INV_END_UNKNOWN, /* no cable is known there */
@@ -40,7 +43,8 @@ enum inv_end {			/* what is known of the port at the end of a path */
 	       INV_END_REACHED,
 };
 /*
- * The keys that the port at the end of that path may hold. One that is not reached has shown none.
+ * Writes the keys that the port at the end of that path may hold, and returns what is known of that
+ * port. A port that is not reached has not shown its key.
  */
 enum inv_end inventory_keys_at(const struct inventory *inv, const struct mad_path *path,
 			       struct mad_keys *keys);

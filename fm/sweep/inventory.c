@@ -11,6 +11,7 @@
 #include "fm/core/pkey_map.h"
 #include "fm/sweep/inventory.h"
 #include "fm/sweep/pkey_plan.h"
+#include "fm/sweep/sweep_jobs.h"
 #include "topology/mem.h"
 #include "topology/node_names.h"
 
@@ -438,6 +439,17 @@ bool inventory_same_port_info(const uint8_t a[64], const uint8_t b[64])
 	       x.gid_prefix == y.gid_prefix && x.width_active == y.width_active &&
 	       x.speed_active == y.speed_active && x.speed_ext_active == y.speed_ext_active &&
 	       x.speed_ext2_active == y.speed_ext2_active;
+}
+
+bool inventory_is_silent_behind(const struct inv_node *node, unsigned num, bool again)
+{
+	const struct inv_port *port = &node->ports[num];
+
+	if (node->gone || node->silent || port->state < TOPO_INIT)
+		return false;
+	if (port->probe != PROBE_FAILED && !(again && port->probe == PROBE_OUT))
+		return false;
+	return !port->peer || port->peer->silent || port->peer->gone;
 }
 
 /* A silent node is sent nothing: what it rejected before does not count any more. */
