@@ -133,13 +133,18 @@ static char *heard(struct cabling_room *r)
 	return lines;
 }
 
+static bool is_other_plan(const struct cabling_room *r)
+{
+	return strcmp(r->plan, r->services.conf->cabling_plan) != 0;
+}
+
 static void end_cb(void *arg, bool whole)
 {
 	struct cabling_room *r = arg;
 	char *lines = heard(r);
 
 	r->child = NULL;
-	if (whole)
+	if (whole && !is_other_plan(r))
 		compared(r, lines);
 	else
 		free(lines);
@@ -205,10 +210,11 @@ static void configure(void *room)
 {
 	struct cabling_room *r = room;
 
-	if (!strcmp(r->plan, r->services.conf->cabling_plan) || !r->known)
-		return;
-	r->stale = true;
-	r->known = false; /* by another measure, all of it is new */
+	if ((!r->known && !r->child) || (!is_other_plan(r) && !*r->plan))
+		return;	 /* the first comparison is to come; or the pattern stays the measure */
+	r->stale = true; /* the file may have been written anew */
+	if (is_other_plan(r))
+		r->known = false; /* by another measure, all of it is new */
 	loop_timer_set(r->timer, QUIET_US);
 }
 

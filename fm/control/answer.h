@@ -51,6 +51,7 @@ struct command_run {
 	command_begin_fn *begin;
 	command_begin_with_fn *begin_with; /* the same with arguments */
 	bool long_answer;		   /* grows with the fabric: for a child to write */
+	bool answers_after;  /* behind `begin` comes the answer as without the flag, by a child */
 	unsigned long_count; /* the same of one with a larger "count", or "since"; 0 = none is */
 	bool follows;	     /* events come behind the answer, until the client goes */
 };

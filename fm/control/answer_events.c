@@ -6,6 +6,7 @@
 #include "fm/control/answer.h"
 #include "fm/control/events.h"
 #include "fm/control/place.h"
+#include "fm/control/value.h"
 #include "fm/core/log.h"
 #include "fm/fabric/view.h"
 
@@ -41,19 +42,18 @@ bool events_query(const struct fabric *fabric, json_t *args, struct event_query 
 	if (!command_unpack(args, err, "{s?i s?s s?s s?s s?s}", "count", count, "since", &since,
 			    "kind", &kind, "node", &node, "level", &level))
 		return false;
-	if (since && !event_query_since(query, since))
-		command_refuse(err, "since %s: not a time (2026-11-23T05:00) nor a duration (2h)",
-			       since);
-	else if (level && log_level_parse(level) < 0)
-		command_refuse(err, "unknown level %s", level);
-	else if (strlen(kind) >= sizeof(query->kinds))
-		command_refuse(err, "too many kinds");
-	else if (json_object_get(args, "count") && (*count < 0 || *count > COUNT_MAX))
+	if ((since && !value_check("TIME|DURATION", since, err, COMMAND_ERROR_SIZE)) ||
+	    (level && !value_check("LEVEL", level, err, COMMAND_ERROR_SIZE)) ||
+	    (*kind && !value_check("KIND", kind, err, COMMAND_ERROR_SIZE)))
+		return false;
+	if (json_object_get(args, "count") && (*count < 0 || *count > COUNT_MAX))
 		command_refuse(err, "count is not in 0..%d", COUNT_MAX);
 	else
 		err = NULL;
 	if (err)
 		return false;
+	if (since)
+		event_query_since(query, since);
 	if (*count < 0)
 		*count = since ? COUNT_MAX : COUNT_DEFAULT;
 	strcpy(query->kinds, kind);
@@ -63,26 +63,45 @@ bool events_query(const struct fabric *fabric, json_t *args, struct event_query 
 	return true;
 }
 
-static json_t *answer_events(const struct command_env *env, json_t *args, char *err)
+/* Whether the fabric has it, or an event tells of it; false with the reason in err. */
+static bool is_somebody(const struct command_env *env, json_t *args,
+			const struct event_query *query, char *err)
+{
+	const char *what = json_string_value(json_object_get(args, "node"));
+	struct event_query any = { 0 };
+	struct place place;
+	json_t *told;
+	bool found;
+
+	if (!what || !fabric_view(env->fabric).topo || place_read(env, what, &place, err))
+		return true;
+	memcpy(any.subjects, query->subjects, sizeof(any.subjects));
+	told = fabric_find_events(env->fabric, &any, 1);
+	found = json_array_size(told);
+	json_decref(told);
+	return found;
+}
+
+static json_t *find(const struct command_env *env, json_t *args, int most, char *err)
 {
 	struct event_query query;
 	int count;
 
-	if (!events_query(env->fabric, args, &query, &count, err))
+	if (!events_query(env->fabric, args, &query, &count, err) ||
+	    !is_somebody(env, args, &query, err))
 		return NULL;
-	return fabric_find_events(env->fabric, &query, (unsigned)count);
+	return fabric_find_events(env->fabric, &query, (unsigned)(count > most ? most : count));
+}
+
+static json_t *answer_events(const struct command_env *env, json_t *args, char *err)
+{
+	return find(env, args, COUNT_MAX, err);
 }
 const struct command_run events_run = { .answer = answer_events, .long_count = COUNT_AT_ONCE };
 
 /* The loop writes what is there already: no more than it can at once. */
 static json_t *answer_follow(const struct command_env *env, json_t *args, char *err)
 {
-	struct event_query query;
-	int count;
-
-	if (!events_query(env->fabric, args, &query, &count, err))
-		return NULL;
-	return fabric_find_events(env->fabric, &query,
-				  count > COUNT_AT_ONCE ? COUNT_AT_ONCE : (unsigned)count);
+	return find(env, args, COUNT_AT_ONCE, err);
 }
 const struct command_run follow_run = { .answer = answer_follow, .follows = true };

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "fm/control/answer.h"
+#include "fm/core/event_kinds.h"
 #include "fm/fabric/view.h"
 #include "fm/multicast/module.h"
 #include "fm/partition/module.h"
@@ -108,7 +109,10 @@ static void list_keys(struct names_asked *n, json_t *rows, const char *key)
 
 static void list_kinds(struct names_asked *n)
 {
-	list_keys(n, fabric_events(n->env->fabric, NAMES_MAX), "kind");
+	const char *kind;
+
+	for (unsigned i = 0; (kind = event_kind_at(i)); i++)
+		offer(n, kind);
 }
 
 static void list_groups(struct names_asked *n)
@@ -146,4 +150,5 @@ static json_t *answer_names(const struct command_env *env, json_t *args, char *e
 		}
 	return command_refuse(err, "there are no names of kind %s", kind);
 }
-const struct command_run names_run = { .answer = answer_names };
+/* Groups and partitions are listed with all their members. */
+const struct command_run names_run = { .answer = answer_names, .long_answer = true };

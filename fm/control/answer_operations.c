@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include "fm/control/answer.h"
 #include "fm/control/find.h"
+#include "fm/control/value.h"
 #include "fm/core/log.h"
 #include "fm/maintenance/module.h"
 #include "fm/nvswitch/module.h"
@@ -130,11 +131,9 @@ static json_t *answer_loglevel(const struct command_env *env, json_t *args, char
 
 	if (!command_unpack(args, err, "{s:s, s?s}", "level", &level, "module", &module))
 		return NULL;
-	if (log_level_parse(level) < 0)
-		return command_refuse(
-			err, "unknown level %s: error, warning, notice, info or debug", level);
-	if (module && log_module_parse(module) < 0)
-		return command_refuse(err, "unknown module %s", module);
+	if (!value_check("LEVEL", level, err, COMMAND_ERROR_SIZE) ||
+	    (module && !value_check("MODULE", module, err, COMMAND_ERROR_SIZE)))
+		return NULL;
 	log_set_level(module ? log_module_parse(module) : -1, log_level_parse(level));
 	return json_pack("{s:s, s:s}", "module", module ? module : "all", "level", level);
 }

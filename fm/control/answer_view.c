@@ -142,7 +142,8 @@ static json_t *answer_health(const struct command_env *env, json_t *args, char *
 }
 const struct command_run health_run = { .answer = answer_health,
 					.long_answer = true,
-					.begin = link_health_read };
+					.begin = link_health_read,
+					.answers_after = true };
 
 /* Of hosts the verdict says whether they are healthy, whose links are but a part of that. */
 static bool is_asked(const void *arg, uint32_t host, const struct host_verdict *verdict)

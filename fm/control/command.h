@@ -47,8 +47,9 @@ struct command_option {
 	const char
 		*value;	  /* in usage: a word in capitals, or `one|of|these`; NULL = a flag: true */
 	const char *help; /* half a sentence */
-	bool number;	  /* an integer, not below .. */
+	bool number;	  /* an integer, from .. */
 	int least;	  /* .. this */
+	int most;	  /* to this; 0 = there is no limit */
 	char letter;	  /* typed as -n, too; 0 = none */
 	const char *key;  /* of the argument, where that has another name */
 };

@@ -133,16 +133,6 @@ static void client_reply(struct client *c, json_t *result, const char *error)
 
 static void client_settle(struct client *c);
 
-static void operation_done_cb(void *arg, json_t *result, const char *error)
-{
-	struct client *c = arg;
-
-	c->acting = false;
-	client_reply(c, error ? NULL : result ? json_incref(result) : json_object(), error);
-	if (!c->serving)
-		client_settle(c);
-}
-
 /* In the child: the rows of a list. */
 static int child_stream(const struct client *c, FILE *out)
 {
@@ -226,6 +216,22 @@ static void answer_by_child(struct client *c, const struct command *command, jso
 		     "cannot start a process for the answer: the system's limit is reached");
 }
 
+static void operation_done_cb(void *arg, json_t *result, const char *error)
+{
+	struct client *c = arg;
+	json_t *args = c->args; /* of the answer that follows */
+
+	c->acting = false;
+	c->args = NULL;
+	if (args && !error)
+		answer_by_child(c, c->command, args);
+	else
+		client_reply(c, error ? NULL : result ? json_incref(result) : json_object(), error);
+	json_decref(args);
+	if (!c->serving)
+		client_settle(c);
+}
+
 static void answer_now(struct client *c, const struct command *command, json_t *args)
 {
 	char err[COMMAND_ERROR_SIZE] = "";
@@ -258,6 +264,11 @@ static void begin_operation(struct client *c, const struct command *command, jso
 	const char *refusal = fabric_refusal(c->control->env.fabric);
 
 	c->acting = true;
+	c->command = command;
+	if (command->run->answers_after) {
+		c->args = json_copy(args);
+		json_object_del(c->args, command->flag);
+	}
 	if (refusal) {
 		operation_done_cb(c, NULL, refusal);
 		return;

@@ -69,6 +69,48 @@ static bool read_class(struct filter *f, const struct fabric *fabric, const char
 	return true;
 }
 
+/* Ascending from 0. */
+struct numbers {
+	int least, most; /* -1 = there are none */
+};
+
+static void count_in(struct numbers *numbers, int number)
+{
+	if (number >= 0 && (numbers->least < 0 || number < numbers->least))
+		numbers->least = number;
+	if (number > numbers->most)
+		numbers->most = number;
+}
+
+/* asked -1 = any. first: how people count the first one. */
+static bool is_within(int asked, const struct numbers *numbers, const char *what, int first,
+		      char *err)
+{
+	if (asked < 0 || (numbers->most >= 0 && asked >= numbers->least && asked <= numbers->most))
+		return true;
+	if (numbers->most < 0)
+		command_refuse(err, "%s %d: this fabric has no %ss", what, asked + first, what);
+	else if (numbers->least == numbers->most)
+		command_refuse(err, "no %s %d: this fabric has %d alone", what, asked + first,
+			       numbers->least + first);
+	else
+		command_refuse(err, "no %s %d: this fabric has %d to %d", what, asked + first,
+			       numbers->least + first, numbers->most + first);
+	return false;
+}
+
+static bool has_numbers(const struct filter *f, char *err)
+{
+	struct numbers rails = { -1, -1 }, sus = { -1, -1 };
+
+	for (uint32_t n = 0; n < f->topo->nnodes; n++) {
+		count_in(&rails, f->topo->nodes[n].rail);
+		count_in(&sus, f->topo->nodes[n].su);
+	}
+	return is_within(f->rail, &rails, "rail", 0, err) &&
+	       is_within(f->su, &sus, "scalable unit", 1, err);
+}
+
 static uint32_t port_of_end(const struct topo *t, const json_t *end)
 {
 	const char *guid = json_string_value(json_object_get(end, "guid"));
@@ -137,8 +179,8 @@ bool filter_read(struct filter *f, const struct command_env *env, unsigned filte
 			      .class = -1 };
 	good = unpack(f, filters, args, mine, texts, err);
 	if (good && json_object_size(mine))
-		good = command_topo(env, err) && read_leaf(f, env, texts[0], err) &&
-		       read_host(f, env, texts[1], err) &&
+		good = command_topo(env, err) && has_numbers(f, err) &&
+		       read_leaf(f, env, texts[0], err) && read_host(f, env, texts[1], err) &&
 		       read_class(f, env->fabric, texts[2], err) &&
 		       read_place(env, texts[3], &f->what, err);
 	if (good && f->unhealthy)

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 #include "fm/control/option.h"
+#include "fm/control/value.h"
 
 /* In the order of the bits of enum command_filter. */
 static const struct command_option filters[] = {
@@ -67,10 +68,29 @@ static json_t *read_number(const struct command_option *option, const char *text
 	size_t digits = strspn(text, "0123456789");
 	long number = strtol(text, NULL, 10);
 
-	if (digits && digits < 10 && !text[digits] && number >= option->least)
+	if (digits && digits < 10 && !text[digits] && number >= option->least &&
+	    (!option->most || number <= option->most))
 		return json_integer(number);
-	snprintf(err, err_size, "%s %s: a whole number of %d or more is expected", option->name,
-		 text, option->least);
+	if (option->most)
+		snprintf(err, err_size, "%s %.64s: a whole number from %d to %d is expected",
+			 option->name, text, option->least, option->most);
+	else
+		snprintf(err, err_size, "%s %.64s: a whole number of %d or more is expected",
+			 option->name, text, option->least);
+	return NULL;
+}
+
+static json_t *read_text(const struct command_option *option, const char *text, char *err,
+			 size_t err_size)
+{
+	json_t *value = json_string(text);
+	int used = snprintf(err, err_size, "%s: ", option->name);
+
+	if (!value)
+		snprintf(err, err_size, "%s: the value is not text in UTF-8", option->name);
+	else if (value_check(option->value, text, err + used, err_size - (size_t)used))
+		return value;
+	json_decref(value);
 	return NULL;
 }
 
@@ -88,10 +108,11 @@ int command_option_put(const struct command_option *option, const char *text, js
 	else if (is_choice(option) && !is_one_of(option->value, text))
 		snprintf(err, err_size, "%s %s: one of %s is expected", option->name, text,
 			 option->value);
-	else if (!(value = json_string(text)))
-		snprintf(err, err_size, "%s: the value is not text", option->name);
+	else
+		value = read_text(option, text, err, err_size);
 	if (!value)
 		return -1;
+	*err = '\0';
 	json_object_set_new(args, option->key ? option->key : option->name, value);
 	return 0;
 }

@@ -6,6 +6,7 @@
 #include "fm/control/show.h"
 #include "fm/maintenance/module.h"
 #include "fm/multicast/module.h"
+#include "fm/restart/module.h"
 #include "topology/mem.h"
 
 static const char *kind_of(const struct topo_node *node)
@@ -168,14 +169,29 @@ static void show_cordoned_since(struct show *s, const struct topo_node *node)
 		show_since(s, "cordoned_since", "cordoned", &node->name, 1);
 }
 
+/* Nothing is up; since when: the last one went down. */
+static void show_dead(struct show *s, uint32_t n, unsigned down)
+{
+	char since[LINK_SINCE], last[LINK_SINCE] = "", note[LINK_SINCE + 64];
+
+	for (unsigned num = 1; num <= s->t->nodes[n].nports; num++) {
+		link_down_since(s->env->fabric, s->t->nodes[n].port0 + num, since);
+		if (strcmp(since, last) > 0)
+			strcpy(last, since);
+	}
+	snprintf(note, sizeof(note), "%s%s%s",
+		 down ? "all of its links are down" : "no link is known", *last ? " since " : "",
+		 last);
+	show_text(s->doc, "note", note);
+}
+
 static void show_links_facts(struct show *s, uint32_t n)
 {
 	const struct around a = look_around(s, n);
 	const struct topo_node *node = &s->t->nodes[n];
 
 	if (!a.up)
-		show_text(s->doc, "note",
-			  a.down ? "all of its links are down" : "no link is known");
+		show_dead(s, n, a.down);
 	show_int(s->doc, "ports_known", node->nports);
 	show_int(s->doc, "links_up", a.up);
 	show_int(s->doc, "links_down", a.down);

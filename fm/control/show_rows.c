@@ -113,10 +113,14 @@ static void add_unhealthy(char *note, size_t size, const json_t *row)
 	snprintf(text, sizeof(text), "%s%s%s", json_string_value(json_object_get(row, "sick")),
 		 why ? ": " : "", why ? why : "");
 	add_note(note, size, text);
-	if (!left)
+	if (json_is_true(json_object_get(row, "until_clean")))
+		snprintf(text, sizeof(text), "until it was clean for %" JSON_INTEGER_FORMAT " s",
+			 json_integer_value(json_object_get(row, "seconds")));
+	else if (json_is_integer(left))
+		snprintf(text, sizeof(text), "for %" JSON_INTEGER_FORMAT " s more",
+			 json_integer_value(left));
+	else
 		return;
-	snprintf(text, sizeof(text), "for %" JSON_INTEGER_FORMAT " s more",
-		 json_integer_value(left));
 	add_note(note, size, text);
 }
 

@@ -89,11 +89,7 @@ static struct fmctl_answer failed(const char *what, const char *reason)
 /* Prints the reason under the name that was typed: `nvswitch` for `nvswitch-set`. */
 static struct fmctl_answer refused(const struct fmctl *ctl, const char *cmd, const char *reason)
 {
-	bool typed = !strcmp(cmd, ctl->command->name);
-	char name[64];
-
-	snprintf(name, sizeof(name), "%.*s", (int)(typed ? strlen(cmd) : strcspn(cmd, "-")), cmd);
-	return failed(name, reason);
+	return failed(ctl->command ? ctl->command->name : cmd, reason);
 }
 
 static bool timed_out(FILE *stream)

@@ -48,31 +48,19 @@ static int count_words(const struct command *command)
 /* ---- By the row alone ------------------------------------------------------------------------ */
 
 /* What is asked, by the row; false = the command is not so used. */
-static bool read_arguments(const struct command *command, int argc, char **argv, json_t *args)
-{
-	int first = fmctl_read_options(command, argc, argv, args), words = count_words(command);
-
-	if (first < 0)
-		return false;
-	for (int i = 0; i < words && first + i < argc; i++)
-		json_object_set_new(args, command->words[i], json_string(argv[first + i]));
-	return argc - first == words || (argc == first && command->words_optional);
-}
-
-/* What a flag makes an act of answers for all: what is asked beside it is a question of its own. */
-static struct fmctl_answer ask_by_row(const struct fmctl *ctl, json_t *args)
+static bool read_arguments(const struct fmctl *ctl, int argc, char **argv, json_t *args)
 {
 	const struct command *command = ctl->command;
-	struct fmctl_answer answer;
+	int first = fmctl_read_options(command, argc, argv, args), words = count_words(command);
 
-	if (!ctl->given || !command->flag_operates || json_object_size(args) == 1)
-		return fmctl_ask(ctl, command->name, json_incref(args));
-	answer = fmctl_ask(ctl, command->name, json_pack("{s:b}", command->flag, 1));
-	if (answer.status != FMCTL_DONE)
-		return answer;
-	json_decref(answer.result);
-	json_object_del(args, command->flag);
-	return fmctl_ask(ctl, command->name, json_incref(args));
+	if (first < 0 || (argc - first != words && (argc != first || !command->words_optional)))
+		return false;
+	for (int i = 0; first + i < argc; i++) {
+		if (!fmctl_is_value(ctl, command->words[i], argv[first + i]))
+			return false;
+		json_object_set_new(args, command->words[i], json_string(argv[first + i]));
+	}
+	return true;
 }
 
 static enum fmctl_exit run_by_row(struct fmctl *ctl, int argc, char **argv)
@@ -81,10 +69,10 @@ static enum fmctl_exit run_by_row(struct fmctl *ctl, int argc, char **argv)
 	struct fmctl_answer answer = { .status = FMCTL_USAGE };
 	json_t *args = json_object();
 
-	if (read_arguments(command, argc, argv, args)) {
+	if (read_arguments(ctl, argc, argv, args)) {
 		ctl->given = command->flag ? json_is_true(json_object_get(args, command->flag))
 					   : optind < argc;
-		answer = ask_by_row(ctl, args);
+		answer = fmctl_ask(ctl, command->name, json_incref(args));
 	}
 	json_decref(args);
 	if (answer.status == FMCTL_DONE) {
@@ -102,8 +90,11 @@ enum fmctl_exit fmctl_command_run(const struct fmctl *ctl, const struct command 
 {
 	struct fmctl run = *ctl;
 	enum fmctl_exit status;
+	char name[64]; /* getopt's messages begin with it */
 
 	run.command = command;
+	snprintf(name, sizeof(name), "fmctl: %s", command->name);
+	argv[0] = name;
 	optind = 0; /* getopt starts anew */
 	status = command->view->run ? command->view->run(&run, argc, argv)
 				    : run_by_row(&run, argc, argv);

@@ -99,21 +99,12 @@ static int complete(struct fmctl *ctl, int count, char **words, const char *what
 	return FMCTL_DONE;
 }
 
-int main(int argc, char **argv)
+static int run(struct fmctl *ctl, int argc, char **argv)
 {
-	struct fmctl ctl = { .socket = DEFAULT_SOCKET,
-			     .timeout_s = TIMEOUT_S,
-			     .colour = colour_wanted(),
-			     .terminal = isatty(STDOUT_FILENO),
-			     .commands = fmctl_commands() };
 	const struct command *command;
-	int status = FMCTL_DONE, first;
+	int status = FMCTL_DONE, first = read_options(ctl, argc, argv, &status);
 	double seconds;
 
-	if (argc > 1 && !strncmp(argv[1], "--complete", 10))
-		return complete(&ctl, argc - 2, argv + 2, argv[1] + 10);
-	ctl.json = take_json_flag(&argc, argv);
-	first = read_options(&ctl, argc, argv, &status);
 	if (!first)
 		return status;
 	command = fmctl_command_find(argv[first]);
@@ -125,17 +116,45 @@ int main(int argc, char **argv)
 	argv += first;
 	if (!fmctl_take_watch(&argc, argv, &seconds))
 		return FMCTL_USAGE;
-	if (command->live && ctl.terminal && !ctl.json && seconds == 0)
+	if (command->live && ctl->terminal && !ctl->json && seconds == 0)
 		seconds = LIVE_S;
 	if (asks_for_help(argc, argv))
 		fmctl_print_command(command);
 	else if (seconds > 0)
-		status = fmctl_watch(&ctl, command, argc, argv, seconds);
+		status = fmctl_watch(ctl, command, argc, argv, seconds);
 	else
-		status = fmctl_command_run(&ctl, command, argc, argv);
+		status = fmctl_command_run(ctl, command, argc, argv);
 	if (fflush(stdout) || ferror(stdout)) {
 		perror("fmctl: output");
 		return FMCTL_FAILED;
 	}
 	return status;
+}
+
+/* Then it goes on and on, and says on stderr at once what failed. */
+static bool is_watched(char **argv)
+{
+	while (*++argv)
+		if (!strncmp(*argv, "--watch", 7))
+			return true;
+	return false;
+}
+
+int main(int argc, char **argv)
+{
+	struct fmctl ctl = { .socket = DEFAULT_SOCKET,
+			     .timeout_s = TIMEOUT_S,
+			     .colour = colour_wanted(),
+			     .terminal = isatty(STDOUT_FILENO),
+			     .commands = fmctl_commands() };
+	struct fmctl_told told;
+
+	if (argc > 1 && !strncmp(argv[1], "--complete", 10))
+		return complete(&ctl, argc - 2, argv + 2, argv[1] + 10);
+	argv[0] = (char[]){ "fmctl" }; /* getopt's messages begin with it */
+	ctl.json = take_json_flag(&argc, argv);
+	if (!ctl.json || is_watched(argv))
+		return run(&ctl, argc, argv);
+	fmctl_told_begin(&told);
+	return fmctl_told_end(&told, run(&ctl, argc, argv));
 }

@@ -56,9 +56,25 @@ void fmctl_complete_line(const struct fmctl *ctl, const char *line);
  */
 int fmctl_read_options(const struct command *command, int argc, char **argv, json_t *args);
 
+/* Whether the text is a value of that word of usage (value.h); false with the reason on stderr. */
+bool fmctl_is_value(const struct fmctl *ctl, const char *word, const char *text);
+
 /* help.c: prints all commands, or one with its options, columns and exit codes. */
 void fmctl_print_help(const struct fmctl *ctl, FILE *out);
 void fmctl_print_command(const struct command *command);
+
+/* json_error.c: standard streams while a command runs with --json. */
+struct fmctl_told {
+	FILE *out, *err;	/* as they were */
+	FILE *counted, *caught; /* in their places */
+	char *text;		/* what was written to stderr */
+	size_t len;
+	bool any; /* something was written to stdout */
+};
+/* Takes the streams' places until fmctl_told_end(); told is the caller's, filled here. */
+void fmctl_told_begin(struct fmctl_told *told);
+/* Prints {"error": ..} if the command failed without a document. Returns the exit code. */
+int fmctl_told_end(struct fmctl_told *told, int status);
 
 /*
  * watch.c: takes --watch out of the arguments: *seconds, 0 = it is not there. False = its value is

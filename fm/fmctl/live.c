@@ -71,7 +71,7 @@ static enum fmctl_exit run_dump(const struct fmctl *ctl, int argc, char **argv)
 	enum fmctl_exit status = FMCTL_DONE;
 	json_t *written;
 
-	if (argc != 2)
+	if (fmctl_read_options(ctl->command, argc, argv, NULL) != argc - 1)
 		return FMCTL_USAGE;
 	if (mkdir(argv[1], 0777) && errno != EEXIST) {
 		fprintf(stderr, "fmctl: dump: %s: %s\n", argv[1], strerror(errno));
@@ -93,25 +93,30 @@ const struct fmctl_view dump_view = { .run = run_dump };
 
 static enum fmctl_exit run_forget(const struct fmctl *ctl, int argc, char **argv)
 {
-	if (argc != 2)
-		return FMCTL_USAGE;
-	return fmctl_ask_and_show(ctl, "forget",
-				  strcmp(argv[1], "--down") == 0
-					  ? json_pack("{s:b}", "down", 1)
-					  : json_pack("{s:s}", "what", argv[1]),
-				  show_settled);
+	json_t *args = json_object();
+	int first = fmctl_read_options(ctl->command, argc, argv, args);
+	bool all = json_object_size(args), good = first >= 0 && argc - first == !all;
+
+	if (good && !all && (good = fmctl_is_value(ctl, "WHAT", argv[first])))
+		json_object_set_new(args, "what", json_string(argv[first]));
+	if (good)
+		return fmctl_ask_and_show(ctl, "forget", args, show_settled);
+	json_decref(args);
+	return FMCTL_USAGE;
 }
 const struct fmctl_view forget_view = { .run = run_forget };
 
 static enum fmctl_exit run_loglevel(const struct fmctl *ctl, int argc, char **argv)
 {
+	int first = fmctl_read_options(ctl->command, argc, argv, NULL), words = argc - first;
 	json_t *args;
 
-	if (argc < 2 || argc > 3)
+	if (first < 0 || words < 1 || words > 2 || !fmctl_is_value(ctl, "LEVEL", argv[argc - 1]) ||
+	    (words == 2 && !fmctl_is_value(ctl, "MODULE", argv[first])))
 		return FMCTL_USAGE;
 	args = json_pack("{s:s}", "level", argv[argc - 1]);
-	if (argc == 3)
-		json_object_set_new(args, "module", json_string(argv[1]));
+	if (words == 2)
+		json_object_set_new(args, "module", json_string(argv[first]));
 	return fmctl_ask_and_show(ctl, "loglevel", args, show_lines);
 }
 const struct fmctl_view loglevel_view = { .run = run_loglevel };

@@ -264,9 +264,12 @@ static void show_set(const struct fmctl *ctl, const json_t *result)
 
 static enum fmctl_exit set(const struct fmctl *ctl, const char *host, const char *state)
 {
-	json_t *args = json_pack("{s:s}", "host", host);
 	struct fmctl_answer answer;
+	json_t *args;
 
+	if (!fmctl_is_value(ctl, "HOST", host))
+		return FMCTL_USAGE;
+	args = json_pack("{s:s}", "host", host);
 	if (state)
 		json_object_set_new(args, "state", json_string(state));
 	answer = fmctl_ask(ctl, "nvswitch-set", args);
@@ -283,6 +286,8 @@ static enum fmctl_exit list(const struct fmctl *ctl, const char *name, json_t *a
 	bool logs = name && !strcmp(name, "logs"), blocks = name && !strcmp(name, "blocks");
 	struct fmctl_answer answer;
 
+	if (name && !logs && !blocks && !fmctl_is_value(ctl, "HOST", name))
+		return FMCTL_USAGE;
 	if (name && !logs && !blocks)
 		json_object_set_new(args, "name", json_string(name));
 	answer = fmctl_ask(ctl, "nvswitch", json_incref(args));
@@ -303,8 +308,12 @@ static enum fmctl_exit run_words(const struct fmctl *ctl, int argc, char **argv,
 {
 	bool filtered = json_object_size(args) > 0;
 
-	if (argc == 3 && !strcmp(argv[0], "set") && !filtered)
-		return set(ctl, argv[1], strcmp(argv[2], "clear") ? argv[2] : NULL);
+	if (argc == 3 && !strcmp(argv[0], "set") && !filtered) {
+		const char *state = strcmp(argv[2], "clear") != 0 ? argv[2] : NULL;
+
+		return state && !fmctl_is_value(ctl, "STATE", state) ? FMCTL_USAGE
+								     : set(ctl, argv[1], state);
+	}
 	if (argc == 2 && !strcmp(argv[0], "clear") && !filtered)
 		return set(ctl, argv[1], NULL);
 	if (!argc)

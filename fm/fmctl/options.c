@@ -4,6 +4,7 @@
 #include <string.h>
 #include "fm/fmctl/fmctl.h"
 #include "fm/control/option.h"
+#include "fm/control/value.h"
 
 enum { FLAG = COMMAND_OPTIONS_MAX }; /* beside the indices of options */
 
@@ -55,6 +56,16 @@ static bool is_sortable(const struct command *command, const struct command_opti
 	return false;
 }
 
+bool fmctl_is_value(const struct fmctl *ctl, const char *word, const char *text)
+{
+	char err[256];
+
+	if (value_check(word, text, err, sizeof(err)))
+		return true;
+	fprintf(stderr, "fmctl: %s: %s\n", ctl->command->name, err);
+	return false;
+}
+
 int fmctl_read_options(const struct command *command, int argc, char **argv, json_t *args)
 {
 	struct typed typed = { 0 };
@@ -70,7 +81,8 @@ int fmctl_read_options(const struct command *command, int argc, char **argv, jso
 		} else if (!option || !is_sortable(command, option, optarg)) {
 			return -1;
 		} else if (command_option_put(option, optarg, args, err, sizeof(err))) {
-			fprintf(stderr, "fmctl: %s: %s\n", command->name, err);
+			fprintf(stderr, "fmctl: %s: %s%s\n", command->name,
+				option->name[1] ? "--" : "-", err);
 			return -1;
 		}
 	}

@@ -152,11 +152,11 @@ static enum fmctl_exit fail_one(const struct plan *p, const char *what)
 
 	if (!what_find(&scope, what, WHAT_PLACE, &place, err, sizeof(err))) {
 		fprintf(stderr, "fmctl: plan: --fail %s: %s\n", what, err);
-		return FMCTL_USAGE;
+		return FMCTL_FAILED;
 	}
 	if (place.port && topo_port(t, place.node, place.port)->peer == TOPO_NONE) {
 		fprintf(stderr, "fmctl: plan: --fail %s: there is no such link\n", what);
-		return FMCTL_USAGE;
+		return FMCTL_FAILED;
 	}
 	count = what_nodes(t, &place, &nodes);
 	for (unsigned i = 0; i < count; i++)
@@ -188,7 +188,7 @@ static enum fmctl_exit find_storage(struct plan *p)
 	if (found)
 		return FMCTL_DONE;
 	fprintf(stderr, "fmctl: plan: --storage %s: no such node\n", p->storage);
-	return FMCTL_USAGE;
+	return FMCTL_FAILED;
 }
 
 /* The file's fabric with the names that the map has for it. */
@@ -220,7 +220,7 @@ static enum fmctl_exit load(struct plan *p)
 	p->intact = read_fabric(p, err, sizeof(err));
 	if (!p->intact) {
 		fprintf(stderr, "fmctl: plan: %s\n", err);
-		return FMCTL_USAGE;
+		return FMCTL_FAILED;
 	}
 	p->topo = topo_alike(p->intact);
 	p->lids = p->foreign ? NULL : lid_plan(p->intact, NULL);
@@ -270,7 +270,7 @@ static enum fmctl_exit take_foreign(struct plan *p)
 
 	if (osm_dump_read_lfts(p->topo, p->foreign, &foreign, err, sizeof(err))) {
 		fprintf(stderr, "fmctl: plan: %s\n", err);
-		return FMCTL_USAGE;
+		return FMCTL_FAILED;
 	}
 	p->params.engine = p->engine = "tables";
 	p->repeat = 0;

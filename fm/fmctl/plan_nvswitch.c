@@ -4,6 +4,7 @@
  * cross-rail traffic meets. The treatment of states is fmd's own, by its configuration (--config,
  * else its defaults).
  */
+#include "fm/control/value.h"
 #include "fm/fmctl/plan.h"
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,7 @@ static enum fmctl_exit load_conf(struct plan *p)
 	if (!p->conf_path || !conf_load(p->conf_path, &p->conf, err, sizeof(err)))
 		return FMCTL_DONE;
 	fprintf(stderr, "fmctl: plan: %s\n", err);
-	return FMCTL_USAGE;
+	return FMCTL_FAILED;
 }
 
 static enum fmctl_exit read_states(struct plan *p)
@@ -27,11 +28,15 @@ static enum fmctl_exit read_states(struct plan *p)
 	char err[256];
 
 	p->states = mem_alloc(p->topo->nhosts + 1, 1); /* all are well */
-	for (unsigned i = 0; i < p->nassumed; i++)
-		if (nvswitch_policy_assume(p->topo, p->assumed[i], p->states, err, sizeof(err))) {
-			fprintf(stderr, "fmctl: plan: --nvswitch %s: %s\n", p->assumed[i], err);
-			return FMCTL_USAGE;
-		}
+	for (unsigned i = 0; i < p->nassumed; i++) {
+		const char *text = p->assumed[i];
+		bool sound = value_check("HOST=STATE", text, err, sizeof(err));
+
+		if (sound && !nvswitch_policy_assume(p->topo, text, p->states, err, sizeof(err)))
+			continue;
+		fprintf(stderr, "fmctl: plan: --nvswitch %s: %s\n", text, err);
+		return sound ? FMCTL_FAILED : FMCTL_USAGE;
+	}
 	return FMCTL_DONE;
 }
 

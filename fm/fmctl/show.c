@@ -48,6 +48,14 @@ static const char *plural(json_int_t count)
 	return count == 1 ? "" : "s";
 }
 
+/* "1 link", "2 links". */
+static void print_count(const json_t *object, const char *key, const char *one, const char *several)
+{
+	json_int_t count = integer(object, key);
+
+	printf("%lld %s", (long long)count, count == 1 ? one : several);
+}
+
 static void print_coloured(const struct fmctl *ctl, bool good, const char *text)
 {
 	printf("%s%s%s", ctl->colour ? good ? GREEN : RED : "", text, ctl->colour ? "\033[0m" : "");
@@ -67,7 +75,7 @@ void show_proof(const struct fmctl *ctl, const json_t *proof)
 	bool good = !unreachable && !loops && !cycles;
 
 	print_label("tables");
-	if (!integer(proof, "reachable") && good) {
+	if (!integer(proof, "reachable") && !integer(proof, "max_hops") && good) {
 		puts("none yet");
 		return;
 	}
@@ -146,8 +154,8 @@ static void print_last_run(const json_t *s)
 	       string(s, "engine"), number(s, "route_ms"), number(s, "program_ms"));
 }
 
-/* Troubles are among them. */
-static void print_alerts(const struct fmctl *ctl, const json_t *alerts)
+/* Troubles, which stand ahead of all figures: fmd itself can't do something; or all others. */
+static void print_alerts(const struct fmctl *ctl, const json_t *alerts, bool troubles)
 {
 	const json_t *alert;
 	size_t index;
@@ -155,7 +163,9 @@ static void print_alerts(const struct fmctl *ctl, const json_t *alerts)
 	json_array_foreach (alerts, index, alert) {
 		if (!strcmp(string(alert, "what"), "hcas-cut-off"))
 			continue; /* stands first of all */
-		print_label(!strcmp(string(alert, "what"), "trouble") ? "trouble" : "alert");
+		if (troubles != !strcmp(string(alert, "what"), "trouble"))
+			continue;
+		print_label(troubles ? "trouble" : "alert");
 		print_coloured(ctl, false, string(alert, "text"));
 		putchar('\n');
 	}
@@ -226,21 +236,25 @@ static void print_registrations(const struct fmctl *ctl, const json_t *s)
 
 static void show_status(const struct fmctl *ctl, const json_t *s)
 {
-	bool up = json_is_true(json_object_get(s, "fabric_up"));
+	bool up = json_is_true(json_object_get(s, "fabric_up")), cut_off = *string(s, "cut_off");
 
-	print_label("fabric");
-	print_coloured(ctl, up, up ? "UP" : "NOT UP");
-	if (strcmp(string(s, "state"), "up"))
-		printf(" (%s)", string(s, "state"));
-	print_manager(ctl, s);
-	if (*string(s, "cut_off")) {
+	if (cut_off) {
 		print_label("cut off");
 		print_coloured(ctl, false, string(s, "cut_off"));
 		putchar('\n');
 	}
+	print_label("fabric");
+	print_coloured(ctl, up && !cut_off, up ? "UP" : "NOT UP");
+	if (strcmp(string(s, "state"), "up"))
+		printf(" (%s)", string(s, "state"));
+	print_manager(ctl, s);
+	print_alerts(ctl, json_object_get(s, "alerts"), true);
 	print_label("size");
-	printf("%lld HCAs, %lld switches, %lld LIDs", (long long)integer(s, "hcas"),
-	       (long long)integer(s, "switches"), (long long)integer(s, "lids"));
+	print_count(s, "hcas", "HCA", "HCAs");
+	fputs(", ", stdout);
+	print_count(s, "switches", "switch", "switches");
+	fputs(", ", stdout);
+	print_count(s, "lids", "LID", "LIDs");
 	if (integer(s, "hcas_off"))
 		printf("; %lld HCA%s off", (long long)integer(s, "hcas_off"),
 		       plural(integer(s, "hcas_off")));
@@ -260,7 +274,7 @@ static void show_status(const struct fmctl *ctl, const json_t *s)
 	print_mirror(ctl, s);
 	print_registrations(ctl, s);
 	print_uptime(integer(s, "uptime_s"), integer(s, "rss_kb"));
-	print_alerts(ctl, json_object_get(s, "alerts"));
+	print_alerts(ctl, json_object_get(s, "alerts"), false);
 }
 const struct fmctl_view status_view = { .show = show_status };
 
@@ -317,8 +331,9 @@ static void show_error_rates(const json_t *result)
 	const json_t *ber = json_object_get(result, "ber");
 	const json_t *windows = json_object_get(ber, "windows");
 
-	printf("bit error rates: %lld ports over their limits (",
-	       (long long)integer(result, "over_error_rate"));
+	fputs("bit error rates: ", stdout);
+	print_count(result, "over_error_rate", "port over its limits", "ports over their limits");
+	fputs(" (", stdout);
 	show_window(windows, "short");
 	fputs(", ", stdout);
 	show_window(windows, "long");
@@ -329,9 +344,9 @@ static void show_health(const struct fmctl *ctl, const json_t *result)
 {
 	const json_t *links = json_object_get(result, "links");
 
-	printf("%lld ports unhealthy, %lld warned, %lld links slow",
-	       (long long)integer(result, "sick"), (long long)integer(result, "warned"),
-	       (long long)integer(result, "slow"));
+	print_count(result, "sick", "port unhealthy", "ports unhealthy");
+	printf(", %lld warned, ", (long long)integer(result, "warned"));
+	print_count(result, "slow", "link slow", "links slow");
 	if (integer(result, "ports_read"))
 		printf("; latest reading: %lld ports in %.0f ms, %lld without an answer\n",
 		       (long long)integer(result, "ports_read"),
@@ -464,8 +479,9 @@ void show_settled(const struct fmctl *ctl, const json_t *status)
 
 	print_label("done");
 	print_coloured(ctl, up, up ? "fabric UP" : "fabric NOT UP");
-	printf(", %lld links, %lld down\n", (long long)integer(status, "links"),
-	       (long long)integer(status, "links_down"));
+	fputs(", ", stdout);
+	print_count(status, "links", "link", "links");
+	printf(", %lld down\n", (long long)integer(status, "links_down"));
 	show_proof(ctl, json_object_get(status, "proof"));
 	print_last_run(status);
 }

@@ -103,13 +103,26 @@ static void print_texts(const char *key, const json_t *list)
 	}
 }
 
+/* What is told already, and what is not so: of 0 links nobody needs a line. */
+static bool is_usual(const char *key, const json_t *value)
+{
+	static const char *const marks[] = { "links_cordoned", "links_quarantined",
+					     "links_isolated", "links_unhealthy" };
+
+	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
+		if (!strcmp(marks[i], key) && !json_integer_value(value))
+			return true;
+	return !strcmp(key, "note");
+}
+
 static void print_facts(const json_t *doc)
 {
 	const char *key;
 	json_t *value;
 
+	print_fact("note", json_object_get(doc, "note")); /* what is wrong comes first */
 	json_object_foreach ((json_t *)doc, key, value) {
-		if (is_told(doc, key) || json_is_object(value))
+		if (is_told(doc, key) || json_is_object(value) || is_usual(key, value))
 			continue;
 		if (!json_is_array(value))
 			print_fact(key, value);

@@ -32,8 +32,10 @@ static void show_top(const struct fmctl *ctl, const json_t *result)
 	const json_t *hottest = json_object_get(result, "hottest");
 	const json_t *errors = json_object_get(result, "errors");
 
-	printf("%lld links are up, load known for %lld\n",
-	       (long long)json_integer_value(json_object_get(result, "links")),
+	json_int_t links = json_integer_value(json_object_get(result, "links"));
+
+	printf("%lld %s up, load known for %lld\n", (long long)links,
+	       links == 1 ? "link is" : "links are",
 	       (long long)json_integer_value(json_object_get(result, "known")));
 	if (json_array_size(hottest))
 		show_rows(ctl, hottest, columns, 0);

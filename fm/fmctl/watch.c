@@ -29,13 +29,22 @@ static bool read_seconds(const char *text, double *seconds)
 	return true;
 }
 
+/* What stands behind `--watch` may also be the command's own: `links --watch 33` is 33 seconds. */
+static bool is_number(const char *text)
+{
+	size_t len = strspn(text, "0123456789.");
+
+	return len && !text[len];
+}
+
 /* Whether the argument is it; *apart: its seconds are in the next one. */
 static bool is_watch(char **arg, double *seconds, bool *apart, bool *bad)
 {
 	*apart = false;
 	if (!strcmp(*arg, "--watch")) {
 		*seconds = DEFAULT_S;
-		*apart = arg[1] && read_seconds(arg[1], seconds);
+		*apart = arg[1] && is_number(arg[1]);
+		*bad |= *apart && !read_seconds(arg[1], seconds);
 		return true;
 	}
 	if (strncmp(*arg, "--watch=", 8))
@@ -110,7 +119,9 @@ static unsigned terminal_lines(void)
 {
 	struct winsize size;
 
-	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || size.ws_row < 4 ? 24 : size.ws_row;
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || !size.ws_row)
+		return 24;
+	return size.ws_row < 3 ? 3 : size.ws_row;
 }
 
 /* What the command prints is caught, so that it is shown at one stroke. *said: it printed. */

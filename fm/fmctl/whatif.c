@@ -80,7 +80,8 @@ static enum fmctl_exit run_whatif(const struct fmctl *ctl, int argc, char **argv
 	struct fmctl_answer answer = { .status = FMCTL_USAGE };
 	int c, which;
 
-	while ((c = getopt_long(argc, argv, "", longs, &which)) > 0 && c != '?')
+	while ((c = getopt_long(argc, argv, "", longs, &which)) > 0 && c != '?' &&
+	       fmctl_is_value(ctl, c == 'n' ? "HOST=STATE" : "WHAT", optarg))
 		json_array_append_new(json_object_get(args, longs[which].name),
 				      json_string(optarg));
 	if (c == -1 && optind == argc && argc > 1)

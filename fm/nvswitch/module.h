@@ -9,6 +9,8 @@
 
 extern const struct fabric_module nvlink_module;
 
+/* Whether the text is the name of a state, in any case; unknown: UNKNOWN is one, too. state.c. */
+bool nvlink_is_state(const char *text, bool unknown);
 /* The document of `fmctl --json nvswitch`; the caller owns it. */
 json_t *nvlink_hosts(const struct fabric *fabric);
 /*

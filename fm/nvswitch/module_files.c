@@ -99,6 +99,7 @@ static void write_memory(const void *arg, FILE *out)
 
 static const struct state_file memory_file = {
 	.name = "nvlink",
+	.small = true,
 	.form = "`KIND HOST WORD=VALUE..`",
 	.read = read_memory,
 	.forget = forget_memory,

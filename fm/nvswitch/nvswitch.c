@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "fm/core/words.h"
 #include "fm/nvswitch/nvswitch_own.h"
 #include "topology/mem.h"
 #include "topology/text.h"
@@ -60,8 +61,8 @@ static void guard_cb(void *arg, bool on, unsigned bad)
 			 "routing is not changed",
 			 bad);
 	else
-		snprintf(text, sizeof(text),
-			 "nvswitch: %u hosts look unhealthy: sources are trusted again", bad);
+		snprintf(text, sizeof(text), "nvswitch: %u %s unhealthy: sources are trusted again",
+			 bad, words_plural(bad, "host looks", "hosts look"));
 	nv->home.ops->event(nv->home.arg, on ? LOG_ERR : LOG_NOTICE, "nvswitch-guard",
 			    json_pack("{sb si}", "guarded", on, "bad", (int)bad), text);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 #include "fm/nvswitch/state.h"
+#include "fm/nvswitch/module.h"
 
 static const char *const state_names[NVSWITCH_STATES] = {
 	[NVSWITCH_HEALTHY] = "HEALTHY", [NVSWITCH_DEGRADED_LINK] = "DEGRADED_LINK",
@@ -40,6 +41,13 @@ int nvswitch_state_parse(const char *text)
 		if (!strcasecmp(text, state_names[i]))
 			return i;
 	return -1;
+}
+
+bool nvlink_is_state(const char *text, bool unknown)
+{
+	int state = nvswitch_state_parse(text);
+
+	return state >= 0 && (unknown || state != NVSWITCH_UNKNOWN);
 }
 
 const char *nvswitch_kind_name(enum nvswitch_kind kind)

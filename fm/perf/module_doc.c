@@ -122,7 +122,7 @@ void link_health_unhealthy(const void *room, json_t *list)
 	add_slow_rows(&rows);
 }
 
-static json_t *summary(const struct link_health *h)
+json_t *link_health_summary(const struct link_health *h)
 {
 	struct perf_pass pass = perf_last_pass(h->perf);
 	uint64_t now = loop_now_us(h->services.loop);
@@ -142,13 +142,13 @@ static json_t *summary(const struct link_health *h)
 
 void link_health_status(const void *room, json_t *doc)
 {
-	json_object_set_new(doc, "health", summary(room));
+	json_object_set_new(doc, "health", link_health_summary(room));
 }
 
 json_t *link_health_document(const struct link_health *h)
 {
 	struct judge_limits limits = link_health_limits(h->services.conf);
-	json_t *doc = summary(h), *rows = json_array(), *limit = json_object();
+	json_t *doc = link_health_summary(h), *rows = json_array(), *limit = json_object();
 
 	link_health_unhealthy(h, rows);
 	for (unsigned kind = 0; kind < JUDGE_KINDS; kind++)

@@ -69,6 +69,7 @@ uint64_t link_health_span_us(const struct link_health *health);
 /* module_doc.c: hooks, and.. */
 void link_health_unhealthy(const void *room, json_t *rows);
 void link_health_status(const void *room, json_t *doc);
+json_t *link_health_summary(const struct link_health *health);	/* without rows; the caller's */
 json_t *link_health_document(const struct link_health *health); /* ..link_health(); the caller's */
 
 /* module_slow.c: links that run below what they can; a hook, and a search in pieces. */
