@@ -8,9 +8,11 @@
 #include "fm/core/bytes.h"
 #include "fm/http/child_reply.h"
 #include "fm/http/reply.h"
+#include "fm/http/serve.h"
 #include "topology/mem.h"
 
-#define CHILD_REPLIES_MAX 16 /* at a time */
+#define CHILDREN_MAX 16 /* at a time.. */
+#define PER_CLIENT   8	/* ..of which one address has so many, for it may read slowly */
 #define OUT_HIGH                                                                                   \
 	(256 << 10) /* bytes not yet sent to the client from which on the child is paused */
 #define PIECE 65536 /* of a response, at most so many bytes at a time */
@@ -19,6 +21,8 @@ struct reply {
 	struct request request;
 	const struct child_reply_ops *ops;
 	void *arg;
+	struct sockaddr_storage client;
+	bool waits, started; /* for its child; it had one */
 	struct child *child; /* NULL = it has ended */
 	bool whole;	     /* and the body is complete */
 	struct bytes had;    /* received from the child and not passed on */
@@ -124,10 +128,13 @@ static enum MHD_Result reply_go_on(struct request *request)
 	struct reply *r = (struct reply *)request;
 	struct child_head head;
 
-	if (bytes_held(&r->had) < sizeof(head) && r->child) {
+	if (bytes_held(&r->had) < sizeof(head) && (r->child || r->waits)) {
 		request_suspend(request);
 		return MHD_YES;
 	}
+	if (!r->started)
+		return reply_refuse(request->connection, MHD_HTTP_SERVICE_UNAVAILABLE,
+				    "cannot start a process for the answer");
 	if (bytes_held(&r->had) < sizeof(head))
 		return reply_refuse(request->connection, MHD_HTTP_INTERNAL_SERVER_ERROR,
 				    "the answer could not be written");
@@ -139,31 +146,68 @@ static enum MHD_Result reply_go_on(struct request *request)
 
 static const struct request_ops reply_ops = { reply_go_on, reply_end };
 
-static unsigned count_replies(const struct requests *all)
+/*
+ * Whether a client has to wait for children to end. A reply whose child has ended costs no more
+ * than its text.
+ */
+static bool is_full(const struct requests *all, const struct sockaddr_storage *client)
 {
+	unsigned count = 0, same = 0;
+
+	for (const struct request *request = all->first; request; request = request->next) {
+		const struct reply *r = (const struct reply *)request;
+
+		if (request->ops != &reply_ops || (!r->child && !r->waits))
+			continue;
+		count++;
+		same += serve_same_client(&r->client, client);
+	}
+	return count >= CHILDREN_MAX || same >= PER_CLIENT;
+}
+
+void child_reply_start(void *requests)
+{
+	struct requests *all = requests;
+	struct reply *oldest = NULL;
 	unsigned count = 0;
 
-	for (const struct request *request = all->first; request; request = request->next)
-		count += request->ops == &reply_ops;
-	return count;
+	for (struct request *request = all->first; request; request = request->next) {
+		struct reply *r = (struct reply *)request;
+
+		if (request->ops != &reply_ops || !r->waits)
+			continue;
+		oldest = r;
+		count++;
+	}
+	if (!oldest)
+		return;
+	oldest->waits = false;
+	oldest->child = child_start(all->children, &child_ops, oldest);
+	oldest->started = oldest->child;
+	if (!oldest->child)
+		request_resume(&oldest->request);
+	if (count > 1)
+		loop_timer_set(all->starter, 0);
 }
 
 enum MHD_Result child_reply(struct requests *all, struct MHD_Connection *connection,
 			    const struct child_reply_ops *ops, void *arg, void **request)
 {
-	bool full = count_replies(all) >= CHILD_REPLIES_MAX;
 	struct reply *r = mem_alloc(1, sizeof(*r));
+	bool full;
 
+	serve_client(connection, &r->client);
+	full = is_full(all, &r->client);
 	request_init(&r->request, &reply_ops, all, connection);
 	r->ops = ops;
 	r->arg = arg;
-	r->child = full ? NULL : child_start(all->children, &child_ops, r);
-	if (!r->child) {
+	if (full) {
 		reply_end(&r->request);
 		return reply_refuse(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
-				    full ? "too many long answers at a time"
-					 : "cannot start a process for the answer");
+				    "too many long answers at a time");
 	}
+	r->waits = true;
+	loop_timer_set(all->starter, 0);
 	*request = r;
 	return reply_go_on(&r->request);
 }

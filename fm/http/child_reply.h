@@ -33,9 +33,15 @@ struct child_reply_ops {
 void child_reply_head(FILE *out, const struct child_head *head);
 
 /*
- * Starts the child; the reply owns `arg` from here on and frees it by ops->free(), also on failure.
- * Answers 503 when CHILD_REPLIES_MAX are being written, or no process can be started. Returns
- * libmicrohttpd's verdict: MHD_NO = the connection is to be closed. *request: its pointer.
+ * The callback of requests.starter, with the requests as argument: starts the child that waits
+ * longest. One a turn of the loop, as at 16,384 HCAs each takes some milliseconds of it.
+ */
+void child_reply_start(void *requests);
+/*
+ * Has the child started; the reply owns `arg` from here on and frees it by ops->free(), also on
+ * failure. Answers 503 when too many are being written, in all or for this client, or no process
+ * can be started. Returns libmicrohttpd's verdict: MHD_NO = the connection is to be closed.
+ * *request: its pointer.
  */
 enum MHD_Result child_reply(struct requests *all, struct MHD_Connection *connection,
 			    const struct child_reply_ops *ops, void *arg, void **request);

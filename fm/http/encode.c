@@ -77,7 +77,7 @@ static void make_tag(const char *body, size_t len, bool gzip, char tag[ENCODE_TA
  * The tag without its mark of the encoding: a client that has the document in either has the
  * document.
  */
-static bool has_it(const char *if_none_match, const char *tag)
+bool encode_has(const char *if_none_match, const char *tag)
 {
 	char stem[ENCODE_TAG];
 
@@ -93,7 +93,7 @@ struct encoded encode_body(const struct encode_wish *wish, char *body, size_t le
 	char *packed;
 
 	make_tag(body, len, false, out.tag);
-	if (has_it(wish->if_none_match, out.tag)) {
+	if (encode_has(wish->if_none_match, out.tag)) {
 		free(body);
 		out.body = NULL;
 		out.len = 0;

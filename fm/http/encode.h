@@ -24,6 +24,8 @@ struct encoded {
 
 /* Whether the header Accept-Encoding (NULL = there is none) admits gzip. */
 bool encode_accepts_gzip(const char *header);
+/* Whether If-None-Match (NULL = there is none) has the entity tag, in either encoding. */
+bool encode_has(const char *if_none_match, const char *tag);
 /* Takes `body`, which is from malloc; the caller frees the body of the result. */
 struct encoded encode_body(const struct encode_wish *wish, char *body, size_t len);
 

@@ -12,6 +12,7 @@
 #include "fm/control/answer.h"
 #include "fm/core/child.h"
 #include "fm/core/log.h"
+#include "fm/http/child_reply.h"
 #include "fm/http/document.h"
 #include "fm/http/host_names.h"
 #include "fm/http/http.h"
@@ -27,7 +28,6 @@
 #define API	    "/api/v1/"
 #define TOKEN_MAX   512
 #define TOKEN_LEAST 16
-#define PORTS_MOST  4 /* answers with a series a port at a time: each holds a snapshot */
 #define METRICS	    "text/plain; version=0.0.4; charset=utf-8"
 
 struct http {
@@ -37,8 +37,9 @@ struct http {
 	struct streams *streams;
 	char **names;		   /* that it is known by */
 	char token[TOKEN_MAX + 1]; /* "" = none is needed */
+	struct page *page;
 	enum conf_port_metrics ports;
-	unsigned port_replies; /* on their way to clients */
+	struct port_replies port_replies;
 };
 
 /* ---- Metrics --------------------------------------------------------------------------------- */
@@ -59,14 +60,16 @@ static enum MHD_Result reply_metrics(const struct http *http, struct MHD_Connect
 /* Never compressed: that would take longer than all the rest. */
 static enum MHD_Result reply_ports(struct http *http, struct MHD_Connection *connection)
 {
+	struct MHD_Response *response;
+
 	if (http->ports == CONF_PORTS_OFF)
 		return reply_refuse(connection, MHD_HTTP_NOT_FOUND, "port_metrics is \"off\"");
-	if (http->port_replies >= PORTS_MOST)
+	response = port_reply_new(&http->port_replies, connection, http->env.fabric,
+				  http->ports == CONF_PORTS_ALL);
+	if (!response)
 		return reply_refuse(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
 				    "too many readers of port metrics at a time");
-	return reply_queue(connection, MHD_HTTP_OK, METRICS, NULL, false,
-			   port_reply_new(http->env.fabric, http->ports == CONF_PORTS_ALL,
-					  &http->port_replies));
+	return reply_queue(connection, MHD_HTTP_OK, METRICS, NULL, false, response);
 }
 
 /* ---- Requests -------------------------------------------------------------------------------- */
@@ -136,8 +139,8 @@ static enum MHD_Result request_cb(void *arg, struct MHD_Connection *connection, 
 	}
 	if (*request != &seen)
 		return ((struct request *)*request)->ops->go_on(*request);
-	if (page_has(path))
-		return page_reply(connection, path);
+	if (!strcmp(path, PAGE_PATH))
+		return page_reply(http->page, connection);
 	if (!has_token(http, connection))
 		return reply_refuse(connection, MHD_HTTP_UNAUTHORIZED, "a bearer token is needed");
 	if (!strcmp(path, "/metrics"))
@@ -215,7 +218,9 @@ struct http *http_new(struct loop *loop, struct fabric *fabric, const struct htt
 	}
 	http->requests.serve = http->serve;
 	http->requests.children = children_new(loop);
+	http->requests.starter = loop_timer_new(loop, child_reply_start, &http->requests);
 	http->streams = streams_new(&http->requests, fabric);
+	http->page = page_new();
 	take_conf(http, conf, token);
 	log_line(LOG_CORE, LOG_NOTICE, "http%s://%s: metrics, documents and a page%s",
 		 *conf->cert_file ? "s" : "", conf->listen, *token ? ", with a token" : "");
@@ -243,6 +248,8 @@ void http_free(struct http *http)
 	requests_resume_all(&http->requests);
 	serve_free(http->serve);
 	streams_free(http->streams);
+	page_free(http->page);
+	loop_timer_free(http->requests.starter);
 	children_free(http->requests.children);
 	host_names_free(http->names);
 	free(http);

@@ -1,68 +1,97 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* page: its files lie in the program as they are in fm/http/page/. */
+/*
+ * page: the document lies in the program, and is compressed once. The policy names its style and
+ * its script by their SHA-256, so a browser runs these and nothing that somebody got into the page.
+ */
+#include <openssl/evp.h>
+#include <openssl/sha.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "fm/http/page.h"
 #include "fm/http/reply.h"
 #include "topology/mem.h"
 
-/* What the page may do: run its own scripts and ask its own server; no other site may frame it. */
+/* Written by fm/http/page/join.awk. */
+__asm__(".section .rodata\npage_start: .incbin \"page.html\"\npage_end: .byte 0\n.previous");
+extern const char page_start[], page_end[];
+
+#define STYLE  "<style>"
+#define SCRIPT "<script type=\"module\">"
+#define TYPE   "text/html; charset=utf-8"
+
+/* What the page may do: run its own script and ask its own server; no other site may frame it. */
 #define POLICY                                                                                     \
-	"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src "    \
-	"data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+	"default-src 'none'; script-src 'sha256-%s'; style-src 'sha256-%s'; connect-src 'self'; "  \
+	"img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-#define EMBED(symbol, file)                                                                        \
-	__asm__(".section .rodata\n" #symbol ": .incbin \"fm/http/page/" file "\"\n" #symbol       \
-		"_end: .byte 0\n.previous");                                                       \
-	extern const char symbol[], symbol##_end[];
+#define BASE64_SIZE (4 * ((SHA256_DIGEST_LENGTH + 2) / 3) + 1)
 
-#define HTML   "text/html; charset=utf-8"
-#define STYLE  "text/css; charset=utf-8"
-#define SCRIPT "text/javascript; charset=utf-8"
+#define POLICY_SIZE 400
 
-/* FILE(symbol, name, path, type) */
-#define FILES(FILE)                                                                                \
-	FILE(page_index, "index.html", "/", HTML)                                                  \
-	FILE(page_style, "style.css", "/page/style.css", STYLE)                                    \
-	FILE(page_main, "main.js", "/page/main.js", SCRIPT)                                        \
-	FILE(page_api, "api.js", "/page/api.js", SCRIPT)                                           \
-	FILE(page_model, "model.js", "/page/model.js", SCRIPT)                                     \
-	FILE(page_dom, "dom.js", "/page/dom.js", SCRIPT)                                           \
-	FILE(page_map, "map.js", "/page/map.js", SCRIPT)                                           \
-	FILE(page_views, "views.js", "/page/views.js", SCRIPT)                                     \
-	FILE(page_details, "details.js", "/page/details.js", SCRIPT)
+struct page {
+	char policy[POLICY_SIZE];
+	struct encoded plain, packed;
+};
 
-#define FILE_EMBED(symbol, name, path, type) EMBED(symbol, name)
-FILES(FILE_EMBED)
-
-#define FILE_ROW(symbol, name, path, type) { path, type, symbol, symbol##_end },
-static const struct page_file {
-	const char *path, *type;
-	const char *data, *end;
-} files[] = { FILES(FILE_ROW) };
-
-static const struct page_file *find(const char *path)
+/* The hash of the text between an element's tags, as a policy has it (CSP Level 3, 2.3.1). */
+static void hash_element(const char *open, const char *close, char base64[BASE64_SIZE])
 {
-	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
-		if (!strcmp(files[i].path, path))
-			return &files[i];
-	return NULL;
+	const char *text = strstr(page_start, open) + strlen(open);
+	const char *end = strstr(text, close);
+	unsigned char digest[SHA256_DIGEST_LENGTH];
+
+	SHA256((const unsigned char *)text, (size_t)(end - text), digest);
+	EVP_EncodeBlock((unsigned char *)base64, digest, sizeof(digest));
 }
 
-bool page_has(const char *path)
+static void write_policy(char policy[POLICY_SIZE])
 {
-	return find(path);
+	char style[BASE64_SIZE], script[BASE64_SIZE];
+
+	hash_element(STYLE, "</style>", style);
+	hash_element(SCRIPT, "</script>", script);
+	snprintf(policy, POLICY_SIZE, POLICY, script, style);
 }
 
-enum MHD_Result page_reply(struct MHD_Connection *connection, const char *path)
+static struct encoded encoded_page(bool gzip)
 {
-	const struct page_file *file = find(path);
-	const struct encode_wish wish = reply_wish(connection);
-	size_t len = (size_t)(file->end - file->data);
+	const struct encode_wish wish = { .gzip = gzip };
+	size_t len = (size_t)(page_end - page_start);
 	char *copy = mem_alloc(len, 1);
-	struct encoded out;
 
-	memcpy(copy, file->data, len);
-	out = encode_body(&wish, copy, len);
-	return reply_encoded(connection, file->type, &out, POLICY);
+	memcpy(copy, page_start, len);
+	return encode_body(&wish, copy, len);
+}
+
+struct page *page_new(void)
+{
+	struct page *page = mem_alloc(1, sizeof(*page));
+
+	write_policy(page->policy);
+	page->plain = encoded_page(false);
+	page->packed = encoded_page(true);
+	return page;
+}
+
+enum MHD_Result page_reply(const struct page *page, struct MHD_Connection *connection)
+{
+	const struct encode_wish wish = reply_wish(connection);
+	const struct encoded *out = wish.gzip ? &page->packed : &page->plain;
+	bool had = encode_has(wish.if_none_match, page->plain.tag);
+	struct MHD_Response *response = MHD_create_response_from_buffer(
+		had ? 0 : out->len, out->body, MHD_RESPMEM_PERSISTENT);
+
+	MHD_add_response_header(response, "Content-Security-Policy", page->policy);
+	return reply_queue(connection, had ? MHD_HTTP_NOT_MODIFIED : MHD_HTTP_OK, TYPE, out->tag,
+			   !had && out->gzip, response);
+}
+
+void page_free(struct page *page)
+{
+	if (!page)
+		return;
+	free(page->plain.body);
+	free(page->packed.body);
+	free(page);
 }

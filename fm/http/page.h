@@ -1,14 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* page: the page that shows the fabric and follows it. It holds nothing of the fabric itself. */
+/*
+ * page: the page that shows the fabric and follows it, one document with its style and its script
+ * in it. It holds nothing of the fabric itself.
+ */
 #ifndef FMD_HTTP_PAGE_H
 #define FMD_HTTP_PAGE_H
 
 #include <microhttpd.h>
-#include <stdbool.h>
 
-/* Whether a path ("/", "/page/main.js") is a file of the page. */
-bool page_has(const char *path);
-/* Answers with the file of a path that page_has(). Returns libmicrohttpd's verdict. */
-enum MHD_Result page_reply(struct MHD_Connection *connection, const char *path);
+#define PAGE_PATH "/"
+
+struct page; /* the document in its encodings, with its policy */
+
+/* The caller owns it. */
+struct page *page_new(void);
+/* Answers with the page, which has to live as long as the connection. Returns the verdict. */
+enum MHD_Result page_reply(const struct page *page, struct MHD_Connection *connection);
+/* NULL is fine. */
+void page_free(struct page *page);
 
 #endif

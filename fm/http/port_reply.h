@@ -7,12 +7,19 @@
 #include <stdbool.h>
 
 struct fabric;
+struct port_reply;
+
+struct port_replies { /* on their way to clients */
+	struct port_reply *first;
+};
 
 /*
  * A response with the text of the published snapshot, and the readings at the time of each piece.
- * The caller owns it. It holds a reference of the snapshot and counts itself in *running until
- * libmicrohttpd releases it; fabric and *running must live as long. hcas: ports of HCAs too.
+ * The caller owns it. It holds a reference of the snapshot and is one of `all` until libmicrohttpd
+ * releases it; fabric and `all` must live as long. hcas: ports of HCAs too. NULL = too many are on
+ * their way, in all or to this client.
  */
-struct MHD_Response *port_reply_new(const struct fabric *fabric, bool hcas, unsigned *running);
+struct MHD_Response *port_reply_new(struct port_replies *all, struct MHD_Connection *connection,
+				    const struct fabric *fabric, bool hcas);
 
 #endif

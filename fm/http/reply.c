@@ -32,6 +32,8 @@ enum MHD_Result reply_queue(struct MHD_Connection *connection, unsigned code, co
 	}
 	if (gzip)
 		MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_ENCODING, "gzip");
+	if (code == MHD_HTTP_METHOD_NOT_ALLOWED)
+		MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
 	if (code == MHD_HTTP_UNAUTHORIZED)
 		MHD_add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer");
 	if (code == MHD_HTTP_SERVICE_UNAVAILABLE)

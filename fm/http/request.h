@@ -18,7 +18,8 @@ struct request;
 struct requests { /* of a server */
 	struct loop *loop;
 	struct serve *serve;
-	struct children *children; /* that write documents */
+	struct children *children;  /* that write documents */
+	struct loop_timer *starter; /* of them: child_reply_start() */
 	struct request *first;
 };
 struct request_ops {

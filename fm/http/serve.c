@@ -262,6 +262,30 @@ void serve_free(struct serve *s)
 	free(s);
 }
 
+void serve_client(struct MHD_Connection *connection, struct sockaddr_storage *client)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+
+	*client = (struct sockaddr_storage){ 0 };
+	if (info && info->client_addr)
+		memcpy(client, info->client_addr, address_size(info->client_addr));
+}
+
+bool serve_same_client(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
+{
+	const struct sockaddr_in *a4 = (const struct sockaddr_in *)a;
+	const struct sockaddr_in *b4 = (const struct sockaddr_in *)b;
+	const struct sockaddr_in6 *a6 = (const struct sockaddr_in6 *)a;
+	const struct sockaddr_in6 *b6 = (const struct sockaddr_in6 *)b;
+
+	if (a->ss_family != b->ss_family)
+		return false;
+	if (a->ss_family == AF_INET6)
+		return IN6_ARE_ADDR_EQUAL(&a6->sin6_addr, &b6->sin6_addr);
+	return a4->sin_addr.s_addr == b4->sin_addr.s_addr;
+}
+
 void serve_local_address(struct MHD_Connection *connection, char *text, size_t size)
 {
 	const union MHD_ConnectionInfo *info =

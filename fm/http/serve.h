@@ -11,7 +11,9 @@
 #define FMD_HTTP_SERVE_H
 
 #include <microhttpd.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <sys/socket.h>
 #include "fm/core/loop.h"
 
 struct serve;
@@ -40,6 +42,10 @@ void serve_free(struct serve *serve);
 /* A connection was resumed: the server goes on from the loop, not within the call. */
 void serve_poke(struct serve *serve);
 
+/* Writes the address that a connection came from; its family is 0 if it is not known. */
+void serve_client(struct MHD_Connection *connection, struct sockaddr_storage *client);
+/* Whether both are the same address, of whatever ports. */
+bool serve_same_client(const struct sockaddr_storage *a, const struct sockaddr_storage *b);
 /* Writes the local address of a connection as text; "" = not known. */
 void serve_local_address(struct MHD_Connection *connection, char *text, size_t size);
 

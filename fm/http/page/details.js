@@ -2,6 +2,7 @@
 // the path between two.
 import { get } from "./api.js";
 import { h, link, mark, section, showAddress, svg, table } from "./dom.js";
+import { plural } from "./model.js";
 import { genericTable, value, words } from "./views.js";
 
 const AGAIN_MS = 5000;
@@ -13,7 +14,7 @@ const TWICE = { kind: "kind", name: "kind", role: "place", level: "place", su: "
 
 function facts(document) {
   const plain = Object.entries(document).filter(([key, item]) => !isRows(item) && !isPart(item) && item !== null && !(Array.isArray(item) && !item.length) && document[TWICE[key]] === undefined);
-  return h("dl.facts", {}, plain.map(([key, item]) => h("div", {}, h("dt", {}, words(key)), h("dd" + (/state|verdict/.test(key) ? ".strong" : ""), {}, value(key, item)))));
+  return h("dl.facts", {}, plain.map(([key, item]) => h("div", {}, h("dt", {}, words(key)), h("dd" + (/state|verdict/.test(key) ? ".strong" : ""), {}, key === "guid" ? item : value(key, item)))));
 }
 
 function parts(document, level = 2, owner = document.node ?? document.name) {
@@ -88,7 +89,7 @@ function drawing(hops, backward) {
   const cables = hops.slice(0, -1).map((hop, i) => cable(hop, hops[i + 1], x(i), y(i), x(i + 1), y(i + 1)));
   const nodes = hops.map((hop, i) => svg("a", { href: showAddress(hop.guid), class: "hop" }, svg("rect", { x: x(i) - HALF.x, y: y(i) - HALF.y, width: 2 * HALF.x, height: 2 * HALF.y, rx: height(hop) ? 3 : 15 }),
     svg("text", { x: x(i), y: y(i) - 1, textLength: hop.name.length > 19 ? 124 : null, lengthAdjust: "spacingAndGlyphs" }, hop.name), svg("text", { x: x(i), y: y(i) + 12, class: "role" }, `${hop.role}, LID ${hop.lid}`)));
-  return h("div.scroll", { tabindex: 0, role: "region", "aria-label": backward ? "The way back" : "The path" },
+  return h("div.scroll", { tabindex: 0, role: "region", "aria-label": backward ? "The path back" : "The path" },
     svg("svg", { class: "path" + (backward ? " back" : ""), viewBox: `0 0 ${width} ${tall}`, width, height: tall, role: "img", "aria-label": hops.map(hop => hop.name).join(", then ") }, cables, nodes));
 }
 
@@ -112,16 +113,16 @@ export function pathView(state, from = "", to = "") {
     location.hash = pathAddress(a.value.trim(), b.value.trim());
   };
   const one = async (x, y) => (await get("path", { from: x, to: y })).hops;
-  // Of two hosts: each HCA's way, the first of which is drawn.
-  const several = paths => paths?.length > 1 ? [h("h3", {}, `${paths.length} ways, one from each HCA; the first is drawn`), table([["From", path => h("a", { href: pathAddress(path.from, path.to) }, path.from)], ["To", path => path.to],
-    ["By", path => path.via ? path.via.join(", ") : h("span.bad", {}, path.error ?? "no way"), "what"]], paths, { label: "Ways of all HCAs" })] : [];
+  // Of two hosts: each HCA's path, the first of which is drawn.
+  const several = paths => paths?.length > 1 ? [h("h3", {}, `${paths.length} paths, one from each HCA; the first is drawn`), table([["From", path => h("a", { href: pathAddress(path.from, path.to) }, path.from)], ["To", path => path.to],
+    ["By", path => path.via ? path.via.join(", ") : h("span.bad", {}, path.error ?? "no path"), "what"]], paths, { label: "Paths of all HCAs" })] : [];
   const ask = async () => {
     if (!from || !to) return body.replaceChildren(h("p.soft", {}, "Two names, GUIDs or LIDs: hosts, all of whose HCAs are traced, or an HCA (dgx-su01-01 mlx5_0)."));
     try {
       const [{ hops: there, paths }, back] = await Promise.all([get("path", { from, to }), one(to, from).catch(() => null)]);
       const same = back && back.length === there.length && back.every((hop, i) => hop.guid === there[there.length - 1 - i].guid);
-      body.replaceChildren(...several(paths), h("h3", {}, mark("ok"), ` ${there.length - 1} links from ${there[0].name} to ${there[there.length - 1].name}`), drawing(there, false), hopTable(there),
-        ...(back ? [h("h3", {}, same ? "The way back goes by the same switches" : `The way back goes by other switches, ${back.length - 1} links`), ...(same ? [] : [drawing(back, true), hopTable(back)])] : [h("p.bad", { role: "alert" }, mark("dead"), " There is no way back.")]));
+      body.replaceChildren(...several(paths), h("h3", {}, mark("ok"), ` ${there.length - 1} ${plural("link", there.length - 1)} from ${there[0].name} to ${there[there.length - 1].name}`), drawing(there, false), hopTable(there),
+        ...(back ? [h("h3", {}, same ? "The path back goes by the same switches" : `The path back goes by other switches, ${back.length - 1} ${plural("link", back.length - 1)}`), ...(same ? [] : [drawing(back, true), hopTable(back)])] : [h("p.bad", { role: "alert" }, mark("dead"), " There is no path back.")]));
     } catch (error) {
       body.replaceChildren(h("p.bad", { role: "alert" }, mark("dead"), " ", error.message));
     }

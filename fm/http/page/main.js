@@ -2,10 +2,10 @@
 import { Stream, get } from "./api.js";
 import { $, h, say, showAddress } from "./dom.js";
 import { pathView, showView } from "./details.js";
-import { Events, KEPT_EVENTS, clock, makeMap, number, span } from "./model.js";
+import { Events, KEPT_EVENTS, clock, isDamaged, makeMap, number, plural, span } from "./model.js";
 import { eventsView, fabricView, hostsView, switchesView, trafficView } from "./views.js";
 
-const FIRST_EVENTS = 200, ALL_EVENTS = 2000, STALE_MS = 5000, MAP_AFTER_MS = 300, MAP_EVERY_MS = 15000, HOSTS_EVERY_MS = 5000;
+const FIRST_EVENTS = 40, ALL_EVENTS = 2000, STALE_MS = 5000, MAP_AFTER_MS = 300, MAP_REST = 4, MAP_EVERY_MS = 15000, HOSTS_EVERY_MS = 5000;
 
 const state = { status: null, map: null, hosts: null, nvlink: null, events: new Events(), by: sessionStorage.getItem("by") ?? "state", utc: localStorage.getItem("utc") === "1", heard: 0, lost: null };
 let view = null, gone = null, pathKey = false;  // gone: since when there is no data, as time
@@ -42,7 +42,7 @@ const tell = what => view?.update?.(what);
 
 // ---- Documents
 
-let mapTimer = null, mapAsked = 0, mapBusy = false;
+let mapTimer = null, mapAsked = 0, mapTook = 0, mapBusy = false;
 
 async function takeMap() {
   clearTimeout(mapTimer);
@@ -61,12 +61,13 @@ async function takeMap() {
     if (error.status !== 503 && error.status !== 400) console.warn("map:", error.message);
     askMap(1000);
   }
+  mapTook = performance.now() - mapAsked;
   mapBusy = false;
 }
 
-// Soon after something happened, but never again before what was asked has had its time.
+// Soon after something happened; but in a storm of events fmd and the browser rest MAP_REST times as long as the last map took.
 function askMap(after = MAP_AFTER_MS) {
-  mapTimer ??= setTimeout(takeMap, after);
+  mapTimer ??= setTimeout(takeMap, Math.max(after, mapAsked + mapTook * (1 + MAP_REST) - performance.now()));
 }
 
 let hostsAsked = -HOSTS_EVERY_MS;
@@ -148,10 +149,10 @@ function live() {
 
 const GOOD = new Set(["up"]), CHANGING = new Set(["changing", "bringup", "starting"]);
 function header() {
-  const s = state.status;
-  $("state").textContent = `${GOOD.has(s.state) ? (s.alerts?.length ? "▲" : "✓") : CHANGING.has(s.state) ? "…" : "✕"} ${s.state}`;
-  $("state").className = "pill " + (GOOD.has(s.state) ? (s.alerts?.length ? "part" : "ok") : CHANGING.has(s.state) ? "part" : "dead");
-  $("state").title = `${s.role ?? ""}, engine ${s.engine}, ${s.levels} tiers, ${number(s.lids)} LIDs, up for ${span(s.uptime_s)}`;
+  const s = state.status, impaired = s.alerts?.length || isDamaged(s);
+  $("state").textContent = `${GOOD.has(s.state) ? (impaired ? "▲" : "✓") : CHANGING.has(s.state) ? "…" : "✕"} ${s.state}`;
+  $("state").className = "pill " + (GOOD.has(s.state) ? (impaired ? "part" : "ok") : CHANGING.has(s.state) ? "part" : "dead");
+  $("state").title = `${s.role ?? ""}, engine ${s.engine}, ${s.levels} ${plural("tier", s.levels)}, ${number(s.lids)} ${plural("LID", s.lids)}, up for ${span(s.uptime_s)}`;
 }
 
 // ---- Search
@@ -254,12 +255,11 @@ function press(event) {
 
 // ---- Begin
 
-$("nav").append(...VIEWS.map(([key, title], i) => h("a", { href: "#/" + key, "data-view": key, title: `${title} (${i + 1})` }, title)));
+$("nav").replaceChildren(...VIEWS.map(([key, title], i) => h("a", { href: "#/" + key, "data-view": key, title: `${title} (${i + 1})` }, title)));
 $("theme").onclick = () => theme(true);
 $("zone").onclick = () => zone(true);
 $("help").onclick = keys;
 document.onkeydown = press;
-addEventListener("hashchange", go);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => tell("clock"));
 performance.setResourceTimingBufferSize(0);  // the page asks for ever
 theme();
@@ -278,6 +278,22 @@ async function begin() {
     setTimeout(begin, 1000);
   }
 }
-setInterval(live, 1000);
-begin();
+
+// A file that was saved from the browser: nobody answers there, and what was on the page when it was saved is left as it is.
+function beSaved() {
+  $("stale").hidden = false;
+  $("stale").textContent = "SAVED PAGE: it has no manager to ask. What stands here, if anything, is of the time when it was saved; open the page at fmd's address (http_listen) for the fabric as it is.";
+  $("state").textContent = "✕ no manager";
+  $("state").className = "pill dead";
+  $("find").disabled = true;
+  $("nav").replaceChildren();
+}
+
+if (location.protocol === "file:") {
+  beSaved();
+} else {
+  addEventListener("hashchange", go);
+  setInterval(live, 1000);
+  begin();
+}
 window.fmd = { state, stream };  // for tests, and for who looks in the console

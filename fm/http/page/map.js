@@ -89,11 +89,11 @@ function layTiers(switches, members, width) {
   for (const level of order) {
     const row = levels.get(level), step = width / row.length, size = Math.max(4, Math.min(20, step * 0.62));
     row.forEach((i, n) => nodes.set(i, { x: (n + 0.5) * step, y, size, step }));
-    labels.push({ y: y - 32, text: `${row.length} ${plural(switches[row[0]].role, row.length)}` });
+    labels.push({ y: level === order[order.length - 1] ? y + (step > NAMED ? 46 : 32) : y - 32, text: `${row.length} ${plural(switches[row[0]].role, row.length)}` });
     y += order.length > 2 ? 130 : 170;
   }
   const rows = order.length, apart = rows > 2 ? 130 : 170, step = width / levels.get(order[rows - 1]).length;
-  return { nodes, labels, top: order[0], height: y - apart + (step > NAMED ? 40 : 24) };
+  return { nodes, labels, top: order[0], height: y - apart + (step > NAMED ? 56 : 42) };
 }
 
 // ---- The map
@@ -179,8 +179,8 @@ export class FabricMap {
     for (const { y, block, count } of this.titles) {
       const { switches } = this.map, name = i => plural(switches[i].role, 2);
       g.fillStyle = this.colors.soft;
-      const long = `${name(block.lower[0])} (rows) and ${name(block.upper[0])} (columns)${count > 1 ? `: ${count} parts that hang together` : ""}`;
-      g.fillText(g.measureText(long).width < this.element.clientWidth - 2 * SIDE ? long : `${name(block.lower[0])} × ${name(block.upper[0])}${count > 1 ? `, ${count} parts` : ""}`, SIDE, y);
+      const long = `${name(block.lower[0])} (rows) and ${name(block.upper[0])} (columns)${count > 1 ? `: ${count} blocks, each linked in itself` : ""}`;
+      g.fillText(g.measureText(long).width < this.element.clientWidth - 2 * SIDE ? long : `${name(block.lower[0])} × ${name(block.upper[0])}${count > 1 ? `, ${count} blocks` : ""}`, SIDE, y);
     }
     for (const item of this.items) this.paintBlock(g, item);
   }
@@ -331,8 +331,8 @@ export class FabricMap {
     if (place.block) return place.block.title + ". Enter or click: larger.";
     if (place.trunk) return trunkText(switches, place.trunk);
     if (!place.sw) return `${switches[place.lower].name} – ${switches[place.upper].name}: no link is known`;
-    const { sw } = place, hcas = sw.hcas ? `, ${sw.hcas - sw.hcas_down} of ${sw.hcas} HCAs up` : "";
-    return `${sw.name}, ${sw.role}, LID ${sw.lid}: ${sw.links} of ${sw.links + sw.links_down} links up${hcas}`;
+    const { sw } = place, links = sw.links + sw.links_down, hcas = sw.hcas ? `, ${sw.hcas - sw.hcas_down} of ${sw.hcas} ${plural("HCA", sw.hcas)} up` : "";
+    return `${sw.name}, ${sw.role}, LID ${sw.lid}: ${sw.links} of ${links} ${plural("link", links)} up${hcas}${sw.cordoned ? ", cordoned" : ""}`;
   }
 
   point(event) {
@@ -362,7 +362,7 @@ export class FabricMap {
     else if (place.sw) this.open({ sw: place.sw });
   }
 
-  // Places that keys go to: blocks and what is not whole in them, or all switches.
+  // Places that keys go to: blocks and the faults in them, or all switches.
   list() {
     if (this.places) return this.places;
     if (this.drawn) return this.places = [...this.nodes.keys()].map(i => this.nodePlace(i));

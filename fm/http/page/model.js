@@ -1,11 +1,11 @@
 // model: what is made of fmd's documents, without a screen. Pure.
-export const KEPT_EVENTS = 2000, KEPT_AT_FIRST = 400;
+export const KEPT_EVENTS = 2000, KEPT_AT_FIRST = 40;
 const LOWER = 0, UPPER = 1, LINKS = 2, DOWN = 3, CORDONED = 4, ASIDE = 5, UNHEALTHY = 6, LOAD = 7, ERRORS = 8;
 
 // ---- States: each has a word, a rank (the worst is shown first) and, in map.js and style.css, a colour and a shape.
 
 export const STATES = {
-  ok: { rank: 0, text: "whole" }, cordoned: { rank: 1, text: "cordoned" }, aside: { rank: 2, text: "set aside" },
+  ok: { rank: 0, text: "all links up" }, cordoned: { rank: 1, text: "cordoned" }, aside: { rank: 2, text: "in quarantine or isolated" },
   unhealthy: { rank: 3, text: "unhealthy" }, part: { rank: 4, text: "some links down" }, dead: { rank: 5, text: "all links down" },
 };
 
@@ -19,7 +19,8 @@ export function trunkState(trunk) {
 
 export function switchState(sw) {
   if (!sw.links) return "dead";
-  return sw.links_down ? "part" : "ok";
+  if (sw.links_down) return "part";
+  return sw.cordoned ? "cordoned" : "ok";
 }
 
 export const worse = (a, b) => STATES[a].rank >= STATES[b].rank ? a : b;
@@ -115,6 +116,14 @@ function blocksOf(switches, trunks) {
   return blocks;
 }
 
+// `cordoned` of a switch: its links to other switches that are up, where all of them are cordoned; else 0.
+function noteCordons(switches, trunks) {
+  for (const sw of switches) sw.cordoned = sw.uncordoned = 0;
+  for (const { lower, upper, links, down, cordoned } of trunks)
+    for (const sw of [switches[lower], switches[upper]]) sw[cordoned === links ? "cordoned" : "uncordoned"] += links - down;
+  for (const sw of switches) if (sw.uncordoned) sw.cordoned = 0;
+}
+
 export function makeMap(document) {
   const switches = switchesOf(document.switches), trunks = document.trunks.map(trunkOf), lonely = new Set(switches.keys());
   for (const trunk of trunks) {
@@ -122,6 +131,7 @@ export function makeMap(document) {
     lonely.delete(trunk.lower);
     lonely.delete(trunk.upper);
   }
+  noteCordons(switches, trunks);
   for (const sw of switches) sw.state = switchState(sw);
   const blocks = blocksOf(switches, trunks);
   return {
@@ -131,15 +141,17 @@ export function makeMap(document) {
   };
 }
 
-// What is not whole, the worst first: dead switches, HCAs down, trunks.
+// Faults and maintenance, the worst first: dead switches, HCAs down, trunks. A switch that is cordoned is one row, not one for each of its trunks.
 function faultsOf(switches, trunks) {
   const list = [];
   for (const sw of switches) {
     if (sw.state === "dead") list.push({ rank: 20, state: "dead", sw, text: `${sw.name}: all ${sw.links_down} links down` });
-    else if (sw.hcas_down) list.push({ rank: 8, state: "part", sw, text: `${sw.name}: ${sw.hcas_down} of ${sw.hcas} HCAs down` });
+    else if (sw.hcas_down) list.push({ rank: 8, state: "part", sw, text: `${sw.name}: ${sw.hcas_down} of ${sw.hcas} ${plural("HCA", sw.hcas)} down` });
+    if (sw.cordoned) list.push({ rank: STATES.cordoned.rank, state: "cordoned", sw, text: `${sw.name}: ${sw.cordoned === 1 ? "its link to a switch is" : `all ${sw.cordoned} links to switches are`} cordoned` });
   }
+  const told = ({ state, lower, upper }) => state === "ok" || [switches[lower], switches[upper]].some(sw => sw.state === "dead" || state === "cordoned" && sw.cordoned);
   for (const trunk of trunks)
-    if (trunk.state !== "ok" && switches[trunk.lower].state !== "dead" && switches[trunk.upper].state !== "dead")
+    if (!told(trunk))
       list.push({ rank: STATES[trunk.state].rank, state: trunk.state, trunk, text: trunkText(switches, trunk) });
   return list.sort((a, b) => b.rank - a.rank);
 }
@@ -150,7 +162,7 @@ export function trunkText(switches, trunk) {
   if (trunk.aside) parts.push(`${trunk.aside} in quarantine or isolated`);
   if (trunk.unhealthy) parts.push(`${trunk.unhealthy} unhealthy`);
   if (trunk.load) parts.push(`busiest ${trunk.load}%`);
-  if (trunk.errors) parts.push(`${number(trunk.errors)} errors a minute`);
+  if (trunk.errors) parts.push(`${number(trunk.errors)} ${plural("error", trunk.errors)} a minute`);
   return `${switches[trunk.lower].name} – ${switches[trunk.upper].name}: ${parts.join(", ")}`;
 }
 
@@ -218,6 +230,9 @@ export const LEVELS = ["error", "warning", "notice", "info", "debug"];
 const FIRST = ["hcas-cut-off", "no-link", "no-device", "unreachable"];
 export const alertOrder = alerts => [...alerts].sort((a, b) => place(a) - place(b) || String(b.since).localeCompare(String(a.since)));
 const place = alert => { const i = FIRST.indexOf(alert.what); return i < 0 ? FIRST.length : i; };
+
+// Whether something is down or out of service, of a status without alerts too.
+export const isDamaged = s => Boolean(s.links_down || s.hcas_off || s.links_quarantined || s.links_isolated || s.at_risk);
 
 // ---- Figures for people
 

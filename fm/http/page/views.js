@@ -3,7 +3,7 @@
 import { get } from "./api.js";
 import { h, link, mark, section, showAddress, table } from "./dom.js";
 import { FabricMap } from "./map.js";
-import { LEVELS, VERDICTS, alertOrder, clock, duration, hcaState, hostVerdict, natural, number, plural, span, trunkText, worstFirst } from "./model.js";
+import { LEVELS, VERDICTS, alertOrder, clock, duration, hcaState, hostVerdict, isDamaged, natural, number, plural, span, trunkText, worstFirst } from "./model.js";
 
 const RECENT = 12, FAULTS = 40, ROWS = 200, HOST_ROWS = 120;
 
@@ -11,24 +11,24 @@ const when = (state, time) => h("time", { datetime: time, title: time }, clock(t
 const eventTable = (state, rows) => table([["Time", event => when(state, event.time), "when"], ["Kind", event => event.kind, "kind"], ["What", event => event.text, "what"]],
   rows, { label: "Events", rowClass: event => "." + event.level });
 
-// ---- Fabric: alerts first, then figures, the map, what is not whole, what happened
+// ---- Fabric: alerts first, then figures, the map, faults and maintenance, what happened
 
 function tilesOf(s) {
   const fault = s.last_fault, proof = s.proof ?? {}, wrong = (proof.unreachable ?? 0) + (proof.loops ?? 0) + (proof.credit_cycles ?? 0), list = [];
   const add = (text, value, state, title) => list.push(h("div.tile" + (state ? ".s-" + state : ""), { title }, h("b", {}, state ? mark(state) : null, " ", value), h("span", {}, text)));
   if (s.hcas_cut_off) add(plural("HCA", s.hcas_cut_off) + " cut off", number(s.hcas_cut_off), "dead");
-  add("HCAs", number(s.hcas));
+  add(plural("HCA", s.hcas), number(s.hcas));
   if (s.hcas_off) add(plural("HCA", s.hcas_off) + " off (own link down)", number(s.hcas_off), "part");
-  add("switches", number(s.switches));
-  add(`links down of ${number(s.links)}`, number(s.links_down), s.links_down ? "part" : "");
-  if (s.links_cordoned) add("links cordoned", number(s.links_cordoned), "cordoned");
-  if (s.links_quarantined) add("links in quarantine", number(s.links_quarantined), "aside");
-  if (s.links_isolated) add("links isolated", number(s.links_isolated), "aside");
-  if (s.health?.sick) add("links unhealthy", number(s.health.sick), "unhealthy");
-  add("pairs of HCAs without a path", number(wrong), wrong ? "dead" : "", "by the proof of the tables in force; loops and credit cycles are counted here too");
+  add(plural("switch", s.switches), number(s.switches));
+  add(`${plural("link", s.links_down)} down of ${number(s.links)}`, number(s.links_down), s.links_down ? "part" : "");
+  if (s.links_cordoned) add(`${plural("link", s.links_cordoned)} cordoned`, number(s.links_cordoned), "cordoned");
+  if (s.links_quarantined) add(`${plural("link", s.links_quarantined)} in quarantine`, number(s.links_quarantined), "aside");
+  if (s.links_isolated) add(`${plural("link", s.links_isolated)} isolated`, number(s.links_isolated), "aside");
+  if (s.health?.sick) add(`${plural("link", s.health.sick)} unhealthy`, number(s.health.sick), "unhealthy");
+  add(`${plural("pair", wrong)} of HCAs without a path`, number(wrong), wrong ? "dead" : "", "by the proof of the tables in force; loops and credit cycles are counted here too");
   add("last fault rerouted in", fault ? duration(fault.detected_to_programmed_ms) : "–", "", fault?.what);
   for (const [state, count] of Object.entries(s.nvswitch?.states ?? {}))
-    if (count && state !== "HEALTHY" && state !== "UNKNOWN") add(`hosts with NVLinks ${state}`, number(count), state === "FATAL" ? "dead" : "part");
+    if (count && state !== "HEALTHY" && state !== "UNKNOWN") add(`${plural("host", count)} with NVLinks ${state}`, number(count), state === "FATAL" ? "dead" : "part");
   return list;
 }
 
@@ -37,8 +37,8 @@ function alertsOf(state) {
   if (alerts.length) return h("ul.alerts", {}, alerts.map(alert => h("li", {}, mark("dead"), h("b", {}, alert.what), " ", alert.text, " ", h("span.soft", {}, "since ", when(state, alert.since)))));
   if (s.hcas_cut_off) return null;
   if (s.state !== "up") return h("p.calm", {}, mark("unknown"), ` The fabric is not up: ${s.state}.`);
-  const damaged = s.links_down || s.hcas_off || s.links_quarantined || s.links_isolated || s.at_risk;
-  return h("p.calm", {}, mark(damaged ? "part" : "ok"), damaged ? " No alerts. What is down or set aside is listed below." : " No alerts.", s.at_risk ? h("span", {}, " At risk: ", s.at_risk.text, ".") : null);
+  const damaged = isDamaged(s);
+  return h("p.calm", {}, mark(damaged ? "part" : "ok"), damaged ? " No alerts. What is down, in quarantine or isolated is listed below." : " No alerts.", s.at_risk ? h("span", {}, " At risk: ", s.at_risk.text, ".") : null);
 }
 
 // Who is cut off, and behind what.
@@ -62,7 +62,7 @@ export function fabricView(state, block) {
   };
   const pick = ({ trunk, block: id }) => {
     const { switches } = state.map, lower = switches[trunk.lower], upper = switches[trunk.upper];
-    picked.replaceChildren(mark(trunk.state), " ", trunkText(switches, trunk), ". Show ", link(lower.guid, lower.name), " or ", link(upper.guid, upper.name), id !== undefined ? [", or ", h("a", { href: "#/block/" + id }, "this part larger")] : "", ".");
+    picked.replaceChildren(mark(trunk.state), " ", trunkText(switches, trunk), ". Show ", link(lower.guid, lower.name), " or ", link(upper.guid, upper.name), id !== undefined ? [", or ", h("a", { href: "#/block/" + id }, "this block larger")] : "", ".");
   };
   const map = new FabricMap(open);
   const by = h("select", { "aria-label": "Colour by", onchange: () => { state.by = by.value; sessionStorage.setItem("by", by.value); redraw(); } },
@@ -80,14 +80,14 @@ export function fabricView(state, block) {
     if ((what === "map" || what === "clock") && state.map) {
       map.set(state.map);
       const part = state.map.blocks[block];
-      crumb.replaceChildren(...(part ? [h("a", { href: "#/" }, "Whole fabric"), " › ", part.title] : [`${number(state.map.switches.length)} switches in ${state.map.levels} ${plural("tier", state.map.levels)}`]));
+      crumb.replaceChildren(...(part ? [h("a", { href: "#/" }, "Whole fabric"), " › ", part.title] : [`${number(state.map.switches.length)} ${plural("switch", state.map.switches.length)} in ${state.map.levels} ${plural("tier", state.map.levels)}`]));
       faults.replaceChildren(...faultRows(state));
     }
     if (what === "events" || what === "clock") events.replaceChildren(eventTable(state, state.events.filtered({}, RECENT, Date.now()).rows), h("p", {}, h("a", { href: "#/events" }, "All events")));
   };
   const element = h("div.fabric", {}, alerts, tiles,
     section(null, { class: "wide", "aria-label": "Map" }, h("div.bar", {}, h("h2", {}, "Fabric"), crumb, h("label.right", {}, "colour by ", by)), map.element, legend, picked),
-    section("What is not whole", {}, faults), section("Latest events", {}, events));
+    section("Faults and maintenance", {}, faults), section("Latest events", {}, events));
   redraw();
   for (const what of ["status", "map", "events"]) if (state[what]) update(what);
   return { title: "Fabric", element, update };
@@ -95,7 +95,7 @@ export function fabricView(state, block) {
 
 function faultRows(state) {
   const { faults } = state.map;
-  if (!faults.length) return [h("p", {}, mark("ok"), " All links of all switches are up.")];
+  if (!faults.length) return [h("p", {}, mark("ok"), " All links of all switches are up; none is cordoned, in quarantine, isolated or unhealthy.")];
   const row = fault => h("li", {}, mark(fault.state), " ", fault.sw ? link(fault.sw.guid, fault.text) : link(state.map.switches[fault.trunk.lower].guid, fault.text));
   return [h("ul.plain", {}, faults.slice(0, FAULTS).map(row)), faults.length > FAULTS ? h("p.soft", {}, `and ${number(faults.length - FAULTS)} more`) : null].filter(Boolean);
 }
@@ -141,7 +141,7 @@ export function hostsView(state) {
 export function switchesView(state) {
   const element = h("div.fabric", {});
   const tile = sw => h("a.sw.s-" + sw.state, { href: showAddress(sw.guid), title: `${sw.guid}, LID ${sw.lid}` }, mark(sw.state), h("span", {}, sw.name),
-    h("small", {}, `${sw.links}/${sw.links + sw.links_down}`), sw.hcas_down ? h("small.bad", {}, `${sw.hcas_down} HCAs down`) : null);
+    h("small", {}, `${sw.links}/${sw.links + sw.links_down}`), sw.hcas_down ? h("small.bad", {}, `${sw.hcas_down} ${plural("HCA", sw.hcas_down)} down`) : null);
   const part = (title, list) => h("div", {}, h("h3", {}, title), h("div.sws", {}, list.map(tile)));
   const draw = () => {
     const { switches, blocks, lonely } = state.map;
@@ -192,7 +192,7 @@ export function trafficView(state) {
   const element = h("div.fabric", {}), top = h("div.wide", {});
   const trunks = (title, key, unit) => {
     const { switches } = state.map, list = state.map.trunks.filter(trunk => trunk[key] > 0).sort((a, b) => b[key] - a[key]).slice(0, 25);
-    if (!list.length) return section(title, {}, h("p.soft", {}, state.status?.health?.ports_read ? "None." : "Counters were not read yet (perf_interval)."));
+    if (!list.length) return section(title, {}, h("p.soft", {}, state.status?.health?.ports_read ? `No ${key} on links between switches.` : "Counters were not read yet (perf_interval)."));
     return section(title, {}, table([["Lower", t => link(switches[t.lower].guid, switches[t.lower].name)], ["Upper", t => link(switches[t.upper].guid, switches[t.upper].name)],
       [unit, t => h("span.meter", {}, h("meter", { min: 0, max: key === "load" ? 100 : list[0][key], value: t[key], "aria-hidden": "true" }), " ", number(t[key])), "num"]], list, { label: title }));
   };
@@ -200,7 +200,7 @@ export function trafficView(state) {
   const ask = async () => {
     try {
       const document = await get("top", { n: 25 }), lists = Object.entries(document).filter(([, rows]) => Array.isArray(rows) && rows.length);
-      top.replaceChildren(h("p.soft", {}, `Rates are known of ${number(document.known)} of ${number(document.links)} links.`), ...lists.map(([key, rows]) => section(`Links: ${words(key).toLowerCase()}`, { class: "wide" }, genericTable(rows, words(key), null, key === "errors" ? "errors_per_s" : "load_percent"))));
+      top.replaceChildren(h("p.soft", {}, `${number(document.known)} of ${number(document.links)} ${plural("link", document.links)} that are up have a known load.`), ...lists.map(([key, rows]) => section(`Links: ${words(key).toLowerCase()}`, { class: "wide" }, genericTable(rows, words(key), null, key === "errors" ? "errors_per_s" : "load_percent"))));
     } catch (error) {
       top.replaceChildren(h("p.soft", {}, error.message));
     }
@@ -215,7 +215,7 @@ export function trafficView(state) {
 
 const LINKED = new Set(["name", "to", "of", "path_from", "guid", "node", "host", "peer", "switch", "leaf", "from", "mlid", "far_end", "peer_name", "member", "node_guid", "port_guid"]);
 // A key as people write it (units and tiers count from 1 there); seconds and milliseconds stand with the value.
-const SPELLED = { level: "tier", guid: "GUID", guids: "GUIDs", lid: "LID", lids: "LIDs", mlid: "MLID", mgid: "MGID", hca: "HCA", hcas: "HCAs", su: "SU", pkey: "P_Key", sl: "SL", lft: "LFT", mft: "MFT", nvlink: "NVLink", gbps: "Gb/s", percent: "%", fec: "FEC", ber: "BER" };
+const SPELLED = { level: "tier", guid: "GUID", guids: "GUIDs", lid: "LID", lids: "LIDs", mlid: "MLID", mgid: "MGID", hca: "HCA", hcas: "HCAs", su: "SU", pkey: "P_Key", sl: "SL", lft: "LFT", mft: "MFT", nvlink: "NVLink", cables: "links", room: "capacity", gbps: "Gb/s", percent: "%", fec: "FEC", ber: "BER" };
 const words = key => {
   const said = key.replace(/_per_s$/, "/s").replace(/_m?s$/, "").split("_").map(word => SPELLED[word] ?? word).join(" ");
   return said[0].toUpperCase() + said.slice(1);
@@ -237,6 +237,7 @@ export function value(key, item) {
     if (item.name !== undefined) return [link(item.guid ?? item.name, item.name), item.port ? `:${item.port}` : ""];
     return Object.entries(item).map(([name, one], i) => [i ? ", " : "", `${words(name)} `, value(name, one)]);
   }
+  if (key === "width" && item > 0) return `${item}x`;
   if (typeof item === "number") return key === "su" || key === "level" ? String(item + 1) : figure(key, item);
   return LINKED.has(key) && item.length < 70 ? link(item) : item;
 }
