@@ -57,7 +57,7 @@ static void keep(const struct topo **place, const struct topo *t)
 
 static bool can_be_asked(const struct inv_node *node)
 {
-	return inv_is_switch(node) && !node->gone && !node->silent &&
+	return inv_is_switch(node) && !node->gone && !node->silent && !node->no_sets &&
 	       wire_adaptive_vendor(node->info.vendor);
 }
 

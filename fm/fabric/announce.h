@@ -83,8 +83,15 @@ void fabric_trap_received(struct fabric *fabric, const struct wire_notice *notic
  *   ISOLATED_NO_SETS       the switch accepts a Set: it is sent one a minute, and no other
  *   ISOLATED_WRONG_TABLES  the switch holds the block that it did not hold; it follows from
  *                          fabric_report_table_unheld(), and is not asked for
+ *   ISOLATED_FOREIGN_KEY   the switch shows no M_Key of another manager any more; until then it is
+ *                          sent no Set. It follows from the inventory, and is not asked for
  */
-enum isolation_cause { ISOLATED_NOT_ACTIVE, ISOLATED_NO_SETS, ISOLATED_WRONG_TABLES };
+enum isolation_cause {
+	ISOLATED_NOT_ACTIVE,
+	ISOLATED_NO_SETS,
+	ISOLATED_WRONG_TABLES,
+	ISOLATED_FOREIGN_KEY,
+};
 /* See above. Served from the loop; the cause is what the alert names. */
 void fabric_request_isolate(struct fabric *fabric, guid_t node, uint8_t port,
 			    enum isolation_cause cause);

@@ -136,8 +136,8 @@ static void log_switch(struct changes *s, uint32_t sw, bool down)
 				     : live_links(s->newer, sw, &hosts);
 
 	if (hosts)
-		snprintf(means, sizeof(means), "%u HCAs %s connectivity", hosts,
-			 down ? "lost" : "regained");
+		snprintf(means, sizeof(means), "%u %s %s connectivity", hosts,
+			 words_plural(hosts, "HCA", "HCAs"), down ? "lost" : "regained");
 	else
 		snprintf(means, sizeof(means), "%u %s", links,
 			 words_plural(links, "link", "links"));

@@ -22,8 +22,10 @@ struct fabric;
  * them starts an operation.
  */
 struct fabric_operation_ops {
-	const char *file; /* of state_dir, to be on disk before the answer; NULL = none */
-	bool sweeps;	  /* only an update that begins behind a heavy sweep takes it */
+	/* Of state_dir, to be on disk, or in its journal, before the answer; NULL = none. */
+	const char *file, *also;
+	bool late;   /* they change behind settling (deploy.settled_later): answered behind that */
+	bool sweeps; /* only an update that begins behind a heavy sweep takes it */
 	/* Tables were refused: undoes the operation. NULL = there is nothing to undo. */
 	void (*rollback)(void *data);
 	/*

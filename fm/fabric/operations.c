@@ -10,6 +10,7 @@ struct operation {
 	waiter_fn *fn; /* NULL: the client is gone */
 	void *arg;
 	bool taken;	/* by an update that began after it was requested */
+	bool settled;	/* that one */
 	json_t *result; /* once it is settled */
 };
 
@@ -52,6 +53,8 @@ static void answer(struct operations *ops, struct operation *op, const char *err
 {
 	if (op->result && op->ops->file)
 		state_store_report(ops->store, op->ops->file, op->result);
+	if (op->result && op->ops->also)
+		state_store_report(ops->store, op->ops->also, op->result);
 	if (op->ops->reported)
 		op->ops->reported(op->data, op->result, error);
 	if (op->fn)
@@ -59,9 +62,14 @@ static void answer(struct operations *ops, struct operation *op, const char *err
 	operation_free(op);
 }
 
+static bool waits(const struct operations *ops, const char *file)
+{
+	return file && state_store_waits(ops->store, file);
+}
+
 static void answer_when_saved(struct operations *ops, struct operation *op)
 {
-	if (!op->ops->file || !state_store_waits(ops->store, op->ops->file)) {
+	if (!waits(ops, op->ops->file) && !waits(ops, op->ops->also)) {
 		answer(ops, op, NULL);
 		return;
 	}
@@ -69,15 +77,31 @@ static void answer_when_saved(struct operations *ops, struct operation *op)
 	ops->saving = op;
 }
 
+/* Whether it is to be answered. */
+static bool is_done(struct operation *op, bool settled)
+{
+	if (!settled || !op->ops->late)
+		return op->taken;
+	op->settled |= op->taken;
+	return false;
+}
+
+static bool is_settled(struct operation *op, bool settled)
+{
+	return op->settled;
+}
+
+typedef bool done_fn(struct operation *op, bool settled);
+
 /* Takes those off the list that are to be answered: clients may ask again from their callback. */
-static struct operation *unlink_taken(struct operations *ops)
+static struct operation *unlink_done(struct operations *ops, done_fn *done, bool settled)
 {
 	struct operation **link = &ops->waiting, *taken = NULL;
 
 	while (*link) {
 		struct operation *op = *link;
 
-		if (!op->taken) {
+		if (!done(op, settled)) {
 			link = &op->next;
 			continue;
 		}
@@ -88,10 +112,8 @@ static struct operation *unlink_taken(struct operations *ops)
 	return taken;
 }
 
-void operations_answer(struct operations *ops, const char *error)
+static void answer_all(struct operations *ops, struct operation *list, const char *error)
 {
-	struct operation *list = unlink_taken(ops);
-
 	while (list) {
 		struct operation *op = list;
 
@@ -103,6 +125,16 @@ void operations_answer(struct operations *ops, const char *error)
 		op->result = result_of(ops, op);
 		answer_when_saved(ops, op);
 	}
+}
+
+void operations_answer(struct operations *ops, const char *error)
+{
+	answer_all(ops, unlink_done(ops, is_done, !error), error);
+}
+
+void operations_answer_late(struct operations *ops)
+{
+	answer_all(ops, unlink_done(ops, is_settled, true), NULL);
 }
 
 void operations_saved(struct operations *ops)

@@ -32,8 +32,12 @@ void operations_take(struct operations *operations, bool sweeping);
 bool operations_taken(const struct operations *operations); /* true: some are not answered yet */
 /* The proof refused the tables of those that were taken: undoes them. Answer them next. */
 void operations_rollback(struct operations *operations);
-/* Answers those that were taken; error NULL: all is settled. Their callbacks may start others. */
+/*
+ * Answers those that were taken; error NULL: all is settled, and those that are `late` wait for
+ * operations_answer_late(). Their callbacks may start others.
+ */
 void operations_answer(struct operations *operations, const char *error);
+void operations_answer_late(struct operations *operations);
 /* A file was written, or could not be: answers operations that waited for that alone. */
 void operations_saved(struct operations *operations);
 /* Answers all at once with that error: this manager changes nothing any more. */

@@ -16,6 +16,7 @@
  */
 #include "fm/fabric/settle.h"
 #include <stdlib.h>
+#include "fm/core/words.h"
 #include "fm/fabric/pipe.h"
 #include "fm/fabric/poll.h"
 #include "fm/fabric/snapshot.h"
@@ -91,10 +92,15 @@ static enum job_result show(void *arg)
 
 static void log_up(struct fabric *f)
 {
+	const struct topo *t = f->now.topo;
+	unsigned links = topo_links(t);
+
 	event_log_add(f->events, LOG_NOTICE, "up", NULL,
-		      "fabric: up: %u switches, %u HCAs, %u links (%u down), %llu SMPs, %.0f ms",
-		      f->now.topo->nswitches, f->now.topo->ncas, topo_links(f->now.topo),
-		      topo_links_down(f->now.topo), (unsigned long long)mad_stats(f->mad).sent,
+		      "fabric: up: %u %s, %u %s, %u %s (%u down), %llu SMPs, %.0f ms", t->nswitches,
+		      words_plural(t->nswitches, "switch", "switches"), t->ncas,
+		      words_plural(t->ncas, "HCA", "HCAs"), links,
+		      words_plural(links, "link", "links"), topo_links_down(t),
+		      (unsigned long long)mad_stats(f->mad).sent,
 		      (loop_now_us(f->loop) - f->progress.started_us) / 1e3);
 }
 
@@ -130,6 +136,7 @@ static enum job_result settled_later(void *arg)
 	struct fabric *f = arg;
 
 	MODULES_CALL(f->modules, deploy.settled_later);
+	operations_answer_late(f->clients.operations);
 	return JOB_NEXT;
 }
 

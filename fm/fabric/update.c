@@ -25,6 +25,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include "fm/core/words.h"
 #include "fm/fabric/change.h"
 #include "fm/fabric/deploy.h"
 #include "fm/fabric/fault.h"
@@ -179,8 +180,9 @@ static void log_lids(struct fabric *f, const struct lid_map *lids)
 			      lids->taken_back);
 	if (lids->without_lid)
 		event_log_add(f->events, LOG_ERR, "lids-exhausted", NULL,
-			      "fabric: %u ports have no LID: all unicast LIDs are in use",
-			      lids->without_lid);
+			      "fabric: %u %s no LID: all unicast LIDs are in use",
+			      lids->without_lid,
+			      words_plural(lids->without_lid, "port has", "ports have"));
 }
 
 static enum job_result plan_lids(void *arg)
@@ -381,9 +383,11 @@ static enum job_result judge(void *arg)
 		return refuse(f);
 	if (proof->unreachable)
 		event_log_add(f->events, LOG_WARNING, "unreachable", report_proof(proof),
-			      "fabric: %llu pairs of hosts are connected by links, but no legal "
+			      "fabric: %llu %s of hosts %s connected by links, but no legal "
 			      "path exists: %s",
-			      (unsigned long long)proof->unreachable, proof->first);
+			      (unsigned long long)proof->unreachable,
+			      words_plural(proof->unreachable, "pair", "pairs"),
+			      words_plural(proof->unreachable, "is", "are"), proof->first);
 	return JOB_NEXT;
 }
 
@@ -392,9 +396,12 @@ static enum job_result judge(void *arg)
 static void warn_of_unreachable(struct fabric *f, const struct check_report *proof)
 {
 	if (proof->unreachable)
-		alert_raise(f->alerts, "unreachable", "",
-			    "%llu pairs of hosts are connected by links, but have no path: %s",
-			    (unsigned long long)proof->unreachable, proof->first);
+		alert_raise(f->alerts, "unreachable", "", "%llu %s no path: %s",
+			    (unsigned long long)proof->unreachable,
+			    words_plural(proof->unreachable,
+					 "pair of hosts is connected by links, but has",
+					 "pairs of hosts are connected by links, but have"),
+			    proof->first);
 	else
 		alert_end(f->alerts, "unreachable", "");
 }

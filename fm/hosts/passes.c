@@ -64,6 +64,7 @@ static void write_reported(const void *arg, FILE *out)
 
 static const struct state_file reported_file = {
 	.name = "hosts",
+	.small = true,
 	.form = "`VERDICT HOST`",
 	.read = read_reported,
 	.forget = forget_reported,

@@ -20,6 +20,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include "fm/core/words.h"
 #include "fm/multicast/room.h"
 #include "routing/proof/check_change.h"
 #include "topology/mem.h"
@@ -192,9 +193,10 @@ static void report_narrow(struct multicast *m, const struct mcast_group *group,
 	event_log_add(
 		m->services.events, LOG_WARNING, "mcast-narrow",
 		json_pack("{si si}", "mlid", (int)tree->mlid, "left_out", (int)tree->left_out),
-		"fabric: %u members of multicast LID 0x%x are not served, as any tree to them "
+		"fabric: %u %s of multicast LID 0x%x %s not served, as any tree to them "
 		"would close a credit loop: %s",
-		tree->left_out, tree->mlid, names);
+		tree->left_out, words_plural(tree->left_out, "member", "members"), tree->mlid,
+		words_plural(tree->left_out, "is", "are"), names);
 }
 
 static enum job_result judge(void *arg)

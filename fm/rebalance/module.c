@@ -20,6 +20,7 @@
  */
 #include "fm/rebalance/module.h"
 #include <stdlib.h>
+#include "fm/core/words.h"
 #include "fm/core/job.h"
 #include "fm/fabric/request.h"
 #include "fm/fabric/view.h"
@@ -80,8 +81,6 @@ static const struct state_file overrides_file = {
 	.read = read_overrides,
 	.forget = forget_overrides,
 	.write = write_overrides,
-	.gather_us = 5000000,
-	.gather_max_us = 60000000,
 };
 
 static void load(void *room)
@@ -255,11 +254,11 @@ static void report(const struct room *r)
 		      json_pack("{sI si so so}", "entries", (json_int_t)entries, "overrides",
 				(int)r->kept.count, "before", load_json(&r->before), "after",
 				load_json(&r->after)),
-		      "fabric: rebalanced, %llu entries moved: worst link in shifts %.2f -> %.2f "
+		      "fabric: rebalanced, %llu %s moved: worst link in shifts %.2f -> %.2f "
 		      "flows, within rails %.2f -> %.2f, all-to-all %.2f -> %.2f of the mean",
-		      (unsigned long long)entries, r->before.shift, r->after.shift,
-		      r->before.rail_shift, r->after.rail_shift, r->before.all_to_all,
-		      r->after.all_to_all);
+		      (unsigned long long)entries, words_plural(entries, "entry", "entries"),
+		      r->before.shift, r->after.shift, r->before.rail_shift, r->after.rail_shift,
+		      r->before.all_to_all, r->after.all_to_all);
 }
 
 static void settled(void *room)
