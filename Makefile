@@ -86,7 +86,13 @@ $(B)/%.o: %.c
 	$(call say,CC,$<)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-$(B)/fm/http/page.o: $(wildcard fm/http/page/*)
+# The page is one document, made of its parts. Commas of a sanitizer's folder would end an argument of -Wa.
+$(B)/fm/http/page.html: $(wildcard fm/http/page/*)
+	@mkdir -p $(@D)
+	$(call say,JOIN,$@)
+	$(Q)awk -f fm/http/page/join.awk fm/http/page/index.html >$@.new && mv $@.new $@
+$(B)/fm/http/page.o: $(B)/fm/http/page.html
+$(B)/fm/http/page.o: override CPPFLAGS += -Xassembler -I -Xassembler $(B)/fm/http
 
 define archive_rule
 $(B)/lib$(1).a: $(call obj,$(SRC_$(1)))
