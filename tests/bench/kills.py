@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """Two fmd that mirror each other, of which the master is killed (-9), again and again, by turns; under joins, registrations, cut links and cordons.
 
-    kills.py [--bin FOLDER] [--size HCAS] [--kills N] [--seed N] [--quiet [--off HOSTS]] [--poll MS] [--json FILE]
+    kills.py [--bin FOLDER] [--size HCAS] [--kills N] [--seed N] [--quiet [--off HOSTS]] [--poll MS] [--json FILE] [--self-test]
 
 On fmsim. After each kill: one master; its tables proven, and read back from the switches without a difference; all LIDs as before; and nothing is lost that was
 acknowledged more than a second before: memberships and services as the SA tells them, cordons and overrides as fmctl does. Then the killed one is started
 again, stands by, and copies. --quiet: nothing happens but the kills. --off: so many hosts, others each time, lose their links before a kill, and return behind it in another
-order; all LIDs are compared then. What does not hold is printed with seed and step, and the exit status is 1. In the
+order; all LIDs are compared then. --self-test: behind each kill a membership and a cordon or override are taken away that nobody asked to, and an entry of a table is
+changed; the exit status is 0 if all three are found each time. What does not hold is printed with seed and step, and the exit status is 1. In the
 end how long each take-over took, from the kill to the line "up".
 """
 import argparse
@@ -35,6 +36,7 @@ GROUPS, SERVICES = 24, 40
 MOST_CUT, MOST_CORDONED, OVERRIDDEN = 12, 6, 12
 JOIN_GAP_S, CUT_GAP_S, ORDER_GAP_S = 0.03, 0.25, 0.4
 BEFORE_S = (0.3, 3.0)
+SELF_TEST_FROM = 1  # kills, until there is something to take away
 SPARED = 16  # hosts at either end of the list: the managers', and those of the clients
 
 
@@ -109,7 +111,7 @@ class Trial:
         self.ledger, self.loads = Ledger(), []
         self.cables = [cable for cable in m.cables(self.sim) if cable[2].startswith("S-")]
         self.off = []
-        self.cut, self.times, self.failures, self.step = set(), [], [], 0
+        self.cut, self.times, self.failures, self.missed, self.step = set(), [], [], [], 0
         self.one.start()
         m.until(self.one.is_master, "it is master", SETTLES_S)
         self.names = {node["guid"][2:]: node["name"] for node in self.one.ask("switches")}
@@ -211,6 +213,23 @@ class Trial:
                 self._canonical[f"{self.names[two[2:]]}:{peer}"] = key
         return self._canonical
 
+    def sabotage(self):
+        """--self-test: what a manager that forgets would do; nothing of it is in the ledger. [a word of what is to be found]"""
+        with self.ledger.lock:
+            kept = sorted(key for key, there in self.ledger.truth.items() if there and key not in self.ledger.asked)
+        member = next(key for key in kept if key[0] == "member")
+        order = next(key for key in kept if key[0] in ("cordon", "override"))
+        self.books.do(do="leave", guid=f"0x{member[2]:016x}", mgid=member[1])
+        if order[0] == "cordon":
+            self.master.ask("uncordon", order[1])
+        else:
+            self.master.ask("nvswitch", "clear", order[1])
+        self.master.wait(lambda s: s["state"] == "up", "it is as wanted", SETTLES_S)
+        switch, lfts = next((switch, lft) for switch, lft in sorted(m.tables(self.sim)[0].items()) if lft)
+        lid = max(lfts)
+        self.sim.tell(f"entry {switch} {lid} {1 + lfts[lid] % 8}")
+        return [str(member), str(order), "switches hold something else"]
+
     def inspect(self, killed, up):
         status = self.master.wait(lambda s: s["sm"] == "master" and s["state"] == "up" and s["links_down"] == len(self.cut) + len(self.off), "cuts are seen", SETTLES_S)
         proof = status["proof"]
@@ -266,7 +285,9 @@ class Trial:
         self.master = heir
         for load in self.loads:
             load.hold()
+        planted = self.sabotage() if self.options.self_test and self.step > SELF_TEST_FROM else []
         self.inspect(killed, up)
+        self.missed += [word for word in planted if not any(step == self.step and word in what for step, what in self.failures)]
         if not heir.is_master():
             self.fail("nobody is master")
         if self.off:
@@ -308,6 +329,7 @@ def main():
     parser.add_argument("--quiet", action="store_true")
     parser.add_argument("--off", type=int, default=0)
     parser.add_argument("--json")
+    parser.add_argument("--self-test", action="store_true")
     options = parser.parse_args()
     os.environ["RIG"] = "fmsim"
     world = w.World(os.path.abspath(options.bin))
@@ -323,6 +345,9 @@ def main():
     if options.json:
         with open(options.json, "w") as out:
             json.dump({"times": trial.times, "failures": trial.failures}, out)
+    if options.self_test:
+        print(f"self-test: {len(trial.failures)} failures found; missed: {trial.missed or 'none'}")
+        sys.exit(1 if trial.missed or not trial.failures else 0)
     sys.exit(1 if trial.failures else 0)
 
 

@@ -146,7 +146,8 @@ class Fmd:
 class Opensm(Fmd):
     """With ftree; it asks for its master's life as fmd does by default, and sweeps often, for its own interval is ten seconds."""
     kind = "OpenSM"
-    DEFAULTS = {"routing_engine": "ftree", "sminfo_polling_timeout": 1000, "polling_retry_number": 3, "sweep_interval": 2}
+    DEFAULTS = {"routing_engine": "ftree", "sminfo_polling_timeout": 1000, "polling_retry_number": 3, "sweep_interval": 2,
+                "log_max_size": 256}  # MB: without its simulator it tells of nothing else, a million times a second
 
     def __init__(self, world, sim, node, ports=(), psk=None, **conf):
         super().__init__(world, sim, node, **conf)

@@ -1,14 +1,19 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""What the mirror costs, and how soon a standby knows what a host asked its master for: two fmd on fmsim, and a third reader.
+"""What the mirror costs, and how soon a standby knows what its master knows: two fmd on fmsim, and a third reader.
 
-    mirror.py [--bin FOLDER] [--json FILE] [SIZE...]
+    mirror.py [--bin FOLDER] [--json FILE] [--rounds N] [SIZE...]
 
 The master begins with three groups that every port is a member of and a service of every fourth. Then hosts join and register,
-100 times a second in all. A third reader stands beside the standby and says when each change arrived at it. What the mirror costs is the
-processor time of the master and of the children that write its files, with peers less without, and all that the standby takes.
+100 times a second in all, in pairs of rounds: in one of each a standby copies the master, in the other there is none. What the mirror
+costs is the difference between both of one and the same process, by its own clock and that of the children that write its files:
+the median of all pairs, and the least and the most. All that the standby takes is its own, less what it takes when nothing changes.
+
+A third reader then stands beside the standby and says when each change arrived at it: of hosts' requests behind the answer, of commands
+behind their beginning, of faults behind the line in the master's own journal or its event.
 """
 import argparse
+import datetime
 import json
 import os
 import re
@@ -27,10 +32,12 @@ import fabrics
 import world as w
 
 RATE = 100
-SECONDS = 20
+SECONDS = 8
+ROUNDS = 4
 LIMIT_S = 300
 WARM = "ff12401bffff0000000000000000%04x"
-JOINED = "ff12401bffff00000000000000007777"
+JOINED = "ff12401bffff0000000000000001%04x"
+SETTINGS = "sa_rate_limit = 0;\nflap_count = 1;\nrebalance_hold = 1.0;\n"
 HERE = os.path.dirname(os.path.abspath(__file__))
 CLIENT = """
 import struct, sys, time
@@ -136,16 +143,68 @@ class Reader(threading.Thread):
                 return at
         return None
 
+    def arrival(self, name, since, limit_s=LIMIT_S):
+        """When a change of the file of that name arrived first behind so many frames."""
+        until, seen = time.monotonic() + limit_s, since
+        while time.monotonic() < until:
+            for at, kind, _, named in self.frames[seen:]:
+                seen += 1
+                if kind in "FC" and named == name:
+                    return at
+            time.sleep(0.001)
+        return float("inf")
+
     def after(self, act, name):
         """How long behind the beginning of an act the file of that name changes here, in ms."""
         since, begun = len(self.frames), time.monotonic()
         act()
-        while time.monotonic() < begun + LIMIT_S:
-            for at, kind, _, named in self.frames[since:]:
-                if kind in "FC" and named == name:
-                    return round((at - begun) * 1e3, 1)
-            time.sleep(0.001)
-        return float("inf")
+        return round((self.arrival(name, since) - begun) * 1e3, 1)
+
+    def behind_event(self, fmd, act, name, kind, limit_s=20):
+        """The same behind the event of that kind that follows from the act: below 0 where the change goes ahead of its event."""
+        since, told = len(self.frames), len(fmd.ask("events", "--kind", kind, "-n", "4000"))
+        offset = time.time() - time.monotonic()
+        act()
+        at, until = self.arrival(name, since, limit_s), time.monotonic() + limit_s
+        while len(rows := fmd.ask("events", "--kind", kind, "-n", "4000")) == told and time.monotonic() < until:
+            time.sleep(0.2)
+        return round((at + offset - seconds_of(rows[told]["time"])) * 1e3, 1) if len(rows) > told else float("inf")
+
+
+def seconds_of(when):
+    return datetime.datetime.fromisoformat(when.replace("Z", "+00:00")).timestamp()
+
+
+class Journal(threading.Thread):
+    """When lines of a file were appended to the journal of a state_dir, as soon as they can be read."""
+
+    def __init__(self, state, name):
+        super().__init__(daemon=True)
+        self.paths, self.mark, self.at, self.ends = [f"{state}/journal-{i}" for i in (0, 1)], f" record {name} ".encode(), None, False
+        self.sizes = [os.path.getsize(path) if os.path.exists(path) else 0 for path in self.paths]
+        self.start()
+
+    def run(self):
+        while not self.ends and self.at is None:
+            for i, path in enumerate(self.paths):
+                size = os.path.getsize(path) if os.path.exists(path) else 0
+                if size > self.sizes[i]:
+                    with open(path, "rb") as file:
+                        file.seek(self.sizes[i])
+                        if self.mark in file.read():
+                            self.at = time.monotonic()
+                self.sizes[i] = size
+            time.sleep(0.0005)
+
+
+def behind_journal(reader, state, act, name):
+    """[from the act, from the line in the master's journal] to the arrival, in ms."""
+    journal, since, begun = Journal(state, name), len(reader.frames), time.monotonic()
+    act()
+    at = reader.arrival(name, since)
+    journal.join(timeout=1)
+    journal.ends = True
+    return [round((at - begun) * 1e3, 1), round((at - journal.at) * 1e3, 1) if journal.at else None]
 
 
 class Managed(w.Fmd):
@@ -178,17 +237,18 @@ def drive(world, sim, node, lines, rate):
 
 
 def changes(ports, begin, count):
+    """Every second one a host that joins: each port once, then each the next group."""
     made = []
     for i in range(begin, begin + count):
         _, guid = ports[i % len(ports)]
-        made.append(f"join 0x{guid:016x} {JOINED}" if i % 2 and i < len(ports) else f"service 0x{guid:016x} {0x100000 + i}")
+        made.append(f"join 0x{guid:016x} {JOINED % (i // len(ports))}" if i % 2 else f"service 0x{guid:016x} {0x100000 + i}")
     return made
 
 
 def marks(change):
     kind, guid, what = change
     if kind == "join":
-        return [f"member {guid} ".encode(), f"joined 0x{JOINED[:16]} 0x{JOINED[16:]} {guid} ".encode()]
+        return [f"member {guid} ".encode(), f"joined 0x{what[:16]} 0x{what[16:]} {guid} ".encode()]
     return [struct.pack(">QQQ", int(what), 0xFE80 << 48, int(guid, 16)).hex().encode()]
 
 
@@ -204,100 +264,159 @@ def ready(fmd, what, test, limit_s=LIMIT_S):
     raise w.BenchError(f"not within {limit_s} s: {what}; {fmd.log.tail()}")
 
 
-def percent(before, after, seconds):
-    return (after - before) / seconds / 1e4
+class Pair:
+    """A master with its peers configured, and a standby that comes and goes."""
+
+    def __init__(self, world, sim, ports):
+        self.world, self.sim, self.ports, self.folder, self.standby, self.used = world, sim, ports, world.folder("peers"), None, 0
+        certificate(self.folder)
+        self.listens, self.state = [free_port(), free_port()], os.path.join(self.folder, "state")
+        fill(self.state, ports)
+        self.master = self.begin(0, ports[0][0], self.state)
+        self.master.wait_up(LIMIT_S)
+
+    def begin(self, i, node, state):
+        files = "".join(f'peer_{kind} = "{self.folder}/peer.{end}";\n' for kind, end in (("cert", "pem"), ("key", "key"), ("ca", "pem")))
+        return Managed(self.world, self.sim, node, state, f'{SETTINGS}peer_listen = "127.0.0.1:{self.listens[i]}";\n'
+                       f'peers = "127.0.0.1:{self.listens[1 - i]}";\n{files}')
+
+    def accompany(self, there):
+        """A standby that has a whole copy; or none."""
+        if there and not self.standby:
+            self.standby = self.begin(1, self.ports[-1][0], os.path.join(self.folder, "state2"))
+            ready(self.standby, "a whole copy", lambda s: s["mirror"]["whole"])
+        elif self.standby and not there:
+            self.standby.close()
+            self.standby = None
+        ready(self.master, "it knows of that", lambda s: len(s["mirror"]["standbys"]) == there and (s["mirror"]["whole"] or not there))
+        time.sleep(4)
+
+    def drive(self, count, rate):
+        made = changes(self.ports, self.used, count)
+        self.used += count
+        return drive(self.world, self.sim, self.ports[len(self.ports) // 2][0], made, rate)
+
+    def cost(self, what):
+        """Percent of a core that each manager takes meanwhile."""
+        both = [fmd for fmd in (self.master, self.standby) if fmd]
+        at, begun = [fmd.cpu_us() for fmd in both], time.monotonic()
+        what()
+        took = (time.monotonic() - begun) * 1e4
+        return [(fmd.cpu_us() - before) / took for fmd, before in zip(both, at)]
+
+    def close(self):
+        for fmd in (self.master, self.standby):
+            if fmd:
+                fmd.close()
 
 
-def measure(world, size, mirrored):
-    netfile = fabrics.generated(world, size)
-    ports = hosts(netfile)
-    sim, closing = w.Fmsim(world, netfile, "0us"), []
-    try:
-        folder = world.folder("peers")
-        certificate(folder)
-        state, listens = os.path.join(folder, "state"), [free_port(), free_port()]
-        fill(state, ports)
-        files = "".join(f'peer_{kind} = "{folder}/peer.{end}";\n' for kind, end in (("cert", "pem"), ("key", "key"), ("ca", "pem")))
-        settings = [f'peer_listen = "127.0.0.1:{listens[i]}";\npeers = "127.0.0.1:{listens[1 - i]}";\n{files}' for i in (0, 1)]
-        plain = "sa_rate_limit = 0;\n"
-        master = Managed(world, sim, ports[0][0], state, plain + (settings[0] if mirrored else ""))
-        closing.append(master)
-        master.wait_up(LIMIT_S)
-        standby = None
-        if mirrored:
-            standby = Managed(world, sim, ports[-1][0], os.path.join(folder, "state2"), plain + settings[1])
-            closing.append(standby)
-            ready(standby, "a whole copy", lambda s: s["mirror"]["whole"])
-        time.sleep(12)
-        return watch(world, sim, ports, master, standby, (folder, listens[0]) if mirrored else None)
-    finally:
-        for fmd in closing:
-            fmd.close()
-        sim.close()
+def spread(values):
+    return {"median": round(statistics.median(values), 2), "least": round(min(values), 2), "most": round(max(values), 2)}
 
 
-def kinds(sim, ports, master, reader):
-    """From the command (fmctl's own start with it) or the fault to the arrival, in ms, of what is no record of a host."""
+def costs(pair, rounds):
+    """Of both managers, in percent of a core, at RATE changes a second: pairs of rounds, whose order changes."""
+    took, idle, standby = {True: [], False: []}, {True: [], False: []}, []
+    for i in range(rounds):
+        for there in (True, False) if i % 2 else (False, True):
+            pair.accompany(there)
+            idle[there].append(pair.cost(lambda: time.sleep(3)))
+            took[there].append(pair.cost(lambda: (pair.drive(RATE * SECONDS, RATE), time.sleep(3))))
+    pair.accompany(True)
+    for busy, quiet in zip(took[True], idle[True]):
+        standby.append(busy[1] - quiet[1])
+    return {"rate": RATE, "rounds": rounds,
+            "mirror, master": spread([a[0] - b[0] for a, b in zip(took[True], took[False])]),
+            "mirror, master, no changes": spread([a[0] - b[0] for a, b in zip(idle[True], idle[False])]),
+            "standby": spread(standby), "standby, no changes": spread([row[1] for row in idle[True]]),
+            "master with": spread([row[0] for row in took[True]]), "master without": spread([row[0] for row in took[False]])}
+
+
+def quarantine(sim, link):
+    for _ in range(3):
+        sim.tell(f"unlink {link}")
+        time.sleep(0.7)
+        sim.tell(f"link {link}")
+        time.sleep(0.7)
+
+
+def kinds(pair, reader):
+    """By kind, to its arrival, in ms: from the command (fmctl's own start with it), the master's event, or its journal."""
+    master, sim, ports = pair.master, pair.sim, pair.ports
     switches = master.ask("switches")
     spine = max(switches, key=lambda row: row.get("level") or 0)["guid"]
-    took = {"fmctl alone": []}
-    for host, _ in ports[10:15]:
+    host_names = [row["name"] for row in master.ask("hosts")][:5]
+    took = {}
+
+    def note(what, value, pause_s=3):
+        took.setdefault(what, []).append(value)
+        time.sleep(pause_s)
+
+    for number, (host, _) in enumerate(ports[10:15]):
         begun = time.monotonic()
         master.ask("partitions")
-        took["fmctl alone"].append(round((time.monotonic() - begun) * 1e3, 1))
-        for what, name, act in (("cordon", "cordons", lambda: master.ask("cordon", spine)),
-                                ("uncordon", "cordons", lambda: master.ask("uncordon", spine)),
-                                ("host off", "cables", lambda: sim.tell(f"unlink {host}:1")),
-                                ("host on", "cables", lambda: sim.tell(f"link {host}:1"))):
-            took.setdefault(what, []).append(reader.after(act, name))
-            time.sleep(3)
+        note("fmctl alone", round((time.monotonic() - begun) * 1e3, 1), 0)
+        note("cordon", reader.after(lambda: master.ask("cordon", spine), "cordons"))
+        note("uncordon", reader.after(lambda: master.ask("uncordon", spine), "cordons"))
+        note("NVLink state", reader.after(lambda: master.ask("nvswitch", "set", host_names[number], "NO_P2P"), "nvswitch"))
+        note("host off, from the cut and from the change", behind_journal(reader, pair.state, lambda: sim.tell(f"unlink {host}:1"), "cables"))
+        note("host on, from the link and from the change", behind_journal(reader, pair.state, lambda: sim.tell(f"link {host}:1"), "cables"))
+        sim.tell(f"unlink {host}:1")
+        time.sleep(3)
+        since = len(reader.frames)
+        note("forget: links", reader.after(lambda: master.ask("forget", "--down"), "cables"), 0)
+        note("forget: LIDs, behind its links", round((reader.arrival("lids", since) - reader.arrival("cables", since)) * 1e3, 1))
+        note("new host: cables", behind_journal(reader, pair.state, lambda: sim.tell(f"link {host}:1"), "cables"))
+    links = [f'{row["a"]["name"]}:{row["a"]["port"]}' for row in master.ask("links") if row["a"].get("role") != "hca"][-400::80]
+    for link in links[:3]:
+        note("quarantine, from its event", reader.behind_event(master, lambda: quarantine(sim, link), "quarantine", "quarantined"))
+    sim.tell(f"unlink {links[-1]}")
+    note("overrides, from their event", reader.behind_event(master, lambda: None, "overrides", "rebalanced", 30))
     return took
 
 
-def watch(world, sim, ports, master, standby, where):
-    result, both = {}, [fmd for fmd in (master, standby) if fmd]
-    names = ["master", "standby"]
-    at = [fmd.cpu_us() for fmd in both]
-    begin = time.monotonic()
-    drive(world, sim, ports[len(ports) // 2][0], changes(ports, 0, RATE * SECONDS), RATE)
-    took = time.monotonic() - begin
-    result["rate"] = RATE * SECONDS / took
-    for name, fmd, before in zip(names, both, at):
-        result[name] = percent(before, fmd.cpu_us(), took)
-    at, begin = [fmd.cpu_us() for fmd in both], time.monotonic()
-    time.sleep(5)
-    for name, fmd, before in zip(names, both, at):
-        result[f"{name} idle"] = percent(before, fmd.cpu_us(), time.monotonic() - begin)
-    if where:
-        reader = Reader(*where)
+def lags(pair, reader, count, rate):
+    since = len(reader.frames)
+    answered = pair.drive(count, rate)
+    time.sleep(6)
+    took = [(at - when) * 1e3 if (at := reader.when(marks(change), since)) else float("inf") for change, when in answered.items()]
+    return {"median": round(statistics.median(took), 1), "p99": round(sorted(took)[len(took) * 99 // 100], 1), "most": round(max(took), 1)}
+
+
+def measure(world, size, rounds):
+    netfile = fabrics.generated(world, size)
+    sim, pair = w.Fmsim(world, netfile, "0us"), None
+    try:
+        pair = Pair(world, sim, hosts(netfile))
+        time.sleep(8)
+        result = {"percent of a core": costs(pair, rounds)}
+        reader = Reader(pair.folder, pair.listens[0])
         until = time.time() + 60
         while reader.whole_s is None and time.time() < until:
             time.sleep(0.01)
-        result["first copy s"], result["first copy bytes"] = reader.whole_s, reader.received
-        for rate, count in ((5, 50), (RATE, 500)):
-            since, offset = len(reader.frames), RATE * SECONDS + (0 if rate == 5 else 50)
-            answered = drive(world, sim, ports[len(ports) // 2][0], changes(ports, offset, count), rate)
-            time.sleep(6)
-            lags = [(arrived - when) * 1e3 if (arrived := reader.when(marks(change), since)) else float("inf") for change, when in answered.items()]
-            result[f"seen at {rate}/s ms"] = [round(x, 1) for x in (statistics.median(lags), sorted(lags)[len(lags) * 99 // 100], max(lags))]
-        result["kinds ms"] = kinds(sim, ports, master, reader)
-        result["loop_longest_us"] = [master.ask("status")[key] for key in ("loop_longest_us", "loop_longest_step")]
-        result["bytes"] = reader.received
-    return result
+        result["first copy"] = {"s": reader.whole_s, "bytes": reader.received}
+        result["seen at 5/s, ms"] = lags(pair, reader, 50, 5)
+        result[f"seen at {RATE}/s, ms"] = lags(pair, reader, 500, RATE)
+        result["loop"] = [pair.master.ask("status")[key] for key in ("loop_longest_us", "loop_longest_step")]
+        result["kinds, ms"] = kinds(pair, reader)
+        return result
+    finally:
+        if pair:
+            pair.close()
+        sim.close()
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", default=os.environ.get("FMD_BIN", "build"))
     parser.add_argument("--json")
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("sizes", nargs="*", type=int, default=[1024, 4096, 16384])
     options = parser.parse_args()
     world, document = w.World(os.path.abspath(options.bin)), {}
     try:
         for size in options.sizes:
-            with_mirror, without = measure(world, size, True), measure(world, size, False)
-            cost = {"master": with_mirror["master"] - without["master"], "standby": with_mirror["standby"] - with_mirror["standby idle"]}
-            document[size] = {"with": with_mirror, "without": without, "cost % of a core": cost}
+            document[size] = measure(world, size, options.rounds)
             print(size, json.dumps(document[size], indent=1), flush=True)
     finally:
         world.close()

@@ -4,11 +4,15 @@
 event is seen, and what JavaScript's heap has grown by after as many events as an hour has at 20 a second.
 
     page.py [--units 64] [--tries 5] [--events 72000] [--screens FOLDER]
+    page.py --hour [--units 64] [--minutes 60]
 
 The hour is made shorter: a proxy stands between page and fmd, hands on all documents, and sends the stream's events as fast as the page
-takes them, with a status for each 40 of them, as in two seconds; meanwhile fmd's own cables are cordoned and uncordoned, so that the map
+takes them, with a status for each 40 of them, as in two seconds; meanwhile fmd's own links are cordoned and uncordoned, so that the map
 changes all the time. The heap is measured after forced collections: when the page is drawn, and at the end; V8 makes no machine code
 meanwhile (--jitless), for that counts as heap too: up to 0.3 MB until all of the page is compiled, after some 30,000 events, and no more.
+
+--hour takes its time: 20 events a second by the clock, with fmd's status of that moment every two seconds, a cordon or its end every
+five, and the heap measured at each quarter.
 """
 import argparse
 import http.client
@@ -35,6 +39,7 @@ import table  # noqa: E402
 UNITS, TRIES, EVENTS, A_SECOND, STATUS_EVERY = 64, 5, 72000, 20, 40
 BYTES_MOST, DRAWN_MOST_S, SEEN_MOST_S, HEAP_MOST = 1 << 20, 2, 1, 0.05
 AT_A_TIME, PAUSE_S = 40, 0.04
+MINUTES, QUARTERS, CORDON_EVERY_S, ASKED_EVERY_S, HEAPS = 60, 4, 5, 1, 5
 DRAWN = "window.fmd && performance.getEntriesByName('drawn').length"
 SEEN = """new Promise(done => { const look = () => {
   const cell = [...document.querySelectorAll('td.what')].find(cell => cell.innerText.includes(%s));
@@ -83,21 +88,36 @@ def seen(fabric, browser, leaf, port):
 
 
 class Proxy(http.server.ThreadingHTTPServer):
+    """`a_second`: events by the clock; 0 = as fast as the page takes them. A page that comes back is sent what it has not had."""
     daemon_threads = True
 
-    def __init__(self, to, events):
+    def __init__(self, to, events, a_second=0):
         super().__init__(("127.0.0.1", 0), Hands)
-        self.to, self.events, self.sent = to, events, 0
+        self.to, self.events, self.a_second = to, events, a_second
+        self.frames = None  # those that are not sent yet
+        self.waits = True  # for the page to be measured
 
-    def frames(self, first, status):
+    def begin(self, first):
+        self.frames, self.waits = self.make_frames(first), False
+
+    def make_frames(self, first):
+        status, began = self.status(), time.monotonic()
         for n in range(self.events):
             event = {"seq": first + n, "time": time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime()), "level": ["warning", "notice"][n % 2],
                      "kind": ["link-down", "rerouted"][n % 2],
                      "text": f"leaf-su{n % 64 + 1:02}-rail{n % 8} p{n % 64 + 1} - spine-p{n % 16 + 1:02}-{n % 32 + 1:02} p{n % 61}: down, {n}",
                      "detected_to_programmed_ms": n / 7, "lft_entries_changed": n, "switches": n % 1280}
+            if self.a_second:
+                time.sleep(max(0, began + n / self.a_second - time.monotonic()))
             yield f"id: {first + n}\nevent: event\ndata: {json.dumps(event)}\n\n"
             if n % STATUS_EVERY == 0:
-                yield f"event: status\ndata: {json.dumps(status | {'uptime_s': n // A_SECOND})}\n\n"
+                status = self.status() if self.a_second else status | {"uptime_s": n // A_SECOND}
+                yield f"event: status\ndata: {json.dumps(status)}\n\n"
+
+    def status(self):
+        client = http.client.HTTPConnection(*self.to, timeout=60)
+        client.request("GET", "/api/v1/status")
+        return json.loads(client.getresponse().read())
 
 
 class Hands(http.server.BaseHTTPRequestHandler):
@@ -135,56 +155,69 @@ class Hands(http.server.BaseHTTPRequestHandler):
 
     def stream(self):
         """All events, once; then statuses until the page goes."""
-        status = self.status()
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Connection", "close")
         self.end_headers()
-        if not self.server.sent:
-            self.server.sent = 1
-            every = self.server.frames(int(self.headers.get("Last-Event-ID", -1)) + 1, status)
-            while piece := list(itertools.islice(every, AT_A_TIME)):
-                self.wfile.write("".join(piece).encode())
+        if not self.server.waits and self.server.frames is None:
+            self.server.begin(int(self.headers.get("Last-Event-ID", -1)) + 1)
+        at_a_time = 1 if self.server.a_second else AT_A_TIME
+        while piece := list(itertools.islice(self.server.frames or (), at_a_time)):
+            self.wfile.write("".join(piece).encode())
+            if not self.server.a_second:
                 time.sleep(PAUSE_S)
         while True:
-            self.wfile.write(f"event: status\ndata: {json.dumps(status)}\n\n".encode())
+            self.wfile.write(f"event: status\ndata: {json.dumps(self.server.status())}\n\n".encode())
             time.sleep(2)
 
-    def status(self):
-        client = http.client.HTTPConnection(*self.server.to, timeout=60)
-        client.request("GET", "/api/v1/status")
-        return json.loads(client.getresponse().read())
 
-
-def disturb(fabric, leaf, over):
-    """Cables of a leaf are cordoned and uncordoned until it is over."""
+def disturb(fabric, leaf, over, pause_s):
+    """Links of a leaf are cordoned and uncordoned until it is over."""
     port = 33
     while not over.is_set():
-        fabric.fmctl("cordon", f"{leaf}:{port}", check=False)
-        fabric.fmctl("uncordon", f"{leaf}:{port}", check=False)
+        for command in "cordon", "uncordon":
+            fabric.fmctl(command, f"{leaf}:{port}", check=False)
+            over.wait(pause_s)
         port = 33 + (port - 32) % 32
 
 
-def hour(fabric, browser, leaf, events):
-    """(bytes of heap when the page was drawn, at the end; seconds that it took)."""
-    proxy, over = Proxy(fabric.address, events), threading.Event()
-    threads = [threading.Thread(target=proxy.serve_forever, daemon=True), threading.Thread(target=disturb, args=(fabric, leaf, over), daemon=True)]
-    proxy.sent = 1  # not yet
+def wait_for(browser, seq):
+    """Until the page has an event. It is asked seldom, and what the browser tells meanwhile is taken from it."""
+    end = time.monotonic() + 2 * 3600
+    while browser.run("fmd.state.events.newest") < seq:
+        assert time.monotonic() < end, f"event {seq} does not come"
+        time.sleep(ASKED_EVERY_S)
+
+
+def heap(browser):
+    """Bytes of JavaScript's heap after a collection: the least of some, for the page works on between a collection and its measure."""
+    return min(browser.heap() for _ in range(HEAPS))
+
+
+def hour(fabric, browser, leaf, events, by_the_clock=False):
+    """([bytes of heap when the page was drawn, after each quarter], seconds that it took)."""
+    proxy, over = Proxy(fabric.address, events, A_SECOND if by_the_clock else 0), threading.Event()
+    pause_s = CORDON_EVERY_S if by_the_clock else 0
+    threads = [threading.Thread(target=proxy.serve_forever, daemon=True), threading.Thread(target=disturb, args=(fabric, leaf, over, pause_s), daemon=True)]
     threads[0].start()
     try:
         browser.open(f"http://127.0.0.1:{proxy.server_port}/")
         browser.wait(DRAWN, "the map is drawn")
         browser.wait("fmd.state.events.newest !== null && fmd.stream.heard", "the stream goes")
-        first, before, began = browser.run("fmd.state.events.newest"), browser.heap(), time.monotonic()
-        proxy.sent = 0
+        first, heaps, began = browser.run("fmd.state.events.newest"), [heap(browser)], time.monotonic()
+        proxy.waits = False
         threads[1].start()
         browser.run("fmd.stream.start()")
-        browser.wait(f"fmd.state.events.newest >= {first + events}", "all events came", 3600)
-        took = time.monotonic() - began
-        over.set()
-        threads[1].join()
-        time.sleep(3)
-        return before, browser.heap(), took
+        for quarter in range(1, QUARTERS + 1):
+            wait_for(browser, first + events * quarter // QUARTERS)
+            if quarter == QUARTERS:
+                took = time.monotonic() - began
+                over.set()
+                threads[1].join()
+                time.sleep(3)
+            heaps.append(heap(browser))
+            print(f"{events * quarter // QUARTERS:,} events, {time.monotonic() - began:.0f} s: heap {heaps[-1]:,} of {heaps[0]:,}", file=sys.stderr, flush=True)
+        return heaps, took
     finally:
         over.set()
         proxy.shutdown()
@@ -193,7 +226,7 @@ def hour(fabric, browser, leaf, events):
 # ---- All of it
 
 
-def measure(units, tries, events, screens=None):
+def measure(units, tries, events, screens=None, by_the_clock=False):
     with tempfile.TemporaryDirectory() as folder:
         scratch = pathlib.Path(folder)
         fabric = fabric_of(scratch, units)
@@ -209,9 +242,9 @@ def measure(units, tries, events, screens=None):
                 late = [seen(fabric, browser, leaf, 33 + n) for n in range(tries)]
                 errors = browser.errors
             with Browser(scratch, 1400, 1100, script_flags=["--jitless"]) as browser:
-                heap = hour(fabric, browser, leaf, events) if events else (0, 0, 0)
+                heaps, took = hour(fabric, browser, leaf, events, by_the_clock) if events else ([], 0)
                 return {"units": units, "hcas": fabric.status()["hcas"], "drawn_s": [s for s, _ in drawn], "bytes": [b for _, b in drawn], "seen_s": late,
-                        "heap_before": heap[0], "heap_after": heap[1], "events": events, "events_took_s": heap[2], "errors": errors + browser.errors}
+                        "heap": heaps, "events": events, "events_took_s": took, "errors": errors + browser.errors}
         finally:
             fabric.stop()
 
@@ -222,7 +255,7 @@ def rows(raw):
             table.limit(table.DETAIL + "bytes that come for it", max(raw["bytes"]), None, "", BYTES_MOST),
             table.limit(table.DETAIL + "an event is seen, worst", max(raw["seen_s"]), None, "s", SEEN_MOST_S)]
     if raw["events"]:
-        grown = raw["heap_after"] / raw["heap_before"] - 1
+        grown = max(raw["heap"][1:]) / raw["heap"][0] - 1
         made.append(table.limit(f"{table.DETAIL}heap grows by, {raw['events']:,} events", max(grown, 0), None, "", HEAP_MOST))
     return made
 
@@ -237,9 +270,12 @@ def main():
     parser.add_argument("--units", type=int, default=UNITS)
     parser.add_argument("--tries", type=int, default=TRIES)
     parser.add_argument("--events", type=int, default=EVENTS)
+    parser.add_argument("--hour", action="store_true", help="events by the clock, 20 a second")
+    parser.add_argument("--minutes", type=float, default=MINUTES, help="of --hour")
     parser.add_argument("--screens")
     options = parser.parse_args()
-    raw = measure(options.units, options.tries, options.events, options.screens)
+    events = int(options.minutes * 60 * A_SECOND) if options.hour else options.events
+    raw = measure(options.units, options.tries, events, options.screens, options.hour)
     print(json.dumps(raw))
     for row in rows(raw):
         print(" | ".join(row.cells()))

@@ -32,6 +32,7 @@ class Browser:
         self.numbers = itertools.count(1)
         self.errors = []  # that scripts threw, or the console was told of
         self.bytes = 0  # that came over the network
+        self.asked = []  # addresses of all requests, those that the browser answers by itself too
 
     def __enter__(self):
         profile = self.folder / "chromium"
@@ -91,6 +92,8 @@ class Browser:
             self.errors.append(details.get("exception", {}).get("description") or details["text"])
         elif kind == "Log.entryAdded" and params["entry"]["level"] == "error" and params["entry"]["source"] != "network":
             self.errors.append(params["entry"]["text"])
+        elif kind == "Network.requestWillBeSent":
+            self.asked.append(params["request"]["url"])
         elif kind == "Network.loadingFinished":
             self.bytes += params["encodedDataLength"]
 

@@ -46,7 +46,7 @@ class Notify:
             return any(text in said for said in self.said)
 
     def wait(self, text):
-        poll(lambda: self.heard(text), f"fmd says {text}")
+        poll(lambda: self.heard(text), f"fmd says {text}; it said {self.said[-3:]}", 15)
 
 
 @pytest.fixture
@@ -83,6 +83,21 @@ def test_service_manager_is_told_of_readiness_state_and_end(fabric, notify):
     assert not notify.heard("WATCHDOG=1")  # nobody waits for it
     assert fabric.stop_fmd() == 0
     notify.wait("STOPPING=1")
+
+
+def test_service_manager_is_told_first_of_what_is_cut_off(tmp_path, pod_net, notify):
+    fabric = Fabric(tmp_path, pod_net, rig="fmsim")
+    try:
+        fabric.start_fmd()
+        fabric.wait_up()
+        notify.wait("STATUS=up: 256 HCAs, 12 switches, 0 links down")
+        fabric.ibsim.tell("node off leaf-su01-rail2")
+        notify.wait("STATUS=32 HCAs cut off: leaf-su01-rail2 is down; up: 256 HCAs, 12 switches, 64 links down")
+        assert fabric.fmctl("status").stdout.startswith("cut off     32 HCAs cut off: leaf-su01-rail2 is down\nfabric      UP")
+        fabric.ibsim.tell("node on leaf-su01-rail2")
+        poll(lambda: notify.heard("STATUS=") and [said for said in notify.said if "STATUS=" in said][-1].startswith("STATUS=up: 256"), "all is well again")
+    finally:
+        fabric.stop()
 
 
 def test_without_a_device_fmd_is_ready_and_waits(tmp_path, notify):

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """fmctl against a control socket that says what the test wants: what it asks, what it shows, how it ends."""
+import fcntl
 import json
 import os
 import pathlib
 import signal
 import socket
+import struct
 import subprocess
+import termios
 import threading
 
 import pytest
@@ -310,7 +313,7 @@ def test_generate_writes_what_plan_reads(tmp_path):
 
 
 @pytest.mark.parametrize("arguments", [["generate"], ["generate", "cube"], ["generate", "superpod", "--su", "0"],
-                                       ["generate", "pgft", "2", "4,4"], ["plan"], ["plan", "nosuch.net"]])
+                                       ["generate", "pgft", "2", "4,4"], ["plan"]])
 def test_offline_usage_ends_with_2(tmp_path, arguments):
     run = fmctl(tmp_path, *arguments)
     assert run.returncode == 2 and run.stderr and run.stdout == ""
@@ -377,10 +380,29 @@ def test_watch_redraws_a_terminal(tmp_path, serve):
     assert b"every 0.1 s: fmctl links" in shown and b"leaf-1" in shown
 
 
-def test_health_read_with_a_filter_reads_first_then_asks(tmp_path, serve):
-    server = serve(good({"links": []}))
-    assert fmctl(tmp_path, "health", "--read", "--leaf", "leaf-1").returncode == 0
-    assert server.requests == [("health", {"read": True}), ("health", {"leaf": "leaf-1"})]
+@pytest.mark.parametrize("rows", [(12, 30), (30, 3)])
+def test_watch_keeps_to_the_terminal_when_that_is_resized(tmp_path, serve, rows):
+    serve(good([LINK] * 50))
+    master, slave = os.openpty()
+    fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", rows[0], 80, 0, 0))
+    process = subprocess.Popen([FMCTL, "-s", tmp_path / "fmd.sock", "links", "--watch", "0.1"], stdout=slave, stderr=slave,
+                               preexec_fn=heed_interrupts)
+    os.close(slave)
+    shown = b""
+
+    def drawn(count):
+        """A screen with so many lines and its end."""
+        return any(screen.count(b"\n") == count and b"\033[?7h" in screen for screen in shown.split(b"\033[H\033[2J")[1:])
+
+    try:
+        for count in rows:
+            fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", count, 80, 0, 0))
+            while not drawn(count - 1):
+                shown += os.read(master, 4096)
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(timeout=100)
+        os.close(master)
 
 
 def test_a_fault_and_its_answer_are_one_line_and_two_events(tmp_path, serve):

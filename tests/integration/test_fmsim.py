@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """fmsim as a program: its script and seed, the view of a port that tools have, hosts with several HCAs."""
+import os
 import pathlib
 import re
 import subprocess
@@ -7,8 +8,9 @@ import sys
 
 import pytest
 
-from fabric import Fabric, poll, program
+from fabric import DEADLINE_S, Fabric, poll, program
 
+ORPHAN = pathlib.Path(__file__).with_name("orphan.py")
 PROBE = pathlib.Path(__file__).with_name("probe.py")
 HOST, NAME = "H-0002c90380000100", "node-0001"
 PROBES = 120
@@ -75,6 +77,23 @@ def test_a_host_has_all_of_its_hcas(start, pod_net):
     fabric = start(pod_net, fmd=False, rig="fmsim")
     assert re.findall(r"^CA '(.*)'", fabric.run("ibstat", host="dgx-su01-01").stdout, re.M) == [f"mlx5_{n}" for n in range(8)]
     assert fabric.run("ibstat", "-l", host="dgx-su01-01").stdout.split() == [f"mlx5_{n}" for n in range(8)]
+
+
+# ---- A simulator that is killed
+
+
+@pytest.mark.parametrize("what", ["send", "read"])
+def test_clients_of_a_simulator_that_was_killed_fail_as_by_a_lost_device(start, small_net, what):
+    fabric = start(small_net, fmd=False, rig="fmsim")
+    client = subprocess.Popen([sys.executable, ORPHAN, what], env={**os.environ, **fabric.environment(HOST)}, stdout=subprocess.PIPE, text=True)
+    try:
+        assert client.stdout.readline() == "begun\n"
+        fabric.ibsim.process.kill()
+        said, _ = client.communicate(timeout=DEADLINE_S)
+        assert (client.returncode, said) == (0, "-5\n")  # EIO
+    finally:
+        client.kill()
+        client.wait()
 
 
 # ---- Commands by a shell

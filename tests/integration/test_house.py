@@ -291,6 +291,8 @@ def test_every_kind_of_event_is_in_the_manual():
         for call in re.findall(r"event_log_add\(([^;]*?)\);", source.read_text(), re.S):
             told |= set(re.findall(r'LOG_[A-Z]+,\s*"([a-z-]+)"', call))
     assert len(told) > 40 and told - known == set()
+    listed = re.findall(r'^\t"([a-z-]+)",$', (ROOT / "fm/core/event_kinds.c").read_text(), re.M)
+    assert listed == sorted(known)  # what `events --kind` takes
 
 
 # ---- make install

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """The fabric by HTTP: metrics, documents, a page; to look at only, whatever a client does."""
+import base64
+import concurrent.futures
+import gzip
+import hashlib
 import http.client
 import json
 import pathlib
@@ -10,16 +14,16 @@ import subprocess
 import pytest
 
 import promtext
-from fabric import poll, program
+from fabric import ROOT, own_address, poll, program
 
 HOST = "H-0002c90380000100"
 SAMPLE = re.compile(r'^[a-z_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? -?[0-9.e+-]+$')
 
 
-def ask(web, path, method="GET", body=None):
-    client = http.client.HTTPConnection(*web.address, timeout=60)
+def ask(web, path, method="GET", body=None, headers={}, source=None):
+    client = http.client.HTTPConnection(*web.address, timeout=60, source_address=source and (source, 0))
     try:
-        client.request(method, path, body=body)
+        client.request(method, path, body=body, headers=headers)
         answer = client.getresponse()
         return answer.status, answer.headers, answer.read()
     finally:
@@ -89,25 +93,57 @@ def test_status_has_the_same_keys(web):
     assert document(web, "status").keys() == web.status().keys()
 
 
-def test_page_is_whole_and_asks_only_for_what_exists(web):
+def test_page_is_one_document_and_asks_for_documents_that_exist(web):
     status, headers, body = ask(web, "/")
     text = body.decode()
     assert status == 200 and headers["Content-Type"].startswith("text/html") and text.rstrip().endswith("</html>")
-    files = set(re.findall(r'"(/page/[^"]+)"', text))
-    while more := {f"/page/{name}" for file in files for name in re.findall(r'from "\./([a-z]+\.js)"', ask(web, file)[2].decode())} - files:
-        files |= more
-    scripts = [ask(web, file) for file in files]
-    assert len(files) > 5 and all(answer[0] == 200 for answer in scripts)
-    documents = {name for answer in scripts for name in re.findall(r'get\("([a-z]+)"', answer[2].decode())}
+    assert not re.findall(r"@import|url\(|^import |import\(", text, re.M) and len(re.findall("<(?:script|style)", text)) == 2
+    assert {value for value in re.findall(r'<[a-z][^>]*? (?:src|href)="([^"]*)"', text) if not value.startswith("#")} == {"data:,"}
+    documents = set(re.findall(r'get\("([a-z]+)"', text))
     assert {"status", "map", "hosts", "events"} <= documents
     for name in documents - {"show", "top"}:
         assert ask(web, f"/api/v1/{name}")[0] in (200, 400), name  # 400: it wants words
 
 
-def test_page_may_run_its_own_scripts_alone(web):
-    policy = ask(web, "/")[1]["Content-Security-Policy"]
+def test_page_may_run_its_own_script_alone(web):
+    _, headers, body = ask(web, "/")
+    policy = headers["Content-Security-Policy"]
     assert "default-src 'none'" in policy and "unsafe" not in policy and "frame-ancestors 'none'" in policy
-    assert not re.findall(r'(?:src|href)="(?:https?:)?//', ask(web, "/")[2].decode())
+    for kind, element in ("script-src", b"script"), ("style-src", b"style"):
+        text = re.search(b"<%b[^>]*>(.*?)</%b>" % (element, element), body, re.S)[1]
+        digest = base64.b64encode(hashlib.sha256(text).digest()).decode()
+        assert re.search(kind + " ([^;]*);", policy)[1] == f"'sha256-{digest}'"
+
+
+@pytest.mark.parametrize("path", ["/page/main.js", "/page/style.css", "/page/", "/main.js", "/style.css", "/index.html", "/page.html", "//"])
+def test_parts_of_the_page_have_no_address_of_their_own(web, path):
+    assert ask(web, path)[0] == 404
+
+
+def test_page_comes_compressed_and_only_once(web):
+    plain, packed = ask(web, "/"), ask(web, "/", headers={"Accept-Encoding": "gzip"})
+    assert packed[1]["Content-Encoding"] == "gzip" and gzip.decompress(packed[2]) == plain[2]
+    for tag in plain[1]["ETag"], packed[1]["ETag"]:
+        status, headers, body = ask(web, "/", headers={"If-None-Match": tag})
+        assert (status, body) == (304, b"") and headers["Content-Security-Policy"] == plain[1]["Content-Security-Policy"]
+
+
+BAD_MODULES = {  # main.js, other.js, what is told
+    "no such name": ('import { a, b } from "./other.js";', "export const a = 1;", "main: other exports no b"),
+    "no such module": ('import { a } from "./others.js";', "", "others.js: cannot be read"),
+    "another form": ('import * as all from "./other.js";', "export const a = 1;", "main: other exports no *asall"),
+    "a circle": ('import { a } from "./other.js";', 'import { b } from "./main.js";\nexport const a = b;', "main: imports itself"),
+    "an end": ('const end = "</script>";', "", "main.js: ends the element"),
+}
+
+
+@pytest.mark.parametrize("main, other, told", BAD_MODULES.values(), ids=BAD_MODULES)
+def test_modules_that_do_not_fit_together_are_not_joined(tmp_path, main, other, told):
+    (tmp_path / "index.html").write_text('<script type="module" src="main.js"></script>\n')
+    (tmp_path / "main.js").write_text(main + "\n")
+    (tmp_path / "other.js").write_text(other + "\n")
+    joined = subprocess.run(["awk", "-f", ROOT / "fm/http/page/join.awk", "index.html"], cwd=tmp_path, capture_output=True, text=True)
+    assert joined.returncode == 1 and told in joined.stderr
 
 
 @pytest.mark.parametrize("path", ["/api/v1/reroute", "/api/v1/cordon", "/api/v1/reload", "/api/v1/dump", "/api/v1/",
@@ -125,13 +161,70 @@ def test_options_that_do_not_fit_are_refused(web, path):
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH"])
 def test_methods_that_could_change_something_are_refused(web, method):
     before = web.status()["lft_blocks_written"]
-    assert ask(web, "/api/v1/status", method)[0] in (405, 501)
+    status, headers, _ = ask(web, "/api/v1/status", method)
+    assert status == 405 and headers["Allow"] == "GET, HEAD"
     assert web.status()["lft_blocks_written"] == before
 
 
-def test_head_has_no_body(web):
-    status, _, body = ask(web, "/api/v1/status", "HEAD")
+@pytest.mark.parametrize("path", ["/", "/metrics", "/metrics/ports", "/api/v1/status", "/api/v1/links", "/api/v1/map", "/api/v1/stream"])
+def test_head_has_no_body(web, path):
+    status, headers, body = ask(web, path, "HEAD")
     assert (status, body) == (200, b"")
+    if path in ("/", "/api/v1/links", "/api/v1/map"):
+        assert int(headers["Content-Length"]) == len(ask(web, path)[2])
+
+
+@pytest.mark.parametrize("path", ["/", "/api/v1/map"])
+def test_range_is_not_served_and_the_whole_comes(web, path):
+    status, headers, body = ask(web, path, headers={"Range": "bytes=0-9"})
+    assert status == 200 and "Content-Range" not in headers and len(body) == int(headers["Content-Length"]) > 10
+
+
+@pytest.mark.parametrize("length", [100, 8000, 30000, 60000])
+def test_long_query_is_answered_or_refused(web, length):
+    status, _, body = ask(web, "/api/v1/search?text=" + "a" * length)
+    assert (status, json.loads(body)) == (200, []) if length < 32000 else status == 414
+
+
+def slow_readers(web, count, path):
+    """Connections that have asked and do not read."""
+    clients = [socket.socket() for _ in range(count)]
+    for client in clients:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+        client.connect(web.address)
+        client.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+    return clients
+
+
+def first_line(client):
+    client.settimeout(20)
+    return client.recv(12)
+
+
+def test_long_documents_that_are_asked_for_at_once_all_come(web):
+    sources = [f"127.0.0.{8 + n % 2}" for n in range(16)]
+    with concurrent.futures.ThreadPoolExecutor(len(sources)) as pool:
+        answers = list(pool.map(lambda source: ask(web, "/api/v1/links", source=source), sources))
+    assert {answer[0] for answer in answers} == {200} and len({answer[2] for answer in answers}) == 1
+
+
+def test_slow_readers_keep_no_other_address_from_long_documents(start, tmp_path):
+    net, address = tmp_path / "large.net", own_address()
+    with open(net, "w") as out:
+        subprocess.run([program("fmctl"), "generate", "superpod", "--su", "16", "--system", "h100"], stdout=out, check=True)
+    web = start(net, http_listen=f"{address}:9810")
+    web.address = address, 9810
+    for path, most in ("/api/v1/links", 8), ("/metrics/ports", 2):
+        clients = slow_readers(web, 20, path)
+        try:
+            lines = [first_line(client) for client in clients]
+            assert lines.count(b"HTTP/1.1 200") == most and lines.count(b"HTTP/1.1 503") == 20 - most, path
+            assert ask(web, path)[0] == 503
+            assert ask(web, path, source="127.0.0.9")[0] == 200
+        finally:
+            for client in clients:
+                client.close()
+        poll(lambda: ask(web, path)[0] == 200, "they have gone")
 
 
 def name_of(pid):

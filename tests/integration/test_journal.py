@@ -62,6 +62,31 @@ def test_what_was_acknowledged_just_before_a_kill_is_there_after_it(start, pod_n
     assert not [e for e in fabric.ask("events", "-n", "200") if "register anew" in e["text"] or e["kind"] == "state-lost"]
 
 
+def test_what_an_operator_was_answered_just_before_a_kill_is_in_force_after_it(start, pod_net):
+    fabric = start(pod_net, SM_HOST)
+    off = ["H-0002c90380000a00", "H-0002c90380000b00"]
+    fabric.wait_up()
+    fabric.fmctl("cordon", "S-0002c90300000900")
+    cordoned = again(fabric)["links_cordoned"]
+    assert cordoned > 0
+    fabric.fmctl("uncordon", "S-0002c90300000900")
+    assert again(fabric)["links_cordoned"] == 0
+    fabric.fmctl("nvswitch", "set", "dgx-su01-05", "NO_P2P")
+    again(fabric)
+    assert [h["override"] for h in fabric.ask("nvswitch")["hosts"] if h["host"] == "dgx-su01-05"] == ["NO_P2P"]
+    fabric.fmctl("nvswitch", "clear", "dgx-su01-05")
+    again(fabric)
+    assert not [h for h in fabric.ask("nvswitch")["hosts"] if h["host"] == "dgx-su01-05" and h["override"]]
+    fabric.console(*[f'Unlink "{host}"' for host in off])
+    before = fabric.wait_up(lambda s: s["links_down"] == len(off), "two hosts are off")
+    fabric.fmctl("forget", "--down")
+    after = again(fabric)
+    assert after["links_down"] == 0 and after["hcas"] == before["hcas"] - len(off)
+    assert not [n for n in fabric.ask("nodes") if f"H-{n['guid'][2:]}" in off]
+    lids = (fabric.state_dir / "lids").read_text()
+    assert not [host for host in off if f"0x{int(host[2:], 16) + 1:016x} " in lids]
+
+
 def test_kills_at_any_moment_of_joins_lose_nothing_that_was_acknowledged(start, pod_net):
     fabric = start(pod_net, SM_HOST)
     number, chance = 1, random.Random(4711)

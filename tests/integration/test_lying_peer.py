@@ -69,6 +69,10 @@ class Liar(threading.Thread):
             pass
 
 
+LIE = "of a liar\n"
+OWN = ["guid2mkey", "journal-0", "journal-1", "lock", "manifest", "tables", "unshared"]  # files of a state_dir that no other manager has a say in
+
+
 @pytest.fixture
 def lied_to(start, pod_net, tmp_path):
     """(an honest master without a mirror, a standby that was lied to)"""
@@ -80,7 +84,7 @@ def lied_to(start, pod_net, tmp_path):
     swapped = {**lids, MEMBER: lids[OUTSIDER], OUTSIDER: lids[MEMBER]}
     text = "".join(f"{guid} {lid} 0\n" for guid, lid in sorted(swapped.items()))
     files = {"lids": text, "cordons": "0x00000000dead0002 0\n", "services": "", "subscriptions": "", "takeovers": f"1\n1 {port_guid(HERE)}\n",
-             "groups": group(OPEN, 0xC010, 0xFFFF, MEMBER, GHOST) + group(CLOSED, 0xC011, 0x8005, MEMBER, OUTSIDER)}
+             **{name: LIE for name in OWN}, "groups": group(OPEN, 0xC010, 0xFFFF, MEMBER, GHOST) + group(CLOSED, 0xC011, 0x8005, MEMBER, OUTSIDER)}
     liar = Liar(certificate(tmp_path, "two", "ca"), port_guid(HERE), files)
     standby = master.another(peers=f"127.0.0.1:{liar.port}", peer_listen=f"127.0.0.1:{free_port()}",
                              partition_config_file=str(tmp_path / "partitions.conf"), **keys, **FAST)
@@ -95,6 +99,8 @@ def lied_to(start, pod_net, tmp_path):
 def test_what_a_lying_peer_says_of_ports_is_checked_against_the_fabric(lied_to):
     master, standby = lied_to
     standby.wait(lambda s: s["sm"] == "standby" and s["mirror"]["whole"], "it believes the peer so far")
+    standby.wait(lambda s: (standby.state_dir / "cordons").exists() and (standby.state_dir / "groups").exists(), "its copy is on disk")
+    assert not [path.name for path in standby.state_dir.iterdir() if LIE.encode() in path.read_bytes()]
     before = master.lids()
     master.stop_fmd(signal.SIGKILL)
     status = standby.wait(managed, "it has taken over")

@@ -5,7 +5,7 @@ import re
 import subprocess
 
 from fabric import poll, program
-from test_mirror import HERE, THERE, managed, two, whole  # noqa: F401  (two is a fixture)
+from test_mirror import HERE, THERE, managed, secret, two, whole  # noqa: F401  (two is a fixture)
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LEAF = "S-0002c90300000100"  # of HERE
@@ -59,6 +59,26 @@ def test_the_secret_of_the_page_is_taken_and_either_can_be_replaced(two, tmp_pat
     hand_over(other, one)
     assert one.status()["links_cordoned"] == cordoned > 0
     one.fmctl("check", "--readback")
+
+
+def test_a_handover_there_and_back_at_once_loses_nothing(two):  # noqa: F811
+    """Whoever stands by since just now has all that the other acknowledged in its short time as master."""
+    one, other = two()
+    copied(other)
+    hand_over(one, other)
+    other.fmctl("cordon", "spine-02")
+    other.fmctl("handover")
+    status = one.wait(managed, "it is master again")
+    assert status["links_cordoned"] > 0
+    whole(other)
+    assert not [path.name for fabric in (one, other) for path in fabric.state_dir.glob("*.aside")]
+
+
+def test_a_handover_to_a_manager_without_a_copy_says_so(two, tmp_path):  # noqa: F811
+    one, other = two(None, {"peer_psk_file": secret(tmp_path / "another", "ff" * 16)})
+    hand_over(one, other)
+    told = [event["text"] for event in one.ask("events", "--kind", "handover")]
+    assert [text for text in told if "no standby has a complete copy" in text], told
 
 
 def test_a_split_fabric_has_a_master_in_each_part_and_one_when_it_is_whole_again(two):  # noqa: F811

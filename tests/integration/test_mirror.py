@@ -167,6 +167,55 @@ def test_who_was_master_of_its_own_is_told_and_its_files_are_kept(two):
     assert not [e for e in a.ask("events", "--kind", "mirror") if "whose state is in force now" in e["text"]]
 
 
+def unshared(fabric):
+    path = fabric.state_dir / "unshared"
+    return path.exists() and any(line.isdigit() and int(line) for line in path.read_text().splitlines())
+
+
+def same_takeovers(a, b):
+    paths = a.state_dir / "takeovers", b.state_dir / "takeovers"
+    return all(path.exists() for path in paths) and paths[0].read_bytes() == paths[1].read_bytes()
+
+
+def return_behind_its_standby(a, b):
+    """B is off, A dies, B becomes master before A returns."""
+    a.stop_fmd(signal.SIGKILL)
+    b.start_fmd(THERE)
+    b.wait(managed, "it is master of what it had")
+    a.start_fmd(HERE)
+    a.wait(lambda s: s["sm"] == "standby" and s["mirror"]["whole"], "the first is back")
+    return [e["text"] for e in a.ask("events", "--kind", "mirror") if "whose state is in force now" in e["text"]]
+
+
+def test_what_a_master_changed_without_its_standby_is_kept_when_that_one_returns_first(two):
+    a, b = two()
+    whole(b)
+    a.wait(lambda s: s["mirror"]["whole"] and same_takeovers(a, b), "the standby has all")
+    b.stop_fmd(signal.SIGKILL)
+    a.fmctl("cordon", SPINE)
+    a.wait(lambda s: unshared(a), "what no standby has is noted")
+    told = return_behind_its_standby(a, b)
+    assert len(told) == 1 and "made changes of which no copy reached" in told[0] and "cordons.aside" in told[0]
+    a.wait(lambda s: (a.state_dir / "cordons.aside").exists() and f"0x{SPINE[2:]}" in (a.state_dir / "cordons.aside").read_text(),
+           "what it had is aside")
+    assert sum("changed what no standby had copied" in e["text"] for e in b.ask("events", "--kind", "mirror")) == 1
+    a.wait(lambda s: not unshared(a), "that is over")
+
+
+def test_a_master_that_changed_nothing_without_its_standby_has_nothing_to_keep(two):
+    a, b = two()
+    whole(b)
+    a.fmctl("cordon", SPINE)
+    a.wait(lambda s: s["mirror"]["whole"] and s["mirror"]["standbys"][0]["behind"] == 0, "the standby has all")
+    b.wait(lambda s: (b.state_dir / "cordons").exists() and same_takeovers(a, b), "the cordon is there")
+    b.stop_fmd(signal.SIGKILL)
+    a.wait(lambda s: not s["mirror"]["standbys"], "the standby is off")
+    age_ms = a.status()["mirror"]["age_ms"]
+    a.wait(lambda s: s["mirror"]["age_ms"] > age_ms + 2000, "it was looked at more than once since")
+    assert not return_behind_its_standby(a, b)
+    assert not list(a.state_dir.glob("*.aside"))
+
+
 def test_a_hand_over_waits_for_what_was_changed_a_moment_ago(two):
     master, standby = two()
     whole(standby)
@@ -290,6 +339,58 @@ def test_managers_with_other_m_keys_are_told_on_both_and_the_same_are_not(two, t
     for it in (standby, master):
         it.wait(lambda s: not alerts(s, "peer-m-keys"), "they have the same")
     assert not whole(standby)["mirror"]["peers"][0]["other_m_keys"]
+
+
+def test_alerts_of_a_mirror_end_with_it(two, tmp_path):
+    psk = secret(tmp_path / "psk")
+    keys = [secret(tmp_path / f"keys{i}", f"secret number {i} of this site\n") for i in range(2)]
+    master, standby = two({"peer_psk_file": psk, "m_key_secret_file": keys[0]}, {"peer_psk_file": psk, "m_key_secret_file": keys[1]})
+    for it in (standby, master):
+        it.wait(lambda s: alerts(s, "peer-m-keys"), "the difference is told")
+    standby.write_conf(m_key_secret_file=keys[1], peers="", peer_listen="", peer_psk_file="", **FAST)
+    standby.fmctl("reload")
+    standby.wait(lambda s: "mirror" not in s, "it copies nothing any more")
+    assert not alerts(standby.status(), "peer-m-keys")
+
+
+@pytest.mark.parametrize("listens", [True, False])
+def test_a_copy_of_before_is_not_taken_for_one_when_peers_are_taken_away(two, tmp_path, listens):
+    """What hosts registered since is not in it: the master's SA is asked, as where there never was a mirror."""
+    psk = {"peer_psk_file": secret(tmp_path / "psk")}
+    _, standby = two()
+    assert "registrations" not in whole(standby)
+    standby.write_conf(**({"peer_listen": f"127.0.0.1:{free_port()}", **psk} if listens else {}), mirror_interval=1, **FAST)
+    standby.fmctl("reload")
+    standby.wait(lambda s: s.get("registrations", {}).get("whole"), "it knows what hosts registered")
+
+
+def test_a_port_that_was_in_use_is_listened_at_later(start, pod_net, tmp_path):
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        fabric = start(pod_net, HERE, peer_listen=f"127.0.0.1:{port}", peer_psk_file=secret(tmp_path / "psk"))
+        fabric.wait(lambda s: any(t["what"] == "peer_listen" for t in s["troubles"]), "it says so")
+    fabric.wait(lambda s: not s["troubles"], "it is free")
+    socket.create_connection(("127.0.0.1", port)).close()
+
+
+def test_who_was_master_long_ago_and_meets_a_new_one_loses_no_file(start, pod_net, tmp_path):
+    """The new one has written nothing when it is asked for all it has."""
+    ports, psk = (free_port(), free_port()), {"peer_psk_file": secret(tmp_path / "psk")}
+    old = start(pod_net, HERE, peer_listen=f"127.0.0.1:{ports[0]}", **psk, **FAST)
+    old.wait(lambda s: (old.state_dir / "takeovers").exists(), "it was master once")
+    old.stop_fmd(signal.SIGKILL)
+    new = old.another(peer_listen=f"127.0.0.1:{ports[1]}", sm_priority=9, **psk, **FAST)
+    try:
+        old.write_conf(peer_listen=f"127.0.0.1:{ports[0]}", peers=f"127.0.0.1:{ports[1]}", **psk, **FAST)
+        new.start_fmd(THERE)
+        old.start_fmd(HERE)
+        new.wait(managed, "it has the higher rank")
+        whole(old)
+        assert not alerts(old.status(), "state-lost")
+    finally:
+        new.stop()
 
 
 @pytest.mark.parametrize("lines, said", [

@@ -29,15 +29,20 @@ def make():
     return ["make", "-C", str(ROOT), f"BIN={BIN}", *kept]
 
 
+def build_deb(make, out, version):
+    if not shutil.which("dpkg-deb"):
+        pytest.skip("no dpkg-deb")
+    built = run(ROOT / "etc/packaging/build-deb", out, cwd=ROOT, env={**os.environ, "BIN": str(BIN), "VERSION": version, "MAKE": " ".join(make)})
+    assert built.returncode == 0, built.stdout + built.stderr
+    deb, = out.glob(f"fmd_{version}_*.deb")
+    return deb
+
+
 @pytest.fixture(scope="module")
 def package(make, tmp_path_factory):
     """(the .deb, the folder that it was unpacked to)"""
-    if not shutil.which("dpkg-deb"):
-        pytest.skip("no dpkg-deb")
     out = tmp_path_factory.mktemp("package")
-    built = run(ROOT / "etc/packaging/build-deb", out, cwd=ROOT, env={**os.environ, "BIN": str(BIN), "VERSION": "1.2.3", "MAKE": " ".join(make)})
-    assert built.returncode == 0, built.stdout + built.stderr
-    deb, = out.glob("fmd_1.2.3_*.deb")
+    deb = build_deb(make, out, "1.2.3")
     assert run("dpkg-deb", "-x", deb, out / "root").returncode == 0
     return deb, out / "root"
 
@@ -109,7 +114,57 @@ def test_what_is_installed_sets_the_machine_up_and_starts_nothing(package, tmp_p
     assert not [line for line in lines if "start" in line]
     assert run("dpkg-deb", "-e", package[0], tmp_path / "control").returncode == 0
     script = (tmp_path / "control/postinst").read_text()
-    assert all(f"/{path.relative_to(package[1])}" in script for path in files) and "/usr/lib/fmd/setup " in script
+    assert all(f"/{path.relative_to(package[1])}" in script for path in files) and "/usr/lib/fmd/setup" in script
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="root's")
+@needs("systemd-sysusers")
+def test_a_package_lives_and_goes_as_debians_do(package, tmp_path):
+    """By dpkg in a folder of its own: installed, upgraded by the line of fmd-ha(7) over an edited fmd.conf, removed, purged."""
+    deb, unpacked = package
+    root, newer = tmp_path / "root", tmp_path / "newer"
+    for folder in ("var/lib/dpkg/info", "var/lib/dpkg/updates", "etc"):
+        (root / folder).mkdir(parents=True)
+    (root / "var/lib/dpkg/status").touch()
+    assert run("dpkg-deb", "-R", deb, newer).returncode == 0
+    with open(newer / "etc/fmd/fmd.conf", "a") as conf:
+        conf.write("# What is new in this release.\n")
+    control = newer / "DEBIAN/control"
+    control.write_text(control.read_text().replace("Version: 1.2.3", "Version: 1.2.4"))
+    assert run("dpkg-deb", "--root-owner-group", "-b", newer, tmp_path / "newer.deb").returncode == 0
+
+    def dpkg(*words):
+        done = run("dpkg", f"--root={root}", "--force-script-chrootless", "--force-depends", *words, stdin=subprocess.DEVNULL)
+        return done.returncode, done.stdout + done.stderr
+
+    conf, state = root / "etc/fmd/fmd.conf", root / "var/lib/fmd"
+    status, said = dpkg("-i", deb)
+    assert status == 0, said
+    groups = {line.split(":")[0]: int(line.split(":")[2]) for line in (root / "etc/group").read_text().splitlines()}
+    assert (conf.stat().st_uid, conf.stat().st_gid, conf.stat().st_mode & 0o777) == (0, groups["fmd-admin"], 0o640)
+    assert not list(root.rglob("*.wants")), "it is not enabled by being installed"
+    edited = conf.read_text() + 'peers = "10.0.0.2:9811";\n'
+    conf.write_text(edited)
+    state.mkdir(mode=0o700)
+    (state / "lids").write_text("kept")
+
+    keep, = set(re.findall(r"Dpkg::Options::=(\S+)", (ROOT / "etc/fmd-ha.7").read_text().replace("\\-", "-")))
+    status, said = dpkg("-i", tmp_path / "newer.deb")
+    assert status != 0 and "conffile prompt" in said, "nobody answers: the page tells of that"
+    status, said = dpkg(keep, "--configure", "fmd")
+    assert status == 0, said
+    assert conf.read_text() == edited and "new in this release" in (conf.parent / "fmd.conf.dpkg-dist").read_text()
+    assert (conf.stat().st_gid, conf.stat().st_mode & 0o777) == (groups["fmd-admin"], 0o640)
+    status, said = dpkg(keep, "-i", tmp_path / "newer.deb")  # once more
+    assert status == 0 and conf.read_text() == edited, said
+
+    status, said = dpkg("-r", "fmd")
+    assert status == 0 and conf.exists() and (state / "lids").read_text() == "kept", said
+    assert not (root / "usr/sbin/fmd").exists()
+    status, said = dpkg("-P", "fmd")
+    assert status == 0 and not state.exists() and not (root / "etc/fmd").exists(), said
+    left = [path for path in root.rglob("*fmd*") if "var/lib/dpkg" not in str(path) and "var/log" not in str(path)]
+    assert not left
 
 
 def test_the_package_says_what_it_is(package):

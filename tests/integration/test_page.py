@@ -48,15 +48,51 @@ def test_fabric_is_drawn_with_its_figures(page):
     assert page.run(f"{drawn}(document.querySelector('.map canvas'))") > 5  # colours
 
 
+def test_page_asks_for_nothing_but_itself_documents_and_events(web, chromium):
+    chromium.open("about:blank")
+    chromium.asked.clear()
+    origin = f"http://{web.address[0]}:{web.address[1]}"
+    chromium.open(origin + "/")
+    chromium.wait(READY, "the map is drawn")
+    for view in "hosts", "switches", "path/dgx-su01-01/dgx-su01-20", "events", "traffic", "show/leaf-su01-rail0", "":
+        chromium.run(f"location.hash = '#/{view}'")
+        chromium.wait("document.querySelector('#content').innerText.length > 20", view)
+    chromium.wait("fmd.stream.heard", "the stream goes")
+    asked = {address.split("?")[0] for address in chromium.asked}
+    assert {f"{origin}/", f"{origin}/api/v1/stream", f"{origin}/api/v1/map", f"{origin}/api/v1/top"} <= asked
+    assert not [address for address in asked if not address.startswith((f"{origin}/api/v1/", "data:")) and address != f"{origin}/"]
+
+
+@pytest.mark.parametrize("saved", ["as it came", "as it stood"])
+def test_saved_page_opens_and_says_that_it_has_no_manager(page, saved, tmp_path):
+    page.wait("document.querySelector('.tiles')", "figures")
+    text = page.run({"as it came": "fetch('/').then(answer => answer.text())", "as it stood": "'<!DOCTYPE html>' + document.documentElement.outerHTML"}[saved])
+    file = tmp_path / "saved.html"
+    file.write_text(text)
+    page.open("about:blank")
+    page.asked.clear()
+    page.open(file.as_uri())
+    page.wait("document.querySelector('#stale').textContent.includes('no manager to ask')", "that it is saved")
+    assert not page.run("document.querySelector('#stale').hidden") and page.text("nav") == ""
+    assert page.text("#state") == "✕ no manager" and ("HCAs" in page.text()) == (saved == "as it stood")
+    page.press("2")
+    page.press("d")
+    page.wait("document.documentElement.dataset.theme !== 'auto'", "a key that needs no manager")
+    assert set(page.asked) - {"data:,"} == {file.as_uri()}
+    page.run("localStorage.clear()")
+
+
 def test_cut_cable_is_seen_without_asking(web, page):
     web.console(f'Unlink "{LEAF}"[33]')
     try:
         page.wait("document.querySelector('.fabric').innerText.includes('leaf-su01-rail0 p33')", "the event")
         page.wait("fmd.state.map.trunks.some(t => t.state === 'part' && t.down === 1)", "the map")
         page.wait("document.querySelector('#content').innerText.includes('7 of 8 links up')", "what is not whole")
+        page.wait("document.querySelector('#state').textContent === '▲ up'", "not all is well, though there is no alert")
     finally:
         web.console(f'Relink "{LEAF}"')
     page.wait("!fmd.state.map.faults.length", "all is whole again")
+    page.wait("document.querySelector('#state').textContent === '✓ up'", "all is well")
     restored(web)
 
 
@@ -76,6 +112,29 @@ def test_hosts_that_are_cut_off_come_first(web, page):
     restored(web)
     page.run("location.hash = '#/'")
     page.wait("!document.querySelector('.cutoff')", "nobody is cut off")
+
+
+def test_cordoned_switch_is_one_row_and_has_its_own_shape(web, page):
+    faults = "fmd.state.map.faults.map(fault => fault.text)"
+    web.ask("cordon", "spine-03")
+    try:
+        page.wait(f"{faults}.length", "the cordon")
+        assert page.run(faults) == ["spine-03: all 64 links to switches are cordoned"]
+        assert page.run("fmd.state.map.switches.filter(sw => sw.state === 'cordoned').map(sw => sw.name)") == ["spine-03"]
+        page.wait("[...document.querySelectorAll('.tiles .tile')].some(tile => /^64\\s+links cordoned$/.test(tile.innerText.trim()))", "the figure")
+        web.console(f'Unlink "{SECOND_LEAF}"')
+        page.wait(f"{faults}.join() === 'leaf-su01-rail1: all 64 links down,spine-03: all 56 links to switches are cordoned'", "what is down is not called cordoned")
+        web.console(f'Relink "{SECOND_LEAF}"')
+        restored(web)
+        web.ask("uncordon", "spine-03")
+        web.ask("cordon", f"{LEAF}:33")
+        page.wait("[...document.querySelectorAll('.tiles .tile')].some(tile => /^1\\s+link cordoned$/.test(tile.innerText.trim()))", "one link")
+        page.wait(f"{faults}.join() === 'leaf-su01-rail0 – spine-01: 8 of 8 links up, 1 cordoned'", "its trunk")
+    finally:
+        web.console(f'Relink "{SECOND_LEAF}"')
+        web.ask("uncordon", "spine-03")
+        web.ask("uncordon", f"{LEAF}:33")
+    page.wait(f"!{faults}.length", "all is as before")
 
 
 def test_search_finds_and_shows(page):
@@ -103,7 +162,7 @@ def test_path_is_drawn_hop_by_hop(web, page):
     go(page, "#/path/dgx-su01-01 mlx5_0/dgx-su01-20 mlx5_3", "the path", "4 links from")
     drawn = page.run("[...document.querySelectorAll('svg.path:not(.back) .hop text:nth-of-type(1)')].map(t => t.textContent)")
     assert drawn == [hop["name"] for hop in hops]
-    go(page, "#/path/dgx-su01-01/dgx-su01-20", "the ways of all HCAs", "8 ways")
+    go(page, "#/path/dgx-su01-01/dgx-su01-20", "the paths of all HCAs", "8 paths")
     assert page.run("[...document.querySelectorAll('tbody')[0].rows].map(r => r.cells[0].innerText)") == [path["from"] for path in web.ask("path", "dgx-su01-01", "dgx-su01-20")["paths"]]
     go(page, "#/path/dgx-su01-01 mlx5_0/nobody", "that there is none", "nobody")
     assert page.run("document.querySelector('#content [role=alert]').innerText")
@@ -122,7 +181,7 @@ def test_events_are_filtered(web, page):
 
 
 def test_traffic_lists_links_with_their_rates(web, page):
-    go(page, "#/traffic", "the hottest links", "Rates are known of")
+    go(page, "#/traffic", "the hottest links", "links that are up have a known load")
     assert "Busiest between switches" in page.text("#content")
 
 

@@ -65,9 +65,9 @@ def test_a_host_without_p2p_is_planned_by_the_configurations_policy(pod_net, tmp
     assert f"{pays['hcas']} HCAs of" in shown and f"{pays['rows'][0]['hca']} at leaf-su01-rail" in shown
     shown = fmctl("plan", pod_net, "--nvswitch", f"{host}=FATAL").stdout
     assert f"{host}: FATAL, was HEALTHY: class idle, weight 0" in shown and "7 now" in shown
-    assert "no host moon" in fmctl("plan", pod_net, "--nvswitch", "moon=FATAL", code=2).stderr
+    assert "no host moon" in fmctl("plan", pod_net, "--nvswitch", "moon=FATAL", code=1).stderr
     conf.write_text("port = 1;\nnvswitch_no_p2p_weight = 101;\n")
-    assert f"{conf}:2: " in fmctl("plan", pod_net, "--config", conf, code=2).stderr
+    assert f"{conf}:2: " in fmctl("plan", pod_net, "--config", conf, code=1).stderr
 
 
 def test_rebalancing_moves_entries_for_less_load_and_none_of_a_whole_fabric(pod_net):
@@ -113,7 +113,7 @@ def test_tables_of_another_fabric_are_refused_by_line(pod_net, tmp_path):
     text = dump.read_text().splitlines(True)
     text[0] = text[0].replace("guid 0x", "guid 0xf")
     dump.write_text("".join(text))
-    assert f"{dump}:1: " in fmctl("plan", pod_net, "--tables", dump, code=2).stderr
+    assert f"{dump}:1: " in fmctl("plan", pod_net, "--tables", dump, code=1).stderr
 
 
 def test_storage_is_named_by_pattern(pod_net):
@@ -122,13 +122,18 @@ def test_storage_is_named_by_pattern(pod_net):
     host, device = name.split()
     assert plan(pod_net, "--storage", f"{host}?{device}")["congestion"]["storage_ports"] == 1
     assert plan(pod_net, "--storage", f"nobody {host}")["congestion"]["storage_ports"] == 8
-    assert "no such node" in fmctl("plan", pod_net, "--storage", "nobody-*", code=2).stderr
+    assert "no such node" in fmctl("plan", pod_net, "--storage", "nobody-*", code=1).stderr
 
 
 @pytest.mark.parametrize("words", [["--tables", "x", "--engine", "ftree"], ["--repeat", "0"], ["--rebalance=0"], ["--rebalance=100001"],
-                                   ["--rebalance=x"], ["--heatmap"], ["--tables", "/nonexistent"]])
+                                   ["--rebalance=x"], ["--heatmap"], ["--nvswitch", "moon"], ["--nvswitch", "dgx-su01-01=MOON"]])
 def test_wrong_options_are_refused(pod_net, words):
     assert fmctl("plan", pod_net, *words, code=2).stderr
+
+
+@pytest.mark.parametrize("words", [["--tables", "/nonexistent"], ["--config", "/nonexistent"], ["--fail", "moon"]])
+def test_what_is_not_there_is_no_wrong_usage(pod_net, words):
+    assert words[1] in fmctl("plan", pod_net, *words, code=1).stderr
 
 
 def test_two_answers_do_not_share_standard_output(pod_net):

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """A restart of fmd is nothing to the fabric, damaged or not."""
+import ctypes
+import os
+import subprocess
+
 import pytest
 
 SM_HOST = "H-0002c90380000100"
@@ -70,3 +74,34 @@ def test_what_is_forgotten_stays_forgotten(start, pod_net):
     fabric.console(f'Relink "{LEAVES[6]}"[33]', 'Relink "H-0002c90380000a00"')
     fabric.wait_up(lambda s: (s["links"], s["hcas"]) == (512, 256), "they are back")
     assert fabric.pairs_reached() == ALL_PAIRS
+
+
+def read_only(folder):
+    """For this process alone, as where a file system was mounted again without writing."""
+    libc, path = ctypes.CDLL(None), str(folder).encode()
+    newns, bind, remount, rdonly, private = 0x20000, 0x1000, 0x20, 0x1, 0x44000
+    if libc.unshare(newns) or libc.mount(None, b"/", None, private, None) or libc.mount(path, path, None, bind, None) or libc.mount(
+            None, path, None, bind | remount | rdonly, None):
+        raise OSError("no mounts here")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="root's")
+def test_a_state_dir_that_cannot_be_written_is_read_and_told(start, small_net):
+    fabric = start(small_net)
+    fabric.fmctl("cordon", fabric.ask("switches")[-1]["name"])
+    lids, cordoned = fabric.lids(), fabric.status()["links_cordoned"]
+    assert fabric.stop_fmd() == 0
+    before = {path.name: path.read_bytes() for path in fabric.state_dir.iterdir()}
+    try:
+        fabric.start_fmd(before=lambda: read_only(fabric.state_dir))
+    except subprocess.SubprocessError:
+        pytest.skip("no mounts here")
+    status = fabric.wait_up(lambda s: s["alerts"], "it is told")
+    assert status["links_cordoned"] == cordoned > 0 and fabric.lids() == lids
+    assert [alert for alert in status["alerts"] if "Read-only file system" in alert["text"]], status["alerts"]
+    said = fabric.fmctl("cordon", fabric.ask("switches")[-2]["name"], check=False)
+    assert said.returncode == 1 and "not saved" in said.stderr, said
+    assert {path.name: path.read_bytes() for path in fabric.state_dir.iterdir()} == before
+    log = fabric.log.read_text()
+    assert "lock: Read-only file system: state is read and not kept" in log
+    assert log.count("Read-only") < 40, "no flood"

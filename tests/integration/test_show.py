@@ -218,3 +218,12 @@ def test_error_correction_is_read_when_a_link_comes_up_and_not_at_each_poll(star
     fabric.wait(lambda status: status["links_down"] == 0 and mode(f"{LEAF}:33"), "it is up again, and was asked")
     assert mode(f"{LEAF}:33") == "rs-544-514"
     assert fabric.status()["health"]["fec_modes"]["asked"] == counts["asked"] + 2
+
+
+def test_of_a_dead_leaf_the_screen_begins_with_what_is_wrong(start, pod_net):
+    fabric = start(pod_net)
+    fabric.ibsim.tell("node off leaf-su01-rail2")
+    fabric.wait(lambda s: s["hcas_cut_off"] == 32, "the leaf is gone")
+    screen = fabric.fmctl("show", "leaf-su01-rail2").stdout.splitlines()
+    assert screen[0] == "switch: leaf-su01-rail2" and re.fullmatch(r"note +all of its links are down since 20\d\d-.*Z", screen[1])
+    assert not any(line.startswith(("links cordoned", "links quarantined", "links isolated", "links unhealthy")) for line in screen)

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """Two fmd that were both master for a while: one that stood still, and two halves of a fabric that were cut apart. What each knows behind it."""
 import collections
+import pathlib
 import re
 import signal
+import subprocess
 
 import pytest
 
@@ -45,6 +47,26 @@ def test_a_master_that_stood_still_has_what_was_done_meanwhile(two):  # noqa: F8
     second.ask("handover")
     status = first.wait(managed, "it was handed the fabric back")
     assert members(first) == 2 and status["sa"]["services"] == 1 and status["links_cordoned"] == cordoned > 0
+
+
+def test_a_master_whose_machine_was_suspended_asks_first(two, tmp_path, monkeypatch):  # noqa: F811
+    library, suspended = tmp_path / "suspended.so", tmp_path / "suspended"
+    subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", library, pathlib.Path(__file__).with_name("suspended.c")], check=True)
+    first, second = two()
+    first.stop_fmd()
+    own = first.environment
+    monkeypatch.setattr(first, "environment", lambda host=None: {**own(host), "LD_PRELOAD": f"{library} {own(host)['LD_PRELOAD']}",
+                                                                 "SUSPENDED": str(suspended)})
+    first.start_fmd(HERE)
+    monkeypatch.setattr(first, "environment", own)
+    second.wait(managed, "it has taken over")
+    first.wait(lambda s: s["sm"] == "standby", "it stands by")
+    second.wait(lambda s: "standby" in [o["state"] for o in s["election"]["others"]], "the master knows of it")
+    second.ask("handover")
+    first.wait(lambda s: managed(s) and "standby" in [o["state"] for o in s["election"]["others"]], "it is master, with a standby")
+    suspended.touch()
+    poll(lambda: [e for e in first.ask("events", "-n", "200") if e["kind"] == "stood-still"], "it asks who is master")
+    poll(lambda: [managed(it.status()) for it in (first, second)].count(True) == 1, "one of them is")
 
 
 

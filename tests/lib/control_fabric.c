@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include <unistd.h>
 #include "tests/lib/control_fabric.h"
 
 struct fabric_view fabric_view(const struct fabric *f)
@@ -177,7 +178,7 @@ json_t *nvlink_hosts(const struct fabric *f)
 
 json_t *link_health(const struct fabric *f)
 {
-	return json_pack("{s:[]}", "ports");
+	return json_pack("{si s:[]}", "process", (int)getpid(), "links");
 }
 
 void link_health_read(struct fabric *f, fabric_done_fn *fn, void *arg)
@@ -292,7 +293,7 @@ const struct fec_mode *link_health_fec(const struct fabric *f, guid_t node, uint
 
 void link_down_since(const struct fabric *f, uint32_t port, char since[LINK_SINCE])
 {
-	since[0] = '\0';
+	snprintf(since, LINK_SINCE, "%s", f->down_since ? f->down_since : "");
 }
 
 guid_t sa_port_of_alias(const struct fabric *f, guid_t alias)

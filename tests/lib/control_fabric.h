@@ -49,6 +49,7 @@ struct fabric {
 	uint32_t unhealthy_host;  /* + 1, 0 = none */
 	json_t *unhealthy;	  /* rows of links; NULL = one of no known link */
 	json_t *events;		  /* NULL = numbers */
+	const char *down_since;	  /* of any link; NULL = not known */
 	uint8_t *classes;	  /* of its policy, by port: taken when asked for */
 };
 

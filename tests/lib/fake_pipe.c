@@ -400,6 +400,11 @@ void fake_pipe_init(struct fabric *f, const struct fabric_module *module, struct
 void fake_pipe_restart(struct fabric *f)
 {
 	state_store_flush(f->services.state);
+	fake_pipe_kill(f);
+}
+
+void fake_pipe_kill(struct fabric *f)
+{
 	f->module->fini(f->room);
 	inventory_fini(&f->inventory);
 	inventory_init(&f->inventory);

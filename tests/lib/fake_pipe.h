@@ -89,6 +89,8 @@ void fake_pipe_init(struct fabric *f, const struct fabric_module *module, struct
 
 /* Writes the room's files, ends the room and starts it again with the files alone. */
 void fake_pipe_restart(struct fabric *f);
+/* The same, but what was not written by now is in the journal alone. */
+void fake_pipe_kill(struct fabric *f);
 void fake_pipe_fini(struct fabric *f);
 
 /* The number of events of a kind; *text (may be NULL): the latest one's, until the next call. */

@@ -134,6 +134,11 @@ static int do_count(struct args *a)
 			perf_add(port, (enum perf_counter)i, amount);
 			return 0;
 		}
+	for (unsigned i = 0; i < WIRE_FEC_COUNTERS; i++)
+		if (strcmp(wire_fec_name((enum wire_fec_counter)i), name) == 0) {
+			port->fec[i] += amount;
+			return 0;
+		}
 	return bad(a, "no counter is named '%s'", name);
 }
 

@@ -64,6 +64,19 @@ bool file_is_lost(struct file *f)
 	return atomic_load(&f->lost) || atomic_load(&f->memory->gone);
 }
 
+/*
+ * The same where fmsim may have been killed, and could not say so: its end of the descriptor is
+ * closed then. A device that was unplugged reads as EIO, too.
+ */
+static bool file_has_died(struct file *f)
+{
+	struct pollfd end = { .fd = f->fd };
+
+	if (poll(&end, 1, 0) == 1)
+		atomic_store(&f->lost, true);
+	return file_is_lost(f);
+}
+
 /* The descriptor tells of nothing any more; or again, when something came meanwhile. */
 static void quieten(struct file *f)
 {
@@ -157,7 +170,7 @@ static ssize_t file_read(struct file *f, void *buffer, size_t room)
 		message = message_look(f, &len, &record);
 	}
 	if (!message)
-		return file_is_lost(f) ? -EIO : -EAGAIN;
+		return file_has_died(f) ? -EIO : -EAGAIN;
 	if (len <= room) {
 		memcpy(buffer, message, len);
 		message_took(f, &record);
@@ -333,7 +346,7 @@ static bool record_put(struct file *f, const void *head, uint32_t head_len, cons
 		       uint32_t body_len, bool more)
 {
 	while (!ring_write(&f->memory->up, head, head_len, body, body_len, more)) {
-		if (file_is_lost(f))
+		if (file_has_died(f))
 			return false;
 		wake_if_asleep(f);
 		usleep(ROOM_US);

@@ -73,6 +73,28 @@ static void without_a_list_all_are_allowed(void **state)
 	world_fini(&w);
 }
 
+/* With the public SM_Key anybody can say that he stands by, or is master, with priority 15. */
+static void it_is_not_handed_the_fabric_whatever_its_rank(void **state)
+{
+	static const enum sm_state states[] = { SM_STANDBY, SM_MASTER, SM_DISCOVERING };
+
+	for (unsigned i = 0; i < sizeof(states) / sizeof(*states); i++) {
+		const struct wire_sm_info best = { .sm_key = 1,
+						   .priority = 15,
+						   .state = states[i] };
+		struct world w;
+
+		begin(&w, CONF_SM_ALERT);
+		other_sm_at(&w, OTHER, best);
+		double_sent_reset(w.hw);
+		run_for(&w, 120 * SECOND_US);
+		assert_int_equal(double_sent(w.hw, WIRE_SET, WIRE_SM_INFO), 0);
+		assert_true(is_master_and_up(&w));
+		assert_int_equal(count_alerts(&w, "sm-not-allowed", "HCA"), 1);
+		world_fini(&w);
+	}
+}
+
 /* Once, and all others go on: it does not come up, nor go down, again and again. */
 static void its_link_is_taken_out_of_service_and_nobody_else_s(void **state)
 {
@@ -132,6 +154,7 @@ static void a_switch_and_the_own_adapter_are_told_alone(void **state)
 	start_fabric(&w);
 	run_for(&w, 120 * SECOND_US);
 	assert_int_equal(count_alerts(&w, "sm-not-allowed", ""), 1);
+	assert_int_equal(count_alerts(&w, "sm-not-allowed", "out of service"), 0);
 	assert_int_equal(double_ports_not_active(w.hw), 0);
 	assert_hardware_delivers(&w, 1);
 	world_fini(&w);
@@ -141,6 +164,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(it_is_told_and_its_link_stays_as_it_is),
+		cmocka_unit_test(it_is_not_handed_the_fabric_whatever_its_rank),
 		cmocka_unit_test(without_a_list_all_are_allowed),
 		cmocka_unit_test(its_link_is_taken_out_of_service_and_nobody_else_s),
 		cmocka_unit_test(its_link_comes_up_again_when_it_is_gone_or_allowed),

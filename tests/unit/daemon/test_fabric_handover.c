@@ -160,6 +160,30 @@ static void a_lower_priority_by_reload_hands_over(void **state)
 	pair_fini(&p);
 }
 
+/* Its next look at the clock was set when a standby was to wait for longer. */
+static void polls_that_follow_each_other_faster_by_reload_are_no_standstill(void **state)
+{
+	struct pair p;
+
+	pair_init(&p, small_tree(), 5, 4);
+	p.a.conf.sm.polling_timeout_ms = p.b.conf.sm.polling_timeout_ms = 10000;
+	start_fabric(&p.a);
+	run_for(&p.a, 2 * SECOND_US);
+	pair_start_b(&p);
+	run_for(&p.a, 25 * SECOND_US);
+	for (unsigned i = 0; i < 10; i++) { /* a moment before the next look, among others */
+		p.a.conf.sm.polling_timeout_ms = i % 2 ? 10000 : 1000;
+		fabric_configure(p.a.fabric, &p.a.conf);
+		run_for(&p.a, 4900000);
+	}
+	p.a.conf.sm.polling_timeout_ms = 1000;
+	fabric_configure(p.a.fabric, &p.a.conf);
+	run_for(&p.a, 30 * SECOND_US);
+	assert_int_equal(count_logged(&p.a, "stood-still", ""), 0);
+	assert_true(is_master_and_up(&p.a));
+	pair_fini(&p);
+}
+
 static void one_that_refuses_a_handover_changes_nothing(void **state)
 {
 	struct world w;
@@ -197,6 +221,7 @@ int main(void)
 		cmocka_unit_test(the_end_of_a_master_need_not_be_a_silence),
 		cmocka_unit_test(changes_of_role_are_counted_and_too_many_are_an_event),
 		cmocka_unit_test(a_lower_priority_by_reload_hands_over),
+		cmocka_unit_test(polls_that_follow_each_other_faster_by_reload_are_no_standstill),
 		cmocka_unit_test(one_that_refuses_a_handover_changes_nothing),
 	};
 

@@ -415,19 +415,19 @@ static void nothing(void *arg, const struct mad_answer *answer)
 {
 }
 
-/* Somebody at the last host tries a key at each port, by one Set. */
-static void try_a_key(struct world *w, struct mad *attacker)
+/* Somebody at the last host tries a key at each port but its own, by one Set. */
+static void try_a_key(struct world *w, struct mad *attacker, uint64_t key)
 {
 	const uint8_t data[WIRE_SMP_DATA] = { 0 };
 
-	for (uint32_t n = 0; n < w->design->nnodes; n++)
+	for (uint32_t n = 0; n + 1 < w->design->nnodes; n++)
 		mad_send(attacker,
 			 &(struct mad_request){ .lid = info_of(w, n)->lid,
 						.method = WIRE_SET,
 						.attr_id = WIRE_PORT_INFO,
 						.attr_mod = end_port(w, n),
 						.data = data,
-						.key = 0x6666,
+						.key = key,
 						.once = true },
 			 nothing, NULL);
 }
@@ -453,13 +453,31 @@ static void a_lease_is_renewed_while_somebody_tries_keys(void **state)
 		struct mad *attacker = begin_attack(&w, protect, 60);
 
 		for (unsigned i = 0; i < 60; i++) {
-			try_a_key(&w, attacker);
+			try_a_key(&w, attacker, 0x6666);
 			run_for(&w, 5 * SECOND_US);
 			assert_int_equal(holders(&w, &w.conf), w.design->nnodes);
 		}
-		assert_in_range(violations(&w), 40 * w.design->nnodes, UINT32_MAX);
+		assert_in_range(violations(&w), 40 * (w.design->nnodes - 1), UINT32_MAX);
 		assert_held(&w);
 		assert_int_equal(status_number(&w, "m_keys", "expired"), 0);
+		mad_free(attacker);
+		world_fini(&w);
+	}
+}
+
+/* Root on a host can see what comes to its own port. */
+static void the_key_of_one_port_opens_no_other(void **state)
+{
+	for (int protect = 0; protect <= 3; protect++) {
+		struct world w;
+		struct mad *attacker = begin_attack(&w, protect, 0);
+		uint64_t learnt = info_of(&w, w.design->nnodes - 1)->mkey;
+
+		assert_int_not_equal(learnt, 0);
+		try_a_key(&w, attacker, learnt);
+		run_for(&w, 5 * SECOND_US);
+		assert_int_equal(violations(&w), w.design->nnodes - 1);
+		assert_held(&w);
 		mad_free(attacker);
 		world_fini(&w);
 	}
@@ -522,6 +540,7 @@ int main(void)
 		cmocka_unit_test(keys_of_opensm_s_guid2mkey_are_known),
 		cmocka_unit_test(what_all_ports_hold_is_in_a_file_of_opensm_s_form),
 		cmocka_unit_test(a_lease_is_renewed_while_somebody_tries_keys),
+		cmocka_unit_test(the_key_of_one_port_opens_no_other),
 		cmocka_unit_test(a_port_whose_lease_expired_is_protected_again_and_told),
 		cmocka_unit_test(renewal_costs_one_get_a_port_and_third_of_a_lease),
 		cmocka_unit_test(protection_that_ended_while_nobody_was_there_is_set_again),

@@ -2,13 +2,14 @@
 /*
  * Devices with wrong answers. SMP answers are falsified on their way to the daemon, or switches
  * acknowledge a Set and do not execute it. While that lasts nothing crashes, and an alert names the
- * device; a minute after it has ended the fabric is as before, without a command.
+ * device; a minute or two after it has ended the fabric is as before, without a command.
  */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include "fm/restart/module.h"
 #include "tests/fabric/double_falsify.h"
 #include "tests/fabric/double_own.h"
 #include "tests/fabric/fault.h"
@@ -19,8 +20,10 @@
 #else
 #define SEEDS 12
 #endif
-#define FALSE_S	 30
-#define TRUE_S	 60
+#define FALSE_S 30
+#define TRUE_S	60
+/* What verification finds wrong 25 s later, and is then taken for one that holds no Set. */
+#define RANDOM_S 135
 #define SMP_HOPS 7  /* 0: the own adapter answers, which is believed */
 #define SMP_DATA 64 /* where it begins */
 
@@ -179,14 +182,22 @@ static const char *what_differs(const struct world *w)
 	return alerts_now(w) ? "alerts last" : "";
 }
 
+static void print_rows(const char *what, json_t *rows)
+{
+	char *text = json_dumps(rows, JSON_INDENT(1));
+
+	print_error("%s: %s\n", what, text);
+	free(text);
+}
+
 static void print_alerts(const struct world *w)
 {
-	json_t *status = fabric_status(w->fabric);
-	char *text = json_dumps(json_object_get(status, "alerts"), JSON_INDENT(1));
+	json_t *status = fabric_status(w->fabric), *down = links_down(w->fabric);
 
-	print_error("%s\n", text);
-	free(text);
+	print_rows("alerts", json_object_get(status, "alerts"));
+	print_rows("links down", down);
 	json_decref(status);
+	json_decref(down);
 }
 
 /* Within a minute. */
@@ -271,7 +282,7 @@ static bool random_falsifications(uint64_t seed)
 	list_lids(&l.w, before);
 	l.seed = seed;
 	falsify_for_a_while(&l, rate);
-	for (s = 0; s < TRUE_S && *what_is_wrong(&l.w, lids); s++)
+	for (s = 0; s < RANDOM_S && *what_is_wrong(&l.w, lids); s++)
 		run_for(&l.w, SECOND_US);
 	wrong = what_is_wrong(&l.w, lids);
 	if (*wrong)
@@ -286,7 +297,7 @@ static bool random_falsifications(uint64_t seed)
 	return !*wrong;
 }
 
-static void a_minute_after_random_false_answers_all_is_as_before(void **state)
+static void some_time_after_random_false_answers_all_is_as_before(void **state)
 {
 	uint64_t first = number_of("FMD_FALSE_SEED", 1),
 		 count = number_of("FMD_FALSE_SEEDS", SEEDS);
@@ -549,10 +560,10 @@ int main(void)
 		cmocka_unit_test(a_switch_with_the_guid_of_another_is_named_and_left_out),
 		cmocka_unit_test(the_first_host_of_a_guid_keeps_its_place),
 		cmocka_unit_test(a_host_that_moved_is_met_at_its_new_place),
-		cmocka_unit_test(a_minute_after_random_false_answers_all_is_as_before),
+		cmocka_unit_test(some_time_after_random_false_answers_all_is_as_before),
 	};
 
 	if (getenv("FMD_FALSE_SEEDS"))
-		cmocka_set_test_filter("a_minute_after_random*");
+		cmocka_set_test_filter("some_time_after_random*");
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

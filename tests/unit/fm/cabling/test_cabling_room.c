@@ -156,6 +156,12 @@ static void write_plan(struct fabric *f, const struct topo *plan)
 	fclose(out);
 }
 
+static void reload(struct fabric *f)
+{
+	cabling_module.configure(f->room);
+	fake_run_for(f, QUIET_US);
+}
+
 /*
  * Two hosts' HCAs at each other's port of one leaf: no pattern can tell, a plan can.
  */
@@ -172,8 +178,7 @@ static void a_plan_finds_what_no_pattern_can_tell(void **state)
 	publish(&f, topo_ref(good));
 	write_plan(&f, good);
 	assert_int_equal(cabling_module.check(&f.conf, err, sizeof(err)), 0);
-	cabling_module.configure(f.room);
-	fake_run_for(&f, QUIET_US);
+	reload(&f);
 	assert_int_equal(miswired_count(&f), 0);
 	publish(&f, miswired(good, MISTAKE_SAME_UNIT, 1));
 	assert_in_range(fake_events(&f, "miswiring", &text), 1, 16);
@@ -188,9 +193,53 @@ static void a_plan_finds_what_no_pattern_can_tell(void **state)
 	topo_unref(good);
 }
 
+static void a_plan_that_is_written_anew_counts_from_the_reload_on(void **state)
+{
+	struct topo *good = pod(2), *other = miswired(good, MISTAKE_SAME_UNIT, 1);
+	struct fabric f;
+
+	begin(&f, topo_ref(good));
+	write_plan(&f, good);
+	reload(&f);
+	assert_int_equal(miswired_count(&f), 0);
+	write_plan(&f, other);
+	reload(&f);
+	assert_in_range(miswired_count(&f), 1, 16);
+	assert_in_range(fake_events(&f, "miswiring", NULL), 1, 16);
+	write_plan(&f, good);
+	reload(&f);
+	assert_int_equal(miswired_count(&f), 0);
+	assert_int_equal(fake_events(&f, "miswiring-over", NULL),
+			 fake_events(&f, "miswiring", NULL));
+	fake_pipe_fini(&f);
+	topo_unref(other);
+	topo_unref(good);
+}
+
+static void a_snapshot_of_the_same_links_is_not_compared_again(void **state)
+{
+	struct topo *good = pod(2), *other = miswired(good, MISTAKE_SAME_UNIT, 1);
+	struct fabric f;
+
+	begin(&f, topo_ref(good));
+	write_plan(&f, good);
+	reload(&f);
+	write_plan(&f, other); /* shows whether it is read */
+	publish(&f, topo_ref(good));
+	assert_int_equal(miswired_count(&f), 0);
+	publish(&f, topo_ref(other));
+	publish(&f, topo_ref(good));
+	assert_in_range(miswired_count(&f), 1, 16);
+	fake_pipe_fini(&f);
+	topo_unref(other);
+	topo_unref(good);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_snapshot_of_the_same_links_is_not_compared_again),
+		cmocka_unit_test(a_plan_that_is_written_anew_counts_from_the_reload_on),
 		cmocka_unit_test(a_miswiring_is_one_event_and_one_when_it_is_right_again),
 		cmocka_unit_test(what_was_so_from_the_beginning_is_one_event),
 		cmocka_unit_test(hundreds_at_once_are_bounded),

@@ -142,8 +142,9 @@ static void log_level_must_exist(void **state)
 	       "{\"cmd\":\"loglevel\",\"args\":{\"level\":\"info\",\"module\":\"moon\"}}\n"
 	       "{\"cmd\":\"loglevel\",\"args\":{\"level\":\"info\",\"module\":\"mad\"}}\n");
 	answers(f, "{\"ok\":false,\"error\":\"unknown level loud: error, warning, notice, info or "
-		   "debug\"}");
-	answers(f, "{\"ok\":false,\"error\":\"unknown module moon\"}");
+		   "debug is expected\"}");
+	answers(f, "{\"ok\":false,\"error\":\"unknown module moon: core, mad, sweep, route, "
+		   "program, sa, sm, trap, nvswitch, control are the modules\"}");
 	answers(f, "{\"ok\":true,\"result\":{\"module\":\"mad\",\"level\":\"info\"}}");
 }
 

@@ -42,6 +42,31 @@ static void unhealthy_links_are_shown_and_released(void **state)
 	assert_string_equal(f->fabric.cordoned, "leaf-1:9");
 }
 
+/* However many links are sick, the loop writes none of their rows. */
+static void health_that_was_read_is_written_by_a_child(void **state)
+{
+	struct fixture *f = *state;
+	json_t *answer, *result;
+
+	f->fabric.instant = true;
+	answer = ask_control(f, "{\"cmd\":\"health\",\"args\":{\"read\":true}}\n");
+	assert_int_equal(f->fabric.acts, 1);
+	result = json_object_get(answer, "result");
+	assert_true(json_is_array(json_object_get(result, "links")));
+	assert_int_not_equal(json_integer_value(json_object_get(result, "process")), getpid());
+	json_decref(answer);
+}
+
+static void a_reading_that_failed_has_no_answer(void **state)
+{
+	struct fixture *f = *state;
+
+	say(f, "{\"cmd\":\"health\",\"args\":{\"read\":true}}\n");
+	run_round(f);
+	finish_operation(&f->fabric, NULL, "no");
+	answers(f, "{\"ok\":false,\"error\":\"no\"}");
+}
+
 static void a_manual_override_of_a_host_is_an_operation(void **state)
 {
 	struct fixture *f = *state;
@@ -182,6 +207,8 @@ int main(void)
 		TEST(cordon_is_an_operation_with_an_argument),
 		TEST(a_manual_override_of_a_host_is_an_operation),
 		TEST(unhealthy_links_are_shown_and_released),
+		TEST(health_that_was_read_is_written_by_a_child),
+		TEST(a_reading_that_failed_has_no_answer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -250,6 +250,11 @@ static void a_switch_without_a_live_link_is_shown_as_such(void **state)
 	mark(f, topo_builder_link_down, "spine-03");
 	doc = show(f, "spine-03");
 	assert_string_equal(text_of(doc, "note"), "all of its links are down");
+	json_decref(doc);
+	f->down_since = "2026-11-23T03:00:00Z";
+	doc = show(f, "spine-03");
+	assert_string_equal(text_of(doc, "note"),
+			    "all of its links are down since 2026-11-23T03:00:00Z");
 	assert_int_equal(json_array_size(json_object_get(doc, "ports")), 65);
 	assert_int_equal(
 		json_integer_value(json_object_get(row_of(doc, "neighbours", "cables", 8), "up")),

@@ -57,7 +57,9 @@ static void free_cb(void *data)
 #define FULL .result = result, .reported = reported, .rollback = rollback, .free = free_cb
 
 static const struct fabric_operation_ops plain = { FULL }, behind_sweep = { FULL, .sweeps = true },
-					 kept = { FULL, .file = "cordons" }, bare = { 0 };
+					 kept = { FULL, .file = "cordons" }, bare = { 0 },
+					 late = { FULL, .file = "cables", .also = "cordons",
+						  .late = true };
 
 static void answer(void *arg, json_t *result, const char *error)
 {
@@ -89,6 +91,15 @@ static void write_file(const void *owner, FILE *out)
 }
 
 static const struct state_file cordons = { .name = "cordons", .write = write_file };
+
+static bool take_record(void *owner, const char *line)
+{
+	return true;
+}
+
+static const struct state_file cables = {
+	.name = "cables", .write = write_file, .record = take_record, .gather_us = 1000000
+};
 
 static unsigned *counter_of(const struct fabric *fabric)
 {
@@ -218,6 +229,46 @@ static void it_is_answered_when_its_file_is_on_disk(void **state)
 	assert_int_equal(at_once.answers, 1);
 }
 
+/* Its file changes behind settling. The journal is as good as the file. */
+static void what_is_late_is_answered_when_the_journal_has_it(void **state)
+{
+	struct pipe *p = *state;
+	struct request r = { 0 }, refused = { 0 };
+
+	start(p, &late, &r);
+	operations_take(p->operations, false);
+	operations_answer(p->operations, NULL);
+	assert_int_equal(r.answers, 0);
+	state_store_record(p->store, &cables, p, "down 1");
+	assert_true(state_store_is_due(p->store, &cables));
+	operations_answer_late(p->operations);
+	assert_int_equal(r.answers, 1);
+	assert_int_equal(r.frees, 1);
+	start(p, &late, &refused);
+	operations_take(p->operations, false);
+	operations_answer(p->operations, "new forwarding tables failed verification");
+	assert_int_equal(refused.answers, 1);
+}
+
+static void it_waits_for_both_files_and_for_what_no_record_says(void **state)
+{
+	struct pipe *p = *state;
+	struct request r = { 0 };
+
+	start(p, &late, &r);
+	operations_take(p->operations, false);
+	operations_answer(p->operations, NULL);
+	state_store_changed(p->store, &cables, p); /* of this there is no record */
+	state_store_record(p->store, &cables, p, "down 1");
+	state_store_changed(p->store, &cordons, p);
+	operations_answer_late(p->operations);
+	operations_saved(p->operations);
+	assert_int_equal(r.answers, 0);
+	state_store_flush(p->store);
+	operations_saved(p->operations);
+	assert_int_equal(r.answers, 1);
+}
+
 static void what_needed_no_update_is_answered_at_once(void **state)
 {
 	struct pipe *p = *state;
@@ -327,6 +378,8 @@ int main(void)
 		TEST(a_sweep_is_taken_by_the_update_behind_it_alone),
 		TEST(refused_tables_roll_back_what_they_took),
 		TEST(it_is_answered_when_its_file_is_on_disk),
+		TEST(what_is_late_is_answered_when_the_journal_has_it),
+		TEST(it_waits_for_both_files_and_for_what_no_record_says),
 		TEST(what_needed_no_update_is_answered_at_once),
 		TEST(the_answer_says_that_its_file_could_not_be_written),
 		TEST(a_client_that_disconnects_leaves_its_operation_running),

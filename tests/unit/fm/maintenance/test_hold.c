@@ -143,6 +143,27 @@ static void a_held_link_carries_again_when_it_has_become_the_last_path(void **st
 	room_fini(&f);
 }
 
+static void a_hold_that_isolates_nothing_is_told_and_takes_no_place(void **state)
+{
+	struct fabric f;
+
+	begin(&f);
+	f.conf.quarantine.min_uplinks = 0;
+	f.conf.ber.max_links = 1;
+	ask(&f, LEAF, UPLINK);
+	for (unsigned s = 1; s < SPINES; s++)
+		room_node(&f, LEAF)->ports[UPLINK + s].link_up = false;
+	f.module->report.review(f.room);
+	assert_null(alert_text(f.services.alerts, "links-errors", NULL));
+	f.module->update.annotate(f.room, &f.inventory);
+	f.module->report.review(f.room);
+	assert_non_null(strstr(alert_text(f.services.alerts, "links-errors", NULL),
+			       "1 link with too many errors stays in use: leaf-0 p5"));
+	ask(&f, LEAF + 1, UPLINK + 1);
+	assert_true(is_out(&f, LEAF + 1, UPLINK + 1));
+	room_fini(&f);
+}
+
 static void so_many_are_held_at_once_and_no_more(void **state)
 {
 	struct fabric f;
@@ -260,6 +281,7 @@ int main(void)
 		cmocka_unit_test(a_restart_keeps_what_was_held),
 		cmocka_unit_test(a_leaf_keeps_its_share_and_a_switch_its_last_path),
 		cmocka_unit_test(a_held_link_carries_again_when_it_has_become_the_last_path),
+		cmocka_unit_test(a_hold_that_isolates_nothing_is_told_and_takes_no_place),
 		cmocka_unit_test(so_many_are_held_at_once_and_no_more),
 		cmocka_unit_test(excluded_links_and_hosts_links_stay_in_use),
 		cmocka_unit_test(a_dry_run_reports_and_does_nothing),

@@ -390,7 +390,7 @@ static void lids_of_ports_that_left_earlier_are_free_when_all_is_forgotten(void 
 	assert_false(remembers(&f, HOST));
 	assert_true(remembers(&f, HOST + 1));
 	assert_int_equal(fake_events(&f, "forgotten", &event), 1);
-	assert_non_null(strstr(event, "LIDs of 1 ports that left earlier"));
+	assert_non_null(strstr(event, "LIDs of 1 port that left earlier"));
 	assert_refused(forget(&f, NULL), "nothing to forget");
 	room_fini(&f);
 }

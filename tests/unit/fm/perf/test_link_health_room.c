@@ -35,7 +35,7 @@ static void answer_cb(void *arg, json_t *doc, const char *error)
 	struct answer *a = arg;
 
 	a->count++;
-	a->links = (unsigned)json_array_size(json_object_get(doc, "links"));
+	a->links = (unsigned)json_integer_value(json_object_get(doc, "sick"));
 	snprintf(a->error, sizeof(a->error), "%s", error ? error : "");
 }
 

@@ -169,6 +169,71 @@ static void a_record_says_since_when_a_link_is_down(void **state)
 	fake_pipe_fini(&f);
 }
 
+static void assert_cabled(const struct fabric *f, guid_t a, unsigned port_a, guid_t b,
+			  unsigned port_b)
+{
+	const struct inv_node *node = inventory_find(&f->inventory, a);
+
+	assert_non_null(node);
+	assert_ptr_equal(node->ports[port_a].peer, b ? inventory_find(&f->inventory, b) : NULL);
+	if (b)
+		assert_int_equal(node->ports[port_a].peer_port, port_b);
+}
+
+#define NEW_HOST  0x050ull /* ahead of all others */
+#define FORGOTTEN 0x400ull
+
+/* Killed before the file is written again: the journal has all of it. */
+static void what_came_went_moved_or_was_renamed_is_there_after_a_kill(void **state)
+{
+	struct inv_node *leaf, *spine, *host;
+	struct fabric f;
+	size_t length;
+
+	fake_pipe_init(&f, &restart_module, NULL);
+	three_nodes(&f);
+	leaf = inventory_find(&f.inventory, LEAF);
+	spine = inventory_find(&f.inventory, SPINE);
+	inventory_link(&f.inventory, leaf, 3, add(&f, FORGOTTEN, TOPO_CA, 1), 1);
+	publish(&f);
+	state_store_flush(f.services.state);
+	inventory_link(&f.inventory, leaf, 2, add(&f, NEW_HOST, TOPO_CA, 1), 1);
+	inventory_link(&f.inventory, leaf, 7, spine, 2); /* it was at leaf 6, and is down no more */
+	inventory_unlink(&f.inventory, leaf, 3);
+	inventory_remove(&f.inventory, inventory_find(&f.inventory, FORGOTTEN));
+	host = inventory_find(&f.inventory, HOST);
+	snprintf(host->desc, sizeof(host->desc), "another name");
+	publish(&f);
+	assert_non_null(state_store_records(f.services.state, "cables", &length));
+	fake_pipe_kill(&f);
+	f.module->restore(f.room);
+	assert_cabled(&f, LEAF, 2, NEW_HOST, 1);
+	assert_cabled(&f, LEAF, 7, SPINE, 2);
+	assert_cabled(&f, LEAF, 5, SPINE, 1);
+	assert_cabled(&f, LEAF, 6, 0, 0);
+	assert_cabled(&f, LEAF, 3, 0, 0);
+	assert_null(inventory_find(&f.inventory, FORGOTTEN));
+	assert_int_equal(inventory_find(&f.inventory, NEW_HOST)->port_guids[1], NEW_HOST);
+	assert_string_equal(inventory_find(&f.inventory, HOST)->desc, "another name");
+	fake_pipe_fini(&f);
+}
+
+/* There is nothing that records could be of: the file does not gather changes. */
+static void the_first_file_waits_for_nothing(void **state)
+{
+	struct fabric f;
+
+	fake_pipe_init(&f, &restart_module, NULL);
+	three_nodes(&f);
+	publish(&f);
+	fake_run_for(&f, 10000);
+	assert_false(state_store_waits(f.services.state, "cables"));
+	fake_pipe_kill(&f);
+	f.module->restore(f.room);
+	assert_cabled(&f, LEAF, 5, SPINE, 1);
+	fake_pipe_fini(&f);
+}
+
 /* The pipe gives these LIDs. */
 static void learn(struct fabric *f, const struct lid_entry *entries, unsigned count)
 {
@@ -249,6 +314,8 @@ int main(void)
 		cmocka_unit_test(since_when_a_link_is_down_is_kept),
 		cmocka_unit_test(a_link_that_falls_or_comes_back_is_a_record),
 		cmocka_unit_test(a_record_says_since_when_a_link_is_down),
+		cmocka_unit_test(what_came_went_moved_or_was_renamed_is_there_after_a_kill),
+		cmocka_unit_test(the_first_file_waits_for_nothing),
 		cmocka_unit_test(lids_of_ports_that_are_away_are_in_the_inventory),
 		cmocka_unit_test(a_lid_that_two_ports_have_loses_the_file),
 		cmocka_unit_test(a_damaged_file_is_lost_and_leaves_nothing_behind),

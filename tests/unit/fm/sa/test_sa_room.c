@@ -10,6 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "fm/sa/module.h"
+#include "fm/state/state_copy.h"
 #include "tests/lib/sa_ask.h"
 #include "tests/lib/fake_pipe.h"
 
@@ -89,12 +90,27 @@ static void a_key_is_made_where_the_known_one_would_not_do_and_is_kept(void **st
 	fake_pipe_fini(&r.f);
 }
 
+/* As a standby has it whose master needed none. */
+static void an_empty_file_of_a_key_is_none(void **state)
+{
+	struct room r;
+
+	begin(&r, *state);
+	state_store_put(r.f.services.state, "sa_key", "", 0);
+	r.f.conf.sm.mkey = 0x1234;
+	r.f.module->configure(r.f.room);
+	assert_false(is_key(&r, 1));
+	assert_int_equal(r.f.lost, 0);
+	fake_pipe_fini(&r.f);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, sa_setup, sa_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(hosts_register_anew_where_subscriptions_are_not_known_and_only_there),
 		TEST(a_spoilt_file_of_subscriptions_has_hosts_register_anew),
+		TEST(an_empty_file_of_a_key_is_none),
 		TEST(a_key_is_made_where_the_known_one_would_not_do_and_is_kept),
 	};
 

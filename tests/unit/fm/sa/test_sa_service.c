@@ -11,6 +11,7 @@
 #include "fm/mad/wire_sa_comp.h"
 #include "fm/mad/wire_service.h"
 #include "fm/sa/sa_impl.h"
+#include "fm/sa/sa_line.h"
 #include "fm/sa/sa_state.h"
 #include "tests/lib/sa_ask.h"
 
@@ -255,6 +256,70 @@ static void who_ends_sooner_does_not_wait_for_others(void **state)
 	assert_int_equal(count(w, &a, 0), 0);
 }
 
+struct ends {
+	struct world *w;
+	struct loop_timer *other;
+	unsigned ended, seen, most;
+};
+
+static void note_end(void *arg, enum sa_kept kept, const char *line)
+{
+	struct ends *e = arg;
+
+	e->ended += !strncmp(line, SA_GONE, strlen(SA_GONE));
+}
+
+/* Somebody else's turn: what ended since the one before. */
+static void other_turn(void *arg)
+{
+	struct ends *e = arg;
+
+	if (e->ended - e->seen > e->most)
+		e->most = e->ended - e->seen;
+	e->seen = e->ended;
+	loop_timer_set(e->other, 0);
+	if (e->ended)
+		loop_stop(e->w->loop);
+}
+
+/* Registers so many for 10 s, and goes on to the first turn that others have behind their end. */
+static void end_at_once(struct ends *e, unsigned number)
+{
+	for (uint64_t n = 0; n < number; n++) {
+		struct wire_service a = service(n, n % 4, "x");
+
+		a.lease = 10;
+		sa_service_put(e->w->sa, &a, 0);
+	}
+	sa_listen(e->w->sa, &(struct sa_listener){ .record = note_end, .arg = e });
+	e->other = loop_timer_new(e->w->loop, other_turn, e);
+	loop_timer_set(e->other, 10 * SECOND_US);
+	loop_run(e->w->loop);
+}
+
+static void leases_that_end_at_once_leave_turns_to_others(void **state)
+{
+	struct ends e = { .w = *state };
+
+	end_at_once(&e, MOST);
+	while (e.ended < MOST)
+		loop_run(e.w->loop);
+	assert_in_range(e.most, 1, 1024);
+	assert_int_equal(sa_stats(e.w->sa).services, 0);
+	loop_timer_free(e.other);
+}
+
+static void a_lease_that_is_over_is_not_shown(void **state)
+{
+	struct wire_service like = { 0 };
+	struct ends e = { .w = *state };
+
+	end_at_once(&e, 1500);
+	assert_true(sa_stats(e.w->sa).services);
+	assert_int_equal(count(e.w, &like, 0), 0);
+	loop_timer_free(e.other);
+}
+
 /* ---- Shares ---------------------------------------------------------------------------------- */
 
 static uint16_t register_as(struct world *w, unsigned host, const struct wire_service *s)
@@ -464,6 +529,8 @@ int main(void)
 		TEST(the_trusted_may_delete_what_has_a_key),
 		TEST(a_lease_runs_down_and_ends),
 		TEST(who_ends_sooner_does_not_wait_for_others),
+		TEST(leases_that_end_at_once_leave_turns_to_others),
+		TEST(a_lease_that_is_over_is_not_shown),
 		TEST(one_port_has_its_share_of_services_and_no_more),
 		TEST(room_is_kept_for_ports_that_have_few),
 		TEST(nobody_registers_for_anothers_port),

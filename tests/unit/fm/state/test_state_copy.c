@@ -198,6 +198,19 @@ static void what_is_to_be_passed_on_does_not_gather(void **state)
 	assert_true(state_store_passed_on(w->store));
 }
 
+static void who_is_expected_is_waited_for(void **state)
+{
+	struct world *w = *state;
+
+	assert_true(state_store_passed_on(w->store)); /* nobody copies */
+	state_store_expect_copy(w->store, true);
+	assert_false(state_store_passed_on(w->store));
+	state_store_set_haste(w->store, STATE_HASTE);
+	assert_false(state_store_passed_on(w->store));
+	state_store_set_copied(w->store, true);
+	assert_true(state_store_passed_on(w->store));
+}
+
 static char pushed[64];
 
 static void hear_text(void *arg, const char *name, const char *bytes, size_t length)
@@ -256,6 +269,7 @@ int main(void)
 		TEST(all_that_was_ever_written_is_named),
 		TEST(a_file_is_written_at_once_while_another_manager_waits),
 		TEST(what_is_to_be_passed_on_does_not_gather),
+		TEST(who_is_expected_is_waited_for),
 		TEST(a_small_file_goes_ahead_of_the_disk_while_another_manager_waits),
 	};
 

@@ -407,6 +407,24 @@ static void without_a_journal_the_service_goes_on(void **state)
 	assert_int_equal(keys[1], 4);
 }
 
+/* The disk takes neither the journal nor the file until there is a gap. */
+static void what_a_gap_left_out_is_written_behind_it(void **state)
+{
+	struct world *w = *state;
+
+	assert_int_equal(mkdir(path_in(w, "journal-0"), 0700), 0);
+	assert_int_equal(mkdir(path_in(w, "value.new"), 0700), 0);
+	record(w, 7, 1);
+	for (unsigned i = 0; i < 200000; i++)
+		record(w, i % 6, i);
+	assert_true(size_of(w, "journal-1") > 0);
+	assert_int_equal(rmdir(path_in(w, "journal-0")), 0);
+	begin_anew(w);
+	assert_int_equal(keys[7], 1);
+	assert_int_equal(keys[199999 % 6], 199999);
+	assert_int_equal(rmdir(path_in(w, "value.new")), 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -426,6 +444,7 @@ int main(void)
 		TEST(a_flipped_bit_ends_the_replay_with_an_alert),
 		TEST(what_is_no_journal_is_put_aside),
 		TEST(without_a_journal_the_service_goes_on),
+		TEST(what_a_gap_left_out_is_written_behind_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -104,6 +104,23 @@ static void records_are_kept_until_the_disk_has_them(void **state)
 }
 
 /* A role ends with changes in memory; the next one's come behind them, and both are to be had. */
+/* A follower that takes records needs such a file no more than once in a while. */
+static void a_file_of_which_records_said_all_is_no_news(void **state)
+{
+	struct world *w = *state;
+
+	record(w, 7);
+	state_store_flush(w->store);
+	assert_false(state_store_take_news(w->store, "value"));
+	w->value = 8;
+	state_store_changed(w->store, &file, w);
+	record(w, 9);
+	assert_false(state_store_take_news(w->store, "value")); /* not written yet */
+	state_store_flush(w->store);
+	assert_true(state_store_take_news(w->store, "value"));
+	assert_false(state_store_take_news(w->store, "value"));
+}
+
 static void what_is_held_has_the_records_of_before_alone(void **state)
 {
 	struct world *w = *state;
@@ -134,20 +151,33 @@ static void files_with_records_are_not_written_in_haste(void **state)
 }
 
 /* Until the disk has room again; without an end they would fill the memory. */
+static char told[64];
+
+static void hear_whole(void *arg, const char *name, const char *bytes, size_t length)
+{
+	snprintf(told, sizeof(told), "%s=%.*s", name, (int)length, bytes);
+}
+
 static void more_than_enough_records_become_a_file(void **state)
 {
 	struct world *w = *state;
 	size_t length = 1, most = 0;
 
+	told[0] = '\0';
+	state_store_follow(w->store, NULL, hear_whole, NULL);
 	for (unsigned i = 0; i < 2000000; i++) {
 		record(w, i);
 		state_store_records(w->store, "value", &length);
 		most = length > most ? length : most;
 	}
-	assert_true(most > 8u << 20);
+	assert_in_range(most, (8u << 20) - 64, (8u << 20) + 64);
+	assert_true(length < most); /* the last of them are behind a text */
+	assert_non_null(strstr(told, "value=1"));
 	assert_int_equal(value_read(w), 1999999);
 	store_world_run(w, 3 * SECOND_US);
 	assert_records(w, "");
+	assert_int_equal(value_read(w), 1999999);
+	state_store_follow(w->store, NULL, NULL, NULL);
 }
 
 /* ---- As standby ------------------------------------------------------------------------------ */
@@ -210,6 +240,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_record_is_told_at_once_and_written_later),
 		TEST(records_are_kept_until_the_disk_has_them),
+		TEST(a_file_of_which_records_said_all_is_no_news),
 		TEST(what_is_held_has_the_records_of_before_alone),
 		TEST(files_with_records_are_not_written_in_haste),
 		TEST(more_than_enough_records_become_a_file),

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""A state_dir whose disk is full, on a tmpfs of its own: hosts are served, the status says it, nothing that was there is lost, and room heals."""
+import ipaddress
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+
+import pytest
+
+SM_HOST, HOST = "H-0002c90380000100", "H-0002c90380008300"
+GUID = f"0x{int(HOST[2:], 16) + 1:016x}"
+SPINE, OTHER_SPINE = "S-0002c90300000900", "S-0002c90300000a00"
+HERE = pathlib.Path(__file__).parent
+MGID = "ff12401bffff0000000000000000%04x"
+ROOM = 4 << 20  # bytes; the files of this fabric are a tenth of it
+BULK = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import sa_client
+client = sa_client.Client(int(sys.argv[2], 0))
+for number in range(int(sys.argv[4])):
+    client.change(sa_client.SET, int(sys.argv[3], 0), "ff12401bffff000000000000%08x" % (0x10000 + number), 1)
+    client.change(sa_client.DELETE, int(sys.argv[3], 0), "ff12401bffff000000000000%08x" % (0x10000 + number), 1)
+"""
+
+
+@pytest.fixture
+def small_disk(start, pod_net):
+    """A manager whose state_dir is a file system of its own; yields it, and what fills it up and gives the room back."""
+    fabric = start(pod_net, SM_HOST, fmd=False)
+    fabric.state_dir.mkdir(exist_ok=True)
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={ROOM},mode=0700", "fmd-test", fabric.state_dir], capture_output=True)
+    if mounted.returncode:
+        pytest.skip(f"no file system can be mounted here: {mounted.stderr.decode().strip()}")
+    filler = fabric.state_dir / "filler"
+
+    def fill():
+        with open(filler, "wb", buffering=0) as out:
+            for piece in (1 << 16, 1):
+                try:
+                    while out.write(b"x" * piece):
+                        pass
+                except OSError:
+                    pass
+        assert shutil.disk_usage(fabric.state_dir).free == 0
+
+    try:
+        fabric.start_fmd(SM_HOST)
+        fabric.wait_up()
+        yield fabric, fill, filler.unlink
+    finally:
+        fabric.stop()
+        subprocess.run(["umount", "-l", fabric.state_dir], check=True)
+
+
+def client(fabric, *arguments):
+    return fabric.run(sys.executable, HERE / "sa_client.py", fabric.status()["sm_lid"], *arguments, host=HOST)
+
+
+def joined(fabric):
+    return {ipaddress.ip_address(g["mgid"]).exploded.replace(":", "") for g in fabric.ask("groups") if g["full"]}
+
+
+def troubles(status):
+    return {row["what"]: row["error"] for row in status["troubles"]}
+
+
+def fill_journal(fabric):
+    """Until the journal has no room: its last block may have taken some lines more, even where the disk is full."""
+    fabric.run(sys.executable, "-c", BULK, HERE, fabric.status()["sm_lid"], GUID, "60", host=HOST)
+    return fabric.wait(lambda s: "state_dir/journal" in troubles(s), "the journal's trouble")
+
+
+def saved(fabric, what):
+    fabric.wait(lambda s: not s["troubles"] and all((fabric.state_dir / name).exists() for name in ("cables", "lids", "groups", "tables")), what)
+
+
+def test_a_full_disk_is_told_and_loses_nothing_that_was_there_and_room_heals(small_disk):
+    fabric, fill, give_room = small_disk
+    client(fabric, "join", GUID, MGID % 1, "1")
+    fabric.fmctl("cordon", SPINE)
+    fabric.wait(lambda s: f"{1:04x} " in (fabric.state_dir / "groups").read_text() if (fabric.state_dir / "groups").exists() else False, "the group is on disk")
+    saved(fabric, "all is on disk")
+    lids, tables = fabric.lids(), (fabric.state_dir / "tables").read_bytes()
+    fill()
+    # Hosts and operators are served; what can't be kept is told first of all.
+    client(fabric, "join", GUID, MGID % 2, "1")
+    client(fabric, "register", GUID, "1", "while full")
+    done = fabric.fmctl("cordon", OTHER_SPINE, check=False)
+    assert done.returncode == 1 and "not saved: No space left on device" in done.stderr
+    status = fill_journal(fabric)
+    assert {MGID % 1, MGID % 2} <= joined(fabric) and status["sa"]["services"] == 1 and status["links_cordoned"] == 128
+    shown = fabric.fmctl("status", check=False).stdout.splitlines()
+    assert any("state_dir/journal: not saved" in line for line in shown[:4]), shown[:8]
+    # Killed while it is full: what was there before is there again, whole.
+    fabric.stop_fmd(signal.SIGKILL)
+    fabric.start_fmd(SM_HOST)
+    status = fabric.wait_up()
+    assert fabric.lids() == lids and MGID % 1 in joined(fabric) and status["links_cordoned"] == 64
+    assert not [a for a in fabric.status()["alerts"] if a["what"] == "state-lost"] and not list(fabric.state_dir.glob("*.bad"))
+    assert status["lft_blocks_written"] > 0 or (fabric.state_dir / "tables").read_bytes() == tables
+    # Room: it heals by itself, and what was acknowledged meanwhile outlives the next kill.
+    client(fabric, "join", GUID, MGID % 3, "1")
+    client(fabric, "register", GUID, "2", "while full")
+    fill_journal(fabric)
+    give_room()
+    saved(fabric, "it heals")
+    fabric.stop_fmd(signal.SIGKILL)
+    fabric.start_fmd(SM_HOST)
+    status = fabric.wait_up()
+    assert {MGID % 1, MGID % 3} <= joined(fabric) and fabric.lids() == lids
+    assert status["sa"]["services"] in (1, 2), "the second one, and the first if the journal had room for it"
+
+
+def test_a_journal_that_ran_out_of_room_in_a_line_goes_on_with_it(small_disk):
+    """The disk fills up in the midst of a storm of joins, has room for some bytes, and then for all."""
+    fabric, fill, give_room = small_disk
+    fill()
+    with open(fabric.state_dir / "filler", "r+b") as filler:
+        size = os.fstat(filler.fileno()).st_size
+        filler.truncate(size - 4096)
+    fill_journal(fabric)
+    client(fabric, "join", GUID, MGID % 4, "1")
+    with open(fabric.state_dir / "filler", "r+b") as filler:
+        filler.truncate(size - 3 * 4096)
+    client(fabric, "join", GUID, MGID % 5, "1")
+    give_room()
+    fabric.wait(lambda s: not s["troubles"], "it heals")
+    fabric.stop_fmd(signal.SIGKILL)
+    fabric.start_fmd(SM_HOST)
+    fabric.wait_up()
+    assert joined(fabric) == {MGID % 4, MGID % 5}
+    assert not [a for a in fabric.status()["alerts"] if a["what"] == "state-lost"] and not list(fabric.state_dir.glob("*.bad"))
