@@ -29,6 +29,7 @@ import time
 sys.dont_write_bytecode = True
 
 import fabrics
+import managers
 import world as w
 
 RATE = 100
@@ -70,12 +71,6 @@ def certificate(folder):
 
     openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "peer.key", "-out", "peer.pem", "-subj", "/CN=peer")
     os.chmod(os.path.join(folder, "peer.key"), 0o600)
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 def fill(state, ports):
@@ -270,7 +265,7 @@ class Pair:
     def __init__(self, world, sim, ports):
         self.world, self.sim, self.ports, self.folder, self.standby, self.used = world, sim, ports, world.folder("peers"), None, 0
         certificate(self.folder)
-        self.listens, self.state = [free_port(), free_port()], os.path.join(self.folder, "state")
+        self.listens, self.state = [managers.free_port(), managers.free_port()], os.path.join(self.folder, "state")
         fill(self.state, ports)
         self.master = self.begin(0, ports[0][0], self.state)
         self.master.wait_up(LIMIT_S)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """A connection between two programs of this machine that a test can make slow, cut, or false.
 
-    link = BadLink(target_port)      programs connect to link.port
+    link = BadLink(target)           programs connect to link.address; both are "ADDRESS:PORT"
     link.mode = "drip"               from now on, of all connections
     link.stop()
 
@@ -13,6 +13,8 @@ import socket
 import threading
 import time
 
+from fabric import free_door, split
+
 LATE_S = 0.5
 PIECE = 65536
 
@@ -20,8 +22,8 @@ PIECE = 65536
 class BadLink:
     def __init__(self, target):
         self.target, self.mode, self.recorded = target, "pass", b""
-        self.server = socket.create_server(("127.0.0.1", 0), backlog=64)
-        self.port = self.server.getsockname()[1]
+        self.address = free_door()
+        self.server = socket.create_server(split(self.address), backlog=64)
         self.ended = False
         self.pairs, self.lock = [], threading.Lock()
         threading.Thread(target=self.accept, daemon=True).start()
@@ -36,7 +38,7 @@ class BadLink:
                 one.close()
                 continue
             try:
-                two = socket.create_connection(("127.0.0.1", self.target))
+                two = socket.create_connection(split(self.target))
             except OSError:
                 one.close()
                 continue
@@ -84,6 +86,7 @@ class BadLink:
 
     def stop(self):
         self.ended = True
+        self.server.shutdown(socket.SHUT_RDWR)  # close() alone leaves accept() waiting, and its port open
         self.server.close()
         for pair in self.pairs:
             for end in pair:

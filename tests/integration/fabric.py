@@ -91,6 +91,16 @@ def own_address():
     return f"127.{next(addresses)}.{process >> 8 & 255}.{process & 255 or 1}"
 
 
+def free_door():
+    """ADDRESS:PORT to listen at; below the ports that connections get, so no connection takes it or meets itself there."""
+    return f"{own_address()}:9811"
+
+
+def split(door):
+    address, port = door.rsplit(":", 1)
+    return address, int(port)
+
+
 def poll(condition, what, deadline_s=DEADLINE_S):
     """The first true value of condition(); AssertionError when the deadline passes without one."""
     end = time.monotonic() + deadline_s

@@ -9,7 +9,9 @@ import struct
 import threading
 
 import pytest
-from test_mirror import FAST, HERE, THERE, certificate, free_port, managed, port_guid
+
+from fabric import free_door, split
+from test_mirror import FAST, HERE, THERE, certificate, managed, port_guid
 
 MEMBER, OUTSIDER, GHOST = port_guid("H-0002c90380008300"), port_guid("H-0002c90380008400"), "0x00000000dead0001"
 OPEN, CLOSED = "ff12401bffff00000000000000000042", "ff12401b800500000000000000000042"
@@ -37,12 +39,12 @@ def state_sum(data):
 class Liar(threading.Thread):
     def __init__(self, keys, master_guid, files):
         super().__init__(daemon=True)
+        self.address, self.guid, self.files = free_door(), master_guid, files
         self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self.context.load_cert_chain(keys["peer_cert"], keys["peer_key"])
         self.context.load_verify_locations(keys["peer_ca"])
         self.context.verify_mode = ssl.CERT_REQUIRED
-        self.door = socket.create_server(("127.0.0.1", 0))
-        self.port, self.guid, self.files = self.door.getsockname()[1], master_guid, files
+        self.door = socket.create_server(split(self.address))
         self.start()
 
     def send(self, kind, head, body=b""):
@@ -86,7 +88,7 @@ def lied_to(start, pod_net, tmp_path):
     files = {"lids": text, "cordons": "0x00000000dead0002 0\n", "services": "", "subscriptions": "", "takeovers": f"1\n1 {port_guid(HERE)}\n",
              **{name: LIE for name in OWN}, "groups": group(OPEN, 0xC010, 0xFFFF, MEMBER, GHOST) + group(CLOSED, 0xC011, 0x8005, MEMBER, OUTSIDER)}
     liar = Liar(certificate(tmp_path, "two", "ca"), port_guid(HERE), files)
-    standby = master.another(peers=f"127.0.0.1:{liar.port}", peer_listen=f"127.0.0.1:{free_port()}",
+    standby = master.another(peers=liar.address, peer_listen=free_door(),
                              partition_config_file=str(tmp_path / "partitions.conf"), **keys, **FAST)
     try:
         standby.start_fmd(THERE)

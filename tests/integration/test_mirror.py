@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from fabric import aggregation_nodes
+from fabric import aggregation_nodes, free_door, split
 
 HERE, THERE, HOST = "H-0002c90380000100", "H-0002c9038000ff00", "H-0002c90380008300"
 CLIENT = pathlib.Path(__file__).with_name("sa_client.py")
@@ -18,12 +18,6 @@ MGID = "ff12401bffff00000000000000000042"
 SPINE = "S-0002c90300000900"
 OFF = ["H-0002c90380000a00", "H-0002c90380000b00", "H-0002c90380000c00"]
 FAST = {"sminfo_polling_timeout": 1500}
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 def port_guid(host):
@@ -46,10 +40,10 @@ def two(start, pod_net, tmp_path):
     mine = []
 
     def begin(conf=None, standby_conf=None):
-        ports = free_port(), free_port()
+        doors = free_door(), free_door()
         psk = {"peer_psk_file": secret(tmp_path / "psk")} if conf is None else conf
-        master = start(pod_net, HERE, peer_listen=f"127.0.0.1:{ports[0]}", peers=f"127.0.0.1:{ports[1]}", **psk, **FAST)
-        mine.append(master.another(peer_listen=f"127.0.0.1:{ports[1]}", peers=f"127.0.0.1:{ports[0]}",
+        master = start(pod_net, HERE, peer_listen=doors[0], peers=doors[1], **psk, **FAST)
+        mine.append(master.another(peer_listen=doors[1], peers=doors[0],
                                    **(psk if standby_conf is None else standby_conf), **FAST))
         mine[-1].start_fmd(THERE)
         mine[-1].wait(lambda s: s["sm"] == "standby", "it stands by")
@@ -359,31 +353,32 @@ def test_a_copy_of_before_is_not_taken_for_one_when_peers_are_taken_away(two, tm
     psk = {"peer_psk_file": secret(tmp_path / "psk")}
     _, standby = two()
     assert "registrations" not in whole(standby)
-    standby.write_conf(**({"peer_listen": f"127.0.0.1:{free_port()}", **psk} if listens else {}), mirror_interval=1, **FAST)
+    standby.write_conf(**({"peer_listen": free_door(), **psk} if listens else {}), mirror_interval=1, **FAST)
     standby.fmctl("reload")
     standby.wait(lambda s: s.get("registrations", {}).get("whole"), "it knows what hosts registered")
 
 
 def test_a_port_that_was_in_use_is_listened_at_later(start, pod_net, tmp_path):
+    door = free_door()
     with socket.socket() as other:
-        other.bind(("127.0.0.1", 0))
+        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        other.bind(split(door))
         other.listen()
-        port = other.getsockname()[1]
-        fabric = start(pod_net, HERE, peer_listen=f"127.0.0.1:{port}", peer_psk_file=secret(tmp_path / "psk"))
+        fabric = start(pod_net, HERE, peer_listen=door, peer_psk_file=secret(tmp_path / "psk"))
         fabric.wait(lambda s: any(t["what"] == "peer_listen" for t in s["troubles"]), "it says so")
     fabric.wait(lambda s: not s["troubles"], "it is free")
-    socket.create_connection(("127.0.0.1", port)).close()
+    socket.create_connection(split(door)).close()
 
 
 def test_who_was_master_long_ago_and_meets_a_new_one_loses_no_file(start, pod_net, tmp_path):
     """The new one has written nothing when it is asked for all it has."""
-    ports, psk = (free_port(), free_port()), {"peer_psk_file": secret(tmp_path / "psk")}
-    old = start(pod_net, HERE, peer_listen=f"127.0.0.1:{ports[0]}", **psk, **FAST)
+    doors, psk = (free_door(), free_door()), {"peer_psk_file": secret(tmp_path / "psk")}
+    old = start(pod_net, HERE, peer_listen=doors[0], **psk, **FAST)
     old.wait(lambda s: (old.state_dir / "takeovers").exists(), "it was master once")
     old.stop_fmd(signal.SIGKILL)
-    new = old.another(peer_listen=f"127.0.0.1:{ports[1]}", sm_priority=9, **psk, **FAST)
+    new = old.another(peer_listen=doors[1], sm_priority=9, **psk, **FAST)
     try:
-        old.write_conf(peer_listen=f"127.0.0.1:{ports[0]}", peers=f"127.0.0.1:{ports[1]}", **psk, **FAST)
+        old.write_conf(peer_listen=doors[0], peers=doors[1], **psk, **FAST)
         new.start_fmd(THERE)
         old.start_fmd(HERE)
         new.wait(managed, "it has the higher rank")

@@ -13,8 +13,8 @@ import time
 import pytest
 
 from bad_link import BadLink
-from fabric import poll
-from test_mirror import FAST, HERE, HOST, MGID, THERE, certificate, client, free_port, managed, port_guid, secret, whole
+from fabric import free_door, poll, split
+from test_mirror import FAST, HERE, HOST, MGID, THERE, certificate, client, managed, port_guid, secret, whole
 
 STALE_MS = 2 * 3 * FAST["sminfo_polling_timeout"] + 2000  # older than this a copy is not gone on with
 GROWTH_KB = 24 * 1024
@@ -25,11 +25,10 @@ class Peers:
     """A master and its standby; what the standby copies comes over a link that can be made bad."""
 
     def __init__(self, start, net, keys):
-        ports = free_port(), free_port()
-        self.port = ports[0]
-        self.link = BadLink(ports[0])
-        self.master = start(net, HERE, peer_listen=f"127.0.0.1:{ports[0]}", peers=f"127.0.0.1:{ports[1]}", **keys, **FAST)
-        self.standby = self.master.another(peer_listen=f"127.0.0.1:{ports[1]}", peers=f"127.0.0.1:{self.link.port}", **keys, **FAST)
+        self.door, second = free_door(), free_door()
+        self.link = BadLink(self.door)
+        self.master = start(net, HERE, peer_listen=self.door, peers=second, **keys, **FAST)
+        self.standby = self.master.another(peer_listen=second, peers=self.link.address, **keys, **FAST)
         self.standby.start_fmd(THERE)
         self.standby.wait(lambda s: s["sm"] == "standby", "it stands by")
         whole(self.standby)
@@ -111,8 +110,8 @@ def test_a_link_of_half_a_second_delays_a_hand_over_and_loses_nothing(peers):
     assert not any("register anew" in e["text"] for e in it.standby.ask("events", "-n", "200"))
 
 
-def connect(port, patience_s=60):
-    return socket.create_connection(("127.0.0.1", port), timeout=patience_s)
+def connect(door, patience_s=60):
+    return socket.create_connection(split(door), timeout=patience_s)
 
 
 def closed(end):
@@ -140,7 +139,7 @@ def test_what_was_recorded_is_of_no_use(peers):
     it = peers()
     before = standbys(it.master)
     assert it.link.recorded
-    with connect(it.port) as end:
+    with connect(it.door) as end:
         end.sendall(it.link.recorded)
         closed(end)
     assert standbys(it.master) == before
@@ -150,7 +149,7 @@ def test_what_was_recorded_is_of_no_use(peers):
 
 def test_who_says_nothing_or_almost_nothing_is_let_go(peers):
     it = peers()
-    with connect(it.port) as silent, connect(it.port) as slow:
+    with connect(it.door) as silent, connect(it.door) as slow:
         hello = it.link.recorded[:200]
         begun = time.monotonic()
         slow.setblocking(False)
@@ -179,7 +178,7 @@ def test_a_thousand_connections_cost_nothing(peers):
     ends = []
     try:
         for number in range(MANY):
-            ends.append(connect(it.port))
+            ends.append(connect(it.door))
             if number % 2:
                 ends[-1].sendall(os.urandom(300))
         assert len(os.listdir(f"/proc/{it.master.fmd.pid}/fd")) < fds + 100
@@ -228,7 +227,7 @@ def stranger(tmp_path):
 def test_frames_that_are_none_end_a_connection_and_nothing_else(peers, stranger, tmp_path, lie):
     it = peers(certificate(tmp_path, "one", "ca"))
     rss = peak_kb(it.master)
-    with stranger.wrap_socket(connect(it.port)) as end:
+    with stranger.wrap_socket(connect(it.door)) as end:
         end.sendall(HELLO)
         try:
             end.sendall(LIES[lie])
@@ -244,7 +243,7 @@ def test_frames_that_are_none_end_a_connection_and_nothing_else(peers, stranger,
 def test_frames_without_an_end_and_answers_that_nobody_reads_take_no_memory(peers, stranger, tmp_path):
     it = peers(certificate(tmp_path, "one", "ca"))
     rss = peak_kb(it.master)
-    end = stranger.wrap_socket(connect(it.port))
+    end = stranger.wrap_socket(connect(it.door))
     end.sendall(HELLO)
     end.settimeout(2)
     asked = time.monotonic()

@@ -9,8 +9,8 @@ import subprocess
 import pytest
 
 from bad_link import BadLink
-from fabric import poll, until
-from test_mirror import FAST, HERE, HOST, MGID, THERE, client, files, free_port, managed, port_guid, secret, two, whole  # noqa: F401
+from fabric import free_door, poll, until
+from test_mirror import FAST, HERE, HOST, MGID, THERE, client, files, managed, port_guid, secret, two, whole  # noqa: F401
 
 LATER = "ff12401bffff00000000000000000077"
 
@@ -83,9 +83,9 @@ class Halves:
     """A master (of the higher rank) and its standby, whose connections can be cut; each in a half of the fabric."""
 
     def __init__(self, start, net, keys):
-        ports = free_port(), free_port()
-        self.links = [BadLink(port) for port in ports]
-        confs = [{"peer_listen": f"127.0.0.1:{ports[at]}", "peers": f"127.0.0.1:{self.links[1 - at].port}", **keys, **FAST, **QUIET} for at in (0, 1)]
+        doors = free_door(), free_door()
+        self.links = [BadLink(door) for door in doors]
+        confs = [{"peer_listen": doors[at], "peers": self.links[1 - at].address, **keys, **FAST, **QUIET} for at in (0, 1)]
         self.low = start(net, HERE, fmd=False, **confs[0])
         ends = self.low.simulated()
         leaf = {port["peer"][0]: node for (node, _), port in ends.items() if port["peer"] and port["peer"][0].startswith("H-")}
