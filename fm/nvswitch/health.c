@@ -470,10 +470,9 @@ static enum nvswitch_state shown(const struct health_host *host, bool reported)
 }
 
 /* A host whose first report is bad stays UNKNOWN until the hold-down is over. */
-static void believe(struct health *h, struct health_host *host, bool reported, uint64_t now_us,
-		    uint64_t *next_us)
+static void believe(struct health *h, struct health_host *host, uint64_t now_us, uint64_t *next_us)
 {
-	bool lasted;
+	bool reported = host->reported, lasted;
 
 	if (!reported) {
 		host->side = 0;
@@ -545,14 +544,12 @@ static bool take_batch(struct health *h, uint64_t now_us, uint64_t *next_us)
 uint64_t health_step(struct health *h, uint64_t now_us, bool *reroute)
 {
 	uint64_t next_us = UINT64_MAX;
-	bool *reported = mem_alloc(h->nhosts + 1, sizeof(*reported));
 
 	for (unsigned i = 0; i < h->nhosts; i++)
-		reported[i] = observe(h, &h->hosts[i], now_us, &next_us);
+		h->hosts[i].reported = observe(h, &h->hosts[i], now_us, &next_us);
 	guard(h);
 	for (unsigned i = 0; i < h->nhosts; i++)
-		believe(h, &h->hosts[i], reported[i], now_us, &next_us);
-	free(reported);
+		believe(h, &h->hosts[i], now_us, &next_us);
 	*reroute = take_batch(h, now_us, &next_us);
 	return next_us;
 }

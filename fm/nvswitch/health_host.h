@@ -39,6 +39,7 @@ struct health_host {
 	uint64_t since_us;	      /* of `state` */
 	uint64_t differs_us;	      /* since when observed is on one side of believed */
 	int8_t side;		      /* 1 = worse, -1 = better, 0 = the same */
+	bool reported;		      /* a recent report, or its log, shows its state */
 	bool vouched;	/* its log shows a boot or reset, or it has a log and was cleared */
 	bool present;	/* in the fabric */
 	bool announced; /* its state was reported once; set by nvswitch.c */

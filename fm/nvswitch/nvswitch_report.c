@@ -140,6 +140,14 @@ static unsigned sources_up(const struct health_host *host)
 	return up;
 }
 
+/* HEALTHY only where something has reported lately that it is. */
+static enum nvswitch_state observed_of(const struct health_host *host)
+{
+	bool proven = host->reported || host->observed > NVSWITCH_HEALTHY;
+
+	return proven ? host->observed : NVSWITCH_UNKNOWN;
+}
+
 static json_t *host_json(const struct nvswitch *nv, const struct health_host *host)
 {
 	bool overridden = host->override != NVSWITCH_UNKNOWN;
@@ -147,7 +155,7 @@ static json_t *host_json(const struct nvswitch *nv, const struct health_host *ho
 	return json_pack(
 		"{ss ss ss ss ss so sf ss sb si si so so so so sb}", "host", host->name, "system",
 		nvswitch_host_system(host), "state", nvswitch_state_name(host->state), "observed",
-		nvswitch_state_name(host->observed), "routed", nvswitch_state_name(host->routed),
+		nvswitch_state_name(observed_of(host)), "routed", nvswitch_state_name(host->routed),
 		"override",
 		overridden ? json_string(nvswitch_state_name(host->override)) : json_null(),
 		"since_s", host->since_us ? age_s(nv, host->since_us) : 0.0, "reason",

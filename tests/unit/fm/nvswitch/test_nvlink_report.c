@@ -134,10 +134,25 @@ static void hosts_of_equal_cluster_and_clique_are_a_domain(void **state)
 	loop_free(loop);
 }
 
+/* A host that nothing reports on is not observed to be healthy, whatever it was before. */
+static void what_nobody_reports_is_not_observed(void **state)
+{
+	struct loop *loop = loop_new_simulated();
+	struct nvswitch *nv = remembered(loop);
+	json_t *doc = nvswitch_json(nv);
+
+	assert_string_equal(json_string_value(json_object_get(row_of(doc, "gb-02"), "observed")),
+			    "UNKNOWN");
+	json_decref(doc);
+	nvswitch_free(nv);
+	loop_free(loop);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_memory_is_written_as_it_was_read),
+		cmocka_unit_test(what_nobody_reports_is_not_observed),
 		cmocka_unit_test(a_finding_says_what_it_is_and_what_would_end_it),
 		cmocka_unit_test(hosts_of_equal_cluster_and_clique_are_a_domain),
 	};
