@@ -23,6 +23,8 @@ def test_a_link_over_its_error_rate_is_out_until_it_is_clean_or_released(start, 
     row = poll(lambda: sick(fabric), "the link is out")[0]
     assert row["a"]["port"] == UPLINK and row["until_clean"] is True and row["left_s"] is None
     assert row["why"].startswith("symbol BER ") and "in 12 min (limit 1e-14)" in row["why"]
+    rows = [other for other in fabric.ask("links", "--sick") if other["a"] == row["a"]]
+    assert len(rows) == 1 and rows[0]["ber"]["over"] and rows[0]["why"].count("symbol BER") == 1, rows
     note = fabric.ask("show", f'{row["a"]["name"]}:{UPLINK}')["note"]
     assert "symbol BER" in note and note.endswith("until it was clean for 600 s"), note
     health = fabric.ask("health")
