@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include "fm/core/words.h"
 #include "fm/fmctl/fmctl.h"
 #include "fm/fmctl/import.h"
 #include "topology/mem.h"
@@ -39,10 +40,12 @@ static bool read_lids(struct import *im)
 
 	if (good && im->lids.left_out)
 		import_note_read(im, "guid2lid", path,
-				 "LIDs of %u ports; %u left out, the first in line %u",
-				 im->lids.count, im->lids.left_out, im->lids.left_out_line);
+				 "LIDs of %u %s; %u left out, the first in line %u", im->lids.count,
+				 words_plural(im->lids.count, "port", "ports"), im->lids.left_out,
+				 im->lids.left_out_line);
 	else if (good)
-		import_note_read(im, "guid2lid", path, "LIDs of %u ports", im->lids.count);
+		import_note_read(im, "guid2lid", path, "LIDs of %u %s", im->lids.count,
+				 words_plural(im->lids.count, "port", "ports"));
 	else
 		import_note_missing(im, "guid2lid");
 	free(path);
@@ -54,7 +57,8 @@ static void read_mkeys(struct import *im)
 	char *path = import_find(im, "guid2mkey", NULL);
 
 	if (path && !osm_guids_read(path, true, &im->mkeys)) {
-		import_note_read(im, "guid2mkey", path, "keys of %u ports", im->mkeys.count);
+		import_note_read(im, "guid2mkey", path, "keys of %u %s", im->mkeys.count,
+				 words_plural(im->mkeys.count, "port", "ports"));
 		import_mkeys(im, &im->mkeys);
 	} else {
 		import_note_missing(im, "guid2mkey");
@@ -94,6 +98,7 @@ static void import_fini(struct import *im)
 	json_decref(im->missing);
 	json_decref(im->taken);
 	json_decref(im->not_taken);
+	json_decref(im->warnings);
 }
 
 static enum fmctl_exit import_to(const struct fmctl *ctl, char *const *dirs, int ndirs,
@@ -106,7 +111,8 @@ static enum fmctl_exit import_to(const struct fmctl *ctl, char *const *dirs, int
 			     .read = json_array(),
 			     .missing = json_array(),
 			     .taken = json_array(),
-			     .not_taken = json_array() };
+			     .not_taken = json_array(),
+			     .warnings = json_array() };
 	enum fmctl_exit status = import(&im);
 
 	if (status == FMCTL_DONE) {

@@ -24,6 +24,7 @@ struct import {
 	char *made;	 /* a folder beside it, which replaces it when all is written */
 	char *text;	 /* fmd.conf so far: lines that were checked */
 	json_t *read, *missing, *taken, *not_taken;
+	json_t *warnings;  /* of keys that are taken, and mean more here than with OpenSM */
 	unsigned standard; /* options of opensm.conf that are OpenSM's defaults */
 };
 

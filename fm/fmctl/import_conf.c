@@ -11,7 +11,8 @@
 #include "topology/mem.h"
 #include "topology/node_names.h"
 
-#define SHORTEST_LEASE "30" /* m_key_lease_period takes no less but 0 */
+#define SHORTEST_LEASE	"30" /* m_key_lease_period takes no less but 0 */
+#define MASTER_PRIORITY 14   /* default of master_sm_priority, which opensm.conf may not have */
 
 static void not_taken(struct import *im, const char *option, const char *value, const char *why)
 {
@@ -98,15 +99,16 @@ static void take_engine(struct import *im, const char *value)
 	free(list);
 }
 
-static bool has_key(const struct import *im, const char *key)
+/* What the key was set to, as fmd.conf has it; NULL = it was not. */
+static const char *setting_of(const struct import *im, const char *key)
 {
 	const json_t *row;
 	size_t i;
 
 	json_array_foreach (im->taken, i, row)
 		if (!strcmp(json_string_value(json_object_get(row, "key")), key))
-			return true;
-	return false;
+			return json_string_value(json_object_get(row, "setting"));
+	return NULL;
 }
 
 static bool is_short_lease(const char *value)
@@ -134,7 +136,7 @@ static void take(struct import *im, const struct osm_option *option, const struc
 {
 	char *setting;
 
-	if (has_key(im, option->key)) {
+	if (setting_of(im, option->key)) {
 		not_taken(im, s->name, s->value, "already set by another option");
 		return;
 	}
@@ -175,11 +177,34 @@ static bool is_last(const struct osm_conf *conf, uint32_t i)
 	return osm_conf_value(conf, conf->settings[i].name) == conf->settings[i].value;
 }
 
+/*
+ * A priority above the one that a master has: this manager takes the fabric over whenever it
+ * starts, also from a master that works.
+ */
+static void warn_of_priority(struct import *im)
+{
+	const char *own = setting_of(im, "sm_priority");
+	const char *master = setting_of(im, "master_sm_priority");
+	char *why;
+
+	if (!own || atoi(own) <= (master ? atoi(master) : MASTER_PRIORITY))
+		return;
+	why = mem_printf("higher than master_sm_priority (%s): this manager takes the fabric over "
+			 "each time that it starts, also from a master that works; of two with %s "
+			 "the one with the lower port GUID does. With fmd's default, 0, the master "
+			 "stays master",
+			 master ? master : "14 by default", own);
+	json_array_append_new(im->warnings, json_pack("{ss ss ss}", "option", "sm_priority",
+						      "value", own, "why", why));
+	free(why);
+}
+
 void import_options(struct import *im)
 {
 	for (uint32_t i = 0; i < im->conf.count; i++)
 		if (is_last(&im->conf, i))
 			take_setting(im, &im->conf.settings[i]);
+	warn_of_priority(im);
 }
 
 /* ---- M_Keys ---------------------------------------------------------------------------------- */

@@ -182,11 +182,21 @@ bool import_try(const struct import *im, const char *text, char *why, size_t siz
 	return good;
 }
 
-static void write_conf(const struct import *im, FILE *out)
+static void write_reasons(const char *title, const json_t *rows, FILE *out)
 {
 	const json_t *row;
 	size_t i;
 
+	if (json_array_size(rows))
+		fprintf(out, "\n# %s:\n", title);
+	json_array_foreach ((json_t *)rows, i, row)
+		fprintf(out, "# %s %s: %s\n", json_string_value(json_object_get(row, "option")),
+			json_string_value(json_object_get(row, "value")),
+			json_string_value(json_object_get(row, "why")));
+}
+
+static void write_conf(const struct import *im, FILE *out)
+{
 	fputs("# fmd.conf, made of OpenSM's files by `fmctl import-opensm`. Options that are\n# "
 	      "not listed have fmd's default; see fmd.conf(5).\n#\n"
 	      "# LIDs and M_Keys are in the directory state beside this file. To use them, copy "
@@ -196,12 +206,8 @@ static void write_conf(const struct import *im, FILE *out)
 	      "trial.\n\n",
 	      out);
 	fputs(im->text, out);
-	if (json_array_size(im->not_taken))
-		fputs("\n# Not taken:\n", out);
-	json_array_foreach (im->not_taken, i, row)
-		fprintf(out, "# %s %s: %s\n", json_string_value(json_object_get(row, "option")),
-			json_string_value(json_object_get(row, "value")),
-			json_string_value(json_object_get(row, "why")));
+	write_reasons("Warnings", im->warnings, out);
+	write_reasons("Not taken", im->not_taken, out);
 }
 
 /* The form of fmd's file of LIDs. */

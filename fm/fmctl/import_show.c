@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* The report of `fmctl import-opensm`, and its table of options. */
 #include <string.h>
+#include "fm/core/words.h"
 #include "fm/fmctl/import.h"
 
 json_t *import_document(const struct import *im)
 {
-	return json_pack("{ss sO sO sO sO si si si}", "output", im->out, "read", im->read,
+	return json_pack("{ss sO sO sO sO sO si si si}", "output", im->out, "read", im->read,
 			 "missing", im->missing, "taken", im->taken, "not_taken", im->not_taken,
-			 "standard", (int)im->standard, "ports", (int)im->lids.count,
-			 "ports_left_out", (int)im->lids.left_out);
+			 "warnings", im->warnings, "standard", (int)im->standard, "ports",
+			 (int)im->lids.count, "ports_left_out", (int)im->lids.left_out);
 }
 
 static const char *text(const json_t *row, const char *key)
@@ -25,8 +26,8 @@ static long long number(const json_t *doc, const char *key)
 
 void import_show(const json_t *doc)
 {
+	size_t keys = json_array_size(json_object_get(doc, "taken")), i;
 	const json_t *row;
-	size_t i;
 
 	json_array_foreach (json_object_get(doc, "read"), i, row)
 		printf("read       %-16s %s: %s\n", text(row, "what"), text(row, "path"),
@@ -39,13 +40,17 @@ void import_show(const json_t *doc)
 	json_array_foreach (json_object_get(doc, "not_taken"), i, row)
 		printf("not taken  %s %s: %s\n", text(row, "option"), text(row, "value"),
 		       text(row, "why"));
+	json_array_foreach (json_object_get(doc, "warnings"), i, row)
+		printf("warning    %s %s: %s\n", text(row, "option"), text(row, "value"),
+		       text(row, "why"));
 	printf("as is      %lld options are OpenSM's defaults and need nothing\n",
 	       number(doc, "standard"));
-	printf("written    %s/fmd.conf: %zu keys\n", text(doc, "output"),
-	       json_array_size(json_object_get(doc, "taken")));
+	printf("written    %s/fmd.conf: %zu %s\n", text(doc, "output"), keys,
+	       words_plural(keys, "key", "keys"));
 	if (number(doc, "ports"))
-		printf("written    %s/state/lids: %lld ports\n", text(doc, "output"),
-		       number(doc, "ports"));
+		printf("written    %s/state/lids: %lld %s\n", text(doc, "output"),
+		       number(doc, "ports"),
+		       words_plural((uint64_t)number(doc, "ports"), "port", "ports"));
 }
 
 /* ---- The table ------------------------------------------------------------------------------- */

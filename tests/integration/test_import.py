@@ -91,6 +91,21 @@ def test_options_that_were_set_are_taken_or_named_with_the_reason(site):
     assert "0x0000000000000013 0x0000000000000098\n" in keys.read_text() and keys.stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.parametrize("options, warned", [
+    ({"sm_priority": 15}, "(14 by default)"), ({"sm_priority": 9, "master_sm_priority": 8}, "(8)"),
+    ({"sm_priority": 14}, ""), ({"sm_priority": 15, "master_sm_priority": 15}, "")])
+def test_a_priority_above_a_masters_is_taken_with_a_warning(site, options, warned):
+    etc, _ = site
+    with open(etc / "opensm.conf", "a") as conf:
+        conf.writelines(f"{name} {value}\n" for name, value in options.items())
+    said = report(etc)
+    assert [(row["option"], row["value"]) for row in said["warnings"]] == ([("sm_priority", str(options["sm_priority"]))] if warned else [])
+    assert all(warned in row["why"] and "fmd's default, 0" in row["why"] for row in said["warnings"])
+    assert keys_of(etc / "fmd" / "fmd.conf")["sm_priority"] == str(options["sm_priority"])
+    assert ("\n# sm_priority " in (etc / "fmd" / "fmd.conf").read_text()) == bool(warned)
+    check_config(etc / "fmd" / "fmd.conf")
+
+
 def test_files_are_followed_to_where_the_options_say(site, tmp_path):
     etc, _ = site
     far = tmp_path / "far"
