@@ -80,15 +80,19 @@ static void text_summary(const struct topo *t, FILE *out)
 	for (uint32_t n = 0; n < t->nnodes; n++)
 		if (t->nodes[n].role < TOPO_SHARP)
 			roles[t->nodes[n].role]++;
-	fprintf(out, "%" PRIu32 " switches in %u tiers", t->nswitches, t->nlevels);
+	fprintf(out, "%" PRIu32 " switch%s in %u tier%s", t->nswitches,
+		t->nswitches == 1 ? "" : "es", t->nlevels, t->nlevels == 1 ? "" : "s");
 	for (int role = TOPO_CORE; role >= TOPO_LEAF; role--)
 		if (roles[role])
 			fprintf(out, ", %" PRIu32 " %s", roles[role],
 				topo_role_name((enum topo_role)role));
-	fprintf(out, "; %" PRIu32 " HCAs in %" PRIu32 " hosts", t->ncas, t->nhosts);
+	fprintf(out, "; %" PRIu32 " HCA%s in %" PRIu32 " host%s", t->ncas, t->ncas == 1 ? "" : "s",
+		t->nhosts, t->nhosts == 1 ? "" : "s");
 	if (t->nspecials)
-		fprintf(out, ", %" PRIu32 " aggregation nodes", t->nspecials);
-	fprintf(out, "; %" PRIu32 " links, %" PRIu32 " down\n", topo_links(t), topo_links_down(t));
+		fprintf(out, ", %" PRIu32 " aggregation node%s", t->nspecials,
+			t->nspecials == 1 ? "" : "s");
+	fprintf(out, "; %" PRIu32 " link%s, %" PRIu32 " down\n", topo_links(t),
+		topo_links(t) == 1 ? "" : "s", topo_links_down(t));
 }
 
 static void text_switch(const struct topo *t, uint32_t sw, FILE *out)
@@ -149,7 +153,7 @@ static void text_hosts(const struct topo *t, uint32_t sw, FILE *out)
 	if (!count)
 		return;
 	list = hostlist_format(names, count);
-	fprintf(out, "    %" PRIu32 " hosts: %s\n", count, list);
+	fprintf(out, "    %" PRIu32 " host%s: %s\n", count, count == 1 ? "" : "s", list);
 	free(list);
 }
 

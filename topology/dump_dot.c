@@ -132,8 +132,8 @@ static void svg_line(const struct drawing *d, const struct drawing_line *line, F
 	svg_text(d->boxes[upper].label, SIZE_MAX, out);
 	fputs(" - ", out);
 	svg_text(d->boxes[lower].label, SIZE_MAX, out);
-	fprintf(out, ": %" PRIu32 " cables, %" PRIu32 " down</title></line>\n", line->links,
-		line->down);
+	fprintf(out, ": %" PRIu32 " link%s, %" PRIu32 " down</title></line>\n", line->links,
+		line->links == 1 ? "" : "s", line->down);
 }
 
 static void svg_box(const struct drawing *d, uint32_t b, FILE *out)

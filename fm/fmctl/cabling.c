@@ -7,6 +7,7 @@
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
+#include "fm/core/words.h"
 #include "fm/fmctl/fmctl.h"
 #include "fm/fmctl/table.h"
 #include "topology/cabling.h"
@@ -109,17 +110,20 @@ static void print_part(const char *label, const json_t *part)
 	const json_t *rows = json_object_get(part, "differ"), *row;
 	json_int_t expected = json_integer_value(json_object_get(part, "compared"));
 	json_int_t left_out = json_integer_value(json_object_get(part, "not_unique"));
+	json_int_t cables = json_integer_value(json_object_get(part, "cables"));
 	size_t i;
 
-	printf("%-12s%lld cables, %lld expected by the %s", label,
-	       json_integer_value(json_object_get(part, "cables")), expected, label);
+	printf("%-12s%lld %s, %lld expected by the %s", label, cables,
+	       words_plural((uint64_t)cables, "cable", "cables"), expected, label);
 	if (json_array_size(rows))
 		printf(": %zu finding%s\n", json_array_size(rows),
 		       json_array_size(rows) == 1 ? "" : "s");
 	else
 		printf(": %s\n", expected ? "no cabling errors found" : "too little to compare");
 	if (left_out)
-		printf("%-12s%lld nodes ignored: their names are not unique\n", "", left_out);
+		printf("%-12s%lld %s not unique\n", "", left_out,
+		       words_plural((uint64_t)left_out, "node ignored: its name is",
+				    "nodes ignored: their names are"));
 	json_array_foreach ((json_t *)rows, i, row)
 		print_finding(row);
 }

@@ -7,6 +7,7 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include "fm/control/command.h"
 
@@ -107,6 +108,8 @@ enum fmctl_exit fmctl_nvswitch_blocks(const struct fmctl *ctl, const json_t *res
 
 /* show.c: print documents for people, to stdout. */
 fmctl_show_fn show_json, show_text, show_columns, show_settled, show_lines, show_proof;
+/* How many table entries a trial changes, and where: a line. */
+void show_delta(uint64_t entries, uint64_t least, uint64_t blocks, uint64_t switches);
 /* Prints a table; of the last `optional` columns, those without a value in any row are left out. */
 void show_rows(const struct fmctl *ctl, const json_t *rows, const struct table_column *columns,
 	       unsigned optional);

@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "fm/core/words.h"
 #include "fm/fmctl/fmctl.h"
 #include "fm/fmctl/table.h"
 
@@ -176,9 +177,10 @@ static void print_domain(const json_t *host)
 
 static void show_host_state(const struct fmctl *ctl, const json_t *host)
 {
-	printf("%s: %s for %.0f s%s%s\n", text_of(host, "host"), text_of(host, "state"),
-	       number_of(host, "since_s"), *text_of(host, "reason") ? ": " : "",
-	       text_of(host, "reason"));
+	printf("%s: %s", text_of(host, "host"), text_of(host, "state"));
+	if (number_of(host, "since_s") > 0) /* 0: it was never known */
+		printf(" for %.0f s", number_of(host, "since_s"));
+	printf("%s%s\n", *text_of(host, "reason") ? ": " : "", text_of(host, "reason"));
 	printf("system      %s\n", text_of(host, "system"));
 	printf("observed    %s\n", text_of(host, "observed"));
 	printf("routed as   %s\n", text_of(host, "routed"));
@@ -250,14 +252,17 @@ void show_affected(const json_t *pays)
 
 static void show_set(const struct fmctl *ctl, const json_t *result)
 {
+	double entries = number_of(result, "lft_entries_changed");
+	double blocks = number_of(result, "lft_blocks_written");
 	const char *state = text_of(result, "state");
 
 	printf("%s: %s%s\n", text_of(result, "host"), *state ? state : "as reported by its sources",
 	       *state ? " from now on" : " again");
 	if (json_is_true(json_object_get(result, "rerouted")))
-		printf("tables      %.0f entries changed, %.0f blocks written, %.1f ms\n",
-		       number_of(result, "lft_entries_changed"),
-		       number_of(result, "lft_blocks_written"), number_of(result, "took_ms"));
+		printf("tables      %.0f %s changed, %.0f %s written, %.1f ms\n", entries,
+		       words_plural((uint64_t)entries, "entry", "entries"), blocks,
+		       words_plural((uint64_t)blocks, "block", "blocks"),
+		       number_of(result, "took_ms"));
 	else
 		puts("tables      unchanged");
 }

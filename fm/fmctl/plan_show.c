@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "fm/core/words.h"
 #include "fm/fmctl/plan.h"
 #include "routing/report/report.h"
 #include "topology/mem.h"
@@ -96,15 +97,20 @@ static json_t *document(const struct plan *p)
 
 static void print_fabric(const struct plan *p)
 {
-	printf("fabric      %u switches in %u tiers, %u HCAs, %u links", p->topo->nswitches,
-	       p->topo->nlevels, p->topo->ncas, topo_links(p->topo));
+	printf("fabric      %u %s in %u %s, %u %s, %u %s", p->topo->nswitches,
+	       words_plural(p->topo->nswitches, "switch", "switches"), p->topo->nlevels,
+	       words_plural(p->topo->nlevels, "tier", "tiers"), p->topo->ncas,
+	       words_plural(p->topo->ncas, "HCA", "HCAs"), topo_links(p->topo),
+	       words_plural(topo_links(p->topo), "link", "links"));
 	if (p->topo->nlinks_down)
 		printf(" (%u of them down)", topo_links_down(p->topo));
 	if (p->topo->nspecials)
-		printf(", %u aggregation nodes", p->topo->nspecials);
+		printf(", %u %s", p->topo->nspecials,
+		       words_plural(p->topo->nspecials, "aggregation node", "aggregation nodes"));
 	putchar('\n');
-	printf("tables      %s, %u LIDs, %.1f MB", p->foreign ? p->foreign : p->engine,
-	       p->lids->top, (double)p->tables.nswitches * p->tables.stride / 1e6);
+	printf("tables      %s, %u %s, %.1f MB", p->foreign ? p->foreign : p->engine, p->lids->top,
+	       words_plural(p->lids->top, "LID", "LIDs"),
+	       (double)p->tables.nswitches * p->tables.stride / 1e6);
 	if (p->without_table)
 		printf(", none of %u switches", p->without_table);
 	if (p->repeat)
@@ -118,14 +124,16 @@ static void print_proof(const struct plan *p)
 {
 	const struct check_report *r = &p->proof;
 
-	printf("verified    %llu pairs routed, %llu unreachable, %llu loops, %llu credit loops, "
-	       "%.1f ms\n",
-	       (unsigned long long)r->reachable, (unsigned long long)r->unreachable,
-	       (unsigned long long)r->loops, (unsigned long long)r->credit_cycles, p->check_ms);
+	printf("verified    %llu %s routed, %llu unreachable, %llu %s, %llu %s, %.1f ms\n",
+	       (unsigned long long)r->reachable, words_plural(r->reachable, "pair", "pairs"),
+	       (unsigned long long)r->unreachable, (unsigned long long)r->loops,
+	       words_plural(r->loops, "loop", "loops"), (unsigned long long)r->credit_cycles,
+	       words_plural(r->credit_cycles, "credit loop", "credit loops"), p->check_ms);
 	if (r->disconnected || r->unreachable_special)
-		printf("            %llu pairs not connected by links, %llu with an aggregation "
+		printf("            %llu %s not connected by links, %llu with an aggregation "
 		       "node unreachable\n",
 		       (unsigned long long)r->disconnected,
+		       words_plural(r->disconnected, "pair", "pairs"),
 		       (unsigned long long)r->unreachable_special);
 	if (r->first[0])
 		printf("            first finding: %s\n", r->first);
@@ -183,11 +191,8 @@ static void print_tiers(const struct plan *p)
 static void print_change(const struct plan *p)
 {
 	if (plan_changes(p))
-		printf("change      %llu entries (least possible %llu) in %u blocks on %u "
-		       "switches\n",
-		       (unsigned long long)p->delta.entries,
-		       (unsigned long long)p->delta.entries_minimum, p->delta.blocks,
-		       p->delta.switches);
+		show_delta(p->delta.entries, p->delta.entries_minimum, p->delta.blocks,
+			   p->delta.switches);
 }
 
 static void print_trial(const struct plan *p)
@@ -216,7 +221,8 @@ static void print_rebalance(const struct plan *p)
 {
 	if (!p->rebalance)
 		return;
-	printf("rebalance   %u entries moved, %.1f ms\n", rebalance_result(p->rebalance)->count,
+	printf("rebalance   %u %s moved, %.1f ms\n", rebalance_result(p->rebalance)->count,
+	       words_plural(rebalance_result(p->rebalance)->count, "entry", "entries"),
 	       p->rebalance_ms);
 	print_spread("before:", &p->stable);
 	print_spread("after: ", &p->congestion);

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include <time.h>
+#include "fm/core/words.h"
 #include "fm/fmctl/fmctl.h"
 #include "fm/fmctl/table.h"
 
@@ -56,6 +57,15 @@ static void print_count(const json_t *object, const char *key, const char *one, 
 	printf("%lld %s", (long long)count, count == 1 ? one : several);
 }
 
+void show_delta(uint64_t entries, uint64_t least, uint64_t blocks, uint64_t switches)
+{
+	printf("change      %llu %s (least possible %llu) in %llu %s on %llu %s\n",
+	       (unsigned long long)entries, words_plural(entries, "entry", "entries"),
+	       (unsigned long long)least, (unsigned long long)blocks,
+	       words_plural(blocks, "block", "blocks"), (unsigned long long)switches,
+	       words_plural(switches, "switch", "switches"));
+}
+
 static void print_coloured(const struct fmctl *ctl, bool good, const char *text)
 {
 	printf("%s%s%s", ctl->colour ? good ? GREEN : RED : "", text, ctl->colour ? "\033[0m" : "");
@@ -80,13 +90,14 @@ void show_proof(const struct fmctl *ctl, const json_t *proof)
 		return;
 	}
 	print_coloured(ctl, good, good ? "verified" : "ERRORS FOUND");
-	printf(": %lld port pairs routed, %lld unreachable; %lld loop%s, %lld credit loop%s\n",
-	       (long long)integer(proof, "reachable"), (long long)unreachable, (long long)loops,
-	       plural(loops), (long long)cycles, plural(cycles));
+	fputs(": ", stdout);
+	print_count(proof, "reachable", "port pair routed, ", "port pairs routed, ");
+	printf("%lld unreachable; %lld loop%s, %lld credit loop%s\n", (long long)unreachable,
+	       (long long)loops, plural(loops), (long long)cycles, plural(cycles));
 	if (integer(proof, "disconnected")) {
 		print_label("");
-		printf("%lld pairs are not connected by links\n",
-		       (long long)integer(proof, "disconnected"));
+		print_count(proof, "disconnected", "pair is not connected by links\n",
+			    "pairs are not connected by links\n");
 	}
 }
 
@@ -120,10 +131,10 @@ static void print_answered(const char *label, const char *verb, const json_t *ch
 	print_label(label);
 	printf("%s\n", string(change, "what"));
 	print_label("");
-	printf("%s in %.1f ms: %lld table entries changed, %lld blocks written\n", verb,
-	       number(change, "detected_to_programmed_ms"),
-	       (long long)integer(change, "lft_entries_changed"),
-	       (long long)integer(change, "lft_blocks_written"));
+	printf("%s in %.1f ms: ", verb, number(change, "detected_to_programmed_ms"));
+	print_count(change, "lft_entries_changed", "table entry changed, ",
+		    "table entries changed, ");
+	print_count(change, "lft_blocks_written", "block written\n", "blocks written\n");
 }
 
 static void print_last_changes(const json_t *status)
@@ -264,9 +275,9 @@ static void show_status(const struct fmctl *ctl, const json_t *s)
 	print_last_changes(s);
 	print_last_run(s);
 	print_label("packets");
-	printf("%lld SMPs sent, %lld timed out; %lld LFT blocks written",
-	       (long long)integer(s, "smps_sent"), (long long)integer(s, "smps_timed_out"),
-	       (long long)integer(s, "lft_blocks_written"));
+	print_count(s, "smps_sent", "SMP sent, ", "SMPs sent, ");
+	printf("%lld timed out; ", (long long)integer(s, "smps_timed_out"));
+	print_count(s, "lft_blocks_written", "LFT block written", "LFT blocks written");
 	if (integer(s, "lft_blocks_unread"))
 		printf(", %lld not read back since the restart",
 		       (long long)integer(s, "lft_blocks_unread"));
@@ -348,8 +359,9 @@ static void show_health(const struct fmctl *ctl, const json_t *result)
 	printf(", %lld warned, ", (long long)integer(result, "warned"));
 	print_count(result, "slow", "link slow", "links slow");
 	if (integer(result, "ports_read"))
-		printf("; latest reading: %lld ports in %.0f ms, %lld without an answer\n",
+		printf("; latest reading: %lld port%s in %.0f ms, %lld without an answer\n",
 		       (long long)integer(result, "ports_read"),
+		       plural(integer(result, "ports_read")),
 		       json_number_value(json_object_get(result, "pass_ms")),
 		       (long long)integer(result, "silent"));
 	else
@@ -418,8 +430,8 @@ static void show_check(const struct fmctl *ctl, const json_t *result)
 	       (long long)integer(proof, "max_hops"));
 	if (special) {
 		print_label("left out");
-		printf("%lld pairs with an aggregation node, without an up/down path\n",
-		       (long long)special);
+		printf("%lld pair%s with an aggregation node, without an up/down path\n",
+		       (long long)special, plural(special));
 	}
 	if (*string(proof, "first"))
 		printf("first finding: %s\n", string(proof, "first"));
@@ -434,8 +446,10 @@ static void show_readback(const struct fmctl *ctl, const json_t *result)
 		       differ	? "DIFFER"
 		       : failed ? "NOT ALL READ"
 				: "as programmed");
-	printf(": %lld blocks read, %lld differ, %lld not answered\n",
-	       (long long)integer(result, "blocks"), (long long)differ, (long long)failed);
+	fputs(": ", stdout);
+	print_count(result, "blocks", "block read, ", "blocks read, ");
+	printf("%lld differ%s, %lld not answered\n", (long long)differ, differ == 1 ? "s" : "",
+	       (long long)failed);
 }
 
 static void show_either(const struct fmctl *ctl, const json_t *result)
@@ -515,12 +529,13 @@ static void show_cordon(const struct fmctl *ctl, const json_t *result)
 								 : "uncordoned",
 	       (long long)ports, plural(ports));
 	print_label("tables");
-	printf("%lld entries changed, %lld blocks written, %.1f ms\n",
-	       (long long)integer(result, "lft_entries_changed"),
-	       (long long)integer(result, "lft_blocks_written"), number(result, "took_ms"));
+	print_count(result, "lft_entries_changed", "entry changed, ", "entries changed, ");
+	print_count(result, "lft_blocks_written", "block written, ", "blocks written, ");
+	printf("%.1f ms\n", number(result, "took_ms"));
 	print_label("hosts");
 	if (dark)
-		printf("%lld port pairs are unreachable\n", (long long)dark);
+		print_count(result, "unreachable", "port pair is unreachable\n",
+			    "port pairs are unreachable\n");
 	else
 		puts("all port pairs that links connect are routed");
 	print_overridden(json_object_get(result, "not_honoured"));

@@ -78,7 +78,7 @@ static void print_fact(const char *key, const json_t *value)
 {
 	const char *text = json_string_value(value), *unit;
 
-	if (json_is_null(value) || json_is_false(value) || (text && !*text))
+	if (!value || json_is_null(value) || json_is_false(value) || (text && !*text))
 		return;
 	unit = print_key(key);
 	if (text)
@@ -87,7 +87,7 @@ static void print_fact(const char *key, const json_t *value)
 		printf("%" JSON_INTEGER_FORMAT "%s\n",
 		       json_integer_value(value) + counts_from_0(key, value), unit);
 	else if (json_is_real(value))
-		printf("%g%s\n", json_real_value(value), unit);
+		printf(strcmp(unit, " s") ? "%g%s\n" : "%.0f%s\n", json_real_value(value), unit);
 	else
 		puts("yes");
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * Tables for people out of JSON rows. A column is a title and the way to its value ("a.name" goes
- * into an object); widths are those of the longest cell, counted in characters, not bytes. Numbers
- * stand right, all else left.
+ * into an object); widths are those of the longest cell, in columns of the terminal: a Chinese or
+ * Japanese character takes two. Numbers stand right, all else left.
  */
+#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
+#include <wchar.h>
 #include "fm/fmctl/table.h"
 
 #define COLUMNS_MAX 16
@@ -62,12 +64,30 @@ static const char *cell_text(const json_t *row, const char *key, char buf[CELL_S
 	}
 }
 
+/*
+ * The columns that the text takes on a terminal. Names are UTF-8 whatever the locale of the shell
+ * is. A byte that is none, and a character that this C library does not know, takes one column;
+ * without a locale of UTF-8 each character does.
+ */
 static int text_width(const char *text)
 {
+	mbstate_t state = { 0 };
+	wchar_t character;
 	int width = 0;
 
-	for (; *text; text++)
-		width += ((unsigned char)*text & 0xc0) != 0x80; /* UTF-8: not a continuation */
+	while (*text) {
+		size_t size = mbrtowc(&character, text, strlen(text), &state);
+		bool good = size != (size_t)-1 && size != (size_t)-2;
+		int columns = good ? wcwidth(character) : -1;
+
+		if (columns >= 0)
+			width += columns;
+		else
+			width += ((unsigned char)*text & 0xc0) != 0x80; /* not a continuation */
+		if (!good)
+			state = (mbstate_t){ 0 };
+		text += good ? size : 1;
+	}
 	return width;
 }
 
@@ -126,6 +146,8 @@ static void print_titles(const struct fmctl *ctl, const struct layout *layout)
 void table_print(const struct fmctl *ctl, const json_t *rows, const struct table_column *columns)
 {
 	struct layout layout = { .columns = columns };
+	locale_t utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+	locale_t before = utf8 ? uselocale(utf8) : (locale_t)0;
 	char buf[CELL_SIZE];
 	const json_t *row;
 	size_t index;
@@ -141,5 +163,9 @@ void table_print(const struct fmctl *ctl, const json_t *rows, const struct table
 		for (unsigned i = 0; i < layout.count; i++)
 			print_cell(&layout, i, cell_text(row, columns[i].key, buf));
 		putchar('\n');
+	}
+	if (utf8) {
+		uselocale(before);
+		freelocale(utf8);
 	}
 }

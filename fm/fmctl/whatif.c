@@ -57,11 +57,10 @@ static void show_whatif(const struct fmctl *ctl, const json_t *result)
 {
 	print_links(result);
 	show_proof(ctl, json_object_get(result, "proof"));
-	printf("%-12s%lld entries (least possible %lld) in %lld blocks on %lld switches\n",
-	       "change", (long long)integer(result, "delta.entries"),
-	       (long long)integer(result, "delta.entries_minimum"),
-	       (long long)integer(result, "delta.blocks"),
-	       (long long)integer(result, "delta.switches"));
+	show_delta((uint64_t)integer(result, "delta.entries"),
+		   (uint64_t)integer(result, "delta.entries_minimum"),
+		   (uint64_t)integer(result, "delta.blocks"),
+		   (uint64_t)integer(result, "delta.switches"));
 	if (json_is_object(json_object_get(result, "at_risk")))
 		printf("%-12s%s\n", "at risk",
 		       json_string_value(table_value(result, "at_risk.text")));

@@ -437,9 +437,9 @@ static void explain_design(const struct tiers *tiers, char *text, size_t size)
 {
 	snprintf(text, size,
 		 "the known links are not a tree: %u of %u connect switches of the same tier, and "
-		 "%llu of %llu pairs of leaves have no up/down path",
+		 "%llu of %llu pairs of leaves %s no up/down path",
 		 tiers->level_links, tiers->links, (unsigned long long)tiers->open_pairs,
-		 (unsigned long long)tiers->pairs);
+		 (unsigned long long)tiers->pairs, tiers->open_pairs == 1 ? "has" : "have");
 }
 
 void route_explain(const struct route *route, const struct topo *t, char *text, size_t size)
@@ -454,10 +454,11 @@ void route_explain(const struct route *route, const struct topo *t, char *text, 
 		return;
 	if (o->open_pairs && o->open_from < t->nswitches && o->open_to < t->nswitches)
 		used = (size_t)snprintf(text, size,
-					"the tree leaves %llu pairs of leaves without a path, "
+					"the tree leaves %llu pair%s of leaves without a path, "
 					"first \"%s\" to \"%s\"; ",
 					(unsigned long long)o->open_pairs,
-					t->nodes[o->open_from].name, t->nodes[o->open_to].name);
+					o->open_pairs == 1 ? "" : "s", t->nodes[o->open_from].name,
+					t->nodes[o->open_to].name);
 	if (used < size)
 		snprintf(text + used, size - used,
 			 "%llu flows on the busiest link instead of the tree's %llu, %.2f links on "

@@ -10,6 +10,7 @@ import struct
 import subprocess
 import termios
 import threading
+import unicodedata
 
 import pytest
 
@@ -195,6 +196,33 @@ def test_columns_are_aligned_and_absent_values_are_dashes(tmp_path, serve):
     assert lines[1].index("0x") == lines[2].index("0x") == lines[0].index("GUID")
     assert lines[1].index("    7 ") + 4 == lines[2].index("12345 ") + 4
     assert lines[1].split()[5:7] == ["-", "-"]
+
+
+@pytest.mark.parametrize("locale", ["C", "C.UTF-8"])
+def test_names_of_wide_and_combining_characters_shift_no_column(tmp_path, serve, locale, monkeypatch):
+    monkeypatch.setenv("LC_ALL", locale)
+    row = {"name": "leaf-1", "guid": "0x0000000000000100", "lid": 7, "role": "leaf", "rail": None}
+    serve(good([row, {**row, "name": "机柜七-交换机"}, {**row, "name": "le\u0301af-2"}]))
+    lines = fmctl(tmp_path, "switches").stdout.splitlines()
+    assert len({columns(line[:line.index("0x")]) for line in lines[1:]} | {columns(lines[0][:lines[0].index("GUID")])}) == 1, lines
+
+
+def columns(text):
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+
+
+@pytest.mark.parametrize("n, words", [(1, "1 entry (least possible 1) in 1 block on 1 switch"),
+                                      (2, "2 entries (least possible 2) in 2 blocks on 2 switches")])
+def test_counts_of_a_trial_agree_with_their_words(tmp_path, serve, n, words):
+    serve(good({"delta": {"entries": n, "entries_minimum": n, "blocks": n, "switches": n}, "proof": {"reachable": n}}))
+    text = fmctl(tmp_path, "whatif", "--fail", "leaf-1:33").stdout
+    assert f"change      {words}\n" in text and f": {n} port pair{'s' * (n > 1)} routed" in text, text
+
+
+def test_facts_that_a_document_lacks_are_no_lines_and_seconds_have_no_fractions(tmp_path, serve):
+    serve(good({"kind": "host", "name": "dgx-1", "hcas": "8/8", "nvlink_since_s": 1234567.25}))
+    assert fmctl(tmp_path, "show", "dgx-1").stdout.splitlines() == [
+        "host: dgx-1", "hcas                8/8", "nvlink since        1234567 s"]
 
 
 def test_links_show_both_ends(tmp_path, serve):

@@ -160,7 +160,7 @@ def test_what_is_no_tree_is_planned_by_its_own_engine(shape, tmp_path):
 def test_a_tree_that_leaves_pairs_open_says_so_and_what_it_costs():
     document = plan("tests/fabrics/broken_tree.net")
     assert document["engine"] == "updn-root" and document["proof"]["unreachable"] == 0
-    assert re.search(r"leaves 1 pairs of leaves without a path, first .leaf-0001. to .leaf-0004.; "
+    assert re.search(r"leaves 1 pair of leaves without a path, first .leaf-0001. to .leaf-0004.; "
                      r"\d+ flows on the busiest link instead of the tree's \d+, [0-9.]+ links on a path", document["engine_why"])
 
 

@@ -426,12 +426,12 @@ static void svg_shows_a_dead_line_dashed_and_escapes_names(void **state)
 	topo_unref(t);
 }
 
-static void svg_counts_the_cables_behind_a_line(void **state)
+static void svg_counts_the_links_behind_a_line(void **state)
 {
 	struct topo *t = with_link_down(with_link_down(pod(1), 0, 34), 0, 35);
 	char *text = dumped(t, dump_svg);
 
-	assert_non_null(strstr(text, "spine-01 - leaf-su01-rail0: 8 cables, 2 down"));
+	assert_non_null(strstr(text, "spine-01 - leaf-su01-rail0: 8 links, 2 down"));
 	assert_int_equal(count_of(text, "<line class=\"part\""), 1);
 	free(text);
 	topo_unref(t);
@@ -473,7 +473,7 @@ int main(void)
 		cmocka_unit_test(bytes_that_are_no_utf8_do_not_lose_the_row),
 		cmocka_unit_test(dot_ranks_tiers_and_bundles_cables),
 		cmocka_unit_test(svg_shows_a_dead_line_dashed_and_escapes_names),
-		cmocka_unit_test(svg_counts_the_cables_behind_a_line),
+		cmocka_unit_test(svg_counts_the_links_behind_a_line),
 		cmocka_unit_test(every_dump_reports_a_full_disk),
 	};
 
