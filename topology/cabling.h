@@ -56,6 +56,7 @@ struct cabling_item {
 	int16_t su, leaf_su;		     /* CABLING_HOST: where it is expected, and is */
 	uint8_t speed, width;		     /* of a slow link */
 	uint8_t usual_speed, usual_width;    /* of comparable links */
+	bool absent;			     /* no HCA has the name of the one that is expected */
 	bool one_of;	    /* of parallel cables nobody can tell which: `at` is one */
 	uint32_t votes, of; /* who expects it, of how many; 0 = a plan does */
 };

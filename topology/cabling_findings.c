@@ -191,6 +191,8 @@ static void report_wrong(struct reporting *rep, uint32_t x, uint32_t y)
 	item.found = end_of(w, found);
 	item.expected = end_of(w, expected);
 	item.belongs = end_of(w, belongs);
+	item.absent = !w->planned && expected != TOPO_NONE && w->node[expected] == TOPO_NONE &&
+		      !is_switch(w, found);
 	item.one_of = w->one_of[at] || w->one_of[found];
 	if (item.kind == CABLING_RAIL) {
 		item.rail = w->t->nodes[w->node[found]].rail;

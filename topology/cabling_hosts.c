@@ -172,6 +172,20 @@ static bool expect_at_port(struct wiring *w, const struct units *u, uint32_t hos
 	       wiring_expect(w, port, w->t->nodes[leaf].port0 + num, u->places[host].votes);
 }
 
+/* Its own place has an HCA that says the same of itself: one of the two has the other's name. */
+static bool is_twin(const struct wiring *w, const struct units *u, const struct topo_node *ca,
+		    uint32_t leaf)
+{
+	unsigned num = units_port(u, ca->host);
+	uint32_t place = w->t->nodes[leaf].port0 + num, it;
+
+	if (!num || num > w->t->nodes[leaf].nports || w->want[place] == TOPO_NONE)
+		return false;
+	it = w->node[w->want[place]];
+	return it != TOPO_NONE && &w->t->nodes[it] != ca && w->t->nodes[it].host == ca->host &&
+	       w->t->nodes[it].rail == ca->rail;
+}
+
 /*
  * Another misplaced HCA, each on the leaf where the other belongs; one of the same host is
  * preferred. TOPO_NONE = there is none.
@@ -237,12 +251,27 @@ static void expect_hca(struct wiring *w, const struct units *u, uint32_t ca, str
 		judge_any_leaf(w, node, port, at);
 		return;
 	}
-	if (expect_at_port(w, u, node->host, port, leaf))
+	if (expect_at_port(w, u, node->host, port, leaf) || is_twin(w, u, node, leaf))
 		return;
 	if (w->node[at] == leaf)
 		wiring_expect(w, port, at, u->places[node->host].votes);
 	else
 		loose[(*n)++] = (struct loose){ port, at, leaf, node->host };
+}
+
+/* HCAs that are in their places come first: no other one that has their name is expected there. */
+static void expect_in_place(struct wiring *w, const struct units *u)
+{
+	for (uint32_t ca = w->t->nswitches; ca < w->t->nnodes; ca++) {
+		const struct topo_node *node = &w->t->nodes[ca];
+		uint32_t at = node->rail < 0 ? TOPO_NONE : switch_port(w, ca), leaf;
+
+		if (at == TOPO_NONE || !units_has_rails(u, node->host))
+			continue;
+		leaf = units_leaf(u, node->su, node->rail);
+		if (w->node[at] == leaf && w->ends[at].port == units_port(u, node->host))
+			wiring_expect(w, w->found[at], at, u->places[node->host].votes);
+	}
 }
 
 void cabling_expect_hosts(struct wiring *w)
@@ -252,6 +281,7 @@ void cabling_expect_hosts(struct wiring *w)
 	struct units u;
 
 	units_init(&u, w);
+	expect_in_place(w, &u);
 	for (uint32_t ca = w->t->nswitches; ca < w->t->nnodes; ca++)
 		expect_hca(w, &u, ca, loose, &n);
 	match_loose(w, &u, loose, n);

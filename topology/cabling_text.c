@@ -133,7 +133,7 @@ int cabling_describe(const struct cabling_item *i, char *buf, size_t size)
 
 /* ---- What to do ------------------------------------------------------------------------------ */
 
-static int instruct_wrong(const struct cabling_item *i, char *buf, size_t size)
+static int instruct_move(const struct cabling_item *i, char *buf, size_t size)
 {
 	char at[END_SIZE], found[END_SIZE], to[END_SIZE], expected[END_SIZE];
 
@@ -153,6 +153,21 @@ static int instruct_wrong(const struct cabling_item *i, char *buf, size_t size)
 	if (i->kind == CABLING_RAIL)
 		return snprintf(buf, size, "%s belongs on a leaf of rail %d", found, i->rail);
 	return snprintf(buf, size, "take it out");
+}
+
+/* Of an HCA in the place of one that nobody is called: the cable may be right, and the name wrong. */
+static int instruct_wrong(const struct cabling_item *i, char *buf, size_t size)
+{
+	int used = 0;
+
+	if (i->absent)
+		used = snprintf(buf, size,
+				"no HCA is called %s: if this is it, correct its node description "
+				"and leave the cable; else ",
+				i->expected.name);
+	if ((size_t)used >= size)
+		return used;
+	return used + instruct_move(i, buf + used, size - (size_t)used);
 }
 
 int cabling_instruct(const struct cabling_item *i, char *buf, size_t size)

@@ -238,6 +238,32 @@ static void a_nameless_hca_is_taken_for_the_one_expected(void **state)
 	topo_unref(t);
 }
 
+/* An HCA that has another's name is one finding, which does not send anybody to the other one. */
+static void an_hca_of_another_name_in_the_right_place_may_be_misnamed(void **state)
+{
+	static const char *const names[][2] = { { "dgx-su01-09 mlx5_0", "..002100" },
+						{ "dgx-su01-05 mlx5_4", "..002200" } };
+	static const char *const renamed[] = { HCA0, HCA1 };
+	static const char *const leaf[] = { LEAF0, LEAF1 };
+	struct topo *t = pod(1);
+	char text[512];
+
+	for (size_t i = 0; i < 2; i++) {
+		struct topo *misnamed = rewire_as(t, NULL, NULL, renamed[i], names[i][0]);
+		struct cabling *c = cabling_pattern(misnamed);
+
+		assert_int_equal(c->count, 1);
+		cabling_instruct(&c->items[0], text, sizeof(text));
+		assert_non_null(strstr(text, "if this is it, correct its node description"));
+		assert_non_null(strstr(text, renamed[i]));
+		snprintf(text, sizeof(text), "wrong port at %s port 5: has %s %s, expected %s\n",
+			 leaf[i], names[i][0], names[i][1], renamed[i]);
+		assert_finds(c, text);
+		topo_unref(misnamed);
+	}
+	topo_unref(t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -250,6 +276,7 @@ int main(void)
 		cmocka_unit_test(a_node_that_came_or_went_is_one_line),
 		cmocka_unit_test(nodes_without_a_name_of_their_own_are_left_out),
 		cmocka_unit_test(a_nameless_hca_is_taken_for_the_one_expected),
+		cmocka_unit_test(an_hca_of_another_name_in_the_right_place_may_be_misnamed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
