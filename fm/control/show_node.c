@@ -185,6 +185,24 @@ static void show_dead(struct show *s, uint32_t n, unsigned down)
 	show_text(s->doc, "note", note);
 }
 
+/* The first alert about the node, without its name, which stands above. */
+static void show_alert(struct show *s, guid_t guid)
+{
+	json_t *rows = fabric_alerts(s->env->fabric), *row;
+	char mark[32];
+	size_t i;
+
+	snprintf(mark, sizeof(mark), " 0x%016llx: ", (unsigned long long)guid);
+	json_array_foreach (rows, i, row) {
+		const char *text = json_string_value(json_object_get(row, "text"));
+		const char *at = text ? strstr(text, mark) : NULL;
+
+		if (at && !json_object_get(s->doc, "note"))
+			show_text(s->doc, "note", at + strlen(mark));
+	}
+	json_decref(rows);
+}
+
 static void show_links_facts(struct show *s, uint32_t n)
 {
 	const struct around a = look_around(s, n);
@@ -192,6 +210,8 @@ static void show_links_facts(struct show *s, uint32_t n)
 
 	if (!a.up)
 		show_dead(s, n, a.down);
+	else
+		show_alert(s, node->guid);
 	show_int(s->doc, "ports_known", node->nports);
 	show_int(s->doc, "links_up", a.up);
 	show_int(s->doc, "links_down", a.down);

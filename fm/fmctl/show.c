@@ -104,6 +104,7 @@ void show_proof(const struct fmctl *ctl, const json_t *proof)
 static void print_links(const struct fmctl *ctl, const json_t *status)
 {
 	json_int_t down = integer(status, "links_down");
+	json_int_t quarantined = integer(status, "links_quarantined");
 	char text[64];
 
 	print_label("links");
@@ -112,12 +113,14 @@ static void print_links(const struct fmctl *ctl, const json_t *status)
 	print_coloured(ctl, !down, text);
 	if (integer(status, "links_cordoned"))
 		printf(", %lld cordoned", (long long)integer(status, "links_cordoned"));
-	if (integer(status, "links_quarantined"))
-		printf(", %lld quarantined  (fmctl links --sick)",
-		       (long long)integer(status, "links_quarantined"));
+	if (quarantined)
+		printf(", %lld quarantined", (long long)quarantined);
 	if (integer(status, "links_isolated"))
 		printf(", %lld isolated", (long long)integer(status, "links_isolated"));
-	puts(down ? "  (fmctl links --down)" : "");
+	if (down || quarantined)
+		printf("  (fmctl links %s%s%s)", down ? "--down" : "",
+		       down && quarantined ? ", fmctl links " : "", quarantined ? "--sick" : "");
+	putchar('\n');
 	if (*string(status, "at_risk.text")) {
 		print_label("at risk");
 		puts(string(status, "at_risk.text"));

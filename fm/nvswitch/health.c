@@ -295,6 +295,9 @@ const char *health_reason(const struct health_host *host)
 
 	if (host->override != NVSWITCH_UNKNOWN)
 		return "manual override";
+	if (host->state == NVSWITCH_UNKNOWN && host->reported)
+		return "its first report is worse than HEALTHY, and has to last "
+		       "(nvswitch_worsen_hold)";
 	if (host->state == NVSWITCH_UNKNOWN)
 		return host->nsources ? host->sources[0].error : "no telemetry source configured";
 	return worst ? worst->text : "";

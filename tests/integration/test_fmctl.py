@@ -225,6 +225,14 @@ def test_facts_that_a_document_lacks_are_no_lines_and_seconds_have_no_fractions(
         "host: dgx-1", "hcas                8/8", "nvlink since        1234567 s"]
 
 
+@pytest.mark.parametrize("down, quarantined, words", [
+    (0, 0, "0 down"), (1, 0, "1 down  (fmctl links --down)"), (0, 2, "0 down, 2 quarantined  (fmctl links --sick)"),
+    (1, 2, "1 down, 2 quarantined  (fmctl links --down, fmctl links --sick)")])
+def test_status_names_the_commands_that_list_its_links(tmp_path, serve, down, quarantined, words):
+    serve(good({"links": 9, "links_down": down, "links_quarantined": quarantined}))
+    assert f"\nlinks       9, {words}\n" in fmctl(tmp_path, "status").stdout
+
+
 def test_links_show_both_ends(tmp_path, serve):
     serve(good([LINK]))
     assert fmctl(tmp_path, "links").stdout.splitlines()[1].split() == [

@@ -22,6 +22,13 @@ def test_report_is_believed_shown_and_taken_back(start, pod_net):
     fabric.wait(lambda status: row(fabric)["state"] == "HEALTHY", "it is well again")
 
 
+def test_a_first_report_that_has_to_last_is_the_reason_for_unknown(start, pod_net):
+    fabric = start(pod_net, nvswitch_worsen_hold=3600)
+    fabric.fmctl("health-report", "redfish", HOST, "FATAL", "baseboard: NVSwitch tray off", "600")
+    fabric.wait(lambda status: row(fabric)["observed"] == "FATAL", "the report was read")
+    assert row(fabric)["state"] == "UNKNOWN" and "nvswitch_worsen_hold" in row(fabric)["reason"]
+
+
 def test_report_that_is_not_renewed_is_silence(start, pod_net):
     fabric = start(pod_net, nvswitch_worsen_hold=0)
     fabric.fmctl("health-report", "redfish", HOST, "DEGRADED_LINK", "links down", "1")

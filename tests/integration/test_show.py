@@ -222,6 +222,17 @@ def test_error_correction_is_read_when_a_link_comes_up_and_not_at_each_poll(star
     assert fabric.status()["health"]["fec_modes"]["asked"] == counts["asked"] + 2
 
 
+def test_of_a_switch_that_takes_no_sets_the_screen_begins_with_that(start, pod_net):
+    fabric = start(pod_net, rig="fmsim")
+    fabric.wait_up()
+    fabric.ibsim.tell(f"refuse {LEAF}")
+    fabric.ibsim.tell(f"unlink {LEAF}:40")
+    fabric.wait(lambda status: any(alert["what"] == "refusing" or "no Sets" in alert["text"] for alert in status["alerts"]), "it is noticed")
+    lines = fabric.fmctl("show", LEAF).stdout.splitlines()
+    assert lines[0] == f"switch: {LEAF}" and re.match(r"note +answers Gets, but no Sets", lines[1]), lines[:3]
+    assert fabric.ask("show", "leaf-su01-rail1").get("note") is None
+
+
 def test_of_a_dead_leaf_the_screen_begins_with_what_is_wrong(start, pod_net):
     fabric = start(pod_net)
     fabric.ibsim.tell("node off leaf-su01-rail2")
