@@ -155,7 +155,7 @@ static int instruct_move(const struct cabling_item *i, char *buf, size_t size)
 	return snprintf(buf, size, "take it out");
 }
 
-/* Of an HCA in the place of one that nobody is called: the cable may be right, and the name wrong. */
+/* Where no HCA has the name that is expected, the cable may be right and the name wrong. */
 static int instruct_wrong(const struct cabling_item *i, char *buf, size_t size)
 {
 	int used = 0;

@@ -275,7 +275,7 @@ static struct topo *generate(enum generate_system system, unsigned su, bool shar
 	};
 
 	if (su < 1 || su > sys->max_su) {
-		snprintf(err, err_size, "a %s SuperPOD has 1 to %u scalable units, not %u",
+		snprintf(err, err_size, "a SuperPOD of %s has 1 to %u scalable units, not %u",
 			 sys->name, sys->max_su, su);
 		return NULL;
 	}

@@ -37,9 +37,10 @@ struct fmctl_view {		   /* what fmctl does for a row of commands.def */
 	const char *usage; /* of a `run` that needs no fmd and prints its usage itself */
 };
 
-/* commands.c: the table, static; a name of NULL ends it. find: NULL = there is no such command. */
+/* commands.c: the static table, ended by a NULL name; NULL = no such command; reports that. */
 const struct command *fmctl_commands(void);
 const struct command *fmctl_command_find(const char *name);
+void fmctl_refuse_command(const char *name);
 /* Runs a command with its arguments, argv[0] its name; returns the exit code. */
 enum fmctl_exit fmctl_command_run(const struct fmctl *ctl, const struct command *command, int argc,
 				  char **argv);
@@ -108,8 +109,6 @@ enum fmctl_exit fmctl_nvswitch_blocks(const struct fmctl *ctl, const json_t *res
 
 /* show.c: print documents for people, to stdout. */
 fmctl_show_fn show_json, show_text, show_columns, show_settled, show_lines, show_proof;
-/* How many table entries a trial changes, and where: a line. */
-void show_delta(uint64_t entries, uint64_t least, uint64_t blocks, uint64_t switches);
 /* Prints a table; of the last `optional` columns, those without a value in any row are left out. */
 void show_rows(const struct fmctl *ctl, const json_t *rows, const struct table_column *columns,
 	       unsigned optional);

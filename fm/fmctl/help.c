@@ -126,7 +126,7 @@ static enum fmctl_exit run_help(const struct fmctl *ctl, int argc, char **argv)
 		fmctl_print_command(command);
 		return FMCTL_DONE;
 	}
-	fprintf(stderr, "fmctl: unknown command %s; see fmctl --help\n", argv[1]);
+	fmctl_refuse_command(argv[1]);
 	return FMCTL_USAGE;
 }
 const struct fmctl_view help_view = { .run = run_help };

@@ -3,6 +3,7 @@
 #include <getopt.h>
 #include <string.h>
 #include "fm/fmctl/fmctl.h"
+#include "topology/near_names.h"
 #include "fm/control/option.h"
 #include "fm/control/value.h"
 
@@ -49,10 +50,20 @@ static const struct command_option *option_of(const struct command *command, int
 static bool is_sortable(const struct command *command, const struct command_option *option,
 			const char *text)
 {
-	if (strcmp(option->name, "sort") || command_column_find(command, text + (*text == '-')))
+	struct near_names near = { 0 };
+	const char *name;
+	char why[160];
+
+	if (strcmp(option->name, "sort"))
 		return true;
-	fprintf(stderr, "fmctl: %s: unknown column %s; see fmctl help %s\n", command->name, text,
-		command->name);
+	name = text + (*text == '-');
+	if (command_column_find(command, name))
+		return true;
+	for (const struct table_column *c = command->columns; c && c->title; c++)
+		near_names_add(&near, name, c->title);
+	snprintf(why, sizeof(why), "unknown column %.40s", name);
+	near_names_say(&near, why, sizeof(why));
+	fprintf(stderr, "fmctl: %s: %s; see fmctl help %s\n", command->name, why, command->name);
 	return false;
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include "fm/core/words.h"
 #include "fm/fmctl/plan.h"
+#include "fm/fmctl/table.h"
 #include "routing/report/report.h"
 #include "topology/mem.h"
 
@@ -191,8 +192,8 @@ static void print_tiers(const struct plan *p)
 static void print_change(const struct plan *p)
 {
 	if (plan_changes(p))
-		show_delta(p->delta.entries, p->delta.entries_minimum, p->delta.blocks,
-			   p->delta.switches);
+		table_print_change(p->delta.entries, p->delta.entries_minimum, p->delta.blocks,
+				   p->delta.switches);
 }
 
 static void print_trial(const struct plan *p)

@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <string.h>
 #include <time.h>
-#include "fm/core/words.h"
 #include "fm/fmctl/fmctl.h"
 #include "fm/fmctl/table.h"
 
@@ -55,15 +54,6 @@ static void print_count(const json_t *object, const char *key, const char *one, 
 	json_int_t count = integer(object, key);
 
 	printf("%lld %s", (long long)count, count == 1 ? one : several);
-}
-
-void show_delta(uint64_t entries, uint64_t least, uint64_t blocks, uint64_t switches)
-{
-	printf("change      %llu %s (least possible %llu) in %llu %s on %llu %s\n",
-	       (unsigned long long)entries, words_plural(entries, "entry", "entries"),
-	       (unsigned long long)least, (unsigned long long)blocks,
-	       words_plural(blocks, "block", "blocks"), (unsigned long long)switches,
-	       words_plural(switches, "switch", "switches"));
 }
 
 static void print_coloured(const struct fmctl *ctl, bool good, const char *text)

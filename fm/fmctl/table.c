@@ -9,6 +9,7 @@
 #include <string.h>
 #include <wchar.h>
 #include "fm/fmctl/table.h"
+#include "fm/core/words.h"
 
 #define COLUMNS_MAX 16
 #define CELL_SIZE   256
@@ -168,4 +169,13 @@ void table_print(const struct fmctl *ctl, const json_t *rows, const struct table
 		uselocale(before);
 		freelocale(utf8);
 	}
+}
+
+void table_print_change(uint64_t entries, uint64_t least, uint64_t blocks, uint64_t switches)
+{
+	printf("change      %llu %s (least possible %llu) in %llu %s on %llu %s\n",
+	       (unsigned long long)entries, words_plural(entries, "entry", "entries"),
+	       (unsigned long long)least, (unsigned long long)blocks,
+	       words_plural(blocks, "block", "blocks"), (unsigned long long)switches,
+	       words_plural(switches, "switch", "switches"));
 }

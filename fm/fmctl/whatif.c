@@ -57,10 +57,10 @@ static void show_whatif(const struct fmctl *ctl, const json_t *result)
 {
 	print_links(result);
 	show_proof(ctl, json_object_get(result, "proof"));
-	show_delta((uint64_t)integer(result, "delta.entries"),
-		   (uint64_t)integer(result, "delta.entries_minimum"),
-		   (uint64_t)integer(result, "delta.blocks"),
-		   (uint64_t)integer(result, "delta.switches"));
+	table_print_change((uint64_t)integer(result, "delta.entries"),
+			   (uint64_t)integer(result, "delta.entries_minimum"),
+			   (uint64_t)integer(result, "delta.blocks"),
+			   (uint64_t)integer(result, "delta.switches"));
 	if (json_is_object(json_object_get(result, "at_risk")))
 		printf("%-12s%s\n", "at risk",
 		       json_string_value(table_value(result, "at_risk.text")));

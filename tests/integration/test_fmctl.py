@@ -233,6 +233,15 @@ def test_status_names_the_commands_that_list_its_links(tmp_path, serve, down, qu
     assert f"\nlinks       9, {words}\n" in fmctl(tmp_path, "status").stdout
 
 
+@pytest.mark.parametrize("words, near", [
+    (["stauts"], "'status'"), (["help", "hots"], "'hosts'"), (["hosts", "--sort", "-verdit"], "'VERDICT'"), (["blorgfnord"], None)])
+def test_a_word_that_is_misspelt_names_those_that_are_near(tmp_path, words, near):
+    done = fmctl(tmp_path, *words)
+    assert (done.returncode, done.stdout) == (2, "")
+    first = done.stderr.splitlines()[0]
+    assert (near in first if near else "near" not in first) and "; see fmctl " in first, done.stderr
+
+
 def test_links_show_both_ends(tmp_path, serve):
     serve(good([LINK]))
     assert fmctl(tmp_path, "links").stdout.splitlines()[1].split() == [
