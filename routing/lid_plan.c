@@ -170,7 +170,7 @@ static uint32_t others_wanting(const struct plan *p, const struct graph *g)
 }
 
 /*
- * Switches, then aggregation nodes in the order of their switches, then CAs cabled to one another.
+ * Switches, then aggregation nodes in the order of their switches, then CAs that a link joins without a switch.
  */
 static void assign_others(struct plan *p, const struct graph *g)
 {

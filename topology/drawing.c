@@ -2,7 +2,7 @@
 /*
  * drawing: boxes and lines of a fabric, for dump_dot() and dump_svg().
  *
- * A picture of every HCA would show nothing, so hosts that are cabled alike share a box: a unit
+ * A picture of every HCA would show nothing, so hosts that have like links share a box: a unit
  * of 32 rail-optimised nodes is one box with a line to each of its eight leaves. Parallel links
  * are one line. SHARP aggregation nodes and routers, being no hosts, are left out. Columns
  * follow natural order of names, leaves by unit and rail.

@@ -21,7 +21,7 @@ struct drawing_line { /* all links between two boxes */
 /*
  * Row 0 is the top tier, the last row the hosts. Box s is switch s of the snapshot; after the
  * switches come boxes for hosts: one for each scalable unit, and one for all other hosts whose
- * first cabled CA is on the same switch.
+ * first CA with a link is on the same switch.
  */
 struct drawing {
 	uint32_t nrows, widest; /* boxes in the fullest row */

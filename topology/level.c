@@ -7,7 +7,7 @@
  *   - hosts on spines, switches chained under a leaf: of two neighbours that both have hosts, the
  *     one whose ports serve clearly fewer hosts (as a share of its links) stands higher and is no
  *     leaf;
- *   - leaves cabled to the cores (management, storage): a switch most of whose links lead to
+ *   - leaves with links to the cores (management, storage): a switch most of whose links lead to
  *     others of its own distance, which have clearly more links down than it has, stands one above
  *     them;
  *   - what is not populated yet, or drained: line cards of a director, leaves, whole pods. A
@@ -115,7 +115,7 @@ static void spread(struct level_work *w)
 		tail = spread_from(w, w->queue[head], tail);
 }
 
-/* ---- Leaves cabled to the cores -------------------------------------------------------------- */
+/* ---- Leaves with links to the cores ---------------------------------------------------------- */
 
 struct links { /* of a switch, by the levels that they lead to */
 	unsigned down, level, all;

@@ -6,7 +6,7 @@
  * placement is nearness:
  *   - the hosts of a scalable unit are equally near to each other: one group suNN for the unit's
  *     leaves;
- *   - any other host is in the group of the switch of its first cabled CA;
+ *   - any other host is in the group of the switch of its first CA with a link;
  *   - then tier by tier: what the switches up to level L connect is one group, and where that
  *     joins several groups of the tier below, they get a parent tierL-N. Spines side by side thus
  *     come out as the one switch they are to a job, and tiers that join nothing new do not appear.
@@ -34,7 +34,7 @@ struct near_work {
 	const struct topo *t;
 	struct nearness *near;
 	uint32_t *parent; /* by switch: union-find over links of the tiers so far */
-	uint32_t *home;	  /* by host: the switch it is listed at, TOPO_NONE = not cabled */
+	uint32_t *home;	  /* by host: the switch it is listed at, TOPO_NONE = without a link */
 	struct set_of *tops;
 	uint32_t ntops;
 	uint32_t nmembers;

@@ -477,8 +477,8 @@ static bool guids_differ(struct netfile *nf)
 }
 
 /*
- * As after power-on: cabled ports Init, the others Down. A switch's own port 0 is never anything
- * but Active.
+ * The states after power-on: a port with a link is in Init, any other is Down. Port 0 of a switch
+ * is always Active.
  */
 static void set_ports(struct netfile *nf)
 {

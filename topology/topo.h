@@ -62,7 +62,8 @@ static inline const char *topo_port_label(const struct topo *t, uint32_t port)
 
 /*
  * Indices in topo.nodes or topo.ports, TOPO_NONE = not found: a node by its NodeGUID; an end port
- * by its PortGUID (the cabled one of several); port `num` (0 .. nports) of a node by its NodeGUID.
+ * by its PortGUID (of several ports the one that has a link); port `num` (0 .. nports) of a node by
+ * its NodeGUID.
  */
 uint32_t topo_find(const struct topo *t, guid_t node_guid);
 uint32_t topo_find_port(const struct topo *t, guid_t port_guid);

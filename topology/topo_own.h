@@ -22,7 +22,8 @@ struct topo_own {
 	const struct topo *base; /* again.c: whose nodes and names these are; NULL = its own */
 	unsigned refs;
 	uint32_t nguids;
-	const struct topo_guid *guids; /* by GUID; of a GUID held twice, the cabled port first */
+	const struct topo_guid
+		*guids; /* by GUID; of a GUID held twice, the port with a link first */
 };
 
 /* What a port says of itself: all of it but its place and its GUID. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* answer_cabling: cables that the regular pattern of the fabric finds wrong. */
+/* answer_cabling: the cables that are wrong by the regular pattern of the fabric. */
 #include "fm/control/answer.h"
 #include "topology/cabling.h"
 

@@ -3,9 +3,9 @@
  * filter: which rows of a list are asked for. All that was asked has to be true of a row: of a link
  * by either of its ends, of a host by one of its HCAs.
  *
- *   what         a host's HCAs, a node, or a port's link; of switches and hosts, also what is
- *                cabled to that
- *   leaf, host   that switch, that host's HCAs, and what is cabled to them
+ *   what         a host's HCAs, a node, or a port's link; of switches and hosts, also the nodes
+ *                at the other ends of their links
+ *   leaf, host   that switch, that host's HCAs, and the nodes at the other ends of their links
  *   rail, su     a node's own
  *   down         with a link that is down
  *   unhealthy    with a link that is not trusted (`links --sick`)

@@ -53,7 +53,7 @@ static struct around look_around(struct show *s, uint32_t n)
 	return a;
 }
 
-/* How many different switches of a higher tier, or of a lower, it is cabled to. */
+/* How many different switches of a higher tier, or of a lower, its links lead to. */
 static unsigned count_switches(const struct topo *t, uint32_t n, bool above)
 {
 	bool *met = mem_alloc(t->nswitches + 1u, sizeof(*met));
@@ -123,7 +123,7 @@ static json_t *neighbour_row(const struct show *s, const struct neighbour *n)
 	return row;
 }
 
-/* A row for each switch that it is cabled to. */
+/* A row for each switch that its links lead to. */
 static void show_neighbours(struct show *s, uint32_t n, const uint32_t *lids)
 {
 	struct neighbour list[256];

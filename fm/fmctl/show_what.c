@@ -56,6 +56,8 @@ static void words_of(const char *key, char *words, const char **unit)
 			len -= end;
 		}
 	}
+	if (!strcmp(key, "cables")) /* JSON's name, which programs know */
+		key = "links";
 	snprintf(words, TITLE_SIZE, "%.*s", (int)len, key);
 	for (char *c = words; *c; c++)
 		if (*c == '_')
@@ -223,8 +225,9 @@ static void show_what(const struct fmctl *ctl, const json_t *doc)
 {
 	const char *key;
 	json_t *value;
+	const char *kind = json_string_value(json_object_get(doc, "kind"));
 
-	printf("%s: %s\n", json_string_value(json_object_get(doc, "kind")),
+	printf("%s: %s\n", strcmp(kind, "cable") ? kind : "link",
 	       json_string_value(json_object_get(doc, "name")));
 	print_facts(doc);
 	json_object_foreach ((json_t *)doc, key, value)

@@ -12,7 +12,7 @@
  *   cable GUID PORT GUID PORT SINCE   SINCE: the second it was first found down, 0 = it was up
  *
  * They are added to the inventory before the first sweep, as nodes that are gone and links that are
- * down. The sweep then finds them up, cabled elsewhere or replaced, by the same code as at any
+ * down. The sweep then finds them up, moved elsewhere or replaced, by the same code as at any
  * time. So a link that went down while fmd did not run is down like any other. What was removed for
  * good stays until `fmctl forget`.
  *
@@ -21,7 +21,7 @@
  *
  *   down GUID PORT SINCE   the link at that end, the one with the lower GUID; SINCE as above
  *   cable ..               a link, whatever was at its two ports; as in the file
- *   no-cable GUID PORT     the link at that port was forgotten, or is cabled elsewhere
+ *   no-cable GUID PORT     the link at that port was forgotten, or leads elsewhere
  *   switch|ca|router ..    a node that is new, or has another name; as in the file, and its ports
  *   no-node GUID           a node was forgotten
  *

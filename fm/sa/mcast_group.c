@@ -2,12 +2,12 @@
 /*
  * The store of multicast groups (see mcast_group.h).
  *
- * Groups hang in a map by MGID and in chains by MLID. The members of a group are an array by port
- * GUID: a fabric joins its broadcast group once and reads it often, and 16 bytes a member is all it
- * takes.
+ * The store keeps groups in a map by MGID and in chains by MLID. The members of a group are an
+ * array sorted by port GUID, 16 bytes each: hosts join the broadcast group once, and it is read
+ * often.
  *
- * A free MLID is looked for from the lowest on, so that tables stay short. Those given back lately
- * are passed over; when none else is left, the one that was given back first is taken.
+ * A new group gets the lowest free MLID, so that tables stay short. MLIDs that were freed recently
+ * are avoided; if no other is left, the group gets the one that was freed first.
  */
 #include <assert.h>
 #include <stdlib.h>

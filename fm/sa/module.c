@@ -3,9 +3,9 @@
  * The SA's settings, its events, and what hosts have asked it for: subscriptions to notices
  * and services, in state_dir, so that a restart of fmd is nothing that a host would notice.
  *
- * Changes are written once they have gathered for GATHER_US, and at the end. A lease of a service
- * is kept as the second it ends at by the system's clock: it goes on while fmd is away. When there
- * is nothing to be read, hosts are asked to register anew.
+ * The room writes changes GATHER_US after the first of them, and at the end. It keeps the lease of
+ * a service as the second, by the system's clock, at which it ends, so the lease runs on while fmd
+ * is stopped. If there is no file to read, hosts are asked to register anew.
  */
 #include "fm/sa/module.h"
 #include <stdlib.h>

@@ -3,9 +3,9 @@
  * GUID tables of ports, as hosts asked for them (fm/sa/sa_alias.c), on their way to the ports (IBA
  * 14.2.5.5).
  *
- * A port forgets its table with its power. So each table is written when it changes, and all of it
- * when the port is back in service; when fmd begins it takes none for written. A port that does not
- * take its table is asked again when the fabric next settles.
+ * A port loses its table when it loses power. So the room writes a table when it changes, and the
+ * whole table when the port is back in service. At its start fmd assumes that no port has its
+ * table. If a port does not take its table, the room tries again when the fabric next settles.
  */
 #include <stdlib.h>
 #include "fm/mad/batch.h"

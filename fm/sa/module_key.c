@@ -2,10 +2,11 @@
 /*
  * The key that makes a request to the SA a trusted one (SM_Key of the SA header, IBA 15.2.1.1).
  *
- * It is apart from `sm_key`, which subnet managers show one another. Its default is 1, as OpenSM's,
- * and everybody knows that. Where the site protects its fabric by keys of its own (m_key, or
- * another sm_key) and sets no `sa_key`, one is made at random and kept in state_dir: trust must not
- * be had for the default. Several managers need the same one: then it is to be set in all.
+ * This key is not `sm_key`, which subnet managers show one another. Its default is 1, as OpenSM's,
+ * so everybody knows it. Where the site protects its fabric by keys of its own (m_key, or another
+ * sm_key) and sets no `sa_key`, fmd makes a random key and keeps it in state_dir, because the
+ * default must not make a request trusted there. Several managers need the same key: the site then
+ * sets it on all of them.
  */
 #include <inttypes.h>
 #include <stdlib.h>

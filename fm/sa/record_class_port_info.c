@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * ClassPortInfo (IBA 13.4.8.1): what this SA can do. No record, but it takes the same road: one
- * item, one row.
+ * ClassPortInfo (IBA 13.4.8.1): what this SA can do. It is an attribute and no record, and is
+ * answered by the same engine, as one item with one row.
  */
 #include "fm/mad/wire_inform.h"
 #include "fm/sa/sa_impl.h"

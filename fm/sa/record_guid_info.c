@@ -3,11 +3,12 @@
  * GUIDInfoRecord (IBA 15.2.5.18): the GUIDs of ports, by Get and GetTable; alias GUIDs by Set and
  * Delete.
  *
- * A host asks by Set for entries of its port's GUID table, by Delete for their end: LID and block
- * name the place, the component mask says which of its eight entries are meant. The answer shows
- * the block as it is then: a GUID that somebody else has is not taken, and shows as what was there.
- * The first entry of all is the port's own, and nobody's to change. A port's table is changed by
- * that port, or by trusted requests of a port in a partition with it.
+ * A host requests entries of its port's GUID table by Set and ends them by Delete. LID and block
+ * number name the block, and the component mask says which of its eight entries the request is
+ * about. The answer shows the block after the change: the SA does not assign a GUID that another
+ * port has, and shows the entry as it was. Nobody may change entry 0 of a table, the port's own
+ * GUID. Only the port itself may change its table, or a trusted request of a port that shares a
+ * partition with it.
  */
 #include <string.h>
 #include "fm/mad/wire_sa_comp.h"

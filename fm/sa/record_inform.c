@@ -2,10 +2,10 @@
 /*
  * InformInfo and InformInfoRecord (IBA 13.4.11, 15.2.5.12): subscriptions to notices.
  *
- * Kept by subscribing port, the one with the request's LID. Ending one that does not exist is an
- * error, and the answer then says "not subscribed" (o13-13.1.1). Traps that report key violations
- * are for trusted subscribers (C15-0.2-1.16), and a subscriber's QP is shown to trusted askers
- * alone.
+ * The subscriber is the port that has the request's LID. A request that ends a subscription that
+ * does not exist is an error, and the answer says "not subscribed" (o13-13.1.1). Only trusted
+ * subscribers get traps that report key violations (C15-0.2-1.16), and only trusted requests see
+ * the QP of a subscriber.
  */
 #include <string.h>
 #include "fm/mad/wire_inform.h"

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * MCMemberRecord (IBA 15.2.5.17): joining groups by Set, leaving them by Delete, looking by Get and
- * GetTable. What a join does to the fabric happens behind the answer (fm/multicast/trees.c), as
- * hosts know it.
+ * MCMemberRecord (IBA 15.2.5.17): a port joins a group by Set and leaves it by Delete; Get and
+ * GetTable list members. The SA answers a join before its multicast tree is programmed
+ * (fm/multicast/trees.c), as hosts are used to.
  *
- * A join names MGID, PortGID and JoinState. If the group is there, what else it names must be what
- * the group is, and the port's cable must carry the group's MTU and rate. If not, the join makes
- * the group (sa_mcast_make.c).
+ * A join names MGID, PortGID and JoinState. If the group exists, the other components that the join
+ * names must agree with it, and the port's link must carry the group's MTU and rate. If it does not
+ * exist, the join makes it (sa_mcast_make.c).
  *
- * Kept to what clients know from OpenSM where the standard leaves room: PacketLifeTime never stands
- * against a join, and limited members of the partition may join. Others than the port itself may
- * join or remove it only with the SM_Key (or where sa_proxy_join allows it, as OpenSM does), and
- * with a partition in common.
+ * Where the standard leaves a choice, the SA does what clients know from OpenSM: it never refuses a
+ * join for its PacketLifeTime, and limited members of the partition may join. Another port may join
+ * or remove a port only with the SM_Key (or where sa_proxy_join allows it, as OpenSM does), and
+ * only if both share a partition.
  */
 #include "fm/sa/sa_mcast.h"
 

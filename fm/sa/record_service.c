@@ -2,18 +2,19 @@
 /*
  * ServiceRecord (IBA 15.2.5.14): what services hosts offer, for whoever asks.
  *
- * A record is identified by ServiceID, ServiceGID and ServiceP_Key: a Set of these replaces it. It
- * ends by Delete, or with its lease, which a Set renews; without a lease it lasts. Who registers,
- * and who wants to see it, is a member of its partition.
+ * ServiceID, ServiceGID and ServiceP_Key identify a record, and a Set with the same three replaces
+ * it. A record ends by Delete, or with its lease, which a Set renews; without a lease it stays.
+ * Only members of its partition may register it or see it.
  *
- * A record is changed by its owner, by who has its ServiceKey, and by trusted requests (with the
- * SM_Key), to whom alone the key is shown. Its owner is the adapter whose port the service is on;
- * of a GID that is not of this subnet, the port that registered it (until fmd begins anew: then
- * whoever comes first). Nobody registers for somebody else's port. The standard leaves all that
- * open, and so does OpenSM: there a host may delete what the others rely on.
+ * Its owner, whoever has its ServiceKey, and trusted requests (with the SM_Key) may change a
+ * record; only trusted requests see the key. The owner is the adapter whose port the service is on.
+ * If the GID is not of this subnet, the owner is the port that registered it, until fmd restarts:
+ * then it is the first port that registers it again. No port may register a service for another's
+ * port. The standard leaves all this open, and so does OpenSM: with it a host may delete services
+ * that others rely on.
  *
- * One port has EACH records at most, those of its alias GUIDs among them. The last KEPT places are
- * for ports that have few, so that ports with many leave room for others.
+ * A port has at most EACH records, including those of its alias GUIDs. The last KEPT places of the
+ * store are for ports that have few records, so that no port can fill it.
  */
 #include <string.h>
 #include "fm/mad/wire_sa_comp.h"

@@ -2,13 +2,15 @@
 /*
  * Subnet administration (IBA 15): the server.
  *
- * Who is not the master answers nothing. A request is judged in this order: malformed, or with a
- * SM_Key that is not ours (C15-0.1.5): dropped and counted. No such record or method here: refused
- * as unsupported. No view published yet, or too many requests of one host: left unanswered and
- * counted. Clients repeat what is not answered; to a status BUSY the kernel's and most others give
- * up. So a join that comes while the fabric is handed over is left to the client's next try, which
- * finds the new master: what this one acknowledges now would be known to nobody. Then the engine
- * (sa_query.c) walks the record (sa_record.h).
+ * Only the master answers. The server checks a request in this order:
+ *   - a malformed request, or one with another SM_Key (C15-0.1.5), is dropped and counted;
+ *   - a record or method that this SA does not have is refused as unsupported;
+ *   - while no view is published, or when one host sends too many requests, the request stays
+ *     unanswered and is counted;
+ *   - all others go to the engine (sa_query.c), which walks the record (sa_record.h).
+ * A client repeats a request that is not answered, but the kernel's client and most others give up
+ * at a status BUSY. So a join that arrives during a hand-over is not answered either: the client's
+ * next try reaches the new master, which would not know of a join that this one acknowledged.
  */
 #include <stdlib.h>
 #include <string.h>

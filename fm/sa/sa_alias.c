@@ -2,10 +2,10 @@
 /*
  * The store of alias GUIDs (see sa_alias.h).
  *
- * Who asks for zero gets a GUID of our making, and the same one again after a Delete. An alias that
- * is in a multicast group stays until it has left. The tables are kept whatever becomes of their
- * ports, and over a restart (`<port GUID> <entry> <GUID> <of our making>` a line);
- * fm/sa/module_guids.c writes them to the ports.
+ * A request for GUID 0 gets a GUID that fmd makes, and the same GUID again after a Delete. An alias
+ * that is a member of a multicast group stays until it has left. The store keeps the table of a
+ * port that goes away, and keeps all tables over a restart (`<port GUID> <entry> <GUID> <of our
+ * making>` a line); fm/sa/module_guids.c writes them to the ports.
  */
 #include <inttypes.h>
 #include <stdio.h>

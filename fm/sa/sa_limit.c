@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What keeps one host from taking the SA away from the others.
+ * The limits that keep one host from taking the SA away from the others.
  *
- * Requests of a LID above rate_limit a second are not answered, which costs little, and clients
- * repeat them; a tenth of a second's worth may come at once. One number a LID does it (GCRA): the
- * time at which the host would be even if it had kept to the rate all along. Who is above is
- * reported once an hour.
+ * Requests of a LID above rate_limit a second stay unanswered, which costs little, and clients
+ * repeat them. A burst may have a tenth of a second's worth. The limit (GCRA) needs one number for
+ * each LID: the time at which the host would be even if it had kept to the rate all along. A host
+ * above the limit is reported once an hour.
  *
- * Work of a round of the loop is bounded too: once SA_ROUND rows have been looked at, a query gets
- * a short slice, enough for those that name what they want; one that walks the fabric goes on as a
- * job.
+ * The work in one round of the loop is bounded too. After SA_ROUND rows a query gets a short slice
+ * only. That is enough for a query that names what it wants; one that walks the fabric continues as
+ * a job.
  */
 #include <stdlib.h>
 #include "fm/sa/sa_impl.h"

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * MTU and rate of every cable, worked out when the first asks after a publish, so that a path is a
- * walk and some minima, and a fault does not wait for them.
+ * MTU and rate of every link. The first request after a publication computes them, so that a path
+ * costs a walk and some minima, and the answer to a fault does not wait for them.
  *
- * MTU: the lower NeighborMTU of both ends, for that is what packets are held to, also on a link
- * that was taken over as it was; before a link is armed the lower MTUCap, which bring-up makes of
- * it. Rate: from active speed and width; a switch's port 0 has no cable, and what its PortInfo says
- * is how fast the management processor takes packets in. What nobody says counts as the least there
- * is.
+ * The MTU of a link is the lower NeighborMTU of its two ends: ports hold packets to that, also on a
+ * link that fmd took over as it was. Before a link is armed it is the lower MTUCap, which bring-up
+ * makes the NeighborMTU. The rate comes from the active speed and width. Port 0 of a switch has no
+ * link; its PortInfo says how fast the management processor takes packets in. A value that no port
+ * reports counts as the lowest possible one.
  *
- * Rates added to the PathRecord late (28 Gb/s and up, codes from 19) are not known to every host:
- * one whose port announces neither the width nor the speed behind such a rate gets the next lower
- * one it must know. A port that runs at such a speed itself knows it.
+ * Rates that joined the PathRecord late (28 Gb/s and more, codes from 19) are not known to every
+ * host. A host whose port announces neither the width nor the speed behind such a rate gets the
+ * next lower rate that it must know. A port that runs at such a speed itself knows it.
  */
 #include <stdlib.h>
 #include "fm/mad/wire_sa_rows.h"
@@ -153,7 +153,7 @@ static void link_read(struct sa_link *link, const struct topo_port *port,
 	link->knows = knows_of(port, caps.capmask2);
 }
 
-/* Both ends of a cable take the lower MTU. */
+/* Both ends of a link take the lower MTU. */
 static void links_pair(const struct topo *t, struct sa_link *links)
 {
 	for (uint32_t i = 0; i < t->nports; i++) {

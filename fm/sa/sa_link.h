@@ -11,7 +11,7 @@
 
 struct sa;
 
-struct sa_link {	/* by port index, for the cable at the port */
+struct sa_link {	/* by port index, for the link at the port */
 	uint8_t mtu;	/* code; lower of both ends */
 	uint8_t rate;	/* PathRecord code of the active speed and width */
 	uint16_t knows; /* end ports: WIRE_CAP2_* of the rates that it understands */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Looking at multicast groups: Get and GetTable of MCMemberRecord.
+ * Get and GetTable of MCMemberRecord.
  *
- * Who is a member is for trusted eyes (o15-0.2.5, 0.2.6): others see each group of their partitions
- * once, PortGID, JoinState and ProxyJoin zero.
+ * Only trusted requests see who is a member (o15-0.2.5, 0.2.6). Any other request sees each group
+ * of its partitions once, with PortGID, JoinState and ProxyJoin zero.
  */
 #include "fm/sa/sa_mcast.h"
 

@@ -2,10 +2,11 @@
 /*
  * New multicast groups: those that a join makes, and those made in advance.
  *
- * A join makes a group if it is a full one (or send-only full) and names Q_Key, P_Key, SL,
- * FlowLabel and TClass (o15-0.2.3); MTU, rate and life time are chosen from what it says and what
- * the port's cable carries. Without an MGID the SA makes one (o15-0.1.4). An IPoIB group is made
- * like the broadcast group of its partition, which must be there.
+ * A join makes a group if its JoinState is full member (or send-only full member) and it names
+ * Q_Key, P_Key, SL, FlowLabel and TClass (o15-0.2.3). The SA chooses MTU, rate and life time within
+ * what the join names and what the port's link carries. If the join names no MGID, the SA makes one
+ * (o15-0.1.4). An IPoIB group gets the values of the broadcast group of its partition, which must
+ * exist.
  */
 #include "fm/mad/wire_path.h"
 #include "fm/mad/wire_sa_comp.h"
@@ -66,35 +67,35 @@ static struct wire_gid mgid_broadcast(const struct wire_gid *mgid)
 
 /* ---- A new group ----------------------------------------------------------------------------- */
 
-/* The MTU of a new group, 0 = none is possible. `cable`: what the port's cable carries. */
-static uint8_t choose_mtu(const struct sa_query *q, uint8_t cable)
+/* The MTU of a new group, 0 = none is possible. `most`: what the port's link carries. */
+static uint8_t choose_mtu(const struct sa_query *q, uint8_t most)
 {
 	const struct wire_mcmember *want = &q->mc.want;
 
 	if (!sa_mcast_asks_mtu(q) || want->mtu_sel == WIRE_BEST)
-		return cable;
+		return most;
 	if (want->mtu < MTU_LOWEST || want->mtu > MTU_HIGHEST)
 		return 0;
 	if (want->mtu_sel == WIRE_GREATER)
-		return cable > want->mtu ? cable : 0;
+		return most > want->mtu ? most : 0;
 	if (want->mtu_sel == WIRE_EXACT)
 		return want->mtu;
-	return want->mtu > cable ? cable : want->mtu - 1;
+	return want->mtu > most ? most : want->mtu - 1;
 }
 
-static uint8_t choose_rate(const struct sa_query *q, uint8_t cable)
+static uint8_t choose_rate(const struct sa_query *q, uint8_t most)
 {
 	const struct wire_mcmember *want = &q->mc.want;
 
 	if (!sa_mcast_asks_rate(q) || want->rate_sel == WIRE_BEST)
-		return cable;
+		return most;
 	if (!sa_rate_known(want->rate))
 		return 0;
 	if (want->rate_sel == WIRE_GREATER)
-		return sa_rate_compare(cable, want->rate) > 0 ? cable : 0;
+		return sa_rate_compare(most, want->rate) > 0 ? most : 0;
 	if (want->rate_sel == WIRE_EXACT)
 		return want->rate;
-	return sa_rate_compare(want->rate, cable) > 0 ? cable : sa_rate_below(want->rate);
+	return sa_rate_compare(want->rate, most) > 0 ? most : sa_rate_below(want->rate);
 }
 
 /* False: no life time is as asked for. */

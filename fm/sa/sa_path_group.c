@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * PathRecords to multicast groups (IBA 15.2.5.16): asked for by MGID, by MLID, or by both, which
- * must agree.
+ * PathRecords to multicast groups (IBA 15.2.5.16). A request names the MGID, the MLID, or both,
+ * which must then agree.
  *
- * What such a path is like is the group's affair, not the cables': members are let in only if their
- * cable carries it. A source that is named must be a member, as clients know it from OpenSM, and
- * who asks must be in the group's partition; to others there is no such group. No path leads back
- * from a group, so the path is not reversible, whatever was asked.
+ * The group alone determines MTU, rate and SL of such a path, because a port joins only if its link
+ * carries them. A source that the request names must be a member, as clients know it from OpenSM.
+ * The requester must be in the group's partition; for any other there is no such group. No path
+ * leads back from a group, so the path is not reversible, whatever was requested.
  *
- * One row a group; groups of IPv6 solicited nodes may share a MLID, and then that has several.
+ * There is one row a group. Groups of IPv6 solicited nodes may share an MLID, which then has
+ * several rows.
  */
 #include "fm/mad/wire_path.h"
 #include "fm/sa/sa_mcast.h"

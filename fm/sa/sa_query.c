@@ -6,16 +6,16 @@
  * buffer, where a row that does not match is written over by the next. A component that names a
  * node narrows the walk to it beforehand.
  *
- * A walk that is not through after SA_SLICE rows becomes a job and goes on from the loop, so that a
- * dump of the whole fabric does not hold up sweeps and reroutes; most queries never get there. When
- * all jobs are taken, the request waits for one (sa_queue.c) and begins again then, together with
- * all that ask the same at that moment: after a start of the fabric thousands of hosts do. What the
- * queue has no room for stays unanswered: clients repeat what is not answered, while BUSY is the
- * end of a query to most of them.
+ * A walk that has not ended after SA_SLICE rows becomes a job, which continues from the loop, so
+ * that a dump of the whole fabric does not delay sweeps and reroutes. Most queries end before. When
+ * all jobs are in use, the request waits for one (sa_queue.c) and then begins again, together with
+ * all waiting requests for the same: after a start of the fabric thousands of hosts send the same
+ * one. A request that the queue has no room for stays unanswered, because clients repeat it, while
+ * most of them give a query up at a status BUSY.
  *
- * A publish may find jobs under way. Where nothing but ports and tables is new (topo_is_again)
- * nodes and LIDs have their places still, and a walk goes on: each of its rows was right when it
- * was made. Else it begins again.
+ * Jobs may be under way when a new view is published. If only ports and tables differ
+ * (topo_is_again), nodes and LIDs have kept their indices and the walk continues: each of its rows
+ * was right when it was made. Otherwise the walk begins again.
  */
 #include <assert.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Requests that wait, first come first served within a LID and one of each LID in turn, so that a
- * host with many does not make those of others wait for all of them. A LID is in the map and on the
- * list of turns as long as it has requests here.
+ * The queue of waiting requests. It serves LIDs in turn, one request each, and the requests of one
+ * LID in their order, so that a host with many requests does not delay those of others. A LID is in
+ * the map and on the list of turns as long as it has requests here.
  */
 #include <stdlib.h>
 #include <string.h>

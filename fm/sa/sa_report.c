@@ -3,20 +3,20 @@
  * Notices to those who subscribed to them (IBA 13.4.9, 15.3): traps of the subnet, ports that come
  * into service or leave it (64, 65), multicast groups made and gone (66, 67).
  *
- * Notices stand once in a ring by sequence number, however many wait for them; each subscription
- * has a cursor. It looks at notice after notice, has one Report on its way at a time, and so sees
- * things in their order. Thousands of ports that come up at once cost the ring's memory and a
- * window of Reports, not a burst. A subscription that the ring has overtaken skips what is lost,
- * and that is reported.
+ * A ring holds each notice once, by sequence number, however many subscriptions wait for it. Each
+ * subscription has a cursor. It takes notice after notice and has one Report under way at a time,
+ * so its owner gets the notices in their order. When thousands of ports come up at once, that costs
+ * the ring's memory and a window of Reports, and no burst. A subscription that the ring has
+ * overtaken skips the notices that were lost, and this is reported.
  *
- * A Report is a transaction like another: repeated while nobody acknowledges it. FAILURES_MAX in a
- * row end the subscription: its owner has gone without a word. A port that can't be reached misses
- * what there is meanwhile and loses nothing else by it. One port has EACH Reports on their way at a
- * time: its other subscriptions are held until one of these Reports is over, so a port that never
- * answers leaves the window to others.
+ * A Report is a transaction and is repeated until it is acknowledged. After FAILURES_MAX failures
+ * in a row the subscription ends: its owner has gone without ending it. A port that cannot be
+ * reached misses the notices of that time and nothing else. A port has at most EACH Reports under
+ * way; its other subscriptions wait until one of these is over, so a port that never answers leaves
+ * the window to others.
  *
- * In service is a host's port whose link is Active, and a switch with any link up: what was
- * programmed for it is in force when it is reported.
+ * A port of a host is in service when its link is Active, a switch when any of its links is up. The
+ * tables for it are programmed before it is reported.
  */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * The store of services that hosts registered, by what identifies a record: ServiceID, ServiceGID
- * and ServiceP_Key. A record ends with its lease; without one it lasts. How many a port has is
- * counted, those of its alias GUIDs among them.
+ * and ServiceP_Key. A record ends with its lease; without a lease it stays. The store counts the
+ * records of each port, including those of its alias GUIDs.
  */
 #include <stdlib.h>
 #include "fm/mad/wire_service.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The store of subscriptions to notices, by subscribing port; and the lists that say who has
- * notices to look at (sa_report.c). Asking twice for the same changes nothing.
+ * The store of subscriptions to notices, by subscribing port, and the lists of subscriptions that
+ * have notices to report (sa_report.c). A second subscription of a port to the same notices changes
+ * nothing.
  */
 #include <stdlib.h>
 #include "fm/mad/wire_inform.h"

@@ -38,8 +38,8 @@ bool inventory_key_is_foreign(const struct inventory *inv, const struct inv_node
 /* The M_Key that a request to the port is to carry first; 0 = none is needed. */
 uint64_t inventory_key(const struct inventory *inv, const struct inv_node *node, unsigned port);
 enum inv_end {			/* what is known of the port at the end of a path */
-	       INV_END_UNKNOWN, /* no cable is known there */
-	       INV_END_KNOWN,	/* by a cable that is not up again yet, or it does not answer */
+	       INV_END_UNKNOWN, /* no link is known there */
+	       INV_END_KNOWN,	/* by a link that is not up again yet, or it does not answer */
 	       INV_END_REACHED,
 };
 /*

@@ -3,7 +3,7 @@
  * Which M_Keys an SMP is tried with (mad_set_keys()): those of the port at the end of its path.
  *
  * With protection levels 2 and 3 a port answers nothing without its key, not even who it is
- * (IBA 14.2.4.1). Behind a cable that has led to a port before, that port's keys are tried. Where
+ * (IBA 14.2.4.1). Behind a link that has led to a port before, that port's keys are tried. Where
  * these get no answer, or nobody was met there yet, the port may be one that is missed elsewhere:
  * some of those are tried too, others in each sweep.
  */

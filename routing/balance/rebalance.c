@@ -2,19 +2,20 @@
 /*
  * rebalance: see rebalance.h. Stages, each taken in steps:
  *
- *   base     where the design is uneven: jobs of their own for the same fabric with all known
- *            links live. What they find is the beginning of all that follows (rebalance_design.c)
- *   prepare  the engine's legal paths of the damaged fabric. Tables that are no fat tree's (engine
- *            updn, or pairs of hosts that even detours leave open) are left alone
- *   design   .. and of the same fabric with all known links live. Entries that differ are
- *            displaced; in a base, those that are not on D-Mod-K's slots, or all
- *   count    LID by LID: flows onto their channels (shift_load.h). Candidates are the displaced
- *            entries, those whose packets come to one, and those on the way down to which packets
- *            of a candidate may come
- *   improve  pass by pass, candidate by candidate: see rebalance_improve.c
- *   collect  what moved, by switch and LID: counted by switch, then put there LID by LID
+ *   base     only where the design is uneven: separate jobs for the same fabric with all known
+ *            links live. All later stages begin with their result (rebalance_design.c)
+ *   prepare  computes the engine's legal paths in the damaged fabric. The pass leaves tables alone
+ *            that are no fat tree's (engine updn, or pairs of hosts that even detours leave open)
+ *   design   computes the legal paths of the same fabric with all known links live. Entries that
+ *            differ are displaced; in a base, the entries that are not on D-Mod-K's slots, or all
+ *   count    adds the flows of each LID to their channels (shift_load.h). Candidates are the
+ *            displaced entries, the entries whose packets come to one, and the entries on the way
+ *            down that packets of a candidate may come to
+ *   improve  moves candidates, one after the other, in several passes (rebalance_improve.c)
+ *   collect  lists the entries that moved by switch and LID: it counts them by switch, then puts
+ *            them there LID by LID
  *
- * Everything is taken in topological order, so that LIDs do not show.
+ * All stages go by topological order, so that the values of LIDs do not change the result.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -80,8 +81,8 @@ static bool has_open(const struct rebalance *job)
 }
 
 /*
- * Whether the engine's tables are what legal paths and detours around the levels make. What no
- * link connects, a dead leaf's hosts, is no matter of tables.
+ * Whether legal paths and detours around the levels make the engine's tables. Pairs that no link
+ * connects, such as the hosts of a dead leaf, are left out: no table could connect them.
  */
 static bool is_tree(struct rebalance *job)
 {

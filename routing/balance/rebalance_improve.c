@@ -3,16 +3,17 @@
  * rebalance_improve: where candidates move. Each in turn has its flows taken off and put where they
  * cost least; its entry moves when that saves more than the pass demands.
  *
- * First shifts alone count: few flows meet in the same shift with a chance not to, and these have
- * the first choice of ports, and of the entries further on. Then shares of all-to-all traffic,
- * which move many flows that do not care about shifts. Last, shifts once more, within what the
- * worst channel has come to. Large savings come before small ones, so that a small budget goes
- * where it counts.
+ * The first passes count shifts alone. Few flows meet in the same shift and could avoid it, and
+ * these get the first choice of ports, here and at the switches further on. The next passes count
+ * shares of all-to-all traffic, and move many flows that no shift depends on. The last passes count
+ * shifts again, without more load on the worst channel than it has by then. Large savings come
+ * before small ones, so that a small budget is spent where it saves most.
  *
- * A better port is often no better by itself: further on, one link of several to the same switch
- * is the right one, and the LID's entry there names another. So that entry is chosen along with it,
- * and takes those with it that use it already. (While shares count, only when nobody does: hardly
- * any flow is left alone then, and the time goes into that.)
+ * A better port often helps only together with another entry: further on, several links lead to the
+ * same switch, one of them is the right one, and the LID's entry there names another. So the pass
+ * chooses that entry as well, and moves all flows that use it already. (While shares count, it does
+ * so only if no other flow uses that entry: most entries have other flows then, and trying them all
+ * takes long.)
  */
 #include <stdlib.h>
 #include <string.h>

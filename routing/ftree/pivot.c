@@ -84,7 +84,7 @@ static bool are_needed(const struct graph *g)
 }
 
 /*
- * On the lowest level that has any: where cores are cabled to all spines of a pod, that is the
+ * On the lowest level that has any: where cores have links to all spines of a pod, that is the
  * spines'.
  */
 void pivots_init(struct pivots *p, const struct graph *g)

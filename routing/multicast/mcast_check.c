@@ -101,7 +101,7 @@ static bool port_is_sound(struct judge *j, uint32_t hop, unsigned num)
 		return fail(j, "%s has no port %u", sw->name, num);
 	port = &j->t->ports[sw->port0 + num];
 	if (num && !port->link_up)
-		return fail(j, "%s[%u]: the cable is dead", sw->name, num);
+		return fail(j, "%s[%u]: the link is down", sw->name, num);
 	if (num && j->t->ports[port->peer].node < j->t->nswitches &&
 	    hop_behind(j, j->tree->hops[hop].sw, num) == TOPO_NONE)
 		return fail(j, "%s[%u] leads to a switch off the tree", sw->name, num);

@@ -28,7 +28,7 @@ struct check {
 	uint32_t *part;		    /* by node: connected part (union-find) */
 	uint32_t *hosts, *specials; /* by switch: attached host ports, SHARP aggregation nodes */
 	uint64_t *part_hosts, *part_specials, *part_lidless; /* by part's root, a switch */
-	uint64_t back_to_back; /* hosts' ports cabled to one another */
+	uint64_t back_to_back; /* hosts' ports with a link to another host */
 	uint64_t all_hosts;
 	uint8_t *arrival; /* by switch, for one LID */
 	uint16_t *hops;
@@ -84,7 +84,7 @@ void check_turns_take(struct check *c, uint32_t sw);
 void check_find_leads(struct check *c);			   /* sets leads, by channels */
 void check_find_parts(struct check *c);			   /* sets part, hosts, and sums */
 uint32_t check_part(const struct check *c, uint32_t node); /* the root of its connected part */
-/* The CA port, in the snapshot, that has the LID and is cabled to a switch; NULL = none. */
+/* The CA port, in the snapshot, that has the LID and has a link to a switch; NULL = none. */
 const struct topo_port *check_host_port(const struct check *c, uint32_t lid);
 void check_walk_lid(struct check *c, uint32_t lid);	/* walk and counts of a host port's LID */
 void check_walk_loops(struct check *c, uint32_t lid);	/* counts report->loops only */

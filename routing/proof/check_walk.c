@@ -35,7 +35,7 @@ static bool is_host_port(const struct topo *t, const struct topo_port *port)
 	       t->ports[port->peer].node < t->nswitches;
 }
 
-/* Cabled to another host, both with a LID: their packets need no table. */
+/* A link leads straight to another host, both with a LID: their packets need no table. */
 static bool is_back_to_back(const struct check *c, const struct topo_port *port)
 {
 	return port->link_up && c->t->ports[port->peer].node >= c->t->nswitches &&

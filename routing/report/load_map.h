@@ -43,7 +43,7 @@ struct load_map { /* the tier above one level; names in natural order */
 };
 
 /*
- * The map of level `level` and what it is cabled to above; links within a level count for it too.
+ * The map of level `level` and what its links lead to above; links within a level count for it too.
  * The caller owns it, and it keeps nothing of the arguments; free: NULL is fine.
  */
 struct load_map *load_map_new(const struct topo *t, const uint64_t *by_port, unsigned level);
