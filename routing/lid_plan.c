@@ -170,7 +170,8 @@ static uint32_t others_wanting(const struct plan *p, const struct graph *g)
 }
 
 /*
- * Switches, then aggregation nodes in the order of their switches, then CAs that a link joins without a switch.
+ * Gives LIDs to switches, then to aggregation nodes in the order of their switches, then to CAs
+ * whose link leads to another CA.
  */
 static void assign_others(struct plan *p, const struct graph *g)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * fmctl_heatmap: where all-to-all traffic is dense. A panel a tier: lower switches (leaves) down,
- * upper ones (spines) across, a cell for each pair that links connect. Its colour is the load of the
+ * upper ones (spines) across, a cell for each pair with links. Its colour is the load of the
  * busiest live link, either way, relative to the mean of the tier and direction: 1 everywhere is
  * perfect. Pairs without a link are blank, pairs whose links are all dead hatched.
  *

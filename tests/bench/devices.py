@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""Bring-up on fmsim by how long a device's agent works at one SMP, so that a reader finds his own switches: fmd and OpenSM, each with its defaults.
+"""Bring-up of fmd and OpenSM on fmsim, each with its defaults, for several times that a device's agent needs for one SMP.
 
-Nobody is up before the busiest device has done its part: the row of the largest fabric says how near to that, and to its own processor time, fmd comes.
+Readers choose the row that is nearest to their own switches. No manager can be up before the busiest device has handled its SMPs; the row of the
+largest fabric shows how near fmd comes to that bound, and to its own processor time.
 """
 import statistics
 import sys

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""One process that is the exporters of thousands of hosts: whatever path is asked for gets the same body of BYTES bytes.
+"""One process that plays the exporters of thousands of hosts: it answers a request for any path with the same body of BYTES bytes.
 
-    exporters.py BYTES       says `listening on PORT`, then `asked N` each second
+    exporters.py BYTES       prints `listening on PORT`, then `asked N` each second: the requests so far
 """
 import asyncio
 import pathlib

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""What dies, and how long until the tables are right again: fmd and OpenSM on the same fabric, cut at the same cables.
+"""How long it takes after a fault until the tables are right again: fmd and OpenSM on the same fabric, with the same links cut.
 
 fmd's figure is its own: from the trap (or the poll's answer) to the last acknowledged block of a proven change. OpenSM's
-is from the trap to SUBNET UP, both off its log. The rig's floor is what as many SMPs take that nobody thinks about
-(smp_floor.c). Cables are cut one at a time and mended in between; medians are shown.
-A spine dies with all its cables at once. The line card is 200 cables within a second.
+figure is from the trap to SUBNET UP, both by its log. The rig's floor is the time that as many SMPs take without any
+computation (smp_floor.c). Links are cut one at a time and restored in between; the table has medians.
+"A spine dies" cuts all its links at once. "The line card" cuts 200 links within a second.
 """
 import collections
 import os

@@ -4,9 +4,10 @@
 
     forged.py [--bin FOLDER] [--size HCAS] [--minutes N] [--rate N] [--json FILE]
 
-On fmsim. In the name of a manager that nobody knows, of the standby and of the master, with the SM_Key that everybody knows. Quiet spans lie between the forged ones, so that
-both meet the same machine. A host asks for paths meanwhile: the 99th percentile of its answers in forged spans, by that in quiet ones. Both managers are asked
-for their status all the time: whoever is not master and up, or standby, at any moment, is told. Then the master is killed, while packets go on.
+The fabric is fmsim's. The packets come in the name of an unknown manager, of the standby and of the master, with the default SM_Key, which everybody
+knows. Spans without packets lie between the spans with them, so that both meet the same machine. A host asks for paths all the time; the figure is the
+99th percentile of its answers with packets, divided by that without. The status of both managers is read all the time, and the program reports each
+moment at which one is neither master and up nor standby. Then the master is killed, while the packets go on.
 """
 import argparse
 import json

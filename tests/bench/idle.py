@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """What a sweep costs while nothing changes: SMPs sent over some sweeps, divided by their number.
 
-Both sweep every INTERVAL_S here instead of their default of 10 s. A sweep asks every switch for SwitchInfo once, in
-fmd as in OpenSM, so the count of those says how many sweeps fell into the time.
+Both managers sweep every INTERVAL_S here, instead of every 10 s by default. In fmd and in OpenSM a sweep asks every
+switch for SwitchInfo once, so the number of these requests shows how many sweeps there were in that time.
 """
 import time
 

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""osmtest's flows against fmd and against OpenSM, on the same fabric: which pass.
+"""Which of osmtest's flows pass against fmd, and which against OpenSM, on the same fabric.
 
-Each manager brings up a fresh pod of 256 adapters; osmtest runs at another host, as a client. `c` writes the inventory
+Each manager brings up a fresh pod of 256 adapters; osmtest runs at another host, as a client. Flow `c` writes the inventory
 file that the validating flows read. A flow that does not end within LIMIT_S counts as hanging (ibsim has no RMPP).
 
-Two flows fail here whoever answers, and pass or fail on real hardware on their merits. `s` compares what it gets back of a service up
-to the record's last field, and libumad2sim hands over the first 224 bytes of a MAD only: its last bytes are what was in the
-buffer. `m 1` deletes the groups that a GetTable shows it, of which one MAD without RMPP holds three, and then finds
-the rest of those it made still there; the next time they are no longer its own, and it passes.
+Two flows fail on this rig with any manager; real hardware would show whether they pass. Flow `s` compares a whole
+ServiceRecord, but libumad2sim hands over only the first 224 bytes of a MAD, so the last bytes are whatever the buffer held.
+Flow `m 1` deletes the groups that a GetTable returns. One MAD without RMPP holds three of them, so the flow then finds
+its other groups still there. At its next run these groups are not its own any more, and it passes.
 """
 import os
 import subprocess

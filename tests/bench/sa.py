@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""Paths asked of the SA by another host: how many a second, how late the slowest, and how late while a cable is cut.
+"""Path requests to the SA from another host: how many it answers a second, how late the slowest is, also while a link is cut.
 
 A second client of ibsim (sa_load.c) keeps WINDOW Get(PathRecord) out, of random pairs by GIDs as rdma_cm asks. Each manager
 has an ibsim of its own; they are asked in short bursts by turns, in both orders, while the others and their simulators

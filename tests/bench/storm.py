@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""A cable is cut while hosts ask the SA for twice as many paths as it answers: what that takes from the reroute.
+"""A link is cut while hosts ask the SA for twice as many paths as it answers: what that takes from the reroute.
 
-On fmsim. How many paths a second fmd answers is measured first, then cables are cut in three states by turns: in quiet; while twice as many requests
+On fmsim. How many paths a second fmd answers is measured first, then links are cut in three states by turns: in quiet; while twice as many requests
 go to another host, whom they do not concern ("beside": what fmsim, the sender and two processors cost); while they go to fmd. fmd and fmsim are asked for the
 same links in each. From the trap to the last Set(LinearForwardingTable) counts what a library in front of libibumad sees (count_reroute.c): the processor time of
 fmd's thread, which is what a storm can take where fmd has a processor of its own; the wall time, and without the time that the thread stood in line for

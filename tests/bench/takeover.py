@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""What hosts see of a change of masters: answers of the SA a second, as a plot.
+"""What hosts see of a change of masters: the SA's answers in each second, as a plot.
 
     takeover.py [--bin FOLDER] [--size HCAS] [--times N] [--csv FILE] [--svg FILE] [--hosts N] [--opensm] [EVENT...]
 
