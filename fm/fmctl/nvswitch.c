@@ -339,3 +339,10 @@ static enum fmctl_exit run_nvswitch(const struct fmctl *ctl, int argc, char **ar
 	return status;
 }
 const struct fmctl_view nvswitch_view = { .run = run_nvswitch };
+
+static void show_reported(const struct fmctl *ctl, const json_t *result)
+{
+	printf("%s: %s, reported by %s for %.0f s\n", text_of(result, "host"),
+	       text_of(result, "state"), text_of(result, "source"), number_of(result, "ttl_s"));
+}
+const struct fmctl_view health_report_view = { .show = show_reported };

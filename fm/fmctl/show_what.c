@@ -79,8 +79,10 @@ static const char *print_key(const char *key)
 static void print_fact(const char *key, const json_t *value)
 {
 	const char *text = json_string_value(value), *unit;
+	bool never =
+		json_is_real(value) && json_real_value(value) == 0; /* a state without a time */
 
-	if (!value || json_is_null(value) || json_is_false(value) || (text && !*text))
+	if (!value || never || json_is_null(value) || json_is_false(value) || (text && !*text))
 		return;
 	unit = print_key(key);
 	if (text)

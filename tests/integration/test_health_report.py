@@ -18,7 +18,8 @@ def test_report_is_believed_shown_and_taken_back(start, pod_net):
     assert found["reason"] == "baseboard: NVSwitch tray off"
     assert [(s["url"], s["up"], s["trust"]) for s in found["sources"]] == [("health-report:redfish", True, "proven")]
     assert "health-report:redfish" in fabric.fmctl("nvswitch", HOST).stdout
-    fabric.fmctl("health-report", "redfish", HOST, "HEALTHY", "", "600")
+    said = fabric.fmctl("health-report", "redfish", HOST, "HEALTHY", "", "600").stdout
+    assert said == f"{HOST}: HEALTHY, reported by redfish for 600 s\n"
     fabric.wait(lambda status: row(fabric)["state"] == "HEALTHY", "it is well again")
 
 

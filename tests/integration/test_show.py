@@ -41,6 +41,7 @@ def test_host_has_its_rails_and_a_verdict(pod):
     assert [row["to"] for row in host["ports"]] == [f"leaf-su01-rail{rail}" for rail in range(8)]
     assert host["partitions"] == [{"pkey": "0xffff", "name": "Default", "membership": "full", "ports": 8}]
     assert (host["nvlink_state"], host["nvlink_observed"]) == ("UNKNOWN", "UNKNOWN")  # no source: nothing says that they are well
+    assert "nvlink since" not in pod.fmctl("show", HOST).stdout  # a state that it has been in since nobody knows when
     text = pod.fmctl("nvswitch", HOST).stdout
     assert text.startswith(f"{HOST}: UNKNOWN: no telemetry source configured\n") and "observed    UNKNOWN\n" in text, text
 
