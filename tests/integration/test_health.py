@@ -41,7 +41,9 @@ def test_sick_cable_is_told_shown_and_avoided(start, pod_net):
     before = fabric.tables()
     fall_ill(fabric)
     fabric.wait_up(lambda s: s["links_quarantined"] == 1, "it is in quarantine")
-    row = next(row for row in fabric.ask("links", "--sick") if row["sick"] == "sick")
+    fabric.wait_up(lambda s: "symbol errors a minute" in fabric.ask("links", "--sick")[0]["why"], "it is judged by its rate too")
+    row, = fabric.ask("links", "--sick")
+    assert row["sick"] == "quarantined" and row["quarantined"]  # what is done about it; why says all that is known
     assert (row["a"]["name"], row["a"]["port"]) == (NAME, PORT) or (row["b"]["name"], row["b"]["port"]) == (NAME, PORT)
     assert "symbol errors a minute" in row["why"] and row["counters"]["values"]["symbol_errors"] > 0
     kinds = [event["kind"] for event in fabric.ask("events", "-n", "50")]
