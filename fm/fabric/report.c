@@ -99,11 +99,12 @@ static json_t *smp_json(const struct fabric *f)
 {
 	struct mad_stats s = mad_stats(f->mad);
 
-	return json_pack(
-		"{sI sI sI sI sI si}", "smps_sent", (json_int_t)s.sent, "smps_timed_out",
-		(json_int_t)s.timed_out, "smps_retried", (json_int_t)s.retried, "mads_dropped",
-		(json_int_t)(s.dropped_short + s.dropped_late + s.dropped_mismatch),
-		"mads_unsolicited", (json_int_t)s.unsolicited, "smp_window", (int)s.window);
+	return json_pack("{sI sI sI sI sI sI si}", "smps_sent", (json_int_t)s.sent,
+			 "smps_timed_out", (json_int_t)s.timed_out, "smps_retried",
+			 (json_int_t)s.retried, "mads_dropped",
+			 (json_int_t)(s.dropped_short + s.dropped_late + s.dropped_mismatch),
+			 "mads_malformed", (json_int_t)s.dropped_malformed, "mads_unsolicited",
+			 (json_int_t)s.unsolicited, "smp_window", (int)s.window);
 }
 
 /* Where the loop's own time went in the latest update. */

@@ -15,7 +15,8 @@
  * Where a port may hold one of several M_Keys tries go with the others too: xact_key.c.
  *
  * A MAD with the response bit is an answer to a request of ours; a handler sees requests only. One
- * that says "busy" (status bit 0, IBA 13.4.7) is as good as none while tries are left.
+ * that says "busy" (status bit 0, IBA 13.4.7) is as good as none while tries are left; one with an
+ * impossible field (wire_flaw.h) too, and the next try goes at once.
  */
 #include <assert.h>
 #include <errno.h>
@@ -319,10 +320,27 @@ static struct mad_answer answer_of(const struct incoming *in)
 	};
 }
 
+/* Nothing was lost: the window stays. A try that was given up for lost is in the queue already. */
+static void answer_drop(struct mad *mad, struct xact *x, struct mad_answer answer)
+{
+	mad->stats.dropped_malformed++;
+	if (x->state != XACT_SENT)
+		return;
+	flight_leave(mad, x);
+	if (x->tries <= x->retries) {
+		xact_queue_again(&mad->queue, x);
+	} else {
+		answer.result = MAD_TIMEOUT;
+		xact_finish(mad, x, answer);
+	}
+	pump(mad);
+}
+
 static void answer_take(struct mad *mad, const struct incoming *in)
 {
 	const struct wire_mad *m = &in->mad;
 	struct xact *x = xact_by_tid(&mad->table, (uint32_t)m->tid);
+	struct mad_answer answer;
 
 	if (!x || !x->tries) {
 		mad->stats.dropped_late++;
@@ -334,6 +352,12 @@ static void answer_take(struct mad *mad, const struct incoming *in)
 	}
 	if (m->status & STATUS_BUSY && x->tries <= x->retries)
 		return;
+	answer = answer_of(in);
+	answer.flaw = xact_flaw(x, m, in->raw);
+	if (answer.flaw) {
+		answer_drop(mad, x, answer);
+		return;
+	}
 	if (x->state == XACT_SENT)
 		window_grow(mad);
 	leave(mad, x); /* the queue: a try was given up for lost */
@@ -341,7 +365,7 @@ static void answer_take(struct mad *mad, const struct incoming *in)
 	xact_key_worked(&mad->keys, x, !m->status);
 	if (m->status)
 		mad->stats.bad_status++;
-	xact_finish(mad, x, answer_of(in));
+	xact_finish(mad, x, answer);
 	pump(mad);
 }
 

@@ -53,6 +53,11 @@ struct mad_answer {
 	 */
 	const uint8_t *data;
 	size_t length;
+	/*
+	 * MAD_TIMEOUT: the last try was answered, by `data`, whose field of that name is impossible
+	 * (wire_flaw()); NULL = it was not.
+	 */
+	const char *flaw;
 	unsigned rtt_us, tries;
 };
 typedef void mad_done_fn(void *arg, const struct mad_answer *answer);

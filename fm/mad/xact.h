@@ -107,6 +107,8 @@ struct xact *xact_by_tid(const struct xact_table *table, uint32_t tid); /* or NU
 void xact_take_request(struct xact *x, const struct mad_request *request);
 void xact_encode(const struct xact *x, uint8_t buf[WIRE_MAD_SIZE]);
 struct io_addr xact_address(const struct xact *x);
+/* The impossible field of an answer (wire_flaw()), NULL = none is; raw is that of m. */
+const char *xact_flaw(const struct xact *x, const struct wire_mad *m, uint8_t *raw);
 /*
  * Whether m answers x. A LID-routed request is answered from the LID that it went to (`from`); a
  * directed route has none.

@@ -11,6 +11,7 @@
  * way back (IBA 14.2.1.2).
  */
 #include <string.h>
+#include "fm/mad/wire_flaw.h"
 #include "fm/mad/xact.h"
 
 #define LID_PERMISSIVE 0xffff
@@ -102,4 +103,11 @@ bool xact_answered_by(const struct xact *x, const struct wire_mad *m, uint16_t f
 	return m->mgmt_class == x->mgmt_class && m->method == (method | WIRE_RESPONSE) &&
 	       (is_directed(x) ? m->returning : from == x->lid) && m->attr_id == x->attr_id &&
 	       m->attr_mod == x->attr_mod;
+}
+
+const char *xact_flaw(const struct xact *x, const struct wire_mad *m, uint8_t *raw)
+{
+	if (m->status || !wire_is_smi(m->mgmt_class))
+		return NULL;
+	return wire_flaw(x->attr_id, x->attr_mod, x->method == WIRE_SET, wire_smp_data(raw));
 }

@@ -199,12 +199,3 @@ void explore_visit_neighbours(struct sweep *s, struct inv_node *node)
 			explore_visit(s, peer, NULL);
 	}
 }
-
-bool explore_info_is_sane(const struct wire_node_info *info)
-{
-	bool is_switch = info->type == TOPO_SWITCH;
-
-	return info->type >= TOPO_CA && info->type <= TOPO_ROUTER && info->node_guid &&
-	       info->nports && info->nports < 255 && info->local_port <= info->nports &&
-	       (is_switch || info->local_port);
-}

@@ -24,7 +24,7 @@ static bool is_news(const struct sweep *s, const struct inv_node *from, uint8_t 
 	const struct inv_port *port = &from->ports[num], *other;
 	const struct inv_node *node = inventory_find(&s->inv, info->node_guid);
 
-	if (!explore_info_is_sane(info))
+	if (wire_node_info_flaw(info))
 		return true;
 	if (port->peer)
 		return port->peer != node || port->peer_port != info->local_port ||

@@ -342,6 +342,21 @@ static void given_up(struct sweep *s, const struct batch_job *job)
 		ports_switch_ready(s, node);
 }
 
+/* It answers, whatever that is worth: its links stay as they are known, and it is named. */
+void explore_flawed(struct sweep *s, const struct batch_job *job, const char *flaw)
+{
+	struct inv_node *node = job->object;
+	bool port = job->kind == JOB_PORT || job->kind == JOB_PORT_EXT;
+
+	if (!node || node->removed || (!port && job->kind != JOB_SWITCH))
+		return;
+	note_answer(s, job);
+	s->inv.nflawed += !node->flaw;
+	node->flaw = flaw;
+	node->flaw_port = port ? (int)job->arg : -1;
+	node->flawed_in = s->number;
+}
+
 void explore_given_up(struct sweep *s, const struct batch_job *job)
 {
 	struct inv_node *node = job->object;

@@ -209,6 +209,19 @@ static void finish_gone(struct sweep *s)
 	}
 }
 
+/* Those that were visited, and answered nothing impossible this time, are cleared. */
+static void finish_flaws(struct sweep *s)
+{
+	struct inv_node *node = s->inv.nflawed ? inventory_first(&s->inv) : NULL;
+
+	s->inv.nflawed = 0;
+	for (; node; node = inventory_next(&s->inv, node)) {
+		if (node->seen == s->number && node->flawed_in != s->number)
+			node->flaw = NULL;
+		s->inv.nflawed += node->flaw != NULL;
+	}
+}
+
 void finish_early(struct sweep *s)
 {
 	if (s->inv.paths_stale)
@@ -231,5 +244,6 @@ void finish_sweep(struct sweep *s)
 		finish_gone(s);
 	if (s->kind != SWEEP_POLL && s->inv.ngone)
 		finish_islands(s);
+	finish_flaws(s);
 	finish_count(s);
 }

@@ -76,9 +76,13 @@ struct inv_node {
 	bool sw_unheld;	 /* it differed again after that; the pipe's */
 	bool no_ext, no_state_table;	/* refused these once */
 	struct inv_silence ext, states; /* sweeps in which these were not answered */
-	bool keeps_change;		/* answers, and its PortStateChange could not be cleared */
-	uint8_t adaptive;		/* enum inv_adaptive; program/adaptive.c's */
-	uint8_t sharp;			/* enum inv_sharp; sweep's */
+	/* the impossible field of its latest SwitchInfo (flaw_port -1) or PortInfo, a literal */
+	const char *flaw;
+	int flaw_port;
+	uint32_t flawed_in; /* the sweep that met it */
+	bool keeps_change;  /* answers, and its PortStateChange could not be cleared */
+	uint8_t adaptive;   /* enum inv_adaptive; program/adaptive.c's */
+	uint8_t sharp;	    /* enum inv_sharp; sweep's */
 	/* does not hold tables that it acknowledged: not repaired; isolation's */
 	bool wrong_tables;
 	bool no_sets;	   /* answers, and executes no Set: is sent none; the pipe's */

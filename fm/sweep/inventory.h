@@ -33,9 +33,9 @@ struct inventory {
 	 * no link that does: it has nothing to lose. The pipe's.
 	 */
 	bool active_decides;
-	uint32_t ngone;	   /* nodes, by the last walk */
-	uint32_t nrefused; /* ports with inv_port.refused */
-	uint32_t ntwice;   /* refused GUIDs that are known elsewhere */
+	uint32_t ngone;		  /* nodes, by the last walk */
+	uint32_t nrefused;	  /* ports with inv_port.refused */
+	uint32_t nflawed, ntwice; /* nodes with inv_node.flaw; refused GUIDs known elsewhere */
 	/*
 	 * By node number: `walks`, if the last walk has met that node. Kept together and not with
 	 * the nodes: a walk meets all of them, and after a fork each page that is written to costs

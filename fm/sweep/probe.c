@@ -111,7 +111,7 @@ static struct inv_node *probe_node(struct sweep *s, const struct inv_node *from,
 	const struct inv_port *other;
 	struct inv_node *node;
 
-	if (!explore_info_is_sane(info) || !info->local_port) {
+	if (wire_node_info_flaw(info) || !info->local_port) {
 		info_dropped(s, from, num, info);
 		return NULL;
 	}
@@ -159,7 +159,7 @@ static void probe_accepted(struct sweep *s, struct inv_node *from, uint8_t num,
 
 	if (!node) {
 		probe_refused(s, from, num,
-			      explore_info_is_sane(info) && info->local_port ? info->node_guid
+			      !wire_node_info_flaw(info) && info->local_port ? info->node_guid
 									     : INV_NONSENSE);
 		return;
 	}
@@ -208,7 +208,7 @@ static bool local_is_accepted(struct sweep *s, const struct wire_node_info *info
 	guid_t last = s->local_guid;
 
 	s->local_guid = info->node_guid;
-	if (!explore_info_is_sane(info) ||
+	if (wire_node_info_flaw(info) ||
 	    (info->type != TOPO_SWITCH && info->port_guid != mad_port_info(s->mad)->port_guid))
 		return false;
 	return !s->inv.local || s->inv.local->guid == info->node_guid || last == info->node_guid;
@@ -224,7 +224,7 @@ void probe_local_answer(struct sweep *s, const uint8_t data[64])
 		sweep_ask(s, JOB_LOCAL, NULL, 0, true);
 		return;
 	}
-	node = explore_info_is_sane(&info) ? node_by_info(s, &info) : NULL;
+	node = !wire_node_info_flaw(&info) ? node_by_info(s, &info) : NULL;
 	if (!node) {
 		info_dropped(s, NULL, 0, &info);
 		s->result.error = -EIO;

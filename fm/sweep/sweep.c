@@ -154,7 +154,7 @@ static bool sweep_make(void *owner, const struct batch_job *job, struct batch_re
 	return true;
 }
 
-static void sweep_again(struct sweep *s, const struct batch_job *job)
+static void sweep_again(struct sweep *s, const struct batch_job *job, const char *flaw)
 {
 	struct batch_job again = *job;
 
@@ -163,10 +163,22 @@ static void sweep_again(struct sweep *s, const struct batch_job *job)
 		explore_unanswered(s, job);
 	again.urgent = false; /* after those that are likely to be answered */
 	again.wave = 0;
-	if (again.tries < job_rounds(job))
+	if (again.tries < job_rounds(job)) {
 		batch_add(s->batch, &again);
-	else
-		explore_given_up(s, job);
+		return;
+	}
+	if (flaw)
+		explore_flawed(s, job, flaw);
+	explore_given_up(s, job);
+}
+
+/*
+ * An impossible NodeInfo may be that of another device than is known there: contest.c decides how
+ * often it is asked. What a poll meets needs no decision.
+ */
+static bool is_weighed(const struct batch_job *job, const struct mad_answer *answer)
+{
+	return answer->flaw && job_attr[job->kind] == WIRE_NODE_INFO && job->kind != JOB_POLL_PORT;
 }
 
 static void sweep_answer(void *owner, const struct batch_job *job, const struct batch_path *via,
@@ -176,17 +188,17 @@ static void sweep_answer(void *owner, const struct batch_job *job, const struct 
 
 	s->ask_wave = job->wave ? job->wave : s->wave;
 	s->news |= answer->result == MAD_OK;
-	if (answer->result == MAD_OK || answer->result == MAD_STATUS)
+	if (answer->result == MAD_OK || answer->result == MAD_STATUS || answer->flaw)
 		inventory_path_worked(&s->inv, &via->path);
 	else
 		inventory_path_failed(&s->inv, &via->path, via->stamp);
 
-	if (answer->result == MAD_OK)
+	if (answer->result == MAD_OK || is_weighed(job, answer))
 		explore_answer(s, job, &via->path, answer->data);
 	else if (answer->result == MAD_STATUS && !(answer->status & STATUS_BUSY))
 		explore_refused(s, job, answer->status);
 	else
-		sweep_again(s, job);
+		sweep_again(s, job, answer->flaw);
 	wave_left(s, job);
 
 	if (s->reroute) {

@@ -8,6 +8,7 @@
 
 #include "fm/core/log.h"
 #include "fm/mad/batch.h"
+#include "fm/mad/wire_flaw.h"
 #include "fm/sweep/contest.h"
 #include "fm/sweep/sweep.h"
 #include "fm/sweep/sweep_jobs.h"
@@ -74,7 +75,6 @@ void ports_set_probe(struct sweep *s, struct inv_node *node, unsigned num, enum 
 void explore_visit(struct sweep *s, struct inv_node *node, const struct mad_path *path);
 void explore_visit_ca(struct sweep *s, struct inv_node *node);
 void explore_visit_neighbours(struct sweep *s, struct inv_node *node); /* the switches */
-bool explore_info_is_sane(const struct wire_node_info *info);
 
 /* ports.c */
 void ports_ask_all(struct sweep *s, struct inv_node *node);
@@ -101,6 +101,8 @@ void explore_answer(struct sweep *s, const struct batch_job *job, const struct m
 		    const uint8_t data[64]);
 void explore_refused(struct sweep *s, const struct batch_job *job, uint16_t status);
 void explore_unanswered(struct sweep *s, const struct batch_job *job); /* once without an answer */
+/* A job that is given up next was answered, and that field of the answer is impossible. */
+void explore_flawed(struct sweep *s, const struct batch_job *job, const char *flaw);
 void explore_given_up(struct sweep *s, const struct batch_job *job);
 
 /* verify.c */

@@ -97,13 +97,30 @@ static void differs(struct sweep *s, struct inv_node *node, unsigned num)
 	sweep_changed(s, node);
 }
 
+/*
+ * The place for which a node was refused here is a link that is up. It may have been that of a node
+ * that never was, and went with it.
+ */
+static bool has_its_place(const struct sweep *s, guid_t guid)
+{
+	const struct inv_node *node = inventory_find(&s->inv, guid);
+
+	if (!node || node->gone || node->silent)
+		return false;
+	for (unsigned p = 1; p <= node->nports; p++)
+		if (node->ports[p].peer && node->ports[p].link_up)
+			return true;
+	return false;
+}
+
 static void link_answered(struct sweep *s, struct inv_node *node, unsigned num,
 			  const struct wire_node_info *info)
 {
 	struct inv_port *port = &node->ports[num];
 
 	if (port->refused) {
-		if (!explore_info_is_sane(info) || port->refused == info->node_guid)
+		if (wire_node_info_flaw(info) ||
+		    (port->refused == info->node_guid && has_its_place(s, info->node_guid)))
 			return; /* still */
 		differs(s, node, num);
 	} else if (port->peer && port->peer->guid == info->node_guid &&

@@ -5,6 +5,9 @@
  * these acknowledged (held.h). Nodes that answer otherwise are swept again, and verification goes
  * on sooner until it finds no more. So one wrong answer does not outlast a minute of right ones.
  *
+ * A node whose SwitchInfo or PortInfo has impossible fields is an alert for as long as that lasts;
+ * it is swept again with each light sweep (inv_node.partial).
+ *
  * A port with a node behind it that can't be there (a GUID that answers elsewhere, NodeInfo that
  * contradicts itself) is an alert for as long as that lasts; that node is asked again repeatedly,
  * up to REFUSED_MAX_US apart.
@@ -24,6 +27,10 @@
 #define REFUSED_US     4000000 /* at first; doubles */
 #define REFUSED_MAX_US 55000000
 #define NAMED	       20
+#define FLAWED	       "impossible-answer"
+
+static const char *const kinds[] = { "guid-twice", "node-info", FLAWED };
+#define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
 struct verification {
 	struct fabric *fabric;
@@ -37,6 +44,7 @@ struct verification {
 		uint64_t due_us;     /* when they are asked again */
 		uint64_t wait_us;    /* between asking last and due_us */
 	} refused;
+	unsigned flawed; /* nodes that answer what is impossible, as last named */
 	struct unheld unheld;
 };
 
@@ -59,6 +67,28 @@ static void name_port(struct verification *v, const struct inv_node *node, unsig
 			    name.text, other ? inventory_name(other, -1).text : "another node");
 }
 
+static void raise_flaws(struct verification *v)
+{
+	const struct inventory *inv = v->services.inventory;
+	const struct inv_node *n = inv->nflawed ? inventory_first(inv) : NULL;
+	struct alerts *alerts = v->services.alerts;
+
+	v->flawed = 0;
+	for (; n; n = inventory_next(inv, n)) {
+		struct inv_name name = inventory_name(n, n->flaw_port);
+
+		if (!n->flaw || n->gone || v->flawed++ >= NAMED)
+			continue;
+		alert_raise(alerts, FLAWED, name.text,
+			    "%s: answers an impossible %s (%s) again and again; that is ignored, "
+			    "and what was known before is kept",
+			    name.text, n->flaw_port < 0 ? "SwitchInfo" : "PortInfo", n->flaw);
+	}
+	if (v->flawed > NAMED)
+		alert_raise(alerts, FLAWED, "", "%u more nodes answer what is impossible",
+			    v->flawed - NAMED);
+}
+
 static void raise_alerts(struct verification *v)
 {
 	const struct inventory *inv = v->services.inventory;
@@ -66,8 +96,8 @@ static void raise_alerts(struct verification *v)
 	struct alerts *alerts = v->services.alerts;
 	unsigned named = 0;
 
-	alerts_review(alerts, "guid-twice");
-	alerts_review(alerts, "node-info");
+	for (unsigned i = 0; i < KINDS; i++)
+		alerts_review(alerts, kinds[i]);
 	for (; n && named < NAMED; n = inventory_next(inv, n))
 		for (unsigned p = 1; p <= n->nports && named < NAMED; p++)
 			if (n->ports[p].refused) {
@@ -77,15 +107,16 @@ static void raise_alerts(struct verification *v)
 	if (inv->nrefused > named)
 		alert_raise(alerts, "node-info", "", "%u more ports have such neighbours",
 			    inv->nrefused - named);
-	alerts_reviewed(alerts, "guid-twice");
-	alerts_reviewed(alerts, "node-info");
+	raise_flaws(v);
+	for (unsigned i = 0; i < KINDS; i++)
+		alerts_reviewed(alerts, kinds[i]);
 }
 
 static void review_refused(struct verification *v)
 {
 	unsigned count = v->services.inventory->nrefused;
 
-	if (!count && !v->refused.count)
+	if (!count && !v->refused.count && !v->services.inventory->nflawed && !v->flawed)
 		return;
 	raise_alerts(v);
 	if (count > v->refused.count) {
@@ -221,9 +252,8 @@ static void *init(struct fabric *fabric)
 static void fini(void *room)
 {
 	struct verification *v = room;
-	static const char *const kinds[] = { "guid-twice", "node-info" };
 
-	for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+	for (unsigned i = 0; i < KINDS; i++) {
 		alerts_review(v->services.alerts, kinds[i]);
 		alerts_reviewed(v->services.alerts, kinds[i]);
 	}

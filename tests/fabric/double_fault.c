@@ -107,6 +107,11 @@ static void feign(struct double_fabric *d, struct dport *at, unsigned amount)
 	at->active = amount ? DOUBLE_FEIGNS_ACTIVE : DOUBLE_TAKES_ACTIVE;
 }
 
+static void ones(struct double_fabric *d, struct dport *at, unsigned amount)
+{
+	at->ones = amount;
+}
+
 static void slow(struct double_fabric *d, struct dport *at, unsigned amount)
 {
 	at->node->time_us = amount;
@@ -180,6 +185,7 @@ static const struct fault faults[] = {
 	{ "stuck", FAULT_PORT, FAULT_PLAIN, "the port stays in Armed and says so", stuck },
 	{ "feign", FAULT_PORT, FAULT_PLAIN, "the port stays in Armed and says that all is well",
 	  feign },
+	{ "ones", FAULT_PORT, FAULT_PLAIN, "its PortInfo is all ones", ones },
 	{ "slow", FAULT_NODE, FAULT_TIME, "its agent works that long at each SMP", slow },
 	{ "late", FAULT_NODE, FAULT_TIME, "its answers come that much later", late },
 	{ "hang", FAULT_NODE, FAULT_PLAIN, "its agent answers nothing; packets pass", hang },

@@ -51,6 +51,7 @@ struct dport {
 	struct loop_timer *mkey_lease;	      /* NULL = never ran */
 	struct wire_sm_info sm;
 	bool has_sm, sm_silent;
+	bool ones; /* its PortInfo is all ones */
 	/* the listener wants SMInfo requests, which the node's agent answers else */
 	bool sm_listens;
 	unsigned reregistered;

@@ -102,6 +102,8 @@ static uint16_t port_info_get(struct smp_request *r)
 		info.speed_ext2_active = info.speed_ext2_supported = info.speed_ext2_enabled = 0;
 	}
 	wire_port_info_encode(&info, r->data);
+	if (port->ones)
+		memset(r->data, 0xff, 64);
 	return 0;
 }
 

@@ -94,7 +94,7 @@ mad_token mad_world_ask(struct mad_world *w, struct mad_request request)
 	if (!request.path && !request.lid)
 		request.path = &mad_world_path;
 	if (!request.attr_id)
-		request.attr_id = WIRE_NODE_INFO;
+		request.attr_id = WIRE_NODE_DESC;
 	request.method = request.method ? request.method : WIRE_GET;
 	w->in_send = true;
 	token = mad_send(w->mad, &request, done_cb, w);

@@ -43,7 +43,7 @@ extern const struct mad_path mad_world_path; /* one hop */
 void mad_world_init(struct mad_world *w, struct mad_conf conf);
 void mad_world_fini(struct mad_world *w);
 
-/* Unset fields: one hop, Get(NodeInfo). Answers land in the world. */
+/* Unset fields: one hop, Get(NodeDescription). Answers land in the world. */
 mad_token mad_world_ask(struct mad_world *w, struct mad_request request);
 void mad_world_ask_many(struct mad_world *w, unsigned count, guid_t device, uint32_t mod);
 

@@ -296,6 +296,76 @@ static void answer_of_another_class_or_method_is_none(void **state)
 	mad_world_fini(&w);
 }
 
+/* Of what is answered to the i-th MAD sent: a NodeInfo of that type. */
+static void answer_node_type(struct mad_world *w, unsigned i, uint8_t type)
+{
+	struct wire_mad m = mad_world_header(w, i);
+	const struct wire_node_info info = {
+		.type = type, .nports = 1, .local_port = 1, .node_guid = 7, .port_guid = 8
+	};
+
+	wire_node_info_encode(&info, wire_smp_data(w->io->sent[i].mad));
+	mad_world_receive(w, i, &m, WIRE_MAD_SIZE);
+}
+
+static void impossible_answer_is_dropped_counted_and_asked_again_at_once(void **state)
+{
+	struct mad_world w;
+
+	mad_world_init(&w, (struct mad_conf){ .retries = 1 });
+	mad_world_ask(&w, (struct mad_request){ .attr_id = WIRE_NODE_INFO });
+	answer_node_type(&w, 0, 4);
+	assert_int_equal(w.done, 0);
+	assert_int_equal(w.io->nsent, 2);
+	assert_int_equal(mad_stats(w.mad).dropped_malformed, 1);
+	answer_node_type(&w, 1, TOPO_CA);
+	assert_int_equal(w.last.result, MAD_OK);
+	assert_null(w.last.flaw);
+	mad_world_fini(&w);
+}
+
+static void device_that_goes_on_with_impossible_answers_ends_as_a_time_out_with_the_reason(
+	void **state)
+{
+	struct mad_world w;
+	unsigned window;
+
+	mad_world_init(&w, (struct mad_conf){ .retries = 1 });
+	window = mad_stats(w.mad).window;
+	mad_world_ask(&w, (struct mad_request){ .attr_id = WIRE_NODE_INFO });
+	answer_node_type(&w, 0, 4);
+	answer_node_type(&w, 1, 0);
+	assert_int_equal(w.done, 1);
+	assert_int_equal(w.last.result, MAD_TIMEOUT);
+	assert_string_equal(w.last.flaw, "NodeType");
+	assert_int_equal(mad_stats(w.mad).dropped_malformed, 2);
+	assert_int_equal(mad_stats(w.mad).window, window);
+	loop_run(w.loop);
+	assert_int_equal(w.done, 1);
+	mad_world_fini(&w);
+}
+
+/* Its second try waits in the queue, and is sent all the same. */
+static void impossible_answer_to_a_lost_try_changes_nothing(void **state)
+{
+	struct mad_world w;
+
+	mad_world_init(&w, (struct mad_conf){ .retries = 1 });
+	mad_world_ask(&w, (struct mad_request){ .attr_id = WIRE_NODE_INFO });
+	w.io->result = -EAGAIN;
+	w.io->results = 3;
+	mad_world_pass(&w, TIMEOUT_MS * 1000 + 150);
+	assert_int_equal(w.io->nsent, 1);
+	answer_node_type(&w, 0, 4);
+	assert_int_equal(mad_stats(w.mad).dropped_malformed, 1);
+	assert_int_equal(mad_stats(w.mad).queued, 1);
+	mad_world_pass(&w, 1000);
+	assert_int_equal(w.io->nsent, 2);
+	answer_node_type(&w, 1, TOPO_CA);
+	assert_int_equal(w.last.result, MAD_OK);
+	mad_world_fini(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -311,6 +381,10 @@ int main(void)
 		cmocka_unit_test(reply_awaits_nothing),
 		cmocka_unit_test(request_of_another_class_goes_to_qp1_with_all_its_data),
 		cmocka_unit_test(answer_of_another_class_or_method_is_none),
+		cmocka_unit_test(impossible_answer_is_dropped_counted_and_asked_again_at_once),
+		cmocka_unit_test(
+			device_that_goes_on_with_impossible_answers_ends_as_a_time_out_with_the_reason),
+		cmocka_unit_test(impossible_answer_to_a_lost_try_changes_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
