@@ -21,6 +21,30 @@ int known_links_compare(const void *a, const void *b)
 	return x->port - y->port;
 }
 
+static int compare_noted(const void *a, const void *b)
+{
+	const struct down_link *x = a, *y = b;
+	int order = known_links_compare(x, y);
+
+	return order ? order : (x->noted > y->noted) - (x->noted < y->noted);
+}
+
+void known_links_sort(struct known_links *c)
+{
+	uint32_t kept = 0;
+
+	if (c->ndown)
+		qsort(c->down, c->ndown, sizeof(*c->down), compare_noted);
+	for (uint32_t i = 0; i < c->ndown; i++) {
+		bool latest =
+			i + 1 == c->ndown || known_links_compare(&c->down[i], &c->down[i + 1]);
+
+		if (latest && c->down[i].since)
+			c->down[kept++] = c->down[i];
+	}
+	c->ndown = kept;
+}
+
 int64_t known_links_since(const struct known_links *c, guid_t node, uint8_t port)
 {
 	const struct down_link key = { .node = node, .port = port }, *found;
@@ -154,22 +178,15 @@ static bool is_free(const struct inv_node *node, unsigned num)
 	return has_port(node, num) && !node->ports[num].peer;
 }
 
-static void note_down(struct known_links *c, guid_t node, unsigned port, int64_t since)
+/* since 0: it is not down any more. Records may be thousands: known_links_sort() finds the latest. */
+static void note_since(struct known_links *c, guid_t node, unsigned port, int64_t since)
 {
 	if (!(c->ndown & (c->ndown + 1))) /* room grows by powers of two */
 		c->down = mem_resize(c->down, 2 * c->ndown + 2, sizeof(*c->down));
-	c->down[c->ndown++] = (struct down_link){ node, (uint8_t)port, since };
-}
-
-static void set_since(struct known_links *c, guid_t node, unsigned port, int64_t since)
-{
-	for (uint32_t i = 0; i < c->ndown; i++)
-		if (c->down[i].node == node && c->down[i].port == port) {
-			c->down[i].since = since;
-			return;
-		}
-	if (since)
-		note_down(c, node, port, since);
+	c->down[c->ndown] = (struct down_link){
+		.node = node, .port = (uint8_t)port, .noted = c->ndown, .since = since
+	};
+	c->ndown++;
 }
 
 struct link_line {
@@ -206,7 +223,7 @@ static bool read_link(struct known_links *c, const char *line)
 		return false;
 	add_link(c->services->inventory, &l);
 	if (l.since > 0)
-		note_down(c, l.a, l.port_a, l.since);
+		note_since(c, l.a, l.port_a, l.since);
 	return true;
 }
 
@@ -219,7 +236,7 @@ static bool take_link(struct known_links *c, const char *line)
 	    !has_port(inventory_find(inv, l.b), l.port_b))
 		return false;
 	add_link(inv, &l);
-	set_since(c, l.a, l.port_a, l.since);
+	note_since(c, l.a, l.port_a, l.since);
 	return true;
 }
 
@@ -236,7 +253,7 @@ static bool take_no_link(struct known_links *c, const char *line)
 	node = inventory_find(inv, guid);
 	if (has_port(node, port) && node->ports[port].peer)
 		inventory_unlink(inv, node, (uint8_t)port);
-	set_since(c, guid, port, 0);
+	note_since(c, guid, port, 0);
 	return true;
 }
 
@@ -253,7 +270,7 @@ static bool take_down(struct known_links *c, const char *line)
 		return false;
 	node = inventory_find(c->services->inventory, guid);
 	if (has_port(node, port) && node->ports[port].peer)
-		set_since(c, guid, port, since);
+		note_since(c, guid, port, since);
 	return true;
 }
 

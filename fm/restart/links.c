@@ -90,7 +90,9 @@ static void list_down(struct known_links *c, const struct topo *t)
 		int64_t since = end ? known_links_since(c, node, end->num) : 0;
 
 		if (end)
-			list[count++] = (struct down_link){ node, end->num, since ? since : now };
+			list[count++] = (struct down_link){ .node = node,
+							    .port = end->num,
+							    .since = since ? since : now };
 	}
 	qsort(list, count, sizeof(*list), known_links_compare);
 	c->down = list;
@@ -336,8 +338,7 @@ void known_links_restore(struct known_links *c, const struct lid_memory *lids)
 	const struct inventory *inv = c->services->inventory;
 
 	state_store_read(c->services->state, &links_file, c);
-	if (c->ndown)
-		qsort(c->down, c->ndown, sizeof(*c->down), known_links_compare);
+	known_links_sort(c);
 	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node))
 		remember_lids(lids, node);
 }

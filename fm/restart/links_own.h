@@ -15,6 +15,7 @@
 struct down_link { /* by its end with the lower GUID, or port */
 	guid_t node;
 	uint8_t port;
+	uint32_t noted; /* as the so many-th, until known_links_sort() */
 	int64_t since;
 };
 
@@ -46,7 +47,9 @@ void known_links_write_cable(guid_t a, unsigned port_a, guid_t b, unsigned port_
 			     FILE *out);
 /* Reads the file into the inventory: 0, or the number of a line that can't be. */
 unsigned known_links_read(struct known_links *links, FILE *in);
-/* Takes a record: false: it is none. */
+/* Takes a record: false: it is none. Behind all lines and records: known_links_sort(). */
 bool known_links_take(struct known_links *links, const char *line);
+/* What was read last counts, of each link that is down; known_links_since() may be asked then. */
+void known_links_sort(struct known_links *links);
 
 #endif

@@ -139,34 +139,57 @@ static void a_link_that_falls_or_comes_back_is_a_record(void **state)
 	fake_pipe_fini(&f);
 }
 
-/* As a journal or another manager has it, behind the file. */
-static void a_record_says_since_when_a_link_is_down(void **state)
+/* Since when the leaf's link is down, by records behind the file; "" = it is not known to be. */
+static void read_since(const char *lines, char since[KNOWN_LINKS_SINCE])
 {
-	static const char lines[] = "down 0x0000000000000100 5 1750000000\n"
-				    "down 0x0000000000000100 6 0\n"
-				    "down 0x0000000000000999 1 1750000000\n"
-				    "down 0x0000000000000100 5 1750000001\n";
-	char since[KNOWN_LINKS_SINCE];
-	struct inv_node *leaf;
 	struct fabric f;
 
+	since[0] = '\0';
 	fake_pipe_init(&f, &restart_module, NULL);
 	three_nodes(&f);
 	publish(&f);
 	fake_pipe_restart(&f);
-	state_store_append(f.services.state, "cables", lines, sizeof(lines) - 1);
+	state_store_append(f.services.state, "cables", lines, strlen(lines));
 	f.module->restore(f.room);
-	leaf = inventory_find(&f.inventory, LEAF);
-	assert_non_null(leaf);
+	assert_non_null(inventory_find(&f.inventory, LEAF));
 	topo_unref(f.view.topo);
 	f.view.topo = inventory_snapshot(&f.inventory);
 	for (uint32_t p = 0; p < f.view.topo->nports; p++)
 		if (f.view.topo->nodes[f.view.topo->ports[p].node].guid == LEAF &&
-		    f.view.topo->ports[p].num == 5) {
+		    f.view.topo->ports[p].num == 5)
 			link_down_since(&f, p, since);
-			assert_string_equal(since, "2025-06-15T15:06:41Z");
-		}
 	fake_pipe_fini(&f);
+}
+
+/* As a journal or another manager has it, behind the file. */
+static void a_record_says_since_when_a_link_is_down(void **state)
+{
+	char since[KNOWN_LINKS_SINCE];
+
+	read_since("down 0x0000000000000100 5 1750000000\n"
+		   "down 0x0000000000000100 6 0\n"
+		   "down 0x0000000000000999 1 1750000000\n"
+		   "down 0x0000000000000100 5 1750000001\n",
+		   since);
+	assert_string_equal(since, "2025-06-15T15:06:41Z");
+}
+
+/* Whatever came before: times may go back, and a link that came up is not down. */
+static void the_latest_record_of_a_link_counts(void **state)
+{
+	char since[KNOWN_LINKS_SINCE], never[KNOWN_LINKS_SINCE];
+
+	read_since("down 0x0000000000000100 5 1750000002\n"
+		   "down 0x0000000000000100 5 0\n"
+		   "down 0x0000000000000100 6 1750000003\n"
+		   "down 0x0000000000000100 5 1750000001\n",
+		   since);
+	assert_string_equal(since, "2025-06-15T15:06:41Z");
+	read_since("", never);
+	read_since("down 0x0000000000000100 5 1750000002\n"
+		   "down 0x0000000000000100 5 0\n",
+		   since);
+	assert_string_equal(since, never);
 }
 
 static void assert_cabled(const struct fabric *f, guid_t a, unsigned port_a, guid_t b,
@@ -314,6 +337,7 @@ int main(void)
 		cmocka_unit_test(since_when_a_link_is_down_is_kept),
 		cmocka_unit_test(a_link_that_falls_or_comes_back_is_a_record),
 		cmocka_unit_test(a_record_says_since_when_a_link_is_down),
+		cmocka_unit_test(the_latest_record_of_a_link_counts),
 		cmocka_unit_test(what_came_went_moved_or_was_renamed_is_there_after_a_kill),
 		cmocka_unit_test(the_first_file_waits_for_nothing),
 		cmocka_unit_test(lids_of_ports_that_are_away_are_in_the_inventory),
