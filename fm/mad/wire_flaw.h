@@ -2,7 +2,7 @@
 /*
  * wire_flaw: what no device can answer by the IBA. Where devices in use differ from its text the
  * check leaves them alone: states, widths and speeds of port 0, widths and speeds of links that are
- * down, codes of 0 for "none", LinkSpeedActive's bit of FDR10.
+ * down, codes of 0 for "none", LinkSpeedActive's bit of FDR10, more multicast entries than MLIDs.
  */
 #ifndef FMD_MAD_WIRE_FLAW_H
 #define FMD_MAD_WIRE_FLAW_H
