@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* M_Keys of ports, as a room alone, with a pipe that only looks like one. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <string.h>
+#include "fm/core/m_keys.h"
+#include "fm/keys/module.h"
+#include "fm/keys/seen.h"
+#include "fm/sweep/sweep_jobs.h"
+#include "tests/fabric/double.h"
+#include "tests/lib/fake_pipe.h"
+#include "tests/lib/sweep_bench.h"
+
+#define LEAF  0x77ull
+#define NAMED 20 /* alerts of one kind that have a name */
+#define MORE  5
+#define KEY   0x1111222233334444ull
+
+struct room {
+	struct fabric f;
+	struct double_fabric *hw;
+};
+
+static void begin(struct room *r)
+{
+	struct topo *t = design_pgft2();
+	struct fabric *f = &r->f;
+
+	fake_pipe_prepare(f, &port_keys_module, t, NULL, NULL);
+	r->hw = double_new(f->services.loop, t, t->nodes[t->nswitches].guid, 1, NULL);
+	f->services.mad =
+		mad_new(f->services.loop, double_io(r->hw), &(struct mad_conf){ .retries = 1 });
+	f->room = f->module->init(f);
+}
+
+static void end(struct room *r)
+{
+	r->f.module->fini(r->f.room);
+	r->f.room = NULL;
+	mad_free(r->f.services.mad);
+	double_free(r->hw);
+	fake_pipe_fini(&r->f);
+}
+
+static struct inv_node *add_leaf(struct fabric *f)
+{
+	const struct wire_node_info info = {
+		.type = TOPO_SWITCH, .nports = NAMED + MORE, .node_guid = LEAF, .port_guid = LEAF
+	};
+
+	return inventory_add(&f->inventory, &info);
+}
+
+static struct inv_node *add_host(struct fabric *f, guid_t guid)
+{
+	const struct wire_node_info info = {
+		.type = TOPO_CA, .nports = 1, .local_port = 1, .node_guid = guid, .port_guid = guid
+	};
+	struct inv_node *node = inventory_add(&f->inventory, &info);
+
+	inventory_set_port_guid(&f->inventory, node, 1, guid);
+	return node;
+}
+
+static size_t alerts_of(const struct fabric *f, const char *kind, const char *text)
+{
+	json_t *alerts = alerts_json(f->services.alerts), *alert;
+	size_t i, count = 0;
+
+	json_array_foreach (alerts, i, alert)
+		count += !strcmp(json_string_value(json_object_get(alert, "what")), kind) &&
+			 strstr(json_string_value(json_object_get(alert, "text")), text);
+	json_decref(alerts);
+	return count;
+}
+
+static void review(struct fabric *f)
+{
+	f->module->report.review(f->room);
+}
+
+/* ---- Ports that hide ------------------------------------------------------------------------- */
+
+/* A host that has fallen silent behind a link that is up. */
+static void fall_silent(struct fabric *f, struct inv_node *leaf, unsigned num, guid_t guid)
+{
+	struct inv_node *host = add_host(f, guid);
+
+	inventory_link(&f->inventory, leaf, (uint8_t)num, host, 1);
+	leaf->ports[num].state = TOPO_ACTIVE;
+	leaf->ports[num].probe = PROBE_FAILED;
+	host->silent = true;
+}
+
+static void send_bad_m_key(struct fabric *f, uint16_t lid, bool forged)
+{
+	const struct wire_notice notice = { .generic = true, .trap = 256 };
+
+	f->module->sweep.trap(f->room, &notice, lid, 1, forged);
+	review(f);
+}
+
+static void a_forged_trap_256_is_no_sign_of_a_key(void **state)
+{
+	const struct topo *t;
+	uint32_t host;
+	struct room r;
+
+	begin(&r);
+	t = r.f.view.topo;
+	host = t->nswitches + 3;
+	fall_silent(&r.f, add_leaf(&r.f), 1, t->nodes[host].guid);
+	review(&r.f);
+	assert_int_equal(alerts_of(&r.f, "m-key-probable", ""), 0);
+	send_bad_m_key(&r.f, r.f.view.lids->lid_of_port[topo_port_of(t, t->nodes[host].guid, 1)],
+		       true);
+	assert_int_equal(alerts_of(&r.f, "m-key-probable", ""), 0);
+	send_bad_m_key(&r.f, r.f.view.lids->lid_of_port[topo_port_of(t, t->nodes[host].guid, 1)],
+		       false);
+	assert_int_equal(alerts_of(&r.f, "m-key-probable", "trap 256"), 1);
+	end(&r);
+}
+
+static void twenty_ports_that_hide_are_named_and_the_others_counted(void **state)
+{
+	struct inv_node *leaf;
+	struct room r;
+
+	begin(&r);
+	leaf = add_leaf(&r.f);
+	for (unsigned num = 1; num <= NAMED + MORE; num++) {
+		leaf->ports[num].state = TOPO_ACTIVE;
+		leaf->ports[num].probe = PROBE_FAILED;
+	}
+	review(&r.f);
+	assert_int_equal(alerts_of(&r.f, "m-key-probable", ""), NAMED + 1);
+	assert_int_equal(alerts_of(&r.f, "m-key-probable", "5 more ports"), 1);
+	for (unsigned num = NAMED + 1; num <= NAMED + MORE; num++)
+		leaf->ports[num].state = TOPO_DOWN;
+	review(&r.f);
+	assert_int_equal(alerts_of(&r.f, "m-key-probable", ""), NAMED);
+	assert_int_equal(alerts_of(&r.f, "m-key-probable", "more ports"), 0);
+	end(&r);
+}
+
+static void twenty_ports_with_foreign_keys_are_named_and_the_others_counted(void **state)
+{
+	struct inv_node *leaf;
+	struct room r;
+
+	begin(&r);
+	leaf = add_leaf(&r.f);
+	for (unsigned num = 1; num <= NAMED + MORE; num++) {
+		struct inv_node *host = add_host(&r.f, 0x1000 + num);
+
+		inventory_link(&r.f.inventory, leaf, (uint8_t)num, host, 1);
+		host->ports[1].known = host->ports[1].foreign_key = true;
+	}
+	review(&r.f);
+	assert_int_equal(alerts_of(&r.f, "port-m-key", ""), NAMED + 1);
+	assert_int_equal(alerts_of(&r.f, "port-m-key", "5 more ports"), 1);
+	for (unsigned num = NAMED + 1; num <= NAMED + MORE; num++)
+		inventory_find(&r.f.inventory, 0x1000 + num)->ports[1].foreign_key = false;
+	review(&r.f);
+	assert_int_equal(alerts_of(&r.f, "port-m-key", ""), NAMED);
+	assert_int_equal(alerts_of(&r.f, "port-m-key", "more ports"), 0);
+	end(&r);
+}
+
+/* ---- Keys that were seen --------------------------------------------------------------------- */
+
+static void show(struct inv_node *host, uint64_t key, uint8_t protect)
+{
+	const struct wire_port_info info = { .mkey = key, .mkey_protect = protect };
+
+	wire_port_info_encode(&info, host->ports[1].info);
+}
+
+/* With protection 1 a port that hides its key shows 0; with others that 0 is its key. */
+static void a_port_that_hides_its_key_is_not_remembered_without(void **state)
+{
+	struct inv_node *leaf, *host;
+	struct m_keys *keys = m_keys_new();
+	struct room r;
+
+	begin(&r);
+	r.f.inventory.keys = keys;
+	m_keys_configure(keys, &(struct m_key_conf){ .key = KEY });
+	leaf = add_leaf(&r.f);
+	host = add_host(&r.f, 0x1000);
+	inventory_link(&r.f.inventory, leaf, 1, host, 1);
+	host->ports[1].known = true;
+	show(host, KEY, 1);
+	seen_review(&r.f.services);
+	assert_int_equal(m_keys_remembered(keys, 0x1000), KEY);
+	show(host, 0, 1);
+	seen_review(&r.f.services);
+	assert_int_equal(m_keys_remembered(keys, 0x1000), KEY);
+	show(host, KEY + 1, 0); /* of somebody else */
+	seen_review(&r.f.services);
+	assert_int_equal(m_keys_remembered(keys, 0x1000), KEY);
+	show(host, 0, 0);
+	seen_review(&r.f.services);
+	assert_int_equal(m_keys_remembered(keys, 0x1000), 0);
+	r.f.inventory.keys = NULL;
+	end(&r);
+	m_keys_free(keys);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_forged_trap_256_is_no_sign_of_a_key),
+		cmocka_unit_test(twenty_ports_that_hide_are_named_and_the_others_counted),
+		cmocka_unit_test(twenty_ports_with_foreign_keys_are_named_and_the_others_counted),
+		cmocka_unit_test(a_port_that_hides_its_key_is_not_remembered_without),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
