@@ -29,9 +29,9 @@ void double_set_labels(struct double_fabric *d, guid_t node, enum double_labels 
 /*
  * Which error correction a port says that it uses (PortInfoExtended): a number of IBA 14.2.5.19, or
  * what suits the speed of its link; that it knows none, though its device claims it; a number that
- * no mode has. Until it is switched off.
+ * no mode has; that it answers of no mode (CapabilityMask). Until it is switched off.
  */
-enum double_fec { DOUBLE_FEC_USUAL = 0xf0, DOUBLE_FEC_REFUSED, DOUBLE_FEC_WRONG };
+enum double_fec { DOUBLE_FEC_USUAL = 0xf0, DOUBLE_FEC_REFUSED, DOUBLE_FEC_WRONG, DOUBLE_FEC_NONE };
 void double_set_fec_mode(struct double_fabric *d, guid_t node, unsigned port, unsigned fec);
 /* How long its agent works at one SMP; 0 = as conf says. */
 void double_set_time(struct double_fabric *d, guid_t node, unsigned us);

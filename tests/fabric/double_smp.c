@@ -231,7 +231,7 @@ static uint16_t active_fec(const struct dport *port)
 static uint16_t port_ext_get(struct smp_request *r)
 {
 	const struct dport *port = smp_port(r);
-	struct wire_port_ext info = { .has_fec = true };
+	struct wire_port_ext info = { 0 };
 	const struct dport *own;
 
 	if (!port)
@@ -239,7 +239,8 @@ static uint16_t port_ext_get(struct smp_request *r)
 	own = is_switch(r->node) ? &r->node->ports[0] : port;
 	if (!(own->info.capmask2 & WIRE_CAP2_PORT_INFO_EXT) || port->fec_mode == DOUBLE_FEC_REFUSED)
 		return STATUS_UNSUPPORTED;
-	if (port->info.phys_state == PHYS_LINK_UP)
+	info.has_fec = port->fec_mode != DOUBLE_FEC_NONE;
+	if (port->info.phys_state == PHYS_LINK_UP && info.has_fec)
 		info.active = active_fec(port);
 	for (unsigned i = 0; i < WIRE_EXT_SPEEDS; i++) {
 		unsigned usual = usual_fec((uint8_t)(i == WIRE_EXT_EDR	? TOPO_EDR

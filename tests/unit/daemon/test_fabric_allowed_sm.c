@@ -160,6 +160,60 @@ static void a_switch_and_the_own_adapter_are_told_alone(void **state)
 	world_fini(&w);
 }
 
+/* Three hosts with two ports each, at one switch. */
+static struct topo *adapters_with_two_ports(void)
+{
+	struct topo_builder *b = topo_builder_new();
+	struct topo_node_attr sw = { .guid = 0x100,
+				     .desc = "sw1",
+				     .type = TOPO_SWITCH,
+				     .nports = 8,
+				     .lft_cap = 49151,
+				     .mft_cap = 1024 };
+	int s = topo_builder_node(b, &sw);
+
+	for (unsigned i = 0; i < 3; i++) {
+		struct topo_node_attr ca = {
+			.guid = 0x1000 + 0x10 * i, .desc = "HCA", .type = TOPO_CA, .nports = 2
+		};
+		int h = topo_builder_node(b, &ca);
+
+		for (unsigned p = 1; p <= 2; p++) {
+			topo_builder_port(b, h, p,
+					  &(struct topo_port_attr){ .guid = ca.guid + p,
+								    .state = TOPO_ACTIVE,
+								    .speed = TOPO_HDR,
+								    .width = 4 });
+			topo_builder_link(b, s, 2 * i + p, h, p, true);
+		}
+	}
+	return topo_freeze(b);
+}
+
+/* Another manager at the second port of an adapter: its link is shut, but not at the own adapter. */
+static void the_other_port_of_the_own_adapter_is_left_alone(void **state)
+{
+	for (unsigned own = 0; own < 2; own++) {
+		guid_t node = own ? 0x1000 : 0x1010;
+		struct wire_sm_info info = standby;
+		struct world w;
+
+		world_init_stopped(&w, adapters_with_two_ports());
+		log_set_level(-1, LOG_ERR - 1);
+		allow(&w, 0x1001);
+		w.conf.sm.foreign_action = CONF_SM_ISOLATE;
+		start_fabric(&w);
+		run_for(&w, 10 * SECOND_US);
+		info.guid = node + 2;
+		double_set_sm(w.hw, node, 2, &info);
+		run_for(&w, 60 * SECOND_US);
+		assert_int_equal(count_alerts(&w, "sm-not-allowed", ""), 1);
+		assert_int_equal(count_alerts(&w, "sm-not-allowed", "out of service"), !own);
+		assert_int_equal(double_ports_not_active(w.hw), own ? 0 : 2);
+		world_fini(&w);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -169,6 +223,7 @@ int main(void)
 		cmocka_unit_test(its_link_is_taken_out_of_service_and_nobody_else_s),
 		cmocka_unit_test(its_link_comes_up_again_when_it_is_gone_or_allowed),
 		cmocka_unit_test(a_switch_and_the_own_adapter_are_told_alone),
+		cmocka_unit_test(the_other_port_of_the_own_adapter_is_left_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -183,9 +183,10 @@ static void who_does_not_claim_the_attribute_costs_nothing(void **state)
 /* The first port that is asked alone is the first with a link. */
 static void one_request_is_lost_on_who_refuses_or_answers_nonsense(void **state)
 {
-	static const enum double_fec how[] = { DOUBLE_FEC_REFUSED, DOUBLE_FEC_WRONG };
+	static const enum double_fec how[] = { DOUBLE_FEC_REFUSED, DOUBLE_FEC_WRONG,
+					       DOUBLE_FEC_NONE };
 
-	for (unsigned i = 0; i < 2; i++) {
+	for (unsigned i = 0; i < sizeof(how) / sizeof(how[0]); i++) {
 		struct fec_modes_counts counts;
 		const struct topo_node *leaf;
 		unsigned cables = 0;
@@ -203,7 +204,7 @@ static void one_request_is_lost_on_who_refuses_or_answers_nonsense(void **state)
 		counts = fec_modes_counts(a.modes);
 		assert_int_equal(sent(&a), a.ends - cables + 1);
 		assert_int_equal(count_known(&a), a.ends - cables);
-		assert_int_equal(counts.refused, how[i] == DOUBLE_FEC_REFUSED);
+		assert_int_equal(counts.refused, how[i] != DOUBLE_FEC_WRONG);
 		assert_int_equal(counts.malformed, how[i] == DOUBLE_FEC_WRONG);
 		assert_int_equal(counts.read, a.ends - cables);
 		end(&a);
@@ -306,6 +307,45 @@ static void a_node_that_went_is_forgotten(void **state)
 	end(&a);
 }
 
+/* The answer that is on its way is of the link that fell. */
+static void an_answer_of_a_link_that_fell_meanwhile_is_not_taken(void **state)
+{
+	struct asker a;
+	guid_t leaf;
+	uint8_t num;
+
+	begin(&a);
+	leaf = a.b.found->nodes[0].guid;
+	double_set_time(a.b.d, leaf, 150000);
+	fec_modes_ask(a.modes);
+	run_for(&a, 100000);
+	for (num = 1; mode_of(&a, leaf, num)->state != FEC_ASKED; num++)
+		assert_true(num < a.b.found->nodes[0].nports);
+	fec_modes_forget(a.modes, leaf, num);
+	inv(&a.b, leaf)->ports[num].state = TOPO_ARMED;
+	run_for(&a, 10 * SECOND);
+	assert_int_equal(mode_of(&a, leaf, num)->state, FEC_UNASKED);
+	end(&a);
+}
+
+/* Another device has come by that GUID, with fewer ports, while others are being asked. */
+static void a_node_of_another_size_is_forgotten_and_asked_anew(void **state)
+{
+	struct asker a;
+	struct inv_node *leaf;
+	uint8_t nports;
+
+	begin(&a);
+	leaf = inv(&a.b, a.b.found->nodes[0].guid);
+	ask(&a);
+	leaf->nports--;
+	ask(&a);
+	assert_non_null(fec_modes_of(a.modes, leaf->guid, &nports));
+	assert_int_equal(nports, leaf->nports);
+	leaf->nports++;
+	end(&a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -320,6 +360,8 @@ int main(void)
 		cmocka_unit_test(nobody_is_asked_while_there_is_other_work),
 		cmocka_unit_test(many_ports_are_asked_at_a_steady_rate),
 		cmocka_unit_test(a_node_that_went_is_forgotten),
+		cmocka_unit_test(an_answer_of_a_link_that_fell_meanwhile_is_not_taken),
+		cmocka_unit_test(a_node_of_another_size_is_forgotten_and_asked_anew),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

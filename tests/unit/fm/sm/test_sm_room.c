@@ -11,6 +11,7 @@
 #include "fm/sa/sa.h"
 #include "fm/sm/module.h"
 #include "fm/sm/election.h"
+#include "fm/sm/module_own.h"
 #include "fm/sweep/sweep.h"
 #include "tests/fabric/double.h"
 #include "tests/lib/fake_pipe.h"
@@ -266,6 +267,48 @@ static void foreign_keys_lock_it_out_until_they_are_ours(void **state)
 	end(&r);
 }
 
+/* One sixth shows another key, one sixth hides what can't be ours: together they are too many. */
+static void hidden_keys_that_cannot_be_ours_count_as_foreign_ones(void **state)
+{
+	struct room r;
+
+	begin(&r);
+	r.f.conf.sm.mkey = 0;
+	assert_int_equal(r.design->nnodes, 12);
+	for (unsigned number = 1; number <= 2; number++)
+		double_hold_mkey(r.hw, host(&r, number), 1, 0x77, 0, 0);
+	for (unsigned number = 3; number <= 4; number++)
+		double_hold_mkey(r.hw, host(&r, number), 1, 0x88, 1, 0);
+	enter(&r);
+	sweep(&r);
+	assert_int_equal(r.f.role.next.role, FABRIC_ROLE_LOCKED_OUT);
+	end(&r);
+}
+
+/* An hour that the machine was suspended: only a standby can have become master meanwhile. */
+static void a_master_that_stood_still_asks_first_where_a_standby_is_known(void **state)
+{
+	struct sm_room *room;
+	struct room r;
+
+	begin(&r);
+	become_master(&r);
+	room = r.f.room;
+	room->still.beat_us -= 3600 * SECOND_US;
+	sm_still_check(room);
+	assert_false(r.f.role.paused);
+	assert_int_equal(fake_events(&r.f, "stood-still", NULL), 0);
+	meet(&r, 5, SM_STANDBY, 0);
+	sweep(&r);
+	fake_run_for(&r.f, 10000);
+	assert_false(r.f.role.paused);
+	room->still.beat_us -= 3600 * SECOND_US;
+	sm_still_check(room);
+	assert_true(r.f.role.paused);
+	assert_int_equal(fake_events(&r.f, "stood-still", NULL), 1);
+	end(&r);
+}
+
 static void without_its_device_it_is_away_and_what_was_swept_is_of_no_use(void **state)
 {
 	const struct sweep_result result = { 0 };
@@ -342,6 +385,8 @@ int main(void)
 			a_higher_standby_gets_a_handover_and_one_that_is_not_taken_ends_the_pause),
 		cmocka_unit_test(who_was_met_by_a_master_is_asked_before_an_update),
 		cmocka_unit_test(foreign_keys_lock_it_out_until_they_are_ours),
+		cmocka_unit_test(hidden_keys_that_cannot_be_ours_count_as_foreign_ones),
+		cmocka_unit_test(a_master_that_stood_still_asks_first_where_a_standby_is_known),
 		cmocka_unit_test(without_its_device_it_is_away_and_what_was_swept_is_of_no_use),
 		cmocka_unit_test(an_operator_hands_over_to_a_standby_only),
 	};
