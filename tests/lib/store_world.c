@@ -26,12 +26,17 @@ static void count_write(void *arg, const char *name, int status)
 
 struct world *store_world_new(void)
 {
+	return store_world_new_on(loop_new_simulated());
+}
+
+struct world *store_world_new_on(struct loop *loop)
+{
 	struct world *w = mem_alloc(1, sizeof(*w));
 
 	log_set_level(-1, -1);
 	strcpy(w->folder, "/tmp/fmd-test-XXXXXX");
 	assert_non_null(mkdtemp(w->folder));
-	w->loop = loop_new_simulated();
+	w->loop = loop;
 	w->stop = loop_timer_new(w->loop, stop, w->loop);
 	return w;
 }

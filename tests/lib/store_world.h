@@ -24,6 +24,7 @@ struct world {
 
 /* Creates the folder and the loop; store_world_open() follows. _free() removes the folder. */
 struct world *store_world_new(void);
+struct world *store_world_new_on(struct loop *loop); /* takes the loop, which may be a real one */
 int store_world_free(struct world *w);
 
 /* The daemon's life: events, alerts and store. store_world_close() writes nothing, as kill -9. */

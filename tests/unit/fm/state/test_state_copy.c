@@ -255,6 +255,70 @@ static void a_small_file_goes_ahead_of_the_disk_while_another_manager_waits(void
 	state_store_follow(w->store, NULL, NULL, NULL);
 }
 
+#define WRITE_US 3000
+
+struct slow { /* a file whose text takes long, in real time */
+	struct loop *loop;
+	unsigned pushes;
+	uint64_t at_us[2];
+};
+
+static void write_slowly(const void *arg, FILE *out)
+{
+	const struct slow *slow = arg;
+	uint64_t begun_us = loop_clock_us(slow->loop);
+
+	while (loop_clock_us(slow->loop) - begun_us < WRITE_US)
+		;
+	fputs("1\n", out);
+}
+
+static void note_time(void *arg, const char *name, const char *bytes, size_t length)
+{
+	struct slow *slow = arg;
+
+	if (slow->pushes < 2)
+		slow->at_us[slow->pushes++] = loop_clock_us(slow->loop);
+	loop_stop(slow->loop);
+}
+
+static unsigned read_nothing(void *arg, FILE *in)
+{
+	return 0;
+}
+
+static void forget_nothing(void *arg)
+{
+}
+
+/* Twenty times as long as it takes: it has a twentieth of the loop at most. */
+static void a_small_file_that_is_slow_to_write_goes_ahead_less_often(void **state)
+{
+	static const struct state_file small = { .name = "slow",
+						 .form = "a number",
+						 .read = read_nothing,
+						 .forget = forget_nothing,
+						 .write = write_slowly,
+						 .gather_us = 60 * SECOND_US,
+						 .small = true };
+	struct world *w = store_world_new_on(loop_new());
+	struct slow slow = { .loop = w->loop };
+
+	store_world_open(w, 100);
+	state_store_follow(w->store, NULL, note_time, &slow);
+	state_store_set_haste(w->store, STATE_HASTE);
+	for (unsigned i = 0; i < 2; i++) {
+		state_store_changed(w->store, &small, &slow);
+		loop_run(w->loop);
+	}
+	assert_int_equal(slow.pushes, 2);
+	assert_true(slow.at_us[1] - slow.at_us[0] >= STATE_SHARE / 2 * WRITE_US);
+	state_store_follow(w->store, NULL, NULL, NULL);
+	state_store_detach(w->store);
+	store_world_close(w);
+	assert_int_equal(store_world_free(w), 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -271,6 +335,7 @@ int main(void)
 		TEST(what_is_to_be_passed_on_does_not_gather),
 		TEST(who_is_expected_is_waited_for),
 		TEST(a_small_file_goes_ahead_of_the_disk_while_another_manager_waits),
+		cmocka_unit_test(a_small_file_that_is_slow_to_write_goes_ahead_less_often),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
