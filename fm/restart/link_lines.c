@@ -178,7 +178,7 @@ static bool is_free(const struct inv_node *node, unsigned num)
 	return has_port(node, num) && !node->ports[num].peer;
 }
 
-/* since 0: it is not down any more. Records may be thousands: known_links_sort() finds the latest. */
+/* since 0: it is not down any more. known_links_sort() finds the latest of thousands of records. */
 static void note_since(struct known_links *c, guid_t node, unsigned port, int64_t since)
 {
 	if (!(c->ndown & (c->ndown + 1))) /* room grows by powers of two */

@@ -190,7 +190,7 @@ static struct topo *adapters_with_two_ports(void)
 	return topo_freeze(b);
 }
 
-/* Another manager at the second port of an adapter: its link is shut, but not at the own adapter. */
+/* Another manager at the second port of an adapter: its link is shut, but not at the own one. */
 static void the_other_port_of_the_own_adapter_is_left_alone(void **state)
 {
 	for (unsigned own = 0; own < 2; own++) {

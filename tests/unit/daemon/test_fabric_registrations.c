@@ -129,6 +129,53 @@ static void a_master_that_does_not_answer_is_an_alert(void **state)
 	pair_fini(&p);
 }
 
+struct hider { /* members of the rows have no GID, as one who is not trusted sees them */
+	io_recv_fn *recv;
+	void *arg;
+	unsigned hidden;
+};
+
+static void hide_members(void *arg, const struct io_addr *from, const uint8_t *mad, size_t len)
+{
+	struct hider *h = arg;
+	uint8_t copy[4096];
+	struct wire_mcmember m;
+
+	if (mad[1] == WIRE_SA && mad[3] == WIRE_GET_TABLE_RESP && mad[17] == WIRE_SA_MCMEMBER &&
+	    len <= sizeof(copy)) {
+		mad = memcpy(copy, mad, len);
+		for (size_t at = WIRE_SA_HEADER; at + WIRE_MCMEMBER_SIZE <= len;
+		     at += WIRE_MCMEMBER_SIZE) {
+			wire_mcmember_decode(copy + at, &m);
+			m.port_gid = (struct wire_gid){ 0 };
+			wire_mcmember_encode(&m, copy + at);
+			h->hidden++;
+		}
+	}
+	h->recv(h->arg, from, mad, len);
+}
+
+/* A group without its members is no copy: what was there before stays, and an alert says why. */
+static void who_is_not_trusted_takes_nothing_over(void **state)
+{
+	struct hider h = { 0 };
+	struct pair p;
+
+	begin_ranked(&p, 0, 3);
+	h.recv = p.io_b->recv;
+	h.arg = p.io_b->arg;
+	p.io_b->recv = hide_members;
+	p.io_b->arg = &h;
+	run_for(&p.a, 150 * SECOND_US);
+	assert_true(h.hidden >= MEMBERS);
+	assert_int_equal(count_alerts(&p.b, "registrations", "is sa_key the master's?"), 1);
+	assert_int_equal(count_logged(&p.b, "registrations", "were read from the SA"), 0);
+	pair_stop(&p.a);
+	run_for(&p.b, 10 * SECOND_US);
+	assert_null(group_of(&p.b));
+	pair_fini(&p);
+}
+
 static void nobody_is_asked_where_the_interval_is_zero(void **state)
 {
 	struct pair p;
@@ -196,6 +243,7 @@ int main(void)
 		cmocka_unit_test(the_copy_is_no_older_than_an_interval),
 		cmocka_unit_test(a_copy_that_is_whole_meanwhile_stays),
 		cmocka_unit_test(a_master_that_does_not_answer_is_an_alert),
+		cmocka_unit_test(who_is_not_trusted_takes_nothing_over),
 		cmocka_unit_test(nobody_is_asked_where_the_interval_is_zero),
 		cmocka_unit_test(
 			who_outranks_the_master_reads_its_registrations_before_it_is_handed_over),
