@@ -39,7 +39,7 @@ static void empty_others(void *arg, const char *name)
 
 	if (!mirror_has(name) || contents_find(&p->contents, name))
 		return;
-	free(state_store_on_disk(p->mirror->services.state, name, &length));
+	free(state_store_text(p->mirror->services.state, name, &length));
 	if (length)
 		state_store_put(p->mirror->services.state, name, "", 0);
 }

@@ -188,7 +188,7 @@ static void put_aside(void *arg, const char *name)
 
 	if (!mirror_has(name))
 		return;
-	bytes = state_store_on_disk(state, name, &length);
+	bytes = state_store_text(state, name, &length);
 	lines = state_store_records(state, name, &more);
 	if ((length || more) &&
 	    (more || !is_same(contents_find((struct contents *)&a->master->contents, name), bytes,

@@ -244,7 +244,11 @@ static void wrote(void *arg, const char *name, int status)
 {
 	struct mirror *m = arg;
 
-	if (!status && m->tls && fabric_is_master(m->fabric))
+	if (!m->tls || !fabric_is_master(m->fabric))
+		return;
+	if (status)
+		source_could_not_write(m, name);
+	else
 		source_wrote(m, name);
 }
 

@@ -2,7 +2,7 @@
 /*
  * As master. What readers get is what the store has written, for that is whole and in order: each
  * file when it was written, by what has changed of it. All readers have the same, and a new one
- * gets all of it first.
+ * gets all of it first. What the disk does not take goes from memory, each time that it was tried.
  *
  * A file of which records say all that has changed is sent once in REST_US, or when its records are
  * more than TOLD_MOST: under load it is written every few seconds, and each text is read, compared
@@ -289,7 +289,7 @@ void source_close(struct mirror *m)
 	}
 }
 
-/* ---- What is on disk ------------------------------------------------------------------------- */
+/* ---- What is in force ------------------------------------------------------------------------ */
 
 static void load(void *arg, const char *name)
 {
@@ -298,7 +298,7 @@ static void load(void *arg, const char *name)
 
 	if (!mirror_has(name))
 		return;
-	text.bytes = state_store_on_disk(m->services.state, name, &text.length);
+	text.bytes = state_store_text(m->services.state, name, &text.length);
 	if (text.bytes)
 		contents_set(&m->own, name, text);
 }
@@ -472,6 +472,16 @@ void source_wrote(struct mirror *m, const char *name)
 		own->stale = true;
 	else
 		send_written(m, name);
+}
+
+void source_could_not_write(struct mirror *m, const char *name)
+{
+	size_t length;
+	char *bytes = mirror_has(name) ? state_store_text(m->services.state, name, &length) : NULL;
+
+	if (bytes)
+		source_pushed(m, name, bytes, length);
+	free(bytes);
 }
 
 void source_ping(struct mirror *m)

@@ -14,6 +14,8 @@ void source_begin(struct mirror *m);
 void source_end(struct mirror *m);
 /* The file is on disk: what of it is new goes to all. */
 void source_wrote(struct mirror *m, const char *name);
+/* It could not be written: its text goes to all from memory. */
+void source_could_not_write(struct mirror *m, const char *name);
 /* Files that readers have as records behind an older text: sent, if that is so long ago. */
 void source_freshen(struct mirror *m, uint64_t rest_us);
 /* A file has changed to that text, which is copied; the disk does not have it yet. */

@@ -105,6 +105,38 @@ char *state_store_on_disk(const struct state_store *s, const char *name, size_t 
 	return NULL;
 }
 
+static char *render(const struct kept *k, size_t *length)
+{
+	char *text = NULL;
+	FILE *out = open_memstream(&text, length);
+
+	k->file->write(k->owner, out);
+	fclose(out);
+	return text;
+}
+
+static char *copy(const struct kept *k, size_t *length)
+{
+	char *text = mem_alloc(k->held_length + 1, 1);
+
+	*length = k->held_length;
+	return memcpy(text, k->held, k->held_length);
+}
+
+/* As take_up() would write it. */
+char *state_store_text(const struct state_store *s, const char *name, size_t *length)
+{
+	for (const struct kept *k = s->files; k; k = k->next) {
+		if (strcmp(k->file->name, name) != 0)
+			continue;
+		if (s->writable && k->failed && k->due && !k->in_memory && k->owner)
+			return render(k, length);
+		if (k->held)
+			return copy(k, length);
+	}
+	return state_store_on_disk(s, name, length);
+}
+
 void state_store_set_haste(struct state_store *s, enum state_haste haste)
 {
 	s->haste = haste;

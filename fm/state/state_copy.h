@@ -16,6 +16,11 @@ void state_store_put(struct state_store *store, const char *name, const char *co
 		     size_t length);
 /* What is on disk of it; the bytes are the caller's, NULL = there is nothing that is whole. */
 char *state_store_on_disk(const struct state_store *store, const char *name, size_t *length);
+/*
+ * The same, or what the disk did not take yet: what another manager sent, what an owner left, and
+ * of an owner that is there what could not be written. What only gathers is on disk soon.
+ */
+char *state_store_text(const struct state_store *store, const char *name, size_t *length);
 /* Each file that was ever written, or has records, but for the manifest. */
 void state_store_each(const struct state_store *store, state_name_fn *fn, void *arg);
 /*

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """A state_dir whose disk is full, on a tmpfs of its own: hosts are served, the status says it, nothing that was there is lost, and room heals."""
+import contextlib
 import ipaddress
 import os
 import pathlib
@@ -9,6 +10,9 @@ import subprocess
 import sys
 
 import pytest
+
+from fabric import free_door
+from test_mirror import FAST, HERE as ONE, THERE as OTHER, managed, secret, whole
 
 SM_HOST, HOST = "H-0002c90380000100", "H-0002c90380008300"
 GUID = f"0x{int(HOST[2:], 16) + 1:016x}"
@@ -27,18 +31,16 @@ for number in range(int(sys.argv[4])):
 """
 
 
-@pytest.fixture
-def small_disk(start, pod_net):
-    """A manager whose state_dir is a file system of its own; yields it, and what fills it up and gives the room back."""
-    fabric = start(pod_net, SM_HOST, fmd=False)
+@contextlib.contextmanager
+def own_disk(fabric):
+    """The manager's state_dir is a file system of its own; yields what fills it up."""
     fabric.state_dir.mkdir(exist_ok=True)
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={ROOM},mode=0700", "fmd-test", fabric.state_dir], capture_output=True)
     if mounted.returncode:
         pytest.skip(f"no file system can be mounted here: {mounted.stderr.decode().strip()}")
-    filler = fabric.state_dir / "filler"
 
     def fill():
-        with open(filler, "wb", buffering=0) as out:
+        with open(fabric.state_dir / "filler", "wb", buffering=0) as out:
             for piece in (1 << 16, 1):
                 try:
                     while out.write(b"x" * piece):
@@ -48,12 +50,20 @@ def small_disk(start, pod_net):
         assert shutil.disk_usage(fabric.state_dir).free == 0
 
     try:
-        fabric.start_fmd(SM_HOST)
-        fabric.wait_up()
-        yield fabric, fill, filler.unlink
+        yield fill
     finally:
         fabric.stop()
         subprocess.run(["umount", "-l", fabric.state_dir], check=True)
+
+
+@pytest.fixture
+def small_disk(start, pod_net):
+    """A manager whose state_dir is a file system of its own; yields it, and what fills it up and gives the room back."""
+    fabric = start(pod_net, SM_HOST, fmd=False)
+    with own_disk(fabric) as fill:
+        fabric.start_fmd(SM_HOST)
+        fabric.wait_up()
+        yield fabric, fill, (fabric.state_dir / "filler").unlink
 
 
 def client(fabric, *arguments):
@@ -134,3 +144,49 @@ def test_a_journal_that_ran_out_of_room_in_a_line_goes_on_with_it(small_disk):
     fabric.wait_up()
     assert joined(fabric) == {MGID % 4, MGID % 5}
     assert not [a for a in fabric.status()["alerts"] if a["what"] == "state-lost"] and not list(fabric.state_dir.glob("*.bad"))
+
+
+@pytest.fixture
+def two_managers(start, pod_net, tmp_path):
+    """Two, each other's peers, of which none runs yet; the second has a disk of its own. Yields both, and what fills that disk."""
+    doors, psk = (free_door(), free_door()), {"peer_psk_file": secret(tmp_path / "psk")}
+    one = start(pod_net, ONE, fmd=False, peer_listen=doors[0], peers=doors[1], **psk, **FAST)
+    other = one.another(peer_listen=doors[1], peers=doors[0], **psk, **FAST)
+    with own_disk(other) as fill:
+        yield one, other, fill
+
+
+def cordoned_after_the_end_of(gone, left):
+    gone.stop_fmd(signal.SIGKILL)
+    return left.wait(managed, "it has taken over")["links_cordoned"]
+
+
+def test_who_begins_to_copy_a_manager_with_a_full_disk_has_what_that_one_could_not_write(two_managers):
+    one, full, fill = two_managers
+    full.start_fmd(OTHER)
+    full.wait_up()
+    fill()
+    assert "not saved" in full.fmctl("cordon", SPINE, check=False).stderr
+    one.start_fmd(ONE)
+    one.wait(lambda s: s["sm"] == "standby", "it stands by")
+    whole(one)
+    assert cordoned_after_the_end_of(full, one) == 64
+
+
+def test_what_a_standby_with_a_full_disk_copied_goes_on_to_the_next_one(two_managers):
+    """The first manager has written it, and would lose it by copying the second one, which has it in memory alone."""
+    one, full, fill = two_managers
+    one.start_fmd(ONE)
+    one.wait_up()
+    full.start_fmd(OTHER)
+    full.wait(lambda s: s["sm"] == "standby", "it stands by")
+    whole(full)
+    fill()
+    one.fmctl("cordon", SPINE)
+    one.wait(lambda s: s["mirror"]["standbys"][0]["behind"] == 0, "the standby has taken it")
+    full.wait(lambda s: "state_dir/cordons" in troubles(s), "it could not write it")
+    assert cordoned_after_the_end_of(one, full) == 64
+    one.start_fmd(ONE)
+    one.wait(lambda s: s["sm"] == "standby", "it stands by")
+    whole(one)
+    assert cordoned_after_the_end_of(full, one) == 64

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include "fm/state/state_copy.h"
 #include "tests/lib/store_world.h"
 #include "topology/mem.h"
@@ -135,6 +137,40 @@ static void files_that_nobody_here_knows_are_kept(void **state)
 	free(bytes);
 	assert_null(state_store_on_disk(w->store, "none", &length));
 	assert_int_equal(length, 0);
+}
+
+static void assert_text(struct world *w, const char *expected)
+{
+	size_t length;
+	char *text = state_store_text(w->store, "value", &length);
+
+	assert_int_equal(length, strlen(expected));
+	assert_true(!*expected || !memcmp(text, expected, length));
+	free(text);
+}
+
+/* A folder in the place of the file: it can't be written. */
+static void what_the_disk_does_not_take_is_in_memory(void **state)
+{
+	struct world *w = *state;
+	char path[64];
+
+	snprintf(path, sizeof(path), "%s/value", w->folder);
+	assert_text(w, "");
+	assert_int_equal(mkdir(path, 0700), 0);
+	state_store_put(w->store, "value", "7\n", 2);
+	assert_text(w, "7\n");
+	store_world_run(w, SECOND_US);
+	assert_text(w, "7\n");
+	assert_int_equal(value_read(w), 7);
+	w->value = 8;
+	state_store_changed(w->store, &file, w);
+	store_world_run(w, 120 * SECOND_US); /* its owner's, in vain */
+	w->value = 9;
+	assert_text(w, "9\n"); /* as it would be written next */
+	state_store_set_writable(w->store, false);
+	assert_text(w, "");
+	assert_int_equal(rmdir(path), 0);
 }
 
 /* ---- There ----------------------------------------------------------------------------------- */
@@ -330,6 +366,7 @@ int main(void)
 		TEST(a_master_goes_on_from_there),
 		TEST(a_manifest_that_was_just_written_is_there),
 		TEST(files_that_nobody_here_knows_are_kept),
+		TEST(what_the_disk_does_not_take_is_in_memory),
 		TEST(all_that_was_ever_written_is_named),
 		TEST(a_file_is_written_at_once_while_another_manager_waits),
 		TEST(what_is_to_be_passed_on_does_not_gather),
