@@ -15,6 +15,7 @@
 #include <event2/bufferevent_ssl.h>
 #include <event2/event.h>
 #include <openssl/ssl.h>
+#include <openssl/x509.h>
 #include "fm/core/resolver.h"
 #include "topology/mem.h"
 
@@ -241,10 +242,15 @@ static void read_cb(struct bufferevent *bev, void *arg)
 	take_frames(c);
 }
 
+/* What OpenSSL says of a certificate is more than that it is refused: "certificate has expired". */
 static const char *reason(struct channel *c, short what)
 {
 	unsigned long code = bufferevent_get_openssl_error(c->bev);
 
+	if (ERR_GET_LIB(code) == ERR_LIB_SSL &&
+	    ERR_GET_REASON(code) == SSL_R_CERTIFICATE_VERIFY_FAILED)
+		return X509_verify_cert_error_string(
+			SSL_get_verify_result(bufferevent_openssl_get_ssl(c->bev)));
 	if (code && ERR_reason_error_string(code))
 		return ERR_reason_error_string(code);
 	return what & BEV_EVENT_EOF ? "it closed the connection" : "cannot connect";
@@ -338,4 +344,15 @@ bool channel_export(const struct channel *c, const char *label, uint8_t *bytes, 
 
 	return ssl &&
 	       SSL_export_keying_material(ssl, bytes, count, label, strlen(label), NULL, 0, 0) == 1;
+}
+
+void channel_proof(const struct channel *c, uint8_t proof[CHANNEL_PROOF])
+{
+	SSL *ssl = c->bev && !c->ended ? bufferevent_openssl_get_ssl(c->bev) : NULL;
+	X509 *certificate = ssl ? SSL_get1_peer_certificate(ssl) : NULL;
+
+	memset(proof, 0, CHANNEL_PROOF);
+	if (certificate)
+		X509_pubkey_digest(certificate, EVP_sha256(), proof, NULL);
+	X509_free(certificate);
 }

@@ -53,6 +53,12 @@ void channel_close(struct channel *channel);
  * says what for. False: there are none.
  */
 bool channel_export(const struct channel *channel, const char *label, uint8_t *bytes, size_t count);
+/*
+ * The digest of the key by which the other end of an opened() channel proved who it is, of its
+ * certificate; all 0 where both ends have one key, for then nobody can be told from the others.
+ */
+#define CHANNEL_PROOF 32
+void channel_proof(const struct channel *channel, uint8_t proof[CHANNEL_PROOF]);
 /* Takes head. A channel whose other end does not read is closed() when too much waits. */
 void channel_send(struct channel *channel, enum frame_type type, json_t *head, const char *body,
 		  size_t length);

@@ -93,6 +93,7 @@ static void lose(struct peer *p, const char *why)
 	p->channel = NULL;
 	p->opened = p->master = p->whole = p->answer = false;
 	p->who = (struct manager){ 0 };
+	p->seq = 0;
 	p->retry_us = loop_now_us(p->mirror->services.loop) + RETRY_US;
 }
 
@@ -171,7 +172,8 @@ static void take_whole(struct peer *p, const struct frame *frame)
 		adopt(p);
 }
 
-static void take_role(struct peer *p, const struct frame *frame)
+/* NULL, or what is wrong with it. */
+static const char *take_role(struct peer *p, const struct frame *frame)
 {
 	int master = 0;
 
@@ -180,6 +182,9 @@ static void take_role(struct peer *p, const struct frame *frame)
 	generation_parse(&p->who.generation, json_object_get(frame->head, "takeovers"));
 	p->master = master;
 	p->whole = false;
+	return generation_is_plausible(&p->who.generation, &p->mirror->generation)
+		       ? NULL
+		       : MIRROR_IMPLAUSIBLE;
 }
 
 static void acknowledge(struct peer *p)
@@ -206,10 +211,10 @@ static void received(void *arg, struct channel *channel, const struct frame *fra
 	const char *wrong = NULL;
 
 	p->heard_us = loop_now_us(p->mirror->services.loop);
-	if (frame->type == FRAME_HELLO && !mirror_meet(p->mirror, channel, &p->who, frame))
-		wrong = "it uses another version of the protocol";
+	if (frame->type == FRAME_HELLO)
+		wrong = mirror_meet(p->mirror, channel, &p->who, frame);
 	else if (frame->type == FRAME_ROLE)
-		take_role(p, frame);
+		wrong = take_role(p, frame);
 	else if (frame->type == FRAME_FILE)
 		wrong = take_file(p, frame);
 	else if (frame->type == FRAME_RECORDS)

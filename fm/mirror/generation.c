@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NUMBER_MOST (INT64_MAX - 1) /* of JSON, and of the file */
+
 /* ---- Which is newer -------------------------------------------------------------------------- */
 
 static const struct takeover *latest(const struct generation *g)
@@ -58,15 +60,26 @@ void generation_add(struct generation *g, guid_t master, uint64_t heard)
 {
 	uint64_t last = generation_number(g);
 
-	append(g, (struct takeover){ (heard > last ? heard : last) + 1, master });
+	if (heard > last)
+		last = heard;
+	if (last >= NUMBER_MOST) {
+		*g = (struct generation){ 0 };
+		last = 0;
+	}
+	append(g, (struct takeover){ last + 1, master });
+}
+
+bool generation_is_plausible(const struct generation *theirs, const struct generation *mine)
+{
+	return generation_number(theirs) <= generation_number(mine) + GENERATION_AHEAD_MOST;
 }
 
 /* ---- Text and JSON --------------------------------------------------------------------------- */
 
-/* Numbers grow, and none is so large that there is no next one. */
+/* Numbers grow. */
 static bool take(struct generation *g, struct takeover one)
 {
-	if (one.number <= generation_number(g) || one.number > INT64_MAX - 1)
+	if (one.number <= generation_number(g) || one.number > NUMBER_MOST)
 		return false;
 	append(g, one);
 	return true;

@@ -39,7 +39,17 @@ enum generation_result generation_compare(const struct generation *mine,
 					  const struct generation *theirs);
 /* Returns the number of the latest take-over; 0 = there was none. */
 uint64_t generation_number(const struct generation *g);
-/* A take-over by that master, whose number is above `heard` and all that are listed. */
+/*
+ * Whether what another manager says of its take-overs can be: nobody is master so much more often
+ * than all that this one has heard of (GENERATION_AHEAD_MOST). A number that was counted from is
+ * counted from for ever.
+ */
+#define GENERATION_AHEAD_MOST 1000000
+bool generation_is_plausible(const struct generation *theirs, const struct generation *mine);
+/*
+ * A take-over by that master, whose number is above `heard` and all that are listed. Where there is
+ * no such number, the list begins anew.
+ */
 void generation_add(struct generation *g, guid_t master, uint64_t heard);
 
 /*

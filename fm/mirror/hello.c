@@ -116,8 +116,8 @@ json_t *mirror_generation(const struct mirror *m)
 	return generation_json(&m->generation);
 }
 
-bool mirror_meet(const struct mirror *m, const struct channel *channel, struct manager *who,
-		 const struct frame *hello)
+static const char *read_hello(const struct mirror *m, const struct channel *channel,
+			      struct manager *who, const struct frame *hello)
 {
 	const char *guid, *name;
 	int protocol, records = 0;
@@ -126,7 +126,7 @@ bool mirror_meet(const struct mirror *m, const struct channel *channel, struct m
 	if (json_unpack(hello->head, "{si ss ss}", "protocol", &protocol, "port_guid", &guid,
 			"name", &name) ||
 	    protocol < MIRROR_PROTOCOL - 1 || protocol > MIRROR_PROTOCOL + 1)
-		return false;
+		return "it uses another version of the protocol";
 	json_unpack(hello->head, "{sb}", "records", &records);
 	who->records = records;
 	json_unpack(hello->head, "{sI}", "unshared", &unshared);
@@ -135,5 +135,20 @@ bool mirror_meet(const struct mirror *m, const struct channel *channel, struct m
 	who->other_keys = has_other_keys(m, channel, hello->head);
 	who->port_guid = strtoull(guid, NULL, 16);
 	snprintf(who->name, sizeof(who->name), "%s", name);
-	return who->port_guid != 0;
+	channel_proof(channel, who->proof);
+	if (!who->port_guid)
+		return "it has no port GUID";
+	return generation_is_plausible(&who->generation, &m->generation) ? NULL
+									 : MIRROR_IMPLAUSIBLE;
+}
+
+const char *mirror_meet(const struct mirror *m, const struct channel *channel, struct manager *who,
+			const struct frame *hello)
+{
+	const char *why =
+		who->port_guid ? "it introduced itself twice" : read_hello(m, channel, who, hello);
+
+	if (why)
+		*who = (struct manager){ 0 };
+	return why;
 }

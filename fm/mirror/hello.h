@@ -9,8 +9,9 @@
 #include "fm/mirror/generation.h"
 #include "topology/topo_value.h"
 
-#define MIRROR_PROTOCOL 1
-#define MIRROR_NAME	64
+#define MIRROR_PROTOCOL	   1
+#define MIRROR_NAME	   64
+#define MIRROR_IMPLAUSIBLE "the number of its latest take-over is too large"
 
 struct mirror;
 
@@ -22,6 +23,7 @@ struct manager {	  /* at the other end of a channel, as its HELLO has it */
 	uint64_t unshared; /* its own take-over whose changes no standby had all; 0 = none */
 	/* One of the two managers gives ports M_Keys that the other does not know. */
 	bool other_keys;
+	uint8_t proof[CHANNEL_PROOF]; /* channel_proof() */
 };
 
 /*
@@ -34,9 +36,12 @@ bool mirror_has(const char *name);
 json_t *mirror_hello(const struct mirror *m, const struct channel *channel);
 /* Returns the take-overs for HELLO and ROLE frames, the caller's. */
 json_t *mirror_generation(const struct mirror *m);
-/* False: it is none that this manager understands. */
-bool mirror_meet(const struct mirror *m, const struct channel *channel, struct manager *who,
-		 const struct frame *hello);
+/*
+ * NULL, or why the other end is refused. It says once who it is: *who is empty before, and after a
+ * refusal.
+ */
+const char *mirror_meet(const struct mirror *m, const struct channel *channel, struct manager *who,
+			const struct frame *hello);
 /* Raises, or ends, the alerts about managers with other M_Keys (kind "peer-m-keys"). */
 void mirror_review_keys(const struct mirror *m);
 

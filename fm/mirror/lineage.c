@@ -16,6 +16,8 @@
 #include "fm/mirror/own.h"
 #include "topology/mem.h"
 
+#define MET_BURST 4 /* events in a second */
+
 /* ---- The file -------------------------------------------------------------------------------- */
 
 static void forget_takeovers(void *arg)
@@ -144,25 +146,52 @@ void lineage_take_over(struct mirror *m)
 
 /* ---- Two that were master -------------------------------------------------------------------- */
 
-void lineage_meet(struct mirror *m, const struct manager *standby)
+/* What it says once more, for its connection was lost, is no news. */
+static bool is_met(struct mirror *m, const struct manager *standby)
 {
-	enum generation_result said = generation_compare(&m->generation, &standby->generation);
+	uint64_t number = generation_number(&standby->generation);
 
-	if (said == GENERATION_AHEAD && has_unshared(&standby->generation, standby->unshared))
-		event_log_add(m->services.events, LOG_WARNING, "mirror", NULL,
-			      "fabric: %s (port GUID 0x%016" PRIx64
-			      ") was master in take-over %" PRIu64
-			      " and changed what no standby had copied when it ended: that is put "
-			      "aside there, what this manager keeps stays in force",
-			      standby->name, standby->port_guid, standby->unshared);
-	if (said != GENERATION_APART && said != GENERATION_BEHIND)
-		return;
+	for (unsigned i = 0; i < MIRROR_READERS; i++)
+		if (m->met[i].port_guid == standby->port_guid && m->met[i].number == number)
+			return true;
+	m->met[m->nmet % MIRROR_READERS].port_guid = standby->port_guid;
+	m->met[m->nmet++ % MIRROR_READERS].number = number;
+	return false;
+}
+
+static void say_unshared(const struct mirror *m, const struct manager *standby)
+{
+	event_log_add(m->services.events, LOG_WARNING, "mirror", NULL,
+		      "fabric: %s (port GUID 0x%016" PRIx64 ") was master in take-over %" PRIu64
+		      " and changed what no standby had copied when it ended: that is put aside "
+		      "there, what this manager keeps stays in force",
+		      standby->name, standby->port_guid, standby->unshared);
+}
+
+static void say_apart(const struct mirror *m, const struct manager *standby)
+{
 	event_log_add(m->services.events, LOG_WARNING, "mirror", NULL,
 		      "fabric: %s (port GUID 0x%016" PRIx64 ") was master in take-over %" PRIu64
 		      " without this manager: what this one keeps stays in force, what that one "
 		      "did is put aside there",
 		      standby->name, standby->port_guid, generation_number(&standby->generation));
-	add(m, generation_number(&standby->generation));
+}
+
+void lineage_meet(struct mirror *m, const struct manager *standby)
+{
+	enum generation_result said = generation_compare(&m->generation, &standby->generation);
+	bool apart = said == GENERATION_APART || said == GENERATION_BEHIND;
+	bool unshared =
+		said == GENERATION_AHEAD && has_unshared(&standby->generation, standby->unshared);
+	uint64_t number = generation_number(&standby->generation);
+	bool met = (apart || unshared) && is_met(m, standby);
+
+	if ((!apart && !unshared) || (met && number < generation_number(&m->generation)))
+		return;
+	if (!met && log_allow(&m->met_limit, loop_now_us(m->services.loop), MET_BURST))
+		(apart ? say_apart : say_unshared)(m, standby);
+	if (apart)
+		add(m, number);
 }
 
 static bool is_same(const struct content *theirs, const char *bytes, size_t length)

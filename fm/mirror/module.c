@@ -300,12 +300,13 @@ static void status(const void *room, json_t *doc)
 	if (!m->tls)
 		return;
 	json_object_set_new(doc, "mirror",
-			    json_pack("{sb sI sI so sI sI so so}", "whole", is_whole(m), "age_ms",
-				      (json_int_t)(age_us / 1000), "behind",
+			    json_pack("{sb sI sI so sI ss* sI so so}", "whole", is_whole(m),
+				      "age_ms", (json_int_t)(age_us / 1000), "behind",
 				      (json_int_t)(master ? source_behind(m) : 0), "error",
-				      error_json(m), "refused", (json_int_t)m->refused, "takeovers",
-				      (json_int_t)generation_number(&m->generation), "peers",
-				      copy_json(m), "standbys", source_json(m)));
+				      error_json(m), "refused", (json_int_t)m->refused,
+				      "refused_last", m->refused ? m->refused_why : NULL,
+				      "takeovers", (json_int_t)generation_number(&m->generation),
+				      "peers", copy_json(m), "standbys", source_json(m)));
 }
 
 static void start(void *room)

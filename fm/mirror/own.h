@@ -26,9 +26,10 @@
 
 #define MIRROR_TICK_US 500000 /* between two pings, and between two tries to connect at least */
 #define MIRROR_PEERS   8
-#define MIRROR_READERS 16	/* connections whose HELLO has come */
-#define MIRROR_UNKNOWN 32	/* connections without HELLO; the oldest of these makes way */
-#define MIRROR_ASIDE   ".aside" /* behind the name of a file that another manager's replaced */
+#define MIRROR_READERS 16 /* connections whose HELLO has come */
+#define MIRROR_UNKNOWN                                                                             \
+	32 /* connections without HELLO; the oldest of the most from one address makes way */
+#define MIRROR_ASIDE ".aside" /* behind the name of a file that another manager's replaced */
 
 struct mirror;
 
@@ -79,6 +80,12 @@ struct mirror {
 	bool owed;	   /* at the last tick no standby had the latest that matters */
 	uint64_t unshared; /* the take-over some changes of which no standby had; 0 = none */
 	struct generation generation; /* of what is in state_dir */
+	struct {		      /* who was master of its own, and was told.. */
+		guid_t port_guid;
+		uint64_t number; /* ..that this one counts behind that take-over */
+	} met[MIRROR_READERS];
+	unsigned nmet; /* in all: the next place, of that many */
+	struct log_limit met_limit;
 	uint64_t refused;      /* connections that ended before it was known whose they are */
 	char refused_why[200]; /* the latest of them */
 	uint64_t refused_said_us;

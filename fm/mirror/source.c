@@ -153,19 +153,26 @@ static void opened(void *arg, struct channel *channel)
 	channel_send(channel, FRAME_HELLO, mirror_hello(r->mirror, channel), NULL, 0);
 }
 
-static void taken(struct reader *r, const struct frame *frame)
+/*
+ * NULL, or what is wrong with it: nobody has what was never sent. The number of who is not whole
+ * may be an earlier connection's.
+ */
+static const char *taken(struct reader *r, const struct frame *frame)
 {
 	json_int_t seq = 0;
 	int whole = 0;
 
 	if (json_unpack(frame->head, "{sI sb}", "seq", &seq, "whole", &whole))
-		return;
-	r->taken = (uint64_t)seq;
+		return NULL;
+	if (!r->who.port_guid || (whole && (seq < 0 || (uint64_t)seq > r->mirror->seq)))
+		return "it confirmed what was never sent to it";
+	r->taken = whole ? (uint64_t)seq : 0;
 	r->whole = whole;
 	r->heard_us = loop_now_us(r->mirror->services.loop);
 	if (r->whole && r->taken > r->mirror->shared)
 		r->mirror->shared = r->taken;
 	state_store_set_copied(r->mirror->services.state, source_copied(r->mirror) != NULL);
+	return NULL;
 }
 
 /* Anybody can come to the port: one line in the log for many. */
@@ -183,12 +190,30 @@ static void refused(const struct reader *r, const char *why)
 	}
 }
 
+static void say_stopped(const struct reader *r, const char *why)
+{
+	log_line(LOG_CORE, LOG_NOTICE, "%s stopped copying this manager's state: %s", r->who.name,
+		 why);
+}
+
 static void let_go(struct reader *r, const char *why)
 {
-	if (!r->who.port_guid)
+	if (r->who.port_guid)
+		say_stopped(r, why);
+	else
 		refused(r, why);
 	channel_close(r->channel);
 	drop(r);
+}
+
+/* Another certificate says that it has that manager's port. */
+static bool is_taken(const struct mirror *m, const struct manager *who)
+{
+	for (const struct reader *r = m->readers; r; r = r->next)
+		if (r->who.port_guid == who->port_guid &&
+		    memcmp(r->who.proof, who->proof, sizeof(who->proof)) != 0)
+			return true;
+	return false;
 }
 
 /* A manager connects anew where it lost a connection that has not ended here yet. */
@@ -210,18 +235,18 @@ static unsigned count_readers(const struct mirror *m, bool known)
 	return count;
 }
 
-static void meet(struct reader *r, const struct frame *hello)
+/* NULL, or why it is refused. */
+static const char *meet(struct reader *r, const struct frame *hello)
 {
-	struct manager who = { 0 };
+	struct manager who = r->who;
+	const char *why = mirror_meet(r->mirror, r->channel, &who, hello);
 
-	if (!mirror_meet(r->mirror, r->channel, &who, hello)) {
-		let_go(r, "it uses another version of the protocol");
-		return;
-	}
-	if (count_readers(r->mirror, true) == MIRROR_READERS) {
-		let_go(r, "too many managers copy this one");
-		return;
-	}
+	if (why)
+		return why;
+	if (is_taken(r->mirror, &who))
+		return "another manager with its port GUID and another certificate is connected";
+	if (count_readers(r->mirror, true) == MIRROR_READERS)
+		return "too many managers copy this one";
 	source_freshen(r->mirror, 0); /* of all who have the text before; this one gets all of it */
 	r->who = who;
 	drop_older(r);
@@ -230,16 +255,20 @@ static void meet(struct reader *r, const struct frame *hello)
 		lineage_meet(r->mirror, &r->who);
 	send_role(r->mirror, r);
 	copy_retry(r->mirror); /* it may be master next */
+	return NULL;
 }
 
 static void received(void *arg, struct channel *channel, const struct frame *frame)
 {
 	struct reader *r = arg;
+	const char *wrong = NULL;
 
 	if (frame->type == FRAME_TAKEN)
-		taken(r, frame);
-	else if (frame->type == FRAME_HELLO && !r->who.port_guid)
-		meet(r, frame);
+		wrong = taken(r, frame);
+	else if (frame->type == FRAME_HELLO)
+		wrong = meet(r, frame);
+	if (wrong)
+		let_go(r, wrong);
 }
 
 static void closed(void *arg, struct channel *channel, const char *why)
@@ -247,23 +276,40 @@ static void closed(void *arg, struct channel *channel, const char *why)
 	const struct reader *r = arg;
 
 	if (r->who.port_guid)
-		log_line(LOG_CORE, LOG_NOTICE, "%s stopped copying this manager's state: %s",
-			 r->who.name, why);
+		say_stopped(r, why);
 	else
 		refused(r, why);
 	drop(arg);
 }
 
-/* Who proves who it is does so within milliseconds; who waits longest will not. */
+static unsigned count_unknown_from(const struct mirror *m, const char *from)
+{
+	unsigned count = 0;
+
+	for (const struct reader *r = m->readers; r; r = r->next)
+		count += !r->who.port_guid && !strcmp(r->from, from);
+	return count;
+}
+
+/*
+ * Who proves who it is does so within milliseconds; who waits longest will not. One address that
+ * connects without end puts off nobody but itself.
+ */
 static void make_room(struct mirror *m)
 {
 	struct reader *oldest = NULL;
+	unsigned most = 0;
 
 	if (count_readers(m, false) < MIRROR_UNKNOWN)
 		return;
-	for (struct reader *r = m->readers; r; r = r->next)
-		if (!r->who.port_guid)
+	for (struct reader *r = m->readers; r; r = r->next) {
+		unsigned count = r->who.port_guid ? 0 : count_unknown_from(m, r->from);
+
+		if (count && count >= most) {
+			most = count;
 			oldest = r;
+		}
+	}
 	let_go(oldest, "it did not authenticate in time");
 }
 
@@ -499,11 +545,13 @@ json_t *source_json(const struct mirror *m)
 	json_t *rows = json_array();
 
 	for (const struct reader *r = m->readers; r; r = r->next)
-		json_array_append_new(
-			rows, json_pack("{ss so sb sb sI sI}", "name", r->who.name, "port_guid",
-					json_sprintf("0x%016" PRIx64, r->who.port_guid), "whole",
-					r->whole, "other_m_keys", r->who.other_keys, "behind",
-					(json_int_t)(m->seq - r->taken), "age_ms",
-					(json_int_t)((now - r->heard_us) / 1000)));
+		if (r->who.port_guid)
+			json_array_append_new(
+				rows,
+				json_pack("{ss so sb sb sI sI}", "name", r->who.name, "port_guid",
+					  json_sprintf("0x%016" PRIx64, r->who.port_guid), "whole",
+					  r->whole, "other_m_keys", r->who.other_keys, "behind",
+					  (json_int_t)(m->seq - r->taken), "age_ms",
+					  (json_int_t)((now - r->heard_us) / 1000)));
 	return rows;
 }

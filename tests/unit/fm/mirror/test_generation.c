@@ -156,6 +156,32 @@ static void what_is_none_is_refused(void **state)
 	assert_false(generation_parse(&g, NULL));
 }
 
+/* A number that was counted from is counted from for ever, so a lie must not be. */
+static void a_number_that_can_not_be_is_not_plausible(void **state)
+{
+	struct generation mine = { .count = 1, .list = { { 5, 1 } } }, theirs = mine;
+
+	assert_true(generation_is_plausible(&theirs, &mine));
+	theirs.list[0].number = 5 + GENERATION_AHEAD_MOST;
+	assert_true(generation_is_plausible(&theirs, &mine));
+	theirs.list[0].number++;
+	assert_false(generation_is_plausible(&theirs, &mine));
+	assert_true(generation_is_plausible(&mine, &theirs));
+}
+
+static void behind_the_largest_number_the_list_begins_anew_and_is_read(void **state)
+{
+	struct generation g = { .count = 1, .list = { { INT64_MAX - 1, 1 } } }, again;
+	json_t *json;
+
+	generation_add(&g, 2, 0);
+	json = generation_json(&g);
+	assert_true(generation_parse(&again, json));
+	assert_int_equal(again.count, 1);
+	assert_int_equal(generation_number(&again), 1);
+	json_decref(json);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -165,6 +191,8 @@ int main(void)
 		cmocka_unit_test(what_is_written_is_read),
 		cmocka_unit_test(files_of_an_older_version_are_read),
 		cmocka_unit_test(what_is_none_is_refused),
+		cmocka_unit_test(a_number_that_can_not_be_is_not_plausible),
+		cmocka_unit_test(behind_the_largest_number_the_list_begins_anew_and_is_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
