@@ -139,7 +139,12 @@ char *state_store_text(const struct state_store *s, const char *name, size_t *le
 
 void state_store_set_haste(struct state_store *s, enum state_haste haste)
 {
+	bool begins = s->haste == STATE_CALM && haste != STATE_CALM;
+
 	s->haste = haste;
+	for (struct kept *k = begins ? s->files : NULL; k; k = k->next)
+		if (k->owner && (k->due || k->lane))
+			state_push_changed(s, k);
 }
 
 void state_store_expect_copy(struct state_store *s, bool expected)

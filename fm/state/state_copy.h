@@ -65,7 +65,10 @@ void state_store_append(struct state_store *store, const char *name, const char 
 enum state_haste { STATE_CALM, STATE_HASTE, STATE_HASTE_ALL };
 #define STATE_HASTE_US 50000
 #define STATE_SHARE    20
-/* From now on another manager waits like that. */
+/*
+ * From now on another manager waits like that. If none did, small files go ahead of the disk that
+ * have changed until now.
+ */
 void state_store_set_haste(struct state_store *store, enum state_haste haste);
 /* Other managers are to copy this one: one that is not connected is waited for, too. */
 void state_store_expect_copy(struct state_store *store, bool expected);

@@ -8,7 +8,8 @@ import subprocess
 
 import pytest
 
-from fabric import poll
+from fabric import free_door, poll
+from test_mirror import secret, whole
 
 HERE, THERE = "H-0002c90380000100", "H-0002c90380001000"
 HERE_NAME, CABLE = "node-0001", "leaf-0002:5"
@@ -109,10 +110,8 @@ def slow_disk(tmp_path_factory):
     return library
 
 
-def test_a_disk_that_stops_holds_up_neither_faults_nor_the_election(start, small_net, slow_disk, tmp_path, monkeypatch):
-    """While no byte gets to the disk: a cable is rerouted, a host's query is answered, and a standby that polls takes nothing."""
-    held = tmp_path / "held"
-    fabric = start(small_net, fmd=False, rig="fmsim", **FAST)
+def start_on(slow_disk, held, fabric, monkeypatch):
+    """fmd, with a disk that stops while that file is there."""
     own = fabric.environment
 
     def on_slow_disk(host=None):
@@ -123,6 +122,34 @@ def test_a_disk_that_stops_holds_up_neither_faults_nor_the_election(start, small
     fabric.start_fmd(HERE)
     monkeypatch.setattr(fabric, "environment", own)
     fabric.wait_up()
+
+
+def test_a_standby_that_comes_has_what_its_masters_disk_has_not_taken_yet(start, small_net, slow_disk, tmp_path, monkeypatch):
+    """Of a master that has just taken over the number of that take-over: without it both would count from the same one."""
+    held, door, psk = tmp_path / "held", free_door(), {"peer_psk_file": secret(tmp_path / "psk")}
+    held.touch()
+    master = start(small_net, fmd=False, rig="fmsim", peer_listen=door, **psk, **FAST)
+    standby = master.another(peers=door, **psk, **FAST)
+    try:
+        start_on(slow_disk, held, master, monkeypatch)
+        poll(lambda: pathlib.Path(f"{held}.asked").exists(), "something waits for the disk")
+        standby.start_fmd(THERE)
+        standby.wait(lambda s: s["sm"] == "standby", "it stands by")
+        whole(standby)
+        master.wait(lambda s: s["mirror"]["standbys"][0]["behind"] == 0, "the standby has taken all")
+        assert not (master.state_dir / "takeovers").exists()
+        master.stop_fmd(signal.SIGKILL)
+        assert standby.wait(managed, "it has taken over")["mirror"]["takeovers"] == 2
+    finally:
+        held.unlink(missing_ok=True)
+        standby.stop()
+
+
+def test_a_disk_that_stops_holds_up_neither_faults_nor_the_election(start, small_net, slow_disk, tmp_path, monkeypatch):
+    """While no byte gets to the disk: a cable is rerouted, a host's query is answered, and a standby that polls takes nothing."""
+    held = tmp_path / "held"
+    fabric = start(small_net, fmd=False, rig="fmsim", **FAST)
+    start_on(slow_disk, held, fabric, monkeypatch)
     standby = fabric.another(**FAST)
     try:
         standby.start_fmd(THERE)

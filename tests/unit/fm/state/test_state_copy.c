@@ -275,6 +275,9 @@ static void a_small_file_goes_ahead_of_the_disk_while_another_manager_waits(void
 	store_world_run(w, 2 * STATE_PUSH_US);
 	assert_string_equal(pushed, ""); /* nobody waits */
 	state_store_set_haste(w->store, STATE_HASTE);
+	store_world_run(w, 2 * STATE_PUSH_US);
+	assert_string_equal(pushed, "value=1\n"); /* what waits for the disk since then */
+	pushed[0] = '\0';
 	change(w, &small, 2);
 	change(w, &small, 3);
 	assert_string_equal(pushed, "");
