@@ -11,6 +11,10 @@
  * No sweep could find more, so none is made. A sender of more than RATE in WINDOW_US is reported by
  * an event, then at most once in LOG_AGAIN_US; senders of the last KEPT_US are shown among the
  * unhealthy links.
+ *
+ * Who sends traps can have any LID as their sender, and any port in them: senders that nobody knows
+ * are one, ports that a sender does not have are none, and all senders together are EVENTS events
+ * in LOG_AGAIN_US.
  */
 #include "fm/traps/error_traps.h"
 #include <stdlib.h>
@@ -22,13 +26,14 @@
 #define RATE	     10
 #define WINDOW_US    10000000
 #define LOG_AGAIN_US 60000000
+#define EVENTS	     30
 #define KEPT_US	     600000000
 
 struct sender {
-	uint16_t trap, from_lid;
+	uint16_t trap, from_lid; /* 0 = all that nobody knows */
 	uint8_t port;		 /* of a switch, for 129-131; else 0 */
 	bool forged;		 /* names a port that did not send it */
-	uint16_t lid;		 /* named in the latest */
+	uint16_t lid, latest;	 /* named in the latest, and who sent that */
 	uint64_t total, last_us; /* total 0 = slot not used */
 	uint64_t window_us;	 /* when the counting window began */
 	unsigned in_window;	 /* traps in that window */
@@ -41,6 +46,8 @@ struct error_traps {
 	struct event_log *events;
 	struct sender ports[PORTS];
 	uint64_t total, forged;
+	uint64_t events_us; /* when the first of these events was.. */
+	unsigned nevents;   /* ..within LOG_AGAIN_US */
 };
 
 static const char *error_name(uint16_t trap)
@@ -104,7 +111,7 @@ static uint32_t sender_port(const struct fabric_view *view, const struct sender 
 static json_t *details_of(const struct sender *p, unsigned num)
 {
 	return json_pack("{si si si si sI}", "trap", (int)p->trap, "lid", (int)p->lid, "from",
-			 (int)p->from_lid, "port", (int)num, "total", (json_int_t)p->total);
+			 (int)p->latest, "port", (int)num, "total", (json_int_t)p->total);
 }
 
 static void report(const struct error_traps *e, const struct sender *p)
@@ -112,24 +119,33 @@ static void report(const struct error_traps *e, const struct sender *p)
 	struct fabric_view view = fabric_view(e->fabric);
 	uint32_t port = sender_port(&view, p);
 	unsigned num = port == TOPO_NONE ? p->port : view.topo->ports[port].num;
-	const char *sender = fabric_view_name_of_lid(&view, p->from_lid);
+	const char *sender = fabric_view_name_of_lid(&view, p->latest);
 
 	if (p->forged)
 		event_log_add(e->events, LOG_WARNING, "forged-traps", details_of(p, num),
 			      "%s (LID %u): sent %u traps %u within %u s that name other ports, "
 			      "the latest %s (LID %u); they are ignored",
-			      sender, p->from_lid, p->in_window, p->trap, WINDOW_US / 1000000,
+			      sender, p->latest, p->in_window, p->trap, WINDOW_US / 1000000,
 			      fabric_view_name_of_lid(&view, p->lid), p->lid);
 	else if (names_others(p->trap))
 		event_log_add(
 			e->events, LOG_WARNING, "key-violations", details_of(p, num),
 			"%s (LID %u) reports %s, %u traps within %u s, the latest from %s (LID %u)",
-			sender, p->from_lid, error_name(p->trap), p->in_window, WINDOW_US / 1000000,
+			sender, p->latest, error_name(p->trap), p->in_window, WINDOW_US / 1000000,
 			fabric_view_name_of_lid(&view, p->lid), p->lid);
 	else
 		event_log_add(e->events, LOG_WARNING, "port-errors", details_of(p, num),
 			      "%s p%u: %s, %u traps within %u s", sender, num, error_name(p->trap),
 			      p->in_window, WINDOW_US / 1000000);
+}
+
+static bool may_report(struct error_traps *e, uint64_t now)
+{
+	if (!e->nevents || now - e->events_us >= LOG_AGAIN_US) {
+		e->events_us = now;
+		e->nevents = 0;
+	}
+	return e->nevents++ < EVENTS;
 }
 
 static void count(struct error_traps *e, const struct sender *like, unsigned times)
@@ -143,24 +159,40 @@ static void count(struct error_traps *e, const struct sender *like, unsigned tim
 	}
 	e->total += times;
 	p->lid = like->lid;
+	p->latest = like->latest;
 	p->total += times;
 	p->in_window += times;
 	p->last_us = now;
-	if (p->in_window <= RATE || (p->logged_us && now - p->logged_us < LOG_AGAIN_US))
+	if (p->in_window <= RATE || (p->logged_us && now - p->logged_us < LOG_AGAIN_US) ||
+	    !may_report(e, now))
 		return;
 	p->logged_us = now;
 	report(e, p);
+}
+
+/* NULL = nobody we know. */
+static const struct topo_node *sender_node(const struct error_traps *e, uint16_t from_lid)
+{
+	struct fabric_view view = fabric_view(e->fabric);
+	uint32_t port = fabric_view_port_of_lid(&view, from_lid);
+
+	return port == TOPO_NONE ? NULL : &view.topo->nodes[view.topo->ports[port].node];
 }
 
 static void trap(void *room, const struct wire_notice *notice, uint16_t from_lid, unsigned times,
 		 bool forged)
 {
 	struct error_traps *e = room;
-	struct sender like = { .trap = notice->trap, .from_lid = from_lid, .forged = forged };
+	struct sender like = { .trap = notice->trap, .latest = from_lid, .forged = forged };
+	const struct topo_node *node = sender_node(e, from_lid);
 
 	if (!forged && (!notice->generic || !error_name(notice->trap)))
 		return;
-	like.port = forged || names_others(notice->trap) ? 0 : notice->port;
+	if (node)
+		like.from_lid = from_lid;
+	if (!forged && !names_others(notice->trap) && node && node->type == TOPO_SWITCH &&
+	    notice->port <= node->nports)
+		like.port = notice->port;
 	like.lid = forged || notice->lid ? notice->lid : from_lid;
 	if (forged)
 		e->forged += times;

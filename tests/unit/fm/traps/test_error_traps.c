@@ -138,6 +138,44 @@ static void test_before_anything_is_published_senders_are_unknown_and_counted(vo
 	fake_pipe_fini(&f);
 }
 
+/* Any LID can be the sender's, and any number the port's. */
+static void test_senders_that_nobody_knows_are_one_and_ports_that_are_none_are_none(void **state)
+{
+	struct fabric f;
+	const char *text;
+	uint16_t host;
+
+	fake_pipe_init(&f, &error_traps_module, pod(1));
+	for (unsigned lid = 10000; lid < 11000; lid++)
+		for (unsigned i = 0; i < 11; i++)
+			send(&f, 129, (uint16_t)lid, (uint8_t)i, (uint16_t)lid, false);
+	assert_int_equal(fake_events(&f, "port-errors", &text), 1);
+	assert_non_null(strstr(text, "unknown"));
+	host = lid_of_node(&f, f.view.topo->nswitches + 1, 1);
+	for (unsigned port = 0; port < 256; port++)
+		for (unsigned i = 0; i < 11; i++)
+			send(&f, 129, host, (uint8_t)port, host, false);
+	assert_int_equal(fake_events(&f, "port-errors", NULL), 2);
+	assert_int_equal(in_status(&f, "errors"), 11000 + 256 * 11);
+	fake_pipe_fini(&f);
+}
+
+static void test_all_senders_together_are_thirty_events_a_minute(void **state)
+{
+	struct fabric f;
+
+	fake_pipe_init(&f, &error_traps_module, pod(1));
+	for (unsigned minute = 1; minute <= 2; minute++) {
+		for (uint32_t node = 0; node < 100; node++)
+			for (unsigned i = 0; i < 11; i++)
+				send(&f, 256, 1, 0,
+				     lid_of_node(&f, f.view.topo->nswitches + node, 1), false);
+		assert_int_equal(fake_events(&f, "key-violations", NULL), 30 * minute);
+		fake_run_for(&f, 61 * SECOND_US);
+	}
+	fake_pipe_fini(&f);
+}
+
 static void test_traps_of_links_and_names_are_not_errors(void **state)
 {
 	struct fabric f;
@@ -158,6 +196,9 @@ int main(void)
 			test_a_forged_trap_is_counted_by_its_sender_and_the_port_in_it_has_no_row),
 		cmocka_unit_test(test_a_row_of_errors_lasts_ten_minutes),
 		cmocka_unit_test(test_before_anything_is_published_senders_are_unknown_and_counted),
+		cmocka_unit_test(
+			test_senders_that_nobody_knows_are_one_and_ports_that_are_none_are_none),
+		cmocka_unit_test(test_all_senders_together_are_thirty_events_a_minute),
 		cmocka_unit_test(test_traps_of_links_and_names_are_not_errors),
 	};
 
