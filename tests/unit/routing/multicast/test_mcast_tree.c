@@ -93,7 +93,7 @@ static void without_anybody_to_receive_there_is_no_tree(void **state)
 	topo_unref(t);
 }
 
-static void a_member_behind_a_dead_cable_is_left_out(void **state)
+static void a_member_behind_a_dead_link_is_left_out(void **state)
 {
 	struct topo *t = two_tier_tree();
 	uint32_t a = switch_of_level(t, 0, 0), b = switch_of_level(t, 0, 1);
@@ -201,7 +201,7 @@ static void the_judge_refuses_what_is_wrong(void **state)
 	hop->ports[4] = 0;
 	assert_right(t, &GROUP(members), &tree);
 	cut = damage_cut(t, a, up);
-	assert_refused(cut, &GROUP(members), &tree, "dead");
+	assert_refused(cut, &GROUP(members), &tree, "down");
 	topo_unref(cut);
 	mcast_tree_fini(&tree);
 	topo_unref(t);
@@ -319,7 +319,7 @@ int main(void)
 		cmocka_unit_test(a_sender_has_a_path_in_and_receives_nothing),
 		cmocka_unit_test(the_management_port_of_a_switch_can_be_a_member),
 		cmocka_unit_test(without_anybody_to_receive_there_is_no_tree),
-		cmocka_unit_test(a_member_behind_a_dead_cable_is_left_out),
+		cmocka_unit_test(a_member_behind_a_dead_link_is_left_out),
 		cmocka_unit_test(a_cordoned_cable_is_taken_only_where_nothing_else_connects),
 		cmocka_unit_test(members_without_a_common_spine_are_connected_by_a_turn),
 		cmocka_unit_test(the_judge_refuses_what_is_wrong),
