@@ -8,7 +8,6 @@
 #include <string.h>
 #include "fm/control/option.h"
 #include "fm/fmctl/fmctl.h"
-#include "topology/near_names.h"
 
 #define COMMAND(name_, arguments_, help_, run_, view_, ...) extern const struct fmctl_view view_;
 #include "fm/control/commands.def"
@@ -35,19 +34,6 @@ const struct command *fmctl_command_find(const char *name)
 		if (!strcmp(c->name, name) && c->help)
 			return c;
 	return NULL;
-}
-
-void fmctl_refuse_command(const char *name)
-{
-	struct near_names near = { 0 };
-	char text[160];
-
-	for (const struct command *c = commands; c->name; c++)
-		if (c->help)
-			near_names_add(&near, name, c->name);
-	snprintf(text, sizeof(text), "unknown command %.60s", name);
-	near_names_say(&near, text, sizeof(text));
-	fprintf(stderr, "fmctl: %s; see fmctl --help\n", text);
 }
 
 static int count_words(const struct command *command)

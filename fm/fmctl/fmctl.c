@@ -109,7 +109,7 @@ static int run(struct fmctl *ctl, int argc, char **argv)
 		return status;
 	command = fmctl_command_find(argv[first]);
 	if (!command) {
-		fmctl_refuse_command(argv[first]);
+		fmctl_refuse_command(ctl, argv[first]);
 		return FMCTL_USAGE;
 	}
 	argc -= first;

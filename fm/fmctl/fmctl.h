@@ -37,10 +37,9 @@ struct fmctl_view {		   /* what fmctl does for a row of commands.def */
 	const char *usage; /* of a `run` that needs no fmd and prints its usage itself */
 };
 
-/* commands.c: the static table, ended by a NULL name; NULL = no such command; reports that. */
+/* commands.c: the static table, ended by a NULL name; NULL = no such command. */
 const struct command *fmctl_commands(void);
 const struct command *fmctl_command_find(const char *name);
-void fmctl_refuse_command(const char *name);
 /* Runs a command with its arguments, argv[0] its name; returns the exit code. */
 enum fmctl_exit fmctl_command_run(const struct fmctl *ctl, const struct command *command, int argc,
 				  char **argv);
@@ -64,6 +63,8 @@ bool fmctl_is_value(const struct fmctl *ctl, const char *word, const char *text)
 /* help.c: prints all commands, or one with its options, columns and exit codes. */
 void fmctl_print_help(const struct fmctl *ctl, FILE *out);
 void fmctl_print_command(const struct command *command);
+/* Names the commands that are near to an unknown one, on standard error. */
+void fmctl_refuse_command(const struct fmctl *ctl, const char *name);
 
 /* json_error.c: standard streams while a command runs with --json. */
 struct fmctl_told {

@@ -3,6 +3,7 @@
 #include <string.h>
 #include "fm/control/option.h"
 #include "fm/fmctl/fmctl.h"
+#include "topology/near_names.h"
 
 #define INDENT 28
 #define WIDTH  100
@@ -110,6 +111,19 @@ void fmctl_print_command(const struct command *command)
 		puts("\nWHAT is a host, a node or NODE:PORT, by name, GUID or LID: see fmctl(1).");
 }
 
+void fmctl_refuse_command(const struct fmctl *ctl, const char *name)
+{
+	struct near_names near = { 0 };
+	char text[160];
+
+	for (const struct command *c = ctl->commands; c->name; c++)
+		if (c->help)
+			near_names_add(&near, name, c->name);
+	snprintf(text, sizeof(text), "unknown command %.60s", name);
+	near_names_say(&near, text, sizeof(text));
+	fprintf(stderr, "fmctl: %s; see fmctl --help\n", text);
+}
+
 static enum fmctl_exit run_help(const struct fmctl *ctl, int argc, char **argv)
 {
 	const struct command *command = ctl->commands;
@@ -126,7 +140,7 @@ static enum fmctl_exit run_help(const struct fmctl *ctl, int argc, char **argv)
 		fmctl_print_command(command);
 		return FMCTL_DONE;
 	}
-	fmctl_refuse_command(argv[1]);
+	fmctl_refuse_command(ctl, argv[1]);
 	return FMCTL_USAGE;
 }
 const struct fmctl_view help_view = { .run = run_help };
