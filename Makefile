@@ -24,12 +24,16 @@ PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 PKG_LIBS := $(shell pkg-config --libs $(PKGS) 2>/dev/null)
 
 CFLAGS ?= -O3 -g
+# HARDEN= leaves it out, as sanitizers do. A level of _FORTIFY_SOURCE that is given, by a package's distribution, stands.
+HARDEN := $(if $(SAN),,-fstack-protector-strong -fstack-clash-protection \
+	$(if $(findstring _FORTIFY_SOURCE,$(CPPFLAGS) $(CFLAGS)),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2) \
+	$(if $(findstring x86_64,$(shell $(CC) -dumpmachine)),-fcf-protection))
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter \
 	$(if $(WERROR),-Werror)
 override CPPFLAGS += -I. -isystem /usr/include/infiniband -D_GNU_SOURCE -DFMD_VERSION='"$(or $(VERSION),0)"' $(PKG_CFLAGS)
-override CFLAGS += -std=gnu11 $(WARN) -fno-common $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
+override CFLAGS += -std=gnu11 $(WARN) -fno-common $(HARDEN) $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
 # The sanitizer's runtime within the program, so that ibsim's library may be preloaded.
-override LDFLAGS += $(if $(SAN),-fsanitize=$(SAN) $(if $(filter clang%,$(CC)),,-static-libasan -static-libubsan))
+override LDFLAGS += -Wl,-z,relro,-z,now $(if $(SAN),-fsanitize=$(SAN) $(if $(filter clang%,$(CC)),,-static-libasan -static-libubsan))
 LIBS := $(PKG_LIBS) -losmcomp -lpthread -lm
 
 # Layers, lowest last on the link line: an upward call does not link.
@@ -267,13 +271,15 @@ install: all
 	$(call put,755,etc/packaging/setup,$(PREFIX)/lib/fmd/setup)
 	test -n "$(DESTDIR)" -o "$$(id -u)" != 0 || etc/packaging/setup $(SYSUSERSDIR)/fmd.conf $(TMPFILESDIR)/fmd.conf
 
-deb: all
-	$(Q)BIN=$(BIN) VERSION=$(or $(VERSION),0) MAKE="$(MAKE)" etc/packaging/build-deb build
+# A package's programs are built on their own, with the flags of its distribution; a folder that was asked for has them already.
+packaged = $(submake:+%=%) $(if $(filter command,$(firstword $(origin BIN))),,B=build/packaged BIN=build/packaged)
+deb:
+	$(Q)+VERSION=$(or $(VERSION),0) MAKE="$(packaged)" etc/packaging/build-deb build
 
 # Without the dependencies being asked for: Debian's rpmbuild knows none of its packages. The names are those of RHEL and its like.
 RPM_OUT ?= $(CURDIR)/build
-rpm: all
-	$(Q)rpmbuild -bb --nodeps --quiet --define "_topdir $(RPM_OUT)/rpm" --define "fmd_source $(CURDIR)" --define "fmd_version $(or $(VERSION),0)" --define "fmd_make $(MAKE) BIN=$(BIN)" etc/packaging/fmd.spec
+rpm:
+	$(Q)+rpmbuild -bb --nodeps --quiet --define "_topdir $(RPM_OUT)/rpm" --define "fmd_source $(CURDIR)" --define "fmd_version $(or $(VERSION),0)" --define "fmd_make $(packaged)" etc/packaging/fmd.spec
 	$(Q)cp $(RPM_OUT)/rpm/RPMS/*/fmd-*.rpm $(RPM_OUT)/
 
 clean:

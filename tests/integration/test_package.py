@@ -12,6 +12,7 @@ from fabric import ROOT, program
 
 BIN = program("fmd").parent
 EXPOSURE = 2.0
+ENDBR64 = b"\xf3\x0f\x1e\xfa"
 
 
 def run(*command, **options):
@@ -175,6 +176,42 @@ def test_the_package_says_what_it_is(package):
                  "usr/share/man/man7/fmd-json.7.gz", "usr/share/man/man7/fmd-ha.7.gz",
                  "usr/share/bash-completion/completions/fmctl", "usr/lib/tmpfiles.d/fmd.conf"):
         assert (package[1] / path).is_file(), path
+
+
+def missing_hardening(path):
+    """What the ELF lacks, as gcc and ld leave it there; of the stack's probes there is no mark, and of branch targets none where libc's crt1.o has none."""
+    elf, names = run("readelf", "-hldnW", path).stdout, run("nm", "-D", path).stdout
+    marks = {"PIE": r"FLAGS_1.* PIE", "all relocations read-only": r"FLAGS_1.* NOW|BIND_NOW", "RELRO": r"GNU_RELRO", "no code on the stack": r"GNU_STACK .* RW +0x"}
+    missing = {what for what, mark in marks.items() if not re.search(mark, elf)}
+    if re.search("Machine: .*X86-64", elf) and path.read_bytes().count(ENDBR64) < 100:
+        missing.add("branch targets")
+    calls = {"stack protector": r" __stack_chk_fail\b", "checked libc": r" __(?!stack)\w+_chk\b"}
+    return missing | {what for what, mark in calls.items() if not re.search(mark, names)}
+
+
+@needs("readelf")
+@pytest.mark.parametrize("name", ["sbin/fmd", "bin/fmctl", "bin/fmsim"])
+def test_programs_are_built_and_packaged_with_hardening(package, name, tmp_path):
+    built = BIN / pathlib.Path(name).name
+    if "__asan_init" in run("nm", built).stdout:
+        pytest.skip("sanitizers replace it")
+    assert not missing_hardening(built) and not missing_hardening(package[1] / "usr" / name)
+    (tmp_path / "plain.c").write_text("#include <stdio.h>\nint main(int n, char **v) { char t[64]; sprintf(t, \"%s\", v[0]); return puts(t); }\n")
+    plain = ["-fno-stack-protector", "-no-pie", "-fcf-protection=none", "-Wl,-z,lazy,-z,norelro,-z,execstack"]
+    assert run("cc", *plain, "-o", tmp_path / "plain", tmp_path / "plain.c").returncode == 0
+    assert len(missing_hardening(tmp_path / "plain")) >= 6  # the marks are really read
+
+
+@needs("dpkg-buildflags")
+def test_a_package_is_built_with_its_distributions_flags(make, tmp_path):
+    """They are in the environment of the make that builds and installs."""
+    (tmp_path / "make").write_text(f'#!/bin/sh\necho "$CFLAGS $CPPFLAGS $LDFLAGS" >{tmp_path}/flags\nexec "$@"\n')
+    (tmp_path / "make").chmod(0o755)
+    build_deb([str(tmp_path / "make"), *make], tmp_path, "1.2.3")
+    flags = (tmp_path / "flags").read_text()
+    given = run("dpkg-buildflags", "--get", "CPPFLAGS", env={**os.environ, "DEB_BUILD_MAINT_OPTIONS": "hardening=+all"}).stdout.strip()
+    assert given and given in flags and "-fstack-protector-strong" in flags and "-Wl,-z,relro -Wl,-z,now" in flags, flags
+    assert 'CFLAGS="%{optflags}' in (ROOT / "etc/packaging/fmd.spec").read_text()
 
 
 @needs("lintian")

@@ -24,7 +24,8 @@ static bool write_file(const char *folder, const char *name, mode_t mode, const 
 	char path[PATH_BYTES];
 	FILE *out;
 
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	if (snprintf(path, sizeof(path), "%s/%s", folder, name) >= (int)sizeof(path))
+		return false;
 	out = fopen(path, "w");
 	if (!out)
 		return false;
