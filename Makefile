@@ -2,7 +2,8 @@
 #
 # fmd: one non-recursive Makefile. Objects go to build/<variant>/, one archive a layer, programs to build/.
 #   make            fmd and fmctl            make check     everything CI runs
-#   make demo       a fabric to watch        make bench     side by side with OpenSM
+#   make demo       a fabric to watch        make bench     side by side with OpenSM (RIG=fmsim, BENCH=section ..)
+#   make bench-readme  its results to README make bench-long   what takes hours
 #   make unit       the unit tests alone     make fuzz      every decoder and parser, FUZZ_S= seconds each
 #   make chaos      random faults on ibsim   make install   DESTDIR= PREFIX=
 #   make deb        a Debian package in build/; make rpm: one for RHEL and its like (where rpmbuild is)
@@ -81,7 +82,7 @@ FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 submake = +$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
 beside = $(if $(filter command,$(firstword $(origin B))),$(B)-$(1),build/$(1))
 
-.PHONY: all unit unit-build deps promtool check check-now syntax integration integration-now chaos chaos-now demo demo-now bench bench-now bench-pair bench-pair-now
+.PHONY: all unit unit-build deps promtool check check-now syntax integration integration-now chaos chaos-now demo demo-now bench bench-now bench-long bench-long-now bench-readme bench-pair bench-pair-now
 .PHONY: format format-check check-layers fuzz fuzz-now fuzz-all install deb rpm clean
 all: $(BIN)/fmd $(BIN)/fmctl $(SIM)
 
@@ -160,7 +161,7 @@ promtool: deps
 	$(Q)etc/unpack-tool prometheus build/tools usr/bin/promtool usr/bin/prometheus
 
 check integration: promtool
-check integration chaos demo bench bench-pair fuzz: deps
+check integration chaos demo bench bench-long bench-pair fuzz: deps
 	$(Q)$(submake) $@-now
 
 # What programs under test are told; the suppressions are for ibsim's library in a sanitized fmd.
@@ -199,6 +200,11 @@ demo-now: all
 
 bench-now: all $(BENCH_BIN)
 	$(Q)$(TEST_ENV) tests/bench/run.py --programs $(B)/bench
+bench-long-now: all $(BENCH_BIN)
+	$(Q)$(TEST_ENV) tests/bench/run.py --long --programs $(B)/bench
+# README's tables from the last whole `make bench` on each rig, and from tests/bench/long.json.
+bench-readme:
+	$(Q)tests/bench/readme.py README.md build/bench-ibsim.json build/bench-fmsim.json tests/bench/long.json
 
 # make bench-pair OLD=folder with another build's fmd and fmctl BENCH="sa mcast"
 bench-pair-now: all $(BENCH_BIN)

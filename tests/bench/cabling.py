@@ -11,11 +11,13 @@ import os
 import subprocess
 
 import fabrics
+import parts as p
 import table
 import world as w
 
 AT_ONCE = (1, 4, 10)  # mistakes in a fabric at a time
 ROUNDS = 6
+PART_LIMIT_S = 600
 
 
 def judged(options, at_once, files):
@@ -52,18 +54,20 @@ def intact_row(document):
     return table.Row(f"Intact pods, with 2% dead links, partly populated ({len(pods)}): findings", alarms, bound="0", met=not alarms)
 
 
-def run(world, options):
-    files = fabrics.real() or []
-    for at_once in AT_ONCE:
-        document = judged(options, at_once, files if at_once == AT_ONCE[0] else [])
-        rows = [total_row(at_once, document)]
-        if at_once == AT_ONCE[-1]:
-            rows += [mistake_row(row) for row in document["mistakes"]]
-        rows.append(intact_row(document))
-        for row in document["intact"]:
-            if row["fabric"].endswith(".net"):
-                name = os.path.splitext(os.path.basename(row["fabric"]))[0]
-                kinds = collections.Counter(line.split(" at ")[0] for line in row["findings"])
-                rows.append(table.Row(f"{table.DETAIL}{name}: findings", len(row["findings"]),
-                                      note=", ".join(f"{kind}: {count}" for kind, count in kinds.items())))
-        yield rows, document
+def compare(options, at_once):
+    files = fabrics.real() if at_once == AT_ONCE[0] else []
+    document = judged(options, at_once, files)
+    rows = [total_row(at_once, document)]
+    if at_once == AT_ONCE[-1]:
+        rows += [mistake_row(row) for row in document["mistakes"]]
+    rows.append(intact_row(document))
+    for row in document["intact"]:
+        if row["fabric"].endswith(".net"):
+            name = os.path.splitext(os.path.basename(row["fabric"]))[0]
+            kinds = collections.Counter(line.split(" at ")[0] for line in row["findings"])
+            rows.append(table.Row(f"{table.DETAIL}{name}: findings", len(row["findings"]), note=", ".join(f"{kind}: {count}" for kind, count in kinds.items())))
+    return rows, document
+
+
+def parts(world, options):
+    return [p.Part(f"Miswirings, {at_once} at once", PART_LIMIT_S, lambda at_once=at_once: compare(options, at_once)) for at_once in AT_ONCE]

@@ -7,13 +7,14 @@ largest fabric shows how near fmd comes to that bound, and to its own processor 
 import statistics
 import sys
 
-import bringup
 import fabrics
+import parts as p
 import table
 import world as w
 
 SIZE, TIMES = 1024, ("5us", "20us", "100us", "300us", "1ms")
 LARGE, LARGE_TIME, LARGE_BOUND = 16384, "20us", 1.25
+LIMIT_S, LARGE_LIMIT_S = 90, 120
 
 
 def measure(world, netfile, device, manager):
@@ -21,7 +22,7 @@ def measure(world, netfile, device, manager):
     try:
         sm = manager(world, sim)
         try:
-            sample = {"up_s": sm.wait_up(bringup.LIMIT_S), "cpu_s": w.run_us(sm.process.pid) / 1e6,
+            sample = {"up_s": sm.wait_up(LIMIT_S), "cpu_s": w.run_us(sm.process.pid) / 1e6,
                       "busiest_s": sim.busiest_s(), "links": sim.links()}
         finally:
             sm.close()
@@ -48,11 +49,20 @@ def large_rows(samples):
                         statistics.median_low(ratios), None, "", LARGE_BOUND)]
 
 
-def run(world, options):
+def with_time(world, device):
     netfile = fabrics.generated(world, SIZE)
-    for device in TIMES:
-        fmd, opensm = (measure(world, netfile, device, manager) for manager in (w.Fmd, w.Opensm))
-        yield [row(device, fmd, opensm)], {"device": device, "fmd": fmd, "opensm": opensm}
+    fmd, opensm = (measure(world, netfile, device, manager) for manager in (w.Fmd, w.Opensm))
+    return table.readme(row(device, fmd, opensm)), {"device": device, "fmd": fmd, "opensm": opensm}
+
+
+def large(world, options):
     netfile = fabrics.generated(world, LARGE)
     samples = [measure(world, netfile, LARGE_TIME, w.Fmd) for _ in range(options.repeat or 3)]
-    yield large_rows(samples), {"device": LARGE_TIME, "size": LARGE, "fmd": samples}
+    made = large_rows(samples)
+    table.readme(made[0])
+    return made, {"device": LARGE_TIME, "size": LARGE, "fmd": samples}
+
+
+def parts(world, options):
+    made = [p.Part(f"bring-up, {SIZE:,} HCAs, {device} a device's SMP", LIMIT_S, lambda device=device: with_time(world, device), routed=True) for device in TIMES]
+    return [*made, p.Part(f"bring-up, {LARGE:,} HCAs, {LARGE_TIME} a device's SMP", LARGE_LIMIT_S, lambda: large(world, options))]

@@ -13,10 +13,16 @@ GENERATED = {
 }
 
 
-def generated(world, size):
-    """With aggregation nodes, but where BENCH_SHARP=0 leaves them out: builds from before fmd knew them are paired so."""
-    plain = os.environ.get("BENCH_SHARP") == "0"
-    return world.generate(f"{size}-plain" if plain else str(size), [*GENERATED[size], *(["--no-sharp"] if plain else [])])
+def has_sharp(size):
+    """Pods have aggregation nodes, but where BENCH_SHARP=0 leaves them out: builds from before fmd knew them are paired so."""
+    return GENERATED[size][0] == "superpod" and os.environ.get("BENCH_SHARP") != "0"
+
+
+def generated(world, size, sharp=True):
+    """With aggregation nodes, where there are any, or without them."""
+    if GENERATED[size][0] != "superpod" or sharp and has_sharp(size):
+        return world.generate(str(size), GENERATED[size])
+    return world.generate(f"{size}-plain", [*GENERATED[size], "--no-sharp"])
 
 
 def real():

@@ -16,17 +16,19 @@ import sys
 import time
 
 import fabrics
+import parts as p
 import table
 import world as w
 
-SIZES = (4096, 11664)
-CABLES = {4096: 5, 11664: 3}  # cut one after the other; OpenSM takes two of them
+SIZES = {"ibsim": (4096, 11664), "fmsim": (4096,)}
+CABLES, OPENSM_CABLES = {4096: 5, 11664: 3}, {4096: 2, 11664: 1}  # cut one after the other
 CABLE_MS, CABLE_FASTER = {4096: 20, 11664: 80}, {4096: 50, 11664: 300}
 SMP_SLACK = 1.1
 SPINE_MS = {4096: 150}
 CARD_CABLES, CARD_S, CARD_MS, CARD_REROUTES = 200, 1.0, 500, 6
 LOSS_PERCENT, LOSS_SIZE, LOSS_TIMES, LOSS_LIMIT_S = 10, 1024, 10, 60
-LIMIT_S = 600
+LIMIT_S, ANSWER_LIMIT_S = 120, 60
+PART_LIMIT_S, LOSS_PART_LIMIT_S = {4096: 240, 11664: 300}, 90
 FLOOR_WINDOWS = (16, 32, 64)
 QUIET_S = 1.0
 ANSWERED = r": (rerouted|answered) in "  # the latter: builds that a pair may compare with
@@ -193,8 +195,8 @@ def opensm_answer(osm, sim, command):
     """Milliseconds from the trap to SUBNET UP, and of processor time meanwhile."""
     cut_at, cpu_us = time.time(), w.run_us(osm.process.pid)
     console(sim, command)
-    trap = osm.wait(r"num:128|Trap.*128", 60, after=cut_at)
-    up = osm.wait("SUBNET UP", LIMIT_S, after=trap)
+    trap = osm.wait(r"num:128|Trap.*128", ANSWER_LIMIT_S, after=cut_at)
+    up = osm.wait("SUBNET UP", ANSWER_LIMIT_S, after=trap)
     return {"ms": (up - trap) * 1e3, "cpu_ms": (w.run_us(osm.process.pid) - cpu_us) / 1e3}
 
 
@@ -206,9 +208,10 @@ def measure_opensm(world, netfile, size):
             osm.wait_up(LIMIT_S)
             time.sleep(QUIET_S)
             raw = {"cables": []}
-            for cable in plan.far_cables(CABLES[size])[:2]:
+            for cable in plan.far_cables(CABLES[size])[:OPENSM_CABLES[size]]:
                 raw["cables"].append(opensm_answer(osm, sim, cut(cable)))
-                opensm_answer_to_mending(osm, sim, cable)
+                if OPENSM_CABLES[size] > 1:
+                    opensm_answer_to_mending(osm, sim, cable)
             say(f"{size} OpenSM cables: " + ", ".join(f"{s['ms']:.0f} ms" for s in raw["cables"]))
             if size in SPINE_MS:
                 raw["spine"] = opensm_answer(osm, sim, f'Clear "{plan.far_spine()}"')
@@ -223,7 +226,7 @@ def opensm_answer_to_mending(osm, sim, cable):
     """A link that comes up sends no trap in ibsim: the next sweep finds it, or the next cut's does."""
     mended = time.time()
     console(sim, mend(cable))
-    osm.wait("SUBNET UP", LIMIT_S, after=mended)
+    osm.wait("SUBNET UP", ANSWER_LIMIT_S, after=mended)
     time.sleep(QUIET_S)
 
 
@@ -294,6 +297,7 @@ def rows(size, fmd, osm):
         made.append(table.limit(f"{CARD_CABLES} cables cut within a second, {size:,} HCAs: last cut to last block",
                                 fmd["card"]["ms"], None, "ms", CARD_MS))
         made.append(table.limit("— reroutes in all", fmd["card"]["reroutes"], None, "", CARD_REROUTES))
+    table.readme(*(row for row in made if not row.what.startswith(table.DETAIL)))
     return made
 
 
@@ -305,15 +309,21 @@ def loss_row(clean, lost):
     return row
 
 
-def run(world, options):
-    for size in options.sizes or SIZES:
-        if size not in CABLE_MS:
-            continue
-        netfile = fabrics.generated(world, size)
-        floor = os.path.abspath(os.path.join(options.programs, "smp_floor"))
-        fmd, osm = measure_fmd(world, netfile, size, floor), measure_opensm(world, netfile, size)
-        yield rows(size, fmd, osm), {"size": size, "fmd": fmd, "opensm": osm}
-    if w.rig() is not w.Ibsim:
-        return  # the loss is ibsim's, at nodes
+def with_size(world, options, size):
+    netfile = fabrics.generated(world, size)
+    floor = os.path.abspath(os.path.join(options.programs, "smp_floor"))
+    fmd, osm = measure_fmd(world, netfile, size, floor), measure_opensm(world, netfile, size)
+    return rows(size, fmd, osm), {"size": size, "fmd": fmd, "opensm": osm}
+
+
+def with_loss(world):
     clean, lost = measure_loss(world, fabrics.generated(world, LOSS_SIZE))
-    yield [loss_row(clean, lost)], {"size": LOSS_SIZE, "clean": clean, "lost": lost}
+    return [loss_row(clean, lost)], {"size": LOSS_SIZE, "clean": clean, "lost": lost}
+
+
+def parts(world, options):
+    made = [p.Part(f"faults, {size:,} HCAs", PART_LIMIT_S[size], lambda size=size: with_size(world, options, size), routed=True)
+            for size in options.sizes or SIZES[w.rig().kind] if size in CABLE_MS]
+    if w.rig() is w.Ibsim:  # the loss is ibsim's, at nodes
+        made.append(p.Part(f"bring-up with {LOSS_PERCENT}% of MADs lost at every port, {LOSS_SIZE} HCAs", LOSS_PART_LIMIT_S, lambda: with_loss(world)))
+    return made

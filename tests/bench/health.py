@@ -14,12 +14,13 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "integration"))
 
 import fabrics
+import parts as p
 import table
 import world as w
 from fabric import own_address
 
 HOSTS, BODY, INTERVAL_S = 2048, 527 << 10, 15
-IDLE_S, MEASURED_S, LIMIT_S = 5, 2 * INTERVAL_S, 120
+IDLE_S, MEASURED_S, LIMIT_S, PART_LIMIT_S = 5, 2 * INTERVAL_S, 120, 300
 LINES_PER_S, FLOOD_S, PIECE = 10_000, 5, 50
 CPU_SHARE, MEMORY_KB = 0.25, 64 << 10
 FAULT = "nvidia-nvswitch0: SXid (PCI:0000:85:00.0): 20034, Fatal, Link 30 LTSSM Fault Up"
@@ -102,10 +103,18 @@ def measure(world):
         sim.close()
 
 
-def run(world, options):
-    raw = measure(world)
+def rows(raw):
     what = f"NVLink health: {HOSTS:,} exporters of {BODY >> 10} KiB asked every {INTERVAL_S} s"
     lost = raw["faults_sent"] - raw["faults_read"]
-    yield [table.limit(f"{what}, share of a core", raw["cpu_share"], None, "", CPU_SHARE),
-           table.limit(table.DETAIL + "memory for it", raw["rss_kb"] - raw["rss_kb_before"], None, "KB", MEMORY_KB),
-           table.limit(f"{table.DETAIL}faults lost in {raw['lines_per_s']:,.0f} syslog lines/s", lost, None, "", 0)], raw
+    return table.readme(table.limit(f"{what}, share of a core", raw["cpu_share"], None, "", CPU_SHARE),
+                        table.limit(table.DETAIL + "memory for it", raw["rss_kb"] - raw["rss_kb_before"], None, "KB", MEMORY_KB),
+                        table.limit(f"{table.DETAIL}faults lost in {raw['lines_per_s']:,.0f} syslog lines/s", lost, None, "", 0))
+
+
+def whole(world):
+    raw = measure(world)
+    return rows(raw), raw
+
+
+def parts(world, options):
+    return [p.Part(f"NVLink health: {HOSTS:,} exporters", PART_LIMIT_S, lambda: whole(world))]

@@ -165,7 +165,7 @@ class Opensm(Fmd):
     def configure(self, **conf):
         self.conf.update(conf)
         words = {key: value for key, value in self.conf.items() if key not in ("state_dir", "socket", "sa_rate_limit")}
-        self.write("".join(f"{key} {value}\n" for key, value in {**self.DEFAULTS, **words}.items()))
+        self.path = w.write_opensm_conf(self.dir, **{**self.DEFAULTS, **words})
 
     def start(self):
         self.started = time.time()

@@ -260,11 +260,6 @@ def rows(raw):
     return made
 
 
-def run(world, options):
-    raw = measure(UNITS, options.repeat or TRIES, EVENTS)
-    yield rows(raw), raw
-
-
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--units", type=int, default=UNITS)

@@ -66,7 +66,7 @@ class Build:
 
 
 def section_rows(world, name, options):
-    return [row for made, _ in bench.SECTIONS[name].run(world, options) for row in made]
+    return [row for part in bench.SECTIONS[name].parts(world, options) for row in part.measure()[0]]
 
 
 def figures(rows, side):

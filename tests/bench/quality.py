@@ -27,6 +27,7 @@ import sys
 sys.dont_write_bytecode = True
 
 import fabrics
+import parts as p
 import table
 import world as w
 
@@ -35,7 +36,7 @@ DAMAGE = ("none", "1 link", "1 % of links", "5 % of links", "2 % of spines")
 SEEDS = 8
 DFSSSP_SLOW = 4096  # HCAs, from where on it takes minutes: only with links dead by percent
 PODS = {"pod4": 1024, "pod16": 4096}
-LIMIT_S = 300
+LIMIT_S, PART_LIMIT_S = 300, 1200
 PATTERNS = (("shift", "shift"), ("rail_shift", "rail shift"), ("random", "random"), ("storage", "to storage"))
 FIRST_LINE = re.compile(r'(\w+)\s+\d+\s+"([SH]-\w+)"')
 CABLE = re.compile(r'\[(\d+)\]\S*\s+"(S-\w+)"\[(\d+)\]')
@@ -92,20 +93,17 @@ def opensm_tables(world, netfile, engine):
     """(dump file, the engine that made it): OpenSM's, after what it fell back to."""
     sim = w.Ibsim(world, netfile)
     try:
-        sm = w.Opensm(world, sim, ("-R", engine, "-D", "0x43"))
+        sm = w.Opensm(world, sim, engine, options=("-D", "0x43"))
         try:
             sm.wait_up(LIMIT_S)
-            with open(sm.log, errors="replace") as log:
-                text = log.read()
+            used, why = sm.engine()
         finally:
             sm.close()
     finally:
         sim.close()
-    used = re.findall(r"(\w+) tables configured on all switches", text)
-    why = re.search(r"ERR (AB\w\w)", text)
     name = f"OpenSM {engine}"
-    if used and used[0] != engine:
-        name += f" gave up ({why[1]}): {used[0]}" if why else f": {used[0]}"
+    if used and used != engine:
+        name += f" gave up ({why.split(':')[0].replace('ERR ', '')}): {used}" if why else f": {used}"
     return os.path.join(sm.dir, "opensm-lfts.dump"), name
 
 
@@ -258,14 +256,14 @@ def section_rows(world, name, netfile, damage):
         yield from mean_rows(world, netfile, cables, damage)
 
 
-def run(world, options):
-    for name, size in PODS.items():
-        if options.sizes and size not in options.sizes:
-            continue
-        netfile = fabrics.generated(world, size)
-        for damage in DAMAGE:
-            rows = list(section_rows(world, name, netfile, damage))
-            yield rows, {"fabric": name, "dead": damage, "rows": [row.json("quality") for row in rows]}
+def with_damage(world, name, size, damage):
+    rows = list(section_rows(world, name, fabrics.generated(world, size), damage))
+    return rows, {"fabric": name, "dead": damage, "rows": [row.json("quality") for row in rows]}
+
+
+def parts(world, options):
+    return [p.Part(f"{name}, {damage} dead: spread of the traffic", PART_LIMIT_S, lambda name=name, size=size, damage=damage: with_damage(world, name, size, damage))
+            for name, size in PODS.items() if not options.sizes or size in options.sizes for damage in DAMAGE]
 
 
 def arguments():

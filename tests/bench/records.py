@@ -15,12 +15,13 @@ import sys
 import sa
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration"))
+import parts as p
 import sa_client
 import table
 import world as w
 
 FABRIC = ("pgft", "2", "6,4", "1,3")
-LIMIT_S = 120
+LIMIT_S, PART_LIMIT_S = 120, 600
 ROWS = 3
 GET, TABLE, MULTI = 0x01, 0x12, 0x14
 KEY = 1
@@ -309,7 +310,7 @@ def record_rows(record, found):
         yield table.Row(f"{table.DETAIL}{reason}", count)
 
 
-def run(world, options):
+def compare(world):
     netfile = world.generate("records", FABRIC)
     ids, guids = sa.hosts(netfile)
     host, guids = ids[-1], guids[:6]
@@ -321,4 +322,8 @@ def run(world, options):
         sim.close()
     found = [(query, differences(query, mine, other)) for query, mine, other in zip(queries, ours, theirs)]
     rows = [row for record in RECORDS for row in record_rows(record, [it for it in found if it[0].record is record])]
-    yield rows, {"queries": len(queries), "different": [f"{query}: {', '.join(sorted(differ))}" for query, differ in found if differ]}
+    return rows, {"queries": len(queries), "different": [f"{query}: {', '.join(sorted(differ))}" for query, differ in found if differ]}
+
+
+def parts(world, options):
+    return [p.Part("records of the SA", PART_LIMIT_S, lambda: compare(world))]

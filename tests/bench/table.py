@@ -9,39 +9,58 @@ DETAIL = "— "  # begins rows that say more of the row above them
 
 
 class Row:
-    def __init__(self, what, fmd, opensm=None, unit="", ratio=None, bound=None, met=None, note=""):
+    """engine: what OpenSM's figure was routed by; None = whatever OpenSM had in that part of the section. missing: why it is not measured."""
+
+    def __init__(self, what, fmd=None, opensm=None, unit="", ratio=None, bound=None, met=None, note="", engine=None, missing=None, in_readme=False):
         self.what, self.fmd, self.opensm, self.unit = what, fmd, opensm, unit
         self.ratio, self.bound, self.met, self.note = ratio, bound, met, note
+        self.engine, self.missing, self.in_readme = engine, missing, in_readme
 
     def spoil(self, note):
         """The figure stands, and does not count as reached: something besides it was not as it has to be."""
         self.met, self.note = False, "; ".join(filter(None, (self.note, note)))
 
+    def theirs(self):
+        return show(self.opensm, self.unit) + (f" ({self.engine})" if self.engine else "")
+
     def cells(self):
+        if self.missing:
+            return [f"{self.what}: not measured: {self.missing}", "", "", "", "", ""]
         met = "" if self.met is None else "yes" if self.met else "**no**"
         return [self.what + (f" ({self.note})" if self.note else ""), show(self.fmd, self.unit),
-                show(self.opensm, self.unit), self.ratio or "", self.bound or "", met]
+                self.theirs(), self.ratio or "", self.bound or "", met]
 
     def json(self, section):
         return {"section": section, **self.__dict__}
 
 
-def share(what, fmd, opensm, unit, bound=None):
+def unmeasured(what, why):
+    return Row(what, missing=" ".join(str(why).split())[:200])
+
+
+def readme(*rows):
+    """The rows, which README's table has too."""
+    for row in rows:
+        row.in_readme = True
+    return list(rows)
+
+
+def share(what, fmd, opensm, unit, bound=None, **more):
     ratio = fmd / opensm if fmd is not None and opensm else None
     return Row(what, fmd, opensm, unit, "" if ratio is None else f"{ratio:.3f}",
                "" if bound is None else f"≤ {bound:.3g}",
-               None if bound is None else ratio is not None and ratio <= bound)
+               None if bound is None else ratio is not None and ratio <= bound, **more)
 
 
-def faster(what, fmd, opensm, unit, bound=None):
+def faster(what, fmd, opensm, unit, bound=None, **more):
     ratio = opensm / fmd if fmd and opensm is not None else None
     return Row(what, fmd, opensm, unit, "" if ratio is None else f"{ratio:,.0f}x",
                "" if bound is None else f"≥ {bound:,}x",
-               None if bound is None else ratio is not None and ratio >= bound)
+               None if bound is None else ratio is not None and ratio >= bound, **more)
 
 
-def limit(what, fmd, opensm, unit, bound):
-    return Row(what, fmd, opensm, unit, None, f"≤ {show(bound, unit)}", fmd is not None and fmd <= bound)
+def limit(what, fmd, opensm, unit, bound, **more):
+    return Row(what, fmd, opensm, unit, None, f"≤ {show(bound, unit)}", fmd is not None and fmd <= bound, **more)
 
 
 def show(value, unit=""):
@@ -60,10 +79,15 @@ def show(value, unit=""):
     return f"{text} {unit}".strip()
 
 
-def markdown(rows, opensm_name):
-    """Aligned, so that it reads in a terminal as in a README."""
-    table = [["", "fmd", opensm_name, "ratio", "bound", "met"], *(row.cells() for row in rows)]
-    widths = [max(len(line[i]) for line in table) for i in range(6)]
-    pad = [[cell.ljust(width) for cell, width in zip(line, widths)] for line in table]
-    rule = ["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])]
+def aligned(lines):
+    """A markdown table that reads in a terminal as in a README; the first line is its head, the first column its words."""
+    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
+    pad = [[cell.ljust(width) for cell, width in zip(line, widths)] for line in lines]
+    rule = ["-" * widths[0], *("-" * max(1, width - 1) + ":" for width in widths[1:])]
     return "\n".join("| " + " | ".join(line) + " |" for line in [pad[0], rule, *pad[1:]])
+
+
+def markdown(rows, opensm_name):
+    missing = [row for row in rows if row.missing]
+    said = aligned([["", "fmd", opensm_name, "ratio", "bound", "met"], *(row.cells() for row in rows if not row.missing)])
+    return "\n".join([said, *(f"{row.cells()[0]}" for row in missing)])

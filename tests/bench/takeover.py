@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """What hosts see of a change of masters: the SA's answers in each second, as a plot.
 
-    takeover.py [--bin FOLDER] [--size HCAS] [--times N] [--csv FILE] [--svg FILE] [--hosts N] [--opensm] [EVENT...]
+    takeover.py [--bin FOLDER] [--size HCAS] [--times N] [--csv FILE] [--svg FILE] [--json FILE] [--hosts N] [--opensm] [EVENT...]
 
 EVENT: sigterm, handover (fmctl), lower (a reload with a lower priority), kill (-9); all by default. Two fmd on fmsim copy each other's
 state_dir. At some hosts a client each asks for paths, RATE a second together. As the kernel does, it sends to the SM LID that its port has at that moment,
@@ -11,6 +11,7 @@ never answered, how many only when repeated, the longest time without any answer
 that was worst; the CSV has all of them, the SVG a curve of those.
 """
 import argparse
+import json
 import os
 import signal
 import statistics
@@ -167,6 +168,7 @@ def main():
     parser.add_argument("--opensm", action="store_true")
     parser.add_argument("--csv")
     parser.add_argument("--svg")
+    parser.add_argument("--json")
     parser.add_argument("events", nargs="*", default=[])
     options = parser.parse_args()
     options.events = options.events or list(AFTER_S)
@@ -178,6 +180,9 @@ def main():
     finally:
         bench.close()
         world.close()
+    if options.json:
+        with open(options.json, "w") as out:
+            json.dump([{key: value for key, value in result.items() if key != "samples"} for result in done], out)
     if options.csv:
         with open(options.csv, "w") as out:
             out.write("event,run,sent_s,took_us\n")

@@ -9,15 +9,18 @@ Times are wall-clock seconds from the moment before the manager's process is mad
 arrive through a pipe; OpenSM stamps its own log lines, to the microsecond.
 """
 import calendar
+import contextlib
 import glob
 import json
 import mmap
 import os
 import re
 import shutil
+import signal
 import socket
 import struct
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -31,6 +34,25 @@ COUNTER = struct.Struct("=IIQQ")  # struct counter of count_umad.c
 
 class BenchError(Exception):
     """Something that makes a measurement impossible; the rows of the section are left out and the reason is said."""
+
+
+class OutOfTime(Exception):
+    """The time limit of what is being measured is over. No section catches it."""
+
+
+@contextlib.contextmanager
+def within(limit_s):
+    """What is done here is ended by OutOfTime when it takes longer. Main thread only, not nested."""
+    def over(*_):
+        raise OutOfTime(f"not done within {limit_s:.0f} s")
+
+    before = signal.signal(signal.SIGALRM, over)
+    signal.setitimer(signal.ITIMER_REAL, limit_s)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 class Lines(threading.Thread):
@@ -109,6 +131,7 @@ class World:
         self.dir = tempfile.mkdtemp(prefix="fmd-bench-")
         self.fmd, self.fmctl = (os.path.join(bin_dir, name) for name in ("fmd", "fmctl"))
         self.processes, self.count = [], 0
+        self.engines = []  # by which each OpenSM that has ended had routed
         self.umad2sim = (sorted(glob.glob("/usr/lib/*/umad2sim/libumad2sim.so")) or [None])[0]
         self.counter = os.path.join(self.dir, "count_umad.so")
         here = os.path.dirname(os.path.abspath(__file__))
@@ -129,6 +152,7 @@ class World:
 
     def stop(self, process, grace_s=10):
         if process.poll() is None:
+            process.send_signal(signal.SIGCONT)
             process.terminate()
             try:
                 process.wait(grace_s)
@@ -137,9 +161,13 @@ class World:
                 process.wait()
         self.processes.remove(process)
 
-    def close(self):
+    def stop_all(self):
+        """What a measurement that was broken off has left."""
         for process in list(reversed(self.processes)):
             self.stop(process, grace_s=3)
+
+    def close(self):
+        self.stop_all()
         shutil.rmtree(self.dir, ignore_errors=True)
 
     def generate(self, name, arguments):
@@ -365,15 +393,48 @@ class Fmd(Manager):
         return json.loads(run.stdout)
 
 
-class Opensm(Manager):
-    """OpenSM with ftree and its defaults; -d2 only flushes the twenty lines of its log as they come."""
+MACHINES_FILES = ("partition_config_file", "qos_policy_file", "prefix_routes_file", "per_module_logging_file", "torus_config")
 
-    def __init__(self, world, sim, options=(), flush=True, cache=None):
+
+def write_opensm_conf(folder, **settings):
+    """Path of a configuration file of OpenSM in the folder. The files that it would read from /etc/opensm are not there either."""
+    path = os.path.join(folder, "opensm.conf")
+    words = {**{key: os.path.join(folder, key) for key in MACHINES_FILES}, **settings}
+    with open(path + ".new", "w") as out:
+        out.writelines(f"{key} {value}\n" for key, value in words.items())
+    os.replace(path + ".new", path)  # at once: one that starts may be reading it
+    return path
+
+
+class Opensm(Manager):
+    """OpenSM with its defaults, but asked for ftree, and nothing of the machine's own. -d2 only flushes the lines of its log as they come."""
+
+    def __init__(self, world, sim, engine="ftree", options=(), flush=True, cache=None, **settings):
         super().__init__(world, sim, "opensm")
+        self.asked = engine
         self.environment["OSM_CACHE_DIR"] = cache or self.dir
         self.log = os.path.join(self.dir, "osm.log")
-        self.launch(["opensm", "-R", "ftree", "-f", self.log, *(("-d2",) if flush else ()), *options],
+        conf = write_opensm_conf(self.dir, routing_engine=engine, **settings)
+        self.launch(["opensm", "-F", conf, "-f", self.log, *(("-d2",) if flush else ()), *options],
                     stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def engine(self):
+        """(the engine that its last tables are of or None, why the one it was asked for gave up or "")."""
+        try:
+            with open(self.log, errors="replace") as log:
+                text = log.read()
+        except OSError:
+            return None, ""
+        used, why = re.findall(r"(\w+) tables configured on all switches", text), re.search(r"ERR (AB\w\w: .*)", text)
+        return used[-1] if used else None, why[1].strip() if why else ""
+
+    def close(self):
+        super().close()
+        engine, why = self.engine()
+        if engine:
+            self.world.engines.append(engine)
+            if engine != self.asked:
+                print(f"  OpenSM's {self.asked} gave up ({why or 'no reason in its log'}): {engine}", file=sys.stderr, flush=True)
 
     def stamp(self, pattern, after=0):
         """Time of the first line of the log that matches and is not older than `after`, or None."""

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""The benchmarks' own bookkeeping: parts that cannot be measured, and the tables of README that are made of their results."""
+import os
+import pathlib
+import signal
+import sys
+import time
+
+import pytest
+
+BENCH = pathlib.Path(__file__).resolve().parents[1] / "bench"
+sys.path.insert(0, str(BENCH))
+import parts  # noqa: E402
+import readme  # noqa: E402
+import run  # noqa: E402
+import table  # noqa: E402
+import world  # noqa: E402
+
+MACHINE = {"rig": "ibsim", "cpu": "Test CPU", "cpus": 2, "kernel": "6.1", "opensm": "3.3.23", "date": "2026-01-02", "commit": "0123abcd"}
+ROWS = [*table.readme(table.share("bring-up, 1,024 HCAs", 0.3, 1.0, "s", 0.25, engine="minhop"), table.share("— peak memory", 15.0, 30.0, "MB")),
+        table.share("— SMPs sent", 10, 20, ""), table.unmeasured("tables, 4,096 HCAs", "OpenSM: no line\n within 120 s"),
+        *table.readme(table.Row("— their whole proof", 1.5, None, "ms"), table.limit("a cable cut", 20.0, 4000.0, "ms", 80),
+                      table.Row("paths asked", 90000.0, 60000.0, "/s"), table.limit("SMPs in a sweep", 48, 48, "", 50))]
+
+
+def document(rows, **more):
+    return {"machine": MACHINE, "rows": [row.json("section") for row in rows], "interrupted": None, **more}
+
+
+class Processes:
+    """What parts.measured wants of a world."""
+    def __init__(self):
+        self.engines, self.stopped = [], 0
+
+    def stop_all(self):
+        self.stopped += 1
+
+
+def test_readme_has_the_rows_that_were_measured_and_tells_of_missed_bounds():
+    made = readme.tables([document(ROWS)], None).splitlines()
+    assert made == ["On ibsim (2 x Test CPU, Linux 6.1, 2026-01-02, commit 0123abcd):", "",
+                    "|  | fmd | OpenSM 3.3.23 |  |", "| --- | ---: | ---: | ---: |",
+                    "| bring-up, 1,024 HCAs | 300 ms | 1 s (minhop) | 0.30 **missed: ≤ 0.25** |",
+                    "| — peak memory | 15 MB | 30 MB | 0.50 |",
+                    "| a cable cut | 20 ms | 4,000 ms | 1/200 |",
+                    "| paths asked | 90,000 /s | 60,000 /s | 1.50x |",
+                    "| SMPs in a sweep | 48 | 48 |  |"]
+
+
+def test_long_measurements_stand_with_their_date():
+    rows = [{**row.json("dump"), "machine": MACHINE} for row in table.readme(table.Row("dump, 16,384 HCAs", 3.0, None, "s"))]
+    assert "| dump, 16,384 HCAs | 3 s | 2026-01-02, 0123abcd |" in readme.tables([document(ROWS)], {"rows": rows})
+
+
+def test_only_what_is_between_the_markers_is_written():
+    text = f"before\n{readme.BEGIN}\nold\n{readme.END}\nbehind\n"
+    assert readme.replaced(text, "new") == f"before\n{readme.BEGIN}\n\nnew\n\n{readme.END}\nbehind\n"
+    assert readme.replaced(readme.replaced(text, "one"), "new") == readme.replaced(text, "new")
+    with pytest.raises(readme.NoRun):
+        readme.replaced("no markers\n", "new")
+
+
+def test_readme_stays_as_it_is_without_a_whole_run(tmp_path):
+    with pytest.raises(readme.NoRun, match="make bench RIG=fmsim"):
+        readme.load(str(tmp_path / "bench-fmsim.json"), "make bench RIG=fmsim")
+    with pytest.raises(readme.NoRun, match="interrupted"):
+        readme.tables([document(ROWS, interrupted="interrupted")], None)
+
+
+def test_the_last_line_names_missed_bounds_and_what_was_not_measured():
+    assert run.verdict(ROWS) == ("2 of 3 bounds met; missed: bring-up, 1,024 HCAs; "
+                                 "not measured: tables, 4,096 HCAs (OpenSM: no line within 120 s)")
+
+
+@pytest.mark.parametrize("fails, why", [(lambda: time.sleep(60), "not done within 0 s"), (lambda: 1 / 0, "ZeroDivisionError: division by zero"),
+                                        (lambda: open("/nowhere"), "No such file")])
+def test_a_part_that_fails_or_waits_is_a_row_that_says_why(fails, why):
+    processes = Processes()
+    (row,), raw = parts.measured(processes, parts.Part("tables", 60, fails), 0.05)
+    assert why in row.missing and raw is None and processes.stopped == 1
+    assert row.cells()[0].startswith("tables: not measured: ")
+
+
+def test_an_interrupted_run_keeps_what_it_has(tmp_path, monkeypatch):
+    class Section:
+        @staticmethod
+        def parts(_world, _options):
+            def interrupt():
+                os.kill(os.getpid(), signal.SIGINT)
+                time.sleep(60)
+
+            return [parts.Part("first", 60, lambda: ([table.Row("first", 1)], None)), parts.Part("second", 60, interrupt),
+                    parts.Part("third", 60, lambda: ([table.Row("third", 3)], None))]
+
+    class Options:
+        sections, limit_s = ["one"], 60
+
+    monkeypatch.setitem(run.SECTIONS, "one", Section)
+    made = run.Run(Processes(), Options)
+    assert made.all() == 130
+    assert [(row.what, row.fmd, row.missing) for row in made.rows] == [("first", 1, None), ("second", None, "interrupted"), ("third", None, "interrupted")]
+
+
+def test_opensm_reads_nothing_of_the_machine(tmp_path):
+    lines = dict(line.split() for line in pathlib.Path(world.write_opensm_conf(str(tmp_path), routing_engine="ftree")).read_text().splitlines())
+    assert lines["routing_engine"] == "ftree" and lines["partition_config_file"].startswith(str(tmp_path))
+    assert not any(value.startswith("/etc") for value in lines.values())
