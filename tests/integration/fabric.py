@@ -124,6 +124,28 @@ def until(check, deadline_s=DEADLINE_S):
         time.sleep(POLL_S)
 
 
+def without(document, members):
+    """A document without members of these names, at any depth."""
+    if isinstance(document, dict):
+        return {name: without(value, members) for name, value in document.items() if name not in members}
+    return [without(value, members) for value in document] if isinstance(document, list) else document
+
+
+def alike(one, other, but=()):
+    """What two looks at a manager that works both tell, in the end: one may be before a change, the other behind it. `but`: members that may differ."""
+    def same():
+        first, second = without(one(), but), without(other(), but)
+        assert first == second
+        return first
+
+    return until(same)
+
+
+def settled(look, but=()):
+    """What look() tells, once two looks in a row tell the same. `but`: members that may differ."""
+    return alike(look, look, but)
+
+
 def end_process(process, how=signal.SIGTERM, deadline_s=DEADLINE_S):
     """Asks a process to end; its exit status."""
     if process.poll() is None:

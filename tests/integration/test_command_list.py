@@ -8,6 +8,8 @@ import subprocess
 
 import pytest
 
+from fabric import DEADLINE_S
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FMCTL = pathlib.Path(os.environ.get("FMD_BIN", ROOT / "build")).resolve() / "fmctl"
 ROW = re.compile(r'^COMMAND\("([^"]+)",\s*"([^"]*)",\s*(NULL|")', re.M)
@@ -15,7 +17,7 @@ TYPED = {name: arguments for name, arguments, help in ROW.findall((ROOT / "fm/co
 
 
 def complete(*words):
-    return subprocess.run([FMCTL, "--complete", *words], capture_output=True, text=True, timeout=10, check=True).stdout.split()
+    return subprocess.run([FMCTL, "--complete", *words], capture_output=True, text=True, timeout=DEADLINE_S, check=True).stdout.split()
 
 
 def manual_tags():
@@ -27,7 +29,7 @@ def manual_tags():
 
 
 def test_help_names_each_command_with_its_arguments_in_the_order_of_the_table():
-    text = subprocess.run([FMCTL, "--help"], capture_output=True, text=True, timeout=10, check=True).stdout
+    text = subprocess.run([FMCTL, "--help"], capture_output=True, text=True, timeout=DEADLINE_S, check=True).stdout
     shown = re.findall(r"^  ([^-\s]\S*) (.*)$", text, re.M)
     assert [name for name, _ in shown if name in TYPED] == list(TYPED)
     for name, rest in shown:
@@ -36,23 +38,23 @@ def test_help_names_each_command_with_its_arguments_in_the_order_of_the_table():
 
 @pytest.mark.parametrize("name", TYPED)
 def test_help_of_a_command_has_usage_options_columns_and_exit_codes(name):
-    text = subprocess.run([FMCTL, "help", name], capture_output=True, text=True, timeout=10, check=True).stdout
+    text = subprocess.run([FMCTL, "help", name], capture_output=True, text=True, timeout=DEADLINE_S, check=True).stdout
     assert text.startswith(f"usage: fmctl {name}") and "exit codes:" in text
-    assert subprocess.run([FMCTL, name, "--help"], capture_output=True, text=True, timeout=10, check=True).stdout == text
+    assert subprocess.run([FMCTL, name, "--help"], capture_output=True, text=True, timeout=DEADLINE_S, check=True).stdout == text
     for option in complete(name):
         assert not option.startswith("--") or option in text
 
 
 def test_help_of_what_is_no_command_is_a_usage_error():
     for words in (["help", "moon"], ["help", "follow"], ["help", "links", "nodes"]):
-        done = subprocess.run([FMCTL, *words], capture_output=True, text=True, timeout=10)
+        done = subprocess.run([FMCTL, *words], capture_output=True, text=True, timeout=DEADLINE_S)
         assert done.returncode == 2 and done.stdout == "" and done.stderr
 
 
 def test_what_only_fmctl_asks_for_can_not_be_typed():
     for name in ("follow", "nvswitch-set"):
         assert name not in TYPED
-        assert subprocess.run([FMCTL, name], capture_output=True, timeout=10).returncode == 2
+        assert subprocess.run([FMCTL, name], capture_output=True, timeout=DEADLINE_S).returncode == 2
 
 
 @pytest.mark.parametrize("name", TYPED)
@@ -96,7 +98,7 @@ def complete_in_bash(*lines):
     """What bash would put in place of the last word, by the function that is installed."""
     script = f"PATH={FMCTL.parent}:$PATH; source {ROOT}/etc/completion/fmctl\n" + "".join(
         f'COMP_LINE={shlex.quote(line)}; COMP_POINT=${{#COMP_LINE}}; _fmctl; printf "%s|" "${{COMPREPLY[@]}}"; echo\n' for line in lines)
-    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=10, check=True)
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=DEADLINE_S, check=True)
     return [line.rstrip("|").split("|") for line in done.stdout.splitlines()]
 
 

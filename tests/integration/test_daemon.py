@@ -46,7 +46,7 @@ class Notify:
             return any(text in said for said in self.said)
 
     def wait(self, text):
-        poll(lambda: self.heard(text), f"fmd says {text}; it said {self.said[-3:]}", 15)
+        poll(lambda: self.heard(text), f"fmd says {text}; it said {self.said[-3:]}")
 
 
 @pytest.fixture

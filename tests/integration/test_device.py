@@ -13,7 +13,7 @@ from test_mirror import secret, whole
 
 HERE, THERE = "H-0002c90380000100", "H-0002c90380001000"
 HERE_NAME, CABLE = "node-0001", "leaf-0002:5"
-FAST = {"sminfo_polling_timeout": 200, "polling_retry_number": 2}
+FAST = {"sminfo_polling_timeout": 500, "polling_retry_number": 9}  # 4.5 s of silence: a busy machine is not taken for a dead one
 SLOW_DISK = pathlib.Path(__file__).with_name("slow_disk.c")
 IS_SM = 2
 

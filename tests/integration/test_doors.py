@@ -203,11 +203,11 @@ def test_fmctl_waits_while_fmd_shows_progress(tmp_path):
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(path))
         listening.listen()
-        asked = subprocess.Popen([program("fmctl"), "-s", path, "--timeout", "5", "--json", "reroute"], stdout=subprocess.PIPE, text=True)
+        asked = subprocess.Popen([program("fmctl"), "-s", path, "--timeout", "3", "--json", "reroute"], stdout=subprocess.PIPE, text=True)
         with listening.accept()[0] as client:
             request = json.loads(client.recv(1000))
             assert request["progress"] is True
-            end = time.monotonic() + 6
+            end = time.monotonic() + 4
             while time.monotonic() < end:  # a daemon at work, longer in all than the time-out
                 client.sendall(b'{"progress":true}\n')
                 time.sleep(0.2)

@@ -4,7 +4,7 @@ import json
 import signal
 import subprocess
 
-from fabric import poll, program
+from fabric import alike, poll, program
 
 LEAF, SPINE, OTHER = "leaf-su01-rail0", "S-0002c90300000900", "S-0002c90300000100"
 
@@ -23,9 +23,8 @@ def test_filters_say_which_events_are_shown(start, pod_net):
     assert [event["seq"] for event in told] == list(range(len(told)))
     assert {event["kind"] for event in fabric.ask("events", "--kind", "link-down,link-up")} == {"link-down", "link-up"}
     assert [event["kind"] for event in fabric.ask("events", "--level", "warning")] == ["link-down"]
-    about = fabric.ask("events", "--node", LEAF)
-    assert about == fabric.ask("events", "--node", "0x0002c90300000100") and about
-    assert all(LEAF in event["text"] for event in about)
+    about = alike(lambda: fabric.ask("events", "--node", LEAF), lambda: fabric.ask("events", "--node", "0x0002c90300000100"))
+    assert about and all(LEAF in event["text"] for event in about)
     assert fabric.ask("events", "--node", "leaf-su01-rail7") == []
     assert fabric.ask("events", "--since", "2100-01-01") == []
     shown = fabric.fmctl("events", "--kind", "link-down").stdout.splitlines()
@@ -44,7 +43,7 @@ def test_events_outlive_a_restart_and_a_kill(start, pod_net):
     after = fabric.ask("events", "-n", "1000")
     assert after[:len(before)] == before
     assert [event["seq"] for event in after] == list(range(len(after)))
-    assert after[len(before)]["kind"] == "started"
+    assert "started" in [event["kind"] for event in after[len(before):]]
     held = fabric.state_dir / "events-0"
     poll(lambda: f'"seq":{after[-1]["seq"]},' in held.read_text(), "all are on disk")
     fabric.stop_fmd(signal.SIGKILL)

@@ -8,14 +8,14 @@ import subprocess
 
 import pytest
 
-from fabric import Fabric, end_process, poll, program
+from fabric import DEADLINE_S, Fabric, end_process, poll, program
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 OFF = "node-0007"  # the host that has no power when fmd comes
 
 
 def fmctl(*words, code=0):
-    done = subprocess.run([program("fmctl"), *map(str, words)], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([program("fmctl"), *map(str, words)], capture_output=True, text=True, timeout=DEADLINE_S)
     assert done.returncode == code, done.stdout + done.stderr
     return done
 
@@ -25,7 +25,7 @@ def report(*words):
 
 
 def check_config(path, code=0):
-    done = subprocess.run([program("fmd"), "--check-config", path], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([program("fmd"), "--check-config", path], capture_output=True, text=True, timeout=DEADLINE_S)
     assert done.returncode == code, done.stderr
     return done
 
@@ -34,7 +34,7 @@ def check_config(path, code=0):
 def made_by_opensm(tmp_path_factory):
     """opensm.conf as OpenSM writes it with every option at its default."""
     folder = tmp_path_factory.mktemp("opensm-c")
-    subprocess.run(["opensm", "-c", folder / "opensm.conf"], capture_output=True, timeout=60)
+    subprocess.run(["opensm", "-c", folder / "opensm.conf"], capture_output=True, timeout=DEADLINE_S)
     return folder / "opensm.conf"
 
 
@@ -278,7 +278,7 @@ def test_commands_of_the_page_are_there():
     for line in page():
         words = line.split()
         if words[0] == "fmctl":
-            done = subprocess.run([program("fmctl"), "help", words[1]], capture_output=True, text=True, timeout=10)
+            done = subprocess.run([program("fmctl"), "help", words[1]], capture_output=True, text=True, timeout=DEADLINE_S)
             assert done.returncode == 0, line
             for word in words[2:]:
                 assert not word.startswith("--") or word in done.stdout, line

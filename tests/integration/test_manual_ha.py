@@ -4,7 +4,7 @@ import pathlib
 import re
 import subprocess
 
-from fabric import poll, program
+from fabric import DEADLINE_S, poll, program
 from test_mirror import HERE, THERE, managed, secret, two, whole  # noqa: F401  (two is a fixture)
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -107,4 +107,4 @@ def test_commands_of_the_page_are_there():
         words = line.split()
         if words and words[0] == "fmctl":
             name = next(word for word in words[1:] if not word.startswith("-"))
-            assert subprocess.run([program("fmctl"), "help", name], capture_output=True, timeout=10).returncode == 0, line
+            assert subprocess.run([program("fmctl"), "help", name], capture_output=True, timeout=DEADLINE_S).returncode == 0, line

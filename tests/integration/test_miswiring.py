@@ -2,7 +2,7 @@
 """A cable that is plugged wrongly while fmd runs is told, by the pattern and by a plan."""
 import pytest
 
-from fabric import RIG
+from fabric import RIG, until
 
 
 @pytest.mark.parametrize("planned", [False, True], ids=["pattern", "plan"])
@@ -25,10 +25,19 @@ def test_a_miswiring_that_appears_is_an_event_and_one_when_it_is_mended(start, p
 
     hcas, leaves = zip(*ends)
     cable(hcas[::-1], leaves)
-    fabric.wait(lambda status: status["miswired"], "the exchange is found")
-    texts = told("miswiring")
-    assert len(texts) == fabric.status()["miswired"] and any("leaf-su01-rail0" in text and "leaf-su01-rail1" in text for text in texts), texts
+
+    def found():
+        """All of it: the two cables may be seen one after the other."""
+        status, texts = fabric.status(), told("miswiring")
+        assert (status["links_down"], status["miswired"]) == (0, len(texts)) and texts
+        assert any("leaf-su01-rail0" in text and "leaf-su01-rail1" in text for text in texts), texts
+        return texts
+
+    def over():
+        assert fabric.status()["miswired"] == 0 and len(told("miswiring-over")) == len(texts)
+
+    texts = until(found)
     assert not told("miswiring-over")
     cable(hcas, leaves)
-    fabric.wait(lambda status: status["miswired"] == 0, "it is mended")
-    assert len(told("miswiring-over")) == len(texts) and told("miswiring") == texts
+    until(over)
+    assert told("miswiring") == texts

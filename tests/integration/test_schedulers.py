@@ -5,18 +5,18 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
-import time
 
 import pytest
 
 from conftest import generate_pod
+from fabric import own_address, poll
 
 SLURM_CONF = """ClusterName=fmd
-SlurmctldHost=localhost(127.0.0.1)
+SlurmctldHost=localhost({address})
+CommunicationParameters=NoCtldInAddrAny
 SlurmUser={user}
-SlurmctldPort={port}
+SlurmctldPort=6817
 AuthType=auth/none
 CredType=cred/none
 MpiDefault=none
@@ -34,26 +34,20 @@ def two_units(start, tmp_path):
     return start(generate_pod(tmp_path, "--su", "2"))
 
 
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
-
-
 def read_by_slurmctld(folder, text, nodes):
     """The switches that slurmctld has from topology.conf, as its log names them."""
     folder = folder / "slurm"
     (folder / "state").mkdir(parents=True)
     (folder / "topology.conf").write_text(text)
-    (folder / "slurm.conf").write_text(SLURM_CONF.format(folder=folder, nodes=nodes, port=free_port(), user=os.environ.get("USER", "root")))
+    (folder / "slurm.conf").write_text(SLURM_CONF.format(folder=folder, nodes=nodes, address=own_address(), user=os.environ.get("USER", "root")))
     log = folder / "log"
     with log.open("w") as out:
         run = subprocess.Popen(["slurmctld", "-D", "-vvv", "-f", folder / "slurm.conf"], stdout=out, stderr=out, cwd=folder)
-    deadline = time.monotonic() + 60
-    while run.poll() is None and time.monotonic() < deadline and "Running as primary controller" not in log.read_text():
-        time.sleep(0.05)
-    run.send_signal(signal.SIGKILL)
-    run.wait()
+    try:
+        poll(lambda: run.poll() is not None or "Running as primary controller" in log.read_text(), "slurmctld has read its files")
+    finally:
+        run.send_signal(signal.SIGKILL)
+        run.wait()
     said = log.read_text()
     assert not re.search(r"(error|fatal|warn).*(topolog|switch)", said), said
     return re.findall(r"Switch level:(\d+) name:(\S+) nodes:(\S+) switches:(\S+)", said)
