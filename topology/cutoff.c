@@ -7,8 +7,9 @@
 
 struct search {
 	const struct topo *t;
-	uint32_t *island; /* by switch */
-	uint32_t main;	  /* the one that counts as reached; TOPO_NONE = none */
+	uint32_t *island;     /* by switch */
+	uint32_t main;	      /* the one that counts as reached; TOPO_NONE = none */
+	const uint8_t *among; /* by node: which CAs decide it by their number; NULL = all */
 };
 
 /* The island that a CA is in, by its first link that is up. */
@@ -30,7 +31,8 @@ static uint32_t largest(const struct search *s, uint32_t islands)
 	uint32_t *hcas = mem_alloc(islands + 1, sizeof(*hcas)), best = TOPO_NONE;
 
 	for (uint32_t ca = s->t->nswitches; ca < s->t->nnodes; ca++) {
-		uint32_t at = topo_is_host(s->t, ca) ? island_of_ca(s, ca) : TOPO_NONE;
+		bool counts = topo_is_host(s->t, ca) && (!s->among || s->among[ca]);
+		uint32_t at = counts ? island_of_ca(s, ca) : TOPO_NONE;
 
 		if (at != TOPO_NONE)
 			hcas[at]++;
@@ -48,8 +50,10 @@ static enum cutoff_fate port_fate(const struct search *s, const struct topo_port
 {
 	const struct topo_port *peer = topo_peer(s->t, port);
 
-	if (!peer || peer->node >= s->t->nswitches)
+	if (!peer || (peer->node >= s->t->nswitches && s->t->nswitches))
 		return CUTOFF_NOT_KNOWN; /* no link was ever met, or it leads to another host */
+	if (!s->t->nswitches)		 /* two hosts with a cable between them are a fabric */
+		return port->link_up ? CUTOFF_REACHED : CUTOFF_OFF;
 	*sw = peer->node;
 	if (s->island[peer->node] != s->main)
 		return CUTOFF_CUT_OFF;
@@ -78,11 +82,14 @@ static enum cutoff_fate hca_fate(const struct search *s, uint32_t ca, uint32_t *
 	return fate;
 }
 
+static bool is_hca(const struct topo *t, uint32_t node)
+{
+	return t->nodes[node].type == TOPO_CA && topo_is_host(t, node);
+}
+
 static enum cutoff_fate node_fate(const struct search *s, uint32_t node, uint32_t *sw)
 {
-	bool hca = s->t->nodes[node].type == TOPO_CA && topo_is_host(s->t, node);
-
-	return hca ? hca_fate(s, node, sw) : CUTOFF_NOT_KNOWN;
+	return is_hca(s->t, node) ? hca_fate(s, node, sw) : CUTOFF_NOT_KNOWN;
 }
 
 static void count_cut_off(const struct search *s, uint32_t *behind, struct cutoff *out)
@@ -108,10 +115,10 @@ static void count_cut_off(const struct search *s, uint32_t *behind, struct cutof
 }
 
 /* The caller frees its islands. */
-static struct search search_from(const struct topo *t, uint32_t from)
+static struct search search_from(const struct topo *t, uint32_t from, const uint8_t *among)
 {
 	uint32_t islands;
-	struct search s = { .t = t, .island = islands_find(t, &islands) };
+	struct search s = { .t = t, .island = islands_find(t, &islands), .among = among };
 
 	if (from == TOPO_NONE)
 		s.main = largest(&s, islands);
@@ -122,7 +129,7 @@ static struct search search_from(const struct topo *t, uint32_t from)
 
 uint8_t *cutoff_fates(const struct topo *t, uint32_t from)
 {
-	struct search s = search_from(t, from);
+	struct search s = search_from(t, from, NULL);
 	uint8_t *fates = mem_alloc(t->nnodes + 1, 1);
 	uint32_t sw;
 
@@ -132,10 +139,23 @@ uint8_t *cutoff_fates(const struct topo *t, uint32_t from)
 	return fates;
 }
 
+uint8_t *cutoff_links(const struct topo *t, const uint8_t *among)
+{
+	struct search s = search_from(t, TOPO_NONE, among);
+	uint8_t *links = mem_alloc(t->nnodes + 1, 1);
+	uint32_t sw;
+
+	for (uint32_t ca = t->nswitches; ca < t->nnodes; ca++)
+		for (unsigned num = 1; is_hca(t, ca) && num <= t->nodes[ca].nports; num++)
+			links[ca] += port_fate(&s, topo_port(t, ca, num), &sw) == CUTOFF_REACHED;
+	free(s.island);
+	return links;
+}
+
 void cutoff_find(const struct topo *t, uint32_t from, struct cutoff *out)
 {
 	uint32_t *behind = mem_alloc(t->nswitches + 1, sizeof(*behind));
-	struct search s = search_from(t, from);
+	struct search s = search_from(t, from, NULL);
 
 	*out = (struct cutoff){ .worst = TOPO_NONE, .hca = TOPO_NONE };
 	if (s.main != TOPO_NONE)

@@ -17,6 +17,7 @@
 #include "routing/report/affected.h"
 #include "routing/report/report.h"
 #include "routing/ftree/route.h"
+#include "topology/lost.h"
 #include "topology/mem.h"
 #include "topology/risk.h"
 #include "topology/topo_builder.h"
@@ -219,6 +220,7 @@ static json_t *document(struct whatif *w)
 			w->check_ms, "sound", sound, "proof", report_proof(&proof), "congestion",
 			congestion_of(w, w->t, &w->tables), "before", present_of(w), "delta",
 			delta_of(w), "at_risk", risk_json(w->t));
+	json_object_set_new(doc, "lost", lost_json(w->present, w->t));
 	json_object_set_new(doc, "engine", json_string(w->tried.engine));
 	if (w->tried.why[0])
 		json_object_set_new(doc, "engine_why", json_string(w->tried.why));

@@ -109,7 +109,7 @@ enum fmctl_exit fmctl_was_saved(const char *cmd, const json_t *result);
 enum fmctl_exit fmctl_nvswitch_blocks(const struct fmctl *ctl, const json_t *result);
 
 /* show.c: print documents for people, to stdout. */
-fmctl_show_fn show_json, show_text, show_columns, show_settled, show_lines, show_proof;
+fmctl_show_fn show_json, show_text, show_columns, show_settled, show_lines, show_proof, show_lost;
 /* Prints a table; of the last `optional` columns, those without a value in any row are left out. */
 void show_rows(const struct fmctl *ctl, const json_t *rows, const struct table_column *columns,
 	       unsigned optional);

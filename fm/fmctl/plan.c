@@ -17,6 +17,7 @@
 #include "fm/core/node_patterns.h"
 #include "fm/fmctl/plan.h"
 #include "fm/opensm/osm_dump.h"
+#include "topology/lost.h"
 #include "topology/mem.h"
 #include "topology/netfile.h"
 #include "topology/node_names.h"
@@ -36,7 +37,7 @@ static double now_ms(void)
 static const char usage_text[] =
 	"usage: fmctl plan NETFILE [--engine ftree|updn|updn-root | --tables "
 	"opensm-lfts.dump]\n"
-	"                  [--fail WHAT]... [--storage PATTERNS] [--lfts FILE]\n"
+	"                  [--fail WHAT]... [--check] [--storage PATTERNS] [--lfts FILE]\n"
 	"                  [--nvswitch HOST=STATE]... [--config FILE] "
 	"[--rebalance[=ENTRIES]]\n"
 	"                  [--heatmap FILE.svg|-] [--node-name-map FILE] [--repeat N]\n";
@@ -69,6 +70,8 @@ static bool take_option(struct plan *p, int option, const char *value)
 	case 'c':
 		p->conf_path = value;
 		return true;
+	case 'k':
+		return p->check = true;
 	case 'h':
 		p->heatmap = value;
 		return true;
@@ -100,6 +103,7 @@ static enum fmctl_exit read_arguments(struct plan *p, const struct fmctl *ctl, i
 				      char **argv)
 {
 	static const struct option longs[] = {
+		{ "check", no_argument, NULL, 'k' },
 		{ "config", required_argument, NULL, 'c' },
 		{ "engine", required_argument, NULL, 'e' },
 		{ "fail", required_argument, NULL, 'f' },
@@ -226,6 +230,8 @@ static enum fmctl_exit load(struct plan *p)
 	p->lids = p->foreign ? NULL : lid_plan(p->intact, NULL);
 	for (unsigned i = 0; i < p->nfails && status == FMCTL_DONE; i++)
 		status = fail_one(p, p->fails[i]);
+	if (p->nfails)
+		p->lost = lost_json(p->intact, p->topo);
 	if (status == FMCTL_DONE)
 		status = find_storage(p);
 	return status == FMCTL_DONE ? plan_assume(p) : status;
@@ -362,6 +368,7 @@ static void plan_free(struct plan *p)
 {
 	for (unsigned i = 0; i < p->ntiers; i++)
 		load_map_free(p->tiers[i]);
+	json_decref(p->lost);
 	topo_unref(p->intact);
 	topo_unref(p->topo);
 	lid_map_free(p->lids);
@@ -402,6 +409,8 @@ static enum fmctl_exit run_plan(const struct fmctl *ctl, int argc, char **argv)
 				(unsigned long long)p->proof.unreachable);
 			status = FMCTL_FAILED;
 		}
+		if (status == FMCTL_DONE && p->check && lost_any(p->lost))
+			status = FMCTL_FAILED;
 	}
 	plan_free(p);
 	return status;

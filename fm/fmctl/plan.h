@@ -28,6 +28,7 @@ struct plan {
 	const char *conf_path;		     /* NULL = its defaults */
 	unsigned nfails, nassumed, repeat;
 	bool engine_chosen;
+	bool check;		    /* exit 1 if somebody loses something */
 	struct topo *intact, *topo; /* as in the file; with the failures */
 	bool *is_storage;	    /* by node of topo; NULL = not named */
 	struct conf conf;
@@ -47,6 +48,7 @@ struct plan {
 	struct load_map *tiers[TOPO_MAX_LEVEL + 1];
 	unsigned ntiers;
 	struct delta delta;
+	json_t *lost;			/* lost_json() by the failures; NULL = none was asked for */
 	struct rebalance_limits limits; /* entries 0 = no re-balancing wanted */
 	struct rebalance *rebalance;	/* the pass and its result */
 	double rebalance_ms;

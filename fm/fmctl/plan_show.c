@@ -79,6 +79,8 @@ static json_t *document(const struct plan *p)
 		report_congestion(&p->congestion), "tiers", list_tiers(p), "tier_edges",
 		list_edges());
 
+	if (p->lost)
+		json_object_set(doc, "lost", p->lost);
 	if (p->why[0])
 		json_object_set_new(doc, "engine_why", json_string(p->why));
 	if (plan_changes(p))
@@ -234,6 +236,7 @@ void plan_show(const struct fmctl *ctl, const struct plan *p)
 	json_t *doc;
 
 	if (!ctl->json) {
+		show_lost(ctl, p->lost);
 		print_fabric(p);
 		print_proof(p);
 		print_congestion(p);

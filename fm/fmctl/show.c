@@ -9,6 +9,7 @@
 #include <time.h>
 #include "fm/fmctl/fmctl.h"
 #include "fm/fmctl/table.h"
+#include "topology/lost.h"
 
 #define GREEN "\033[32m"
 #define RED   "\033[31m"
@@ -66,6 +67,15 @@ static void print_coloured(const struct fmctl *ctl, bool good, const char *text)
 static void print_label(const char *label)
 {
 	printf("%-12s", label);
+}
+
+void show_lost(const struct fmctl *ctl, const json_t *lost)
+{
+	if (!lost)
+		return;
+	print_label("lost");
+	print_coloured(ctl, !lost_any(lost), string(lost, "text"));
+	putchar('\n');
 }
 
 void show_proof(const struct fmctl *ctl, const json_t *proof)

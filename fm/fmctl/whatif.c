@@ -7,6 +7,7 @@
 #include <string.h>
 #include "fm/fmctl/fmctl.h"
 #include "fm/fmctl/table.h"
+#include "topology/lost.h"
 
 static json_int_t integer(const json_t *object, const char *key)
 {
@@ -55,6 +56,7 @@ static void print_congestion(const json_t *result)
 
 static void show_whatif(const struct fmctl *ctl, const json_t *result)
 {
+	show_lost(ctl, json_object_get(result, "lost"));
 	print_links(result);
 	show_proof(ctl, json_object_get(result, "proof"));
 	table_print_change((uint64_t)integer(result, "delta.entries"),
@@ -69,26 +71,57 @@ static void show_whatif(const struct fmctl *ctl, const json_t *result)
 	print_congestion(result);
 }
 
-static enum fmctl_exit run_whatif(const struct fmctl *ctl, int argc, char **argv)
+/* With --check: whether somebody loses something, or has no path to what links lead to. */
+static enum fmctl_exit verdict(const json_t *result)
+{
+	return lost_any(json_object_get(result, "lost")) || integer(result, "proof.unreachable")
+		       ? FMCTL_FAILED
+		       : FMCTL_DONE;
+}
+
+enum { CHECK = 'k' };
+
+/* The request, and whether --check is there; NULL = wrong usage. The caller owns it. */
+static json_t *read_arguments(const struct fmctl *ctl, int argc, char **argv, bool *check)
 {
 	static const struct option longs[] = { { "fail", required_argument, NULL, 'f' },
 					       { "cordon", required_argument, NULL, 'c' },
 					       { "nvswitch", required_argument, NULL, 'n' },
+					       { "check", no_argument, NULL, CHECK },
 					       { 0 } };
 	json_t *args = json_pack("{s:[], s:[], s:[]}", "fail", "cordon", "nvswitch");
-	struct fmctl_answer answer = { .status = FMCTL_USAGE };
+	unsigned named = 0;
 	int c, which;
 
-	while ((c = getopt_long(argc, argv, "", longs, &which)) > 0 && c != '?' &&
-	       fmctl_is_value(ctl, c == 'n' ? "HOST=STATE" : "WHAT", optarg))
+	while ((c = getopt_long(argc, argv, "", longs, &which)) > 0 && c != '?') {
+		*check |= c == CHECK;
+		if (c == CHECK)
+			continue;
+		if (!fmctl_is_value(ctl, c == 'n' ? "HOST=STATE" : "WHAT", optarg))
+			break;
 		json_array_append_new(json_object_get(args, longs[which].name),
 				      json_string(optarg));
-	if (c == -1 && optind == argc && argc > 1)
-		answer = fmctl_ask(ctl, "whatif", json_incref(args));
-	if (answer.status == FMCTL_DONE)
-		(ctl->json ? show_json : show_whatif)(ctl, answer.result);
-	json_decref(answer.result);
+		named++;
+	}
+	if (c == -1 && optind == argc && named)
+		return args;
 	json_decref(args);
+	return NULL;
+}
+
+static enum fmctl_exit run_whatif(const struct fmctl *ctl, int argc, char **argv)
+{
+	bool check = false;
+	json_t *args = read_arguments(ctl, argc, argv, &check);
+	struct fmctl_answer answer = { .status = FMCTL_USAGE };
+
+	if (args)
+		answer = fmctl_ask(ctl, "whatif", args);
+	if (answer.status == FMCTL_DONE) {
+		(ctl->json ? show_json : show_whatif)(ctl, answer.result);
+		answer.status = check ? verdict(answer.result) : FMCTL_DONE;
+	}
+	json_decref(answer.result);
 	return answer.status;
 }
 const struct fmctl_view whatif_view = { .run = run_whatif };

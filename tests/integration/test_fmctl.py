@@ -219,6 +219,19 @@ def test_counts_of_a_trial_agree_with_their_words(tmp_path, serve, n, words):
     assert f"change      {words}\n" in text and f": {n} port pair{'s' * (n > 1)} routed" in text, text
 
 
+@pytest.mark.parametrize("hcas, degraded, unreachable, code", [([], [], 0, 0), (["n1 mlx5_0"], [], 0, 1), ([], ["n1"], 0, 1), ([], [], 1, 1)])
+def test_whatif_check_fails_when_somebody_loses_something(tmp_path, serve, hcas, degraded, unreachable, code):
+    answer = {"lost": {"hcas": hcas, "hosts_cut_off": [], "hosts_degraded": degraded, "text": "words"}, "proof": {"unreachable": unreachable}}
+    serve(good(answer))
+    done = fmctl(tmp_path, "whatif", "--check", "--fail", "leaf-1")
+    assert done.returncode == code and done.stdout.startswith("lost        words\n")
+
+
+def test_whatif_of_an_older_fmd_says_nothing_of_losses(tmp_path, serve):
+    serve(good({"links_down": 1}))
+    assert fmctl(tmp_path, "whatif", "--fail", "leaf-1").stdout.startswith("links ")
+
+
 def test_facts_that_a_document_lacks_are_no_lines_and_seconds_have_no_fractions(tmp_path, serve):
     serve(good({"kind": "host", "name": "dgx-1", "hcas": "8/8", "nvlink_since_s": 1234567.25}))
     assert fmctl(tmp_path, "show", "dgx-1").stdout.splitlines() == [

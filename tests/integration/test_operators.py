@@ -3,6 +3,8 @@
 import json
 import subprocess
 
+import pytest
+
 from fabric import DEADLINE_S, program
 
 LEAF, SPINE = "leaf-su01-rail0", "spine-01"
@@ -105,6 +107,21 @@ def test_whatif_of_a_failure_is_plans_answer(pod, pod_net):
     assert "least possible" in shown and "rail shift" in shown
 
 
+@pytest.mark.parametrize("words, hcas, first", [
+    (["--fail", LEAF], 32, "lost        32 HCAs cut off: 32 hosts keep 7 of 8 HCAs (dgx-su01-[01-32])"),
+    (["--fail", SPINE], 0, "lost        nothing: no HCA is cut off"),
+    (["--cordon", LEAF], 0, "lost        nothing: no HCA is cut off"),
+    (["--cordon", SPINE, "--fail", "dgx-su01-07", "--fail", f"{LEAF}:1"], 9,
+     "lost        9 HCAs cut off: 1 host cut off (dgx-su01-07), 1 host keeps 7 of 8 HCAs (dgx-su01-01)")])
+def test_whatif_says_first_who_loses_what_as_plan_does(pod, pod_net, words, hcas, first):
+    done = pod.fmctl("whatif", "--check", *words, check=False)
+    assert (done.returncode, done.stdout.splitlines()[0]) == (int(hcas > 0), first)
+    lost = pod.ask("whatif", *words)["lost"]
+    assert len(lost["hcas"]) == hcas and first.endswith(lost["text"])
+    if "--cordon" not in words:
+        assert lost == pod.ask("plan", pod_net, *words)["lost"]
+
+
 def test_whatif_of_ill_nvlinks_is_plans_answer(pod, pod_net):
     answer = pod.ask("whatif", "--nvswitch", "dgx-su01-05=NO_P2P", "--nvswitch", "dgx-su01-06=FATAL")
     plan = pod.ask("plan", pod_net, "--nvswitch", "dgx-su01-06=FATAL", "--nvswitch", "dgx-su01-05=NO_P2P")
@@ -122,7 +139,7 @@ def test_whatif_of_ill_nvlinks_is_plans_answer(pod, pod_net):
 
 
 def test_whatif_needs_something(pod):
-    assert pod.fmctl("whatif", check=False).returncode == 2
+    assert pod.fmctl("whatif", check=False).returncode == pod.fmctl("whatif", "--check", check=False).returncode == 2
     assert pod.fmctl("whatif", "--fail", "moon", check=False).returncode == 1
     refused = pod.fmctl("whatif", "--nvswitch", "moon=FATAL", check=False)
     assert refused.returncode == 1 and "no host moon" in refused.stderr

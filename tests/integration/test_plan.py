@@ -70,6 +70,37 @@ def test_a_host_without_p2p_is_planned_by_the_configurations_policy(pod_net, tmp
     assert f"{conf}:2: " in fmctl("plan", pod_net, "--config", conf, code=1).stderr
 
 
+ALL_BUT = "lost        32 HCAs cut off: 32 hosts keep 7 of 8 HCAs (dgx-su01-[01-32])"
+
+
+@pytest.mark.parametrize("fails, line, hcas, cut_off, degraded", [
+    (["leaf-su01-rail2"], ALL_BUT, 32, 0, 32),
+    (["spine-01"], "lost        nothing: no HCA is cut off", 0, 0, 0),
+    (["leaf-su01-rail2:3"], "lost        1 HCA cut off: 1 host keeps 7 of 8 HCAs (dgx-su01-03)", 1, 0, 1),
+    (["dgx-su01-07"], "lost        8 HCAs cut off: 1 host cut off (dgx-su01-07)", 8, 1, 0),
+    (["spine-01", "leaf-su01-rail2", "dgx-su01-32", "leaf-su01-rail0:33"],
+     "lost        39 HCAs cut off: 1 host cut off (dgx-su01-32), 31 hosts keep 7 of 8 HCAs (dgx-su01-[01-31])", 39, 1, 31),
+    ([f"spine-0{n}" for n in range(1, 5)], "lost        224 HCAs cut off: 32 hosts keep 1 of 8 HCAs (dgx-su01-[01-32])", 224, 0, 32)])
+def test_who_loses_what_comes_first_and_decides_with_check(pod_net, fails, line, hcas, cut_off, degraded):
+    words = [pod_net, *(word for what in fails for word in ("--fail", what))]
+    assert fmctl("plan", *words).stdout.splitlines()[0] == line
+    assert fmctl("plan", "--check", *words, code=int(hcas > 0)).stdout.splitlines()[0] == line
+    lost = json.loads(fmctl("--json", "plan", "--check", *words, code=int(hcas > 0)).stdout)["lost"]
+    assert [len(lost[key]) for key in ("hcas", "hosts_cut_off", "hosts_degraded")] == [hcas, cut_off, degraded]
+    assert line.endswith(lost["text"])
+
+
+def test_without_a_failure_nobody_is_asked_about(pod_net):
+    assert "lost" not in plan(pod_net, "--check") and not fmctl("plan", pod_net).stdout.startswith("lost")
+
+
+def test_others_tables_lose_the_same(pod_net, tmp_path):
+    dump = tmp_path / "opensm-lfts.dump"
+    fmctl("plan", pod_net, "--lfts", dump)
+    done = fmctl("plan", pod_net, "--tables", dump, "--fail", "leaf-su01-rail2", "--check", code=1)
+    assert done.stdout.splitlines()[0] == ALL_BUT
+
+
 def test_rebalancing_moves_entries_for_less_load_and_none_of_a_whole_fabric(pod_net):
     leaf, port = a_leaf(pod_net)
     document = plan(pod_net, "--fail", f"{leaf}:{port}", "--rebalance")
