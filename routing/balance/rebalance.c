@@ -1,4 +1,130 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include "routing/balance/rebalance.h"
+#include <stdlib.h>
+#include <string.h>
+#include "routing/balance/rebalance_own.h"
+#include "routing/ftree/detour_search.h"
+#include "routing/ftree/uneven.h"
+#include "topology/mem.h"
+#include "topology/topo_builder.h"
+
+/* rebalance_column: one LID's next hops from all switches, as the pass's own tables have them. */
+
+struct hop rebalance_hop(const struct rebalance *job, uint32_t sw, uint8_t out)
+{
+	uint32_t port = job->t->nodes[sw].port0 + out;
+
+	if (!out || out > job->t->nodes[sw].nports || job->load.channel[port] == TOPO_NONE)
+		return (struct hop){ TOPO_NONE, TOPO_NONE };
+	return (struct hop){ job->load.channel[port],
+			     job->t->ports[job->t->ports[port].peer].node };
+}
+
+void rebalance_set_lid(struct rebalance *job, uint32_t lid)
+{
+	if (job->hops_of == lid)
+		return;
+	job->hops_of = lid;
+	for (uint32_t sw = 0; sw < job->t->nswitches; sw++)
+		job->hops[sw] = rebalance_hop(job, sw, tables_row(&job->legal.tables, sw)[lid]);
+}
+
+struct shift_path rebalance_path_from(const struct rebalance *job, uint32_t sw)
+{
+	struct shift_path path;
+
+	for (path.n = 0; job->hops[sw].channel != TOPO_NONE && path.n < SHIFT_MAX_PATH; path.n++) {
+		path.channel[path.n] = job->hops[sw].channel;
+		sw = job->hops[sw].next;
+	}
+	return path;
+}
+
+/*
+ * rebalance_design: the base of a pass over an uneven design: what would be moved if all known
+ * links lived and none was cordoned. It depends on neither, so that no fault and no repair moves
+ * it.
+ */
+
+#define BASE_SHARE 3 / 4 /* of the entries that may move: damage has the rest */
+
+/* The same fabric with all known links up and no cordons. */
+static struct topo *make_whole(const struct topo *t)
+{
+	struct topo *whole = topo_with_ports(t);
+
+	for (uint32_t i = 0; i < t->nports; i++) {
+		const struct topo_port *port = &t->ports[i];
+		const struct topo_port_attr attr = { .capmask = port->capmask,
+						     .lid = port->lid,
+						     .lmc = port->lmc,
+						     .state = port->state,
+						     .speed = port->speed,
+						     .width = port->width,
+						     .mtu = port->mtu };
+
+		topo_with_port(whole, i, &attr, true);
+	}
+	return whole;
+}
+
+/* rebalance_design.c: makes job->base, a pass of the next aim; for uneven designs only. */
+static void rebalance_base_begin(struct rebalance *job)
+{
+	struct rebalance_limits limits = job->limits;
+
+	if (job->aim == REBALANCE_DAMAGE) {
+		limits.entries = limits.entries * (uint64_t)BASE_SHARE;
+		job->whole = make_whole(job->t);
+	}
+	job->base =
+		rebalance_new(job->whole ? job->whole : job->t, job->lids, &job->params, &limits);
+	job->base->aim = job->aim + 1;
+}
+
+/* Writes what the base has found to the tables of `legal`. open: of legal_find_open(). */
+static void rebalance_base_apply(const struct rebalance *job, struct legal *legal, const bool *open)
+{
+	if (job->base)
+		legal_override(legal->g, &legal->r, &legal->d, open, job->base->result.overrides,
+			       job->base->result.count, &legal->tables);
+}
+
+static int compare(const struct route_override *a, const struct route_override *b)
+{
+	if (a->sw != b->sw)
+		return a->sw < b->sw ? -1 : 1;
+	return a->lid < b->lid ? -1 : a->lid > b->lid;
+}
+
+/* Both lists are by switch, then LID. */
+static void rebalance_base_merge(struct rebalance *job)
+{
+	const struct rebalance_result *base = job->base ? &job->base->result : NULL;
+	struct rebalance_result *result = &job->result;
+	struct route_override *all;
+	uint32_t n = 0, b = 0, moved = 0;
+
+	if (!base || !base->count)
+		return;
+	if (job->aim == REBALANCE_WIDE) /* the engine's tables are what both began with */
+		result->before = base->before;
+	all = mem_alloc(base->count + result->count, sizeof(*all));
+	while (b < base->count || moved < result->count) {
+		int order = b == base->count ? 1
+			    : moved == result->count
+				    ? -1
+				    : compare(&base->overrides[b], &result->overrides[moved]);
+
+		all[n++] = order < 0 ? base->overrides[b] : result->overrides[moved];
+		b += order <= 0;
+		moved += order >= 0;
+	}
+	free(result->overrides);
+	result->overrides = all;
+	result->count = n;
+}
+
 /*
  * rebalance: see rebalance.h. Stages, each taken in steps:
  *
@@ -17,12 +143,6 @@
  *
  * All stages go by topological order, so that the values of LIDs do not change the result.
  */
-#include <stdlib.h>
-#include <string.h>
-#include "routing/ftree/detour_search.h"
-#include "routing/balance/rebalance_own.h"
-#include "routing/ftree/uneven.h"
-#include "topology/mem.h"
 
 enum stage {
 	START,
@@ -509,4 +629,41 @@ void rebalance_finish(struct rebalance *job)
 const struct rebalance_result *rebalance_result(const struct rebalance *job)
 {
 	return &job->result;
+}
+
+/* rebalance_job: a pass and its base: one owns the other, and is freed with it. */
+
+struct rebalance *rebalance_new(const struct topo *t, const struct lid_map *lids,
+				const struct route_params *params,
+				const struct rebalance_limits *limits)
+{
+	struct rebalance *job = mem_alloc(1, sizeof(*job));
+
+	*job = (struct rebalance){ .t = t, .lids = lids, .limits = *limits };
+	if (params)
+		job->params = *params;
+	return job;
+}
+
+void rebalance_free(struct rebalance *job)
+{
+	if (!job)
+		return;
+	rebalance_free(job->base);
+	topo_unref(job->whole);
+	legal_fini(&job->legal);
+	legal_fini(&job->design);
+	shift_load_fini(&job->load);
+	free(job->open);
+	free(job->candidates);
+	free(job->hops);
+	free(job->mark);
+	free(job->list);
+	free(job->users);
+	free(job->known);
+	free(job->others);
+	free(job->of_lid);
+	free(job->place);
+	free(job->result.overrides);
+	free(job);
 }

@@ -69,13 +69,6 @@ void rebalance_set_lid(struct rebalance *job, uint32_t lid);
 /* The channels from a switch to the LID of rebalance_set_lid(). */
 struct shift_path rebalance_path_from(const struct rebalance *job, uint32_t sw);
 
-/* rebalance_design.c: makes job->base, a pass of the next aim; for uneven designs only. */
-void rebalance_base_begin(struct rebalance *job);
-/* Writes what the base has found to the tables of `legal`. open: of legal_find_open(). */
-void rebalance_base_apply(const struct rebalance *job, struct legal *legal, const bool *open);
-/* Adds what the base has found to the result, except entries that moved since. */
-void rebalance_base_merge(struct rebalance *job);
-
 /* rebalance_improve.c: begins, when flows are counted and candidates found. */
 void rebalance_begin_to_improve(struct rebalance *job);
 /* Goes through the candidates several times, for about `units` a call; true = done. */
