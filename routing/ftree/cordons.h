@@ -11,19 +11,4 @@
 
 #include "routing/ftree/engine.h"
 
-/*
- * By port: links of switches whose hosts cordons shut off, but for those to switches that are
- * themselves drained and those in quarantine. NULL = there are none. The caller's to free.
- */
-bool *cordons_find_exempt(const struct topo *t);
-
-/*
- * Fills the gaps of `to` from tables of the same switches and LIDs. A destination to which some
- * switch with hosts has a path in `from` alone: all its entries. Any other: those of the gap's own
- * switch, as far as both tables agree at the next one. What `from` has no path for either stays
- * open, and lifts no cordon of others.
- */
-void cordons_fill(const struct topo *t, const struct lid_map *lids, const struct gaps *gaps,
-		  const struct tables *from, struct tables *to);
-
 #endif

@@ -16,11 +16,4 @@ struct digits {
 	unsigned nrows;
 };
 
-/* Without rows so far; d is borrowed. row_bytes: length of a forwarding row. _fini() frees. */
-void digits_init(struct digits *digits, const struct dests *d, uint32_t row_bytes);
-void digits_fini(struct digits *digits);
-
-/* By LID: topological number / pitch mod modulus. The row belongs to `digits` and lives as long. */
-const uint8_t *digits_row(struct digits *digits, uint32_t pitch, unsigned modulus);
-
 #endif

@@ -1,4 +1,350 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include "routing/ftree/route.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "routing/acyclic/acyclic.h"
+#include "routing/burden.h"
+#include "routing/ftree/cordons.h"
+#include "routing/ftree/design.h"
+#include "routing/ftree/detour_search.h"
+#include "routing/ftree/legal.h"
+#include "routing/ftree/pivot.h"
+#include "routing/ftree/tiers.h"
+#include "routing/ftree/uneven.h"
+#include "topology/mem.h"
+#include "topology/topo_builder.h"
+
+/* cordons: what stays reachable by cordoned links alone (see cordons.h). */
+
+/* ---- Entries of other tables ----------------------------------------------------------------- */
+
+static uint32_t home_of(const struct topo *t, uint32_t port)
+{
+	const struct topo_port *p = &t->ports[port];
+
+	if (p->node < t->nswitches)
+		return p->node;
+	return p->peer == TOPO_NONE ? TOPO_NONE : t->ports[p->peer].node;
+}
+
+/* By switch: some host's port hangs on it, which aggregation nodes are not. */
+static bool *find_hosts(const struct topo *t)
+{
+	bool *hosts = mem_alloc(t->nswitches + 1, sizeof(*hosts));
+
+	for (uint32_t i = 0; i < t->nports; i++) {
+		uint32_t node = t->ports[i].node;
+		uint32_t home = topo_is_host(t, node) ? home_of(t, i) : TOPO_NONE;
+
+		if (home < t->nswitches)
+			hosts[home] = true;
+	}
+	return hosts;
+}
+
+/* All switches' entries for the LIDs behind the chosen destinations. */
+static void copy_columns(const struct topo *t, const struct lid_map *lids, const bool *chosen,
+			 const struct tables *from, struct tables *to)
+{
+	for (uint32_t lid = 1; lid <= to->top; lid++) {
+		uint32_t port = lids->port_of_lid[lid];
+		uint32_t home = port == TOPO_NONE ? TOPO_NONE : home_of(t, port);
+
+		if (home >= t->nswitches || !chosen[home])
+			continue;
+		for (uint32_t sw = 0; sw < t->nswitches; sw++)
+			tables_row(to, sw)[lid] = tables_row(from, sw)[lid];
+	}
+}
+
+/*
+ * A drained switch's own way to hosts, which nobody else uses: taken when from the next switch on
+ * both tables agree.
+ */
+static void copy_entry(const struct topo *t, uint32_t sw, uint32_t lid, const struct tables *from,
+		       struct tables *to)
+{
+	uint8_t out = tables_row(from, sw)[lid];
+	const struct topo_port *peer;
+
+	if (out == TABLES_NO_ROUTE || tables_row(to, sw)[lid] != TABLES_NO_ROUTE)
+		return;
+	peer = topo_peer(t, topo_port(t, sw, out));
+	if (peer && peer->node < t->nswitches &&
+	    tables_row(to, peer->node)[lid] == tables_row(from, peer->node)[lid])
+		tables_row(to, sw)[lid] = out;
+}
+
+static void copy_hosts_of(const struct topo *t, const struct lid_map *lids, const struct gap *gap,
+			  const struct tables *from, struct tables *to)
+{
+	for (unsigned num = 1; num <= t->nodes[gap->d].nports; num++) {
+		uint32_t host = topo_port(t, gap->d, num)->peer;
+		uint32_t lid = host == TOPO_NONE ? 0 : lids->lid_of_port[host];
+
+		for (uint32_t n = 0; lid && n < 1u << lids->lmc; n++)
+			copy_entry(t, gap->sw, lid + n, from, to);
+	}
+}
+
+/* Whether the tables lead from the gap's switch to its destination, or to a host there. */
+static bool is_closed_by(const struct topo *t, const struct lid_map *lids, const struct gap *gap,
+			 const struct tables *from)
+{
+	const uint8_t *row = tables_row(from, gap->sw);
+
+	for (unsigned num = 0; num <= t->nodes[gap->d].nports; num++) {
+		uint32_t self = t->nodes[gap->d].port0 + num;
+		uint32_t port = num ? t->ports[self].peer : self;
+		uint32_t lid = port == TOPO_NONE ? 0 : lids->lid_of_port[port];
+
+		if (lid && home_of(t, port) == gap->d && row[lid] != TABLES_NO_ROUTE)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Fills the gaps of `to` from tables of the same switches and LIDs. A destination to which some
+ * switch with hosts has a path in `from` alone: all its entries. Any other: those of the gap's own
+ * switch, as far as both tables agree at the next one. What `from` has no path for either stays
+ * open, and lifts no cordon of others.
+ */
+static void cordons_fill(const struct topo *t, const struct lid_map *lids, const struct gaps *gaps,
+			 const struct tables *from, struct tables *to)
+{
+	bool *hosts = find_hosts(t);
+	bool *columns = mem_alloc(t->nswitches + 1, sizeof(*columns));
+
+	for (uint32_t i = 0; i < gaps->count; i++)
+		columns[gaps->list[i].d] |=
+			hosts[gaps->list[i].sw] && is_closed_by(t, lids, &gaps->list[i], from);
+	copy_columns(t, lids, columns, from, to);
+	for (uint32_t i = 0; i < gaps->count; i++)
+		if (!columns[gaps->list[i].d])
+			copy_hosts_of(t, lids, &gaps->list[i], from, to);
+	free(hosts);
+	free(columns);
+}
+
+/* ---- Cordons that are exempt ----------------------------------------------------------------- */
+
+static bool is_transit(const struct topo *t, uint32_t sw, const struct topo_port *peer)
+{
+	return peer && peer->node < t->nswitches && peer->node != sw;
+}
+
+/*
+ * Of a switch's links to others: all cordoned at its own end, and none without any cordon and up.
+ */
+static void scan_links(const struct topo *t, uint32_t sw, bool *drained, bool *shut)
+{
+	*drained = *shut = true;
+	for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
+		const struct topo_port *port = topo_port(t, sw, num), *peer = topo_peer(t, port);
+
+		if (!is_transit(t, sw, peer))
+			continue;
+		*drained &= port->cordoned;
+		*shut &= !port->link_up || port->cordoned || peer->cordoned;
+	}
+}
+
+static unsigned lift_links(const struct topo *t, uint32_t sw, const bool *drained, bool *exempt)
+{
+	unsigned count = 0;
+
+	for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
+		const struct topo_port *port = topo_port(t, sw, num), *peer = topo_peer(t, port);
+
+		if (!is_transit(t, sw, peer) || drained[peer->node] || !port->link_up ||
+		    port->quarantined || peer->quarantined)
+			continue;
+		exempt[port - t->ports] = true;
+		count++;
+	}
+	return count;
+}
+
+/*
+ * By port: links of switches whose hosts cordons shut off, but for those to switches that are
+ * themselves drained and those in quarantine. NULL = there are none. The caller's to free.
+ */
+static bool *cordons_find_exempt(const struct topo *t)
+{
+	bool *hosts = find_hosts(t), *exempt = mem_alloc(t->nports + 1, sizeof(*exempt));
+	bool *drained = mem_alloc(t->nswitches + 1, sizeof(*drained));
+	bool *shut = mem_alloc(t->nswitches + 1, sizeof(*shut));
+	unsigned count = 0;
+
+	for (uint32_t sw = 0; sw < t->nswitches; sw++)
+		scan_links(t, sw, &drained[sw], &shut[sw]);
+	for (uint32_t sw = 0; sw < t->nswitches; sw++)
+		if (hosts[sw] && shut[sw])
+			count += lift_links(t, sw, drained, exempt);
+	free(hosts);
+	free(drained);
+	free(shut);
+	if (count)
+		return exempt;
+	free(exempt);
+	return NULL;
+}
+
+/* uneven: see uneven.h. A switch is odd that has not what is usual on its level. */
+
+/* By level: the number of slots that most switches' families have. */
+struct usual {
+	uint16_t slots[UINT8_MAX + 1];
+};
+
+static unsigned count_levels(const struct graph *g)
+{
+	unsigned top = 0;
+
+	for (uint32_t f = 0; f < g->nfamilies; f++)
+		top = g->families[f].level > top ? g->families[f].level : top;
+	return top + 1;
+}
+
+/* Asked in each update: no more memory is cleared than there are levels for. */
+static void find_usual(const struct graph *g, struct usual *usual)
+{
+	uint32_t(*count)[GRAPH_MAX_SLOTS + 1] = mem_alloc(count_levels(g), sizeof(*count));
+
+	*usual = (struct usual){ { 0 } };
+	for (uint32_t f = 0; f < g->nfamilies; f++) {
+		const struct graph_family *family = &g->families[f];
+		uint32_t *of_level = count[family->level];
+
+		of_level[family->nslots] += family->nmembers;
+		if (of_level[family->nslots] > of_level[usual->slots[family->level]])
+			usual->slots[family->level] = family->nslots;
+	}
+	free(count);
+}
+
+static bool has_hosts(const struct graph *g, const struct topo *t, uint32_t sw)
+{
+	const struct graph_switch *s = &g->switches[sw];
+
+	for (unsigned h = 0; h < s->nhosts; h++)
+		if (!t->nodes[t->ports[g->hosts[s->first_host + h].port].node].sharp)
+			return true;
+	return false;
+}
+
+/* All slots of its family, and parents that are all roots or all not. */
+static bool has_full_trunks(const struct graph *g, uint32_t sw)
+{
+	const struct graph_switch *s = &g->switches[sw];
+	const struct graph_family *family = &g->families[s->family];
+	const struct graph_group *ups = graph_ups(g, sw);
+	unsigned lanes = 0, roots = 0;
+
+	for (unsigned i = 0; i < s->nup; i++) {
+		if (g->switches[ups[i].peer].level == s->level)
+			return false;
+		lanes += ups[i].nlanes;
+		roots += !g->switches[ups[i].peer].nup;
+	}
+	return s->nup == family->nparents && lanes == family->nslots && (!roots || roots == s->nup);
+}
+
+bool uneven_is(const struct graph *g, const struct topo *t)
+{
+	struct usual usual;
+
+	find_usual(g, &usual);
+	for (uint32_t sw = 0; sw < g->nswitches; sw++) {
+		const struct graph_switch *s = &g->switches[sw];
+
+		if (g->families[s->family].nslots != usual.slots[s->level] ||
+		    !has_full_trunks(g, sw) || (s->level && has_hosts(g, t, sw)))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * design: see design.h. Who is above D is found by a walk upwards from it, nearest first; the rest,
+ * from the highest rank down, goes by its parents.
+ */
+
+void design_init(struct design *design, const struct graph *g)
+{
+	*design = (struct design){ .g = g };
+}
+
+void design_fini(struct design *design)
+{
+	for (uint32_t d = 0; design->rows && d < design->g->nswitches; d++)
+		free(design->rows[d]);
+	free(design->rows);
+	free(design->queue);
+}
+
+static void find_down(struct design *design, uint32_t d, uint8_t *down)
+{
+	const struct graph *g = design->g;
+	uint32_t head = 0, tail = 0;
+
+	memset(down, REACH_NEVER, g->nswitches);
+	down[d] = 0;
+	design->queue[tail++] = d;
+	while (head < tail) {
+		uint32_t sw = design->queue[head++];
+		const struct graph_group *up = graph_ups(g, sw), *end = up + g->switches[sw].nup;
+
+		for (; up < end && down[sw] < REACH_NEVER - 1; up++) {
+			if (down[up->peer] != REACH_NEVER)
+				continue;
+			down[up->peer] = down[sw] + 1;
+			design->queue[tail++] = up->peer;
+		}
+	}
+}
+
+static uint8_t cost_by_parents(const struct graph *g, uint32_t sw, const uint8_t *cost)
+{
+	const struct graph_group *up = graph_ups(g, sw), *end = up + g->switches[sw].nup;
+	uint8_t best = REACH_NEVER - 1;
+
+	for (; up < end; up++)
+		if (cost[up->peer] < best)
+			best = cost[up->peer];
+	return best + 1;
+}
+
+static void find_costs(const struct graph *g, const uint8_t *down, uint8_t *cost)
+{
+	for (uint32_t i = g->nswitches; i-- > 0;) {
+		uint32_t sw = g->by_rank[i];
+
+		cost[sw] = down[sw] == REACH_NEVER ? cost_by_parents(g, sw, cost) : down[sw];
+	}
+}
+
+struct design_row design_of(struct design *design, uint32_t d)
+{
+	uint32_t n = design->g->nswitches;
+
+	if (!design->rows) {
+		design->rows = mem_alloc(n + 1, sizeof(*design->rows));
+		design->queue = mem_alloc_unset(n + 1, sizeof(*design->queue));
+	}
+	bool made = !design->rows[d];
+
+	if (made) {
+		design->rows[d] = mem_alloc_unset(2, n);
+		find_down(design, d, design->rows[d]);
+		find_costs(design->g, design->rows[d], design->rows[d] + n);
+	}
+	return (struct design_row){ design->rows[d], design->rows[d] + n, made };
+}
+
 /*
  * route: the routing engine's front: graph, destinations, reach, rows.
  *
@@ -10,22 +356,6 @@
  * in each other's way. If pairs remain even then, or if the known links form no tree (tiers.h),
  * the fabric is routed by an acyclic set of turns instead (acyclic.h).
  */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include "routing/acyclic/acyclic.h"
-#include "routing/burden.h"
-#include "routing/ftree/cordons.h"
-#include "routing/ftree/design.h"
-#include "routing/ftree/legal.h"
-#include "routing/ftree/detour_search.h"
-#include "routing/ftree/pivot.h"
-#include "routing/ftree/route.h"
-#include "routing/ftree/tiers.h"
-#include "routing/ftree/uneven.h"
-#include "topology/mem.h"
-#include "topology/topo_builder.h"
 
 struct route {
 	struct graph *graph;	  /* of the previous computation */
