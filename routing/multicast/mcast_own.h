@@ -88,19 +88,5 @@ uint32_t mcast_tree_turn(const struct topo *t, const struct mcast_tree *tree);
 /* ---- mcast_admit.c: the trees of a plan, proven beside unicast tables or built otherwise ----- */
 
 struct mcast_admission;
-/*
- * The caller frees it (NULL is fine); all arguments are borrowed until then. spanned: makes trees
- * out of the spanning tree that the proof has; NULL = it has none.
- */
-struct mcast_admission *mcast_admission_new(const struct topo *t, struct mcast *m,
-					    struct mcast *spanned, struct mcast_proof *proof);
-void mcast_admission_free(struct mcast_admission *a);
-/*
- * Begins with a plan, of which groups[i] has the tree plan->trees[i]; both are borrowed until
- * mcast_admission_step() returns true = done.
- */
-void mcast_admission_begin(struct mcast_admission *a, const struct mcast_group *const *groups,
-			   struct mcast_plan *plan);
-bool mcast_admission_step(struct mcast_admission *a);
 
 #endif
