@@ -28,8 +28,5 @@ void order_cycle_free_end(struct order_cycle_free *s);
 
 /* Finds the rounds of all columns; owned by its caller. *o is complete when go returned false. */
 struct order_columns;
-struct order_columns *order_columns_begin(struct order_work *w, struct order *o);
-bool order_columns_go(struct order_columns *c);
-void order_columns_end(struct order_columns *c);
 
 #endif
