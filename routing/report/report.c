@@ -1,9 +1,232 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include "routing/report/report.h"
+#include <stdlib.h>
+#include <string.h>
+#include "routing/ftree/legal.h"
+#include "routing/report/affected.h"
+#include "routing/report/delta.h"
+#include "topology/mem.h"
+
+/*
+ * delta: compares tables, and says which changes had to be (see delta.h).
+ *
+ * An old entry may stay when its link lives and its next switch is a minimal legal next hop in the
+ * new fabric (legal.h).
+ */
+
+static uint64_t entries_that_differ(const uint8_t *a, const uint8_t *b)
+{
+	uint64_t differ = 0;
+
+	if (!memcmp(a, b, TABLES_BLOCK))
+		return 0;
+	for (unsigned i = 0; i < TABLES_BLOCK; i++)
+		differ += a[i] != b[i];
+	return differ;
+}
+
+/* A block beyond a table's rows is all gaps. */
+static const uint8_t *block_of(const struct tables *t, uint32_t sw, uint32_t block,
+			       const uint8_t *gaps)
+{
+	return block * TABLES_BLOCK < t->stride ? tables_row(t, sw) + block * TABLES_BLOCK : gaps;
+}
+
+void delta_count(const struct tables *older, const struct tables *newer, struct delta *out)
+{
+	uint32_t blocks = tables_blocks(older) > tables_blocks(newer) ? tables_blocks(older)
+								      : tables_blocks(newer);
+
+	uint8_t gaps[TABLES_BLOCK];
+
+	memset(gaps, TABLES_NO_ROUTE, sizeof(gaps));
+	out->entries = out->blocks = out->switches = 0;
+	for (uint32_t sw = 0; sw < newer->nswitches; sw++) {
+		uint32_t before = out->blocks;
+
+		for (uint32_t block = 0; block < blocks; block++) {
+			uint64_t differ = entries_that_differ(block_of(older, sw, block, gaps),
+							      block_of(newer, sw, block, gaps));
+
+			out->entries += differ;
+			out->blocks += differ > 0;
+		}
+		out->switches += out->blocks > before;
+	}
+}
+
+/* ---- The minimum ----------------------------------------------------------------------------- */
+
+/* The ports that entries of one switch for what is behind another might have. */
+struct judge {
+	const struct legal *legal;
+	uint32_t sw, d; /* of `ports` */
+	struct legal_ports ports;
+};
+
+static bool may_stay(struct judge *j, uint32_t sw, uint16_t lid, uint8_t out)
+{
+	const struct dests *dests = &j->legal->d;
+	uint32_t d = dests->sw[lid];
+
+	if (d == TOPO_NONE || d == sw)
+		return out == (d == sw ? dests->port[lid] : TABLES_NO_ROUTE);
+	if (sw != j->sw || d != j->d)
+		legal_ports(j->legal->g, &j->legal->r, sw, d, &j->ports);
+	j->sw = sw;
+	j->d = d;
+	if (out == TABLES_NO_ROUTE)
+		return !j->ports.n;
+	return memchr(j->ports.port, out, j->ports.n) != NULL;
+}
+
+static bool had_to_change(struct judge *j, uint32_t sw, uint16_t lid, uint8_t was, uint8_t is)
+{
+	return was != is && (was == TABLES_NO_ROUTE || !may_stay(j, sw, lid, was));
+}
+
+static uint64_t minimum_by_tiers(const struct topo *t, const struct lid_map *lids,
+				 const struct tables *older, const struct tables *newer)
+{
+	static const struct route_params defaults;
+	struct legal legal;
+	struct judge j = { .legal = &legal, .sw = TOPO_NONE };
+	uint64_t moved = 0;
+
+	legal_init(&legal, t, lids, &defaults, (struct graph_how){ .orientation = GRAPH_BY_LEVEL });
+	legal_fill(&legal);
+	for (uint32_t sw = 0; sw < t->nswitches; sw++)
+		for (uint32_t lid = 1; lid <= lids->top && lid < older->stride; lid++)
+			moved += had_to_change(&j, sw, lid, tables_row(older, sw)[lid],
+					       tables_row(newer, sw)[lid]);
+	legal_fini(&legal);
+	return moved;
+}
+
+static bool leads_nowhere(const struct topo *t, uint32_t sw, uint8_t out)
+{
+	const struct topo_port *port;
+
+	if (out == TABLES_NO_ROUTE || out > t->nodes[sw].nports)
+		return true;
+	port = topo_port(t, sw, out);
+	return out && !port->link_up;
+}
+
+static uint64_t minimum_by_links(const struct topo *t, const struct lid_map *lids,
+				 const struct tables *older, const struct tables *newer)
+{
+	uint64_t moved = 0;
+
+	for (uint32_t sw = 0; sw < t->nswitches; sw++)
+		for (uint32_t lid = 1; lid <= lids->top && lid < older->stride; lid++)
+			moved += tables_row(older, sw)[lid] != tables_row(newer, sw)[lid] &&
+				 leads_nowhere(t, sw, tables_row(older, sw)[lid]);
+	return moved;
+}
+
+uint64_t delta_minimum(const struct topo *t, const struct lid_map *lids, const char *engine,
+		       const struct tables *older, const struct tables *newer)
+{
+	return strcmp(engine, "updn-root") ? minimum_by_tiers(t, lids, older, newer)
+					   : minimum_by_links(t, lids, older, newer);
+}
+
+struct affected_port {
+	uint32_t port;
+	double before, then;
+};
+
+struct affected {
+	const struct topo *t;
+	struct affected_port *list;
+	uint32_t count, others, hosts;
+	double before, then; /* sums over all others */
+};
+
+static int by_growth(const void *a, const void *b)
+{
+	const struct affected_port *x = a, *y = b;
+	double grows = y->then - y->before - (x->then - x->before);
+
+	if (grows != 0)
+		return grows > 0 ? 1 : -1;
+	return x->port < y->port ? -1 : x->port > y->port;
+}
+
+static void find(struct affected *p, const double *before, const double *then, const uint8_t *aside)
+{
+	for (uint32_t i = 0; i < p->t->nports; i++) {
+		if (!(before[i] > 0) || aside[p->t->ports[i].node])
+			continue;
+		p->others++;
+		p->before += before[i];
+		p->then += then[i];
+		if (then[i] > before[i] * AFFECTED_MARGIN)
+			p->list[p->count++] = (struct affected_port){ i, before[i], then[i] };
+	}
+	qsort(p->list, p->count, sizeof(*p->list), by_growth);
+}
+
+static void count_hosts(struct affected *p)
+{
+	bool *seen = mem_alloc(p->t->nhosts + 1, sizeof(*seen));
+
+	for (uint32_t i = 0; i < p->count; i++) {
+		uint32_t host = p->t->nodes[p->t->ports[p->list[i].port].node].host;
+
+		if (host == TOPO_NONE || seen[host])
+			continue;
+		seen[host] = true;
+		p->hosts++;
+	}
+	free(seen);
+}
+
+static json_t *row(const struct topo *t, const struct affected_port *it)
+{
+	const struct topo_port *port = &t->ports[it->port], *leaf = topo_peer(t, port);
+
+	return json_pack("{ss ss* sf sf}", "hca", t->nodes[port->node].name, "leaf",
+			 leaf ? t->nodes[leaf->node].name : NULL, "before", it->before, "then",
+			 it->then);
+}
+
+static json_t *rows(const struct affected *p)
+{
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; i < p->count && i < AFFECTED_SHOWN; i++)
+		json_array_append_new(list, row(p->t, &p->list[i]));
+	return list;
+}
+
+json_t *affected_json(const struct congestion_scene *now, const struct congestion_scene *then,
+		      const uint8_t *aside)
+{
+	struct affected p = { .t = then->t,
+			      .list = mem_alloc(then->t->nports + 1, sizeof(*p.list)) };
+	double *before = mem_alloc(then->t->nports + 1, sizeof(*before));
+	double *after = mem_alloc(then->t->nports + 1, sizeof(*after));
+	json_t *found;
+
+	congestion_by_host(now, aside, before);
+	congestion_by_host(then, aside, after);
+	find(&p, before, after, aside);
+	count_hosts(&p);
+	found = json_pack("{si si sf sf so}", "hcas", (int)p.count, "hosts", (int)p.hosts,
+			  "mean_before", p.others ? p.before / p.others : 0.0, "mean",
+			  p.others ? p.then / p.others : 0.0, "rows", rows(&p));
+	free(before);
+	free(after);
+	free(p.list);
+	return found;
+}
+
 /*
  * report: see report.h; the members' meanings are those of check.h, congestion.h, load_map.h and
  * delta.h.
  */
-#include "routing/report/report.h"
 
 json_t *report_proof(const struct check_report *r)
 {
