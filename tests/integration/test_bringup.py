@@ -9,7 +9,7 @@ from fabric import FABRICS, NO_ROUTE, ROOT, aggregation_nodes
 
 # What is like the world's is in the source; published fabrics are used where this machine has them.
 WHOLE = [net for net in (ROOT / "tests" / "fabrics").glob("*.net") if net.stem != "broken_tree"]
-IRREGULAR = sorted(WHOLE) + sorted(FABRICS.glob("*.net"))
+IRREGULAR = [*sorted(WHOLE), *(pytest.param(net, marks=pytest.mark.long) for net in sorted(FABRICS.glob("*.net")))]
 SM_HOST = "H-0002c90380000100"
 FIVE_HOSTS = [SM_HOST, "H-0002c90380000400", "H-0002c90380006900", "H-0002c9038000b600", "H-0002c90380010000"]
 STATUS_KEYS = {"state": str, "fabric_up": bool, "engine": str, "switches": int, "hcas": int, "links": int,
@@ -25,7 +25,7 @@ def cables(net):
 
 # ---- Irregular fabrics
 
-@pytest.mark.parametrize("net", IRREGULAR, ids=[net.stem for net in IRREGULAR])
+@pytest.mark.parametrize("net", IRREGULAR, ids=lambda net: net.stem)
 def test_irregular_fabric_comes_up_as_a_fat_tree(start, net):
     fabric = start(net)
     status = fabric.status()

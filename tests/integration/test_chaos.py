@@ -13,6 +13,8 @@ import pytest
 
 from fabric import aggregation_nodes, reaches, until
 
+pytestmark = pytest.mark.long
+
 STEPS = int(os.environ.get("CHAOS_STEPS", 60))
 SEED = int(os.environ.get("CHAOS_SEED", 1))
 SM_HOST, SM_LEAF = "H-0002c90380000100", "S-0002c90300000100"

@@ -196,6 +196,7 @@ def test_socket_option_goes_before_the_configuration(fabric):
     assert fabric.socket.parent.stat().st_mode & 0o777 == 0o755
 
 
+@pytest.mark.long
 def test_demo_ends_by_itself_with_0():
     demo = subprocess.run([ROOT / "tests/demo/demo"], capture_output=True, text=True, timeout=800)
     assert demo.returncode == 0, demo.stderr

@@ -57,6 +57,7 @@ def test_a_fault_that_happened_without_the_device_is_found(start, small_net):
     assert reached == pairs > 0
 
 
+@pytest.mark.long
 def test_a_standby_serves_while_the_masters_device_is_gone(start, small_net):
     standby = start(small_net, THERE, rig="fmsim", **FAST)
     master = standby.another(sm_priority=15, **FAST)
@@ -75,6 +76,7 @@ def test_a_standby_serves_while_the_masters_device_is_gone(start, small_net):
         master.stop()
 
 
+@pytest.mark.long
 def test_a_port_that_another_manager_has_is_waited_for(start, small_net):
     """Registered for SMPs, a port is one manager's at a time; fmd says so, and begins when that is gone."""
     fabric = start(small_net, fmd=False, rig="fmsim")
@@ -124,6 +126,7 @@ def start_on(slow_disk, held, fabric, monkeypatch):
     fabric.wait_up()
 
 
+@pytest.mark.long
 def test_a_standby_that_comes_has_what_its_masters_disk_has_not_taken_yet(start, small_net, slow_disk, tmp_path, monkeypatch):
     """Of a master that has just taken over the number of that take-over: without it both would count from the same one."""
     held, door, psk = tmp_path / "held", free_door(), {"peer_psk_file": secret(tmp_path / "psk")}
@@ -145,6 +148,7 @@ def test_a_standby_that_comes_has_what_its_masters_disk_has_not_taken_yet(start,
         standby.stop()
 
 
+@pytest.mark.long
 def test_a_disk_that_stops_holds_up_neither_faults_nor_the_election(start, small_net, slow_disk, tmp_path, monkeypatch):
     """While no byte gets to the disk: a cable is rerouted, a host's query is answered, and a standby that polls takes nothing."""
     held = tmp_path / "held"

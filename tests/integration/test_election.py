@@ -121,6 +121,7 @@ def test_the_second_fmd_stands_by_and_takes_over_without_a_write(start, pod_net,
     print("taken over after", told[0]["silent_ms"], "ms of silence in", told[0]["took_ms"], "ms")
 
 
+@pytest.mark.long
 def test_a_killed_master_is_followed_without_a_write(start, pod_net, second):
     master = start(pod_net, HERE)
     before = held(master)
@@ -177,6 +178,7 @@ def test_an_operator_hands_over_and_back(start, pod_net, second):
     assert held(one) == before
 
 
+@pytest.mark.long
 def test_a_higher_fmd_is_handed_the_fabric(start, pod_net, second):
     lower = start(pod_net, HERE, **FAST, **UNDAMPED)
     before = held(lower)
@@ -191,6 +193,7 @@ def test_a_higher_fmd_is_handed_the_fabric(start, pod_net, second):
     assert all_reached(higher)
 
 
+@pytest.mark.long
 def test_fmd_stands_by_for_opensm_and_takes_over(start, pod_net, opensm):
     fabric = start(pod_net, fmd=False, sm_priority=1, **FAST)
     other = opensm(fabric, THERE, 14)
@@ -209,6 +212,7 @@ def test_fmd_stands_by_for_opensm_and_takes_over(start, pod_net, opensm):
     print("taken over after", told[0]["silent_ms"], "ms of silence in", told[0]["took_ms"], "ms")
 
 
+@pytest.mark.long
 def test_a_lower_opensm_stands_by_for_fmd_and_is_followed_by_nothing(start, pod_net, opensm):
     fabric = start(pod_net, HERE, sm_priority=9, sweep_interval=0.5)
     before = held(fabric)
@@ -219,6 +223,7 @@ def test_a_lower_opensm_stands_by_for_fmd_and_is_followed_by_nothing(start, pod_
     assert held(fabric) == before
 
 
+@pytest.mark.long
 def test_a_higher_opensm_is_handed_the_fabric(start, pod_net, opensm):
     """ibsim drops the TrapRepress that OpenSM waits for, so OpenSM gets no further here than to be master."""
     fabric = start(pod_net, HERE, sm_priority=5, **FAST, **UNDAMPED)
@@ -233,6 +238,7 @@ def test_a_higher_opensm_is_handed_the_fabric(start, pod_net, opensm):
     assert took_over(fabric)
 
 
+@pytest.mark.long
 def test_a_higher_opensm_that_comes_later_takes_nothing(start, pod_net, opensm):
     fabric = start(pod_net, HERE, sm_priority=5, sweep_interval=0.5)
     before = held(fabric)
@@ -242,6 +248,7 @@ def test_a_higher_opensm_that_comes_later_takes_nothing(start, pod_net, opensm):
     assert managed(fabric.status()) and held(fabric) == before
 
 
+@pytest.mark.long
 def test_a_manager_that_ends_hands_over_to_opensm(start, pod_net, opensm):
     fabric = start(pod_net, HERE, sm_priority=5, sweep_interval=0.5)
     before = held(fabric)
@@ -251,11 +258,13 @@ def test_a_manager_that_ends_hands_over_to_opensm(start, pod_net, opensm):
     assert fabric.stop_fmd() == 0
     other.wait("Entering MASTER state")
     assert "handing over to it" in fabric.log.read_text()
+    fabric.write_conf(sm_priority=1, sweep_interval=0.5)  # or OpenSM would hand it back
     fabric.start_fmd(HERE)
     fabric.wait(lambda s: s["sm"] == "standby", "fmd is back, and stands by")
     assert held(fabric)[1] == before[1]
 
 
+@pytest.mark.long
 def test_opensm_hands_over_to_a_higher_fmd(start, pod_net, opensm):
     fabric = start(pod_net, fmd=False, sm_priority=9, **FAST)
     other = opensm(fabric, THERE, 3)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """Links whose bit error rate is over its limit: out of transit, shown with their rate, kept over a restart, an operator's to release."""
+import pytest
+
 from fabric import poll
 
 LEAF = "S-0002c90300000100"
@@ -41,6 +43,7 @@ def test_a_link_over_its_error_rate_is_out_until_it_is_clean_or_released(start, 
     assert [event["kind"] for event in fabric.ask("events", "-n", "100")].count("quarantined") == 1  # it was out all the time
 
 
+@pytest.mark.long
 def test_a_dry_run_says_what_it_would_do(start, pod_net):
     fabric = start(pod_net, perf_interval=1.0, health_symbol_errors=0, health_ber_dry_run=True)
     poll(lambda: fabric.status()["health"]["ports_read"] >= 1024, "all ports were read")
@@ -52,6 +55,7 @@ def test_a_dry_run_says_what_it_would_do(start, pod_net):
     assert sick(fabric) == [] and fabric.status()["links_quarantined"] == 0
 
 
+@pytest.mark.long
 def test_blocks_that_fec_could_not_correct_are_told_and_isolate_nothing(start, pod_net):
     """health_fec_action = "warn": their limits were never tried on hardware."""
     fabric = start(pod_net, perf_interval=1.0)

@@ -156,6 +156,7 @@ def test_spine_dies_and_comes_back(start, pod_net, sm, how):
     before.holds_again()
 
 
+@pytest.mark.long
 def test_two_spines_die_at_once(start, pod_net):
     fabric = start(pod_net, SM_HOST, sweep_interval=1.0)
     before = Before(fabric)
@@ -177,6 +178,7 @@ def test_leaf_dies_with_its_hosts_and_comes_back(start, pod_net):
     before.holds_again()
 
 
+@pytest.mark.long
 def test_switch_that_lost_its_tables_while_away_gets_them_again(start, pod_net):
     fabric = start(pod_net, SM_HOST, sweep_interval=1.0)
     before = Before(fabric)
@@ -187,6 +189,7 @@ def test_switch_that_lost_its_tables_while_away_gets_them_again(start, pod_net):
     before.holds_again()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("switch", [SPINES[1], LEAVES[1], SM_LEAF])
 def test_switch_that_lost_its_tables_in_its_place_gets_them_again(start, pod_net, switch):
     fabric = start(pod_net, SM_HOST, sweep_interval=1.0, audit_rate=0)
@@ -244,6 +247,7 @@ def lossy(percent):
     return [f'Error "{switch}" {percent}' for switch in LEAVES + SPINES]
 
 
+@pytest.mark.long
 def test_every_tenth_packet_lost_changes_nothing_in_the_end(start, pod_net):
     fabric = start(pod_net, fmd=False, sweep_interval=1.0)
     fabric.console(*lossy(10))
@@ -262,6 +266,7 @@ def test_every_tenth_packet_lost_changes_nothing_in_the_end(start, pod_net):
     assert sorted(before.lids.values()) == list(range(1, 281))
 
 
+@pytest.mark.long
 def test_fault_is_answered_while_every_tenth_packet_is_lost(start, pod_net):
     fabric = start(pod_net, SM_HOST, sweep_interval=1.0)
     before = Before(fabric)
@@ -276,6 +281,7 @@ def test_fault_is_answered_while_every_tenth_packet_is_lost(start, pod_net):
 
 # ---- Nothing happens
 
+@pytest.mark.long
 def test_idle_polls_cost_one_packet_a_switch(start, pod_net):
     fabric = start(pod_net, SM_HOST, sweep_interval=1.0, audit_rate=0, transaction_timeout=10000)  # a busy simulator is not silent
     first = fabric.wait_up()

@@ -26,6 +26,7 @@ def fall_ill(fabric):
     return count
 
 
+@pytest.mark.long
 def test_all_ports_are_read_at_two_packets_each(start, pod_net):
     fabric = start(pod_net, SM_HOST, rig="ibsim", sweep_interval=0, audit_rate=0)  # whose agents count errors in PortCounters alone, and data in 64 bits too
     fabric.ask("health", "--read")

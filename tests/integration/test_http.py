@@ -208,6 +208,7 @@ def test_long_documents_that_are_asked_for_at_once_all_come(web):
     assert {answer[0] for answer in answers} == {200} and len({answer[2] for answer in answers}) == 1  # links do not move
 
 
+@pytest.mark.long
 def test_slow_readers_keep_no_other_address_from_long_documents(start, tmp_path):
     net, address = tmp_path / "large.net", own_address()
     with open(net, "w") as out:

@@ -6,6 +6,10 @@ import signal
 import subprocess
 import sys
 
+import pytest
+
+pytestmark = pytest.mark.long
+
 SM_HOST, HOST = "H-0002c90380000100", "H-0002c90380008300"
 GUID = f"0x{int(HOST[2:], 16) + 1:016x}"
 HERE = pathlib.Path(__file__).parent

@@ -13,6 +13,8 @@ import pytest
 from fabric import free_door, split
 from test_mirror import FAST, HERE, THERE, certificate, managed, port_guid
 
+pytestmark = pytest.mark.long
+
 MEMBER, OUTSIDER, GHOST = port_guid("H-0002c90380008300"), port_guid("H-0002c90380008400"), "0x00000000dead0001"
 OPEN, CLOSED = "ff12401bffff00000000000000000042", "ff12401b800500000000000000000042"
 SHOWN_OPEN, SHOWN_CLOSED = "ff12:401b:ffff::42", "ff12:401b:8005::42"

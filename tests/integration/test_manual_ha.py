@@ -4,6 +4,8 @@ import pathlib
 import re
 import subprocess
 
+import pytest
+
 from fabric import DEADLINE_S, poll, program
 from test_mirror import HERE, THERE, managed, secret, two, whole  # noqa: F401  (two is a fixture)
 
@@ -74,6 +76,7 @@ def test_a_handover_there_and_back_at_once_loses_nothing(two):  # noqa: F811
     assert not [path.name for fabric in (one, other) for path in fabric.state_dir.glob("*.aside")]
 
 
+@pytest.mark.long
 def test_a_handover_to_a_manager_without_a_copy_says_so(two, tmp_path):  # noqa: F811
     one, other = two(None, {"peer_psk_file": secret(tmp_path / "another", "ff" * 16)})
     hand_over(one, other)
@@ -81,6 +84,7 @@ def test_a_handover_to_a_manager_without_a_copy_says_so(two, tmp_path):  # noqa:
     assert [text for text in told if "no standby has a complete copy" in text], told
 
 
+@pytest.mark.long
 def test_a_split_fabric_has_a_master_in_each_part_and_one_when_it_is_whole_again(two):  # noqa: F811
     low, high = two()  # by their port GUIDs
     whole(high)

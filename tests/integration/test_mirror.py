@@ -80,6 +80,7 @@ def kept(fabric):
             "members": {g["mgid"]: g["full"] for g in fabric.ask("groups")}}
 
 
+@pytest.mark.long
 def test_a_killed_master_leaves_its_standby_all_that_it_knew(two):
     master, standby = two()
     whole(standby)
@@ -109,6 +110,7 @@ def test_a_killed_master_leaves_its_standby_all_that_it_knew(two):
     assert {e["manager"] for e in standby.ask("events", "-n", "4000")} == {socket.gethostname()[:63]}
 
 
+@pytest.mark.long
 def test_who_returns_has_what_was_done_meanwhile(two):
     master, standby = two()
     whole(standby)
@@ -129,6 +131,7 @@ def test_who_returns_has_what_was_done_meanwhile(two):
 OTHER_SPINE = "S-0002c90300000a00"
 
 
+@pytest.mark.long
 def test_who_was_master_of_its_own_is_told_and_its_files_are_kept(two):
     """A dies, B takes over and cordons, B dies; A returns alone with its older files and cordons something else; then B returns."""
     a, b = two()
@@ -181,6 +184,7 @@ def return_behind_its_standby(a, b):
     return [e["text"] for e in a.ask("events", "--kind", "mirror") if "whose state is in force now" in e["text"]]
 
 
+@pytest.mark.long
 def test_what_a_master_changed_without_its_standby_is_kept_when_that_one_returns_first(two):
     a, b = two()
     whole(b)
@@ -196,6 +200,7 @@ def test_what_a_master_changed_without_its_standby_is_kept_when_that_one_returns
     a.wait(lambda s: not unshared(a), "that is over")
 
 
+@pytest.mark.long
 def test_a_master_that_changed_nothing_without_its_standby_has_nothing_to_keep(two):
     a, b = two()
     whole(b)
@@ -228,6 +233,7 @@ def test_a_hand_over_waits_for_what_was_changed_a_moment_ago(two):
     assert not [e for e in standby.ask("events", "-n", "200") if "has a current copy of this master's state" in e["text"]]
 
 
+@pytest.mark.long
 def test_what_was_answered_a_moment_ago_outlives_its_master(two):
     master, standby = two()
     whole(standby)
@@ -256,6 +262,7 @@ def test_what_was_answered_a_moment_ago_outlives_its_master(two):
     assert "0x0000000000000043 " not in (standby.state_dir / "groups").read_text()
 
 
+@pytest.mark.long
 def test_hosts_that_were_off_at_take_overs_keep_their_lids(two, pod_net):
     """They return in another order than they have LIDs in, first to the second manager, then to the first when it is back."""
     master, standby = two()
@@ -370,6 +377,7 @@ def test_a_port_that_was_in_use_is_listened_at_later(start, pod_net, tmp_path):
     socket.create_connection(split(door)).close()
 
 
+@pytest.mark.long
 def test_who_was_master_long_ago_and_meets_a_new_one_loses_no_file(start, pod_net, tmp_path):
     """The new one has written nothing when it is asked for all it has."""
     doors, psk = (free_door(), free_door()), {"peer_psk_file": secret(tmp_path / "psk")}

@@ -4,6 +4,8 @@ import pytest
 
 from fabric import RIG, until
 
+pytestmark = pytest.mark.long
+
 
 @pytest.mark.parametrize("planned", [False, True], ids=["pattern", "plan"])
 def test_a_miswiring_that_appears_is_an_event_and_one_when_it_is_mended(start, pod_net, planned):

@@ -135,6 +135,7 @@ def test_a_restart_writes_no_table_and_forgets_no_member(fabric):
     assert written(fabric) == 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mode", ["2"])  # 1 and 3 count groups in a table that ibsim cuts at three; 4 takes long
 def test_osmtest_finds_multicast_as_the_standard_has_it(start, pod_net, mode):
     fabric = start(pod_net, SM_HOST, rig="ibsim")  # osmtest takes 300 Gb/s, which a link of fmsim has, for more than any link has

@@ -6,6 +6,8 @@ from exporter import Exporters, chunked
 from fabric import Fabric, poll
 from nvlink_player import nmx_text
 
+pytestmark = pytest.mark.long
+
 TRAYS = {f"dgx-su01-{tray + 1:02}": tray for tray in range(18)}
 SICK, OTHER = "dgx-su01-08", "dgx-su01-12"
 BIG = 25  # families of other metrics: 20 MB

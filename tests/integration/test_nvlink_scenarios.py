@@ -16,6 +16,8 @@ from fabric import Fabric
 from nvlink_player import (BLANK32, BLANK64, DRIVER_START, MASK_ROUTE_UNHEALTHY, OFF_AT_PROBE, OFF_THE_BUS, Machine, recovery_line,
                            sxid_line, xid_line)
 
+pytestmark = pytest.mark.long
+
 INTERVAL_S, STAYS = 0.3, 6  # answers that a state outlives
 DEADLINE_S = 120  # a step that fails takes it whole; none that passes comes near
 CONF = {"nvswitch_poll_interval": INTERVAL_S, "nvswitch_worsen_hold": 0.5, "nvswitch_recover_hold": 0.5,

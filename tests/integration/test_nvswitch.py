@@ -150,6 +150,7 @@ def errors_are_told(world, sick):
     assert "a line is too long" in errors and "it reports nothing about NVLinks" in errors
 
 
+@pytest.mark.long
 def test_bad_exporters_make_their_hosts_unknown_and_change_nothing(world):
     before, rss = world.fabric.tables(), world.fabric.status()["rss_kb"]
     reconfigure(world, nvswitch_timeout=1)  # for those that never end; others may be late by it now and then
@@ -179,6 +180,7 @@ def test_bad_exporters_make_their_hosts_unknown_and_change_nothing(world):
 GUARD_HOLD_S = 4  # more than it takes to hear all hosts once
 
 
+@pytest.mark.long
 def test_too_many_at_once_change_nothing(world):
     before = world.fabric.tables()
     reconfigure(world, nvswitch_worsen_hold=GUARD_HOLD_S)
@@ -226,6 +228,7 @@ def test_syslog_by_udp_and_tcp_and_kmsg_reach_the_host(world):
     poll(lambda: world.fabric.status()["nvswitch"]["logs"]["strangers"] > 0, "the line of this machine is counted")
 
 
+@pytest.mark.long
 def test_a_flood_loses_no_fault_and_strangers_leave_no_trace(world):
     before, began = world.fabric.status()["nvswitch"], time.monotonic()
     said = len(world.fabric.log.read_text(errors="replace"))
@@ -271,6 +274,7 @@ def test_an_operators_word_stands_until_it_is_taken_back_and_over_a_restart(worl
     assert world.fabric.fmctl("nvswitch", "set", SICK, check=False).returncode == 2
 
 
+@pytest.mark.long
 def test_a_restart_forgets_no_event_and_heals_nothing(world):
     world.send(SICK, "NVRM: Xid (PCI:0000:34:00): 79, pid=1, name=x, GPU has fallen off the bus.")
     world.wait_state(SICK, "NO_P2P")
@@ -315,6 +319,7 @@ def make_certificate(folder, name):
     return path
 
 
+@pytest.mark.long
 def test_https_believes_the_pinned_authority_and_no_other(pod_net, tmp_path):
     good, other = make_certificate(tmp_path, "good"), make_certificate(tmp_path, "other")
     it = World(tmp_path, pod_net, certificate=good, nvswitch_ca_file=str(good))
@@ -370,6 +375,7 @@ def test_the_slurm_hook_drains_and_resumes_only_what_it_drained(pod_net, tmp_pat
         it.stop()
 
 
+@pytest.mark.long
 def test_a_hook_that_hangs_is_killed_and_holds_nothing_up(pod_net, tmp_path):
     hook = tmp_path / "hook"
     hook.write_text(f'#!/bin/sh\necho "$FMD_HOST $FMD_OLD_STATE $FMD_STATE $FMD_REASON" >>{tmp_path}/ran\nsleep 600\n')

@@ -48,6 +48,7 @@ def test_the_link_comes_later_than_the_manager(start, pod_net):
     assert not fabric.status()["alerts"]
 
 
+@pytest.mark.long
 def test_a_manager_that_lost_its_link_writes_nothing_when_it_is_back(start, pod_net):
     fabric = start(pod_net, HERE)
     before = held(fabric)
@@ -61,6 +62,7 @@ def test_a_manager_that_lost_its_link_writes_nothing_when_it_is_back(start, pod_
     assert all_reached(fabric)
 
 
+@pytest.mark.long
 def test_a_standby_that_lost_its_link_takes_nothing(start, pod_net):
     master = start(pod_net, THERE, **FAST)
     standby = master.another(**FAST)

@@ -10,6 +10,8 @@ import pytest
 
 from fabric import ROOT, program
 
+pytestmark = pytest.mark.long
+
 BIN = program("fmd").parent
 EXPOSURE = 2.0
 ENDBR64 = b"\xf3\x0f\x1e\xfa"

@@ -7,6 +7,8 @@ import pytest
 from browser import Browser
 from fabric import own_address, poll
 
+pytestmark = pytest.mark.long
+
 HOST = "H-0002c90380000100"
 LEAF, SECOND_LEAF = "S-0002c90300000100", "S-0002c90300000200"
 TOKEN = "a-token-of-some-length"

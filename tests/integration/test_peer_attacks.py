@@ -14,6 +14,8 @@ from test_lying_peer import Liar
 from test_mirror import FAST, HERE, HOST, MGID, THERE, certificate, client, port_guid, whole
 from test_peer_links import GROWTH_KB, closed, connect, frame, peak_kb, peers, standbys  # noqa: F401: a fixture
 
+pytestmark = pytest.mark.long
+
 STRANGER, OTHER = "0x00000000dead0001", "0x00000000dead0002"
 HUNDRED = 100
 

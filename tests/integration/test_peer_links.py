@@ -63,6 +63,7 @@ def peers(start, pod_net, tmp_path):
             it.stop()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mode", ["drip", "hole", "cut"])
 def test_a_copy_that_is_old_is_not_taken_for_a_whole_one(peers, mode):
     it = peers()
@@ -76,6 +77,7 @@ def test_a_copy_that_is_old_is_not_taken_for_a_whole_one(peers, mode):
     assert it.standby.lids() == it.before["lids"] and it.standby.simulated_tables()[1] == it.before["tables"]
 
 
+@pytest.mark.long
 def test_a_bad_link_that_is_good_again_has_the_copy_whole_again(peers):
     it = peers()
     for mode in ("garble", "cut", "hole"):
@@ -97,6 +99,7 @@ def test_status_tells_in_words_how_old_the_copy_is(peers):
         assert re.search(r"^mirror +incomplete for [0-9]+ s: \S", fabric.fmctl("status").stdout, re.M), fabric.fmctl("status").stdout
 
 
+@pytest.mark.long
 def test_a_link_of_half_a_second_delays_a_hand_over_and_loses_nothing(peers):
     it = peers()
     it.link.mode = "late"
@@ -147,6 +150,7 @@ def test_what_was_recorded_is_of_no_use(peers):
     it.assert_as_before()
 
 
+@pytest.mark.long
 def test_who_says_nothing_or_almost_nothing_is_let_go(peers):
     it = peers()
     with connect(it.door) as silent, connect(it.door) as slow:
@@ -169,6 +173,7 @@ def test_who_says_nothing_or_almost_nothing_is_let_go(peers):
     it.assert_as_before()
 
 
+@pytest.mark.long
 def test_a_thousand_connections_cost_nothing(peers):
     it = peers()
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -240,6 +245,7 @@ def test_frames_that_are_none_end_a_connection_and_nothing_else(peers, stranger,
     it.assert_as_before()
 
 
+@pytest.mark.long
 def test_frames_without_an_end_and_answers_that_nobody_reads_take_no_memory(peers, stranger, tmp_path):
     it = peers(certificate(tmp_path, "one", "ca"))
     rss = peak_kb(it.master)

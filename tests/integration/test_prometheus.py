@@ -34,6 +34,7 @@ def promtool(*arguments):
 
 
 @needs_promtool
+@pytest.mark.long
 def test_rules_are_right_and_each_is_raised_by_what_it_is_for():
     checked = promtool("check", "rules", RULES)
     assert checked.returncode == 0, checked.stdout + checked.stderr
@@ -114,6 +115,7 @@ def filled_in(text):
 EXPRESSIONS = [(panel["title"], target["expr"]) for panel in DASHBOARD["panels"] for target in panel.get("targets", [])]
 
 
+@pytest.mark.long
 def test_every_expression_of_the_dashboard_finds_what_fmd_shows(world):
     assert len(EXPRESSIONS) > 40
     empty = [(title, expression) for title, expression in EXPRESSIONS if not world.query(filled_in(expression)) and title not in QUIET]
@@ -122,6 +124,7 @@ def test_every_expression_of_the_dashboard_finds_what_fmd_shows(world):
         world.query(filled_in(annotation["expr"]))
 
 
+@pytest.mark.long
 def test_the_dashboards_variables_have_values(world):
     for variable in DASHBOARD["templating"]["list"]:
         if variable["type"] == "query":
@@ -129,6 +132,7 @@ def test_the_dashboards_variables_have_values(world):
             assert world.query(f"count by ({label}) ({filled_in(metric)})")
 
 
+@pytest.mark.long
 def test_figures_mean_what_panels_say(world):
     figures = {title: world.query(filled_in(expression)) for title, expression in EXPRESSIONS}
     assert [labels["state"] for labels, _ in figures["State"]] == ["up"]
@@ -140,6 +144,7 @@ def test_figures_mean_what_panels_say(world):
     assert all(0 < share < 1 for _, share in figures["Busiest links"])
 
 
+@pytest.mark.long
 def test_prometheus_takes_the_rules_and_finds_no_error_in_them(world):
     def evaluated():
         rules = [rule for group in world.ask("rules")["groups"] for rule in group["rules"]]

@@ -11,6 +11,8 @@ from fabric import Fabric, poll, program
 from test_manual_ha import typed
 from test_rig_opensm import OpenSm
 
+pytestmark = pytest.mark.long
+
 HERE, THERE = "H-0002c90380000100", "H-0002c90380001000"
 HOSTS = ["H-0002c90380000300", "H-0002c90380000500", "H-0002c90380000700", "H-0002c90380000900"]
 CLIENT = pathlib.Path(__file__).with_name("sa_client.py")

@@ -87,6 +87,7 @@ def picture(text):
     return [line for line in text.splitlines() if not re.match(r"# (Topology file|Initiated from)|#$|$", line)]
 
 
+@pytest.mark.long
 def test_the_fabric_is_the_one_of_ibsim(small_net, tmp_path_factory):
     """One file, one manager, two simulators: ibnetdiscover's pictures are the same, line by line."""
     pictures = []
@@ -104,6 +105,7 @@ def test_the_fabric_is_the_one_of_ibsim(small_net, tmp_path_factory):
 STAGE = re.compile(r"^ +(\S.*\S) +(\d+) +(\d+) *$", re.M)
 
 
+@pytest.mark.long
 def test_ibdiagnet_finds_nothing_in_a_whole_fabric(start, small_net):
     """ibutils': all of its stages, and the fabric that it writes. Of IPoIB's group it says that it is slower than its members, as groups are."""
     fabric = start(small_net, rig="fmsim")
@@ -116,6 +118,7 @@ def test_ibdiagnet_finds_nothing_in_a_whole_fabric(start, small_net):
     assert (folder / "ibdiagnet.lst").read_text().count("{ CA") >= 16
 
 
+@pytest.mark.long
 def test_ibdiagnet_names_what_is_wrong(start, small_net):
     """A counter, and a GUID that two HCAs have."""
     fabric = start(small_net, rig="fmsim")
@@ -126,6 +129,7 @@ def test_ibdiagnet_names_what_is_wrong(start, small_net):
     assert re.search(r"2 Devices with identical NodeGUID=0x0002c90380000400", said), said[-3000:]
 
 
+@pytest.mark.long
 def test_long_answers_survive_loss(start, pod_net):
     """1% of packets each way: half a percent as they leave a port, half as they come to one. saquery asks once: what fmd heard is answered whole."""
     fabric = start(pod_net, HOST, rig="fmsim", sim_options=("--loss", "5"))
@@ -133,6 +137,7 @@ def test_long_answers_survive_loss(start, pod_net):
         assert fabric.saquery_heard("NR", host=FAR)[0].stdout.count("NodeRecord dump") == MANY
 
 
+@pytest.mark.long
 def test_records_of_four_thousand_hosts_survive_loss(start, tmp_path):
     """Some 2,700 segments an answer, of which 1% is lost each way; tests/bench/long_answers.py asks a hundred times."""
     net = tmp_path / "pod.net"

@@ -9,6 +9,8 @@ import pytest
 
 from fabric import Fabric, end_process, poll
 
+pytestmark = pytest.mark.long
+
 FAR = "H-0002c90380001000"
 QUICK = ("-t", "200")  # what OpenSM drops on purpose is waited for so long and no longer
 

@@ -12,6 +12,8 @@ from bad_link import BadLink
 from fabric import free_door, poll, until
 from test_mirror import FAST, HERE, HOST, MGID, THERE, client, files, managed, port_guid, secret, two, whole  # noqa: F401
 
+pytestmark = pytest.mark.long
+
 LATER = "ff12401bffff00000000000000000077"
 
 
