@@ -32,6 +32,7 @@ struct channel_tls {
 
 struct channel {
 	struct loop *loop;
+	const struct channel_tls *tls;
 	const struct channel_ops *ops; /* NULL: its owner has closed it */
 	void *arg;
 	struct bufferevent *bev;
@@ -256,6 +257,12 @@ static const char *reason(struct channel *c, short what)
 	return what & BEV_EVENT_EOF ? "it closed the connection" : "cannot connect";
 }
 
+/* With a key that both have, a session goes on from it; a handshake without it proves nothing. */
+static bool is_proven(const struct channel *c)
+{
+	return !c->tls->psk_length || SSL_session_reused(bufferevent_openssl_get_ssl(c->bev));
+}
+
 static void event_cb(struct bufferevent *bev, short what, void *arg)
 {
 	struct channel *c = arg;
@@ -264,6 +271,10 @@ static void event_cb(struct bufferevent *bev, short what, void *arg)
 		return;
 	if (!(what & BEV_EVENT_CONNECTED)) {
 		end_soon(c, reason(c, what));
+		return;
+	}
+	if (!is_proven(c)) {
+		end_soon(c, "it did not prove that it has the key of peer_psk_file");
 		return;
 	}
 	bufferevent_enable(bev, EV_READ | EV_WRITE);
@@ -280,12 +291,15 @@ static struct channel *channel_new(struct loop *loop, struct channel_tls *tls, i
 	struct event_base *base = loop_event_base(loop);
 	SSL *ssl = base ? SSL_new(tls->context) : NULL;
 
-	*c = (struct channel){ .loop = loop, .ops = ops, .arg = arg };
+	*c = (struct channel){ .loop = loop, .tls = tls, .ops = ops, .arg = arg };
 	c->reader.most = ops->most;
 	c->heard_us = loop_now_us(loop);
 	c->end = loop_timer_new(loop, end_cb, c);
 	c->silence = loop_timer_new(loop, silence_cb, c);
 	expect(c);
+	/* A server may answer a key that it does not have with a certificate: none is taken. */
+	if (ssl && fd < 0)
+		SSL_set_verify(ssl, SSL_VERIFY_PEER, NULL);
 	if (ssl)
 		c->bev = bufferevent_openssl_socket_new(
 			base, fd, ssl,

@@ -3,15 +3,16 @@
 import contextlib
 import os
 import pathlib
+import re
 import socket
 import ssl
 import subprocess
 
 import pytest
 
-from fabric import own_address, poll, split
+from fabric import free_door, own_address, poll, split
 from test_lying_peer import Liar
-from test_mirror import FAST, HERE, HOST, MGID, THERE, certificate, client, port_guid, whole
+from test_mirror import FAST, HERE, HOST, MGID, THERE, certificate, client, port_guid, secret, whole
 from test_peer_links import GROWTH_KB, closed, connect, frame, peak_kb, peers, standbys  # noqa: F401: a fixture
 
 pytestmark = pytest.mark.long
@@ -131,6 +132,37 @@ def test_a_standby_takes_nothing_from_who_is_not_entitled(start, pod_net, tmp_pa
     finally:
         standby.stop()
         liar.door.close()
+
+
+def without_proof(folder, side):
+    """A certificate of its own making, and no secret."""
+    keys = certificate(folder, "nobody", "nobodysca")
+    context = ssl.SSLContext(side)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    context.load_cert_chain(keys["peer_cert"], keys["peer_key"])
+    return context
+
+
+def test_a_certificate_proves_nothing_where_managers_share_a_key(start, pod_net, tmp_path):
+    """In TLS 1.3 a server may pass over the key that it is offered, and show a certificate."""
+    psk = {"peer_psk_file": secret(tmp_path / "psk")}
+    master = start(pod_net, HERE, peer_listen=free_door(), **psk, **FAST)
+    liar = Impostor(certificate(tmp_path, "two", "ca"), without_proof(tmp_path, ssl.PROTOCOL_TLS_SERVER))
+    standby = master.another(peers=liar.address, **psk, **FAST)
+    try:
+        standby.start_fmd(THERE)
+        status = standby.wait(lambda s: s["sm"] == "standby" and (s["mirror"]["whole"] or s["mirror"]["peers"][0]["error"]), "it is refused, or believed")
+        row = status["mirror"]["peers"][0]
+        assert not status["mirror"]["whole"] and not (standby.state_dir / "cordons").exists()
+        assert "certificate" in row["error"] and (row["connected"], row["master"], row["name"]) == (False, False, ""), row
+    finally:
+        standby.stop()
+        liar.door.close()
+    door = re.search(r'peer_listen = "(.*?)"', master.conf.read_text())[1]
+    with contextlib.suppress(OSError), connect(door) as end, without_proof(tmp_path, ssl.PROTOCOL_TLS_CLIENT).wrap_socket(end) as channel:
+        channel.sendall(hello())
+        assert not said(channel), "nothing is told to who has no key"
+    master.wait(lambda s: s["mirror"]["refused"] and not s["mirror"]["standbys"], "it is counted")
 
 
 # ---- Who has a certificate, and says what was said before ---------------------------------------------------------
