@@ -20,7 +20,7 @@ JOIN, CREATE = 0x10003, 0x130C7  # components: MGID, PortGID, JoinState; and tho
 QKEY = 0x80010000
 PREFIX = 0xFE80000000000000
 HEADER, MAD = 56, 256
-PATIENCE_MS = 10000
+PATIENCE_MS = 60000
 
 # fmsim's library stands in for the whole of libibumad; ibsim's, for what that one asks of the system.
 umad = ctypes.CDLL(os.environ["LD_PRELOAD"] if "FMSIM" in os.environ else ctypes.util.find_library("ibumad"))

@@ -14,6 +14,8 @@ import pytest
 from fabric import free_door
 from test_mirror import FAST, HERE as ONE, THERE as OTHER, managed, secret, whole
 
+pytestmark = pytest.mark.long
+
 SM_HOST, HOST = "H-0002c90380000100", "H-0002c90380008300"
 GUID = f"0x{int(HOST[2:], 16) + 1:016x}"
 SPINE, OTHER_SPINE = "S-0002c90300000900", "S-0002c90300000a00"
