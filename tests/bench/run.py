@@ -142,7 +142,7 @@ class Run:
         self.status = 0
         for name in self.options.sections:
             self.section(name)
-        return self.status or int(any(row.missing for row in self.rows))
+        return self.status or int(any(row.missing or row.opensm == table.LACKING for row in self.rows))
 
 
 def verdict(rows):
@@ -156,8 +156,8 @@ def verdict(rows):
             heading = row.what
         if row.met is False:
             missed.append(what)
-        if row.missing:
-            missing.append(f"{what} ({row.missing})")
+        if row.missing or row.opensm == table.LACKING:
+            missing.append(f"{what} ({row.missing or row.note})")
     said = f"{judged - len(missed)} of {judged} bounds met"
     if missed:
         said += "; missed: " + "; ".join(missed)

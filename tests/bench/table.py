@@ -6,6 +6,7 @@ at least so many times fmd's, limit() wants fmd's figure itself to be small enou
 """
 
 DETAIL = "— "  # begins rows that say more of the row above them
+LACKING = "not measured"
 
 
 class Row:
@@ -19,6 +20,10 @@ class Row:
     def spoil(self, note):
         """The figure stands, and does not count as reached: something besides it was not as it has to be."""
         self.met, self.note = False, "; ".join(filter(None, (self.note, note)))
+
+    def lacks_opensm(self, why):
+        """fmd's figure stands, for itself."""
+        self.opensm, self.note = LACKING, "; ".join(filter(None, (self.note, f"OpenSM: {why}")))
 
     def theirs(self):
         return show(self.opensm, self.unit) + (f" ({self.engine})" if self.engine else "")
@@ -49,14 +54,14 @@ def share(what, fmd, opensm, unit, bound=None, **more):
     ratio = fmd / opensm if fmd is not None and opensm else None
     return Row(what, fmd, opensm, unit, "" if ratio is None else f"{ratio:.3f}",
                "" if bound is None else f"≤ {bound:.3g}",
-               None if bound is None else ratio is not None and ratio <= bound, **more)
+               None if bound is None or ratio is None else ratio <= bound, **more)
 
 
 def faster(what, fmd, opensm, unit, bound=None, **more):
     ratio = opensm / fmd if fmd and opensm is not None else None
     return Row(what, fmd, opensm, unit, "" if ratio is None else f"{ratio:,.0f}x",
                "" if bound is None else f"≥ {bound:,}x",
-               None if bound is None else ratio is not None and ratio >= bound, **more)
+               None if bound is None or ratio is None else ratio >= bound, **more)
 
 
 def limit(what, fmd, opensm, unit, bound, **more):

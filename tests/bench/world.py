@@ -411,7 +411,7 @@ class Opensm(Manager):
 
     def __init__(self, world, sim, engine="ftree", options=(), flush=True, cache=None, **settings):
         super().__init__(world, sim, "opensm")
-        self.asked = engine
+        self.asked, self.ends = engine, None
         self.environment["OSM_CACHE_DIR"] = cache or self.dir
         self.log = os.path.join(self.dir, "osm.log")
         conf = write_opensm_conf(self.dir, routing_engine=engine, **settings)
@@ -451,6 +451,8 @@ class Opensm(Manager):
         return None
 
     def wait(self, pattern, limit_s, after=0, every_s=0.05):
+        """When that line was written. Not beyond `ends`, a time of day, if there is one."""
+        limit_s = min(limit_s, self.ends - time.time()) if self.ends else limit_s
         until = time.time() + limit_s
         while True:
             ended = self.process.poll() is not None
@@ -458,7 +460,7 @@ class Opensm(Manager):
             if when:
                 return when
             if ended or time.time() > until:
-                raise BenchError(f"OpenSM: no {pattern!r} within {limit_s:.0f} s")
+                raise BenchError(f"OpenSM has {'ended' if ended else f'no {pattern!r} within {max(limit_s, 0):.0f} s'}")
             time.sleep(every_s)
 
     def wait_up(self, limit_s):

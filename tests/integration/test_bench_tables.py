@@ -109,3 +109,11 @@ def test_opensm_reads_nothing_of_the_machine(tmp_path):
     lines = dict(line.split() for line in pathlib.Path(world.write_opensm_conf(str(tmp_path), routing_engine="ftree")).read_text().splitlines())
     assert lines["routing_engine"] == "ftree" and lines["partition_config_file"].startswith(str(tmp_path))
     assert not any(value.startswith("/etc") for value in lines.values())
+
+
+def test_a_figure_stands_for_itself_where_opensm_has_none():
+    row = table.limit("a spine dies", 90.0, None, "ms", 150)
+    row.lacks_opensm("no SUBNET UP within 60 s")
+    assert row.cells()[1:3] == ["90 ms", "not measured"]
+    assert run.verdict([row]) == "1 of 1 bounds met; not measured: a spine dies (OpenSM: no SUBNET UP within 60 s)"
+    assert table.faster("tables", 2.0, None, "ms", 300).met is None
