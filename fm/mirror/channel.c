@@ -292,7 +292,7 @@ static struct channel *channel_new(struct loop *loop, struct channel_tls *tls, i
 	SSL *ssl = base ? SSL_new(tls->context) : NULL;
 
 	*c = (struct channel){ .loop = loop, .tls = tls, .ops = ops, .arg = arg };
-	c->reader.most = ops->most;
+	c->reader.most = FRAME_WORD;
 	c->heard_us = loop_now_us(loop);
 	c->end = loop_timer_new(loop, end_cb, c);
 	c->silence = loop_timer_new(loop, silence_cb, c);
@@ -334,6 +334,11 @@ struct channel *channel_accept(struct loop *loop, struct channel_tls *tls, int f
 	if (!c->ended)
 		bufferevent_enable(c->bev, EV_READ | EV_WRITE);
 	return c;
+}
+
+void channel_take_long(struct channel *c)
+{
+	c->reader.most = FRAME_MOST;
 }
 
 void channel_send(struct channel *c, enum frame_type type, json_t *head, const char *body,

@@ -30,7 +30,6 @@ struct channel;
 #define CHANNEL_RATE	   100000
 /* None is called from within a call of channel_*. */
 struct channel_ops {
-	size_t most; /* of a frame's length; longer ones end the channel. 0 = FRAME_MOST */
 	void (*opened)(void *arg, struct channel *channel); /* frames may be sent */
 	void (*frame)(void *arg, struct channel *channel, const struct frame *frame);
 	/* why: valid until this returns; the channel is gone behind it */
@@ -46,6 +45,8 @@ struct channel *channel_connect(struct loop *loop, struct channel_tls *tls, cons
 /* Takes the descriptor. Returns a channel, the caller's as above; never NULL. */
 struct channel *channel_accept(struct loop *loop, struct channel_tls *tls, int fd,
 			       const struct channel_ops *ops, void *arg);
+/* Its other end has said who it is: frames may be longer than FRAME_WORD from now on. */
+void channel_take_long(struct channel *channel);
 /* No callback comes any more. */
 void channel_close(struct channel *channel);
 /*

@@ -205,6 +205,15 @@ void copy_answer(struct mirror *m)
 	}
 }
 
+static const char *meet(struct peer *p, struct channel *channel, const struct frame *hello)
+{
+	const char *wrong = mirror_meet(p->mirror, channel, &p->who, hello);
+
+	if (!wrong)
+		channel_take_long(channel);
+	return wrong;
+}
+
 static void received(void *arg, struct channel *channel, const struct frame *frame)
 {
 	struct peer *p = arg;
@@ -212,7 +221,9 @@ static void received(void *arg, struct channel *channel, const struct frame *fra
 
 	p->heard_us = loop_now_us(p->mirror->services.loop);
 	if (frame->type == FRAME_HELLO)
-		wrong = mirror_meet(p->mirror, channel, &p->who, frame);
+		wrong = meet(p, channel, frame);
+	else if (!p->who.port_guid)
+		wrong = MIRROR_NO_HELLO;
 	else if (frame->type == FRAME_ROLE)
 		wrong = take_role(p, frame);
 	else if (frame->type == FRAME_FILE)
@@ -248,7 +259,7 @@ static void closed(void *arg, struct channel *channel, const char *why)
 
 static void connect_to(struct peer *p)
 {
-	static const struct channel_ops ops = { 0, opened, received, closed };
+	static const struct channel_ops ops = { opened, received, closed };
 	struct mirror *m = p->mirror;
 	struct address address;
 

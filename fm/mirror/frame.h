@@ -15,8 +15,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define FRAME_MOST (256u << 20) /* bytes; no frame is longer */
-#define FRAME_WORD (16u << 10)	/* bytes; no frame that carries no file is longer */
+#define FRAME_MOST	(256u << 20) /* bytes; no FILE or RECORDS is longer */
+#define FRAME_HEAD_MOST (64u << 10)  /* bytes; nor any object, nor a frame of another type */
+#define FRAME_WORD	(16u << 10)  /* bytes; nor what standbys send, nor a HELLO */
 
 enum frame_type {
 	/*
@@ -28,7 +29,7 @@ enum frame_type {
 	/*
 	 * {"name","keep_head","keep_tail","length","sum","seq"}: a file of state_dir is so many
 	 * bytes of what it was, the bytes that follow, and so many of its end; all of it has that
-	 * length and sum (state_sum(), in hexadecimal)
+	 * length and sum (state_sum(), in hexadecimal). Other bytes than that follow no object
 	 */
 	FRAME_FILE = 'F',
 	/*
@@ -57,7 +58,9 @@ char *frame_encode(enum frame_type type, const json_t *head, const char *body, s
 struct frame_reader {
 	char *bytes;
 	size_t length, room;
-	size_t most; /* longer frames are none; 0 = FRAME_MOST */
+	size_t most;	    /* longer frames are none; 0 = FRAME_MOST */
+	json_t *head;	    /* of the frame that is arriving; NULL = it is not whole yet */
+	size_t head_length; /* bytes that it was read from */
 };
 
 enum frame_read { FRAME_NONE, FRAME_READ, FRAME_BAD };

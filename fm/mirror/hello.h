@@ -11,6 +11,7 @@
 
 #define MIRROR_PROTOCOL	   1
 #define MIRROR_NAME	   64
+#define MIRROR_NO_HELLO	   "it did not introduce itself first"
 #define MIRROR_IMPLAUSIBLE "the number of its latest take-over is too large"
 
 struct mirror;

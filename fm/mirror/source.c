@@ -164,7 +164,7 @@ static const char *taken(struct reader *r, const struct frame *frame)
 
 	if (json_unpack(frame->head, "{sI sb}", "seq", &seq, "whole", &whole))
 		return NULL;
-	if (!r->who.port_guid || (whole && (seq < 0 || (uint64_t)seq > r->mirror->seq)))
+	if (whole && (seq < 0 || (uint64_t)seq > r->mirror->seq))
 		return "it confirmed what was never sent to it";
 	r->taken = whole ? (uint64_t)seq : 0;
 	r->whole = whole;
@@ -263,10 +263,12 @@ static void received(void *arg, struct channel *channel, const struct frame *fra
 	struct reader *r = arg;
 	const char *wrong = NULL;
 
-	if (frame->type == FRAME_TAKEN)
-		wrong = taken(r, frame);
-	else if (frame->type == FRAME_HELLO)
+	if (frame->type == FRAME_HELLO)
 		wrong = meet(r, frame);
+	else if (!r->who.port_guid)
+		wrong = MIRROR_NO_HELLO;
+	else if (frame->type == FRAME_TAKEN)
+		wrong = taken(r, frame);
 	if (wrong)
 		let_go(r, wrong);
 }
@@ -315,7 +317,7 @@ static void make_room(struct mirror *m)
 
 void source_accept(struct mirror *m, int fd, const struct sockaddr *from)
 {
-	static const struct channel_ops ops = { FRAME_WORD, opened, received, closed };
+	static const struct channel_ops ops = { opened, received, closed };
 	struct reader *r = mem_alloc(1, sizeof(*r));
 
 	make_room(m);

@@ -6,6 +6,7 @@ import pathlib
 import re
 import socket
 import ssl
+import struct
 import subprocess
 
 import pytest
@@ -273,10 +274,57 @@ def test_who_says_that_it_has_what_it_can_not_have_is_let_go(certified, lie):
 
     ended(it, introduced(it, *LIES[lie]), disbelieved)
     if lie == "before its HELLO":
-        assert "confirmed what was never sent" in mirror(it.master)["refused_last"]
+        assert "did not introduce itself" in mirror(it.master)["refused_last"]
     it.link.mode = "pass"
     whole(it.standby)
     goes_on(it)
+
+
+# ---- Frames that are longer than they need be ---------------------------------------------------------------------
+
+def large(kind, count):
+    """A frame whose object has so many members: in memory each of them is a hundred times as long."""
+    content = kind + b'{"a":[' + b"{}," * count + b"0]}\n"
+    return struct.pack(">I", len(content)) + content
+
+
+class Talker(Liar):
+    """A peer with a certificate that says these bytes."""
+
+    def __init__(self, keys, guid, introduces, words):
+        self.introduces, self.words = introduces, words
+        super().__init__(keys, guid, {})
+
+    def lie(self):
+        if self.introduces:
+            self.send("H", {"protocol": 1, "port_guid": self.guid, "name": "liar", "records": True, "takeovers": []})
+        self.channel.sendall(self.words)
+        while self.channel.recv(65536):
+            pass
+
+
+LONG = 4 << 20  # bytes of an object
+TALK = {
+    "a HELLO of 4 MB": (False, large(b"H", LONG // 3)),
+    "a HELLO of 32 kB": (False, large(b"H", 32768 // 3)),
+    "a file before its HELLO": (False, frame(b"F", {"name": "cordons", "keep_head": 0, "keep_tail": 0, "length": 0, "sum": "0", "seq": 1})),
+    "a role of 4 MB": (True, large(b"R", LONG // 3)),
+    "a file with a head of 4 MB": (True, large(b"F", LONG // 3)),
+    "a file that is longer than it says": (True, struct.pack(">I", LONG) + b'F{"name":"cordons","keep_head":0,"keep_tail":0,"length":1,"sum":"0","seq":1}\n'),
+}
+
+
+@pytest.mark.parametrize("talk", TALK)
+def test_a_peer_that_says_too_much_is_let_go_before_it_costs_memory(start, pod_net, tmp_path, talk):
+    liar = Talker(certificate(tmp_path, "two", "ca"), STRANGER, *TALK[talk])
+    try:
+        fabric = start(pod_net, HERE, peers=liar.address, **certificate(tmp_path, "one", "ca"), **FAST)
+        status = fabric.wait(lambda s: s["mirror"]["peers"][0]["error"], "it is let go")
+        row = status["mirror"]["peers"][0]
+        assert re.search("it sent invalid data|did not introduce itself", row["error"]) and not row["connected"], row
+        assert peak_kb(fabric) < 2 * GROWTH_KB
+    finally:
+        liar.door.close()
 
 
 # ---- Connections that come to nothing -----------------------------------------------------------------------------

@@ -16,7 +16,8 @@
 
 static char *encode(enum frame_type type, int seq, const char *body, size_t length, size_t *bytes)
 {
-	json_t *head = json_pack("{si}", "seq", seq);
+	json_t *head = json_pack("{si si si sI}", "seq", seq, "keep_head", 1, "keep_tail", 2,
+				 "length", (json_int_t)length + 3);
 	char *frame = frame_encode(type, head, body, length, bytes);
 
 	json_decref(head);
@@ -86,6 +87,72 @@ static void frames_come_as_they_were_sent(void **state)
 	free(both);
 	free(first);
 	free(second);
+}
+
+/* The beginning of a frame of that length, whose object has so many bytes and may go on. */
+static enum frame_read begin(char type, uint32_t length, size_t object, bool ends)
+{
+	struct frame_reader r = { 0 };
+	struct frame frame;
+	char *bytes = mem_alloc(object + 8, 1);
+	enum frame_read got;
+
+	memset(bytes, ' ', object + 5);
+	for (unsigned i = 0; i < 4; i++)
+		bytes[i] = (char)(length >> (24 - 8 * i));
+	bytes[4] = type;
+	memcpy(bytes + 5, "{}", 2);
+	bytes[5 + object] = '\n';
+	frame_feed(&r, bytes, 5 + object + ends);
+	got = frame_next(&r, &frame);
+	if (got == FRAME_READ)
+		json_decref(frame.head);
+	frame_reader_fini(&r);
+	free(bytes);
+	return got;
+}
+
+/* Only what carries a file is long, and of that only the body: what is parsed is bounded. */
+static void an_object_is_bounded_whatever_the_frame_may_be(void **state)
+{
+	const size_t most = FRAME_HEAD_MOST;
+
+	assert_int_equal(begin('C', FRAME_MOST, most - 1, true), FRAME_NONE);
+	assert_int_equal(begin('C', FRAME_MOST, most - 1, false), FRAME_NONE);
+	assert_int_equal(begin('C', FRAME_MOST, most, false), FRAME_BAD);
+	assert_int_equal(begin('C', FRAME_MOST, most, true), FRAME_BAD);
+	assert_int_equal(begin('R', (uint32_t)most, most - 2, true), FRAME_READ);
+	assert_int_equal(begin('R', (uint32_t)most + 1, 0, false), FRAME_BAD);
+	assert_int_equal(begin('Z', (uint32_t)most + 1, 0, false), FRAME_BAD);
+}
+
+static void a_file_is_as_long_as_it_says_or_refused_before_it_comes(void **state)
+{
+	static const struct {
+		const char *head;
+		enum frame_read got;
+	} rows[] = {
+		{ "{\"keep_head\":0,\"keep_tail\":0,\"length\":9}\n", FRAME_NONE },
+		{ "{\"keep_head\":5,\"keep_tail\":1,\"length\":15}\n", FRAME_NONE },
+		{ "{\"keep_head\":0,\"keep_tail\":0,\"length\":8}\n", FRAME_BAD },
+		{ "{\"keep_head\":0,\"keep_tail\":0,\"length\":10}\n", FRAME_BAD },
+		{ "{\"keep_head\":-1,\"keep_tail\":0,\"length\":8}\n", FRAME_BAD },
+		{ "{\"keep_head\":0,\"keep_tail\":-1,\"length\":8}\n", FRAME_BAD },
+		{ "{\"keep_head\":9,\"keep_tail\":0,\"length\":-1}\n", FRAME_BAD },
+		{ "{\"keep_head\":0,\"keep_tail\":0}\n", FRAME_BAD },
+		{ "{}\n", FRAME_BAD },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const char length = (char)(1 + strlen(rows[i].head) + 9);
+		struct frame_reader r = { 0 };
+		struct frame frame;
+
+		frame_feed(&r, (char[]){ 0, 0, 0, length, FRAME_FILE }, 5);
+		frame_feed(&r, rows[i].head, strlen(rows[i].head));
+		assert_int_equal(frame_next(&r, &frame), rows[i].got);
+		frame_reader_fini(&r);
+	}
 }
 
 static void what_is_no_frame_is_bad(void **state)
@@ -200,6 +267,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(frames_come_as_they_were_sent),
 		cmocka_unit_test(a_frame_longer_than_it_may_be_is_none),
+		cmocka_unit_test(an_object_is_bounded_whatever_the_frame_may_be),
+		cmocka_unit_test(a_file_is_as_long_as_it_says_or_refused_before_it_comes),
 		cmocka_unit_test(what_is_no_frame_is_bad),
 		cmocka_unit_test(a_change_carries_what_is_new_of_it),
 		cmocka_unit_test(any_change_leads_where_it_should),
