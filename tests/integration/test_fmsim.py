@@ -118,10 +118,12 @@ def test_a_line_is_said_from_a_shell(start, small_net):
 # ---- Faults by command, as a manager meets them
 
 LEAF, SPINE, LINK = "leaf-0002", "spine-0001", "leaf-0002:5"
-FAULTS = [f"lose {LINK} 20%", f"lose {LINK} 20% one-way", f"duplicate {LINK} 50%", f"reorder {LINK} 50%", f"delay {LINK} 2ms", "lose 3%", "slow 200us",
-          f"slow {LEAF} 2ms", f"late {LEAF} 5ms", f"hang {LEAF}", f"mum {LEAF}", f"echo {LEAF} 30%", f"garble {LEAF} 20%", f"lie {LEAF} 5%", "stuck node-0006:1",
-          # A switch that took no Set is tried again after a minute.
-          *(pytest.param(fault, marks=pytest.mark.long) for fault in (f"deaf {LEAF}", f"refuse {LEAF}", f"complain {LEAF} 20%"))]
+FAULTS = [f"lose {LINK} 20% one-way", f"duplicate {LINK} 50%", f"hang {LEAF}", f"mum {LEAF}", f"garble {LEAF} 20%", "stuck node-0006:1",
+          *(pytest.param(fault, marks=pytest.mark.long) for fault in (
+              f"lose {LINK} 20%", f"reorder {LINK} 50%", f"delay {LINK} 2ms", "lose 3%", "slow 200us", f"slow {LEAF} 2ms", f"late {LEAF} 5ms", f"echo {LEAF} 30%",
+              f"lie {LEAF} 5%",
+              # A switch that took no Set is tried again after a minute.
+              f"deaf {LEAF}", f"refuse {LEAF}", f"complain {LEAF} 20%"))]
 
 
 @pytest.mark.parametrize("fault", FAULTS)

@@ -119,10 +119,10 @@ def test_a_lost_peer_is_answered_by_the_hosts_own_entries_and_forgotten_when_it_
 
 SAID = [
     (body(SICK, lost={1: [3]}, old=True), "NO_P2P"),
-    (body(SICK) + body(SICK, lost={7: [6]}) + body(SICK), "NO_P2P"),
-    (body(SICK, links=30), "DEGRADED_LINK"),
+    pytest.param(body(SICK) + body(SICK, lost={7: [6]}) + body(SICK), "NO_P2P", marks=pytest.mark.long),
+    pytest.param(body(SICK, links=30), "DEGRADED_LINK", marks=pytest.mark.long),
     (body(SICK, extra='DCGM_FI_DEV_NVSWITCH_RESET_REQUIRED{nvswitch="nvswitch2"} 1\n'), "FATAL"),
-    (body(SICK, lost={0: [1]}, padding=400000), "NO_P2P"),
+    pytest.param(body(SICK, lost={0: [1]}, padding=400000), "NO_P2P", marks=pytest.mark.long),
 ]
 
 
