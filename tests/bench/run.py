@@ -13,7 +13,8 @@ is a row that says why. An interrupted run prints what it has. A bound that is m
 ends with 0, and with 1 when something could not be measured.
 
 The results of a whole run go to bench-ibsim.json or bench-fmsim.json in the folder of fmd, from which `make bench-readme` makes README's tables; those of
-another one (some sections, other sizes, interrupted) to the same name with -part. --long adds what it has measured to tests/bench/long.json.
+another one (some sections, other sizes, interrupted) to the same name with -part. --long keeps the sections that it measured, at their own sizes and
+repeats, in tests/bench/long.json.
 """
 import argparse
 import json
@@ -55,7 +56,7 @@ BY_DEFAULT = {"ibsim": ["bringup", "route", "fault", "restart", "sa", "perf", "m
 LONG = ["health", "storm", "records", "osmtest", "cabling", "quality", *long.SECTIONS]
 LIMIT_MINUTES = {False: 18, True: 12 * 60}
 LEAST_S = 2  # with less time than that nothing is begun
-CHOICES = ("BENCH", "BENCH_DEVICE", "BENCH_SIZES", "BENCH_SHARP", "BENCH_REPEAT")
+CHANGED = ("BENCH_DEVICE", "BENCH_SIZES", "BENCH_SHARP", "BENCH_REPEAT")  # what makes the figures others
 LONG_FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "long.json")
 
 
@@ -71,7 +72,8 @@ def arguments():
     parser.add_argument("--long", action="store_true")
     parser.add_argument("sections", nargs="*", default=words("BENCH"))
     options = parser.parse_args()
-    options.whole = not options.sections and not any(os.environ.get(name) for name in CHOICES)
+    options.changed = any(os.environ.get(name) for name in CHANGED)
+    options.whole = not options.sections and not options.changed
     options.sections = options.sections or (LONG if options.long else BY_DEFAULT[w.rig().kind])
     options.sizes = [int(word) for word in words("BENCH_SIZES")]
     options.repeat = int(os.environ.get("BENCH_REPEAT") or 0)
@@ -203,7 +205,7 @@ def report(run, options):
     print(table.markdown(run.rows, f"OpenSM {here['opensm'] or '(missing)'}"))
     path = json_path(options, run.document["interrupted"])
     write_json(path, run.document)
-    if options.long:
+    if options.long and not options.changed:
         add_to_long(run.document)
     print(f"\nseconds: {', '.join(f'{name} {taken:.0f}' for name, taken in seconds.items())}; in all {sum(seconds.values()):.0f}. Results: {path}")
     print("\n" + verdict(run.rows), flush=True)

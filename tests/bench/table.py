@@ -93,6 +93,6 @@ def aligned(lines):
 
 
 def markdown(rows, opensm_name):
-    missing = [row for row in rows if row.missing]
-    said = aligned([["", "fmd", opensm_name, "ratio", "bound", "met"], *(row.cells() for row in rows if not row.missing)])
-    return "\n".join([said, *(f"{row.cells()[0]}" for row in missing)])
+    measured, missing = ([row.cells() for row in rows if bool(row.missing) == which] for which in (False, True))
+    said = [aligned([["", "fmd", opensm_name, "ratio", "bound", "met"], *measured])] if measured else []
+    return "\n".join(said + [cells[0] for cells in missing])
