@@ -1,18 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #
 # fmd: one non-recursive Makefile. Objects go to build/<variant>/, one archive a layer, programs to build/.
-#   make            fmd and fmctl            make check     everything CI runs
-#   make demo       a fabric to watch        make bench     side by side with OpenSM (RIG=fmsim, BENCH=section ..)
-#   make bench-readme  its results to README make bench-long   what takes hours
-#   make unit       the unit tests alone     make fuzz      every decoder and parser, FUZZ_S= seconds each
-#   make chaos      random faults on ibsim   make install   DESTDIR= PREFIX=
-#   make deb        a Debian package in build/; make rpm: one for RHEL and its like (where rpmbuild is)
+#   make            fmd and fmctl            make quick      the unit tests that a change touches, or FOLDER=fm/sa
+#   make demo       a fabric to watch        make check      what CI runs
+#   make unit       all unit tests           make check-long kills, chaos, ibsim, packages, the page, fuzzers: what check leaves out
+#   make chaos      random faults on ibsim   make check-again  N=20 rounds of check's tests, shuffled, on a machine under load
+#   make fuzz       FUZZ_S= seconds each     make bench      side by side with OpenSM (RIG=fmsim, BENCH=section ..)
+#   make bench-readme  its results to README make bench-long what takes hours
+#   make install    DESTDIR= PREFIX=         make deb        a Debian package in build/; make rpm: for RHEL and its like
 # Options: RIG=fmsim|ibsim (of the integration tests, default fmsim)  V=1 (commands shown)  SAN=address,undefined  CC=clang  WERROR=1
 
 .DEFAULT_GOAL := all
 V ?= 0
 Q := $(if $(filter 1,$(V)),,@)
 say = $(if $(filter 1,$(V)),,@printf '  %-5s %s\n' '$(1)' '$(2)')
+
+CCACHE := $(shell command -v ccache)
 
 VERSION := $(shell sed -n 's/^\#\# \([0-9][0-9.]*\).*/\1/p' CHANGELOG.md 2>/dev/null | head -n 1)
 VARIANT := $(if $(SAN),$(SAN),release)$(if $(filter clang%,$(CC)),-clang)
@@ -24,7 +27,8 @@ PKGS := libevent libevent_openssl libssl libcrypto libmicrohttpd zlib libconfig 
 PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 PKG_LIBS := $(shell pkg-config --libs $(PKGS) 2>/dev/null)
 
-CFLAGS ?= -O3 -g
+# A sanitized build is for tests: soon compiled, and ready for a shared object.
+CFLAGS ?= $(if $(SAN),-O1 -g1,-O3 -g)
 # HARDEN= leaves it out, as sanitizers do. A level of _FORTIFY_SOURCE that is given, by a package's distribution, stands.
 HARDEN := $(if $(SAN),,-fstack-protector-strong -fstack-clash-protection \
 	$(if $(findstring _FORTIFY_SOURCE,$(CPPFLAGS) $(CFLAGS)),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2) \
@@ -32,9 +36,10 @@ HARDEN := $(if $(SAN),,-fstack-protector-strong -fstack-clash-protection \
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter \
 	$(if $(WERROR),-Werror)
 override CPPFLAGS += -I. -isystem /usr/include/infiniband -D_GNU_SOURCE -DFMD_VERSION='"$(or $(VERSION),0)"' $(PKG_CFLAGS)
-override CFLAGS += -std=gnu11 $(WARN) -fno-common $(HARDEN) $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
-# The sanitizer's runtime within the program, so that ibsim's library may be preloaded.
-override LDFLAGS += -Wl,-z,relro,-z,now $(if $(SAN),-fsanitize=$(SAN) $(if $(filter clang%,$(CC)),,-static-libasan -static-libubsan))
+override CFLAGS += -std=gnu11 $(WARN) -fno-common $(HARDEN) $(if $(SAN),-fPIC -fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
+override LDFLAGS += -Wl,-z,relro,-z,now $(if $(SAN),-fsanitize=$(SAN))
+# The sanitizer's runtime within the programs, so that ibsim's library may be preloaded.
+STATIC_SAN := $(if $(SAN),$(if $(filter clang%,$(CC)),,-static-libasan -static-libubsan))
 LIBS := $(PKG_LIBS) -losmcomp -lpthread -lm
 
 # Layers, lowest last on the link line: an upward call does not link.
@@ -48,15 +53,22 @@ ARCHIVES := $(LAYERS:%=$(B)/lib%.a)
 obj = $(patsubst %.c,$(B)/%.o,$(1))
 
 # Their folders mirror the sources'; daemon/ has those that need all of it. Names are unique, so programs need no folders.
+# Each runs sanitized; where it says "Build: plain", for a sanitizer would spoil what it measures, without;
+# where it says "Build: plain and sanitized", both ways.
+# Those that say "Tier: long" are left to `make check-long`.
 UNIT_SRC := $(wildcard $(addsuffix test_*.c,tests/unit/ tests/unit/*/ tests/unit/*/*/))
-UNIT_BIN := $(patsubst %.c,$(B)/tests/%,$(notdir $(UNIT_SRC)))
-# What unit tests share: fixtures, of which the linker takes what a test calls, and the in-process fabric double.
-# What defines the daemon's own names is linked to those alone that include it, ahead of the archives.
-FAKES := fake_pipe control_fabric fake_umad
+PLAIN_SRC := $(shell grep -l '^/\* Build: plain' $(UNIT_SRC))
+SAN_SRC := $(filter-out $(shell grep -l '^/\* Build: plain\.' $(UNIT_SRC)),$(UNIT_SRC))
+LONG_SRC := $(shell grep -l '^/\* Tier: long' $(UNIT_SRC))
+unit_bin = $(patsubst %.c,$(B)/tests/%,$(notdir $(1)))
+# What they share: fixtures, and the in-process fabric double. What defines the daemon's own names is linked
+# into those alone that include it, ahead of the library, and so goes before it.
+FAKES := fake_pipe maintenance_room isolation_room control_fabric control_world fake_umad
 FAKE_SRC := $(FAKES:%=tests/lib/%.c)
-USERS_fake_pipe := $(shell grep -lE '"tests/lib/(fake_pipe|(maintenance|isolation)_room)\.h"' $(UNIT_SRC))
-USERS_control_fabric := $(shell grep -lE '"tests/lib/control_(fabric|world)\.h"' $(UNIT_SRC))
-USERS_fake_umad := $(shell grep -l '"tests/lib/fake_umad\.h"' $(UNIT_SRC))
+users = $(shell grep -lE '"tests/lib/($(1))\.h"' $(UNIT_SRC))
+USERS_fake_pipe := $(call users,fake_pipe|(maintenance|isolation)_room)
+USERS_control_fabric := $(call users,control_(fabric|world))
+$(foreach fake,$(filter-out fake_pipe control_fabric,$(FAKES)),$(eval USERS_$(fake) := $(call users,$(fake))))
 fakes = $(foreach fake,$(FAKES),$(if $(filter $(1),$(USERS_$(fake))),tests/lib/$(fake).c))
 FIXTURE_SRC := $(filter-out $(FAKE_SRC),$(wildcard tests/lib/*.c))
 FIXTURES := $(B)/libfixtures.a
@@ -66,6 +78,7 @@ SIM_UMAD_SRC := $(wildcard tests/sim/umad*.c)
 SIM_SRC := $(filter-out $(SIM_UMAD_SRC) tests/sim/main.c,$(wildcard tests/sim/*.c))
 DOUBLE_SRC := $(filter-out tests/fabric/double_world.c,$(wildcard tests/fabric/double*.c))
 TESTLIB_SRC += $(SIM_SRC)
+TESTLIB := $(B)/libfmd-test.so
 SIM := $(BIN)/fmsim $(BIN)/libfmsim-umad.so
 # tests/bench/count_*.c are a library to preload; run.py builds it.
 COUNT_SRC := $(wildcard tests/bench/count_*.c)
@@ -82,14 +95,15 @@ FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 submake = +$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
 beside = $(if $(filter command,$(firstword $(origin B))),$(B)-$(1),build/$(1))
 
-.PHONY: all unit unit-build deps promtool check check-now syntax integration integration-now chaos chaos-now demo demo-now bench bench-now bench-long bench-long-now bench-readme bench-pair bench-pair-now
-.PHONY: format format-check check-layers fuzz fuzz-now fuzz-all install deb rpm clean
+.PHONY: all unit unit-build quick deps deps-long promtool check check-now check-start check-long check-long-now check-again check-again-now syntax
+.PHONY: integration integration-now chaos chaos-now demo demo-now bench bench-now bench-long bench-long-now bench-readme bench-pair bench-pair-now
+.PHONY: format format-check check-layers check-names fuzz fuzz-now fuzz-all install deb rpm clean
 all: $(BIN)/fmd $(BIN)/fmctl $(SIM)
 
 $(B)/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(Q)$(CCACHE) $(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 # The page is one document, made of its parts. Commas of a sanitizer's folder would end an argument of -Wa.
 $(B)/fm/http/page.html: $(wildcard fm/http/page/*)
@@ -103,7 +117,7 @@ define archive_rule
 $(B)/lib$(1).a: $(call obj,$(SRC_$(1)))
 	@mkdir -p $$(@D)
 	$$(call say,AR,$$@)
-	$$(Q)rm -f $$@ && $$(AR) rcs $$@ $$^
+	$$(Q)rm -f $$@ && $$(AR) rcsT $$@ $$^
 endef
 SRC_fixtures := $(FIXTURE_SRC)
 $(foreach archive,$(LAYERS) fixtures,$(eval $(call archive_rule,$(archive))))
@@ -111,45 +125,50 @@ $(foreach archive,$(LAYERS) fixtures,$(eval $(call archive_rule,$(archive))))
 $(BIN)/fmd: $(call obj,fm/main.c) $(ARCHIVES)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
+	$(Q)$(CC) $(LDFLAGS) $(STATIC_SAN) -o $@ $^ $(LIBS)
 
 # Of libfm it takes the configuration and what is made of it, no more.
 $(BIN)/fmctl: $(call obj,$(CTL_SRC)) $(ARCHIVES)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
+	$(Q)$(CC) $(LDFLAGS) $(STATIC_SAN) -o $@ $^ $(LIBS)
 
 $(BIN)/fmsim: $(call obj,tests/sim/main.c $(SIM_SRC) $(DOUBLE_SRC)) $(ARCHIVES)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
+	$(Q)$(CC) $(LDFLAGS) $(STATIC_SAN) -o $@ $^ $(LIBS)
 
 # It goes into other people's programs: no sanitizer, no more names than libibumad's and open's.
 $(B)/pic/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
-	$(Q)$(CC) $(CPPFLAGS) -std=gnu11 -O2 -g $(WARN) -fPIC -fvisibility=hidden -U_FORTIFY_SOURCE -MMD -MP -c -o $@ $<
+	$(Q)$(CCACHE) $(CC) $(CPPFLAGS) -std=gnu11 -O2 -g $(WARN) -fPIC -fvisibility=hidden -U_FORTIFY_SOURCE -MMD -MP -c -o $@ $<
 $(BIN)/libfmsim-umad.so: $(SIM_UMAD_SRC:%.c=$(B)/pic/%.o)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(CC) -shared -o $@ $^ -lpthread
 
-# A unit test links the archives of the layers it includes from; the linker takes only what is called.
+# All that unit tests share, sanitized, is one library: what is edited is linked once. Its names give way to a program's.
+# Plain ones are few and linked as fmd is.
+$(TESTLIB): $(call obj,$(foreach layer,$(LAYERS),$(SRC_$(layer))) $(FIXTURE_SRC) $(TESTLIB_SRC))
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(CC) -shared $(LDFLAGS) -o $@ $^ $(LIBS) -lcmocka
+
+UNIT_LINK := $(if $(SAN),| $(TESTLIB),$(call obj,$(TESTLIB_SRC)) $(FIXTURES) $(ARCHIVES))
+WITH_TESTLIB = -L$(B) -lfmd-test -Wl,-rpath,'$$ORIGIN/..'
 define unit_rule
-$(B)/tests/$(basename $(notdir $(1))): $(call obj,$(1) $(call fakes,$(1)) $(TESTLIB_SRC)) $(FIXTURES) $(ARCHIVES)
+$(call unit_bin,$(1)): $(call obj,$(1) $(call fakes,$(1))) $(UNIT_LINK)
 	@mkdir -p $$(@D)
 	$$(call say,LD,$$@)
-	$$(Q)$$(CC) $$(LDFLAGS) -o $$@ $$^ $$(LIBS) -lcmocka
+	$$(Q)$$(CC) $$(LDFLAGS) -o $$@ $$^ $$(LIBS) -lcmocka $$(if $$(SAN),$$(WITH_TESTLIB))
 endef
 $(foreach test,$(UNIT_SRC),$(eval $(call unit_rule,$(test))))
 
 $(B)/bench/%: $(B)/tests/bench/%.o $(call obj,$(BENCH_LIB_SRC)) $(FIXTURES) $(ARCHIVES)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
-
-unit: $(UNIT_BIN)
-	$(Q)tests/run-tests $(UNIT_BIN)
+	$(Q)$(CC) $(LDFLAGS) $(STATIC_SAN) -o $@ $^ $(LIBS)
 
 # ---- Checks -------------------------------------------------------------------------------------------
 # What needs packages asks for them first; the work is a second make, because this one asked pkg-config already.
@@ -160,26 +179,71 @@ deps:
 promtool: deps
 	$(Q)etc/unpack-tool prometheus build/tools usr/bin/promtool usr/bin/prometheus
 
-check integration: promtool
-check integration chaos demo bench bench-long bench-pair fuzz: deps
+# What check-long needs besides.
+deps-long: deps
+	$(Q)etc/install-packages etc/packages-long.txt
+
+check check-long check-again integration: promtool
+check check-again chaos demo bench bench-long bench-pair fuzz: deps
+check-long integration: deps-long
+check check-long check-again integration chaos demo bench bench-long bench-pair fuzz:
 	$(Q)$(submake) $@-now
 
 # What programs under test are told; the suppressions are for ibsim's library in a sanitized fmd.
-TEST_ENV := $(if $(RIG),RIG=$(RIG)) FMD_BIN=$(abspath $(BIN)) $(if $(SAN),ASAN_OPTIONS=suppressions=$(abspath tests/sanitizers.supp))
+TEST_ENV := $(if $(RIG),RIG=$(RIG)) FMD_BIN=$(abspath $(BIN)) TIMES=build/times \
+	ASAN_OPTIONS=quarantine_size_mb=16$(if $(SAN),:suppressions=$(abspath tests/sanitizers.supp))
 
-# gcc builds it all, clang reads it all; unit tests run plain and under the sanitizers, then everything is summed up.
-SAN_CHECK := address,undefined
-SAN_BIN = $(patsubst %.c,$(call beside,$(SAN_CHECK))/tests/%,$(notdir $(UNIT_SRC)))
-check-now: format-check check-layers
-	$(Q)$(submake) WERROR=1 all unit-build $(BENCH_BIN)
+# Of each phase the seconds are noted, and told with the sums.
+phase = +$(Q)PHASES=build/phases tests/phase '$(1)' $(MAKE) --no-print-directory WERROR=1
+SANITIZERS := address,undefined
+TEST_SAN := $(or $(SAN),$(SANITIZERS))
+SAN_B = $(call beside,$(TEST_SAN))
+PLAIN_B = $(call beside,release)
+TEST_LONG := $(filter $(LONG_SRC),$(UNIT_SRC))
+TEST_SHORT := $(filter-out $(LONG_SRC),$(UNIT_SRC))
+plain_programs = $(patsubst %.c,$(PLAIN_B)/tests/%,$(notdir $(filter $(PLAIN_SRC),$(1))))
+san_programs = $(patsubst %.c,$(SAN_B)/tests/%,$(notdir $(filter $(SAN_SRC),$(1))))
+unit_programs = $(call plain_programs,$(1)) $(call san_programs,$(1))
+
+# The programs of the tests named in TESTS, each as it is run.
+TESTS ?= $(UNIT_SRC)
+unit-build:
+	$(if $(call plain_programs,$(TESTS)),$(Q)$(submake) SAN= B=$(PLAIN_B) $(call plain_programs,$(TESTS)))
+	$(if $(call san_programs,$(TESTS)),$(Q)$(submake) SAN=$(TEST_SAN) B=$(SAN_B) $(call san_programs,$(TESTS)))
+unit: unit-build
+	$(Q)$(TEST_ENV) tests/run-tests $(call unit_programs,$(TESTS))
+
+# The unit tests that a change touches: by the compiler's dependency files, or those of FOLDER.
+QUICK_S ?= 40
+quick:
+	+$(Q)tests="$$(tests/touched $(SAN_B) build/times $(QUICK_S) $(FOLDER))" && $(MAKE) --no-print-directory -j$(shell nproc) unit TESTS="$$tests"
+
+# gcc builds it all, clang reads the product; each test runs once.
+check-start:
+	$(Q)mkdir -p build && rm -f build/phases
+check-now: check-start
+	$(call phase,format and layers) format-check check-layers check-names
+	$(call phase,programs) all $(BENCH_BIN)
 	$(Q)tests/check-calls $(B)
-	$(Q)$(submake) WERROR=1 CC=clang SAN= B=$(call beside,clang) syntax
-	$(Q)$(submake) WERROR=1 SAN=$(SAN_CHECK) B=$(call beside,$(SAN_CHECK)) unit-build
-	$(Q)$(TEST_ENV) tests/run-tests $(sort $(UNIT_BIN) $(SAN_BIN)) tests/integration on_ibsim:tests/integration
+	$(call phase,unit tests built) unit-build
+	$(call phase,clang) CC=clang SAN= B=$(call beside,clang) syntax
+	$(Q)PHASES=build/phases $(TEST_ENV) tests/run-tests $(call unit_programs,$(TEST_SHORT)) tests/integration
 
-unit-build: $(UNIT_BIN)
+# What check leaves out: long tests, those that say why they run on ibsim too (pytest's marker on_ibsim), each fuzzer.
+check-long-now: check-start
+	$(call phase,programs) all
+	$(call phase,unit tests built) unit-build
+	$(call phase,fuzzers) FUZZ_S=$(if $(filter file,$(origin FUZZ_S)),20,$(FUZZ_S)) fuzz-now
+	$(Q)PHASES=build/phases $(TEST_ENV) LONG=1 tests/run-tests $(call unit_programs,$(TEST_LONG)) long:tests/integration on_ibsim:tests/integration
 
-SYNTAX := $(patsubst %.c,$(B)/%.syntax,$(ALL_SRC) $(FUZZ_SRC) $(COUNT_SRC))
+# N rounds of check's tests, noted in AGAIN_LOG with the tree they were of; what is there already counts.
+N ?= 20
+AGAIN_LOG ?= again.log
+check-again-now: all
+	$(Q)$(submake) unit-build
+	$(Q)$(TEST_ENV) tests/again --rounds $(N) --log $(AGAIN_LOG) $(call unit_programs,$(TEST_SHORT)) tests/integration
+
+SYNTAX := $(patsubst %.c,$(B)/%.syntax,$(foreach layer,$(LAYERS),$(SRC_$(layer))) $(CTL_SRC) fm/main.c $(SIM_SRC) $(DOUBLE_SRC) $(SIM_UMAD_SRC) tests/sim/main.c)
 syntax: $(SYNTAX)
 $(B)/%.syntax: %.c
 	@mkdir -p $(@D)
@@ -219,6 +283,8 @@ check-layers:
 	$(Q)tests/check-layers .
 	$(Q)tests/check-sizes .
 	$(Q)tests/check-headers .
+check-names:
+	$(Q)tests/check-names .
 
 # ---- Fuzzing: one libFuzzer program a decoder or parser, seeds in tests/fuzz/seeds/<name>/ ---------------
 FUZZ_S ?= 60

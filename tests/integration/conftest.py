@@ -3,6 +3,7 @@
 import contextlib
 import os
 import pathlib
+import random
 import signal
 import subprocess
 
@@ -14,16 +15,25 @@ LIMIT_S = 900  # of one test: whoever waits without a deadline of its own
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "long: for `make integration` (LONG=1), which has the time; `make check` leaves it out")
-    config.addinivalue_line("markers", "on_ibsim(reason): one of the few that `make check` runs on ibsim too (ONLY=on_ibsim)")
+    config.addinivalue_line("markers", "long: for `make check-long` and `make integration` (LONG=1); `make check` leaves it out")
+    config.addinivalue_line("markers", "on_ibsim(reason): one of the few that `make check-long` runs on ibsim too (ONLY=on_ibsim)")
+
+
+def shuffled(items, seed):
+    """Files in another order, and tests within each: what a module's fixture made is shared as ever."""
+    chance = random.Random(seed)
+    order = {item.nodeid: chance.random() for item in items}
+    place = {item.path: chance.random() for item in items}
+    return sorted(items, key=lambda item: (place[item.path], order[item.nodeid]))
 
 
 def pytest_collection_modifyitems(config, items):
-    only = os.environ.get("ONLY")
+    """The tier: without LONG no test of the marker long, with ONLY those of that marker alone. SHUFFLE: a seed for their order."""
+    only, seed = os.environ.get("ONLY"), os.environ.get("SHUFFLE")
     kept = [item for item in items if (only is None or item.get_closest_marker(only))
             and (os.environ.get("LONG") or not item.get_closest_marker("long"))]
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
-    items[:] = kept
+    items[:] = shuffled(kept, seed) if seed else kept
 
 
 @pytest.fixture(autouse=True)

@@ -3,9 +3,12 @@
 import os
 import pathlib
 import re
+import signal
 import subprocess
 
 import pytest
+
+from fabric import poll
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BIN = pathlib.Path(os.environ.get("FMD_BIN", ROOT / "build")).resolve()
@@ -237,6 +240,98 @@ def test_nothing_run_is_no_success(tmp_path):
     (tmp_path / "py").mkdir()
     assert sums(tmp_path / "py") == (1, "0 passed, 0 failed, 0 skipped")
     assert sums(program(tmp_path, "mute", "", 0)) == (1, "0 passed, 1 failed, 0 skipped")
+
+
+def test_skipped_tests_and_seconds_of_phases_are_told_before_the_sums(tmp_path):
+    (tmp_path / "py").mkdir()
+    (tmp_path / "py" / "test_one.py").write_text("import pytest\n\n\ndef test_a(): pytest.skip('no lamp')\n")
+    lazy = program(tmp_path, "lazy", "[ RUN      ] c\nno rope\n[  SKIPPED ] c\n[  PASSED  ] 0 test(s).\n[  SKIPPED ] 1 test(s), listed below:", 0)
+    phases = tmp_path / "phases"
+    assert run(ROOT / "tests/phase", "the first", "true", env={**os.environ, "PHASES": str(phases)}).returncode == 0
+    assert run(ROOT / "tests/phase", "a bad one", "false", env={**os.environ, "PHASES": str(phases)}).returncode == 1
+    told = run(ROOT / "tests/run-tests", lazy, tmp_path / "py", env={**os.environ, "PHASES": str(phases)}).stdout.splitlines()
+    assert sorted(told[-4:-2]) == [f"skipped: {lazy}: c: no rope", f"skipped: {tmp_path}/py/test_one.py: test_a: no lamp"]
+    assert re.fullmatch(r"seconds: the first [\d.]+, unit [\d.]+, integration [\d.]+", told[-2])
+    assert told[-1] == "0 passed, 0 failed, 2 skipped"
+
+
+# ---- again
+
+def test_rounds_of_one_tree_are_summed_up_and_gone_on_with(tmp_path):
+    good, bad = program(tmp_path, "good", PASSING, 0), program(tmp_path, "bad", FAILING, 1)
+    again = [ROOT / "tests/again", "--log", tmp_path / "log"]
+    first = run(*again, "--rounds", "1", good)
+    assert (first.returncode, first.stdout.splitlines()[-1]) == (0, "1 rounds, 0 failures")
+    with open(tmp_path / "log", "a") as log:
+        log.write('{"tree": "another", "failed": ["x"]}\n{"tree": "cut')
+        log.write("\n")
+    more = run(*again, "--rounds", "2", bad)
+    assert (more.returncode, more.stdout.splitlines()[-1]) == (1, "2 rounds, 1 failures")
+    assert more.stdout.count("round 2 of 2, seed ") == 1 and "round 1 of" not in more.stdout
+    assert run(*again, "--rounds", "2", good).stdout.splitlines()[-1] == "2 rounds, 1 failures"
+
+
+def alive(pid):
+    """One that nobody has waited for yet is not."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_what_keeps_the_machine_busy_ends_with_the_one_that_is_killed(tmp_path):
+    slow = tmp_path / "slow"
+    slow.write_text("#!/bin/sh\necho $$ >$0.new\nmv $0.new $0.pid\nexec sleep 600\n")
+    slow.chmod(0o755)
+    with subprocess.Popen([ROOT / "tests/again", "--rounds", "1", "--log", tmp_path / "log", slow], stdout=subprocess.PIPE, text=True) as again:
+        loops = re.fullmatch(r"busy: (\d+) (\d+)\n", again.stdout.readline()).groups()
+        test = poll(lambda: (tmp_path / "slow.pid").exists() and int((tmp_path / "slow.pid").read_text()), "the round is under way")
+        assert all(alive(loop) for loop in loops)
+        again.kill()
+    poll(lambda: not any(alive(loop) for loop in loops), "the busy loops are gone")
+    os.kill(test, signal.SIGKILL)
+
+
+# ---- check-names
+
+def names(root, *tests):
+    source = root / "tests/unit/test_x.c"
+    source.parent.mkdir(parents=True, exist_ok=True)
+    source.write_text("".join(f"\t\tcmocka_unit_test(\n\t\t\t{test}),\n" for test in tests))
+    result = run(ROOT / "tests/check-names", root)
+    return result.returncode, result.stdout.splitlines()
+
+
+def test_a_test_that_went_without_a_successor_is_named(tmp_path):
+    (tmp_path / "tests/names").mkdir(parents=True)
+    (tmp_path / "tests/names/known").write_text("a\nb\nb\n")
+    assert names(tmp_path, "a", "b", "b", "c")[0] == 0
+    assert names(tmp_path, "a", "b") == (1, ["b: 1 of 2 are left, and no successor stands in tests/names/successors"])
+    (tmp_path / "tests/names/successors").write_text("b -> c: they are one\n")
+    assert names(tmp_path, "a", "b", "c")[0] == 0
+    assert names(tmp_path, "a", "b") == (1, ["b: its successor c is no test"])
+
+
+# ---- touched
+
+def test_a_change_touches_what_includes_it_and_what_mirrors_its_folder(tmp_path):
+    for path, text in {"fm/sa/a.c": "", "fm/sa/a.h": "", "fm/sm/b.h": "", "tests/unit/fm/sa/test_c.c": "", "tests/unit/fm/sm/test_d.c": '#include "fm/sa/a.h"\n',
+                       "tests/unit/fm/sm/test_e.c": '#include "fm/sm/b.h"\n'}.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    for command in (["init", "-q"], ["add", "."], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "a"]):
+        run("git", *command, cwd=tmp_path)
+
+    def touched():
+        return run(ROOT / "tests/touched", "objects", "times", "40", cwd=tmp_path).stdout.split()
+
+    assert touched() == []
+    (tmp_path / "fm/sa/a.c").write_text("int a;\n")
+    assert touched() == ["tests/unit/fm/sa/test_c.c", "tests/unit/fm/sm/test_d.c"]
+    (tmp_path / "objects/tests/unit/fm/sm").mkdir(parents=True)
+    (tmp_path / "objects/tests/unit/fm/sm/test_e.d").write_text("x.o: tests/unit/fm/sm/test_e.c \\\n fm/sm/b.h fm/sa/a.h\n\nfm/sm/b.h:\n")
+    (tmp_path / "times").write_text('{"b/tests/test_c": 50}')
+    assert touched() == ["tests/unit/fm/sm/test_d.c", "tests/unit/fm/sm/test_e.c"]
 
 
 # ---- fmd's command line

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Tier: long. Random faults and repairs by the thousand. */
+/* Build: plain and sanitized. The heap is judged, which a sanitizer has of its own. */
 /*
  * A thousand random faults and repairs, one after the other, on the fabric double. After each: the
  * tables are proven, they reach what a fresh computation reaches, the switches hold them, and no

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Tier: long. Random answers by the thousand. */
 /*
  * Devices with wrong answers. SMP answers are falsified on their way to the daemon, or switches
  * acknowledge a Set and do not execute it. While that lasts nothing crashes, and an alert names the

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Build: plain. Page faults are counted. */
 /* Memory of tables that a child shared: touched in quiet, its first writes take no faults. */
 #include <setjmp.h>
 #include <stdarg.h>

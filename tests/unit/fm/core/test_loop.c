@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Build: plain and sanitized. Processor time is judged. */
 /*
  * The loop: order of timers, jumps of the simulated clock, polled sources, descriptors. What needs
  * the real loop runs for some milliseconds and asserts order and counts, never how long it took.

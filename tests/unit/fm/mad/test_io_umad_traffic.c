@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Build: plain. Processor time is judged. */
 /*
  * io_umad on a libibumad that the test plays: what is read first, what is sent and by which
  * descriptor.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Build: plain and sanitized. Peak memory is judged. */
 /* HTTP GETs on a real loop, of a server in a process of its own. */
 #include <setjmp.h>
 #include <stdarg.h>

