@@ -29,6 +29,7 @@ struct slot {
 	struct batch_path via;
 	mad_token token; /* 0: free */
 	uint16_t next_free;
+	bool astray; /* cancelled, and done() is due */
 };
 
 struct batch {
@@ -76,9 +77,46 @@ static void ring_reset(struct ring *ring)
 
 static void batch_pump(struct batch *b);
 
+static void slot_release(struct slot *slot)
+{
+	struct batch *b = slot->batch;
+
+	slot->token = 0;
+	slot->astray = false;
+	slot->next_free = b->free;
+	b->free = (uint16_t)(slot - b->slots);
+	b->in_flight--;
+}
+
+static void slot_end(struct slot *slot, const struct mad_answer *answer)
+{
+	struct batch *b = slot->batch;
+	struct batch_job job = slot->job;
+	struct batch_path via = slot->via;
+
+	b->smps += answer->tries;
+	slot_release(slot);
+	b->ops->done(b->owner, &job, &via, answer);
+}
+
+static void batch_answer_cb(void *arg, const struct mad_answer *answer)
+{
+	struct slot *slot = arg;
+	struct batch *b = slot->batch;
+
+	slot_end(slot, answer);
+	batch_pump(b);
+}
+
 static void batch_timer_cb(void *arg)
 {
-	batch_pump(arg);
+	const struct mad_answer none = { .result = MAD_TIMEOUT, .tries = 1 };
+	struct batch *b = arg;
+
+	for (unsigned i = 0; i < BATCH_LIMIT; i++)
+		if (b->slots[i].astray)
+			slot_end(&b->slots[i], &none);
+	batch_pump(b);
 }
 
 struct batch *batch_new(struct loop *loop, struct mad *mad, const struct batch_ops *ops,
@@ -105,29 +143,6 @@ void batch_free(struct batch *b)
 	batch_drop(b);
 	loop_timer_free(b->wake);
 	free(b);
-}
-
-static void slot_release(struct slot *slot)
-{
-	struct batch *b = slot->batch;
-
-	slot->token = 0;
-	slot->next_free = b->free;
-	b->free = (uint16_t)(slot - b->slots);
-	b->in_flight--;
-}
-
-static void batch_answer_cb(void *arg, const struct mad_answer *answer)
-{
-	struct slot *slot = arg;
-	struct batch *b = slot->batch;
-	struct batch_job job = slot->job;
-	struct batch_path via = slot->via;
-
-	b->smps += answer->tries;
-	slot_release(slot);
-	b->ops->done(b->owner, &job, &via, answer);
-	batch_pump(b);
 }
 
 static void batch_path_cb(void *arg, struct mad_path *path)
@@ -259,6 +274,22 @@ void batch_reroute(struct batch *b)
 		slot_release(slot);
 		job.urgent = true;
 		batch_add(b, &job);
+	}
+}
+
+void batch_give_up_astray(struct batch *b)
+{
+	for (unsigned i = 0; i < BATCH_LIMIT; i++) {
+		struct slot *slot = &b->slots[i];
+		struct batch_path now = slot->via;
+
+		if (!slot->token || (b->ops->path_of(b->owner, &slot->job, &now) &&
+				     path_same(&now.path, &slot->via.path)))
+			continue;
+		mad_cancel(b->mad, slot->token);
+		slot->via.path.hops = 0;
+		slot->astray = true;
+		batch_wake(b);
 	}
 }
 

@@ -72,6 +72,12 @@ void batch_drop_queue(struct batch *b);
 /* Cancels each sent job whose make() now gives another path or refuses, and queues it again. */
 void batch_reroute(struct batch *b);
 
+/*
+ * Ends each sent job that path_of() has another path for by now, or none, as timed out; done()
+ * follows from the loop, with a path of no hops: no link is to be blamed.
+ */
+void batch_give_up_astray(struct batch *b);
+
 /* The number of jobs that were sent and have not ended. */
 unsigned batch_in_flight(const struct batch *b);
 /* SMPs sent since batch_new(), retries included; a cancelled job counts once. */

@@ -431,6 +431,7 @@ static void program_supersede(struct program *p)
 	cl_map_item_t *item = cl_qmap_head(&p->store.switches);
 
 	batch_drop_queue(p->batch);
+	batch_give_up_astray(p->batch);
 	for (; item != cl_qmap_end(&p->store.switches); item = cl_qmap_next(item)) {
 		struct store_switch *sw = (struct store_switch *)item;
 

@@ -7,7 +7,7 @@
  *                    as they should be
  *   up               who is behind is asked, unless the link was met from its other end
  *   down             so is the link; in a refresh its other end may know more, and the
- *                    neighbours of a switch that lost half of its links
+ *                    neighbours of a switch that lost a quarter of its links
  */
 #include "fm/sweep/sweep_priv.h"
 
@@ -77,17 +77,17 @@ static bool port_needs_probe(const struct sweep *s, const struct inv_node *node,
 }
 
 /*
- * A switch with half of its links down may be dead: those at the others know, and their traps may
- * be lost with it.
+ * A switch with a quarter of its links to others down may be dead: those at the other ends know,
+ * and their traps may be lost with it.
  */
 static bool is_failing(const struct inv_node *node)
 {
 	unsigned up = 0, down = 0, p;
 
 	for (p = 1; p <= node->nports; p++)
-		if (node->ports[p].peer)
+		if (node->ports[p].peer && inv_is_switch(node->ports[p].peer))
 			*(node->ports[p].link_up ? &up : &down) += 1;
-	return inv_is_switch(node) && up && down >= up;
+	return inv_is_switch(node) && up && 3 * down >= up;
 }
 
 static void port_is_down(struct sweep *s, struct inv_node *node, unsigned num)

@@ -151,6 +151,7 @@ static bool sweep_make(void *owner, const struct batch_job *job, struct batch_re
 	if (s->kind != SWEEP_POLL || !sweep_job_is_long_shot(job))
 		request->mad.timeout_ms = job->tries < 2 ? ROUND_MS << job->tries : 0;
 	request->mad.retries = 1;
+	request->mad.once = job->kind == JOB_SWITCH && s->kind == SWEEP_REFRESH && !job->tries;
 	return true;
 }
 

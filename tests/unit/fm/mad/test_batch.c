@@ -127,6 +127,7 @@ struct trip {
 	struct mad_world w;
 	struct batch *batch;
 	unsigned ways, done;
+	uint64_t done_us;
 	struct batch_path last;
 	bool lost; /* no way is known any more */
 };
@@ -155,6 +156,7 @@ static void note_done(void *owner, const struct batch_job *job, const struct bat
 	struct trip *t = owner;
 
 	t->done++;
+	t->done_us = loop_now_us(t->w.loop);
 	t->last = *via;
 }
 
@@ -212,6 +214,26 @@ static void without_a_new_path_the_older_one_is_kept(void **state)
 	trip_end(&t);
 }
 
+static void what_is_astray_ends_at_once_and_blames_no_link(void **state)
+{
+	struct trip t;
+	uint64_t start;
+
+	trip_begin(&t);
+	mad_world_pass(&t.w, 1000);
+	start = loop_now_us(t.w.loop);
+	t.lost = true;
+	batch_give_up_astray(t.batch);
+	assert_int_equal(t.done, 0);
+	assert_int_equal(loop_run(t.w.loop), 0);
+	assert_int_equal(t.done, 1);
+	assert_int_equal(t.done_us, start);
+	assert_int_equal(t.w.io->nsent, 1);
+	assert_int_equal(t.last.path.hops, 0);
+	assert_int_equal(batch_in_flight(t.batch), 0);
+	trip_end(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -220,6 +242,7 @@ int main(void)
 		cmocka_unit_test(an_empty_queue_is_idle_once),
 		cmocka_unit_test(each_try_takes_the_path_of_its_time_and_the_last_one_is_reported),
 		cmocka_unit_test(without_a_new_path_the_older_one_is_kept),
+		cmocka_unit_test(what_is_astray_ends_at_once_and_blames_no_link),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
