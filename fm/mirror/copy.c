@@ -125,7 +125,7 @@ static const char *take_file(struct peer *p, const struct frame *frame)
 			"keep_tail", &keep_tail, "length", &length, "sum", &sum, "seq", &seq) ||
 	    !is_plain_name(name) || keep_head < 0 || keep_tail < 0)
 		return "an invalid file";
-	if (!mirror_has(name))
+	if (!mirror_takes(p->mirror, &p->contents, name))
 		return NULL;
 	d = (struct delta){ (size_t)keep_head, (size_t)keep_tail, frame->body, frame->length };
 	if (!delta_apply(contents_text(&p->contents, name), &d, &text))
@@ -151,7 +151,7 @@ static const char *take_records(struct peer *p, const struct frame *frame)
 	if (json_unpack(frame->head, "{ss sI}", "name", &name, "seq", &seq) ||
 	    !is_plain_name(name) || !frame->length || frame->body[frame->length - 1] != '\n')
 		return "invalid changes";
-	if (!mirror_has(name))
+	if (!mirror_takes(p->mirror, &p->contents, name))
 		return NULL;
 	if (!contents_append(&p->contents, name, frame->body, frame->length))
 		return "too many files";

@@ -8,16 +8,68 @@
 #include "fm/core/m_key_proof.h"
 #include "fm/mirror/own.h"
 
+/* ---- Files ----------------------------------------------------------------------------------- */
+
+/* Those that are copied; a test holds the list and the sources together. */
+static const char *const shared_files[] = {
+	"aliases",  "cables",	   "cordons",	    "events-0",	  "events-1",
+	"events-2", "events-3",	   "events-4",	    "events-5",	  "events-6",
+	"events-7", "generalinfo", "groups",	    "hosts",	  "lids",
+	"nvlink",   "nvswitch",	   "overrides",	    "partitions", "quarantine",
+	"sa_key",   "services",	   "subscriptions", "takeovers",  "untrue",
+};
+static const char *const own_files[] = { "guid2mkey", "journal-0", "journal-1", "lock",
+					 "manifest",  "tables",	   "unshared" };
+
+static bool is_among(const char *name, const char *const *list, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!strcmp(name, list[i]))
+			return true;
+	return false;
+}
+
 bool mirror_has(const char *name)
 {
-	static const char *const own[] = { "guid2mkey", "journal-0", "journal-1", "lock",
-					   "manifest",	"tables",    "unshared" };
 	size_t length = strlen(name), aside = strlen(MIRROR_ASIDE);
 
-	for (unsigned i = 0; i < sizeof(own) / sizeof(own[0]); i++)
-		if (!strcmp(name, own[i]))
-			return false;
-	return length < aside || strcmp(name + length - aside, MIRROR_ASIDE) != 0;
+	return !is_among(name, own_files, sizeof(own_files) / sizeof(own_files[0])) &&
+	       (length < aside || strcmp(name + length - aside, MIRROR_ASIDE) != 0);
+}
+
+static bool is_unknown(const char *name)
+{
+	return mirror_has(name) &&
+	       !is_among(name, shared_files, sizeof(shared_files) / sizeof(shared_files[0]));
+}
+
+struct unknown_files {
+	const char *name;
+	unsigned others;
+	bool has;
+};
+
+static void count_unknown(void *arg, const char *name)
+{
+	struct unknown_files *u = arg;
+
+	if (!strcmp(name, u->name))
+		u->has = true;
+	else
+		u->others += is_unknown(name);
+}
+
+bool mirror_takes(const struct mirror *m, const struct contents *c, const char *name)
+{
+	struct unknown_files held = { .name = name }, kept = { .name = name };
+
+	if (!is_unknown(name))
+		return mirror_has(name);
+	for (unsigned i = 0; i < c->count; i++)
+		count_unknown(&held, c->list[i].name);
+	state_store_each(m->services.state, count_unknown, &kept);
+	return held.has || (held.others < MIRROR_UNKNOWN_FILES &&
+			    (kept.has || kept.others < MIRROR_UNKNOWN_FILES));
 }
 
 static guid_t own_guid(const struct mirror *m)

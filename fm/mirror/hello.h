@@ -14,6 +14,7 @@
 #define MIRROR_NO_HELLO	   "it did not introduce itself first"
 #define MIRROR_IMPLAUSIBLE "the number of its latest take-over is too large"
 
+struct contents;
 struct mirror;
 
 struct manager {	  /* at the other end of a channel, as its HELLO has it */
@@ -33,6 +34,12 @@ struct manager {	  /* at the other end of a channel, as its HELLO has it */
  * one's.
  */
 bool mirror_has(const char *name);
+/*
+ * Whether it goes over, or is kept, beside those of `contents`. Of names that this version does not
+ * know there are so many at most, in memory and in state_dir; others are passed over.
+ */
+#define MIRROR_UNKNOWN_FILES 8
+bool mirror_takes(const struct mirror *m, const struct contents *contents, const char *name);
 /* Returns the object of a HELLO frame over that channel, the caller's. */
 json_t *mirror_hello(const struct mirror *m, const struct channel *channel);
 /* Returns the take-overs for HELLO and ROLE frames, the caller's. */

@@ -344,7 +344,7 @@ static void load(void *arg, const char *name)
 	struct mirror *m = arg;
 	struct text text;
 
-	if (!mirror_has(name))
+	if (!mirror_takes(m, &m->own, name))
 		return;
 	text.bytes = state_store_text(m->services.state, name, &text.length);
 	if (text.bytes)
@@ -381,14 +381,20 @@ static void count_change(struct mirror *m, const char *name)
 
 void source_recorded(struct mirror *m, const char *name, const char *line)
 {
-	if (!mirror_has(name))
+	struct content *own;
+	char *text;
+
+	if (!mirror_takes(m, &m->own, name))
 		return;
 	count_change(m, name);
 	if (!m->readers)
 		return;
-	contents_append(&m->own, name, line, strlen(line));
-	contents_append(&m->own, name, "\n", 1);
-	contents_find(&m->own, name)->told += strlen(line) + 1;
+	text = mem_printf("%s\n", line);
+	contents_append(&m->own, name, text, strlen(text));
+	free(text);
+	own = contents_find(&m->own, name);
+	if (own)
+		own->told += strlen(line) + 1;
 	if (!loop_timer_armed(m->send))
 		loop_timer_set(m->send, gather_us(m));
 }
@@ -458,7 +464,7 @@ void source_pushed(struct mirror *m, const char *name, const char *bytes, size_t
 	struct text text = { mem_alloc(length + 1, 1), length };
 	struct content *own;
 
-	if (!mirror_has(name) || is_sent(m, name, bytes, length)) {
+	if (!mirror_takes(m, &m->own, name) || is_sent(m, name, bytes, length)) {
 		free(text.bytes);
 		return;
 	}
@@ -514,7 +520,8 @@ void source_wrote(struct mirror *m, const char *name)
 	struct content *own = contents_find(&m->own, name);
 	bool news = state_store_take_news(m->services.state, name);
 
-	if (!mirror_has(name) || (own && own->pushed && state_store_waits(m->services.state, name)))
+	if (!mirror_takes(m, &m->own, name) ||
+	    (own && own->pushed && state_store_waits(m->services.state, name)))
 		return;
 	if (own && own->told && !news && may_rest(m, own, REST_US))
 		own->stale = true;
@@ -525,7 +532,9 @@ void source_wrote(struct mirror *m, const char *name)
 void source_could_not_write(struct mirror *m, const char *name)
 {
 	size_t length;
-	char *bytes = mirror_has(name) ? state_store_text(m->services.state, name, &length) : NULL;
+	char *bytes = mirror_takes(m, &m->own, name)
+			      ? state_store_text(m->services.state, name, &length)
+			      : NULL;
 
 	if (bytes)
 		source_pushed(m, name, bytes, length);

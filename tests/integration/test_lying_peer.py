@@ -10,8 +10,8 @@ import threading
 
 import pytest
 
-from fabric import free_door, split
-from test_mirror import FAST, HERE, THERE, certificate, managed, port_guid
+from fabric import ROOT, free_door, poll, split
+from test_mirror import FAST, HERE, HOST, MGID, THERE, certificate, client, managed, port_guid
 
 pytestmark = pytest.mark.long
 
@@ -41,6 +41,7 @@ def state_sum(data):
 class Liar(threading.Thread):
     def __init__(self, keys, master_guid, files):
         super().__init__(daemon=True)
+        self.keys = keys
         self.address, self.guid, self.files = free_door(), master_guid, files
         self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self.context.load_cert_chain(keys["peer_cert"], keys["peer_key"])
@@ -48,6 +49,13 @@ class Liar(threading.Thread):
         self.context.verify_mode = ssl.CERT_REQUIRED
         self.door = socket.create_server(split(self.address))
         self.start()
+
+    def context_of_a_client(self):
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname = False
+        context.load_verify_locations(self.keys["peer_ca"])
+        context.load_cert_chain(self.keys["peer_cert"], self.keys["peer_key"])
+        return context
 
     def send(self, kind, head, body=b""):
         text = json.dumps(head).encode()
@@ -73,6 +81,7 @@ class Liar(threading.Thread):
             pass
 
 
+KEPT = 8  # names that it does not know
 LIE = "of a liar\n"
 OWN = ["guid2mkey", "journal-0", "journal-1", "lock", "manifest", "tables", "unshared"]  # files of a state_dir that no other manager has a say in
 
@@ -117,3 +126,47 @@ def test_what_a_lying_peer_says_of_ports_is_checked_against_the_fabric(lied_to):
     leads = re.findall(r"^(0xc01[01]) : ((?:0x\w+ ?)+)", (standby.dump() / "opensm.mcfdbs").read_text(), re.M | re.I)
     assert sorted((mlid.lower(), len(ports.split())) for mlid, ports in leads) == [("0xc010", 1), ("0xc011", 1)], leads
     assert standby.fmctl("check", check=False).returncode == 0
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("count", [63, 64, 65])
+def test_names_that_a_peer_makes_up_do_not_crowd_out_those_of_fmd(start, pod_net, tmp_path, count):
+    """Who takes over with them is copied by the next standby, and goes on."""
+    made_up = {f"a{i:02}": f"{i}\n" for i in range(count)}
+    keys = certificate(tmp_path, "one", "ca")
+    master = start(pod_net, HERE, **FAST)
+    liar = Liar(certificate(tmp_path, "two", "ca"), port_guid(HERE), made_up)
+    door = free_door()
+    standby = master.another(peers=liar.address, peer_listen=door, **keys, **FAST)
+    try:
+        standby.start_fmd(THERE)
+        standby.wait(lambda s: s["sm"] == "standby" and s["mirror"]["whole"], "it believes the peer")
+        poll(lambda: len(list(standby.state_dir.glob("a[0-9][0-9]"))) >= KEPT, "its copy is on disk")
+        master.stop_fmd(signal.SIGKILL)
+        standby.wait(managed, "it has taken over")
+        third = liar.context_of_a_client()
+        with socket.create_connection(split(door)) as end, third.wrap_socket(end) as channel:
+            text = json.dumps({"protocol": 1, "port_guid": GHOST, "name": "third", "records": True, "takeovers": []}).encode()
+            channel.sendall(struct.pack(">IB", len(text) + 2, ord("H")) + text + b"\n")
+            standby.wait(lambda s: [row["name"] for row in s["mirror"]["standbys"]] == ["third"], "it is copied")
+            client(standby, "join", port_guid(HOST), MGID, "1")
+            received = b""
+            while b'"name":"groups"' not in received.replace(b" ", b""):
+                piece = channel.recv(65536)
+                assert piece, f"it has ended:\n{standby.log.read_text()[-2000:]}"
+                received += piece
+        assert managed(standby.status()) and len(list(standby.state_dir.glob("a[0-9][0-9]"))) == KEPT
+    finally:
+        standby.stop()
+        liar.door.close()
+
+
+def test_all_files_of_state_dir_that_are_copied_are_known_by_name():
+    """Others are of another version, and few of them are kept."""
+    sources = "".join(path.read_text() for path in sorted((ROOT / "fm").rglob("*.c")))
+    files = re.findall(r"struct state_file \w+ = \{\s*\.name = (\S+),", sources)
+    macros = dict(re.findall(r'#define (\w+_FILE) "(\w+)"', "".join(path.read_text() for path in (ROOT / "fm").rglob("*.h"))))
+    names = {macros.get(name) or name.strip('"') for name in files} | {f"events-{number}" for number in range(8)}
+    known, own = (re.findall(r'"([\w-]+)"', re.search(rf"{table}\[\] = \{{(.*?)\}};", sources, re.S)[1]) for table in ("shared_files", "own_files"))
+    assert len(names) > 20 and names - set(own) == set(known)
+    assert set(OWN) == set(own)
