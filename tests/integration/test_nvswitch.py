@@ -92,9 +92,13 @@ def all_well(request):
 
 
 def test_hosts_that_are_well_are_shown_with_their_system(world):
-    shown = world.fabric.fmctl("nvswitch").stdout
-    assert shown.startswith("32 HEALTHY; 32 of 32 sources up")
-    assert len(re.findall(r"dgx-su01-\d\d +h100 +HEALTHY +HEALTHY", shown)) == 32
+    def well():
+        """On a busy machine an exporter is late now and then."""
+        shown = world.fabric.fmctl("nvswitch").stdout
+        assert shown.startswith("32 HEALTHY; 32 of 32 sources up")
+        assert len(re.findall(r"dgx-su01-\d\d +h100 +HEALTHY +HEALTHY", shown)) == 32
+
+    until(well)
 
 
 def test_a_lost_peer_is_answered_by_the_hosts_own_entries_and_forgotten_when_it_is_back(world):
@@ -110,8 +114,8 @@ def test_a_lost_peer_is_answered_by_the_hosts_own_entries_and_forgotten_when_it_
     row = world.row(SICK)
     assert row["evidence"][0]["text"].startswith("GPU") and row["evidence"][0]["source"] == world.exporters.url(SICK)
     assert world.fabric.status()["proof"]["unreachable"] == 0
-    events = [e for e in world.fabric.ask("events", "-n", "50") if e["kind"] == "nvswitch"]
-    assert events[-1]["host"] == SICK and events[-1]["state"] == "NO_P2P"
+    events = [e for e in world.fabric.ask("events", "-n", "200") if e["kind"] == "nvswitch" and e["host"] == SICK]
+    assert events[-1]["state"] == "NO_P2P"
     world.exporters.say(SICK, body(SICK))
     world.wait_state(SICK, "HEALTHY")
     world.fabric.wait_up(lambda _: world.fabric.tables() == before, "it is forgotten")
