@@ -23,15 +23,16 @@ SMP_BOUND = 0.75
 MEMORY_MB = {11664: 70}
 LIMIT_S = {1024: 90, 4096: 180, 11664: 330}
 FTREE_LIMIT_S = {1024: 45, 4096: 75, 11664: 180}
+UP_LIMIT_S = {1024: 30, 4096: 50, 11664: 130}
 ENGINE = {11664: "minhop"}
 
 
-def measure(world, netfile, manager, limit_s):
+def measure(world, netfile, manager, size):
     sim = w.simulator(world, netfile)
     try:
         loading_s, sm = sim.cpu_s(), manager(world, sim)
         try:
-            sample = {"up_s": sm.wait_up(limit_s), "smps": sm.counts.smps(), "peak_kb": sm.peak_kb(),
+            sample = {"up_s": sm.wait_up(UP_LIMIT_S.get(size, 200)), "smps": sm.counts.smps(), "peak_kb": sm.peak_kb(),
                       "cpu_s": sm.cpu_s(), "ibsim_cpu_s": sim.cpu_s() - loading_s, "last_link_s": sm.last_set_s()}
             sample["links"] = sim.links()
             sample["sent"] = {f"{c:02x}.{m:02x}.{a:04x}": sent for (c, m, a), (sent, _) in sm.counts.read().items()}
@@ -45,34 +46,43 @@ def measure(world, netfile, manager, limit_s):
     return sample
 
 
-def turns(world, netfile, repeat, engine, limit_s):
+def turns(world, size, repeat):
+    """(fmd's samples, OpenSM's, why OpenSM has no more)"""
     def opensm(*where):
-        return w.Opensm(*where, engine) if engine else w.Opensm(*where)
+        return w.Opensm(*where, engine=ENGINE[size]) if size in ENGINE else w.Opensm(*where)
 
+    netfile, limit_s, why = fabrics.generated(world, size), LIMIT_S.get(size, 600), None
     samples, began = {w.Fmd: [], opensm: []}, time.monotonic()
     for turn in range(repeat):
         if turn and (time.monotonic() - began) * (turn + 1) / turn > limit_s:
             break  # on a slow machine what there is will do
         for manager in list(samples)[::1 if turn % 2 == 0 else -1]:
-            samples[manager].append(measure(world, netfile, manager, limit_s))
-    return list(samples.values())
+            try:
+                samples[manager].append(measure(world, netfile, manager, size))
+            except w.BenchError as error:
+                if manager is w.Fmd:
+                    raise
+                why = str(error)
+    return *samples.values(), why
 
 
 def not_active(samples):
-    return max(sum(n for state, n in sample["links"].items() if state != "Active") for sample in samples)
+    return max((sum(n for state, n in sample["links"].items() if state != "Active") for sample in samples), default=0)
 
 
-def rows(size, fmd, opensm):
-    def medians(key):
-        return [statistics.median(sample[key] for sample in samples) for samples in (fmd, opensm)]
+def rows(size, fmd, opensm, why):
+    def medians(key, scale=1):
+        return [statistics.median(sample[key] for sample in samples) * scale if samples else None for samples in (fmd, opensm)]
 
     made = table.readme(table.share(f"bring-up, {size:,} HCAs", *medians("up_s"), "s", TIME_BOUND.get(size)))
     made += [table.share("— the manager's processor time", *medians("cpu_s"), "s"),
-             table.share("— SMPs sent", *map(int, medians("smps")), "", SMP_BOUND),
-             table.share("— peak memory", *(kb / 1024 for kb in medians("peak_kb")), "MB")]
+             table.share("— SMPs sent", *(count and int(count) for count in medians("smps")), "", SMP_BOUND),
+             table.share("— peak memory", *medians("peak_kb", 1 / 1024), "MB")]
     if size in MEMORY_MB:
         made[3].bound, made[3].met = f"≤ {MEMORY_MB[size]} MB", made[3].fmd <= MEMORY_MB[size]
         table.readme(*made)
+    if not opensm:
+        made[0].lacks_opensm(why)
     for who, samples in (("fmd", fmd), ("OpenSM", opensm)):
         if not_active(samples):
             made[0].spoil(f"{who} left {not_active(samples)} port ends not Active")
@@ -80,13 +90,13 @@ def rows(size, fmd, opensm):
 
 
 def beside_minhop(world, options, size):
-    fmd, opensm = turns(world, fabrics.generated(world, size), options.repeat or REPEAT[w.rig().kind].get(size, 1), ENGINE.get(size), LIMIT_S.get(size, 600))
-    return rows(size, fmd, opensm), {"size": size, "fmd": fmd, "opensm": opensm}
+    fmd, opensm, why = turns(world, size, options.repeat or REPEAT[w.rig().kind].get(size, 1))
+    return rows(size, fmd, opensm, why), {"size": size, "fmd": fmd, "opensm": opensm}
 
 
 def beside_ftree(world, size, what):
     """Once. Where OpenSM ends by ftree after all, fmd's time is on that fabric too."""
-    samples = {manager: measure(world, fabrics.generated(world, size, sharp=False), manager, FTREE_LIMIT_S.get(size, 600)) for manager in (w.Fmd, w.Opensm)}
+    samples = {manager: measure(world, fabrics.generated(world, size, sharp=False), manager, size) for manager in (w.Fmd, w.Opensm)}
     row = table.share(what, *(sample["up_s"] for sample in samples.values()), "s", engine=world.engines[-1] if world.engines else None)
     return table.readme(row), {"size": size, "ftree": list(samples.values())}
 

@@ -49,7 +49,7 @@ class Build:
         build = self
 
         class Built(Plain):
-            def __init__(self, world, sim, settings="", state=None):
+            def __init__(self, world, sim, settings="", state=None, engine=None):
                 build.use()
                 super().__init__(world, sim, build.settings or settings, state)
 
