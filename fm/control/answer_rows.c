@@ -39,9 +39,10 @@ static bool asked_init(struct asked *a, const struct command_env *env,
 	*a = (struct asked){ .env = *env, .args = json_copy(args) };
 	if (!take_sort(command, a->args, &a->order, err))
 		return false;
-	if (command->filters)
-		a->env.filter = &a->filter;
-	return !command->filters || filter_read(&a->filter, env, command->filters, a->args, err);
+	if (command->filters && !filter_read(&a->filter, env, command->filters, a->args, err))
+		return false;
+	a->env.filter = a->filter.topo ? &a->filter : NULL; /* no fabric: nothing to choose by */
+	return true;
 }
 
 static void asked_fini(struct asked *a)
