@@ -4,7 +4,7 @@
 
     run.py [--bin FOLDER] [--programs FOLDER] [--json FILE] [--long] [SECTION...]
 
-FOLDERs hold fmd and fmctl, and the benchmark programs. Sections by default: BY_DEFAULT of the rig; with --long those of LONG. From the environment, so
+FOLDERs hold fmd and fmctl, and the benchmark programs. Sections by default: BY_DEFAULT of the rig ("fabrics" where FMD_FABRICS has some); with --long those of LONG. From the environment, so
 that `make bench BENCH=bringup BENCH_SIZES=1024` works: BENCH (sections), RIG (ibsim; fmsim), BENCH_DEVICE (fmsim's time of an SMP, 20us),
 BENCH_SIZES (HCAs), BENCH_SHARP=0 (no aggregation nodes), BENCH_REPEAT (runs of each), BENCH_LIMIT (minutes for all), BENCH_JSON.
 
@@ -60,6 +60,11 @@ CHANGED = ("BENCH_DEVICE", "BENCH_SIZES", "BENCH_SHARP", "BENCH_REPEAT")  # what
 LONG_FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "long.json")
 
 
+def by_default():
+    """The published fabrics are not part of the sources."""
+    return [name for name in BY_DEFAULT[w.rig().kind] if name != "fabrics" or real.fabrics.real()]
+
+
 def words(name):
     return [word for word in os.environ.get(name, "").replace(",", " ").split() if word]
 
@@ -74,7 +79,7 @@ def arguments():
     options = parser.parse_args()
     options.changed = any(os.environ.get(name) for name in CHANGED)
     options.whole = not options.sections and not options.changed
-    options.sections = options.sections or (LONG if options.long else BY_DEFAULT[w.rig().kind])
+    options.sections = options.sections or (LONG if options.long else by_default())
     options.sizes = [int(word) for word in words("BENCH_SIZES")]
     options.repeat = int(os.environ.get("BENCH_REPEAT") or 0)
     options.limit_s = 60 * float(os.environ.get("BENCH_LIMIT") or LIMIT_MINUTES[options.long])
