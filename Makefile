@@ -15,7 +15,8 @@ V ?= 0
 Q := $(if $(filter 1,$(V)),,@)
 say = $(if $(filter 1,$(V)),,@printf '  %-5s %s\n' '$(1)' '$(2)')
 
-CCACHE := $(shell command -v ccache)
+# Where there is one, and a home for what it keeps.
+CCACHE ?= $(shell [ -w "$${CCACHE_DIR:-$$HOME}" ] && command -v ccache)
 
 VERSION := $(shell sed -n 's/^\#\# \([0-9][0-9.]*\).*/\1/p' CHANGELOG.md 2>/dev/null | head -n 1)
 VARIANT := $(if $(SAN),$(SAN),release)$(if $(filter clang%,$(CC)),-clang)
@@ -208,8 +209,8 @@ unit_programs = $(call plain_programs,$(1)) $(call san_programs,$(1))
 # The programs of the tests named in TESTS, each as it is run.
 TESTS ?= $(UNIT_SRC)
 unit-build:
-	$(if $(call plain_programs,$(TESTS)),$(Q)$(submake) SAN= B=$(PLAIN_B) $(call plain_programs,$(TESTS)))
-	$(if $(call san_programs,$(TESTS)),$(Q)$(submake) SAN=$(TEST_SAN) B=$(SAN_B) $(call san_programs,$(TESTS)))
+	$(if $(call plain_programs,$(TESTS)),$(Q)$(submake) -s SAN= B=$(PLAIN_B) $(call plain_programs,$(TESTS)))
+	$(if $(call san_programs,$(TESTS)),$(Q)$(submake) -s SAN=$(TEST_SAN) B=$(SAN_B) $(call san_programs,$(TESTS)))
 unit: unit-build
 	$(Q)$(TEST_ENV) tests/run-tests $(call unit_programs,$(TESTS))
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Tier: long. A forger sends traps by the thousand. */
 /*
  * Any host with a port can send a trap about any other port: which traps fmd accepts, and what a
  * forger can cause.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Tier: long. Devices that refuse are waited for. */
 /*
  * Devices that refuse or ignore Sets: alerts name them, they cost few SMPs, and the rest of the
  * fabric is managed as without them.

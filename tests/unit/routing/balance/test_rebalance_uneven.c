@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Tier: long. Many uneven fabrics, each balanced and judged. */
 /*
  * Re-balancing where the design itself is uneven: as good as for damage, within the law, and left
  * alone by what comes and goes after it.
