@@ -2,7 +2,8 @@
 /*
  * Any MADs at the SA of a small fabric: each input is a sequence of requests, of which the fuzzer
  * chooses method, attribute, modifier, mask, key and components. Never more than one answer to a
- * request; what is answered is a response of its class, whole rows long.
+ * request; what is answered is a response of its class, whole rows long. Beside answers there are
+ * Reports alone: to who subscribed in an earlier request, of what this one changes.
  */
 #include "fm/core/log.h"
 #include "tests/lib/sa_world.h"
@@ -42,6 +43,12 @@ static uint64_t number(const uint8_t *at, unsigned bytes)
 	return value;
 }
 
+static void check_report(const struct world *w)
+{
+	assert(w->sent_len == WIRE_MAD_SIZE && w->sent[1] == WIRE_SA &&
+	       number(w->sent + 16, 2) == WIRE_NOTICE);
+}
+
 static void check_answer(const struct world *w)
 {
 	size_t row = (size_t)number(w->sent + 44, 2) * 8;
@@ -53,6 +60,18 @@ static void check_answer(const struct world *w)
 		assert((w->sent_len - WIRE_SA_HEADER) % row == 0);
 	else if (!(w->sent[26] & 1))
 		assert(w->sent_len == WIRE_MAD_SIZE);
+}
+
+static unsigned answers; /* to the request that is being asked */
+
+static void check_sent(struct world *w, const struct io_addr *to, const uint8_t *mad)
+{
+	if (mad[3] == WIRE_REPORT) {
+		check_report(w);
+		return;
+	}
+	answers++;
+	check_answer(w);
 }
 
 /* First byte: what is as the protocol wants it, and what is the fuzzer's. */
@@ -74,11 +93,10 @@ static void request_one(struct world *w, const uint8_t in[REQUEST])
 		.data = in + 32,
 		.len = REQUEST - 32,
 	};
-	unsigned answers = world_ask(w, &r);
 
+	answers = 0;
+	world_ask(w, &r);
 	assert(answers <= 1);
-	if (answers)
-		check_answer(w);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -89,6 +107,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!w) {
 		log_set_level(-1, LOG_ERR);
 		w = world_new();
+		w->hook = check_sent;
 		world_publish(w);
 	}
 	while (size) {
