@@ -4,14 +4,14 @@
 /*
  * A thousand random faults and repairs, one after the other, on the fabric double. After each: the
  * tables are proven, they reach what a fresh computation reaches, the switches hold them, and no
- * memory is lost.
+ * memory is lost, as a sanitizer counts it: malloc's own figures have what it keeps for later in
+ * them, which differs with its version.
  */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include <malloc.h>
 #include "routing/proof/check.h"
 #include "routing/path.h"
 #include "routing/ftree/route.h"
@@ -19,13 +19,13 @@
 
 #ifdef __SANITIZE_ADDRESS__
 #define STEPS 150 /* ten times slower, and sees what it sees sooner */
+size_t __sanitizer_get_current_allocated_bytes(void);
 #else
 #define STEPS 1000
 #endif
 #define MOST_DEAD 20 /* cables */
 #define TRACED	  24 /* pairs a step */
-#define EVENTS_KB 2  /* an event of the ring that fills */
-#define GROWTH_KB 256
+#define GROWTH_KB 64 /* buffers come to the size of the worst step by then */
 
 struct chaos {
 	struct world w;
@@ -224,13 +224,26 @@ static void holds(struct chaos *c)
 	assert_readback_is_equal(&c->w);
 }
 
+static size_t used(void)
+{
+#ifdef __SANITIZE_ADDRESS__
+	return __sanitizer_get_current_allocated_bytes();
+#else
+	return 0;
+#endif
+}
+
+/* Without the events, whose ring fills: a copy of them shows what they take. */
 static size_t used_kb(const struct world *w)
 {
 	json_t *events = fabric_events(w->fabric, 10000);
-	size_t kept = json_array_size(events);
+	size_t all = used();
+	json_t *copy = json_deep_copy(events);
+	size_t of_events = used() - all;
 
+	json_decref(copy);
 	json_decref(events);
-	return mallinfo2().uordblks / 1024 - kept * EVENTS_KB;
+	return (all - of_events) / 1024;
 }
 
 static void a_thousand_faults_and_repairs_leave_it_proven_and_programmed(void **state)
@@ -244,7 +257,7 @@ static void a_thousand_faults_and_repairs_leave_it_proven_and_programmed(void **
 	for (unsigned step = 0; step < STEPS; step++) {
 		move(&c);
 		holds(&c);
-		if (step == STEPS / 4)
+		if (step == STEPS / 2)
 			early = used_kb(&c.w);
 	}
 	mend_all(&c);
@@ -253,7 +266,7 @@ static void a_thousand_faults_and_repairs_leave_it_proven_and_programmed(void **
 	assert_memory_equal(intact.lft, fabric_tables(c.w.fabric)->lft,
 			    (size_t)intact.nswitches * intact.stride);
 	assert_hardware_holds_the_tables(&c.w);
-	assert_true(used_kb(&c.w) < early + GROWTH_KB || used_kb(&c.w) > SIZE_MAX / 2);
+	assert_in_range(used_kb(&c.w), 0, early + GROWTH_KB);
 	assert_true(c.faults > STEPS / 4 && c.repairs > STEPS / 4);
 	tables_fini(&intact);
 	chaos_fini(&c);
