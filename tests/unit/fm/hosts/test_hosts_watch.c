@@ -15,7 +15,7 @@ static const struct watch_conf conf = { 30 * S, 60 * S, 45 * S, 25 };
 /* A pass over one host among 31 healthy ones. Whether it is due, and when to come again. */
 static bool pass(struct watch *w, enum host_state state, uint64_t at_s, uint64_t *next_s)
 {
-	char name[16];
+	char name[24];
 	uint64_t next;
 
 	watch_begin(w);
