@@ -385,6 +385,7 @@ void pkeys_answered(struct bringup *b, const struct batch_job *job, const struct
 	struct inv_pkeys *table = node->ports[num].pkeys;
 	uint8_t was = table ? table->job : 0;
 	bool again, same;
+	int block;
 
 	if (!was)
 		return; /* nobody wants it any more */
@@ -404,6 +405,8 @@ void pkeys_answered(struct bringup *b, const struct batch_job *job, const struct
 		block_written(b, &node->ports[num]);
 	if (was == WIRE_GET && !block_read(b, &node->ports[num], same))
 		table_failed(b, node, num, "reads back differently from what it acknowledged");
+	else if (is_due(b, node, num) && !table_step(b, node, num, table, &block))
+		table_close(b, node, num, INV_PKEYS_DONE); /* mostly, and forgotten then */
 	else
 		pkeys_step(b, node, num);
 }
