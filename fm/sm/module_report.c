@@ -212,6 +212,8 @@ void sm_report_taken(struct sm_room *r)
 /* NULL: not known yet, or about to be: who asks for the next master is in no role of its own. */
 static const char *role_now(const struct sm_room *r)
 {
+	if (port_missing(r->port))
+		return "none"; /* its role is left a turn later */
 	switch (r->core.state) {
 	case SM_MASTER:
 		return "master";
@@ -220,7 +222,7 @@ static const char *role_now(const struct sm_room *r)
 	case SM_NOT_ACTIVE:
 		return "disabled";
 	default:
-		return port_missing(r->port) ? "none" : NULL;
+		return NULL;
 	}
 }
 
@@ -356,12 +358,13 @@ static const char *idle_state(const struct sm_room *r)
 void sm_status(const struct sm_room *r, json_t *doc)
 {
 	const char *role = role_now(r), *idle = idle_state(r);
+	enum sm_state state = port_missing(r->port) ? SM_DISCOVERING : sm_state(r->sm);
 
 	if (idle) {
 		json_object_set_new(doc, "state", json_string(idle));
 		json_object_set_new(doc, "fabric_up", json_false());
 	}
-	json_object_set_new(doc, "sm", json_string(sm_state_name(sm_state(r->sm))));
+	json_object_set_new(doc, "sm", json_string(sm_state_name(state)));
 	json_object_set_new(doc, "role", json_string(role ? role : "discovering"));
 	json_object_set_new(doc, "role_changes", json_integer(r->reports.role_changes));
 	json_object_set_new(doc, "election", election_json(r));

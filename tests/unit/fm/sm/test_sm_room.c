@@ -309,16 +309,44 @@ static void a_master_that_stood_still_asks_first_where_a_standby_is_known(void *
 	end(&r);
 }
 
+static void assert_is_told_without_a_device(const struct room *r)
+{
+	json_t *doc = json_pack("{ss sb}", "state", "up", "fabric_up", true);
+
+	r->f.module->report.status(r->f.room, doc);
+	assert_string_equal(json_string_value(json_object_get(doc, "state")), "no-device");
+	assert_string_equal(json_string_value(json_object_get(doc, "role")), "none");
+	assert_string_equal(json_string_value(json_object_get(doc, "sm")), "discovering");
+	assert_true(json_is_false(json_object_get(doc, "fabric_up")));
+	json_decref(doc);
+}
+
+static bool told_first;
+
+/* It is told before the role is left: who looks in between sees one state, not a half of each. */
+static void told_of_the_device(void *arg, const json_t *event)
+{
+	struct room *r = arg;
+
+	if (strcmp(json_string_value(json_object_get(event, "kind")), "alert") != 0)
+		return;
+	assert_is_told_without_a_device(r);
+	event_log_listen(r->f.services.events, NULL, NULL);
+	told_first = true;
+}
+
 static void without_its_device_it_is_away_and_what_was_swept_is_of_no_use(void **state)
 {
 	const struct sweep_result result = { 0 };
-	json_t *doc = json_pack("{ss sb}", "state", "up", "fabric_up", true);
 	struct room r;
 
 	begin(&r);
 	become_master(&r);
+	told_first = false;
+	event_log_listen(r.f.services.events, told_of_the_device, &r);
 	double_unplug(double_io(r.hw), true);
 	fake_run_for(&r.f, 3 * SECOND_US);
+	assert_true(told_first);
 	assert_true(r.f.role.paused);
 	assert_int_equal(r.f.role.next.role, FABRIC_ROLE_AWAY);
 	assert_true(r.f.role.next.anew);
@@ -326,11 +354,7 @@ static void without_its_device_it_is_away_and_what_was_swept_is_of_no_use(void *
 	assert_non_null(strstr(r.f.module->sweep.swept(r.f.room, &result),
 			       "fmd manages nothing until the port is available"));
 	assert_non_null(refusal(&r));
-	r.f.module->report.status(r.f.room, doc);
-	assert_string_equal(json_string_value(json_object_get(doc, "state")), "no-device");
-	assert_string_equal(json_string_value(json_object_get(doc, "role")), "none");
-	assert_true(json_is_false(json_object_get(doc, "fabric_up")));
-	json_decref(doc);
+	assert_is_told_without_a_device(&r);
 	double_unplug(double_io(r.hw), false);
 	fake_run_for(&r.f, 3 * SECOND_US);
 	assert_int_equal(r.f.role.next.role, FABRIC_ROLE_ASKING);
