@@ -53,6 +53,7 @@ def read_by_slurmctld(folder, text, nodes):
     return re.findall(r"Switch level:(\d+) name:(\S+) nodes:(\S+) switches:(\S+)", said)
 
 
+@pytest.mark.long  # for its package
 @pytest.mark.skipif(not shutil.which("slurmctld"), reason="slurmctld is not installed")
 def test_slurms_controller_reads_the_tree(two_units, tmp_path):
     text = two_units.fmctl("topology", "--format", "slurm").stdout
