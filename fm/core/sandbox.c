@@ -9,6 +9,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/landlock.h>
 #include <linux/sched.h>
 #include <seccomp.h>
 #include <signal.h>
@@ -21,6 +22,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
 #include "fm/core/sandbox.h"
@@ -281,6 +283,33 @@ static int install(uint32_t otherwise, int (*fill)(scmp_filter_ctx))
 	return status;
 }
 
+/* ---- Other processes' memory ----------------------------------------------------------------- */
+
+/*
+ * A process of the same user can write code into another by /proc/PID/mem, which no filter of
+ * system calls sees: into a hook, say, which may execute programs. Who is in a Landlock domain can
+ * not do that to processes outside it. A domain has to forbid something: here, to make block
+ * devices, which takes a capability anyway. 0, or -errno.
+ */
+static int enter_domain(void)
+{
+	const struct landlock_ruleset_attr rules = { .handled_access_fs =
+							     LANDLOCK_ACCESS_FS_MAKE_BLOCK };
+	int fd = (int)syscall(SYS_landlock_create_ruleset, &rules, sizeof(rules.handled_access_fs),
+			      0);
+	int status = fd < 0 || syscall(SYS_landlock_restrict_self, fd, 0) ? -errno : 0;
+
+	if (fd >= 0)
+		close(fd);
+	return status;
+}
+
+/* Its memory, with keys, is not its user's to open, and goes into no core dump. 0, or -errno. */
+static int hide_memory(void)
+{
+	return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) ? -errno : 0;
+}
+
 /* ---- Entering -------------------------------------------------------------------------------- */
 
 /* Only the first failure goes into err. */
@@ -299,6 +328,8 @@ int sandbox_enter(enum sandbox_mode mode, char *err, size_t err_size)
 	if (mode == SANDBOX_OFF)
 		return 0;
 	failed = note(capabilities_drop(false), "cannot drop capabilities", err, err_size);
+	failed |= note(enter_domain(), "cannot enter a Landlock domain", err, err_size);
+	failed |= note(hide_memory(), "cannot hide its memory", err, err_size);
 	failed |=
 		note(prepare_handler(), "cannot install a handler of refused calls", err, err_size);
 	if (refused)
@@ -314,6 +345,7 @@ int sandbox_enter_helper(char *err, size_t err_size)
 
 	*err = '\0';
 	failed = note(capabilities_drop(true), "cannot drop capabilities", err, err_size);
+	failed |= note(hide_memory(), "cannot hide its memory", err, err_size);
 	return failed | note(install(SCMP_ACT_ALLOW, refuse_helper),
 			     "cannot load the seccomp filter", err, err_size);
 }

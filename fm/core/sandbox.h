@@ -3,7 +3,7 @@
  * sandbox: what the process gives up once it has its files and sockets: all capabilities, the way
  * to get any (PR_SET_NO_NEW_PRIVS), and by a seccomp filter all system calls but those that a
  * running fabric manager makes (sandbox_calls.c). It starts no program any more: fm/core/helper.h
- * does.
+ * does, and it can not write into that process, or a hook, by /proc either: a Landlock domain.
  *
  * A call that is not in the list does not end the process. It fails with EPERM, and it is counted
  * and reported: it means an attack, or a library that wants more than the list has. The count is

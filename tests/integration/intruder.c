@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * To preload: somebody who has taken over fmd. When the file that INTRUDER names is there, calls
- * are tried from within the loop: `NAME ERRNO` each in INTRUDER.result, 0 = it worked.
+ * are tried from within the loop: `NAME ERRNO` each in INTRUDER.result, 0 = it worked. Where the
+ * file has process IDs, their memory is opened to be written instead, `PID ERRNO` each.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -9,6 +10,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -36,6 +38,24 @@ static void try_all(FILE *out)
 	note(out, "module", syscall(SYS_init_module, NULL, 0, ""));
 }
 
+/* False: there are none. */
+static bool try_memory(const char *order, FILE *out)
+{
+	FILE *in = fopen(order, "re");
+	bool any = false;
+	char path[64];
+	int pid;
+
+	while (in && fscanf(in, "%d", &pid) == 1) {
+		snprintf(path, sizeof(path), "/proc/%d/mem", pid);
+		fprintf(out, "%d %d\n", pid, open(path, O_RDWR | O_CLOEXEC) < 0 ? errno : 0);
+		any = true;
+	}
+	if (in)
+		fclose(in);
+	return any;
+}
+
 int epoll_wait(int fd, struct epoll_event *events, int most, int timeout)
 {
 	static int (*real)(int, struct epoll_event *, int, int);
@@ -45,11 +65,13 @@ int epoll_wait(int fd, struct epoll_event *events, int most, int timeout)
 
 	if (!real)
 		real = (int (*)(int, struct epoll_event *, int, int))dlsym(RTLD_NEXT, "epoll_wait");
-	if (order && !unlink(order)) {
+	if (order && !access(order, R_OK)) {
 		snprintf(path, sizeof(path), "%s.new", order);
 		snprintf(result, sizeof(result), "%s.result", order);
 		out = fopen(path, "we");
-		try_all(out);
+		if (!try_memory(order, out))
+			try_all(out);
+		unlink(order);
 		fclose(out);
 		rename(path, result);
 	}

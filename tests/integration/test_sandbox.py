@@ -13,7 +13,7 @@ import pytest
 
 from fabric import ROOT, poll
 
-EPERM = 1
+EPERM, EACCES = 1, 13
 INTRUDER = pathlib.Path(__file__).with_name("intruder.c")
 HOOK = "#!/bin/sh\ngrep -E '^(CapEff|CapPrm|CapBnd|NoNewPrivs|Seccomp):' /proc/self/status >{0}.new && mv {0}.new {0}\n"
 NOTHING = f"{0:016x}"
@@ -57,8 +57,8 @@ def intruder(tmp_path_factory):
     return library
 
 
-def intrude(fabric, library, order, monkeypatch):
-    """What each call came to."""
+def inhabit(fabric, library, order, monkeypatch):
+    """fmd runs, and somebody in it waits for orders."""
     own = fabric.environment
 
     def environment(host=None):
@@ -69,10 +69,19 @@ def intrude(fabric, library, order, monkeypatch):
     fabric.start_fmd()
     monkeypatch.setattr(fabric, "environment", own)
     fabric.wait_up()
-    order.touch()
+
+
+def result_of(order):
     result = order.with_suffix(".result")
     poll(result.exists, "the intruder has tried")
     return {name: int(error) for name, error in (line.split() for line in result.read_text().splitlines())}
+
+
+def intrude(fabric, library, order, monkeypatch):
+    """What each call came to."""
+    inhabit(fabric, library, order, monkeypatch)
+    order.touch()
+    return result_of(order)
 
 
 def test_who_has_taken_over_fmd_gets_no_further_and_it_is_told(start, small_net, intruder, tmp_path, monkeypatch):
@@ -84,6 +93,23 @@ def test_who_has_taken_over_fmd_gets_no_further_and_it_is_told(start, small_net,
     assert trouble["what"] == "sandbox" and re.match(r"\d+ system calls were refused, the latest: ", trouble["error"])
     assert "sandbox: the system call mount (" in fabric.log.read_text()
     assert status["fabric_up"]  # it goes on
+
+
+def test_who_has_taken_over_fmd_writes_no_code_into_a_hook_or_the_helper(start, small_net, intruder, tmp_path, monkeypatch):
+    """They are of the same user, and may execute programs."""
+    told, order = tmp_path / "told", tmp_path / "order"
+    (tmp_path / "hook").write_text(f"#!/bin/sh\necho $$ >{told}.new && mv {told}.new {told}\nexec sleep 600\n")
+    (tmp_path / "hook").chmod(0o755)
+    fabric = start(small_net, rig="fmsim", fmd=False, host_worsen_hold=0.1, host_hook=str(tmp_path / "hook"), host_hook_timeout=600.0)
+    inhabit(fabric, intruder, order, monkeypatch)
+    fabric.ibsim.tell("unlink node-0005:1")
+    poll(told.exists, "the hook runs")
+    hook, helper = int(told.read_text()), helper_of(fabric.fmd.pid)
+    (tmp_path / "new").write_text(f"{hook} {helper}\n")
+    (tmp_path / "new").rename(order)
+    assert result_of(order) == {str(hook): EACCES, str(helper): EACCES}
+    os.kill(hook, signal.SIGKILL)
+    assert fabric.status()["fabric_up"]
 
 
 def test_what_is_off_refuses_nothing(start, small_net, tmp_path, monkeypatch):
@@ -190,4 +216,4 @@ def test_the_unit_allows_all_that_the_sandbox_does():
 
 def test_the_unit_lets_fmd_enter_it():
     filters = re.findall(r"^SystemCallFilter=(.*)$", (ROOT / "etc/fmd.service").read_text(), re.M)
-    assert filters[0] == "@system-service" and filters[1].startswith("~@privileged") and filters[2] == "capset seccomp"
+    assert filters[0] == "@system-service" and filters[1].startswith("~@privileged") and filters[2] == "capset seccomp landlock_create_ruleset landlock_restrict_self"

@@ -20,6 +20,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -236,6 +237,98 @@ static int count_refused(void)
 	return strcmp(latest, "mount") ? 103 : 0;
 }
 
+/* ---- Memory ---------------------------------------------------------------------------------- */
+
+static pid_t other; /* a process of this user, without capabilities, as a hook is */
+
+static int open_memory(const char *whose)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%s/mem", whose);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	return outcome(fd);
+}
+
+static int open_others_memory(void)
+{
+	char pid[16];
+
+	snprintf(pid, sizeof(pid), "%d", (int)other);
+	return open_memory(pid);
+}
+
+static void begin_other(void)
+{
+	int ready[2];
+	char byte;
+
+	assert_int_equal(pipe(ready), 0);
+	other = fork();
+	if (!other) {
+		capabilities_drop(false);
+		close(ready[1]);
+		pause();
+		_exit(0);
+	}
+	close(ready[1]);
+	assert_int_equal(read(ready[0], &byte, 1), 0);
+	close(ready[0]);
+}
+
+static int open_without_capabilities(void)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		capabilities_drop(false);
+		_exit(open_others_memory());
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return WEXITSTATUS(status);
+}
+
+/* No filter of system calls sees what is written into another process by a file. */
+static void test_the_memory_of_other_processes_is_closed(void **state)
+{
+	int outside, within;
+
+	begin_other();
+	outside = open_without_capabilities();
+	within = in_sandbox(open_others_memory);
+	kill(other, SIGKILL);
+	assert_int_equal(waitpid(other, NULL, 0), other);
+	if (outside)
+		print_message("it is closed by this machine to all but parents (Yama)\n");
+	assert_int_equal(within, EACCES);
+}
+
+/* Its own code as well, where it is not root's. 0, errno, or 255 = it was closed before. */
+static int open_own_memory(void)
+{
+	char err[256];
+
+	if (!geteuid() && (setgid(65534) || setuid(65534)))
+		return 255;
+	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* as of a program that a user has started */
+	if (open_memory("self") || sandbox_enter(SANDBOX_ON, err, sizeof(err)))
+		return 255;
+	return open_memory("self");
+}
+
+static void test_its_own_memory_is_closed(void **state)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (!pid)
+		_exit(open_own_memory());
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(WEXITSTATUS(status), EACCES);
+}
+
 static void test_what_was_refused_is_counted_in_children_and_threads_too(void **state)
 {
 	assert_int_equal(in_sandbox(count_refused), 0);
@@ -326,6 +419,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_an_intruder_would_do_is_refused),
+		cmocka_unit_test(test_the_memory_of_other_processes_is_closed),
+		cmocka_unit_test(test_its_own_memory_is_closed),
 		cmocka_unit_test(test_what_was_refused_is_counted_in_children_and_threads_too),
 		cmocka_unit_test(test_no_capability_is_left),
 		cmocka_unit_test(test_what_a_manager_does_works),
