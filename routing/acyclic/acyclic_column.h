@@ -70,10 +70,4 @@ bool column_allows(const struct column *c, uint32_t a, uint32_t b);
 /* Whether all switches of the destination's connected part have a path; part: net_find_parts(). */
 bool column_is_complete(const struct column *c, const uint32_t *part);
 
-/*
- * Fills `next` with the design's column under damage: `designed` where its path is still live, and
- * as few changed entries as possible.
- */
-void column_repair(struct column *c, uint32_t d, const uint8_t *designed, uint8_t *next);
-
 #endif

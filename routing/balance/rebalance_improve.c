@@ -1,4 +1,41 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include <stdlib.h>
+#include <string.h>
+#include "routing/balance/rebalance_own.h"
+#include "topology/mem.h"
+
+/* rebalance_column: one LID's next hops from all switches, as the pass's own tables have them. */
+
+struct hop rebalance_hop(const struct rebalance *job, uint32_t sw, uint8_t out)
+{
+	uint32_t port = job->t->nodes[sw].port0 + out;
+
+	if (!out || out > job->t->nodes[sw].nports || job->load.channel[port] == TOPO_NONE)
+		return (struct hop){ TOPO_NONE, TOPO_NONE };
+	return (struct hop){ job->load.channel[port],
+			     job->t->ports[job->t->ports[port].peer].node };
+}
+
+void rebalance_set_lid(struct rebalance *job, uint32_t lid)
+{
+	if (job->hops_of == lid)
+		return;
+	job->hops_of = lid;
+	for (uint32_t sw = 0; sw < job->t->nswitches; sw++)
+		job->hops[sw] = rebalance_hop(job, sw, tables_row(&job->legal.tables, sw)[lid]);
+}
+
+struct shift_path rebalance_path_from(const struct rebalance *job, uint32_t sw)
+{
+	struct shift_path path;
+
+	for (path.n = 0; job->hops[sw].channel != TOPO_NONE && path.n < SHIFT_MAX_PATH; path.n++) {
+		path.channel[path.n] = job->hops[sw].channel;
+		sw = job->hops[sw].next;
+	}
+	return path;
+}
+
 /*
  * rebalance_improve: where candidates move. Each in turn has its flows taken off and put where they
  * cost least; its entry moves when that saves more than the pass demands.
@@ -15,10 +52,6 @@
  * so only if no other flow uses that entry: most entries have other flows then, and trying them all
  * takes long.)
  */
-#include <stdlib.h>
-#include <string.h>
-#include "routing/balance/rebalance_own.h"
-#include "topology/mem.h"
 
 static const struct pass {
 	int64_t demand; /* in shift_load's prices */

@@ -2,7 +2,10 @@
 #include "routing/ftree/choice.h"
 #include <stdlib.h>
 #include <string.h>
+#include "routing/ftree/design.h"
 #include "routing/ftree/digits.h"
+#include "routing/ftree/engine.h"
+#include "routing/ftree/nearest.h"
 #include "topology/mem.h"
 
 /*
@@ -109,6 +112,66 @@ static const uint8_t *digits_row(struct digits *digits, uint32_t pitch, unsigned
 	digits->rows[digits->nrows++] = row;
 	return row.digit;
 }
+
+/*
+ * nearest: see nearest.h. As many destinations as fit into a register are compared over all rows at
+ * a time, so that every row is read once and results are written once. Vectors are the compiler's;
+ * it makes of them what the processor has: AVX2, chosen at run time, or what all of its kind have.
+ */
+
+typedef uint8_t bytes_v __attribute__((vector_size(NEAREST_BYTES)));
+
+_Static_assert(REACH_NEVER == UINT8_MAX, "one more than none is found by its overflow");
+
+static inline __attribute__((always_inline)) void find_at(const uint8_t *const rows[], unsigned n,
+							  uint32_t at, const struct nearest *out)
+{
+	bytes_v cost = (bytes_v){ 0 } - 1, count = { 0 }, last = { 0 };
+
+	for (unsigned r = 0; r < n; r++) {
+		bytes_v mine;
+
+		memcpy(&mine, rows[r] + at, sizeof(mine));
+		mine += 1;
+		bytes_v never = (bytes_v)(mine == 0), nearer = (bytes_v)(mine < cost) & ~never;
+		bytes_v leads = (bytes_v)(mine <= cost) & ~never;
+
+		count = (count & ~nearer) - leads; /* true is -1 */
+		last = (last & ~leads) | (leads & (uint8_t)r);
+		cost = (cost & ~nearer) | (mine & nearer);
+	}
+	memcpy(out->cost + at, &cost, sizeof(cost));
+	memcpy(out->count + at, &count, sizeof(count));
+	memcpy(out->last + at, &last, sizeof(last));
+}
+
+static void find_plain(const uint8_t *const rows[], unsigned n, uint32_t bytes,
+		       const struct nearest *out)
+{
+	for (uint32_t at = 0; at < bytes; at += NEAREST_BYTES)
+		find_at(rows, n, at, out);
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx2"))) static void find_avx2(const uint8_t *const rows[], unsigned n,
+						      uint32_t bytes, const struct nearest *out)
+{
+	for (uint32_t at = 0; at < bytes; at += NEAREST_BYTES)
+		find_at(rows, n, at, out);
+}
+
+void nearest_find(const uint8_t *const rows[], unsigned n, uint32_t bytes,
+		  const struct nearest *out)
+{
+	(__builtin_cpu_supports("avx2") ? find_avx2 : find_plain)(rows, n, bytes, out);
+}
+#else
+void nearest_find(const uint8_t *const rows[], unsigned n, uint32_t bytes,
+		  const struct nearest *out)
+{
+	find_plain(rows, n, bytes, out);
+}
+#endif
 
 /*
  * choice: candidates and slots of a family (see choice.h).
@@ -598,4 +661,81 @@ void choice_family(struct choice *c, const struct graph_family *family)
 	c->home = digits_row(&c->digits, family->pitch, family->nslots);
 	memcpy(c->slots, c->home, c->row_bytes);
 	choose_for_others(c);
+}
+
+/*
+ * design: see design.h. Who is above D is found by a walk upwards from it, nearest first; the rest,
+ * from the highest rank down, goes by its parents.
+ */
+
+void design_init(struct design *design, const struct graph *g)
+{
+	*design = (struct design){ .g = g };
+}
+
+void design_fini(struct design *design)
+{
+	for (uint32_t d = 0; design->rows && d < design->g->nswitches; d++)
+		free(design->rows[d]);
+	free(design->rows);
+	free(design->queue);
+}
+
+static void find_down(struct design *design, uint32_t d, uint8_t *down)
+{
+	const struct graph *g = design->g;
+	uint32_t head = 0, tail = 0;
+
+	memset(down, REACH_NEVER, g->nswitches);
+	down[d] = 0;
+	design->queue[tail++] = d;
+	while (head < tail) {
+		uint32_t sw = design->queue[head++];
+		const struct graph_group *up = graph_ups(g, sw), *end = up + g->switches[sw].nup;
+
+		for (; up < end && down[sw] < REACH_NEVER - 1; up++) {
+			if (down[up->peer] != REACH_NEVER)
+				continue;
+			down[up->peer] = down[sw] + 1;
+			design->queue[tail++] = up->peer;
+		}
+	}
+}
+
+static uint8_t cost_by_parents(const struct graph *g, uint32_t sw, const uint8_t *cost)
+{
+	const struct graph_group *up = graph_ups(g, sw), *end = up + g->switches[sw].nup;
+	uint8_t best = REACH_NEVER - 1;
+
+	for (; up < end; up++)
+		if (cost[up->peer] < best)
+			best = cost[up->peer];
+	return best + 1;
+}
+
+static void find_costs(const struct graph *g, const uint8_t *down, uint8_t *cost)
+{
+	for (uint32_t i = g->nswitches; i-- > 0;) {
+		uint32_t sw = g->by_rank[i];
+
+		cost[sw] = down[sw] == REACH_NEVER ? cost_by_parents(g, sw, cost) : down[sw];
+	}
+}
+
+struct design_row design_of(struct design *design, uint32_t d)
+{
+	uint32_t n = design->g->nswitches;
+
+	if (!design->rows) {
+		design->rows = mem_alloc(n + 1, sizeof(*design->rows));
+		design->queue = mem_alloc_unset(n + 1, sizeof(*design->queue));
+	}
+	bool made = !design->rows[d];
+
+	if (made) {
+		design->rows[d] = mem_alloc_unset(2, n);
+		find_down(design, d, design->rows[d]);
+		find_costs(design->g, design->rows[d], design->rows[d] + n);
+	}
+	return (struct design_row){ design->rows[d], design->rows[d] + n, made };
 }

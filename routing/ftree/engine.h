@@ -98,6 +98,11 @@ struct gaps {
 void rows_fill(const struct graph *g, const struct dests *d, struct reach *r, struct tables *out,
 	       struct gaps *gaps);
 void gaps_fini(struct gaps *gaps);
+/*
+ * Whether both switches have hosts, and live links connect them: a detour may close it. `island` is
+ * islands_find()'s, NULL = links connect all switches.
+ */
+bool gap_may_close(const struct graph *g, const struct gap *gap, const uint32_t *island);
 /* Whether any gap may close like that; true, too, where not all pairs of hosts are listed. */
 bool gaps_may_close(const struct gaps *gaps, const struct graph *g, const struct topo *t);
 /* Sorts gaps by destination, then by switch (gaps.c). fiber NULL = in one go. */

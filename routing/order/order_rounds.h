@@ -19,14 +19,13 @@
  * emptying entries first. *o is complete when go has returned false.
  */
 struct order_cycle_free;
-struct order_cycle_free *order_cycle_free_begin(const struct order_work *w,
-						struct order_beyond *beyond, struct order *o);
-bool order_cycle_free_go(struct order_cycle_free *s);
-void order_cycle_free_end(struct order_cycle_free *s);
 
 /* ---- order.c -------------------------------------------------------------------------------- */
 
 /* Finds the rounds of all columns; owned by its caller. *o is complete when go returned false. */
 struct order_columns;
+struct order_columns *order_columns_begin(struct order_work *w, struct order *o);
+bool order_columns_go(struct order_columns *c);
+void order_columns_end(struct order_columns *c);
 
 #endif

@@ -1,251 +1,211 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include "routing/order/order_turns.h"
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include "routing/cdg.h"
 #include "topology/mem.h"
 
 /*
- * order_circle: whether the turns of mixtures close a circle with those of a proof's graph (see
- * order_turns.h).
+ * Down-up turns: a quick answer to the question of order_turns.c that errs on one side only.
  *
- * The graph has an order that each of its turns goes down. So a circle goes up somewhere, by a turn
- * that is not the graph's, and the search begins before each of these. All else of the circle lies
- * between such turns, and no lower than the lowest of them begins: whatever is below is left out,
- * which is nearly all of a fabric.
- *
- * The graph has turns that are in no use: all that up/down routing may make, and some of the past.
- * Where a circle has one of these, it is left out from then on, and the search goes back to before
- * it.
+ * Order the switches by level. A turn is legal unless it comes down to a switch and rises from it
+ * again: a down-up turn. All legal turns together make no circle, and tables of a tree have few
+ * down-up turns (detours, detour.c), or none. So take every legal turn that links allow, used or
+ * not, and the down-up turns that are there: if this has no circle, what is used has none. Then a
+ * packet's state is the switch and whether it came rising or falling, which is a graph of
+ * thousands, not of hundreds of thousands of channels. A down-up turn p, s, u stands in it as a
+ * step from p, in either state, to u rising: that only what comes from p takes it must not get
+ * lost, as every leaf would close a circle with each of its parents.
  */
 
-#define CIRCLES_MAX 64	/* that fell apart: then the graph is too far from what is in use */
-#define OWN	    256 /* place.at: behind all ports come the turns that are not the graph's */
+#define DOWN_UP_MAX 65536 /* beyond this no quick answer is to be had */
 
-struct hop {
-	uint32_t channel;
-	uint8_t out;
+enum { FALLING = 0, RISING = 1 }; /* state of a packet at a switch: 2 * switch + this */
+
+struct down_up {
+	uint32_t from, to; /* switches p and u */
 };
 
-struct place {
-	uint32_t channel;
-	uint32_t at; /* what is tried next: a port, or OWN and up */
-	uint8_t out; /* .. and was last */
+struct down_ups {
+	const struct order_work *w;
+	uint64_t (*rising)[4]; /* by switch: ports to switches above it */
+	struct down_up *list;  /* by `from` when they are looked at */
+	uint32_t count, size;
+	uint32_t *first; /* by switch: its first in the list */
+	uint8_t *colour; /* by state */
+	uint32_t *trail; /* states on the way down */
+	uint32_t *at;	 /* by state: next edge */
 };
 
-struct order_circle {
-	const struct cdg *g;
-	cdg_used_fn *used;
-	void *arg;
-	struct hop *turns; /* that the graph has not, by channel */
-	uint32_t nturns, root;
-	struct hop *unused; /* the graph's that are left out */
-	uint32_t nunused, circles;
-	int32_t floor;
-	uint8_t *colour;  /* by channel */
-	bool *has_unused; /* likewise */
-	uint32_t *first;  /* likewise: its first turn, nturns = it has none */
-	struct place *trail;
-	uint32_t ntrail, room;
-	bool found, sure;
-};
+/* ---- Which there are ------------------------------------------------------------------------ */
 
-enum { NEW, OPEN, CLOSED };
-
-static int by_channel(const void *a, const void *b)
+static void down_up_add(struct down_ups *v, uint32_t from, uint32_t to)
 {
-	const struct hop *x = a, *y = b;
-
-	return (x->channel > y->channel) - (x->channel < y->channel);
-}
-
-static void take_turns(struct order_circle *c, const struct order_turn *turns)
-{
-	c->turns = mem_alloc(c->nturns + 1u, sizeof(*c->turns));
-	for (uint32_t i = 0; i < c->nturns; i++)
-		c->turns[i] = (struct hop){ c->g->channel[turns[i].from], turns[i].out };
-	qsort(c->turns, c->nturns, sizeof(*c->turns), by_channel);
-	for (uint32_t i = 0; i < c->g->nchannels; i++)
-		c->first[i] = c->nturns;
-	for (uint32_t i = c->nturns; i-- > 0;)
-		c->first[c->turns[i].channel] = i;
-}
-
-static bool goes_up(const struct order_circle *c, uint32_t turn)
-{
-	return !cdg_agrees(c->g, c->turns[turn].channel, c->turns[turn].out);
-}
-
-static void find_floor(struct order_circle *c)
-{
-	c->floor = INT32_MAX;
-	for (uint32_t i = 0; i < c->nturns; i++) {
-		int32_t height = c->g->height[c->turns[i].channel];
-
-		if (goes_up(c, i) && height < c->floor)
-			c->floor = height;
+	if (v->count == v->size) {
+		v->size = v->size ? 2 * v->size : 256;
+		v->list = mem_resize(v->list, v->size, sizeof(*v->list));
 	}
+	v->list[v->count++] = (struct down_up){ from, to };
 }
 
-struct order_circle *order_circle_new(const struct cdg *g, const struct order_turn *turns,
-				      uint32_t count, cdg_used_fn *used, void *arg)
+static void find_rising(struct down_ups *v)
 {
-	struct order_circle *c = mem_alloc(1, sizeof(*c));
-	size_t n = g->nchannels + 1u;
+	const struct topo *t = v->w->t;
 
-	*c = (struct order_circle){ .g = g, .used = used, .arg = arg, .nturns = count };
-	c->colour = mem_alloc(n, sizeof(*c->colour));
-	c->has_unused = mem_alloc(n, sizeof(*c->has_unused));
-	c->first = mem_alloc_unset(n, sizeof(*c->first));
-	take_turns(c, turns);
-	find_floor(c);
-	return c;
-}
+	v->rising = mem_alloc(t->nswitches + 1u, sizeof(*v->rising));
+	for (uint32_t sw = 0; sw < t->nswitches; sw++)
+		for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
+			uint32_t next = order_next_switch(t, sw, num);
 
-void order_circle_free(struct order_circle *c)
-{
-	if (!c)
-		return;
-	free(c->turns);
-	free(c->unused);
-	free(c->colour);
-	free(c->has_unused);
-	free(c->first);
-	free(c->trail);
-	free(c);
-}
-
-/* ---- Depth first ---------------------------------------------------------------------------- */
-
-static void enter(struct order_circle *c, uint32_t channel)
-{
-	if (c->ntrail == c->room) {
-		c->room = c->room ? 2 * c->room : 256;
-		c->trail = mem_resize(c->trail, c->room, sizeof(*c->trail));
-	}
-	c->colour[channel] = OPEN;
-	c->trail[c->ntrail++] = (struct place){ .channel = channel };
-}
-
-static bool is_left_out(const struct order_circle *c, uint32_t channel, uint8_t out)
-{
-	for (uint32_t i = 0; c->has_unused[channel] && i < c->nunused; i++)
-		if (c->unused[i].channel == channel && c->unused[i].out == out)
-			return true;
-	return false;
-}
-
-/* The graph's next turn from a port on; OWN: there is none. */
-static uint32_t next_port(const uint64_t *ports, uint32_t from)
-{
-	for (; from < OWN; from = (from / 64 + 1) * 64) {
-		uint64_t left = ports[from / 64] >> from % 64;
-
-		if (left)
-			return from + (uint32_t)__builtin_ctzll(left);
-	}
-	return OWN;
-}
-
-/* The next turn from a place, its port into place.out. False: there is none. */
-static bool next_turn(const struct order_circle *c, struct place *p)
-{
-	uint32_t own;
-
-	while (p->at < OWN && (p->at = next_port(c->g->next[p->channel], p->at)) < OWN) {
-		p->out = (uint8_t)p->at++;
-		if (!is_left_out(c, p->channel, p->out))
-			return true;
-	}
-	own = c->first[p->channel] + p->at - OWN;
-	if (own >= c->nturns || c->turns[own].channel != p->channel)
-		return false;
-	p->out = c->turns[own].out;
-	p->at++;
-	return true;
-}
-
-static void leave_out(struct order_circle *c, const struct place *p)
-{
-	c->unused = mem_resize(c->unused, c->nunused + 1u, sizeof(*c->unused));
-	c->unused[c->nunused++] = (struct hop){ p->channel, p->out };
-	c->has_unused[p->channel] = true;
+			if (next != TOPO_NONE && order_above(t, next, sw))
+				v->rising[sw][num / 64] |= 1ull << num % 64;
+		}
 }
 
 /*
- * Back to a place of the trail. What was met behind it is not done: it is as if nobody had come
- * there.
+ * Those of the tables that start at p. The same down-up turn is listed once for each link
+ * downwards.
  */
-static void go_back(struct order_circle *c, uint32_t place)
+static void find_from(struct down_ups *v, uint32_t p)
 {
-	while (c->ntrail > place + 1)
-		c->colour[c->trail[--c->ntrail].channel] = NEW;
-}
+	const struct topo *t = v->w->t;
+	const uint8_t *row = tables_row(v->w->newer, p), *below[256] = { NULL };
+	const uint64_t *rising[256];
+	uint64_t(*met)[4] = NULL; /* by port of p: ports already listed */
 
-/* The end of the trail is a circle, from that channel on. */
-static void circle_met(struct order_circle *c, uint32_t channel)
-{
-	uint32_t i = c->ntrail, first = c->ntrail;
+	for (unsigned num = 1; num <= t->nodes[p].nports; num++) {
+		uint32_t s = order_next_switch(t, p, num);
 
-	do {
-		const struct place *p = &c->trail[--i];
-
-		if (!cdg_has(c->g, p->channel, p->out) || c->used(c->arg, p->channel, p->out))
+		if (s == TOPO_NONE || order_above(t, s, p))
 			continue;
-		leave_out(c, p);
-		first = i;
-	} while (c->trail[i].channel != channel);
-	c->sure = first == c->ntrail;
-	c->found = c->sure || ++c->circles == CIRCLES_MAX;
-	if (!c->found)
-		go_back(c, first);
-}
-
-static void walk_on(struct order_circle *c)
-{
-	struct place *p = &c->trail[c->ntrail - 1];
-	uint32_t next;
-
-	if (!next_turn(c, p)) {
-		c->colour[p->channel] = CLOSED;
-		c->ntrail--;
-		return;
+		below[num] = tables_row(v->w->newer, s);
+		rising[num] = v->rising[s];
+		met = met ? met : mem_alloc(t->nodes[p].nports + 1u, sizeof(*met));
 	}
-	if (!cdg_leads_on(c->g, p->channel, p->out))
-		return;
-	next = c->g->channel[c->g->head[p->channel] + p->out];
-	if (c->colour[next] == OPEN)
-		circle_met(c, next);
-	else if (c->colour[next] == NEW && c->g->height[next] >= c->floor)
-		enter(c, next);
+	for (uint32_t lid = 1; met && lid <= v->w->newer->top; lid++) {
+		unsigned num = row[lid], out;
+
+		if (!below[num])
+			continue;
+		out = below[num][lid];
+		if (!(rising[num][out / 64] >> out % 64 & 1) || met[num][out / 64] >> out % 64 & 1)
+			continue;
+		met[num][out / 64] |= 1ull << out % 64;
+		down_up_add(v, p, order_next_switch(t, order_next_switch(t, p, num), out));
+	}
+	free(met);
 }
 
-bool order_circle_go(struct order_circle *c, uint32_t visits)
+static void find_fresh(struct down_ups *v, const struct order_turn *turns, uint32_t count)
 {
-	while (visits-- && !c->found) {
-		if (c->ntrail) {
-			walk_on(c);
-		} else if (c->root == c->nturns) {
-			return false;
-		} else {
-			uint32_t turn = c->root++;
+	const struct topo *t = v->w->t;
 
-			if (goes_up(c, turn) && c->colour[c->turns[turn].channel] == NEW)
-				enter(c, c->turns[turn].channel);
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t p = t->ports[turns[i].from].node;
+		uint32_t s = topo_peer(t, &t->ports[turns[i].from])->node;
+		uint32_t u = order_next_switch(t, s, turns[i].out);
+
+		if (order_above(t, p, s) && order_above(t, u, s))
+			down_up_add(v, p, u);
+	}
+}
+
+static int by_from(const void *a, const void *b)
+{
+	const struct down_up *x = a, *y = b;
+
+	return x->from != y->from ? (x->from > y->from) - (x->from < y->from)
+				  : (x->to > y->to) - (x->to < y->to);
+}
+
+/* ---- Is there a circle? --------------------------------------------------------------------- */
+
+/* The state that edge number `edge` leads to, ports first, then down_up; TOPO_NONE = nowhere. */
+static uint32_t next_state(const struct down_ups *v, uint32_t state, uint32_t edge)
+{
+	uint32_t sw = state / 2, next, nports = v->w->t->nodes[sw].nports;
+
+	if (edge > nports)
+		return 2 * v->list[v->first[sw] + edge - nports - 1].to + RISING;
+	next = order_next_switch(v->w->t, sw, edge);
+	if (next == TOPO_NONE)
+		return TOPO_NONE;
+	if (!(v->rising[sw][edge / 64] >> edge % 64 & 1))
+		return 2 * next + FALLING;
+	return state % 2 == RISING ? 2 * next + RISING : TOPO_NONE;
+}
+
+/* Depth first from a state; true: it leads back to a state on the way. */
+static bool circle_from(struct down_ups *v, uint32_t start)
+{
+	enum { NEW, OPEN, CLOSED };
+	uint32_t n = 0;
+
+	if (v->colour[start] != NEW)
+		return false;
+	v->trail[n++] = start;
+	v->colour[start] = OPEN;
+	while (n) {
+		uint32_t state = v->trail[n - 1], sw = state / 2, next;
+		uint32_t edges = v->w->t->nodes[sw].nports + v->first[sw + 1] - v->first[sw];
+
+		if (v->at[state] == edges) {
+			v->colour[state] = CLOSED;
+			n--;
+			continue;
 		}
+		next = next_state(v, state, ++v->at[state]);
+		if (next == TOPO_NONE || v->colour[next] == CLOSED)
+			continue;
+		if (v->colour[next] == OPEN)
+			return true;
+		v->colour[next] = OPEN;
+		v->trail[n++] = next;
 	}
-	return !c->found;
+	return false;
 }
 
-bool order_circle_found(const struct order_circle *c)
+static bool has_circle(struct down_ups *v)
 {
-	return c->found;
+	uint32_t nswitches = v->w->t->nswitches;
+	bool found = false;
+
+	if (!v->count)
+		return false;
+	qsort(v->list, v->count, sizeof(*v->list), by_from);
+	v->first = mem_alloc(nswitches + 2u, sizeof(*v->first));
+	for (uint32_t i = 0; i < v->count; i++)
+		v->first[v->list[i].from + 1]++;
+	for (uint32_t sw = 0; sw < nswitches; sw++)
+		v->first[sw + 1] += v->first[sw];
+	v->colour = mem_alloc(2 * nswitches + 1u, sizeof(*v->colour));
+	v->trail = mem_alloc(2 * nswitches + 1u, sizeof(*v->trail));
+	v->at = mem_alloc(2 * nswitches + 1u, sizeof(*v->at));
+	/* A circle has a down-up turn, and so a rising state after it. */
+	for (uint32_t i = 0; !found && i < v->count; i++)
+		found = circle_from(v, 2 * v->list[i].to + RISING);
+	free(v->first);
+	free(v->colour);
+	free(v->trail);
+	free(v->at);
+	return found;
 }
 
-bool order_circle_sure(const struct order_circle *c)
+/* Whether the work's tables and the listed turns have no credit loop; false may be wrong. */
+static bool order_down_up_safe(const struct order_work *w, const struct order_turn *turns,
+			       uint32_t count)
 {
-	return c->sure;
+	struct down_ups v = { .w = w };
+	bool safe;
+
+	find_rising(&v);
+	find_fresh(&v, turns, count);
+	for (uint32_t sw = 0; sw < w->t->nswitches && v.count < DOWN_UP_MAX; sw++)
+		find_from(&v, sw);
+	safe = v.count < DOWN_UP_MAX && !has_circle(&v);
+	free(v.rising);
+	free(v.list);
+	return safe;
 }
 
 /*

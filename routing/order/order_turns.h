@@ -69,7 +69,4 @@ void order_circle_free(struct order_circle *c);
 
 /* ---- order_down_up.c ------------------------------------------------------------------------ */
 
-/* Whether the work's tables and the listed turns have no credit loop; false may be wrong. */
-bool order_down_up_safe(const struct order_work *w, const struct order_turn *turns, uint32_t count);
-
 #endif

@@ -66,20 +66,6 @@ bool check_delivers(const struct check *c, uint32_t sw, unsigned out, uint32_t l
 /* Judges an entry that leads to no switch: if it does not deliver, the report counts it. */
 void check_inspect_end(struct check *c, uint32_t sw, uint32_t lid);
 
-/*
- * check_turns.c, owned by the caller (NULL is fine). First allow, then read each switch, then find
- * in each: the graph then holds all dependencies, and mark_lids sets c->walk from the gaps found.
- */
-struct check_turns *check_turns_new(const struct check *c);
-void check_turns_free(struct check_turns *turns);
-void check_turns_allow(struct check *c);
-void check_turns_read(struct check *c, uint32_t sw);
-void check_turns_find(struct check *c, uint32_t sw);
-void check_turns_mark_lids(struct check *c);
-/* Or forget the graph, and take each switch: it then holds only turns that packets make. */
-void check_turns_forget(struct check *c);
-void check_turns_take(struct check *c, uint32_t sw);
-
 /* check_walk.c */
 void check_find_leads(struct check *c);			   /* sets leads, by channels */
 void check_find_parts(struct check *c);			   /* sets part, hosts, and sums */

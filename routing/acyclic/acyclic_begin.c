@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * acyclic_begin: the first turns of a design: those of a spanning tree, or of the tiers. In the end
+ * all turns of a spanning tree are allowed, so that every pair has a path, and multicast trees are
+ * parts of it. With the tiers a spanning tree is searched among the turns that are possible then.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "routing/acyclic/acyclic_turns.h"
+#include "topology/mem.h"
+#include "topology/random.h"
+
+#define TURN_PAIRS (16ull << 30) /* of turns; beyond these not each can be asked for by itself */
+
+struct work {
+	const struct net *net;
+	struct turns *turns;
+	const uint8_t *states; /* by arc: those of a tree are open; NULL = all are */
+	bool *tree;
+	uint32_t *dist, *queue; /* by switch: TOPO_NONE between walks */
+};
+
+static bool is_open(const struct work *w, uint32_t arc)
+{
+	return !w->states || w->states[arc] == ARC_OPEN;
+}
+
+static void work_init(struct work *w, struct turns *turns, bool *tree)
+{
+	uint32_t n = turns->net->nswitches + 1;
+
+	*w = (struct work){ .net = turns->net,
+			    .turns = turns,
+			    .tree = tree,
+			    .dist = mem_alloc_unset(n, sizeof(*w->dist)),
+			    .queue = mem_alloc_unset(n, sizeof(*w->queue)) };
+	memset(w->dist, 0xff, n * sizeof(*w->dist));
+}
+
+static void work_fini(struct work *w)
+{
+	free(w->dist);
+	free(w->queue);
+}
+
+/* ---- Walks ----------------------------------------------------------------------------------- */
+
+/*
+ * Walks breadth first from `root` over its part: the order goes to w->queue, the steps to w->dist.
+ * Returns the number of switches.
+ */
+static uint32_t walk(struct work *w, uint32_t root)
+{
+	const struct net *n = w->net;
+	uint32_t head = 0, tail = 0;
+
+	w->dist[root] = 0;
+	w->queue[tail++] = root;
+	while (head < tail) {
+		uint32_t sw = w->queue[head++];
+
+		for (uint32_t a = n->first[sw]; a < n->first[sw + 1]; a++) {
+			uint32_t to = n->to[a];
+
+			if (w->dist[to] != TOPO_NONE || !is_open(w, a))
+				continue;
+			w->dist[to] = w->dist[sw] + 1;
+			w->queue[tail++] = to;
+		}
+	}
+	return tail;
+}
+
+static void forget_walk(struct work *w, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		w->dist[w->queue[i]] = TOPO_NONE;
+}
+
+/* The middle switch of a path that is as long as the part is wide, found by two walks. */
+static uint32_t find_middle(struct work *w, uint32_t start)
+{
+	const struct net *n = w->net;
+	uint32_t count = walk(w, start), far = w->queue[count - 1], sw;
+
+	forget_walk(w, count);
+	count = walk(w, far);
+	sw = w->queue[count - 1];
+	for (uint32_t steps = w->dist[sw] / 2; steps; steps--)
+		for (uint32_t a = n->first[sw]; a < n->first[sw + 1]; a++)
+			if (w->dist[n->to[a]] + 1 == w->dist[sw] && is_open(w, a)) {
+				sw = n->to[a];
+				break;
+			}
+	forget_walk(w, count);
+	return sw;
+}
+
+/* Any switch of the same part. */
+static uint32_t find_other(struct work *w, uint32_t sw, uint64_t *seed)
+{
+	uint32_t count = walk(w, sw), other = w->queue[random_next(seed) % count];
+
+	forget_walk(w, count);
+	return other;
+}
+
+/* ---- Trees ----------------------------------------------------------------------------------- */
+
+static void put_in_tree(struct work *w, uint32_t arc)
+{
+	w->tree[arc] = w->tree[w->net->back[arc]] = true;
+}
+
+/* Each switch by its first neighbour that is nearer to the root. */
+static void grow_tree(struct work *w, uint32_t root)
+{
+	uint32_t count = walk(w, root);
+
+	for (uint32_t i = 1; i < count; i++) {
+		uint32_t sw = w->queue[i], a = w->net->first[sw];
+
+		while (w->dist[w->net->to[a]] + 1 != w->dist[sw])
+			a++;
+		put_in_tree(w, a);
+	}
+}
+
+static unsigned count_unmet(const struct work *w, uint32_t sw)
+{
+	unsigned count = 0;
+
+	for (uint32_t a = w->net->first[sw]; a < w->net->first[sw + 1]; a++)
+		count += w->dist[w->net->to[a]] == TOPO_NONE;
+	return count;
+}
+
+/* The arc to the unvisited neighbour with fewest unvisited neighbours; TOPO_NONE = none. */
+static uint32_t narrowest_arc(const struct work *w, uint32_t sw)
+{
+	uint32_t best = TOPO_NONE;
+	unsigned fewest = UINT32_MAX;
+
+	for (uint32_t a = w->net->first[sw]; a < w->net->first[sw + 1]; a++) {
+		unsigned unmet;
+
+		if (w->dist[w->net->to[a]] != TOPO_NONE)
+			continue;
+		unmet = count_unmet(w, w->net->to[a]);
+		if (unmet < fewest) {
+			fewest = unmet;
+			best = a;
+		}
+	}
+	return best;
+}
+
+/* Depth first. */
+static void grow_line(struct work *w, uint32_t root)
+{
+	uint32_t count = 0, met = 0;
+
+	w->dist[root] = met++;
+	w->queue[count++] = root;
+	while (count) {
+		uint32_t best = narrowest_arc(w, w->queue[count - 1]);
+
+		if (best == TOPO_NONE) {
+			count--;
+			continue;
+		}
+		put_in_tree(w, best);
+		w->dist[w->net->to[best]] = met++;
+		w->queue[count++] = w->net->to[best];
+	}
+}
+
+/* ---- Orders ---------------------------------------------------------------------------------- */
+
+struct height { /* of a switch: the smaller, the lower */
+	uint32_t key, sw;
+};
+
+static int by_height(const void *a, const void *b)
+{
+	const struct height *x = a, *y = b;
+
+	if (x->key != y->key)
+		return x->key < y->key ? -1 : 1;
+	return x->sw < y->sw ? -1 : x->sw > y->sw;
+}
+
+/* Positions: arcs up, the lower end first, then arcs down. Sorts the heights of all switches. */
+static void order_arcs(struct work *w, struct height *heights)
+{
+	const struct net *n = w->net;
+	uint32_t *rank = mem_alloc_unset(n->nswitches + 1, sizeof(*rank)), place = 0;
+
+	qsort(heights, n->nswitches, sizeof(*heights), by_height);
+	for (uint32_t i = 0; i < n->nswitches; i++)
+		rank[heights[i].sw] = i;
+	for (uint32_t i = 0; i < 2 * n->nswitches; i++) {
+		bool up = i < n->nswitches;
+		uint32_t sw = heights[up ? i : 2 * n->nswitches - 1 - i].sw;
+
+		for (uint32_t a = n->first[sw]; a < n->first[sw + 1]; a++)
+			if ((rank[n->to[a]] > rank[sw]) == up)
+				w->turns->position[a] = place++;
+	}
+	free(rank);
+}
+
+/* ---- Beginning with a tree ------------------------------------------------------------------- */
+
+static void allow_tree(struct work *w)
+{
+	const struct net *n = w->net;
+
+	for (uint32_t a = 0; a < n->narcs; a++)
+		for (uint32_t b = n->first[n->to[a]]; w->tree[a] && b < n->first[n->to[a] + 1]; b++)
+			if (w->tree[b])
+				turns_allow(w->turns, a, b);
+}
+
+/* Allows all turns up and down the tree at once, where there are too many to test each. */
+static bool is_large(const struct net *n)
+{
+	return (uint64_t)n->nturns * n->nturns > TURN_PAIRS;
+}
+
+static void begin_with_tree(struct work *w, enum beginning how, uint64_t *seed)
+{
+	const struct net *n = w->net;
+	struct height *heights = mem_alloc_unset(n->nswitches + 1, sizeof(*heights));
+
+	for (uint32_t sw = 0; sw < n->nswitches; sw++) {
+		uint32_t root;
+
+		if (w->dist[sw] != TOPO_NONE)
+			continue;
+		root = find_middle(w, sw);
+		if (how == TREE_ELSEWHERE)
+			root = find_other(w, root, seed);
+		how == TREE_LINE ? grow_line(w, root) : grow_tree(w, root);
+	}
+	for (uint32_t sw = 0; sw < n->nswitches; sw++)
+		heights[sw] = (struct height){ UINT32_MAX - w->dist[sw], sw };
+	order_arcs(w, heights);
+	if (is_large(n))
+		turns_allow_order(w->turns);
+	else
+		allow_tree(w);
+	free(heights);
+}
+
+/* ---- Beginning with the tiers ---------------------------------------------------------------- */
+
+/* All turns between an arc and the tree's at the switch it leaves. */
+static bool goes_with_tree(struct work *w, uint32_t arc)
+{
+	const struct net *n = w->net;
+	uint32_t sw = n->from[arc];
+
+	for (uint32_t b = n->first[sw]; b < n->first[sw + 1]; b++)
+		if (w->tree[b] && b != arc &&
+		    !(turns_allow(w->turns, n->back[b], arc) &&
+		      turns_allow(w->turns, n->back[arc], b)))
+			return false;
+	return true;
+}
+
+/*
+ * A tree that the turns of the tiers leave room for, from a root. Returns how many switches are in
+ * it.
+ */
+static uint32_t fit_tree(struct work *w, uint32_t root)
+{
+	const struct net *n = w->net;
+	uint32_t tail = 0;
+
+	w->dist[root] = 0;
+	w->queue[tail++] = root;
+	for (uint32_t head = 0; head < tail; head++) {
+		uint32_t sw = w->queue[head];
+
+		for (uint32_t a = n->first[sw]; a < n->first[sw + 1]; a++) {
+			if (w->dist[n->to[a]] != TOPO_NONE || !is_open(w, a) ||
+			    !goes_with_tree(w, a))
+				continue;
+			put_in_tree(w, a);
+			w->dist[n->to[a]] = w->dist[sw] + 1;
+			w->queue[tail++] = n->to[a];
+		}
+	}
+	return tail;
+}
+
+bool turns_fit_tree(struct turns *turns, const uint8_t *states, bool *tree)
+{
+	struct work w;
+	bool whole = true;
+
+	work_init(&w, turns, tree);
+	w.states = states;
+	for (uint32_t sw = 0; sw < turns->net->nswitches && whole; sw++) {
+		uint32_t root, count;
+
+		if (w.dist[sw] != TOPO_NONE)
+			continue;
+		root = find_middle(&w, sw);
+		count = walk(&w, root);
+		forget_walk(&w, count);
+		whole = fit_tree(&w, root) == count;
+	}
+	work_fini(&w);
+	return whole;
+}
+
+static void begin_with_tiers(struct work *w)
+{
+	const struct net *n = w->net;
+	struct height *heights = mem_alloc_unset(n->nswitches + 1, sizeof(*heights));
+
+	for (uint32_t sw = 0; sw < n->nswitches; sw++)
+		heights[sw] =
+			(struct height){ (uint32_t)n->level[sw] << 16 | (UINT16_MAX - n->hosts[sw]),
+					 sw };
+	order_arcs(w, heights);
+	turns_allow_order(w->turns);
+	free(heights);
+}
+
+void turns_begin(struct turns *turns, enum beginning how, uint64_t *seed, bool *tree)
+{
+	struct work w;
+
+	work_init(&w, turns, tree);
+	if (how == BY_TIERS)
+		begin_with_tiers(&w);
+	else
+		begin_with_tree(&w, how, seed);
+	work_fini(&w);
+}
