@@ -47,7 +47,7 @@ struct conf_sm {
 };
 
 struct conf_sa {
-	uint64_t key;		  /* 0 = not set, see fm/sa/module_key.c */
+	uint64_t key;		  /* 0 = not set, see fm/sa/module.c */
 	uint64_t old_key;	  /* accepted beside it; 0 = none */
 	int rate_limit;		  /* requests a second of one port; 0 = no limit */
 	int groups_per_port;	  /* 0 = no limit */

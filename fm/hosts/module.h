@@ -8,6 +8,9 @@
 
 #include "fm/core/host_verdict.h"
 #include "fm/fabric/module.h"
+#include "topology/topo.h"
+
+/* ib_parts: the state of a machine's HCAs and their links by a snapshot. Pure. */
 
 extern const struct fabric_module hosts_module;
 

@@ -24,15 +24,4 @@ struct hosts_room {
 	unsigned counting[HOST_STATES], counts[HOST_STATES]; /* of this pass; of the latest one */
 };
 
-/* passes.c: makes timer and hook; ends and frees them. */
-void passes_init(struct hosts_room *room);
-void passes_fini(struct hosts_room *room);
-/* The verdict on some host may have changed: starts a pass a little later, in slices. */
-void passes_request(struct hosts_room *room);
-/* Another snapshot was published: the pass under way starts again. */
-void passes_restart(struct hosts_room *room);
-/* Takes the configuration of the services; and reads what was reported from state_dir/hosts. */
-void passes_configure(struct hosts_room *room);
-void passes_load(struct hosts_room *room);
-
 #endif

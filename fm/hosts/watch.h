@@ -38,7 +38,6 @@ struct watch {
 };
 
 /* Without hosts, as all zero; watch_fini() frees all. */
-void watch_init(struct watch *watch);
 void watch_fini(struct watch *watch);
 /* Called before the first pass: sets what was reported before the restart. */
 void watch_recall(struct watch *watch, const char *host, enum host_state reported);

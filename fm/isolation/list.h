@@ -73,8 +73,6 @@ bool isolated_is_transit(const struct inv_node *node, unsigned port);
 bool isolated_is_active(const struct inv_port *port);
 /* Whether it is a switch that is present, and its M_Key is somebody else's. */
 bool isolated_has_foreign_key(const struct isolation *is, const struct inv_node *node);
-/* Marks its switch as one that is sent no Sets, or (on = false) may be sent Sets again. */
-void isolated_set_no_sets(const struct isolated *it, bool on);
 /* Sets the marks of all entries anew. */
 void isolated_mark_all(struct isolation *is);
 

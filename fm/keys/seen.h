@@ -10,8 +10,6 @@
 
 #include "fm/fabric/services.h"
 
-/* Reads the file: what it says is remembered by services->inventory->keys. */
-void seen_load(const struct fabric_services *services);
 /* Takes note of what all ports hold now; has the file written where that is news. */
 void seen_review(const struct fabric_services *services);
 

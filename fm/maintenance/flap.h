@@ -14,15 +14,4 @@ struct flaps {
 	size_t tidy_at; /* the number of links at which old ones are dropped */
 };
 
-/* Without links; flaps_fini() frees them. */
-void flaps_init(struct flaps *flaps);
-void flaps_fini(struct flaps *flaps);
-
-/*
- * Notes that a link, always named by the same end, went down at `now_us`. True: it did so more than
- * `allowed` times within the window, this time included; its count starts again then.
- */
-bool flaps_note_down(struct flaps *flaps, guid_t node, uint8_t port, unsigned allowed,
-		     uint64_t window_us, uint64_t now_us);
-
 #endif

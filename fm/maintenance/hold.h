@@ -35,17 +35,4 @@ struct holds {
 	struct loop_timer *timer; /* checks whether links have become clean */
 };
 
-/* Without refusals; the arguments are borrowed until holds_fini(). */
-void holds_init(struct holds *holds, struct fabric *fabric, const struct fabric_services *services,
-		struct quarantines *quarantines);
-void holds_fini(struct holds *holds);
-/* Starts to check links that were held before the restart; called after quarantines_load(). */
-void holds_load(struct holds *holds);
-/* Holds a link, by either end, or refuses with an event; why: cut to QUARANTINE_WHY. */
-void holds_request(struct holds *holds, guid_t node, uint8_t port, const char *why);
-/* Raises or ends the alert on links with too many errors that stay in use. */
-void holds_review(struct holds *holds);
-/* An operator has released those quarantines: their links are not held until they were clean. */
-void holds_released(struct holds *holds, const struct quarantine_list *released);
-
 #endif

@@ -1,12 +1,507 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include "fm/maintenance/module.h"
+#include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 #include "fm/core/host_verdict.h"
+#include "fm/core/name_list.h"
+#include "fm/core/name_patterns.h"
+#include "fm/core/words.h"
+#include "fm/fabric/announce.h"
+#include "fm/fabric/operation.h"
+#include "fm/fabric/request.h"
 #include "fm/fabric/view.h"
-#include "fm/maintenance/forget.h"
+#include "fm/maintenance/flap.h"
+#include "fm/maintenance/hold.h"
 #include "fm/maintenance/maintenance.h"
+#include "fm/maintenance/target.h"
 #include "topology/host.h"
 #include "topology/mem.h"
+
+static void quarantine(void *room, guid_t node, uint8_t port, const char *why);
+
+#define TIMES_MAX (FLAP_COUNT_MAX + 1)
+
+struct downs {		    /* the times at which a link went down */
+	cl_map_item_t item; /* the first member; key: see key_of() */
+	unsigned count;
+	uint64_t at_us[TIMES_MAX]; /* the latest, as a ring */
+};
+
+/*
+ * The port is mixed into the GUID's vendor bits. Two links with the same key are next to
+ * impossible, and would only share a count.
+ */
+static uint64_t key_of(guid_t node, uint8_t port)
+{
+	return node ^ (uint64_t)port << 56;
+}
+
+static struct downs *find(struct flaps *flaps, uint64_t key)
+{
+	cl_map_item_t *item = cl_qmap_get(&flaps->links, key);
+	struct downs *downs;
+
+	if (item != cl_qmap_end(&flaps->links))
+		return (struct downs *)item;
+	downs = mem_alloc(1, sizeof(*downs));
+	cl_qmap_insert(&flaps->links, key, &downs->item);
+	return downs;
+}
+
+/* When the link went down, `back` times before the latest. */
+static uint64_t went_down_at(const struct downs *downs, unsigned back)
+{
+	return downs->at_us[(downs->count + TIMES_MAX - 1 - back) % TIMES_MAX];
+}
+
+static void tidy(struct flaps *flaps, uint64_t window_us, uint64_t now)
+{
+	cl_map_item_t *item, *next;
+
+	if (cl_qmap_count(&flaps->links) < flaps->tidy_at)
+		return;
+	for (item = cl_qmap_head(&flaps->links); item != cl_qmap_end(&flaps->links); item = next) {
+		next = cl_qmap_next(item);
+		if (now - went_down_at((struct downs *)item, 0) <= window_us)
+			continue;
+		cl_qmap_remove_item(&flaps->links, item);
+		free(item);
+	}
+	flaps->tidy_at = 2 * cl_qmap_count(&flaps->links) + 1024;
+}
+
+/*
+ * Notes that a link, always named by the same end, went down at `now_us`. True: it did so more than
+ * `allowed` times within the window, this time included; its count starts again then.
+ */
+static bool flaps_note_down(struct flaps *flaps, guid_t node, uint8_t port, unsigned allowed,
+			    uint64_t window_us, uint64_t now)
+{
+	struct downs *downs;
+
+	tidy(flaps, window_us, now);
+	downs = find(flaps, key_of(node, port));
+	downs->at_us[downs->count++ % TIMES_MAX] = now;
+	if (downs->count <= allowed || now - went_down_at(downs, allowed) > window_us)
+		return false;
+	downs->count = 0;
+	return true;
+}
+
+/* Without links; flaps_fini() frees them. */
+static void flaps_init(struct flaps *flaps)
+{
+	*flaps = (struct flaps){ 0 };
+	cl_qmap_init(&flaps->links);
+}
+
+static void flaps_fini(struct flaps *flaps)
+{
+	cl_map_item_t *item;
+
+	while ((item = cl_qmap_head(&flaps->links)) != cl_qmap_end(&flaps->links)) {
+		cl_qmap_remove_item(&flaps->links, item);
+		free(item);
+	}
+}
+
+/* only: a port; 0 = all. Returns how many links were down. */
+static unsigned forget_links(struct inventory *inv, struct inv_node *node, unsigned only)
+{
+	unsigned count = 0;
+
+	for (unsigned p = only ? only : 1; p <= (only ? only : node->nports); p++)
+		if (p <= node->nports && node->ports[p].peer && !node->ports[p].link_up) {
+			inventory_unlink(inv, node, (uint8_t)p);
+			count++;
+		}
+	return count;
+}
+
+/* What was named: false, with the reason in err, if nothing is so. */
+static bool forget_what(struct fabric *fabric, struct inventory *inv, const char *what, char *name,
+			unsigned *links, char *err)
+{
+	const struct fabric_view view = fabric_view(fabric);
+	struct target *targets;
+	unsigned count = target_find_all(&view, what, &targets, err);
+
+	for (unsigned i = 0; i < count; i++) {
+		struct inv_node *node = inventory_find(inv, targets[i].guid);
+
+		*links += node ? forget_links(inv, node, targets[i].port) : 0;
+		strcpy(name, targets[i].name);
+	}
+	free(targets);
+	return count;
+}
+
+static unsigned forget_all_links(struct inventory *inv)
+{
+	unsigned count = 0;
+
+	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node))
+		count += forget_links(inv, node, 0);
+	return count;
+}
+
+static bool is_nowhere(const struct inventory *inv, const struct inv_node *node)
+{
+	if (!node->gone || node == inv->local)
+		return false;
+	for (unsigned p = 1; p <= node->nports; p++)
+		if (node->ports[p].peer)
+			return false;
+	return true;
+}
+
+static unsigned forget_nodes(struct fabric *fabric, struct inventory *inv)
+{
+	struct inv_node *node, *next;
+	unsigned count = 0;
+
+	for (node = inventory_first(inv); node; node = next) {
+		next = inventory_next(inv, node);
+		if (!is_nowhere(inv, node))
+			continue;
+		fabric_request_lids_free(fabric, node->guid);
+		for (unsigned p = 1; node->port_guids && p <= node->nports; p++)
+			fabric_request_lids_free(fabric, node->port_guids[p]);
+		inventory_remove(inv, node);
+		count++;
+	}
+	return count;
+}
+
+/* LIDs of ports that are no part of the fabric, and were not before. */
+static unsigned forget_absent(struct fabric *fabric, const struct lid_memory *lids)
+{
+	const struct topo *t = fabric_view(fabric).topo;
+	unsigned before = lids->count;
+
+	for (uint32_t i = lids->count; i-- > 0;)
+		if (topo_find_port(t, lids->entries[i].port_guid) == TOPO_NONE)
+			fabric_request_lids_free(fabric, lids->entries[i].port_guid);
+	return before - lids->count;
+}
+
+static void follow_up(struct fabric *fabric, const struct fabric_services *services,
+		      const char *name, unsigned links, unsigned lids)
+{
+	unsigned nodes = forget_nodes(fabric, services->inventory);
+
+	event_log_add(services->events, LOG_NOTICE, "forgotten",
+		      json_pack("{si si si}", "cables", (int)links, "nodes", (int)nodes, "absent",
+				(int)lids),
+		      "%s: forgot %u %s that %s down and %u %s; freed the LIDs of %u %s that "
+		      "left earlier",
+		      name, links, words_plural(links, "link", "links"),
+		      words_plural(links, "was", "were"), nodes,
+		      words_plural(nodes, "node", "nodes"), lids,
+		      words_plural(lids, "port", "ports"));
+}
+
+/*
+ * Removes links that are down from the design, for only an operator can know that a link will not
+ * return: those of `what`, a host, a node or a port; NULL = all links that are down, and the LIDs
+ * of ports that left the fabric earlier. A node without any link left is removed too, and its LIDs
+ * are free. A link or node that returns later is new. It is answered when the tables that use the
+ * freed slots are programmed: fn is called once, with the answer or an error.
+ */
+static void forget(struct fabric *fabric, const struct fabric_services *services, const char *what,
+		   waiter_fn *fn, void *arg)
+{
+	static const struct fabric_operation_ops ops = { .file = "cables",
+							 .also = "lids",
+							 .late = true };
+	struct inventory *inv = services->inventory;
+	char err[TARGET_ERROR_SIZE], name[sizeof(((struct target *)NULL)->name)] = "fabric";
+	unsigned links = 0, lids = 0;
+
+	if (!fabric_view(fabric).topo) {
+		fn(arg, NULL, "no topology yet");
+		return;
+	}
+	if (what && !forget_what(fabric, inv, what, name, &links, err)) {
+		fn(arg, NULL, err);
+		return;
+	}
+	if (!what) {
+		links = forget_all_links(inv);
+		lids = forget_absent(fabric, services->lids);
+	}
+	if (!links && !lids) {
+		fn(arg, NULL,
+		   what ? "it has no link that is down: nothing to forget"
+			: "no link is down: nothing to forget");
+		return;
+	}
+	follow_up(fabric, services, name, links, lids);
+	fabric_operation_start(fabric, &ops, NULL, fn, arg);
+	fabric_request_reroute(fabric, "links were forgotten");
+}
+
+#define CHECK_US    10000000 /* between two checks of what is held or refused */
+#define REFUSED_MAX 1024
+#define SECOND_US   1000000ull
+#define SHARE	    200 /* 1 of so many links may be held, if that is more than max_links */
+
+static struct inv_link_name name_of(const struct holds *h, guid_t node, uint8_t port)
+{
+	return inventory_link_name(h->services->inventory, node, port);
+}
+
+/* ---- Whether a link may be held -------------------------------------------------------------- */
+
+static const struct inv_port *port_of(const struct holds *h, guid_t guid, uint8_t num,
+				      const struct inv_node **node)
+{
+	*node = inventory_find(h->services->inventory, guid);
+	return *node && num && num <= (*node)->nports ? &(*node)->ports[num] : NULL;
+}
+
+static bool end_is_excluded(const char *patterns, const struct inv_node *node, uint8_t num)
+{
+	char *guid = mem_printf("0x%016" PRIx64, node->guid);
+	char *port = mem_printf("%s:%u", node->desc, num),
+	     *guid_port = mem_printf("%s:%u", guid, num);
+	bool is = name_patterns_match(patterns, node->desc, port) ||
+		  name_patterns_match(patterns, guid, guid_port);
+
+	free(guid);
+	free(port);
+	free(guid_port);
+	return is;
+}
+
+static bool is_excluded(const struct holds *h, const struct inv_node *node,
+			const struct inv_port *port, uint8_t num)
+{
+	const char *patterns = h->services->conf->ber.exclude;
+
+	return end_is_excluded(patterns, node, num) ||
+	       end_is_excluded(patterns, port->peer, port->peer_port);
+}
+
+/* A hold that is waived isolates nothing and takes nobody's place. */
+static unsigned count_held(const struct holds *h)
+{
+	const struct quarantine_list *known = &h->quarantines->known;
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < known->count; i++)
+		count += known->list[i].held && !known->list[i].over && !known->list[i].waived;
+	return count;
+}
+
+static unsigned held_max(const struct holds *h)
+{
+	const struct topo *t = fabric_view(h->fabric).topo;
+	unsigned most = (unsigned)h->services->conf->ber.max_links;
+	unsigned share = t ? topo_links(t) / SHARE : 0;
+
+	return most && share > most ? share : most;
+}
+
+static struct hold_refused *find_refused(const struct holds *h, guid_t node, uint8_t port)
+{
+	for (unsigned i = 0; i < h->nrefused; i++)
+		if (h->refused[i].node == node && h->refused[i].port == port)
+			return &h->refused[i];
+	return NULL;
+}
+
+static enum hold_answer judge(const struct holds *h, guid_t guid, uint8_t num)
+{
+	const struct hold_refused *before = find_refused(h, guid, num);
+	const struct inv_node *node;
+	const struct inv_port *port = port_of(h, guid, num, &node);
+
+	if (!port || !port->peer || !inv_is_switch(node) || !inv_is_switch(port->peer))
+		return HOLD_HOST_LINK;
+	if (is_excluded(h, node, port, num))
+		return HOLD_EXCLUDED;
+	if (before && before->why == HOLD_RELEASED)
+		return HOLD_RELEASED;
+	if (quarantines_need_link(h->quarantines, guid, num))
+		return HOLD_NEEDED;
+	if (count_held(h) >= held_max(h))
+		return HOLD_FULL;
+	return h->services->conf->ber.dry_run ? HOLD_DRY_RUN : HOLD_YES;
+}
+
+/* ---- Requests -------------------------------------------------------------------------------- */
+
+static const char *const reasons[] = {
+	[HOLD_HOST_LINK] = "a host's link stays in use",
+	[HOLD_EXCLUDED] = "excluded by health_ber_exclude, it stays in use",
+	[HOLD_RELEASED] = "released by an operator, it stays in use",
+	[HOLD_NEEDED] = "it stays in use: a switch would have too few other links to the next tier",
+	[HOLD_FULL] = "it stays in use: health_ber_max_links are isolated already",
+	[HOLD_DRY_RUN] = "dry run: it would be isolated from routing",
+};
+
+static void check_soon(struct holds *h)
+{
+	if (!loop_timer_armed(h->timer))
+		loop_timer_set(h->timer, CHECK_US);
+}
+
+static struct hold_refused *note_refused(struct holds *h, guid_t node, uint8_t port)
+{
+	struct hold_refused *it = find_refused(h, node, port);
+
+	if (it || h->nrefused == REFUSED_MAX)
+		return it;
+	h->refused = mem_resize(h->refused, h->nrefused + 1, sizeof(*h->refused));
+	it = &h->refused[h->nrefused++];
+	*it = (struct hold_refused){ .node = node, .port = port, .why = HOLD_YES };
+	check_soon(h);
+	return it;
+}
+
+static void refuse(struct holds *h, guid_t node, uint8_t port, enum hold_answer answer,
+		   const char *why)
+{
+	struct hold_refused *it = note_refused(h, node, port);
+
+	if (!it || it->why == answer)
+		return;
+	it->why = answer;
+	event_log_add(h->services->events, LOG_WARNING, "quarantine-refused",
+		      json_pack("{ss}", "why", why), "%s: %s; %s", name_of(h, node, port).text, why,
+		      reasons[answer]);
+}
+
+static void drop_refused(struct holds *h, struct hold_refused *it)
+{
+	*it = h->refused[--h->nrefused];
+}
+
+/* Holds a link, by either end, or refuses with an event; why: cut to QUARANTINE_WHY. */
+static void holds_request(struct holds *h, guid_t node, uint8_t port, const char *why)
+{
+	const struct quarantine *q;
+	struct hold_refused *refused;
+	enum hold_answer answer;
+
+	quarantines_take_lower_end(h->quarantines, &node, &port);
+	q = quarantines_find(h->quarantines, node, port);
+	if (q && !q->over)
+		return; /* after its end the hold is requested again */
+	answer = judge(h, node, port);
+	if (answer != HOLD_YES) {
+		refuse(h, node, port, answer, why);
+		return;
+	}
+	refused = find_refused(h, node, port);
+	if (refused)
+		drop_refused(h, refused);
+	quarantines_hold(h->quarantines, node, port, why);
+	check_soon(h);
+}
+
+/* An operator has released those quarantines: their links are not held until they were clean. */
+static void holds_released(struct holds *h, const struct quarantine_list *released)
+{
+	for (unsigned i = 0; i < released->count; i++) {
+		const struct quarantine *q = &released->list[i];
+		struct hold_refused *it = note_refused(h, q->node, q->port);
+
+		if (it)
+			it->why = HOLD_RELEASED;
+	}
+}
+
+/* Raises or ends the alert on links with too many errors that stay in use. */
+static void holds_review(struct holds *h)
+{
+	const struct quarantine_list *known = &h->quarantines->known;
+	struct name_list links = { 0 };
+
+	for (unsigned i = 0; i < known->count; i++)
+		if (known->list[i].held && !known->list[i].over && known->list[i].waived)
+			name_list_add(&links,
+				      name_of(h, known->list[i].node, known->list[i].port).text);
+	for (unsigned i = 0; i < h->nrefused; i++)
+		if (h->refused[i].why == HOLD_NEEDED || h->refused[i].why == HOLD_FULL)
+			name_list_add(&links,
+				      name_of(h, h->refused[i].node, h->refused[i].port).text);
+	name_list_alert(h->services->alerts, "links-errors", &links,
+			"link with too many errors stays in use",
+			"links with too many errors stay in use");
+}
+
+/* ---- Ends ------------------------------------------------------------------------------------ */
+
+/* A link whose hold is waived carries traffic: it is judged again with its next errors. */
+static void check_held(struct holds *h)
+{
+	const struct quarantine_list *known = &h->quarantines->known;
+
+	for (unsigned i = known->count; i-- > 0;) {
+		const struct quarantine *q = &known->list[i];
+
+		if (!q->held || q->over)
+			continue;
+		if (q->waived)
+			quarantines_drop_hold(h->quarantines, q->node, q->port);
+		else if (fabric_link_clean_us(h->fabric, q->node, q->port) >=
+			 q->seconds * SECOND_US)
+			quarantines_end_hold(h->quarantines, q->node, q->port);
+	}
+}
+
+static void forget_clean(struct holds *h)
+{
+	for (unsigned i = h->nrefused; i-- > 0;)
+		if (fabric_link_clean_us(h->fabric, h->refused[i].node, h->refused[i].port))
+			drop_refused(h, &h->refused[i]);
+}
+
+static bool any_held(const struct holds *h)
+{
+	const struct quarantine_list *known = &h->quarantines->known;
+
+	for (unsigned i = 0; i < known->count; i++)
+		if (known->list[i].held && !known->list[i].over)
+			return true;
+	return false;
+}
+
+static void timer_cb(void *arg)
+{
+	struct holds *h = arg;
+
+	check_held(h);
+	forget_clean(h);
+	if (any_held(h) || h->nrefused)
+		check_soon(h);
+}
+
+/* ---- Life ------------------------------------------------------------------------------------ */
+
+/* Starts to check links that were held before the restart; called after quarantines_load(). */
+static void holds_load(struct holds *h)
+{
+	if (any_held(h))
+		check_soon(h);
+}
+
+/* Without refusals; the arguments are borrowed until holds_fini(). */
+static void holds_init(struct holds *h, struct fabric *fabric,
+		       const struct fabric_services *services, struct quarantines *quarantines)
+{
+	*h = (struct holds){ .fabric = fabric, .services = services, .quarantines = quarantines };
+	h->timer = loop_timer_new(services->loop, timer_cb, h);
+}
+
+static void holds_fini(struct holds *h)
+{
+	loop_timer_free(h->timer);
+	free(h->refused);
+}
 
 /* ---- Commands -------------------------------------------------------------------------------- */
 

@@ -63,9 +63,6 @@ struct multicast {
 	struct assumed assumed;
 };
 
-/* learn.c: a step of the job of trees.c (arg: the room); returns whether it is done. */
-enum job_result multicast_learn(void *arg);
-
 /* assumed.c: members that an earlier manager knew and this one does not; due: the grace is over. */
 void assumed_init(struct multicast *m, loop_fn *due);
 void assumed_fini(struct multicast *m);
@@ -81,20 +78,9 @@ void assumed_gather(const struct multicast *m, uint16_t mlid, struct gathered *t
 /* Drops all assumed members and calls changed() with each of their MLIDs. */
 void assumed_end(struct multicast *m, void (*changed)(struct multicast *m, uint16_t mlid));
 
-/* group_file.c: reads the groups from state_dir; marks their file as changed. */
-void group_file_read(struct multicast *m);
-void group_file_changed(struct multicast *m);
-/* A hook of struct sa_groups_ops; arg: the room. */
-void group_file_record(void *arg, const struct sa_group *group, const struct sa_member *member,
-		       bool gone);
-
 /* each_group.c: calls fn with each group once; fn may delete the group. */
 typedef void group_fn(struct multicast *m, struct sa_group *group, void *arg);
 void multicast_each_group(struct multicast *m, group_fn *fn, void *arg);
-
-/* mlids.c: room for groups: finds the smallest table; checks it after groups have changed. */
-void mlids_published(struct multicast *m);
-void mlids_check(struct multicast *m);
 
 /* absent.c: members whose ports are out of service */
 void absent_init(struct multicast *m);
@@ -103,9 +89,5 @@ void absent_fini(struct multicast *m);
 void absent_published(struct multicast *m, const struct topo *before);
 /* Whether the port with that PortGUID is out of service while its memberships are kept. */
 bool absent_is_awaited(const struct multicast *m, guid_t port);
-
-/* document.c: new documents, which the caller owns. mlid 0 and mgid NULL = any. */
-json_t *multicast_groups_json(const struct multicast *m, unsigned mlid, const uint8_t mgid[16]);
-json_t *multicast_figures_json(const struct multicast *m);
 
 #endif

@@ -10,8 +10,8 @@
 #include "fm/core/loop.h"
 #include "fm/program/mft.h"
 #include "fm/sa/mcast_group.h"
-#include "routing/multicast/mcast_proof.h"
 #include "routing/multicast/mcast_plan.h"
+#include "routing/multicast/mcast_proof.h"
 
 struct multicast;
 

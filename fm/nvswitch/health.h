@@ -16,8 +16,8 @@
 #define FMD_NVSWITCH_HEALTH_H
 
 #include <stddef.h>
-#include "fm/nvswitch/health_host.h"
 #include "fm/nvswitch/aliases.h"
+#include "fm/nvswitch/health_host.h"
 #include "topology/names.h"
 
 struct health_conf {
@@ -83,8 +83,6 @@ void health_hear(struct health *h, unsigned host, unsigned source,
  */
 bool health_report(struct health *h, unsigned host, const struct memory_report *report,
 		   uint64_t now_us);
-/* Adds the sources of the reports in a host's memory that was read from a file, as silent. */
-void health_report_recall(struct health *h, unsigned host);
 #define HEALTH_REPORT_PREFIX "health-report:" /* health_source.where, before the source's name */
 
 struct sxid_event;

@@ -1,4 +1,289 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include "fm/nvswitch/memory.h"
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/*
+ * memory_file: what is remembered of a host as lines of text, each `KIND HOST WORD=VALUE..`:
+ *
+ *   host HOST system=h100 links=18 told=HEALTHY cluster=UUID clique=0
+ *   gpu HOST n=0 seen=1 pci=0000:1b:00 uuid=GPU-.. xid=0 told=1f mig=0 fm=3
+ *     summary=0 action=0 watch=0 mask=1aa peers=fe pairs=0 up=0 down=0
+ *   switch HOST n=2 seen=1 sxid=0 linksxid=0 reset=0 seen0=.. seen1=.. down0=.. down1=..
+ *   event HOST state=NO_P2P remedy=2 trust=1 from=1 gpu=2 sw=-1 link=-1 code=74
+ *     pci=0000:1b:00 times=1 text=the rest of the line
+ *   report HOST source=redfish state=NO_P2P ttl=60 text=the rest of the line
+ *
+ * Kinds and words that are not known are passed over, so that an older fmd reads what a newer one
+ * wrote. Bit masks are hexadecimal, all other numbers decimal.
+ */
+
+/* ---- Writing --------------------------------------------------------------------------------- */
+
+static void write_host(const struct memory *m, const char *host, FILE *out)
+{
+	fprintf(out, "host %s system=%s links=%u told=%s heard=%d", host,
+		nvswitch_expect(m->system)->name, m->links,
+		nvswitch_state_name((enum nvswitch_state)m->sources_state), m->heard);
+	if (*m->cluster)
+		fprintf(out, " cluster=%s", m->cluster);
+	if (m->has_clique)
+		fprintf(out, " clique=%" PRIu32, m->clique);
+	fputc('\n', out);
+}
+
+static void write_gpu(const struct memory_gpu *gpu, unsigned n, const char *host, FILE *out)
+{
+	const struct gpu_said *last = &gpu->last;
+
+	fprintf(out, "gpu %s n=%u seen=%d", host, n, gpu->seen);
+	if (*gpu->pci)
+		fprintf(out, " pci=%s", gpu->pci);
+	if (*gpu->uuid)
+		fprintf(out, " uuid=%s", gpu->uuid);
+	fprintf(out,
+		" xid=%" PRIu32 " xidsource=%u failed=%" PRIu64
+		" dipped=%d told=%x mig=%d migmode=%d fm=%u "
+		"summary=%u action=%u watch=%u probe=%d mask=%x peers=%" PRIx32 " pairs=%" PRIx32
+		" up=%" PRIx64 " down=%" PRIx64 "\n",
+		gpu->xid, gpu->gauge_source, gpu->failed_recoveries, gpu->dipped, last->has,
+		last->mig, last->has_mig_mode, last->fm_status, last->summary, last->action,
+		last->watch, last->probe_failed, last->mask, last->peers, last->pairs_lost,
+		last->links_up, last->links_down);
+}
+
+static void write_switch(const struct memory_switch *sw, unsigned n, const char *host, FILE *out)
+{
+	const struct switch_said *last = &sw->last;
+
+	fprintf(out,
+		"switch %s n=%u seen=%d sxid=%" PRIu32 " linksxid=%" PRIu32
+		" sxidsource=%u reset=%d seen0=%" PRIx64 " seen1=%" PRIx64 " down0=%" PRIx64
+		" down1=%" PRIx64 "\n",
+		host, n, sw->seen, sw->sxid, sw->link_sxid, sw->gauge_source, last->reset_required,
+		last->links_seen[0], last->links_seen[1], last->links_down[0], last->links_down[1]);
+}
+
+static void write_event(const struct memory_event *event, const char *host, FILE *out)
+{
+	const struct nvswitch_finding *f = &event->finding;
+
+	fprintf(out,
+		"event %s state=%s remedy=%u trust=%u from=%u gpu=%d sw=%d link=%d code=%" PRIu32,
+		host, nvswitch_state_name((enum nvswitch_state)f->state), f->remedy, f->trust,
+		event->from, f->gpu, f->sw, f->link, f->code);
+	if (*f->pci)
+		fprintf(out, " pci=%s", f->pci);
+	fprintf(out, " times=%" PRIu32 " text=%s\n", event->times, f->text);
+}
+
+void memory_write(const struct memory *m, const char *host, FILE *out)
+{
+	static const struct memory_switch no_switch;
+
+	write_host(m, host, out);
+	for (unsigned n = 0; n < MEMORY_GPUS; n++)
+		if (m->gpus[n].seen || m->gpus[n].xid || *m->gpus[n].pci)
+			write_gpu(&m->gpus[n], n, host, out);
+	for (unsigned n = 0; n < MEMORY_SWITCHES; n++)
+		if (memcmp(&m->switches[n], &no_switch, sizeof(no_switch)) != 0)
+			write_switch(&m->switches[n], n, host, out);
+	for (unsigned i = 0; i < m->nevents; i++)
+		write_event(&m->events[i], host, out);
+	for (unsigned i = 0; i < m->nreports; i++)
+		fprintf(out, "report %s source=%s state=%s ttl=%" PRIu32 " text=%s\n", host,
+			m->reports[i].source,
+			nvswitch_state_name((enum nvswitch_state)m->reports[i].state),
+			m->reports[i].ttl_s, m->reports[i].text);
+}
+
+/* ---- Reading --------------------------------------------------------------------------------- */
+
+/* The value of a word, cut to size. False = it is not there. */
+static bool word(const char *line, const char *name, char *to, size_t size)
+{
+	size_t len = strlen(name);
+
+	for (const char *at = line; (at = strstr(at, name)); at += len) {
+		size_t value;
+
+		if (at[len] != '=' || (at > line && at[-1] != ' '))
+			continue;
+		value = strcspn(at + len + 1, " \n");
+		value = value < size ? value : size - 1;
+		memcpy(to, at + len + 1, value);
+		to[value] = '\0';
+		return true;
+	}
+	return false;
+}
+
+static uint64_t number(const char *line, const char *name, int base)
+{
+	char text[32];
+
+	return word(line, name, text, sizeof(text)) ? strtoull(text, NULL, base) : 0;
+}
+
+static int index_of(const char *line, const char *name, int bound)
+{
+	char text[32];
+	long value;
+
+	if (!word(line, name, text, sizeof(text)))
+		return -1;
+	value = strtol(text, NULL, 10);
+	return value >= 0 && value < bound ? (int)value : -1;
+}
+
+static bool read_host(struct memory *m, const char *line)
+{
+	char text[48];
+	int system = -1, state = -1;
+
+	*m = (struct memory){ 0 }; /* the first of its lines */
+	if (word(line, "system", text, sizeof(text)))
+		system = nvswitch_system_parse(text);
+	if (word(line, "told", text, sizeof(text)))
+		state = nvswitch_state_parse(text);
+	if (system >= 0)
+		m->system = (enum nvswitch_system)system;
+	if (state >= 0 && state != NVSWITCH_UNKNOWN)
+		m->sources_state = (uint8_t)state;
+	m->heard = number(line, "heard", 10);
+	m->links = (uint8_t)number(line, "links", 10);
+	word(line, "cluster", m->cluster, sizeof(m->cluster));
+	m->has_clique = word(line, "clique", text, sizeof(text));
+	m->clique = (uint32_t)number(line, "clique", 10);
+	return true;
+}
+
+static bool read_gpu(struct memory *m, const char *line)
+{
+	int n = index_of(line, "n", MEMORY_GPUS);
+	struct memory_gpu *gpu;
+	struct gpu_said *last;
+
+	if (n < 0)
+		return false;
+	gpu = &m->gpus[n];
+	last = &gpu->last;
+	gpu->seen = number(line, "seen", 10);
+	word(line, "pci", gpu->pci, sizeof(gpu->pci));
+	word(line, "uuid", gpu->uuid, sizeof(gpu->uuid));
+	gpu->xid = (uint32_t)number(line, "xid", 10);
+	gpu->gauge_source = (uint8_t)number(line, "xidsource", 10);
+	gpu->failed_recoveries = number(line, "failed", 10);
+	gpu->dipped = number(line, "dipped", 10);
+	last->has = (uint16_t)number(line, "told", 16);
+	last->mig = number(line, "mig", 10);
+	last->has_mig_mode = number(line, "migmode", 10);
+	last->fm_status = (uint8_t)(number(line, "fm", 10) % FM_STATUSES);
+	last->summary = (uint8_t)number(line, "summary", 10);
+	last->action = (uint8_t)number(line, "action", 10);
+	last->watch = (uint8_t)number(line, "watch", 10);
+	last->probe_failed = number(line, "probe", 10);
+	last->mask = (uint16_t)number(line, "mask", 16);
+	last->peers = (uint32_t)number(line, "peers", 16);
+	last->pairs_lost = (uint32_t)number(line, "pairs", 16);
+	last->links_up = number(line, "up", 16);
+	last->links_down = number(line, "down", 16);
+	return true;
+}
+
+static bool read_switch(struct memory *m, const char *line)
+{
+	int n = index_of(line, "n", MEMORY_SWITCHES);
+	struct memory_switch *sw;
+
+	if (n < 0)
+		return false;
+	sw = &m->switches[n];
+	sw->seen = number(line, "seen", 10);
+	sw->sxid = (uint32_t)number(line, "sxid", 10);
+	sw->link_sxid = (uint32_t)number(line, "linksxid", 10);
+	sw->gauge_source = (uint8_t)number(line, "sxidsource", 10);
+	sw->last.reset_required = sw->last.has_reset = number(line, "reset", 10);
+	sw->last.links_seen[0] = number(line, "seen0", 16);
+	sw->last.links_seen[1] = number(line, "seen1", 16);
+	sw->last.links_down[0] = number(line, "down0", 16);
+	sw->last.links_down[1] = number(line, "down1", 16);
+	return true;
+}
+
+static bool read_event(struct memory *m, const char *line)
+{
+	const char *words = strstr(line, " text=");
+	struct memory_event *event;
+	struct nvswitch_finding *f;
+	char text[32];
+	int state = word(line, "state", text, sizeof(text)) ? nvswitch_state_parse(text) : -1;
+
+	if (!words || state <= NVSWITCH_HEALTHY || state >= NVSWITCH_UNKNOWN)
+		return false;
+	if (m->nevents == MEMORY_EVENTS)
+		return true;
+	event = &m->events[m->nevents];
+	f = &event->finding;
+	*event = (struct memory_event){ .finding = { .state = (uint8_t)state,
+						     .kind = NVSWITCH_IS_EVENT } };
+	f->remedy = (uint8_t)(number(line, "remedy", 10) % NVSWITCH_REMEDIES);
+	f->trust = (uint8_t)(number(line, "trust", 10) % (NVSWITCH_PROVEN + 1));
+	f->gpu = (int8_t)index_of(line, "gpu", MEMORY_GPUS);
+	f->sw = (int8_t)index_of(line, "sw", INT8_MAX);
+	f->link = (int16_t)index_of(line, "link", INT16_MAX);
+	f->code = (uint32_t)number(line, "code", 10);
+	word(line, "pci", f->pci, sizeof(f->pci));
+	snprintf(f->text, sizeof(f->text), "%.*s", (int)strcspn(words + 6, "\n"), words + 6);
+	event->from = (uint8_t)number(line, "from", 10);
+	event->times = (uint32_t)number(line, "times", 10);
+	m->nevents++;
+	return true;
+}
+
+static bool read_report(struct memory *m, const char *line)
+{
+	const char *words = strstr(line, " text=");
+	struct memory_report report = { .ttl_s = (uint32_t)number(line, "ttl", 10) };
+	char text[32];
+	int state = word(line, "state", text, sizeof(text)) ? nvswitch_state_parse(text) : -1;
+
+	if (!words || state < 0 || !word(line, "source", report.source, sizeof(report.source)) ||
+	    !*report.source)
+		return false;
+	report.state = (uint8_t)state;
+	snprintf(report.text, sizeof(report.text), "%.*s", (int)strcspn(words + 6, "\n"),
+		 words + 6);
+	memory_report(m, &report);
+	return true;
+}
+
+bool memory_read(struct memory *m, const char *kind, const char *rest)
+{
+	static const struct {
+		const char *kind;
+		bool (*read)(struct memory *m, const char *line);
+	} readers[] = { { "host", read_host },
+			{ "gpu", read_gpu },
+			{ "switch", read_switch },
+			{ "event", read_event },
+			{ "report", read_report } };
+
+	for (unsigned i = 0; i < sizeof(readers) / sizeof(readers[0]); i++)
+		if (!strcmp(readers[i].kind, kind))
+			return readers[i].read(m, rest);
+	return true;
+}
+
+void memory_date(struct memory *m, uint64_t now_us)
+{
+	for (unsigned i = 0; i < m->nevents; i++)
+		if (!m->events[i].last_us)
+			m->events[i].last_us = m->events[i].finding.since_us = now_us;
+}
+
 /*
  * memory: events and their ends. The list is short and keeps the worst: a dead NVSwitch has a
  * hundred symptoms.
@@ -6,9 +291,6 @@
  * Equal events are one: the same number about the same GPU, NVSwitch and link. A gauge and a log
  * that report the same one are two sources of it.
  */
-#include <string.h>
-#include <strings.h>
-#include "fm/nvswitch/memory.h"
 
 /* ---- Words ----------------------------------------------------------------------------------- */
 

@@ -1,4 +1,386 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include "fm/nvswitch/module.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include "fm/core/host_verdict.h"
+#include "fm/core/name_list.h"
+#include "fm/core/name_patterns.h"
+#include "fm/fabric/operation.h"
+#include "fm/fabric/request.h"
+#include "fm/fabric/view.h"
+#include "fm/nvswitch/evidence.h"
+#include "fm/nvswitch/module_own.h"
+#include "fm/nvswitch/policy.h"
+#include "topology/mem.h"
+
+/* "MF0;gb-nvl-087-switch03:N5110_LD/U1", "MF0;sw06:N5400_LD/U1": whatever the generation. */
+static bool is_nvlink_switch(const char *desc)
+{
+	for (const char *model = desc; (model = strstr(model, ":N")); model += 2) {
+		size_t digits = strspn(model + 2, "0123456789");
+
+		if (digits && !strncmp(model + 2 + digits, "_LD/", 4))
+			return true;
+	}
+	return false;
+}
+
+/* "GB100 Nvidia Technologies": a GPU's own ports are nodes of that subnet. */
+static bool is_gpu(const char *desc)
+{
+	size_t letters = strspn(desc, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+	size_t digits = strspn(desc + letters, "0123456789");
+
+	return *desc == 'G' && letters <= 3 && digits >= 2 && digits <= 4 &&
+	       !strcasecmp(desc + letters + digits, " Nvidia Technologies");
+}
+
+/*
+ * module_subnet.c: the description, in the snapshot, of a node of an NVLink subnet; NULL = the
+ * snapshot has none.
+ */
+static const char *nvlink_find_node(const struct topo *t)
+{
+	for (uint32_t n = 0; n < t->nnodes; n++) {
+		const char *desc = t->nodes[n].desc;
+
+		if (n < t->nswitches ? is_nvlink_switch(desc) : is_gpu(desc))
+			return desc;
+	}
+	return NULL;
+}
+
+#define STALE_INTERVALS 3 /* without an answer: nothing is known */
+#define LIMIT_MAX_MS	600000
+
+/* There is always one. */
+static unsigned limit_ms(int configured)
+{
+	return configured ? (unsigned)configured : LIMIT_MAX_MS;
+}
+
+/* module_conf.c: texts are borrowed from conf. */
+static struct nvswitch_conf nvlink_conf(const struct conf *c)
+{
+	const struct nvswitch_policy policy = nvswitch_policy(c);
+	struct nvswitch_conf conf = {
+		.keys = c->nvswitch,
+		.interval_us = c->nvswitch.poll_interval_ms * 1000ull,
+		.timeout_ms = limit_ms(c->nvswitch.timeout_ms),
+		.hook_timeout_ms = limit_ms(c->nvswitch.hook_timeout_ms),
+		.body_max = (size_t)c->nvswitch.body_limit << 10,
+		.link_window_us = c->nvswitch.link_window_ms * 1000ull,
+		.retry_us = c->retry_interval_ms * 1000ull,
+		.health = { .worsen_us = c->nvswitch.worsen_hold_ms * 1000ull,
+			    .recover_us = c->nvswitch.recover_hold_ms * 1000ull,
+			    .interval_us = c->nvswitch.reroute_interval_ms * 1000ull,
+			    .stale_us = c->nvswitch.poll_interval_ms * 1000ull * STALE_INTERVALS,
+			    .sure = (enum nvswitch_trust)c->nvswitch.second_source,
+			    .guard_percent = (unsigned)c->nvswitch.guard },
+	};
+
+	if (!c->nvswitch.poll_interval_ms) /* exporters are not asked */
+		*conf.keys.url = *conf.keys.hosts_file = 0;
+	nvswitch_policy_number(&policy, conf.health.treatment);
+	return conf;
+}
+
+/*
+ * What a restart knows of hosts: state_dir/nvswitch has what is believed and manual overrides,
+ * `HOST BELIEVED OVERRIDE`, so that a restart moves nothing; state_dir/nvlink has what each host
+ * showed and what happened to it, so that a restart heals nothing.
+ */
+
+/* ---- States and overrides -------------------------------------------------------------------- */
+
+static unsigned read_states(void *arg, FILE *in)
+{
+	struct nvlink_room *r = arg;
+	char line[512], host[256], believed[32], word[32], rest;
+
+	for (unsigned number = 1; fgets(line, sizeof(line), in); number++) {
+		int state, override = NVSWITCH_UNKNOWN;
+
+		if (line[strspn(line, " \t\n")] == '\0' || line[0] == '#')
+			continue;
+		if (sscanf(line, "%255s %31s %31s %c", host, believed, word, &rest) != 3)
+			return number;
+		state = nvswitch_state_parse(believed);
+		if (strcmp(word, "-"))
+			override = nvswitch_state_parse(word);
+		if (state < 0 || state == NVSWITCH_UNKNOWN || override < 0)
+			return number;
+		nvswitch_remember(r->nvswitch, host, (enum nvswitch_state)state,
+				  (enum nvswitch_state) override);
+	}
+	return 0;
+}
+
+static void forget_one(void *arg, const char *host, enum nvswitch_state believed,
+		       enum nvswitch_state override)
+{
+	nvswitch_remember(arg, host, NVSWITCH_HEALTHY, NVSWITCH_UNKNOWN);
+}
+
+static void forget_states(void *arg)
+{
+	struct nvlink_room *r = arg;
+
+	nvswitch_each(r->nvswitch, forget_one, r->nvswitch);
+}
+
+static void write_one(void *arg, const char *host, enum nvswitch_state believed,
+		      enum nvswitch_state override)
+{
+	fprintf(arg, "%s %s %s\n", host, nvswitch_state_name(believed),
+		override == NVSWITCH_UNKNOWN ? "-" : nvswitch_state_name(override));
+}
+
+static void write_states(const void *arg, FILE *out)
+{
+	const struct nvlink_room *r = arg;
+
+	nvswitch_each(r->nvswitch, write_one, out);
+}
+
+static const struct state_file states_file = {
+	.name = NVLINK_STATES_FILE,
+	.small = true,
+	.form = "`HOST STATE STATE`, the last may be -",
+	.read = read_states,
+	.forget = forget_states,
+	.write = write_states,
+};
+
+/* ---- What is remembered of each host beside that: written by hand by nobody ------------------ */
+
+static unsigned read_memory(void *arg, FILE *in)
+{
+	struct nvlink_room *r = arg;
+	char line[1024];
+
+	for (unsigned number = 1; fgets(line, sizeof(line), in); number++)
+		if (line[strspn(line, " \t\n")] && line[0] != '#' &&
+		    !nvswitch_memory_read(r->nvswitch, line))
+			return number;
+	return 0;
+}
+
+static void forget_memory(void *arg)
+{
+	struct nvlink_room *r = arg;
+
+	nvswitch_memory_forget(r->nvswitch);
+}
+
+static void write_memory(const void *arg, FILE *out)
+{
+	const struct nvlink_room *r = arg;
+
+	nvswitch_memory_write(r->nvswitch, out);
+}
+
+static const struct state_file memory_file = {
+	.name = "nvlink",
+	.small = true,
+	.form = "`KIND HOST WORD=VALUE..`",
+	.read = read_memory,
+	.forget = forget_memory,
+	.write = write_memory,
+	.gather_us = 2000000,
+	.gather_max_us = 10000000,
+};
+
+static void nvlink_files_load(struct nvlink_room *r)
+{
+	state_store_read(r->services.state, &states_file, r);
+	state_store_read(r->services.state, &memory_file, r);
+}
+
+static void nvlink_states_changed(struct nvlink_room *r)
+{
+	state_store_changed(r->services.state, &states_file, r);
+}
+
+static void nvlink_memory_changed(struct nvlink_room *r)
+{
+	state_store_changed(r->services.state, &memory_file, r);
+}
+
+/* module_treat.c */
+/* enum nvswitch_state by host of a snapshot, as routing uses them; the caller frees it. */
+static uint8_t *nvlink_states(const struct nvlink_room *r, const struct topo *t)
+{
+	uint8_t *states = mem_alloc(t->nhosts + 1, 1);
+
+	for (uint32_t h = 0; h < t->nhosts; h++)
+		states[h] = (uint8_t)nvswitch_routed(r->nvswitch, t->hosts[h].name);
+	return states;
+}
+
+/* Adds classes and weights of unhealthy hosts; states: by host, NULL = those in force. */
+static void nvlink_treat(const struct nvlink_room *r, const struct topo *t, const uint8_t *states,
+			 struct fabric_policy *policy)
+{
+	const struct nvswitch_policy treatments = nvswitch_policy(r->services.conf);
+	uint8_t *in_force = NULL;
+
+	if (!states && !nvswitch_has_degraded(r->nvswitch))
+		return;
+	if (!states)
+		states = in_force = nvlink_states(r, t);
+	nvswitch_policy_apply(&treatments, t, states, &policy->classes, &policy->weights);
+	free(in_force);
+}
+
+/* Operators' commands about hosts' NVLinks, and what-if. */
+
+static struct nvlink_room *room_of(const struct fabric *fabric)
+{
+	return fabric_room(fabric, &nvlink_module);
+}
+
+/* ---- What is known --------------------------------------------------------------------------- */
+
+json_t *nvlink_hosts(const struct fabric *f)
+{
+	return nvswitch_json(room_of(f)->nvswitch);
+}
+
+json_t *nvlink_hear_report(struct fabric *f, const char *source, const char *host,
+			   const char *state, const char *reason, double ttl_s, char *err,
+			   size_t err_size)
+{
+	const struct nvswitch_said report = { source, host, state, reason, ttl_s };
+
+	if (nvswitch_hear_report(room_of(f)->nvswitch, &report, err, err_size))
+		return NULL;
+	return json_pack("{ss ss ss sf}", "host", host, "source", source, "state",
+			 nvswitch_state_name((enum nvswitch_state)nvswitch_state_parse(state)),
+			 "ttl_s", ttl_s);
+}
+
+/* ---- Overrides ------------------------------------------------------------------------------- */
+
+struct override {
+	const struct nvlink_room *room;
+	char host[128], state[32]; /* state "" = taken back */
+	uint64_t asked_us, blocks_before;
+	bool rerouted;
+};
+
+static json_t *result(void *data)
+{
+	const struct override *o = data;
+	const struct fabric_written written = fabric_written(o->room->fabric);
+
+	return json_pack("{ss ss* sb sI sI sf}", "host", o->host, "state",
+			 *o->state ? o->state : NULL, "rerouted", o->rerouted,
+			 "lft_entries_changed", (json_int_t)(o->rerouted ? written.entries : 0),
+			 "lft_blocks_written", (json_int_t)(written.blocks - o->blocks_before),
+			 "took_ms", (loop_now_us(o->room->services.loop) - o->asked_us) / 1e3);
+}
+
+static const struct fabric_operation_ops override_ops = { .file = NVLINK_STATES_FILE,
+							  .result = result,
+							  .free = free };
+
+/* 0, or -1 with the reason in err. state NULL = taken back. */
+static int set(struct nvlink_room *r, struct override *o, const char *state, char *err,
+	       size_t err_size)
+{
+	int wanted = state ? nvswitch_state_parse(state) : NVSWITCH_UNKNOWN;
+
+	if (state && (wanted < 0 || wanted == NVSWITCH_UNKNOWN)) {
+		snprintf(err, err_size, "unknown state %s: HEALTHY, DEGRADED_LINK, NO_P2P or FATAL",
+			 state);
+		return -1;
+	}
+	if (state)
+		snprintf(o->state, sizeof(o->state), "%s",
+			 nvswitch_state_name((enum nvswitch_state)wanted));
+	r->requested = false;
+	if (nvswitch_set(r->nvswitch, o->host, (enum nvswitch_state)wanted, err, err_size))
+		return -1;
+	o->rerouted = r->requested;
+	return 0;
+}
+
+void nvlink_set(struct fabric *f, const char *host, const char *state, waiter_fn *fn, void *arg)
+{
+	struct nvlink_room *r = room_of(f);
+	struct override *o = mem_alloc(1, sizeof(*o));
+	char err[256];
+
+	*o = (struct override){ .room = r,
+				.asked_us = loop_now_us(r->services.loop),
+				.blocks_before = fabric_written(f).blocks };
+	snprintf(o->host, sizeof(o->host), "%s", host);
+	if (set(r, o, state, err, sizeof(err))) {
+		fn(arg, NULL, err);
+		free(o);
+	} else if (o->rerouted) {
+		fabric_operation_start(f, &override_ops, o, fn, arg);
+	} else {
+		fabric_operation_done(f, &override_ops, o, fn, arg);
+	}
+}
+
+/* ---- What if --------------------------------------------------------------------------------- */
+
+int nvlink_assume(const struct fabric *f, const char *text, uint8_t **states, char *err,
+		  size_t err_size)
+{
+	const struct topo *now = fabric_view(f).topo;
+
+	if (!*states)
+		*states = nvlink_states(room_of(f), now);
+	return nvswitch_policy_assume(now, text, *states, err, err_size);
+}
+
+struct fabric_policy nvlink_policy(const struct fabric *f, const struct topo *variant,
+				   const uint8_t *states)
+{
+	struct fabric_policy policy = fabric_policy(f, variant, &nvlink_module);
+
+	nvlink_treat(room_of(f), variant, states, &policy);
+	return policy;
+}
+
+json_t *nvlink_trial(const struct fabric *f, const struct topo *variant, const uint8_t *states,
+		     const struct tables *tables)
+{
+	const struct nvlink_room *r = room_of(f);
+	const struct fabric_view view = fabric_view(f);
+	const struct nvswitch_policy treatments = nvswitch_policy(r->services.conf);
+	struct fabric_policy without = fabric_policy(f, view.topo, &nvlink_module);
+	uint8_t *now = nvlink_states(r, view.topo);
+	const struct nvswitch_trial trial = { .policy = &treatments,
+					      .lids = view.lids,
+					      .classes = without.classes,
+					      .now = { view.topo, view.tables, now },
+					      .then = { variant, tables, states } };
+	json_t *rows = nvswitch_trial_json(&trial);
+
+	fabric_policy_fini(&without);
+	free(now);
+	return rows;
+}
+
+uint8_t *nvlink_aside(const struct fabric *f, const uint8_t *states)
+{
+	const struct nvlink_room *r = room_of(f);
+	const struct topo *t = fabric_view(f).topo;
+	const struct nvswitch_policy treatments = nvswitch_policy(r->services.conf);
+	uint8_t *now = nvlink_states(r, t);
+	uint8_t *aside = nvswitch_policy_aside(&treatments, t, now, states);
+
+	free(now);
+	return aside;
+}
+
 /*
  * What the state of a host's NVLinks means for the fabric.
  *
@@ -12,15 +394,6 @@
  * NVLink switches of the fifth generation look like InfiniBand switches from within their own
  * subnet, which another manager runs. A port into one is refused: nothing is programmed there.
  */
-#include "fm/nvswitch/module.h"
-#include <stdlib.h>
-#include "fm/core/host_verdict.h"
-#include "fm/core/name_list.h"
-#include "fm/core/name_patterns.h"
-#include "fm/fabric/request.h"
-#include "fm/fabric/view.h"
-#include "fm/nvswitch/module_own.h"
-#include "topology/mem.h"
 
 /* ---- What the monitor reports ---------------------------------------------------------------- */
 

@@ -16,24 +16,5 @@ struct nvlink_room {
 
 /* module_files.c: reads the state files; marks one for writing: states and overrides, memories. */
 #define NVLINK_STATES_FILE "nvswitch"
-void nvlink_files_load(struct nvlink_room *room);
-void nvlink_states_changed(struct nvlink_room *room);
-void nvlink_memory_changed(struct nvlink_room *room);
-
-/*
- * module_subnet.c: the description, in the snapshot, of a node of an NVLink subnet; NULL = the
- * snapshot has none.
- */
-const char *nvlink_find_node(const struct topo *topo);
-
-/* module_conf.c: texts are borrowed from conf. */
-struct nvswitch_conf nvlink_conf(const struct conf *conf);
-
-/* module_treat.c */
-/* enum nvswitch_state by host of a snapshot, as routing uses them; the caller frees it. */
-uint8_t *nvlink_states(const struct nvlink_room *room, const struct topo *topo);
-/* Adds classes and weights of unhealthy hosts; states: by host, NULL = those in force. */
-void nvlink_treat(const struct nvlink_room *room, const struct topo *topo, const uint8_t *states,
-		  struct fabric_policy *policy);
 
 #endif

@@ -31,9 +31,4 @@ struct nvswitch {
 	bool states_changed; /* in that step: some host's state, or whether it is watched */
 };
 
-/* nvswitch_report.c: the static name of the system that a host's sources report, or "unknown". */
-const char *nvswitch_host_system(const struct health_host *host);
-/* A text with a line for each finding about a host, cut to some KB; the caller frees it. */
-char *nvswitch_evidence_text(const struct nvswitch *nv, const struct health_host *host);
-
 #endif

@@ -1,14 +1,184 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/*
- * sources: the table of them, and opening, taking over and trying again, which is the same for all
- * (see sources.h).
- */
+#include "fm/nvswitch/sources.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "fm/nvswitch/log_intake.h"
-#include "fm/nvswitch/sources.h"
+#include "fm/nvswitch/source.h"
 #include "topology/mem.h"
+
+/*
+ * source_aliases: a file of other names and addresses of hosts. It reports no states, but it is
+ * opened, replaced and retried like the sources whose names it maps to hosts.
+ */
+
+struct alias_file {
+	struct source_home *home;
+	bool counts;
+	struct aliases aliases; /* while it does not count; else health has them */
+};
+
+static void *open_aliases(struct source_home *home, const struct nvswitch_conf *conf, char *err,
+			  size_t err_size)
+{
+	struct alias_file *file = mem_alloc(1, sizeof(*file));
+
+	file->home = home;
+	if (!aliases_read(&file->aliases, conf->keys.alias_file, err, err_size))
+		return file;
+	aliases_fini(&file->aliases);
+	free(file);
+	return NULL;
+}
+
+static void set_counts(struct alias_file *file, bool counts)
+{
+	struct aliases aliases = file->home->health->aliases;
+
+	if (file->counts == counts)
+		return;
+	file->home->health->aliases = file->aliases;
+	file->aliases = aliases;
+	file->counts = counts;
+}
+
+static void start_aliases(void *source, void *before)
+{
+	if (before)
+		set_counts(before, false);
+	set_counts(source, true);
+}
+
+static void close_aliases(void *source)
+{
+	struct alias_file *file = source;
+
+	set_counts(file, false);
+	aliases_fini(&file->aliases);
+	free(file);
+}
+
+static void add_addresses(const void *source, struct senders *senders)
+{
+	const struct alias_file *file = source;
+	const struct aliases *aliases = &file->home->health->aliases;
+
+	for (uint32_t i = 0; i < aliases->names.count; i++)
+		senders_know_text(senders, aliases->texts[i]);
+}
+
+static int check_aliases(const struct nvswitch_conf *conf, char *err, size_t err_size)
+{
+	struct aliases aliases = { 0 };
+	int status = aliases_read(&aliases, conf->keys.alias_file, err, err_size);
+
+	aliases_fini(&aliases);
+	return status;
+}
+
+const struct health_source_ops source_aliases = {
+	.name = "aliases",
+	.by = { SOURCE_TEXT(alias_file) },
+	.open = open_aliases,
+	.close = close_aliases,
+	.start = start_aliases,
+	.addresses = add_addresses,
+	.check = check_aliases,
+};
+
+/*
+ * source_logs: kernel logs as sources: syslog by UDP and by TCP, this machine's kmsg, and a unix
+ * socket for journald or syslog. One log_server each; who may send, and which host a line is about,
+ * is log_intake's.
+ */
+
+static void *open_log(struct source_home *home, enum log_server_kind kind, const char *where,
+		      char *err, size_t err_size)
+{
+	return log_server_new(home->loop, kind, where, log_intake_senders(home->intake),
+			      &log_intake_ops, home->intake, err, err_size);
+}
+
+static void *open_udp(struct source_home *home, const struct nvswitch_conf *conf, char *err,
+		      size_t err_size)
+{
+	return open_log(home, LOG_SERVER_UDP, conf->keys.syslog_listen, err, err_size);
+}
+
+static void *open_tcp(struct source_home *home, const struct nvswitch_conf *conf, char *err,
+		      size_t err_size)
+{
+	return open_log(home, LOG_SERVER_TCP, conf->keys.syslog_listen, err, err_size);
+}
+
+static void *open_kmsg(struct source_home *home, const struct nvswitch_conf *conf, char *err,
+		       size_t err_size)
+{
+	return open_log(home, LOG_SERVER_KMSG, conf->keys.kmsg, err, err_size);
+}
+
+static void *open_socket(struct source_home *home, const struct nvswitch_conf *conf, char *err,
+			 size_t err_size)
+{
+	return open_log(home, LOG_SERVER_UNIX, conf->keys.log_socket, err, err_size);
+}
+
+static void close_log(void *source)
+{
+	log_server_free(source);
+}
+
+static void count_log(const void *source, struct log_server_stats *sum)
+{
+	struct log_server_stats s = log_server_stats(source);
+
+	sum->lines += s.lines;
+	sum->events += s.events;
+	sum->bad += s.bad;
+	sum->connections += s.connections;
+	sum->refused += s.refused;
+}
+
+const struct health_source_ops source_syslog_udp = {
+	.name = "syslog UDP",
+	.by = { SOURCE_TEXT(syslog_listen) },
+	.stays = true,
+	.open = open_udp,
+	.close = close_log,
+	.count = count_log,
+};
+
+const struct health_source_ops source_syslog_tcp = {
+	.name = "syslog TCP",
+	.by = { SOURCE_TEXT(syslog_listen) },
+	.stays = true,
+	.open = open_tcp,
+	.close = close_log,
+	.count = count_log,
+};
+
+const struct health_source_ops source_kmsg = {
+	.name = "kmsg",
+	.by = { SOURCE_TEXT(kmsg) },
+	.stays = true,
+	.open = open_kmsg,
+	.close = close_log,
+	.count = count_log,
+};
+
+const struct health_source_ops source_log_socket = {
+	.name = "log socket",
+	.by = { SOURCE_TEXT(log_socket) },
+	.stays = true,
+	.open = open_socket,
+	.close = close_log,
+	.count = count_log,
+};
+
+/*
+ * sources: the table of them, and opening, taking over and trying again, which is the same for all
+ * (see sources.h).
+ */
 
 /*
  * A new source is a row here: ROW(NAME) is source_NAME, whatever file that is in. Of several that

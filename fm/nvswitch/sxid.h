@@ -43,7 +43,5 @@ enum nvswitch_state xid_state(unsigned number);
 enum nvswitch_remedy xid_remedy(unsigned number);
 /* A static text that describes an Xid; "" = none. */
 const char *xid_words(unsigned number);
-/* Whether the catalog has the Xid. */
-bool xid_is_known(unsigned number);
 
 #endif

@@ -23,12 +23,6 @@ struct targets {
 };
 
 /*
- * Adds the lines `HOST URL [SYSTEM] [tray=N] [slot=N] [chassis=ID]` of a file; # begins a remark. A
- * host may have several, and hosts of a rack have the same URL, with a tray or a slot each. 0, or
- * -1 with `FILE:LINE: reason` in err and nothing added.
- */
-int targets_read(struct targets *targets, const char *path, char *err, size_t err_size);
-/*
  * Adds a host by a pattern in which %h is its name. 0, or -1: the result is no URL, or the name has
  * characters that host names have not.
  */

@@ -1,16 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include "fm/perf/fec_modes.h"
+#include <complib/cl_qmap.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "fm/mad/batch.h"
+#include "fm/perf/fec_mode.h"
+#include "topology/mem.h"
+
+struct fec_name fec_mode_name(unsigned mode)
+{
+	const char *text = wire_fec_mode_name(mode);
+	struct fec_name name;
+
+	if (text)
+		snprintf(name.text, sizeof(name.text), "%s", text);
+	else
+		snprintf(name.text, sizeof(name.text), "mode-%u", mode);
+	return name;
+}
+
 /*
  * A walk over the inventory in small pieces, each of which begins where the one before ended. What
  * is kept of nodes is made by a walk and freed when the next one begins, when no request is on its
  * way. The first walk asks one port of each device; the next one, which follows, the others of
  * those that have answered.
  */
-#include "fm/perf/fec_modes.h"
-#include <complib/cl_qmap.h>
-#include <stdlib.h>
-#include <string.h>
-#include "fm/mad/batch.h"
-#include "topology/mem.h"
 
 #define TICK_US	     50000
 #define PORTS_A_TICK 100 /* asked: 2000 a second */

@@ -1,4 +1,460 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include "fm/perf/module.h"
+#include <stdlib.h>
+#include <string.h>
+#include "fm/core/host_verdict.h"
+#include "fm/core/name_list.h"
+#include "fm/fabric/progress.h"
+#include "fm/fabric/request.h"
+#include "fm/fabric/view.h"
+#include "fm/perf/judge.h"
+#include "fm/perf/module_own.h"
+#include "topology/dump.h"
+#include "topology/host.h"
+#include "topology/mem.h"
+
+/* The limits of counters, as configured, and why a port is over one. */
+
+#define CONFIRM 2  /* readings in a row over a limit: sick */
+#define RECOVER 10 /* under half of all: well */
+
+/* module_limits.c */
+static struct judge_limits link_health_limits(const struct conf *c)
+{
+	return (struct judge_limits){ .limit = { [JUDGE_SYMBOL] = c->perf.symbol_errors,
+						 [JUDGE_RCV] = c->perf.rcv_errors,
+						 [JUDGE_INTEGRITY] = c->perf.integrity_errors,
+						 [JUDGE_RECOVERED] = c->perf.link_recoveries,
+						 [JUDGE_DOWNED] = c->perf.link_losses,
+						 [JUDGE_FEC_UNCORRECTED] = c->perf.fec_uncorrected,
+						 [JUDGE_FEC_CORRECTED] = c->perf.fec_corrected,
+						 [JUDGE_FEC_SYMBOLS] = c->perf.fec_symbols,
+						 [JUDGE_DISCARDS] = c->perf.discards,
+						 [JUDGE_WAIT] = c->perf.wait_percent },
+				      .confirm = CONFIRM,
+				      .recover = RECOVER };
+}
+
+/* Why a port is not well, in words; the caller's. */
+static json_t *link_health_why(const struct link_health *h, const struct judge_port *judged)
+{
+	struct judge_limits limits = link_health_limits(h->services.conf);
+
+	return json_sprintf("%.4g %s (limit %.4g)", judged->rate[judged->why],
+			    judge_name((enum judge_kind)judged->why), limits.limit[judged->why]);
+}
+
+/* What counters and speeds of its links come to for a host: a link is as ill as its worse end. */
+
+static const struct slow_link *find_slow(const struct link_health *h, guid_t node, uint8_t port)
+{
+	unsigned low = 0, high = h->nslow;
+
+	while (low < high) {
+		unsigned mid = low + (high - low) / 2;
+		const struct slow_link *s = &h->slow[mid];
+
+		if (s->node == node && s->port == port)
+			return s;
+		if (s->node < node || (s->node == node && s->port < port))
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return NULL;
+}
+
+static void add_end(const struct link_health *h, const struct topo *t, const struct topo_port *end,
+		    const char *hca, struct host_verdict *v)
+{
+	guid_t node = t->nodes[end->node].guid;
+	const struct slow_link *slow = find_slow(h, node, end->num);
+	struct perf_port port;
+	json_t *why;
+
+	if (slow)
+		host_verdict_add(v, HOST_DEGRADED, "%.60s: runs at %ux %s, supports %ux %s", hca,
+				 slow->lanes, topo_speed_name(slow->speed), slow->best_lanes,
+				 topo_speed_name(slow->best_speed));
+	if ((!h->sick && !h->over) || !perf_find(h->perf, node, end->num, &port))
+		return;
+	if (ber_is_over(port.ber))
+		host_verdict_add(v, HOST_DEGRADED, "%.40s: %s", hca,
+				 link_health_ber_why(h, &port).text);
+	if (port.judged->state != JUDGE_SICK)
+		return;
+	why = link_health_why(h, port.judged);
+	host_verdict_add(v, HOST_DEGRADED, "%.60s: link unhealthy: %s", hca,
+			 json_string_value(why));
+	json_decref(why);
+}
+
+/* module_hosts.c: the hook host(). */
+static void link_health_host(void *room, uint32_t host, struct host_verdict *v)
+{
+	const struct link_health *h = room;
+	const struct topo *t = fabric_view(h->fabric).topo;
+	const struct topo_host *it = &t->hosts[host];
+
+	if (!h->sick && !h->nslow && !h->over)
+		return;
+	for (uint32_t i = 0; i < it->ncas; i++) {
+		uint32_t ca = t->host_cas[it->first + i];
+
+		for (unsigned num = 1; num <= t->nodes[ca].nports; num++) {
+			const struct topo_port *port = topo_port(t, ca, num);
+			const struct topo_port *peer = topo_peer(t, port);
+
+			if (!port->link_up || !peer)
+				continue;
+			add_end(h, t, port, host_device(t, ca), v);
+			add_end(h, t, peer, host_device(t, ca), v);
+		}
+	}
+}
+
+/*
+ * Which error correction links use (fec_modes.h). Ports are asked when all that was published is
+ * programmed and brought up, so nothing waits for them.
+ */
+
+static bool may_ask(void *arg)
+{
+	const struct link_health *h = arg;
+
+	return fabric_is_quiet(h->fabric);
+}
+
+/* module_fec.c: which error correction links use; hooks, and what status says of it. */
+static void link_health_fec_begin(struct link_health *h)
+{
+	h->fec =
+		fec_modes_new(h->services.loop, h->services.mad, h->services.inventory, may_ask, h);
+}
+
+static void link_health_fec_end(struct link_health *h)
+{
+	fec_modes_free(h->fec);
+}
+
+static void link_health_published(void *room, const struct topo *before)
+{
+	((struct link_health *)room)->fec_stale = true;
+}
+
+static void link_health_settled(void *room)
+{
+	struct link_health *h = room;
+
+	if (!h->fec_stale)
+		return;
+	h->fec_stale = false;
+	fec_modes_ask(h->fec);
+}
+
+static void link_health_fell(void *room, guid_t node, uint8_t port)
+{
+	struct link_health *h = room;
+
+	fec_modes_forget(h->fec, node, port);
+}
+
+/* the caller's */
+static json_t *link_health_fec_summary(const struct link_health *h)
+{
+	struct fec_modes_counts counts = fec_modes_counts(h->fec);
+
+	return json_pack("{sI sI sI sI sI}", "asked", (json_int_t)counts.asked, "read",
+			 (json_int_t)counts.read, "refused", (json_int_t)counts.refused,
+			 "malformed", (json_int_t)counts.malformed, "unanswered",
+			 (json_int_t)counts.unanswered);
+}
+
+/*
+ * Whether passes over all counters keep to their interval: that two in a row did not is a trouble,
+ * until two in a row did.
+ */
+
+#define IN_A_ROW 2
+
+static uint64_t interval_us(const struct link_health *h)
+{
+	return h->services.conf->perf.interval_ms * 1000ull;
+}
+
+/* A reading on demand is no measure of it. */
+static void link_health_note_pace(struct link_health *h, const struct perf_pass *pass)
+{
+	bool late = pass->took_us > interval_us(h);
+	char text[160];
+
+	if (pass->hurried || !interval_us(h))
+		return;
+	h->late = late ? h->late + (h->late < IN_A_ROW) : 0;
+	h->in_time = late ? 0 : h->in_time + (h->in_time < IN_A_ROW);
+	if (h->in_time == IN_A_ROW)
+		trouble_set(h->services.alerts, "perf_interval", NULL);
+	if (h->late < IN_A_ROW)
+		return;
+	snprintf(text, sizeof(text),
+		 "reading the counters of all ports takes longer than perf_interval (%g s): they "
+		 "are read as fast as answers come",
+		 interval_us(h) / 1e6);
+	trouble_set(h->services.alerts, "perf_interval", text);
+}
+
+/* The interval is another one: whether passes keep to it is found out anew. */
+static void link_health_pace_reset(struct link_health *h)
+{
+	h->late = h->in_time = 0;
+	trouble_set(h->services.alerts, "perf_interval", NULL);
+}
+
+/* True: the present pass, or the latest one, takes longer than the interval. */
+static bool link_health_exceeds(const struct link_health *h)
+{
+	struct perf_pass last = perf_last_pass(h->perf);
+	uint64_t running = perf_running_us(h->perf);
+
+	return interval_us(h) &&
+	       (running > interval_us(h) || (!last.hurried && last.took_us > interval_us(h)));
+}
+
+/* How far apart two readings of a port are: the interval, or more; 0 = read on demand alone. */
+static uint64_t link_health_span_us(const struct link_health *h)
+{
+	uint64_t span = interval_us(h), took = perf_last_pass(h->perf).took_us;
+	uint64_t running = perf_running_us(h->perf);
+
+	if (!span)
+		return 0;
+	span = took > span ? took : span;
+	return running > span ? running : span;
+}
+
+/* What people are told of the health of links: documents and what status says. */
+
+struct rows {
+	const struct link_health *h;
+	const struct topo *topo;
+	json_t *list;
+};
+
+static json_t *details_json(uint16_t attr_id, const uint16_t details[WIRE_PERF_DETAILS])
+{
+	json_t *doc = json_object();
+
+	for (unsigned i = 0; wire_perf_detail_name(attr_id, i); i++)
+		if (details[i])
+			json_object_set_new(doc, wire_perf_detail_name(attr_id, i),
+					    json_integer(details[i]));
+	return doc;
+}
+
+static json_t *fec_json(const struct perf_port *port)
+{
+	json_t *doc = port->fec ? json_object() : json_null();
+
+	for (unsigned i = 0; port->fec && i < WIRE_FEC_COUNTERS; i++)
+		json_object_set_new(doc, wire_fec_name((enum wire_fec_counter)i),
+				    json_integer((json_int_t)port->fec->last[i]));
+	return doc;
+}
+
+/* In the device's units. */
+static uint64_t counter_as_read(const struct perf_port *port, unsigned counter)
+{
+	uint64_t value = port->counters->value[counter];
+
+	return counter == PERF_XMIT_DATA || counter == PERF_RCV_DATA ? value / 4 : value;
+}
+
+static json_t *unwell_counters(const struct perf_port *port)
+{
+	json_t *doc = json_object(), *full = json_array();
+
+	for (unsigned i = 0; i < PERF_COUNTERS; i++)
+		if (counters_have(port->counters, i))
+			json_object_set_new(doc, wire_perf_name((enum perf_counter)i),
+					    json_integer((json_int_t)counter_as_read(port, i)));
+	for (unsigned i = 0; i < PERF_ERRORS; i++)
+		if (port->judged->full >> i & 1)
+			json_array_append_new(full,
+					      json_string(wire_perf_name((enum perf_counter)i)));
+	for (unsigned i = 0; port->fec && i < WIRE_FEC_COUNTERS; i++)
+		if (port->fec->full >> i & 1)
+			json_array_append_new(full,
+					      json_string(wire_fec_name((enum wire_fec_counter)i)));
+	return json_pack("{so so so so so}", "values", doc, "fec", fec_json(port), "at_their_end",
+			 full, "rcv_error_details",
+			 details_json(WIRE_PERF_RCV_ERROR_DETAILS, port->rcv_details),
+			 "xmit_discard_details",
+			 details_json(WIRE_PERF_XMIT_DISCARD_DETAILS, port->xmit_details));
+}
+
+static json_t *rates_json(const struct judge_port *judged)
+{
+	json_t *doc = json_object();
+
+	for (unsigned kind = 0; kind < JUDGE_KINDS; kind++)
+		json_object_set_new(doc, judge_key((enum judge_kind)kind),
+				    json_real(judged->rate[kind]));
+	return doc;
+}
+
+static void add_row(void *arg, const struct perf_port *port)
+{
+	struct rows *rows = arg;
+	uint32_t index = topo_port_of(rows->topo, port->node, port->num);
+	json_t *row;
+
+	if (index == TOPO_NONE)
+		return;
+	if (port->judged->state == JUDGE_WELL)
+		row = dump_json_unhealthy_link(
+			rows->topo, index, "errors",
+			json_string(link_health_ber_why(rows->h, port).text));
+	else
+		row = dump_json_unhealthy_link(
+			rows->topo, index, judge_state_name((enum judge_state)port->judged->state),
+			link_health_why(rows->h, port->judged));
+	json_object_set_new(row, "ber", link_health_ber_json(rows->h, port));
+	json_object_set_new(row, "rates", rates_json(port->judged));
+	json_object_set_new(row, "counters", unwell_counters(port));
+	json_array_append_new(rows->list, row);
+}
+
+static void add_slow_rows(const struct rows *rows)
+{
+	for (unsigned i = 0; i < rows->h->nslow; i++) {
+		const struct slow_link *s = &rows->h->slow[i];
+		uint32_t index = topo_port_of(rows->topo, s->node, s->port);
+		json_t *why;
+
+		if (index == TOPO_NONE)
+			continue;
+		why = json_sprintf("runs at %ux %s, supports %ux %s", s->lanes,
+				   topo_speed_name(s->speed), s->best_lanes,
+				   topo_speed_name(s->best_speed));
+		json_array_append_new(rows->list,
+				      dump_json_unhealthy_link(rows->topo, index, "slow", why));
+	}
+}
+
+/* module_doc.c: hooks, and.. */
+static void link_health_unhealthy(const void *room, json_t *list)
+{
+	const struct link_health *h = room;
+	struct rows rows = { h, fabric_view(h->fabric).topo, list };
+
+	if (!rows.topo)
+		return;
+	perf_each_unwell(h->perf, add_row, &rows);
+	add_slow_rows(&rows);
+}
+
+/* without rows; the caller's */
+static json_t *link_health_summary(const struct link_health *h)
+{
+	struct perf_pass pass = perf_last_pass(h->perf);
+	uint64_t now = loop_now_us(h->services.loop);
+
+	uint64_t running = perf_running_us(h->perf);
+
+	return json_pack(
+		"{si si si si si si sf sI so so sb sf so}", "warned", (int)h->warned, "sick",
+		(int)h->sick, "slow", (int)h->nslow, "over_error_rate", (int)h->over, "ports_read",
+		(int)pass.ports, "silent", (int)pass.silent, "pass_ms", pass.took_us / 1e3,
+		"pass_mads", (json_int_t)pass.mads, "pass_age_s",
+		pass.ended_us ? json_real((now - pass.ended_us) / 1e6) : json_null(),
+		"pass_running_ms", running ? json_real(running / 1e3) : json_null(), "pass_exceeds",
+		link_health_exceeds(h), "interval_s", h->services.conf->perf.interval_ms / 1e3,
+		"fec_modes", link_health_fec_summary(h));
+}
+
+static void link_health_status(const void *room, json_t *doc)
+{
+	json_object_set_new(doc, "health", link_health_summary(room));
+}
+
+/* ..link_health(); the caller's */
+static json_t *link_health_document(const struct link_health *h)
+{
+	struct judge_limits limits = link_health_limits(h->services.conf);
+	json_t *doc = link_health_summary(h), *rows = json_array(), *limit = json_object();
+
+	link_health_unhealthy(h, rows);
+	for (unsigned kind = 0; kind < JUDGE_KINDS; kind++)
+		json_object_set_new(limit, judge_key((enum judge_kind)kind),
+				    json_real(limits.limit[kind]));
+	json_object_set_new(doc, "limits", limit);
+	json_object_set_new(doc, "ber", link_health_ber_summary(h));
+	json_object_set_new(doc, "links", rows);
+	return doc;
+}
+
+/*
+ * What follows from a pass over all counters, in pieces: links that run below what they can are
+ * looked for, then who waits for that pass is answered.
+ */
+
+static enum job_result slow_step(void *room)
+{
+	return link_health_slow_more(room) ? JOB_MORE : JOB_NEXT;
+}
+
+static enum job_result slow_told_step(void *room)
+{
+	link_health_slow_end(room);
+	return JOB_NEXT;
+}
+
+static void count_over(void *arg, const struct perf_port *port)
+{
+	struct link_health *h = arg;
+
+	h->over += ber_is_over(port->ber);
+}
+
+static enum job_result over_step(void *room)
+{
+	struct link_health *h = room;
+
+	h->over = 0;
+	perf_each_unwell(h->perf, count_over, h);
+	return JOB_NEXT;
+}
+
+static enum job_result answer_step(void *room)
+{
+	struct link_health *h = room;
+	json_t *doc;
+
+	if (!h->due.first)
+		return JOB_NEXT;
+	doc = link_health_summary(h); /* rows are for those to write who asked */
+	waiters_answer(&h->due, doc, NULL);
+	json_decref(doc);
+	return JOB_NEXT;
+}
+
+static const struct job_step steps[] = { { "links-slow", slow_step },
+					 { "links-slow-told", slow_told_step },
+					 { "links-over", over_step },
+					 { "health-answer", answer_step },
+					 { 0 } };
+
+/* module_pass.c: what follows from a pass. */
+static void link_health_passed(void *room, const struct perf_pass *pass)
+{
+	struct link_health *h = room;
+
+	link_health_note_pace(h, pass);
+	waiters_move(&h->waiters, &h->due);
+	link_health_slow_begin(h);
+	job_start(h->behind, steps, NULL);
+}
+
 /*
  * What the counters of ports come to for the fabric.
  *
@@ -7,16 +463,6 @@
  * more than part of a leaf's uplinks) unless `health_action` asks for warnings alone.
  * PortXmitDiscards and PortXmitWait measure congestion, not the link, so they only warn.
  */
-#include "fm/perf/module.h"
-#include <stdlib.h>
-#include <string.h>
-#include "fm/core/name_list.h"
-#include "fm/fabric/request.h"
-#include "fm/fabric/view.h"
-#include "fm/perf/judge.h"
-#include "fm/perf/module_own.h"
-#include "topology/dump.h"
-#include "topology/mem.h"
 
 #define PASSES_MISSED 3 /* a reading is old */
 

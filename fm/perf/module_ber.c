@@ -2,7 +2,7 @@
 /*
  * Error rates of links over minutes and hours. What is over a limit is asked for a hold, reading by
  * reading, where the configuration says so: whether it is held, and how long, is decided where the
- * other links that carry no transit are known (fm/maintenance/hold.c).
+ * other links that carry no transit are known (fm/maintenance/module.c).
  */
 #include <stdio.h>
 #include "fm/fabric/view.h"

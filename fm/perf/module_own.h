@@ -35,11 +35,6 @@ struct link_health {
 	bool fec_stale; /* something was published since all ports were asked */
 };
 
-/* module_limits.c */
-struct judge_limits link_health_limits(const struct conf *conf);
-/* Why a port is not well, in words; the caller's. */
-json_t *link_health_why(const struct link_health *health, const struct judge_port *judged);
-
 /* module_ber.c: error rates over time. */
 struct ber_conf link_health_ber_conf(const struct conf *conf);
 void link_health_ber(void *health, const struct perf_port *port, bool changed); /* perf_ops.ber */
@@ -54,40 +49,11 @@ struct ber_text link_health_ber_why(const struct link_health *health, const stru
 json_t *link_health_ber_json(const struct link_health *health, const struct perf_port *port);
 json_t *link_health_ber_summary(const struct link_health *health);
 
-/* module_pass.c: what follows from a pass. */
-void link_health_passed(void *health, const struct perf_pass *pass); /* perf_ops.passed */
-
-/* module_pace.c: whether passes keep to their interval. */
-void link_health_note_pace(struct link_health *health, const struct perf_pass *pass);
-/* The interval is another one: whether passes keep to it is found out anew. */
-void link_health_pace_reset(struct link_health *health);
-/* True: the present pass, or the latest one, takes longer than the interval. */
-bool link_health_exceeds(const struct link_health *health);
-/* How far apart two readings of a port are: the interval, or more; 0 = read on demand alone. */
-uint64_t link_health_span_us(const struct link_health *health);
-
-/* module_doc.c: hooks, and.. */
-void link_health_unhealthy(const void *room, json_t *rows);
-void link_health_status(const void *room, json_t *doc);
-json_t *link_health_summary(const struct link_health *health);	/* without rows; the caller's */
-json_t *link_health_document(const struct link_health *health); /* ..link_health(); the caller's */
-
 /* module_slow.c: links that run below what they can; a hook, and a search in pieces. */
 void link_health_review(void *room);
 void link_health_slow_begin(struct link_health *health);
 bool link_health_slow_more(struct link_health *health); /* false: all were looked at */
 void link_health_slow_end(struct link_health *health);	/* reports what it found */
 void link_health_slow_free(struct link_health *health); /* what is known of them, too */
-
-/* module_fec.c: which error correction links use; hooks, and what status says of it. */
-void link_health_fec_begin(struct link_health *health);
-void link_health_fec_end(struct link_health *health);
-void link_health_published(void *room, const struct topo *before);
-void link_health_settled(void *room);
-void link_health_fell(void *room, guid_t node, uint8_t port);
-json_t *link_health_fec_summary(const struct link_health *health); /* the caller's */
-
-/* module_hosts.c: the hook host(). */
-void link_health_host(void *room, uint32_t host, struct host_verdict *verdict);
 
 #endif

@@ -1,4 +1,369 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include "fm/registrations/module.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "fm/core/job.h"
+#include "fm/mad/wire_sa_table.h"
+#include "fm/sa/mcast_group_text.h"
+#include "fm/sa/sa_foreign.h"
+#include "fm/state/state_copy.h"
+#include "fm/state/state_file.h"
+#include "topology/mem.h"
+
+/*
+ * pass: a local MAD reads the master's LID from the own port; then that LID is queried for one
+ * table after the other. A fabric of 16,384 hosts has some 65,000 members, 4 MB in one RMPP answer,
+ * which is copied and processed row by row in a job. The tables are read some milliseconds apart
+ * and need not be consistent with each other.
+ *
+ * A table is used only if each of its rows is valid, as an incomplete one would pass for complete
+ * at a take-over. A table that has not changed is not written again. When a mirror has a copy
+ * meanwhile, that is newer, and nothing is written any more.
+ */
+
+#define PATIENCE_MS    10000 /* for a whole table */
+#define BYTES_MAX      (64u << 20)
+#define ROWS_A_CALL    256
+#define MEMBERS_A_CALL 1024
+#define MLIDS_A_CALL   64
+#define KNOWN_TO_ALL   1ull /* the SA's key where none is set, as OpenSM's */
+
+struct pass {
+	pass_done_fn *fn;
+	void *arg;
+	struct fabric_services services;
+	bool under_way;
+	mad_token token;
+	struct job *job;
+	uint64_t began_us;
+	struct wire_port_info port;
+	struct pass_figures figures;
+	unsigned kind;	 /* the table in turn, and.. */
+	uint8_t *answer; /* ..its bytes */
+	struct wire_sa_table table;
+	size_t at; /* the row that is next */
+	unsigned hidden, bad;
+	struct sa_groups *groups;
+	unsigned mlid; /* that is written next */
+	FILE *out;
+	char *text;
+	size_t length;
+	uint64_t sums[TABLES]; /* of what was put last */
+};
+
+static enum sa_foreign_result take_member(struct pass *p, const uint8_t *row)
+{
+	return sa_foreign_member(p->groups, row);
+}
+
+static enum sa_foreign_result take_service(struct pass *p, const uint8_t *row)
+{
+	return sa_foreign_service(row, time(NULL), p->out);
+}
+
+static enum sa_foreign_result take_subscription(struct pass *p, const uint8_t *row)
+{
+	return sa_foreign_subscription(row, p->out);
+}
+
+static const struct kind {
+	uint16_t attr_id;
+	size_t row_size;
+	const char *record, *file; /* file: of state_dir */
+	enum sa_foreign_result (*take)(struct pass *p, const uint8_t *row);
+} kinds[TABLES] = {
+	[TABLE_MEMBERS] = { WIRE_SA_MCMEMBER, WIRE_MCMEMBER_SIZE, "MCMemberRecord", "groups",
+			    take_member },
+	[TABLE_SERVICES] = { WIRE_SA_SERVICE, 176, "ServiceRecord", "services", take_service },
+	[TABLE_SUBSCRIPTIONS] = { WIRE_SA_INFORM_INFO_RECORD, 64, "InformInfoRecord",
+				  "subscriptions", take_subscription },
+};
+
+/* ---- Ends ------------------------------------------------------------------------------------ */
+
+static void table_forget(struct pass *p)
+{
+	static const struct wire_sa_table none;
+
+	if (p->out)
+		fclose(p->out);
+	p->out = NULL;
+	free(p->text);
+	p->text = NULL;
+	free(p->answer);
+	p->answer = NULL;
+	sa_groups_free(p->groups);
+	p->groups = NULL;
+	p->table = none;
+	p->at = p->hidden = p->bad = p->mlid = 0;
+}
+
+/* Stops a pass without a callback. */
+static void pass_stop(struct pass *p)
+{
+	if (!p->under_way)
+		return;
+	p->under_way = false;
+	mad_cancel(p->services.mad, p->token);
+	p->token = 0;
+	job_stop(p->job);
+	table_forget(p);
+}
+
+static void end(struct pass *p, const char *error)
+{
+	p->figures.took_us = loop_now_us(p->services.loop) - p->began_us;
+	pass_stop(p);
+	p->fn(p->arg, error, &p->figures);
+}
+
+static void fail(struct pass *p, const char *why)
+{
+	char error[160];
+
+	snprintf(error, sizeof(error), "%s: %s", kinds[p->kind].record, why);
+	end(p, error);
+}
+
+/* ---- A table's rows -------------------------------------------------------------------------- */
+
+static void ask(struct pass *p);
+
+static enum job_result take_rows(void *arg)
+{
+	struct pass *p = arg;
+
+	for (unsigned n = 0; n < ROWS_A_CALL && p->at < p->table.count; n++) {
+		const uint8_t *row = p->table.rows + p->at++ * p->table.size;
+		enum sa_foreign_result said = kinds[p->kind].take(p, row);
+
+		p->hidden += said == SA_FOREIGN_HIDDEN;
+		p->bad += said == SA_FOREIGN_BAD;
+	}
+	return p->at < p->table.count ? JOB_MORE : JOB_NEXT;
+}
+
+/* Piece by piece: to free all members at one stroke takes longer than the loop may be held. */
+static void drop_groups(struct pass *p)
+{
+	struct sa_group *g;
+
+	while ((g = sa_groups_by_mlid(p->groups, (uint16_t)p->mlid)))
+		sa_groups_leave(p->groups, g, g->members[g->nmembers - 1].port, WIRE_JOIN_BITS, 1);
+}
+
+/* As many groups as have so many members; one that has more goes alone. */
+static enum job_result write_groups(void *arg)
+{
+	struct pass *p = arg;
+	unsigned members = p->groups ? sa_groups_members(p->groups) : 0;
+
+	for (unsigned n = 0; n < MLIDS_A_CALL; n++, p->mlid++) {
+		if (p->kind != TABLE_MEMBERS || p->mlid > sa_groups_top(p->groups))
+			return JOB_NEXT;
+		if (members - sa_groups_members(p->groups) >= MEMBERS_A_CALL)
+			return JOB_MORE;
+		mcast_group_write(p->groups, p->mlid, p->out);
+		drop_groups(p);
+	}
+	return JOB_MORE;
+}
+
+static void put(struct pass *p)
+{
+	uint64_t sum = state_sum(p->text, p->length);
+
+	if (sum == p->sums[p->kind])
+		return;
+	p->sums[p->kind] = sum;
+	state_store_put(p->services.state, kinds[p->kind].file, p->text, p->length);
+}
+
+static enum job_result finish_table(void *arg)
+{
+	struct pass *p = arg;
+
+	fclose(p->out);
+	p->out = NULL;
+	if (state_store_is_copied(p->services.state)) {
+		end(p, NULL);
+		return JOB_END;
+	}
+	p->figures.rows[p->kind] = (unsigned)p->table.count;
+	p->figures.left_out += p->hidden + p->bad;
+	if (p->hidden) {
+		fail(p, "the records lack what only trusted requests see: is sa_key the master's?");
+		return JOB_END;
+	}
+	if (p->bad) {
+		fail(p, "the records are invalid or contradict each other");
+		return JOB_END;
+	}
+	put(p);
+	table_forget(p);
+	if (++p->kind < TABLES)
+		ask(p);
+	else
+		end(p, NULL);
+	return JOB_END;
+}
+
+static const struct job_step steps[] = { { "registrations-rows", take_rows },
+					 { "registrations-lines", write_groups },
+					 { "registrations-put", finish_table },
+					 { NULL, NULL } };
+
+/* ---- Asking ---------------------------------------------------------------------------------- */
+
+static void take_answer(struct pass *p, const struct mad_answer *answer)
+{
+	const struct kind *kind = &kinds[p->kind];
+	const char *wrong;
+
+	if (answer->length > BYTES_MAX) {
+		fail(p, "the answer is too long");
+		return;
+	}
+	p->answer = memcpy(mem_alloc_unset(answer->length, 1), answer->data, answer->length);
+	wrong = wire_sa_table_decode(p->answer, answer->length, kind->row_size, &p->table);
+	if (wrong) {
+		fail(p, wrong);
+		return;
+	}
+	p->figures.bytes += answer->length;
+	if (p->kind == TABLE_MEMBERS) {
+		static const struct sa_groups_ops nobody;
+
+		p->groups = sa_groups_new(&nobody, NULL);
+		sa_groups_share_snm(p->groups, true);
+		p->mlid = MCAST_FIRST_MLID;
+	}
+	p->out = open_memstream(&p->text, &p->length);
+	if (!p->out)
+		abort();
+	job_start(p->job, steps, NULL);
+}
+
+static void answered(void *arg, const struct mad_answer *answer)
+{
+	struct pass *p = arg;
+	char why[64];
+
+	p->token = 0;
+	switch (answer->result) {
+	case MAD_OK:
+		take_answer(p, answer);
+		break;
+	case MAD_STATUS:
+		if (answer->status == WIRE_SA_NO_RECORDS) {
+			take_answer(p, &(struct mad_answer){ .data = answer->data,
+							     .length = WIRE_SA_HEADER -
+								       WIRE_MAD_HEADER });
+			break;
+		}
+		snprintf(why, sizeof(why), "the answer has status 0x%04x", answer->status);
+		fail(p, why);
+		break;
+	case MAD_TIMEOUT:
+		fail(p, "no answer: the master's SA does not serve yet, or its sa_key differs");
+		break;
+	case MAD_SEND_FAILED:
+		fail(p, "the request could not be sent");
+	}
+}
+
+static void ask(struct pass *p)
+{
+	const struct conf *conf = p->services.conf;
+	uint8_t data[WIRE_GMP_DATA];
+
+	wire_sa_table_ask(conf->sa.key ? conf->sa.key : KNOWN_TO_ALL, data);
+	p->token = mad_send(p->services.mad,
+			    &(struct mad_request){ .lid = p->port.sm_lid,
+						   .sl = p->port.sm_sl,
+						   .mgmt_class = WIRE_SA,
+						   .pkey_index = inventory_default_pkey_index(
+							   p->services.inventory),
+						   .method = WIRE_GET_TABLE,
+						   .attr_id = kinds[p->kind].attr_id,
+						   .data = data,
+						   .doubtful = true,
+						   .timeout_ms = PATIENCE_MS,
+						   .once = true },
+			    answered, p);
+}
+
+static void port_answered(void *arg, const struct mad_answer *answer)
+{
+	struct pass *p = arg;
+
+	p->token = 0;
+	if (answer->result == MAD_OK)
+		wire_port_info_decode(answer->data, &p->port);
+	if (answer->result != MAD_OK)
+		end(p, "the own port does not answer");
+	else if (!p->port.sm_lid || p->port.sm_lid == p->port.lid)
+		end(p, "the master has not assigned an SM LID to this port yet");
+	else
+		ask(p);
+}
+
+void pass_begin(struct pass *p, const struct fabric_services *services)
+{
+	const struct mad_path here = { 0 };
+
+	pass_stop(p);
+	p->services = *services;
+	if (!p->job)
+		p->job = job_new(services->loop, p);
+	p->figures = (struct pass_figures){ 0 };
+	p->kind = 0;
+	p->under_way = true;
+	p->began_us = loop_now_us(services->loop);
+	p->token = mad_send(services->mad,
+			    &(struct mad_request){ .path = &here,
+						   .method = WIRE_GET,
+						   .attr_id = WIRE_PORT_INFO,
+						   .attr_mod = mad_port_info(services->mad)->port,
+						   .doubtful = true,
+						   .local = true },
+			    port_answered, p);
+}
+
+/* The files may have been changed by others: the next pass writes them even if it got the same. */
+static void pass_forget(struct pass *p)
+{
+	memset(p->sums, 0, sizeof(p->sums));
+}
+
+/* Whether a pass is under way. */
+static bool pass_is_under_way(const struct pass *p)
+{
+	return p->under_way;
+}
+
+/* ---- Life ------------------------------------------------------------------------------------ */
+
+/* The caller owns it. pass_free() stops a pass without a callback; not from within the callback. */
+static struct pass *pass_new(pass_done_fn *fn, void *arg)
+{
+	struct pass *p = mem_alloc(1, sizeof(*p));
+
+	p->fn = fn;
+	p->arg = arg;
+	return p;
+}
+
+static void pass_free(struct pass *p)
+{
+	pass_stop(p);
+	job_free(p->job);
+	free(p);
+}
+
 /*
  * module: when the master's SA is queried, and the events and alerts about that.
  *
@@ -8,13 +373,6 @@
  * take-over asks hosts to register anew, and until they do only registrations of that interval are
  * missing.
  */
-#include "fm/registrations/module.h"
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include "fm/registrations/pass.h"
-#include "fm/state/state_copy.h"
-#include "topology/mem.h"
 
 #define FIRST_US 500000	  /* from the beginning of standing by */
 #define AGAIN_US 5000000  /* from a try that came to nothing, at most */

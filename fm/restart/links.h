@@ -16,20 +16,6 @@ struct known_links {
 	uint32_t ndown;
 };
 
-/*
- * Called before the first sweep, after the LIDs were read: adds nodes, ports and links of the file
- * to the inventory, as gone and down.
- */
-void known_links_restore(struct known_links *links, const struct lid_memory *lids);
-/* Notes the links of the published snapshot, and which are down. One pass over its ports. */
-void known_links_settled(struct known_links *links, const struct topo *topo);
 #define KNOWN_LINKS_SINCE 32
-/* Since when the link at a port is down: UTC, as in events; "" = not known, or it is up. */
-void known_links_down_since(const struct known_links *links, const struct topo *topo, uint32_t port,
-			    char since[KNOWN_LINKS_SINCE]);
-/* A new list of the links that are down, each with since when; the caller owns it. */
-json_t *known_links_down(const struct known_links *links, const struct topo *topo);
-/* Frees the list. */
-void known_links_fini(struct known_links *links);
 
 #endif

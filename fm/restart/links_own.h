@@ -21,13 +21,6 @@ struct down_link { /* by its end with the lower GUID, or port */
 
 /* ---- link_changes.c -------------------------------------------------------------------------- */
 
-/*
- * Writes the records that lead from that snapshot to links->seen, as for known_links_take(), but
- * for what is down. Returns how many lines; it ends behind `most`, and then they are of no use.
- */
-uint32_t known_links_changes(const struct known_links *links, const struct topo *was, uint32_t most,
-			     FILE *out);
-
 /* ---- link_lines.c ---------------------------------------------------------------------------- */
 
 /* True at one end of a link, always the same one. */

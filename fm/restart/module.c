@@ -1,4 +1,573 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include "fm/restart/module.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "fm/fabric/view.h"
+#include "fm/program/program.h"
+#include "fm/restart/links.h"
+#include "fm/restart/links_own.h"
+#include "fm/state/records.h"
+#include "routing/tables.h"
+#include "topology/dump.h"
+#include "topology/mem.h"
+#include "topology/sort.h"
+
+#define LINE 128
+
+static int lids_compare_guid(const void *a, const void *b)
+{
+	const struct lid_entry *x = a, *y = b;
+
+	return x->port_guid < y->port_guid ? -1 : x->port_guid > y->port_guid;
+}
+
+/* 1 = an entry, 0 = an empty line or a comment, -1 = neither. */
+static int parse_line(const char *line, struct lid_entry *entry)
+{
+	unsigned lid, lmc;
+	char rest;
+	int fields;
+
+	if (line[strspn(line, " \t\n")] == '\0' || line[0] == '#')
+		return 0;
+	entry->away = 0;
+	fields = sscanf(line, "0x%" SCNx64 " %u %u %" SCNd64 " %c", &entry->port_guid, &lid, &lmc,
+			&entry->away, &rest);
+	if (fields < 3 || fields > 4 || !lid || lid > TABLES_MAX_LID || lmc > 7 || entry->away < 0)
+		return -1;
+	if (fields == 3 && strspn(line, "0123456789abcdefABCDEFx \t\n") != strlen(line))
+		return -1;
+	entry->lid = lid;
+	entry->lmc = lmc;
+	return 1;
+}
+
+/*
+ * Reads into an empty memory, sorted. Returns 0, or the number of the line that is malformed or has
+ * a LID of another; then the caller drops what was read.
+ */
+static unsigned lids_read(struct lid_memory *memory, FILE *in)
+{
+	uint8_t *taken = mem_alloc(TABLES_MAX_LID + 1, 1);
+	unsigned number = 0, bad = 0;
+	char line[LINE];
+
+	while (!bad && fgets(line, sizeof(line), in)) {
+		struct lid_entry entry;
+		int kind = parse_line(line, &entry);
+
+		number++;
+		if (kind < 0 || (kind > 0 && taken[entry.lid]++))
+			bad = number;
+		if (kind <= 0 || bad)
+			continue;
+		memory->entries = mem_resize(memory->entries, memory->count + 1, sizeof(entry));
+		memory->entries[memory->count++] = entry;
+	}
+	free(taken);
+	if (memory->count)
+		qsort(memory->entries, memory->count, sizeof(*memory->entries), lids_compare_guid);
+	return bad;
+}
+
+/* Writes the lines; the caller checks the stream. */
+static void lids_write(const struct lid_memory *memory, FILE *out)
+{
+	for (uint32_t i = 0; i < memory->count; i++) {
+		const struct lid_entry *entry = &memory->entries[i];
+
+		fprintf(out, "0x%016" PRIx64 " %u %u", entry->port_guid, entry->lid, entry->lmc);
+		if (entry->away)
+			fprintf(out, " %" PRId64, entry->away);
+		fputc('\n', out);
+	}
+}
+
+/*
+ * What came, went, moved or has another name between two snapshots. Nodes are found again by GUID,
+ * as each snapshot numbers them anew; few come or go at a time, so mostly a node's number is the
+ * number before, moved by as much as that of the node ahead of it.
+ */
+
+struct changes {
+	const struct known_links *links;
+	const struct topo *was, *now;
+	uint32_t *to_was, *to_now; /* by node of the other one: its number there, or TOPO_NONE */
+	uint32_t count, most;
+	FILE *out;
+};
+
+/* By node of `from`, its number in `to`; the caller's. */
+static uint32_t *match(const struct topo *from, const struct topo *to)
+{
+	uint32_t *map = mem_alloc(from->nnodes + 1u, sizeof(*map)), moved = 0;
+
+	for (uint32_t n = 0; n < from->nnodes; n++) {
+		uint32_t guess = n + moved; /* modulo 2^32 */
+
+		map[n] = guess < to->nnodes && to->nodes[guess].guid == from->nodes[n].guid
+				 ? guess
+				 : topo_find(to, from->nodes[n].guid);
+		if (map[n] != TOPO_NONE)
+			moved = map[n] - n;
+	}
+	return map;
+}
+
+/* Whether the link at a port is in the other snapshot, too, at the same two ports. */
+static bool has_link(const struct topo *from, const struct topo_port *port, const struct topo *to,
+		     const uint32_t *map)
+{
+	const struct topo_port *peer = topo_peer(from, port), *there;
+	uint32_t node = map[port->node];
+
+	if (node == TOPO_NONE || port->num > to->nodes[node].nports)
+		return false;
+	there = topo_peer(to, topo_port(to, node, port->num));
+	return there && there->node == map[peer->node] && there->num == peer->num;
+}
+
+static bool is_first_end(const struct topo *t, uint32_t port)
+{
+	return t->ports[port].peer != TOPO_NONE && t->ports[port].peer > port;
+}
+
+static void write_links_gone(struct changes *c)
+{
+	const struct topo *t = c->was;
+
+	for (uint32_t p = 0; p < t->nports && c->count <= c->most; p++) {
+		const struct topo_port *port = &t->ports[p];
+
+		if (!is_first_end(t, p) || has_link(t, port, c->now, c->to_now))
+			continue;
+		fprintf(c->out, "no-cable 0x%016" PRIx64 " %u\n", t->nodes[port->node].guid,
+			port->num);
+		c->count++;
+	}
+}
+
+static void write_nodes_gone(struct changes *c)
+{
+	for (uint32_t n = 0; n < c->was->nnodes && c->count <= c->most; n++)
+		if (c->to_now[n] == TOPO_NONE) {
+			fprintf(c->out, "no-node 0x%016" PRIx64 "\n", c->was->nodes[n].guid);
+			c->count++;
+		}
+}
+
+static void write_nodes(struct changes *c)
+{
+	for (uint32_t n = 0; n < c->now->nnodes && c->count <= c->most; n++) {
+		const struct topo_node *node = &c->now->nodes[n];
+		const struct inv_node *known;
+
+		if (c->to_was[n] != TOPO_NONE &&
+		    !strcmp(node->desc, c->was->nodes[c->to_was[n]].desc))
+			continue;
+		known = inventory_find(c->links->services->inventory, node->guid);
+		if (known)
+			c->count += known_links_write_node(known, c->out);
+	}
+}
+
+static void write_link(struct changes *c, const struct topo_port *a)
+{
+	const struct topo_port *b = topo_peer(c->now, a), *lower = a, *upper = b;
+	const struct topo_node *nodes = c->now->nodes;
+
+	if (!known_links_is_lower(nodes[a->node].guid, a->num, nodes[b->node].guid, b->num)) {
+		lower = b;
+		upper = a;
+	}
+	known_links_write_cable(
+		nodes[lower->node].guid, lower->num, nodes[upper->node].guid, upper->num,
+		known_links_since(c->links, nodes[lower->node].guid, lower->num), c->out);
+	c->count++;
+}
+
+static void link_changes_write_links(struct changes *c)
+{
+	for (uint32_t p = 0; p < c->now->nports && c->count <= c->most; p++)
+		if (is_first_end(c->now, p) &&
+		    !has_link(c->now, &c->now->ports[p], c->was, c->to_was))
+			write_link(c, &c->now->ports[p]);
+}
+
+/*
+ * Writes the records that lead from that snapshot to links->seen, as for known_links_take(), but
+ * for what is down. Returns how many lines; it ends behind `most`, and then they are of no use.
+ */
+static uint32_t known_links_changes(const struct known_links *links, const struct topo *was,
+				    uint32_t most, FILE *out)
+{
+	struct changes c = { .links = links,
+			     .was = was,
+			     .now = links->seen,
+			     .to_was = match(links->seen, was),
+			     .to_now = match(was, links->seen),
+			     .most = most,
+			     .out = out };
+
+	write_links_gone(&c);
+	write_nodes_gone(&c);
+	write_nodes(&c);
+	link_changes_write_links(&c);
+	free(c.to_was);
+	free(c.to_now);
+	return c.count;
+}
+
+/*
+ * links: every link ever found, with both its ends, so that a restart does not forget what is down:
+ * a link that is down stays a link of the design, its leaf has 3 of 4 spines, and routing keeps its
+ * slot free.
+ *
+ * state_dir/cables has a line each for nodes, CA ports and links, down or not:
+ *
+ *   switch|ca|router GUID PORTS SYSTEM-GUID VENDOR DEVICE REVISION PARTITION-CAP LFT-CAP MFT-CAP
+ *                    FLAGS NAME
+ *   port NODE-GUID PORT PORT-GUID
+ *   cable GUID PORT GUID PORT SINCE   SINCE: the second it was first found down, 0 = it was up
+ *
+ * They are added to the inventory before the first sweep, as nodes that are gone and links that are
+ * down. The sweep then finds them up, moved elsewhere or replaced, by the same code as at any
+ * time. So a link that went down while fmd did not run is down like any other. What was removed for
+ * good stays until `fmctl forget`.
+ *
+ * Behind each change that is settled sums over all of it say whether anything has changed. What
+ * did is told by records (fm/state/state_store.h):
+ *
+ *   down GUID PORT SINCE   the link at that end, the one with the lower GUID; SINCE as above
+ *   cable ..               a link, whatever was at its two ports; as in the file
+ *   no-cable GUID PORT     the link at that port was forgotten, or leads elsewhere
+ *   switch|ca|router ..    a node that is new, or has another name; as in the file, and its ports
+ *   no-node GUID           a node was forgotten
+ *
+ * The file is written some time later in any case; and at once where it is the shorter message, as
+ * behind the first sweep.
+ */
+
+static unsigned read_links(void *arg, FILE *in);
+static void forget_links(void *arg);
+static void links_write_links(const void *arg, FILE *out);
+static bool take_record(void *arg, const char *line);
+
+#define RECORDS_MOST 2000 /* of more, the file is the shorter message */
+
+/* Written within a second: new links, and links that went down, have to survive a crash. */
+static const struct state_file links_file = {
+	.name = "cables",
+	.form = "a node, a port or a cable",
+	.read = read_links,
+	.forget = forget_links,
+	.write = links_write_links,
+	.record = take_record,
+	.gather_us = 200000,
+	.gather_max_us = 1000000,
+};
+
+/* ---- What is down, and since when ------------------------------------------------------------ */
+
+static const struct topo_port *lower_end(const struct topo *t, const struct topo_port *port)
+{
+	const struct topo_port *peer = topo_peer(t, port);
+
+	return known_links_is_lower(t->nodes[port->node].guid, port->num, t->nodes[peer->node].guid,
+				    peer->num)
+		       ? port
+		       : peer;
+}
+
+static bool is_down(const struct topo *t, uint32_t port)
+{
+	return t->ports[port].peer != TOPO_NONE && t->ports[port].peer > port &&
+	       !t->ports[port].link_up;
+}
+
+/* The list before is the caller's. */
+static void list_down(struct known_links *c, const struct topo *t)
+{
+	struct down_link *list = mem_alloc(t->nlinks_down + 1u, sizeof(*list));
+	int64_t now = time(NULL);
+	uint32_t count = 0;
+
+	for (uint32_t p = 0; p < t->nports; p++) {
+		const struct topo_port *end = is_down(t, p) ? lower_end(t, &t->ports[p]) : NULL;
+		guid_t node = end ? t->nodes[end->node].guid : 0;
+		int64_t since = end ? known_links_since(c, node, end->num) : 0;
+
+		if (end)
+			list[count++] = (struct down_link){ .node = node,
+							    .port = end->num,
+							    .since = since ? since : now };
+	}
+	qsort(list, count, sizeof(*list), known_links_compare);
+	c->down = list;
+	c->ndown = count;
+}
+
+/* ---- What there is --------------------------------------------------------------------------- */
+
+static uint64_t sum_text(const char *text)
+{
+	uint64_t sum = 0;
+
+	for (; *text; text++)
+		sum = hash_word(sum ^ (unsigned char)*text);
+	return sum;
+}
+
+static uint64_t sum_link(const struct topo *t, const struct topo_port *a)
+{
+	const struct topo_port *b = topo_peer(t, a);
+	uint64_t sum = hash_word(t->nodes[a->node].guid ^ hash_word(a->num));
+
+	return hash_word(hash_word(sum ^ t->nodes[b->node].guid) ^ hash_word(b->num));
+}
+
+/* Both sums of `links`. */
+static void sum_all(struct known_links *links, const struct topo *t)
+{
+	uint64_t down = 0;
+
+	links->shape = 0;
+	for (uint32_t n = 0; n < t->nnodes; n++)
+		links->shape += hash_word(t->nodes[n].guid ^ sum_text(t->nodes[n].desc));
+	for (uint32_t p = 0; p < t->nports; p++)
+		if (t->ports[p].peer != TOPO_NONE && t->ports[p].peer > p) {
+			uint64_t sum = sum_link(t, lower_end(t, &t->ports[p]));
+
+			links->shape += sum;
+			down += t->ports[p].link_up ? 0 : hash_word(sum);
+		}
+	links->sum = links->shape + down;
+}
+
+static uint32_t write_down(const struct down_link *link, int64_t since, FILE *out)
+{
+	fprintf(out, "down 0x%016" PRIx64 " %u %" PRId64 "\n", link->node, link->port, since);
+	return 1;
+}
+
+/* What differs in two lists by end; how many lines. */
+static uint32_t compare_lists(const struct known_links *c, const struct known_links *had, FILE *out)
+{
+	uint32_t h = 0, n = 0, count = 0;
+
+	while (h < had->ndown || n < c->ndown) {
+		int order = h == had->ndown ? 1
+			    : n == c->ndown ? -1
+					    : known_links_compare(&had->down[h], &c->down[n]);
+
+		if (order < 0)
+			count += write_down(&had->down[h], 0, out);
+		else if (order > 0)
+			count += write_down(&c->down[n], c->down[n].since, out);
+		h += order <= 0;
+		n += order >= 0;
+	}
+	return count;
+}
+
+static void tell(const struct known_links *c, char *lines, size_t length)
+{
+	const char *at = lines, *end = lines + length, *line;
+
+	while ((line = records_line(&at, end, &length))) {
+		lines[(size_t)(line - lines) + length] = '\0';
+		state_store_record(c->services->state, &links_file, (void *)c, line);
+	}
+}
+
+/* False: there is nothing to tell them behind, or they would be more than the file is worth. */
+static bool tell_changes(const struct known_links *c, const struct known_links *had)
+{
+	char *lines = NULL;
+	size_t length = 0;
+	uint32_t count = 0;
+	FILE *out;
+
+	if (!had->seen)
+		return false;
+	out = open_memstream(&lines, &length);
+	if (had->shape != c->shape)
+		count = known_links_changes(c, had->seen, RECORDS_MOST, out);
+	if (count <= RECORDS_MOST)
+		count += compare_lists(c, had, out);
+	fclose(out);
+	if (count <= RECORDS_MOST)
+		tell(c, lines, length);
+	free(lines);
+	return count <= RECORDS_MOST;
+}
+
+/* Notes the links of the published snapshot, and which are down. One pass over its ports. */
+static void known_links_settled(struct known_links *c, const struct topo *topo)
+{
+	const struct known_links had = *c;
+
+	c->seen = topo_ref(topo);
+	sum_all(c, topo);
+	if (had.sum != c->sum) {
+		list_down(c, topo);
+		if (!tell_changes(c, &had)) {
+			state_store_changed(c->services->state, &links_file, c);
+			state_store_hasten(c->services->state, &links_file);
+		}
+		free(had.down);
+	}
+	topo_unref(had.seen);
+}
+
+/* null: not settled yet */
+static void write_utc(time_t when, char text[KNOWN_LINKS_SINCE])
+{
+	struct tm utc;
+
+	text[0] = '\0';
+	if (when && gmtime_r(&when, &utc))
+		strftime(text, KNOWN_LINKS_SINCE, "%Y-%m-%dT%H:%M:%SZ", &utc);
+}
+
+static json_t *utc_text(time_t when)
+{
+	char text[KNOWN_LINKS_SINCE];
+
+	write_utc(when, text);
+	return *text ? json_string(text) : json_null();
+}
+
+/* Since when the link at a port is down: UTC, as in events; "" = not known, or it is up. */
+static void known_links_down_since(const struct known_links *c, const struct topo *t, uint32_t port,
+				   char since[KNOWN_LINKS_SINCE])
+{
+	const struct topo_port *end = &t->ports[port];
+
+	since[0] = '\0';
+	if (end->peer == TOPO_NONE || end->link_up)
+		return;
+	end = lower_end(t, end);
+	write_utc(known_links_since(c, t->nodes[end->node].guid, end->num), since);
+}
+
+/* A new list of the links that are down, each with since when; the caller owns it. */
+static json_t *known_links_down(const struct known_links *c, const struct topo *t)
+{
+	json_t *rows = dump_json_links(t, true);
+	size_t row = 0;
+
+	for (uint32_t p = 0; p < t->nports; p++) {
+		const struct topo_port *end = is_down(t, p) ? lower_end(t, &t->ports[p]) : NULL;
+		int64_t since = end ? known_links_since(c, t->nodes[end->node].guid, end->num) : 0;
+
+		if (end)
+			json_object_set_new(json_array_get(rows, row++), "since", utc_text(since));
+	}
+	return rows;
+}
+
+/* ---- The file -------------------------------------------------------------------------------- */
+
+static unsigned read_links(void *arg, FILE *in)
+{
+	return known_links_read(arg, in);
+}
+
+static bool take_record(void *arg, const char *line)
+{
+	return known_links_take(arg, line);
+}
+
+static void forget_links(void *arg)
+{
+	struct known_links *c = arg;
+
+	inventory_fini(c->services->inventory);
+	c->ndown = 0;
+}
+
+static void write_links_of(const struct known_links *c, const struct inv_node *node, FILE *out)
+{
+	for (unsigned p = 1; p <= node->nports; p++) {
+		const struct inv_port *port = &node->ports[p];
+
+		if (port->peer &&
+		    known_links_is_lower(node->guid, p, port->peer->guid, port->peer_port))
+			known_links_write_cable(
+				node->guid, p, port->peer->guid, port->peer_port,
+				port->link_up ? 0 : known_links_since(c, node->guid, (uint8_t)p),
+				out);
+	}
+}
+
+static void links_write_links(const void *arg, FILE *out)
+{
+	const struct known_links *c = arg;
+	const struct inventory *inv = c->services->inventory;
+
+	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node))
+		known_links_write_node(node, out);
+	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node))
+		write_links_of(c, node, out);
+}
+
+/* ---- LIDs of what is known ------------------------------------------------------------------- */
+
+static int links_compare_guid(const void *a, const void *b)
+{
+	const guid_t *guid = a;
+	const struct lid_entry *entry = b;
+
+	return *guid < entry->port_guid ? -1 : *guid > entry->port_guid;
+}
+
+/* The LID that a port had. One that answers says what it has. */
+static void remember_lid(const struct lid_memory *memory, struct inv_port *port, guid_t guid)
+{
+	const struct lid_entry *entry;
+
+	entry = memory->count ? bsearch(&guid, memory->entries, memory->count,
+					sizeof(*memory->entries), links_compare_guid)
+			      : NULL;
+	if (entry) {
+		port->lid = entry->lid;
+		port->lmc = entry->lmc;
+	}
+}
+
+static void remember_lids(const struct lid_memory *lids, struct inv_node *node)
+{
+	if (inv_is_switch(node))
+		remember_lid(lids, &node->ports[0], node->guid);
+	for (unsigned p = 1; node->port_guids && p <= node->nports; p++)
+		remember_lid(lids, &node->ports[p], node->port_guids[p]);
+}
+
+/*
+ * Called before the first sweep, after the LIDs were read: adds nodes, ports and links of the file
+ * to the inventory, as gone and down.
+ */
+static void known_links_restore(struct known_links *c, const struct lid_memory *lids)
+{
+	const struct inventory *inv = c->services->inventory;
+
+	state_store_read(c->services->state, &links_file, c);
+	known_links_sort(c);
+	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node))
+		remember_lids(lids, node);
+}
+
+/* Frees the list. */
+static void known_links_fini(struct known_links *c)
+{
+	free(c->down);
+	topo_unref(c->seen);
+}
+
 /*
  * What survives a restart, so that one moves nothing: LIDs (lids.h), the tables that switches hold,
  * and the links that are known (links.c).
@@ -9,13 +578,6 @@
  *
  * The file of the tables may lag behind: a restart asks the switches.
  */
-#include "fm/restart/module.h"
-#include <stdlib.h>
-#include "fm/fabric/view.h"
-#include "fm/program/program.h"
-#include "fm/restart/lids.h"
-#include "fm/restart/links.h"
-#include "topology/mem.h"
 
 struct restart {
 	struct fabric *fabric;

@@ -6,7 +6,14 @@
 #ifndef FMD_RESTART_MODULE_H
 #define FMD_RESTART_MODULE_H
 
+#include <stdio.h>
 #include "fm/fabric/module.h"
+#include "routing/lid_plan.h"
+
+/*
+ * lids: the format of state_dir/lids, the LIDs of every port ever found, sorted by GUID: `0x<port
+ * GUID> <LID> <LMC>`, and for an absent port since when (Unix time).
+ */
 
 extern const struct fabric_module restart_module;
 

@@ -1,4 +1,407 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include "fm/sa/module.h"
+#include <arpa/inet.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+#include "fm/core/log.h"
+#include "fm/fabric/request.h"
+#include "fm/mad/batch.h"
+#include "fm/sa/module_own.h"
+#include "fm/sa/sa_impl.h"
+#include "fm/sa/sa_state.h"
+#include "topology/mem.h"
+#include "topology/text.h"
+
+static json_t *services(const struct sa *sa, guid_t port);
+
+/*
+ * The key that makes a request to the SA a trusted one (SM_Key of the SA header, IBA 15.2.1.1).
+ *
+ * This key is not `sm_key`, which subnet managers show one another. Its default is 1, as OpenSM's,
+ * so everybody knows it. Where the site protects its fabric by keys of its own (m_key, or another
+ * sm_key) and sets no `sa_key`, fmd makes a random key and keeps it in state_dir, because the
+ * default must not make a request trusted there. Several managers need the same key: the site then
+ * sets it on all of them.
+ */
+
+#define KNOWN_TO_ALL 1ull
+
+static unsigned read_key(void *arg, FILE *in)
+{
+	struct sa_key *k = arg;
+	uint64_t key;
+	int first = fgetc(in);
+	char end;
+
+	if (first == EOF)
+		return 0; /* as the copy of a master has it that made none */
+	ungetc(first, in);
+	if (fscanf(in, "0x%" SCNx64 "%c", &key, &end) != 2 || end != '\n' || key <= KNOWN_TO_ALL)
+		return 1;
+	k->made = key;
+	return 0;
+}
+
+static void forget_key(void *arg)
+{
+	struct sa_key *k = arg;
+
+	k->made = 0;
+}
+
+static void write_key(const void *arg, FILE *out)
+{
+	const struct sa_key *k = arg;
+
+	fprintf(out, "0x%016" PRIx64 "\n", k->made);
+}
+
+static const struct state_file key_file = {
+	.name = "sa_key",
+	.small = true,
+	.form = "a key",
+	.read = read_key,
+	.forget = forget_key,
+	.write = write_key,
+};
+
+static void make_key(struct sa_key *k, const struct fabric_services *services)
+{
+	do
+		if (getentropy(&k->made, sizeof(k->made)))
+			abort(); /* no kernel that runs this lacks it */
+	while (k->made <= KNOWN_TO_ALL);
+	log_line(LOG_SA, LOG_NOTICE,
+		 "sa_key is not set, but m_key or sm_key is: generated an sa_key in %s/sa_key; "
+		 "with several managers, set the same sa_key in all",
+		 services->conf->state_dir);
+	state_store_changed(services->state, &key_file, k);
+}
+
+/* The key of the configuration, else the made one, which it reads or makes the first time. */
+static uint64_t sa_key_get(struct sa_key *k, const struct fabric_services *services)
+{
+	const struct conf *conf = services->conf;
+
+	if (conf->sa.key)
+		return conf->sa.key;
+	if (!conf->sm.mkey && !conf->sm.mkey_secret.set && conf->sm.key == KNOWN_TO_ALL)
+		return KNOWN_TO_ALL;
+	if (!k->made)
+		state_store_read(services->state, &key_file, k);
+	if (!k->made)
+		make_key(k, services);
+	return k->made;
+}
+
+/*
+ * GUID tables of ports, as hosts asked for them (fm/sa/sa_alias.c), on their way to the ports (IBA
+ * 14.2.5.5).
+ *
+ * A port loses its table when it loses power. So the room writes a table when it changes, and the
+ * whole table when the port is back in service. At its start fmd assumes that no port has its
+ * table. If a port does not take its table, the room tries again when the fabric next settles.
+ */
+
+struct holder {		    /* a port with a table */
+	cl_map_item_t item; /* key: port GUID */
+	bool written;	    /* or on its way */
+};
+
+struct guid_tables {
+	const struct fabric *fabric;
+	struct fabric_services services;
+	struct batch *batch;
+	struct loop_timer *soon;
+	cl_qmap_t holders;
+};
+
+static struct holder *holder_get(struct guid_tables *g, guid_t port)
+{
+	cl_map_item_t *item = cl_qmap_get(&g->holders, port);
+	struct holder *holder = (struct holder *)item;
+
+	if (item != cl_qmap_end(&g->holders))
+		return holder;
+	holder = mem_alloc(1, sizeof(*holder));
+	cl_qmap_insert(&g->holders, port, &holder->item);
+	return holder;
+}
+
+static bool has_foreign_key(const struct guid_tables *g, const struct topo_node *node, unsigned num)
+{
+	const struct inv_node *known = inventory_find(g->services.inventory, node->guid);
+
+	return known && num <= known->nports && known->ports[num].foreign_key;
+}
+
+/* A port with an M_Key of another manager is sent no Set. */
+static bool in_service(const struct guid_tables *g, const struct topo *t, guid_t guid)
+{
+	uint32_t port = topo_find_port(t, guid);
+
+	return port != TOPO_NONE &&
+	       (t->ports[port].node < t->nswitches || t->ports[port].link_up) &&
+	       !has_foreign_key(g, &t->nodes[t->ports[port].node], t->ports[port].num);
+}
+
+static void write_table(struct guid_tables *g, struct holder *holder)
+{
+	uint8_t data[WIRE_SMP_DATA];
+
+	holder->written = true;
+	for (unsigned block = 0;
+	     sa_alias_block(g->services.sa, cl_qmap_key(&holder->item), block, data); block++)
+		batch_add(g->batch, &(struct batch_job){ .object = holder, .arg = block });
+}
+
+/* Writes the tables of ports that came into service, or whose table is another. */
+static void write_due(void *arg)
+{
+	struct guid_tables *g = arg;
+	const struct sa *sa = g->services.sa;
+	const struct topo *topo = fabric_view(g->fabric).topo;
+
+	for (guid_t port = sa_alias_next(sa, 0); topo && port; port = sa_alias_next(sa, port)) {
+		struct holder *holder = holder_get(g, port);
+
+		if (!in_service(g, topo, port))
+			holder->written = false;
+		else if (!holder->written)
+			write_table(g, holder);
+	}
+}
+
+/* Ports may be back in service: writes the tables of those that are. */
+static void guid_tables_settled(struct guid_tables *g)
+{
+	write_due(g);
+}
+
+/* The port has another table: it is written soon. */
+static void guid_tables_changed(struct guid_tables *g, guid_t port)
+{
+	holder_get(g, port)->written = false;
+	loop_timer_set(g->soon, 0);
+}
+
+/* ---- Requests -------------------------------------------------------------------------------- */
+
+static bool make(void *owner, const struct batch_job *job, struct batch_request *request)
+{
+	struct guid_tables *g = owner;
+	const struct topo *topo = fabric_view(g->fabric).topo;
+	guid_t guid = cl_qmap_key(&((struct holder *)job->object)->item);
+	uint32_t port = topo_find_port(topo, guid);
+	struct inventory *inv = g->services.inventory;
+	const struct inv_node *node =
+		port == TOPO_NONE ? NULL
+				  : inventory_find(inv, topo->nodes[topo->ports[port].node].guid);
+
+	if (!node || node->gone || node->silent ||
+	    !inventory_port_path(inv, node, topo->ports[port].num, &request->via.path) ||
+	    !sa_alias_block(g->services.sa, guid, job->arg, request->data))
+		return false;
+	request->via.stamp = inv->clock;
+	request->mad.method = WIRE_SET;
+	request->mad.attr_id = WIRE_GUID_INFO;
+	request->mad.attr_mod = job->arg;
+	request->mad.device = node->info.node_guid;
+	request->mad.retries = 1;
+	return true;
+}
+
+static void done(void *owner, const struct batch_job *job, const struct batch_path *via,
+		 const struct mad_answer *answer)
+{
+	struct guid_tables *g = owner;
+	struct holder *holder = job->object;
+
+	if (answer->result == MAD_TIMEOUT)
+		inventory_path_failed(g->services.inventory, &via->path, via->stamp);
+	else
+		inventory_path_worked(g->services.inventory, &via->path);
+	if (answer->result == MAD_OK)
+		return;
+	holder->written = false;
+	event_log_add(g->services.events, LOG_WARNING, "guids-refused", NULL,
+		      "port 0x%016llx: does not apply block %u of its GUID table",
+		      (unsigned long long)cl_qmap_key(&holder->item), job->arg);
+}
+
+static void idle(void *owner)
+{
+}
+
+static const struct batch_ops ops = { .make = make, .done = done, .idle = idle };
+
+/* ---- Life ------------------------------------------------------------------------------------ */
+
+/* The caller's, never NULL; free drops what was not written. */
+static struct guid_tables *guid_tables_new(struct fabric *fabric)
+{
+	struct guid_tables *g = mem_alloc(1, sizeof(*g));
+
+	g->fabric = fabric;
+	g->services = fabric_services(fabric);
+	g->batch = batch_new(g->services.loop, g->services.mad, &ops, g);
+	g->soon = loop_timer_new(g->services.loop, write_due, g);
+	cl_qmap_init(&g->holders);
+	return g;
+}
+
+static void guid_tables_free(struct guid_tables *g)
+{
+	batch_free(g->batch);
+	loop_timer_free(g->soon);
+	while (cl_qmap_count(&g->holders)) {
+		cl_map_item_t *item = cl_qmap_head(&g->holders);
+
+		cl_qmap_remove_item(&g->holders, item);
+		free(item);
+	}
+	free(g);
+}
+
+static json_t *json_gid(const struct wire_gid *gid)
+{
+	char text[INET6_ADDRSTRLEN];
+	uint8_t raw[16];
+
+	wire_gid_encode(gid, raw);
+	inet_ntop(AF_INET6, raw, text, sizeof(text));
+	return json_string(text);
+}
+
+static json_t *json_guid(guid_t guid)
+{
+	return json_sprintf("0x%016" PRIx64, guid);
+}
+
+/* ---- Groups ---------------------------------------------------------------------------------- */
+
+static const char *joined(uint8_t state)
+{
+	if (state & WIRE_JOIN_FULL)
+		return "full";
+	if (state & WIRE_JOIN_NON)
+		return "non-member";
+	return state & WIRE_JOIN_SEND_ONLY_FULL ? "send-only full" : "send-only";
+}
+
+static void add_groups(const struct sa *sa, guid_t port, bool alias, json_t *rows)
+{
+	if (!sa_groups_port(sa->groups, port))
+		return;
+	for (unsigned mlid = MCAST_FIRST_MLID; mlid <= sa_groups_top(sa->groups); mlid++)
+		for (const struct sa_group *g = sa_groups_by_mlid(sa->groups, (uint16_t)mlid); g;
+		     g = g->next) {
+			const struct sa_member *member = sa_group_member(g, port);
+			json_t *row;
+
+			if (!member)
+				continue;
+			row = json_pack("{so so so ss}", "mlid", json_sprintf("0x%x", mlid), "mgid",
+					json_gid(&g->attr.mgid), "pkey",
+					json_sprintf("0x%04x", g->attr.pkey), "joined",
+					joined(member->state));
+			if (alias)
+				json_object_set_new(row, "guid", json_guid(port));
+			json_array_append_new(rows, row);
+		}
+}
+
+/* By all of its GUIDs. */
+static json_t *groups(const struct sa *sa, guid_t port)
+{
+	json_t *rows = json_array();
+	unsigned at = 0;
+	guid_t guid;
+
+	while ((guid = sa_alias_each(sa, port, &at)))
+		add_groups(sa, guid, guid != port, rows);
+	return rows;
+}
+
+static json_t *aliases(const struct sa *sa, guid_t port)
+{
+	json_t *rows = json_array();
+	unsigned at = 0;
+	guid_t guid;
+
+	while ((guid = sa_alias_each(sa, port, &at)))
+		if (guid != port)
+			json_array_append_new(rows, json_pack("{so si}", "guid", json_guid(guid),
+							      "index", (int)at - 2));
+	return rows;
+}
+
+/* ---- Services -------------------------------------------------------------------------------- */
+
+static json_t *services(const struct sa *sa, guid_t port)
+{
+	json_t *rows = json_array();
+	const struct service *s;
+	uint64_t number = 0;
+
+	if (!sa_service_owner(sa, port))
+		return rows;
+	while ((s = sa_service_next(sa, &number))) {
+		char name[sizeof(s->record.name) + 1];
+		uint32_t lease = sa_service_lease(sa, s);
+
+		if (s->owner != port)
+			continue;
+		text_clean((const char *)s->record.name, sizeof(s->record.name), name);
+		json_array_append_new(
+			rows,
+			json_pack("{ss so so so so}", "name", name, "id",
+				  json_sprintf("0x%016" PRIx64, s->record.id), "gid",
+				  json_gid(&s->record.gid), "pkey",
+				  json_sprintf("0x%04x", s->record.pkey), "lease_s",
+				  lease == WIRE_LEASE_FOREVER ? json_null() : json_integer(lease)));
+	}
+	return rows;
+}
+
+/* ---- Subscriptions --------------------------------------------------------------------------- */
+
+static json_t *subscriptions(const struct sa *sa, guid_t port)
+{
+	cl_map_item_t *item = cl_qmap_get(&sa->subscribers, port);
+	json_t *rows = json_array();
+	const struct subscriber *by;
+
+	if (item == cl_qmap_end(&sa->subscribers))
+		return rows;
+	by = (const struct subscriber *)item;
+	for (unsigned i = 0; i < by->count; i++) {
+		const struct wire_inform_info *info = &by->subs[i]->info;
+
+		json_array_append_new(rows,
+				      json_pack("{ss so si so}", "notices",
+						info->generic ? "generic" : "vendor", "trap",
+						info->trap == 0xffff ? json_string("all")
+								     : json_integer(info->trap),
+						"unanswered", (int)by->subs[i]->failures, "qpn",
+						json_sprintf("0x%06" PRIx32, info->qpn)));
+	}
+	return rows;
+}
+
+/*
+ * By the port's own GUID: {"groups": [{"mlid","mgid","pkey","joined"}], "services": [..],
+ * "subscriptions": [..]}; the caller's. One pass over all groups and services.
+ */
+static json_t *sa_known(const struct sa *sa, guid_t port)
+{
+	return json_pack("{so so so so}", "alias_guids", aliases(sa, port), "groups",
+			 groups(sa, port), "services", services(sa, port), "subscriptions",
+			 subscriptions(sa, port));
+}
+
 /*
  * The SA's settings, its events, and what hosts have asked it for: subscriptions to notices
  * and services, in state_dir, so that a restart of fmd is nothing that a host would notice.
@@ -7,14 +410,6 @@
  * a service as the second, by the system's clock, at which it ends, so the lease runs on while fmd
  * is stopped. If there is no file to read, hosts are asked to register anew.
  */
-#include "fm/sa/module.h"
-#include <stdlib.h>
-#include <time.h>
-#include "fm/fabric/request.h"
-#include "fm/sa/module_own.h"
-#include "fm/sa/sa_known.h"
-#include "fm/sa/sa_state.h"
-#include "topology/mem.h"
 
 #define GATHER_US 2000000
 

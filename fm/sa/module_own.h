@@ -17,17 +17,8 @@
 struct sa_key {
 	uint64_t made; /* 0 = none yet */
 };
-/* The key of the configuration, else the made one, which it reads or makes the first time. */
-uint64_t sa_key_get(struct sa_key *key, const struct fabric_services *services);
 
 /* module_guids.c: GUID tables on their way to the ports. */
 struct guid_tables;
-/* The caller's, never NULL; free drops what was not written. */
-struct guid_tables *guid_tables_new(struct fabric *fabric);
-void guid_tables_free(struct guid_tables *tables);
-/* The port has another table: it is written soon. */
-void guid_tables_changed(struct guid_tables *tables, guid_t port);
-/* Ports may be back in service: writes the tables of those that are. */
-void guid_tables_settled(struct guid_tables *tables);
 
 #endif

@@ -5,7 +5,7 @@
  * A request for GUID 0 gets a GUID that fmd makes, and the same GUID again after a Delete. An alias
  * that is a member of a multicast group stays until it has left. The store keeps the table of a
  * port that goes away, and keeps all tables over a restart (`<port GUID> <entry> <GUID> <of our
- * making>` a line); fm/sa/module_guids.c writes them to the ports.
+ * making>` a line); fm/sa/module.c writes them to the ports.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -29,8 +29,6 @@ struct sa_mcast_share sa_mcast_share(const struct sa *sa, guid_t port);
  * above (positive) the wanted one; and whether the request has both selector and value.
  */
 bool sa_mcast_selects(uint8_t selector, int have_to_want);
-bool sa_mcast_asks_mtu(const struct sa_query *q);
-bool sa_mcast_asks_rate(const struct sa_query *q);
 bool sa_mcast_asks_life(const struct sa_query *q);
 /* Whether the group has the MTU and the rate that are asked for; and all other components. */
 bool sa_mcast_quality_fits(const struct sa_query *q, const struct sa_group_attr *attr);
@@ -51,9 +49,5 @@ enum wire_sa_status sa_mcast_choose(const struct sa_query *q, uint32_t port,
 struct sa_group *sa_mcast_make(struct sa_query *q, const struct sa_group_attr *attr);
 /* A group made in advance becomes what is configured now, if nobody is in it. */
 void sa_mcast_renew(struct sa *sa, struct sa_group *group);
-
-/* sa_mcast_get.c: Get and GetTable */
-enum wire_sa_status sa_mcast_get(struct sa_query *q);
-void sa_mcast_rows(struct sa_query *q, uint32_t item);
 
 #endif

@@ -67,11 +67,6 @@ struct subscription *sa_subscribe(struct sa *sa, guid_t guid, const struct subsc
 void sa_unsubscribe(struct subscription *s); /* and frees it */
 struct subscription *sa_subscription_find(const struct sa *sa, guid_t guid,
 					  const struct wire_inform_info *info); /* NULL: none */
-/* The list, within r or its subscriber, that a subscription without a Report on its way is on. */
-cl_qlist_t *sa_subscription_list(struct reports *r, const struct subscription *s);
-/* Holds it back until a Report to its port is over; one is: the next that is held goes on. */
-void sa_subscription_hold(struct subscription *s);
-void sa_subscription_let_go(struct sa *sa, struct subscriber *sub);
 
 /* sa->reports. Its end does not free subscriptions: sa_subscriptions_forget() comes before. */
 void sa_reports_init(struct sa *sa);

@@ -1,19 +1,96 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/*
- * The door of the room that knows who is master: hooks of the pipe, control packets of other
- * managers, and the own port, without which this manager is nobody's master. The room goes on over
- * all changes of role, for it brings them about.
- */
 #include "fm/sm/module.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include "fm/fabric/progress.h"
 #include "fm/fabric/request.h"
 #include "fm/fabric/view.h"
+#include "fm/sm/control_packet.h"
 #include "fm/sm/module_own.h"
 #include "fm/sweep/sweep.h"
 #include "topology/mem.h"
 #include "topology/what.h"
+
+/*
+ * A process that was stopped and goes on does not notice. As master it would meet the standby that
+ * took over meanwhile as two masters meet, and where it has the higher rank be handed the fabric
+ * back: then what it knew when it was stopped goes before all that hosts and operators have asked
+ * of the other since. So it begins as a manager does that returns: it stands by where another is
+ * master, and copies from that one.
+ *
+ * How long a standby waits is its own sminfo_polling_timeout times polling_retry_number; this
+ * manager's are taken for them, less one poll, since the one under way had begun earlier.
+ */
+
+#define BEATS 4 /* in the time that a standby waits */
+
+static uint64_t patience_us(const struct sm_room *r)
+{
+	const struct conf_sm *conf = &r->services.conf->sm;
+	unsigned polls = conf->polling_retries > 1 ? (unsigned)conf->polling_retries - 1 : 1;
+
+	return (uint64_t)conf->polling_timeout_ms * 1000 * polls;
+}
+
+static bool knows_standby(const struct sm_room *r)
+{
+	for (unsigned i = 0; i < r->rounds.nothers; i++)
+		if (r->rounds.others[i]->info.state == SM_STANDBY)
+			return true;
+	return false;
+}
+
+static void ask_anew(struct sm_room *r, uint64_t us)
+{
+	event_log_add(r->services.events, LOG_WARNING, "stood-still", NULL,
+		      "fabric: this manager stood still for %.1f s, and another may be master now: "
+		      "it asks first",
+		      (double)us / 1e6);
+	fabric_pause(r->fabric, true, "stood still");
+	sm_take(r, ELECTION_STOOD_STILL, NULL);
+	r->reports.taking.begun_us = 0;
+	r->was_away = true;
+}
+
+static void set_beat(struct sm_room *r)
+{
+	r->still.beat_us = loop_boot_us(r->services.loop);
+	r->still.patience_us = patience_us(r);
+	loop_timer_set(r->still.beat, r->still.patience_us / BEATS);
+}
+
+void sm_still_check(struct sm_room *r)
+{
+	uint64_t us = loop_boot_us(r->services.loop) - r->still.beat_us;
+	bool still = us > r->still.patience_us;
+
+	set_beat(r);
+	if (still && r->core.state == SM_MASTER && knows_standby(r))
+		ask_anew(r, us);
+}
+
+static void beat(void *arg)
+{
+	sm_still_check(arg);
+}
+
+/* The beat goes on from then, in all roles, until sm_still_fini(). */
+static void sm_still_init(struct sm_room *r)
+{
+	r->still.beat = loop_timer_new(r->services.loop, beat, r);
+	set_beat(r);
+}
+
+static void sm_still_fini(struct sm_room *r)
+{
+	loop_timer_free(r->still.beat);
+}
+
+/*
+ * The door of the room that knows who is master: hooks of the pipe, control packets of other
+ * managers, and the own port, without which this manager is nobody's master. The room goes on over
+ * all changes of role, for it brings them about.
+ */
 
 /* ---- Control packets ------------------------------------------------------------------------- */
 
@@ -414,3 +491,99 @@ const struct fabric_module sm_module = { .name = "sm",
 					 .report.cancel = cancel,
 					 .report.refusal = refusal,
 					 .report.status = status };
+
+/*
+ * Who hides its key from our Gets may do so here too; nobody else can (older OpenSM: always). A key
+ * of a site's own has to be said: all who have one hide it, and a stranger could too.
+ */
+static bool key_is_right(const struct election *e, const struct control *c)
+{
+	return !e->sm_key || election_key_is_ours(e, c->sender->sm_key) ||
+	       (e->sm_key == ELECTION_PUBLIC_KEY && !c->sender->sm_key && c->known &&
+		!c->known->sm_key);
+}
+
+/* NULL, or why no manager's state could make it right. */
+static const char *form_error(const struct election *e, const struct control *c,
+			      enum election_event *event)
+{
+	bool acknowledges = c->number == ELECTION_ACKNOWLEDGE - ELECTION_CONTROL;
+
+	if (!c->number || c->number >= ELECTION_EVENTS - ELECTION_CONTROL)
+		return "unknown AttributeModifier";
+	if (!key_is_right(e, c))
+		return "wrong SM_Key";
+	if (c->sender->state != (acknowledges ? SM_STANDBY : SM_MASTER))
+		return "the sender is in the wrong state";
+	*event = ELECTION_CONTROL + c->number;
+	if (acknowledges && e->handing)
+		*event = ELECTION_GIVEN;
+	return election_step(e, *event).act == ELECTION_REFUSE ? "not valid in this state" : NULL;
+}
+
+/* What a manager can be kept from its work by, again and again. */
+static bool begins_anew(const struct election *e, enum election_event event)
+{
+	enum election_action act = election_step(e, event).act;
+
+	return act == ELECTION_BEGIN_ANEW || (act == ELECTION_TAKE_OVER && e->state == SM_MASTER);
+}
+
+static bool is_too_soon(const struct election *e, enum election_event event, uint64_t now_us)
+{
+	return begins_anew(e, event) && e->obeyed_us && now_us - e->obeyed_us < CONTROL_PAUSE_US;
+}
+
+static bool is_polled(const struct election *e, const struct control *c)
+{
+	return e->master.guid && e->master.guid == c->sender->guid;
+}
+
+/* Of equal priorities the GUIDs decide, and no wish can change these. */
+static bool gives_way(const struct election *e)
+{
+	return !e->master.priority || !election_outranks_us(e, &e->master);
+}
+
+/* NULL = what is known bears it out. */
+static const char *doubt(const struct election *e, const struct control *c,
+			 enum election_event event)
+{
+	if (event != ELECTION_HANDOVER)
+		return NULL;
+	if (e->state == SM_MASTER && (!c->known || c->known->state != SM_MASTER))
+		return "the sender did not answer that it is master";
+	if (e->state == SM_STANDBY && !is_polled(e, c))
+		return "the sender is not the master that is polled";
+	if (e->state == SM_STANDBY && !gives_way(e))
+		return "the master outranks this manager";
+	return NULL;
+}
+
+/* Nobody but the master that is followed has anything to say to a standby. */
+static bool is_strangers(const struct election *e, const struct control *c,
+			 enum election_event event)
+{
+	return e->state == SM_STANDBY && !is_polled(e, c) &&
+	       (event == ELECTION_DISABLE || event == ELECTION_DISCOVER);
+}
+
+enum control_verdict control_judge(const struct election *e, const struct control *c,
+				   enum election_event *event, const char **why)
+{
+	*why = form_error(e, c, event);
+	if (!*why && is_strangers(e, c, *event))
+		*why = "the sender is not the master that is polled";
+	if (!*why && is_too_soon(e, *event, c->now_us))
+		*why = "too soon after the previous one";
+	if (*why)
+		return CONTROL_REFUSED;
+	*why = doubt(e, c, *event);
+	return *why ? CONTROL_DOUBTED : CONTROL_OBEYED;
+}
+
+void control_obeyed(struct election *e, enum election_event event, uint64_t now_us)
+{
+	if (begins_anew(e, event))
+		e->obeyed_us = now_us;
+}

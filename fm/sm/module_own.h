@@ -108,13 +108,4 @@ void sm_find_master(struct sm_room *r);
 /* The configuration or the state may be another: SMInfo, and the role in events. */
 void sm_show_state(struct sm_room *r);
 
-/* module_poll.c */
-/*
- * This manager stands by for r->polls.master. Where it outranks that one, it shows priority 0 until
- * what hosts registered with that one was read or copied, or it has been waited for.
- */
-void sm_begin_reading(struct sm_room *r);
-void sm_poll(struct sm_room *r); /* one poll; polls.polled() hears of its end */
-void sm_stop_polling(struct sm_room *r);
-
 #endif

@@ -1,4 +1,178 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include <inttypes.h>
+#include <stdlib.h>
+#include "fm/fabric/progress.h"
+#include "fm/fabric/request.h"
+#include "fm/sa/sa.h"
+#include "fm/sm/module_own.h"
+#include "fm/state/state_copy.h"
+#include "fm/sweep/inventory.h"
+#include "topology/mem.h"
+
+struct count {
+	uint64_t prefix; /* the candidate: that of more than half, if any is */
+	unsigned lead, of, held;
+};
+
+/* Boyer and Moore's majority vote: the candidate is right if there is a majority at all. */
+static void vote(struct count *c, uint64_t prefix)
+{
+	if (!c->lead)
+		c->prefix = prefix;
+	c->lead += prefix == c->prefix ? 1 : -1u;
+}
+
+static void count(struct count *c, uint64_t prefix)
+{
+	c->of++;
+	c->held += prefix == c->prefix;
+}
+
+static void each_end(const struct inventory *inv, struct count *c,
+		     void (*fn)(struct count *, uint64_t))
+{
+	for (const struct inv_node *node = inventory_first(inv); node;
+	     node = inventory_next(inv, node)) {
+		unsigned first = inv_is_switch(node) ? 0 : 1,
+			 last = inv_is_switch(node) ? 0 : node->nports;
+
+		for (unsigned p = first; !node->gone && p <= last; p++) {
+			struct wire_port_info info;
+
+			if (!node->ports[p].known)
+				continue;
+			wire_port_info_decode(node->ports[p].info, &info);
+			if (info.gid_prefix)
+				fn(c, info.gid_prefix);
+		}
+	}
+}
+
+/*
+ * True, and *theirs, where more than three quarters of the end ports that were read hold one and
+ * the same prefix, and it is not ours. 0 is none: a port that nobody has set.
+ */
+static bool prefix_is_foreign(const struct inventory *inv, uint64_t ours, uint64_t *theirs)
+{
+	struct count c = { 0 };
+
+	each_end(inv, &c, vote);
+	each_end(inv, &c, count);
+	*theirs = c.prefix;
+	return c.held * 4 > c.of * 3 && c.prefix != ours;
+}
+
+/*
+ * Polls of the master by a STANDBY, or by whom it has disabled (IBA 14.4.1.3): one each
+ * sminfo_polling_timeout, of several packets, by directed route and when that fails by LID in
+ * turns.
+ */
+
+#define POLL_TRIES     4  /* packets of a poll */
+#define ANNOUNCE_EVERY 10 /* polls of a master that we outrank */
+#define READING_US     10000000
+
+static void answered(void *arg, const struct mad_answer *answer)
+{
+	struct sm_room *r = arg;
+	struct polls *p = &r->polls;
+	const struct conf *conf = r->services.conf;
+	uint64_t now = loop_now_us(r->services.loop),
+		 next = p->polled_us + (uint64_t)conf->sm.polling_timeout_ms * 1000;
+	struct wire_sm_info info;
+	enum election_event event;
+
+	p->poll = 0;
+	if (answer->result == MAD_OK)
+		wire_sm_info_decode(answer->data, &info);
+	event = election_polled(&r->core, answer->result == MAD_OK ? &info : NULL,
+				(unsigned)conf->sm.polling_retries, now);
+	if (!r->core.missed)
+		p->heard_us = now;
+	if (event == ELECTION_ALIVE)
+		loop_timer_set(r->due, next > now ? next - now : 0);
+	p->polled(r, event);
+}
+
+/*
+ * A master should know who stands by. One that we outrank is to hand over, and hears of us now and
+ * then.
+ */
+static void announce(struct sm_room *r)
+{
+	const struct polls *p = &r->polls;
+	bool outranked = r->core.master.state == SM_MASTER &&
+			 !election_outranks_us(&r->core, &r->core.master);
+
+	if (p->master.lid && r->rounds.own_lid &&
+	    (p->count == 1 || (outranked && p->count % ANNOUNCE_EVERY == 1)))
+		sm_announce(r->sm, p->master.lid, r->rounds.own_lid, r->rounds.own_capmask);
+}
+
+/* ---- A master that would hand over at once --------------------------------------------------- */
+
+/* module_poll.c */
+/*
+ * This manager stands by for r->polls.master. Where it outranks that one, it shows priority 0 until
+ * what hosts registered with that one was read or copied, or it has been waited for.
+ */
+static void sm_begin_reading(struct sm_room *r)
+{
+	struct polls *p = &r->polls;
+
+	if (!r->services.conf->mirror.interval_ms || r->core.state != SM_STANDBY ||
+	    fabric_is_master(r->fabric) || p->master.info.state != SM_MASTER ||
+	    election_outranks_us(&r->core, &p->master.info))
+		return;
+	state_store_set_read(r->services.state, false);
+	p->reading_until_us = loop_now_us(r->services.loop) + READING_US;
+	r->core.reading = true;
+	sm_set_priority(r->sm, election_priority(&r->core));
+}
+
+/* The master is told at once: it learns of a priority by asking. */
+static void review_reading(struct sm_room *r)
+{
+	if (!r->core.reading ||
+	    (!state_store_is_read(r->services.state) && !state_store_is_copied(r->services.state) &&
+	     loop_now_us(r->services.loop) < r->polls.reading_until_us))
+		return;
+	r->core.reading = false;
+	r->polls.count = 0;
+	sm_set_priority(r->sm, election_priority(&r->core));
+}
+
+/* one poll; polls.polled() hears of its end */
+static void sm_poll(struct sm_room *r)
+{
+	struct polls *p = &r->polls;
+	bool by_lid = r->core.missed % 2 && p->master.lid;
+
+	review_reading(r);
+	p->polled_us = loop_now_us(r->services.loop);
+	p->count++;
+	if (r->core.state == SM_STANDBY)
+		announce(r);
+	p->poll = mad_send(r->services.mad,
+			   &(struct mad_request){
+				   .path = by_lid ? NULL : &p->master.path,
+				   .lid = by_lid ? p->master.lid : 0,
+				   .method = WIRE_GET,
+				   .attr_id = WIRE_SM_INFO,
+				   .timeout_ms = (unsigned)r->services.conf->sm.polling_timeout_ms /
+						 POLL_TRIES,
+				   .retries = POLL_TRIES - 1,
+				   .urgent = true,
+				   .doubtful = true },
+			   answered, r);
+}
+
+static void sm_stop_polling(struct sm_room *r)
+{
+	mad_cancel(r->services.mad, r->polls.poll);
+	r->polls.poll = 0;
+}
+
 /*
  * Carries out what election.c decides.
  *
@@ -21,15 +195,6 @@
  * What a step needs of the pipe follows from the loop. So a change of role ends no transaction in
  * the transaction's own callback.
  */
-#include <inttypes.h>
-#include <stdlib.h>
-#include "fm/fabric/progress.h"
-#include "fm/fabric/request.h"
-#include "fm/sa/sa.h"
-#include "fm/sm/module_own.h"
-#include "fm/sm/prefix.h"
-#include "fm/state/state_copy.h"
-#include "topology/mem.h"
 
 #define REFUSED_US	10000000 /* until a HANDOVER that was not taken is tried again */
 #define SILENCE_US	1000000	 /* .. that was not answered */

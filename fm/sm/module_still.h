@@ -16,9 +16,6 @@ struct still {
 	uint64_t patience_us; /* ..and for how long a standby waited then */
 };
 
-/* The beat goes on from then, in all roles, until sm_still_fini(). */
-void sm_still_init(struct sm_room *r);
-void sm_still_fini(struct sm_room *r);
 /*
  * Compares the clock with that of the latest beat. A master that stood still for longer than a
  * standby waits, and knows of one, is none any more: who is master is to be found out, as at a
