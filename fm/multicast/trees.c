@@ -269,6 +269,48 @@ static void gather_mlid(struct multicast *m, uint32_t i, const struct sa_group *
 		merge_members(to);
 }
 
+static void new_planner(struct multicast *m)
+{
+	struct trees *t = &m->trees;
+
+	trees_keep_proof(m);
+	if (t->published) {
+		mcast_proof_free(t->proof);
+		t->proof = t->published;
+		t->published = NULL;
+	}
+	t->planner = mcast_planner_new(t->topo, t->proof);
+}
+
+/*
+ * Without groups there is nothing to plan, nor to prove: both cost memory as the fabric has links.
+ * False: other tables were published meanwhile; their trees are made when they are programmed.
+ */
+static bool begin_planner(struct multicast *m)
+{
+	struct trees *t = &m->trees;
+
+	if (!t->ngroups)
+		return true;
+	if (!t->planner && fabric_view(m->fabric).topo != t->topo)
+		return false;
+	if (!t->planner)
+		new_planner(m);
+	mcast_planner_begin(t->planner, t->groups, t->ngroups, &t->plan);
+	return true;
+}
+
+static enum job_result end_gather(struct multicast *m)
+{
+	m->trees.at = 0;
+	if (begin_planner(m))
+		return JOB_NEXT;
+	job_stop(m->trees.job);
+	see(m, NULL); /* all members are collected again */
+	trees_start(m);
+	return JOB_END;
+}
+
 static enum job_result gather(void *arg)
 {
 	struct multicast *m = arg;
@@ -278,12 +320,8 @@ static enum job_result gather(void *arg)
 	const struct sa_group *first = sa_groups_by_mlid(groups, mlid);
 	bool kept = assumed_has(m, mlid), anew;
 
-	if (i == SA_MLIDS || (!first && mlid > sa_groups_top(groups) && mlid > assumed_top(m))) {
-		m->trees.at = 0;
-		mcast_planner_begin(m->trees.planner, m->trees.groups, m->trees.ngroups,
-				    &m->trees.plan);
-		return JOB_NEXT;
-	}
+	if (i == SA_MLIDS || (!first && mlid > sa_groups_top(groups) && mlid > assumed_top(m)))
+		return end_gather(m);
 	anew = m->trees.changed[i] || m->trees.topo != m->trees.seen;
 	if (anew)
 		gather_mlid(m, i, first);
@@ -302,9 +340,11 @@ static enum job_result plan(void *arg)
 {
 	struct multicast *m = arg;
 
+	mcast_plan_fini(&m->trees.next);
+	if (!m->trees.ngroups)
+		return JOB_NEXT;
 	if (!mcast_planner_step(m->trees.planner))
 		return JOB_MORE;
-	mcast_plan_fini(&m->trees.next);
 	mcast_planner_take(m->trees.planner, &m->trees.next);
 	return JOB_NEXT;
 }
@@ -517,16 +557,14 @@ static void take_snapshot(struct multicast *m)
 
 	if (t->topo == topo)
 		return;
-	trees_keep_proof(m);
 	mcast_planner_free(t->planner);
+	t->planner = NULL;
 	topo_unref(t->topo);
 	t->topo = topo_ref(topo);
-	if (t->published) {
+	if (t->proof_due || t->published) { /* of earlier tables */
 		mcast_proof_free(t->proof);
-		t->proof = t->published;
-		t->published = NULL;
+		t->proof = NULL;
 	}
-	t->planner = mcast_planner_new(t->topo, t->proof);
 	t->again = true;
 }
 
@@ -591,6 +629,8 @@ void trees_rewrite(struct multicast *m)
 void trees_published(struct multicast *m)
 {
 	m->trees.proof_due = true;
+	mcast_proof_free(m->trees.published); /* of the tables before */
+	m->trees.published = NULL;
 }
 
 void trees_same_links(struct multicast *m, const struct topo *before)

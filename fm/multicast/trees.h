@@ -37,7 +37,8 @@ struct trees {
 	struct topo *topo; /* referenced: what planner and gathered ports refer to */
 	bool proof_due;	   /* the graph of the tables last published is still to be copied */
 	struct mcast_proof *published; /* made for the tables last published; moves to `proof` */
-	struct mcast_proof *proof;     /* of the trees of `topo` */
+	/* Of the trees of `topo`; NULL while no group was there since it was published. */
+	struct mcast_proof *proof;
 	struct mcast_planner *planner;
 	struct gathered gathered[SA_MLIDS];
 	struct mcast_group *groups; /* [SA_MLIDS] by MLID */

@@ -72,13 +72,16 @@ static void sweep_keys(void *arg, const struct mad_path *path, uint16_t lid, str
 		inventory_keys_of_lid(&s->inv, lid, keys);
 		return;
 	}
+	if (!m_key_conf_any(conf) && !m_keys_change(s->inv.keys)) {
+		*keys = (struct mad_keys){ .count = 1 }; /* none, whoever is there: no walk */
+		return;
+	}
 	if (!path->hops && !s->inv.local) { /* the own port, known by its device */
 		keys->count = m_keys_of(s->inv.keys, mad_port_info(s->mad)->port_guid, keys->key);
 		return;
 	}
 	end = inventory_keys_at(&s->inv, path, keys);
-	if (end != INV_END_REACHED && conf->protect >= CLOSED &&
-	    (m_key_conf_any(conf) || m_keys_change(s->inv.keys)))
+	if (end != INV_END_REACHED && conf->protect >= CLOSED)
 		add_guesses(s, end, keys);
 }
 

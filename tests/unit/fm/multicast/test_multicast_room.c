@@ -10,6 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "fm/multicast/module.h"
+#include "fm/multicast/room.h"
 #include "fm/program/mft.h"
 #include "fm/sa/sa.h"
 #include "routing/proof/check_change.h"
@@ -188,6 +189,46 @@ static void trees_are_written_behind_unicast_tables(void **state)
 	assert_int_equal(served(&r, mlid), MEMBERS);
 	assert_int_equal(r.f.asked.mft_written, 1);
 	assert_int_equal(r.f.asked.retries, 0);
+	rig_fini(&r);
+}
+
+static void without_groups_no_planner_is_made(void **state)
+{
+	struct rig r;
+	const struct multicast *m;
+
+	rig_init(&r);
+	m = r.f.room;
+	sweep_and_publish(&r);
+	run_for(&r, SECOND_US);
+	assert_int_equal(m->trees.rounds, 1);
+	assert_null(m->trees.planner);
+	assert_null(m->trees.proof);
+	join(&r, 0, MEMBERS);
+	run_for(&r, SECOND_US);
+	assert_non_null(m->trees.planner);
+	assert_int_equal(multicast_trees(&r.f)->ntrees, 1);
+	rig_fini(&r);
+}
+
+/* The first group comes while a snapshot that shows other states of ports is already in force. */
+static void a_snapshot_that_replaces_another_before_the_first_plan_gets_its_trees(void **state)
+{
+	struct topo *before;
+	struct rig r;
+
+	rig_init(&r);
+	sweep_and_publish(&r);
+	run_for(&r, SECOND_US);
+	join(&r, 0, MEMBERS);
+	for (unsigned ms = 0; ms < 50 && !r.f.module->deploy.busy(r.f.room); ms++)
+		run_for(&r, 1000);
+	before = (struct topo *)r.f.view.topo;
+	r.f.view.topo = inventory_snapshot(sweep_inventory(r.b.sweep));
+	r.f.module->update.shown(r.f.room, before);
+	topo_unref(before);
+	run_for(&r, SECOND_US);
+	assert_int_equal(multicast_trees(&r.f)->ntrees, 1);
 	rig_fini(&r);
 }
 
@@ -420,6 +461,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(trees_are_written_behind_unicast_tables),
+		cmocka_unit_test(without_groups_no_planner_is_made),
+		cmocka_unit_test(
+			a_snapshot_that_replaces_another_before_the_first_plan_gets_its_trees),
 		cmocka_unit_test(joins_that_come_together_take_one_round),
 		cmocka_unit_test(a_block_that_a_switch_does_not_hold_is_written_again),
 		cmocka_unit_test(a_switch_that_takes_no_blocks_is_logged_once_and_tried_again),
