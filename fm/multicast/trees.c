@@ -282,15 +282,24 @@ static void new_planner(struct multicast *m)
 	t->planner = mcast_planner_new(t->topo, t->proof);
 }
 
+static bool any_member(const struct trees *t)
+{
+	for (uint32_t i = 0; i < t->ngroups; i++)
+		if (t->groups[i].nmembers)
+			return true;
+	return false;
+}
+
 /*
- * Without groups there is nothing to plan, nor to prove: both cost memory as the fabric has links.
- * False: other tables were published meanwhile; their trees are made when they are programmed.
+ * Planner and proof cost memory as the fabric has links: they are made for the first member. False:
+ * other tables were published meanwhile; their trees are made when they are programmed.
  */
 static bool begin_planner(struct multicast *m)
 {
 	struct trees *t = &m->trees;
 
-	if (!t->ngroups)
+	t->nobody = !any_member(t);
+	if (t->nobody)
 		return true;
 	if (!t->planner && fabric_view(m->fabric).topo != t->topo)
 		return false;
@@ -336,13 +345,23 @@ static enum job_result gather(void *arg)
 
 /* ---- Plan, judge ----------------------------------------------------------------------------- */
 
+static void plan_of_nobody(struct trees *t)
+{
+	t->next.trees = mem_alloc(t->ngroups + 1u, sizeof(*t->next.trees));
+	for (uint32_t i = 0; i < t->ngroups; i++)
+		t->next.trees[t->next.ntrees++] =
+			(struct mcast_tree){ .mlid = t->groups[i].mlid, .root = TOPO_NONE };
+}
+
 static enum job_result plan(void *arg)
 {
 	struct multicast *m = arg;
 
 	mcast_plan_fini(&m->trees.next);
-	if (!m->trees.ngroups)
+	if (m->trees.nobody) {
+		plan_of_nobody(&m->trees);
 		return JOB_NEXT;
+	}
 	if (!mcast_planner_step(m->trees.planner))
 		return JOB_MORE;
 	mcast_planner_take(m->trees.planner, &m->trees.next);

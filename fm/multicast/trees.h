@@ -37,12 +37,13 @@ struct trees {
 	struct topo *topo; /* referenced: what planner and gathered ports refer to */
 	bool proof_due;	   /* the graph of the tables last published is still to be copied */
 	struct mcast_proof *published; /* made for the tables last published; moves to `proof` */
-	/* Of the trees of `topo`; NULL while no group was there since it was published. */
+	/* Of the trees of `topo`; NULL while no group had members since it was published. */
 	struct mcast_proof *proof;
 	struct mcast_planner *planner;
 	struct gathered gathered[SA_MLIDS];
 	struct mcast_group *groups; /* [SA_MLIDS] by MLID */
 	uint32_t ngroups;
+	bool nobody; /* no group has a member */
 	struct mcast_plan next;
 	uint32_t at; /* of the step that runs */
 

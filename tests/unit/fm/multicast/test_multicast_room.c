@@ -192,22 +192,26 @@ static void trees_are_written_behind_unicast_tables(void **state)
 	rig_fini(&r);
 }
 
-static void without_groups_no_planner_is_made(void **state)
+static void without_members_no_planner_is_made(void **state)
 {
-	struct rig r;
 	const struct multicast *m;
+	struct rig r;
+	uint16_t mlid;
 
 	rig_init(&r);
 	m = r.f.room;
+	join(&r, 0, 0);
 	sweep_and_publish(&r);
 	run_for(&r, SECOND_US);
 	assert_int_equal(m->trees.rounds, 1);
 	assert_null(m->trees.planner);
 	assert_null(m->trees.proof);
-	join(&r, 0, MEMBERS);
+	assert_int_equal(multicast_trees(&r.f)->ntrees, 1);
+	mlid = join(&r, 1, MEMBERS)->mlid;
 	run_for(&r, SECOND_US);
 	assert_non_null(m->trees.planner);
-	assert_int_equal(multicast_trees(&r.f)->ntrees, 1);
+	assert_int_equal(multicast_trees(&r.f)->ntrees, 2);
+	assert_int_equal(served(&r, mlid), MEMBERS);
 	rig_fini(&r);
 }
 
@@ -461,7 +465,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(trees_are_written_behind_unicast_tables),
-		cmocka_unit_test(without_groups_no_planner_is_made),
+		cmocka_unit_test(without_members_no_planner_is_made),
 		cmocka_unit_test(
 			a_snapshot_that_replaces_another_before_the_first_plan_gets_its_trees),
 		cmocka_unit_test(joins_that_come_together_take_one_round),
