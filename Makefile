@@ -33,7 +33,7 @@ CFLAGS ?= $(if $(SAN),-O1 -g1,-O3 -g)
 # HARDEN= leaves it out, as sanitizers do. A level of _FORTIFY_SOURCE that is given, by a package's distribution, stands.
 HARDEN := $(if $(SAN),,-fstack-protector-strong -fstack-clash-protection \
 	$(if $(findstring _FORTIFY_SOURCE,$(CPPFLAGS) $(CFLAGS)),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2) \
-	$(if $(findstring x86_64,$(shell $(CC) -dumpmachine)),-fcf-protection))
+	$(if $(findstring x86_64,$(shell $(CC) -dumpmachine 2>/dev/null)),-fcf-protection))
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter \
 	$(if $(WERROR),-Werror)
 override CPPFLAGS += -I. -isystem /usr/include/infiniband -D_GNU_SOURCE -DFMD_VERSION='"$(or $(VERSION),0)"' $(PKG_CFLAGS)
