@@ -59,7 +59,7 @@ static void name_port(struct fabric *f, const struct inv_node *node, unsigned nu
 		fabric_request_isolate(f, node->guid, (uint8_t)num, ISOLATED_NOT_ACTIVE);
 	else if ((*named)++ < NAMED)
 		alert_raise(f->alerts, "port-refuses", name.text, "%s: %s", name.text,
-			    port->refusal);
+			    inv_trouble(port)->refusal);
 }
 
 static void name_ports(struct fabric *f)

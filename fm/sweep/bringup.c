@@ -83,30 +83,34 @@ static void count_unheld(struct bringup *b, struct inv_node *node, unsigned num)
 {
 	struct inv_port *port = &node->ports[num];
 	struct bringup_result *r = &b->result;
+	struct inv_trouble *trouble;
 
 	if (!port->unheld)
 		return;
+	trouble = inventory_trouble(port);
 	b->any_given_up = true;
 	r->unheld++;
-	if (port->trial_at_us <= loop_now_us(b->loop))
-		port->trial_at_us = loop_now_us(b->loop) + TRIAL_US;
-	if (!r->retry_at_us || port->trial_at_us < r->retry_at_us)
-		r->retry_at_us = port->trial_at_us;
+	if (trouble->trial_at_us <= loop_now_us(b->loop))
+		trouble->trial_at_us = loop_now_us(b->loop) + TRIAL_US;
+	if (!r->retry_at_us || trouble->trial_at_us < r->retry_at_us)
+		r->retry_at_us = trouble->trial_at_us;
 }
 
 static void count_port(struct bringup *b, struct inv_node *node, unsigned num)
 {
 	const struct inv_port *port = &node->ports[num], *peer = bringup_peer(port);
 	struct bringup_result *r = &b->result;
+	uint64_t retry_at_us;
 
 	if (num && !port->link_up)
 		return;
 	count_unheld(b, node, num);
-	if (!port->retry_at_us)
+	retry_at_us = inv_trouble(port)->retry_at_us;
+	if (!retry_at_us)
 		return;
 	b->any_given_up = true;
-	if (!r->retry_at_us || port->retry_at_us < r->retry_at_us)
-		r->retry_at_us = port->retry_at_us;
+	if (!r->retry_at_us || retry_at_us < r->retry_at_us)
+		r->retry_at_us = retry_at_us;
 	if (!port->given_up)
 		return;
 	if (peer && peer->given_up && !inventory_is_first_end(node, num))
@@ -250,7 +254,7 @@ static void node_want(struct bringup *b, struct inv_node *node)
 		port->sets = 0;
 		port->errors = port->given_up ? GIVEN_UP : 0;
 		if (!port->given_up)
-			port->retry_at_us = 0;
+			inventory_retry_at(port, 0);
 		port->want_lid = i == TOPO_NONE ? 0 : b->lids->lid_of_port[i];
 		port->want_lmc = port->want_lid ? lids_lmc(b->lids, i, port->want_lid) : 0;
 	}
@@ -361,10 +365,11 @@ void bringup_wait(struct bringup *b, uint64_t us)
 
 static bool retry_is_due(const struct bringup *b, const struct inv_port *port)
 {
+	const struct inv_trouble *trouble = inv_trouble(port);
 	uint64_t now = loop_now_us(b->loop);
 
-	return (port->retry_at_us && port->retry_at_us <= now) ||
-	       (port->unheld && port->trial_at_us <= now);
+	return (trouble->retry_at_us && trouble->retry_at_us <= now) ||
+	       (port->unheld && trouble->trial_at_us <= now);
 }
 
 /* It shows no key, and may have one: whether it counted what it did not answer is read first. */
@@ -380,10 +385,10 @@ static void retry_port(struct bringup *b, struct inv_node *node, uint8_t num)
 
 	port->errors = port->sets = 0;
 	port->reread = hides_key(b, node, num);
-	port->retry_at_us =
-		port->given_up ? loop_now_us(b->loop) + bringup_rest_us(port->given_up) : 0;
+	inventory_retry_at(
+		port, port->given_up ? loop_now_us(b->loop) + bringup_rest_us(port->given_up) : 0);
 	if (port->unheld)
-		port->trial_at_us = loop_now_us(b->loop) + TRIAL_US;
+		inventory_trouble(port)->trial_at_us = loop_now_us(b->loop) + TRIAL_US;
 	port->settled &= !(port->unheld & INV_SET_INFO);
 	bringup_step(b, node, num);
 	if (port->unheld & INV_SET_PKEYS)

@@ -48,21 +48,39 @@ static uint64_t claim_of(const struct wire_node_info *info)
 	return claim | 1;
 }
 
+/* Of this sweep. */
+static unsigned claims_at(const struct sweep *s, const struct inv_port *port)
+{
+	const struct inv_trouble *trouble = inv_trouble(port);
+
+	return trouble->claimed_in == s->number ? trouble->claims : 0;
+}
+
+static struct inv_trouble *claims_of(const struct sweep *s, struct inv_port *port)
+{
+	struct inv_trouble *trouble = inventory_trouble(port);
+
+	if (trouble->claimed_in != s->number) {
+		trouble->claims = 0;
+		trouble->claim = 0;
+	}
+	trouble->claimed_in = s->number;
+	return trouble;
+}
+
 enum claim contest_claim(struct sweep *s, struct inv_node *from, uint8_t num,
 			 const struct wire_node_info *info)
 {
-	struct inv_port *port = &from->ports[num];
 	uint64_t claim = claim_of(info);
+	struct inv_trouble *trouble;
 
-	if (port->claimed_in != s->number) {
-		port->claims = 0;
-		port->claim = 0;
-	}
-	port->claimed_in = s->number;
-	if (!is_news(s, from, num, info) || port->claim == claim)
+	if (!is_news(s, from, num, info))
 		return CLAIM_ACCEPTED;
-	port->claim = claim;
-	if (++port->claims >= CLAIMS_MAX)
+	trouble = claims_of(s, &from->ports[num]);
+	if (trouble->claim == claim)
+		return CLAIM_ACCEPTED;
+	trouble->claim = claim;
+	if (++trouble->claims >= CLAIMS_MAX)
 		return CLAIM_REFUSED;
 	sweep_ask(s, JOB_PROBE, from, num, true);
 	return CLAIM_ASKED;
@@ -116,7 +134,7 @@ enum place contest_place(struct sweep *s, struct inv_node *from, uint8_t num, st
 {
 	struct inv_port *port = &node->ports[node_num];
 
-	if (from->ports[num].claims >= CLAIMS_MAX)
+	if (claims_at(s, &from->ports[num]) >= CLAIMS_MAX)
 		return PLACE_TAKEN; /* it was weighed often enough in this sweep */
 	if (node == from || is_same_link(port, from, num) || !is_at_home(s, node))
 		return PLACE_FREE;
@@ -129,7 +147,7 @@ enum place contest_place(struct sweep *s, struct inv_node *from, uint8_t num, st
 	} else {
 		return PLACE_FREE;
 	}
-	from->ports[num].claims++;
+	claims_of(s, &from->ports[num])->claims++;
 	park(s, from, num, node, node_num);
 	return PLACE_ASKED;
 }

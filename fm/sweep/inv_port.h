@@ -27,6 +27,18 @@ enum inv_set {
 	INV_SET_LANES = 4, /* SL2VL, VL arbitration */
 };
 
+struct inv_trouble { /* of a port that was given up, or behind which answers contradict */
+	/* claim*: private to contest.c. The sweep in which answers contradicted the record */
+	uint32_t claimed_in;
+	uint8_t claims; /* their number */
+	uint64_t claim; /* the latest of them */
+	/* GUID of a node that answers here and cannot be here, or INV_NONSENSE; 0 = none */
+	guid_t refused;
+	uint64_t retry_at_us; /* when a port that was given up is asked again; 0 = it was not */
+	uint64_t trial_at_us; /* when one that does not hold a Set is tried again */
+	const char *refusal;  /* how it refused, a literal */
+};
+
 /*
  * The first cache line holds what each snapshot and each walk over all ports reads. There are as
  * many of these as ports in the fabric, so flags are bits, and no member leaves a gap.
@@ -57,16 +69,11 @@ struct inv_port {
 	bool refuted : 1;    /* PortInfo was asked to decide about the link, and did not come */
 	/* private to the election: a manager here was looked for since the link came up */
 	bool sm_asked : 1;
-	uint8_t verify_tries; /* verification requests in a row without an answer */
-	uint16_t sm_lid;      /* of PortInfo */
+	uint8_t pkey_state : 2; /* enum inv_pkey_state; bringup.c's too */
+	uint8_t verify_tries;	/* verification requests in a row without an answer */
+	uint16_t sm_lid;	/* of PortInfo */
 	uint32_t judged; /* inventory.clock when a request over its link last succeeded or failed */
 	uint32_t seen;	 /* the sweep that last read it */
-	/* claim*: private to contest.c. The sweep in which answers contradicted the record */
-	uint32_t claimed_in;
-	uint64_t claim; /* the latest of these answers */
-	/* GUID of a node that answers here and cannot be here, or INV_NONSENSE; 0 = none */
-	guid_t refused;
-	uint8_t claims; /* their number */
 
 	/* From here to `shut`: private to bringup.c. */
 	uint8_t want_lmc;
@@ -90,17 +97,23 @@ struct inv_port {
 	bool shut : 1;
 
 	/* Whether the port holds what it acknowledged; bits of enum inv_set. */
-	uint8_t unread;	    /* acknowledged, and not read since */
-	uint8_t doubted;    /* was read otherwise: is read behind each Set from now on */
-	uint8_t at_once;    /* is being read behind a Set now */
-	uint8_t unheld;	    /* was read otherwise then, too: bringup.c tries again now and then */
-	uint8_t pkey_state; /* enum inv_pkey_state */
+	uint8_t unread;	 /* acknowledged, and not read since */
+	uint8_t doubted; /* was read otherwise: is read behind each Set from now on */
+	uint8_t at_once; /* is being read behind a Set now */
+	uint8_t unheld;	 /* was read otherwise then, too: bringup.c tries again now and then */
 	struct inv_qos qos;
-	uint64_t retry_at_us;	 /* when a port that was given up is asked again */
-	const char *refusal;	 /* how it refused, a literal */
-	uint64_t trial_at_us;	 /* when one that does not hold a Set is tried again */
-	struct inv_pkeys *pkeys; /* NULL: the default partition at index 0 */
-	uint8_t info[64];	 /* PortInfo as last answered */
+	struct inv_trouble *trouble; /* NULL: it never had any; see inv_trouble() */
+	struct inv_pkeys *pkeys;     /* NULL: the default partition at index 0 */
+	uint8_t info[64];	     /* PortInfo as last answered */
 };
+
+/*
+ * The port's own record, good as long as the port, never NULL. For reading: all zero where it has
+ * none. To be written to: made where it has none.
+ */
+const struct inv_trouble *inv_trouble(const struct inv_port *port);
+struct inv_trouble *inventory_trouble(struct inv_port *port);
+/* When the port is asked again; 0 = it is not given up. */
+void inventory_retry_at(struct inv_port *port, uint64_t us);
 
 #endif

@@ -17,12 +17,12 @@
  */
 #define INV_SL2VL QOS_ARB_BLOCKS /* the step behind the arbitration blocks, and its bit in `held` */
 struct inv_qos {
-	uint8_t step;	  /* arbitration blocks 0 to 3, SL2VL, none */
 	uint8_t in;	  /* of SL2VL: the next input port */
 	uint8_t vls;	  /* lanes that this is for; 0 = not begun */
 	uint8_t written;  /* SL2VL by wildcard: for so many lanes, 0 = not yet */
 	uint8_t job;	  /* on its way: 0, WIRE_GET or WIRE_SET */
 	uint8_t held;	  /* a bit a step */
+	uint8_t step : 4; /* arbitration blocks 0 to 3, SL2VL, none */
 	bool differs : 1; /* the table was read: it is to be set */
 	bool failed : 1;  /* until the next apply */
 	bool wrote : 1;	  /* since it was read last */

@@ -23,8 +23,10 @@ void inventory_init(struct inventory *inv)
 
 static void node_free(struct inv_node *node)
 {
-	for (unsigned p = 0; p <= node->nports; p++)
+	for (unsigned p = 0; p <= node->nports; p++) {
 		inventory_forget_pkeys(&node->ports[p]);
+		free(node->ports[p].trouble);
+	}
 	free(node->port_guids);
 	free(node->labels);
 	free(node->ports);
@@ -267,13 +269,36 @@ void inventory_end_bounces(struct inventory *inv)
 		inventory_end_bounces_of(inv, node);
 }
 
+const struct inv_trouble *inv_trouble(const struct inv_port *port)
+{
+	static const struct inv_trouble none;
+
+	return port->trouble ? port->trouble : &none;
+}
+
+struct inv_trouble *inventory_trouble(struct inv_port *port)
+{
+	if (!port->trouble)
+		port->trouble = mem_alloc(1, sizeof(*port->trouble));
+	return port->trouble;
+}
+
+void inventory_retry_at(struct inv_port *port, uint64_t us)
+{
+	if (us || port->trouble)
+		inventory_trouble(port)->retry_at_us = us;
+}
+
 void inventory_refuse(struct inventory *inv, struct inv_node *node, uint8_t num, guid_t guid)
 {
 	struct inv_port *port = &node->ports[num];
+	guid_t before = inv_trouble(port)->refused;
 
-	inv->nrefused -= port->refused != 0;
-	inv->ntwice -= port->refused && port->refused != INV_NONSENSE;
-	port->refused = guid;
+	if (before == guid)
+		return;
+	inv->nrefused -= before != 0;
+	inv->ntwice -= before && before != INV_NONSENSE;
+	inventory_trouble(port)->refused = guid;
 	inv->nrefused += guid != 0;
 	inv->ntwice += guid && guid != INV_NONSENSE;
 }

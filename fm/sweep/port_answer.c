@@ -26,10 +26,10 @@ static void log_given_up(struct bringup *b, const struct inv_node *node, uint8_t
 		b->result.links_new++;
 	if (!b->result.first_new[0])
 		snprintf(b->result.first_new, sizeof(b->result.first_new), "%s: %s", name.text,
-			 port->refusal);
+			 inv_trouble(port)->refusal);
 	if (log_allow(&b->failed_log, loop_now_us(b->loop), BRINGUP_LOG_BURST))
-		log_line(LOG_SWEEP, LOG_WARNING, "%s: %s, left in %s", name.text, port->refusal,
-			 topo_state_name(port->state));
+		log_line(LOG_SWEEP, LOG_WARNING, "%s: %s, left in %s", name.text,
+			 inv_trouble(port)->refusal, topo_state_name(port->state));
 }
 
 uint64_t bringup_rest_us(unsigned given_up)
@@ -58,13 +58,13 @@ static void port_give_up(struct bringup *b, struct inv_node *node, uint8_t num, 
 
 	port->errors = GIVEN_UP;
 	port->at_once &= (uint8_t)~INV_SET_INFO;
-	port->refusal = why;
+	inventory_trouble(port)->refusal = why;
 	b->any_given_up = true;
 	if (!port->given_up)
 		log_given_up(b, node, num);
 	if (port->given_up < UINT8_MAX)
 		port->given_up++;
-	port->retry_at_us = loop_now_us(b->loop) + bringup_rest_us(port->given_up);
+	inventory_retry_at(port, loop_now_us(b->loop) + bringup_rest_us(port->given_up));
 }
 
 /*
@@ -88,7 +88,7 @@ void bringup_port_lost(struct bringup *b, struct inv_node *node, uint8_t num)
 		port_give_up(b, node, num, "does not answer");
 	port->errors = GIVEN_UP;
 	port->at_once &= (uint8_t)~INV_SET_INFO;
-	port->retry_at_us = loop_now_us(b->loop) + lost_rest_us(port->lost);
+	inventory_retry_at(port, loop_now_us(b->loop) + lost_rest_us(port->lost));
 	b->any_given_up = true;
 }
 

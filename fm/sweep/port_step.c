@@ -135,7 +135,7 @@ static void note_key(struct inv_port *port, bool foreign)
 {
 	if (foreign && !port->foreign_key) {
 		port->given_up = port->lost = 0;
-		port->retry_at_us = 0;
+		inventory_retry_at(port, 0);
 	}
 	port->foreign_key = foreign;
 }
@@ -175,7 +175,7 @@ void bringup_cured(struct bringup *b, struct inv_port *port)
 {
 	b->result.cured += port->given_up > 0;
 	port->given_up = port->lost = 0;
-	port->retry_at_us = 0;
+	inventory_retry_at(port, 0);
 }
 
 /* By itself, or with the last Set. */

@@ -52,7 +52,7 @@ static unsigned ask_refused(struct sweep *s)
 
 	for (; node; node = inventory_next(&s->inv, node))
 		for (unsigned p = 1; can_ask(node) && p <= node->nports; p++)
-			if (node->ports[p].refused && probes_over(s, node, p)) {
+			if (inv_trouble(&node->ports[p])->refused && probes_over(s, node, p)) {
 				sweep_ask(s, JOB_VERIFY_LINK, node, p, false);
 				asked++;
 			}
@@ -117,10 +117,11 @@ static void link_answered(struct sweep *s, struct inv_node *node, unsigned num,
 			  const struct wire_node_info *info)
 {
 	struct inv_port *port = &node->ports[num];
+	guid_t refused = inv_trouble(port)->refused;
 
-	if (port->refused) {
+	if (refused) {
 		if (wire_node_info_flaw(info) ||
-		    (port->refused == info->node_guid && has_its_place(s, info->node_guid)))
+		    (refused == info->node_guid && has_its_place(s, info->node_guid)))
 			return; /* still */
 		differs(s, node, num);
 	} else if (port->peer && port->peer->guid == info->node_guid &&

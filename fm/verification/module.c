@@ -52,7 +52,7 @@ struct verification {
 
 static void name_port(struct verification *v, const struct inv_node *node, unsigned num)
 {
-	guid_t guid = node->ports[num].refused;
+	guid_t guid = inv_trouble(&node->ports[num])->refused;
 	const struct inv_node *other = inventory_find(v->services.inventory, guid);
 	struct inv_name name = inventory_name(node, (int)num);
 
@@ -100,7 +100,7 @@ static void raise_alerts(struct verification *v)
 		alerts_review(alerts, kinds[i]);
 	for (; n && named < NAMED; n = inventory_next(inv, n))
 		for (unsigned p = 1; p <= n->nports && named < NAMED; p++)
-			if (n->ports[p].refused) {
+			if (inv_trouble(&n->ports[p])->refused) {
 				name_port(v, n, p);
 				named++;
 			}

@@ -115,6 +115,26 @@ static void second_apply_sends_nothing(void **state)
 	bench_fini(&b);
 }
 
+/* There are as many records as ports in the fabric. */
+static void a_port_that_never_had_trouble_has_no_record_of_any(void **state)
+{
+	struct bench b;
+	unsigned with = 0;
+
+	bench_init(&b, design_pgft2(), NULL);
+	bench_discover(&b);
+	double_set_silent(b.d, b.design->nodes[b.design->nnodes - 1].guid, true);
+	bench_bringup(&b);
+	for (struct inv_node *node = inventory_first(sweep_inventory(b.sweep)); node;
+	     node = inventory_next(sweep_inventory(b.sweep), node))
+		for (unsigned p = 0; p <= node->nports; p++) {
+			with += node->ports[p].trouble != NULL;
+			assert_true(node->ports[p].trouble || !node->ports[p].given_up);
+		}
+	assert_true(with > 0 && with <= 2);
+	bench_fini(&b);
+}
+
 /* A new process on a running fabric: same LIDs, since the ports hold them, and no Set at all. */
 static void restart_sets_nothing(void **state)
 {
@@ -473,6 +493,7 @@ static const struct CMUnitTest tests_list[] = {
 	cmocka_unit_test(all_links_go_active_by_two_sets_a_port),
 	cmocka_unit_test(end_ports_hold_their_addresses),
 	cmocka_unit_test(second_apply_sends_nothing),
+	cmocka_unit_test(a_port_that_never_had_trouble_has_no_record_of_any),
 	cmocka_unit_test(restart_sets_nothing),
 	cmocka_unit_test(lossy_cables_end_in_the_same_state),
 	cmocka_unit_test(mtu_and_vls_are_the_lower_of_both_ends),
