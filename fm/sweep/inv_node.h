@@ -44,7 +44,7 @@ struct inv_node {
 	struct wire_node_info info; /* as seen by the port it was first met at */
 	struct wire_switch_info sw; /* switches */
 	char desc[65];
-	char name[NAMING_MAX]; /* by which texts call it; never empty */
+	char *name; /* by which texts call it: `desc`, or its own; never empty */
 	bool have_desc;
 	bool desc_stale; /* it may have another name: read again when it is looked at */
 	bool silent;	 /* does not answer although its link is up: kept, retried later */

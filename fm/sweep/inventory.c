@@ -27,6 +27,8 @@ static void node_free(struct inv_node *node)
 		inventory_forget_pkeys(&node->ports[p]);
 		free(node->ports[p].trouble);
 	}
+	if (node->name != node->desc)
+		free(node->name);
 	free(node->port_guids);
 	free(node->labels);
 	free(node->ports);
@@ -103,12 +105,22 @@ struct inv_node *inventory_from(const struct inventory *inv, guid_t guid)
 
 /* ---- Names ----------------------------------------------------------------------------------- */
 
+/* Most nodes are called what their description says. */
+static void set_name(struct inv_node *node, const char *name)
+{
+	if (node->name != node->desc)
+		free(node->name);
+	node->name = strcmp(name, node->desc) ? mem_strdup(name) : node->desc;
+}
+
 void inventory_set_desc(const struct inventory *inv, struct inv_node *node, const char *desc)
 {
 	const char *label = node_names_find(inv->names, node->guid);
+	char name[NAMING_MAX];
 
 	snprintf(node->desc, sizeof(node->desc), "%s", desc);
-	naming_alone(node->desc, label ? label : node->desc, node->guid, node->name);
+	naming_alone(node->desc, label ? label : node->desc, node->guid, name);
+	set_name(node, name);
 }
 
 void inventory_name_nodes(struct inventory *inv, const struct node_names *names)
@@ -135,7 +147,7 @@ void inventory_take_names(struct inventory *inv, const struct topo *topo)
 			++*at;
 		if (*at < end && topo->nodes[*at].guid == node->guid &&
 		    strcmp(node->desc, topo->nodes[*at].desc) == 0)
-			snprintf(node->name, sizeof(node->name), "%s", topo->nodes[*at].name);
+			set_name(node, topo->nodes[*at].name);
 	}
 }
 
