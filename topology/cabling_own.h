@@ -77,23 +77,14 @@ struct cabling_end cabling_end_of(const struct topo *t, const struct topo_port *
 /* The first port of a CA with a known link, in the snapshot; NULL = it has none. */
 const struct topo_port *cabling_first_cabled(const struct topo *t, uint32_t ca);
 
-/* Derives levels and likenesses; `t` must outlive them. tiers_fini() frees what it allocated. */
-void tiers_init(struct tiers *tiers, const struct topo *t);
-void tiers_fini(struct tiers *tiers);
-
 /*
  * The steps of cabling_pattern(), in its order. `expect` adds expectations; cabling_find_strays()
  * marks stray cables, the other `find` add findings or expectations; cabling_report() turns the
  * difference of found and expected into findings. `tiers` NULL = the expectations are a plan's.
  */
 void cabling_expect_hosts(struct wiring *w);				  /* cabling_hosts.c */
-void cabling_find_lost_hcas(struct wiring *w);				  /* cabling_hcas.c */
-void cabling_find_moved_hosts(struct wiring *w);			  /* cabling_hcas.c */
 void cabling_expect_uplinks(struct wiring *w, const struct tiers *tiers); /* cabling_uplinks.c */
 void cabling_find_strays(struct wiring *w, const struct tiers *tiers);	  /* cabling_strays.c */
-void cabling_find_slow(struct wiring *w);				  /* cabling_speed.c */
 void cabling_report(struct wiring *w, const struct tiers *tiers);	  /* cabling_findings.c */
-/* The kind of the wrong cable at vertex `at`, judged by the pattern (cabling_kinds.c). */
-enum cabling_kind cabling_kind_of(const struct wiring *w, const struct tiers *tiers, uint32_t at);
 
 #endif

@@ -31,11 +31,6 @@ enum cutoff_fate {
 };
 /* An enum cutoff_fate by node, as seen from `from`; the caller frees it. Linear in ports. */
 uint8_t *cutoff_fates(const struct topo *t, uint32_t from);
-/*
- * By node, how many links of an HCA lead to the switches that reach most HCAs, of all or of those
- * with a number in `among` (NULL = all); the caller frees it. Linear in ports.
- */
-uint8_t *cutoff_links(const struct topo *t, const uint8_t *among);
 /* Writes `32 HCAs cut off: leaf-su33-rail0 is down`; "" if none is. Returns snprintf's length. */
 int cutoff_describe(const struct topo *t, const struct cutoff *cutoff, char *buf, size_t size);
 

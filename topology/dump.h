@@ -3,8 +3,8 @@
 #ifndef FMD_TOPOLOGY_DUMP_H
 #define FMD_TOPOLOGY_DUMP_H
 
-#include <stdio.h>
 #include <jansson.h>
+#include <stdio.h>
 #include "topology/topo.h"
 
 /*

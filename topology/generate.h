@@ -35,15 +35,6 @@ struct topo *generate_pgft(unsigned h, const unsigned *m, const unsigned *w, con
 			   char *err, size_t err_size);
 
 /*
- * Fabrics that are no trees. argv[0] = "torus", "ring", "hypercube", "hyperx", "dragonfly+" or
- * "jellyfish", argv[1] = its sizes with commas between, then --hosts N (of a switch; 4), --cables N
- * (side by side; 1), --seed N (jellyfish). NULL for a word or number that does not fit.
- */
-struct topo *generate_shape(int argc, char **argv, char *err, size_t err_size);
-/* Whether generate_shape() knows the name. */
-bool generate_is_shape(const char *name);
-
-/*
  * Makes the fabric of `fmctl generate`'s arguments: argv[0] = "superpod", "pgft" or one of
  * generate_shape()'s. NULL with the reason in err when they do not name a fabric.
  */

@@ -25,8 +25,6 @@ struct generator {
  */
 int generate_switch(struct generator *g, unsigned nports, const char *name);
 int generate_hca(struct generator *g, unsigned nports, const char *name);
-/* Makes the SHARP aggregation node of a switch, behind the extra port that it was made with. */
-void generate_aggregation_node(struct generator *g, int sw, unsigned sw_port);
 /* Make a cable that is up, its ports as after power-on: to an HCA, and between two switches. */
 void generate_host_cable(struct generator *g, int hca, unsigned hca_port, int sw, unsigned sw_port);
 void generate_cable(struct generator *g, int a, unsigned a_port, int b, unsigned b_port);

@@ -57,18 +57,4 @@ struct what_matches { /* zeroed = none; free(nodes) */
 	uint32_t host;	 /* TOPO_NONE, or the text names this host as a whole */
 };
 
-/*
- * The most exact meaning of a text that names anything: a description, a host, a host and its
- * device, and if loose a word of descriptions or their beginning.
- */
-void what_match_names(const struct topo *t, const char *text, bool loose,
-		      struct what_matches *matches);
-
-/* Writes `'TEXT' matches 9 hosts, among them 'A', 'B'` to err. */
-void what_say_ambiguous(const struct topo *t, const char *text, const struct what_matches *matches,
-			char *err, size_t size);
-
-/* Appends `; near: 'leaf-01', 'leaf-11'` where names of switches or hosts look like the text. */
-void what_say_near(const struct topo *t, const char *text, char *err, size_t size);
-
 #endif

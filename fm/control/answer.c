@@ -1,11 +1,454 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include "fm/control/answer.h"
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "fm/control/traffic.h"
+#include "fm/fabric/view.h"
+#include "fm/multicast/module.h"
+#include "fm/partition/module.h"
+#include "topology/mem.h"
+#include "topology/text.h"
+
+/*
+ * answer_search: what has a text in its name, GUID, LID, MLID or P_Key, as rows {"kind", "name",
+ * "what", "detail"}: `what` is how commands are told of it. Names that begin with the text come
+ * first, and of nodes: hosts, switches, HCAs.
+ */
+
+#define ROWS_MAX   24
+#define HEX_LEAST  4 /* digits of a GUID from which on it is looked for */
+#define HEX_MOST   16
+#define MLID_FIRST 0xc000
+
+enum rank { FIRST, BEHIND, RANKS };
+
+struct search {
+	const struct topo *t;
+	const char *text;
+	unsigned digits; /* the text as a part of a GUID: so many hex digits of it.. */
+	guid_t part;	 /* ..and their value; digits 0 = it is none */
+	long lid;	 /* the text as a LID; -1 = it is none */
+	json_t *rows[RANKS];
+};
+
+/* How well a name fits. */
+static enum rank rank_of(const struct search *s, const char *name)
+{
+	if (!strncasecmp(name, s->text, strlen(s->text)))
+		return FIRST;
+	return strcasestr(name, s->text) ? BEHIND : RANKS;
+}
+
+static bool is_full(const struct search *s)
+{
+	return json_array_size(s->rows[FIRST]) >= ROWS_MAX;
+}
+
+/* Takes `detail`. */
+static void add(struct search *s, enum rank rank, const char *kind, const char *name,
+		const char *what, json_t *detail)
+{
+	if (json_array_size(s->rows[rank]) < ROWS_MAX)
+		json_array_append_new(s->rows[rank],
+				      json_pack("{s:s, s:s, s:s, s:o}", "kind", kind, "name", name,
+						"what", what, "detail", detail));
+	else
+		json_decref(detail);
+}
+
+/* ---- Nodes ----------------------------------------------------------------------------------- */
+
+static bool has_guid(const struct search *s, guid_t guid)
+{
+	guid_t mask = s->digits == HEX_MOST ? ~0ull : (1ull << s->digits * 4) - 1;
+
+	for (unsigned low = 0; s->digits && guid && low + s->digits <= HEX_MOST; low++)
+		if ((guid >> low * 4 & mask) == s->part)
+			return true;
+	return false;
+}
+
+static bool has_lid(const struct search *s, const struct topo_port *port)
+{
+	return s->lid > 0 && port->lid && s->lid >= port->lid &&
+	       s->lid < port->lid + (1l << port->lmc);
+}
+
+static bool has_number(const struct search *s, uint32_t n)
+{
+	const struct topo_node *node = &s->t->nodes[n];
+
+	if (has_guid(s, node->guid))
+		return true;
+	for (unsigned num = 0; num <= node->nports; num++) {
+		const struct topo_port *port = topo_port(s->t, n, num);
+
+		if (has_lid(s, port) || has_guid(s, port->guid))
+			return true;
+		if (n < s->t->nswitches)
+			break; /* all is on port 0 */
+	}
+	return false;
+}
+
+/* By its name, else by what the device itself says. */
+static enum rank rank_of_node(const struct search *s, const struct topo_node *node)
+{
+	enum rank rank = rank_of(s, node->name);
+
+	return rank != RANKS ? rank : rank_of(s, node->desc);
+}
+
+static void add_node(struct search *s, uint32_t n)
+{
+	const struct topo_node *node = &s->t->nodes[n];
+	enum rank rank = rank_of_node(s, node);
+	const struct topo_port *port = topo_port(s->t, n, n < s->t->nswitches ? 0 : 1);
+	char guid[20];
+
+	if (rank == RANKS && !has_number(s, n))
+		return;
+	snprintf(guid, sizeof(guid), "0x%016llx", (unsigned long long)node->guid);
+	add(s, rank == RANKS ? FIRST : rank,
+	    n < s->t->nswitches ? topo_role_name(node->role) : "HCA", node->name, guid,
+	    json_sprintf("%s, LID %u", guid, port->lid));
+}
+
+static void add_hosts(struct search *s)
+{
+	for (uint32_t i = 0; i < s->t->nhosts && !is_full(s); i++) {
+		const struct topo_host *host = &s->t->hosts[i];
+		enum rank rank = rank_of(s, host->name);
+
+		if (rank != RANKS)
+			add(s, rank, "host", host->name, host->name,
+			    json_sprintf("%u HCA%s", host->ncas, host->ncas == 1 ? "" : "s"));
+	}
+}
+
+static void add_nodes(struct search *s)
+{
+	add_hosts(s);
+	for (uint32_t n = 0; n < s->t->nnodes && !is_full(s); n++)
+		add_node(s, n);
+}
+
+/* ---- Groups and partitions ------------------------------------------------------------------- */
+
+/* Rows of a document in which one of two members has the text. */
+static void add_rows(struct search *s, const char *kind, json_t *rows, const char *name,
+		     const char *number, const char *prefix)
+{
+	json_t *row;
+	size_t i;
+
+	json_array_foreach (rows, i, row) {
+		const char *called = json_string_value(json_object_get(row, name));
+		const char *numbered = json_string_value(json_object_get(row, number));
+		char what[64];
+
+		if (!called || !numbered ||
+		    (!strcasestr(called, s->text) && !strcasestr(numbered, s->text)))
+			continue;
+		snprintf(what, sizeof(what), "%s%s", prefix, numbered);
+		add(s, FIRST, kind, called, what, json_string(numbered));
+	}
+	json_decref(rows);
+}
+
+/* ---- The document ---------------------------------------------------------------------------- */
+
+/* lid:, mlid: .. before a number say what it is; the number alone is looked for everywhere. */
+static const char *without_kind(const char *text)
+{
+	static const char *const kinds[] = { "lid:", "mlid:", "guid:", "pkey:", "S-", "H-" };
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (!strncasecmp(text, kinds[i], strlen(kinds[i])))
+			return text + strlen(kinds[i]);
+	return text;
+}
+
+static void read_numbers(struct search *s)
+{
+	const char *digits = !strncasecmp(s->text, "0x", 2) ? s->text + 2 : s->text;
+	size_t count = strspn(digits, "0123456789abcdefABCDEF");
+	char *end;
+	long lid = strtol(s->text, &end, 0);
+
+	if (count >= HEX_LEAST && count <= HEX_MOST && !digits[count]) {
+		s->digits = (unsigned)count;
+		s->part = strtoull(digits, NULL, 16);
+	}
+	s->lid = *end || end == s->text || lid >= MLID_FIRST ? -1 : lid;
+}
+
+static json_t *joined(struct search *s)
+{
+	json_array_extend(s->rows[FIRST], s->rows[BEHIND]);
+	json_decref(s->rows[BEHIND]);
+	while (json_array_size(s->rows[FIRST]) > ROWS_MAX)
+		json_array_remove(s->rows[FIRST], ROWS_MAX);
+	return s->rows[FIRST];
+}
+
+static json_t *answer_search(const struct command_env *env, json_t *args, char *err)
+{
+	struct search s = { .t = command_topo(env, err) };
+
+	if (!s.t || !command_unpack(args, err, "{s:s}", "text", &s.text))
+		return NULL;
+	s.text = without_kind(s.text);
+	if (!*s.text)
+		return json_array();
+	read_numbers(&s);
+	s.rows[FIRST] = json_array();
+	s.rows[BEHIND] = json_array();
+	add_nodes(&s);
+	add_rows(&s, "group", multicast_groups(env->fabric), "mgid", "mlid", "mlid:");
+	add_rows(&s, "partition", partitions_document(env->fabric, NULL), "name", "pkey", "pkey:");
+	return joined(&s);
+}
+const struct command_run search_run = { .answer = answer_search };
+
+/*
+ * answer_map: the switches and what is between them, small enough to draw a fabric of 16,384 HCAs:
+ *
+ *   {"levels": N,
+ *    "switches": {"name": [..], "guid": [..], "lid": .., "role": .., "level": .., "su": ..,
+ *                 "rail": .., "links": .., "links_down": .., "hcas": .., "hcas_down": ..},
+ *    "trunks": [[LOWER, UPPER, LINKS, DOWN, CORDONED, SET_ASIDE, UNHEALTHY, LOAD, ERRORS], ..]}
+ *
+ * A column has one value for each switch. A trunk is all links between two switches, by their
+ * places in the columns, the lower tier first: how many links there are and how many of them are
+ * down, cordoned, set aside (in quarantine or isolated), unhealthy; the load of the busiest in per
+ * cent of its rate, and errors a minute, of all. Zeros at a trunk's end are left out.
+ */
+
+#define MINUTE_S 60
+
+enum { LINKS, DOWN, CORDONED, SET_ASIDE, UNHEALTHY, LOAD, ERRORS, FIGURES };
+
+struct trunk {
+	uint32_t upper;
+	double figure[FIGURES];
+};
+
+struct map {
+	const struct topo *t;
+	bool *unhealthy;		       /* by port */
+	const struct port_counters **counters; /* by port */
+	struct trunk *trunks;		       /* of the switch at hand */
+	uint32_t *place;		       /* in trunks, by upper switch; TOPO_NONE = none */
+	uint32_t ntrunks;
+	json_t *rows;
+};
+
+/* ---- Switches -------------------------------------------------------------------------------- */
+
+static json_t *index_or_null(int value)
+{
+	return value < 0 ? json_null() : json_integer(value);
+}
+
+static json_t *column(json_t *columns, const char *name)
+{
+	json_t *array = json_object_get(columns, name);
+
+	if (!array) {
+		array = json_array();
+		json_object_set_new(columns, name, array);
+	}
+	return array;
+}
+
+static void count_links(const struct topo *t, uint32_t sw, unsigned up[2], unsigned down[2])
+{
+	for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
+		const struct topo_port *port = topo_port(t, sw, num), *peer = topo_peer(t, port);
+		bool to_host = peer && topo_is_host(t, peer->node);
+
+		if (!peer || t->nodes[peer->node].sharp)
+			continue;
+		up[to_host] += port->link_up;
+		down[to_host] += !port->link_up;
+	}
+}
+
+static void add_switch(const struct topo *t, uint32_t sw, json_t *columns)
+{
+	const struct topo_node *node = &t->nodes[sw];
+	unsigned up[2] = { 0 }, down[2] = { 0 };
+
+	count_links(t, sw, up, down);
+	json_array_append_new(column(columns, "name"), json_string(node->name));
+	json_array_append_new(column(columns, "guid"),
+			      json_sprintf("0x%016llx", (unsigned long long)node->guid));
+	json_array_append_new(column(columns, "lid"), json_integer(topo_port(t, sw, 0)->lid));
+	json_array_append_new(column(columns, "role"), json_string(topo_role_name(node->role)));
+	json_array_append_new(column(columns, "level"), json_integer(node->level));
+	json_array_append_new(column(columns, "su"), index_or_null(node->su));
+	json_array_append_new(column(columns, "rail"), index_or_null(node->rail));
+	json_array_append_new(column(columns, "links"), json_integer(up[0] + up[1]));
+	json_array_append_new(column(columns, "links_down"), json_integer(down[0] + down[1]));
+	json_array_append_new(column(columns, "hcas"), json_integer(up[1] + down[1]));
+	json_array_append_new(column(columns, "hcas_down"), json_integer(down[1]));
+}
+
+/* ---- Trunks ---------------------------------------------------------------------------------- */
+
+static bool is_lower(const struct topo *t, uint32_t a, uint32_t b)
+{
+	return t->nodes[a].level != t->nodes[b].level ? t->nodes[a].level < t->nodes[b].level
+						      : a < b;
+}
+
+/* 0 = not known. */
+static double load_of(const struct map *map, uint32_t port)
+{
+	double load = traffic_load(&map->t->ports[port], map->counters[port]);
+
+	return isnan(load) ? 0 : load;
+}
+
+static double errors_of(const struct map *map, uint32_t port)
+{
+	double rate = traffic_errors(map->counters[port]);
+
+	return isnan(rate) ? 0 : rate * MINUTE_S;
+}
+
+static struct trunk *trunk_to(struct map *map, uint32_t upper)
+{
+	if (map->place[upper] == TOPO_NONE) {
+		map->place[upper] = map->ntrunks++;
+		map->trunks[map->place[upper]] = (struct trunk){ .upper = upper };
+	}
+	return &map->trunks[map->place[upper]];
+}
+
+static void add_link(struct map *map, const struct topo_port *a)
+{
+	const struct topo *t = map->t;
+	const struct topo_port *b = topo_peer(t, a);
+	double *figure = trunk_to(map, b->node)->figure;
+	uint32_t ends[2] = { (uint32_t)(a - t->ports), a->peer };
+	bool aside = a->quarantined || a->isolated || b->quarantined || b->isolated;
+
+	figure[LINKS]++;
+	figure[DOWN] += !a->link_up;
+	figure[SET_ASIDE] += aside;
+	figure[CORDONED] += !aside && (a->cordoned || b->cordoned);
+	figure[UNHEALTHY] += map->unhealthy[ends[0]] || map->unhealthy[ends[1]];
+	for (int i = 0; i < 2 && a->link_up; i++) {
+		figure[LOAD] = fmax(figure[LOAD], load_of(map, ends[i]));
+		figure[ERRORS] += errors_of(map, ends[i]);
+	}
+}
+
+/* What is there is not nothing, however little. */
+static json_int_t whole(double figure)
+{
+	return figure > 0 && figure < 1 ? 1 : llround(figure);
+}
+
+static void add_row(struct map *map, uint32_t lower, const struct trunk *trunk)
+{
+	json_t *row = json_pack("[ii]", (int)lower, (int)trunk->upper);
+	int last = FIGURES - 1;
+
+	while (trunk->figure[last] <= 0)
+		last--;
+	for (int i = 0; i <= last; i++)
+		json_array_append_new(row, json_integer(whole(trunk->figure[i])));
+	json_array_append_new(map->rows, row);
+}
+
+static void add_trunks(struct map *map, uint32_t sw)
+{
+	const struct topo *t = map->t;
+
+	map->ntrunks = 0;
+	for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
+		const struct topo_port *port = topo_port(t, sw, num), *peer = topo_peer(t, port);
+
+		if (peer && peer->node < t->nswitches && is_lower(t, sw, peer->node))
+			add_link(map, port);
+	}
+	for (uint32_t i = 0; i < map->ntrunks; i++) {
+		map->place[map->trunks[i].upper] = TOPO_NONE;
+		add_row(map, sw, &map->trunks[i]);
+	}
+}
+
+/* ---- The document ---------------------------------------------------------------------------- */
+
+static void take_counters(void *arg, uint32_t port, const struct port_counters *counters)
+{
+	struct map *map = arg;
+
+	map->counters[port] = counters;
+}
+
+static void take_unhealthy(struct map *map, const struct fabric *fabric)
+{
+	json_t *rows = fabric_unhealthy(fabric), *row;
+	size_t i;
+
+	json_array_foreach (rows, i, row) {
+		const json_t *a = json_object_get(row, "a");
+		const char *guid = json_string_value(json_object_get(a, "guid"));
+		json_int_t num = json_integer_value(json_object_get(a, "port"));
+		uint32_t port = guid ? topo_port_of(map->t, strtoull(guid, NULL, 16), (unsigned)num)
+				     : TOPO_NONE;
+
+		if (port != TOPO_NONE)
+			map->unhealthy[port] = true;
+	}
+	json_decref(rows);
+}
+
+static json_t *make(struct map *map, const struct fabric *fabric)
+{
+	const struct topo *t = map->t;
+	json_t *columns = json_object();
+
+	map->rows = json_array();
+	map->unhealthy = mem_alloc(t->nports, sizeof(*map->unhealthy));
+	map->counters = mem_alloc(t->nports, sizeof(*map->counters));
+	map->trunks = mem_alloc(UINT8_MAX + 1, sizeof(*map->trunks));
+	map->place = mem_alloc(t->nswitches, sizeof(*map->place));
+	link_health_each_port(fabric, take_counters, map);
+	take_unhealthy(map, fabric);
+	for (uint32_t sw = 0; sw < t->nswitches; sw++)
+		map->place[sw] = TOPO_NONE;
+	for (uint32_t sw = 0; sw < t->nswitches; sw++) {
+		add_switch(t, sw, columns);
+		add_trunks(map, sw);
+	}
+	free(map->unhealthy);
+	free(map->counters);
+	free(map->trunks);
+	free(map->place);
+	return json_pack("{s:i, s:o, s:o}", "levels", (int)t->nlevels, "switches", columns,
+			 "trunks", map->rows);
+}
+
+static json_t *answer_map(const struct command_env *env, json_t *args, char *err)
+{
+	struct map map = { .t = command_topo(env, err) };
+
+	return map.t && command_unpack(args, err, "{}") ? make(&map, env->fabric) : NULL;
+}
+const struct command_run map_run = { .answer = answer_map, .long_answer = true };
+
 /*
  * answer: what the answers to commands share. Arguments are unpacked strictly: a key that a command
  * does not know is refused, with jansson's own words for it.
  */
-#include <stdarg.h>
-#include "fm/control/answer.h"
-#include "fm/fabric/view.h"
 
 json_t *command_refuse(char *err, const char *format, ...)
 {

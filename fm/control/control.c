@@ -1,4 +1,182 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include "fm/control/control.h"
+#include <errno.h>
+#include <grp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include "fm/control/answer.h"
+#include "fm/control/events.h"
+#include "fm/control/peer.h"
+#include "fm/core/bytes.h"
+#include "fm/core/child.h"
+#include "fm/core/listener.h"
+#include "fm/core/log.h"
+#include "topology/mem.h"
+
+#define NO_GROUP ((gid_t)-1)
+
+static gid_t group_id(const char *name)
+{
+	const struct group *group = getgrnam(name);
+
+	return group ? group->gr_gid : NO_GROUP;
+}
+
+/* Looks the groups up, which may ask a directory service: once, before the loop runs. */
+static struct peer_rules peer_rules_read(void)
+{
+	return (struct peer_rules){ geteuid(), group_id(PEER_READ_GROUP),
+				    group_id(PEER_OPERATE_GROUP) };
+}
+
+bool peer_rules_share(const struct peer_rules *rules)
+{
+	return rules->readers != NO_GROUP || rules->operators != NO_GROUP;
+}
+
+static bool is_member(gid_t group, const gid_t *groups, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		if (group != NO_GROUP && groups[i] == group)
+			return true;
+	return false;
+}
+
+enum peer_rights peer_judge(const struct peer_rules *rules, uid_t uid, const gid_t *groups,
+			    unsigned count)
+{
+	if (uid == 0 || uid == rules->self || is_member(rules->operators, groups, count))
+		return PEER_OPERATE;
+	return is_member(rules->readers, groups, count) ? PEER_READ : PEER_NONE;
+}
+
+/* The supplementary groups behind the primary one; the caller frees them. */
+static gid_t *groups_of(int fd, gid_t primary, unsigned *count)
+{
+	socklen_t size = 0;
+	gid_t *groups;
+
+	getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, NULL, &size); /* ERANGE: how much there is */
+	groups = mem_alloc(1 + size / sizeof(gid_t), sizeof(*groups));
+	groups[0] = primary;
+	if (size && getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups + 1, &size))
+		size = 0;
+	*count = 1 + size / sizeof(gid_t);
+	return groups;
+}
+
+struct peer peer_of(const struct peer_rules *rules, int fd)
+{
+	struct ucred who;
+	socklen_t size = sizeof(who);
+	struct peer peer = { .uid = (uid_t)-1 };
+	unsigned count;
+	gid_t *groups;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size))
+		return peer;
+	groups = groups_of(fd, who.gid, &count);
+	peer.uid = who.uid;
+	peer.rights = peer_judge(rules, who.uid, groups, count);
+	free(groups);
+	return peer;
+}
+
+/*
+ * A socket file that nobody serves any more is taken away; anything else in the place stays. 0 or
+ * -errno.
+ */
+static int clear_place(const struct sockaddr_un *addr)
+{
+	struct stat st;
+	int fd, status;
+
+	if (lstat(addr->sun_path, &st))
+		return errno == ENOENT ? 0 : -errno;
+	if (!S_ISSOCK(st.st_mode))
+		return -EEXIST;
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	status = connect(fd, (const struct sockaddr *)addr, sizeof(*addr)) ? -errno : -EADDRINUSE;
+	close(fd);
+	if (status != -ECONNREFUSED)
+		return status;
+	return unlink(addr->sun_path) ? -errno : 0;
+}
+
+/*
+ * The mask holds while the file is made. Where the groups exist, anybody may connect, and is told
+ * by credentials; else nobody but root and fmd's own user could have rights, and the file's mode
+ * says so too.
+ */
+static int bind_private(int fd, const struct sockaddr_un *addr, bool shared)
+{
+	mode_t mask = umask(shared ? 0111 : 0117);
+	int status = bind(fd, (const struct sockaddr *)addr, sizeof(*addr)) ? -errno : 0;
+
+	umask(mask);
+	return status;
+}
+
+/* The socket, or -errno. */
+static int open_place(const struct sockaddr_un *addr, bool shared, int backlog)
+{
+	int status = clear_place(addr), fd;
+
+	if (status)
+		return status;
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return -errno;
+	status = bind_private(fd, addr, shared);
+	if (!status && listen(fd, backlog))
+		status = -errno;
+	if (!status)
+		return fd;
+	close(fd);
+	return status;
+}
+
+static const char *error_text(int status)
+{
+	switch (status) {
+	case -EADDRINUSE:
+		return "another fmd uses it";
+	case -EEXIST:
+		return "a file with this name exists and is not a socket";
+	default:
+		return strerror(-status);
+	}
+}
+
+/*
+ * A Unix stream socket that listens at `path`, non-blocking and close-on-exec, the caller's to
+ * close and to unlink. `shared`: anybody may connect, else root and fmd's own user. A dead socket
+ * in the place is replaced. -1 with the reason in err: another process serves it, something else is
+ * there, no permission, the path is too long.
+ */
+static int socket_file_listen(const char *path, bool shared, int backlog, char *err,
+			      size_t err_size)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	int fd = -ENAMETOOLONG;
+
+	if (strlen(path) < sizeof(addr.sun_path)) {
+		strcpy(addr.sun_path, path);
+		fd = open_place(&addr, shared, backlog);
+	}
+	if (fd < 0)
+		snprintf(err, err_size, "socket %s: %s", path, error_text(fd));
+	return fd < 0 ? -1 : fd;
+}
+
 /*
  * The control socket's server: connections, lines in, answers out.
  *
@@ -20,22 +198,6 @@
  * client_settle() ends every callback: it alone decides what to read, to write, and when a client
  * is over.
  */
-#include <errno.h>
-#include <poll.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
-#include "fm/control/answer.h"
-#include "fm/core/child.h"
-#include "fm/control/control.h"
-#include "fm/control/events.h"
-#include "fm/control/peer.h"
-#include "fm/control/socket_file.h"
-#include "fm/core/bytes.h"
-#include "fm/core/listener.h"
-#include "fm/core/log.h"
-#include "topology/mem.h"
 
 #define LINE_SIZE   65536
 #define CLIENTS_MAX 32

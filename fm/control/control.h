@@ -12,8 +12,12 @@
 #ifndef FMD_CONTROL_CONTROL_H
 #define FMD_CONTROL_CONTROL_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include "fm/core/loop.h"
 #include "fm/fabric/fabric.h"
+
+/* socket_file: the place of the control socket in the file system. */
 
 struct control;
 typedef int control_reload_fn(void *arg, char *err, size_t err_size); /* 0, or -1 with the reason */

@@ -25,8 +25,6 @@ struct peer {
 	enum peer_rights rights;
 };
 
-/* Looks the groups up, which may ask a directory service: once, before the loop runs. */
-struct peer_rules peer_rules_read(void);
 /* True: others than root and fmd's own user may have rights. */
 bool peer_rules_share(const struct peer_rules *rules);
 

@@ -35,13 +35,6 @@ struct show {
 	json_t *doc;
 };
 
-/*
- * show_group.c, show_lid.c, show_host.c, show_node.c, show_port.c: each fills the document. False:
- * there is no such group or partition, the reason is in err.
- */
-bool show_group(struct show *s, const struct what *what, char *err);
-bool show_partition(struct show *s, unsigned pkey, char *err);
-void show_lid(struct show *s, const struct what *what);
 /* The path from s->from, else from the subnet manager. */
 void show_path(struct show *s, unsigned lid);
 void show_host(struct show *s, uint32_t host);

@@ -1,15 +1,36 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/*
- * event_query: which events are asked for. Their times compare as texts (event_time.h).
- */
+#include "fm/core/event_query.h"
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <time.h>
-#include "fm/core/event_query.h"
+#include "fm/core/event_time.h"
 #include "fm/core/log.h"
+
+/* event_time: the times of events as texts. */
+
+void event_time(char when[EVENT_TIME], const struct tm *utc, unsigned ms)
+{
+	size_t used = strftime(when, EVENT_TIME, "%Y-%m-%dT%H:%M:%S", utc);
+
+	snprintf(when + used, EVENT_TIME - used, ".%03uZ", ms % 1000);
+}
+
+void event_now(char when[EVENT_TIME])
+{
+	struct timespec now;
+	struct tm utc;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	gmtime_r(&now.tv_sec, &utc);
+	event_time(when, &utc, (unsigned)(now.tv_nsec / 1000000));
+}
+
+/*
+ * event_query: which events are asked for. Their times compare as texts (event_time.h).
+ */
 
 #define DAY_S	     86400
 #define DURATION_MAX (1000 * 366.0 * DAY_S)

@@ -35,7 +35,5 @@ struct helper_start { /* what the child begins with */
 	const char *conf_path;
 	void (*confine)(void);
 };
-/* The helper process: serves the daemon's messages until the daemon ends, then exits. */
-_Noreturn void helper_main(const struct helper_start *start);
 
 #endif

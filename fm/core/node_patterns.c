@@ -1,10 +1,51 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include "fm/core/node_patterns.h"
 #include <fnmatch.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "fm/core/name_list.h"
+#include "fm/core/name_patterns.h"
 #include "topology/mem.h"
 #include "topology/sort.h"
+
+bool name_patterns_match(const char *patterns, const char *name, const char *other)
+{
+	char *list = mem_strdup(patterns), *rest = list, *pattern;
+	bool found = false;
+
+	while (!found && (pattern = strtok_r(rest, " \t", &rest)))
+		found = !fnmatch(pattern, name, 0) || (other && !fnmatch(pattern, other, 0));
+	free(list);
+	return found;
+}
+
+#define SHOWN 5
+
+void name_list_add(struct name_list *list, const char *name)
+{
+	size_t used = strlen(list->text);
+
+	if (list->count++ < SHOWN)
+		snprintf(list->text + used, sizeof(list->text) - used, "%s%.60s", used ? ", " : "",
+			 name);
+}
+
+void name_list_alert(struct alerts *alerts, const char *kind, struct name_list *list,
+		     const char *one, const char *several)
+{
+	size_t used = strlen(list->text);
+
+	if (!list->count) {
+		alert_end(alerts, kind, NULL);
+		return;
+	}
+	if (list->count > SHOWN)
+		snprintf(list->text + used, sizeof(list->text) - used, " and %u more",
+			 list->count - SHOWN);
+	alert_raise(alerts, kind, NULL, "%u %s: %s", list->count, list->count == 1 ? one : several,
+		    list->text);
+}
 
 struct node_patterns {
 	char *text; /* cut into words */

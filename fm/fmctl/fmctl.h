@@ -74,19 +74,6 @@ struct fmctl_told {
 	size_t len;
 	bool any; /* something was written to stdout */
 };
-/* Takes the streams' places until fmctl_told_end(); told is the caller's, filled here. */
-void fmctl_told_begin(struct fmctl_told *told);
-/* Prints {"error": ..} if the command failed without a document. Returns the exit code. */
-int fmctl_told_end(struct fmctl_told *told, int status);
-
-/*
- * watch.c: takes --watch out of the arguments: *seconds, 0 = it is not there. False = its value is
- * no time, with a message on stderr.
- */
-bool fmctl_take_watch(int *argc, char **argv, double *seconds);
-/* Runs the command again and again; returns the exit code when it cannot go on. */
-enum fmctl_exit fmctl_watch(const struct fmctl *ctl, const struct command *command, int argc,
-			    char **argv, double seconds);
 
 struct fmctl_answer {
 	enum fmctl_exit status; /* if not DONE, the reason is on stderr */
@@ -105,8 +92,6 @@ enum fmctl_exit fmctl_ask_and_show(const struct fmctl *ctl, const char *cmd, jso
 				   fmctl_show_fn *show);
 /* DONE if what a command changed is saved in state_dir; else FAILED, with a message on stderr. */
 enum fmctl_exit fmctl_was_saved(const char *cmd, const json_t *result);
-/* nvswitch_blocks.c: prints a block of text for each host. Returns the exit code. */
-enum fmctl_exit fmctl_nvswitch_blocks(const struct fmctl *ctl, const json_t *result);
 
 /* show.c: print documents for people, to stdout. */
 fmctl_show_fn show_json, show_text, show_columns, show_settled, show_lines, show_proof, show_lost;

@@ -29,21 +29,6 @@ struct import {
 };
 
 /*
- * import_files.c: the path of a file in one of the folders, or `else_at`; the caller frees it.
- * NULL = there is none.
- */
-char *import_find(const struct import *im, const char *name, const char *else_at);
-/* Add a row to `read` (its text by the format), and to `missing`. */
-void import_note_read(struct import *im, const char *what, const char *path, const char *format,
-		      ...) __attribute__((format(printf, 4, 5)));
-void import_note_missing(struct import *im, const char *what);
-
-/* import_conf.c: takes the options of opensm.conf in order; files that they name; M_Keys. */
-void import_options(struct import *im);
-void import_named_files(struct import *im);
-void import_mkeys(struct import *im, const struct osm_guids *mkeys);
-
-/*
  * import_out.c: begins the folder, and puts it in its place: 0, or -1 with the reason on stderr.
  * end: removes a folder that is not in its place, and frees its names.
  */
@@ -52,11 +37,5 @@ int import_out_write(struct import *im);
 void import_out_end(struct import *im);
 /* Whether fmd accepts that text as its configuration; false with the reason in why. */
 bool import_try(const struct import *im, const char *text, char *why, size_t size);
-
-/* import_show.c: new documents, owned by the caller, of the import and of all options; as text. */
-json_t *import_document(const struct import *im);
-json_t *import_options_document(void);
-void import_show(const json_t *doc);
-void import_show_options(void);
 
 #endif

@@ -3,15 +3,15 @@
 #ifndef FMD_FMCTL_PLAN_H
 #define FMD_FMCTL_PLAN_H
 
+#include "fm/core/conf.h"
 #include "fm/fmctl/fmctl.h"
 #include "fm/opensm/osm_dump_read.h"
-#include "fm/core/conf.h"
+#include "routing/balance/rebalance.h"
+#include "routing/ftree/route.h"
 #include "routing/proof/check.h"
 #include "routing/report/congestion.h"
 #include "routing/report/delta.h"
 #include "routing/report/load_map.h"
-#include "routing/balance/rebalance.h"
-#include "routing/ftree/route.h"
 
 #define PLAN_MAX_FAILS	65536
 #define PLAN_MAX_REPEAT 1000
@@ -60,18 +60,6 @@ static inline bool plan_changes(const struct plan *p)
 {
 	return (p->nfails || p->nassumed) && !p->foreign;
 }
-
-/* plan_show.c: prints the result, as a document or as text. */
-void plan_show(const struct fmctl *ctl, const struct plan *p);
-
-/*
- * plan_nvswitch.c: puts the assumed NVLink states into params (the exit code; not DONE = a message
- * is on stderr). Its results: new documents, which the caller owns, NULL = nothing is assumed; the
- * second is affected_json().
- */
-enum fmctl_exit plan_assume(struct plan *p);
-json_t *plan_trial(const struct plan *p);
-json_t *plan_affected(const struct plan *p);
 
 /* heatmap.c: write the tiers' loads, switch by switch. 0, or -errno of the stream. */
 int heatmap_write_svg(const struct plan *p, FILE *out);

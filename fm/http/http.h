@@ -15,10 +15,25 @@
 #ifndef FMD_HTTP_HTTP_H
 #define FMD_HTTP_HTTP_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include "fm/control/answer.h"
 #include "fm/core/conf.h"
 #include "fm/core/loop.h"
 #include "fm/fabric/fabric.h"
+#include "fm/http/request.h"
+
+/*
+ * host_names: the names in a Host header (RFC 9110 7.2) that a server answers to.
+ *
+ * By default: the address listened on, `localhost` and loopback addresses, this machine's name, and
+ * that with each search domain of resolv.conf(5). No name server is asked.
+ */
+
+/*
+ * document: /api/v1/NAME, the document of `fmctl --json NAME`, for those commands whose row has a
+ * document. All of them only read.
+ */
 
 struct http;
 

@@ -821,8 +821,8 @@ static void take_counts(struct memory *m, const struct evidence *e,
 	keep_counts(m, e, c->source);
 }
 
-static void evidence_remember_take_failures(struct memory *m, const struct evidence *e,
-					    const struct evidence_context *c, bool first)
+static void remember_failures(struct memory *m, const struct evidence *e,
+			      const struct evidence_context *c, bool first)
 {
 	for (unsigned g = 0; g < MEMORY_GPUS; g++) {
 		struct memory_gpu *gpu = &m->gpus[g];
@@ -984,7 +984,7 @@ void evidence_remember(const struct evidence *e, struct memory *m, const struct 
 	keep_states(m, e);
 	take_xids(m, e, c, first);
 	take_counts(m, e, c);
-	evidence_remember_take_failures(m, e, c, first);
+	remember_failures(m, e, c, first);
 	take_sxids(m, e, c, first);
 	end_disproved(m, e, c);
 	m->heard = true;

@@ -60,7 +60,7 @@ static uint32_t hop_behind(const struct judge *j, uint32_t sw, unsigned num)
 }
 
 /* Does the link carry the group in either direction? */
-static bool mcast_check_in_use(const struct judge *j, uint32_t hop, unsigned num, uint32_t peer_hop)
+static bool tree_uses_link(const struct judge *j, uint32_t hop, unsigned num, uint32_t peer_hop)
 {
 	const struct mcast_hop *h = &j->tree->hops[hop];
 	const struct topo_port *peer = topo_peer(j->t, topo_port(j->t, h->sw, num));
@@ -241,7 +241,7 @@ static bool join_from(struct judge *j, uint32_t hop, uint32_t *parts)
 		uint32_t peer = hop_behind(j, sw, num), a, b;
 
 		/* Each link once: from its lower port index. */
-		if (peer == TOPO_NONE || !mcast_check_in_use(j, hop, num, peer) ||
+		if (peer == TOPO_NONE || !tree_uses_link(j, hop, num, peer) ||
 		    topo_port(j->t, sw, num)->peer < j->t->nodes[sw].port0 + num)
 			continue;
 		a = part_of(j->part, hop);
@@ -277,7 +277,7 @@ static void hang(struct judge *j, uint32_t *order)
 			uint32_t peer = hop_behind(j, sw, num);
 
 			if (peer == TOPO_NONE || peer == j->above[hop] ||
-			    !mcast_check_in_use(j, hop, num, peer))
+			    !tree_uses_link(j, hop, num, peer))
 				continue;
 			j->above[peer] = hop;
 			order[tail++] = peer;
@@ -307,7 +307,7 @@ static bool links_are_right(struct judge *j)
 		for (unsigned num = 1; num <= j->t->nodes[sw].nports; num++) {
 			uint32_t peer = hop_behind(j, sw, num);
 
-			if (peer == TOPO_NONE || !mcast_check_in_use(j, i, num, peer))
+			if (peer == TOPO_NONE || !tree_uses_link(j, i, num, peer))
 				continue;
 			links++;
 			if (!link_is_right(j, i, num, peer))
