@@ -77,7 +77,7 @@ def rows(size, fmd, opensm, why):
     made = table.readme(table.share(f"bring-up, {size:,} HCAs", *medians("up_s"), "s", TIME_BOUND.get(size)))
     made += [table.share("— the manager's processor time", *medians("cpu_s"), "s"),
              table.share("— SMPs sent", *(count and int(count) for count in medians("smps")), "", SMP_BOUND),
-             table.share("— peak memory", *medians("peak_kb", 1 / 1024), "MB")]
+             table.share("— peak memory until then", *medians("peak_kb", 1 / 1024), "MB")]
     if size in MEMORY_MB:
         made[3].bound, made[3].met = f"≤ {MEMORY_MB[size]} MB", made[3].fmd <= MEMORY_MB[size]
         table.readme(*made)
