@@ -592,10 +592,8 @@ static void keep_gpu(struct gpu_said *kept, const struct gpu_said *said)
 
 static void keep_switch(struct switch_said *kept, const struct switch_said *said)
 {
-	kept->present |= said->present;
 	if (said->has_reset)
 		kept->reset_required = said->reset_required;
-	kept->has_reset |= said->has_reset;
 	for (unsigned w = 0; w < MEMORY_LINKS / 64; w++) {
 		uint64_t up = said->links_seen[w] & ~said->links_down[w];
 

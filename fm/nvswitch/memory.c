@@ -205,7 +205,7 @@ static bool read_switch(struct memory *m, const char *line)
 	sw->sxid = (uint32_t)number(line, "sxid", 10);
 	sw->link_sxid = (uint32_t)number(line, "linksxid", 10);
 	sw->gauge_source = (uint8_t)number(line, "sxidsource", 10);
-	sw->last.reset_required = sw->last.has_reset = number(line, "reset", 10);
+	sw->last.reset_required = number(line, "reset", 10);
 	sw->last.links_seen[0] = number(line, "seen0", 16);
 	sw->last.links_seen[1] = number(line, "seen1", 16);
 	sw->last.links_down[0] = number(line, "down0", 16);
@@ -483,7 +483,7 @@ void memory_boot(struct memory *m, enum nvswitch_trust trust)
 	for (unsigned n = 0; n < MEMORY_SWITCHES && trust > NVSWITCH_ANYONE; n++) {
 		struct switch_said *last = &m->switches[n].last;
 
-		last->has_reset = last->reset_required = false;
+		last->reset_required = false;
 		memset(last->links_down, 0, sizeof(last->links_down));
 	}
 }

@@ -50,6 +50,24 @@ static void a_restart_heals_nothing(void **state)
 	host_free(it);
 }
 
+/* What is written would not be read back as it was. */
+static void a_switch_that_needs_no_reset_is_nothing_to_remember(void **state)
+{
+	const struct evidence_context context = { .now_us = 1 };
+	static struct evidence e;
+	static struct memory m;
+	static char text[1 << 12];
+	FILE *out = fmemopen(text, sizeof(text), "w");
+
+	e.samples = 2;
+	e.repeated = true; /* its series stood there twice */
+	e.switches[4].said.present = e.switches[4].said.has_reset = true;
+	evidence_remember(&e, &m, &context);
+	memory_write(&m, "dgx-00", out);
+	fclose(out);
+	assert_null(strstr(text, "switch"));
+}
+
 static void what_was_ever_seen_is_missed_after_a_restart(void **state)
 {
 	struct machine m = a100();
@@ -277,6 +295,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_restart_heals_nothing),
+		cmocka_unit_test(a_switch_that_needs_no_reset_is_nothing_to_remember),
 		cmocka_unit_test(what_was_ever_seen_is_missed_after_a_restart),
 		cmocka_unit_test(a_gauge_that_changed_meanwhile_is_an_event),
 		cmocka_unit_test(a_gauge_that_did_not_is_none),
