@@ -335,7 +335,7 @@ static void judge_class(struct wiring *w, const struct link_class *links, uint32
 			report_slow(w, &links[i], usual, (struct wiring_votes){ votes, n });
 }
 
-/* cabling_speed.c */
+/* cabling.c */
 static void cabling_find_slow(struct wiring *w)
 {
 	struct link_class *links = mem_alloc(w->t->nports + 1, sizeof(*links));
@@ -547,7 +547,7 @@ static void find_lost(struct crews *c, const struct usual_rails *usual, uint32_t
 	}
 }
 
-/* cabling_hcas.c */
+/* cabling.c */
 static void cabling_find_lost_hcas(struct wiring *w)
 {
 	struct usual_rails usual;
@@ -632,7 +632,7 @@ static void report_away(struct crews *c, const struct homes *homes, uint32_t h)
 	cabling_add(w->result, &item);
 }
 
-/* cabling_hcas.c */
+/* cabling.c */
 static void cabling_find_moved_hosts(struct wiring *w)
 {
 	struct crews c;

@@ -60,7 +60,7 @@ static enum cabling_kind kind_of_link(const struct wiring *w, const struct tiers
 		       : CABLING_SWITCH;
 }
 
-/* The kind of the wrong cable at vertex `at`, judged by the pattern (cabling_kinds.c). */
+/* The kind of the wrong cable at vertex `at`, judged by the pattern (cabling_findings.c). */
 static enum cabling_kind cabling_kind_of(const struct wiring *w, const struct tiers *tiers,
 					 uint32_t at)
 {

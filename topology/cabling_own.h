@@ -32,7 +32,7 @@ struct wiring {
 	uint32_t *node;		    /* by vertex: in t->nodes; TOPO_NONE = not there */
 };
 
-/* Levels and likenesses of switches, stray cables or not (cabling_tiers.c). */
+/* Levels and likenesses of switches, stray cables or not (cabling.c). */
 struct tiers {
 	const struct topo *t;
 	uint8_t *level;	     /* by switch: as most of those have it that are like it */

@@ -226,7 +226,7 @@ static void mark_strays(struct counting *c)
 
 /*
  * Compares the numbers of parallel links in families whose ports have no pattern, and marks links
- * that are one too many (cabling_counts.c). `regular`: by family, true = left to the votes.
+ * that are one too many (cabling_uplinks.c). `regular`: by family, true = left to the votes.
  */
 static void cabling_count_uplinks(struct wiring *w, const struct tiers *tiers, const bool *regular)
 {
@@ -269,7 +269,7 @@ static void cabling_count_uplinks(struct wiring *w, const struct tiers *tiers, c
  * small group), all of their level vote, and not on the child but on the pod it is of.
  *
  * A family counts where 80% of its cables are at the port where most have them: else its cables
- * are only counted (cabling_counts.c). Parallel cables between two switches may stand in any order.
+ * are only counted. Parallel cables between two switches may stand in any order.
  */
 
 #define VOTERS	   3  /* switches that can have a majority */

@@ -105,7 +105,7 @@ static void sort_by_tree(struct subtree_work *w, uint32_t *switches)
 }
 
 /*
- * subtree.c: brings switches, all of them, into the order of their subtrees; equals stay as they
+ * family.c: brings switches, all of them, into the order of their subtrees; equals stay as they
  * are. place: by switch, the lowest port that it hangs on.
  */
 static void subtree_sort(const struct graph *g, const uint32_t *place, uint32_t *switches)
@@ -396,7 +396,7 @@ static void fill_columns(struct slot_work *w)
 }
 
 /*
- * slots.c: parents and slots of all families. batch_of: by switch, equal numbers = the same
+ * family.c: parents and slots of all families. batch_of: by switch, equal numbers = the same
  * parents.
  */
 static void slots_assign(struct graph *g, const uint32_t *batch_of)
@@ -437,7 +437,7 @@ static void slots_assign(struct graph *g, const uint32_t *batch_of)
  * family already founded at this level joins it, so a leaf that lacks some uplinks keeps its pod's
  * slots. A batch with a parent on its own level stays alone: merged families must only look
  * upwards, or computing one could need another in a circle.
- *   3. Families get their slots (slots.c). Then the leaves are numbered subtree by subtree and
+ *   3. Families get their slots (family.c). Then the leaves are numbered subtree by subtree and
  * family by family, in the order in which they hang on their parents, and each reserves a block of
  * topological numbers rounded so that the same position on every leaf meets the same slot.
  */

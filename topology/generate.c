@@ -113,7 +113,7 @@ void generate_cable(struct generator *g, int a, unsigned a_port, int b, unsigned
 }
 
 /*
- * generate: the compute fabrics of DGX SuperPODs. (PGFTs: generate_pgft.c; fabrics that are no
+ * generate: the compute fabrics of DGX SuperPODs. (PGFTs: generate_shapes.c; fabrics that are no
  * trees: generate_shapes.c.)
  *
  * A scalable unit (SU) is so many nodes with eight HCAs, HCA k of each on the unit's leaf k

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * generate_own: what the generators share: nodes with running GUIDs, cables as after power-on
- * (generate_make.c).
+ * (generate.c).
  *
  * The generator owns the builder and freezes it in the end. Making nodes and cables cannot fail as
  * long as a node has at most 254 ports and each port at most one cable.

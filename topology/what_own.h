@@ -3,8 +3,8 @@
  * what_own: the parts of what.c, which call each other downward:
  *   what.c          texts with marks, ports and links; what a command takes
  *   what_number.c   LIDs, MLIDs, P_Keys and GUIDs
- *   what_names.c    nodes and hosts by their names
- *   what_near.c     names that look alike
+ *   what.c    nodes and hosts by their names
+ *   what.c     names that look alike
  *   what_value.c    results, and texts about them
  */
 #ifndef FMD_TOPOLOGY_WHAT_OWN_H

@@ -140,7 +140,7 @@ static void unanswered_free(struct unanswered *u)
 }
 
 /*
- * adaptive: see adaptive.h. One batch sends queries, beside everything else: GeneralInfo of each
+ * adaptive: see module.h. One batch sends queries, beside everything else: GeneralInfo of each
  * switch not queried yet, PrivateLFTInfo and AdaptiveRoutingInfo of those that have them. Switches
  * with a mode on are listed, and turned off by another batch in phases, each of which ends when
  * that batch is idle:
@@ -587,12 +587,12 @@ static void adaptive_free(struct adaptive *a)
 }
 
 /*
- * module: switches that another manager left with adaptive routing on (adaptive.h). They are
+ * module: switches that another manager left with adaptive routing on (module.h). They are
  * queried during the first route, and the first programming waits for those that answer: until then
  * it is not known what they forward by. Switches that are found later are queried beside other
  * work, and programmed once more if something had to be turned off.
  *
- * Switches that do not answer GeneralInfo (generalinfo.h) are queried again when nothing was
+ * Switches that do not answer GeneralInfo (module.h) are queried again when nothing was
  * published for QUIET_US and the fabric is idle, LATER_AT_ONCE of them each LATER_US: they may have
  * another firmware by then.
  */

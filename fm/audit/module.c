@@ -188,7 +188,7 @@ static void repairs_free(struct repairs *r)
 /*
  * When the audit of forwarding tables (fm/program/audit.h) may run, and what follows from a finding
  * of it, or of an operator's readback: an update, of a multicast table a round of multicast's,
- * which writes what the switch does not hold; and what repair.h says.
+ * which writes what the switch does not hold; and what module.h says.
  */
 
 struct audit_room {

@@ -4,9 +4,8 @@
  * order in which they are to be read, lists of texts are texts, lists of objects are tables. "kind"
  * says what it is about, "name" which. The files call each other downward:
  *
- *   answer_show.c   the command: from what was typed to the kind of document
- *   show_group.c    multicast groups and partitions
- *   show_lid.c      LIDs
+ *   answer_show.c   the command: from what was typed to the kind of document; multicast groups,
+ *                   partitions, LIDs
  *   show_host.c     machines
  *   show_node.c     switches, HCAs, routers
  *   show_port.c     ports and links

@@ -357,7 +357,7 @@ static void helper_main(const struct helper_start *start)
 	}
 }
 
-/* helper: the daemon's side (the other one is helper_process.c). */
+/* helper: the daemon's side (the other one is helper.c). */
 
 struct helper_run {
 	struct helper_run *next;

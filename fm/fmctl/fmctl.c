@@ -134,7 +134,7 @@ static bool is_watch(char **arg, double *seconds, bool *apart, bool *bad)
 }
 
 /*
- * watch.c: takes --watch out of the arguments: *seconds, 0 = it is not there. False = its value is
+ * fmctl.c: takes --watch out of the arguments: *seconds, 0 = it is not there. False = its value is
  * no time, with a message on stderr.
  */
 static bool fmctl_take_watch(int *argc, char **argv, double *seconds)
@@ -271,7 +271,7 @@ static enum fmctl_exit fmctl_watch(const struct fmctl *ctl, const struct command
 /*
  * fmctl: options, help, exit codes (0 done, 1 refused or failed, 2 usage, 3 no daemon). The table
  * of commands is in commands.c. Live commands ask fmd by its socket (ask.c); offline ones work on
- * files (plan.c, generate.c).
+ * files (plan.c, commands.c).
  */
 
 #define DEFAULT_SOCKET "/run/fmd/fmd.sock"

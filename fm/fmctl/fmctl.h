@@ -66,7 +66,7 @@ void fmctl_print_command(const struct command *command);
 /* Names the commands that are near to an unknown one, on standard error. */
 void fmctl_refuse_command(const struct fmctl *ctl, const char *name);
 
-/* json_error.c: standard streams while a command runs with --json. */
+/* fmctl.c: standard streams while a command runs with --json. */
 struct fmctl_told {
 	FILE *out, *err;	/* as they were */
 	FILE *counted, *caught; /* in their places */

@@ -24,7 +24,7 @@ static char *file_at(const char *path)
 }
 
 /*
- * import_files.c: the path of a file in one of the folders, or `else_at`; the caller frees it.
+ * import.c: the path of a file in one of the folders, or `else_at`; the caller frees it.
  * NULL = there is none.
  */
 static char *import_find(const struct import *im, const char *name, const char *else_at)
@@ -63,7 +63,7 @@ static void import_note_missing(struct import *im, const char *what)
 
 /* The report of `fmctl import-opensm`, and its table of options. */
 
-/* import_show.c: new documents, owned by the caller, of the import and of all options; as text. */
+/* import.c: new documents, owned by the caller, of the import and of all options; as text. */
 static json_t *import_document(const struct import *im)
 {
 	return json_pack("{ss sO sO sO sO sO si si si}", "output", im->out, "read", im->read,
@@ -338,7 +338,7 @@ static void warn_of_priority(struct import *im)
 	free(why);
 }
 
-/* import_conf.c: takes the options of opensm.conf in order; files that they name; M_Keys. */
+/* import.c: takes the options of opensm.conf in order; files that they name; M_Keys. */
 static void import_options(struct import *im)
 {
 	for (uint32_t i = 0; i < im->conf.count; i++)

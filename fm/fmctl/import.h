@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * import: what the parts of `fmctl import-opensm` share: import.c has the steps, import_conf.c
- * turns options into keys, import_files.c finds files, import_out.c writes the folder,
- * import_show.c the report. Private to them.
+ * import: what import.c (the steps, options into keys, files, the report) and import_out.c (the
+ * folder that is written) share. Private to them.
  */
 #ifndef FMD_FMCTL_IMPORT_H
 #define FMD_FMCTL_IMPORT_H

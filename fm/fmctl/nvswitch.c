@@ -61,7 +61,7 @@ static uint32_t print_block(const json_t *domain)
 	return count;
 }
 
-/* nvswitch_blocks.c: prints a block of text for each host. Returns the exit code. */
+/* nvswitch.c: prints a block of text for each host. Returns the exit code. */
 static enum fmctl_exit fmctl_nvswitch_blocks(const struct fmctl *ctl, const json_t *result)
 {
 	const json_t *domains = json_object_get(result, "domains"), *domain;

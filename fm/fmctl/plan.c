@@ -55,7 +55,7 @@ static enum fmctl_exit read_states(struct plan *p)
 }
 
 /*
- * plan_nvswitch.c: puts the assumed NVLink states into params (the exit code; not DONE = a message
+ * plan.c: puts the assumed NVLink states into params (the exit code; not DONE = a message
  * is on stderr). Its results: new documents, which the caller owns, NULL = nothing is assumed; the
  * second is affected_json().
  */
@@ -329,7 +329,7 @@ static void print_rebalance(const struct plan *p)
 	print_spread("after: ", &p->congestion);
 }
 
-/* plan_show.c: prints the result, as a document or as text. */
+/* plan.c: prints the result, as a document or as text. */
 static void plan_show(const struct fmctl *ctl, const struct plan *p)
 {
 	json_t *doc;

@@ -571,7 +571,7 @@ static void passes_configure(struct hosts_room *r)
 	passes_request(r);
 }
 
-/* passes.c: makes timer and hook; ends and frees them. */
+/* module.c: makes timer and hook; ends and frees them. */
 static void passes_init(struct hosts_room *r)
 {
 	r->hook = hook_new(r->services.loop, HELPER_HOST_HOOK, hook_done, r);

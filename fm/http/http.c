@@ -301,7 +301,7 @@ static enum MHD_Result document_reply(struct requests *all, const struct command
 
 /*
  * http: checks who may send requests, and passes them on: to the page (page.h), to /metrics, to
- * documents (document.h).
+ * documents (http.h).
  *
  * Requests with a body and other methods than GET and HEAD are refused.
  */

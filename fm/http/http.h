@@ -8,7 +8,7 @@
  *   /api/v1/stream  events and the status as they happen, see stream.h
  *   /             a page that shows the fabric and follows it
  *
- * A request with a Host header that is none of its names (host_names.h) gets 421; one without the
+ * A request with a Host header that is none of its names (http.h) gets 421; one without the
  * token that is configured gets 401. The page itself needs no token: it contains nothing of the
  * fabric, and asks the user for the token.
  */
@@ -39,7 +39,7 @@ struct http;
 
 struct http_conf {		/* "" = not set */
 	const char *listen;	/* ADDRESS:PORT, an IPv6 address in brackets */
-	const char *hosts;	/* names it accepts in Host; "" = the default, see host_names.h */
+	const char *hosts;	/* names it accepts in Host; "" = the default, see http.h */
 	const char *token_file; /* its first line is the bearer token (RFC 6750) */
 	const char *cert_file, *key_file; /* PEM: HTTP over TLS */
 	enum conf_port_metrics ports;	  /* the ports that have series */

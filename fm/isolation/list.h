@@ -26,7 +26,7 @@ struct isolated {
 	enum isolation_cause cause;
 	bool judged, in_force; /* in force: it carries no transit */
 	uint64_t since_us;
-	mad_token probe; /* of refusing.c */
+	mad_token probe; /* of module.c */
 	struct isolation *list;
 };
 
@@ -51,9 +51,9 @@ struct isolation {
 	struct loop_timer *judge, *probe;
 	enum isolation_keys keys;
 	mad_token asked_keys;
-	struct suspect *suspects;  /* of refusing.c */
+	struct suspect *suspects;  /* of module.c */
 	struct wrong_table *wrong; /* of wrong_list.c */
-	struct loop_timer *trial;  /* of wrong_tables.c */
+	struct loop_timer *trial;  /* of module.c */
 };
 
 /* The entry, owned by the list until it is removed; NULL = it is not listed. */

@@ -18,7 +18,7 @@ struct wrong_table {
 	struct isolation *isolation;
 	struct table_block at;
 	bool met; /* isolation has it; false: read from the file, and not found by a sweep since */
-	/* Of wrong_tables.c: the step of a trial; the last two are of multicast trials only. */
+	/* Of module.c: the step of a trial; the last two are of multicast trials only. */
 	enum { TRY_BLOCK, TRY_CHANGED, TRY_BACK } step;
 	bool failed; /* a step of this trial */
 	mad_token token;

@@ -438,7 +438,7 @@ void seen_review(const struct fabric_services *services)
 		state_store_changed(services->state, &keys_file, inv->keys);
 }
 
-/* The room's hooks. What is asked: asking.h; what is found: foreign.h, hidden.h, seen.h. */
+/* The room's hooks. What is asked: module.h; what is found: module.h, hidden.h, seen.h. */
 
 #define BAD_M_KEY 256 /* trap number, IBA 14.2.5.1 */
 

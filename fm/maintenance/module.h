@@ -26,7 +26,7 @@ void maintenance_cordon(struct fabric *fabric, const char *what, bool on, waiter
 const char *maintenance_cordoned_since(const struct fabric *fabric, guid_t node, unsigned port);
 /* Ends and forgets the quarantines of `what`. */
 void maintenance_release(struct fabric *fabric, const char *what, waiter_fn *fn, void *arg);
-/* Removes links of `what` (NULL = all) that are down from the design; see forget.h. */
+/* Removes links of `what` (NULL = all) that are down from the design; see module.h. */
 void maintenance_forget(struct fabric *fabric, const char *what, waiter_fn *fn, void *arg);
 
 #endif

@@ -60,7 +60,7 @@ void quarantines_take_lower_end(const struct quarantines *quarantines, guid_t *n
  */
 void quarantines_add(struct quarantines *quarantines, guid_t node, uint8_t port, const char *why);
 
-/* ---- For hold.c ------------------------------------------------------------------------------ */
+/* ---- For module.c --------------------------------------------------------------------------- */
 
 /* The row of a link by its lower end, valid until the list changes; NULL = it is not listed. */
 const struct quarantine *quarantines_find(const struct quarantines *quarantines, guid_t node,

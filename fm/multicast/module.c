@@ -74,7 +74,7 @@ static void mlids_check(struct multicast *m)
 		m->mlids.logged = now;
 }
 
-/* mlids.c: room for groups: finds the smallest table; checks it after groups have changed. */
+/* module.c: room for groups: finds the smallest table; checks it after groups have changed. */
 static void mlids_published(struct multicast *m)
 {
 	const struct topo *t = fabric_view(m->fabric).topo;
@@ -189,7 +189,7 @@ static bool has_mgid(const struct sa_group *group, const uint8_t mgid[16])
 	return !memcmp(raw, mgid, sizeof(raw));
 }
 
-/* document.c: new documents, which the caller owns. mlid 0 and mgid NULL = any. */
+/* module.c: new documents, which the caller owns. mlid 0 and mgid NULL = any. */
 static json_t *multicast_groups_json(const struct multicast *m, unsigned only,
 				     const uint8_t mgid[16])
 {
@@ -385,7 +385,7 @@ static void mark_preset(struct multicast *m, struct sa_group *group, void *arg)
 		sa_groups_preset(m->groups, group, true, loop_now_us(m->services.loop));
 }
 
-/* group_file.c: reads the groups from state_dir; marks their file as changed. */
+/* module.c: reads the groups from state_dir; marks their file as changed. */
 static void group_file_read(struct multicast *m)
 {
 	state_store_read(m->services.state, &groups_file, m);
@@ -399,7 +399,7 @@ static void group_file_read(struct multicast *m)
 /*
  * Multicast: the SA answers a join at once and keeps the groups; what follows is here: trees and
  * the switches' tables (trees.c), members whose ports are out of service (absent.c), how many
- * groups there may be (mlids.c), and the groups over a restart (group_file.c).
+ * groups there may be (module.c), and the groups over a restart (module.c).
  */
 
 static void group_changed(void *arg, uint16_t mlid)

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * room: what the files of this room share. trees.c makes trees of groups and has them written;
- * before the first, learn.c makes trees of the tables that switches hold. assumed.c has members
- * that an earlier manager knew, absent.c members out of service, mlids.c the room for groups,
- * group_file.c what state_dir keeps, document.c what operators see. Only module.c calls several of
- * them.
+ * before the first, trees.c makes trees of the tables that switches hold. assumed.c has members
+ * that an earlier manager knew, absent.c members out of service, module.c how many groups
+ * there may be, what state_dir keeps and what operators see. Only module.c calls several of them.
  */
 #ifndef FMD_MULTICAST_ROOM_H
 #define FMD_MULTICAST_ROOM_H

@@ -175,7 +175,7 @@ static enum job_result multicast_learn(void *arg)
  * few milliseconds, or another snapshot was published and its unicast tables are programmed, a job
  * does the rest in short steps (fm/core/job.h):
  *
- *   learn    the first time: the tables that switches hold from an earlier run (learn.c)
+ *   learn    the first time: the tables that switches hold from an earlier run (trees.c)
  *   gather   collects the members of changed MLIDs, or of all on a new snapshot, as its ports
  *   plan     makes trees: those of unchanged MLIDs stay, on a new snapshot if they still pass the
  *            check; all are proven beside the unicast tables in force

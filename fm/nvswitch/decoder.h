@@ -44,7 +44,7 @@ struct decoder {
 	json_t *(*missing)(const void *kept, enum nvswitch_system system);
 };
 
-extern const struct decoder decoder_nmx;  /* decode_nmx.c: a rack's NMX-T */
+extern const struct decoder decoder_nmx;  /* scrape.c: a rack's NMX-T */
 extern const struct decoder decoder_dcgm; /* decode_dcgm.c: dcgm-exporter of one host */
 
 #endif

@@ -55,7 +55,7 @@ struct health {
 void health_init(struct health *h, const struct health_ops *ops, void *arg);
 void health_fini(struct health *h);
 /*
- * health_names.c: the number of a host, found by its full name, by an alias, or by its name up to
+ * health.c: the number of a host, found by its full name, by an alias, or by its name up to
  * the first dot if one host only has that; UINT_MAX = none. health_add() makes a host of that full
  * name if there is none.
  */
@@ -78,7 +78,7 @@ void health_sources_end(struct health *h);
 void health_hear(struct health *h, unsigned host, unsigned source,
 		 const struct nvswitch_verdict *verdict, const char *error, uint64_t now_us);
 /*
- * Takes a report by `health-report` (health_report.c). False, nothing changed: too many sources
+ * Takes a report by `health-report` (source_report.c). False, nothing changed: too many sources
  * report on this host already.
  */
 bool health_report(struct health *h, unsigned host, const struct memory_report *report,

@@ -7,7 +7,7 @@
  *            any more stays what it was: silence mends nothing.
  *   events   what happened once: an Xid or SXid, in a log or by a gauge that changed, a counter
  *            that rose. An event stands until a reset or boot of its subject was seen, until its
- *            subject proves that it works (evidence_remember.c), or until an operator clears it.
+ *            subject proves that it works (evidence.c), or until an operator clears it.
  *            Time ends none, and a gauge that shows another number neither.
  *   reports  what programs beside fmd said by `health-report`: the latest of each source.
  *   seen     the GPUs, NVSwitches and links that this host ever showed, so that what is gone is

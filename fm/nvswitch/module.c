@@ -38,7 +38,7 @@ static bool is_gpu(const char *desc)
 }
 
 /*
- * module_subnet.c: the description, in the snapshot, of a node of an NVLink subnet; NULL = the
+ * module.c: the description, in the snapshot, of a node of an NVLink subnet; NULL = the
  * snapshot has none.
  */
 static const char *nvlink_find_node(const struct topo *t)
@@ -61,7 +61,7 @@ static unsigned limit_ms(int configured)
 	return configured ? (unsigned)configured : LIMIT_MAX_MS;
 }
 
-/* module_conf.c: texts are borrowed from conf. */
+/* module.c: texts are borrowed from conf. */
 static struct nvswitch_conf nvlink_conf(const struct conf *c)
 {
 	const struct nvswitch_policy policy = nvswitch_policy(c);
@@ -209,7 +209,7 @@ static void nvlink_memory_changed(struct nvlink_room *r)
 	state_store_changed(r->services.state, &memory_file, r);
 }
 
-/* module_treat.c */
+/* module.c */
 /* enum nvswitch_state by host of a snapshot, as routing uses them; the caller frees it. */
 static uint8_t *nvlink_states(const struct nvlink_room *r, const struct topo *t)
 {

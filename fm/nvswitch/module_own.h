@@ -14,7 +14,7 @@ struct nvlink_room {
 	bool requested; /* a reroute, by the call that is under way */
 };
 
-/* module_files.c: reads the state files; marks one for writing: states and overrides, memories. */
+/* module.c: reads the state files; marks one for writing: states and overrides, memories. */
 #define NVLINK_STATES_FILE "nvswitch"
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * nvswitch_own: what nvswitch.c (decisions, events, the hook) and nvswitch_report.c (documents)
- * share; sources see its `home` alone.
+ * nvswitch_own: private to nvswitch.c (decisions, events, the hook, documents); sources see its
+ * `home` alone.
  */
 #ifndef FMD_NVSWITCH_OWN_H
 #define FMD_NVSWITCH_OWN_H

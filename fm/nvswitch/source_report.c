@@ -96,7 +96,7 @@ static void health_report_recall(struct health *h, unsigned host)
 
 /*
  * source_report: `health-report`, by which a program beside fmd is a source: what an operator or a
- * script typed is checked here; health_report.c has what a report counts for. Nothing is opened for
+ * script typed is checked here; source_report.c has what a report counts for. Nothing is opened for
  * it.
  */
 

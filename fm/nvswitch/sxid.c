@@ -244,7 +244,7 @@ const char *xid_words(unsigned number)
  *   NVRM: GPU 0000:29:00.0: GPU has fallen off the bus.
  *   GPU reset executed: GPU-<uuid>, success: true          as NVSentinel logs it
  *
- * What numbers mean is in catalog.c.
+ * What numbers mean is in sxid.c.
  */
 
 #define TEXT_MAX 512 /* of a message; what counts is in front */

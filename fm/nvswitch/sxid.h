@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * sxid: what NVSwitch errors (SXid) and GPU errors (Xid) mean for a host's NVLinks, by number
- * (catalog.c) and by the kernel's own words.
+ * (sxid.c) and by the kernel's own words.
  */
 #ifndef FMD_NVSWITCH_SXID_H
 #define FMD_NVSWITCH_SXID_H

@@ -18,7 +18,7 @@
 #define CONFIRM 2  /* readings in a row over a limit: sick */
 #define RECOVER 10 /* under half of all: well */
 
-/* module_limits.c */
+/* module.c */
 static struct judge_limits link_health_limits(const struct conf *c)
 {
 	return (struct judge_limits){ .limit = { [JUDGE_SYMBOL] = c->perf.symbol_errors,
@@ -89,7 +89,7 @@ static void add_end(const struct link_health *h, const struct topo *t, const str
 	json_decref(why);
 }
 
-/* module_hosts.c: the hook host(). */
+/* module.c: the hook host(). */
 static void link_health_host(void *room, uint32_t host, struct host_verdict *v)
 {
 	const struct link_health *h = room;
@@ -125,7 +125,7 @@ static bool may_ask(void *arg)
 	return fabric_is_quiet(h->fabric);
 }
 
-/* module_fec.c: which error correction links use; hooks, and what status says of it. */
+/* module.c: which error correction links use; hooks, and what status says of it. */
 static void link_health_fec_begin(struct link_health *h)
 {
 	h->fec =
@@ -341,7 +341,7 @@ static void add_slow_rows(const struct rows *rows)
 	}
 }
 
-/* module_doc.c: hooks, and.. */
+/* module.c: hooks, and.. */
 static void link_health_unhealthy(const void *room, json_t *list)
 {
 	const struct link_health *h = room;
@@ -444,7 +444,7 @@ static const struct job_step steps[] = { { "links-slow", slow_step },
 					 { "health-answer", answer_step },
 					 { 0 } };
 
-/* module_pass.c: what follows from a pass. */
+/* module.c: what follows from a pass. */
 static void link_health_passed(void *room, const struct perf_pass *pass)
 {
 	struct link_health *h = room;

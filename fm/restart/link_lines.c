@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Lines of `cables` and of its records, whose forms links.c has. */
+/* Lines of `cables` and of its records, whose forms module.c has. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,9 +2,9 @@
 /*
  * links_own: what the files about known links share. Calls go down this list:
  *
- *   links.c         what is known, when it is written, and since when links are down
- *   link_changes.c  two snapshots, as the records between them
- *   link_lines.c    lines of the file and of records: written, and taken into the inventory
+ *   module.c      what is known, when it is written, since when links are down, and two snapshots
+ *                 as the records between them
+ *   link_lines.c  lines of the file and of records: written, and taken into the inventory
  */
 #ifndef FMD_RESTART_LINKS_OWN_H
 #define FMD_RESTART_LINKS_OWN_H
@@ -19,7 +19,7 @@ struct down_link { /* by its end with the lower GUID, or port */
 	int64_t since;
 };
 
-/* ---- link_changes.c -------------------------------------------------------------------------- */
+/* ---- module.c -------------------------------------------------------------------------- */
 
 /* ---- link_lines.c ---------------------------------------------------------------------------- */
 

@@ -569,8 +569,8 @@ static void known_links_fini(struct known_links *c)
 }
 
 /*
- * What survives a restart, so that one moves nothing: LIDs (lids.h), the tables that switches hold,
- * and the links that are known (links.c).
+ * What survives a restart, so that one moves nothing: LIDs, the tables that switches hold, and the
+ * links that are known.
  *
  * The tables the engine makes depend on snapshot, LIDs, marks and overrides alone. With all of
  * these restored, the first tables of a new daemon are the last ones of the old, damage or none;

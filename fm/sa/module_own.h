@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * module_own: what the files of the room share: module.c (settings, files, what is published),
- * module_key.c (sa_key), module_guids.c (GUID tables).
+ * module.c (sa_key), module.c (GUID tables).
  */
 #ifndef FMD_SA_MODULE_OWN_H
 #define FMD_SA_MODULE_OWN_H
@@ -11,14 +11,14 @@
 #include "fm/sa/sa.h"
 
 /*
- * module_key.c: what makes a request to the SA trusted; made and kept in state_dir where none is
+ * module.c: what makes a request to the SA trusted; made and kept in state_dir where none is
  * configured and 1 would not do.
  */
 struct sa_key {
 	uint64_t made; /* 0 = none yet */
 };
 
-/* module_guids.c: GUID tables on their way to the ports. */
+/* module.c: GUID tables on their way to the ports. */
 struct guid_tables;
 
 #endif

@@ -100,7 +100,7 @@ static void sa_mcast_rows(struct sa_query *q, uint32_t item)
  *
  * A join names MGID, PortGID and JoinState. If the group exists, the other components that the join
  * names must agree with it, and the port's link must carry the group's MTU and rate. If it does not
- * exist, the join makes it (sa_mcast_make.c).
+ * exist, the join makes it (sa_mcast.c).
  *
  * Where the standard leaves a choice, the SA does what clients know from OpenSM: it never refuses a
  * join for its PacketLifeTime, and limited members of the partition may join. Another port may join

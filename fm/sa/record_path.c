@@ -86,7 +86,7 @@ const struct sa_record sa_record_multi_path = {
  *
  * Either end is named by LID, by GID, by both (which must agree), or left open. A query walks LIDs
  * for an open end; two open ends walk all pairs and run as a job. Paths themselves are sa_path.c's,
- * those to multicast groups sa_path_group.c's.
+ * those to multicast groups sa_path.c's.
  */
 
 static enum wire_sa_status ends_find(struct sa_query *q)

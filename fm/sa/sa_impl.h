@@ -4,13 +4,13 @@
  *
  *   sa.c               server: life, requests in
  *   sa_query.c         engine: walks a record's items, keeps the rows the mask asks for, yields
- *                      when it takes long; sa_queue.c requests that wait for it, sa_limit.c no host
- *                      takes it from the others, sa_answer.c answers out
+ *                      when it takes long, and sends answers; sa_limit.c has the requests that wait
+ *                      for it, so that no host takes it from the others
  *   record_*.c         a family of records each (sa_record.h), called by the engine alone
- *   sa_path.c          paths between ports; sa_path_group.c to multicast groups
+ *   sa_path.c          paths between ports, and to multicast groups
  *   sa_mcast*.c        multicast groups; sa_report.c notices to subscribers; sa_state.c what
  *                      outlives the process
- *   sa_service.c, sa_subscription.c, sa_alias.c, mcast_group.c
+ *   sa_service.c, sa_report.c, sa_alias.c, mcast_group.c
  *                      stores of services, subscriptions, alias GUIDs, groups
  *   sa_link.c          MTU and rate of every link; sa_listener.c who is notified of what happens
  *   here

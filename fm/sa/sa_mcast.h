@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * sa_mcast: the SA's multicast groups: their life (sa_mcast.c), what a request asks of one
- * (sa_mcast_fit.c), new ones (sa_mcast_make.c), showing them (sa_mcast_get.c). Private to fm/sa.
+ * (sa_mcast.c), new ones (sa_mcast.c), showing them (record_mcmember.c). Private to fm/sa.
  */
 #ifndef FMD_SA_SA_MCAST_H
 #define FMD_SA_SA_MCAST_H
@@ -23,7 +23,7 @@ struct sa_mcast_share {
 struct sa_mcast_share sa_mcast_share(const struct sa *sa, guid_t port);
 
 /*
- * sa_mcast_fit.c: what the request asks of a group.
+ * sa_mcast.c: what the request asks of a group.
  *
  * Whether a selector (enum wire_selector) holds for a value that is below (negative), equal to or
  * above (positive) the wanted one; and whether the request has both selector and value.
@@ -41,7 +41,7 @@ uint16_t sa_mcast_pkey_held(const struct sa_query *q, uint32_t port, uint16_t pk
 struct wire_mcmember sa_mcast_record(const struct sa_group_attr *attr, uint16_t mlid);
 
 /*
- * sa_mcast_make.c: the attributes that a group made for this request would have, or why there can't
+ * sa_mcast.c: the attributes that a group made for this request would have, or why there can't
  * be such a group; and that group, the SA's, NULL = no MLID is left.
  */
 enum wire_sa_status sa_mcast_choose(const struct sa_query *q, uint32_t port,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * sa_path: what the records about paths share: ends by name, paths between two ports (sa_path.c),
- * paths to multicast groups (sa_path_group.c). The request lies decoded in q->path. Private to
+ * paths to multicast groups (sa_path.c). The request lies decoded in q->path. Private to
  * fm/sa.
  */
 #ifndef FMD_SA_SA_PATH_H

@@ -100,7 +100,7 @@ void sa_send(struct sa_query *q)
  *
  * A walk that has not ended after SA_SLICE rows becomes a job, which continues from the loop, so
  * that a dump of the whole fabric does not delay sweeps and reroutes. Most queries end before. When
- * all jobs are in use, the request waits for one (sa_queue.c) and then begins again, together with
+ * all jobs are in use, the request waits for one (sa_limit.c) and then begins again, together with
  * all waiting requests for the same: after a start of the fabric thousands of hosts send the same
  * one. A request that the queue has no room for stays unanswered, because clients repeat it, while
  * most of them give a query up at a status BUSY.

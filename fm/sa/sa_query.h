@@ -85,7 +85,7 @@ void sa_query_step(void *sa);		 /* a slice of one job */
 /* Another view is in force; same_places: all nodes, ports and LIDs are where they were. */
 void sa_query_view_changed(struct sa *sa, bool same_places);
 void sa_query_forget(struct sa *sa); /* jobs, and what waits: all unanswered */
-void sa_send(struct sa_query *q);    /* sa_answer.c: the answer, or the error in q->status */
+void sa_send(struct sa_query *q);    /* sa_query.c: the answer, or the error in q->status */
 
 static inline bool sa_asked(const struct sa_query *q, unsigned comp)
 {

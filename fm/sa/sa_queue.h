@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Requests that wait for a job of the SA to be free (sa_queue.c). Private to fm/sa.
+ * Requests that wait for a job of the SA to be free (sa_limit.c). Private to fm/sa.
  */
 #ifndef FMD_SA_SA_QUEUE_H
 #define FMD_SA_SA_QUEUE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Who subscribed to which notices (sa_subscription.c), and the Reports of them (sa_report.c).
+ * Who subscribed to which notices (sa_report.c), and the Reports of them (sa_report.c).
  * Private to fm/sa.
  */
 #ifndef FMD_SA_SA_REPORT_H
@@ -62,7 +62,7 @@ struct reports {
 	struct log_limit limit;
 };
 
-/* sa_subscription.c. The SA's; NULL: there is no room for it. It sees what comes from now on. */
+/* sa_report.c. The SA's; NULL: there is no room for it. It sees what comes from now on. */
 struct subscription *sa_subscribe(struct sa *sa, guid_t guid, const struct subscription *wish);
 void sa_unsubscribe(struct subscription *s); /* and frees it */
 struct subscription *sa_subscription_find(const struct sa *sa, guid_t guid,

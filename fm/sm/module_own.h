@@ -3,11 +3,11 @@
  * module_own: what the files of this room share. Calls go down this list:
  *
  *   module.c         the hooks, SMInfo's control packets, the own port's callbacks
- *   module_still.c   as MASTER that stood still: asks who is master
+ *   module.c   as MASTER that stood still: asks who is master
  *   module_role.c    carries out what election.c decides, and asks the pipe for the role then
  *   module_parting.c as one that has handed over: answers those who ask here still
  *   module_allowed.c managers that allowed_sm_guids does not name
- *   module_poll.c    as STANDBY: polls the master
+ *   module_role.c    as STANDBY: polls the master
  *   module_ask.c     who else manages: rounds of Get(SMInfo)
  *   module_report.c  says so in events and in the status
  */
@@ -28,7 +28,7 @@
 #include "fm/sm/port.h"
 #include "fm/sm/sm.h"
 
-struct polls { /* module_poll.c */
+struct polls { /* module_role.c */
 	void (*polled)(struct sm_room *room, enum election_event event);
 	struct other master; /* who is polled */
 	uint64_t heard_us, polled_us;

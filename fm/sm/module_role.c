@@ -111,7 +111,7 @@ static void announce(struct sm_room *r)
 
 /* ---- A master that would hand over at once --------------------------------------------------- */
 
-/* module_poll.c */
+/* module_role.c */
 /*
  * This manager stands by for r->polls.master. Where it outranks that one, it shows priority 0 until
  * what hosts registered with that one was read or copied, or it has been waited for.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * acyclic_column: columns, that is the path of every switch to one destination (acyclic_column.c;
- * acyclic_repair.c: under damage). Private to routing/acyclic/.
+ * acyclic.c: under damage). Private to routing/acyclic/.
  *
  * A column owns its scratch and refers to net, turns, states and loads, which its caller lends it.
  * A switch without a path is not settled, and its entry of `next` is ARC_NONE; nothing else fails.

@@ -36,7 +36,7 @@ static struct topo *make_whole(const struct topo *t)
 	return whole;
 }
 
-/* rebalance_design.c: makes job->base, a pass of the next aim; for uneven designs only. */
+/* rebalance.c: makes job->base, a pass of the next aim; for uneven designs only. */
 static void rebalance_base_begin(struct rebalance *job)
 {
 	struct rebalance_limits limits = job->limits;
@@ -97,7 +97,7 @@ static void rebalance_base_merge(struct rebalance *job)
  * rebalance: see rebalance.h. Stages, each taken in steps:
  *
  *   base     only where the design is uneven: separate jobs for the same fabric with all known
- *            links live. All later stages begin with their result (rebalance_design.c)
+ *            links live. All later stages begin with their result (rebalance.c)
  *   prepare  computes the engine's legal paths in the damaged fabric. The pass leaves tables alone
  *            that are no fat tree's (engine updn, or pairs of hosts that even detours leave open)
  *   design   computes the legal paths of the same fabric with all known links live. Entries that

@@ -2,8 +2,8 @@
 /*
  * rebalance_own: what the stages of a pass share. Private to routing/balance. The files call each
  * other downward only, in this order: rebalance.c (the stages; which entries may move),
- * rebalance_improve.c (where they move), rebalance_design.c (the base of an uneven design),
- * rebalance_column.c, rebalance_job.c, shift_load.c.
+ * rebalance_improve.c (where they move), rebalance.c (the base of an uneven design),
+ * rebalance_improve.c, rebalance.c, shift_load.c.
  */
 #ifndef FMD_ROUTING_REBALANCE_OWN_H
 #define FMD_ROUTING_REBALANCE_OWN_H
@@ -62,7 +62,7 @@ struct rebalance {
 	struct rebalance_result result;
 };
 
-/* rebalance_column.c: the channel behind a port and the switch that it leads to, or TOPO_NONE. */
+/* rebalance_improve.c: the channel behind a port and the switch that it leads to, or TOPO_NONE. */
 struct hop rebalance_hop(const struct rebalance *job, uint32_t sw, uint8_t out);
 /* Sets job->hops to those of that LID. */
 void rebalance_set_lid(struct rebalance *job, uint32_t lid);

@@ -15,7 +15,7 @@
 #include "topology/mem.h"
 #include "topology/topo_builder.h"
 
-/* cordons: what stays reachable by cordoned links alone (see cordons.h). */
+/* cordons: what stays reachable by cordoned links alone (see route.h). */
 
 /* ---- Entries of other tables ----------------------------------------------------------------- */
 

@@ -85,7 +85,7 @@ struct mcast *mcast_new_oriented(const struct topo *t, enum graph_orientation or
 /* The first switch where packets of a tree go down, then up, by levels; TOPO_NONE = none. */
 uint32_t mcast_tree_turn(const struct topo *t, const struct mcast_tree *tree);
 
-/* ---- mcast_admit.c: the trees of a plan, proven beside unicast tables or built otherwise ----- */
+/* ---- mcast_plan.c: the trees of a plan, proven beside unicast tables or built otherwise ----- */
 
 struct mcast_admission;
 

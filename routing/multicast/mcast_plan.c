@@ -340,7 +340,7 @@ static bool mcast_admission_step(struct mcast_admission *a)
  * chosen around: then none is in the way of another, and none leaves members out. Only where some
  * switch has no place for the MLID it is as elsewhere.
  *
- * When all are there they are proven beside the unicast tables (mcast_admit.c), if there are any.
+ * When all are there they are proven beside the unicast tables (mcast_plan.c), if there are any.
  *
  * A step of the planner judges one older tree, or goes a step on with one new one, or with the
  * proof: whoever runs it has the time between steps for something else.

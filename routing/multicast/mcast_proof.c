@@ -366,7 +366,7 @@ bool mcast_tree_check(const struct topo *t, const struct mcast_group *group,
  * The order is the height that a search leaves at each channel: a channel is higher than all that
  * it depends on. As long as new dependencies agree with it there is no cycle, and no search is
  * needed. Trees that end leave their dependencies in the graph, which does no harm. Where a tree
- * does not agree, the planner starts from the unicast tables alone (mcast_admit.c).
+ * does not agree, the planner starts from the unicast tables alone (mcast_plan.c).
  */
 
 struct tried { /* dependencies that a trial has added */

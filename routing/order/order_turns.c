@@ -219,13 +219,13 @@ static bool order_down_up_safe(const struct order_work *w, const struct order_tu
  * (A new entry before an old one does not happen: order.c.) A turn that new tables make for some
  * other LID adds nothing, and in a tree nearly every turn is one of these: two links of a switch
  * serve many LIDs. So such a witness is looked for first, nearby; only if turns without one are
- * left, the whole graph is made and searched, unless order_down_up.c knows already that it need
+ * left, the whole graph is made and searched, unless order_turns.c knows already that it need
  * not. For large changes that is asked first: it wants to know of few turns.
  *
  * The proof of the new tables may be at hand (check_proof_graph), and with it a graph that has all
  * their turns and some more, and its order. Old entries' turns are mostly among those, or agree
  * with that order; whether the few others close a circle is searched around them alone
- * (order_circle.c). Where that finds one and it is asked whose entries are in it, the looks above
+ * (order.c). Where that finds one and it is asked whose entries are in it, the looks above
  * follow, and so they do when the next proof has begun meanwhile.
  *
  * Parts of a change are looked at by the same graph: what some tables on the way have beyond it is

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * order_turns: credit loops that a change may close while some switches have new entries and others
- * not yet (order_turns.c, order_circle.c, order_down_up.c). Private to routing/order/.
+ * not yet (order_turns.c, order.c, order_turns.c). Private to routing/order/.
  *
  * The caller owns each trial and search, which borrow their arguments, and ends or frees it. None
  * fails: where an answer would take too long, it is the one on the safe side.
@@ -49,7 +49,7 @@ struct order_trial *order_trial_begin(struct order_work *w, enum order_direction
 bool order_trial_go(struct order_trial *trial);
 bool order_trial_end(struct order_trial *trial);
 
-/* ---- order_circle.c ------------------------------------------------------------------------- */
+/* ---- order.c ------------------------------------------------------------------------- */
 
 /*
  * Searches a cycle that some turns close with those of a graph that has none by itself (cdg.h: it
@@ -67,6 +67,6 @@ bool order_circle_found(const struct order_circle *c);
 bool order_circle_sure(const struct order_circle *c);
 void order_circle_free(struct order_circle *c);
 
-/* ---- order_down_up.c ------------------------------------------------------------------------ */
+/* ---- order_turns.c ------------------------------------------------------------------------ */
 
 #endif

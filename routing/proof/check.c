@@ -55,7 +55,7 @@ static void check_turns_free(struct check_turns *turns)
 }
 
 /*
- * check_turns.c, owned by the caller (NULL is fine). First allow, then read each switch, then find
+ * check.c, owned by the caller (NULL is fine). First allow, then read each switch, then find
  * in each: the graph then holds all dependencies, and mark_lids sets c->walk from the gaps found.
  */
 static struct check_turns *check_turns_new(const struct check *c)
@@ -439,7 +439,7 @@ void check_prints_take(struct check_prints *p, const struct tables *tables,
 /*
  * check: proves forwarding tables (see check.h).
  *
- * All entries are read (check_turns.c): which channels may wait for which, and which entries lead
+ * All entries are read (check.c): which channels may wait for which, and which entries lead
  * nowhere. Then:
  *   - no cycle among channels: no deadlock, and no forwarding loop either (a loop is a cycle of
  * channels);

@@ -139,7 +139,7 @@ static void check_base_keep_fabric(struct check_base *base, const struct check *
  *            a port that went up or down: then all are forgotten, and found again by the entries
  *            just said (before, nothing led there: the base was sound). So the graph holds all
  *            there are, and may hold some that are past, or that no packet ever had
- *            (check_turns.c): these go when they close a cycle (detours come and go, and those of
+ *            (check.c): these go when they close a cycle (detours come and go, and those of
  *            one fault may not suit those of the next). Its order (cdg.h) proves a superset.
  *   arrival  The marks of LIDs with a gap (check.c: not plain) are made by the same pairs of
  *            entries, and by entries of switches with hosts; who gets his first host has a port

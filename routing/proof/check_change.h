@@ -64,7 +64,7 @@ struct cdg;
 uint64_t check_proof_serial(const struct check_base *base);
 const struct cdg *check_proof_graph(const struct check_base *base, uint64_t serial);
 
-/* check_base: what a proof leaves for the next one. Private to check_base.c and check_change.c. */
+/* check_base: what a proof leaves for the next one. Private to check_change.c. */
 
 struct base_node {
 	guid_t guid;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * check_own: what the proof's files share: check.c, check_turns.c (all entries), check_walk.c
+ * check_own: what the proof's files share: check.c, check.c (all entries), check_walk.c
  * (reachable pairs), check_change.c (only what changed). Private to routing/.
  */
 #ifndef FMD_ROUTING_CHECK_OWN_H
