@@ -155,7 +155,7 @@ static void start(struct pipe *p, const struct fabric_operation_ops *ops, struct
 static void an_update_under_way_does_not_answer_what_is_requested_meanwhile(void **state)
 {
 	struct pipe *p = *state;
-	struct request before = { 0 }, meanwhile = { 0 };
+	static struct request before = { 0 }, meanwhile = { 0 };
 
 	start(p, &plain, &before);
 	operations_take(p->operations, false);
@@ -175,7 +175,7 @@ static void an_update_under_way_does_not_answer_what_is_requested_meanwhile(void
 static void a_sweep_is_taken_by_the_update_behind_it_alone(void **state)
 {
 	struct pipe *p = *state;
-	struct request sweep = { 0 }, reroute = { 0 };
+	static struct request sweep = { 0 }, reroute = { 0 };
 
 	start(p, &behind_sweep, &sweep);
 	start(p, &plain, &reroute);
@@ -193,7 +193,7 @@ static void a_sweep_is_taken_by_the_update_behind_it_alone(void **state)
 static void refused_tables_roll_back_what_they_took(void **state)
 {
 	struct pipe *p = *state;
-	struct request taken = { 0 }, later = { 0 };
+	static struct request taken = { 0 }, later = { 0 };
 
 	start(p, &kept, &taken);
 	operations_take(p->operations, false);
@@ -210,7 +210,7 @@ static void refused_tables_roll_back_what_they_took(void **state)
 static void it_is_answered_when_its_file_is_on_disk(void **state)
 {
 	struct pipe *p = *state;
-	struct request r = { 0 }, at_once = { 0 };
+	static struct request r = { 0 }, at_once = { 0 };
 
 	start(p, &kept, &r);
 	state_store_changed(p->store, &cordons, p);
@@ -233,7 +233,7 @@ static void it_is_answered_when_its_file_is_on_disk(void **state)
 static void what_is_late_is_answered_when_the_journal_has_it(void **state)
 {
 	struct pipe *p = *state;
-	struct request r = { 0 }, refused = { 0 };
+	static struct request r = { 0 }, refused = { 0 };
 
 	start(p, &late, &r);
 	operations_take(p->operations, false);
@@ -253,7 +253,7 @@ static void what_is_late_is_answered_when_the_journal_has_it(void **state)
 static void it_waits_for_both_files_and_for_what_no_record_says(void **state)
 {
 	struct pipe *p = *state;
-	struct request r = { 0 };
+	static struct request r = { 0 };
 
 	start(p, &late, &r);
 	operations_take(p->operations, false);
@@ -272,7 +272,7 @@ static void it_waits_for_both_files_and_for_what_no_record_says(void **state)
 static void what_needed_no_update_is_answered_at_once(void **state)
 {
 	struct pipe *p = *state;
-	struct request r = { 0 };
+	static struct request r = { 0 };
 
 	operations_done(p->operations, &kept, &r, answer, &r);
 	assert_int_equal(r.results, 1);
@@ -284,7 +284,7 @@ static void what_needed_no_update_is_answered_at_once(void **state)
 static void the_answer_says_that_its_file_could_not_be_written(void **state)
 {
 	struct pipe *p = *state;
-	struct request r = { 0 };
+	static struct request r = { 0 };
 
 	trouble_set(p->alerts, "state_dir/cordons", "not saved: no space");
 	operations_done(p->operations, &kept, &r, answer, &r);
@@ -294,7 +294,7 @@ static void the_answer_says_that_its_file_could_not_be_written(void **state)
 static void a_client_that_disconnects_leaves_its_operation_running(void **state)
 {
 	struct pipe *p = *state;
-	struct request gone = { 0 }, saving = { 0 };
+	static struct request gone = { 0 }, saving = { 0 };
 
 	start(p, &kept, &saving);
 	state_store_changed(p->store, &cordons, p);
@@ -317,7 +317,7 @@ static void the_status_is_the_answer_where_there_is_no_result_and_made_for_nobod
 	void **state)
 {
 	struct pipe *p = *state;
-	struct request r = { 0 }, gone = { 0 };
+	static struct request r = { 0 }, gone = { 0 };
 
 	start(p, &bare, &gone);
 	operations_cancel(p->operations, &gone);
@@ -334,7 +334,7 @@ static void the_status_is_the_answer_where_there_is_no_result_and_made_for_nobod
 static void who_is_master_no_more_abandons_all(void **state)
 {
 	struct pipe *p = *state;
-	struct request waiting = { 0 }, taken = { 0 }, saving = { 0 };
+	static struct request waiting = { 0 }, taken = { 0 }, saving = { 0 };
 
 	start(p, &kept, &saving);
 	state_store_changed(p->store, &cordons, p);
