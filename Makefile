@@ -49,7 +49,7 @@ CTL_SRC := $(wildcard fm/fmctl/*.c)
 LAYERS := fm routing topology
 SRC_fm := $(FM_SRC)
 SRC_routing := $(wildcard routing/*.c routing/*/*.c)
-SRC_topology := $(wildcard topology/*.c)
+SRC_topology := $(wildcard topology/*/*.c)
 ARCHIVES := $(LAYERS:%=$(B)/lib%.a)
 obj = $(patsubst %.c,$(B)/%.o,$(1))
 
@@ -277,7 +277,7 @@ bench-readme:
 bench-pair-now: all $(BENCH_BIN)
 	$(Q)$(TEST_ENV) tests/bench/pair.py --old $(OLD) --programs $(B)/bench
 
-SOURCES_ALL = $(wildcard topology/*.[ch] routing/*.[ch] routing/*/*.[ch] fm/*.[ch] fm/*/*.[ch] tests/*/*.[ch] tests/unit/*/*.[ch] tests/unit/*/*/*.[ch])
+SOURCES_ALL = $(wildcard topology/*/*.[ch] routing/*.[ch] routing/*/*.[ch] fm/*.[ch] fm/*/*.[ch] tests/*/*.[ch] tests/unit/*/*.[ch] tests/unit/*/*/*.[ch])
 format:
 	$(Q)clang-format -i $(SOURCES_ALL)
 # Versions of clang-format differ in details: the one that formats this tree judges it.

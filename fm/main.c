@@ -5,8 +5,8 @@
  *
  *   loop <- io (umad port) <- mad <- fabric <- control
  *
- * Ahead of all of them the helper is forked (fm/core/helper.h); behind all of them the process
- * gives up what it does not need any more (fm/core/sandbox.h).
+ * Ahead of all of them the helper is forked (fm/os/helper.h); behind all of them the process
+ * gives up what it does not need any more (fm/os/sandbox.h).
  *
  * What only looks on (http) may be missing: it is tried again. They are taken down in reverse. Exit
  * codes: 0 ended by request, 1 failed: another start may do better, 2 usage or configuration: none
@@ -25,13 +25,13 @@
 #include <sys/stat.h>
 #include <systemd/sd-daemon.h>
 #include "fm/control/control.h"
-#include "fm/core/conf.h"
-#include "fm/core/conf_secret.h"
-#include "fm/core/helper.h"
-#include "fm/core/log.h"
-#include "fm/core/loop.h"
-#include "fm/core/sandbox.h"
-#include "fm/core/service_status.h"
+#include "fm/conf/conf.h"
+#include "fm/conf/conf_secret.h"
+#include "fm/os/helper.h"
+#include "fm/loop/log.h"
+#include "fm/loop/loop.h"
+#include "fm/os/sandbox.h"
+#include "fm/os/service_status.h"
 #include "fm/fabric/fabric.h"
 #include "fm/rooms.h"
 #include "fm/sm/module.h"
@@ -40,7 +40,7 @@
 #include "fm/mad/io.h"
 #include "fm/mad/mad.h"
 #include "fm/partition/module.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define DEFAULT_CONF   "/etc/fmd/fmd.conf"
 #define STATUS_US      1000000

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "routing/burden.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define SHIFTS	 32
 #define MAX_HOPS 64

@@ -9,7 +9,7 @@
 
 #include "routing/lid_plan.h"
 #include "routing/tables.h"
-#include "topology/topo.h"
+#include "topology/snapshot/topo.h"
 
 struct burden {
 	uint64_t load; /* flows on the busiest link between switches */

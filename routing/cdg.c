@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "routing/cdg.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 static bool is_channel(const struct topo *t, const struct topo_port *port, bool down_too)
 {

@@ -14,7 +14,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "topology/topo.h"
+#include "topology/snapshot/topo.h"
 
 #define CDG_WORDS 4 /* output ports of a switch as a bitmap */
 

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 #include "routing/fiber.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define STACK_BYTES (1u << 20) /* untouched memory costs nothing */
 #define GUARD_BYTES                                                                                \

@@ -4,18 +4,18 @@
  *
  * There are three rounds over the end ports, for remembered LIDs, held LIDs and new ones; none
  * changes what an earlier one assigned. New LIDs are assigned in topological order
- * (topology/graph.h), leaf by leaf: the hosts of one leaf get consecutive LIDs, on a new 64-entry
- * block where they would straddle two, so that they share one LFT block on every switch. The LIDs
- * skipped by that go to the switches and their aggregation nodes, which come last: alignment costs
- * no LIDs.
+ * (topology/graph/graph.h), leaf by leaf: the hosts of one leaf get consecutive LIDs, on a new
+ * 64-entry block where they would straddle two, so that they share one LFT block on every switch.
+ * The LIDs skipped by that go to the switches and their aggregation nodes, which come last:
+ * alignment costs no LIDs.
  */
 #include <stdlib.h>
 #include <string.h>
 #include "routing/lid_plan.h"
 #include "routing/tables.h"
-#include "topology/graph.h"
-#include "topology/mem.h"
-#include "topology/sort.h"
+#include "topology/graph/graph.h"
+#include "topology/base/mem.h"
+#include "topology/base/sort.h"
 
 #define LID_SPACE (TABLES_MAX_LID + 1u)
 

@@ -13,7 +13,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "topology/topo.h"
+#include "topology/snapshot/topo.h"
 
 struct lid_entry {
 	guid_t port_guid; /* switches: node GUID */

@@ -5,7 +5,7 @@
 
 #include "routing/lid_plan.h"
 #include "routing/tables.h"
-#include "topology/topo.h"
+#include "topology/snapshot/topo.h"
 
 #define PATH_MAX_HOPS 64
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "routing/tables.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define ROOM_AT_ONCE (2u << 20) /* bytes */
 #define PAGE	     4096	/* the smallest there is */

@@ -9,10 +9,10 @@
 #include "fm/mad/batch.h"
 #include "fm/mad/wire_adaptive.h"
 #include "fm/program/program.h"
-#include "topology/dump.h"
-#include "topology/mem.h"
-#include "topology/sort.h"
-#include "topology/topo_builder.h"
+#include "topology/files/dump.h"
+#include "topology/base/mem.h"
+#include "topology/base/sort.h"
+#include "topology/snapshot/topo_builder.h"
 
 struct entry {
 	guid_t sw;

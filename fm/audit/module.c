@@ -2,12 +2,12 @@
 #include "fm/audit/module.h"
 #include <inttypes.h>
 #include <stdlib.h>
-#include "fm/core/log.h"
+#include "fm/loop/log.h"
 #include "fm/fabric/progress.h"
 #include "fm/fabric/request.h"
 #include "fm/fabric/view.h"
 #include "fm/program/audit.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define LOGGED_ONE_BY_ONE 20
 

@@ -2,11 +2,11 @@
 #include "fm/cabling/module.h"
 #include <stdlib.h>
 #include <string.h>
-#include "fm/core/child.h"
+#include "fm/loop/child.h"
 #include "fm/fabric/view.h"
-#include "topology/cabling.h"
-#include "topology/mem.h"
-#include "topology/topo_builder.h"
+#include "topology/cabling/cabling.h"
+#include "topology/base/mem.h"
+#include "topology/snapshot/topo_builder.h"
 
 struct cabling_room;
 static char *heard(struct cabling_room *r);

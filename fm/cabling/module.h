@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * module: links that are not where they should be (topology/cabling.h), as a room
+ * module: links that are not where they should be (topology/cabling/cabling.h), as a room
  * (fm/fabric/module.h): an event when such a finding is new, and one when it is gone.
  */
 #ifndef FMD_CABLING_MODULE_H
@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 #include "fm/fabric/module.h"
-#include "topology/topo.h"
+#include "topology/snapshot/topo.h"
 
 /*
  * findings: links that are not where they should be, as lines of text: what tells one finding from

@@ -9,8 +9,8 @@
 #include "fm/fabric/view.h"
 #include "fm/multicast/module.h"
 #include "fm/partition/module.h"
-#include "topology/mem.h"
-#include "topology/text.h"
+#include "topology/base/mem.h"
+#include "topology/base/text.h"
 
 /*
  * answer_search: what has a text in its name, GUID, LID, MLID or P_Key, as rows {"kind", "name",

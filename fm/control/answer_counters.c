@@ -9,8 +9,8 @@
 #include "fm/control/filter.h"
 #include "fm/control/traffic.h"
 #include "fm/fabric/view.h"
-#include "topology/dump.h"
-#include "topology/mem.h"
+#include "topology/files/dump.h"
+#include "topology/base/mem.h"
 
 #define TOP_DEFAULT 10
 #define TOP_MAX	    1000

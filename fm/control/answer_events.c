@@ -7,7 +7,7 @@
 #include "fm/control/events.h"
 #include "fm/control/place.h"
 #include "fm/control/value.h"
-#include "fm/core/log.h"
+#include "fm/loop/log.h"
 #include "fm/fabric/view.h"
 
 #define COUNT_DEFAULT 20

@@ -5,15 +5,15 @@
 #include "fm/control/answer.h"
 #include "fm/control/find.h"
 #include "fm/control/value.h"
-#include "fm/core/event_kinds.h"
-#include "fm/core/log.h"
+#include "fm/events/event_kinds.h"
+#include "fm/loop/log.h"
 #include "fm/fabric/view.h"
 #include "fm/maintenance/module.h"
 #include "fm/multicast/module.h"
 #include "fm/nvswitch/module.h"
 #include "fm/partition/module.h"
 #include "fm/sm/module.h"
-#include "topology/cabling.h"
+#include "topology/cabling/cabling.h"
 
 /*
  * answer_names: what may be typed next, for a shell's completion: the names of a kind that begin

@@ -6,8 +6,8 @@
 #include "fm/control/answer.h"
 #include "fm/control/filter.h"
 #include "fm/control/option.h"
-#include "topology/mem.h"
-#include "topology/names.h"
+#include "topology/base/mem.h"
+#include "topology/base/names.h"
 
 /* sort: the rows of an answer in the order of one of their columns. */
 

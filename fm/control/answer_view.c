@@ -15,8 +15,8 @@
 #include "fm/perf/module.h"
 #include "fm/restart/module.h"
 #include "fm/control/near.h"
-#include "topology/dump.h"
-#include "topology/netfile.h"
+#include "topology/files/dump.h"
+#include "topology/files/netfile.h"
 
 static json_t *answer_status(const struct command_env *env, json_t *args, char *err)
 {

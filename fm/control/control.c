@@ -13,11 +13,11 @@
 #include "fm/control/answer.h"
 #include "fm/control/events.h"
 #include "fm/control/peer.h"
-#include "fm/core/bytes.h"
-#include "fm/core/child.h"
-#include "fm/core/listener.h"
-#include "fm/core/log.h"
-#include "topology/mem.h"
+#include "topology/base/bytes.h"
+#include "fm/loop/child.h"
+#include "fm/os/listener.h"
+#include "fm/loop/log.h"
+#include "topology/base/mem.h"
 
 #define NO_GROUP ((gid_t)-1)
 

@@ -14,7 +14,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include "fm/core/loop.h"
+#include "fm/loop/loop.h"
 #include "fm/fabric/fabric.h"
 
 /* socket_file: the place of the control socket in the file system. */

@@ -3,7 +3,7 @@
 #ifndef FMD_CONTROL_EVENTS_H
 #define FMD_CONTROL_EVENTS_H
 
-#include "fm/core/event_query.h"
+#include "fm/events/event_query.h"
 #include "fm/fabric/fabric.h"
 
 /*

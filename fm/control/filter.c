@@ -5,7 +5,7 @@
 #include "fm/control/filter.h"
 #include "fm/fabric/view.h"
 #include "routing/ftree/route.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 static const struct place anywhere = { TOPO_NONE, TOPO_NONE, 0 };
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include "fm/fabric/view.h"
 #include "fm/sa/module.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 static guid_t port_of_alias(const void *arg, guid_t guid)
 {

@@ -4,7 +4,7 @@
 #define FMD_CONTROL_FIND_H
 
 #include "fm/control/answer.h"
-#include "topology/what.h"
+#include "topology/what/what.h"
 
 /* accepts: bits of enum what_kind. False: the reason is in err[COMMAND_ERROR_SIZE]. */
 bool command_find_what(const struct command_env *env, const char *text, unsigned accepts,

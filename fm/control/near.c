@@ -5,8 +5,8 @@
 #include <string.h>
 #include "fm/control/near.h"
 #include "fm/nvswitch/module.h"
-#include "topology/dump.h"
-#include "topology/mem.h"
+#include "topology/files/dump.h"
+#include "topology/base/mem.h"
 
 typedef int dump_near_fn(const struct topo *t, const char *const *domains, FILE *out);
 

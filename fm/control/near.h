@@ -4,11 +4,11 @@
 #define FMD_CONTROL_NEAR_H
 
 #include "fm/control/answer.h"
-#include "topology/topo.h"
+#include "topology/snapshot/topo.h"
 
 /*
- * {"text": ..} in the format "slurm-yaml" or "k8s" (topology/dump.h), with the NVLink domains that
- * exporters tell; NULL with the reason in err, for any other format too.
+ * {"text": ..} in the format "slurm-yaml" or "k8s" (topology/files/dump.h), with the NVLink
+ * domains that exporters report; NULL with the reason in err, for any other format too.
  */
 json_t *near_text(const struct command_env *env, const struct topo *t, const char *format,
 		  char *err);

@@ -3,7 +3,7 @@
 #ifndef FMD_CONTROL_PLACE_H
 #define FMD_CONTROL_PLACE_H
 
-#include "topology/topo.h"
+#include "topology/snapshot/topo.h"
 
 struct command_env;
 

@@ -5,7 +5,7 @@
 #include "fm/control/show.h"
 #include "fm/hosts/module.h"
 #include "fm/nvswitch/module.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define RAILS_MAX 64
 

@@ -7,7 +7,7 @@
 #include "fm/maintenance/module.h"
 #include "fm/multicast/module.h"
 #include "fm/restart/module.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 static const char *kind_of(const struct topo_node *node)
 {

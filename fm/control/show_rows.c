@@ -6,7 +6,7 @@
 #include "fm/control/show.h"
 #include "fm/restart/module.h"
 #include "fm/sa/module.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 /* ---- Members --------------------------------------------------------------------------------- */
 

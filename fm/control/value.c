@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/control/value.h"
-#include "fm/core/event_kinds.h"
-#include "fm/core/event_query.h"
-#include "fm/core/log.h"
+#include "fm/events/event_kinds.h"
+#include "fm/events/event_query.h"
+#include "fm/loop/log.h"
 #include "fm/nvswitch/module.h"
-#include "topology/near_names.h"
-#include "topology/what.h"
+#include "topology/base/near_names.h"
+#include "topology/what/what.h"
 
 #define TTL_MAX_S 86400
 

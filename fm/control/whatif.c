@@ -17,10 +17,10 @@
 #include "routing/report/affected.h"
 #include "routing/report/report.h"
 #include "routing/ftree/route.h"
-#include "topology/lost.h"
-#include "topology/mem.h"
-#include "topology/risk.h"
-#include "topology/topo_builder.h"
+#include "topology/graph/lost.h"
+#include "topology/base/mem.h"
+#include "topology/graph/risk.h"
+#include "topology/snapshot/topo_builder.h"
 
 struct whatif {
 	const struct command_env *env;

@@ -8,7 +8,7 @@
 #define FMD_FABRIC_ANNOUNCE_H
 
 #include <stdint.h>
-#include "topology/topo.h"
+#include "topology/snapshot/topo.h"
 
 struct fabric;
 struct mft_result;

@@ -16,12 +16,12 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fm/core/words.h"
+#include "topology/base/words.h"
 #include "fm/fabric/fault.h"
 #include "fm/fabric/pipe.h"
-#include "topology/diff.h"
-#include "topology/mem.h"
-#include "topology/topo_builder.h"
+#include "topology/snapshot/diff.h"
+#include "topology/base/mem.h"
+#include "topology/snapshot/topo_builder.h"
 
 #define LOGGED_ONE_BY_ONE 20
 #define NAMED		  3 /* switches in the name of a fault */

@@ -3,7 +3,7 @@
 #ifndef FMD_FABRIC_CHANGE_H
 #define FMD_FABRIC_CHANGE_H
 
-#include "topology/topo.h"
+#include "topology/snapshot/topo.h"
 
 struct fabric;
 

@@ -17,11 +17,11 @@
 #include "fm/fabric/deploy.h"
 #include <stdio.h>
 #include <stdlib.h>
-#include "fm/core/words.h"
+#include "topology/base/words.h"
 #include "fm/fabric/fault.h"
 #include "fm/fabric/pipe.h"
 #include "fm/fabric/poll.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 /* Ports wait for tables no longer than that: it may be much, or its switch silent. */
 #define BEHIND_TABLES_US 20000

@@ -6,8 +6,8 @@
 #ifndef FMD_FABRIC_DEPLOY_H
 #define FMD_FABRIC_DEPLOY_H
 
-#include "fm/core/loop.h"
-#include "topology/topo.h"
+#include "fm/loop/loop.h"
+#include "topology/snapshot/topo.h"
 
 struct fabric;
 

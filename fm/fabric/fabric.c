@@ -25,7 +25,7 @@
 #include "fm/fabric/settle.h"
 #include "fm/fabric/update.h"
 #include "fm/fabric/warn.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 /* ---- Sweeps, and the update behind them ------------------------------------------------------ */
 

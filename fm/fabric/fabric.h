@@ -9,16 +9,16 @@
 #define FMD_FABRIC_H
 
 #include <jansson.h>
-#include "fm/core/conf.h"
-#include "fm/core/event_query.h"
-#include "fm/core/loop.h"
+#include "fm/conf/conf.h"
+#include "fm/events/event_query.h"
+#include "fm/loop/loop.h"
 #include "fm/fabric/policy.h"
 #include "fm/fabric/waiters.h"
 #include "fm/mad/mad.h"
 #include "routing/proof/check.h"
 #include "routing/lid_plan.h"
 #include "routing/tables.h"
-#include "topology/topo.h"
+#include "topology/snapshot/topo.h"
 
 struct fabric;
 struct fabric_module;
@@ -78,7 +78,7 @@ void fabric_client_gone(struct fabric *fabric, void *arg);
 
 /* Events, newest last; at most `count` of them as a JSON array the caller owns. */
 json_t *fabric_events(const struct fabric *fabric, unsigned count);
-/* The same of the events that match the query (fm/core/event_query.h); the caller owns it. */
+/* The same of the events that match the query (fm/events/event_query.h); the caller owns it. */
 json_t *fabric_find_events(const struct fabric *fabric, const struct event_query *query,
 			   unsigned count);
 /*

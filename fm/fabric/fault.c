@@ -17,10 +17,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fm/core/words.h"
+#include "topology/base/words.h"
 #include "fm/fabric/pipe.h"
-#include "topology/mem.h"
-#include "topology/risk.h"
+#include "topology/base/mem.h"
+#include "topology/graph/risk.h"
 
 #define URGENT_US 2000000
 

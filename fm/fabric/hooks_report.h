@@ -8,7 +8,7 @@
 
 #include <jansson.h>
 #include <stdint.h>
-#include "topology/topo.h"
+#include "topology/snapshot/topo.h"
 
 struct host_verdict;
 

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "fm/fabric/announce.h"
-#include "topology/topo.h"
+#include "topology/snapshot/topo.h"
 
 struct fabric_policy;
 struct inventory;

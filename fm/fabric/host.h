@@ -7,7 +7,7 @@
 #define FMD_FABRIC_HOST_H
 
 #include <stdint.h>
-#include "fm/core/host_verdict.h"
+#include "fm/fabric/host_verdict.h"
 
 struct fabric;
 

@@ -22,8 +22,8 @@
 #include "fm/fabric/links.h"
 #include <stdlib.h>
 #include "fm/fabric/pipe.h"
-#include "topology/mem.h"
-#include "topology/topo_builder.h"
+#include "topology/base/mem.h"
+#include "topology/snapshot/topo_builder.h"
 
 #define LATE_US 50000
 

@@ -2,7 +2,7 @@
 #include "fm/fabric/modules.h"
 #include <stdlib.h>
 #include "fm/fabric/pipe.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 struct modules *modules_new(fabric_modules table)
 {

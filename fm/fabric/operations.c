@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include "fm/fabric/operations.h"
 #include <stdlib.h>
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 struct operation {
 	struct operation *next;

@@ -20,8 +20,8 @@
 #ifndef FMD_FABRIC_PIPE_H
 #define FMD_FABRIC_PIPE_H
 
-#include "fm/core/guid_list.h"
-#include "fm/core/job.h"
+#include "fm/conf/guid_list.h"
+#include "fm/loop/job.h"
 #include "fm/fabric/modules.h"
 #include "fm/fabric/operations.h"
 #include "fm/fabric/phase.h"

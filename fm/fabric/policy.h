@@ -7,7 +7,7 @@
 #define FMD_FABRIC_POLICY_H
 
 #include <stdint.h>
-#include "topology/topo.h"
+#include "topology/snapshot/topo.h"
 
 struct fabric;
 struct fabric_module;

@@ -17,7 +17,7 @@
 #include "fm/fabric/change.h"
 #include "fm/fabric/pipe.h"
 #include "fm/fabric/warn.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define SOON_MS	    50
 #define SOON_MAX_MS 10000

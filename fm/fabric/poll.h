@@ -3,7 +3,7 @@
 #ifndef FMD_FABRIC_POLL_H
 #define FMD_FABRIC_POLL_H
 
-#include "fm/core/loop.h"
+#include "fm/loop/loop.h"
 
 struct fabric;
 

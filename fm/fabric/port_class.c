@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * port_class: what routing goes by beside the snapshot. Which end ports are storage and which
- * management is said by patterns of nodes (fm/core/node_patterns.h) from the configuration; rooms
+ * management is said by patterns of nodes (fm/conf/node_patterns.h) from the configuration; rooms
  * add the rest (fm/fabric/policy.h).
  */
 #include "fm/fabric/port_class.h"
 #include <stdlib.h>
 #include <string.h>
-#include "fm/core/node_patterns.h"
+#include "fm/conf/node_patterns.h"
 #include "fm/fabric/pipe.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 uint8_t *fabric_classes_by_name(const struct fabric *f, const struct topo *t)
 {

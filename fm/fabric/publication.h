@@ -6,7 +6,7 @@
 #ifndef FMD_FABRIC_PUBLICATION_H
 #define FMD_FABRIC_PUBLICATION_H
 
-#include "fm/core/qos.h"
+#include "fm/conf/qos.h"
 #include "fm/fabric/fabric.h"
 #include "fm/fabric/links.h"
 

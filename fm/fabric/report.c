@@ -15,8 +15,8 @@
 #include "fm/fabric/warn.h"
 #include "routing/ftree/route.h"
 #include "routing/report/report.h"
-#include "topology/mem.h"
-#include "topology/risk.h"
+#include "topology/base/mem.h"
+#include "topology/graph/risk.h"
 
 struct follower { /* of events */
 	struct follower *next;

@@ -2,7 +2,7 @@
 /* request: one set of merged requests; the scheduler serves it from the loop. */
 #include "fm/fabric/request.h"
 #include <stdlib.h>
-#include "fm/core/log.h"
+#include "fm/loop/log.h"
 #include "fm/fabric/pipe.h"
 
 static void serve_soon(struct fabric *f, const char *what, const char *reason)

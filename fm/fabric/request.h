@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "fm/fabric/progress.h"
-#include "topology/topo.h"
+#include "topology/snapshot/topo.h"
 
 struct fabric;
 

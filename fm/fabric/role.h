@@ -17,7 +17,7 @@
 #define FMD_FABRIC_ROLE_H
 
 #include <stdbool.h>
-#include "topology/topo.h"
+#include "topology/snapshot/topo.h"
 
 struct fabric;
 

@@ -3,13 +3,13 @@
 #ifndef FMD_FABRIC_SERVICES_H
 #define FMD_FABRIC_SERVICES_H
 
-#include "fm/core/alert.h"
-#include "fm/core/conf.h"
-#include "fm/core/event_log.h"
-#include "fm/core/loop.h"
+#include "fm/events/alert.h"
+#include "fm/conf/conf.h"
+#include "fm/events/event_log.h"
+#include "fm/loop/loop.h"
 #include "fm/mad/mad.h"
 #include "fm/state/state_store.h"
-#include "fm/sweep/inventory.h"
+#include "fm/inventory/inventory.h"
 
 struct bringup;
 struct check_base;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * settle: what follows when all that was published is programmed and brought up, step by step
- * (fm/core/job.h):
+ * (fm/loop/job.h):
  *
  *   collect, snapshot   bring-up gave LIDs, MTUs and states since the published snapshot was taken
  *   compare, show       what is published shows ports as they are. LIDs and tables go by index, so
@@ -16,14 +16,14 @@
  */
 #include "fm/fabric/settle.h"
 #include <stdlib.h>
-#include "fm/core/words.h"
+#include "topology/base/words.h"
 #include "fm/fabric/pipe.h"
 #include "fm/fabric/poll.h"
 #include "fm/fabric/snapshot.h"
 #include "fm/fabric/update.h"
 #include "fm/fabric/warn.h"
-#include "topology/diff.h"
-#include "topology/mem.h"
+#include "topology/snapshot/diff.h"
+#include "topology/base/mem.h"
 
 struct settle {
 	loop_fn *ended;

@@ -4,7 +4,7 @@
 #define FMD_FABRIC_SETTLE_H
 
 #include <jansson.h>
-#include "fm/core/loop.h"
+#include "fm/loop/loop.h"
 
 struct fabric;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include "fm/fabric/snapshot.h"
 #include "fm/fabric/pipe.h"
-#include "topology/topo_builder.h"
+#include "topology/snapshot/topo_builder.h"
 
 struct snapshot_parts fabric_snapshot_collect(struct fabric *f)
 {

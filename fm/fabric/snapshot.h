@@ -7,8 +7,8 @@
 #define FMD_FABRIC_SNAPSHOT_H
 
 #include "fm/fabric/links.h"
-#include "topology/topo.h"
-#include "topology/topo_builder.h"
+#include "topology/snapshot/topo.h"
+#include "topology/snapshot/topo_builder.h"
 
 struct fabric;
 

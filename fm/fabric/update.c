@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * update: from the inventory to what is published, step by step (fm/core/job.h):
+ * update: from the inventory to what is published, step by step (fm/loop/job.h):
  *
  *   collect    the operations that it will answer, the marks of rooms; what the inventory holds
  *              (at one stroke)
@@ -25,7 +25,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-#include "fm/core/words.h"
+#include "topology/base/words.h"
 #include "fm/fabric/change.h"
 #include "fm/fabric/deploy.h"
 #include "fm/fabric/fault.h"
@@ -34,8 +34,8 @@
 #include "fm/fabric/port_class.h"
 #include "fm/fabric/snapshot.h"
 #include "routing/report/report.h"
-#include "topology/mem.h"
-#include "topology/topo_builder.h"
+#include "topology/base/mem.h"
+#include "topology/snapshot/topo_builder.h"
 
 struct update {
 	loop_fn *ended;

@@ -4,7 +4,7 @@
 #define FMD_FABRIC_UPDATE_H
 
 #include <jansson.h>
-#include "fm/core/loop.h"
+#include "fm/loop/loop.h"
 
 struct check_base;
 struct fabric;

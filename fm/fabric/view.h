@@ -9,13 +9,13 @@
 #ifndef FMD_FABRIC_VIEW_H
 #define FMD_FABRIC_VIEW_H
 
-#include "fm/core/partition.h"
-#include "fm/core/pkey_map.h"
-#include "fm/core/qos.h"
+#include "fm/conf/partition.h"
+#include "fm/conf/pkey_map.h"
+#include "fm/conf/qos.h"
 #include "routing/proof/check.h"
 #include "routing/lid_plan.h"
 #include "routing/tables.h"
-#include "topology/what.h"
+#include "topology/what/what.h"
 
 struct fabric;
 
@@ -58,7 +58,7 @@ uint32_t fabric_view_port_of_lid(const struct fabric_view *view, uint16_t lid);
  */
 const char *fabric_view_name_of_lid(const struct fabric_view *view, uint16_t lid);
 
-/* The scope in which WHAT (topology/what.h) is looked up; valid as long as the view. */
+/* The scope in which WHAT (topology/what/what.h) is looked up; valid as long as the view. */
 struct what_scope fabric_view_scope(const struct fabric_view *view);
 
 #endif

@@ -3,7 +3,7 @@
 #ifndef FMD_FABRIC_WARN_H
 #define FMD_FABRIC_WARN_H
 
-#include "topology/cutoff.h"
+#include "topology/graph/cutoff.h"
 
 struct fabric;
 

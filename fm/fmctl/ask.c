@@ -12,7 +12,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 #include "fm/fmctl/fmctl.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define PIECE (256 * 1024) /* of a text, at most so much at a time */
 

@@ -3,14 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/control/option.h"
-#include "fm/core/words.h"
+#include "topology/base/words.h"
 #include "fm/fmctl/fmctl.h"
 #include "fm/fmctl/table.h"
-#include "topology/cabling.h"
-#include "topology/generate.h"
-#include "topology/lost.h"
-#include "topology/netfile.h"
-#include "topology/topo_builder.h"
+#include "topology/cabling/cabling.h"
+#include "topology/generate/generate.h"
+#include "topology/graph/lost.h"
+#include "topology/files/netfile.h"
+#include "topology/snapshot/topo_builder.h"
 
 /*
  * fmctl generate: a reference fabric as an ibnetdiscover file on stdout; the arguments are

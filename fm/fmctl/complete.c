@@ -11,7 +11,7 @@
 #include <string.h>
 #include "fm/control/option.h"
 #include "fm/fmctl/complete.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 static void offer(const struct offers *offers, const char *text)
 {

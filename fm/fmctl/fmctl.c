@@ -7,7 +7,7 @@
 #include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 /*
  * json_error: with --json a program reads standard output, and finds a document there whatever

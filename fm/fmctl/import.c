@@ -8,10 +8,10 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
-#include "fm/core/words.h"
+#include "topology/base/words.h"
 #include "fm/fmctl/fmctl.h"
-#include "topology/mem.h"
-#include "topology/node_names.h"
+#include "topology/base/mem.h"
+#include "topology/snapshot/node_names.h"
 
 /* Where files are, and what was found of them. */
 

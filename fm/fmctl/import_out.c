@@ -14,9 +14,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "fm/core/conf.h"
+#include "fm/conf/conf.h"
 #include "fm/fmctl/import.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define MARKER "made-by-fmctl-import-opensm"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <stdlib.h>
 #include <string.h>
-#include "fm/core/words.h"
+#include "topology/base/words.h"
 #include "fm/fmctl/fmctl.h"
 #include "fm/fmctl/table.h"
-#include "topology/hostlist.h"
-#include "topology/mem.h"
-#include "topology/text.h"
+#include "topology/base/hostlist.h"
+#include "topology/base/mem.h"
+#include "topology/base/text.h"
 
 static enum fmctl_exit list(const struct fmctl *ctl, const char *name, json_t *args);
 

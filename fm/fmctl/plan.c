@@ -6,19 +6,19 @@
 #include <string.h>
 #include <time.h>
 #include "fm/control/value.h"
-#include "fm/core/node_patterns.h"
-#include "fm/core/words.h"
+#include "fm/conf/node_patterns.h"
+#include "topology/base/words.h"
 #include "fm/fmctl/table.h"
 #include "fm/nvswitch/policy.h"
 #include "fm/opensm/osm_dump.h"
 #include "routing/report/affected.h"
 #include "routing/report/report.h"
-#include "topology/lost.h"
-#include "topology/mem.h"
-#include "topology/netfile.h"
-#include "topology/node_names.h"
-#include "topology/topo_builder.h"
-#include "topology/what.h"
+#include "topology/graph/lost.h"
+#include "topology/base/mem.h"
+#include "topology/files/netfile.h"
+#include "topology/snapshot/node_names.h"
+#include "topology/snapshot/topo_builder.h"
+#include "topology/what/what.h"
 
 /*
  * fmctl plan --nvswitch: hosts that are taken to be in some state of their NVLinks, and what their

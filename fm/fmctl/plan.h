@@ -3,7 +3,7 @@
 #ifndef FMD_FMCTL_PLAN_H
 #define FMD_FMCTL_PLAN_H
 
-#include "fm/core/conf.h"
+#include "fm/conf/conf.h"
 #include "fm/fmctl/fmctl.h"
 #include "fm/opensm/osm_dump_read.h"
 #include "routing/balance/rebalance.h"

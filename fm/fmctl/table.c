@@ -9,7 +9,7 @@
 #include <string.h>
 #include <wchar.h>
 #include "fm/fmctl/table.h"
-#include "fm/core/words.h"
+#include "topology/base/words.h"
 
 #define COLUMNS_MAX 16
 #define CELL_SIZE   256

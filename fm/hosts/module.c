@@ -7,10 +7,10 @@
 #include "fm/fabric/view.h"
 #include "fm/hosts/room.h"
 #include "fm/hosts/watch.h"
-#include "topology/cutoff.h"
-#include "topology/dump.h"
-#include "topology/host.h"
-#include "topology/mem.h"
+#include "topology/graph/cutoff.h"
+#include "topology/files/dump.h"
+#include "topology/snapshot/host.h"
+#include "topology/base/mem.h"
 
 static bool is_up(const struct topo_port *port)
 {

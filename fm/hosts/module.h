@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * module: one verdict a machine over its InfiniBand ports and its NVLinks
- * (fm/core/host_verdict.h), as a room (fm/fabric/module.h).
+ * (fm/fabric/host_verdict.h), as a room (fm/fabric/module.h).
  */
 #ifndef FMD_HOSTS_MODULE_H
 #define FMD_HOSTS_MODULE_H
 
-#include "fm/core/host_verdict.h"
+#include "fm/fabric/host_verdict.h"
 #include "fm/fabric/module.h"
-#include "topology/topo.h"
+#include "topology/snapshot/topo.h"
 
 /* ib_parts: the state of a machine's HCAs and their links by a snapshot. Pure. */
 

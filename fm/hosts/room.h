@@ -3,7 +3,7 @@
 #ifndef FMD_HOSTS_ROOM_H
 #define FMD_HOSTS_ROOM_H
 
-#include "fm/core/hook.h"
+#include "fm/os/hook.h"
 #include "fm/hosts/module.h"
 #include "fm/hosts/watch.h"
 

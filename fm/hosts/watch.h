@@ -9,8 +9,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "fm/core/host_verdict.h"
-#include "topology/names.h"
+#include "fm/fabric/host_verdict.h"
+#include "topology/base/names.h"
 
 struct watch_conf {
 	uint64_t worsen_us, recover_us;

@@ -5,11 +5,11 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "fm/core/bytes.h"
+#include "topology/base/bytes.h"
 #include "fm/http/child_reply.h"
 #include "fm/http/reply.h"
 #include "fm/http/serve.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define CHILDREN_MAX 16 /* at a time.. */
 #define PER_CLIENT   8	/* ..of which one address has so many, for it may read slowly */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * child_reply: a response that a child process writes (fm/core/child.h), so that what grows with
+ * child_reply: a response that a child process writes (fm/loop/child.h), so that what grows with
  * the fabric does not hold the loop. It is passed on no faster than the client reads.
  */
 #ifndef FMD_HTTP_CHILD_REPLY_H
@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "fm/core/child.h"
+#include "fm/loop/child.h"
 #include "fm/http/encode.h"
 #include "fm/http/request.h"
 

@@ -7,7 +7,7 @@
 #include <strings.h>
 #include <zlib.h>
 #include "fm/http/encode.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define LEAST	     1024 /* shorter bodies are not worth it */
 #define LEVEL	     4	  /* of zlib: JSON of a large fabric to 5%, in half the time of level 6 */

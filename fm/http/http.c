@@ -10,9 +10,9 @@
 #include <strings.h>
 #include <unistd.h>
 #include "fm/control/answer.h"
-#include "fm/core/address.h"
-#include "fm/core/child.h"
-#include "fm/core/log.h"
+#include "topology/base/address.h"
+#include "fm/loop/child.h"
+#include "fm/loop/log.h"
 #include "fm/fabric/view.h"
 #include "fm/http/child_reply.h"
 #include "fm/http/metrics.h"
@@ -23,7 +23,7 @@
 #include "fm/http/request.h"
 #include "fm/http/serve.h"
 #include "fm/http/stream.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define SEPARATORS ", \t"
 

@@ -18,8 +18,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include "fm/control/answer.h"
-#include "fm/core/conf.h"
-#include "fm/core/loop.h"
+#include "fm/conf/conf.h"
+#include "fm/loop/loop.h"
 #include "fm/fabric/fabric.h"
 #include "fm/http/request.h"
 

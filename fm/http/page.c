@@ -10,7 +10,7 @@
 #include <string.h>
 #include "fm/http/page.h"
 #include "fm/http/reply.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 /* Written by fm/http/page/join.awk. */
 __asm__(".section .rodata\npage_start: .incbin \"page.html\"\npage_end: .byte 0\n.previous");

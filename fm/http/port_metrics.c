@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/http/port_metrics.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define LINE_MAX_SIZE 1024 /* two descriptions of 64 bytes, each byte escaped, and the rest */
 #define LOOKS	      32768

@@ -5,7 +5,7 @@
 #include "fm/http/port_reply.h"
 #include "fm/http/serve.h"
 #include "fm/perf/module.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define PIECE 65536 /* at most so many bytes at a time; the library's own buffer is less */
 

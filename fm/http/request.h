@@ -9,7 +9,7 @@
 
 #include <microhttpd.h>
 #include <stdbool.h>
-#include "fm/core/loop.h"
+#include "fm/loop/loop.h"
 
 struct children;
 struct serve;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * serve: libmicrohttpd without threads and without a listening socket of its own: connections are
- * accepted by fm/core/listener.h, which survives a shortage of descriptors, and the loop watches
+ * accepted by fm/os/listener.h, which survives a shortage of descriptors, and the loop watches
  * the library's epoll descriptor.
  */
 #include <arpa/inet.h>
@@ -12,11 +12,11 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include "fm/core/address.h"
-#include "fm/core/listener.h"
-#include "fm/core/log.h"
+#include "topology/base/address.h"
+#include "fm/os/listener.h"
+#include "fm/loop/log.h"
 #include "fm/http/serve.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define TIMEOUT_S	30u /* without a byte either way */
 #define CONNECTIONS	256

@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/socket.h>
-#include "fm/core/loop.h"
+#include "fm/loop/loop.h"
 
 struct serve;
 

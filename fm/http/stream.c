@@ -9,7 +9,7 @@
 #include <string.h>
 #include "fm/http/reply.h"
 #include "fm/http/stream.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define STATUS_US 2000000
 #define PIECE	  16384 /* of a response, at most so many bytes at a time */

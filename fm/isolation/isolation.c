@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include "fm/isolation/isolation.h"
 #include <stdlib.h>
-#include "fm/core/log.h"
+#include "fm/loop/log.h"
 #include "fm/isolation/judge.h"
 #include "fm/isolation/report.h"
 #include "fm/isolation/wrong_list.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define GATHER_US 100000
 

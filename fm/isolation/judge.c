@@ -5,7 +5,7 @@
  */
 #include "fm/isolation/judge.h"
 #include <stdlib.h>
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define SHARE 4 /* of a tier, a quarter */
 

@@ -3,7 +3,7 @@
 #ifndef FMD_ISOLATION_JUDGE_H
 #define FMD_ISOLATION_JUDGE_H
 
-#include "topology/topo.h"
+#include "topology/snapshot/topo.h"
 
 struct isolate_ask {
 	uint32_t node; /* a switch of the snapshot */

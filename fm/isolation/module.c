@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include "fm/isolation/module.h"
 #include <stdlib.h>
-#include "fm/core/log.h"
+#include "fm/loop/log.h"
 #include "fm/isolation/isolation.h"
 #include "fm/isolation/report.h"
 #include "fm/program/program.h"
 #include "fm/sweep/sweep.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 static void suspect(void *arg, guid_t sw);
 static void suspect_answered(void *arg, const struct mad_answer *answer);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/isolation/list.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 struct inv_node *isolated_node(const struct isolated *it)
 {

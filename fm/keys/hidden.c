@@ -3,7 +3,7 @@
 #include <string.h>
 #include "fm/fabric/request.h"
 #include "fm/mad/wire_perf.h"
-#include "topology/dump.h"
+#include "topology/files/dump.h"
 
 #define ASK_AGAIN_US 60000000
 #define TRAP_KEPT_US 600000000

@@ -2,14 +2,14 @@
 #include "fm/keys/module.h"
 #include <inttypes.h>
 #include <stdlib.h>
-#include "fm/core/m_keys.h"
+#include "fm/conf/m_keys.h"
 #include "fm/fabric/progress.h"
 #include "fm/fabric/request.h"
 #include "fm/fabric/view.h"
 #include "fm/keys/hidden.h"
 #include "fm/keys/seen.h"
-#include "topology/dump.h"
-#include "topology/mem.h"
+#include "topology/files/dump.h"
+#include "topology/base/mem.h"
 
 static unsigned foreign_review(const struct fabric_services *services);
 

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/mad/batch.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define BATCH_LIMIT 512
 #define BATCH_LOOKS 2048

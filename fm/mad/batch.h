@@ -11,7 +11,7 @@
 #ifndef FMD_MAD_BATCH_H
 #define FMD_MAD_BATCH_H
 
-#include "fm/core/loop.h"
+#include "fm/loop/loop.h"
 #include "fm/mad/mad.h"
 
 struct batch_job {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <stdlib.h>
 #include "fm/mad/io.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 struct io_body *io_body_new(uint8_t *data)
 {

@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "fm/core/loop.h"
-#include "topology/topo.h"
+#include "fm/loop/loop.h"
+#include "topology/snapshot/topo.h"
 
 /*
  * Where a MAD goes or came from. Directed-route SMPs carry their path themselves: LID 0xffff, QP 0.

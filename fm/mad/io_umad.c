@@ -52,9 +52,9 @@
 #include <string.h>
 #include <unistd.h>
 #include <infiniband/umad.h>
-#include "fm/core/log.h"
+#include "fm/loop/log.h"
 #include "fm/mad/umad_own.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define NOT_OURS	       " (root may, and whom a udev rule gives it to)"
 #define LONG_BITS	       (8 * sizeof(long))

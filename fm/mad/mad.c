@@ -26,7 +26,7 @@
 #include "fm/mad/mad.h"
 #include "fm/mad/xact_key.h"
 #include "fm/mad/xact_queue.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define WINDOW_START	 32
 #define WINDOW_MIN	 4

@@ -12,7 +12,7 @@
 #ifndef FMD_MAD_MAD_H
 #define FMD_MAD_MAD_H
 
-#include "fm/core/loop.h"
+#include "fm/loop/loop.h"
 #include "fm/mad/io.h"
 #include "fm/mad/mad_request.h"
 #include "fm/mad/wire.h"

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <infiniband/umad.h>
 #include "fm/mad/umad_own.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 void umad_buffer_fit(void **buf, size_t *size, size_t len)
 {

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <infiniband/umad.h>
 #include "fm/mad/umad_port.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define PHYS_LINK_UP	   5
 #define CAP_IS_SM_DISABLED (1u << 10) /* IBA 14.2.5.6 */

@@ -7,9 +7,9 @@
 #include <sys/prctl.h>
 #include <time.h>
 #include <infiniband/umad.h>
-#include "fm/core/log.h"
+#include "fm/loop/log.h"
 #include "fm/mad/umad_own.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define QP1_QKEY     0x80010000u /* IBA 3.5.3 */
 #define NAP_FROM     32		 /* answers awaited */

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <infiniband/umad.h>
 #include "fm/mad/umad_own.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define QP1_QKEY      0x80010000u /* IBA 3.5.3 */
 #define RMPP_RETRIES  3	  /* of a segment that is not acknowledged within the kernel's 2 s */

@@ -8,8 +8,8 @@
 #include <complib/cl_qlist.h>
 #include <infiniband/umad.h>
 #include "fm/mad/umad_writer.h"
-#include "fm/core/thread.h"
-#include "topology/mem.h"
+#include "fm/loop/thread.h"
+#include "topology/base/mem.h"
 
 #define LIDS	   0xC000 /* unicast */
 #define HEADER_MAX 128	  /* of umad */

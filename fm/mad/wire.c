@@ -20,7 +20,7 @@
 #include <complib/cl_byteswap.h>
 #include "fm/mad/wire.h"
 #include "fm/mad/wire_sa.h"
-#include "topology/text.h"
+#include "topology/base/text.h"
 
 #define DIRECTION_BIT 0x8000
 #define STATUS_MASK   0x7fff

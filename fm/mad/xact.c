@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include "fm/mad/xact.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define XACT_CHUNK    256
 #define TID_TABLE_MIN 256

@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 #include "fm/mad/xact_queue.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 static struct xact *first_of(const struct link *head)
 {

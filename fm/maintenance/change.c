@@ -3,11 +3,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fm/core/words.h"
+#include "topology/base/words.h"
 #include "fm/fabric/view.h"
 #include "fm/maintenance/cordon.h"
 #include "fm/maintenance/maintenance.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 struct search { /* for packets that cross a cordon */
 	const struct fabric_view *view;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/fabric/request.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 /* ---- The list and its file ------------------------------------------------------------------- */
 

@@ -5,7 +5,7 @@
 
 #include <complib/cl_qmap.h>
 #include <stdbool.h>
-#include "topology/topo.h"
+#include "topology/snapshot/topo.h"
 
 #define FLAP_COUNT_MAX 31 /* of the key flap_count */
 

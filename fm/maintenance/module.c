@@ -3,10 +3,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fm/core/host_verdict.h"
-#include "fm/core/name_list.h"
-#include "fm/core/name_patterns.h"
-#include "fm/core/words.h"
+#include "fm/fabric/host_verdict.h"
+#include "fm/conf/name_list.h"
+#include "fm/conf/name_patterns.h"
+#include "topology/base/words.h"
 #include "fm/fabric/announce.h"
 #include "fm/fabric/operation.h"
 #include "fm/fabric/request.h"
@@ -15,8 +15,8 @@
 #include "fm/maintenance/hold.h"
 #include "fm/maintenance/maintenance.h"
 #include "fm/maintenance/target.h"
-#include "topology/host.h"
-#include "topology/mem.h"
+#include "topology/snapshot/host.h"
+#include "topology/base/mem.h"
 
 static void quarantine(void *room, guid_t node, uint8_t port, const char *why);
 

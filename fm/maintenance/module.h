@@ -13,7 +13,7 @@ extern const struct fabric_module maintenance_module;
 
 /*
  * Operators' commands. fn is called once, perhaps before they return, with the answer or an error;
- * what: see topology/what.h. Each is answered when it is programmed and saved, or refused.
+ * what: see topology/what/what.h. Each is answered when it is programmed and saved, or refused.
  *
  * Takes `what` out of transit, or back (on = false); what only it leads to stays reachable.
  */

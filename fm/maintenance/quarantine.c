@@ -10,8 +10,8 @@
 #include <time.h>
 #include "fm/fabric/request.h"
 #include "fm/fabric/view.h"
-#include "topology/dump.h"
-#include "topology/mem.h"
+#include "topology/files/dump.h"
+#include "topology/base/mem.h"
 
 #define LISTED_MAX  1024
 #define SECOND_US   1000000ull

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include "fm/maintenance/target.h"
 #include <stdio.h>
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 static struct target make(const struct topo *t, const struct what *what, uint32_t node)
 {

@@ -15,8 +15,8 @@ struct target {
 };
 
 /*
- * Finds a node or a port (topology/what.h). False: there is none, or nothing is published yet; the
- * reason is in err, of TARGET_ERROR_SIZE bytes.
+ * Finds a node or a port (topology/what/what.h). False: there is none, or nothing is published yet;
+ * err, of TARGET_ERROR_SIZE bytes, has the reason.
  */
 bool target_find(const struct fabric_view *view, const char *what, struct target *target,
 		 char *err);

@@ -12,9 +12,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/time.h>
-#include "fm/core/resolver.h"
+#include "fm/loop/resolver.h"
 #include "fm/mirror/frame.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define PREFIX 4
 

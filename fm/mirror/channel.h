@@ -6,7 +6,7 @@
 #ifndef FMD_MIRROR_CHANNEL_H
 #define FMD_MIRROR_CHANNEL_H
 
-#include "fm/core/loop.h"
+#include "fm/loop/loop.h"
 #include "fm/mirror/frame.h"
 
 /* "" = not set; either the first three or the last. */

@@ -2,7 +2,7 @@
 #include "fm/mirror/contents.h"
 #include <stdlib.h>
 #include <string.h>
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 struct content *contents_find(struct contents *c, const char *name)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include "fm/mirror/delta.h"
 #include <string.h>
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 struct delta delta_of(const struct text *before, const struct text *after)
 {

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
-#include "topology/topo.h"
+#include "topology/snapshot/topo.h"
 
 #define GENERATION_KEPT 32 /* take-overs; older ones are forgotten */
 

@@ -14,7 +14,7 @@
 #include <string.h>
 #include "fm/mirror/lineage.h"
 #include "fm/mirror/own.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define MET_BURST 4 /* events in a second */
 

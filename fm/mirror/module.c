@@ -13,7 +13,7 @@
 #include "fm/mirror/lineage.h"
 #include "fm/mirror/own.h"
 #include "fm/mirror/source.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define LISTEN_AGAIN_US 2000000
 #define ALONE_US	30000000 /* without a whole copy, until that is an alert */

@@ -15,8 +15,8 @@
 #ifndef FMD_MIRROR_OWN_H
 #define FMD_MIRROR_OWN_H
 
-#include "fm/core/listener.h"
-#include "fm/core/loop.h"
+#include "fm/os/listener.h"
+#include "fm/loop/loop.h"
 #include "fm/fabric/module.h"
 #include "fm/mirror/channel.h"
 #include "fm/mirror/contents.h"

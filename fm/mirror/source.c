@@ -12,11 +12,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fm/core/address.h"
+#include "topology/base/address.h"
 #include "fm/mirror/lineage.h"
 #include "fm/mirror/source.h"
 #include "fm/state/state_file.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define REFUSED_SAY_AGAIN_US 60000000
 #define SEND_US		     5000  /* that changes gather for.. */

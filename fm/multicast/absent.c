@@ -20,11 +20,11 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "fm/core/words.h"
+#include "topology/base/words.h"
 #include "fm/multicast/room.h"
-#include "topology/mem.h"
-#include "topology/sort.h"
-#include "topology/topo_builder.h"
+#include "topology/base/mem.h"
+#include "topology/base/sort.h"
+#include "topology/snapshot/topo_builder.h"
 
 #define PATIENCE_US 600000000ull
 

@@ -9,8 +9,8 @@
  */
 #include <stdlib.h>
 #include "fm/multicast/room.h"
-#include "topology/mem.h"
-#include "topology/sort.h"
+#include "topology/base/mem.h"
+#include "topology/base/sort.h"
 
 static int compare(const void *a, const void *b)
 {

@@ -7,7 +7,7 @@
 #include <string.h>
 #include "fm/multicast/room.h"
 #include "fm/sa/mcast_group_text.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 /*
  * mlids: the room left for multicast groups. Every switch needs an entry for every MLID in use, so

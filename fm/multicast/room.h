@@ -9,7 +9,7 @@
 #define FMD_MULTICAST_ROOM_H
 
 #include <sys/types.h>
-#include "fm/core/log.h"
+#include "fm/loop/log.h"
 #include "fm/fabric/module.h"
 #include "fm/fabric/progress.h"
 #include "fm/fabric/request.h"

@@ -2,10 +2,10 @@
 #include "fm/multicast/trees.h"
 #include <stdio.h>
 #include <stdlib.h>
-#include "fm/core/words.h"
+#include "topology/base/words.h"
 #include "fm/multicast/room.h"
 #include "routing/proof/check_change.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 static enum job_result plan(void *arg);
 
@@ -173,7 +173,7 @@ static enum job_result multicast_learn(void *arg)
  *
  * A join is answered at once; here it only marks its MLID as changed. When no more joins come for a
  * few milliseconds, or another snapshot was published and its unicast tables are programmed, a job
- * does the rest in short steps (fm/core/job.h):
+ * does the rest in short steps (fm/loop/job.h):
  *
  *   learn    the first time: the tables that switches hold from an earlier run (trees.c)
  *   gather   collects the members of changed MLIDs, or of all on a new snapshot, as its ports

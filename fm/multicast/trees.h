@@ -6,8 +6,8 @@
 #ifndef FMD_MULTICAST_TREES_H
 #define FMD_MULTICAST_TREES_H
 
-#include "fm/core/job.h"
-#include "fm/core/loop.h"
+#include "fm/loop/job.h"
+#include "fm/loop/loop.h"
 #include "fm/program/mft.h"
 #include "fm/sa/mcast_group.h"
 #include "routing/multicast/mcast_plan.h"

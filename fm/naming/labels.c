@@ -8,7 +8,7 @@
 #include <string.h>
 #include "fm/mad/batch.h"
 #include "fm/mad/wire_hierarchy.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define TICK_US	     100000
 #define NODES_A_TICK 500

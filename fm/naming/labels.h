@@ -8,9 +8,9 @@
 #ifndef FMD_NAMING_LABELS_H
 #define FMD_NAMING_LABELS_H
 
-#include "fm/core/loop.h"
+#include "fm/loop/loop.h"
 #include "fm/mad/mad.h"
-#include "fm/sweep/inventory.h"
+#include "fm/inventory/inventory.h"
 
 struct labels;
 struct labels_ops {

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include "fm/fabric/progress.h"
 #include "fm/naming/labels.h"
-#include "topology/mem.h"
-#include "topology/node_names.h"
+#include "topology/base/mem.h"
+#include "topology/snapshot/node_names.h"
 
 struct naming_room {
 	struct fabric *fabric;

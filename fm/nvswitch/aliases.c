@@ -9,8 +9,8 @@
 #include "fm/nvswitch/aliases.h"
 #include "fm/nvswitch/lines.h"
 #include "fm/nvswitch/targets.h"
-#include "topology/mem.h"
-#include "topology/text.h"
+#include "topology/base/mem.h"
+#include "topology/base/text.h"
 
 size_t name_fold(const char *name, char to[NAME_MAX_LEN + 1])
 {

@@ -8,7 +8,7 @@
 #define FMD_NVSWITCH_ALIASES_H
 
 #include <stddef.h>
-#include "topology/names.h"
+#include "topology/base/names.h"
 
 #define NAME_MAX_LEN 255
 

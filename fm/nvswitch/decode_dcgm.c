@@ -7,7 +7,7 @@
 #include "fm/nvswitch/evidence.h"
 #include "fm/nvswitch/fields.h"
 #include "fm/nvswitch/nmx.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 /*
  * fields: names and releases are of NVIDIA/DCGM's history of dcgm_fields.h up to 4.6.0, which gave

@@ -26,10 +26,10 @@
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
-#include "fm/core/resolver.h"
+#include "fm/loop/resolver.h"
 #include "fm/nvswitch/answer.h"
 #include "fm/nvswitch/fetch.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define READ_SIZE    65536
 #define REQUEST_SIZE 1280

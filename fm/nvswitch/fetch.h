@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "fm/core/loop.h"
+#include "fm/loop/loop.h"
 
 struct fetch;
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/nvswitch/sxid.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 static enum nvswitch_state worse(enum nvswitch_state a, enum nvswitch_state b);
 

@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include "fm/nvswitch/aliases.h"
 #include "fm/nvswitch/health_host.h"
-#include "topology/names.h"
+#include "topology/base/names.h"
 
 struct health_conf {
 	uint64_t worsen_us, recover_us; /* how long it must last */

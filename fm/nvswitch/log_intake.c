@@ -14,7 +14,7 @@
 #include "fm/nvswitch/log_intake.h"
 #include "fm/nvswitch/source.h"
 #include "fm/nvswitch/syslog.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define LOOK_US	       20000
 #define LOOKUPS	       8

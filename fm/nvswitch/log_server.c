@@ -13,12 +13,12 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
-#include "fm/core/address.h"
-#include "fm/core/listener.h"
-#include "fm/core/log.h"
+#include "topology/base/address.h"
+#include "fm/os/listener.h"
+#include "fm/loop/log.h"
 #include "fm/nvswitch/journal.h"
 #include "fm/nvswitch/syslog.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 /*
  * journal: records of journald.

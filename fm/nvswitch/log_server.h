@@ -8,7 +8,7 @@
 #ifndef FMD_NVSWITCH_LOG_SERVER_H
 #define FMD_NVSWITCH_LOG_SERVER_H
 
-#include "fm/core/loop.h"
+#include "fm/loop/loop.h"
 #include "fm/nvswitch/senders.h"
 #include "fm/nvswitch/sxid.h"
 

@@ -4,16 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include "fm/core/host_verdict.h"
-#include "fm/core/name_list.h"
-#include "fm/core/name_patterns.h"
+#include "fm/fabric/host_verdict.h"
+#include "fm/conf/name_list.h"
+#include "fm/conf/name_patterns.h"
 #include "fm/fabric/operation.h"
 #include "fm/fabric/request.h"
 #include "fm/fabric/view.h"
 #include "fm/nvswitch/evidence.h"
 #include "fm/nvswitch/module_own.h"
 #include "fm/nvswitch/policy.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 /* "MF0;gb-nvl-087-switch03:N5110_LD/U1", "MF0;sw06:N5400_LD/U1": whatever the generation. */
 static bool is_nvlink_switch(const char *desc)

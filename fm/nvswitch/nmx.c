@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/nvswitch/nmx.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define DEVICES	     16	   /* of a tray; an NVL72 has 4 */
 #define BER_LIMIT    1e-12 /* effective, after error correction */

@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fm/core/words.h"
+#include "topology/base/words.h"
 #include "fm/nvswitch/nvswitch_own.h"
-#include "topology/mem.h"
-#include "topology/text.h"
+#include "topology/base/mem.h"
+#include "topology/base/text.h"
 
 /*
  * nvswitch_report: what is known of hosts' NVLinks, as documents. Times are ages in seconds: the
@@ -393,7 +393,7 @@ static const char *jobs_run(enum nvswitch_state state)
 }
 
 /*
- * Beside what every hook gets (fm/core/hook.h):
+ * Beside what every hook gets (fm/os/hook.h):
  *   FMD_REASON FMD_SYSTEM
  *   FMD_GPU FMD_PCI     the GPU that the reason is about: its index, its PCI address; empty where
  *                       it is about none, or that is not known

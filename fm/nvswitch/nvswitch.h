@@ -10,9 +10,9 @@
 #include <jansson.h>
 #include <stddef.h>
 #include <stdio.h>
-#include "fm/core/conf_keys.h"
-#include "fm/core/log.h"
-#include "fm/core/loop.h"
+#include "fm/conf/conf_keys.h"
+#include "fm/loop/log.h"
+#include "fm/loop/loop.h"
 #include "fm/nvswitch/health.h"
 
 struct nvswitch;

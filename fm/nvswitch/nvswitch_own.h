@@ -6,7 +6,7 @@
 #ifndef FMD_NVSWITCH_OWN_H
 #define FMD_NVSWITCH_OWN_H
 
-#include "fm/core/hook.h"
+#include "fm/os/hook.h"
 #include "fm/nvswitch/log_intake.h"
 #include "fm/nvswitch/nvswitch.h"
 #include "fm/nvswitch/sources.h"

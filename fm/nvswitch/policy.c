@@ -14,8 +14,8 @@
 #include "routing/report/congestion.h"
 #include "routing/report/crossrail.h"
 #include "routing/ftree/route.h"
-#include "topology/mem.h"
-#include "topology/what.h"
+#include "topology/base/mem.h"
+#include "topology/what/what.h"
 
 /* ---- Treatments ------------------------------------------------------------------------------ */
 

@@ -7,7 +7,7 @@
 #define FMD_NVSWITCH_POLICY_H
 
 #include <jansson.h>
-#include "fm/core/conf.h"
+#include "fm/conf/conf.h"
 #include "fm/nvswitch/state.h"
 #include "routing/lid_plan.h"
 #include "routing/tables.h"

@@ -11,8 +11,8 @@
 #include "fm/nvswitch/log_intake.h"
 #include "fm/nvswitch/nmx.h"
 #include "fm/nvswitch/targets.h"
-#include "topology/mem.h"
-#include "topology/text.h"
+#include "topology/base/mem.h"
+#include "topology/base/text.h"
 
 /*
  * targets: the list of exporters.

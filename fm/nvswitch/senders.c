@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/nvswitch/senders.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define WAYS	    4
 #define KNOWN_MAX   65536

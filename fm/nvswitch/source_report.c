@@ -4,7 +4,7 @@
 #include <string.h>
 #include "fm/nvswitch/health.h"
 #include "fm/nvswitch/source.h"
-#include "topology/text.h"
+#include "topology/base/text.h"
 
 /*
  * health_report: programs beside fmd (a reader of Redfish or gNMI) as sources of a host's health.

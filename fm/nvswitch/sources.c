@@ -5,7 +5,7 @@
 #include <string.h>
 #include "fm/nvswitch/log_intake.h"
 #include "fm/nvswitch/source.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 /*
  * source_aliases: a file of other names and addresses of hosts. It reports no states, but it is

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/opensm/osm_dump_read.h"
-#include "topology/dump.h"
-#include "topology/lex.h"
-#include "topology/mem.h"
+#include "topology/files/dump.h"
+#include "topology/base/lex.h"
+#include "topology/base/mem.h"
 
 /*
  * osm_dump_read: see osm_dump_read.h. What is met:

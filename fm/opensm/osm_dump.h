@@ -7,7 +7,7 @@
 #include "routing/lid_plan.h"
 #include "routing/multicast/mcast_plan.h"
 #include "routing/tables.h"
-#include "topology/topo.h"
+#include "topology/snapshot/topo.h"
 
 struct osm_dump_view {
 	const struct topo *topo;

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include "routing/lid_plan.h"
 #include "routing/tables.h"
-#include "topology/topo.h"
+#include "topology/snapshot/topo.h"
 
 struct osm_tables {
 	struct lid_map *lids;

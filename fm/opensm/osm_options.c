@@ -7,8 +7,8 @@
 #include <string.h>
 #include <strings.h>
 #include "fm/opensm/osm_files.h"
-#include "topology/mem.h"
-#include "topology/text.h"
+#include "topology/base/mem.h"
+#include "topology/base/text.h"
 
 #define LID_LAST 0xbfff
 #define LMC_MOST 7

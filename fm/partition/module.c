@@ -17,7 +17,7 @@
 #include "fm/partition/report.h"
 #include "fm/sa/sa.h"
 #include "fm/state/state_file.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 struct published {
 	struct partition_set *set;

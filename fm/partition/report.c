@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 static bool is_end_port(const struct topo *t, uint32_t port)
 {

@@ -7,8 +7,8 @@
 #define FMD_PARTITION_REPORT_H
 
 #include <jansson.h>
-#include "fm/core/partition.h"
-#include "fm/sweep/inventory.h"
+#include "fm/conf/partition.h"
+#include "fm/inventory/inventory.h"
 #include "routing/lid_plan.h"
 
 struct partition_report { /* what it is made from; borrowed for the call */

@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define SHORT_SLOTS 13
 #define LONG_SLOTS  26

@@ -6,7 +6,7 @@
 #include <string.h>
 #include "fm/mad/batch.h"
 #include "fm/perf/fec_mode.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 struct fec_name fec_mode_name(unsigned mode)
 {

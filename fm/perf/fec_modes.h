@@ -13,10 +13,10 @@
 #ifndef FMD_PERF_FEC_MODES_H
 #define FMD_PERF_FEC_MODES_H
 
-#include "fm/core/loop.h"
+#include "fm/loop/loop.h"
 #include "fm/mad/mad.h"
 #include "fm/perf/fec_mode.h"
-#include "fm/sweep/inventory.h"
+#include "fm/inventory/inventory.h"
 
 struct fec_modes_counts { /* since fec_modes_new() */
 	uint64_t asked;	  /* ports; one that is asked again counts again */

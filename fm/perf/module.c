@@ -2,16 +2,16 @@
 #include "fm/perf/module.h"
 #include <stdlib.h>
 #include <string.h>
-#include "fm/core/host_verdict.h"
-#include "fm/core/name_list.h"
+#include "fm/fabric/host_verdict.h"
+#include "fm/conf/name_list.h"
 #include "fm/fabric/progress.h"
 #include "fm/fabric/request.h"
 #include "fm/fabric/view.h"
 #include "fm/perf/judge.h"
 #include "fm/perf/module_own.h"
-#include "topology/dump.h"
-#include "topology/host.h"
-#include "topology/mem.h"
+#include "topology/files/dump.h"
+#include "topology/snapshot/host.h"
+#include "topology/base/mem.h"
 
 /* The limits of counters, as configured, and why a port is over one. */
 

@@ -3,7 +3,7 @@
 #ifndef FMD_PERF_MODULE_OWN_H
 #define FMD_PERF_MODULE_OWN_H
 
-#include "fm/core/job.h"
+#include "fm/loop/job.h"
 #include "fm/perf/fec_modes.h"
 #include "fm/perf/module.h"
 #include "fm/perf/perf.h"

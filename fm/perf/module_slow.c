@@ -7,11 +7,11 @@
  * All links are looked at in pieces, in the order of GUIDs and ports.
  */
 #include <stdlib.h>
-#include "fm/core/name_list.h"
+#include "fm/conf/name_list.h"
 #include "fm/fabric/request.h"
 #include "fm/fabric/view.h"
 #include "fm/perf/module_own.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define LANES_MAX	  12
 #define LOGGED_ONE_BY_ONE 20   /* links below what they can, of one pass */

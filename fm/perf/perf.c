@@ -3,9 +3,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fm/core/job.h"
+#include "fm/loop/job.h"
 #include "fm/mad/batch.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 /*
  * Up to EDR links run with little or no error correction, and are within their specification with

@@ -17,12 +17,12 @@
 #define FMD_PERF_PERF_H
 
 #include <complib/cl_qmap.h>
-#include "fm/core/loop.h"
+#include "fm/loop/loop.h"
 #include "fm/mad/mad.h"
 #include "fm/perf/ber.h"
 #include "fm/perf/counters.h"
 #include "fm/perf/judge.h"
-#include "fm/sweep/inventory.h"
+#include "fm/inventory/inventory.h"
 
 struct perf_conf {
 	unsigned interval_ms; /* of a pass; 0 = only on demand */

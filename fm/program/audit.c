@@ -16,7 +16,7 @@
 #include "fm/program/audit.h"
 #include "fm/program/mft_shape.h"
 #include "fm/program/program_priv.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define TICKS_PER_S 10
 #define STEPS_MAX   4096 /* places looked at in one tick, for those that have nothing to ask */

@@ -18,13 +18,13 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fm/core/log.h"
+#include "fm/loop/log.h"
 #include "fm/mad/batch.h"
 #include "fm/mad/wire_mcast.h"
 #include "fm/program/mft.h"
 #include "fm/program/mft_shape.h"
 #include "fm/program/mft_store.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define TRIES	  2
 #define LOG_BURST 20

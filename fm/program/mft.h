@@ -16,11 +16,11 @@
 #ifndef FMD_PROGRAM_MFT_H
 #define FMD_PROGRAM_MFT_H
 
-#include "fm/core/loop.h"
+#include "fm/loop/loop.h"
 #include "fm/mad/mad.h"
-#include "fm/sweep/inventory.h"
+#include "fm/inventory/inventory.h"
 #include "routing/multicast/mcast_tree.h"
-#include "topology/topo.h"
+#include "topology/snapshot/topo.h"
 
 struct mft;
 

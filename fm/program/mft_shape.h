@@ -6,7 +6,7 @@
 #ifndef FMD_PROGRAM_MFT_SHAPE_H
 #define FMD_PROGRAM_MFT_SHAPE_H
 
-#include "fm/sweep/inventory.h"
+#include "fm/inventory/inventory.h"
 #include "routing/multicast/mcast_tree.h"
 
 #define MFT_MLIDS (0x10000 - MCAST_FIRST_MLID)

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/program/mft_store.h"
-#include "topology/mem.h"
-#include "topology/sort.h"
+#include "topology/base/mem.h"
+#include "topology/base/sort.h"
 
 struct mft_switch *mft_switch_get(struct mft_store *store, guid_t guid)
 {

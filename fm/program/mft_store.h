@@ -4,7 +4,7 @@
 #define FMD_PROGRAM_MFT_STORE_H
 
 #include <complib/cl_qmap.h>
-#include "fm/sweep/inventory.h"
+#include "fm/inventory/inventory.h"
 #include "routing/multicast/mcast_tree.h"
 
 struct mft_switch {

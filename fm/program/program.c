@@ -23,7 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/program/program_priv.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define TRIES 4
 #define MORE  64 /* jobs queued at a time */

@@ -19,12 +19,12 @@
 #define FMD_PROGRAM_PROGRAM_H
 
 #include <stdio.h>
-#include "fm/core/loop.h"
+#include "fm/loop/loop.h"
 #include "fm/mad/mad.h"
-#include "fm/sweep/inventory.h"
+#include "fm/inventory/inventory.h"
 #include "routing/proof/check_change.h"
 #include "routing/tables.h"
-#include "topology/topo.h"
+#include "topology/snapshot/topo.h"
 
 struct program;
 

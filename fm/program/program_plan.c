@@ -20,8 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/program/program_priv.h"
-#include "topology/mem.h"
-#include "topology/sort.h"
+#include "topology/base/mem.h"
+#include "topology/base/sort.h"
 
 #define PATIENCE_US 20000
 #define ROWS_A_STEP 512

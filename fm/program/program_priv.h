@@ -6,8 +6,8 @@
 #ifndef FMD_PROGRAM_PROGRAM_PRIV_H
 #define FMD_PROGRAM_PROGRAM_PRIV_H
 
-#include "fm/core/job.h"
-#include "fm/core/log.h"
+#include "fm/loop/job.h"
+#include "fm/loop/log.h"
 #include "fm/mad/batch.h"
 #include "fm/program/cached.h"
 #include "fm/program/program.h"

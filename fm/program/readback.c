@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/program/program_priv.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define ROUNDS	  3
 #define MORE	  64

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/program/store.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 void store_init(struct store *store)
 {

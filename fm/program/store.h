@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <complib/cl_qmap.h>
-#include "fm/sweep/inventory.h"
+#include "fm/inventory/inventory.h"
 #include "routing/tables.h"
 
 #define STORE_BLOCKS ((TABLES_MAX_LID + 1) / TABLES_BLOCK)

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/program/table_file.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define BYTE_ORDER_MARK 0x01020304u
 

@@ -20,12 +20,12 @@
  */
 #include "fm/rebalance/module.h"
 #include <stdlib.h>
-#include "fm/core/words.h"
-#include "fm/core/job.h"
+#include "topology/base/words.h"
+#include "fm/loop/job.h"
 #include "fm/fabric/request.h"
 #include "fm/fabric/view.h"
 #include "fm/rebalance/overrides.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define PASS_UNITS 20000 /* a few milliseconds */
 

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include "routing/tables.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 struct overrides overrides_found(const struct rebalance_result *result, const struct topo *t)
 {

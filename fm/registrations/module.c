@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include "fm/core/job.h"
+#include "fm/loop/job.h"
 #include "fm/mad/wire_sa_table.h"
 #include "fm/sa/mcast_group_text.h"
 #include "fm/sa/sa_foreign.h"
 #include "fm/state/state_copy.h"
 #include "fm/state/state_file.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 /*
  * pass: a local MAD reads the master's LID from the own port; then that LID is queried for one

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/restart/links_own.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 static const char *const type_names[] = {
 	[TOPO_CA] = "ca", [TOPO_SWITCH] = "switch", [TOPO_ROUTER] = "router"

@@ -11,9 +11,9 @@
 #include "fm/restart/links_own.h"
 #include "fm/state/records.h"
 #include "routing/tables.h"
-#include "topology/dump.h"
-#include "topology/mem.h"
-#include "topology/sort.h"
+#include "topology/files/dump.h"
+#include "topology/base/mem.h"
+#include "topology/base/sort.h"
 
 #define LINE 128
 

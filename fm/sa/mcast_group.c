@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/sa/mcast_group_text.h"
-#include "topology/mem.h"
-#include "topology/sort.h"
+#include "topology/base/mem.h"
+#include "topology/base/sort.h"
 
 void mcast_group_line(const struct sa_group *g, char line[MCAST_LINE])
 {

@@ -5,14 +5,14 @@
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
-#include "fm/core/log.h"
+#include "fm/loop/log.h"
 #include "fm/fabric/request.h"
 #include "fm/mad/batch.h"
 #include "fm/sa/module_own.h"
 #include "fm/sa/sa_impl.h"
 #include "fm/sa/sa_state.h"
-#include "topology/mem.h"
-#include "topology/text.h"
+#include "topology/base/mem.h"
+#include "topology/base/text.h"
 
 static json_t *services(const struct sa *sa, guid_t port);
 

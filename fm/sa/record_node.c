@@ -5,7 +5,7 @@
 #include "fm/mad/wire_sa_rows.h"
 #include "fm/sa/sa_impl.h"
 #include "fm/sa/sa_nodes.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 /*
  * GUIDInfoRecord (IBA 15.2.5.18): the GUIDs of ports, by Get and GetTable; alias GUIDs by Set and

@@ -17,8 +17,8 @@
 #include "fm/sa/sa_mcast.h"
 #include "fm/sa/sa_service.h"
 #include "fm/sa/sa_state.h"
-#include "topology/mem.h"
-#include "topology/topo_builder.h"
+#include "topology/base/mem.h"
+#include "topology/snapshot/topo_builder.h"
 
 #define SA_CLASS_VERSION 2
 

@@ -6,16 +6,16 @@
 #ifndef FMD_SA_SA_H
 #define FMD_SA_SA_H
 
-#include "fm/core/loop.h"
-#include "fm/core/partition.h"
+#include "fm/loop/loop.h"
+#include "fm/conf/partition.h"
 #include "fm/mad/mad.h"
 #include "fm/mad/wire.h"
 #include "fm/sa/mcast_group.h"
-#include "fm/sweep/inventory.h"
+#include "fm/inventory/inventory.h"
 #include "routing/lid_plan.h"
 #include "routing/multicast/mcast_plan.h"
 #include "routing/tables.h"
-#include "topology/topo.h"
+#include "topology/snapshot/topo.h"
 
 struct sa_conf {
 	uint64_t gid_prefix;

@@ -15,7 +15,7 @@
 #include "fm/sa/sa_alias.h"
 #include "fm/sa/sa_impl.h"
 #include "fm/sa/sa_state.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define EACH	  8			/* GUIDs in a block */
 #define ENTRIES	  256			/* of a port, at most */

@@ -19,7 +19,7 @@
 #define FMD_SA_SA_IMPL_H
 
 #include <complib/cl_qmap.h>
-#include "fm/core/log.h"
+#include "fm/loop/log.h"
 #include "fm/mad/wire_sa.h"
 #include "fm/sa/mcast_group.h"
 #include "fm/sa/sa.h"

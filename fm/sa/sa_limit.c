@@ -4,8 +4,8 @@
 #include <string.h>
 #include "fm/sa/sa_impl.h"
 #include "fm/sa/sa_queue.h"
-#include "topology/mem.h"
-#include "topology/sort.h"
+#include "topology/base/mem.h"
+#include "topology/base/sort.h"
 
 /*
  * The queue of waiting requests. It serves LIDs in turn, one request each, and the requests of one

@@ -6,7 +6,7 @@
 #ifndef FMD_SA_SA_LIMIT_H
 #define FMD_SA_SA_LIMIT_H
 
-#include "fm/core/log.h"
+#include "fm/loop/log.h"
 
 struct sa;
 struct loop_timer;

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include "fm/mad/wire_sa_rows.h"
 #include "fm/sa/sa_impl.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define FASTER_THAN_EDR (WIRE_CAP2_HDR | WIRE_CAP2_NDR | WIRE_CAP2_XDR)
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include "fm/mad/wire_sa_comp.h"
 #include "fm/sa/sa_impl.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 /*
  * Answers of the SA: the request's header turned round, and rows.

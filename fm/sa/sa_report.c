@@ -7,8 +7,8 @@
 #include "fm/sa/sa_impl.h"
 #include "fm/sa/sa_line.h"
 #include "fm/sa/sa_state.h"
-#include "topology/mem.h"
-#include "topology/sort.h"
+#include "topology/base/mem.h"
+#include "topology/base/sort.h"
 
 /*
  * The store of subscriptions to notices, by subscribing port, and the lists of subscriptions that

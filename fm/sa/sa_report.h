@@ -8,7 +8,7 @@
 
 #include <complib/cl_qlist.h>
 #include <complib/cl_qmap.h>
-#include "fm/core/log.h"
+#include "fm/loop/log.h"
 #include "fm/mad/mad.h"
 #include "fm/mad/wire_inform.h"
 #include "fm/mad/wire_sa.h"

@@ -9,7 +9,7 @@
 #include "fm/sa/sa_line.h"
 #include "fm/sa/sa_report.h"
 #include "fm/sa/sa_state.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 static struct sa_group_attr attr_of(const struct wire_mcmember *m)
 {

@@ -11,7 +11,7 @@
  * first; if one is right, mad tries them all.
  */
 #include "fm/sm/keys.h"
-#include "fm/core/m_keys.h"
+#include "fm/conf/m_keys.h"
 
 #define FEW 4 /* one of so many nodes may hold another key */
 

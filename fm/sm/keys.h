@@ -6,11 +6,11 @@
 #ifndef FMD_SM_KEYS_H
 #define FMD_SM_KEYS_H
 
-#include "fm/core/alert.h"
-#include "fm/core/conf.h"
-#include "fm/core/loop.h"
+#include "fm/events/alert.h"
+#include "fm/conf/conf.h"
+#include "fm/loop/loop.h"
 #include "fm/mad/mad.h"
-#include "fm/sweep/inventory.h"
+#include "fm/inventory/inventory.h"
 
 /* The caller's; all zero but for these four = nothing is known. */
 struct keys {

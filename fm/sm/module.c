@@ -8,8 +8,8 @@
 #include "fm/sm/control_packet.h"
 #include "fm/sm/module_own.h"
 #include "fm/sweep/sweep.h"
-#include "topology/mem.h"
-#include "topology/what.h"
+#include "topology/base/mem.h"
+#include "topology/what/what.h"
 
 /*
  * A process that was stopped and goes on does not notice. As master it would meet the standby that

@@ -7,7 +7,7 @@
 #ifndef FMD_SM_MODULE_H
 #define FMD_SM_MODULE_H
 
-#include "fm/core/loop.h"
+#include "fm/loop/loop.h"
 #include "fm/fabric/module.h"
 #include "fm/fabric/waiters.h"
 
@@ -15,7 +15,7 @@ extern const struct fabric_module sm_module;
 
 /*
  * An operator's wish: that standby is made master, whatever its rank. manager: its node, host or
- * port (topology/what.h); NULL = the highest. fn is called once, perhaps before this returns,
+ * port (topology/what/what.h); NULL = the highest. fn is called once, perhaps before this returns,
  * unless the client (arg) is gone: {"to","port_guid","took_ms"}, or why the other is not master.
  */
 void sm_hand_over(struct fabric *fabric, const char *manager, waiter_fn *fn, void *arg);

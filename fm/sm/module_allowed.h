@@ -12,7 +12,7 @@
 #ifndef FMD_SM_MODULE_ALLOWED_H
 #define FMD_SM_MODULE_ALLOWED_H
 
-#include "fm/sweep/inventory.h"
+#include "fm/inventory/inventory.h"
 
 struct sm_room;
 

@@ -16,7 +16,7 @@
 #include "fm/fabric/request.h"
 #include "fm/sm/module_own.h"
 #include "routing/lid_plan.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 static bool has_manager(const struct sm_room *r, const struct inv_node *node, unsigned num)
 {

@@ -3,7 +3,7 @@
 #ifndef FMD_SM_MODULE_ASK_H
 #define FMD_SM_MODULE_ASK_H
 
-#include "fm/core/loop.h"
+#include "fm/loop/loop.h"
 #include "fm/mad/mad.h"
 #include "fm/mad/wire.h"
 

@@ -14,8 +14,8 @@
 #include "fm/fabric/view.h"
 #include "fm/mad/batch.h"
 #include "routing/lid_plan.h"
-#include "topology/mem.h"
-#include "topology/sort.h"
+#include "topology/base/mem.h"
+#include "topology/base/sort.h"
 
 enum { ASK_LID, ASK_GUID };
 

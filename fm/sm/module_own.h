@@ -14,7 +14,7 @@
 #ifndef FMD_SM_MODULE_OWN_H
 #define FMD_SM_MODULE_OWN_H
 
-#include "fm/core/loop.h"
+#include "fm/loop/loop.h"
 #include "fm/fabric/module.h"
 #include "fm/fabric/role.h"
 #include "fm/fabric/waiters.h"

@@ -22,8 +22,8 @@
 #include "fm/fabric/view.h"
 #include "fm/sa/sa.h"
 #include "fm/sm/module_own.h"
-#include "fm/sweep/inventory.h"
-#include "topology/mem.h"
+#include "fm/inventory/inventory.h"
+#include "topology/base/mem.h"
 
 #define READ_US	   20000
 #define LINGER_US  100000

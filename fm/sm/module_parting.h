@@ -3,9 +3,9 @@
 #ifndef FMD_SM_MODULE_PARTING_H
 #define FMD_SM_MODULE_PARTING_H
 
-#include "fm/core/loop.h"
+#include "fm/loop/loop.h"
 #include "fm/mad/mad.h"
-#include "topology/topo.h"
+#include "topology/snapshot/topo.h"
 
 #define PARTING_READS 32
 #define PARTING_US    8000000 /* from the hand-over, at most */

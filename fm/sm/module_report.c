@@ -6,7 +6,7 @@
 #include "fm/program/program.h"
 #include "fm/sa/sa.h"
 #include "fm/sm/module_own.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 static uint64_t ms_between(uint64_t from_us, uint64_t to_us)
 {

@@ -4,7 +4,7 @@
 #define FMD_SM_MODULE_REPORT_H
 
 #include <jansson.h>
-#include "fm/core/loop.h"
+#include "fm/loop/loop.h"
 #include "fm/sm/election.h"
 
 #define ROLE_CHANGES_MAX 3 /* in ROLE_CHANGES_US; more ask for an operator */

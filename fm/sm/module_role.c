@@ -6,8 +6,8 @@
 #include "fm/sa/sa.h"
 #include "fm/sm/module_own.h"
 #include "fm/state/state_copy.h"
-#include "fm/sweep/inventory.h"
-#include "topology/mem.h"
+#include "fm/inventory/inventory.h"
+#include "topology/base/mem.h"
 
 struct count {
 	uint64_t prefix; /* the candidate: that of more than half, if any is */

@@ -6,7 +6,7 @@
 #ifndef FMD_SM_MODULE_STILL_H
 #define FMD_SM_MODULE_STILL_H
 
-#include "fm/core/loop.h"
+#include "fm/loop/loop.h"
 
 struct sm_room;
 

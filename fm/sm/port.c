@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/sm/own_port.h"
-#include "topology/mem.h"
-#include "topology/topo.h"
+#include "topology/base/mem.h"
+#include "topology/snapshot/topo.h"
 
 static void tick(void *arg);
 

@@ -6,13 +6,13 @@
 #ifndef FMD_SM_PORT_H
 #define FMD_SM_PORT_H
 
-#include "fm/core/alert.h"
-#include "fm/core/conf.h"
-#include "fm/core/loop.h"
+#include "fm/events/alert.h"
+#include "fm/conf/conf.h"
+#include "fm/loop/loop.h"
 #include "fm/mad/mad.h"
 #include "fm/sm/own_port.h"
 #include "fm/sm/sm.h"
-#include "fm/sweep/inventory.h"
+#include "fm/inventory/inventory.h"
 
 /* From the loop or from within a call of port_swept(). */
 struct port_ops {

@@ -22,10 +22,10 @@
  */
 #include <string.h>
 #include <stdlib.h>
-#include "fm/core/log.h"
-#include "fm/core/m_keys.h"
+#include "fm/loop/log.h"
+#include "fm/conf/m_keys.h"
 #include "fm/sm/sm.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define FOLD_US	       20000
 #define REPRESSED      10  /* in FOLD_US */

@@ -6,7 +6,7 @@
 #ifndef FMD_SM_SM_H
 #define FMD_SM_SM_H
 
-#include "fm/core/loop.h"
+#include "fm/loop/loop.h"
 #include "fm/mad/mad.h"
 #include "fm/sm/control_packet.h"
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/state/event_files.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define GATHER_US 1000000
 

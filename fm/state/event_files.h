@@ -10,7 +10,7 @@
 #ifndef FMD_STATE_EVENT_FILES_H
 #define FMD_STATE_EVENT_FILES_H
 
-#include "fm/core/event_log.h"
+#include "fm/events/event_log.h"
 #include "fm/state/state_store.h"
 
 #define EVENT_FILES	8

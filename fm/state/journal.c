@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "fm/core/log.h"
+#include "fm/loop/log.h"
 #include "fm/state/journal_disk.h"
 #include "fm/state/state_file.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define PIECE (64u << 10) /* bytes that gather in a turn at most */
 

@@ -14,7 +14,7 @@
 #ifndef FMD_STATE_JOURNAL_H
 #define FMD_STATE_JOURNAL_H
 
-#include "fm/core/loop.h"
+#include "fm/loop/loop.h"
 #include "fm/state/journal_line.h"
 
 #define JOURNAL_SEGMENTS 2

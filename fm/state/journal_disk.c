@@ -3,8 +3,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
-#include "fm/core/thread.h"
-#include "topology/mem.h"
+#include "fm/loop/thread.h"
+#include "topology/base/mem.h"
 
 #define ORDERS 8
 

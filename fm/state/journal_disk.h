@@ -8,7 +8,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
-#include "fm/core/loop.h"
+#include "fm/loop/loop.h"
 
 struct journal_disk;
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/state/state_file.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define SUM_SIZE 17 /* digits and a blank */
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define LOST	 "state-lost"
 #define CHECK_US 10000000

@@ -7,9 +7,9 @@
 #ifndef FMD_STATE_STATE_ALERTS_H
 #define FMD_STATE_STATE_ALERTS_H
 
-#include "fm/core/alert.h"
-#include "fm/core/event_log.h"
-#include "fm/core/loop.h"
+#include "fm/events/alert.h"
+#include "fm/events/event_log.h"
+#include "fm/loop/loop.h"
 
 struct state_alerts;
 /* All is borrowed. */

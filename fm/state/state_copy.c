@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/state/state_store_own.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 /* Who owns it has no part in that, so neither has its summary. */
 static bool list(struct state_store *s, const char *name)

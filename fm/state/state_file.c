@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "fm/state/state_file.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define END_SIZE   44
 #define LARGEST	   (1 << 30)

@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fm/core/log.h"
+#include "fm/loop/log.h"
 #include "fm/state/state_store_own.h"
 
 #define UNKNOWN_MOST (1u << 20) /* bytes of lines that this version does not know */

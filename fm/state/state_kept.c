@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/state/state_store_own.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 static void free_foreign(struct kept *k)
 {

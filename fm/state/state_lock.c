@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "fm/core/log.h"
-#include "topology/mem.h"
+#include "fm/loop/log.h"
+#include "topology/base/mem.h"
 
 /*
  * Returns the descriptor, or -1 with the reason said; -EROFS: nobody can write there. Such a fabric

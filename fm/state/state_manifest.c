@@ -2,7 +2,7 @@
 #include "fm/state/state_manifest.h"
 #include <stdlib.h>
 #include <string.h>
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 struct listed {
 	struct listed *next;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/state/state_store_own.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 /* Out of the way, for people to look at. */
 static void lose(struct state_store *s, const struct state_file *file, const char *why, bool keep)

@@ -6,9 +6,9 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "fm/core/log.h"
+#include "fm/loop/log.h"
 #include "fm/state/state_store_own.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 struct records state_store_records_left(const struct kept *k)
 {

@@ -6,10 +6,10 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "fm/core/log.h"
+#include "fm/loop/log.h"
 #include "fm/state/state_copy.h"
 #include "fm/state/state_store_own.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define REAP_MIN_US 1000 /* a small file on a good disk */
 #define REAP_MAX_US 100000

@@ -21,9 +21,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include "fm/core/alert.h"
-#include "fm/core/event_log.h"
-#include "fm/core/loop.h"
+#include "fm/events/alert.h"
+#include "fm/events/event_log.h"
+#include "fm/loop/loop.h"
 
 struct state_store;
 typedef void state_name_fn(void *arg, const char *name); /* of a file of state_dir */

@@ -5,7 +5,7 @@
  * and ports.c's, which ask by these functions.
  */
 #include "fm/sweep/sweep_priv.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 /* ---- Requests -------------------------------------------------------------------------------- */
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/sweep/bringup_priv.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define ROUNDS	     4
 #define PORTS_A_STEP 16384

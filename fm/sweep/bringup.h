@@ -9,10 +9,10 @@
 #ifndef FMD_SWEEP_BRINGUP_H
 #define FMD_SWEEP_BRINGUP_H
 
-#include "fm/core/loop.h"
-#include "fm/core/pkey_map.h"
+#include "fm/loop/loop.h"
+#include "fm/conf/pkey_map.h"
 #include "fm/mad/mad.h"
-#include "fm/sweep/inventory.h"
+#include "fm/inventory/inventory.h"
 #include "routing/lid_plan.h"
 
 struct m_keys;

@@ -12,7 +12,7 @@
  */
 #include <string.h>
 #include "fm/sweep/sweep_priv.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define CLAIMS_MAX 4 /* answers in one sweep, each another one */
 

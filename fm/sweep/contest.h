@@ -6,7 +6,7 @@
 #ifndef FMD_SWEEP_CONTEST_H
 #define FMD_SWEEP_CONTEST_H
 
-#include "fm/sweep/inventory.h"
+#include "fm/inventory/inventory.h"
 
 struct sweep;
 

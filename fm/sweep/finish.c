@@ -10,7 +10,7 @@
  */
 #include <stdlib.h>
 #include "fm/sweep/sweep_priv.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define LOG_BURST 20
 

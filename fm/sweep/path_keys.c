@@ -7,7 +7,7 @@
  * these get no answer, or nobody was met there yet, the port may be one that is missed elsewhere:
  * some of those are tried too, others in each sweep.
  */
-#include "fm/core/m_keys.h"
+#include "fm/conf/m_keys.h"
 #include "fm/sweep/sweep_priv.h"
 
 #define CLOSED 2 /* the protection level from which on nothing is answered without the key */

@@ -14,9 +14,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fm/core/pkey_map.h"
+#include "fm/conf/pkey_map.h"
 #include "fm/sweep/pkey_plan.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 struct plan {
 	const uint16_t *have;

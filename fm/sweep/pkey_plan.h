@@ -6,9 +6,8 @@
 #ifndef FMD_SWEEP_PKEY_PLAN_H
 #define FMD_SWEEP_PKEY_PLAN_H
 
-#include <stdint.h>
+#include "fm/inventory/inv_tables.h"
 
-#define PKEYS_A_BLOCK	32
 #define PKEY_BLOCKS_MAX 64 /* of a port; what devices have is 4 */
 
 struct pkey_wish {

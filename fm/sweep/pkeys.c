@@ -18,10 +18,10 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "fm/core/pkey_map.h"
+#include "fm/conf/pkey_map.h"
 #include "fm/sweep/bringup_priv.h"
 #include "fm/sweep/pkey_plan.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 static bool is_external(const struct inv_node *node, unsigned num)
 {

@@ -5,7 +5,7 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include "fm/core/m_keys.h"
+#include "fm/conf/m_keys.h"
 #include "fm/sweep/bringup_priv.h"
 
 #define ERRORS_MAX    3

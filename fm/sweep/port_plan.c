@@ -11,7 +11,7 @@
  * differently.
  */
 #include "fm/sweep/port_plan.h"
-#include "fm/core/m_keys.h"
+#include "fm/conf/m_keys.h"
 
 static uint8_t lower(uint8_t a, uint8_t b)
 {

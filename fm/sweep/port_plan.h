@@ -4,7 +4,7 @@
 #define FMD_SWEEP_PORT_PLAN_H
 
 #include "fm/sweep/bringup.h"
-#include "fm/sweep/inventory.h"
+#include "fm/inventory/inventory.h"
 
 enum port_plan {
 	PORT_PLAN_SAME,

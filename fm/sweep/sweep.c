@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include "fm/mad/wire_adaptive.h"
 #include "fm/sweep/sweep_priv.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define ROUND_MS	 50 /* of the first round; doubles */
 #define ROUNDS		 4

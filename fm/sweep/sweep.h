@@ -21,9 +21,9 @@
 #ifndef FMD_SWEEP_SWEEP_H
 #define FMD_SWEEP_SWEEP_H
 
-#include "fm/core/loop.h"
+#include "fm/loop/loop.h"
 #include "fm/mad/mad.h"
-#include "fm/sweep/inventory.h"
+#include "fm/inventory/inventory.h"
 
 struct sweep;
 struct m_keys;

@@ -24,13 +24,4 @@ enum sweep_job {	    /* object = node, arg = port or block */
 		 JOB_VERIFY_PORT, /* PortInfo, to compare only */
 };
 
-enum sweep_probe { /* inv_port.probe */
-		   PROBE_NONE,
-		   PROBE_OUT,	 /* asked, from one end or the other */
-		   PROBE_MET,	 /* the link was confirmed in this sweep */
-		   PROBE_FAILED, /* up, and nobody answers */
-		   /* what answers can't be there: a GUID met twice, a loop, nonsense */
-		   PROBE_REFUSED,
-};
-
 #endif

@@ -6,7 +6,7 @@
 #ifndef FMD_SWEEP_SWEEP_PRIV_H
 #define FMD_SWEEP_SWEEP_PRIV_H
 
-#include "fm/core/log.h"
+#include "fm/loop/log.h"
 #include "fm/mad/batch.h"
 #include "fm/mad/wire_flaw.h"
 #include "fm/sweep/contest.h"

@@ -20,13 +20,13 @@
 #include "fm/traps/change_traps.h"
 #include <stdlib.h>
 #include <string.h>
-#include "fm/core/guid_list.h"
-#include "fm/core/log.h"
+#include "fm/conf/guid_list.h"
+#include "fm/loop/log.h"
 #include "fm/fabric/progress.h"
 #include "fm/fabric/request.h"
 #include "fm/fabric/view.h"
 #include "fm/sweep/sweep.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define AFTER_A_SWEEP	4  /* times longer is the next hold-down */
 #define LULL		16 /* shortest hold-downs without a trigger, or one of the present length */

@@ -19,8 +19,8 @@
 #include "fm/traps/error_traps.h"
 #include <stdlib.h>
 #include "fm/fabric/view.h"
-#include "topology/dump.h"
-#include "topology/mem.h"
+#include "topology/files/dump.h"
+#include "topology/base/mem.h"
 
 #define PORTS	     256 /* counted at a time: the one silent longest is dropped first */
 #define RATE	     10

@@ -17,7 +17,7 @@
 #include "fm/fabric/progress.h"
 #include "fm/fabric/request.h"
 #include "fm/verification/held.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define QUIET_US       20000000
 #define QUIET_MAX_US   25000000 /* since it was due, or last done */

@@ -4,8 +4,8 @@
 #include <string.h>
 #include "routing/acyclic/acyclic_column.h"
 #include "routing/acyclic/acyclic_design.h"
-#include "topology/mem.h"
-#include "topology/topo_builder.h"
+#include "topology/base/mem.h"
+#include "topology/snapshot/topo_builder.h"
 
 /*
  * acyclic_repair: repairs a column of which some arcs are dead. A switch whose arc is dead takes

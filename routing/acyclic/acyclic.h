@@ -20,7 +20,7 @@
 #include <stdbool.h>
 #include "routing/lid_plan.h"
 #include "routing/tables.h"
-#include "topology/topo.h"
+#include "topology/snapshot/topo.h"
 
 /*
  * An engine, which the caller owns and frees (NULL is fine). It keeps what follows from links alone

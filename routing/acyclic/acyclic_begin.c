@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "routing/acyclic/acyclic_turns.h"
-#include "topology/mem.h"
-#include "topology/random.h"
+#include "topology/base/mem.h"
+#include "topology/base/random.h"
 
 #define TURN_PAIRS (16ull << 30) /* of turns; beyond these not each can be asked for by itself */
 

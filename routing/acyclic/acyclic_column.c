@@ -11,7 +11,7 @@
 #include <string.h>
 #include "routing/acyclic/acyclic_column.h"
 #include "routing/acyclic/acyclic_design.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define ROUNDS_SHORTEN 8
 

@@ -4,8 +4,8 @@
 #include <string.h>
 #include "routing/acyclic/acyclic_column.h"
 #include "routing/acyclic/acyclic_net.h"
-#include "topology/mem.h"
-#include "topology/random.h"
+#include "topology/base/mem.h"
+#include "topology/base/random.h"
 
 struct design_job;
 static void account(struct design_job *j, uint32_t column, int sign);

@@ -13,7 +13,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "topology/topo.h"
+#include "topology/snapshot/topo.h"
 
 #define ARC_NONE                                                                                   \
 	UINT8_MAX /* as a number among a switch's arcs: none. A switch has at most 254 ports */

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "routing/acyclic/acyclic_turns.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 void turns_init(struct turns *turns, const struct net *net)
 {

@@ -5,8 +5,8 @@
 #include "routing/balance/rebalance_own.h"
 #include "routing/ftree/detour_search.h"
 #include "routing/ftree/uneven.h"
-#include "topology/mem.h"
-#include "topology/topo_builder.h"
+#include "topology/base/mem.h"
+#include "topology/snapshot/topo_builder.h"
 
 /*
  * rebalance_design: the base of a pass over an uneven design: what would be moved if all known

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "routing/balance/rebalance_own.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 /* rebalance_column: one LID's next hops from all switches, as the pass's own tables have them. */
 

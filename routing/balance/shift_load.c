@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "routing/balance/shift_load.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define MAX_PARTS   32 /* buckets to a leaf's width, where memory allows */
 #define SHIFT_PARTS 4  /* .. and no fewer for shifts than these .. */

@@ -6,7 +6,7 @@
 #include "routing/ftree/digits.h"
 #include "routing/ftree/engine.h"
 #include "routing/ftree/nearest.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 /*
  * digits: see digits.h. Topological numbers mostly ascend with LIDs. In such a sequence the digits

@@ -3,7 +3,7 @@
 #include <string.h>
 #include "routing/ftree/engine.h"
 #include "routing/ftree/uneven.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 /* uneven: see uneven.h. A switch is odd that has not what is usual on its level. */
 

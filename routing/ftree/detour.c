@@ -24,8 +24,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "routing/ftree/engine.h"
-#include "topology/mem.h"
-#include "topology/sort.h"
+#include "topology/base/mem.h"
+#include "topology/base/sort.h"
 
 #define SOURCE_NS	      10   /* to find where one source leads on */
 #define GROUP_NS	      100  /* to find whether a neighbour has a path */

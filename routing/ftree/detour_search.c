@@ -16,7 +16,7 @@
 #include <string.h>
 #include "routing/cdg.h"
 #include "routing/ftree/detour_search.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 struct detour_search {
 	const struct topo *t;

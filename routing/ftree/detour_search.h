@@ -10,7 +10,7 @@
 #include "routing/fiber.h"
 #include "routing/lid_plan.h"
 #include "routing/tables.h"
-#include "topology/topo.h"
+#include "topology/snapshot/topo.h"
 
 /*
  * Counts the pairs of switches with hosts that have no path though links connect them. The fiber is

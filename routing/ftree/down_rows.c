@@ -8,7 +8,7 @@
 #include <string.h>
 #include "routing/ftree/down_rows.h"
 #include "routing/bytemap.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 /* In a half-made row: the lane is dead here. A live port of this number is found once more. */
 #define DEAD 254

@@ -11,7 +11,7 @@
 #include "routing/fiber.h"
 #include "routing/ftree/route.h"
 #include "routing/tables.h"
-#include "topology/graph.h"
+#include "topology/graph/graph.h"
 
 #define REACH_NEVER 255 /* cost of what no legal path reaches */
 #define REACH_MULTI 255 /* several children lead there at the same distance */

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "routing/ftree/engine.h"
-#include "topology/islands.h"
-#include "topology/mem.h"
+#include "topology/graph/islands.h"
+#include "topology/base/mem.h"
 
 #define SORT_NS 10 /* to put a gap in its place */
 

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "routing/ftree/legal.h"
-#include "topology/islands.h"
-#include "topology/mem.h"
+#include "topology/graph/islands.h"
+#include "topology/base/mem.h"
 
 #define ROOM_STEP (4u << 20) /* bytes: a millisecond or two */
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "routing/ftree/pivot.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define TRIED_MAX 64 /* switches that are looked at as pivots */
 

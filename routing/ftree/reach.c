@@ -12,8 +12,8 @@
 #include <string.h>
 #include "routing/ftree/engine.h"
 #include "routing/ftree/nearest.h"
-#include "topology/mem.h"
-#include "topology/sort.h"
+#include "topology/base/mem.h"
+#include "topology/base/sort.h"
 
 struct merge {
 	uint8_t *dist, *child; /* by D */

@@ -12,8 +12,8 @@
 #include "routing/ftree/pivot.h"
 #include "routing/ftree/tiers.h"
 #include "routing/ftree/uneven.h"
-#include "topology/mem.h"
-#include "topology/topo_builder.h"
+#include "topology/base/mem.h"
+#include "topology/snapshot/topo_builder.h"
 
 /* cordons: what stays reachable by cordoned links alone (see route.h). */
 

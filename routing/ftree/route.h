@@ -8,7 +8,7 @@
 
 #include "routing/lid_plan.h"
 #include "routing/tables.h"
-#include "topology/topo.h"
+#include "topology/snapshot/topo.h"
 
 /*
  * Classes of end ports for load balancing (node types of Gliksberg et al., arXiv 2211.11818). Each

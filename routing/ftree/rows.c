@@ -17,7 +17,7 @@
 #include "routing/bytemap.h"
 #include "routing/ftree/choice.h"
 #include "routing/ftree/pivot.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 /* Tables of fewer bytes stay in the cache for whoever reads them next. */
 #define ROWS_IN_CACHE (4u << 20)

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "routing/ftree/tiers.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define SHARE 8 /* one in so many */
 

@@ -13,7 +13,7 @@
 #define FMD_ROUTING_TIERS_H
 
 #include <stdbool.h>
-#include "topology/topo.h"
+#include "topology/snapshot/topo.h"
 
 struct tiers {
 	uint32_t links, level_links; /* between switches; within a tier */

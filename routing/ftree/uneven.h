@@ -8,7 +8,7 @@
 #define FMD_ROUTING_UNEVEN_H
 
 #include <stdbool.h>
-#include "topology/graph.h"
+#include "topology/graph/graph.h"
 
 /* Judges a graph made GRAPH_BY_LEVEL. Links that are down count: a fault makes nothing uneven. */
 bool uneven_is(const struct graph *g, const struct topo *t);

@@ -8,7 +8,7 @@
 
 #include "routing/multicast/mcast_hop.h"
 #include "routing/multicast/mcast_plan.h"
-#include "topology/graph.h"
+#include "topology/graph/graph.h"
 
 #define MCAST_NEVER 255 /* as a distance: there is no path */
 

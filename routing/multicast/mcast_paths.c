@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "routing/multicast/mcast_own.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 /*
  * Where a tree turns down, then up: at a switch with more than one neighbour above.

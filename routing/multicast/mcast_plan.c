@@ -4,8 +4,8 @@
 #include <string.h>
 #include "routing/multicast/mcast_own.h"
 #include "routing/multicast/mcast_proof.h"
-#include "topology/mem.h"
-#include "topology/sort.h"
+#include "topology/base/mem.h"
+#include "topology/base/sort.h"
 
 /*
  * mcast_admit: makes sure that no tree of a plan closes a credit loop with the unicast tables or

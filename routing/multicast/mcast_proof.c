@@ -6,8 +6,8 @@
 #include <string.h>
 #include "routing/multicast/mcast_hop.h"
 #include "routing/multicast/mcast_tree.h"
-#include "topology/mem.h"
-#include "topology/topo_builder.h"
+#include "topology/base/mem.h"
+#include "topology/snapshot/topo_builder.h"
 
 /*
  * mcast_check: the judge of multicast trees (see mcast_tree.h). It knows the snapshot, the members

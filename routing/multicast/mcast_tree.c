@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "routing/multicast/mcast_own.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define SEATS_A_STEP 64
 

@@ -24,7 +24,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "topology/topo.h"
+#include "topology/snapshot/topo.h"
 
 #define MCAST_FIRST_MLID 0xC000
 #define MCAST_BLOCK	 32 /* MLIDs in one MFT block */

@@ -5,7 +5,7 @@
 #include <string.h>
 #include "routing/order/order_rounds.h"
 #include "routing/order/order_turns.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 /*
  * order_circle: whether the turns of mixtures close a circle with those of a proof's graph (see

@@ -23,7 +23,7 @@
 #include <stdint.h>
 #include "routing/proof/check_change.h"
 #include "routing/tables.h"
-#include "topology/topo.h"
+#include "topology/snapshot/topo.h"
 
 struct order_block { /* a block that differs, or may differ */
 	uint32_t sw, block;

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "routing/order/order_rounds.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 /*
  * order_cycle_free: for changes whose old and new paths together could close a credit loop. The

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "routing/cdg.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 /*
  * Down-up turns: a quick answer to the question of order_turns.c that errs on one side only.

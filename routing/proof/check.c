@@ -6,8 +6,8 @@
 #include "routing/byteset.h"
 #include "routing/proof/check_own.h"
 #include "routing/proof/check_print.h"
-#include "topology/mem.h"
-#include "topology/random.h"
+#include "topology/base/mem.h"
+#include "topology/base/random.h"
 
 /*
  * check_turns: what follows what, from all entries, 64 at a time.

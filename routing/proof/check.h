@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include "routing/lid_plan.h"
 #include "routing/tables.h"
-#include "topology/topo.h"
+#include "topology/snapshot/topo.h"
 
 struct check_report {
 	uint64_t reachable;	      /* ordered pairs of hosts' ports that the tables connect */

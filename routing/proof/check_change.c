@@ -2,7 +2,7 @@
 #include "routing/proof/check_change.h"
 #include <stdlib.h>
 #include <string.h>
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 /*
  * check_base: what a proof leaves for the next one (check_change.c): the fabric, so that the next

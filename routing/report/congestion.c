@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "routing/report/link_use.h"
-#include "topology/graph.h"
-#include "topology/mem.h"
-#include "topology/random.h"
+#include "topology/graph/graph.h"
+#include "topology/base/mem.h"
+#include "topology/base/random.h"
 
 /*
  * link_use: pairs are counted against the direction of packets: for each LID that leaves by the

@@ -18,7 +18,7 @@
 
 #include "routing/lid_plan.h"
 #include "routing/tables.h"
-#include "topology/topo.h"
+#include "topology/snapshot/topo.h"
 
 #define CONGESTION_SAMPLES 200
 

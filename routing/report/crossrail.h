@@ -8,7 +8,7 @@
 
 #include "routing/lid_plan.h"
 #include "routing/tables.h"
-#include "topology/topo.h"
+#include "topology/snapshot/topo.h"
 
 struct crossrail {
 	unsigned flows;	       /* that leave their leaf */

@@ -5,8 +5,8 @@
 #include "routing/ftree/route.h"
 #include "routing/path.h"
 #include "routing/report/crossrail.h"
-#include "topology/mem.h"
-#include "topology/names.h"
+#include "topology/base/mem.h"
+#include "topology/base/names.h"
 
 /*
  * crossrail: each adapter of a host to each other one, walked through the tables. Eight adapters

@@ -5,7 +5,7 @@
 #include "routing/ftree/legal.h"
 #include "routing/report/affected.h"
 #include "routing/report/delta.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 /*
  * delta: compares tables, and says which changes had to be (see delta.h).

@@ -14,11 +14,11 @@
 #include <time.h>
 #include <jansson.h>
 #include "tests/lib/miswiring.h"
-#include "topology/generate.h"
-#include "topology/mem.h"
-#include "topology/netfile.h"
-#include "topology/random.h"
-#include "topology/topo_builder.h"
+#include "topology/generate/generate.h"
+#include "topology/base/mem.h"
+#include "topology/files/netfile.h"
+#include "topology/base/random.h"
+#include "topology/snapshot/topo_builder.h"
 
 struct bench {
 	unsigned each; /* mistakes at once, and as many rounds as it takes */

@@ -23,9 +23,9 @@
 #include "routing/proof/check.h"
 #include "routing/report/delta.h"
 #include "routing/ftree/route.h"
-#include "topology/generate.h"
-#include "topology/mem.h"
-#include "topology/topo_builder.h"
+#include "topology/generate/generate.h"
+#include "topology/base/mem.h"
+#include "topology/snapshot/topo_builder.h"
 
 #define MAX_REPEAT     1000
 #define DEFAULT_REPEAT 15

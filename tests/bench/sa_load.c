@@ -20,8 +20,8 @@
 #include "fm/mad/wire_sa.h"
 #include "fm/mad/wire_sa_comp.h"
 #include "tests/bench/sim_port.h"
-#include "topology/mem.h"
-#include "topology/random.h"
+#include "topology/base/mem.h"
+#include "topology/base/random.h"
 
 #define WINDOW_MAX 1024
 #define LOST_US	   2000000

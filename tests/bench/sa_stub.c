@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <infiniband/umad.h>
 #include "fm/mad/wire.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define METHOD_AT 3
 #define OFFSET_AT 44 /* SA header: AttributeOffset, in units of 8 bytes, big-endian */

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <infiniband/umad.h>
 #include "tests/bench/sim_port.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define QP1_QKEY	 0x80010000
 #define ANSWER_MS	 1000

@@ -14,7 +14,7 @@
 #include <unistd.h>
 #include <infiniband/umad.h>
 #include "fm/mad/wire.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define ROUNDS	9
 #define BLOCKS	128

@@ -7,7 +7,7 @@
 #define FMD_TESTS_FABRIC_CORRUPT_H
 
 #include "routing/tables.h"
-#include "topology/topo.h"
+#include "topology/snapshot/topo.h"
 
 /* An entry, a dead end, a loop, turns that no tree makes, or a way to nowhere. */
 void corrupt_tables(const struct topo *t, struct tables *tables, uint64_t *random);

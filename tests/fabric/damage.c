@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include "tests/fabric/damage.h"
-#include "topology/generate.h"
-#include "topology/mem.h"
-#include "topology/random.h"
-#include "topology/topo_builder.h"
+#include "topology/generate/generate.h"
+#include "topology/base/mem.h"
+#include "topology/base/random.h"
+#include "topology/snapshot/topo_builder.h"
 
 uint64_t damage_random(uint64_t *state)
 {

@@ -7,7 +7,7 @@
 #define FMD_TESTS_DAMAGE_H
 
 #include "routing/lid_plan.h"
-#include "topology/topo.h"
+#include "topology/snapshot/topo.h"
 
 uint64_t damage_random(uint64_t *state); /* splitmix64 */
 

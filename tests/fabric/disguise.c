@@ -2,9 +2,9 @@
 #include "tests/fabric/disguise.h"
 #include <assert.h>
 #include <stdlib.h>
-#include "topology/mem.h"
-#include "topology/random.h"
-#include "topology/topo_builder.h"
+#include "topology/base/mem.h"
+#include "topology/base/random.h"
+#include "topology/snapshot/topo_builder.h"
 
 struct disguised {
 	const struct topo *t;

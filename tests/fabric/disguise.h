@@ -6,7 +6,7 @@
 #ifndef FMD_TESTS_DISGUISE_H
 #define FMD_TESTS_DISGUISE_H
 
-#include "topology/topo.h"
+#include "topology/snapshot/topo.h"
 
 enum disguise {
 	DISGUISE_GUIDS = 1, /* switches have one another's, and CAs */

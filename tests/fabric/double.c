@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "tests/fabric/double_own.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define LFT_CAP_DEFAULT	 49152
 #define MFT_CAP_DEFAULT	 1024

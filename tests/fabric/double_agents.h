@@ -5,7 +5,7 @@
 
 #include "fm/mad/wire.h"
 #include "fm/mad/wire_perf.h"
-#include "topology/topo.h"
+#include "topology/snapshot/topo.h"
 
 struct double_fabric;
 

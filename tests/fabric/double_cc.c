@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "tests/fabric/double_own.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define CC_KEY		   24 /* bytes of the MAD */
 #define CC_DATA		   64

@@ -3,7 +3,7 @@
 #ifndef FMD_TESTS_FABRIC_DOUBLE_EVENTS_H
 #define FMD_TESTS_FABRIC_DOUBLE_EVENTS_H
 
-#include "topology/topo.h"
+#include "topology/snapshot/topo.h"
 
 struct double_fabric;
 

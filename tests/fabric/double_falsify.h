@@ -3,7 +3,7 @@
 #ifndef FMD_TESTS_FABRIC_DOUBLE_FALSIFY_H
 #define FMD_TESTS_FABRIC_DOUBLE_FALSIFY_H
 
-#include "topology/topo.h"
+#include "topology/snapshot/topo.h"
 
 /*
  * Falsifies an SMP answer of a fabric: a byte, bits, all of its data, or what its attribute says of

@@ -2,7 +2,7 @@
 /* What nodes and ports hold, read and changed without a MAD. */
 #include <stdlib.h>
 #include "tests/fabric/double_own.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 enum topo_state double_link_state(const struct double_fabric *d, guid_t node, unsigned port)
 {

@@ -4,7 +4,7 @@
 #define FMD_TESTS_FABRIC_DOUBLE_HELD_H
 
 #include "fm/mad/wire.h"
-#include "topology/topo.h"
+#include "topology/snapshot/topo.h"
 
 struct double_fabric;
 

@@ -3,9 +3,9 @@
 #ifndef FMD_TESTS_FABRIC_DOUBLE_LIFE_H
 #define FMD_TESTS_FABRIC_DOUBLE_LIFE_H
 
-#include "fm/core/loop.h"
+#include "fm/loop/loop.h"
 #include "fm/mad/io.h"
-#include "topology/topo.h"
+#include "topology/snapshot/topo.h"
 
 struct double_fabric;
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "tests/fabric/double_own.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define STATUS_BAD_FIELD 0x1c /* IBA 13.4.7: a field is invalid */
 

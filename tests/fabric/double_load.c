@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "tests/fabric/double_own.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define REFRESH_US  100000
 #define WORD_BITS   32

@@ -17,7 +17,7 @@
 #include <errno.h>
 #include "tests/fabric/double_falsify.h"
 #include "tests/fabric/double_own.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define MGMT_CLASS    1
 #define METHOD	      3 /* bytes of the header (IBA 13.4.2, 14.2.1.2) */

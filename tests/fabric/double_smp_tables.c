@@ -2,7 +2,7 @@
 /* Attributes that are tables: LFT, multicast, P_Keys, SL2VL, VL arbitration. */
 #include <string.h>
 #include "tests/fabric/double_smp.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define PKEYS_BLOCK 32
 

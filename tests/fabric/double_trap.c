@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "tests/fabric/double_own.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define TIMEOUT_DEFAULT 18 /* a second, where nobody said anything */
 

@@ -4,7 +4,7 @@
 #define FMD_TESTS_FABRIC_DOUBLE_WATCH_H
 
 #include "fm/mad/io.h"
-#include "topology/topo.h"
+#include "topology/snapshot/topo.h"
 
 struct double_fabric;
 

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 #include <string.h>
 #include "tests/fabric/double_world.h"
-#include "topology/topo_builder.h"
+#include "topology/snapshot/topo_builder.h"
 
 static int add_node(struct topo_builder *b, guid_t guid, uint8_t type, uint8_t nports,
 		    const char *desc)

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "tests/fabric/mad_world.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 /* ---- An io that notes ------------------------------------------------------------------------ */
 

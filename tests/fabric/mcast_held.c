@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "tests/fabric/mcast_held.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 void mcast_held_tree(const struct double_fabric *d, const struct topo *t, uint16_t mlid,
 		     struct mcast_tree *out)

@@ -9,7 +9,7 @@
 #include <string.h>
 #include "tests/fabric/mixture.h"
 #include "tests/fabric/plain_judge.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 static enum plain_end follow(const struct mixture *m, const struct tables *tables, uint32_t sw,
 			     uint32_t lid)

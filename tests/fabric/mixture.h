@@ -10,7 +10,7 @@
 
 #include "routing/lid_plan.h"
 #include "routing/tables.h"
-#include "topology/topo.h"
+#include "topology/snapshot/topo.h"
 
 struct mixture {
 	const struct topo *topo; /* with the cables as they are now */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "tests/fabric/plain_judge.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 struct plain {
 	const struct topo *t;

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include "routing/lid_plan.h"
 #include "routing/tables.h"
-#include "topology/topo.h"
+#include "topology/snapshot/topo.h"
 
 enum plain_end { PLAIN_ELSEWHERE, PLAIN_ARRIVES, PLAIN_LOOPS };
 

@@ -7,7 +7,7 @@
 #include <jansson.h>
 #include <stdint.h>
 #include <string.h>
-#include "topology/cabling.h"
+#include "topology/cabling/cabling.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

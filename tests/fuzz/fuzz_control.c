@@ -7,7 +7,7 @@
 #include "fm/control/answer.h"
 #include "routing/ftree/route.h"
 #include "tests/lib/control_fabric.h"
-#include "topology/generate.h"
+#include "topology/generate/generate.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

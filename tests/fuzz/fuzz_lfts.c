@@ -11,7 +11,7 @@
 #include "fm/opensm/osm_dump_read.h"
 #include "routing/proof/check.h"
 #include "routing/report/congestion.h"
-#include "topology/generate.h"
+#include "topology/generate/generate.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include "fm/mad/wire_hierarchy.h"
 #include "fm/opensm/osm_files.h"
-#include "topology/node_names.h"
+#include "topology/snapshot/node_names.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -8,9 +8,9 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-#include "topology/diff.h"
-#include "topology/dump.h"
-#include "topology/netfile.h"
+#include "topology/snapshot/diff.h"
+#include "topology/files/dump.h"
+#include "topology/files/netfile.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -8,9 +8,9 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fm/core/partition.h"
-#include "topology/generate.h"
-#include "topology/mem.h"
+#include "fm/conf/partition.h"
+#include "topology/generate/generate.h"
+#include "topology/base/mem.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,7 +5,7 @@
  * request; what is answered is a response of its class, whole rows long. Beside answers there are
  * Reports alone: to who subscribed in an earlier request, of what this one changes.
  */
-#include "fm/core/log.h"
+#include "fm/loop/log.h"
 #include "tests/lib/sa_world.h"
 
 #define REQUEST 160 /* bytes of input for one */

@@ -6,9 +6,9 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-#include "topology/mem.h"
-#include "topology/topo_builder.h"
-#include "topology/what.h"
+#include "topology/base/mem.h"
+#include "topology/snapshot/topo_builder.h"
+#include "topology/what/what.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

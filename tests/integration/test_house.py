@@ -34,10 +34,10 @@ def test_this_tree_keeps_its_layers():
 
 @pytest.mark.parametrize("path, line", [
     ("topology/a.c", '#include "routing/ftree/route.h"'),
-    ("topology/a.h", '#include "fm/core/log.h"'),
-    ("routing/a.c", '#include "fm/core/loop.h"'),
-    ("fm/core/a.c", '#include "fm/mad/mad.h"'),
-    ("fm/mad/a.c", '#include "fm/sweep/inventory.h"'),
+    ("topology/a.h", '#include "fm/loop/log.h"'),
+    ("routing/a.c", '#include "fm/loop/loop.h"'),
+    ("fm/loop/a.c", '#include "fm/mad/mad.h"'),
+    ("fm/mad/a.c", '#include "fm/inventory/inventory.h"'),
     ("fm/sa/a.c", '#include "fm/sweep/sweep.h"'),
     ("fm/program/a.c", '#include "fm/fabric/fabric.h"'),
     ("fm/fabric/fabric.c", '#include "fm/control/control.h"'),
@@ -46,10 +46,10 @@ def test_this_tree_keeps_its_layers():
     ("fm/rebalance/module.c", '#include "fm/restart/module.h"'),
     ("fm/rebalance/module.c", '#include "fm/fabric/pipe.h"'),
     ("fm/nvswitch/nvswitch.c", '#include "fm/fabric/request.h"'),
-    ("fm/control/a.c", '#include "fm/sweep/inventory.h"'),
-    ("fm/fmctl/a.c", '#include "fm/core/log.h"'),
+    ("fm/control/a.c", '#include "fm/inventory/inventory.h"'),
+    ("fm/fmctl/a.c", '#include "fm/loop/log.h"'),
     ("fm/opensm/a.c", '#include "fm/fabric/fabric.h"'),
-    ("fm/core/conf.c", "#include <event2/event.h>"),
+    ("fm/conf/conf.c", "#include <event2/event.h>"),
     ("fm/sweep/a.c", "#include <infiniband/umad.h>"),
     ("fm/sweep/a.c", "lid = ntohs(raw);"),
     ("routing/a.c", "x = cl_hton16(y);"),
@@ -62,11 +62,11 @@ def test_upward_arrow_is_found_and_named(tmp_path, path, line):
 
 
 @pytest.mark.parametrize("path, line", [
-    ("routing/a.c", '#include "topology/topo.h"'),
-    ("fm/program/a.c", '#include "fm/sweep/inventory.h"'),
+    ("routing/a.c", '#include "topology/snapshot/topo.h"'),
+    ("fm/program/a.c", '#include "fm/inventory/inventory.h"'),
     ("fm/fabric/fabric.c", '#include "fm/sa/sa.h"'),
     ("fm/mad/wire_sa.c", "lid = ntohs(raw);"),
-    ("fm/core/loop.c", "#include <event2/event.h>"),
+    ("fm/loop/loop.c", "#include <event2/event.h>"),
     ("fm/sweep/a.c", "/* ntohs(raw) would be wrong here */"),
     ("fm/main.c", '#include "fm/control/control.h"'),
 ])
@@ -386,7 +386,7 @@ def test_every_kind_of_event_is_in_the_manual():
         for call in re.findall(r"event_log_add\(([^;]*?)\);", source.read_text(), re.S):
             told |= set(re.findall(r'LOG_[A-Z]+,\s*"([a-z-]+)"', call))
     assert len(told) > 40 and told - known == set()
-    listed = re.findall(r'^\t"([a-z-]+)",$', (ROOT / "fm/core/event_kinds.c").read_text(), re.M)
+    listed = re.findall(r'^\t"([a-z-]+)",$', (ROOT / "fm/events/event_kinds.c").read_text(), re.M)
     assert listed == sorted(known)  # what `events --kind` takes
 
 

@@ -144,7 +144,7 @@ def test_a_helper_that_ends_is_told_and_the_fabric_stays_managed(start, small_ne
 
 
 def test_the_manual_lists_the_calls_of_the_source():
-    source = (ROOT / "fm/core/sandbox_calls.c").read_text()
+    source = (ROOT / "fm/os/sandbox_calls.c").read_text()
     lists = {name: set(re.findall(r'"(\w+)"', body)) for name, body in re.findall(r"const char \*const (\w+)\[\] = \{(.*?)\};", source, re.S)}
     assert set(lists) == {"sandbox_calls", "sandbox_bounded_calls", "sandbox_helper_calls"}
     section = re.search(r"^\.SH SANDBOX\n(.*?)^\.SH ", (ROOT / "etc/fmd.8").read_text(), re.S | re.M)[1]
@@ -210,7 +210,7 @@ def test_the_unit_allows_all_that_the_sandbox_does():
             sets[name].append(word)
     allowed = expand("@system-service", sets) - expand("@privileged", sets) - expand("@resources", sets) | {"capset", "seccomp"}
     assert {"read", "epoll_wait", "clone"} <= allowed and "mount" not in allowed
-    source = (ROOT / "fm/core/sandbox_calls.c").read_text().split("sandbox_helper_calls")[0]
+    source = (ROOT / "fm/os/sandbox_calls.c").read_text().split("sandbox_helper_calls")[0]
     assert set(re.findall(r'"(\w+)"', source)) <= allowed, sorted(set(re.findall(r'"(\w+)"', source)) - allowed)
 
 

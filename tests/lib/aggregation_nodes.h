@@ -4,8 +4,8 @@
 #define FMD_TESTS_AGGREGATION_NODES_H
 
 #include <assert.h>
-#include "topology/topo.h"
-#include "topology/topo_builder.h"
+#include "topology/snapshot/topo.h"
+#include "topology/snapshot/topo_builder.h"
 
 #define AN_GUID(n) (0x7000000000000000u + (n))
 

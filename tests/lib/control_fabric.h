@@ -23,8 +23,8 @@
 #include "fm/sm/module.h"
 #include "fm/sa/module.h"
 #include "routing/proof/check.h"
-#include "topology/dump.h"
-#include "topology/mem.h"
+#include "topology/files/dump.h"
+#include "topology/base/mem.h"
 
 #define HOSTS 3 /* that may be cut off: port n of switch 0 leads to LID n + 1 */
 

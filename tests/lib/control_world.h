@@ -15,7 +15,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 #include "tests/lib/control_fabric.h"
-#include "topology/topo_builder.h"
+#include "topology/snapshot/topo_builder.h"
 
 #define PATIENCE                                                                                   \
 	20000 /* rounds before a test gives up waiting: far more than a busy machine needs */

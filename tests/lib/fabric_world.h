@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "fm/maintenance/module.h"
-#include "fm/core/log.h"
+#include "fm/loop/log.h"
 #include "fm/fabric/fabric.h"
 #include "fm/fabric/view.h"
 #include "fm/rooms.h"
@@ -19,8 +19,8 @@
 #include "tests/fabric/damage.h"
 #include "tests/fabric/double.h"
 #include "tests/lib/fabrics.h"
-#include "topology/generate.h"
-#include "topology/mem.h"
+#include "topology/generate/generate.h"
+#include "topology/base/mem.h"
 
 #define SECOND_US     1000000ull
 #define SAMPLED_PAIRS 64

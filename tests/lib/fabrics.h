@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "topology/generate.h"
-#include "topology/netfile.h"
+#include "topology/generate/generate.h"
+#include "topology/files/netfile.h"
 
 /* A SuperPOD of `su` scalable units of 32 hosts; and a snapshot of a text. The caller owns them. */
 struct topo *pod(unsigned su);

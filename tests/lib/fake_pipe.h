@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "fm/core/log.h"
+#include "fm/loop/log.h"
 #include "fm/fabric/host.h"
 #include "fm/fabric/module.h"
 #include "fm/fabric/operation.h"
@@ -19,7 +19,7 @@
 #include "fm/fabric/view.h"
 #include "fm/program/program.h"
 #include "fm/program/table_block.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 struct fabric {
 	struct fabric_written written;

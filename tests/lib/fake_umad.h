@@ -7,7 +7,7 @@
 #define FMD_TESTS_FAKE_UMAD_H
 
 #include <infiniband/umad.h>
-#include "fm/core/log.h"
+#include "fm/loop/log.h"
 #include "fm/mad/mad.h"
 
 #define PATIENCE  60000 /* runs of a millisecond at least */

@@ -8,7 +8,7 @@
 #include <string.h>
 #include "tests/fabric/double_world.h"
 #include "tests/sim/kernel_own.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 struct kernel_world {
 	struct double_world base;

@@ -11,8 +11,8 @@
 #include "routing/multicast/mcast_plan.h"
 #include "tests/fabric/damage.h"
 #include "tests/lib/fabrics.h"
-#include "topology/generate.h"
-#include "topology/mem.h"
+#include "topology/generate/generate.h"
+#include "topology/base/mem.h"
 
 #define MLID(n) (MCAST_FIRST_MLID + (n))
 

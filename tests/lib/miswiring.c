@@ -7,9 +7,9 @@
 #include "tests/lib/miswiring_own.h"
 #include <stdlib.h>
 #include <string.h>
-#include "topology/mem.h"
-#include "topology/random.h"
-#include "topology/topo_builder.h"
+#include "topology/base/mem.h"
+#include "topology/base/random.h"
+#include "topology/snapshot/topo_builder.h"
 
 #define TRIES 2000
 

@@ -7,7 +7,7 @@
 #define FMD_TESTS_MISWIRING_H
 
 #include <stdio.h>
-#include "topology/cabling.h"
+#include "topology/cabling/cabling.h"
 
 enum mistake {
 	MISTAKE_RAILS,	     /* two HCAs of a host, on each other's leaf */

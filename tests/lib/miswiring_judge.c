@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "tests/lib/miswiring_own.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 static bool is_end(const struct miswiring *m, const struct cabling_end *end, uint32_t port)
 {

@@ -11,8 +11,8 @@
 #include "routing/balance/rebalance.h"
 #include "tests/fabric/damage.h"
 #include "tests/lib/fabrics.h"
-#include "topology/generate.h"
-#include "topology/mem.h"
+#include "topology/generate/generate.h"
+#include "topology/base/mem.h"
 
 static const struct rebalance_limits usual = { REBALANCE_ENTRIES, REBALANCE_GAIN };
 

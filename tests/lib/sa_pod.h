@@ -7,7 +7,7 @@
 #define FMD_TESTS_SA_POD_H
 
 #include "tests/lib/sa_ask.h"
-#include "topology/generate.h"
+#include "topology/generate/generate.h"
 
 /* A query for all pairs: one unit has 256 ports of hosts and 12 switches. */
 static const struct world_request all_pairs = { .method = WIRE_GET_TABLE, .attr = WIRE_SA_PATH };

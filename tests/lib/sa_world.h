@@ -17,7 +17,7 @@
 #include "fm/mad/wire_sa_rows.h"
 #include "fm/sa/sa.h"
 #include "routing/ftree/route.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define WORLD_PREFIX 0xfe80000000000000ull
 #define WORLD_SM_KEY 0x1122334455667788ull

@@ -6,8 +6,8 @@
 #include <cmocka.h>
 
 #include "tests/lib/store_world.h"
-#include "fm/core/log.h"
-#include "topology/mem.h"
+#include "fm/loop/log.h"
+#include "topology/base/mem.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 #include "fm/sweep/sweep.h"
 #include "routing/lid_plan.h"
 #include "tests/fabric/double.h"
-#include "topology/generate.h"
+#include "topology/generate/generate.h"
 
 struct bench {
 	struct topo *design, *found;

@@ -4,7 +4,7 @@
 #define FMD_TESTS_TOPO_EQUAL_H
 
 #include <string.h>
-#include "topology/topo.h"
+#include "topology/snapshot/topo.h"
 
 void assert_same_topo(const struct topo *a, const struct topo *b);
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "tests/fabric/fault.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 struct later {
 	struct later *next;

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 #include <stdlib.h>
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 static guid_t name_of(const struct dport *port)
 {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "tests/fabric/fault.h"
-#include "topology/what.h"
+#include "topology/what/what.h"
 
 /* ---- dump ------------------------------------------------------------------------------------ */
 

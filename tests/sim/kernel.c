@@ -7,7 +7,7 @@
 #include <string.h>
 #include <arpa/inet.h>
 #include "tests/sim/kernel_own.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define CLASS_SMI_DR	   0x81
 #define STATUS_UNSUPPORTED 0x000c

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "tests/sim/kernel_own.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define CLASS_SMI_LID  0x01
 #define CLASS_SMI_DR   0x81

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "tests/sim/kernel_own.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define TYPE_DATA   1
 #define TYPE_ACK    2

@@ -9,7 +9,7 @@
 #include <endian.h>
 #include <arpa/inet.h>
 #include "tests/sim/kernel_own.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 static uint64_t tid_of(const uint8_t *mad)
 {

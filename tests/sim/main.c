@@ -16,8 +16,8 @@
 #include "tests/sim/run.h"
 #include "tests/sim/server.h"
 #include "tests/sim/state.h"
-#include "topology/netfile.h"
-#include "topology/what.h"
+#include "topology/files/netfile.h"
+#include "topology/what/what.h"
 
 #define CONTROL_DEFAULT "fmsim.sock"
 #define ARB_ENTRIES	8 /* of a VL arbitration table */

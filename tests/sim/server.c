@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include "tests/sim/server_own.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define AWAKE_US   60	 /* without work, before it sleeps */
 #define CROWDED_US 20000 /* others want the processor, as was seen so long ago at most .. */

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include "tests/sim/server_own.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define ROUND	    256 /* records of a client before the next client's turn */
 #define HEAD	    sizeof(struct ib_user_mad)

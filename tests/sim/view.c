@@ -4,7 +4,7 @@
 #include <endian.h>
 #include <arpa/inet.h>
 #include "tests/sim/view.h"
-#include "topology/what.h"
+#include "topology/what/what.h"
 
 #define DEFAULT_PREFIX 0xfe80000000000000ull
 

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "fm/core/m_keys.h"
+#include "fm/conf/m_keys.h"
 #include "tests/lib/sm_pair.h"
 
 static struct m_key_secret secret(const char *text)

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 #include "fm/mad/wire_adaptive.h"
 #include "tests/lib/fabric_world.h"
-#include "topology/dump.h"
+#include "topology/files/dump.h"
 
 #define NAMED "Mellanox Technologies Aggregation Node"
 

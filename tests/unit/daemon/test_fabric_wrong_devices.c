@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "tests/lib/fabric_world.h"
-#include "topology/topo_builder.h"
+#include "topology/snapshot/topo_builder.h"
 
 static guid_t host_guid(const struct world *w, uint32_t host)
 {

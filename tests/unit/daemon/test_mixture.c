@@ -13,15 +13,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "fm/core/log.h"
+#include "fm/loop/log.h"
 #include "fm/fabric/fabric.h"
 #include "fm/fabric/view.h"
 #include "fm/rooms.h"
 #include "tests/fabric/damage.h"
 #include "tests/fabric/double.h"
 #include "tests/fabric/mixture.h"
-#include "topology/generate.h"
-#include "topology/mem.h"
+#include "topology/generate/generate.h"
+#include "topology/base/mem.h"
 
 #define SECOND_US   1000000ull
 #define CHAOS_STEPS 150

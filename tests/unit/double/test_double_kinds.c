@@ -11,7 +11,7 @@
 #include <string.h>
 #include "fm/mad/mad.h"
 #include "tests/fabric/double.h"
-#include "topology/topo_builder.h"
+#include "topology/snapshot/topo_builder.h"
 
 enum { BIG = 0x10, SMALL = 0x20, HCA = 0x100, AGGREGATION = 0x200 };
 

@@ -17,7 +17,7 @@
 #include "tests/fabric/damage.h"
 #include "tests/lib/aggregation_nodes.h"
 #include "tests/lib/fabrics.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 struct routed {
 	struct topo *t;

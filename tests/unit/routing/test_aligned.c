@@ -11,7 +11,7 @@
 #include "routing/report/congestion.h"
 #include "routing/ftree/route.h"
 #include "tests/fabric/disguise.h"
-#include "topology/generate.h"
+#include "topology/generate/generate.h"
 
 #define WORDS 6
 

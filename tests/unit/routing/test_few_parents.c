@@ -12,7 +12,7 @@
 #include "routing/ftree/route.h"
 #include "tests/fabric/disguise.h"
 #include "tests/lib/fabrics.h"
-#include "topology/generate.h"
+#include "topology/generate/generate.h"
 
 static void assert_shifts(struct topo *t, unsigned most)
 {

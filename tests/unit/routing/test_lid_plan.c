@@ -11,9 +11,9 @@
 #include "routing/tables.h"
 #include "tests/fabric/damage.h"
 #include "tests/lib/fabrics.h"
-#include "topology/generate.h"
-#include "topology/mem.h"
-#include "topology/topo_builder.h"
+#include "topology/generate/generate.h"
+#include "topology/base/mem.h"
+#include "topology/snapshot/topo_builder.h"
 
 static uint16_t lid_of_host(const struct topo *t, const struct lid_map *map, uint32_t host)
 {

@@ -10,9 +10,9 @@
 #include "routing/path.h"
 #include "routing/report/link_use.h"
 #include "tests/lib/fabrics.h"
-#include "topology/mem.h"
-#include "topology/topo_builder.h"
-#include "topology/what.h"
+#include "topology/base/mem.h"
+#include "topology/snapshot/topo_builder.h"
+#include "topology/what/what.h"
 
 struct routed {
 	struct topo *t;

@@ -15,9 +15,9 @@
 #include "routing/ftree/route.h"
 #include "tests/fabric/plain_judge.h"
 #include "tests/lib/fabrics.h"
-#include "topology/dump.h"
-#include "topology/mem.h"
-#include "topology/what.h"
+#include "topology/files/dump.h"
+#include "topology/base/mem.h"
+#include "topology/what/what.h"
 
 /* The first hosts have no LID. */
 static struct check_report prove(const struct topo *t, unsigned lidless)

@@ -12,8 +12,8 @@
 #include "tests/lib/fabrics.h"
 #include "tests/lib/fake_pipe.h"
 #include "tests/lib/miswiring.h"
-#include "topology/netfile.h"
-#include "topology/topo_builder.h"
+#include "topology/files/netfile.h"
+#include "topology/snapshot/topo_builder.h"
 
 #define QUIET_US 11000000ull
 

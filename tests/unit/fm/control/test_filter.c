@@ -12,7 +12,7 @@
 #include "routing/ftree/route.h"
 #include "tests/lib/control_fabric.h"
 #include "tests/lib/fabrics.h"
-#include "topology/topo_builder.h"
+#include "topology/snapshot/topo_builder.h"
 
 #define LEAF "leaf-su02-rail3"
 #define HOST "dgx-su02-05"

@@ -9,8 +9,8 @@
 #include "routing/ftree/route.h"
 #include "tests/lib/control_fabric.h"
 #include "tests/lib/fabrics.h"
-#include "topology/topo_builder.h"
-#include "topology/what.h"
+#include "topology/snapshot/topo_builder.h"
+#include "topology/what/what.h"
 
 #define LEAF "leaf-su01-rail0"
 #define HOST "dgx-su01-05"

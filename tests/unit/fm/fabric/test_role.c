@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "fm/core/log.h"
+#include "fm/loop/log.h"
 #include "fm/fabric/pipe.h"
 #include "tests/fabric/double.h"
-#include "topology/generate.h"
+#include "topology/generate/generate.h"
 
 struct pipe {
 	struct fabric f; /* first: what serve() gets */

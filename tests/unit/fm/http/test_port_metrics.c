@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include "fm/http/port_metrics.h"
 #include "tests/lib/fabrics.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define PORTS_MOST 65
 #define READ_US	   5000000ull

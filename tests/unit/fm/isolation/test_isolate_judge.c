@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include "fm/isolation/judge.h"
 #include "tests/lib/fabrics.h"
-#include "topology/topo_builder.h"
+#include "topology/snapshot/topo_builder.h"
 
 /* 8 leaves with a cable to each of 8 spines. */
 static struct topo *eight_by_eight(void)

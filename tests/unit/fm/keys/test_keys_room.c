@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <string.h>
-#include "fm/core/m_keys.h"
+#include "fm/conf/m_keys.h"
 #include "fm/keys/module.h"
 #include "fm/keys/seen.h"
 #include "fm/sweep/sweep_jobs.h"

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include "fm/core/job.h"
+#include "fm/loop/job.h"
 #include "fm/mad/umad_writer.h"
 #include "tests/lib/fake_umad.h"
 

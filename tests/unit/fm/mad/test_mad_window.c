@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include "tests/fabric/mad_world.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 /* ---- Window and caps ------------------------------------------------------------------------- */
 

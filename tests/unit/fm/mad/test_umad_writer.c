@@ -19,7 +19,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 #include <infiniband/umad.h>
-#include "fm/core/log.h"
+#include "fm/loop/log.h"
 #include "fm/mad/mad.h"
 #include "fm/mad/umad_writer.h"
 #include "fm/mad/wire_sa.h"

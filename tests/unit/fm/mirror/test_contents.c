@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "fm/mirror/contents.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 /* Its bytes are never read, so that a test need not have them. */
 static struct text text_of(size_t length)

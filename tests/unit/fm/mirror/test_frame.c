@@ -9,8 +9,8 @@
 #include <string.h>
 #include "fm/mirror/contents.h"
 #include "fm/mirror/frame.h"
-#include "topology/mem.h"
-#include "topology/random.h"
+#include "topology/base/mem.h"
+#include "topology/base/random.h"
 
 /* ---- Frames ---------------------------------------------------------------------------------- */
 

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 #include "fm/naming/module.h"
 #include "tests/lib/fake_pipe.h"
-#include "topology/topo_builder.h"
+#include "topology/snapshot/topo_builder.h"
 
 #define LEAF 0x100
 

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 #include <string.h>
 #include "fm/nvswitch/decoder.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define P2P                                                                                        \
 	"DCGM_FI_DEV_P2P_NVLINK_STATUS{gpu=\"%u\",modelName=\"NVIDIA H100 80GB "                   \

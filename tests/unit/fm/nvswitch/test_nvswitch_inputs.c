@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "fm/nvswitch/nvswitch.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define RETRY_US   2000
 #define LOOK_US	   1000

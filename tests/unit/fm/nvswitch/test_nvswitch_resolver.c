@@ -18,7 +18,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "fm/nvswitch/nvswitch.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define LOOK_US	 1000
 #define PATIENCE 60000

@@ -18,8 +18,8 @@
 #include "routing/report/congestion.h"
 #include "routing/ftree/route.h"
 #include "tests/fabric/damage.h"
-#include "topology/generate.h"
-#include "topology/topo_builder.h"
+#include "topology/generate/generate.h"
+#include "topology/snapshot/topo_builder.h"
 
 struct read {
 	struct osm_tables got;

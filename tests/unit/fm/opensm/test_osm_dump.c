@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/opensm/osm_dump.h"
-#include "topology/topo_builder.h"
+#include "topology/snapshot/topo_builder.h"
 
 #define TOP 6 /* LID 6 is nobody's */
 

@@ -7,13 +7,13 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "fm/core/log.h"
+#include "fm/loop/log.h"
 #include "fm/program/mft.h"
 #include "routing/multicast/mcast_plan.h"
 #include "tests/fabric/damage.h"
 #include "tests/fabric/mcast_held.h"
 #include "tests/lib/sweep_bench.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define GROUPS	40
 #define MEMBERS 9

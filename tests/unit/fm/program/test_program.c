@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "fm/core/log.h"
+#include "fm/loop/log.h"
 #include "fm/program/program.h"
 #include "tests/fabric/damage.h"
 #include "tests/lib/sweep_bench.h"

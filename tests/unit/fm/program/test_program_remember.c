@@ -9,12 +9,12 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <unistd.h>
-#include "fm/core/log.h"
+#include "fm/loop/log.h"
 #include "fm/program/program.h"
 #include "routing/ftree/route.h"
 #include "tests/fabric/damage.h"
 #include "tests/fabric/mixture.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 #include "tests/lib/sweep_bench.h"
 
 #define LIFE_TIME 0x12

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/sa/mcast_group.h"
-#include "topology/mem.h"
-#include "topology/random.h"
+#include "topology/base/mem.h"
+#include "topology/base/random.h"
 
 #define SECOND 1000000ull
 

@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "fm/core/conf.h"
-#include "fm/core/log.h"
+#include "fm/conf/conf.h"
+#include "fm/loop/log.h"
 #include "tests/lib/sa_ask.h"
 
 #define SECOND_US 1000000ull

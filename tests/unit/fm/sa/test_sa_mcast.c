@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "fm/core/log.h"
+#include "fm/loop/log.h"
 #include "fm/mad/wire_path.h"
 #include "fm/mad/wire_sa_comp.h"
 #include "tests/lib/sa_mcast_ask.h"

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "fm/core/partition.h"
+#include "fm/conf/partition.h"
 #include "fm/mad/wire_mcast.h"
 #include "fm/mad/wire_path.h"
 #include "fm/mad/wire_sa_comp.h"

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "fm/core/conf.h"
+#include "fm/conf/conf.h"
 #include "fm/mad/wire_sa_comp.h"
 #include "tests/lib/sa_ask.h"
 

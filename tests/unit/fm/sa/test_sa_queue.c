@@ -8,7 +8,7 @@
 #include "fm/sa/sa_queue.h"
 #include "fm/sa/sa_query.h"
 #include "tests/lib/sa_pod.h"
-#include "topology/topo_builder.h"
+#include "topology/snapshot/topo_builder.h"
 
 #define ANSWERS_MAX 4096
 

@@ -12,7 +12,7 @@
 #include "fm/sweep/sweep.h"
 #include "tests/fabric/double.h"
 #include "tests/lib/fake_pipe.h"
-#include "topology/generate.h"
+#include "topology/generate/generate.h"
 
 struct room {
 	struct fabric f;

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "fm/sm/own_port.h"
-#include "topology/topo.h"
+#include "topology/snapshot/topo.h"
 
 #define LEAF 0x100u
 

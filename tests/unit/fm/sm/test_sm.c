@@ -10,9 +10,9 @@
 #include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fm/core/m_keys.h"
+#include "fm/conf/m_keys.h"
 #include "fm/sm/sm.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define SM_KEY 0xabcull
 #define MKEY   0x77ull

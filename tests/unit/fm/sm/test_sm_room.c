@@ -15,7 +15,7 @@
 #include "fm/sweep/sweep.h"
 #include "tests/fabric/double.h"
 #include "tests/lib/fake_pipe.h"
-#include "topology/generate.h"
+#include "topology/generate/generate.h"
 
 #define SECOND_US 1000000ull
 

@@ -12,11 +12,11 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "fm/core/event_query.h"
+#include "fm/events/event_query.h"
 #include "fm/state/event_files.h"
 #include "fm/state/state_copy.h"
 #include "tests/lib/store_world.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 static void added(void *arg, const json_t *event)
 {

@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include "fm/state/state_copy.h"
 #include "tests/lib/store_world.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 static void summarize(const void *owner, FILE *out)
 {

@@ -15,7 +15,7 @@
 #include "fm/state/state_copy.h"
 #include "fm/state/state_file.h"
 #include "tests/lib/store_world.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 #define KEYS 400
 

@@ -11,7 +11,7 @@
 #include <string.h>
 #include "fm/state/state_copy.h"
 #include "tests/lib/store_world.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 static bool take_record(void *owner, const char *line)
 {

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "tests/lib/store_world.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 static void write_summary(const void *owner, FILE *out)
 {

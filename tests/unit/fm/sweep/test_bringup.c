@@ -5,10 +5,10 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include "fm/core/log.h"
+#include "fm/loop/log.h"
 #include "fm/sweep/port_plan.h"
 #include "tests/lib/sweep_bench.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 static void bench_up(struct bench *b, struct topo *design, const struct double_conf *conf)
 {

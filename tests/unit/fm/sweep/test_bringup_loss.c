@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "fm/core/log.h"
+#include "fm/loop/log.h"
 #include "tests/lib/sweep_bench.h"
 
 #define SECOND_US 1000000ull

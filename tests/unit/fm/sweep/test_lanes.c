@@ -6,8 +6,8 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include "fm/core/conf.h"
-#include "fm/core/log.h"
+#include "fm/conf/conf.h"
+#include "fm/loop/log.h"
 #include "tests/lib/sweep_bench.h"
 
 #define ARB_CAP 8

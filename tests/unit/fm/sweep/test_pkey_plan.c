@@ -10,9 +10,9 @@
 #include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fm/core/pkey_map.h"
+#include "fm/conf/pkey_map.h"
 #include "fm/sweep/pkey_plan.h"
-#include "topology/random.h"
+#include "topology/base/random.h"
 
 #define CAP_MAX 160
 

@@ -8,11 +8,11 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include "fm/core/log.h"
-#include "fm/core/partition.h"
+#include "fm/loop/log.h"
+#include "fm/conf/partition.h"
 #include "tests/lib/sweep_bench.h"
-#include "topology/mem.h"
-#include "topology/topo_builder.h"
+#include "topology/base/mem.h"
+#include "topology/snapshot/topo_builder.h"
 
 /* The same fabric with tables of another size. */
 static struct topo *with_caps(struct topo *t, uint16_t ca_cap, uint16_t sw_cap)

@@ -11,11 +11,11 @@
 #include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
-#include "fm/core/log.h"
+#include "fm/loop/log.h"
 #include "tests/lib/fabrics.h"
 #include "tests/lib/sweep_bench.h"
-#include "topology/netfile.h"
-#include "topology/topo_builder.h"
+#include "topology/files/netfile.h"
+#include "topology/snapshot/topo_builder.h"
 
 /*
  * SMPs of a first discovery without loss: each thing is asked once. `crossed`: cables whose two

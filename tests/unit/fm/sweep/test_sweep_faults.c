@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <errno.h>
-#include "fm/core/log.h"
+#include "fm/loop/log.h"
 #include "tests/lib/sweep_bench.h"
 
 static void silent_host_is_kept_and_delays_no_other(void **state)

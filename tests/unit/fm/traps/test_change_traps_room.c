@@ -8,7 +8,7 @@
 #include "fm/sweep/sweep.h"
 #include "fm/traps/change_traps.h"
 #include "tests/lib/fake_pipe.h"
-#include "topology/generate.h"
+#include "topology/generate/generate.h"
 
 #define LINK_STATE 128
 #define CAPABILITY 144

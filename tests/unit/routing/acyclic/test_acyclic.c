@@ -21,10 +21,10 @@
 #include "routing/report/delta.h"
 #include "routing/ftree/route.h"
 #include "tests/fabric/damage.h"
-#include "topology/generate.h"
-#include "topology/mem.h"
-#include "topology/random.h"
-#include "topology/topo_builder.h"
+#include "topology/generate/generate.h"
+#include "topology/base/mem.h"
+#include "topology/base/random.h"
+#include "topology/snapshot/topo_builder.h"
 
 struct routed {
 	struct topo *t; /* borrowed */

@@ -13,9 +13,9 @@
 #include "routing/ftree/route.h"
 #include "tests/fabric/damage.h"
 #include "tests/lib/fabrics.h"
-#include "topology/generate.h"
-#include "topology/mem.h"
-#include "topology/topo_builder.h"
+#include "topology/generate/generate.h"
+#include "topology/base/mem.h"
+#include "topology/snapshot/topo_builder.h"
 
 #define RANDOM_FABRICS 1500
 

@@ -11,8 +11,8 @@
 #include "routing/ftree/tiers.h"
 #include "tests/fabric/damage.h"
 #include "tests/lib/fabrics.h"
-#include "topology/mem.h"
-#include "topology/topo_builder.h"
+#include "topology/base/mem.h"
+#include "topology/snapshot/topo_builder.h"
 
 static struct topo *made(const char *words)
 {

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "tests/lib/mcast_crowd.h"
-#include "topology/netfile.h"
+#include "topology/files/netfile.h"
 
 #define RANDOM_FABRICS 2000
 

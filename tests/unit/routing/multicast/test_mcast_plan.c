@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "tests/lib/mcast_crowd.h"
-#include "topology/topo_builder.h"
+#include "topology/snapshot/topo_builder.h"
 
 /* ---- Many groups ----------------------------------------------------------------------------- */
 

@@ -12,7 +12,7 @@
 #include "routing/multicast/mcast_proof.h"
 #include "routing/ftree/route.h"
 #include "tests/lib/mcast_crowd.h"
-#include "topology/topo_builder.h"
+#include "topology/snapshot/topo_builder.h"
 
 #define RANDOM_FABRICS 400
 

@@ -13,7 +13,7 @@
 #include "routing/multicast/mcast_proof.h"
 #include "routing/ftree/route.h"
 #include "tests/lib/mcast_crowd.h"
-#include "topology/topo_builder.h"
+#include "topology/snapshot/topo_builder.h"
 
 struct moment { /* tables of a snapshot, their proof, and trees */
 	struct lid_map *lids;

@@ -17,8 +17,8 @@
 #include "tests/fabric/damage.h"
 #include "tests/fabric/mixture.h"
 #include "tests/lib/fabrics.h"
-#include "topology/generate.h"
-#include "topology/mem.h"
+#include "topology/generate/generate.h"
+#include "topology/base/mem.h"
 
 #define RANDOM_FABRICS 1000
 

@@ -11,8 +11,8 @@
 #include <cmocka.h>
 #include "routing/order/order_turns.h"
 #include "tests/fabric/damage.h"
-#include "topology/generate.h"
-#include "topology/mem.h"
+#include "topology/generate/generate.h"
+#include "topology/base/mem.h"
 
 #define RUNS	  3000
 #define TURNS_MAX 6

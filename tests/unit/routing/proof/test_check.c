@@ -12,7 +12,7 @@
 #include "routing/ftree/route.h"
 #include "tests/fabric/damage.h"
 #include "tests/lib/fabrics.h"
-#include "topology/generate.h"
+#include "topology/generate/generate.h"
 
 struct world {
 	struct topo *topo;

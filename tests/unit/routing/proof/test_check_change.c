@@ -15,9 +15,9 @@
 #include "tests/fabric/damage.h"
 #include "tests/fabric/corrupt.h"
 #include "tests/lib/fabrics.h"
-#include "topology/generate.h"
-#include "topology/mem.h"
-#include "topology/topo_builder.h"
+#include "topology/generate/generate.h"
+#include "topology/base/mem.h"
+#include "topology/snapshot/topo_builder.h"
 
 #define FABRICS 150
 #define STEPS	30

@@ -14,7 +14,7 @@
 #include "routing/report/affected.h"
 #include "routing/ftree/route.h"
 #include "tests/lib/fabrics.h"
-#include "topology/mem.h"
+#include "topology/base/mem.h"
 
 struct trial {
 	struct topo *t;

@@ -14,9 +14,9 @@
 #include "routing/report/load_map.h"
 #include "routing/ftree/route.h"
 #include "tests/fabric/damage.h"
-#include "topology/generate.h"
-#include "topology/mem.h"
-#include "topology/topo_builder.h"
+#include "topology/generate/generate.h"
+#include "topology/base/mem.h"
+#include "topology/snapshot/topo_builder.h"
 
 struct study {
 	struct topo *t;

@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * conf: fmd.conf, by libconfig, into one plain struct.
+ *
+ * Defaults, validation and messages are read off the table of keys (conf_table.c), and a test holds
+ * etc/fmd.conf against it, so none of the four can drift from the others.
+ *
+ * Loading builds a struct aside, from defaults, key by key; the first thing wrong ends it with
+ * `FILE:LINE: reason` and the caller's struct as it was. Keys that no row names are wrong too: a
+ * misspelt key that is passed over in silence is the dearest kind of typing error.
+ *
+ * Conditions between keys are checked last. Loading reads the partitions' file too, so that a
+ * configuration is taken whole or not at all.
+ *
+ * 64-bit values are written as strings ("0x248a070300123456"): libconfig cuts a long hexadecimal
+ * number without its L suffix to 32 bits and says nothing.
+ */
+#include <errno.h>
+#include <libconfig.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include "fm/conf/conf.h"
+#include "fm/conf/conf_table.h"
+#include "topology/snapshot/node_names.h"
+
+int conf_check_reload(const struct conf *now, const struct conf *next, char *err, size_t err_size)
+{
+	const struct m_key_conf keys = conf_m_keys(now), next_keys = conf_m_keys(next);
+	const char *why = NULL;
+
+	if (now->routing.lmc != next->routing.lmc)
+		why = "lmc cannot change while fmd runs, as all LIDs would change; nothing was "
+		      "loaded";
+	else if (!m_key_conf_knows(&next_keys, &keys))
+		why = keys.secret.set ? "ports hold M_Keys derived from the current secret: set "
+					"old_m_key_secret_file to it; nothing was loaded"
+				      : "ports hold the current m_key: to change m_key, set "
+					"old_m_key to the current one; nothing was loaded";
+	if (why)
+		snprintf(err, err_size, "%s", why);
+	return why ? -1 : 0;
+}
+
+const char *conf_key(size_t index)
+{
+	return index < conf_noptions ? conf_options[index].name : NULL;
+}
+
+static const struct conf_option *option_find(const char *name)
+{
+	for (size_t i = 0; i < conf_noptions; i++)
+		if (!strcmp(conf_options[i].name, name))
+			return &conf_options[i];
+	return NULL;
+}
+
+const char *conf_word(const char *key, int number)
+{
+	const struct conf_option *option = option_find(key);
+
+	for (int i = 0; option && option->kind == CONF_WORD && option->words[i]; i++)
+		if (option->first + i == number)
+			return option->words[i];
+	return NULL;
+}
+
+#define LIST_MOST 1024
+
+/* The file that is loaded, and where its error goes. */
+struct load {
+	const char *path;
+	char *err;
+	size_t err_size;
+};
+
+__attribute__((format(printf, 3, 4))) static int refuse(const struct load *load,
+							const config_setting_t *at,
+							const char *format, ...)
+{
+	const char *file = at ? config_setting_source_file(at) : NULL;
+	va_list args;
+	int used = snprintf(load->err, load->err_size, "%s:%u: ", file ? file : load->path,
+			    at ? config_setting_source_line(at) : 0);
+
+	if (used >= 0 && (size_t)used < load->err_size) {
+		va_start(args, format);
+		vsnprintf(load->err + used, load->err_size - used, format, args);
+		va_end(args);
+	}
+	return -1;
+}
+
+static void *field(struct conf *conf, const struct conf_option *option)
+{
+	return (char *)conf + option->offset;
+}
+
+/* The whole of `text` is one number of up to 16 hexadecimal or 20 decimal digits. */
+static bool parse_hex64(const char *text, uint64_t *value)
+{
+	char *end;
+
+	if (*text < '0' || *text > '9')
+		return false; /* no sign, no blank */
+	errno = 0;
+	*value = strtoull(text, &end, 0);
+	return !*end && !errno;
+}
+
+static int store_number(const struct load *load, struct conf *conf,
+			const struct conf_option *option, const config_setting_t *setting,
+			double value)
+{
+	bool fraction = option->kind != CONF_INTEGER, off = fraction && value == 0;
+	const char *unit = option->unit ? option->unit : "";
+
+	if (!off && !(value >= option->min && value <= option->max))
+		return refuse(load, setting, "%s = %g is outside %g..%g%s%s%s", option->name, value,
+			      option->min, option->max, *unit ? " " : "", unit,
+			      fraction ? " (0 = off)" : "");
+	if (option->kind == CONF_REAL)
+		*(double *)field(conf, option) = value;
+	else
+		*(int *)field(conf, option) =
+			option->kind == CONF_SECONDS ? (int)(value * 1000 + 0.5) : (int)value;
+	return 0;
+}
+
+static int load_number(const struct load *load, struct conf *conf, const struct conf_option *option,
+		       const config_setting_t *setting)
+{
+	switch (config_setting_type(setting)) {
+	case CONFIG_TYPE_INT:
+	case CONFIG_TYPE_INT64:
+		return store_number(load, conf, option, setting,
+				    (double)config_setting_get_int64(setting));
+	case CONFIG_TYPE_FLOAT:
+		if (option->kind != CONF_INTEGER)
+			return store_number(load, conf, option, setting,
+					    config_setting_get_float(setting));
+		break;
+	}
+	return refuse(load, setting, "%s: a%s number is expected", option->name,
+		      option->kind == CONF_INTEGER ? " whole" : "");
+}
+
+static int load_word(const struct load *load, struct conf *conf, const struct conf_option *option,
+		     const config_setting_t *setting, const char *text)
+{
+	char known[128] = "";
+
+	for (const char *const *word = option->words; *word; word++) {
+		size_t used = strlen(known);
+
+		if (!strcmp(*word, text)) {
+			*(int *)field(conf, option) = option->first + (int)(word - option->words);
+			return 0;
+		}
+		snprintf(known + used, sizeof(known) - used, "%s%s", used ? ", " : "", *word);
+	}
+	return refuse(load, setting, "%s = \"%s\" is not one of %s", option->name, text, known);
+}
+
+/* An array of texts is the same as a text with blanks between them. NULL: it is neither. */
+static const char *text_of(const config_setting_t *setting, char list[LIST_MOST])
+{
+	size_t used = 0;
+
+	if (config_setting_type(setting) != CONFIG_TYPE_ARRAY)
+		return config_setting_get_string(setting);
+	list[0] = '\0';
+	for (int i = 0; i < config_setting_length(setting) && used < LIST_MOST; i++) {
+		const char *text = config_setting_get_string_elem(setting, i);
+
+		if (!text)
+			return NULL;
+		used += (size_t)snprintf(list + used, LIST_MOST - used, "%s%s", i ? " " : "", text);
+	}
+	return list;
+}
+
+static int load_text(const struct load *load, struct conf *conf, const struct conf_option *option,
+		     const config_setting_t *setting)
+{
+	char why[128], list[LIST_MOST];
+	const char *text = text_of(setting, list);
+
+	if (!text)
+		return refuse(load, setting, "%s: a text in quotes is expected", option->name);
+	if (option->kind == CONF_HEX64)
+		return parse_hex64(text, field(conf, option))
+			       ? 0
+			       : refuse(load, setting,
+					"%s = \"%s\" is not a 64-bit number such as \"0x1234\"",
+					option->name, text);
+	if (option->kind == CONF_WORD)
+		return load_word(load, conf, option, setting, text);
+	if (strlen(text) >= option->size)
+		return refuse(load, setting, "%s: longer than %zu characters", option->name,
+			      option->size - 1);
+	if (option->check && !option->check(text, why, sizeof(why)))
+		return refuse(load, setting, "%s: %s", option->name, why);
+	strcpy(field(conf, option), text);
+	return 0;
+}
+
+static int load_flag(const struct load *load, struct conf *conf, const struct conf_option *option,
+		     const config_setting_t *setting)
+{
+	if (config_setting_type(setting) != CONFIG_TYPE_BOOL)
+		return refuse(load, setting, "%s: true or false is expected", option->name);
+	*(bool *)field(conf, option) = config_setting_get_bool(setting);
+	return 0;
+}
+
+static int load_setting(const struct load *load, struct conf *conf, const config_setting_t *setting)
+{
+	const struct conf_option *option = option_find(config_setting_name(setting));
+
+	if (!option)
+		return refuse(load, setting, "unknown key %s", config_setting_name(setting));
+	if (option->kind == CONF_INTEGER || option->kind == CONF_SECONDS ||
+	    option->kind == CONF_REAL)
+		return load_number(load, conf, option, setting);
+	if (option->kind == CONF_FLAG)
+		return load_flag(load, conf, option, setting);
+	return load_text(load, conf, option, setting);
+}
+
+static int load_settings(const struct load *load, struct conf *conf, const config_t *config)
+{
+	const config_setting_t *root = config_root_setting(config);
+
+	for (int i = 0; i < config_setting_length(root); i++)
+		if (load_setting(load, conf, config_setting_get_elem(root, i)))
+			return -1;
+	return 0;
+}
+
+/*
+ * libconfig's scanner exits the process on what it can't read, for example a directory: so that is
+ * checked before.
+ */
+static int parse_file(const struct load *load, config_t *config)
+{
+	struct stat st;
+	FILE *file = fopen(load->path, "r");
+	int ok;
+
+	if (!file)
+		return refuse(load, NULL, "cannot be opened: %s", strerror(errno));
+	if (fstat(fileno(file), &st) || S_ISDIR(st.st_mode)) {
+		fclose(file);
+		return refuse(load, NULL, "is a directory");
+	}
+	ok = config_read(config, file);
+	fclose(file);
+	if (ok)
+		return 0;
+	snprintf(load->err, load->err_size, "%s:%d: %s",
+		 config_error_file(config) ? config_error_file(config) : load->path,
+		 config_error_line(config), config_error_text(config));
+	return -1;
+}
+
+void conf_default(struct conf *conf)
+{
+	memset(conf, 0, sizeof(*conf));
+	for (size_t i = 0; i < conf_noptions; i++) {
+		const struct conf_option *o = &conf_options[i];
+
+		if (o->kind == CONF_INTEGER || o->kind == CONF_WORD)
+			*(int *)field(conf, o) = (int)o->number;
+		else if (o->kind == CONF_FLAG)
+			*(bool *)field(conf, o) = o->number;
+		else if (o->kind == CONF_SECONDS)
+			*(int *)field(conf, o) = (int)(o->number * 1000);
+		else if (o->kind == CONF_REAL)
+			*(double *)field(conf, o) = o->number;
+		else if (o->kind == CONF_HEX64)
+			parse_hex64(o->text, field(conf, o));
+		else
+			snprintf(field(conf, o), o->size, "%s", o->text);
+	}
+}
+
+struct partition_options conf_partition_options(const struct conf *conf)
+{
+	return (struct partition_options){ .qos = conf->qos.on,
+					   .both = conf->partition.allow_both };
+}
+
+int conf_check_partitions(const struct conf *conf, char *err, size_t err_size)
+{
+	const struct partition_options how = conf_partition_options(conf);
+	struct partition_set *set = partition_load(conf->partition.file, &how, err, err_size);
+
+	partition_free(set);
+	return set ? 0 : -1;
+}
+
+struct m_key_conf conf_m_keys(const struct conf *conf)
+{
+	const struct conf_sm *sm = &conf->sm;
+
+	return (struct m_key_conf){ .key = sm->mkey,
+				    .old_key = sm->old_mkey,
+				    .secret = sm->mkey_secret,
+				    .old_secret = sm->old_mkey_secret,
+				    .per_port = sm->mkey_per_port,
+				    .protect = (uint8_t)sm->mkey_protect,
+				    .lease_s = (uint16_t)sm->mkey_lease_s };
+}
+
+/* The line of a key, else that of another, where the file has them. */
+static const config_setting_t *line_of(const config_t *config, const char *key, const char *other)
+{
+	const config_setting_t *at = config_lookup(config, key);
+
+	return at ? at : config_lookup(config, other);
+}
+
+static int check_order(const struct load *load, const struct conf *conf, const config_t *config,
+		       const char *low, const char *high)
+{
+	const struct conf_option *a = option_find(low), *b = option_find(high);
+	int least = *(const int *)((const char *)conf + a->offset);
+	int most = *(const int *)((const char *)conf + b->offset);
+	double scale = a->kind == CONF_SECONDS ? 1e-3 : 1;
+
+	if (least <= most || (b->kind == CONF_SECONDS && !most))
+		return 0;
+	return refuse(load, line_of(config, low, high), "%s = %g is more than %s = %g", low,
+		      least * scale, high, most * scale);
+}
+
+/* Both ends prove who they are: a standby will manage the fabric by what its master sent. */
+static int check_mirror(const struct load *load, const struct conf *conf, const config_t *config)
+{
+	const struct conf_mirror *m = &conf->mirror;
+	unsigned files = (*m->cert != 0) + (*m->key != 0) + (*m->ca != 0);
+
+	if (files % 3)
+		return refuse(
+			load, line_of(config, "peer_cert", "peer_key"),
+			"peer_cert, peer_key and peer_ca go together: one of them is not set");
+	if (files && *m->psk_file)
+		return refuse(
+			load, line_of(config, "peer_psk_file", "peer_cert"),
+			"set either peer_psk_file or peer_cert, peer_key and peer_ca, not both");
+	if ((*m->peers || *m->listen) && !files && !*m->psk_file)
+		return refuse(load, line_of(config, "peers", "peer_listen"),
+			      "peers must authenticate: set peer_psk_file, or peer_cert, peer_key "
+			      "and peer_ca");
+	return 0;
+}
+
+static int read_secret(const struct load *load, const config_t *config, const char *key,
+		       const char *path, struct m_key_secret *secret)
+{
+	const char *why = *path ? m_key_secret_read(path, secret) : NULL;
+
+	return why ? refuse(load, config_lookup(config, key), "%s = \"%s\": %s", key, path, why)
+		   : 0;
+}
+
+static int check_m_keys(const struct load *load, struct conf *conf, const config_t *config)
+{
+	struct conf_sm *sm = &conf->sm;
+
+	if (read_secret(load, config, "m_key_secret_file", sm->mkey_secret_file,
+			&sm->mkey_secret) ||
+	    read_secret(load, config, "old_m_key_secret_file", sm->old_mkey_secret_file,
+			&sm->old_mkey_secret))
+		return -1;
+	if (sm->mkey && sm->mkey_secret.set)
+		return refuse(load, line_of(config, "m_key_secret_file", "m_key"),
+			      "set either m_key or m_key_secret_file, not both; to change between "
+			      "them, set the current one as old_m_key or old_m_key_secret_file");
+	if ((sm->mkey || sm->mkey_secret.set) && conf->sa.key == 1)
+		return refuse(load, line_of(config, "sa_key", "m_key"),
+			      "m_key is set, but sa_key = 1 is publicly known: set another sa_key, "
+			      "or none to have one generated");
+	if (sm->mkey_lease_s && sm->mkey_lease_s < M_KEY_LEASE_LEAST)
+		return refuse(load, config_lookup(config, "m_key_lease_period"),
+			      "m_key_lease_period = %d: the least is %d s, in which all ports of a "
+			      "large fabric can be asked; 0 = keys never expire",
+			      sm->mkey_lease_s, M_KEY_LEASE_LEAST);
+	if (sm->old_mkey && sm->old_mkey == sm->mkey)
+		return refuse(load, line_of(config, "old_m_key", "m_key"),
+			      "old_m_key is the same as m_key");
+	return 0;
+}
+
+static int check_together(const struct load *load, struct conf *conf, const config_t *config)
+{
+	if (check_order(load, conf, config, "hold_down", "hold_down_max") ||
+	    check_order(load, conf, config, "quarantine_time", "quarantine_time_max") ||
+	    check_order(load, conf, config, "health_ber_window", "health_ber_long_window"))
+		return -1;
+	if (check_m_keys(load, conf, config))
+		return -1;
+	if (!*conf->http.cert_file != !*conf->http.key_file)
+		return refuse(
+			load, line_of(config, "http_cert_file", "http_key_file"),
+			"http_cert_file and http_key_file go together: one of them is not set");
+	if (check_mirror(load, conf, config))
+		return -1;
+	if (!strncmp(conf->nvswitch.url, "https:", 6) && !*conf->nvswitch.ca_file)
+		return refuse(load, line_of(config, "nvswitch_url", "nvswitch_ca_file"),
+			      "nvswitch_url is https, but nvswitch_ca_file is not set");
+	return 0;
+}
+
+int conf_load_but_partitions(const char *path, struct conf *conf, char *err, size_t err_size)
+{
+	struct load load = { .path = path, .err = err, .err_size = err_size };
+	struct conf aside;
+	config_t config;
+	int status;
+
+	conf_default(&aside);
+	config_init(&config);
+	status = parse_file(&load, &config);
+	if (!status)
+		status = load_settings(&load, &aside, &config);
+	if (!status)
+		status = check_together(&load, &aside, &config);
+	if (!status)
+		*conf = aside;
+	config_destroy(&config);
+	return status;
+}
+
+int conf_check_names(const struct conf *conf, char *err, size_t err_size)
+{
+	struct node_names *names;
+
+	if (!*conf->node_name_map)
+		return 0;
+	names = node_names_read(conf->node_name_map, err, err_size);
+	node_names_unref(names);
+	return names ? 0 : -1;
+}
+
+int conf_load(const char *path, struct conf *conf, char *err, size_t err_size)
+{
+	struct conf aside;
+
+	if (conf_load_but_partitions(path, &aside, err, err_size) ||
+	    conf_check_partitions(&aside, err, err_size) || conf_check_names(&aside, err, err_size))
+		return -1;
+	*conf = aside;
+	return 0;
+}

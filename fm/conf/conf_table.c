@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The keys of fmd.conf, a row each. A test holds etc/fmd.conf and the manual against it.
+ */
+#include <stddef.h>
+#include "fm/conf/conf_check.h"
+#include "fm/conf/conf_table.h"
+#include "fm/loop/log.h"
+#include "routing/balance/rebalance.h"
+
+#define FIELD(f) .offset = offsetof(struct conf, f), .size = sizeof(((struct conf *)0)->f)
+#define INT_OPTION(n, f, lo, hi, value, u)                                                         \
+	{                                                                                          \
+		.name = n, .kind = CONF_INTEGER, FIELD(f), .min = lo, .max = hi, .number = value,  \
+		.unit = u                                                                          \
+	}
+#define SECONDS_OPTION(n, f, lo, hi, value)                                                        \
+	{                                                                                          \
+		.name = n, .kind = CONF_SECONDS, FIELD(f), .min = lo, .max = hi, .number = value,  \
+		.unit = "s"                                                                        \
+	}
+#define REAL_OPTION(n, f, lo, hi, value)                                                           \
+	{                                                                                          \
+		.name = n, .kind = CONF_REAL, FIELD(f), .min = lo, .max = hi, .number = value      \
+	}
+#define HEX_OPTION(n, f, value)                                                                    \
+	{                                                                                          \
+		.name = n, .kind = CONF_HEX64, FIELD(f), .text = value                             \
+	}
+#define TEXT_OPTION(n, f, value)                                                                   \
+	{                                                                                          \
+		.name = n, .kind = CONF_TEXT, FIELD(f), .text = value                              \
+	}
+
+#define FLAG_OPTION(n, f)                                                                          \
+	{                                                                                          \
+		.name = n, .kind = CONF_FLAG, FIELD(f)                                             \
+	}
+#define CHECKED_OPTION(n, f, value, fn)                                                            \
+	{                                                                                          \
+		.name = n, .kind = CONF_TEXT, FIELD(f), .text = value, .check = fn                 \
+	}
+#define QOS_OPTIONS(prefix, f)                                                                     \
+	INT_OPTION(prefix "max_vls", f.max_vls, 0, 15, 0, NULL),                                   \
+		INT_OPTION(prefix "high_limit", f.high_limit, -1, 255, -1, NULL),                  \
+		CHECKED_OPTION(prefix "vlarb_high", f.vlarb_high, "", qos_check_vlarb),            \
+		CHECKED_OPTION(prefix "vlarb_low", f.vlarb_low, "", qos_check_vlarb),              \
+		CHECKED_OPTION(prefix "sl2vl", f.sl2vl, "", qos_check_sl2vl)
+#define CLASS_OPTION(n, f, value)                                                                  \
+	{                                                                                          \
+		.name = n, .kind = CONF_WORD, FIELD(f), .number = value, .words = {                \
+			"unchanged",                                                               \
+			"crossrail",                                                               \
+			"idle"                                                                     \
+		}                                                                                  \
+	}
+
+const struct conf_option conf_options[] = {
+	HEX_OPTION("guid", port.guid, "0x0000000000000000"),
+	TEXT_OPTION("device", port.device, ""),
+	INT_OPTION("port", port.num, 0, 254, 0, NULL),
+
+	CHECKED_OPTION("state_dir", state_dir, "/var/lib/fmd", conf_check_path),
+	CHECKED_OPTION("socket", socket, "/run/fmd/fmd.sock", conf_check_path),
+	CHECKED_OPTION("http_listen", http.listen, "", conf_check_http),
+	TEXT_OPTION("http_hosts", http.hosts, ""),
+	TEXT_OPTION("http_token_file", http.token_file, ""),
+	TEXT_OPTION("http_cert_file", http.cert_file, ""),
+	TEXT_OPTION("http_key_file", http.key_file, ""),
+	{ .name = "port_metrics",
+	  .kind = CONF_WORD,
+	  FIELD(http.port_metrics),
+	  .number = CONF_PORTS_SWITCHES,
+	  .words = { "off", "switches", "all" } },
+	{ .name = "sandbox",
+	  .kind = CONF_WORD,
+	  FIELD(sandbox),
+	  .number = SANDBOX_ON,
+	  .words = { "off", "log", "on" } },
+	SECONDS_OPTION("retry_interval", retry_interval_ms, 0.1, 3600, 10),
+
+	INT_OPTION("sm_priority", sm.priority, 0, 15, 0, NULL),
+	INT_OPTION("master_sm_priority", sm.master_priority, 0, 15, 14, NULL),
+	INT_OPTION("sminfo_polling_timeout", sm.polling_timeout_ms, 50, 60000, 1000, "ms"),
+	INT_OPTION("polling_retry_number", sm.polling_retries, 1, 100, 3, NULL),
+	HEX_OPTION("sm_key", sm.key, "0x0000000000000001"),
+	HEX_OPTION("old_sm_key", sm.old_key, "0x0000000000000000"),
+	CHECKED_OPTION("allowed_sm_guids", sm.allowed, "", conf_check_guids),
+	{ .name = "foreign_sm_action",
+	  .kind = CONF_WORD,
+	  FIELD(sm.foreign_action),
+	  .number = CONF_SM_ALERT,
+	  .words = { "alert", "isolate" } },
+	CHECKED_OPTION("peer_listen", mirror.listen, "", conf_check_http),
+	CHECKED_OPTION("peers", mirror.peers, "", conf_check_peers),
+	TEXT_OPTION("peer_cert", mirror.cert, ""),
+	TEXT_OPTION("peer_key", mirror.key, ""),
+	TEXT_OPTION("peer_ca", mirror.ca, ""),
+	TEXT_OPTION("peer_psk_file", mirror.psk_file, ""),
+	SECONDS_OPTION("mirror_interval", mirror.interval_ms, 0, 3600, 30),
+	HEX_OPTION("sa_key", sa.key, "0x0000000000000000"),
+	HEX_OPTION("old_sa_key", sa.old_key, "0x0000000000000000"),
+	HEX_OPTION("m_key", sm.mkey, "0x0000000000000000"),
+	HEX_OPTION("old_m_key", sm.old_mkey, "0x0000000000000000"),
+	TEXT_OPTION("m_key_secret_file", sm.mkey_secret_file, ""),
+	TEXT_OPTION("old_m_key_secret_file", sm.old_mkey_secret_file, ""),
+	{ .name = "m_key_per_port", .kind = CONF_FLAG, FIELD(sm.mkey_per_port), .number = 1 },
+	INT_OPTION("m_key_protection_level", sm.mkey_protect, 0, 3, 1, NULL),
+	INT_OPTION("m_key_lease_period", sm.mkey_lease_s, 0, 65535, 0, "s"),
+	HEX_OPTION("subnet_prefix", sm.subnet_prefix, "0xfe80000000000000"),
+	SECONDS_OPTION("sweep_interval", sweep.interval_ms, 0.1, 86400, 10),
+	INT_OPTION("hold_down", sweep.hold_down_ms, 1, 10000, 2, "ms"),
+	INT_OPTION("hold_down_max", sweep.hold_down_max_ms, 1, 10000, 250, "ms"),
+	INT_OPTION("flap_count", quarantine.flap_count, 0, 31, 5, "falls"),
+	SECONDS_OPTION("flap_window", quarantine.flap_window_ms, 1, 86400, 60),
+	SECONDS_OPTION("quarantine_time", quarantine.time_ms, 1, 86400, 60),
+	SECONDS_OPTION("quarantine_time_max", quarantine.time_max_ms, 1, 604800, 3600),
+	INT_OPTION("quarantine_min_uplinks", quarantine.min_uplinks, 0, 100, 50, "%"),
+	{ .name = "routing_engine",
+	  .kind = CONF_WORD,
+	  FIELD(routing.engine),
+	  .number = CONF_FTREE,
+	  .words = { "ftree", "updn", "updn-root" } },
+	INT_OPTION("lmc", routing.lmc, 0, 7, 0, NULL),
+	INT_OPTION("rebalance", rebalance.entries, 0, REBALANCE_MOST, REBALANCE_ENTRIES, "entries"),
+	INT_OPTION("rebalance_gain", rebalance.gain, 0, 100, REBALANCE_GAIN, "%"),
+	{ .name = "rebalance_hold",
+	  .kind = CONF_SECONDS,
+	  FIELD(rebalance.hold_ms),
+	  .min = 0.1,
+	  .max = 86400,
+	  .number = 5,
+	  .unit = "s" },
+	TEXT_OPTION("storage_nodes", routing.storage_nodes, ""),
+	TEXT_OPTION("management_nodes", routing.management_nodes, ""),
+	TEXT_OPTION("node_name_map", node_name_map, ""),
+	TEXT_OPTION("cabling_plan", cabling_plan, ""),
+
+	TEXT_OPTION("partition_config_file", partition.file, ""),
+	{ .name = "part_enforce",
+	  .kind = CONF_WORD,
+	  FIELD(partition.enforce),
+	  .number = CONF_ENFORCE_IN | CONF_ENFORCE_OUT,
+	  .words = { "off", "in", "out", "both" } },
+	FLAG_OPTION("allow_both_pkeys", partition.allow_both),
+
+	FLAG_OPTION("qos", qos.on),
+	INT_OPTION("qos_max_vls", qos.all.max_vls, 1, 15, 15, NULL),
+	INT_OPTION("qos_high_limit", qos.all.high_limit, 0, 255, 0, NULL),
+	CHECKED_OPTION("qos_vlarb_high", qos.all.vlarb_high, QOS_DEFAULT_HIGH, qos_check_vlarb),
+	CHECKED_OPTION("qos_vlarb_low", qos.all.vlarb_low, QOS_DEFAULT_LOW, qos_check_vlarb),
+	CHECKED_OPTION("qos_sl2vl", qos.all.sl2vl, QOS_DEFAULT_SL2VL, qos_check_sl2vl),
+	QOS_OPTIONS("qos_ca_", qos.kind[QOS_CA]),
+	QOS_OPTIONS("qos_rtr_", qos.kind[QOS_ROUTER]),
+	QOS_OPTIONS("qos_swe_", qos.kind[QOS_SWITCH_PORT]),
+	QOS_OPTIONS("qos_sw0_", qos.kind[QOS_SWITCH_PORT0]),
+
+	CHECKED_OPTION("nvswitch_url", nvswitch.url, "", conf_check_url),
+	TEXT_OPTION("nvswitch_hosts_file", nvswitch.hosts_file, ""),
+	TEXT_OPTION("nvswitch_alias_file", nvswitch.alias_file, ""),
+	{ .name = "nvswitch_system",
+	  .kind = CONF_WORD,
+	  FIELD(nvswitch.system),
+	  .number = 0,
+	  .words = { "auto", "a100", "h100", "h200", "h20", "b200", "nvl72", "other" } },
+	SECONDS_OPTION("nvswitch_poll_interval", nvswitch.poll_interval_ms, 0.1, 3600, 15),
+	SECONDS_OPTION("nvswitch_timeout", nvswitch.timeout_ms, 0.1, 60, 5),
+	INT_OPTION("nvswitch_body_limit", nvswitch.body_limit, 0, 1048576, 0, "KiB"),
+	SECONDS_OPTION("nvswitch_link_window", nvswitch.link_window_ms, 1, 86400, 300),
+	TEXT_OPTION("nvswitch_ca_file", nvswitch.ca_file, ""),
+	CHECKED_OPTION("syslog_listen", nvswitch.syslog_listen, "", conf_check_syslog),
+	TEXT_OPTION("syslog_allow", nvswitch.syslog_allow, ""),
+	TEXT_OPTION("log_socket", nvswitch.log_socket, ""),
+	TEXT_OPTION("kmsg", nvswitch.kmsg, ""),
+	{ .name = "nvswitch_fm_in_progress",
+	  .kind = CONF_WORD,
+	  FIELD(nvswitch.fm_in_progress),
+	  .number = 1,
+	  .words = { "normal", "degraded", "failed" } },
+	{ .name = "nvswitch_second_source",
+	  .kind = CONF_WORD,
+	  FIELD(nvswitch.second_source),
+	  .number = 1,
+	  .words = { "never", "pushed", "unproven" } },
+	SECONDS_OPTION("nvswitch_log_hold", nvswitch.log_hold_ms, 1, 604800, 3600),
+	SECONDS_OPTION("nvswitch_worsen_hold", nvswitch.worsen_hold_ms, 0.1, 3600, 30),
+	SECONDS_OPTION("nvswitch_recover_hold", nvswitch.recover_hold_ms, 0.1, 86400, 300),
+	SECONDS_OPTION("nvswitch_reroute_interval", nvswitch.reroute_interval_ms, 0.1, 3600, 60),
+	INT_OPTION("nvswitch_guard", nvswitch.guard, 0, 100, 25, "%"),
+	CLASS_OPTION("nvswitch_degraded_class", nvswitch.degraded_class, CONF_CLASS_UNCHANGED),
+	INT_OPTION("nvswitch_degraded_weight", nvswitch.degraded_weight, 0, 100, 1, NULL),
+	CLASS_OPTION("nvswitch_no_p2p_class", nvswitch.no_p2p_class, CONF_CLASS_UNCHANGED),
+	INT_OPTION("nvswitch_no_p2p_weight", nvswitch.no_p2p_weight, 0, 100, 1, NULL),
+	CLASS_OPTION("nvswitch_fatal_class", nvswitch.fatal_class, CONF_CLASS_IDLE),
+	INT_OPTION("nvswitch_fatal_weight", nvswitch.fatal_weight, 0, 100, 0, NULL),
+	TEXT_OPTION("nvswitch_hook", nvswitch.hook, ""),
+	SECONDS_OPTION("nvswitch_hook_timeout", nvswitch.hook_timeout_ms, 0.1, 600, 10),
+
+	INT_OPTION("max_wire_smps", mad.max_wire_smps, 1, 1024, 64, NULL),
+	INT_OPTION("max_wire_smps_per_device", mad.max_wire_smps_per_device, 1, 1024, 16, NULL),
+	TEXT_OPTION("host_hook", hosts.hook, ""),
+	SECONDS_OPTION("host_hook_timeout", hosts.hook_timeout_ms, 0.1, 600, 10),
+	SECONDS_OPTION("host_worsen_hold", hosts.worsen_hold_ms, 0.1, 3600, 30),
+	SECONDS_OPTION("host_recover_hold", hosts.recover_hold_ms, 0.1, 86400, 60),
+	INT_OPTION("host_guard", hosts.guard, 0, 100, 25, "%"),
+
+	SECONDS_OPTION("perf_interval", perf.interval_ms, 1, 86400, 60),
+	INT_OPTION("health_symbol_errors", perf.symbol_errors, 0, 1000000, 100, "a minute"),
+	INT_OPTION("health_rcv_errors", perf.rcv_errors, 0, 1000000, 20, "a minute"),
+	INT_OPTION("health_integrity_errors", perf.integrity_errors, 0, 1000000, 5, "a minute"),
+	INT_OPTION("health_link_recoveries", perf.link_recoveries, 0, 1000000, 5, "an hour"),
+	INT_OPTION("health_link_losses", perf.link_losses, 0, 1000000, 5, "an hour"),
+	INT_OPTION("health_fec_uncorrected", perf.fec_uncorrected, 0, 1000000, 10, "a minute"),
+	INT_OPTION("health_fec_corrected", perf.fec_corrected, 0, 1000000000, 0, "a minute"),
+	INT_OPTION("health_fec_symbols", perf.fec_symbols, 0, 1000000000, 10000, "in a billion"),
+	INT_OPTION("health_discards", perf.discards, 0, 1000000000, 10000, "a minute"),
+	INT_OPTION("health_wait_percent", perf.wait_percent, 0, 100, 50, "%"),
+	{ .name = "health_action",
+	  .kind = CONF_WORD,
+	  FIELD(perf.action),
+	  .number = CONF_QUARANTINE,
+	  .words = { "warn", "quarantine" } },
+	{ .name = "health_fec_action",
+	  .kind = CONF_WORD,
+	  FIELD(perf.fec_action),
+	  .number = CONF_WARN,
+	  .words = { "warn", "quarantine" } },
+	SECONDS_OPTION("health_ber_window", ber.window_ms, 60, 86400, 720),
+	REAL_OPTION("health_ber_limit", ber.limit, 1e-20, 1e-3, 1e-14),
+	SECONDS_OPTION("health_ber_long_window", ber.long_window_ms, 60, 604800, 7500),
+	REAL_OPTION("health_ber_long_limit", ber.long_limit, 1e-20, 1e-3, 1e-15),
+	SECONDS_OPTION("health_ber_clean_time", ber.clean_ms, 1, 604800, 600),
+	INT_OPTION("health_ber_max_links", ber.max_links, 0, 1000000, 10, NULL),
+	TEXT_OPTION("health_ber_exclude", ber.exclude, ""),
+	FLAG_OPTION("health_ber_dry_run", ber.dry_run),
+
+	INT_OPTION("audit_rate", audit.rate, 0, 100000, 100, "blocks/s"),
+	SECONDS_OPTION("audit_after", audit.after_ms, 1, 86400, 60),
+	INT_OPTION("transaction_timeout", mad.timeout_ms, 10, 60000, 200, "ms"),
+	INT_OPTION("transaction_retries", mad.retries, 0, 20, 3, NULL),
+
+	SECONDS_OPTION("takeover_grace", sa.takeover_grace_ms, 0, 60, 30),
+	INT_OPTION("consolidate_ipv6_snm_req", sa.consolidate_ipv6_snm, 0, 1, 0, NULL),
+	INT_OPTION("mcast_groups_per_port", sa.groups_per_port, 0, 16383, 1024, "groups"),
+	FLAG_OPTION("sa_proxy_join", sa.proxy_join),
+	FLAG_OPTION("sa_pkey_block_host_order", sa.pkey_host_order),
+	INT_OPTION("sa_rate_limit", sa.rate_limit, 0, 10000000, 5000, "requests/s"),
+
+	INT_OPTION("subnet_timeout", ports.subnet_timeout, 0, 31, 18, NULL),
+	INT_OPTION("max_op_vls", ports.max_op_vls, 1, 5, 5, NULL),
+	INT_OPTION("packet_life_time", ports.packet_life_time, 0, 31, 18, NULL),
+	INT_OPTION("head_of_queue_lifetime", ports.hoq_life, 0, 31, 18, NULL),
+	INT_OPTION("leaf_head_of_queue_lifetime", ports.leaf_hoq_life, 0, 31, 16, NULL),
+	INT_OPTION("vl_stall_count", ports.vl_stall, 1, 7, 7, NULL),
+	INT_OPTION("leaf_vl_stall_count", ports.leaf_vl_stall, 1, 7, 7, NULL),
+	INT_OPTION("sm_sl", ports.sm_sl, 0, 15, 0, NULL),
+
+	{ .name = "log_level",
+	  .kind = CONF_WORD,
+	  FIELD(log_level),
+	  .number = LOG_INFO,
+	  .first = LOG_ERR,
+	  .words = { "error", "warning", "notice", "info", "debug" } },
+};
+const size_t conf_noptions = sizeof(conf_options) / sizeof(conf_options[0]);

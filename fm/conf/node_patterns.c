@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include "fm/conf/node_patterns.h"
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "fm/conf/name_list.h"
+#include "fm/conf/name_patterns.h"
+#include "topology/base/mem.h"
+#include "topology/base/sort.h"
+
+bool name_patterns_match(const char *patterns, const char *name, const char *other)
+{
+	char *list = mem_strdup(patterns), *rest = list, *pattern;
+	bool found = false;
+
+	while (!found && (pattern = strtok_r(rest, " \t", &rest)))
+		found = !fnmatch(pattern, name, 0) || (other && !fnmatch(pattern, other, 0));
+	free(list);
+	return found;
+}
+
+#define SHOWN 5
+
+void name_list_add(struct name_list *list, const char *name)
+{
+	size_t used = strlen(list->text);
+
+	if (list->count++ < SHOWN)
+		snprintf(list->text + used, sizeof(list->text) - used, "%s%.60s", used ? ", " : "",
+			 name);
+}
+
+void name_list_alert(struct alerts *alerts, const char *kind, struct name_list *list,
+		     const char *one, const char *several)
+{
+	size_t used = strlen(list->text);
+
+	if (!list->count) {
+		alert_end(alerts, kind, NULL);
+		return;
+	}
+	if (list->count > SHOWN)
+		snprintf(list->text + used, sizeof(list->text) - used, " and %u more",
+			 list->count - SHOWN);
+	alert_raise(alerts, kind, NULL, "%u %s: %s", list->count, list->count == 1 ? one : several,
+		    list->text);
+}
+
+struct node_patterns {
+	char *text; /* cut into words */
+	const char **globs;
+	guid_t *guids; /* ascending */
+	uint32_t nglobs, nguids;
+};
+
+static bool read_guid(const char *word, guid_t *guid)
+{
+	char *end;
+
+	if (strncmp(word, "0x", 2) != 0)
+		return false;
+	*guid = strtoull(word, &end, 16);
+	return !*end && *guid;
+}
+
+static int compare_guids(const void *va, const void *vb)
+{
+	const guid_t *a = va, *b = vb;
+
+	return *a < *b ? -1 : *a > *b;
+}
+
+struct node_patterns *node_patterns_new(const char *text)
+{
+	struct node_patterns *p = mem_alloc(1, sizeof(*p));
+	size_t most = strlen(text) / 2 + 1;
+	char *rest, *word;
+
+	p->text = rest = mem_strdup(text);
+	p->globs = mem_alloc(most, sizeof(*p->globs));
+	p->guids = mem_alloc(most, sizeof(*p->guids));
+	while ((word = strtok_r(rest, " \t", &rest)))
+		if (read_guid(word, &p->guids[p->nguids]))
+			p->nguids++;
+		else
+			p->globs[p->nglobs++] = word;
+	if (p->nguids)
+		qsort(p->guids, p->nguids, sizeof(*p->guids), compare_guids);
+	return p;
+}
+
+void node_patterns_free(struct node_patterns *p)
+{
+	if (!p)
+		return;
+	free(p->text);
+	free(p->globs);
+	free(p->guids);
+	free(p);
+}
+
+static bool has_guid(const struct node_patterns *p, guid_t guid)
+{
+	uint32_t at = sort_place(0, p->nguids, i, p->guids[i] < guid);
+
+	return at < p->nguids && p->guids[at] == guid;
+}
+
+static bool has_name(const struct node_patterns *p, const char *name)
+{
+	for (uint32_t i = 0; i < p->nglobs; i++)
+		if (!fnmatch(p->globs[i], name, 0))
+			return true;
+	return false;
+}
+
+bool node_patterns_match(const struct node_patterns *p, const struct topo *t,
+			 const struct topo_node *node)
+{
+	if (p->nglobs &&
+	    (has_name(p, node->desc) || (node->name != node->desc && has_name(p, node->name)) ||
+	     (node->host != TOPO_NONE && has_name(p, t->hosts[node->host].name))))
+		return true;
+	if (!p->nguids)
+		return false;
+	if (has_guid(p, node->guid))
+		return true;
+	for (unsigned num = 1; num <= node->nports; num++)
+		if (has_guid(p, t->ports[node->port0 + num].guid))
+			return true;
+	return false;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * alert: what an operator has to know for as long as it lasts. An alert is named by what is wrong
+ * ("switch-takes-no-set") and by its subject (a device's name, a file; "" = the whole fabric).
+ * Whoever sees it raises it each time anew; an event is added when it begins and when it ends. The
+ * list belongs to whoever made it, and outlives a change of role.
+ */
+#ifndef FMD_EVENTS_ALERT_H
+#define FMD_EVENTS_ALERT_H
+
+#include "fm/events/event_log.h"
+#include "fm/loop/loop.h"
+
+struct alerts;
+
+/* An empty list of the caller's, never NULL. Loop and events are borrowed and outlive it. */
+struct alerts *alerts_new(struct loop *loop, struct event_log *events);
+void alerts_free(struct alerts *alerts); /* NULL is fine; ends nothing */
+
+/*
+ * Begins it (event "alert", level error), or replaces the text of one that lasts. The text begins
+ * with its subject, if it has one.
+ */
+void alert_raise(struct alerts *alerts, const char *what, const char *subject, const char *format,
+		 ...) __attribute__((format(printf, 4, 5)));
+/* Over (event "alert-over"); without effect when there is no such alert. */
+void alert_end(struct alerts *alerts, const char *what, const char *subject);
+/* Its text, NULL = it does not last. Valid until it is raised or ended. */
+const char *alert_text(const struct alerts *alerts, const char *what, const char *subject);
+
+/*
+ * For those who find all alerts of a kind anew each time: between alerts_review() and
+ * alerts_reviewed() of the same `what` those that are still so are raised; the others end then.
+ */
+void alerts_review(struct alerts *alerts, const char *what);
+void alerts_reviewed(struct alerts *alerts, const char *what);
+
+/*
+ * A trouble is an alert of kind "trouble" about a part that does not work as configured: `name` and
+ * the reason. Its events are "trouble" and "trouble-over" with the members "what" and "error".
+ */
+/* Begins it, or replaces its error; error NULL ends it. */
+void trouble_set(struct alerts *alerts, const char *name, const char *error);
+/* Its error, valid until it is set again; NULL = there is no such trouble. */
+const char *trouble_error(const struct alerts *alerts, const char *name);
+
+/* Oldest first, {"what","subject","since","text"} each; troubles too. The caller owns it. */
+json_t *alerts_json(const struct alerts *alerts);
+/* {"what","error","since_s"} each; the caller owns it. */
+json_t *troubles_json(const struct alerts *alerts);
+
+#endif

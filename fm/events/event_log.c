@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * event_log: a ring of JSON objects. Sequence numbers never repeat, so a follower asks for more by
+ * the last it saw and notices when it was too slow. Times are wall-clock UTC with milliseconds (RFC
+ * 3339): people compare them with other logs.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "fm/events/event_log.h"
+#include "fm/events/event_query.h"
+#include "topology/base/mem.h"
+#include "topology/base/text.h"
+
+#define LEVELS	(LOG_DEBUG - LOG_ERR + 1)
+#define SEQ_END (1LL << 53) /* JSON's numbers end there for most */
+
+struct event_log {
+	unsigned capacity;
+	uint64_t next; /* sequence number of the next event */
+	uint64_t added[LEVELS];
+	json_t **ring;
+	char manager[64]; /* "" = not said */
+	event_log_fn *fn;
+	void *arg;
+};
+
+struct event_log *event_log_new(unsigned capacity)
+{
+	struct event_log *events = mem_alloc(1, sizeof(*events));
+
+	events->capacity = capacity;
+	events->ring = mem_alloc(capacity, sizeof(*events->ring));
+	return events;
+}
+
+void event_log_free(struct event_log *events)
+{
+	if (!events)
+		return;
+	for (unsigned i = 0; i < events->capacity; i++)
+		json_decref(events->ring[i]);
+	free(events->ring);
+	free(events);
+}
+
+static const char *level_name(enum log_level level)
+{
+	static const char *const names[] = { "error", "warning", "notice", "info", "debug" };
+
+	return names[level - LOG_ERR];
+}
+
+void event_log_add(struct event_log *events, enum log_level level, const char *kind,
+		   json_t *details, const char *format, ...)
+{
+	char text[512], when[EVENT_TIME];
+	json_t **place = &events->ring[events->next % events->capacity];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	text_clean(text, sizeof(text), text); /* a long one may be cut within a character */
+	log_line(LOG_CORE, level, "%s", text);
+	event_now(when);
+	events->added[level - LOG_ERR]++;
+	json_decref(*place);
+	*place = json_pack("{sI ss ss ss so}", "seq", (json_int_t)events->next++, "time", when,
+			   "level", level_name(level), "kind", kind, "text", json_string(text));
+	if (*events->manager)
+		json_object_set_new(*place, "manager", json_string(events->manager));
+	if (details) {
+		json_object_update(*place, details);
+		json_decref(details);
+	}
+	if (events->fn)
+		events->fn(events->arg, *place);
+}
+
+void event_log_set_manager(struct event_log *events, const char *name)
+{
+	snprintf(events->manager, sizeof(events->manager), "%s", name);
+	text_clean(events->manager, sizeof(events->manager), events->manager);
+}
+
+void event_log_listen(struct event_log *events, event_log_fn *fn, void *arg)
+{
+	events->fn = fn;
+	events->arg = arg;
+}
+
+json_t *event_log_counts(const struct event_log *events)
+{
+	json_t *doc = json_object();
+
+	for (int level = LOG_ERR; level <= LOG_DEBUG; level++)
+		json_object_set_new(doc, level_name((enum log_level)level),
+				    json_integer((json_int_t)events->added[level - LOG_ERR]));
+	return doc;
+}
+
+uint64_t event_log_next(const struct event_log *events)
+{
+	return events->next;
+}
+
+static uint64_t first_held(const struct event_log *events)
+{
+	return events->next < events->capacity ? 0 : events->next - events->capacity;
+}
+
+/* What was restored may have gaps, in which older events stand. */
+static json_t *at(const struct event_log *events, uint64_t seq)
+{
+	json_t *event = events->ring[seq % events->capacity];
+
+	return event && (uint64_t)json_integer_value(json_object_get(event, "seq")) == seq ? event
+											   : NULL;
+}
+
+const json_t *event_log_at(const struct event_log *events, uint64_t seq)
+{
+	return seq >= first_held(events) && seq < events->next ? at(events, seq) : NULL;
+}
+
+json_t *event_log_find(const struct event_log *events, const struct event_query *query,
+		       unsigned count)
+{
+	uint64_t first = first_held(events);
+	json_t *out = json_array(), *newest = json_array();
+
+	for (uint64_t seq = events->next; seq-- > first && json_array_size(newest) < count;) {
+		json_t *event = at(events, seq);
+
+		if (event && event_query_has(query, event))
+			json_array_append(newest, event);
+	}
+	for (size_t i = json_array_size(newest); i-- > 0;)
+		json_array_append(out, json_array_get(newest, i));
+	json_decref(newest);
+	return out;
+}
+
+json_t *event_log_json(const struct event_log *events, unsigned count)
+{
+	static const struct event_query all;
+
+	return event_log_find(events, &all, count);
+}
+
+/* ---- Another life ---------------------------------------------------------------------------- */
+
+static bool is_event(const json_t *row)
+{
+	json_int_t seq = json_integer_value(json_object_get(row, "seq"));
+
+	return json_is_integer(json_object_get(row, "seq")) && seq >= 0 && seq < SEQ_END &&
+	       json_is_string(json_object_get(row, "time")) &&
+	       json_is_string(json_object_get(row, "kind")) &&
+	       json_is_string(json_object_get(row, "level")) &&
+	       json_is_string(json_object_get(row, "text"));
+}
+
+static void put(struct event_log *events, json_t *row, uint64_t seq)
+{
+	json_t **place = &events->ring[seq % events->capacity];
+
+	json_decref(*place);
+	*place = row;
+	events->next = seq + 1;
+}
+
+static void clear(struct event_log *events)
+{
+	for (unsigned at = 0; at < events->capacity; at++) {
+		json_decref(events->ring[at]);
+		events->ring[at] = NULL;
+	}
+	events->next = 0;
+}
+
+void event_log_restore(struct event_log *events, const json_t *rows)
+{
+	json_t *present = event_log_json(events, events->capacity), *row;
+	size_t i;
+
+	clear(events);
+	json_array_foreach ((json_t *)rows, i, row) {
+		uint64_t seq = (uint64_t)json_integer_value(json_object_get(row, "seq"));
+
+		if (is_event(row) && seq >= events->next)
+			put(events, json_incref(row), seq);
+	}
+	json_array_foreach (present, i, row) {
+		json_object_set_new(row, "seq", json_integer((json_int_t)events->next));
+		put(events, json_incref(row), events->next);
+	}
+	json_decref(present);
+}
+
+/* What one event has that no other has; the caller's. */
+static char *key_of(const json_t *event)
+{
+	const char *manager = json_string_value(json_object_get(event, "manager"));
+
+	return mem_printf("%s %s %s %s", json_string_value(json_object_get(event, "time")),
+			  json_string_value(json_object_get(event, "kind")), manager ? manager : "",
+			  json_string_value(json_object_get(event, "text")));
+}
+
+/* Those that are not among the rows, oldest first. */
+static json_t *besides(const struct event_log *events, const json_t *rows)
+{
+	json_t *known = json_object(), *out = json_array(), *row;
+	json_t *present = event_log_json(events, events->capacity);
+	size_t i;
+
+	json_array_foreach ((json_t *)rows, i, row) {
+		char *key = is_event(row) ? key_of(row) : NULL;
+
+		if (key)
+			json_object_set_new(known, key, json_true());
+		free(key);
+	}
+	json_array_foreach (present, i, row) {
+		char *key = key_of(row);
+
+		if (!json_object_get(known, key))
+			json_array_append(out, row);
+		free(key);
+	}
+	json_decref(known);
+	json_decref(present);
+	return out;
+}
+
+static void put_behind(struct event_log *events, json_t *row)
+{
+	json_object_set_new(row, "seq", json_integer((json_int_t)events->next));
+	put(events, json_incref(row), events->next);
+}
+
+static bool is_earlier(const json_t *a, const json_t *b)
+{
+	return a && strcmp(json_string_value(json_object_get(a, "time")),
+			   json_string_value(json_object_get(b, "time"))) < 0;
+}
+
+void event_log_merge(struct event_log *events, const json_t *rows)
+{
+	json_t *own = besides(events, rows), *row;
+	uint64_t next = events->next;
+	size_t i, at = 0;
+
+	clear(events);
+	json_array_foreach ((json_t *)rows, i, row) {
+		uint64_t seq = (uint64_t)json_integer_value(json_object_get(row, "seq"));
+
+		if (!is_event(row))
+			continue;
+		while (is_earlier(json_array_get(own, at), row))
+			put_behind(events, json_array_get(own, at++));
+		if (seq >= events->next)
+			put(events, json_incref(row), seq);
+		else
+			put_behind(events, row);
+	}
+	while (at < json_array_size(own))
+		put_behind(events, json_array_get(own, at++));
+	json_decref(own);
+	events->next = events->next > next ? events->next : next;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * event_log: what happened, for operators: a ring of the newest events, each also one line in the
+ * journal.
+ */
+#ifndef FMD_EVENTS_EVENT_LOG_H
+#define FMD_EVENTS_EVENT_LOG_H
+
+#include <jansson.h>
+#include "fm/events/event_time.h"
+#include "fm/loop/log.h"
+
+struct event_log;
+struct event_query;
+
+/* An empty ring of the caller's that keeps the newest `capacity` events; never NULL. */
+struct event_log *event_log_new(unsigned capacity);
+void event_log_free(struct event_log *events); /* NULL is fine */
+
+/*
+ * kind: one word for programs ("fault", "reroute", "up" ..). The text has its subject first.
+ * details: an object whose members are added to the event, or NULL; the reference is taken.
+ */
+void event_log_add(struct event_log *events, enum log_level level, const char *kind,
+		   json_t *details, const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+/*
+ * Puts the events of an earlier run before those of this one: rows as of event_log_json(), oldest
+ * first. Numbers of this run continue behind theirs. Rows that are no events are left out. The
+ * array is borrowed.
+ */
+void event_log_restore(struct event_log *events, const json_t *rows);
+/*
+ * The same where this log may have some of the rows already, and others are another manager's: what
+ * it has besides stands among them by its time. Rows keep their numbers as far as they can; the
+ * next event's number does not go back.
+ */
+void event_log_merge(struct event_log *events, const json_t *rows);
+/* "manager" of events from now on: copied, cut at 63 bytes. Without it they have none. */
+void event_log_set_manager(struct event_log *events, const char *name);
+uint64_t event_log_next(const struct event_log *events); /* number of the next event */
+/* Borrowed until the next one is added; NULL = it is not held (any more). */
+const json_t *event_log_at(const struct event_log *events, uint64_t seq);
+
+/* Each event from now on, as it is added; one listener, which adds none. NULL = nobody. */
+typedef void event_log_fn(void *arg, const json_t *event);
+void event_log_listen(struct event_log *events, event_log_fn *fn, void *arg);
+
+/*
+ * The newest `count`, oldest first, as an array the caller owns:
+ * {"seq","time","level","kind","text", details..}.
+ */
+json_t *event_log_json(const struct event_log *events, unsigned count);
+/* The same of the events that match the query (event_query.h): the newest `count`, the caller's. */
+json_t *event_log_find(const struct event_log *events, const struct event_query *query,
+		       unsigned count);
+
+/* How many were added of each level, {"error": ..}; the caller owns it. */
+json_t *event_log_counts(const struct event_log *events);
+
+#endif

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * inv_node: what is kept of a node (see inventory.h).
+ */
+#ifndef FMD_INVENTORY_INV_NODE_H
+#define FMD_INVENTORY_INV_NODE_H
+
+#include <complib/cl_qmap.h>
+#include "fm/mad/mad.h"
+#include "fm/mad/wire_hierarchy.h"
+#include "fm/inventory/inv_port.h"
+#include "topology/snapshot/naming.h"
+
+#define INV_ENHANCED_PORT0 (1u << 3) /* wire_switch_info.flags */
+
+#define SILENCES_MAX 3	/* sweeps; then the device counts as one without the attribute */
+struct inv_silence {	/* of an optional attribute, while the node answers others */
+	uint32_t sweep; /* the latest in which it got no answer */
+	uint8_t sweeps; /* so many in a row */
+};
+
+enum inv_sharp { /* whether a CA answers that it is a SHARP aggregation node */
+		 INV_SHARP_UNASKED,
+		 INV_SHARP_UNSAID, /* does not have the attribute */
+		 INV_SHARP_NO,
+		 INV_SHARP_YES,
+};
+
+/* adaptive routing, or another mode in which a switch does not forward by its LFT */
+enum inv_adaptive {
+	INV_ADAPTIVE_UNKNOWN,
+	INV_ADAPTIVE_LATER, /* not known, and nothing waits for it */
+	INV_ADAPTIVE_ASKED,
+	INV_ADAPTIVE_NONE,    /* can't */
+	INV_ADAPTIVE_CAPABLE, /* can, and it was off */
+	INV_ADAPTIVE_ON,
+	INV_ADAPTIVE_OFF, /* was on until this manager turned it off */
+};
+
+struct inv_node {
+	cl_map_item_t item; /* in inventory.nodes, key = node GUID */
+	struct inv_node *next_removed;
+	guid_t guid;
+	struct wire_node_info info; /* as seen by the port it was first met at */
+	struct wire_switch_info sw; /* switches */
+	char desc[65];
+	char *name; /* by which texts call it: `desc`, or its own; never empty */
+	bool have_desc;
+	bool desc_stale; /* it may have another name: read again when it is looked at */
+	bool silent;	 /* does not answer although its link is up: kept, retried later */
+	/* answers, and one question got no answer: the next poll asks for a new sweep */
+	bool partial;
+	bool gone;	    /* no path leads to it */
+	bool logged_silent; /* the pipe's */
+	bool removed;
+	bool unpublished; /* a switch that nothing published holds since it was reached */
+	bool leaf;	  /* a switch with hosts, at the bottom; the pipe's */
+	uint8_t ncarry;	  /* its links to other switches that carry data */
+	bool unread;	  /* a switch whose ports have to be read, without PortStateChange too */
+	bool rebooted;	  /* a switch whose tables were found reset; program_apply() takes note and
+			  clears it */
+	uint8_t reboots;  /* counts those, for who else keeps tables */
+	/* LinearFDBTop was set, and was reset twice within a while; the pipe ends it */
+	bool keeps_no_top;
+	/* when it was reset last, and no port's state had changed; 0 = never */
+	uint64_t top_lost_us;
+	/* switches: all ports' SL2VL was written for so many lanes; 0 = not yet */
+	uint8_t sl2vl_vls;
+	uint8_t sl2vl_port;    /* the port for which that is on its way; 0 = none */
+	bool no_wildcards;     /* refused that once */
+	uint16_t want_top;     /* what program sets in SwitchInfo, 0 = nothing yet */
+	uint16_t want_mft_top; /* what mft sets in SwitchInfo, 0 = nothing yet */
+	uint8_t want_life_time;
+	bool sw_differs; /* LifeTimeValue or MulticastFDBTop is not as wanted, by the last poll */
+	bool sw_tried;	 /* it differed, and was set again; the pipe's */
+	bool sw_unheld;	 /* it differed again after that; the pipe's */
+	bool no_ext, no_state_table;	/* refused these once */
+	struct inv_silence ext, states; /* sweeps in which these were not answered */
+	/* the impossible field of its latest SwitchInfo (flaw_port -1) or PortInfo, a literal */
+	const char *flaw;
+	int flaw_port;
+	uint32_t flawed_in; /* the sweep that met it */
+	bool keeps_change;  /* answers, and its PortStateChange could not be cleared */
+	uint8_t adaptive;   /* enum inv_adaptive; program/adaptive.c's */
+	uint8_t sharp;	    /* enum inv_sharp; sweep's */
+	/* does not hold tables that it acknowledged: not repaired; isolation's */
+	bool wrong_tables;
+	bool no_sets;	   /* answers, and executes no Set: is sent none; the pipe's */
+	bool answered;	   /* in the present sweep */
+	bool touched;	   /* sweep's */
+	uint8_t waiting;   /* sweep's: answers before its ports are read */
+	bool labels_asked; /* fm/naming's, and the labels too */
+	char (*labels)[WIRE_HIERARCHY_LABEL]; /* by port, "" = none; NULL = of no port */
+	uint8_t nports;
+	struct mad_path path;	/* a directed route to it from the SM's port */
+	uint32_t seen;		/* the sweep that met it last */
+	uint32_t met_first;	/* the sweep that met it first, or first after it was gone */
+	uint32_t number;	/* its own: in inventory.marks */
+	int handle;		/* in the builder, while a snapshot is made */
+	guid_t *port_guids;	/* CAs: by port number, 0 = not met */
+	struct inv_port *ports; /* [nports + 1] by port number; 0 = a switch's own port */
+};
+
+static inline bool inv_is_switch(const struct inv_node *node)
+{
+	return node->info.type == TOPO_SWITCH;
+}
+
+/*
+ * A CA that is a SHARP aggregation node: as it says itself where it was asked and knows, else by
+ * its description.
+ */
+bool inv_is_sharp(const struct inv_node *node);
+
+#endif

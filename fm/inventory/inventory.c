@@ -1,0 +1,635 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The record itself: nodes by GUID in a red-black tree, their ports in one array each, links as a
+ * pair of pointers. What is on top of it: paths.c (directed routes) and snapshot.c.
+ */
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "fm/conf/pkey_map.h"
+#include "fm/inventory/inventory.h"
+#include "topology/base/mem.h"
+#include "topology/snapshot/node_names.h"
+
+void inventory_init(struct inventory *inv)
+{
+	*inv = (struct inventory){ .local = NULL };
+	cl_qmap_init(&inv->nodes);
+}
+
+static void node_free(struct inv_node *node)
+{
+	for (unsigned p = 0; p <= node->nports; p++) {
+		inventory_forget_pkeys(&node->ports[p]);
+		free(node->ports[p].trouble);
+	}
+	if (node->name != node->desc)
+		free(node->name);
+	free(node->port_guids);
+	free(node->labels);
+	free(node->ports);
+	free(node);
+}
+
+static void give_number(struct inventory *inv, struct inv_node *node)
+{
+	if (inv->numbered == inv->room) {
+		inv->room = inv->room ? 2 * inv->room : 64;
+		inv->marks = mem_resize(inv->marks, inv->room, sizeof(*inv->marks));
+	}
+	inv->marks[inv->numbered] = inv->walks - 1; /* not met */
+	node->number = inv->numbered++;
+}
+
+void inventory_fini(struct inventory *inv)
+{
+	const struct node_names *names = inv->names;
+	struct m_keys *keys = inv->keys;
+	struct inv_node *node, *next;
+
+	for (node = inventory_first(inv); node; node = next) {
+		next = inventory_next(inv, node);
+		node_free(node);
+	}
+	for (node = inv->removed; node; node = next) {
+		next = node->next_removed;
+		node_free(node);
+	}
+	free(inv->marks);
+	inventory_init(inv);
+	inv->names = names;
+	inv->keys = keys;
+}
+
+static struct inv_node *item_node(const struct inventory *inv, const cl_map_item_t *item)
+{
+	if (item == cl_qmap_end(&inv->nodes))
+		return NULL;
+	return (struct inv_node *)item; /* item is the first member */
+}
+
+bool inv_is_sharp(const struct inv_node *node)
+{
+	if (inv_is_switch(node))
+		return false;
+	if (node->sharp == INV_SHARP_YES || node->sharp == INV_SHARP_NO)
+		return node->sharp == INV_SHARP_YES;
+	return topo_named_sharp(node->desc);
+}
+
+struct inv_node *inventory_find(const struct inventory *inv, guid_t guid)
+{
+	return item_node(inv, cl_qmap_get(&inv->nodes, guid));
+}
+
+struct inv_node *inventory_first(const struct inventory *inv)
+{
+	return item_node(inv, cl_qmap_head(&inv->nodes));
+}
+
+struct inv_node *inventory_next(const struct inventory *inv, const struct inv_node *node)
+{
+	return item_node(inv, cl_qmap_next(&node->item));
+}
+
+struct inv_node *inventory_from(const struct inventory *inv, guid_t guid)
+{
+	struct inv_node *node = inventory_find(inv, guid);
+
+	return node ? node : item_node(inv, cl_qmap_get_next(&inv->nodes, guid));
+}
+
+/* ---- Names ----------------------------------------------------------------------------------- */
+
+/* Most nodes are called what their description says. */
+static void set_name(struct inv_node *node, const char *name)
+{
+	if (node->name != node->desc)
+		free(node->name);
+	node->name = strcmp(name, node->desc) ? mem_strdup(name) : node->desc;
+}
+
+void inventory_set_desc(const struct inventory *inv, struct inv_node *node, const char *desc)
+{
+	const char *label = node_names_find(inv->names, node->guid);
+	char name[NAMING_MAX];
+
+	snprintf(node->desc, sizeof(node->desc), "%s", desc);
+	naming_alone(node->desc, label ? label : node->desc, node->guid, name);
+	set_name(node, name);
+}
+
+void inventory_name_nodes(struct inventory *inv, const struct node_names *names)
+{
+	inv->names = names;
+	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node)) {
+		char desc[sizeof(node->desc)];
+
+		memcpy(desc, node->desc, sizeof(desc));
+		inventory_set_desc(inv, node, desc);
+	}
+	inv->shapes++;
+}
+
+void inventory_take_names(struct inventory *inv, const struct topo *topo)
+{
+	uint32_t sw = 0, ca = topo->nswitches;
+
+	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node)) {
+		uint32_t *at = inv_is_switch(node) ? &sw : &ca;
+		uint32_t end = inv_is_switch(node) ? topo->nswitches : topo->nnodes;
+
+		while (*at < end && topo->nodes[*at].guid < node->guid)
+			++*at;
+		if (*at < end && topo->nodes[*at].guid == node->guid &&
+		    strcmp(node->desc, topo->nodes[*at].desc) == 0)
+			set_name(node, topo->nodes[*at].name);
+	}
+}
+
+/* ---- Nodes ----------------------------------------------------------------------------------- */
+
+void inventory_set_unpublished(struct inventory *inv, struct inv_node *node, bool on)
+{
+	if (!inv_is_switch(node) || node->unpublished == on)
+		return;
+	node->unpublished = on;
+	inv->nunpublished += on ? 1 : -1;
+}
+
+struct inv_node *inventory_add(struct inventory *inv, const struct wire_node_info *info)
+{
+	struct inv_node *node = mem_alloc(1, sizeof(*node));
+	cl_map_item_t *there;
+
+	node->guid = info->node_guid;
+	node->info = *info;
+	node->nports = info->nports;
+	node->ports = mem_alloc(info->nports + 1u, sizeof(*node->ports));
+	node->unread = inv_is_switch(node);
+	inventory_set_desc(inv, node, "");
+	give_number(inv, node);
+	inv->shapes++;
+	inventory_set_unpublished(inv, node, true);
+	if (inv_is_switch(node))
+		inv->nswitches++;
+	else
+		node->port_guids = mem_alloc(info->nports + 1u, sizeof(*node->port_guids));
+	there = cl_qmap_insert(&inv->nodes, node->guid, &node->item);
+	assert(there == &node->item);
+	(void)there;
+	return node;
+}
+
+void inventory_remove(struct inventory *inv, struct inv_node *node)
+{
+	unsigned p;
+
+	for (p = 0; p <= node->nports; p++) {
+		inventory_unlink(inv, node, (uint8_t)p);
+		inventory_refuse(inv, node, (uint8_t)p, 0);
+	}
+	cl_qmap_remove_item(&inv->nodes, &node->item);
+	inventory_set_unpublished(inv, node, false);
+	if (inv_is_switch(node))
+		inv->nswitches--;
+	if (inv->local == node)
+		inv->local = NULL;
+	inv->shapes++;
+	node->removed = true;
+	node->next_removed = inv->removed;
+	inv->removed = node;
+}
+
+static struct inv_port *port_peer(struct inv_port *port)
+{
+	return &port->peer->ports[port->peer_port];
+}
+
+static bool is_between(const struct inv_node *node, const struct inv_port *port)
+{
+	return inv_is_switch(node) && inv_is_switch(port->peer);
+}
+
+/* Ends that are known to be Active; 0 where one is known not to be. */
+static uint8_t link_carries(const struct inv_port *a, const struct inv_port *b)
+{
+	if ((a->known && a->state != TOPO_ACTIVE) || (b->known && b->state != TOPO_ACTIVE))
+		return 0;
+	return a->known + b->known;
+}
+
+static void set_bounced(struct inventory *inv, struct inv_port *port, bool on)
+{
+	inv->nbounced += on ? 1 : -1u;
+	port->bounced = port_peer(port)->bounced = on;
+}
+
+/*
+ * A link that ceased to carry data and is up has bounced: tables go on leading over it until
+ * bring-up has had its turn.
+ */
+static bool bounces(const struct inv_node *node, const struct inv_port *port)
+{
+	return port->link_up && !node->rebooted && !port->peer->rebooted;
+}
+
+void inventory_port_changed(struct inventory *inv, struct inv_node *node, uint8_t num)
+{
+	struct inv_port *port = &node->ports[num], *peer = port->peer ? port_peer(port) : NULL;
+	bool usable = port->carries || port->bounced;
+	uint8_t before = port->carries;
+	bool between = peer && is_between(node, port);
+
+	if (!peer)
+		return;
+	port->carries = !port->link_up ? 0 : between ? link_carries(port, peer) : 1;
+	peer->carries = port->carries;
+	if (!between)
+		return;
+	if (!before != !port->carries) {
+		inv->nactive += port->carries ? 1 : -1u;
+		node->ncarry += port->carries ? 1 : -1;
+		port->peer->ncarry += port->carries ? 1 : -1;
+	}
+	if (!port->bounced && before == 2 && !port->carries && bounces(node, port))
+		set_bounced(inv, port, true);
+	else if (port->bounced && (port->carries || !port->link_up))
+		set_bounced(inv, port, false);
+	inv->turns += usable != (port->carries || port->bounced);
+}
+
+void inventory_end_bounces_of(struct inventory *inv, struct inv_node *node)
+{
+	for (unsigned p = 1; inv->nbounced && p <= node->nports; p++) {
+		if (!node->ports[p].bounced)
+			continue;
+		set_bounced(inv, &node->ports[p], false);
+		inv->turns++;
+	}
+}
+
+void inventory_end_bounces(struct inventory *inv)
+{
+	struct inv_node *node = inv->nbounced ? inventory_first(inv) : NULL;
+
+	for (; node && inv->nbounced; node = inventory_next(inv, node))
+		inventory_end_bounces_of(inv, node);
+}
+
+const struct inv_trouble *inv_trouble(const struct inv_port *port)
+{
+	static const struct inv_trouble none;
+
+	return port->trouble ? port->trouble : &none;
+}
+
+struct inv_trouble *inventory_trouble(struct inv_port *port)
+{
+	if (!port->trouble)
+		port->trouble = mem_alloc(1, sizeof(*port->trouble));
+	return port->trouble;
+}
+
+void inventory_retry_at(struct inv_port *port, uint64_t us)
+{
+	if (us || port->trouble)
+		inventory_trouble(port)->retry_at_us = us;
+}
+
+void inventory_refuse(struct inventory *inv, struct inv_node *node, uint8_t num, guid_t guid)
+{
+	struct inv_port *port = &node->ports[num];
+	guid_t before = inv_trouble(port)->refused;
+
+	if (before == guid)
+		return;
+	inv->nrefused -= before != 0;
+	inv->ntwice -= before && before != INV_NONSENSE;
+	inventory_trouble(port)->refused = guid;
+	inv->nrefused += guid != 0;
+	inv->ntwice += guid && guid != INV_NONSENSE;
+}
+
+/* A link that is down is not suspect any more: it is known. */
+void inventory_link_down(struct inventory *inv, struct inv_node *node, uint8_t num)
+{
+	struct inv_port *port = &node->ports[num], *peer;
+
+	if (!port->peer || !port->link_up)
+		return;
+	peer = port_peer(port);
+	inv->nsuspects -= port->suspect > 0;
+	port->suspect = peer->suspect = 0;
+	port->info_verified = peer->info_verified = false;
+	port->link_up = peer->link_up = false;
+	port->sm_asked = peer->sm_asked = false;
+	inv->falls++;
+	port->state = peer->state = TOPO_DOWN;
+	inv->nbetween -= is_between(node, port);
+	inventory_port_changed(inv, node, num);
+	inv->paths_stale = true;
+}
+
+void inventory_unlink(struct inventory *inv, struct inv_node *node, uint8_t num)
+{
+	struct inv_port *port = &node->ports[num], *peer;
+	uint8_t state = port->state, peer_state;
+
+	if (!port->peer)
+		return;
+	peer = port_peer(port);
+	peer_state = peer->state;
+	inv->shapes++;
+	inventory_link_down(inv, node, num);
+	port->state = state; /* the link is another; what the ports said holds */
+	peer->state = peer_state;
+	port->said_down = peer->said_down = false;
+	port->peer = peer->peer = NULL;
+}
+
+void inventory_link(struct inventory *inv, struct inv_node *a, uint8_t port_a, struct inv_node *b,
+		    uint8_t port_b)
+{
+	struct inv_port *pa = &a->ports[port_a], *pb = &b->ports[port_b];
+
+	assert(pa != pb && port_a && port_b);
+	if (pa->peer != b || pa->peer_port != port_b) {
+		inventory_unlink(inv, a, port_a);
+		inventory_unlink(inv, b, port_b);
+		inv->shapes++;
+		pa->link_verified = pb->link_verified = false;
+	}
+	inventory_refuse(inv, a, port_a, 0);
+	inventory_refuse(inv, b, port_b, 0);
+	pa->peer = b;
+	pa->peer_port = port_b;
+	pb->peer = a;
+	pb->peer_port = port_a;
+	inv->nbetween += !pa->link_up && is_between(a, pa);
+	inv->rises += !pa->link_up;
+	pa->link_up = pb->link_up = true;
+	pa->said_down = pb->said_down = false;
+	inventory_port_changed(inv, a, port_a);
+}
+
+void inventory_set_port_guid(struct inventory *inv, struct inv_node *node, uint8_t num, guid_t guid)
+{
+	if (!node->port_guids || node->port_guids[num] == guid)
+		return;
+	node->port_guids[num] = guid;
+	inv->shapes++;
+}
+
+static bool port_runs_extended(const struct inv_port *port)
+{
+	struct wire_port_info info;
+
+	wire_port_info_decode(port->info, &info);
+	return port->known && (info.speed_ext_active || info.speed_ext2_active);
+}
+
+uint32_t inventory_port_modifier(const struct inv_node *node, uint8_t num)
+{
+	const struct inv_port *port = &node->ports[num];
+	bool extended;
+
+	/* port 0's CapabilityMask holds for all ports; its speed means nothing */
+	if (inv_is_switch(node))
+		extended = num && node->ports[0].capmask & WIRE_CAP_EXT_SPEEDS;
+	else
+		extended = port->capmask & WIRE_CAP_EXT_SPEEDS ||
+			   (port->peer && port_runs_extended(&port->peer->ports[port->peer_port]));
+	return extended && !node->no_ext && node->ext.sweeps < SILENCES_MAX
+		       ? num | WIRE_MOD_EXT_SPEEDS
+		       : num;
+}
+
+/*
+ * Nothing is written to a port of which nothing is known: a child may share its memory, and each
+ * page's first write is dear then.
+ */
+void inventory_forget_pkeys(struct inv_port *port)
+{
+	if (!port->pkeys && port->pkey_state == INV_PKEYS_OPEN &&
+	    !((port->unread | port->doubted | port->unheld) & INV_SET_PKEYS))
+		return;
+	if (port->pkeys) {
+		free(port->pkeys->have);
+		free(port->pkeys->keys);
+		free(port->pkeys);
+	}
+	port->pkeys = NULL;
+	port->pkey_state = INV_PKEYS_OPEN;
+	port->unread &= (uint8_t)~INV_SET_PKEYS;
+	port->doubted &= (uint8_t)~INV_SET_PKEYS;
+	port->unheld &= (uint8_t)~INV_SET_PKEYS;
+}
+
+/* 0 = it is not known to be there. */
+static unsigned place_of_pkey(const struct inv_pkeys *table, uint16_t pkey)
+{
+	for (unsigned i = 0; i < table->nblocks * (unsigned)PKEYS_A_BLOCK; i++)
+		if (table->have[i] == pkey)
+			return i;
+	return 0;
+}
+
+uint16_t inventory_default_pkey_index(const struct inventory *inv)
+{
+	const struct inv_pkeys *table =
+		inv->local ? inv->local->ports[inv->local_port].pkeys : NULL;
+	unsigned limited = PKEY_DEFAULT & ~PKEY_FULL, i;
+
+	if (!table || table->have[0] == PKEY_DEFAULT)
+		return 0;
+	i = place_of_pkey(table, PKEY_DEFAULT);
+	return (uint16_t)(i ? i : place_of_pkey(table, (uint16_t)limited));
+}
+
+/* What was set is lost. */
+static void port_new_life(struct inv_port *port)
+{
+	port->settled = port->enforced = false;
+	port->unread = 0;
+	port->qos = (struct inv_qos){ 0 };
+	port->pkey_state = INV_PKEYS_OPEN;
+	if (port->pkeys)
+		port->pkeys->known = port->pkeys->unread = port->pkeys->reread =
+			port->pkeys->planned = 0;
+}
+
+/* But for what counts, or is not what the port is. */
+bool inventory_same_port_info(const uint8_t a[64], const uint8_t b[64])
+{
+	struct wire_port_info x, y;
+
+	wire_port_info_decode(a, &x);
+	wire_port_info_decode(b, &y);
+	return x.state == y.state && x.lid == y.lid && x.lmc == y.lmc && x.sm_lid == y.sm_lid &&
+	       x.capmask == y.capmask && x.neighbor_mtu == y.neighbor_mtu &&
+	       x.mtu_cap == y.mtu_cap && x.vl_cap == y.vl_cap && x.op_vls == y.op_vls &&
+	       x.gid_prefix == y.gid_prefix && x.width_active == y.width_active &&
+	       x.speed_active == y.speed_active && x.speed_ext_active == y.speed_ext_active &&
+	       x.speed_ext2_active == y.speed_ext2_active;
+}
+
+bool inventory_is_silent_behind(const struct inv_node *node, unsigned num, bool again)
+{
+	const struct inv_port *port = &node->ports[num];
+
+	if (node->gone || node->silent || port->state < TOPO_INIT)
+		return false;
+	if (port->probe != PROBE_FAILED && !(again && port->probe == PROBE_OUT))
+		return false;
+	return !port->peer || port->peer->silent || port->peer->gone;
+}
+
+/* A silent node is sent nothing: what it rejected before does not count any more. */
+void inventory_node_answers(struct inv_node *node)
+{
+	for (unsigned p = 0; node->silent && p <= node->nports; p++)
+		node->ports[p].given_up = node->ports[p].lost = 0;
+	node->silent = false;
+}
+
+static bool same_end_port(const struct wire_port_info *x, const struct wire_port_info *y)
+{
+	return x->lid == y->lid && x->lmc == y->lmc && x->sm_lid == y->sm_lid &&
+	       x->gid_prefix == y->gid_prefix && x->mkey == y->mkey &&
+	       x->mkey_protect == y->mkey_protect && x->mkey_lease == y->mkey_lease &&
+	       x->sm_sl == y->sm_sl && x->subnet_timeout == y->subnet_timeout;
+}
+
+static bool same_link(const struct wire_port_info *x, const struct wire_port_info *y)
+{
+	return x->neighbor_mtu == y->neighbor_mtu && x->op_vls == y->op_vls;
+}
+
+static bool same_switch_port(const struct wire_port_info *x, const struct wire_port_info *y)
+{
+	return x->hoq_life == y->hoq_life && x->vl_stall == y->vl_stall &&
+	       x->pkey_enforce_in == y->pkey_enforce_in &&
+	       x->pkey_enforce_out == y->pkey_enforce_out;
+}
+
+bool inventory_same_settings(const struct inv_node *node, uint8_t num, const uint8_t a[64],
+			     const uint8_t b[64])
+{
+	bool external = inv_is_switch(node) && num;
+	struct wire_port_info x, y;
+
+	wire_port_info_decode(a, &x);
+	wire_port_info_decode(b, &y);
+	if (num && (!same_link(&x, &y) || x.vl_high_limit != y.vl_high_limit))
+		return false;
+	return external ? same_switch_port(&x, &y) : same_end_port(&x, &y);
+}
+
+void inventory_was_read(struct inv_port *port, enum inv_set what, bool same)
+{
+	bool again = port->doubted & port->at_once & what;
+
+	port->unread &= (uint8_t)~what;
+	port->at_once &= (uint8_t)~what;
+	if (same) {
+		port->doubted &= (uint8_t)~what;
+		port->unheld &= (uint8_t)~what;
+		return;
+	}
+	if (again)
+		port->unheld |= (uint8_t)what;
+	port->doubted |= (uint8_t)what;
+}
+
+/*
+ * A port that has been down since has begun anew, and says nothing of what was acknowledged before.
+ */
+static void compare_acknowledged(struct inv_node *node, uint8_t num, const uint8_t data[64])
+{
+	struct inv_port *port = &node->ports[num];
+	struct wire_port_info info;
+	bool same;
+
+	if (!(port->unread & INV_SET_INFO))
+		return;
+	wire_port_info_decode(data, &info);
+	port->unread &= (uint8_t)~INV_SET_INFO;
+	if (num && info.state < TOPO_ARMED)
+		return;
+	same = inventory_same_settings(node, num, port->info, data);
+	inventory_was_read(port, INV_SET_INFO, same);
+	port->settled &= same;
+	port->info_verified = same; /* the Set's answer was the first */
+}
+
+void inventory_port_was_set(struct inv_node *node, uint8_t num, const uint8_t data[64])
+{
+	node->ports[num].unread &= (uint8_t)~INV_SET_INFO;
+	inventory_set_port_info(node, num, data);
+}
+
+void inventory_set_port_info(struct inv_node *node, uint8_t num, const uint8_t data[64])
+{
+	struct inv_port *port = &node->ports[num];
+	struct wire_port_info info;
+
+	compare_acknowledged(node, num, data);
+	port->info_verified =
+		port->info_verified && port->known && inventory_same_port_info(port->info, data);
+	inventory_key_was_read(port, data);
+	memcpy(port->info, data, sizeof(port->info));
+	wire_port_info_decode(data, &info);
+	if (info.state != port->state)
+		port->given_up = port->lost = 0; /* something has happened to it */
+	port->known = true;
+	port->unsure = false;
+	port->ever_up |= info.state >= TOPO_INIT;
+	port->state = info.state;
+	port->capmask = info.capmask;
+	port->lid = info.lid;
+	port->sm_lid = info.sm_lid;
+	port->lmc = info.lmc;
+	port->speed = (uint8_t)wire_port_info_speed(&info);
+	port->lanes = (uint8_t)wire_port_info_lanes(&info);
+	port->mtu = info.neighbor_mtu;
+	if (num ? info.state < TOPO_ARMED : !info.lid)
+		port_new_life(port);
+	if (!num && !info.lid)
+		node->sl2vl_vls = 0;
+}
+
+static const char *type_name(uint8_t type)
+{
+	return type == TOPO_SWITCH ? "sw" : type == TOPO_CA ? "ca" : "rt";
+}
+
+struct inv_name inventory_name(const struct inv_node *node, int port)
+{
+	struct inv_name name;
+	const char *gap = strncmp(node->name, "0x", 2) ? " " : "";
+	int len = snprintf(name.text, sizeof(name.text), "%s%s%s 0x%016" PRIx64,
+			   type_name(node->info.type), gap, *gap ? node->name : "", node->guid);
+
+	if (port >= 0 && len > 0 && (size_t)len < sizeof(name.text))
+		snprintf(name.text + len, sizeof(name.text) - (size_t)len, " p%d", port);
+	return name;
+}
+
+struct inv_link_name inventory_link_name(const struct inventory *inv, guid_t guid, uint8_t num)
+{
+	const struct inv_node *node = inventory_find(inv, guid);
+	const struct inv_port *port = node && num <= node->nports ? &node->ports[num] : NULL;
+	struct inv_link_name name;
+
+	if (!port)
+		snprintf(name.text, sizeof(name.text), "0x%016" PRIx64 " p%u", guid, num);
+	else if (!port->peer)
+		snprintf(name.text, sizeof(name.text), "%s p%u", node->name, num);
+	else
+		snprintf(name.text, sizeof(name.text), "%s p%u - %s p%u", node->name, num,
+			 port->peer->name, port->peer_port);
+	return name;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * helper: a small process that does for the daemon what the daemon itself is not allowed any more
+ * (fm/os/sandbox.h): it starts the operators' hooks, and it binds sockets to ports below 1024.
+ *
+ * It is forked before anything is opened, and asked over two socket pairs by messages of a fixed
+ * form. No message names a program or a port: both are what the configuration file says, and the
+ * helper reads that file itself. So who has taken over the daemon can have the helper run the
+ * operators' own hooks, and nothing else.
+ *
+ * It ends when the daemon ends, however that ends. If it ends sooner, hooks are not run any more:
+ * helper_is_gone() says so.
+ */
+#ifndef FMD_OS_HELPER_H
+#define FMD_OS_HELPER_H
+
+#include <stddef.h>
+#include <sys/socket.h>
+#include "fm/conf/conf.h"
+#include "fm/loop/loop.h"
+
+#define HELPER_TEXT_MAX 32768 /* bytes of a hook's variables, with the zeros that end them */
+
+enum helper_program { HELPER_NVSWITCH_HOOK, HELPER_HOST_HOOK, HELPER_PROGRAMS };
+
+struct helper;
+struct helper_run;
+
+/* As waitpid(2) has `status`; error: it could not be started (errno), 0 = it was. */
+typedef void helper_ended_fn(void *arg, int error, int status);
+
+/*
+ * Forks it; conf_path: NULL = the configuration is never read again. NULL with the reason in err.
+ * To be called while the process has one thread, and as few descriptors as possible. `confine` is
+ * called in the helper alone, before it serves: what it gives up (NULL = nothing).
+ */
+struct helper *helper_start(const struct conf *conf, const char *conf_path, void (*confine)(void),
+			    char *err, size_t err_size);
+void helper_end(struct helper *helper); /* NULL is fine; waits for its end */
+
+/* From now on ends of programs are read on `loop`, and loop_helper() returns this helper. */
+void helper_attach(struct helper *helper, struct loop *loop);
+bool helper_is_gone(const struct helper *helper);
+
+/* It reads the configuration file again: 0, or -errno; what it had stays then. */
+int helper_configure(struct helper *helper);
+
+/*
+ * Starts that hook with the variables in `text`: `NAME=VALUE` each, NAME is FMD_ and capitals, and
+ * each ends with a zero. fn is called once from the loop, when it has ended, unless helper_stop()
+ * came first. NULL: not now (errno EAGAIN), or never.
+ */
+struct helper_run *helper_start_program(struct helper *helper, enum helper_program program,
+					const char *text, size_t len, helper_ended_fn *fn,
+					void *arg);
+void helper_stop(struct helper_run *run); /* kills it with all it started; frees run */
+
+/* bind(2) of a TCP or UDP socket to a port that the configuration names: 0, or -errno. */
+int helper_bind(struct helper *helper, int fd, const struct sockaddr *at, socklen_t len);
+
+#endif

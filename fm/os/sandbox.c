@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * sandbox: the filter by libseccomp. What is not allowed raises SIGSYS, whose handler makes the
+ * call fail with EPERM, counts it and says its name on standard error: neither the signal's default
+ * (the end of the fabric manager) nor a silent error.
+ *
+ * The handler may call nothing of libc that takes a lock, so it has the names of all calls ready.
+ * They and the counter are file-scope, as a signal handler has no other way to them.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/landlock.h>
+#include <linux/sched.h>
+#include <seccomp.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+#include "fm/os/sandbox.h"
+#include "fm/os/sandbox_own.h"
+
+#define NAMES	   512
+#define NAME_BYTES 32
+#define LINES_MAX  20	  /* about refused calls: who tries in a loop does not fill the log */
+#define UMAD_IOCTL 0x1b00 /* <rdma/ib_user_mad.h>: the type of all of its */
+#define IOCTL_TYPE 0xff00
+#define NEW_SPACES                                                                                 \
+	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER |             \
+	 CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWTIME)
+
+struct refused { /* in memory that children share */
+	_Atomic unsigned count;
+	_Atomic int latest;
+};
+
+static struct refused *refused;
+static char (*call_names)[NAME_BYTES];
+
+/* ---- Calls that are refused ------------------------------------------------------------------ */
+
+static const char *name_of(int number)
+{
+	return number >= 0 && number < NAMES && *call_names[number] ? call_names[number]
+								    : "unknown";
+}
+
+static size_t add(char *line, size_t at, const char *text)
+{
+	while (*text)
+		line[at++] = *text++;
+	return at;
+}
+
+static size_t add_number(char *line, size_t at, unsigned number)
+{
+	char digits[12];
+	size_t len = 0;
+
+	do
+		digits[len++] = (char)('0' + number % 10);
+	while (number /= 10);
+	while (len)
+		line[at++] = digits[--len];
+	return at;
+}
+
+static void set_result(ucontext_t *context, int result)
+{
+#if defined(__x86_64__)
+	context->uc_mcontext.gregs[REG_RAX] = result;
+#elif defined(__aarch64__)
+	context->uc_mcontext.regs[0] = (unsigned long long)result;
+#elif defined(__powerpc64__)
+	context->uc_mcontext.gp_regs[3] = -result;
+	context->uc_mcontext.gp_regs[38] |= 0x10000000; /* an error */
+#else
+#error "which register holds the result of a system call?"
+#endif
+}
+
+static void refuse_cb(int signum, siginfo_t *info, void *context)
+{
+	unsigned count = atomic_fetch_add(&refused->count, 1);
+	int number = info->si_syscall;
+	char line[160];
+	size_t len = 0;
+
+	atomic_store(&refused->latest, number);
+	if (count < LINES_MAX) {
+		len = add(line, len, "<3>core: sandbox: the system call ");
+		len = add(line, len, name_of(number));
+		len = add(line, len, " (");
+		len = add_number(line, len, (unsigned)number);
+		len = add(line, len, ") was refused to process ");
+		len = add_number(line, len, (unsigned)getpid());
+		len = add(line, len,
+			  count + 1 < LINES_MAX ? "\n" : "; further ones are not logged\n");
+		if (write(STDERR_FILENO, line, len) < 0)
+			len = 0; /* nowhere left to say so */
+	}
+	set_result(context, -EPERM);
+}
+
+static int prepare_names(void)
+{
+	call_names = calloc(NAMES, sizeof(*call_names));
+	for (int i = 0; call_names && i < NAMES; i++) {
+		char *name = seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, i);
+
+		if (name)
+			snprintf(call_names[i], NAME_BYTES, "%s", name);
+		free(name);
+	}
+	return call_names ? 0 : -ENOMEM;
+}
+
+static int prepare_handler(void)
+{
+	struct sigaction action = { .sa_sigaction = refuse_cb,
+				    .sa_flags = SA_SIGINFO | SA_NODEFER };
+
+	refused = mmap(NULL, sizeof(*refused), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		       -1, 0);
+	if (refused == MAP_FAILED) {
+		refused = NULL;
+		return -ENOMEM;
+	}
+	sigemptyset(&action.sa_mask);
+	return prepare_names() || sigaction(SIGSYS, &action, NULL) ? -ENOMEM : 0;
+}
+
+unsigned sandbox_refused(const char **latest)
+{
+	unsigned count = refused ? atomic_load(&refused->count) : 0;
+
+	*latest = count ? name_of(atomic_load(&refused->latest)) : "";
+	return count;
+}
+
+/* ---- The filter ------------------------------------------------------------------------------ */
+
+/* Names that this architecture does not have are passed over. */
+static int add_all(scmp_filter_ctx filter, uint32_t action, const char *const *names)
+{
+	int status = 0;
+
+	for (; *names && !status; names++) {
+		int number = seccomp_syscall_resolve_name(*names);
+
+		if (number != __NR_SCMP_ERROR)
+			status = seccomp_rule_add(filter, action, number, 0);
+	}
+	return status;
+}
+
+static struct scmp_arg_cmp is(unsigned argument, uint64_t value)
+{
+	return (struct scmp_arg_cmp){ argument, SCMP_CMP_EQ, value, 0 };
+}
+
+static struct scmp_arg_cmp masked(unsigned argument, uint64_t mask, uint64_t value)
+{
+	return (struct scmp_arg_cmp){ argument, SCMP_CMP_MASKED_EQ, mask, value };
+}
+
+#define ALLOW(call, ...)                                                                           \
+	(status = status ? status                                                                  \
+			 : seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(call), __VA_ARGS__))
+#define ANSWER(call, error, ...)                                                                   \
+	(status = status ? status                                                                  \
+			 : seccomp_rule_add(filter, SCMP_ACT_ERRNO(error), SCMP_SYS(call),         \
+					    __VA_ARGS__))
+
+static int allow_memory(scmp_filter_ctx filter)
+{
+	const int kinds[] = { 0, PROT_WRITE, PROT_EXEC };
+	int status = 0;
+
+	for (unsigned i = 0; i < 3; i++)
+		ALLOW(mmap, 1, masked(2, PROT_WRITE | PROT_EXEC, kinds[i]));
+	ALLOW(mprotect, 1, masked(2, PROT_EXEC, 0));
+	return status;
+}
+
+/* No netlink either. libc asks for addresses by it and goes on without: not counted as refused. */
+static int allow_sockets(scmp_filter_ctx filter)
+{
+	const int families[] = { AF_UNIX, AF_INET, AF_INET6 };
+	const int kinds[] = { SOCK_STREAM, SOCK_DGRAM, SOCK_SEQPACKET };
+	int status = 0;
+
+	for (unsigned i = 0; i < 3; i++)
+		for (unsigned j = 0; j < 3; j++)
+			ALLOW(socket, 2, is(0, families[i]), masked(1, 0xf, kinds[j]));
+	ANSWER(socket, EAFNOSUPPORT, 1, is(0, AF_NETLINK));
+	ALLOW(socketpair, 1, is(0, AF_UNIX));
+	return status;
+}
+
+static int allow_devices(scmp_filter_ctx filter)
+{
+	const unsigned long plain[] = { TCGETS, FIONREAD, FIONBIO };
+	int status = 0;
+
+	ALLOW(ioctl, 1, masked(1, IOCTL_TYPE, UMAD_IOCTL));
+	for (unsigned i = 0; i < 3; i++)
+		ALLOW(ioctl, 1, is(1, plain[i]));
+	return status;
+}
+
+/* clone3(2) has its flags in memory, where no filter sees them: libc takes clone(2) without it. */
+static int allow_processes(scmp_filter_ctx filter)
+{
+	const int options[] = { PR_SET_NAME, PR_SET_PDEATHSIG, PR_SET_TIMERSLACK };
+	int status = 0;
+
+	ALLOW(clone, 1, masked(0, NEW_SPACES, 0));
+	ANSWER(clone3, ENOSYS, 0);
+	ALLOW(kill, 1, is(1, SIGKILL));
+	ALLOW(prlimit64, 1, is(2, 0));
+	for (unsigned i = 0; i < 3; i++)
+		ALLOW(prctl, 1, is(0, options[i]));
+	return status;
+}
+
+static int allow_sanitizers(scmp_filter_ctx filter)
+{
+	int status = 0;
+
+#ifdef SANITIZED
+	ALLOW(ptrace, 0);
+	ALLOW(personality, 0);
+	ALLOW(process_vm_readv, 0);
+	ALLOW(mmap, 0);
+	ALLOW(mprotect, 0);
+	ALLOW(prctl, 0);
+	ALLOW(clone, 0);
+	ALLOW(mlock, 0);
+	ALLOW(munlock, 0);
+	ALLOW(prlimit64, 0);
+#endif
+	return status;
+}
+
+static int allow_daemon(scmp_filter_ctx filter)
+{
+	int (*const parts[])(scmp_filter_ctx) = { allow_memory, allow_sockets, allow_devices,
+						  allow_processes, allow_sanitizers };
+	int status = add_all(filter, SCMP_ACT_ALLOW, sandbox_calls);
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]) && !status; i++)
+		status = parts[i](filter);
+	return status;
+}
+
+static int refuse_helper(scmp_filter_ctx filter)
+{
+	return add_all(filter, SCMP_ACT_ERRNO(EPERM), sandbox_helper_calls);
+}
+
+/* 0, or -errno. */
+static int install(uint32_t otherwise, int (*fill)(scmp_filter_ctx))
+{
+	scmp_filter_ctx filter = seccomp_init(otherwise);
+	int status = filter ? seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1) : -ENOMEM;
+
+	if (!status)
+		status = seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2); /* a binary tree */
+	if (!status)
+		status = fill(filter);
+	if (!status)
+		status = seccomp_load(filter);
+	seccomp_release(filter);
+	return status;
+}
+
+/* ---- Other processes' memory ----------------------------------------------------------------- */
+
+/*
+ * A process of the same user can write code into another by /proc/PID/mem, which no filter of
+ * system calls sees: into a hook, say, which may execute programs. Who is in a Landlock domain can
+ * not do that to processes outside it. A domain has to forbid something: here, to make block
+ * devices, which takes a capability anyway. 0, or -errno.
+ */
+static int enter_domain(void)
+{
+	const struct landlock_ruleset_attr rules = { .handled_access_fs =
+							     LANDLOCK_ACCESS_FS_MAKE_BLOCK };
+	int fd = (int)syscall(SYS_landlock_create_ruleset, &rules, sizeof(rules.handled_access_fs),
+			      0);
+	int status = fd < 0 || syscall(SYS_landlock_restrict_self, fd, 0) ? -errno : 0;
+
+	if (fd >= 0)
+		close(fd);
+	return status;
+}
+
+/* Its memory, with keys, is not its user's to open, and goes into no core dump. 0, or -errno. */
+static int hide_memory(void)
+{
+	return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) ? -errno : 0;
+}
+
+/* ---- Entering -------------------------------------------------------------------------------- */
+
+/* Only the first failure goes into err. */
+static int note(int status, const char *what, char *err, size_t err_size)
+{
+	if (status && !*err)
+		snprintf(err, err_size, "%s: %s", what, strerror(-status));
+	return status ? -1 : 0;
+}
+
+int sandbox_enter(enum sandbox_mode mode, char *err, size_t err_size)
+{
+	int failed;
+
+	*err = '\0';
+	if (mode == SANDBOX_OFF)
+		return 0;
+	failed = note(capabilities_drop(false), "cannot drop capabilities", err, err_size);
+	failed |= note(enter_domain(), "cannot enter a Landlock domain", err, err_size);
+	failed |= note(hide_memory(), "cannot hide its memory", err, err_size);
+	failed |=
+		note(prepare_handler(), "cannot install a handler of refused calls", err, err_size);
+	if (refused)
+		failed |= note(
+			install(mode == SANDBOX_ON ? SCMP_ACT_TRAP : SCMP_ACT_LOG, allow_daemon),
+			"cannot load the seccomp filter", err, err_size);
+	return failed;
+}
+
+int sandbox_enter_helper(char *err, size_t err_size)
+{
+	int failed;
+
+	*err = '\0';
+	failed = note(capabilities_drop(true), "cannot drop capabilities", err, err_size);
+	failed |= note(hide_memory(), "cannot hide its memory", err, err_size);
+	return failed | note(install(SCMP_ACT_ALLOW, refuse_helper),
+			     "cannot load the seccomp filter", err, err_size);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include "fm/os/service_status.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include "topology/base/words.h"
+
+__attribute__((format(printf, 2, 3))) static void add(char text[SERVICE_STATUS], const char *format,
+						      ...)
+{
+	size_t used = strlen(text);
+	va_list list;
+
+	va_start(list, format);
+	vsnprintf(text + used, SERVICE_STATUS - used, format, list);
+	va_end(list);
+}
+
+static json_int_t number(const json_t *object, const char *key)
+{
+	return json_integer_value(json_object_get(object, key));
+}
+
+/* An alert that is told already is not counted. */
+static size_t other_alerts(const json_t *status)
+{
+	const json_t *alert;
+	size_t i, count = 0;
+
+	json_array_foreach (json_object_get(status, "alerts"), i, alert) {
+		const char *what = json_string_value(json_object_get(alert, "what"));
+
+		count += !what || strcmp(what, "hcas-cut-off") != 0;
+	}
+	return count;
+}
+
+void service_status(const json_t *status, char text[SERVICE_STATUS])
+{
+	const char *state = json_string_value(json_object_get(status, "state"));
+	const char *cut_off = json_string_value(json_object_get(status, "cut_off"));
+	const json_t *proof = json_object_get(status, "proof");
+	json_int_t unreachable = number(proof, "unreachable");
+	size_t alerts = other_alerts(status);
+
+	strcpy(text, "STATUS=");
+	if (cut_off)
+		add(text, "%.160s; ", cut_off);
+	if (unreachable)
+		add(text, "%" JSON_INTEGER_FORMAT " port pairs unreachable; ", unreachable);
+	if (number(proof, "loops") || number(proof, "bad_ports") || number(proof, "credit_cycles"))
+		add(text, "errors in the forwarding tables; ");
+	add(text, "%s", state ? state : "unknown");
+	if (alerts)
+		add(text, ", %zu %s", alerts, words_plural(alerts, "alert", "alerts"));
+	add(text,
+	    ": %" JSON_INTEGER_FORMAT " HCAs, %" JSON_INTEGER_FORMAT
+	    " switches, %" JSON_INTEGER_FORMAT " links down",
+	    number(status, "hcas"), number(status, "switches"), number(status, "links_down"));
+}

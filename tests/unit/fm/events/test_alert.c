@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Alerts: one event at the beginning and one at the end, in the status as long as they last. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <string.h>
+#include "fm/events/alert.h"
+#include "fm/loop/log.h"
+
+struct fixture {
+	struct loop *loop;
+	struct event_log *events;
+	struct alerts *alerts;
+};
+
+static struct fixture begin(void)
+{
+	struct fixture fx = { .loop = loop_new_simulated(), .events = event_log_new(100) };
+
+	log_set_level(-1, LOG_ERR - 1);
+	fx.alerts = alerts_new(fx.loop, fx.events);
+	return fx;
+}
+
+static void end(struct fixture *fx)
+{
+	alerts_free(fx->alerts);
+	event_log_free(fx->events);
+	loop_free(fx->loop);
+}
+
+static unsigned told(const struct fixture *fx, const char *kind)
+{
+	json_t *events = event_log_json(fx->events, 100), *event;
+	unsigned count = 0;
+	size_t i;
+
+	json_array_foreach (events, i, event)
+		count += !strcmp(json_string_value(json_object_get(event, "kind")), kind);
+	json_decref(events);
+	return count;
+}
+
+static size_t length(json_t *list)
+{
+	size_t n = json_array_size(list);
+
+	json_decref(list);
+	return n;
+}
+
+static void assert_member(json_t *list, size_t i, const char *key, const char *value)
+{
+	assert_string_equal(json_string_value(json_object_get(json_array_get(list, i), key)),
+			    value);
+	json_decref(list);
+}
+
+static void alert_raised_again_is_one_event_with_the_newest_text(void **state)
+{
+	struct fixture fx = begin();
+
+	alert_raise(fx.alerts, "hcas-cut-off", NULL, "%u HCAs cut off", 3);
+	alert_raise(fx.alerts, "hcas-cut-off", NULL, "%u HCAs cut off", 7);
+	assert_int_equal(told(&fx, "alert"), 1);
+	assert_int_equal(length(alerts_json(fx.alerts)), 1);
+	assert_member(alerts_json(fx.alerts), 0, "text", "7 HCAs cut off");
+	assert_member(alerts_json(fx.alerts), 0, "what", "hcas-cut-off");
+	assert_string_equal(alert_text(fx.alerts, "hcas-cut-off", NULL), "7 HCAs cut off");
+	alert_end(fx.alerts, "hcas-cut-off", NULL);
+	alert_end(fx.alerts, "hcas-cut-off", NULL);
+	assert_int_equal(told(&fx, "alert-over"), 1);
+	assert_int_equal(length(alerts_json(fx.alerts)), 0);
+	assert_null(alert_text(fx.alerts, "hcas-cut-off", NULL));
+	end(&fx);
+}
+
+static void alerts_of_one_kind_are_told_apart_by_their_subject(void **state)
+{
+	struct fixture fx = begin();
+
+	alert_raise(fx.alerts, "takes-no-set", "spine-01", "spine-01: takes no Set");
+	alert_raise(fx.alerts, "takes-no-set", "spine-02", "spine-02: takes no Set");
+	assert_int_equal(told(&fx, "alert"), 2);
+	alert_end(fx.alerts, "takes-no-set", "spine-01");
+	assert_int_equal(length(alerts_json(fx.alerts)), 1);
+	assert_member(alerts_json(fx.alerts), 0, "subject", "spine-02");
+	end(&fx);
+}
+
+static void since_is_when_it_began(void **state)
+{
+	struct fixture fx = begin();
+	char since[EVENT_TIME];
+	json_t *list, *events;
+
+	alert_raise(fx.alerts, "two-masters", "", "another is master too");
+	list = alerts_json(fx.alerts);
+	snprintf(since, sizeof(since), "%s",
+		 json_string_value(json_object_get(json_array_get(list, 0), "since")));
+	json_decref(list);
+	events = event_log_json(fx.events, 1);
+	assert_int_equal(strlen(since), strlen("2026-01-31T12:00:00.000Z"));
+	/* Of the same second at least, but at its turn. */
+	assert_true(strncmp(since,
+			    json_string_value(json_object_get(json_array_get(events, 0), "time")),
+			    19) <= 0);
+	json_decref(events);
+	alert_raise(fx.alerts, "two-masters", "", "another is master still");
+	assert_member(alerts_json(fx.alerts), 0, "since", since);
+	end(&fx);
+}
+
+static void review_ends_what_was_not_found_again(void **state)
+{
+	struct fixture fx = begin();
+
+	alert_raise(fx.alerts, "silent", "a", "a: silent");
+	alert_raise(fx.alerts, "silent", "b", "b: silent");
+	alert_raise(fx.alerts, "slow", "a", "a: slow");
+	alerts_review(fx.alerts, "silent");
+	alert_raise(fx.alerts, "silent", "b", "b: silent");
+	alert_raise(fx.alerts, "silent", "c", "c: silent");
+	alerts_reviewed(fx.alerts, "silent");
+	assert_null(alert_text(fx.alerts, "silent", "a"));
+	assert_non_null(alert_text(fx.alerts, "silent", "b"));
+	assert_non_null(alert_text(fx.alerts, "silent", "c"));
+	assert_non_null(alert_text(fx.alerts, "slow", "a"));
+	assert_int_equal(told(&fx, "alert"), 4);
+	assert_int_equal(told(&fx, "alert-over"), 1);
+	end(&fx);
+}
+
+static void trouble_is_an_alert_and_is_listed_under_its_old_key_too(void **state)
+{
+	struct fixture fx = begin();
+
+	alert_raise(fx.alerts, "two-masters", "", "another is master too");
+	trouble_set(fx.alerts, "http", "address in use");
+	trouble_set(fx.alerts, "http", "address still in use");
+	assert_int_equal(length(alerts_json(fx.alerts)), 2);
+	assert_int_equal(length(troubles_json(fx.alerts)), 1);
+	assert_member(alerts_json(fx.alerts), 1, "text", "http: address still in use");
+	assert_member(troubles_json(fx.alerts), 0, "what", "http");
+	assert_member(troubles_json(fx.alerts), 0, "error", "address still in use");
+	assert_int_equal(told(&fx, "trouble"), 1);
+	assert_string_equal(trouble_error(fx.alerts, "http"), "address still in use");
+	trouble_set(fx.alerts, "http", NULL);
+	trouble_set(fx.alerts, "http", NULL);
+	assert_int_equal(told(&fx, "trouble-over"), 1);
+	assert_int_equal(length(troubles_json(fx.alerts)), 0);
+	end(&fx);
+}
+
+static void name_that_is_not_utf8_is_shown_all_the_same(void **state)
+{
+	struct fixture fx = begin();
+
+	alert_raise(fx.alerts, "silent", "sw\xff", "%s: silent", "sw\xff");
+	assert_int_equal(length(alerts_json(fx.alerts)), 1);
+	assert_member(alerts_json(fx.alerts), 0, "text", "sw.: silent");
+	end(&fx);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(alert_raised_again_is_one_event_with_the_newest_text),
+		cmocka_unit_test(alerts_of_one_kind_are_told_apart_by_their_subject),
+		cmocka_unit_test(since_is_when_it_began),
+		cmocka_unit_test(review_ends_what_was_not_found_again),
+		cmocka_unit_test(trouble_is_an_alert_and_is_listed_under_its_old_key_too),
+		cmocka_unit_test(name_that_is_not_utf8_is_shown_all_the_same),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

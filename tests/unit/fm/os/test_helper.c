@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* The helper runs what the configuration names, with FMD_* alone, whatever the daemon asks. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "fm/os/helper.h"
+
+#define PATIENCE_US 20000000
+#define TEXT(s)	    s, sizeof(s) /* with the zero that ends the last */
+
+struct world {
+	char folder[64], program[128], conf_path[128];
+	struct conf conf;
+	struct loop *loop;
+	struct loop_timer *patience;
+	struct helper *helper;
+	int ended, error, status;
+};
+
+static void give_up(void *arg)
+{
+	struct world *w = arg;
+
+	loop_stop(w->loop);
+}
+
+static void ended_cb(void *arg, int error, int status)
+{
+	struct world *w = arg;
+
+	w->ended++;
+	w->error = error;
+	w->status = status;
+	loop_stop(w->loop);
+}
+
+static void write_file(const char *path, const char *text, mode_t mode)
+{
+	FILE *out = fopen(path, "we");
+
+	assert_non_null(out);
+	fputs(text, out);
+	fclose(out);
+	assert_int_equal(chmod(path, mode), 0);
+}
+
+static int begin(void **state)
+{
+	struct world *w = calloc(1, sizeof(*w));
+	char err[256];
+
+	strcpy(w->folder, "/tmp/fmd-helper-XXXXXX");
+	assert_non_null(mkdtemp(w->folder));
+	snprintf(w->program, sizeof(w->program), "%s/hook", w->folder);
+	snprintf(w->conf_path, sizeof(w->conf_path), "%s/fmd.conf", w->folder);
+	write_file(
+		w->program,
+		"#!/bin/sh\nenv | grep -Ev '^(PWD|OLDPWD|SHLVL|_)=' | wc -l >${0}.count\nexit 3\n",
+		0755);
+	conf_default(&w->conf);
+	strcpy(w->conf.hosts.hook, w->program);
+	w->helper = helper_start(&w->conf, w->conf_path, NULL, err, sizeof(err));
+	assert_non_null(w->helper);
+	w->loop = loop_new();
+	w->patience = loop_timer_new(w->loop, give_up, w);
+	helper_attach(w->helper, w->loop);
+	*state = w;
+	return 0;
+}
+
+static int end(void **state)
+{
+	struct world *w = *state;
+	char command[128];
+
+	loop_timer_free(w->patience);
+	helper_end(w->helper);
+	loop_free(w->loop);
+	snprintf(command, sizeof(command), "rm -r %s", w->folder);
+	assert_int_equal(system(command), 0);
+	free(w);
+	return 0;
+}
+
+static void run(struct world *w, enum helper_program program, const char *text, size_t len)
+{
+	int before = w->ended;
+
+	assert_non_null(helper_start_program(w->helper, program, text, len, ended_cb, w));
+	loop_timer_set(w->patience, PATIENCE_US);
+	loop_run(w->loop);
+	assert_int_equal(w->ended, before + 1);
+}
+
+static void test_a_hook_runs_and_its_end_is_reported(void **state)
+{
+	struct world *w = *state;
+	char path[160];
+	FILE *in;
+	int variables = 0;
+
+	run(w, HELPER_HOST_HOOK, TEXT("FMD_HOST=a\0FMD_STATE=ILL"));
+	assert_int_equal(w->error, 0);
+	assert_int_equal(WEXITSTATUS(w->status), 3);
+	snprintf(path, sizeof(path), "%s.count", w->program);
+	in = fopen(path, "re");
+	assert_non_null(in);
+	assert_int_equal(fscanf(in, "%d", &variables), 1);
+	fclose(in);
+	assert_int_equal(variables, 3); /* PATH, beside the two */
+}
+
+static void test_no_other_program_or_variable_gets_in(void **state)
+{
+	struct world *w = *state;
+	static const struct {
+		enum helper_program program;
+		const char *text;
+		size_t len;
+		int error;
+	} rows[] = {
+		{ HELPER_NVSWITCH_HOOK, TEXT("FMD_HOST=a"), ENOENT }, /* none is configured */
+		{ HELPER_PROGRAMS, TEXT("FMD_HOST=a"), ENOENT },
+		{ (enum helper_program) - 1, TEXT("FMD_HOST=a"), ENOENT },
+		{ HELPER_HOST_HOOK, TEXT("LD_PRELOAD=/tmp/x.so"), EINVAL },
+		{ HELPER_HOST_HOOK, TEXT("FMD_HOST=a\0PATH=/tmp"), EINVAL },
+		{ HELPER_HOST_HOOK, TEXT("FMD_HOST"), EINVAL },
+		{ HELPER_HOST_HOOK, TEXT("FMD_x()=() { :; }"), EINVAL },
+		{ HELPER_HOST_HOOK, "FMD_HOST=a", 10, EINVAL }, /* without its end */
+		{ HELPER_HOST_HOOK, "", 0, EINVAL },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		run(w, rows[i].program, rows[i].text, rows[i].len);
+		assert_int_equal(w->error, rows[i].error);
+	}
+	run(w, HELPER_HOST_HOOK, TEXT("FMD_HOST=a"));
+	assert_int_equal(w->error, 0);
+}
+
+static void test_the_file_says_which_hook_runs(void **state)
+{
+	struct world *w = *state;
+	char text[256];
+
+	assert_int_equal(helper_configure(w->helper), -EINVAL); /* no file: what it had stays */
+	run(w, HELPER_HOST_HOOK, TEXT("FMD_HOST=a"));
+	assert_int_equal(WEXITSTATUS(w->status), 3);
+	snprintf(text, sizeof(text), "nvswitch_hook = \"/bin/true\";\n");
+	write_file(w->conf_path, text, 0600);
+	assert_int_equal(helper_configure(w->helper), 0);
+	run(w, HELPER_NVSWITCH_HOOK, TEXT("FMD_HOST=a"));
+	assert_int_equal(w->error, 0);
+	assert_int_equal(w->status, 0);
+	run(w, HELPER_HOST_HOOK, TEXT("FMD_HOST=a"));
+	assert_int_equal(w->error, ENOENT);
+}
+
+static void test_one_that_is_stopped_is_killed_and_not_reported(void **state)
+{
+	struct world *w = *state;
+	struct helper_run *run_one;
+
+	write_file(w->program, "#!/bin/sh\nsleep 600\n", 0755);
+	run_one =
+		helper_start_program(w->helper, HELPER_HOST_HOOK, TEXT("FMD_HOST=a"), ended_cb, w);
+	assert_non_null(run_one);
+	helper_stop(run_one);
+	write_file(w->program, "#!/bin/sh\nexit 0\n", 0755);
+	run(w, HELPER_HOST_HOOK, TEXT("FMD_HOST=a"));
+	assert_int_equal(w->ended, 1);
+}
+
+static void test_a_socket_is_bound_to_ports_of_the_configuration_alone(void **state)
+{
+	struct world *w = *state;
+	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(0x7f000001) };
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	at.sin_port = htons(25);
+	assert_int_equal(helper_bind(w->helper, fd, (void *)&at, sizeof(at)), -EACCES);
+	at.sin_port = 0;
+	assert_int_equal(helper_bind(w->helper, fd, (void *)&at, sizeof(at)), -EACCES);
+	assert_int_equal(helper_bind(w->helper, fd, (void *)&at, 2), -EACCES);
+	write_file(w->conf_path, "http_listen = \"127.0.0.1:47\";\n", 0600);
+	assert_int_equal(helper_configure(w->helper), 0);
+	at.sin_port = htons(47);
+	at.sin_addr.s_addr = htonl(0x7f000000 | (getpid() & 0xffffff)); /* nobody else's */
+	if (!geteuid())
+		assert_int_equal(helper_bind(w->helper, fd, (void *)&at, sizeof(at)), 0);
+	close(fd);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_a_hook_runs_and_its_end_is_reported),
+		TEST(test_no_other_program_or_variable_gets_in),
+		TEST(test_the_file_says_which_hook_runs),
+		TEST(test_one_that_is_stopped_is_killed_and_not_reported),
+		TEST(test_a_socket_is_bound_to_ports_of_the_configuration_alone),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * mem: allocation that cannot fail, and arenas.
+ *
+ * A fabric manager that is out of memory cannot go on: it prints a message and aborts, systemd
+ * starts it again, and meanwhile the switches forward by the tables that they hold. So the failure
+ * is handled here, in one place.
+ *
+ * An arena is a list of calloc()ed chunks that double in size up to CHUNK_MAX; a request that does
+ * not fit opens a new chunk of at least its own size. Fresh chunks of large sizes are untouched
+ * zero pages, so an arena costs page faults only where it is used. Memory is released only as a
+ * whole.
+ */
+#include "topology/base/mem.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHUNK_MIN  4096
+#define CHUNK_MAX  (1 << 20)
+#define ARENA_UNIT 16 /* alignment of all that an arena hands out */
+
+struct arena_chunk {
+	struct arena_chunk *next;
+	size_t size, used; /* of data, bytes */
+	_Alignas(ARENA_UNIT) unsigned char data[];
+};
+
+struct arena {
+	struct arena_chunk *head;
+	size_t next_size;
+	size_t bytes;
+};
+
+static void __attribute__((noreturn)) out_of_memory(size_t count, size_t size)
+{
+	fprintf(stderr, "out of memory: %zu x %zu bytes\n", count, size);
+	abort();
+}
+
+void *mem_alloc(size_t count, size_t size)
+{
+	void *p = calloc(count ? count : 1, size ? size : 1);
+
+	if (!p)
+		out_of_memory(count, size);
+	return p;
+}
+
+void *mem_alloc_unset(size_t count, size_t size)
+{
+	return mem_resize(NULL, count, size);
+}
+
+void *mem_alloc_aligned(size_t alignment, size_t size)
+{
+	void *p;
+
+	if (posix_memalign(&p, alignment, size ? size : 1))
+		out_of_memory(1, size);
+	return p;
+}
+
+void *mem_resize(void *ptr, size_t count, size_t size)
+{
+	void *p = reallocarray(ptr, count ? count : 1, size ? size : 1);
+
+	if (!p)
+		out_of_memory(count, size);
+	return p;
+}
+
+char *mem_strdup(const char *text)
+{
+	char *p = strdup(text);
+
+	if (!p)
+		out_of_memory(strlen(text) + 1, 1);
+	return p;
+}
+
+char *mem_printf(const char *format, ...)
+{
+	char *text;
+	va_list args;
+	int n;
+
+	va_start(args, format);
+	n = vasprintf(&text, format, args);
+	va_end(args);
+	if (n < 0)
+		out_of_memory(strlen(format), 1);
+	return text;
+}
+
+struct arena *arena_new(void)
+{
+	struct arena *arena = mem_alloc(1, sizeof(*arena));
+
+	arena->next_size = CHUNK_MIN;
+	return arena;
+}
+
+void arena_free(struct arena *arena)
+{
+	if (!arena)
+		return;
+	for (struct arena_chunk *c = arena->head, *next; c; c = next) {
+		next = c->next;
+		free(c);
+	}
+	free(arena);
+}
+
+/* Opens a chunk with room for `need` bytes and makes it the current one. */
+static void arena_grow(struct arena *arena, size_t need)
+{
+	size_t size = need > arena->next_size ? need : arena->next_size;
+	struct arena_chunk *c;
+
+	if (size > SIZE_MAX - sizeof(*c))
+		out_of_memory(1, need);
+	c = mem_alloc(1, sizeof(*c) + size);
+	c->size = size;
+	c->next = arena->head;
+	arena->head = c;
+	arena->bytes += size;
+	if (arena->next_size < CHUNK_MAX)
+		arena->next_size *= 2;
+}
+
+void *arena_alloc(struct arena *arena, size_t count, size_t size)
+{
+	size_t need;
+	void *p;
+
+	if (__builtin_mul_overflow(count, size, &need) || need > SIZE_MAX - ARENA_UNIT)
+		out_of_memory(count, size);
+	need = (need + ARENA_UNIT - 1) & ~(size_t)(ARENA_UNIT - 1);
+	if (!arena->head || arena->head->size - arena->head->used < need)
+		arena_grow(arena, need);
+	p = arena->head->data + arena->head->used;
+	arena->head->used += need;
+	return p;
+}
+
+char *arena_strdup(struct arena *arena, const char *text)
+{
+	size_t n = strlen(text) + 1;
+
+	return memcpy(arena_alloc(arena, n, 1), text, n);
+}
+
+size_t arena_bytes(const struct arena *arena)
+{
+	return arena->bytes;
+}
+
+char *mem_read_all(FILE *in, size_t *len)
+{
+	size_t room = 1 << 16, n;
+	char *text = mem_alloc(room, 1);
+
+	*len = 0;
+	while ((n = fread(text + *len, 1, room - *len, in)) > 0) {
+		*len += n;
+		if (*len == room) {
+			room *= 2;
+			text = mem_resize(text, room, 1);
+		}
+	}
+	text[*len] = '\0';
+	return text;
+}
+
+char *mem_read_path(const char *path, size_t *len)
+{
+	FILE *in = fopen(path, "re");
+	char *text;
+	int error;
+
+	if (!in)
+		return NULL;
+	text = mem_read_all(in, len);
+	error = ferror(in) ? errno : 0;
+	fclose(in);
+	if (!error)
+		return text;
+	free(text);
+	errno = error;
+	return NULL;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * mem: allocators that never return NULL, and arenas.
+ *
+ * Out of memory is fatal here (one line on stderr, abort), so no caller checks. The caller owns
+ * what a mem_ function returns and gives it back by free(). Sizes are in bytes.
+ */
+#ifndef FMD_TOPOLOGY_BASE_MEM_H
+#define FMD_TOPOLOGY_BASE_MEM_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+/* Room for `count` elements of `size` bytes, to be released by free(): zeroed, and not zeroed. */
+void *mem_alloc(size_t count, size_t size);
+void *mem_alloc_unset(size_t count, size_t size);
+/* Room that begins at a multiple of `alignment`, a power of two; not zeroed; free() releases it. */
+void *mem_alloc_aligned(size_t alignment, size_t size);
+/* Resizes `ptr` (NULL is fine) as reallocarray(3) does; new bytes are not zeroed. */
+void *mem_resize(void *ptr, size_t count, size_t size);
+/* A copy of a text, and a formatted text; the caller frees it. */
+char *mem_strdup(const char *text);
+char *mem_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/*
+ * The rest of a stream, or a whole file, with a '\0' behind it that *len does not count; the caller
+ * frees it. mem_read_all() stops at an error, which ferror(in) shows. mem_read_path() returns NULL
+ * with errno set.
+ */
+char *mem_read_all(FILE *in, size_t *len);
+char *mem_read_path(const char *path, size_t *len);
+
+/*
+ * An arena owns everything allocated from it, until arena_free() (NULL is fine) releases all of it
+ * at once. Its memory is zeroed and aligned to 16 bytes. arena_bytes(): the bytes that it has
+ * reserved for data, used or not.
+ */
+struct arena;
+struct arena *arena_new(void);
+void arena_free(struct arena *arena);
+void *arena_alloc(struct arena *arena, size_t count, size_t size);
+char *arena_strdup(struct arena *arena, const char *text);
+size_t arena_bytes(const struct arena *arena);
+
+#endif

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include "topology/base/names.h"
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "topology/base/mem.h"
+#include "topology/base/near_names.h"
+
+/* near_names: names are compared by the letters that would have to be changed. */
+
+#define LETTERS	   64
+#define FAR	   99
+#define WORD_MARKS " ;:/'\""
+
+static unsigned least(unsigned a, unsigned b, unsigned c)
+{
+	unsigned ab = a < b ? a : b;
+
+	return ab < c ? ab : c;
+}
+
+/* Letters apart, if at most `limit`; else FAR. */
+static unsigned letters_apart(const char *a, size_t na, const char *b, size_t nb, unsigned limit)
+{
+	unsigned row[LETTERS + 1];
+
+	if (na > LETTERS || nb > LETTERS || (na > nb ? na - nb : nb - na) > limit)
+		return FAR;
+	for (size_t j = 0; j <= nb; j++)
+		row[j] = (unsigned)j;
+	for (size_t i = 1; i <= na; i++) {
+		unsigned corner = row[0], best = row[0] = (unsigned)i;
+
+		for (size_t j = 1; j <= nb; j++) {
+			bool same = tolower((unsigned char)a[i - 1]) ==
+				    tolower((unsigned char)b[j - 1]);
+			unsigned above = row[j];
+
+			row[j] = least(above + 1, row[j - 1] + 1, corner + !same);
+			corner = above;
+			best = row[j] < best ? row[j] : best;
+		}
+		if (best > limit)
+			return FAR;
+	}
+	return row[nb] <= limit ? row[nb] : FAR;
+}
+
+/* The name as a whole, or the nearest of its words. */
+static unsigned apart(const char *text, size_t len, const char *name, unsigned limit)
+{
+	unsigned best = letters_apart(text, len, name, strlen(name), limit);
+
+	for (const char *word = name; *word && best;) {
+		size_t n = strcspn(word, WORD_MARKS);
+		unsigned d = n ? letters_apart(text, len, word, n, limit) : FAR;
+
+		best = d < best ? d : best;
+		word += n;
+		word += strspn(word, WORD_MARKS);
+	}
+	return best;
+}
+
+static void offer(struct near_names *near, const char *name, unsigned d)
+{
+	unsigned at = near->count < NEAR_NAMES ? near->count : NEAR_NAMES;
+
+	while (at > 0 && near->apart[at - 1] > d)
+		at--;
+	if (at == NEAR_NAMES)
+		return;
+	if (near->count < NEAR_NAMES)
+		near->count++;
+	for (unsigned i = near->count - 1; i > at; i--) {
+		near->apart[i] = near->apart[i - 1];
+		near->name[i] = near->name[i - 1];
+	}
+	near->apart[at] = d;
+	near->name[at] = name;
+}
+
+void near_names_add(struct near_names *near, const char *text, const char *name)
+{
+	size_t len = strlen(text);
+	unsigned limit = len < 4 ? 1 : len < 12 ? 2 : 3;
+	unsigned d = len ? apart(text, len, name, limit) : FAR;
+
+	if (d != FAR)
+		offer(near, name, d);
+}
+
+void near_names_say(const struct near_names *near, char *err, size_t size)
+{
+	size_t used = strlen(err);
+
+	for (unsigned i = 0; i < near->count && used < size; i++) {
+		snprintf(err + used, size - used, "%s'%s'", i ? ", " : "; near: ", near->name[i]);
+		used += strlen(err + used);
+	}
+}
+
+/*
+ * names: interned texts and natural order.
+ *
+ * Natural order is the byte order of a key: every byte stands for itself, a run of digits stands
+ * for '0' + its length without leading zeros, then these digits. A longer number is thus a greater
+ * key, "a2" < "a10" < "ab". Runs over DIGITS_MAX are cut into several (GUIDs written in hexadecimal
+ * fit). Texts with equal keys ("a01", "a1") fall back to their bytes.
+ *
+ * Ranking 11,664 host names takes part in every snapshot, so the first 16 key bytes are packed into
+ * two integers, which decide nearly every comparison.
+ */
+
+#define DIGITS_MAX 16
+#define KEY_MAX	   192 /* NodeDescriptions have at most 64 bytes, each is at most two of the key */
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* Returns the key's length; keys over `room` are cut. */
+static size_t natural_key(const char *text, size_t len, unsigned char *key, size_t room)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < len && n < room;) {
+		size_t run = 0;
+
+		while (i + run < len && run < DIGITS_MAX && is_digit(text[i + run])) {
+			if (run == 0 && text[i] == '0' && i + 1 < len && is_digit(text[i + 1]))
+				i++;
+			else
+				run++;
+		}
+		if (!run) {
+			key[n++] = (unsigned char)text[i++];
+			continue;
+		}
+		key[n++] = (unsigned char)('0' + run);
+		while (run-- && n < room)
+			key[n++] = (unsigned char)text[i++];
+	}
+	return n;
+}
+
+static int compare_bytes(const void *a, size_t a_len, const void *b, size_t b_len)
+{
+	int order = memcmp(a, b, a_len < b_len ? a_len : b_len);
+
+	if (order)
+		return order;
+	return a_len < b_len ? -1 : a_len > b_len;
+}
+
+int names_compare(const char *a, size_t a_len, const char *b, size_t b_len)
+{
+	unsigned char a_key[KEY_MAX], b_key[KEY_MAX];
+	size_t a_n = natural_key(a, a_len, a_key, KEY_MAX),
+	       b_n = natural_key(b, b_len, b_key, KEY_MAX);
+	int order = compare_bytes(a_key, a_n, b_key, b_n);
+
+	return order ? order : compare_bytes(a, a_len, b, b_len);
+}
+
+/* ---- The set --------------------------------------------------------------------------------- */
+
+static uint32_t hash_text(const char *text, size_t len)
+{
+	uint64_t h = len * 0x9e3779b97f4a7c15u, word;
+
+	for (; len >= 8; text += 8, len -= 8) {
+		memcpy(&word, text, 8);
+		h = (h ^ word) * 0xff51afd7ed558ccdu;
+		h ^= h >> 32;
+	}
+	word = 0;
+	memcpy(&word, text, len);
+	h = (h ^ word) * 0xff51afd7ed558ccdu;
+	return (uint32_t)(h >> 32);
+}
+
+static void grow(struct names *names)
+{
+	uint32_t slots = names->slots ? (names->mask + 1) * 2 : 64;
+
+	free(names->slots);
+	names->slots = mem_alloc(slots, sizeof(*names->slots));
+	names->mask = slots - 1;
+	names->room = slots / 2;
+	names->list = mem_resize(names->list, names->room, sizeof(*names->list));
+	for (uint32_t id = 0; id < names->count; id++) {
+		uint32_t slot = names->list[id].hash & names->mask;
+
+		while (names->slots[slot])
+			slot = (slot + 1) & names->mask;
+		names->slots[slot] = id + 1;
+	}
+}
+
+/* Where the text is, or the free slot where it would go. */
+static uint32_t find_slot(const struct names *names, const char *text, size_t len, uint32_t hash)
+{
+	uint32_t slot;
+
+	for (slot = hash & names->mask; names->slots[slot]; slot = (slot + 1) & names->mask) {
+		const struct name *name = &names->list[names->slots[slot] - 1];
+
+		if (name->hash == hash && name->len == len && memcmp(name->text, text, len) == 0)
+			break;
+	}
+	return slot;
+}
+
+uint32_t names_id(struct names *names, const char *text, size_t len)
+{
+	uint32_t hash = hash_text(text, len), slot;
+
+	if (names->count == names->room)
+		grow(names);
+	slot = find_slot(names, text, len, hash);
+	if (names->slots[slot])
+		return names->slots[slot] - 1;
+	names->list[names->count] = (struct name){ text, (uint32_t)len, hash };
+	names->slots[slot] = names->count + 1;
+	return names->count++;
+}
+
+uint32_t names_find(const struct names *names, const char *text, size_t len)
+{
+	uint32_t slot;
+
+	if (!names->slots)
+		return NAMES_NONE;
+	slot = find_slot(names, text, len, hash_text(text, len));
+	return names->slots[slot] ? names->slots[slot] - 1 : NAMES_NONE;
+}
+
+void names_fini(struct names *names)
+{
+	free(names->list);
+	free(names->slots);
+	memset(names, 0, sizeof(*names));
+}
+
+/* ---- Ranking --------------------------------------------------------------------------------- */
+
+struct ranked {
+	uint64_t high, low; /* the key's first 16 bytes */
+	const struct name *name;
+};
+
+static int compare_ranked(const void *va, const void *vb)
+{
+	const struct ranked *a = va, *b = vb;
+
+	if (a->high != b->high)
+		return a->high < b->high ? -1 : 1;
+	if (a->low != b->low)
+		return a->low < b->low ? -1 : 1;
+	return names_compare(a->name->text, a->name->len, b->name->text, b->name->len);
+}
+
+static void pack_key(struct ranked *r, const struct name *name)
+{
+	unsigned char key[16] = { 0 };
+
+	natural_key(name->text, name->len, key, sizeof(key));
+	r->name = name;
+	for (unsigned i = 0; i < 8; i++) {
+		r->high = r->high << 8 | key[i];
+		r->low = r->low << 8 | key[8 + i];
+	}
+}
+
+uint32_t *names_rank(const struct names *names)
+{
+	struct ranked *ranked = mem_alloc(names->count, sizeof(*ranked));
+	uint32_t *rank = mem_alloc(names->count, sizeof(*rank));
+	bool sorted = true;
+
+	for (uint32_t id = 0; id < names->count; id++) {
+		pack_key(&ranked[id], &names->list[id]);
+		sorted = sorted && (id == 0 || compare_ranked(&ranked[id - 1], &ranked[id]) < 0);
+	}
+	if (!sorted)
+		qsort(ranked, names->count, sizeof(*ranked), compare_ranked);
+	for (uint32_t i = 0; i < names->count; i++)
+		rank[ranked[i].name - names->list] = i;
+	free(ranked);
+	return rank;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * sort: sorting of arrays that are mostly in order already (data that is listed port by port from a
+ * regular fabric), counting sort, binary search, and a hash of words.
+ */
+#ifndef FMD_TOPOLOGY_BASE_SORT_H
+#define FMD_TOPOLOGY_BASE_SORT_H
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include "topology/base/mem.h"
+
+/* qsort(3) that returns after one pass if the array is in order. */
+static inline void sort_if_needed(void *base, size_t count, size_t size,
+				  int (*compare)(const void *, const void *))
+{
+	const char *at = base;
+
+	for (size_t i = 1; i < count; i++)
+		if (compare(at + (i - 1) * size, at + i * size) > 0) {
+			qsort(base, count, size, compare);
+			return;
+		}
+}
+
+/* Counting sort: by key[item], which is below nkeys; equals keep their order. */
+static inline void sort_by_key(uint32_t *items, uint32_t count, const uint32_t *key, uint32_t nkeys)
+{
+	uint32_t *next = mem_alloc(nkeys + 1u, sizeof(*next));
+	uint32_t *sorted = mem_alloc_unset(count, sizeof(*sorted));
+
+	for (uint32_t i = 0; i < count; i++)
+		next[key[items[i]] + 1]++;
+	for (uint32_t k = 1; k < nkeys; k++)
+		next[k] += next[k - 1];
+	for (uint32_t i = 0; i < count; i++)
+		sorted[next[key[items[i]]]++] = items[i];
+	memcpy(items, sorted, count * sizeof(*items));
+	free(sorted);
+	free(next);
+}
+
+/*
+ * Where something belongs in what is sorted: the first index of [low, high) for which `before` is
+ * false. `before` is an expression of `at`, true for all up to there.
+ */
+#define sort_place(low, high, at, before)                                                          \
+	({                                                                                         \
+		uint32_t sort_low = (low), sort_high = (high);                                     \
+                                                                                                   \
+		while (sort_low < sort_high) {                                                     \
+			uint32_t at = sort_low + (sort_high - sort_low) / 2;                       \
+                                                                                                   \
+			if (before)                                                                \
+				sort_low = at + 1;                                                 \
+			else                                                                       \
+				sort_high = at;                                                    \
+		}                                                                                  \
+		sort_low;                                                                          \
+	})
+
+/* The sum of the hashes of its words is a hash of a set; callers compare sets of equal hashes. */
+static inline uint64_t hash_word(uint64_t word)
+{
+	uint64_t mixed = (word + 1) * 0x9e3779b97f4a7c15ull;
+
+	return mixed ^ mixed >> 32;
+}
+
+#endif

@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include <stdlib.h>
+#include "topology/cabling/cabling_own.h"
+#include "topology/base/mem.h"
+#include "topology/snapshot/naming.h"
+
+/*
+ * cabling_kinds: the kind of a cable that does not fit the pattern, by what it connects and what is
+ * expected at its ends.
+ */
+
+static bool is_switch_end(const struct wiring *w, uint32_t v)
+{
+	return v != TOPO_NONE && w->node[v] < w->t->nswitches;
+}
+
+static enum cabling_kind kind_of_hca(const struct wiring *w, const struct tiers *tiers, uint32_t at,
+				     uint32_t hca)
+{
+	const struct topo_node *leaf = &w->t->nodes[w->node[at]], *ca = &w->t->nodes[w->node[hca]];
+	uint32_t belongs = w->want[hca];
+
+	if (is_switch_end(w, w->want[at]) || (belongs != TOPO_NONE && tiers->level[w->node[at]]))
+		return CABLING_UPLINK_PORT;
+	if (belongs == TOPO_NONE && w->stray[hca])
+		return CABLING_RAIL;
+	if (belongs == TOPO_NONE || w->node[belongs] == w->node[at])
+		return CABLING_PORT;
+	return ca->su != leaf->su ? CABLING_LEAF : CABLING_RAIL;
+}
+
+static unsigned count_cables(const struct wiring *w, uint32_t sw, uint32_t other, bool wanted)
+{
+	unsigned count = 0;
+
+	for (unsigned num = 1; num <= w->t->nodes[sw].nports; num++) {
+		uint32_t port = w->t->nodes[sw].port0 + num;
+		uint32_t far = wanted ? w->want[port] : w->found[port];
+
+		count += far != TOPO_NONE && w->node[far] == other;
+	}
+	return count;
+}
+
+static enum cabling_kind kind_of_link(const struct wiring *w, const struct tiers *tiers,
+				      uint32_t at, uint32_t found)
+{
+	uint32_t sw = w->node[at], other = w->node[found];
+	uint32_t expected = w->want[at], belongs = w->want[found];
+
+	if (tiers->level[sw] == tiers->level[other])
+		return CABLING_SAME_TIER;
+	if ((expected == TOPO_NONE || w->node[expected] == other) &&
+	    (belongs == TOPO_NONE || w->node[belongs] == sw) &&
+	    (expected != TOPO_NONE || belongs != TOPO_NONE))
+		return CABLING_PORT;
+	return count_cables(w, sw, other, true) &&
+			       count_cables(w, sw, other, false) > count_cables(w, sw, other, true)
+		       ? CABLING_DOUBLED
+		       : CABLING_SWITCH;
+}
+
+/* The kind of the wrong cable at vertex `at`, judged by the pattern (cabling_findings.c). */
+static enum cabling_kind cabling_kind_of(const struct wiring *w, const struct tiers *tiers,
+					 uint32_t at)
+{
+	uint32_t found = w->found[at];
+
+	if (is_switch_end(w, at) && is_switch_end(w, found))
+		return kind_of_link(w, tiers, at, found);
+	return is_switch_end(w, at) ? kind_of_hca(w, tiers, at, found) : CABLING_EXTRA;
+}
+
+/*
+ * cabling_findings: what is found against what is expected, as few findings as possible.
+ *
+ * Take cables that are wrong and cables that are expected and not there as edges between ports. A
+ * port has one of each at most, so they form chains and rings in which the two kinds alternate:
+ *   - a ring of four ports is two cables exchanged: one finding, a swap;
+ *   - an expected edge alone is a missing cable, a wrong one alone a cable too many;
+ *   - in all others each wrong cable is a finding, and names the expectations at both its ends.
+ * A missing cable and one too many at the same switch, where only the pattern speaks, are one cable
+ * in the wrong place.
+ */
+
+struct reporting {
+	struct wiring *w;
+	const struct tiers *tiers; /* NULL = against a plan */
+	bool *seen;		   /* by vertex */
+	uint32_t *chain;	   /* vertices in a row */
+	uint32_t length;
+	bool ring;
+};
+
+static bool is_wrong(const struct wiring *w, uint32_t v)
+{
+	uint32_t far = w->found[v];
+
+	return far != TOPO_NONE &&
+	       (w->stray[v] || w->stray[far] || (w->want[v] != TOPO_NONE && w->want[v] != far) ||
+		(w->want[far] != TOPO_NONE && w->want[far] != v));
+}
+
+static bool is_unmet(const struct wiring *w, uint32_t v)
+{
+	return w->want[v] != TOPO_NONE && w->want[v] != w->found[v];
+}
+
+static struct cabling_end end_of(const struct wiring *w, uint32_t v)
+{
+	return v == TOPO_NONE ? (struct cabling_end){ 0 } : w->ends[v];
+}
+
+static uint32_t found_at(const struct wiring *w, uint32_t v)
+{
+	return v == TOPO_NONE ? TOPO_NONE : w->found[v];
+}
+
+/* What the finding has in common with all others: the expected cable, and where its ends lead. */
+static void set_cable(const struct wiring *w, struct cabling_item *item, uint32_t a, uint32_t b)
+{
+	item->a = end_of(w, a);
+	item->b = end_of(w, b);
+	item->a_found = end_of(w, found_at(w, a));
+	item->b_found = end_of(w, found_at(w, b));
+	item->rail = item->leaf_rail = -1;
+}
+
+static void set_votes(const struct wiring *w, struct cabling_item *item, uint32_t v)
+{
+	if (w->planned)
+		return;
+	item->votes = w->votes[v].votes;
+	item->of = w->votes[v].of;
+}
+
+static bool is_switch(const struct wiring *w, uint32_t v)
+{
+	return w->node[v] < w->t->nswitches;
+}
+
+/* ---- Chains and rings ------------------------------------------------------------------------ */
+
+static uint32_t step_from(const struct wiring *w, uint32_t v, bool wrong)
+{
+	if (wrong)
+		return is_wrong(w, v) ? w->found[v] : TOPO_NONE;
+	return is_unmet(w, v) ? w->want[v] : TOPO_NONE;
+}
+
+/* The end of the chain that v is in, on the side of its wrong cable; v itself in a ring. */
+static uint32_t find_start(const struct wiring *w, uint32_t v, bool *wrong)
+{
+	uint32_t at = v;
+	bool by_wrong = true;
+
+	for (;;) {
+		uint32_t next = step_from(w, at, by_wrong);
+
+		if (next == TOPO_NONE || (next == v && !by_wrong)) {
+			*wrong = !by_wrong;
+			return next == TOPO_NONE ? at : v;
+		}
+		at = next;
+		by_wrong = !by_wrong;
+	}
+}
+
+static void collect_chain(struct reporting *rep, uint32_t v)
+{
+	bool wrong;
+	uint32_t start = find_start(rep->w, v, &wrong), at = start;
+
+	rep->length = 0;
+	rep->ring = false;
+	do {
+		rep->chain[rep->length++] = at;
+		rep->seen[at] = true;
+		at = step_from(rep->w, at, wrong);
+		wrong = !wrong;
+		rep->ring = at == start;
+	} while (at != TOPO_NONE && at != start);
+}
+
+/* ---- Findings -------------------------------------------------------------------------------- */
+
+/*
+ * x has y and wants what v has, which wants y. They are exchanged at the end where both are on one
+ * switch, else at the side of the switches.
+ */
+static void report_swap(struct reporting *rep, uint32_t x, uint32_t y, uint32_t v, uint32_t u)
+{
+	const struct wiring *w = rep->w;
+	bool turn = w->node[x] != w->node[v] &&
+		    (w->node[y] == w->node[u] || (is_switch(w, y) && !is_switch(w, x)));
+	uint32_t at = turn ? y : x, found = turn ? x : y, other = turn ? u : v,
+		 other_found = turn ? v : u;
+	struct cabling_item item = { .kind = CABLING_SWAP };
+
+	if (w->node[at] == w->node[other] ? w->ends[other].port < w->ends[at].port : other < at) {
+		uint32_t swap = at;
+
+		at = other;
+		other = swap;
+		swap = found;
+		found = other_found;
+		other_found = swap;
+	}
+	set_cable(w, &item, at, other_found);
+	set_votes(w, &item, at);
+	item.at = end_of(w, at);
+	item.found = end_of(w, found);
+	item.expected = end_of(w, other_found);
+	item.other = end_of(w, other);
+	item.other_found = end_of(w, other_found);
+	cabling_add(w->result, &item);
+}
+
+/*
+ * Whether `at` is the end that the finding sends people to: the one that has to move within its
+ * switch, else a switch, else the switch of the lower level.
+ */
+static bool goes_to(const struct reporting *rep, uint32_t at, uint32_t found)
+{
+	const struct wiring *w = rep->w;
+	uint32_t belongs = w->want[found];
+
+	if (belongs != TOPO_NONE && w->node[belongs] == w->node[at] && is_switch(w, at))
+		return true;
+	belongs = w->want[at];
+	if (belongs != TOPO_NONE && w->node[belongs] == w->node[found] && is_switch(w, found))
+		return false;
+	if (is_switch(w, at) != is_switch(w, found))
+		return is_switch(w, at);
+	return is_switch(w, at) &&
+	       w->t->nodes[w->node[at]].level <= w->t->nodes[w->node[found]].level;
+}
+
+static void report_wrong(struct reporting *rep, uint32_t x, uint32_t y)
+{
+	const struct wiring *w = rep->w;
+	uint32_t at = goes_to(rep, x, y) ? x : y, found = w->found[at];
+	uint32_t expected = w->want[at], belongs = w->want[found];
+	struct cabling_item item = { .kind = CABLING_ELSEWHERE };
+
+	if (expected == TOPO_NONE && belongs == TOPO_NONE) {
+		item.kind = CABLING_EXTRA;
+		set_cable(w, &item, at, found);
+	} else if (expected != TOPO_NONE) {
+		set_cable(w, &item, at, expected);
+		set_votes(w, &item, at);
+	} else {
+		set_cable(w, &item, found, belongs);
+		set_votes(w, &item, found);
+	}
+	if (rep->tiers)
+		item.kind = cabling_kind_of(w, rep->tiers, at);
+	item.at = end_of(w, at);
+	item.found = end_of(w, found);
+	item.expected = end_of(w, expected);
+	item.belongs = end_of(w, belongs);
+	item.absent = !w->planned && expected != TOPO_NONE && w->node[expected] == TOPO_NONE &&
+		      !is_switch(w, found);
+	item.one_of = w->one_of[at] || w->one_of[found];
+	if (item.kind == CABLING_RAIL) {
+		item.rail = w->t->nodes[w->node[found]].rail;
+		item.leaf_rail = w->t->nodes[w->node[at]].rail;
+	}
+	cabling_add(w->result, &item);
+}
+
+static void report_missing(struct reporting *rep, uint32_t a, uint32_t b)
+{
+	const struct wiring *w = rep->w;
+	bool turn = !is_switch(w, a) || (is_switch(w, b) && w->t->nodes[w->node[b]].level <
+								    w->t->nodes[w->node[a]].level);
+	struct cabling_item item = { .kind = CABLING_MISSING };
+
+	if (w->node[a] == TOPO_NONE || w->node[b] == TOPO_NONE)
+		item.kind = w->planned ? CABLING_MISSING : CABLING_NO_HCA;
+	set_cable(w, &item, turn ? b : a, turn ? a : b);
+	set_votes(w, &item, a);
+	item.at = item.a;
+	item.expected = item.b;
+	cabling_add(w->result, &item);
+}
+
+/*
+ * Whether a chain of four ports is a swap though nothing is expected at its two outer ports: both
+ * cables have an end on the same switch, and one is in the port where the other is expected.
+ */
+static bool is_half_known(const struct wiring *w, const uint32_t *v)
+{
+	return w->found[v[2]] == v[3] && w->want[v[0]] == TOPO_NONE && w->want[v[3]] == TOPO_NONE &&
+	       (w->node[v[1]] == w->node[v[3]] || w->node[v[0]] == w->node[v[2]]);
+}
+
+static void report_chain(struct reporting *rep)
+{
+	const struct wiring *w = rep->w;
+	const uint32_t *v = rep->chain;
+
+	if (rep->length == 4 && w->found[v[0]] == v[1] &&
+	    (rep->ring || (rep->tiers && is_half_known(w, v))))
+		report_swap(rep, v[0], v[1], v[2], v[3]);
+	else if (rep->ring && rep->length == 4)
+		report_swap(rep, v[1], v[2], v[3], v[0]);
+	else if (rep->length == 2 && w->found[v[0]] != v[1])
+		report_missing(rep, v[0], v[1]);
+	else
+		for (uint32_t i = 0; i < rep->length; i++) {
+			uint32_t next = i + 1 < rep->length ? i + 1 : 0;
+
+			if ((next || rep->ring) && w->found[v[i]] == v[next])
+				report_wrong(rep, v[i], v[next]);
+		}
+}
+
+/* ---- A cable too many and one that is missing ------------------------------------------------ */
+
+/* Whether both have a node in common. A node's name is one text, so pointers are compared. */
+static bool share_node(const struct cabling_item *extra, const struct cabling_item *missing)
+{
+	return extra->a.name == missing->a.name || extra->a.name == missing->b.name ||
+	       extra->b.name == missing->a.name || extra->b.name == missing->b.name;
+}
+
+/* Makes `extra` the finding of both; the missing cable's loses its name, which drops it later. */
+static void join_pair(struct cabling_item *extra, struct cabling_item *missing)
+{
+	bool at_b = extra->b.name == missing->a.name || extra->b.name == missing->b.name;
+	struct cabling_end at = at_b ? extra->b : extra->a, found = at_b ? extra->a : extra->b;
+	bool turn = at.name == missing->b.name;
+
+	extra->at = at;
+	extra->found = found;
+	extra->other = turn ? missing->b : missing->a;
+	extra->other_found = turn ? missing->a : missing->b;
+	extra->a = extra->other;
+	extra->b = extra->other_found;
+	extra->a_found = extra->b_found = (struct cabling_end){ 0 };
+	extra->votes = missing->votes;
+	extra->of = missing->of;
+	missing->at.name = NULL;
+}
+
+static void join_pairs(struct cabling *c)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < c->count; i++) {
+		struct cabling_item *extra = &c->items[i];
+
+		if (!extra->found.name || extra->expected.name || extra->belongs.name ||
+		    extra->other.name || extra->kind == CABLING_HOST ||
+		    extra->kind == CABLING_SAME_TIER)
+			continue;
+		for (uint32_t j = 0; j < c->count && !extra->other.name; j++)
+			if (c->items[j].kind == CABLING_MISSING && c->items[j].at.name &&
+			    share_node(extra, &c->items[j]))
+				join_pair(extra, &c->items[j]);
+	}
+	for (uint32_t i = 0; i < c->count; i++)
+		if (c->items[i].at.name)
+			c->items[n++] = c->items[i];
+	c->count = n;
+}
+
+/*
+ * An HCA whose description names no host, in the port of an HCA that is nowhere else: a host is
+ * called so until its operating system has come up, and nothing says that it is another one.
+ */
+static void accept_nameless(struct wiring *w)
+{
+	for (uint32_t v = 0; v < w->nvertices; v++) {
+		uint32_t hca = w->found[v], absent = w->want[v];
+
+		if (hca == TOPO_NONE || absent == TOPO_NONE || w->node[absent] != TOPO_NONE ||
+		    !is_switch(w, v) || is_switch(w, hca) || w->want[hca] != TOPO_NONE ||
+		    !naming_is_factory(w->t->nodes[w->node[hca]].desc))
+			continue;
+		w->want[absent] = TOPO_NONE;
+		w->want[v] = hca;
+		w->want[hca] = v;
+		w->stray[v] = w->stray[hca] = false;
+	}
+}
+
+void cabling_report(struct wiring *w, const struct tiers *tiers)
+{
+	struct reporting rep = { .w = w,
+				 .tiers = tiers,
+				 .seen = mem_alloc(w->nvertices + 1, sizeof(*rep.seen)),
+				 .chain = mem_alloc(w->nvertices + 1, sizeof(*rep.chain)) };
+
+	if (tiers)
+		accept_nameless(w);
+	for (uint32_t v = 0; v < w->nvertices; v++) {
+		if (rep.seen[v] || (!is_wrong(w, v) && !is_unmet(w, v)))
+			continue;
+		collect_chain(&rep, v);
+		report_chain(&rep);
+	}
+	if (tiers)
+		join_pairs(w->result);
+	free(rep.seen);
+	free(rep.chain);
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * cabling_own: what the files of cabling share: what is found and what is expected, port by port.
+ *
+ * cabling_hosts.c, cabling_uplinks.c and cabling_plan.c write what they expect of a port into a
+ * wiring; cabling_findings.c compares that with what is found.
+ *
+ * A vertex is a port of the snapshot, by its index, or, behind these, an end that no port stands
+ * for: some port of a switch, an HCA that is not there. A vertex has one found cable and one
+ * expected cable at most, and both are kept at both ends.
+ */
+#ifndef FMD_TOPOLOGY_CABLING_CABLING_OWN_H
+#define FMD_TOPOLOGY_CABLING_CABLING_OWN_H
+
+#include "topology/cabling/cabling.h"
+
+struct wiring_votes {
+	uint32_t votes, of;
+};
+
+struct wiring {
+	const struct topo *t;
+	struct cabling *result;
+	bool planned; /* expectations are a plan's */
+	uint32_t nvertices, room;
+	uint32_t *found; /* by vertex: the far end of its cable, TOPO_NONE = none */
+	uint32_t *want;	 /* by vertex: the far end expected, TOPO_NONE = nothing known */
+	bool *stray;	 /* by vertex: its cable has no place in the pattern or plan */
+	bool *one_of;	 /* by vertex: its cable is as good as those beside it to the same switch */
+	struct wiring_votes *votes; /* by vertex: of what is wanted */
+	struct cabling_end *ends;   /* by vertex */
+	uint32_t *node;		    /* by vertex: in t->nodes; TOPO_NONE = not there */
+};
+
+/* Levels and likenesses of switches, stray cables or not (cabling.c). */
+struct tiers {
+	const struct topo *t;
+	uint8_t *level;	     /* by switch: as most of those have it that are like it */
+	uint32_t *up, *down; /* by switch: one of those with the same parents, children */
+	uint32_t *first;     /* by switch: where its neighbours begin in `near` */
+	uint32_t *near;	     /* switches, each once */
+};
+
+/*
+ * Starts a wiring with the cables of `t`, which must outlive it, and an empty result.
+ * wiring_fini() frees all of it but the result, which the caller then owns.
+ */
+void wiring_init(struct wiring *w, const struct topo *t);
+void wiring_fini(struct wiring *w);
+/*
+ * Adds a vertex that is no port of the snapshot: a port of `node` (TOPO_NONE = a node that is not
+ * there), 0 = any port. Returns the vertex. `name` is kept: a text of the result or a snapshot.
+ */
+uint32_t wiring_add_end(struct wiring *w, uint32_t node, const char *name, uint8_t port);
+/* Expects a cable between two vertices. False, nothing changed: another is expected at one. */
+bool wiring_expect(struct wiring *w, uint32_t a, uint32_t b, struct wiring_votes votes);
+/* Takes back what is expected at the vertex, if anything is. */
+void wiring_drop(struct wiring *w, uint32_t vertex);
+static inline bool wiring_is_port(const struct wiring *w, uint32_t vertex)
+{
+	return vertex < w->t->nports;
+}
+
+/* Whether part/whole is at least num/den. */
+static inline bool most(uint64_t part, uint64_t whole, unsigned num, unsigned den)
+{
+	return part * den >= whole * num;
+}
+
+/* An empty result; the caller frees it with cabling_free(). cabling_add() copies the item. */
+struct cabling *cabling_new(void);
+void cabling_add(struct cabling *c, const struct cabling_item *item);
+/* Sorts the findings in the order in which one walks: missing nodes, then by switch and port. */
+void cabling_sort(struct cabling *c);
+/* The end that a port is; with a NULL name for a NULL port. Its texts are the snapshot's. */
+struct cabling_end cabling_end_of(const struct topo *t, const struct topo_port *port);
+/* The first port of a CA with a known link, in the snapshot; NULL = it has none. */
+const struct topo_port *cabling_first_cabled(const struct topo *t, uint32_t ca);
+
+/*
+ * The steps of cabling_pattern(), in its order. `expect` adds expectations; cabling_find_strays()
+ * marks stray cables, the other `find` add findings or expectations; cabling_report() turns the
+ * difference of found and expected into findings. `tiers` NULL = the expectations are a plan's.
+ */
+void cabling_expect_hosts(struct wiring *w);				  /* cabling_hosts.c */
+void cabling_expect_uplinks(struct wiring *w, const struct tiers *tiers); /* cabling_uplinks.c */
+void cabling_find_strays(struct wiring *w, const struct tiers *tiers);	  /* cabling_strays.c */
+void cabling_report(struct wiring *w, const struct tiers *tiers);	  /* cabling_findings.c */
+
+#endif

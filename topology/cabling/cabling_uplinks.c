@@ -1,0 +1,663 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include <stdlib.h>
+#include <string.h>
+#include "topology/cabling/cabling_own.h"
+#include "topology/base/mem.h"
+
+/* cabling_uplinks: votes on ports of switches; used inside of cabling (cabling_uplinks.c). */
+
+struct choice { /* of a family, for a port number */
+	uint32_t label, votes, of;
+	uint32_t none; /* members without such a cable there */
+	bool backed;   /* by the ports beside it */
+};
+
+struct ballot {
+	const struct wiring *w;
+	const struct tiers *tiers;
+	int step;	 /* 1: parents are voted on, -1: children */
+	bool by_pod;	 /* votes are for a child's pod, not for the child */
+	uint32_t *count; /* by label */
+	uint32_t *at;	 /* by port of a switch: the switch expected there, TOPO_NONE = not known */
+	uint32_t *lead;	 /* by port: the same, where more than half of the votes agree */
+	struct wiring_votes *votes;
+	bool *empty;   /* by port: most have no such cable there */
+	bool *known;   /* by switch: the switch expected at some of its ports is known */
+	bool *regular; /* by family: its port numbers have a pattern */
+};
+
+/*
+ * cabling_counts: cables between switches whose port numbers have no pattern: only how many lead
+ * from each switch to each parent is known, by the votes of its family.
+ *
+ * A switch with more cables to one parent than its family has, and fewer to another, has a cable
+ * too many at the first and one too few at the second. Which of parallel cables is wrong is
+ * unknown: the finding names the last one.
+ */
+
+#define COUNT_VOTERS 4
+
+struct gap { /* a cable that a switch lacks to a parent */
+	uint32_t sw, parent;
+	struct wiring_votes votes;
+};
+
+struct counting {
+	struct wiring *w;
+	const struct tiers *tiers;
+	const uint32_t *members;
+	uint32_t n;
+	uint32_t *parents, nparents;
+	uint16_t *cables;	    /* [member][parent] */
+	uint16_t *usual;	    /* by parent */
+	struct wiring_votes *votes; /* by parent; votes 0 = too few agree */
+	struct gap *gaps;
+	uint32_t ngaps;
+	bool *spare; /* by port of a switch: its cable is one too many for its lower end */
+};
+
+static uint32_t parent_at(const struct counting *c, uint32_t sw, unsigned num)
+{
+	uint32_t peer = c->w->found[c->w->t->nodes[sw].port0 + num];
+	uint32_t far = peer == TOPO_NONE ? TOPO_NONE : c->w->node[peer];
+
+	return far < c->w->t->nswitches && c->tiers->level[far] == c->tiers->level[sw] + 1
+		       ? far
+		       : TOPO_NONE;
+}
+
+static void list_parents(struct counting *c, uint32_t *place)
+{
+	c->nparents = 0;
+	for (uint32_t i = 0; i < c->n; i++) {
+		uint32_t sw = c->members[i];
+
+		for (uint32_t j = c->tiers->first[sw]; j < c->tiers->first[sw + 1]; j++) {
+			uint32_t far = c->tiers->near[j];
+
+			if (c->tiers->level[far] == c->tiers->level[sw] + 1 &&
+			    place[far] == TOPO_NONE) {
+				place[far] = c->nparents;
+				c->parents[c->nparents++] = far;
+			}
+		}
+	}
+}
+
+static void count_cables(struct counting *c, const uint32_t *place)
+{
+	for (uint32_t i = 0; i < c->n; i++)
+		for (unsigned num = 1; num <= c->w->t->nodes[c->members[i]].nports; num++) {
+			uint32_t far = parent_at(c, c->members[i], num);
+
+			if (far != TOPO_NONE)
+				c->cables[i * c->nparents + place[far]]++;
+		}
+}
+
+static void vote_on_parent(struct counting *c, uint32_t parent)
+{
+	uint32_t votes[256] = { 0 }, best = 0;
+
+	for (uint32_t i = 0; i < c->n; i++) {
+		uint16_t cables = c->cables[i * c->nparents + parent];
+
+		votes[cables < 255 ? cables : 255]++;
+	}
+	for (uint32_t cables = 1; cables < 256; cables++)
+		if (votes[cables] > votes[best])
+			best = cables;
+	if (!most(votes[best], c->n, 3, 4))
+		return;
+	c->usual[parent] = (uint16_t)best;
+	c->votes[parent] = (struct wiring_votes){ votes[best], c->n };
+}
+
+/* Whether a member has the usual number of cables to most parents; else it is of another kind. */
+static bool is_usual(const struct counting *c, uint32_t member)
+{
+	uint32_t same = 0, all = 0;
+
+	for (uint32_t u = 0; u < c->nparents; u++) {
+		const uint16_t cables = c->cables[member * c->nparents + u];
+
+		if (!c->votes[u].votes || (!cables && !c->usual[u]))
+			continue;
+		all++;
+		same += cables == c->usual[u];
+	}
+	return all && most(same, all, 3, 5);
+}
+
+static void mark_spare(struct counting *c, uint32_t sw, uint32_t parent, unsigned too_many,
+		       unsigned usual)
+{
+	for (unsigned num = c->w->t->nodes[sw].nports; num && too_many; num--)
+		if (parent_at(c, sw, num) == parent) {
+			c->spare[c->w->t->nodes[sw].port0 + num] = true;
+			c->w->one_of[c->w->t->nodes[sw].port0 + num] = usual > 0;
+			too_many--;
+		}
+}
+
+static void compare_member(struct counting *c, uint32_t member)
+{
+	for (uint32_t u = 0; u < c->nparents; u++) {
+		unsigned cables = c->cables[member * c->nparents + u], usual = c->usual[u];
+
+		if (!c->votes[u].votes)
+			continue;
+		for (; cables < usual; usual--) {
+			if (!(c->ngaps & (c->ngaps - 1)))
+				c->gaps = mem_resize(c->gaps, c->ngaps ? c->ngaps * 2 : 1,
+						     sizeof(*c->gaps));
+			c->gaps[c->ngaps++] = (struct gap){ .sw = c->members[member],
+							    .parent = c->parents[u],
+							    .votes = c->votes[u] };
+		}
+		if (cables > usual)
+			mark_spare(c, c->members[member], c->parents[u], cables - usual, usual);
+	}
+}
+
+static void count_family(struct counting *c, uint32_t *place)
+{
+	list_parents(c, place);
+	c->cables = mem_alloc(c->n * (c->nparents + 1), sizeof(*c->cables));
+	c->usual = mem_alloc(c->nparents + 1, sizeof(*c->usual));
+	c->votes = mem_alloc(c->nparents + 1, sizeof(*c->votes));
+	count_cables(c, place);
+	for (uint32_t u = 0; u < c->nparents; u++)
+		vote_on_parent(c, u);
+	for (uint32_t i = 0; i < c->n; i++)
+		if (is_usual(c, i))
+			compare_member(c, i);
+	for (uint32_t u = 0; u < c->nparents; u++)
+		place[c->parents[u]] = TOPO_NONE;
+	free(c->cables);
+	free(c->usual);
+	free(c->votes);
+}
+
+/* ---- What goes where ------------------------------------------------------------------------- */
+
+/* Whether the cable at a port leads to a switch of the same level, or skips a level. */
+static bool is_off_tier(const struct counting *c, uint32_t port)
+{
+	uint32_t peer = c->w->found[port];
+
+	return peer != TOPO_NONE && c->w->node[peer] < c->w->t->nswitches &&
+	       abs(c->tiers->level[c->w->node[peer]] - c->tiers->level[c->w->node[port]]) != 1;
+}
+
+/* A port whose cable is one too many and belongs nowhere yet; TOPO_NONE = none. */
+static uint32_t spare_end(const struct counting *c, uint32_t sw, bool lower)
+{
+	for (unsigned num = 1; num <= c->w->t->nodes[sw].nports; num++) {
+		uint32_t port = c->w->t->nodes[sw].port0 + num, peer = c->w->found[port];
+
+		if (peer != TOPO_NONE && c->w->want[port] == TOPO_NONE &&
+		    ((lower ? c->spare[port] : peer < c->w->t->nswitch_ports && c->spare[peer]) ||
+		     is_off_tier(c, port)))
+			return port;
+	}
+	return TOPO_NONE;
+}
+
+static void fill_gap(struct counting *c, const struct gap *gap)
+{
+	uint32_t a = spare_end(c, gap->sw, true), b = spare_end(c, gap->parent, false);
+
+	if (a == TOPO_NONE)
+		a = wiring_add_end(c->w, gap->sw, c->w->ends[c->w->t->nodes[gap->sw].port0].name,
+				   0);
+	if (b == TOPO_NONE)
+		b = wiring_add_end(c->w, gap->parent,
+				   c->w->ends[c->w->t->nodes[gap->parent].port0].name, 0);
+	wiring_expect(c->w, a, b, gap->votes);
+}
+
+static void mark_strays(struct counting *c)
+{
+	for (uint32_t p = 0; p < c->w->t->nswitch_ports; p++)
+		if (c->spare[p])
+			c->w->stray[p] = c->w->stray[c->w->found[p]] = true;
+}
+
+/*
+ * Compares the numbers of parallel links in families whose ports have no pattern, and marks links
+ * that are one too many (cabling_uplinks.c). `regular`: by family, true = left to the votes.
+ */
+static void cabling_count_uplinks(struct wiring *w, const struct tiers *tiers, const bool *regular)
+{
+	uint32_t nswitches = w->t->nswitches;
+	uint32_t *place = mem_alloc(nswitches + 1, sizeof(*place));
+	uint32_t *members = mem_alloc(nswitches + 1, sizeof(*members));
+	struct counting c = { .w = w,
+			      .tiers = tiers,
+			      .members = members,
+			      .parents = mem_alloc(nswitches + 1, sizeof(*c.parents)),
+			      .spare = mem_alloc(w->t->nswitch_ports + 1, sizeof(*c.spare)) };
+
+	memset(place, 0xff, nswitches * sizeof(*place));
+	for (uint32_t f = 0; f < nswitches; f++) {
+		if (tiers->up[f] != f || regular[f])
+			continue;
+		c.n = 0;
+		for (uint32_t sw = 0; sw < nswitches; sw++)
+			if (tiers->up[sw] == f)
+				members[c.n++] = sw;
+		if (c.n >= COUNT_VOTERS)
+			count_family(&c, place);
+	}
+	for (uint32_t i = 0; i < c.ngaps; i++)
+		fill_gap(&c, &c.gaps[i]);
+	mark_strays(&c);
+	free(place);
+	free(members);
+	free(c.parents);
+	free(c.spare);
+	free(c.gaps);
+}
+
+/*
+ * cabling_uplinks: cables between switches as the pattern of their port numbers has them.
+ *
+ * Switches with the same parents (a family) have the same parent at the same port number, and those
+ * with the same children the same child: each port is put to the vote, upwards and downwards, and
+ * both together name a cable. Where switches are alone or two with their children (the cores of a
+ * small group), all of their level vote, and not on the child but on the pod it is of.
+ *
+ * A family counts where 80% of its cables are at the port where most have them: else its cables
+ * are only counted. Parallel cables between two switches may stand in any order.
+ */
+
+#define VOTERS	   3  /* switches that can have a majority */
+#define CABLES_MIN 12 /* fewer cables may agree by chance */
+
+static uint32_t *list_members(const struct tiers *tiers, const uint32_t *family, uint32_t *first)
+{
+	uint32_t n = tiers->t->nswitches, *members = mem_alloc(n + 1, sizeof(*members));
+	uint32_t *next = mem_alloc(n + 1, sizeof(*next));
+
+	memset(first, 0, (n + 1) * sizeof(*first));
+	for (uint32_t sw = 0; sw < n; sw++)
+		first[family[sw] + 1]++;
+	for (uint32_t sw = 0; sw < n; sw++)
+		first[sw + 1] += first[sw];
+	memcpy(next, first, n * sizeof(*next));
+	for (uint32_t sw = 0; sw < n; sw++)
+		members[next[family[sw]]++] = sw;
+	free(next);
+	return members;
+}
+
+/* The switch behind a port that is one level higher, or lower; TOPO_NONE = none. */
+static uint32_t far_switch(const struct ballot *b, uint32_t sw, unsigned num)
+{
+	const struct tiers *tiers = b->tiers;
+	uint32_t peer = num > tiers->t->nodes[sw].nports
+				? TOPO_NONE
+				: b->w->found[tiers->t->nodes[sw].port0 + num];
+	uint32_t far = peer == TOPO_NONE ? TOPO_NONE : b->w->node[peer];
+
+	if (far == TOPO_NONE || far >= tiers->t->nswitches ||
+	    tiers->level[far] != tiers->level[sw] + b->step)
+		return TOPO_NONE;
+	return far;
+}
+
+/* What a far end counts as: itself, or the pod it is of. */
+static uint32_t label_of(const struct ballot *b, uint32_t far)
+{
+	return far == TOPO_NONE || !b->by_pod ? far : b->tiers->down[far];
+}
+
+/* The label that most members have at a port; of equals the first. */
+static struct choice vote_on(struct ballot *b, const uint32_t *members, uint32_t n, unsigned num)
+{
+	struct choice best = { .label = TOPO_NONE, .of = n };
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t label = label_of(b, far_switch(b, members[i], num));
+
+		if (label == TOPO_NONE) {
+			best.none++;
+			continue;
+		}
+		if (++b->count[label] > best.votes) {
+			best.votes = b->count[label];
+			best.label = label;
+		}
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t label = label_of(b, far_switch(b, members[i], num));
+
+		if (label != TOPO_NONE)
+			b->count[label] = 0;
+	}
+	return best;
+}
+
+static unsigned most_ports(const struct topo *t, const uint32_t *members, uint32_t n)
+{
+	unsigned nports = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (t->nodes[members[i]].nports > nports)
+			nports = t->nodes[members[i]].nports;
+	return nports;
+}
+
+/* The child of the pod that a switch is cabled to most; TOPO_NONE when two are close. */
+static uint32_t child_of_pod(const struct ballot *b, uint32_t sw, uint32_t pod)
+{
+	unsigned most_cables = 0, second = 0;
+	uint32_t best = TOPO_NONE;
+
+	for (uint32_t i = b->tiers->first[sw]; i < b->tiers->first[sw + 1]; i++) {
+		uint32_t child = b->tiers->near[i];
+		unsigned cables = 0;
+
+		if (b->tiers->level[child] + 1 != b->tiers->level[sw] ||
+		    b->tiers->down[child] != pod)
+			continue;
+		for (unsigned num = 1; num <= b->tiers->t->nodes[sw].nports; num++)
+			cables += far_switch(b, sw, num) == child;
+		if (cables > most_cables) {
+			second = most_cables;
+			most_cables = cables;
+			best = child;
+		} else if (cables > second) {
+			second = cables;
+		}
+	}
+	return most_cables > second * 2 ? best : TOPO_NONE;
+}
+
+static bool is_decided(const struct choice *choice)
+{
+	return choice->votes >= 2 && (choice->backed || most(choice->votes, choice->of, 2, 3));
+}
+
+/*
+ * In a family of four of which two agree on a port, the ports beside it decide: parallel cables are
+ * in adjacent ports.
+ */
+static void back_halves(struct choice *choices, unsigned nports)
+{
+	for (unsigned num = 1; num <= nports; num++) {
+		struct choice *choice = &choices[num];
+
+		if (choice->of != 4 || choice->votes != 2)
+			continue;
+		choice->backed = (num > 1 && choices[num - 1].votes > 2 &&
+				  choices[num - 1].label == choice->label) ||
+				 (num < nports && choices[num + 1].votes > 2 &&
+				  choices[num + 1].label == choice->label);
+	}
+}
+
+static void write_choice(struct ballot *b, uint32_t sw, unsigned num, struct choice choice)
+{
+	uint32_t port = b->tiers->t->nodes[sw].port0 + num;
+
+	b->known[sw] = true;
+	if (choice.votes * 2 > choice.of && !b->by_pod)
+		b->lead[port] = choice.label;
+	if (is_decided(&choice)) {
+		b->at[port] = b->by_pod ? child_of_pod(b, sw, choice.label) : choice.label;
+		b->votes[port] = (struct wiring_votes){ choice.votes, choice.of };
+	} else if (most(choice.none, choice.of, 3, 4)) {
+		b->empty[port] = true;
+	}
+}
+
+/* Whether three in five of a switch's ports are as the votes say; else it is of another kind. */
+static bool is_like_others(const struct ballot *b, uint32_t sw, const struct choice *choices)
+{
+	uint32_t same = 0, all = 0;
+
+	for (unsigned num = 1; num <= b->tiers->t->nodes[sw].nports; num++) {
+		if (!is_decided(&choices[num]))
+			continue;
+		all++;
+		same += label_of(b, far_switch(b, sw, num)) == choices[num].label;
+	}
+	return all && most(same, all, 3, 5);
+}
+
+/*
+ * A family of five or fewer switches may agree on some ports by chance; it has a pattern only if it
+ * is unanimous at three ports in five.
+ */
+static bool is_no_chance(const struct choice *choices, unsigned nports, uint32_t n)
+{
+	uint32_t same = 0, all = 0;
+
+	for (unsigned num = 1; num <= nports; num++) {
+		all += choices[num].votes > 0;
+		same += choices[num].votes == n;
+	}
+	return n > 5 || most(same, all, 3, 5);
+}
+
+/* Puts all ports of a family to the vote. False: its port numbers have no pattern. */
+static bool vote_of(struct ballot *b, const uint32_t *members, uint32_t n)
+{
+	unsigned nports = most_ports(b->tiers->t, members, n);
+	struct choice *choices = mem_alloc(nports + 1, sizeof(*choices));
+	uint32_t cables = 0, usual = 0;
+	bool regular;
+
+	for (unsigned num = 1; num <= nports; num++) {
+		choices[num] = vote_on(b, members, n, num);
+		cables += n - choices[num].none;
+		usual += is_decided(&choices[num]) ? choices[num].votes : 0;
+	}
+	back_halves(choices, nports);
+	regular = usual >= CABLES_MIN && most(usual, cables, 4, 5) &&
+		  is_no_chance(choices, nports, n);
+	for (uint32_t i = 0; i < n && regular; i++)
+		for (unsigned num = 1; num <= b->tiers->t->nodes[members[i]].nports &&
+				       is_like_others(b, members[i], choices);
+		     num++)
+			write_choice(b, members[i], num, choices[num]);
+	free(choices);
+	return regular;
+}
+
+/* All switches of a level whose families are too small to vote. */
+static void vote_by_level(struct ballot *b, const uint32_t *first, const uint32_t *members)
+{
+	const struct tiers *tiers = b->tiers;
+	uint32_t *list = mem_alloc(tiers->t->nswitches + 1, sizeof(*list));
+
+	b->by_pod = true;
+	for (unsigned level = 1; level <= TOPO_MAX_LEVEL; level++) {
+		uint32_t n = 0;
+
+		for (uint32_t f = 0; f < tiers->t->nswitches; f++)
+			for (uint32_t i = first[f]; i < first[f + 1]; i++)
+				if (first[f + 1] - first[f] < VOTERS &&
+				    tiers->level[members[i]] == level)
+					list[n++] = members[i];
+		if (n > VOTERS)
+			vote_of(b, list, n);
+	}
+	b->by_pod = false;
+	free(list);
+}
+
+static void hold_ballot(struct ballot *b, const struct wiring *w, const struct tiers *tiers,
+			int step)
+{
+	uint32_t *first = mem_alloc(tiers->t->nswitches + 2, sizeof(*first));
+	uint32_t *members = list_members(tiers, step > 0 ? tiers->up : tiers->down, first);
+
+	*b = (struct ballot){ .w = w,
+			      .tiers = tiers,
+			      .step = step,
+			      .count = mem_alloc(tiers->t->nswitches + 1, sizeof(*b->count)),
+			      .at = mem_alloc(tiers->t->nswitch_ports + 1, sizeof(*b->at)),
+			      .votes = mem_alloc(tiers->t->nswitch_ports + 1, sizeof(*b->votes)),
+			      .empty = mem_alloc(tiers->t->nswitch_ports + 1, sizeof(*b->empty)),
+			      .known = mem_alloc(tiers->t->nswitches + 1, sizeof(*b->known)),
+			      .regular = mem_alloc(tiers->t->nswitches + 1, sizeof(*b->regular)) };
+	b->lead = mem_alloc(tiers->t->nswitch_ports + 1, sizeof(*b->lead));
+	memset(b->at, 0xff, tiers->t->nswitch_ports * sizeof(*b->at));
+	memset(b->lead, 0xff, tiers->t->nswitch_ports * sizeof(*b->lead));
+	for (uint32_t f = 0; f < tiers->t->nswitches; f++)
+		if (first[f + 1] - first[f] >= VOTERS)
+			b->regular[f] = vote_of(b, members + first[f], first[f + 1] - first[f]);
+	if (step < 0)
+		vote_by_level(b, first, members);
+	free(first);
+	free(members);
+}
+
+static void end_ballot(struct ballot *b)
+{
+	free(b->count);
+	free(b->at);
+	free(b->lead);
+	free(b->votes);
+	free(b->empty);
+	free(b->known);
+	free(b->regular);
+}
+
+/* ---- Cables of both ballots ------------------------------------------------------------------ */
+
+/* A found cable is right if it is expected at both ends, or at the lower one and unknown above. */
+static bool is_right(const struct wiring *w, const struct ballot *up, const struct ballot *down,
+		     uint32_t port)
+{
+	uint32_t peer = w->found[port];
+
+	return peer != TOPO_NONE && peer < w->t->nswitch_ports && w->node[peer] == up->at[port] &&
+	       (down->at[peer] == w->node[port] || down->at[peer] == TOPO_NONE);
+}
+
+/* The next port of `sw` where `other` is expected and no cable is assigned yet; 0 = none. */
+static unsigned next_port(const struct wiring *w, const uint32_t *at, uint32_t sw, uint32_t other,
+			  unsigned from)
+{
+	for (unsigned num = from; num <= w->t->nodes[sw].nports; num++) {
+		uint32_t port = w->t->nodes[sw].port0 + num;
+
+		if (at[port] == other && w->want[port] == TOPO_NONE)
+			return num;
+	}
+	return 0;
+}
+
+/*
+ * Drops what is expected at the last port of a switch that was cabled with fewer uplinks than its
+ * family, without a gap: the last port is empty, its cable is in a port before it, whose own cable
+ * is in another one.
+ */
+static void forget_shifted(const struct wiring *w, struct ballot *up, uint32_t sw)
+{
+	uint32_t port0 = w->t->nodes[sw].port0, empty = w->t->nodes[sw].nports;
+
+	while (empty && up->lead[port0 + empty] == TOPO_NONE)
+		empty--;
+	if (!empty || w->found[port0 + empty] != TOPO_NONE)
+		return;
+	for (uint32_t num = empty; --num;) {
+		uint32_t port = port0 + num;
+
+		if (up->at[port] == TOPO_NONE || w->want[port] != TOPO_NONE ||
+		    far_switch(up, sw, num) != up->lead[port0 + empty])
+			continue;
+		up->at[port0 + empty] = TOPO_NONE;
+		empty = num;
+	}
+	if (w->found[port0 + empty] != TOPO_NONE)
+		up->at[port0 + empty] = TOPO_NONE;
+}
+
+static uint32_t count_ports(const struct wiring *w, const uint32_t *at, uint32_t sw, uint32_t other)
+{
+	uint32_t count = 0;
+
+	for (unsigned num = 1; num <= w->t->nodes[sw].nports; num++)
+		count += at[w->t->nodes[sw].port0 + num] == other;
+	return count;
+}
+
+/* Counts ports where most of the family have a cable, but not all to the same switch. */
+static uint32_t count_open(const struct wiring *w, const struct ballot *b, uint32_t sw,
+			   uint32_t *last)
+{
+	uint32_t count = 0;
+
+	for (unsigned num = 1; num <= w->t->nodes[sw].nports; num++) {
+		uint32_t port = w->t->nodes[sw].port0 + num;
+
+		if (b->at[port] == TOPO_NONE && !b->empty[port] && w->want[port] == TOPO_NONE) {
+			*last = port;
+			count++;
+		}
+	}
+	return count;
+}
+
+/* Whether the votes at both ends give different numbers of cables between two switches. */
+static bool is_disputed(const struct wiring *w, const struct ballot *up, const struct ballot *down,
+			uint32_t sw, uint32_t other)
+{
+	uint32_t ups = count_ports(w, up->at, sw, other), last,
+		 downs = count_ports(w, down->at, other, sw);
+
+	return down->known[other] &&
+	       (ups < downs || ups > downs + count_open(w, down, other, &last));
+}
+
+static void expect_cable(struct wiring *w, const struct ballot *up, const struct ballot *down,
+			 uint32_t port)
+{
+	uint32_t sw = w->node[port], other = up->at[port], end;
+	unsigned num = next_port(w, down->at, other, sw, 1);
+
+	if (num)
+		end = w->t->nodes[other].port0 + num;
+	else if (!down->known[other] || count_open(w, down, other, &end) != 1)
+		end = wiring_add_end(w, other, w->t->nodes[other].name, 0);
+	wiring_expect(w, port, end, up->votes[port]);
+}
+
+/* Marks cables in ports where most of the family have none; cabling_strays.c keeps rare ones. */
+static void mark_odd_ports(struct wiring *w, const struct ballot *up)
+{
+	for (uint32_t p = 0; p < w->t->nswitch_ports; p++) {
+		uint32_t peer = w->found[p];
+
+		if (up->empty[p] && peer != TOPO_NONE && peer < w->t->nswitch_ports &&
+		    up->tiers->level[w->node[peer]] == up->tiers->level[w->node[p]] + 1 &&
+		    w->want[p] == TOPO_NONE && w->want[peer] == TOPO_NONE)
+			w->stray[p] = w->stray[peer] = true;
+	}
+}
+
+void cabling_expect_uplinks(struct wiring *w, const struct tiers *tiers)
+{
+	struct ballot up, down;
+
+	hold_ballot(&up, w, tiers, 1);
+	hold_ballot(&down, w, tiers, -1);
+	for (uint32_t p = 0; p < w->t->nswitch_ports; p++)
+		if (up.at[p] != TOPO_NONE && is_right(w, &up, &down, p))
+			wiring_expect(w, p, w->found[p], up.votes[p]);
+	for (uint32_t sw = 0; sw < w->t->nswitches; sw++)
+		forget_shifted(w, &up, sw);
+	for (uint32_t p = 0; p < w->t->nswitch_ports; p++)
+		if (up.at[p] != TOPO_NONE && w->want[p] == TOPO_NONE &&
+		    !is_disputed(w, &up, &down, w->node[p], up.at[p]))
+			expect_cable(w, &up, &down, p);
+	mark_odd_ports(w, &up);
+	cabling_count_uplinks(w, tiers, up.regular);
+	end_ballot(&up);
+	end_ballot(&down);
+}

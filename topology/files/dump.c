@@ -1,0 +1,715 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include "topology/files/dump.h"
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "topology/base/hostlist.h"
+#include "topology/base/mem.h"
+#include "topology/base/names.h"
+#include "topology/graph/nearness.h"
+
+/*
+ * dump_k8s: labels of Kubernetes nodes that say how near they are, as a stream of Node objects for
+ * `kubectl apply --server-side --field-manager fmd -f -`. Keys are those that NVIDIA's topograph
+ * sets (github.com/NVIDIA/topograph, docs/reference/node-labels.md): network.topology.nvidia.com/
+ * leaf, spine and core for the groups of the tree from the lowest up, and accelerator for the
+ * NVLink domain, where it is known. So are values: as they are up to 63 characters, longer ones by
+ * their FNV-1a hash behind an x.
+ *
+ * Kubernetes' node names are in lower case (RFC 1123), as kubelet makes them of a host's name.
+ */
+
+#define PREFIX	  "network.topology.nvidia.com/"
+#define VALUE_MAX 63 /* of a label */
+
+static uint64_t fnv1a(const char *text)
+{
+	uint64_t hash = 0xcbf29ce484222325u;
+
+	for (; *text; text++)
+		hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
+	return hash;
+}
+
+/* Letters, digits, '-', '_' and '.', of which the last three neither begin nor end it. */
+static bool is_label_value(const char *text)
+{
+	size_t len = strlen(text);
+
+	for (size_t i = 0; i < len; i++)
+		if (!isalnum((unsigned char)text[i]) &&
+		    (!strchr("-_.", text[i]) || !i || i + 1 == len))
+			return false;
+	return len && len <= VALUE_MAX;
+}
+
+static void write_label(FILE *out, const char *key, const char *value)
+{
+	if (is_label_value(value))
+		fprintf(out, "    " PREFIX "%s: \"%s\"\n", key, value);
+	else
+		fprintf(out, "    " PREFIX "%s: \"x%" PRIx64 "\"\n", key, fnv1a(value));
+}
+
+/* What RFC 1123 has no letter for, or names only a GUID, is no node's name. */
+static bool is_node_name(const char *name)
+{
+	for (const char *at = name; *at; at++)
+		if (!isalnum((unsigned char)*at) && *at != '-' && *at != '.')
+			return false;
+	return strncmp(name, "0x", 2) != 0;
+}
+
+static void write_node(const struct nearness *near, uint32_t h, const char *domain, FILE *out)
+{
+	static const char *const keys[] = { "leaf", "spine", "core" };
+	uint32_t group = near->group[h];
+
+	fputs("---\napiVersion: v1\nkind: Node\nmetadata:\n  name: \"", out);
+	for (const char *at = near->t->hosts[h].name; *at; at++)
+		fputc(tolower((unsigned char)*at), out);
+	fputs("\"\n  labels:\n", out);
+	if (domain)
+		write_label(out, "accelerator", domain);
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]) && group != TOPO_NONE; i++) {
+		write_label(out, keys[i], near->groups[group].name);
+		group = near->groups[group].parent;
+	}
+}
+
+int dump_k8s(const struct topo *t, const char *const *domains, FILE *out)
+{
+	struct nearness *near = nearness_new(t);
+
+	fprintf(out, "# labels of %" PRIu32 " nodes, the nearest group first\n", near->nhosts);
+	for (uint32_t h = 0; h < t->nhosts; h++)
+		if (near->group[h] != TOPO_NONE && is_node_name(t->hosts[h].name))
+			write_node(near, h, domains ? domains[h] : NULL, out);
+	nearness_free(near);
+	return ferror(out) || fflush(out) ? -(errno ? errno : EIO) : 0;
+}
+
+/*
+ * dump_slurm: what Slurm places jobs by: topology.conf for topology/tree, and topology.yaml, which
+ * Slurm 25.05 and later read instead of it, with a tree and blocks side by side
+ * (slurm.schedmd.com/topology.conf.html, slurm.schedmd.com/topology.yaml.html).
+ *
+ * Blocks are NVLink domains where these are known, else the lowest groups of the tree: scalable
+ * units. As each block needs as many nodes as the base block size, that is the smallest block's.
+ */
+
+static void write_left_out(const struct nearness *near, FILE *out)
+{
+	for (uint32_t h = 0; h < near->t->nhosts; h++) {
+		if (!near->left_out[h])
+			continue;
+		fprintf(out, "# left out, %s: ", near->left_out[h]);
+		for (const char *at = near->t->hosts[h].name; *at; at++)
+			fputc(isprint((unsigned char)*at) ? *at : '?', out);
+		fputc('\n', out);
+	}
+}
+
+/* A group's members in Slurm's short form; the caller frees it. */
+static char *member_list(const struct nearness *near, const struct near_group *group)
+{
+	const char **members = mem_alloc(group->count + 1, sizeof(*members));
+	char *list;
+
+	for (uint32_t i = 0; i < group->count; i++) {
+		uint32_t member = near->members[group->first + i];
+
+		members[i] =
+			group->lowest ? near->t->hosts[member].name : near->groups[member].name;
+	}
+	list = hostlist_format(members, group->count);
+	free(members);
+	return list;
+}
+
+static int result_of(FILE *out)
+{
+	return ferror(out) || fflush(out) ? -(errno ? errno : EIO) : 0;
+}
+
+int dump_slurm(const struct topo *t, FILE *out)
+{
+	struct nearness *near = nearness_new(t);
+
+	fprintf(out, "# topology.conf for TopologyPlugin=topology/tree: %" PRIu32 " hosts\n",
+		near->nhosts);
+	write_left_out(near, out);
+	for (uint32_t g = 0; g < near->ngroups; g++) {
+		char *list = member_list(near, &near->groups[g]);
+
+		fprintf(out, "SwitchName=%s %s=%s\n", near->groups[g].name,
+			near->groups[g].lowest ? "Nodes" : "Switches", list);
+		free(list);
+	}
+	nearness_free(near);
+	return result_of(out);
+}
+
+/* ---- topology.yaml --------------------------------------------------------------------------- */
+
+static void write_tree(const struct nearness *near, FILE *out)
+{
+	fputs("- topology: tree\n  cluster_default: true\n  tree:\n    switches:", out);
+	fputs(near->ngroups ? "\n" : " []\n", out);
+	for (uint32_t g = 0; g < near->ngroups; g++) {
+		char *list = member_list(near, &near->groups[g]);
+
+		fprintf(out, "      - switch: \"%s\"\n        %s: \"%s\"\n", near->groups[g].name,
+			near->groups[g].lowest ? "nodes" : "children", list);
+		free(list);
+	}
+}
+
+struct block {
+	const char *name;
+	uint32_t count;
+	const char **hosts;
+};
+
+struct blocks {
+	struct names names;
+	uint32_t count;
+	struct block *list;
+};
+
+/* Of a host: its NVLink domain, else its lowest group. */
+static struct block *block_of(struct blocks *blocks, const struct nearness *near, uint32_t h,
+			      const char *const *domains)
+{
+	const char *name = domains && domains[h] ? domains[h] : near->groups[near->group[h]].name;
+	uint32_t id = names_id(&blocks->names, name, strlen(name));
+
+	if (id == blocks->count)
+		blocks->list[blocks->count++].name = name;
+	return &blocks->list[id];
+}
+
+static void fill_blocks(struct blocks *blocks, const struct nearness *near,
+			const char *const *domains)
+{
+	uint32_t nhosts = near->t->nhosts;
+
+	blocks->list = mem_alloc(nhosts + 1, sizeof(*blocks->list));
+	for (uint32_t h = 0; h < nhosts; h++)
+		if (near->group[h] != TOPO_NONE) {
+			struct block *block = block_of(blocks, near, h, domains);
+
+			if ((block->count & (block->count - 1)) == 0)
+				block->hosts = mem_resize(block->hosts,
+							  block->count ? block->count * 2 : 1,
+							  sizeof(*block->hosts));
+			block->hosts[block->count++] = near->t->hosts[h].name;
+		}
+}
+
+static void write_blocks(const struct nearness *near, const char *const *domains, FILE *out)
+{
+	struct blocks blocks = { 0 };
+	uint32_t smallest = UINT32_MAX;
+
+	fill_blocks(&blocks, near, domains);
+	for (uint32_t b = 0; b < blocks.count; b++)
+		if (blocks.list[b].count < smallest)
+			smallest = blocks.list[b].count;
+	if (blocks.count)
+		fprintf(out,
+			"- topology: block\n  cluster_default: false\n  block:\n    block_sizes:\n"
+			"      - %" PRIu32 "\n    blocks:\n",
+			smallest);
+	for (uint32_t b = 0; b < blocks.count; b++) {
+		char *list = hostlist_format(blocks.list[b].hosts, blocks.list[b].count);
+
+		fprintf(out, "      - block: \"%s\"\n        nodes: \"%s\"\n", blocks.list[b].name,
+			list);
+		free(list);
+		free(blocks.list[b].hosts);
+	}
+	names_fini(&blocks.names);
+	free(blocks.list);
+}
+
+int dump_slurm_yaml(const struct topo *t, const char *const *domains, FILE *out)
+{
+	struct nearness *near = nearness_new(t);
+
+	fprintf(out, "# topology.yaml for Slurm 25.05 and later: %" PRIu32 " hosts\n",
+		near->nhosts);
+	write_left_out(near, out);
+	fputs("---\n", out);
+	write_tree(near, out);
+	write_blocks(near, domains, out);
+	nearness_free(near);
+	return result_of(out);
+}
+
+/*
+ * dump_json: a snapshot as JSON, the same shapes for `fmctl --json` and for HTTP.
+ *
+ * A row of nodes, switches or hosts has name (as people know it), guid, lid, role, rail, su,
+ * state, speed, width, and what its kind adds, for a node its NodeDescription; GUIDs are texts
+ * "0x%016x", as JSON's numbers end at 2^53; a rail or unit that a node does not have is null. A
+ * node's state, speed and width are those of its best port, a host's those of its worst CA: the one
+ * that makes a job wait. A switch's links_cordoned are the links that are cordoned at its own end.
+ * A row of links has its two ends under "a" and "b", the end with the lower node index (switches
+ * first) as a.
+ */
+
+static json_t *json_guid(guid_t guid)
+{
+	char text[sizeof("0x0123456789abcdef")];
+
+	snprintf(text, sizeof(text), "0x%016" PRIx64, guid);
+	return json_string(text);
+}
+
+static json_t *json_index(int value)
+{
+	return value < 0 ? json_null() : json_integer(value);
+}
+
+/* The port that stands for the node: the most alive one, of these the fastest. */
+static const struct topo_port *best_port(const struct topo *t, uint32_t n)
+{
+	const struct topo_port *best = topo_port(t, n, t->nodes[n].nports ? 1 : 0);
+
+	for (unsigned num = 2; num <= t->nodes[n].nports; num++) {
+		const struct topo_port *p = topo_port(t, n, num);
+
+		if (p->state > best->state ||
+		    (p->state == best->state && p->speed * p->width > best->speed * best->width))
+			best = p;
+	}
+	return best;
+}
+
+static void set_rate(json_t *row, const struct topo_port *port)
+{
+	json_object_set_new(row, "state", json_string(topo_state_name(port->state)));
+	json_object_set_new(row, "speed", json_string(topo_speed_name(port->speed)));
+	json_object_set_new(row, "width", json_integer(port->width));
+}
+
+static uint16_t node_lid(const struct topo *t, uint32_t n, const struct topo_port *best)
+{
+	return t->nodes[n].type == TOPO_SWITCH ? topo_port(t, n, 0)->lid : best->lid;
+}
+
+static bool by_operator(const struct topo_port *port)
+{
+	return port->cordoned && !port->quarantined && !port->isolated;
+}
+
+static void set_links(const struct topo *t, uint32_t n, json_t *row)
+{
+	unsigned up = 0, down = 0, cordoned = 0;
+
+	for (unsigned num = 1; num <= t->nodes[n].nports; num++) {
+		const struct topo_port *p = topo_port(t, n, num);
+
+		up += p->link_up;
+		down += p->peer != TOPO_NONE && !p->link_up;
+		cordoned += by_operator(p);
+	}
+	json_object_set_new(row, "ports", json_integer(t->nodes[n].nports));
+	json_object_set_new(row, "links", json_integer(up));
+	json_object_set_new(row, "links_down", json_integer(down));
+	if (t->nodes[n].type == TOPO_SWITCH)
+		json_object_set_new(row, "links_cordoned", json_integer(cordoned));
+}
+
+json_t *dump_json_node(const struct topo *t, uint32_t n)
+{
+	static const char *const types[] = { "?", "ca", "switch", "router" };
+	const struct topo_node *node = &t->nodes[n];
+	const struct topo_port *best = best_port(t, n);
+	json_t *row = json_object();
+
+	json_object_set_new(row, "name", json_string(node->name));
+	json_object_set_new(row, "description", json_string(node->desc));
+	json_object_set_new(row, "guid", json_guid(node->guid));
+	json_object_set_new(row, "lid", json_integer(node_lid(t, n, best)));
+	json_object_set_new(row, "type", json_string(types[node->type]));
+	json_object_set_new(row, "role", json_string(topo_role_name(node->role)));
+	json_object_set_new(row, "rail", json_index(node->rail));
+	json_object_set_new(row, "su", json_index(node->su));
+	set_rate(row, best);
+	set_links(t, n, row);
+	if (node->type == TOPO_SWITCH)
+		json_object_set_new(row, "level", json_integer(node->level));
+	if (node->host != TOPO_NONE)
+		json_object_set_new(row, "host", json_string(t->hosts[node->host].name));
+	return row;
+}
+
+json_t *dump_json_nodes(const struct topo *t, bool switches_only)
+{
+	json_t *rows = json_array();
+
+	for (uint32_t n = 0; n < (switches_only ? t->nswitches : t->nnodes); n++)
+		json_array_append_new(rows, dump_json_node(t, n));
+	return rows;
+}
+
+static json_t *link_end(const struct topo *t, const struct topo_port *port)
+{
+	const struct topo_node *node = &t->nodes[port->node];
+	json_t *end = json_object();
+
+	json_object_set_new(end, "name", json_string(node->name));
+	json_object_set_new(end, "guid", json_guid(node->guid));
+	json_object_set_new(end, "port", json_integer(port->num));
+	if (*topo_port_label(t, (uint32_t)(port - t->ports)))
+		json_object_set_new(end, "label",
+				    json_string(topo_port_label(t, (uint32_t)(port - t->ports))));
+	json_object_set_new(end, "role", json_string(topo_role_name(node->role)));
+	json_object_set_new(end, "rail", json_index(node->rail));
+	json_object_set_new(end, "su", json_index(node->su));
+	return end;
+}
+
+static json_t *link_row(const struct topo *t, const struct topo_port *a, const struct topo_port *b)
+{
+	json_t *row = json_object();
+
+	json_object_set_new(row, "a", link_end(t, a));
+	json_object_set_new(row, "b", link_end(t, b));
+	set_rate(row, a->state <= b->state ? a : b); /* a link is as far up as its slower end */
+	json_object_set_new(row, "up", json_boolean(a->link_up));
+	json_object_set_new(row, "cordoned", json_boolean(by_operator(a) || by_operator(b)));
+	json_object_set_new(row, "quarantined", json_boolean(a->quarantined || b->quarantined));
+	json_object_set_new(row, "isolated", json_boolean(a->isolated || b->isolated));
+	return row;
+}
+
+json_t *dump_json_link(const struct topo *t, uint32_t port)
+{
+	const struct topo_port *a = &t->ports[port], *b = topo_peer(t, a);
+	json_t *row;
+
+	if (b)
+		return a->peer < port ? link_row(t, b, a) : link_row(t, a, b);
+	row = json_pack("{so so}", "a", link_end(t, a), "b", json_null());
+	set_rate(row, a);
+	json_object_set_new(row, "up", json_boolean(a->state > TOPO_DOWN));
+	return row;
+}
+
+json_t *dump_json_unhealthy_link(const struct topo *t, uint32_t port, const char *state,
+				 json_t *why)
+{
+	json_t *row = dump_json_link(t, port);
+
+	json_object_set_new(row, "sick", json_string(state));
+	json_object_set_new(row, "why", why);
+	return row;
+}
+
+json_t *dump_json_links(const struct topo *t, bool down_only)
+{
+	json_t *rows = json_array();
+
+	for (uint32_t p = 0; p < t->nports; p++) {
+		const struct topo_port *port = &t->ports[p];
+
+		if (port->peer == TOPO_NONE || port->peer < p || (down_only && port->link_up))
+			continue;
+		json_array_append_new(rows, link_row(t, port, &t->ports[port->peer]));
+	}
+	return rows;
+}
+
+json_t *dump_json_host(const struct topo *t, uint32_t h)
+{
+	const struct topo_host *host = &t->hosts[h];
+	const uint32_t *cas = t->host_cas + host->first;
+	const struct topo_port *worst = NULL;
+	json_t *row = json_object(), *hcas = json_array();
+
+	for (uint32_t i = 0; i < host->ncas; i++) {
+		const struct topo_port *best = best_port(t, cas[i]);
+
+		if (!worst || best->state < worst->state ||
+		    (best->state == worst->state &&
+		     best->speed * best->width < worst->speed * worst->width))
+			worst = best;
+		json_array_append_new(hcas, dump_json_node(t, cas[i]));
+	}
+	json_object_set_new(row, "name", json_string(host->name));
+	json_object_set_new(row, "guid", json_guid(t->nodes[cas[0]].guid));
+	json_object_set_new(row, "lid", json_integer(best_port(t, cas[0])->lid));
+	json_object_set_new(row, "role", json_string(topo_role_name(TOPO_HOST)));
+	json_object_set_new(row, "rail", json_index(host->ncas == 1 ? t->nodes[cas[0]].rail : -1));
+	json_object_set_new(row, "su", json_index(t->nodes[cas[0]].su));
+	set_rate(row, worst);
+	json_object_set_new(row, "hcas", hcas);
+	return row;
+}
+
+json_t *dump_json_hosts(const struct topo *t)
+{
+	json_t *rows = json_array();
+
+	for (uint32_t h = 0; h < t->nhosts; h++)
+		json_array_append_new(rows, dump_json_host(t, h));
+	return rows;
+}
+
+json_t *dump_json(const struct topo *t)
+{
+	json_t *all = json_object();
+
+	json_object_set_new(all, "nodes", dump_json_nodes(t, false));
+	json_object_set_new(all, "links", dump_json_links(t, false));
+	json_object_set_new(all, "hosts", dump_json_hosts(t));
+	json_object_set_new(all, "levels", json_integer(t->nlevels));
+	return all;
+}
+
+/*
+ * dump: a snapshot as text for people, and as OpenSM's opensm-subnet.lst.
+ *
+ * The text goes from the top tier down: first the counts, then every switch above the leaves on
+ * one line, then the leaves by scalable unit and rail with their hosts in short form, then what
+ * is down. Within each the order is natural by name.
+ *
+ * The .lst has one line for each end of each link, in the field order that ibutils' parsers
+ * expect:
+ *   { KIND Ports:HH SystemGUID:.. NodeGUID:.. PortGUID:.. VenID:.. DevID:.. Rev:.. {DESC}
+ *   LID:HHHH PN:HH } {..} PHY= LOG= SPD=
+ * where the LID is that of port 0 for a switch and that of the port for a CA.
+ */
+
+static int stream_result(FILE *out)
+{
+	return ferror(out) || fflush(out) ? -(errno ? errno : EIO) : 0;
+}
+
+/* ---- Text --------------------------------------------------------------------------- */
+
+struct text_order { /* one switch's place in what people read */
+	uint32_t node;
+	uint32_t rank; /* natural, of its description */
+	int16_t su, rail;
+	uint8_t level;
+};
+
+static int compare_text_order(const void *va, const void *vb)
+{
+	const struct text_order *a = va, *b = vb;
+
+	if (a->level != b->level)
+		return a->level > b->level ? -1 : 1; /* highest tier first */
+	if (a->su != b->su)
+		return (uint16_t)a->su < (uint16_t)b->su ? -1 : 1; /* -1 last */
+	if (a->rail != b->rail)
+		return (uint16_t)a->rail < (uint16_t)b->rail ? -1 : 1;
+	if (a->rank != b->rank)
+		return a->rank < b->rank ? -1 : 1;
+	return a->node < b->node ? -1 : a->node > b->node;
+}
+
+static struct text_order *order_switches(const struct topo *t)
+{
+	struct text_order *order = mem_alloc(t->nswitches, sizeof(*order));
+	struct names names = { 0 };
+	uint32_t *rank;
+
+	for (uint32_t sw = 0; sw < t->nswitches; sw++) {
+		const struct topo_node *node = &t->nodes[sw];
+
+		order[sw] =
+			(struct text_order){ sw, names_id(&names, node->name, strlen(node->name)),
+					     node->su, node->rail, node->level };
+	}
+	rank = names_rank(&names);
+	for (uint32_t sw = 0; sw < t->nswitches; sw++)
+		order[sw].rank = rank[order[sw].rank];
+	free(rank);
+	names_fini(&names);
+	qsort(order, t->nswitches, sizeof(*order), compare_text_order);
+	return order;
+}
+
+static void text_summary(const struct topo *t, FILE *out)
+{
+	uint32_t roles[TOPO_SHARP] = { 0 };
+
+	for (uint32_t n = 0; n < t->nnodes; n++)
+		if (t->nodes[n].role < TOPO_SHARP)
+			roles[t->nodes[n].role]++;
+	fprintf(out, "%" PRIu32 " switch%s in %u tier%s", t->nswitches,
+		t->nswitches == 1 ? "" : "es", t->nlevels, t->nlevels == 1 ? "" : "s");
+	for (int role = TOPO_CORE; role >= TOPO_LEAF; role--)
+		if (roles[role])
+			fprintf(out, ", %" PRIu32 " %s", roles[role],
+				topo_role_name((enum topo_role)role));
+	fprintf(out, "; %" PRIu32 " HCA%s in %" PRIu32 " host%s", t->ncas, t->ncas == 1 ? "" : "s",
+		t->nhosts, t->nhosts == 1 ? "" : "s");
+	if (t->nspecials)
+		fprintf(out, ", %" PRIu32 " aggregation node%s", t->nspecials,
+			t->nspecials == 1 ? "" : "s");
+	fprintf(out, "; %" PRIu32 " link%s, %" PRIu32 " down\n", topo_links(t),
+		topo_links(t) == 1 ? "" : "s", topo_links_down(t));
+}
+
+static void text_switch(const struct topo *t, uint32_t sw, FILE *out)
+{
+	const struct topo_node *node = &t->nodes[sw];
+	unsigned up = 0, down = 0, outer = node->nports;
+
+	for (unsigned num = 1; num <= node->nports; num++) {
+		const struct topo_port *port = topo_port(t, sw, num);
+
+		if (t->ends[node->port0 + num].special) {
+			outer--;
+			continue;
+		}
+		up += port->link_up;
+		down += port->peer != TOPO_NONE && !port->link_up;
+	}
+	fprintf(out, "  %-32s 0x%016" PRIx64 "  lid %-5u  %u of %u ports up", node->name,
+		node->guid, topo_port(t, sw, 0)->lid, up, outer);
+	if (node->rail >= 0)
+		fprintf(out, ", rail %d", node->rail);
+	if (down)
+		fprintf(out, ", %u down", down);
+	fputc('\n', out);
+}
+
+static int compare_index(const void *va, const void *vb)
+{
+	uint32_t a = *(const uint32_t *)va, b = *(const uint32_t *)vb;
+
+	return a < b ? -1 : a > b;
+}
+
+/* Names of the hosts on a switch, each once, in the snapshot's (natural) order. */
+static uint32_t hosts_of(const struct topo *t, uint32_t sw, const char **names)
+{
+	uint32_t hosts[UINT8_MAX], n = 0, count = 0;
+
+	for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
+		const struct topo_port *peer = topo_peer(t, topo_port(t, sw, num));
+
+		if (peer && t->nodes[peer->node].host != TOPO_NONE)
+			hosts[n++] = t->nodes[peer->node].host;
+	}
+	qsort(hosts, n, sizeof(*hosts), compare_index);
+	for (uint32_t i = 0; i < n; i++)
+		if (i == 0 || hosts[i] != hosts[i - 1])
+			names[count++] = t->hosts[hosts[i]].name;
+	return count;
+}
+
+static void text_hosts(const struct topo *t, uint32_t sw, FILE *out)
+{
+	const char *names[UINT8_MAX];
+	uint32_t count = hosts_of(t, sw, names);
+	char *list;
+
+	if (!count)
+		return;
+	list = hostlist_format(names, count);
+	fprintf(out, "    %" PRIu32 " host%s: %s\n", count, count == 1 ? "" : "s", list);
+	free(list);
+}
+
+static void text_tier(const struct topo *t, const struct text_order *o, FILE *out)
+{
+	if (o->level)
+		fprintf(out, "\ntier %u: %s switches\n", o->level + 1,
+			topo_role_name(t->nodes[o->node].role));
+	else if (o->su >= 0)
+		fprintf(out, "\nscalable unit %d\n", o->su + 1);
+	else
+		fprintf(out, "\nleaf switches\n");
+}
+
+static void text_down(const struct topo *t, FILE *out)
+{
+	if (t->nlinks_down)
+		fprintf(out, "\nlinks down\n");
+	for (uint32_t p = 0; p < t->nports; p++) {
+		const struct topo_port *a = &t->ports[p], *b = topo_peer(t, a);
+
+		if (b && p < a->peer && !a->link_up)
+			fprintf(out, "  %s p%u - %s p%u\n", t->nodes[a->node].name, a->num,
+				t->nodes[b->node].name, b->num);
+	}
+}
+
+int dump_text(const struct topo *t, FILE *out)
+{
+	struct text_order *order = order_switches(t);
+
+	text_summary(t, out);
+	for (uint32_t i = 0; i < t->nswitches; i++) {
+		if (i == 0 || order[i].level != order[i - 1].level ||
+		    (!order[i].level && order[i].su != order[i - 1].su))
+			text_tier(t, &order[i], out);
+		text_switch(t, order[i].node, out);
+		text_hosts(t, order[i].node, out);
+	}
+	text_down(t, out);
+	free(order);
+	return stream_result(out);
+}
+
+/* ---- opensm-subnet.lst -------------------------------------------------------------- */
+
+static void lst_end(const struct topo *t, const struct topo_port *port, FILE *out)
+{
+	static const char *const kinds[] = {
+		[TOPO_CA] = "CA", [TOPO_SWITCH] = "SW", [TOPO_ROUTER] = "Rt"
+	};
+	const struct topo_node *node = &t->nodes[port->node];
+	const struct topo_port *base =
+		node->type == TOPO_SWITCH ? topo_port(t, port->node, 0) : port;
+	char desc[80];
+
+	snprintf(desc, sizeof(desc), "%s", node->label);
+	for (char *p = desc; *p; p++) /* braces delimit fields */
+		if (*p == '{' || *p == '}')
+			*p = '.';
+	fprintf(out,
+		"{ %s Ports:%02X SystemGUID:%016" PRIx64 " NodeGUID:%016" PRIx64
+		" PortGUID:%016" PRIx64 " VenID:%06X DevID:%04X Rev:%08X {%s} LID:%04X PN:%02X } ",
+		kinds[node->type], node->nports, node->sys_guid, node->guid, base->guid,
+		node->vendor, node->device, node->revision, desc, base->lid, port->num);
+}
+
+static const char *lst_rate(uint8_t speed)
+{
+	static const char *const rates[] = {
+		[TOPO_SDR] = "2.5",	[TOPO_DDR] = "5",   [TOPO_QDR] = "10",
+		[TOPO_FDR10] = "FDR10", [TOPO_FDR] = "14",  [TOPO_EDR] = "25",
+		[TOPO_HDR] = "50",	[TOPO_NDR] = "100", [TOPO_XDR] = "200",
+	};
+
+	return speed && speed < sizeof(rates) / sizeof(rates[0]) ? rates[speed] : "2.5";
+}
+
+int dump_lst(const struct topo *t, FILE *out)
+{
+	static const char *const states[] = { "DWN", "DWN", "INI", "ARM", "ACT" };
+
+	for (uint32_t p = 0; p < t->nports; p++) {
+		const struct topo_port *port = &t->ports[p], *peer = topo_peer(t, port);
+
+		if (!peer || !port->link_up)
+			continue;
+		lst_end(t, port, out);
+		lst_end(t, peer, out);
+		fprintf(out, "PHY=%ux LOG=%s SPD=%s\n", port->width ? port->width : 4u,
+			states[port->state <= TOPO_ACTIVE ? port->state : 0],
+			lst_rate(port->speed));
+	}
+	return stream_result(out);
+}

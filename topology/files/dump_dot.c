@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "topology/files/dump.h"
+#include "topology/base/hostlist.h"
+#include "topology/base/mem.h"
+#include "topology/base/names.h"
+#include "topology/snapshot/topo.h"
+
+/*
+ * drawing: what a picture of the fabric shows, before it is decided how: rows of boxes, and lines.
+ */
+
+struct drawing_box {
+	char *label; /* a switch's name, or hosts in short form */
+	uint32_t row, column;
+	uint32_t nhosts; /* 0 = a switch */
+};
+
+struct drawing_line { /* all links between two boxes */
+	uint32_t a, b;
+	uint32_t links, down;
+};
+
+/*
+ * Row 0 is the top tier, the last row the hosts. Box s is switch s of the snapshot; after the
+ * switches come boxes for hosts: one for each scalable unit, and one for all other hosts whose
+ * first CA with a link is on the same switch.
+ */
+struct drawing {
+	uint32_t nrows, widest; /* boxes in the fullest row */
+	uint32_t nboxes, nlines;
+	struct drawing_box *boxes;
+	struct drawing_line *lines; /* each pair of boxes once, a < b, in order */
+	uint32_t *row_boxes;	    /* by row: how many */
+};
+
+/*
+ * drawing: boxes and lines of a fabric, for dump_dot() and dump_svg().
+ *
+ * A picture of every HCA would show nothing, so hosts that have like links share a box: a unit
+ * of 32 rail-optimised nodes is one box with a line to each of its eight leaves. Parallel links
+ * are one line. SHARP aggregation nodes and routers, being no hosts, are left out. Columns
+ * follow natural order of names, leaves by unit and rail.
+ */
+
+/* ---- Which box ---------------------------------------------------------------------- */
+
+static uint32_t first_switch(const struct topo *t, const struct topo_host *host)
+{
+	for (uint32_t i = 0; i < host->ncas; i++) {
+		uint32_t ca = t->host_cas[host->first + i];
+
+		for (unsigned num = 1; num <= t->nodes[ca].nports; num++) {
+			const struct topo_port *peer = topo_peer(t, topo_port(t, ca, num));
+
+			if (peer && peer->node < t->nswitches)
+				return peer->node;
+		}
+	}
+	return t->nswitches; /* no switch: all such hosts share a box */
+}
+
+/* By host: its box. Boxes are numbered in the order of their first hosts. */
+static uint32_t *group_hosts(const struct topo *t, struct drawing *d)
+{
+	uint32_t keys = t->nswitches + 1 + INT16_MAX + 1,
+		 *box_of_key = mem_alloc(keys, sizeof(*box_of_key));
+	uint32_t *box = mem_alloc(t->nhosts, sizeof(*box));
+
+	d->nboxes = t->nswitches;
+	for (uint32_t h = 0; h < t->nhosts; h++) {
+		int su = t->nodes[t->host_cas[t->hosts[h].first]].su;
+		uint32_t key =
+			su >= 0 ? t->nswitches + 1 + (uint32_t)su : first_switch(t, &t->hosts[h]);
+
+		if (!box_of_key[key])
+			box_of_key[key] = ++d->nboxes;
+		box[h] = box_of_key[key] - 1;
+	}
+	free(box_of_key);
+	return box;
+}
+
+static void label_groups(const struct topo *t, struct drawing *d, const uint32_t *box)
+{
+	const char **names = mem_alloc(t->nhosts, sizeof(*names));
+	uint32_t *first = mem_alloc(d->nboxes + 1, sizeof(*first)),
+		 *next = mem_alloc(d->nboxes, sizeof(*next));
+
+	for (uint32_t h = 0; h < t->nhosts; h++)
+		d->boxes[box[h]].nhosts++;
+	for (uint32_t b = 0; b < d->nboxes; b++)
+		next[b] = first[b + 1] = first[b] + d->boxes[b].nhosts;
+	for (uint32_t b = 0; b < d->nboxes; b++)
+		next[b] = first[b];
+	for (uint32_t h = 0; h < t->nhosts; h++)
+		names[next[box[h]]++] = t->hosts[h].name;
+	for (uint32_t b = t->nswitches; b < d->nboxes; b++)
+		d->boxes[b].label = hostlist_format(names + first[b], d->boxes[b].nhosts);
+	free(names);
+	free(first);
+	free(next);
+}
+
+/* ---- Where -------------------------------------------------------------------------- */
+
+struct place {
+	uint32_t row, box, rank;
+	int16_t su, rail;
+};
+
+static int compare_places(const void *va, const void *vb)
+{
+	const struct place *a = va, *b = vb;
+
+	if (a->row != b->row)
+		return a->row < b->row ? -1 : 1;
+	if (a->su != b->su)
+		return (uint16_t)a->su < (uint16_t)b->su ? -1 : 1; /* -1 last */
+	if (a->rail != b->rail)
+		return (uint16_t)a->rail < (uint16_t)b->rail ? -1 : 1;
+	if (a->rank != b->rank)
+		return a->rank < b->rank ? -1 : 1;
+	return a->box < b->box ? -1 : a->box > b->box;
+}
+
+static struct place *sorted_places(const struct topo *t, const struct drawing *d)
+{
+	struct place *places = mem_alloc(d->nboxes, sizeof(*places));
+	struct names names = { 0 };
+	uint32_t *rank;
+
+	for (uint32_t b = 0; b < d->nboxes; b++)
+		places[b] = (struct place){ d->nrows - 1, b, b, -1, -1 };
+	for (uint32_t sw = 0; sw < t->nswitches; sw++) {
+		const struct topo_node *node = &t->nodes[sw];
+
+		places[sw] = (struct place){ t->nlevels - 1u - node->level, sw,
+					     names_id(&names, node->name, strlen(node->name)),
+					     node->su, node->rail };
+	}
+	rank = names_rank(&names);
+	for (uint32_t sw = 0; sw < t->nswitches; sw++)
+		places[sw].rank = rank[places[sw].rank];
+	free(rank);
+	names_fini(&names);
+	qsort(places, d->nboxes, sizeof(*places), compare_places);
+	return places;
+}
+
+static void place_boxes(const struct topo *t, struct drawing *d)
+{
+	struct place *places = sorted_places(t, d);
+
+	d->row_boxes = mem_alloc(d->nrows, sizeof(*d->row_boxes));
+	for (uint32_t i = 0; i < d->nboxes; i++) {
+		uint32_t row = places[i].row;
+
+		d->boxes[places[i].box].row = row;
+		d->boxes[places[i].box].column = d->row_boxes[row]++;
+		if (d->row_boxes[row] > d->widest)
+			d->widest = d->row_boxes[row];
+	}
+	free(places);
+}
+
+/* ---- Lines -------------------------------------------------------------------------- */
+
+static uint32_t box_of_node(const struct topo *t, const uint32_t *box_of_host, uint32_t n)
+{
+	if (n < t->nswitches)
+		return n;
+	return t->nodes[n].host == TOPO_NONE ? TOPO_NONE : box_of_host[t->nodes[n].host];
+}
+
+static int compare_lines(const void *va, const void *vb)
+{
+	const struct drawing_line *a = va, *b = vb;
+
+	if (a->a != b->a)
+		return a->a < b->a ? -1 : 1;
+	return a->b < b->b ? -1 : a->b > b->b;
+}
+
+static void collect_lines(const struct topo *t, struct drawing *d, const uint32_t *box_of_host)
+{
+	d->lines = mem_alloc(t->nlinks, sizeof(*d->lines));
+	for (uint32_t p = 0; p < t->nports; p++) {
+		const struct topo_port *port = &t->ports[p], *peer = topo_peer(t, port);
+		uint32_t a, b;
+
+		if (!peer || port->peer < p)
+			continue;
+		a = box_of_node(t, box_of_host, port->node);
+		b = box_of_node(t, box_of_host, peer->node);
+		if (a != b && a != TOPO_NONE && b != TOPO_NONE)
+			d->lines[d->nlines++] = (struct drawing_line){ a < b ? a : b, a < b ? b : a,
+								       1, !port->link_up };
+	}
+}
+
+static void merge_lines(struct drawing *d)
+{
+	uint32_t n = 0;
+
+	qsort(d->lines, d->nlines, sizeof(*d->lines), compare_lines);
+	for (uint32_t i = 0; i < d->nlines; i++) {
+		if (n && compare_lines(&d->lines[n - 1], &d->lines[i]) == 0) {
+			d->lines[n - 1].links++;
+			d->lines[n - 1].down += d->lines[i].down;
+		} else {
+			d->lines[n++] = d->lines[i];
+		}
+	}
+	d->nlines = n;
+}
+
+/* ---- */
+
+/* Boxes and lines of a snapshot, all in memory of its own; the caller frees it, not with NULL. */
+static struct drawing *drawing_new(const struct topo *t)
+{
+	struct drawing *d = mem_alloc(1, sizeof(*d));
+	uint32_t *box_of_host = group_hosts(t, d);
+
+	d->nrows = t->nlevels + 1u;
+	d->boxes = mem_alloc(d->nboxes, sizeof(*d->boxes));
+	for (uint32_t sw = 0; sw < t->nswitches; sw++)
+		d->boxes[sw].label = mem_strdup(t->nodes[sw].name);
+	label_groups(t, d, box_of_host);
+	place_boxes(t, d);
+	collect_lines(t, d, box_of_host);
+	merge_lines(d);
+	free(box_of_host);
+	return d;
+}
+
+static void drawing_free(struct drawing *d)
+{
+	for (uint32_t b = 0; b < d->nboxes; b++)
+		free(d->boxes[b].label);
+	free(d->boxes);
+	free(d->lines);
+	free(d->row_boxes);
+	free(d);
+}
+
+/*
+ * dump_dot: the fabric as a picture: for Graphviz to lay out (dot), and laid out here (svg).
+ *
+ * Both show a struct drawing: one row a tier, top tier first, hosts below. The number at a line
+ * is that of its parallel links where there are several. A line with links down is red, dashed
+ * when all are. In SVG each box and line has a title, which browsers show under the pointer;
+ * long labels are cut there and whole in the title.
+ */
+
+#define BOX_WIDTH   112 /* SVG units */
+#define BOX_HEIGHT  26
+#define COLUMN_STEP 124
+#define ROW_STEP    150
+#define MARGIN	    20
+#define LABEL_CHARS 17
+
+static int stream_result(FILE *out)
+{
+	return ferror(out) || fflush(out) ? -(errno ? errno : EIO) : 0;
+}
+
+/* ---- Graphviz ----------------------------------------------------------------------- */
+
+static void dot_text(const char *text, FILE *out)
+{
+	for (; *text; text++) {
+		if (*text == '"' || *text == '\\')
+			fputc('\\', out);
+		fputc(*text, out);
+	}
+}
+
+static void dot_row(const struct drawing *d, uint32_t row, FILE *out)
+{
+	fprintf(out, "\t{ rank=same;\n");
+	for (uint32_t b = 0; b < d->nboxes; b++) {
+		if (d->boxes[b].row != row)
+			continue;
+		fprintf(out, "\t\tn%" PRIu32 " [label=\"", b);
+		dot_text(d->boxes[b].label, out);
+		if (d->boxes[b].nhosts > 1)
+			fprintf(out, "\\n%" PRIu32 " hosts", d->boxes[b].nhosts);
+		fprintf(out, "\"%s];\n", d->boxes[b].nhosts ? ", shape=ellipse" : "");
+	}
+	fprintf(out, "\t}\n");
+}
+
+static void dot_line(const struct drawing *d, const struct drawing_line *line, FILE *out)
+{
+	bool a_above = d->boxes[line->a].row <= d->boxes[line->b].row;
+
+	fprintf(out, "\tn%" PRIu32 " -- n%" PRIu32, a_above ? line->a : line->b,
+		a_above ? line->b : line->a);
+	if (line->links > 1 || line->down) {
+		fprintf(out, " [");
+		if (line->links > 1)
+			fprintf(out, "label=\"%" PRIu32 "\"%s", line->links,
+				line->down ? ", " : "");
+		if (line->down)
+			fprintf(out, "color=red%s",
+				line->down == line->links ? ", style=dashed" : "");
+		fprintf(out, "]");
+	}
+	fprintf(out, ";\n");
+}
+
+int dump_dot(const struct topo *t, FILE *out)
+{
+	struct drawing *d = drawing_new(t);
+
+	fprintf(out, "graph fabric {\n\trankdir=TB;\n\tranksep=1.5;\n\tnode [shape=box, "
+		     "fontname=\"sans-serif\"];\n");
+	for (uint32_t row = 0; row < d->nrows; row++)
+		dot_row(d, row, out);
+	for (uint32_t i = 0; i < d->nlines; i++)
+		dot_line(d, &d->lines[i], out);
+	fprintf(out, "}\n");
+	drawing_free(d);
+	return stream_result(out);
+}
+
+/* ---- SVG ---------------------------------------------------------------------------- */
+
+/* At most `most` characters; bytes that could be broken UTF-8 are shown as '?'. */
+static void svg_text(const char *text, size_t most, FILE *out)
+{
+	for (size_t i = 0; text[i] && i < most; i++) {
+		switch (text[i]) {
+		case '&':
+			fputs("&amp;", out);
+			break;
+		case '<':
+			fputs("&lt;", out);
+			break;
+		case '>':
+			fputs("&gt;", out);
+			break;
+		default:
+			fputc((unsigned char)text[i] < 0x80 ? text[i] : '?', out);
+		}
+	}
+}
+
+/* Rows are centred: the middle of a box. */
+static double middle_x(const struct drawing *d, uint32_t b)
+{
+	double free_columns = d->widest - d->row_boxes[d->boxes[b].row];
+
+	return MARGIN + BOX_WIDTH / 2.0 + COLUMN_STEP * (d->boxes[b].column + free_columns / 2);
+}
+
+static unsigned top_y(const struct drawing *d, uint32_t b)
+{
+	return MARGIN + d->boxes[b].row * ROW_STEP;
+}
+
+static void svg_line(const struct drawing *d, const struct drawing_line *line, FILE *out)
+{
+	bool a_above = d->boxes[line->a].row <= d->boxes[line->b].row;
+	uint32_t upper = a_above ? line->a : line->b, lower = a_above ? line->b : line->a;
+	const char *class = !line->down ? "up" : line->down < line->links ? "part" : "down";
+
+	fprintf(out, "<line class=\"%s\" x1=\"%.0f\" y1=\"%u\" x2=\"%.0f\" y2=\"%u\"><title>",
+		class, middle_x(d, upper), top_y(d, upper) + BOX_HEIGHT, middle_x(d, lower),
+		top_y(d, lower));
+	svg_text(d->boxes[upper].label, SIZE_MAX, out);
+	fputs(" - ", out);
+	svg_text(d->boxes[lower].label, SIZE_MAX, out);
+	fprintf(out, ": %" PRIu32 " link%s, %" PRIu32 " down</title></line>\n", line->links,
+		line->links == 1 ? "" : "s", line->down);
+}
+
+static void svg_box(const struct drawing *d, uint32_t b, FILE *out)
+{
+	double x = middle_x(d, b);
+	unsigned y = top_y(d, b);
+
+	fprintf(out, "<g><title>");
+	svg_text(d->boxes[b].label, SIZE_MAX, out);
+	fprintf(out,
+		"</title><rect class=\"%s\" x=\"%.0f\" y=\"%u\" width=\"%d\" height=\"%d\" "
+		"rx=\"4\"/>",
+		d->boxes[b].nhosts ? "hosts" : "switch", x - BOX_WIDTH / 2.0, y, BOX_WIDTH,
+		BOX_HEIGHT);
+	fprintf(out, "<text x=\"%.0f\" y=\"%u\">", x, y + BOX_HEIGHT - 9);
+	svg_text(d->boxes[b].label, LABEL_CHARS, out);
+	fprintf(out, "</text></g>\n");
+}
+
+int dump_svg(const struct topo *t, FILE *out)
+{
+	struct drawing *d = drawing_new(t);
+	uint32_t width = 2 * MARGIN + d->widest * COLUMN_STEP,
+		 height = 2 * MARGIN + (d->nrows - 1) * ROW_STEP + BOX_HEIGHT;
+
+	fprintf(out,
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%" PRIu32 "\" height=\"%" PRIu32
+		"\" viewBox=\"0 0 %" PRIu32 " %" PRIu32 "\">\n",
+		width, height, width, height);
+	fputs("<style>text{font:11px "
+	      "sans-serif;text-anchor:middle;fill:#223}rect{fill:#eef3fa;stroke:#68a}"
+	      ".hosts{fill:#f4f1e6;stroke:#a96}line{stroke:#abb;stroke-width:1}"
+	      ".part,.down{stroke:#c22;stroke-width:2}.down{stroke-dasharray:5 4}</style>\n",
+	      out);
+	for (uint32_t i = 0; i < d->nlines; i++)
+		svg_line(d, &d->lines[i], out);
+	for (uint32_t b = 0; b < d->nboxes; b++)
+		svg_box(d, b, out);
+	fputs("</svg>\n", out);
+	drawing_free(d);
+	return stream_result(out);
+}

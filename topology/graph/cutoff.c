@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include "topology/graph/cutoff.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include "topology/base/hostlist.h"
+#include "topology/graph/islands.h"
+#include "topology/graph/lost.h"
+#include "topology/base/mem.h"
+
+static void flood(const struct topo *t, uint32_t first, uint32_t number, uint32_t *island,
+		  uint32_t *queue)
+{
+	uint32_t count = 0;
+
+	island[first] = number;
+	queue[count++] = first;
+	for (uint32_t at = 0; at < count; at++) {
+		const struct topo_node *sw = &t->nodes[queue[at]];
+
+		for (unsigned num = 1; num <= sw->nports; num++) {
+			const struct topo_end *end = &t->ends[sw->port0 + num];
+
+			if (!end->up || end->to >= t->nswitches || island[end->to] != TOPO_NONE)
+				continue;
+			island[end->to] = number;
+			queue[count++] = end->to;
+		}
+	}
+}
+
+uint32_t *islands_find(const struct topo *t, uint32_t *count)
+{
+	uint32_t *island = mem_alloc(t->nswitches + 1, sizeof(*island));
+	uint32_t *queue = mem_alloc_unset(t->nswitches + 1, sizeof(*queue));
+
+	*count = 0;
+	for (uint32_t sw = 0; sw < t->nswitches; sw++)
+		island[sw] = TOPO_NONE;
+	for (uint32_t sw = 0; sw < t->nswitches; sw++)
+		if (island[sw] == TOPO_NONE)
+			flood(t, sw, (*count)++, island, queue);
+	free(queue);
+	return island;
+}
+
+struct search {
+	const struct topo *t;
+	uint32_t *island;     /* by switch */
+	uint32_t main;	      /* the one that counts as reached; TOPO_NONE = none */
+	const uint8_t *among; /* by node: which CAs decide it by their number; NULL = all */
+};
+
+/* The island that a CA is in, by its first link that is up. */
+static uint32_t island_of_ca(const struct search *s, uint32_t ca)
+{
+	for (unsigned num = 1; num <= s->t->nodes[ca].nports; num++) {
+		const struct topo_port *port = topo_port(s->t, ca, num);
+		uint32_t to = port->link_up ? topo_peer(s->t, port)->node : TOPO_NONE;
+
+		if (to < s->t->nswitches)
+			return s->island[to];
+	}
+	return TOPO_NONE;
+}
+
+/* That with most HCAs. */
+static uint32_t largest(const struct search *s, uint32_t islands)
+{
+	uint32_t *hcas = mem_alloc(islands + 1, sizeof(*hcas)), best = TOPO_NONE;
+
+	for (uint32_t ca = s->t->nswitches; ca < s->t->nnodes; ca++) {
+		bool counts = topo_is_host(s->t, ca) && (!s->among || s->among[ca]);
+		uint32_t at = counts ? island_of_ca(s, ca) : TOPO_NONE;
+
+		if (at != TOPO_NONE)
+			hcas[at]++;
+	}
+	for (uint32_t i = 0; i < islands; i++)
+		if (hcas[i] && (best == TOPO_NONE || hcas[i] > hcas[best]))
+			best = i;
+	free(hcas);
+	return best;
+}
+
+/* Of one link of an HCA; *sw: its switch, where that is to blame. */
+static enum cutoff_fate port_fate(const struct search *s, const struct topo_port *port,
+				  uint32_t *sw)
+{
+	const struct topo_port *peer = topo_peer(s->t, port);
+
+	if (!peer || (peer->node >= s->t->nswitches && s->t->nswitches))
+		return CUTOFF_NOT_KNOWN; /* no link was ever met, or it leads to another host */
+	if (!s->t->nswitches)		 /* two hosts with a cable between them are a fabric */
+		return port->link_up ? CUTOFF_REACHED : CUTOFF_OFF;
+	*sw = peer->node;
+	if (s->island[peer->node] != s->main)
+		return CUTOFF_CUT_OFF;
+	if (port->link_up)
+		return CUTOFF_REACHED;
+	return peer->state > TOPO_DOWN ? CUTOFF_CUT_OFF : CUTOFF_OFF;
+}
+
+static enum cutoff_fate hca_fate(const struct search *s, uint32_t ca, uint32_t *sw)
+{
+	enum cutoff_fate fate = CUTOFF_NOT_KNOWN;
+
+	for (unsigned num = 1; num <= s->t->nodes[ca].nports; num++) {
+		uint32_t at = TOPO_NONE;
+		enum cutoff_fate one = port_fate(s, topo_port(s->t, ca, num), &at);
+
+		if (one == CUTOFF_REACHED)
+			return CUTOFF_REACHED;
+		if (one == CUTOFF_OFF && fate == CUTOFF_CUT_OFF)
+			continue; /* one of its leaves is dead: that is the worse news */
+		if (one == CUTOFF_NOT_KNOWN)
+			continue;
+		fate = one;
+		*sw = at;
+	}
+	return fate;
+}
+
+static bool is_hca(const struct topo *t, uint32_t node)
+{
+	return t->nodes[node].type == TOPO_CA && topo_is_host(t, node);
+}
+
+static enum cutoff_fate node_fate(const struct search *s, uint32_t node, uint32_t *sw)
+{
+	return is_hca(s->t, node) ? hca_fate(s, node, sw) : CUTOFF_NOT_KNOWN;
+}
+
+static void count_cut_off(const struct search *s, uint32_t *behind, struct cutoff *out)
+{
+	const struct topo *t = s->t;
+
+	for (uint32_t ca = t->nswitches; ca < t->nnodes; ca++) {
+		uint32_t sw = TOPO_NONE;
+		enum cutoff_fate fate = node_fate(s, ca, &sw);
+
+		out->off += fate == CUTOFF_OFF;
+		if (fate != CUTOFF_CUT_OFF)
+			continue;
+		out->hcas++;
+		if (s->island[sw] == s->main && out->hca == TOPO_NONE)
+			out->hca = ca;
+		if (s->island[sw] == s->main)
+			continue;
+		out->switches += !behind[sw]++;
+		if (out->worst == TOPO_NONE || behind[sw] > behind[out->worst])
+			out->worst = sw;
+	}
+}
+
+/* The caller frees its islands. */
+static struct search search_from(const struct topo *t, uint32_t from, const uint8_t *among)
+{
+	uint32_t islands;
+	struct search s = { .t = t, .island = islands_find(t, &islands), .among = among };
+
+	if (from == TOPO_NONE)
+		s.main = largest(&s, islands);
+	else
+		s.main = from < t->nswitches ? s.island[from] : island_of_ca(&s, from);
+	return s;
+}
+
+uint8_t *cutoff_fates(const struct topo *t, uint32_t from)
+{
+	struct search s = search_from(t, from, NULL);
+	uint8_t *fates = mem_alloc(t->nnodes + 1, 1);
+	uint32_t sw;
+
+	for (uint32_t ca = t->nswitches; ca < t->nnodes && s.main != TOPO_NONE; ca++)
+		fates[ca] = (uint8_t)node_fate(&s, ca, &sw);
+	free(s.island);
+	return fates;
+}
+
+/*
+ * By node, how many links of an HCA lead to the switches that reach most HCAs, of all or of those
+ * with a number in `among` (NULL = all); the caller frees it. Linear in ports.
+ */
+static uint8_t *cutoff_links(const struct topo *t, const uint8_t *among)
+{
+	struct search s = search_from(t, TOPO_NONE, among);
+	uint8_t *links = mem_alloc(t->nnodes + 1, 1);
+	uint32_t sw;
+
+	for (uint32_t ca = t->nswitches; ca < t->nnodes; ca++)
+		for (unsigned num = 1; is_hca(t, ca) && num <= t->nodes[ca].nports; num++)
+			links[ca] += port_fate(&s, topo_port(t, ca, num), &sw) == CUTOFF_REACHED;
+	free(s.island);
+	return links;
+}
+
+void cutoff_find(const struct topo *t, uint32_t from, struct cutoff *out)
+{
+	uint32_t *behind = mem_alloc(t->nswitches + 1, sizeof(*behind));
+	struct search s = search_from(t, from, NULL);
+
+	*out = (struct cutoff){ .worst = TOPO_NONE, .hca = TOPO_NONE };
+	if (s.main != TOPO_NONE)
+		count_cut_off(&s, behind, out);
+	free(behind);
+	free(s.island);
+}
+
+static bool is_dead(const struct topo *t, uint32_t sw)
+{
+	for (unsigned num = 1; num <= t->nodes[sw].nports; num++)
+		if (topo_port(t, sw, num)->link_up)
+			return false;
+	return true;
+}
+
+int cutoff_describe(const struct topo *t, const struct cutoff *c, char *buf, size_t size)
+{
+	char more[48] = "";
+
+	if (!c->hcas)
+		return snprintf(buf, size, "%s", "");
+	if (c->worst == TOPO_NONE)
+		return snprintf(buf, size, "%u HCA%s cut off: the link of %s%s is not Active",
+				c->hcas, c->hcas == 1 ? "" : "s", t->nodes[c->hca].name,
+				c->hcas == 1 ? "" : " and others");
+	if (c->switches > 1)
+		snprintf(more, sizeof(more), ", and so %s %u more", c->switches == 2 ? "is" : "are",
+			 c->switches - 1);
+	return snprintf(buf, size, "%u HCA%s cut off: %s is %s%s", c->hcas, c->hcas == 1 ? "" : "s",
+			t->nodes[c->worst].name, is_dead(t, c->worst) ? "down" : "unreachable",
+			more);
+}
+
+#define LISTED 512 /* hosts of a sort that the text names; the lists name all */
+
+struct loss { /* of a host that loses something */
+	uint32_t host;
+	uint32_t had, kept; /* HCAs */
+};
+
+struct losses {
+	const struct topo *t;
+	uint8_t *before, *after; /* by node: links that reach the fabric */
+	json_t *hcas;
+	struct loss *list;
+	uint32_t count;
+};
+
+static void count_host(struct losses *l, uint32_t host)
+{
+	const struct topo_host *it = &l->t->hosts[host];
+	struct loss loss = { .host = host };
+	bool any = false;
+
+	for (uint32_t i = 0; i < it->ncas; i++) {
+		uint32_t ca = l->t->host_cas[it->first + i];
+
+		loss.had += l->before[ca] > 0;
+		loss.kept += l->after[ca] > 0;
+		any |= l->after[ca] < l->before[ca];
+		if (l->before[ca] && !l->after[ca])
+			json_array_append_new(l->hcas, json_string(l->t->nodes[ca].name));
+	}
+	if (any)
+		l->list[l->count++] = loss;
+}
+
+/* Those that are cut off first, then by what they keep; of equal ones in natural order. */
+static int compare_losses(const void *a, const void *b)
+{
+	const struct loss *x = a, *y = b;
+
+	if (x->kept != y->kept)
+		return x->kept < y->kept ? -1 : 1;
+	if (x->had != y->had)
+		return x->had < y->had ? -1 : 1;
+	return x->host < y->host ? -1 : 1;
+}
+
+/* ---- The text -------------------------------------------------------------------------------- */
+
+/* "32 hosts keep 7 of 8 HCAs (dgx-su01-[01-32])", of hosts that are alike. */
+static void print_alike(const struct losses *l, const struct loss *first, uint32_t count, FILE *out)
+{
+	uint32_t listed = count < LISTED ? count : LISTED;
+	const char **names = mem_alloc(listed, sizeof(*names)), *s = count == 1 ? "s" : "";
+	char *list;
+
+	for (uint32_t i = 0; i < listed; i++)
+		names[i] = l->t->hosts[first[i].host].name;
+	list = hostlist_format(names, listed);
+	fprintf(out, "%u host%s ", count, count == 1 ? "" : "s");
+	if (!first->kept)
+		fputs("cut off", out);
+	else if (first->kept == first->had)
+		fprintf(out, "keep%s all HCAs, with fewer links", s);
+	else
+		fprintf(out, "keep%s %u of %u HCAs", s, first->kept, first->had);
+	fprintf(out, " (%s%s)", list, listed < count ? ",.." : "");
+	free(list);
+	free(names);
+}
+
+static void print_losses(const struct losses *l, FILE *out)
+{
+	size_t hcas = json_array_size(l->hcas);
+
+	if (hcas)
+		fprintf(out, "%zu HCA%s cut off", hcas, hcas == 1 ? "" : "s");
+	else
+		fputs(l->count ? "no HCA cut off" : "nothing: no HCA is cut off", out);
+	for (uint32_t i = 0, end; i < l->count; i = end) {
+		for (end = i + 1; end < l->count && l->list[end].kept == l->list[i].kept &&
+				  l->list[end].had == l->list[i].had;)
+			end++;
+		fputs(i ? ", " : ": ", out);
+		print_alike(l, &l->list[i], end - i, out);
+	}
+}
+
+static json_t *text_of(const struct losses *l)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	json_t *value;
+
+	if (!out)
+		abort();
+	print_losses(l, out);
+	fclose(out);
+	value = json_string(text);
+	free(text);
+	return value;
+}
+
+/* ---- The document ---------------------------------------------------------------------------- */
+
+json_t *lost_json(const struct topo *before, const struct topo *after)
+{
+	json_t *cut_off = json_array(), *degraded = json_array(), *doc;
+	struct losses l = { .t = before,
+			    .before = cutoff_links(before, NULL),
+			    .hcas = json_array(),
+			    .list = mem_alloc(before->nhosts, sizeof(*l.list)) };
+
+	l.after = cutoff_links(after, l.before);
+	for (uint32_t host = 0; host < before->nhosts; host++)
+		count_host(&l, host);
+	for (uint32_t i = 0; i < l.count; i++)
+		json_array_append_new(l.list[i].kept ? degraded : cut_off,
+				      json_string(before->hosts[l.list[i].host].name));
+	if (l.count)
+		qsort(l.list, l.count, sizeof(*l.list), compare_losses);
+	free(l.before);
+	free(l.after);
+	doc = json_pack("{so so so so}", "hcas", l.hcas, "hosts_cut_off", cut_off, "hosts_degraded",
+			degraded, "text", text_of(&l));
+	free(l.list);
+	return doc;
+}
+
+bool lost_any(const json_t *lost)
+{
+	return json_array_size(json_object_get(lost, "hcas")) ||
+	       json_array_size(json_object_get(lost, "hosts_degraded"));
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * cutoff: hosts' adapters (HCAs) that are known and that nothing reaches. An HCA whose leaf sees
+ * the link down is off: a machine in maintenance. One behind a dead or unreached switch, or whose
+ * link is there and carries nothing, is cut off: that is the fabric's fault.
+ */
+#ifndef FMD_TOPOLOGY_GRAPH_CUTOFF_H
+#define FMD_TOPOLOGY_GRAPH_CUTOFF_H
+
+#include "topology/snapshot/topo.h"
+
+struct cutoff {
+	uint32_t hcas;	   /* that are cut off */
+	uint32_t off;	   /* HCAs that are off */
+	uint32_t switches; /* that HCAs are cut off with */
+	uint32_t worst;	   /* the switch with most such HCAs; TOPO_NONE = none */
+	uint32_t hca; /* the first that is cut off at a switch that is reached; TOPO_NONE = none */
+};
+
+/*
+ * Counts into *out, as seen from node `from` (TOPO_NONE: from the switches that reach most HCAs).
+ * Linear in the number of ports.
+ */
+void cutoff_find(const struct topo *t, uint32_t from, struct cutoff *out);
+
+enum cutoff_fate {
+	CUTOFF_NOT_KNOWN, /* no link of it to a switch was ever met; or the node is no HCA */
+	CUTOFF_REACHED,
+	CUTOFF_OFF,
+	CUTOFF_CUT_OFF
+};
+/* An enum cutoff_fate by node, as seen from `from`; the caller frees it. Linear in ports. */
+uint8_t *cutoff_fates(const struct topo *t, uint32_t from);
+/* Writes `32 HCAs cut off: leaf-su33-rail0 is down`; "" if none is. Returns snprintf's length. */
+int cutoff_describe(const struct topo *t, const struct cutoff *cutoff, char *buf, size_t size);
+
+#endif

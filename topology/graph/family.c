@@ -1,0 +1,747 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include <stdlib.h>
+#include <string.h>
+#include "topology/graph/graph_own.h"
+#include "topology/graph/likeness.h"
+#include "topology/base/mem.h"
+#include "topology/base/sort.h"
+
+/*
+ * subtree: the order of leaves in trees of any height (see graph.h).
+ *
+ * What hangs together by links up to some level is a subtree of it: a pod, a group of pods, and so
+ * on. Hosts are numbered subtree by subtree, so that each tier's digit of a number counts what that
+ * tier branches into. Subtrees of one subtree are taken in the order in which they hang on what is
+ * above them; whole trees in the order of their families.
+ */
+
+struct subtree {		       /* of one level */
+	uint32_t place, family, first; /* lowest: port above, family and index of a leaf */
+	uint32_t root;		       /* the switch that stands for it */
+};
+
+struct subtree_work {
+	const struct graph *g;
+	const uint32_t *place; /* by switch: lowest port that it hangs on */
+	/* by switch: another of its subtree, nearer to the one that stands for it */
+	uint32_t *towards;
+	uint32_t *index; /* by switch that stands for a subtree: 1 + number, 0 = none yet */
+	uint32_t *key;	 /* by switch */
+	struct subtree *trees;
+	uint32_t ntrees;
+};
+
+static uint32_t root_of(uint32_t *towards, uint32_t sw)
+{
+	while (towards[sw] != sw)
+		sw = towards[sw] = towards[towards[sw]];
+	return sw;
+}
+
+static void join_up_to(struct subtree_work *w, unsigned level)
+{
+	const struct graph *g = w->g;
+
+	for (uint32_t sw = 0; sw < g->nswitches; sw++)
+		for (unsigned i = 0; i < g->switches[sw].nup; i++) {
+			uint32_t parent = graph_ups(g, sw)[i].peer;
+
+			if (g->switches[parent].level == level)
+				w->towards[root_of(w->towards, sw)] = root_of(w->towards, parent);
+		}
+}
+
+static struct subtree *tree_of(struct subtree_work *w, uint32_t sw)
+{
+	uint32_t root = root_of(w->towards, sw);
+
+	if (!w->index[root]) {
+		w->trees[w->ntrees] =
+			(struct subtree){ TOPO_NONE, TOPO_NONE, TOPO_NONE, .root = root };
+		w->index[root] = ++w->ntrees;
+	}
+	return &w->trees[w->index[root] - 1];
+}
+
+static void find_trees(struct subtree_work *w, unsigned level, bool highest)
+{
+	const struct graph *g = w->g;
+
+	w->ntrees = 0;
+	for (uint32_t sw = 0; sw < g->nswitches; sw++)
+		w->index[sw] = 0;
+	for (uint32_t sw = 0; sw < g->nswitches; sw++) {
+		const struct graph_switch *s = &g->switches[sw];
+		struct subtree *tree = tree_of(w, sw);
+
+		if (s->level == level && w->place[sw] < tree->place && !highest)
+			tree->place = w->place[sw];
+		if (s->level)
+			continue;
+		tree->family = s->family < tree->family ? s->family : tree->family;
+		tree->first = sw < tree->first ? sw : tree->first;
+	}
+}
+
+static int compare_trees(const void *a, const void *b)
+{
+	const struct subtree *x = a, *y = b;
+
+	if (x->place != y->place)
+		return x->place < y->place ? -1 : 1;
+	if (x->family != y->family)
+		return x->family < y->family ? -1 : 1;
+	return x->first < y->first ? -1 : x->first > y->first;
+}
+
+static void sort_by_tree(struct subtree_work *w, uint32_t *switches)
+{
+	qsort(w->trees, w->ntrees, sizeof(*w->trees), compare_trees);
+	for (uint32_t i = 0; i < w->ntrees; i++)
+		w->index[w->trees[i].root] = i;
+	for (uint32_t sw = 0; sw < w->g->nswitches; sw++)
+		w->key[sw] = w->index[root_of(w->towards, sw)];
+	sort_by_key(switches, w->g->nswitches, w->key, w->ntrees);
+}
+
+/*
+ * family.c: brings switches, all of them, into the order of their subtrees; equals stay as they
+ * are. place: by switch, the lowest port that it hangs on.
+ */
+static void subtree_sort(const struct graph *g, const uint32_t *place, uint32_t *switches)
+{
+	struct subtree_work w = { .g = g, .place = place };
+	uint32_t n = g->nswitches + 1;
+	unsigned top = 0;
+
+	w.towards = mem_alloc_unset(n, sizeof(*w.towards));
+	w.index = mem_alloc_unset(n, sizeof(*w.index));
+	w.key = mem_alloc_unset(n, sizeof(*w.key));
+	w.trees = mem_alloc_unset(n, sizeof(*w.trees));
+	for (uint32_t sw = 0; sw < g->nswitches; sw++) {
+		w.towards[sw] = sw;
+		top = g->switches[sw].level > top ? g->switches[sw].level : top;
+	}
+	for (unsigned level = 1; level < top; level++) {
+		join_up_to(&w, level);
+		find_trees(&w, level, level + 1 == top);
+		sort_by_tree(&w, switches);
+	}
+	free(w.towards);
+	free(w.index);
+	free(w.key);
+	free(w.trees);
+}
+
+/*
+ * slots: the parents of each family and its slots, in an order aligned through all tiers (see
+ * graph.h).
+ *
+ *   1. A family's parents are put in the order of their own families' columns, then of their node
+ *      index; its slots are distributed in rounds: first lane of every parent, second lane of every
+ *      parent that has one, and so on. With equal links that is the digit of Zahavi's D-Mod-K
+ *      (parent = x mod w, lane = x / w mod p); with unequal ones each link still gets an equal
+ *      share.
+ *   2. Columns are what aligns tiers beyond the third: families with (nearly) the same parents'
+ *      columns are one column, whichever subtree they are in.
+ *   3. A family that lacks some parents which those of its column usually have (a pod without one
+ *      of its spines) keeps their slots free: a switch that was never there costs what a dead one
+ *      costs, and all others stay where they are in every pod.
+ */
+
+struct slot_work {
+	struct graph *g;
+	const uint32_t *batch_of; /* by switch: equal = the same parents */
+	struct likeness columns;  /* of families, by what find_column() says */
+	uint32_t *column;	  /* by family */
+	uint32_t *model;	  /* by column: its largest family */
+	uint8_t *number; /* by switch: its number among the parents of the family in hand, + 1 */
+};
+
+static int compare_slot_order(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/*
+ * In the order of their own families' columns, then of their node index. Members of one batch have
+ * the same parents.
+ */
+static void collect_parents(struct slot_work *w, struct graph_family *family)
+{
+	struct graph *g = w->g;
+	uint32_t *parents = &g->parents[g->nparents], batch = TOPO_NONE;
+	uint64_t order[GRAPH_MAX_SLOTS];
+
+	family->first_parent = g->nparents;
+	for (uint32_t m = 0; m < family->nmembers; m++) {
+		uint32_t sw = g->members[family->first_member + m];
+
+		for (unsigned i = 0; w->batch_of[sw] != batch && i < g->switches[sw].nup; i++) {
+			uint32_t parent = graph_ups(g, sw)[i].peer;
+
+			if (w->number[parent] || family->nparents == GRAPH_MAX_SLOTS)
+				continue;
+			w->number[parent] = 1;
+			order[family->nparents++] =
+				(uint64_t)w->column[g->switches[parent].family] << 32 | parent;
+		}
+		batch = w->batch_of[sw];
+	}
+	sort_if_needed(order, family->nparents, sizeof(*order), compare_slot_order);
+	for (unsigned i = 0; i < family->nparents; i++) {
+		parents[i] = (uint32_t)order[i];
+		w->number[parents[i]] = i + 1;
+	}
+	g->nparents += family->nparents;
+}
+
+/*
+ * Families whose parents' families are in (nearly) the same columns stand in one column themselves:
+ * the spines that lead to the same part of the roots, in whatever pod they are. A root is its own
+ * column here: nothing is above it to know it by.
+ */
+static uint32_t find_column(struct slot_work *w, const struct graph_family *family)
+{
+	struct graph *g = w->g;
+	uint32_t items[GRAPH_MAX_SLOTS], column;
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < family->nparents; i++) {
+		uint32_t parent = g->parents[family->first_parent + i];
+		uint32_t above = w->column[g->switches[parent].family];
+		uint32_t item = g->switches[parent].nup ? g->nswitches + above : parent;
+
+		if (!n || items[n - 1] != item)
+			items[n++] = item;
+	}
+	column = n ? likeness_find(&w->columns, family->level, items, n) : TOPO_NONE;
+	return column == TOPO_NONE ? likeness_add(&w->columns, family->level, items, n) : column;
+}
+
+static int compare_group_slots(const void *a, const void *b)
+{
+	const struct graph_group *x = a, *y = b;
+
+	return (int)x->slot - (int)y->slot;
+}
+
+/*
+ * Gives each member's up groups their parent numbers; returns the most lanes to each parent in
+ * `lanes`.
+ */
+static void number_groups(struct slot_work *w, const struct graph_family *family, uint8_t *lanes)
+{
+	struct graph *g = w->g;
+
+	for (uint32_t m = 0; m < family->nmembers; m++) {
+		struct graph_switch *s = &g->switches[g->members[family->first_member + m]];
+		struct graph_group *ups = &g->groups[s->first_group];
+
+		for (unsigned i = 0; i < s->nup; i++) {
+			unsigned number = w->number[ups[i].peer];
+
+			ups[i].slot = number ? number - 1 : GRAPH_MAX_SLOTS;
+			if (number && ups[i].nlanes > lanes[ups[i].slot])
+				lanes[ups[i].slot] = ups[i].nlanes;
+		}
+		sort_if_needed(ups, s->nup, sizeof(*ups), compare_group_slots);
+	}
+	for (unsigned i = 0; i < family->nparents; i++)
+		if (g->parents[family->first_parent + i] != TOPO_NONE)
+			w->number[g->parents[family->first_parent + i]] = 0;
+}
+
+static void deal_slots(struct graph *g, struct graph_family *family, const uint8_t *lanes)
+{
+	bool dealt = true;
+
+	family->first_slot = g->nslots;
+	for (unsigned round = 0; dealt; round++) {
+		dealt = false;
+		for (unsigned i = 0; i < family->nparents && family->nslots < GRAPH_MAX_SLOTS;
+		     i++) {
+			if (lanes[i] <= round)
+				continue;
+			g->slots[g->nslots++] = (struct graph_slot){ i, round };
+			family->nslots++;
+			dealt = true;
+		}
+	}
+}
+
+/* ---- What a family lacks --------------------------------------------------------------------- */
+
+struct seat { /* of a parent in the order of a column, whoever sits there */
+	uint64_t key;
+	uint32_t parent; /* TOPO_NONE = nobody */
+	uint8_t lanes;
+};
+
+/*
+ * Parents of one column are distinguished by their order, roots by themselves. Returns how many
+ * there are.
+ */
+static unsigned list_seats(const struct slot_work *w, const struct graph_family *family,
+			   struct seat *seats)
+{
+	const struct graph *g = w->g;
+	const struct graph_slot *slots = &g->slots[family->first_slot];
+	uint32_t last = TOPO_NONE, place = 0;
+
+	for (unsigned i = 0; i < family->nparents; i++) {
+		uint32_t parent = g->parents[family->first_parent + i];
+		uint32_t column = w->column[g->switches[parent].family];
+
+		place = column == last ? place + 1 : 0;
+		last = column;
+		seats[i] = (struct seat){ (uint64_t)column << 32 |
+						  (g->switches[parent].nup ? place : parent),
+					  parent, 0 };
+	}
+	for (unsigned s = 0; s < family->nslots; s++)
+		seats[slots[s].parent].lanes++;
+	return family->nparents;
+}
+
+/*
+ * Those of the model, and what the family has besides. *missing: slots that it has not. Returns how
+ * many there are.
+ */
+static unsigned merge_seats(const struct seat *own, unsigned nown, const struct seat *model,
+			    unsigned nmodel, struct seat *out, unsigned *missing)
+{
+	unsigned n = 0;
+
+	*missing = 0;
+	for (unsigned o = 0, m = 0; o < nown || m < nmodel; n++) {
+		bool mine = o < nown && (m == nmodel || own[o].key <= model[m].key);
+		bool its = m < nmodel && (o == nown || model[m].key <= own[o].key);
+		unsigned lanes = mine ? own[o].lanes : 0;
+
+		out[n] = mine ? own[o] : model[m];
+		if (!mine)
+			out[n].parent = TOPO_NONE;
+		if (its && model[m].lanes > lanes) {
+			*missing += model[m].lanes - lanes;
+			out[n].lanes = model[m].lanes;
+		}
+		o += mine;
+		m += its;
+	}
+	return n;
+}
+
+static void take_seats(struct slot_work *w, struct graph_family *family, const struct seat *seats,
+		       unsigned n)
+{
+	struct graph *g = w->g;
+	uint8_t lanes[GRAPH_MAX_SLOTS + 1] = { 0 };
+	unsigned nslots = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		nslots += seats[i].lanes;
+	g->parents = mem_resize(g->parents, g->nparents + n, sizeof(*g->parents));
+	g->slots = mem_resize(g->slots, g->nslots + nslots, sizeof(*g->slots));
+	family->first_parent = g->nparents;
+	family->nparents = n;
+	family->nslots = 0;
+	for (unsigned i = 0; i < n; i++) {
+		g->parents[g->nparents++] = seats[i].parent;
+		lanes[i] = seats[i].lanes;
+		if (seats[i].parent != TOPO_NONE)
+			w->number[seats[i].parent] = i + 1;
+	}
+	number_groups(w, family, lanes);
+	deal_slots(g, family, lanes);
+}
+
+/*
+ * A family that has much less than the model is of another design, and digits of its own suit it
+ * better.
+ */
+static void keep_slots_free(struct slot_work *w, struct graph_family *family,
+			    const struct graph_family *model)
+{
+	struct seat own[GRAPH_MAX_SLOTS], usual[GRAPH_MAX_SLOTS], all[2 * GRAPH_MAX_SLOTS];
+	unsigned nown = list_seats(w, family, own), nusual = list_seats(w, model, usual);
+	unsigned missing, n = merge_seats(own, nown, usual, nusual, all, &missing);
+
+	if (missing && missing * 4 <= model->nslots && family->nslots + missing <= GRAPH_MAX_SLOTS)
+		take_seats(w, family, all, n);
+}
+
+static void find_models(struct slot_work *w)
+{
+	for (uint32_t f = 0; f < w->g->nfamilies; f++) {
+		uint32_t *model = &w->model[w->column[f]];
+
+		if (*model == TOPO_NONE ||
+		    w->g->families[f].nmembers > w->g->families[*model].nmembers)
+			*model = f;
+	}
+}
+
+/* From the models alone, which stay as they are. */
+static void fill_columns(struct slot_work *w)
+{
+	for (uint32_t f = 0; f < w->g->nfamilies; f++) {
+		uint32_t model = w->model[w->column[f]];
+
+		if (model != f)
+			keep_slots_free(w, &w->g->families[f], &w->g->families[model]);
+	}
+}
+
+/*
+ * family.c: parents and slots of all families. batch_of: by switch, equal numbers = the same
+ * parents.
+ */
+static void slots_assign(struct graph *g, const uint32_t *batch_of)
+{
+	struct slot_work w = { .g = g, .batch_of = batch_of };
+	uint32_t n = g->nswitches + 1;
+
+	w.column = mem_alloc(n, sizeof(*w.column)); /* 0 until known: of parents on one tier */
+	w.model = mem_alloc_unset(n, sizeof(*w.model));
+	w.number = mem_alloc(n, sizeof(*w.number));
+	likeness_init(&w.columns, 2 * n, n, g->ngroups);
+	memset(w.model, 0xff, n * sizeof(*w.model));
+	g->parents = mem_alloc_unset(g->ngroups + 1, sizeof(*g->parents));
+	g->slots = mem_alloc_unset(g->nlanes + 1, sizeof(*g->slots));
+	for (uint32_t f = 0; f < g->nfamilies; f++) {
+		uint8_t lanes[GRAPH_MAX_SLOTS + 1] = { 0 };
+
+		collect_parents(&w, &g->families[f]);
+		w.column[f] = find_column(&w, &g->families[f]);
+		number_groups(&w, &g->families[f], lanes);
+		deal_slots(g, &g->families[f], lanes);
+	}
+	find_models(&w);
+	fill_columns(&w);
+	free(w.column);
+	free(w.model);
+	free(w.number);
+	likeness_fini(&w.columns);
+}
+
+/*
+ * family: finds the regularity of an oriented graph: siblings, slots and topological numbers (see
+ * graph.h).
+ *
+ * Level by level from the top:
+ *   1. Switches with exactly the same parents make a batch.
+ *   2. Batches are taken largest parent set first; one whose parents are mostly (3/4) those of a
+ * family already founded at this level joins it, so a leaf that lacks some uplinks keeps its pod's
+ * slots. A batch with a parent on its own level stays alone: merged families must only look
+ * upwards, or computing one could need another in a circle.
+ *   3. Families get their slots (family.c). Then the leaves are numbered subtree by subtree and
+ * family by family, in the order in which they hang on their parents, and each reserves a block of
+ * topological numbers rounded so that the same position on every leaf meets the same slot.
+ */
+
+struct batch { /* switches with one parent set: sorted[first .. first + count) */
+	uint32_t first, count;
+	uint32_t family;
+	uint16_t nparents;
+	uint8_t level;
+	bool alone; /* has a parent on its own level */
+};
+
+struct family_work {
+	struct graph *g;
+	uint32_t *sorted;   /* switches, equal parents side by side */
+	uint32_t *batch_of; /* by switch; numbers of before the batches are put in order */
+	struct batch *batches;
+	uint32_t nbatches;
+	struct likeness families; /* by parents */
+	uint32_t *key;		  /* by switch: what they are sorted by */
+};
+
+/* ---- Batches: equal parents ------------------------------------------------------------------ */
+
+static bool same_parents(const struct graph *g, uint32_t a, uint32_t b)
+{
+	const struct graph_switch *x = &g->switches[a], *y = &g->switches[b];
+
+	if (x->level != y->level || x->nup != y->nup)
+		return false;
+	for (unsigned i = 0; i < x->nup; i++)
+		if (graph_ups(g, a)[i].peer != graph_ups(g, b)[i].peer)
+			return false;
+	return true;
+}
+
+static uint64_t parents_hash(const struct graph *g, uint32_t sw)
+{
+	uint64_t hash = g->switches[sw].level;
+
+	for (unsigned i = 0; i < g->switches[sw].nup; i++)
+		hash += hash_word(graph_ups(g, sw)[i].peer);
+	return hash;
+}
+
+static bool looks_sideways(const struct graph *g, uint32_t sw)
+{
+	for (unsigned i = 0; i < g->switches[sw].nup; i++)
+		if (g->switches[graph_ups(g, sw)[i].peer].level == g->switches[sw].level)
+			return true;
+	return false;
+}
+
+/* The batch of a switch; `table` has one place for each low part of a hash: batch + 1. */
+static uint32_t find_batch(struct family_work *w, uint32_t sw, uint32_t *table, uint32_t mask)
+{
+	const struct graph *g = w->g;
+	uint32_t at = parents_hash(g, sw) & mask;
+
+	while (table[at] && !same_parents(g, w->batches[table[at] - 1].first, sw))
+		at = (at + 1) & mask;
+	if (!table[at]) {
+		w->batches[w->nbatches++] = (struct batch){ .first = sw,
+							    .nparents = g->switches[sw].nup,
+							    .level = g->switches[sw].level,
+							    .alone = looks_sideways(g, sw) };
+		table[at] = w->nbatches;
+	}
+	return table[at] - 1;
+}
+
+static void make_batches(struct family_work *w)
+{
+	uint32_t n = w->g->nswitches, size = 2, first = 0;
+
+	while (size < 2 * n)
+		size *= 2;
+	uint32_t *table = mem_alloc(size, sizeof(*table));
+	for (uint32_t sw = 0; sw < n; sw++) {
+		w->batch_of[sw] = find_batch(w, sw, table, size - 1);
+		w->batches[w->batch_of[sw]].count++;
+		w->sorted[sw] = sw;
+	}
+	sort_by_key(w->sorted, n, w->batch_of, w->nbatches);
+	for (uint32_t b = 0; b < w->nbatches; b++) {
+		w->batches[b].first = first;
+		first += w->batches[b].count;
+	}
+	free(table);
+}
+
+/*
+ * Merging batches before lone ones (which may look at them), lone ones from the highest rank down.
+ */
+static int compare_batches(const void *a, const void *b, void *work)
+{
+	const struct batch *x = a, *y = b;
+	const struct family_work *w = work;
+	uint32_t sx = w->sorted[x->first], sy = w->sorted[y->first];
+
+	if (x->level != y->level)
+		return x->level > y->level ? -1 : 1;
+	if (x->alone != y->alone)
+		return x->alone ? 1 : -1;
+	if (x->alone)
+		return w->g->switches[sx].rank > w->g->switches[sy].rank ? -1 : 1;
+	if (x->nparents != y->nparents)
+		return x->nparents > y->nparents ? -1 : 1;
+	if (x->count != y->count)
+		return x->count > y->count ? -1 : 1;
+	return sx < sy ? -1 : 1;
+}
+
+/* ---- Families -------------------------------------------------------------------------------- */
+
+static uint32_t family_of(struct family_work *w, const struct batch *batch)
+{
+	const struct graph_group *ups = graph_ups(w->g, w->sorted[batch->first]);
+	unsigned n = batch->alone ? 0 : batch->nparents;
+	uint32_t parents[UINT8_MAX], family;
+
+	for (unsigned i = 0; i < n; i++)
+		parents[i] = ups[i].peer;
+	family = batch->alone ? TOPO_NONE : likeness_find(&w->families, batch->level, parents, n);
+	if (family != TOPO_NONE)
+		return family;
+	family = likeness_add(&w->families, batch->level, parents, n);
+	w->g->families[family].level = batch->level;
+	w->g->nfamilies++;
+	return family;
+}
+
+static void assign_families(struct family_work *w)
+{
+	for (uint32_t b = 0; b < w->nbatches; b++) {
+		struct batch *batch = &w->batches[b];
+		uint32_t family = family_of(w, batch);
+
+		batch->family = family;
+		for (uint32_t i = 0; i < batch->count; i++)
+			w->g->switches[w->sorted[batch->first + i]].family = family;
+		w->g->families[family].nmembers += batch->count;
+	}
+}
+
+static void list_members(struct family_work *w)
+{
+	struct graph *g = w->g;
+	uint32_t at = 0;
+
+	for (uint32_t f = 0; f < g->nfamilies; f++) {
+		g->families[f].first_member = at;
+		at += g->families[f].nmembers;
+		g->families[f].nmembers = 0;
+	}
+	for (uint32_t sw = 0; sw < g->nswitches; sw++) {
+		struct graph_family *family = &g->families[g->switches[sw].family];
+
+		g->members[family->first_member + family->nmembers++] = sw;
+	}
+}
+
+/* ---- Pitches --------------------------------------------------------------------------------- */
+
+/* P of D-Mod-K: the product of the usual numbers of parents below. */
+static void assign_pitches(struct graph *g)
+{
+	uint32_t pitch[UINT8_MAX + 2] = { 1 };
+	unsigned top = 0;
+
+	for (uint32_t f = 0; f < g->nfamilies; f++)
+		top = g->families[f].level > top ? g->families[f].level : top;
+	for (unsigned level = 0; level <= top; level++) {
+		uint32_t width = 1, most = 0;
+
+		for (uint32_t f = 0; f < g->nfamilies; f++) {
+			struct graph_family *family = &g->families[f];
+
+			if (family->level != level)
+				continue;
+			family->pitch = pitch[level];
+			if (family->nparents && family->nmembers > most) {
+				most = family->nmembers;
+				width = family->nparents;
+			}
+		}
+		pitch[level + 1] =
+			pitch[level] < g->order_top + 1u ? pitch[level] * width : pitch[level];
+	}
+}
+
+/* ---- Topological numbers --------------------------------------------------------------------- */
+
+/* Where a switch hangs on its parents: the lowest port number there. */
+static uint8_t hanging_place(const struct graph *g, uint32_t sw)
+{
+	uint8_t place = UINT8_MAX;
+
+	for (unsigned i = 0; i < g->switches[sw].nup; i++) {
+		const struct graph_group *up = &graph_ups(g, sw)[i];
+
+		for (unsigned l = 0; l < up->nlanes; l++)
+			if (g->lanes[up->first_lane + l].peer_port < place)
+				place = g->lanes[up->first_lane + l].peer_port;
+	}
+	return place;
+}
+
+/* By level, subtree, family, and the place on the parents; equals by index. */
+static void sort_leaves(struct family_work *w)
+{
+	const struct graph *g = w->g;
+	uint32_t *place = mem_alloc_unset(g->nswitches + 1, sizeof(*place));
+
+	for (uint32_t sw = 0; sw < g->nswitches; sw++) {
+		w->sorted[sw] = sw;
+		place[sw] = hanging_place(g, sw);
+	}
+	sort_by_key(w->sorted, g->nswitches, place, UINT8_MAX + 1);
+	for (uint32_t sw = 0; sw < g->nswitches; sw++)
+		w->key[sw] = g->switches[sw].family;
+	sort_by_key(w->sorted, g->nswitches, w->key, g->nfamilies);
+	subtree_sort(g, place, w->sorted);
+	for (uint32_t sw = 0; sw < g->nswitches; sw++)
+		w->key[sw] = g->switches[sw].level;
+	sort_by_key(w->sorted, g->nswitches, w->key, UINT8_MAX + 1);
+	free(place);
+}
+
+/* The family that most leaves with parents are in; NULL when none has any. */
+static const struct graph_family *usual_leaf_family(const struct graph *g)
+{
+	const struct graph_family *usual = NULL;
+
+	for (uint32_t f = 0; f < g->nfamilies; f++) {
+		const struct graph_family *family = &g->families[f];
+
+		if (family->level == 0 && family->nslots &&
+		    (!usual || family->nmembers > usual->nmembers))
+			usual = family;
+	}
+	return usual;
+}
+
+/*
+ * Hosts of one leaf, rounded up to whole rounds of slots where that leaves at most an eighth of the
+ * numbers unused.
+ */
+static uint32_t leaf_block(const struct graph *g, uint32_t slots)
+{
+	uint32_t hosts = 0, rounded;
+
+	for (uint32_t sw = 0; sw < g->nswitches; sw++)
+		if (g->switches[sw].level == 0 && g->switches[sw].nhosts > hosts)
+			hosts = g->switches[sw].nhosts;
+	if (!hosts)
+		return 1;
+	rounded = (hosts + slots - 1) / slots * slots;
+	return (rounded - hosts) * 8 <= rounded ? rounded : hosts;
+}
+
+static void number_hosts(struct family_work *w)
+{
+	struct graph *g = w->g;
+	const struct graph_family *usual = usual_leaf_family(g);
+	uint32_t next = 0;
+
+	g->leaf_block = leaf_block(g, usual ? usual->nslots : 1);
+	g->leaf_parents = usual ? usual->nparents : 1;
+	sort_leaves(w);
+	for (uint32_t i = 0; i < g->nswitches; i++) {
+		const struct graph_switch *s = &g->switches[w->sorted[i]];
+
+		for (unsigned h = 0; h < s->nhosts; h++)
+			g->hosts[s->first_host + h].order = next + h;
+		if (s->nhosts)
+			next += s->level == 0 ? g->leaf_block : s->nhosts;
+	}
+	g->order_top = next;
+}
+
+void family_assign(struct graph *g)
+{
+	struct family_work w = { .g = g };
+	uint32_t n = g->nswitches + 1;
+
+	w.sorted = mem_alloc_unset(n, sizeof(*w.sorted));
+	w.batches = mem_alloc(n, sizeof(*w.batches));
+	likeness_init(&w.families, n, n, g->ngroups);
+	w.batch_of = mem_alloc_unset(n, sizeof(*w.batch_of));
+	w.key = mem_alloc_unset(n, sizeof(*w.key));
+	g->families = mem_alloc(n, sizeof(*g->families));
+	g->members = mem_alloc_unset(n, sizeof(*g->members));
+
+	make_batches(&w);
+	qsort_r(w.batches, w.nbatches, sizeof(*w.batches), compare_batches, &w);
+	assign_families(&w);
+	list_members(&w);
+	slots_assign(g, w.batch_of);
+	number_hosts(&w);
+	assign_pitches(g);
+	free(w.sorted);
+	free(w.batches);
+	likeness_fini(&w.families);
+	free(w.batch_of);
+	free(w.key);
+}

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * nearness: a fat tree as schedulers know trees: a host is in one group, a group in one other.
+ *
+ * A rail-optimised host is on eight leaves at once, and a leaf below many spines. What matters to
+ * placement is nearness:
+ *   - the hosts of a scalable unit are equally near to each other: one group suNN for the unit's
+ *     leaves;
+ *   - any other host is in the group of the switch of its first CA with a link;
+ *   - then tier by tier: what the switches up to level L connect is one group, and where that
+ *     joins several groups of the tier below, they get a parent tierL-N. Spines side by side thus
+ *     come out as the one switch they are to a job, and tiers that join nothing new do not appear.
+ * Parts that no link joins stay separate trees: no job can span them.
+ *
+ * Compute hosts only: where most hosts are in scalable units, with an HCA on more than half of the
+ * unit's rails, all others are storage, management or login. So are those of units with clearly
+ * fewer rails than most hosts have: two where these have more, or fewer than half.
+ */
+#include "topology/graph/nearness.h"
+#include "topology/base/mem.h"
+#include "topology/base/names.h"
+#include "topology/base/text.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct set_of {		     /* a group that has no parent yet */
+	uint32_t group, set; /* the connected set it is in, by union-find root switch */
+};
+
+struct near_work {
+	const struct topo *t;
+	struct nearness *near;
+	uint32_t *parent; /* by switch: union-find over links of the tiers so far */
+	uint32_t *home;	  /* by host: the switch it is listed at, TOPO_NONE = without a link */
+	struct set_of *tops;
+	uint32_t ntops;
+	uint32_t nmembers;
+};
+
+static uint32_t root_of(uint32_t *parent, uint32_t sw)
+{
+	while (parent[sw] != sw)
+		sw = parent[sw] = parent[parent[sw]];
+	return sw;
+}
+
+/*
+ * Whether Slurm reads a name as one node: not as a list, a range or a keyword. Machines without a
+ * name have their GUID ("0x..") as name.
+ */
+static bool is_node_name(const char *name)
+{
+	if (strncmp(name, "0x", 2) == 0)
+		return name[2 + strspn(name + 2, "0123456789abcdefABCDEF")] == '\0';
+	return text_is_host_name(name);
+}
+
+/* ---- Who computes ---------------------------------------------------------------------------- */
+
+static unsigned own_rails(const struct topo *t, const struct topo_host *host)
+{
+	unsigned rails = 0;
+
+	for (uint32_t i = 0; i < host->ncas; i++)
+		rails += t->nodes[t->host_cas[host->first + i]].rail >= 0;
+	return rails;
+}
+
+/* By unit, how many rails its leaves serve. */
+static unsigned *count_rails(const struct topo *t)
+{
+	unsigned *rails = mem_alloc(INT16_MAX + 1, sizeof(*rails));
+
+	for (uint32_t sw = 0; sw < t->nswitches; sw++) {
+		const struct topo_node *leaf = &t->nodes[sw];
+
+		if (leaf->su >= 0 && leaf->rail >= (int)rails[leaf->su])
+			rails[leaf->su] = leaf->rail + 1u;
+	}
+	return rails;
+}
+
+static int unit_of(const struct topo *t, uint32_t host)
+{
+	return t->nodes[t->host_cas[t->hosts[host].first]].su;
+}
+
+/* How many rails most hosts' units have. */
+static unsigned usual_rails(const struct topo *t, const unsigned *rails)
+{
+	uint32_t *hosts = mem_alloc(INT16_MAX + 2, sizeof(*hosts));
+	unsigned usual = 0;
+
+	for (uint32_t h = 0; h < t->nhosts; h++) {
+		int su = unit_of(t, h);
+
+		if (su >= 0 && ++hosts[rails[su]] > hosts[usual])
+			usual = rails[su];
+	}
+	free(hosts);
+	return usual;
+}
+
+static bool is_compute(const struct topo *t, uint32_t host, const unsigned *rails, unsigned usual)
+{
+	int su = unit_of(t, host);
+
+	return su >= 0 && own_rails(t, &t->hosts[host]) * 2 > rails[su] && rails[su] * 2 >= usual &&
+	       (rails[su] > 2 || usual <= 2);
+}
+
+static void leave_out_others(struct near_work *w)
+{
+	const struct topo *t = w->t;
+	unsigned *rails = count_rails(t), usual = usual_rails(t, rails);
+	uint32_t count = 0;
+
+	for (uint32_t h = 0; h < t->nhosts; h++)
+		count += is_compute(t, h, rails, usual);
+	for (uint32_t h = 0; h < t->nhosts; h++)
+		if (!is_node_name(t->hosts[h].name))
+			w->near->left_out[h] = "no node name for Slurm";
+		else if (count * 2 > t->nhosts && !is_compute(t, h, rails, usual))
+			w->near->left_out[h] = "no compute node";
+	free(rails);
+}
+
+/* ---- The lowest groups ----------------------------------------------------------------------- */
+
+static uint32_t switch_of(const struct topo *t, uint32_t ca)
+{
+	for (unsigned num = 1; num <= t->nodes[ca].nports; num++) {
+		const struct topo_port *peer = topo_peer(t, topo_port(t, ca, num));
+
+		if (peer && t->nodes[peer->node].type == TOPO_SWITCH)
+			return peer->node;
+	}
+	return TOPO_NONE;
+}
+
+/* First the leaves of each unit are one: their hosts are listed at the union's root. */
+static void find_homes(struct near_work *w)
+{
+	const struct topo *t = w->t;
+	uint32_t *unit_leaf = mem_alloc(INT16_MAX + 1, sizeof(*unit_leaf));
+
+	for (uint32_t sw = 0; sw < t->nswitches; sw++) {
+		w->parent[sw] = sw;
+		if (t->nodes[sw].su < 0)
+			continue;
+		if (unit_leaf[t->nodes[sw].su])
+			w->parent[sw] = unit_leaf[t->nodes[sw].su] - 1;
+		else
+			unit_leaf[t->nodes[sw].su] = sw + 1;
+	}
+	for (uint32_t h = 0; h < t->nhosts; h++) {
+		const struct topo_host *host = &t->hosts[h];
+		uint32_t first = t->host_cas[host->first];
+
+		w->home[h] = TOPO_NONE;
+		if (w->near->left_out[h])
+			continue;
+		for (uint32_t i = 0; i < host->ncas && w->home[h] == TOPO_NONE; i++)
+			w->home[h] = switch_of(t, t->host_cas[host->first + i]);
+		if (t->nodes[first].su >= 0)
+			w->home[h] = unit_leaf[t->nodes[first].su] - 1;
+		else if (w->home[h] != TOPO_NONE)
+			w->home[h] = root_of(w->parent, w->home[h]);
+	}
+	free(unit_leaf);
+}
+
+/* "MF0;SLG04-16:MQM8700/U1" -> "SLG04-16"; what is no word, or generic, goes by GUID. */
+static char *switch_name(const struct topo_node *node)
+{
+	const char *text = node->label, *semicolon = strchr(text, ';');
+	size_t len;
+
+	if (node->su >= 0)
+		return mem_printf("su%02d", node->su + 1);
+	if (semicolon)
+		text = semicolon + 1;
+	len = strcspn(text, ":/");
+	for (size_t i = 0; i < len; i++)
+		if (!isalnum((unsigned char)text[i]) && !strchr("-_.", text[i]))
+			len = 0;
+	return len ? mem_printf("%.*s", (int)len, text) : mem_printf("S-%016" PRIx64, node->guid);
+}
+
+/* Names that several switches have say nothing: those go by GUID as well. */
+static char **name_switches(const struct topo *t)
+{
+	char **all = mem_alloc(t->nswitches, sizeof(*all));
+	uint32_t *uses = mem_alloc(t->nswitches, sizeof(*uses)),
+		 *id = mem_alloc(t->nswitches, sizeof(*id));
+	struct names names = { 0 };
+
+	for (uint32_t sw = 0; sw < t->nswitches; sw++) {
+		all[sw] = switch_name(&t->nodes[sw]);
+		id[sw] = names_id(&names, all[sw], strlen(all[sw]));
+		uses[id[sw]]++;
+	}
+	names_fini(&names);
+	for (uint32_t sw = 0; sw < t->nswitches; sw++)
+		if (uses[id[sw]] > 1 && t->nodes[sw].su < 0) {
+			free(all[sw]);
+			all[sw] = mem_printf("S-%016" PRIx64, t->nodes[sw].guid);
+		}
+	free(uses);
+	free(id);
+	return all;
+}
+
+struct listed { /* a host or group */
+	/* the first member of the set it is in: sets come in their members' order */
+	uint32_t under;
+	uint32_t order;
+};
+
+/* Remembers the first member met of each set; `first` is by root switch, + 1. */
+static uint32_t first_of_set(uint32_t *first, uint32_t root, uint32_t member)
+{
+	if (!first[root])
+		first[root] = member + 1;
+	return first[root] - 1;
+}
+
+static int compare_listed(const void *va, const void *vb)
+{
+	const struct listed *a = va, *b = vb;
+
+	if (a->under != b->under)
+		return a->under < b->under ? -1 : 1;
+	return a->order < b->order ? -1 : a->order > b->order;
+}
+
+static uint32_t add_group(struct near_work *w, char *name, bool lowest, uint32_t set)
+{
+	struct nearness *near = w->near;
+	uint32_t g = near->ngroups++;
+
+	near->groups[g] = (struct near_group){
+		.name = name, .parent = TOPO_NONE, .first = w->nmembers, .lowest = lowest
+	};
+	w->tops[w->ntops++] = (struct set_of){ g, set };
+	return g;
+}
+
+static void add_member(struct near_work *w, uint32_t group, uint32_t member)
+{
+	w->near->members[w->nmembers++] = member;
+	w->near->groups[group].count++;
+}
+
+static void make_lowest(struct near_work *w)
+{
+	const struct topo *t = w->t;
+	struct listed *listed = mem_alloc(t->nhosts, sizeof(*listed));
+	uint32_t *first = mem_alloc(t->nswitches, sizeof(*first)), n = 0, group = 0;
+	char **names = name_switches(t);
+
+	for (uint32_t h = 0; h < t->nhosts; h++)
+		if (w->home[h] != TOPO_NONE)
+			listed[n++] = (struct listed){ first_of_set(first, w->home[h], h), h };
+	qsort(listed, n, sizeof(*listed), compare_listed);
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t home = w->home[listed[i].order];
+
+		if (!i || listed[i].under != listed[i - 1].under)
+			group = add_group(w, mem_strdup(names[home]), true, home);
+		add_member(w, group, listed[i].order);
+		w->near->group[listed[i].order] = group;
+	}
+	w->near->nhosts = n;
+	for (uint32_t sw = 0; sw < t->nswitches; sw++)
+		free(names[sw]);
+	free(names);
+	free(first);
+	free(listed);
+}
+
+/* ---- Tiers ----------------------------------------------------------------------------------- */
+
+static void join_level(struct near_work *w, unsigned level)
+{
+	for (uint32_t sw = 0; sw < w->t->nswitches; sw++) {
+		for (unsigned num = 1;
+		     num <= w->t->nodes[sw].nports && w->t->nodes[sw].level <= level; num++) {
+			const struct topo_port *peer = topo_peer(w->t, topo_port(w->t, sw, num));
+
+			if (peer && peer->node < w->t->nswitches &&
+			    w->t->nodes[peer->node].level <= level)
+				w->parent[root_of(w->parent, sw)] = root_of(w->parent, peer->node);
+		}
+	}
+}
+
+/* Gathers the groups that are in one set now; a set of one stays as it is. */
+static void make_tier(struct near_work *w, unsigned level)
+{
+	struct set_of *tops = w->tops;
+	struct listed *listed = mem_alloc(w->ntops, sizeof(*listed));
+	uint32_t *first = mem_alloc(w->t->nswitches, sizeof(*first)), n = w->ntops, made = 0;
+
+	for (uint32_t g = 0; g < n; g++)
+		listed[g] =
+			(struct listed){ first_of_set(first, root_of(w->parent, tops[g].set), g),
+					 g };
+	qsort(listed, n, sizeof(*listed), compare_listed);
+	w->tops = mem_alloc(n + 1, sizeof(*w->tops));
+	w->ntops = 0;
+	for (uint32_t i = 0, end; i < n; i = end) {
+		uint32_t group;
+
+		for (end = i + 1; end < n && listed[end].under == listed[i].under;)
+			end++;
+		if (end - i == 1) {
+			w->tops[w->ntops++] = tops[listed[i].order];
+			continue;
+		}
+		group = add_group(w, mem_printf("tier%u-%" PRIu32, level, ++made), false,
+				  tops[listed[i].order].set);
+		for (uint32_t j = i; j < end; j++) {
+			add_member(w, group, tops[listed[j].order].group);
+			w->near->groups[tops[listed[j].order].group].parent = group;
+		}
+	}
+	free(tops);
+	free(listed);
+	free(first);
+}
+
+struct nearness *nearness_new(const struct topo *t)
+{
+	struct nearness *near = mem_alloc(1, sizeof(*near));
+	struct near_work w = {
+		.t = t,
+		.near = near,
+		.parent = mem_alloc(t->nswitches, sizeof(*w.parent)),
+		.home = mem_alloc(t->nhosts, sizeof(*w.home)),
+		.tops = mem_alloc(t->nhosts + 1, sizeof(*w.tops)),
+	};
+
+	/* All groups but the lowest have two members at least: fewer than twice as many. */
+	near->t = t;
+	near->groups = mem_alloc(2 * t->nhosts + 1, sizeof(*near->groups));
+	near->members = mem_alloc(3 * t->nhosts + 1, sizeof(*near->members));
+	near->group = mem_alloc(t->nhosts + 1, sizeof(*near->group));
+	near->left_out = mem_alloc(t->nhosts + 1, sizeof(*near->left_out));
+	memset(near->group, 0xff, (t->nhosts + 1) * sizeof(*near->group));
+	leave_out_others(&w);
+	find_homes(&w);
+	make_lowest(&w);
+	for (unsigned level = 0; level < t->nlevels; level++) {
+		join_level(&w, level);
+		make_tier(&w, level);
+	}
+	free(w.parent);
+	free(w.home);
+	free(w.tops);
+	return near;
+}
+
+void nearness_free(struct nearness *near)
+{
+	if (!near)
+		return;
+	for (uint32_t g = 0; g < near->ngroups; g++)
+		free(near->groups[g].name);
+	free(near->groups);
+	free(near->members);
+	free(near->group);
+	free(near->left_out);
+	free(near);
+}

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * level: how high each switch stands, from the leaves up, whatever tree or not-quite tree comes.
+ *
+ * A leaf is a switch with hosts, and all others stand at their distance from the nearest leaf. Real
+ * fabrics bend that rule, so three corrections are made:
+ *   - hosts on spines, switches chained under a leaf: of two neighbours that both have hosts, the
+ *     one whose ports serve clearly fewer hosts (as a share of its links) stands higher and is no
+ *     leaf;
+ *   - leaves with links to the cores (management, storage): a switch most of whose links lead to
+ *     others of its own distance, which have clearly more links down than it has, stands one above
+ *     them;
+ *   - what is not populated yet, or drained: line cards of a director, leaves, whole pods. A
+ *     host-less switch whose neighbours are one step below it, and 3/4 of them neighbours of one
+ *     and the same switch another step below, is the like of that one and not a switch of the top;
+ *     what hangs on it alone is below it.
+ * SHARP aggregation nodes do not count as hosts, and known-but-down links do count: a fault
+ * must not move a switch to another tier.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "topology/base/mem.h"
+#include "topology/snapshot/topo.h"
+#include "topology/snapshot/topo_builder.h"
+
+#define LEVEL_UNKNOWN 255
+#define LEVEL_SHARE_MARGIN                                                                         \
+	0.25 /* difference of host shares that tells a leaf from a switch above it */
+
+struct level_work {
+	const struct topo *t;
+	uint8_t *level;	 /* by switch */
+	uint8_t *fixed;	 /* by switch: a level that is known, LEVEL_UNKNOWN = by its neighbours */
+	uint16_t *hosts; /* host links */
+	uint16_t *isls;	 /* links to other switches */
+	uint32_t *queue;
+};
+
+/* The switch behind a port, or TOPO_NONE; loops to the switch itself do not count. */
+static uint32_t neighbour(const struct topo *t, uint32_t sw, unsigned num)
+{
+	const struct topo_port *peer = topo_peer(t, topo_port(t, sw, num));
+
+	if (!peer || t->nodes[peer->node].type != TOPO_SWITCH || peer->node == sw)
+		return TOPO_NONE;
+	return peer->node;
+}
+
+static void count_links(struct level_work *w)
+{
+	for (uint32_t sw = 0; sw < w->t->nswitches; sw++) {
+		for (unsigned num = 1; num <= w->t->nodes[sw].nports; num++) {
+			const struct topo_port *peer = topo_peer(w->t, topo_port(w->t, sw, num));
+
+			if (!peer)
+				continue;
+			if (neighbour(w->t, sw, num) != TOPO_NONE)
+				w->isls[sw]++;
+			else if (peer->node != sw && !w->t->nodes[peer->node].sharp)
+				w->hosts[sw]++;
+		}
+	}
+}
+
+static double host_share(const struct level_work *w, uint32_t sw)
+{
+	unsigned links = w->hosts[sw] + w->isls[sw];
+
+	return links ? (double)w->hosts[sw] / links : 0;
+}
+
+static bool serves_clearly_fewer(const struct level_work *w, uint32_t sw)
+{
+	for (unsigned num = 1; num <= w->t->nodes[sw].nports; num++) {
+		uint32_t other = neighbour(w->t, sw, num);
+
+		if (other != TOPO_NONE && w->hosts[other] &&
+		    host_share(w, other) > host_share(w, sw) + LEVEL_SHARE_MARGIN)
+			return true;
+	}
+	return false;
+}
+
+/* The neighbours of one switch that have no level yet. */
+static uint32_t spread_from(struct level_work *w, uint32_t sw, uint32_t tail)
+{
+	for (unsigned num = 1; num <= w->t->nodes[sw].nports; num++) {
+		uint32_t other = neighbour(w->t, sw, num);
+
+		if (other == TOPO_NONE || w->level[other] != LEVEL_UNKNOWN)
+			continue;
+		w->level[other] = w->level[sw] < TOPO_MAX_LEVEL ? w->level[sw] + 1 : TOPO_MAX_LEVEL;
+		w->queue[tail++] = other;
+	}
+	return tail;
+}
+
+/*
+ * Breadth first from all switches whose levels are known, the lowest first. Those it does not reach
+ * (a part without hosts) stay without.
+ */
+static void spread(struct level_work *w)
+{
+	uint32_t head = 0, tail = 0;
+
+	memcpy(w->level, w->fixed, w->t->nswitches);
+	for (unsigned level = 0; level <= TOPO_MAX_LEVEL; level++) {
+		for (uint32_t sw = 0; sw < w->t->nswitches; sw++)
+			if (w->fixed[sw] == level)
+				w->queue[tail++] = sw;
+		for (uint32_t end = tail; head < end; head++)
+			tail = spread_from(w, w->queue[head], tail);
+	}
+	for (; head < tail; head++)
+		tail = spread_from(w, w->queue[head], tail);
+}
+
+/* ---- Leaves with links to the cores ---------------------------------------------------------- */
+
+struct links { /* of a switch, by the levels that they lead to */
+	unsigned down, level, all;
+};
+
+static struct links links_of(const struct level_work *w, uint32_t sw)
+{
+	struct links c = { 0 };
+
+	for (unsigned num = 1; num <= w->t->nodes[sw].nports; num++) {
+		uint32_t other = neighbour(w->t, sw, num);
+
+		if (other == TOPO_NONE)
+			continue;
+		c.all++;
+		c.down += w->level[other] < w->level[sw];
+		c.level += w->level[other] == w->level[sw];
+	}
+	return c;
+}
+
+static bool stands_above_its_level(const struct level_work *w, uint32_t sw)
+{
+	const struct links own = links_of(w, sw);
+	unsigned below = 0; /* links to switches of the same level that have clearly more down */
+
+	if (!w->level[sw] || w->level[sw] >= TOPO_MAX_LEVEL || own.level * 2 <= own.all)
+		return false;
+	for (unsigned num = 1; num <= w->t->nodes[sw].nports; num++) {
+		uint32_t other = neighbour(w->t, sw, num);
+
+		if (other == TOPO_NONE || w->level[other] != w->level[sw])
+			continue;
+		struct links its = links_of(w, other);
+		below += (double)its.down / its.all >
+			 (double)own.down / own.all + LEVEL_SHARE_MARGIN;
+	}
+	return below * 2 > own.level;
+}
+
+static bool raise_tops(struct level_work *w)
+{
+	bool found = false;
+
+	for (uint32_t sw = 0; sw < w->t->nswitches; sw++)
+		if (w->level[sw] != LEVEL_UNKNOWN && stands_above_its_level(w, sw)) {
+			w->fixed[sw] = w->level[sw] + 1;
+			found = true;
+		}
+	return found;
+}
+
+/* ---- What is not populated ------------------------------------------------------------------- */
+
+struct common_parents {	       /* of the switch in question and each other of a level */
+	uint32_t *last_child;  /* by parent: the switch it was counted for last, + 1 */
+	uint32_t *last_parent; /* by switch: the parent it was counted at last, + 1 */
+	uint16_t *count;       /* by switch */
+};
+
+static unsigned count_children_of(const struct level_work *w, uint32_t parent, unsigned level,
+				  struct common_parents *c)
+{
+	unsigned best = 0;
+
+	for (unsigned num = 1; num <= w->t->nodes[parent].nports; num++) {
+		uint32_t child = neighbour(w->t, parent, num);
+
+		if (child == TOPO_NONE || w->level[child] != level ||
+		    c->last_parent[child] == parent + 1)
+			continue;
+		c->last_parent[child] = parent + 1;
+		if (++c->count[child] > best)
+			best = c->count[child];
+	}
+	return best;
+}
+
+/*
+ * Does one switch two levels below see 3/4 of this one's neighbours? Counted through the
+ * neighbours' own children.
+ */
+static bool shares_parents(const struct level_work *w, uint32_t sw, struct common_parents *c)
+{
+	unsigned parents = 0, best = 0, level = w->level[sw];
+
+	memset(c->count, 0, w->t->nswitches * sizeof(*c->count));
+	memset(c->last_parent, 0, w->t->nswitches * sizeof(*c->last_parent));
+	for (unsigned num = 1; num <= w->t->nodes[sw].nports; num++) {
+		uint32_t parent = neighbour(w->t, sw, num);
+
+		if (parent == TOPO_NONE || c->last_child[parent] == sw + 1)
+			continue;
+		if (level > 2 && w->level[parent] > level)
+			continue; /* leads to nothing: see leads_elsewhere() */
+		if (w->level[parent] + 1u != level)
+			return false;
+		c->last_child[parent] = sw + 1;
+		parents++;
+		unsigned seen = count_children_of(w, parent, level - 2, c);
+		best = seen > best ? seen : best;
+	}
+	return best * 4 >= parents * 3 && parents;
+}
+
+/* What is above it hangs on more than on switches that are empty. */
+static bool leads_elsewhere(const struct level_work *w, uint32_t sw, const bool *empty)
+{
+	for (unsigned num = 1; num <= w->t->nodes[sw].nports; num++) {
+		uint32_t above = neighbour(w->t, sw, num);
+
+		if (above == TOPO_NONE || w->level[above] <= w->level[sw])
+			continue;
+		for (unsigned on = 1; on <= w->t->nodes[above].nports; on++) {
+			uint32_t other = neighbour(w->t, above, on);
+
+			if (other != TOPO_NONE && !empty[other])
+				return true;
+		}
+	}
+	return false;
+}
+
+static void drop_those_that_lead_on(const struct level_work *w, bool *empty)
+{
+	for (bool dropped = true; dropped;) {
+		dropped = false;
+		for (uint32_t sw = 0; sw < w->t->nswitches; sw++)
+			if (empty[sw] && leads_elsewhere(w, sw, empty)) {
+				empty[sw] = false;
+				dropped = true;
+			}
+	}
+}
+
+/* What hangs on an empty switch of the level is on the next one below it. */
+static void fix_what_hangs_there(struct level_work *w, unsigned level, const bool *empty)
+{
+	for (uint32_t sw = 0; sw < w->t->nswitches; sw++) {
+		if (!empty[sw])
+			continue;
+		w->fixed[sw] = level - 2;
+		for (unsigned num = 1; num <= w->t->nodes[sw].nports; num++) {
+			uint32_t above = neighbour(w->t, sw, num);
+
+			if (above != TOPO_NONE && w->level[above] > level && level > 2)
+				w->fixed[above] = level - 3;
+		}
+	}
+}
+
+static bool find_empty(struct level_work *w, unsigned level)
+{
+	struct common_parents c = {
+		.last_child = mem_alloc(w->t->nswitches, sizeof(*c.last_child)),
+		.last_parent = mem_alloc(w->t->nswitches, sizeof(*c.last_parent)),
+		.count = mem_alloc(w->t->nswitches, sizeof(*c.count)),
+	};
+	bool *empty = mem_alloc(w->t->nswitches, sizeof(*empty)), found = false;
+
+	for (uint32_t sw = 0; sw < w->t->nswitches; sw++)
+		empty[sw] = !w->hosts[sw] && w->level[sw] == level && shares_parents(w, sw, &c);
+	drop_those_that_lead_on(w, empty);
+	for (uint32_t sw = 0; sw < w->t->nswitches; sw++)
+		found |= empty[sw];
+	fix_what_hangs_there(w, level, empty);
+	free(c.last_child);
+	free(c.last_parent);
+	free(c.count);
+	free(empty);
+	return found;
+}
+
+/* The highest level there is, 0 when there is none. */
+static unsigned top_of(const struct level_work *w)
+{
+	unsigned top = 0;
+
+	for (uint32_t sw = 0; sw < w->t->nswitches; sw++)
+		if (w->level[sw] != LEVEL_UNKNOWN && w->level[sw] > top)
+			top = w->level[sw];
+	return top;
+}
+
+static void settle_levels(struct level_work *w)
+{
+	for (uint32_t sw = 0; sw < w->t->nswitches; sw++)
+		w->fixed[sw] = w->hosts[sw] && !serves_clearly_fewer(w, sw) ? 0 : LEVEL_UNKNOWN;
+	spread(w);
+	if (raise_tops(w))
+		spread(w);
+	for (unsigned level = 2; level <= top_of(w); level++)
+		if (find_empty(w, level))
+			spread(w);
+	for (uint32_t sw = 0; sw < w->t->nswitches; sw++)
+		if (w->level[sw] == LEVEL_UNKNOWN)
+			w->level[sw] = 0;
+}
+
+static enum topo_role role_of(const struct level_work *w, uint32_t sw, unsigned nlevels)
+{
+	if (w->level[sw] == 0 || host_share(w, sw) > LEVEL_SHARE_MARGIN)
+		return TOPO_LEAF;
+	return nlevels > 2 && w->level[sw] + 1u == nlevels ? TOPO_CORE : TOPO_SPINE;
+}
+
+void level_assign(struct topo *t)
+{
+	/* The snapshot is not published yet: its maker may still write it. */
+	struct topo_node *nodes = (struct topo_node *)t->nodes;
+	struct level_work w = {
+		.t = t,
+		.level = mem_alloc(t->nswitches + 1, sizeof(*w.level)),
+		.fixed = mem_alloc(t->nswitches + 1, sizeof(*w.fixed)),
+		.hosts = mem_alloc(t->nswitches + 1, sizeof(*w.hosts)),
+		.isls = mem_alloc(t->nswitches + 1, sizeof(*w.isls)),
+		.queue = mem_alloc(t->nswitches + 1, sizeof(*w.queue)),
+	};
+
+	count_links(&w);
+	settle_levels(&w);
+	t->nlevels = 0;
+	for (uint32_t sw = 0; sw < t->nswitches; sw++)
+		if (w.level[sw] + 1 > t->nlevels)
+			t->nlevels = w.level[sw] + 1;
+	for (uint32_t n = 0; n < t->nnodes; n++) {
+		if (n < t->nswitches)
+			nodes[n].level = w.level[n];
+		nodes[n].role = n < t->nswitches ? role_of(&w, n, t->nlevels)
+				: nodes[n].sharp ? TOPO_SHARP
+						 : TOPO_HOST;
+	}
+	free(w.level);
+	free(w.fixed);
+	free(w.hosts);
+	free(w.isls);
+	free(w.queue);
+}

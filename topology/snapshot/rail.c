@@ -1,0 +1,579 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * rail: which HCA of its host a CA is, which leaf serves which rail, and which leaves form a
+ * scalable unit.
+ *
+ * In a rail-optimised fabric HCA k of every host of a unit is cabled to the unit's leaf k. Two
+ * things show k: the device's name (mlx5_3 comes before mlx5_10) and the leaf it is on. The name
+ * shows what was intended, the leaf what was cabled; so a CA's rail comes from names, a leaf's from
+ * the majority of its CAs. Where they differ a link is in the wrong place, which cabling_hosts.c
+ * reports. GUIDs decide nothing.
+ *
+ *   1. Units: leaves are joined when more than half of the hosts of the smaller one are on both.
+ *      A single misplaced link joins nothing. Only hosts count that have most of their CAs on
+ *      leaves of their own: storage and login hosts on the same leaves say nothing of rails.
+ *   2. A unit is rail-optimised when it has several leaves and 80% of its hosts have every CA on
+ *      a leaf of its own.
+ *   3. Names: over the unit's hosts that have all their CAs, each device name gets the
+ *      position it most often has within its host. So a host that lacks a CA does not shift, and
+ *      units of different machines may be mixed in one fabric. Where CAs have no distinct device
+ *      names, the leaves in natural order of their names are the rails.
+ *   4. A leaf's rail is that of 80% of its CAs, else -1. Where half of the leaves stay without
+ *      one, the unit is dropped.
+ *   5. Units are numbered by their first host in natural order.
+ *   6. In a director a host's CAs are on any line cards of their rails. Where most leaves stay
+ *      without a rail, leaves are joined that have any host in common, and device names give the
+ *      rails; that stands if it gives more leaves one.
+ *
+ * A CA with two ports counts with its first cabled one; a host with one such CA has no rails.
+ */
+#include "topology/snapshot/host.h"
+#include "topology/base/mem.h"
+#include "topology/base/sort.h"
+#include "topology/base/names.h"
+#include "topology/snapshot/topo_builder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define HOST_CAS_MAX	    64 /* no machine has more; a name that more CAs share is no host's */
+#define ENOUGH(part, whole) ((part)*10 >= (whole)*8) /* 80% */
+
+struct unit {
+	uint32_t nleaves, nhosts, first_host;
+	uint32_t spread; /* hosts with every CA on a leaf of its own */
+	uint32_t usual;	 /* number of CAs of a host that has them all */
+	uint32_t named;	 /* hosts whose CAs have distinct device names */
+	uint32_t leaves_railed;
+	bool good;
+};
+
+struct rail_work {
+	struct topo *t;
+	struct topo_node *nodes;
+	const uint32_t *device; /* by node, from host_group() */
+	uint32_t *leaf;		/* by node: the switch of a CA that counts, else TOPO_NONE */
+	uint32_t *leaf_first;	/* by switch, + 1: where its CAs start in leaf_cas */
+	uint32_t *leaf_cas;
+	uint32_t *leaf_hosts;	/* by switch: hosts on it */
+	uint32_t *parent;	/* by switch: union-find; in the end its unit's root */
+	bool loose;		/* leaves with any host in common are one unit */
+	uint32_t *unit_of_leaf; /* by switch: index in units, TOPO_NONE = on no leaf that counts */
+	uint32_t *unit_of_host; /* by host */
+	struct unit *units;
+	uint32_t nunits;
+};
+
+/* ---- What counts -------------------------------------------- */
+
+/* The switch of the first cabled port; links that are down at the moment count. */
+static uint32_t leaf_of(const struct topo *t, uint32_t ca)
+{
+	for (unsigned num = 1; num <= t->nodes[ca].nports; num++) {
+		const struct topo_port *peer = topo_peer(t, topo_port(t, ca, num));
+
+		if (peer && t->nodes[peer->node].type == TOPO_SWITCH)
+			return peer->node;
+	}
+	return TOPO_NONE;
+}
+
+/* Is this the first CA of its host on its leaf? */
+static bool first_on_leaf(const struct rail_work *w, const struct topo_host *host, uint32_t i)
+{
+	const uint32_t *cas = w->t->host_cas + host->first;
+
+	for (uint32_t j = 0; j < i; j++)
+		if (w->leaf[cas[j]] == w->leaf[cas[i]])
+			return false;
+	return true;
+}
+
+/* A host counts when most of its cabled CAs, two at least, are each on a leaf of its own. */
+static void find_leaves_of_host(struct rail_work *w, const struct topo_host *host)
+{
+	const uint32_t *cas = w->t->host_cas + host->first;
+	uint32_t cabled = 0, leaves = 0;
+
+	if (host->ncas < 2 || host->ncas > HOST_CAS_MAX)
+		return;
+	for (uint32_t i = 0; i < host->ncas; i++) {
+		w->leaf[cas[i]] = leaf_of(w->t, cas[i]);
+		if (w->leaf[cas[i]] == TOPO_NONE)
+			continue;
+		cabled++;
+		leaves += first_on_leaf(w, host, i);
+	}
+	for (uint32_t i = 0; i < host->ncas && (leaves < 2 || leaves * 2 <= cabled); i++)
+		w->leaf[cas[i]] = TOPO_NONE;
+}
+
+static void list_cas_by_leaf(struct rail_work *w)
+{
+	const struct topo *t = w->t;
+	uint32_t *next = mem_alloc(t->nswitches + 1, sizeof(*next));
+
+	for (uint32_t n = t->nswitches; n < t->nnodes; n++)
+		if (w->leaf[n] != TOPO_NONE)
+			w->leaf_first[w->leaf[n] + 1]++;
+	for (uint32_t sw = 0; sw < t->nswitches; sw++)
+		w->leaf_first[sw + 1] += w->leaf_first[sw];
+	memcpy(next, w->leaf_first, t->nswitches * sizeof(*next));
+	for (uint32_t n = t->nswitches; n < t->nnodes; n++)
+		if (w->leaf[n] != TOPO_NONE)
+			w->leaf_cas[next[w->leaf[n]]++] = n;
+	free(next);
+	for (uint32_t h = 0; h < t->nhosts; h++)
+		for (uint32_t i = 0; i < t->hosts[h].ncas; i++) {
+			uint32_t leaf = w->leaf[t->host_cas[t->hosts[h].first + i]];
+
+			if (leaf != TOPO_NONE && first_on_leaf(w, &t->hosts[h], i))
+				w->leaf_hosts[leaf]++;
+		}
+}
+
+/* ---- Units ----------------------------------------------------------------------------------- */
+
+static uint32_t root_of(uint32_t *parent, uint32_t leaf)
+{
+	while (parent[leaf] != leaf)
+		leaf = parent[leaf] = parent[parent[leaf]];
+	return leaf;
+}
+
+/*
+ * Counts, for each other leaf, the hosts it shares with this one; touched lists the leaves counted.
+ */
+static uint32_t count_shared(const struct rail_work *w, uint32_t leaf, uint32_t *shared,
+			     uint32_t *touched)
+{
+	uint32_t ntouched = 0;
+
+	for (uint32_t c = w->leaf_first[leaf]; c < w->leaf_first[leaf + 1]; c++) {
+		const struct topo_host *host = &w->t->hosts[w->nodes[w->leaf_cas[c]].host];
+
+		for (uint32_t i = 0; i < host->ncas; i++) {
+			uint32_t other = w->leaf[w->t->host_cas[host->first + i]];
+
+			if (other == TOPO_NONE || other <= leaf || !first_on_leaf(w, host, i))
+				continue;
+			if (!shared[other]++)
+				touched[ntouched++] = other;
+		}
+	}
+	return ntouched;
+}
+
+static void join_leaves(struct rail_work *w)
+{
+	uint32_t *shared = mem_alloc(w->t->nswitches, sizeof(*shared));
+	uint32_t *touched = mem_alloc(w->t->nswitches, sizeof(*touched));
+
+	for (uint32_t leaf = 0; leaf < w->t->nswitches; leaf++)
+		w->parent[leaf] = leaf;
+	for (uint32_t leaf = 0; leaf < w->t->nswitches; leaf++) {
+		uint32_t n = count_shared(w, leaf, shared, touched);
+
+		for (uint32_t i = 0; i < n; i++) {
+			uint32_t other = touched[i];
+			uint32_t fewer = w->leaf_hosts[other] < w->leaf_hosts[leaf]
+						 ? w->leaf_hosts[other]
+						 : w->leaf_hosts[leaf];
+
+			if (w->loose || shared[other] * 2 > fewer)
+				w->parent[root_of(w->parent, other)] = root_of(w->parent, leaf);
+			shared[other] = 0;
+		}
+	}
+	free(shared);
+	free(touched);
+}
+
+static void number_units(struct rail_work *w)
+{
+	uint32_t *unit_of_root = mem_alloc(w->t->nswitches, sizeof(*unit_of_root));
+
+	memset(unit_of_root, 0xff, w->t->nswitches * sizeof(*unit_of_root));
+	w->units = mem_alloc(w->t->nswitches, sizeof(*w->units));
+	for (uint32_t leaf = 0; leaf < w->t->nswitches; leaf++) {
+		uint32_t root = root_of(w->parent, leaf);
+
+		w->unit_of_leaf[leaf] = TOPO_NONE;
+		if (!w->leaf_hosts[leaf])
+			continue;
+		if (unit_of_root[root] == TOPO_NONE)
+			unit_of_root[root] = w->nunits++;
+		w->unit_of_leaf[leaf] = unit_of_root[root];
+		w->units[unit_of_root[root]].nleaves++;
+	}
+	free(unit_of_root);
+}
+
+/* The unit that most of the host's CAs are in, TOPO_NONE for a host that does not count. */
+static uint32_t unit_of(const struct rail_work *w, const struct topo_host *host)
+{
+	const uint32_t *cas = w->t->host_cas + host->first;
+	uint32_t best = TOPO_NONE, most = 0;
+
+	for (uint32_t i = 0; i < host->ncas; i++) {
+		uint32_t unit =
+			w->leaf[cas[i]] == TOPO_NONE ? TOPO_NONE : w->unit_of_leaf[w->leaf[cas[i]]];
+		uint32_t count = 0;
+
+		for (uint32_t j = 0; j < host->ncas && unit != TOPO_NONE; j++)
+			count += w->leaf[cas[j]] != TOPO_NONE &&
+				 w->unit_of_leaf[w->leaf[cas[j]]] == unit;
+		if (count > most) {
+			most = count;
+			best = unit;
+		}
+	}
+	return best;
+}
+
+static bool is_spread(const struct rail_work *w, const struct topo_host *host)
+{
+	for (uint32_t i = 0; i < host->ncas; i++)
+		if (w->leaf[w->t->host_cas[host->first + i]] != TOPO_NONE &&
+		    !first_on_leaf(w, host, i))
+			return false;
+	return true;
+}
+
+/* CAs lie by device within a host: equal names are neighbours. */
+static bool is_named(const struct rail_work *w, const struct topo_host *host)
+{
+	const uint32_t *cas = w->t->host_cas + host->first;
+
+	for (uint32_t i = 0; i < host->ncas; i++)
+		if (w->device[cas[i]] == TOPO_NONE ||
+		    (i && w->device[cas[i]] == w->device[cas[i - 1]]))
+			return false;
+	return true;
+}
+
+static void describe_units(struct rail_work *w)
+{
+	for (uint32_t h = 0; h < w->t->nhosts; h++) {
+		const struct topo_host *host = &w->t->hosts[h];
+		uint32_t u = w->unit_of_host[h] = unit_of(w, host);
+		struct unit *unit;
+
+		if (u == TOPO_NONE)
+			continue;
+		unit = &w->units[u];
+		if (!unit->nhosts++)
+			unit->first_host = h;
+		unit->spread += is_spread(w, host);
+		unit->named += is_named(w, host);
+	}
+	for (uint32_t u = 0; u < w->nunits; u++)
+		w->units[u].good = w->units[u].nleaves > 1 && w->units[u].nhosts &&
+				   ENOUGH(w->units[u].spread, w->units[u].nhosts);
+}
+
+/* ---- Rails ----------------------------------------------------------------------------------- */
+
+struct vote { /* one CA's say on its device name's position, or one leaf's place */
+	uint32_t unit, key, value;
+};
+
+static int compare_votes(const void *va, const void *vb)
+{
+	const struct vote *a = va, *b = vb;
+
+	if (a->unit != b->unit)
+		return a->unit < b->unit ? -1 : 1;
+	if (a->key != b->key)
+		return a->key < b->key ? -1 : 1;
+	return a->value < b->value ? -1 : a->value > b->value;
+}
+
+/*
+ * Reduces votes to one for each (unit, key): the most frequent value, the smaller of equals.
+ * Returns how many are left.
+ */
+static uint32_t settle_votes(struct vote *votes, uint32_t n)
+{
+	uint32_t out = 0, most = 0;
+
+	qsort(votes, n, sizeof(*votes), compare_votes);
+	for (uint32_t i = 0, j; i < n; i = j) {
+		for (j = i + 1; j < n && compare_votes(&votes[i], &votes[j]) == 0;)
+			j++;
+		if (out && votes[out - 1].unit == votes[i].unit &&
+		    votes[out - 1].key == votes[i].key) {
+			if (j - i <= most)
+				continue;
+			out--;
+		}
+		most = j - i;
+		votes[out++] = votes[i];
+	}
+	return out;
+}
+
+/*
+ * The largest size that a quarter of the hosts have: lost CAs are many in one unit, extra ones not.
+ */
+static void find_usual_sizes(struct rail_work *w, struct vote *votes)
+{
+	uint32_t n = 0;
+
+	for (uint32_t h = 0; h < w->t->nhosts; h++)
+		if (w->unit_of_host[h] != TOPO_NONE)
+			votes[n++] = (struct vote){ w->unit_of_host[h], 0, w->t->hosts[h].ncas };
+	qsort(votes, n, sizeof(*votes), compare_votes);
+	for (uint32_t i = 0, j; i < n; i = j) {
+		struct unit *unit = &w->units[votes[i].unit];
+
+		for (j = i + 1; j < n && compare_votes(&votes[i], &votes[j]) == 0;)
+			j++;
+		if (!unit->usual || (j - i) * 4 >= unit->nhosts)
+			unit->usual = votes[i].value;
+	}
+}
+
+static bool named_unit(const struct unit *unit)
+{
+	return unit->good && ENOUGH(unit->named, unit->nhosts);
+}
+
+/* The rail that the unit's hosts give to a device name; -1 when none of the usual ones has it. */
+static int16_t device_rail(const struct vote *votes, uint32_t n, uint32_t unit, uint32_t device)
+{
+	struct vote key = { unit, device, 0 };
+	uint32_t place = sort_place(0, n, at, compare_votes(&votes[at], &key) < 0);
+
+	return place < n && votes[place].unit == unit && votes[place].key == device
+		       ? (int16_t)votes[place].value
+		       : -1;
+}
+
+static void rails_from_names(struct rail_work *w, struct vote *votes)
+{
+	const struct topo *t = w->t;
+	uint32_t n = 0;
+
+	for (uint32_t h = 0; h < t->nhosts; h++) {
+		uint32_t u = w->unit_of_host[h];
+
+		if (u == TOPO_NONE || !named_unit(&w->units[u]) ||
+		    t->hosts[h].ncas != w->units[u].usual)
+			continue;
+		for (uint32_t i = 0; i < t->hosts[h].ncas; i++)
+			votes[n++] =
+				(struct vote){ u, w->device[t->host_cas[t->hosts[h].first + i]],
+					       i };
+	}
+	n = settle_votes(votes, n);
+	for (uint32_t h = 0; h < t->nhosts; h++) {
+		uint32_t u = w->unit_of_host[h];
+
+		if (u == TOPO_NONE || !named_unit(&w->units[u]))
+			continue;
+		for (uint32_t i = 0; i < t->hosts[h].ncas; i++) {
+			uint32_t ca = t->host_cas[t->hosts[h].first + i];
+
+			w->nodes[ca].rail = device_rail(votes, n, u, w->device[ca]);
+		}
+	}
+}
+
+/* For units without device names: leaf i in natural order serves rail i. */
+static void rails_from_leaves(struct rail_work *w, struct vote *votes)
+{
+	struct names names = { 0 };
+	uint32_t *id = mem_alloc(w->t->nswitches, sizeof(*id)), *rank, n = 0, i = 0;
+
+	for (uint32_t sw = 0; sw < w->t->nswitches; sw++)
+		id[sw] = names_id(&names, w->nodes[sw].label, strlen(w->nodes[sw].label));
+	rank = names_rank(&names);
+	for (uint32_t sw = 0; sw < w->t->nswitches; sw++) {
+		uint32_t u = w->unit_of_leaf[sw];
+
+		if (u != TOPO_NONE && w->units[u].good && !named_unit(&w->units[u]))
+			votes[n++] = (struct vote){ u, rank[id[sw]], sw };
+	}
+	qsort(votes, n, sizeof(*votes), compare_votes);
+	for (uint32_t v = 0; v < n; v++) {
+		uint32_t sw = votes[v].value;
+
+		i = v && votes[v].unit == votes[v - 1].unit ? i + 1 : 0;
+		for (uint32_t c = w->leaf_first[sw]; c < w->leaf_first[sw + 1]; c++)
+			w->nodes[w->leaf_cas[c]].rail = (int16_t)i;
+	}
+	names_fini(&names);
+	free(rank);
+	free(id);
+}
+
+/* By majority of the leaf's CAs that count. */
+static void rails_of_leaves(struct rail_work *w, struct vote *votes)
+{
+	for (uint32_t sw = 0; sw < w->t->nswitches; sw++) {
+		uint32_t first = w->leaf_first[sw], count = w->leaf_first[sw + 1] - first, same = 0,
+			 n = 0;
+		uint32_t u = w->unit_of_leaf[sw];
+
+		if (u == TOPO_NONE || !w->units[u].good)
+			continue;
+		for (uint32_t c = 0; c < count; c++)
+			votes[n++] =
+				(struct vote){ 0, 0,
+					       (uint32_t)w->nodes[w->leaf_cas[first + c]].rail };
+		if (!settle_votes(votes, n))
+			continue;
+		for (uint32_t c = 0; c < count; c++)
+			same += (uint32_t)w->nodes[w->leaf_cas[first + c]].rail == votes[0].value;
+		if (ENOUGH(same, count))
+			w->nodes[sw].rail = (int16_t)votes[0].value;
+		w->units[u].leaves_railed += w->nodes[sw].rail >= 0;
+	}
+}
+
+/* ---- Numbering units ------------------------------------------------------------------------- */
+
+/*
+ * Units in order of their first hosts: hosts lie in natural order, so one walk over them numbers
+ * the units.
+ */
+static void number_scalable_units(struct rail_work *w)
+{
+	int16_t *su = mem_alloc(w->nunits, sizeof(*su)), next = 0;
+
+	for (uint32_t u = 0; u < w->nunits; u++) {
+		su[u] = -1;
+		w->units[u].good =
+			w->units[u].good && w->units[u].leaves_railed * 2 > w->units[u].nleaves;
+	}
+	for (uint32_t h = 0; h < w->t->nhosts; h++) {
+		uint32_t u = w->unit_of_host[h];
+
+		if (u != TOPO_NONE && w->units[u].good && su[u] < 0 && next < INT16_MAX)
+			su[u] = next++;
+		for (uint32_t i = 0; i < w->t->hosts[h].ncas; i++) {
+			struct topo_node *ca = &w->nodes[w->t->host_cas[w->t->hosts[h].first + i]];
+
+			ca->su = u == TOPO_NONE ? -1 : su[u];
+			if (ca->su < 0)
+				ca->rail = -1;
+		}
+	}
+	for (uint32_t sw = 0; sw < w->t->nswitches; sw++) {
+		uint32_t u = w->unit_of_leaf[sw];
+
+		w->nodes[sw].su = u == TOPO_NONE ? -1 : su[u];
+		if (w->nodes[sw].su < 0)
+			w->nodes[sw].rail = -1;
+	}
+	free(su);
+}
+
+/* Within a host by rail; CAs without one stay last, and equals in the order they have. */
+static void order_host_cas(struct rail_work *w)
+{
+	uint32_t *all = (uint32_t *)w->t->host_cas;
+
+	for (uint32_t h = 0; h < w->t->nhosts; h++) {
+		uint32_t *cas = all + w->t->hosts[h].first;
+
+		for (uint32_t i = 1; i < w->t->hosts[h].ncas; i++) {
+			uint32_t ca = cas[i], at = i;
+
+			for (; at &&
+			       (uint16_t)w->nodes[cas[at - 1]].rail > (uint16_t)w->nodes[ca].rail;
+			     at--)
+				cas[at] = cas[at - 1];
+			cas[at] = ca;
+		}
+	}
+}
+
+/* ---- */
+
+static void find_rails(struct rail_work *w, struct vote *votes)
+{
+	join_leaves(w);
+	number_units(w);
+	describe_units(w);
+	find_usual_sizes(w, votes);
+	rails_from_names(w, votes);
+	if (!w->loose)
+		rails_from_leaves(w, votes);
+	rails_of_leaves(w, votes);
+	number_scalable_units(w);
+}
+
+static void find_rails_again(struct rail_work *w, struct vote *votes, bool loose)
+{
+	for (uint32_t n = 0; n < w->t->nnodes; n++)
+		w->nodes[n].rail = w->nodes[n].su = -1;
+	free(w->units);
+	w->units = NULL;
+	w->nunits = 0;
+	w->loose = loose;
+	find_rails(w, votes);
+}
+
+/* Leaves with hosts that count, or those of them that have a rail. */
+static uint32_t count_leaves(const struct rail_work *w, bool railed)
+{
+	uint32_t count = 0;
+
+	for (uint32_t sw = 0; sw < w->t->nswitches; sw++)
+		count += w->leaf_hosts[sw] && (!railed || w->nodes[sw].rail >= 0);
+	return count;
+}
+
+static void assign(struct rail_work *w)
+{
+	struct vote *votes = mem_alloc(w->t->nnodes, sizeof(*votes));
+	uint32_t railed;
+
+	list_cas_by_leaf(w);
+	find_rails(w, votes);
+	railed = count_leaves(w, true);
+	if (railed * 2 < count_leaves(w, false)) {
+		find_rails_again(w, votes, true);
+		if (count_leaves(w, true) <= railed)
+			find_rails_again(w, votes, false);
+	}
+	order_host_cas(w);
+	free(votes);
+}
+
+void rail_assign(struct topo *t, struct arena *arena)
+{
+	uint32_t *device = host_group(t, arena);
+	struct rail_work w = {
+		.t = t,
+		.nodes = (struct topo_node *)t->nodes,
+		.device = device,
+		.leaf = mem_alloc(t->nnodes, sizeof(*w.leaf)),
+		.leaf_first = mem_alloc(t->nswitches + 1, sizeof(*w.leaf_first)),
+		.leaf_cas = mem_alloc(t->ncas, sizeof(*w.leaf_cas)),
+		.leaf_hosts = mem_alloc(t->nswitches, sizeof(*w.leaf_hosts)),
+		.parent = mem_alloc(t->nswitches, sizeof(*w.parent)),
+		.unit_of_leaf = mem_alloc(t->nswitches, sizeof(*w.unit_of_leaf)),
+		.unit_of_host = mem_alloc(t->nhosts, sizeof(*w.unit_of_host)),
+	};
+	bool any = false;
+
+	memset(w.leaf, 0xff, t->nnodes * sizeof(*w.leaf));
+	for (uint32_t h = 0; h < t->nhosts; h++) {
+		find_leaves_of_host(&w, &t->hosts[h]);
+		any = any || t->hosts[h].ncas > 1;
+	}
+	if (any)
+		assign(&w);
+	free(device);
+	free(w.leaf);
+	free(w.leaf_first);
+	free(w.leaf_cas);
+	free(w.leaf_hosts);
+	free(w.parent);
+	free(w.unit_of_leaf);
+	free(w.unit_of_host);
+	free(w.units);
+}

@@ -1,0 +1,741 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include "topology/what/what.h"
+#include <ctype.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include "topology/base/mem.h"
+#include "topology/base/near_names.h"
+#include "topology/what/what_own.h"
+
+/* what_near: names of switches and hosts that look like a text that names nothing. */
+
+/* Appends `; near: 'leaf-01', 'leaf-11'` where names of switches or hosts look like the text. */
+static void what_say_near(const struct topo *t, const char *text, char *err, size_t size)
+{
+	struct near_names near = { 0 };
+
+	for (uint32_t n = 0; n < t->nswitches; n++)
+		near_names_add(&near, text, t->nodes[n].name);
+	for (uint32_t h = 0; h < t->nhosts; h++)
+		near_names_add(&near, text, t->hosts[h].name);
+	near_names_say(&near, err, size);
+}
+
+/*
+ * what_names: nodes and hosts by their names.
+ *
+ * From the most exact meaning to the loosest: what texts call a node (naming.h) or its whole
+ * NodeDescription; a host's name, then that without its domain, both in upper or lower case; a
+ * host's name and a device of it; one word of a node's name or description; the beginning of one.
+ * The first meaning that names anything decides, and all that it names is a match. Where that is
+ * one host with all of its HCAs, the host is meant.
+ */
+
+#define CANDIDATES_MAX 4
+
+struct name_query {
+	const struct topo *t;
+	const char *text;
+	size_t len;
+	uint32_t host; /* of that host alone; TOPO_NONE = of all */
+};
+
+typedef bool matches_fn(const struct name_query *q, const char *name);
+
+static bool ends_word(char c)
+{
+	return c == '\0' || strchr(" ;:/'\"", c) != NULL;
+}
+
+static bool is_whole(const struct name_query *q, const char *name)
+{
+	return strcmp(name, q->text) == 0;
+}
+
+static bool has_word(const struct name_query *q, const char *name)
+{
+	for (const char *p = name; (p = strstr(p, q->text)); p++)
+		if ((p == name || ends_word(p[-1])) && ends_word(p[q->len]))
+			return true;
+	return false;
+}
+
+static bool has_beginning(const struct name_query *q, const char *name)
+{
+	return strncmp(name, q->text, q->len) == 0;
+}
+
+/* "dgx-07/mlx5_3" of "'dgx-07' mlx5_3": the host is known, the device is the name's end. */
+static bool has_device(const struct name_query *q, const char *name)
+{
+	size_t len = strlen(name);
+
+	while (len && strchr(" '\"", name[len - 1]))
+		len--;
+	return len > q->len && memcmp(name + len - q->len, q->text, q->len) == 0 &&
+	       ends_word(name[len - q->len - 1]);
+}
+
+/* ---- Matches --------------------------------------------------------------------------------- */
+
+/* By what texts call it, or by its NodeDescription. */
+static bool is_called(const struct name_query *q, matches_fn *fn, const struct topo_node *node)
+{
+	if (q->host != TOPO_NONE && node->host != q->host)
+		return false;
+	return fn(q, node->name) || (node->desc != node->name && fn(q, node->desc));
+}
+
+static void collect(const struct name_query *q, matches_fn *fn, struct what_matches *m)
+{
+	uint32_t room = 0;
+
+	for (uint32_t n = 0; n < q->t->nnodes; n++) {
+		if (!is_called(q, fn, &q->t->nodes[n]))
+			continue;
+		if (m->count == room) {
+			room = room ? room * 2 : 16;
+			m->nodes = mem_resize(m->nodes, room, sizeof(*m->nodes));
+		}
+		m->nodes[m->count++] = n;
+	}
+}
+
+/* All HCAs of one host are the host. */
+static void take_for_host(const struct topo *t, struct what_matches *m)
+{
+	uint32_t host = m->count > 1 ? t->nodes[m->nodes[0]].host : TOPO_NONE;
+
+	for (uint32_t i = 1; i < m->count; i++)
+		if (t->nodes[m->nodes[i]].host != host)
+			return;
+	if (host != TOPO_NONE && t->hosts[host].ncas == m->count)
+		m->host = host;
+}
+
+static void add_host(const struct topo *t, uint32_t host, struct what_matches *m)
+{
+	const struct topo_host *h = &t->hosts[host];
+
+	m->nodes = mem_resize(m->nodes, m->count + h->ncas, sizeof(*m->nodes));
+	memcpy(m->nodes + m->count, t->host_cas + h->first, h->ncas * sizeof(*m->nodes));
+	m->count += h->ncas;
+}
+
+/* In upper or lower case; one of them may be without its domain. */
+static bool is_host_named(const char *name, const char *text, size_t len, bool whole)
+{
+	size_t name_len = strlen(name), label = strcspn(name, ".");
+	const char *dot = memchr(text, '.', len);
+
+	if (memchr(text, ' ', len) || memchr(text, '/', len))
+		return false;
+	if (whole)
+		return name_len == len && !strncasecmp(name, text, len);
+	if (dot)
+		return name_len == label && (size_t)(dot - text) == label &&
+		       !strncasecmp(name, text, label);
+	return label == len && !strncasecmp(name, text, len);
+}
+
+static void match_hosts(const struct topo *t, const char *text, size_t len, struct what_matches *m)
+{
+	uint32_t found = 0, last = TOPO_NONE;
+
+	for (int whole = 1; whole >= 0 && !found; whole--)
+		for (uint32_t h = 0; h < t->nhosts; h++) {
+			if (!is_host_named(t->hosts[h].name, text, len, whole))
+				continue;
+			last = h;
+			found++;
+			add_host(t, h, m);
+		}
+	if (found == 1)
+		m->host = last;
+}
+
+static void match_device(const struct topo *t, const char *text, struct what_matches *m)
+{
+	size_t cut = strcspn(text, " /"), blank = strspn(text + cut, " /");
+	struct what_matches host = { .host = TOPO_NONE };
+	struct name_query q = { t, text + cut + blank, strlen(text + cut + blank), TOPO_NONE };
+
+	if (!cut || !q.len)
+		return;
+	match_hosts(t, text, cut, &host);
+	q.host = host.host;
+	if (q.host != TOPO_NONE)
+		collect(&q, has_device, m);
+	free(host.nodes);
+}
+
+/*
+ * The most exact meaning of a text that names anything: a description, a host, a host and its
+ * device, and if loose a word of descriptions or their beginning.
+ */
+static void what_match_names(const struct topo *t, const char *text, bool loose,
+			     struct what_matches *m)
+{
+	const struct name_query q = { t, text, strlen(text), TOPO_NONE };
+
+	*m = (struct what_matches){ .host = TOPO_NONE };
+	if (!q.len)
+		return;
+	collect(&q, is_whole, m);
+	if (!m->count)
+		match_hosts(t, text, q.len, m);
+	if (!m->count)
+		match_device(t, text, m);
+	if (!m->count && loose)
+		collect(&q, has_word, m);
+	if (!m->count && loose)
+		collect(&q, has_beginning, m);
+	if (m->host == TOPO_NONE)
+		take_for_host(t, m);
+}
+
+/* ---- More than one --------------------------------------------------------------------------- */
+
+/* The hosts of all matches, each once, in their order; NULL = some match is none of a host. */
+static uint32_t *hosts_of(const struct topo *t, const struct what_matches *m, uint32_t *count)
+{
+	bool *met = mem_alloc(t->nhosts + 1, sizeof(*met));
+	uint32_t *hosts = mem_alloc(m->count, sizeof(*hosts));
+
+	*count = 0;
+	for (uint32_t i = 0; i < m->count; i++) {
+		uint32_t host = t->nodes[m->nodes[i]].host;
+
+		if (host == TOPO_NONE) {
+			free(met);
+			free(hosts);
+			return NULL;
+		}
+		if (!met[host])
+			hosts[(*count)++] = host;
+		met[host] = true;
+	}
+	free(met);
+	return hosts;
+}
+
+static void list_nodes(const struct topo *t, const struct what_matches *m, char *err, size_t size)
+{
+	for (uint32_t i = 0; i < m->count && i < CANDIDATES_MAX; i++)
+		what_append(err, size, "%s'%s' (0x%016" PRIx64 ")", i ? ", " : "",
+			    t->nodes[m->nodes[i]].name, t->nodes[m->nodes[i]].guid);
+}
+
+static void list_hosts(const struct topo *t, const uint32_t *hosts, uint32_t count, char *err,
+		       size_t size)
+{
+	for (uint32_t i = 0; i < count && i < CANDIDATES_MAX; i++)
+		what_append(err, size, "%s'%s'", i ? ", " : "", t->hosts[hosts[i]].name);
+}
+
+/* Writes `'TEXT' matches 9 hosts, among them 'A', 'B'` to err. */
+static void what_say_ambiguous(const struct topo *t, const char *text, const struct what_matches *m,
+			       char *err, size_t size)
+{
+	uint32_t nhosts = 0, *hosts = hosts_of(t, m, &nhosts);
+	bool by_host = hosts && nhosts > 1 && nhosts < m->count;
+
+	snprintf(err, size, "'%.100s' matches %" PRIu32 " %s, among them ", text,
+		 by_host ? nhosts : m->count, by_host ? "hosts" : "nodes");
+	if (by_host)
+		list_hosts(t, hosts, nhosts, err, size);
+	else
+		list_nodes(t, m, err, size);
+	free(hosts);
+}
+
+/*
+ * what: finds the part of the fabric that an operator's text names.
+ *
+ * The whole text is tried as a node, host, number or GUID first, as descriptions may contain
+ * colons, brackets and blanks ("MF0;leaf-3:MQM8700/U1"); then as one of these with a port behind
+ * it, then as a link. The result is converted to a kind that the command accepts where that is the
+ * same thing: a host of one HCA to the HCA, an HCA to its host.
+ */
+
+#define FIRST_MLID	 0xc000u
+#define PERMISSIVE_LID	 0xffffu
+#define LINKS_LISTED_MAX 3
+
+/* ---- Names ----------------------------------------------------------------------------------- */
+
+static enum outcome find_partition(struct find *f, const char *text, struct what *w)
+{
+	unsigned pkey;
+
+	if (!f->scope->partition || !*text ||
+	    !f->scope->partition(f->scope->partition_arg, text, &pkey))
+		return NOTHING;
+	*w = what_thing(WHAT_PKEY, pkey);
+	return FOUND;
+}
+
+static enum outcome take_matches(struct find *f, const char *text, struct what_matches *m,
+				 struct what *w)
+{
+	enum outcome outcome = FOUND;
+
+	if (!m->count) {
+		outcome = NOTHING;
+	} else if (m->host != TOPO_NONE) {
+		*w = what_thing(WHAT_HOST, 0);
+		w->host = m->host;
+	} else if (m->count == 1) {
+		*w = what_place(m->nodes[0], 0);
+	} else {
+		what_say_ambiguous(f->scope->topo, text, m, f->err, f->size);
+		outcome = REFUSED;
+	}
+	free(m->nodes);
+	return outcome;
+}
+
+static enum outcome find_name(struct find *f, const char *text, bool loose, struct what *w)
+{
+	struct what_matches matches;
+
+	what_match_names(f->scope->topo, text, loose, &matches);
+	return take_matches(f, text, &matches, w);
+}
+
+static enum outcome first_of(struct find *f, const char *text, bool loose, struct what *w)
+{
+	enum outcome outcome = find_name(f, text, false, w);
+
+	if (outcome == NOTHING)
+		outcome = find_partition(f, text, w);
+	if (outcome == NOTHING && loose)
+		outcome = find_name(f, text, true, w);
+	return outcome;
+}
+
+/* ---- With a prefix --------------------------------------------------------------------------- */
+
+static enum outcome find_kind(struct find *f, const char *text, enum what_kind kind, struct what *w)
+{
+	uint64_t value;
+	size_t digits;
+
+	if (!what_parse_number(text, &value, &digits) || value > UINT16_MAX)
+		return kind == WHAT_PKEY ? find_partition(f, text, w) : NOTHING;
+	if (kind == WHAT_MLID && (value < FIRST_MLID || value == PERMISSIVE_LID))
+		return NOTHING;
+	*w = what_thing(kind, (unsigned)value);
+	return FOUND;
+}
+
+/* `lid:33` and the like; NOTHING = there is no known prefix, or the rest is not of its kind. */
+static enum outcome find_tagged(struct find *f, const char *text, struct what *w)
+{
+	const char *mark = strchr(text, ':');
+	size_t len = mark ? (size_t)(mark - text) : 0, digits;
+	uint64_t value;
+
+#define TAG(word) (len == strlen(word) && !strncmp(text, word, len))
+	if (TAG("lid") && what_parse_number(mark + 1, &value, &digits))
+		return what_find_lid(f, value, w);
+	if (TAG("mlid"))
+		return find_kind(f, mark + 1, WHAT_MLID, w);
+	if (TAG("pkey") || TAG("partition"))
+		return find_kind(f, mark + 1, WHAT_PKEY, w);
+	if (TAG("guid"))
+		return what_find_guid(f, mark + 1, w);
+	if (TAG("gid") || TAG("mgid"))
+		return what_find_gid(f, mark + 1, w);
+	if (TAG("node") || TAG("host"))
+		return first_of(f, mark + 1, true, w);
+#undef TAG
+	return NOTHING;
+}
+
+static enum outcome find_thing(struct find *f, const char *text, bool quoted, struct what *w)
+{
+	uint64_t value;
+	size_t digits;
+	bool number = !quoted && what_parse_number(text, &value, &digits);
+	enum outcome outcome = quoted ? NOTHING : find_tagged(f, text, w);
+
+	if (outcome == NOTHING && !quoted)
+		outcome = what_find_gid(f, text, w);
+	if (outcome == NOTHING && number)
+		outcome = what_find_number(f, text, w);
+	if (outcome == NOTHING)
+		outcome = what_find_guid(f, text, w);
+	return outcome == NOTHING ? first_of(f, text, !number, w) : outcome;
+}
+
+/* ---- Ports -----------------------------------------------------------------------------------*/
+
+static char *trimmed(char *text)
+{
+	size_t len;
+
+	text += strspn(text, " \t");
+	for (len = strlen(text); len && strchr(" \t", text[len - 1]);)
+		text[--len] = '\0';
+	return text;
+}
+
+/* Where `:12`, `[12]` or ` p12` begins at the text's end; NULL = nowhere. *num: its number. */
+static char *port_mark(char *text, int *num)
+{
+	size_t len = strlen(text), digits = 0;
+	bool bracket = len && text[len - 1] == ']';
+	unsigned long value;
+	char *at;
+
+	len -= bracket;
+	while (digits < len && isdigit((unsigned char)text[len - digits - 1]))
+		digits++;
+	at = text + len - digits;
+	if (!digits || at == text)
+		return NULL;
+	value = strtoul(at, NULL, 10);
+	*num = value > INT_MAX ? INT_MAX : (int)value;
+	at--;
+	if (bracket)
+		return *at == '[' ? at : NULL;
+	if (*at == ':')
+		return at;
+	return *at == 'p' && at > text && at[-1] == ' ' ? at - 1 : NULL;
+}
+
+static enum outcome refuse_port(struct find *f, const struct topo_node *node, int num)
+{
+	snprintf(f->err, f->size, "'%s' has ports 1 to %u, not %d", node->name, node->nports, num);
+	return REFUSED;
+}
+
+static enum outcome take_port(struct find *f, struct what *w, int num)
+{
+	const struct topo *t = f->scope->topo;
+	const uint32_t *nodes;
+
+	if (!(w->kind & WHAT_PLACE))
+		return NOTHING;
+	if (what_nodes(t, w, &nodes) > 1) {
+		snprintf(f->err, f->size, "host '%s' has %" PRIu32 " HCAs: name one, as '%s:%d'",
+			 t->hosts[w->host].name, t->hosts[w->host].ncas, t->nodes[nodes[0]].name,
+			 num);
+		return REFUSED;
+	}
+	if (num <= 0 || num > t->nodes[nodes[0]].nports)
+		return refuse_port(f, &t->nodes[nodes[0]], num);
+	*w = what_place(nodes[0], (unsigned)num);
+	return FOUND;
+}
+
+/* The only port of a node with that label; 0 = none, or several. */
+static unsigned port_labelled(const struct topo *t, uint32_t node, const char *label)
+{
+	unsigned found = 0;
+
+	for (unsigned num = 1; *label && num <= t->nodes[node].nports; num++) {
+		if (strcasecmp(topo_port_label(t, t->nodes[node].port0 + num), label))
+			continue;
+		if (found)
+			return 0;
+		found = num;
+	}
+	return found;
+}
+
+/*
+ * `NODE:LABEL`, `NODE LABEL`: both may hold colons and blanks, so each of these may be between. The
+ * node is named whole or by its GUID.
+ */
+static enum outcome find_label(const struct find *f, const char *text, struct what *w)
+{
+	char err[WHAT_ERROR_SIZE] = ""; /* that a part of the text names several says nothing */
+	struct find part = { f->scope, f->what, err, sizeof(err) };
+	const struct topo *t = f->scope->topo;
+	const uint32_t *nodes;
+
+	for (const char *at = text; t->labels && (at = strpbrk(at, ": ")); at++) {
+		char *node = mem_strdup(text);
+		const char *label = at + 1 + strspn(at + 1, " ");
+		enum outcome outcome;
+		unsigned num = 0;
+
+		node[at - text] = '\0';
+		outcome = find_name(&part, node, false, w);
+		if (outcome == NOTHING)
+			outcome = what_find_guid(&part, node, w);
+		free(node);
+		if (outcome == FOUND && what_nodes(t, w, &nodes) == 1)
+			num = port_labelled(t, nodes[0], label);
+		if (!num)
+			continue;
+		*w = what_place(nodes[0], num);
+		return FOUND;
+	}
+	return NOTHING;
+}
+
+/* `"NODE"`, `"NODE"[PORT]`, `"NODE":PORT`. Changes the text. */
+static enum outcome find_quoted(struct find *f, char *text, struct what *w)
+{
+	char *end = strrchr(text + 1, '"'), *mark;
+	enum outcome outcome;
+	int num = 0;
+
+	mark = end && end[1] ? port_mark(end, &num) : NULL;
+	if (!end || (end[1] && mark != end + 1))
+		return NOTHING;
+	*end = '\0';
+	outcome = find_thing(f, text + 1, true, w);
+	return outcome == FOUND && mark ? take_port(f, w, num) : outcome;
+}
+
+/* A node, host or port. Changes the text, which has no blanks around it. */
+static enum outcome find_place(struct find *f, char *text, struct what *w)
+{
+	enum outcome outcome;
+	char *mark;
+	int num;
+
+	if (text[0] == '"')
+		return find_quoted(f, text, w);
+	outcome = find_thing(f, text, false, w);
+	if (outcome == NOTHING)
+		outcome = find_label(f, text, w);
+	if (outcome != NOTHING || !(mark = port_mark(text, &num)))
+		return outcome;
+	*mark = '\0';
+	outcome = find_thing(f, trimmed(text), false, w);
+	return outcome == FOUND ? take_port(f, w, num) : outcome;
+}
+
+/* ---- Links ---------------------------------------------------------------------------------- */
+
+struct links {
+	uint32_t count, ports[LINKS_LISTED_MAX]; /* ends at `a` */
+};
+
+static bool is_at(const struct topo *t, const struct what *w, const struct topo_port *port)
+{
+	const uint32_t *nodes;
+	unsigned count = what_nodes(t, w, &nodes);
+
+	for (unsigned i = 0; i < count; i++)
+		if (nodes[i] == port->node)
+			return !w->port || w->port == port->num;
+	return false;
+}
+
+static void links_between(const struct topo *t, const struct what *a, const struct what *b,
+			  struct links *links)
+{
+	const uint32_t *nodes;
+	unsigned count = what_nodes(t, a, &nodes);
+
+	for (unsigned i = 0; i < count; i++)
+		for (unsigned num = 1; num <= t->nodes[nodes[i]].nports; num++) {
+			const struct topo_port *port = topo_port(t, nodes[i], num);
+
+			if ((a->port && a->port != num) || port->peer == TOPO_NONE ||
+			    !is_at(t, b, &t->ports[port->peer]))
+				continue;
+			if (links->count < LINKS_LISTED_MAX)
+				links->ports[links->count] = (uint32_t)(port - t->ports);
+			links->count++;
+		}
+}
+
+static void say_links(struct find *f, const struct links *links)
+{
+	char name[256];
+
+	snprintf(f->err, f->size, "'%.100s' matches %" PRIu32 " links, among them ", f->what,
+		 links->count);
+	for (uint32_t i = 0; i < LINKS_LISTED_MAX && i < links->count; i++) {
+		what_link_name(f->scope->topo, links->ports[i], name, sizeof(name));
+		what_append(f->err, f->size, "%s'%s'", i ? ", " : "", name);
+	}
+}
+
+static void say_no_link(struct find *f, const struct what *a)
+{
+	const struct topo *t = f->scope->topo;
+	const struct topo_port *peer =
+		a->port ? topo_peer(t, topo_port(t, a->node, a->port)) : NULL;
+
+	snprintf(f->err, f->size, "'%.100s' is not a link: ", f->what);
+	if (peer)
+		what_append(f->err, f->size, "%s p%u leads to %s p%u", t->nodes[a->node].name,
+			    a->port, t->nodes[peer->node].name, peer->num);
+	else
+		what_append(f->err, f->size, "none is known there");
+}
+
+static enum outcome take_link(struct find *f, const struct what *a, const struct what *b,
+			      struct what *w)
+{
+	const struct topo *t = f->scope->topo;
+	struct links links = { 0 };
+
+	if (!(a->kind & WHAT_PLACE) || !(b->kind & WHAT_PLACE))
+		return NOTHING;
+	links_between(t, a, b, &links);
+	if (links.count == 1) {
+		*w = what_place(t->ports[links.ports[0]].node, t->ports[links.ports[0]].num);
+		w->by = WHAT_BY_LINK;
+		return FOUND;
+	}
+	if (links.count)
+		say_links(f, &links);
+	else
+		say_no_link(f, a);
+	return REFUSED;
+}
+
+/* Both ends, with ` - `, ` -- ` or ` <-> ` between. */
+static enum outcome find_link(struct find *f, struct what *w)
+{
+	static const char *const marks[] = { " - ", " -- ", " <-> " };
+	enum outcome outcome = NOTHING;
+	struct what a, b;
+
+	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]) && outcome == NOTHING; i++) {
+		const char *at = strstr(f->what, marks[i]);
+		char *left, *right;
+
+		if (!at)
+			continue;
+		left = mem_strdup(f->what);
+		right = mem_strdup(at + strlen(marks[i]));
+		left[at - f->what] = '\0';
+		outcome = find_place(f, trimmed(left), &a);
+		if (outcome == FOUND)
+			outcome = find_place(f, trimmed(right), &b);
+		if (outcome == FOUND)
+			outcome = take_link(f, &a, &b, w);
+		free(left);
+		free(right);
+	}
+	return outcome;
+}
+
+/* ---- What the command takes ------------------------------------------------------------------ */
+
+/* Converts a result to an accepted kind, if it is the same thing. */
+static void turn_into(const struct topo *t, unsigned accepts, struct what *w)
+{
+	const uint32_t *nodes;
+	unsigned count = what_nodes(t, w, &nodes);
+	uint32_t host = count ? t->nodes[nodes[0]].host : TOPO_NONE;
+
+	if (accepts & w->kind || !count)
+		return;
+	if (accepts & WHAT_HOST && host != TOPO_NONE && w->by != WHAT_BY_LINK) {
+		w->kind = WHAT_HOST;
+		w->host = host;
+		w->node = TOPO_NONE;
+		w->port = 0;
+	} else if (accepts & WHAT_NODE && count == 1 &&
+		   (w->kind == WHAT_HOST || w->by == WHAT_BY_LID || w->by == WHAT_BY_GUID)) {
+		*w = what_place(nodes[0], 0);
+	}
+}
+
+static void list_kinds(unsigned kinds, char *buf, size_t size)
+{
+	static const struct {
+		unsigned kinds;
+		const char *name;
+	} names[] = {
+		{ WHAT_NODE, "a node" },      { WHAT_HOST, "a host" },
+		{ WHAT_PORT, "a port" },      { WHAT_GROUP, "a multicast group" },
+		{ WHAT_PKEY, "a partition" },
+	};
+	size_t used = 0;
+
+	buf[0] = '\0';
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && used < size; i++)
+		if (kinds & names[i].kinds)
+			used += (size_t)snprintf(buf + used, size - used, "%s%s",
+						 used ? " or " : "", names[i].name);
+}
+
+static bool is_taken(struct find *f, unsigned accepts, struct what *w)
+{
+	char is[32], wanted[128];
+
+	turn_into(f->scope->topo, accepts, w);
+	if (w->kind & accepts)
+		return true;
+	list_kinds(w->kind, is, sizeof(is));
+	list_kinds(accepts, wanted, sizeof(wanted));
+	snprintf(f->err, f->size, "'%.100s' is %s, but %s is expected", f->what, is, wanted);
+	return false;
+}
+
+/* ---- */
+
+static void say_nothing(struct find *f, unsigned accepts)
+{
+	char *text = mem_strdup(f->what), *name = trimmed(text);
+	char *mark, wanted[128];
+	int num;
+
+	if (!(accepts & WHAT_PLACE)) {
+		list_kinds(accepts, wanted, sizeof(wanted));
+		snprintf(f->err, f->size, "'%.100s' is not %s", f->what, wanted);
+		free(text);
+		return;
+	}
+	snprintf(f->err, f->size, "no node matches '%.100s'", f->what);
+	mark = port_mark(name, &num);
+	if (mark)
+		*mark = '\0';
+	what_say_near(f->scope->topo, name, f->err, f->size);
+	free(text);
+}
+
+bool what_find(const struct what_scope *scope, const char *written, unsigned accepts,
+	       struct what *what, char *err, size_t err_size)
+{
+	struct find f = { scope, written, err, err_size };
+	enum outcome outcome = NOTHING;
+	char *text;
+
+	*what = what_thing(WHAT_NODE, 0);
+	if (!scope->topo) {
+		snprintf(err, err_size, "no topology yet: the first sweep has not finished");
+		return false;
+	}
+	err[0] = '\0';
+	text = mem_strdup(written);
+	if (*trimmed(text))
+		outcome = find_place(&f, trimmed(text), what);
+	free(text);
+	if (outcome == NOTHING && err[0])
+		outcome = REFUSED; /* a number that is nobody's LID */
+	if (outcome == NOTHING)
+		outcome = find_link(&f, what);
+	if (outcome == NOTHING)
+		say_nothing(&f, accepts);
+	return outcome == FOUND && is_taken(&f, accepts, what);
+}
+
+uint32_t topo_resolve(const struct topo *t, const char *text, unsigned *port, char *err,
+		      size_t err_size)
+{
+	const struct what_scope scope = { .topo = t };
+	struct what what;
+
+	*port = 0;
+	if (!what_find(&scope, text, WHAT_NODE | WHAT_PORT, &what, err, err_size))
+		return TOPO_NONE;
+	*port = what.port;
+	return what.node;
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* what_number: LIDs, MLIDs, P_Keys, GUIDs and GIDs as operators write them. */
+#include "topology/what/what_own.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_MLID     0xc000u
+#define PERMISSIVE_LID 0xffffu
+#define LID_DIGITS     4
+#define GUID_DIGITS    16
+
+bool what_parse_number(const char *text, uint64_t *value, size_t *digits)
+{
+	bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+	const char *first = hex ? text + 2 : text;
+	char *end;
+
+	if (!(hex ? isxdigit((unsigned char)*first) : isdigit((unsigned char)*first)))
+		return false;
+	errno = 0;
+	*value = strtoull(first, &end, hex ? 16 : 10);
+	*digits = hex ? (size_t)(end - first) : 0;
+	return !*end && !errno;
+}
+
+/* ---- LIDs ------------------------------------------------------------------------------------ */
+
+static uint32_t port_of_lid(const struct what_scope *scope, unsigned lid)
+{
+	const struct topo *t = scope->topo;
+
+	if (scope->port_of_lid)
+		return lid <= scope->top_lid ? scope->port_of_lid[lid] : TOPO_NONE;
+	for (uint32_t p = 0; p < t->nports; p++)
+		if (t->ports[p].lid && lid >= t->ports[p].lid &&
+		    lid < t->ports[p].lid + (1u << t->ports[p].lmc))
+			return p;
+	return TOPO_NONE;
+}
+
+enum outcome what_find_lid(struct find *f, uint64_t lid, struct what *w)
+{
+	const struct topo *t = f->scope->topo;
+	uint32_t port = lid && lid < FIRST_MLID ? port_of_lid(f->scope, (unsigned)lid) : TOPO_NONE;
+
+	if (port == TOPO_NONE) {
+		snprintf(f->err, f->size, "no node matches '%.100s': no port has LID %" PRIu64,
+			 f->what, lid);
+		return REFUSED;
+	}
+	*w = what_place(t->ports[port].node, t->ports[port].num);
+	w->by = WHAT_BY_LID;
+	w->number = (unsigned)lid;
+	return FOUND;
+}
+
+/* ---- GUIDs ----------------------------------------------------------------------------------- */
+
+static bool is_hex(const char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if (!isxdigit((unsigned char)text[i]))
+			return false;
+	return len > 0;
+}
+
+static bool is_grouped(const char *text)
+{
+	return strlen(text) == GUID_DIGITS + 3 && text[4] == ':' && text[9] == ':' &&
+	       text[14] == ':';
+}
+
+static bool parse_guid(const char *text, guid_t *guid)
+{
+	char plain[GUID_DIGITS + 1];
+	size_t len, digits;
+
+	if (what_parse_number(text, guid, &digits) && digits)
+		return true;
+	if (text[0] && strchr("SHR", text[0]) && text[1] == '-') {
+		text += 2;
+	} else if (is_grouped(text)) {
+		snprintf(plain, sizeof(plain), "%.4s%.4s%.4s%.4s", text, text + 5, text + 10,
+			 text + 15);
+		text = plain;
+	} else if (strlen(text) != GUID_DIGITS) {
+		return false;
+	}
+	len = strlen(text);
+	if (len > GUID_DIGITS || !is_hex(text, len))
+		return false;
+	*guid = strtoull(text, NULL, 16);
+	return true;
+}
+
+/* The only node of that system image GUID. */
+static uint32_t node_of_system(const struct topo *t, guid_t guid)
+{
+	uint32_t found = TOPO_NONE;
+
+	for (uint32_t n = 0; guid && n < t->nnodes; n++) {
+		if (t->nodes[n].sys_guid != guid)
+			continue;
+		if (found != TOPO_NONE)
+			return TOPO_NONE;
+		found = n;
+	}
+	return found;
+}
+
+static uint32_t port_of_alias(const struct what_scope *scope, guid_t guid)
+{
+	guid_t port = scope->alias ? scope->alias(scope->alias_arg, guid) : 0;
+
+	return port ? topo_find_port(scope->topo, port) : TOPO_NONE;
+}
+
+static enum outcome take_guid(struct find *f, guid_t guid, struct what *w)
+{
+	const struct topo *t = f->scope->topo;
+	uint32_t node = topo_find(t, guid);
+	uint32_t port = node == TOPO_NONE ? topo_find_port(t, guid) : TOPO_NONE;
+
+	if (node == TOPO_NONE && port == TOPO_NONE)
+		port = port_of_alias(f->scope, guid);
+
+	if (node == TOPO_NONE && port == TOPO_NONE)
+		node = node_of_system(t, guid);
+	if (node == TOPO_NONE && port == TOPO_NONE)
+		return NOTHING;
+	*w = port == TOPO_NONE ? what_place(node, 0)
+			       : what_place(t->ports[port].node, t->ports[port].num);
+	w->by = WHAT_BY_GUID;
+	w->guid = guid;
+	return FOUND;
+}
+
+enum outcome what_find_guid(struct find *f, const char *text, struct what *w)
+{
+	guid_t guid;
+
+	return parse_guid(text, &guid) ? take_guid(f, guid, w) : NOTHING;
+}
+
+enum outcome what_find_gid(struct find *f, const char *text, struct what *w)
+{
+	uint8_t gid[16];
+	guid_t guid = 0;
+
+	if (inet_pton(AF_INET6, text, gid) != 1)
+		return NOTHING;
+	if (gid[0] == 0xff) {
+		*w = what_thing(WHAT_MGID, 0);
+		memcpy(w->mgid, gid, sizeof(gid));
+		return FOUND;
+	}
+	for (unsigned i = 8; i < sizeof(gid); i++)
+		guid = guid << 8 | gid[i];
+	return take_guid(f, guid, w);
+}
+
+/* ---- Bare numbers ---------------------------------------------------------------------------- */
+
+/* A hexadecimal number that is no port's LID may be a GUID of few digits. */
+enum outcome what_find_number(struct find *f, const char *text, struct what *w)
+{
+	uint64_t value;
+	size_t digits;
+
+	if (!what_parse_number(text, &value, &digits) || digits > LID_DIGITS || value > UINT16_MAX)
+		return NOTHING;
+	if (f->scope->number_is_pkey)
+		*w = what_thing(WHAT_PKEY, (unsigned)value);
+	else if (value >= FIRST_MLID && value < PERMISSIVE_LID)
+		*w = what_thing(WHAT_MLID, (unsigned)value);
+	else if (what_find_lid(f, value, w) != FOUND)
+		return digits ? take_guid(f, value, w) : NOTHING;
+	return FOUND;
+}
+
+/* ---- Numbers that cannot be ------------------------------------------------------------------ */
+
+static bool may_be_guid(const char *text)
+{
+	return isxdigit((unsigned char)*text) || (*text && strchr("SHR", *text) && text[1] == '-');
+}
+
+static bool may_be_gid(const char *text)
+{
+	return (isxdigit((unsigned char)*text) || *text == ':') && strchr(text, ':');
+}
+
+/* As far as it can be told without a port's mark behind it. */
+static bool may_be_number(const char *text, uint64_t least, uint64_t most)
+{
+	uint64_t value;
+	size_t digits;
+
+	return isdigit((unsigned char)*text) &&
+	       (!what_parse_number(text, &value, &digits) || (value >= least && value <= most));
+}
+
+static bool may_be_lid(const char *text)
+{
+	return may_be_number(text, 1, FIRST_MLID - 1);
+}
+
+static bool may_be_mlid(const char *text)
+{
+	return may_be_number(text, FIRST_MLID, PERMISSIVE_LID - 1);
+}
+
+static bool may_be_pkey(const char *text)
+{
+	return *text && (!isdigit((unsigned char)*text) || may_be_number(text, 0, UINT16_MAX));
+}
+
+bool what_is_sound(const char *text, char *err, size_t err_size)
+{
+	static const struct {
+		const char *tag;
+		bool (*may_be)(const char *text);
+		const char *expected;
+	} tags[] = {
+		{ "lid:", may_be_lid, "a LID from 1 to 0xbfff" },
+		{ "mlid:", may_be_mlid, "an MLID from 0xc000 to 0xfffe" },
+		{ "guid:", may_be_guid, "a GUID as 0x0002c90300000100" },
+		{ "gid:", may_be_gid, "a GID as fe80::2:c903:0:100" },
+		{ "mgid:", may_be_gid, "an MGID as ff12:401b:ffff::1" },
+		{ "pkey:", may_be_pkey, "a P_Key from 0 to 0xffff, or a partition's name" },
+	};
+
+	if (!text[strspn(text, " \t")]) {
+		snprintf(err, err_size, "a name, NODE:PORT, a LID or a GUID is expected");
+		return false;
+	}
+	for (size_t i = 0; i < sizeof(tags) / sizeof(tags[0]); i++) {
+		size_t len = strlen(tags[i].tag);
+
+		if (strncmp(text, tags[i].tag, len) || tags[i].may_be(text + len))
+			continue;
+		snprintf(err, err_size, "%.100s: %s is expected", text, tags[i].expected);
+		return false;
+	}
+	return true;
+}
