@@ -24,7 +24,7 @@
 #include <sys/stat.h>
 #include "fm/conf/conf.h"
 #include "fm/conf/conf_table.h"
-#include "topology/snapshot/node_names.h"
+#include "topology/snapshot/naming.h"
 
 int conf_check_reload(const struct conf *now, const struct conf *next, char *err, size_t err_size)
 {
@@ -442,7 +442,7 @@ int conf_check_names(const struct conf *conf, char *err, size_t err_size)
 	if (!*conf->node_name_map)
 		return 0;
 	names = node_names_read(conf->node_name_map, err, err_size);
-	node_names_unref(names);
+	node_names_free(names);
 	return names ? 0 : -1;
 }
 

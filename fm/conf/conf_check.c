@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "topology/base/address.h"
+#include "topology/base/text.h"
 #include "fm/conf/conf_check.h"
 
 bool conf_check_path(const char *text, char *why, size_t size)

@@ -8,7 +8,7 @@
 #include <arpa/inet.h>
 #include <string.h>
 #include "fm/conf/partition_read.h"
-#include "topology/base/words.h"
+#include "topology/base/text.h"
 
 #define DEFAULT_SCOPE  2 /* link-local */
 #define HOP_LIMIT_MAX  255

@@ -23,7 +23,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "fm/conf/partition_read.h"
-#include "topology/base/words.h"
+#include "topology/base/text.h"
 #include "topology/base/mem.h"
 
 /* ---- Members --------------------------------------------------------------------------------- */

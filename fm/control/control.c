@@ -13,7 +13,6 @@
 #include "fm/control/answer.h"
 #include "fm/control/events.h"
 #include "fm/control/peer.h"
-#include "topology/base/bytes.h"
 #include "fm/loop/child.h"
 #include "fm/os/listener.h"
 #include "fm/loop/log.h"

@@ -9,7 +9,7 @@
 #include "fm/events/event_query.h"
 #include "fm/loop/log.h"
 #include "fm/nvswitch/module.h"
-#include "topology/base/near_names.h"
+#include "topology/base/names.h"
 #include "topology/what/what.h"
 
 #define TTL_MAX_S 86400

@@ -17,7 +17,7 @@
 #include "routing/report/affected.h"
 #include "routing/report/report.h"
 #include "routing/ftree/route.h"
-#include "topology/graph/lost.h"
+#include "topology/graph/cutoff.h"
 #include "topology/base/mem.h"
 #include "topology/graph/risk.h"
 #include "topology/snapshot/topo_builder.h"

@@ -16,7 +16,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include "topology/base/words.h"
+#include "topology/base/text.h"
 #include "fm/fabric/fault.h"
 #include "fm/fabric/pipe.h"
 #include "topology/snapshot/diff.h"

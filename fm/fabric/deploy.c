@@ -17,7 +17,7 @@
 #include "fm/fabric/deploy.h"
 #include <stdio.h>
 #include <stdlib.h>
-#include "topology/base/words.h"
+#include "topology/base/text.h"
 #include "fm/fabric/fault.h"
 #include "fm/fabric/pipe.h"
 #include "fm/fabric/poll.h"

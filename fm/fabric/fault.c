@@ -17,7 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "topology/base/words.h"
+#include "topology/base/text.h"
 #include "fm/fabric/pipe.h"
 #include "topology/base/mem.h"
 #include "topology/graph/risk.h"

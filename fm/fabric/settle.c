@@ -16,7 +16,7 @@
  */
 #include "fm/fabric/settle.h"
 #include <stdlib.h>
-#include "topology/base/words.h"
+#include "topology/base/text.h"
 #include "fm/fabric/pipe.h"
 #include "fm/fabric/poll.h"
 #include "fm/fabric/snapshot.h"

@@ -25,7 +25,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-#include "topology/base/words.h"
+#include "topology/base/text.h"
 #include "fm/fabric/change.h"
 #include "fm/fabric/deploy.h"
 #include "fm/fabric/fault.h"

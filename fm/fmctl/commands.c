@@ -3,12 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/control/option.h"
-#include "topology/base/words.h"
+#include "topology/base/text.h"
 #include "fm/fmctl/fmctl.h"
 #include "fm/fmctl/table.h"
 #include "topology/cabling/cabling.h"
 #include "topology/generate/generate.h"
-#include "topology/graph/lost.h"
+#include "topology/graph/cutoff.h"
 #include "topology/files/netfile.h"
 #include "topology/snapshot/topo_builder.h"
 

@@ -3,7 +3,7 @@
 #include <string.h>
 #include "fm/control/option.h"
 #include "fm/fmctl/fmctl.h"
-#include "topology/base/near_names.h"
+#include "topology/base/names.h"
 
 #define INDENT 28
 #define WIDTH  100

@@ -8,10 +8,10 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
-#include "topology/base/words.h"
+#include "topology/base/text.h"
 #include "fm/fmctl/fmctl.h"
 #include "topology/base/mem.h"
-#include "topology/snapshot/node_names.h"
+#include "topology/snapshot/naming.h"
 
 /* Where files are, and what was found of them. */
 
@@ -449,7 +449,7 @@ static void take_names(struct import *im)
 	if (set_path(im, "node_name_map_name", path))
 		import_note_read(im, "node-name-map", path, "%u names, stays where it is",
 				 node_names_count(names));
-	node_names_unref(names);
+	node_names_free(names);
 	free(path);
 }
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <stdlib.h>
 #include <string.h>
-#include "topology/base/words.h"
 #include "fm/fmctl/fmctl.h"
 #include "fm/fmctl/table.h"
-#include "topology/base/hostlist.h"
+#include "topology/base/names.h"
 #include "topology/base/mem.h"
 #include "topology/base/text.h"
 

@@ -3,7 +3,7 @@
 #include <getopt.h>
 #include <string.h>
 #include "fm/fmctl/fmctl.h"
-#include "topology/base/near_names.h"
+#include "topology/base/names.h"
 #include "fm/control/option.h"
 #include "fm/control/value.h"
 

@@ -7,16 +7,16 @@
 #include <time.h>
 #include "fm/control/value.h"
 #include "fm/conf/node_patterns.h"
-#include "topology/base/words.h"
+#include "topology/base/text.h"
 #include "fm/fmctl/table.h"
 #include "fm/nvswitch/policy.h"
 #include "fm/opensm/osm_dump.h"
 #include "routing/report/affected.h"
 #include "routing/report/report.h"
-#include "topology/graph/lost.h"
+#include "topology/graph/cutoff.h"
 #include "topology/base/mem.h"
 #include "topology/files/netfile.h"
-#include "topology/snapshot/node_names.h"
+#include "topology/snapshot/naming.h"
 #include "topology/snapshot/topo_builder.h"
 #include "topology/what/what.h"
 
@@ -544,13 +544,13 @@ static struct topo *read_fabric(const struct plan *p, char *err, size_t err_size
 		return NULL;
 	t = netfile_read(p->netfile, err, err_size);
 	if (!t || !names) {
-		node_names_unref(names);
+		node_names_free(names);
 		return t;
 	}
 	named = topo_builder_from(t);
 	topo_builder_name(named, names);
 	topo_unref(t);
-	node_names_unref(names);
+	node_names_free(names);
 	return topo_freeze(named);
 }
 

@@ -9,7 +9,7 @@
 #include <time.h>
 #include "fm/fmctl/fmctl.h"
 #include "fm/fmctl/table.h"
-#include "topology/graph/lost.h"
+#include "topology/graph/cutoff.h"
 
 #define GREEN "\033[32m"
 #define RED   "\033[31m"

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <wchar.h>
 #include "fm/fmctl/table.h"
-#include "topology/base/words.h"
+#include "topology/base/text.h"
 
 #define COLUMNS_MAX 16
 #define CELL_SIZE   256

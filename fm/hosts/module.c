@@ -9,7 +9,7 @@
 #include "fm/hosts/watch.h"
 #include "topology/graph/cutoff.h"
 #include "topology/files/dump.h"
-#include "topology/snapshot/host.h"
+#include "topology/snapshot/topo.h"
 #include "topology/base/mem.h"
 
 static bool is_up(const struct topo_port *port)

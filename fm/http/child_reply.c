@@ -5,7 +5,6 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "topology/base/bytes.h"
 #include "fm/http/child_reply.h"
 #include "fm/http/reply.h"
 #include "fm/http/serve.h"

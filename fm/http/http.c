@@ -10,7 +10,7 @@
 #include <strings.h>
 #include <unistd.h>
 #include "fm/control/answer.h"
-#include "topology/base/address.h"
+#include "topology/base/text.h"
 #include "fm/loop/child.h"
 #include "fm/loop/log.h"
 #include "fm/fabric/view.h"

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include "topology/base/address.h"
+#include "topology/base/text.h"
 #include "fm/os/listener.h"
 #include "fm/loop/log.h"
 #include "fm/http/serve.h"

@@ -11,7 +11,7 @@
 #include "fm/conf/pkey_map.h"
 #include "fm/inventory/inventory.h"
 #include "topology/base/mem.h"
-#include "topology/snapshot/node_names.h"
+#include "topology/snapshot/naming.h"
 
 void inventory_init(struct inventory *inv)
 {

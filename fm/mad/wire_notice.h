@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "topology/snapshot/topo_value.h"
+#include "topology/snapshot/topo.h"
 
 struct wire_notice { /* IBA 13.4.8.2 and the trap details of 14.2.5.1 */
 	bool generic;

@@ -13,7 +13,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "topology/snapshot/topo_value.h"
+#include "topology/snapshot/topo.h"
 
 #define WIRE_PORT_INFO_EXT  0x0033 /* modifier: the port's number */
 #define WIRE_FEC_MODES	    16	   /* numbers that have a bit */

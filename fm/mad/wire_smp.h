@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "topology/snapshot/topo_value.h"
+#include "topology/snapshot/topo.h"
 
 struct wire_node_info {
 	uint8_t base_version, class_version, type, nports, local_port;

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "topology/base/words.h"
+#include "topology/base/text.h"
 #include "fm/fabric/view.h"
 #include "fm/maintenance/cordon.h"
 #include "fm/maintenance/maintenance.h"

@@ -6,7 +6,7 @@
 #include "fm/fabric/host_verdict.h"
 #include "fm/conf/name_list.h"
 #include "fm/conf/name_patterns.h"
-#include "topology/base/words.h"
+#include "topology/base/text.h"
 #include "fm/fabric/announce.h"
 #include "fm/fabric/operation.h"
 #include "fm/fabric/request.h"
@@ -15,7 +15,7 @@
 #include "fm/maintenance/hold.h"
 #include "fm/maintenance/maintenance.h"
 #include "fm/maintenance/target.h"
-#include "topology/snapshot/host.h"
+#include "topology/snapshot/topo.h"
 #include "topology/base/mem.h"
 
 static void quarantine(void *room, guid_t node, uint8_t port, const char *why);

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "topology/base/address.h"
+#include "topology/base/text.h"
 #include "fm/mirror/lineage.h"
 #include "fm/mirror/own.h"
 #include "fm/state/state_file.h"

@@ -7,7 +7,7 @@
 
 #include "fm/mirror/channel.h"
 #include "fm/mirror/generation.h"
-#include "topology/snapshot/topo_value.h"
+#include "topology/snapshot/topo.h"
 
 #define MIRROR_PROTOCOL	   1
 #define MIRROR_NAME	   64

@@ -20,7 +20,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "topology/base/words.h"
+#include "topology/base/text.h"
 #include "fm/multicast/room.h"
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"

@@ -2,7 +2,7 @@
 #include "fm/multicast/trees.h"
 #include <stdio.h>
 #include <stdlib.h>
-#include "topology/base/words.h"
+#include "topology/base/text.h"
 #include "fm/multicast/room.h"
 #include "routing/proof/check_change.h"
 #include "topology/base/mem.h"

@@ -10,7 +10,7 @@
 #include "fm/fabric/progress.h"
 #include "fm/naming/labels.h"
 #include "topology/base/mem.h"
-#include "topology/snapshot/node_names.h"
+#include "topology/snapshot/naming.h"
 
 struct naming_room {
 	struct fabric *fabric;
@@ -68,12 +68,12 @@ static void configure(void *room)
 	if (!load_file(r, &next))
 		return;
 	if (node_names_equal(next, before)) {
-		node_names_unref(next);
+		node_names_free(next);
 		return;
 	}
 	r->names = next;
 	inventory_name_nodes(r->services.inventory, next);
-	node_names_unref(before);
+	node_names_free(before);
 	log_names(r);
 }
 
@@ -123,7 +123,7 @@ static void fini(void *room)
 
 	labels_free(r->labels);
 	inventory_name_nodes(r->services.inventory, NULL);
-	node_names_unref(r->names);
+	node_names_free(r->names);
 	free(r);
 }
 

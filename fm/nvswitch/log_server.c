@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
-#include "topology/base/address.h"
+#include "topology/base/text.h"
 #include "fm/os/listener.h"
 #include "fm/loop/log.h"
 #include "fm/nvswitch/journal.h"

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "topology/base/words.h"
 #include "fm/nvswitch/nvswitch_own.h"
 #include "topology/base/mem.h"
 #include "topology/base/text.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 #include "fm/opensm/osm_dump_read.h"
 #include "topology/files/dump.h"
-#include "topology/base/lex.h"
+#include "topology/base/text.h"
 #include "topology/base/mem.h"
 
 /*

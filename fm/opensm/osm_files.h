@@ -16,7 +16,7 @@
 #define FMD_OPENSM_OSM_FILES_H
 
 #include <stdbool.h>
-#include "topology/snapshot/topo_value.h"
+#include "topology/snapshot/topo.h"
 
 struct osm_setting {
 	char *name, *value; /* value: "" = none; without quotes and blanks around it */

@@ -13,7 +13,7 @@
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "topology/base/address.h"
+#include "topology/base/text.h"
 #include "fm/os/helper_message.h"
 #include "fm/loop/log.h"
 #include "topology/base/mem.h"

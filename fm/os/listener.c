@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
-#include "topology/base/address.h"
+#include "topology/base/text.h"
 #include "fm/os/helper.h"
 #include "fm/os/listener.h"
 #include "fm/loop/log.h"

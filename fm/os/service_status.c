@@ -3,7 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include "topology/base/words.h"
+#include "topology/base/text.h"
 
 __attribute__((format(printf, 2, 3))) static void add(char text[SERVICE_STATUS], const char *format,
 						      ...)

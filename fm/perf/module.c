@@ -10,7 +10,7 @@
 #include "fm/perf/judge.h"
 #include "fm/perf/module_own.h"
 #include "topology/files/dump.h"
-#include "topology/snapshot/host.h"
+#include "topology/snapshot/topo.h"
 #include "topology/base/mem.h"
 
 /* The limits of counters, as configured, and why a port is over one. */

@@ -20,7 +20,7 @@
  */
 #include "fm/rebalance/module.h"
 #include <stdlib.h>
-#include "topology/base/words.h"
+#include "topology/base/text.h"
 #include "fm/loop/job.h"
 #include "fm/fabric/request.h"
 #include "fm/fabric/view.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 #include "routing/acyclic/acyclic_turns.h"
 #include "topology/base/mem.h"
-#include "topology/base/random.h"
+#include "topology/base/sort.h"
 
 #define TURN_PAIRS (16ull << 30) /* of turns; beyond these not each can be asked for by itself */
 

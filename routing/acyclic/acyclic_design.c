@@ -5,7 +5,7 @@
 #include "routing/acyclic/acyclic_column.h"
 #include "routing/acyclic/acyclic_net.h"
 #include "topology/base/mem.h"
-#include "topology/base/random.h"
+#include "topology/base/sort.h"
 
 struct design_job;
 static void account(struct design_job *j, uint32_t column, int sign);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "routing/ftree/engine.h"
-#include "topology/graph/islands.h"
+#include "topology/graph/cutoff.h"
 #include "topology/base/mem.h"
 
 #define SORT_NS 10 /* to put a gap in its place */

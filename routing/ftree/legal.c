@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "routing/ftree/legal.h"
-#include "topology/graph/islands.h"
+#include "topology/graph/cutoff.h"
 #include "topology/base/mem.h"
 
 #define ROOM_STEP (4u << 20) /* bytes: a millisecond or two */

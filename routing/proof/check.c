@@ -7,7 +7,7 @@
 #include "routing/proof/check_own.h"
 #include "routing/proof/check_print.h"
 #include "topology/base/mem.h"
-#include "topology/base/random.h"
+#include "topology/base/sort.h"
 
 /*
  * check_turns: what follows what, from all entries, 64 at a time.

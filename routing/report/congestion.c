@@ -6,7 +6,7 @@
 #include "routing/report/link_use.h"
 #include "topology/graph/graph.h"
 #include "topology/base/mem.h"
-#include "topology/base/random.h"
+#include "topology/base/sort.h"
 
 /*
  * link_use: pairs are counted against the direction of packets: for each LID that leaves by the

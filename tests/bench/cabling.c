@@ -17,7 +17,7 @@
 #include "topology/generate/generate.h"
 #include "topology/base/mem.h"
 #include "topology/files/netfile.h"
-#include "topology/base/random.h"
+#include "topology/base/sort.h"
 #include "topology/snapshot/topo_builder.h"
 
 struct bench {

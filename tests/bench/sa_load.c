@@ -21,7 +21,7 @@
 #include "fm/mad/wire_sa_comp.h"
 #include "tests/bench/sim_port.h"
 #include "topology/base/mem.h"
-#include "topology/base/random.h"
+#include "topology/base/sort.h"
 
 #define WINDOW_MAX 1024
 #define LOST_US	   2000000

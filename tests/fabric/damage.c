@@ -10,7 +10,7 @@
 #include "tests/fabric/damage.h"
 #include "topology/generate/generate.h"
 #include "topology/base/mem.h"
-#include "topology/base/random.h"
+#include "topology/base/sort.h"
 #include "topology/snapshot/topo_builder.h"
 
 uint64_t damage_random(uint64_t *state)

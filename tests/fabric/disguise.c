@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include "topology/base/mem.h"
-#include "topology/base/random.h"
+#include "topology/base/sort.h"
 #include "topology/snapshot/topo_builder.h"
 
 struct disguised {

@@ -2,7 +2,7 @@
 #include "tests/fabric/double_falsify.h"
 #include <string.h>
 #include "fm/mad/wire.h"
-#include "topology/base/random.h"
+#include "topology/base/sort.h"
 
 #define SMP_DATA 64 /* where it begins */
 

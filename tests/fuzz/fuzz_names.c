@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include "fm/mad/wire_hierarchy.h"
 #include "fm/opensm/osm_files.h"
-#include "topology/snapshot/node_names.h"
+#include "topology/snapshot/naming.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -26,7 +26,7 @@ static void as_map(const char *text, size_t size)
 
 		assert(name && *name && strlen(name) <= NODE_NAME_MAX && !strpbrk(name, "\x1b\n"));
 	}
-	node_names_unref(names);
+	node_names_free(names);
 }
 
 static void as_hierarchy(const uint8_t *data, size_t size)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "topology/base/mem.h"
-#include "topology/base/random.h"
+#include "topology/base/sort.h"
 #include "topology/snapshot/topo_builder.h"
 
 #define TRIES 2000

@@ -11,14 +11,13 @@
  * zero pages, so an arena costs page faults only where it is used. Memory is released only as a
  * whole.
  */
-#include "topology/base/mem.h"
-
 #include <errno.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "topology/base/mem.h"
 
 #define CHUNK_MIN  4096
 #define CHUNK_MAX  (1 << 20)
@@ -193,4 +192,28 @@ char *mem_read_path(const char *path, size_t *len)
 	free(text);
 	errno = error;
 	return NULL;
+}
+
+/* ---- Bytes ----------------------------------------------------------------------------------- */
+
+size_t bytes_held(const struct bytes *bytes)
+{
+	return bytes->end - bytes->start;
+}
+
+void bytes_add(struct bytes *bytes, const char *data, size_t len)
+{
+	if (bytes->start == bytes->end)
+		bytes->start = bytes->end = 0;
+	if (bytes->end + len > bytes->size && bytes->start) {
+		memmove(bytes->data, bytes->data + bytes->start, bytes_held(bytes));
+		bytes->end -= bytes->start;
+		bytes->start = 0;
+	}
+	if (bytes->end + len > bytes->size) {
+		bytes->size = (bytes->end + len) * 2;
+		bytes->data = mem_resize(bytes->data, bytes->size, 1);
+	}
+	memcpy(bytes->data + bytes->end, data, len);
+	bytes->end += len;
 }

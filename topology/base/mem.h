@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * mem: allocators that never return NULL, and arenas.
+ * mem: allocators that never return NULL, arenas, and a buffer of bytes.
  *
  * Out of memory is fatal here (one line on stderr, abort), so no caller checks. The caller owns
  * what a mem_ function returns and gives it back by free(). Sizes are in bytes.
@@ -41,5 +41,18 @@ void arena_free(struct arena *arena);
 void *arena_alloc(struct arena *arena, size_t count, size_t size);
 char *arena_strdup(struct arena *arena, const char *text);
 size_t arena_bytes(const struct arena *arena);
+
+/* ---- A buffer of received bytes that were not used yet, first in, first out ------------------ */
+
+/* All 0 is empty. data[start] to data[end - 1] is held; a reader that has used some moves start. */
+struct bytes {
+	char *data; /* its own, from malloc: for the owner to free */
+	size_t start, end, size;
+};
+
+/* Copies len bytes to the end; data may move. */
+void bytes_add(struct bytes *bytes, const char *data, size_t len);
+/* The number of bytes that are held. */
+size_t bytes_held(const struct bytes *bytes);
 
 #endif

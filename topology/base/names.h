@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * names: texts as small numbers, and their order as people expect it ("leaf-2" before "leaf-10").
+ * names: texts as small numbers, and their order as people expect it ("leaf-2" before "leaf-10");
+ * names near to another, and many names in Slurm's short form.
  */
 #ifndef FMD_TOPOLOGY_BASE_NAMES_H
 #define FMD_TOPOLOGY_BASE_NAMES_H
@@ -36,5 +37,26 @@ uint32_t *names_rank(const struct names *names);
 
 /* Natural order: < 0, 0 or > 0. Runs of digits compare as numbers; 0 only for equal texts. */
 int names_compare(const char *a, size_t a_len, const char *b, size_t b_len);
+
+#define NEAR_NAMES 3
+
+/*
+ * Of many names, those that look most like a text that is none of them: the fewest letters apart
+ * (changed, left out, too many), in upper or lower case, as a whole or by one of their words. For
+ * `no such .., near: ..` in refusals.
+ */
+struct near_names { /* zeroed = none yet; names are borrowed */
+	unsigned count;
+	unsigned apart[NEAR_NAMES]; /* ascending */
+	const char *name[NEAR_NAMES];
+};
+
+/* Takes the name if it looks like the text, and more so than one of those that are in. */
+void near_names_add(struct near_names *near, const char *text, const char *name);
+/* Appends `; near: 'leaf-01', 'leaf-11'` to err, which is cut where it does not fit; or nothing. */
+void near_names_say(const struct near_names *near, char *err, size_t size);
+
+/* Slurm's short form of names ("dgx-su01-[01-32],login1"), which are best in natural order. The caller frees the text. */
+char *hostlist_format(const char *const *names, uint32_t count);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * sort: sorting of arrays that are mostly in order already (data that is listed port by port from a
- * regular fabric), counting sort, binary search, and a hash of words.
+ * regular fabric), counting sort, binary search, a hash of words, and
+ * random numbers.
  */
 #ifndef FMD_TOPOLOGY_BASE_SORT_H
 #define FMD_TOPOLOGY_BASE_SORT_H
@@ -66,6 +67,19 @@ static inline uint64_t hash_word(uint64_t word)
 	uint64_t mixed = (word + 1) * 0x9e3779b97f4a7c15ull;
 
 	return mixed ^ mixed >> 32;
+}
+
+/*
+ * Random numbers by splitmix64 (Steele, Lea and Flood, 2014): small, seedable, the same everywhere.
+ * Not for secrets.
+ */
+static inline uint64_t random_next(uint64_t *state)
+{
+	uint64_t z = *state += 0x9e3779b97f4a7c15ull;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+	return z ^ (z >> 31);
 }
 
 #endif

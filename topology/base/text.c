@@ -1,10 +1,246 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include "topology/base/text.h"
-
+#include <arpa/inet.h>
 #include <ctype.h>
+#include <errno.h>
+#include <netinet/in.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include "topology/base/text.h"
+
+/* ---- Words: all works within the text, what is cut off ends in a zero byte there ------------- */
+
+#define BLANKS " \t\r\n\v\f"
+
+char *words_trim(char *text)
+{
+	char *end;
+
+	text += strspn(text, BLANKS);
+	end = text + strlen(text);
+	while (end > text && strchr(BLANKS, end[-1]))
+		*--end = '\0';
+	return text;
+}
+
+char *words_cut(char *text, char mark)
+{
+	char *at = strchr(text, mark);
+
+	if (!at)
+		return NULL;
+	*at = '\0';
+	return at + 1;
+}
+
+char *words_split(char *text, char **value)
+{
+	*value = words_cut(text, '=');
+	if (*value)
+		*value = words_trim(*value);
+	return words_trim(text);
+}
+
+bool words_abbreviate(const char *text, const char *word)
+{
+	return *text && !strncmp(text, word, strlen(text));
+}
+
+bool words_number(const char *text, uint64_t max, uint64_t *value)
+{
+	char *end;
+
+	if (!text || *text < '0' || *text > '9')
+		return false; /* no sign, no blank */
+	errno = 0;
+	*value = strtoull(text, &end, 0);
+	return !*end && !errno && *value <= max;
+}
+
+const char *words_plural(uint64_t count, const char *one, const char *several)
+{
+	return count == 1 ? one : several;
+}
+
+/* ---- Lex: nothing reads at or past `end`; lines need no zero byte behind them ---------------- */
+
+void lex_skip_blanks(struct lex *l)
+{
+	while (l->p < l->end && (*l->p == ' ' || *l->p == '\t'))
+		l->p++;
+}
+
+bool lex_take_char(struct lex *l, char c)
+{
+	if (!lex_is(l, c))
+		return false;
+	l->p++;
+	return true;
+}
+
+bool lex_take_word(struct lex *l, const char *word)
+{
+	size_t len = strlen(word);
+
+	if ((size_t)(l->end - l->p) < len || memcmp(l->p, word, len) != 0)
+		return false;
+	l->p += len;
+	return true;
+}
+
+static int digit_value(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	if (c >= 'A' && c <= 'F')
+		return c - 'A' + 10;
+	return -1;
+}
+
+/* Reads digits of one base; the count of them, 0 when there is none or 64 bits do not hold them. */
+static unsigned read_digits(struct lex *l, unsigned base, uint64_t *value)
+{
+	const char *start = l->p;
+	unsigned digits = 0;
+	uint64_t v = 0;
+
+	for (; l->p < l->end; l->p++, digits++) {
+		int d = digit_value(*l->p);
+
+		if (d < 0 || (unsigned)d >= base)
+			break;
+		if (v > (UINT64_MAX - (unsigned)d) / base) {
+			l->p = start;
+			return 0;
+		}
+		v = v * base + (unsigned)d;
+	}
+	*value = v;
+	return digits;
+}
+
+bool lex_take_hex(struct lex *l, uint64_t *value)
+{
+	struct lex try = *l;
+
+	if (!lex_take_word(&try, "0x"))
+		lex_take_word(&try, "0X");
+	if (!read_digits(&try, 16, value))
+		return false;
+	*l = try;
+	return true;
+}
+
+bool lex_take_number(struct lex *l, uint64_t *value)
+{
+	struct lex try = *l;
+
+	if (lex_take_word(&try, "0x") || lex_take_word(&try, "0X"))
+		return lex_take_hex(l, value);
+	if (!read_digits(&try, 10, value))
+		return false;
+	if (!lex_done(&try) && digit_value(*try.p) >= 10)
+		return lex_take_hex(l, value);
+	*l = try;
+	return true;
+}
+
+bool lex_take_quoted(struct lex *l, struct lex_text *text)
+{
+	const char *close;
+
+	if (!lex_is(l, '"'))
+		return false;
+	close = memchr(l->p + 1, '"', (size_t)(l->end - l->p - 1));
+	if (!close)
+		return false;
+	*text = (struct lex_text){ l->p + 1, (size_t)(close - l->p - 1) };
+	l->p = close + 1;
+	return true;
+}
+
+static const char *find_word(const struct lex *l, const char *word)
+{
+	size_t len = (size_t)(l->end - l->p);
+
+	return len ? memmem(l->p, len, word, strlen(word)) : NULL;
+}
+
+bool lex_find_number(const struct lex *l, const char *word, uint64_t *value)
+{
+	const char *at = find_word(l, word);
+	struct lex rest;
+
+	if (!at)
+		return false;
+	rest = (struct lex){ at + strlen(word), l->end };
+	lex_skip_blanks(&rest);
+	return lex_take_number(&rest, value);
+}
+
+bool lex_contains(const struct lex *l, const char *word)
+{
+	return find_word(l, word) != NULL;
+}
+
+/* ---- Addresses ------------------------------------------------------------------------------- */
+
+/*
+ * ADDRESS:PORT. The last colon separates the two, since an IPv6 address has colons itself.
+ * Whether this machine has the address shows when it is bound.
+ */
+static bool parse_port(const char *text, uint16_t *port)
+{
+	size_t digits = strspn(text, "0123456789");
+	unsigned long number = strtoul(text, NULL, 10);
+
+	if (!digits || digits > 5 || text[digits] || !number || number > UINT16_MAX)
+		return false;
+	*port = (uint16_t)number;
+	return true;
+}
+
+bool address_parse(const char *text, struct address *address)
+{
+	const char *colon = strrchr(text, ':');
+	size_t len = colon ? (size_t)(colon - text) : 0;
+
+	if (!colon || !parse_port(colon + 1, &address->port))
+		return false;
+	if (len > 2 && text[0] == '[' && text[len - 1] == ']')
+		text++, len -= 2;
+	if (len >= sizeof(address->host))
+		return false;
+	memcpy(address->host, text, len);
+	address->host[len] = '\0';
+	return !strpbrk(address->host, " \t[]/");
+}
+
+bool address_is_numeric(const char *host)
+{
+	uint8_t bytes[16];
+
+	return inet_pton(AF_INET, host, bytes) == 1 || inet_pton(AF_INET6, host, bytes) == 1;
+}
+
+void address_print(const struct sockaddr *from, char *text, size_t size)
+{
+	const struct sockaddr_in *v4 = (const struct sockaddr_in *)from;
+	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)from;
+
+	*text = '\0';
+	if (from->sa_family == AF_INET)
+		inet_ntop(AF_INET, &v4->sin_addr, text, (socklen_t)size);
+	else if (from->sa_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr))
+		inet_ntop(AF_INET, &v6->sin6_addr.s6_addr[12], text, (socklen_t)size);
+	else if (from->sa_family == AF_INET6)
+		inet_ntop(AF_INET6, &v6->sin6_addr, text, (socklen_t)size);
+}
+
+/* ---- Text ------------------------------------------------------------------------------------ */
 
 #define HOST_NAME_MAX_LEN 253
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * text: names as people and machines on the fabric write them, made safe to show.
+ * text: names as people and machines on the fabric write them, made safe to show; words, lines and
+ * addresses that people write, taken apart.
  *
  * A NodeDescription (IBA 14.2.5.2) is 64 bytes that anybody with a port may choose. It reaches
  * terminals, JSON, topology files, the scheduler and hooks, so it is cleaned once, where it enters;
@@ -11,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /*
  * Copies `len` bytes, or fewer if a zero byte comes first, to `to`, which has room for len + 1.
@@ -26,5 +28,84 @@ void text_clean(const char *from, size_t len, char *to);
  * and no word that a scheduler takes for more than one host (ALL, DEFAULT).
  */
 bool text_is_host_name(const char *name);
+
+/* ---- Words: parses lines that people write, and chooses words for those that they read ------- */
+
+/* The text without blanks around it: points into text, which is shortened. */
+char *words_trim(char *text);
+/* Ends the text at `mark`, and points into it behind that; NULL = there is no mark. */
+char *words_cut(char *text, char mark);
+/* Of NAME or NAME=VALUE: NAME, and *value, NULL without one. Both point into text, trimmed. */
+char *words_split(char *text, char **value);
+/* Whether the text is the word, or a beginning of it; not "". */
+bool words_abbreviate(const char *text, const char *word);
+/* Decimal, 0x or 0 for octal; no sign, no blank. False also for NULL. */
+bool words_number(const char *text, uint64_t max, uint64_t *value);
+
+/* `one` for a count of 1, else `several`: one of its arguments ("1 link", "0 links"). */
+const char *words_plural(uint64_t count, const char *one, const char *several);
+
+/* ---- Lex ------------------------------------------------------------------------------------- */
+
+/*
+ * A cursor over one line of text, for readers of files. A take_ function returns true and
+ * moves the cursor behind what it read, or returns false and leaves the cursor where it was if the
+ * line does not continue with that. The text stays the caller's and needs no zero byte at its end.
+ */
+struct lex {
+	const char *p, *end;
+};
+
+struct lex_text {
+	const char *p;
+	size_t len;
+};
+
+static inline bool lex_done(const struct lex *l)
+{
+	return l->p == l->end;
+}
+
+static inline bool lex_is(const struct lex *l, char c)
+{
+	return l->p < l->end && *l->p == c;
+}
+
+/* Skips spaces and tabs. */
+void lex_skip_blanks(struct lex *l);
+/* True if the text begins with that character, or with that word (a longer word too). */
+bool lex_take_char(struct lex *l, char c);
+bool lex_take_word(struct lex *l, const char *word);
+/*
+ * Read a number below 2^64; false for a greater one. lex_take_number(): decimal, or hexadecimal
+ * with 0x or a letter in it. lex_take_hex(): hexadecimal, with 0x or without.
+ */
+bool lex_take_number(struct lex *l, uint64_t *value);
+bool lex_take_hex(struct lex *l, uint64_t *value);
+/* Reads what is between two double quotes, which lies in the line itself; false without both. */
+bool lex_take_quoted(struct lex *l, struct lex_text *text);
+/* The number behind the first `word` in the rest of the line ("lid 4"); false if there is none. */
+bool lex_find_number(const struct lex *l, const char *word, uint64_t *value);
+/* Whether `word` is anywhere in the rest of the line. */
+bool lex_contains(const struct lex *l, const char *word);
+
+/* ---- Addresses ------------------------------------------------------------------------------- */
+
+struct sockaddr;
+
+/* Where a server listens, as people write it: ADDRESS:PORT, an IPv6 address in brackets. */
+struct address {
+	char host[64]; /* without brackets; "" = all addresses of this machine */
+	uint16_t port;
+};
+/* False: the text is not ADDRESS:PORT; what is in *address then does not count. */
+bool address_parse(const char *text, struct address *address);
+/* True: an IPv4 or IPv6 address, so that no name has to be resolved. */
+bool address_is_numeric(const char *host);
+/*
+ * Writes the address without its port; one that is IPv4 mapped into IPv6 as IPv4. "" = it is of
+ * another family.
+ */
+void address_print(const struct sockaddr *from, char *text, size_t size);
 
 #endif

@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include "topology/base/hostlist.h"
 #include "topology/base/mem.h"
 #include "topology/base/names.h"
 #include "topology/graph/nearness.h"

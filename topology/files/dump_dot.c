@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "topology/files/dump.h"
-#include "topology/base/hostlist.h"
 #include "topology/base/mem.h"
 #include "topology/base/names.h"
 #include "topology/snapshot/topo.h"

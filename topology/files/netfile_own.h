@@ -7,7 +7,7 @@
 #define FMD_TOPOLOGY_FILES_NETFILE_OWN_H
 
 #include <inttypes.h>
-#include "topology/base/lex.h"
+#include "topology/base/text.h"
 #include "topology/base/names.h"
 #include "topology/snapshot/topo.h"
 #include "topology/snapshot/topo_builder.h"

@@ -6,7 +6,7 @@
 #include "topology/generate/generate.h"
 #include "topology/generate/generate_own.h"
 #include "topology/base/mem.h"
-#include "topology/base/random.h"
+#include "topology/base/sort.h"
 #include "topology/snapshot/topo_builder.h"
 
 /*

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include "topology/graph/cutoff.h"
 #include <stdio.h>
 #include <stdlib.h>
-#include "topology/base/hostlist.h"
-#include "topology/graph/islands.h"
-#include "topology/graph/lost.h"
 #include "topology/base/mem.h"
+#include "topology/base/names.h"
+#include "topology/graph/cutoff.h"
 
 static void flood(const struct topo *t, uint32_t first, uint32_t number, uint32_t *island,
 		  uint32_t *queue)

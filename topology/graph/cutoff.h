@@ -7,6 +7,7 @@
 #ifndef FMD_TOPOLOGY_GRAPH_CUTOFF_H
 #define FMD_TOPOLOGY_GRAPH_CUTOFF_H
 
+#include <jansson.h>
 #include "topology/snapshot/topo.h"
 
 struct cutoff {
@@ -33,5 +34,24 @@ enum cutoff_fate {
 uint8_t *cutoff_fates(const struct topo *t, uint32_t from);
 /* Writes `32 HCAs cut off: leaf-su33-rail0 is down`; "" if none is. Returns snprintf's length. */
 int cutoff_describe(const struct topo *t, const struct cutoff *cutoff, char *buf, size_t size);
+
+/*
+ * Connected parts: switches that links which are up connect, cordoned or not. By switch, the number
+ * of its island, 0 to *count - 1; the caller frees it. Linear in the number of ports.
+ */
+uint32_t *islands_find(const struct topo *t, uint32_t *count);
+
+/*
+ * Who loses what when links go down: HCAs and hosts, by the difference of two snapshots.
+ *
+ * What was reached in `before` and is not in `after`, which has the same nodes; the caller owns it:
+ * "hcas": names of HCAs that are cut off; "hosts_cut_off", "hosts_degraded": names of hosts that
+ * none of their HCAs is left to, and of those that keep some, or all with fewer links; "text": the
+ * same in a line, `32 HCAs cut off: 32 hosts keep 7 of 8 HCAs (dgx-su01-[01-32])`. All in natural
+ * order of hosts. Where the switches fall apart, the part with most of the HCAs counts as reached.
+ */
+json_t *lost_json(const struct topo *before, const struct topo *after);
+/* Whether that object names anything. */
+bool lost_any(const json_t *lost);
 
 #endif

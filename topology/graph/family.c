@@ -1,10 +1,92 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include "topology/graph/graph_own.h"
-#include "topology/graph/likeness.h"
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"
+#include "topology/graph/graph.h"
+#include "topology/snapshot/topo.h"
+
+/*
+ * Groups that are identified by a set of numbers (for instance the parents of switches), and the
+ * group that another set resembles most. Missing links make sets differ that are equal by design.
+ * Each item leads to the groups that have it.
+ */
+struct likeness {
+	uint32_t *chain; /* by item: 1 + index of the latest entry that has it, 0 = none */
+	struct likeness_entry *entries;
+	uint32_t nentries;
+	uint8_t *level;	   /* by group */
+	uint16_t *overlap; /* by group: scratch */
+	uint32_t ngroups;
+};
+
+struct likeness_entry { /* in the chain of one item */
+	uint32_t group, next;
+};
+
+/*
+ * Allocates room for `ngroups` groups, of items below nitems, whose sets have nentries items in
+ * all; likeness_fini() frees it.
+ */
+static void likeness_init(struct likeness *l, uint32_t nitems, uint32_t ngroups, uint32_t nentries)
+{
+	*l = (struct likeness){
+		.chain = mem_alloc(nitems + 1, sizeof(*l->chain)),
+		.entries = mem_alloc_unset(nentries + 1, sizeof(*l->entries)),
+		.level = mem_alloc_unset(ngroups + 1, 1),
+		.overlap = mem_alloc(ngroups + 1, sizeof(*l->overlap)),
+	};
+}
+
+static void likeness_fini(struct likeness *l)
+{
+	free(l->chain);
+	free(l->entries);
+	free(l->level);
+	free(l->overlap);
+}
+
+/* Adds a group on a level; returns its number, counted from 0. With n = 0 no set resembles it. */
+static uint32_t likeness_add(struct likeness *l, uint8_t level, const uint32_t *items, unsigned n)
+{
+	uint32_t group = l->ngroups++;
+
+	l->level[group] = level;
+	for (unsigned i = 0; i < n; i++) {
+		l->entries[l->nentries] = (struct likeness_entry){ group, l->chain[items[i]] };
+		l->chain[items[i]] = ++l->nentries;
+	}
+	return group;
+}
+
+/*
+ * The group of this level that has most of the items if those are 3/4 of them, the oldest of
+ * equals; else TOPO_NONE.
+ */
+static uint32_t likeness_find(struct likeness *l, uint8_t level, const uint32_t *items, unsigned n)
+{
+	uint32_t best = TOPO_NONE, most = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		for (uint32_t e = l->chain[items[i]]; e; e = l->entries[e - 1].next) {
+			uint32_t group = l->entries[e - 1].group;
+			uint16_t *overlap = &l->overlap[group];
+
+			if (l->level[group] != level)
+				continue;
+			if (++*overlap > most || (*overlap == most && group < best)) {
+				most = *overlap;
+				best = group;
+			}
+		}
+	for (unsigned i = 0; i < n; i++)
+		for (uint32_t e = l->chain[items[i]]; e; e = l->entries[e - 1].next)
+			l->overlap[l->entries[e - 1].group] = 0;
+	return most * 4 >= n * 3 ? best : TOPO_NONE;
+}
+
+/* ---- Family ---------------------------------------------------------------------------------- */
 
 /*
  * subtree: the order of leaves in trees of any height (see graph.h).

@@ -13,9 +13,9 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "topology/graph/graph_own.h"
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"
+#include "topology/graph/graph.h"
 
 struct graph_work {
 	struct graph_how how;

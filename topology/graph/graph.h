@@ -110,9 +110,13 @@ static inline const struct graph_group *graph_ups(const struct graph *g, uint32_
 {
 	return &g->groups[g->switches[sw].first_group];
 }
+
 static inline const struct graph_group *graph_downs(const struct graph *g, uint32_t sw)
 {
 	return graph_ups(g, sw) + g->switches[sw].nup;
 }
+
+/* family.c, called by graph_new() on the oriented graph: families, slots, topological numbers. */
+void family_assign(struct graph *g);
 
 #endif

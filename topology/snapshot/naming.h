@@ -15,7 +15,7 @@
 #ifndef FMD_TOPOLOGY_SNAPSHOT_NAMING_H
 #define FMD_TOPOLOGY_SNAPSHOT_NAMING_H
 
-#include "topology/snapshot/topo_value.h"
+#include "topology/snapshot/topo.h"
 
 #define NAMING_MAX 96 /* bytes of a name with its end, the closing 0 included */
 
@@ -27,5 +27,34 @@ bool naming_is_factory(const char *desc);
  * the name's length; buf gets at most NAMING_MAX bytes.
  */
 int naming_alone(const char *desc, const char *label, guid_t guid, char buf[NAMING_MAX]);
+
+#define NODE_NAME_MAX 64 /* bytes, as many as a NodeDescription has */
+
+/*
+ * A node-name-map, the file that OpenSM and infiniband-diags(8) know: a line for each node, its
+ * GUID and the name that people gave it. A map is immutable. NULL, an empty map, is fine below.
+ *
+ *   # rack 12
+ *   0x0002c9030000a3c0 "leaf-su01-1"     # the name may hold blanks and '#' when it is quoted
+ *   0x0002c9030000a3c8 leaf-su01-2
+ */
+struct node_names;
+
+/*
+ * Read a map, which the caller gives back by node_names_free(). NULL with `FILE:LINE: reason` in err: the
+ * file cannot be read, a GUID that is none, no name, a name over NODE_NAME_MAX, a GUID named twice.
+ */
+struct node_names *node_names_read(const char *path, char *err, size_t err_size);
+struct node_names *node_names_parse(const char *name, const char *text, size_t len, char *err,
+				    size_t err_size);
+void node_names_free(struct node_names *names);
+
+/* The name of a node, valid as long as the map; NULL = the map has none. */
+const char *node_names_find(const struct node_names *names, guid_t guid);
+/* The number of names, and the GUID of the one at an index below it, in ascending order. */
+uint32_t node_names_count(const struct node_names *names);
+guid_t node_names_guid(const struct node_names *names, uint32_t index);
+/* Whether both maps have the same names for the same GUIDs. */
+bool node_names_equal(const struct node_names *a, const struct node_names *b);
 
 #endif

@@ -1,19 +1,604 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* topo: how snapshots are made, from single nodes and links or from older ones, and read. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include "topology/base/mem.h"
+#include "topology/base/sort.h"
+#include "topology/base/text.h"
+#include "topology/snapshot/naming.h"
+#include "topology/snapshot/topo.h"
+#include "topology/snapshot/topo_builder.h"
+
+struct topo_guid { /* one end port */
+	guid_t guid;
+	uint32_t port; /* index in topo.ports */
+	bool uncabled; /* no link reaches it: its GUID may be made up */
+};
+
+/* What a snapshot holds behind its public part. */
+struct topo_own {
+	struct topo pub; /* first: a struct topo * is a struct topo_own * */
+	/* all arrays and strings of the snapshot, or those that are not base's */
+	struct arena *arena;
+	const struct topo *base; /* whose nodes and names these are; NULL = its own */
+	unsigned refs;
+	uint32_t nguids;
+	const struct topo_guid
+		*guids; /* by GUID; of a GUID held twice, the port with a link first */
+};
+
+/* What a port says of itself: all of it but its place and its GUID. */
+static void topo_port_take(struct topo_port *port, const struct topo_port_attr *attr)
+{
+	port->lid = attr->lid;
+	port->lmc = attr->lmc;
+	port->state = attr->state;
+	port->speed = attr->speed;
+	port->width = attr->width;
+	port->mtu = attr->mtu;
+	port->capmask = attr->capmask;
+	port->cordoned = attr->cordoned;
+	port->quarantined = attr->quarantined;
+	port->isolated = attr->isolated;
+}
+
+/* ---- Builder --------------------------------------------------------------------------------- */
+
 /*
- * topo: reading a snapshot: by GUID, and the names of its codes.
+ * Makes a snapshot out of nodes, ports and links that come in any order; the snapshot does not
+ * depend on that order.
  *
+ * The builder keeps two growing arrays in the snapshot's own element types: nodes in order of
+ * arrival, and their ports, each node's lying together from port number 0. A handle is an index in
+ * the first; `peer` and `node` of a port are in the builder's numbering until freezing. GUIDs are
+ * looked up in an open-addressing hash of handles. Descriptions go to the arena that the snapshot
+ * will own.
+ *
+ * topo_freeze() is run after every fault, so it is linear but for one sort: it orders the nodes
+ * (switches first, by GUID; a builder made from a snapshot is in order already and is only looked
+ * through), copies nodes and ports to their places while it renumbers the links, and indexes the
+ * end ports' GUIDs. Levels, then rails, are derived last because they read the finished arrays.
+ */
+
+#define DESC_MAX 64 /* NodeDescription, IBA 14.2.5.2 */
+
+struct topo_builder {
+	struct topo_node *nodes;
+	struct topo_port *ports;
+	uint32_t nnodes, nodes_room, nports, ports_room;
+	uint32_t *hash; /* handle + 1 by GUID, 0 = free; at most half full */
+	uint32_t hash_mask;
+	struct arena *arena;
+	struct port_label *labels; /* in order of arrival */
+	uint32_t nlabels, labels_room;
+};
+
+struct port_label {
+	uint32_t port; /* in the builder's numbering */
+	const char *text;
+};
+
+/* ---- Collecting ------------------------------------------------------------------------------ */
+
+static uint32_t guid_slot(const struct topo_builder *b, guid_t guid)
+{
+	uint64_t h = guid * 0x9e3779b97f4a7c15u;
+
+	return (uint32_t)(h >> 32) & b->hash_mask;
+}
+
+static void hash_insert(struct topo_builder *b, uint32_t handle)
+{
+	uint32_t slot = guid_slot(b, b->nodes[handle].guid);
+
+	while (b->hash[slot])
+		slot = (slot + 1) & b->hash_mask;
+	b->hash[slot] = handle + 1;
+}
+
+static void hash_resize(struct topo_builder *b, uint32_t slots)
+{
+	free(b->hash);
+	b->hash = mem_alloc(slots, sizeof(*b->hash));
+	b->hash_mask = slots - 1;
+	for (uint32_t n = 0; n < b->nnodes; n++)
+		hash_insert(b, n);
+}
+
+struct topo_builder *topo_builder_new(void)
+{
+	struct topo_builder *b = mem_alloc(1, sizeof(*b));
+
+	b->arena = arena_new();
+	hash_resize(b, 64);
+	return b;
+}
+
+void topo_builder_free(struct topo_builder *b)
+{
+	if (!b)
+		return;
+	arena_free(b->arena);
+	free(b->nodes);
+	free(b->ports);
+	free(b->labels);
+	free(b->hash);
+	free(b);
+}
+
+int topo_builder_find(const struct topo_builder *b, guid_t guid)
+{
+	for (uint32_t slot = guid_slot(b, guid); b->hash[slot]; slot = (slot + 1) & b->hash_mask)
+		if (b->nodes[b->hash[slot] - 1].guid == guid)
+			return (int)(b->hash[slot] - 1);
+	return -ENOENT;
+}
+
+static void make_room(struct topo_builder *b, uint32_t nnodes, uint32_t nports)
+{
+	if (b->nnodes + nnodes > b->nodes_room) {
+		b->nodes_room = (b->nnodes + nnodes) * 2;
+		b->nodes = mem_resize(b->nodes, b->nodes_room, sizeof(*b->nodes));
+	}
+	if (b->nports + nports > b->ports_room) {
+		b->ports_room = (b->nports + nports) * 2;
+		b->ports = mem_resize(b->ports, b->ports_room, sizeof(*b->ports));
+	}
+	if ((b->nnodes + nnodes) * 2 > b->hash_mask) {
+		uint32_t slots = (b->hash_mask + 1) * 2;
+
+		while ((b->nnodes + nnodes) * 2 > slots)
+			slots *= 2;
+		hash_resize(b, slots);
+	}
+}
+
+static const char *copy_text(struct topo_builder *b, const char *text)
+{
+	size_t len = text ? strnlen(text, DESC_MAX) : 0;
+	char *copy = arena_alloc(b->arena, len + 1, 1);
+
+	if (len)
+		text_clean(text, len, copy);
+	return copy;
+}
+
+static void add_ports(struct topo_builder *b, uint32_t handle, unsigned nports)
+{
+	struct topo_port *ports = b->ports + b->nports;
+
+	memset(ports, 0, (nports + 1) * sizeof(*ports));
+	for (unsigned num = 0; num <= nports; num++) {
+		ports[num].node = handle;
+		ports[num].peer = TOPO_NONE;
+		ports[num].num = (uint8_t)num;
+	}
+	if (b->nodes[handle].type == TOPO_SWITCH)
+		ports[0].guid = b->nodes[handle].guid;
+	b->nports += nports + 1;
+}
+
+int topo_builder_node(struct topo_builder *b, const struct topo_node_attr *attr)
+{
+	uint32_t handle = b->nnodes;
+
+	if (attr->type < TOPO_CA || attr->type > TOPO_ROUTER || attr->nports == 255)
+		return -EINVAL;
+	if (topo_builder_find(b, attr->guid) >= 0)
+		return -EEXIST;
+	make_room(b, 1, attr->nports + 1u);
+	b->nodes[handle] = (struct topo_node){
+		.guid = attr->guid,
+		.sys_guid = attr->sys_guid,
+		.desc = copy_text(b, attr->desc),
+		.port0 = b->nports,
+		.vendor = attr->vendor,
+		.revision = attr->revision,
+		.device = attr->device,
+		.lft_cap = attr->lft_cap,
+		.mft_cap = attr->mft_cap,
+		.pkey_cap = attr->pkey_cap,
+		.type = attr->type,
+		.nports = attr->nports,
+		.enhanced_port0 = attr->enhanced_port0,
+		.sharp = attr->sharp,
+	};
+	b->nodes[handle].label = attr->label ? copy_text(b, attr->label) : b->nodes[handle].desc;
+	b->nnodes++;
+	add_ports(b, handle, attr->nports);
+	hash_insert(b, handle);
+	return (int)handle;
+}
+
+static struct topo_port *get_port(const struct topo_builder *b, int node, unsigned num)
+{
+	if (node < 0 || (uint32_t)node >= b->nnodes || num > b->nodes[node].nports)
+		return NULL;
+	return &b->ports[b->nodes[node].port0 + num];
+}
+
+int topo_builder_port(struct topo_builder *b, int node, unsigned num,
+		      const struct topo_port_attr *attr)
+{
+	struct topo_port *port = get_port(b, node, num);
+	bool is_switch;
+
+	if (!port)
+		return -ERANGE;
+	is_switch = b->nodes[node].type == TOPO_SWITCH;
+	port->guid = !is_switch ? attr->guid : num == 0 ? b->nodes[node].guid : 0;
+	topo_port_take(port, attr);
+	return 0;
+}
+
+int topo_builder_label(struct topo_builder *b, int node, unsigned num, const char *label)
+{
+	const struct topo_port *port = get_port(b, node, num);
+
+	if (!port)
+		return -ERANGE;
+	if (b->nlabels == b->labels_room) {
+		b->labels_room = b->labels_room ? 2 * b->labels_room : 64;
+		b->labels = mem_resize(b->labels, b->labels_room, sizeof(*b->labels));
+	}
+	b->labels[b->nlabels++] =
+		(struct port_label){ (uint32_t)(port - b->ports), copy_text(b, label) };
+	return 0;
+}
+
+int topo_builder_link(struct topo_builder *b, int node_a, unsigned port_a, int node_b,
+		      unsigned port_b, bool up)
+{
+	struct topo_port *a = get_port(b, node_a, port_a), *z = get_port(b, node_b, port_b);
+	uint32_t ia, iz;
+
+	if (!a || !z || !port_a || !port_b)
+		return -ERANGE;
+	ia = (uint32_t)(a - b->ports);
+	iz = (uint32_t)(z - b->ports);
+	if (a == z || (a->peer != TOPO_NONE && a->peer != iz) ||
+	    (z->peer != TOPO_NONE && z->peer != ia))
+		return -EEXIST;
+	a->peer = iz;
+	z->peer = ia;
+	a->link_up = z->link_up = up;
+	return 0;
+}
+
+int topo_builder_link_down(struct topo_builder *b, int node, unsigned port)
+{
+	struct topo_port *a = get_port(b, node, port);
+
+	if (!a || a->peer == TOPO_NONE)
+		return -ENOENT;
+	a->link_up = b->ports[a->peer].link_up = false;
+	return 0;
+}
+
+int topo_builder_cordon(struct topo_builder *b, int node, unsigned num)
+{
+	struct topo_port *port = get_port(b, node, num);
+
+	if (!port)
+		return -ERANGE;
+	port->cordoned = true;
+	return 0;
+}
+
+void topo_builder_name(struct topo_builder *b, const struct node_names *names)
+{
+	if (!node_names_count(names))
+		return;
+	for (uint32_t n = 0; n < b->nnodes; n++) {
+		const char *name = node_names_find(names, b->nodes[n].guid);
+
+		if (name)
+			b->nodes[n].label = copy_text(b, name);
+	}
+}
+
+struct topo_builder *topo_builder_from(const struct topo *t)
+{
+	struct topo_builder *b = topo_builder_new();
+
+	if (!t->nnodes)
+		return b;
+	make_room(b, t->nnodes, t->nports);
+	memcpy(b->nodes, t->nodes, t->nnodes * sizeof(*t->nodes));
+	memcpy(b->ports, t->ports, t->nports * sizeof(*t->ports));
+	b->nnodes = t->nnodes;
+	b->nports = t->nports;
+	for (uint32_t n = 0; n < t->nnodes; n++) {
+		b->nodes[n].desc = arena_strdup(b->arena, t->nodes[n].desc);
+		b->nodes[n].label = t->nodes[n].label == t->nodes[n].desc
+					    ? b->nodes[n].desc
+					    : arena_strdup(b->arena, t->nodes[n].label);
+		hash_insert(b, n);
+	}
+	for (uint32_t p = 0; t->labels && p < t->nports; p++)
+		if (t->labels[p])
+			topo_builder_label(b, (int)t->ports[p].node, t->ports[p].num, t->labels[p]);
+	return b;
+}
+
+/* ---- Freezing -------------------------------------------------------------------------------- */
+
+struct node_key { /* sorts nodes: switches first, then by GUID */
+	guid_t guid;
+	uint32_t handle;
+	bool endnode;
+};
+
+static int compare_keys(const void *va, const void *vb)
+{
+	const struct node_key *a = va, *b = vb;
+
+	if (a->endnode != b->endnode)
+		return a->endnode ? 1 : -1;
+	return a->guid < b->guid ? -1 : a->guid > b->guid;
+}
+
+static struct node_key *sorted_nodes(const struct topo_builder *b)
+{
+	struct node_key *keys = mem_alloc(b->nnodes, sizeof(*keys));
+	bool sorted = true;
+
+	for (uint32_t n = 0; n < b->nnodes; n++) {
+		keys[n] = (struct node_key){ b->nodes[n].guid, n, b->nodes[n].type != TOPO_SWITCH };
+		sorted = sorted && (n == 0 || compare_keys(&keys[n - 1], &keys[n]) < 0);
+	}
+	if (!sorted)
+		qsort(keys, b->nnodes, sizeof(*keys), compare_keys);
+	return keys;
+}
+
+/* Copies the nodes in order and returns, by handle, each node's new place. */
+static uint32_t *place_nodes(const struct topo_builder *b, struct topo *t)
+{
+	struct topo_node *nodes = (struct topo_node *)t->nodes;
+	uint32_t *place = mem_alloc(b->nnodes, sizeof(*place));
+	struct node_key *keys = sorted_nodes(b);
+	uint32_t port0 = 0;
+
+	for (uint32_t n = 0; n < b->nnodes; n++) {
+		nodes[n] = b->nodes[keys[n].handle];
+		nodes[n].port0 = port0;
+		nodes[n].host = TOPO_NONE;
+		nodes[n].role = TOPO_ROLE_NONE;
+		nodes[n].level = 0;
+		nodes[n].rail = nodes[n].su = -1;
+		port0 += nodes[n].nports + 1u;
+		place[keys[n].handle] = n;
+		t->nswitches += nodes[n].type == TOPO_SWITCH;
+		t->nswitch_ports = nodes[n].type == TOPO_SWITCH ? port0 : t->nswitch_ports;
+		t->ncas += nodes[n].type == TOPO_CA && !nodes[n].sharp;
+		t->nspecials += nodes[n].sharp;
+	}
+	free(keys);
+	return place;
+}
+
+static void place_ports(const struct topo_builder *b, struct topo *t, const uint32_t *place)
+{
+	struct topo_port *ports = (struct topo_port *)t->ports;
+
+	for (uint32_t p = 0; p < b->nports; p++) {
+		const struct topo_port *from = &b->ports[p];
+		struct topo_port *to = &ports[t->nodes[place[from->node]].port0 + from->num];
+
+		*to = *from;
+		to->node = place[from->node];
+		t->ncordoned += from->cordoned;
+		if (from->peer == TOPO_NONE)
+			continue;
+		to->peer =
+			t->nodes[place[b->ports[from->peer].node]].port0 + b->ports[from->peer].num;
+		if (p < from->peer) {
+			bool special = b->nodes[from->node].sharp ||
+				       b->nodes[b->ports[from->peer].node].sharp;
+
+			t->nlinks++;
+			t->nlinks_special += special;
+			t->nlinks_down += !from->link_up;
+			t->nlinks_special_down += special && !from->link_up;
+		}
+	}
+}
+
+static void place_labels(const struct topo_builder *b, struct topo *t, const uint32_t *place)
+{
+	const char **labels = b->nlabels ? arena_alloc(b->arena, t->nports, sizeof(*labels)) : NULL;
+
+	for (uint32_t i = 0; i < b->nlabels; i++) {
+		const struct topo_port *from = &b->ports[b->labels[i].port];
+
+		labels[t->nodes[place[from->node]].port0 + from->num] = b->labels[i].text;
+	}
+	t->labels = labels;
+}
+
+static void place_ends(struct topo *t, struct arena *arena)
+{
+	struct topo_end *ends = arena_alloc(arena, t->nswitch_ports, sizeof(*ends));
+
+	for (uint32_t p = 0; p < t->nswitch_ports; p++) {
+		const struct topo_port *port = &t->ports[p], *peer = topo_peer(t, port);
+
+		ends[p].to = !peer			 ? TOPO_NONE
+			     : peer->node < t->nswitches ? peer->node
+							 : port->peer;
+		ends[p].num = peer ? peer->num : 0;
+		ends[p].up = port->link_up;
+		ends[p].special = peer && t->nodes[peer->node].sharp;
+	}
+	t->ends = ends;
+}
+
+struct guid_index { /* being filled */
+	const struct topo *t;
+	struct topo_guid *guids;
+	uint32_t count;
+	bool sorted;
+};
+
+static int compare_guids(const void *va, const void *vb)
+{
+	const struct topo_guid *a = va, *b = vb;
+
+	if (a->guid != b->guid)
+		return a->guid < b->guid ? -1 : 1;
+	if (a->uncabled != b->uncabled)
+		return a->uncabled ? 1 : -1;
+	return a->port < b->port ? -1 : a->port > b->port;
+}
+
+static void index_port(struct guid_index *index, uint32_t port)
+{
+	struct topo_guid *entry = &index->guids[index->count];
+	const struct topo_port *p = &index->t->ports[port];
+
+	if (!p->guid)
+		return;
+	*entry = (struct topo_guid){ p->guid, port, p->num && p->peer == TOPO_NONE };
+	index->sorted = index->sorted && (index->count == 0 || compare_guids(entry - 1, entry) < 0);
+	index->count++;
+}
+
+static void index_guids(struct topo_own *own)
+{
+	const struct topo *t = &own->pub;
+	struct guid_index index = { .t = t, .sorted = true };
+	uint32_t most = t->nswitches;
+
+	for (uint32_t n = t->nswitches; n < t->nnodes; n++)
+		most += t->nodes[n].nports;
+	index.guids = arena_alloc(own->arena, most, sizeof(*index.guids));
+	for (uint32_t n = 0; n < t->nswitches; n++)
+		index_port(&index, t->nodes[n].port0);
+	for (uint32_t n = t->nswitches; n < t->nnodes; n++)
+		for (unsigned num = 1; num <= t->nodes[n].nports; num++)
+			index_port(&index, t->nodes[n].port0 + num);
+	if (!index.sorted)
+		qsort(index.guids, index.count, sizeof(*index.guids), compare_guids);
+	own->guids = index.guids;
+	own->nguids = index.count;
+}
+
+struct topo *topo_freeze(struct topo_builder *b)
+{
+	struct topo_own *own = arena_alloc(b->arena, 1, sizeof(*own));
+	struct topo *t = &own->pub;
+	uint32_t *place;
+
+	own->refs = 1;
+	own->arena = b->arena;
+	t->nnodes = b->nnodes;
+	t->nports = b->nports;
+	t->nodes = arena_alloc(b->arena, b->nnodes, sizeof(*t->nodes));
+	t->ports = arena_alloc(b->arena, b->nports, sizeof(*t->ports));
+	place = place_nodes(b, t);
+	place_ports(b, t, place);
+	place_labels(b, t, place);
+	free(place);
+	place_ends(t, own->arena);
+	index_guids(own);
+	b->arena = NULL; /* the snapshot's now */
+	topo_builder_free(b);
+	naming_assign(t, own->arena);
+	level_assign(t);
+	rail_assign(t, own->arena);
+	return t;
+}
+
+/* ---- Snapshots that share all but their ports with an older one ------------------------------ */
+
+/*
+ * A fault changes the attributes of some ports and nothing else: nodes, names and links stay, and
+ * so does all that is derived from them (levels, rails, hosts, the index of GUIDs; known-but-down
+ * links count there). Such a snapshot has ports of its own and a reference to the frozen snapshot
+ * that has the rest. It never refers to another snapshot of its own sort, so at most one older list
+ * of ports is kept.
+ */
+
+struct topo *topo_alike(const struct topo *older)
+{
+	const struct topo_own *was = (const struct topo_own *)older;
+	struct arena *arena = arena_new();
+	struct topo_own *own = arena_alloc(arena, 1, sizeof(*own));
+	struct topo_port *ports = arena_alloc(arena, older->nports, sizeof(*ports));
+	struct topo_end *ends = arena_alloc(arena, older->nswitch_ports, sizeof(*ends));
+
+	memcpy(ports, older->ports, older->nports * sizeof(*ports));
+	memcpy(ends, older->ends, older->nswitch_ports * sizeof(*ends));
+	*own = *was;
+	own->refs = 1;
+	own->arena = arena;
+	own->base = topo_ref(was->base ? was->base : older);
+	own->pub.ports = ports;
+	own->pub.ends = ends;
+	return &own->pub;
+}
+
+struct topo *topo_with_ports(const struct topo *older)
+{
+	struct topo *t = topo_alike(older);
+
+	t->nlinks_down = t->nlinks_special_down = t->ncordoned = 0;
+	return t;
+}
+
+struct topo *topo_ref_frozen(const struct topo *t)
+{
+	const struct topo *base = ((const struct topo_own *)t)->base;
+
+	return topo_ref(base ? base : t);
+}
+
+static void set_link(struct topo *t, uint32_t i, bool up)
+{
+	((struct topo_port *)t->ports)[i].link_up = up;
+	if (i < t->nswitch_ports)
+		((struct topo_end *)t->ends)[i].up = up;
+}
+
+static void count_down(struct topo *t, const struct topo_port *port)
+{
+	t->nlinks_down++;
+	t->nlinks_special_down +=
+		t->nodes[port->node].sharp || t->nodes[t->ports[port->peer].node].sharp;
+}
+
+void topo_alike_cut(struct topo *t, uint32_t i)
+{
+	const struct topo_port *port = &t->ports[i];
+
+	if (!port->link_up)
+		return;
+	set_link(t, i, false);
+	set_link(t, port->peer, false);
+	count_down(t, port);
+}
+
+void topo_with_port(struct topo *t, uint32_t i, const struct topo_port_attr *attr, bool up)
+{
+	struct topo_port *port = (struct topo_port *)&t->ports[i];
+
+	topo_port_take(port, attr);
+	set_link(t, i, port->peer != TOPO_NONE && up);
+	t->ncordoned += port->cordoned;
+	if (!port->link_up && port->peer != TOPO_NONE && port->peer > i)
+		count_down(t, port);
+}
+
+/* ---- Reading --------------------------------------------------------------------------------- */
+
+/*
  * Nodes lie in two parts (switches, then the rest), each by ascending GUID: a node is found by
  * bisection. Ports are found by bisection in the index of end ports that topo_freeze() leaves
  * behind the public part.
  */
-#include "topology/snapshot/topo.h"
-#include "topology/snapshot/topo_own.h"
-#include "topology/base/mem.h"
-#include "topology/base/sort.h"
-
-#include <stdlib.h>
-#include <string.h>
-#include <strings.h>
 
 struct topo *topo_ref(const struct topo *topo)
 {

@@ -6,7 +6,7 @@
 #ifndef FMD_TOPOLOGY_SNAPSHOT_TOPO_BUILDER_H
 #define FMD_TOPOLOGY_SNAPSHOT_TOPO_BUILDER_H
 
-#include "topology/snapshot/topo_value.h"
+#include "topology/snapshot/topo.h"
 
 struct node_names;
 struct topo_builder;

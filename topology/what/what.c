@@ -8,7 +8,7 @@
 #include <string.h>
 #include <strings.h>
 #include "topology/base/mem.h"
-#include "topology/base/near_names.h"
+#include "topology/base/names.h"
 #include "topology/what/what_own.h"
 
 /* what_near: names of switches and hosts that look like a text that names nothing. */

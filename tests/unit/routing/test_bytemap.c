@@ -8,7 +8,7 @@
 #include <cmocka.h>
 #include <string.h>
 #include "routing/bytemap.h"
-#include "topology/base/random.h"
+#include "topology/base/sort.h"
 
 #define MOST   300
 #define MARGIN 64 /* before what is written */

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "routing/byteset.h"
-#include "topology/base/random.h"
+#include "topology/base/sort.h"
 
 #define BLOCKS 4
 

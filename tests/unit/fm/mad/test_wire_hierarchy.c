@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "fm/mad/wire_hierarchy.h"
-#include "topology/base/random.h"
+#include "topology/base/sort.h"
 
 struct record {
 	unsigned number;

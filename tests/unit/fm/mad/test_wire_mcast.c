@@ -8,7 +8,7 @@
 #include <string.h>
 #include "fm/mad/wire_mcast.h"
 #include "fm/mad/wire_path.h"
-#include "topology/base/random.h"
+#include "topology/base/sort.h"
 
 /* As a host sent it: IPoIB's broadcast group. */
 static const uint8_t join_row[WIRE_MCMEMBER_SIZE] = {

@@ -9,7 +9,7 @@
 #include <infiniband/iba/ib_types.h>
 #include "fm/mad/wire_port_ext.h"
 #include "fm/mad/wire_smp.h"
-#include "topology/base/random.h"
+#include "topology/base/sort.h"
 
 /* OpenSM's own structure has the words up to HDR's. */
 static void words_lie_where_opensm_has_them(void **state)

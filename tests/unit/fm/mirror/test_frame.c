@@ -10,7 +10,7 @@
 #include "fm/mirror/contents.h"
 #include "fm/mirror/frame.h"
 #include "topology/base/mem.h"
-#include "topology/base/random.h"
+#include "topology/base/sort.h"
 
 /* ---- Frames ---------------------------------------------------------------------------------- */
 

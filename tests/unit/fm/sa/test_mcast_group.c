@@ -11,7 +11,7 @@
 #include <string.h>
 #include "fm/sa/mcast_group.h"
 #include "topology/base/mem.h"
-#include "topology/base/random.h"
+#include "topology/base/sort.h"
 
 #define SECOND 1000000ull
 

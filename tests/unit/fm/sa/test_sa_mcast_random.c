@@ -8,7 +8,7 @@
 #include "fm/mad/wire_path.h"
 #include "fm/mad/wire_sa_comp.h"
 #include "tests/lib/sa_mcast_ask.h"
-#include "topology/base/random.h"
+#include "topology/base/sort.h"
 
 #define REQUESTS 100000
 #define MGIDS	 12

@@ -12,7 +12,7 @@
 #include <string.h>
 #include "fm/conf/pkey_map.h"
 #include "fm/sweep/pkey_plan.h"
-#include "topology/base/random.h"
+#include "topology/base/sort.h"
 
 #define CAP_MAX 160
 

@@ -23,7 +23,7 @@
 #include "tests/fabric/damage.h"
 #include "topology/generate/generate.h"
 #include "topology/base/mem.h"
-#include "topology/base/random.h"
+#include "topology/base/sort.h"
 #include "topology/snapshot/topo_builder.h"
 
 struct routed {

@@ -14,7 +14,7 @@
 #include "fm/mad/wire.h"
 #include "topology/files/dump.h"
 #include "topology/files/netfile.h"
-#include "topology/base/random.h"
+#include "topology/base/sort.h"
 #include "topology/base/text.h"
 #include "topology/snapshot/topo.h"
 #include "topology/snapshot/topo_builder.h"

@@ -12,7 +12,7 @@
 #include "tests/lib/fabrics.h"
 #include "topology/files/dump.h"
 #include "topology/generate/generate.h"
-#include "topology/base/hostlist.h"
+#include "topology/base/names.h"
 #include "topology/base/mem.h"
 #include "topology/files/netfile.h"
 #include "topology/snapshot/topo_builder.h"

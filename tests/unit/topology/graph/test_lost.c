@@ -8,7 +8,7 @@
 #include <string.h>
 #include "tests/fabric/damage.h"
 #include "tests/lib/fabrics.h"
-#include "topology/graph/lost.h"
+#include "topology/graph/cutoff.h"
 
 #define MOST 8 /* names that fail together */
 

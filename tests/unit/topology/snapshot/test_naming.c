@@ -12,7 +12,6 @@
 #include "topology/cabling/cabling_own.h"
 #include "topology/snapshot/naming.h"
 #include "topology/files/netfile.h"
-#include "topology/snapshot/node_names.h"
 #include "topology/snapshot/topo.h"
 #include "topology/snapshot/topo_builder.h"
 #include "topology/what/what.h"
@@ -50,7 +49,7 @@ static struct topo *fabric(const char *const descs[4], const char *text)
 	for (unsigned n = 0; n < 4; n++)
 		assert_true(add(b, guids[n], descs[n], n < 2 ? TOPO_SWITCH : TOPO_CA) >= 0);
 	topo_builder_name(b, names);
-	node_names_unref(names);
+	node_names_free(names);
 	return topo_freeze(b);
 }
 
@@ -263,7 +262,7 @@ static void a_plan_may_call_a_node_by_map_or_by_description(void **state)
 		assert_int_equal(c->count, 0);
 		cabling_free(c);
 	}
-	node_names_unref(names);
+	node_names_free(names);
 	topo_unref(named);
 	topo_unref(t);
 }

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "topology/snapshot/node_names.h"
+#include "topology/snapshot/naming.h"
 
 static struct node_names *parse(const char *text, char err[256])
 {
@@ -42,7 +42,7 @@ static void names_are_found_by_guid(void **state)
 	assert_null(node_names_find(names, 0x11));
 	assert_null(node_names_find(NULL, 0x10));
 	assert_int_equal(node_names_guid(names, 0), 0x10);
-	node_names_unref(names);
+	node_names_free(names);
 }
 
 static void an_empty_file_has_no_names(void **state)
@@ -53,7 +53,7 @@ static void an_empty_file_has_no_names(void **state)
 	assert_non_null(names);
 	assert_int_equal(node_names_count(names), 0);
 	assert_true(node_names_equal(names, NULL));
-	node_names_unref(names);
+	node_names_free(names);
 }
 
 static void a_bad_line_is_named(void **state)
@@ -78,7 +78,7 @@ static void a_name_has_64_bytes_at_most(void **state)
 	snprintf(text, sizeof(text), "0x10 \"%064d\"", 0);
 	names = parse(text, err);
 	assert_int_equal(strlen(node_names_find(names, 0x10)), 64);
-	node_names_unref(names);
+	node_names_free(names);
 	snprintf(text, sizeof(text), "0x10 \"%065d\"", 0);
 	assert_refused(text, "map:1: the name has more than 64 bytes");
 }
@@ -89,7 +89,7 @@ static void controls_do_not_reach_terminals(void **state)
 	struct node_names *names = parse("0x10 \"a\x1b[2Jb\"", err);
 
 	assert_string_equal(node_names_find(names, 0x10), "a.[2Jb");
-	node_names_unref(names);
+	node_names_free(names);
 }
 
 static void a_file_that_is_not_there_is_named(void **state)
@@ -112,9 +112,9 @@ static void maps_are_compared_by_what_they_say(void **state)
 	assert_true(node_names_equal(a, b));
 	assert_false(node_names_equal(a, c));
 	assert_false(node_names_equal(a, NULL));
-	node_names_unref(a);
-	node_names_unref(b);
-	node_names_unref(c);
+	node_names_free(a);
+	node_names_free(b);
+	node_names_free(c);
 }
 
 int main(void)
