@@ -2,16 +2,94 @@
 /*
  * complete: the candidates that bash offers for a command line, from the rows and the usage texts
  * of the commands: behind an option with a value the values in the usage, else options and literal
- * words. A word in capitals is a name that fmd knows (complete_names.c) or a free text; bash itself
- * completes the names of files.
+ * words. A word in capitals is a name that fmd knows or a free text; bash itself completes the
+ * names of files.
  */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "fm/control/option.h"
-#include "fm/fmctl/complete.h"
+#include "fm/fmctl/fmctl.h"
 #include "topology/base/mem.h"
+
+struct offers {
+	const struct fmctl *ctl; /* to request names from fmd */
+	const char *word;	 /* typed so far: the prefix of what is offered */
+	size_t skip;		 /* bytes of each candidate that the shell has already */
+	unsigned *asked;	 /* kinds of names that were offered, each once */
+	bool bare;		 /* outside of quotes: blanks and the like are escaped */
+};
+
+/* ---- Names of the fabric --------------------------------------------------------------------- */
+
+/*
+ * Asked of fmd; where there is none, nothing is offered. A candidate's blanks are escaped, and what
+ * stands before a ':' or '=' is left out where bash takes that for the end of a word.
+ */
+#define SPECIAL " \t\"'\\$`&|;<>()*?[]{}!#~"
+
+/* Writes a candidate to stdout, if it begins with the word. */
+static void offer_text(const struct offers *offers, const char *text, size_t len)
+{
+	size_t typed = strlen(offers->word);
+
+	if (len < typed || strncmp(text, offers->word, typed))
+		return;
+	for (size_t i = offers->skip; i < len; i++) {
+		if (offers->bare && strchr(SPECIAL, text[i]))
+			putchar('\\');
+		putchar(text[i]);
+	}
+	putchar('\n');
+}
+
+/* What words of usage stand for. */
+static const struct {
+	const char *metavar, *kind;
+	unsigned bit; /* of the kind */
+} names[] = {
+	{ "WHAT", "what", 1 },	     { "FROM", "what", 1 },   { "TO", "what", 1 },
+	{ "NODE", "what", 1 },	     { "HOST", "host", 2 },   { "LEAF", "leaf", 4 },
+	{ "SWITCH", "switch", 8 },   { "KIND", "event", 16 }, { "MLID", "group", 32 },
+	{ "NAME", "partition", 64 },
+};
+
+static void offer_kind(const struct offers *offers, const char *kind)
+{
+	struct fmctl_answer answer = fmctl_ask(
+		offers->ctl, "names", json_pack("{ss ss}", "kind", kind, "prefix", offers->word));
+	const json_t *name;
+	size_t i;
+
+	json_array_foreach (answer.result, i, name)
+		if (json_is_string(name))
+			offer_text(offers, json_string_value(name), json_string_length(name));
+	json_decref(answer.result);
+}
+
+static void offer_metavar(const struct offers *offers, const char *metavar, size_t len)
+{
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strlen(names[i].metavar) == len && !strncmp(names[i].metavar, metavar, len) &&
+		    !(*offers->asked & names[i].bit)) {
+			*offers->asked |= names[i].bit;
+			offer_kind(offers, names[i].kind);
+		}
+}
+
+/* offers names that fmd knows. metavar: of the usage: HOST, WHAT, LEAF|SWITCH. */
+static void offer_names(const struct offers *offers, const char *metavar, size_t len)
+{
+	const char *end = metavar + len;
+
+	while (metavar < end) {
+		size_t part = strcspn(metavar, "| []\n=.");
+
+		offer_metavar(offers, metavar, part);
+		metavar += part + 1;
+	}
+}
 
 static void offer(const struct offers *offers, const char *text)
 {

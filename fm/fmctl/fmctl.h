@@ -52,7 +52,7 @@ void fmctl_complete(const struct fmctl *ctl, int count, char **words);
 void fmctl_complete_line(const struct fmctl *ctl, const char *line);
 
 /*
- * options.c: reads the options of the command's row, and its flag, into args. Returns the index of
+ * help.c: reads the options of the command's row, and its flag, into args. Returns the index of
  * the first word in argv; -1 = wrong usage, with a message on stderr.
  */
 int fmctl_read_options(const struct command *command, int argc, char **argv, json_t *args);
@@ -83,11 +83,8 @@ struct fmctl_answer {
 struct fmctl_answer fmctl_ask(const struct fmctl *ctl, const char *cmd, json_t *args);
 /* Shows the answer and then each event as it comes, until fmd ends or the output does. */
 enum fmctl_exit fmctl_ask_events(const struct fmctl *ctl, json_t *args, fmctl_show_fn *show);
-/* Writes the text that follows an answer into a file that is made or replaced. */
-enum fmctl_exit fmctl_ask_text(const struct fmctl *ctl, const char *cmd, json_t *args,
-			       const char *path);
 
-/* live.c: sends one request and shows the answer. Takes args. */
+/* Sends one request and shows the answer. Takes args. */
 enum fmctl_exit fmctl_ask_and_show(const struct fmctl *ctl, const char *cmd, json_t *args,
 				   fmctl_show_fn *show);
 /* DONE if what a command changed is saved in state_dir; else FAILED, with a message on stderr. */

@@ -8,7 +8,6 @@
 
 #include <jansson.h>
 #include <stdio.h>
-#include "fm/opensm/osm_files.h"
 #include "fm/opensm/osm_options.h"
 
 struct import {

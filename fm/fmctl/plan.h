@@ -5,7 +5,7 @@
 
 #include "fm/conf/conf.h"
 #include "fm/fmctl/fmctl.h"
-#include "fm/opensm/osm_dump_read.h"
+#include "fm/opensm/osm_dump.h"
 #include "routing/balance/rebalance.h"
 #include "routing/ftree/route.h"
 #include "routing/proof/check.h"

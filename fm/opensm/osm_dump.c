@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include "fm/opensm/osm_dump.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fm/opensm/osm_dump_read.h"
-#include "topology/files/dump.h"
-#include "topology/base/text.h"
+#include "fm/opensm/osm_dump.h"
 #include "topology/base/mem.h"
+#include "topology/base/text.h"
+#include "topology/files/dump.h"
 
 /*
- * osm_dump_read: see osm_dump_read.h. What is met:
+ * Reading tables. What is met:
  *
  *   Unicast lids [0-4416] of switch Lid 12 guid 0x0002c902.. ('leaf-1'):         OpenSM
  *   0x0001 008 # Channel Adapter portguid 0x0002c903..: 'node-1 mlx5_0'

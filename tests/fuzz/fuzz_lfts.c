@@ -8,7 +8,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fm/opensm/osm_dump_read.h"
+#include "fm/opensm/osm_dump.h"
 #include "routing/proof/check.h"
 #include "routing/report/congestion.h"
 #include "topology/generate/generate.h"

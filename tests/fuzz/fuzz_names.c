@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include "fm/mad/wire_hierarchy.h"
-#include "fm/opensm/osm_files.h"
+#include "fm/opensm/osm_options.h"
 #include "topology/snapshot/naming.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -56,7 +56,10 @@ void near_names_add(struct near_names *near, const char *text, const char *name)
 /* Appends `; near: 'leaf-01', 'leaf-11'` to err, which is cut where it does not fit; or nothing. */
 void near_names_say(const struct near_names *near, char *err, size_t size);
 
-/* Slurm's short form of names ("dgx-su01-[01-32],login1"), which are best in natural order. The caller frees the text. */
+/*
+ * Slurm's short form of names ("dgx-su01-[01-32],login1"), which are best in natural order. The
+ * caller frees the text.
+ */
 char *hostlist_format(const char *const *names, uint32_t count);
 
 #endif

@@ -84,7 +84,7 @@ const struct topo_port *cabling_first_cabled(const struct topo *t, uint32_t ca);
  */
 void cabling_expect_hosts(struct wiring *w);				  /* cabling_hosts.c */
 void cabling_expect_uplinks(struct wiring *w, const struct tiers *tiers); /* cabling_uplinks.c */
-void cabling_find_strays(struct wiring *w, const struct tiers *tiers);	  /* cabling_strays.c */
+void cabling_find_strays(struct wiring *w, const struct tiers *tiers);	  /* cabling_uplinks.c */
 void cabling_report(struct wiring *w, const struct tiers *tiers);	  /* cabling_findings.c */
 
 #endif

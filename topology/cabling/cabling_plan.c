@@ -1,14 +1,414 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * cabling_plan: compares a fabric with its plan. A planned node is the node of the same name; nodes
- * whose name is not unique on both sides are left out. A node that is missing or not planned is one
- * finding, which stands for its cables too.
+ * cabling_plan: reads a plan and compares a fabric with it. A planned node is the node of the same
+ * name; nodes whose name is not unique on both sides are left out. A node that is missing or not
+ * planned is one finding, which stands for its cables too.
  */
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "topology/cabling/cabling_own.h"
 #include "topology/base/mem.h"
 #include "topology/base/names.h"
+#include "topology/base/text.h"
+#include "topology/cabling/cabling.h"
+#include "topology/cabling/cabling_own.h"
+#include "topology/files/netfile.h"
+#include "topology/snapshot/topo_builder.h"
+
+/* ---- A plan as a table of cable ends, a cable a row, with commas between --------------------- */
+
+/*
+ * The columns are known by a header: a device and a port at the start, and both at the end. UFM's
+ * NDT calls them "StartDevice", "StartPort", "EndDevice", "EndPort"
+ * (docs.nvidia.com/networking/display/ufmenterpriseumv61516/ndt-plugin; the tool that writes one is
+ * plugins/ndt_plugin of Mellanox/ufm_sdk_3.0), NVIDIA's point-to-point lists "A-Node Name",
+ * "A-Port" and "Z-..". Case, spaces and signs in names do not matter, nor the order and other
+ * columns, but two: a row whose link type is not "Data", or whose state is neither "Active" nor
+ * empty, is no cable of the fabric. A port is a number, "Port 21" or an HCA's name ("mlx5_0",
+ * behind the host's name a description).
+ *
+ * A device is the node of that description; else the switch of that name, as system managers put
+ * it into descriptions ("MF0;NAME:MQM9700/U1").
+ */
+
+#define COLUMNS_MAX 64
+#define NONE	    (-1)
+
+enum column { START_DEVICE, START_PORT, END_DEVICE, END_PORT, LINK_TYPE, STATE, COLUMNS };
+
+struct end {
+	uint32_t device; /* id of its name */
+	unsigned port;
+};
+
+struct row {
+	struct end a, b;
+	unsigned line;
+};
+
+struct table {
+	const struct topo *t; /* whose names are known; NULL = none */
+	const char *path;
+	unsigned line;
+	char *err;
+	size_t err_size;
+	int columns[COLUMNS]; /* where each is; NONE = not there */
+	char *cells[COLUMNS_MAX];
+	unsigned ncells;
+	struct arena *arena;
+	struct names devices, systems; /* descriptions of cables' ends; names within those of t */
+	uint32_t *of_system; /* by id of a system: its node in t, TOPO_NONE = none, or several */
+	struct row *rows;
+	uint32_t nrows;
+};
+
+static bool refuse(struct table *table, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static bool refuse(struct table *table, const char *format, ...)
+{
+	char text[384];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	snprintf(table->err, table->err_size, "%s:%u: %s", table->path, table->line, text);
+	return false;
+}
+
+/* ---- Cells ----------------------------------------------------------------------------------- */
+
+/* Cuts a line at its commas; what is in double quotes may hold some. */
+static bool cut_line(struct table *table, char *line)
+{
+	table->ncells = 0;
+	for (char *at = line;; at++) {
+		char *to = at, *begin = at, *end;
+		bool quoted = false;
+
+		for (; *at && (quoted || *at != ','); at++) {
+			if (*at == '"' && quoted && at[1] == '"')
+				*to++ = *at++;
+			else if (*at == '"')
+				quoted = !quoted;
+			else
+				*to++ = *at;
+		}
+		if (table->ncells == COLUMNS_MAX)
+			return refuse(table, "more than %d columns", COLUMNS_MAX);
+		end = to;
+		while (end > begin && isspace((unsigned char)end[-1]))
+			end--;
+		bool more = *at == ',';
+		*end = '\0';
+		while (isspace((unsigned char)*begin))
+			begin++;
+		table->cells[table->ncells++] = begin;
+		if (!more)
+			return true;
+	}
+}
+
+static const char *cell(const struct table *table, enum column column)
+{
+	int at = table->columns[column];
+
+	return at == NONE || (unsigned)at >= table->ncells ? "" : table->cells[at];
+}
+
+/* "#Fields:StartDevice" and "start device" are "startdevice". */
+static void plain_name(const char *text, char *buf, size_t size)
+{
+	const char *colon = strrchr(text, ':');
+	size_t n = 0;
+
+	for (text = colon ? colon + 1 : text; *text && n + 1 < size; text++)
+		if (isalnum((unsigned char)*text))
+			buf[n++] = (char)tolower((unsigned char)*text);
+	buf[n] = '\0';
+}
+
+static int column_of(const char *name)
+{
+	static const struct {
+		const char *name;
+		enum column column;
+	} known[] = {
+		{ "startdevice", START_DEVICE },     { "startport", START_PORT },
+		{ "enddevice", END_DEVICE },	     { "endport", END_PORT },
+		{ "anodename", START_DEVICE },	     { "aport", START_PORT },
+		{ "znodename", END_DEVICE },	     { "zport", END_PORT },
+		{ "sourcedevice", START_DEVICE },    { "sourceport", START_PORT },
+		{ "destinationdevice", END_DEVICE }, { "destinationport", END_PORT },
+		{ "linktype", LINK_TYPE },	     { "state", STATE },
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (!strcmp(name, known[i].name))
+			return known[i].column;
+	return NONE;
+}
+
+/* Is it a header? Then the columns are known. */
+static bool read_header(struct table *table)
+{
+	for (unsigned c = 0; c < COLUMNS; c++)
+		table->columns[c] = NONE;
+	for (unsigned i = 0; i < table->ncells; i++) {
+		char name[64];
+		int column;
+
+		plain_name(table->cells[i], name, sizeof(name));
+		column = column_of(name);
+		if (column != NONE && table->columns[column] == NONE)
+			table->columns[column] = (int)i;
+	}
+	for (unsigned c = START_DEVICE; c <= END_PORT; c++)
+		if (table->columns[c] == NONE)
+			return false;
+	return true;
+}
+
+/* ---- Devices --------------------------------------------------------------------------------- */
+
+/* The system's name within "MF0;NAME:MODEL/U1"; its length, 0 = none. */
+static size_t system_name(const char *desc, const char **name)
+{
+	const char *begin = strchr(desc, ';'), *end = begin ? strrchr(begin, ':') : NULL;
+
+	*name = begin ? begin + 1 : NULL;
+	return end ? (size_t)(end - begin - 1) : 0;
+}
+
+static void list_systems(struct table *table)
+{
+	uint32_t count = table->t ? table->t->nswitches : 0;
+
+	table->of_system = mem_alloc(count + 1, sizeof(*table->of_system));
+	for (uint32_t sw = 0; sw < count; sw++) {
+		const char *name;
+		size_t len = system_name(table->t->nodes[sw].desc, &name);
+		uint32_t before = table->systems.count, id;
+
+		if (!len)
+			continue;
+		id = names_id(&table->systems, name, len);
+		table->of_system[id] = id < before ? TOPO_NONE : sw;
+	}
+	/* A description goes before a name within another one. */
+	for (uint32_t n = 0; table->t && n < table->t->nnodes; n++) {
+		const char *desc = table->t->nodes[n].desc;
+		uint32_t id = names_find(&table->systems, desc, strlen(desc));
+
+		if (id != NAMES_NONE)
+			table->of_system[id] = TOPO_NONE;
+	}
+}
+
+/* The id of the description that a name stands for, looked up once for each name. */
+static uint32_t device_of(struct table *table, const char *name)
+{
+	uint32_t id = names_find(&table->devices, name, strlen(name)), system;
+	char *clean;
+
+	if (id != NAMES_NONE)
+		return id;
+	system = names_find(&table->systems, name, strlen(name));
+	if (system != NAMES_NONE && table->of_system[system] != TOPO_NONE)
+		name = table->t->nodes[table->of_system[system]].desc;
+	clean = arena_strdup(table->arena, name);
+	text_clean(clean, strlen(clean), clean);
+	return names_id(&table->devices, clean, strlen(clean));
+}
+
+static bool read_end(struct table *table, const char *device, const char *port, struct end *end)
+{
+	const char *digits = strncasecmp(port, "port", 4) ? port : port + 4;
+	unsigned long number;
+	char name[256], *rest;
+
+	while (isspace((unsigned char)*digits))
+		digits++;
+	if (!*device || !*port)
+		return refuse(table, "a cable's end without a device or port");
+	errno = 0;
+	number = strtoul(digits, &rest, 10);
+	if (isdigit((unsigned char)*digits) && !*rest) {
+		if (errno || !number || number > 254)
+			return refuse(table, "port '%s' of %s is none of 1 to 254", port, device);
+		*end = (struct end){ device_of(table, device), (unsigned)number };
+		return true;
+	}
+	if (strchr(port, ' ') || strchr(port, '/'))
+		return refuse(table, "port '%s' of %s: a number is needed, as in 'Port 21'", port,
+			      device);
+	snprintf(name, sizeof(name), "%s %s", device, port);
+	*end = (struct end){ device_of(table, name), 1 };
+	return true;
+}
+
+/* ---- Rows ------------------------------------------------------------------------------------ */
+
+static bool is_cable(const struct table *table)
+{
+	const char *type = cell(table, LINK_TYPE), *state = cell(table, STATE);
+
+	return (!*type || !strcasecmp(type, "data")) && (!*state || !strcasecmp(state, "active"));
+}
+
+static bool read_row(struct table *table)
+{
+	struct row row = { .line = table->line };
+
+	if (!is_cable(table))
+		return true;
+	if (!read_end(table, cell(table, START_DEVICE), cell(table, START_PORT), &row.a) ||
+	    !read_end(table, cell(table, END_DEVICE), cell(table, END_PORT), &row.b))
+		return false;
+	if ((table->nrows & (table->nrows - 1)) == 0)
+		table->rows = mem_resize(table->rows, table->nrows ? table->nrows * 2 : 1,
+					 sizeof(*table->rows));
+	table->rows[table->nrows++] = row;
+	return true;
+}
+
+static bool read_lines(struct table *table, char *text)
+{
+	bool header = false;
+
+	for (char *line = text, *next; line; line = next) {
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = '\0';
+		line[strcspn(line, "\r")] = '\0';
+		table->line++;
+		if (!line[strspn(line, " \t,")] || (header && *line == '#'))
+			continue;
+		if (!cut_line(table, line))
+			return false;
+		if (header && !read_row(table))
+			return false;
+		if (!header && !read_header(table))
+			return refuse(table, "no header with the columns StartDevice, StartPort, "
+					     "EndDevice and EndPort");
+		header = true;
+	}
+	return header || refuse(table, "there is nothing in it");
+}
+
+/* ---- The plan -------------------------------------------------------------------------------- */
+
+static int add_device(struct table *table, struct topo_builder *b, uint32_t id, unsigned nports)
+{
+	struct topo_node_attr attr = { .guid = id + 1,
+				       .desc = table->devices.list[id].text,
+				       .nports = (uint8_t)nports,
+				       .type = nports > 2 ? TOPO_SWITCH : TOPO_CA };
+
+	return topo_builder_node(b, &attr);
+}
+
+static bool add_cable(struct table *table, struct topo_builder *b, const struct row *row)
+{
+	table->line = row->line;
+	if (row->a.device == row->b.device && row->a.port == row->b.port)
+		return refuse(table, "a cable from %s port %u to itself",
+			      table->devices.list[row->a.device].text, row->a.port);
+	if (topo_builder_link(b, topo_builder_find(b, row->a.device + 1), row->a.port,
+			      topo_builder_find(b, row->b.device + 1), row->b.port, true))
+		return refuse(table, "%s port %u or %s port %u has another cable already",
+			      table->devices.list[row->a.device].text, row->a.port,
+			      table->devices.list[row->b.device].text, row->b.port);
+	return true;
+}
+
+static struct topo *make_plan(struct table *table)
+{
+	struct topo_builder *b = topo_builder_new();
+	unsigned *nports = mem_alloc(table->devices.count + 1, sizeof(*nports));
+	bool good = true;
+
+	for (uint32_t i = 0; i < table->nrows; i++) {
+		const struct row *row = &table->rows[i];
+
+		if (row->a.port > nports[row->a.device])
+			nports[row->a.device] = row->a.port;
+		if (row->b.port > nports[row->b.device])
+			nports[row->b.device] = row->b.port;
+	}
+	for (uint32_t id = 0; id < table->devices.count && good; id++)
+		good = add_device(table, b, id, nports[id] ? nports[id] : 1) >= 0;
+	for (uint32_t i = 0; i < table->nrows && good; i++)
+		good = add_cable(table, b, &table->rows[i]);
+	free(nports);
+	if (good)
+		return topo_freeze(b);
+	topo_builder_free(b);
+	return NULL;
+}
+
+static struct topo *read_table(const char *name, const char *text, size_t len, const struct topo *t,
+			       char *err, size_t err_size)
+{
+	struct table table = {
+		.t = t, .path = name, .err = err, .err_size = err_size, .arena = arena_new()
+	};
+	char *copy = mem_alloc(len + 1, 1);
+	struct topo *plan = NULL;
+
+	memcpy(copy, text, len);
+	list_systems(&table);
+	if (strlen(copy) != len)
+		refuse(&table, "a zero byte: this is no text");
+	else if (read_lines(&table, copy))
+		plan = make_plan(&table);
+	free(copy);
+	names_fini(&table.devices);
+	names_fini(&table.systems);
+	free(table.of_system);
+	free(table.rows);
+	arena_free(table.arena);
+	return plan;
+}
+
+/* Of ibnetdiscover's lines the first ones have no commas: they are comments and `vendid=0x2c9`. */
+static bool is_table(const char *text, size_t len)
+{
+	size_t begin = 0, end, commas = 0;
+
+	while (begin < len && isspace((unsigned char)text[begin]))
+		begin++;
+	for (end = begin; end < len && text[end] != '\n'; end++)
+		commas += text[end] == ',';
+	return commas >= 3;
+}
+
+struct topo *cabling_plan_parse(const char *name, const char *text, size_t len,
+				const struct topo *t, char *err, size_t err_size)
+{
+	return is_table(text, len) ? read_table(name, text, len, t, err, err_size)
+				   : netfile_parse(name, text, len, err, err_size);
+}
+
+struct topo *cabling_plan_read(const char *path, const struct topo *t, char *err, size_t err_size)
+{
+	struct topo *plan = NULL;
+	size_t len;
+	char *text = mem_read_path(path, &len);
+
+	if (text)
+		plan = cabling_plan_parse(path, text, len, t, err, err_size);
+	else
+		snprintf(err, err_size, "%s: %s", path, strerror(errno));
+	free(text);
+	return plan;
+}
+
+/* ---- Comparing ------------------------------------------------------------------------------- */
 
 #define AMBIGUOUS (TOPO_NONE - 1)
 

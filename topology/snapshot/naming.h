@@ -41,8 +41,9 @@ int naming_alone(const char *desc, const char *label, guid_t guid, char buf[NAMI
 struct node_names;
 
 /*
- * Read a map, which the caller gives back by node_names_free(). NULL with `FILE:LINE: reason` in err: the
- * file cannot be read, a GUID that is none, no name, a name over NODE_NAME_MAX, a GUID named twice.
+ * Read a map, which the caller gives back by node_names_free(). NULL with `FILE:LINE: reason` in
+ * err: the file cannot be read, a GUID that is none, no name, a name over NODE_NAME_MAX, a GUID
+ * named twice.
  */
 struct node_names *node_names_read(const char *path, char *err, size_t err_size);
 struct node_names *node_names_parse(const char *name, const char *text, size_t len, char *err,

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * what_own: the parts of what.c, which call each other downward:
- *   what.c          texts with marks, ports and links; what a command takes
- *   what_number.c   LIDs, MLIDs, P_Keys and GUIDs
- *   what.c    nodes and hosts by their names
- *   what.c     names that look alike
- *   what_value.c    results, and texts about them
+ *   what.c          texts with marks, ports and links; nodes and hosts by their names and by names
+ *                   that look alike; what a command takes
+ *   what_number.c   LIDs, MLIDs, P_Keys and GUIDs; results, and texts about them
  */
 #ifndef FMD_TOPOLOGY_WHAT_WHAT_OWN_H
 #define FMD_TOPOLOGY_WHAT_WHAT_OWN_H

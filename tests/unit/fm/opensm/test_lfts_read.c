@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/opensm/osm_dump.h"
-#include "fm/opensm/osm_dump_read.h"
 #include "routing/proof/check.h"
 #include "routing/report/congestion.h"
 #include "routing/ftree/route.h"
