@@ -109,7 +109,10 @@ struct helper;
 void loop_set_helper(struct loop *loop, struct helper *helper);
 struct helper *loop_helper(const struct loop *loop);
 
-/* The libevent base, for the HTTP client alone (fm/nvswitch/fetch.c); NULL in a simulated loop. */
+/*
+ * The libevent base, for the HTTP client alone (fm/nvswitch/intake_fetch.c); NULL in a simulated
+ * loop.
+ */
 struct event_base *loop_event_base(struct loop *loop);
 
 #endif

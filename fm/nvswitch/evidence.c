@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fm/nvswitch/sxid.h"
+#include "fm/nvswitch/evidence_sxid.h"
 
 /*
  * evidence: samples as they come, put where they belong: to a GPU, an NVSwitch, a link.

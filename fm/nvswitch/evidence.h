@@ -1,14 +1,202 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * evidence: what one scrape of dcgm-exporter reports on a host, in all generations of names and
- * labels. Filled by exposition's callbacks; of equal series the worst counts. Blank values are no
- * values. Judged when the body is complete, together with the host's memory (memory.h).
+ * evidence: what is known of a host's NVLinks: what an exporter says of one GPU and one NVSwitch,
+ * the memory of a host, one scrape of dcgm-exporter, and NMX-T's rows about a whole rack.
  */
 #ifndef FMD_NVSWITCH_EVIDENCE_H
 #define FMD_NVSWITCH_EVIDENCE_H
 
-#include "fm/nvswitch/exposition.h"
-#include "fm/nvswitch/memory.h"
+#include <stdio.h>
+#include "fm/nvswitch/intake_exposition.h"
+#include "fm/nvswitch/state.h"
+
+/* ---- What an exporter reports on one GPU and on one NVSwitch --------------------------------- */
+
+/* Codes are those of DCGM and NVML. */
+
+#define MEMORY_GPUS	16
+#define MEMORY_SWITCHES 16
+#define MEMORY_LINKS	128 /* of an NVSwitch */
+
+enum {			/* what is reported of a GPU, by bit */
+       HAS_PRESENT = 1, /* by what only a GPU that answers has: its temperature, its power */
+       HAS_P2P = 2,
+       HAS_PAIRS = 4,
+       HAS_FM = 8,
+       HAS_MASK = 16,
+       HAS_SUMMARY = 32,
+       HAS_ACTION = 64,
+       HAS_WATCH = 128,
+       HAS_LINKS = 256,
+       HAS_MIG = 512,
+       HAS_STATES = HAS_P2P | HAS_PAIRS | HAS_FM | HAS_MASK | HAS_SUMMARY | HAS_ACTION | HAS_WATCH |
+		    HAS_LINKS,
+};
+
+enum { /* DCGM's fabric manager status (dcgm_fields.h, 170) */
+       FM_NOT_SUPPORTED,
+       FM_NOT_STARTED,
+       FM_IN_PROGRESS,
+       FM_SUCCESS,
+       FM_FAILURE,
+       FM_UNRECOGNIZED,
+       FM_NVML_TOO_OLD,
+       FM_STATUSES
+};
+enum { SUMMARY_UNHEALTHY = 2, SUMMARY_LIMITED = 3 };	   /* fabric health summary (175) */
+enum { WATCH_PASS = 0, WATCH_WARN = 10, WATCH_FAIL = 20 }; /* DCGM_EXP_GPU_HEALTH_STATUS */
+enum { /* NVML's recovery action (nvmlDeviceGpuRecoveryAction_t) */
+       ACTION_NONE,
+       ACTION_GPU_RESET,
+       ACTION_NODE_REBOOT,
+       ACTION_DRAIN_P2P,
+       ACTION_DRAIN_AND_RESET,
+       ACTION_RECOVER_IMEX,
+       ACTION_BUS_RESET,
+       ACTION_SYSTEM_REBOOT,
+       ACTIONS
+};
+/* NVIDIA's name of a recovery action, a static text; the state that it stands for; its remedy. */
+const char *memory_action_name(unsigned action);
+enum nvswitch_state memory_action_state(unsigned action);
+enum nvswitch_remedy memory_action_remedy(unsigned action);
+
+struct gpu_said {
+	uint16_t has; /* HAS_PRESENT .. HAS_MIG */
+	bool mig, has_mig_mode;
+	bool probe_failed; /* the health watch names the fabric probe */
+	uint8_t fm_status, summary, action, watch;
+	uint16_t mask;
+	uint32_t peers, pairs_lost;    /* GPUs by bit */
+	uint64_t links_up, links_down; /* the GPU's own, by bit */
+};
+struct switch_said {
+	bool present; /* by what each NVSwitch has at all times */
+	bool has_reset, reset_required;
+	uint64_t links_seen[MEMORY_LINKS / 64], links_down[MEMORY_LINKS / 64];
+};
+
+struct xid_count {	     /* DCGM_EXP_XID_ERRORS_COUNT: in a window of some minutes */
+	uint8_t gpu, source; /* source: which of the host's exporters reported it */
+	uint16_t xid;
+	uint32_t count;
+};
+
+/* ---- What is known of one host's NVLinks beyond the latest answer of an exporter ------------- */
+
+/*
+ *   said     what each GPU and NVSwitch was last reported to be (P2P bitmap, fabric manager's
+ *            status, health mask and summary, recovery action, links). A state that is not reported
+ *            any more stays what it was: silence mends nothing.
+ *   events   what happened once: an Xid or SXid, in a log or by a gauge that changed, a counter
+ *            that rose. An event stands until a reset or boot of its subject was seen, until its
+ *            subject proves that it works (evidence.c), or until an operator clears it.
+ *            Time ends none, and a gauge that shows another number neither.
+ *   reports  what programs beside fmd said by `health-report`: the latest of each source.
+ *   seen     the GPUs, NVSwitches and links that this host ever showed, so that what is gone is
+ *            missed. GPUs' PCI addresses and UUIDs tell which of them a kernel log speaks of.
+ *
+ * Everything but the times is kept in state_dir (memory_write(), memory_read()).
+ */
+
+#define MEMORY_EVENTS  12
+#define MEMORY_COUNTS  16
+#define MEMORY_REPORTS 4
+
+struct memory_gpu {
+	bool seen;
+	struct gpu_said last;
+	char pci[16];	      /* "0000:1b:00" */
+	char uuid[48];	      /* "GPU-.." */
+	uint32_t xid;	      /* the gauge, 0 = none */
+	uint8_t gauge_source; /* which of the host's exporters showed it */
+	uint64_t failed_recoveries;
+	bool dipped; /* it was not whole since its events began */
+};
+struct memory_switch {
+	bool seen;
+	struct switch_said last;
+	uint32_t sxid, link_sxid; /* the gauges */
+	uint8_t gauge_source;	  /* which of the host's exporters showed them */
+};
+
+enum { MEMORY_FROM_LOG = 1 << 7 }; /* else 1 << source */
+struct memory_event {
+	struct nvswitch_finding finding; /* since_us: when it was first heard */
+	uint64_t last_us;		 /* when it was last heard */
+	uint8_t from;			 /* bits: its sources */
+	uint32_t times;
+};
+struct memory_report {
+	char source[33]; /* a word */
+	uint8_t state;	 /* enum nvswitch_state; UNKNOWN = the source can't tell */
+	uint32_t ttl_s;	 /* it counts as silent when it says nothing for so long */
+	char text[92];	 /* why */
+};
+struct memory {
+	enum nvswitch_system system; /* as the exporter last showed it */
+	uint8_t sources_state;	     /* enum nvswitch_state: what sources last came to */
+	uint8_t links;		     /* of one GPU by its model, 0 = not known */
+	bool heard;		     /* an exporter said something */
+	bool changed;		     /* something that is kept: the caller clears it */
+	struct memory_gpu gpus[MEMORY_GPUS];
+	struct memory_switch switches[MEMORY_SWITCHES];
+	unsigned nevents;
+	struct memory_event events[MEMORY_EVENTS]; /* the worst first */
+	unsigned nreports;
+	struct memory_report reports[MEMORY_REPORTS];
+	char cluster[48]; /* UUID of its NVLink domain, "" = not reported */
+	uint32_t clique;
+	bool has_clique;
+	unsigned ncounts;
+	struct xid_count counts[MEMORY_COUNTS]; /* as last reported */
+};
+
+/*
+ * Adds an event. An event that is known already takes the new time and the worse of both states.
+ * `from`: MEMORY_FROM_LOG or 1 << source. When there is no room the least bad event is dropped.
+ */
+void memory_note(struct memory *m, const struct nvswitch_finding *finding, uint8_t from,
+		 uint64_t now_us);
+/* The number of the GPU with that PCI address as a kernel log writes it; -1 = not known. */
+int memory_gpu_by_pci(const struct memory *m, const char *pci);
+/*
+ * A GPU was reset (gpu -1: the one of that PCI address; pci NULL: all GPUs): drops its events and
+ * states, except events that a more trusted sender reported.
+ */
+void memory_reset(struct memory *m, int gpu, const char *pci, enum nvswitch_trust trust);
+/*
+ * The GPU of that UUID was reset. If no GPU's UUID is known, it is the GPU that all events are
+ * about, if that is one.
+ */
+void memory_reset_uuid(struct memory *m, const char *uuid, enum nvswitch_trust trust);
+/* The host booted or its NVLink driver started: keeps only which GPUs and switches were seen. */
+void memory_boot(struct memory *m, enum nvswitch_trust trust);
+/* An operator clears the host: as after a boot, and what is absent is no longer expected. */
+void memory_clear(struct memory *m);
+
+/* Keeps the latest report of its source; false = there are too many sources. */
+bool memory_report(struct memory *m, const struct memory_report *report);
+/* Drops the report of a source, if there is one. */
+void memory_forget_report(struct memory *m, const char *source);
+
+/* What would end the finding: a static text for people. */
+const char *memory_end_of(const struct nvswitch_finding *finding);
+
+/* Writes the lines `KIND HOST ..` of one host; the caller checks the stream. */
+void memory_write(const struct memory *m, const char *host, FILE *out);
+/* Reads one such line; an unknown kind is skipped. False: the line is damaged. */
+bool memory_read(struct memory *m, const char *kind, const char *rest);
+/* Gives events that were read the present time, as the file has none. */
+void memory_date(struct memory *m, uint64_t now_us);
+
+/* ---- One scrape of dcgm-exporter ------------------------------------------------------------- */
+
+/*
+ * What it reports on a host, in all generations of names and labels. Filled by exposition's
+ * callbacks; of equal series the worst counts. Blank values are no values. Judged when the body is
+ * complete, together with the host's memory.
+ */
 
 #define EVIDENCE_GPUS	  MEMORY_GPUS
 #define EVIDENCE_SWITCHES MEMORY_SWITCHES
@@ -76,5 +264,45 @@ uint32_t evidence_exempt(const struct memory *m, enum fm_progress progress);
 unsigned evidence_gpus_expected(const struct evidence *evidence, const struct memory *m);
 /* Whether that status of a fabric manager is a failure. */
 bool evidence_fm_failed(uint8_t status, enum fm_progress progress);
+
+/* ---- NMX-T of a rack ------------------------------------------------------------------------- */
+
+/*
+ * What NMX-T on a switch tray of an NVL72 reports about a whole rack's NVLinks: a row for each
+ * port and metric, some megabytes in all, of which only the ports of GPUs are kept. A rack is
+ * requested once for all of its hosts; tray and slot say which rows belong to a host.
+ *
+ * A port's state is the label logical_state of any of its rows, the cause down_blame. Link_Down is
+ * a counter that only grows: it counts if it rose within a window. Ports that were reported once
+ * and are in no row any more count as missing.
+ */
+
+#define NMX_PORTS_MAX 16384 /* of a rack; an NVL72 has 1,296 at its GPUs */
+
+struct nmx;
+
+struct nmx_place {	  /* of a host; at least one of tray and slot is there */
+	int tray, slot;	  /* tray_index, chassis_slot_index; -1 = any */
+	char chassis[32]; /* chassis_id; "" = any */
+};
+/* Reads "tray=17", "slot=27" or "chassis=1820325172739"; false = the word is none of these. */
+bool nmx_place_parse(struct nmx_place *place, const char *word);
+/* Whether it has a tray or a slot. */
+bool nmx_place_is_set(const struct nmx_place *place);
+
+/* What is known of one rack: nothing at first. The caller frees it; NULL is fine. */
+struct nmx *nmx_new(void);
+void nmx_free(struct nmx *nmx);
+
+extern const struct exposition_ops nmx_ops; /* arg: the nmx */
+/* Starts a response, one at a time; and ends one that was complete: it counts from then on. */
+void nmx_begin(struct nmx *nmx, uint64_t now_us);
+void nmx_end(struct nmx *nmx);
+/*
+ * Sets *verdict for a host; UNKNOWN if no row ever was the host's. window_us: how long the rise of
+ * a counter counts.
+ */
+void nmx_judge(const struct nmx *nmx, const struct nmx_place *place, uint64_t window_us,
+	       struct nvswitch_verdict *verdict);
 
 #endif

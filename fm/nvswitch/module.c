@@ -1,19 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include "fm/nvswitch/module.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include "fm/fabric/host_verdict.h"
 #include "fm/conf/name_list.h"
 #include "fm/conf/name_patterns.h"
+#include "fm/fabric/host_verdict.h"
 #include "fm/fabric/operation.h"
 #include "fm/fabric/request.h"
 #include "fm/fabric/view.h"
 #include "fm/nvswitch/evidence.h"
-#include "fm/nvswitch/module_own.h"
+#include "fm/nvswitch/module.h"
 #include "fm/nvswitch/policy.h"
+#include "fm/nvswitch/state_monitor.h"
 #include "topology/base/mem.h"
+
+/* what the files module*.c of the room share. */
+
+struct nvlink_room {
+	struct fabric *fabric;
+	struct fabric_services services;
+	struct nvswitch *nvswitch;
+	bool refused;	/* the own port leads into an NVLink subnet, and that was logged */
+	bool requested; /* a reroute, by the call that is under way */
+};
+
+/* module.c: reads the state files; marks one for writing: states and overrides, memories. */
+#define NVLINK_STATES_FILE "nvswitch"
 
 /* "MF0;gb-nvl-087-switch03:N5110_LD/U1", "MF0;sw06:N5400_LD/U1": whatever the generation. */
 static bool is_nvlink_switch(const char *desc)
@@ -210,6 +223,7 @@ static void nvlink_memory_changed(struct nvlink_room *r)
 }
 
 /* module.c */
+
 /* enum nvswitch_state by host of a snapshot, as routing uses them; the caller frees it. */
 static uint8_t *nvlink_states(const struct nvlink_room *r, const struct topo *t)
 {

@@ -7,7 +7,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fm/nvswitch/nmx.h"
+#include "fm/nvswitch/evidence.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -6,8 +6,8 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fm/nvswitch/sxid.h"
-#include "fm/nvswitch/syslog.h"
+#include "fm/nvswitch/evidence_sxid.h"
+#include "fm/nvswitch/intake_syslog.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

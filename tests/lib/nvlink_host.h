@@ -16,8 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/nvswitch/evidence.h"
-#include "fm/nvswitch/health.h"
-#include "fm/nvswitch/sxid.h"
+#include "fm/nvswitch/state_health.h"
+#include "fm/nvswitch/evidence_sxid.h"
 
 #define HOST_S	      1000000ull
 #define HOST_INTERVAL 15

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "fm/nvswitch/health.h"
+#include "fm/nvswitch/state_health.h"
 #include "fm/nvswitch/module.h"
 #include "tests/lib/fabric_world.h"
 

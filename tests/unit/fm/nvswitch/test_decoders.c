@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <string.h>
-#include "fm/nvswitch/decoder.h"
+#include "fm/nvswitch/intake_scrape.h"
 #include "topology/base/mem.h"
 
 #define P2P                                                                                        \

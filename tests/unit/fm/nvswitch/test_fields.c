@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fm/nvswitch/fields.h"
+#include "fm/nvswitch/intake_scrape.h"
 
 static uint32_t seen_of(const char *const *names)
 {

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "fm/nvswitch/health.h"
-#include "fm/nvswitch/sxid.h"
+#include "fm/nvswitch/state_health.h"
+#include "fm/nvswitch/evidence_sxid.h"
 
 #define S	 1000000ull
 #define HOSTS	 40

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fm/nvswitch/nmx.h"
+#include "fm/nvswitch/evidence.h"
 
 #define WINDOW_US 300000000ull
 #define PORTS	  18

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fm/nvswitch/nvswitch.h"
+#include "fm/nvswitch/state_monitor.h"
 
 static void event_cb(void *arg, enum log_level level, const char *kind, json_t *details,
 		     const char *text)

@@ -15,7 +15,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "fm/nvswitch/nvswitch.h"
+#include "fm/nvswitch/state_monitor.h"
 #include "topology/base/mem.h"
 
 #define RETRY_US   2000

@@ -17,7 +17,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include "fm/nvswitch/nvswitch.h"
+#include "fm/nvswitch/state_monitor.h"
 #include "topology/base/mem.h"
 
 #define LOOK_US	 1000

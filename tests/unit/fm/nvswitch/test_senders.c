@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
-#include "fm/nvswitch/senders.h"
+#include "fm/nvswitch/intake_logs.h"
 
 static enum sender_verdict verdict_of(struct senders *s, const char *text)
 {

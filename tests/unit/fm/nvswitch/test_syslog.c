@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fm/nvswitch/sxid.h"
-#include "fm/nvswitch/syslog.h"
+#include "fm/nvswitch/evidence_sxid.h"
+#include "fm/nvswitch/intake_syslog.h"
 
 /* ---- Headers --------------------------------------------------------------------------------- */
 

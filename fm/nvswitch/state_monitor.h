@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * nvswitch: the monitor of all hosts' NVLinks: it scrapes exporters, reads kernel logs, decides
- * (health.h), runs the operators' hook and requests a reroute when the states that routing uses
- * have changed. How routing treats them is the caller's.
+ * (state_health.h), runs the operators' hook and requests a reroute when the states that routing
+ * uses have changed. How routing treats them is the caller's.
  */
-#ifndef FMD_NVSWITCH_NVSWITCH_H
-#define FMD_NVSWITCH_NVSWITCH_H
+#ifndef FMD_NVSWITCH_STATE_MONITOR_H
+#define FMD_NVSWITCH_STATE_MONITOR_H
 
 #include <jansson.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 #include "fm/conf/conf_keys.h"
 #include "fm/loop/log.h"
 #include "fm/loop/loop.h"
-#include "fm/nvswitch/health.h"
+#include "fm/nvswitch/state_health.h"
 
 struct nvswitch;
 

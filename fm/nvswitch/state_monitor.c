@@ -1,13 +1,35 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include "fm/nvswitch/nvswitch.h"
 #include <limits.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fm/nvswitch/nvswitch_own.h"
+#include "fm/nvswitch/intake_logs.h"
+#include "fm/nvswitch/intake_sources.h"
+#include "fm/nvswitch/state_monitor.h"
+#include "fm/os/hook.h"
 #include "topology/base/mem.h"
 #include "topology/base/text.h"
+
+struct change { /* of a host's state, in the step that runs */
+	unsigned host;
+	enum nvswitch_state before;
+};
+
+struct nvswitch {		 /* sources see its `home` alone */
+	struct source_home home; /* the first member: a source_home * is a struct nvswitch * */
+	struct health health;
+	struct nvswitch_conf conf; /* in force */
+	struct sources *sources;
+	struct log_intake *intake;
+
+	struct hook *hook;
+	struct loop_timer *step_timer;
+	bool soon; /* a step is about to run */
+	struct change *changes;
+	unsigned nchanges;
+	bool states_changed; /* in that step: some host's state, or whether it is watched */
+};
 
 /*
  * nvswitch_report: what is known of hosts' NVLinks, as documents. Times are ages in seconds: the
@@ -262,9 +284,9 @@ json_t *nvswitch_json(const struct nvswitch *nv)
 }
 
 /*
- * nvswitch: the monitor (see nvswitch.h).
+ * nvswitch: the monitor (see state_monitor.h).
  *
- *   exporters, kernel logs, reports (sources.h) -> health -> state of a host -> events, hook
+ *   exporters, kernel logs, reports -> health -> state of a host -> events, hook
  *                                                         -> routed          -> reroute
  *
  * What a source hears goes into health at once, and a step brings all hosts up to date STEP_US

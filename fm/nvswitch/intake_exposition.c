@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include "fm/nvswitch/intake_exposition.h"
+
 /*
- * exposition: Prometheus' text format, line by line.
- *
- *   NAME [{ LABEL="value" , .. }] VALUE [TIMESTAMP]
+ * NAME [{ LABEL="value" , .. }] VALUE [TIMESTAMP]
  *
  * with blanks between any two of these, `# ..` for remarks, and \\ \" \n in label values. Values
  * are strtod's, with NaN, +Inf and -Inf; words that exporters write for no value ("N/A",
@@ -12,11 +16,6 @@
  * here. So a line costs a memchr for its end and one comparison with the name of the line before;
  * labels and value are looked at only where the name is wanted.
  */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-#include <strings.h>
-#include "fm/nvswitch/exposition.h"
 
 #define NUMBER_MAX 63 /* characters of a value */
 

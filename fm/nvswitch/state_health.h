@@ -1,10 +1,80 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * health: turns the reports of sources into states of hosts, and states into what routing takes
- * into account. Decisions only: no I/O, and the time is the caller's.
+ * aliases: other names of hosts, from a file: the names that kernel logs, service processors and
+ * exporters have for a machine that the fabric knows by its node description. Names are compared in
+ * lower case, by their first part where that is enough.
+ */
+#ifndef FMD_NVSWITCH_STATE_HEALTH_H
+#define FMD_NVSWITCH_STATE_HEALTH_H
+
+#include <stddef.h>
+#include "fm/nvswitch/evidence.h"
+#include "topology/base/names.h"
+
+#define NAME_MAX_LEN 255
+
+struct aliases {	    /* zeroed = none */
+	struct names names; /* folded */
+	char **texts;	    /* the texts of `names`, by id */
+	char **hosts;	    /* by id */
+};
+
+/*
+ * Adds the lines `HOST NAME...` of a file; # begins a remark. 0, or -1 with `FILE:LINE: reason` in
+ * err: it cannot be read, has an invalid host name, or one name for two hosts.
+ */
+int aliases_read(struct aliases *aliases, const char *path, char *err, size_t err_size);
+/* Frees all; there are no aliases then. */
+void aliases_fini(struct aliases *aliases);
+
+/* ---- What is kept of one host: its sources, its kernel log, and its states ------------------- */
+
+struct health_source { /* one source that reports on a host repeatedly */
+	char *where;
+	enum nvswitch_trust trust;
+	bool heard, up;	 /* heard: it has reported once; up: the latest request succeeded */
+	bool reported;	 /* by `health-report`; up until its TTL is over */
+	uint64_t ttl_us; /* of a report; else health_conf.stale_us counts */
+	uint64_t heard_us;
+	struct nvswitch_verdict verdict;
+	char error[80]; /* why it is not up */
+};
+
+struct health_log {	    /* of the host's kernel; faults are in the memory */
+	uint64_t window_us; /* when the counting of non-fatal errors began */
+	unsigned nonfatal, lines;
+	char pci[16]; /* of the GPU that the next line is about, "" = not known */
+};
+
+struct health_host {
+	char *name;
+	struct health_source *sources;
+	struct health_source *earlier; /* while the sources are listed anew */
+	unsigned nsources, nearlier;
+	struct health_log *log;		   /* NULL = no line so far */
+	struct memory *memory;		   /* NULL = nothing is remembered */
+	enum nvswitch_state sources_state; /* the worst of its sources' reports, never UNKNOWN */
+	bool unconfirmed; /* an untrusted source reports what is worse than observed */
+	enum nvswitch_state observed, believed, routed,
+		state;		      /* the first three are never UNKNOWN */
+	enum nvswitch_state override; /* UNKNOWN = none */
+	uint64_t since_us;	      /* of `state` */
+	uint64_t differs_us;	      /* since when observed is on one side of believed */
+	int8_t side;		      /* 1 = worse, -1 = better, 0 = the same */
+	bool reported;		      /* a recent report, or its log, shows its state */
+	bool vouched;	/* its log shows a boot or reset, or it has a log and was cleared */
+	bool present;	/* in the fabric */
+	bool announced; /* its state was reported once; set by state_monitor.c */
+};
+
+/* ---- Health ---------------------------------------------------------------------------------- */
+
+/*
+ * Turns the reports of sources into states of hosts, and states into what routing takes into
+ * account. Decisions only: no I/O, and the time is the caller's.
  *
  *   observed   the worst of the present reports of the host's sources and of the events in its
- *              memory (memory.h). Worse than DEGRADED_LINK needs a trusted source, or two sources
+ *              memory. Worse than DEGRADED_LINK needs a trusted source, or two sources
  *   state      observed, once it has lasted (hold-down), unless so many hosts turn bad that the
  *              sources are suspect (guard); UNKNOWN while no source reports
  *   routed     the state that routing uses: state, taken over in batches at an interval; UNKNOWN
@@ -12,13 +82,6 @@
  * A source is an exporter, or a program that sends health reports; these stay until an operator's
  * `clear` finds them silent. A manual override counts at once and until it is taken back.
  */
-#ifndef FMD_NVSWITCH_HEALTH_H
-#define FMD_NVSWITCH_HEALTH_H
-
-#include <stddef.h>
-#include "fm/nvswitch/aliases.h"
-#include "fm/nvswitch/health_host.h"
-#include "topology/base/names.h"
 
 struct health_conf {
 	uint64_t worsen_us, recover_us; /* how long it must last */
@@ -55,9 +118,9 @@ struct health {
 void health_init(struct health *h, const struct health_ops *ops, void *arg);
 void health_fini(struct health *h);
 /*
- * health.c: the number of a host, found by its full name, by an alias, or by its name up to
- * the first dot if one host only has that; UINT_MAX = none. health_add() makes a host of that full
- * name if there is none.
+ * The number of a host, found by its full name, by an alias, or by its name up to the first dot if
+ * one host only has that; UINT_MAX = none. health_add() makes a host of that full name if there is
+ * none.
  */
 unsigned health_find(const struct health *h, const char *name);
 unsigned health_add(struct health *h, const char *name);
@@ -78,7 +141,7 @@ void health_sources_end(struct health *h);
 void health_hear(struct health *h, unsigned host, unsigned source,
 		 const struct nvswitch_verdict *verdict, const char *error, uint64_t now_us);
 /*
- * Takes a report by `health-report` (source_report.c). False, nothing changed: too many sources
+ * Takes a report by `health-report` (intake_sources.c). False, nothing changed: too many sources
  * report on this host already.
  */
 bool health_report(struct health *h, unsigned host, const struct memory_report *report,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * sxid: what NVSwitch errors (SXid) and GPU errors (Xid) mean for a host's NVLinks, by number
- * (sxid.c) and by the kernel's own words.
+ * and by the kernel's own words.
  */
-#ifndef FMD_NVSWITCH_SXID_H
-#define FMD_NVSWITCH_SXID_H
+#ifndef FMD_NVSWITCH_EVIDENCE_SXID_H
+#define FMD_NVSWITCH_EVIDENCE_SXID_H
 
 #include <stddef.h>
 #include "fm/nvswitch/state.h"

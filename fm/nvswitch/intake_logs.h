@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * senders: the senders of kernel logs: their addresses, how many of their lines were of use, and
+ * logs: kernel logs: their senders, the servers that receive them, and the intake that assigns them
+ * to hosts.
+ *
+ * Of senders: their addresses, how many of their lines were of use, and
  * whether they are allowed.
  *
  * A configured list of addresses is exact. Without one, a sender with a known address is allowed:
@@ -9,14 +12,16 @@
  *
  * The table has room for SENDERS_MAX senders, so forged source addresses do not make it grow.
  */
-#ifndef FMD_NVSWITCH_SENDERS_H
-#define FMD_NVSWITCH_SENDERS_H
+#ifndef FMD_NVSWITCH_INTAKE_LOGS_H
+#define FMD_NVSWITCH_INTAKE_LOGS_H
 
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/socket.h>
+#include "fm/loop/loop.h"
+#include "fm/nvswitch/evidence_sxid.h"
 
 #define SENDERS_MAX 4096
 #define SENDER_NAME 64
@@ -28,8 +33,6 @@ struct sender_prefix {
 	struct sender_address address;
 	uint8_t bits; /* 0..128 */
 };
-/* Copies the address of an AF_INET or AF_INET6 socket address; all zero for other families. */
-void sender_address_of(struct sender_address *to, const struct sockaddr *from);
 /* Reads "10.0.0.5" or "fd00::5"; false = the text is neither. */
 bool sender_address_parse(struct sender_address *to, const char *text);
 
@@ -73,7 +76,6 @@ bool senders_allow(struct senders *s, const char *list, char *err, size_t err_si
  * address; adds this machine's.
  */
 void senders_forget_known(struct senders *s);
-void senders_know(struct senders *s, const struct sender_address *address);
 void senders_know_text(struct senders *s, const char *text);
 void senders_know_own(struct senders *s);
 /* Frees what `s` holds. A zeroed struct has no senders. */
@@ -85,6 +87,7 @@ void senders_fini(struct senders *s);
  */
 struct sender *senders_find(struct senders *s, const struct sender_address *address,
 			    uint64_t now_us);
+
 /* Whether lines of a sender are read. */
 static inline bool sender_may(const struct sender *sender)
 {
@@ -99,5 +102,79 @@ static inline bool sender_may(const struct sender *sender)
 json_t *senders_json(const struct senders *s, uint64_t now_us);
 json_t *senders_totals(const struct senders *s);
 json_t *senders_worst(const struct senders *s, unsigned most);
+
+/* ---- Log server ------------------------------------------------------------------------------ */
+
+/*
+ * One socket or file from which kernel logs are read: syslog by UDP, by TCP, journald's
+ * records or syslog by a unix socket, or a local kmsg. Lines that are not about NVLinks are dropped
+ * at once, so nothing here grows with what is sent. Each line is counted for its sender
+ * (struct senders); lines of senders that are not allowed are not read.
+ */
+
+struct log_server_ops {
+	/*
+	 * Takes a line about NVLinks. host: the name in the line, else the sender's address; "" =
+	 * this machine.
+	 */
+	void (*event)(void *arg, const char *host, const struct sxid_event *event);
+	/*
+	 * Takes a line of a sender that is neither allowed nor refused yet; host as in event(),
+	 * event NULL = the line is about something else. False: the line counts as refused.
+	 */
+	bool (*undecided)(void *arg, struct sender *sender, const char *host,
+			  const struct sxid_event *event);
+	/* A line came from a sender that is refused. */
+	void (*refused)(void *arg, const struct sender *sender);
+};
+
+struct log_server;
+
+enum log_server_kind {
+	LOG_SERVER_UDP,
+	LOG_SERVER_TCP,
+	LOG_SERVER_KMSG,
+	LOG_SERVER_UNIX,
+	LOG_SERVER_KINDS
+};
+
+/*
+ * Opens a server at `where`: "ADDRESS:PORT", or a path for kmsg and the unix socket. The caller
+ * owns it; loop, senders and ops are borrowed until it is freed (NULL is fine). Returns NULL with
+ * the reason in err.
+ */
+struct log_server *log_server_new(struct loop *loop, enum log_server_kind kind, const char *where,
+				  struct senders *senders, const struct log_server_ops *ops,
+				  void *arg, char *err, size_t err_size);
+void log_server_free(struct log_server *server);
+
+struct log_server_stats {
+	uint64_t lines, events, bad; /* bad: without a known header */
+	unsigned connections, refused;
+};
+/* What the server has counted since it was opened. */
+struct log_server_stats log_server_stats(const struct log_server *server);
+
+/* ---- Assigns lines of kernel logs to the hosts that they are about --------------------------- */
+
+/*
+ * All log servers share
+ * one. It counts lines by sender, and asks the system's resolver whether a sender with an unknown
+ * address may send for the host that its line names.
+ */
+
+struct source_home;
+struct log_intake;
+
+/* The caller owns it; `home` is borrowed until log_intake_free(), for which NULL is fine. */
+struct log_intake *log_intake_new(struct source_home *home);
+void log_intake_free(struct log_intake *intake);
+
+extern const struct log_server_ops log_intake_ops; /* arg: the intake */
+
+/* The table of senders, owned by the intake. */
+struct senders *log_intake_senders(struct log_intake *intake);
+/* The number of lines about NVLinks of hosts that the fabric does not have. */
+uint64_t log_intake_unknown(const struct log_intake *intake);
 
 #endif

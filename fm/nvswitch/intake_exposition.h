@@ -6,8 +6,8 @@
  * within it. The first fault (a malformed line, a line longer than the buffer, a body that ends
  * within a line) ends the reading: the whole body is discarded then.
  */
-#ifndef FMD_NVSWITCH_EXPOSITION_H
-#define FMD_NVSWITCH_EXPOSITION_H
+#ifndef FMD_NVSWITCH_INTAKE_EXPOSITION_H
+#define FMD_NVSWITCH_INTAKE_EXPOSITION_H
 
 #include <stdbool.h>
 #include <stddef.h>

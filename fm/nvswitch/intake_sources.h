@@ -2,21 +2,21 @@
 /*
  * source: a source of the state of hosts' NVLinks: exporters that fmd requests, kernel logs that it
  * receives, health reports of other programs. Each is one file with a `const struct
- * health_source_ops source_NAME`, and one row of the table in sources.c; ARCHITECTURE.md has the
- * steps to add one.
+ * health_source_ops source_NAME`, and one row of the table in intake_sources.c; ARCHITECTURE.md has
+ * the steps to add one.
  *
- * A source passes what it learns to health.h: a state that is reported repeatedly by
+ * A source passes what it learns to state_health.h: a state that is reported repeatedly by
  * health_source_add() and health_hear(), a line of a kernel log by health_hear_log(). Then it calls
- * source_heard(). A source decides nothing: health.c has hold-down, guard and trust.
+ * source_heard(). A source decides nothing: state_health.c has hold-down, guard and trust.
  */
-#ifndef FMD_NVSWITCH_SOURCE_H
-#define FMD_NVSWITCH_SOURCE_H
+#ifndef FMD_NVSWITCH_INTAKE_SOURCES_H
+#define FMD_NVSWITCH_INTAKE_SOURCES_H
 
 #include <jansson.h>
 #include <stddef.h>
-#include "fm/nvswitch/health.h"
-#include "fm/nvswitch/log_server.h"
-#include "fm/nvswitch/nvswitch.h"
+#include "fm/nvswitch/state_health.h"
+#include "fm/nvswitch/intake_logs.h"
+#include "fm/nvswitch/state_monitor.h"
 
 struct log_intake;
 
@@ -93,5 +93,43 @@ struct health_source_ops {
 /* The command `health-report`: 0, or -1 with the reason in err; see nvswitch_hear_report(). */
 int source_report_hear(struct source_home *home, const struct nvswitch_said *report, char *err,
 		       size_t err_size);
+
+/* ---- All sources that one configuration wants ------------------------------------------------ */
+
+/*
+ * When fmd starts, a source that cannot be opened (a port that another daemon has, a list that does
+ * not exist yet) raises an alert and is retried; the others work. Later configurations are applied
+ * as a whole or refused, and the one before stays; a source that was not open before and has the
+ * same configuration is no reason to refuse.
+ */
+
+struct sources;
+struct sources_opened; /* by a configuration that is not applied yet */
+
+/* Without open sources. The caller owns it; `home` is borrowed. Free closes all; NULL is fine. */
+struct sources *sources_new(struct source_home *home);
+void sources_free(struct sources *sources);
+
+/*
+ * Opens what conf wants beside what is open; the caller gives it to sources_take(). NULL with the
+ * reason in err: the configuration is refused and nothing has changed.
+ */
+struct sources_opened *sources_open(struct sources *sources, const struct nvswitch_conf *conf,
+				    char *err, size_t err_size);
+/* Replaces the sources by what was opened and frees `opened`; home->conf is the new one then. */
+void sources_take(struct sources *sources, struct sources_opened *opened);
+/* Whether the files that a configuration names can be used: 0, or -1 with the reason in err. */
+int sources_check(const struct nvswitch_conf *conf, char *err, size_t err_size);
+
+/* home->present has changed; and the memory of a host was read from its state file. */
+void sources_hosts_changed(struct sources *sources);
+void sources_recall(const struct sources *sources, unsigned host);
+
+/* Adds "inputs", whether each source that is wanted is open, and "input_errors", why one is not. */
+void sources_add_inputs(const struct sources *sources, json_t *doc);
+/* Sums up what all sources counted of kernel logs; false: no source of kernel logs is open. */
+bool sources_count(const struct sources *sources, struct log_server_stats *sum);
+/* A list, which the caller owns, of what source `number` of a host does not report but should. */
+json_t *sources_missing(const struct sources *sources, unsigned host, unsigned number);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include "fm/nvswitch/memory.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include "fm/nvswitch/evidence.h"
 
 /*
  * memory_file: what is remembered of a host as lines of text, each `KIND HOST WORD=VALUE..`:

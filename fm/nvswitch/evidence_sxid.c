@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include "fm/nvswitch/sxid.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fm/nvswitch/memory.h"
+#include "fm/nvswitch/evidence.h"
+#include "fm/nvswitch/evidence_sxid.h"
 
 /*
  * catalog: error numbers of NVSwitches (SXid) and GPUs (Xid), and what NVIDIA says is to be done
@@ -243,8 +243,6 @@ const char *xid_words(unsigned number)
  *     Required)
  *   NVRM: GPU 0000:29:00.0: GPU has fallen off the bus.
  *   GPU reset executed: GPU-<uuid>, success: true          as NVSentinel logs it
- *
- * What numbers mean is in sxid.c.
  */
 
 #define TEXT_MAX 512 /* of a message; what counts is in front */
