@@ -26,7 +26,6 @@
 #include <systemd/sd-daemon.h>
 #include "fm/control/control.h"
 #include "fm/conf/conf.h"
-#include "fm/conf/conf_secret.h"
 #include "fm/os/helper.h"
 #include "fm/loop/log.h"
 #include "fm/loop/loop.h"
@@ -73,13 +72,13 @@ struct daemon {
 
 /* ---- Configuration ---- */
 
-static struct mad_conf mad_conf_of(const struct conf *conf)
+static struct mad_conf mad_conf_of(const struct conf_mad *conf)
 {
 	return (struct mad_conf){
-		.window_max = conf->mad.max_wire_smps,
-		.window_device = conf->mad.max_wire_smps_per_device,
-		.timeout_ms = conf->mad.timeout_ms,
-		.retries = conf->mad.retries,
+		.window_max = conf->max_wire_smps,
+		.window_device = conf->max_wire_smps_per_device,
+		.timeout_ms = conf->timeout_ms,
+		.retries = conf->retries,
 	};
 }
 
@@ -94,24 +93,22 @@ static bool wants_restart(const struct conf *now, const struct conf *next)
 
 static void keep_opened(struct conf *next, const struct conf *now)
 {
-	next->port.guid = now->port.guid;
 	next->port = now->port;
-	strcpy(next->port.device, now->port.device);
 	strcpy(next->state_dir, now->state_dir);
 	strcpy(next->socket, now->socket);
 	strcpy(next->http.listen, now->http.listen);
 	next->sandbox = now->sandbox;
 }
 
-static struct http_conf http_conf_of(const struct conf *conf)
+static struct http_conf http_conf_of(const struct conf_http *conf)
 {
 	return (struct http_conf){
-		.listen = conf->http.listen,
-		.hosts = conf->http.hosts,
-		.token_file = conf->http.token_file,
-		.cert_file = conf->http.cert_file,
-		.key_file = conf->http.key_file,
-		.ports = (enum conf_port_metrics)conf->http.port_metrics,
+		.listen = conf->listen,
+		.hosts = conf->hosts,
+		.token_file = conf->token_file,
+		.cert_file = conf->cert_file,
+		.key_file = conf->key_file,
+		.ports = (enum conf_port_metrics)conf->port_metrics,
 	};
 }
 
@@ -148,13 +145,13 @@ static int reload(void *arg, char *err, size_t err_size)
 			 "%s: port, state_dir, socket, http_listen and sandbox change at a restart",
 			 d->conf_path);
 	keep_opened(&next, &d->conf);
-	http_conf = http_conf_of(&next);
+	http_conf = http_conf_of(&next.http);
 	if (d->http && http_configure(d->http, &http_conf, err, err_size))
 		return -1;
 	helper_configure(d->helper);
 	d->conf = next;
 	log_set_level(-1, next.log_level);
-	mad_conf = mad_conf_of(&next);
+	mad_conf = mad_conf_of(&next.mad);
 	mad_configure(d->mad, &mad_conf);
 	fabric_configure(d->fabric, &d->conf);
 	judge_secrets(d);
@@ -318,7 +315,7 @@ static int make_dirs(const char *state_dir, const char *socket_path)
 static void open_http(void *arg)
 {
 	struct daemon *d = arg;
-	const struct http_conf conf = http_conf_of(&d->conf);
+	const struct http_conf conf = http_conf_of(&d->conf.http);
 	char err[256] = "";
 
 	d->http = http_new(d->loop, d->fabric, &conf, err, sizeof(err));
@@ -374,7 +371,8 @@ static int give_up_rights(struct daemon *d)
 static int daemon_open(struct daemon *d)
 {
 	const char *socket_path = d->socket_path ? d->socket_path : d->conf.socket;
-	struct mad_conf mad_conf = mad_conf_of(&d->conf);
+	const struct conf_port *port = &d->conf.port;
+	struct mad_conf mad_conf = mad_conf_of(&d->conf.mad);
 	char err[512] = "";
 
 	log_set_level(-1, d->conf.log_level);
@@ -385,10 +383,8 @@ static int daemon_open(struct daemon *d)
 		return EXIT_FAILURE;
 	d->loop = loop_new();
 	helper_attach(d->helper, d->loop);
-	d->mad = mad_new(
-		d->loop,
-		io_umad_new(d->loop, d->conf.port.guid, d->conf.port.device, d->conf.port.num),
-		&mad_conf);
+	d->mad = mad_new(d->loop, io_umad_new(d->loop, port->guid, port->device, port->num),
+			 &mad_conf);
 	d->fabric = fabric_new(d->loop, d->mad, &d->conf, fabric_rooms);
 	d->control = control_new(d->loop, d->fabric, socket_path, reload, d, err, sizeof(err));
 	if (!d->control) {

@@ -271,10 +271,9 @@ static void status(const void *room, json_t *doc)
 static void configure(void *room)
 {
 	struct audit_room *r = room;
-	const struct conf *conf = r->services.conf;
+	const struct conf_audit *conf = &r->services.conf->audit;
 
-	audit_configure(r->audit, (unsigned)conf->audit.rate,
-			(uint64_t)conf->audit.after_ms * 1000);
+	audit_configure(r->audit, (unsigned)conf->rate, (uint64_t)conf->after_ms * 1000);
 }
 
 static void *init(struct fabric *fabric)

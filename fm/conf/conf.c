@@ -26,23 +26,7 @@
 #include "fm/conf/conf_table.h"
 #include "topology/snapshot/naming.h"
 
-int conf_check_reload(const struct conf *now, const struct conf *next, char *err, size_t err_size)
-{
-	const struct m_key_conf keys = conf_m_keys(now), next_keys = conf_m_keys(next);
-	const char *why = NULL;
-
-	if (now->routing.lmc != next->routing.lmc)
-		why = "lmc cannot change while fmd runs, as all LIDs would change; nothing was "
-		      "loaded";
-	else if (!m_key_conf_knows(&next_keys, &keys))
-		why = keys.secret.set ? "ports hold M_Keys derived from the current secret: set "
-					"old_m_key_secret_file to it; nothing was loaded"
-				      : "ports hold the current m_key: to change m_key, set "
-					"old_m_key to the current one; nothing was loaded";
-	if (why)
-		snprintf(err, err_size, "%s", why);
-	return why ? -1 : 0;
-}
+/* ---- The table ------------------------------------------------------------------------------- */
 
 const char *conf_key(size_t index)
 {
@@ -67,11 +51,61 @@ const char *conf_word(const char *key, int number)
 	return NULL;
 }
 
+static void *field(struct conf *conf, const struct conf_option *option)
+{
+	return (char *)conf + option->offset;
+}
+
+/* The whole of `text` is one number of up to 16 hexadecimal or 20 decimal digits. */
+static bool parse_hex64(const char *text, uint64_t *value)
+{
+	char *end;
+
+	if (*text < '0' || *text > '9')
+		return false; /* no sign, no blank */
+	errno = 0;
+	*value = strtoull(text, &end, 0);
+	return !*end && !errno;
+}
+
+void conf_default(struct conf *conf)
+{
+	memset(conf, 0, sizeof(*conf));
+	for (size_t i = 0; i < conf_noptions; i++) {
+		const struct conf_option *o = &conf_options[i];
+
+		switch (o->kind) {
+		case CONF_INTEGER:
+		case CONF_WORD:
+			*(int *)field(conf, o) = (int)o->number;
+			break;
+		case CONF_FLAG:
+			*(bool *)field(conf, o) = o->number;
+			break;
+		case CONF_SECONDS:
+			*(int *)field(conf, o) = (int)(o->number * 1000);
+			break;
+		case CONF_REAL:
+			*(double *)field(conf, o) = o->number;
+			break;
+		case CONF_HEX64:
+			parse_hex64(o->text, field(conf, o));
+			break;
+		case CONF_TEXT:
+			snprintf(field(conf, o), o->size, "%s", o->text);
+		}
+	}
+}
+
+/* ---- One key of the file --------------------------------------------------------------------- */
+
 #define LIST_MOST 1024
 
-/* The file that is loaded, and where its error goes. */
+/* The file that is loaded, what it fills, and where its error goes. */
 struct load {
 	const char *path;
+	config_t config;
+	struct conf conf;
 	char *err;
 	size_t err_size;
 };
@@ -93,61 +127,34 @@ __attribute__((format(printf, 3, 4))) static int refuse(const struct load *load,
 	return -1;
 }
 
-static void *field(struct conf *conf, const struct conf_option *option)
+static int load_number(struct load *load, const struct conf_option *option,
+		       const config_setting_t *setting)
 {
-	return (char *)conf + option->offset;
-}
-
-/* The whole of `text` is one number of up to 16 hexadecimal or 20 decimal digits. */
-static bool parse_hex64(const char *text, uint64_t *value)
-{
-	char *end;
-
-	if (*text < '0' || *text > '9')
-		return false; /* no sign, no blank */
-	errno = 0;
-	*value = strtoull(text, &end, 0);
-	return !*end && !errno;
-}
-
-static int store_number(const struct load *load, struct conf *conf,
-			const struct conf_option *option, const config_setting_t *setting,
-			double value)
-{
-	bool fraction = option->kind != CONF_INTEGER, off = fraction && value == 0;
+	bool fraction = option->kind != CONF_INTEGER;
 	const char *unit = option->unit ? option->unit : "";
+	int type = config_setting_type(setting);
+	double value;
 
-	if (!off && !(value >= option->min && value <= option->max))
+	if (type == CONFIG_TYPE_INT || type == CONFIG_TYPE_INT64)
+		value = (double)config_setting_get_int64(setting);
+	else if (type == CONFIG_TYPE_FLOAT && fraction)
+		value = config_setting_get_float(setting);
+	else
+		return refuse(load, setting, "%s: a%s number is expected", option->name,
+			      fraction ? "" : " whole");
+	if (!(fraction && value == 0) && !(value >= option->min && value <= option->max))
 		return refuse(load, setting, "%s = %g is outside %g..%g%s%s%s", option->name, value,
 			      option->min, option->max, *unit ? " " : "", unit,
 			      fraction ? " (0 = off)" : "");
 	if (option->kind == CONF_REAL)
-		*(double *)field(conf, option) = value;
+		*(double *)field(&load->conf, option) = value;
 	else
-		*(int *)field(conf, option) =
+		*(int *)field(&load->conf, option) =
 			option->kind == CONF_SECONDS ? (int)(value * 1000 + 0.5) : (int)value;
 	return 0;
 }
 
-static int load_number(const struct load *load, struct conf *conf, const struct conf_option *option,
-		       const config_setting_t *setting)
-{
-	switch (config_setting_type(setting)) {
-	case CONFIG_TYPE_INT:
-	case CONFIG_TYPE_INT64:
-		return store_number(load, conf, option, setting,
-				    (double)config_setting_get_int64(setting));
-	case CONFIG_TYPE_FLOAT:
-		if (option->kind != CONF_INTEGER)
-			return store_number(load, conf, option, setting,
-					    config_setting_get_float(setting));
-		break;
-	}
-	return refuse(load, setting, "%s: a%s number is expected", option->name,
-		      option->kind == CONF_INTEGER ? " whole" : "");
-}
-
-static int load_word(const struct load *load, struct conf *conf, const struct conf_option *option,
+static int load_word(struct load *load, const struct conf_option *option,
 		     const config_setting_t *setting, const char *text)
 {
 	char known[128] = "";
@@ -156,7 +163,8 @@ static int load_word(const struct load *load, struct conf *conf, const struct co
 		size_t used = strlen(known);
 
 		if (!strcmp(*word, text)) {
-			*(int *)field(conf, option) = option->first + (int)(word - option->words);
+			*(int *)field(&load->conf, option) =
+				option->first + (int)(word - option->words);
 			return 0;
 		}
 		snprintf(known + used, sizeof(known) - used, "%s%s", used ? ", " : "", *word);
@@ -182,7 +190,7 @@ static const char *text_of(const config_setting_t *setting, char list[LIST_MOST]
 	return list;
 }
 
-static int load_text(const struct load *load, struct conf *conf, const struct conf_option *option,
+static int load_text(struct load *load, const struct conf_option *option,
 		     const config_setting_t *setting)
 {
 	char why[128], list[LIST_MOST];
@@ -191,61 +199,51 @@ static int load_text(const struct load *load, struct conf *conf, const struct co
 	if (!text)
 		return refuse(load, setting, "%s: a text in quotes is expected", option->name);
 	if (option->kind == CONF_HEX64)
-		return parse_hex64(text, field(conf, option))
+		return parse_hex64(text, field(&load->conf, option))
 			       ? 0
 			       : refuse(load, setting,
 					"%s = \"%s\" is not a 64-bit number such as \"0x1234\"",
 					option->name, text);
 	if (option->kind == CONF_WORD)
-		return load_word(load, conf, option, setting, text);
+		return load_word(load, option, setting, text);
 	if (strlen(text) >= option->size)
 		return refuse(load, setting, "%s: longer than %zu characters", option->name,
 			      option->size - 1);
 	if (option->check && !option->check(text, why, sizeof(why)))
 		return refuse(load, setting, "%s: %s", option->name, why);
-	strcpy(field(conf, option), text);
+	strcpy(field(&load->conf, option), text);
 	return 0;
 }
 
-static int load_flag(const struct load *load, struct conf *conf, const struct conf_option *option,
-		     const config_setting_t *setting)
-{
-	if (config_setting_type(setting) != CONFIG_TYPE_BOOL)
-		return refuse(load, setting, "%s: true or false is expected", option->name);
-	*(bool *)field(conf, option) = config_setting_get_bool(setting);
-	return 0;
-}
-
-static int load_setting(const struct load *load, struct conf *conf, const config_setting_t *setting)
+static int load_setting(struct load *load, const config_setting_t *setting)
 {
 	const struct conf_option *option = option_find(config_setting_name(setting));
 
 	if (!option)
 		return refuse(load, setting, "unknown key %s", config_setting_name(setting));
-	if (option->kind == CONF_INTEGER || option->kind == CONF_SECONDS ||
-	    option->kind == CONF_REAL)
-		return load_number(load, conf, option, setting);
-	if (option->kind == CONF_FLAG)
-		return load_flag(load, conf, option, setting);
-	return load_text(load, conf, option, setting);
-}
-
-static int load_settings(const struct load *load, struct conf *conf, const config_t *config)
-{
-	const config_setting_t *root = config_root_setting(config);
-
-	for (int i = 0; i < config_setting_length(root); i++)
-		if (load_setting(load, conf, config_setting_get_elem(root, i)))
-			return -1;
-	return 0;
+	switch (option->kind) {
+	case CONF_INTEGER:
+	case CONF_SECONDS:
+	case CONF_REAL:
+		return load_number(load, option, setting);
+	case CONF_FLAG:
+		if (config_setting_type(setting) != CONFIG_TYPE_BOOL)
+			return refuse(load, setting, "%s: true or false is expected", option->name);
+		*(bool *)field(&load->conf, option) = config_setting_get_bool(setting);
+		return 0;
+	default:
+		return load_text(load, option, setting);
+	}
 }
 
 /*
  * libconfig's scanner exits the process on what it can't read, for example a directory: so that is
  * checked before.
  */
-static int parse_file(const struct load *load, config_t *config)
+static int load_file(struct load *load)
 {
+	config_t *config = &load->config;
+	const config_setting_t *root;
 	struct stat st;
 	FILE *file = fopen(load->path, "r");
 	int ok;
@@ -258,33 +256,134 @@ static int parse_file(const struct load *load, config_t *config)
 	}
 	ok = config_read(config, file);
 	fclose(file);
-	if (ok)
-		return 0;
-	snprintf(load->err, load->err_size, "%s:%d: %s",
-		 config_error_file(config) ? config_error_file(config) : load->path,
-		 config_error_line(config), config_error_text(config));
-	return -1;
+	if (!ok) {
+		snprintf(load->err, load->err_size, "%s:%d: %s",
+			 config_error_file(config) ? config_error_file(config) : load->path,
+			 config_error_line(config), config_error_text(config));
+		return -1;
+	}
+	root = config_root_setting(config);
+	for (int i = 0; i < config_setting_length(root); i++)
+		if (load_setting(load, config_setting_get_elem(root, i)))
+			return -1;
+	return 0;
 }
 
-void conf_default(struct conf *conf)
-{
-	memset(conf, 0, sizeof(*conf));
-	for (size_t i = 0; i < conf_noptions; i++) {
-		const struct conf_option *o = &conf_options[i];
+/* ---- Keys together --------------------------------------------------------------------------- */
 
-		if (o->kind == CONF_INTEGER || o->kind == CONF_WORD)
-			*(int *)field(conf, o) = (int)o->number;
-		else if (o->kind == CONF_FLAG)
-			*(bool *)field(conf, o) = o->number;
-		else if (o->kind == CONF_SECONDS)
-			*(int *)field(conf, o) = (int)(o->number * 1000);
-		else if (o->kind == CONF_REAL)
-			*(double *)field(conf, o) = o->number;
-		else if (o->kind == CONF_HEX64)
-			parse_hex64(o->text, field(conf, o));
-		else
-			snprintf(field(conf, o), o->size, "%s", o->text);
-	}
+/* The line of a key, else that of another, where the file has them. */
+static const config_setting_t *line_of(const struct load *load, const char *key, const char *other)
+{
+	const config_setting_t *at = config_lookup(&load->config, key);
+
+	return at ? at : config_lookup(&load->config, other);
+}
+
+static int check_order(const struct load *load, const char *low, const char *high)
+{
+	const struct conf_option *a = option_find(low), *b = option_find(high);
+	int least = *(const int *)((const char *)&load->conf + a->offset);
+	int most = *(const int *)((const char *)&load->conf + b->offset);
+	double scale = a->kind == CONF_SECONDS ? 1e-3 : 1;
+
+	if (least <= most || (b->kind == CONF_SECONDS && !most))
+		return 0;
+	return refuse(load, line_of(load, low, high), "%s = %g is more than %s = %g", low,
+		      least * scale, high, most * scale);
+}
+
+/* Both ends prove who they are: a standby will manage the fabric by what its master sent. */
+static int check_mirror(const struct load *load)
+{
+	const struct conf_mirror *m = &load->conf.mirror;
+	unsigned files = (*m->cert != 0) + (*m->key != 0) + (*m->ca != 0);
+
+	if (files % 3)
+		return refuse(
+			load, line_of(load, "peer_cert", "peer_key"),
+			"peer_cert, peer_key and peer_ca go together: one of them is not set");
+	if (files && *m->psk_file)
+		return refuse(
+			load, line_of(load, "peer_psk_file", "peer_cert"),
+			"set either peer_psk_file or peer_cert, peer_key and peer_ca, not both");
+	if ((*m->peers || *m->listen) && !files && !*m->psk_file)
+		return refuse(load, line_of(load, "peers", "peer_listen"),
+			      "peers must authenticate: set peer_psk_file, or peer_cert, peer_key "
+			      "and peer_ca");
+	return 0;
+}
+
+static int read_secret(const struct load *load, const char *key, const char *path,
+		       struct m_key_secret *secret)
+{
+	const char *why = *path ? m_key_secret_read(path, secret) : NULL;
+
+	return why ? refuse(load, config_lookup(&load->config, key), "%s = \"%s\": %s", key, path,
+			    why)
+		   : 0;
+}
+
+static int check_m_keys(struct load *load)
+{
+	struct conf_sm *sm = &load->conf.sm;
+
+	if (read_secret(load, "m_key_secret_file", sm->mkey_secret_file, &sm->mkey_secret) ||
+	    read_secret(load, "old_m_key_secret_file", sm->old_mkey_secret_file,
+			&sm->old_mkey_secret))
+		return -1;
+	if (sm->mkey && sm->mkey_secret.set)
+		return refuse(load, line_of(load, "m_key_secret_file", "m_key"),
+			      "set either m_key or m_key_secret_file, not both; to change between "
+			      "them, set the current one as old_m_key or old_m_key_secret_file");
+	if ((sm->mkey || sm->mkey_secret.set) && load->conf.sa.key == 1)
+		return refuse(load, line_of(load, "sa_key", "m_key"),
+			      "m_key is set, but sa_key = 1 is publicly known: set another sa_key, "
+			      "or none to have one generated");
+	if (sm->mkey_lease_s && sm->mkey_lease_s < M_KEY_LEASE_LEAST)
+		return refuse(load, config_lookup(&load->config, "m_key_lease_period"),
+			      "m_key_lease_period = %d: the least is %d s, in which all ports of a "
+			      "large fabric can be asked; 0 = keys never expire",
+			      sm->mkey_lease_s, M_KEY_LEASE_LEAST);
+	if (sm->old_mkey && sm->old_mkey == sm->mkey)
+		return refuse(load, line_of(load, "old_m_key", "m_key"),
+			      "old_m_key is the same as m_key");
+	return 0;
+}
+
+static int check_together(struct load *load)
+{
+	const struct conf *conf = &load->conf;
+
+	if (check_order(load, "hold_down", "hold_down_max") ||
+	    check_order(load, "quarantine_time", "quarantine_time_max") ||
+	    check_order(load, "health_ber_window", "health_ber_long_window") || check_m_keys(load))
+		return -1;
+	if (!*conf->http.cert_file != !*conf->http.key_file)
+		return refuse(
+			load, line_of(load, "http_cert_file", "http_key_file"),
+			"http_cert_file and http_key_file go together: one of them is not set");
+	if (check_mirror(load))
+		return -1;
+	if (!strncmp(conf->nvswitch.url, "https:", 6) && !*conf->nvswitch.ca_file)
+		return refuse(load, line_of(load, "nvswitch_url", "nvswitch_ca_file"),
+			      "nvswitch_url is https, but nvswitch_ca_file is not set");
+	return 0;
+}
+
+/* ---- The whole file -------------------------------------------------------------------------- */
+
+int conf_load_but_partitions(const char *path, struct conf *conf, char *err, size_t err_size)
+{
+	struct load load = { .path = path, .err = err, .err_size = err_size };
+	int status;
+
+	conf_default(&load.conf);
+	config_init(&load.config);
+	status = load_file(&load) || check_together(&load) ? -1 : 0;
+	if (!status)
+		*conf = load.conf;
+	config_destroy(&load.config);
+	return status;
 }
 
 struct partition_options conf_partition_options(const struct conf *conf)
@@ -302,6 +401,26 @@ int conf_check_partitions(const struct conf *conf, char *err, size_t err_size)
 	return set ? 0 : -1;
 }
 
+int conf_load(const char *path, struct conf *conf, char *err, size_t err_size)
+{
+	struct node_names *names;
+	struct conf aside;
+
+	if (conf_load_but_partitions(path, &aside, err, err_size) ||
+	    conf_check_partitions(&aside, err, err_size))
+		return -1;
+	if (*aside.node_name_map) {
+		names = node_names_read(aside.node_name_map, err, err_size);
+		if (!names)
+			return -1;
+		node_names_free(names);
+	}
+	*conf = aside;
+	return 0;
+}
+
+/* ---- M_Keys, reloads, secrets ---------------------------------------------------------------- */
+
 struct m_key_conf conf_m_keys(const struct conf *conf)
 {
 	const struct conf_sm *sm = &conf->sm;
@@ -315,144 +434,52 @@ struct m_key_conf conf_m_keys(const struct conf *conf)
 				    .lease_s = (uint16_t)sm->mkey_lease_s };
 }
 
-/* The line of a key, else that of another, where the file has them. */
-static const config_setting_t *line_of(const config_t *config, const char *key, const char *other)
+int conf_check_reload(const struct conf *now, const struct conf *next, char *err, size_t err_size)
 {
-	const config_setting_t *at = config_lookup(config, key);
+	const struct m_key_conf keys = conf_m_keys(now), next_keys = conf_m_keys(next);
+	const char *why = NULL;
 
-	return at ? at : config_lookup(config, other);
+	if (now->routing.lmc != next->routing.lmc)
+		why = "lmc cannot change while fmd runs, as all LIDs would change; nothing was "
+		      "loaded";
+	else if (!m_key_conf_knows(&next_keys, &keys))
+		why = keys.secret.set ? "ports hold M_Keys derived from the current secret: set "
+					"old_m_key_secret_file to it; nothing was loaded"
+				      : "ports hold the current m_key: to change m_key, set "
+					"old_m_key to the current one; nothing was loaded";
+	if (why)
+		snprintf(err, err_size, "%s", why);
+	return why ? -1 : 0;
 }
 
-static int check_order(const struct load *load, const struct conf *conf, const config_t *config,
-		       const char *low, const char *high)
+void conf_judge_secrets(const struct conf *conf, const char *path, conf_secret_fn *fn, void *arg)
 {
-	const struct conf_option *a = option_find(low), *b = option_find(high);
-	int least = *(const int *)((const char *)conf + a->offset);
-	int most = *(const int *)((const char *)conf + b->offset);
-	double scale = a->kind == CONF_SECONDS ? 1e-3 : 1;
+	const struct conf_sm *sm = &conf->sm;
+	/* The defaults of sm_key and sa_key, 1, are known to everybody. */
+	bool keys = sm->mkey || sm->old_mkey || sm->key > 1 || sm->old_key > 1 ||
+		    conf->sa.key > 1 || conf->sa.old_key > 1;
+	const struct {
+		const char *key, *path;
+		mode_t bits;
+		const char *what;
+	} files[] = {
+		{ "http_token_file", conf->http.token_file, S_IROTH | S_IWOTH,
+		  "can be read by every user: chmod 0600 or 0640" },
+		{ "http_key_file", conf->http.key_file, S_IROTH | S_IWOTH,
+		  "can be read by every user: chmod 0600 or 0640" },
+		{ "configuration", path, keys ? S_IROTH | S_IWOTH : 0,
+		  "holds keys and can be read by every user: chmod 0600 or 0640" },
+		{ "state_dir", conf->state_dir, S_IWOTH,
+		  "can be written to by every user: chmod 0700" },
+	};
+	char why[512];
+	struct stat st;
 
-	if (least <= most || (b->kind == CONF_SECONDS && !most))
-		return 0;
-	return refuse(load, line_of(config, low, high), "%s = %g is more than %s = %g", low,
-		      least * scale, high, most * scale);
-}
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		const char *file = files[i].path ? files[i].path : "";
 
-/* Both ends prove who they are: a standby will manage the fabric by what its master sent. */
-static int check_mirror(const struct load *load, const struct conf *conf, const config_t *config)
-{
-	const struct conf_mirror *m = &conf->mirror;
-	unsigned files = (*m->cert != 0) + (*m->key != 0) + (*m->ca != 0);
-
-	if (files % 3)
-		return refuse(
-			load, line_of(config, "peer_cert", "peer_key"),
-			"peer_cert, peer_key and peer_ca go together: one of them is not set");
-	if (files && *m->psk_file)
-		return refuse(
-			load, line_of(config, "peer_psk_file", "peer_cert"),
-			"set either peer_psk_file or peer_cert, peer_key and peer_ca, not both");
-	if ((*m->peers || *m->listen) && !files && !*m->psk_file)
-		return refuse(load, line_of(config, "peers", "peer_listen"),
-			      "peers must authenticate: set peer_psk_file, or peer_cert, peer_key "
-			      "and peer_ca");
-	return 0;
-}
-
-static int read_secret(const struct load *load, const config_t *config, const char *key,
-		       const char *path, struct m_key_secret *secret)
-{
-	const char *why = *path ? m_key_secret_read(path, secret) : NULL;
-
-	return why ? refuse(load, config_lookup(config, key), "%s = \"%s\": %s", key, path, why)
-		   : 0;
-}
-
-static int check_m_keys(const struct load *load, struct conf *conf, const config_t *config)
-{
-	struct conf_sm *sm = &conf->sm;
-
-	if (read_secret(load, config, "m_key_secret_file", sm->mkey_secret_file,
-			&sm->mkey_secret) ||
-	    read_secret(load, config, "old_m_key_secret_file", sm->old_mkey_secret_file,
-			&sm->old_mkey_secret))
-		return -1;
-	if (sm->mkey && sm->mkey_secret.set)
-		return refuse(load, line_of(config, "m_key_secret_file", "m_key"),
-			      "set either m_key or m_key_secret_file, not both; to change between "
-			      "them, set the current one as old_m_key or old_m_key_secret_file");
-	if ((sm->mkey || sm->mkey_secret.set) && conf->sa.key == 1)
-		return refuse(load, line_of(config, "sa_key", "m_key"),
-			      "m_key is set, but sa_key = 1 is publicly known: set another sa_key, "
-			      "or none to have one generated");
-	if (sm->mkey_lease_s && sm->mkey_lease_s < M_KEY_LEASE_LEAST)
-		return refuse(load, config_lookup(config, "m_key_lease_period"),
-			      "m_key_lease_period = %d: the least is %d s, in which all ports of a "
-			      "large fabric can be asked; 0 = keys never expire",
-			      sm->mkey_lease_s, M_KEY_LEASE_LEAST);
-	if (sm->old_mkey && sm->old_mkey == sm->mkey)
-		return refuse(load, line_of(config, "old_m_key", "m_key"),
-			      "old_m_key is the same as m_key");
-	return 0;
-}
-
-static int check_together(const struct load *load, struct conf *conf, const config_t *config)
-{
-	if (check_order(load, conf, config, "hold_down", "hold_down_max") ||
-	    check_order(load, conf, config, "quarantine_time", "quarantine_time_max") ||
-	    check_order(load, conf, config, "health_ber_window", "health_ber_long_window"))
-		return -1;
-	if (check_m_keys(load, conf, config))
-		return -1;
-	if (!*conf->http.cert_file != !*conf->http.key_file)
-		return refuse(
-			load, line_of(config, "http_cert_file", "http_key_file"),
-			"http_cert_file and http_key_file go together: one of them is not set");
-	if (check_mirror(load, conf, config))
-		return -1;
-	if (!strncmp(conf->nvswitch.url, "https:", 6) && !*conf->nvswitch.ca_file)
-		return refuse(load, line_of(config, "nvswitch_url", "nvswitch_ca_file"),
-			      "nvswitch_url is https, but nvswitch_ca_file is not set");
-	return 0;
-}
-
-int conf_load_but_partitions(const char *path, struct conf *conf, char *err, size_t err_size)
-{
-	struct load load = { .path = path, .err = err, .err_size = err_size };
-	struct conf aside;
-	config_t config;
-	int status;
-
-	conf_default(&aside);
-	config_init(&config);
-	status = parse_file(&load, &config);
-	if (!status)
-		status = load_settings(&load, &aside, &config);
-	if (!status)
-		status = check_together(&load, &aside, &config);
-	if (!status)
-		*conf = aside;
-	config_destroy(&config);
-	return status;
-}
-
-int conf_check_names(const struct conf *conf, char *err, size_t err_size)
-{
-	struct node_names *names;
-
-	if (!*conf->node_name_map)
-		return 0;
-	names = node_names_read(conf->node_name_map, err, err_size);
-	node_names_free(names);
-	return names ? 0 : -1;
-}
-
-int conf_load(const char *path, struct conf *conf, char *err, size_t err_size)
-{
-	struct conf aside;
-
-	if (conf_load_but_partitions(path, &aside, err, err_size) ||
-	    conf_check_partitions(&aside, err, err_size) || conf_check_names(&aside, err, err_size))
-		return -1;
-	*conf = aside;
-	return 0;
+		snprintf(why, sizeof(why), "%s %s", file, files[i].what);
+		fn(arg, files[i].key,
+		   *file && !stat(file, &st) && st.st_mode & files[i].bits ? why : NULL);
+	}
 }

@@ -2,11 +2,106 @@
 /*
  * The keys of fmd.conf, a row each. A test holds etc/fmd.conf and the manual against it.
  */
+#include <stdbool.h>
 #include <stddef.h>
-#include "fm/conf/conf_check.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include "fm/conf/conf_table.h"
 #include "fm/loop/log.h"
 #include "routing/balance/rebalance.h"
+#include "topology/base/text.h"
+
+/*
+ * ---- Texts ----
+ * What can never work is refused with its line, before it is used. Whether a port is free or a
+ * server answers is not checked: that changes, and what can't be opened now is tried again.
+ * True: the text may be such a value. False: it may not, and why has the reason.
+ */
+
+static bool check_path(const char *text, char *why, size_t size)
+{
+	if (!*text)
+		snprintf(why, size, "a path is expected");
+	return *text;
+}
+
+/* Where HTTP is served, or peers are listened for; or "". */
+static bool check_listen(const char *text, char *why, size_t size)
+{
+	struct address address;
+
+	if (!*text || (address_parse(text, &address) && *address.host))
+		return true;
+	snprintf(why, size, "\"%.60s\": ADDRESS:PORT is expected", text);
+	return false;
+}
+
+/* HOST:PORT by blanks, or "". */
+static bool check_peers(const char *text, char *why, size_t size)
+{
+	char word[80];
+	struct address address;
+	int used;
+
+	for (; sscanf(text, "%79s%n", word, &used) == 1; text += used)
+		if (!address_parse(word, &address) || !*address.host) {
+			snprintf(why, size, "\"%.60s\": HOST:PORT is expected", word);
+			return false;
+		}
+	return true;
+}
+
+/* GUIDs by blanks, or "". */
+static bool check_guids(const char *text, char *why, size_t size)
+{
+	char word[80], *end;
+	int used;
+
+	for (; sscanf(text, "%79s%n", word, &used) == 1; text += used)
+		if (strncmp(word, "0x", 2) != 0 || !strtoull(word, &end, 16) || *end ||
+		    end - word > 18) {
+			snprintf(why, size,
+				 "\"%.60s\": a port GUID such as 0x0002c90300001234 is expected",
+				 word);
+			return false;
+		}
+	return true;
+}
+
+/* Where syslog comes in, or "". */
+static bool check_syslog(const char *text, char *why, size_t size)
+{
+	struct address address;
+
+	if (!*text ||
+	    (address_parse(text, &address) && (!*address.host || address_is_numeric(address.host))))
+		return true;
+	snprintf(why, size, "\"%.60s\": ADDRESS:PORT with an IP address is expected", text);
+	return false;
+}
+
+/* A pattern with %h, or "". */
+static bool check_url(const char *text, char *why, size_t size)
+{
+	size_t scheme = !strncmp(text, "http://", 7) ? 7 : !strncmp(text, "https://", 8) ? 8 : 0;
+	size_t host = strcspn(text + scheme, "/?#");
+	const char *wrong = NULL;
+
+	if (!*text)
+		return true;
+	if (!scheme)
+		wrong = "http:// or https:// is expected";
+	else if (!strstr(text, "%h"))
+		wrong = "%h is expected in place of the host's name";
+	else if (!host || strcspn(text, " \t\"<>@") != strlen(text))
+		wrong = "is not the URL of a server";
+	if (wrong)
+		snprintf(why, size, "\"%.60s\": %s", text, wrong);
+	return !wrong;
+}
+
+/* ---- Rows ------------------------------------------------------------------------------------ */
 
 #define FIELD(f) .offset = offsetof(struct conf, f), .size = sizeof(((struct conf *)0)->f)
 #define INT_OPTION(n, f, lo, hi, value, u)                                                         \
@@ -60,9 +155,9 @@ const struct conf_option conf_options[] = {
 	TEXT_OPTION("device", port.device, ""),
 	INT_OPTION("port", port.num, 0, 254, 0, NULL),
 
-	CHECKED_OPTION("state_dir", state_dir, "/var/lib/fmd", conf_check_path),
-	CHECKED_OPTION("socket", socket, "/run/fmd/fmd.sock", conf_check_path),
-	CHECKED_OPTION("http_listen", http.listen, "", conf_check_http),
+	CHECKED_OPTION("state_dir", state_dir, "/var/lib/fmd", check_path),
+	CHECKED_OPTION("socket", socket, "/run/fmd/fmd.sock", check_path),
+	CHECKED_OPTION("http_listen", http.listen, "", check_listen),
 	TEXT_OPTION("http_hosts", http.hosts, ""),
 	TEXT_OPTION("http_token_file", http.token_file, ""),
 	TEXT_OPTION("http_cert_file", http.cert_file, ""),
@@ -85,14 +180,14 @@ const struct conf_option conf_options[] = {
 	INT_OPTION("polling_retry_number", sm.polling_retries, 1, 100, 3, NULL),
 	HEX_OPTION("sm_key", sm.key, "0x0000000000000001"),
 	HEX_OPTION("old_sm_key", sm.old_key, "0x0000000000000000"),
-	CHECKED_OPTION("allowed_sm_guids", sm.allowed, "", conf_check_guids),
+	CHECKED_OPTION("allowed_sm_guids", sm.allowed, "", check_guids),
 	{ .name = "foreign_sm_action",
 	  .kind = CONF_WORD,
 	  FIELD(sm.foreign_action),
 	  .number = CONF_SM_ALERT,
 	  .words = { "alert", "isolate" } },
-	CHECKED_OPTION("peer_listen", mirror.listen, "", conf_check_http),
-	CHECKED_OPTION("peers", mirror.peers, "", conf_check_peers),
+	CHECKED_OPTION("peer_listen", mirror.listen, "", check_listen),
+	CHECKED_OPTION("peers", mirror.peers, "", check_peers),
 	TEXT_OPTION("peer_cert", mirror.cert, ""),
 	TEXT_OPTION("peer_key", mirror.key, ""),
 	TEXT_OPTION("peer_ca", mirror.ca, ""),
@@ -155,7 +250,7 @@ const struct conf_option conf_options[] = {
 	QOS_OPTIONS("qos_swe_", qos.kind[QOS_SWITCH_PORT]),
 	QOS_OPTIONS("qos_sw0_", qos.kind[QOS_SWITCH_PORT0]),
 
-	CHECKED_OPTION("nvswitch_url", nvswitch.url, "", conf_check_url),
+	CHECKED_OPTION("nvswitch_url", nvswitch.url, "", check_url),
 	TEXT_OPTION("nvswitch_hosts_file", nvswitch.hosts_file, ""),
 	TEXT_OPTION("nvswitch_alias_file", nvswitch.alias_file, ""),
 	{ .name = "nvswitch_system",
@@ -168,7 +263,7 @@ const struct conf_option conf_options[] = {
 	INT_OPTION("nvswitch_body_limit", nvswitch.body_limit, 0, 1048576, 0, "KiB"),
 	SECONDS_OPTION("nvswitch_link_window", nvswitch.link_window_ms, 1, 86400, 300),
 	TEXT_OPTION("nvswitch_ca_file", nvswitch.ca_file, ""),
-	CHECKED_OPTION("syslog_listen", nvswitch.syslog_listen, "", conf_check_syslog),
+	CHECKED_OPTION("syslog_listen", nvswitch.syslog_listen, "", check_syslog),
 	TEXT_OPTION("syslog_allow", nvswitch.syslog_allow, ""),
 	TEXT_OPTION("log_socket", nvswitch.log_socket, ""),
 	TEXT_OPTION("kmsg", nvswitch.kmsg, ""),

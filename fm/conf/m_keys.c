@@ -2,14 +2,14 @@
 /*
  * Keys that were derived are kept in a table that is direct-mapped by GUID: each SMP asks for one.
  */
-#include "fm/conf/m_keys.h"
 #include <ctype.h>
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
 #include <sys/stat.h>
+#include "fm/conf/m_keys.h"
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"
 
@@ -205,28 +205,21 @@ static void clear_known(struct remembered *known, uint32_t room)
 	free(known);
 }
 
-static void make_room(struct m_keys *k)
-{
-	struct remembered *before = k->known;
-	uint32_t room = k->room;
-
-	if (2 * (k->nknown + 1) <= room)
-		return;
-	k->room = room ? 2 * room : 64;
-	k->known = mem_alloc(k->room, sizeof(*k->known));
-	for (uint32_t i = 0; i < room; i++)
-		if (before[i].guid)
-			*slot_of(k, before[i].guid) = before[i];
-	clear_known(before, room);
-}
-
 bool m_keys_remember(struct m_keys *k, guid_t guid, uint64_t key)
 {
-	struct remembered *slot;
+	struct remembered *before = k->known, *slot;
+	uint32_t room = k->room;
 
 	if (!guid || m_keys_remembered(k, guid) == key)
 		return false;
-	make_room(k);
+	if (2 * (k->nknown + 1) > room) {
+		k->room = room ? 2 * room : 64;
+		k->known = mem_alloc(k->room, sizeof(*k->known));
+		for (uint32_t i = 0; i < room; i++)
+			if (before[i].guid)
+				*slot_of(k, before[i].guid) = before[i];
+		clear_known(before, room);
+	}
 	slot = slot_of(k, guid);
 	k->nknown += !slot->guid;
 	*slot = (struct remembered){ guid, key };
@@ -260,13 +253,19 @@ struct m_keys *m_keys_new(void)
 	return mem_alloc(1, sizeof(struct m_keys));
 }
 
+/* No key stays in memory that is given back. */
+static void clear_derived(struct m_keys *k)
+{
+	if (k->derived)
+		OPENSSL_cleanse(k->derived, DERIVED * sizeof(*k->derived));
+	free(k->derived);
+}
+
 void m_keys_free(struct m_keys *k)
 {
 	if (!k)
 		return;
-	if (k->derived)
-		OPENSSL_cleanse(k->derived, DERIVED * sizeof(*k->derived));
-	free(k->derived);
+	clear_derived(k);
 	m_keys_forget(k);
 	OPENSSL_cleanse(k, sizeof(*k));
 	free(k);
@@ -275,9 +274,7 @@ void m_keys_free(struct m_keys *k)
 void m_keys_configure(struct m_keys *k, const struct m_key_conf *conf)
 {
 	k->conf = *conf;
-	if (k->derived) /* no key stays in memory that is given back */
-		OPENSSL_cleanse(k->derived, DERIVED * sizeof(*k->derived));
-	free(k->derived);
+	clear_derived(k);
 	k->derived = conf->secret.set || conf->old_secret.set
 			     ? mem_alloc(DERIVED, sizeof(*k->derived))
 			     : NULL;
@@ -288,4 +285,74 @@ void m_keys_configure(struct m_keys *k, const struct m_key_conf *conf)
 const struct m_key_conf *m_keys_conf(const struct m_keys *k)
 {
 	return &k->conf;
+}
+
+/* ---- Proofs ---------------------------------------------------------------------------------- */
+
+static void prove(struct m_key_proofs *proofs, const char *form, const char *kind,
+		  const void *secret, size_t length, const uint8_t session[M_KEY_SESSION])
+{
+	char *text = proofs->text[proofs->count++];
+	uint8_t said[8 + M_KEY_SESSION] = { 0 }, digest[DIGEST];
+	int at;
+
+	memcpy(said, kind, strnlen(kind, 8));
+	memcpy(said + 8, session, M_KEY_SESSION);
+	hmac(secret, length, said, sizeof(said), digest);
+	at = snprintf(text, sizeof(proofs->text[0]), "%s:", form);
+	for (unsigned i = 0; i < DIGEST; i++)
+		at += snprintf(text + at, sizeof(proofs->text[0]) - (size_t)at, "%02x", digest[i]);
+}
+
+static void prove_secret(struct m_key_proofs *proofs, const char *form,
+			 const struct m_key_secret *secret, const uint8_t session[M_KEY_SESSION])
+{
+	if (secret->set)
+		prove(proofs, form, "secret", secret->bytes, secret->length, session);
+}
+
+static void prove_key(struct m_key_proofs *proofs, const char *form, uint64_t key,
+		      const uint8_t session[M_KEY_SESSION])
+{
+	uint8_t bytes[8];
+
+	put_be64(key, bytes);
+	if (key)
+		prove(proofs, form, "key", bytes, sizeof(bytes), session);
+}
+
+void m_key_prove(const struct m_key_conf *conf, const uint8_t session[M_KEY_SESSION],
+		 struct m_key_proofs *proofs)
+{
+	*proofs = (struct m_key_proofs){ .gives = m_key_conf_any(conf) };
+	if (conf->secret.set)
+		prove_secret(proofs, conf->per_port ? "port" : "all", &conf->secret, session);
+	else
+		prove_key(proofs, "all", conf->key, session);
+	prove_secret(proofs, "any", &conf->old_secret, session);
+	prove_key(proofs, "any", conf->old_key, session);
+}
+
+/*
+ * What `a` gives to ports is known to `b`: a digest is the same, and so is FORM, or one of the two
+ * is of before, for that is known in both forms.
+ */
+static bool knows(const struct m_key_proofs *b, const struct m_key_proofs *a)
+{
+	const char *mine = a->text[0], *digest = strchr(mine, ':');
+
+	for (unsigned i = 0; a->gives && digest && i < b->count; i++) {
+		const char *theirs = b->text[i], *at = strchr(theirs, ':');
+
+		if (at && !strcmp(digest, at) &&
+		    (!strcmp(mine, theirs) || !strncmp(mine, "any:", 4) ||
+		     !strncmp(theirs, "any:", 4)))
+			return true;
+	}
+	return !a->gives;
+}
+
+bool m_key_proofs_agree(const struct m_key_proofs *a, const struct m_key_proofs *b)
+{
+	return knows(a, b) && knows(b, a);
 }

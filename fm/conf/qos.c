@@ -69,12 +69,10 @@ static bool read_vlarb(const char *text, struct qos_weight out[QOS_ARB_ENTRIES],
 
 static bool read_sl2vl(const char *text, uint8_t out[QOS_SLS], char *why, size_t size)
 {
-	for (unsigned sl = 0; sl < QOS_SLS; sl++) {
-		if (!take_number(&text, QOS_DROP, &out[sl]))
+	for (unsigned sl = 0; sl < QOS_SLS; sl++)
+		if (!take_number(&text, QOS_DROP, &out[sl]) ||
+		    (sl < QOS_SLS - 1 && !take_char(&text, ',')))
 			return refuse(why, size, text, "a VL, 0..15, for each of 16 SLs");
-		if (sl < QOS_SLS - 1 && !take_char(&text, ','))
-			return refuse(why, size, text, "a VL, 0..15, for each of 16 SLs");
-	}
 	return !*text || refuse(why, size, text, "nothing behind the VL of SL 15");
 }
 
@@ -97,27 +95,27 @@ static const char *first_of(const char *kind, const char *all, const char *other
 	return *kind ? kind : *all ? all : otherwise;
 }
 
-static void tables_make(const struct qos_text *kind, const struct qos_text *all,
-			struct qos_tables *out)
-{
-	char why[64];
-
-	out->max_vls = (uint8_t)(kind->max_vls ? kind->max_vls : all->max_vls);
-	out->high_limit = (uint8_t)(kind->high_limit >= 0 ? kind->high_limit : all->high_limit);
-	read_vlarb(first_of(kind->vlarb_high, all->vlarb_high, QOS_DEFAULT_HIGH), out->high, why,
-		   sizeof(why));
-	read_vlarb(first_of(kind->vlarb_low, all->vlarb_low, QOS_DEFAULT_LOW), out->low, why,
-		   sizeof(why));
-	read_sl2vl(first_of(kind->sl2vl, all->sl2vl, QOS_DEFAULT_SL2VL), out->sl2vl, why,
-		   sizeof(why));
-}
-
 void qos_make(const struct qos_keys *keys, struct qos_set *out)
 {
+	const struct qos_text *all = &keys->all;
+	char why[64];
+
 	memset(out, 0, sizeof(*out));
 	out->on = keys->on;
-	for (unsigned kind = 0; kind < QOS_KINDS; kind++)
-		tables_make(&keys->kind[kind], &keys->all, &out->kind[kind]);
+	for (unsigned k = 0; k < QOS_KINDS; k++) {
+		const struct qos_text *kind = &keys->kind[k];
+		struct qos_tables *to = &out->kind[k];
+
+		to->max_vls = (uint8_t)(kind->max_vls ? kind->max_vls : all->max_vls);
+		to->high_limit =
+			(uint8_t)(kind->high_limit >= 0 ? kind->high_limit : all->high_limit);
+		read_vlarb(first_of(kind->vlarb_high, all->vlarb_high, QOS_DEFAULT_HIGH), to->high,
+			   why, sizeof(why));
+		read_vlarb(first_of(kind->vlarb_low, all->vlarb_low, QOS_DEFAULT_LOW), to->low, why,
+			   sizeof(why));
+		read_sl2vl(first_of(kind->sl2vl, all->sl2vl, QOS_DEFAULT_SL2VL), to->sl2vl, why,
+			   sizeof(why));
+	}
 }
 
 /* ---- On the wire ----------------------------------------------------------------------------- */

@@ -213,16 +213,17 @@ bool fabric_check(const struct fabric *f, struct check_report *report)
 
 static struct bringup_conf bringup_conf(const struct conf *c, const struct m_keys *keys)
 {
+	const struct conf_ports *ports = &c->ports;
 	struct bringup_conf out = { .gid_prefix = c->sm.subnet_prefix,
 				    .keys = keys,
-				    .subnet_timeout = c->ports.subnet_timeout,
-				    .max_op_vls = c->ports.max_op_vls,
-				    .packet_life_time = c->ports.packet_life_time,
-				    .hoq_life = c->ports.hoq_life,
-				    .leaf_hoq_life = c->ports.leaf_hoq_life,
-				    .vl_stall = c->ports.vl_stall,
-				    .leaf_vl_stall = c->ports.leaf_vl_stall,
-				    .sm_sl = c->ports.sm_sl,
+				    .subnet_timeout = ports->subnet_timeout,
+				    .max_op_vls = ports->max_op_vls,
+				    .packet_life_time = ports->packet_life_time,
+				    .hoq_life = ports->hoq_life,
+				    .leaf_hoq_life = ports->leaf_hoq_life,
+				    .vl_stall = ports->vl_stall,
+				    .leaf_vl_stall = ports->leaf_vl_stall,
+				    .sm_sl = ports->sm_sl,
 				    .pkey_enforce_in = c->partition.enforce & CONF_ENFORCE_IN,
 				    .pkey_enforce_out = c->partition.enforce & CONF_ENFORCE_OUT };
 

@@ -20,7 +20,7 @@
 #ifndef FMD_FABRIC_PIPE_H
 #define FMD_FABRIC_PIPE_H
 
-#include "fm/conf/guid_list.h"
+#include "fm/conf/lists.h"
 #include "fm/loop/job.h"
 #include "fm/fabric/modules.h"
 #include "fm/fabric/operations.h"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * port_class: what routing goes by beside the snapshot. Which end ports are storage and which
- * management is said by patterns of nodes (fm/conf/node_patterns.h) from the configuration; rooms
+ * management is said by patterns of nodes (fm/conf/lists.h) from the configuration; rooms
  * add the rest (fm/fabric/policy.h).
  */
 #include "fm/fabric/port_class.h"
 #include <stdlib.h>
 #include <string.h>
-#include "fm/conf/node_patterns.h"
+#include "fm/conf/lists.h"
 #include "fm/fabric/pipe.h"
 #include "topology/base/mem.h"
 

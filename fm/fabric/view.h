@@ -10,7 +10,6 @@
 #define FMD_FABRIC_VIEW_H
 
 #include "fm/conf/partition.h"
-#include "fm/conf/pkey_map.h"
 #include "fm/conf/qos.h"
 #include "routing/proof/check.h"
 #include "routing/lid_plan.h"

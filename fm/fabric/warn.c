@@ -7,7 +7,7 @@
 #include "fm/fabric/warn.h"
 #include <stdio.h>
 #include <string.h>
-#include "fm/conf/name_list.h"
+#include "fm/conf/lists.h"
 #include "fm/fabric/pipe.h"
 
 /* ---- HCAs that are cut off ------------------------------------------------------------------- */

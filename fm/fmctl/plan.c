@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 #include "fm/control/value.h"
-#include "fm/conf/node_patterns.h"
+#include "fm/conf/lists.h"
 #include "topology/base/text.h"
 #include "fm/fmctl/table.h"
 #include "fm/nvswitch/policy.h"
@@ -69,7 +69,7 @@ static enum fmctl_exit plan_assume(struct plan *p)
 	status = read_states(p);
 	if (status != FMCTL_DONE)
 		return status;
-	policy = nvswitch_policy(&p->conf);
+	policy = nvswitch_policy(&p->conf.nvswitch);
 	if (p->by_name) {
 		p->classes = mem_alloc(p->topo->nports, 1);
 		memcpy(p->classes, p->by_name, p->topo->nports);
@@ -82,7 +82,7 @@ static enum fmctl_exit plan_assume(struct plan *p)
 
 static json_t *plan_affected(const struct plan *p)
 {
-	const struct nvswitch_policy policy = nvswitch_policy(&p->conf);
+	const struct nvswitch_policy policy = nvswitch_policy(&p->conf.nvswitch);
 	const struct congestion_scene now = { p->intact, p->lids, &p->before, p->is_storage };
 	const struct congestion_scene then = { p->topo, p->lids, &p->tables, p->is_storage };
 	uint8_t *aside = nvswitch_policy_aside(&policy, p->topo, NULL, p->states);
@@ -94,7 +94,7 @@ static json_t *plan_affected(const struct plan *p)
 
 static json_t *plan_trial(const struct plan *p)
 {
-	const struct nvswitch_policy policy = nvswitch_policy(&p->conf);
+	const struct nvswitch_policy policy = nvswitch_policy(&p->conf.nvswitch);
 	const struct nvswitch_trial trial = { .policy = &policy,
 					      .lids = p->lids,
 					      .classes = p->by_name,

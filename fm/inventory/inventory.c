@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fm/conf/pkey_map.h"
+#include "fm/conf/partition.h"
 #include "fm/inventory/inventory.h"
 #include "topology/base/mem.h"
 #include "topology/snapshot/naming.h"

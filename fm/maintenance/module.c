@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/fabric/host_verdict.h"
-#include "fm/conf/name_list.h"
-#include "fm/conf/name_patterns.h"
+#include "fm/conf/lists.h"
 #include "topology/base/text.h"
 #include "fm/fabric/announce.h"
 #include "fm/fabric/operation.h"
@@ -604,18 +603,18 @@ static void hold(void *room, guid_t node, uint8_t port, const char *why)
 static void link_fell(void *room, guid_t node, uint8_t port)
 {
 	struct maintenance *m = room;
-	const struct conf *conf = m->services.conf;
-	uint64_t window_us = (uint64_t)conf->quarantine.flap_window_ms * 1000;
+	const struct conf_quarantine *conf = &m->services.conf->quarantine;
+	uint64_t window_us = (uint64_t)conf->flap_window_ms * 1000;
 	char why[QUARANTINE_WHY];
 
-	if (!conf->quarantine.flap_count)
+	if (!conf->flap_count)
 		return;
 	quarantines_take_lower_end(&m->quarantines, &node, &port);
-	if (!flaps_note_down(&m->flaps, node, port, (unsigned)conf->quarantine.flap_count,
-			     window_us, loop_now_us(m->services.loop)))
+	if (!flaps_note_down(&m->flaps, node, port, (unsigned)conf->flap_count, window_us,
+			     loop_now_us(m->services.loop)))
 		return;
-	snprintf(why, sizeof(why), "went down %d times within %g s",
-		 conf->quarantine.flap_count + 1, conf->quarantine.flap_window_ms / 1e3);
+	snprintf(why, sizeof(why), "went down %d times within %g s", conf->flap_count + 1,
+		 conf->flap_window_ms / 1e3);
 	quarantines_add(&m->quarantines, node, port, why);
 }
 

@@ -356,8 +356,9 @@ static unsigned next_clean_time(const struct quarantines *qs, const struct quara
 
 static unsigned next_length(const struct quarantines *qs, const struct quarantine *last)
 {
-	unsigned first = (unsigned)qs->services->conf->quarantine.time_ms / 1000;
-	unsigned longest = (unsigned)qs->services->conf->quarantine.time_max_ms / 1000;
+	const struct conf_quarantine *conf = &qs->services->conf->quarantine;
+	unsigned first = (unsigned)conf->time_ms / 1000;
+	unsigned longest = (unsigned)conf->time_max_ms / 1000;
 	unsigned length = last ? last->seconds * 2 : first;
 
 	return length < longest ? length : longest > first ? longest : first;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "fm/conf/m_key_proof.h"
+#include "fm/conf/m_keys.h"
 #include "fm/mirror/own.h"
 
 /* ---- Files ----------------------------------------------------------------------------------- */

@@ -3,8 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include "fm/conf/name_list.h"
-#include "fm/conf/name_patterns.h"
+#include "fm/conf/lists.h"
 #include "fm/fabric/host_verdict.h"
 #include "fm/fabric/operation.h"
 #include "fm/fabric/request.h"
@@ -75,29 +74,30 @@ static unsigned limit_ms(int configured)
 }
 
 /* module.c: texts are borrowed from conf. */
-static struct nvswitch_conf nvlink_conf(const struct conf *c)
+static struct nvswitch_conf nvlink_conf(const struct conf *conf)
 {
+	const struct conf_nvswitch *c = &conf->nvswitch;
 	const struct nvswitch_policy policy = nvswitch_policy(c);
-	struct nvswitch_conf conf = {
-		.keys = c->nvswitch,
-		.interval_us = c->nvswitch.poll_interval_ms * 1000ull,
-		.timeout_ms = limit_ms(c->nvswitch.timeout_ms),
-		.hook_timeout_ms = limit_ms(c->nvswitch.hook_timeout_ms),
-		.body_max = (size_t)c->nvswitch.body_limit << 10,
-		.link_window_us = c->nvswitch.link_window_ms * 1000ull,
-		.retry_us = c->retry_interval_ms * 1000ull,
-		.health = { .worsen_us = c->nvswitch.worsen_hold_ms * 1000ull,
-			    .recover_us = c->nvswitch.recover_hold_ms * 1000ull,
-			    .interval_us = c->nvswitch.reroute_interval_ms * 1000ull,
-			    .stale_us = c->nvswitch.poll_interval_ms * 1000ull * STALE_INTERVALS,
-			    .sure = (enum nvswitch_trust)c->nvswitch.second_source,
-			    .guard_percent = (unsigned)c->nvswitch.guard },
+	struct nvswitch_conf out = {
+		.keys = *c,
+		.interval_us = c->poll_interval_ms * 1000ull,
+		.timeout_ms = limit_ms(c->timeout_ms),
+		.hook_timeout_ms = limit_ms(c->hook_timeout_ms),
+		.body_max = (size_t)c->body_limit << 10,
+		.link_window_us = c->link_window_ms * 1000ull,
+		.retry_us = conf->retry_interval_ms * 1000ull,
+		.health = { .worsen_us = c->worsen_hold_ms * 1000ull,
+			    .recover_us = c->recover_hold_ms * 1000ull,
+			    .interval_us = c->reroute_interval_ms * 1000ull,
+			    .stale_us = c->poll_interval_ms * 1000ull * STALE_INTERVALS,
+			    .sure = (enum nvswitch_trust)c->second_source,
+			    .guard_percent = (unsigned)c->guard },
 	};
 
-	if (!c->nvswitch.poll_interval_ms) /* exporters are not asked */
-		*conf.keys.url = *conf.keys.hosts_file = 0;
-	nvswitch_policy_number(&policy, conf.health.treatment);
-	return conf;
+	if (!c->poll_interval_ms) /* exporters are not asked */
+		*out.keys.url = *out.keys.hosts_file = 0;
+	nvswitch_policy_number(&policy, out.health.treatment);
+	return out;
 }
 
 /*
@@ -238,7 +238,7 @@ static uint8_t *nvlink_states(const struct nvlink_room *r, const struct topo *t)
 static void nvlink_treat(const struct nvlink_room *r, const struct topo *t, const uint8_t *states,
 			 struct fabric_policy *policy)
 {
-	const struct nvswitch_policy treatments = nvswitch_policy(r->services.conf);
+	const struct nvswitch_policy treatments = nvswitch_policy(&r->services.conf->nvswitch);
 	uint8_t *in_force = NULL;
 
 	if (!states && !nvswitch_has_degraded(r->nvswitch))
@@ -368,7 +368,7 @@ json_t *nvlink_trial(const struct fabric *f, const struct topo *variant, const u
 {
 	const struct nvlink_room *r = room_of(f);
 	const struct fabric_view view = fabric_view(f);
-	const struct nvswitch_policy treatments = nvswitch_policy(r->services.conf);
+	const struct nvswitch_policy treatments = nvswitch_policy(&r->services.conf->nvswitch);
 	struct fabric_policy without = fabric_policy(f, view.topo, &nvlink_module);
 	uint8_t *now = nvlink_states(r, view.topo);
 	const struct nvswitch_trial trial = { .policy = &treatments,
@@ -387,7 +387,7 @@ uint8_t *nvlink_aside(const struct fabric *f, const uint8_t *states)
 {
 	const struct nvlink_room *r = room_of(f);
 	const struct topo *t = fabric_view(f).topo;
-	const struct nvswitch_policy treatments = nvswitch_policy(r->services.conf);
+	const struct nvswitch_policy treatments = nvswitch_policy(&r->services.conf->nvswitch);
 	uint8_t *now = nvlink_states(r, t);
 	uint8_t *aside = nvswitch_policy_aside(&treatments, t, now, states);
 

@@ -38,16 +38,15 @@ static struct nvswitch_treatment treatment(int class, int weight)
 	return (struct nvswitch_treatment){ class_of_conf[class], (uint8_t)weight };
 }
 
-struct nvswitch_policy nvswitch_policy(const struct conf *c)
+struct nvswitch_policy nvswitch_policy(const struct conf_nvswitch *c)
 {
 	struct nvswitch_policy policy;
 
 	for (int s = 0; s < NVSWITCH_STATES; s++)
 		policy.of[s] = (struct nvswitch_treatment){ -1, 1 };
-	policy.of[NVSWITCH_DEGRADED_LINK] =
-		treatment(c->nvswitch.degraded_class, c->nvswitch.degraded_weight);
-	policy.of[NVSWITCH_NO_P2P] = treatment(c->nvswitch.no_p2p_class, c->nvswitch.no_p2p_weight);
-	policy.of[NVSWITCH_FATAL] = treatment(c->nvswitch.fatal_class, c->nvswitch.fatal_weight);
+	policy.of[NVSWITCH_DEGRADED_LINK] = treatment(c->degraded_class, c->degraded_weight);
+	policy.of[NVSWITCH_NO_P2P] = treatment(c->no_p2p_class, c->no_p2p_weight);
+	policy.of[NVSWITCH_FATAL] = treatment(c->fatal_class, c->fatal_weight);
 	return policy;
 }
 

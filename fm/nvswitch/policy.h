@@ -20,7 +20,7 @@ struct nvswitch_policy {
 	struct nvswitch_treatment of[NVSWITCH_STATES];
 };
 /* The policy of a configuration: a class and weight for each state. */
-struct nvswitch_policy nvswitch_policy(const struct conf *conf);
+struct nvswitch_policy nvswitch_policy(const struct conf_nvswitch *conf);
 /* Sets numbers[state] to the first state that is treated in the same way. */
 void nvswitch_policy_number(const struct nvswitch_policy *policy, uint8_t *numbers);
 

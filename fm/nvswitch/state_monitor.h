@@ -10,7 +10,7 @@
 #include <jansson.h>
 #include <stddef.h>
 #include <stdio.h>
-#include "fm/conf/conf_keys.h"
+#include "fm/conf/conf.h"
 #include "fm/loop/log.h"
 #include "fm/loop/loop.h"
 #include "fm/nvswitch/state_health.h"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/fabric/host_verdict.h"
-#include "fm/conf/name_list.h"
+#include "fm/conf/lists.h"
 #include "fm/fabric/progress.h"
 #include "fm/fabric/request.h"
 #include "fm/fabric/view.h"
@@ -19,18 +19,18 @@
 #define RECOVER 10 /* under half of all: well */
 
 /* module.c */
-static struct judge_limits link_health_limits(const struct conf *c)
+static struct judge_limits link_health_limits(const struct conf_perf *c)
 {
-	return (struct judge_limits){ .limit = { [JUDGE_SYMBOL] = c->perf.symbol_errors,
-						 [JUDGE_RCV] = c->perf.rcv_errors,
-						 [JUDGE_INTEGRITY] = c->perf.integrity_errors,
-						 [JUDGE_RECOVERED] = c->perf.link_recoveries,
-						 [JUDGE_DOWNED] = c->perf.link_losses,
-						 [JUDGE_FEC_UNCORRECTED] = c->perf.fec_uncorrected,
-						 [JUDGE_FEC_CORRECTED] = c->perf.fec_corrected,
-						 [JUDGE_FEC_SYMBOLS] = c->perf.fec_symbols,
-						 [JUDGE_DISCARDS] = c->perf.discards,
-						 [JUDGE_WAIT] = c->perf.wait_percent },
+	return (struct judge_limits){ .limit = { [JUDGE_SYMBOL] = c->symbol_errors,
+						 [JUDGE_RCV] = c->rcv_errors,
+						 [JUDGE_INTEGRITY] = c->integrity_errors,
+						 [JUDGE_RECOVERED] = c->link_recoveries,
+						 [JUDGE_DOWNED] = c->link_losses,
+						 [JUDGE_FEC_UNCORRECTED] = c->fec_uncorrected,
+						 [JUDGE_FEC_CORRECTED] = c->fec_corrected,
+						 [JUDGE_FEC_SYMBOLS] = c->fec_symbols,
+						 [JUDGE_DISCARDS] = c->discards,
+						 [JUDGE_WAIT] = c->wait_percent },
 				      .confirm = CONFIRM,
 				      .recover = RECOVER };
 }
@@ -38,7 +38,7 @@ static struct judge_limits link_health_limits(const struct conf *c)
 /* Why a port is not well, in words; the caller's. */
 static json_t *link_health_why(const struct link_health *h, const struct judge_port *judged)
 {
-	struct judge_limits limits = link_health_limits(h->services.conf);
+	struct judge_limits limits = link_health_limits(&h->services.conf->perf);
 
 	return json_sprintf("%.4g %s (limit %.4g)", judged->rate[judged->why],
 			    judge_name((enum judge_kind)judged->why), limits.limit[judged->why]);
@@ -380,7 +380,7 @@ static void link_health_status(const void *room, json_t *doc)
 /* ..link_health(); the caller's */
 static json_t *link_health_document(const struct link_health *h)
 {
-	struct judge_limits limits = link_health_limits(h->services.conf);
+	struct judge_limits limits = link_health_limits(&h->services.conf->perf);
 	json_t *doc = link_health_summary(h), *rows = json_array(), *limit = json_object();
 
 	link_health_unhealthy(h, rows);
@@ -621,8 +621,8 @@ void link_health_each_port(const struct fabric *fabric, port_counters_fn *fn, vo
 static struct perf_conf perf_conf(const struct conf *c)
 {
 	return (struct perf_conf){ .interval_ms = (unsigned)c->perf.interval_ms,
-				   .limits = link_health_limits(c),
-				   .ber = link_health_ber_conf(c) };
+				   .limits = link_health_limits(&c->perf),
+				   .ber = link_health_ber_conf(&c->ber) };
 }
 
 static void configure(void *room)

@@ -8,11 +8,11 @@
 #include "fm/fabric/view.h"
 #include "fm/perf/module_own.h"
 
-struct ber_conf link_health_ber_conf(const struct conf *c)
+struct ber_conf link_health_ber_conf(const struct conf_ber *c)
 {
 	return (struct ber_conf){
-		.window_us = { c->ber.window_ms * 1000ull, c->ber.long_window_ms * 1000ull },
-		.limit = { c->ber.limit, c->ber.long_limit },
+		.window_us = { c->window_ms * 1000ull, c->long_window_ms * 1000ull },
+		.limit = { c->limit, c->long_limit },
 	};
 }
 
@@ -35,7 +35,7 @@ static struct span_text span_text(uint64_t us)
 
 struct ber_text link_health_ber_why(const struct link_health *h, const struct perf_port *port)
 {
-	const struct ber_conf conf = link_health_ber_conf(h->services.conf);
+	const struct ber_conf conf = link_health_ber_conf(&h->services.conf->ber);
 	enum ber_kind kind = (enum ber_kind)port->ber->kind;
 	enum ber_window window = (enum ber_window)port->ber->window;
 	struct ber_text why;
@@ -100,7 +100,7 @@ uint64_t link_health_clean_us(const void *room, guid_t node, uint8_t num)
 
 json_t *link_health_ber_json(const struct link_health *h, const struct perf_port *port)
 {
-	const struct ber_conf conf = link_health_ber_conf(h->services.conf);
+	const struct ber_conf conf = link_health_ber_conf(&h->services.conf->ber);
 	json_t *doc = json_object();
 
 	for (int kind = 0; kind < BER_KINDS; kind++) {
@@ -120,7 +120,7 @@ json_t *link_health_ber_json(const struct link_health *h, const struct perf_port
 
 json_t *link_health_ber_summary(const struct link_health *h)
 {
-	const struct ber_conf conf = link_health_ber_conf(h->services.conf);
+	const struct ber_conf conf = link_health_ber_conf(&h->services.conf->ber);
 	json_t *windows = json_object();
 
 	for (int window = 0; window < BER_WINDOWS; window++)

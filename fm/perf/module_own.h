@@ -36,7 +36,7 @@ struct link_health {
 };
 
 /* module_ber.c: error rates over time. */
-struct ber_conf link_health_ber_conf(const struct conf *conf);
+struct ber_conf link_health_ber_conf(const struct conf_ber *conf);
 void link_health_ber(void *health, const struct perf_port *port, bool changed); /* perf_ops.ber */
 uint64_t link_health_clean_us(const void *room, guid_t node, uint8_t port);	/* a hook */
 /* "symbol BER 3.2e-13 in 12 min (limit 1e-14)" */

@@ -7,7 +7,7 @@
  * All links are looked at in pieces, in the order of GUIDs and ports.
  */
 #include <stdlib.h>
-#include "fm/conf/name_list.h"
+#include "fm/conf/lists.h"
 #include "fm/fabric/request.h"
 #include "fm/fabric/view.h"
 #include "fm/perf/module_own.h"

@@ -123,9 +123,8 @@ static void stop(struct room *r)
 static enum job_result begin(void *arg)
 {
 	struct room *r = arg;
-	const struct conf *conf = r->services.conf;
-	const struct rebalance_limits limits = { conf->rebalance.entries,
-						 (unsigned)conf->rebalance.gain };
+	const struct conf_rebalance *conf = &r->services.conf->rebalance;
+	const struct rebalance_limits limits = { conf->entries, (unsigned)conf->gain };
 	const struct fabric_view view = fabric_view(r->fabric);
 
 	r->topo = topo_ref(view.topo);

@@ -658,17 +658,18 @@ static void configure(void *room)
 {
 	struct sa_room *r = room;
 	const struct conf *c = r->services.conf;
+	const struct conf_sa *sa = &c->sa;
 
 	sa_configure(r->services.sa,
 		     &(struct sa_conf){ .gid_prefix = c->sm.subnet_prefix,
 					.sa_key = sa_key_get(&r->key, &r->services),
-					.old_sa_key = r->services.conf->sa.old_key,
+					.old_sa_key = sa->old_key,
 					.sm_priority = c->sm.priority,
 					.subnet_timeout = c->ports.subnet_timeout,
-					.groups_limit = (unsigned)c->sa.groups_per_port,
-					.proxy_join = c->sa.proxy_join,
-					.pkey_host_order = c->sa.pkey_host_order,
-					.rate_limit = (unsigned)c->sa.rate_limit });
+					.groups_limit = (unsigned)sa->groups_per_port,
+					.proxy_join = sa->proxy_join,
+					.pkey_host_order = sa->pkey_host_order,
+					.rate_limit = (unsigned)sa->rate_limit });
 }
 
 static void *init(struct fabric *fabric)

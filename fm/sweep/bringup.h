@@ -10,7 +10,7 @@
 #define FMD_SWEEP_BRINGUP_H
 
 #include "fm/loop/loop.h"
-#include "fm/conf/pkey_map.h"
+#include "fm/conf/partition.h"
 #include "fm/mad/mad.h"
 #include "fm/inventory/inventory.h"
 #include "routing/lid_plan.h"

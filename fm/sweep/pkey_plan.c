@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fm/conf/pkey_map.h"
+#include "fm/conf/partition.h"
 #include "fm/sweep/pkey_plan.h"
 #include "topology/base/mem.h"
 

@@ -18,7 +18,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "fm/conf/pkey_map.h"
+#include "fm/conf/partition.h"
 #include "fm/sweep/bringup_priv.h"
 #include "fm/sweep/pkey_plan.h"
 #include "topology/base/mem.h"

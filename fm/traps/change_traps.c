@@ -20,7 +20,7 @@
 #include "fm/traps/change_traps.h"
 #include <stdlib.h>
 #include <string.h>
-#include "fm/conf/guid_list.h"
+#include "fm/conf/lists.h"
 #include "fm/loop/log.h"
 #include "fm/fabric/progress.h"
 #include "fm/fabric/request.h"
@@ -74,9 +74,11 @@ static uint64_t hold_max_us(const struct change_traps *t)
 
 static uint64_t hold_min_us(const struct change_traps *t)
 {
-	uint64_t us = (uint64_t)t->services.conf->sweep.hold_down_ms * 1000;
+	const struct conf_sweep *conf = &t->services.conf->sweep;
 
-	return us < hold_max_us(t) ? us : hold_max_us(t);
+	return 1000ull * (unsigned)(conf->hold_down_ms < conf->hold_down_max_ms
+					    ? conf->hold_down_ms
+					    : conf->hold_down_max_ms);
 }
 
 static void hold_begin(struct change_traps *t, uint64_t now)

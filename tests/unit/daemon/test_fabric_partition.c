@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "fm/conf/pkey_map.h"
+#include "fm/conf/partition.h"
 #include "fm/mad/wire_path.h"
 #include "fm/mad/wire_sa.h"
 #include "fm/mad/wire_sa_comp.h"

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <cmocka.h>
-#include "fm/conf/m_key_proof.h"
+#include "fm/conf/m_keys.h"
 
 static const uint8_t session[M_KEY_SESSION] = "what both ends of a channel have";
 

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "fm/conf/node_patterns.h"
+#include "fm/conf/lists.h"
 #include "tests/lib/fabrics.h"
 
 static bool matches(const struct topo *t, const char *patterns, const char *desc)

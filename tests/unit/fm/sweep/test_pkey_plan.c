@@ -10,7 +10,7 @@
 #include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fm/conf/pkey_map.h"
+#include "fm/conf/partition.h"
 #include "fm/sweep/pkey_plan.h"
 #include "topology/base/sort.h"
 

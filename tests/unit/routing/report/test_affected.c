@@ -37,7 +37,7 @@ static void compute(const struct trial *x, const uint8_t *classes, const uint8_t
 /* The pod with its eleventh host in that state, treated as the configuration has it. */
 static void try(struct trial *x, const struct conf *conf, enum nvswitch_state state)
 {
-	const struct nvswitch_policy policy = nvswitch_policy(conf);
+	const struct nvswitch_policy policy = nvswitch_policy(&conf->nvswitch);
 	uint8_t *classes = NULL, *weights = NULL, *states;
 
 	*x = (struct trial){ .t = pod(4) };
@@ -133,7 +133,7 @@ static void by_default_no_state_but_fatal_is_treated_otherwise(void **state)
 	uint8_t numbers[NVSWITCH_STATES];
 
 	conf_default(&conf);
-	policy = nvswitch_policy(&conf);
+	policy = nvswitch_policy(&conf.nvswitch);
 	nvswitch_policy_number(&policy, numbers);
 	assert_int_equal(numbers[NVSWITCH_NO_P2P], numbers[NVSWITCH_HEALTHY]);
 	assert_int_equal(numbers[NVSWITCH_DEGRADED_LINK], numbers[NVSWITCH_HEALTHY]);

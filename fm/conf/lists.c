@@ -1,13 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include "fm/conf/node_patterns.h"
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fm/conf/name_list.h"
-#include "fm/conf/name_patterns.h"
+#include "fm/conf/lists.h"
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"
+
+void guid_list_add(struct guid_list *list, guid_t guid)
+{
+	for (unsigned i = 0; i < list->count; i++)
+		if (list->guids[i] == guid)
+			return;
+	if (list->count == list->size) {
+		list->size = list->size ? list->size * 2 : 16;
+		list->guids = mem_resize(list->guids, list->size, sizeof(*list->guids));
+	}
+	list->guids[list->count++] = guid;
+}
 
 bool name_patterns_match(const char *patterns, const char *name, const char *other)
 {
@@ -54,16 +64,6 @@ struct node_patterns {
 	uint32_t nglobs, nguids;
 };
 
-static bool read_guid(const char *word, guid_t *guid)
-{
-	char *end;
-
-	if (strncmp(word, "0x", 2) != 0)
-		return false;
-	*guid = strtoull(word, &end, 16);
-	return !*end && *guid;
-}
-
 static int compare_guids(const void *va, const void *vb)
 {
 	const guid_t *a = va, *b = vb;
@@ -75,16 +75,19 @@ struct node_patterns *node_patterns_new(const char *text)
 {
 	struct node_patterns *p = mem_alloc(1, sizeof(*p));
 	size_t most = strlen(text) / 2 + 1;
-	char *rest, *word;
+	char *rest, *word, *end;
 
 	p->text = rest = mem_strdup(text);
 	p->globs = mem_alloc(most, sizeof(*p->globs));
 	p->guids = mem_alloc(most, sizeof(*p->guids));
-	while ((word = strtok_r(rest, " \t", &rest)))
-		if (read_guid(word, &p->guids[p->nguids]))
-			p->nguids++;
+	while ((word = strtok_r(rest, " \t", &rest))) {
+		guid_t guid = strncmp(word, "0x", 2) ? 0 : strtoull(word, &end, 16);
+
+		if (guid && !*end)
+			p->guids[p->nguids++] = guid;
 		else
 			p->globs[p->nglobs++] = word;
+	}
 	if (p->nguids)
 		qsort(p->guids, p->nguids, sizeof(*p->guids), compare_guids);
 	return p;
