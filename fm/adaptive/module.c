@@ -705,11 +705,12 @@ static bool may_program(void *room)
 	return r->programmed;
 }
 
-static void load(void *room)
+static void load(void *room, enum fabric_load_step step)
 {
 	struct adaptive_room *r = room;
 
-	unanswered_load(r->unanswered);
+	if (step == FABRIC_LOAD)
+		unanswered_load(r->unanswered);
 }
 
 /* ---- For operators --------------------------------------------------------------------------- */
@@ -772,5 +773,5 @@ const struct fabric_module adaptive_module = { .name = "adaptive-routing",
 					       .init = init,
 					       .fini = fini,
 					       .load = load,
-					       .update.updating = updating,
-					       .deploy.may_program = may_program };
+					       .updating = updating,
+					       .may_program = may_program };

@@ -305,7 +305,7 @@ const struct fabric_module audit_module = { .name = "audit",
 					    .init = init,
 					    .fini = fini,
 					    .configure = configure,
-					    .deploy.programmed = programmed,
-					    .deploy.mft_written = mft_written,
-					    .deploy.mismatch = mismatch,
-					    .report.status = status };
+					    .programmed = programmed,
+					    .mft_written = mft_written,
+					    .mismatch = mismatch,
+					    .status = status };

@@ -272,21 +272,22 @@ static void timer_cb(void *arg)
 
 /* ---- Hooks ----------------------------------------------------------------------------------- */
 
-static void published(void *room, const struct topo *before)
+static void published(void *room, enum fabric_update_step step, const struct topo *before)
 {
 	struct cabling_room *r = room;
 
-	if (before && topo_is_again(before, fabric_view(r->fabric).topo))
+	if (step != FABRIC_PUBLISHED ||
+	    (before && topo_is_again(before, fabric_view(r->fabric).topo)))
 		return;
 	r->stale = true;
 	loop_timer_stop(r->timer);
 }
 
-static void settled(void *room)
+static void settled(void *room, enum fabric_settle_step step)
 {
 	struct cabling_room *r = room;
 
-	if (r->stale && !loop_timer_armed(r->timer))
+	if (step == FABRIC_SETTLED && r->stale && !loop_timer_armed(r->timer))
 		loop_timer_set(r->timer, QUIET_US);
 }
 
@@ -354,6 +355,6 @@ const struct fabric_module cabling_module = { .name = "cabling",
 					      .init = init,
 					      .fini = fini,
 					      .configure = configure,
-					      .update.published = published,
-					      .deploy.settled = settled,
-					      .report.status = status };
+					      .published = published,
+					      .settled = settled,
+					      .status = status };

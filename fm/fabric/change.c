@@ -340,6 +340,13 @@ static void log_retrained(struct changes *s, const struct diff_item *item)
 		log_item(s, &speed);
 }
 
+static void link_fell(const struct changes *s, guid_t node, uint8_t port)
+{
+	MODULES_CALL(
+		s->f->modules, swept,
+		&(struct fabric_swept){ .step = FABRIC_LINK_FELL, .node = node, .port = port });
+}
+
 static void log_items(struct changes *s, const struct diff *d)
 {
 	for (uint32_t i = 0; i < d->count; i++) {
@@ -350,8 +357,7 @@ static void log_items(struct changes *s, const struct diff *d)
 			continue;
 		}
 		if (item->kind == DIFF_LINK_DOWN)
-			MODULES_CALL(s->f->modules, update.link_fell,
-				     s->older->nodes[item->old_node].guid, item->port);
+			link_fell(s, s->older->nodes[item->old_node].guid, item->port);
 		if (!is_logged_by_its_switch(s, item))
 			log_item(s, item);
 	}
@@ -398,8 +404,7 @@ static void log_bounces(struct changes *s)
 
 		if (!peer || now->peer < p || !has_bounced(s, p))
 			continue;
-		MODULES_CALL(s->f->modules, update.link_fell, newer->nodes[now->node].guid,
-			     now->num);
+		link_fell(s, newer->nodes[now->node].guid, now->num);
 		if (!rebooted(s, now->node) && !rebooted(s, peer->node))
 			log_bounce(s, now);
 	}
@@ -543,7 +548,7 @@ enum fabric_change fabric_log_changes(struct fabric *f, const struct topo *older
 	training = trains(&s);
 	if (training)
 		fabric_fault_training(f);
-	MODULES_CALL(f->modules, update.compared, differs || training);
+	MODULES_CALL(f->modules, compared, differs || training);
 	change = what_changed(&s, differs);
 	diff_free(d);
 	free(s.down);

@@ -110,7 +110,7 @@ static void brought_up(void *arg, const struct bringup_result *result)
 		f->figures.bringup_ms = result->took_us / 1e3;
 	f->progress.wrote |= result->links_activated > 0;
 	note_given_up(f, result);
-	MODULES_CALL(f->modules, deploy.brought_up, result);
+	MODULES_CALL(f->modules, brought_up, result);
 	if (!fabric_links_brought_up(f))
 		fabric_fault_trained(f);
 	f->deploy->ended(f);
@@ -167,7 +167,7 @@ static void programmed(void *arg, const struct program_result *result)
 	f->progress.wrote |= result->blocks > 0;
 	f->requests.retry |= result->failed > 0;
 	log_failed(f, result);
-	MODULES_CALL(f->modules, deploy.programmed, result);
+	MODULES_CALL(f->modules, programmed, result);
 	fabric_fault_programmed(f);
 	f->progress.due |= again;
 	f->deploy->ended(f);
@@ -220,7 +220,7 @@ void fabric_deploy(struct fabric *f, const struct topo *before)
 	f->progress.retrying = f->requests.retry;
 	f->requests.retry = f->progress.reading = false;
 	f->progress.state = f->progress.was_up ? FABRIC_CHANGING : FABRIC_BRINGUP;
-	MODULES_CALL(f->modules, update.published, before);
+	MODULES_CALL(f->modules, published, FABRIC_PUBLISHED, before);
 	fabric_fault_published(f);
 	if (modules_may_program(f->modules))
 		program(f);
@@ -235,7 +235,7 @@ void fabric_deploy_ports(struct fabric *f, const struct topo *before)
 	f->progress.bringing_up = f->progress.due = true;
 	if (f->progress.was_up)
 		f->progress.state = FABRIC_CHANGING;
-	MODULES_CALL(f->modules, update.shown, before);
+	MODULES_CALL(f->modules, published, FABRIC_SHOWN, before);
 	bring_up(f);
 }
 

@@ -3,7 +3,7 @@
  * fabric: the scheduler of the pipe (see fabric.h):
  *
  *   serve            what is requested begins: a sweep of all, of dirty nodes, or an update at once
- *   swept            a sweep has ended; as master an update follows     (rooms: swept, ready)
+ *   swept            a sweep has ended; as master an update follows     (rooms: swept, admit)
  *   fabric_update    snapshot -> what changed -> LIDs -> tables -> proof -> publish   (update.c)
  *   fabric_deploy    blocks that differ go to the switches, ports and links are brought up
  *                    (deploy.c)
@@ -39,7 +39,7 @@ static void begin_update(struct fabric *f)
 /* The update in the making, if there is one, is of before: another follows it. */
 static void update(struct fabric *f)
 {
-	if (!MODULES_ALL(f->modules, update.ready))
+	if (MODULES_FIRST(f->modules, admit, NULL))
 		return;
 	f->requests.reroute = fabric_updating(f);
 	if (!f->requests.reroute)
@@ -63,6 +63,7 @@ static void log_no_port(struct fabric *f, int error)
 static void swept(void *arg, const struct sweep_result *result)
 {
 	struct fabric *f = arg;
+	const struct fabric_swept ended = { .step = FABRIC_SWEEP_ENDED, .result = result };
 	const char *useless = NULL;
 
 	f->figures.sweep_ms = result->took_us / 1e3;
@@ -70,7 +71,7 @@ static void swept(void *arg, const struct sweep_result *result)
 	if (result->rest && (!fabric_is_master(f) || !f->now.topo))
 		return; /* the first sweep, and who decides about the master, see all */
 	if (!result->error)
-		useless = MODULES_FIRST(f->modules, sweep.swept, result);
+		useless = MODULES_FIRST(f->modules, swept, &ended);
 	if (useless)
 		answer_all(f, useless);
 	else if (result->error)
@@ -101,7 +102,7 @@ static void begin_sweep(struct fabric *f)
 	unsigned ndirty = r->dirty.count;
 	bool all = r->sweep;
 
-	MODULES_CALL(f->modules, sweep.sweeping, false);
+	MODULES_CALL(f->modules, swept, &(struct fabric_swept){ .step = FABRIC_SWEEP_BEGINS });
 	r->forced |= r->reroute;
 	r->sweep = r->reroute = false;
 	r->dirty.count = 0;
@@ -114,7 +115,7 @@ static void begin_sweep(struct fabric *f)
 /* Begins an update if a room has something better for it. */
 static bool improve(struct fabric *f)
 {
-	if (fabric_updating(f) || !MODULES_ANY(f->modules, update.improves))
+	if (fabric_updating(f) || !MODULES_ANY(f->modules, improves))
 		return false;
 	f->requests.forced = true;
 	begin_update(f);
@@ -149,7 +150,7 @@ static void verified(void *arg, const struct sweep_result *result)
 		fabric_request_refresh(f, result->changed[i], "found by verification");
 	if (result->nchanged)
 		fabric_fault_open(f, "found by verification");
-	MODULES_CALL(f->modules, sweep.verified, result->nchanged);
+	MODULES_CALL(f->modules, verified, result->nchanged);
 	serve(f);
 }
 
@@ -173,12 +174,12 @@ static void deployed(void *arg)
 
 void fabric_report_mft_written(struct fabric *f, const struct mft_result *result)
 {
-	MODULES_CALL(f->modules, deploy.mft_written, result);
+	MODULES_CALL(f->modules, mft_written, result);
 }
 
 void fabric_report_mft_mismatch(struct fabric *f)
 {
-	MODULES_CALL(f->modules, deploy.mft_mismatch);
+	MODULES_CALL(f->modules, mft_mismatch);
 }
 
 struct fabric_services fabric_services(struct fabric *f)
@@ -259,8 +260,8 @@ static void parts_init(struct fabric *f)
 
 static void parts_load(struct fabric *f)
 {
-	MODULES_CALL(f->modules, restore);
-	MODULES_CALL(f->modules, load);
+	MODULES_CALL(f->modules, load, FABRIC_RESTORE);
+	MODULES_CALL(f->modules, load, FABRIC_LOAD);
 }
 
 static void parts_fini(struct fabric *f, bool all)
@@ -293,12 +294,9 @@ static void parts_fini(struct fabric *f, bool all)
  */
 static void renew(struct fabric *f)
 {
-	const char *why = "this subnet manager changed its role meanwhile; see fmctl events";
-
-	operations_abandon(f->clients.operations, why);
-	waiters_answer(&f->clients.readers, NULL, why);
-	MODULES_CALL(f->modules, report.abandon, why);
-	MODULES_CALL(f->modules, checkpoint);
+	operations_abandon(f->clients.operations, FABRIC_ROLE_CHANGED);
+	waiters_answer(&f->clients.readers, NULL, FABRIC_ROLE_CHANGED);
+	MODULES_CALL(f->modules, role, fabric_role(f), FABRIC_ROLE_LEFT);
 	state_store_detach(f->kept.store);
 	parts_fini(f, false);
 	*f = (struct fabric){ .loop = f->loop,
@@ -337,7 +335,7 @@ static void change_role(void *arg)
 	fabric_role_enter(f);
 	if (fabric_took_over(f))
 		read_what_was_left(f);
-	MODULES_CALL(f->modules, role, fabric_role(f));
+	MODULES_CALL(f->modules, role, fabric_role(f), FABRIC_ROLE_IN_FORCE);
 	if (master)
 		sweep_set_passive(f->sweep, false);
 	if (master && !anew) {
@@ -403,7 +401,7 @@ struct fabric *fabric_new(struct loop *loop, struct mad *mad, const struct conf 
 void fabric_start(struct fabric *f)
 {
 	parts_load(f);
-	MODULES_CALL(f->modules, start);
+	MODULES_CALL(f->modules, load, FABRIC_START);
 }
 
 int fabric_check_conf(fabric_modules rooms, const struct conf *conf, char *err, size_t err_size)
@@ -433,7 +431,7 @@ void fabric_free(struct fabric *f)
 {
 	if (!f)
 		return;
-	MODULES_CALL(f->modules, checkpoint);
+	MODULES_CALL(f->modules, role, fabric_role(f), FABRIC_ROLE_ENDS);
 	state_store_flush(f->kept.store);
 	parts_fini(f, true);
 	modules_free(f->modules);

@@ -13,28 +13,96 @@
 #ifndef FMD_FABRIC_MODULE_H
 #define FMD_FABRIC_MODULE_H
 
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include "fm/fabric/announce.h"
-#include "fm/fabric/hooks_deploy.h"
-#include "fm/fabric/hooks_report.h"
-#include "fm/fabric/hooks_sweep.h"
-#include "fm/fabric/hooks_update.h"
 #include "fm/fabric/policy.h"
 #include "fm/fabric/request.h"
 #include "fm/fabric/role.h"
 #include "fm/fabric/services.h"
 #include "fm/mad/wire.h"
+#include "topology/snapshot/topo.h"
 
+struct bringup_result;
 struct fabric_module;
+struct host_verdict;
+struct mft_result;
+struct program_result;
+struct sweep_result;
+struct table_block;
+
 /* The state of a room, for its own functions that others call; NULL = it is not in the table. */
 void *fabric_room(const struct fabric *fabric, const struct fabric_module *module);
+
+enum fabric_load_step {
+	/*
+	 * LIDs, multicast groups, and what the inventory begins with, before the first sweep: in
+	 * all rooms, ahead of FABRIC_LOAD.
+	 */
+	FABRIC_RESTORE,
+	FABRIC_LOAD,  /* what state_dir has; behind all init() */
+	FABRIC_START, /* the manager begins its work: once, behind the first FABRIC_LOAD */
+};
+
+enum fabric_role_step {
+	FABRIC_ROLE_IN_FORCE, /* another role, or the same one, in which all has begun again */
+	/*
+	 * What files hold is about to be read again: last changes are noted now, and who waits gets
+	 * FABRIC_ROLE_CHANGED for an error.
+	 */
+	FABRIC_ROLE_LEFT,
+	FABRIC_ROLE_ENDS, /* the process ends: last changes are noted now; nobody is called */
+};
+
+/* What sweeps come to. One of all or of some nodes may end while this manager is not master. */
+struct fabric_swept {
+	enum {
+		FABRIC_SWEEP_BEGINS, /* its first request is about to be sent */
+		FABRIC_SWEEP_ENDED,
+		/*
+		 * A link is down, or was, since the published snapshot: found by the update behind
+		 * the sweep.
+		 */
+		FABRIC_LINK_FELL,
+	} step;
+	bool light; /* all switches are asked for PortStateChange, and no more */
+	const struct sweep_result *result; /* of one that has ended and was not light */
+	guid_t node;			   /* either end of the link that fell */
+	uint8_t port;
+};
+
+/* What an update has come to, or is about to. */
+enum fabric_update_step {
+	/* No tables are computed, and no port is set: nothing has changed, nobody asked for it. */
+	FABRIC_UNCHANGED,
+	/* The proof of unicast tables is about to begin: who uses the one before lets go of it. */
+	FABRIC_PROVING,
+	/* The proof refused the tables: what is published stays, what asked for them is undone. */
+	FABRIC_TABLES_REFUSED,
+	/* The new snapshot, LIDs and tables are in place. */
+	FABRIC_PUBLISHED,
+	/* The published snapshot was exchanged for one that differs in the state of ports alone. */
+	FABRIC_SHOWN,
+};
+
+enum fabric_settle_step {
+	FABRIC_SETTLED, /* all that was published is programmed and brought up */
+	/* Alerts about the present state are counted again: now, and behind each light sweep. */
+	FABRIC_REVIEWED,
+	FABRIC_SETTLED_LATER, /* behind both, for what takes a pass over the snapshot */
+};
 
 struct fabric_module {
 	const char *name;
 	/*
-	 * This room goes on where others begin anew: what it has of fabric_services() is of the
-	 * past when role() is called.
+	 * This room goes on where others begin anew: what it has of fabric_services() is outdated
+	 * when role() is called.
 	 */
 	bool lasts;
+
+	/* ---- Life ---- */
+
 	/*
 	 * Whether the files that a configuration names can be used, without using them: 0, or -1
 	 * with the reason in err. There is no room.
@@ -42,23 +110,94 @@ struct fabric_module {
 	int (*check)(const struct conf *conf, char *err, size_t err_size);
 	void *(*init)(struct fabric *fabric);
 	void (*fini)(void *room);
-	/*
-	 * LIDs, multicast groups, and what the inventory begins with, before the first sweep: ahead
-	 * of all load().
-	 */
-	void (*restore)(void *room);
-	void (*load)(void *room);  /* what state_dir has; behind all init() */
-	void (*start)(void *room); /* the manager begins its work: once, behind the first load() */
+	void (*load)(void *room, enum fabric_load_step step);
 	void (*configure)(void *room); /* the configuration may be another */
-	/* This manager has another role, or has begun anew in the one it has. */
-	void (*role)(void *room, enum fabric_role role);
-	/* What files hold is about to be made anew or to go: last changes are said now. */
-	void (*checkpoint)(void *room);
+	/* role: in force; with FABRIC_ROLE_LEFT and .._ENDS the one until now. */
+	void (*role)(void *room, enum fabric_role role, enum fabric_role_step step);
 
-	struct fabric_sweep_hooks sweep;
-	struct fabric_update_hooks update;
-	struct fabric_deploy_hooks deploy;
-	struct fabric_report_hooks report;
+	/* ---- What is seen of the fabric ---- */
+
+	/*
+	 * A trap of the fabric, `times` of it at once; repeated ones are left out. forged: it names
+	 * a port that did not send it.
+	 */
+	void (*trap)(void *room, const struct wire_notice *notice, uint16_t from_lid,
+		     unsigned times, bool forged);
+	/*
+	 * Not NULL, where a sweep has ended that was not light: the own port is in no fabric, or in
+	 * another one, so what was found is of no use. Rooms behind it are not called, and
+	 * operators who wait get this text; it is good until control returns to the loop.
+	 */
+	const char *(*swept)(void *room, const struct fabric_swept *swept);
+
+	/*
+	 * ---- An update, in this order ----
+	 *
+	 * Between two of these anything may happen, for only the publication touches what others
+	 * see.
+	 */
+
+	/*
+	 * The inventory is about to be copied into a snapshot: marks of ports (cordoned,
+	 * quarantined, isolated) are set now. So it is when all has settled.
+	 */
+	void (*annotate)(void *room, struct inventory *inventory);
+	/*
+	 * next NULL: an update is wanted. Not NULL: it may not begin yet; the room requests one
+	 * when it may. Else: the snapshot is made. Not NULL: this fabric is not ours to manage;
+	 * nothing is computed, and operators who wait get this text. Either way, rooms behind it
+	 * are not asked.
+	 */
+	const char *(*admit)(void *room, const struct topo *next);
+	/* Adds to what routing goes by; of any snapshot, for what-if too. */
+	void (*route_input)(const void *room, const struct topo *next,
+			    struct fabric_policy *policy);
+	/*
+	 * before: the snapshot until then, NULL = there was none; it is about to go. NULL too where
+	 * the published one stays.
+	 */
+	void (*published)(void *room, enum fabric_update_step step, const struct topo *before);
+	/*
+	 * What was published is in the devices, or not: one of these ended. tables: after a restart
+	 * once more when all are read.
+	 */
+	void (*programmed)(void *room, const struct program_result *result);
+	void (*settled)(void *room, enum fabric_settle_step step);
+	/*
+	 * Nothing is requested and nothing under way (fabric_request_improvement() has it asked
+	 * soon). True: what this room adds to route_input() is another by now, and an update begins
+	 * at once; rooms behind it are not asked.
+	 */
+	bool (*improves)(void *room);
+
+	/* ---- Reports ---- */
+
+	/* Adds its members to the document of `fmctl --json status`. */
+	void (*status)(const void *room, json_t *doc);
+
+	/* ---- To become functions of rooms ---- */
+
+	uint64_t (*pending_since)(const void *room);
+	void (*verified)(void *room, unsigned changed);
+	void (*updating)(void *room);
+	void (*compared)(void *room, bool differs);
+	void (*quarantine)(void *room, guid_t node, uint8_t port, const char *why);
+	void (*hold)(void *room, guid_t node, uint8_t port, const char *why);
+	void (*isolate)(void *room, guid_t node, uint8_t port, enum isolation_cause cause);
+	void (*lids_changed)(void *room);
+	bool (*may_program)(void *room);
+	void (*mft_written)(void *room, const struct mft_result *result);
+	void (*mft_mismatch)(void *room);
+	void (*mismatch)(void *room, guid_t sw, uint32_t block);
+	void (*table_unheld)(void *room, const struct table_block *block);
+	void (*brought_up)(void *room, const struct bringup_result *result);
+	bool (*busy)(const void *room);
+	void (*cancel)(void *room, const void *arg);
+	void (*unhealthy)(const void *room, json_t *rows);
+	const char *(*refusal)(void *room);
+	void (*host)(void *room, uint32_t host, struct host_verdict *verdict);
+	void (*hosts_changed)(void *room);
+	uint64_t (*link_clean_us)(const void *room, guid_t node, uint8_t port);
 };
 
 /* The rows, in order; ends with NULL. */

@@ -45,9 +45,8 @@ uint64_t modules_pending_since(const struct modules *m)
 	uint64_t first = 0;
 
 	MODULES_EACH (m, row) {
-		uint64_t since = row->module->sweep.pending_since
-					 ? row->module->sweep.pending_since(row->room)
-					 : 0;
+		uint64_t since =
+			row->module->pending_since ? row->module->pending_since(row->room) : 0;
 
 		if (since && (!first || since < first))
 			first = since;
@@ -60,8 +59,8 @@ bool modules_may_program(struct modules *m)
 	bool may = true;
 
 	MODULES_EACH (m, row)
-		if (row->module->deploy.may_program)
-			may &= row->module->deploy.may_program(row->room);
+		if (row->module->may_program)
+			may &= row->module->may_program(row->room);
 	return may;
 }
 
@@ -69,8 +68,8 @@ void modules_route_input(const struct modules *m, const struct fabric_module *wi
 			 const struct topo *next, struct fabric_policy *policy)
 {
 	MODULES_EACH (m, row)
-		if (row->module->update.route_input && row->module != without)
-			row->module->update.route_input(row->room, next, policy);
+		if (row->module->route_input && row->module != without)
+			row->module->route_input(row->room, next, policy);
 }
 
 void *fabric_room(const struct fabric *f, const struct fabric_module *module)

@@ -27,7 +27,7 @@ void modules_free(struct modules *modules); /* all have ended */
 #define MODULES_EACH(modules, row)                                                                 \
 	for (const struct module_row *row = (modules)->rows; (row)->module; (row)++)
 
-/* Calls that hook of each room that has it: MODULES_CALL(m, update.published, before). */
+/* Calls that hook of each room that has it: MODULES_CALL(m, settled, FABRIC_SETTLED). */
 #define MODULES_CALL(modules, hook, ...)                                                           \
 	do {                                                                                       \
 		MODULES_EACH (modules, row_)                                                       \

@@ -24,7 +24,7 @@ struct fabric;
 struct fabric_operation_ops {
 	/* Of state_dir, to be on disk, or in its journal, before the answer; NULL = none. */
 	const char *file, *also;
-	bool late;   /* they change behind settling (deploy.settled_later): answered behind that */
+	bool late;   /* they change behind settling (FABRIC_SETTLED_LATER): answered behind that */
 	bool sweeps; /* only an update that begins behind a heavy sweep takes it */
 	/* Tables were refused: undoes the operation. NULL = there is nothing to undo. */
 	void (*rollback)(void *data);

@@ -43,7 +43,7 @@ static void read_back(void *arg, const struct program_readback *result)
 				(int)result->differ, "failed", (int)result->failed);
 
 	for (unsigned i = 0; i < result->differ; i++) {
-		MODULES_CALL(f->modules, deploy.mismatch, result->differing[i].sw,
+		MODULES_CALL(f->modules, mismatch, result->differing[i].sw,
 			     result->differing[i].block);
 	}
 	waiters_answer(&f->clients.readers, doc, NULL);
@@ -65,5 +65,5 @@ void fabric_client_gone(struct fabric *f, void *arg)
 {
 	operations_cancel(f->clients.operations, arg);
 	waiters_cancel(&f->clients.readers, arg);
-	MODULES_CALL(f->modules, report.cancel, arg);
+	MODULES_CALL(f->modules, cancel, arg);
 }

@@ -42,7 +42,8 @@ static void polled(void *arg, const struct sweep_result *result)
 	f->figures.polls++;
 	fabric_note_sweep(f, result);
 	fabric_log_silent(f);
-	MODULES_CALL(f->modules, sweep.polled);
+	MODULES_CALL(f->modules, swept,
+		     &(struct fabric_swept){ .step = FABRIC_SWEEP_ENDED, .light = true });
 	fabric_warn(f);
 	fabric_poll_recheck(f);
 	f->poll->serve(f);
@@ -101,7 +102,8 @@ static void poll_due(void *arg)
 		f->poll->serve(f);
 		return;
 	}
-	MODULES_CALL(f->modules, sweep.sweeping, true);
+	MODULES_CALL(f->modules, swept,
+		     &(struct fabric_swept){ .step = FABRIC_SWEEP_BEGINS, .light = true });
 	sweep_poll(f->sweep, polled, f);
 }
 

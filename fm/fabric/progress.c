@@ -37,7 +37,7 @@ bool fabric_is_quiet(const struct fabric *f)
 uint64_t fabric_quiet_since_us(const struct fabric *f)
 {
 	bool quiet = fabric_is_up(f) && fabric_is_quiet(f) && !f->clients.readers.first &&
-		     !MODULES_ANY(f->modules, deploy.busy);
+		     !MODULES_ANY(f->modules, busy);
 
 	return quiet ? f->progress.settled_us : 0;
 }

@@ -169,13 +169,13 @@ json_t *fabric_status(const struct fabric *f)
 			    loop_longest_step(f->loop) ? json_string(loop_longest_step(f->loop))
 						       : json_null());
 	json_object_set_new(doc, "rss_kb", json_integer(resident_kb()));
-	MODULES_CALL(f->modules, report.status, doc);
+	MODULES_CALL(f->modules, status, doc);
 	return doc;
 }
 
 const char *fabric_refusal(const struct fabric *f)
 {
-	return MODULES_FIRST(f->modules, report.refusal);
+	return MODULES_FIRST(f->modules, refusal);
 }
 
 void fabric_trouble(struct fabric *f, const char *what, const char *error)
@@ -244,7 +244,7 @@ json_t *fabric_unhealthy(const struct fabric *f)
 	json_t *rows = json_array();
 
 	if (f->now.topo)
-		MODULES_CALL(f->modules, report.unhealthy, rows);
+		MODULES_CALL(f->modules, unhealthy, rows);
 	return a_row_a_link(rows);
 }
 
@@ -307,5 +307,5 @@ void fabric_report_fini(struct fabric *f)
 void fabric_judge_host(struct fabric *f, uint32_t host, struct host_verdict *out)
 {
 	*out = (struct host_verdict){ 0 };
-	MODULES_CALL(f->modules, report.host, host, out);
+	MODULES_CALL(f->modules, host, host, out);
 }

@@ -40,6 +40,9 @@ bool fabric_took_over(const struct fabric *fabric);
 /* The port GUID of a STANDBY's master; 0 = not known, or another role. */
 guid_t fabric_master(const struct fabric *fabric);
 
+/* The error of those who waited for something when all began again. */
+#define FABRIC_ROLE_CHANGED "this subnet manager changed its role meanwhile; see fmctl events"
+
 struct fabric_role_change {
 	enum fabric_role role;
 	/*

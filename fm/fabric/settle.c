@@ -83,7 +83,7 @@ static enum job_result show(void *arg)
 	f->now.shapes = f->settle->draft.shapes;
 	f->now.links = f->settle->draft.links;
 	f->settle->now = NULL;
-	MODULES_CALL(f->modules, update.shown, before);
+	MODULES_CALL(f->modules, published, FABRIC_SHOWN, before);
 	topo_unref(before);
 	return JOB_NEXT;
 }
@@ -124,7 +124,7 @@ static enum job_result answer(void *arg)
 	if (!p->reading)
 		is_up(f);
 	fabric_links_follow(f);
-	MODULES_CALL(f->modules, deploy.settled);
+	MODULES_CALL(f->modules, settled, FABRIC_SETTLED);
 	operations_answer(f->clients.operations, NULL);
 	fabric_poll_recheck(f);
 	fabric_warn(f);
@@ -135,7 +135,7 @@ static enum job_result settled_later(void *arg)
 {
 	struct fabric *f = arg;
 
-	MODULES_CALL(f->modules, deploy.settled_later);
+	MODULES_CALL(f->modules, settled, FABRIC_SETTLED_LATER);
 	operations_answer_late(f->clients.operations);
 	return JOB_NEXT;
 }

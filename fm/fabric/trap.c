@@ -26,6 +26,5 @@ void fabric_trap_received(struct fabric *f, const struct wire_notice *notice, ui
 {
 	struct fabric_view view = fabric_view(f);
 
-	MODULES_CALL(f->modules, sweep.trap, notice, from_lid, times,
-		     is_forged(&view, notice, from_lid));
+	MODULES_CALL(f->modules, trap, notice, from_lid, times, is_forged(&view, notice, from_lid));
 }

@@ -143,7 +143,7 @@ static enum job_result log_changes(void *arg)
 {
 	struct fabric *f = arg;
 	const struct topo *next = f->update->next.topo;
-	const char *why = MODULES_FIRST(f->modules, update.admit, next);
+	const char *why = MODULES_FIRST(f->modules, admit, next);
 	enum fabric_change change;
 
 	if (why)
@@ -157,7 +157,7 @@ static enum job_result log_changes(void *arg)
 	if (are_links_to_bring_up(f, change))
 		return bring_up(f);
 	fabric_fault_none(f);
-	MODULES_CALL(f->modules, update.unchanged);
+	MODULES_CALL(f->modules, published, FABRIC_UNCHANGED, NULL);
 	return end_here(f);
 }
 
@@ -198,7 +198,7 @@ static enum job_result plan_lids(void *arg)
 	}
 	next->lids = lid_plan_lmc(next->topo, &f->memory, f->conf.routing.lmc);
 	if (lid_memory_learn(&f->memory, next->topo, next->lids, time(NULL)))
-		MODULES_CALL(f->modules, update.lids_changed);
+		MODULES_CALL(f->modules, lids_changed);
 	log_lids(f, next->lids);
 	return JOB_NEXT;
 }
@@ -340,7 +340,7 @@ static enum job_result begin_proof(void *arg)
 	struct fabric *f = arg;
 	const struct publication *next = &f->update->next;
 
-	MODULES_CALL(f->modules, update.proving);
+	MODULES_CALL(f->modules, published, FABRIC_PROVING, NULL);
 	check_change_begin(f->update->proofs, next->topo, next->lids, &next->tables);
 	return JOB_NEXT;
 }
@@ -362,7 +362,7 @@ static enum job_result refuse(struct fabric *f)
 		proof->first);
 	drop(f->update);
 	f->progress.state = FABRIC_REFUSED;
-	MODULES_CALL(f->modules, update.refused);
+	MODULES_CALL(f->modules, published, FABRIC_TABLES_REFUSED, NULL);
 	operations_rollback(f->clients.operations);
 	operations_answer(f->clients.operations,
 			  "new forwarding tables failed verification; see fmctl events");
@@ -486,7 +486,6 @@ static enum job_result publish(void *arg)
 	warn_of_unreachable(f, &f->update->next.proof);
 	exchange(f);
 	fabric_links_published(f, before);
-	MODULES_CALL(f->modules, update.publishing, before);
 	f->update->rises = sweep_inventory(f->sweep)->rises;
 	fabric_deploy(f, before);
 	drop(f->update);
@@ -524,7 +523,7 @@ void fabric_update_tidy(struct fabric *f)
 void fabric_update(struct fabric *f)
 {
 	f->progress.updating = true;
-	MODULES_CALL(f->modules, update.updating);
+	MODULES_CALL(f->modules, updating);
 	job_start(f->update->job, steps, f->update->spent_us);
 }
 

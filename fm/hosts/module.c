@@ -669,10 +669,12 @@ static void status(const void *room, json_t *doc)
 /* ---- What changes ---------------------------------------------------------------------------- */
 
 /* A node's index may be another's by now. */
-static void publishing(void *room, const struct topo *before)
+static void published(void *room, enum fabric_update_step step, const struct topo *before)
 {
 	struct hosts_room *r = room;
 
+	if (step != FABRIC_PUBLISHED && step != FABRIC_SHOWN)
+		return;
 	free(r->fates);
 	r->fates = NULL;
 	passes_restart(r);
@@ -684,11 +686,11 @@ static void hosts_changed(void *room)
 }
 
 /* Links had the time to come up. */
-static void settled(void *room)
+static void settled(void *room, enum fabric_settle_step step)
 {
 	struct hosts_room *r = room;
 
-	if (r->settled)
+	if (step != FABRIC_SETTLED || r->settled)
 		return;
 	r->settled = true;
 	passes_restart(r);
@@ -706,8 +708,10 @@ static void configure(void *room)
 	passes_configure(room);
 }
 
-static void load(void *room)
+static void load(void *room, enum fabric_load_step step)
 {
+	if (step != FABRIC_LOAD)
+		return;
 	passes_load(room);
 	passes_configure(room);
 }
@@ -737,9 +741,8 @@ const struct fabric_module hosts_module = { .name = "hosts",
 					    .fini = fini,
 					    .load = load,
 					    .configure = configure,
-					    .update.publishing = publishing,
-					    .update.shown = publishing,
-					    .deploy.settled = settled,
-					    .report.host = judge,
-					    .report.hosts_changed = hosts_changed,
-					    .report.status = status };
+					    .settled = settled,
+					    .host = judge,
+					    .hosts_changed = hosts_changed,
+					    .status = status,
+					    .published = published };

@@ -438,8 +438,12 @@ static void isolate(void *room, guid_t node, uint8_t port, enum isolation_cause 
 	isolation_add(room, node, port, cause);
 }
 
-static const char *swept(void *room, const struct sweep_result *result)
+static const char *swept(void *room, const struct fabric_swept *swept)
 {
+	const struct sweep_result *result = swept->result;
+
+	if (!result)
+		return NULL;
 	if (result->refusing)
 		refusing_swept(room);
 	if (result->untrue)
@@ -469,11 +473,11 @@ static void table_unheld(void *room, const struct table_block *block)
  * From now on links count by being Active: those that bring-up has given up are judged before they
  * cease to count.
  */
-static void settled(void *room)
+static void settled(void *room, enum fabric_settle_step step)
 {
 	struct isolation *is = room;
 
-	if (!fabric_view(is->fabric).active_decides)
+	if (step == FABRIC_SETTLED && !fabric_view(is->fabric).active_decides)
 		isolation_judge_links(is);
 }
 
@@ -492,9 +496,10 @@ static void status(const void *room, json_t *doc)
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-static void load(void *room)
+static void load(void *room, enum fabric_load_step step)
 {
-	wrong_tables_load(room);
+	if (step == FABRIC_LOAD)
+		wrong_tables_load(room);
 }
 
 static void *init(struct fabric *fabric)
@@ -522,10 +527,10 @@ const struct fabric_module isolation_module = { .name = "isolation",
 						.init = init,
 						.fini = fini,
 						.load = load,
-						.sweep.swept = swept,
-						.update.isolate = isolate,
-						.deploy.table_unheld = table_unheld,
-						.update.annotate = annotate,
-						.deploy.programmed = programmed,
-						.deploy.settled = settled,
-						.report.status = status };
+						.swept = swept,
+						.isolate = isolate,
+						.table_unheld = table_unheld,
+						.annotate = annotate,
+						.programmed = programmed,
+						.settled = settled,
+						.status = status };

@@ -450,32 +450,29 @@ struct port_keys {
 	unsigned foreign; /* ports, as last counted */
 };
 
-static void role(void *room, enum fabric_role now)
+static void role(void *room, enum fabric_role now, enum fabric_role_step step)
+{
+	struct port_keys *k = room;
+
+	if (step == FABRIC_ROLE_IN_FORCE)
+		asking_configure(&k->asking);
+}
+
+static void configure(void *room)
 {
 	struct port_keys *k = room;
 
 	asking_configure(&k->asking);
 }
 
-static void start(void *room)
-{
-	struct port_keys *k = room;
-
-	asking_configure(&k->asking);
-}
-
-static void load(void *room)
+static void load(void *room, enum fabric_load_step step)
 {
 	const struct port_keys *k = room;
 
-	seen_load(&k->services);
-}
-
-static void settled_later(void *room)
-{
-	const struct port_keys *k = room;
-
-	seen_review(&k->services);
+	if (step == FABRIC_LOAD)
+		seen_load(&k->services);
+	else if (step == FABRIC_START)
+		configure(room);
 }
 
 /* Its word costs a Get: who sends it in the name of others gains nothing. */
@@ -495,10 +492,14 @@ static void trap(void *room, const struct wire_notice *notice, uint16_t from_lid
 	hidden_trap(&k->hidden, view.topo->nodes[view.topo->ports[port].node].guid);
 }
 
-static void review(void *room)
+static void settled(void *room, enum fabric_settle_step step)
 {
 	struct port_keys *k = room;
 
+	if (step == FABRIC_SETTLED_LATER)
+		seen_review(&k->services);
+	if (step != FABRIC_REVIEWED)
+		return;
 	k->foreign = foreign_review(&k->services);
 	hidden_review(&k->hidden, fabric_is_master(k->fabric));
 }
@@ -556,11 +557,9 @@ const struct fabric_module port_keys_module = { .name = "keys",
 						.init = init,
 						.fini = fini,
 						.load = load,
-						.start = start,
-						.configure = start,
 						.role = role,
-						.sweep.trap = trap,
-						.deploy.settled_later = settled_later,
-						.report.review = review,
-						.report.unhealthy = unhealthy,
-						.report.status = status };
+						.trap = trap,
+						.unhealthy = unhealthy,
+						.status = status,
+						.configure = configure,
+						.settled = settled };

@@ -573,10 +573,12 @@ void maintenance_forget(struct fabric *fabric, const char *what, waiter_fn *fn, 
 
 /* ---- Hooks ----------------------------------------------------------------------------------- */
 
-static void load(void *room)
+static void load(void *room, enum fabric_load_step step)
 {
 	struct maintenance *m = room;
 
+	if (step != FABRIC_LOAD)
+		return;
 	cordons_load(&m->cordons);
 	quarantines_load(&m->quarantines);
 	holds_load(&m->holds);
@@ -600,9 +602,8 @@ static void hold(void *room, guid_t node, uint8_t port, const char *why)
 	holds_request(&((struct maintenance *)room)->holds, node, port, why);
 }
 
-static void link_fell(void *room, guid_t node, uint8_t port)
+static void link_fell(struct maintenance *m, guid_t node, uint8_t port)
 {
-	struct maintenance *m = room;
 	const struct conf_quarantine *conf = &m->services.conf->quarantine;
 	uint64_t window_us = (uint64_t)conf->flap_window_ms * 1000;
 	char why[QUARANTINE_WHY];
@@ -618,9 +619,17 @@ static void link_fell(void *room, guid_t node, uint8_t port)
 	quarantines_add(&m->quarantines, node, port, why);
 }
 
-static void review(void *room)
+static void settled(void *room, enum fabric_settle_step step)
 {
-	holds_review(&((struct maintenance *)room)->holds);
+	if (step == FABRIC_REVIEWED)
+		holds_review(&((struct maintenance *)room)->holds);
+}
+
+static const char *swept(void *room, const struct fabric_swept *swept)
+{
+	if (swept->step == FABRIC_LINK_FELL)
+		link_fell(room, swept->node, swept->port);
+	return NULL;
 }
 
 static void unhealthy(const void *room, json_t *rows)
@@ -682,10 +691,10 @@ const struct fabric_module maintenance_module = { .name = "maintenance",
 						  .init = init,
 						  .fini = fini,
 						  .load = load,
-						  .update.annotate = annotate,
-						  .update.quarantine = quarantine,
-						  .update.hold = hold,
-						  .update.link_fell = link_fell,
-						  .report.review = review,
-						  .report.unhealthy = unhealthy,
-						  .report.host = host_part };
+						  .annotate = annotate,
+						  .quarantine = quarantine,
+						  .hold = hold,
+						  .unhealthy = unhealthy,
+						  .host = host_part,
+						  .swept = swept,
+						  .settled = settled };

@@ -20,10 +20,12 @@
 
 /* ---- The role -------------------------------------------------------------------------------- */
 
-static void role(void *room, enum fabric_role now)
+static void role(void *room, enum fabric_role now, enum fabric_role_step step)
 {
 	struct mirror *m = room;
 
+	if (step != FABRIC_ROLE_IN_FORCE)
+		return;
 	m->services = fabric_services(m->fabric);
 	m->whole_us = loop_now_us(m->services.loop);
 	/* Who asks for the next master has still what its master until now has sent. */
@@ -309,9 +311,10 @@ static void status(const void *room, json_t *doc)
 				      "peers", copy_json(m), "standbys", source_json(m)));
 }
 
-static void start(void *room)
+static void load(void *room, enum fabric_load_step step)
 {
-	configure(room);
+	if (step == FABRIC_START)
+		configure(room);
 }
 
 static void *init(struct fabric *fabric)
@@ -351,7 +354,7 @@ const struct fabric_module mirror_module = { .name = "mirror",
 					     .check = check,
 					     .init = init,
 					     .fini = fini,
-					     .start = start,
 					     .configure = configure,
 					     .role = role,
-					     .report.status = status };
+					     .status = status,
+					     .load = load };

@@ -417,10 +417,12 @@ static void share_mlids(struct multicast *m)
 }
 
 /* Ahead of subscriptions, which are loaded: groups of an earlier life are no news. */
-static void restore(void *room)
+static void load(void *room, enum fabric_load_step step)
 {
 	struct multicast *m = room;
 
+	if (step != FABRIC_RESTORE)
+		return;
 	group_file_read(m);
 	share_mlids(m);
 	if (!m->known)
@@ -432,24 +434,19 @@ static void configure(void *room)
 	share_mlids(room);
 }
 
-/* The graph of the tables in force goes with it. */
-static void proving(void *room)
-{
-	trees_keep_proof(room);
-}
-
-static void published(void *room, const struct topo *before)
+static void published(void *room, enum fabric_update_step step, const struct topo *before)
 {
 	struct multicast *m = room;
 
-	trees_published(m);
-	mlids_published(m);
-	absent_published(m, before);
-}
-
-static void shown(void *room, const struct topo *before)
-{
-	trees_same_links(room, before);
+	if (step == FABRIC_PROVING) { /* the graph of the tables in force goes with it */
+		trees_keep_proof(m);
+	} else if (step == FABRIC_PUBLISHED) {
+		trees_published(m);
+		mlids_published(m);
+		absent_published(m, before);
+	} else if (step == FABRIC_SHOWN) {
+		trees_same_links(m, before);
+	}
 }
 
 /* Unicast's blocks come first; what they carry is part of any tree. */
@@ -529,12 +526,10 @@ static void fini(void *room)
 const struct fabric_module multicast_module = { .name = "multicast",
 						.init = init,
 						.fini = fini,
-						.restore = restore,
 						.configure = configure,
-						.update.proving = proving,
-						.update.published = published,
-						.update.shown = shown,
-						.deploy.programmed = programmed,
-						.deploy.mft_mismatch = mft_mismatch,
-						.deploy.busy = busy,
-						.report.status = status };
+						.published = published,
+						.programmed = programmed,
+						.mft_mismatch = mft_mismatch,
+						.busy = busy,
+						.status = status,
+						.load = load };

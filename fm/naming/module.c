@@ -95,11 +95,12 @@ static void labels_changed(void *arg)
 	fabric_request_reroute(r->fabric, "ports have other labels");
 }
 
-static void settled(void *room)
+static void settled(void *room, enum fabric_settle_step step)
 {
 	struct naming_room *r = room;
 
-	labels_ask(r->labels);
+	if (step == FABRIC_SETTLED)
+		labels_ask(r->labels);
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */
@@ -127,8 +128,6 @@ static void fini(void *room)
 	free(r);
 }
 
-const struct fabric_module naming_module = { .name = "naming",
-					     .init = init,
-					     .fini = fini,
-					     .configure = configure,
-					     .deploy.settled = settled };
+const struct fabric_module naming_module = {
+	.name = "naming", .init = init, .fini = fini, .configure = configure, .settled = settled
+};

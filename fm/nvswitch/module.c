@@ -458,8 +458,10 @@ static const struct nvswitch_ops monitor_ops = { event_cb,    reroute_cb, keep_c
 static const char *admit(void *room, const struct topo *next)
 {
 	struct nvlink_room *r = room;
-	const char *desc = nvlink_find_node(next);
+	const char *desc = next ? nvlink_find_node(next) : NULL;
 
+	if (!next)
+		return NULL;
 	if (desc && !r->refused)
 		event_log_add(
 			r->services.events, LOG_ERR, "nvlink-subnet", NULL,
@@ -476,12 +478,15 @@ static void route_input(const void *room, const struct topo *next, struct fabric
 	nvlink_treat(room, next, NULL, policy);
 }
 
-static void published(void *room, const struct topo *before)
+static void published(void *room, enum fabric_update_step step, const struct topo *before)
 {
 	struct nvlink_room *r = room;
 	const struct topo *t = fabric_view(r->fabric).topo;
-	const char **names = mem_alloc(t->nhosts + 1, sizeof(*names));
+	const char **names;
 
+	if (step != FABRIC_PUBLISHED)
+		return;
+	names = mem_alloc(t->nhosts + 1, sizeof(*names));
 	for (uint32_t h = 0; h < t->nhosts; h++)
 		names[h] = t->hosts[h].name;
 	nvswitch_present(r->nvswitch, names, t->nhosts);
@@ -506,12 +511,14 @@ static void add_host(void *arg, const char *host, enum nvswitch_state believed,
 		name_list_add(&hosts->no_p2p, host);
 }
 
-static void review(void *room)
+static void settled(void *room, enum fabric_settle_step step)
 {
 	struct nvlink_room *r = room;
 	struct alerts *alerts = r->services.alerts;
 	struct unhealthy_hosts hosts = { 0 };
 
+	if (step != FABRIC_REVIEWED)
+		return;
 	if (fabric_view(r->fabric).topo)
 		nvswitch_each(r->nvswitch, add_host, &hosts);
 	name_list_alert(alerts, "hosts-fatal", &hosts.fatal, "host FATAL", "hosts FATAL");
@@ -576,8 +583,10 @@ static void configure(void *room)
 			      "nvswitch: previous exporters and logs kept: %s", err);
 }
 
-static void load(void *room)
+static void load(void *room, enum fabric_load_step step)
 {
+	if (step != FABRIC_LOAD)
+		return;
 	nvlink_files_load(room);
 	configure(room);
 }
@@ -606,9 +615,9 @@ const struct fabric_module nvlink_module = { .name = "nvlink",
 					     .fini = fini,
 					     .load = load,
 					     .configure = configure,
-					     .update.admit = admit,
-					     .update.route_input = route_input,
-					     .update.published = published,
-					     .report.review = review,
-					     .report.host = host_part,
-					     .report.status = status };
+					     .admit = admit,
+					     .route_input = route_input,
+					     .published = published,
+					     .host = host_part,
+					     .status = status,
+					     .settled = settled };

@@ -137,11 +137,12 @@ static void preset(const struct partition_room *r, const struct partition_set *s
  * What files hold of groups was read by now (restore()); who subscribes to news of them is not
  * known yet.
  */
-static void load(void *room)
+static void load(void *room, enum fabric_load_step step)
 {
 	struct partition_room *r = room;
 
-	preset(r, r->next);
+	if (step == FABRIC_LOAD)
+		preset(r, r->next);
 }
 
 static void configure(void *room)
@@ -190,9 +191,8 @@ static void take_next(struct partition_room *r)
 	log_change(r, r->before.set);
 }
 
-static void publishing(void *room, const struct topo *before)
+static void publish(struct partition_room *r)
 {
-	struct partition_room *r = room;
 	const struct topo *topo = fabric_view(r->fabric).topo;
 	uint32_t sm_port = topo_find_port(topo, mad_port_info(r->services.mad)->port_guid);
 
@@ -203,11 +203,18 @@ static void publishing(void *room, const struct topo *before)
 	fabric_publish_partitions(r->fabric, r->now.set, r->now.pkeys);
 }
 
-static void settled(void *room)
+static void published(void *room, enum fabric_update_step step, const struct topo *before)
+{
+	if (step == FABRIC_PUBLISHED)
+		publish(room);
+}
+
+static void settled(void *room, enum fabric_settle_step step)
 {
 	struct partition_room *r = room;
 
-	published_fini(&r->before);
+	if (step == FABRIC_SETTLED)
+		published_fini(&r->before);
 }
 
 json_t *partitions_document(const struct fabric *fabric, const char *which)
@@ -259,5 +266,5 @@ const struct fabric_module partition_module = { .name = "partition",
 						.fini = fini,
 						.load = load,
 						.configure = configure,
-						.update.publishing = publishing,
-						.deploy.settled = settled };
+						.settled = settled,
+						.published = published };

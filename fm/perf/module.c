@@ -137,26 +137,32 @@ static void link_health_fec_end(struct link_health *h)
 	fec_modes_free(h->fec);
 }
 
-static void link_health_published(void *room, const struct topo *before)
+static void link_health_published(void *room, enum fabric_update_step step,
+				  const struct topo *before)
 {
-	((struct link_health *)room)->fec_stale = true;
+	if (step == FABRIC_PUBLISHED || step == FABRIC_SHOWN)
+		((struct link_health *)room)->fec_stale = true;
 }
 
-static void link_health_settled(void *room)
+static void link_health_settled(void *room, enum fabric_settle_step step)
 {
 	struct link_health *h = room;
 
-	if (!h->fec_stale)
+	if (step == FABRIC_REVIEWED)
+		link_health_review(h);
+	if (step != FABRIC_SETTLED || !h->fec_stale)
 		return;
 	h->fec_stale = false;
 	fec_modes_ask(h->fec);
 }
 
-static void link_health_fell(void *room, guid_t node, uint8_t port)
+static const char *link_health_swept(void *room, const struct fabric_swept *swept)
 {
 	struct link_health *h = room;
 
-	fec_modes_forget(h->fec, node, port);
+	if (swept->step == FABRIC_LINK_FELL)
+		fec_modes_forget(h->fec, swept->node, swept->port);
+	return NULL;
 }
 
 /* the caller's */
@@ -531,12 +537,14 @@ static void cancel(void *room, const void *arg)
 	waiters_cancel(&h->due, arg);
 }
 
-static void abandon(void *room, const char *why)
+static void role(void *room, enum fabric_role now, enum fabric_role_step step)
 {
 	struct link_health *h = room;
 
-	waiters_answer(&h->waiters, NULL, why);
-	waiters_answer(&h->due, NULL, why);
+	if (step != FABRIC_ROLE_LEFT)
+		return;
+	waiters_answer(&h->waiters, NULL, FABRIC_ROLE_CHANGED);
+	waiters_answer(&h->due, NULL, FABRIC_ROLE_CHANGED);
 }
 
 /* ---- Counters -------------------------------------------------------------------------------- */
@@ -671,14 +679,12 @@ const struct fabric_module link_health_module = { .name = "link-health",
 						  .init = init,
 						  .fini = fini,
 						  .configure = configure,
-						  .update.link_fell = link_health_fell,
-						  .update.published = link_health_published,
-						  .update.shown = link_health_published,
-						  .deploy.settled = link_health_settled,
-						  .report.review = link_health_review,
-						  .report.cancel = cancel,
-						  .report.abandon = abandon,
-						  .report.unhealthy = link_health_unhealthy,
-						  .report.host = link_health_host,
-						  .report.link_clean_us = link_health_clean_us,
-						  .report.status = link_health_status };
+						  .published = link_health_published,
+						  .settled = link_health_settled,
+						  .cancel = cancel,
+						  .unhealthy = link_health_unhealthy,
+						  .host = link_health_host,
+						  .link_clean_us = link_health_clean_us,
+						  .status = link_health_status,
+						  .role = role,
+						  .swept = link_health_swept };

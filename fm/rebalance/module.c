@@ -83,11 +83,12 @@ static const struct state_file overrides_file = {
 	.write = write_overrides,
 };
 
-static void load(void *room)
+static void load(void *room, enum fabric_load_step step)
 {
 	struct room *r = room;
 
-	state_store_read(r->services.state, &overrides_file, r);
+	if (step == FABRIC_LOAD)
+		state_store_read(r->services.state, &overrides_file, r);
 }
 
 /* Something is damaged, or the design is uneven. */
@@ -208,10 +209,8 @@ static bool improves(void *room)
 	return true;
 }
 
-static void refused(void *room)
+static void take_back(struct room *r)
 {
-	struct room *r = room;
-
 	if (!r->applying)
 		return;
 	stop(r);
@@ -223,9 +222,8 @@ static void refused(void *room)
 	fabric_request_reroute(r->fabric, "overrides were refused");
 }
 
-static void publishing(void *room, const struct topo *before)
+static void take_published(struct room *r)
 {
-	struct room *r = room;
 	const struct fabric_view view = fabric_view(r->fabric);
 	bool none = !is_on(r) || !may_help(r, view.topo); /* as the tables were computed */
 
@@ -260,10 +258,20 @@ static void report(const struct room *r)
 		      r->before.all_to_all, r->after.all_to_all);
 }
 
-static void settled(void *room)
+static void published(void *room, enum fabric_update_step step, const struct topo *before)
+{
+	if (step == FABRIC_PUBLISHED)
+		take_published(room);
+	else if (step == FABRIC_TABLES_REFUSED)
+		take_back(room);
+}
+
+static void settled(void *room, enum fabric_settle_step step)
 {
 	struct room *r = room;
 
+	if (step != FABRIC_SETTLED)
+		return;
 	if (r->applying)
 		report(r);
 	r->applying = false;
@@ -321,9 +329,8 @@ const struct fabric_module rebalance_module = { .name = "rebalance",
 						.init = init,
 						.fini = fini,
 						.load = load,
-						.update.route_input = route_input,
-						.update.improves = improves,
-						.update.refused = refused,
-						.update.publishing = publishing,
-						.deploy.settled = settled,
-						.report.status = status };
+						.route_input = route_input,
+						.improves = improves,
+						.settled = settled,
+						.status = status,
+						.published = published };

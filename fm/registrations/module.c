@@ -476,10 +476,12 @@ static void follow(struct registrations *r, guid_t master)
 	next(r, FIRST_US);
 }
 
-static void role(void *room, enum fabric_role now)
+static void role(void *room, enum fabric_role now, enum fabric_role_step step)
 {
 	struct registrations *r = room;
 
+	if (step != FABRIC_ROLE_IN_FORCE)
+		return;
 	pass_stop(r->pass);
 	r->services = fabric_services(r->fabric);
 	follow(r, now == FABRIC_ROLE_STANDBY ? fabric_master(r->fabric) : 0);
@@ -549,4 +551,4 @@ const struct fabric_module registrations_module = { .name = "registrations",
 						    .fini = fini,
 						    .configure = configure,
 						    .role = role,
-						    .report.status = status };
+						    .status = status };

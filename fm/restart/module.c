@@ -662,31 +662,35 @@ static void programmed(void *room, const struct program_result *result)
 }
 
 /* Programming may have been under way. */
-static void checkpoint(void *room)
+static void role(void *room, enum fabric_role now, enum fabric_role_step step)
 {
 	struct restart *r = room;
 
-	if (program_blocks_written(r->services.program) != r->blocks)
+	if (step != FABRIC_ROLE_IN_FORCE &&
+	    program_blocks_written(r->services.program) != r->blocks)
 		changed(r);
 }
 
-static void restore(void *room)
+static void load(void *room, enum fabric_load_step step)
 {
 	struct restart *r = room;
 	char *content;
 	size_t length;
 
+	if (step != FABRIC_RESTORE)
+		return;
 	state_store_read(r->services.state, &lids_file, r);
 	if (!state_store_load(r->services.state, &tables_file, r, &content, &length))
 		program_remember(r->services.program, content, length);
 	known_links_restore(&r->links, r->services.lids);
 }
 
-static void settled_later(void *room)
+static void settled(void *room, enum fabric_settle_step step)
 {
 	struct restart *r = room;
 
-	known_links_settled(&r->links, fabric_view(r->fabric).topo);
+	if (step == FABRIC_SETTLED_LATER)
+		known_links_settled(&r->links, fabric_view(r->fabric).topo);
 }
 
 json_t *links_down(const struct fabric *fabric)
@@ -726,8 +730,8 @@ static void fini(void *room)
 const struct fabric_module restart_module = { .name = "restart",
 					      .init = init,
 					      .fini = fini,
-					      .restore = restore,
-					      .update.lids_changed = lids_changed,
-					      .checkpoint = checkpoint,
-					      .deploy.programmed = programmed,
-					      .deploy.settled_later = settled_later };
+					      .lids_changed = lids_changed,
+					      .programmed = programmed,
+					      .load = load,
+					      .role = role,
+					      .settled = settled };

@@ -572,11 +572,13 @@ static void guids_changed(void *arg, guid_t port)
  * What was just read is no change. A file that is missing or damaged means that hosts know more
  * than we do.
  */
-static void load(void *room)
+static void load(void *room, enum fabric_load_step step)
 {
 	static const enum sa_kept order[] = { SA_ALIASES, SA_SERVICES, SA_SUBSCRIPTIONS };
 	struct sa_room *r = room;
 
+	if (step != FABRIC_LOAD)
+		return;
 	for (unsigned i = 0; i < SA_KEPT; i++)
 		state_store_read(r->services.state, files[order[i]], r);
 	for (unsigned i = 0; i < SA_KEPT; i++)
@@ -590,11 +592,13 @@ static void load(void *room)
 
 /* ---- What is published ----------------------------------------------------------------------- */
 
-static void published(void *room, const struct topo *before)
+static void published(void *room, enum fabric_update_step step, const struct topo *before)
 {
 	struct sa_room *r = room;
 	struct fabric_view view = fabric_view(r->fabric);
 
+	if (step != FABRIC_PUBLISHED && step != FABRIC_SHOWN)
+		return;
 	sa_publish(r->services.sa, &(struct sa_view){ .topo = view.topo,
 						      .lids = view.lids,
 						      .tables = view.tables,
@@ -614,11 +618,12 @@ static void trap(void *room, const struct wire_notice *notice, uint16_t from_lid
 		sa_notice(r->services.sa, notice, from_lid);
 }
 
-static void settled(void *room)
+static void settled(void *room, enum fabric_settle_step step)
 {
 	struct sa_room *r = room;
 
-	guid_tables_settled(r->guids);
+	if (step == FABRIC_SETTLED)
+		guid_tables_settled(r->guids);
 }
 
 static void status(const void *room, json_t *doc)
@@ -701,8 +706,7 @@ const struct fabric_module sa_module = { .name = "sa",
 					 .fini = fini,
 					 .load = load,
 					 .configure = configure,
-					 .sweep.trap = trap,
-					 .update.published = published,
-					 .update.shown = published,
-					 .deploy.settled = settled,
-					 .report.status = status };
+					 .trap = trap,
+					 .published = published,
+					 .settled = settled,
+					 .status = status };

@@ -202,26 +202,24 @@ static bool port_disabled(const void *arg)
 
 /* ---- Hooks ----------------------------------------------------------------------------------- */
 
-static void start(void *room)
+static void load(void *room, enum fabric_load_step step)
 {
 	struct sm_room *r = room;
 
-	port_start(r->port);
+	if (step == FABRIC_START)
+		port_start(r->port);
 }
 
-static void sweeping(void *room, bool light)
+static void sweep_begins(struct sm_room *r, bool light)
 {
-	struct sm_room *r = room;
-
 	port_check(r->port);
 	if (light)
 		port_probe(r->port);
 }
 
 /* What a master found waits for the answers of other managers that it met. */
-static const char *swept(void *room, const struct sweep_result *result)
+static const char *sweep_ended(struct sm_room *r, const struct sweep_result *result)
 {
-	struct sm_room *r = room;
 	bool master = fabric_is_master(r->fabric);
 	const char *useless = port_swept(r->port, r->services.inventory, !master);
 
@@ -234,17 +232,30 @@ static const char *swept(void *room, const struct sweep_result *result)
 	return NULL;
 }
 
-static bool ready(void *room)
+static const char *swept(void *room, const struct fabric_swept *swept)
+{
+	if (swept->result)
+		return sweep_ended(room, swept->result);
+	if (swept->step == FABRIC_SWEEP_BEGINS)
+		sweep_begins(room, swept->light);
+	else if (swept->step == FABRIC_SWEEP_ENDED)
+		sm_ask(room);
+	return NULL;
+}
+
+static const char *admit(void *room, const struct topo *next)
 {
 	const struct sm_room *r = room;
 
-	return !r->rounds.holds;
+	return !next && r->rounds.holds ? "other managers are asked" : NULL;
 }
 
-static void role(void *room, enum fabric_role now)
+static void role(void *room, enum fabric_role now, enum fabric_role_step step)
 {
 	struct sm_room *r = room;
 
+	if (step != FABRIC_ROLE_IN_FORCE)
+		return;
 	r->services = fabric_services(r->fabric);
 	sm_role_changed(r, now);
 }
@@ -254,19 +265,16 @@ static void annotate(void *room, struct inventory *inventory)
 	sm_allowed_mark(room, inventory);
 }
 
-static void polled(void *room)
+static void published(void *room, enum fabric_update_step step, const struct topo *before)
 {
-	sm_ask(room);
+	if (step == FABRIC_UNCHANGED) /* no update follows, behind which others are asked */
+		sm_ask(room);
 }
 
-/* No update follows, behind which others are asked. */
-static void unchanged(void *room)
+static void settled(void *room, enum fabric_settle_step step)
 {
-	sm_ask(room);
-}
-
-static void settled(void *room)
-{
+	if (step != FABRIC_SETTLED)
+		return;
 	sm_report_taken(room);
 	sm_ask(room);
 }
@@ -478,19 +486,17 @@ const struct fabric_module sm_module = { .name = "sm",
 					 .lasts = true,
 					 .init = init,
 					 .fini = fini,
-					 .start = start,
 					 .configure = configure,
 					 .role = role,
-					 .sweep.sweeping = sweeping,
-					 .sweep.swept = swept,
-					 .sweep.polled = polled,
-					 .update.ready = ready,
-					 .update.annotate = annotate,
-					 .update.unchanged = unchanged,
-					 .deploy.settled = settled,
-					 .report.cancel = cancel,
-					 .report.refusal = refusal,
-					 .report.status = status };
+					 .swept = swept,
+					 .annotate = annotate,
+					 .settled = settled,
+					 .cancel = cancel,
+					 .refusal = refusal,
+					 .status = status,
+					 .load = load,
+					 .admit = admit,
+					 .published = published };
 
 /*
  * Who hides its key from our Gets may do so here too; nobody else can (older OpenSM: always). A key

@@ -17,6 +17,8 @@
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"
 
+#define READING "LIDs are read again" /* no update begins */
+
 enum { ASK_LID, ASK_GUID };
 
 struct lids_room {
@@ -133,16 +135,18 @@ static void idle(void *owner)
 /* ---- Hooks ----------------------------------------------------------------------------------- */
 
 /* Once, before the first update after a take-over. */
-static bool ready(void *room)
+static const char *admit(void *room, const struct topo *next)
 {
 	struct lids_room *r = room;
 
+	if (next)
+		return NULL;
 	if (r->begun || !fabric_took_over(r->fabric) || fabric_view(r->fabric).topo)
-		return !r->under_way;
+		return r->under_way ? READING : NULL;
 	r->begun = r->under_way = true;
 	ask_contradicting(r);
 	batch_wake(r->batch);
-	return false;
+	return READING;
 }
 
 static void *init(struct fabric *fabric)
@@ -165,5 +169,5 @@ static void fini(void *room)
 }
 
 const struct fabric_module lids_module = {
-	.name = "lids", .init = init, .fini = fini, .update.ready = ready
+	.name = "lids", .init = init, .fini = fini, .admit = admit
 };

@@ -318,14 +318,10 @@ static void serve_unpublished(struct change_traps *t)
 	t->unpublished = false;
 }
 
-static void published(void *room, const struct topo *before)
+static void published(void *room, enum fabric_update_step step, const struct topo *before)
 {
-	serve_unpublished(room);
-}
-
-static void refused(void *room)
-{
-	serve_unpublished(room);
+	if (step == FABRIC_PUBLISHED || step == FABRIC_TABLES_REFUSED)
+		serve_unpublished(room);
 }
 
 /* ---- Sweeps ---------------------------------------------------------------------------------- */
@@ -345,10 +341,13 @@ static void hold_other_ends(struct change_traps *t, const struct sweep_result *r
 	}
 }
 
-static const char *swept(void *room, const struct sweep_result *result)
+static const char *swept(void *room, const struct fabric_swept *swept)
 {
+	const struct sweep_result *result = swept->result;
 	struct change_traps *t = room;
 
+	if (!result)
+		return NULL;
 	if (result->newest)
 		fabric_fault_found_by(t->fabric, t->swept_us);
 	if (fabric_is_master(t->fabric))
@@ -383,10 +382,9 @@ static void fini(void *room)
 const struct fabric_module change_traps_module = { .name = "change-traps",
 						   .init = init,
 						   .fini = fini,
-						   .sweep.trap = trap,
-						   .sweep.pending_since = pending_since,
-						   .sweep.swept = swept,
-						   .update.annotate = annotate,
-						   .update.compared = compared,
-						   .update.refused = refused,
-						   .update.published = published };
+						   .trap = trap,
+						   .pending_since = pending_since,
+						   .swept = swept,
+						   .annotate = annotate,
+						   .compared = compared,
+						   .published = published };

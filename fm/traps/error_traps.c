@@ -257,6 +257,6 @@ static void *init(struct fabric *fabric)
 const struct fabric_module error_traps_module = { .name = "error-traps",
 						  .init = init,
 						  .fini = free,
-						  .sweep.trap = trap,
-						  .report.unhealthy = unhealthy,
-						  .report.status = status };
+						  .trap = trap,
+						  .unhealthy = unhealthy,
+						  .status = status };

@@ -202,15 +202,22 @@ static void verify_later(struct verification *v)
 
 /* ---- Hooks ----------------------------------------------------------------------------------- */
 
-static const char *swept(void *room, const struct sweep_result *result)
+static const char *swept(void *room, const struct fabric_swept *swept)
 {
-	verify_later(room);
+	struct verification *v = room;
+
+	if (swept->result)
+		verify_later(v);
+	else if (swept->step == FABRIC_SWEEP_ENDED && fabric_is_master(v->fabric) &&
+		 !fabric_updating(v->fabric) && !fabric_programming(v->fabric))
+		unheld_polled(&v->unheld);
 	return NULL;
 }
 
-static void settled(void *room)
+static void settled(void *room, enum fabric_settle_step step)
 {
-	verify_later(room);
+	if (step == FABRIC_SETTLED)
+		verify_later(room);
 }
 
 static void brought_up(void *room, const struct bringup_result *result)
@@ -218,15 +225,6 @@ static void brought_up(void *room, const struct bringup_result *result)
 	struct verification *v = room;
 
 	unheld_brought_up(&v->unheld, result);
-}
-
-static void polled(void *room)
-{
-	struct verification *v = room;
-
-	if (fabric_is_master(v->fabric) && !fabric_updating(v->fabric) &&
-	    !fabric_programming(v->fabric))
-		unheld_polled(&v->unheld);
 }
 
 static void status(const void *room, json_t *doc)
@@ -265,9 +263,8 @@ static void fini(void *room)
 const struct fabric_module verification_module = { .name = "verification",
 						   .init = init,
 						   .fini = fini,
-						   .sweep.swept = swept,
-						   .sweep.polled = polled,
-						   .sweep.verified = verified,
-						   .deploy.brought_up = brought_up,
-						   .deploy.settled = settled,
-						   .report.status = status };
+						   .swept = swept,
+						   .verified = verified,
+						   .brought_up = brought_up,
+						   .settled = settled,
+						   .status = status };

@@ -81,8 +81,8 @@ void fabric_judge_host(struct fabric *fabric, uint32_t host, struct host_verdict
 	*out = (struct host_verdict){ 0 };
 	if (fabric->host_part)
 		fabric->host_part(fabric, host, out);
-	if (fabric->module->report.host)
-		fabric->module->report.host(fabric->room, host, out);
+	if (fabric->module->host)
+		fabric->module->host(fabric->room, host, out);
 }
 
 void fabric_fault_open(struct fabric *fabric, const char *what)
@@ -106,8 +106,8 @@ struct fabric_policy fabric_policy(const struct fabric *fabric, const struct top
 {
 	struct fabric_policy policy = { 0 };
 
-	if (fabric->module != without && fabric->module->update.route_input)
-		fabric->module->update.route_input(fabric->room, topo, &policy);
+	if (fabric->module != without && fabric->module->route_input)
+		fabric->module->route_input(fabric->room, topo, &policy);
 	return policy;
 }
 

@@ -51,7 +51,7 @@ json_t *isolated_rows(const struct room *r)
 {
 	json_t *doc = json_object(), *rows;
 
-	r->f.module->report.status(r->f.room, doc);
+	r->f.module->status(r->f.room, doc);
 	rows = json_incref(json_object_get(doc, "isolated"));
 	json_decref(doc);
 	return rows;
@@ -80,7 +80,7 @@ unsigned count_in_force(const struct room *r)
 
 void isolation_annotate(struct room *r)
 {
-	r->f.module->update.annotate(r->f.room, sweep_inventory(r->b.sweep));
+	r->f.module->annotate(r->f.room, sweep_inventory(r->b.sweep));
 }
 
 bool refusing_is_alerted(const struct room *r)

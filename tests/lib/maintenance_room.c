@@ -69,7 +69,7 @@ void room_publish(struct fabric *f)
 	struct topo *t;
 	struct lid_map *lids;
 
-	f->module->update.annotate(f->room, &f->inventory);
+	f->module->annotate(f->room, &f->inventory);
 	t = inventory_snapshot(&f->inventory);
 	lids = lid_plan_lmc(t, &f->lids, 0);
 	lid_memory_learn(&f->lids, t, lids, 1);
@@ -89,7 +89,7 @@ void room_init(struct fabric *f)
 {
 	fake_pipe_init(f, &maintenance_module, NULL);
 	room_fabric(f);
-	f->module->load(f->room);
+	f->module->load(f->room, FABRIC_LOAD);
 	room_publish(f);
 }
 
@@ -97,7 +97,7 @@ void room_restart(struct fabric *f)
 {
 	fake_pipe_restart(f);
 	room_fabric(f);
-	f->module->load(f->room);
+	f->module->load(f->room, FABRIC_LOAD);
 	room_publish(f);
 }
 

@@ -59,7 +59,7 @@ static void end(struct room *r)
 
 static bool may_program(struct room *r)
 {
-	return r->f.module->deploy.may_program(r->f.room);
+	return r->f.module->may_program(r->f.room);
 }
 
 static uint64_t asked(const struct room *r)
@@ -73,7 +73,7 @@ static void the_first_programming_waits_until_what_was_on_is_off(void **state)
 	const char *text;
 
 	begin(&r);
-	r.f.module->update.updating(r.f.room);
+	r.f.module->updating(r.f.room);
 	assert_false(may_program(&r));
 	assert_int_equal(r.f.asked.programs, 0);
 	fake_run_for(&r.f, SECOND_US);
@@ -94,7 +94,7 @@ static void programming_does_not_wait_where_all_have_answered(void **state)
 
 	begin(&r);
 	double_set_adaptive(r.b.d, r.sw, true, false);
-	r.f.module->update.updating(r.f.room);
+	r.f.module->updating(r.f.room);
 	fake_run_for(&r.f, SECOND_US);
 	assert_true(may_program(&r));
 	assert_int_equal(r.f.asked.programs, 0);
@@ -108,7 +108,7 @@ static void a_switch_that_is_met_later_is_turned_off_beside_and_programmed_again
 
 	begin(&r);
 	double_set_adaptive(r.b.d, r.sw, true, false);
-	r.f.module->update.updating(r.f.room);
+	r.f.module->updating(r.f.room);
 	fake_run_for(&r.f, SECOND_US);
 	assert_true(may_program(&r));
 	double_set_adaptive(r.b.d, r.sw, true, true);
@@ -129,7 +129,7 @@ static void one_that_cannot_be_turned_off_is_an_alert_and_delays_no_other(void *
 
 	begin(&r);
 	double_set_refuses(r.b.d, r.sw, true);
-	r.f.module->update.updating(r.f.room);
+	r.f.module->updating(r.f.room);
 	assert_false(may_program(&r));
 	fake_run_for(&r.f, 2 * SECOND_US);
 	assert_int_equal(r.f.asked.programs, 1);
@@ -146,7 +146,7 @@ static void a_silent_switch_delays_no_other_and_is_not_asked_first_after_a_resta
 
 	begin(&r);
 	double_set_mute(r.b.d, r.sw, WIRE_GET, WIRE_GENERAL_INFO);
-	r.f.module->update.updating(r.f.room);
+	r.f.module->updating(r.f.room);
 	assert_false(may_program(&r));
 	fake_run_for(&r.f, SECOND_US / 10);
 	assert_int_equal(r.f.asked.programs, 1);
@@ -155,8 +155,8 @@ static void a_silent_switch_delays_no_other_and_is_not_asked_first_after_a_resta
 	for (uint32_t i = 0; i < r.b.found->nswitches; i++)
 		inv(&r.b, r.b.found->nodes[i].guid)->adaptive = INV_ADAPTIVE_UNKNOWN;
 	before = asked(&r);
-	r.f.module->load(r.f.room);
-	r.f.module->update.updating(r.f.room);
+	r.f.module->load(r.f.room, FABRIC_LOAD);
+	r.f.module->updating(r.f.room);
 	fake_run_for(&r.f, SECOND_US);
 	assert_int_equal(asked(&r) - before, r.b.found->nswitches - 1);
 	end(&r);
@@ -169,7 +169,7 @@ static void a_silent_switch_is_asked_again_when_idle_and_only_then(void **state)
 
 	begin(&r);
 	double_set_mute(r.b.d, r.sw, WIRE_GET, WIRE_GENERAL_INFO);
-	r.f.module->update.updating(r.f.room);
+	r.f.module->updating(r.f.room);
 	may_program(&r);
 	fake_run_for(&r.f, 20 * SECOND_US);
 	before = asked(&r);
@@ -190,7 +190,7 @@ static void the_rows_of_switches_say_what_is_known(void **state)
 	json_t *rows;
 
 	begin(&r);
-	r.f.module->update.updating(r.f.room);
+	r.f.module->updating(r.f.room);
 	may_program(&r);
 	fake_run_for(&r.f, SECOND_US);
 	rows = adaptive_switches(&r.f);

@@ -33,7 +33,7 @@ static void lft_written(void *arg, const struct program_result *result)
 	struct room *r = arg;
 
 	r->written++;
-	r->f.module->deploy.programmed(r->f.room, result);
+	r->f.module->programmed(r->f.room, result);
 }
 
 static void mft_written(void *arg, const struct mft_result *result)
@@ -41,7 +41,7 @@ static void mft_written(void *arg, const struct mft_result *result)
 	struct room *r = arg;
 
 	r->written++;
-	r->f.module->deploy.mft_written(r->f.room, result);
+	r->f.module->mft_written(r->f.room, result);
 }
 
 /* What an update does, and a round of multicast. */
@@ -103,7 +103,7 @@ static unsigned repaired(const struct room *r)
 	json_t *doc = json_object();
 	unsigned count;
 
-	r->f.module->report.status(r->f.room, doc);
+	r->f.module->status(r->f.room, doc);
 	count = (unsigned)json_integer_value(
 		json_object_get(json_object_get(doc, "audit"), "repaired"));
 	json_decref(doc);
@@ -168,7 +168,7 @@ static void a_block_that_is_wrong_twice_is_reported_and_not_repaired(void **stat
 	begin(&r);
 	double_set_lft(r.b.d, r.sw, 70, 3);
 	double_set_pretends(r.b.d, r.sw, true);
-	r.f.module->deploy.mismatch(r.f.room, r.sw, 1); /* as an operator's readback does */
+	r.f.module->mismatch(r.f.room, r.sw, 1); /* as an operator's readback does */
 	program_forget(r.program, r.sw);
 	write_tables(&r);
 	assert_int_equal(r.f.asked.tables_unheld, 1);
@@ -214,8 +214,8 @@ static void what_was_not_acknowledged_is_not_judged(void **state)
 
 	begin(&r);
 	double_set_lft(r.b.d, r.sw, 70, 3);
-	r.f.module->deploy.mismatch(r.f.room, r.sw, 1);
-	r.f.module->deploy.programmed(r.f.room, &(struct program_result){ .failed = 1 });
+	r.f.module->mismatch(r.f.room, r.sw, 1);
+	r.f.module->programmed(r.f.room, &(struct program_result){ .failed = 1 });
 	fake_run_for(&r.f, SECOND_US);
 	assert_int_equal(gets(&r.b, WIRE_LFT), 0);
 	end(&r);
@@ -227,8 +227,8 @@ static void an_answer_that_may_be_older_than_a_write_is_not_judged(void **state)
 
 	begin(&r);
 	double_set_lft(r.b.d, r.sw, 70, 3);
-	r.f.module->deploy.mismatch(r.f.room, r.sw, 1);
-	r.f.module->deploy.programmed(r.f.room, &(struct program_result){ 0 });
+	r.f.module->mismatch(r.f.room, r.sw, 1);
+	r.f.module->programmed(r.f.room, &(struct program_result){ 0 });
 	r.f.programming = true;
 	fake_run_for(&r.f, SECOND_US);
 	assert_int_equal(gets(&r.b, WIRE_LFT), 1);
@@ -268,12 +268,12 @@ static void a_finding_while_it_is_read_counts_and_what_was_being_read_does_not(v
 	struct room r;
 
 	begin(&r);
-	r.f.module->deploy.mismatch(r.f.room, r.sw, 1);
-	r.f.module->deploy.programmed(r.f.room, &(struct program_result){ 0 });
-	r.f.module->deploy.mismatch(r.f.room, r.sw, 1);
+	r.f.module->mismatch(r.f.room, r.sw, 1);
+	r.f.module->programmed(r.f.room, &(struct program_result){ 0 });
+	r.f.module->mismatch(r.f.room, r.sw, 1);
 	fake_run_for(&r.f, SECOND_US);
 	assert_int_equal(repaired(&r), 0);
-	r.f.module->deploy.programmed(r.f.room, &(struct program_result){ 0 });
+	r.f.module->programmed(r.f.room, &(struct program_result){ 0 });
 	fake_run_for(&r.f, SECOND_US);
 	assert_int_equal(repaired(&r), 1);
 	end(&r);

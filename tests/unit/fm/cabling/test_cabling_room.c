@@ -23,8 +23,8 @@ static void publish(struct fabric *f, struct topo *next)
 	const struct topo *before = f->view.topo;
 
 	f->view.topo = next;
-	f->module->update.published(f->room, before);
-	f->module->deploy.settled(f->room);
+	f->module->published(f->room, FABRIC_PUBLISHED, before);
+	f->module->settled(f->room, FABRIC_SETTLED);
 	topo_unref(before);
 	fake_run_for(f, QUIET_US);
 }
@@ -33,8 +33,8 @@ static void publish(struct fabric *f, struct topo *next)
 static void begin(struct fabric *f, struct topo *first)
 {
 	fake_pipe_init(f, &cabling_module, first);
-	cabling_module.update.published(f->room, NULL);
-	cabling_module.deploy.settled(f->room);
+	cabling_module.published(f->room, FABRIC_PUBLISHED, NULL);
+	cabling_module.settled(f->room, FABRIC_SETTLED);
 	fake_run_for(f, QUIET_US);
 }
 
@@ -56,7 +56,7 @@ static int miswired_count(const struct fabric *f)
 	const json_t *count;
 	int value;
 
-	cabling_module.report.status(f->room, doc);
+	cabling_module.status(f->room, doc);
 	count = json_object_get(doc, "miswired");
 	value = json_is_null(count) ? -1 : (int)json_integer_value(count);
 	json_decref(doc);
@@ -130,12 +130,12 @@ static void links_are_compared_when_the_fabric_has_been_quiet(void **state)
 	begin(&f, topo_ref(good));
 	before = f.view.topo;
 	f.view.topo = miswired(good, MISTAKE_RAILS, 1);
-	cabling_module.update.published(f.room, before);
-	cabling_module.deploy.settled(f.room);
+	cabling_module.published(f.room, FABRIC_PUBLISHED, before);
+	cabling_module.settled(f.room, FABRIC_SETTLED);
 	fake_run_for(&f, QUIET_US / 2);
 	assert_int_equal(fake_events(&f, "miswiring", NULL), 0);
-	cabling_module.update.published(f.room, before); /* once more: it waits anew */
-	cabling_module.deploy.settled(f.room);
+	cabling_module.published(f.room, FABRIC_PUBLISHED, before); /* once more: it waits anew */
+	cabling_module.settled(f.room, FABRIC_SETTLED);
 	fake_run_for(&f, QUIET_US / 2);
 	assert_int_equal(fake_events(&f, "miswiring", NULL), 0);
 	fake_run_for(&f, QUIET_US);

@@ -38,15 +38,15 @@ static void begin(struct fabric *f)
 	ill_hosts = 1;
 	fake_pipe_init(f, &hosts_module, active_pod());
 	f->host_part = host_part;
-	f->module->load(f->room);
-	f->module->deploy.settled(f->room);
+	f->module->load(f->room, FABRIC_LOAD);
+	f->module->settled(f->room, FABRIC_SETTLED);
 	fake_run_for(f, SECOND_US);
 }
 
 static void become(struct fabric *f, enum host_state state)
 {
 	ill_state = state;
-	f->module->report.hosts_changed(f->room);
+	f->module->hosts_changed(f->room);
 	fake_run_for(f, SECOND_US);
 }
 
@@ -55,7 +55,7 @@ static json_int_t counted(const struct fabric *f, const char *verdict)
 	json_t *doc = json_object();
 	json_int_t count;
 
-	f->module->report.status(f->room, doc);
+	f->module->status(f->room, doc);
 	count = json_integer_value(json_object_get(json_object_get(doc, "host_verdicts"), verdict));
 	json_decref(doc);
 	return count;
@@ -102,8 +102,8 @@ static void a_restart_reports_nothing_twice_and_misses_no_recovery(void **state)
 	fake_run_for(&f, 40 * SECOND_US);
 	assert_int_equal(fake_events(&f, "host", NULL), 1);
 	fake_pipe_restart(&f);
-	f.module->load(f.room);
-	f.module->deploy.settled(f.room);
+	f.module->load(f.room, FABRIC_LOAD);
+	f.module->settled(f.room, FABRIC_SETTLED);
 	fake_run_for(&f, 600 * SECOND_US);
 	assert_int_equal(fake_events(&f, "host", NULL), 1);
 	become(&f, HOST_HEALTHY);
@@ -120,11 +120,11 @@ static void nothing_is_reported_before_links_had_time_to_come_up(void **state)
 	ill_hosts = 1;
 	fake_pipe_init(&f, &hosts_module, active_pod());
 	f.host_part = host_part;
-	f.module->load(f.room);
-	f.module->report.hosts_changed(f.room);
+	f.module->load(f.room, FABRIC_LOAD);
+	f.module->hosts_changed(f.room);
 	fake_run_for(&f, 600 * SECOND_US);
 	assert_int_equal(fake_events(&f, "host", NULL), 0);
-	f.module->deploy.settled(f.room);
+	f.module->settled(f.room, FABRIC_SETTLED);
 	fake_run_for(&f, 40 * SECOND_US);
 	assert_int_equal(fake_events(&f, "host", NULL), 1);
 	fake_pipe_fini(&f);
@@ -170,7 +170,7 @@ static void a_pass_begins_anew_with_each_publication(void **state)
 	begin(&f);
 	ill_state = HOST_FATAL;
 	for (unsigned i = 0; i < 50; i++) {
-		f.module->update.publishing(f.room, f.view.topo);
+		f.module->published(f.room, FABRIC_PUBLISHED, f.view.topo);
 		fake_run_for(&f, SECOND_US / 4);
 	}
 	assert_int_equal(counted(&f, "FATAL"), 0);

@@ -10,7 +10,7 @@
 
 static void unheld(struct room *r, enum table_kind kind, uint32_t block)
 {
-	r->f.module->deploy.table_unheld(
+	r->f.module->table_unheld(
 		r->f.room, &(struct table_block){ .sw = r->sw, .kind = kind, .block = block });
 	fake_run_for(&r->f, SECOND_US);
 }
@@ -43,7 +43,10 @@ static void a_switch_that_does_not_keep_its_lft_top_is_isolated_till_it_does(voi
 	isolation_begin(&r);
 	double_set_feigns(r.b.d, r.sw, WIRE_SWITCH_INFO);
 	inv(&r.b, r.sw)->keeps_no_top = true;
-	assert_null(r.f.module->sweep.swept(r.f.room, &(struct sweep_result){ .untrue = 1 }));
+	assert_null(r.f.module->swept(
+		r.f.room,
+		&(struct fabric_swept){ .step = FABRIC_SWEEP_ENDED,
+					.result = &(struct sweep_result){ .untrue = 1 } }));
 	fake_run_for(&r.f, 2 * MINUTE_US);
 	assert_int_equal(count_in_force(&r), 1);
 	assert_false(inv(&r.b, r.sw)->keeps_no_top);
@@ -63,7 +66,7 @@ static void it_is_isolated_from_the_first_snapshot_of_the_next_life_on(void **st
 	unheld(&r, TABLE_LFT, 1);
 	fake_pipe_restart(&r.f);
 	inv(&r.b, r.sw)->wrong_tables = false;
-	r.f.module->load(r.f.room);
+	r.f.module->load(r.f.room, FABRIC_LOAD);
 	assert_int_equal(r.f.lost, 0);
 	assert_int_equal(count_rows(&r), 0);
 	isolation_annotate(&r);
@@ -74,7 +77,7 @@ static void it_is_isolated_from_the_first_snapshot_of_the_next_life_on(void **st
 	fake_run_for(&r.f, MINUTE_US);
 	assert_int_equal(count_rows(&r), 0);
 	fake_pipe_restart(&r.f);
-	r.f.module->load(r.f.room);
+	r.f.module->load(r.f.room, FABRIC_LOAD);
 	isolation_annotate(&r);
 	assert_int_equal(count_rows(&r), 0);
 	isolation_end(&r);
@@ -135,7 +138,7 @@ static void one_that_is_not_met_yet_stays_in_the_file_that_others_change(void **
 	isolation_begin(&r);
 	snprintf(text, sizeof(text), "0x00000000dead0000 7\n0x%016" PRIx64 " 1\n", r.sw);
 	write_file(&r, text);
-	r.f.module->load(r.f.room);
+	r.f.module->load(r.f.room, FABRIC_LOAD);
 	isolation_annotate(&r);
 	assert_true(is_in_file(&r, "0x00000000dead0000 7\n"));
 	assert_true(is_in_file(&r, strchr(text, '\n') + 1));
@@ -152,7 +155,7 @@ static void load_block(struct room *r, const char *block)
 
 	snprintf(line, sizeof(line), "0x%016" PRIx64 "%s\n", r->sw, block);
 	write_file(r, line);
-	r->f.module->load(r->f.room);
+	r->f.module->load(r->f.room, FABRIC_LOAD);
 	isolation_annotate(r);
 }
 
@@ -206,7 +209,7 @@ static void one_that_is_known_no_more_isolates_nobody_and_leaves_the_file(void *
 
 	isolation_begin(&r);
 	write_file(&r, "0x00000000deadbeef 0\n");
-	r.f.module->load(r.f.room);
+	r.f.module->load(r.f.room, FABRIC_LOAD);
 	isolation_annotate(&r);
 	assert_int_equal(count_rows(&r), 0);
 	fake_run_for(&r.f, 2 * MINUTE_US);
@@ -227,7 +230,7 @@ static void a_lost_file_is_reported_with_the_names_that_it_held(void **state)
 	snprintf(path, sizeof(path), "%s/untrue", r.f.folder);
 	assert_int_equal(unlink(path), 0);
 	log_set_level(-1, LOG_ERR - 1);
-	r.f.module->load(r.f.room);
+	r.f.module->load(r.f.room, FABRIC_LOAD);
 	assert_int_equal(r.f.lost, 1);
 	assert_true(alert_tells(&r, "it had: ", inv(&r.b, r.sw)->desc));
 	isolation_end(&r);

@@ -79,7 +79,7 @@ static size_t alerts_of(const struct fabric *f, const char *kind, const char *te
 
 static void review(struct fabric *f)
 {
-	f->module->report.review(f->room);
+	f->module->settled(f->room, FABRIC_REVIEWED);
 }
 
 /* ---- Ports that hide ------------------------------------------------------------------------- */
@@ -99,7 +99,7 @@ static void send_bad_m_key(struct fabric *f, uint16_t lid, bool forged)
 {
 	const struct wire_notice notice = { .generic = true, .trap = 256 };
 
-	f->module->sweep.trap(f->room, &notice, lid, 1, forged);
+	f->module->trap(f->room, &notice, lid, 1, forged);
 	review(f);
 }
 

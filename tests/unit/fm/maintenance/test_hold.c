@@ -9,8 +9,8 @@
 
 static void ask(struct fabric *f, guid_t node, uint8_t port)
 {
-	f->module->update.hold(f->room, node, port, "symbol BER 1e-12 in 12 min (limit 1e-14)");
-	f->module->update.annotate(f->room, &f->inventory);
+	f->module->hold(f->room, node, port, "symbol BER 1e-12 in 12 min (limit 1e-14)");
+	f->module->annotate(f->room, &f->inventory);
 }
 
 static bool is_out(struct fabric *f, guid_t node, unsigned port)
@@ -45,7 +45,7 @@ static void a_link_is_held_until_it_was_clean_for_its_time(void **state)
 	f.link_clean_us = 600 * SECOND_US;
 	fake_run_for(&f, 11 * SECOND_US);
 	assert_int_equal(fake_events(&f, "released", &text), 1);
-	f.module->update.annotate(f.room, &f.inventory);
+	f.module->annotate(f.room, &f.inventory);
 	assert_false(is_out(&f, LEAF, UPLINK));
 	room_fini(&f);
 }
@@ -87,14 +87,14 @@ static void a_restart_keeps_what_was_held(void **state)
 	begin(&f);
 	ask(&f, LEAF, UPLINK + 1);
 	room_restart(&f);
-	f.module->update.annotate(f.room, &f.inventory);
+	f.module->annotate(f.room, &f.inventory);
 	assert_true(is_out(&f, LEAF, UPLINK + 1));
 	fake_run_for(&f, 86400 * SECOND_US);
-	f.module->update.annotate(f.room, &f.inventory);
+	f.module->annotate(f.room, &f.inventory);
 	assert_true(is_out(&f, LEAF, UPLINK + 1));
 	f.link_clean_us = 600 * SECOND_US;
 	fake_run_for(&f, 11 * SECOND_US);
-	f.module->update.annotate(f.room, &f.inventory);
+	f.module->annotate(f.room, &f.inventory);
 	assert_false(is_out(&f, LEAF, UPLINK + 1));
 	room_fini(&f);
 }
@@ -130,7 +130,7 @@ static void a_held_link_carries_again_when_it_has_become_the_last_path(void **st
 	assert_true(is_out(&f, LEAF, UPLINK));
 	for (unsigned s = 1; s < SPINES; s++)
 		room_node(&f, LEAF)->ports[UPLINK + s].link_up = false;
-	f.module->update.annotate(f.room, &f.inventory);
+	f.module->annotate(f.room, &f.inventory);
 	assert_false(is_out(&f, LEAF, UPLINK));
 	fake_run_for(&f, 11 * SECOND_US);
 	ask(&f, LEAF, UPLINK);
@@ -153,10 +153,10 @@ static void a_hold_that_isolates_nothing_is_told_and_takes_no_place(void **state
 	ask(&f, LEAF, UPLINK);
 	for (unsigned s = 1; s < SPINES; s++)
 		room_node(&f, LEAF)->ports[UPLINK + s].link_up = false;
-	f.module->report.review(f.room);
+	f.module->settled(f.room, FABRIC_REVIEWED);
 	assert_null(alert_text(f.services.alerts, "links-errors", NULL));
-	f.module->update.annotate(f.room, &f.inventory);
-	f.module->report.review(f.room);
+	f.module->annotate(f.room, &f.inventory);
+	f.module->settled(f.room, FABRIC_REVIEWED);
 	assert_non_null(strstr(alert_text(f.services.alerts, "links-errors", NULL),
 			       "1 link with too many errors stays in use: leaf-0 p5"));
 	ask(&f, LEAF + 1, UPLINK + 1);
@@ -178,7 +178,7 @@ static void so_many_are_held_at_once_and_no_more(void **state)
 	assert_int_equal(fake_events(&f, "quarantined", NULL), 2);
 	assert_int_equal(refusals(&f, &text), 1);
 	assert_non_null(strstr(text, "health_ber_max_links"));
-	f.module->report.review(f.room);
+	f.module->settled(f.room, FABRIC_REVIEWED);
 	assert_non_null(strstr(alert_text(f.services.alerts, "links-errors", NULL),
 			       "1 link with too many errors stays in use: leaf-1 p7"));
 	f.link_clean_us = 600 * SECOND_US;
@@ -186,7 +186,7 @@ static void so_many_are_held_at_once_and_no_more(void **state)
 	f.link_clean_us = 0;
 	ask(&f, LEAF + 1, UPLINK + 2);
 	assert_int_equal(fake_events(&f, "quarantined", NULL), 3);
-	f.module->report.review(f.room);
+	f.module->settled(f.room, FABRIC_REVIEWED);
 	assert_null(alert_text(f.services.alerts, "links-errors", NULL));
 	f.conf.ber.max_links = 0;
 	ask(&f, LEAF, UPLINK + 2);
@@ -263,7 +263,7 @@ static void a_release_counts_whoever_quarantined_the_link(void **state)
 	struct fabric f;
 
 	begin(&f);
-	f.module->update.quarantine(f.room, LEAF, UPLINK, "many errors");
+	f.module->quarantine(f.room, LEAF, UPLINK, "many errors");
 	maintenance_release(&f, "leaf-0:5", room_answer_cb, &answer);
 	fake_pipe_answer(&f, NULL);
 	json_decref(answer.result);

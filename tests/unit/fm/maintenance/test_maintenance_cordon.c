@@ -11,7 +11,7 @@ static unsigned marks(struct fabric *f)
 {
 	unsigned count = 0;
 
-	f->module->update.annotate(f->room, &f->inventory);
+	f->module->annotate(f->room, &f->inventory);
 	for (struct inv_node *node = inventory_first(&f->inventory); node;
 	     node = inventory_next(&f->inventory, node))
 		for (unsigned p = 1; p <= node->nports; p++)
@@ -185,7 +185,7 @@ static void cordons_are_kept_over_a_restart_and_lifted_by_guid_while_the_switch_
 	room_restart(&f);
 	assert_int_equal(marks(&f), LEAVES + 1);
 	fake_pipe_restart(&f); /* and nothing is met */
-	f.module->load(f.room);
+	f.module->load(f.room, FABRIC_LOAD);
 	topo_unref((struct topo *)f.view.topo);
 	f.view.topo = NULL;
 	maintenance_cordon(&f, "0x999", false, room_answer_cb, &answer);

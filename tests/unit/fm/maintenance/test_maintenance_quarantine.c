@@ -13,7 +13,7 @@ static unsigned marks(struct fabric *f)
 {
 	unsigned count = 0;
 
-	f->module->update.annotate(f->room, &f->inventory);
+	f->module->annotate(f->room, &f->inventory);
 	for (struct inv_node *node = inventory_first(&f->inventory); node;
 	     node = inventory_next(&f->inventory, node))
 		for (unsigned p = 1; p <= node->nports; p++)
@@ -24,14 +24,16 @@ static unsigned marks(struct fabric *f)
 static void fall(struct fabric *f, guid_t node, uint8_t port, unsigned times, uint64_t apart_us)
 {
 	for (unsigned i = 0; i < times; i++) {
-		f->module->update.link_fell(f->room, node, port);
+		f->module->swept(f->room, &(struct fabric_swept){ .step = FABRIC_LINK_FELL,
+								  .node = node,
+								  .port = port });
 		fake_run_for(f, apart_us);
 	}
 }
 
 static void quarantine(struct fabric *f, guid_t node, uint8_t port)
 {
-	f->module->update.quarantine(f->room, node, port, "symbol errors");
+	f->module->quarantine(f->room, node, port, "symbol errors");
 }
 
 static unsigned quarantined_for(const struct fabric *f, const char *length)
@@ -49,7 +51,7 @@ static const char *unhealthy(const struct fabric *f)
 	static char text[32];
 	json_t *rows = json_array();
 
-	f->module->report.unhealthy(f->room, rows);
+	f->module->unhealthy(f->room, rows);
 	assert_true(json_array_size(rows) <= 1);
 	snprintf(text, sizeof(text), "%s",
 		 json_array_size(rows)

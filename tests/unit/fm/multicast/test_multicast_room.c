@@ -43,7 +43,7 @@ static void room_new(struct rig *r)
 	r->f.services.sa = sa_new(r->b.loop, r->b.mad, inv, &conf);
 	r->f.services.mft = mft_new(r->b.loop, r->b.mad, inv);
 	r->f.room = r->f.module->init(&r->f);
-	r->f.module->restore(r->f.room);
+	r->f.module->load(r->f.room, FABRIC_RESTORE);
 }
 
 static void room_free(struct rig *r)
@@ -109,8 +109,8 @@ static void sweep_and_publish(struct rig *r)
 	sweep_discover(r->b.sweep, swept, r);
 	loop_run(r->b.loop);
 	r->f.view.topo = inventory_snapshot(sweep_inventory(r->b.sweep));
-	r->f.module->update.published(r->f.room, before);
-	r->f.module->deploy.programmed(r->f.room, &result);
+	r->f.module->published(r->f.room, FABRIC_PUBLISHED, before);
+	r->f.module->programmed(r->f.room, &result);
 	topo_unref(before);
 }
 
@@ -145,7 +145,7 @@ static json_int_t figure(const struct rig *r, const char *key)
 	json_t *doc = json_object();
 	json_int_t value;
 
-	r->f.module->report.status(r->f.room, doc);
+	r->f.module->status(r->f.room, doc);
 	value = json_integer_value(json_object_get(json_object_get(doc, "multicast"), key));
 	json_decref(doc);
 	return value;
@@ -183,7 +183,7 @@ static void trees_are_written_behind_unicast_tables(void **state)
 	run_for(&r, SECOND_US);
 	assert_int_equal(multicast_trees(&r.f)->ntrees, 0);
 	r.f.programming = false;
-	r.f.module->deploy.programmed(r.f.room, &result);
+	r.f.module->programmed(r.f.room, &result);
 	run_for(&r, SECOND_US);
 	assert_int_equal(multicast_trees(&r.f)->ntrees, 1);
 	assert_int_equal(served(&r, mlid), MEMBERS);
@@ -225,11 +225,11 @@ static void a_snapshot_that_replaces_another_before_the_first_plan_gets_its_tree
 	sweep_and_publish(&r);
 	run_for(&r, SECOND_US);
 	join(&r, 0, MEMBERS);
-	for (unsigned ms = 0; ms < 50 && !r.f.module->deploy.busy(r.f.room); ms++)
+	for (unsigned ms = 0; ms < 50 && !r.f.module->busy(r.f.room); ms++)
 		run_for(&r, 1000);
 	before = (struct topo *)r.f.view.topo;
 	r.f.view.topo = inventory_snapshot(sweep_inventory(r.b.sweep));
-	r.f.module->update.shown(r.f.room, before);
+	r.f.module->published(r.f.room, FABRIC_SHOWN, before);
 	topo_unref(before);
 	run_for(&r, SECOND_US);
 	assert_int_equal(multicast_trees(&r.f)->ntrees, 1);
@@ -247,7 +247,7 @@ static void joins_that_come_together_take_one_round(void **state)
 	rounds = figure(&r, "rounds");
 	for (unsigned i = 0; i < 50; i++)
 		join(&r, i, 3);
-	assert_false(r.f.module->deploy.busy(r.f.room)); /* a join leaves a mark, and no more */
+	assert_false(r.f.module->busy(r.f.room)); /* a join leaves a mark, and no more */
 	run_for(&r, SECOND_US);
 	assert_int_equal(figure(&r, "rounds"), rounds + 1);
 	assert_int_equal(multicast_trees(&r.f)->ntrees, 50);
@@ -271,7 +271,7 @@ static void a_block_that_a_switch_does_not_hold_is_written_again(void **state)
 	leaf = multicast_trees(&r.f)->trees[0].hops[0].guid;
 	double_lose_mft(r.b.d, leaf);
 	mft_found(r.f.services.mft, leaf, 0, 0, masks);
-	r.f.module->deploy.mft_mismatch(r.f.room);
+	r.f.module->mft_mismatch(r.f.room);
 	run_for(&r, SECOND_US);
 	assert_int_equal(figure(&r, "rounds"), rounds + 1);
 	assert_true(figure(&r, "mft_blocks_written") > blocks);
@@ -449,7 +449,7 @@ static void the_smallest_table_limits_groups_and_four_fifths_are_an_event(void *
 	inventory_find(inv, r.b.design->nodes[2].guid)->sw.mft_cap = 20;
 	topo_unref(r.f.view.topo);
 	r.f.view.topo = inventory_snapshot(inv);
-	r.f.module->update.published(r.f.room, r.f.view.topo);
+	r.f.module->published(r.f.room, FABRIC_PUBLISHED, r.f.view.topo);
 	assert_int_equal(figure(&r, "mlids_room"), 20);
 	for (; made < 15; made++)
 		join(&r, made, 1);

@@ -22,8 +22,8 @@ static void begin(struct fabric *f)
 	fake_pipe_init(f, &nvlink_module, pod(1));
 	f->conf.nvswitch.no_p2p_class = CONF_CLASS_CROSSRAIL;
 	f->conf.nvswitch.no_p2p_weight = 2;
-	f->module->load(f->room);
-	f->module->update.published(f->room, NULL);
+	f->module->load(f->room, FABRIC_LOAD);
+	f->module->published(f->room, FABRIC_PUBLISHED, NULL);
 }
 
 struct reply {
@@ -81,7 +81,7 @@ static void set_by_update(struct fabric *f, const char *host, const char *state,
 	*r = (struct reply){ 0 };
 	nvlink_set(f, host, state, reply_cb, r);
 	assert_int_equal(r->count, 0);
-	f->module->update.published(f->room, f->view.topo);
+	f->module->published(f->room, FABRIC_PUBLISHED, f->view.topo);
 	f->written.entries = 5;
 	fake_pipe_answer(f, NULL);
 	assert_int_equal(r->count, 1);
@@ -201,9 +201,9 @@ static void an_nvlink_subnet_is_refused_and_that_is_logged_once(void **state)
 	for (unsigned i = 0; i < 2; i++) {
 		struct topo *t = parse_netfile(foreign[i]);
 
-		assert_null(f.module->update.admit(f.room, f.view.topo));
-		assert_non_null(f.module->update.admit(f.room, t));
-		assert_non_null(f.module->update.admit(f.room, t));
+		assert_null(f.module->admit(f.room, f.view.topo));
+		assert_non_null(f.module->admit(f.room, t));
+		assert_non_null(f.module->admit(f.room, t));
 		assert_int_equal(fake_events(&f, "nvlink-subnet", NULL), i + 1);
 		topo_unref(t);
 	}
@@ -220,10 +220,10 @@ static void a_restart_treats_hosts_as_before(void **state)
 	begin(&f);
 	set_by_update(&f, HOST, "NO_P2P", &r);
 	fake_pipe_restart(&f);
-	f.module->load(f.room);
+	f.module->load(f.room, FABRIC_LOAD);
 	assert_int_equal(class_now(&f, HOST), ROUTE_CROSSRAIL);
 	f.asked.reroutes = 0;
-	f.module->update.published(f.room, NULL);
+	f.module->published(f.room, FABRIC_PUBLISHED, NULL);
 	assert_int_equal(f.asked.reroutes, 0);
 	fake_pipe_fini(&f);
 }
@@ -242,7 +242,7 @@ static void a_file_with_a_state_that_is_none_is_lost(void **state)
 	out = fopen(path, "w");
 	fprintf(out, "%s NO_P2P -\n%s POORLY -\n", HOST, HOST);
 	fclose(out);
-	f.module->load(f.room);
+	f.module->load(f.room, FABRIC_LOAD);
 	assert_int_equal(f.lost, 1);
 	assert_int_equal(class_now(&f, HOST), ROUTE_COMPUTE);
 	fake_pipe_fini(&f);
@@ -255,16 +255,16 @@ static void hosts_without_nvlink_are_an_alert_for_as_long_as_that_lasts(void **s
 
 	begin(&f);
 	set_by_update(&f, HOST, "NO_P2P", &r);
-	f.module->report.review(f.room);
+	f.module->settled(f.room, FABRIC_REVIEWED);
 	assert_string_equal(alert_text(f.services.alerts, "hosts-no-p2p", ""),
 			    "1 host NO_P2P: " HOST);
 	assert_null(alert_text(f.services.alerts, "hosts-fatal", ""));
 	set_by_update(&f, HOST, "FATAL", &r);
-	f.module->report.review(f.room);
+	f.module->settled(f.room, FABRIC_REVIEWED);
 	assert_null(alert_text(f.services.alerts, "hosts-no-p2p", ""));
 	assert_non_null(alert_text(f.services.alerts, "hosts-fatal", ""));
 	set_by_update(&f, HOST, NULL, &r);
-	f.module->report.review(f.room);
+	f.module->settled(f.room, FABRIC_REVIEWED);
 	assert_null(alert_text(f.services.alerts, "hosts-fatal", ""));
 	fake_pipe_fini(&f);
 }

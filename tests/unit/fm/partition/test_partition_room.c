@@ -19,12 +19,12 @@
 static void begin(struct fabric *f, struct world *w)
 {
 	fake_pipe_init_sa(f, &partition_module, topo_ref(w->topo), w->mad, w->sa);
-	f->module->load(f->room);
+	f->module->load(f->room, FABRIC_LOAD);
 }
 
 static void publish(struct fabric *f)
 {
-	f->module->update.publishing(f->room, f->view.topo);
+	f->module->published(f->room, FABRIC_PUBLISHED, f->view.topo);
 }
 
 static void write_file(struct fabric *f, const char *text)
@@ -76,7 +76,7 @@ static void a_file_is_in_force_from_the_next_publication_on(void **state)
 	assert_non_null(f.view.pkeys);
 	assert_int_equal(fake_events(&f, "partitions", NULL), 1);
 	assert_true(before->built_in); /* readable while rooms are being told */
-	f.module->deploy.settled(f.room);
+	f.module->settled(f.room, FABRIC_SETTLED);
 	publish(&f);
 	assert_int_equal(fake_events(&f, "partitions", NULL), 1);
 	fake_pipe_fini(&f);

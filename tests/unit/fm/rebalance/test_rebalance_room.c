@@ -41,9 +41,9 @@ static void publish(struct fabric *f, struct topo *t)
 	f->view.topo = t;
 	f->view.lids = lid_plan_lmc(t, &none, 0);
 	f->view.engine = "ftree";
-	f->module->update.publishing(f->room, before);
+	f->module->published(f->room, FABRIC_PUBLISHED, before);
 	f->written.entries = 7;
-	f->module->deploy.settled(f->room);
+	f->module->settled(f->room, FABRIC_SETTLED);
 	lid_memory_fini(&none);
 	topo_unref(before);
 }
@@ -52,7 +52,7 @@ static void begin(struct fabric *f, struct topo *t)
 {
 	fake_pipe_init(f, &rebalance_module, NULL);
 	f->conf.rebalance.hold_ms = HOLD_US / 1000;
-	f->module->load(f->room);
+	f->module->load(f->room, FABRIC_LOAD);
 	publish(f, t);
 }
 
@@ -72,7 +72,7 @@ static json_t *status_of(struct fabric *f)
 {
 	json_t *doc = json_object(), *part;
 
-	f->module->report.status(f->room, doc);
+	f->module->status(f->room, doc);
 	part = json_incref(json_object_get(doc, "rebalance"));
 	json_decref(doc);
 	return part;
@@ -90,7 +90,7 @@ static bool is_in_state(struct fabric *f, const char *state)
 /* The pipe makes the update that was asked for. */
 static void improve(struct fabric *f)
 {
-	assert_true(f->module->update.improves(f->room));
+	assert_true(f->module->improves(f->room));
 	publish(f, topo_ref(f->view.topo));
 }
 
@@ -102,7 +102,7 @@ static void a_damaged_fabric_asks_for_one_update_when_it_was_idle(void **state)
 	begin(&f, damaged(1));
 	fake_run_for(&f, HOLD_US - SECOND_US);
 	assert_int_equal(f.asked.improvements, 0);
-	assert_false(f.module->update.improves(f.room));
+	assert_false(f.module->improves(f.room));
 	fake_run_for(&f, 2 * SECOND_US);
 	assert_int_equal(f.asked.improvements, 1);
 	assert_int_equal(in_force(&f), 0);
@@ -150,7 +150,7 @@ static void an_answer_of_a_past_snapshot_is_dropped(void **state)
 	fake_run_for(&f, HOLD_US + SECOND_US);
 	assert_int_equal(f.asked.improvements, 1);
 	publish(&f, damaged(2));
-	assert_false(f.module->update.improves(f.room));
+	assert_false(f.module->improves(f.room));
 	assert_int_equal(in_force(&f), 0);
 	fake_run_for(&f, HOLD_US + SECOND_US);
 	assert_int_equal(f.asked.improvements, 2);
@@ -163,9 +163,9 @@ static void what_the_proof_refuses_is_taken_back_and_not_asked_for_again(void **
 
 	begin(&f, damaged(1));
 	fake_run_for(&f, HOLD_US + SECOND_US);
-	assert_true(f.module->update.improves(f.room));
+	assert_true(f.module->improves(f.room));
 	assert_true(in_force(&f) > 0);
-	f.module->update.refused(f.room);
+	f.module->published(f.room, FABRIC_TABLES_REFUSED, NULL);
 	assert_int_equal(in_force(&f), 0);
 	assert_int_equal(f.asked.reroutes, 1);
 	publish(&f, topo_ref(f.view.topo));
@@ -182,7 +182,7 @@ static void what_another_updates_proof_refuses_is_not_ours(void **state)
 	begin(&f, damaged(1));
 	fake_run_for(&f, HOLD_US + SECOND_US);
 	improve(&f);
-	f.module->update.refused(f.room);
+	f.module->published(f.room, FABRIC_TABLES_REFUSED, NULL);
 	assert_true(in_force(&f) > 0);
 	assert_int_equal(f.asked.reroutes, 0);
 	fake_pipe_fini(&f);
@@ -228,7 +228,7 @@ static void a_restart_has_them_in_its_first_tables(void **state)
 	improve(&f);
 	before = in_force(&f);
 	fake_pipe_restart(&f);
-	f.module->load(f.room);
+	f.module->load(f.room, FABRIC_LOAD);
 	assert_int_equal(in_force(&f), before);
 	publish(&f, topo_ref(f.view.topo));
 	fake_run_for(&f, HOLD_US + SECOND_US);
@@ -251,7 +251,7 @@ static void a_file_out_of_order_is_lost_whole(void **state)
 	fprintf(out, "0x%016lx 9 1\n0x%016lx 8 1\n", f.view.topo->nodes[0].guid,
 		f.view.topo->nodes[0].guid);
 	fclose(out);
-	f.module->load(f.room);
+	f.module->load(f.room, FABRIC_LOAD);
 	assert_int_equal(f.lost, 1);
 	assert_int_equal(in_force(&f), 0);
 	fake_pipe_fini(&f);

@@ -49,7 +49,7 @@ static void publish(struct fabric *f)
 {
 	topo_unref(f->view.topo);
 	f->view.topo = inventory_snapshot(&f->inventory);
-	f->module->deploy.settled_later(f->room);
+	f->module->settled(f->room, FABRIC_SETTLED_LATER);
 }
 
 static json_t *since_of_the_only_row(const struct fabric *f)
@@ -72,7 +72,7 @@ static void nodes_and_links_of_an_earlier_life_are_gone_and_down_until_they_are_
 	publish(&f);
 	fake_pipe_restart(&f);
 	assert_null(inventory_first(&f.inventory));
-	f.module->restore(f.room);
+	f.module->load(f.room, FABRIC_RESTORE);
 	leaf = inventory_find(&f.inventory, LEAF);
 	assert_non_null(leaf);
 	assert_true(leaf->gone);
@@ -95,7 +95,7 @@ static void since_when_a_link_is_down_is_kept(void **state)
 	before = since_of_the_only_row(&f);
 	assert_true(json_is_string(before));
 	fake_pipe_restart(&f);
-	f.module->restore(f.room);
+	f.module->load(f.room, FABRIC_RESTORE);
 	after = since_of_the_only_row(&f);
 	assert_true(json_equal(before, after));
 	json_decref(before);
@@ -150,7 +150,7 @@ static void read_since(const char *lines, char since[KNOWN_LINKS_SINCE])
 	publish(&f);
 	fake_pipe_restart(&f);
 	state_store_append(f.services.state, "cables", lines, strlen(lines));
-	f.module->restore(f.room);
+	f.module->load(f.room, FABRIC_RESTORE);
 	assert_non_null(inventory_find(&f.inventory, LEAF));
 	topo_unref(f.view.topo);
 	f.view.topo = inventory_snapshot(&f.inventory);
@@ -229,7 +229,7 @@ static void what_came_went_moved_or_was_renamed_is_there_after_a_kill(void **sta
 	publish(&f);
 	assert_non_null(state_store_records(f.services.state, "cables", &length));
 	fake_pipe_kill(&f);
-	f.module->restore(f.room);
+	f.module->load(f.room, FABRIC_RESTORE);
 	assert_cabled(&f, LEAF, 2, NEW_HOST, 1);
 	assert_cabled(&f, LEAF, 7, SPINE, 2);
 	assert_cabled(&f, LEAF, 5, SPINE, 1);
@@ -252,7 +252,7 @@ static void the_first_file_waits_for_nothing(void **state)
 	fake_run_for(&f, 10000);
 	assert_false(state_store_waits(f.services.state, "cables"));
 	fake_pipe_kill(&f);
-	f.module->restore(f.room);
+	f.module->load(f.room, FABRIC_RESTORE);
 	assert_cabled(&f, LEAF, 5, SPINE, 1);
 	fake_pipe_fini(&f);
 }
@@ -263,7 +263,7 @@ static void learn(struct fabric *f, const struct lid_entry *entries, unsigned co
 	f->lids.entries = mem_alloc(count, sizeof(*entries));
 	memcpy(f->lids.entries, entries, count * sizeof(*entries));
 	f->lids.count = count;
-	f->module->update.lids_changed(f->room);
+	f->module->lids_changed(f->room);
 }
 
 static void lids_of_ports_that_are_away_are_in_the_inventory(void **state)
@@ -280,7 +280,7 @@ static void lids_of_ports_that_are_away_are_in_the_inventory(void **state)
 	learn(&f, entries, 2);
 	fake_pipe_restart(&f);
 	assert_int_equal(f.lids.count, 0);
-	f.module->restore(f.room);
+	f.module->load(f.room, FABRIC_RESTORE);
 	assert_int_equal(f.lids.count, 2);
 	for (unsigned i = 0; i < 2; i++) {
 		assert_int_equal(f.lids.entries[i].port_guid, entries[i].port_guid);
@@ -301,7 +301,7 @@ static void a_lid_that_two_ports_have_loses_the_file(void **state)
 	fake_pipe_init(&f, &restart_module, NULL);
 	learn(&f, entries, 2);
 	fake_pipe_restart(&f);
-	f.module->restore(f.room);
+	f.module->load(f.room, FABRIC_RESTORE);
 	assert_int_equal(f.lost, 1);
 	assert_int_equal(f.lids.count, 0);
 	fake_pipe_fini(&f);
@@ -323,7 +323,7 @@ static void a_damaged_file_is_lost_and_leaves_nothing_behind(void **state)
 	fseek(out, 40, SEEK_SET);
 	fputc('!', out);
 	fclose(out);
-	f.module->restore(f.room);
+	f.module->load(f.room, FABRIC_RESTORE);
 	assert_int_equal(f.lost, 1);
 	assert_null(inventory_first(&f.inventory));
 	fake_pipe_fini(&f);

@@ -31,10 +31,10 @@ static void hosts_register_anew_where_subscriptions_are_not_known_and_only_there
 	struct room r;
 
 	begin(&r, *state);
-	r.f.module->load(r.f.room);
+	r.f.module->load(r.f.room, FABRIC_LOAD);
 	assert_int_equal(r.f.asked.reregisters, 1);
 	fake_pipe_restart(&r.f);
-	r.f.module->load(r.f.room);
+	r.f.module->load(r.f.room, FABRIC_LOAD);
 	assert_int_equal(r.f.asked.reregisters, 1);
 	assert_int_equal(r.f.lost, 0);
 	fake_pipe_fini(&r.f);
@@ -47,14 +47,14 @@ static void a_spoilt_file_of_subscriptions_has_hosts_register_anew(void **state)
 	FILE *out;
 
 	begin(&r, *state);
-	r.f.module->load(r.f.room);
+	r.f.module->load(r.f.room, FABRIC_LOAD);
 	fake_pipe_restart(&r.f);
 	snprintf(path, sizeof(path), "%s/subscriptions", r.f.folder);
 	out = fopen(path, "w");
 	fputs("nothing of the kind\n", out);
 	fclose(out);
 	r.f.asked.reregisters = 0;
-	r.f.module->load(r.f.room);
+	r.f.module->load(r.f.room, FABRIC_LOAD);
 	assert_int_equal(r.f.lost, 1);
 	assert_int_equal(r.f.asked.reregisters, 1);
 	fake_pipe_fini(&r.f);

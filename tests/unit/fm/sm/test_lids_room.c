@@ -106,9 +106,9 @@ static void where_nothing_contradicts_no_packet_is_sent(void **state)
 
 	begin(&r);
 	before = sent(&r);
-	r.f.module->update.ready(r.f.room);
+	r.f.module->admit(r.f.room, NULL);
 	fake_run_for(&r.f, 100000);
-	assert_true(r.f.module->update.ready(r.f.room));
+	assert_null(r.f.module->admit(r.f.room, NULL));
 	assert_int_equal(sent(&r), before);
 	end(&r);
 }
@@ -121,12 +121,12 @@ static void a_lid_that_is_not_read_twice_yields_to_the_remembered_one(void **sta
 	begin(&r);
 	before = sent(&r);
 	host(&r, 3)->ports[1].lid = 200; /* as one wrong answer had it */
-	assert_false(r.f.module->update.ready(r.f.room));
-	assert_false(r.f.module->update.ready(r.f.room));
+	assert_non_null(r.f.module->admit(r.f.room, NULL));
+	assert_non_null(r.f.module->admit(r.f.room, NULL));
 	assert_int_equal(r.f.asked.reroutes, 0);
 	fake_run_for(&r.f, 100000);
 	assert_int_equal(r.f.asked.reroutes, 1);
-	assert_true(r.f.module->update.ready(r.f.room));
+	assert_null(r.f.module->admit(r.f.room, NULL));
 	assert_int_equal(host(&r, 3)->ports[1].lid, 0);
 	assert_int_equal(sent(&r), before + 1);
 	end(&r);
@@ -142,9 +142,9 @@ static void a_lid_that_is_read_twice_is_the_ports(void **state)
 	for (uint32_t i = 0; i < r.f.lids.count; i++)
 		if (r.entries[i].lid == lid)
 			r.entries[i].lid = 300;
-	assert_false(r.f.module->update.ready(r.f.room));
+	assert_non_null(r.f.module->admit(r.f.room, NULL));
 	fake_run_for(&r.f, 100000);
-	assert_true(r.f.module->update.ready(r.f.room));
+	assert_null(r.f.module->admit(r.f.room, NULL));
 	assert_int_equal(host(&r, 3)->ports[1].lid, lid);
 	end(&r);
 }
@@ -157,9 +157,9 @@ static void a_port_that_nobody_remembers_is_asked_for_its_guid_as_well(void **st
 	begin(&r);
 	guid = host(&r, 3)->port_guids[1];
 	inventory_set_port_guid(r.f.services.inventory, host(&r, 3), 1, guid ^ 0x10000);
-	assert_false(r.f.module->update.ready(r.f.room));
+	assert_non_null(r.f.module->admit(r.f.room, NULL));
 	fake_run_for(&r.f, 100000);
-	assert_true(r.f.module->update.ready(r.f.room));
+	assert_null(r.f.module->admit(r.f.room, NULL));
 	assert_true(host(&r, 3)->port_guids[1] == guid);
 	end(&r);
 }
@@ -171,10 +171,10 @@ static void nothing_is_asked_where_no_other_was_master_or_something_is_published
 	begin(&r);
 	host(&r, 3)->ports[1].lid = 200;
 	r.f.role.took_over = false;
-	assert_true(r.f.module->update.ready(r.f.room));
+	assert_null(r.f.module->admit(r.f.room, NULL));
 	r.f.role.took_over = true;
 	r.f.view.topo = r.design;
-	assert_true(r.f.module->update.ready(r.f.room));
+	assert_null(r.f.module->admit(r.f.room, NULL));
 	r.f.view.topo = NULL;
 	end(&r);
 }

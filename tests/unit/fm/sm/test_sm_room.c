@@ -78,7 +78,7 @@ static void serve(struct room *r)
 	r->f.role.now = r->f.role.next.role;
 	r->f.role.paused = false;
 	r->f.role.changes = 0;
-	r->f.module->role(r->f.room, r->f.role.now);
+	r->f.module->role(r->f.room, r->f.role.now, FABRIC_ROLE_IN_FORCE);
 }
 
 static void swept(void *arg, const struct sweep_result *result)
@@ -89,12 +89,13 @@ static void swept(void *arg, const struct sweep_result *result)
 		return;
 	assert_int_equal(result->error, 0);
 	r->sweeps++;
-	r->accepted = !r->f.module->sweep.swept(r->f.room, result);
+	r->accepted = !r->f.module->swept(
+		r->f.room, &(struct fabric_swept){ .step = FABRIC_SWEEP_ENDED, .result = result });
 }
 
 static void sweep(struct room *r)
 {
-	r->f.module->sweep.sweeping(r->f.room, false);
+	r->f.module->swept(r->f.room, &(struct fabric_swept){ .step = FABRIC_SWEEP_BEGINS });
 	sweep_discover(r->f.services.sweep, swept, r);
 	fake_run_for(&r->f, SECOND_US / 2);
 	assert_false(sweep_busy(r->f.services.sweep));
@@ -103,7 +104,7 @@ static void sweep(struct room *r)
 /* The port has a link, and the role that follows is served. */
 static void enter(struct room *r)
 {
-	r->f.module->start(r->f.room);
+	r->f.module->load(r->f.room, FABRIC_START);
 	fake_run_for(&r->f, 100000);
 	assert_int_equal(r->f.role.changes, 1);
 	assert_int_equal(r->f.role.next.role, FABRIC_ROLE_ASKING);
@@ -130,7 +131,7 @@ static void become_master(struct room *r)
 
 static const char *refusal(struct room *r)
 {
-	return r->f.module->report.refusal(r->f.room);
+	return r->f.module->refusal(r->f.room);
 }
 
 static void without_another_manager_it_is_master_of_what_was_swept(void **state)
@@ -145,7 +146,7 @@ static void without_another_manager_it_is_master_of_what_was_swept(void **state)
 	assert_int_equal(r.f.role.next.role, FABRIC_ROLE_MASTER);
 	assert_false(r.f.role.next.anew || r.f.role.next.took_over || r.f.role.next.reregister);
 	assert_int_equal(fake_events(&r.f, "master", NULL), 0);
-	assert_true(r.f.module->update.ready(r.f.room));
+	assert_null(r.f.module->admit(r.f.room, NULL));
 	end(&r);
 }
 
@@ -187,7 +188,7 @@ static void a_silent_master_is_succeeded_and_its_hosts_register_anew(void **stat
 	assert_true(r.f.role.next.took_over && r.f.role.next.reregister && !r.f.role.next.anew);
 	serve(&r);
 	assert_int_equal(fake_events(&r.f, "master", NULL), 1);
-	r.f.module->deploy.settled(r.f.room);
+	r.f.module->settled(r.f.room, FABRIC_SETTLED);
 	assert_int_equal(fake_events(&r.f, "take-over", NULL), 1);
 	end(&r);
 }
@@ -211,7 +212,7 @@ static void a_higher_standby_gets_a_handover_and_one_that_is_not_taken_ends_the_
 	assert_false(r.f.role.paused);
 	assert_int_equal(r.f.asked.retries, 1);
 	assert_int_equal(r.f.role.changes, 0);
-	r.f.module->deploy.settled(r.f.room);
+	r.f.module->settled(r.f.room, FABRIC_SETTLED);
 	fake_run_for(&r.f, SECOND_US);
 	assert_int_equal(fake_events(&r.f, "handover", NULL), 2); /* not at once again */
 	end(&r);
@@ -229,15 +230,18 @@ static void who_was_met_by_a_master_is_asked_before_an_update(void **state)
 	sweep_discover(r.f.services.sweep, swept, &r);
 	fake_run_for(&r.f, SECOND_US / 2);
 	assert_int_equal(r.f.asked.reroutes, 1); /* behind the answer */
-	assert_true(r.f.module->update.ready(r.f.room));
+	assert_null(r.f.module->admit(r.f.room, NULL));
 	double_set_sm(r.hw, host(&r, 6), 1, NULL);
 	meet(&r, 6, SM_STANDBY, 0);
 	double_set_sm_silent(r.hw, host(&r, 6), 1);
 	inventory_find(r.f.services.inventory, host(&r, 6))->ports[1].capmask |= WIRE_CAP_IS_SM;
-	assert_null(r.f.module->sweep.swept(r.f.room, &result));
-	assert_false(r.f.module->update.ready(r.f.room));
-	assert_null(r.f.module->sweep.swept(r.f.room, &fault)); /* a fault does not wait */
-	assert_true(r.f.module->update.ready(r.f.room));
+	assert_null(r.f.module->swept(
+		r.f.room, &(struct fabric_swept){ .step = FABRIC_SWEEP_ENDED, .result = &result }));
+	assert_non_null(r.f.module->admit(r.f.room, NULL));
+	assert_null(r.f.module->swept(
+		r.f.room, &(struct fabric_swept){ .step = FABRIC_SWEEP_ENDED,
+						  .result = &fault })); /* a fault does not wait */
+	assert_null(r.f.module->admit(r.f.room, NULL));
 	end(&r);
 }
 
@@ -313,7 +317,7 @@ static void assert_is_told_without_a_device(const struct room *r)
 {
 	json_t *doc = json_pack("{ss sb}", "state", "up", "fabric_up", true);
 
-	r->f.module->report.status(r->f.room, doc);
+	r->f.module->status(r->f.room, doc);
 	assert_string_equal(json_string_value(json_object_get(doc, "state")), "no-device");
 	assert_string_equal(json_string_value(json_object_get(doc, "role")), "none");
 	assert_string_equal(json_string_value(json_object_get(doc, "sm")), "discovering");
@@ -351,8 +355,10 @@ static void without_its_device_it_is_away_and_what_was_swept_is_of_no_use(void *
 	assert_int_equal(r.f.role.next.role, FABRIC_ROLE_AWAY);
 	assert_true(r.f.role.next.anew);
 	serve(&r);
-	assert_non_null(strstr(r.f.module->sweep.swept(r.f.room, &result),
-			       "fmd manages nothing until the port is available"));
+	assert_non_null(strstr(
+		r.f.module->swept(r.f.room, &(struct fabric_swept){ .step = FABRIC_SWEEP_ENDED,
+								    .result = &result }),
+		"fmd manages nothing until the port is available"));
 	assert_non_null(refusal(&r));
 	assert_is_told_without_a_device(&r);
 	double_unplug(double_io(r.hw), false);

@@ -47,14 +47,14 @@ static void trap_from(struct fabric *f, uint16_t lid, uint16_t number, bool forg
 {
 	const struct wire_notice notice = { .generic = true, .trap = number, .lid = lid };
 
-	f->module->sweep.trap(f->room, &notice, lid, 1, forged);
+	f->module->trap(f->room, &notice, lid, 1, forged);
 }
 
 /* The snapshot of the sweep that was asked for is compared with what is published. */
 static void compare(struct fabric *f, bool differs)
 {
-	f->module->update.annotate(f->room, &f->inventory);
-	f->module->update.compared(f->room, differs);
+	f->module->annotate(f->room, &f->inventory);
+	f->module->compared(f->room, differs);
 }
 
 static void a_switch_that_sends_a_trap_is_swept_behind_the_hold_down(void **state)
@@ -67,13 +67,13 @@ static void a_switch_that_sends_a_trap_is_swept_behind_the_hold_down(void **stat
 	trap_from(&f, lid_of_switch(&f, 1), LINK_STATE, false);
 	assert_int_equal(f.asked.faults, 1);
 	assert_int_equal(f.asked.refreshes, 0);
-	assert_int_equal(f.module->sweep.pending_since(f.room), then);
+	assert_int_equal(f.module->pending_since(f.room), then);
 	fake_run_for(&f, 3000);
 	assert_int_equal(f.asked.refreshes, 1);
 	assert_int_equal(f.asked.refreshed, f.view.topo->nodes[1].guid);
-	assert_int_equal(f.module->sweep.pending_since(f.room), then);
+	assert_int_equal(f.module->pending_since(f.room), then);
 	compare(&f, true);
-	assert_int_equal(f.module->sweep.pending_since(f.room), 0);
+	assert_int_equal(f.module->pending_since(f.room), 0);
 	end(&f);
 }
 
@@ -178,7 +178,7 @@ static void before_the_first_publication_one_sweep_follows_the_update_in_the_mak
 
 	begin(&f, false);
 	trap_from(&f, 5, LINK_STATE, false);
-	f.module->update.published(f.room, NULL);
+	f.module->published(f.room, FABRIC_PUBLISHED, NULL);
 	assert_int_equal(f.asked.sweeps,
 			 0); /* no update was in the making: the first sweep saw it */
 	f.updating = true;
@@ -186,8 +186,8 @@ static void before_the_first_publication_one_sweep_follows_the_update_in_the_mak
 	trap_from(&f, 6, LINK_STATE, false);
 	fake_run_for(&f, SECOND_US);
 	assert_int_equal(f.asked.sweeps, 0);
-	f.module->update.published(f.room, NULL);
-	f.module->update.published(f.room, NULL);
+	f.module->published(f.room, FABRIC_PUBLISHED, NULL);
+	f.module->published(f.room, FABRIC_PUBLISHED, NULL);
 	assert_int_equal(f.asked.sweeps, 1);
 	end(&f);
 }
@@ -207,11 +207,13 @@ static void the_other_end_of_what_went_down_is_swept_by_a_master(void **state)
 	begin(&f, true);
 	inventory_add(&f.inventory, &info);
 	f.standby = true;
-	assert_null(f.module->sweep.swept(f.room, &result));
+	assert_null(f.module->swept(
+		f.room, &(struct fabric_swept){ .step = FABRIC_SWEEP_ENDED, .result = &result }));
 	fake_run_for(&f, 3000);
 	assert_int_equal(f.asked.refreshes, 0);
 	f.standby = false;
-	assert_null(f.module->sweep.swept(f.room, &result));
+	assert_null(f.module->swept(
+		f.room, &(struct fabric_swept){ .step = FABRIC_SWEEP_ENDED, .result = &result }));
 	fake_run_for(&f, 3000);
 	assert_int_equal(f.asked.refreshes, 1);
 	assert_int_equal(f.asked.refreshed, 0x700);

@@ -22,7 +22,7 @@ static void send(struct fabric *f, uint16_t trap, uint16_t lid, uint8_t port, ui
 		.generic = true, .trap = trap, .lid = lid, .port = port
 	};
 
-	f->module->sweep.trap(f->room, &notice, from, 1, forged);
+	f->module->trap(f->room, &notice, from, 1, forged);
 }
 
 static uint16_t lid_of_node(const struct fabric *f, uint32_t node, unsigned num)
@@ -35,7 +35,7 @@ static json_int_t in_status(const struct fabric *f, const char *key)
 	json_t *doc = json_pack("{s{}}", "traps");
 	json_int_t value;
 
-	f->module->report.status(f->room, doc);
+	f->module->status(f->room, doc);
 	value = json_integer_value(json_object_get(json_object_get(doc, "traps"), key));
 	json_decref(doc);
 	return value;
@@ -45,7 +45,7 @@ static json_t *rows_of(const struct fabric *f)
 {
 	json_t *rows = json_array();
 
-	f->module->report.unhealthy(f->room, rows);
+	f->module->unhealthy(f->room, rows);
 	return rows;
 }
 

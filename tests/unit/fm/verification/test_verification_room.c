@@ -24,7 +24,9 @@ static void begin(struct fabric *f)
 
 static void swept(struct fabric *f)
 {
-	assert_null(f->module->sweep.swept(f->room, &(struct sweep_result){ 0 }));
+	assert_null(f->module->swept(
+		f->room, &(struct fabric_swept){ .step = FABRIC_SWEEP_ENDED,
+						 .result = &(struct sweep_result){ 0 } }));
 }
 
 /* Runs until that many verifications were asked for in all. */
@@ -82,7 +84,7 @@ static void sweeps_that_follow_each_other_put_it_off_for_25_seconds_at_most(void
 		fake_run_for(&f, 5 * SECOND_US - 1);
 	}
 	assert_int_equal(f.asked.verifications, 0);
-	f.module->deploy.settled(f.room);
+	f.module->settled(f.room, FABRIC_SETTLED);
 	assert_int_equal(seconds_to(&f, 1), 1);
 	fake_pipe_fini(&f);
 }
@@ -94,7 +96,7 @@ static void a_finding_has_the_rest_asked_sooner(void **state)
 	begin(&f);
 	swept(&f);
 	seconds_to(&f, 1);
-	f.module->sweep.verified(f.room, 1);
+	f.module->verified(f.room, 1);
 	swept(&f);
 	assert_int_equal(seconds_to(&f, 2), 1);
 	f.left = false;
@@ -165,7 +167,8 @@ static void poll_differing(struct held *h, bool differs)
 {
 	inv(&h->b, h->sw)->sw_differs = differs;
 	sweep_inventory(h->b.sweep)->nsw_differ = differs;
-	h->f.module->sweep.polled(h->f.room);
+	h->f.module->swept(h->f.room,
+			   &(struct fabric_swept){ .step = FABRIC_SWEEP_ENDED, .light = true });
 	fake_run_for(&h->f, SECOND_US);
 }
 
@@ -214,12 +217,12 @@ static void ports_that_do_not_hold_their_settings_are_named_behind_bring_up(void
 	begin_held(&h);
 	node = inv(&h.b, h.sw);
 	node->ports[1].unheld = INV_SET_PKEYS;
-	h.f.module->deploy.brought_up(h.f.room, &(struct bringup_result){ .unheld = 1 });
+	h.f.module->brought_up(h.f.room, &(struct bringup_result){ .unheld = 1 });
 	assert_non_null(
 		strstr(alert_text(h.f.services.alerts, "not-held", inventory_name(node, 1).text),
 		       "P_Key"));
 	node->ports[1].unheld = 0;
-	h.f.module->deploy.brought_up(h.f.room, &(struct bringup_result){ 0 });
+	h.f.module->brought_up(h.f.room, &(struct bringup_result){ 0 });
 	assert_null(alert_text(h.f.services.alerts, "not-held", inventory_name(node, 1).text));
 	end_held(&h);
 }
