@@ -625,14 +625,14 @@ static void report(const struct adaptive_room *r, const struct adaptive_switch *
 	const char *name = name_of(r, sw->guid);
 
 	if (sw->failed) {
-		alert_raise(r->services.alerts, ON, name,
+		alert_raise(r->services.alerts, ON, &(struct event_subject){ .name = name },
 			    "%s: adaptive routing of another manager is on and could not be turned "
 			    "off, so the switch may forward by tables unknown to fmd",
 			    name);
 		return;
 	}
-	alert_end(r->services.alerts, ON, name);
-	event_log_add(r->services.events, LOG_WARNING, "adaptive-routing-off",
+	alert_end(r->services.alerts, ON, &(struct event_subject){ .name = name });
+	event_log_add(r->services.events, LOG_WARNING, "adaptive-routing-off", NULL,
 		      json_pack("{ss sI}", "switch", name, "took_us", (json_int_t)sw->took_us),
 		      "%s 0x%016" PRIx64 ": another manager had left adaptive routing on: wrote "
 		      "all blocks, turned it off and read it back in %.1f ms",

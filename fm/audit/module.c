@@ -51,7 +51,7 @@ static const char *name_of(const struct repairs *r, guid_t guid)
 
 static void report_lft(const struct repairs *r, const struct table_block *at)
 {
-	event_log_add(r->services.events, LOG_WARNING, "audit",
+	event_log_add(r->services.events, LOG_WARNING, "audit", NULL,
 		      json_pack("{si}", "block", (int)at->block),
 		      "sw %s 0x%016" PRIx64 ": block %" PRIu32
 		      " differs from what was written: repaired",
@@ -61,7 +61,7 @@ static void report_lft(const struct repairs *r, const struct table_block *at)
 static void report_mft(const struct repairs *r, const struct table_block *at)
 {
 	event_log_add(
-		r->services.events, LOG_WARNING, "audit",
+		r->services.events, LOG_WARNING, "audit", NULL,
 		json_pack("{si si}", "mft_block", (int)at->block, "position", (int)at->position),
 		"sw %s 0x%016" PRIx64 ": multicast block %" PRIu32
 		", ports from %u, differs from what was written: repaired",

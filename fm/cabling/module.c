@@ -124,7 +124,7 @@ static void tell_first(const struct cabling_room *r, unsigned count)
 {
 	if (count)
 		event_log_add(
-			r->services.events, LOG_WARNING, "miswiring",
+			r->services.events, LOG_WARNING, "miswiring", NULL,
 			json_pack("{si}", "links", (int)count),
 			"fabric: %u finding%s about cables that are not where they should be: "
 			"see `fmctl cabling`",
@@ -140,8 +140,8 @@ static unsigned tell_others(const struct cabling_room *r, const struct findings 
 	for (unsigned i = 0; i < list->count; i++) {
 		if (findings_have(others, list->list[i].key) || count++ >= LOGGED_ONE_BY_ONE)
 			continue;
-		event_log_add(r->services.events, level, kind, NULL, "%s%s", list->list[i].text,
-			      level == LOG_WARNING ? "" : ": no more");
+		event_log_add(r->services.events, level, kind, NULL, NULL, "%s%s",
+			      list->list[i].text, level == LOG_WARNING ? "" : ": no more");
 	}
 	return count;
 }
@@ -152,12 +152,12 @@ static void tell(const struct cabling_room *r, const struct findings *now)
 	unsigned over = tell_others(r, &r->latest, now, "miswiring-over", LOG_NOTICE);
 
 	if (more > LOGGED_ONE_BY_ONE)
-		event_log_add(r->services.events, LOG_WARNING, "miswiring",
+		event_log_add(r->services.events, LOG_WARNING, "miswiring", NULL,
 			      json_pack("{si}", "links", (int)(more - LOGGED_ONE_BY_ONE)),
 			      "fabric: %u more findings about cables: see `fmctl cabling`",
 			      more - LOGGED_ONE_BY_ONE);
 	if (over > LOGGED_ONE_BY_ONE)
-		event_log_add(r->services.events, LOG_NOTICE, "miswiring-over",
+		event_log_add(r->services.events, LOG_NOTICE, "miswiring-over", NULL,
 			      json_pack("{si}", "links", (int)(over - LOGGED_ONE_BY_ONE)),
 			      "fabric: %u more findings about cables are no more",
 			      over - LOGGED_ONE_BY_ONE);

@@ -12,9 +12,10 @@
 
 struct alert {
 	struct alert *next;
-	char *what, *subject, *text;
-	char *error; /* of a trouble: the text without its subject */
-	bool stale;  /* under review, and not raised again yet */
+	char *what, *text;
+	struct event_subject subject; /* its host and name are its own; name "" = none */
+	char *error;		      /* of a trouble: the text without its subject */
+	bool stale;		      /* under review, and not raised again yet */
 	uint64_t since_us;
 	char since[EVENT_TIME];
 };
@@ -36,7 +37,8 @@ struct alerts *alerts_new(struct loop *loop, struct event_log *events)
 static void alert_free(struct alert *it)
 {
 	free(it->what);
-	free(it->subject);
+	free((char *)it->subject.host);
+	free((char *)it->subject.name);
 	free(it->text);
 	free(it->error);
 	free(it);
@@ -70,50 +72,57 @@ static bool is_trouble(const struct alert *it)
 	return it->error != NULL;
 }
 
-static bool is_named(const struct alert *it, const char *what, const char *subject)
+static const struct event_subject whole_fabric = { .name = "" };
+
+static bool same(const char *a, const char *b)
 {
-	return !strcmp(it->what, what) && !strcmp(it->subject, subject);
+	return !strcmp(a ? a : "", b ? b : "");
+}
+
+static bool is_named(const struct alert *it, const char *what, const struct event_subject *subject)
+{
+	const struct event_subject *its = &it->subject;
+
+	return !strcmp(it->what, what) && its->node == subject->node &&
+	       its->peer == subject->peer && its->port == subject->port &&
+	       its->peer_port == subject->peer_port && same(its->host, subject->host) &&
+	       (its->node || its->host || same(its->name, subject->name));
 }
 
 /* Where the link to it is, or would be. */
-static struct alert **find(struct alerts *a, const char *what, const char *subject)
+static struct alert **find(struct alerts *a, const char *what, const struct event_subject *subject)
 {
 	struct alert **link = &a->list;
 
-	while (*link && !is_named(*link, what, subject))
+	while (*link && !is_named(*link, what, subject ? subject : &whole_fabric))
 		link = &(*link)->next;
 	return link;
-}
-
-static const struct alert *lookup(const struct alerts *a, const char *what, const char *subject)
-{
-	const struct alert *it = a->list;
-
-	while (it && !is_named(it, what, subject))
-		it = it->next;
-	return it;
 }
 
 static json_t *details(const struct alert *it)
 {
 	return is_trouble(it)
-		       ? json_pack("{so so}", "what", clean(it->subject), "error", clean(it->error))
-		       : json_pack("{ss so}", "what", it->what, "subject", clean(it->subject));
+		       ? json_pack("{so so}", "what", clean(it->subject.name), "error",
+				   clean(it->error))
+		       : json_pack("{ss so}", "what", it->what, "subject", clean(it->subject.name));
 }
 
-static void begin(struct alerts *a, struct alert **link, const char *what, const char *subject,
-		  const char *text, const char *error)
+static void begin(struct alerts *a, struct alert **link, const char *what,
+		  const struct event_subject *subject, const char *text, const char *error)
 {
 	struct alert *it = mem_alloc(1, sizeof(*it));
 
 	*it = (struct alert){ .what = mem_strdup(what),
-			      .subject = mem_strdup(subject),
+			      .subject = *subject,
 			      .text = mem_strdup(text),
 			      .error = error ? mem_strdup(error) : NULL,
 			      .since_us = loop_now_us(a->loop) };
+	it->subject.host = subject->host ? mem_strdup(subject->host) : NULL;
+	it->subject.name = mem_strdup(subject->name ? subject->name : "");
 	event_now(it->since);
 	*link = it;
-	event_log_add(a->events, LOG_ERR, error ? TROUBLE : "alert", details(it), "%s", text);
+	event_log_add(a->events, LOG_ERR, error ? TROUBLE : "alert", subject, details(it), "%s",
+		      text);
 }
 
 static void replace(char **text, const char *with)
@@ -124,13 +133,13 @@ static void replace(char **text, const char *with)
 	*text = copy;
 }
 
-static void raise_text(struct alerts *a, const char *what, const char *subject, const char *text,
-		       const char *error)
+static void raise_text(struct alerts *a, const char *what, const struct event_subject *subject,
+		       const char *text, const char *error)
 {
 	struct alert **link = find(a, what, subject);
 
 	if (!*link) {
-		begin(a, link, what, subject, text, error);
+		begin(a, link, what, subject ? subject : &whole_fabric, text, error);
 		return;
 	}
 	replace(&(*link)->text, text);
@@ -138,7 +147,8 @@ static void raise_text(struct alerts *a, const char *what, const char *subject, 
 	(*link)->stale = false;
 }
 
-void alert_raise(struct alerts *a, const char *what, const char *subject, const char *format, ...)
+void alert_raise(struct alerts *a, const char *what, const struct event_subject *subject,
+		 const char *format, ...)
 {
 	char text[512];
 	va_list args;
@@ -146,7 +156,7 @@ void alert_raise(struct alerts *a, const char *what, const char *subject, const 
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	raise_text(a, what, subject ? subject : "", text, NULL);
+	raise_text(a, what, subject, text, NULL);
 }
 
 static void over(struct alerts *a, struct alert **link)
@@ -154,28 +164,34 @@ static void over(struct alerts *a, struct alert **link)
 	struct alert *it = *link;
 
 	*link = it->next;
-	if (is_trouble(it)) {
-		event_log_add(a->events, LOG_NOTICE, "trouble-over",
-			      json_pack("{so}", "what", clean(it->subject)), "%s: cleared: %s",
-			      it->subject, it->error);
-	} else {
-		event_log_add(a->events, LOG_NOTICE, "alert-over", details(it), "cleared: %s",
-			      it->text);
-	}
+	if (is_trouble(it))
+		event_log_add(a->events, LOG_NOTICE, "trouble-over", &it->subject,
+			      json_pack("{so}", "what", clean(it->subject.name)), "%s: cleared: %s",
+			      it->subject.name, it->error);
+	else
+		event_log_add(a->events, LOG_NOTICE, "alert-over", &it->subject, details(it),
+			      "cleared: %s", it->text);
 	alert_free(it);
 }
 
-void alert_end(struct alerts *a, const char *what, const char *subject)
+void alert_end(struct alerts *a, const char *what, const struct event_subject *subject)
 {
-	struct alert **link = find(a, what, subject ? subject : "");
+	struct alert **link = find(a, what, subject);
 
 	if (*link)
 		over(a, link);
 }
 
-const char *alert_text(const struct alerts *a, const char *what, const char *subject)
+static const struct alert *lookup(const struct alerts *a, const char *what,
+				  const struct event_subject *subject)
 {
-	const struct alert *it = lookup(a, what, subject ? subject : "");
+	return *find((struct alerts *)a, what, subject);
+}
+
+const char *alert_text(const struct alerts *a, const char *what,
+		       const struct event_subject *subject)
+{
+	const struct alert *it = lookup(a, what, subject);
 
 	return it ? it->text : NULL;
 }
@@ -203,20 +219,21 @@ void alerts_reviewed(struct alerts *a, const char *what)
 
 void trouble_set(struct alerts *a, const char *name, const char *error)
 {
+	struct event_subject subject = { .name = name };
 	char *text;
 
 	if (!error) {
-		alert_end(a, TROUBLE, name);
+		alert_end(a, TROUBLE, &subject);
 		return;
 	}
 	text = mem_printf("%s: %s", name, error);
-	raise_text(a, TROUBLE, name, text, error);
+	raise_text(a, TROUBLE, &subject, text, error);
 	free(text);
 }
 
 const char *trouble_error(const struct alerts *a, const char *name)
 {
-	const struct alert *it = lookup(a, TROUBLE, name);
+	const struct alert *it = lookup(a, TROUBLE, &(struct event_subject){ .name = name });
 
 	return it ? it->error : NULL;
 }
@@ -227,10 +244,14 @@ json_t *alerts_json(const struct alerts *a)
 {
 	json_t *list = json_array();
 
-	for (const struct alert *it = a->list; it; it = it->next)
-		json_array_append_new(list, json_pack("{ss so ss so}", "what", it->what, "subject",
-						      clean(it->subject), "since", it->since,
-						      "text", clean(it->text)));
+	for (const struct alert *it = a->list; it; it = it->next) {
+		json_t *row = json_pack("{ss so ss so}", "what", it->what, "subject",
+					clean(it->subject.name), "since", it->since, "text",
+					clean(it->text));
+
+		event_subject_put(&it->subject, row);
+		json_array_append_new(list, row);
+	}
 	return list;
 }
 
@@ -241,8 +262,8 @@ json_t *troubles_json(const struct alerts *a)
 	for (const struct alert *it = a->list; it; it = it->next)
 		if (is_trouble(it))
 			json_array_append_new(
-				list, json_pack("{so so sf}", "what", clean(it->subject), "error",
-						clean(it->error), "since_s",
+				list, json_pack("{so so sf}", "what", clean(it->subject.name),
+						"error", clean(it->error), "since_s",
 						(loop_now_us(a->loop) - it->since_us) / 1e6));
 	return list;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * alert: what an operator has to know for as long as it lasts. An alert is named by what is wrong
- * ("switch-takes-no-set") and by its subject (a device's name, a file; "" = the whole fabric).
- * Whoever sees it raises it each time anew; an event is added when it begins and when it ends. The
- * list belongs to whoever made it, and outlives a change of role.
+ * ("switch-takes-no-set") and by its subject: a device, port, link or host, whatever its name is by
+ * now; without any of these by subject->name (a file). NULL = the whole fabric. Whoever sees it
+ * raises it each time anew; an event is added when it begins and when it ends. The list belongs to
+ * whoever made it, and outlives a change of role.
  */
 #ifndef FMD_EVENTS_ALERT_H
 #define FMD_EVENTS_ALERT_H
@@ -21,12 +22,13 @@ void alerts_free(struct alerts *alerts); /* NULL is fine; ends nothing */
  * Begins it (event "alert", level error), or replaces the text of one that lasts. The text begins
  * with its subject, if it has one.
  */
-void alert_raise(struct alerts *alerts, const char *what, const char *subject, const char *format,
-		 ...) __attribute__((format(printf, 4, 5)));
+void alert_raise(struct alerts *alerts, const char *what, const struct event_subject *subject,
+		 const char *format, ...) __attribute__((format(printf, 4, 5)));
 /* Over (event "alert-over"); without effect when there is no such alert. */
-void alert_end(struct alerts *alerts, const char *what, const char *subject);
+void alert_end(struct alerts *alerts, const char *what, const struct event_subject *subject);
 /* Its text, NULL = it does not last. Valid until it is raised or ended. */
-const char *alert_text(const struct alerts *alerts, const char *what, const char *subject);
+const char *alert_text(const struct alerts *alerts, const char *what,
+		       const struct event_subject *subject);
 
 /*
  * For those who find all alerts of a kind anew each time: between alerts_review() and
@@ -44,7 +46,10 @@ void trouble_set(struct alerts *alerts, const char *name, const char *error);
 /* Its error, valid until it is set again; NULL = there is no such trouble. */
 const char *trouble_error(const struct alerts *alerts, const char *name);
 
-/* Oldest first, {"what","subject","since","text"} each; troubles too. The caller owns it. */
+/*
+ * Oldest first, {"what","subject","since","text"} and event_subject_put()'s members each; troubles
+ * too. The caller owns it.
+ */
 json_t *alerts_json(const struct alerts *alerts);
 /* {"what","error","since_s"} each; the caller owns it. */
 json_t *troubles_json(const struct alerts *alerts);

@@ -4,6 +4,7 @@
  * the last it saw and notices when it was too slow. Times are wall-clock UTC with milliseconds (RFC
  * 3339): people compare them with other logs.
  */
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,8 +53,32 @@ static const char *level_name(enum log_level level)
 	return names[level - LOG_ERR];
 }
 
+static void put_guid(json_t *to, const char *key, guid_t guid)
+{
+	if (guid)
+		json_object_set_new(to, key, json_sprintf("0x%016" PRIx64, guid));
+}
+
+static void put_number(json_t *to, const char *key, unsigned number)
+{
+	if (number)
+		json_object_set_new(to, key, json_integer(number));
+}
+
+void event_subject_put(const struct event_subject *subject, json_t *to)
+{
+	if (!subject)
+		return;
+	put_guid(to, "node", subject->node);
+	put_number(to, "port", subject->port);
+	put_guid(to, "peer", subject->peer);
+	put_number(to, "peer_port", subject->peer_port);
+	if (subject->host && *subject->host)
+		json_object_set_new(to, "host", json_string(subject->host));
+}
+
 void event_log_add(struct event_log *events, enum log_level level, const char *kind,
-		   json_t *details, const char *format, ...)
+		   const struct event_subject *subject, json_t *details, const char *format, ...)
 {
 	char text[512], when[EVENT_TIME];
 	json_t **place = &events->ring[events->next % events->capacity];
@@ -71,6 +96,7 @@ void event_log_add(struct event_log *events, enum log_level level, const char *k
 			   "level", level_name(level), "kind", kind, "text", json_string(text));
 	if (*events->manager)
 		json_object_set_new(*place, "manager", json_string(events->manager));
+	event_subject_put(subject, *place);
 	if (details) {
 		json_object_update(*place, details);
 		json_decref(details);

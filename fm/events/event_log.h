@@ -9,6 +9,7 @@
 #include <jansson.h>
 #include "fm/events/event_time.h"
 #include "fm/loop/log.h"
+#include "topology/snapshot/topo.h"
 
 struct event_log;
 struct event_query;
@@ -18,11 +19,27 @@ struct event_log *event_log_new(unsigned capacity);
 void event_log_free(struct event_log *events); /* NULL is fine */
 
 /*
+ * What an event or an alert is about, as data: programs and commands go by it, never by the text.
+ * What is 0 or NULL is not said; all of it: it is about the fabric.
+ */
+struct event_subject {
+	guid_t node, peer;	 /* a device, and the one at the other end of its link */
+	uint8_t port, peer_port; /* their ports, 0 = the whole device */
+	const char *host;	 /* the machine; borrowed */
+	const char *name;	 /* of an alert: "subject" of its JSON, for people; borrowed */
+};
+
+/* Adds "node", "port", "peer", "peer_port" and "host" as far as they are said; NULL is fine. */
+void event_subject_put(const struct event_subject *subject, json_t *to);
+
+/*
  * kind: one word for programs ("fault", "reroute", "up" ..). The text has its subject first.
- * details: an object whose members are added to the event, or NULL; the reference is taken.
+ * subject: read within the call; NULL = the fabric. details: an object whose members are added to
+ * the event, or NULL; the reference is taken.
  */
 void event_log_add(struct event_log *events, enum log_level level, const char *kind,
-		   json_t *details, const char *format, ...) __attribute__((format(printf, 5, 6)));
+		   const struct event_subject *subject, json_t *details, const char *format, ...)
+	__attribute__((format(printf, 6, 7)));
 
 /*
  * Puts the events of an earlier run before those of this one: rows as of event_log_json(), oldest

@@ -142,7 +142,7 @@ static void log_switch(struct changes *s, uint32_t sw, bool down)
 		snprintf(means, sizeof(means), "%u %s", links,
 			 words_plural(links, "link", "links"));
 	event_log_add(s->f->events, down ? LOG_WARNING : LOG_NOTICE,
-		      down ? "switch-down" : "switch-up",
+		      down ? "switch-down" : "switch-up", NULL,
 		      of_fault(s, json_pack("{ss si si}", "role", topo_role_name(node->role),
 					    "cables", (int)links, "hcas", (int)hosts)),
 		      "%s 0x%016" PRIx64 ": %s switch %s: %s", node->name, node->guid,
@@ -155,7 +155,7 @@ static void log_switches(struct changes *s, const uint32_t *list, unsigned count
 		log_switch(s, list[i], down);
 	if (count > LOGGED_ONE_BY_ONE)
 		event_log_add(s->f->events, down ? LOG_WARNING : LOG_NOTICE,
-			      down ? "switch-down" : "switch-up", of_fault(s, NULL),
+			      down ? "switch-down" : "switch-up", NULL, of_fault(s, NULL),
 			      "fabric: %u more %s %s", count - LOGGED_ONE_BY_ONE,
 			      words_plural(count - LOGGED_ONE_BY_ONE, "switch", "switches"),
 			      down ? "down" : "up");
@@ -287,8 +287,8 @@ static void log_item(struct changes *s, const struct diff_item *item)
 			 before->name, before->guid);
 	count_item(s, item, text);
 	if (++s->logged[item->kind] <= LOGGED_ONE_BY_ONE)
-		event_log_add(s->f->events, change_words[item->kind].level, kind, of_fault(s, NULL),
-			      "%s", text);
+		event_log_add(s->f->events, change_words[item->kind].level, kind, NULL,
+			      of_fault(s, NULL), "%s", text);
 }
 
 static void log_rest(const struct changes *s, unsigned kind)
@@ -298,7 +298,7 @@ static void log_rest(const struct changes *s, unsigned kind)
 
 	if (rest)
 		event_log_add(
-			s->f->events, change_words[kind].level, change_words[kind].kind,
+			s->f->events, change_words[kind].level, change_words[kind].kind, NULL,
 			of_fault(s, NULL), "fabric: %u more %s", rest,
 			words_plural(rest, change_words[kind].one, change_words[kind].several));
 }
@@ -390,8 +390,8 @@ static void log_bounce(struct changes *s, const struct topo_port *now)
 	    !s->losses++) /* others lead around it meanwhile */
 		snprintf(s->loss, sizeof(s->loss), "%s", text);
 	if (s->bounces++ < LOGGED_ONE_BY_ONE)
-		event_log_add(s->f->events, LOG_WARNING, "link-bounced", of_fault(s, NULL), "%s",
-			      text);
+		event_log_add(s->f->events, LOG_WARNING, "link-bounced", NULL, of_fault(s, NULL),
+			      "%s", text);
 }
 
 /* Links of a switch that began anew are logged by that. */
@@ -409,7 +409,7 @@ static void log_bounces(struct changes *s)
 			log_bounce(s, now);
 	}
 	if (s->bounces > LOGGED_ONE_BY_ONE)
-		event_log_add(s->f->events, LOG_WARNING, "link-bounced", of_fault(s, NULL),
+		event_log_add(s->f->events, LOG_WARNING, "link-bounced", NULL, of_fault(s, NULL),
 			      "fabric: %u more links went down and came back",
 			      s->bounces - LOGGED_ONE_BY_ONE);
 }
@@ -428,7 +428,7 @@ static void log_reboots(struct changes *s)
 		s->reboots += node != NULL;
 		if (!node || was == TOPO_NONE || !live_links(s->older, was, &hosts))
 			continue;
-		event_log_add(s->f->events, LOG_WARNING, "switch-rebooted", of_fault(s, NULL),
+		event_log_add(s->f->events, LOG_WARNING, "switch-rebooted", NULL, of_fault(s, NULL),
 			      "%s 0x%016" PRIx64 ": rebooted, its forwarding tables are empty",
 			      node->name, node->guid);
 		if (!s->losses++)
@@ -451,12 +451,12 @@ void fabric_log_silent(struct fabric *f)
 			continue;
 		node->logged_silent = silent;
 		if (silent)
-			event_log_add(f->events, LOG_WARNING, "silent", NULL,
+			event_log_add(f->events, LOG_WARNING, "silent", NULL, NULL,
 				      "%s 0x%016" PRIx64
 				      ": unresponsive to SMPs (link up); forwarding unchanged",
 				      node->name, node->guid);
 		else if (!node->gone)
-			event_log_add(f->events, LOG_NOTICE, "answers", NULL,
+			event_log_add(f->events, LOG_NOTICE, "answers", NULL, NULL,
 				      "%s 0x%016" PRIx64 ": answers again", node->name, node->guid);
 	}
 }

@@ -42,7 +42,7 @@ static void log_given_up(struct fabric *f, const struct bringup_result *result)
 
 	if (result->links_new > 1)
 		snprintf(more, sizeof(more), ", and %u more", result->links_new - 1);
-	event_log_add(f->events, LOG_WARNING, "links-failed",
+	event_log_add(f->events, LOG_WARNING, "links-failed", NULL,
 		      json_pack("{si}", "links", (int)result->links_new),
 		      "fabric: %u %s did not come up: %s%s; retried at growing intervals",
 		      result->links_new, words_plural(result->links_new, "link", "links"),
@@ -58,8 +58,8 @@ static void name_port(struct fabric *f, const struct inv_node *node, unsigned nu
 	if (num && port->state != TOPO_ACTIVE)
 		fabric_request_isolate(f, node->guid, (uint8_t)num, ISOLATED_NOT_ACTIVE);
 	else if ((*named)++ < NAMED)
-		alert_raise(f->alerts, "port-refuses", name.text, "%s: %s", name.text,
-			    inv_trouble(port)->refusal);
+		alert_raise(f->alerts, "port-refuses", &(struct event_subject){ .name = name.text },
+			    "%s: %s", name.text, inv_trouble(port)->refusal);
 }
 
 static void name_ports(struct fabric *f)
@@ -73,7 +73,7 @@ static void name_ports(struct fabric *f)
 			if (n->ports[p].given_up >= NAMED_AFTER && (!p || n->ports[p].link_up))
 				name_port(f, n, p, &named);
 	if (named > NAMED)
-		alert_raise(f->alerts, "port-refuses", "", "%u more ports reject their settings",
+		alert_raise(f->alerts, "port-refuses", NULL, "%u more ports reject their settings",
 			    named - NAMED);
 	alerts_reviewed(f->alerts, "port-refuses");
 }
@@ -139,7 +139,7 @@ static void log_failed(struct fabric *f, const struct program_result *result)
 {
 	if (result->failed && !f->deploy->logged_failed)
 		event_log_add(
-			f->events, LOG_WARNING, "program-failed", NULL,
+			f->events, LOG_WARNING, "program-failed", NULL, NULL,
 			"fabric: %u LFT blocks were not acknowledged; retried at growing intervals",
 			result->failed);
 	f->deploy->logged_failed = result->failed > 0;

@@ -54,7 +54,7 @@ static void answer_all(struct fabric *f, const char *error)
 
 static void log_no_port(struct fabric *f, int error)
 {
-	event_log_add(f->events, LOG_ERR, "no-port", NULL,
+	event_log_add(f->events, LOG_ERR, "no-port", NULL, NULL,
 		      "fabric: the local port does not answer: %s", strerror(-error));
 	answer_all(f, "the local port does not answer");
 	fabric_settle(f);
@@ -386,7 +386,8 @@ struct fabric *fabric_new(struct loop *loop, struct mad *mad, const struct conf 
 	gethostname(name, sizeof(name) - 1);
 	event_log_set_manager(f->events, name);
 	event_log_listen(f->events, fabric_report_event, f);
-	event_log_add(f->events, LOG_NOTICE, "started", json_pack("{ss}", "version", FMD_VERSION),
+	event_log_add(f->events, LOG_NOTICE, "started", NULL,
+		      json_pack("{ss}", "version", FMD_VERSION),
 		      "fmd: started, version " FMD_VERSION);
 	f->alerts = alerts_new(loop, f->events);
 	store_init(f);

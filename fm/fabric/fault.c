@@ -186,7 +186,7 @@ static void log_answer(struct fabric *f, const struct answer *a, bool loss)
 	json_t *risk = risk_json(fabric_view(f).topo);
 	const char *text = json_string_value(json_object_get(risk, "text"));
 
-	event_log_add(f->events, LOG_NOTICE, loss ? "rerouted" : "restored",
+	event_log_add(f->events, LOG_NOTICE, loss ? "rerouted" : "restored", NULL,
 		      details(a, switches, risk),
 		      "%s: %s in %.1f ms (verified at %.1f ms), %llu %s in %u %s on %u %s%s%s",
 		      a->what, loss ? "rerouted" : "restored", a->programmed_ms, a->proven_ms,

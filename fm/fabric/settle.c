@@ -95,7 +95,7 @@ static void log_up(struct fabric *f)
 	const struct topo *t = f->now.topo;
 	unsigned links = topo_links(t);
 
-	event_log_add(f->events, LOG_NOTICE, "up", NULL,
+	event_log_add(f->events, LOG_NOTICE, "up", NULL, NULL,
 		      "fabric: up: %u %s, %u %s, %u %s (%u down), %llu SMPs, %.0f ms", t->nswitches,
 		      words_plural(t->nswitches, "switch", "switches"), t->ncas,
 		      words_plural(t->ncas, "HCA", "HCAs"), links,

@@ -173,13 +173,13 @@ static bool same_lids(const struct fabric *f)
 static void log_lids(struct fabric *f, const struct lid_map *lids)
 {
 	if (lids->taken_back)
-		event_log_add(f->events, LOG_WARNING, "lids-taken-back",
+		event_log_add(f->events, LOG_WARNING, "lids-taken-back", NULL,
 			      json_pack("{si}", "ports", (int)lids->taken_back),
 			      "fabric: no LID left: LIDs of %u absent ports, the longest absent "
 			      "first, were reassigned",
 			      lids->taken_back);
 	if (lids->without_lid)
-		event_log_add(f->events, LOG_ERR, "lids-exhausted", NULL,
+		event_log_add(f->events, LOG_ERR, "lids-exhausted", NULL, NULL,
 			      "fabric: %u %s no LID: all unicast LIDs are in use",
 			      lids->without_lid,
 			      words_plural(lids->without_lid, "port has", "ports have"));
@@ -357,7 +357,7 @@ static enum job_result refuse(struct fabric *f)
 	const struct check_report *proof = &f->update->next.proof;
 
 	event_log_add(
-		f->events, LOG_ERR, "refused", report_proof(proof),
+		f->events, LOG_ERR, "refused", NULL, report_proof(proof),
 		"fabric: new forwarding tables failed verification, the previous ones stay: %s",
 		proof->first);
 	drop(f->update);
@@ -382,7 +382,7 @@ static enum job_result judge(void *arg)
 	if (!sound)
 		return refuse(f);
 	if (proof->unreachable)
-		event_log_add(f->events, LOG_WARNING, "unreachable", report_proof(proof),
+		event_log_add(f->events, LOG_WARNING, "unreachable", NULL, report_proof(proof),
 			      "fabric: %llu %s of hosts %s connected by links, but no legal "
 			      "path exists: %s",
 			      (unsigned long long)proof->unreachable,
@@ -396,14 +396,14 @@ static enum job_result judge(void *arg)
 static void warn_of_unreachable(struct fabric *f, const struct check_report *proof)
 {
 	if (proof->unreachable)
-		alert_raise(f->alerts, "unreachable", "", "%llu %s no path: %s",
+		alert_raise(f->alerts, "unreachable", NULL, "%llu %s no path: %s",
 			    (unsigned long long)proof->unreachable,
 			    words_plural(proof->unreachable,
 					 "pair of hosts is connected by links, but has",
 					 "pairs of hosts are connected by links, but have"),
 			    proof->first);
 	else
-		alert_end(f->alerts, "unreachable", "");
+		alert_end(f->alerts, "unreachable", NULL);
 }
 
 /*
@@ -416,16 +416,16 @@ static void log_engine(struct fabric *f, const struct fabric_tried *next)
 	const char *before = now->engine ? now->engine : route_engine_name(f->conf.routing.engine);
 
 	if (strcmp(before, next->engine) || strcmp(now->why, next->why))
-		event_log_add(f->events, next->damaged ? LOG_WARNING : LOG_NOTICE, "engine",
+		event_log_add(f->events, next->damaged ? LOG_WARNING : LOG_NOTICE, "engine", NULL,
 			      json_pack("{ss ss ss}", "engine", next->engine, "before", before,
 					"why", next->why),
 			      "fabric: routed by %s%s%s", next->engine, next->why[0] ? ": " : "",
 			      next->why);
 	if (next->damaged)
-		alert_raise(f->alerts, "left-the-tree", "", "routed by %s: %s", next->engine,
+		alert_raise(f->alerts, "left-the-tree", NULL, "routed by %s: %s", next->engine,
 			    next->why);
 	else
-		alert_end(f->alerts, "left-the-tree", "");
+		alert_end(f->alerts, "left-the-tree", NULL);
 }
 
 static uint16_t own_lid(const struct inventory *inv, const struct publication *p)

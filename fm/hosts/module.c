@@ -358,7 +358,7 @@ static void log_one(const struct hosts_room *r, const struct watched *it, enum h
 {
 	const char *reason = host_verdict_reason(v);
 
-	event_log_add(r->services.events, level_of(it->reported), "host",
+	event_log_add(r->services.events, level_of(it->reported), "host", NULL,
 		      json_pack("{ss ss ss ss}", "host", it->name, "verdict",
 				host_state_name(it->reported), "before", word_of(before), "reason",
 				reason),
@@ -381,7 +381,7 @@ static void log_many(const struct hosts_room *r, enum host_state state, unsigned
 			used += (size_t)snprintf(text + used, sizeof(text) - used, " %s", it->name);
 		json_array_append_new(names, json_string(it->name));
 	}
-	event_log_add(r->services.events, level_of(state), "host",
+	event_log_add(r->services.events, level_of(state), "host", NULL,
 		      json_pack("{so ss}", "hosts", names, "verdict", host_state_name(state)),
 		      "%u hosts: %s:%s ..", count, host_state_name(state), text);
 }
@@ -557,7 +557,7 @@ static void hook_done(void *arg, const char *host, const char *error)
 	const struct hosts_room *r = arg;
 
 	if (error)
-		event_log_add(r->services.events, LOG_WARNING, "host-hook",
+		event_log_add(r->services.events, LOG_WARNING, "host-hook", NULL,
 			      json_pack("{ss}", "host", host), "hook %s for %s: %s",
 			      r->services.conf->hosts.hook, host, error);
 }

@@ -46,16 +46,17 @@ static void alert_one(const struct isolated *it)
 	bool transit = node && (!it->port || isolated_is_transit(node, it->port));
 	struct inv_link_name name = isolated_name(it);
 
-	alert_raise(it->list->services.alerts, "isolated", name.text, "%s: %s%s", name.text,
+	alert_raise(it->list->services.alerts, "isolated",
+		    &(struct event_subject){ .name = name.text }, "%s: %s%s", name.text,
 		    cause_words[it->cause], transit ? "; isolated from routing" : "");
 }
 
 static void alert_refusing(const struct isolation *is, unsigned count, const struct isolated *first)
 {
 	if (!count)
-		alert_end(is->services.alerts, "refusing", "");
+		alert_end(is->services.alerts, "refusing", NULL);
 	else
-		alert_raise(is->services.alerts, "refusing", "",
+		alert_raise(is->services.alerts, "refusing", NULL,
 			    "%u %s (first: %s, %s): this is too much of a tier, or a leaf's last "
 			    "uplink, so routing is not changed; %s",
 			    count, count == 1 ? "device rejects Sets" : "devices reject Sets",
@@ -78,7 +79,7 @@ void isolation_raise_alerts(struct isolation *is)
 			first = it;
 	}
 	if (in_force > NAMED)
-		alert_raise(alerts, "isolated", "", "%u more links and switches are isolated",
+		alert_raise(alerts, "isolated", NULL, "%u more links and switches are isolated",
 			    in_force - NAMED);
 	alerts_reviewed(alerts, "isolated");
 	alert_refusing(is, refused, first);

@@ -165,14 +165,15 @@ static void raise_alerts(struct hidden *x)
 		if (!reason || x->probable++ >= NAMED)
 			continue;
 		name_of(&x->ports[i], name);
-		alert_raise(x->services->alerts, "m-key-probable", name,
+		alert_raise(x->services->alerts, "m-key-probable",
+			    &(struct event_subject){ .name = name },
 			    "%s: answers no SMP, but %s: it probably holds an M_Key that this "
 			    "manager does not know, with protection level 2 or 3; nothing is "
 			    "written to it",
 			    name, reasons[reason]);
 	}
 	if (x->probable > NAMED)
-		alert_raise(x->services->alerts, "m-key-probable", "",
+		alert_raise(x->services->alerts, "m-key-probable", NULL,
 			    "%u more ports answer no SMP and probably hold an M_Key that this "
 			    "manager does not know",
 			    x->probable - NAMED);

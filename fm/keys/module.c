@@ -51,7 +51,8 @@ static bool name_one(void *arg, const struct inv_node *node, unsigned num)
 	struct inv_name name = name_of(node, num);
 
 	if (r->count++ < NAMED)
-		alert_raise(r->services->alerts, "port-m-key", name.text,
+		alert_raise(r->services->alerts, "port-m-key",
+			    &(struct event_subject){ .name = name.text },
 			    "%s: holds an M_Key that this manager does not know: it is used as it "
 			    "is, and nothing is written to it",
 			    name.text);
@@ -66,7 +67,7 @@ static unsigned foreign_review(const struct fabric_services *services)
 	alerts_review(services->alerts, "port-m-key");
 	each_foreign(services, name_one, &r);
 	if (r.count > NAMED)
-		alert_raise(services->alerts, "port-m-key", "",
+		alert_raise(services->alerts, "port-m-key", NULL,
 			    "%u more ports hold an M_Key that this manager does not know",
 			    r.count - NAMED);
 	alerts_reviewed(services->alerts, "port-m-key");
@@ -162,7 +163,7 @@ static void tell_expired(struct asking *a, const struct inv_node *node, unsigned
 	struct inv_name name = inventory_name(node, inv_is_switch(node) ? -1 : (int)num);
 
 	a->expired++;
-	event_log_add(a->services->events, LOG_WARNING, "m-key-expired", NULL,
+	event_log_add(a->services->events, LOG_WARNING, "m-key-expired", NULL, NULL,
 		      "%s: the lease of its M_Key has expired, for somebody used another one and "
 		      "no packet with the right one came in time; it is protected again",
 		      name.text);

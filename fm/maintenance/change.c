@@ -180,13 +180,13 @@ static void log_done(const struct change *change, json_t *result)
 	unsigned overridden = (unsigned)json_array_size(json_object_get(result, "not_honoured"));
 
 	if (overridden)
-		event_log_add(events, LOG_WARNING, "cordons-bent", NULL,
+		event_log_add(events, LOG_WARNING, "cordons-bent", NULL, NULL,
 			      "fabric: %u %s transit traffic although cordoned: some hosts have no "
 			      "other path",
 			      overridden,
 			      words_plural(overridden, "switch or link carries",
 					   "switches or links carry"));
-	event_log_add(events, LOG_NOTICE, verbs[change->kind], json_incref(result),
+	event_log_add(events, LOG_NOTICE, verbs[change->kind], NULL, json_incref(result),
 		      "%s: %s, %u %s: %lld %s in %lld %s, %.1f ms%s%s", change->what,
 		      verbs[change->kind], change->links,
 		      words_plural(change->links, "link", "links"), entries,
@@ -204,8 +204,8 @@ static void reported(void *data, json_t *result, const char *error)
 		return;
 	if (error)
 		event_log_add(change->room->services.events, LOG_WARNING, verbs[change->kind], NULL,
-			      "%s: %s, but not applied: %s", change->what, verbs[change->kind],
-			      error);
+			      NULL, "%s: %s, but not applied: %s", change->what,
+			      verbs[change->kind], error);
 	else
 		log_done(change, result);
 }

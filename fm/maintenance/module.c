@@ -190,7 +190,7 @@ static void follow_up(struct fabric *fabric, const struct fabric_services *servi
 {
 	unsigned nodes = forget_nodes(fabric, services->inventory);
 
-	event_log_add(services->events, LOG_NOTICE, "forgotten",
+	event_log_add(services->events, LOG_NOTICE, "forgotten", NULL,
 		      json_pack("{si si si}", "cables", (int)links, "nodes", (int)nodes, "absent",
 				(int)lids),
 		      "%s: forgot %u %s that %s down and %u %s; freed the LIDs of %u %s that "
@@ -368,7 +368,7 @@ static void refuse(struct holds *h, guid_t node, uint8_t port, enum hold_answer 
 	if (!it || it->why == answer)
 		return;
 	it->why = answer;
-	event_log_add(h->services->events, LOG_WARNING, "quarantine-refused",
+	event_log_add(h->services->events, LOG_WARNING, "quarantine-refused", NULL,
 		      json_pack("{ss}", "why", why), "%s: %s; %s", name_of(h, node, port).text, why,
 		      reasons[answer]);
 }

@@ -246,7 +246,7 @@ bool quarantines_need_link(const struct quarantines *qs, guid_t guid, uint8_t nu
 static void suspend(struct quarantines *qs, struct quarantine *q)
 {
 	q->waived = true;
-	event_log_add(qs->services->events, LOG_WARNING, "quarantine-waived", NULL,
+	event_log_add(qs->services->events, LOG_WARNING, "quarantine-waived", NULL, NULL,
 		      "%s: carries traffic although quarantined: a leaf would have less than %d%% "
 		      "of its uplinks",
 		      name_of(qs, q).text, qs->services->conf->quarantine.min_uplinks);
@@ -322,7 +322,7 @@ static void changed(struct quarantines *qs)
 static void end(struct quarantines *qs, struct quarantine *q)
 {
 	q->over = true;
-	event_log_add(qs->services->events, LOG_NOTICE, "released", NULL,
+	event_log_add(qs->services->events, LOG_NOTICE, "released", NULL, NULL,
 		      q->held ? "%s: released, clean for %u s" : "%s: released after %u s",
 		      name_of(qs, q).text, q->seconds);
 }
@@ -370,15 +370,15 @@ static void log_begin(struct quarantines *qs, const struct quarantine *q)
 
 	if (q->held)
 		event_log_add(
-			qs->services->events, LOG_WARNING, "quarantined", details,
+			qs->services->events, LOG_WARNING, "quarantined", NULL, details,
 			"%s: quarantined until it is clean for %u s, isolated from routing: %s",
 			name_of(qs, q).text, q->seconds, q->why);
 	else if (is_between_switches(qs, q))
-		event_log_add(qs->services->events, LOG_WARNING, "quarantined", details,
+		event_log_add(qs->services->events, LOG_WARNING, "quarantined", NULL, details,
 			      "%s: quarantined for %u s, isolated from routing: %s",
 			      name_of(qs, q).text, q->seconds, q->why);
 	else
-		event_log_add(qs->services->events, LOG_WARNING, "flapping", details,
+		event_log_add(qs->services->events, LOG_WARNING, "flapping", NULL, details,
 			      "%s: %s; a host's link stays in use", name_of(qs, q).text, q->why);
 }
 

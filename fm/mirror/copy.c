@@ -53,7 +53,7 @@ static void adopt(struct peer *p)
 		put(m, &p->contents.list[i]);
 	state_store_each(m->services.state, empty_others, p);
 	if (m->copied != p->who.port_guid)
-		event_log_add(m->services.events, LOG_NOTICE, "mirror", NULL,
+		event_log_add(m->services.events, LOG_NOTICE, "mirror", NULL, NULL,
 			      "fabric: state_dir is a complete copy of that of %s (port GUID "
 			      "0x%016" PRIx64 ")",
 			      p->who.name, p->who.port_guid);

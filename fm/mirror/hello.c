@@ -131,7 +131,7 @@ static void warn_of(const struct mirror *m, const struct manager *who)
 	if (!who->port_guid || !who->other_keys)
 		return;
 	snprintf(subject, sizeof(subject), "%s 0x%016" PRIx64, who->name, who->port_guid);
-	alert_raise(m->services.alerts, "peer-m-keys", subject,
+	alert_raise(m->services.alerts, "peer-m-keys", &(struct event_subject){ .name = subject },
 		    "%s: has other M_Keys than this manager: whichever of the two takes over "
 		    "could set no port; compare m_key, m_key_secret_file, m_key_per_port and the "
 		    "old ones",

@@ -161,7 +161,7 @@ static bool is_met(struct mirror *m, const struct manager *standby)
 
 static void say_unshared(const struct mirror *m, const struct manager *standby)
 {
-	event_log_add(m->services.events, LOG_WARNING, "mirror", NULL,
+	event_log_add(m->services.events, LOG_WARNING, "mirror", NULL, NULL,
 		      "fabric: %s (port GUID 0x%016" PRIx64 ") was master in take-over %" PRIu64
 		      " and changed what no standby had copied when it ended: that is put aside "
 		      "there, what this manager keeps stays in force",
@@ -170,7 +170,7 @@ static void say_unshared(const struct mirror *m, const struct manager *standby)
 
 static void say_apart(const struct mirror *m, const struct manager *standby)
 {
-	event_log_add(m->services.events, LOG_WARNING, "mirror", NULL,
+	event_log_add(m->services.events, LOG_WARNING, "mirror", NULL, NULL,
 		      "fabric: %s (port GUID 0x%016" PRIx64 ") was master in take-over %" PRIu64
 		      " without this manager: what this one keeps stays in force, what that one "
 		      "did is put aside there",
@@ -246,7 +246,7 @@ void lineage_yield(struct mirror *m, const struct peer *master)
 		return; /* an older version does not say what it comes from */
 	state_store_each(m->services.state, put_aside, &a);
 	state_store_put(m->services.state, unshared_file.name, "", 0);
-	event_log_add(m->services.events, LOG_WARNING, "mirror", NULL,
+	event_log_add(m->services.events, LOG_WARNING, "mirror", NULL, NULL,
 		      "fabric: this manager was master in take-over %" PRIu64
 		      " %s %s (port GUID 0x%016" PRIx64
 		      "), whose state is in force now; what this one had is kept in state_dir: %s",

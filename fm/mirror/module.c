@@ -104,7 +104,7 @@ static void review_standby(struct mirror *m, uint64_t alone_us)
 	if (alone_us > copy_lasts_us(m) && m->copied)
 		forget_copy(m);
 	if (alone_us > ALONE_US)
-		alert_raise(m->services.alerts, "mirror", "",
+		alert_raise(m->services.alerts, "mirror", NULL,
 			    "this standby has no current copy of the master's state: %s",
 			    copy_error(m));
 }
@@ -115,9 +115,9 @@ static void review_master(struct mirror *m, uint64_t alone_us)
 
 	source_error(m, why, sizeof(why));
 	if (!*m->services.conf->mirror.listen)
-		alert_end(m->services.alerts, "mirror", "");
+		alert_end(m->services.alerts, "mirror", NULL);
 	else if (alone_us > ALONE_US)
-		alert_raise(m->services.alerts, "mirror", "",
+		alert_raise(m->services.alerts, "mirror", NULL,
 			    "no standby has a current copy of this master's state: %s", why);
 }
 
@@ -143,7 +143,7 @@ static void review(struct mirror *m)
 
 	m->whole_us = whole_us(m);
 	if (is_whole(m)) {
-		alert_end(m->services.alerts, "mirror", "");
+		alert_end(m->services.alerts, "mirror", NULL);
 		return;
 	}
 	if (master)
@@ -151,7 +151,7 @@ static void review(struct mirror *m)
 	else if (fabric_role(m->fabric) == FABRIC_ROLE_STANDBY && m->npeers)
 		review_standby(m, now - m->whole_us);
 	else
-		alert_end(m->services.alerts, "mirror", "");
+		alert_end(m->services.alerts, "mirror", NULL);
 }
 
 static void tick(void *arg)
@@ -237,7 +237,7 @@ static void configure(void *room)
 	if (m->tls)
 		loop_timer_set(m->tick, 0);
 	else
-		alert_end(m->services.alerts, "mirror", "");
+		alert_end(m->services.alerts, "mirror", NULL);
 }
 
 /* ---- Hooks ----------------------------------------------------------------------------------- */

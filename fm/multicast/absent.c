@@ -239,7 +239,7 @@ static void sort_unique(struct change *c)
 static void log_ports(const struct multicast *m, const char *kind, unsigned ports, const char *what)
 {
 	if (ports)
-		event_log_add(m->services.events, LOG_NOTICE, kind,
+		event_log_add(m->services.events, LOG_NOTICE, kind, NULL,
 			      json_pack("{si}", "ports", (int)ports),
 			      "fabric: %u %s in multicast groups %s", ports,
 			      words_plural(ports, "port", "ports"), what);

@@ -93,7 +93,7 @@ void assumed_begin(struct multicast *m)
 	a->mlids = each_mlid(m, reserve);
 	a->until_us = loop_now_us(m->services.loop) + grace_us;
 	loop_timer_set(a->end, grace_us);
-	event_log_add(m->services.events, LOG_NOTICE, "mcast-kept",
+	event_log_add(m->services.events, LOG_NOTICE, "mcast-kept", NULL,
 		      json_pack("{si}", "mlids", (int)a->mlids),
 		      "fabric: trees of %u multicast LIDs of the previous manager are kept for %u "
 		      "s while their members join",
@@ -105,7 +105,7 @@ void assumed_end(struct multicast *m, void (*changed)(struct multicast *m, uint1
 	each_mlid(m, changed);
 	m->assumed.count = m->assumed.mlids = 0;
 	event_log_add(
-		m->services.events, LOG_NOTICE, "mcast-cleared", NULL,
+		m->services.events, LOG_NOTICE, "mcast-cleared", NULL, NULL,
 		"fabric: multicast entries of the previous manager without a new join are cleared");
 }
 

@@ -48,7 +48,7 @@ static void log_use(const struct multicast *m, const struct topo *t, unsigned us
 	unsigned groups;
 	guid_t port = sa_mcast_largest(m->services.sa, &groups);
 
-	event_log_add(m->services.events, used < capacity ? LOG_WARNING : LOG_ERR, "mlids",
+	event_log_add(m->services.events, used < capacity ? LOG_WARNING : LOG_ERR, "mlids", NULL,
 		      json_pack("{si si}", "used", (int)used, "room", (int)capacity),
 		      "fabric: %u of %u multicast LIDs are in use%s; the multicast table of %s is "
 		      "full; %s (port GUID 0x%016llx) is in most groups: %u",

@@ -117,7 +117,7 @@ static void ask_anew(struct multicast *m)
 {
 	if (!m->trees.unknown_members || !m->known)
 		return;
-	event_log_add(m->services.events, LOG_NOTICE, "mcast-strangers", NULL,
+	event_log_add(m->services.events, LOG_NOTICE, "mcast-strangers", NULL, NULL,
 		      "fabric: multicast tables have %u entries to hosts without a known join: all "
 		      "hosts are asked to register anew",
 		      m->trees.unknown_members);
@@ -371,7 +371,7 @@ static enum job_result plan(void *arg)
 /* A tree that the check refuses is not programmed: its group has no traffic until it changes. */
 static void refuse(struct multicast *m, struct mcast_tree *tree, const char *why)
 {
-	event_log_add(m->services.events, LOG_ERR, "mcast-refused", NULL,
+	event_log_add(m->services.events, LOG_ERR, "mcast-refused", NULL, NULL,
 		      "fabric: the tree of multicast LID 0x%x failed verification: %s", tree->mlid,
 		      why);
 	free(tree->hops);
@@ -413,7 +413,7 @@ static void report_narrow(struct multicast *m, const struct mcast_group *group,
 				t->nodes[t->ports[group->members[i].port].node].name);
 	}
 	event_log_add(
-		m->services.events, LOG_WARNING, "mcast-narrow",
+		m->services.events, LOG_WARNING, "mcast-narrow", NULL,
 		json_pack("{si si}", "mlid", (int)tree->mlid, "left_out", (int)tree->left_out),
 		"fabric: %u %s of multicast LID 0x%x %s not served, as any tree to them "
 		"would close a credit loop: %s",
@@ -481,7 +481,7 @@ static void report_turns(struct multicast *m)
 	if (n == m->trees.with_turns)
 		return;
 	m->trees.with_turns = n;
-	event_log_add(m->services.events, LOG_NOTICE, "mcast-turns",
+	event_log_add(m->services.events, LOG_NOTICE, "mcast-turns", NULL,
 		      json_pack("{si si}", "trees", (int)n, "of", (int)m->trees.plan.ntrees),
 		      "fabric: %u of %u multicast trees have a down-up turn: no switch has all of "
 		      "the members below it",
@@ -494,13 +494,13 @@ static void written(void *arg, const struct mft_result *result)
 
 	m->trees.result = *result;
 	if (result->cleared)
-		event_log_add(m->services.events, LOG_NOTICE, "mcast-cleared", NULL,
+		event_log_add(m->services.events, LOG_NOTICE, "mcast-cleared", NULL, NULL,
 			      "fabric: %u multicast entries of the previous manager were cleared",
 			      result->cleared);
 	if (result->failed)
 		fabric_request_retry(m->fabric, "multicast blocks not acknowledged");
 	if (result->failed && !m->trees.logged_failed)
-		event_log_add(m->services.events, LOG_WARNING, "mcast-failed", NULL,
+		event_log_add(m->services.events, LOG_WARNING, "mcast-failed", NULL, NULL,
 			      "fabric: %u multicast blocks were not acknowledged, %u groups wait "
 			      "for them; retried at growing intervals",
 			      result->failed, result->held);
@@ -564,7 +564,7 @@ void trees_keep_proof(struct multicast *m)
 	if (t->published && view.spanning &&
 	    !mcast_proof_span(t->published, view.tables, view.spanning))
 		event_log_add(
-			m->services.events, LOG_WARNING, "mcast-spanning", NULL,
+			m->services.events, LOG_WARNING, "mcast-spanning", NULL, NULL,
 			"fabric: the spanning tree of the routing engine closes a credit loop: "
 			"each group has a tree of its own");
 }

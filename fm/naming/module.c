@@ -27,7 +27,7 @@ static bool load_file(const struct naming_room *r, struct node_names **names)
 
 	*names = *path ? node_names_read(path, err, sizeof(err)) : NULL;
 	if (*path && !*names) {
-		event_log_add(r->services.events, LOG_ERR, "names-refused", NULL,
+		event_log_add(r->services.events, LOG_ERR, "names-refused", NULL, NULL,
 			      "fabric: previous node names kept: %s", err);
 		trouble_set(r->services.alerts, "node_name_map", err);
 		return false;
@@ -50,12 +50,12 @@ static void log_names(const struct naming_room *r)
 	uint32_t count = node_names_count(r->names), here = count_here(r);
 
 	if (count)
-		event_log_add(r->services.events, LOG_NOTICE, "names",
+		event_log_add(r->services.events, LOG_NOTICE, "names", NULL,
 			      json_pack("{si si}", "names", (int)count, "nodes", (int)here),
 			      "fabric: %u node names from %s, %u of them of known nodes", count,
 			      r->services.conf->node_name_map, here);
 	else
-		event_log_add(r->services.events, LOG_NOTICE, "names", NULL,
+		event_log_add(r->services.events, LOG_NOTICE, "names", NULL, NULL,
 			      "fabric: node_name_map was removed, nodes are named by their "
 			      "NodeDescriptions");
 }

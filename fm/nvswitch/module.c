@@ -416,7 +416,7 @@ static void event_cb(void *arg, enum log_level level, const char *kind, json_t *
 {
 	struct nvlink_room *r = arg;
 
-	event_log_add(r->services.events, level, kind, details, "%s", text);
+	event_log_add(r->services.events, level, kind, NULL, details, "%s", text);
 }
 
 static void reroute_cb(void *arg)
@@ -464,7 +464,7 @@ static const char *admit(void *room, const struct topo *next)
 		return NULL;
 	if (desc && !r->refused)
 		event_log_add(
-			r->services.events, LOG_ERR, "nvlink-subnet", NULL,
+			r->services.events, LOG_ERR, "nvlink-subnet", NULL, NULL,
 			"%s: an NVLink switch or GPU: this port leads into an NVLink subnet, "
 			"which its own manager runs; nothing is programmed. Choose the compute "
 			"fabric's port (guid in fmd.conf)",
@@ -579,7 +579,7 @@ static void configure(void *room)
 	char err[512] = "";
 
 	if (nvswitch_configure(r->nvswitch, &conf, err, sizeof(err)))
-		event_log_add(r->services.events, LOG_ERR, "nvswitch-conf", NULL,
+		event_log_add(r->services.events, LOG_ERR, "nvswitch-conf", NULL, NULL,
 			      "nvswitch: previous exporters and logs kept: %s", err);
 }
 

@@ -77,7 +77,7 @@ static struct partition_set *load_file(struct partition_room *r)
 	if (set)
 		keep_text(r);
 	else
-		event_log_add(r->services.events, LOG_ERR, "partitions-refused", NULL,
+		event_log_add(r->services.events, LOG_ERR, "partitions-refused", NULL, NULL,
 			      "fabric: previous partitions kept: %s", err);
 	trouble_set(r->services.alerts, "partition_config_file", set ? NULL : err);
 	return set;
@@ -168,11 +168,11 @@ static void log_change(const struct partition_room *r, const struct partition_se
 	const struct partition_set *set = r->now.set;
 
 	if (!set->built_in)
-		event_log_add(r->services.events, LOG_NOTICE, "partitions", NULL,
+		event_log_add(r->services.events, LOG_NOTICE, "partitions", NULL, NULL,
 			      "fabric: %u partitions from %s", set->count,
 			      r->services.conf->partition.file);
 	else if (older && !older->built_in)
-		event_log_add(r->services.events, LOG_NOTICE, "partitions", NULL,
+		event_log_add(r->services.events, LOG_NOTICE, "partitions", NULL, NULL,
 			      "fabric: partitions were removed, all ports are in one partition");
 }
 

@@ -503,7 +503,7 @@ static void changed(void *arg, const struct perf_port *port, enum judge_state be
 	bool well = now == JUDGE_WELL;
 
 	count_states(h, before, now);
-	event_log_add(h->services.events, well ? LOG_NOTICE : LOG_WARNING, events[now],
+	event_log_add(h->services.events, well ? LOG_NOTICE : LOG_WARNING, events[now], NULL,
 		      json_pack("{ss}", "state", judge_state_name(now)), "%s: %s%s%s",
 		      inventory_link_name(h->services.inventory, port->node, port->num).text,
 		      judge_state_name(now), well ? " again" : ": ",

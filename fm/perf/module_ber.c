@@ -64,7 +64,7 @@ void link_health_ber(void *health, const struct perf_port *port, bool changed)
 	if (changed) {
 		h->over += over ? 1 : -1u;
 		event_log_add(h->services.events, over ? LOG_WARNING : LOG_NOTICE,
-			      over ? "link-errors" : "link-errors-over", NULL, "%s: %s",
+			      over ? "link-errors" : "link-errors-over", NULL, NULL, "%s: %s",
 			      inventory_link_name(inv, port->node, port->num).text,
 			      over ? why.text : "bit error rate within its limits again");
 		fabric_report_hosts_changed(h->fabric);

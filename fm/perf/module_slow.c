@@ -105,7 +105,7 @@ static int by_place(const void *a, const void *b)
 
 static void report_slow(const struct link_health *h, const struct slow_link *s)
 {
-	event_log_add(h->services.events, LOG_WARNING, "link-slow", NULL,
+	event_log_add(h->services.events, LOG_WARNING, "link-slow", NULL, NULL,
 		      "%s: runs at %ux %s, both ends support %ux %s",
 		      inventory_link_name(h->services.inventory, s->node, s->port).text, s->lanes,
 		      topo_speed_name(s->speed), s->best_lanes, topo_speed_name(s->best_speed));
@@ -189,7 +189,7 @@ void link_health_slow_end(struct link_health *h)
 			report_slow(h, &s);
 	}
 	if (told > LOGGED_ONE_BY_ONE)
-		event_log_add(h->services.events, LOG_WARNING, "link-slow", NULL,
+		event_log_add(h->services.events, LOG_WARNING, "link-slow", NULL, NULL,
 			      "fabric: %u more links run below what both ends support",
 			      told - LOGGED_ONE_BY_ONE);
 	if (told || h->nslow != nbefore)

@@ -247,7 +247,7 @@ static void report(const struct room *r)
 {
 	uint64_t entries = fabric_written(r->fabric).entries;
 
-	event_log_add(r->services.events, LOG_NOTICE, "rebalanced",
+	event_log_add(r->services.events, LOG_NOTICE, "rebalanced", NULL,
 		      json_pack("{sI si so so}", "entries", (json_int_t)entries, "overrides",
 				(int)r->kept.count, "before", load_json(&r->before), "after",
 				load_json(&r->after)),

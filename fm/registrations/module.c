@@ -411,7 +411,7 @@ static void warn_if_late(struct registrations *r)
 	uint64_t age = loop_now_us(r->services.loop) - r->whole_us;
 
 	if (age > LATE * interval_us(r) + LATE_US)
-		alert_raise(r->services.alerts, "registrations", "",
+		alert_raise(r->services.alerts, "registrations", NULL,
 			    "this standby has no current registrations of the master's SA: %s",
 			    r->error);
 }
@@ -421,7 +421,7 @@ static void report_first(struct registrations *r)
 	if (r->copied == r->master)
 		return;
 	r->copied = r->master;
-	event_log_add(r->services.events, LOG_NOTICE, "registrations", NULL,
+	event_log_add(r->services.events, LOG_NOTICE, "registrations", NULL, NULL,
 		      "fabric: group members, services and subscriptions were read from the SA of "
 		      "port GUID 0x%016" PRIx64 "",
 		      r->master);
@@ -442,7 +442,7 @@ static void passed(void *arg, const char *error, const struct pass_figures *figu
 	r->figures = *figures;
 	state_store_set_read(r->services.state, true);
 	r->whole_us = loop_now_us(r->services.loop);
-	alert_end(r->services.alerts, "registrations", "");
+	alert_end(r->services.alerts, "registrations", NULL);
 	next(r, UINT64_MAX);
 }
 
@@ -455,7 +455,7 @@ static void due(void *arg)
 		pass_forget(r->pass);
 		r->copied = 0;
 		r->whole_us = loop_now_us(r->services.loop);
-		alert_end(r->services.alerts, "registrations", "");
+		alert_end(r->services.alerts, "registrations", NULL);
 		next(r, UINT64_MAX);
 		return;
 	}
@@ -470,7 +470,7 @@ static void follow(struct registrations *r, guid_t master)
 	if (master != r->master) {
 		r->whole_us = loop_now_us(r->services.loop);
 		r->error[0] = '\0';
-		alert_end(r->services.alerts, "registrations", "");
+		alert_end(r->services.alerts, "registrations", NULL);
 	}
 	r->master = master;
 	next(r, FIRST_US);
@@ -497,7 +497,7 @@ static void configure(void *room)
 
 	if (!interval_us(r)) {
 		pass_stop(r->pass);
-		alert_end(r->services.alerts, "registrations", "");
+		alert_end(r->services.alerts, "registrations", NULL);
 	}
 	if (!pass_is_under_way(r->pass))
 		next(r, FIRST_US);

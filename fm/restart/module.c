@@ -651,7 +651,7 @@ static void programmed(void *room, const struct program_result *result)
 	uint64_t written = program_blocks_written(r->services.program);
 
 	if (result->read)
-		event_log_add(r->services.events, LOG_NOTICE, "tables-held",
+		event_log_add(r->services.events, LOG_NOTICE, "tables-held", NULL,
 			      json_pack("{si si sI}", "read", (int)result->read, "differed",
 					(int)result->differed, "written", (json_int_t)written),
 			      "fabric: warm restart: %u LFT blocks read back, %u differed, %llu "

@@ -226,7 +226,7 @@ static void done(void *owner, const struct batch_job *job, const struct batch_pa
 	if (answer->result == MAD_OK)
 		return;
 	holder->written = false;
-	event_log_add(g->services.events, LOG_WARNING, "guids-refused", NULL,
+	event_log_add(g->services.events, LOG_WARNING, "guids-refused", NULL, NULL,
 		      "port 0x%016llx: does not apply block %u of its GUID table",
 		      (unsigned long long)cl_qmap_key(&holder->item), job->arg);
 }
@@ -558,7 +558,7 @@ static void reported(void *arg, const char *text)
 {
 	struct sa_room *r = arg;
 
-	event_log_add(r->services.events, LOG_WARNING, "sa", NULL, "%s", text);
+	event_log_add(r->services.events, LOG_WARNING, "sa", NULL, NULL, "%s", text);
 }
 
 static void guids_changed(void *arg, guid_t port)

@@ -141,7 +141,7 @@ static void stand_still(struct keys *k, const struct foreign *found)
 {
 	k->foreign = true;
 	k->asked = 0; /* the next sweep asks again */
-	alert_raise(k->alerts, "foreign-m-key", "",
+	alert_raise(k->alerts, "foreign-m-key", NULL,
 		    "%u of %u nodes hold a foreign M_Key (first: %s); fmd writes nothing: %s",
 		    found->nodes, found->of, found->first->name, advice(&k->conf->sm));
 }
@@ -180,5 +180,5 @@ void keys_end(struct keys *k)
 	k->ask = 0;
 	k->asked = 0;
 	k->right = k->foreign = false;
-	alert_end(k->alerts, "foreign-m-key", "");
+	alert_end(k->alerts, "foreign-m-key", NULL);
 }

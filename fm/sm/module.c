@@ -42,7 +42,7 @@ static bool knows_standby(const struct sm_room *r)
 
 static void ask_anew(struct sm_room *r, uint64_t us)
 {
-	event_log_add(r->services.events, LOG_WARNING, "stood-still", NULL,
+	event_log_add(r->services.events, LOG_WARNING, "stood-still", NULL, NULL,
 		      "fabric: this manager stood still for %.1f s, and another may be master now: "
 		      "it asks first",
 		      (double)us / 1e6);

@@ -73,7 +73,7 @@ static void add(struct sm_room *r, const struct other *other)
 	snprintf(it.name, sizeof(it.name), "%s", other->name);
 	it.shut = may_be_shut(r, node);
 	s->list[s->count++] = it;
-	event_log_add(r->services.events, LOG_ERR, "sm-not-allowed", details_of(&it),
+	event_log_add(r->services.events, LOG_ERR, "sm-not-allowed", NULL, details_of(&it),
 		      "%s (port GUID 0x%016" PRIx64
 		      "): runs a subnet manager that allowed_sm_guids does not name%s",
 		      it.name, it.port_guid, it.shut ? "; its link is taken out of service" : "");
@@ -85,7 +85,7 @@ static void let_go(struct sm_room *r, struct stranger *it, const char *why)
 {
 	struct strangers *s = &r->strangers;
 
-	event_log_add(r->services.events, LOG_NOTICE, "sm-not-allowed-over", details_of(it),
+	event_log_add(r->services.events, LOG_NOTICE, "sm-not-allowed-over", NULL, details_of(it),
 		      "%s (port GUID 0x%016" PRIx64 "): %s%s", it->name, it->port_guid, why,
 		      it->shut ? "; its link may come up again" : "");
 	if (it->shut)
@@ -125,7 +125,8 @@ static void raise_alerts(struct sm_room *r)
 
 	alerts_review(r->services.alerts, "sm-not-allowed");
 	for (unsigned i = 0; i < s->count; i++)
-		alert_raise(r->services.alerts, "sm-not-allowed", s->list[i].name,
+		alert_raise(r->services.alerts, "sm-not-allowed",
+			    &(struct event_subject){ .name = s->list[i].name },
 			    "%s (port GUID 0x%016" PRIx64
 			    "): runs a subnet manager that allowed_sm_guids does not name%s",
 			    s->list[i].name, s->list[i].port_guid,

@@ -40,13 +40,13 @@ static bool are_reported(const struct sm_room *r)
 static void report_other(struct sm_room *r, const struct other *other)
 {
 	if (other->answered && election_is_foreign(&r->core, &other->info))
-		event_log_add(r->services.events, LOG_ERR, "other-sm", NULL,
+		event_log_add(r->services.events, LOG_ERR, "other-sm", NULL, NULL,
 			      "%s (port GUID 0x%016" PRIx64
 			      "): subnet manager with another SM_Key found; the two managers "
 			      "ignore each other",
 			      other->name, other->guid);
 	else
-		event_log_add(r->services.events, LOG_NOTICE, "other-sm", NULL,
+		event_log_add(r->services.events, LOG_NOTICE, "other-sm", NULL, NULL,
 			      "%s (port GUID 0x%016" PRIx64
 			      "): other subnet manager: %s, priority %u",
 			      other->name, other->guid, state_of(other), other->info.priority);
@@ -59,7 +59,7 @@ void sm_report_others(struct sm_room *r)
 	if (are_reported(r))
 		return;
 	if (!q->nothers)
-		event_log_add(r->services.events, LOG_NOTICE, "other-sm", NULL,
+		event_log_add(r->services.events, LOG_NOTICE, "other-sm", NULL, NULL,
 			      "fabric: no other subnet manager left");
 	r->reports.reported =
 		mem_resize(r->reports.reported, q->nothers + 1, sizeof(*r->reports.reported));
@@ -95,7 +95,7 @@ void sm_show_to_sa(struct sm_room *r)
 void sm_report_master(struct sm_room *r)
 {
 	if (r->reports.taking.begun_us)
-		event_log_add(r->services.events, LOG_WARNING, "master", NULL,
+		event_log_add(r->services.events, LOG_WARNING, "master", NULL, NULL,
 			      "fabric: this subnet manager is now master, after %s",
 			      r->reports.taking.from);
 }
@@ -104,14 +104,14 @@ void sm_report_standby(struct sm_room *r)
 {
 	const struct other *master = &r->polls.master;
 
-	event_log_add(r->services.events, LOG_NOTICE, "standby", NULL,
+	event_log_add(r->services.events, LOG_NOTICE, "standby", NULL, NULL,
 		      "fabric: this subnet manager is now standby of %s (port GUID 0x%016" PRIx64
 		      ", priority %u, %s)",
 		      master->name, master->guid, master->info.priority,
 		      sm_state_name(master->info.state));
 	if (election_is_foreign(&r->core, &master->info))
 		alert_raise(
-			r->services.alerts, "foreign-master", "",
+			r->services.alerts, "foreign-master", NULL,
 			"%s (port GUID 0x%016" PRIx64
 			") is master and has another SM_Key: this manager stays standby whatever "
 			"the priorities; configure the same sm_key on both, or stop one of them",
@@ -123,7 +123,7 @@ void sm_report_handover(struct sm_room *r)
 	const struct other *peer = &r->peer;
 	bool wish = r->core.gave || r->core.lowered;
 
-	event_log_add(r->services.events, LOG_NOTICE, "handover", NULL,
+	event_log_add(r->services.events, LOG_NOTICE, "handover", NULL, NULL,
 		      "fabric: %s (port GUID 0x%016" PRIx64 ", priority %u) %s: handing over to it",
 		      peer->name, peer->guid, peer->info.priority,
 		      wish ? "was chosen as master by an operator" : "outranks this manager");
@@ -131,7 +131,7 @@ void sm_report_handover(struct sm_room *r)
 
 void sm_report_not_copied(struct sm_room *r)
 {
-	event_log_add(r->services.events, LOG_WARNING, "handover", NULL,
+	event_log_add(r->services.events, LOG_WARNING, "handover", NULL, NULL,
 		      "fabric: handing over although no standby has a complete copy of this "
 		      "manager's state");
 }
@@ -140,11 +140,11 @@ void sm_report_two_masters(struct sm_room *r, const struct other *whom)
 {
 	bool foreign = election_is_foreign(&r->core, &whom->info);
 
-	event_log_add(r->services.events, LOG_ERR, "two-masters", NULL,
+	event_log_add(r->services.events, LOG_ERR, "two-masters", NULL, NULL,
 		      "fabric: two masters: %s (port GUID 0x%016" PRIx64
 		      ", priority %u) is master too; both change the fabric until it hands over",
 		      whom->name, whom->guid, whom->info.priority);
-	alert_raise(r->services.alerts, "two-masters", "",
+	alert_raise(r->services.alerts, "two-masters", NULL,
 		    "two masters: %s (port GUID 0x%016" PRIx64
 		    ", priority %u) is master too, and both change the fabric: %s",
 		    whom->name, whom->guid, whom->info.priority,
@@ -165,11 +165,11 @@ void sm_report_control(struct sm_room *r, enum election_event event, const struc
 
 	if (did[event])
 		event_log_add(r->services.events, event == ELECTION_DISABLE ? LOG_ERR : LOG_NOTICE,
-			      "handover", NULL, "%s (port GUID 0x%016" PRIx64 "): %s",
+			      "handover", NULL, NULL, "%s (port GUID 0x%016" PRIx64 "): %s",
 			      from->name[0] ? from->name : "a subnet manager", from->guid,
 			      did[event]);
 	if (event == ELECTION_DISABLE)
-		alert_raise(r->services.alerts, "disabled", "",
+		alert_raise(r->services.alerts, "disabled", NULL,
 			    "%s (port GUID 0x%016" PRIx64
 			    ") disabled this manager (SMInfo DISABLE): it is not a standby until a "
 			    "master enables it, the sender is gone, or fmd restarts",
@@ -198,7 +198,7 @@ void sm_report_taken(struct sm_room *r)
 	r->reports.take_over_ms = (double)(silent + took);
 	r->reports.take_overs++;
 	r->reports.taking.begun_us = 0;
-	event_log_add(r->services.events, LOG_NOTICE, "take-over",
+	event_log_add(r->services.events, LOG_NOTICE, "take-over", NULL,
 		      json_pack("{sI sI sI}", "silent_ms", (json_int_t)silent, "took_ms",
 				(json_int_t)took, "lft_blocks_written", (json_int_t)blocks),
 		      "fabric: took over from %s: %llu ms without an answer, then %llu ms until "
@@ -236,7 +236,7 @@ void sm_report_role(struct sm_room *r)
 	if (r->reports.role) {
 		slot = &r->reports.role_changed_us[r->reports.role_changes++ % ROLE_CHANGES_MAX];
 		if (r->reports.role_changes > ROLE_CHANGES_MAX && now - *slot < ROLE_CHANGES_US)
-			alert_raise(r->services.alerts, "role-changes", "",
+			alert_raise(r->services.alerts, "role-changes", NULL,
 				    "this manager changed its role more than %u times in ten "
 				    "minutes; see fmctl events",
 				    ROLE_CHANGES_MAX);
@@ -250,7 +250,7 @@ static void calm_cb(void *arg)
 {
 	struct sm_room *r = arg;
 
-	alert_end(r->services.alerts, "role-changes", "");
+	alert_end(r->services.alerts, "role-changes", NULL);
 }
 
 void sm_report_init(struct sm_room *r)

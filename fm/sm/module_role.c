@@ -424,7 +424,7 @@ static void resume(struct sm_room *r)
 {
 	uint64_t pause_us = r->peer_silent ? SILENCE_US : REFUSED_US;
 
-	event_log_add(r->services.events, LOG_WARNING, "handover", NULL,
+	event_log_add(r->services.events, LOG_WARNING, "handover", NULL, NULL,
 		      "fabric: %s did not take over: this manager stays master", r->peer.name);
 	fabric_pause(r->fabric, false, "handover not taken");
 	sa_freeze(r->services.sa, false);
@@ -510,16 +510,16 @@ static void end_role(struct sm_room *r)
 	sm_part_end(r);
 	keys_end(&r->keys);
 	r->foreign_prefix = false;
-	alert_end(r->services.alerts, "foreign-prefix", "");
+	alert_end(r->services.alerts, "foreign-prefix", NULL);
 	sm_stop_asking(r);
 	sm_stop_polling(r);
 	loop_timer_stop(r->due);
 	if (r->core.state != SM_MASTER)
-		alert_end(r->services.alerts, "two-masters", "");
+		alert_end(r->services.alerts, "two-masters", NULL);
 	if (r->core.state != SM_STANDBY)
-		alert_end(r->services.alerts, "foreign-master", "");
+		alert_end(r->services.alerts, "foreign-master", NULL);
 	if (r->core.state != SM_NOT_ACTIVE)
-		alert_end(r->services.alerts, "disabled", "");
+		alert_end(r->services.alerts, "disabled", NULL);
 	end_wish(r, role_given(r) ? NULL : "this subnet manager is no longer master");
 	mad_cancel(r->services.mad, r->handover);
 	r->handover = 0;
@@ -576,8 +576,8 @@ static void only_master(struct sm_room *r)
 	if (!r->warned)
 		return;
 	r->warned = false;
-	alert_end(r->services.alerts, "two-masters", "");
-	event_log_add(r->services.events, LOG_NOTICE, "two-masters", NULL,
+	alert_end(r->services.alerts, "two-masters", NULL);
+	event_log_add(r->services.events, LOG_NOTICE, "two-masters", NULL, NULL,
 		      "fabric: no other master left; starting a full sweep");
 	take_over(r, "no other master any more");
 }
@@ -645,11 +645,11 @@ static bool prefix_is_ours(struct sm_room *r)
 
 	if (!r->stood_by || !prefix_is_foreign(r->services.inventory, ours, &theirs)) {
 		r->foreign_prefix = false;
-		alert_end(r->services.alerts, "foreign-prefix", "");
+		alert_end(r->services.alerts, "foreign-prefix", NULL);
 		return true;
 	}
 	r->foreign_prefix = true;
-	alert_raise(r->services.alerts, "foreign-prefix", "",
+	alert_raise(r->services.alerts, "foreign-prefix", NULL,
 		    "the fabric has subnet prefix 0x%016" PRIx64 ", configured is 0x%016" PRIx64
 		    ": fmd does not take over and writes nothing; correct subnet_prefix and "
 		    "reload, or restart fmd to change the fabric's prefix",

@@ -234,9 +234,9 @@ enum own_port_state port_state(const struct port *p)
 static void alert_if(struct port *p, bool on, const char *what, const char *text)
 {
 	if (on)
-		alert_raise(p->services.alerts, what, "", "%s", text);
+		alert_raise(p->services.alerts, what, NULL, "%s", text);
 	else
-		alert_end(p->services.alerts, what, "");
+		alert_end(p->services.alerts, what, NULL);
 }
 
 static void show(struct port *p)

@@ -67,7 +67,7 @@ static void check(void *arg)
 			link = &it->next;
 			continue;
 		}
-		alert_end(a->alerts, LOST, it->subject);
+		alert_end(a->alerts, LOST, &(struct event_subject){ .name = it->subject });
 		*link = it->next;
 		lost_free(it);
 	}
@@ -81,9 +81,9 @@ void state_alerts_lost(struct state_alerts *a, const char *name, const char *why
 	char *subject = subject_of(name);
 	struct lost_file *it;
 
-	alert_raise(a->alerts, LOST, subject, "%s: %s%s%s%s%s", subject, why,
-		    kept ? "; the file is not used and was saved as " : "", kept ? kept : "",
-		    *summary ? "; it had: " : "", summary);
+	alert_raise(a->alerts, LOST, &(struct event_subject){ .name = subject }, "%s: %s%s%s%s%s",
+		    subject, why, kept ? "; the file is not used and was saved as " : "",
+		    kept ? kept : "", *summary ? "; it had: " : "", summary);
 	if (kept) {
 		it = mem_alloc(1, sizeof(*it));
 		*it = (struct lost_file){ a->lost, mem_strdup(subject), mem_strdup(kept) };
@@ -95,7 +95,7 @@ void state_alerts_lost(struct state_alerts *a, const char *name, const char *why
 
 void state_alerts_edited(struct state_alerts *a, const char *name)
 {
-	event_log_add(a->events, LOG_NOTICE, "state-edited", json_pack("{ss}", "file", name),
+	event_log_add(a->events, LOG_NOTICE, "state-edited", NULL, json_pack("{ss}", "file", name),
 		      "state_dir/%s: no header and checksum (edited, or written by an older fmd); "
 		      "read anyway",
 		      name);

@@ -21,7 +21,7 @@ static void name(struct unheld *u, const struct inv_node *node, int port, const 
 
 	if (u->named++ < NAMED)
 		alert_raise(
-			u->services->alerts, WHAT, subject.text,
+			u->services->alerts, WHAT, &(struct event_subject){ .name = subject.text },
 			"%s: acknowledges %s, but does not hold the values; retried once a minute",
 			subject.text, what);
 }
@@ -48,7 +48,7 @@ static void review(struct unheld *u)
 		if (!n->gone && !n->silent)
 			name_node(u, n);
 	if (u->named > NAMED)
-		alert_raise(alerts, WHAT, "",
+		alert_raise(alerts, WHAT, NULL,
 			    "%u more nodes or ports do not hold what they acknowledge",
 			    u->named - NAMED);
 	alerts_reviewed(alerts, WHAT);

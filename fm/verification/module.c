@@ -57,11 +57,13 @@ static void name_port(struct verification *v, const struct inv_node *node, unsig
 	struct inv_name name = inventory_name(node, (int)num);
 
 	if (guid == INV_NONSENSE)
-		alert_raise(v->services.alerts, "node-info", name.text,
+		alert_raise(v->services.alerts, "node-info",
+			    &(struct event_subject){ .name = name.text },
 			    "%s: its neighbour gives contradictory answers and is ignored",
 			    name.text);
 	else
-		alert_raise(v->services.alerts, "guid-twice", name.text,
+		alert_raise(v->services.alerts, "guid-twice",
+			    &(struct event_subject){ .name = name.text },
 			    "%s: its neighbour has the GUID of %s, which answers elsewhere; the "
 			    "node found first is kept",
 			    name.text, other ? inventory_name(other, -1).text : "another node");
@@ -79,13 +81,13 @@ static void raise_flaws(struct verification *v)
 
 		if (!n->flaw || n->gone || v->flawed++ >= NAMED)
 			continue;
-		alert_raise(alerts, FLAWED, name.text,
+		alert_raise(alerts, FLAWED, &(struct event_subject){ .name = name.text },
 			    "%s: answers an impossible %s (%s) again and again; that is ignored, "
 			    "and what was known before is kept",
 			    name.text, n->flaw_port < 0 ? "SwitchInfo" : "PortInfo", n->flaw);
 	}
 	if (v->flawed > NAMED)
-		alert_raise(alerts, FLAWED, "", "%u more nodes answer what is impossible",
+		alert_raise(alerts, FLAWED, NULL, "%u more nodes answer what is impossible",
 			    v->flawed - NAMED);
 }
 
@@ -105,7 +107,7 @@ static void raise_alerts(struct verification *v)
 				named++;
 			}
 	if (inv->nrefused > named)
-		alert_raise(alerts, "node-info", "", "%u more ports have such neighbours",
+		alert_raise(alerts, "node-info", NULL, "%u more ports have such neighbours",
 			    inv->nrefused - named);
 	raise_flaws(v);
 	for (unsigned i = 0; i < KINDS; i++)

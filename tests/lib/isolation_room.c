@@ -85,5 +85,5 @@ void isolation_annotate(struct room *r)
 
 bool refusing_is_alerted(const struct room *r)
 {
-	return alert_text(r->f.services.alerts, "refusing", "") != NULL;
+	return alert_text(r->f.services.alerts, "refusing", NULL) != NULL;
 }

@@ -133,7 +133,8 @@ static void one_that_cannot_be_turned_off_is_an_alert_and_delays_no_other(void *
 	assert_false(may_program(&r));
 	fake_run_for(&r.f, 2 * SECOND_US);
 	assert_int_equal(r.f.asked.programs, 1);
-	assert_non_null(alert_text(r.f.services.alerts, "adaptive-routing", inv(&r.b, r.sw)->desc));
+	assert_non_null(alert_text(r.f.services.alerts, "adaptive-routing",
+				   &(struct event_subject){ .name = inv(&r.b, r.sw)->desc }));
 	end(&r);
 }
 

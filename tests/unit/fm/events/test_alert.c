@@ -81,10 +81,12 @@ static void alerts_of_one_kind_are_told_apart_by_their_subject(void **state)
 {
 	struct fixture fx = begin();
 
-	alert_raise(fx.alerts, "takes-no-set", "spine-01", "spine-01: takes no Set");
-	alert_raise(fx.alerts, "takes-no-set", "spine-02", "spine-02: takes no Set");
+	alert_raise(fx.alerts, "takes-no-set", &(struct event_subject){ .name = "spine-01" },
+		    "spine-01: takes no Set");
+	alert_raise(fx.alerts, "takes-no-set", &(struct event_subject){ .name = "spine-02" },
+		    "spine-02: takes no Set");
 	assert_int_equal(told(&fx, "alert"), 2);
-	alert_end(fx.alerts, "takes-no-set", "spine-01");
+	alert_end(fx.alerts, "takes-no-set", &(struct event_subject){ .name = "spine-01" });
 	assert_int_equal(length(alerts_json(fx.alerts)), 1);
 	assert_member(alerts_json(fx.alerts), 0, "subject", "spine-02");
 	end(&fx);
@@ -96,7 +98,7 @@ static void since_is_when_it_began(void **state)
 	char since[EVENT_TIME];
 	json_t *list, *events;
 
-	alert_raise(fx.alerts, "two-masters", "", "another is master too");
+	alert_raise(fx.alerts, "two-masters", NULL, "another is master too");
 	list = alerts_json(fx.alerts);
 	snprintf(since, sizeof(since), "%s",
 		 json_string_value(json_object_get(json_array_get(list, 0), "since")));
@@ -108,7 +110,7 @@ static void since_is_when_it_began(void **state)
 			    json_string_value(json_object_get(json_array_get(events, 0), "time")),
 			    19) <= 0);
 	json_decref(events);
-	alert_raise(fx.alerts, "two-masters", "", "another is master still");
+	alert_raise(fx.alerts, "two-masters", NULL, "another is master still");
 	assert_member(alerts_json(fx.alerts), 0, "since", since);
 	end(&fx);
 }
@@ -117,17 +119,17 @@ static void review_ends_what_was_not_found_again(void **state)
 {
 	struct fixture fx = begin();
 
-	alert_raise(fx.alerts, "silent", "a", "a: silent");
-	alert_raise(fx.alerts, "silent", "b", "b: silent");
-	alert_raise(fx.alerts, "slow", "a", "a: slow");
+	alert_raise(fx.alerts, "silent", &(struct event_subject){ .name = "a" }, "a: silent");
+	alert_raise(fx.alerts, "silent", &(struct event_subject){ .name = "b" }, "b: silent");
+	alert_raise(fx.alerts, "slow", &(struct event_subject){ .name = "a" }, "a: slow");
 	alerts_review(fx.alerts, "silent");
-	alert_raise(fx.alerts, "silent", "b", "b: silent");
-	alert_raise(fx.alerts, "silent", "c", "c: silent");
+	alert_raise(fx.alerts, "silent", &(struct event_subject){ .name = "b" }, "b: silent");
+	alert_raise(fx.alerts, "silent", &(struct event_subject){ .name = "c" }, "c: silent");
 	alerts_reviewed(fx.alerts, "silent");
-	assert_null(alert_text(fx.alerts, "silent", "a"));
-	assert_non_null(alert_text(fx.alerts, "silent", "b"));
-	assert_non_null(alert_text(fx.alerts, "silent", "c"));
-	assert_non_null(alert_text(fx.alerts, "slow", "a"));
+	assert_null(alert_text(fx.alerts, "silent", &(struct event_subject){ .name = "a" }));
+	assert_non_null(alert_text(fx.alerts, "silent", &(struct event_subject){ .name = "b" }));
+	assert_non_null(alert_text(fx.alerts, "silent", &(struct event_subject){ .name = "c" }));
+	assert_non_null(alert_text(fx.alerts, "slow", &(struct event_subject){ .name = "a" }));
 	assert_int_equal(told(&fx, "alert"), 4);
 	assert_int_equal(told(&fx, "alert-over"), 1);
 	end(&fx);
@@ -137,7 +139,7 @@ static void trouble_is_an_alert_and_is_listed_under_its_old_key_too(void **state
 {
 	struct fixture fx = begin();
 
-	alert_raise(fx.alerts, "two-masters", "", "another is master too");
+	alert_raise(fx.alerts, "two-masters", NULL, "another is master too");
 	trouble_set(fx.alerts, "http", "address in use");
 	trouble_set(fx.alerts, "http", "address still in use");
 	assert_int_equal(length(alerts_json(fx.alerts)), 2);
@@ -158,7 +160,8 @@ static void name_that_is_not_utf8_is_shown_all_the_same(void **state)
 {
 	struct fixture fx = begin();
 
-	alert_raise(fx.alerts, "silent", "sw\xff", "%s: silent", "sw\xff");
+	alert_raise(fx.alerts, "silent", &(struct event_subject){ .name = "sw\xff" }, "%s: silent",
+		    "sw\xff");
 	assert_int_equal(length(alerts_json(fx.alerts)), 1);
 	assert_member(alerts_json(fx.alerts), 0, "text", "sw.: silent");
 	end(&fx);

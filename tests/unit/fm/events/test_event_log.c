@@ -16,7 +16,7 @@ static struct event_log *log_of(unsigned capacity, unsigned count)
 	log_set_level(-1, -1);
 	for (unsigned i = 0; i < count; i++)
 		event_log_add(events, i % 2 ? LOG_WARNING : LOG_NOTICE, i % 2 ? "link-down" : "up",
-			      NULL, "leaf-%u p1 - dgx-%u mlx5_0 p1: down", i, i);
+			      NULL, NULL, "leaf-%u p1 - dgx-%u mlx5_0 p1: down", i, i);
 	return events;
 }
 
@@ -79,7 +79,7 @@ static void a_name_is_met_as_a_whole_and_in_details_too(void **state)
 	static const char *const others[] = { "leaf-1-2", "0x00a", "host", "1" };
 	struct event_log *events = event_log_new(10);
 
-	event_log_add(events, LOG_NOTICE, "x", json_pack("{ss}", "guid", "0x00ab"),
+	event_log_add(events, LOG_NOTICE, "x", NULL, json_pack("{ss}", "guid", "0x00ab"),
 		      "host.a: cut off from leaf-1.");
 	for (unsigned i = 0; i < 4; i++) {
 		struct event_query query = { 0 };
@@ -155,7 +155,7 @@ static void another_life_stands_before_this_one(void **state)
 	assert_int_equal(json_array_size(all), 10);
 	assert_int_equal(seq_at(all, 0), 18);
 	assert_int_equal(seq_at(all, 9), 27);
-	event_log_add(events, LOG_NOTICE, "up", NULL, "fabric: up");
+	event_log_add(events, LOG_NOTICE, "up", NULL, NULL, "fabric: up");
 	assert_int_equal(event_log_next(events), 29);
 	json_decref(all);
 	json_decref(rows);

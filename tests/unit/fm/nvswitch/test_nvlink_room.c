@@ -256,16 +256,16 @@ static void hosts_without_nvlink_are_an_alert_for_as_long_as_that_lasts(void **s
 	begin(&f);
 	set_by_update(&f, HOST, "NO_P2P", &r);
 	f.module->settled(f.room, FABRIC_REVIEWED);
-	assert_string_equal(alert_text(f.services.alerts, "hosts-no-p2p", ""),
+	assert_string_equal(alert_text(f.services.alerts, "hosts-no-p2p", NULL),
 			    "1 host NO_P2P: " HOST);
-	assert_null(alert_text(f.services.alerts, "hosts-fatal", ""));
+	assert_null(alert_text(f.services.alerts, "hosts-fatal", NULL));
 	set_by_update(&f, HOST, "FATAL", &r);
 	f.module->settled(f.room, FABRIC_REVIEWED);
-	assert_null(alert_text(f.services.alerts, "hosts-no-p2p", ""));
-	assert_non_null(alert_text(f.services.alerts, "hosts-fatal", ""));
+	assert_null(alert_text(f.services.alerts, "hosts-no-p2p", NULL));
+	assert_non_null(alert_text(f.services.alerts, "hosts-fatal", NULL));
 	set_by_update(&f, HOST, NULL, &r);
 	f.module->settled(f.room, FABRIC_REVIEWED);
-	assert_null(alert_text(f.services.alerts, "hosts-fatal", ""));
+	assert_null(alert_text(f.services.alerts, "hosts-fatal", NULL));
 	fake_pipe_fini(&f);
 }
 

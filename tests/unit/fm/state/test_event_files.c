@@ -51,7 +51,7 @@ static void again(struct world *w)
 static void add(struct world *w, unsigned count)
 {
 	for (unsigned i = 0; i < count; i++)
-		event_log_add(w->events, LOG_NOTICE, "test", NULL, "event %llu",
+		event_log_add(w->events, LOG_NOTICE, "test", NULL, NULL, "event %llu",
 			      (unsigned long long)event_log_next(w->events));
 }
 
@@ -255,7 +255,7 @@ static void who_takes_over_has_the_history_of_its_master(void **state)
 
 	state_store_set_writable(w->store, false);
 	event_log_set_manager(w->events, "two");
-	event_log_add(w->events, LOG_NOTICE, "b", NULL, "own");
+	event_log_add(w->events, LOG_NOTICE, "b", NULL, NULL, "own");
 	state_store_put(w->store, "events-0", history, strchr(history, '\n') + 1 - history);
 	state_store_append(w->store, "events-0", strchr(history, '\n') + 1,
 			   strlen(strchr(history, '\n') + 1));

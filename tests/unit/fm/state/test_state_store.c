@@ -175,15 +175,18 @@ static void a_file_that_was_lost_is_an_alert_until_what_is_left_of_it_is_taken_a
 	state_store_flush(w->store);
 	assert_int_equal(truncate(path, 30), 0);
 	assert_int_equal(on_disk(w), 0);
-	text = alert_text(w->alerts, "state-lost", "state_dir/value");
+	text = alert_text(w->alerts, "state-lost",
+			  &(struct event_subject){ .name = "state_dir/value" });
 	assert_non_null(text);
 	assert_non_null(strstr(text, bad));
 	assert_non_null(strstr(text, "; it had: a number"));
 	store_world_run(w, 60 * SECOND_US);
-	assert_non_null(alert_text(w->alerts, "state-lost", "state_dir/value"));
+	assert_non_null(alert_text(w->alerts, "state-lost",
+				   &(struct event_subject){ .name = "state_dir/value" }));
 	assert_int_equal(unlink(bad), 0);
 	store_world_run(w, 20 * SECOND_US);
-	assert_null(alert_text(w->alerts, "state-lost", "state_dir/value"));
+	assert_null(alert_text(w->alerts, "state-lost",
+			       &(struct event_subject){ .name = "state_dir/value" }));
 	free(path);
 	free(bad);
 }
@@ -194,12 +197,14 @@ static void a_file_that_the_manifest_has_and_that_is_not_there_was_lost(void **s
 	char *path = path_of(w, "");
 
 	assert_int_equal(on_disk(w), 0); /* the first start: there never was one */
-	assert_null(alert_text(w->alerts, "state-lost", "state_dir/value"));
+	assert_null(alert_text(w->alerts, "state-lost",
+			       &(struct event_subject){ .name = "state_dir/value" }));
 	set(w, 7);
 	state_store_flush(w->store);
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(on_disk(w), 0);
-	assert_non_null(alert_text(w->alerts, "state-lost", "state_dir/value"));
+	assert_non_null(alert_text(w->alerts, "state-lost",
+				   &(struct event_subject){ .name = "state_dir/value" }));
 	free(path);
 }
 
@@ -212,7 +217,8 @@ static void a_line_that_is_none_loses_the_file(void **state)
 	fputs("seven\n", out);
 	fclose(out);
 	assert_int_equal(on_disk(w), 0);
-	assert_non_null(strstr(alert_text(w->alerts, "state-lost", "state_dir/value"),
+	assert_non_null(strstr(alert_text(w->alerts, "state-lost",
+					  &(struct event_subject){ .name = "state_dir/value" }),
 			       "line 1 is not a number"));
 	free(path);
 }

@@ -123,14 +123,16 @@ a_port_with_somebody_behind_it_who_cannot_be_there_is_an_alert_and_asked_later_a
 	sw = inventory_add(&f.inventory, &info);
 	inventory_refuse(&f.inventory, sw, 2, 0x300);
 	swept(&f);
-	assert_non_null(alert_text(f.services.alerts, "guid-twice", inventory_name(sw, 2).text));
+	assert_non_null(alert_text(f.services.alerts, "guid-twice",
+				   &(struct event_subject){ .name = inventory_name(sw, 2).text }));
 	assert_in_range(seconds_to(&f, 1), 4, 5);
 	assert_true(f.asked.refused);
 	assert_int_equal(f.asked.ports, 0);
 	assert_in_range(seconds_to(&f, 2), 8, 9);
 	inventory_refuse(&f.inventory, sw, 2, 0);
 	swept(&f);
-	assert_null(alert_text(f.services.alerts, "guid-twice", inventory_name(sw, 2).text));
+	assert_null(alert_text(f.services.alerts, "guid-twice",
+			       &(struct event_subject){ .name = inventory_name(sw, 2).text }));
 	seconds_to(&f, 3);
 	assert_false(f.asked.refused);
 	fake_pipe_fini(&f);
@@ -182,16 +184,19 @@ static void a_switch_that_differs_is_set_again_at_once_then_once_a_minute_and_na
 	of_sw = inventory_name(inv(&h.b, h.sw), -1);
 	poll_differing(&h, true);
 	assert_int_equal(sets(&h.b, WIRE_SWITCH_INFO), 1);
-	assert_null(alert_text(h.f.services.alerts, "not-held", name));
+	assert_null(alert_text(h.f.services.alerts, "not-held",
+			       &(struct event_subject){ .name = name }));
 	for (unsigned i = 0; i < 50; i++)
 		poll_differing(&h, true);
 	assert_int_equal(sets(&h.b, WIRE_SWITCH_INFO), 1);
-	assert_non_null(alert_text(h.f.services.alerts, "not-held", name));
+	assert_non_null(alert_text(h.f.services.alerts, "not-held",
+				   &(struct event_subject){ .name = name }));
 	for (unsigned i = 0; i < 10; i++)
 		poll_differing(&h, true);
 	assert_int_equal(sets(&h.b, WIRE_SWITCH_INFO), 2);
 	poll_differing(&h, false);
-	assert_null(alert_text(h.f.services.alerts, "not-held", name));
+	assert_null(alert_text(h.f.services.alerts, "not-held",
+			       &(struct event_subject){ .name = name }));
 	end_held(&h);
 }
 
@@ -219,11 +224,13 @@ static void ports_that_do_not_hold_their_settings_are_named_behind_bring_up(void
 	node->ports[1].unheld = INV_SET_PKEYS;
 	h.f.module->brought_up(h.f.room, &(struct bringup_result){ .unheld = 1 });
 	assert_non_null(
-		strstr(alert_text(h.f.services.alerts, "not-held", inventory_name(node, 1).text),
+		strstr(alert_text(h.f.services.alerts, "not-held",
+				  &(struct event_subject){ .name = inventory_name(node, 1).text }),
 		       "P_Key"));
 	node->ports[1].unheld = 0;
 	h.f.module->brought_up(h.f.room, &(struct bringup_result){ 0 });
-	assert_null(alert_text(h.f.services.alerts, "not-held", inventory_name(node, 1).text));
+	assert_null(alert_text(h.f.services.alerts, "not-held",
+			       &(struct event_subject){ .name = inventory_name(node, 1).text }));
 	end_held(&h);
 }
 
