@@ -210,7 +210,8 @@ static void batch_pump(struct batch *b)
 		loop_timer_stop(b->wake);
 		ring_reset(&b->urgent);
 		ring_reset(&b->normal);
-		b->ops->idle(b->owner); /* may free b */
+		if (b->ops->idle)
+			b->ops->idle(b->owner); /* may free b */
 	}
 }
 

@@ -41,7 +41,7 @@ struct batch_ops {
 		     const struct mad_answer *answer);
 	/* The queue is empty: adds some jobs; false: there are none. NULL = jobs are only added. */
 	bool (*more)(void *owner);
-	void (*idle)(void *owner);
+	void (*idle)(void *owner); /* may be NULL */
 	/* make() has refused the job, which ends here without done(). May be NULL. */
 	void (*unwanted)(void *owner, const struct batch_job *job);
 	/*

@@ -60,6 +60,10 @@ struct wire_gid {
 	uint64_t prefix;
 	guid_t guid;
 };
+static inline bool wire_gid_equal(const struct wire_gid *a, const struct wire_gid *b)
+{
+	return a->prefix == b->prefix && a->guid == b->guid;
+}
 /* 16 bytes in the network's order: subnet prefix, then the port GUID (IBA 4.1.1). */
 struct wire_gid wire_gid_decode(const uint8_t raw[16]);
 void wire_gid_encode(const struct wire_gid *gid, uint8_t raw[16]);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/multicast/room.h"
-#include "fm/sa/mcast_group_text.h"
+#include "fm/sa/mcast_group.h"
 #include "topology/base/mem.h"
 
 /*
@@ -20,216 +20,103 @@
 
 enum { LOGGED_NOTHING, LOGGED_LATE, LOGGED_FULL };
 
-/* Switches without multicast tables take no part. TOPO_NONE: none has one. */
-static uint32_t smallest(const struct topo *t)
+static void mlids_check(struct multicast *m)
 {
-	uint32_t least = TOPO_NONE;
+	const struct topo *t = fabric_view(m->fabric).topo;
+	unsigned used = sa_groups_use(m->groups)->mlids, groups;
+	unsigned capacity = sa_groups_use(m->groups)->capacity;
+	unsigned now = used >= capacity				 ? LOGGED_FULL
+		       : used >= capacity - capacity / LATE_PART ? LOGGED_LATE
+								 : LOGGED_NOTHING;
+	uint32_t sw, port;
+	guid_t guid;
 
-	for (uint32_t sw = 0; sw < t->nswitches; sw++) {
-		unsigned cap = t->nodes[sw].mft_cap;
-
-		if (cap && (least == TOPO_NONE || cap < t->nodes[least].mft_cap))
-			least = sw;
+	if (!t)
+		return;
+	if (now <= m->mlids.logged) {
+		if (used < capacity - capacity / CALM_PART)
+			m->mlids.logged = now;
+		return;
 	}
-	return least;
-}
-
-static const char *name_of(const struct topo *t, guid_t port)
-{
-	uint32_t i = topo_find_port(t, port);
-
-	return i == TOPO_NONE ? "an absent port" : t->nodes[t->ports[i].node].name;
-}
-
-static void log_use(const struct multicast *m, const struct topo *t, unsigned used,
-		    unsigned capacity)
-{
-	uint32_t sw = topo_find(t, m->mlids.smallest);
-	unsigned groups;
-	guid_t port = sa_mcast_largest(m->services.sa, &groups);
-
+	m->mlids.logged = now;
+	sw = topo_find(t, m->mlids.smallest);
+	guid = sa_mcast_largest(m->services.sa, &groups);
+	port = topo_find_port(t, guid);
 	event_log_add(m->services.events, used < capacity ? LOG_WARNING : LOG_ERR, "mlids", NULL,
 		      json_pack("{si si}", "used", (int)used, "room", (int)capacity),
 		      "fabric: %u of %u multicast LIDs are in use%s; the multicast table of %s is "
 		      "full; %s (port GUID 0x%016llx) is in most groups: %u",
 		      used, capacity, used < capacity ? "" : ": no group can be created",
-		      sw == TOPO_NONE ? "a switch" : t->nodes[sw].name, name_of(t, port),
-		      (unsigned long long)port, groups);
-}
-
-static void mlids_check(struct multicast *m)
-{
-	const struct topo *t = fabric_view(m->fabric).topo;
-	unsigned used = sa_groups_mlids(m->groups);
-	unsigned capacity = sa_groups_capacity(m->groups);
-	unsigned now = used >= capacity				 ? LOGGED_FULL
-		       : used >= capacity - capacity / LATE_PART ? LOGGED_LATE
-								 : LOGGED_NOTHING;
-
-	if (!t)
-		return;
-	if (now > m->mlids.logged)
-		log_use(m, t, used, capacity);
-	if (now > m->mlids.logged || used < capacity - capacity / CALM_PART)
-		m->mlids.logged = now;
-}
-
-/* module.c: room for groups: finds the smallest table; checks it after groups have changed. */
-static void mlids_published(struct multicast *m)
-{
-	const struct topo *t = fabric_view(m->fabric).topo;
-	uint32_t sw = smallest(t);
-
-	m->mlids.smallest = sw == TOPO_NONE ? 0 : t->nodes[sw].guid;
-	sa_groups_set_capacity(m->groups, sw != TOPO_NONE ? t->nodes[sw].mft_cap
-					  : t->nswitches  ? 0
-							  : SA_MLIDS);
-	if (sw != TOPO_NONE)
-		mlids_check(m);
+		      sw == TOPO_NONE ? "a switch" : t->nodes[sw].name,
+		      port == TOPO_NONE ? "an absent port" : t->nodes[t->ports[port].node].name,
+		      (unsigned long long)guid, groups);
 }
 
 /*
  * What operators see of multicast: groups with their members and trees, and figures for the status.
  */
 
-static const char *joined(const struct sa_member *member)
-{
-	if (member->state & WIRE_JOIN_FULL)
-		return "full";
-	if (member->state & WIRE_JOIN_NON)
-		return "non-member";
-	return member->state & WIRE_JOIN_SEND_ONLY_FULL ? "send-only full" : "send-only";
-}
-
-static json_t *json_member(const struct multicast *m, const struct topo *t,
-			   const struct sa_member *member)
-{
-	guid_t own = sa_own_port(m->services.sa, member->port);
-	uint32_t port = t ? topo_find_port(t, own) : TOPO_NONE;
-
-	return json_pack("{so ss ss si sb sb}", "guid", json_sprintf("0x%016" PRIx64, member->port),
-			 "name", port == TOPO_NONE ? "" : t->nodes[t->ports[port].node].name,
-			 "joined", joined(member), "state", (int)member->state, "proxy",
-			 member->proxy, "waits", absent_is_awaited(m, own));
-}
-
-static int count_full(const struct sa_group *group)
-{
-	int n = 0;
-
-	for (uint32_t i = 0; i < group->nmembers; i++)
-		n += group->members[i].state & WIRE_JOIN_FULL;
-	return n;
-}
-
-static int count_waiting(const struct multicast *m, const struct sa_group *group)
-{
-	int n = 0;
-
-	for (uint32_t i = 0; m->absent.nawaited && i < group->nmembers; i++)
-		n += absent_is_awaited(m, sa_own_port(m->services.sa, group->members[i].port));
-	return n;
-}
-
-static json_t *json_members(const struct multicast *m, const struct topo *t,
-			    const struct sa_group *group)
-{
-	json_t *list = json_array();
-
-	for (uint32_t i = 0; i < group->nmembers; i++)
-		json_array_append_new(list, json_member(m, t, &group->members[i]));
-	return list;
-}
-
-/* Of a tree in whatever snapshot's numbers. */
-static const char *root_name(const struct topo *t, const struct mcast_tree *tree)
-{
-	for (uint32_t h = 0; h < tree->nhops; h++) {
-		uint32_t sw = t ? topo_find(t, tree->hops[h].guid) : TOPO_NONE;
-
-		if (tree->hops[h].sw == tree->root && sw != TOPO_NONE)
-			return t->nodes[sw].name;
-	}
-	return NULL;
-}
-
+/* The tree may be of another snapshot. */
 static json_t *json_tree(const struct multicast *m, const struct topo *t, uint16_t mlid)
 {
 	const struct mcast_tree *tree = mcast_plan_tree(&m->trees.plan, mlid);
+	const char *root = NULL;
 
 	if (!tree || tree->root == TOPO_NONE)
 		return json_null();
-	return json_pack("{ss? si si si}", "root", root_name(t, tree), "switches", (int)tree->nhops,
-			 "turns", (int)tree->turns, "left_out", (int)tree->left_out);
+	for (uint32_t h = 0; t && !root && h < tree->nhops; h++)
+		if (tree->hops[h].sw == tree->root) {
+			uint32_t sw = topo_find(t, tree->hops[h].guid);
+
+			root = sw == TOPO_NONE ? NULL : t->nodes[sw].name;
+		}
+	return json_pack("{ss? si si si}", "root", root, "switches", (int)tree->nhops, "turns",
+			 (int)tree->turns, "left_out", (int)tree->left_out);
 }
 
 static json_t *json_group(const struct multicast *m, const struct topo *t,
 			  const struct sa_group *group)
 {
 	const struct sa_group_attr *a = &group->attr;
+	json_t *members = json_array();
+	int full = 0, waiting = 0;
 	char mgid[INET6_ADDRSTRLEN];
 	uint8_t raw[16];
 
 	wire_gid_encode(&a->mgid, raw);
 	inet_ntop(AF_INET6, raw, mgid, sizeof(mgid));
+	for (uint32_t i = 0; i < group->nmembers; i++) {
+		const struct sa_member *member = &group->members[i];
+		guid_t own = sa_own_port(m->services.sa, member->port);
+		uint32_t port = t ? topo_find_port(t, own) : TOPO_NONE;
+		bool waits = absent_awaited(m, own) != NULL;
+
+		full += member->state & WIRE_JOIN_FULL;
+		waiting += waits;
+		json_array_append_new(
+			members,
+			json_pack("{so ss ss si sb sb}", "guid",
+				  json_sprintf("0x%016" PRIx64, member->port), "name",
+				  port == TOPO_NONE ? "" : t->nodes[t->ports[port].node].name,
+				  "joined", sa_member_joined(member), "state", (int)member->state,
+				  "proxy", member->proxy, "waits", waits));
+	}
 	return json_pack("{ss so so sI si si si sb si si si so so}", "mgid", mgid, "mlid",
 			 json_sprintf("0x%x", group->mlid), "pkey", json_sprintf("0x%x", a->pkey),
 			 "qkey", (json_int_t)a->qkey, "mtu", 128 << a->mtu, "rate", (int)a->rate,
-			 "sl", (int)a->sl, "preset", group->preset, "full", count_full(group),
-			 "senders", (int)group->nmembers - count_full(group), "waiting",
-			 count_waiting(m, group), "tree", json_tree(m, t, group->mlid), "members",
-			 json_members(m, t, group));
-}
-
-static bool has_mgid(const struct sa_group *group, const uint8_t mgid[16])
-{
-	uint8_t raw[16];
-
-	wire_gid_encode(&group->attr.mgid, raw);
-	return !memcmp(raw, mgid, sizeof(raw));
-}
-
-/* module.c: new documents, which the caller owns. mlid 0 and mgid NULL = any. */
-static json_t *multicast_groups_json(const struct multicast *m, unsigned only,
-				     const uint8_t mgid[16])
-{
-	const struct topo *t = fabric_view(m->fabric).topo;
-	const struct sa_groups *groups = m->groups;
-	json_t *list = json_array();
-
-	for (unsigned mlid = only ? only : MCAST_FIRST_MLID;
-	     mlid <= (only ? only : sa_groups_top(groups)); mlid++)
-		for (const struct sa_group *g = sa_groups_by_mlid(groups, (uint16_t)mlid); g;
-		     g = g->next)
-			if (!mgid || has_mgid(g, mgid))
-				json_array_append_new(list, json_group(m, t, g));
-	return list;
-}
-
-static json_t *multicast_figures_json(const struct multicast *m)
-{
-	const struct topo *t = fabric_view(m->fabric).topo;
-	uint32_t sw = t ? topo_find(t, m->mlids.smallest) : TOPO_NONE;
-
-	return json_pack(
-		"{si si si si si ss? si si si sI sI si}", "groups", (int)sa_groups_count(m->groups),
-		"members", (int)sa_groups_members(m->groups), "waiting", (int)m->absent.waiting,
-		"mlids", (int)sa_groups_mlids(m->groups), "mlids_room",
-		(int)sa_groups_capacity(m->groups), "smallest_switch",
-		sw == TOPO_NONE ? NULL : t->nodes[sw].name, "with_turns", (int)m->trees.with_turns,
-		"mlids_kept", (int)m->assumed.mlids, "mlids_kept_s", (int)assumed_left_s(m),
-		"mft_blocks_written", (json_int_t)mft_blocks_written(m->services.mft), "rounds",
-		(json_int_t)m->trees.rounds, "failed", (int)m->trees.result.failed);
+			 "sl", (int)a->sl, "preset", group->preset, "full", full, "senders",
+			 (int)group->nmembers - full, "waiting", waiting, "tree",
+			 json_tree(m, t, group->mlid), "members", members);
 }
 
 /*
- * Multicast groups over a restart: the file `groups` (fm/sa/mcast_group_text.h).
+ * Multicast groups over a restart: the file `groups` (fm/sa/mcast_group.h).
  *
  * Of what changes, a record says how it is then: a `group` line as above; `end MGID`;
  * `joined MGID PORT_GUID JoinState proxy`, JoinState 0 for who has left.
  *
  * It is written once changes have gathered for some seconds, by a child, for a fabric's file has a
- * hundred thousand lines; and at the end. Members whose ports are out of service: absent.c.
+ * hundred thousand lines; and at the end. Members whose ports are out of service: members.c.
  */
 
 #define GATHER_US 3000000
@@ -321,25 +208,21 @@ static bool take_end(struct multicast *m, const char *line)
 	return true;
 }
 
-static bool take_group(struct multicast *m, const char *line)
-{
-	struct sa_group *group = NULL;
-	struct wire_gid mgid;
-
-	if (sscanf(line, "group 0x%" SCNx64 " 0x%" SCNx64, &mgid.prefix, &mgid.guid) != 2)
-		return false;
-	return sa_groups_find(m->groups, &mgid) ||
-	       mcast_group_read(m->groups, &group, line, loop_now_us(m->services.loop));
-}
-
 static bool take_record(void *arg, const char *line)
 {
 	struct multicast *m = arg;
+	struct sa_group *group = NULL;
+	struct wire_gid mgid;
 
 	m->known = true;
 	if (line[0] == 'j')
 		return take_member(m, line);
-	return line[0] == 'e' ? take_end(m, line) : take_group(m, line);
+	if (line[0] == 'e')
+		return take_end(m, line);
+	if (sscanf(line, "group 0x%" SCNx64 " 0x%" SCNx64, &mgid.prefix, &mgid.guid) != 2)
+		return false;
+	return sa_groups_find(m->groups, &mgid) ||
+	       mcast_group_read(m->groups, &group, line, loop_now_us(m->services.loop));
 }
 
 static const struct state_file groups_file = {
@@ -373,11 +256,6 @@ static void group_file_record(void *arg, const struct sa_group *group,
 	state_store_record(m->services.state, &groups_file, m, line);
 }
 
-static void group_file_changed(struct multicast *m)
-{
-	state_store_changed(m->services.state, &groups_file, m);
-}
-
 /* It was made in advance. Partitions, which say so anew behind this, end it if it no longer is. */
 static void mark_preset(struct multicast *m, struct sa_group *group, void *arg)
 {
@@ -385,21 +263,10 @@ static void mark_preset(struct multicast *m, struct sa_group *group, void *arg)
 		sa_groups_preset(m->groups, group, true, loop_now_us(m->services.loop));
 }
 
-/* module.c: reads the groups from state_dir; marks their file as changed. */
-static void group_file_read(struct multicast *m)
-{
-	state_store_read(m->services.state, &groups_file, m);
-	multicast_each_group(m, mark_preset, NULL);
-	state_store_unchanged(m->services.state,
-			      &groups_file); /* what was just read is no change */
-	if (!m->known)
-		group_file_changed(m);
-}
-
 /*
  * Multicast: the SA answers a join at once and keeps the groups; what follows is here: trees and
- * the switches' tables (trees.c), members whose ports are out of service (absent.c), how many
- * groups there may be (module.c), and the groups over a restart (module.c).
+ * the switches' tables (trees.c), members whose ports are out of service (members.c), how many
+ * groups there may be, and the groups over a restart.
  */
 
 static void group_changed(void *arg, uint16_t mlid)
@@ -407,12 +274,14 @@ static void group_changed(void *arg, uint16_t mlid)
 	struct multicast *m = arg;
 
 	mlids_check(m);
-	group_file_changed(m);
+	state_store_changed(m->services.state, &groups_file, m);
 	trees_changed(m, mlid);
 }
 
-static void share_mlids(struct multicast *m)
+static void configure(void *room)
 {
+	struct multicast *m = room;
+
 	sa_groups_share_snm(m->groups, m->services.conf->sa.consolidate_ipv6_snm);
 }
 
@@ -420,44 +289,53 @@ static void share_mlids(struct multicast *m)
 static void load(void *room, enum fabric_load_step step)
 {
 	struct multicast *m = room;
+	struct state_store *state = m->services.state;
 
 	if (step != FABRIC_RESTORE)
 		return;
-	group_file_read(m);
-	share_mlids(m);
+
+	state_store_read(state, &groups_file, m);
+	multicast_each_group(m, mark_preset, NULL);
+	state_store_unchanged(state, &groups_file); /* what was just read is no change */
+	if (!m->known)
+		state_store_changed(state, &groups_file, m);
+	configure(m);
 	if (!m->known)
 		fabric_request_reregister(m->fabric, "multicast groups are not known");
-}
-
-static void configure(void *room)
-{
-	share_mlids(room);
 }
 
 static void published(void *room, enum fabric_update_step step, const struct topo *before)
 {
 	struct multicast *m = room;
+	const struct topo *t = fabric_view(m->fabric).topo;
+	uint32_t sw = TOPO_NONE; /* with the smallest table, of those that have one */
 
-	if (step == FABRIC_PROVING) { /* the graph of the tables in force goes with it */
+	if (step == FABRIC_PROVING) /* the graph of the tables in force goes with it */
 		trees_keep_proof(m);
-	} else if (step == FABRIC_PUBLISHED) {
-		trees_published(m);
-		mlids_published(m);
-		absent_published(m, before);
-	} else if (step == FABRIC_SHOWN) {
+	if (step == FABRIC_SHOWN)
 		trees_same_links(m, before);
+	if (step != FABRIC_PUBLISHED)
+		return;
+	trees_published(m);
+	for (uint32_t i = 0; i < t->nswitches; i++) {
+		unsigned cap = t->nodes[i].mft_cap;
+
+		if (cap && (sw == TOPO_NONE || cap < t->nodes[sw].mft_cap))
+			sw = i;
 	}
+	m->mlids.smallest = sw == TOPO_NONE ? 0 : t->nodes[sw].guid;
+	sa_groups_set_capacity(m->groups, sw != TOPO_NONE ? t->nodes[sw].mft_cap
+					  : t->nswitches  ? 0
+							  : SA_MLIDS);
+	if (sw != TOPO_NONE)
+		mlids_check(m);
+	absent_published(m, before);
 }
 
 /* Unicast's blocks come first; what they carry is part of any tree. */
 static void programmed(void *room, const struct program_result *result)
 {
 	trees_start(room);
-}
-
-static void mft_mismatch(void *room)
-{
-	trees_rewrite(room);
 }
 
 static bool busy(const void *room)
@@ -469,7 +347,24 @@ static bool busy(const void *room)
 
 static void status(const void *room, json_t *doc)
 {
-	json_object_set_new(doc, "multicast", multicast_figures_json(room));
+	const struct multicast *m = room;
+	const struct topo *t = fabric_view(m->fabric).topo;
+	uint32_t sw = t ? topo_find(t, m->mlids.smallest) : TOPO_NONE;
+	uint64_t now = loop_now_us(m->services.loop), until = m->assumed.until_us;
+	int left_s = m->assumed.count && until > now ? (int)((until - now + 999999) / 1000000) : 0;
+
+	json_object_set_new(
+		doc, "multicast",
+		json_pack("{si si si si si ss? si si si sI sI si}", "groups",
+			  (int)sa_groups_use(m->groups)->groups, "members",
+			  (int)sa_groups_use(m->groups)->members, "waiting", (int)m->absent.waiting,
+			  "mlids", (int)sa_groups_use(m->groups)->mlids, "mlids_room",
+			  (int)sa_groups_use(m->groups)->capacity, "smallest_switch",
+			  sw == TOPO_NONE ? NULL : t->nodes[sw].name, "with_turns",
+			  (int)m->trees.with_turns, "mlids_kept", (int)m->assumed.mlids,
+			  "mlids_kept_s", left_s, "mft_blocks_written",
+			  (json_int_t)mft_blocks_written(m->services.mft), "rounds",
+			  (json_int_t)m->trees.rounds, "failed", (int)m->trees.result.failed));
 }
 
 const struct mcast_plan *multicast_trees(const struct fabric *fabric)
@@ -484,17 +379,23 @@ json_t *multicast_groups(const struct fabric *fabric)
 	return multicast_groups_of(fabric, 0, NULL);
 }
 
-json_t *multicast_groups_of(const struct fabric *fabric, unsigned mlid, const uint8_t mgid[16])
+json_t *multicast_groups_of(const struct fabric *fabric, unsigned only, const uint8_t mgid[16])
 {
-	return multicast_groups_json(fabric_room(fabric, &multicast_module), mlid, mgid);
+	const struct multicast *m = fabric_room(fabric, &multicast_module);
+	const struct topo *t = fabric_view(fabric).topo;
+	struct wire_gid wanted = mgid ? wire_gid_decode(mgid) : (struct wire_gid){ 0 };
+	unsigned last = only ? only : sa_groups_top(m->groups);
+	json_t *list = json_array();
+
+	for (unsigned mlid = only ? only : MCAST_FIRST_MLID; mlid <= last; mlid++)
+		for (const struct sa_group *g = sa_groups_by_mlid(m->groups, (uint16_t)mlid); g;
+		     g = g->next)
+			if (!mgid || wire_gid_equal(&g->attr.mgid, &wanted))
+				json_array_append_new(list, json_group(m, t, g));
+	return list;
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */
-
-static void grace_over(void *arg)
-{
-	assumed_end(arg, trees_changed);
-}
 
 static void *init(struct fabric *fabric)
 {
@@ -506,8 +407,7 @@ static void *init(struct fabric *fabric)
 	m->services = fabric_services(fabric);
 	m->groups = sa_mcast_groups(m->services.sa);
 	trees_init(m);
-	absent_init(m);
-	assumed_init(m, grace_over);
+	members_init(m);
 	sa_mcast_follow(m->services.sa, &ops, m);
 	return m;
 }
@@ -517,8 +417,10 @@ static void fini(void *room)
 	struct multicast *m = room;
 
 	sa_mcast_follow(m->services.sa, NULL, NULL);
-	assumed_fini(m);
-	absent_fini(m);
+	loop_timer_free(m->assumed.end);
+	loop_timer_free(m->absent.patience);
+	free(m->assumed.list);
+	free(m->absent.awaited);
 	trees_fini(m);
 	free(m);
 }
@@ -529,7 +431,7 @@ const struct fabric_module multicast_module = { .name = "multicast",
 						.configure = configure,
 						.published = published,
 						.programmed = programmed,
-						.mft_mismatch = mft_mismatch,
+						.mft_mismatch = trees_rewrite,
 						.busy = busy,
 						.status = status,
 						.load = load };

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include "fm/multicast/trees.h"
 #include <stdio.h>
 #include <stdlib.h>
-#include "topology/base/text.h"
 #include "fm/multicast/room.h"
 #include "routing/proof/check_change.h"
 #include "topology/base/mem.h"
+#include "topology/base/text.h"
 
 static enum job_result plan(void *arg);
 
@@ -24,72 +23,52 @@ struct learn { /* a switch's entries on their way into trees */
 	unsigned unknown_members; /* hosts' ports in tables that joined nothing that is known */
 };
 
-static struct mcast_tree *tree_of(struct mcast_plan *plan, uint16_t mlid)
+/* A host's port there may be that of no member of a group with the MLID. */
+static void learn_port(struct learn *learn, uint16_t mlid, unsigned num)
 {
-	return (struct mcast_tree *)mcast_plan_tree(plan, mlid);
-}
-
-static bool has_alias_of(const struct multicast *m, const struct sa_group *group, guid_t port)
-{
-	for (uint32_t i = 0; sa_alias_next(m->services.sa, 0) && i < group->nmembers; i++)
-		if (sa_alias_port(m->services.sa, group->members[i].port) == port)
-			return true;
-	return false;
-}
-
-/* The host's port there, if it is no member of a group with the MLID; 0 = it is, or is none. */
-static guid_t unknown_at(const struct learn *learn, uint16_t mlid, unsigned num)
-{
-	const struct topo *t = learn->m->trees.topo;
+	struct multicast *m = learn->m;
+	const struct topo *t = m->trees.topo;
 	const struct topo_port *peer;
-	const struct sa_group *group = sa_groups_by_mlid(learn->m->groups, mlid);
 
 	if (num == 0 || num > t->nodes[learn->sw].nports)
-		return 0;
+		return;
 	peer = topo_peer(t, topo_port(t, learn->sw, num));
 	if (!peer || peer->node < t->nswitches)
-		return 0;
-	for (; group; group = group->next)
-		if (sa_group_member(group, peer->guid) || has_alias_of(learn->m, group, peer->guid))
-			return 0;
-	return peer->guid;
-}
-
-/* A tree of a MLID that no group here has. */
-static struct mcast_tree *add_tree(struct mcast_plan *plan, uint16_t mlid)
-{
-	uint32_t at = plan->ntrees;
-
-	plan->trees = mem_resize(plan->trees, plan->ntrees + 1u, sizeof(*plan->trees));
-	for (; at && plan->trees[at - 1].mlid > mlid; at--)
-		plan->trees[at] = plan->trees[at - 1];
-	plan->trees[at] = (struct mcast_tree){ .mlid = mlid, .root = TOPO_NONE };
-	plan->ntrees++;
-	return &plan->trees[at];
-}
-
-static void learn_unknown(struct learn *learn, uint16_t mlid, unsigned num)
-{
-	guid_t port = unknown_at(learn, mlid, num);
-
-	learn->unknown_members += port != 0;
-	if (port && fabric_took_over(learn->m->fabric))
-		assumed_add(learn->m, mlid, port);
+		return;
+	for (const struct sa_group *group = sa_groups_by_mlid(m->groups, mlid); group;
+	     group = group->next) {
+		if (sa_group_member(group, peer->guid))
+			return;
+		for (uint32_t i = 0; sa_alias_next(m->services.sa, 0) && i < group->nmembers; i++)
+			if (sa_alias_port(m->services.sa, group->members[i].port) == peer->guid)
+				return;
+	}
+	learn->unknown_members += peer->guid != 0;
+	if (peer->guid && fabric_took_over(m->fabric))
+		assumed_add(m, mlid, peer->guid);
 }
 
 static void learn_entry(void *arg, uint16_t mlid, unsigned position, uint16_t mask)
 {
 	struct learn *learn = arg;
-	struct mcast_tree *tree = tree_of(&learn->m->trees.plan, mlid);
+	struct mcast_plan *plan = &learn->m->trees.plan;
+	struct mcast_tree *tree = (struct mcast_tree *)mcast_plan_tree(plan, mlid);
 	struct mcast_hop *hop;
 
 	for (unsigned i = 0; i < MCAST_POSITION; i++)
 		if (mask >> i & 1)
-			learn_unknown(learn, mlid, position * MCAST_POSITION + i);
+			learn_port(learn, mlid, position * MCAST_POSITION + i);
 	if (!tree && !fabric_took_over(learn->m->fabric))
 		return;
-	if (!tree)
-		tree = add_tree(&learn->m->trees.plan, mlid);
+	if (!tree) { /* no group here has that MLID */
+		uint32_t at = plan->ntrees++;
+
+		plan->trees = mem_resize(plan->trees, plan->ntrees, sizeof(*plan->trees));
+		for (; at && plan->trees[at - 1].mlid > mlid; at--)
+			plan->trees[at] = plan->trees[at - 1];
+		tree = &plan->trees[at];
+		*tree = (struct mcast_tree){ .mlid = mlid, .root = TOPO_NONE };
+	}
 	hop = tree->nhops ? &tree->hops[tree->nhops - 1] : NULL;
 	if (!hop || hop->sw != learn->sw) {
 		tree->hops = mem_resize(tree->hops, tree->nhops + 1u, sizeof(*hop));
@@ -100,71 +79,51 @@ static void learn_entry(void *arg, uint16_t mlid, unsigned position, uint16_t ma
 	hop->ports[position] = mask;
 }
 
-static void plan_of_groups(struct mcast_plan *plan, const struct sa_groups *groups)
-{
-	plan->trees = mem_alloc(sa_groups_mlids(groups) + 1u, sizeof(*plan->trees));
-	for (unsigned mlid = MCAST_FIRST_MLID; mlid <= sa_groups_top(groups); mlid++)
-		if (sa_groups_by_mlid(groups, (uint16_t)mlid))
-			plan->trees[plan->ntrees++] =
-				(struct mcast_tree){ .mlid = (uint16_t)mlid, .root = TOPO_NONE };
-}
-
 /*
+ * One switch after the other, in the order of their GUIDs, as hops are.
+ *
  * Tables that lead to hosts which by the file are no members: another manager was here meanwhile,
  * or fmd ended too suddenly to save the last joins. The hosts know, and do not say so unless asked.
  */
-static void ask_anew(struct multicast *m)
-{
-	if (!m->trees.unknown_members || !m->known)
-		return;
-	event_log_add(m->services.events, LOG_NOTICE, "mcast-strangers", NULL, NULL,
-		      "fabric: multicast tables have %u entries to hosts without a known join: all "
-		      "hosts are asked to register anew",
-		      m->trees.unknown_members);
-	fabric_request_reregister(m->fabric, "members of multicast groups are not known");
-	fabric_request_reroute(m->fabric, "multicast groups were read");
-}
-
-static void learn_begin(struct multicast *m)
-{
-	struct trees *t = &m->trees;
-
-	t->unknown_members = 0;
-	mcast_plan_fini(&t->plan);
-	plan_of_groups(&t->plan, m->groups);
-}
-
-static void end(struct multicast *m)
-{
-	struct trees *t = &m->trees;
-
-	for (uint32_t i = 0; i < t->plan.ntrees; i++) {
-		mcast_tree_describe(t->topo, &t->plan.trees[i]);
-		mft_want_tree(m->services.mft, &t->plan.trees[i], true);
-	}
-	t->learned = true;
-	t->at = 0;
-	assumed_begin(m);
-	ask_anew(m);
-}
-
-/* One switch after the other, in the order of their GUIDs, as hops are. */
 static enum job_result multicast_learn(void *arg)
 {
 	struct multicast *m = arg;
 	struct trees *t = &m->trees;
 	struct learn learn = { .m = m, .sw = t->at };
 
-	if (t->learned)
+	if (t->tables == TABLES_LEARNED)
 		return JOB_NEXT;
-	if (!t->at)
-		learn_begin(m);
+	if (!t->at) {
+		t->unknown_members = 0;
+		mcast_plan_fini(&t->plan);
+		t->plan.trees =
+			mem_alloc(sa_groups_use(m->groups)->mlids + 1u, sizeof(*t->plan.trees));
+		for (unsigned mlid = MCAST_FIRST_MLID; mlid <= sa_groups_top(m->groups); mlid++)
+			if (sa_groups_by_mlid(m->groups, (uint16_t)mlid))
+				t->plan.trees[t->plan.ntrees++] =
+					(struct mcast_tree){ .mlid = (uint16_t)mlid,
+							     .root = TOPO_NONE };
+	}
 	if (t->at++ < t->topo->nswitches) {
 		mft_held(m->services.mft, t->topo->nodes[learn.sw].guid, learn_entry, &learn);
 		t->unknown_members += learn.unknown_members;
 		return JOB_MORE;
 	}
-	end(m);
+	for (uint32_t i = 0; i < t->plan.ntrees; i++) {
+		mcast_tree_describe(t->topo, &t->plan.trees[i]);
+		mft_want_tree(m->services.mft, &t->plan.trees[i], true);
+	}
+	t->tables = TABLES_LEARNED;
+	t->at = 0;
+	assumed_begin(m);
+	if (!t->unknown_members || !m->known)
+		return JOB_NEXT;
+	event_log_add(m->services.events, LOG_NOTICE, "mcast-strangers", NULL, NULL,
+		      "fabric: multicast tables have %u entries to hosts without a known join: all "
+		      "hosts are asked to register anew",
+		      t->unknown_members);
+	fabric_request_reregister(m->fabric, "members of multicast groups are not known");
+	fabric_request_reroute(m->fabric, "multicast groups were read");
 	return JOB_NEXT;
 }
 
@@ -201,36 +160,6 @@ static void see(struct multicast *m, const struct topo *t)
 
 /* ---- Gather ---------------------------------------------------------------------------------- */
 
-static bool receives(uint8_t join_state)
-{
-	return join_state & (WIRE_JOIN_FULL | WIRE_JOIN_NON);
-}
-
-/* Whether a member still has the P_Key. Without it no tree leads there; it stays a member. */
-static bool in_partition(const struct fabric_view *view, guid_t guid, uint16_t pkey)
-{
-	uint32_t port = topo_find_port(view->topo, guid); /* the map is of that snapshot */
-
-	return port == TOPO_NONE || pkey_map_member(view->pkeys, port, pkey);
-}
-
-static void gather_group(const struct multicast *m, struct gathered *to,
-			 const struct sa_group *group)
-{
-	const struct fabric_view view = fabric_view(m->fabric);
-
-	to->list = mem_resize(to->list, to->count + group->nmembers + 1u, sizeof(*to->list));
-	for (uint32_t i = 0; i < group->nmembers; i++) {
-		const struct sa_member *member = &group->members[i];
-		guid_t guid = sa_own_port(m->services.sa, member->port);
-		uint32_t port = topo_find_port(m->trees.topo, guid);
-
-		if (port != TOPO_NONE && in_partition(&view, guid, group->attr.pkey))
-			to->list[to->count++] =
-				(struct mcast_member){ port, !receives(member->state) };
-	}
-}
-
 static int compare_members(const void *a, const void *b)
 {
 	const struct mcast_member *x = a, *y = b;
@@ -244,80 +173,74 @@ static int compare_members(const void *a, const void *b)
  * Merges the members of groups that share an MLID, and aliases of a port: each port is a member
  * once, and receives if it does in any of its groups.
  */
-static void merge_members(struct gathered *g)
-{
-	uint32_t kept = 0;
-
-	qsort(g->list, g->count, sizeof(*g->list), compare_members);
-	for (uint32_t i = 0; i < g->count; i++)
-		if (!kept || g->list[kept - 1].port != g->list[i].port)
-			g->list[kept++] = g->list[i];
-	g->count = kept;
-}
-
 static void gather_mlid(struct multicast *m, uint32_t i, const struct sa_group *first)
 {
+	const struct fabric_view view = fabric_view(m->fabric);
 	struct gathered *to = &m->trees.gathered[i];
+	uint32_t kept = 0;
 
 	m->trees.changed[i] = false;
 	to->count = 0;
-	for (const struct sa_group *group = first; group; group = group->next)
-		gather_group(m, to, group);
-	assumed_gather(m, (uint16_t)(MCAST_FIRST_MLID + i), to);
-	if (first && (assumed_has(m, (uint16_t)(MCAST_FIRST_MLID + i)) || first->next ||
-		      sa_alias_next(m->services.sa, 0)))
-		merge_members(to);
-}
+	for (const struct sa_group *group = first; group; group = group->next) {
+		to->list =
+			mem_resize(to->list, to->count + group->nmembers + 1u, sizeof(*to->list));
+		for (uint32_t n = 0; n < group->nmembers; n++) {
+			const struct sa_member *member = &group->members[n];
+			guid_t guid = sa_own_port(m->services.sa, member->port);
+			uint32_t port = topo_find_port(m->trees.topo, guid);
+			uint32_t keyed = topo_find_port(view.topo, guid); /* as view.pkeys has it */
+			bool sends_only = !(member->state & (WIRE_JOIN_FULL | WIRE_JOIN_NON));
 
-static void new_planner(struct multicast *m)
-{
-	struct trees *t = &m->trees;
-
-	trees_keep_proof(m);
-	if (t->published) {
-		mcast_proof_free(t->proof);
-		t->proof = t->published;
-		t->published = NULL;
+			/* Without the P_Key it stays a member, and no tree leads there. */
+			if (port != TOPO_NONE &&
+			    (keyed == TOPO_NONE ||
+			     pkey_map_member(view.pkeys, keyed, group->attr.pkey)))
+				to->list[to->count++] = (struct mcast_member){ port, sends_only };
+		}
 	}
-	t->planner = mcast_planner_new(t->topo, t->proof);
-}
-
-static bool any_member(const struct trees *t)
-{
-	for (uint32_t i = 0; i < t->ngroups; i++)
-		if (t->groups[i].nmembers)
-			return true;
-	return false;
+	assumed_gather(m, (uint16_t)(MCAST_FIRST_MLID + i), to);
+	if (!first || (!assumed_has(m, (uint16_t)(MCAST_FIRST_MLID + i)) && !first->next &&
+		       !sa_alias_next(m->services.sa, 0)))
+		return;
+	qsort(to->list, to->count, sizeof(*to->list), compare_members);
+	for (uint32_t n = 0; n < to->count; n++)
+		if (!kept || to->list[kept - 1].port != to->list[n].port)
+			to->list[kept++] = to->list[n];
+	to->count = kept;
 }
 
 /*
- * Planner and proof cost memory as the fabric has links: they are made for the first member. False:
- * other tables were published meanwhile; their trees are made when they are programmed.
+ * Planner and proof cost memory as the fabric has links: they are made for the first member. When
+ * other tables were published meanwhile, all members are collected again, and their trees are made
+ * when those tables are programmed.
  */
-static bool begin_planner(struct multicast *m)
+static enum job_result end_gather(struct multicast *m)
 {
 	struct trees *t = &m->trees;
 
-	t->nobody = !any_member(t);
+	t->at = 0;
+	t->nobody = true;
+	for (uint32_t i = 0; i < t->ngroups && t->nobody; i++)
+		t->nobody = !t->groups[i].nmembers;
 	if (t->nobody)
-		return true;
-	if (!t->planner && fabric_view(m->fabric).topo != t->topo)
-		return false;
-	if (!t->planner)
-		new_planner(m);
-	mcast_planner_begin(t->planner, t->groups, t->ngroups, &t->plan);
-	return true;
-}
-
-static enum job_result end_gather(struct multicast *m)
-{
-	m->trees.at = 0;
-	if (begin_planner(m))
 		return JOB_NEXT;
-	job_stop(m->trees.job);
-	see(m, NULL); /* all members are collected again */
-	trees_start(m);
-	return JOB_END;
+	if (!t->planner && fabric_view(m->fabric).topo != t->topo) {
+		job_stop(t->job);
+		see(m, NULL);
+		trees_start(m);
+		return JOB_END;
+	}
+	if (!t->planner) {
+		trees_keep_proof(m);
+		if (t->published) {
+			mcast_proof_free(t->proof);
+			t->proof = t->published;
+			t->published = NULL;
+		}
+		t->planner = mcast_planner_new(t->topo, t->proof);
+	}
+	mcast_planner_begin(t->planner, t->groups, t->ngroups, &t->plan);
+	return JOB_NEXT;
 }
 
 static enum job_result gather(void *arg)
@@ -327,9 +250,11 @@ static enum job_result gather(void *arg)
 	uint32_t i = m->trees.at++;
 	uint16_t mlid = (uint16_t)(MCAST_FIRST_MLID + i);
 	const struct sa_group *first = sa_groups_by_mlid(groups, mlid);
+	const struct assumed *a = &m->assumed;
+	uint16_t last = a->count ? a->list[a->count - 1].mlid : 0;
 	bool kept = assumed_has(m, mlid), anew;
 
-	if (i == SA_MLIDS || (!first && mlid > sa_groups_top(groups) && mlid > assumed_top(m)))
+	if (i == SA_MLIDS || (!first && mlid > sa_groups_top(groups) && mlid > last))
 		return end_gather(m);
 	anew = m->trees.changed[i] || m->trees.topo != m->trees.seen;
 	if (anew)
@@ -345,55 +270,22 @@ static enum job_result gather(void *arg)
 
 /* ---- Plan, judge ----------------------------------------------------------------------------- */
 
-static void plan_of_nobody(struct trees *t)
-{
-	t->next.trees = mem_alloc(t->ngroups + 1u, sizeof(*t->next.trees));
-	for (uint32_t i = 0; i < t->ngroups; i++)
-		t->next.trees[t->next.ntrees++] =
-			(struct mcast_tree){ .mlid = t->groups[i].mlid, .root = TOPO_NONE };
-}
-
 static enum job_result plan(void *arg)
 {
-	struct multicast *m = arg;
+	struct trees *t = &((struct multicast *)arg)->trees;
 
-	mcast_plan_fini(&m->trees.next);
-	if (m->trees.nobody) {
-		plan_of_nobody(&m->trees);
+	mcast_plan_fini(&t->next);
+	if (t->nobody) {
+		t->next.trees = mem_alloc(t->ngroups + 1u, sizeof(*t->next.trees));
+		for (uint32_t i = 0; i < t->ngroups; i++)
+			t->next.trees[t->next.ntrees++] =
+				(struct mcast_tree){ .mlid = t->groups[i].mlid, .root = TOPO_NONE };
 		return JOB_NEXT;
 	}
-	if (!mcast_planner_step(m->trees.planner))
+	if (!mcast_planner_step(t->planner))
 		return JOB_MORE;
-	mcast_planner_take(m->trees.planner, &m->trees.next);
+	mcast_planner_take(t->planner, &t->next);
 	return JOB_NEXT;
-}
-
-/* A tree that the check refuses is not programmed: its group has no traffic until it changes. */
-static void refuse(struct multicast *m, struct mcast_tree *tree, const char *why)
-{
-	event_log_add(m->services.events, LOG_ERR, "mcast-refused", NULL, NULL,
-		      "fabric: the tree of multicast LID 0x%x failed verification: %s", tree->mlid,
-		      why);
-	free(tree->hops);
-	*tree = (struct mcast_tree){ .mlid = tree->mlid, .root = TOPO_NONE };
-}
-
-/* The index of a member's switch; TOPO_NONE = its link is down. */
-static uint32_t seat_of(const struct topo *t, const struct mcast_member *member)
-{
-	const struct topo_port *port = &t->ports[member->port];
-
-	if (port->node < t->nswitches)
-		return port->node;
-	return port->link_up ? topo_peer(t, port)->node : TOPO_NONE;
-}
-
-static bool is_on(const struct mcast_tree *tree, uint32_t sw)
-{
-	for (uint32_t i = 0; i < tree->nhops; i++)
-		if (tree->hops[i].sw == sw)
-			return true;
-	return false;
 }
 
 /* Counts the members that links connect but no proven tree does. */
@@ -405,12 +297,18 @@ static void report_narrow(struct multicast *m, const struct mcast_group *group,
 	size_t used = 0;
 
 	for (uint32_t i = 0; i < group->nmembers && used < sizeof(names) - NAME_ROOM; i++) {
-		uint32_t sw = seat_of(t, &group->members[i]);
+		const struct topo_port *port = &t->ports[group->members[i].port];
+		uint32_t sw = TOPO_NONE /* its link is down */, h = 0;
 
-		if (sw != TOPO_NONE && !is_on(tree, sw))
-			used += (size_t)snprintf(
-				names + used, sizeof(names) - used, "%s%s", used ? ", " : "",
-				t->nodes[t->ports[group->members[i].port].node].name);
+		if (port->node < t->nswitches)
+			sw = port->node;
+		else if (port->link_up)
+			sw = topo_peer(t, port)->node;
+		while (h < tree->nhops && tree->hops[h].sw != sw)
+			h++;
+		if (sw != TOPO_NONE && h == tree->nhops)
+			used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",
+						 used ? ", " : "", t->nodes[port->node].name);
 	}
 	event_log_add(
 		m->services.events, LOG_WARNING, "mcast-narrow", NULL,
@@ -421,6 +319,7 @@ static void report_narrow(struct multicast *m, const struct mcast_group *group,
 		words_plural(tree->left_out, "is", "are"), names);
 }
 
+/* A tree that the check refuses is not programmed: its group has no traffic until it changes. */
 static enum job_result judge(void *arg)
 {
 	struct multicast *m = arg;
@@ -433,11 +332,17 @@ static enum job_result judge(void *arg)
 		m->trees.reporting = true;
 		return JOB_NEXT;
 	}
-	if (!tree->kept &&
-	    !mcast_tree_check(m->trees.topo, &m->trees.groups[i], tree, err, sizeof(err)))
-		refuse(m, tree, err);
-	else if (!tree->kept && tree->narrow)
+	if (tree->kept)
+		return JOB_MORE;
+	if (!mcast_tree_check(m->trees.topo, &m->trees.groups[i], tree, err, sizeof(err))) {
+		event_log_add(m->services.events, LOG_ERR, "mcast-refused", NULL, NULL,
+			      "fabric: the tree of multicast LID 0x%x failed verification: %s",
+			      tree->mlid, err);
+		free(tree->hops);
+		*tree = (struct mcast_tree){ .mlid = tree->mlid, .root = TOPO_NONE };
+	} else if (tree->narrow) {
 		report_narrow(m, &m->trees.groups[i], tree);
+	}
 	return JOB_MORE;
 }
 
@@ -472,25 +377,10 @@ static enum job_result report_new(void *arg)
 
 /* ---- Write ----------------------------------------------------------------------------------- */
 
-static void report_turns(struct multicast *m)
-{
-	unsigned n = 0;
-
-	for (uint32_t i = 0; i < m->trees.plan.ntrees; i++)
-		n += m->trees.plan.trees[i].turns > 0;
-	if (n == m->trees.with_turns)
-		return;
-	m->trees.with_turns = n;
-	event_log_add(m->services.events, LOG_NOTICE, "mcast-turns", NULL,
-		      json_pack("{si si}", "trees", (int)n, "of", (int)m->trees.plan.ntrees),
-		      "fabric: %u of %u multicast trees have a down-up turn: no switch has all of "
-		      "the members below it",
-		      n, m->trees.plan.ntrees);
-}
-
 static void written(void *arg, const struct mft_result *result)
 {
 	struct multicast *m = arg;
+	bool logged = m->trees.result.failed > 0;
 
 	m->trees.result = *result;
 	if (result->cleared)
@@ -499,12 +389,11 @@ static void written(void *arg, const struct mft_result *result)
 			      result->cleared);
 	if (result->failed)
 		fabric_request_retry(m->fabric, "multicast blocks not acknowledged");
-	if (result->failed && !m->trees.logged_failed)
+	if (result->failed && !logged)
 		event_log_add(m->services.events, LOG_WARNING, "mcast-failed", NULL, NULL,
 			      "fabric: %u multicast blocks were not acknowledged, %u groups wait "
 			      "for them; retried at growing intervals",
 			      result->failed, result->held);
-	m->trees.logged_failed = result->failed > 0;
 	fabric_report_mft_written(m->fabric, result);
 	trees_start(m);
 }
@@ -512,19 +401,28 @@ static void written(void *arg, const struct mft_result *result)
 static enum job_result write_tables(void *arg)
 {
 	struct multicast *m = arg;
-	bool again = m->trees.again;
+	struct trees *t = &m->trees;
+	bool again = t->again;
+	unsigned turns = 0;
 
-	mcast_plan_fini(&m->trees.plan);
-	m->trees.plan = m->trees.next;
-	m->trees.next = (struct mcast_plan){ 0 };
-	see(m, m->trees.topo);
-	m->trees.again = m->trees.reporting = false;
-	m->trees.rounds++;
-	report_turns(m);
-	job_stop(m->trees.job);
-	mft_apply(m->services.mft, m->trees.topo,
-		  m->trees.plan.ntrees ? m->trees.plan.trees[m->trees.plan.ntrees - 1].mlid
-				       : MCAST_FIRST_MLID - 1,
+	mcast_plan_fini(&t->plan);
+	t->plan = t->next;
+	t->next = (struct mcast_plan){ 0 };
+	see(m, t->topo);
+	t->again = t->reporting = false;
+	t->rounds++;
+	for (uint32_t i = 0; i < t->plan.ntrees; i++)
+		turns += t->plan.trees[i].turns > 0;
+	if (turns != t->with_turns)
+		event_log_add(m->services.events, LOG_NOTICE, "mcast-turns", NULL,
+			      json_pack("{si si}", "trees", (int)turns, "of", (int)t->plan.ntrees),
+			      "fabric: %u of %u multicast trees have a down-up turn: no switch has "
+			      "all of the members below it",
+			      turns, t->plan.ntrees);
+	t->with_turns = turns;
+	job_stop(t->job);
+	mft_apply(m->services.mft, t->topo,
+		  t->plan.ntrees ? t->plan.trees[t->plan.ntrees - 1].mlid : MCAST_FIRST_MLID - 1,
 		  again, written, m);
 	return JOB_END;
 }
@@ -569,29 +467,11 @@ void trees_keep_proof(struct multicast *m)
 			"each group has a tree of its own");
 }
 
-static void take_snapshot(struct multicast *m)
-{
-	const struct topo *topo = fabric_view(m->fabric).topo;
-	struct trees *t = &m->trees;
-
-	if (t->topo == topo)
-		return;
-	mcast_planner_free(t->planner);
-	t->planner = NULL;
-	topo_unref(t->topo);
-	t->topo = topo_ref(topo);
-	if (t->proof_due || t->published) { /* of earlier tables */
-		mcast_proof_free(t->proof);
-		t->proof = NULL;
-	}
-	t->again = true;
-}
-
 static void was_read(void *arg, const struct mft_result *result)
 {
 	struct multicast *m = arg;
 
-	m->trees.read = true;
+	m->trees.tables = TABLES_READ;
 	trees_start(m);
 }
 
@@ -599,17 +479,29 @@ static void was_read(void *arg, const struct mft_result *result)
 static void begin(void *arg)
 {
 	struct multicast *m = arg;
+	const struct topo *topo = fabric_view(m->fabric).topo;
+	struct trees *t = &m->trees;
 
 	if (!is_due(m) || fabric_programming(m->fabric) || mft_busy(m->services.mft))
 		return;
-	take_snapshot(m);
-	if (!m->trees.read) {
-		mft_read(m->services.mft, m->trees.topo, sa_groups_top(m->groups), was_read, m);
+	if (t->topo != topo) {
+		mcast_planner_free(t->planner);
+		t->planner = NULL;
+		topo_unref(t->topo);
+		t->topo = topo_ref(topo);
+		if (t->proof_due || t->published) { /* of earlier tables */
+			mcast_proof_free(t->proof);
+			t->proof = NULL;
+		}
+		t->again = true;
+	}
+	if (t->tables == TABLES_UNREAD) {
+		mft_read(m->services.mft, t->topo, sa_groups_top(m->groups), was_read, m);
 		return;
 	}
-	m->trees.pending = false;
-	m->trees.ngroups = m->trees.at = 0;
-	job_start(m->trees.job, steps, NULL);
+	t->pending = false;
+	t->ngroups = t->at = 0;
+	job_start(t->job, steps, NULL);
 }
 
 void trees_start(struct multicast *m)
@@ -637,8 +529,10 @@ void trees_changed(struct multicast *m, uint16_t mlid)
 	trees_start(m);
 }
 
-void trees_rewrite(struct multicast *m)
+void trees_rewrite(void *room)
 {
+	struct multicast *m = room;
+
 	m->trees.pending = true;
 	trees_start(m);
 }
@@ -654,6 +548,7 @@ void trees_published(struct multicast *m)
 
 void trees_same_links(struct multicast *m, const struct topo *before)
 {
+
 	if (m->trees.seen == before)
 		see(m, fabric_view(m->fabric).topo);
 }

@@ -10,11 +10,12 @@
  * noticed.
  */
 #include "fm/partition/module.h"
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include "fm/fabric/request.h"
 #include "fm/fabric/view.h"
-#include "fm/partition/report.h"
+#include "fm/inventory/inventory.h"
 #include "fm/sa/sa.h"
 #include "fm/state/state_file.h"
 #include "topology/base/mem.h"
@@ -49,41 +50,38 @@ static const struct state_file kept_file = {
 	.write = write_text,
 };
 
-/* Keeps the file's text in state_dir, for a start that does not find the file. */
-static void keep_text(struct partition_room *r)
-{
-	const char *path = r->services.conf->partition.file;
-	size_t len;
-	char *text = *path ? mem_read_path(path, &len) : NULL;
-	bool same = text && r->text && !strcmp(text, r->text);
-
-	if (!text)
-		return;
-	free(r->text);
-	r->text = text;
-	if (!same)
-		state_store_changed(r->services.state, &kept_file, r);
-}
-
-/* NULL: the file is bad, which is logged and an alert. */
+/*
+ * NULL: the file is bad, which is logged and an alert. The text of a good one is kept in state_dir,
+ * for a start that does not find the file.
+ */
 static struct partition_set *load_file(struct partition_room *r)
 {
 	const struct conf *conf = r->services.conf;
+	const char *path = conf->partition.file;
+	char *text = NULL;
+	size_t len;
+	bool same;
 	const struct partition_options options = conf_partition_options(conf);
 	char err[512];
-	struct partition_set *set =
-		partition_load(conf->partition.file, &options, err, sizeof(err));
+	struct partition_set *set = partition_load(path, &options, err, sizeof(err));
 
-	if (set)
-		keep_text(r);
-	else
+	if (set && *path)
+		text = mem_read_path(path, &len);
+	if (text) {
+		same = r->text && !strcmp(text, r->text);
+		free(r->text);
+		r->text = text;
+		if (!same)
+			state_store_changed(r->services.state, &kept_file, r);
+	}
+	if (!set)
 		event_log_add(r->services.events, LOG_ERR, "partitions-refused", NULL, NULL,
 			      "fabric: previous partitions kept: %s", err);
 	trouble_set(r->services.alerts, "partition_config_file", set ? NULL : err);
 	return set;
 }
 
-static struct partition_set *parse_kept(const struct conf *conf, const char *text)
+static struct partition_set *parse_text(const struct conf *conf, const char *text)
 {
 	const struct partition_options options = conf_partition_options(conf);
 	char *copy = mem_strdup(text), err[512];
@@ -111,27 +109,14 @@ static char *kept_text(const struct conf *conf)
 bool partitions_kept(const struct conf *conf)
 {
 	char *text = kept_text(conf);
-	struct partition_set *set = text ? parse_kept(conf, text) : NULL;
+	struct partition_set *set = text ? parse_text(conf, text) : NULL;
 
 	partition_free(set);
 	free(text);
 	return set;
 }
 
-static struct partition_set *nobody_but_us(const struct conf *conf)
-{
-	const struct partition_options options = conf_partition_options(conf);
-	char text[] = "", err[64];
-
-	return partition_parse("", text, &options, err, sizeof(err));
-}
-
 /* ---- What is published ----------------------------------------------------------------------- */
-
-static void preset(const struct partition_room *r, const struct partition_set *set)
-{
-	sa_mcast_preset(r->services.sa, set->groups, set->ngroups);
-}
 
 /*
  * What files hold of groups was read by now (restore()); who subscribes to news of them is not
@@ -142,7 +127,7 @@ static void load(void *room, enum fabric_load_step step)
 	struct partition_room *r = room;
 
 	if (step == FABRIC_LOAD)
-		preset(r, r->next);
+		sa_mcast_preset(r->services.sa, r->next->groups, r->next->ngroups);
 }
 
 static void configure(void *room)
@@ -163,50 +148,38 @@ static void published_fini(struct published *p)
 	*p = (struct published){ 0 };
 }
 
-static void log_change(const struct partition_room *r, const struct partition_set *older)
-{
-	const struct partition_set *set = r->now.set;
-
-	if (!set->built_in)
-		event_log_add(r->services.events, LOG_NOTICE, "partitions", NULL, NULL,
-			      "fabric: %u partitions from %s", set->count,
-			      r->services.conf->partition.file);
-	else if (older && !older->built_in)
-		event_log_add(r->services.events, LOG_NOTICE, "partitions", NULL, NULL,
-			      "fabric: partitions were removed, all ports are in one partition");
-}
-
 /*
  * The set that waits, if one does, is in force; the older one stays for those who were not notified
  * yet.
  */
-static void take_next(struct partition_room *r)
+static void published(void *room, enum fabric_update_step step, const struct topo *before)
 {
-	if (!r->next)
-		return;
-	r->before.set = r->now.set;
-	r->now.set = r->next;
-	r->next = NULL;
-	preset(r, r->now.set);
-	log_change(r, r->before.set);
-}
-
-static void publish(struct partition_room *r)
-{
+	struct partition_room *r = room;
 	const struct topo *topo = fabric_view(r->fabric).topo;
-	uint32_t sm_port = topo_find_port(topo, mad_port_info(r->services.mad)->port_guid);
+	const struct partition_set *set = r->next;
+	uint32_t sm_port;
 
+	if (step != FABRIC_PUBLISHED)
+		return;
 	published_fini(&r->before);
-	take_next(r);
+	if (set) {
+		r->before.set = r->now.set;
+		r->now.set = r->next;
+		r->next = NULL;
+		sa_mcast_preset(r->services.sa, set->groups, set->ngroups);
+		if (!set->built_in)
+			event_log_add(r->services.events, LOG_NOTICE, "partitions", NULL, NULL,
+				      "fabric: %u partitions from %s", set->count,
+				      r->services.conf->partition.file);
+		else if (r->before.set && !r->before.set->built_in)
+			event_log_add(r->services.events, LOG_NOTICE, "partitions", NULL, NULL,
+				      "fabric: partitions were removed, all ports are in one "
+				      "partition");
+	}
+	sm_port = topo_find_port(topo, mad_port_info(r->services.mad)->port_guid);
 	r->before.pkeys = r->now.pkeys;
 	r->now.pkeys = partition_resolve(r->now.set, topo, sm_port);
 	fabric_publish_partitions(r->fabric, r->now.set, r->now.pkeys);
-}
-
-static void published(void *room, enum fabric_update_step step, const struct topo *before)
-{
-	if (step == FABRIC_PUBLISHED)
-		publish(room);
 }
 
 static void settled(void *room, enum fabric_settle_step step)
@@ -217,18 +190,95 @@ static void settled(void *room, enum fabric_settle_step step)
 		published_fini(&r->before);
 }
 
+/* ---- What operators see ---------------------------------------------------------------------- */
+
+/*
+ * Membership is that of the configuration; the index of a P_Key is its place in the table that the
+ * port last reported. The table of a port that is in the default partition only is not read.
+ */
+static json_t *json_member(const struct fabric_view *view, const struct inventory *inventory,
+			   uint32_t port, uint16_t key)
+{
+	const struct topo *t = view->topo;
+	const struct topo_port *p = &t->ports[port], *peer = topo_peer(t, p);
+	const struct inv_node *node = inventory_find(inventory, t->nodes[p->node].guid);
+	const struct inv_node *other =
+		peer ? inventory_find(inventory, t->nodes[peer->node].guid) : NULL;
+	const struct inv_pkeys *table =
+		node && p->num <= node->nports ? node->ports[p->num].pkeys : NULL;
+	int index = !table && key == PKEY_DEFAULT ? 0 : -1; /* where the port holds the key */
+	bool enforced = other && peer->num <= other->nports && other->ports[peer->num].enforced;
+
+	for (unsigned i = 0; table && index < 0 && i < table->cap; i++)
+		if (table->have[i] == key)
+			index = (int)i;
+	return json_pack("{ss so si si ss so sb}", "name", t->nodes[p->node].name, "guid",
+			 json_sprintf("0x%016" PRIx64, p->guid), "port", (int)p->num, "lid",
+			 (int)view->lids->lid_of_port[port], "membership",
+			 key & PKEY_FULL ? "full" : "limited", "index",
+			 index < 0 ? json_null() : json_integer(index), "enforced", enforced);
+}
+
+/* By name, or by P_Key in either membership. */
+static const struct partition *partition_named(const struct partition_set *set, const char *which)
+{
+	const struct partition *named = partition_find_name(set, which);
+	char *end;
+	unsigned long pkey = strtoul(which, &end, 0);
+
+	if (named)
+		return named;
+	return *which >= '0' && *which <= '9' && !*end && pkey <= UINT16_MAX
+		       ? partition_find(set, (uint16_t)pkey)
+		       : NULL;
+}
+
 json_t *partitions_document(const struct fabric *fabric, const char *which)
 {
 	const struct partition_room *r = fabric_room(fabric, &partition_module);
 	const struct fabric_view view = fabric_view(fabric);
+	const struct partition_set *set = r->now.set ? r->now.set : r->next;
+	const struct partition *one = which ? partition_named(set, which) : NULL;
+	const struct topo *t = view.topo; /* NULL: nothing is published, and there are no members */
+	json_t *list, *members;
+	int *full, *limited; /* members, by place in the set */
 
-	return partition_report(
-		&(struct partition_report){ .set = r->now.set ? r->now.set : r->next,
-					    .topo = view.topo,
-					    .lids = view.lids,
-					    .pkeys = r->now.pkeys,
-					    .inventory = r->services.inventory },
-		which);
+	if (which && !one)
+		return NULL;
+	list = json_array();
+	members = one ? json_array() : NULL;
+	full = mem_alloc(set->count, sizeof(*full));
+	limited = mem_alloc(set->count, sizeof(*limited));
+	for (uint32_t port = 0; t && port < t->nports; port++) {
+		const struct topo_port *p = &t->ports[port];
+		bool is_end = p->guid && (p->num == 0) == (t->nodes[p->node].type == TOPO_SWITCH);
+		const uint16_t *keys;
+		unsigned n = is_end ? pkey_map_keys(r->now.pkeys, port, &keys) : 0;
+
+		for (unsigned i = 0; i < n; i++) {
+			const struct partition *of = partition_find(set, keys[i]);
+
+			(keys[i] & PKEY_FULL ? full : limited)[of - set->list]++;
+			if (of == one)
+				json_array_append_new(
+					members,
+					json_member(&view, r->services.inventory, port, keys[i]));
+		}
+	}
+	for (uint32_t i = 0; i < set->count; i++) {
+		const struct partition *part = &set->list[i];
+
+		if (one && part != one)
+			continue;
+		json_array_append_new(list, json_pack("{ss so si sb si si so*}", "name", part->name,
+						      "pkey", json_sprintf("0x%04x", part->base),
+						      "sl", (int)part->sl, "ipoib", part->ipoib,
+						      "full", full[i], "limited", limited[i],
+						      "members", members));
+	}
+	free(full);
+	free(limited);
+	return list;
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */
@@ -244,9 +294,9 @@ static void *init(struct fabric *fabric)
 	r->text = kept_text(conf);
 	r->next = load_file(r);
 	if (!r->next && r->text)
-		r->next = parse_kept(conf, r->text);
+		r->next = parse_text(conf, r->text);
 	if (!r->next)
-		r->next = nobody_but_us(conf);
+		r->next = parse_text(conf, ""); /* ports may communicate with us alone */
 	return r;
 }
 

@@ -7,8 +7,8 @@
 #include <time.h>
 #include "fm/loop/job.h"
 #include "fm/mad/wire_sa_table.h"
-#include "fm/sa/mcast_group_text.h"
-#include "fm/sa/sa_foreign.h"
+#include "fm/sa/mcast_group.h"
+#include "fm/sa/sa_state.h"
 #include "fm/state/state_copy.h"
 #include "fm/state/state_file.h"
 #include "topology/base/mem.h"
@@ -159,12 +159,12 @@ static void drop_groups(struct pass *p)
 static enum job_result write_groups(void *arg)
 {
 	struct pass *p = arg;
-	unsigned members = p->groups ? sa_groups_members(p->groups) : 0;
+	unsigned members = p->groups ? sa_groups_use(p->groups)->members : 0;
 
 	for (unsigned n = 0; n < MLIDS_A_CALL; n++, p->mlid++) {
 		if (p->kind != TABLE_MEMBERS || p->mlid > sa_groups_top(p->groups))
 			return JOB_NEXT;
-		if (members - sa_groups_members(p->groups) >= MEMBERS_A_CALL)
+		if (members - sa_groups_use(p->groups)->members >= MEMBERS_A_CALL)
 			return JOB_MORE;
 		mcast_group_write(p->groups, p->mlid, p->out);
 		drop_groups(p);

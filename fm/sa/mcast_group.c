@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fm/sa/mcast_group_text.h"
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"
 
@@ -18,21 +17,26 @@ void mcast_group_line(const struct sa_group *g, char line[MCAST_LINE])
 		 a->sl, a->flow_label, a->hop_limit, a->tclass);
 }
 
-static void write_group(FILE *out, const struct sa_group *g)
-{
-	char line[MCAST_LINE];
-
-	mcast_group_line(g, line);
-	fprintf(out, "%s\n", line);
-	for (uint32_t i = 0; i < g->nmembers; i++)
-		fprintf(out, "member 0x%016" PRIx64 " %u %u\n", g->members[i].port,
-			g->members[i].state, g->members[i].proxy);
-}
-
 void mcast_group_write(const struct sa_groups *groups, unsigned mlid, FILE *out)
 {
-	for (const struct sa_group *g = sa_groups_by_mlid(groups, (uint16_t)mlid); g; g = g->next)
-		write_group(out, g);
+	for (const struct sa_group *g = sa_groups_by_mlid(groups, (uint16_t)mlid); g; g = g->next) {
+		char line[MCAST_LINE];
+
+		mcast_group_line(g, line);
+		fprintf(out, "%s\n", line);
+		for (uint32_t i = 0; i < g->nmembers; i++)
+			fprintf(out, "member 0x%016" PRIx64 " %u %u\n", g->members[i].port,
+				g->members[i].state, g->members[i].proxy);
+	}
+}
+
+const char *sa_member_joined(const struct sa_member *member)
+{
+	if (member->state & WIRE_JOIN_FULL)
+		return "full";
+	if (member->state & WIRE_JOIN_NON)
+		return "non-member";
+	return member->state & WIRE_JOIN_SEND_ONLY_FULL ? "send-only full" : "send-only";
 }
 
 bool mcast_group_is_plain(const struct sa_group_attr *a, unsigned mlid)
@@ -42,20 +46,33 @@ bool mcast_group_is_plain(const struct sa_group_attr *a, unsigned mlid)
 	       a->mgid.prefix >> 56 == 0xff;
 }
 
-static struct sa_group *read_group(struct sa_groups *groups, const char *line, uint64_t now_us)
+bool mcast_group_read(struct sa_groups *groups, struct sa_group **last, const char *line,
+		      uint64_t now_us)
 {
-	unsigned mlid, pkey, mtu, rate, life, sl, hop, tclass;
+	unsigned mlid, pkey, mtu, rate, life, sl, hop, tclass, state, proxy;
 	struct sa_group_attr a = { .qkey = 0 };
+	struct sa_group *group = *last;
+	guid_t port;
 	char rest;
 
+	if (line[0] == 'm') {
+		if (!group ||
+		    sscanf(line, "member 0x%" SCNx64 " %u %u %c", &port, &state, &proxy, &rest) !=
+			    3 ||
+		    !state || state > WIRE_JOIN_BITS || proxy > 1 || sa_group_member(group, port))
+			return false;
+		sa_groups_join(groups, group, port, (uint8_t)state, proxy);
+		return true;
+	}
+	*last = NULL;
 	if (sscanf(line,
 		   "group 0x%" SCNx64 " 0x%" SCNx64 " 0x%x 0x%x 0x%" SCNx32
 		   " %u %u %u %u 0x%" SCNx32 " %u %u %c",
 		   &a.mgid.prefix, &a.mgid.guid, &mlid, &pkey, &a.qkey, &mtu, &rate, &life, &sl,
 		   &a.flow_label, &hop, &tclass, &rest) != 12)
-		return NULL;
+		return false;
 	if (pkey > 0xffff || (mtu | rate | life | sl | hop | tclass) > 255)
-		return NULL;
+		return false;
 	a.pkey = (uint16_t)pkey;
 	a.mtu = (uint8_t)mtu;
 	a.rate = (uint8_t)rate;
@@ -63,31 +80,8 @@ static struct sa_group *read_group(struct sa_groups *groups, const char *line, u
 	a.sl = (uint8_t)sl;
 	a.hop_limit = (uint8_t)hop;
 	a.tclass = (uint8_t)tclass;
-	if (!mcast_group_is_plain(&a, mlid))
-		return NULL;
-	return sa_groups_create(groups, &a, (uint16_t)mlid, now_us);
-}
-
-static bool read_member(struct sa_groups *groups, struct sa_group *group, const char *line)
-{
-	unsigned state, proxy;
-	guid_t port;
-	char rest;
-
-	if (!group ||
-	    sscanf(line, "member 0x%" SCNx64 " %u %u %c", &port, &state, &proxy, &rest) != 3 ||
-	    !state || state > WIRE_JOIN_BITS || proxy > 1 || sa_group_member(group, port))
-		return false;
-	sa_groups_join(groups, group, port, (uint8_t)state, proxy);
-	return true;
-}
-
-bool mcast_group_read(struct sa_groups *groups, struct sa_group **last, const char *line,
-		      uint64_t now_us)
-{
-	if (line[0] == 'm')
-		return read_member(groups, *last, line);
-	*last = read_group(groups, line, now_us);
+	if (mcast_group_is_plain(&a, mlid))
+		*last = sa_groups_create(groups, &a, (uint16_t)mlid, now_us);
 	return *last != NULL;
 }
 
@@ -122,9 +116,8 @@ struct sa_groups {
 	cl_fmap_t by_mgid;
 	cl_qmap_t ports;    /* struct sa_group_port by GUID */
 	struct slot *slots; /* [SA_MLIDS] */
-	unsigned capacity, used;
-	unsigned end; /* of the slots in use */
-	unsigned members;
+	struct sa_groups_use use;
+	unsigned end;  /* of the slots in use */
 	uint32_t made; /* MGIDs of our making */
 	bool share_snm;
 };
@@ -157,24 +150,9 @@ struct sa_group *sa_groups_by_mlid(const struct sa_groups *g, uint16_t mlid)
 	return mlid >= MCAST_FIRST_MLID && mlid <= SA_LAST_MLID ? slot_of(g, mlid)->first : NULL;
 }
 
-unsigned sa_groups_count(const struct sa_groups *g)
+const struct sa_groups_use *sa_groups_use(const struct sa_groups *g)
 {
-	return (unsigned)cl_fmap_count(&g->by_mgid);
-}
-
-unsigned sa_groups_members(const struct sa_groups *g)
-{
-	return g->members;
-}
-
-unsigned sa_groups_mlids(const struct sa_groups *g)
-{
-	return g->used;
-}
-
-unsigned sa_groups_capacity(const struct sa_groups *g)
-{
-	return g->capacity;
+	return &g->use;
 }
 
 uint16_t sa_groups_top(const struct sa_groups *g)
@@ -196,54 +174,39 @@ static bool may_share(const struct sa_groups *g, const struct wire_gid *a, const
 	return g->share_snm && is_snm(a) && is_snm(b) && a->prefix == b->prefix;
 }
 
-/* MLID of a group to share with, 0 = there is none. Its MGID is a neighbour in the map. */
-static uint16_t mlid_to_share(const struct sa_groups *g, const struct wire_gid *mgid)
+/* One to share with, whose MGID is a neighbour in the map; else a free one; 0 = there is none. */
+static uint16_t mlid_choose(const struct sa_groups *g, const struct wire_gid *mgid, uint64_t now_us)
 {
 	struct wire_gid first = { mgid->prefix, mgid->guid & SNM_ID_MASK };
-	const struct sa_group *near;
+	const struct sa_group *near = NULL;
+	unsigned capacity = g->use.capacity, oldest = capacity;
 
-	if (!g->share_snm || !is_snm(mgid))
-		return 0;
-	near = sa_groups_find(g, &first);
-	if (!near) {
-		cl_fmap_item_t *item = cl_fmap_get_next(&g->by_mgid, &first);
+	if (g->share_snm && is_snm(mgid)) {
+		near = sa_groups_find(g, &first);
+		if (!near) {
+			cl_fmap_item_t *item = cl_fmap_get_next(&g->by_mgid, &first);
 
-		near = item == cl_fmap_end(&g->by_mgid) ? NULL : (const struct sa_group *)item;
+			near = item == cl_fmap_end(&g->by_mgid) ? NULL : (struct sa_group *)item;
+		}
+		if (near && may_share(g, &near->attr.mgid, mgid))
+			return near->mlid;
 	}
-	return near && may_share(g, &near->attr.mgid, mgid) ? near->mlid : 0;
-}
-
-static uint16_t mlid_free(const struct sa_groups *g, uint64_t now_us)
-{
-	unsigned oldest = g->capacity;
-
-	for (unsigned i = 0; i < g->capacity; i++) {
+	for (unsigned i = 0; i < capacity; i++) {
 		const struct slot *slot = &g->slots[i];
 
 		if (slot->first)
 			continue;
 		if (!slot->freed_us || now_us - slot->freed_us >= REST_US)
 			return (uint16_t)(MCAST_FIRST_MLID + i);
-		if (oldest == g->capacity || slot->freed_us < g->slots[oldest].freed_us)
+		if (oldest == capacity || slot->freed_us < g->slots[oldest].freed_us)
 			oldest = i;
 	}
-	return oldest < g->capacity ? (uint16_t)(MCAST_FIRST_MLID + oldest) : 0;
-}
-
-static uint16_t mlid_wished(const struct sa_groups *g, const struct sa_group_attr *attr,
-			    uint16_t mlid)
-{
-	const struct sa_group *first;
-
-	if (mlid < MCAST_FIRST_MLID || mlid > SA_LAST_MLID)
-		return 0;
-	first = slot_of(g, mlid)->first;
-	return first && !may_share(g, &first->attr.mgid, &attr->mgid) ? 0 : mlid;
+	return oldest < capacity ? (uint16_t)(MCAST_FIRST_MLID + oldest) : 0;
 }
 
 void sa_groups_set_capacity(struct sa_groups *g, unsigned mlids)
 {
-	g->capacity = mlids < SA_MLIDS ? mlids : SA_MLIDS;
+	g->use.capacity = mlids < SA_MLIDS ? mlids : SA_MLIDS;
 }
 
 void sa_groups_share_snm(struct sa_groups *g, bool share)
@@ -266,31 +229,28 @@ static void notify_record(const struct sa_groups *g, const struct sa_group *grou
 		g->ops->record(g->arg, group, member, gone);
 }
 
-static void notify_kept(const struct sa_groups *g, const struct sa_group *group, bool kept)
-{
-	if (g->ops->kept)
-		g->ops->kept(g->arg, group, kept);
-}
-
 struct sa_group *sa_groups_create(struct sa_groups *g, const struct sa_group_attr *attr,
 				  uint16_t mlid, uint64_t now_us)
 {
 	struct sa_group *group;
+	struct slot *slot;
 
 	if (sa_groups_find(g, &attr->mgid))
 		return NULL;
-	if (mlid)
-		mlid = mlid_wished(g, attr, mlid);
-	else if (!(mlid = mlid_to_share(g, &attr->mgid)))
-		mlid = mlid_free(g, now_us);
 	if (!mlid)
+		mlid = mlid_choose(g, &attr->mgid, now_us);
+	if (mlid < MCAST_FIRST_MLID || mlid > SA_LAST_MLID)
+		return NULL;
+	slot = slot_of(g, mlid);
+	if (slot->first && !may_share(g, &slot->first->attr.mgid, &attr->mgid))
 		return NULL;
 	group = mem_alloc(1, sizeof(*group));
 	group->attr = *attr;
 	group->mlid = mlid;
-	group->next = slot_of(g, mlid)->first;
-	g->used += !group->next;
-	slot_of(g, mlid)->first = group;
+	group->next = slot->first;
+	g->use.groups++;
+	g->use.mlids += !group->next;
+	slot->first = group;
 	if (g->end <= (unsigned)(mlid - MCAST_FIRST_MLID))
 		g->end = mlid - MCAST_FIRST_MLID + 1u;
 	cl_fmap_insert(&g->by_mgid, &group->attr.mgid, &group->item);
@@ -313,23 +273,11 @@ struct sa_group_port *sa_groups_next_port(const struct sa_groups *g, guid_t afte
 	return item == cl_qmap_end(&g->ports) ? NULL : (struct sa_group_port *)item;
 }
 
-static void port_enters(struct sa_groups *g, guid_t guid)
-{
-	struct sa_group_port *port = sa_groups_port(g, guid);
-
-	if (!port) {
-		port = mem_alloc(1, sizeof(*port));
-		cl_qmap_insert(&g->ports, guid, &port->item);
-	}
-	port->groups++;
-	g->members++;
-}
-
 static void port_leaves(struct sa_groups *g, guid_t guid)
 {
 	struct sa_group_port *port = sa_groups_port(g, guid);
 
-	g->members--;
+	g->use.members--;
 	if (--port->groups)
 		return;
 	cl_qmap_remove_item(&g->ports, &port->item);
@@ -340,6 +288,7 @@ static void group_free(struct sa_groups *g, struct sa_group *group)
 {
 	for (uint32_t i = 0; i < group->nmembers; i++)
 		port_leaves(g, group->members[i].port);
+	g->use.groups--;
 	cl_fmap_remove_item(&g->by_mgid, &group->item);
 	free(group->members);
 	free(group);
@@ -356,7 +305,7 @@ static void group_end(struct sa_groups *g, struct sa_group *group, uint64_t now_
 	*link = group->next;
 	if (!slot->first) {
 		slot->freed_us = now_us ? now_us : 1;
-		g->used--;
+		g->use.mlids--;
 	}
 	while (g->end && !g->slots[g->end - 1].first)
 		g->end--;
@@ -403,20 +352,16 @@ static uint32_t member_place(const struct sa_group *group, guid_t port)
 	return sort_place(0, group->nmembers, at, group->members[at].port < port);
 }
 
-static struct sa_member *member_find(const struct sa_group *group, guid_t port)
+struct sa_member *sa_group_member(const struct sa_group *group, guid_t port)
 {
 	uint32_t at = member_place(group, port);
 
 	return at < group->nmembers && group->members[at].port == port ? &group->members[at] : NULL;
 }
 
-const struct sa_member *sa_group_member(const struct sa_group *group, guid_t port)
-{
-	return member_find(group, port);
-}
-
 static struct sa_member *member_add(struct sa_groups *g, struct sa_group *group, guid_t port)
 {
+	struct sa_group_port *in = sa_groups_port(g, port);
 	uint32_t at = member_place(group, port);
 	struct sa_member *member;
 
@@ -428,17 +373,13 @@ static struct sa_member *member_add(struct sa_groups *g, struct sa_group *group,
 	memmove(member + 1, member, (group->nmembers - at) * sizeof(*member));
 	*member = (struct sa_member){ .port = port };
 	group->nmembers++;
-	port_enters(g, port);
+	if (!in) {
+		in = mem_alloc(1, sizeof(*in));
+		cl_qmap_insert(&g->ports, port, &in->item);
+	}
+	in->groups++;
+	g->use.members++;
 	return member;
-}
-
-static void member_remove(struct sa_groups *g, struct sa_group *group, struct sa_member *member)
-{
-	size_t after = (size_t)(group->members + group->nmembers - member - 1);
-
-	port_leaves(g, member->port);
-	memmove(member, member + 1, after * sizeof(*member));
-	group->nmembers--;
 }
 
 static void keepers_count(struct sa_groups *g, struct sa_group *group, uint8_t was, uint8_t is)
@@ -448,14 +389,14 @@ static void keepers_count(struct sa_groups *g, struct sa_group *group, uint8_t w
 	if (before == after)
 		return;
 	group->nkeepers += after ? 1 : -1;
-	if (group->nkeepers == (after ? 1u : 0u))
-		notify_kept(g, group, after);
+	if (group->nkeepers == (after ? 1u : 0u) && g->ops->kept)
+		g->ops->kept(g->arg, group, after);
 }
 
 uint8_t sa_groups_join(struct sa_groups *g, struct sa_group *group, guid_t port, uint8_t state,
 		       bool proxy)
 {
-	struct sa_member *member = member_find(group, port);
+	struct sa_member *member = sa_group_member(group, port);
 	uint8_t was, is;
 
 	assert(state && !(state & ~WIRE_JOIN_BITS));
@@ -476,7 +417,7 @@ uint8_t sa_groups_join(struct sa_groups *g, struct sa_group *group, guid_t port,
 uint8_t sa_groups_leave(struct sa_groups *g, struct sa_group *group, guid_t port, uint8_t state,
 			uint64_t now_us)
 {
-	struct sa_member *member = member_find(group, port);
+	struct sa_member *member = sa_group_member(group, port);
 	uint8_t was, is;
 
 	if (!member)
@@ -485,8 +426,11 @@ uint8_t sa_groups_leave(struct sa_groups *g, struct sa_group *group, guid_t port
 	is = member->state = was & (uint8_t)~state;
 	if (was != is)
 		notify_record(g, group, member, false);
-	if (!is)
-		member_remove(g, group, member);
+	if (!is) {
+		port_leaves(g, port);
+		memmove(member, member + 1,
+			(size_t)(group->members + --group->nmembers - member) * sizeof(*member));
+	}
 	keepers_count(g, group, was, is);
 	if (sa_groups_end_if_unkept(g, group, now_us))
 		return 0;
@@ -503,7 +447,7 @@ struct sa_groups *sa_groups_new(const struct sa_groups_ops *ops, void *arg)
 
 	g->ops = ops;
 	g->arg = arg;
-	g->capacity = SA_MLIDS;
+	g->use.capacity = SA_MLIDS;
 	g->slots = mem_alloc(SA_MLIDS, sizeof(*g->slots));
 	cl_fmap_init(&g->by_mgid, compare_mgid);
 	cl_qmap_init(&g->ports);
@@ -512,7 +456,7 @@ struct sa_groups *sa_groups_new(const struct sa_groups_ops *ops, void *arg)
 
 void sa_groups_clear(struct sa_groups *g)
 {
-	while (sa_groups_count(g))
+	while (g->use.groups)
 		group_end(g, (struct sa_group *)cl_fmap_head(&g->by_mgid), 0);
 }
 
@@ -520,7 +464,7 @@ void sa_groups_free(struct sa_groups *g)
 {
 	if (!g)
 		return;
-	while (sa_groups_count(g))
+	while (g->use.groups)
 		group_free(g, (struct sa_group *)cl_fmap_head(&g->by_mgid));
 	free(g->slots);
 	free(g);

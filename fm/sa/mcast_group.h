@@ -14,6 +14,7 @@
 
 #include <complib/cl_fleximap.h>
 #include <complib/cl_qmap.h>
+#include <stdio.h>
 #include "fm/mad/wire_mcast.h"
 #include "routing/multicast/mcast_tree.h"
 
@@ -73,11 +74,12 @@ void sa_groups_free(struct sa_groups *groups);
 /* How many MLIDs may be given out, from the first; groups beyond stay. */
 void sa_groups_set_capacity(struct sa_groups *groups, unsigned mlids);
 void sa_groups_share_snm(struct sa_groups *groups, bool share); /* of groups yet to come */
-/* The numbers of groups, of memberships in all, of MLIDs in use, and of those there may be. */
-unsigned sa_groups_count(const struct sa_groups *groups);
-unsigned sa_groups_members(const struct sa_groups *groups);
-unsigned sa_groups_mlids(const struct sa_groups *groups);
-unsigned sa_groups_capacity(const struct sa_groups *groups);
+struct sa_groups_use {
+	unsigned groups, members; /* members: memberships in all */
+	unsigned mlids, capacity; /* MLIDs in use, and how many there may be */
+};
+/* As it is at any time; valid as long as groups. */
+const struct sa_groups_use *sa_groups_use(const struct sa_groups *groups);
 /* The highest MLID in use; below MCAST_FIRST_MLID = none is. */
 uint16_t sa_groups_top(const struct sa_groups *groups);
 /* Both belong to groups; NULL = there is none. By MLID: the first of a chain by .next. */
@@ -101,12 +103,8 @@ struct wire_gid sa_groups_new_mgid(struct sa_groups *groups, uint64_t subnet_pre
 /* A port that is in a group, valid until it has left all; and the next one by GUID. NULL: none. */
 struct sa_group_port *sa_groups_port(const struct sa_groups *groups, guid_t port);
 struct sa_group_port *sa_groups_next_port(const struct sa_groups *groups, guid_t after);
-static inline guid_t sa_group_port_guid(const struct sa_group_port *port)
-{
-	return cl_qmap_key(&port->item);
-}
 /* The port's membership, the group's until it changes; NULL: it has none. */
-const struct sa_member *sa_group_member(const struct sa_group *group, guid_t port);
+struct sa_member *sa_group_member(const struct sa_group *group, guid_t port);
 /* Adds the bits; returns the JoinState then. */
 uint8_t sa_groups_join(struct sa_groups *groups, struct sa_group *group, guid_t port, uint8_t state,
 		       bool proxy);
@@ -116,5 +114,30 @@ uint8_t sa_groups_leave(struct sa_groups *groups, struct sa_group *group, guid_t
 /* Ends a group that nobody keeps and that was not made in advance; true: it is gone. */
 bool sa_groups_end_if_unkept(struct sa_groups *groups, struct sa_group *group, uint64_t now_us);
 void sa_groups_clear(struct sa_groups *groups); /* ends all */
+
+/* ---- As lines of state_dir/groups ------------------------------------------------------------ */
+
+/*
+ * A group, then its members. Numbers with 0x are hexadecimal, and the MGID is two of them:
+ *
+ *   group MGID MLID P_Key Q_Key MTU rate life SL FlowLabel HopLimit TClass
+ *   member PORT_GUID JoinState proxy
+ */
+
+/* The line of a group, without its end. */
+#define MCAST_LINE 256
+void mcast_group_line(const struct sa_group *group, char line[MCAST_LINE]);
+/* All groups of that MLID, with their members. */
+void mcast_group_write(const struct sa_groups *groups, unsigned mlid, FILE *out);
+/*
+ * Adds what the line says. *last, NULL at first: the group whose members follow. False: it is none,
+ * or does not fit to what is there.
+ */
+bool mcast_group_read(struct sa_groups *groups, struct sa_group **last, const char *line,
+		      uint64_t now_us);
+/* How the member has joined, in words for people; a literal. */
+const char *sa_member_joined(const struct sa_member *member);
+/* Whether a group can be that; the MLID is its own. */
+bool mcast_group_is_plain(const struct sa_group_attr *attr, unsigned mlid);
 
 #endif

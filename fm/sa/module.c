@@ -5,16 +5,14 @@
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
-#include "fm/loop/log.h"
 #include "fm/fabric/request.h"
+#include "fm/fabric/view.h"
+#include "fm/loop/log.h"
 #include "fm/mad/batch.h"
-#include "fm/sa/module_own.h"
 #include "fm/sa/sa_impl.h"
 #include "fm/sa/sa_state.h"
 #include "topology/base/mem.h"
 #include "topology/base/text.h"
-
-static json_t *services(const struct sa *sa, guid_t port);
 
 /*
  * The key that makes a request to the SA a trusted one (SM_Key of the SA header, IBA 15.2.1.1).
@@ -27,6 +25,10 @@ static json_t *services(const struct sa *sa, guid_t port);
  */
 
 #define KNOWN_TO_ALL 1ull
+
+struct sa_key {
+	uint64_t made; /* 0 = none yet */
+};
 
 static unsigned read_key(void *arg, FILE *in)
 {
@@ -67,19 +69,6 @@ static const struct state_file key_file = {
 	.write = write_key,
 };
 
-static void make_key(struct sa_key *k, const struct fabric_services *services)
-{
-	do
-		if (getentropy(&k->made, sizeof(k->made)))
-			abort(); /* no kernel that runs this lacks it */
-	while (k->made <= KNOWN_TO_ALL);
-	log_line(LOG_SA, LOG_NOTICE,
-		 "sa_key is not set, but m_key or sm_key is: generated an sa_key in %s/sa_key; "
-		 "with several managers, set the same sa_key in all",
-		 services->conf->state_dir);
-	state_store_changed(services->state, &key_file, k);
-}
-
 /* The key of the configuration, else the made one, which it reads or makes the first time. */
 static uint64_t sa_key_get(struct sa_key *k, const struct fabric_services *services)
 {
@@ -91,8 +80,17 @@ static uint64_t sa_key_get(struct sa_key *k, const struct fabric_services *servi
 		return KNOWN_TO_ALL;
 	if (!k->made)
 		state_store_read(services->state, &key_file, k);
-	if (!k->made)
-		make_key(k, services);
+	if (k->made)
+		return k->made;
+	do
+		if (getentropy(&k->made, sizeof(k->made)))
+			abort(); /* no kernel that runs this lacks it */
+	while (k->made <= KNOWN_TO_ALL);
+	log_line(LOG_SA, LOG_NOTICE,
+		 "sa_key is not set, but m_key or sm_key is: generated an sa_key in %s/sa_key; "
+		 "with several managers, set the same sa_key in all",
+		 conf->state_dir);
+	state_store_changed(services->state, &key_file, k);
 	return k->made;
 }
 
@@ -130,31 +128,17 @@ static struct holder *holder_get(struct guid_tables *g, guid_t port)
 	return holder;
 }
 
-static bool has_foreign_key(const struct guid_tables *g, const struct topo_node *node, unsigned num)
-{
-	const struct inv_node *known = inventory_find(g->services.inventory, node->guid);
-
-	return known && num <= known->nports && known->ports[num].foreign_key;
-}
-
 /* A port with an M_Key of another manager is sent no Set. */
 static bool in_service(const struct guid_tables *g, const struct topo *t, guid_t guid)
 {
 	uint32_t port = topo_find_port(t, guid);
+	const struct topo_port *p = port == TOPO_NONE ? NULL : &t->ports[port];
+	const struct inv_node *known;
 
-	return port != TOPO_NONE &&
-	       (t->ports[port].node < t->nswitches || t->ports[port].link_up) &&
-	       !has_foreign_key(g, &t->nodes[t->ports[port].node], t->ports[port].num);
-}
-
-static void write_table(struct guid_tables *g, struct holder *holder)
-{
-	uint8_t data[WIRE_SMP_DATA];
-
-	holder->written = true;
-	for (unsigned block = 0;
-	     sa_alias_block(g->services.sa, cl_qmap_key(&holder->item), block, data); block++)
-		batch_add(g->batch, &(struct batch_job){ .object = holder, .arg = block });
+	if (!p || (p->node >= t->nswitches && !p->link_up))
+		return false;
+	known = inventory_find(g->services.inventory, t->nodes[p->node].guid);
+	return !known || p->num > known->nports || !known->ports[p->num].foreign_key;
 }
 
 /* Writes the tables of ports that came into service, or whose table is another. */
@@ -166,25 +150,14 @@ static void write_due(void *arg)
 
 	for (guid_t port = sa_alias_next(sa, 0); topo && port; port = sa_alias_next(sa, port)) {
 		struct holder *holder = holder_get(g, port);
+		bool was = holder->written;
+		uint8_t data[WIRE_SMP_DATA];
 
-		if (!in_service(g, topo, port))
-			holder->written = false;
-		else if (!holder->written)
-			write_table(g, holder);
+		holder->written = in_service(g, topo, port);
+		for (unsigned block = 0;
+		     holder->written && !was && sa_alias_block(sa, port, block, data); block++)
+			batch_add(g->batch, &(struct batch_job){ .object = holder, .arg = block });
 	}
-}
-
-/* Ports may be back in service: writes the tables of those that are. */
-static void guid_tables_settled(struct guid_tables *g)
-{
-	write_due(g);
-}
-
-/* The port has another table: it is written soon. */
-static void guid_tables_changed(struct guid_tables *g, guid_t port)
-{
-	holder_get(g, port)->written = false;
-	loop_timer_set(g->soon, 0);
 }
 
 /* ---- Requests -------------------------------------------------------------------------------- */
@@ -231,39 +204,9 @@ static void done(void *owner, const struct batch_job *job, const struct batch_pa
 		      (unsigned long long)cl_qmap_key(&holder->item), job->arg);
 }
 
-static void idle(void *owner)
-{
-}
+static const struct batch_ops ops = { .make = make, .done = done };
 
-static const struct batch_ops ops = { .make = make, .done = done, .idle = idle };
-
-/* ---- Life ------------------------------------------------------------------------------------ */
-
-/* The caller's, never NULL; free drops what was not written. */
-static struct guid_tables *guid_tables_new(struct fabric *fabric)
-{
-	struct guid_tables *g = mem_alloc(1, sizeof(*g));
-
-	g->fabric = fabric;
-	g->services = fabric_services(fabric);
-	g->batch = batch_new(g->services.loop, g->services.mad, &ops, g);
-	g->soon = loop_timer_new(g->services.loop, write_due, g);
-	cl_qmap_init(&g->holders);
-	return g;
-}
-
-static void guid_tables_free(struct guid_tables *g)
-{
-	batch_free(g->batch);
-	loop_timer_free(g->soon);
-	while (cl_qmap_count(&g->holders)) {
-		cl_map_item_t *item = cl_qmap_head(&g->holders);
-
-		cl_qmap_remove_item(&g->holders, item);
-		free(item);
-	}
-	free(g);
-}
+/* ---- What operators see of a port ------------------------------------------------------------ */
 
 static json_t *json_gid(const struct wire_gid *gid)
 {
@@ -280,22 +223,11 @@ static json_t *json_guid(guid_t guid)
 	return json_sprintf("0x%016" PRIx64, guid);
 }
 
-/* ---- Groups ---------------------------------------------------------------------------------- */
-
-static const char *joined(uint8_t state)
+static void add_groups(const struct sa *sa, guid_t port, guid_t own, json_t *rows)
 {
-	if (state & WIRE_JOIN_FULL)
-		return "full";
-	if (state & WIRE_JOIN_NON)
-		return "non-member";
-	return state & WIRE_JOIN_SEND_ONLY_FULL ? "send-only full" : "send-only";
-}
+	unsigned top = sa_groups_port(sa->groups, port) ? sa_groups_top(sa->groups) : 0;
 
-static void add_groups(const struct sa *sa, guid_t port, bool alias, json_t *rows)
-{
-	if (!sa_groups_port(sa->groups, port))
-		return;
-	for (unsigned mlid = MCAST_FIRST_MLID; mlid <= sa_groups_top(sa->groups); mlid++)
+	for (unsigned mlid = MCAST_FIRST_MLID; mlid <= top; mlid++)
 		for (const struct sa_group *g = sa_groups_by_mlid(sa->groups, (uint16_t)mlid); g;
 		     g = g->next) {
 			const struct sa_member *member = sa_group_member(g, port);
@@ -306,39 +238,12 @@ static void add_groups(const struct sa *sa, guid_t port, bool alias, json_t *row
 			row = json_pack("{so so so ss}", "mlid", json_sprintf("0x%x", mlid), "mgid",
 					json_gid(&g->attr.mgid), "pkey",
 					json_sprintf("0x%04x", g->attr.pkey), "joined",
-					joined(member->state));
-			if (alias)
+					sa_member_joined(member));
+			if (port != own)
 				json_object_set_new(row, "guid", json_guid(port));
 			json_array_append_new(rows, row);
 		}
 }
-
-/* By all of its GUIDs. */
-static json_t *groups(const struct sa *sa, guid_t port)
-{
-	json_t *rows = json_array();
-	unsigned at = 0;
-	guid_t guid;
-
-	while ((guid = sa_alias_each(sa, port, &at)))
-		add_groups(sa, guid, guid != port, rows);
-	return rows;
-}
-
-static json_t *aliases(const struct sa *sa, guid_t port)
-{
-	json_t *rows = json_array();
-	unsigned at = 0;
-	guid_t guid;
-
-	while ((guid = sa_alias_each(sa, port, &at)))
-		if (guid != port)
-			json_array_append_new(rows, json_pack("{so si}", "guid", json_guid(guid),
-							      "index", (int)at - 2));
-	return rows;
-}
-
-/* ---- Services -------------------------------------------------------------------------------- */
 
 static json_t *services(const struct sa *sa, guid_t port)
 {
@@ -366,15 +271,13 @@ static json_t *services(const struct sa *sa, guid_t port)
 	return rows;
 }
 
-/* ---- Subscriptions --------------------------------------------------------------------------- */
-
 static json_t *subscriptions(const struct sa *sa, guid_t port)
 {
-	cl_map_item_t *item = cl_qmap_get(&sa->subscribers, port);
+	cl_map_item_t *item = cl_qmap_get(&sa->reports.subscribers, port);
 	json_t *rows = json_array();
 	const struct subscriber *by;
 
-	if (item == cl_qmap_end(&sa->subscribers))
+	if (item == cl_qmap_end(&sa->reports.subscribers))
 		return rows;
 	by = (const struct subscriber *)item;
 	for (unsigned i = 0; i < by->count; i++) {
@@ -389,17 +292,6 @@ static json_t *subscriptions(const struct sa *sa, guid_t port)
 						json_sprintf("0x%06" PRIx32, info->qpn)));
 	}
 	return rows;
-}
-
-/*
- * By the port's own GUID: {"groups": [{"mlid","mgid","pkey","joined"}], "services": [..],
- * "subscriptions": [..]}; the caller's. One pass over all groups and services.
- */
-static json_t *sa_known(const struct sa *sa, guid_t port)
-{
-	return json_pack("{so so so so}", "alias_guids", aliases(sa, port), "groups",
-			 groups(sa, port), "services", services(sa, port), "subscriptions",
-			 subscriptions(sa, port));
 }
 
 /*
@@ -418,125 +310,54 @@ struct sa_room {
 	struct fabric_services services;
 	struct sa_key key;
 	struct guid_tables *guids;
-	bool read; /* what an earlier life kept */
 };
 
-static unsigned read_subscriptions(void *arg, FILE *in)
-{
-	struct sa_room *r = arg;
-
-	r->read = true;
-	return sa_subscriptions_read(r->services.sa, in);
-}
-
-static void forget_subscriptions(void *arg)
-{
-	struct sa_room *r = arg;
-
-	r->read = false;
-	sa_subscriptions_forget(r->services.sa);
-}
-
-static void write_subscriptions(const void *arg, FILE *out)
-{
-	const struct sa_room *r = arg;
-
-	sa_subscriptions_write(r->services.sa, out);
-}
-
-static bool take_subscription(void *arg, const char *line)
-{
-	struct sa_room *r = arg;
-
-	r->read = true;
-	return sa_subscriptions_take(r->services.sa, line);
-}
+/* The owner of the files is the SA itself. */
 
 static const struct state_file subscriptions_file = {
 	.name = "subscriptions",
 	.form = "a subscription",
-	.read = read_subscriptions,
-	.forget = forget_subscriptions,
-	.write = write_subscriptions,
-	.record = take_subscription,
+	.read = sa_subscriptions_read,
+	.forget = sa_subscriptions_forget,
+	.write = sa_subscriptions_write,
+	.record = sa_subscriptions_take,
 	.gather_us = GATHER_US,
 	.gather_max_us = GATHER_US,
 };
 
-static unsigned read_services(void *arg, FILE *in)
-{
-	struct sa_room *r = arg;
+static const struct state_file aliases_file = {
+	.name = "aliases",
+	.form = "a GUID of a port",
+	.read = sa_aliases_read,
+	.forget = sa_aliases_forget,
+	.write = sa_aliases_write,
+	.record = sa_aliases_take,
+	.gather_us = GATHER_US,
+	.gather_max_us = GATHER_US,
+};
 
-	return sa_services_read(r->services.sa, in, time(NULL));
+static unsigned read_services(void *sa, FILE *in)
+{
+	return sa_services_read(sa, in, time(NULL));
 }
 
-static void forget_services(void *arg)
+static void write_services(const void *sa, FILE *out)
 {
-	struct sa_room *r = arg;
-
-	sa_services_forget(r->services.sa);
+	sa_services_write(sa, out, time(NULL));
 }
 
-static void write_services(const void *arg, FILE *out)
+static bool take_service(void *sa, const char *line)
 {
-	const struct sa_room *r = arg;
-
-	sa_services_write(r->services.sa, out, time(NULL));
-}
-
-static bool take_service(void *arg, const char *line)
-{
-	struct sa_room *r = arg;
-
-	return sa_services_take(r->services.sa, line, time(NULL));
+	return sa_services_take(sa, line, time(NULL));
 }
 
 static const struct state_file services_file = {
 	.name = "services",
 	.form = "a service",
 	.read = read_services,
-	.forget = forget_services,
+	.forget = sa_services_forget,
 	.write = write_services,
 	.record = take_service,
-	.gather_us = GATHER_US,
-	.gather_max_us = GATHER_US,
-};
-
-static unsigned read_aliases(void *arg, FILE *in)
-{
-	struct sa_room *r = arg;
-
-	return sa_aliases_read(r->services.sa, in);
-}
-
-static void forget_aliases(void *arg)
-{
-	struct sa_room *r = arg;
-
-	sa_aliases_forget(r->services.sa);
-}
-
-static void write_aliases(const void *arg, FILE *out)
-{
-	const struct sa_room *r = arg;
-
-	sa_aliases_write(r->services.sa, out);
-}
-
-static bool take_alias(void *arg, const char *line)
-{
-	struct sa_room *r = arg;
-
-	return sa_aliases_take(r->services.sa, line);
-}
-
-static const struct state_file aliases_file = {
-	.name = "aliases",
-	.form = "a GUID of a port",
-	.read = read_aliases,
-	.forget = forget_aliases,
-	.write = write_aliases,
-	.record = take_alias,
 	.gather_us = GATHER_US,
 	.gather_max_us = GATHER_US,
 };
@@ -551,7 +372,7 @@ static void recorded(void *arg, enum sa_kept kept, const char *line)
 {
 	struct sa_room *r = arg;
 
-	state_store_record(r->services.state, files[kept], r, line);
+	state_store_record(r->services.state, files[kept], r->services.sa, line);
 }
 
 static void reported(void *arg, const char *text)
@@ -565,7 +386,8 @@ static void guids_changed(void *arg, guid_t port)
 {
 	struct sa_room *r = arg;
 
-	guid_tables_changed(r->guids, port);
+	holder_get(r->guids, port)->written = false;
+	loop_timer_set(r->guids->soon, 0);
 }
 
 /*
@@ -574,20 +396,24 @@ static void guids_changed(void *arg, guid_t port)
  */
 static void load(void *room, enum fabric_load_step step)
 {
-	static const enum sa_kept order[] = { SA_ALIASES, SA_SERVICES, SA_SUBSCRIPTIONS };
 	struct sa_room *r = room;
+	struct state_store *state = r->services.state;
+	struct sa *sa = r->services.sa;
+	bool read;
 
 	if (step != FABRIC_LOAD)
 		return;
+
+	state_store_read(state, &aliases_file, sa);
+	state_store_read(state, &services_file, sa);
+	read = !state_store_read(state, &subscriptions_file, sa);
 	for (unsigned i = 0; i < SA_KEPT; i++)
-		state_store_read(r->services.state, files[order[i]], r);
-	for (unsigned i = 0; i < SA_KEPT; i++)
-		state_store_unchanged(r->services.state, files[i]);
-	if (r->read)
+		state_store_unchanged(state, files[i]);
+	if (read)
 		return;
 	fabric_request_reregister(r->fabric, "subscriptions are not known");
 	for (unsigned i = 0; i < SA_KEPT; i++)
-		state_store_changed(r->services.state, files[i], r);
+		state_store_changed(state, files[i], sa);
 }
 
 /* ---- What is published ----------------------------------------------------------------------- */
@@ -599,6 +425,7 @@ static void published(void *room, enum fabric_update_step step, const struct top
 
 	if (step != FABRIC_PUBLISHED && step != FABRIC_SHOWN)
 		return;
+
 	sa_publish(r->services.sa, &(struct sa_view){ .topo = view.topo,
 						      .lids = view.lids,
 						      .tables = view.tables,
@@ -623,7 +450,7 @@ static void settled(void *room, enum fabric_settle_step step)
 	struct sa_room *r = room;
 
 	if (step == FABRIC_SETTLED)
-		guid_tables_settled(r->guids);
+		write_due(r->guids);
 }
 
 static void status(const void *room, json_t *doc)
@@ -646,8 +473,19 @@ static void status(const void *room, json_t *doc)
 json_t *sa_known_of_port(const struct fabric *fabric, guid_t port)
 {
 	const struct sa_room *r = fabric_room(fabric, &sa_module);
+	const struct sa *sa = r->services.sa;
+	json_t *joined = json_array(), *aliases = json_array();
+	unsigned at = 0;
+	guid_t guid;
 
-	return sa_known(r->services.sa, port);
+	while ((guid = sa_alias_each(sa, port, &at))) {
+		add_groups(sa, guid, port, joined);
+		if (guid != port)
+			json_array_append_new(aliases, json_pack("{so si}", "guid", json_guid(guid),
+								 "index", (int)at - 2));
+	}
+	return json_pack("{so so so so}", "alias_guids", aliases, "groups", joined, "services",
+			 services(sa, port), "subscriptions", subscriptions(sa, port));
 }
 
 guid_t sa_port_of_alias(const struct fabric *fabric, guid_t alias)
@@ -680,10 +518,14 @@ static void configure(void *room)
 static void *init(struct fabric *fabric)
 {
 	struct sa_room *r = mem_alloc(1, sizeof(*r));
+	struct guid_tables *g = mem_alloc(1, sizeof(*g));
 
-	r->fabric = fabric;
-	r->services = fabric_services(fabric);
-	r->guids = guid_tables_new(fabric);
+	g->fabric = r->fabric = fabric;
+	r->services = g->services = fabric_services(fabric);
+	r->guids = g;
+	g->batch = batch_new(g->services.loop, g->services.mad, &ops, g);
+	g->soon = loop_timer_new(g->services.loop, write_due, g);
+	cl_qmap_init(&g->holders);
 	configure(r);
 	sa_listen(r->services.sa, &(struct sa_listener){ .record = recorded,
 							 .reported = reported,
@@ -695,9 +537,18 @@ static void *init(struct fabric *fabric)
 static void fini(void *room)
 {
 	struct sa_room *r = room;
+	struct guid_tables *g = r->guids;
 
 	sa_listen(r->services.sa, &(struct sa_listener){ 0 });
-	guid_tables_free(r->guids);
+	batch_free(g->batch); /* drops what was not written */
+	loop_timer_free(g->soon);
+	while (cl_qmap_count(&g->holders)) {
+		cl_map_item_t *item = cl_qmap_head(&g->holders);
+
+		cl_qmap_remove_item(&g->holders, item);
+		free(item);
+	}
+	free(g);
 	free(r);
 }
 

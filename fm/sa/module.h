@@ -7,8 +7,6 @@
 #include "fm/fabric/module.h"
 #include "fm/sa/sa.h"
 
-/* sa_known: what a port has asked of the SA and holds there, for operators. */
-
 extern const struct fabric_module sa_module;
 
 /*

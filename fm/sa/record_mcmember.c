@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include "fm/sa/sa_mcast.h"
+#include "fm/sa/sa_impl.h"
 
 /*
  * Get and GetTable of MCMemberRecord.
@@ -8,49 +8,25 @@
  * of its partitions once, with PortGID, JoinState and ProxyJoin zero.
  */
 
-/* Items are MLIDs: groups come and go while a long walk is under way. */
-static enum wire_sa_status sa_mcast_get(struct sa_query *q)
-{
-	const struct sa_groups *groups = q->sa->groups;
-	const struct sa_group *group;
-	uint16_t mlid = 0;
-
-	q->item = MCAST_FIRST_MLID;
-	q->end = sa_groups_top(groups) + 1u;
-	if (sa_asked(q, WIRE_MC_MGID)) {
-		group = sa_groups_find(groups, &q->mc.want.mgid);
-		mlid = group ? group->mlid : 0;
-	} else if (sa_asked(q, WIRE_MC_MLID)) {
-		mlid = q->mc.want.mlid;
-	} else {
-		return WIRE_SA_OK;
-	}
-	q->end = mlid >= q->item && mlid < q->end ? mlid + 1u : mlid;
-	q->item = mlid;
-	return WIRE_SA_OK;
-}
-
 static bool group_asked(const struct sa_query *q, const struct sa_group *group)
 {
-	const struct wire_mcmember *want = &q->mc.want;
+	const struct wire_mcmember *want = &q->mc;
 	const struct sa_group_attr *attr = &group->attr;
 
-	if (sa_asked(q, WIRE_MC_MGID) &&
-	    (want->mgid.prefix != attr->mgid.prefix || want->mgid.guid != attr->mgid.guid))
-		return false;
-	return (!sa_asked(q, WIRE_MC_MLID) || want->mlid == group->mlid) &&
+	return (!sa_asked(q, WIRE_MC_MGID) || wire_gid_equal(&want->mgid, &attr->mgid)) &&
+	       (!sa_asked(q, WIRE_MC_MLID) || want->mlid == group->mlid) &&
 	       (!sa_asked(q, WIRE_MC_SCOPE) || want->scope == sa_group_scope(attr)) &&
-	       (!sa_mcast_asks_life(q) ||
+	       (!sa_asked_both(q, WIRE_MC_LIFE_SEL, WIRE_MC_LIFE) ||
 		sa_mcast_selects(want->life_sel, attr->life - want->life)) &&
 	       sa_mcast_fits(q, attr) && sa_mcast_quality_fits(q, attr) &&
-	       sa_mcast_pkey_held(q, q->mc.asker, attr->pkey);
+	       pkey_map_member(q->sa->view.pkeys, q->asker, attr->pkey);
 }
 
 /* member NULL: the group itself, as a full member sees it. */
 static void row_add(struct sa_query *q, const struct sa_group *group,
 		    const struct sa_member *member)
 {
-	const struct wire_mcmember *want = &q->mc.want;
+	const struct wire_mcmember *want = &q->mc;
 	uint8_t state = member ? member->state : WIRE_JOIN_FULL;
 	struct wire_mcmember record = sa_mcast_record(&group->attr, group->mlid);
 	uint8_t *row = sa_row(q);
@@ -73,7 +49,7 @@ static void group_rows(struct sa_query *q, const struct sa_group *group)
 	const struct sa_member *member = NULL;
 
 	if (sa_asked(q, WIRE_MC_PORT_GID)) {
-		member = sa_group_member(group, q->mc.want.port_gid.guid);
+		member = sa_group_member(group, q->mc.port_gid.guid);
 		if (member)
 			row_add(q, group, member);
 	} else if (!q->trusted) {
@@ -82,15 +58,6 @@ static void group_rows(struct sa_query *q, const struct sa_group *group)
 		for (uint32_t i = 0; i < group->nmembers && !q->status; i++)
 			row_add(q, group, &group->members[i]);
 	}
-}
-
-static void sa_mcast_rows(struct sa_query *q, uint32_t item)
-{
-	q->work++;
-	for (const struct sa_group *group = sa_groups_by_mlid(q->sa->groups, (uint16_t)item); group;
-	     group = group->next)
-		if (group_asked(q, group))
-			group_rows(q, group);
 }
 
 /*
@@ -115,32 +82,15 @@ static void sa_mcast_rows(struct sa_query *q, uint32_t item)
 
 /* ---- Joining --------------------------------------------------------------------------------- */
 
-/* The port that is to join or leave. */
-static enum wire_sa_status port_find(const struct sa_query *q, uint32_t *port)
-{
-	const struct wire_gid *gid = &q->mc.want.port_gid;
-
-	if (gid->prefix != q->sa->conf.gid_prefix && gid->prefix != LINK_LOCAL_PREFIX)
-		return WIRE_SA_INVALID_GID;
-	*port = sa_port_by_guid(q->sa, gid->guid);
-	return *port == TOPO_NONE ? WIRE_SA_REQ_INVALID : WIRE_SA_OK;
-}
-
 /* o15-0.2.1: who may change what is stored of a port. */
 static bool may_change(const struct sa_query *q, uint32_t port, const struct sa_group *group)
 {
-	const struct sa_member *member = sa_group_member(group, q->mc.want.port_gid.guid);
+	const struct sa_member *member = sa_group_member(group, q->mc.port_gid.guid);
 
 	if (!member)
 		return true;
-	return member->proxy ? sa_mcast_pkey_held(q, q->mc.asker, group->attr.pkey) != 0
-			     : port == q->mc.asker;
-}
-
-static bool may_join_for(const struct sa_query *q, uint32_t port)
-{
-	return port == q->mc.asker || ((q->trusted || q->sa->conf.proxy_join) &&
-				       pkey_map_shared(q->sa->view.pkeys, port, q->mc.asker));
+	return member->proxy ? pkey_map_member(q->sa->view.pkeys, q->asker, group->attr.pkey) != 0
+			     : port == q->asker;
 }
 
 static bool port_carries(const struct sa_query *q, uint32_t port, const struct sa_group_attr *attr)
@@ -148,7 +98,7 @@ static bool port_carries(const struct sa_query *q, uint32_t port, const struct s
 	const struct sa_link *link = sa_link(q->sa, port);
 
 	return link->mtu >= attr->mtu && sa_rate_compare(link->rate, attr->rate) >= 0 &&
-	       sa_mcast_pkey_held(q, port, attr->pkey);
+	       pkey_map_member(q->sa->view.pkeys, port, attr->pkey);
 }
 
 static void log_full(struct sa *sa, uint32_t port, const struct sa_mcast_share *share,
@@ -168,7 +118,7 @@ static void log_full(struct sa *sa, uint32_t port, const struct sa_mcast_share *
 static bool port_has_room(const struct sa_query *q, uint32_t port, const struct sa_group *group)
 {
 	struct sa *sa = q->sa;
-	guid_t guid = q->mc.want.port_gid.guid; /* which may be an alias */
+	guid_t guid = q->mc.port_gid.guid; /* which may be an alias */
 	struct sa_mcast_share share;
 
 	if (!sa->conf.groups_limit || (group && (group->preset || sa_group_member(group, guid))))
@@ -180,34 +130,22 @@ static bool port_has_room(const struct sa_query *q, uint32_t port, const struct 
 	return false;
 }
 
-/* The last MLIDs are for the trusted, and for ports that are in few groups. */
-static bool is_room_kept(const struct sa_query *q, uint32_t port)
-{
-	struct sa *sa = q->sa;
-	unsigned capacity = sa_groups_capacity(sa->groups);
-	struct sa_mcast_share share;
-
-	if (q->trusted || sa_groups_mlids(sa->groups) < capacity - capacity / KEPT_PART)
-		return true;
-	share = sa_mcast_share(sa, sa->view.topo->ports[port].guid);
-	if (share.groups < FEW)
-		return true;
-	log_full(sa, port, &share, "few multicast LIDs are left");
-	return false;
-}
-
 /* The answer to a change; the PortGID is as the client wrote it. */
 static void answer_fill(struct sa_query *q, struct wire_mcmember record, uint8_t join_state,
 			bool proxy)
 {
-	record.port_gid = q->mc.want.port_gid;
+	record.port_gid = q->mc.port_gid;
 	record.join_state = join_state;
 	record.proxy = proxy;
-	q->mc.want = record;
+	q->mc = record;
 }
 
+/* The last MLIDs are for the trusted, and for ports that are in few groups. */
 static enum wire_sa_status join_new(struct sa_query *q, uint32_t port, struct sa_group **group)
 {
+	struct sa *sa = q->sa;
+	const struct sa_groups_use *use = sa_groups_use(sa->groups);
+	struct sa_mcast_share share;
 	struct sa_group_attr attr;
 	enum wire_sa_status status = sa_mcast_choose(q, port, &attr);
 
@@ -215,38 +153,47 @@ static enum wire_sa_status join_new(struct sa_query *q, uint32_t port, struct sa
 		return status;
 	if (!port_carries(q, port, &attr))
 		return WIRE_SA_REQ_INVALID;
-	if (!port_has_room(q, port, NULL) || !is_room_kept(q, port))
+	if (!port_has_room(q, port, NULL))
 		return WIRE_SA_NO_RESOURCES;
+	if (!q->trusted && use->mlids >= use->capacity - use->capacity / KEPT_PART) {
+		share = sa_mcast_share(sa, sa->view.topo->ports[port].guid);
+		if (share.groups >= FEW) {
+			log_full(sa, port, &share, "few multicast LIDs are left");
+			return WIRE_SA_NO_RESOURCES;
+		}
+	}
 	*group = sa_mcast_make(q, &attr);
 	return *group ? WIRE_SA_OK : WIRE_SA_NO_RESOURCES;
-}
-
-static enum wire_sa_status join_old(const struct sa_query *q, uint32_t port,
-				    const struct sa_group *group)
-{
-	if (!q->mc.want.join_state || !sa_mcast_fits(q, &group->attr) ||
-	    !sa_mcast_quality_fits(q, &group->attr) || !port_carries(q, port, &group->attr) ||
-	    !may_change(q, port, group))
-		return WIRE_SA_REQ_INVALID;
-	return port_has_room(q, port, group) ? WIRE_SA_OK : WIRE_SA_NO_RESOURCES;
 }
 
 static enum wire_sa_status join(struct sa_query *q, uint32_t port)
 {
 	struct sa_groups *groups = q->sa->groups;
-	struct sa_group *group = sa_groups_find(groups, &q->mc.want.mgid);
-	guid_t guid = q->mc.want.port_gid.guid; /* which may be an alias */
-	enum wire_sa_status status;
+	struct sa_group *group = sa_groups_find(groups, &q->mc.mgid);
+	guid_t guid = q->mc.port_gid.guid; /* which may be an alias */
+	bool for_other = port != q->asker;
+	enum wire_sa_status status = WIRE_SA_OK;
 	uint8_t state;
 
-	if (!may_join_for(q, port) || (sa_asked(q, WIRE_MC_PKEY) && !PKEY_BASE(q->mc.want.pkey)))
+	if (for_other && ((!q->trusted && !q->sa->conf.proxy_join) ||
+			  !pkey_map_shared(q->sa->view.pkeys, port, q->asker)))
 		return WIRE_SA_REQ_INVALID;
-	if (group)
+	if (sa_asked(q, WIRE_MC_PKEY) && !PKEY_BASE(q->mc.pkey))
+		return WIRE_SA_REQ_INVALID;
+	if (group) {
 		sa_mcast_renew(q->sa, group);
-	status = group ? join_old(q, port, group) : join_new(q, port, &group);
+		if (!q->mc.join_state || !sa_mcast_fits(q, &group->attr) ||
+		    !sa_mcast_quality_fits(q, &group->attr) ||
+		    !port_carries(q, port, &group->attr) || !may_change(q, port, group))
+			return WIRE_SA_REQ_INVALID;
+		if (!port_has_room(q, port, group))
+			return WIRE_SA_NO_RESOURCES;
+	} else {
+		status = join_new(q, port, &group);
+	}
 	if (status)
 		return status;
-	state = sa_groups_join(groups, group, guid, q->mc.want.join_state, port != q->mc.asker);
+	state = sa_groups_join(groups, group, guid, q->mc.join_state, for_other);
 	answer_fill(q, sa_mcast_record(&group->attr, group->mlid), state,
 		    sa_group_member(group, guid)->proxy);
 	return WIRE_SA_OK;
@@ -258,10 +205,10 @@ static enum wire_sa_status join(struct sa_query *q, uint32_t port)
 static enum wire_sa_status leave(struct sa_query *q, uint32_t port)
 {
 	struct sa_groups *groups = q->sa->groups;
-	struct sa_group *group = sa_groups_find(groups, &q->mc.want.mgid);
-	guid_t guid = q->mc.want.port_gid.guid; /* which may be an alias */
+	struct sa_group *group = sa_groups_find(groups, &q->mc.mgid);
+	guid_t guid = q->mc.port_gid.guid; /* which may be an alias */
 	const struct sa_member *member = group ? sa_group_member(group, guid) : NULL;
-	const uint8_t bits = q->mc.want.join_state;
+	const uint8_t bits = q->mc.join_state;
 	struct wire_mcmember record;
 	uint8_t left;
 	bool proxy;
@@ -279,34 +226,60 @@ static enum wire_sa_status leave(struct sa_query *q, uint32_t port)
 
 static enum wire_sa_status change(struct sa_query *q)
 {
+	const struct wire_gid *gid = &q->mc.port_gid; /* of the port that is to join or leave */
 	enum wire_sa_status status;
 	uint32_t port;
 
 	if (~q->comp_mask & SA_COMPS_TO_JOIN)
 		return WIRE_SA_INSUF_COMPS;
-	status = port_find(q, &port);
-	if (!status)
-		status = q->method == WIRE_SET ? join(q, port) : leave(q, port);
+	if (gid->prefix != q->sa->conf.gid_prefix && gid->prefix != LINK_LOCAL_PREFIX)
+		return WIRE_SA_INVALID_GID;
+	port = sa_port_by_guid(q->sa, gid->guid);
+	if (port == TOPO_NONE)
+		return WIRE_SA_REQ_INVALID;
+	status = q->method == WIRE_SET ? join(q, port) : leave(q, port);
 	return status ? status : sa_walk_once(q);
 }
 
+/* Items of a walk are MLIDs: groups come and go while a long one is under way. */
 static enum wire_sa_status mcmember_prepare(struct sa_query *q)
 {
-	wire_mcmember_decode(q->data, &q->mc.want);
-	q->mc.asker = sa_port_by_lid(q->sa, q->from.lid);
-	if (q->mc.asker == TOPO_NONE)
+	const struct sa_groups *groups = q->sa->groups;
+	const struct sa_group *group;
+	uint16_t mlid = 0;
+
+	wire_mcmember_decode(q->data, &q->mc);
+	if (q->asker == TOPO_NONE)
 		return WIRE_SA_REQ_INVALID;
-	return q->method == WIRE_SET || q->method == WIRE_DELETE ? change(q) : sa_mcast_get(q);
+	if (sa_is_change(q))
+		return change(q);
+	q->item = MCAST_FIRST_MLID;
+	q->end = sa_groups_top(groups) + 1u;
+	if (sa_asked(q, WIRE_MC_MGID)) {
+		group = sa_groups_find(groups, &q->mc.mgid);
+		mlid = group ? group->mlid : 0;
+	} else if (sa_asked(q, WIRE_MC_MLID)) {
+		mlid = q->mc.mlid;
+	} else {
+		return WIRE_SA_OK;
+	}
+	q->end = mlid >= q->item && mlid < q->end ? mlid + 1u : mlid;
+	q->item = mlid;
+	return WIRE_SA_OK;
 }
 
 static void mcmember_emit(struct sa_query *q, uint32_t item)
 {
-	if (q->method == WIRE_SET || q->method == WIRE_DELETE) {
-		wire_mcmember_encode(&q->mc.want, sa_row(q));
+	if (sa_is_change(q)) {
+		wire_mcmember_encode(&q->mc, sa_row(q));
 		sa_row_add(q);
-	} else {
-		sa_mcast_rows(q, item);
+		return;
 	}
+	q->work++;
+	for (const struct sa_group *group = sa_groups_by_mlid(q->sa->groups, (uint16_t)item); group;
+	     group = group->next)
+		if (group_asked(q, group))
+			group_rows(q, group);
 }
 
 const struct sa_record sa_record_mcmember = {

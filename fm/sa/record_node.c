@@ -4,7 +4,6 @@
 #include "fm/mad/wire_sa_comp.h"
 #include "fm/mad/wire_sa_rows.h"
 #include "fm/sa/sa_impl.h"
-#include "fm/sa/sa_nodes.h"
 #include "topology/base/mem.h"
 
 /*
@@ -25,33 +24,15 @@ static const uint16_t guid_info_comps[] = {
 
 /* ---- Set, Delete ----------------------------------------------------------------------------- */
 
-static bool may_change(const struct sa_query *q, uint32_t port)
-{
-	return port == q->asker ||
-	       (q->trusted && q->asker != TOPO_NONE && sa_may_know(q->sa, port, q->asker));
-}
-
-/* How many entries the port's table has; 0 = nobody knows. */
-static unsigned guid_cap(const struct sa *sa, uint32_t port)
-{
-	const struct topo *t = sa->view.topo;
-	const struct topo_node *node = &t->nodes[t->ports[port].node];
-	const struct inv_node *inv = inventory_find(sa->inv, node->guid);
-	unsigned num = t->ports[port].num;
-	struct wire_port_caps caps;
-
-	if (!inv || num > inv->nports || !inv->ports[num].known)
-		return 0;
-	wire_port_caps_decode(inv->ports[num].info, &caps);
-	return caps.guid_cap;
-}
-
 static enum wire_sa_status change_read(const struct sa_query *q, uint16_t *lid,
 				       struct sa_alias_change *c)
 {
+	const struct topo *t = q->sa->view.topo;
+	const struct inv_node *inv;
+	struct wire_port_caps caps = { 0 };
 	uint8_t block;
 	uint32_t port;
-	unsigned cap;
+	unsigned cap; /* how many entries the port's table has; 0 = nobody knows */
 
 	if (!sa_asked(q, WIRE_SA_LID) || !sa_asked(q, WIRE_GUID_BLOCK))
 		return WIRE_SA_INSUF_COMPS;
@@ -59,10 +40,14 @@ static enum wire_sa_status change_read(const struct sa_query *q, uint16_t *lid,
 	port = sa_port_by_lid(q->sa, *lid);
 	if (port == TOPO_NONE)
 		return WIRE_SA_NO_RECORDS;
-	if (!may_change(q, port))
+	if (port != q->asker &&
+	    (!q->trusted || q->asker == TOPO_NONE || !sa_may_know(q->sa, port, q->asker)))
 		return WIRE_SA_REQ_INVALID;
-	cap = guid_cap(q->sa, port);
-	c->port = q->sa->view.topo->ports[port].guid;
+	inv = inventory_find(q->sa->inv, t->nodes[t->ports[port].node].guid);
+	if (inv && sa_port_info(inv, t->ports[port].num))
+		wire_port_caps_decode(sa_port_info(inv, t->ports[port].num), &caps);
+	cap = caps.guid_cap;
+	c->port = t->ports[port].guid;
 	c->first = block * SA_GUIDS_A_BLOCK;
 	c->end = c->first + SA_GUIDS_A_BLOCK < cap ? c->first + SA_GUIDS_A_BLOCK : cap;
 	c->mask = (uint8_t)(q->comp_mask >> WIRE_GUID_FIRST);
@@ -71,14 +56,17 @@ static enum wire_sa_status change_read(const struct sa_query *q, uint16_t *lid,
 	return !block && c->mask & 1 ? WIRE_SA_REQ_INVALID : WIRE_SA_OK;
 }
 
-static enum wire_sa_status change(struct sa_query *q)
+static enum wire_sa_status guid_prepare(struct sa_query *q)
 {
 	struct sa *sa = q->sa;
 	struct sa_alias_change c = { 0 };
 	guid_t guids[SA_GUIDS_A_BLOCK];
 	uint16_t lid = 0;
-	enum wire_sa_status status = change_read(q, &lid, &c);
+	enum wire_sa_status status;
 
+	if (!sa_is_change(q))
+		return sa_walk_nodes(q);
+	status = change_read(q, &lid, &c);
 	if (!status)
 		status = q->method == WIRE_SET ? sa_alias_set(sa, &c) : sa_alias_delete(sa, &c);
 	if (status)
@@ -112,30 +100,14 @@ static void guid_rows(struct sa_query *q, uint32_t port, const uint8_t *info)
 	}
 }
 
-static bool is_change(const struct sa_query *q)
-{
-	return q->method == WIRE_SET || q->method == WIRE_DELETE;
-}
-
-static enum wire_sa_status guid_prepare(struct sa_query *q)
-{
-	return is_change(q) ? change(q) : sa_walk_nodes(q);
-}
-
-/* What a change came to lies over the request. */
-static void guid_echo(struct sa_query *q)
-{
-	memcpy(sa_row(q), q->data, q->record->layout.size);
-	sa_row_add(q);
-}
-
 static void guid_emit(struct sa_query *q, uint32_t item)
 {
 	const struct topo_node *node;
 	const struct inv_node *inv;
 
-	if (is_change(q)) {
-		guid_echo(q);
+	if (sa_is_change(q)) { /* what it came to lies over the request */
+		memcpy(sa_row(q), q->data, q->record->layout.size);
+		sa_row_add(q);
 		return;
 	}
 	node = sa_node(q, item);
@@ -180,16 +152,6 @@ static enum wire_sa_status sm_walk(struct sa_query *q)
 	return WIRE_SA_OK;
 }
 
-/* What answers as SA is master (IBA 15.4.1). */
-static struct sa_manager this_manager(const struct sa *sa, uint32_t port)
-{
-	return (struct sa_manager){ .lid = sa->view.sm_lid,
-				    .guid = sa->view.topo->ports[port].guid,
-				    .info = { .act_count = (uint32_t)mad_stats(sa->mad).sent,
-					      .priority = sa->conf.sm_priority,
-					      .state = 3 } };
-}
-
 /* No SM_Key is shown. */
 static void sm_emit(struct sa_query *q, uint32_t item)
 {
@@ -204,8 +166,11 @@ static void sm_emit(struct sa_query *q, uint32_t item)
 	port = item ? sa_port_by_guid(sa, m.guid) : sa_port_by_lid(sa, sa->view.sm_lid);
 	if (port == TOPO_NONE || !row || !sa_shown(q, port))
 		return;
-	if (!item)
-		m = this_manager(sa, port);
+	if (!item) /* what answers as SA is master (IBA 15.4.1) */
+		m = (struct sa_manager){ .guid = sa->view.topo->ports[port].guid,
+					 .info = { .act_count = (uint32_t)mad_stats(sa->mad).sent,
+						   .priority = sa->conf.sm_priority,
+						   .state = 3 } };
 	memset(row, 0, layout->size);
 	wire_sa_put(layout, WIRE_SA_LID, sa_port_lid(sa, port), row);
 	wire_sa_put(layout, COMP_GUID, m.guid, row);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include "fm/mad/wire_path.h"
-#include "fm/sa/sa_path.h"
+#include "fm/sa/sa_impl.h"
 
 /*
  * MultiPathRecord (IBA 15.2.5.20): paths between any of some sources and any of some destinations.
@@ -14,24 +14,6 @@
 #define PATHS_DEFAULT 127 /* what NumbPath can ask for at most */
 #define ROUNDS	      128 /* LIDs of a port at most */
 
-static enum wire_sa_status record_multi_path_ends_find(struct sa_query *q)
-{
-	struct sa_multi *m = &q->multi;
-
-	for (unsigned i = 0; i < (unsigned)m->nsrc + m->ndst; i++) {
-		enum wire_sa_status status = sa_end_find(q->sa, &m->want.gids[i], 0, &m->ends[i]);
-
-		if (status) /* one that nobody has is a wrong GID here */
-			return WIRE_SA_INVALID_GID;
-	}
-	return WIRE_SA_OK;
-}
-
-static bool counts_named(const struct sa_query *q)
-{
-	return sa_asked(q, WIRE_MULTI_SGID_COUNT) && sa_asked(q, WIRE_MULTI_DGID_COUNT);
-}
-
 static enum wire_sa_status multi_path_prepare(struct sa_query *q)
 {
 	struct sa_multi *m = &q->multi;
@@ -40,17 +22,19 @@ static enum wire_sa_status multi_path_prepare(struct sa_query *q)
 	wire_multi_path_decode(q->data, &m->want);
 	m->nsrc = m->want.nsrc;
 	m->ndst = m->want.ndst;
-	if (!counts_named(q) || !m->nsrc || !m->ndst)
+	if (!sa_asked(q, WIRE_MULTI_SGID_COUNT) || !sa_asked(q, WIRE_MULTI_DGID_COUNT) ||
+	    !m->nsrc || !m->ndst)
 		return WIRE_SA_INSUF_COMPS;
 	if (m->nsrc + m->ndst > WIRE_MULTI_GIDS)
 		return WIRE_SA_NO_RESOURCES;
 	q->path.want = m->want.path;
 	q->comp_mask = wire_multi_path_mask(q->comp_mask);
 	status = sa_path_values(q);
-	if (!status)
-		status = record_multi_path_ends_find(q);
 	if (status)
 		return status;
+	for (unsigned i = 0; i < (unsigned)m->nsrc + m->ndst; i++)
+		if (sa_end_find(q->sa, &m->want.gids[i], 0, &m->ends[i]))
+			return WIRE_SA_INVALID_GID; /* one that nobody has too */
 	q->limit = sa_asked(q, WIRE_PATH_NUM_PATH) ? q->path.want.num_path : PATHS_DEFAULT;
 	q->item = 0;
 	q->end = (uint32_t)m->nsrc * m->ndst * (m->want.independent ? ROUNDS : 1);
@@ -89,23 +73,10 @@ const struct sa_record sa_record_multi_path = {
  * those to multicast groups sa_path.c's.
  */
 
-static enum wire_sa_status ends_find(struct sa_query *q)
-{
-	const struct wire_path_record *want = &q->path.want;
-	enum wire_sa_status src = sa_path_source(q), dst;
-
-	if (sa_asked(q, WIRE_PATH_DLID) && !want->dlid)
-		return WIRE_SA_NO_RECORDS;
-	dst = sa_end_find(q->sa, sa_asked(q, WIRE_PATH_DGID) ? &want->dgid : NULL,
-			  sa_asked(q, WIRE_PATH_DLID) ? want->dlid : 0, &q->path.dst);
-	if (src == WIRE_SA_NO_RECORDS && dst != WIRE_SA_OK)
-		return dst;
-	return src ? src : dst;
-}
-
 static enum wire_sa_status path_prepare(struct sa_query *q)
 {
-	enum wire_sa_status status;
+	const struct wire_path_record *want = &q->path.want;
+	enum wire_sa_status status, src, dst;
 
 	wire_path_record_decode(q->data, &q->path.want);
 	status = sa_path_values(q);
@@ -113,7 +84,12 @@ static enum wire_sa_status path_prepare(struct sa_query *q)
 		return status;
 	if (sa_path_to_group(q))
 		return sa_path_group_prepare(q);
-	status = ends_find(q);
+	src = sa_path_source(q);
+	if (sa_asked(q, WIRE_PATH_DLID) && !want->dlid)
+		return WIRE_SA_OK;
+	dst = sa_end_find(q->sa, sa_asked(q, WIRE_PATH_DGID) ? &want->dgid : NULL,
+			  sa_asked(q, WIRE_PATH_DLID) ? want->dlid : 0, &q->path.dst);
+	status = src && (src != WIRE_SA_NO_RECORDS || !dst) ? src : dst;
 	if (status == WIRE_SA_NO_RECORDS)
 		return WIRE_SA_OK;
 	if (q->method == WIRE_GET)
@@ -133,24 +109,10 @@ static uint32_t port_of_item(const struct sa *sa, uint32_t lid)
 	return port != TOPO_NONE && sa_port_lid(sa, port) == lid ? port : TOPO_NONE;
 }
 
-/* Both ends open: an item is the source's LID and the destination's. */
-static void pair_of_item(struct sa_query *q, uint32_t item)
-{
-	uint32_t src = port_of_item(q->sa, item >> 16), dst = item & 0xffff;
-
-	if (src == TOPO_NONE || dst > q->sa->view.lids->top) {
-		q->item = ((item >> 16) + 1) << 16;
-		return;
-	}
-	dst = port_of_item(q->sa, dst);
-	if (dst != TOPO_NONE)
-		sa_paths_between(q, src, dst);
-}
-
 static void path_emit(struct sa_query *q, uint32_t item)
 {
 	const struct sa_end *src = &q->path.src, *dst = &q->path.dst;
-	uint32_t port;
+	uint32_t port, to;
 
 	q->work++;
 	if (sa_path_to_group(q)) {
@@ -161,8 +123,15 @@ static void path_emit(struct sa_query *q, uint32_t item)
 		sa_paths_between(q, src->port, dst->port);
 		return;
 	}
-	if (!src->named && !dst->named) {
-		pair_of_item(q, item);
+	if (!src->named && !dst->named) { /* an item is the source's LID and the destination's */
+		port = port_of_item(q->sa, item >> 16);
+		if (port == TOPO_NONE || (item & 0xffff) > q->sa->view.lids->top) {
+			q->item = ((item >> 16) + 1) << 16;
+			return;
+		}
+		to = port_of_item(q->sa, item & 0xffff);
+		if (to != TOPO_NONE)
+			sa_paths_between(q, port, to);
 		return;
 	}
 	port = port_of_item(q->sa, item);

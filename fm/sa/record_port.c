@@ -3,7 +3,6 @@
 #include "fm/mad/wire_sa_comp.h"
 #include "fm/mad/wire_sa_rows.h"
 #include "fm/sa/sa_impl.h"
-#include "fm/sa/sa_nodes.h"
 
 /*
  * LinearForwardingTableRecord and MulticastForwardingTableRecord (IBA 15.2.5): a row a
@@ -42,35 +41,31 @@ const struct sa_record sa_record_lft = {
 
 static const uint16_t mft_comps[] = { WIRE_LID | 16, 4, WIRE_R | 3, 9, WIRE_R | 32, 512 };
 
-static void mft_row(struct sa_query *q, uint32_t sw, uint16_t block, uint8_t position)
-{
-	const struct topo_node *node = &q->sa->view.topo->nodes[sw];
-	uint16_t masks[MCAST_BLOCK];
-	uint8_t *row = sa_row(q);
-
-	if (!row)
-		return;
-	q->work++;
-	if (!mcast_plan_masks(q->sa->trees, node->guid, block, position, masks))
-		return;
-	wire_mft_record_encode(sa_port_lid(q->sa, node->port0), position, block, masks, row);
-	sa_row_keep(q);
-}
-
 /* Blocks in which a port is set; of an empty one there is nothing to say. */
 static void mft_emit(struct sa_query *q, uint32_t item)
 {
 	const struct mcast_plan *trees = q->sa->trees;
-	unsigned positions = q->sa->view.topo->nodes[item].nports / MCAST_POSITION + 1u;
+	const struct topo_node *node = sa_node(q, item);
+	unsigned positions = node->nports / MCAST_POSITION + 1u;
 	unsigned blocks = 0;
 
 	q->work++;
 	if (trees && trees->ntrees)
 		blocks = (trees->trees[trees->ntrees - 1].mlid - MCAST_FIRST_MLID) / MCAST_BLOCK +
 			 1u;
-	for (unsigned block = 0; block < blocks; block++)
-		for (unsigned position = 0; position < positions; position++)
-			mft_row(q, item, (uint16_t)block, (uint8_t)position);
+	for (unsigned i = 0; i < blocks * positions; i++) {
+		uint16_t block = (uint16_t)(i / positions), masks[MCAST_BLOCK];
+		uint8_t position = (uint8_t)(i % positions), *row = sa_row(q);
+
+		if (!row)
+			return;
+		q->work++;
+		if (!mcast_plan_masks(trees, node->guid, block, position, masks))
+			continue;
+		wire_mft_record_encode(sa_port_lid(q->sa, node->port0), position, block, masks,
+				       row);
+		sa_row_keep(q);
+	}
 }
 
 const struct sa_record sa_record_mft = {
@@ -91,27 +86,20 @@ const struct sa_record sa_record_mft = {
 static const uint16_t pkey_comps[] = { WIRE_LID | 16, 16, 8, WIRE_R | 8, WIRE_R | 16, 512 };
 
 /* What the port last said; of one that keeps its table to itself, what it has after power-on. */
-static void pkeys_of(const struct inv_port *port, unsigned block, uint16_t pkeys[PKEYS_A_BLOCK])
-{
-	const struct inv_pkeys *table = port->pkeys;
-
-	memset(pkeys, 0, PKEYS_A_BLOCK * sizeof(*pkeys));
-	if (table && block < table->nblocks && table->known >> block & 1)
-		memcpy(pkeys, table->have + block * PKEYS_A_BLOCK, PKEYS_A_BLOCK * sizeof(*pkeys));
-	else if (!block)
-		pkeys[0] = SA_DEFAULT_PKEY;
-}
-
 static void pkey_rows(struct sa_query *q, uint32_t port, const struct inv_port *inv, unsigned cap)
 {
 	for (unsigned b = 0; b < (cap + PKEYS_A_BLOCK - 1) / PKEYS_A_BLOCK; b++) {
+		const struct inv_pkeys *table = inv->pkeys;
+		uint16_t pkeys[PKEYS_A_BLOCK] = { 0 };
 		uint8_t *row = sa_row(q);
 		uint32_t before = q->nrows;
-		uint16_t pkeys[PKEYS_A_BLOCK];
 
 		if (!row)
 			return;
-		pkeys_of(inv, b, pkeys);
+		if (table && b < table->nblocks && table->known >> b & 1)
+			memcpy(pkeys, table->have + b * PKEYS_A_BLOCK, sizeof(pkeys));
+		else if (!b)
+			pkeys[0] = SA_DEFAULT_PKEY;
 		wire_pkey_record_encode(sa_port_lid(q->sa, port), q->sa->view.topo->ports[port].num,
 					(uint16_t)b, pkeys, row);
 		sa_row_keep(q);
@@ -169,11 +157,6 @@ static const struct inv_qos *held(const struct sa_query *q, uint32_t item, unsig
 	return &node->ports[num].qos;
 }
 
-static const struct qos_tables *tables_for(const struct sa_query *q, uint32_t item, unsigned num)
-{
-	return &q->sa->view.qos->kind[inv_qos_kind(q->sa->view.topo->nodes[item].type, num)];
-}
-
 typedef void rows_fn(struct sa_query *q, uint32_t item, const struct topo_node *node);
 
 /*
@@ -201,7 +184,8 @@ static void mapping(const struct sa_query *q, uint32_t item, unsigned of, uint8_
 
 	memset(table, 0, 8);
 	if (qos)
-		qos_sl2vl(tables_for(q, item, of), qos->vls, table);
+		qos_sl2vl(&q->sa->view.qos->kind[inv_qos_kind(sa_node(q, item)->type, of)],
+			  qos->vls, table);
 }
 
 static void sl2vl_row(struct sa_query *q, uint16_t lid, unsigned in, unsigned out,
@@ -264,43 +248,35 @@ const struct sa_record sa_record_sl2vl = {
 
 static const uint16_t vl_arb_comps[] = { WIRE_LID | 16, 8, 8, WIRE_R | 32, 512 };
 
-static void weights(const struct sa_query *q, uint32_t item, unsigned num, unsigned block,
-		    uint8_t table[64])
-{
-	const struct inv_qos *qos = held(q, item, num, block);
-	struct wire_port_info info;
-
-	memset(table, 0, 64);
-	if (!qos)
-		return;
-	wire_port_info_decode(
-		inventory_find(q->sa->inv, q->sa->view.topo->nodes[item].guid)->ports[num].info,
-		&info);
-	qos_arb(tables_for(q, item, num), block,
-		qos_arb_entries(block, info.arb_low_cap, info.arb_high_cap), qos->vls, table);
-}
-
-static void vl_arb_rows(struct sa_query *q, uint32_t item, unsigned num)
-{
-	uint32_t port = q->sa->view.topo->nodes[item].port0 + num;
-
-	for (unsigned block = 0; block < QOS_ARB_BLOCKS; block++) {
-		uint8_t *row = sa_row(q), table[64];
-
-		if (!row)
-			return;
-		weights(q, item, num, block, table);
-		wire_vl_arb_record_encode(sa_port_lid(q->sa, port), (uint8_t)num,
-					  (uint8_t)(block + 1), table, row);
-		sa_row_keep(q);
-	}
-}
-
 static void vl_arb_of_ports(struct sa_query *q, uint32_t item, const struct topo_node *node)
 {
-	for (unsigned num = node->type == TOPO_SWITCH ? 0 : 1; num <= node->nports; num++)
-		if (sa_port_lid(q->sa, node->port0 + num) && sa_shown(q, node->port0 + num))
-			vl_arb_rows(q, item, num);
+	struct wire_port_info info;
+
+	for (unsigned num = sa_first_end(node); num <= node->nports; num++) {
+		uint16_t lid = sa_port_lid(q->sa, node->port0 + num);
+
+		if (!lid || !sa_shown(q, node->port0 + num))
+			continue;
+		for (unsigned block = 0; block < QOS_ARB_BLOCKS; block++) {
+			const struct inv_qos *qos = held(q, item, num, block);
+			uint8_t *row = sa_row(q), table[64] = { 0 };
+
+			if (!row)
+				return;
+			if (qos) {
+				wire_port_info_decode(
+					inventory_find(q->sa->inv, node->guid)->ports[num].info,
+					&info);
+				qos_arb(&q->sa->view.qos->kind[inv_qos_kind(node->type, num)],
+					block,
+					qos_arb_entries(block, info.arb_low_cap, info.arb_high_cap),
+					qos->vls, table);
+			}
+			wire_vl_arb_record_encode(lid, (uint8_t)num, (uint8_t)(block + 1), table,
+						  row);
+			sa_row_keep(q);
+		}
+	}
 }
 
 static void vl_arb_emit(struct sa_query *q, uint32_t item)
@@ -399,30 +375,6 @@ static const uint16_t port_info_comps[] = {
 enum { COMP_OPTIONS = 2 };
 
 /* IBA 15.2.5.3: unless asked for the full record, an extended speed shows as QDR too. */
-static void speed_dress(const uint8_t data[64], uint8_t dressed[64])
-{
-	struct wire_port_info info;
-
-	wire_port_info_decode(data, &info);
-	info.speed_active |= QDR_BIT;
-	info.speed_enabled |= QDR_BIT;
-	info.speed_supported |= QDR_BIT;
-	wire_port_info_encode(&info, dressed);
-}
-
-/* Of a switch the capabilities are those of port 0. */
-static bool has_extended_speeds(const struct topo_node *node, const struct inv_node *inv,
-				const uint8_t *info)
-{
-	struct wire_port_caps caps;
-	const uint8_t *of = node->type == TOPO_SWITCH ? sa_port_info(inv, 0) : info;
-
-	if (!of)
-		return false;
-	wire_port_caps_decode(of, &caps);
-	return caps.capmask & WIRE_CAP_EXT_SPEEDS;
-}
-
 static void port_row(struct sa_query *q, const struct topo_node *node, const struct inv_node *inv,
 		     unsigned num)
 {
@@ -430,13 +382,22 @@ static void port_row(struct sa_query *q, const struct topo_node *node, const str
 				  ? (uint8_t)wire_sa_get(&q->record->layout, COMP_OPTIONS, q->data)
 				  : 0;
 	const uint8_t *info = sa_port_info(inv, num);
+	/* Of a switch the capabilities are those of port 0. */
+	const uint8_t *of = node->type == TOPO_SWITCH ? sa_port_info(inv, 0) : info;
 	uint8_t dressed[64], *row = sa_row(q);
+	struct wire_port_caps caps = { 0 };
+	struct wire_port_info fast;
 
 	if (!info || !row || !sa_shown(q, node->port0 + num))
 		return;
-	if (!(options & OPTIONS_FULL) && wire_port_info_extended(info) &&
-	    has_extended_speeds(node, inv, info)) {
-		speed_dress(info, dressed);
+	if (!(options & OPTIONS_FULL) && wire_port_info_extended(info) && of)
+		wire_port_caps_decode(of, &caps);
+	if (caps.capmask & WIRE_CAP_EXT_SPEEDS) {
+		wire_port_info_decode(info, &fast);
+		fast.speed_active |= QDR_BIT;
+		fast.speed_enabled |= QDR_BIT;
+		fast.speed_supported |= QDR_BIT;
+		wire_port_info_encode(&fast, dressed);
 		info = dressed;
 	}
 	wire_port_record_encode(sa_port_lid(q->sa, node->port0 + num), (uint8_t)num, options, info,

@@ -16,35 +16,24 @@
 
 /* ---- InformInfo ------------------------------------------------------------------------------ */
 
-static bool is_security_trap(const struct wire_inform_info *info)
-{
-	return sa_trap_is_secret(info->generic, info->trap);
-}
-
-static enum wire_sa_status unsubscribe(struct sa *sa, guid_t guid,
-				       const struct wire_inform_info *info)
-{
-	struct subscription *s = sa_subscription_find(sa, guid, info);
-
-	if (!s)
-		return WIRE_SA_REQ_INVALID;
-	sa_unsubscribe(s);
-	return WIRE_SA_OK;
-}
-
 /* Reports go to the QP the request came from; who unsubscribes names it. */
 static enum wire_sa_status apply(struct sa_query *q, struct wire_inform_info *info)
 {
 	uint32_t port = sa_port_by_lid(q->sa, q->from.lid);
-	struct subscription wish;
+	struct subscription wish, *had;
 	guid_t guid;
 
 	if (port == TOPO_NONE || info->subscribe > 1)
 		return WIRE_SA_REQ_INVALID;
 	guid = q->sa->view.topo->ports[port].guid;
-	if (info->subscribe == 0)
-		return unsubscribe(q->sa, guid, info);
-	if (is_security_trap(info) && !q->trusted)
+	if (info->subscribe == 0) {
+		had = sa_subscription_find(q->sa, guid, info);
+		if (!had)
+			return WIRE_SA_REQ_INVALID;
+		sa_unsubscribe(had);
+		return WIRE_SA_OK;
+	}
+	if (sa_trap_is_secret(info->generic, info->trap) && !q->trusted)
 		return WIRE_SA_REQ_INVALID;
 	info->qpn = q->from.qp;
 	wish = (struct subscription){ .info = *info,
@@ -95,11 +84,23 @@ static const uint16_t inform_comps[] = {
 	8,   16, 16,	      24,  WIRE_R | 3, 5,  WIRE_R | 8,	24,
 };
 
-/* Shown to ports that share a partition with the subscriber. */
-static void subscriber_emit(struct sa_query *q, const struct subscriber *sub)
+/*
+ * The walk goes by the keys of subscribers, and ends behind the last. One is shown to ports that
+ * share a partition with it.
+ */
+static void inform_emit(struct sa_query *q, uint32_t item)
 {
-	struct wire_gid gid = { q->sa->conf.gid_prefix, cl_qmap_key(&sub->item) };
+	const cl_qmap_t *map = &q->sa->reports.subscribers;
+	const cl_map_item_t *next = cl_qmap_get_next(map, q->after);
+	const struct subscriber *sub = (const struct subscriber *)next;
+	struct wire_gid gid = { .prefix = q->sa->conf.gid_prefix };
 
+	q->work++;
+	if (next == cl_qmap_end(map)) {
+		q->item = q->end;
+		return;
+	}
+	q->after = gid.guid = cl_qmap_key(next);
 	if (!sa_may_know(q->sa, sa_port_by_lid(q->sa, q->from.lid),
 			 topo_find_port(q->sa->view.topo, gid.guid)))
 		return;
@@ -116,36 +117,11 @@ static void subscriber_emit(struct sa_query *q, const struct subscriber *sub)
 	}
 }
 
-/*
- * Subscribers come and go while a long walk is under way: it goes by their keys, and ends behind
- * the last.
- */
-static enum wire_sa_status inform_walk(struct sa_query *q)
-{
-	q->item = 0;
-	q->end = UINT32_MAX;
-	return WIRE_SA_OK;
-}
-
-static void inform_emit(struct sa_query *q, uint32_t item)
-{
-	const cl_qmap_t *map = &q->sa->subscribers;
-	const cl_map_item_t *next = cl_qmap_get_next(map, q->after);
-
-	q->work++;
-	if (next == cl_qmap_end(map)) {
-		q->item = q->end;
-		return;
-	}
-	q->after = cl_qmap_key(next);
-	subscriber_emit(q, (const struct subscriber *)next);
-}
-
 const struct sa_record sa_record_inform_info_record = {
 	.attr_id = WIRE_SA_INFORM_INFO_RECORD,
 	.methods = SA_GET | SA_TABLE,
 	.layout = SA_COMPONENTS(inform_comps),
-	.prepare = inform_walk,
+	.prepare = sa_walk_until_end,
 	.emit = inform_emit,
 };
 
@@ -183,40 +159,34 @@ static const uint8_t no_key[sizeof(((struct wire_service *)0)->key)];
 
 /* ---- Changes --------------------------------------------------------------------------------- */
 
-static bool is_member(const struct sa *sa, uint32_t port, uint16_t pkey)
-{
-	return pkey_map_member(sa->view.pkeys, port, pkey) != 0;
-}
-
 /*
  * Who asks must be a member of the partition, and so the port of the service if it is one of ours.
  */
 static bool partition_fits(const struct sa_query *q, const struct wire_service *what)
 {
 	uint32_t on = sa_port_by_guid(q->sa, what->gid.guid);
+	const struct pkey_map *pkeys = q->sa->view.pkeys;
 
-	return q->asker != TOPO_NONE && is_member(q->sa, q->asker, what->pkey) &&
-	       (on == TOPO_NONE || is_member(q->sa, on, what->pkey));
+	return q->asker != TOPO_NONE && pkey_map_member(pkeys, q->asker, what->pkey) &&
+	       (on == TOPO_NONE || pkey_map_member(pkeys, on, what->pkey));
 }
 
 /*
- * Ports of one node, or of one adapter that is several nodes. Names would not do: each host's root
- * chooses its own.
+ * The requester may register for that port: both are of one node, or of one adapter that is several
+ * nodes. Names would not do: each host's root chooses its own. A port that is not in the view has
+ * no owner.
  */
-static bool is_same_adapter(const struct topo *t, uint32_t a, uint32_t b)
-{
-	const struct topo_node *x = &t->nodes[t->ports[a].node], *y = &t->nodes[t->ports[b].node];
-
-	return x == y || (x->sys_guid && x->sys_guid == y->sys_guid);
-}
-
-/* The requester may register for that port; a port that is not in the view has no owner. */
 static bool speaks_for(const struct sa_query *q, guid_t guid)
 {
 	const struct topo *t = q->sa->view.topo;
 	uint32_t port = sa_port_by_guid(q->sa, guid);
+	const struct topo_node *x, *y;
 
-	return port == TOPO_NONE || is_same_adapter(t, q->asker, port);
+	if (port == TOPO_NONE)
+		return true;
+	x = &t->nodes[t->ports[q->asker].node];
+	y = &t->nodes[t->ports[port].node];
+	return x == y || (x->sys_guid && x->sys_guid == y->sys_guid);
 }
 
 static bool may_change(const struct sa_query *q, const struct service *s,
@@ -238,44 +208,27 @@ static guid_t owner_for(const struct sa_query *q, const struct wire_service *wha
 	return t->ports[on == TOPO_NONE ? q->asker : on].guid;
 }
 
-static void log_full(struct sa *sa, guid_t port, unsigned count)
-{
-	struct service_owner *owner = sa_service_owner(sa, port);
-	const struct topo *t = sa->view.topo;
-	uint32_t at = topo_find_port(t, port);
-
-	if (!owner || owner->reported || at == TOPO_NONE)
-		return;
-	owner->reported = true;
-	sa_log(sa,
-	       "%s p%u 0x%016llx has registered %u services, of %u in all: further services are "
-	       "refused",
-	       t->nodes[t->ports[at].node].name, t->ports[at].num, (unsigned long long)port, count,
-	       sa->services.count);
-}
-
 static bool has_room(const struct sa_query *q, guid_t port)
 {
 	const struct services *all = &q->sa->services;
-	const struct service_owner *owner = sa_service_owner(q->sa, port);
+	struct service_owner *owner = sa_service_owner(q->sa, port);
+	const struct topo *t = q->sa->view.topo;
 	unsigned has = owner ? owner->count : 0;
+	uint32_t at;
 
 	if (all->count < SERVICES_MAX &&
 	    (q->trusted || has < (all->count < SERVICES_MAX - KEPT ? EACH : FEW)))
 		return true;
-	log_full(q->sa, port, has);
+	at = topo_find_port(t, port);
+	if (!owner || owner->reported || at == TOPO_NONE)
+		return false;
+	owner->reported = true;
+	sa_log(q->sa,
+	       "%s p%u 0x%016llx has registered %u services, of %u in all: further services are "
+	       "refused",
+	       t->nodes[t->ports[at].node].name, t->ports[at].num, (unsigned long long)port, has,
+	       all->count);
 	return false;
-}
-
-static void request_read(const struct sa_query *q, struct wire_service *what)
-{
-	wire_service_decode(q->data, what);
-	if (!sa_asked(q, WIRE_SERVICE_PKEY))
-		what->pkey = SA_DEFAULT_PKEY;
-	if (!sa_asked(q, WIRE_SERVICE_LEASE))
-		what->lease = WIRE_LEASE_FOREVER;
-	if (!sa_asked(q, WIRE_SERVICE_KEY))
-		memset(what->key, 0, sizeof(what->key));
 }
 
 static enum wire_sa_status service_set(struct sa_query *q, const struct wire_service *what)
@@ -311,12 +264,21 @@ static enum wire_sa_status service_delete(struct sa_query *q, struct wire_servic
 }
 
 /* A change answers with the record, laid over the request. */
-static enum wire_sa_status service_change(struct sa_query *q)
+static enum wire_sa_status service_prepare(struct sa_query *q)
 {
 	struct wire_service what;
 	enum wire_sa_status status;
 
-	request_read(q, &what);
+	if (!sa_is_change(q))
+		return sa_walk_until_end(q);
+
+	wire_service_decode(q->data, &what);
+	if (!sa_asked(q, WIRE_SERVICE_PKEY))
+		what.pkey = SA_DEFAULT_PKEY;
+	if (!sa_asked(q, WIRE_SERVICE_LEASE))
+		what.lease = WIRE_LEASE_FOREVER;
+	if (!sa_asked(q, WIRE_SERVICE_KEY))
+		memset(what.key, 0, sizeof(what.key));
 	status = q->method == WIRE_SET ? service_set(q, &what) : service_delete(q, &what);
 	if (!status)
 		wire_service_encode(&what, q->data);
@@ -325,39 +287,12 @@ static enum wire_sa_status service_change(struct sa_query *q)
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
-static enum wire_sa_status service_prepare(struct sa_query *q)
-{
-	if (q->method != WIRE_GET && q->method != WIRE_GET_TABLE)
-		return service_change(q);
-	q->item = 0;
-	q->end =
-		/* services come and go while a walk is under way: it goes by their numbers */
-		UINT32_MAX;
-	return WIRE_SA_OK;
-}
-
-static void key_hide(const struct sa_query *q, struct wire_service *record)
-{
-	if (!q->trusted)
-		memset(record->key, 0, sizeof(record->key));
-}
-
-static void service_echo(struct sa_query *q, uint8_t *row)
-{
-	struct wire_service record;
-
-	wire_service_decode(q->data, &record);
-	key_hide(q, &record);
-	wire_service_encode(&record, row);
-	sa_row_add(q);
-}
-
 /* Matched with its key, shown without. */
 static void service_row(struct sa_query *q, const struct service *s, uint8_t *row)
 {
 	struct wire_service record = s->record;
 
-	if (q->asker == TOPO_NONE || !is_member(q->sa, q->asker, record.pkey))
+	if (q->asker == TOPO_NONE || !pkey_map_member(q->sa->view.pkeys, q->asker, record.pkey))
 		return;
 	record.lease = sa_service_lease(q->sa, s);
 	if (!record.lease)
@@ -365,22 +300,29 @@ static void service_row(struct sa_query *q, const struct service *s, uint8_t *ro
 	wire_service_encode(&record, row);
 	if (!wire_sa_match(&q->match, row))
 		return;
-	key_hide(q, &record);
+	if (!q->trusted)
+		memset(record.key, 0, sizeof(record.key));
 	wire_service_encode(&record, row);
 	sa_row_add(q);
 }
 
+/* The walk goes by the numbers of services. */
 static void service_emit(struct sa_query *q, uint32_t item)
 {
+	struct wire_service changed;
 	const struct service *s;
 	uint8_t *row = sa_row(q);
 
 	q->work++;
 	if (!row)
 		return;
-	if (q->method != WIRE_GET && q->method != WIRE_GET_TABLE)
-		service_echo(q, row);
-	else if ((s = sa_service_next(q->sa, &q->after)))
+	if (sa_is_change(q)) {
+		wire_service_decode(q->data, &changed);
+		if (!q->trusted)
+			memset(changed.key, 0, sizeof(changed.key));
+		wire_service_encode(&changed, row);
+		sa_row_add(q);
+	} else if ((s = sa_service_next(q->sa, &q->after)))
 		service_row(q, s, row);
 	else
 		q->item = q->end;

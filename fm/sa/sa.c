@@ -7,15 +7,16 @@
  *   - a record or method that this SA does not have is refused as unsupported;
  *   - while no view is published, or when one host sends too many requests, the request stays
  *     unanswered and is counted;
- *   - all others go to the engine (sa_query.c), which walks the record (sa_record.h).
+ *   - all others go to the engine (sa_query.c), which walks the record (sa_query.h).
  * A client repeats a request that is not answered, but the kernel's client and most others give up
  * at a status BUSY. So a join that arrives during a hand-over is not answered either: the client's
  * next try reaches the new master, which would not know of a join that this one acknowledged.
  */
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fm/sa/sa_mcast.h"
-#include "fm/sa/sa_service.h"
+#include "fm/sa/sa_impl.h"
 #include "fm/sa/sa_state.h"
 #include "topology/base/mem.h"
 #include "topology/snapshot/topo_builder.h"
@@ -24,92 +25,80 @@
 
 /* ---- Requests -------------------------------------------------------------------------------- */
 
-/* What asks for no answer (IBA 13.4.5) is nobody's question. */
-static bool is_request(uint8_t method)
-{
-	return method != WIRE_SEND && method != WIRE_TRAP && method != WIRE_TRAP_REPRESS;
-}
-
-static bool acceptable(struct sa *sa, const struct io_addr *from, const struct wire_mad *mad,
-		       size_t len)
-{
-	if (len < WIRE_MAD_SIZE || mad->class_version != SA_CLASS_VERSION ||
-	    !is_request(mad->method)) {
-		sa->stats.bad++;
-		return false;
-	}
-	if (mad->key && mad->key != sa->conf.sa_key && mad->key != sa->conf.old_sa_key) {
-		sa->stats.bad++;
-		if (log_allow(&sa->refused, loop_now_us(sa->loop), 1))
-			log_line(LOG_SA, LOG_WARNING, "lid %u: wrong SM_Key, request dropped",
-				 from->lid);
-		return false;
-	}
-	return true;
-}
-
-static bool changes(const struct sa_query *q)
-{
-	return q->method == WIRE_SET || q->method == WIRE_DELETE;
-}
-
-/* False: it stays unanswered for now. */
-static bool is_served(struct sa *sa, const struct io_addr *from, const struct sa_query *q)
-{
-	if (sa->frozen && changes(q)) {
-		sa->stats.ignored++;
-		return false;
-	}
-	if (sa->view.topo && sa_limit_admits(sa, from->lid))
-		return true;
-	sa->stats.busy++;
-	return false;
-}
-
-static void refuse(struct sa_query *q, enum wire_sa_status status)
-{
-	q->status = status;
-	sa_send(q);
-}
-
 static void receive(void *arg, const struct io_addr *from, const struct wire_mad *mad,
 		    const uint8_t *raw, size_t len)
 {
 	struct sa *sa = arg;
+	struct sa_stats *stats = &sa->stats;
 	struct sa_query q;
 
 	if (sa->away) {
-		sa->stats.ignored++;
+		stats->ignored++;
 		return;
 	}
-	sa->stats.requests++;
-	if (!acceptable(sa, from, mad, len))
+	stats->requests++;
+	/* What asks for no answer (IBA 13.4.5) is nobody's question. */
+	if (len < WIRE_MAD_SIZE || mad->class_version != SA_CLASS_VERSION ||
+	    mad->method == WIRE_SEND || mad->method == WIRE_TRAP ||
+	    mad->method == WIRE_TRAP_REPRESS) {
+		stats->bad++;
 		return;
+	}
+	if (mad->key && mad->key != sa->conf.sa_key && mad->key != sa->conf.old_sa_key) {
+		stats->bad++;
+		if (log_allow(&sa->refused, loop_now_us(sa->loop), 1))
+			log_line(LOG_SA, LOG_WARNING, "lid %u: wrong SM_Key, request dropped",
+				 from->lid);
+		return;
+	}
 	sa_query_read(sa, &q, from, mad, raw);
-	if (!q.record)
-		refuse(&q, WIRE_SA_UNSUPPORTED);
-	else if (!is_served(sa, from, &q))
-		return;
-	else if (q.record->trusted && !q.trusted)
-		refuse(&q, WIRE_SA_REQ_INVALID);
-	else
+	if (!q.record) {
+		q.status = WIRE_SA_UNSUPPORTED;
+		sa_send(&q);
+	} else if (sa->frozen && sa_is_change(&q)) {
+		stats->ignored++;
+	} else if (!sa->view.topo || !sa_limit_admits(sa, from->lid)) {
+		stats->busy++;
+	} else if (q.record->trusted && !q.trusted) {
+		q.status = WIRE_SA_REQ_INVALID;
+		sa_send(&q);
+	} else {
 		sa_query_start(&q);
+	}
+}
+
+/* ---- What is reported to the listener -------------------------------------------------------- */
+
+void sa_listen(struct sa *sa, const struct sa_listener *listener)
+{
+	sa->listener = *listener;
+}
+
+void sa_record(struct sa *sa, enum sa_kept kept, bool gone, const char *line)
+{
+	char record[SA_LINE + sizeof(SA_GONE)];
+
+	snprintf(record, sizeof(record), "%s%s", gone ? SA_GONE : "", line);
+	if (sa->listener.record)
+		sa->listener.record(sa->listener.arg, kept, record);
+}
+
+void sa_log(struct sa *sa, const char *format, ...)
+{
+	char text[256];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	if (sa->listener.reported)
+		sa->listener.reported(sa->listener.arg, text);
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
 #define SA_RECORD_POINTER(name) &sa_record_##name,
 static const struct sa_record *const records[] = { SA_RECORDS(SA_RECORD_POINTER) };
-
-/* Where a record has components, its rows are as long as these are together. */
-static void records_take(struct sa *sa)
-{
-	for (unsigned i = 0; i < SA_RECORD_COUNT; i++) {
-		sa->records[i] = *records[i];
-		if (records[i]->layout.ncomps)
-			sa->records[i].layout.size = wire_sa_layout_size(&records[i]->layout);
-	}
-}
 
 struct sa *sa_new(struct loop *loop, struct mad *mad, const struct inventory *inv,
 		  const struct sa_conf *conf)
@@ -120,13 +109,15 @@ struct sa *sa_new(struct loop *loop, struct mad *mad, const struct inventory *in
 	sa->mad = mad;
 	sa->inv = inv;
 	sa->conf = *conf;
-	records_take(sa);
-	sa->step = loop_timer_new(loop, sa_query_step, sa);
-	cl_qmap_init(&sa->subscribers);
-	sa_limit_init(sa);
-	sa_queue_init(&sa->queue);
+	for (unsigned i = 0; i < SA_RECORD_COUNT; i++) {
+		sa->records[i] = *records[i];
+		if (records[i]->layout.ncomps) /* its rows are as long as these are together */
+			sa->records[i].layout.size = wire_sa_layout_size(&records[i]->layout);
+	}
+	cl_qmap_init(&sa->aliases.tables);
+	cl_qmap_init(&sa->aliases.owners);
+	sa_engine_init(sa);
 	sa_services_init(sa);
-	sa_alias_init(sa);
 	sa_reports_init(sa);
 	sa_mcast_init(sa);
 	mad_handle(mad, WIRE_SA, receive, sa);
@@ -139,18 +130,23 @@ void sa_free(struct sa *sa)
 		return;
 	mad_handle(sa->mad, WIRE_SA, NULL, NULL);
 	sa_query_forget(sa);
-	loop_timer_free(sa->step);
+	loop_timer_free(sa->engine.step);
+	loop_timer_free(sa->engine.next_round);
 	sa->listener = (struct sa_listener){ 0 }; /* an end is no change */
 	sa_subscriptions_forget(sa);
-	sa_reports_fini(sa);
-	sa_mcast_fini(sa);
-	sa_services_fini(sa);
+	loop_timer_free(sa->reports.step);
+	free(sa->reports.ring);
+	free(sa->reports.serving);
+	sa_groups_free(sa->groups);
+	sa_services_forget(sa);
+	loop_timer_free(sa->services.lease);
 	sa_aliases_forget(sa);
-	sa_limit_fini(sa);
+	free(sa->limit.even);
+	free(sa->limit.reported);
 	sa_links_forget(sa);
 	topo_unref(sa->places.topo);
 	free(sa->managers);
-	free(sa->scratch);
+	free(sa->engine.scratch);
 	free(sa);
 }
 
@@ -159,32 +155,24 @@ void sa_configure(struct sa *sa, const struct sa_conf *conf)
 	sa->conf = *conf;
 }
 
-/* What jobs refer to by index is where it was. */
-static bool take_places(struct sa *sa, const struct sa_view *view)
-{
-	struct sa_places was = sa->places;
-	bool same;
-
-	sa->places = (struct sa_places){ 0 };
-	if (view->topo)
-		sa->places = (struct sa_places){ topo_ref(view->topo), view->lids->top,
-						 view->lids->lmc };
-	same = was.topo && view->topo && topo_is_again(was.topo, view->topo) &&
-	       was.top == view->lids->top && was.lmc == view->lids->lmc;
-	topo_unref(was.topo);
-	return same;
-}
-
 void sa_publish(struct sa *sa, const struct sa_view *view)
 {
-	bool same = take_places(sa, view);
+	struct sa_places was = sa->places;
 
 	sa->view = *view;
+	sa->places = (struct sa_places){ 0 };
 	sa_links_forget(sa);
-	if (view->topo)
-		sa_query_view_changed(sa, same);
-	else
+	if (view->topo) {
+		sa->places = (struct sa_places){ topo_ref(view->topo), view->lids->top,
+						 view->lids->lmc };
+		/* Whether what jobs refer to by index is where it was. */
+		sa_query_view_changed(sa, was.topo && topo_is_again(was.topo, view->topo) &&
+						  was.top == view->lids->top &&
+						  was.lmc == view->lids->lmc);
+	} else {
 		sa_query_forget(sa);
+	}
+	topo_unref(was.topo);
 	sa_reports_compare(sa);
 }
 
@@ -198,7 +186,8 @@ void sa_serve(struct sa *sa, bool on)
 void sa_freeze(struct sa *sa, bool on)
 {
 	sa->frozen = on;
-	sa_reports_wake(sa);
+	if (cl_qlist_count(&sa->reports.due)) /* what was held back goes on */
+		loop_timer_set(sa->reports.step, 0);
 }
 
 struct sa_stats sa_stats(const struct sa *sa)
@@ -206,6 +195,6 @@ struct sa_stats sa_stats(const struct sa *sa)
 	struct sa_stats stats = sa->stats;
 
 	stats.services = sa->services.count;
-	stats.waiting = sa->queue.count;
+	stats.waiting = sa->engine.queue.count;
 	return stats;
 }

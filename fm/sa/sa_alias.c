@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/mad/wire_sa_rows.h"
-#include "fm/sa/sa_alias.h"
 #include "fm/sa/sa_impl.h"
 #include "fm/sa/sa_state.h"
 #include "topology/base/mem.h"
@@ -111,27 +110,19 @@ guid_t sa_alias_each(const struct sa *sa, guid_t port, unsigned *at)
 	return guid;
 }
 
-static void owner_add(struct sa *sa, guid_t guid, guid_t port)
-{
-	struct alias *alias = mem_alloc(1, sizeof(*alias));
-
-	alias->port = port;
-	cl_qmap_insert(&sa->aliases.owners, guid, &alias->item);
-}
-
-static void owner_remove(struct sa *sa, guid_t guid)
-{
-	free(cl_qmap_remove(&sa->aliases.owners, guid));
-}
-
 /* 0 = none. */
 static void entry_put(struct sa *sa, struct alias_table *table, unsigned entry, guid_t guid)
 {
+	struct alias *alias;
+
 	if (table->guids[entry])
-		owner_remove(sa, table->guids[entry]);
+		free(cl_qmap_remove(&sa->aliases.owners, table->guids[entry]));
 	table->guids[entry] = guid;
-	if (guid)
-		owner_add(sa, guid, cl_qmap_key(&table->item));
+	if (!guid)
+		return;
+	alias = mem_alloc(1, sizeof(*alias));
+	alias->port = cl_qmap_key(&table->item);
+	cl_qmap_insert(&sa->aliases.owners, guid, &alias->item);
 }
 
 static bool is_taken(const struct sa *sa, guid_t guid)
@@ -140,40 +131,7 @@ static bool is_taken(const struct sa *sa, guid_t guid)
 	       (sa->view.topo && topo_find_port(sa->view.topo, guid) != TOPO_NONE);
 }
 
-static guid_t new_guid(struct sa *sa)
-{
-	guid_t guid;
-
-	do
-		guid = OUR_GUIDS | ++sa->aliases.made;
-	while (is_taken(sa, guid));
-	return guid;
-}
-
 /* ---- Changes --------------------------------------------------------------------------------- */
-
-static bool is_member_anywhere(const struct sa *sa, guid_t guid)
-{
-	return sa_groups_port(sa->groups, guid) != NULL;
-}
-
-static void set_entry(struct sa *sa, struct alias_table *table, unsigned entry, guid_t want,
-		      struct sa_alias_change *c)
-{
-	guid_t had = table->guids[entry];
-
-	if (!want && had)
-		return;
-	if (!want) {
-		if (!table->ours[entry])
-			table->ours[entry] = new_guid(sa);
-		want = table->ours[entry];
-	}
-	if (want == had || is_taken(sa, want) || (had && is_member_anywhere(sa, had)))
-		return;
-	entry_put(sa, table, entry, want);
-	c->differs = true;
-}
 
 enum wire_sa_status sa_alias_set(struct sa *sa, struct sa_alias_change *c)
 {
@@ -181,9 +139,23 @@ enum wire_sa_status sa_alias_set(struct sa *sa, struct sa_alias_change *c)
 
 	if (!table)
 		return WIRE_SA_NO_RESOURCES;
-	for (unsigned entry = c->first; entry < c->end; entry++)
-		if (c->mask >> (entry - c->first) & 1)
-			set_entry(sa, table, entry, c->want[entry - c->first], c);
+	for (unsigned entry = c->first; entry < c->end; entry++) {
+		guid_t had = table->guids[entry], want = c->want[entry - c->first];
+
+		if (!(c->mask >> (entry - c->first) & 1) || (!want && had))
+			continue;
+		if (!want) {
+			while (!table->ours[entry]) {
+				want = OUR_GUIDS | ++sa->aliases.made;
+				table->ours[entry] = is_taken(sa, want) ? 0 : want;
+			}
+			want = table->ours[entry];
+		}
+		if (want == had || is_taken(sa, want) || (had && sa_groups_port(sa->groups, had)))
+			continue;
+		entry_put(sa, table, entry, want);
+		c->differs = true;
+	}
 	return WIRE_SA_OK;
 }
 
@@ -194,7 +166,7 @@ enum wire_sa_status sa_alias_delete(struct sa *sa, struct sa_alias_change *c)
 
 	for (unsigned entry = c->first; table && entry < end; entry++)
 		if (c->mask >> (entry - c->first) & 1 &&
-		    is_member_anywhere(sa, table->guids[entry]))
+		    sa_groups_port(sa->groups, table->guids[entry]))
 			return WIRE_SA_DENIED;
 	for (unsigned entry = c->first; table && entry < end; entry++)
 		if (c->mask >> (entry - c->first) & 1 && table->guids[entry]) {
@@ -253,7 +225,7 @@ static bool line_take(struct sa *sa, const char *line, bool again)
 	return true;
 }
 
-unsigned sa_aliases_read(struct sa *sa, FILE *in)
+unsigned sa_aliases_read(void *sa, FILE *in)
 {
 	char line[LINE_SIZE];
 
@@ -263,7 +235,7 @@ unsigned sa_aliases_read(struct sa *sa, FILE *in)
 	return 0;
 }
 
-bool sa_aliases_take(struct sa *sa, const char *line)
+bool sa_aliases_take(void *sa, const char *line)
 {
 	return line_take(sa, line, true);
 }
@@ -283,13 +255,13 @@ void sa_alias_record(struct sa *sa, const struct sa_alias_change *c)
 		if (!entry || !(c->mask >> (entry - c->first) & 1))
 			continue;
 		line_write(table, entry, line);
-		sa_record(sa, SA_ALIASES, line);
+		sa_record(sa, SA_ALIASES, false, line);
 	}
 }
 
-void sa_aliases_write(const struct sa *sa, FILE *out)
+void sa_aliases_write(const void *sa, FILE *out)
 {
-	const cl_qmap_t *map = &sa->aliases.tables;
+	const cl_qmap_t *map = &((const struct sa *)sa)->aliases.tables;
 
 	for (const cl_map_item_t *i = cl_qmap_head(map); i != cl_qmap_end(map);
 	     i = cl_qmap_next(i)) {
@@ -306,16 +278,10 @@ void sa_aliases_write(const struct sa *sa, FILE *out)
 	}
 }
 
-/* ---- Life ------------------------------------------------------------------------------------ */
-
-void sa_alias_init(struct sa *sa)
+void sa_aliases_forget(void *arg)
 {
-	cl_qmap_init(&sa->aliases.tables);
-	cl_qmap_init(&sa->aliases.owners);
-}
+	struct sa *sa = arg;
 
-void sa_aliases_forget(struct sa *sa)
-{
 	while (cl_qmap_count(&sa->aliases.tables)) {
 		struct alias_table *table = (struct alias_table *)cl_qmap_head(&sa->aliases.tables);
 

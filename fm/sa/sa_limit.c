@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include "fm/sa/sa_limit.h"
 #include <stdlib.h>
 #include <string.h>
 #include "fm/sa/sa_impl.h"
-#include "fm/sa/sa_queue.h"
+#include "fm/sa/sa_query.h"
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"
 
@@ -33,28 +32,6 @@ static struct lid_queue *of_turn(cl_list_item_t *item)
 	return (struct lid_queue *)((char *)item - offsetof(struct lid_queue, turn));
 }
 
-static uint16_t lid_of(const struct lid_queue *l)
-{
-	return (uint16_t)cl_qmap_key(&l->item);
-}
-
-static struct lid_queue *find(const struct sa_queue *queue, uint16_t lid)
-{
-	cl_map_item_t *item = cl_qmap_get(&queue->lids, lid);
-
-	return item == cl_qmap_end(&queue->lids) ? NULL : (struct lid_queue *)item;
-}
-
-static struct lid_queue *add_lid(struct sa_queue *queue, uint16_t lid)
-{
-	struct lid_queue *l = mem_alloc(1, sizeof(*l));
-
-	cl_qlist_init(&l->requests);
-	cl_qmap_insert(&queue->lids, lid, &l->item);
-	cl_qlist_insert_tail(&queue->turns, &l->turn);
-	return l;
-}
-
 static void end_lid(struct sa_queue *queue, struct lid_queue *l)
 {
 	cl_qlist_remove_item(&queue->turns, &l->turn);
@@ -66,13 +43,6 @@ bool sa_same_request(const struct io_addr *a, const uint8_t *mad_a, const struct
 		     const uint8_t *mad_b)
 {
 	return a->lid == b->lid && a->qp == b->qp && !memcmp(mad_a + TID_AT, mad_b + TID_AT, 8);
-}
-
-static bool same_question(const uint8_t *a, const uint8_t *b)
-{
-	return a[METHOD_AT] == b[METHOD_AT] && !memcmp(a + ATTR_AT, b + ATTR_AT, ATTR_LEN) &&
-	       !memcmp(a + KEY_AT, b + KEY_AT, sizeof(uint64_t)) &&
-	       !memcmp(a + MASK_AT, b + MASK_AT, MASK_LEN);
 }
 
 static uint64_t mix_bytes(uint64_t sum, const uint8_t *bytes, size_t len)
@@ -92,31 +62,27 @@ static uint64_t question_of(const uint8_t *mad)
 			 MASK_LEN);
 }
 
-static bool waits(const struct lid_queue *l, const struct io_addr *from, const uint8_t *mad)
-{
-	const cl_list_item_t *item;
-
-	for (item = cl_qlist_head(&l->requests); item != cl_qlist_end(&l->requests);
-	     item = cl_qlist_next(item)) {
-		const struct sa_waiting *other = (const struct sa_waiting *)item;
-
-		if (sa_same_request(&other->from, other->mad, from, mad))
-			return true;
-	}
-	return false;
-}
-
 bool sa_queue_add(struct sa_queue *queue, const struct io_addr *from, const uint8_t *mad)
 {
-	struct lid_queue *l = find(queue, from->lid);
+	cl_map_item_t *item = cl_qmap_get(&queue->lids, from->lid);
+	struct lid_queue *l = item == cl_qmap_end(&queue->lids) ? NULL : (struct lid_queue *)item;
 	struct sa_waiting *request;
 
-	if (queue->count >= SA_QUEUE_MAX)
+	if (queue->count >= SA_QUEUE_MAX || (l && cl_qlist_count(&l->requests) >= SA_QUEUE_EACH))
 		return false;
-	if (l && (cl_qlist_count(&l->requests) >= SA_QUEUE_EACH || waits(l, from, mad)))
-		return false;
-	if (!l)
-		l = add_lid(queue, from->lid);
+	for (cl_list_item_t *at = l ? cl_qlist_head(&l->requests) : NULL;
+	     l && at != cl_qlist_end(&l->requests); at = cl_qlist_next(at)) {
+		const struct sa_waiting *other = (const struct sa_waiting *)at;
+
+		if (sa_same_request(&other->from, other->mad, from, mad))
+			return false; /* it waits already */
+	}
+	if (!l) {
+		l = mem_alloc(1, sizeof(*l));
+		cl_qlist_init(&l->requests);
+		cl_qmap_insert(&queue->lids, from->lid, &l->item);
+		cl_qlist_insert_tail(&queue->turns, &l->turn);
+	}
 	request = mem_alloc(1, sizeof(*request));
 	request->from = *from;
 	request->question = question_of(mad);
@@ -126,76 +92,68 @@ bool sa_queue_add(struct sa_queue *queue, const struct io_addr *from, const uint
 	return true;
 }
 
-static struct sa_waiting *take_first(struct sa_queue *queue, struct lid_queue *l)
-{
-	struct sa_waiting *request = (struct sa_waiting *)cl_qlist_remove_head(&l->requests);
-
-	queue->count--;
-	if (!cl_qlist_count(&l->requests)) {
-		end_lid(queue, l);
-	} else { /* behind the others */
-		cl_qlist_remove_item(&queue->turns, &l->turn);
-		cl_qlist_insert_tail(&queue->turns, &l->turn);
-	}
-	return request;
-}
-
 struct sa_waiting *sa_queue_take(struct sa_queue *queue, bool (*may)(void *arg, uint16_t lid),
 				 void *arg)
 {
 	cl_list_item_t *item;
 
 	for (item = cl_qlist_head(&queue->turns); item != cl_qlist_end(&queue->turns);
-	     item = cl_qlist_next(item))
-		if (may(arg, lid_of(of_turn(item))))
-			return take_first(queue, of_turn(item));
-	return NULL;
-}
+	     item = cl_qlist_next(item)) {
+		struct lid_queue *l = of_turn(item);
+		struct sa_waiting *request;
 
-static void take_same_of(struct sa_queue *queue, struct lid_queue *l, const uint8_t *mad,
-			 uint64_t question, cl_qlist_t *list)
-{
-	cl_list_item_t *item, *next;
-
-	for (item = cl_qlist_head(&l->requests); item != cl_qlist_end(&l->requests); item = next) {
-		struct sa_waiting *request = (struct sa_waiting *)item;
-
-		next = cl_qlist_next(item);
-		if (request->question != question || !same_question(request->mad, mad))
+		if (may && !may(arg, (uint16_t)cl_qmap_key(&l->item)))
 			continue;
-		cl_qlist_remove_item(&l->requests, item);
-		cl_qlist_insert_tail(list, item);
+		request = (struct sa_waiting *)cl_qlist_remove_head(&l->requests);
 		queue->count--;
+		if (!cl_qlist_count(&l->requests)) {
+			end_lid(queue, l);
+		} else { /* behind the others */
+			cl_qlist_remove_item(&queue->turns, item);
+			cl_qlist_insert_tail(&queue->turns, item);
+		}
+		return request;
 	}
+	return NULL;
 }
 
 void sa_queue_take_same(struct sa_queue *queue, const uint8_t *mad, cl_qlist_t *list,
 			bool (*may)(void *arg, uint16_t lid), void *arg)
 {
 	uint64_t question = question_of(mad);
-	cl_list_item_t *item, *next;
+	cl_list_item_t *turn, *item, *next_turn, *next;
 
-	for (item = cl_qlist_head(&queue->turns); item != cl_qlist_end(&queue->turns);
-	     item = next) {
-		struct lid_queue *l = of_turn(item);
+	for (turn = cl_qlist_head(&queue->turns); turn != cl_qlist_end(&queue->turns);
+	     turn = next_turn) {
+		struct lid_queue *l = of_turn(turn);
 
-		next = cl_qlist_next(item);
-		if (may(arg, lid_of(l)))
-			take_same_of(queue, l, mad, question, list);
+		next_turn = cl_qlist_next(turn);
+		if (!may(arg, (uint16_t)cl_qmap_key(&l->item)))
+			continue;
+		for (item = cl_qlist_head(&l->requests); item != cl_qlist_end(&l->requests);
+		     item = next) {
+			const struct sa_waiting *request = (const struct sa_waiting *)item;
+			const uint8_t *other = request->mad;
+
+			next = cl_qlist_next(item);
+			if (request->question != question || other[METHOD_AT] != mad[METHOD_AT] ||
+			    memcmp(other + ATTR_AT, mad + ATTR_AT, ATTR_LEN) ||
+			    memcmp(other + KEY_AT, mad + KEY_AT, sizeof(uint64_t)) ||
+			    memcmp(other + MASK_AT, mad + MASK_AT, MASK_LEN))
+				continue;
+			cl_qlist_remove_item(&l->requests, item);
+			cl_qlist_insert_tail(list, item);
+			queue->count--;
+		}
 		if (!cl_qlist_count(&l->requests))
 			end_lid(queue, l);
 	}
 }
 
-static bool anybody(void *arg, uint16_t lid)
-{
-	return true;
-}
-
 void sa_queue_clear(struct sa_queue *queue)
 {
 	while (queue->count)
-		free(sa_queue_take(queue, anybody, NULL));
+		free(sa_queue_take(queue, NULL, NULL));
 }
 
 void sa_queue_init(struct sa_queue *queue)
@@ -206,53 +164,26 @@ void sa_queue_init(struct sa_queue *queue)
 }
 
 /*
- * The limits that keep one host from taking the SA away from the others.
+ * The limit that keeps one host from taking the SA away from the others.
  *
  * Requests of a LID above rate_limit a second stay unanswered, which costs little, and clients
  * repeat them. A burst may have a tenth of a second's worth. The limit (GCRA) needs one number for
  * each LID: the time at which the host would be even if it had kept to the rate all along. A host
  * above the limit is reported once an hour.
- *
- * The work in one round of the loop is bounded too. After SA_ROUND rows a query gets a short slice
- * only. That is enough for a query that names what it wants; one that walks the fabric continues as
- * a job.
  */
 
 #define SECOND_NS   1000000000ull
 #define BURST_PART  10
 #define BURST_MIN   64 /* requests: a usual window of a client */
-#define SLICE_SHORT 64
 #define LOG_AGAIN_S 3600
 #define LOG_BURST   20
-
-static const char *name_of(const struct sa *sa, uint16_t lid)
-{
-	const struct topo *t = sa->view.topo;
-	uint32_t port = t ? sa_port_by_lid(sa, lid) : TOPO_NONE;
-
-	return port == TOPO_NONE ? "" : t->nodes[t->ports[port].node].name;
-}
-
-static void log_limited(struct sa *sa, uint16_t lid)
-{
-	struct limit *l = &sa->limit;
-	uint64_t now = loop_now_us(sa->loop);
-	uint32_t second = (uint32_t)(now / 1000000);
-
-	if (!l->reported)
-		l->reported = mem_alloc(UINT16_MAX + 1, sizeof(*l->reported));
-	if (second < l->reported[lid] || !log_allow(&l->burst, now, LOG_BURST))
-		return;
-	l->reported[lid] = second + LOG_AGAIN_S;
-	sa_log(sa,
-	       "%s LID %u: more than %u SA requests a second (sa_rate_limit); the rest is dropped",
-	       name_of(sa, lid), lid, sa->conf.rate_limit);
-}
 
 bool sa_limit_admits(struct sa *sa, uint16_t lid)
 {
 	struct limit *l = &sa->limit;
-	uint64_t now = loop_now_us(sa->loop) * 1000, interval, burst, *even;
+	uint64_t now_us = loop_now_us(sa->loop), now = now_us * 1000, interval, burst, *even;
+	uint32_t second = (uint32_t)(now_us / 1000000), port;
+	const struct topo *t = sa->view.topo;
 
 	if (!sa->conf.rate_limit)
 		return true;
@@ -264,39 +195,19 @@ bool sa_limit_admits(struct sa *sa, uint16_t lid)
 	even = &l->even[lid];
 	if (*even < now)
 		*even = now;
-	if (*even - now >= burst) {
-		log_limited(sa, lid);
-		return false;
+	if (*even - now < burst) {
+		*even += interval;
+		return true;
 	}
-	*even += interval;
-	return true;
-}
-
-unsigned sa_round_slice(const struct sa *sa)
-{
-	return sa->limit.round < SA_ROUND && !sa->queue.count ? SA_SLICE : SLICE_SHORT;
-}
-
-void sa_round_add(struct sa *sa, unsigned work)
-{
-	sa->limit.round += work + 1;
-	if (!loop_timer_armed(sa->limit.next))
-		loop_timer_set(sa->limit.next, 0);
-}
-
-static void round_over(void *arg)
-{
-	((struct sa *)arg)->limit.round = 0;
-}
-
-void sa_limit_init(struct sa *sa)
-{
-	sa->limit.next = loop_timer_new(sa->loop, round_over, sa);
-}
-
-void sa_limit_fini(struct sa *sa)
-{
-	loop_timer_free(sa->limit.next);
-	free(sa->limit.even);
-	free(sa->limit.reported);
+	if (!l->reported)
+		l->reported = mem_alloc(UINT16_MAX + 1, sizeof(*l->reported));
+	if (second < l->reported[lid] || !log_allow(&l->burst, now_us, LOG_BURST))
+		return false;
+	l->reported[lid] = second + LOG_AGAIN_S;
+	port = t ? sa_port_by_lid(sa, lid) : TOPO_NONE;
+	sa_log(sa,
+	       "%s LID %u: more than %u SA requests a second (sa_rate_limit); the rest is dropped",
+	       port == TOPO_NONE ? "" : t->nodes[t->ports[port].node].name, lid,
+	       sa->conf.rate_limit);
+	return false;
 }

@@ -112,34 +112,12 @@ static uint8_t rate_of(enum topo_speed speed, unsigned lanes)
 								      : RATE_LOWEST;
 }
 
-static uint16_t knows_of(const struct topo_port *port, uint16_t capmask2)
-{
-	uint16_t knows = capmask2 & (FASTER_THAN_EDR | WIRE_CAP2_2X);
-
-	if (port->speed >= TOPO_HDR)
-		knows |= WIRE_CAP2_HDR;
-	if (port->speed >= TOPO_NDR)
-		knows |= WIRE_CAP2_NDR;
-	if (port->speed >= TOPO_XDR)
-		knows |= WIRE_CAP2_XDR;
-	if (port->width == 2)
-		knows |= WIRE_CAP2_2X;
-	return knows;
-}
-
-static uint8_t port0_rate(const uint8_t data[64])
-{
-	struct wire_port_info info;
-
-	wire_port_info_decode(data, &info);
-	return rate_of(wire_port_info_speed(&info), wire_port_info_lanes(&info));
-}
-
 static void link_read(struct sa_link *link, const struct topo_port *port,
 		      const struct inv_node *inv)
 {
 	bool known = inv && port->num <= inv->nports && inv->ports[port->num].known;
 	struct wire_port_caps caps = { 0 };
+	struct wire_port_info info;
 
 	if (known)
 		wire_port_caps_decode(inv->ports[port->num].info, &caps);
@@ -148,15 +126,37 @@ static void link_read(struct sa_link *link, const struct topo_port *port,
 	if (!link->mtu)
 		link->mtu = MTU_LOWEST;
 	link->rate = rate_of(port->speed, port->width);
-	if (known && port->num == 0)
-		link->rate = port0_rate(inv->ports[0].info);
-	link->knows = knows_of(port, caps.capmask2);
+	if (known && port->num == 0) {
+		wire_port_info_decode(inv->ports[0].info, &info);
+		link->rate = rate_of(wire_port_info_speed(&info), wire_port_info_lanes(&info));
+	}
+	link->knows = caps.capmask2 & (FASTER_THAN_EDR | WIRE_CAP2_2X);
+	if (port->speed >= TOPO_HDR)
+		link->knows |= WIRE_CAP2_HDR;
+	if (port->speed >= TOPO_NDR)
+		link->knows |= WIRE_CAP2_NDR;
+	if (port->speed >= TOPO_XDR)
+		link->knows |= WIRE_CAP2_XDR;
+	if (port->width == 2)
+		link->knows |= WIRE_CAP2_2X;
 }
 
-/* Both ends of a link take the lower MTU. */
-static void links_pair(const struct topo *t, struct sa_link *links)
+static void links_build(struct sa *sa)
 {
-	for (uint32_t i = 0; i < t->nports; i++) {
+	const struct topo *t = sa->view.topo;
+	struct sa_link *links = mem_alloc(t->nports, sizeof(*links));
+
+	sa->links = links;
+	for (uint32_t n = 0; n < t->nnodes; n++) {
+		const struct inv_node *inv = inventory_find(sa->inv, t->nodes[n].guid);
+
+		for (unsigned num = 0; num <= t->nodes[n].nports; num++) {
+			uint32_t port = t->nodes[n].port0 + num;
+
+			link_read(&links[port], &t->ports[port], inv);
+		}
+	}
+	for (uint32_t i = 0; i < t->nports; i++) { /* both ends of a link take the lower MTU */
 		uint32_t peer = t->ports[i].peer;
 
 		if (peer == TOPO_NONE || peer < i)
@@ -165,23 +165,6 @@ static void links_pair(const struct topo *t, struct sa_link *links)
 			links[i].mtu = links[peer].mtu;
 		links[peer].mtu = links[i].mtu;
 	}
-}
-
-static void links_build(struct sa *sa)
-{
-	const struct topo *t = sa->view.topo;
-
-	sa->links = mem_alloc(t->nports, sizeof(*sa->links));
-	for (uint32_t n = 0; n < t->nnodes; n++) {
-		const struct inv_node *inv = inventory_find(sa->inv, t->nodes[n].guid);
-
-		for (unsigned num = 0; num <= t->nodes[n].nports; num++) {
-			uint32_t port = t->nodes[n].port0 + num;
-
-			link_read(&sa->links[port], &t->ports[port], inv);
-		}
-	}
-	links_pair(t, sa->links);
 }
 
 void sa_links_forget(struct sa *sa)

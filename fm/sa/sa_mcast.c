@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include "fm/sa/sa_mcast.h"
 #include "fm/mad/wire_path.h"
 #include "fm/mad/wire_sa_comp.h"
+#include "fm/sa/sa_impl.h"
 
 /*
  * What a request asks of a multicast group, and the group as a record.
@@ -21,28 +21,14 @@ bool sa_mcast_selects(uint8_t selector, int have_to_want)
 	}
 }
 
-static bool sa_mcast_asks_mtu(const struct sa_query *q)
-{
-	return sa_asked(q, WIRE_MC_MTU_SEL) && sa_asked(q, WIRE_MC_MTU);
-}
-
-static bool sa_mcast_asks_rate(const struct sa_query *q)
-{
-	return sa_asked(q, WIRE_MC_RATE_SEL) && sa_asked(q, WIRE_MC_RATE);
-}
-
-bool sa_mcast_asks_life(const struct sa_query *q)
-{
-	return sa_asked(q, WIRE_MC_LIFE_SEL) && sa_asked(q, WIRE_MC_LIFE);
-}
-
 bool sa_mcast_quality_fits(const struct sa_query *q, const struct sa_group_attr *attr)
 {
-	const struct wire_mcmember *want = &q->mc.want;
+	const struct wire_mcmember *want = &q->mc;
 
-	if (sa_mcast_asks_mtu(q) && !sa_mcast_selects(want->mtu_sel, attr->mtu - want->mtu))
+	if (sa_asked_both(q, WIRE_MC_MTU_SEL, WIRE_MC_MTU) &&
+	    !sa_mcast_selects(want->mtu_sel, attr->mtu - want->mtu))
 		return false;
-	return !sa_mcast_asks_rate(q) ||
+	return !sa_asked_both(q, WIRE_MC_RATE_SEL, WIRE_MC_RATE) ||
 	       (sa_rate_known(want->rate) &&
 		sa_mcast_selects(want->rate_sel, sa_rate_compare(attr->rate, want->rate)));
 }
@@ -54,7 +40,7 @@ bool sa_mcast_pkey_fits(uint16_t a, uint16_t b)
 
 bool sa_mcast_fits(const struct sa_query *q, const struct sa_group_attr *attr)
 {
-	const struct wire_mcmember *want = &q->mc.want;
+	const struct wire_mcmember *want = &q->mc;
 
 	return (!sa_asked(q, WIRE_MC_QKEY) || want->qkey == attr->qkey) &&
 	       (!sa_asked(q, WIRE_MC_PKEY) || sa_mcast_pkey_fits(want->pkey, attr->pkey)) &&
@@ -86,11 +72,6 @@ struct wire_mcmember sa_mcast_record(const struct sa_group_attr *attr, uint16_t 
 	};
 }
 
-uint16_t sa_mcast_pkey_held(const struct sa_query *q, uint32_t port, uint16_t pkey)
-{
-	return pkey_map_member(q->sa->view.pkeys, port, pkey);
-}
-
 /*
  * New multicast groups: those that a join makes, and those made in advance.
  *
@@ -115,85 +96,52 @@ uint16_t sa_mcast_pkey_held(const struct sa_query *q, uint32_t port, uint16_t pk
 
 /* ---- MGIDs ----------------------------------------------------------------------------------- */
 
-static bool mgid_is_zero(const struct wire_gid *mgid)
-{
-	return !mgid->prefix && !mgid->guid;
-}
-
-static uint16_t mgid_signature(const struct wire_gid *mgid)
-{
-	return (uint16_t)(mgid->prefix >> 32);
-}
-
 static bool mgid_is_ipoib(const struct wire_gid *mgid)
 {
-	return mgid_signature(mgid) == SIGNATURE_IPV4 || mgid_signature(mgid) == SIGNATURE_IPV6;
+	uint16_t signature = (uint16_t)(mgid->prefix >> 32);
+
+	return signature == SIGNATURE_IPV4 || signature == SIGNATURE_IPV6;
 }
 
 /* o15-0.1.5: SA's own MGIDs of link-local scope are nobody's to name. */
 static bool mgid_valid(const struct wire_gid *mgid)
 {
 	uint8_t flags_scope = (uint8_t)(mgid->prefix >> 48);
+	uint16_t signature = (uint16_t)(mgid->prefix >> 32);
 
 	if (mgid->prefix >> 56 != MGID_FIRST)
 		return false;
 	if (mgid_is_ipoib(mgid))
 		return true;
 	return !(flags_scope & MGID_FLAGS_NONE) &&
-	       !(mgid_signature(mgid) == SIGNATURE_SA && (flags_scope & 0xf) == WIRE_SCOPE_LOCAL);
-}
-
-/* The IPv4 broadcast group of the same scope and P_Key. */
-static struct wire_gid mgid_broadcast(const struct wire_gid *mgid)
-{
-	const uint64_t scope = mgid->prefix & 0xfull << 48, pkey = mgid->prefix >> 16 & 0xffff;
-
-	return (struct wire_gid){
-		.prefix = 0xff10ull << 48 | scope | (uint64_t)SIGNATURE_IPV4 << 32 | pkey << 16,
-		.guid = 0xffffffffull,
-	};
+	       !(signature == SIGNATURE_SA && (flags_scope & 0xf) == WIRE_SCOPE_LOCAL);
 }
 
 /* ---- A new group ----------------------------------------------------------------------------- */
 
-/* The MTU of a new group, 0 = none is possible. `most`: what the port's link carries. */
-static uint8_t choose_mtu(const struct sa_query *q, uint8_t most)
+/*
+ * The MTU or the rate of a new group, 0 = none is possible. `most`: what the port's link carries;
+ * `below`: the next lower value than the wanted one.
+ */
+static uint8_t choose(uint8_t selector, uint8_t want, uint8_t most, int most_to_want, uint8_t below)
 {
-	const struct wire_mcmember *want = &q->mc.want;
-
-	if (!sa_mcast_asks_mtu(q) || want->mtu_sel == WIRE_BEST)
+	if (selector == WIRE_BEST)
 		return most;
-	if (want->mtu < MTU_LOWEST || want->mtu > MTU_HIGHEST)
-		return 0;
-	if (want->mtu_sel == WIRE_GREATER)
-		return most > want->mtu ? most : 0;
-	if (want->mtu_sel == WIRE_EXACT)
-		return want->mtu;
-	return want->mtu > most ? most : want->mtu - 1;
-}
-
-static uint8_t choose_rate(const struct sa_query *q, uint8_t most)
-{
-	const struct wire_mcmember *want = &q->mc.want;
-
-	if (!sa_mcast_asks_rate(q) || want->rate_sel == WIRE_BEST)
-		return most;
-	if (!sa_rate_known(want->rate))
-		return 0;
-	if (want->rate_sel == WIRE_GREATER)
-		return sa_rate_compare(most, want->rate) > 0 ? most : 0;
-	if (want->rate_sel == WIRE_EXACT)
-		return want->rate;
-	return sa_rate_compare(want->rate, most) > 0 ? most : sa_rate_below(want->rate);
+	if (selector == WIRE_GREATER)
+		return most_to_want > 0 ? most : 0;
+	if (selector == WIRE_EXACT)
+		return want;
+	return most_to_want < 0 ? most : below;
 }
 
 /* False: no life time is as asked for. */
 static bool choose_life(const struct sa_query *q, uint8_t *life)
 {
-	const struct wire_mcmember *want = &q->mc.want;
+	const struct wire_mcmember *want = &q->mc;
 
 	*life = q->sa->conf.subnet_timeout;
-	if (!sa_mcast_asks_life(q) || sa_mcast_selects(want->life_sel, *life - want->life))
+	if (!sa_asked_both(q, WIRE_MC_LIFE_SEL, WIRE_MC_LIFE) ||
+	    sa_mcast_selects(want->life_sel, *life - want->life))
 		return true;
 	*life = want->life_sel == WIRE_GREATER ? want->life + 1
 		: want->life_sel == WIRE_LESS  ? want->life - 1
@@ -201,40 +149,36 @@ static bool choose_life(const struct sa_query *q, uint8_t *life)
 	return *life <= LIFE_HIGHEST;
 }
 
+/* What it asks is as the IPv4 broadcast group of the same scope and P_Key, which must exist. */
 static bool ipoib_fits(const struct sa_query *q, const struct wire_gid *mgid)
 {
-	const struct wire_gid broadcast = mgid_broadcast(mgid);
+	const uint64_t scope = mgid->prefix & 0xfull << 48, pkey = mgid->prefix >> 16 & 0xffff;
+	const struct wire_gid broadcast = {
+		.prefix = 0xff10ull << 48 | scope | (uint64_t)SIGNATURE_IPV4 << 32 | pkey << 16,
+		.guid = 0xffffffffull,
+	};
 	const struct sa_group *group;
 
-	if (!mgid_is_ipoib(mgid) ||
-	    (mgid->prefix == broadcast.prefix && mgid->guid == broadcast.guid))
+	if (!mgid_is_ipoib(mgid) || wire_gid_equal(mgid, &broadcast))
 		return true;
 	group = sa_groups_find(q->sa->groups, &broadcast);
 	return group && sa_mcast_fits(q, &group->attr);
-}
-
-static struct wire_gid mgid_for(const struct sa_query *q)
-{
-	const struct wire_mcmember *want = &q->mc.want;
-	uint8_t scope = sa_asked(q, WIRE_MC_SCOPE) ? want->scope : WIRE_SCOPE_LOCAL;
-
-	if (!mgid_is_zero(&want->mgid))
-		return want->mgid;
-	return sa_groups_new_mgid(q->sa->groups, q->sa->conf.gid_prefix, scope);
 }
 
 /* What the group would be that the request asks to be made. */
 enum wire_sa_status sa_mcast_choose(const struct sa_query *q, uint32_t port,
 				    struct sa_group_attr *attr)
 {
-	const struct wire_mcmember *want = &q->mc.want;
+	const struct wire_mcmember *want = &q->mc;
 	const struct sa_link *link = sa_link(q->sa, port);
+	uint8_t scope = sa_asked(q, WIRE_MC_SCOPE) ? want->scope : WIRE_SCOPE_LOCAL;
+	bool named = want->mgid.prefix || want->mgid.guid;
 
 	if (!(want->join_state & SA_JOIN_KEEPS))
 		return WIRE_SA_REQ_INVALID;
 	if (~q->comp_mask & COMPS_TO_CREATE)
 		return WIRE_SA_INSUF_COMPS;
-	if (!mgid_is_zero(&want->mgid) && (!mgid_valid(&want->mgid) || !ipoib_fits(q, &want->mgid)))
+	if (named && (!mgid_valid(&want->mgid) || !ipoib_fits(q, &want->mgid)))
 		return WIRE_SA_REQ_INVALID;
 	*attr = (struct sa_group_attr){
 		.qkey = want->qkey,
@@ -243,12 +187,27 @@ enum wire_sa_status sa_mcast_choose(const struct sa_query *q, uint32_t port,
 		.tclass = want->tclass,
 		.sl = want->sl,
 		.hop_limit = sa_asked(q, WIRE_MC_HOP) ? want->hop_limit : 0,
-		.mtu = choose_mtu(q, link->mtu),
-		.rate = choose_rate(q, link->rate),
+		.mtu = link->mtu,
+		.rate = link->rate,
 	};
+	if (sa_asked_both(q, WIRE_MC_MTU_SEL, WIRE_MC_MTU)) {
+		if (want->mtu_sel != WIRE_BEST &&
+		    (want->mtu < MTU_LOWEST || want->mtu > MTU_HIGHEST))
+			return WIRE_SA_REQ_INVALID;
+		attr->mtu = choose(want->mtu_sel, want->mtu, link->mtu, link->mtu - want->mtu,
+				   want->mtu - 1);
+	}
+	if (sa_asked_both(q, WIRE_MC_RATE_SEL, WIRE_MC_RATE)) {
+		if (want->rate_sel != WIRE_BEST && !sa_rate_known(want->rate))
+			return WIRE_SA_REQ_INVALID;
+		attr->rate =
+			choose(want->rate_sel, want->rate, link->rate,
+			       sa_rate_compare(link->rate, want->rate), sa_rate_below(want->rate));
+	}
 	if (!attr->mtu || !attr->rate || !choose_life(q, &attr->life))
 		return WIRE_SA_REQ_INVALID;
-	attr->mgid = mgid_for(q);
+	attr->mgid = named ? want->mgid
+			   : sa_groups_new_mgid(q->sa->groups, q->sa->conf.gid_prefix, scope);
 	return WIRE_SA_OK;
 }
 
@@ -258,15 +217,15 @@ struct sa_group *sa_mcast_make(struct sa_query *q, const struct sa_group_attr *a
 	uint64_t now_us = loop_now_us(sa->loop);
 	struct sa_group *group = NULL;
 
-	if (sa_asked(q, WIRE_MC_MLID) && !sa_groups_by_mlid(sa->groups, q->mc.want.mlid))
-		group = sa_groups_create(sa->groups, attr, q->mc.want.mlid, now_us);
+	if (sa_asked(q, WIRE_MC_MLID) && !sa_groups_by_mlid(sa->groups, q->mc.mlid))
+		group = sa_groups_create(sa->groups, attr, q->mc.mlid, now_us);
 	if (!group)
 		group = sa_groups_create(sa->groups, attr, 0, now_us);
 	if (!group && log_allow(&sa->refused, now_us, 1))
 		log_line(LOG_SA, LOG_WARNING,
 			 "lid %u: no multicast LID left for a new group: %u are in use, and the "
 			 "smallest multicast table of a switch is full",
-			 q->from.lid, sa_groups_mlids(sa->groups));
+			 q->from.lid, sa_groups_use(sa->groups)->mlids);
 	return group;
 }
 
@@ -288,57 +247,22 @@ static struct sa_group_attr attr_of_preset(const struct sa *sa, const struct par
 	};
 }
 
-/* Members see these. The life time is the subnet's, and never stands against a join. */
-static bool is_like(const struct sa_group_attr *a, const struct sa_group_attr *b)
-{
-	return a->qkey == b->qkey && a->flow_label == b->flow_label && a->mtu == b->mtu &&
-	       a->rate == b->rate && a->tclass == b->tclass && a->sl == b->sl &&
-	       a->hop_limit == b->hop_limit;
-}
-
-static void log_unlike(struct sa *sa, const struct sa_group *group,
-		       const struct sa_group_attr *attr)
-{
-	if (!is_like(&group->attr, attr))
-		sa_log(sa,
-		       "multicast LID 0x%x of partition 0x%04x keeps its parameters while it has "
-		       "%u members (mtu %u, rate %u, sl %u); configured are mtu %u, rate %u, sl %u",
-		       group->mlid, attr->pkey, group->nmembers, group->attr.mtu, group->attr.rate,
-		       group->attr.sl, attr->mtu, attr->rate, attr->sl);
-}
-
-/* One that has members stays what it is for them until they are gone. */
-static void preset_one(struct sa *sa, const struct partition_group *from)
-{
-	const struct sa_group_attr attr = attr_of_preset(sa, from);
-	struct sa_group *group = sa_groups_find(sa->groups, &attr.mgid);
-	uint64_t now_us = loop_now_us(sa->loop);
-
-	if (!group)
-		group = sa_groups_create(sa->groups, &attr, 0, now_us);
-	else if (!group->nmembers)
-		group->attr = attr;
-	else
-		log_unlike(sa, group, &attr);
-	if (group)
-		sa_groups_preset(sa->groups, group, true, now_us);
-	else
-		log_line(LOG_SA, LOG_ERR,
-			 "partition 0x%04x: no multicast LID is left for its group", from->pkey);
-}
-
 static bool is_listed(const struct sa_group *group, const struct partition_group *list,
 		      unsigned count)
 {
 	for (unsigned i = 0; i < count; i++) {
 		struct wire_gid mgid = wire_gid_decode(list[i].mgid);
 
-		if (mgid.prefix == group->attr.mgid.prefix && mgid.guid == group->attr.mgid.guid)
+		if (wire_gid_equal(&mgid, &group->attr.mgid))
 			return true;
 	}
 	return false;
 }
 
+/*
+ * A group that has members stays what it is for them until they are gone. The life time is the
+ * subnet's, and never stands against a join.
+ */
 void sa_mcast_preset(struct sa *sa, const struct partition_group *list, unsigned count)
 {
 	uint64_t now_us = loop_now_us(sa->loop);
@@ -352,8 +276,32 @@ void sa_mcast_preset(struct sa *sa, const struct partition_group *list, unsigned
 				sa_groups_preset(sa->groups, group, false, now_us);
 		}
 	}
-	for (unsigned i = 0; i < count; i++)
-		preset_one(sa, &list[i]);
+	for (unsigned i = 0; i < count; i++) {
+		const struct sa_group_attr attr = attr_of_preset(sa, &list[i]), *has;
+		struct sa_group *group = sa_groups_find(sa->groups, &attr.mgid);
+
+		has = group ? &group->attr : NULL;
+		if (!group)
+			group = sa_groups_create(sa->groups, &attr, 0, now_us);
+		else if (!group->nmembers)
+			group->attr = attr;
+		else if (has->qkey != attr.qkey || has->flow_label != attr.flow_label ||
+			 has->mtu != attr.mtu || has->rate != attr.rate ||
+			 has->tclass != attr.tclass || has->sl != attr.sl ||
+			 has->hop_limit != attr.hop_limit)
+			sa_log(sa,
+			       "multicast LID 0x%x of partition 0x%04x keeps its parameters while "
+			       "it has %u members (mtu %u, rate %u, sl %u); configured are mtu %u, "
+			       "rate %u, sl %u",
+			       group->mlid, attr.pkey, group->nmembers, has->mtu, has->rate,
+			       has->sl, attr.mtu, attr.rate, attr.sl);
+		if (group)
+			sa_groups_preset(sa->groups, group, true, now_us);
+		else
+			log_line(LOG_SA, LOG_ERR,
+				 "partition 0x%04x: no multicast LID is left for its group",
+				 attr.pkey);
+	}
 }
 
 /* Its last member may have left since the configuration changed. */
@@ -366,8 +314,7 @@ void sa_mcast_renew(struct sa *sa, struct sa_group *group)
 	for (uint32_t i = 0; i < set->ngroups; i++) {
 		const struct sa_group_attr attr = attr_of_preset(sa, &set->groups[i]);
 
-		if (attr.mgid.prefix == group->attr.mgid.prefix &&
-		    attr.mgid.guid == group->attr.mgid.guid)
+		if (wire_gid_equal(&attr.mgid, &group->attr.mgid))
 			group->attr = attr;
 	}
 }
@@ -400,25 +347,18 @@ guid_t sa_mcast_largest(const struct sa *sa, unsigned *groups)
 	*groups = 0;
 	while ((in = sa_groups_next_port(sa->groups, guid))) {
 		struct sa_mcast_share share;
-		guid_t own;
 
-		guid = sa_group_port_guid(in);
-		own = sa_alias_port(sa, guid);
-		share = sa_mcast_share(sa, own ? own : guid);
+		guid = cl_qmap_key(&in->item);
+		share = sa_mcast_share(sa, sa_own_port(sa, guid));
 		if (share.groups <= *groups)
 			continue;
 		*groups = share.groups;
-		largest = own ? own : guid;
+		largest = sa_own_port(sa, guid);
 	}
 	return largest;
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */
-
-static void group_kept(void *arg, const struct sa_group *group, bool kept)
-{
-	sa_group_changed(arg, &group->attr.mgid, group->attr.pkey, kept);
-}
 
 static void groups_changed(void *arg, uint16_t mlid)
 {
@@ -440,15 +380,10 @@ static void group_recorded(void *arg, const struct sa_group *group, const struct
 void sa_mcast_init(struct sa *sa)
 {
 	static const struct sa_groups_ops ops = { .changed = groups_changed,
-						  .kept = group_kept,
+						  .kept = sa_group_kept,
 						  .record = group_recorded };
 
 	sa->groups = sa_groups_new(&ops, sa);
-}
-
-void sa_mcast_fini(struct sa *sa)
-{
-	sa_groups_free(sa->groups);
 }
 
 struct sa_groups *sa_mcast_groups(struct sa *sa)

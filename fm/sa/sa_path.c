@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include "fm/sa/sa_path.h"
 #include <string.h>
 #include "fm/mad/wire_path.h"
-#include "fm/sa/sa_mcast.h"
+#include "fm/sa/sa_impl.h"
 #include "routing/path.h"
 
 /*
@@ -21,17 +20,14 @@
 #define MULTICAST_PREFIX   0xff
 #define HOP_LIMIT_ANYWHERE 255 /* of groups that are not of this subnet alone */
 
-static bool is_mlid(uint16_t lid)
-{
-	return lid >= MCAST_FIRST_MLID && lid <= SA_LAST_MLID;
-}
-
 bool sa_path_to_group(const struct sa_query *q)
 {
 	const struct wire_path_record *want = &q->path.want;
 
-	return sa_asked(q, WIRE_PATH_DGID) ? want->dgid.prefix >> 56 == MULTICAST_PREFIX
-					   : sa_asked(q, WIRE_PATH_DLID) && is_mlid(want->dlid);
+	return sa_asked(q, WIRE_PATH_DGID)
+		       ? want->dgid.prefix >> 56 == MULTICAST_PREFIX
+		       : sa_asked(q, WIRE_PATH_DLID) && want->dlid >= MCAST_FIRST_MLID &&
+				 want->dlid <= SA_LAST_MLID;
 }
 
 /* The item is the MLID; none when there is no such group. */
@@ -60,51 +56,37 @@ enum wire_sa_status sa_path_group_prepare(struct sa_query *q)
 
 /* ---- What is asked of the group -------------------------------------------------------------- */
 
-static bool is_source(const struct sa_query *q, const struct sa_group *group)
-{
-	uint32_t port = q->path.src.port;
-	guid_t guid;
-
-	if (port == TOPO_NONE)
-		return true;
-	guid = sa_asked(q, WIRE_PATH_SGID) ? q->path.want.sgid.guid
-					   : q->sa->view.topo->ports[port].guid;
-	return sa_shown(q, port) && sa_group_member(group, guid);
-}
-
-static bool is_destination(const struct sa_query *q, const struct sa_group *group)
-{
-	const struct wire_gid *want = &q->path.want.dgid, *mgid = &group->attr.mgid;
-
-	if (sa_asked(q, WIRE_PATH_DLID) && q->path.want.dlid != group->mlid)
-		return false;
-	return !sa_asked(q, WIRE_PATH_DGID) ||
-	       (want->prefix == mgid->prefix && want->guid == mgid->guid);
-}
-
-static bool quality_fits(const struct sa_query *q, const struct sa_group_attr *attr)
-{
-	const struct wire_path_record *want = &q->path.want;
-
-	if (sa_asked(q, WIRE_PATH_MTU_SEL) && sa_asked(q, WIRE_PATH_MTU) &&
-	    !sa_mcast_selects(want->mtu_sel, attr->mtu - want->mtu))
-		return false;
-	if (sa_asked(q, WIRE_PATH_RATE_SEL) && sa_asked(q, WIRE_PATH_RATE) &&
-	    !sa_mcast_selects(want->rate_sel, sa_rate_compare(attr->rate, want->rate)))
-		return false;
-	return !sa_asked(q, WIRE_PATH_LIFE_SEL) || !sa_asked(q, WIRE_PATH_LIFE) ||
-	       sa_mcast_selects(want->life_sel, attr->life - want->life);
-}
-
 static uint8_t hop_limit_of(const struct sa_group_attr *attr)
 {
 	return sa_group_scope(attr) == WIRE_SCOPE_LOCAL ? attr->hop_limit : HOP_LIMIT_ANYWHERE;
 }
 
-static bool header_fits(const struct sa_query *q, const struct sa_group_attr *attr)
+static bool is_asked_for(const struct sa_query *q, const struct sa_group *group)
 {
 	const struct wire_path_record *want = &q->path.want;
+	const struct sa_group_attr *attr = &group->attr;
+	uint32_t src = q->path.src.port;
 
+	if (q->asker == TOPO_NONE || !pkey_map_member(q->sa->view.pkeys, q->asker, attr->pkey))
+		return false;
+	if ((sa_asked(q, WIRE_PATH_DLID) && want->dlid != group->mlid) ||
+	    (sa_asked(q, WIRE_PATH_DGID) && !wire_gid_equal(&want->dgid, &attr->mgid)))
+		return false;
+	if (src != TOPO_NONE &&
+	    (!sa_shown(q, src) ||
+	     !sa_group_member(group, sa_asked(q, WIRE_PATH_SGID)
+					     ? want->sgid.guid
+					     : q->sa->view.topo->ports[src].guid)))
+		return false;
+	if (sa_asked_both(q, WIRE_PATH_MTU_SEL, WIRE_PATH_MTU) &&
+	    !sa_mcast_selects(want->mtu_sel, attr->mtu - want->mtu))
+		return false;
+	if (sa_asked_both(q, WIRE_PATH_RATE_SEL, WIRE_PATH_RATE) &&
+	    !sa_mcast_selects(want->rate_sel, sa_rate_compare(attr->rate, want->rate)))
+		return false;
+	if (sa_asked_both(q, WIRE_PATH_LIFE_SEL, WIRE_PATH_LIFE) &&
+	    !sa_mcast_selects(want->life_sel, attr->life - want->life))
+		return false;
 	return (!sa_asked(q, WIRE_PATH_PKEY) || sa_mcast_pkey_fits(want->pkey, attr->pkey)) &&
 	       (!sa_asked(q, WIRE_PATH_SL) || want->sl == attr->sl) &&
 	       (!sa_asked(q, WIRE_PATH_FLOW) || want->flow_label == attr->flow_label) &&
@@ -113,46 +95,28 @@ static bool header_fits(const struct sa_query *q, const struct sa_group_attr *at
 	       (!sa_asked(q, WIRE_PATH_TCLASS) || want->tclass == attr->tclass);
 }
 
-static bool is_asked_for(const struct sa_query *q, const struct sa_group *group)
-{
-	const struct sa_group_attr *attr = &group->attr;
-
-	return q->asker != TOPO_NONE && sa_mcast_pkey_held(q, q->asker, attr->pkey) &&
-	       is_destination(q, group) && is_source(q, group) && header_fits(q, attr) &&
-	       quality_fits(q, attr);
-}
-
 /* ---- The answer ------------------------------------------------------------------------------ */
 
-/* The source, as far as it was named. */
-static struct wire_gid source_gid(const struct sa_query *q)
+static struct wire_gid gid_of(const struct sa *sa, uint32_t port)
 {
-	uint32_t port = q->path.src.port;
-
-	if (sa_asked(q, WIRE_PATH_SGID))
-		return q->path.want.sgid;
-	if (port == TOPO_NONE)
-		return (struct wire_gid){ 0 };
-	return (struct wire_gid){ q->sa->conf.gid_prefix, q->sa->view.topo->ports[port].guid };
+	return (struct wire_gid){ sa->conf.gid_prefix, sa->view.topo->ports[port].guid };
 }
 
-static uint16_t source_lid(const struct sa_query *q)
-{
-	uint32_t port = q->path.src.port;
-
-	if (sa_asked(q, WIRE_PATH_SLID))
-		return q->path.want.slid;
-	return port == TOPO_NONE ? 0 : sa_port_lid(q->sa, port);
-}
-
+/* It shows the source as far as it was named. */
 static void group_row(struct sa_query *q, const struct sa_group *group)
 {
+	const struct wire_path_record *want = &q->path.want;
 	const struct sa_group_attr *attr = &group->attr;
+	uint32_t src = q->path.src.port;
 	const struct wire_path_record rec = {
 		.dgid = attr->mgid,
-		.sgid = source_gid(q),
+		.sgid = sa_asked(q, WIRE_PATH_SGID) ? want->sgid
+			: src == TOPO_NONE	    ? (struct wire_gid){ 0 }
+						    : gid_of(q->sa, src),
 		.dlid = group->mlid,
-		.slid = source_lid(q),
+		.slid = sa_asked(q, WIRE_PATH_SLID) ? want->slid
+			: src == TOPO_NONE	    ? 0
+						    : sa_port_lid(q->sa, src),
 		.flow_label = attr->flow_label,
 		.hop_limit = hop_limit_of(attr),
 		.tclass = attr->tclass,
@@ -274,80 +238,42 @@ static bool path_walk(struct sa *sa, uint32_t from, uint16_t to_lid, struct qual
 	return true;
 }
 
-static struct quality quality_of_ends(struct sa *sa, uint32_t src, uint32_t dst)
-{
-	struct quality quality = { .mtu = MTU_HIGHEST, .rate = RATE_HIGHEST };
-
-	quality_narrow(&quality, sa_link(sa, src)->mtu, sa_link(sa, src)->rate);
-	quality_narrow(&quality, sa_link(sa, dst)->mtu, sa_link(sa, dst)->rate);
-	quality.life = src == dst ? 0 : sa->conf.subnet_timeout;
-	return quality;
-}
-
 /* ---- What is asked for ----------------------------------------------------------------------- */
 
-static bool select_life(const struct sa_query *q, struct quality *quality)
+/* Of MTU and life time, whose codes are in the order of what they mean. */
+static bool select_value(uint8_t selector, uint8_t want, uint8_t *value)
 {
-	uint8_t want = q->path.want.life;
-
-	if (!sa_asked(q, WIRE_PATH_LIFE_SEL) || !sa_asked(q, WIRE_PATH_LIFE))
-		return true;
-	switch (q->path.want.life_sel) {
+	switch (selector) {
 	case WIRE_GREATER:
-		return quality->life > want;
+		return *value > want;
 	case WIRE_LESS:
-		if (quality->life < want)
+		if (*value < want)
 			return true;
-		quality->life = want - 1; /* unused when that is nothing */
+		*value = want - 1; /* unused when that is nothing */
 		return want > 1;
 	case WIRE_EXACT:
-		if (quality->life < want)
+		if (*value < want)
 			return false;
-		quality->life = want;
+		*value = want;
 		return true;
 	default:
 		return true;
 	}
 }
 
-static bool select_mtu(const struct sa_query *q, struct quality *quality)
+static bool select_rate(uint8_t selector, uint8_t want, uint8_t *rate)
 {
-	uint8_t want = q->path.want.mtu;
+	int compared = sa_rate_compare(*rate, want);
 
-	if (!sa_asked(q, WIRE_PATH_MTU_SEL) || !sa_asked(q, WIRE_PATH_MTU))
-		return true;
-	switch (q->path.want.mtu_sel) {
+	switch (selector) {
 	case WIRE_GREATER:
-		return quality->mtu > want;
+		return compared > 0;
 	case WIRE_LESS:
-		if (quality->mtu >= want)
-			quality->mtu = want - 1;
-		return quality->mtu >= MTU_LOWEST;
+		if (compared >= 0)
+			*rate = sa_rate_below(want);
+		return *rate != 0;
 	case WIRE_EXACT:
-		if (quality->mtu < want)
-			return false;
-		quality->mtu = want;
-		return true;
-	default:
-		return true;
-	}
-}
-
-static bool select_rate(const struct sa_query *q, struct quality *quality)
-{
-	uint8_t want = q->path.want.rate;
-
-	if (!sa_asked(q, WIRE_PATH_RATE_SEL) || !sa_asked(q, WIRE_PATH_RATE))
-		return true;
-	switch (q->path.want.rate_sel) {
-	case WIRE_GREATER:
-		return sa_rate_compare(quality->rate, want) > 0;
-	case WIRE_LESS:
-		if (sa_rate_compare(quality->rate, want) >= 0)
-			quality->rate = sa_rate_below(want);
-		return quality->rate != 0;
-	case WIRE_EXACT:
-		return sa_rate_compare(quality->rate, want) == 0;
+		return compared == 0;
 	default:
 		return true;
 	}
@@ -355,7 +281,16 @@ static bool select_rate(const struct sa_query *q, struct quality *quality)
 
 static bool select_all(const struct sa_query *q, struct quality *quality)
 {
-	return select_mtu(q, quality) && select_rate(q, quality) && select_life(q, quality);
+	const struct wire_path_record *want = &q->path.want;
+
+	if (sa_asked_both(q, WIRE_PATH_MTU_SEL, WIRE_PATH_MTU) &&
+	    !select_value(want->mtu_sel, want->mtu, &quality->mtu))
+		return false;
+	if (sa_asked_both(q, WIRE_PATH_RATE_SEL, WIRE_PATH_RATE) &&
+	    !select_rate(want->rate_sel, want->rate, &quality->rate))
+		return false;
+	return !sa_asked_both(q, WIRE_PATH_LIFE_SEL, WIRE_PATH_LIFE) ||
+	       select_value(want->life_sel, want->life, &quality->life);
 }
 
 static bool is_raw(const struct sa_query *q)
@@ -381,32 +316,18 @@ static bool pair_allowed(const struct sa_query *q, uint32_t src, uint32_t dst)
 		   : pkey_map_talk(pkeys, src, dst, q->path.want.pkey);
 }
 
-static uint16_t pkey_of(const struct sa_query *q, uint32_t src, uint32_t dst)
-{
-	if (is_raw(q))
-		return 0;
-	return sa_asked(q, WIRE_PATH_PKEY) ? q->path.want.pkey
-					   : pkey_map_shared(q->sa->view.pkeys, src, dst);
-}
-
-/* Any SL is granted that leads somewhere; who does not ask gets the partition's. */
-static bool select_sl(const struct sa_query *q, uint16_t pkey, uint8_t *sl)
-{
-	const struct partition_set *set = q->sa->view.partitions;
-	const struct partition *part = set && pkey ? partition_find(set, pkey) : NULL;
-
-	*sl = sa_asked(q, WIRE_PATH_SL) ? q->path.want.sl : part ? part->sl : 0;
-	return !(q->sa->view.sls_dropped >> *sl & 1);
-}
-
 /* ---- One pair of LIDs ------------------------------------------------------------------------ */
 
 /* Finds the quality between two LIDs; false = no such path, or none that meets the request. */
 static bool path_find(const struct sa_query *q, const struct sa_end *src, const struct sa_end *dst,
 		      struct quality *quality, bool *reversible)
 {
-	struct quality there = quality_of_ends(q->sa, src->port, dst->port), both;
+	const struct sa_link *from = sa_link(q->sa, src->port), *to = sa_link(q->sa, dst->port);
+	struct quality there = { .mtu = MTU_HIGHEST, .rate = RATE_HIGHEST }, both;
 
+	quality_narrow(&there, from->mtu, from->rate);
+	quality_narrow(&there, to->mtu, to->rate);
+	there.life = src->port == dst->port ? 0 : q->sa->conf.subnet_timeout;
 	*reversible = true;
 	if (src->port == dst->port) {
 		*quality = there;
@@ -424,50 +345,6 @@ static bool path_find(const struct sa_query *q, const struct sa_end *src, const 
 		return false;
 	*quality = there;
 	return select_all(q, quality);
-}
-
-static struct wire_gid gid_of(const struct sa *sa, uint32_t port)
-{
-	return (struct wire_gid){ sa->conf.gid_prefix, sa->view.topo->ports[port].guid };
-}
-
-static void path_add(struct sa_query *q, const struct sa_end *src, const struct sa_end *dst,
-		     uint8_t preference)
-{
-	const struct wire_path_record *want = &q->path.want;
-	struct quality quality;
-	struct wire_path_record rec;
-	uint16_t pkey = pkey_of(q, src->port, dst->port);
-	bool reversible;
-	uint8_t *row, sl;
-
-	q->work += SA_PATH_WORK;
-	if (!select_sl(q, pkey, &sl) || !path_find(q, src, dst, &quality, &reversible))
-		return;
-	rec = (struct wire_path_record){
-		.sgid = sa_asked(q, WIRE_PATH_SGID) ? want->sgid : gid_of(q->sa, src->port),
-		.dgid = sa_asked(q, WIRE_PATH_DGID) ? want->dgid : gid_of(q->sa, dst->port),
-		.slid = src->lid,
-		.dlid = dst->lid,
-		.raw = is_raw(q),
-		.reversible = reversible,
-		.pkey = pkey,
-		.sl = sl,
-		.mtu_sel = WIRE_EXACT,
-		.mtu = quality.mtu,
-		.rate_sel = WIRE_EXACT,
-		.rate = sa_rate_clip(quality.rate, sa_link(q->sa, src->port)->knows),
-		.life_sel = WIRE_EXACT,
-		.life = quality.life,
-		.preference = preference,
-	};
-	if (reversible)
-		rec.rate = sa_rate_clip(rec.rate, sa_link(q->sa, dst->port)->knows);
-	row = sa_row(q);
-	if (!row)
-		return;
-	wire_path_record_encode(&rec, row);
-	sa_row_add(q);
 }
 
 /* ---- One pair of ports, with all their LIDs -------------------------------------------------- */
@@ -489,39 +366,75 @@ static struct lids lids_of(const struct sa *sa, uint32_t port, const struct sa_e
 	return lids;
 }
 
-static uint32_t paths_wanted(const struct sa_query *q)
+/* The s-th LID of the one, the d-th of the other. */
+static void path_add(struct sa_query *q, const struct lids *from, unsigned s, const struct lids *to,
+		     unsigned d)
 {
-	if (q->method == WIRE_GET)
-		return 1;
-	if (q->method == WIRE_GET_MULTI) /* of all pairs together */
-		return q->limit - q->nrows;
-	return sa_asked(q, WIRE_PATH_NUM_PATH) ? q->path.want.num_path : UINT32_MAX;
-}
+	const struct wire_path_record *want = &q->path.want;
+	const struct sa_view *view = &q->sa->view;
+	const struct sa_end src = { from->end.port, (uint16_t)(from->end.lid + s), false };
+	const struct sa_end dst = { to->end.port, (uint16_t)(to->end.lid + d), false };
+	uint16_t pkey = is_raw(q) ? 0
+			: sa_asked(q, WIRE_PATH_PKEY)
+				? want->pkey
+				: pkey_map_shared(view->pkeys, src.port, dst.port);
+	const struct partition *part =
+		view->partitions && pkey ? partition_find(view->partitions, pkey) : NULL;
+	/* Any SL is granted that leads somewhere; who does not ask gets the partition's. */
+	uint8_t sl = sa_asked(q, WIRE_PATH_SL) ? want->sl : part ? part->sl : 0, *row;
+	struct wire_path_record rec;
+	struct quality quality;
+	bool reversible;
 
-static void pair_of_lids(struct sa_query *q, const struct lids *src, unsigned s,
-			 const struct lids *dst, unsigned d)
-{
-	struct sa_end from = src->end, to = dst->end;
-
-	from.lid = (uint16_t)(from.lid + s);
-	to.lid = (uint16_t)(to.lid + d);
-	path_add(q, &from, &to, s == d ? 0 : 2);
+	q->work += SA_PATH_WORK;
+	if (view->sls_dropped >> sl & 1 || !path_find(q, &src, &dst, &quality, &reversible))
+		return;
+	rec = (struct wire_path_record){
+		.sgid = sa_asked(q, WIRE_PATH_SGID) ? want->sgid : gid_of(q->sa, src.port),
+		.dgid = sa_asked(q, WIRE_PATH_DGID) ? want->dgid : gid_of(q->sa, dst.port),
+		.slid = src.lid,
+		.dlid = dst.lid,
+		.raw = is_raw(q),
+		.reversible = reversible,
+		.pkey = pkey,
+		.sl = sl,
+		.mtu_sel = WIRE_EXACT,
+		.mtu = quality.mtu,
+		.rate_sel = WIRE_EXACT,
+		.rate = sa_rate_clip(quality.rate, sa_link(q->sa, src.port)->knows),
+		.life_sel = WIRE_EXACT,
+		.life = quality.life,
+		.preference = s == d ? 0 : 2,
+	};
+	if (reversible)
+		rec.rate = sa_rate_clip(rec.rate, sa_link(q->sa, dst.port)->knows);
+	row = sa_row(q);
+	if (!row)
+		return;
+	wire_path_record_encode(&rec, row);
+	sa_row_add(q);
 }
 
 void sa_paths_between(struct sa_query *q, uint32_t from, uint32_t to)
 {
 	struct lids src = lids_of(q->sa, from, &q->path.src);
 	struct lids dst = lids_of(q->sa, to, &q->path.dst);
-	uint32_t wanted = paths_wanted(q), had = q->nrows;
+	uint32_t wanted = UINT32_MAX, had = q->nrows;
 
+	if (q->method == WIRE_GET)
+		wanted = 1;
+	else if (q->method == WIRE_GET_MULTI) /* of all pairs together */
+		wanted = q->limit - q->nrows;
+	else if (sa_asked(q, WIRE_PATH_NUM_PATH))
+		wanted = q->path.want.num_path;
 	if (!src.end.lid || !dst.end.lid || !pair_allowed(q, from, to))
 		return;
 	for (unsigned i = 0; i < src.count && i < dst.count && q->nrows - had < wanted; i++)
-		pair_of_lids(q, &src, i, &dst, i);
+		path_add(q, &src, i, &dst, i);
 	for (unsigned s = 0; s < src.count; s++)
 		for (unsigned d = 0; d < dst.count && q->nrows - had < wanted; d++)
 			if (s != d)
-				pair_of_lids(q, &src, s, &dst, d);
+				path_add(q, &src, s, &dst, d);
 }
 
 void sa_path_between(struct sa_query *q, uint32_t src, uint32_t dst, unsigned round)
@@ -532,25 +445,19 @@ void sa_path_between(struct sa_query *q, uint32_t src, uint32_t dst, unsigned ro
 	q->work++;
 	if (from.end.lid && to.end.lid && round < from.count && round < to.count &&
 	    pair_allowed(q, src, dst))
-		pair_of_lids(q, &from, round, &to, round);
+		path_add(q, &from, round, &to, round);
 }
 
 /* ---- What is valid --------------------------------------------------------------------------- */
 
-static bool value_valid(const struct sa_query *q)
+enum wire_sa_status sa_path_values(const struct sa_query *q)
 {
 	const struct wire_path_record *want = &q->path.want;
 
-	if (sa_asked(q, WIRE_PATH_RATE_SEL) && sa_asked(q, WIRE_PATH_RATE) &&
-	    !sa_rate_known(want->rate))
-		return false;
-	return !sa_asked(q, WIRE_PATH_MTU_SEL) || !sa_asked(q, WIRE_PATH_MTU) ||
-	       (want->mtu >= MTU_LOWEST && want->mtu <= MTU_HIGHEST);
-}
-
-enum wire_sa_status sa_path_values(const struct sa_query *q)
-{
-	if (!value_valid(q))
+	if (sa_asked_both(q, WIRE_PATH_RATE_SEL, WIRE_PATH_RATE) && !sa_rate_known(want->rate))
+		return WIRE_SA_REQ_INVALID;
+	if (sa_asked_both(q, WIRE_PATH_MTU_SEL, WIRE_PATH_MTU) &&
+	    (want->mtu < MTU_LOWEST || want->mtu > MTU_HIGHEST))
 		return WIRE_SA_REQ_INVALID;
 	if (sa_asked(q, WIRE_PATH_SERVICE_ID_MSB) != sa_asked(q, WIRE_PATH_SERVICE_ID_LSB))
 		return WIRE_SA_INSUF_COMPS;

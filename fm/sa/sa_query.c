@@ -15,80 +15,45 @@
  * are. Get answers are one MAD of 256 bytes. An error carries the request's components back.
  */
 
-static uint8_t response_to(uint8_t method)
-{
-	return method == WIRE_SET ? WIRE_GET_RESP : method | 0x80;
-}
-
 static void answer_send(struct sa *sa, const struct io_addr *from, const uint8_t *mad, size_t len)
 {
 	if (mad_reply(sa->mad, from, mad, len) == 0)
 		sa->stats.answered++;
 }
 
-/* An error carries the request's components back. */
-static void error_send(struct sa_query *q)
-{
-	uint8_t mad[WIRE_MAD_SIZE];
-
-	memcpy(mad, q->header, WIRE_SA_HEADER);
-	memcpy(mad + WIRE_SA_HEADER, q->data, WIRE_SA_DATA);
-	wire_sa_answer(mad, response_to(q->method), q->status, false, 0);
-	if (q->status == WIRE_SA_UNSUPPORTED)
-		q->sa->stats.unsupported++;
-	answer_send(q->sa, &q->from, mad, sizeof(mad));
-}
-
-static void single_send(struct sa_query *q)
-{
-	size_t used = WIRE_SA_HEADER + q->record->layout.size;
-
-	memcpy(q->answer, q->header, WIRE_SA_HEADER);
-	memset(q->answer + used, 0, WIRE_MAD_SIZE - used);
-	wire_sa_answer(q->answer, response_to(q->method), WIRE_SA_OK, false,
-		       q->record->layout.size);
-	answer_send(q->sa, &q->from, q->answer, WIRE_MAD_SIZE);
-}
-
-/* Its rows stay where they are until they are written. */
-static void long_send(struct sa_query *q, const uint8_t *header, size_t len)
-{
-	if (!q->body)
-		q->body = io_body_new(q->answer);
-	if (!mad_reply_long(q->sa->mad, &q->from, header, WIRE_SA_HEADER, q->body, len))
-		q->sa->stats.answered++;
-}
-
-static void table_send(struct sa_query *q)
-{
-	size_t row_size = q->nrows ? q->record->layout.size : 0;
-	size_t len = WIRE_SA_HEADER + q->nrows * row_size;
-	uint8_t header[WIRE_SA_HEADER];
-
-	memcpy(header, q->header, WIRE_SA_HEADER);
-	wire_sa_answer(header, response_to(q->method), WIRE_SA_OK, true, row_size);
-	if (len >= SA_LONG) {
-		long_send(q, header, len);
-		return;
-	}
-	memcpy(q->answer, header, WIRE_SA_HEADER);
-	answer_send(q->sa, &q->from, q->answer, len);
-}
-
 void sa_send(struct sa_query *q)
 {
 	bool table = q->method == WIRE_GET_TABLE || q->method == WIRE_GET_MULTI;
+	uint8_t method = q->method == WIRE_SET ? WIRE_GET_RESP : q->method | 0x80;
+	size_t size = q->record ? q->record->layout.size : 0;
+	size_t len = WIRE_SA_HEADER + q->nrows * size;
+	uint8_t mad[WIRE_MAD_SIZE];
 
-	if (!q->status && !table && q->nrows == 0)
-		q->status = WIRE_SA_NO_RECORDS;
-	if (!q->status && !table && q->nrows > 1)
-		q->status = WIRE_SA_TOO_MANY_RECORDS;
-	if (q->status)
-		error_send(q);
-	else if (table)
-		table_send(q);
-	else
-		single_send(q);
+	if (!q->status && !table && q->nrows != 1)
+		q->status = q->nrows ? WIRE_SA_TOO_MANY_RECORDS : WIRE_SA_NO_RECORDS;
+	if (q->status == WIRE_SA_UNSUPPORTED)
+		q->sa->stats.unsupported++;
+	if (q->status) { /* it carries the request's components back */
+		memcpy(mad, q->mad, sizeof(mad));
+		wire_sa_answer(mad, method, q->status, false, 0);
+		answer_send(q->sa, &q->from, mad, sizeof(mad));
+	} else if (!table) {
+		memcpy(q->answer, q->header, WIRE_SA_HEADER);
+		memset(q->answer + WIRE_SA_HEADER + size, 0, WIRE_SA_DATA - size);
+		wire_sa_answer(q->answer, method, WIRE_SA_OK, false, size);
+		answer_send(q->sa, &q->from, q->answer, WIRE_MAD_SIZE);
+	} else if (len < SA_LONG) {
+		memcpy(q->answer, q->header, WIRE_SA_HEADER);
+		wire_sa_answer(q->answer, method, WIRE_SA_OK, true, q->nrows ? size : 0);
+		answer_send(q->sa, &q->from, q->answer, len);
+	} else { /* its rows stay where they are until they are written */
+		memcpy(mad, q->header, WIRE_SA_HEADER);
+		wire_sa_answer(mad, method, WIRE_SA_OK, true, size);
+		if (!q->body)
+			q->body = io_body_new(q->answer);
+		if (!mad_reply_long(q->sa->mad, &q->from, mad, WIRE_SA_HEADER, q->body, len))
+			q->sa->stats.answered++;
+	}
 }
 
 /*
@@ -105,6 +70,10 @@ void sa_send(struct sa_query *q)
  * one. A request that the queue has no room for stays unanswered, because clients repeat it, while
  * most of them give a query up at a status BUSY.
  *
+ * The work in one round of the loop is bounded too. After SA_ROUND rows a query gets a short slice
+ * only. That is enough for a query that names what it wants; one that walks the fabric continues as
+ * a job.
+ *
  * Jobs may be under way when a new view is published. If only ports and tables differ
  * (topo_is_again), nodes and LIDs have kept their indices and the walk continues: each of its rows
  * was right when it was made. Otherwise the walk begins again.
@@ -113,6 +82,7 @@ void sa_send(struct sa_query *q)
 #define SCRATCH_NEW  4096
 #define SCRATCH_KEEP (1u << 20)
 #define SEND_BYTES   (256u << 10) /* of answers in one step */
+#define SLICE_SHORT  64 /* rows, after SA_ROUND: enough for a query that names what it wants */
 
 uint8_t *sa_row(struct sa_query *q)
 {
@@ -146,38 +116,22 @@ void sa_row_keep(struct sa_query *q)
 
 /* ---- Requests -------------------------------------------------------------------------------- */
 
-static uint8_t method_bit(uint8_t method)
-{
-	switch (method) {
-	case WIRE_GET:
-		return SA_GET;
-	case WIRE_GET_TABLE:
-		return SA_TABLE;
-	case WIRE_SET:
-		return SA_SET;
-	case WIRE_DELETE:
-		return SA_DELETE;
-	case WIRE_GET_MULTI:
-		return SA_MULTI;
-	default:
-		return 0;
-	}
-}
-
-static const struct sa_record *record_find(const struct sa *sa, uint16_t attr_id, uint8_t method)
-{
-	for (const struct sa_record *r = sa->records; r < sa->records + SA_RECORD_COUNT; r++)
-		if (r->attr_id == attr_id)
-			return r->methods & method_bit(method) ? r : NULL;
-	return NULL;
-}
-
 void sa_query_read(struct sa *sa, struct sa_query *q, const struct io_addr *from,
 		   const struct wire_mad *mad, const uint8_t *raw)
 {
+	static const uint8_t bits[] = {
+		[WIRE_GET] = SA_GET,	   [WIRE_GET_TABLE] = SA_TABLE, [WIRE_SET] = SA_SET,
+		[WIRE_DELETE] = SA_DELETE, [WIRE_GET_MULTI] = SA_MULTI,
+	};
+	uint8_t bit = mad->method < sizeof(bits) ? bits[mad->method] : 0;
+	const struct sa_record *r = sa->records;
+
 	memset(q, 0, sizeof(*q));
 	q->sa = sa;
-	q->record = record_find(sa, mad->attr_id, mad->method);
+	while (r < sa->records + SA_RECORD_COUNT && r->attr_id != mad->attr_id)
+		r++;
+	if (r < sa->records + SA_RECORD_COUNT && r->methods & bit)
+		q->record = r;
 	q->from = *from;
 	q->method = mad->method;
 	q->attr_mod = mad->attr_mod;
@@ -228,6 +182,13 @@ enum wire_sa_status sa_walk_once(struct sa_query *q)
 	return WIRE_SA_OK;
 }
 
+enum wire_sa_status sa_walk_until_end(struct sa_query *q)
+{
+	q->item = 0;
+	q->end = UINT32_MAX;
+	return WIRE_SA_OK;
+}
+
 /* ---- Running --------------------------------------------------------------------------------- */
 
 /* True when there is nothing left to look at. */
@@ -250,108 +211,93 @@ static uint16_t base_lid(void *arg, uint16_t lid)
 	return port == TOPO_NONE ? lid : sa_port_lid(sa, port);
 }
 
-static void match_prepare(struct sa_query *q)
+static bool may_run(void *arg, uint16_t lid)
 {
-	const struct wire_sa_layout *layout = &q->record->layout;
-
-	if (layout->ncomps)
-		wire_sa_match_init(&q->match, layout, q->comp_mask, q->data, q->attr_mod >> 31,
-				   base_lid, q->sa);
-}
-
-static unsigned running_of(const struct sa *sa, uint16_t lid)
-{
+	const struct sa_engine *e = &((const struct sa *)arg)->engine;
 	unsigned count = 0;
 
 	for (unsigned i = 0; i < SA_JOBS; i++)
-		count += sa->jobs[i] && sa->jobs[i]->from.lid == lid;
-	return count;
-}
-
-static bool may_run(void *arg, uint16_t lid)
-{
-	return running_of(arg, lid) < SA_JOBS_EACH;
+		count += e->jobs[i] && e->jobs[i]->from.lid == lid;
+	return count < SA_JOBS_EACH;
 }
 
 /* SA_JOBS: all are taken. */
-static unsigned free_job(const struct sa *sa)
+static unsigned free_job(const struct sa_engine *e)
 {
 	unsigned i = 0;
 
-	while (i < SA_JOBS && sa->jobs[i])
+	while (i < SA_JOBS && e->jobs[i])
 		i++;
 	return i;
-}
-
-static bool is_running(const struct sa *sa, const struct sa_query *q)
-{
-	for (unsigned i = 0; i < SA_JOBS; i++)
-		if (sa->jobs[i] &&
-		    sa_same_request(&sa->jobs[i]->from, sa->jobs[i]->mad, &q->from, q->mad))
-			return true;
-	return false;
 }
 
 /* The query goes on as a job, its answer's buffer with it. */
 static struct sa_query *job_start(unsigned i, const struct sa_query *q)
 {
-	struct sa *sa = q->sa;
+	struct sa_engine *e = &q->sa->engine;
 	struct sa_query *job = mem_alloc(1, sizeof(*job));
 
 	*job = *q;
 	job->slice = SA_SLICE;
 	cl_qlist_init(&job->also);
-	sa->jobs[i] = job;
-	loop_timer_set(sa->step, 0);
+	e->jobs[i] = job;
+	loop_timer_set(e->step, 0);
 	return job;
 }
 
 /* The scratch buffer goes with the job; the next query makes a new one. */
 static void go_on_later(const struct sa_query *q)
 {
-	struct sa *sa = q->sa;
-	unsigned i = free_job(sa);
+	struct sa_engine *e = &q->sa->engine;
+	unsigned free = free_job(e);
 
-	if (is_running(sa, q))
-		return; /* repeated: its answer is in the making */
-	if (i < SA_JOBS && may_run(sa, q->from.lid)) {
-		job_start(i, q);
-		sa->scratch = NULL;
-	} else if (!sa_queue_add(&sa->queue, &q->from, q->mad)) {
-		sa->stats.busy++;
+	for (unsigned i = 0; i < SA_JOBS; i++)
+		if (e->jobs[i] &&
+		    sa_same_request(&e->jobs[i]->from, e->jobs[i]->mad, &q->from, q->mad))
+			return; /* repeated: its answer is being computed */
+	if (free < SA_JOBS && may_run(q->sa, q->from.lid)) {
+		job_start(free, q);
+		e->scratch = NULL;
+	} else if (!sa_queue_add(&e->queue, &q->from, q->mad)) {
+		q->sa->stats.busy++;
 	}
 }
 
-static void scratch_resize(struct sa *sa, size_t size)
+static void scratch_resize(struct sa_engine *e, size_t size)
 {
-	sa->scratch = mem_resize(sa->scratch, size, 1);
-	sa->scratch_size = size;
+	e->scratch = mem_resize(e->scratch, size, 1);
+	e->scratch_size = size;
 }
 
 static void begin(struct sa_query *q, uint8_t *answer, size_t size)
 {
+	const struct wire_sa_layout *layout = &q->record->layout;
+
 	q->answer = answer;
 	q->size = size;
 	q->body = NULL;
 	q->limit = q->method == WIRE_GET ? 2 : UINT32_MAX;
 	q->status = q->record->prepare(q);
-	if (!q->status)
-		match_prepare(q);
+	if (!q->status && layout->ncomps)
+		wire_sa_match_init(&q->match, layout, q->comp_mask, q->data, q->attr_mod >> 31,
+				   base_lid, q->sa);
 }
 
 void sa_query_start(struct sa_query *q)
 {
-	struct sa *sa = q->sa;
+	struct sa_engine *e = &q->sa->engine;
 	bool done;
 
-	if (!sa->scratch)
-		scratch_resize(sa, SCRATCH_NEW);
-	q->slice = sa_round_slice(sa);
-	begin(q, sa->scratch, sa->scratch_size);
+	if (!e->scratch)
+		scratch_resize(e, SCRATCH_NEW);
+	q->slice = e->round < SA_ROUND && !e->queue.count ? SA_SLICE : SLICE_SHORT;
+	begin(q, e->scratch, e->scratch_size);
 	done = q->status || run(q);
-	sa_round_add(sa, q->work);
-	sa->scratch = q->answer;
-	sa->scratch_size = q->size;
+	e->round += q->work + 1;
+	if (!loop_timer_armed(e->next_round))
+		loop_timer_set(e->next_round, 0);
+	e->scratch = q->answer;
+	e->scratch_size = q->size;
 	if (!done) {
 		go_on_later(q);
 		return;
@@ -359,24 +305,26 @@ void sa_query_start(struct sa_query *q)
 	sa_send(q);
 	if (q->body) { /* the bytes went with it */
 		io_body_unref(q->body);
-		sa->scratch = NULL;
-	} else if (sa->scratch_size > SCRATCH_KEEP) {
-		scratch_resize(sa, SCRATCH_NEW);
+		e->scratch = NULL;
+	} else if (e->scratch_size > SCRATCH_KEEP) {
+		scratch_resize(e, SCRATCH_NEW);
 	}
 }
 
 /* ---- Jobs ------------------------------------------------------------------------------------ */
 
-static void job_free(struct sa *sa, unsigned i)
+static void job_free(struct sa_engine *e, unsigned i)
 {
-	while (cl_qlist_count(&sa->jobs[i]->also))
-		free(cl_qlist_remove_head(&sa->jobs[i]->also));
-	if (sa->jobs[i]->body)
-		io_body_unref(sa->jobs[i]->body);
+	struct sa_query *job = e->jobs[i];
+
+	while (cl_qlist_count(&job->also))
+		free(cl_qlist_remove_head(&job->also));
+	if (job->body)
+		io_body_unref(job->body);
 	else
-		free(sa->jobs[i]->answer);
-	free(sa->jobs[i]);
-	sa->jobs[i] = NULL;
+		free(job->answer);
+	free(job);
+	e->jobs[i] = NULL;
 }
 
 static void read_again(struct sa *sa, struct sa_query *q, const struct io_addr *from,
@@ -406,51 +354,29 @@ static bool is_answered_alike(void *arg, uint16_t lid)
 	       !memcmp(a, b, count * sizeof(*a));
 }
 
-/* Takes along those who ask the same. */
-static void gather_also(struct sa_query *job)
-{
-	bool looks = job->method == WIRE_GET || job->method == WIRE_GET_TABLE;
-
-	if (looks)
-		sa_queue_take_same(&job->sa->queue, job->mad, &job->also, is_answered_alike, job);
-}
-
-/* Those that wait become jobs, as many as there is room for. */
+/* Those that wait become jobs while there are places; each takes along those who ask the same. */
 static void fill_jobs(struct sa *sa)
 {
+	struct sa_engine *e = &sa->engine;
 	struct sa_waiting *request;
 	unsigned i;
 
-	while ((i = free_job(sa)) < SA_JOBS && (request = sa_queue_take(&sa->queue, may_run, sa))) {
-		struct sa_query q;
+	while ((i = free_job(e)) < SA_JOBS && (request = sa_queue_take(&e->queue, may_run, sa))) {
+		struct sa_query q, *job;
 
 		read_again(sa, &q, &request->from, request->mad);
 		free(request);
 		begin(&q, mem_alloc_unset(1, SCRATCH_NEW), SCRATCH_NEW);
-		gather_also(job_start(i, &q));
+		job = job_start(i, &q);
+		if (job->method == WIRE_GET || job->method == WIRE_GET_TABLE)
+			sa_queue_take_same(&e->queue, job->mad, &job->also, is_answered_alike, job);
 	}
-}
-
-/* The answer goes to the next of those who ask the same. */
-static void send_also(struct sa_query *job)
-{
-	struct sa_waiting *other = (struct sa_waiting *)cl_qlist_remove_head(&job->also);
-
-	job->from = other->from;
-	memcpy(job->mad, other->mad, sizeof(job->mad));
-	free(other);
-	sa_send(job);
-}
-
-static size_t answer_bytes(const struct sa_query *q)
-{
-	return WIRE_MAD_SIZE + (size_t)q->nrows * q->record->layout.size;
 }
 
 /* A slice of its walk, or some of its answers. True: it is over. */
 static bool job_step(struct sa_query *job)
 {
-	size_t bytes = 0;
+	size_t row = job->record->layout.size, bytes = 0;
 
 	if (!job->complete) {
 		job->complete = job->status || run(job);
@@ -458,56 +384,75 @@ static bool job_step(struct sa_query *job)
 			sa_send(job);
 		return job->complete && !cl_qlist_count(&job->also);
 	}
-	for (; bytes < SEND_BYTES && cl_qlist_count(&job->also); bytes += answer_bytes(job))
-		send_also(job);
+	while (bytes < SEND_BYTES && cl_qlist_count(&job->also)) {
+		struct sa_waiting *other = (struct sa_waiting *)cl_qlist_remove_head(&job->also);
+
+		job->from = other->from;
+		memcpy(job->mad, other->mad, sizeof(job->mad));
+		free(other);
+		sa_send(job);
+		bytes += WIRE_MAD_SIZE + job->nrows * row;
+	}
 	return !cl_qlist_count(&job->also);
 }
 
 /* One slice of one job a round, in turn. */
 void sa_query_step(void *arg)
 {
-	struct sa *sa = arg;
+	struct sa_engine *e = &((struct sa *)arg)->engine;
 
 	for (unsigned i = 0; i < SA_JOBS; i++) {
-		sa->turn = (sa->turn + 1) % SA_JOBS;
-		if (!sa->jobs[sa->turn])
+		e->turn = (e->turn + 1) % SA_JOBS;
+		if (!e->jobs[e->turn])
 			continue;
-		if (job_step(sa->jobs[sa->turn])) {
-			job_free(sa, sa->turn);
-			fill_jobs(sa);
+		if (job_step(e->jobs[e->turn])) {
+			job_free(e, e->turn);
+			fill_jobs(arg);
 		}
-		loop_timer_set(sa->step, 0);
+		loop_timer_set(e->step, 0);
 		return;
 	}
 }
 
-static void restart(struct sa *sa, struct sa_query *job)
-{
-	cl_qlist_t also;
-	struct sa_query q;
-
-	read_again(sa, &q, &job->from, job->mad);
-	begin(&q, job->answer, job->size);
-	q.slice = SA_SLICE;
-	cl_qlist_init(&also);
-	cl_qlist_insert_list_tail(&also, &job->also);
-	*job = q;
-	cl_qlist_init(&job->also);
-	cl_qlist_insert_list_tail(&job->also, &also);
-}
-
+/* Jobs that are not complete begin again, unless what they refer to by index is where it was. */
 void sa_query_view_changed(struct sa *sa, bool same_places)
 {
-	for (unsigned i = 0; i < SA_JOBS; i++)
-		if (sa->jobs[i] && !same_places && !sa->jobs[i]->complete)
-			restart(sa, sa->jobs[i]);
+	for (unsigned i = 0; i < SA_JOBS && !same_places; i++) {
+		struct sa_query q, *job = sa->engine.jobs[i];
+		cl_qlist_t also;
+
+		if (!job || job->complete)
+			continue;
+		read_again(sa, &q, &job->from, job->mad);
+		begin(&q, job->answer, job->size);
+		q.slice = SA_SLICE;
+		cl_qlist_init(&also);
+		cl_qlist_insert_list_tail(&also, &job->also);
+		*job = q;
+		cl_qlist_init(&job->also);
+		cl_qlist_insert_list_tail(&job->also, &also);
+	}
 }
 
 void sa_query_forget(struct sa *sa)
 {
-	loop_timer_stop(sa->step);
+	struct sa_engine *e = &sa->engine;
+
+	loop_timer_stop(e->step);
 	for (unsigned i = 0; i < SA_JOBS; i++)
-		if (sa->jobs[i])
-			job_free(sa, i);
-	sa_queue_clear(&sa->queue);
+		if (e->jobs[i])
+			job_free(e, i);
+	sa_queue_clear(&e->queue);
+}
+
+static void round_over(void *arg)
+{
+	((struct sa *)arg)->engine.round = 0;
+}
+
+void sa_engine_init(struct sa *sa)
+{
+	sa->engine.step = loop_timer_new(sa->loop, sa_query_step, sa);
+	sa->engine.next_round = loop_timer_new(sa->loop, round_over, sa);
+	sa_queue_init(&sa->engine.queue);
 }

@@ -1,17 +1,143 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * A query of the SA on its way from request to answer, and the engine that walks it (sa_query.c).
- * Private to fm/sa.
+ * sa_query: a query of the SA on its way from request to answer: what a record is (record_*.c), the
+ * query, the engine that walks it (sa_query.c), and the requests that wait for one of its jobs
+ * (sa_limit.c). Private to fm/sa.
+ *
+ * To add a record: a `const struct sa_record` in the file of its family, and its row of SA_RECORDS.
  */
 #ifndef FMD_SA_SA_QUERY_H
 #define FMD_SA_SA_QUERY_H
 
+#include <complib/cl_qlist.h>
+#include <complib/cl_qmap.h>
 #include "fm/mad/io.h"
 #include "fm/mad/wire_mcast.h"
 #include "fm/mad/wire_path.h"
+#include "fm/mad/wire_sa.h"
 #include "fm/mad/wire_sa_comp.h"
-#include "fm/sa/sa_queue.h"
-#include "fm/sa/sa_record.h"
+
+struct sa;
+struct sa_query;
+
+/* ---- Records --------------------------------------------------------------------------------- */
+
+/* All that the SA knows, each by the name of its struct behind `sa_record_`; most wanted first. */
+#define SA_RECORDS(ROW)                                                                            \
+	ROW(path)                                                                                  \
+	ROW(mcmember)                                                                              \
+	ROW(node)                                                                                  \
+	ROW(port_info)                                                                             \
+	ROW(class_port_info)                                                                       \
+	ROW(inform_info)                                                                           \
+	ROW(multi_path)                                                                            \
+	ROW(service)                                                                               \
+	ROW(guid_info)                                                                             \
+	ROW(link)                                                                                  \
+	ROW(switch_info)                                                                           \
+	ROW(sm_info)                                                                               \
+	ROW(pkey)                                                                                  \
+	ROW(lft)                                                                                   \
+	ROW(mft)                                                                                   \
+	ROW(sl2vl)                                                                                 \
+	ROW(vl_arb)                                                                                \
+	ROW(inform_info_record)
+
+enum { SA_GET = 1, SA_TABLE = 2, SA_SET = 4, SA_DELETE = 8, SA_MULTI = 16 };
+
+struct sa_record {
+	uint16_t attr_id; /* enum wire_sa_attr */
+	uint8_t methods;  /* SA_GET .. */
+	bool trusted;	  /* only for requests that carry the SM_Key */
+	/*
+	 * How long a row is and where its components lie: SA_COMPONENTS(table). A record whose
+	 * emit() decides itself what matches has no table, and says `.layout.size`, a multiple of
+	 * 8.
+	 */
+	struct wire_sa_layout layout;
+	/* Reads the request and sets the items to walk. Returns a status to refuse. */
+	enum wire_sa_status (*prepare)(struct sa_query *q);
+	/* Adds the rows of one item, by sa_row() and sa_row_keep(). */
+	void (*emit)(struct sa_query *q, uint32_t item);
+};
+#define SA_COMPONENTS(table)                                                                       \
+	{                                                                                          \
+		.comps = table, .ncomps = sizeof(table) / sizeof(table[0])                         \
+	}
+
+#define SA_RECORD_DECLARE(name) extern const struct sa_record sa_record_##name;
+SA_RECORDS(SA_RECORD_DECLARE)
+#undef SA_RECORD_DECLARE
+#define SA_RECORD_NUMBER(name) SA_RECORD_NUMBER_##name,
+enum { SA_RECORDS(SA_RECORD_NUMBER) SA_RECORD_COUNT };
+#undef SA_RECORD_NUMBER
+
+/* ---- For emit() ------------------------------------------------------------------------------ */
+
+/*
+ * Room for a row at the answer's end, not cleared; NULL: the answer is too long, q->status says so.
+ */
+uint8_t *sa_row(struct sa_query *q);
+void sa_row_keep(struct sa_query *q); /* keeps it if it is as the component mask asks */
+void sa_row_add(struct sa_query *q);  /* keeps it */
+
+/* ---- For prepare() --------------------------------------------------------------------------- */
+
+/* Items are indices of the view's nodes: all of them, or that of the LID the request names. */
+enum wire_sa_status sa_walk_nodes(struct sa_query *q);
+enum wire_sa_status sa_walk_switches(struct sa_query *q);
+void sa_walk_one(struct sa_query *q, uint32_t item, uint32_t count); /* that; none from count on */
+/* One item, 0; WIRE_SA_OK. */
+enum wire_sa_status sa_walk_once(struct sa_query *q);
+/* For items that come and go while a long walk is under way: until emit() sets q->item = q->end. */
+enum wire_sa_status sa_walk_until_end(struct sa_query *q);
+
+/* ---- Requests that wait ---------------------------------------------------------------------- */
+
+#define SA_QUEUE_MAX  32768 /* requests, some 10 MB: two for each port of a large fabric */
+#define SA_QUEUE_EACH 32    /* waiting requests from one LID */
+
+struct sa_waiting {
+	cl_list_item_t item; /* first */
+	uint64_t question;   /* all but who asks, mixed: equal for equal ones */
+	struct io_addr from;
+	uint8_t mad[WIRE_MAD_SIZE];
+};
+
+struct sa_queue {
+	cl_qmap_t lids;	  /* those with requests that wait, by LID */
+	cl_qlist_t turns; /* the same, who is next at the head */
+	unsigned count;	  /* requests */
+};
+
+/* The queue is the caller's memory. Clearing frees all requests, unanswered. */
+void sa_queue_init(struct sa_queue *queue);
+void sa_queue_clear(struct sa_queue *queue);
+
+/*
+ * Whether b is a again, from the same sender and under the same transaction ID: a client without an
+ * answer repeats its request, which may wait, or be at work, already.
+ */
+bool sa_same_request(const struct io_addr *a, const uint8_t *mad_a, const struct io_addr *b,
+		     const uint8_t *mad_b);
+
+/* False: there is no room for it, or it waits already. */
+bool sa_queue_add(struct sa_queue *queue, const struct io_addr *from, const uint8_t *mad);
+
+/*
+ * The next one, LID by LID in turn, of a LID for which may() holds (NULL: for all); NULL: there is
+ * none. free() gives it back.
+ */
+struct sa_waiting *sa_queue_take(struct sa_queue *queue, bool (*may)(void *arg, uint16_t lid),
+				 void *arg);
+
+/*
+ * Takes all that ask just what that MAD asks, of LIDs for which may() holds, to the end of a list.
+ */
+void sa_queue_take_same(struct sa_queue *queue, const uint8_t *mad, cl_qlist_t *list,
+			bool (*may)(void *arg, uint16_t lid), void *arg);
+
+/* ---- Queries --------------------------------------------------------------------------------- */
 
 #define SA_JOBS	      16	  /* table queries running in slices at a time */
 #define SA_JOBS_EACH  4		  /* table queries in slices for one LID */
@@ -54,10 +180,7 @@ struct sa_query {
 		struct wire_path_record want;
 		struct sa_end src, dst;
 	} path;
-	struct {
-		struct wire_mcmember want; /* after a change: the answer */
-		uint32_t asker;		   /* port index */
-	} mc;
+	struct wire_mcmember mc; /* the request; after a change: the answer */
 	struct sa_multi multi;
 	uint32_t asker; /* port index, TOPO_NONE = of nobody we know */
 
@@ -81,15 +204,29 @@ struct sa_query {
 void sa_query_read(struct sa *sa, struct sa_query *q, const struct io_addr *from,
 		   const struct wire_mad *mad, const uint8_t *raw);
 void sa_query_start(struct sa_query *q); /* answers now, becomes a job, or waits for one */
-void sa_query_step(void *sa);		 /* a slice of one job */
+void sa_query_step(void *sa);		 /* a slice of one job, in turn */
 /* Another view is in force; same_places: all nodes, ports and LIDs are where they were. */
 void sa_query_view_changed(struct sa *sa, bool same_places);
 void sa_query_forget(struct sa *sa); /* jobs, and what waits: all unanswered */
-void sa_send(struct sa_query *q);    /* sa_query.c: the answer, or the error in q->status */
+/* sa->engine; its end comes after sa_query_forget(). */
+void sa_engine_init(struct sa *sa);
+void sa_send(struct sa_query *q); /* sa_query.c: the answer, or the error in q->status */
 
 static inline bool sa_asked(const struct sa_query *q, unsigned comp)
 {
 	return q->comp_mask & WIRE_BIT(comp);
+}
+
+/* A selector and its value. */
+static inline bool sa_asked_both(const struct sa_query *q, unsigned selector, unsigned value)
+{
+	return sa_asked(q, selector) && sa_asked(q, value);
+}
+
+/* Of the methods that records have, those that change what the SA holds. */
+static inline bool sa_is_change(const struct sa_query *q)
+{
+	return q->method == WIRE_SET || q->method == WIRE_DELETE;
 }
 
 #endif

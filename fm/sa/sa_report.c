@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include "fm/sa/sa_report.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include "fm/mad/wire_inform.h"
 #include "fm/sa/sa_impl.h"
-#include "fm/sa/sa_line.h"
 #include "fm/sa/sa_state.h"
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"
@@ -21,71 +19,50 @@
 
 static struct subscriber *subscriber_find(const struct sa *sa, guid_t guid)
 {
-	cl_map_item_t *item = cl_qmap_get(&sa->subscribers, guid);
+	const cl_qmap_t *map = &sa->reports.subscribers;
+	cl_map_item_t *item = cl_qmap_get(map, guid);
 
-	return item == cl_qmap_end(&sa->subscribers) ? NULL : (struct subscriber *)item;
+	return item == cl_qmap_end(map) ? NULL : (struct subscriber *)item;
 }
 
-static struct subscriber *subscriber_get(struct sa *sa, guid_t guid)
-{
-	struct subscriber *sub = subscriber_find(sa, guid);
-
-	if (sub)
-		return sub;
-	sub = mem_alloc(1, sizeof(*sub));
-	sub->sa = sa;
-	cl_qlist_init(&sub->held);
-	cl_qmap_insert(&sa->subscribers, guid, &sub->item);
-	return sub;
-}
-
-static bool gid_equal(struct wire_gid a, struct wire_gid b)
-{
-	return a.prefix == b.prefix && a.guid == b.guid;
-}
-
-/* Whether both ask for the same notices at the same QP. */
-static bool same(const struct wire_inform_info *a, const struct wire_inform_info *b)
-{
-	return gid_equal(a->gid, b->gid) && a->lid_begin == b->lid_begin &&
-	       a->lid_end == b->lid_end && a->generic == b->generic && a->type == b->type &&
-	       a->trap == b->trap && a->producer == b->producer && a->qpn == b->qpn;
-}
-
-static struct subscription *subscription_find(const struct subscriber *sub,
-					      const struct wire_inform_info *info)
-{
-	for (unsigned i = 0; sub && i < sub->count; i++)
-		if (same(&sub->subs[i]->info, info))
-			return sub->subs[i];
-	return NULL;
-}
-
+/* The one for the same notices at the same QP. */
 struct subscription *sa_subscription_find(const struct sa *sa, guid_t guid,
 					  const struct wire_inform_info *info)
 {
-	return subscription_find(subscriber_find(sa, guid), info);
+	const struct subscriber *sub = subscriber_find(sa, guid);
+
+	for (unsigned i = 0; sub && i < sub->count; i++) {
+		const struct wire_inform_info *a = &sub->subs[i]->info;
+
+		if (wire_gid_equal(&a->gid, &info->gid) && a->lid_begin == info->lid_begin &&
+		    a->lid_end == info->lid_end && a->generic == info->generic &&
+		    a->type == info->type && a->trap == info->trap &&
+		    a->producer == info->producer && a->qpn == info->qpn)
+			return sub->subs[i];
+	}
+	return NULL;
+}
+
+static void subscription_record(struct sa *sa, const struct subscription *s, bool gone)
+{
+	char line[SA_LINE];
+
+	sa_subscription_line(cl_qmap_key(&s->by->item), s, line);
+	sa_record(sa, SA_SUBSCRIPTIONS, gone, line);
 }
 
 /* ---- Lists ----------------------------------------------------------------------------------- */
 
 /* Who has notices to look at is due, who saw all is idle. */
-static cl_qlist_t *sa_subscription_list(struct reports *r, const struct subscription *s)
+static cl_qlist_t *list_of(struct reports *r, const struct subscription *s)
 {
 	if (s->held)
 		return &s->by->held;
 	return s->next < r->end ? &r->due : &r->idle;
 }
 
-/* Holds it back until a Report to its port is over; one is: the next that is held goes on. */
-static void sa_subscription_hold(struct subscription *s)
-{
-	s->held = true;
-	cl_qlist_insert_tail(&s->by->held, &s->item);
-}
-
 /* A Report to the port is over. */
-static void sa_subscription_let_go(struct sa *sa, struct subscriber *sub)
+static void report_over(struct sa *sa, struct subscriber *sub)
 {
 	struct reports *r = &sa->reports;
 
@@ -95,53 +72,39 @@ static void sa_subscription_let_go(struct sa *sa, struct subscriber *sub)
 		struct subscription *s = (struct subscription *)cl_qlist_remove_head(&sub->held);
 
 		s->held = false;
-		cl_qlist_insert_tail(sa_subscription_list(r, s), &s->item);
+		cl_qlist_insert_tail(list_of(r, s), &s->item);
 	}
 	loop_timer_set(r->step, 0);
 }
 
 /* ---- Coming and going ------------------------------------------------------------------------ */
 
-static void report_join(struct subscription *s)
-{
-	struct reports *r = &s->by->sa->reports;
-
-	s->next = r->end;
-	cl_qlist_insert_tail(&r->idle, &s->item);
-}
-
-static void report_leave(struct subscription *s)
-{
-	struct sa *sa = s->by->sa;
-	struct reports *r = &sa->reports;
-
-	if (!s->token) {
-		cl_qlist_remove_item(sa_subscription_list(r, s), &s->item);
-		return;
-	}
-	mad_cancel(sa->mad, s->token);
-	sa_subscription_let_go(sa, s->by);
-}
-
 struct subscription *sa_subscribe(struct sa *sa, guid_t guid, const struct subscription *wish)
 {
+	struct subscription *s = sa_subscription_find(sa, guid, &wish->info);
 	struct subscriber *sub = subscriber_find(sa, guid);
-	struct subscription *s = subscription_find(sub, &wish->info);
+	struct reports *r = &sa->reports;
 
 	if (s)
 		return s;
 	if (sa->stats.subscriptions >= SUBSCRIPTIONS_MAX ||
 	    (sub && sub->count >= SUBSCRIPTIONS_EACH))
 		return NULL;
-	sub = subscriber_get(sa, guid);
+	if (!sub) {
+		sub = mem_alloc(1, sizeof(*sub));
+		sub->sa = sa;
+		cl_qlist_init(&sub->held);
+		cl_qmap_insert(&r->subscribers, guid, &sub->item);
+	}
 	s = mem_alloc(1, sizeof(*s));
 	*s = *wish;
 	s->by = sub;
 	sub->subs = mem_resize(sub->subs, sub->count + 1, sizeof(struct subscription *));
 	sub->subs[sub->count++] = s;
 	sa->stats.subscriptions++;
-	report_join(s);
-	sa_subscription_record(sa, s, false);
+	s->next = r->end;
+	cl_qlist_insert_tail(&r->idle, &s->item);
+	subscription_record(sa, s, false);
 	return s;
 }
 
@@ -151,24 +114,31 @@ void sa_unsubscribe(struct subscription *s)
 	struct sa *sa = sub->sa;
 	unsigned i = 0;
 
-	report_leave(s);
-	sa_subscription_record(sa, s, true);
+	if (s->token) {
+		mad_cancel(sa->mad, s->token);
+		report_over(sa, sub);
+	} else {
+		cl_qlist_remove_item(list_of(&sa->reports, s), &s->item);
+	}
+	subscription_record(sa, s, true);
 	while (sub->subs[i] != s)
 		i++;
 	sub->subs[i] = sub->subs[--sub->count];
 	free(s);
 	sa->stats.subscriptions--;
 	if (!sub->count) {
-		cl_qmap_remove_item(&sa->subscribers, &sub->item);
+		cl_qmap_remove_item(&sa->reports.subscribers, &sub->item);
 		free(sub->subs);
 		free(sub);
 	}
 }
 
-void sa_subscriptions_forget(struct sa *sa)
+void sa_subscriptions_forget(void *sa)
 {
-	while (cl_qmap_count(&sa->subscribers))
-		sa_unsubscribe(((struct subscriber *)cl_qmap_head(&sa->subscribers))->subs[0]);
+	cl_qmap_t *map = &((struct sa *)sa)->reports.subscribers;
+
+	while (cl_qmap_count(map))
+		sa_unsubscribe(((struct subscriber *)cl_qmap_head(map))->subs[0]);
 }
 
 /*
@@ -211,44 +181,24 @@ static struct sa_notice *ring_at(const struct reports *r, uint64_t number)
 	return &r->ring[number & (r->size - 1)];
 }
 
-static void ring_grow(struct reports *r)
-{
-	struct reports old = *r;
-
-	r->size = old.size ? old.size * 2 : RING_MIN;
-	r->ring = mem_alloc(r->size, sizeof(*r->ring));
-	for (uint64_t n = old.first; n < old.end; n++)
-		*ring_at(r, n) = *ring_at(&old, n);
-	free(old.ring);
-}
-
-static struct sa_notice *ring_push(struct reports *r)
-{
-	if (r->end - r->first == r->size) {
-		if (r->size < RING_MAX)
-			ring_grow(r);
-		else
-			r->first++;
-	}
-	return ring_at(r, r->end++);
-}
-
-/* Everybody saw all there is. */
-static void ring_drop(struct reports *r)
-{
-	free(r->ring);
-	r->ring = NULL;
-	r->size = 0;
-	r->first = r->end;
-}
-
 static void notice_add(struct sa *sa, const struct sa_notice *notice)
 {
 	struct reports *r = &sa->reports;
 
 	if (!sa->stats.subscriptions)
 		return;
-	*ring_push(r) = *notice;
+	if (r->end - r->first == r->size && r->size >= RING_MAX) {
+		r->first++;
+	} else if (r->end - r->first == r->size) {
+		const struct reports old = *r;
+
+		r->size = old.size ? old.size * 2 : RING_MIN;
+		r->ring = mem_alloc(r->size, sizeof(*r->ring));
+		for (uint64_t n = old.first; n < old.end; n++)
+			*ring_at(r, n) = *ring_at(&old, n);
+		free(old.ring);
+	}
+	*ring_at(r, r->end++) = *notice;
 	cl_qlist_insert_list_tail(&r->due, &r->idle);
 	if (!loop_timer_armed(r->step))
 		loop_timer_set(r->step, 0);
@@ -256,39 +206,32 @@ static void notice_add(struct sa *sa, const struct sa_notice *notice)
 
 /* ---- Who wants what (IBA 13.4.8.3) ----------------------------------------------------------- */
 
-static bool source_wanted(const struct wire_inform_info *info, const struct sa_notice *n)
-{
-	if (info->gid.prefix || info->gid.guid)
-		return info->gid.prefix == n->issuer.prefix && info->gid.guid == n->issuer.guid;
-	return info->lid_begin == ANY ||
-	       (n->notice.issuer_lid >= info->lid_begin && n->notice.issuer_lid <= info->lid_end);
-}
-
-static bool kind_wanted(const struct wire_inform_info *info, const struct wire_notice *notice)
-{
-	return info->generic == notice->generic &&
-	       (info->type == ANY || info->type == notice->type) &&
-	       (info->trap == ANY || info->trap == notice->trap) &&
-	       (info->producer == ANY_PRODUCER || info->producer == notice->producer);
-}
-
 /*
  * A port is notified of others that it shares a partition with, and of groups of its own
  * (o13-17.1.1).
  */
-static bool may_know(const struct sa *sa, uint32_t port, const struct sa_notice *n)
-{
-	if (n->pkey)
-		return pkey_map_member(sa->view.pkeys, port, n->pkey) != 0;
-	return !n->about || sa_may_know(sa, port, topo_find_port(sa->view.topo, n->about));
-}
-
 static bool wanted(const struct sa *sa, const struct subscription *s, uint32_t port,
 		   const struct sa_notice *n)
 {
-	return kind_wanted(&s->info, &n->notice) && source_wanted(&s->info, n) &&
-	       (s->trusted || !sa_trap_is_secret(n->notice.generic, n->notice.trap)) &&
-	       may_know(sa, port, n);
+	const struct wire_inform_info *info = &s->info;
+	const struct wire_notice *notice = &n->notice;
+
+	if (info->generic != notice->generic || (info->type != ANY && info->type != notice->type) ||
+	    (info->trap != ANY && info->trap != notice->trap) ||
+	    (info->producer != ANY_PRODUCER && info->producer != notice->producer))
+		return false;
+	if (info->gid.prefix || info->gid.guid) {
+		if (!wire_gid_equal(&info->gid, &n->issuer))
+			return false;
+	} else if (info->lid_begin != ANY &&
+		   (notice->issuer_lid < info->lid_begin || notice->issuer_lid > info->lid_end)) {
+		return false;
+	}
+	if (!s->trusted && sa_trap_is_secret(notice->generic, notice->trap))
+		return false;
+	if (n->pkey)
+		return pkey_map_member(sa->view.pkeys, port, n->pkey) != 0;
+	return !n->about || sa_may_know(sa, port, topo_find_port(sa->view.topo, n->about));
 }
 
 /* ---- Reports --------------------------------------------------------------------------------- */
@@ -311,16 +254,6 @@ static bool in_reach(const struct sa *sa, uint32_t port)
 	       (t->ports[port].node < t->nswitches || t->ports[port].link_up);
 }
 
-static void give_up(struct sa *sa, struct subscription *s)
-{
-	if (log_allow(&sa->reports.limit, loop_now_us(sa->loop), LOG_BURST))
-		sa_log(sa,
-		       "port 0x%016" PRIx64
-		       ": does not answer reports of trap %u, subscription ended",
-		       guid_of(s), s->info.trap);
-	sa_unsubscribe(s);
-}
-
 static void reported(void *arg, const struct mad_answer *answer)
 {
 	struct subscription *s = arg;
@@ -329,17 +262,21 @@ static void reported(void *arg, const struct mad_answer *answer)
 	bool heard = answer->result == MAD_OK || answer->result == MAD_STATUS;
 
 	s->token = 0;
-	cl_qlist_insert_tail(sa_subscription_list(r, s), &s->item);
-	sa_subscription_let_go(sa, s->by);
-	if (heard)
+	cl_qlist_insert_tail(list_of(r, s), &s->item);
+	report_over(sa, s->by);
+	if (heard) {
 		s->failures = 0;
-	if (heard)
 		return;
+	}
 	sa->stats.reports_unanswered++;
-	if (!in_reach(sa, port_of(sa, s)))
+	if (!in_reach(sa, port_of(sa, s)) || ++s->failures < FAILURES_MAX)
 		return;
-	if (++s->failures >= FAILURES_MAX)
-		give_up(sa, s);
+	if (log_allow(&r->limit, loop_now_us(sa->loop), LOG_BURST))
+		sa_log(sa,
+		       "port 0x%016" PRIx64
+		       ": does not answer reports of trap %u, subscription ended",
+		       guid_of(s), s->info.trap);
+	sa_unsubscribe(s);
 }
 
 static void report_send(struct sa *sa, struct subscription *s, uint16_t lid,
@@ -366,21 +303,6 @@ static void report_send(struct sa *sa, struct subscription *s, uint16_t lid,
 	s->token = mad_send(sa->mad, &request, reported, s);
 }
 
-static void catch_up(struct sa *sa, struct subscription *s)
-{
-	struct reports *r = &sa->reports;
-
-	if (s->next >= r->first)
-		return;
-	sa->stats.reports_skipped += r->first - s->next;
-	if (log_allow(&r->limit, loop_now_us(sa->loop), LOG_BURST))
-		sa_log(sa,
-		       "port 0x%016" PRIx64 ": too slow to acknowledge, %" PRIu64
-		       " notices were skipped",
-		       guid_of(s), r->first - s->next);
-	s->next = r->first;
-}
-
 /*
  * To the next notice that is wanted, which is sent, or to the end. A port that can't be reached
  * misses all.
@@ -390,11 +312,20 @@ static void advance(struct sa *sa, struct subscription *s, unsigned *budget)
 	struct reports *r = &sa->reports;
 	uint32_t port = port_of(sa, s);
 
-	if (s->by->in_flight >= EACH) {
-		sa_subscription_hold(s);
+	if (s->by->in_flight >= EACH) { /* until a Report to its port is over */
+		s->held = true;
+		cl_qlist_insert_tail(&s->by->held, &s->item);
 		return;
 	}
-	catch_up(sa, s);
+	if (s->next < r->first) {
+		sa->stats.reports_skipped += r->first - s->next;
+		if (log_allow(&r->limit, loop_now_us(sa->loop), LOG_BURST))
+			sa_log(sa,
+			       "port 0x%016" PRIx64 ": too slow to acknowledge, %" PRIu64
+			       " notices were skipped",
+			       guid_of(s), r->first - s->next);
+		s->next = r->first;
+	}
 	if (!in_reach(sa, port))
 		s->next = r->end;
 	while (s->next < r->end && *budget) {
@@ -406,7 +337,7 @@ static void advance(struct sa *sa, struct subscription *s, unsigned *budget)
 			return;
 		}
 	}
-	cl_qlist_insert_tail(sa_subscription_list(r, s), &s->item);
+	cl_qlist_insert_tail(list_of(r, s), &s->item);
 }
 
 static void step_cb(void *arg)
@@ -421,23 +352,23 @@ static void step_cb(void *arg)
 		budget--;
 		advance(sa, (struct subscription *)cl_qlist_remove_head(&r->due), &budget);
 	}
-	if (!budget)
+	if (!budget) {
 		loop_timer_set(r->step, 0);
-	else if (!cl_qlist_count(&r->due) && !r->in_flight)
-		ring_drop(r);
-}
-
-void sa_reports_wake(struct sa *sa)
-{
-	if (cl_qlist_count(&sa->reports.due))
-		loop_timer_set(sa->reports.step, 0);
+	} else if (!cl_qlist_count(&r->due) && !r->in_flight) { /* all saw all there is */
+		free(r->ring);
+		r->ring = NULL;
+		r->size = 0;
+		r->first = r->end;
+	}
 }
 
 /* ---- Notices of the SA itself ---------------------------------------------------------------- */
 
-static void own_notice(struct sa *sa, uint16_t trap, const struct wire_gid *gid, guid_t about,
+/* mgid NULL: about a port; else about a group, of that P_Key. */
+static void own_notice(struct sa *sa, uint16_t trap, guid_t about, const struct wire_gid *mgid,
 		       uint16_t pkey)
 {
+	const struct wire_gid gid = { sa->conf.gid_prefix, about };
 	uint32_t port = sa_port_by_lid(sa, sa->view.sm_lid);
 	struct sa_notice n = {
 		.notice = { .generic = true,
@@ -452,14 +383,17 @@ static void own_notice(struct sa *sa, uint16_t trap, const struct wire_gid *gid,
 
 	if (port != TOPO_NONE)
 		n.issuer.guid = sa->view.topo->ports[port].guid;
-	wire_gid_encode(gid, n.notice.gid);
+	wire_gid_encode(mgid ? mgid : &gid, n.notice.gid);
 	notice_add(sa, &n);
 }
 
-void sa_group_changed(struct sa *sa, const struct wire_gid *mgid, uint16_t pkey, bool created)
+void sa_group_kept(void *arg, const struct sa_group *group, bool kept)
 {
+	struct sa *sa = arg;
+
 	if (sa->view.topo)
-		own_notice(sa, created ? GROUP_CREATED : GROUP_DELETED, mgid, 0, pkey);
+		own_notice(sa, kept ? GROUP_CREATED : GROUP_DELETED, 0, &group->attr.mgid,
+			   group->attr.pkey);
 }
 
 void sa_notice(struct sa *sa, const struct wire_notice *notice, uint16_t issuer_lid)
@@ -492,54 +426,33 @@ static int guid_compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static guid_t *serving_of(const struct topo *t, uint32_t *count)
-{
-	guid_t *guids = mem_alloc(t->nports, sizeof(*guids));
-
-	*count = 0;
-	for (uint32_t i = 0; i < t->nports; i++) {
-		const struct topo_port *port = &t->ports[i];
-
-		if (port->guid && in_service(t, &t->nodes[port->node], port->num))
-			guids[(*count)++] = port->guid;
-	}
-	sort_if_needed(guids, *count, sizeof(*guids), guid_compare);
-	return guids;
-}
-
-static void service_notice(struct sa *sa, uint16_t trap, guid_t guid)
-{
-	own_notice(sa, trap, &(struct wire_gid){ sa->conf.gid_prefix, guid }, guid, 0);
-}
-
-/* Two sorted lists side by side. */
-static void report_differences(struct sa *sa, const guid_t *was, uint32_t nwas, const guid_t *is,
-			       uint32_t nis)
-{
-	uint32_t i = 0, j = 0;
-
-	while (i < nwas || j < nis) {
-		if (j == nis || (i < nwas && was[i] < is[j]))
-			service_notice(sa, OUT_OF_SERVICE, was[i++]);
-		else if (i == nwas || is[j] < was[i])
-			service_notice(sa, IN_SERVICE, is[j++]);
-		else
-			i++, j++;
-	}
-}
-
 /* The first view makes no notices: fmd has come into service, not the ports. */
 void sa_reports_compare(struct sa *sa)
 {
 	struct reports *r = &sa->reports;
-	uint32_t count;
+	const struct topo *t = sa->view.topo;
+	uint32_t count = 0, i = 0, j = 0;
+	const guid_t *was = r->serving;
 	guid_t *serving;
 
-	if (!sa->view.topo)
+	if (!t)
 		return;
-	serving = serving_of(sa->view.topo, &count);
-	if (r->compare)
-		report_differences(sa, r->serving, r->nserving, serving, count);
+	serving = mem_alloc(t->nports, sizeof(*serving));
+	for (uint32_t p = 0; p < t->nports; p++) {
+		const struct topo_port *port = &t->ports[p];
+
+		if (port->guid && in_service(t, &t->nodes[port->node], port->num))
+			serving[count++] = port->guid;
+	}
+	sort_if_needed(serving, count, sizeof(*serving), guid_compare);
+	while (r->compare && (i < r->nserving || j < count)) { /* two sorted lists side by side */
+		if (j == count || (i < r->nserving && was[i] < serving[j]))
+			own_notice(sa, OUT_OF_SERVICE, was[i++], NULL, 0);
+		else if (i == r->nserving || serving[j] < was[i])
+			own_notice(sa, IN_SERVICE, serving[j++], NULL, 0);
+		else
+			i++, j++;
+	}
 	free(r->serving);
 	r->serving = serving;
 	r->nserving = count;
@@ -550,14 +463,8 @@ void sa_reports_compare(struct sa *sa)
 
 void sa_reports_init(struct sa *sa)
 {
+	cl_qmap_init(&sa->reports.subscribers);
 	cl_qlist_init(&sa->reports.due);
 	cl_qlist_init(&sa->reports.idle);
 	sa->reports.step = loop_timer_new(sa->loop, step_cb, sa);
-}
-
-void sa_reports_fini(struct sa *sa)
-{
-	loop_timer_free(sa->reports.step);
-	free(sa->reports.ring);
-	free(sa->reports.serving);
 }

@@ -1,80 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include "fm/sa/sa_service.h"
 #include <stdlib.h>
+#include <time.h>
 #include "fm/mad/wire_inform.h"
 #include "fm/mad/wire_service.h"
-#include "fm/sa/mcast_group_text.h"
-#include "fm/sa/sa_foreign.h"
 #include "fm/sa/sa_impl.h"
-#include "fm/sa/sa_line.h"
-#include "fm/sa/sa_report.h"
 #include "fm/sa/sa_state.h"
 #include "topology/base/mem.h"
-
-static struct sa_group_attr attr_of(const struct wire_mcmember *m)
-{
-	return (struct sa_group_attr){ .mgid = m->mgid,
-				       .qkey = m->qkey,
-				       .flow_label = m->flow_label,
-				       .pkey = m->pkey,
-				       .mtu = m->mtu,
-				       .rate = m->rate,
-				       .life = m->life,
-				       .tclass = m->tclass,
-				       .sl = m->sl,
-				       .hop_limit = m->hop_limit };
-}
-
-enum sa_foreign_result sa_foreign_member(struct sa_groups *groups, const uint8_t *row)
-{
-	struct sa_group_attr attr;
-	struct wire_mcmember m;
-	struct sa_group *group;
-
-	wire_mcmember_decode(row, &m);
-	if (!m.port_gid.guid)
-		return SA_FOREIGN_HIDDEN;
-	attr = attr_of(&m);
-	if (!m.join_state || !mcast_group_is_plain(&attr, m.mlid))
-		return SA_FOREIGN_BAD;
-	group = sa_groups_find(groups, &m.mgid);
-	if (!group)
-		group = sa_groups_create(groups, &attr, m.mlid, 0);
-	if (!group || group->mlid != m.mlid)
-		return SA_FOREIGN_BAD;
-	sa_groups_join(groups, group, m.port_gid.guid, m.join_state, m.proxy);
-	return SA_FOREIGN_TAKEN;
-}
-
-enum sa_foreign_result sa_foreign_service(const uint8_t *row, int64_t now, FILE *out)
-{
-	struct wire_service record;
-	char line[SA_LINE];
-
-	wire_service_decode(row, &record);
-	if (!record.gid.guid)
-		return SA_FOREIGN_BAD;
-	sa_service_line(&record, record.lease, now, line);
-	fprintf(out, "%s\n", line);
-	return SA_FOREIGN_TAKEN;
-}
-
-enum sa_foreign_result sa_foreign_subscription(const uint8_t *row, FILE *out)
-{
-	struct subscription s = { .failures = 0 };
-	struct wire_gid subscriber;
-	char line[SA_LINE];
-
-	wire_inform_record_decode(row, &subscriber, &s.info);
-	if (!subscriber.guid)
-		return SA_FOREIGN_BAD;
-	if (!s.info.qpn)
-		return SA_FOREIGN_HIDDEN;
-	s.trusted = sa_trap_is_secret(s.info.generic, s.info.trap);
-	sa_subscription_line(subscriber.guid, &s, line);
-	fprintf(out, "%s\n", line);
-	return SA_FOREIGN_TAKEN;
-}
 
 /*
  * The store of services that hosts registered, by what identifies a record: ServiceID, ServiceGID
@@ -88,31 +19,32 @@ enum sa_foreign_result sa_foreign_subscription(const uint8_t *row, FILE *out)
 
 /* ---- Owners ---------------------------------------------------------------------------------- */
 
-static struct service_owner *owner_find(const struct services *all, guid_t port)
+struct service_owner *sa_service_owner(const struct sa *sa, guid_t port)
 {
-	cl_map_item_t *item = cl_qmap_get(&all->owners, port);
+	const cl_qmap_t *owners = &sa->services.owners;
+	cl_map_item_t *item = cl_qmap_get(owners, port);
 
-	return item == cl_qmap_end(&all->owners) ? NULL : (struct service_owner *)item;
+	return item == cl_qmap_end(owners) ? NULL : (struct service_owner *)item;
 }
 
-static void owner_gains(struct services *all, guid_t port)
+static void owner_gains(struct sa *sa, guid_t port)
 {
-	struct service_owner *owner = owner_find(all, port);
+	struct service_owner *owner = sa_service_owner(sa, port);
 
 	if (!owner) {
 		owner = mem_alloc(1, sizeof(*owner));
-		cl_qmap_insert(&all->owners, port, &owner->item);
+		cl_qmap_insert(&sa->services.owners, port, &owner->item);
 	}
 	owner->count++;
 }
 
-static void owner_loses(struct services *all, guid_t port)
+static void owner_loses(struct sa *sa, guid_t port)
 {
-	struct service_owner *owner = owner_find(all, port);
+	struct service_owner *owner = sa_service_owner(sa, port);
 
 	if (--owner->count)
 		return;
-	cl_qmap_remove_item(&all->owners, &owner->item);
+	cl_qmap_remove_item(&sa->services.owners, &owner->item);
 	free(owner);
 }
 
@@ -139,29 +71,32 @@ struct service *sa_service_find(const struct sa *sa, const struct wire_service *
 	return item == cl_fmap_end(&all->map) ? NULL : (struct service *)item;
 }
 
-static struct service *service_add(struct services *all, const struct wire_service *what,
-				   guid_t owner)
+uint32_t sa_service_lease(const struct sa *sa, const struct service *s)
 {
-	struct service *s = mem_alloc(1, sizeof(*s));
+	uint64_t now = loop_now_us(sa->loop);
 
-	s->record = *what;
-	s->owner = owner;
-	cl_fmap_insert(&all->map, &s->record, &s->item);
-	cl_qmap_insert(&all->numbered, ++all->next, &s->numbered);
-	all->count++;
-	owner_gains(all, owner);
-	return s;
+	if (s->ends == FOREVER)
+		return WIRE_LEASE_FOREVER;
+	return s->ends <= now ? 0 : (uint32_t)((s->ends - now + SECOND_US - 1) / SECOND_US);
+}
+
+static void service_record(struct sa *sa, const struct service *s, bool gone)
+{
+	char line[SA_LINE];
+
+	sa_service_line(&s->record, sa_service_lease(sa, s), time(NULL), line);
+	sa_record(sa, SA_SERVICES, gone, line);
 }
 
 void sa_service_drop(struct sa *sa, struct service *s)
 {
 	struct services *all = &sa->services;
 
-	sa_service_record(sa, s, true);
+	service_record(sa, s, true);
 	cl_fmap_remove_item(&all->map, &s->item);
 	cl_qmap_remove_item(&all->numbered, &s->numbered);
 	all->count--;
-	owner_loses(all, s->owner);
+	owner_loses(sa, s->owner);
 	free(s);
 }
 
@@ -174,11 +109,6 @@ struct service *sa_service_next(const struct sa *sa, uint64_t *number)
 		return NULL;
 	*number = cl_qmap_key(item);
 	return (struct service *)((char *)item - offsetof(struct service, numbered));
-}
-
-struct service_owner *sa_service_owner(const struct sa *sa, guid_t port)
-{
-	return owner_find(&sa->services, port);
 }
 
 /* ---- Leases ---------------------------------------------------------------------------------- */
@@ -212,33 +142,31 @@ static void lease_cb(void *arg)
 			lease_arm(sa, s->ends);
 }
 
-/* Its port's own GUID: the GID may have an alias. */
-static guid_t owner_of_gid(const struct sa *sa, guid_t guid)
-{
-	guid_t port = sa_alias_port(sa, guid);
-
-	return port ? port : guid;
-}
-
 void sa_service_put(struct sa *sa, const struct wire_service *record, guid_t owner)
 {
 	struct services *all = &sa->services;
 	struct service *s = sa_service_find(sa, record);
 
-	if (!owner)
-		owner = owner_of_gid(sa, record->gid.guid);
+	if (!owner) /* its port's own GUID: the GID may have an alias */
+		owner = sa_own_port(sa, record->gid.guid);
 	if (!s) {
-		s = service_add(all, record, owner);
+		s = mem_alloc(1, sizeof(*s));
+		s->record = *record;
+		s->owner = owner;
+		cl_fmap_insert(&all->map, &s->record, &s->item);
+		cl_qmap_insert(&all->numbered, ++all->next, &s->numbered);
+		all->count++;
+		owner_gains(sa, owner);
 	} else if (s->owner != owner) {
-		owner_gains(all, owner);
-		owner_loses(all, s->owner);
+		owner_gains(sa, owner);
+		owner_loses(sa, s->owner);
 		s->owner = owner;
 	}
 	s->record = *record;
 	s->ends = record->lease == WIRE_LEASE_FOREVER
 			  ? FOREVER
 			  : loop_now_us(sa->loop) + record->lease * SECOND_US;
-	sa_service_record(sa, s, false);
+	service_record(sa, s, false);
 	lease_arm(sa, s->ends);
 }
 
@@ -255,8 +183,9 @@ void sa_services_init(struct sa *sa)
 	all->lease = loop_timer_new(sa->loop, lease_cb, sa);
 }
 
-void sa_services_forget(struct sa *sa)
+void sa_services_forget(void *arg)
 {
+	struct sa *sa = arg;
 	uint64_t number = 0;
 	struct service *s;
 
@@ -264,10 +193,4 @@ void sa_services_forget(struct sa *sa)
 		sa_service_drop(sa, s);
 	sa->services.due = FOREVER;
 	loop_timer_stop(sa->services.lease);
-}
-
-void sa_services_fini(struct sa *sa)
-{
-	sa_services_forget(sa);
-	loop_timer_free(sa->services.lease);
 }

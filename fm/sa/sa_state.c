@@ -14,11 +14,12 @@
 #include "fm/mad/wire_inform.h"
 #include "fm/mad/wire_service.h"
 #include "fm/sa/sa_impl.h"
-#include "fm/sa/sa_line.h"
 #include "fm/sa/sa_state.h"
 
 #define SERVICE_ROW 176
 #define QP_MAX	    0xffffff
+
+static const char digits[] = "0123456789abcdef";
 
 static bool is_blank(const char *line)
 {
@@ -35,6 +36,16 @@ static bool is_gone(const char **line)
 }
 
 /* ---- Subscriptions --------------------------------------------------------------------------- */
+
+void sa_subscription_line(guid_t port, const struct subscription *s, char line[SA_LINE])
+{
+	const struct wire_inform_info *i = &s->info;
+
+	snprintf(line, SA_LINE,
+		 "0x%016" PRIx64 " %u %u %u %u %u %u %u %u %u %u 0x%016" PRIx64 " 0x%016" PRIx64,
+		 port, i->qpn, s->sl, s->pkey_index, s->trusted, i->trap, i->type, i->generic,
+		 i->producer, i->lid_begin, i->lid_end, i->gid.prefix, i->gid.guid);
+}
 
 static bool subscription_parse(const char *line, guid_t *guid, struct subscription *s)
 {
@@ -66,7 +77,7 @@ static bool subscription_parse(const char *line, guid_t *guid, struct subscripti
 }
 
 /* Those for which there is no room (another manager may have more of it) are left out. */
-unsigned sa_subscriptions_read(struct sa *sa, FILE *in)
+unsigned sa_subscriptions_read(void *sa, FILE *in)
 {
 	char line[SA_LINE];
 
@@ -83,9 +94,9 @@ unsigned sa_subscriptions_read(struct sa *sa, FILE *in)
 	return 0;
 }
 
-void sa_subscriptions_write(const struct sa *sa, FILE *out)
+void sa_subscriptions_write(const void *sa, FILE *out)
 {
-	const cl_qmap_t *map = &sa->subscribers;
+	const cl_qmap_t *map = &((const struct sa *)sa)->reports.subscribers;
 
 	for (const cl_map_item_t *i = cl_qmap_head(map); i != cl_qmap_end(map);
 	     i = cl_qmap_next(i)) {
@@ -100,7 +111,7 @@ void sa_subscriptions_write(const struct sa *sa, FILE *out)
 	}
 }
 
-bool sa_subscriptions_take(struct sa *sa, const char *line)
+bool sa_subscriptions_take(void *sa, const char *line)
 {
 	bool gone = is_gone(&line);
 	struct subscription wish, *had;
@@ -116,32 +127,38 @@ bool sa_subscriptions_take(struct sa *sa, const char *line)
 
 /* ---- Services -------------------------------------------------------------------------------- */
 
-static int nibble(char c)
+void sa_service_line(const struct wire_service *record, uint32_t lease, int64_t now,
+		     char line[SA_LINE])
 {
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
+	uint8_t row[SERVICE_ROW];
+	char *at = line;
 
-static bool row_parse(const char *text, uint8_t row[SERVICE_ROW])
-{
-	for (unsigned i = 0; i < SERVICE_ROW; i++) {
-		int high = nibble(text[2 * i]), low = high < 0 ? -1 : nibble(text[2 * i + 1]);
-
-		if (low < 0)
-			return false;
-		row[i] = (uint8_t)(high << 4 | low);
+	wire_service_encode(record, row);
+	at += snprintf(line, SA_LINE, "%" PRId64 " ",
+		       lease == WIRE_LEASE_FOREVER ? 0 : now + lease);
+	for (unsigned b = 0; b < SERVICE_ROW; b++) {
+		*at++ = digits[row[b] >> 4];
+		*at++ = digits[row[b] & 15];
 	}
-	return !text[2 * SERVICE_ROW] || text[2 * SERVICE_ROW] == '\n';
+	*at = '\0';
 }
 
 static bool service_parse(const char *line, int64_t *ends, struct wire_service *record)
 {
-	uint8_t row[SERVICE_ROW];
+	uint8_t row[SERVICE_ROW] = { 0 };
 	int used = 0;
 
-	if (sscanf(line, "%" SCNd64 " %n", ends, &used) != 1 || *ends < 0 ||
-	    !row_parse(line + used, row))
+	if (sscanf(line, "%" SCNd64 " %n", ends, &used) != 1 || *ends < 0)
+		return false;
+	line += used;
+	for (unsigned i = 0; i < 2 * SERVICE_ROW; i++) {
+		const char *digit = line[i] ? strchr(digits, line[i]) : NULL;
+
+		if (!digit)
+			return false;
+		row[i / 2] = (uint8_t)(row[i / 2] << 4 | (digit - digits));
+	}
+	if (line[2 * SERVICE_ROW] && line[2 * SERVICE_ROW] != '\n')
 		return false;
 	wire_service_decode(row, record);
 	return true;
@@ -201,4 +218,66 @@ bool sa_services_take(struct sa *sa, const char *line, int64_t now)
 	if (had && (gone || (ends && ends <= now)))
 		sa_service_drop(sa, had);
 	return gone || service_read(sa, line, now);
+}
+
+/* ---- What hosts registered with another manager's SA ----------------------------------------- */
+
+enum sa_foreign_result sa_foreign_member(struct sa_groups *groups, const uint8_t *row)
+{
+	struct sa_group_attr attr;
+	struct wire_mcmember m;
+	struct sa_group *group;
+
+	wire_mcmember_decode(row, &m);
+	if (!m.port_gid.guid)
+		return SA_FOREIGN_HIDDEN;
+	attr = (struct sa_group_attr){ .mgid = m.mgid,
+				       .qkey = m.qkey,
+				       .flow_label = m.flow_label,
+				       .pkey = m.pkey,
+				       .mtu = m.mtu,
+				       .rate = m.rate,
+				       .life = m.life,
+				       .tclass = m.tclass,
+				       .sl = m.sl,
+				       .hop_limit = m.hop_limit };
+	if (!m.join_state || !mcast_group_is_plain(&attr, m.mlid))
+		return SA_FOREIGN_BAD;
+	group = sa_groups_find(groups, &m.mgid);
+	if (!group)
+		group = sa_groups_create(groups, &attr, m.mlid, 0);
+	if (!group || group->mlid != m.mlid)
+		return SA_FOREIGN_BAD;
+	sa_groups_join(groups, group, m.port_gid.guid, m.join_state, m.proxy);
+	return SA_FOREIGN_TAKEN;
+}
+
+enum sa_foreign_result sa_foreign_service(const uint8_t *row, int64_t now, FILE *out)
+{
+	struct wire_service record;
+	char line[SA_LINE];
+
+	wire_service_decode(row, &record);
+	if (!record.gid.guid)
+		return SA_FOREIGN_BAD;
+	sa_service_line(&record, record.lease, now, line);
+	fprintf(out, "%s\n", line);
+	return SA_FOREIGN_TAKEN;
+}
+
+enum sa_foreign_result sa_foreign_subscription(const uint8_t *row, FILE *out)
+{
+	struct subscription s = { .failures = 0 };
+	struct wire_gid subscriber;
+	char line[SA_LINE];
+
+	wire_inform_record_decode(row, &subscriber, &s.info);
+	if (!subscriber.guid)
+		return SA_FOREIGN_BAD;
+	if (!s.info.qpn)
+		return SA_FOREIGN_HIDDEN;
+	s.trusted = sa_trap_is_secret(s.info.generic, s.info.trap);
+	sa_subscription_line(subscriber.guid, &s, line);
+	fprintf(out, "%s\n", line);
+	return SA_FOREIGN_TAKEN;
 }

@@ -8,30 +8,49 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include "fm/sa/mcast_group.h"
 
 struct sa;
 struct subscription;
 struct wire_service;
 
-/* Reading gives 0, or the number of the first line that cannot be read. */
-unsigned sa_subscriptions_read(struct sa *sa, FILE *in);
-void sa_subscriptions_write(const struct sa *sa, FILE *out);
-void sa_subscriptions_forget(struct sa *sa);
+/*
+ * As struct state_file has them; sa is the struct sa. Reading gives 0, or the number of the first
+ * line that cannot be read.
+ */
+unsigned sa_subscriptions_read(void *sa, FILE *in);
+void sa_subscriptions_write(const void *sa, FILE *out);
+void sa_subscriptions_forget(void *sa);
 /*
  * Takes a record over as sa_record() reported it: a line of the file; behind `gone ` one that has
  * ended. False, here and in the next two: the line is no such record.
  */
-bool sa_subscriptions_take(struct sa *sa, const char *line);
+bool sa_subscriptions_take(void *sa, const char *line);
 /* Leases are kept as the second they end at: `now` is that of the system's clock. */
 unsigned sa_services_read(struct sa *sa, FILE *in, int64_t now);
 void sa_services_write(const struct sa *sa, FILE *out, int64_t now);
-void sa_services_forget(struct sa *sa);
+void sa_services_forget(void *sa);
 /* False: the line is no such record. */
 bool sa_services_take(struct sa *sa, const char *line, int64_t now);
-unsigned sa_aliases_read(struct sa *sa, FILE *in);
-void sa_aliases_write(const struct sa *sa, FILE *out);
-void sa_aliases_forget(struct sa *sa);
+unsigned sa_aliases_read(void *sa, FILE *in);
+void sa_aliases_write(const void *sa, FILE *out);
+void sa_aliases_forget(void *sa);
 /* False: the line is no such record. */
-bool sa_aliases_take(struct sa *sa, const char *line);
+bool sa_aliases_take(void *sa, const char *line);
+
+/* ---- What hosts registered with another manager's SA ----------------------------------------- */
+
+enum sa_foreign_result {
+	SA_FOREIGN_TAKEN,
+	SA_FOREIGN_HIDDEN, /* not taken: it lacks what only trusted requests are shown */
+	SA_FOREIGN_BAD,	   /* not taken: not valid, or it contradicts an earlier row */
+};
+
+/* MCMemberRecord: into a store of its own, with its MLID. */
+enum sa_foreign_result sa_foreign_member(struct sa_groups *groups, const uint8_t *row);
+/* ServiceRecord: a line of `services`; now: by the system's clock, in seconds. */
+enum sa_foreign_result sa_foreign_service(const uint8_t *row, int64_t now, FILE *out);
+/* InformInfoRecord: a line of `subscriptions`. */
+enum sa_foreign_result sa_foreign_subscription(const uint8_t *row, FILE *out);
 
 #endif

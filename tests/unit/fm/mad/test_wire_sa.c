@@ -15,7 +15,7 @@
 #include "fm/mad/wire_sa.h"
 #include "fm/mad/wire_sa_comp.h"
 #include "fm/mad/wire_sa_rows.h"
-#include "fm/sa/sa_record.h"
+#include "fm/sa/sa_query.h"
 
 static uint16_t same_lid(void *arg, uint16_t lid)
 {

@@ -147,7 +147,7 @@ static void groups_are_there_in_advance_at_a_start_and_end_with_their_partition(
 	configure(&f, "Default=0x7fff: ALL;\n");
 	publish(&f);
 	assert_int_equal(presets(&f), 0);
-	assert_int_equal(sa_groups_count(sa_mcast_groups(f.services.sa)), 0);
+	assert_int_equal(sa_groups_use(sa_mcast_groups(f.services.sa))->groups, 0);
 	fake_pipe_fini(&f);
 }
 

@@ -9,10 +9,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "fm/mad/wire_sa_table.h"
-#include "fm/sa/mcast_group_text.h"
-#include "fm/sa/sa_foreign.h"
-#include "fm/sa/sa_impl.h"
+#include "fm/sa/mcast_group.h"
 #include "fm/sa/sa_state.h"
+#include "fm/sa/sa_impl.h"
 #include "tests/fabric/mad_world.h"
 #include "tests/lib/sa_mcast_ask.h"
 
@@ -97,7 +96,7 @@ static void members_make_the_same_groups_again(void **state)
 	for (unsigned i = 0; i < 24; i++)
 		join(w, HOST(i * 5 % 6), i % 4, i < 18 ? WIRE_JOIN_FULL : WIRE_JOIN_SEND_ONLY);
 	table = ask_table(w, WIRE_SA_MCMEMBER, WORLD_SM_KEY, WIRE_MCMEMBER_SIZE);
-	assert_int_equal(table.count, sa_groups_members(w->sa->groups));
+	assert_int_equal(table.count, sa_groups_use(w->sa->groups)->members);
 	for (size_t i = table.count; i-- > 0;) /* in whatever order they come */
 		assert_int_equal(sa_foreign_member(groups, table.rows + i * table.size),
 				 SA_FOREIGN_TAKEN);
@@ -185,7 +184,7 @@ static void what_an_untrusted_asker_sees_is_not_taken(void **state)
 	table = ask_table(w, WIRE_SA_MCMEMBER, 0, WIRE_MCMEMBER_SIZE);
 	assert_int_equal(table.count, 1);
 	assert_int_equal(sa_foreign_member(groups, table.rows), SA_FOREIGN_HIDDEN);
-	assert_int_equal(sa_groups_count(groups), 0);
+	assert_int_equal(sa_groups_use(groups)->groups, 0);
 	table = ask_table(w, WIRE_SA_INFORM_INFO_RECORD, 0, 64);
 	assert_int_equal(sa_foreign_subscription(table.rows, stderr), SA_FOREIGN_HIDDEN);
 	sa_groups_free(groups);
@@ -222,8 +221,8 @@ static void a_liars_rows_are_not_taken(void **state)
 	BAD(m.join_state = 0);				      /* no member */
 	BAD((m.mgid.prefix = WORLD_PREFIX, m.mlid = 0xc007)); /* no multicast GID */
 	BAD((m.mgid.guid++, m.mlid = 0xc007, m.mtu = 9));
-	assert_int_equal(sa_groups_count(groups), 1);
-	assert_int_equal(sa_groups_members(groups), 1);
+	assert_int_equal(sa_groups_use(groups)->groups, 1);
+	assert_int_equal(sa_groups_use(groups)->members, 1);
 	sa_groups_free(groups);
 }
 

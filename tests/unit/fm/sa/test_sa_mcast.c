@@ -54,7 +54,7 @@ static void each_component_a_new_group_needs_is_insisted_on(void **state)
 	for (size_t i = 0; i < sizeof(comps) / sizeof(comps[0]); i++)
 		assert_int_equal(set_member(w, MASK_NEW & ~WIRE_BIT(comps[i]), &rec),
 				 WIRE_SA_INSUF_COMPS);
-	assert_int_equal(sa_groups_count(sa_mcast_groups(w->sa)), 0);
+	assert_int_equal(sa_groups_use(sa_mcast_groups(w->sa))->groups, 0);
 }
 
 static void only_who_stays_may_make_a_group(void **state)
@@ -320,7 +320,7 @@ static void one_port_does_not_take_all_groups(void **state)
 	assert_int_equal(set_member(w, MASK_NEW, &rec), WIRE_SA_NO_RESOURCES);
 	assert_int_equal(heard.times, 1);
 	assert_non_null(strstr(heard.text, "host-0 mlx5_0 p1"));
-	assert_int_equal(sa_groups_count(sa_mcast_groups(w->sa)), 3);
+	assert_int_equal(sa_groups_use(sa_mcast_groups(w->sa))->groups, 3);
 	rec.mgid.guid = 2; /* where it is already */
 	assert_int_equal(set_member(w, MASK_JOIN, &rec), WIRE_SA_OK);
 	sa_mcast_preset(w->sa, set_up->groups, set_up->ngroups);
@@ -485,7 +485,7 @@ static void a_leave_takes_what_was_joined_and_no_more(void **state)
 	rec = member_record(HOST(0));
 	assert_int_equal(leave_group(w, &rec), WIRE_SA_OK);
 	assert_int_equal(member_row(w, 0).join_state, 0);
-	assert_int_equal(sa_groups_count(sa_mcast_groups(w->sa)), 0);
+	assert_int_equal(sa_groups_use(sa_mcast_groups(w->sa))->groups, 0);
 	assert_int_equal(
 		ask_member(w, &(struct ask){ .method = WIRE_DELETE, .mask = B(MGID) }, &rec),
 		WIRE_SA_INSUF_COMPS);

@@ -5,7 +5,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "fm/sa/sa_queue.h"
 #include "fm/sa/sa_query.h"
 #include "tests/lib/sa_pod.h"
 #include "topology/snapshot/topo_builder.h"

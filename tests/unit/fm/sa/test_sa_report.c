@@ -288,13 +288,14 @@ static void violated_keys_are_reported_to_trusted_subscribers_alone(void **state
 
 static void groups_made_and_gone_are_reported(void **state)
 {
-	const struct wire_gid mgid = { 0xff12401bffff0000ull, 0xffffffff };
+	const struct sa_group group = { .attr = { .mgid = { 0xff12401bffff0000ull, 0xffffffff },
+						  .pkey = 0xffff } };
 	struct world *w = *state;
 	struct heard *h = listen(w);
 
 	subscribe_to(w, HOST(1), 66);
-	sa_group_changed(w->sa, &mgid, 0xffff, true);
-	sa_group_changed(w->sa, &mgid, 0xffff, false);
+	sa_group_kept(w->sa, &group, true);
+	sa_group_kept(w->sa, &group, false);
 	loop_run(w->loop);
 	assert_int_equal(h->count, 1);
 	assert_int_equal(h->report[0].trap, 66);
@@ -329,7 +330,8 @@ static void partitions_make(const struct world *w, struct partitions *p)
 
 static void hosts_get_reports_of_their_own_partition_alone(void **state)
 {
-	const struct wire_gid mgid = { 0xff12401b80020000ull, 0xffffffff };
+	const struct sa_group group = { .attr = { .mgid = { 0xff12401b80020000ull, 0xffffffff },
+						  .pkey = 0x8002 } };
 	struct world *w = *state;
 	struct partitions p;
 	struct heard *h = listen(w);
@@ -344,7 +346,7 @@ static void hosts_get_reports_of_their_own_partition_alone(void **state)
 							      .from = world_lid(w, HOST(2)) }),
 			 1); /* its neighbour's, not the other's */
 	republish(w, 3, TOPO_DOWN, false);
-	sa_group_changed(w->sa, &mgid, 0x8002, true);
+	sa_group_kept(w->sa, &group, true);
 	loop_run(w->loop);
 	assert_int_equal(h->count, 2);
 	for (unsigned i = 0; i < 2; i++)

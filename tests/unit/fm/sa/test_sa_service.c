@@ -11,7 +11,6 @@
 #include "fm/mad/wire_sa_comp.h"
 #include "fm/mad/wire_service.h"
 #include "fm/sa/sa_impl.h"
-#include "fm/sa/sa_line.h"
 #include "fm/sa/sa_state.h"
 #include "tests/lib/sa_ask.h"
 

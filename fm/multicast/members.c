@@ -1,4 +1,117 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include <stdlib.h>
+#include <string.h>
+#include "fm/multicast/room.h"
+#include "topology/base/mem.h"
+#include "topology/base/sort.h"
+#include "topology/base/text.h"
+#include "topology/snapshot/topo_builder.h"
+
+void multicast_each_group(struct multicast *m, group_fn *fn, void *arg)
+{
+	for (unsigned mlid = MCAST_FIRST_MLID; mlid <= sa_groups_top(m->groups); mlid++) {
+		struct sa_group *next = sa_groups_by_mlid(m->groups, (uint16_t)mlid), *group;
+
+		while ((group = next)) {
+			next = group->next;
+			fn(m, group, arg);
+		}
+	}
+}
+
+/*
+ * assumed: members that another manager knew. A manager that takes over without a copy of the
+ * groups finds trees in the switches, but not which host joined which group. Hosts are asked to
+ * register anew, which takes them a while. So each host that a table leads to, and that has not
+ * joined a group of that MLID here, counts as a member for takeover_grace: trees stay, by the same
+ * proof as all others, and hosts that register again are in them already. Groups made meanwhile get
+ * other MLIDs.
+ */
+
+static int compare(const void *a, const void *b)
+{
+	const struct assumed_member *x = a, *y = b;
+
+	if (x->mlid != y->mlid)
+		return x->mlid < y->mlid ? -1 : 1;
+	return x->port < y->port ? -1 : x->port > y->port;
+}
+
+static uint32_t first_of(const struct assumed *a, uint16_t mlid)
+{
+	return sort_place(0, a->count, at, a->list[at].mlid < mlid);
+}
+
+void assumed_add(struct multicast *m, uint16_t mlid, guid_t port)
+{
+	struct assumed *a = &m->assumed;
+
+	if (a->count == a->size) {
+		a->size = a->size ? a->size * 2 : 64;
+		a->list = mem_resize(a->list, a->size, sizeof(*a->list));
+	}
+	a->list[a->count++] = (struct assumed_member){ mlid, port };
+}
+
+bool assumed_has(const struct multicast *m, uint16_t mlid)
+{
+	uint32_t at = first_of(&m->assumed, mlid);
+
+	return at < m->assumed.count && m->assumed.list[at].mlid == mlid;
+}
+
+void assumed_gather(const struct multicast *m, uint16_t mlid, struct gathered *to)
+{
+	const struct assumed *a = &m->assumed;
+
+	for (uint32_t at = first_of(a, mlid); at < a->count && a->list[at].mlid == mlid; at++) {
+		uint32_t port = topo_find_port(m->trees.topo, a->list[at].port);
+
+		if (port == TOPO_NONE)
+			continue;
+		to->list = mem_resize(to->list, to->count + 1u, sizeof(*to->list));
+		to->list[to->count++] = (struct mcast_member){ port, false };
+	}
+}
+
+void assumed_begin(struct multicast *m)
+{
+	struct assumed *a = &m->assumed;
+	uint64_t grace_us = m->services.conf->sa.takeover_grace_ms * 1000ull;
+
+	if (!a->count)
+		return;
+	qsort(a->list, a->count, sizeof(*a->list), compare);
+	a->mlids = 0;
+	for (uint32_t i = 0; i < a->count; i++)
+		if (!i || a->list[i].mlid != a->list[i - 1].mlid) {
+			sa_groups_rest(m->groups, a->list[i].mlid, loop_now_us(m->services.loop));
+			a->mlids++;
+		}
+	a->until_us = loop_now_us(m->services.loop) + grace_us;
+	loop_timer_set(a->end, grace_us);
+	event_log_add(m->services.events, LOG_NOTICE, "mcast-kept", NULL,
+		      json_pack("{si}", "mlids", (int)a->mlids),
+		      "fabric: trees of %u multicast LIDs of the previous manager are kept for %u "
+		      "s while their members join",
+		      a->mlids, (unsigned)(grace_us / 1000000));
+}
+
+/* The grace is over: drops all assumed members. */
+static void assumed_end(void *arg)
+{
+	struct multicast *m = arg;
+	struct assumed *a = &m->assumed;
+
+	for (uint32_t i = 0; i < a->count; i++)
+		if (!i || a->list[i].mlid != a->list[i - 1].mlid)
+			trees_changed(m, a->list[i].mlid);
+	a->count = a->mlids = 0;
+	event_log_add(
+		m->services.events, LOG_NOTICE, "mcast-cleared", NULL, NULL,
+		"fabric: multicast entries of the previous manager without a new join are cleared");
+}
+
 /*
  * absent: members of multicast groups whose ports are out of service, and which hosts are asked to
  * register anew.
@@ -18,13 +131,6 @@
  * An awaited port is a member in all respects. Trees lead to it again as soon as the snapshot has a
  * path.
  */
-#include <stdlib.h>
-#include <string.h>
-#include "topology/base/text.h"
-#include "fm/multicast/room.h"
-#include "topology/base/mem.h"
-#include "topology/base/sort.h"
-#include "topology/snapshot/topo_builder.h"
 
 #define PATIENCE_US 600000000ull
 
@@ -78,24 +184,14 @@ static int compare_guids(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static struct awaited_port *find_awaited(const struct multicast *m, guid_t port)
+/* ---- Memberships ----------------------------------------------------------------------------- */
+
+struct awaited_port *absent_awaited(const struct multicast *m, guid_t port)
 {
 	if (!m->absent.nawaited)
 		return NULL;
 	return bsearch(&port, m->absent.awaited, m->absent.nawaited, sizeof(*m->absent.awaited),
 		       compare_guids);
-}
-
-bool absent_is_awaited(const struct multicast *m, guid_t port)
-{
-	return find_awaited(m, port) != NULL;
-}
-
-/* ---- Memberships ----------------------------------------------------------------------------- */
-
-static void leave_all(struct multicast *m, struct sa_group *group, guid_t port)
-{
-	sa_groups_leave(m->groups, group, port, WIRE_JOIN_BITS, loop_now_us(m->services.loop));
 }
 
 /* Searches the shorter list in the longer one. The group may be deleted meanwhile. */
@@ -104,10 +200,11 @@ static void group_loses(struct multicast *m, struct sa_group *group, void *arg)
 	struct sa_groups *groups = m->groups;
 	const struct change *c = arg;
 	struct wire_gid mgid = group->attr.mgid;
+	uint64_t now_us = loop_now_us(m->services.loop);
 
 	if (c->nleft < group->nmembers && !sa_alias_next(m->services.sa, 0)) {
 		for (uint32_t i = 0; i < c->nleft && sa_groups_find(groups, &mgid); i++)
-			leave_all(m, group, c->left[i]);
+			sa_groups_leave(groups, group, c->left[i], WIRE_JOIN_BITS, now_us);
 		return;
 	}
 	for (uint32_t i = group->nmembers; i-- > 0;) {
@@ -115,7 +212,7 @@ static void group_loses(struct multicast *m, struct sa_group *group, void *arg)
 
 		if (!bsearch(&own, c->left, c->nleft, sizeof(own), compare_guids))
 			continue;
-		leave_all(m, group, port);
+		sa_groups_leave(groups, group, port, WIRE_JOIN_BITS, now_us);
 		if (!sa_groups_find(groups, &mgid))
 			return;
 	}
@@ -125,7 +222,7 @@ static void mark_members(struct multicast *m, struct sa_group *group, void *arg)
 {
 	for (uint32_t i = 0; i < group->nmembers; i++) {
 		struct awaited_port *a =
-			find_awaited(m, sa_own_port(m->services.sa, group->members[i].port));
+			absent_awaited(m, sa_own_port(m->services.sa, group->members[i].port));
 
 		if (a)
 			a->member = true;
@@ -179,37 +276,6 @@ static void review_awaited(const struct multicast *m, struct change *c)
 	}
 }
 
-static void note_gone(const struct multicast *m, struct change *c)
-{
-	const struct topo *older = c->older, *newer = c->newer;
-
-	for (uint32_t i = 0; i < older->nports; i++) {
-		guid_t guid = older->ports[i].guid;
-
-		if (!guid || !serves(older, i) || serves_too(older, i, newer))
-			continue;
-		if (is_said_down(m, newer, guid))
-			leave(c, guid);
-		else
-			await(m, c, guid, false);
-	}
-}
-
-/* Lists the ports that came into service without being awaited. */
-static void ask_new(struct multicast *m, const struct change *c)
-{
-	const struct topo *older = c->older, *newer = c->newer;
-
-	for (uint32_t i = newer->nswitch_ports; i < newer->nports; i++) {
-		const struct topo_port *port = &newer->ports[i];
-
-		if (port->guid && serves(newer, i) && !serves_too(newer, i, older) &&
-		    !absent_is_awaited(m, port->guid))
-			fabric_request_reregister_port(m->fabric, newer->nodes[port->node].guid,
-						       port->num);
-	}
-}
-
 static void await_group(struct multicast *m, struct sa_group *group, void *arg)
 {
 	struct change *c = arg;
@@ -220,18 +286,6 @@ static void await_group(struct multicast *m, struct sa_group *group, void *arg)
 		if (!in_service(c->newer, own))
 			await(m, c, own, true);
 	}
-}
-
-static void sort_unique(struct change *c)
-{
-	uint32_t kept = 0;
-
-	sort_if_needed(c->left, c->nleft, sizeof(*c->left), compare_guids);
-	sort_if_needed(c->awaited, c->nawaited, sizeof(*c->awaited), compare_guids);
-	for (uint32_t i = 0; i < c->nawaited; i++)
-		if (!kept || c->awaited[kept - 1].guid != c->awaited[i].guid)
-			c->awaited[kept++] = c->awaited[i];
-	c->nawaited = kept;
 }
 
 /* ---- Events ---------------------------------------------------------------------------------- */
@@ -245,67 +299,69 @@ static void log_ports(const struct multicast *m, const char *kind, unsigned port
 			      words_plural(ports, "port", "ports"), what);
 }
 
-static unsigned count_members(const struct multicast *m)
-{
-	unsigned count = 0;
-
-	for (uint32_t i = 0; i < m->absent.nawaited; i++)
-		count += m->absent.awaited[i].member;
-	return count;
-}
-
-static void log_change(struct multicast *m, const struct change *c)
-{
-	log_ports(m, "mcast-waiting", m->absent.waiting - c->stayed,
-		  "are unreachable, and stay members for ten minutes");
-	log_ports(m, "mcast-returned", c->returned, "are reachable again, and are still members");
-	log_ports(m, "mcast-dropped", c->dropped,
-		  "were unreachable for ten minutes, and were removed");
-}
-
-/* ---- Patience -------------------------------------------------------------------------------- */
-
-static void arm(struct multicast *m)
-{
-	uint64_t now = loop_now_us(m->services.loop), first = UINT64_MAX;
-
-	for (uint32_t i = 0; i < m->absent.nawaited; i++)
-		if (m->absent.awaited[i].until_us < first)
-			first = m->absent.awaited[i].until_us;
-	if (first == UINT64_MAX)
-		loop_timer_stop(m->absent.patience);
-	else
-		loop_timer_set(m->absent.patience, first > now ? first - now : 0);
-}
-
 static void take_over(struct multicast *m, struct change *c)
 {
+	uint64_t now = loop_now_us(m->services.loop), first = UINT64_MAX;
+	struct absent *a = &m->absent;
+	uint32_t kept = 0;
 
-	sort_unique(c);
-	free(m->absent.awaited);
-	m->absent.awaited = c->awaited;
-	m->absent.nawaited = c->nawaited;
+	sort_if_needed(c->left, c->nleft, sizeof(*c->left), compare_guids);
+	sort_if_needed(c->awaited, c->nawaited, sizeof(*c->awaited), compare_guids);
+	for (uint32_t i = 0; i < c->nawaited; i++)
+		if (!kept || c->awaited[kept - 1].guid != c->awaited[i].guid)
+			c->awaited[kept++] = c->awaited[i];
+	free(a->awaited);
+	a->awaited = c->awaited;
+	a->nawaited = kept;
 	if (c->nleft)
 		multicast_each_group(m, group_loses, c);
 	if (c->added)
 		multicast_each_group(m, mark_members, NULL);
-	m->absent.waiting = count_members(m);
-	log_change(m, c);
-	arm(m);
+	a->waiting = 0;
+	for (uint32_t i = 0; i < a->nawaited; i++) {
+		a->waiting += a->awaited[i].member;
+		if (a->awaited[i].until_us < first)
+			first = a->awaited[i].until_us;
+	}
+	log_ports(m, "mcast-waiting", a->waiting - c->stayed,
+		  "are unreachable, and stay members for ten minutes");
+	log_ports(m, "mcast-returned", c->returned, "are reachable again, and are still members");
+	log_ports(m, "mcast-dropped", c->dropped,
+		  "were unreachable for ten minutes, and were removed");
+	if (first == UINT64_MAX)
+		loop_timer_stop(a->patience);
+	else
+		loop_timer_set(a->patience, first > now ? first - now : 0);
 	free(c->left);
 }
 
 void absent_published(struct multicast *m, const struct topo *older)
 {
-	struct change c = { .older = older, .newer = fabric_view(m->fabric).topo };
+	const struct topo *newer = fabric_view(m->fabric).topo;
+	struct change c = { .older = older, .newer = newer };
 	bool waited = m->absent.nawaited > 0;
 
 	review_awaited(m, &c);
-	if (older) {
-		ask_new(m, &c);
-		note_gone(m, &c);
-	} else {
+	if (!older)
 		multicast_each_group(m, await_group, &c);
+	/* Those that came into service without being awaited. */
+	for (uint32_t i = newer->nswitch_ports; older && i < newer->nports; i++) {
+		const struct topo_port *port = &newer->ports[i];
+
+		if (port->guid && serves(newer, i) && !serves_too(newer, i, older) &&
+		    !absent_awaited(m, port->guid))
+			fabric_request_reregister_port(m->fabric, newer->nodes[port->node].guid,
+						       port->num);
+	}
+	for (uint32_t i = 0; older && i < older->nports; i++) { /* those that are gone now */
+		guid_t guid = older->ports[i].guid;
+
+		if (!guid || !serves(older, i) || serves_too(older, i, newer))
+			continue;
+		if (is_said_down(m, newer, guid))
+			leave(&c, guid);
+		else
+			await(m, &c, guid, false);
 	}
 	if (waited || c.nawaited || c.nleft)
 		take_over(m, &c);
@@ -320,15 +376,8 @@ static void patience_over(void *arg)
 	take_over(m, &c);
 }
 
-/* ---- Life ------------------------------------------------------------------------------------ */
-
-void absent_init(struct multicast *m)
+void members_init(struct multicast *m)
 {
+	m->assumed.end = loop_timer_new(m->services.loop, assumed_end, m);
 	m->absent.patience = loop_timer_new(m->services.loop, patience_over, m);
-}
-
-void absent_fini(struct multicast *m)
-{
-	loop_timer_free(m->absent.patience);
-	free(m->absent.awaited);
 }
