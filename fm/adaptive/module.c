@@ -7,7 +7,7 @@
 #include "fm/fabric/request.h"
 #include "fm/fabric/view.h"
 #include "fm/mad/batch.h"
-#include "fm/mad/wire_adaptive.h"
+#include "fm/mad/wire_optional.h"
 #include "fm/program/program.h"
 #include "topology/files/dump.h"
 #include "topology/base/mem.h"
@@ -301,9 +301,9 @@ static void general_met(struct adaptive *a, struct inv_node *node, bool patientl
 	a->ops.asked(a->arg, node, silent);
 	if (!caps)
 		return;
-	if (wire_has_private_lft(caps))
+	if (wire_has_cap(caps, WIRE_CAP_PRIVATE_LFT))
 		ask_mode(a, JOB_PRIVATE, node);
-	if (wire_has_adaptive(caps)) {
+	if (wire_has_cap(caps, WIRE_CAP_ADAPTIVE)) {
 		node->adaptive = INV_ADAPTIVE_CAPABLE;
 		ask_mode(a, JOB_ADAPTIVE, node);
 	}

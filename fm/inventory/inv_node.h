@@ -7,7 +7,7 @@
 
 #include <complib/cl_qmap.h>
 #include "fm/mad/mad.h"
-#include "fm/mad/wire_hierarchy.h"
+#include "fm/mad/wire_optional.h"
 #include "fm/inventory/inv_port.h"
 #include "topology/snapshot/naming.h"
 

@@ -58,7 +58,7 @@ struct loop_pace {
 };
 /*
  * What is urgent goes first: who serves others takes a small part of the time while there is any
- * (fm/mad/sa_share.h). fm/loop/job.h counts its pieces of work; what waits for answers in between
+ * (fm/mad/umad_own.h). fm/loop/job.h counts its pieces of work; what waits for answers in between
  * is reported with how long it may last, 0 = it is over.
  */
 void loop_busy_add(struct loop *loop, int change);

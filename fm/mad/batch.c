@@ -45,20 +45,6 @@ struct batch {
 	struct slot slots[BATCH_LIMIT];
 };
 
-static void ring_push(struct ring *ring, const struct batch_job *job)
-{
-	if (ring->count == ring->capacity) {
-		uint32_t old = ring->capacity, wrapped = old - ring->head;
-
-		ring->capacity = old ? 2 * old : 64;
-		ring->jobs = mem_resize(ring->jobs, ring->capacity, sizeof(*ring->jobs));
-		/* What was before the head's wrap moves behind the old end, so that order holds. */
-		if (old && wrapped < old)
-			memcpy(ring->jobs + old, ring->jobs, ring->head * sizeof(*ring->jobs));
-	}
-	ring->jobs[(ring->head + ring->count++) & (ring->capacity - 1)] = *job;
-}
-
 static bool ring_pop(struct ring *ring, struct batch_job *job)
 {
 	if (!ring->count)
@@ -157,16 +143,6 @@ static void batch_path_cb(void *arg, struct mad_path *path)
 	*path = now.path;
 }
 
-static void request_fill(const struct batch *b, struct batch_request *request)
-{
-	request->mad.data = request->data;
-	if (request->mad.lid)
-		return;
-	request->mad.path = &request->via.path;
-	if (b->ops->path_of)
-		request->mad.path_of = batch_path_cb;
-}
-
 static void batch_send(struct batch *b, const struct batch_job *job)
 {
 	struct batch_request request;
@@ -178,7 +154,11 @@ static void batch_send(struct batch *b, const struct batch_job *job)
 			b->ops->unwanted(b->owner, job);
 		return;
 	}
-	request_fill(b, &request);
+	request.mad.data = request.data;
+	if (!request.mad.lid) {
+		request.mad.path = &request.via.path;
+		request.mad.path_of = b->ops->path_of ? batch_path_cb : NULL;
+	}
 	assert(b->in_flight < BATCH_LIMIT && !slot->token);
 	b->free = slot->next_free;
 	b->in_flight++;
@@ -187,18 +167,13 @@ static void batch_send(struct batch *b, const struct batch_job *job)
 	slot->token = mad_send(b->mad, &request.mad, batch_answer_cb, slot);
 }
 
-static bool batch_next(struct batch *b, struct batch_job *job)
-{
-	return ring_pop(&b->urgent, job) || ring_pop(&b->normal, job);
-}
-
 static void batch_pump(struct batch *b)
 {
 	struct batch_job job;
 	unsigned looks = 0;
 
 	while (b->in_flight < BATCH_LIMIT && looks++ < BATCH_LOOKS) {
-		if (batch_next(b, &job))
+		if (ring_pop(&b->urgent, &job) || ring_pop(&b->normal, &job))
 			batch_send(b, &job);
 		else if (!b->ops->more || !b->ops->more(b->owner))
 			break;
@@ -224,7 +199,18 @@ void batch_wake(struct batch *b)
 
 void batch_add(struct batch *b, const struct batch_job *job)
 {
-	ring_push(job->urgent ? &b->urgent : &b->normal, job);
+	struct ring *ring = job->urgent ? &b->urgent : &b->normal;
+
+	if (ring->count == ring->capacity) {
+		uint32_t old = ring->capacity, wrapped = old - ring->head;
+
+		ring->capacity = old ? 2 * old : 64;
+		ring->jobs = mem_resize(ring->jobs, ring->capacity, sizeof(*ring->jobs));
+		/* What was before the head's wrap moves behind the old end, so that order holds. */
+		if (old && wrapped < old)
+			memcpy(ring->jobs + old, ring->jobs, ring->head * sizeof(*ring->jobs));
+	}
+	ring->jobs[(ring->head + ring->count++) & (ring->capacity - 1)] = *job;
 	batch_wake(b);
 }
 

@@ -18,7 +18,7 @@
  * the answer. In its write() the kernel makes all segments, and holds the descriptor's lock:
  * whoever writes to or reads from the same one waits, and so does the kernel where a MAD arrives
  * for one of its agents (user_mad.c: ib_umad_write, ib_umad_read, queue_packet). So long answers
- * have a descriptor that nobody waits for, and a thread that writes them (umad_writer.h). It can't
+ * have a descriptor that nobody waits for, and a thread that writes them (umad_own.h). It can't
  * be any: an acknowledgement is no answer, but a MAD of the request's method, so it comes to the
  * agent that has registered that method, and only there the answer is looked for (mad.c:
  * find_mad_agent, ib_find_send_mad). The kernel lets two agents share a class as long as their
@@ -45,8 +45,11 @@
  *
  * umad keeps addresses in network order.
  */
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,6 +58,170 @@
 #include "fm/loop/log.h"
 #include "fm/mad/umad_own.h"
 #include "topology/base/mem.h"
+
+/* ---- The port choice ------------------------------------------------------------------------- */
+
+/*
+ * All InfiniBand ports of all devices are looked at in the kernel's order, those
+ * the operator did not mean are passed over, and the first that has a link is kept, or the first of
+ * all (its link may come later). Whether it is Active does not matter: that only means that some
+ * manager manages that fabric. Ports that no subnet manager is to run on count only when they are
+ * named. All ports met are kept as text, so that an error can name what there is.
+ */
+
+#define PHYS_LINK_UP	   5
+#define CAP_IS_SM_DISABLED (1u << 10) /* IBA 14.2.5.6 */
+#define SEEN_MAX	   512
+#define VPD_MAX		   32768
+
+enum rank { RANK_NONE, RANK_ANY, RANK_LINK_UP, RANK_NAMED };
+
+struct choice {
+	const struct umad_wish *wish;
+	enum rank best;
+	struct io_port_info *info;
+	unsigned met, ethernet, barred;
+	char devices[SEEN_MAX], ports[SEEN_MAX];
+};
+
+static void __attribute__((format(printf, 2, 3)))
+seen_add(char seen[SEEN_MAX], const char *format, ...)
+{
+	size_t len = strlen(seen);
+	va_list args;
+
+	if (len && len < SEEN_MAX - 2) {
+		memcpy(seen + len, ", ", 3);
+		len += 2;
+	}
+	va_start(args, format);
+	vsnprintf(seen + len, SEEN_MAX - len, format, args);
+	va_end(args);
+}
+
+bool umad_port_manages_nvswitches(const char *vpd_path)
+{
+	char *vpd = mem_alloc(1, VPD_MAX);
+	FILE *in = fopen(vpd_path, "r");
+	size_t len = in ? fread(vpd, 1, VPD_MAX, in) : 0;
+	bool found = memmem(vpd, len, "SW_MNG", 6);
+
+	if (in)
+		fclose(in);
+	free(vpd);
+	return found;
+}
+
+static void port_consider(struct choice *choice, const umad_ca_t *ca, const umad_port_t *port)
+{
+	const struct umad_wish *wish = choice->wish;
+	bool link = port->phys_state == PHYS_LINK_UP, barred;
+	guid_t guid = be64toh(port->port_guid);
+	enum rank rank = link ? RANK_LINK_UP : RANK_ANY;
+	char vpd[256];
+
+	if (wish->guid)
+		rank = guid == wish->guid ? RANK_NAMED : RANK_NONE;
+	else if (wish->port)
+		rank = (unsigned)port->portnum == wish->port ? RANK_NAMED : RANK_NONE;
+	if (!strcmp(port->link_layer, "Ethernet")) {
+		choice->ethernet++;
+		return;
+	}
+	seen_add(choice->ports, "%s port %d 0x%016" PRIx64, ca->ca_name, port->portnum, guid);
+	if (rank <= choice->best)
+		return;
+	snprintf(vpd, sizeof(vpd), SYS_INFINIBAND "/%s/device/vpd", port->ca_name);
+	barred = rank != RANK_NAMED &&
+		 (be32toh(port->capmask) & CAP_IS_SM_DISABLED || umad_port_manages_nvswitches(vpd));
+	choice->barred += barred;
+	if (barred)
+		return;
+	choice->best = rank;
+	*choice->info = (struct io_port_info){
+		.port = (unsigned)port->portnum,
+		.port_guid = guid,
+		.node_guid = be64toh(ca->node_guid),
+		.gid_prefix = be64toh(port->gid_prefix),
+		.lid = (uint16_t)port->base_lid,
+		.sm_lid = (uint16_t)port->sm_lid,
+		.link = link,
+	};
+	snprintf(choice->info->device, sizeof(choice->info->device), "%s", ca->ca_name);
+}
+
+static void device_consider(struct choice *choice, const char *name)
+{
+	umad_ca_t ca;
+
+	/* libibumad names a default device when there is none. */
+	if (umad_get_ca(name, &ca) < 0)
+		return;
+	seen_add(choice->devices, "%s", name);
+	if (!choice->wish->guid && choice->wish->device[0] && strcmp(choice->wish->device, name))
+		goto out;
+	choice->met++;
+	for (int i = 0; i < UMAD_CA_MAX_PORTS; i++)
+		if (ca.ports[i])
+			port_consider(choice, &ca, ca.ports[i]);
+out:
+	umad_release_ca(&ca);
+}
+
+static void choice_explain(const struct choice *choice, char *err, size_t err_size)
+{
+	const struct umad_wish *wish = choice->wish;
+	const char *device = wish->device[0] ? wish->device : NULL;
+
+	if (!choice->devices[0])
+		snprintf(err, err_size, "no InfiniBand device in this machine (none in %s)",
+			 SYS_INFINIBAND);
+	else if (wish->guid)
+		snprintf(err, err_size, "port GUID 0x%016" PRIx64 ": not found; there are: %s",
+			 wish->guid, choice->ports);
+	else if (device && !choice->met)
+		snprintf(err, err_size, "device %s: not found; there are: %s", device,
+			 choice->devices);
+	else if (choice->ethernet && !choice->ports[0])
+		snprintf(err, err_size, "%s: no InfiniBand port, only Ethernet",
+			 device ? device : choice->devices);
+	else if (wish->port)
+		snprintf(err, err_size, "%s: no InfiniBand port %u; there are: %s",
+			 device ? device : "all devices", wish->port, choice->ports);
+	else if (choice->barred)
+		snprintf(err, err_size, "no port for a subnet manager unless named by GUID: %s",
+			 choice->ports);
+	else
+		snprintf(err, err_size, "no InfiniBand port; devices: %s", choice->devices);
+}
+
+/*
+ * The port with this GUID; or the first InfiniBand port, of the device or of all, that has a link,
+ * else the first. Not chosen unless it is named: a port that is disabled for subnet managers
+ * (IsSMdisabled, IBA 14.2.5.6), and one of an adapter that manages NVSwitches. A port of a device
+ * (port != 0) is taken as it is. 0, or -ENODEV with a reason in err.
+ */
+static int umad_port_choose(const struct umad_wish *wish, struct io_port_info *info, char *err,
+			    size_t err_size)
+{
+	struct choice choice = { .wish = wish, .info = info };
+	char names[UMAD_MAX_DEVICES][UMAD_CA_NAME_LEN];
+	int n;
+
+	if (umad_init() < 0) {
+		snprintf(err, err_size, "no umad driver (is the module ib_umad loaded?)");
+		return -ENODEV;
+	}
+	n = umad_get_cas_names(names, UMAD_MAX_DEVICES);
+	for (int i = 0; i < n; i++)
+		device_consider(&choice, names[i]);
+	if (choice.best != RANK_NONE)
+		return 0;
+	choice_explain(&choice, err, err_size);
+	return -ENODEV;
+}
+
+/* ---- Io umad --------------------------------------------------------------------------------- */
 
 #define NOT_OURS	       " (root may, and whom a udev rule gives it to)"
 #define LONG_BITS	       (8 * sizeof(long))
@@ -87,50 +254,42 @@ static int umad_io_set_is_sm(struct io *io, bool on)
 
 /* ---- Opening --------------------------------------------------------------------------------- */
 
-static void method_add(long mask[METHOD_BITS / LONG_BITS], unsigned method)
+static const struct agent {
+	uint8_t handle, mgmt_class, version, rmpp;
+	uint8_t methods[6]; /* of requests that come to it; ends with 0 */
+} agents[AGENTS] = {
+	[AGENT_SMI_LID] = { HANDLE_SMI,
+			    WIRE_SMI_LID,
+			    1,
+			    0,
+			    { WIRE_GET, WIRE_SET, WIRE_TRAP, WIRE_TRAP_REPRESS } },
+	[AGENT_SMI_DR] = { HANDLE_SMI,
+			   WIRE_SMI_DR,
+			   1,
+			   0,
+			   { WIRE_GET, WIRE_SET, WIRE_TRAP, WIRE_TRAP_REPRESS } },
+	[AGENT_SA] = { HANDLE_GS,
+		       WIRE_SA,
+		       2,
+		       1,
+		       { WIRE_GET, WIRE_SET, WIRE_REPORT, WIRE_TRAP, WIRE_DELETE } },
+	[AGENT_PERF] = { HANDLE_SMI, WIRE_PERF, 1, 0, { 0 } },
+	[AGENT_TABLES] = { HANDLE_TABLES,
+			   WIRE_SA,
+			   2,
+			   1,
+			   { WIRE_GET_TABLE, METHOD_GET_TRACE_TABLE, WIRE_GET_MULTI } },
+};
+
+struct handle *umad_handle_of(struct umad_io *u, int agent)
 {
-	mask[method / LONG_BITS] |= 1L << (method % LONG_BITS);
+	return &u->handles[agents[agent].handle];
 }
 
-static int register_smi(struct umad_io *u, uint8_t mgmt_class)
+static void methods_add(long mask[METHOD_BITS / LONG_BITS], const uint8_t *methods)
 {
-	long mask[METHOD_BITS / LONG_BITS] = { 0 };
-
-	method_add(mask, WIRE_GET);
-	method_add(mask, WIRE_SET);
-	method_add(mask, WIRE_TRAP);
-	method_add(mask, WIRE_TRAP_REPRESS);
-	return umad_register(u->handles[HANDLE_SMI].port, mgmt_class, 1, 0, mask);
-}
-
-/* The methods with long answers. */
-static void methods_of_tables(long mask[METHOD_BITS / LONG_BITS])
-{
-	method_add(mask, WIRE_GET_TABLE);
-	method_add(mask, METHOD_GET_TRACE_TABLE);
-	method_add(mask, WIRE_GET_MULTI);
-}
-
-static int register_sa(struct umad_io *u)
-{
-	long mask[METHOD_BITS / LONG_BITS] = { 0 };
-
-	method_add(mask, WIRE_GET);
-	method_add(mask, WIRE_SET);
-	method_add(mask, WIRE_REPORT);
-	method_add(mask, WIRE_TRAP);
-	method_add(mask, WIRE_DELETE);
-	if (!u->io.info.real_fd)
-		methods_of_tables(mask);
-	return umad_register(u->handles[HANDLE_GS].port, WIRE_SA, 2, 1, mask);
-}
-
-static int register_tables(struct umad_io *u)
-{
-	long mask[METHOD_BITS / LONG_BITS] = { 0 };
-
-	methods_of_tables(mask);
-	return umad_register(u->handles[HANDLE_TABLES].port, WIRE_SA, 2, 1, mask);
+	for (; *methods; methods++)
+		mask[*methods / LONG_BITS] |= 1L << (*methods % LONG_BITS);
 }
 
 static void agents_forget(struct umad_io *u)
@@ -139,34 +298,32 @@ static void agents_forget(struct umad_io *u)
 		u->agents[i] = -1;
 }
 
+/* On a simulator the methods with long answers are those of the SA's one agent, too. */
 static int agents_register(struct umad_io *u)
 {
-	u->agents[AGENT_SMI_LID] = register_smi(u, WIRE_SMI_LID);
-	u->agents[AGENT_SMI_DR] = register_smi(u, WIRE_SMI_DR);
-	u->agents[AGENT_SA] = register_sa(u);
-	u->agents[AGENT_PERF] = umad_register(u->handles[HANDLE_SMI].port, WIRE_PERF, 1, 0, NULL);
-	if (u->io.info.real_fd)
-		u->agents[AGENT_TABLES] = register_tables(u);
-	for (int i = 0; i < AGENTS; i++)
-		if (u->agents[i] < 0 && (i != AGENT_TABLES || u->io.info.real_fd))
-			return -1;
-	return 0;
-}
+	int status = 0;
 
-static void handles_close(struct umad_io *u)
-{
-	int first = u->handles[HANDLE_SMI].port;
+	for (int i = 0; i < AGENTS; i++) {
+		const struct agent *a = &agents[i];
+		long mask[METHOD_BITS / LONG_BITS] = { 0 };
 
-	for (unsigned i = 0; i < HANDLES; i++) {
-		if (u->handles[i].port >= 0 && (!i || u->handles[i].port != first))
-			umad_close_port(u->handles[i].port);
-		u->handles[i].port = -1;
+		if (i == AGENT_TABLES && !u->io.info.real_fd)
+			continue;
+		methods_add(mask, a->methods);
+		if (i == AGENT_SA && !u->io.info.real_fd)
+			methods_add(mask, agents[AGENT_TABLES].methods);
+		u->agents[i] = umad_register(u->handles[a->handle].port, a->mgmt_class, a->version,
+					     a->rmpp, a->methods[0] ? mask : NULL);
+		if (u->agents[i] < 0)
+			status = -1;
 	}
+	return status;
 }
 
 static void umad_io_close(struct io *io)
 {
 	struct umad_io *u = (struct umad_io *)io;
+	int first = u->handles[HANDLE_SMI].port; /* on a simulator that of all */
 
 	umad_receive_stop(u);
 	umad_writer_free(u->writer);
@@ -176,7 +333,11 @@ static void umad_io_close(struct io *io)
 		if (u->agents[i] >= 0)
 			umad_unregister(umad_handle_of(u, i)->port, u->agents[i]);
 	agents_forget(u);
-	handles_close(u);
+	for (unsigned i = 0; i < HANDLES; i++) {
+		if (u->handles[i].port >= 0 && (!i || u->handles[i].port != first))
+			umad_close_port(u->handles[i].port);
+		u->handles[i].port = -1;
+	}
 	u->expected = u->lively = u->unanswered = u->nlater = 0;
 }
 
@@ -207,65 +368,47 @@ static int handle_open(struct umad_io *u, struct handle *h, char *err, size_t er
 	return umad_is_gone(error) || error == ENOENT ? -ENODEV : -error;
 }
 
-/* A simulator's descriptor is none that the kernel knows, and there is one. */
-static int port_open(struct umad_io *u, char *err, size_t err_size)
+/*
+ * A simulator's descriptor is none that the kernel knows, and there is one. The kernel hands
+ * requests of a class to one agent a port; it says EINVAL, or EPERM by libibumad, to a second.
+ */
+static int umad_io_open(struct io *io, char *err, size_t err_size)
 {
+	struct umad_io *u = (struct umad_io *)io;
 	struct handle *smi = &u->handles[HANDLE_SMI];
-	int status = handle_open(u, smi, err, err_size);
+	int status = umad_port_choose(&u->wish, &io->info, err, err_size);
 
 	if (!status)
-		u->io.info.real_fd = fcntl(umad_get_fd(smi->port), F_GETFD) >= 0;
+		status = handle_open(u, smi, err, err_size);
+	if (!status)
+		io->info.real_fd = fcntl(umad_get_fd(smi->port), F_GETFD) >= 0;
 	for (unsigned i = HANDLE_SMI + 1; !status && i < HANDLES; i++) {
-		if (u->io.info.real_fd)
+		if (io->info.real_fd)
 			status = handle_open(u, &u->handles[i], err, err_size);
 		else
 			u->handles[i].port = smi->port;
 	}
-	return status;
-}
-
-/*
- * The kernel hands requests of a class to one agent a port; it says EINVAL, or EPERM by libibumad,
- * to a second.
- */
-static int port_register(struct umad_io *u, char *err, size_t err_size)
-{
 	errno = 0;
-	if (!agents_register(u))
-		return 0;
-	snprintf(err, err_size,
-		 "%s port %u: cannot register for SMPs: %s (does another subnet manager run here?)",
-		 u->io.info.device, u->io.info.port, strerror(errno));
-	return umad_is_gone(errno) ? -ENODEV : -EBUSY;
-}
-
-/* Without it the loop itself writes long answers. */
-static void writer_start(struct umad_io *u)
-{
-	u->writer = umad_writer_new(u->loop, umad_written, u);
-	if (!u->writer)
-		log_line(LOG_MAD, LOG_WARNING,
-			 "long SA answers are written by the event loop: no descriptor for their "
-			 "thread: %s",
-			 strerror(errno));
-}
-
-static int umad_io_open(struct io *io, char *err, size_t err_size)
-{
-	struct umad_io *u = (struct umad_io *)io;
-	int status = umad_port_choose(&u->wish, &io->info, err, err_size);
-
-	if (!status)
-		status = port_open(u, err, err_size);
-	if (!status)
-		status = port_register(u, err, err_size);
+	if (!status && agents_register(u)) {
+		snprintf(
+			err, err_size,
+			"%s port %u: cannot register for SMPs: %s (does another subnet manager run "
+			"here?)",
+			io->info.device, io->info.port, strerror(errno));
+		status = umad_is_gone(errno) ? -ENODEV : -EBUSY;
+	}
 	if (status) {
 		umad_io_close(io);
 		return status;
 	}
 	umad_buffers_open(u);
-	if (u->io.info.real_fd)
-		writer_start(u);
+	if (io->info.real_fd)
+		u->writer = umad_writer_new(u->loop, umad_written, u);
+	if (io->info.real_fd && !u->writer)
+		log_line(LOG_MAD, LOG_WARNING,
+			 "long SA answers are written by the event loop: no descriptor for their "
+			 "thread: %s",
+			 strerror(errno));
 	umad_receive_start(u);
 	log_line(LOG_MAD, LOG_NOTICE, "%s port %u: opened: port GUID 0x%016llx, LID %u, link %s",
 		 io->info.device, io->info.port, (unsigned long long)io->info.port_guid,

@@ -2,7 +2,7 @@
 /*
  * Transactions over one port: queue -> window -> wire -> answer, retry or time-out.
  *
- * A request waits in the queue (xact_queue.h), where devices take turns. Whenever the window has
+ * A request waits in the queue (xact.h), where devices take turns. Whenever the window has
  * room the next one is sent.
  *
  * Tries that are out stand in one ring by deadline, and one timer serves them all. A lost try goes
@@ -12,21 +12,46 @@
  * The window is TCP's: one more after each window of clean answers while it was in use to the full,
  * half after a loss, but only once for all the tries that were out together.
  *
- * Where a port may hold one of several M_Keys tries go with the others too: xact_key.c.
+ * Where a port may hold one of several M_Keys tries go with the others too (xact.h).
  *
  * A MAD with the response bit is an answer to a request of ours; a handler sees requests only. One
  * that says "busy" (status bit 0, IBA 13.4.7) is as good as none while tries are left; one with an
- * impossible field (wire_flaw.h) too, and the next try goes at once.
+ * impossible field (wire_flaw()) too, and the next try goes at once.
  */
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "fm/mad/io.h"
 #include "fm/mad/mad.h"
-#include "fm/mad/xact_key.h"
-#include "fm/mad/xact_queue.h"
+#include "fm/mad/xact.h"
 #include "topology/base/mem.h"
+
+/* ---- Io -------------------------------------------------------------------------------------- */
+
+struct io_body *io_body_new(uint8_t *data)
+{
+	struct io_body *body = mem_alloc(1, sizeof(*body));
+
+	*body = (struct io_body){ data, 1 };
+	return body;
+}
+
+void io_body_ref(struct io_body *body)
+{
+	body->refs++;
+}
+
+void io_body_unref(struct io_body *body)
+{
+	if (--body->refs)
+		return;
+	free(body->data);
+	free(body);
+}
+
+/* ---- Mad ------------------------------------------------------------------------------------- */
 
 #define WINDOW_START	 32
 #define WINDOW_MIN	 4
@@ -66,39 +91,11 @@ struct mad {
 	struct handler handlers[256]; /* by management class */
 };
 
-static struct xact *first_of(const struct link *head)
-{
-	return link_empty(head) ? NULL : (struct xact *)head->next;
-}
-
-/* ---- Window ---------------------------------------------------------------------------------- */
-
-static void window_grow(struct mad *mad)
-{
-	if (mad->window >= mad->conf.window_max || mad->in_flight < mad->window)
-		return;
-	if (++mad->clean < mad->window)
-		return;
-	mad->window++;
-	mad->clean = 0;
-}
-
-static void window_shrink(struct mad *mad, uint64_t sent_at)
-{
-	if (sent_at < mad->shrunk_at)
-		return;
-	mad->window = mad->window / 2 > WINDOW_MIN ? mad->window / 2 : WINDOW_MIN;
-	if (mad->window > mad->conf.window_max)
-		mad->window = mad->conf.window_max;
-	mad->clean = 0;
-	mad->shrunk_at = loop_now_us(mad->loop);
-}
-
 /* ---- Sending --------------------------------------------------------------------------------- */
 
 static void timeouts_arm(struct mad *mad)
 {
-	struct xact *x = first_of(&mad->sent);
+	struct xact *x = link_first(&mad->sent);
 	uint64_t now = loop_now_us(mad->loop);
 
 	/*
@@ -108,19 +105,6 @@ static void timeouts_arm(struct mad *mad)
 		return;
 	mad->timeouts_due = x->deadline;
 	loop_timer_set(mad->timeouts, x->deadline > now ? x->deadline - now : 0);
-}
-
-static void flight_enter(struct mad *mad, struct xact *x)
-{
-	struct link *where = mad->sent.prev;
-
-	while (where != &mad->sent && ((struct xact *)where)->deadline > x->deadline)
-		where = where->prev;
-	xact_queue_sent(&mad->queue, x);
-	link_insert(where, &x->link);
-	x->state = XACT_SENT;
-	mad->in_flight++;
-	timeouts_arm(mad);
 }
 
 static void flight_leave(struct mad *mad, struct xact *x)
@@ -140,15 +124,6 @@ static void leave(struct mad *mad, struct xact *x)
 
 /* ---- Out ------------------------------------------------------------------------------------- */
 
-static int io_send(struct mad *mad, const struct xact *x)
-{
-	struct io_addr to = xact_address(x);
-	uint8_t buf[WIRE_MAD_SIZE];
-
-	xact_encode(x, buf);
-	return mad->io->ops->send(mad->io, &to, buf, sizeof(buf), x->timeout_us / 1000);
-}
-
 static void send_failed(struct mad *mad, struct xact *x)
 {
 	xact_queue_leave(&mad->queue, x);
@@ -157,31 +132,17 @@ static void send_failed(struct mad *mad, struct xact *x)
 	loop_timer_set(mad->soon, 0);
 }
 
-static bool is_kept_back(const struct mad *mad, const struct xact *x)
-{
-	return mad->quiet && x->method == WIRE_SET && wire_is_smi(x->mgmt_class) &&
-	       x->attr_id != WIRE_SM_INFO;
-}
-
-static void count_sent(struct mad *mad, struct xact *x)
-{
-	bool again = x->tries++ > 0;
-
-	if (x->local)
-		return;
-	if (wire_is_smi(x->mgmt_class))
-		mad->stats.sent++;
-	else
-		mad->stats.sent_gmps++;
-	mad->stats.retried += again;
-}
-
 /* A first try that cannot be sent ends the transaction; a later one counts as lost on the way. */
 static void xact_transmit(struct mad *mad, struct xact *x)
 {
+	struct mad_stats *stats = &mad->stats;
+	struct link *where = mad->sent.prev;
+	bool smi = wire_is_smi(x->mgmt_class);
+	uint8_t buf[WIRE_MAD_SIZE];
+	struct io_addr to;
 	int status;
 
-	if (is_kept_back(mad, x)) {
+	if (mad->quiet && smi && x->method == WIRE_SET && x->attr_id != WIRE_SM_INFO) {
 		send_failed(mad, x);
 		return;
 	}
@@ -190,7 +151,9 @@ static void xact_transmit(struct mad *mad, struct xact *x)
 	if (x->path_of)
 		x->path_of(x->arg, &x->path);
 	xact_key_choose(&mad->keys, x);
-	status = io_send(mad, x);
+	xact_encode(x, buf);
+	to = xact_address(x);
+	status = mad->io->ops->send(mad->io, &to, buf, sizeof(buf), x->timeout_us / 1000);
 	if (status == -EAGAIN) {
 		mad->blocked = true;
 		loop_timer_set(mad->soon, BLOCKED_RETRY_US);
@@ -200,30 +163,38 @@ static void xact_transmit(struct mad *mad, struct xact *x)
 		send_failed(mad, x);
 		return;
 	}
-	count_sent(mad, x);
+	if (!x->local) {
+		stats->sent += smi;
+		stats->sent_gmps += !smi;
+		stats->retried += x->tries > 0;
+	}
+	x->tries++;
 	x->sent_at = loop_now_us(mad->loop);
 	x->deadline = x->sent_at + x->timeout_us;
-	flight_enter(mad, x);
+	while (where != &mad->sent && ((struct xact *)where)->deadline > x->deadline)
+		where = where->prev;
+	xact_queue_sent(&mad->queue, x);
+	link_insert(where, &x->link);
+	x->state = XACT_SENT;
+	mad->in_flight++;
+	timeouts_arm(mad);
 }
 
 /*
  * Where a link died the window is full of requests that wait for their time-out: a few urgent ones,
  * which may find the reason, go beside them.
  */
-static unsigned room_for(const struct mad *mad, const struct xact *x)
-{
-	unsigned room = mad->window + (x->urgent ? URGENT_ROOM : 0);
-
-	return room < mad->conf.window_max ? room : mad->conf.window_max;
-}
-
 static void pump(struct mad *mad)
 {
 	struct xact *x;
 
-	while (!mad->blocked && (x = xact_queue_next(&mad->queue)) &&
-	       mad->in_flight < room_for(mad, x))
+	while (!mad->blocked && (x = xact_queue_next(&mad->queue))) {
+		unsigned window = mad->window + (x->urgent ? URGENT_ROOM : 0);
+
+		if (mad->in_flight >= window || mad->in_flight >= mad->conf.window_max)
+			break;
 		xact_transmit(mad, x);
+	}
 	if (mad->io->ops->expect)
 		mad->io->ops->expect(mad->io, mad->in_flight);
 }
@@ -249,8 +220,13 @@ static void try_lost(struct mad *mad, struct xact *x)
 {
 	bool key_doubted = xact_key_failed(&mad->keys, x);
 
-	if (!x->doubtful && !key_doubted)
-		window_shrink(mad, x->sent_at);
+	if (!x->doubtful && !key_doubted && x->sent_at >= mad->shrunk_at) {
+		mad->window = mad->window / 2 > WINDOW_MIN ? mad->window / 2 : WINDOW_MIN;
+		if (mad->window > mad->conf.window_max)
+			mad->window = mad->conf.window_max;
+		mad->clean = 0;
+		mad->shrunk_at = loop_now_us(mad->loop);
+	}
 	flight_leave(mad, x);
 	if (x->tries <= x->retries) {
 		xact_queue_again(&mad->queue, x);
@@ -266,105 +242,87 @@ static void timeouts_cb(void *arg)
 	uint64_t now = loop_now_us(mad->loop);
 	struct xact *x;
 
-	while ((x = first_of(&mad->sent)) && x->deadline <= now)
+	while ((x = link_first(&mad->sent)) && x->deadline <= now)
 		try_lost(mad, x);
 	timeouts_arm(mad);
 	pump(mad);
-}
-
-/* Requests that are out end by their time-outs, or are cancelled. */
-static void port_is_lost(struct mad *mad)
-{
-	char why[128];
-
-	snprintf(why, sizeof(why), "%s port %u: the device has gone: %s", mad->io->info.device,
-		 mad->io->info.port, strerror(mad->lost));
-	mad->lost = 0;
-	mad_close(mad);
-	if (mad->lost_fn)
-		mad->lost_fn(mad->lost_arg, why);
 }
 
 static void soon_cb(void *arg)
 {
 	struct mad *mad = arg;
 	struct xact *x;
+	char why[128];
 
-	if (mad->lost)
-		port_is_lost(mad);
+	if (mad->lost) { /* requests that are out end by their time-outs, or are cancelled */
+		snprintf(why, sizeof(why), "%s port %u: the device has gone: %s",
+			 mad->io->info.device, mad->io->info.port, strerror(mad->lost));
+		mad->lost = 0;
+		mad_close(mad);
+		if (mad->lost_fn)
+			mad->lost_fn(mad->lost_arg, why);
+	}
 	mad->blocked = false;
-	while ((x = first_of(&mad->failed)))
+	while ((x = link_first(&mad->failed)))
 		xact_finish(mad, x, (struct mad_answer){ .result = MAD_SEND_FAILED });
 	pump(mad);
 }
 
 /* ---- Receiving ------------------------------------------------------------------------------- */
 
-/* A received MAD. `len` is as received: a message that RMPP put together may have less than 256. */
-struct incoming {
-	const struct io_addr *from;
-	struct wire_mad mad;
-	uint8_t *raw;
-	size_t len;
-};
-
-static struct mad_answer answer_of(const struct incoming *in)
+/*
+ * `len` is as received: a message that RMPP put together may have less than a MAD. Where a field is
+ * impossible nothing was lost: the window stays.
+ */
+static void answer_take(struct mad *mad, uint16_t from, const struct wire_mad *m, uint8_t *raw,
+			size_t len)
 {
-	bool smi = wire_is_smi(in->mad.mgmt_class);
-
-	return (struct mad_answer){
-		.result = in->mad.status ? MAD_STATUS : MAD_OK,
-		.status = in->mad.status,
-		.data = smi ? wire_smp_data(in->raw) : wire_gmp_data(in->raw),
-		.length = smi ? WIRE_SMP_DATA : in->len - WIRE_MAD_HEADER,
-	};
-}
-
-/* Nothing was lost: the window stays. A try that was given up for lost is in the queue already. */
-static void answer_drop(struct mad *mad, struct xact *x, struct mad_answer answer)
-{
-	mad->stats.dropped_malformed++;
-	if (x->state != XACT_SENT)
-		return;
-	flight_leave(mad, x);
-	if (x->tries <= x->retries) {
-		xact_queue_again(&mad->queue, x);
-	} else {
-		answer.result = MAD_TIMEOUT;
-		xact_finish(mad, x, answer);
-	}
-	pump(mad);
-}
-
-static void answer_take(struct mad *mad, const struct incoming *in)
-{
-	const struct wire_mad *m = &in->mad;
 	struct xact *x = xact_by_tid(&mad->table, (uint32_t)m->tid);
-	struct mad_answer answer;
+	struct mad_stats *stats = &mad->stats;
+	bool smi = wire_is_smi(m->mgmt_class);
+	struct mad_answer answer = {
+		.result = m->status ? MAD_STATUS : MAD_OK,
+		.status = m->status,
+		.data = smi ? wire_smp_data(raw) : wire_gmp_data(raw),
+		.length = smi ? WIRE_SMP_DATA : len - WIRE_MAD_HEADER,
+	};
 
 	if (!x || !x->tries) {
-		mad->stats.dropped_late++;
+		stats->dropped_late++;
 		return;
 	}
-	if (!xact_answered_by(x, m, in->from->lid)) {
-		mad->stats.dropped_mismatch++;
+	if (!xact_answered_by(x, m, from)) {
+		stats->dropped_mismatch++;
 		return;
 	}
 	if (m->status & STATUS_BUSY && x->tries <= x->retries)
 		return;
-	answer = answer_of(in);
-	answer.flaw = xact_flaw(x, m, in->raw);
+	if (smi && !m->status)
+		answer.flaw =
+			wire_flaw(x->attr_id, x->attr_mod, x->method == WIRE_SET, answer.data);
 	if (answer.flaw) {
-		answer_drop(mad, x, answer);
+		stats->dropped_malformed++;
+		if (x->state != XACT_SENT)
+			return; /* given up for lost: it is in the queue already */
+		flight_leave(mad, x);
+		if (x->tries <= x->retries) {
+			xact_queue_again(&mad->queue, x);
+		} else {
+			answer.result = MAD_TIMEOUT;
+			xact_finish(mad, x, answer);
+		}
+		pump(mad);
 		return;
 	}
-	if (x->state == XACT_SENT)
-		window_grow(mad);
+	if (x->state == XACT_SENT && mad->window < mad->conf.window_max &&
+	    mad->in_flight >= mad->window && ++mad->clean >= mad->window) {
+		mad->window++;
+		mad->clean = 0;
+	}
 	leave(mad, x); /* the queue: a try was given up for lost */
-	mad->stats.answered++;
+	stats->answered++;
+	stats->bad_status += m->status != 0;
 	xact_key_worked(&mad->keys, x, !m->status);
-	if (m->status)
-		mad->stats.bad_status++;
 	xact_finish(mad, x, answer);
 	pump(mad);
 }
@@ -372,26 +330,26 @@ static void answer_take(struct mad *mad, const struct incoming *in)
 static void recv_cb(void *arg, const struct io_addr *from, const uint8_t *raw, size_t len)
 {
 	struct mad *mad = arg;
-	uint8_t whole[WIRE_MAD_SIZE] = { 0 };
-	struct incoming in = { .from = from, .raw = (uint8_t *)raw, .len = len };
-	struct handler *handler;
+	uint8_t whole[WIRE_MAD_SIZE] = { 0 }, *bytes = (uint8_t *)raw;
+	bool is_short = wire_mad_is_short_rmpp(raw, len);
+	size_t size = is_short ? sizeof(whole) : len;
+	const struct handler *handler;
+	struct wire_mad m;
 
-	if (wire_mad_is_short_rmpp(raw, len)) {
-		in.raw = memcpy(whole, raw, len);
-		len = sizeof(whole);
-	}
-	if (wire_mad_decode(in.raw, len, &in.mad)) {
+	if (is_short)
+		bytes = memcpy(whole, raw, len);
+	if (wire_mad_decode(bytes, size, &m)) {
 		mad->stats.dropped_short++;
 		return;
 	}
-	if (in.mad.method & WIRE_RESPONSE) {
-		answer_take(mad, &in);
+	if (m.method & WIRE_RESPONSE) {
+		answer_take(mad, from->lid, &m, bytes, len);
 		return;
 	}
 	mad->stats.unsolicited++;
-	handler = &mad->handlers[in.mad.mgmt_class];
+	handler = &mad->handlers[m.mgmt_class];
 	if (handler->fn)
-		handler->fn(handler->arg, from, &in.mad, in.raw, len);
+		handler->fn(handler->arg, from, &m, bytes, size);
 }
 
 static void failed_cb(void *arg, uint64_t tid)
@@ -466,30 +424,18 @@ void mad_free(struct mad *mad)
 	free(mad);
 }
 
-static void xact_fill(struct mad *mad, struct xact *x, const struct mad_request *request)
-{
-	unsigned timeout_ms = request->timeout_ms ? request->timeout_ms : mad->conf.timeout_ms;
-
-	xact_take_request(x, request);
-	x->urgent = request->urgent;
-	x->doubtful = request->doubtful;
-	x->local = request->local;
-	x->key = request->key;
-	x->key_given = request->key != 0;
-	x->timeout_us = timeout_ms * 1000;
-	x->retries = request->once ? 0 : request->retries ? request->retries : mad->conf.retries;
-	x->device = xact_device_get(&mad->queue, request->device);
-}
-
 mad_token mad_send(struct mad *mad, const struct mad_request *request, mad_done_fn *fn, void *arg)
 {
 	struct xact *x = xact_new(&mad->table);
-	mad_token token = xact_token(x);
+	mad_token token = (mad_token)x->generation << 32 | x->index;
+	unsigned timeout_ms = request->timeout_ms ? request->timeout_ms : mad->conf.timeout_ms;
 
 	assert(!request->path || request->path->hops <= WIRE_MAX_HOPS);
-	xact_fill(mad, x, request);
+	xact_take_request(x, request);
+	x->timeout_us = timeout_ms * 1000;
+	x->retries = request->once ? 0 : request->retries ? request->retries : mad->conf.retries;
+	x->device = xact_device_get(&mad->queue, request->device);
 	x->fn = fn;
-	x->path_of = request->path_of;
 	x->arg = arg;
 	xact_queue_add(&mad->queue, x);
 	pump(mad);

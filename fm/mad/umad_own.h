@@ -6,11 +6,118 @@
 #ifndef FMD_MAD_UMAD_OWN_H
 #define FMD_MAD_UMAD_OWN_H
 
+#include <stdbool.h>
+#include <stdint.h>
 #include "fm/mad/io.h"
-#include "fm/mad/sa_share.h"
-#include "fm/mad/umad_port.h"
-#include "fm/mad/umad_writer.h"
 #include "fm/mad/wire.h"
+
+/* ---- Which local port to run on -------------------------------------------------------------- */
+
+struct umad_wish {	 /* of the configuration */
+	guid_t guid;	 /* the port's; 0 = any */
+	char device[32]; /* "" = any */
+	unsigned port;	 /* of that device; 0 = any */
+};
+
+/*
+ * Whether the vital product data in this file are of an adapter that leads to NVSwitches: their
+ * keyword SMDL says SW_MNG.
+ */
+bool umad_port_manages_nvswitches(const char *vpd_path);
+
+/* ---- Long answers, written by a thread of their own ------------------------------------------ */
+
+/*
+ * An RMPP answer is one write(), in which the kernel makes all its segments: 64 MB of records are
+ * 335,000 of them, a tenth of a second or more. Nothing else of this program waits for that: the
+ * answer is put together and written by the thread, which begins with the first that is given and
+ * ends with the writer. All else happens in the loop: what is written is reported there, and bodies
+ * are given back there.
+ *
+ * The kernel keeps an answer until its last segment is acknowledged, eight seconds where nobody
+ * does, and reports neither. So the bound is on what may be under way: each LID's level, and that
+ * of all, runs out in that time.
+ */
+
+#define UMAD_WRITER_EACH    (128ull << 20) /* bytes under way to one LID */
+#define UMAD_WRITER_ALL	    (1024ull << 20)
+#define UMAD_WRITER_LIFE_US 8000000ull /* of an answer that nobody acknowledges, all tries */
+
+struct umad_writer;
+
+struct umad_written {
+	int error; /* errno; 0 = the kernel has it */
+	uint16_t lid;
+	size_t len;
+	unsigned left; /* answers that are still to be written */
+};
+typedef void umad_written_fn(void *arg, const struct umad_written *written);
+
+/*
+ * address: umad's header, complete, of umad_size() bytes. The answer is head and what body has
+ * behind as many bytes, len bytes in all.
+ */
+struct umad_answer {
+	int port, agent;
+	int timeout_ms, retries; /* of an acknowledgement; 0 = the kernel's 2 s */
+	uint16_t lid;
+	const void *address;
+	const uint8_t *head;
+	size_t head_len, len;
+	struct io_body *body;
+};
+
+/*
+ * The caller's; fn is called from the loop when an answer was written, or could not be. NULL: there
+ * is no descriptor for the thread's reports (errno says why), so answers are written by the loop.
+ */
+struct umad_writer *umad_writer_new(struct loop *loop, umad_written_fn *fn, void *arg);
+/* Waits for the write() that is out, if one is; the rest is dropped. NULL is fine. */
+void umad_writer_free(struct umad_writer *w);
+/*
+ * Queues an answer for the thread: address and head are copied, of body a reference is taken. 0;
+ * -EAGAIN: too much is under way already; other -errno: the thread could not be started.
+ */
+int umad_writer_give(struct umad_writer *w, const struct umad_answer *answer);
+/* Answers given and not reported yet: until then nothing else may be done with their descriptor. */
+unsigned umad_writer_left(const struct umad_writer *w);
+/*
+ * Counts an answer that was written without the thread. False, and nothing is counted: too much is
+ * under way.
+ */
+bool umad_writer_count(struct umad_writer *w, uint16_t lid, size_t len);
+
+/* ---- How much of the time requests to the SA may take ---------------------------------------- */
+
+/*
+ * Without other work all that they want; while a fault is being answered, or an update is under
+ * way, one part in SA_SHARE_PART of the time that passes, however often the loop comes round
+ * meanwhile. Requests that nobody reads wait in the kernel (200,000 MADs), and hosts repeat theirs.
+ *
+ * Pure: times are given.
+ */
+
+#define SA_SHARE_PART 20
+
+struct sa_share {	/* all 0: nothing was seen yet */
+	uint64_t at_us; /* when it was looked at last */
+	/*
+	 * in parts of a microsecond, SA_SHARE_PART to one; below 0: more was taken than there was
+	 */
+	int64_t left;
+};
+
+/*
+ * It is now_us, and other work is under way or not. True: another request, or a few, may be served.
+ * At most a part of slice_us is saved up.
+ */
+bool sa_share_may(struct sa_share *share, uint64_t now_us, uint64_t slice_us, bool busy);
+/*
+ * Requests took so long, of processor time; where no other work was under way that costs nothing.
+ */
+void sa_share_spend(struct sa_share *share, uint64_t us);
+
+/* ---- The port, its descriptors and agents ---------------------------------------------------- */
 
 #define UMAD_BLOCK_MS 1 /* the other events wait no longer than that */
 
@@ -62,8 +169,6 @@ bool umad_is_gone(int error);		    /* errno says that there is no such device an
  * of the kernel's header format.
  */
 void umad_buffers_open(struct umad_io *u);
-/* Enlarges a buffer that holds fewer than len bytes of a MAD; the buffer may move. */
-void umad_buffer_fit(void **buf, size_t *size, size_t len);
 /* The descriptor of an agent (AGENT_ ..): one of u->handles, never NULL. */
 struct handle *umad_handle_of(struct umad_io *u, int agent);
 
@@ -81,10 +186,9 @@ void umad_io_expect(struct io *io, unsigned outstanding);
 void umad_receive_start(struct umad_io *u);
 void umad_receive_stop(struct umad_io *u);
 /*
- * Requests for tables are left unread while the writer has their descriptor, until umad_written()
- * says that it has ended (umad_written_fn).
+ * The writer's umad_written_fn. Until it says that all is written requests for tables are left
+ * unread: the writer has their descriptor.
  */
-void umad_receive_pause(struct umad_io *u);
 void umad_written(void *arg, const struct umad_written *written);
 
 #endif

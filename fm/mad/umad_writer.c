@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include <complib/cl_qlist.h>
 #include <infiniband/umad.h>
-#include "fm/mad/umad_writer.h"
+#include "fm/mad/umad_own.h"
 #include "fm/loop/thread.h"
 #include "topology/base/mem.h"
 
@@ -65,52 +65,28 @@ static int write_out(const struct umad_writer *w, const struct job *job)
 	return error;
 }
 
-static struct job *next_job(struct umad_writer *w)
-{
-	struct job *job = NULL;
-
-	pthread_mutex_lock(&w->lock);
-	while (!w->ends && !cl_qlist_count(&w->todo))
-		pthread_cond_wait(&w->given, &w->lock);
-	if (!w->ends)
-		job = (struct job *)cl_qlist_remove_head(&w->todo);
-	pthread_mutex_unlock(&w->lock);
-	return job;
-}
-
-static void hand_back(struct umad_writer *w, struct job *job)
-{
-	const uint64_t one = 1;
-	ssize_t written;
-
-	pthread_mutex_lock(&w->lock);
-	cl_qlist_insert_tail(&w->done, &job->item);
-	pthread_mutex_unlock(&w->lock);
-	written = write(w->done_fd, &one, sizeof(one)); /* there is room for 2^64 */
-	(void)written;
-}
-
 static void *thread_main(void *arg)
 {
 	struct umad_writer *w = arg;
+	const uint64_t one = 1;
 	struct job *job;
+	ssize_t written;
 
-	while ((job = next_job(w))) {
+	for (;;) {
+		pthread_mutex_lock(&w->lock);
+		while (!w->ends && !cl_qlist_count(&w->todo))
+			pthread_cond_wait(&w->given, &w->lock);
+		job = w->ends ? NULL : (struct job *)cl_qlist_remove_head(&w->todo);
+		pthread_mutex_unlock(&w->lock);
+		if (!job)
+			return NULL;
 		job->error = write_out(w, job);
-		hand_back(w, job);
+		pthread_mutex_lock(&w->lock);
+		cl_qlist_insert_tail(&w->done, &job->item);
+		pthread_mutex_unlock(&w->lock);
+		written = write(w->done_fd, &one, sizeof(one)); /* there is room for 2^64 */
+		(void)written;
 	}
-	return NULL;
-}
-
-static int begin(struct umad_writer *w)
-{
-	int error;
-
-	if (w->started)
-		return 0;
-	error = thread_start(&w->thread, thread_main, w);
-	w->started = !error;
-	return -error;
 }
 
 /* ---- The loop -------------------------------------------------------------------------------- */
@@ -145,11 +121,12 @@ unsigned umad_writer_left(const struct umad_writer *w)
 
 int umad_writer_give(struct umad_writer *w, const struct umad_answer *answer)
 {
-	int status = begin(w);
+	int error = w->started ? 0 : thread_start(&w->thread, thread_main, w);
 	struct job *job;
 
-	if (status)
-		return status;
+	if (error)
+		return -error;
+	w->started = true;
 	if (!umad_writer_count(w, answer->lid, answer->len))
 		return -EAGAIN;
 	job = mem_alloc(1, sizeof(*job));
@@ -179,25 +156,18 @@ static void drop(cl_qlist_t *jobs)
 		job_free((struct job *)item);
 }
 
-static struct job *take_done(struct umad_writer *w)
-{
-	struct job *job = NULL;
-
-	pthread_mutex_lock(&w->lock);
-	if (cl_qlist_count(&w->done))
-		job = (struct job *)cl_qlist_remove_head(&w->done);
-	pthread_mutex_unlock(&w->lock);
-	return job;
-}
-
 /* Reports one answer a round: fn may close the port, and free this writer with it. */
 static void done_cb(void *arg, unsigned events)
 {
 	struct umad_writer *w = arg;
 	struct umad_written written;
-	struct job *job = take_done(w);
+	struct job *job = NULL;
 	uint64_t count;
 
+	pthread_mutex_lock(&w->lock);
+	if (cl_qlist_count(&w->done))
+		job = (struct job *)cl_qlist_remove_head(&w->done);
+	pthread_mutex_unlock(&w->lock);
 	if (!job || read(w->done_fd, &count, sizeof(count)) != sizeof(count))
 		return;
 	written = (struct umad_written){ job->error, job->answer.lid, job->answer.len, --w->left };

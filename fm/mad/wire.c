@@ -34,17 +34,6 @@ _Static_assert(offsetof(ib_sa_mad_t, sm_key) == 36, "SA header");
 
 /* ---- MAD header ------------------------------------------------------------------------------ */
 
-static void dr_encode(const struct wire_mad *mad, ib_smp_t *smp)
-{
-	if (mad->returning)
-		smp->status |= IB_SMP_DIRECTION;
-	smp->hop_ptr = mad->hop_ptr;
-	smp->hop_count = mad->hop_count;
-	smp->dr_slid = cl_hton16(mad->dr_slid);
-	smp->dr_dlid = cl_hton16(mad->dr_dlid);
-	memcpy(smp->initial_path, mad->path, sizeof(smp->initial_path));
-}
-
 void wire_mad_encode(const struct wire_mad *mad, uint8_t buf[WIRE_MAD_SIZE])
 {
 	ib_smp_t smp;
@@ -60,24 +49,21 @@ void wire_mad_encode(const struct wire_mad *mad, uint8_t buf[WIRE_MAD_SIZE])
 	smp.attr_mod = cl_hton32(mad->attr_mod);
 	if (wire_is_smi(mad->mgmt_class))
 		smp.m_key = cl_hton64(mad->key);
-	if (mad->mgmt_class == WIRE_SMI_DR)
-		dr_encode(mad, &smp);
+	if (mad->mgmt_class == WIRE_SMI_DR) {
+		if (mad->returning)
+			smp.status |= IB_SMP_DIRECTION;
+		smp.hop_ptr = mad->hop_ptr;
+		smp.hop_count = mad->hop_count;
+		smp.dr_slid = cl_hton16(mad->dr_slid);
+		smp.dr_dlid = cl_hton16(mad->dr_dlid);
+		memcpy(smp.initial_path, mad->path, sizeof(smp.initial_path));
+	}
 	memcpy(buf, &smp, sizeof(smp));
 	if (mad->mgmt_class == WIRE_SA) {
 		ib_net64_t key = cl_hton64(mad->key);
 
 		memcpy(buf + offsetof(ib_sa_mad_t, sm_key), &key, sizeof(key));
 	}
-}
-
-static void dr_decode(const ib_smp_t *smp, struct wire_mad *mad)
-{
-	mad->returning = smp->status & IB_SMP_DIRECTION;
-	mad->hop_ptr = smp->hop_ptr;
-	mad->hop_count = smp->hop_count;
-	mad->dr_slid = cl_ntoh16(smp->dr_slid);
-	mad->dr_dlid = cl_ntoh16(smp->dr_dlid);
-	memcpy(mad->path, smp->initial_path, sizeof(mad->path));
 }
 
 int wire_mad_decode_header(const uint8_t *buf, size_t len, struct wire_mad *mad)
@@ -122,7 +108,12 @@ int wire_mad_decode(const uint8_t *buf, size_t len, struct wire_mad *mad)
 		/* The hop pointer stands one past the count at the route's end (IBA 14.2.2.2). */
 		if (smp.hop_count > WIRE_MAX_HOPS || smp.hop_ptr > WIRE_MAX_HOPS + 1)
 			return -EBADMSG;
-		dr_decode(&smp, mad);
+		mad->returning = smp.status & IB_SMP_DIRECTION;
+		mad->hop_ptr = smp.hop_ptr;
+		mad->hop_count = smp.hop_count;
+		mad->dr_slid = cl_ntoh16(smp.dr_slid);
+		mad->dr_dlid = cl_ntoh16(smp.dr_dlid);
+		memcpy(mad->path, smp.initial_path, sizeof(mad->path));
 	}
 	if (mad->mgmt_class == WIRE_SA) {
 		ib_net64_t key;
@@ -227,10 +218,6 @@ static void port_link_decode(const ib_port_info_t *pi, struct wire_port_info *ou
 	out->speed_ext_active = pi->link_speed_ext >> 4;
 	out->speed_ext_supported = pi->link_speed_ext & 0xf;
 	out->speed_ext_enabled = pi->link_speed_ext_enabled & 0x1f;
-}
-
-static void port_qos_decode(const ib_port_info_t *pi, struct wire_port_info *out)
-{
 	out->neighbor_mtu = pi->mtu_smsl >> 4;
 	out->sm_sl = pi->mtu_smsl & 0xf;
 	out->vl_cap = pi->vl_cap >> 4;
@@ -276,7 +263,6 @@ void wire_port_info_decode(const uint8_t data[64], struct wire_port_info *out)
 		.capmask2 = cl_ntoh16(pi.capability_mask2),
 	};
 	port_link_decode(&pi, out);
-	port_qos_decode(&pi, out);
 }
 
 void wire_port_lanes_decode(const uint8_t data[64], struct wire_port_lanes *out)
@@ -312,10 +298,6 @@ static void port_link_encode(const struct wire_port_info *in, ib_port_info_t *pi
 					(in->link_roundtrip & 0xffffff));
 	pi->link_speed_ext = nibbles(in->speed_ext_active, in->speed_ext_supported);
 	pi->link_speed_ext_enabled = in->speed_ext_enabled & 0x1f;
-}
-
-static void port_qos_encode(const struct wire_port_info *in, ib_port_info_t *pi)
-{
 	pi->mtu_smsl = nibbles(in->neighbor_mtu, in->sm_sl);
 	pi->vl_cap = nibbles(in->vl_cap, in->init_type);
 	pi->vl_high_limit = in->vl_high_limit;
@@ -351,7 +333,6 @@ void wire_port_info_encode(const struct wire_port_info *in, uint8_t data[64])
 	};
 
 	port_link_encode(in, &pi);
-	port_qos_encode(in, &pi);
 	memcpy(data, &pi, sizeof(pi));
 }
 
@@ -495,4 +476,252 @@ void wire_pkeys_encode(const uint16_t pkeys[32], uint8_t data[64])
 		data[2 * i] = (uint8_t)(pkeys[i] >> 8);
 		data[2 * i + 1] = (uint8_t)pkeys[i];
 	}
+}
+
+/* ---- Notices --------------------------------------------------------------------------------- */
+
+/*
+ * Notices (IBA 13.4.8.2) and the trap details of 14.2.5.1, which are laid out by trap number:
+ *   64-67    a GID at byte 6
+ *   128      the switch's LID at byte 0
+ *   129-131  LID at 2, port at 4
+ *   144      LID at 2, CapabilityMask at 6, bit 0 of byte 5 = other local changes; of bytes 10-11
+ *            bit 0 = NodeDescription changed, bit 3 = SM priority changed
+ *   145      LID at 2, system image GUID at 6
+ *   256-258  LID of who had the wrong key at 2
+ *   259      the same, and the switch's port at 50
+ * The encoder starts from the raw details and lays these fields over them, so that decode and
+ * encode give the bytes back.
+ */
+
+#define ISSUER_GID_SIZE 16
+
+enum details {
+	DETAILS_OTHER,
+	DETAILS_GID,
+	DETAILS_LINK,
+	DETAILS_PORT,
+	DETAILS_LOCAL,
+	DETAILS_GUID,
+	DETAILS_KEY,
+	DETAILS_SWITCH_KEY
+};
+
+_Static_assert(sizeof(ib_mad_notice_attr_t) == WIRE_SMP_DATA + ISSUER_GID_SIZE, "Notice");
+
+static enum details details_kind(bool generic, uint16_t trap)
+{
+	if (!generic)
+		return DETAILS_OTHER;
+	if (trap >= 64 && trap <= 67)
+		return DETAILS_GID;
+	if (trap >= 129 && trap <= 131)
+		return DETAILS_PORT;
+	if (trap >= 256 && trap <= 258)
+		return DETAILS_KEY;
+	switch (trap) {
+	case 128:
+		return DETAILS_LINK;
+	case 144:
+		return DETAILS_LOCAL;
+	case 145:
+		return DETAILS_GUID;
+	case 259:
+		return DETAILS_SWITCH_KEY;
+	default:
+		return DETAILS_OTHER;
+	}
+}
+
+static bool local_change(const ib_mad_notice_attr_t *ntc, uint16_t flag)
+{
+	return (ntc->data_details.ntc_144.local_changes & TRAP_144_MASK_OTHER_LOCAL_CHANGES) &&
+	       (ntc->data_details.ntc_144.change_flgs & flag);
+}
+
+void wire_notice_decode(const uint8_t data[64], struct wire_notice *out)
+{
+	ib_mad_notice_attr_t ntc = { 0 };
+
+	memcpy(&ntc, data, WIRE_SMP_DATA);
+	*out = (struct wire_notice){
+		.generic = ntc.generic_type & 0x80,
+		.type = ntc.generic_type & 0x7f,
+		.producer = (uint32_t)ntc.g_or_v.generic.prod_type_msb << 16 |
+			    cl_ntoh16(ntc.g_or_v.generic.prod_type_lsb),
+		.trap = cl_ntoh16(ntc.g_or_v.generic.trap_num),
+		.issuer_lid = cl_ntoh16(ntc.issuer_lid),
+		.toggle = cl_ntoh16(ntc.toggle_count) & 0x8000,
+		.count = cl_ntoh16(ntc.toggle_count) & 0x7fff,
+	};
+	memcpy(out->details, ntc.data_details.raw_data.details, sizeof(out->details));
+	switch (details_kind(out->generic, out->trap)) {
+	case DETAILS_GID:
+		memcpy(out->gid, ntc.data_details.ntc_64_67.gid.raw, sizeof(out->gid));
+		out->guid = cl_ntoh64(ntc.data_details.ntc_64_67.gid.unicast.interface_id);
+		break;
+	case DETAILS_LINK:
+		out->lid = cl_ntoh16(ntc.data_details.ntc_128.sw_lid);
+		break;
+	case DETAILS_PORT:
+		out->lid = cl_ntoh16(ntc.data_details.ntc_129_131.lid);
+		out->port = ntc.data_details.ntc_129_131.port_num;
+		break;
+	case DETAILS_LOCAL:
+		out->lid = cl_ntoh16(ntc.data_details.ntc_144.lid);
+		out->capmask = cl_ntoh32(ntc.data_details.ntc_144.new_cap_mask);
+		out->desc_changed = local_change(&ntc, TRAP_144_MASK_NODE_DESCRIPTION_CHANGE);
+		out->priority_changed = local_change(&ntc, TRAP_144_MASK_SM_PRIORITY_CHANGE);
+		break;
+	case DETAILS_GUID:
+		out->lid = cl_ntoh16(ntc.data_details.ntc_145.lid);
+		out->guid = cl_ntoh64(ntc.data_details.ntc_145.new_sys_guid);
+		break;
+	case DETAILS_SWITCH_KEY:
+		out->port = ntc.data_details.ntc_259.port_no;
+		out->lid = cl_ntoh16(ntc.data_details.ntc_259.lid1);
+		break;
+	case DETAILS_KEY:
+		out->lid = cl_ntoh16(ntc.data_details.ntc_257_258.lid1);
+		break;
+	case DETAILS_OTHER:
+		break;
+	}
+}
+
+void wire_notice_encode(const struct wire_notice *in, uint8_t data[64])
+{
+	ib_mad_notice_attr_t ntc = {
+		.generic_type = (uint8_t)((in->generic ? 0x80 : 0) | (in->type & 0x7f)),
+		.issuer_lid = cl_hton16(in->issuer_lid),
+		.toggle_count =
+			cl_hton16((uint16_t)((in->toggle ? 0x8000 : 0) | (in->count & 0x7fff))),
+	};
+
+	ntc.g_or_v.generic.prod_type_msb = (uint8_t)(in->producer >> 16);
+	ntc.g_or_v.generic.prod_type_lsb = cl_hton16((uint16_t)in->producer);
+	ntc.g_or_v.generic.trap_num = cl_hton16(in->trap);
+	memcpy(ntc.data_details.raw_data.details, in->details, sizeof(in->details));
+	switch (details_kind(in->generic, in->trap)) {
+	case DETAILS_GID:
+		memcpy(ntc.data_details.ntc_64_67.gid.raw, in->gid, sizeof(in->gid));
+		break;
+	case DETAILS_LINK:
+		ntc.data_details.ntc_128.sw_lid = cl_hton16(in->lid);
+		break;
+	case DETAILS_PORT:
+		ntc.data_details.ntc_129_131.lid = cl_hton16(in->lid);
+		ntc.data_details.ntc_129_131.port_num = in->port;
+		break;
+	case DETAILS_LOCAL:
+		ntc.data_details.ntc_144.lid = cl_hton16(in->lid);
+		ntc.data_details.ntc_144.new_cap_mask = cl_hton32(in->capmask);
+		if (in->desc_changed || in->priority_changed)
+			ntc.data_details.ntc_144.local_changes |= TRAP_144_MASK_OTHER_LOCAL_CHANGES;
+		if (in->desc_changed)
+			ntc.data_details.ntc_144.change_flgs |=
+				TRAP_144_MASK_NODE_DESCRIPTION_CHANGE;
+		if (in->priority_changed)
+			ntc.data_details.ntc_144.change_flgs |= TRAP_144_MASK_SM_PRIORITY_CHANGE;
+		break;
+	case DETAILS_GUID:
+		ntc.data_details.ntc_145.lid = cl_hton16(in->lid);
+		ntc.data_details.ntc_145.new_sys_guid = cl_hton64(in->guid);
+		break;
+	case DETAILS_SWITCH_KEY:
+		ntc.data_details.ntc_259.port_no = in->port;
+		ntc.data_details.ntc_259.lid1 = cl_hton16(in->lid);
+		break;
+	case DETAILS_KEY:
+		ntc.data_details.ntc_257_258.lid1 = cl_hton16(in->lid);
+		break;
+	case DETAILS_OTHER:
+		break;
+	}
+	memcpy(data, &ntc, WIRE_SMP_DATA);
+}
+
+/* ---- Impossible fields ----------------------------------------------------------------------- */
+
+#define ONES	      UINT64_MAX
+#define LFT_CAP_MOST  0xc000 /* unicast LIDs, and 0 */
+#define STATE_MOST    4	     /* Active */
+#define PHYS_MOST     7	     /* Phy Test */
+#define WIDTH_MOST    0x10   /* 2x; the others are 1x, 4x, 8x, 12x */
+#define SM_STATE_MOST 3
+
+enum { /* bytes of PortInfo (IBA 14.2.5.6) */
+       PORT_WIDTH = 31,
+       PORT_STATE,
+       PORT_PHYS,
+       PORT_SPEED = 35,
+       PORT_SPEED_EXT = 62,
+};
+
+static bool is_one_bit(unsigned value)
+{
+	return (value & (value - 1)) == 0; /* or none */
+}
+
+static bool is_all_zero(const uint8_t data[64])
+{
+	unsigned any = 0;
+
+	for (unsigned i = 0; i < 64; i++)
+		any |= data[i];
+	return !any;
+}
+
+const char *wire_node_info_flaw(const struct wire_node_info *info)
+{
+	bool is_switch = info->type == TOPO_SWITCH;
+
+	if (info->type < TOPO_CA || info->type > TOPO_ROUTER)
+		return "NodeType";
+	if (!info->node_guid || info->node_guid == ONES)
+		return "NodeGUID";
+	if ((!info->port_guid && !is_switch) || info->port_guid == ONES)
+		return "PortGUID";
+	if (!info->nports || info->nports == UINT8_MAX)
+		return "NumPorts";
+	if (info->local_port > info->nports || (!info->local_port && !is_switch))
+		return "LocalPortNum";
+	return NULL;
+}
+
+const char *wire_flaw(uint16_t attr_id, uint32_t attr_mod, bool set, const uint8_t data[64])
+{
+	uint8_t port = attr_mod & UINT8_MAX, state = data[PORT_STATE] & 0xf;
+	struct wire_switch_info sw;
+	struct wire_node_info node;
+	struct wire_sm_info sm;
+
+	switch (attr_id) {
+	case WIRE_NODE_INFO:
+		wire_node_info_decode(data, &node);
+		return wire_node_info_flaw(&node);
+	case WIRE_PORT_INFO:
+		if (state > STATE_MOST || (!state && port && !set))
+			return "PortState";
+		if (data[PORT_PHYS] >> 4 > PHYS_MOST)
+			return "PortPhysicalState";
+		if (!port || state < TOPO_INIT)
+			break;
+		if (data[PORT_WIDTH] > WIDTH_MOST || !is_one_bit(data[PORT_WIDTH]))
+			return "LinkWidthActive";
+		if (!is_one_bit(data[PORT_SPEED] >> 4))
+			return "LinkSpeedActive";
+		return is_one_bit(data[PORT_SPEED_EXT] >> 4) ? NULL : "LinkSpeedExtActive";
+	case WIRE_SWITCH_INFO:
+		wire_switch_info_decode(data, &sw);
+		if (sw.lft_cap > LFT_CAP_MOST)
+			return "LinearFDBCap";
+		break;
+	case WIRE_SM_INFO:
+		wire_sm_info_decode(data, &sm);
+		return sm.state > SM_STATE_MOST ? "SMState" : NULL;
+	default:
+		return NULL;
+	}
+	return set || !is_all_zero(data) ? NULL : "all fields are 0";
 }

@@ -69,39 +69,11 @@ void wire_perf_ask(uint8_t port, uint8_t data[WIRE_GMP_DATA])
 	memset(data + WIRE_PERF_OFFSET + AT(counter_select), 0xff, 2);
 }
 
-static uint64_t get_bytes(const uint8_t *at, unsigned bytes)
-{
-	uint64_t value = 0;
-
-	while (bytes--)
-		value = value << 8 | *at++;
-	return value;
-}
-
-static void put_bytes(uint8_t *at, unsigned bytes, uint64_t value)
-{
-	while (bytes--) {
-		at[bytes] = (uint8_t)value;
-		value >>= 8;
-	}
-}
-
 static uint64_t row_full(const struct row *row)
 {
 	if (!row->bits)
 		return 0;
 	return row->bits <= HIGH ? 15 : (1ull << row->bits) - 1;
-}
-
-static uint64_t row_get(const struct row *row, const uint8_t *attr)
-{
-	if (!row->bits)
-		return 0;
-	if (row->bits == HIGH)
-		return attr[row->at] >> 4;
-	if (row->bits == LOW)
-		return attr[row->at] & 15;
-	return get_bytes(attr + row->at, row->bits / 8);
 }
 
 void wire_perf_decode(const uint8_t data[WIRE_GMP_DATA], struct wire_perf *out)
@@ -110,8 +82,15 @@ void wire_perf_decode(const uint8_t data[WIRE_GMP_DATA], struct wire_perf *out)
 
 	out->port = attr[AT(port_select)];
 	for (unsigned i = 0; i < PERF_COUNTERS; i++) {
-		out->value[i] = row_get(&rows[i], attr);
-		out->full[i] = row_full(&rows[i]);
+		const struct row *row = &rows[i];
+
+		out->full[i] = row_full(row);
+		if (row->bits <= HIGH)
+			out->value[i] = !row->bits	    ? 0
+					: row->bits == HIGH ? attr[row->at] >> 4
+							    : attr[row->at] & 15;
+		else
+			out->value[i] = wire_get(attr + row->at, row->bits / 8);
 	}
 }
 
@@ -121,7 +100,7 @@ void wire_perf_ext_decode(const uint8_t data[WIRE_GMP_DATA], struct wire_perf *o
 
 	out->port = attr[EXT(port_select)];
 	for (unsigned i = 0; i < PERF_COUNTERS; i++) {
-		out->value[i] = get_bytes(attr + rows[i].ext, 8);
+		out->value[i] = wire_get(attr + rows[i].ext, 8);
 		out->full[i] = UINT64_MAX;
 	}
 }
@@ -141,7 +120,7 @@ void wire_perf_encode(const struct wire_perf *in, uint8_t data[WIRE_GMP_DATA])
 		if (row->bits <= HIGH)
 			attr[row->at] |= (uint8_t)(row->bits == HIGH ? value << 4 : value);
 		else
-			put_bytes(attr + row->at, row->bits / 8, value);
+			wire_put(attr + row->at, row->bits / 8, value);
 	}
 }
 
@@ -152,7 +131,7 @@ void wire_perf_ext_encode(const struct wire_perf *in, uint8_t data[WIRE_GMP_DATA
 	memset(data, 0, WIRE_GMP_DATA);
 	attr[EXT(port_select)] = in->port;
 	for (unsigned i = 0; i < PERF_COUNTERS; i++)
-		put_bytes(attr + rows[i].ext, 8, in->value[i]);
+		wire_put(attr + rows[i].ext, 8, in->value[i]);
 }
 
 void wire_perf_caps_decode(const uint8_t data[WIRE_GMP_DATA], struct wire_perf_caps *out)
@@ -213,7 +192,7 @@ static uint64_t sum_lanes(const uint8_t *at)
 	uint64_t sum = 0;
 
 	for (unsigned lane = 0; lane < FEC_LANES; lane++)
-		sum += get_bytes(at + 4 * lane, 4);
+		sum += wire_get(at + 4 * lane, 4);
 	return sum;
 }
 
@@ -221,9 +200,9 @@ static uint64_t sum_lanes(const uint8_t *at)
 void wire_fec_decode(const uint8_t data[WIRE_GMP_DATA], uint64_t out[WIRE_FEC_COUNTERS])
 {
 	const uint8_t *attr = data + WIRE_PERF_OFFSET;
-	uint64_t corrected = get_bytes(attr + FEC_PORT_CORRECTED, 4);
-	uint64_t uncorrected = get_bytes(attr + FEC_PORT_UNCORRECTED, 4);
-	uint64_t symbols = get_bytes(attr + FEC_PORT_SYMBOLS, 4);
+	uint64_t corrected = wire_get(attr + FEC_PORT_CORRECTED, 4);
+	uint64_t uncorrected = wire_get(attr + FEC_PORT_UNCORRECTED, 4);
+	uint64_t symbols = wire_get(attr + FEC_PORT_SYMBOLS, 4);
 	bool port = corrected || uncorrected || symbols;
 
 	out[WIRE_FEC_CORRECTED] = port ? corrected : sum_lanes(attr + FEC_LANE_CORRECTED);
@@ -236,10 +215,10 @@ void wire_fec_encode(const uint64_t in[WIRE_FEC_COUNTERS], uint8_t data[WIRE_GMP
 	uint8_t *attr = data + WIRE_PERF_OFFSET;
 
 	memset(data, 0, WIRE_GMP_DATA);
-	put_bytes(attr + FEC_LANE_CORRECTED, 4, in[WIRE_FEC_SYMBOLS]);
-	put_bytes(attr + FEC_PORT_CORRECTED, 4, in[WIRE_FEC_CORRECTED]);
-	put_bytes(attr + FEC_PORT_UNCORRECTED, 4, in[WIRE_FEC_UNCORRECTED]);
-	put_bytes(attr + FEC_PORT_SYMBOLS, 4, in[WIRE_FEC_SYMBOLS]);
+	wire_put(attr + FEC_LANE_CORRECTED, 4, in[WIRE_FEC_SYMBOLS]);
+	wire_put(attr + FEC_PORT_CORRECTED, 4, in[WIRE_FEC_CORRECTED]);
+	wire_put(attr + FEC_PORT_UNCORRECTED, 4, in[WIRE_FEC_UNCORRECTED]);
+	wire_put(attr + FEC_PORT_SYMBOLS, 4, in[WIRE_FEC_SYMBOLS]);
 }
 
 const char *wire_perf_detail_name(uint16_t attr_id, unsigned i)
@@ -252,12 +231,12 @@ const char *wire_perf_detail_name(uint16_t attr_id, unsigned i)
 void wire_perf_details_decode(const uint8_t data[WIRE_GMP_DATA], uint16_t out[WIRE_PERF_DETAILS])
 {
 	for (unsigned i = 0; i < WIRE_PERF_DETAILS; i++)
-		out[i] = (uint16_t)get_bytes(data + WIRE_PERF_OFFSET + 4 + 2 * i, 2);
+		out[i] = (uint16_t)wire_get(data + WIRE_PERF_OFFSET + 4 + 2 * i, 2);
 }
 
 void wire_perf_details_encode(const uint16_t in[WIRE_PERF_DETAILS], uint8_t data[WIRE_GMP_DATA])
 {
 	memset(data, 0, WIRE_GMP_DATA);
 	for (unsigned i = 0; i < WIRE_PERF_DETAILS; i++)
-		put_bytes(data + WIRE_PERF_OFFSET + 4 + 2 * i, 2, in[i]);
+		wire_put(data + WIRE_PERF_OFFSET + 4 + 2 * i, 2, in[i]);
 }

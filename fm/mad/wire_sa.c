@@ -3,17 +3,312 @@
  * SA MADs between bytes and host order: the header behind the MAD header (IBA 15.2.1: RMPP header,
  * SM_Key, AttributeOffset, ComponentMask) and the records that fmd answers with (IBA 15.2.5). Most
  * records are a LID and an SMP attribute one behind the other; those encoders borrow from wire.c.
- *
- * Which bits of a record make a component: wire_sa_comp.c.
  */
 #include <assert.h>
 #include <string.h>
 #include <iba/ib_types.h>
 #include <complib/cl_byteswap.h>
-#include "fm/mad/wire_inform.h"
-#include "fm/mad/wire_path.h"
 #include "fm/mad/wire_sa.h"
-#include "fm/mad/wire_sa_rows.h"
+
+/* ---- Components ------------------------------------------------------------------------------ */
+
+/*
+ * The components of SA records (tables of IBA 15.2.5): bit n of a component mask is the n-th width
+ * of a record's table, and as components follow each other without gaps, widths are all there is to
+ * say. Reserved fields have a number too and are never compared; nor are padding and bits past the
+ * last component.
+ *
+ * A mask compiles to two rows of words, so that a candidate is decided by a handful of ands however
+ * many components are asked for. Two kinds of component bend the plain comparison, both at compile
+ * time: a LID stands for the port that has it, and a capability mask may ask for "at least these
+ * bits" by comparing under itself.
+ */
+
+#define WIDTH 0x0fff /* of a component, in bits */
+
+uint8_t wire_sa_layout_size(const struct wire_sa_layout *layout)
+{
+	unsigned bits = 0;
+
+	for (unsigned i = 0; i < layout->ncomps; i++)
+		bits += layout->comps[i] & WIDTH;
+	return (uint8_t)((bits + 63) / 64 * 8);
+}
+
+static uint64_t bits_get(const uint8_t *row, unsigned first, unsigned width)
+{
+	uint64_t value = 0;
+
+	for (unsigned bit = first; bit < first + width; bit++)
+		value = value << 1 | (row[bit / 8] >> (7 - bit % 8) & 1);
+	return value;
+}
+
+static void bits_fill(uint8_t *row, unsigned first, unsigned width)
+{
+	for (unsigned bit = first; bit < first + width;) {
+		if (bit % 8 == 0 && bit + 8 <= first + width) {
+			row[bit / 8] = 0xff;
+			bit += 8;
+		} else {
+			row[bit / 8] |= (uint8_t)(0x80 >> bit % 8);
+			bit++;
+		}
+	}
+}
+
+uint64_t wire_sa_get(const struct wire_sa_layout *layout, unsigned comp, const uint8_t *row)
+{
+	unsigned first = 0;
+
+	for (unsigned i = 0; i < comp; i++)
+		first += layout->comps[i] & WIDTH;
+	return bits_get(row, first, layout->comps[comp] & WIDTH);
+}
+
+void wire_sa_put(const struct wire_sa_layout *layout, unsigned comp, uint64_t value, uint8_t *row)
+{
+	unsigned first = 0, width = layout->comps[comp] & WIDTH;
+
+	for (unsigned i = 0; i < comp; i++)
+		first += layout->comps[i] & WIDTH;
+	for (unsigned bit = first + width; bit-- > first; value >>= 1) {
+		uint8_t at = (uint8_t)(0x80 >> bit % 8);
+
+		row[bit / 8] = (uint8_t)(value & 1 ? row[bit / 8] | at : row[bit / 8] & ~at);
+	}
+}
+
+void wire_sa_match_init(struct wire_sa_match *match, const struct wire_sa_layout *layout,
+			uint64_t comp_mask, const uint8_t *request, bool enough,
+			wire_sa_base_lid_fn *base_lid, void *arg)
+{
+	uint8_t *mask = (uint8_t *)match->mask, *want = (uint8_t *)match->want;
+	unsigned first = 0;
+
+	match->words = layout->size / 8;
+	memset(mask, 0, layout->size);
+	memcpy(want, request, layout->size);
+	for (unsigned i = 0; i < layout->ncomps; i++) {
+		uint16_t comp = layout->comps[i];
+		unsigned width = comp & WIDTH;
+
+		if (comp_mask & WIRE_BIT(i) && !(comp & WIRE_R)) {
+			if (comp & WIRE_LID)
+				wire_put(want + first / 8, 2,
+					 base_lid(arg, (uint16_t)bits_get(want, first, 16)));
+			if (comp & WIRE_AT_LEAST && enough)
+				memcpy(mask + first / 8, want + first / 8, width / 8);
+			else
+				bits_fill(mask, first, width);
+		}
+		first += width;
+	}
+	for (unsigned i = 0; i < match->words; i++)
+		match->want[i] &= match->mask[i];
+}
+
+bool wire_sa_match(const struct wire_sa_match *match, const uint8_t *row)
+{
+	for (unsigned i = 0; i < match->words; i++) {
+		uint64_t word;
+
+		memcpy(&word, row + i * 8, sizeof(word));
+		if ((word & match->mask[i]) != match->want[i])
+			return false;
+	}
+	return true;
+}
+
+void wire_sa_match_any(struct wire_sa_match *match, const struct wire_sa_layout *layout,
+		       uint64_t comps)
+{
+	uint64_t any[WIRE_SA_ROW_MAX / 8] = { 0 };
+	unsigned first = 0;
+
+	for (unsigned i = 0; i < layout->ncomps; i++) {
+		if (comps & WIRE_BIT(i))
+			bits_fill((uint8_t *)any, first, layout->comps[i] & WIDTH);
+		first += layout->comps[i] & WIDTH;
+	}
+	for (unsigned i = 0; i < match->words; i++) {
+		match->mask[i] &= ~any[i];
+		match->want[i] &= ~any[i];
+	}
+}
+
+/* ---- The client's side ----------------------------------------------------------------------- */
+
+#define AT(field) (offsetof(ib_sa_mad_t, field) - WIRE_MAD_HEADER)
+#define ROWS_AT	  (WIRE_SA_HEADER - WIRE_MAD_HEADER)
+
+_Static_assert(sizeof(ib_mad_t) == WIRE_MAD_HEADER, "common header");
+
+void wire_sa_table_ask(uint64_t sm_key, uint8_t data[WIRE_GMP_DATA])
+{
+	ib_net64_t key = cl_hton64(sm_key);
+
+	memset(data, 0, WIRE_GMP_DATA);
+	memcpy(data + AT(sm_key), &key, sizeof(key));
+}
+
+const char *wire_sa_table_decode(const uint8_t *data, size_t length, size_t row_size,
+				 struct wire_sa_table *out)
+{
+	ib_net16_t words; /* of a row, 8 bytes each */
+	ib_net32_t segment;
+
+	*out = (struct wire_sa_table){ .rows = data + ROWS_AT };
+	if (length < ROWS_AT)
+		return "an answer that is too short";
+	memcpy(&words, data + AT(attr_offset), sizeof(words));
+	memcpy(&segment, data + AT(seg_num), sizeof(segment));
+	out->size = cl_ntoh16(words) * 8u;
+	if (!out->size)
+		return NULL;
+	if (out->size < row_size)
+		return "records that are too short";
+	out->count = (length - ROWS_AT) / out->size;
+	if (!segment && (length - ROWS_AT) % out->size)
+		return "an answer without its further segments (there is no RMPP here)";
+	return NULL;
+}
+
+/*
+ * The SA's larger structures: ServiceRecord (IBA 15.2.5.14), MultiPathRecord (15.2.5.20), and the
+ * QoS tables' records (15.2.5.4, 15.2.5.9).
+ *
+ * A MultiPathRecord asks in other words for what a PathRecord asks: it is decoded into one, and its
+ * component mask into that of one, so that the same code finds the paths.
+ */
+
+#define MULTI_HEADER 24
+
+_Static_assert(sizeof(ib_service_record_t) == 176, "ServiceRecord");
+_Static_assert(offsetof(ib_service_record_t, service_data8) == 112, "ServiceData");
+_Static_assert(sizeof(ib_slvl_table_record_t) == 16, "SLtoVLMappingTableRecord");
+_Static_assert(sizeof(ib_vl_arb_table_record_t) == 72, "VLArbitrationTableRecord");
+_Static_assert(offsetof(ib_multipath_rec_t, gids) == MULTI_HEADER, "MultiPathRecord");
+
+/* ---- ServiceRecord --------------------------------------------------------------------------- */
+
+void wire_service_decode(const uint8_t row[176], struct wire_service *out)
+{
+	ib_service_record_t rec;
+
+	memcpy(&rec, row, sizeof(rec));
+	*out = (struct wire_service){
+		.id = cl_ntoh64(rec.service_id),
+		.gid = { wire_get(rec.service_gid.raw, 8), wire_get(rec.service_gid.raw + 8, 8) },
+		.pkey = cl_ntoh16(rec.service_pkey),
+		.lease = cl_ntoh32(rec.service_lease),
+	};
+	memcpy(out->key, rec.service_key, sizeof(out->key));
+	memcpy(out->name, rec.service_name, sizeof(out->name));
+	memcpy(out->data, rec.service_data8, sizeof(out->data));
+}
+
+void wire_service_encode(const struct wire_service *in, uint8_t row[176])
+{
+	ib_service_record_t rec = {
+		.service_id = cl_hton64(in->id),
+		.service_pkey = cl_hton16(in->pkey),
+		.service_lease = cl_hton32(in->lease),
+	};
+
+	wire_gid_encode(&in->gid, rec.service_gid.raw);
+	memcpy(rec.service_key, in->key, sizeof(in->key));
+	memcpy(rec.service_name, in->name, sizeof(in->name));
+	memcpy(row, &rec, sizeof(rec));
+	memcpy(row + offsetof(ib_service_record_t, service_data8), in->data, sizeof(in->data));
+}
+
+/* ---- MultiPathRecord ------------------------------------------------------------------------- */
+
+void wire_multi_path_decode(const uint8_t data[WIRE_SA_DATA], struct wire_multi_path *out)
+{
+	uint32_t hop_flow_raw = (uint32_t)wire_get(data, 4);
+	uint16_t qos_class_sl = (uint16_t)wire_get(data + 8, 2);
+
+	*out = (struct wire_multi_path){
+		.path = {
+			.service_id = (uint64_t)data[13] << 56 | wire_get(data + 17, 7),
+			.raw = hop_flow_raw >> 31,
+			.flow_label = hop_flow_raw >> 8 & 0xfffff,
+			.hop_limit = (uint8_t)hop_flow_raw,
+			.tclass = data[4],
+			.reversible = data[5] >> 7,
+			.num_path = data[5] & 0x7f,
+			.pkey = (uint16_t)wire_get(data + 6, 2),
+			.qos_class = qos_class_sl >> 4,
+			.sl = qos_class_sl & 0xf,
+			.mtu_sel = data[10] >> 6,
+			.mtu = data[10] & 0x3f,
+			.rate_sel = data[11] >> 6,
+			.rate = data[11] & 0x3f,
+			.life_sel = data[12] >> 6,
+			.life = data[12] & 0x3f,
+		},
+		.independent = data[14] >> 6,
+		.nsrc = data[15],
+		.ndst = data[16],
+	};
+	for (unsigned i = 0; i < WIRE_MULTI_GIDS; i++) {
+		const uint8_t *gid = data + MULTI_HEADER + i * sizeof(ib_gid_t);
+
+		out->gids[i] = (struct wire_gid){ wire_get(gid, 8), wire_get(gid + 8, 8) };
+	}
+}
+
+uint64_t wire_multi_path_mask(uint64_t comp_mask)
+{
+	static const uint8_t to[] = {
+		[0] = WIRE_PATH_RAW,	  [5] = WIRE_PATH_REVERSIBLE, [6] = WIRE_PATH_NUM_PATH,
+		[7] = WIRE_PATH_PKEY,	  [8] = WIRE_PATH_QOS_CLASS,  [9] = WIRE_PATH_SL,
+		[10] = WIRE_PATH_MTU_SEL, [11] = WIRE_PATH_MTU,	      [12] = WIRE_PATH_RATE_SEL,
+		[13] = WIRE_PATH_RATE,	  [14] = WIRE_PATH_LIFE_SEL,  [15] = WIRE_PATH_LIFE,
+	};
+	uint64_t mask = 0;
+
+	for (unsigned i = 0; i < sizeof(to); i++)
+		if (comp_mask & WIRE_BIT(i) && to[i])
+			mask |= WIRE_BIT(to[i]);
+	if (comp_mask & WIRE_BIT(16))
+		mask |= WIRE_BIT(WIRE_PATH_SERVICE_ID_MSB);
+	if (comp_mask & WIRE_BIT(21))
+		mask |= WIRE_BIT(WIRE_PATH_SERVICE_ID_LSB);
+	return mask;
+}
+
+/* ---- QoS tables ------------------------------------------------------------------------------ */
+
+void wire_sl2vl_record_encode(uint16_t lid, uint8_t in_port, uint8_t out_port,
+			      const uint8_t table[8], uint8_t row[16])
+{
+	ib_slvl_table_record_t rec = {
+		.lid = cl_hton16(lid),
+		.in_port_num = in_port,
+		.out_port_num = out_port,
+	};
+
+	memcpy(&rec.slvl_tbl, table, sizeof(rec.slvl_tbl));
+	memcpy(row, &rec, sizeof(rec));
+}
+
+void wire_vl_arb_record_encode(uint16_t lid, uint8_t port, uint8_t block, const uint8_t table[64],
+			       uint8_t row[72])
+{
+	ib_vl_arb_table_record_t rec = {
+		.lid = cl_hton16(lid),
+		.port_num = port,
+		.block_num = block,
+	};
+
+	memcpy(&rec.vl_arb_tbl, table, sizeof(rec.vl_arb_tbl));
+	memcpy(row, &rec, sizeof(rec));
+}
+
+/* ---- Header ---------------------------------------------------------------------------------- */
 
 #define RMPP_VERSION	1
 #define QKEY_WELL_KNOWN 0x80010000u
@@ -211,7 +506,7 @@ bool wire_port_info_extended(const uint8_t info[64])
 	return pi.link_speed_ext >> 4 || cl_ntoh32(pi.link_rt_latency) >> 29 & 3;
 }
 
-/* ---- PathRecord ------------------------------------------------------------------------------ */
+/* ---- GIDs, PathRecord ------------------------------------------------------------------------ */
 
 struct wire_gid wire_gid_decode(const uint8_t raw[16])
 {
@@ -222,11 +517,6 @@ struct wire_gid wire_gid_decode(const uint8_t raw[16])
 		.prefix = cl_ntoh64(gid.unicast.prefix),
 		.guid = cl_ntoh64(gid.unicast.interface_id),
 	};
-}
-
-static struct wire_gid gid_decode(ib_gid_t gid)
-{
-	return wire_gid_decode(gid.raw);
 }
 
 static ib_gid_t gid_encode(const struct wire_gid *gid)
@@ -256,8 +546,8 @@ void wire_path_record_decode(const uint8_t row[64], struct wire_path_record *out
 	qos_class_sl = cl_ntoh16(rec.qos_class_sl);
 	*out = (struct wire_path_record){
 		.service_id = cl_ntoh64(rec.service_id),
-		.dgid = gid_decode(rec.dgid),
-		.sgid = gid_decode(rec.sgid),
+		.dgid = wire_gid_decode(rec.dgid.raw),
+		.sgid = wire_gid_decode(rec.sgid.raw),
 		.dlid = cl_ntoh16(rec.dlid),
 		.slid = cl_ntoh16(rec.slid),
 		.raw = hop_flow_raw >> 31,
@@ -312,7 +602,7 @@ void wire_inform_info_decode(const uint8_t data[36], struct wire_inform_info *ou
 	memcpy(&info, data, sizeof(info));
 	qpn_resp = cl_ntoh32(info.g_or_v.generic.qpn_resp_time_val);
 	*out = (struct wire_inform_info){
-		.gid = gid_decode(info.gid),
+		.gid = wire_gid_decode(info.gid.raw),
 		.lid_begin = cl_ntoh16(info.lid_range_begin),
 		.lid_end = cl_ntoh16(info.lid_range_end),
 		.generic = info.is_generic & 1,
@@ -393,4 +683,87 @@ void wire_class_port_info_encode(const struct wire_class_port_info *in, uint8_t 
 	};
 
 	memcpy(data, &info, sizeof(info));
+}
+
+/* ---- MCMemberRecord, multicast tables -------------------------------------------------------- */
+
+/*
+ * A block of the table is 32 words, as a block of P_Keys is, so that code serves both. In the
+ * record of a block its number and its position share a word: position in the upper four bits,
+ * three reserved, block in the lower nine (IBA 15.2.5.8).
+ */
+
+_Static_assert(sizeof(ib_member_rec_t) == WIRE_MCMEMBER_SIZE, "MCMemberRecord");
+_Static_assert(sizeof(ib_mft_record_t) == 72, "MulticastForwardingTableRecord");
+
+void wire_mcmember_decode(const uint8_t row[WIRE_MCMEMBER_SIZE], struct wire_mcmember *out)
+{
+	ib_member_rec_t rec;
+	uint32_t sl_flow_hop;
+
+	memcpy(&rec, row, sizeof(rec));
+	sl_flow_hop = cl_ntoh32(rec.sl_flow_hop);
+	*out = (struct wire_mcmember){
+		.mgid = wire_gid_decode(rec.mgid.raw),
+		.port_gid = wire_gid_decode(rec.port_gid.raw),
+		.qkey = cl_ntoh32(rec.qkey),
+		.mlid = cl_ntoh16(rec.mlid),
+		.mtu_sel = rec.mtu >> 6,
+		.mtu = rec.mtu & 0x3f,
+		.tclass = rec.tclass,
+		.pkey = cl_ntoh16(rec.pkey),
+		.rate_sel = rec.rate >> 6,
+		.rate = rec.rate & 0x3f,
+		.life_sel = rec.pkt_life >> 6,
+		.life = rec.pkt_life & 0x3f,
+		.sl = sl_flow_hop >> 28,
+		.flow_label = sl_flow_hop >> 8 & 0xfffff,
+		.hop_limit = (uint8_t)sl_flow_hop,
+		.scope = rec.scope_state >> 4,
+		.join_state = rec.scope_state & WIRE_JOIN_BITS,
+		.proxy = row[offsetof(ib_member_rec_t, scope_state) + 1] >> 7,
+	};
+}
+
+void wire_mcmember_encode(const struct wire_mcmember *in, uint8_t row[WIRE_MCMEMBER_SIZE])
+{
+	ib_member_rec_t rec = {
+		.qkey = cl_hton32(in->qkey),
+		.mlid = cl_hton16(in->mlid),
+		.mtu = (uint8_t)(in->mtu_sel << 6 | (in->mtu & 0x3f)),
+		.tclass = in->tclass,
+		.pkey = cl_hton16(in->pkey),
+		.rate = (uint8_t)(in->rate_sel << 6 | (in->rate & 0x3f)),
+		.pkt_life = (uint8_t)(in->life_sel << 6 | (in->life & 0x3f)),
+		.sl_flow_hop = cl_hton32((uint32_t)in->sl << 28 | (in->flow_label & 0xfffff) << 8 |
+					 in->hop_limit),
+		.scope_state = (uint8_t)(in->scope << 4 | (in->join_state & WIRE_JOIN_BITS)),
+	};
+
+	wire_gid_encode(&in->mgid, rec.mgid.raw);
+	wire_gid_encode(&in->port_gid, rec.port_gid.raw);
+	memcpy(row, &rec, sizeof(rec));
+	row[offsetof(ib_member_rec_t, scope_state) + 1] = in->proxy ? 0x80 : 0;
+}
+
+void wire_mft_decode(const uint8_t data[WIRE_SMP_DATA], uint16_t masks[WIRE_MFT_BLOCK])
+{
+	wire_pkeys_decode(data, masks);
+}
+
+void wire_mft_encode(const uint16_t masks[WIRE_MFT_BLOCK], uint8_t data[WIRE_SMP_DATA])
+{
+	wire_pkeys_encode(masks, data);
+}
+
+void wire_mft_record_encode(uint16_t lid, uint8_t position, uint16_t block,
+			    const uint16_t masks[WIRE_MFT_BLOCK], uint8_t row[72])
+{
+	ib_mft_record_t rec = {
+		.lid = cl_hton16(lid),
+		.position_block_num = cl_hton16((uint16_t)(position << 12 | (block & 0x1ff))),
+	};
+
+	wire_mft_encode(masks, (uint8_t *)rec.mft);
+	memcpy(row, &rec, sizeof(rec));
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * wire_sa: the subnet administration header (IBA 15.2) between bytes and host order, and GIDs.
- * Components of records are in wire_sa_comp.h; records in wire_sa_rows.h, wire_path.h,
- * wire_service.h, wire_inform.h and wire_mcast.h.
+ * wire_sa: subnet administration (IBA 15.2) between bytes and host order: the header, components of
+ * records, the records, and GIDs.
  */
 #ifndef FMD_MAD_WIRE_SA_H
 #define FMD_MAD_WIRE_SA_H
 
+#include <stdbool.h>
+#include <stdint.h>
 #include "fm/mad/wire.h"
 
 #define WIRE_SA_HEADER	56  /* MAD, RMPP and SA header */
@@ -60,6 +61,7 @@ struct wire_gid {
 	uint64_t prefix;
 	guid_t guid;
 };
+
 static inline bool wire_gid_equal(const struct wire_gid *a, const struct wire_gid *b)
 {
 	return a->prefix == b->prefix && a->guid == b->guid;
@@ -67,5 +69,320 @@ static inline bool wire_gid_equal(const struct wire_gid *a, const struct wire_gi
 /* 16 bytes in the network's order: subnet prefix, then the port GUID (IBA 4.1.1). */
 struct wire_gid wire_gid_decode(const uint8_t raw[16]);
 void wire_gid_encode(const struct wire_gid *gid, uint8_t raw[16]);
+
+/* ---- Components of records ------------------------------------------------------------------- */
+
+/*
+ * A record is a row of bytes. Its layout says where each component lies, numbered as the component
+ * mask numbers them. A request's mask and components compile to a wire_sa_match, which then decides
+ * for any row whether the request asks for it.
+ */
+
+/* Of a component's width, in a table of them. */
+#define WIRE_R	      0x8000 /* reserved: has a number, is never compared */
+#define WIRE_LID      0x4000 /* of a port: any of its LIDs asks for it */
+#define WIRE_AT_LEAST 0x2000 /* a capability mask: may be asked for "at least these bits" */
+
+struct wire_sa_layout {
+	uint8_t size; /* of a row in bytes, padding to a multiple of 8 included */
+	uint8_t ncomps;
+	const uint16_t *comps; /* widths in bits and WIRE_R .., bit 0 of the component mask first */
+};
+/* Bytes of a row: the components together, padded to a multiple of 8. */
+uint8_t wire_sa_layout_size(const struct wire_sa_layout *layout);
+/* A component of at most 64 bits; 0 when the mask does not name it is the caller's business. */
+uint64_t wire_sa_get(const struct wire_sa_layout *layout, unsigned comp, const uint8_t *row);
+/* The other way round; bits of the value above the component's width are left out. */
+void wire_sa_put(const struct wire_sa_layout *layout, unsigned comp, uint64_t value, uint8_t *row);
+
+/*
+ * Any LID of a port asks for the port: base LID of the port that has `lid`, `lid` itself if none
+ * has.
+ */
+typedef uint16_t wire_sa_base_lid_fn(void *arg, uint16_t lid);
+
+struct wire_sa_match {
+	unsigned words;
+	uint64_t mask[WIRE_SA_ROW_MAX / 8], want[WIRE_SA_ROW_MAX / 8];
+};
+/* `enough`: of capability masks the bits asked for suffice (attribute modifier bit 31). */
+void wire_sa_match_init(struct wire_sa_match *match, const struct wire_sa_layout *layout,
+			uint64_t comp_mask, const uint8_t *request, bool enough,
+			wire_sa_base_lid_fn *base_lid, void *arg);
+/* Whether the row has all the components that the request names. */
+bool wire_sa_match(const struct wire_sa_match *match, const uint8_t *row);
+/* From now on any value of these components will do. */
+void wire_sa_match_any(struct wire_sa_match *match, const struct wire_sa_layout *layout,
+		       uint64_t comps);
+
+#define WIRE_SA_LID    0 /* component number, of all records of ports and nodes */
+#define WIRE_BIT(comp) (1ull << (comp))
+
+/* ---- Records of nodes, ports and tables ------------------------------------------------------ */
+
+/*
+ * Records that are a LID and an SMP attribute one behind the other, or a table's block (IBA
+ * 15.2.5). Encoders write the whole row, reserved fields and padding as zero; nothing in here
+ * fails. A LID is the base LID of the port or switch that the row is about.
+ */
+
+/* desc: the node description, of which up to 64 bytes go into the row. */
+void wire_node_record_encode(uint16_t lid, const struct wire_node_info *info, const char *desc,
+			     uint8_t row[112]);
+/* info: PortInfo as the port answered it, with the M_Key that it shows. */
+void wire_port_record_encode(uint16_t lid, uint8_t port, uint8_t options, const uint8_t info[64],
+			     uint8_t row[72]);
+/* Sets the M_Key of such a row to 0: only a trusted client sees it (IBA 15.2.5.3). */
+void wire_port_record_hide_mkey(uint8_t row[72]);
+/* SwitchInfoRecord; and one block of 64 entries of the switch's forwarding table. */
+void wire_switch_record_encode(uint16_t lid, const struct wire_switch_info *info, uint8_t row[24]);
+void wire_lft_record_encode(uint16_t lid, uint16_t block, const uint8_t entries[64],
+			    uint8_t row[72]);
+enum { WIRE_GUID_BLOCK = 1, WIRE_GUID_FIRST = 4 /* of eight */ }; /* component numbers */
+/* A block of eight GUIDs of a port: as an SA record, and as the SMP attribute. */
+void wire_guid_record_encode(uint16_t lid, uint8_t block, const guid_t guids[8], uint8_t row[72]);
+void wire_guid_record_decode(const uint8_t row[72], uint16_t *lid, uint8_t *block, guid_t guids[8]);
+void wire_guid_info_encode(const guid_t guids[8], uint8_t data[64]);
+void wire_guid_info_decode(const uint8_t data[64], guid_t guids[8]);
+/* A block of 32 P_Keys of a port. */
+void wire_pkey_record_encode(uint16_t lid, uint8_t port, uint16_t block, const uint16_t pkeys[32],
+			     uint8_t row[72]);
+/*
+ * Swaps the bytes of the block number. OpenSM sends it little-endian, against the standard, and
+ * clients such as saquery read it so.
+ */
+void wire_pkey_record_swap_block(uint8_t row[72]);
+/* Swaps them back in a request that has 256 or more in the network's order: no port has so many. */
+void wire_pkey_record_fix_block(uint8_t row[72]);
+
+/* The tables as the SMP attributes have them (IBA 14.2.5.8, 14.2.5.9). */
+void wire_sl2vl_record_encode(uint16_t lid, uint8_t in_port, uint8_t out_port,
+			      const uint8_t table[8], uint8_t row[16]);
+void wire_vl_arb_record_encode(uint16_t lid, uint8_t port, uint8_t block, const uint8_t table[64],
+			       uint8_t row[72]);
+
+struct wire_link_record {
+	uint16_t from_lid, to_lid;
+	uint8_t from_port, to_port;
+};
+/* The row of one direction of a link. */
+void wire_link_record_encode(const struct wire_link_record *in, uint8_t row[8]);
+
+/*
+ * What a PathRecord wants to know of a PortInfo, cheaper than all of it: a publish reads every
+ * port.
+ */
+struct wire_port_caps {
+	uint32_t capmask;
+	uint16_t capmask2; /* 0 when capmask does not announce it */
+	uint8_t mtu_cap, guid_cap;
+};
+/* Never fails. */
+void wire_port_caps_decode(const uint8_t info[64], struct wire_port_caps *out);
+/* True: the link runs at an extended speed (FDR and faster). */
+bool wire_port_info_extended(const uint8_t info[64]);
+
+/* ---- PathRecord, MultiPathRecord ------------------------------------------------------------- */
+
+enum wire_selector { WIRE_GREATER = 0, WIRE_LESS = 1, WIRE_EXACT = 2, WIRE_BEST = 3 };
+struct wire_path_record { /* IBA 15.2.5.16 */
+	uint64_t service_id;
+	struct wire_gid dgid, sgid;
+	uint16_t dlid, slid;
+	bool raw, reversible;
+	uint32_t flow_label;
+	uint8_t hop_limit, tclass, num_path;
+	uint16_t pkey, qos_class;
+	uint8_t sl;
+	uint8_t mtu_sel, mtu, rate_sel, rate, life_sel, life; /* selectors: enum wire_selector */
+	uint8_t preference;
+};
+enum { /* component numbers */
+       WIRE_PATH_SERVICE_ID_MSB,
+       WIRE_PATH_SERVICE_ID_LSB,
+       WIRE_PATH_DGID,
+       WIRE_PATH_SGID,
+       WIRE_PATH_DLID,
+       WIRE_PATH_SLID,
+       WIRE_PATH_RAW,
+       WIRE_PATH_FLOW = 8,
+       WIRE_PATH_HOP,
+       WIRE_PATH_TCLASS,
+       WIRE_PATH_REVERSIBLE = 11,
+       WIRE_PATH_NUM_PATH,
+       WIRE_PATH_PKEY,
+       WIRE_PATH_QOS_CLASS,
+       WIRE_PATH_SL,
+       WIRE_PATH_MTU_SEL,
+       WIRE_PATH_MTU,
+       WIRE_PATH_RATE_SEL,
+       WIRE_PATH_RATE,
+       WIRE_PATH_LIFE_SEL,
+       WIRE_PATH_LIFE,
+};
+/* The whole record; neither fails. */
+void wire_path_record_decode(const uint8_t row[64], struct wire_path_record *out);
+void wire_path_record_encode(const struct wire_path_record *in, uint8_t row[64]);
+
+#define WIRE_MULTI_GIDS 11 /* that fit one MAD */
+struct wire_multi_path {   /* IBA 15.2.5.20; path: what is asked of each, its ends apart */
+	struct wire_path_record path;
+	bool independent;
+	uint8_t nsrc, ndst; /* as asked for, whatever fits */
+	struct wire_gid gids[WIRE_MULTI_GIDS];
+};
+enum { /* component numbers */
+       WIRE_MULTI_SGID_COUNT = 19,
+       WIRE_MULTI_DGID_COUNT = 20,
+};
+/* Never fails: nsrc and ndst are what the request says, and may be more than WIRE_MULTI_GIDS. */
+void wire_multi_path_decode(const uint8_t data[WIRE_SA_DATA], struct wire_multi_path *out);
+/* The mask of a PathRecord that asks for the same. */
+uint64_t wire_multi_path_mask(uint64_t comp_mask);
+
+/* ---- Subscriptions, Reports, ClassPortInfo --------------------------------------------------- */
+
+struct wire_inform_info { /* IBA 13.4.8.3 */
+	struct wire_gid gid;
+	uint16_t lid_begin, lid_end; /* 0xffff in lid_begin: all */
+	bool generic;
+	uint8_t subscribe;
+	uint16_t type, trap; /* trap: of vendor notices the device ID */
+	uint32_t qpn;
+	uint8_t resp_time;
+	uint32_t producer;
+};
+/* The attribute alone, as SubnAdmSet(InformInfo) carries it; never fail. */
+void wire_inform_info_decode(const uint8_t data[36], struct wire_inform_info *out);
+void wire_inform_info_encode(const struct wire_inform_info *in, uint8_t data[36]);
+/*
+ * A Report of the notice (IBA 15.3): all behind the common header. The issuer is the port that the
+ * trap came from.
+ */
+void wire_report_encode(const struct wire_notice *notice, const struct wire_gid *issuer,
+			uint8_t data[WIRE_GMP_DATA]);
+/* A whole InformInfoRecord (IBA 15.2.5.12); number: which of the subscriber's it is. */
+void wire_inform_record_encode(const struct wire_gid *subscriber, uint16_t number,
+			       const struct wire_inform_info *info, uint8_t row[64]);
+void wire_inform_record_decode(const uint8_t row[64], struct wire_gid *subscriber,
+			       struct wire_inform_info *info);
+
+#define WIRE_SA_CAP_SUBSCRIPTIONS    (1u << 1)
+#define WIRE_SA_CAP_OPTIONAL_RECORDS (1u << 8)
+#define WIRE_SA_CAP_MULTI_PATH	     (1u << 10)
+#define WIRE_SA_CAP_MULTICAST	     (1u << 9)	/* groups can be joined */
+#define WIRE_SA_CAP_CAPMASK_MATCH    (1u << 13) /* PortInfoRecord, attribute modifier bit 31 */
+#define WIRE_SA_CAP2_MCAST_TOP	     (1u << 3)
+#define WIRE_SA_CAP2_ALIAS_GUIDS     (1u << 5)
+#define WIRE_SA_CAP2_FULL_PORT_INFO  (1u << 6)
+#define WIRE_SA_CAP2_EXT_SPEEDS	     (1u << 7)
+#define WIRE_SA_CAP2_MCAST_SERVICES  (1u << 8) /* ServiceRecords of multicast GIDs */
+#define WIRE_SA_CAP2_CAPMASK2_MATCH  (1u << 10)
+#define WIRE_SA_CAP2_SEND_ONLY_FULL  (1u << 12) /* JoinState bit 3 */
+#define WIRE_SA_CAP2_WIDTH_2X	     (1u << 13)
+#define WIRE_SA_CAP2_HDR	     (1u << 15)
+#define WIRE_SA_CAP2_NDR	     (1u << 17)
+struct wire_class_port_info { /* IBA 13.4.8.1, without redirection and trap destination */
+	uint16_t cap_mask;
+	uint32_t cap_mask2; /* 27 bits */
+	uint8_t resp_time;
+};
+/* Writes all 72 bytes of the SA's ClassPortInfo. */
+void wire_class_port_info_encode(const struct wire_class_port_info *in, uint8_t data[72]);
+
+/* ---- ServiceRecord --------------------------------------------------------------------------- */
+
+#define WIRE_LEASE_FOREVER UINT32_MAX
+struct wire_service { /* IBA 15.2.5.14 */
+	uint64_t id;
+	struct wire_gid gid;
+	uint16_t pkey;
+	uint32_t lease; /* seconds */
+	uint8_t key[16], name[64], data[64];
+};
+enum { /* component numbers */
+       WIRE_SERVICE_ID,
+       WIRE_SERVICE_GID,
+       WIRE_SERVICE_PKEY,
+       WIRE_SERVICE_LEASE = 4,
+       WIRE_SERVICE_KEY,
+};
+/* The whole record; neither fails. */
+void wire_service_decode(const uint8_t row[176], struct wire_service *out);
+void wire_service_encode(const struct wire_service *in, uint8_t row[176]);
+
+/* ---- MCMemberRecord, multicast tables -------------------------------------------------------- */
+
+enum wire_join { /* bits of a JoinState */
+		 WIRE_JOIN_FULL = 1,
+		 WIRE_JOIN_NON = 2,
+		 WIRE_JOIN_SEND_ONLY = 4,
+		 WIRE_JOIN_SEND_ONLY_FULL = 8,
+};
+#define WIRE_JOIN_BITS	   0xf
+#define WIRE_SCOPE_LOCAL   0x2 /* link-local */
+#define WIRE_MCMEMBER_SIZE 56
+
+struct wire_mcmember {
+	struct wire_gid mgid, port_gid;
+	uint32_t qkey, flow_label;
+	uint16_t mlid, pkey;
+	uint8_t mtu_sel, mtu, rate_sel, rate, life_sel, life; /* selectors: enum wire_selector */
+	uint8_t tclass, sl, hop_limit, scope, join_state;
+	bool proxy;
+};
+enum { /* component numbers */
+       WIRE_MC_MGID,
+       WIRE_MC_PORT_GID,
+       WIRE_MC_QKEY,
+       WIRE_MC_MLID,
+       WIRE_MC_MTU_SEL,
+       WIRE_MC_MTU,
+       WIRE_MC_TCLASS,
+       WIRE_MC_PKEY,
+       WIRE_MC_RATE_SEL,
+       WIRE_MC_RATE,
+       WIRE_MC_LIFE_SEL,
+       WIRE_MC_LIFE,
+       WIRE_MC_SL,
+       WIRE_MC_FLOW,
+       WIRE_MC_HOP,
+       WIRE_MC_SCOPE,
+       WIRE_MC_JOIN_STATE,
+       WIRE_MC_PROXY,
+};
+/* The whole record; join_state and scope of IBA 15.2.5.17 share a byte on the wire. Never fail. */
+void wire_mcmember_decode(const uint8_t row[WIRE_MCMEMBER_SIZE], struct wire_mcmember *out);
+void wire_mcmember_encode(const struct wire_mcmember *in, uint8_t row[WIRE_MCMEMBER_SIZE]);
+
+/* One MulticastForwardingTable block (IBA 14.2.5.12): port masks of 32 MLIDs. */
+#define WIRE_MFT_BLOCK			   32
+#define WIRE_MFT_MODIFIER(position, block) ((uint32_t)(position) << 28 | (block))
+/* The attribute; and a whole MulticastForwardingTableRecord of the switch with that LID. */
+void wire_mft_decode(const uint8_t data[WIRE_SMP_DATA], uint16_t masks[WIRE_MFT_BLOCK]);
+void wire_mft_encode(const uint16_t masks[WIRE_MFT_BLOCK], uint8_t data[WIRE_SMP_DATA]);
+void wire_mft_record_encode(uint16_t lid, uint8_t position, uint16_t block,
+			    const uint16_t masks[WIRE_MFT_BLOCK], uint8_t row[72]);
+
+/* ---- The client's side ----------------------------------------------------------------------- */
+
+/*
+ * SubnAdmGetTable (IBA 15.2), all behind the common header: a request for all records. sm_key 0 =
+ * not a trusted one.
+ */
+void wire_sa_table_ask(uint64_t sm_key, uint8_t data[WIRE_GMP_DATA]);
+
+struct wire_sa_table {
+	const uint8_t *rows; /* within the answer */
+	size_t size, count;  /* of a row in bytes; of rows */
+};
+/*
+ * What a GetTableResp holds, of `length` bytes behind the common header, with rows of row_size
+ * bytes at least. NULL; or a literal that says why it is none, or not whole: a message that RMPP
+ * has not put together (no segment is numbered in it) is the first segment alone, unless its rows
+ * fill it to its end.
+ */
+const char *wire_sa_table_decode(const uint8_t *data, size_t length, size_t row_size,
+				 struct wire_sa_table *out);
 
 #endif

@@ -7,7 +7,10 @@
 #ifndef FMD_MAD_XACT_H
 #define FMD_MAD_XACT_H
 
+#include <complib/cl_qmap.h>
 #include "fm/mad/mad.h"
+
+struct xact;
 
 /* A ring: its head is a link as well. An element that is in no ring links to itself. */
 struct link {
@@ -22,6 +25,11 @@ static inline void link_init(struct link *link)
 static inline bool link_empty(const struct link *head)
 {
 	return head->next == head;
+}
+
+static inline struct xact *link_first(const struct link *head) /* NULL: it is empty */
+{
+	return link_empty(head) ? NULL : (struct xact *)head->next;
 }
 
 static inline void link_remove(struct link *link)
@@ -96,23 +104,95 @@ void xact_table_init(struct xact_table *table);
 void xact_table_fini(struct xact_table *table);
 struct xact *xact_new(struct xact_table *table); /* zeroed but for index and generation */
 void xact_free(struct xact_table *table, struct xact *x);
-mad_token xact_token(const struct xact *x);
 struct xact *xact_by_token(const struct xact_table *table, mad_token token); /* or NULL */
 
 /* Gives it a random TID: any host could forge an answer to one that can be guessed. */
 void xact_give_tid(struct xact_table *table, struct xact *x);
 struct xact *xact_by_tid(const struct xact_table *table, uint32_t tid); /* or NULL */
 
-/* xact_wire.c: copies the request; encodes the whole MAD; gives where it goes. */
+/* Copies the request, but for what mad_conf adds; encodes the whole MAD; gives where it goes. */
 void xact_take_request(struct xact *x, const struct mad_request *request);
 void xact_encode(const struct xact *x, uint8_t buf[WIRE_MAD_SIZE]);
 struct io_addr xact_address(const struct xact *x);
-/* The impossible field of an answer (wire_flaw()), NULL = none is; raw is that of m. */
-const char *xact_flaw(const struct xact *x, const struct wire_mad *m, uint8_t *raw);
 /*
  * Whether m answers x. A LID-routed request is answered from the LID that it went to (`from`); a
  * directed route has none.
  */
 bool xact_answered_by(const struct xact *x, const struct wire_mad *m, uint16_t from);
+
+/* ---- The queue ------------------------------------------------------------------------------- */
+
+/*
+ * Transactions that wait to be sent, urgent ones before the others, and how many each device has on
+ * their way.
+ *
+ * A device works at one MAD after the other, so devices take turns: of each the queue has one
+ * request, and the others are parked behind that, out of the others' way, in the order they came.
+ * When it has left the next one goes to the queue's end. Where a device is at its cap when its turn
+ * comes, it has it as soon as one of its requests ends. So each send costs the same however long
+ * the queues are. Urgent ones go before all others, in the order they came, as far as their
+ * devices' caps allow. Requests of no device have a turn each, and no cap.
+ */
+
+enum { NORMAL, URGENT, PRIORITIES };
+
+struct xact_device {
+	cl_map_item_t item; /* in xact_queue.devices, key = GUID */
+	unsigned users;	    /* transactions that name it */
+	unsigned in_flight;
+	uint64_t key[2];  /* M_Key to try first, for Gets and for Sets; 0 = none */
+	bool proven[2];	  /* an SMP with that key was answered */
+	unsigned in_turn; /* of its requests that are not urgent, in the queue: > 1 after losses */
+	bool missed;	  /* it was at its cap when its turn came */
+	struct link parked[PRIORITIES];
+};
+
+struct xact_queue {
+	cl_qmap_t devices;
+	struct link turns[PRIORITIES];
+	unsigned count; /* parked ones too */
+	unsigned cap;	/* of a device's requests on their way */
+};
+
+/* The queue is the caller's memory; at its end it frees all devices, whoever still names one. */
+void xact_queue_init(struct xact_queue *q);
+void xact_queue_fini(struct xact_queue *q);
+
+/* The queue's; one put for each get, and it is valid in between. NULL for GUID 0: no device. */
+struct xact_device *xact_device_get(struct xact_queue *q, guid_t guid);
+void xact_device_put(struct xact_queue *q, struct xact_device *device);
+
+/* Behind the others of its device; after a lost try in front of all; out of the queue for good. */
+void xact_queue_add(struct xact_queue *q, struct xact *x);
+void xact_queue_again(struct xact_queue *q, struct xact *x);
+void xact_queue_leave(struct xact_queue *q, struct xact *x);
+
+/* The first whose device is below its cap; it stays queued. NULL: there is none. */
+struct xact *xact_queue_next(struct xact_queue *q);
+/* A try was sent: counts it for its device. A try has ended: x is in no ring then. */
+void xact_queue_sent(struct xact_queue *q, struct xact *x);
+void xact_queue_ended(struct xact_queue *q, struct xact *x);
+
+/* ---- With which M_Key an SMP goes ------------------------------------------------------------ */
+
+/*
+ * Where a port may hold one of several a lost try of an SMP is repeated with the next one, and what
+ * was answered is the device's next first choice: of Sets, and apart from these of Gets, which most
+ * ports answer whatever the key. A Set of PortInfo that gave the port another key ends that. What a
+ * port has shown goes before what its device is remembered for.
+ */
+
+struct xact_keys {
+	mad_keys_fn *fn; /* NULL: key and old_key, of all ports */
+	void *arg;
+	uint64_t key, old_key; /* 0 = there is none */
+};
+
+/* Sets x->key; called before each try. */
+void xact_key_choose(const struct xact_keys *keys, struct xact *x);
+/* A try was lost. True: its key may be the reason, and the next try has another. */
+bool xact_key_failed(const struct xact_keys *keys, const struct xact *x);
+/* A try was answered. done: with status 0. */
+void xact_key_worked(const struct xact_keys *keys, const struct xact *x, bool done);
 
 #endif

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/mad/batch.h"
-#include "fm/mad/wire_hierarchy.h"
+#include "fm/mad/wire_optional.h"
 #include "topology/base/mem.h"
 
 #define TICK_US	     100000

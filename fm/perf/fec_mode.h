@@ -3,7 +3,7 @@
 #ifndef FMD_PERF_FEC_MODE_H
 #define FMD_PERF_FEC_MODE_H
 
-#include "fm/mad/wire_port_ext.h"
+#include "fm/mad/wire_optional.h"
 
 enum fec_state { FEC_UNASKED, FEC_ASKED, FEC_KNOWN, FEC_UNKNOWN };
 

@@ -12,7 +12,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "fm/mad/wire_mcast.h"
+#include "fm/mad/wire_sa.h"
 #include "fm/program/audit.h"
 #include "fm/program/mft_shape.h"
 #include "fm/program/program_priv.h"

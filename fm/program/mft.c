@@ -20,7 +20,7 @@
 #include <string.h>
 #include "fm/loop/log.h"
 #include "fm/mad/batch.h"
-#include "fm/mad/wire_mcast.h"
+#include "fm/mad/wire_sa.h"
 #include "fm/program/mft.h"
 #include "fm/program/mft_shape.h"
 #include "fm/program/mft_store.h"

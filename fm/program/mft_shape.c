@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* mft_shape: sizes come from NodeInfo and SwitchInfo, and are held to what the standard allows. */
-#include "fm/mad/wire_mcast.h"
+#include "fm/mad/wire_sa.h"
 #include "fm/program/mft_shape.h"
 
 unsigned mft_positions(const struct inv_node *node)

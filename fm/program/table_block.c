@@ -2,7 +2,7 @@
 #include "fm/program/mft_shape.h"
 #include "fm/program/table_block.h"
 #include <string.h>
-#include "fm/mad/wire_mcast.h"
+#include "fm/mad/wire_sa.h"
 
 bool table_block_same(const struct table_block *a, const struct table_block *b)
 {

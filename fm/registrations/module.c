@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 #include "fm/loop/job.h"
-#include "fm/mad/wire_sa_table.h"
+#include "fm/mad/wire_sa.h"
 #include "fm/sa/mcast_group.h"
 #include "fm/sa/sa_state.h"
 #include "fm/state/state_copy.h"

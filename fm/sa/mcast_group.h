@@ -15,7 +15,7 @@
 #include <complib/cl_fleximap.h>
 #include <complib/cl_qmap.h>
 #include <stdio.h>
-#include "fm/mad/wire_mcast.h"
+#include "fm/mad/wire_sa.h"
 #include "routing/multicast/mcast_tree.h"
 
 #define SA_LAST_MLID 0xFFFE

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <string.h>
-#include "fm/mad/wire_sa_comp.h"
-#include "fm/mad/wire_sa_rows.h"
+#include "fm/mad/wire_sa.h"
 #include "fm/sa/sa_impl.h"
 
 /*

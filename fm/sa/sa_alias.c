@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fm/mad/wire_sa_rows.h"
+#include "fm/mad/wire_sa.h"
 #include "fm/sa/sa_impl.h"
 #include "fm/sa/sa_state.h"
 #include "topology/base/mem.h"

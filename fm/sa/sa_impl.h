@@ -22,10 +22,7 @@
 #include <complib/cl_qmap.h>
 #include "fm/loop/log.h"
 #include "fm/mad/mad.h"
-#include "fm/mad/wire_inform.h"
 #include "fm/mad/wire_sa.h"
-#include "fm/mad/wire_sa_comp.h"
-#include "fm/mad/wire_service.h"
 #include "fm/sa/mcast_group.h"
 #include "fm/sa/sa.h"
 #include "fm/sa/sa_query.h"

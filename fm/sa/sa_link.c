@@ -14,7 +14,7 @@
  * next lower rate that it must know. A port that runs at such a speed itself knows it.
  */
 #include <stdlib.h>
-#include "fm/mad/wire_sa_rows.h"
+#include "fm/mad/wire_sa.h"
 #include "fm/sa/sa_impl.h"
 #include "topology/base/mem.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include "fm/mad/wire_path.h"
-#include "fm/mad/wire_sa_comp.h"
+#include "fm/mad/wire_sa.h"
 #include "fm/sa/sa_impl.h"
 
 /*

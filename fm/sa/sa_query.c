@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fm/mad/wire_sa_comp.h"
+#include "fm/mad/wire_sa.h"
 #include "fm/sa/sa_impl.h"
 #include "topology/base/mem.h"
 

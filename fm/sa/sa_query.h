@@ -12,10 +12,7 @@
 #include <complib/cl_qlist.h>
 #include <complib/cl_qmap.h>
 #include "fm/mad/io.h"
-#include "fm/mad/wire_mcast.h"
-#include "fm/mad/wire_path.h"
 #include "fm/mad/wire_sa.h"
-#include "fm/mad/wire_sa_comp.h"
 
 struct sa;
 struct sa_query;

@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fm/mad/wire_inform.h"
+#include "fm/mad/wire_sa.h"
 #include "fm/sa/sa_impl.h"
 #include "fm/sa/sa_state.h"
 #include "topology/base/mem.h"

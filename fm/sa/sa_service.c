@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <stdlib.h>
 #include <time.h>
-#include "fm/mad/wire_inform.h"
-#include "fm/mad/wire_service.h"
+#include "fm/mad/wire_sa.h"
 #include "fm/sa/sa_impl.h"
 #include "fm/sa/sa_state.h"
 #include "topology/base/mem.h"

@@ -11,8 +11,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include "fm/mad/wire_inform.h"
-#include "fm/mad/wire_service.h"
+#include "fm/mad/wire_sa.h"
 #include "fm/sa/sa_impl.h"
 #include "fm/sa/sa_state.h"
 

@@ -17,7 +17,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include "fm/mad/wire_adaptive.h"
+#include "fm/mad/wire_optional.h"
 #include "fm/sweep/sweep_priv.h"
 
 #define TOP_AGAIN_US 60000000
@@ -192,7 +192,8 @@ void explore_answer(struct sweep *s, const struct batch_job *job, const struct m
 		desc_met(s, node, data);
 		break;
 	case JOB_GENERAL:
-		node->sharp = wire_is_aggregation_node(data) ? INV_SHARP_YES : INV_SHARP_NO;
+		node->sharp =
+			wire_has_cap(data, WIRE_CAP_AGGREGATION) ? INV_SHARP_YES : INV_SHARP_NO;
 		break;
 	case JOB_SWITCH:
 		switch_met(s, node, data);

@@ -17,7 +17,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
-#include "fm/mad/wire_adaptive.h"
+#include "fm/mad/wire_optional.h"
 #include "fm/sweep/sweep_priv.h"
 #include "topology/base/mem.h"
 

@@ -8,7 +8,7 @@
 
 #include "fm/loop/log.h"
 #include "fm/mad/batch.h"
-#include "fm/mad/wire_flaw.h"
+#include "fm/mad/wire.h"
 #include "fm/sweep/contest.h"
 #include "fm/sweep/sweep.h"
 #include "fm/sweep/sweep_jobs.h"

@@ -16,9 +16,7 @@
 #include <string.h>
 #include <time.h>
 #include <sys/prctl.h>
-#include "fm/mad/wire_path.h"
 #include "fm/mad/wire_sa.h"
-#include "fm/mad/wire_sa_comp.h"
 #include "tests/bench/sim_port.h"
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"

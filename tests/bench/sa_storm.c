@@ -14,9 +14,7 @@
 #include <string.h>
 #include <time.h>
 #include <infiniband/umad.h>
-#include "fm/mad/wire_path.h"
 #include "fm/mad/wire_sa.h"
-#include "fm/mad/wire_sa_comp.h"
 #include "topology/base/mem.h"
 
 #define QP1_QKEY   0x80010000u /* IBA 3.5.3 */

@@ -9,10 +9,8 @@
  * 0x1c and without taking over anything. A wrong M_Key is not answered (14.2.4).
  */
 #include <string.h>
-#include "fm/mad/wire_adaptive.h"
-#include "fm/mad/wire_hierarchy.h"
-#include "fm/mad/wire_port_ext.h"
-#include "fm/mad/wire_sa_rows.h"
+#include "fm/mad/wire_optional.h"
+#include "fm/mad/wire_sa.h"
 #include "tests/fabric/double_smp.h"
 
 #define LID_UNICAST_MAX 0xbfff

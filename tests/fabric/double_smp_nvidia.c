@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* NVIDIA's GeneralInfo, MlnxExtendedPortInfo, PrivateLFTInfo and AdaptiveRoutingInfo. */
 #include <string.h>
-#include "fm/mad/wire_adaptive.h"
-#include "fm/mad/wire_hierarchy.h"
+#include "fm/mad/wire_optional.h"
 #include "tests/fabric/double_misbehave.h"
 #include "tests/fabric/double_smp.h"
 
@@ -83,7 +82,7 @@ void double_set_labels(struct double_fabric *d, guid_t guid, enum double_labels 
 
 uint16_t smp_private_get(struct smp_request *r)
 {
-	if (!wire_has_private_lft(r->node->caps))
+	if (!wire_has_cap(r->node->caps, WIRE_CAP_PRIVATE_LFT))
 		return STATUS_UNSUPPORTED;
 	memcpy(r->data, r->node->private_lft, WIRE_SMP_DATA);
 	return 0;
@@ -91,7 +90,7 @@ uint16_t smp_private_get(struct smp_request *r)
 
 uint16_t smp_private_set(struct smp_request *r)
 {
-	if (!wire_has_private_lft(r->node->caps))
+	if (!wire_has_cap(r->node->caps, WIRE_CAP_PRIVATE_LFT))
 		return STATUS_UNSUPPORTED;
 	memcpy(r->node->private_lft, r->data, WIRE_SMP_DATA);
 	return 0;
@@ -99,7 +98,7 @@ uint16_t smp_private_set(struct smp_request *r)
 
 uint16_t smp_adaptive_get(struct smp_request *r)
 {
-	if (!wire_has_adaptive(r->node->caps))
+	if (!wire_has_cap(r->node->caps, WIRE_CAP_ADAPTIVE))
 		return STATUS_UNSUPPORTED;
 	memcpy(r->data, r->node->adaptive, WIRE_SMP_DATA);
 	return 0;
@@ -107,7 +106,7 @@ uint16_t smp_adaptive_get(struct smp_request *r)
 
 uint16_t smp_adaptive_set(struct smp_request *r)
 {
-	if (!wire_has_adaptive(r->node->caps))
+	if (!wire_has_cap(r->node->caps, WIRE_CAP_ADAPTIVE))
 		return STATUS_UNSUPPORTED;
 	memcpy(r->node->adaptive, r->data, WIRE_SMP_DATA);
 	return 0;

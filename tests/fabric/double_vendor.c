@@ -7,7 +7,7 @@
  * A MAD is the common header, the vendor's key, and 224 bytes of the attribute.
  */
 #include <string.h>
-#include "fm/mad/wire_adaptive.h"
+#include "fm/mad/wire_optional.h"
 #include "tests/fabric/double_own.h"
 
 #define VENDOR_DATA	   32 /* bytes of the MAD */

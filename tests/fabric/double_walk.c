@@ -8,7 +8,7 @@
  * alone, by the lane that SL2VL names for its SL, and switches may look at its P_Key.
  */
 #include <string.h>
-#include "fm/mad/wire_adaptive.h"
+#include "fm/mad/wire_optional.h"
 #include "tests/fabric/double_own.h"
 
 #define PKEY_BASE 0x7fff

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include "fm/mad/wire_hierarchy.h"
+#include "fm/mad/wire_optional.h"
 #include "fm/opensm/osm_options.h"
 #include "topology/snapshot/naming.h"
 

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/mad/mad.h"
-#include "fm/mad/wire_port_ext.h"
+#include "fm/mad/wire_optional.h"
 
 #define REQUESTS 4
 

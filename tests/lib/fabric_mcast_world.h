@@ -6,9 +6,7 @@
 #ifndef FMD_TESTS_FABRIC_MCAST_WORLD_H
 #define FMD_TESTS_FABRIC_MCAST_WORLD_H
 
-#include "fm/mad/wire_mcast.h"
-#include "fm/mad/wire_path.h"
-#include "fm/mad/wire_sa_comp.h"
+#include "fm/mad/wire_sa.h"
 #include "fm/multicast/module.h"
 #include "tests/fabric/mcast_held.h"
 #include "tests/lib/fabric_world.h"

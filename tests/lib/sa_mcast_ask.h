@@ -6,7 +6,7 @@
 #ifndef FMD_TESTS_SA_MCAST_ASK_H
 #define FMD_TESTS_SA_MCAST_ASK_H
 
-#include "fm/mad/wire_sa_comp.h"
+#include "fm/mad/wire_sa.h"
 #include "tests/lib/sa_ask.h"
 
 #define B(comp)	  WIRE_BIT(WIRE_MC_##comp)

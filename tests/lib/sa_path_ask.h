@@ -3,8 +3,7 @@
 #ifndef FMD_TESTS_SA_PATH_ASK_H
 #define FMD_TESTS_SA_PATH_ASK_H
 
-#include "fm/mad/wire_path.h"
-#include "fm/mad/wire_sa_comp.h"
+#include "fm/mad/wire_sa.h"
 #include "tests/lib/sa_ask.h"
 
 struct path_ask {

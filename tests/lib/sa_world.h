@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/mad/wire_sa.h"
-#include "fm/mad/wire_sa_rows.h"
 #include "fm/sa/sa.h"
 #include "routing/ftree/route.h"
 #include "topology/base/mem.h"

@@ -6,7 +6,7 @@
 #include "tests/sim/control_own.h"
 #include <errno.h>
 #include <string.h>
-#include "fm/mad/wire_port_ext.h"
+#include "fm/mad/wire_optional.h"
 #include "tests/fabric/fault.h"
 
 static int do_node(struct args *a)

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "fm/adaptive/module.h"
-#include "fm/mad/wire_adaptive.h"
+#include "fm/mad/wire_optional.h"
 #include "tests/lib/fabric_world.h"
 
 static void set_all(const struct world *w, bool able, bool on)

@@ -9,8 +9,6 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "fm/mad/wire_sa.h"
-#include "fm/mad/wire_sa_comp.h"
-#include "fm/mad/wire_sa_rows.h"
 #include "fm/sa/module.h"
 #include "tests/lib/fabric_mcast_world.h"
 

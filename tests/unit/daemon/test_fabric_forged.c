@@ -9,7 +9,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "fm/mad/wire_inform.h"
 #include "fm/mad/wire_sa.h"
 #include "tests/lib/trap_world.h"
 

@@ -8,10 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "fm/mad/wire_mcast.h"
-#include "fm/mad/wire_path.h"
 #include "fm/mad/wire_sa.h"
-#include "fm/mad/wire_sa_comp.h"
 #include "fm/sm/module.h"
 #include "tests/lib/fabric_mcast_world.h"
 #include "tests/lib/sm_pair.h"

@@ -9,9 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "fm/conf/partition.h"
-#include "fm/mad/wire_path.h"
 #include "fm/mad/wire_sa.h"
-#include "fm/mad/wire_sa_comp.h"
 #include "fm/multicast/module.h"
 #include "fm/partition/module.h"
 #include "tests/lib/fabric_world.h"

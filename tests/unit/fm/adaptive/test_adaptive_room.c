@@ -10,7 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "fm/adaptive/module.h"
-#include "fm/mad/wire_adaptive.h"
+#include "fm/mad/wire_optional.h"
 #include "fm/program/program.h"
 #include "tests/lib/sweep_bench.h"
 #include "tests/lib/fake_pipe.h"

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "fm/mad/umad_port.h"
+#include "fm/mad/umad_own.h"
 #include "tests/lib/fake_umad.h"
 
 static void lost_cb(void *arg, const char *why)

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 #include "fm/loop/job.h"
-#include "fm/mad/umad_writer.h"
+#include "fm/mad/umad_own.h"
 #include "tests/lib/fake_umad.h"
 
 static void taken_cb(void *arg, const struct io_addr *from, const uint8_t *mad, size_t len)

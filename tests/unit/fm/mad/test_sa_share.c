@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "fm/mad/sa_share.h"
+#include "fm/mad/umad_own.h"
 
 #define SLICE_US   5000
 #define REQUEST_US 8

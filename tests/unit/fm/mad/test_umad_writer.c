@@ -21,7 +21,7 @@
 #include <infiniband/umad.h>
 #include "fm/loop/log.h"
 #include "fm/mad/mad.h"
-#include "fm/mad/umad_writer.h"
+#include "fm/mad/umad_own.h"
 #include "fm/mad/wire_sa.h"
 
 #define MANY	 20 /* writes, a quarter of a second each */

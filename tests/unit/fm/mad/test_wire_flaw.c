@@ -7,7 +7,6 @@
 #include <cmocka.h>
 #include <string.h>
 #include "fm/mad/wire.h"
-#include "fm/mad/wire_flaw.h"
 
 static const struct wire_node_info ca = {
 	.type = TOPO_CA, .nports = 1, .local_port = 1, .node_guid = 5, .port_guid = 6

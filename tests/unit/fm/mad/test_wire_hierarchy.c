@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <cmocka.h>
-#include "fm/mad/wire_hierarchy.h"
+#include "fm/mad/wire_optional.h"
 #include "topology/base/sort.h"
 
 struct record {

@@ -6,8 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <string.h>
-#include "fm/mad/wire_mcast.h"
-#include "fm/mad/wire_path.h"
+#include "fm/mad/wire_sa.h"
 #include "topology/base/sort.h"
 
 /* As a host sent it: IPoIB's broadcast group. */

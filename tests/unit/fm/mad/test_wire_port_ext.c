@@ -7,8 +7,8 @@
 #include <string.h>
 #include <cmocka.h>
 #include <infiniband/iba/ib_types.h>
-#include "fm/mad/wire_port_ext.h"
-#include "fm/mad/wire_smp.h"
+#include "fm/mad/wire_optional.h"
+#include "fm/mad/wire.h"
 #include "topology/base/sort.h"
 
 /* OpenSM's own structure has the words up to HDR's. */

@@ -9,12 +9,7 @@
 #include <string.h>
 #include <iba/ib_types.h>
 #include <complib/cl_byteswap.h>
-#include "fm/mad/wire_inform.h"
-#include "fm/mad/wire_service.h"
-#include "fm/mad/wire_path.h"
 #include "fm/mad/wire_sa.h"
-#include "fm/mad/wire_sa_comp.h"
-#include "fm/mad/wire_sa_rows.h"
 #include "fm/sa/sa_query.h"
 
 static uint16_t same_lid(void *arg, uint16_t lid)

@@ -5,10 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "fm/mad/wire_inform.h"
-#include "fm/mad/wire_sa_rows.h"
+#include "fm/mad/wire_sa.h"
 #include "routing/path.h"
-#include "fm/mad/wire_sa_comp.h"
 #include "tests/lib/sa_pod.h"
 
 /* Numbers of components. */

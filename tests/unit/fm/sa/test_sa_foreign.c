@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "fm/mad/wire_sa_table.h"
+#include "fm/mad/wire_sa.h"
 #include "fm/sa/mcast_group.h"
 #include "fm/sa/sa_state.h"
 #include "fm/sa/sa_impl.h"

@@ -9,8 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "fm/loop/log.h"
-#include "fm/mad/wire_path.h"
-#include "fm/mad/wire_sa_comp.h"
+#include "fm/mad/wire_sa.h"
 #include "tests/lib/sa_mcast_ask.h"
 
 /* ---- Joining --------------------------------------------------------------------------------- */

@@ -5,8 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "fm/mad/wire_path.h"
-#include "fm/mad/wire_sa_comp.h"
+#include "fm/mad/wire_sa.h"
 #include "tests/lib/sa_mcast_ask.h"
 #include "topology/base/sort.h"
 

@@ -6,9 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "fm/conf/partition.h"
-#include "fm/mad/wire_mcast.h"
-#include "fm/mad/wire_path.h"
-#include "fm/mad/wire_sa_comp.h"
+#include "fm/mad/wire_sa.h"
 #include "tests/lib/sa_ask.h"
 
 static struct partition_set *set;

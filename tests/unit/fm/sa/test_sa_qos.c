@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "fm/conf/conf.h"
-#include "fm/mad/wire_sa_comp.h"
+#include "fm/mad/wire_sa.h"
 #include "tests/lib/sa_ask.h"
 
 static struct qos_set qos;

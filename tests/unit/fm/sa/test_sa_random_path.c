@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "fm/mad/wire_path.h"
+#include "fm/mad/wire_sa.h"
 #include "tests/lib/sa_ask.h"
 
 #define REQUESTS 50000

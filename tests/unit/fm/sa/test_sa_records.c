@@ -5,8 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "fm/mad/wire_sa_rows.h"
-#include "fm/mad/wire_sa_comp.h"
+#include "fm/mad/wire_sa.h"
 #include "tests/lib/sa_pod.h"
 
 /* Numbers of components. */
