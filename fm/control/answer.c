@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fm/control/traffic.h"
 #include "fm/fabric/view.h"
 #include "fm/multicast/module.h"
 #include "fm/partition/module.h"
@@ -304,6 +303,30 @@ static bool is_lower(const struct topo *t, uint32_t a, uint32_t b)
 {
 	return t->nodes[a].level != t->nodes[b].level ? t->nodes[a].level < t->nodes[b].level
 						      : a < b;
+}
+
+/* ---- Traffic: what the counters of a port say of its link, by their latest rates ---------------- */
+
+#define GBPS_A_BYTE 8e-9
+#define GBPS_A_MBPS 1e-3
+
+double traffic_gbps(const struct port_counters *c, unsigned counter)
+{
+	return c && counters_rated(c, counter) ? c->rate[counter] * GBPS_A_BYTE : NAN;
+}
+
+double traffic_load(const struct topo_port *port, const struct port_counters *c)
+{
+	double most = topo_lane_mbps(port->speed) * port->width * GBPS_A_MBPS;
+
+	double load = most > 0 ? 100 * traffic_gbps(c, PERF_XMIT_DATA) / most : NAN;
+
+	return load > 100 ? 100 : load;
+}
+
+double traffic_errors(const struct port_counters *c)
+{
+	return c ? counters_error_rate(c) : NAN;
 }
 
 /* 0 = not known. */

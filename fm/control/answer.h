@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include "fm/control/command.h"
 #include "fm/control/control.h"
+#include "fm/perf/module.h"
 
 #define COMMAND_ERROR_SIZE 512
 
@@ -88,5 +89,13 @@ bool command_unpack(json_t *args, char *err, const char *format, ...);
 /* The published fabric, or its tables; NULL with the reason in err. */
 const struct topo *command_topo(const struct command_env *env, char *err);
 const struct tables *command_tables(const struct command_env *env, char *err);
+
+/* ---- What the counters of a port say of its link, by their latest rates ---------------------- */
+
+/* Of bytes; counters NULL: never read. NAN: not known. */
+double traffic_gbps(const struct port_counters *counters, unsigned counter);
+/* What leaves the port, in per cent of what the link can at its present speed and width. */
+double traffic_load(const struct topo_port *port, const struct port_counters *counters);
+double traffic_errors(const struct port_counters *counters); /* of the link, a second */
 
 #endif

@@ -7,13 +7,17 @@
 #include <stdlib.h>
 #include "fm/control/answer.h"
 #include "fm/control/filter.h"
-#include "fm/control/traffic.h"
 #include "fm/fabric/view.h"
 #include "topology/files/dump.h"
 #include "topology/base/mem.h"
 
 #define TOP_DEFAULT 10
 #define TOP_MAX	    1000
+
+static json_t *traffic_json(double value)
+{
+	return isnan(value) ? json_null() : json_real(value);
+}
 
 struct listing {
 	const struct topo *t;

@@ -5,8 +5,8 @@
 #include <string.h>
 #include "fm/control/answer.h"
 #include "fm/control/events.h"
-#include "fm/control/place.h"
-#include "fm/control/value.h"
+#include "fm/control/filter.h"
+#include "fm/control/option.h"
 #include "fm/loop/log.h"
 #include "fm/fabric/view.h"
 

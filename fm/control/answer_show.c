@@ -119,7 +119,7 @@ static void show_sharers(struct show *s, json_t *groups)
 }
 
 /*
- * Here, in show_host.c, show_node.c and show_port.c: each fills the document. False: there is no
+ * Here, in show_node.c and show_port.c: each fills the document. False: there is no
  * such group or partition, the reason is in err.
  */
 static bool show_group(struct show *s, const struct what *what, char *err)

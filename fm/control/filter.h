@@ -15,7 +15,14 @@
 #define FMD_CONTROL_FILTER_H
 
 #include "fm/control/answer.h"
-#include "fm/control/place.h"
+#include "topology/snapshot/topo.h"
+#include "topology/what/what.h"
+
+/* What an operator names, for lists: a host with all its HCAs, a node, or a port. */
+struct place {		     /* both TOPO_NONE = anywhere */
+	uint32_t node, host; /* indices of the snapshot */
+	unsigned port;	     /* of the node, 0 = all of them */
+};
 
 struct filter {
 	const struct topo *topo; /* that of the answer; borrowed */
@@ -36,7 +43,6 @@ void filter_fini(struct filter *f);
 
 /* Whether the row is asked for; a filter of NULL asks for all. port: either end of the link. */
 bool filter_has_node(const struct filter *f, uint32_t node);
-bool filter_has_switch(const struct filter *f, uint32_t node);
 bool filter_has_host(const struct filter *f, uint32_t host);
 bool filter_has_link(const struct filter *f, uint32_t port);
 /* A port that has a link; what: of a node its own ports, of a port both ends. */
@@ -48,5 +54,35 @@ bool filter_has_port(const struct filter *f, uint32_t port);
 void filter_switches(const struct filter *f, json_t *rows);
 void filter_links(const struct filter *f, json_t *rows);
 void filter_hosts(const struct filter *f, json_t *rows, const char *key);
+
+/* ---- What operators' words name in the published fabric, for commands ------------------------ */
+
+/* accepts: bits of enum what_kind. False: the reason is in err[COMMAND_ERROR_SIZE]. */
+bool command_find_what(const struct command_env *env, const char *text, unsigned accepts,
+		       struct what *what, char *err);
+/* A switch as a whole, by its index; TOPO_NONE: the reason is in err. */
+uint32_t command_find_switch(const struct command_env *env, const char *text, char *err);
+/*
+ * A multicast group or partition; where nothing is published yet, too. False: the reason is in err.
+ */
+bool command_find_number(const struct command_env *env, const char *text, unsigned accepts,
+			 struct what *what, char *err);
+/* The name of the host that is meant, the snapshot's; NULL: nothing or more than one is. */
+const char *command_find_host(const struct command_env *env, const char *text);
+
+/*
+ * The ports with a LID that packets to or from a place use, by index: the one that was named, a
+ * switch's own, of each HCA of a host the first. The caller frees the list. 0: the reason is in
+ * err.
+ */
+unsigned command_end_ports(const struct command_env *env, const char *text, uint32_t **ports,
+			   char *err);
+
+/* ---- What an operator names, for lists: a host with all its HCAs, a node, or a port ---------- */
+
+/* False: there is no such, the reason is in err[COMMAND_ERROR_SIZE]. */
+bool place_read(const struct command_env *env, const char *text, struct place *place, char *err);
+/* By its whole name; TOPO_NONE = none. */
+uint32_t place_host(const struct topo *t, const char *name);
 
 #endif

@@ -8,6 +8,7 @@
 #define FMD_CONTROL_OPTION_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include "fm/control/command.h"
 
@@ -30,5 +31,21 @@ json_t *command_rows(const struct command *command, json_t *result);
 
 /* Of a row, by a column's key: borrowed, NULL = absent. */
 const json_t *table_value(const json_t *row, const char *key);
+
+/* ---- Value ----------------------------------------------------------------------------------- */
+
+/*
+ * What may stand where usage has a word: a kind of event for KIND, a time for TIME|DURATION.
+ * What is refused here is refused before anything is asked of the fabric: it is wrong everywhere.
+ * Whether a fabric has that node is the command's affair.
+ */
+
+/* Whether the word of usage, or the key of a row's word, is one that value_check() knows. */
+bool value_is_known(const char *word);
+/*
+ * False with the reason in err: the text is no value of it, and what would be one. Of a word that
+ * is not known every text is.
+ */
+bool value_check(const char *word, const char *text, char *err, size_t err_size);
 
 #endif

@@ -6,12 +6,9 @@
  *
  *   answer_show.c   the command: from what was typed to the kind of document; multicast groups,
  *                   partitions, LIDs
- *   show_host.c     machines
- *   show_node.c     switches, HCAs, routers
+ *   show_node.c     machines; switches, HCAs, routers; the path to a LID
  *   show_port.c     ports and links
- *   show_path.c     the path to a LID
- *   show_rows.c     rows of tables about ports; who they belong to
- *   show_news.c     alerts and events that name it
+ *   show_rows.c     rows of tables about ports; who they belong to; alerts and events that name it
  *
  * It runs in a child of fmd (answer.h, long_answer): what it reads does not change meanwhile, and
  * it may take its time.
@@ -19,7 +16,7 @@
 #ifndef FMD_CONTROL_SHOW_H
 #define FMD_CONTROL_SHOW_H
 
-#include "fm/control/find.h"
+#include "fm/control/filter.h"
 #include "fm/fabric/view.h"
 #include "fm/perf/module.h"
 #include "routing/report/link_use.h"
@@ -40,7 +37,6 @@ void show_host(struct show *s, uint32_t host);
 void show_node(struct show *s, uint32_t node);
 void show_port(struct show *s, uint32_t port, bool as_link); /* by index */
 /* What is known of a node or an end port beside its kind: for those that show it as a part. */
-void show_node_facts(struct show *s, uint32_t node);
 void show_port_facts(struct show *s, uint32_t port);
 
 /* ---- show_rows.c ----------------------------------------------------------------------------- */

@@ -6,7 +6,6 @@
 #include <getopt.h>
 #include <string.h>
 #include "fm/control/option.h"
-#include "fm/control/value.h"
 #include "fm/fmctl/fmctl.h"
 #include "topology/base/names.h"
 

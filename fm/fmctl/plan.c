@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include "fm/control/value.h"
+#include "fm/control/option.h"
 #include "fm/conf/lists.h"
 #include "topology/base/text.h"
 #include "fm/fmctl/table.h"

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/http/child_reply.h"
-#include "fm/http/reply.h"
 #include "fm/http/serve.h"
 #include "topology/base/mem.h"
 

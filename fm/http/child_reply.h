@@ -9,8 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "fm/loop/child.h"
-#include "fm/http/encode.h"
-#include "fm/http/request.h"
+#include "fm/http/serve.h"
 
 #define CHILD_REPLY_UNKNOWN UINT64_MAX
 

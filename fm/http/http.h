@@ -21,7 +21,7 @@
 #include "fm/conf/conf.h"
 #include "fm/loop/loop.h"
 #include "fm/fabric/fabric.h"
-#include "fm/http/request.h"
+#include "fm/http/serve.h"
 
 /*
  * host_names: the names in a Host header (RFC 9110 7.2) that a server answers to.

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/http/page.h"
-#include "fm/http/reply.h"
+#include "fm/http/serve.h"
 #include "topology/base/mem.h"
 
 /* Written by fm/http/page/join.awk. */

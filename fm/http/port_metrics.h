@@ -11,6 +11,7 @@
 #ifndef FMD_HTTP_PORT_METRICS_H
 #define FMD_HTTP_PORT_METRICS_H
 
+#include <microhttpd.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include "fm/perf/counters.h"
@@ -43,5 +44,23 @@ struct port_metrics *port_metrics_new(const struct topo *topo, bool hcas,
 size_t port_metrics_read(struct port_metrics *m, char *to, size_t room);
 /* NULL is fine. */
 void port_metrics_free(struct port_metrics *m);
+
+/* ---- /metrics/ports, made piece by piece while the client reads it --------------------------- */
+
+struct fabric;
+struct port_reply;
+
+struct port_replies { /* on their way to clients */
+	struct port_reply *first;
+};
+
+/*
+ * A response with the text of the published snapshot, and the readings at the time of each piece.
+ * The caller owns it. It holds a reference of the snapshot and is one of `all` until libmicrohttpd
+ * releases it; fabric and `all` must live as long. hcas: ports of HCAs too. NULL = too many are on
+ * their way, in all or to this client.
+ */
+struct MHD_Response *port_reply_new(struct port_replies *all, struct MHD_Connection *connection,
+				    const struct fabric *fabric, bool hcas);
 
 #endif

@@ -10,6 +10,7 @@
 #ifndef FMD_HTTP_SERVE_H
 #define FMD_HTTP_SERVE_H
 
+#include <jansson.h>
 #include <microhttpd.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,14 +40,101 @@ int serve_configure(struct serve *serve, const struct serve_conf *conf, char *er
 /* Closes all connections, which must be resumed before, and frees the server; NULL is fine. */
 void serve_free(struct serve *serve);
 
-/* A connection was resumed: the server goes on from the loop, not within the call. */
-void serve_poke(struct serve *serve);
-
 /* Writes the address that a connection came from; its family is 0 if it is not known. */
 void serve_client(struct MHD_Connection *connection, struct sockaddr_storage *client);
 /* Whether both are the same address, of whatever ports. */
 bool serve_same_client(const struct sockaddr_storage *a, const struct sockaddr_storage *b);
 /* Writes the local address of a connection as text; "" = not known. */
 void serve_local_address(struct MHD_Connection *connection, char *text, size_t size);
+
+/* ---- Request --------------------------------------------------------------------------------- */
+
+/*
+ * The state of a request whose response is not sent at once: a document that a child
+ * writes, a stream of events. It lives as long as libmicrohttpd's request; its connection is
+ * suspended while there is nothing to send.
+ */
+
+struct children;
+struct request;
+
+struct requests { /* of a server */
+	struct loop *loop;
+	struct serve *serve;
+	struct children *children;  /* that write documents */
+	struct loop_timer *starter; /* of them: child_reply_start() */
+	struct request *first;
+};
+struct request_ops {
+	/* Called after it was resumed without a response: queues one, or suspends it again. */
+	enum MHD_Result (*go_on)(struct request *request);
+	/* The request is over: frees the struct that contains it. */
+	void (*end)(struct request *request);
+};
+struct request { /* the first member of the struct of its kind */
+	const struct request_ops *ops;
+	struct requests *all;
+	struct request *next;
+	struct MHD_Connection *connection;
+	bool suspended;
+};
+
+/* Adds a request to the list, and takes it out; all arguments are borrowed until then. */
+void request_init(struct request *request, const struct request_ops *ops, struct requests *all,
+		  struct MHD_Connection *connection);
+void request_fini(struct request *request);
+/* Suspend and resume the request's connection. A request that is not suspended stays as it is. */
+void request_suspend(struct request *request);
+void request_resume(struct request *request);
+void requests_resume_all(struct requests *all);
+/* The request that libmicrohttpd's pointer is, owned by its kind; NULL = it is none of the list. */
+struct request *request_find(const struct requests *all, const void *pointer);
+
+/* ---- Encode ---------------------------------------------------------------------------------- */
+
+/*
+ * A body in the encoding that the client accepts, compressed or not, or no body if the
+ * client has it already (RFC 9110 8.8.3, 12.5.3, 13.1.2). Pure.
+ */
+
+#define ENCODE_TAG 32
+
+struct encode_wish {
+	bool gzip;
+	const char *if_none_match; /* the header, NULL = none */
+};
+struct encoded {
+	char *body; /* from malloc; NULL = the client has it already */
+	size_t len;
+	bool gzip;
+	char tag[ENCODE_TAG]; /* an entity tag in its quotes; one for each encoding */
+};
+
+/* Whether the header Accept-Encoding (NULL = there is none) admits gzip. */
+bool encode_accepts_gzip(const char *header);
+/* Whether If-None-Match (NULL = there is none) has the entity tag, in either encoding. */
+bool encode_has(const char *if_none_match, const char *tag);
+/* Takes `body`, which is from malloc; the caller frees the body of the result. */
+struct encoded encode_body(const struct encode_wish *wish, char *body, size_t len);
+
+/* ---- Responses that are complete, with the headers that all have in common ------------------- */
+
+/* Functions return libmicrohttpd's verdict: MHD_YES, or MHD_NO = the connection is to be closed. */
+
+#define REPLY_JSON "application/json"
+
+/* The encoding that the client asks for by its headers; borrowed from the connection. */
+struct encode_wish reply_wish(struct MHD_Connection *connection);
+
+/* Queues and releases `response`. `tag`: its entity tag, NULL = none. */
+enum MHD_Result reply_queue(struct MHD_Connection *connection, unsigned code, const char *type,
+			    const char *tag, bool gzip, struct MHD_Response *response);
+/* Encodes a text as the client wants and answers with it. Takes `text`, which is from malloc. */
+enum MHD_Result reply_text(struct MHD_Connection *connection, const char *type, char *text,
+			   size_t len);
+/* Answers with a document, whose reference it takes. */
+enum MHD_Result reply_json(struct MHD_Connection *connection, json_t *document);
+/* Answers with a code and {"error": why}. */
+enum MHD_Result reply_refuse(struct MHD_Connection *connection, unsigned code, const char *why);
 
 #endif

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fm/http/reply.h"
+#include "fm/http/serve.h"
 #include "fm/http/stream.h"
 #include "topology/base/mem.h"
 

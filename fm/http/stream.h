@@ -16,7 +16,7 @@
 #define FMD_HTTP_STREAM_H
 
 #include "fm/fabric/fabric.h"
-#include "fm/http/request.h"
+#include "fm/http/serve.h"
 
 #define STREAMS_MAX 32
 
