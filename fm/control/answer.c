@@ -70,12 +70,6 @@ static bool has_guid(const struct search *s, guid_t guid)
 	return false;
 }
 
-static bool has_lid(const struct search *s, const struct topo_port *port)
-{
-	return s->lid > 0 && port->lid && s->lid >= port->lid &&
-	       s->lid < port->lid + (1l << port->lmc);
-}
-
 static bool has_number(const struct search *s, uint32_t n)
 {
 	const struct topo_node *node = &s->t->nodes[n];
@@ -85,54 +79,14 @@ static bool has_number(const struct search *s, uint32_t n)
 	for (unsigned num = 0; num <= node->nports; num++) {
 		const struct topo_port *port = topo_port(s->t, n, num);
 
-		if (has_lid(s, port) || has_guid(s, port->guid))
+		if ((s->lid > 0 && port->lid && s->lid >= port->lid &&
+		     s->lid < port->lid + (1l << port->lmc)) ||
+		    has_guid(s, port->guid))
 			return true;
 		if (n < s->t->nswitches)
 			break; /* all is on port 0 */
 	}
 	return false;
-}
-
-/* By its name, else by what the device itself says. */
-static enum rank rank_of_node(const struct search *s, const struct topo_node *node)
-{
-	enum rank rank = rank_of(s, node->name);
-
-	return rank != RANKS ? rank : rank_of(s, node->desc);
-}
-
-static void add_node(struct search *s, uint32_t n)
-{
-	const struct topo_node *node = &s->t->nodes[n];
-	enum rank rank = rank_of_node(s, node);
-	const struct topo_port *port = topo_port(s->t, n, n < s->t->nswitches ? 0 : 1);
-	char guid[20];
-
-	if (rank == RANKS && !has_number(s, n))
-		return;
-	snprintf(guid, sizeof(guid), "0x%016llx", (unsigned long long)node->guid);
-	add(s, rank == RANKS ? FIRST : rank,
-	    n < s->t->nswitches ? topo_role_name(node->role) : "HCA", node->name, guid,
-	    json_sprintf("%s, LID %u", guid, port->lid));
-}
-
-static void add_hosts(struct search *s)
-{
-	for (uint32_t i = 0; i < s->t->nhosts && !is_full(s); i++) {
-		const struct topo_host *host = &s->t->hosts[i];
-		enum rank rank = rank_of(s, host->name);
-
-		if (rank != RANKS)
-			add(s, rank, "host", host->name, host->name,
-			    json_sprintf("%u HCA%s", host->ncas, host->ncas == 1 ? "" : "s"));
-	}
-}
-
-static void add_nodes(struct search *s)
-{
-	add_hosts(s);
-	for (uint32_t n = 0; n < s->t->nnodes && !is_full(s); n++)
-		add_node(s, n);
 }
 
 /* ---- Groups and partitions ------------------------------------------------------------------- */
@@ -171,29 +125,6 @@ static const char *without_kind(const char *text)
 	return text;
 }
 
-static void read_numbers(struct search *s)
-{
-	const char *digits = !strncasecmp(s->text, "0x", 2) ? s->text + 2 : s->text;
-	size_t count = strspn(digits, "0123456789abcdefABCDEF");
-	char *end;
-	long lid = strtol(s->text, &end, 0);
-
-	if (count >= HEX_LEAST && count <= HEX_MOST && !digits[count]) {
-		s->digits = (unsigned)count;
-		s->part = strtoull(digits, NULL, 16);
-	}
-	s->lid = *end || end == s->text || lid >= MLID_FIRST ? -1 : lid;
-}
-
-static json_t *joined(struct search *s)
-{
-	json_array_extend(s->rows[FIRST], s->rows[BEHIND]);
-	json_decref(s->rows[BEHIND]);
-	while (json_array_size(s->rows[FIRST]) > ROWS_MAX)
-		json_array_remove(s->rows[FIRST], ROWS_MAX);
-	return s->rows[FIRST];
-}
-
 static json_t *answer_search(const struct command_env *env, json_t *args, char *err)
 {
 	struct search s = { .t = command_topo(env, err) };
@@ -203,13 +134,54 @@ static json_t *answer_search(const struct command_env *env, json_t *args, char *
 	s.text = without_kind(s.text);
 	if (!*s.text)
 		return json_array();
-	read_numbers(&s);
+
+	const char *digits = !strncasecmp(s.text, "0x", 2) ? s.text + 2 : s.text;
+	size_t count = strspn(digits, "0123456789abcdefABCDEF");
+	char *end;
+	long lid = strtol(s.text, &end, 0);
+
+	if (count >= HEX_LEAST && count <= HEX_MOST && !digits[count]) {
+		s.digits = (unsigned)count;
+		s.part = strtoull(digits, NULL, 16);
+	}
+	s.lid = *end || end == s.text || lid >= MLID_FIRST ? -1 : lid;
+
 	s.rows[FIRST] = json_array();
 	s.rows[BEHIND] = json_array();
-	add_nodes(&s);
+	for (uint32_t i = 0; i < s.t->nhosts && !is_full(&s); i++) {
+		const struct topo_host *host = &s.t->hosts[i];
+		enum rank rank = rank_of(&s, host->name);
+
+		if (rank != RANKS)
+			add(&s, rank, "host", host->name, host->name,
+			    json_sprintf("%u HCA%s", host->ncas, host->ncas == 1 ? "" : "s"));
+	}
+
+	for (uint32_t n = 0; n < s.t->nnodes && !is_full(&s); n++) {
+		const struct topo_node *node = &s.t->nodes[n];
+
+		/* By its name, else by what the device itself says. */
+		enum rank node_rank = rank_of(&s, node->name);
+		enum rank rank = node_rank != RANKS ? node_rank : rank_of(&s, node->desc);
+
+		const struct topo_port *port = topo_port(s.t, n, n < s.t->nswitches ? 0 : 1);
+		char guid[20];
+
+		if (rank == RANKS && !has_number(&s, n))
+			continue;
+		snprintf(guid, sizeof(guid), "0x%016llx", (unsigned long long)node->guid);
+		add(&s, rank == RANKS ? FIRST : rank,
+		    n < s.t->nswitches ? topo_role_name(node->role) : "HCA", node->name, guid,
+		    json_sprintf("%s, LID %u", guid, port->lid));
+	}
+
 	add_rows(&s, "group", multicast_groups(env->fabric), "mgid", "mlid", "mlid:");
 	add_rows(&s, "partition", partitions_document(env->fabric, NULL), "name", "pkey", "pkey:");
-	return joined(&s);
+	json_array_extend(s.rows[FIRST], s.rows[BEHIND]);
+	json_decref(s.rows[BEHIND]);
+	while (json_array_size(s.rows[FIRST]) > ROWS_MAX)
+		json_array_remove(s.rows[FIRST], ROWS_MAX);
+	return s.rows[FIRST];
 }
 const struct command_run search_run = { .answer = answer_search };
 
@@ -264,8 +236,11 @@ static json_t *column(json_t *columns, const char *name)
 	return array;
 }
 
-static void count_links(const struct topo *t, uint32_t sw, unsigned up[2], unsigned down[2])
+static void add_switch(const struct topo *t, uint32_t sw, json_t *columns)
 {
+	const struct topo_node *node = &t->nodes[sw];
+	unsigned up[2] = { 0 }, down[2] = { 0 };
+
 	for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
 		const struct topo_port *port = topo_port(t, sw, num), *peer = topo_peer(t, port);
 		bool to_host = peer && topo_is_host(t, peer->node);
@@ -275,14 +250,7 @@ static void count_links(const struct topo *t, uint32_t sw, unsigned up[2], unsig
 		up[to_host] += port->link_up;
 		down[to_host] += !port->link_up;
 	}
-}
 
-static void add_switch(const struct topo *t, uint32_t sw, json_t *columns)
-{
-	const struct topo_node *node = &t->nodes[sw];
-	unsigned up[2] = { 0 }, down[2] = { 0 };
-
-	count_links(t, sw, up, down);
 	json_array_append_new(column(columns, "name"), json_string(node->name));
 	json_array_append_new(column(columns, "guid"),
 			      json_sprintf("0x%016llx", (unsigned long long)node->guid));
@@ -329,21 +297,6 @@ double traffic_errors(const struct port_counters *c)
 	return c ? counters_error_rate(c) : NAN;
 }
 
-/* 0 = not known. */
-static double load_of(const struct map *map, uint32_t port)
-{
-	double load = traffic_load(&map->t->ports[port], map->counters[port]);
-
-	return isnan(load) ? 0 : load;
-}
-
-static double errors_of(const struct map *map, uint32_t port)
-{
-	double rate = traffic_errors(map->counters[port]);
-
-	return isnan(rate) ? 0 : rate * MINUTE_S;
-}
-
 static struct trunk *trunk_to(struct map *map, uint32_t upper)
 {
 	if (map->place[upper] == TOPO_NONE) {
@@ -367,8 +320,13 @@ static void add_link(struct map *map, const struct topo_port *a)
 	figure[CORDONED] += !aside && (a->cordoned || b->cordoned);
 	figure[UNHEALTHY] += map->unhealthy[ends[0]] || map->unhealthy[ends[1]];
 	for (int i = 0; i < 2 && a->link_up; i++) {
-		figure[LOAD] = fmax(figure[LOAD], load_of(map, ends[i]));
-		figure[ERRORS] += errors_of(map, ends[i]);
+		/* 0 = not known. */
+		uint32_t port = ends[i];
+		double load = traffic_load(&map->t->ports[port], map->counters[port]);
+		figure[LOAD] = fmax(figure[LOAD], isnan(load) ? 0 : load);
+
+		double rate = traffic_errors(map->counters[ends[i]]);
+		figure[ERRORS] += isnan(rate) ? 0 : rate * MINUTE_S;
 	}
 }
 
@@ -376,35 +334,6 @@ static void add_link(struct map *map, const struct topo_port *a)
 static json_int_t whole(double figure)
 {
 	return figure > 0 && figure < 1 ? 1 : llround(figure);
-}
-
-static void add_row(struct map *map, uint32_t lower, const struct trunk *trunk)
-{
-	json_t *row = json_pack("[ii]", (int)lower, (int)trunk->upper);
-	int last = FIGURES - 1;
-
-	while (trunk->figure[last] <= 0)
-		last--;
-	for (int i = 0; i <= last; i++)
-		json_array_append_new(row, json_integer(whole(trunk->figure[i])));
-	json_array_append_new(map->rows, row);
-}
-
-static void add_trunks(struct map *map, uint32_t sw)
-{
-	const struct topo *t = map->t;
-
-	map->ntrunks = 0;
-	for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
-		const struct topo_port *port = topo_port(t, sw, num), *peer = topo_peer(t, port);
-
-		if (peer && peer->node < t->nswitches && is_lower(t, sw, peer->node))
-			add_link(map, port);
-	}
-	for (uint32_t i = 0; i < map->ntrunks; i++) {
-		map->place[map->trunks[i].upper] = TOPO_NONE;
-		add_row(map, sw, &map->trunks[i]);
-	}
 }
 
 /* ---- The document ---------------------------------------------------------------------------- */
@@ -450,7 +379,28 @@ static json_t *make(struct map *map, const struct fabric *fabric)
 		map->place[sw] = TOPO_NONE;
 	for (uint32_t sw = 0; sw < t->nswitches; sw++) {
 		add_switch(t, sw, columns);
-		add_trunks(map, sw);
+		map->ntrunks = 0;
+		for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
+			const struct topo_port *port = topo_port(t, sw, num),
+					       *peer = topo_peer(t, port);
+
+			if (peer && peer->node < t->nswitches && is_lower(t, sw, peer->node))
+				add_link(map, port);
+		}
+		for (uint32_t i = 0; i < map->ntrunks; i++) {
+			map->place[map->trunks[i].upper] = TOPO_NONE;
+
+			const struct trunk *trunk = &map->trunks[i];
+			json_t *row = json_pack("[ii]", (int)sw, (int)trunk->upper);
+			int last = FIGURES - 1;
+
+			while (trunk->figure[last] <= 0)
+				last--;
+			for (int row_i = 0; row_i <= last; row_i++)
+				json_array_append_new(row,
+						      json_integer(whole(trunk->figure[row_i])));
+			json_array_append_new(map->rows, row);
+		}
 	}
 	free(map->unhealthy);
 	free(map->counters);

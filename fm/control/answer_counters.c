@@ -39,13 +39,6 @@ static json_t *end_json(const struct topo *t, const struct topo_port *port)
 			 (int)port->num);
 }
 
-static void set_rates(json_t *row, const struct topo_port *port, const struct port_counters *c)
-{
-	json_object_set_new(row, "xmit_gbps", traffic_json(traffic_gbps(c, PERF_XMIT_DATA)));
-	json_object_set_new(row, "rcv_gbps", traffic_json(traffic_gbps(c, PERF_RCV_DATA)));
-	json_object_set_new(row, "load_percent", traffic_json(traffic_load(port, c)));
-}
-
 static void add_port(void *arg, uint32_t index, const struct port_counters *c)
 {
 	struct listing *l = arg;
@@ -64,8 +57,12 @@ static void add_port(void *arg, uint32_t index, const struct port_counters *c)
 		json_object_del(counters, "rates");
 	json_object_update_missing(row, counters);
 	json_decref(counters);
-	if (l->rates)
-		set_rates(row, port, c);
+	if (l->rates) {
+		json_object_set_new(row, "xmit_gbps",
+				    traffic_json(traffic_gbps(c, PERF_XMIT_DATA)));
+		json_object_set_new(row, "rcv_gbps", traffic_json(traffic_gbps(c, PERF_RCV_DATA)));
+		json_object_set_new(row, "load_percent", traffic_json(traffic_load(port, c)));
+	}
 	l->put(l->arg, row);
 }
 
@@ -125,18 +122,6 @@ static struct busy link_of(const struct ranking *r, uint32_t port)
 			      .ends = { turned ? b : a, turned ? a : b } };
 }
 
-static void list_links(struct ranking *r)
-{
-	for (uint32_t p = 0; p < r->t->nports; p++) {
-		const struct topo_port *port = &r->t->ports[p], *peer = topo_peer(r->t, port);
-
-		if (!peer || port->peer < p || !port->link_up || r->t->nodes[peer->node].sharp ||
-		    r->t->nodes[port->node].sharp || !filter_has_link(r->filter, p))
-			continue;
-		r->links[r->count++] = link_of(r, p);
-	}
-}
-
 static int compare(double a, double b, const struct busy *x, const struct busy *y)
 {
 	a = isnan(a) ? -1 : a;
@@ -160,27 +145,6 @@ static int by_errors(const void *va, const void *vb)
 	return compare(a->errors, b->errors, a, b);
 }
 
-static json_t *busy_row(const struct ranking *r, const struct busy *link, uint64_t now_us)
-{
-	const struct topo_port *port = &r->t->ports[link->port];
-	const struct port_counters *c = link->ends[0];
-	json_t *row = json_object();
-
-	json_object_set_new(row, "from", end_json(r->t, port));
-	json_object_set_new(row, "to", end_json(r->t, topo_peer(r->t, port)));
-	json_object_set_new(row, "speed", json_string(topo_speed_name(port->speed)));
-	json_object_set_new(row, "width", json_integer(port->width));
-	json_object_set_new(row, "load_percent", traffic_json(link->load));
-	json_object_set_new(row, "gbps", traffic_json(traffic_gbps(c, PERF_XMIT_DATA)));
-	json_object_set_new(row, "back_gbps",
-			    traffic_json(traffic_gbps(link->ends[1], PERF_XMIT_DATA)));
-	json_object_set_new(row, "errors_per_s", traffic_json(link->errors));
-	json_object_set_new(row, "age_s",
-			    c ? json_real((double)(now_us - counters_read_us(c)) / 1e6)
-			      : json_null());
-	return row;
-}
-
 /* The first of them, as far as their figure says something. */
 static json_t *first_rows(struct ranking *r, int most, uint64_t now_us,
 			  int (*order)(const void *, const void *), bool errors)
@@ -193,7 +157,24 @@ static json_t *first_rows(struct ranking *r, int most, uint64_t now_us,
 
 		if (!((errors ? link->errors : link->load) > 0))
 			break;
-		json_array_append_new(rows, busy_row(r, link, now_us));
+
+		const struct topo_port *port = &r->t->ports[link->port];
+		const struct port_counters *c = link->ends[0];
+		json_t *row = json_object();
+
+		json_object_set_new(row, "from", end_json(r->t, port));
+		json_object_set_new(row, "to", end_json(r->t, topo_peer(r->t, port)));
+		json_object_set_new(row, "speed", json_string(topo_speed_name(port->speed)));
+		json_object_set_new(row, "width", json_integer(port->width));
+		json_object_set_new(row, "load_percent", traffic_json(link->load));
+		json_object_set_new(row, "gbps", traffic_json(traffic_gbps(c, PERF_XMIT_DATA)));
+		json_object_set_new(row, "back_gbps",
+				    traffic_json(traffic_gbps(link->ends[1], PERF_XMIT_DATA)));
+		json_object_set_new(row, "errors_per_s", traffic_json(link->errors));
+		json_object_set_new(row, "age_s",
+				    c ? json_real((double)(now_us - counters_read_us(c)) / 1e6)
+				      : json_null());
+		json_array_append_new(rows, row);
 	}
 	return rows;
 }
@@ -211,7 +192,15 @@ static json_t *answer_top(const struct command_env *env, json_t *args, char *err
 	r.counters = mem_alloc(r.t->nports + 1u, sizeof(*r.counters));
 	r.links = mem_alloc(r.t->nlinks + 1u, sizeof(*r.links));
 	link_health_each_port(env->fabric, keep_counters, &r);
-	list_links(&r);
+	for (uint32_t p = 0; p < r.t->nports; p++) {
+		const struct topo_port *port = &r.t->ports[p], *peer = topo_peer(r.t, port);
+
+		if (!peer || port->peer < p || !port->link_up || r.t->nodes[peer->node].sharp ||
+		    r.t->nodes[port->node].sharp || !filter_has_link(r.filter, p))
+			continue;
+		r.links[r.count++] = link_of(&r, p);
+	}
+
 	for (uint32_t i = 0; i < r.count; i++)
 		known += !isnan(r.links[i].load);
 	load = first_rows(&r, most, link_health_now_us(env->fabric), by_load, false);

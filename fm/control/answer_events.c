@@ -14,24 +14,6 @@
 #define COUNT_MAX     10000
 #define COUNT_AT_ONCE 1000 /* some 5 ms */
 
-/* By its name, and a node by its GUID as well; what there is not (any more) by what was typed. */
-static void set_subjects(const struct fabric *fabric, const char *what, struct event_query *query)
-{
-	const struct command_env env = { .fabric = (struct fabric *)fabric };
-	const struct topo *t = fabric_view(fabric).topo;
-	char err[COMMAND_ERROR_SIZE];
-	struct place place;
-
-	snprintf(query->subjects[0], sizeof(query->subjects[0]), "%s", what);
-	if (!t || !place_read(&env, what, &place, err))
-		return;
-	snprintf(query->subjects[0], sizeof(query->subjects[0]), "%s",
-		 place.host != TOPO_NONE ? t->hosts[place.host].name : t->nodes[place.node].name);
-	if (place.host == TOPO_NONE)
-		snprintf(query->subjects[1], sizeof(query->subjects[1]), "0x%016" PRIx64,
-			 t->nodes[place.node].guid);
-}
-
 bool events_query(const struct fabric *fabric, json_t *args, struct event_query *query, int *count,
 		  char *err)
 {
@@ -58,8 +40,28 @@ bool events_query(const struct fabric *fabric, json_t *args, struct event_query 
 		*count = since ? COUNT_MAX : COUNT_DEFAULT;
 	strcpy(query->kinds, kind);
 	query->level = level ? log_level_parse(level) : 0;
-	if (node)
-		set_subjects(fabric, node, query);
+	if (node) {
+		/*
+		 * By its name, and a node by its GUID as well; what there is not (any more) by what
+		 * was typed.
+		 */
+		const char *what = node;
+		const struct command_env env = { .fabric = (struct fabric *)fabric };
+		const struct topo *t = fabric_view(fabric).topo;
+		char subjects_err[COMMAND_ERROR_SIZE];
+		struct place place;
+
+		snprintf(query->subjects[0], sizeof(query->subjects[0]), "%s", what);
+
+		if (t && place_read(&env, what, &place, subjects_err)) {
+			snprintf(query->subjects[0], sizeof(query->subjects[0]), "%s",
+				 place.host != TOPO_NONE ? t->hosts[place.host].name
+							 : t->nodes[place.node].name);
+			if (place.host == TOPO_NONE)
+				snprintf(query->subjects[1], sizeof(query->subjects[1]),
+					 "0x%016" PRIx64, t->nodes[place.node].guid);
+		}
+	}
 	return true;
 }
 

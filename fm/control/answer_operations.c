@@ -154,18 +154,6 @@ static bool take_all(struct whatif *w, const json_t *list, take_fn *take, char *
 
 /* ---- The answer ------------------------------------------------------------------------------ */
 
-static void find_storage(struct whatif *w)
-{
-	uint8_t *classes = fabric_port_classes(w->env->fabric);
-
-	if (!classes)
-		return;
-	w->storage = mem_alloc(w->t->nnodes, sizeof(*w->storage));
-	for (uint32_t n = 0; n < w->t->nnodes; n++)
-		w->storage[n] = classes[w->t->nodes[n].port0] == ROUTE_STORAGE;
-	free(classes);
-}
-
 static json_t *congestion_of(const struct whatif *w, const struct topo *t,
 			     const struct tables *tables)
 {
@@ -197,20 +185,6 @@ static json_t *present_of(const struct whatif *w)
 			 congestion_of(w, w->present, fabric_view(w->env->fabric).tables));
 }
 
-/* How hosts in another state are treated, and who pays for it. */
-static void report_states(const struct whatif *w, json_t *doc)
-{
-	struct fabric *f = w->env->fabric;
-	const struct congestion_scene now = { w->present, fabric_view(f).lids,
-					      fabric_view(f).tables, w->storage };
-	const struct congestion_scene then = { w->t, fabric_view(f).lids, &w->tables, w->storage };
-	uint8_t *aside = nvlink_aside(f, w->states);
-
-	json_object_set_new(doc, "nvswitch", nvlink_trial(f, w->t, w->states, &w->tables));
-	json_object_set_new(doc, "pays", affected_json(&now, &then, aside));
-	free(aside);
-}
-
 static json_t *document(struct whatif *w)
 {
 	struct fabric_policy policy;
@@ -226,7 +200,16 @@ static json_t *document(struct whatif *w)
 	start = now_ms();
 	sound = check_tables(w->t, fabric_view(w->env->fabric).lids, &w->tables, &proof);
 	w->check_ms = now_ms() - start;
-	find_storage(w);
+
+	uint8_t *classes = fabric_port_classes(w->env->fabric);
+
+	if (classes) {
+		w->storage = mem_alloc(w->t->nnodes, sizeof(*w->storage));
+		for (uint32_t n = 0; n < w->t->nnodes; n++)
+			w->storage[n] = classes[w->t->nodes[n].port0] == ROUTE_STORAGE;
+		free(classes);
+	}
+
 	doc = json_pack("{si si si sf sf sb so so so so so}", "links_failed", (int)w->failed,
 			"links_cordoned", (int)w->cordoned, "links_down",
 			(int)topo_links_down(w->t), "route_ms", w->route_ms, "check_ms",
@@ -237,19 +220,20 @@ static json_t *document(struct whatif *w)
 	json_object_set_new(doc, "engine", json_string(w->tried.engine));
 	if (w->tried.why[0])
 		json_object_set_new(doc, "engine_why", json_string(w->tried.why));
-	if (w->states)
-		report_states(w, doc);
-	return doc;
-}
+	if (w->states) {
+		/* How hosts in another state are treated, and who pays for it. */
+		struct fabric *f = w->env->fabric;
+		const struct congestion_scene now = { w->present, fabric_view(f).lids,
+						      fabric_view(f).tables, w->storage };
+		const struct congestion_scene then = { w->t, fabric_view(f).lids, &w->tables,
+						       w->storage };
+		uint8_t *aside = nvlink_aside(f, w->states);
 
-static void whatif_fini(struct whatif *w)
-{
-	topo_builder_free(w->builder);
-	topo_unref(w->t);
-	tables_fini(&w->tables);
-	free(w->states);
-	free(w->storage);
-	free(w->named);
+		json_object_set_new(doc, "nvswitch", nvlink_trial(f, w->t, w->states, &w->tables));
+		json_object_set_new(doc, "pays", affected_json(&now, &then, aside));
+		free(aside);
+	}
+	return doc;
 }
 
 /* {"fail": [WHAT ..], "cordon": [WHAT ..], "nvswitch": ["HOST=STATE" ..]} */
@@ -271,7 +255,13 @@ static json_t *whatif_answer(const struct command_env *env, json_t *args, char *
 		w.builder = NULL;
 		result = document(&w);
 	}
-	whatif_fini(&w);
+	topo_builder_free(w.builder);
+	topo_unref(w.t);
+	tables_fini(&w.tables);
+	free(w.states);
+	free(w.storage);
+	free(w.named);
+
 	return result;
 }
 
@@ -301,18 +291,6 @@ static void offer(struct names_asked *n, const char *name)
 		json_array_append_new(n->list, json_string(name));
 }
 
-static void offer_ports(struct names_asked *n, uint32_t node)
-{
-	const struct topo_node *at = &n->t->nodes[node];
-	char name[128];
-
-	for (unsigned num = 1; num <= at->nports; num++) {
-		snprintf(name, sizeof(name), "%s:%u", at->name, num);
-		if (topo_port(n->t, node, num)->peer != TOPO_NONE)
-			offer(n, name);
-	}
-}
-
 /* Whether the prefix is `NODE:`, and maybe more; then its ports are offered. */
 static bool is_port_of(struct names_asked *n, uint32_t node)
 {
@@ -321,7 +299,16 @@ static bool is_port_of(struct names_asked *n, uint32_t node)
 	if (n->len <= len || n->prefix[len] != ':' ||
 	    strncmp(n->t->nodes[node].name, n->prefix, len))
 		return false;
-	offer_ports(n, node);
+
+	const struct topo_node *at = &n->t->nodes[node];
+	char name[128];
+
+	for (unsigned num = 1; num <= at->nports; num++) {
+		snprintf(name, sizeof(name), "%s:%u", at->name, num);
+		if (topo_port(n->t, node, num)->peer != TOPO_NONE)
+			offer(n, name);
+	}
+
 	return true;
 }
 
@@ -531,16 +518,6 @@ static void begin_nvswitch(struct fabric *fabric, json_t *args, fabric_done_fn *
 }
 const struct command_run nvswitch_set_run = { .begin_with = begin_nvswitch };
 
-/* As a number, or as it was typed; 0 = neither, which no TTL is. */
-static double seconds_of(const json_t *value)
-{
-	const char *text = json_string_value(value);
-	char *end;
-	double seconds = text ? strtod(text, &end) : json_number_value(value);
-
-	return text && (!*text || *end) ? 0 : seconds;
-}
-
 static json_t *answer_health_report(const struct command_env *env, json_t *args, char *err)
 {
 	const char *source, *host, *state, *reason;
@@ -549,8 +526,14 @@ static json_t *answer_health_report(const struct command_env *env, json_t *args,
 	if (!command_unpack(args, err, "{s:s, s:s, s:s, s:s, s:o}", "source", &source, "host",
 			    &host, "state", &state, "reason", &reason, "ttl", &ttl))
 		return NULL;
-	return nvlink_hear_report(env->fabric, source, host, state, reason, seconds_of(ttl), err,
-				  COMMAND_ERROR_SIZE);
+
+	/* As a number, or as it was typed; 0 = neither, which no TTL is. */
+	const json_t *value = ttl;
+	const char *text = json_string_value(value);
+	char *end;
+	double seconds = text ? strtod(text, &end) : json_number_value(value);
+	return nvlink_hear_report(env->fabric, source, host, state, reason,
+				  text && (!*text || *end) ? 0 : seconds, err, COMMAND_ERROR_SIZE);
 }
 const struct command_run health_report_run = { .answer = answer_health_report };
 

@@ -8,63 +8,9 @@
 
 /* show_lid: a LID: who has it, and how packets get there. */
 
-static void show_lid(struct show *s, const struct what *what)
-{
-	uint32_t at = s->view.lids->port_of_lid[what->number];
-	const struct lid_use use = link_use_of_lid(&s->scene, what->number);
-	unsigned base = s->view.lids->lid_of_port[at];
-
-	show_text(s->doc, "kind", "lid");
-	show_text(s->doc, "name", "");
-	show_int(s->doc, "lid", what->number);
-	show_text(s->doc, "of", s->t->nodes[what->node].name);
-	show_int(s->doc, "base_lid", base);
-	show_int(s->doc, "switches_forwarding", use.forward);
-	show_int(s->doc, "switches_dropping", use.drop);
-	if (what->port)
-		show_port(s, at, false);
-	else
-		show_node(s, what->node);
-	if (s->from == TOPO_NONE)
-		show_path(s, what->number);
-	show_text(s->doc, "kind", "lid");
-	json_object_set_new(s->doc, "name", json_sprintf("LID %u", what->number));
-	show_int(s->doc, "lid", what->number);
-}
-
 /* show_group: multicast groups with their trees, and partitions. */
 
 /* ---- Groups ---------------------------------------------------------------------------------- */
-
-/* Groups that are meant: by MGID one, by MLID all that share it. The caller's. */
-static json_t *groups_of(struct show *s, const struct what *what)
-{
-	return multicast_groups_of(s->env->fabric, what->kind == WHAT_MLID ? what->number : 0,
-				   what->kind == WHAT_MGID ? what->mgid : NULL);
-}
-
-static void add_leaf(struct show *s, json_t *member)
-{
-	const char *guid = json_string_value(json_object_get(member, "guid"));
-	uint32_t at = topo_find_port(s->t, strtoull(guid, NULL, 0));
-	const struct topo_port *peer = at == TOPO_NONE ? NULL : topo_peer(s->t, &s->t->ports[at]);
-
-	show_index(member, "lid", at == TOPO_NONE ? -1 : s->view.lids->lid_of_port[at]);
-	show_text(member, "leaf", peer ? s->t->nodes[peer->node].name : NULL);
-	show_index(member, "leaf_port", peer ? peer->num : -1);
-}
-
-static json_t *ports_of(const struct mcast_hop *hop)
-{
-	char text[400] = "";
-	size_t used = 0;
-
-	for (unsigned port = 0; port < 256 && used < sizeof(text) - 8; port++)
-		if (mcast_forwards(hop, port))
-			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%u",
-						 used ? " " : "", port);
-	return json_string(text);
-}
 
 static void show_tree(struct show *s, uint16_t mlid)
 {
@@ -81,7 +27,17 @@ static void show_tree(struct show *s, uint16_t mlid)
 		else
 			show_text(row, "switch", s->t->nodes[sw].name);
 		show_index(row, "level", sw == TOPO_NONE ? -1 : s->t->nodes[sw].level);
-		json_object_set_new(row, "out_ports", ports_of(&tree->hops[h]));
+
+		const struct mcast_hop *hop = &tree->hops[h];
+		char text[400] = "";
+		size_t used = 0;
+
+		for (unsigned port = 0; port < 256 && used < sizeof(text) - 8; port++)
+			if (mcast_forwards(hop, port))
+				used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%u",
+							 used ? " " : "", port);
+		json_object_set_new(row, "out_ports", json_string(text));
+
 		show_flag(row, "root", tree->hops[h].sw == tree->root);
 		json_array_append_new(rows, row);
 	}
@@ -104,27 +60,17 @@ static void take_facts(json_t *doc, json_t *row, const char *before)
 	}
 }
 
-static void show_sharers(struct show *s, json_t *groups)
-{
-	json_t *rows = json_array(), *group;
-	size_t i;
-
-	json_array_foreach (groups, i, group) {
-		json_t *row = json_object();
-
-		take_facts(row, group, "");
-		json_array_append_new(rows, row);
-	}
-	json_object_set_new(s->doc, "groups", rows);
-}
-
 /*
  * Here, in show_node.c and show_port.c: each fills the document. False: there is no
  * such group or partition, the reason is in err.
  */
 static bool show_group(struct show *s, const struct what *what, char *err)
 {
-	json_t *groups = groups_of(s, what), *group = json_array_get(groups, 0), *members, *member;
+	/* Groups that are meant: by MGID one, by MLID all that share it. The caller's. */
+	json_t *groups = multicast_groups_of(s->env->fabric,
+					     what->kind == WHAT_MLID ? what->number : 0,
+					     what->kind == WHAT_MGID ? what->mgid : NULL),
+	       *group = json_array_get(groups, 0), *members, *member;
 	const char *names[2];
 	char text[64];
 	size_t i;
@@ -138,11 +84,29 @@ static bool show_group(struct show *s, const struct what *what, char *err)
 	show_text(s->doc, "kind", "group");
 	show_text(s->doc, "name", text);
 	take_facts(s->doc, group, "");
-	if (json_array_size(groups) > 1)
-		show_sharers(s, groups);
+	if (json_array_size(groups) > 1) {
+		json_t *rows = json_array(), *sharers_group;
+		size_t sharers_i;
+
+		json_array_foreach (groups, sharers_i, sharers_group) {
+			json_t *row = json_object();
+
+			take_facts(row, sharers_group, "");
+			json_array_append_new(rows, row);
+		}
+		json_object_set_new(s->doc, "groups", rows);
+	}
 	members = json_object_get(group, "members");
-	json_array_foreach (members, i, member)
-		add_leaf(s, member);
+	json_array_foreach (members, i, member) {
+		const char *guid = json_string_value(json_object_get(member, "guid"));
+		uint32_t at = topo_find_port(s->t, strtoull(guid, NULL, 0));
+		const struct topo_port *peer =
+			at == TOPO_NONE ? NULL : topo_peer(s->t, &s->t->ports[at]);
+
+		show_index(member, "lid", at == TOPO_NONE ? -1 : s->view.lids->lid_of_port[at]);
+		show_text(member, "leaf", peer ? s->t->nodes[peer->node].name : NULL);
+		show_index(member, "leaf_port", peer ? peer->num : -1);
+	}
 	json_object_set(s->doc, "members", members);
 	names[0] = json_string_value(json_object_get(group, "mlid"));
 	names[1] = json_string_value(json_object_get(group, "mgid"));
@@ -153,26 +117,6 @@ static bool show_group(struct show *s, const struct what *what, char *err)
 }
 
 /* ---- Partitions ------------------------------------------------------------------------------ */
-
-static void show_groups_in(struct show *s, unsigned pkey)
-{
-	json_t *groups = multicast_groups_of(s->env->fabric, 0, NULL), *group;
-	json_t *rows = json_array();
-	size_t i;
-
-	json_array_foreach (groups, i, group) {
-		const char *text = json_string_value(json_object_get(group, "pkey"));
-		json_t *row;
-
-		if (PKEY_BASE(strtoul(text, NULL, 0)) != PKEY_BASE(pkey))
-			continue;
-		row = json_object();
-		take_facts(row, group, "");
-		json_array_append_new(rows, row);
-	}
-	json_object_set_new(s->doc, "groups", rows);
-	json_decref(groups);
-}
 
 static bool show_partition(struct show *s, unsigned pkey, char *err)
 {
@@ -190,7 +134,24 @@ static bool show_partition(struct show *s, unsigned pkey, char *err)
 	}
 	show_text(s->doc, "kind", "partition");
 	json_object_update(s->doc, row);
-	show_groups_in(s, pkey);
+
+	json_t *groups = multicast_groups_of(s->env->fabric, 0, NULL), *group;
+	json_t *in_rows = json_array();
+	size_t i;
+
+	json_array_foreach (groups, i, group) {
+		const char *in_text = json_string_value(json_object_get(group, "pkey"));
+		json_t *in_row;
+
+		if (PKEY_BASE(strtoul(in_text, NULL, 0)) != PKEY_BASE(pkey))
+			continue;
+		in_row = json_object();
+		take_facts(in_row, group, "");
+		json_array_append_new(in_rows, in_row);
+	}
+	json_object_set_new(s->doc, "groups", in_rows);
+	json_decref(groups);
+
 	names[0] = text;
 	show_news(s, names, 1);
 	json_decref(rows);
@@ -213,9 +174,28 @@ static bool fill(struct show *s, const struct what *what, char *err)
 	default:
 		break;
 	}
-	if (what->by == WHAT_BY_LID)
-		show_lid(s, what);
-	else if (what->port)
+	if (what->by == WHAT_BY_LID) {
+		uint32_t at = s->view.lids->port_of_lid[what->number];
+		const struct lid_use use = link_use_of_lid(&s->scene, what->number);
+		unsigned base = s->view.lids->lid_of_port[at];
+
+		show_text(s->doc, "kind", "lid");
+		show_text(s->doc, "name", "");
+		show_int(s->doc, "lid", what->number);
+		show_text(s->doc, "of", s->t->nodes[what->node].name);
+		show_int(s->doc, "base_lid", base);
+		show_int(s->doc, "switches_forwarding", use.forward);
+		show_int(s->doc, "switches_dropping", use.drop);
+		if (what->port)
+			show_port(s, at, false);
+		else
+			show_node(s, what->node);
+		if (s->from == TOPO_NONE)
+			show_path(s, what->number);
+		show_text(s->doc, "kind", "lid");
+		json_object_set_new(s->doc, "name", json_sprintf("LID %u", what->number));
+		show_int(s->doc, "lid", what->number);
+	} else if (what->port)
 		show_port(s, s->t->nodes[what->node].port0 + what->port, what->by == WHAT_BY_LINK);
 	else
 		show_node(s, what->node);

@@ -39,26 +39,6 @@ struct item {
 	bool down;
 };
 
-static struct item item_of(json_t *row, size_t at, const struct row_order *order)
-{
-	const json_t *value = table_value(row, order->key);
-	struct item item = { .row = row, .at = at, .down = order->down, .kind = NUMBER };
-
-	if (json_is_string(value)) {
-		item.kind = TEXT;
-		item.text = json_string_value(value);
-	} else if (json_is_array(value)) {
-		item.number = (double)json_array_size(value);
-	} else if (json_is_boolean(value)) {
-		item.number = json_is_true(value);
-	} else if (json_is_number(value)) {
-		item.number = json_number_value(value);
-	} else {
-		item.kind = NOTHING;
-	}
-	return item;
-}
-
 static int compare_values(const struct item *a, const struct item *b)
 {
 	if (a->kind != b->kind)
@@ -77,24 +57,6 @@ static int compare_items(const void *va, const void *vb)
 	if (!order)
 		return a->at < b->at ? -1 : 1;
 	return a->down && !nothing ? -order : order;
-}
-
-/*
- * Numbers by their value, texts naturally ("leaf-2" before "leaf-10"), false before true, lists by
- * their length; numbers before texts. Rows that are equal stay in their order, those that have
- * nothing there come last either way. rows NULL is fine.
- */
-static void sort_rows(json_t *rows, const struct row_order *order)
-{
-	size_t count = json_array_size(rows);
-	struct item *items = mem_alloc(count + 1, sizeof(*items));
-
-	for (size_t i = 0; i < count; i++)
-		items[i] = item_of(json_incref(json_array_get(rows, i)), i, order);
-	qsort(items, count, sizeof(*items), compare_items);
-	for (size_t i = 0; i < count; i++)
-		json_array_set_new(rows, i, items[i].row);
-	free(items);
 }
 
 /* answer_rows: what is common to answers that are lists: their filters and their order. */
@@ -169,8 +131,43 @@ json_t *command_answer(const struct command_env *env, const struct command *comm
 	if (asked_init(&a, env, command, args, err))
 		result = command->run->rows ? all_rows(&a, command, err)
 					    : command->run->answer(&a.env, a.args, err);
-	if (result && a.order.key)
-		sort_rows(command_rows(command, result), &a.order);
+	if (result && a.order.key) {
+		/*
+		 * Numbers by their value, texts naturally ("leaf-2" before "leaf-10"), false before
+		 * true, lists by their length; numbers before texts. Rows that are equal stay in
+		 * their order, those that have nothing there come last either way. rows NULL is
+		 * fine.
+		 */
+		json_t *rows = command_rows(command, result);
+		size_t count = json_array_size(rows);
+		struct item *items = mem_alloc(count + 1, sizeof(*items));
+
+		for (size_t i = 0; i < count; i++) {
+			json_t *row = json_incref(json_array_get(rows, i));
+			const json_t *value = table_value(row, a.order.key);
+			struct item item = {
+				.row = row, .at = i, .down = a.order.down, .kind = NUMBER
+			};
+
+			if (json_is_string(value)) {
+				item.kind = TEXT;
+				item.text = json_string_value(value);
+			} else if (json_is_array(value)) {
+				item.number = (double)json_array_size(value);
+			} else if (json_is_boolean(value)) {
+				item.number = json_is_true(value);
+			} else if (json_is_number(value)) {
+				item.number = json_number_value(value);
+			} else {
+				item.kind = NOTHING;
+			}
+			items[i] = item;
+		}
+		qsort(items, count, sizeof(*items), compare_items);
+		for (size_t i = 0; i < count; i++)
+			json_array_set_new(rows, i, items[i].row);
+		free(items);
+	}
 	asked_fini(&a);
 	return result;
 }
@@ -218,12 +215,6 @@ static json_t *json_guid(guid_t guid)
 	return json_sprintf("0x%016llx", (unsigned long long)guid);
 }
 
-static json_t *lft_entry(const struct topo *t, uint32_t owner, uint32_t lid, uint8_t port)
-{
-	return json_pack("{s:i, s:i, s:s}", "lid", (int)lid, "port", (int)port, "to",
-			 t->nodes[t->ports[owner].node].name);
-}
-
 /* One row for each LID that somebody has; port null = packets to it are dropped. */
 static json_t *lft_entries(const struct command_env *env, uint32_t sw)
 {
@@ -237,7 +228,8 @@ static json_t *lft_entries(const struct command_env *env, uint32_t sw)
 
 		if (lids->port_of_lid[lid] == TOPO_NONE)
 			continue;
-		entry = lft_entry(t, lids->port_of_lid[lid], lid, row[lid]);
+		entry = json_pack("{s:i, s:i, s:s}", "lid", (int)lid, "port", (int)row[lid], "to",
+				  t->nodes[t->ports[lids->port_of_lid[lid]].node].name);
 		if (row[lid] == TABLES_NO_ROUTE)
 			json_object_set_new(entry, "port", json_null());
 		json_array_append_new(entries, entry);
@@ -269,34 +261,35 @@ static json_t *port_number(unsigned num)
 	return num ? json_integer(num) : json_null();
 }
 
-/*
- * Ports are null where there is none: in at the first hop, out at the last, and on a switch that is
- * an end itself.
- */
-static json_t *path_hop(const struct topo *t, const struct lid_map *lids,
-			const struct path_hop *hop)
-{
-	const struct topo_node *node = &t->nodes[hop->node];
-	const struct topo_port *out = topo_port(t, hop->node, hop->out_port);
-	unsigned lid_port = hop->out_port ? hop->out_port : hop->in_port;
-	bool leaves = hop->out_port != 0;
-
-	if (node->type == TOPO_SWITCH)
-		lid_port = 0;
-	return json_pack("{s:s, s:o, s:s, s:i, s:o, s:o, s:o, s:o}", "name", node->name, "guid",
-			 json_guid(node->guid), "role", topo_role_name(node->role), "lid",
-			 (int)lids->lid_of_port[node->port0 + lid_port], "in_port",
-			 port_number(hop->in_port), "out_port", port_number(hop->out_port), "speed",
-			 leaves ? json_string(topo_speed_name(out->speed)) : json_null(), "width",
-			 leaves ? json_integer(out->width) : json_null());
-}
-
 static json_t *path_hops(const struct fabric_view *view, const struct path *path)
 {
 	json_t *hops = json_array();
 
-	for (unsigned i = 0; i < path->count; i++)
-		json_array_append_new(hops, path_hop(view->topo, view->lids, &path->hops[i]));
+	for (unsigned i = 0; i < path->count; i++) {
+		/*
+		 * Ports are null where there is none: in at the first hop, out at the last, and on
+		 * a switch that is an end itself.
+		 */
+		const struct topo *t = view->topo;
+		const struct lid_map *lids = view->lids;
+		const struct path_hop *hop = &path->hops[i];
+		const struct topo_node *node = &t->nodes[hop->node];
+		const struct topo_port *out = topo_port(t, hop->node, hop->out_port);
+		unsigned lid_port = hop->out_port ? hop->out_port : hop->in_port;
+		bool leaves = hop->out_port != 0;
+
+		if (node->type == TOPO_SWITCH)
+			lid_port = 0;
+		json_array_append_new(
+			hops,
+			json_pack("{s:s, s:o, s:s, s:i, s:o, s:o, s:o, s:o}", "name", node->name,
+				  "guid", json_guid(node->guid), "role", topo_role_name(node->role),
+				  "lid", (int)lids->lid_of_port[node->port0 + lid_port], "in_port",
+				  port_number(hop->in_port), "out_port", port_number(hop->out_port),
+				  "speed",
+				  leaves ? json_string(topo_speed_name(out->speed)) : json_null(),
+				  "width", leaves ? json_integer(out->width) : json_null()));
+	}
 	return hops;
 }
 
@@ -335,22 +328,6 @@ static uint32_t partner(const struct topo *t, uint32_t of, unsigned place, const
 	return ends->ports[place < ends->count ? place : 0];
 }
 
-/* A row for each HCA of the host that has more of them. */
-static json_t *path_rows(const struct fabric_view *view, const struct ends *from,
-			 const struct ends *to)
-{
-	json_t *rows = json_array();
-
-	for (unsigned i = 0; from->count >= to->count && i < from->count; i++)
-		json_array_append_new(rows, path_row(view, from->ports[i],
-						     partner(view->topo, from->ports[i], i, to)));
-	for (unsigned i = 0; from->count < to->count && i < to->count; i++)
-		json_array_append_new(
-			rows,
-			path_row(view, partner(view->topo, to->ports[i], i, from), to->ports[i]));
-	return rows;
-}
-
 static json_t *path_document(const struct fabric_view *view, const struct ends *from,
 			     const struct ends *to, char *err)
 {
@@ -368,8 +345,20 @@ static json_t *path_document(const struct fabric_view *view, const struct ends *
 		return command_refuse(err, "%s", strerror(-status));
 	doc = json_pack("{s:i, s:o}", "dlid", (int)view->lids->lid_of_port[target], "hops",
 			status ? json_array() : path_hops(view, &path));
-	if (several)
-		json_object_set_new(doc, "paths", path_rows(view, from, to));
+	if (several) {
+		/* A row for each HCA of the host that has more of them. */
+		json_t *rows = json_array();
+
+		for (unsigned i = 0; from->count >= to->count && i < from->count; i++)
+			json_array_append_new(rows,
+					      path_row(view, from->ports[i],
+						       partner(view->topo, from->ports[i], i, to)));
+		for (unsigned i = 0; from->count < to->count && i < to->count; i++)
+			json_array_append_new(
+				rows, path_row(view, partner(view->topo, to->ports[i], i, from),
+					       to->ports[i]));
+		json_object_set_new(doc, "paths", rows);
+	}
 	return doc;
 }
 

@@ -51,25 +51,6 @@ static const char *name_domain(struct domains *domains, const json_t *row)
 	return arena_strdup(domains->arena, text);
 }
 
-/* Of domains that several hosts are in; that of one host says nothing of nearness. */
-static struct domains find_domains(const struct fabric *fabric, const struct topo *t)
-{
-	struct domains domains = { mem_alloc(t->nhosts + 1, sizeof(*domains.of_host)),
-				   arena_new() };
-	json_t *all = nvlink_hosts(fabric), *row, *host;
-	size_t d, h;
-
-	json_array_foreach (json_object_get(all, "domains"), d, row) {
-		json_t *hosts = json_object_get(row, "hosts");
-		const char *name = json_array_size(hosts) > 1 ? name_domain(&domains, row) : NULL;
-
-		json_array_foreach (hosts, h, host)
-			domains.of_host[find_host(t, json_string_value(host))] = name;
-	}
-	json_decref(all);
-	return domains;
-}
-
 /* ---- Formats ---- */
 
 static dump_near_fn *find_format(const char *name)
@@ -101,7 +82,25 @@ static json_t *near_text(const struct command_env *env, const struct topo *t, co
 			"slurm-yaml, k8s or lst",
 			format);
 	out = open_memstream(&text, &len);
-	domains = find_domains(env->fabric, t);
+
+	/* Of domains that several hosts are in; that of one host says nothing of nearness. */
+	struct domains domains_domains = {
+		mem_alloc(t->nhosts + 1, sizeof(*domains_domains.of_host)), arena_new()
+	};
+	json_t *all = nvlink_hosts(env->fabric), *row, *host;
+	size_t d, h;
+
+	json_array_foreach (json_object_get(all, "domains"), d, row) {
+		json_t *hosts = json_object_get(row, "hosts");
+		const char *name =
+			json_array_size(hosts) > 1 ? name_domain(&domains_domains, row) : NULL;
+
+		json_array_foreach (hosts, h, host)
+			domains_domains.of_host[find_host(t, json_string_value(host))] = name;
+	}
+	json_decref(all);
+	domains = domains_domains;
+
 	status = out ? dump(t, domains.of_host, out) : -errno;
 	if (out)
 		fclose(out);
@@ -191,16 +190,6 @@ static json_t *answer_switches(const struct command_env *env, json_t *args, char
 }
 const struct command_run switches_run = { .answer = answer_switches, .long_answer = true };
 
-static void put_links(const struct command_env *env, command_put_fn *put, void *arg)
-{
-	const struct topo *t = fabric_view(env->fabric).topo;
-
-	for (uint32_t p = 0; p < t->nports; p++)
-		if (t->ports[p].peer != TOPO_NONE && t->ports[p].peer > p &&
-		    filter_has_link(env->filter, p))
-			put(arg, dump_json_link(t, p));
-}
-
 /* Those that are down have since when, those that are not trusted have why. */
 static bool rows_links(const struct command_env *env, json_t *args, command_put_fn *put, void *arg,
 		       char *err)
@@ -213,7 +202,13 @@ static bool rows_links(const struct command_env *env, json_t *args, command_put_
 	if (!command_topo(env, err) || !command_unpack(args, err, "{s?b}", "sick", &sick))
 		return false;
 	if (!sick && !(filter && (filter->unhealthy || filter->down))) {
-		put_links(env, put, arg);
+		const struct topo *t = fabric_view(env->fabric).topo;
+
+		for (uint32_t p = 0; p < t->nports; p++)
+			if (t->ports[p].peer != TOPO_NONE && t->ports[p].peer > p &&
+			    filter_has_link(env->filter, p))
+				put(arg, dump_json_link(t, p));
+
 		return true;
 	}
 	rows = sick || (filter && filter->unhealthy) ? fabric_unhealthy(env->fabric)
@@ -263,16 +258,6 @@ static json_t *answer_hosts(const struct command_env *env, json_t *args, char *e
 }
 const struct command_run hosts_run = { .answer = answer_hosts, .long_answer = true };
 
-static void drop_healthy(json_t *hosts)
-{
-	for (size_t i = json_array_size(hosts); i-- > 0;) {
-		const json_t *state = json_object_get(json_array_get(hosts, i), "state");
-
-		if (json_is_string(state) && !strcmp(json_string_value(state), "HEALTHY"))
-			json_array_remove(hosts, i);
-	}
-}
-
 /* Of the rows only that of a host; false = there is none. */
 static bool keep_host(json_t *rows, const char *name)
 {
@@ -298,8 +283,14 @@ static json_t *answer_nvswitch(const struct command_env *env, json_t *args, char
 		json_decref(doc);
 		return command_refuse(err, "no host %s", name);
 	}
-	if (places.unhealthy)
-		drop_healthy(hosts);
+	if (places.unhealthy) {
+		for (size_t i = json_array_size(hosts); i-- > 0;) {
+			const json_t *state = json_object_get(json_array_get(hosts, i), "state");
+
+			if (json_is_string(state) && !strcmp(json_string_value(state), "HEALTHY"))
+				json_array_remove(hosts, i);
+		}
+	}
 	places.unhealthy = false; /* that was said of NVLinks, not of links */
 	filter_hosts(env->filter ? &places : NULL, hosts, "host");
 	return doc;

@@ -27,13 +27,6 @@ static gid_t group_id(const char *name)
 	return group ? group->gr_gid : NO_GROUP;
 }
 
-/* Looks the groups up, which may ask a directory service: once, before the loop runs. */
-static struct peer_rules peer_rules_read(void)
-{
-	return (struct peer_rules){ geteuid(), group_id(PEER_READ_GROUP),
-				    group_id(PEER_OPERATE_GROUP) };
-}
-
 bool peer_rules_share(const struct peer_rules *rules)
 {
 	return rules->readers != NO_GROUP || rules->operators != NO_GROUP;
@@ -55,21 +48,6 @@ enum peer_rights peer_judge(const struct peer_rules *rules, uid_t uid, const gid
 	return is_member(rules->readers, groups, count) ? PEER_READ : PEER_NONE;
 }
 
-/* The supplementary groups behind the primary one; the caller frees them. */
-static gid_t *groups_of(int fd, gid_t primary, unsigned *count)
-{
-	socklen_t size = 0;
-	gid_t *groups;
-
-	getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, NULL, &size); /* ERANGE: how much there is */
-	groups = mem_alloc(1 + size / sizeof(gid_t), sizeof(*groups));
-	groups[0] = primary;
-	if (size && getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups + 1, &size))
-		size = 0;
-	*count = 1 + size / sizeof(gid_t);
-	return groups;
-}
-
 struct peer peer_of(const struct peer_rules *rules, int fd)
 {
 	struct ucred who;
@@ -80,7 +58,18 @@ struct peer peer_of(const struct peer_rules *rules, int fd)
 
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size))
 		return peer;
-	groups = groups_of(fd, who.gid, &count);
+
+	/* The supplementary groups behind the primary one; the caller frees them. */
+	gid_t primary = who.gid;
+
+	socklen_t of_size = 0;
+	getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, NULL, &of_size); /* ERANGE: how much there is */
+	groups = mem_alloc(1 + of_size / sizeof(gid_t), sizeof(*groups));
+	groups[0] = primary;
+	if (of_size && getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups + 1, &of_size))
+		of_size = 0;
+	count = 1 + of_size / sizeof(gid_t);
+
 	peer.uid = who.uid;
 	peer.rights = peer_judge(rules, who.uid, groups, count);
 	free(groups);
@@ -110,20 +99,6 @@ static int clear_place(const struct sockaddr_un *addr)
 	return unlink(addr->sun_path) ? -errno : 0;
 }
 
-/*
- * The mask holds while the file is made. Where the groups exist, anybody may connect, and is told
- * by credentials; else nobody but root and fmd's own user could have rights, and the file's mode
- * says so too.
- */
-static int bind_private(int fd, const struct sockaddr_un *addr, bool shared)
-{
-	mode_t mask = umask(shared ? 0111 : 0117);
-	int status = bind(fd, (const struct sockaddr *)addr, sizeof(*addr)) ? -errno : 0;
-
-	umask(mask);
-	return status;
-}
-
 /* The socket, or -errno. */
 static int open_place(const struct sockaddr_un *addr, bool shared, int backlog)
 {
@@ -134,7 +109,17 @@ static int open_place(const struct sockaddr_un *addr, bool shared, int backlog)
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return -errno;
-	status = bind_private(fd, addr, shared);
+
+	/*
+	 * The mask holds while the file is made. Where the groups exist, anybody may connect, and
+	 * is told by credentials; else nobody but root and fmd's own user could have rights, and
+	 * the file's mode says so too.
+	 */
+	mode_t mask = umask(shared ? 0111 : 0117);
+	status = bind(fd, (const struct sockaddr *)addr, sizeof(*addr)) ? -errno : 0;
+
+	umask(mask);
+
 	if (!status && listen(fd, backlog))
 		status = -errno;
 	if (!status)
@@ -153,27 +138,6 @@ static const char *error_text(int status)
 	default:
 		return strerror(-status);
 	}
-}
-
-/*
- * A Unix stream socket that listens at `path`, non-blocking and close-on-exec, the caller's to
- * close and to unlink. `shared`: anybody may connect, else root and fmd's own user. A dead socket
- * in the place is replaced. -1 with the reason in err: another process serves it, something else is
- * there, no permission, the path is too long.
- */
-static int socket_file_listen(const char *path, bool shared, int backlog, char *err,
-			      size_t err_size)
-{
-	struct sockaddr_un addr = { .sun_family = AF_UNIX };
-	int fd = -ENAMETOOLONG;
-
-	if (strlen(path) < sizeof(addr.sun_path)) {
-		strcpy(addr.sun_path, path);
-		fd = open_place(&addr, shared, backlog);
-	}
-	if (fd < 0)
-		snprintf(err, err_size, "socket %s: %s", path, error_text(fd));
-	return fd < 0 ? -1 : fd;
 }
 
 /*
@@ -294,19 +258,6 @@ static void client_reply(struct client *c, json_t *result, const char *error)
 
 static void client_settle(struct client *c);
 
-/* In the child: the rows of a list. */
-static int child_stream(const struct client *c, FILE *out)
-{
-	char err[COMMAND_ERROR_SIZE] = "";
-
-	if (command_stream(&c->control->env, c->command, c->args, "{\"ok\":true,\"result\":[", out,
-			   err))
-		fputs("]}\n", out);
-	else
-		fprintf(out, "%s\n", answer_line(NULL, err));
-	return ferror(out) ? -1 : 0;
-}
-
 /* In the child. */
 static int child_answer(void *arg, FILE *out)
 {
@@ -314,8 +265,17 @@ static int child_answer(void *arg, FILE *out)
 	char err[COMMAND_ERROR_SIZE] = "";
 	json_t *result;
 
-	if (command_can_stream(c->command, c->args))
-		return child_stream(c, out);
+	if (command_can_stream(c->command, c->args)) {
+		/* In the child: the rows of a list. */
+		char stream_err[COMMAND_ERROR_SIZE] = "";
+
+		if (command_stream(&c->control->env, c->command, c->args,
+				   "{\"ok\":true,\"result\":[", out, stream_err))
+			fputs("]}\n", out);
+		else
+			fprintf(out, "%s\n", answer_line(NULL, stream_err));
+		return ferror(out) ? -1 : 0;
+	}
 	result = command_answer(&c->control->env, c->command, c->args, err);
 	fputs(answer_line(result, err), out);
 	fputc('\n', out);
@@ -393,33 +353,6 @@ static void operation_done_cb(void *arg, json_t *result, const char *error)
 		client_settle(c);
 }
 
-static void answer_now(struct client *c, const struct command *command, json_t *args)
-{
-	char err[COMMAND_ERROR_SIZE] = "";
-	json_t *result = command_answer(&c->control->env, command, args, err);
-
-	client_reply(c, result, err);
-}
-
-/* The text is for a child, which takes the client's socket. */
-static void answer_with_text(struct client *c, const struct command *command, json_t *args)
-{
-	char err[COMMAND_ERROR_SIZE] = "";
-	json_t *result = command_answer(&c->control->env, command, args, err);
-
-	c->begun = c->text_due = result;
-	c->command = command;
-	c->args = result ? json_incref(args) : NULL;
-	client_reply(c, result, err);
-}
-
-static void begin_text(struct client *c)
-{
-	c->text_due = false;
-	c->child = child_start_into(c->control->children, &text_ops, c, c->fd);
-	c->broken = !c->child;
-}
-
 static void begin_operation(struct client *c, const struct command *command, json_t *args)
 {
 	const char *refusal = fabric_refusal(c->control->env.fabric);
@@ -465,20 +398,6 @@ static void event_cb(void *arg, const json_t *event)
 	client_watch(c);
 }
 
-static void answer_and_follow(struct client *c, const struct command *command, json_t *args)
-{
-	char err[COMMAND_ERROR_SIZE] = "";
-	json_t *result = command_answer(&c->control->env, command, args, err);
-	struct fabric *fabric = c->control->env.fabric;
-	int count;
-
-	if (result && events_query(fabric, args, &c->events_asked, &count, err)) {
-		c->following = true;
-		fabric_follow(fabric, event_cb, c);
-	}
-	client_reply(c, result, err);
-}
-
 /* ---- Progress ---- */
 
 static bool client_busy(const struct client *c)
@@ -495,14 +414,6 @@ static void progress_cb(void *arg)
 	bytes_add(&c->out, "{\"progress\":true}\n", 18);
 	loop_timer_set(c->progress, PROGRESS_US);
 	client_watch(c);
-}
-
-static void client_progress(struct client *c)
-{
-	if (!c->progress)
-		c->progress = loop_timer_new(c->control->loop, progress_cb, c);
-	if (client_busy(c))
-		loop_timer_set(c->progress, PROGRESS_US);
 }
 
 /* ---- Requests ---- */
@@ -531,13 +442,32 @@ static void client_dispatch(struct client *c, const char *name, json_t *args)
 	} else if (command_is_operation(command, args)) {
 		begin_operation(c, command, args);
 	} else if (command->run->follows) {
-		answer_and_follow(c, command, args);
+		char follow_err[COMMAND_ERROR_SIZE] = "";
+		json_t *result = command_answer(&c->control->env, command, args, follow_err);
+		struct fabric *fabric = c->control->env.fabric;
+		int count;
+
+		if (result && events_query(fabric, args, &c->events_asked, &count, follow_err)) {
+			c->following = true;
+			fabric_follow(fabric, event_cb, c);
+		}
+		client_reply(c, result, follow_err);
 	} else if (command->run->text) {
-		answer_with_text(c, command, args);
+		/* The text is for a child, which takes the client's socket. */
+		char text_err[COMMAND_ERROR_SIZE] = "";
+		json_t *result = command_answer(&c->control->env, command, args, text_err);
+
+		c->begun = c->text_due = result;
+		c->command = command;
+		c->args = result ? json_incref(args) : NULL;
+		client_reply(c, result, text_err);
 	} else if (command_is_long(command, args)) {
 		answer_by_child(c, command, args);
 	} else {
-		answer_now(c, command, args);
+		char now_err[COMMAND_ERROR_SIZE] = "";
+		json_t *result = command_answer(&c->control->env, command, args, now_err);
+
+		client_reply(c, result, now_err);
 	}
 }
 
@@ -561,53 +491,14 @@ static void client_request(struct client *c, const char *line, size_t len)
 		args = args ? json_incref(args) : json_object();
 		client_dispatch(c, name, args);
 		json_decref(args);
-		if (progress)
-			client_progress(c);
+		if (progress) {
+			if (!c->progress)
+				c->progress = loop_timer_new(c->control->loop, progress_cb, c);
+			if (client_busy(c))
+				loop_timer_set(c->progress, PROGRESS_US);
+		}
 	}
 	json_decref(request);
-}
-
-/* Takes whole lines while no answer is on its way. */
-static void client_serve(struct client *c)
-{
-	char *newline;
-
-	c->serving = true;
-	while (!client_busy(c) && !c->broken && (newline = memchr(c->in, '\n', c->in_len))) {
-		size_t len = newline - c->in;
-
-		client_request(c, c->in, len);
-		c->in_len -= len + 1;
-		memmove(c->in, newline + 1, c->in_len);
-	}
-	c->serving = false;
-	if (c->in_len == sizeof(c->in) && !client_busy(c)) {
-		client_reply(c, NULL, "invalid request: the line is too long");
-		c->in_len = 0;
-		c->eof = true; /* where the next request begins can't be known */
-	}
-}
-
-/* The peer has closed, not just its sending half: nobody is there to read an answer. */
-static bool peer_gone(int fd)
-{
-	struct pollfd poll_fd = { .fd = fd };
-
-	return poll(&poll_fd, 1, 0) > 0 && poll_fd.revents & POLLHUP;
-}
-
-static void client_read(struct client *c)
-{
-	ssize_t len = recv(c->fd, c->in + c->in_len, sizeof(c->in) - c->in_len, MSG_DONTWAIT);
-
-	if (len > 0) {
-		c->in_len += len;
-	} else if (len == 0) {
-		c->eof = true;
-		c->broken = peer_gone(c->fd);
-	} else if (errno != EAGAIN && errno != EINTR) {
-		c->broken = true;
-	}
 }
 
 /* ---- Clients ---- */
@@ -650,10 +541,30 @@ static void client_watch(struct client *c)
 
 static void client_settle(struct client *c)
 {
-	client_serve(c);
+	/* Takes whole lines while no answer is on its way. */
+	char *newline;
+
+	c->serving = true;
+	while (!client_busy(c) && !c->broken && (newline = memchr(c->in, '\n', c->in_len))) {
+		size_t len = newline - c->in;
+
+		client_request(c, c->in, len);
+		c->in_len -= len + 1;
+		memmove(c->in, newline + 1, c->in_len);
+	}
+	c->serving = false;
+	if (c->in_len == sizeof(c->in) && !client_busy(c)) {
+		client_reply(c, NULL, "invalid request: the line is too long");
+		c->in_len = 0;
+		c->eof = true; /* where the next request begins can't be known */
+	}
+
 	client_flush(c);
-	if (c->text_due && !bytes_held(&c->out) && !c->broken)
-		begin_text(c);
+	if (c->text_due && !bytes_held(&c->out) && !c->broken) {
+		c->text_due = false;
+		c->child = child_start_into(c->control->children, &text_ops, c, c->fd);
+		c->broken = !c->child;
+	}
 	if (c->broken || (c->eof && !client_busy(c) && !bytes_held(&c->out))) {
 		client_free(c);
 		return;
@@ -667,23 +578,27 @@ static void client_ready_cb(void *arg, unsigned events)
 {
 	struct client *c = arg;
 
-	if (events & LOOP_READ)
-		client_read(c);
+	if (events & LOOP_READ) {
+		ssize_t len =
+			recv(c->fd, c->in + c->in_len, sizeof(c->in) - c->in_len, MSG_DONTWAIT);
+
+		if (len > 0) {
+			c->in_len += len;
+		} else if (len == 0) {
+			c->eof = true;
+
+			/*
+			 * The peer has closed, not just its sending half: nobody is there to read
+			 * an answer.
+			 */
+			int fd = c->fd;
+			struct pollfd poll_fd = { .fd = fd };
+			c->broken = poll(&poll_fd, 1, 0) > 0 && poll_fd.revents & POLLHUP;
+		} else if (errno != EAGAIN && errno != EINTR) {
+			c->broken = true;
+		}
+	}
 	client_settle(c);
-}
-
-static void client_new(struct control *control, int fd, struct peer peer)
-{
-	struct client *c = mem_alloc(1, sizeof(*c));
-
-	c->control = control;
-	c->fd = fd;
-	c->peer = peer;
-	c->next = control->clients;
-	control->clients = c;
-	control->nclients++;
-	c->events = LOOP_READ;
-	c->watch = loop_fd_new(control->loop, fd, c->events, client_ready_cb, c);
 }
 
 static void refuse_client(int fd, const char *why)
@@ -716,8 +631,18 @@ static void accept_cb(void *arg, int fd, const struct sockaddr *from)
 	else if (control->nclients == CLIENTS_MAX ||
 		 (peer.uid && clients_of(control, peer.uid) == USER_MAX))
 		refuse_client(fd, "too many clients");
-	else
-		client_new(control, fd, peer);
+	else {
+		struct client *c = mem_alloc(1, sizeof(*c));
+
+		c->control = control;
+		c->fd = fd;
+		c->peer = peer;
+		c->next = control->clients;
+		control->clients = c;
+		control->nclients++;
+		c->events = LOOP_READ;
+		c->watch = loop_fd_new(control->loop, fd, c->events, client_ready_cb, c);
+	}
 }
 
 /* ---- Life ---- */
@@ -730,9 +655,28 @@ struct control *control_new(struct loop *loop, struct fabric *fabric, const char
 	control->loop = loop;
 	control->env =
 		(struct command_env){ .fabric = fabric, .reload = reload, .reload_arg = arg };
-	control->rules = peer_rules_read();
-	control->fd = socket_file_listen(socket_path, peer_rules_share(&control->rules),
-					 CLIENTS_MAX, err, err_size);
+	/* Looks the groups up, which may ask a directory service: once, before the loop runs. */
+	control->rules = (struct peer_rules){ geteuid(), group_id(PEER_READ_GROUP),
+					      group_id(PEER_OPERATE_GROUP) };
+
+	/*
+	 * A Unix stream socket that listens at `path`, non-blocking and close-on-exec, the caller's
+	 * to close and to unlink. `shared`: anybody may connect, else root and fmd's own user. A
+	 * dead socket in the place is replaced. -1 with the reason in err: another process serves
+	 * it, something else is there, no permission, the path is too long.
+	 */
+	bool shared = peer_rules_share(&control->rules);
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	int fd = -ENAMETOOLONG;
+
+	if (strlen(socket_path) < sizeof(addr.sun_path)) {
+		strcpy(addr.sun_path, socket_path);
+		fd = open_place(&addr, shared, CLIENTS_MAX);
+	}
+	if (fd < 0)
+		snprintf(err, err_size, "socket %s: %s", socket_path, error_text(fd));
+	control->fd = fd < 0 ? -1 : fd;
+
 	if (control->fd < 0) {
 		free(control);
 		return NULL;

@@ -242,24 +242,6 @@ static uint32_t port_of_end(const struct topo *t, const json_t *end)
 		    : TOPO_NONE;
 }
 
-static void read_sick(struct filter *f, const struct fabric *fabric)
-{
-	json_t *rows = fabric_unhealthy(fabric), *row;
-	size_t i;
-
-	f->sick = mem_alloc(f->topo->nports + 1u, sizeof(*f->sick));
-	json_array_foreach (rows, i, row) {
-		uint32_t port = port_of_end(f->topo, json_object_get(row, "a"));
-
-		if (port == TOPO_NONE)
-			continue;
-		f->sick[port] = true;
-		if (f->topo->ports[port].peer != TOPO_NONE)
-			f->sick[f->topo->ports[port].peer] = true;
-	}
-	json_decref(rows);
-}
-
 /* Taken out of the arguments; what is no text, number or flag where one belongs is refused. */
 static bool unpack(struct filter *f, unsigned filters, json_t *args, json_t *mine,
 		   const char *texts[4], char *err)
@@ -305,8 +287,22 @@ bool filter_read(struct filter *f, const struct command_env *env, unsigned filte
 		       read_leaf(f, env, texts[0], err) && read_host(f, env, texts[1], err) &&
 		       read_class(f, env->fabric, texts[2], err) &&
 		       read_place(env, texts[3], &f->what, err);
-	if (good && f->unhealthy)
-		read_sick(f, env->fabric);
+	if (good && f->unhealthy) {
+		json_t *rows = fabric_unhealthy(env->fabric), *row;
+		size_t i;
+
+		f->sick = mem_alloc(f->topo->nports + 1u, sizeof(*f->sick));
+		json_array_foreach (rows, i, row) {
+			uint32_t port = port_of_end(f->topo, json_object_get(row, "a"));
+
+			if (port == TOPO_NONE)
+				continue;
+			f->sick[port] = true;
+			if (f->topo->ports[port].peer != TOPO_NONE)
+				f->sick[f->topo->ports[port].peer] = true;
+		}
+		json_decref(rows);
+	}
 	json_decref(mine);
 	return good;
 }

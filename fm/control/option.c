@@ -248,11 +248,6 @@ const struct command_option *command_option_find(const struct command *command, 
 
 /* ---- Values ---------------------------------------------------------------------------------- */
 
-static bool is_choice(const struct command_option *option)
-{
-	return strchr(option->value, '|') && option->value[0] >= 'a';
-}
-
 static bool is_one_of(const char *choices, const char *text)
 {
 	size_t len = strlen(text), part;
@@ -308,7 +303,8 @@ int command_option_put(const struct command_option *option, const char *text, js
 		snprintf(err, err_size, "%s: a value is expected: %s", option->name, option->value);
 	else if (option->number)
 		value = read_number(option, text, err, err_size);
-	else if (is_choice(option) && !is_one_of(option->value, text))
+	else if (strchr(option->value, '|') && option->value[0] >= 'a' &&
+		 !is_one_of(option->value, text))
 		snprintf(err, err_size, "%s %s: one of %s is expected", option->name, text,
 			 option->value);
 	else

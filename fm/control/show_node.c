@@ -74,26 +74,6 @@ static bool is_up(const struct show *s, uint32_t ca)
 	return port->link_up && port->state == TOPO_ACTIVE;
 }
 
-static void add_down(struct show *s, const struct topo_host *host, struct missing *m)
-{
-	for (uint32_t i = 0; i < host->ncas; i++) {
-		uint32_t ca = s->t->host_cas[host->first + i], at = port_of(s, ca);
-		const struct topo_port *peer = topo_peer(s->t, &s->t->ports[at]);
-		char *note;
-
-		if (is_up(s, ca))
-			continue;
-		note = show_note(s, at);
-		json_array_append_new(
-			m->list,
-			peer ? json_sprintf("%s at %s p%u: %s", device_of(s->t, ca),
-					    s->t->nodes[peer->node].name, peer->num,
-					    note ? note : topo_state_name(s->t->ports[at].state))
-			     : json_sprintf("%s: no link is known", device_of(s->t, ca)));
-		free(note);
-	}
-}
-
 /* Rails that most hosts of its unit have, and it has not. */
 static void add_unknown(struct show *s, const struct topo_host *host, struct missing *m)
 {
@@ -167,7 +147,23 @@ void show_host(struct show *s, uint32_t h)
 		ports[i] = port_of(s, cas[i]);
 		json_array_append_new(rows, hca_row(s, cas[i]));
 	}
-	add_down(s, host, &missing);
+	for (uint32_t i = 0; i < host->ncas; i++) {
+		uint32_t ca = s->t->host_cas[host->first + i], at = port_of(s, ca);
+		const struct topo_port *peer = topo_peer(s->t, &s->t->ports[at]);
+		char *note;
+
+		if (is_up(s, ca))
+			continue;
+		note = show_note(s, at);
+		json_array_append_new(
+			missing.list,
+			peer ? json_sprintf("%s at %s p%u: %s", device_of(s->t, ca),
+					    s->t->nodes[peer->node].name, peer->num,
+					    note ? note : topo_state_name(s->t->ports[at].state))
+			     : json_sprintf("%s: no link is known", device_of(s->t, ca)));
+		free(note);
+	}
+
 	add_unknown(s, host, &missing);
 	hosts_judge(s->env->fabric, h, &verdict);
 	show_text(s->doc, "kind", "host");
@@ -186,18 +182,6 @@ void show_host(struct show *s, uint32_t h)
 
 /* ---- How packets get to a LID ---------------------------------------------------------------- */
 
-static json_t *hop_row(const struct show *s, const struct path_hop *hop)
-{
-	const struct topo_node *node = &s->t->nodes[hop->node];
-	json_t *row = json_object();
-
-	show_text(row, "name", node->name);
-	show_text(row, "role", topo_role_name(node->role));
-	show_index(row, "in_port", hop->in_port ? hop->in_port : -1);
-	show_index(row, "out_port", hop->out_port ? hop->out_port : -1);
-	return row;
-}
-
 void show_path(struct show *s, unsigned lid)
 {
 	uint32_t from =
@@ -209,8 +193,17 @@ void show_path(struct show *s, unsigned lid)
 		show_text(s->doc, "path_from", s->t->nodes[s->t->ports[from].node].name);
 	if (from != TOPO_NONE &&
 	    !path_trace(s->t, s->view.lids, s->view.tables, from, (uint16_t)lid, &path))
-		for (unsigned i = 0; i < path.count; i++)
-			json_array_append_new(rows, hop_row(s, &path.hops[i]));
+		for (unsigned i = 0; i < path.count; i++) {
+			const struct path_hop *hop = &path.hops[i];
+			const struct topo_node *node = &s->t->nodes[hop->node];
+			json_t *row = json_object();
+
+			show_text(row, "name", node->name);
+			show_text(row, "role", topo_role_name(node->role));
+			show_index(row, "in_port", hop->in_port ? hop->in_port : -1);
+			show_index(row, "out_port", hop->out_port ? hop->out_port : -1);
+			json_array_append_new(rows, row);
+		}
 	json_object_set_new(s->doc, "path", rows);
 }
 
@@ -230,13 +223,6 @@ struct around {
 	unsigned transit; /* links to switches */
 };
 
-/* Left out by an operator's word, and for no other reason. */
-static bool is_cordoned(const struct topo_port *port, const struct topo_port *peer)
-{
-	return (port->cordoned || peer->cordoned) && !port->quarantined && !peer->quarantined &&
-	       !port->isolated && !peer->isolated;
-}
-
 static struct around look_around(struct show *s, uint32_t n)
 {
 	const struct topo *t = s->t;
@@ -252,7 +238,9 @@ static struct around look_around(struct show *s, uint32_t n)
 		a.down += !port->link_up;
 		a.isolated += port->isolated || peer->isolated;
 		a.quarantined += port->quarantined || peer->quarantined;
-		a.cordoned += transit && is_cordoned(port, peer);
+		/* Left out by an operator's word, and for no other reason. */
+		a.cordoned += transit && (port->cordoned || peer->cordoned) && !port->quarantined &&
+			      !peer->quarantined && !port->isolated && !peer->isolated;
 		a.unhealthy += show_unhealthy(s, (uint32_t)(port - t->ports)) != NULL;
 		a.hosts += topo_is_host(t, peer->node);
 		a.transit += transit;
@@ -287,24 +275,6 @@ struct neighbour {
 	char ports[64];
 };
 
-/* "33-40, 44": ports come in their order. */
-static void add_port(struct neighbour *n, unsigned num)
-{
-	char *dash = strrchr(n->ports, '-'), *comma = strrchr(n->ports, ',');
-	char *last = dash > comma ? dash + 1 : comma ? comma + 2 : n->ports;
-	size_t used = strlen(n->ports);
-	bool next = used && strtoul(last, NULL, 10) + 1 == num;
-
-	if (next && dash > comma)
-		snprintf(last, sizeof(n->ports) - (size_t)(last - n->ports), "%u", num);
-	else if (used + 8 < sizeof(n->ports))
-		snprintf(n->ports + used, sizeof(n->ports) - used, "%s%u",
-			 next	? "-"
-			 : used ? ", "
-				: "",
-			 num);
-}
-
 static struct neighbour *find_neighbour(struct neighbour *list, unsigned *count, uint32_t sw)
 {
 	for (unsigned i = 0; i < *count; i++)
@@ -312,22 +282,6 @@ static struct neighbour *find_neighbour(struct neighbour *list, unsigned *count,
 			return &list[i];
 	list[*count] = (struct neighbour){ .sw = sw };
 	return &list[(*count)++];
-}
-
-static json_t *neighbour_row(const struct show *s, const struct neighbour *n)
-{
-	const struct topo_node *node = &s->t->nodes[n->sw];
-	json_t *row = json_object();
-
-	show_text(row, "switch", node->name);
-	show_text(row, "role", topo_role_name(node->role));
-	show_int(row, "level", node->level);
-	show_int(row, "cables", n->links);
-	show_int(row, "up", n->up);
-	show_int(row, "cordoned", n->cordoned);
-	show_int(row, "lids", n->lids);
-	show_text(row, "ports", n->ports);
-	return row;
 }
 
 /* A row for each switch that its links lead to. */
@@ -349,48 +303,40 @@ static void show_neighbours(struct show *s, uint32_t n, const uint32_t *lids)
 		at->up += port->link_up;
 		at->cordoned += port->cordoned || peer->cordoned;
 		at->lids += lids[num];
-		add_port(at, num);
+
+		/* "33-40, 44": ports come in their order. */
+		char *dash = strrchr(at->ports, '-'), *comma = strrchr(at->ports, ',');
+		char *last = dash > comma ? dash + 1 : comma ? comma + 2 : at->ports;
+		size_t used = strlen(at->ports);
+		bool next = used && strtoul(last, NULL, 10) + 1 == num;
+
+		if (next && dash > comma)
+			snprintf(last, sizeof(at->ports) - (size_t)(last - at->ports), "%u", num);
+		else if (used + 8 < sizeof(at->ports))
+			snprintf(at->ports + used, sizeof(at->ports) - used, "%s%u",
+				 next	? "-"
+				 : used ? ", "
+					: "",
+				 num);
 	}
-	for (unsigned i = 0; i < count; i++)
-		json_array_append_new(rows, neighbour_row(s, &list[i]));
+	for (unsigned i = 0; i < count; i++) {
+		const struct topo_node *node = &s->t->nodes[list[i].sw];
+		json_t *row = json_object();
+
+		show_text(row, "switch", node->name);
+		show_text(row, "role", topo_role_name(node->role));
+		show_int(row, "level", node->level);
+		show_int(row, "cables", list[i].links);
+		show_int(row, "up", list[i].up);
+		show_int(row, "cordoned", list[i].cordoned);
+		show_int(row, "lids", list[i].lids);
+		show_text(row, "ports", list[i].ports);
+		json_array_append_new(rows, row);
+	}
 	json_object_set_new(s->doc, "neighbours", rows);
 }
 
 /* ---- Facts ----------------------------------------------------------------------------------- */
-
-static void show_device(struct show *s, const struct topo_node *node)
-{
-	json_object_set_new(s->doc, "vendor", json_sprintf("0x%06x", node->vendor));
-	json_object_set_new(s->doc, "device", json_sprintf("0x%04x", node->device));
-	show_guid(s->doc, "system_guid", node->sys_guid);
-}
-
-/* Of a cordon whose time is not known, the newest event tells it. */
-static void show_cordoned_since(struct show *s, const struct topo_node *node)
-{
-	const char *since = maintenance_cordoned_since(s->env->fabric, node->guid, 0);
-
-	if (since)
-		show_text(s->doc, "cordoned_since", since);
-	else
-		show_since(s, "cordoned_since", "cordoned", &node->name, 1);
-}
-
-/* Nothing is up; since when: the last one went down. */
-static void show_dead(struct show *s, uint32_t n, unsigned down)
-{
-	char since[LINK_SINCE], last[LINK_SINCE] = "", note[LINK_SINCE + 64];
-
-	for (unsigned num = 1; num <= s->t->nodes[n].nports; num++) {
-		link_down_since(s->env->fabric, s->t->nodes[n].port0 + num, since);
-		if (strcmp(since, last) > 0)
-			strcpy(last, since);
-	}
-	snprintf(note, sizeof(note), "%s%s%s",
-		 down ? "all of its links are down" : "no link is known", *last ? " since " : "",
-		 last);
-	show_text(s->doc, "note", note);
-}
 
 /* The first alert about the node, without its name, which stands above. */
 static void show_alert(struct show *s, guid_t guid)
@@ -415,9 +361,21 @@ static void show_links_facts(struct show *s, uint32_t n)
 	const struct around a = look_around(s, n);
 	const struct topo_node *node = &s->t->nodes[n];
 
-	if (!a.up)
-		show_dead(s, n, a.down);
-	else
+	if (!a.up) {
+		/* Nothing is up; since when: the last one went down. */
+		unsigned down = a.down;
+		char since[LINK_SINCE], last[LINK_SINCE] = "", note[LINK_SINCE + 64];
+
+		for (unsigned num = 1; num <= s->t->nodes[n].nports; num++) {
+			link_down_since(s->env->fabric, s->t->nodes[n].port0 + num, since);
+			if (strcmp(since, last) > 0)
+				strcpy(last, since);
+		}
+		snprintf(note, sizeof(note), "%s%s%s",
+			 down ? "all of its links are down" : "no link is known",
+			 *last ? " since " : "", last);
+		show_text(s->doc, "note", note);
+	} else
 		show_alert(s, node->guid);
 	show_int(s->doc, "ports_known", node->nports);
 	show_int(s->doc, "links_up", a.up);
@@ -428,24 +386,19 @@ static void show_links_facts(struct show *s, uint32_t n)
 	show_int(s->doc, "switches_above", count_switches(s->t, n, true));
 	show_int(s->doc, "switches_below", count_switches(s->t, n, false));
 	show_flag(s->doc, "cordoned", a.transit && a.cordoned == a.transit);
-	if (a.transit && a.cordoned == a.transit)
-		show_cordoned_since(s, node);
+	if (a.transit && a.cordoned == a.transit) {
+		/* Of a cordon whose time is not known, the newest event tells it. */
+		const char *since = maintenance_cordoned_since(s->env->fabric, node->guid, 0);
+
+		if (since)
+			show_text(s->doc, "cordoned_since", since);
+		else
+			show_since(s, "cordoned_since", "cordoned", &node->name, 1);
+	}
 	show_int(s->doc, "links_cordoned", a.cordoned);
 	show_int(s->doc, "links_quarantined", a.quarantined);
 	show_int(s->doc, "links_isolated", a.isolated);
 	show_int(s->doc, "links_unhealthy", a.unhealthy);
-}
-
-static void show_switch_facts(struct show *s, uint32_t n)
-{
-	const struct topo_node *node = &s->t->nodes[n];
-	json_t *rows = adaptive_switches(s->env->fabric);
-	json_t *ar = json_object_get(json_array_get(rows, n), "ar");
-
-	json_object_set(s->doc, "ar", ar ? ar : json_null());
-	json_decref(rows);
-	show_int(s->doc, "lft_room", node->lft_cap);
-	show_int(s->doc, "mft_room", node->mft_cap);
 }
 
 static const struct topo_port *leaf_of(const struct topo *t, uint32_t ca, uint32_t *at)
@@ -458,17 +411,6 @@ static const struct topo_port *leaf_of(const struct topo *t, uint32_t ca, uint32
 			return peer;
 	}
 	return NULL;
-}
-
-static void show_ca_facts(struct show *s, uint32_t n)
-{
-	const struct topo_node *node = &s->t->nodes[n];
-	uint32_t at = TOPO_NONE;
-	const struct topo_port *leaf = leaf_of(s->t, n, &at);
-
-	show_text(s->doc, "host", node->host == TOPO_NONE ? NULL : s->t->hosts[node->host].name);
-	show_text(s->doc, "leaf", leaf ? s->t->nodes[leaf->node].name : NULL);
-	show_index(s->doc, "leaf_port", leaf ? leaf->num : -1);
 }
 
 static uint16_t lid_of(const struct show *s, uint32_t n)
@@ -493,50 +435,33 @@ static void show_node_facts(struct show *s, uint32_t n)
 	if (lid && lid == s->view.sm_lid)
 		show_flag(s->doc, "subnet_manager", true);
 	show_place(s, s->doc, n);
-	if (node->type == TOPO_SWITCH)
-		show_switch_facts(s, n);
-	else
-		show_ca_facts(s, n);
+	if (node->type == TOPO_SWITCH) {
+		const struct topo_node *show_switch_facts_node = &s->t->nodes[n];
+		json_t *rows = adaptive_switches(s->env->fabric);
+		json_t *ar = json_object_get(json_array_get(rows, n), "ar");
+
+		json_object_set(s->doc, "ar", ar ? ar : json_null());
+		json_decref(rows);
+		show_int(s->doc, "lft_room", show_switch_facts_node->lft_cap);
+		show_int(s->doc, "mft_room", show_switch_facts_node->mft_cap);
+	} else {
+		const struct topo_node *facts_node = &s->t->nodes[n];
+		uint32_t at = TOPO_NONE;
+		const struct topo_port *leaf = leaf_of(s->t, n, &at);
+
+		show_text(s->doc, "host",
+			  facts_node->host == TOPO_NONE ? NULL
+							: s->t->hosts[facts_node->host].name);
+		show_text(s->doc, "leaf", leaf ? s->t->nodes[leaf->node].name : NULL);
+		show_index(s->doc, "leaf_port", leaf ? leaf->num : -1);
+	}
 	show_links_facts(s, n);
-	show_device(s, node);
+	json_object_set_new(s->doc, "vendor", json_sprintf("0x%06x", node->vendor));
+	json_object_set_new(s->doc, "device", json_sprintf("0x%04x", node->device));
+	show_guid(s->doc, "system_guid", node->sys_guid);
 }
 
 /* ---- Tables ---------------------------------------------------------------------------------- */
-
-static void show_table_use(struct show *s, uint32_t n, uint32_t lids[256])
-{
-	uint32_t none = link_use_by_port(&s->scene, n, lids), all = 0;
-
-	for (unsigned num = 0; num < 256; num++)
-		all += lids[num];
-	show_int(s->doc, "lids_forwarded", all);
-	show_int(s->doc, "lids_dropped", none);
-}
-
-static unsigned count_trees(const struct show *s, guid_t sw)
-{
-	const struct mcast_plan *plan = multicast_trees(s->env->fabric);
-	unsigned count = 0;
-
-	for (uint32_t i = 0; plan && i < plan->ntrees; i++)
-		for (uint32_t h = 0; h < plan->trees[i].nhops; h++)
-			count += plan->trees[i].hops[h].guid == sw;
-	return count;
-}
-
-static void show_ports(struct show *s, uint32_t n, const uint32_t *lids)
-{
-	const struct topo_node *node = &s->t->nodes[n];
-	json_t *rows = json_array();
-
-	for (unsigned num = 1; num <= node->nports; num++) {
-		const struct topo_port *port = topo_port(s->t, n, num);
-
-		if (port->peer != TOPO_NONE || port->state > TOPO_DOWN)
-			json_array_append_new(rows, show_port_row(s, node->port0 + num, lids));
-	}
-	json_object_set_new(s->doc, "ports", rows);
-}
 
 static void show_own_end_ports(struct show *s, uint32_t n)
 {
@@ -565,14 +490,40 @@ void show_node(struct show *s, uint32_t n)
 	show_text(s->doc, "name", node->name);
 	show_node_facts(s, n);
 	if (is_switch) {
-		show_table_use(s, n, lids);
-		show_int(s->doc, "multicast_trees", count_trees(s, node->guid));
+		uint32_t none = link_use_by_port(&s->scene, n, lids), all = 0;
+
+		for (unsigned num = 0; num < 256; num++)
+			all += lids[num];
+		show_int(s->doc, "lids_forwarded", all);
+		show_int(s->doc, "lids_dropped", none);
+
+		guid_t sw = node->guid;
+		const struct mcast_plan *plan = multicast_trees(s->env->fabric);
+		unsigned count = 0;
+
+		for (uint32_t i = 0; plan && i < plan->ntrees; i++)
+			for (uint32_t h = 0; h < plan->trees[i].nhops; h++)
+				count += plan->trees[i].hops[h].guid == sw;
+		show_int(s->doc, "multicast_trees", count);
 	}
 	if (s->from != TOPO_NONE && lid_of(s, n))
 		show_path(s, lid_of(s, n));
 	if (is_switch)
 		show_neighbours(s, n, lids);
-	show_ports(s, n, is_switch ? lids : NULL);
+
+	const uint32_t *ports_lids = is_switch ? lids : NULL;
+	const struct topo_node *ports_node = &s->t->nodes[n];
+	json_t *rows = json_array();
+
+	for (unsigned num = 1; num <= ports_node->nports; num++) {
+		const struct topo_port *port = topo_port(s->t, n, num);
+
+		if (port->peer != TOPO_NONE || port->state > TOPO_DOWN)
+			json_array_append_new(
+				rows, show_port_row(s, ports_node->port0 + num, ports_lids));
+	}
+	json_object_set_new(s->doc, "ports", rows);
+
 	show_own_end_ports(s, n);
 	snprintf(guid, sizeof(guid), "0x%016llx", (unsigned long long)node->guid);
 	names[1] = guid;

@@ -77,53 +77,6 @@ static json_t *lid_ranges(const struct show *s, const struct topo_port *port)
 	return json_string(text);
 }
 
-static uint32_t lids_by(struct show *s, const struct topo_port *port, uint32_t *of)
-{
-	uint32_t lids[256], none = link_use_by_port(&s->scene, port->node, lids);
-
-	*of = none;
-	for (unsigned num = 0; num < 256; num++)
-		*of += lids[num];
-	return lids[port->num];
-}
-
-static void add_use(struct show *s, json_t *to, uint32_t at)
-{
-	const struct topo_port *port = &s->t->ports[at];
-	uint32_t lids, of;
-
-	if (port->node < s->t->nswitches) {
-		lids = lids_by(s, port, &of);
-		show_int(to, "lids", lids);
-		json_object_set_new(to, "share_percent",
-				    json_real(of ? round(1e3 * lids / of) / 10 : 0));
-	} else {
-		json_object_set_new(to, "lids", json_null());
-		json_object_set_new(to, "share_percent", json_null());
-	}
-	show_int(to, "host_pairs", (json_int_t)link_use_pairs(&s->scene, at));
-}
-
-/* ---- Multicast ------------------------------------------------------------------------------- */
-
-static void show_trees(struct show *s, const struct topo_port *port)
-{
-	const struct mcast_plan *plan = multicast_trees(s->env->fabric);
-	guid_t sw = s->t->nodes[port->node].guid;
-	json_t *rows = json_array();
-
-	for (uint32_t i = 0; plan && i < plan->ntrees; i++)
-		for (uint32_t h = 0; h < plan->trees[i].nhops; h++) {
-			const struct mcast_hop *hop = &plan->trees[i].hops[h];
-
-			if (hop->guid == sw && mcast_forwards(hop, port->num))
-				json_array_append_new(
-					rows, json_pack("{so}", "mlid",
-							json_sprintf("0x%x", plan->trees[i].mlid)));
-		}
-	json_object_set_new(s->doc, "multicast_out", rows);
-}
-
 /* ---- Ends ------------------------------------------------------------------------------------ */
 
 /* One end of the link: what it is, how it is, and what packets leave by it. */
@@ -141,19 +94,29 @@ static json_t *end_row(struct show *s, uint32_t at)
 	show_int(row, "width", port->width);
 	show_text(row, "speed", topo_speed_name(port->speed));
 	show_fec(s, row, at);
-	add_use(s, row, at);
+
+	const struct topo_port *use_port = &s->t->ports[at];
+	uint32_t lids, of;
+
+	if (use_port->node < s->t->nswitches) {
+		uint32_t by_lids[256], none = link_use_by_port(&s->scene, use_port->node, by_lids);
+
+		of = none;
+		for (unsigned num = 0; num < 256; num++)
+			of += by_lids[num];
+		lids = by_lids[use_port->num];
+
+		show_int(row, "lids", lids);
+		json_object_set_new(row, "share_percent",
+				    json_real(of ? round(1e3 * lids / of) / 10 : 0));
+	} else {
+		json_object_set_new(row, "lids", json_null());
+		json_object_set_new(row, "share_percent", json_null());
+	}
+	show_int(row, "host_pairs", (json_int_t)link_use_pairs(&s->scene, at));
+
 	show_rates(s, row, at);
 	return row;
-}
-
-static void show_ends(struct show *s, uint32_t at)
-{
-	json_t *rows = json_array();
-
-	json_array_append_new(rows, end_row(s, at));
-	if (s->t->ports[at].peer != TOPO_NONE)
-		json_array_append_new(rows, end_row(s, s->t->ports[at].peer));
-	json_object_set_new(s->doc, "ends", rows);
 }
 
 /* ---- Facts ----------------------------------------------------------------------------------- */
@@ -194,28 +157,6 @@ static bool show_cordoned_since(struct show *s, uint32_t at)
 	return since;
 }
 
-/* Of a cordon whose time is not known, the newest event tells it. */
-static void show_marks(struct show *s, uint32_t at)
-{
-	const struct topo_port *a = &s->t->ports[at], *b = topo_peer(s->t, a);
-	const json_t *row = show_unhealthy(s, at);
-	bool special = a->quarantined || a->isolated;
-	bool far_special = b && (b->quarantined || b->isolated);
-	bool cordoned = (a->cordoned && !special) || (b && b->cordoned && !far_special);
-	struct link_names names;
-
-	name_link(s, at, &names);
-	show_flag(s->doc, "cordoned", cordoned);
-	if (cordoned && !show_cordoned_since(s, at) && !(b && show_cordoned_since(s, a->peer)))
-		show_since(s, "cordoned_since", "cordoned", names.list, names.count);
-	show_flag(s->doc, "quarantined", a->quarantined || (b && b->quarantined));
-	show_flag(s->doc, "isolated", a->isolated || (b && b->isolated));
-	show_text(s->doc, "sick", row ? json_string_value(json_object_get(row, "sick")) : NULL);
-	show_text(s->doc, "why", row ? json_string_value(json_object_get(row, "why")) : NULL);
-	if (row && json_object_get(row, "left_s"))
-		json_object_set(s->doc, "left_s", json_object_get(row, "left_s"));
-}
-
 void show_port_facts(struct show *s, uint32_t at)
 {
 	const struct topo_port *port = &s->t->ports[at];
@@ -243,18 +184,29 @@ void show_port_facts(struct show *s, uint32_t at)
 		json_real(topo_lane_mbps((enum topo_speed)port->speed) * port->width / 1e3));
 	if (port->link_up)
 		show_fec_facts(s, at);
-	show_marks(s, at);
-	if (node->type == TOPO_SWITCH)
-		json_object_set_new(s->doc, "lids_out", lid_ranges(s, port));
-	free(note);
-}
 
-static void show_port_news(struct show *s, uint32_t at)
-{
+	/* Of a cordon whose time is not known, the newest event tells it. */
+	const struct topo_port *a = &s->t->ports[at], *b = topo_peer(s->t, a);
+	const json_t *row = show_unhealthy(s, at);
+	bool special = a->quarantined || a->isolated;
+	bool far_special = b && (b->quarantined || b->isolated);
+	bool cordoned = (a->cordoned && !special) || (b && b->cordoned && !far_special);
 	struct link_names names;
 
 	name_link(s, at, &names);
-	show_news(s, names.list, names.of_ends);
+	show_flag(s->doc, "cordoned", cordoned);
+	if (cordoned && !show_cordoned_since(s, at) && !(b && show_cordoned_since(s, a->peer)))
+		show_since(s, "cordoned_since", "cordoned", names.list, names.count);
+	show_flag(s->doc, "quarantined", a->quarantined || (b && b->quarantined));
+	show_flag(s->doc, "isolated", a->isolated || (b && b->isolated));
+	show_text(s->doc, "sick", row ? json_string_value(json_object_get(row, "sick")) : NULL);
+	show_text(s->doc, "why", row ? json_string_value(json_object_get(row, "why")) : NULL);
+	if (row && json_object_get(row, "left_s"))
+		json_object_set(s->doc, "left_s", json_object_get(row, "left_s"));
+
+	if (node->type == TOPO_SWITCH)
+		json_object_set_new(s->doc, "lids_out", lid_ranges(s, port));
+	free(note);
 }
 
 void show_port(struct show *s, uint32_t at, bool as_link)
@@ -270,14 +222,38 @@ void show_port(struct show *s, uint32_t at, bool as_link)
 	show_text(s->doc, "kind", as_link ? "cable" : "port");
 	show_text(s->doc, "name", name);
 	show_port_facts(s, at);
-	if (port->peer != TOPO_NONE)
-		show_ends(s, at);
+	if (port->peer != TOPO_NONE) {
+		json_t *rows = json_array();
+
+		json_array_append_new(rows, end_row(s, at));
+		if (s->t->ports[at].peer != TOPO_NONE)
+			json_array_append_new(rows, end_row(s, s->t->ports[at].peer));
+		json_object_set_new(s->doc, "ends", rows);
+	}
 	show_counters(s, at);
 	if (s->from != TOPO_NONE && s->view.lids->lid_of_port[at])
 		show_path(s, s->view.lids->lid_of_port[at]);
-	if (port->node < s->t->nswitches)
-		show_trees(s, port);
-	else
+	if (port->node < s->t->nswitches) {
+		const struct mcast_plan *plan = multicast_trees(s->env->fabric);
+		guid_t sw = s->t->nodes[port->node].guid;
+		json_t *rows = json_array();
+
+		for (uint32_t i = 0; plan && i < plan->ntrees; i++)
+			for (uint32_t h = 0; h < plan->trees[i].nhops; h++) {
+				const struct mcast_hop *hop = &plan->trees[i].hops[h];
+
+				if (hop->guid == sw && mcast_forwards(hop, port->num))
+					json_array_append_new(
+						rows, json_pack("{so}", "mlid",
+								json_sprintf("0x%x",
+									     plan->trees[i].mlid)));
+			}
+		json_object_set_new(s->doc, "multicast_out", rows);
+	} else
 		show_end_ports(s, &at, 1);
-	show_port_news(s, at);
+
+	struct link_names names;
+
+	name_link(s, at, &names);
+	show_news(s, names.list, names.of_ends);
 }

@@ -361,44 +361,41 @@ static void add_counted(json_t *rows, json_t *row)
 	json_array_append_new(rows, row);
 }
 
-static void add_partitions(struct show *s, uint32_t at, json_t *rows)
-{
-	const uint16_t *keys;
-	unsigned count = pkey_map_keys(s->view.pkeys, at, &keys);
-
-	for (unsigned i = 0; i < count; i++) {
-		const struct partition *p =
-			s->view.partitions ? partition_find(s->view.partitions, keys[i]) : NULL;
-
-		add_counted(rows, json_pack("{so ss ss}", "pkey", json_sprintf("0x%04x", keys[i]),
-					    "name", p ? p->name : "", "membership",
-					    keys[i] & PKEY_FULL ? "full" : "limited"));
-	}
-}
-
-/* The rows of each list go behind those of the same name. Takes `from`. */
-static void merge(json_t *to, json_t *from)
-{
-	const char *key;
-	json_t *list, *row;
-	size_t i;
-
-	json_object_foreach (from, key, list) {
-		if (!json_object_get(to, key))
-			json_object_set_new(to, key, json_array());
-		json_array_foreach (list, i, row)
-			add_counted(json_object_get(to, key), json_incref(row));
-	}
-	json_decref(from);
-}
-
 void show_end_ports(struct show *s, const uint32_t *ports, unsigned count)
 {
 	json_t *partitions = json_array();
 
 	json_object_set_new(s->doc, "partitions", partitions);
 	for (unsigned i = 0; i < count; i++) {
-		add_partitions(s, ports[i], partitions);
-		merge(s->doc, sa_known_of_port(s->env->fabric, s->t->ports[ports[i]].guid));
+		const uint16_t *keys;
+		unsigned partitions_count = pkey_map_keys(s->view.pkeys, ports[i], &keys);
+
+		for (unsigned partitions_i = 0; partitions_i < partitions_count; partitions_i++) {
+			const struct partition *p =
+				s->view.partitions
+					? partition_find(s->view.partitions, keys[partitions_i])
+					: NULL;
+
+			add_counted(partitions,
+				    json_pack("{so ss ss}", "pkey",
+					      json_sprintf("0x%04x", keys[partitions_i]), "name",
+					      p ? p->name : "", "membership",
+					      keys[partitions_i] & PKEY_FULL ? "full" : "limited"));
+		}
+
+		/* The rows of each list go behind those of the same name. Takes `from`. */
+		json_t *to = s->doc;
+		json_t *from = sa_known_of_port(s->env->fabric, s->t->ports[ports[i]].guid);
+		const char *key;
+		json_t *list, *row;
+		size_t merge_i;
+
+		json_object_foreach (from, key, list) {
+			if (!json_object_get(to, key))
+				json_object_set_new(to, key, json_array());
+			json_array_foreach (list, merge_i, row)
+				add_counted(json_object_get(to, key), json_incref(row));
+		}
+		json_decref(from);
 	}
 }

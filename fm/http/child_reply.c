@@ -144,25 +144,6 @@ static enum MHD_Result reply_go_on(struct request *request)
 
 static const struct request_ops reply_ops = { reply_go_on, reply_end };
 
-/*
- * Whether a client has to wait for children to end. A reply whose child has ended costs no more
- * than its text.
- */
-static bool is_full(const struct requests *all, const struct sockaddr_storage *client)
-{
-	unsigned count = 0, same = 0;
-
-	for (const struct request *request = all->first; request; request = request->next) {
-		const struct reply *r = (const struct reply *)request;
-
-		if (request->ops != &reply_ops || (!r->child && !r->waits))
-			continue;
-		count++;
-		same += serve_same_client(&r->client, client);
-	}
-	return count >= CHILDREN_MAX || same >= PER_CLIENT;
-}
-
 void child_reply_start(void *requests)
 {
 	struct requests *all = requests;
@@ -195,7 +176,24 @@ enum MHD_Result child_reply(struct requests *all, struct MHD_Connection *connect
 	bool full;
 
 	serve_client(connection, &r->client);
-	full = is_full(all, &r->client);
+
+	/*
+	 * Whether a client has to wait for children to end. A reply whose child has ended costs no
+	 * more than its text.
+	 */
+	unsigned count = 0, same = 0;
+
+	for (const struct request *full_request = all->first; full_request;
+	     full_request = full_request->next) {
+		const struct reply *full_r = (const struct reply *)full_request;
+
+		if (full_request->ops != &reply_ops || (!full_r->child && !full_r->waits))
+			continue;
+		count++;
+		same += serve_same_client(&full_r->client, &r->client);
+	}
+	full = count >= CHILDREN_MAX || same >= PER_CLIENT;
+
 	request_init(&r->request, &reply_ops, all, connection);
 	r->ops = ops;
 	r->arg = arg;

@@ -37,15 +37,6 @@ static void add(struct list *list, char *name)
 	list->names[list->count] = NULL;
 }
 
-static void add_configured(struct list *list, const char *hosts)
-{
-	char *copy = mem_strdup(hosts), *rest = copy, *name;
-
-	while ((name = strtok_r(rest, SEPARATORS, &rest)))
-		add(list, mem_strdup(name));
-	free(copy);
-}
-
 /*
  * "mgmt1", "mgmt1.cluster.example" by the search list; a name that has its domain already stands
  * first.
@@ -66,28 +57,6 @@ static void add_machine(struct list *list)
 		if (*resolver.dnsrch[i])
 			add(list, mem_printf("%s.%s", host, resolver.dnsrch[i]));
 	res_nclose(&resolver);
-}
-
-/*
- * The list of names: `hosts`, separated by commas or blanks, "" = the default; `listen` is
- * ADDRESS:PORT. The caller frees the list by host_names_free(), for which NULL is fine.
- */
-static char **host_names_new(const char *hosts, const char *listen)
-{
-	struct list list = { 0 };
-	struct address at;
-
-	if (*hosts) {
-		add_configured(&list, hosts);
-	} else {
-		if (address_parse(listen, &at) && *at.host)
-			add(&list, mem_strdup(at.host));
-		add(&list, mem_strdup("localhost"));
-		add_machine(&list);
-	}
-	if (!list.names)
-		list.names = mem_alloc(1, sizeof(*list.names));
-	return list.names;
 }
 
 static void host_names_free(char **names)
@@ -161,14 +130,6 @@ static void document_free(void *arg)
 	free(d);
 }
 
-/* The command of a document; NULL = there is none, or it is not read-only. */
-static const struct command *document_find(const char *name)
-{
-	const struct command *command = command_find(name);
-
-	return command && command->document && command->read_only ? command : NULL;
-}
-
 static enum MHD_Result take_option(void *arg, enum MHD_ValueKind kind, const char *key,
 				   const char *value)
 {
@@ -196,20 +157,6 @@ static json_t *make(const struct document *d, uint64_t *rows, char err[COMMAND_E
 
 /* ---- By a child ------------------------------------------------------------------------------ */
 
-static int write_refusal(FILE *out, const char *why)
-{
-	json_t *document = json_pack("{s:s}", "error", why);
-	char *text = document ? json_dumps(document, JSON_COMPACT) : strdup("{}");
-	const struct child_head head = { .code = MHD_HTTP_BAD_REQUEST,
-					 .type = REPLY_JSON,
-					 .len = strlen(text),
-					 .rows = CHILD_REPLY_UNKNOWN };
-
-	child_reply_head(out, &head);
-	fputs(text, out);
-	return 0;
-}
-
 static int child_write(void *arg, FILE *out)
 {
 	const struct document *d = arg;
@@ -220,8 +167,18 @@ static int child_write(void *arg, FILE *out)
 	char *text = result ? json_dumps(result, JSON_COMPACT) : NULL;
 	struct encoded body;
 
-	if (!text)
-		return write_refusal(out, err);
+	if (!text) {
+		json_t *document = json_pack("{s:s}", "error", err);
+		char *refusal_text = document ? json_dumps(document, JSON_COMPACT) : strdup("{}");
+		const struct child_head refusal_head = { .code = MHD_HTTP_BAD_REQUEST,
+							 .type = REPLY_JSON,
+							 .len = strlen(refusal_text),
+							 .rows = CHILD_REPLY_UNKNOWN };
+
+		child_reply_head(out, &refusal_head);
+		fputs(refusal_text, out);
+		return 0;
+	}
 	body = encode_body(&wish, text, strlen(text));
 	head.gzip = body.gzip;
 	head.len = body.len;
@@ -238,38 +195,6 @@ static const struct child_reply_ops by_child = { child_write, document_free };
 
 /* ---- Requests -------------------------------------------------------------------------------- */
 
-static enum MHD_Result answer_now(struct document *d, struct MHD_Connection *connection)
-{
-	char err[COMMAND_ERROR_SIZE] = "";
-	uint64_t rows;
-	json_t *result = make(d, &rows, err);
-
-	document_free(d);
-	return result ? reply_json(connection, result)
-		      : reply_refuse(connection, MHD_HTTP_BAD_REQUEST, err);
-}
-
-static enum MHD_Result answer(struct requests *all, struct document *d,
-			      struct MHD_Connection *connection, void **request)
-{
-	bool by_now = !command_is_long(d->query.command, d->query.args);
-
-	if (*d->query.error) {
-		char why[QUERY_ERROR];
-
-		strcpy(why, d->query.error);
-		document_free(d);
-		return reply_refuse(connection, MHD_HTTP_BAD_REQUEST, why);
-	}
-	if (by_now && !d->query.paged)
-		return answer_now(d, connection);
-	if (!fabric_view(d->env->fabric).topo) {
-		document_free(d);
-		return reply_refuse(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "no topology yet");
-	}
-	return child_reply(all, connection, &by_child, d, request);
-}
-
 /*
  * Answers with the document of that name: at once, or later by a child, *request then being
  * libmicrohttpd's pointer; 404, 400 or 503 with the reason where there is none. Returns
@@ -279,7 +204,12 @@ static enum MHD_Result document_reply(struct requests *all, const struct command
 				      struct MHD_Connection *connection, const char *name,
 				      void **request)
 {
-	const struct command *command = document_find(name);
+	/* The command of a document; NULL = there is none, or it is not read-only. */
+	const struct command *find_command = command_find(name);
+	const struct command *command =
+		find_command && find_command->document && find_command->read_only ? find_command
+										  : NULL;
+
 	const struct encode_wish wish = reply_wish(connection);
 	struct document *d;
 
@@ -294,7 +224,30 @@ static enum MHD_Result document_reply(struct requests *all, const struct command
 	MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, take_option, &d->query);
 	if (*command->document && !json_object_get(d->query.args, "format"))
 		json_object_set_new(d->query.args, "format", json_string(command->document));
-	return answer(all, d, connection, request);
+
+	bool by_now = !command_is_long(d->query.command, d->query.args);
+
+	if (*d->query.error) {
+		char why[QUERY_ERROR];
+
+		strcpy(why, d->query.error);
+		document_free(d);
+		return reply_refuse(connection, MHD_HTTP_BAD_REQUEST, why);
+	}
+	if (by_now && !d->query.paged) {
+		char err[COMMAND_ERROR_SIZE] = "";
+		uint64_t rows;
+		json_t *result = make(d, &rows, err);
+
+		document_free(d);
+		return result ? reply_json(connection, result)
+			      : reply_refuse(connection, MHD_HTTP_BAD_REQUEST, err);
+	}
+	if (!fabric_view(d->env->fabric).topo) {
+		document_free(d);
+		return reply_refuse(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "no topology yet");
+	}
+	return child_reply(all, connection, &by_child, d, request);
 }
 
 /*
@@ -321,48 +274,7 @@ struct http {
 	struct port_replies port_replies;
 };
 
-/* ---- Metrics --------------------------------------------------------------------------------- */
-
-static enum MHD_Result reply_metrics(const struct http *http, struct MHD_Connection *connection)
-{
-	json_t *status = fabric_status(http->env.fabric);
-	char *text = NULL;
-	size_t len = 0;
-	FILE *out = open_memstream(&text, &len);
-
-	metrics_write(status, out);
-	fclose(out);
-	json_decref(status);
-	return reply_text(connection, METRICS, text, len);
-}
-
-/* Never compressed: that would take longer than all the rest. */
-static enum MHD_Result reply_ports(struct http *http, struct MHD_Connection *connection)
-{
-	struct MHD_Response *response;
-
-	if (http->ports == CONF_PORTS_OFF)
-		return reply_refuse(connection, MHD_HTTP_NOT_FOUND, "port_metrics is \"off\"");
-	response = port_reply_new(&http->port_replies, connection, http->env.fabric,
-				  http->ports == CONF_PORTS_ALL);
-	if (!response)
-		return reply_refuse(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
-				    "too many readers of port metrics at a time");
-	return reply_queue(connection, MHD_HTTP_OK, METRICS, NULL, false, response);
-}
-
 /* ---- Requests -------------------------------------------------------------------------------- */
-
-static bool is_known_host(const struct http *http, struct MHD_Connection *connection)
-{
-	char local[64];
-
-	serve_local_address(connection, local, sizeof(local));
-	return host_names_match(
-		http->names,
-		MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST),
-		local);
-}
 
 /* Compares tokens in a time that depends on their lengths only. */
 static bool has_token(const struct http *http, struct MHD_Connection *connection)
@@ -377,16 +289,6 @@ static bool has_token(const struct http *http, struct MHD_Connection *connection
 	       !CRYPTO_memcmp(given + 7, http->token, len);
 }
 
-static bool has_body(struct MHD_Connection *connection)
-{
-	const char *length = MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
-							 MHD_HTTP_HEADER_CONTENT_LENGTH);
-
-	return (length && strcmp(length, "0")) ||
-	       MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
-					   MHD_HTTP_HEADER_TRANSFER_ENCODING);
-}
-
 /* Checks a request before any body is read: refuses it, or leaves *code 0: it is served. */
 static unsigned objection(const struct http *http, struct MHD_Connection *connection,
 			  const char *method, const char **why)
@@ -396,10 +298,25 @@ static unsigned objection(const struct http *http, struct MHD_Connection *connec
 		return MHD_HTTP_METHOD_NOT_ALLOWED;
 	}
 	*why = "a request body is not accepted";
-	if (has_body(connection))
+
+	const char *length = MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
+							 MHD_HTTP_HEADER_CONTENT_LENGTH);
+	if ((length && strcmp(length, "0")) ||
+	    MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
+					MHD_HTTP_HEADER_TRANSFER_ENCODING))
 		return MHD_HTTP_CONTENT_TOO_LARGE;
+
 	*why = "unknown host name: see http_hosts";
-	return is_known_host(http, connection) ? 0 : MHD_HTTP_MISDIRECTED_REQUEST;
+
+	char local[64];
+
+	serve_local_address(connection, local, sizeof(local));
+	return host_names_match(http->names,
+				MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
+							    MHD_HTTP_HEADER_HOST),
+				local)
+		       ? 0
+		       : MHD_HTTP_MISDIRECTED_REQUEST;
 }
 
 static enum MHD_Result request_cb(void *arg, struct MHD_Connection *connection, const char *path,
@@ -422,10 +339,31 @@ static enum MHD_Result request_cb(void *arg, struct MHD_Connection *connection, 
 		return page_reply(http->page, connection);
 	if (!has_token(http, connection))
 		return reply_refuse(connection, MHD_HTTP_UNAUTHORIZED, "a bearer token is needed");
-	if (!strcmp(path, "/metrics"))
-		return reply_metrics(http, connection);
-	if (!strcmp(path, "/metrics/ports"))
-		return reply_ports(http, connection);
+	if (!strcmp(path, "/metrics")) {
+		json_t *status = fabric_status(http->env.fabric);
+		char *text = NULL;
+		size_t len = 0;
+		FILE *out = open_memstream(&text, &len);
+
+		metrics_write(status, out);
+		fclose(out);
+		json_decref(status);
+		return reply_text(connection, METRICS, text, len);
+	}
+	if (!strcmp(path, "/metrics/ports")) {
+		/* Never compressed: that would take longer than all the rest. */
+		struct MHD_Response *response;
+
+		if (http->ports == CONF_PORTS_OFF)
+			return reply_refuse(connection, MHD_HTTP_NOT_FOUND,
+					    "port_metrics is \"off\"");
+		response = port_reply_new(&http->port_replies, connection, http->env.fabric,
+					  http->ports == CONF_PORTS_ALL);
+		if (!response)
+			return reply_refuse(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
+					    "too many readers of port metrics at a time");
+		return reply_queue(connection, MHD_HTTP_OK, METRICS, NULL, false, response);
+	}
 	if (strncmp(path, API, strlen(API)))
 		return reply_refuse(connection, MHD_HTTP_NOT_FOUND, "no such document");
 	if (!strcmp(path, API "stream"))
@@ -476,7 +414,31 @@ static void take_conf(struct http *http, const struct http_conf *conf, const cha
 	strcpy(http->token, token);
 	http->ports = conf->ports;
 	host_names_free(http->names);
-	http->names = host_names_new(conf->hosts, conf->listen);
+
+	/*
+	 * The list of names: `hosts`, separated by commas or blanks, "" = the default; `listen` is
+	 * ADDRESS:PORT. The caller frees the list by host_names_free(), for which NULL is fine.
+	 */
+	const char *hosts = conf->hosts;
+	const char *listen = conf->listen;
+	struct list list = { 0 };
+	struct address at;
+
+	if (*hosts) {
+		char *copy = mem_strdup(hosts), *rest = copy, *name;
+
+		while ((name = strtok_r(rest, SEPARATORS, &rest)))
+			add(&list, mem_strdup(name));
+		free(copy);
+	} else {
+		if (address_parse(listen, &at) && *at.host)
+			add(&list, mem_strdup(at.host));
+		add(&list, mem_strdup("localhost"));
+		add_machine(&list);
+	}
+	if (!list.names)
+		list.names = mem_alloc(1, sizeof(*list.names));
+	http->names = list.names;
 }
 
 struct http *http_new(struct loop *loop, struct fabric *fabric, const struct http_conf *conf,

@@ -275,20 +275,6 @@ static const struct metric metrics[] = {
 	       "health.silent"),
 };
 
-static const json_t *find(const json_t *at, const char *path)
-{
-	char name[64];
-
-	while (at && *path) {
-		size_t len = strcspn(path, ".");
-
-		snprintf(name, sizeof(name), "%.*s", (int)len, path);
-		at = json_object_get(at, name);
-		path += len + (path[len] == '.');
-	}
-	return at;
-}
-
 static bool is_figure(const json_t *value)
 {
 	return json_is_number(value) || json_is_boolean(value) || json_is_array(value);
@@ -322,33 +308,6 @@ static void write_members(const struct metric *m, const json_t *object, FILE *ou
 			write_labelled(m, member, figure(each), out);
 }
 
-static void write_by(const struct metric *m, const json_t *list, FILE *out)
-{
-	json_t *counts = json_object(), *each;
-	size_t i;
-
-	json_array_foreach (list, i, each) {
-		const char *text = json_string_value(json_object_get(each, m->by));
-		json_int_t count = json_integer_value(json_object_get(counts, text ? text : ""));
-
-		json_object_set_new(counts, text ? text : "", json_integer(count + 1));
-	}
-	write_members(m, counts, out);
-	json_decref(counts);
-}
-
-static void write_words(const struct metric *m, const char *word, FILE *out)
-{
-	bool known = false;
-
-	for (const char *const *it = m->words; *it; it++) {
-		known |= !strcmp(*it, word);
-		write_labelled(m, *it, !strcmp(*it, word), out);
-	}
-	if (!known)
-		write_labelled(m, word, 1, out);
-}
-
 static bool has_samples(const struct metric *m, const json_t *value)
 {
 	if (m->words)
@@ -356,21 +315,6 @@ static bool has_samples(const struct metric *m, const json_t *value)
 	if (m->by)
 		return json_is_array(value);
 	return m->label ? json_is_object(value) : is_figure(value);
-}
-
-static void write_metric(const struct metric *m, const json_t *value, FILE *out)
-{
-	if (!has_samples(m, value))
-		return;
-	fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", m->name, m->help, m->name, m->type);
-	if (m->words)
-		write_words(m, json_string_value(value), out);
-	else if (m->by)
-		write_by(m, value, out);
-	else if (m->label)
-		write_members(m, value, out);
-	else
-		fprintf(out, "%s %.15g\n", m->name, figure(value) * (m->scale ? m->scale : 1));
 }
 
 void metrics_write(const json_t *status, FILE *out)
@@ -382,6 +326,51 @@ void metrics_write(const json_t *status, FILE *out)
 		"# HELP fmd_info Version, routing engine and state of fmd\n# TYPE fmd_info gauge\n"
 		"fmd_info{version=\"%s\",engine=\"%s\",state=\"%s\"} 1\n",
 		FMD_VERSION, engine ? engine : "", state ? state : "");
-	for (size_t i = 0; i < sizeof(metrics) / sizeof(metrics[0]); i++)
-		write_metric(&metrics[i], find(status, metrics[i].path), out);
+	for (size_t i = 0; i < sizeof(metrics) / sizeof(metrics[0]); i++) {
+		const json_t *at = status;
+		const char *path = metrics[i].path;
+		char name[64];
+
+		while (at && *path) {
+			size_t len = strcspn(path, ".");
+
+			snprintf(name, sizeof(name), "%.*s", (int)len, path);
+			at = json_object_get(at, name);
+			path += len + (path[len] == '.');
+		}
+
+		const struct metric *m = &metrics[i];
+
+		if (!has_samples(m, at))
+			continue;
+		fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", m->name, m->help, m->name, m->type);
+		if (m->words) {
+			const char *word = json_string_value(at);
+			bool known = false;
+
+			for (const char *const *it = m->words; *it; it++) {
+				known |= !strcmp(*it, word);
+				write_labelled(m, *it, !strcmp(*it, word), out);
+			}
+			if (!known)
+				write_labelled(m, word, 1, out);
+		} else if (m->by) {
+			json_t *counts = json_object(), *each;
+			size_t metric_i;
+
+			json_array_foreach (at, metric_i, each) {
+				const char *text = json_string_value(json_object_get(each, m->by));
+				json_int_t count = json_integer_value(
+					json_object_get(counts, text ? text : ""));
+
+				json_object_set_new(counts, text ? text : "",
+						    json_integer(count + 1));
+			}
+			write_members(m, counts, out);
+			json_decref(counts);
+		} else if (m->label)
+			write_members(m, at, out);
+		else
+			fprintf(out, "%s %.15g\n", m->name, figure(at) * (m->scale ? m->scale : 1));
+	}
 }

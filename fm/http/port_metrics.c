@@ -136,17 +136,6 @@ static char *put_number(char *to, uint64_t value)
 	return to + (digits + sizeof(digits) - at);
 }
 
-static char *put_guid(char *to, guid_t guid)
-{
-	static const char hex[] = "0123456789abcdef";
-
-	*to++ = '0';
-	*to++ = 'x';
-	for (int shift = 60; shift >= 0; shift -= 4)
-		*to++ = hex[guid >> shift & 15];
-	return to;
-}
-
 /* As the format escapes label values. */
 static char *put_escaped(char *to, const char *text)
 {
@@ -156,19 +145,6 @@ static char *put_escaped(char *to, const char *text)
 		*to++ = (char)(*text == '\n' ? 'n' : *text);
 	}
 	return to;
-}
-
-/* All labels but the closing brace. */
-static char *put_labels(char *to, const struct topo *t, const struct topo_port *port)
-{
-	const struct topo_port *peer = topo_peer(t, port);
-
-	to = put_escaped(put(to, "{node=\""), t->nodes[port->node].name);
-	to = put_guid(put(to, "\",guid=\""), t->nodes[port->node].guid);
-	to = put_number(put(to, "\",port=\""), port->num);
-	to = put_escaped(put(to, "\",peer=\""), t->nodes[peer->node].name);
-	to = put_number(put(to, "\",peer_port=\""), peer->num);
-	return put(to, "\"");
 }
 
 static const struct part *part_of(const struct port_metrics *m)
@@ -188,27 +164,6 @@ static void line_done(struct port_metrics *m, char *end)
 	m->end = (size_t)(end - m->line);
 }
 
-static void write_head(struct port_metrics *m)
-{
-	const char *prefix = part_of(m)->prefix, *name = metric_of(m)->name;
-	char *to = put(put(put(m->line, "# HELP "), prefix), name);
-
-	to = put(put(put(to, " "), metric_of(m)->help), "\n# TYPE ");
-	to = put(put(put(to, prefix), name), metric_of(m)->kind == COUNTER ? " counter" : " gauge");
-	line_done(m, to);
-}
-
-static void write_sample(struct port_metrics *m, const struct topo_port *port, uint64_t value)
-{
-	char *to = put(put(m->line, part_of(m)->prefix), metric_of(m)->name);
-
-	to = put_labels(to, m->topo, port);
-	if (metric_of(m)->kind == FEC_MODE)
-		to = put(put(put(to, ",mode=\""), fec_mode_name(m->modes[port->num].active).text),
-			 "\"");
-	line_done(m, put_number(put(to, "} "), value));
-}
-
 /* ---- Values ---------------------------------------------------------------------------------- */
 
 static bool counter_value(struct port_metrics *m, unsigned num, uint64_t *value)
@@ -225,16 +180,6 @@ static bool counter_value(struct port_metrics *m, unsigned num, uint64_t *value)
 		return false;
 	*value = c->value[counter];
 	return true;
-}
-
-static bool fec_told(struct port_metrics *m, const struct topo_port *port)
-{
-	if (!m->modes_looked_up)
-		m->modes = m->source.fec_modes(m->source.arg, m->topo->nodes[m->node].guid,
-					       &m->nmodes);
-	m->modes_looked_up = true;
-	return port->link_up && m->modes && port->num <= m->nmodes &&
-	       m->modes[port->num].state == FEC_KNOWN;
 }
 
 /* A port without transit has `cordoned`, and why in the others; STATE: it has transit. */
@@ -269,7 +214,13 @@ static bool value_of(struct port_metrics *m, const struct topo_port *port, uint6
 		return true;
 	case FEC_MODE:
 		*value = 1;
-		return fec_told(m, port);
+		if (!m->modes_looked_up)
+			m->modes = m->source.fec_modes(m->source.arg, m->topo->nodes[m->node].guid,
+						       &m->nmodes);
+		m->modes_looked_up = true;
+		return port->link_up && m->modes && port->num <= m->nmodes &&
+		       m->modes[port->num].state == FEC_KNOWN;
+
 	case CORDONED:
 	case QUARANTINED:
 	case ISOLATED:
@@ -299,22 +250,6 @@ static void go_to(struct port_metrics *m, uint32_t node)
 	m->looked_up = m->modes_looked_up = false;
 }
 
-/* HELP and TYPE of the metric that is next; false = there is none. */
-static bool begin_metric(struct port_metrics *m)
-{
-	while (m->part < COUNT(parts)) {
-		if (m->metric < part_of(m)->count && first_node(m) < end_node(m)) {
-			go_to(m, first_node(m));
-			m->begun = true;
-			write_head(m);
-			return true;
-		}
-		m->part++;
-		m->metric = 0;
-	}
-	return false;
-}
-
 /* The next line of the metric; false = that was all of it. */
 static bool next_sample(struct port_metrics *m)
 {
@@ -332,7 +267,38 @@ static bool next_sample(struct port_metrics *m)
 		m->looks++;
 		if (port->peer == TOPO_NONE || !value_of(m, port, &value))
 			continue;
-		write_sample(m, port, value);
+
+		uint64_t sample_value = value;
+		char *to = put(put(m->line, part_of(m)->prefix), metric_of(m)->name);
+
+		/* All labels but the closing brace. */
+		char *labels_to = to;
+		const struct topo *t = m->topo;
+		const struct topo_port *peer = topo_peer(t, port);
+
+		labels_to = put_escaped(put(labels_to, "{node=\""), t->nodes[port->node].name);
+
+		char *guid_to = put(labels_to, "\",guid=\"");
+		guid_t guid = t->nodes[port->node].guid;
+		static const char hex[] = "0123456789abcdef";
+
+		*guid_to++ = '0';
+		*guid_to++ = 'x';
+		for (int shift = 60; shift >= 0; shift -= 4)
+			*guid_to++ = hex[guid >> shift & 15];
+		labels_to = guid_to;
+
+		labels_to = put_number(put(labels_to, "\",port=\""), port->num);
+		labels_to = put_escaped(put(labels_to, "\",peer=\""), t->nodes[peer->node].name);
+		labels_to = put_number(put(labels_to, "\",peer_port=\""), peer->num);
+		to = put(labels_to, "\"");
+
+		if (metric_of(m)->kind == FEC_MODE)
+			to = put(put(put(to, ",mode=\""),
+				     fec_mode_name(m->modes[port->num].active).text),
+				 "\"");
+		line_done(m, put_number(put(to, "} "), sample_value));
+
 		return true;
 	}
 	m->begun = false;
@@ -343,8 +309,31 @@ static bool next_sample(struct port_metrics *m)
 static bool next_line(struct port_metrics *m)
 {
 	while (m->topo && m->part < COUNT(parts)) {
-		if (!m->begun)
-			return begin_metric(m);
+		if (!m->begun) {
+			/* HELP and TYPE of the metric that is next; false = there is none. */
+			while (m->part < COUNT(parts)) {
+				if (m->metric < part_of(m)->count && first_node(m) < end_node(m)) {
+					go_to(m, first_node(m));
+					m->begun = true;
+
+					const char *prefix = part_of(m)->prefix,
+						   *name = metric_of(m)->name;
+					char *to = put(put(put(m->line, "# HELP "), prefix), name);
+
+					to = put(put(put(to, " "), metric_of(m)->help),
+						 "\n# TYPE ");
+					to = put(put(put(to, prefix), name),
+						 metric_of(m)->kind == COUNTER ? " counter"
+									       : " gauge");
+					line_done(m, to);
+
+					return true;
+				}
+				m->part++;
+				m->metric = 0;
+			}
+			return false;
+		}
 		if (next_sample(m))
 			return true;
 	}
@@ -448,18 +437,6 @@ static void free_reply(void *arg)
 	free(reply);
 }
 
-/* Whether a client has to wait for others, or for its own replies, to end. */
-static bool is_full(const struct port_replies *all, const struct sockaddr_storage *client)
-{
-	unsigned count = 0, same = 0;
-
-	for (const struct port_reply *reply = all->first; reply; reply = reply->next) {
-		count++;
-		same += serve_same_client(&reply->client, client);
-	}
-	return count >= REPLIES_MAX || same >= PER_CLIENT;
-}
-
 struct MHD_Response *port_reply_new(struct port_replies *all, struct MHD_Connection *connection,
 				    const struct fabric *fabric, bool hcas)
 {
@@ -468,8 +445,18 @@ struct MHD_Response *port_reply_new(struct port_replies *all, struct MHD_Connect
 	struct port_metrics_source source = { counters_of_node, fec_modes_of_node, oldest, NULL };
 
 	serve_client(connection, &client);
-	if (is_full(all, &client))
+
+	/* Whether a client has to wait for others, or for its own replies, to end. */
+	unsigned count = 0, same = 0;
+
+	for (const struct port_reply *full_reply = all->first; full_reply;
+	     full_reply = full_reply->next) {
+		count++;
+		same += serve_same_client(&full_reply->client, &client);
+	}
+	if (count >= REPLIES_MAX || same >= PER_CLIENT)
 		return NULL;
+
 	source.arg = reply = mem_alloc(1, sizeof(*reply));
 	*reply = (struct port_reply){
 		.fabric = fabric, .all = all, .next = all->first, .client = client

@@ -28,17 +28,6 @@ static bool is_word(const struct command *command, const char *key)
 	return false;
 }
 
-/* `after` follows the option's name in the usage. */
-static enum kind value_kind(const char *after)
-{
-	if (*after != ' ' && *after != '=')
-		return FLAG;
-	after += strspn(after, " =");
-	if (strchr("|[-", *after))
-		return FLAG;
-	return *after == 'N' && strchr(NAME_END, after[1]) ? NUMBER : TEXT;
-}
-
 static enum kind option_kind(const struct command *command, const char *key)
 {
 	size_t len = strlen(key);
@@ -47,8 +36,17 @@ static enum kind option_kind(const struct command *command, const char *key)
 		size_t dashes = strspn(at, "-"), name = strcspn(at + dashes, NAME_END);
 
 		at += dashes;
-		if (len && name == len && !strncmp(at, key, len) && dashes == (len > 1 ? 2 : 1))
-			return value_kind(at + name);
+		if (len && name == len && !strncmp(at, key, len) && dashes == (len > 1 ? 2 : 1)) {
+			/* `after` follows the option's name in the usage. */
+			const char *after = at + name;
+
+			if (*after != ' ' && *after != '=')
+				return FLAG;
+			after += strspn(after, " =");
+			if (strchr("|[-", *after))
+				return FLAG;
+			return *after == 'N' && strchr(NAME_END, after[1]) ? NUMBER : TEXT;
+		}
 		at += name;
 	}
 	return NO_OPTION;
@@ -82,46 +80,6 @@ static void refuse(struct query *query, const char *format, const char *key)
 		snprintf(query->error, sizeof(query->error), format, key);
 }
 
-static void take_page(struct query *query, const char *key, const char *value)
-{
-	long long number;
-
-	if (!read_number(value, &number) || number < 0) {
-		refuse(query, "%s= takes a number from 0 on", key);
-		return;
-	}
-	if (!query->paged)
-		query->limit = SIZE_MAX;
-	query->paged = true;
-	*(*key == 'o' ? &query->offset : &query->limit) = (size_t)number;
-}
-
-static void take_value(struct query *query, enum kind kind, const char *key, const char *value)
-{
-	long long number;
-
-	if (kind == FLAG) {
-		if (!is_false(value))
-			json_object_set_new(query->args, arg_name(key), json_true());
-	} else if (kind == NUMBER) {
-		if (read_number(value, &number))
-			json_object_set_new(query->args, arg_name(key), json_integer(number));
-		else
-			refuse(query, "%s= takes a number", key);
-	} else if (!value || json_object_set_new(query->args, arg_name(key), json_string(value))) {
-		refuse(query, "%s= takes text in UTF-8", key);
-	}
-}
-
-static void take_option(struct query *query, const struct command_option *option, const char *value)
-{
-	char err[QUERY_ERROR];
-
-	if ((option->value || !is_false(value)) &&
-	    command_option_put(option, value, query->args, err, sizeof(err)))
-		refuse(query, "%s", err);
-}
-
 void query_take(struct query *query, const char *key, const char *value)
 {
 	const struct command *command = query->command;
@@ -131,13 +89,40 @@ void query_take(struct query *query, const char *key, const char *value)
 			 : is_word(command, key) ? TEXT
 						 : option_kind(command, key);
 
-	if (option)
-		take_option(query, option, value);
-	else if (kind != NO_OPTION)
-		take_value(query, kind, key, value);
-	else if (!strcmp(key, "offset") || !strcmp(key, "limit"))
-		take_page(query, key, value);
-	else
+	if (option) {
+		char err[QUERY_ERROR];
+
+		if ((option->value || !is_false(value)) &&
+		    command_option_put(option, value, query->args, err, sizeof(err)))
+			refuse(query, "%s", err);
+	} else if (kind != NO_OPTION) {
+		long long number;
+
+		if (kind == FLAG) {
+			if (!is_false(value))
+				json_object_set_new(query->args, arg_name(key), json_true());
+		} else if (kind == NUMBER) {
+			if (read_number(value, &number))
+				json_object_set_new(query->args, arg_name(key),
+						    json_integer(number));
+			else
+				refuse(query, "%s= takes a number", key);
+		} else if (!value ||
+			   json_object_set_new(query->args, arg_name(key), json_string(value))) {
+			refuse(query, "%s= takes text in UTF-8", key);
+		}
+	} else if (!strcmp(key, "offset") || !strcmp(key, "limit")) {
+		long long number;
+
+		if (!read_number(value, &number) || number < 0) {
+			refuse(query, "%s= takes a number from 0 on", key);
+			return;
+		}
+		if (!query->paged)
+			query->limit = SIZE_MAX;
+		query->paged = true;
+		*(*key == 'o' ? &query->offset : &query->limit) = (size_t)number;
+	} else
 		refuse(query, "no such option: %.64s", key);
 }
 

@@ -28,14 +28,6 @@
 #define GZIP_WINDOW  (15 + 16)
 #define MEMORY_LEVEL 9
 
-/* "q=0", "q=0.0": the client does not want it. */
-static bool is_refused(const char *params, size_t len)
-{
-	const char *q = memmem(params, len, "q=", 2);
-
-	return q && strtod(q + 2, NULL) <= 0;
-}
-
 bool encode_accepts_gzip(const char *header)
 {
 	while (header && *header) {
@@ -44,8 +36,11 @@ bool encode_accepts_gzip(const char *header)
 
 		header += blank;
 		name = strcspn(header, ";, \t");
-		if (name == 4 && !strncasecmp(header, "gzip", 4))
-			return !is_refused(header + name, len - name);
+		if (name == 4 && !strncasecmp(header, "gzip", 4)) {
+			/* "q=0", "q=0.0": the client does not want it. */
+			const char *q = memmem(header + name, len - name, "q=", 2);
+			return !(q && strtod(q + 2, NULL) <= 0);
+		}
 		header += len;
 	}
 	return false;

@@ -51,45 +51,6 @@ static json_int_t next_seq(const struct streams *streams)
 	return next;
 }
 
-static void write_event(FILE *out, const json_t *event)
-{
-	fprintf(out, "id: %" JSON_INTEGER_FORMAT "\nevent: event\ndata: ", seq_of(event));
-	json_dumpf(event, out, JSON_COMPACT);
-	fputs("\n\n", out);
-}
-
-/* Events from the stream's next one on, some of them. */
-static void write_events(struct stream *s, FILE *out)
-{
-	json_int_t missing = next_seq(s->streams) - s->next;
-	json_t *events, *event;
-	size_t i;
-
-	if (missing <= 0)
-		return;
-	events = fabric_events(s->streams->fabric,
-			       missing < UINT32_MAX ? (unsigned)missing : UINT32_MAX);
-	event = json_array_get(events, 0);
-	if (event && seq_of(event) > s->next)
-		fprintf(out, "event: gap\ndata: {\"lost\":%" JSON_INTEGER_FORMAT "}\n\n",
-			seq_of(event) - s->next);
-	json_array_foreach (events, i, event) {
-		if (i == BATCH)
-			break;
-		write_event(out, event);
-		s->next = seq_of(event) + 1;
-	}
-	json_decref(events);
-}
-
-static void write_status(struct stream *s, FILE *out)
-{
-	if (s->status_serial == s->streams->status_serial)
-		return;
-	s->status_serial = s->streams->status_serial;
-	fputs(s->streams->status, out);
-}
-
 /* Fills the empty buffer; false = there is nothing to send. */
 static bool fill(struct stream *s)
 {
@@ -99,8 +60,37 @@ static bool fill(struct stream *s)
 	s->out = NULL;
 	s->start = s->end = 0;
 	out = open_memstream(&s->out, &s->end);
-	write_events(s, out);
-	write_status(s, out);
+
+	/* Events from the stream's next one on, some of them. */
+	json_int_t missing = next_seq(s->streams) - s->next;
+	json_t *events, *event;
+	size_t i;
+
+	if (!(missing <= 0)) {
+		events = fabric_events(s->streams->fabric,
+				       missing < UINT32_MAX ? (unsigned)missing : UINT32_MAX);
+		event = json_array_get(events, 0);
+		if (event && seq_of(event) > s->next)
+			fprintf(out, "event: gap\ndata: {\"lost\":%" JSON_INTEGER_FORMAT "}\n\n",
+				seq_of(event) - s->next);
+		json_array_foreach (events, i, event) {
+			if (i == BATCH)
+				break;
+			fprintf(out, "id: %" JSON_INTEGER_FORMAT "\nevent: event\ndata: ",
+				seq_of(event));
+			json_dumpf(event, out, JSON_COMPACT);
+			fputs("\n\n", out);
+
+			s->next = seq_of(event) + 1;
+		}
+		json_decref(events);
+	}
+
+	if (s->status_serial != s->streams->status_serial) {
+		s->status_serial = s->streams->status_serial;
+		fputs(s->streams->status, out);
+	}
+
 	fclose(out);
 	return s->end;
 }
@@ -202,17 +192,6 @@ static json_int_t first_seq(const struct streams *streams, struct MHD_Connection
 	return *lost ? next : last + 1;
 }
 
-/* What a stream begins with. */
-static void greet(struct stream *s, bool lost)
-{
-	FILE *out = open_memstream(&s->out, &s->end);
-
-	fputs(RETRY, out);
-	if (lost)
-		fputs("event: gap\ndata: {\"lost\":null}\n\n", out);
-	fclose(out);
-}
-
 enum MHD_Result stream_reply(struct streams *streams, struct MHD_Connection *connection,
 			     void **request)
 {
@@ -230,7 +209,17 @@ enum MHD_Result stream_reply(struct streams *streams, struct MHD_Connection *con
 	request_init(&s->request, &stream_ops, streams->all, connection);
 	s->streams = streams;
 	s->next = first_seq(streams, connection, &lost);
-	greet(s, lost);
+
+	/* What a stream begins with. */
+	bool greet_lost = lost;
+
+	FILE *out = open_memstream(&s->out, &s->end);
+
+	fputs(RETRY, out);
+	if (greet_lost)
+		fputs("event: gap\ndata: {\"lost\":null}\n\n", out);
+	fclose(out);
+
 	*request = s;
 	return reply_queue(
 		connection, MHD_HTTP_OK, "text/event-stream", NULL, false,
