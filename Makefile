@@ -324,6 +324,7 @@ install: all
 	$(call put,755,$(BIN)/fmd,$(PREFIX)/sbin/fmd)
 	$(call put,755,$(BIN)/fmctl,$(PREFIX)/bin/fmctl)
 	$(call put,644,etc/fmd.8,$(PREFIX)/share/man/man8/fmd.8)
+	mkdir -p $(B)
 	awk -f etc/conf-page.awk etc/fmd.conf >$(B)/fmd.conf.5
 	$(call put,644,$(B)/fmd.conf.5,$(PREFIX)/share/man/man5/fmd.conf.5)
 	$(call put,644,etc/fmd-events.7,$(PREFIX)/share/man/man7/fmd-events.7)

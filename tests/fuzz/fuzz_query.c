@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fm/http/encode.h"
+#include "fm/http/serve.h"
 #include "fm/http/query.h"
 
 #define ROWS 7

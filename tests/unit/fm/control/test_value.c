@@ -12,7 +12,6 @@
 #include <string.h>
 #include "fm/control/answer.h"
 #include "fm/control/option.h"
-#include "fm/control/value.h"
 #include "topology/what/what.h"
 
 #define PLACE "guid:zz", "guid:0x0002c90300000100", "GUID"

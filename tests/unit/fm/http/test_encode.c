@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
-#include "fm/http/encode.h"
+#include "fm/http/serve.h"
 
 #define LONG 100000
 
