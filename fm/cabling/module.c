@@ -1,55 +1,41 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include "fm/cabling/module.h"
 #include <stdlib.h>
 #include <string.h>
-#include "fm/loop/child.h"
+#include "fm/cabling/module.h"
 #include "fm/fabric/view.h"
-#include "topology/cabling/cabling.h"
+#include "fm/loop/child.h"
 #include "topology/base/mem.h"
+#include "topology/cabling/cabling.h"
 #include "topology/snapshot/topo_builder.h"
 
-struct cabling_room;
-static char *heard(struct cabling_room *r);
-static void status(const void *room, json_t *doc);
+/*
+ * findings: links that are not where they should be, as lines of text: what tells one finding from
+ * others (its key), a tab, and what people read. Pure.
+ */
+
+struct finding {
+	const char *key, *text; /* within findings.lines */
+};
+
+struct findings { /* zeroed = none */
+	char *lines;
+	struct finding *list; /* by key */
+	unsigned count;
+};
 
 #define TEXT_SIZE 1024
 
-static bool is_wiring(enum cabling_kind kind)
-{
-	return kind != CABLING_DOWN && kind != CABLING_SPEED && kind != CABLING_WIDTH &&
-	       kind != CABLING_ABSENT && kind != CABLING_NO_HCA;
-}
-
-static void write_end(const struct cabling_end *end, FILE *out)
-{
-	fprintf(out, "|%s:%u", end->name ? end->name : "", end->port);
-}
-
 static void write_item(const struct cabling_item *item, FILE *out)
 {
+	const struct cabling_end *const ends[] = { &item->at, &item->found, &item->other };
 	char text[TEXT_SIZE], what_to_do[TEXT_SIZE];
 
 	cabling_describe(item, text, sizeof(text));
 	cabling_instruct(item, what_to_do, sizeof(what_to_do));
 	fputs(cabling_kind_name(item->kind), out);
-	write_end(&item->at, out);
-	write_end(&item->found, out);
-	write_end(&item->other, out);
+	for (unsigned i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		fprintf(out, "|%s:%u", ends[i]->name ? ends[i]->name : "", ends[i]->port);
 	fprintf(out, "\t%s: %s\n", text, what_to_do);
-}
-
-/*
- * Writes the lines of a fabric, by its plan (NULL: by its own pattern). Links that are down, slow
- * or lead to a node that is off are none: other events tell these.
- */
-static void findings_write(const struct topo *t, const struct topo *plan, FILE *out)
-{
-	struct cabling *c = plan ? cabling_compare(plan, t) : cabling_pattern(t);
-
-	for (uint32_t i = 0; i < c->count; i++)
-		if (is_wiring(c->items[i].kind))
-			write_item(&c->items[i], out);
-	cabling_free(c);
 }
 
 static int by_key(const void *a, const void *b)
@@ -84,14 +70,6 @@ static void findings_fini(struct findings *f)
 	*f = (struct findings){ 0 };
 }
 
-/* True: one with that key is among them. */
-static bool findings_have(const struct findings *f, const char *key)
-{
-	const struct finding one = { .key = key };
-
-	return f->count && bsearch(&one, f->list, f->count, sizeof(one), by_key);
-}
-
 /*
  * All links are compared with the plan (cabling_plan) or with the fabric's own pattern, when nodes
  * or links came, moved or went and nothing did so for QUIET_US. That takes longer than the loop may
@@ -120,17 +98,6 @@ struct cabling_room {
 
 /* ---- What is told ---------------------------------------------------------------------------- */
 
-static void tell_first(const struct cabling_room *r, unsigned count)
-{
-	if (count)
-		event_log_add(
-			r->services.events, LOG_WARNING, "miswiring", NULL,
-			json_pack("{si}", "links", (int)count),
-			"fabric: %u finding%s about cables that are not where they should be: "
-			"see `fmctl cabling`",
-			count, count == 1 ? "" : "s");
-}
-
 /* Those of `list` that `others` has not; how many. */
 static unsigned tell_others(const struct cabling_room *r, const struct findings *list,
 			    const struct findings *others, const char *kind, int level)
@@ -138,19 +105,35 @@ static unsigned tell_others(const struct cabling_room *r, const struct findings 
 	unsigned count = 0;
 
 	for (unsigned i = 0; i < list->count; i++) {
-		if (findings_have(others, list->list[i].key) || count++ >= LOGGED_ONE_BY_ONE)
+		const struct finding *it = &list->list[i];
+		bool both = others->count &&
+			    bsearch(it, others->list, others->count, sizeof(*it), by_key);
+
+		if (both || count++ >= LOGGED_ONE_BY_ONE)
 			continue;
-		event_log_add(r->services.events, level, kind, NULL, NULL, "%s%s",
-			      list->list[i].text, level == LOG_WARNING ? "" : ": no more");
+		event_log_add(r->services.events, level, kind, NULL, NULL, "%s%s", it->text,
+			      level == LOG_WARNING ? "" : ": no more");
 	}
 	return count;
 }
 
-static void tell(const struct cabling_room *r, const struct findings *now)
+/* Takes the lines. */
+static void compared(struct cabling_room *r, char *lines)
 {
-	unsigned more = tell_others(r, now, &r->latest, "miswiring", LOG_WARNING);
-	unsigned over = tell_others(r, &r->latest, now, "miswiring-over", LOG_NOTICE);
+	struct findings now = findings_take(lines);
+	unsigned more = 0, over = 0;
 
+	if (r->known) {
+		more = tell_others(r, &now, &r->latest, "miswiring", LOG_WARNING);
+		over = tell_others(r, &r->latest, &now, "miswiring-over", LOG_NOTICE);
+	} else if (now.count) {
+		event_log_add(
+			r->services.events, LOG_WARNING, "miswiring", NULL,
+			json_pack("{si}", "links", (int)now.count),
+			"fabric: %u finding%s about cables that are not where they should be: "
+			"see `fmctl cabling`",
+			now.count, now.count == 1 ? "" : "s");
+	}
 	if (more > LOGGED_ONE_BY_ONE)
 		event_log_add(r->services.events, LOG_WARNING, "miswiring", NULL,
 			      json_pack("{si}", "links", (int)(more - LOGGED_ONE_BY_ONE)),
@@ -161,17 +144,6 @@ static void tell(const struct cabling_room *r, const struct findings *now)
 			      json_pack("{si}", "links", (int)(over - LOGGED_ONE_BY_ONE)),
 			      "fabric: %u more findings about cables are no more",
 			      over - LOGGED_ONE_BY_ONE);
-}
-
-/* Takes the lines. */
-static void compared(struct cabling_room *r, char *lines)
-{
-	struct findings now = findings_take(lines);
-
-	if (r->known)
-		tell(r, &now);
-	else
-		tell_first(r, now.count);
 	r->known = true;
 	findings_fini(&r->latest);
 	r->latest = now;
@@ -179,17 +151,29 @@ static void compared(struct cabling_room *r, char *lines)
 
 /* ---- The comparison -------------------------------------------------------------------------- */
 
-/* In the child. A plan that can not be read was checked before, and is gone since. */
+/*
+ * In the child. A plan that can not be read was checked before, and is gone since. Links that are
+ * down, slow or lead to a node that is off are none: other events tell these.
+ */
 static int write_cb(void *arg, FILE *out)
 {
 	const struct cabling_room *r = arg;
 	const struct topo *t = fabric_view(r->fabric).topo;
 	char err[512];
 	struct topo *plan = *r->plan ? cabling_plan_read(r->plan, t, err, sizeof(err)) : NULL;
+	struct cabling *c;
 
 	if (*r->plan && !plan)
 		return -1;
-	findings_write(t, plan, out);
+	c = plan ? cabling_compare(plan, t) : cabling_pattern(t);
+	for (uint32_t i = 0; i < c->count; i++) {
+		enum cabling_kind kind = c->items[i].kind;
+
+		if (kind != CABLING_DOWN && kind != CABLING_SPEED && kind != CABLING_WIDTH &&
+		    kind != CABLING_ABSENT && kind != CABLING_NO_HCA)
+			write_item(&c->items[i], out);
+	}
+	cabling_free(c);
 	if (plan)
 		topo_unref(plan);
 	return ferror(out) ? -1 : 0;
@@ -208,15 +192,6 @@ static void data_cb(void *arg, const char *data, size_t len)
 	r->heard[r->length] = '\0';
 }
 
-static char *heard(struct cabling_room *r)
-{
-	char *lines = r->heard ? r->heard : mem_strdup("");
-
-	r->heard = NULL;
-	r->length = r->room = 0;
-	return lines;
-}
-
 static bool is_other_plan(const struct cabling_room *r)
 {
 	return strcmp(r->plan, r->services.conf->cabling_plan) != 0;
@@ -225,8 +200,10 @@ static bool is_other_plan(const struct cabling_room *r)
 static void end_cb(void *arg, bool whole)
 {
 	struct cabling_room *r = arg;
-	char *lines = heard(r);
+	char *lines = r->heard ? r->heard : mem_strdup("");
 
+	r->heard = NULL;
+	r->length = r->room = 0;
 	r->child = NULL;
 	if (whole && !is_other_plan(r))
 		compared(r, lines);
@@ -234,20 +211,6 @@ static void end_cb(void *arg, bool whole)
 		free(lines);
 	if (r->stale)
 		loop_timer_set(r->timer, QUIET_US);
-}
-
-static void compare_here(struct cabling_room *r)
-{
-	size_t length;
-	char *lines = NULL;
-	FILE *out = open_memstream(&lines, &length);
-	int status = write_cb(r, out);
-
-	fclose(out);
-	if (status)
-		free(lines);
-	else
-		compared(r, lines);
 }
 
 static void timer_cb(void *arg)
@@ -260,7 +223,16 @@ static void timer_cb(void *arg)
 	r->stale = false;
 	snprintf(r->plan, sizeof(r->plan), "%s", r->services.conf->cabling_plan);
 	if (!r->children) {
-		compare_here(r);
+		size_t length;
+		char *lines = NULL;
+		FILE *out = open_memstream(&lines, &length);
+		int status = write_cb(r, out);
+
+		fclose(out);
+		if (status)
+			free(lines);
+		else
+			compared(r, lines);
 		return;
 	}
 	r->child = child_start(r->children, &ops, r);

@@ -1,16 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include "fm/hosts/module.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "fm/fabric/host.h"
 #include "fm/fabric/view.h"
-#include "fm/hosts/room.h"
-#include "fm/hosts/watch.h"
-#include "topology/graph/cutoff.h"
-#include "topology/files/dump.h"
-#include "topology/snapshot/topo.h"
+#include "fm/hosts/module.h"
+#include "fm/os/hook.h"
 #include "topology/base/mem.h"
+#include "topology/files/dump.h"
+#include "topology/graph/cutoff.h"
+#include "topology/snapshot/topo.h"
+
+struct hosts_room {
+	struct fabric *fabric;
+	struct fabric_services services;
+	uint8_t *fates; /* enum cutoff_fate by node of the published snapshot; NULL = not known */
+
+	struct watch watch;
+	struct hook *hook;
+	struct loop_timer *timer; /* of the next slice, pass or report */
+	bool settled;		  /* once since the room began: links had the time to come up */
+	bool passing, reporting;  /* a pass is under way; its results are being reported */
+	bool again;		  /* another pass is to follow */
+	uint32_t next;		  /* the next host of the pass or report */
+	uint64_t next_us;	  /* from the end of the pass till something is due */
+	bool logged[HOST_STATES]; /* in one event for all hosts */
+	unsigned counting[HOST_STATES], counts[HOST_STATES]; /* of this pass; of the latest one */
+};
 
 static bool is_up(const struct topo_port *port)
 {
@@ -22,36 +38,27 @@ struct port_name {
 	char text[64];
 };
 
-static struct port_name name_of(const struct topo *t, const struct topo_port *port)
-{
-	const struct topo_node *node = &t->nodes[port->node];
-	struct port_name name;
-
-	if (node->nports > 1)
-		snprintf(name.text, sizeof(name.text), "%.50s port %u", host_device(t, port->node),
-			 port->num);
-	else
-		snprintf(name.text, sizeof(name.text), "%.60s", host_device(t, port->node));
-	return name;
-}
-
-/* Of a port with a known link. */
+/* Of a port with a known link: "mlx5_3", and which of its ports where it has several links. */
 static void add_link(const struct topo *t, const struct topo_port *port, enum cutoff_fate fate,
 		     struct host_verdict *v)
 {
 	const struct topo_port *peer = topo_peer(t, port);
-	struct port_name name = name_of(t, port);
-	const char *far = t->nodes[peer->node].name;
+	const char *device = host_device(t, port->node), *far = t->nodes[peer->node].name;
+	char name[64];
 
+	if (t->nodes[port->node].nports > 1)
+		snprintf(name, sizeof(name), "%.50s port %u", device, port->num);
+	else
+		snprintf(name, sizeof(name), "%.60s", device);
 	if (fate == CUTOFF_CUT_OFF)
-		host_verdict_add(v, HOST_DEGRADED, "%s: cut off at %.40s port %u", name.text, far,
+		host_verdict_add(v, HOST_DEGRADED, "%s: cut off at %.40s port %u", name, far,
 				 peer->num);
 	else if (!port->link_up)
-		host_verdict_add(v, HOST_DEGRADED, "%s: link to %.40s port %u is down", name.text,
-				 far, peer->num);
+		host_verdict_add(v, HOST_DEGRADED, "%s: link to %.40s port %u is down", name, far,
+				 peer->num);
 	else if (!is_up(port))
 		host_verdict_add(v, HOST_DEGRADED, "%s: link to %.40s port %u is %s, not Active",
-				 name.text, far, peer->num,
+				 name, far, peer->num,
 				 topo_state_name((enum topo_state)port->state));
 }
 
@@ -76,39 +83,11 @@ static bool add_hca(const struct topo *t, uint32_t ca, enum cutoff_fate fate,
 }
 
 /*
- * Counts the host's HCAs and adds to the verdict those that are not reached, and links that are not
- * Active. fates: by node, of that snapshot (cutoff_fates()).
- */
-static void ib_parts_add(const struct topo *t, const uint8_t *fates, uint32_t host,
-			 struct host_verdict *v)
-{
-	const struct topo_host *it = &t->hosts[host];
-
-	v->hcas = it->ncas;
-	for (uint32_t i = 0; i < it->ncas; i++) {
-		uint32_t ca = t->host_cas[it->first + i];
-
-		v->hcas_up += add_hca(t, ca, (enum cutoff_fate)fates[ca], v);
-	}
-	if (v->hcas && !v->hcas_up)
-		host_verdict_add(v, HOST_CUT_OFF,
-				 v->hcas == 1 ? "its HCA is unreachable"
-					      : "none of its %u HCAs is reachable",
-				 v->hcas);
-}
-
-/*
  * watch: the guard: if very many hosts are cut off at once, the manager itself is more likely cut
  * off, with its own leaf, and jobs on those hosts go on.
  */
 
 #define GUARD_MIN 1 /* this many hosts may always be cut off */
-
-/* Without hosts, as all zero; watch_fini() frees all. */
-static void watch_init(struct watch *w)
-{
-	*w = (struct watch){ 0 };
-}
 
 static void free_list(struct watched *list, unsigned count)
 {
@@ -153,13 +132,6 @@ void watch_begin(struct watch *w)
 	w->nnext = 0;
 }
 
-static int8_t side_of(enum host_state now, enum host_state reported)
-{
-	if (reported == HOST_STATES)
-		return now == HOST_HEALTHY ? 0 : 1;
-	return (int8_t)((now > reported) - (now < reported));
-}
-
 void watch_take(struct watch *w, const char *host, enum host_state now, uint64_t now_us)
 {
 	const struct watched *before = find(w, host);
@@ -168,7 +140,10 @@ void watch_take(struct watch *w, const char *host, enum host_state now, uint64_t
 
 	if (before)
 		it = *before;
-	side = side_of(now, it.reported);
+	if (it.reported == HOST_STATES)
+		side = now == HOST_HEALTHY ? 0 : 1;
+	else
+		side = (int8_t)((now > it.reported) - (now < it.reported));
 	if (side != it.side || (now == HOST_UNKNOWN) != (it.now == HOST_UNKNOWN))
 		it.since_us = now_us;
 	it.side = side;
@@ -200,13 +175,6 @@ static void exchange(struct watch *w)
 	}
 }
 
-static uint64_t hold_of(const struct watch_conf *conf, const struct watched *it)
-{
-	uint64_t hold = it->side > 0 ? conf->worsen_us : conf->recover_us;
-
-	return it->now == HOST_UNKNOWN && hold < conf->unknown_us ? conf->unknown_us : hold;
-}
-
 uint64_t watch_end(struct watch *w, const struct watch_conf *conf, uint64_t now_us)
 {
 	uint64_t next_us = UINT64_MAX;
@@ -216,10 +184,13 @@ uint64_t watch_end(struct watch *w, const struct watch_conf *conf, uint64_t now_
 		     (uint64_t)w->cut_off * 100 > (uint64_t)w->count * conf->guard_percent;
 	for (unsigned i = 0; i < w->count; i++) {
 		struct watched *it = &w->list[i];
-		uint64_t due_us = it->since_us + hold_of(conf, it);
+		uint64_t hold_us = it->side > 0 ? conf->worsen_us : conf->recover_us, due_us;
 
 		if (!it->side || (w->guarded && it->now == HOST_CUT_OFF))
 			continue;
+		if (it->now == HOST_UNKNOWN && hold_us < conf->unknown_us)
+			hold_us = conf->unknown_us;
+		due_us = it->since_us + hold_us;
 		it->due = due_us <= now_us;
 		if (!it->due && due_us - now_us < next_us)
 			next_us = due_us - now_us;
@@ -278,7 +249,7 @@ static void forget_reported(void *arg)
 	struct hosts_room *r = arg;
 
 	watch_fini(&r->watch);
-	watch_init(&r->watch);
+	r->watch = (struct watch){ 0 };
 }
 
 static void write_reported(const void *arg, FILE *out)
@@ -304,11 +275,6 @@ static const struct state_file reported_file = {
 	.gather_max_us = 2000000,
 };
 
-static void passes_load(struct hosts_room *r)
-{
-	state_store_read(r->services.state, &reported_file, r);
-}
-
 /* ---- Reports --------------------------------------------------------------------------------- */
 
 static enum log_level level_of(enum host_state state)
@@ -321,49 +287,30 @@ static const char *word_of(enum host_state reported)
 	return host_state_name(reported == HOST_STATES ? HOST_UNKNOWN : reported);
 }
 
-static char *reasons_text(const struct host_verdict *v)
+static void run_hook(struct hosts_room *r, const struct watched *it, enum host_state before,
+		     const struct host_verdict *v)
 {
-	char *text = NULL;
+	char *reasons = NULL, share[32];
 	size_t size;
-	FILE *out = open_memstream(&text, &size);
+	FILE *out = open_memstream(&reasons, &size);
 
 	for (unsigned i = 0; out && i < v->count; i++)
 		fprintf(out, "%s%s: %s", i ? "\n" : "", host_state_name(v->reasons[i].state),
 			v->reasons[i].text);
 	if (out)
 		fclose(out);
-	return text;
-}
-
-static void run_hook(struct hosts_room *r, const struct watched *it, enum host_state before,
-		     const struct host_verdict *v)
-{
-	char *reasons = reasons_text(v), share[32];
-	const struct hook_variable more[] = { { "FMD_REASON", host_verdict_reason(v) },
-					      { "FMD_EVIDENCE", reasons ? reasons : "" },
-					      { "FMD_HCAS", share } };
-	const struct hook_call call = { .host = it->name,
-					.state = host_state_name(it->reported),
-					.old_state = word_of(before),
-					.more = more,
-					.count = sizeof(more) / sizeof(more[0]) };
-
 	snprintf(share, sizeof(share), "%u/%u", v->hcas_up, v->hcas);
-	hook_run(r->hook, &call);
+	hook_run(r->hook,
+		 &(struct hook_call){ .host = it->name,
+				      .state = host_state_name(it->reported),
+				      .old_state = word_of(before),
+				      .more =
+					      (struct hook_variable[]){
+						      { "FMD_REASON", host_verdict_reason(v) },
+						      { "FMD_EVIDENCE", reasons ? reasons : "" },
+						      { "FMD_HCAS", share } },
+				      .count = 3 });
 	free(reasons);
-}
-
-static void log_one(const struct hosts_room *r, const struct watched *it, enum host_state before,
-		    const struct host_verdict *v)
-{
-	const char *reason = host_verdict_reason(v);
-
-	event_log_add(r->services.events, level_of(it->reported), "host", NULL,
-		      json_pack("{ss ss ss ss}", "host", it->name, "verdict",
-				host_state_name(it->reported), "before", word_of(before), "reason",
-				reason),
-		      "host %s: %s, was %s%s%s", it->name, host_state_name(it->reported),
-		      word_of(before), *reason ? ": " : "", reason);
 }
 
 static void log_many(const struct hosts_room *r, enum host_state state, unsigned count)
@@ -386,15 +333,6 @@ static void log_many(const struct hosts_room *r, enum host_state state, unsigned
 		      "%u hosts: %s:%s ..", count, host_state_name(state), text);
 }
 
-static unsigned count_due(const struct hosts_room *r, enum host_state state)
-{
-	unsigned count = 0;
-
-	for (unsigned i = 0; i < r->watch.count; i++)
-		count += r->watch.list[i].due && r->watch.list[i].now == state;
-	return count;
-}
-
 /* The watch's list is in the order of the snapshot's hosts. */
 static void report(struct hosts_room *r, uint32_t host)
 {
@@ -403,23 +341,17 @@ static void report(struct hosts_room *r, uint32_t host)
 	enum host_state before = watch_report(it);
 
 	fabric_judge_host(r->fabric, host, &verdict);
-	if (!r->logged[it->reported])
-		log_one(r, it, before, &verdict);
-	run_hook(r, it, before, &verdict);
-}
+	if (!r->logged[it->reported]) {
+		const char *reason = host_verdict_reason(&verdict);
 
-/* Begins the reports; many hosts with the same change become one event. */
-static void report_begin(struct hosts_room *r)
-{
-	r->reporting = true;
-	r->next = 0;
-	for (int state = 0; state < HOST_STATES; state++) {
-		unsigned count = count_due(r, (enum host_state)state);
-
-		r->logged[state] = count > ALIKE_MAX;
-		if (r->logged[state])
-			log_many(r, (enum host_state)state, count);
+		event_log_add(r->services.events, level_of(it->reported), "host", NULL,
+			      json_pack("{ss ss ss ss}", "host", it->name, "verdict",
+					host_state_name(it->reported), "before", word_of(before),
+					"reason", reason),
+			      "host %s: %s, was %s%s%s", it->name, host_state_name(it->reported),
+			      word_of(before), *reason ? ": " : "", reason);
 	}
+	run_hook(r, it, before, &verdict);
 }
 
 /* False: there are more. */
@@ -438,8 +370,38 @@ static bool report_some(struct hosts_room *r)
 	return r->next == r->watch.count;
 }
 
-static void warn_of_guard(struct hosts_room *r)
+/* ---- Passes ---------------------------------------------------------------------------------- */
+
+/* Begins the reports of what is due; many hosts with the same change become one event. */
+static void report_begin(struct hosts_room *r)
 {
+	r->reporting = true;
+	r->next = 0;
+	for (int state = 0; state < HOST_STATES; state++) {
+		unsigned count = 0;
+
+		for (unsigned i = 0; i < r->watch.count; i++)
+			count += r->watch.list[i].due &&
+				 r->watch.list[i].now == (enum host_state)state;
+		r->logged[state] = count > ALIKE_MAX;
+		if (r->logged[state])
+			log_many(r, (enum host_state)state, count);
+	}
+}
+
+static void pass_end(struct hosts_room *r)
+{
+	const struct conf *c = r->services.conf;
+	const struct watch_conf conf = {
+		.worsen_us = c->hosts.worsen_hold_ms * 1000ull,
+		.recover_us = c->hosts.recover_hold_ms * 1000ull,
+		.unknown_us = 3 * c->nvswitch.poll_interval_ms * 1000ull,
+		.guard_percent = (unsigned)c->hosts.guard,
+	};
+
+	r->passing = false;
+	memcpy(r->counts, r->counting, sizeof(r->counts));
+	r->next_us = watch_end(&r->watch, &conf, loop_now_us(r->services.loop));
 	if (r->watch.guarded)
 		alert_raise(r->services.alerts, "hosts-guard", NULL,
 			    "%u of %u hosts were cut off at once: their verdicts are not reported "
@@ -447,78 +409,31 @@ static void warn_of_guard(struct hosts_room *r)
 			    r->watch.cut_off, r->watch.count);
 	else
 		alert_end(r->services.alerts, "hosts-guard", NULL);
-}
-
-/* ---- Passes ---------------------------------------------------------------------------------- */
-
-static struct watch_conf watch_conf(const struct hosts_room *r)
-{
-	const struct conf *c = r->services.conf;
-
-	return (struct watch_conf){
-		.worsen_us = c->hosts.worsen_hold_ms * 1000ull,
-		.recover_us = c->hosts.recover_hold_ms * 1000ull,
-		.unknown_us = 3 * c->nvswitch.poll_interval_ms * 1000ull,
-		.guard_percent = (unsigned)c->hosts.guard,
-	};
-}
-
-static void sleep_until_due(struct hosts_room *r)
-{
-	if (r->again)
-		loop_timer_set(r->timer, GATHER_US);
-	else if (r->next_us != UINT64_MAX)
-		loop_timer_set(r->timer, r->next_us);
-}
-
-static void pass_end(struct hosts_room *r)
-{
-	const struct watch_conf conf = watch_conf(r);
-
-	r->passing = false;
-	memcpy(r->counts, r->counting, sizeof(r->counts));
-	r->next_us = watch_end(&r->watch, &conf, loop_now_us(r->services.loop));
-	warn_of_guard(r);
 	report_begin(r);
 }
 
-static void pass_begin(struct hosts_room *r)
-{
-	r->passing = true;
-	r->again = false;
-	r->next = 0;
-	memset(r->counting, 0, sizeof(r->counting));
-	watch_begin(&r->watch);
-}
-
+/* Judges some more hosts; the last of them ends the pass. */
 static void slice(struct hosts_room *r, const struct topo *t)
 {
-	uint32_t end = r->next + HOSTS_A_SLICE < t->nhosts ? r->next + HOSTS_A_SLICE : t->nhosts;
+	uint32_t end = r->next + HOSTS_A_SLICE;
 	struct host_verdict v;
 
-	for (; r->next < end; r->next++) {
+	if (!r->passing) {
+		r->passing = true;
+		r->again = false;
+		r->next = 0;
+		end = HOSTS_A_SLICE;
+		memset(r->counting, 0, sizeof(r->counting));
+		watch_begin(&r->watch);
+	}
+	for (; r->next < end && r->next < t->nhosts; r->next++) {
 		fabric_judge_host(r->fabric, r->next, &v);
 		r->counting[v.state]++;
 		watch_take(&r->watch, t->hosts[r->next].name, v.state,
 			   loop_now_us(r->services.loop));
 	}
-}
-
-static void step(struct hosts_room *r, const struct topo *t)
-{
-	if (r->reporting) {
-		r->reporting = !report_some(r);
-	} else {
-		if (!r->passing)
-			pass_begin(r);
-		slice(r, t);
-		if (r->next == t->nhosts)
-			pass_end(r);
-	}
-	if (r->passing || r->reporting)
-		loop_timer_set(r->timer, 0);
-	else
-		sleep_until_due(r);
+	if (r->next == t->nhosts)
+		pass_end(r);
 }
 
 static void timer_cb(void *arg)
@@ -526,28 +441,20 @@ static void timer_cb(void *arg)
 	struct hosts_room *r = arg;
 	const struct topo *t = fabric_view(r->fabric).topo;
 
-	if (t && r->settled && fabric_is_master(r->fabric))
-		step(r, t);
-	else
+	if (!t || !r->settled || !fabric_is_master(r->fabric)) {
 		r->again = false; /* settled() asks again */
-}
-
-/* The verdict on some host may have changed: starts a pass a little later, in slices. */
-static void passes_request(struct hosts_room *r)
-{
-	if (r->again)
 		return;
-	r->again = true;
-	if (!r->passing && !r->reporting)
+	}
+	if (r->reporting)
+		r->reporting = !report_some(r);
+	else
+		slice(r, t);
+	if (r->passing || r->reporting)
+		loop_timer_set(r->timer, 0);
+	else if (r->again)
 		loop_timer_set(r->timer, GATHER_US);
-}
-
-/* Another snapshot was published: the pass under way starts again. */
-static void passes_restart(struct hosts_room *r)
-{
-	r->passing = r->reporting = false;
-	r->again = true;
-	loop_timer_set(r->timer, GATHER_US);
+	else if (r->next_us != UINT64_MAX)
+		loop_timer_set(r->timer, r->next_us);
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */
@@ -562,29 +469,6 @@ static void hook_done(void *arg, const char *host, const char *error)
 			      r->services.conf->hosts.hook, host, error);
 }
 
-/* Takes the configuration of the services; and reads what was reported from state_dir/hosts. */
-static void passes_configure(struct hosts_room *r)
-{
-	const struct conf_hosts *c = &r->services.conf->hosts;
-
-	hook_configure(r->hook, c->hook, (unsigned)c->hook_timeout_ms);
-	passes_request(r);
-}
-
-/* module.c: makes timer and hook; ends and frees them. */
-static void passes_init(struct hosts_room *r)
-{
-	r->hook = hook_new(r->services.loop, HELPER_HOST_HOOK, hook_done, r);
-	r->timer = loop_timer_new(r->services.loop, timer_cb, r);
-}
-
-static void passes_fini(struct hosts_room *r)
-{
-	loop_timer_free(r->timer);
-	hook_free(r->hook);
-	watch_fini(&r->watch);
-}
-
 /*
  * module: each room adds its part to a host's verdict on request (fabric_judge_host()); this one
  * adds HCAs and links of the snapshot. The fates of HCAs are computed once for each publication,
@@ -593,21 +477,26 @@ static void passes_fini(struct hosts_room *r)
 
 /* ---- Verdicts -------------------------------------------------------------------------------- */
 
-static void take_fates(struct hosts_room *r, const struct topo *t)
+static void judge(void *room, uint32_t host, struct host_verdict *v)
 {
+	struct hosts_room *r = room;
+	const struct topo *t = fabric_view(r->fabric).topo;
+	const struct topo_host *it = &t->hosts[host];
 	const struct inv_node *local = r->services.inventory->local;
 
 	if (!r->fates)
 		r->fates = cutoff_fates(t, local ? topo_find(t, local->guid) : TOPO_NONE);
-}
+	v->hcas = it->ncas;
+	for (uint32_t i = 0; i < it->ncas; i++) {
+		uint32_t ca = t->host_cas[it->first + i];
 
-static void judge(void *room, uint32_t host, struct host_verdict *verdict)
-{
-	struct hosts_room *r = room;
-	const struct topo *t = fabric_view(r->fabric).topo;
-
-	take_fates(r, t);
-	ib_parts_add(t, r->fates, host, verdict);
+		v->hcas_up += add_hca(t, ca, (enum cutoff_fate)r->fates[ca], v);
+	}
+	if (v->hcas && !v->hcas_up)
+		host_verdict_add(v, HOST_CUT_OFF,
+				 v->hcas == 1 ? "its HCA is unreachable"
+					      : "none of its %u HCAs is reachable",
+				 v->hcas);
 }
 
 void hosts_judge(struct fabric *fabric, uint32_t host, struct host_verdict *out)
@@ -617,21 +506,16 @@ void hosts_judge(struct fabric *fabric, uint32_t host, struct host_verdict *out)
 
 /* ---- Documents ------------------------------------------------------------------------------- */
 
-static json_t *reasons_json(const struct host_verdict *v)
-{
-	json_t *list = json_array();
-
-	for (unsigned i = 0; i < v->count; i++)
-		json_array_append_new(list, json_string(v->reasons[i].text));
-	if (v->more)
-		json_array_append_new(list, json_sprintf("and %u more", v->more));
-	return list;
-}
-
 void hosts_add_verdict(const struct host_verdict *v, json_t *row)
 {
+	json_t *reasons = json_array();
+
+	for (unsigned i = 0; i < v->count; i++)
+		json_array_append_new(reasons, json_string(v->reasons[i].text));
+	if (v->more)
+		json_array_append_new(reasons, json_sprintf("and %u more", v->more));
 	json_object_set_new(row, "verdict", json_string(host_state_name(v->state)));
-	json_object_set_new(row, "reasons", reasons_json(v));
+	json_object_set_new(row, "reasons", reasons);
 	json_object_set_new(row, "hcas_up", json_integer(v->hcas_up));
 	json_object_set_new(row, "hcas_known", json_integer(v->hcas));
 }
@@ -668,7 +552,14 @@ static void status(const void *room, json_t *doc)
 
 /* ---- What changes ---------------------------------------------------------------------------- */
 
-/* A node's index may be another's by now. */
+static void restart(struct hosts_room *r)
+{
+	r->passing = r->reporting = false;
+	r->again = true;
+	loop_timer_set(r->timer, GATHER_US);
+}
+
+/* A node's index may be another's by now. The pass under way starts again. */
 static void published(void *room, enum fabric_update_step step, const struct topo *before)
 {
 	struct hosts_room *r = room;
@@ -677,12 +568,19 @@ static void published(void *room, enum fabric_update_step step, const struct top
 		return;
 	free(r->fates);
 	r->fates = NULL;
-	passes_restart(r);
+	restart(r);
 }
 
+/* The verdict on some host may have changed: starts a pass a little later, in slices. */
 static void hosts_changed(void *room)
 {
-	passes_request(room);
+	struct hosts_room *r = room;
+
+	if (r->again)
+		return;
+	r->again = true;
+	if (!r->passing && !r->reporting)
+		loop_timer_set(r->timer, GATHER_US);
 }
 
 /* Links had the time to come up. */
@@ -690,10 +588,11 @@ static void settled(void *room, enum fabric_settle_step step)
 {
 	struct hosts_room *r = room;
 
-	if (step != FABRIC_SETTLED || r->settled)
+	if (step != FABRIC_SETTLED)
 		return;
+	if (!r->settled)
+		restart(r);
 	r->settled = true;
-	passes_restart(r);
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */
@@ -705,15 +604,21 @@ static int check(const struct conf *conf, char *err, size_t err_size)
 
 static void configure(void *room)
 {
-	passes_configure(room);
+	struct hosts_room *r = room;
+	const struct conf_hosts *c = &r->services.conf->hosts;
+
+	hook_configure(r->hook, c->hook, (unsigned)c->hook_timeout_ms);
+	hosts_changed(r);
 }
 
 static void load(void *room, enum fabric_load_step step)
 {
+	struct hosts_room *r = room;
+
 	if (step != FABRIC_LOAD)
 		return;
-	passes_load(room);
-	passes_configure(room);
+	state_store_read(r->services.state, &reported_file, r);
+	configure(r);
 }
 
 static void *init(struct fabric *fabric)
@@ -722,7 +627,8 @@ static void *init(struct fabric *fabric)
 
 	r->fabric = fabric;
 	r->services = fabric_services(fabric);
-	passes_init(r);
+	r->hook = hook_new(r->services.loop, HELPER_HOST_HOOK, hook_done, r);
+	r->timer = loop_timer_new(r->services.loop, timer_cb, r);
 	return r;
 }
 
@@ -730,7 +636,9 @@ static void fini(void *room)
 {
 	struct hosts_room *r = room;
 
-	passes_fini(r);
+	loop_timer_free(r->timer);
+	hook_free(r->hook);
+	watch_fini(&r->watch);
 	free(r->fates);
 	free(r);
 }

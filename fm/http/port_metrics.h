@@ -15,7 +15,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include "fm/perf/counters.h"
-#include "fm/perf/fec_mode.h"
 #include "topology/snapshot/topo.h"
 
 struct port_metrics_source {

@@ -1,23 +1,163 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The node-name-map, and labels of ports (labels.h). The file is read when fmd starts and at each
+ * The node-name-map, and labels of ports. The file is read when fmd starts and at each
  * reload; the inventory borrows what was read, and the update that follows each reload brings the
  * names into the next snapshot. A file that is bad changes nothing: a reload is refused before it
  * comes here, and a start, which must not fail for names, goes on without and has an alert.
  */
-#include "fm/naming/module.h"
 #include <stdlib.h>
+#include <string.h>
 #include "fm/fabric/progress.h"
-#include "fm/naming/labels.h"
+#include "fm/inventory/inventory.h"
+#include "fm/loop/loop.h"
+#include "fm/mad/batch.h"
+#include "fm/mad/mad.h"
+#include "fm/mad/wire_optional.h"
+#include "fm/naming/module.h"
 #include "topology/base/mem.h"
 #include "topology/snapshot/naming.h"
 
 struct naming_room {
 	struct fabric *fabric;
 	struct fabric_services services;
-	struct labels *labels;	  /* of ports */
 	struct node_names *names; /* NULL = no map */
+
+	struct batch *batch; /* requests for labels */
+	struct loop_timer *timer;
+	guid_t next;	  /* where the walk goes on.. */
+	uint32_t shapes;  /* ..which goes by inventory.shapes as they were when it began */
+	bool walking;	  /* it has not come to its end */
+	bool changed;	  /* some port's label has */
+	unsigned waiting; /* jobs */
 };
+
+/* ---- Labels of ports ------------------------------------------------------------------------- */
+
+/*
+ * The labels of ports on the devices themselves, cages of switches and slots of adapters. Each port
+ * that supports HierarchyInfo is queried once, while the fabric is idle. A device that rejects the
+ * query, is silent or contradicts itself is not queried again, and its ports have no labels.
+ * Answers go to inv_node.labels.
+ *
+ * The inventory is walked in small pieces. The first port of a node is queried alone; the others
+ * follow when its answer was valid.
+ */
+
+#define TICK_US	     100000
+#define NODES_A_TICK 500
+#define ASKED_MOST   128 /* on their way or waiting */
+
+static bool claims(const struct inv_node *node, unsigned num)
+{
+	const struct inv_port *says = &node->ports[inv_is_switch(node) ? 0 : num];
+
+	return says->capmask & WIRE_CAP_HIERARCHY;
+}
+
+static void add_job(struct naming_room *r, struct inv_node *node, unsigned num)
+{
+	r->waiting++;
+	batch_add(r->batch, &(struct batch_job){ .object = node, .arg = num });
+}
+
+static bool make(void *owner, const struct batch_job *job, struct batch_request *request)
+{
+	struct naming_room *r = owner;
+	struct inv_node *node = job->object;
+
+	if (node->removed || node->gone)
+		return false;
+	if (inv_is_switch(node))
+		request->via.path = node->path;
+	else if (!inventory_port_path(r->services.inventory, node, (uint8_t)job->arg,
+				      &request->via.path))
+		return false;
+	request->mad.method = WIRE_GET;
+	request->mad.attr_id = WIRE_HIERARCHY_INFO;
+	request->mad.attr_mod = inv_is_switch(node) ? job->arg : 0;
+	request->mad.device = node->guid;
+	request->mad.doubtful = true;
+	return true;
+}
+
+static void answered(void *owner, const struct batch_job *job, const struct batch_path *via,
+		     const struct mad_answer *answer)
+{
+	struct naming_room *r = owner;
+	struct inv_node *node = job->object;
+	struct wire_hierarchy info;
+	char label[WIRE_HIERARCHY_LABEL] = "";
+	bool good;
+
+	r->waiting--;
+	if (node->removed)
+		return;
+	good = answer->result == MAD_OK && wire_hierarchy_decode(answer->data, &info) &&
+	       wire_hierarchy_label(&info, inv_is_switch(node), label);
+	if (!good)
+		*label = '\0';
+	if (!node->labels && *label)
+		node->labels = mem_alloc(node->nports + 1u, sizeof(*node->labels));
+	if (node->labels && strcmp(node->labels[job->arg], label)) {
+		snprintf(node->labels[job->arg], sizeof(node->labels[0]), "%s", label);
+		r->changed = true;
+	}
+	for (unsigned num = 2; good && job->arg == 1 && num <= node->nports; num++)
+		if (claims(node, num))
+			add_job(r, node, num);
+}
+
+static void unwanted(void *owner, const struct batch_job *job)
+{
+	((struct naming_room *)owner)->waiting--;
+}
+
+static void idle(void *owner)
+{
+}
+
+static void tick(void *arg)
+{
+	struct naming_room *r = arg;
+	struct inventory *inv = r->services.inventory;
+	struct inv_node *node;
+
+	if (r->walking && r->waiting < ASKED_MOST && fabric_is_quiet(r->fabric)) {
+		node = inventory_from(inv, r->next);
+		for (unsigned i = 0; node && i < NODES_A_TICK && r->waiting < ASKED_MOST; i++) {
+			if (!node->labels_asked && !node->gone && !node->silent && !node->removed &&
+			    claims(node, 1)) {
+				node->labels_asked = true;
+				add_job(r, node, 1);
+			}
+			r->next = node->guid + 1;
+			node = inventory_next(inv, node);
+		}
+		r->walking = node != NULL;
+	}
+	if (r->walking || r->waiting) {
+		loop_timer_set(r->timer, TICK_US);
+	} else if (r->changed) {
+		r->changed = false;
+		inv->shapes++; /* the next snapshot is made anew, with them */
+		fabric_request_reroute(r->fabric, "ports have other labels");
+	}
+}
+
+/* Queries the nodes that were not queried yet. */
+static void settled(void *room, enum fabric_settle_step step)
+{
+	struct naming_room *r = room;
+
+	if (step != FABRIC_SETTLED || (!r->walking && r->shapes == r->services.inventory->shapes))
+		return;
+	r->walking = true;
+	r->shapes = r->services.inventory->shapes;
+	r->next = 0;
+	loop_timer_set(r->timer, TICK_US);
+}
+
+/* ---- Names ----------------------------------------------------------------------------------- */
 
 /* Reads the file into *names (NULL = none is configured). False = it is bad, which is an event. */
 static bool load_file(const struct naming_room *r, struct node_names **names)
@@ -36,19 +176,24 @@ static bool load_file(const struct naming_room *r, struct node_names **names)
 	return true;
 }
 
-static uint32_t count_here(const struct naming_room *r)
+static void configure(void *room)
 {
-	uint32_t here = 0;
+	struct naming_room *r = room;
+	struct node_names *next, *before = r->names;
+	uint32_t count, here = 0;
 
-	for (uint32_t i = 0; i < node_names_count(r->names); i++)
-		here += inventory_find(r->services.inventory, node_names_guid(r->names, i)) != NULL;
-	return here;
-}
-
-static void log_names(const struct naming_room *r)
-{
-	uint32_t count = node_names_count(r->names), here = count_here(r);
-
+	if (!load_file(r, &next))
+		return;
+	if (node_names_equal(next, before)) {
+		node_names_free(next);
+		return;
+	}
+	r->names = next;
+	inventory_name_nodes(r->services.inventory, next);
+	node_names_free(before);
+	count = node_names_count(next);
+	for (uint32_t i = 0; i < count; i++)
+		here += inventory_find(r->services.inventory, node_names_guid(next, i)) != NULL;
 	if (count)
 		event_log_add(r->services.events, LOG_NOTICE, "names", NULL,
 			      json_pack("{si si}", "names", (int)count, "nodes", (int)here),
@@ -60,61 +205,21 @@ static void log_names(const struct naming_room *r)
 			      "NodeDescriptions");
 }
 
-static void configure(void *room)
-{
-	struct naming_room *r = room;
-	struct node_names *next, *before = r->names;
-
-	if (!load_file(r, &next))
-		return;
-	if (node_names_equal(next, before)) {
-		node_names_free(next);
-		return;
-	}
-	r->names = next;
-	inventory_name_nodes(r->services.inventory, next);
-	node_names_free(before);
-	log_names(r);
-}
-
-/* ---- Labels of ports ------------------------------------------------------------------------- */
-
-static bool may_ask(void *arg)
-{
-	const struct naming_room *r = arg;
-
-	return fabric_is_quiet(r->fabric);
-}
-
-/* The next snapshot is made anew, with them. */
-static void labels_changed(void *arg)
-{
-	struct naming_room *r = arg;
-
-	r->services.inventory->shapes++;
-	fabric_request_reroute(r->fabric, "ports have other labels");
-}
-
-static void settled(void *room, enum fabric_settle_step step)
-{
-	struct naming_room *r = room;
-
-	if (step == FABRIC_SETTLED)
-		labels_ask(r->labels);
-}
-
 /* ---- Life ------------------------------------------------------------------------------------ */
 
 static void *init(struct fabric *fabric)
 {
-	static const struct labels_ops ops = { .may_ask = may_ask, .changed = labels_changed };
+	static const struct batch_ops batch_ops = {
+		.make = make, .done = answered, .idle = idle, .unwanted = unwanted
+	};
 	struct naming_room *r = mem_alloc(1, sizeof(*r));
 
 	r->fabric = fabric;
 	r->services = fabric_services(fabric);
 	if (load_file(r, &r->names))
 		inventory_name_nodes(r->services.inventory, r->names);
-	r->labels = labels_new(r->services.loop, r->services.mad, r->services.inventory, &ops, r);
+	r->batch = batch_new(r->services.loop, r->services.mad, &batch_ops, r);
+	r->timer = loop_timer_new(r->services.loop, tick, r);
 	return r;
 }
 
@@ -122,7 +227,8 @@ static void fini(void *room)
 {
 	struct naming_room *r = room;
 
-	labels_free(r->labels);
+	batch_free(r->batch);
+	loop_timer_free(r->timer);
 	inventory_name_nodes(r->services.inventory, NULL);
 	node_names_free(r->names);
 	free(r);

@@ -13,6 +13,7 @@
 
 #include <jansson.h>
 #include "fm/mad/wire_perf.h"
+#include "fm/mad/wire_optional.h"
 
 #define COUNTERS_FEC_FIRST PERF_COUNTERS /* + enum wire_fec_counter */
 #define COUNTERS_ALL	   (PERF_COUNTERS + WIRE_FEC_COUNTERS)
@@ -79,5 +80,25 @@ void counters_take_fec(struct port_counters *c, const uint64_t now[WIRE_FEC_COUN
 
 /* What to take of an attribute, for an agent that can do that: 1 << counter. */
 uint32_t counters_of(uint16_t attr_id, const struct wire_perf_caps *caps);
+
+/* ---- Which forward error correction a port uses, as it has told (fm/perf/fec_modes.h) -------- */
+
+enum fec_state { FEC_UNASKED, FEC_ASKED, FEC_KNOWN, FEC_UNKNOWN };
+
+struct fec_mode {			 /* of a port; zeroed = was never asked */
+	guid_t peer;			 /* the link that it is of: its far end, .. */
+	uint8_t peer_port, speed, lanes; /* ..and what it runs at */
+	uint8_t state;			 /* enum fec_state; the rest counts where it is FEC_KNOWN */
+	uint8_t lost;			 /* requests without an answer */
+	uint8_t active;			 /* FECModeActive: a number below WIRE_FEC_MODES */
+	uint16_t supported, enabled;	 /* at the speed of the link, 1 << number; 0 = none said */
+};
+
+/* Its name, or "mode-7" where it has none. */
+struct fec_name {
+	char text[16];
+};
+/* Of a number from FECModeActive, whatever it is. */
+struct fec_name fec_mode_name(unsigned mode);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include "fm/perf/fec_modes.h"
-#include <complib/cl_qmap.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <complib/cl_qmap.h>
 #include "fm/mad/batch.h"
-#include "fm/perf/fec_mode.h"
+#include "fm/perf/counters.h"
+#include "fm/perf/fec_modes.h"
 #include "topology/base/mem.h"
 
 struct fec_name fec_mode_name(unsigned mode)
@@ -97,21 +97,6 @@ static struct fec_node *node_of(struct fec_modes *m, struct inv_node *inv)
 	return n;
 }
 
-static void forget_gone(struct fec_modes *m)
-{
-	cl_map_item_t *item = cl_qmap_head(&m->nodes);
-
-	while (item != cl_qmap_end(&m->nodes)) {
-		struct fec_node *n = (struct fec_node *)item;
-		const struct inv_node *inv = inventory_find(m->inv, n->guid);
-
-		item = cl_qmap_next(item);
-		n->chosen = n->chosen && m->follows;
-		if (!inv || inv->nports != n->nports)
-			drop(m, n);
-	}
-}
-
 /* ---- Who is asked ---------------------------------------------------------------------------- */
 
 /* A switch says at its port 0 what it knows, and may say it at the others. */
@@ -124,51 +109,34 @@ static bool claims(const struct inv_node *node, unsigned num)
 		wire_port_info_capmask2(own->info) & WIRE_CAP2_PORT_INFO_EXT);
 }
 
-static bool is_active(const struct inv_node *node, unsigned num)
+/* True: that port is asked now. What is kept is of the link that there is now. */
+static bool ask(struct fec_modes *m, struct inv_node *inv, unsigned num)
 {
-	const struct inv_port *port = &node->ports[num];
+	const struct inv_port *port = &inv->ports[num];
+	struct fec_node *n;
+	struct fec_mode *mode;
 
-	return port->peer && port->link_up && port->state == TOPO_ACTIVE && !node->gone &&
-	       !node->silent && !node->removed;
-}
-
-static bool same_link(const struct fec_mode *mode, const struct inv_port *port)
-{
-	return mode->peer == port->peer->guid && mode->peer_port == port->peer_port &&
-	       mode->speed == port->speed && mode->lanes == port->lanes;
-}
-
-/* What is kept is of the link that there is now. */
-static struct fec_mode *mode_of(struct fec_node *n, unsigned num)
-{
-	const struct inv_port *port = &n->inv->ports[num];
-	struct fec_mode *mode = &n->modes[num];
-
-	if (!same_link(mode, port))
+	if (!port->peer || !port->link_up || port->state != TOPO_ACTIVE || inv->gone ||
+	    inv->silent || inv->removed || !claims(inv, num))
+		return false;
+	n = node_of(m, inv);
+	if (!n || n->refused || (!n->answers && (n->chosen || n->lost >= LOST_MOST)))
+		return false;
+	mode = &n->modes[num];
+	if (mode->peer != port->peer->guid || mode->peer_port != port->peer_port ||
+	    mode->speed != port->speed || mode->lanes != port->lanes)
 		*mode = (struct fec_mode){ .peer = port->peer->guid,
 					   .peer_port = port->peer_port,
 					   .speed = port->speed,
 					   .lanes = port->lanes };
-	return mode;
-}
-
-static bool is_asked(struct fec_node *n, unsigned num)
-{
-	const struct fec_mode *mode;
-
-	if (n->refused || (!n->answers && (n->chosen || n->lost >= LOST_MOST)))
+	if (mode->state != FEC_UNASKED || mode->lost >= LOST_MOST)
 		return false;
-	mode = mode_of(n, num);
-	return mode->state == FEC_UNASKED && mode->lost < LOST_MOST;
-}
-
-static void ask(struct fec_modes *m, struct fec_node *n, unsigned num)
-{
 	n->chosen = true;
-	n->modes[num].state = FEC_ASKED;
+	mode->state = FEC_ASKED;
 	m->counts.asked++;
 	m->waiting++;
 	batch_add(m->batch, &(struct batch_job){ .object = n, .arg = num });
+	return true;
 }
 
 static bool make(void *owner, const struct batch_job *job, struct batch_request *request)
@@ -214,15 +182,6 @@ static void take(struct fec_modes *m, struct fec_node *n, struct fec_mode *mode,
 	mode->enabled = speed < WIRE_EXT_SPEEDS ? info.enabled[speed] : 0;
 }
 
-static void not_heard(struct fec_modes *m, struct fec_node *n, struct fec_mode *mode)
-{
-	m->counts.unanswered++;
-	m->missed = true;
-	mode->state = FEC_UNASKED;
-	mode->lost++;
-	n->lost++;
-}
-
 static void answered(void *owner, const struct batch_job *job, const struct batch_path *via,
 		     const struct mad_answer *answer)
 {
@@ -240,7 +199,11 @@ static void answered(void *owner, const struct batch_job *job, const struct batc
 		n->refused = true;
 		mode->state = FEC_UNKNOWN;
 	} else {
-		not_heard(m, n, mode);
+		m->counts.unanswered++;
+		m->missed = true;
+		mode->state = FEC_UNASKED;
+		mode->lost++;
+		n->lost++;
 	}
 }
 
@@ -260,30 +223,6 @@ static void idle(void *owner)
 
 /* ---- The walk -------------------------------------------------------------------------------- */
 
-static void begin_walk(struct fec_modes *m)
-{
-	forget_gone(m);
-	m->missed = m->missed && m->follows;
-	m->again = m->follows = false;
-	m->walking = true;
-	m->next = 0;
-	m->num = 1;
-}
-
-/* True: that port is asked now. */
-static bool look_at(struct fec_modes *m, struct inv_node *inv, unsigned num)
-{
-	struct fec_node *n;
-
-	if (!is_active(inv, num) || !claims(inv, num))
-		return false;
-	n = node_of(m, inv);
-	if (!n || !is_asked(n, num))
-		return false;
-	ask(m, n, num);
-	return true;
-}
-
 static void walk(struct fec_modes *m)
 {
 	struct inv_node *inv = inventory_from(m->inv, m->next);
@@ -301,7 +240,7 @@ static void walk(struct fec_modes *m)
 			inv = inventory_next(m->inv, inv);
 			continue;
 		}
-		asked += look_at(m, inv, m->num++);
+		asked += ask(m, inv, m->num++);
 	}
 	m->walking = inv != NULL;
 }
@@ -311,8 +250,24 @@ static void tick(void *arg)
 	struct fec_modes *m = arg;
 	bool may = m->may_ask(m->arg);
 
-	if ((m->again || m->follows) && may && !m->walking && !m->waiting)
-		begin_walk(m);
+	if ((m->again || m->follows) && may && !m->walking && !m->waiting) {
+		cl_map_item_t *item = cl_qmap_head(&m->nodes);
+
+		while (item != cl_qmap_end(&m->nodes)) {
+			struct fec_node *n = (struct fec_node *)item;
+			const struct inv_node *inv = inventory_find(m->inv, n->guid);
+
+			item = cl_qmap_next(item);
+			n->chosen = n->chosen && m->follows;
+			if (!inv || inv->nports != n->nports)
+				drop(m, n);
+		}
+		m->missed = m->missed && m->follows;
+		m->again = m->follows = false;
+		m->walking = true;
+		m->next = 0;
+		m->num = 1;
+	}
 	if (m->walking && may)
 		walk(m);
 	if (m->walking || m->waiting || m->again || m->follows) {

@@ -15,7 +15,7 @@
 
 #include "fm/loop/loop.h"
 #include "fm/mad/mad.h"
-#include "fm/perf/fec_mode.h"
+#include "fm/perf/counters.h"
 #include "fm/inventory/inventory.h"
 
 struct fec_modes_counts { /* since fec_modes_new() */

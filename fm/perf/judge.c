@@ -9,7 +9,179 @@
  * the edge does not flicker.
  */
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 #include "fm/perf/judge.h"
+#include "topology/base/mem.h"
+
+/* ---- Ber ------------------------------------------------------------------------------------- */
+
+/*
+ * A window slides by slots: errors of a reading go into the slot of its time, and a slot is dropped
+ * as a whole when it is a window old. There is one slot more than the window has, for the one that
+ * has begun. Most links never have an error, and have no slots.
+ *
+ * A limit is a number of errors in a full window, also before the window is full: one error in the
+ * first minute says nothing about two hours.
+ */
+
+#define SHORT_SLOTS 13
+#define LONG_SLOTS  26
+
+struct slots {
+	uint64_t newest; /* number of the slot that is filled, counted from time 0 */
+	uint32_t errors[BER_JUDGED][LONG_SLOTS];
+	uint32_t sum[BER_JUDGED];
+};
+struct ber_ring {
+	struct slots windows[BER_WINDOWS];
+};
+
+static const unsigned slot_count[BER_WINDOWS] = { SHORT_SLOTS, LONG_SLOTS };
+
+const char *ber_kind_name(enum ber_kind kind)
+{
+	static const char *const names[] = { "symbol", "effective", "raw" };
+
+	return names[kind];
+}
+
+const char *ber_window_name(enum ber_window window)
+{
+	return window == BER_SHORT ? "short" : "long";
+}
+
+void ber_forget(struct ber_port *port)
+{
+	free(port->ring);
+	*port = (struct ber_port){ 0 };
+}
+
+/* ---- Slots ----------------------------------------------------------------------------------- */
+
+static void advance(struct slots *s, unsigned count, uint64_t newest)
+{
+	uint64_t steps = newest > s->newest ? newest - s->newest : 0;
+
+	for (uint64_t i = 1; i <= steps && i <= count; i++) {
+		unsigned at = (unsigned)((s->newest + i) % count);
+
+		for (unsigned kind = 0; kind < BER_JUDGED; kind++) {
+			s->sum[kind] -= s->errors[kind][at];
+			s->errors[kind][at] = 0;
+		}
+	}
+	s->newest += steps;
+}
+
+static uint64_t slot_of(const struct ber_conf *conf, unsigned window, uint64_t now_us)
+{
+	uint64_t length = conf->window_us[window] / (slot_count[window] - 1);
+
+	return now_us / (length ? length : 1);
+}
+
+static void take_errors(struct ber_port *port, const struct ber_conf *conf,
+			const struct ber_reading *r)
+{
+	bool any = r->errors[BER_SYMBOL] || r->errors[BER_EFFECTIVE], some = false;
+
+	if (any && !port->ring) {
+		port->ring = mem_alloc(1, sizeof(*port->ring));
+		for (unsigned w = 0; w < BER_WINDOWS; w++)
+			port->ring->windows[w].newest = slot_of(conf, w, r->now_us);
+	}
+	for (unsigned w = 0; w < BER_WINDOWS && port->ring; w++) {
+		struct slots *s = &port->ring->windows[w];
+
+		advance(s, slot_count[w], slot_of(conf, w, r->now_us));
+		for (unsigned kind = 0; kind < BER_JUDGED; kind++) {
+			s->errors[kind][s->newest % slot_count[w]] += r->errors[kind];
+			s->sum[kind] += r->errors[kind];
+			some |= s->sum[kind] != 0;
+		}
+	}
+	if (some)
+		return;
+	free(port->ring);
+	port->ring = NULL;
+}
+
+/* ---- Judgement ------------------------------------------------------------------------------- */
+
+/* How far over its limit the worst is; at most 1: none is over. */
+static double ber_worst(const struct ber_port *port, const struct ber_conf *conf,
+			const struct ber_reading *r, uint8_t *kind, uint8_t *window)
+{
+	double most = 0;
+
+	for (uint8_t w = 0; w < BER_WINDOWS && port->ring; w++) {
+		double allowed =
+			conf->limit[w] * r->lenience * r->bits_s * (double)conf->window_us[w] / 1e6;
+
+		for (uint8_t k = 0; k < BER_JUDGED; k++) {
+			uint32_t errors = port->ring->windows[w].sum[k];
+
+			if (!(allowed > 0) || errors < BER_ERRORS_MIN || errors / allowed <= most)
+				continue;
+			most = errors / allowed;
+			*kind = k;
+			*window = w;
+		}
+	}
+	return most;
+}
+
+bool ber_take(struct ber_port *port, const struct ber_conf *conf, const struct ber_reading *reading)
+{
+	bool over = ber_is_over(port), first = !port->since_us;
+	struct ber_reading r = *reading;
+	uint8_t kind = port->kind, window = port->window;
+
+	if (first || r.trained) {
+		memset(r.errors, 0, sizeof(r.errors));
+		r.raw = 0;
+	}
+	if (first)
+		port->since_us = port->last_us = port->clean_us = r.now_us;
+	take_errors(port, conf, &r);
+	for (unsigned w = 0; w < BER_WINDOWS; w++) {
+		double passed = (double)(r.now_us - port->last_us) / (double)conf->window_us[w];
+
+		port->raw[w] = (float)(port->raw[w] * exp(-passed) + r.raw);
+	}
+	port->last_us = r.now_us;
+	if (ber_worst(port, conf, &r, &kind, &window) > 1) {
+		port->kind = kind;
+		port->window = window;
+		port->clean_us = 0;
+	} else if (!port->clean_us) {
+		port->clean_us = r.now_us;
+	}
+	return ber_is_over(port) != over;
+}
+
+double ber_share(const struct ber_port *port, const struct ber_conf *conf, enum ber_kind kind,
+		 enum ber_window window, double bits_s)
+{
+	double window_s = (double)conf->window_us[window] / 1e6;
+	double seen_s = (double)(port->last_us - port->since_us) / 1e6;
+
+	if (!(bits_s > 0) || !(seen_s > 0) || !(window_s > 0))
+		return 0;
+	if (kind == BER_RAW)
+		return port->raw[window] / (bits_s * window_s * -expm1(-seen_s / window_s));
+	if (!port->ring)
+		return 0;
+	return port->ring->windows[window].sum[kind] / (bits_s * fmin(window_s, seen_s));
+}
+
+uint64_t ber_clean_for_us(const struct ber_port *port)
+{
+	return port->clean_us ? port->last_us - port->clean_us : 0;
+}
+
+/* ---- Judge ----------------------------------------------------------------------------------- */
 
 #define MINUTE_S       60.0
 #define HOUR_S	       3600.0
@@ -45,11 +217,6 @@ const char *judge_name(enum judge_kind kind)
 const char *judge_key(enum judge_kind kind)
 {
 	return kinds[kind].key;
-}
-
-bool judge_is_link(enum judge_kind kind)
-{
-	return kinds[kind].link;
 }
 
 const char *judge_state_name(enum judge_state state)
@@ -117,17 +284,6 @@ void judge_take_fec(struct judge_port *port, struct judge_fec *fec,
 	fec->read_us = now_us;
 }
 
-static void keep_reading(struct judge_port *port, const struct wire_perf *now, uint64_t now_us)
-{
-	port->full = 0;
-	for (unsigned i = 0; i < PERF_ERRORS; i++) {
-		port->last[i] = (uint32_t)now->value[i];
-		port->full |= (uint16_t)((now->value[i] >= now->full[i]) << i);
-	}
-	port->last_wait = now->value[PERF_XMIT_WAIT];
-	port->read_us = now_us;
-}
-
 /*
  * How far over its limit the worst of the kinds is that may make a link sick; 0 = nothing was
  * counted.
@@ -151,8 +307,9 @@ static double worst(const struct judge_port *port, const struct judge_limits *li
 static enum judge_state judge_state(const struct judge_port *port,
 				    const struct judge_limits *limits)
 {
+
 	if (port->over >= limits->confirm)
-		return judge_is_link((enum judge_kind)port->why) ? JUDGE_SICK : JUDGE_WARN;
+		return kinds[port->why].link ? JUDGE_SICK : JUDGE_WARN;
 	if (port->over && port->state == JUDGE_WELL)
 		return JUDGE_WARN;
 	if (port->under >= limits->recover)
@@ -170,7 +327,13 @@ bool judge_take(struct judge_port *port, const struct judge_limits *limits,
 
 	if (!first && now_us > port->read_us)
 		take_rates(port, now, word_rate, (now_us - port->read_us) / 1e6);
-	keep_reading(port, now, now_us);
+	port->full = 0;
+	for (unsigned i = 0; i < PERF_ERRORS; i++) {
+		port->last[i] = (uint32_t)now->value[i];
+		port->full |= (uint16_t)((now->value[i] >= now->full[i]) << i);
+	}
+	port->last_wait = now->value[PERF_XMIT_WAIT];
+	port->read_us = now_us;
 	if (first)
 		return false;
 	share = worst(port, limits, &why);

@@ -1,24 +1,288 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include "fm/perf/module.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fm/fabric/host_verdict.h"
 #include "fm/conf/lists.h"
+#include "fm/fabric/host_verdict.h"
 #include "fm/fabric/progress.h"
 #include "fm/fabric/request.h"
 #include "fm/fabric/view.h"
+#include "fm/loop/job.h"
+#include "fm/perf/fec_modes.h"
 #include "fm/perf/judge.h"
-#include "fm/perf/module_own.h"
+#include "fm/perf/module.h"
+#include "fm/perf/perf.h"
+#include "topology/base/mem.h"
 #include "topology/files/dump.h"
 #include "topology/snapshot/topo.h"
-#include "topology/base/mem.h"
 
-/* The limits of counters, as configured, and why a port is over one. */
+struct slow_link {   /* a link that runs below what both ends can */
+	guid_t node; /* the end with the lower GUID */
+	uint8_t port;
+	uint8_t lanes, best_lanes;
+	enum topo_speed speed, best_speed;
+};
+
+struct slow_search;
+
+struct link_health {
+	struct fabric *fabric;
+	struct fabric_services services;
+	struct waiters waiters; /* for the end of a pass */
+	struct waiters due;	/* for what follows from the one that has ended */
+	struct job *behind;	/* which is that */
+	unsigned interval_ms;
+	unsigned late, in_time; /* passes in a row that did not keep to it, that did */
+	struct perf *perf;
+	unsigned warned, sick;	/* ports */
+	unsigned over;		/* ports whose error rate is over a limit */
+	struct slow_link *slow; /* by GUID and port */
+	unsigned nslow;
+	struct slow_search *search; /* for those; NULL = none runs */
+	struct fec_modes *fec;
+	bool fec_stale; /* something was published since all ports were asked */
+};
+
+/* "symbol BER 3.2e-13 in 12 min (limit 1e-14)" */
+struct ber_text {
+	char text[96];
+};
+
+/* ---- Links that run below what they can ------------------------------------------------------ */
+
+/*
+ * A link that runs narrower or slower than both its ports support (PortInfo) is reported, once,
+ * behind the pass that finds it. Where most links of a fabric run so (split ports, a simulator),
+ * that is taken for its design, and only links below the usual width and speed are reported.
+ *
+ * All links are looked at in pieces, in the order of GUIDs and ports.
+ */
+
+#define LANES_MAX	  12
+#define LOGGED_ONE_BY_ONE 20   /* links below what they can, of one pass */
+#define PORTS_A_PIECE	  2048 /* looked at */
+
+static uint8_t highest_bit(unsigned mask)
+{
+	return mask ? (uint8_t)(1u << (31 - __builtin_clz(mask))) : 0;
+}
+
+/*
+ * The link at a port with its lower GUID's end; false when nothing is known of it, or it is not
+ * Active.
+ */
+static bool link_at(const struct inv_node *node, uint8_t num, struct slow_link *out)
+{
+	const struct inv_port *a = &node->ports[num], *b;
+	struct wire_port_info x, y, best;
+	unsigned widths;
+
+	if (!a->link_up || !a->known || !a->peer || a->peer->guid < node->guid)
+		return false;
+	b = &a->peer->ports[a->peer_port];
+	if (!b->known || a->state != TOPO_ACTIVE)
+		return false;
+	wire_port_info_decode(a->info, &x);
+	wire_port_info_decode(b->info, &y);
+	/* Of what both support. 2x has the highest bit of the widths and stands below 4x. */
+	widths = x.width_supported & y.width_supported;
+	best = (struct wire_port_info){
+		.width_active = highest_bit(widths & 0xe ? widths & 0xe : widths),
+		.speed_active = highest_bit(x.speed_supported & y.speed_supported),
+		.speed_ext_active = highest_bit(x.speed_ext_supported & y.speed_ext_supported),
+		.speed_ext2_active = highest_bit(x.speed_ext2_supported & y.speed_ext2_supported),
+	};
+	*out = (struct slow_link){ .node = node->guid,
+				   .port = num,
+				   .lanes = a->lanes,
+				   .speed = a->speed,
+				   .best_lanes = (uint8_t)wire_port_info_lanes(&best),
+				   .best_speed = wire_port_info_speed(&best) };
+	return true;
+}
+
+static bool is_slow(const struct slow_link *s)
+{
+	return s->lanes < s->best_lanes || s->speed < s->best_speed;
+}
+
+/* All links, and the usual: what most of them run at. */
+struct paces {
+	unsigned links, slow;
+	unsigned count[TOPO_XDR + 1][LANES_MAX + 1];
+	uint8_t lanes;
+	enum topo_speed speed;
+};
+
+static void count_pace(struct paces *paces, const struct slow_link *s)
+{
+	unsigned *count = &paces->count[s->speed][s->lanes <= LANES_MAX ? s->lanes : LANES_MAX];
+
+	paces->links++;
+	paces->slow += is_slow(s);
+	if (++*count <= paces->count[paces->speed][paces->lanes])
+		return;
+	paces->speed = s->speed;
+	paces->lanes = s->lanes <= LANES_MAX ? s->lanes : LANES_MAX;
+}
+
+static void expect_the_usual(const struct paces *paces, struct slow_link *s)
+{
+	if (paces->slow * 2 <= paces->links)
+		return;
+	s->best_lanes = s->best_lanes < paces->lanes ? s->best_lanes : paces->lanes;
+	s->best_speed = s->best_speed < paces->speed ? s->best_speed : paces->speed;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct slow_link *x = a, *y = b;
+
+	if (x->node != y->node)
+		return x->node < y->node ? -1 : 1;
+	return x->port - y->port;
+}
+
+/* ---- The search ------------------------------------------------------------------------------ */
+
+struct slow_search {
+	guid_t next; /* the node to go on with */
+	struct paces paces;
+	struct slow_link *list; /* that run below what their ends can */
+	unsigned found, room;
+};
+
+static void search_free(struct slow_search *search)
+{
+	if (search)
+		free(search->list);
+	free(search);
+}
+
+/*
+ * links that run below what they can; a hook, and a search in pieces. Links below what they can are
+ * an alert for as long as there are any.
+ */
+static void link_health_review(void *room)
+{
+	struct link_health *h = room;
+	struct name_list slow = { 0 };
+
+	for (unsigned i = 0; i < h->nslow && fabric_view(h->fabric).topo; i++)
+		name_list_add(&slow, inventory_link_name(h->services.inventory, h->slow[i].node,
+							 h->slow[i].port)
+					     .text);
+	name_list_alert(h->services.alerts, "links-slow", &slow, "link runs below what it supports",
+			"links run below what they support");
+}
+
+/* ---- Error rates of links over minutes and hours --------------------------------------------- */
+
+/*
+ * What is over a limit is asked for a hold, reading by reading, where the configuration says so:
+ * whether it is held, and how long, is decided where the other links that carry no transit are
+ * known (fm/maintenance/module.c).
+ */
+
+static struct ber_conf link_health_ber_conf(const struct conf_ber *c)
+{
+	return (struct ber_conf){
+		.window_us = { c->window_ms * 1000ull, c->long_window_ms * 1000ull },
+		.limit = { c->limit, c->long_limit },
+	};
+}
+
+/* Of the window and kind that are the worst. */
+static struct ber_text link_health_ber_why(const struct link_health *h,
+					   const struct perf_port *port)
+{
+	const struct ber_conf conf = link_health_ber_conf(&h->services.conf->ber);
+	enum ber_kind kind = (enum ber_kind)port->ber->kind;
+	enum ber_window window = (enum ber_window)port->ber->window;
+	double seconds = (double)conf.window_us[window] / 1e6;
+	bool hours = seconds >= 7200; /* as a person says it */
+	struct ber_text why;
+
+	snprintf(why.text, sizeof(why.text), "%s BER %.2g in %.3g %s (limit %.2g)",
+		 ber_kind_name(kind), ber_share(port->ber, &conf, kind, window, port->bits_s),
+		 seconds / (hours ? 3600 : 60), hours ? "h" : "min", conf.limit[window]);
+	return why;
+}
+
+/* As perf_ops.ber. */
+static void link_health_ber(void *health, const struct perf_port *port, bool changed)
+{
+	struct link_health *h = health;
+	const struct conf_perf *conf = &h->services.conf->perf;
+	const struct inventory *inv = h->services.inventory;
+	struct ber_text why = link_health_ber_why(h, port);
+	bool over = ber_is_over(port->ber);
+	int action = port->ber->kind == BER_SYMBOL ? conf->action : conf->fec_action;
+
+	if (changed) {
+		h->over += over ? 1 : -1u;
+		event_log_add(h->services.events, over ? LOG_WARNING : LOG_NOTICE,
+			      over ? "link-errors" : "link-errors-over", NULL, NULL, "%s: %s",
+			      inventory_link_name(inv, port->node, port->num).text,
+			      over ? why.text : "bit error rate within its limits again");
+		fabric_report_hosts_changed(h->fabric);
+	}
+	if (over && action == CONF_QUARANTINE)
+		fabric_request_hold(h->fabric, port->node, port->num, why.text);
+}
+
+/* Of one end; UINT64_MAX: nothing is read there. */
+static uint64_t end_clean_us(const struct link_health *h, guid_t node, uint8_t num)
+{
+	struct perf_port port;
+
+	return perf_find(h->perf, node, num, &port) ? ber_clean_for_us(port.ber) : UINT64_MAX;
+}
+
+/* A hook; 0: nothing is read there, or there is no link. */
+static uint64_t link_health_clean_us(const void *room, guid_t node, uint8_t num)
+{
+	const struct link_health *h = room;
+	const struct inv_node *it = inventory_find(h->services.inventory, node);
+	const struct inv_port *port = it && num <= it->nports ? &it->ports[num] : NULL;
+	uint64_t near = end_clean_us(h, node, num), far;
+
+	if (!port || !port->link_up || !port->peer)
+		return 0;
+	far = end_clean_us(h, port->peer->guid, port->peer_port);
+	if (near == UINT64_MAX && far == UINT64_MAX)
+		return 0;
+	return near < far ? near : far;
+}
+
+/* ---- Documents ------------------------------------------------------------------------------- */
+
+/* Members of documents, the caller's: error rates of a port; their limits. */
+static json_t *link_health_ber_json(const struct link_health *h, const struct perf_port *port)
+{
+	const struct ber_conf conf = link_health_ber_conf(&h->services.conf->ber);
+	json_t *doc = json_object();
+
+	for (int kind = 0; kind < BER_KINDS; kind++) {
+		json_t *windows = json_object();
+
+		for (int window = 0; window < BER_WINDOWS; window++)
+			json_object_set_new(
+				windows, ber_window_name((enum ber_window)window),
+				json_real(ber_share(port->ber, &conf, (enum ber_kind)kind,
+						    (enum ber_window)window, port->bits_s)));
+		json_object_set_new(doc, ber_kind_name((enum ber_kind)kind), windows);
+	}
+	json_object_set_new(doc, "over", json_boolean(ber_is_over(port->ber)));
+	json_object_set_new(doc, "clean_s", json_real((double)ber_clean_for_us(port->ber) / 1e6));
+	return doc;
+}
+
+/* ---- Limits of counters, as configured, and why a port is over one --------------------------- */
 
 #define CONFIRM 2  /* readings in a row over a limit: sick */
 #define RECOVER 10 /* under half of all: well */
 
-/* module.c */
 static struct judge_limits link_health_limits(const struct conf_perf *c)
 {
 	return (struct judge_limits){ .limit = { [JUDGE_SYMBOL] = c->symbol_errors,
@@ -44,7 +308,7 @@ static json_t *link_health_why(const struct link_health *h, const struct judge_p
 			    judge_name((enum judge_kind)judged->why), limits.limit[judged->why]);
 }
 
-/* What counters and speeds of its links come to for a host: a link is as ill as its worse end. */
+/* ---- What they come to for a host: a link is as ill as its worse end ------------------------- */
 
 static const struct slow_link *find_slow(const struct link_health *h, guid_t node, uint8_t port)
 {
@@ -89,7 +353,6 @@ static void add_end(const struct link_health *h, const struct topo *t, const str
 	json_decref(why);
 }
 
-/* module.c: the hook host(). */
 static void link_health_host(void *room, uint32_t host, struct host_verdict *v)
 {
 	const struct link_health *h = room;
@@ -113,6 +376,8 @@ static void link_health_host(void *room, uint32_t host, struct host_verdict *v)
 	}
 }
 
+/* ---- Error correction ------------------------------------------------------------------------ */
+
 /*
  * Which error correction links use (fec_modes.h). Ports are asked when all that was published is
  * programmed and brought up, so nothing waits for them.
@@ -123,18 +388,6 @@ static bool may_ask(void *arg)
 	const struct link_health *h = arg;
 
 	return fabric_is_quiet(h->fabric);
-}
-
-/* module.c: which error correction links use; hooks, and what status says of it. */
-static void link_health_fec_begin(struct link_health *h)
-{
-	h->fec =
-		fec_modes_new(h->services.loop, h->services.mad, h->services.inventory, may_ask, h);
-}
-
-static void link_health_fec_end(struct link_health *h)
-{
-	fec_modes_free(h->fec);
 }
 
 static void link_health_published(void *room, enum fabric_update_step step,
@@ -165,16 +418,7 @@ static const char *link_health_swept(void *room, const struct fabric_swept *swep
 	return NULL;
 }
 
-/* the caller's */
-static json_t *link_health_fec_summary(const struct link_health *h)
-{
-	struct fec_modes_counts counts = fec_modes_counts(h->fec);
-
-	return json_pack("{sI sI sI sI sI}", "asked", (json_int_t)counts.asked, "read",
-			 (json_int_t)counts.read, "refused", (json_int_t)counts.refused,
-			 "malformed", (json_int_t)counts.malformed, "unanswered",
-			 (json_int_t)counts.unanswered);
-}
+/* ---- Pace ------------------------------------------------------------------------------------ */
 
 /*
  * Whether passes over all counters keep to their interval: that two in a row did not is a trouble,
@@ -216,29 +460,7 @@ static void link_health_pace_reset(struct link_health *h)
 	trouble_set(h->services.alerts, "perf_interval", NULL);
 }
 
-/* True: the present pass, or the latest one, takes longer than the interval. */
-static bool link_health_exceeds(const struct link_health *h)
-{
-	struct perf_pass last = perf_last_pass(h->perf);
-	uint64_t running = perf_running_us(h->perf);
-
-	return interval_us(h) &&
-	       (running > interval_us(h) || (!last.hurried && last.took_us > interval_us(h)));
-}
-
-/* How far apart two readings of a port are: the interval, or more; 0 = read on demand alone. */
-static uint64_t link_health_span_us(const struct link_health *h)
-{
-	uint64_t span = interval_us(h), took = perf_last_pass(h->perf).took_us;
-	uint64_t running = perf_running_us(h->perf);
-
-	if (!span)
-		return 0;
-	span = took > span ? took : span;
-	return running > span ? running : span;
-}
-
-/* What people are told of the health of links: documents and what status says. */
+/* ---- Documents, and what status says --------------------------------------------------------- */
 
 struct rows {
 	const struct link_health *h;
@@ -257,62 +479,43 @@ static json_t *details_json(uint16_t attr_id, const uint16_t details[WIRE_PERF_D
 	return doc;
 }
 
-static json_t *fec_json(const struct perf_port *port)
-{
-	json_t *doc = port->fec ? json_object() : json_null();
-
-	for (unsigned i = 0; port->fec && i < WIRE_FEC_COUNTERS; i++)
-		json_object_set_new(doc, wire_fec_name((enum wire_fec_counter)i),
-				    json_integer((json_int_t)port->fec->last[i]));
-	return doc;
-}
-
-/* In the device's units. */
-static uint64_t counter_as_read(const struct perf_port *port, unsigned counter)
-{
-	uint64_t value = port->counters->value[counter];
-
-	return counter == PERF_XMIT_DATA || counter == PERF_RCV_DATA ? value / 4 : value;
-}
-
 static json_t *unwell_counters(const struct perf_port *port)
 {
 	json_t *doc = json_object(), *full = json_array();
+	json_t *fec = port->fec ? json_object() : json_null();
 
-	for (unsigned i = 0; i < PERF_COUNTERS; i++)
+	for (unsigned i = 0; i < PERF_COUNTERS; i++) {
+		bool data = i == PERF_XMIT_DATA || i == PERF_RCV_DATA;
+		uint64_t value =
+			port->counters->value[i] / (data ? 4 : 1); /* as the device has it */
+
 		if (counters_have(port->counters, i))
 			json_object_set_new(doc, wire_perf_name((enum perf_counter)i),
-					    json_integer((json_int_t)counter_as_read(port, i)));
+					    json_integer((json_int_t)value));
+	}
 	for (unsigned i = 0; i < PERF_ERRORS; i++)
 		if (port->judged->full >> i & 1)
 			json_array_append_new(full,
 					      json_string(wire_perf_name((enum perf_counter)i)));
-	for (unsigned i = 0; port->fec && i < WIRE_FEC_COUNTERS; i++)
+	for (unsigned i = 0; port->fec && i < WIRE_FEC_COUNTERS; i++) {
+		const char *name = wire_fec_name((enum wire_fec_counter)i);
+
+		json_object_set_new(fec, name, json_integer((json_int_t)port->fec->last[i]));
 		if (port->fec->full >> i & 1)
-			json_array_append_new(full,
-					      json_string(wire_fec_name((enum wire_fec_counter)i)));
-	return json_pack("{so so so so so}", "values", doc, "fec", fec_json(port), "at_their_end",
-			 full, "rcv_error_details",
+			json_array_append_new(full, json_string(name));
+	}
+	return json_pack("{so so so so so}", "values", doc, "fec", fec, "at_their_end", full,
+			 "rcv_error_details",
 			 details_json(WIRE_PERF_RCV_ERROR_DETAILS, port->rcv_details),
 			 "xmit_discard_details",
 			 details_json(WIRE_PERF_XMIT_DISCARD_DETAILS, port->xmit_details));
-}
-
-static json_t *rates_json(const struct judge_port *judged)
-{
-	json_t *doc = json_object();
-
-	for (unsigned kind = 0; kind < JUDGE_KINDS; kind++)
-		json_object_set_new(doc, judge_key((enum judge_kind)kind),
-				    json_real(judged->rate[kind]));
-	return doc;
 }
 
 static void add_row(void *arg, const struct perf_port *port)
 {
 	struct rows *rows = arg;
 	uint32_t index = topo_port_of(rows->topo, port->node, port->num);
-	json_t *row;
+	json_t *row, *rates;
 
 	if (index == TOPO_NONE)
 		return;
@@ -324,30 +527,16 @@ static void add_row(void *arg, const struct perf_port *port)
 		row = dump_json_unhealthy_link(
 			rows->topo, index, judge_state_name((enum judge_state)port->judged->state),
 			link_health_why(rows->h, port->judged));
+	rates = json_object();
+	for (unsigned kind = 0; kind < JUDGE_KINDS; kind++)
+		json_object_set_new(rates, judge_key((enum judge_kind)kind),
+				    json_real(port->judged->rate[kind]));
 	json_object_set_new(row, "ber", link_health_ber_json(rows->h, port));
-	json_object_set_new(row, "rates", rates_json(port->judged));
+	json_object_set_new(row, "rates", rates);
 	json_object_set_new(row, "counters", unwell_counters(port));
 	json_array_append_new(rows->list, row);
 }
 
-static void add_slow_rows(const struct rows *rows)
-{
-	for (unsigned i = 0; i < rows->h->nslow; i++) {
-		const struct slow_link *s = &rows->h->slow[i];
-		uint32_t index = topo_port_of(rows->topo, s->node, s->port);
-		json_t *why;
-
-		if (index == TOPO_NONE)
-			continue;
-		why = json_sprintf("runs at %ux %s, supports %ux %s", s->lanes,
-				   topo_speed_name(s->speed), s->best_lanes,
-				   topo_speed_name(s->best_speed));
-		json_array_append_new(rows->list,
-				      dump_json_unhealthy_link(rows->topo, index, "slow", why));
-	}
-}
-
-/* module.c: hooks, and.. */
 static void link_health_unhealthy(const void *room, json_t *list)
 {
 	const struct link_health *h = room;
@@ -356,47 +545,48 @@ static void link_health_unhealthy(const void *room, json_t *list)
 	if (!rows.topo)
 		return;
 	perf_each_unwell(h->perf, add_row, &rows);
-	add_slow_rows(&rows);
+	for (unsigned i = 0; i < rows.h->nslow; i++) {
+		const struct slow_link *s = &rows.h->slow[i];
+		uint32_t index = topo_port_of(rows.topo, s->node, s->port);
+		json_t *why;
+
+		if (index == TOPO_NONE)
+			continue;
+		why = json_sprintf("runs at %ux %s, supports %ux %s", s->lanes,
+				   topo_speed_name(s->speed), s->best_lanes,
+				   topo_speed_name(s->best_speed));
+		json_array_append_new(rows.list,
+				      dump_json_unhealthy_link(rows.topo, index, "slow", why));
+	}
 }
 
-/* without rows; the caller's */
+/* Without rows; the caller's. */
 static json_t *link_health_summary(const struct link_health *h)
 {
 	struct perf_pass pass = perf_last_pass(h->perf);
-	uint64_t now = loop_now_us(h->services.loop);
+	uint64_t now = loop_now_us(h->services.loop), running = perf_running_us(h->perf);
+	struct fec_modes_counts counts = fec_modes_counts(h->fec);
+	/* The present pass, or the latest one, takes longer than the interval. */
+	bool exceeds = running > interval_us(h) || (!pass.hurried && pass.took_us > interval_us(h));
 
-	uint64_t running = perf_running_us(h->perf);
-
-	return json_pack(
-		"{si si si si si si sf sI so so sb sf so}", "warned", (int)h->warned, "sick",
-		(int)h->sick, "slow", (int)h->nslow, "over_error_rate", (int)h->over, "ports_read",
-		(int)pass.ports, "silent", (int)pass.silent, "pass_ms", pass.took_us / 1e3,
-		"pass_mads", (json_int_t)pass.mads, "pass_age_s",
-		pass.ended_us ? json_real((now - pass.ended_us) / 1e6) : json_null(),
-		"pass_running_ms", running ? json_real(running / 1e3) : json_null(), "pass_exceeds",
-		link_health_exceeds(h), "interval_s", h->services.conf->perf.interval_ms / 1e3,
-		"fec_modes", link_health_fec_summary(h));
+	return json_pack("{si si si si si si sf sI so so sb sf so}", "warned", (int)h->warned,
+			 "sick", (int)h->sick, "slow", (int)h->nslow, "over_error_rate",
+			 (int)h->over, "ports_read", (int)pass.ports, "silent", (int)pass.silent,
+			 "pass_ms", pass.took_us / 1e3, "pass_mads", (json_int_t)pass.mads,
+			 "pass_age_s",
+			 pass.ended_us ? json_real((now - pass.ended_us) / 1e6) : json_null(),
+			 "pass_running_ms", running ? json_real(running / 1e3) : json_null(),
+			 "pass_exceeds", interval_us(h) && exceeds, "interval_s",
+			 h->services.conf->perf.interval_ms / 1e3, "fec_modes",
+			 json_pack("{sI sI sI sI sI}", "asked", (json_int_t)counts.asked, "read",
+				   (json_int_t)counts.read, "refused", (json_int_t)counts.refused,
+				   "malformed", (json_int_t)counts.malformed, "unanswered",
+				   (json_int_t)counts.unanswered));
 }
 
 static void link_health_status(const void *room, json_t *doc)
 {
 	json_object_set_new(doc, "health", link_health_summary(room));
-}
-
-/* ..link_health(); the caller's */
-static json_t *link_health_document(const struct link_health *h)
-{
-	struct judge_limits limits = link_health_limits(&h->services.conf->perf);
-	json_t *doc = link_health_summary(h), *rows = json_array(), *limit = json_object();
-
-	link_health_unhealthy(h, rows);
-	for (unsigned kind = 0; kind < JUDGE_KINDS; kind++)
-		json_object_set_new(limit, judge_key((enum judge_kind)kind),
-				    json_real(limits.limit[kind]));
-	json_object_set_new(doc, "limits", limit);
-	json_object_set_new(doc, "ber", link_health_ber_summary(h));
-	json_object_set_new(doc, "links", rows);
-	return doc;
 }
 
 /*
@@ -406,12 +596,65 @@ static json_t *link_health_document(const struct link_health *h)
 
 static enum job_result slow_step(void *room)
 {
-	return link_health_slow_more(room) ? JOB_MORE : JOB_NEXT;
+	struct link_health *h = room;
+	struct slow_search *search = h->search;
+	struct inv_node *node = inventory_from(h->services.inventory, search->next);
+	struct slow_link s;
+
+	for (unsigned ports = 0; node && ports < PORTS_A_PIECE;) {
+		ports += node->nports + 1u;
+		for (unsigned num = 1; num <= node->nports; num++) {
+			if (!link_at(node, (uint8_t)num, &s))
+				continue;
+			count_pace(&search->paces, &s);
+			if (!is_slow(&s))
+				continue;
+			if (search->found == search->room) {
+				search->room = search->room ? 2 * search->room : 16;
+				search->list = mem_resize(search->list, search->room, sizeof(s));
+			}
+			search->list[search->found++] = s;
+		}
+		search->next = node->guid + 1;
+		node = inventory_next(h->services.inventory, node);
+	}
+	return node ? JOB_MORE : JOB_NEXT;
 }
 
 static enum job_result slow_told_step(void *room)
 {
-	link_health_slow_end(room);
+	struct link_health *h = room;
+	struct slow_search *search = h->search;
+	struct slow_link *before = h->slow;
+	unsigned nbefore = h->nslow, told = 0;
+
+	h->slow = search->list;
+	h->nslow = 0;
+	for (unsigned i = 0; i < search->found; i++) {
+		struct slow_link s = h->slow[i];
+
+		expect_the_usual(&search->paces, &s);
+		if (!is_slow(&s))
+			continue;
+		h->slow[h->nslow++] = s;
+		if (!(nbefore && bsearch(&s, before, nbefore, sizeof(s), by_place)) &&
+		    told++ < LOGGED_ONE_BY_ONE)
+			event_log_add(
+				h->services.events, LOG_WARNING, "link-slow", NULL, NULL,
+				"%s: runs at %ux %s, both ends support %ux %s",
+				inventory_link_name(h->services.inventory, s.node, s.port).text,
+				s.lanes, topo_speed_name(s.speed), s.best_lanes,
+				topo_speed_name(s.best_speed));
+	}
+	if (told > LOGGED_ONE_BY_ONE)
+		event_log_add(h->services.events, LOG_WARNING, "link-slow", NULL, NULL,
+			      "fabric: %u more links run below what both ends support",
+			      told - LOGGED_ONE_BY_ONE);
+	if (told || h->nslow != nbefore)
+		fabric_report_hosts_changed(h->fabric);
+	free(before);
+	free(search);
+	h->search = NULL;
 	return JOB_NEXT;
 }
 
@@ -450,14 +693,14 @@ static const struct job_step steps[] = { { "links-slow", slow_step },
 					 { "health-answer", answer_step },
 					 { 0 } };
 
-/* module.c: what follows from a pass. */
 static void link_health_passed(void *room, const struct perf_pass *pass)
 {
 	struct link_health *h = room;
 
 	link_health_note_pace(h, pass);
 	waiters_move(&h->waiters, &h->due);
-	link_health_slow_begin(h);
+	search_free(h->search);
+	h->search = mem_alloc(1, sizeof(*h->search));
 	job_start(h->behind, steps, NULL);
 }
 
@@ -474,41 +717,26 @@ static void link_health_passed(void *room, const struct perf_pass *pass)
 
 /* ---- Judgements ------------------------------------------------------------------------------ */
 
-static void count_states(struct link_health *h, enum judge_state before, enum judge_state now)
-{
-	h->warned += (now == JUDGE_WARN) - (before == JUDGE_WARN);
-	h->sick += (now == JUDGE_SICK) - (before == JUDGE_SICK);
-}
-
-static int action_of(const struct conf_perf *conf, enum judge_kind kind)
-{
-	return kind >= JUDGE_FEC_UNCORRECTED && kind <= JUDGE_FEC_SYMBOLS ? conf->fec_action
-									  : conf->action;
-}
-
-static void quarantine(struct link_health *h, const struct perf_port *port, const char *why)
-{
-	int action = action_of(&h->services.conf->perf, (enum judge_kind)port->judged->why);
-
-	if (port->judged->state == JUDGE_SICK && action == CONF_QUARANTINE)
-		fabric_request_quarantine(h->fabric, port->node, port->num, why);
-}
-
 static void changed(void *arg, const struct perf_port *port, enum judge_state before)
 {
 	struct link_health *h = arg;
+	const struct conf_perf *conf = &h->services.conf->perf;
 	enum judge_state now = (enum judge_state)port->judged->state;
+	enum judge_kind kind = (enum judge_kind)port->judged->why;
+	bool of_fec = kind >= JUDGE_FEC_UNCORRECTED && kind <= JUDGE_FEC_SYMBOLS;
 	static const char *const events[] = { "link-well", "link-warn", "link-sick" };
 	json_t *why = link_health_why(h, port->judged);
 	bool well = now == JUDGE_WELL;
 
-	count_states(h, before, now);
+	h->warned += (now == JUDGE_WARN) - (before == JUDGE_WARN);
+	h->sick += (now == JUDGE_SICK) - (before == JUDGE_SICK);
 	event_log_add(h->services.events, well ? LOG_NOTICE : LOG_WARNING, events[now], NULL,
 		      json_pack("{ss}", "state", judge_state_name(now)), "%s: %s%s%s",
 		      inventory_link_name(h->services.inventory, port->node, port->num).text,
 		      judge_state_name(now), well ? " again" : ": ",
 		      well ? "" : json_string_value(why));
-	quarantine(h, port, json_string_value(why));
+	if (now == JUDGE_SICK && (of_fec ? conf->fec_action : conf->action) == CONF_QUARANTINE)
+		fabric_request_quarantine(h->fabric, port->node, port->num, json_string_value(why));
 	json_decref(why);
 	if (now == JUDGE_SICK || before == JUDGE_SICK)
 		fabric_report_hosts_changed(h->fabric);
@@ -518,7 +746,27 @@ static void changed(void *arg, const struct perf_port *port, enum judge_state be
 
 json_t *link_health(const struct fabric *fabric)
 {
-	return link_health_document(fabric_room(fabric, &link_health_module));
+	const struct link_health *h = fabric_room(fabric, &link_health_module);
+	const struct judge_limits limits = link_health_limits(&h->services.conf->perf);
+	const struct ber_conf ber = link_health_ber_conf(&h->services.conf->ber);
+	json_t *doc = link_health_summary(h), *rows = json_array(), *limit = json_object();
+	json_t *windows = json_object();
+
+	link_health_unhealthy(h, rows);
+	for (unsigned kind = 0; kind < JUDGE_KINDS; kind++)
+		json_object_set_new(limit, judge_key((enum judge_kind)kind),
+				    json_real(limits.limit[kind]));
+	for (int window = 0; window < BER_WINDOWS; window++)
+		json_object_set_new(windows, ber_window_name((enum ber_window)window),
+				    json_pack("{sf sf}", "seconds",
+					      (double)ber.window_us[window] / 1e6, "limit",
+					      ber.limit[window]));
+	json_object_set_new(doc, "limits", limit);
+	json_object_set_new(
+		doc, "ber",
+		json_pack("{so sb}", "windows", windows, "dry_run", h->services.conf->ber.dry_run));
+	json_object_set_new(doc, "links", rows);
+	return doc;
 }
 
 void link_health_read(struct fabric *fabric, waiter_fn *fn, void *arg)
@@ -586,9 +834,15 @@ const struct port_counters *link_health_node(const struct fabric *fabric, guid_t
 uint64_t link_health_oldest_us(const struct fabric *fabric)
 {
 	const struct link_health *h = fabric_room(fabric, &link_health_module);
-	uint64_t now = loop_now_us(h->services.loop);
-	uint64_t span = link_health_span_us(h) * PASSES_MISSED;
+	uint64_t now = loop_now_us(h->services.loop), running = perf_running_us(h->perf);
+	/* How far apart two readings of a port are: the interval, or more; 0 = on demand alone. */
+	uint64_t span = interval_us(h), took = perf_last_pass(h->perf).took_us;
 
+	if (span && took > span)
+		span = took;
+	if (span && running > span)
+		span = running;
+	span *= PASSES_MISSED;
 	return span && now > span ? now - span : 1; /* 0 = never read */
 }
 
@@ -657,7 +911,8 @@ static void *init(struct fabric *fabric)
 	h->behind = job_new(services.loop, h);
 	job_yield(h->behind);
 	h->perf = perf_new(services.loop, services.mad, services.inventory, &conf, &ops, h);
-	link_health_fec_begin(h);
+	h->fec =
+		fec_modes_new(h->services.loop, h->services.mad, h->services.inventory, may_ask, h);
 	return h;
 }
 
@@ -666,11 +921,12 @@ static void fini(void *room)
 	struct link_health *h = room;
 
 	perf_free(h->perf);
-	link_health_fec_end(h);
+	fec_modes_free(h->fec);
 	job_free(h->behind);
 	waiters_fini(&h->waiters);
 	waiters_fini(&h->due);
-	link_health_slow_free(h);
+	search_free(h->search);
+	free(h->slow);
 	link_health_pace_reset(h);
 	free(h);
 }

@@ -9,7 +9,6 @@
 #include "fm/fabric/module.h"
 #include "fm/fabric/waiters.h"
 #include "fm/perf/counters.h"
-#include "fm/perf/fec_mode.h"
 
 extern const struct fabric_module link_health_module;
 

@@ -1,11 +1,54 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include "fm/perf/perf.h"
+#include <complib/cl_qmap.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "fm/loop/job.h"
 #include "fm/mad/batch.h"
+#include "fm/perf/perf.h"
 #include "topology/base/mem.h"
+
+/* readings: what is kept of nodes and their ports between two passes over their counters. */
+
+struct detail { /* of a port that is not well */
+	uint16_t rcv[WIRE_PERF_DETAILS], xmit[WIRE_PERF_DETAILS];
+};
+
+struct pnode {
+	cl_map_item_t item; /* key = node GUID */
+	guid_t guid;
+	struct inv_node *inv; /* of this pass */
+	uint32_t silent_in;   /* the pass in which it did not answer */
+	bool has_caps, asked_caps, no_details;
+	struct wire_perf_caps caps;
+	uint64_t due[4]; /* ports that are asked when it has told its caps, by bit */
+	uint8_t nports;
+	struct judge_port *judged;	/* [nports + 1] */
+	struct port_counters *counters; /* [nports]: of port N at N - 1 */
+	struct ber_port *ber;		/* as judged */
+	float *bits_s;			/* as judged: when last read */
+	struct judge_fec *fec;		/* as judged; NULL = its agent does not count that */
+	struct detail **details;	/* [nports + 1], NULL = well */
+};
+
+/*
+ * round: who is asked in a pass over all counters, in which order. At 16,384 HCAs that takes longer
+ * than the loop may be held, so it is worked out in pieces; the inventory may change in between.
+ */
+
+struct round {
+	cl_qmap_t *nodes;	     /* what is kept of them; the owner's */
+	const struct inventory *inv; /* borrowed */
+	struct pnode **order; /* when all are met: those with most ports first, then by GUID */
+	unsigned count;
+	unsigned total; /* ports that would be asked now */
+
+	/* while they are met */
+	struct pnode **met;		    /* by GUID */
+	unsigned room, with[UINT8_MAX + 1]; /* nodes with so many ports */
+	guid_t next;
+	cl_map_item_t *old; /* of `nodes`, the first that was not come to yet */
+};
 
 /*
  * Up to EDR links run with little or no error correction, and are within their specification with
@@ -37,10 +80,23 @@ static void pnode_free(cl_qmap_t *nodes, struct pnode *n)
 	free(n);
 }
 
-static struct pnode *pnode_new(cl_qmap_t *nodes, const struct inv_node *inv)
+/*
+ * That of a node, for a walk in the order of GUIDs: *old, which the walk hands on, is the first of
+ * the map that it has not come to. Those with lower GUIDs are gone, and freed. A new one is made
+ * when there is none, or it had another number of ports; the map owns it.
+ */
+static struct pnode *pnode_take(cl_qmap_t *nodes, cl_map_item_t **old, const struct inv_node *inv)
 {
-	struct pnode *n = mem_alloc(1, sizeof(*n));
+	struct pnode *n;
 
+	while (*old != cl_qmap_end(nodes) && ((struct pnode *)*old)->guid <= inv->guid) {
+		n = (struct pnode *)*old;
+		*old = cl_qmap_next(*old);
+		if (n->guid == inv->guid && n->nports == inv->nports)
+			return n;
+		pnode_free(nodes, n);
+	}
+	n = mem_alloc(1, sizeof(*n));
 	n->guid = inv->guid;
 	n->nports = inv->nports;
 	n->judged = mem_alloc(inv->nports + 1u, sizeof(*n->judged));
@@ -50,35 +106,6 @@ static struct pnode *pnode_new(cl_qmap_t *nodes, const struct inv_node *inv)
 	n->details = mem_alloc(inv->nports + 1u, sizeof(struct detail *));
 	cl_qmap_insert(nodes, inv->guid, &n->item);
 	return n;
-}
-
-/*
- * That of a node, for a walk in the order of GUIDs: *old, which the walk hands on, is the first of
- * the map that it has not come to. Those with lower GUIDs are gone, and freed. A new one is made
- * when there is none, or it had another number of ports; the map owns it.
- */
-static struct pnode *pnode_take(cl_qmap_t *nodes, cl_map_item_t **old, const struct inv_node *inv)
-{
-	while (*old != cl_qmap_end(nodes) && ((struct pnode *)*old)->guid <= inv->guid) {
-		struct pnode *n = (struct pnode *)*old;
-
-		*old = cl_qmap_next(*old);
-		if (n->guid == inv->guid && n->nports == inv->nports)
-			return n;
-		pnode_free(nodes, n);
-	}
-	return pnode_new(nodes, inv);
-}
-
-/* The end of that walk: frees `old` and all behind it. */
-static void pnode_drop_from(cl_qmap_t *nodes, cl_map_item_t *old)
-{
-	while (old != cl_qmap_end(nodes)) {
-		struct pnode *n = (struct pnode *)old;
-
-		old = cl_qmap_next(old);
-		pnode_free(nodes, n);
-	}
 }
 
 /* The LID that answers for a port; 0 = cannot be asked. */
@@ -94,24 +121,6 @@ static bool port_is_asked(const struct inv_node *node, unsigned num)
 
 	return port && num && port->link_up && port->state == TOPO_ACTIVE && !node->gone &&
 	       !node->silent && !node->removed && port_lid(node, num);
-}
-
-/* error rates are counted anew */
-static void pnode_forget_ber(cl_qmap_t *nodes)
-{
-	for (cl_map_item_t *item = cl_qmap_head(nodes); item != cl_qmap_end(nodes);
-	     item = cl_qmap_next(item)) {
-		struct pnode *n = (struct pnode *)item;
-
-		for (unsigned num = 0; num <= n->nports; num++)
-			ber_forget(&n->ber[num]);
-	}
-}
-
-static void pnode_free_all(cl_qmap_t *nodes)
-{
-	while (!cl_is_qmap_empty(nodes))
-		pnode_free(nodes, (struct pnode *)cl_qmap_head(nodes));
 }
 
 static struct perf_port pnode_port(const struct pnode *n, uint8_t num)
@@ -167,14 +176,6 @@ static struct ber_reading pnode_ber_reading(const struct pnode *n, uint8_t num, 
 
 #define PORTS_A_PIECE 2048
 
-void round_begin(struct round *r)
-{
-	r->count = r->total = 0;
-	r->next = 0;
-	r->old = cl_qmap_head(r->nodes);
-	memset(r->with, 0, sizeof(r->with));
-}
-
 /* Nodes that are taken off the inventory meanwhile are marked so, and their memory stays. */
 static void meet(struct round *r, struct inv_node *inv)
 {
@@ -192,41 +193,6 @@ static void meet(struct round *r, struct inv_node *inv)
 	r->with[n->nports]++;
 	for (unsigned num = 1; num <= n->nports; num++)
 		r->total += port_is_asked(inv, num);
-}
-
-static void put_in_order(struct round *r)
-{
-	unsigned place[UINT8_MAX + 1], next = 0;
-
-	for (unsigned nports = UINT8_MAX + 1; nports--; next += r->with[nports])
-		place[nports] = next;
-	for (unsigned i = 0; i < r->count; i++)
-		r->order[place[r->met[i]->nports]++] = r->met[i];
-}
-
-/* The next piece; false: that was the last one, and the order is good. */
-static bool round_more(struct round *r)
-{
-	struct inv_node *inv = inventory_from(r->inv, r->next);
-
-	for (unsigned ports = 0; inv && ports < PORTS_A_PIECE;
-	     ports += inv ? inv->nports + 1u : 0) {
-		meet(r, inv);
-		r->next = inv->guid + 1;
-		inv = inventory_next(r->inv, inv);
-	}
-	if (inv)
-		return true;
-	pnode_drop_from(r->nodes, r->old);
-	put_in_order(r);
-	return false;
-}
-
-/* the lists; `nodes` stay */
-static void round_fini(struct round *r)
-{
-	free(r->met);
-	free(r->order);
 }
 
 /*
@@ -305,19 +271,6 @@ static void ask_known(struct perf *p, struct pnode *n, uint8_t num)
 		ask_counters(p, n, num);
 }
 
-static void ask_port(struct perf *p, struct pnode *n, uint8_t num)
-{
-	p->asked++;
-	if (n->has_caps) {
-		ask_known(p, n, num);
-		return;
-	}
-	n->due[num / 64] |= 1ull << num % 64;
-	if (!n->asked_caps)
-		ask(p, n, num, JOB_CAPS);
-	n->asked_caps = true;
-}
-
 /* Which counters there are is known, or that there are but the oldest. */
 static void caps_met(struct perf *p, struct pnode *n)
 {
@@ -356,56 +309,38 @@ static double word_rate(const struct inv_port *port)
 	return topo_lane_mbps(port->speed) * 1e6 * port->lanes / BITS_A_WORD;
 }
 
-static void keep_detail(struct pnode *n, uint8_t num)
+static void counters_met(struct perf *p, struct pnode *n, uint8_t num, const struct wire_perf *now)
 {
-	if (n->judged[num].state == JUDGE_WELL && !n->judged[num].over) {
-		free(n->details[num]);
-		n->details[num] = NULL;
-		return;
-	}
-	if (!n->details[num])
-		n->details[num] = mem_alloc(1, sizeof(*n->details[num]));
-}
-
-/* What kind of errors they are, where that is known to be told. */
-static void ask_details(struct perf *p, struct pnode *n, uint8_t num)
-{
-	if (!n->details[num] || n->no_details)
-		return;
-	if (n->judged[num].rate[JUDGE_RCV] > 0)
-		ask(p, n, num, JOB_RCV);
-	if (n->judged[num].rate[JUDGE_DISCARDS] > 0)
-		ask(p, n, num, JOB_XMIT);
-}
-
-static void judge_ber(struct perf *p, struct pnode *n, uint8_t num)
-{
-	const struct ber_reading reading = pnode_ber_reading(n, num, loop_now_us(p->loop));
-	bool changed = ber_take(&n->ber[num], &p->conf.ber, &reading);
+	struct judge_port *judged = &n->judged[num];
+	enum judge_state before = (enum judge_state)judged->state;
+	bool changed = judge_take(judged, &p->conf.limits, now, word_rate(&n->inv->ports[num]),
+				  loop_now_us(p->loop));
+	struct ber_reading reading;
 	struct perf_port port;
 
+	p->now.ports++;
+	if (judged->state == JUDGE_WELL && !judged->over) {
+		free(n->details[num]);
+		n->details[num] = NULL;
+	} else if (!n->details[num]) {
+		n->details[num] = mem_alloc(1, sizeof(*n->details[num]));
+	}
+	/* What kind of errors they are, where that is known to be told. */
+	if (n->details[num] && !n->no_details && judged->rate[JUDGE_RCV] > 0)
+		ask(p, n, num, JOB_RCV);
+	if (n->details[num] && !n->no_details && judged->rate[JUDGE_DISCARDS] > 0)
+		ask(p, n, num, JOB_XMIT);
+	if (changed) {
+		port = pnode_port(n, num);
+		p->ops->changed(p->arg, &port, before);
+	}
+	reading = pnode_ber_reading(n, num, loop_now_us(p->loop));
+	changed = ber_take(&n->ber[num], &p->conf.ber, &reading);
 	n->bits_s[num] = (float)reading.bits_s;
 	if (!changed && !ber_is_over(&n->ber[num]))
 		return;
 	port = pnode_port(n, num);
 	p->ops->ber(p->arg, &port, changed);
-}
-
-static void counters_met(struct perf *p, struct pnode *n, uint8_t num, const struct wire_perf *now)
-{
-	enum judge_state before = (enum judge_state)n->judged[num].state;
-	bool changed = judge_take(&n->judged[num], &p->conf.limits, now,
-				  word_rate(&n->inv->ports[num]), loop_now_us(p->loop));
-	struct perf_port port;
-
-	p->now.ports++;
-	keep_detail(n, num);
-	ask_details(p, n, num);
-	if (changed) {
-		port = pnode_port(n, num);
-		p->ops->changed(p->arg, &port, before);
-	}
-	judge_ber(p, n, num);
 }
 
 static void fec_met(struct perf *p, struct pnode *n, uint8_t num, const uint8_t *data)
@@ -471,37 +406,38 @@ static void answered(struct perf *p, const struct batch_job *job, struct pnode *
 	}
 }
 
-/* It is not counted after all. */
-static void fec_refused(struct perf *p, struct pnode *n, uint8_t num)
-{
-	n->caps.fec = false;
-	for (unsigned i = 0; n->fec && i <= n->nports; i++)
-		judge_take_fec(&n->judged[i], &n->fec[i], NULL, 0, 0);
-	for (unsigned i = 0; i < n->nports; i++)
-		counters_take_fec(&n->counters[i], NULL, 0);
-	free(n->fec);
-	n->fec = NULL;
-	ask_counters(p, n, num);
-}
-
-static void traffic_refused(struct perf *p, struct pnode *n, uint8_t num)
-{
-	n->caps.ext = false;
-	ask_errors(p, n, num);
-}
-
 static void refused(struct perf *p, struct pnode *n, const struct batch_job *job)
 {
-	if (job->kind == JOB_CAPS)
+	uint8_t num = (uint8_t)job->arg;
+
+	switch ((enum perf_job)job->kind) {
+	case JOB_CAPS:
 		caps_met(p, n);
-	else if (job->kind == JOB_FEC)
-		fec_refused(p, n, (uint8_t)job->arg);
-	else if (job->kind == JOB_RCV || job->kind == JOB_XMIT)
-		n->no_details = true;
-	else if (job->kind == JOB_EXT)
+		return;
+	case JOB_FEC: /* it is not counted after all */
+		n->caps.fec = false;
+		for (unsigned i = 0; n->fec && i <= n->nports; i++)
+			judge_take_fec(&n->judged[i], &n->fec[i], NULL, 0, 0);
+		for (unsigned i = 0; i < n->nports; i++)
+			counters_take_fec(&n->counters[i], NULL, 0);
+		free(n->fec);
+		n->fec = NULL;
+		ask_counters(p, n, num);
+		return;
+	case JOB_TRAFFIC:
+		n->caps.ext = false;
+		ask_errors(p, n, num);
+		return;
+	case JOB_COUNTERS:
+		return;
+	case JOB_EXT:
 		n->caps.errors = false;
-	else if (job->kind == JOB_TRAFFIC)
-		traffic_refused(p, n, (uint8_t)job->arg);
+		return;
+	case JOB_RCV:
+	case JOB_XMIT:
+		n->no_details = true;
+		return;
+	}
 }
 
 static void perf_answer(void *owner, const struct batch_job *job, const struct batch_path *via,
@@ -522,38 +458,61 @@ static void perf_answer(void *owner, const struct batch_job *job, const struct b
 
 /* ---- Passes ---------------------------------------------------------------------------------- */
 
-/* The place moves on to the next number where no node has the present one. */
-static bool place_is_good(struct perf *p)
-{
-	if (p->next < p->round.count && p->round.order[p->next]->nports >= p->num)
-		return true;
-	p->next = 0;
-	p->num++;
-	p->all_asked = !p->round.count || p->round.order[0]->nports < p->num;
-	return false;
-}
-
 static void ask_some(struct perf *p, unsigned count)
 {
 	for (unsigned looks = 0; count && !p->all_asked && looks < LOOKS_A_TICK; looks++) {
 		struct pnode *n;
+		uint8_t num = (uint8_t)p->num;
 
-		if (!place_is_good(p))
+		/* The place moves on to the next number where no node has the present one. */
+		if (p->next >= p->round.count || p->round.order[p->next]->nports < p->num) {
+			p->next = 0;
+			p->num++;
+			p->all_asked = !p->round.count || p->round.order[0]->nports < p->num;
 			continue;
+		}
 		n = p->round.order[p->next++];
 		if (!port_is_asked(n->inv, p->num))
 			continue;
-		ask_port(p, n, (uint8_t)p->num);
 		count--;
+		p->asked++;
+		if (n->has_caps) {
+			ask_known(p, n, num);
+			continue;
+		}
+		n->due[num / 64] |= 1ull << num % 64;
+		if (!n->asked_caps)
+			ask(p, n, num, JOB_CAPS);
+		n->asked_caps = true;
 	}
 }
 
+/* A piece of the round; behind the last one the order is good. */
 static enum job_result prepare(void *owner)
 {
 	struct perf *p = owner;
+	struct round *r = &p->round;
+	struct inv_node *inv = inventory_from(r->inv, r->next);
+	unsigned place[UINT8_MAX + 1], next = 0;
 
-	if (round_more(&p->round))
+	for (unsigned ports = 0; inv && ports < PORTS_A_PIECE;
+	     ports += inv ? inv->nports + 1u : 0) {
+		meet(r, inv);
+		r->next = inv->guid + 1;
+		inv = inventory_next(r->inv, inv);
+	}
+	if (inv)
 		return JOB_MORE;
+	while (r->old != cl_qmap_end(r->nodes)) {
+		struct pnode *n = (struct pnode *)r->old;
+
+		r->old = cl_qmap_next(r->old);
+		pnode_free(r->nodes, n);
+	}
+	for (unsigned nports = UINT8_MAX + 1; nports--; next += r->with[nports])
+		place[nports] = next;
+	for (unsigned i = 0; i < r->count; i++)
+		r->order[place[r->met[i]->nports]++] = r->met[i];
 	p->preparing = false;
 	loop_timer_set(p->tick, 0);
 	return JOB_NEXT;
@@ -575,22 +534,15 @@ static void pass_begin(struct perf *p, bool hurried)
 	p->mads_before = batch_smps(p->batch);
 	p->preparing = true;
 	loop_timer_stop(p->tick);
-	round_begin(&p->round);
+	/*
+	 * From the beginning. What is kept of nodes that are gone is freed meanwhile, so no request
+	 * may be on its way.
+	 */
+	p->round.count = p->round.total = 0;
+	p->round.next = 0;
+	p->round.old = cl_qmap_head(p->round.nodes);
+	memset(p->round.with, 0, sizeof(p->round.with));
 	job_start(p->job, prepare_steps, NULL);
-}
-
-static void pass_end(struct perf *p)
-{
-	uint64_t now = loop_now_us(p->loop), due = p->began_us + p->conf.interval_ms * 1000ull;
-
-	p->running = false;
-	p->last = p->now;
-	p->last.mads = batch_smps(p->batch) - p->mads_before;
-	p->last.took_us = now - p->began_us;
-	p->last.ended_us = now;
-	if (p->conf.interval_ms)
-		loop_timer_set(p->tick, due > now ? due - now : 0);
-	p->ops->passed(p->arg, &p->last);
 }
 
 /* How many more are to be asked by now. */
@@ -637,10 +589,21 @@ static void perf_idle(void *owner)
 {
 	struct perf *p = owner;
 
-	if (p->running && p->all_asked)
-		pass_end(p);
-	else if (p->running && p->hurried)
+	if (p->running && p->all_asked) {
+		uint64_t now = loop_now_us(p->loop),
+			 due = p->began_us + p->conf.interval_ms * 1000ull;
+
+		p->running = false;
+		p->last = p->now;
+		p->last.mads = batch_smps(p->batch) - p->mads_before;
+		p->last.took_us = now - p->began_us;
+		p->last.ended_us = now;
+		if (p->conf.interval_ms)
+			loop_timer_set(p->tick, due > now ? due - now : 0);
+		p->ops->passed(p->arg, &p->last);
+	} else if (p->running && p->hurried) {
 		loop_timer_set(p->tick, 0); /* nobody to ask among those looked at */
+	}
 }
 
 static const struct batch_ops batch_ops = {
@@ -708,8 +671,16 @@ void perf_configure(struct perf *p, const struct perf_conf *conf)
 {
 	bool sooner = conf->interval_ms != p->conf.interval_ms;
 
-	if (memcmp(conf->ber.window_us, p->conf.ber.window_us, sizeof(conf->ber.window_us)))
-		pnode_forget_ber(&p->nodes);
+	if (memcmp(conf->ber.window_us, p->conf.ber.window_us, sizeof(conf->ber.window_us))) {
+		/* error rates are counted anew */
+		for (cl_map_item_t *item = cl_qmap_head(&p->nodes); item != cl_qmap_end(&p->nodes);
+		     item = cl_qmap_next(item)) {
+			struct pnode *n = (struct pnode *)item;
+
+			for (unsigned num = 0; num <= n->nports; num++)
+				ber_forget(&n->ber[num]);
+		}
+	}
 	p->conf = *conf;
 	if (p->running || !sooner)
 		return;
@@ -745,7 +716,9 @@ void perf_free(struct perf *p)
 	batch_free(p->batch);
 	loop_timer_free(p->tick);
 	job_free(p->job);
-	round_fini(&p->round);
-	pnode_free_all(&p->nodes);
+	free(p->round.met);
+	free(p->round.order);
+	while (!cl_is_qmap_empty(&p->nodes))
+		pnode_free(&p->nodes, (struct pnode *)cl_qmap_head(&p->nodes));
 	free(p);
 }

@@ -16,10 +16,8 @@
 #ifndef FMD_PERF_PERF_H
 #define FMD_PERF_PERF_H
 
-#include <complib/cl_qmap.h>
 #include "fm/loop/loop.h"
 #include "fm/mad/mad.h"
-#include "fm/perf/ber.h"
 #include "fm/perf/counters.h"
 #include "fm/perf/judge.h"
 #include "fm/inventory/inventory.h"
@@ -82,53 +80,5 @@ bool perf_find(const struct perf *p, guid_t node, uint8_t num,
  * 0. NULL: none; *nports is how many.
  */
 const struct port_counters *perf_counters(const struct perf *p, guid_t node, uint8_t *nports);
-
-/* readings: what is kept of nodes and their ports between two passes over their counters. */
-
-struct detail { /* of a port that is not well */
-	uint16_t rcv[WIRE_PERF_DETAILS], xmit[WIRE_PERF_DETAILS];
-};
-
-struct pnode {
-	cl_map_item_t item; /* key = node GUID */
-	guid_t guid;
-	struct inv_node *inv; /* of this pass */
-	uint32_t silent_in;   /* the pass in which it did not answer */
-	bool has_caps, asked_caps, no_details;
-	struct wire_perf_caps caps;
-	uint64_t due[4]; /* ports that are asked when it has told its caps, by bit */
-	uint8_t nports;
-	struct judge_port *judged;	/* [nports + 1] */
-	struct port_counters *counters; /* [nports]: of port N at N - 1 */
-	struct ber_port *ber;		/* as judged */
-	float *bits_s;			/* as judged: when last read */
-	struct judge_fec *fec;		/* as judged; NULL = its agent does not count that */
-	struct detail **details;	/* [nports + 1], NULL = well */
-};
-
-/*
- * round: who is asked in a pass over all counters, in which order. At 16,384 HCAs that takes longer
- * than the loop may be held, so it is worked out in pieces; the inventory may change in between.
- */
-
-struct round {
-	cl_qmap_t *nodes;	     /* what is kept of them; the owner's */
-	const struct inventory *inv; /* borrowed */
-	struct pnode **order; /* when all are met: those with most ports first, then by GUID */
-	unsigned count;
-	unsigned total; /* ports that would be asked now */
-
-	/* while they are met */
-	struct pnode **met;		    /* by GUID */
-	unsigned room, with[UINT8_MAX + 1]; /* nodes with so many ports */
-	guid_t next;
-	cl_map_item_t *old; /* of `nodes`, the first that was not come to yet */
-};
-
-/*
- * From the beginning. What is kept of nodes that are gone is freed meanwhile, so no request may be
- * on its way.
- */
-void round_begin(struct round *round);
 
 #endif

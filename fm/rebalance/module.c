@@ -18,14 +18,60 @@
  * A publication ends a pass that is under way, and drops an answer that was not taken yet: they are
  * of a past snapshot.
  */
-#include "fm/rebalance/module.h"
+#include <inttypes.h>
 #include <stdlib.h>
-#include "topology/base/text.h"
-#include "fm/loop/job.h"
 #include "fm/fabric/request.h"
 #include "fm/fabric/view.h"
-#include "fm/rebalance/overrides.h"
+#include "fm/loop/job.h"
+#include "fm/rebalance/module.h"
+#include "routing/balance/rebalance.h"
+#include "routing/tables.h"
 #include "topology/base/mem.h"
+#include "topology/base/text.h"
+
+/* Entries that re-balancing moved, by GUIDs that outlive snapshots. */
+
+struct override {
+	guid_t sw;
+	uint16_t lid;
+	uint8_t port;
+};
+
+/* Sorted by GUID and LID. All zero = none; overrides_fini() frees them. */
+struct overrides {
+	struct override *entries;
+	uint32_t count;
+};
+
+/* Whether both have the same entries. */
+static bool overrides_equal(const struct overrides *a, const struct overrides *b)
+{
+	for (uint32_t i = 0; i < a->count && a->count == b->count; i++) {
+		const struct override *x = &a->entries[i], *y = &b->entries[i];
+
+		if (x->sw != y->sw || x->lid != y->lid || x->port != y->port)
+			return false;
+	}
+	return a->count == b->count;
+}
+
+static void overrides_fini(struct overrides *o)
+{
+	free(o->entries);
+	*o = (struct overrides){ 0 };
+}
+
+static bool parse_line(const char *line, struct override *override)
+{
+	unsigned lid, port;
+	char rest;
+
+	if (sscanf(line, "0x%" SCNx64 " %u %u %c", &override->sw, &lid, &port, &rest) != 3)
+		return false;
+	override->lid = (uint16_t)lid;
+	override->port = (uint8_t)port;
+	return override->sw && lid && lid <= TABLES_MAX_LID && port && port < TABLES_NO_ROUTE;
+}
 
 #define PASS_UNITS 20000 /* a few milliseconds */
 
@@ -53,25 +99,45 @@ static bool is_on(const struct room *r)
 
 /* ---- Overrides in force ---------------------------------------------------------------------- */
 
+/*
+ * Adds the lines to what is kept. Returns 0, or the number of the line that is malformed, out of
+ * order, or one too many.
+ */
 static unsigned read_overrides(void *arg, FILE *in)
 {
-	struct room *r = arg;
+	struct overrides *o = &((struct room *)arg)->kept;
+	uint32_t size = o->count;
+	char line[128];
 
-	return overrides_read(&r->kept, in);
+	for (unsigned number = 1; fgets(line, sizeof(line), in); number++) {
+		const struct override *last = o->count ? &o->entries[o->count - 1] : NULL;
+		struct override it;
+
+		if (o->count == REBALANCE_MOST || !parse_line(line, &it))
+			return number;
+		if (last && (it.sw < last->sw || (it.sw == last->sw && it.lid <= last->lid)))
+			return number;
+		if (o->count == size) {
+			size = size ? 2 * size : 64;
+			o->entries = mem_resize(o->entries, size, sizeof(*o->entries));
+		}
+		o->entries[o->count++] = it;
+	}
+	return 0;
 }
 
 static void forget_overrides(void *arg)
 {
-	struct room *r = arg;
-
-	overrides_fini(&r->kept);
+	overrides_fini(&((struct room *)arg)->kept);
 }
 
 static void write_overrides(const void *arg, FILE *out)
 {
-	const struct room *r = arg;
+	const struct overrides *o = &((const struct room *)arg)->kept;
 
-	overrides_write(&r->kept, out);
+	for (uint32_t i = 0; i < o->count; i++)
+		fprintf(out, "0x%016" PRIx64 " %u %u\n", o->entries[i].sw, o->entries[i].lid,
+			o->entries[i].port);
 }
 
 static const struct state_file overrides_file = {
@@ -100,9 +166,22 @@ static bool may_help(const struct room *r, const struct topo *t)
 static void route_input(const void *room, const struct topo *next, struct fabric_policy *policy)
 {
 	const struct room *r = room;
+	uint32_t sw = 0;
 
-	if (is_on(r) && r->kept.count && may_help(r, next))
-		policy->noverrides = overrides_resolve(&r->kept, next, &policy->overrides);
+	if (!is_on(r) || !r->kept.count || !may_help(r, next))
+		return;
+	policy->overrides = mem_alloc(r->kept.count, sizeof(*policy->overrides));
+	policy->noverrides = 0;
+	/* Both lists are in the order of GUIDs. Those whose switch the snapshot has count. */
+	for (uint32_t i = 0; i < r->kept.count; i++) {
+		const struct override *it = &r->kept.entries[i];
+
+		while (sw < next->nswitches && next->nodes[sw].guid < it->sw)
+			sw++;
+		if (sw < next->nswitches && next->nodes[sw].guid == it->sw)
+			policy->overrides[policy->noverrides++] =
+				(struct route_override){ sw, it->lid, it->port };
+	}
 }
 
 /* ---- The pass -------------------------------------------------------------------------------- */
@@ -149,8 +228,15 @@ static enum job_result conclude(void *arg)
 {
 	struct room *r = arg;
 	const struct rebalance_result *result = rebalance_result(r->pass);
-	struct overrides found = overrides_found(result, r->topo);
+	struct overrides found = { .entries = mem_alloc(result->count + 1, sizeof(*found.entries)),
+				   .count = result->count };
 
+	for (uint32_t i = 0; i < result->count; i++) {
+		const struct route_override *it = &result->overrides[i];
+
+		found.entries[i] =
+			(struct override){ r->topo->nodes[it->sw].guid, it->lid, it->port };
+	}
 	r->before = result->before;
 	r->after = result->after;
 	stop(r);
@@ -243,21 +329,6 @@ static json_t *load_json(const struct rebalance_figures *figures)
 			 "all_to_all_ratio", figures->all_to_all);
 }
 
-static void report(const struct room *r)
-{
-	uint64_t entries = fabric_written(r->fabric).entries;
-
-	event_log_add(r->services.events, LOG_NOTICE, "rebalanced", NULL,
-		      json_pack("{sI si so so}", "entries", (json_int_t)entries, "overrides",
-				(int)r->kept.count, "before", load_json(&r->before), "after",
-				load_json(&r->after)),
-		      "fabric: rebalanced, %llu %s moved: worst link in shifts %.2f -> %.2f "
-		      "flows, within rails %.2f -> %.2f, all-to-all %.2f -> %.2f of the mean",
-		      (unsigned long long)entries, words_plural(entries, "entry", "entries"),
-		      r->before.shift, r->after.shift, r->before.rail_shift, r->after.rail_shift,
-		      r->before.all_to_all, r->after.all_to_all);
-}
-
 static void published(void *room, enum fabric_update_step step, const struct topo *before)
 {
 	if (step == FABRIC_PUBLISHED)
@@ -269,31 +340,37 @@ static void published(void *room, enum fabric_update_step step, const struct top
 static void settled(void *room, enum fabric_settle_step step)
 {
 	struct room *r = room;
+	uint64_t entries = fabric_written(r->fabric).entries;
 
 	if (step != FABRIC_SETTLED)
 		return;
 	if (r->applying)
-		report(r);
+		event_log_add(
+			r->services.events, LOG_NOTICE, "rebalanced", NULL,
+			json_pack("{sI si so so}", "entries", (json_int_t)entries, "overrides",
+				  (int)r->kept.count, "before", load_json(&r->before), "after",
+				  load_json(&r->after)),
+			"fabric: rebalanced, %llu %s moved: worst link in shifts %.2f -> %.2f "
+			"flows, within rails %.2f -> %.2f, all-to-all %.2f -> %.2f of the mean",
+			(unsigned long long)entries, words_plural(entries, "entry", "entries"),
+			r->before.shift, r->after.shift, r->before.rail_shift, r->after.rail_shift,
+			r->before.all_to_all, r->after.all_to_all);
 	r->applying = false;
 	if (r->due && is_on(r) && !job_steps(r->job) && !r->ready)
 		hold(r);
 }
 
-static const char *state_of(const struct room *r)
-{
-	if (!is_on(r))
-		return "off";
-	if (job_steps(r->job))
-		return "working";
-	return r->due || r->applying ? "waiting" : "done";
-}
-
 static void status(const void *room, json_t *doc)
 {
 	const struct room *r = room;
+	const char *state = r->due || r->applying ? "waiting" : "done";
 
+	if (!is_on(r))
+		state = "off";
+	else if (job_steps(r->job))
+		state = "working";
 	json_object_set_new(doc, "rebalance",
-			    json_pack("{ss si so so}", "state", state_of(r), "overrides",
+			    json_pack("{ss si so so}", "state", state, "overrides",
 				      (int)r->kept.count, "before", load_json(&r->before), "after",
 				      load_json(&r->after)));
 }

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <cmocka.h>
-#include "fm/hosts/watch.h"
+#include "fm/hosts/module.h"
 
 #define S 1000000ull
 

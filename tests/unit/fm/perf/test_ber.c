@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <math.h>
 #include <cmocka.h>
-#include "fm/perf/ber.h"
+#include "fm/perf/judge.h"
 
 #define MINUTE_US 60000000ull
 #define NDR	  425e9 /* bits a second of 4 lanes */
