@@ -281,11 +281,6 @@ static const struct agent {
 			   { WIRE_GET_TABLE, METHOD_GET_TRACE_TABLE, WIRE_GET_MULTI } },
 };
 
-struct handle *umad_handle_of(struct umad_io *u, int agent)
-{
-	return &u->handles[agents[agent].handle];
-}
-
 static void methods_add(long mask[METHOD_BITS / LONG_BITS], const uint8_t *methods)
 {
 	for (; *methods; methods++)

@@ -65,6 +65,13 @@ static void watch_requests(void *arg);
 #define RMPP_FLAGS_AT 26  /* RMPPFlags in an SA MAD (IBA 13.6.2.1) */
 #define RMPP_ACTIVE   1
 
+struct handle *umad_handle_of(struct umad_io *u, int agent)
+{
+	if (agent == AGENT_TABLES)
+		return &u->handles[HANDLE_TABLES];
+	return &u->handles[agent == AGENT_SA ? HANDLE_GS : HANDLE_SMI];
+}
+
 /* -1: no such class. */
 static int agent_of(uint8_t mgmt_class)
 {
@@ -206,7 +213,6 @@ int umad_io_send(struct io *io, const struct io_addr *to, const uint8_t *mad, si
 	u->unanswered += !status && timeout_ms > 0;
 	return status;
 }
-
 
 int umad_io_send_long(struct io *io, const struct io_addr *to, const uint8_t *head, size_t head_len,
 		      struct io_body *body, size_t len)

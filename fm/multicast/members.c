@@ -97,15 +97,13 @@ void assumed_begin(struct multicast *m)
 		      a->mlids, (unsigned)(grace_us / 1000000));
 }
 
-/* The grace is over: drops all assumed members. */
-static void assumed_end(void *arg)
+void assumed_end(struct multicast *m, void (*changed)(struct multicast *m, uint16_t mlid))
 {
-	struct multicast *m = arg;
 	struct assumed *a = &m->assumed;
 
 	for (uint32_t i = 0; i < a->count; i++)
 		if (!i || a->list[i].mlid != a->list[i - 1].mlid)
-			trees_changed(m, a->list[i].mlid);
+			changed(m, a->list[i].mlid);
 	a->count = a->mlids = 0;
 	event_log_add(
 		m->services.events, LOG_NOTICE, "mcast-cleared", NULL, NULL,
@@ -376,8 +374,8 @@ static void patience_over(void *arg)
 	take_over(m, &c);
 }
 
-void members_init(struct multicast *m)
+void members_init(struct multicast *m, loop_fn *grace_over)
 {
-	m->assumed.end = loop_timer_new(m->services.loop, assumed_end, m);
+	m->assumed.end = loop_timer_new(m->services.loop, grace_over, m);
 	m->absent.patience = loop_timer_new(m->services.loop, patience_over, m);
 }

@@ -397,6 +397,11 @@ json_t *multicast_groups_of(const struct fabric *fabric, unsigned only, const ui
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
+static void grace_over(void *arg)
+{
+	assumed_end(arg, trees_changed);
+}
+
 static void *init(struct fabric *fabric)
 {
 	static const struct sa_groups_ops ops = { .changed = group_changed,
@@ -407,7 +412,7 @@ static void *init(struct fabric *fabric)
 	m->services = fabric_services(fabric);
 	m->groups = sa_mcast_groups(m->services.sa);
 	trees_init(m);
-	members_init(m);
+	members_init(m, grace_over);
 	sa_mcast_follow(m->services.sa, &ops, m);
 	return m;
 }

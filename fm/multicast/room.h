@@ -117,8 +117,8 @@ void trees_keep_proof(struct multicast *m);
 /* `before` was replaced by a snapshot that differs only in the state of ports. */
 void trees_same_links(struct multicast *m, const struct topo *before);
 
-/* members.c: makes the timers of m->assumed and m->absent. */
-void members_init(struct multicast *m);
+/* members.c: makes the timers of m->assumed, at whose end comes grace_over(), and of m->absent. */
+void members_init(struct multicast *m, loop_fn *grace_over);
 /* Calls fn with each group once; fn may delete the group. */
 typedef void group_fn(struct multicast *m, struct sa_group *group, void *arg);
 void multicast_each_group(struct multicast *m, group_fn *fn, void *arg);
@@ -131,6 +131,8 @@ void assumed_add(struct multicast *m, uint16_t mlid, guid_t port);
 void assumed_begin(struct multicast *m);
 /* Whether an MLID has assumed members. */
 bool assumed_has(const struct multicast *m, uint16_t mlid);
+/* Drops all assumed members and calls changed() with each of their MLIDs. */
+void assumed_end(struct multicast *m, void (*changed)(struct multicast *m, uint16_t mlid));
 /* Adds the assumed members of an MLID to *to. */
 void assumed_gather(const struct multicast *m, uint16_t mlid, struct gathered *to);
 

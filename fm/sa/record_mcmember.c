@@ -224,35 +224,30 @@ static enum wire_sa_status leave(struct sa_query *q, uint32_t port)
 
 /* ---- The record ------------------------------------------------------------------------------ */
 
-static enum wire_sa_status change(struct sa_query *q)
-{
-	const struct wire_gid *gid = &q->mc.port_gid; /* of the port that is to join or leave */
-	enum wire_sa_status status;
-	uint32_t port;
-
-	if (~q->comp_mask & SA_COMPS_TO_JOIN)
-		return WIRE_SA_INSUF_COMPS;
-	if (gid->prefix != q->sa->conf.gid_prefix && gid->prefix != LINK_LOCAL_PREFIX)
-		return WIRE_SA_INVALID_GID;
-	port = sa_port_by_guid(q->sa, gid->guid);
-	if (port == TOPO_NONE)
-		return WIRE_SA_REQ_INVALID;
-	status = q->method == WIRE_SET ? join(q, port) : leave(q, port);
-	return status ? status : sa_walk_once(q);
-}
-
 /* Items of a walk are MLIDs: groups come and go while a long one is under way. */
 static enum wire_sa_status mcmember_prepare(struct sa_query *q)
 {
+	const struct wire_gid *gid = &q->mc.port_gid; /* of the port that is to join or leave */
 	const struct sa_groups *groups = q->sa->groups;
 	const struct sa_group *group;
+	enum wire_sa_status status;
 	uint16_t mlid = 0;
+	uint32_t port;
 
 	wire_mcmember_decode(q->data, &q->mc);
 	if (q->asker == TOPO_NONE)
 		return WIRE_SA_REQ_INVALID;
-	if (sa_is_change(q))
-		return change(q);
+	if (sa_is_change(q)) {
+		if (~q->comp_mask & SA_COMPS_TO_JOIN)
+			return WIRE_SA_INSUF_COMPS;
+		if (gid->prefix != q->sa->conf.gid_prefix && gid->prefix != LINK_LOCAL_PREFIX)
+			return WIRE_SA_INVALID_GID;
+		port = sa_port_by_guid(q->sa, gid->guid);
+		if (port == TOPO_NONE)
+			return WIRE_SA_REQ_INVALID;
+		status = q->method == WIRE_SET ? join(q, port) : leave(q, port);
+		return status ? status : sa_walk_once(q);
+	}
 	q->item = MCAST_FIRST_MLID;
 	q->end = sa_groups_top(groups) + 1u;
 	if (sa_asked(q, WIRE_MC_MGID)) {

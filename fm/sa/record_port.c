@@ -52,19 +52,20 @@ static void mft_emit(struct sa_query *q, uint32_t item)
 	if (trees && trees->ntrees)
 		blocks = (trees->trees[trees->ntrees - 1].mlid - MCAST_FIRST_MLID) / MCAST_BLOCK +
 			 1u;
-	for (unsigned i = 0; i < blocks * positions; i++) {
-		uint16_t block = (uint16_t)(i / positions), masks[MCAST_BLOCK];
-		uint8_t position = (uint8_t)(i % positions), *row = sa_row(q);
+	for (uint16_t block = 0; block < blocks; block++)
+		for (uint8_t position = 0; position < positions; position++) {
+			uint16_t masks[MCAST_BLOCK];
+			uint8_t *row = sa_row(q);
 
-		if (!row)
-			return;
-		q->work++;
-		if (!mcast_plan_masks(trees, node->guid, block, position, masks))
-			continue;
-		wire_mft_record_encode(sa_port_lid(q->sa, node->port0), position, block, masks,
-				       row);
-		sa_row_keep(q);
-	}
+			if (!row)
+				return;
+			q->work++;
+			if (!mcast_plan_masks(trees, node->guid, block, position, masks))
+				continue;
+			wire_mft_record_encode(sa_port_lid(q->sa, node->port0), position, block,
+					       masks, row);
+			sa_row_keep(q);
+		}
 }
 
 const struct sa_record sa_record_mft = {
@@ -84,29 +85,6 @@ const struct sa_record sa_record_mft = {
 
 static const uint16_t pkey_comps[] = { WIRE_LID | 16, 16, 8, WIRE_R | 8, WIRE_R | 16, 512 };
 
-/* What the port last said; of one that keeps its table to itself, what it has after power-on. */
-static void pkey_rows(struct sa_query *q, uint32_t port, const struct inv_port *inv, unsigned cap)
-{
-	for (unsigned b = 0; b < (cap + PKEYS_A_BLOCK - 1) / PKEYS_A_BLOCK; b++) {
-		const struct inv_pkeys *table = inv->pkeys;
-		uint16_t pkeys[PKEYS_A_BLOCK] = { 0 };
-		uint8_t *row = sa_row(q);
-		uint32_t before = q->nrows;
-
-		if (!row)
-			return;
-		if (table && b < table->nblocks && table->known >> b & 1)
-			memcpy(pkeys, table->have + b * PKEYS_A_BLOCK, sizeof(pkeys));
-		else if (!b)
-			pkeys[0] = SA_DEFAULT_PKEY;
-		wire_pkey_record_encode(sa_port_lid(q->sa, port), q->sa->view.topo->ports[port].num,
-					(uint16_t)b, pkeys, row);
-		sa_row_keep(q);
-		if (q->nrows != before && q->sa->conf.pkey_host_order)
-			wire_pkey_record_swap_block(row);
-	}
-}
-
 /* A block is asked for by its number as the standard has it, or as OpenSM shows it. */
 static enum wire_sa_status pkey_prepare(struct sa_query *q)
 {
@@ -114,15 +92,38 @@ static enum wire_sa_status pkey_prepare(struct sa_query *q)
 	return sa_walk_nodes(q);
 }
 
+/* What a port last said; of one that keeps its table to itself, what it has after power-on. */
 static void pkey_emit(struct sa_query *q, uint32_t item)
 {
 	const struct topo_node *node = sa_node(q, item);
 	const struct inv_node *inv = sa_inv_node(q, item);
 
-	for (unsigned num = sa_first_end(node); inv && num <= node->nports; num++)
-		if (sa_port_info(inv, num) && sa_shown(q, node->port0 + num))
-			pkey_rows(q, node->port0 + num, &inv->ports[num],
-				  num <= sa_last_end(node) ? node->pkey_cap : inv->sw.enforce_cap);
+	for (unsigned num = sa_first_end(node); inv && num <= node->nports; num++) {
+		uint32_t port = node->port0 + num, before;
+		unsigned cap = num <= sa_last_end(node) ? node->pkey_cap : inv->sw.enforce_cap;
+		const struct inv_pkeys *table;
+
+		if (!sa_port_info(inv, num) || !sa_shown(q, port))
+			continue;
+		table = inv->ports[num].pkeys;
+		for (unsigned b = 0; b < (cap + PKEYS_A_BLOCK - 1) / PKEYS_A_BLOCK; b++) {
+			uint16_t pkeys[PKEYS_A_BLOCK] = { 0 };
+			uint8_t *row = sa_row(q);
+
+			if (!row)
+				return;
+			if (table && b < table->nblocks && table->known >> b & 1)
+				memcpy(pkeys, table->have + b * PKEYS_A_BLOCK, sizeof(pkeys));
+			else if (!b)
+				pkeys[0] = SA_DEFAULT_PKEY;
+			wire_pkey_record_encode(sa_port_lid(q->sa, port), (uint8_t)num, (uint16_t)b,
+						pkeys, row);
+			before = q->nrows;
+			sa_row_keep(q);
+			if (q->nrows != before && q->sa->conf.pkey_host_order)
+				wire_pkey_record_swap_block(row);
+		}
+	}
 }
 
 const struct sa_record sa_record_pkey = {
@@ -374,44 +375,39 @@ static const uint16_t port_info_comps[] = {
 enum { COMP_OPTIONS = 2 };
 
 /* IBA 15.2.5.3: unless asked for the full record, an extended speed shows as QDR too. */
-static void port_row(struct sa_query *q, const struct topo_node *node, const struct inv_node *inv,
-		     unsigned num)
-{
-	uint8_t options = sa_asked(q, COMP_OPTIONS)
-				  ? (uint8_t)wire_sa_get(&q->record->layout, COMP_OPTIONS, q->data)
-				  : 0;
-	const uint8_t *info = sa_port_info(inv, num);
-	/* Of a switch the capabilities are those of port 0. */
-	const uint8_t *of = node->type == TOPO_SWITCH ? sa_port_info(inv, 0) : info;
-	uint8_t dressed[64], *row = sa_row(q);
-	struct wire_port_caps caps = { 0 };
-	struct wire_port_info fast;
-
-	if (!info || !row || !sa_shown(q, node->port0 + num))
-		return;
-	if (!(options & OPTIONS_FULL) && wire_port_info_extended(info) && of)
-		wire_port_caps_decode(of, &caps);
-	if (caps.capmask & WIRE_CAP_EXT_SPEEDS) {
-		wire_port_info_decode(info, &fast);
-		fast.speed_active |= QDR_BIT;
-		fast.speed_enabled |= QDR_BIT;
-		fast.speed_supported |= QDR_BIT;
-		wire_port_info_encode(&fast, dressed);
-		info = dressed;
-	}
-	wire_port_record_encode(sa_port_lid(q->sa, node->port0 + num), (uint8_t)num, options, info,
-				row);
-	wire_port_record_hide_mkey(row);
-	sa_row_keep(q);
-}
-
 static void port_emit(struct sa_query *q, uint32_t item)
 {
 	const struct topo_node *node = sa_node(q, item);
 	const struct inv_node *inv = sa_inv_node(q, item);
+	uint8_t options = sa_asked(q, COMP_OPTIONS)
+				  ? (uint8_t)wire_sa_get(&q->record->layout, COMP_OPTIONS, q->data)
+				  : 0;
 
-	for (unsigned num = sa_first_end(node); inv && num <= node->nports; num++)
-		port_row(q, node, inv, num);
+	for (unsigned num = sa_first_end(node); inv && num <= node->nports; num++) {
+		const uint8_t *info = sa_port_info(inv, num);
+		/* Of a switch the capabilities are those of port 0. */
+		const uint8_t *of = node->type == TOPO_SWITCH ? sa_port_info(inv, 0) : info;
+		uint8_t dressed[64], *row = sa_row(q);
+		struct wire_port_caps caps = { 0 };
+		struct wire_port_info fast;
+
+		if (!info || !row || !sa_shown(q, node->port0 + num))
+			continue;
+		if (!(options & OPTIONS_FULL) && wire_port_info_extended(info) && of)
+			wire_port_caps_decode(of, &caps);
+		if (caps.capmask & WIRE_CAP_EXT_SPEEDS) {
+			wire_port_info_decode(info, &fast);
+			fast.speed_active |= QDR_BIT;
+			fast.speed_enabled |= QDR_BIT;
+			fast.speed_supported |= QDR_BIT;
+			wire_port_info_encode(&fast, dressed);
+			info = dressed;
+		}
+		wire_port_record_encode(sa_port_lid(q->sa, node->port0 + num), (uint8_t)num,
+					options, info, row);
+		wire_port_record_hide_mkey(row);
+		sa_row_keep(q);
+	}
 }
 
 const struct sa_record sa_record_port_info = {

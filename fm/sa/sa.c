@@ -12,8 +12,6 @@
  * at a status BUSY. So a join that arrives during a hand-over is not answered either: the client's
  * next try reaches the new master, which would not know of a join that this one acknowledged.
  */
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "fm/sa/sa_impl.h"
@@ -65,34 +63,6 @@ static void receive(void *arg, const struct io_addr *from, const struct wire_mad
 	} else {
 		sa_query_start(&q);
 	}
-}
-
-/* ---- What is reported to the listener -------------------------------------------------------- */
-
-void sa_listen(struct sa *sa, const struct sa_listener *listener)
-{
-	sa->listener = *listener;
-}
-
-void sa_record(struct sa *sa, enum sa_kept kept, bool gone, const char *line)
-{
-	char record[SA_LINE + sizeof(SA_GONE)];
-
-	snprintf(record, sizeof(record), "%s%s", gone ? SA_GONE : "", line);
-	if (sa->listener.record)
-		sa->listener.record(sa->listener.arg, kept, record);
-}
-
-void sa_log(struct sa *sa, const char *format, ...)
-{
-	char text[256];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	if (sa->listener.reported)
-		sa->listener.reported(sa->listener.arg, text);
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */

@@ -2,7 +2,7 @@
 /*
  * Inside fm/sa: what belongs to one SA, and who does what. Calls go down this list.
  *
- *   sa.c               server: life, requests in, what is reported to the listener
+ *   sa.c               server: life, requests in
  *   sa_query.c         engine (sa_query.h): walks a record's items, keeps the rows the mask asks
  *                      for, yields when it takes long, and sends answers; sa_limit.c has the
  *                      requests that wait for it, so that no host takes it from the others
@@ -13,6 +13,7 @@
  *   sa_service.c, sa_report.c, sa_alias.c, mcast_group.c
  *                      stores of services, subscriptions, alias GUIDs, groups
  *   sa_link.c          MTU and rate of every link
+ *   sa_listener.c      what is reported of what happens here
  */
 #ifndef FMD_SA_SA_IMPL_H
 #define FMD_SA_SA_IMPL_H
@@ -275,8 +276,8 @@ static inline uint16_t sa_port_lid(const struct sa *sa, uint32_t port)
 }
 
 /*
- * sa.c: reports a record of what files keep that has changed, as a line without its end; gone: it
- * has ended.
+ * sa_listener.c: reports a record of what files keep that has changed, as a line without its end;
+ * gone: it has ended.
  */
 void sa_record(struct sa *sa, enum sa_kept kept, bool gone, const char *line);
 void sa_log(struct sa *sa, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -302,10 +303,11 @@ static inline bool sa_shown(const struct sa_query *q, uint32_t port)
 		sa_may_know(q->sa, q->asker, node->type == TOPO_SWITCH ? node->port0 : port));
 }
 
-/* ---- Records of what hosts have asked for: sa_state.c ---------------------------------------- */
+/* ---- Lines of what hosts have asked for: sa_listener.c --------------------------------------- */
 
-#define SA_LINE 512
-#define SA_GONE "gone " /* in front of the line of one that has ended */
+#define SA_LINE	       512
+#define SA_SERVICE_ROW 176
+#define SA_GONE	       "gone " /* in front of the line of one that has ended */
 
 /*
  * The line that its file has, without its end. `lease`: seconds left, WIRE_LEASE_FOREVER: for good.

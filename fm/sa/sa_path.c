@@ -102,50 +102,46 @@ static struct wire_gid gid_of(const struct sa *sa, uint32_t port)
 	return (struct wire_gid){ sa->conf.gid_prefix, sa->view.topo->ports[port].guid };
 }
 
-/* It shows the source as far as it was named. */
-static void group_row(struct sa_query *q, const struct sa_group *group)
-{
-	const struct wire_path_record *want = &q->path.want;
-	const struct sa_group_attr *attr = &group->attr;
-	uint32_t src = q->path.src.port;
-	const struct wire_path_record rec = {
-		.dgid = attr->mgid,
-		.sgid = sa_asked(q, WIRE_PATH_SGID) ? want->sgid
-			: src == TOPO_NONE	    ? (struct wire_gid){ 0 }
-						    : gid_of(q->sa, src),
-		.dlid = group->mlid,
-		.slid = sa_asked(q, WIRE_PATH_SLID) ? want->slid
-			: src == TOPO_NONE	    ? 0
-						    : sa_port_lid(q->sa, src),
-		.flow_label = attr->flow_label,
-		.hop_limit = hop_limit_of(attr),
-		.tclass = attr->tclass,
-		.num_path = 1,
-		.pkey = attr->pkey,
-		.sl = attr->sl,
-		.mtu_sel = WIRE_EXACT,
-		.mtu = attr->mtu,
-		.rate_sel = WIRE_EXACT,
-		.rate = attr->rate,
-		.life_sel = WIRE_EXACT,
-		.life = attr->life,
-	};
-	uint8_t *row = sa_row(q);
-
-	if (!row)
-		return;
-	wire_path_record_encode(&rec, row);
-	sa_row_add(q);
-}
-
+/* Rows show the source as far as it was named. */
 void sa_path_group_emit(struct sa_query *q, uint32_t item)
 {
 	const struct sa_group *group = sa_groups_by_mlid(q->sa->groups, (uint16_t)item);
+	const struct wire_path_record *want = &q->path.want;
+	uint32_t src = q->path.src.port;
+	struct wire_path_record rec;
+	uint8_t *row;
 
 	for (; group && q->nrows < q->limit; group = group->next) {
+		const struct sa_group_attr *attr = &group->attr;
+
 		q->work++;
-		if (is_asked_for(q, group))
-			group_row(q, group);
+		row = is_asked_for(q, group) ? sa_row(q) : NULL;
+		if (!row)
+			continue;
+		rec = (struct wire_path_record){
+			.dgid = attr->mgid,
+			.sgid = sa_asked(q, WIRE_PATH_SGID) ? want->sgid
+				: src == TOPO_NONE	    ? (struct wire_gid){ 0 }
+							    : gid_of(q->sa, src),
+			.dlid = group->mlid,
+			.slid = sa_asked(q, WIRE_PATH_SLID) ? want->slid
+				: src == TOPO_NONE	    ? 0
+							    : sa_port_lid(q->sa, src),
+			.flow_label = attr->flow_label,
+			.hop_limit = hop_limit_of(attr),
+			.tclass = attr->tclass,
+			.num_path = 1,
+			.pkey = attr->pkey,
+			.sl = attr->sl,
+			.mtu_sel = WIRE_EXACT,
+			.mtu = attr->mtu,
+			.rate_sel = WIRE_EXACT,
+			.rate = attr->rate,
+			.life_sel = WIRE_EXACT,
+			.life = attr->life,
+		};
+		wire_path_record_encode(&rec, row);
+		sa_row_add(q);
 	}
 }
 

@@ -15,10 +15,7 @@
 #include "fm/sa/sa_impl.h"
 #include "fm/sa/sa_state.h"
 
-#define SERVICE_ROW 176
-#define QP_MAX	    0xffffff
-
-static const char digits[] = "0123456789abcdef";
+#define QP_MAX 0xffffff
 
 static bool is_blank(const char *line)
 {
@@ -35,16 +32,6 @@ static bool is_gone(const char **line)
 }
 
 /* ---- Subscriptions --------------------------------------------------------------------------- */
-
-void sa_subscription_line(guid_t port, const struct subscription *s, char line[SA_LINE])
-{
-	const struct wire_inform_info *i = &s->info;
-
-	snprintf(line, SA_LINE,
-		 "0x%016" PRIx64 " %u %u %u %u %u %u %u %u %u %u 0x%016" PRIx64 " 0x%016" PRIx64,
-		 port, i->qpn, s->sl, s->pkey_index, s->trusted, i->trap, i->type, i->generic,
-		 i->producer, i->lid_begin, i->lid_end, i->gid.prefix, i->gid.guid);
-}
 
 static bool subscription_parse(const char *line, guid_t *guid, struct subscription *s)
 {
@@ -126,38 +113,23 @@ bool sa_subscriptions_take(void *sa, const char *line)
 
 /* ---- Services -------------------------------------------------------------------------------- */
 
-void sa_service_line(const struct wire_service *record, uint32_t lease, int64_t now,
-		     char line[SA_LINE])
-{
-	uint8_t row[SERVICE_ROW];
-	char *at = line;
-
-	wire_service_encode(record, row);
-	at += snprintf(line, SA_LINE, "%" PRId64 " ",
-		       lease == WIRE_LEASE_FOREVER ? 0 : now + lease);
-	for (unsigned b = 0; b < SERVICE_ROW; b++) {
-		*at++ = digits[row[b] >> 4];
-		*at++ = digits[row[b] & 15];
-	}
-	*at = '\0';
-}
-
 static bool service_parse(const char *line, int64_t *ends, struct wire_service *record)
 {
-	uint8_t row[SERVICE_ROW] = { 0 };
+	static const char digits[] = "0123456789abcdef";
+	uint8_t row[SA_SERVICE_ROW] = { 0 };
 	int used = 0;
 
 	if (sscanf(line, "%" SCNd64 " %n", ends, &used) != 1 || *ends < 0)
 		return false;
 	line += used;
-	for (unsigned i = 0; i < 2 * SERVICE_ROW; i++) {
+	for (unsigned i = 0; i < 2 * SA_SERVICE_ROW; i++) {
 		const char *digit = line[i] ? strchr(digits, line[i]) : NULL;
 
 		if (!digit)
 			return false;
 		row[i / 2] = (uint8_t)(row[i / 2] << 4 | (digit - digits));
 	}
-	if (line[2 * SERVICE_ROW] && line[2 * SERVICE_ROW] != '\n')
+	if (line[2 * SA_SERVICE_ROW] && line[2 * SA_SERVICE_ROW] != '\n')
 		return false;
 	wire_service_decode(row, record);
 	return true;
