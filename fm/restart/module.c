@@ -9,7 +9,7 @@
 #include "fm/program/program.h"
 #include "fm/restart/links.h"
 #include "fm/restart/links_own.h"
-#include "fm/state/records.h"
+#include "fm/state/state_file.h"
 #include "routing/tables.h"
 #include "topology/files/dump.h"
 #include "topology/base/mem.h"

@@ -131,11 +131,6 @@ static const struct state_file ring_files[EVENT_FILES] = {
 	RING_FILE(4), RING_FILE(5), RING_FILE(6), RING_FILE(7),
 };
 
-static void changed(struct event_files *files, unsigned number)
-{
-	state_store_changed(files->store, &ring_files[number], &files->ring[number]);
-}
-
 void event_files_added(struct event_files *files)
 {
 	uint64_t seq = event_log_next(files->events) - 1;
@@ -153,7 +148,7 @@ static void all_changed(struct event_files *files)
 
 	for (unsigned i = 0; i < EVENT_FILES; i++)
 		if (first_of(&files->ring[i]) < next)
-			changed(files, i);
+			state_store_changed(files->store, &ring_files[i], &files->ring[i]);
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */

@@ -1,16 +1,195 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include "fm/state/journal.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "fm/loop/log.h"
-#include "fm/state/journal_disk.h"
+#include "fm/loop/loop.h"
+#include "fm/loop/thread.h"
+#include "fm/state/journal.h"
 #include "fm/state/state_file.h"
 #include "topology/base/mem.h"
+
+/* ---- Lines ----------------------------------------------------------------------------------- */
+
+#define SUM_SIZE 17 /* digits and a blank */
+
+/* The word that ends at a blank, copied; what follows the blank, NULL = there is no such word. */
+static const char *take_word(const char *from, const char *end, char *word, size_t size)
+{
+	const char *blank = memchr(from, ' ', (size_t)(end - from));
+	size_t length = blank ? (size_t)(blank - from) : 0;
+
+	if (!length || length >= size || memchr(from, '\0', length))
+		return NULL;
+	memcpy(word, from, length);
+	word[length] = '\0';
+	return blank + 1;
+}
+
+/* Only the form that was written counts: no sign, no blank, no zero in front. */
+static bool take_number(const char *text, int base, const char *form, uint64_t *value)
+{
+	char again[24];
+	char *end;
+
+	*value = strtoull(text, &end, base);
+	snprintf(again, sizeof(again), form, *value);
+	return !*end && !strcmp(again, text);
+}
+
+static bool parse(const char *from, const char *end, struct journal_line *line)
+{
+	char sum[SUM_SIZE], seq[24];
+	const char *body = take_word(from, end, sum, sizeof(sum)), *at;
+	uint64_t wanted;
+
+	if (!body || !take_number(sum, 16, "%016" PRIx64, &wanted) ||
+	    wanted != state_sum(body, (size_t)(end - body)))
+		return false;
+	at = take_word(body, end, seq, sizeof(seq));
+	if (!at || !take_number(seq, 10, "%" PRIu64, &line->seq))
+		return false;
+	at = take_word(at, end, line->word, sizeof(line->word));
+	at = at ? take_word(at, end, line->name, sizeof(line->name)) : NULL;
+	line->text = at;
+	line->length = at ? (size_t)(end - at) : 0;
+	return at;
+}
+
+enum journal_result journal_next(struct journal_reader *r, struct journal_line *line)
+{
+	const char *from, *end;
+
+	r->at = r->next;
+	if (r->at == r->length)
+		return JOURNAL_END;
+	from = r->bytes + r->at;
+	end = memchr(from, '\n', r->length - r->at);
+	if (!end)
+		return JOURNAL_TORN;
+	if (!parse(from, end, line))
+		return JOURNAL_DAMAGED;
+	r->next = (size_t)(end + 1 - r->bytes);
+	return JOURNAL_LINE;
+}
+
+static bool is_word(const char *word, size_t size)
+{
+	return *word && strlen(word) < size && !strpbrk(word, " \n");
+}
+
+bool journal_put(struct records *to, const struct journal_line *line)
+{
+	char sum[SUM_SIZE + 1] = "                 ", front[128];
+	size_t begin = to->length;
+
+	if (!is_word(line->word, sizeof(line->word)) || !is_word(line->name, sizeof(line->name)) ||
+	    (line->length && memchr(line->text, '\n', line->length)))
+		return false;
+	records_add(to, sum, SUM_SIZE);
+	records_add(to, front,
+		    (size_t)snprintf(front, sizeof(front), "%" PRIu64 " %s %s ", line->seq,
+				     line->word, line->name));
+	records_add(to, line->text, line->length);
+	snprintf(sum, sizeof(sum), "%016" PRIx64 " ",
+		 state_sum(to->bytes + begin + SUM_SIZE, to->length - begin - SUM_SIZE));
+	memcpy(to->bytes + begin, sum, SUM_SIZE);
+	records_add(to, "\n", 1);
+	return true;
+}
+
+/* ---- Disk ------------------------------------------------------------------------------------ */
+
+/*
+ * What a journal does that may wait for a disk, by a thread of its own, which begins with the first
+ * order. With a simulated loop it is done by the caller.
+ */
+
+#define ORDERS 8
+
+struct order {
+	int fd;
+	atomic_bool *under_way; /* NULL = fdatasync() */
+};
+
+struct disk {
+	struct loop *loop;
+	bool started;
+	pthread_t thread;
+
+	pthread_mutex_t lock; /* of what follows */
+	pthread_cond_t given; /* there is an order, or the end */
+	struct order orders[ORDERS];
+	unsigned count;
+	bool ends;
+};
+
+/* A failed fdatasync() or ftruncate() is told by the whole files, which are on the same disk. */
+static void carry_out(const struct order *order)
+{
+	if (!order->under_way) {
+		(void)!fdatasync(order->fd);
+		return;
+	}
+	(void)!ftruncate(order->fd, 0);
+	atomic_store(order->under_way, false);
+}
+
+static void *disk_main(void *arg)
+{
+	struct disk *d = arg;
+
+	pthread_mutex_lock(&d->lock);
+	while (d->count || !d->ends) {
+		struct order order = d->orders[0];
+
+		if (!d->count) {
+			pthread_cond_wait(&d->given, &d->lock);
+			continue;
+		}
+		d->count--;
+		memmove(d->orders, d->orders + 1, d->count * sizeof(order));
+		pthread_mutex_unlock(&d->lock);
+		carry_out(&order);
+		pthread_mutex_lock(&d->lock);
+	}
+	pthread_mutex_unlock(&d->lock);
+	return NULL;
+}
+
+/*
+ * fdatasync(), or ftruncate() to nothing where there is *under_way, which is true until it is done.
+ * Both are borrowed until journal_free(); of a descriptor that has such an order already there is no
+ * second one. Where there is no thread to be had its owner waits: late is better than never.
+ */
+static void disk_order(struct disk *d, int fd, atomic_bool *under_way)
+{
+	const struct order order = { fd, under_way };
+	unsigned i = 0;
+
+	if (!d->started && !loop_is_simulated(d->loop))
+		d->started = !thread_start(&d->thread, disk_main, d);
+	if (!d->started) {
+		carry_out(&order);
+		return;
+	}
+	pthread_mutex_lock(&d->lock);
+	while (i < d->count && (d->orders[i].fd != fd || d->orders[i].under_way != under_way))
+		i++;
+	if (i == d->count && i < ORDERS)
+		d->orders[d->count++] = order;
+	pthread_cond_signal(&d->given);
+	pthread_mutex_unlock(&d->lock);
+}
+
+/* ---- Journal --------------------------------------------------------------------------------- */
 
 #define PIECE (64u << 10) /* bytes that gather in a turn at most */
 
@@ -27,7 +206,7 @@ struct journal {
 	const char *folder;
 	journal_wrote_fn *wrote;
 	void *arg;
-	struct journal_disk *disk;
+	struct disk disk;
 	struct segment segments[JOURNAL_SEGMENTS];
 	unsigned current;
 	uint64_t seq; /* of the latest line */
@@ -140,7 +319,7 @@ static void sync_due(void *arg)
 		struct segment *seg = &j->segments[i];
 
 		if (seg->dirty && seg->fd >= 0)
-			journal_disk_sync(j->disk, seg->fd);
+			disk_order(&j->disk, seg->fd, NULL);
 		seg->dirty = false;
 	}
 }
@@ -209,20 +388,18 @@ bool journal_is_written(const struct journal *j)
 	return !j->gathered.length && !j->gap;
 }
 
-bool journal_can_turn(const struct journal *j)
+bool journal_turn(struct journal *j)
 {
 	const struct segment *other = &j->segments[!j->current];
 
-	return !other->bytes && !atomic_load(&other->clearing) && (!j->gathered.length || j->gap);
-}
-
-void journal_turn(struct journal *j)
-{
+	if (other->bytes || atomic_load(&other->clearing) || (j->gathered.length && !j->gap))
+		return false;
 	j->current = !j->current;
 	j->gathered.length = 0;
 	if (j->gap)
 		tell_soon(j, 0);
 	j->gap = j->failed = false;
+	return true;
 }
 
 void journal_clear_other(struct journal *j)
@@ -235,7 +412,8 @@ void journal_clear_other(struct journal *j)
 		return; /* as it is, it can't be written to either */
 	other->bytes = 0;
 	other->begun = other->dirty = false;
-	journal_disk_clear(j->disk, other->fd, &other->clearing);
+	atomic_store(&other->clearing, true);
+	disk_order(&j->disk, other->fd, &other->clearing);
 }
 
 /* ---- An earlier life ------------------------------------------------------------------------- */
@@ -250,35 +428,31 @@ struct left { /* a segment of an earlier life */
 	const char *why;	  /* what is wrong with it; NULL = nothing */
 };
 
-static const char *begin(struct left *left)
-{
-	struct journal_line line;
-
-	left->reader = (struct journal_reader){ left->content.bytes, left->content.length, 0, 0 };
-	left->said = journal_next(&left->reader, &line);
-	if (left->said == JOURNAL_DAMAGED)
-		return "not what was written (checksum)";
-	if (left->said != JOURNAL_LINE)
-		return NULL; /* it was just begun */
-	left->first = line.seq;
-	if (strcmp(line.word, JOURNAL_BEGIN) || strcmp(line.name, JOURNAL_VERSION))
-		return "not the beginning of a journal of this version";
-	left->readable = true;
-	return NULL;
-}
-
 static void load(const struct journal *j, unsigned segment, struct left *left)
 {
 	char *path = path_of(j, segment);
 	enum state_result said = state_file_load(path, journal_name(segment), &left->content);
+	struct journal_line line;
 
 	free(path);
 	left->segment = segment;
 	left->said = JOURNAL_END;
-	if (said == STATE_OLD)
-		left->why = begin(left);
-	else if (said != STATE_ABSENT)
-		left->why = left->content.why ? left->content.why : "no journal";
+	if (said != STATE_OLD) {
+		if (said != STATE_ABSENT)
+			left->why = left->content.why ? left->content.why : "no journal";
+		return;
+	}
+	left->reader = (struct journal_reader){ left->content.bytes, left->content.length, 0, 0 };
+	left->said = journal_next(&left->reader, &line);
+	if (left->said == JOURNAL_DAMAGED)
+		left->why = "not what was written (checksum)";
+	if (left->said != JOURNAL_LINE)
+		return; /* it was just begun, or is damaged */
+	left->first = line.seq;
+	if (strcmp(line.word, JOURNAL_BEGIN) || strcmp(line.name, JOURNAL_VERSION))
+		left->why = "not the beginning of a journal of this version";
+	else
+		left->readable = true;
 }
 
 /* Up to its end, or what can't be taken. */
@@ -298,19 +472,6 @@ static void read_lines(struct journal *j, struct left *left, unsigned pass, jour
 		left->why = left->why ? left->why : "not what was written (checksum)";
 		left->reader.length = left->reader.at; /* in the next pass, too */
 	}
-}
-
-/* What an earlier life was writing when it ended. */
-static void cut_end(struct journal *j, const struct left *left)
-{
-	char *path = path_of(j, left->segment);
-
-	log_line(LOG_CORE, LOG_WARNING,
-		 "%s: offset %zu: the last line has no end, %zu bytes are dropped", path,
-		 left->reader.at, left->reader.length - left->reader.at);
-	if (truncate(path, (off_t)left->reader.at))
-		log_line(LOG_CORE, LOG_WARNING, "%s: %s", path, strerror(errno));
-	free(path);
 }
 
 static void put_aside(struct journal *j, const struct left *left, struct journal_found *found)
@@ -342,8 +503,17 @@ static void conclude(struct journal *j, struct left left[], struct journal_found
 				put_aside(j, &left[i], found);
 			continue;
 		}
-		if (left[i].said == JOURNAL_TORN)
-			cut_end(j, &left[i]);
+		if (left[i].said == JOURNAL_TORN) { /* what was being written when it ended */
+			char *path = path_of(j, left[i].segment);
+			size_t at = left[i].reader.at;
+
+			log_line(LOG_CORE, LOG_WARNING,
+				 "%s: offset %zu: the last line has no end, %zu bytes are dropped",
+				 path, at, left[i].reader.length - at);
+			if (truncate(path, (off_t)at))
+				log_line(LOG_CORE, LOG_WARNING, "%s: %s", path, strerror(errno));
+			free(path);
+		}
 		seg->bytes = left[i].reader.at;
 		seg->begun = seg->bytes;
 		if (seg->bytes)
@@ -390,7 +560,9 @@ struct journal *journal_new(struct loop *loop, const char *folder, journal_wrote
 			       .at_once = JOURNAL_AT_ONCE };
 	for (unsigned i = 0; i < JOURNAL_SEGMENTS; i++)
 		j->segments[i].fd = -1;
-	j->disk = journal_disk_new(loop);
+	j->disk.loop = loop;
+	pthread_mutex_init(&j->disk.lock, NULL);
+	pthread_cond_init(&j->disk.given, NULL);
 	j->turn = loop_timer_new(loop, turn_over, j);
 	j->tell = loop_timer_new(loop, tell, j);
 	j->again = loop_timer_new(loop, try_again, j);
@@ -400,11 +572,20 @@ struct journal *journal_new(struct loop *loop, const char *folder, journal_wrote
 
 void journal_free(struct journal *j)
 {
+	struct disk *d = &j->disk;
+
 	if (!j)
 		return;
 	if (j->gathered.length && !j->gap)
 		write_gathered(j);
-	journal_disk_free(j->disk);
+	pthread_mutex_lock(&d->lock);
+	d->ends = true; /* what was ordered is carried out */
+	pthread_cond_signal(&d->given);
+	pthread_mutex_unlock(&d->lock);
+	if (d->started)
+		pthread_join(d->thread, NULL);
+	pthread_cond_destroy(&d->given);
+	pthread_mutex_destroy(&d->lock);
 	for (unsigned i = 0; i < JOURNAL_SEGMENTS; i++)
 		if (j->segments[i].fd >= 0)
 			close(j->segments[i].fd);

@@ -1,21 +1,148 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* Files that come from another manager, or go there. */
-#include "fm/state/state_copy.h"
 #include <stdlib.h>
 #include <string.h>
+#include "fm/loop/log.h"
+#include "fm/state/state_copy.h"
 #include "fm/state/state_store_own.h"
 #include "topology/base/mem.h"
 
-/* Who owns it has no part in that, so neither has its summary. */
-static bool list(struct state_store *s, const char *name)
-{
-	const struct state_file bare = { .name = name };
+/* ---- Pushes ---------------------------------------------------------------------------------- */
 
-	return state_manifest_note(&s->manifest, &bare, NULL);
+/*
+ * Small files go to the follower (state_copy.h) when they change, not when the disk has them: a
+ * child, fsync() and the look for its end are tenths of a second.
+ */
+
+static char *render(const struct kept *k, size_t *length)
+{
+	char *text = NULL;
+	FILE *out = open_memstream(&text, length);
+
+	k->file->write(k->owner, out);
+	fclose(out);
+	return text;
 }
+
+static void schedule(struct state_store *s)
+{
+	uint64_t now = loop_now_us(s->loop), next = UINT64_MAX;
+
+	for (const struct kept *k = s->files; k; k = k->next)
+		if (k->push && k->push_us < next)
+			next = k->push_us;
+	if (next != UINT64_MAX)
+		loop_timer_set(s->push, next > now ? next - now : 0);
+}
+
+/* One file in each turn of the loop. */
+void state_push_due(void *store)
+{
+	struct state_store *s = store;
+	uint64_t now = loop_now_us(s->loop), begun_us;
+	struct kept *k = s->files;
+	size_t length = 0;
+	char *text;
+
+	while (k && !(k->push && k->push_us <= now))
+		k = k->next;
+	if (k)
+		k->push = false;
+	if (k && k->owner && s->pushed && s->writable) {
+		begun_us = loop_clock_us(s->loop);
+		text = render(k, &length);
+		s->pushed(s->follower, k->file->name, text, length);
+		free(text);
+		k->push_us =
+			loop_now_us(s->loop) + STATE_SHARE * (loop_clock_us(s->loop) - begun_us);
+	}
+	schedule(s);
+}
+
+void state_push_changed(struct state_store *s, struct kept *k)
+{
+	uint64_t soon = loop_now_us(s->loop) + STATE_PUSH_US;
+
+	if (!s->pushed || !k->file->small || s->haste == STATE_CALM || !s->writable || s->reading ||
+	    k->push)
+		return;
+	k->push = true;
+	k->push_us = k->push_us > soon ? k->push_us : soon;
+	schedule(s);
+}
+
+/* ---- Changes of files of state_dir, record by record ----------------------------------------- */
+
+/*
+ * They are kept until the disk has a file with all of them, for another manager that begins to
+ * copy; and of another manager, until it has sent that file.
+ */
+
+struct records state_store_records_left(const struct kept *k)
+{
+	return (struct records){ .bytes = k->records.length ? k->records.bytes + k->held_records
+							    : NULL,
+				 .length = k->records.length - k->held_records };
+}
+
+void state_store_record(struct state_store *s, const struct state_file *file, void *owner,
+			const char *line)
+{
+	struct kept *k = state_store_kept(s, file);
+	bool untold = k->untold;
+
+	state_store_changed(s, file, owner);
+	if (s->reading || !s->writable)
+		return;
+	records_add(&k->records, line, strlen(line));
+	records_add(&k->records, "\n", 1);
+	k->untold = !state_journal_record(s, k, line, strlen(line)) || untold;
+	if (s->recorded)
+		s->recorded(s->follower, file->name, line);
+	if (k->records.length <= STATE_RECORDS_MOST)
+		return;
+	/*
+	 * The disk has had no room for long: the text that the records led to takes their place,
+	 * here and at followers.
+	 */
+	state_store_render(s, k);
+	if (s->pushed)
+		s->pushed(s->follower, k->file->name, k->held, k->held_length);
+	k->records.length = k->held_records = k->lane_records = 0;
+	k->untold = true;
+}
+
+void state_store_follow(struct state_store *s, state_record_fn *record, state_text_fn *text,
+			void *arg)
+{
+	s->recorded = record;
+	s->pushed = text;
+	s->follower = arg;
+}
+
+void state_store_records_apply(struct state_store *s, struct kept *k, void *owner)
+{
+	struct records left = state_store_records_left(k);
+	char *text = mem_alloc(left.length + 1, 1), *rest = NULL;
+	unsigned unknown = 0;
+
+	if (left.length)
+		memcpy(text, left.bytes, left.length);
+	for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+		unknown += !k->file->record || !k->file->record(owner, line);
+	free(text);
+	if (unknown)
+		log_line(LOG_CORE, LOG_WARNING,
+			 "state_dir/%s: %u changes are not understood by this version of fmd and "
+			 "were dropped",
+			 k->file->name, unknown);
+}
+
+/* ---- Files of another manager ---------------------------------------------------------------- */
 
 void state_store_put(struct state_store *s, const char *name, const char *content, size_t length)
 {
+	const struct state_file bare = { .name = name };
 	struct kept *k = state_store_named(s, name);
 
 	free(k->held);
@@ -27,7 +154,7 @@ void state_store_put(struct state_store *s, const char *name, const char *conten
 	k->due = k->in_memory = true;
 	k->lane_held = k->failed = false; /* what is on its way is older */
 	k->at_us = loop_now_us(s->loop) + STATE_PUT_US;
-	s->manifest_due |= list(s, name);
+	state_manifest_note(s, &bare, NULL); /* who owns it has no part in that: no summary */
 	state_store_schedule(s);
 }
 
@@ -59,16 +186,6 @@ const char *state_store_records(const struct state_store *s, const char *name, s
 			return k->records.bytes;
 		}
 	return NULL;
-}
-
-void state_store_each(const struct state_store *s, state_name_fn *fn, void *arg)
-{
-	for (const struct kept *k = s->files, *next; k; k = next) {
-		next = k->next;
-		if (k->records.length && !state_manifest_lists(&s->manifest, k->file->name))
-			fn(arg, k->file->name);
-	}
-	state_manifest_each(&s->manifest, fn, arg);
 }
 
 void state_store_set_copied(struct state_store *s, bool copied)
@@ -105,17 +222,7 @@ char *state_store_on_disk(const struct state_store *s, const char *name, size_t 
 	return NULL;
 }
 
-static char *render(const struct kept *k, size_t *length)
-{
-	char *text = NULL;
-	FILE *out = open_memstream(&text, length);
-
-	k->file->write(k->owner, out);
-	fclose(out);
-	return text;
-}
-
-static char *copy(const struct kept *k, size_t *length)
+char *state_store_held(const struct kept *k, size_t *length)
 {
 	char *text = mem_alloc(k->held_length + 1, 1);
 
@@ -123,7 +230,7 @@ static char *copy(const struct kept *k, size_t *length)
 	return memcpy(text, k->held, k->held_length);
 }
 
-/* As take_up() would write it. */
+/* As fill() would have it written. */
 char *state_store_text(const struct state_store *s, const char *name, size_t *length)
 {
 	for (const struct kept *k = s->files; k; k = k->next) {
@@ -132,7 +239,7 @@ char *state_store_text(const struct state_store *s, const char *name, size_t *le
 		if (s->writable && k->failed && k->due && !k->in_memory && k->owner)
 			return render(k, length);
 		if (k->held)
-			return copy(k, length);
+			return state_store_held(k, length);
 	}
 	return state_store_on_disk(s, name, length);
 }
@@ -152,11 +259,13 @@ void state_store_expect_copy(struct state_store *s, bool expected)
 	s->expected = expected;
 }
 
-static bool hurry(struct state_store *s)
+bool state_store_passed_on(struct state_store *s)
 {
 	uint64_t now = loop_now_us(s->loop);
 	bool settled = true, sooner = false;
 
+	if (s->haste == STATE_CALM && !s->expected)
+		return true;
 	for (struct kept *k = s->files; k; k = k->next) {
 		settled &= !k->due && !k->held && !k->lane;
 		if ((k->due || k->held) && !k->failed && k->at_us > now) {
@@ -166,12 +275,5 @@ static bool hurry(struct state_store *s)
 	}
 	if (sooner) /* else it would put off what is under way */
 		state_store_schedule(s);
-	return settled;
-}
-
-bool state_store_passed_on(struct state_store *s)
-{
-	if (s->haste == STATE_CALM && !s->expected)
-		return true;
-	return hurry(s) && s->copied;
+	return settled && s->copied;
 }

@@ -4,17 +4,50 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
+#include <sys/stat.h>
+#include "fm/loop/log.h"
 #include "fm/state/state_file.h"
 #include "topology/base/mem.h"
 
-#define END_SIZE   44
-#define LARGEST	   (1 << 30)
-#define HEAD	   "# fmd state "
-#define HEAD_LEN   (sizeof(HEAD) - 1)
-#define END	   "# end "
-#define PIECE_SIZE 65536
+#define END_SIZE 44
+#define LARGEST	 (1 << 30)
+#define HEAD	 "# fmd state "
+#define HEAD_LEN (sizeof(HEAD) - 1)
+#define END	 "# end "
+
+/* ---- Lines in memory ------------------------------------------------------------------------- */
+
+void records_add(struct records *r, const char *bytes, size_t length)
+{
+	if (r->length + length > r->room) {
+		r->room = r->length + length + r->room / 2;
+		r->bytes = mem_resize(r->bytes, r->room, 1);
+	}
+	if (length)
+		memcpy(r->bytes + r->length, bytes, length);
+	r->length += length;
+}
+
+const char *records_line(const char **at, const char *end, size_t *length)
+{
+	const char *line = *at, *feed;
+
+	if (line == end)
+		return NULL;
+	feed = memchr(line, '\n', (size_t)(end - line));
+	*length = (size_t)(feed - line);
+	*at = feed + 1;
+	return line;
+}
+
+void records_drop(struct records *r, size_t length)
+{
+	if (!length)
+		return;
+	memmove(r->bytes, r->bytes + length, r->length - length);
+	r->length -= length;
+}
 
 /* ---- The sum --------------------------------------------------------------------------------- */
 
@@ -78,19 +111,13 @@ static const char *judge(const char *text, size_t size, const char *name, size_t
 	return sum == state_sum(text + *head, length) ? NULL : "wrong checksum";
 }
 
-static bool has_end(const char *text, size_t size)
-{
-	uint64_t length, sum;
-
-	return size >= END_SIZE && parse_end(text + size - END_SIZE, &length, &sum);
-}
-
 static enum state_result take(char *text, size_t size, const char *name, struct state_content *c)
 {
 	size_t head = 0;
+	uint64_t length, sum;
 
 	if (size < HEAD_LEN || memcmp(text, HEAD, HEAD_LEN) != 0) {
-		if (has_end(text, size)) {
+		if (size >= END_SIZE && parse_end(text + size - END_SIZE, &length, &sum)) {
 			c->why = "its first line is missing";
 			return STATE_DAMAGED;
 		}
@@ -106,27 +133,6 @@ static enum state_result take(char *text, size_t size, const char *name, struct 
 	text[c->length] = '\0';
 	c->bytes = text;
 	return STATE_WHOLE;
-}
-
-/*
- * What is not there, is no file or can't be read; *fd is -errno where it could not be opened. NULL:
- * it is open.
- */
-static const char *open_regular(const char *path, int *fd, off_t *size)
-{
-	struct stat st;
-
-	*fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
-	if (*fd < 0) {
-		*fd = -errno;
-		return strerror(-*fd);
-	}
-	if (fstat(*fd, &st))
-		return strerror(errno);
-	if (!S_ISREG(st.st_mode))
-		return "not a regular file";
-	*size = st.st_size;
-	return st.st_size > LARGEST ? "the file is too large" : NULL;
 }
 
 static bool read_whole(int fd, char *text, size_t size, const char **why)
@@ -150,21 +156,25 @@ static bool read_whole(int fd, char *text, size_t size, const char **why)
 enum state_result state_file_load(const char *path, const char *name, struct state_content *c)
 {
 	enum state_result said = STATE_DAMAGED;
-	off_t size = 0;
-	char *text;
-	int fd;
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	char *text = NULL;
+	struct stat st;
 
 	*c = (struct state_content){ 0 };
-	c->why = open_regular(path, &fd, &size);
-	if (fd == -ENOENT) {
-		c->why = NULL;
-		return STATE_ABSENT;
+	if (fd < 0) {
+		c->why = errno == ENOENT ? NULL : strerror(errno);
+		return c->why ? STATE_DAMAGED : STATE_ABSENT;
 	}
-	if (fd < 0)
-		return STATE_DAMAGED;
-	text = c->why ? NULL : mem_alloc((size_t)size + 1, 1);
-	if (text && read_whole(fd, text, (size_t)size, &c->why))
-		said = take(text, (size_t)size, name, c);
+	if (fstat(fd, &st))
+		c->why = strerror(errno);
+	else if (!S_ISREG(st.st_mode))
+		c->why = "not a regular file";
+	else if (st.st_size > LARGEST)
+		c->why = "the file is too large";
+	else
+		text = mem_alloc((size_t)st.st_size + 1, 1);
+	if (text && read_whole(fd, text, (size_t)st.st_size, &c->why))
+		said = take(text, (size_t)st.st_size, name, c);
 	close(fd);
 	if (!c->bytes)
 		free(text);
@@ -210,36 +220,60 @@ static int sync_folder(const char *path)
 	return status;
 }
 
-static int write_beside(const char *beside, const char *name, state_write_fn *write, void *arg)
-{
-	FILE *out = fopen(beside, "we");
-	int status = out ? 0 : -errno;
-
-	if (!out)
-		return status;
-	status = put(out, name, write, arg);
-	if (!status && (fflush(out) || fsync(fileno(out))))
-		status = -errno;
-	if (!status && ferror(out))
-		status = -EIO;
-	if (fclose(out) && !status)
-		status = -errno;
-	if (status)
-		unlink(beside);
-	return status;
-}
-
 int state_file_save(const char *path, const char *name, state_write_fn *write, void *arg)
 {
 	char *beside = mem_printf("%s.new", path);
-	int status = write_beside(beside, name, write, arg);
+	FILE *out = fopen(beside, "we");
+	int status = out ? put(out, name, write, arg) : -errno;
 
-	if (!status && rename(beside, path)) {
-		status = -errno;
-		unlink(beside);
+	if (out) {
+		if (!status && (fflush(out) || fsync(fileno(out))))
+			status = -errno;
+		if (!status && ferror(out))
+			status = -EIO;
+		if (fclose(out) && !status)
+			status = -errno;
+		if (!status && rename(beside, path))
+			status = -errno;
+		if (status)
+			unlink(beside);
 	}
 	if (!status)
 		status = sync_folder(path);
 	free(beside);
+	return status;
+}
+
+/* ---- The lock -------------------------------------------------------------------------------- */
+
+/*
+ * Where nobody can write (EROFS) such a fabric is managed by the state as it is, and each file that
+ * can't be written is an alert.
+ */
+int state_lock(const char *state_dir)
+{
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	char *path = mem_printf("%s/lock", state_dir);
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600), status = -1;
+
+	if (fd < 0 && errno == EROFS) {
+		status = 0;
+		log_line(LOG_CORE, LOG_ERR, "%s: %s: state is read and not kept", path,
+			 strerror(errno));
+	} else if (fd < 0) {
+		log_line(LOG_CORE, LOG_ERR, "%s: %s%s", path, strerror(errno),
+			 errno == EACCES ? ": state_dir and all in it are to be of the user fmd "
+					   "runs as (chown -R)"
+					 : "");
+	} else if (!fcntl(fd, F_SETLK, &lock)) {
+		status = 0; /* the descriptor stays open, and with it the lock */
+	} else {
+		lock.l_pid = 0;
+		fcntl(fd, F_GETLK, &lock);
+		log_line(LOG_CORE, LOG_ERR, "%s: another fmd (process %d) uses this state_dir",
+			 path, (int)lock.l_pid);
+		close(fd);
+	}
+	free(path);
 	return status;
 }

@@ -51,4 +51,27 @@ int state_file_save(const char *path, const char *name, state_write_fn *write, v
 /* 64 bits over any bytes; changes for certain where one bit does. */
 uint64_t state_sum(const void *bytes, size_t length);
 
+/* Whole lines, one behind the other, in memory that grows. Zero-initialised is empty. */
+struct records {
+	char *bytes; /* its own, NULL while there was none; free() gives it back */
+	size_t length, room;
+};
+
+/* Copies the bytes behind those that are there. */
+void records_add(struct records *records, const char *bytes, size_t length);
+/*
+ * Returns the line at *at, which ends before `end`, and moves *at behind it; NULL: that is `end`.
+ * length: without the line feed. A pointer into the bytes.
+ */
+const char *records_line(const char **at, const char *end, size_t *length);
+/* Takes the oldest so many bytes away; length: at most records->length. */
+void records_drop(struct records *records, size_t length);
+
+/*
+ * The file `lock`: one daemon a state_dir, for two would write each other's files. Returns 0: the
+ * lock is this process's until it ends, however that ends, or state_dir is on a read-only file
+ * system, where nobody writes. -1: it is not to be used; the log has the reason.
+ */
+int state_lock(const char *state_dir);
+
 #endif

@@ -60,15 +60,7 @@ static void move(struct state_store *s, unsigned from)
 		}
 }
 
-/* Behind a gap: what it did not take. */
-static void fill_gap(struct state_store *s)
-{
-	for (struct kept *k = s->files; k; k = k->next)
-		if (k->records.length)
-			add_again(s, k);
-}
-
-/* Each is `WORD NAME TEXT`, as keep_unknown() has put it there; no NUL ends the last one. */
+/* Each is `WORD NAME TEXT`, as take() has put it there; no NUL ends the last one. */
 static void move_unknown(struct state_store *s)
 {
 	const char *at = s->unknown.bytes, *end = at + s->unknown.length, *line;
@@ -86,34 +78,25 @@ static void move_unknown(struct state_store *s)
 	}
 }
 
-/* What is left where nothing waits to be saved is not worth another segment. */
-static bool is_worth_a_turn(const struct state_store *s)
-{
-	unsigned current = journal_segment(s->journal);
-	size_t size = journal_size(s->journal, current);
-
-	if (!size && !journal_has_gap(s->journal))
-		return false;
-	return size > JOURNAL_LARGE || journal_has_gap(s->journal) ||
-	       (!is_needed(s, current) && !s->unknown.length);
-}
-
 static void review(struct state_store *s)
 {
-	unsigned other = !journal_segment(s->journal);
+	unsigned current = journal_segment(s->journal), other = !current;
+	size_t size = journal_size(s->journal, current);
 	bool gap = journal_has_gap(s->journal);
 
 	if (journal_size(s->journal, other) && !is_needed(s, other))
 		journal_clear_other(s->journal);
-	if (!is_worth_a_turn(s) || !journal_can_turn(s->journal))
+	/* What is left where nothing waits to be saved is not worth another segment. */
+	if (!gap && size <= JOURNAL_LARGE && (!size || is_needed(s, current) || s->unknown.length))
 		return;
-	other = journal_segment(s->journal);
-	journal_turn(s->journal);
-	if (gap)
-		fill_gap(s);
-	move(s, other);
+	if (!journal_turn(s->journal))
+		return;
+	for (struct kept *k = gap ? s->files : NULL; k; k = k->next)
+		if (k->records.length) /* what it did not take behind the gap */
+			add_again(s, k);
+	move(s, current);
 	move_unknown(s);
-	if (!is_needed(s, other))
+	if (!is_needed(s, current))
 		journal_clear_other(s->journal);
 }
 
@@ -148,63 +131,49 @@ void state_journal_saved(struct state_store *s, struct kept *k)
 
 static void wrote(void *arg, int status)
 {
-	const struct state_store *s = arg;
+	struct state_store *s = arg;
 
-	state_alerts_wrote(s->alerts, "journal", status);
+	state_alerts_wrote(s, "journal", status);
 }
 
 /* ---- What an earlier life left --------------------------------------------------------------- */
-
-static void take_saved(struct state_store *s, const struct journal_line *line)
-{
-	struct kept *k = state_store_named(s, line->name);
-	uint64_t seq = strtoull(line->text, NULL, 10); /* a line feed ends it */
-
-	k->saved = seq > k->saved ? seq : k->saved;
-}
-
-static void take_record(struct state_store *s, unsigned segment, const struct journal_line *line)
-{
-	struct kept *k = state_store_named(s, line->name);
-
-	if (line->seq <= k->saved)
-		return;
-	records_add(&k->records, line->text, line->length);
-	records_add(&k->records, "\n", 1);
-	k->recorded = k->in_segment[segment] = line->seq;
-}
-
-static void keep_unknown(struct state_store *s, const struct journal_line *line)
-{
-	if (s->unknown.length + line->length > UNKNOWN_MOST)
-		return;
-	records_add(&s->unknown, line->word, strlen(line->word));
-	records_add(&s->unknown, " ", 1);
-	records_add(&s->unknown, line->name, strlen(line->name));
-	records_add(&s->unknown, " ", 1);
-	records_add(&s->unknown, line->text, line->length);
-	records_add(&s->unknown, "\n", 1);
-}
 
 /* First what was saved, then what was not. */
 static void take(void *arg, unsigned pass, unsigned segment, const struct journal_line *line)
 {
 	bool saved = !strcmp(line->word, JOURNAL_SAVED);
-	bool record = !strcmp(line->word, JOURNAL_RECORD);
 	struct state_store *s = arg;
+	struct kept *k;
 
-	if (!pass && saved)
-		take_saved(s, line);
-	else if (pass && record)
-		take_record(s, segment, line);
-	else if (pass && !saved)
-		keep_unknown(s, line);
+	if (!pass && saved) {
+		uint64_t seq = strtoull(line->text, NULL, 10); /* a line feed ends it */
+
+		k = state_store_named(s, line->name);
+		k->saved = seq > k->saved ? seq : k->saved;
+	} else if (pass && !strcmp(line->word, JOURNAL_RECORD)) {
+		k = state_store_named(s, line->name);
+		if (line->seq <= k->saved)
+			return;
+		records_add(&k->records, line->text, line->length);
+		records_add(&k->records, "\n", 1);
+		k->recorded = k->in_segment[segment] = line->seq;
+	} else if (pass && !saved && s->unknown.length + line->length <= UNKNOWN_MOST) {
+		records_add(&s->unknown, line->word, strlen(line->word));
+		records_add(&s->unknown, " ", 1);
+		records_add(&s->unknown, line->name, strlen(line->name));
+		records_add(&s->unknown, " ", 1);
+		records_add(&s->unknown, line->text, line->length);
+		records_add(&s->unknown, "\n", 1);
+	}
 }
 
-static void report(struct state_store *s, const struct journal_found *found)
+void state_journal_open(struct state_store *s)
 {
+	struct journal_found found;
 	size_t records = 0;
 
+	s->journal = journal_new(s->loop, s->folder, wrote, s);
+	found = journal_replay(s->journal, take, s);
 	for (const struct kept *k = s->files; k; k = k->next)
 		for (size_t i = 0; i < k->records.length; i++)
 			records += k->records.bytes[i] == '\n';
@@ -212,19 +181,9 @@ static void report(struct state_store *s, const struct journal_found *found)
 		log_line(LOG_CORE, LOG_NOTICE,
 			 "state_dir: %zu changes that no file has yet are taken from the journal",
 			 records);
-	if (found->damaged >= 0)
-		state_alerts_lost(s->alerts, journal_name((unsigned)found->damaged), found->why,
-				  found->kept, "");
-}
-
-void state_journal_open(struct state_store *s)
-{
-	struct journal_found found;
-
-	s->journal = journal_new(s->loop, s->folder, wrote, s);
-	found = journal_replay(s->journal, take, s);
-	report(s, &found);
 	if (found.damaged >= 0) { /* it begins anew, with what was read of it */
+		state_alerts_lost(s, journal_name((unsigned)found.damaged), found.why, found.kept,
+				  "");
 		move(s, (unsigned)found.damaged);
 		move_unknown(s);
 	}

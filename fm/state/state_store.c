@@ -3,13 +3,54 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <unistd.h>
 #include "fm/loop/log.h"
 #include "fm/state/state_copy.h"
 #include "fm/state/state_store_own.h"
 #include "topology/base/mem.h"
+
+/* ---- The list of files that the store knows, by name ----------------------------------------- */
+
+static void free_foreign(struct kept *k)
+{
+	free((char *)k->file->name);
+	free((struct state_file *)k->file);
+	k->foreign = false;
+}
+
+struct kept *state_store_kept(struct state_store *s, const struct state_file *file)
+{
+	struct kept **link = &s->files;
+
+	while (*link && strcmp((*link)->file->name, file->name) != 0)
+		link = &(*link)->next;
+	if (!*link)
+		*link = mem_alloc(1, sizeof(**link));
+	else if ((*link)->foreign)
+		free_foreign(*link);
+	(*link)->file = file;
+	return *link;
+}
+
+struct kept *state_store_named(struct state_store *s, const char *name)
+{
+	struct state_file *file;
+	struct kept *k = s->files;
+
+	while (k && strcmp(k->file->name, name) != 0)
+		k = k->next;
+	if (k)
+		return k;
+	file = mem_alloc(1, sizeof(*file));
+	*file = (struct state_file){ .name = mem_strdup(name) };
+	k = state_store_kept(s, file);
+	k->foreign = true;
+	return k;
+}
+
+/* ---- State store ----------------------------------------------------------------------------- */
 
 #define REAP_MIN_US 1000 /* a small file on a good disk */
 #define REAP_MAX_US 100000
@@ -18,36 +59,6 @@
 char *state_store_path(const struct state_store *s, const char *name)
 {
 	return mem_printf("%s/%s", s->folder, name);
-}
-
-/* ---- The manifest ---------------------------------------------------------------------------- */
-
-void state_store_lose_manifest(struct state_store *s, const char *why)
-{
-	s->has_manifest = true;
-	state_alerts_lost(s->alerts, STATE_MANIFEST, why, NULL, "");
-}
-
-static void read_manifest(struct state_store *s)
-{
-	char *path = state_store_path(s, STATE_MANIFEST);
-	struct state_content c;
-	enum state_result said = state_manifest_load(&s->manifest, path, &c);
-
-	s->has_manifest = said == STATE_WHOLE;
-	if (said != STATE_WHOLE && said != STATE_ABSENT)
-		state_store_lose_manifest(
-			s, said == STATE_OLD ? "its first and last line are missing" : c.why);
-	free(path);
-}
-
-static int write_manifest(struct state_store *s)
-{
-	char *path = state_store_path(s, STATE_MANIFEST);
-	int status = state_manifest_save(&s->manifest, path);
-
-	free(path);
-	return status;
 }
 
 /* ---- Which to write, and when ---------------------------------------------------------------- */
@@ -68,16 +79,7 @@ static bool wants(const struct state_store *s, const struct kept *k)
 	return (k->held || (is_live(k) && s->writable)) && !k->lane;
 }
 
-/* When the manifest is written alone, if no file takes it along. */
-static uint64_t manifest_us(const struct state_store *s)
-{
-	uint64_t soon = loop_now_us(s->loop) + MANIFEST_US;
-
-	return s->manifest_at_us > soon ? s->manifest_at_us : soon;
-}
-
-/* The next time that something is to be done; UINT64_MAX = never. */
-static uint64_t next_us(const struct state_store *s)
+void state_store_schedule(struct state_store *s)
 {
 	uint64_t now = loop_now_us(s->loop), next = UINT64_MAX;
 
@@ -87,33 +89,28 @@ static uint64_t next_us(const struct state_store *s)
 	for (const struct kept *k = s->files; k; k = k->next)
 		if (wants(s, k) && !s->lanes[lane_of(k->file)].pid && k->at_us < next)
 			next = k->at_us;
-	if (s->manifest_due && !s->lanes[AT_ONCE].pid && manifest_us(s) < next)
-		next = manifest_us(s);
-	return next;
-}
+	if (s->manifest.due && !s->lanes[AT_ONCE].pid) { /* alone, if no file takes it along */
+		uint64_t soon = now + MANIFEST_US;
 
-void state_store_schedule(struct state_store *s)
-{
-	uint64_t now = loop_now_us(s->loop), next = next_us(s);
-
+		soon = s->manifest.at_us > soon ? s->manifest.at_us : soon;
+		next = soon < next ? soon : next;
+	}
 	if (next == UINT64_MAX)
 		loop_timer_stop(s->timer);
 	else
 		loop_timer_set(s->timer, next > now ? next - now : 0);
 }
 
-static bool is_waited_for(const struct state_store *s, const struct state_file *file)
-{
-	return s->haste == STATE_HASTE_ALL || (s->haste == STATE_HASTE && !file->record);
-}
-
+/* Of `us`, as long as it does gather: less where another manager waits for it. */
 static uint64_t gather_us(const struct state_store *s, const struct kept *k, uint64_t us)
 {
 	uint64_t least = STATE_SHARE * k->took_us;
 
 	if (least < STATE_HASTE_US)
 		least = STATE_HASTE_US;
-	return is_waited_for(s, k->file) && least < us ? least : us;
+	if (s->haste == STATE_CALM || (s->haste == STATE_HASTE && k->file->record))
+		return us;
+	return least < us ? least : us;
 }
 
 void state_store_changed(struct state_store *s, const struct state_file *file, void *owner)
@@ -152,39 +149,21 @@ bool state_store_is_due(const struct state_store *s, const struct state_file *fi
 	return state_store_kept((struct state_store *)s, file)->due;
 }
 
-void state_store_report(const struct state_store *s, const char *name, json_t *result)
-{
-	const char *error = state_alerts_error(s->alerts, name);
-
-	if (error)
-		json_object_set_new(result, "not_saved", json_string(error));
-}
-
-static bool is_in_journal(const struct state_store *s, const struct kept *k)
-{
-	return !k->untold && !k->lane_untold && journal_is_written(s->journal);
-}
-
 bool state_store_waits(const struct state_store *s, const char *name)
 {
 	for (const struct kept *k = s->files; k; k = k->next)
 		if (!strcmp(k->file->name, name))
 			return k->held ||
-			       ((k->lane || (k->due && !k->failed)) && !is_in_journal(s, k));
+			       ((k->lane || (k->due && !k->failed)) &&
+				(k->untold || k->lane_untold || !journal_is_written(s->journal)));
 	return false;
 }
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
-struct source { /* of a file's content */
-	const struct state_store *store;
-	const struct kept *kept;
-};
-
-static void write_content(void *arg, FILE *out)
+static void write_content(void *kept, FILE *out)
 {
-	const struct source *source = arg;
-	const struct kept *k = source->kept;
+	const struct kept *k = kept;
 
 	if (k->held)
 		fwrite(k->held, 1, k->held_length, out);
@@ -192,39 +171,20 @@ static void write_content(void *arg, FILE *out)
 		k->file->write(k->owner, out);
 }
 
-static int write_file(struct state_store *s, const struct kept *k)
+static int write_file(struct state_store *s, struct kept *k)
 {
-	struct source source = { s, k };
 	char *path = state_store_path(s, k->file->name);
-	int status = state_file_save(path, k->file->name, write_content, &source);
+	int status = state_file_save(path, k->file->name, write_content, k);
 
 	free(path);
 	return status;
 }
 
-/* What is live is newer than what is held. */
-static void take_up(struct state_store *s, struct kept *k, bool live)
+static void drop_held(struct kept *k)
 {
-	k->lane_held = !live;
-	k->lane_records = live ? k->records.length : k->held_records;
-	k->lane_recorded = live ? k->recorded : k->held_recorded;
-	k->lane_untold = k->untold;
-	k->untold = false;
-	if (live) {
-		free(k->held);
-		k->held = NULL;
-		k->held_records = 0;
-		s->manifest_due |= state_manifest_note(&s->manifest, k->file, k->owner);
-	}
-	if (live || k->in_memory)
-		k->due = k->in_memory = k->reform = false;
-}
-
-/* The oldest so many bytes: the disk has them. */
-static void drop_records(struct kept *k, size_t length)
-{
-	records_drop(&k->records, length);
-	k->held_records -= length < k->held_records ? length : k->held_records;
+	free(k->held);
+	k->held = NULL;
+	k->held_records = 0;
 }
 
 static void wrote(struct state_store *s, struct kept *k, int status)
@@ -235,34 +195,22 @@ static void wrote(struct state_store *s, struct kept *k, int status)
 		k->due |= !k->lane_held && k->owner;
 		k->at_us = s->retry_us ? loop_now_us(s->loop) + s->retry_us : UINT64_MAX;
 	} else {
-		drop_records(k, k->lane_records);
+		records_drop(&k->records, k->lane_records);
+		k->held_records -=
+			k->lane_records < k->held_records ? k->lane_records : k->held_records;
 		k->saved = k->lane_recorded;
-		if (k->lane_held) {
-			free(k->held);
-			k->held = NULL;
-			k->held_records = 0;
-		}
+		if (k->lane_held)
+			drop_held(k);
 	}
 	k->lane_records = 0;
 	k->news |= !status && k->lane_untold;
 	k->lane_held = k->lane_untold = false;
 	if (!status)
 		state_journal_saved(s, k);
-	state_alerts_wrote(s->alerts, k->file->name, status);
+	state_alerts_wrote(s, k->file->name, status);
 	for (unsigned i = 0; i < STATE_LISTENERS; i++)
 		if (s->listeners[i].wrote)
 			s->listeners[i].wrote(s->listeners[i].arg, k->file->name, status);
-}
-
-/*
- * A child that outlives its daemon for a moment must not hold the sockets that the daemon listened
- * on: the next daemon would find its addresses in use.
- */
-static void close_all_but(int fd)
-{
-	if (fd > STDERR_FILENO + 1)
-		close_range(STDERR_FILENO + 1, fd - 1, 0);
-	close_range(fd + 1, ~0U, 0);
 }
 
 /* The child: one status a file, in their order. The manifest goes last: what it lists is there. */
@@ -271,7 +219,13 @@ static void write_and_exit(struct state_store *s, const struct lane *lane, int s
 	bool all = true;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL); /* the next daemon writes beside as well */
-	close_all_but(said);
+	/*
+	 * A child that outlives its daemon for a moment must not hold the sockets that the daemon
+	 * listened on: the next daemon would find its addresses in use.
+	 */
+	if (said > STDERR_FILENO + 1)
+		close_range(STDERR_FILENO + 1, said - 1, 0);
+	close_range(said + 1, ~0U, 0);
 	for (unsigned i = 0; i < lane->count; i++) {
 		int status = write_file(s, lane->files[i]);
 
@@ -279,7 +233,7 @@ static void write_and_exit(struct state_store *s, const struct lane *lane, int s
 		if (write(said, &status, sizeof(status)) != sizeof(status))
 			_exit(1);
 	}
-	_exit(lane->lists && (!all || write_manifest(s)));
+	_exit(lane->lists && (!all || state_manifest_write(s)));
 }
 
 static void write_here(struct state_store *s, struct lane *lane)
@@ -290,25 +244,20 @@ static void write_here(struct state_store *s, struct lane *lane)
 		k->lane = NULL;
 		wrote(s, k, write_file(s, k));
 	}
-	if (s->manifest_due) {
-		s->manifest_due = write_manifest(s) != 0;
-		s->has_manifest |= !s->manifest_due;
+	if (s->manifest.due) {
+		s->manifest.due = state_manifest_write(s) != 0;
+		s->manifest.on_disk |= !s->manifest.due;
 	}
 	lane->count = 0;
-}
-
-/* Only one of them at a time. */
-static bool may_list(const struct state_store *s)
-{
-	return s->manifest_due && loop_now_us(s->loop) >= s->manifest_at_us &&
-	       !s->lanes[AT_ONCE].lists && !s->lanes[GATHERED].lists;
 }
 
 static void start(struct state_store *s, struct lane *lane)
 {
 	int ends[2] = { -1, -1 };
 
-	lane->lists = may_list(s);
+	/* Only one of them at a time. */
+	lane->lists = s->manifest.due && loop_now_us(s->loop) >= s->manifest.at_us &&
+		      !s->lanes[AT_ONCE].lists && !s->lanes[GATHERED].lists;
 	if (!lane->count && !lane->lists)
 		return;
 	if (pipe(ends) == 0)
@@ -328,7 +277,7 @@ static void start(struct state_store *s, struct lane *lane)
 	lane->said = ends[0];
 	lane->began_us = loop_now_us(s->loop);
 	lane->wait_us = REAP_MIN_US;
-	s->manifest_due &= !lane->lists;
+	s->manifest.due &= !lane->lists;
 }
 
 static void fill(struct state_store *s, unsigned number, bool all)
@@ -337,9 +286,21 @@ static void fill(struct state_store *s, unsigned number, bool all)
 	uint64_t now = loop_now_us(s->loop);
 
 	for (struct kept *k = s->files; k && lane->count < LANE_FILES; k = k->next) {
+		bool live = is_live(k) && s->writable; /* newer than what is held */
+
 		if (!wants(s, k) || lane_of(k->file) != number || (!all && k->at_us > now))
 			continue;
-		take_up(s, k, is_live(k) && s->writable);
+		k->lane_held = !live;
+		k->lane_records = live ? k->records.length : k->held_records;
+		k->lane_recorded = live ? k->recorded : k->held_recorded;
+		k->lane_untold = k->untold;
+		k->untold = false;
+		if (live) {
+			drop_held(k);
+			state_manifest_note(s, k->file, k->owner);
+		}
+		if (live || k->in_memory)
+			k->due = k->in_memory = k->reform = false;
 		k->lane = lane;
 		lane->files[lane->count++] = k;
 	}
@@ -347,19 +308,20 @@ static void fill(struct state_store *s, unsigned number, bool all)
 
 /* ---- Children that end ----------------------------------------------------------------------- */
 
-/* With retry_us 0 the next change of what it lists brings it again, and that alone. */
-static void manifest_wrote(struct state_store *s, int code)
-{
-	s->has_manifest |= !code;
-	s->manifest_at_us = code ? loop_now_us(s->loop) + s->retry_us : 0;
-	s->manifest_due |= code && s->retry_us;
-}
-
-static void close_lane(struct state_store *s, struct lane *lane, int code)
+/* False: it is at it still. */
+static bool reap(struct state_store *s, struct lane *lane, int how)
 {
 	unsigned count = lane->count;
 	struct kept *files[LANE_FILES];
+	int end = 0, code;
+	pid_t done;
 
+	do
+		done = waitpid(lane->pid, &end, how);
+	while (done < 0 && errno == EINTR);
+	if (!done)
+		return false;
+	code = done > 0 && WIFEXITED(end) ? WEXITSTATUS(end) : EIO;
 	memcpy(files, lane->files, sizeof(files));
 	lane->pid = 0;
 	lane->count = 0;
@@ -373,30 +335,13 @@ static void close_lane(struct state_store *s, struct lane *lane, int code)
 		wrote(s, files[i], status);
 	}
 	close(lane->said);
-	if (lane->lists)
-		manifest_wrote(s, code);
+	if (lane->lists) { /* with retry_us 0 the next change of what it lists brings it again */
+		s->manifest.on_disk |= !code;
+		s->manifest.at_us = code ? loop_now_us(s->loop) + s->retry_us : 0;
+		s->manifest.due |= code && s->retry_us;
+	}
 	lane->lists = false;
-}
-
-/* False: it is at it still. */
-static bool reap(struct state_store *s, struct lane *lane, int how)
-{
-	int status = 0;
-	pid_t done;
-
-	do
-		done = waitpid(lane->pid, &status, how);
-	while (done < 0 && errno == EINTR);
-	if (!done)
-		return false;
-	close_lane(s, lane, done > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : EIO);
 	return true;
-}
-
-/* In a simulated loop time stands still while a child works. */
-static int patience(const struct state_store *s)
-{
-	return loop_is_simulated(s->loop) ? 0 : WNOHANG;
 }
 
 static void step(void *arg)
@@ -406,7 +351,8 @@ static void step(void *arg)
 	for (unsigned i = 0; i < LANES; i++) {
 		struct lane *lane = &s->lanes[i];
 
-		if (lane->pid && !reap(s, lane, patience(s)))
+		/* In a simulated loop time stands still while a child works. */
+		if (lane->pid && !reap(s, lane, loop_is_simulated(s->loop) ? 0 : WNOHANG))
 			lane->wait_us =
 				lane->wait_us < REAP_MAX_US / 2 ? 2 * lane->wait_us : REAP_MAX_US;
 		if (lane->pid)
@@ -428,7 +374,7 @@ void state_store_render(struct state_store *s, struct kept *k)
 	free(k->held);
 	k->held = NULL;
 	out = open_memstream(&k->held, &k->held_length);
-	s->manifest_due |= state_manifest_note(&s->manifest, k->file, k->owner);
+	state_manifest_note(s, k->file, k->owner);
 	k->file->write(k->owner, out);
 	fclose(out);
 	k->held_records = k->records.length;
@@ -469,33 +415,34 @@ struct state_store *state_store_new(struct loop *loop, const char *folder, struc
 {
 	struct state_store *s = mem_alloc(1, sizeof(*s));
 
-	*s = (struct state_store){ .loop = loop, .folder = mem_strdup(folder), .writable = true };
+	*s = (struct state_store){ .loop = loop,
+				   .folder = mem_strdup(folder),
+				   .alerts = alerts,
+				   .events = events,
+				   .writable = true };
 	s->timer = loop_timer_new(loop, step, s);
 	s->push = loop_timer_new(loop, state_push_due, s);
-	s->alerts = state_alerts_new(loop, alerts, events);
-	read_manifest(s);
+	s->recheck = loop_timer_new(loop, state_lost_check, s);
+	state_manifest_read(s);
 	state_journal_open(s);
 	return s;
 }
 
-static void set_listener(struct state_store *s, const void *of, state_wrote_fn *fn, void *arg)
+void state_store_listen(struct state_store *s, state_wrote_fn *fn, void *arg)
 {
 	for (unsigned i = 0; i < STATE_LISTENERS; i++)
-		if (s->listeners[i].arg == of) {
+		if (!s->listeners[i].wrote) {
 			s->listeners[i].wrote = fn;
 			s->listeners[i].arg = arg;
 			return;
 		}
 }
 
-void state_store_listen(struct state_store *s, state_wrote_fn *fn, void *arg)
-{
-	set_listener(s, NULL, fn, arg);
-}
-
 void state_store_unlisten(struct state_store *s, const void *arg)
 {
-	set_listener(s, arg, NULL, NULL);
+	for (unsigned i = 0; i < STATE_LISTENERS; i++)
+		if (s->listeners[i].arg == arg)
+			s->listeners[i].wrote = NULL;
 }
 
 void state_store_set_writable(struct state_store *s, bool writable)
@@ -520,11 +467,20 @@ void state_store_free(struct state_store *s)
 		}
 	loop_timer_free(s->timer);
 	loop_timer_free(s->push);
+	loop_timer_free(s->recheck);
 	journal_free(s->journal);
 	free(s->unknown.bytes);
-	state_store_kept_free(s);
-	state_manifest_fini(&s->manifest);
-	state_alerts_free(s->alerts);
+	while (s->files) {
+		struct kept *k = s->files;
+
+		s->files = k->next;
+		if (k->foreign)
+			free_foreign(k);
+		free(k->held);
+		free(k->records.bytes);
+		free(k);
+	}
+	state_read_free(s);
 	free(s->folder);
 	free(s);
 }

@@ -51,7 +51,7 @@ struct state_file {
 
 /*
  * loop, alerts and events are borrowed. What can't be written is a trouble, what was lost is an
- * alert (state_alerts.h). Writable at first, and nothing is tried again before state_store_retry().
+ * alert. Writable at first, and nothing is tried again before state_store_retry().
  */
 struct state_store *state_store_new(struct loop *loop, const char *folder, struct alerts *alerts,
 				    struct event_log *events);

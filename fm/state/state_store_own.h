@@ -3,12 +3,14 @@
 #ifndef FMD_STATE_STATE_STORE_OWN_H
 #define FMD_STATE_STATE_STORE_OWN_H
 
+#include <stdbool.h>
 #include <sys/types.h>
+#include "fm/events/alert.h"
+#include "fm/events/event_log.h"
+#include "fm/loop/loop.h"
 #include "fm/state/journal.h"
-#include "fm/state/records.h"
-#include "fm/state/state_alerts.h"
 #include "fm/state/state_copy.h"
-#include "fm/state/state_manifest.h"
+#include "fm/state/state_file.h"
 #include "fm/state/state_store.h"
 
 #define LANE_FILES 16
@@ -56,10 +58,22 @@ struct lane {
 	uint64_t wait_us; /* before it is looked at again */
 };
 
+/* Which files of state_dir were ever written, and a summary of each (state_store.h). */
+#define STATE_MANIFEST "manifest"
+struct state_manifest {
+	struct listed *list;
+	bool on_disk;	/* or it was lost and that was reported */
+	bool due;	/* it differs from what is on disk or on its way */
+	uint64_t at_us; /* written not before: the latest try failed */
+};
+
 struct state_store {
 	struct loop *loop;
 	char *folder;
-	struct state_alerts *alerts;
+	struct alerts *alerts;
+	struct event_log *events;
+	struct lost_file *lost;	    /* files that were lost, of which something is kept.. */
+	struct loop_timer *recheck; /* ..until it was taken away */
 	struct {
 		state_wrote_fn *wrote; /* NULL = a free place */
 		void *arg;
@@ -79,9 +93,6 @@ struct state_store {
 	struct journal *journal;
 	struct records unknown; /* lines of the journal that this version does not know */
 	struct state_manifest manifest;
-	bool has_manifest; /* there is one on disk, or it was lost and that was reported */
-	bool manifest_due;
-	uint64_t manifest_at_us; /* not before: the latest try failed */
 	struct lane lanes[LANES];
 	struct loop_timer *timer;
 };
@@ -91,30 +102,60 @@ struct state_store {
 /* Before what another manager sent is written: more of it follows. */
 #define STATE_PUT_US 200000
 
+/* state_store.c */
 /* Something may be due sooner by now: sets the timer for it. */
 void state_store_schedule(struct state_store *store);
 /* Where that file of state_dir is; the text is the caller's. */
 char *state_store_path(const struct state_store *store, const char *name);
-/* state_kept.c: what the store has of that file, borrowed; made when asked for, so never NULL. */
+/* What the store has of that file, borrowed; made when asked for, so never NULL. */
 struct kept *state_store_kept(struct state_store *store, const struct state_file *file);
-/* What it holds now is `held`. Its owner is there. */
-void state_store_render(struct state_store *store, struct kept *kept);
 /* The same by name; of a file that has no owner yet it is made with that name alone. */
 struct kept *state_store_named(struct state_store *store, const char *name);
-void state_store_kept_free(struct state_store *store); /* all of them; there are none then */
+/* What it holds now is `held`. Its owner is there. */
+void state_store_render(struct state_store *store, struct kept *kept);
+
+/* state_copy.c */
+/* A copy of what is held, the caller's; a 0 follows it. */
+char *state_store_held(const struct kept *kept, size_t *length);
 /* What of its records the disk does not have, nor what is held; and they go to file->record(). */
 struct records state_store_records_left(const struct kept *kept);
 void state_store_records_apply(struct state_store *store, struct kept *kept, void *owner);
-/* state_push.c: the file, which has changed, goes to the follower soon, if it is small. */
+/* The file, which has changed, goes to the follower soon, if it is small. */
 void state_push_changed(struct state_store *store, struct kept *kept);
 void state_push_due(void *store); /* of the timer */
-/* state_journal.c: opens it, and takes what an earlier life left of it. */
+
+/* state_journal.c */
+/* Opens it, and takes what an earlier life left of it. */
 void state_journal_open(struct state_store *store);
 /* A record of that file, without its end, was added to kept->records. False: it is lost. */
 bool state_journal_record(struct state_store *store, struct kept *kept, const char *line,
 			  size_t length);
 /* The disk has the file up to kept->saved. */
 void state_journal_saved(struct state_store *store, struct kept *kept);
-void state_store_lose_manifest(struct state_store *store, const char *why); /* an alert, once */
+
+/*
+ * state_read.c: what operators hear of files. One that can't be written is a trouble until it can;
+ * one that was lost is an alert, until what is left of it (NAME.bad) was taken away; one without
+ * its first and last line is an event.
+ */
+/* A write has ended: status 0 or -errno. */
+void state_alerts_wrote(struct state_store *store, const char *name, int status);
+/*
+ * It is not what was written, and is not used. kept: where it is now, NULL = nowhere; summary: what
+ * is known of it, "" = nothing.
+ */
+void state_alerts_lost(struct state_store *store, const char *name, const char *why,
+		       const char *kept, const char *summary);
+void state_lost_check(void *store); /* of the timer */
+
+/* The manifest: takes over what is on disk. It writes its file: 0 or -errno. */
+void state_manifest_read(struct state_store *store);
+int state_manifest_write(struct state_store *store);
+/* True: a file of that name was written once. */
+bool state_manifest_lists(const struct state_store *store, const char *name);
+/* The file is about to be written: the manifest is due if it is another by that. */
+void state_manifest_note(struct state_store *store, const struct state_file *file,
+			 const void *owner);
+void state_read_free(struct state_store *store); /* what these keep; ends no alert */
 
 #endif

@@ -7,7 +7,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fm/state/journal_line.h"
+#include "fm/state/journal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
