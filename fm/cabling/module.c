@@ -235,7 +235,7 @@ static void timer_cb(void *arg)
 			compared(r, lines);
 		return;
 	}
-	r->child = child_start(r->children, &ops, r);
+	r->child = child_start(r->children, &ops, r, -1);
 	if (!r->child) {
 		r->stale = true;
 		loop_timer_set(r->timer, QUIET_US);

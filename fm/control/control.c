@@ -328,7 +328,7 @@ static void answer_by_child(struct client *c, const struct command *command, jso
 {
 	c->command = command;
 	c->args = json_incref(args);
-	c->child = child_start(c->control->children, &child_ops, c);
+	c->child = child_start(c->control->children, &child_ops, c, -1);
 	if (c->child)
 		return;
 	json_decref(c->args);
@@ -562,7 +562,7 @@ static void client_settle(struct client *c)
 	client_flush(c);
 	if (c->text_due && !bytes_held(&c->out) && !c->broken) {
 		c->text_due = false;
-		c->child = child_start_into(c->control->children, &text_ops, c, c->fd);
+		c->child = child_start(c->control->children, &text_ops, c, c->fd);
 		c->broken = !c->child;
 	}
 	if (c->broken || (c->eof && !client_busy(c) && !bytes_held(&c->out))) {

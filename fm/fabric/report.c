@@ -141,6 +141,7 @@ static json_t *past_json(const struct fabric *f)
 
 json_t *fabric_status(const struct fabric *f)
 {
+	const struct loop_held longest = loop_longest(f->loop);
 	json_t *doc = json_pack(
 		"{ss sb ss si}", "state", state_name(f->progress.state), "fabric_up",
 		f->progress.state == FABRIC_UP || f->progress.state == FABRIC_CHANGING, "engine",
@@ -164,10 +165,9 @@ json_t *fabric_status(const struct fabric *f)
 	json_object_set_new(
 		doc, "uptime_s",
 		json_integer((loop_now_us(f->loop) - f->progress.started_us) / 1000000));
-	json_object_set_new(doc, "loop_longest_us", json_integer(loop_longest_us(f->loop)));
+	json_object_set_new(doc, "loop_longest_us", json_integer(longest.us));
 	json_object_set_new(doc, "loop_longest_step",
-			    loop_longest_step(f->loop) ? json_string(loop_longest_step(f->loop))
-						       : json_null());
+			    longest.what ? json_string(longest.what) : json_null());
 	json_object_set_new(doc, "rss_kb", json_integer(resident_kb()));
 	MODULES_CALL(f->modules, status, doc);
 	return doc;

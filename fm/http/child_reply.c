@@ -161,7 +161,7 @@ void child_reply_start(void *requests)
 	if (!oldest)
 		return;
 	oldest->waits = false;
-	oldest->child = child_start(all->children, &child_ops, oldest);
+	oldest->child = child_start(all->children, &child_ops, oldest, -1);
 	oldest->started = oldest->child;
 	if (!oldest->child)
 		request_resume(&oldest->request);

@@ -19,10 +19,10 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <unistd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <unistd.h>
 #include "fm/loop/child.h"
 #include "topology/base/mem.h"
 
@@ -49,26 +49,6 @@ struct child {
 	bool paused;
 };
 
-/*
- * Sets what the parent's loop caught back to the default; what it ignored stays so, and so does the
- * sandbox's handler of refused calls.
- */
-static void release_signals(void)
-{
-	struct sigaction action;
-
-	for (int signum = 1; signum < NSIG; signum++)
-		if (signum != SIGSYS && !sigaction(signum, NULL, &action) &&
-		    action.sa_handler != SIG_IGN)
-			signal(signum, SIG_DFL);
-}
-
-static void close_between(int first, int last)
-{
-	if (first <= last)
-		close_range(first, last, 0);
-}
-
 /* The parent's sockets do not block, and stay so: it is one open file for both. */
 static ssize_t write_socket(void *cookie, const char *data, size_t len)
 {
@@ -88,31 +68,33 @@ static ssize_t write_socket(void *cookie, const char *data, size_t len)
 	return (ssize_t)sent;
 }
 
-static FILE *open_out(int pipe_end, int *socket)
-{
-	const cookie_io_functions_t functions = { .write = write_socket };
-	FILE *out = *socket < 0 ? fdopen(pipe_end, "w") : fopencookie(socket, "w", functions);
-
-	if (out)
-		setvbuf(out, NULL, _IOFBF, PIECE);
-	return out;
-}
-
 /* `socket` is -1 where it writes to the pipe. */
 static _Noreturn void child_main(const struct child_ops *ops, void *arg, int fd, int socket)
 {
+	const cookie_io_functions_t functions = { .write = write_socket };
 	int low = socket < 0 || fd < socket ? fd : socket, high = fd > socket ? fd : socket;
+	struct sigaction action;
 	FILE *out;
 	int status;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	release_signals();
-	close_between(3, low - 1);
-	close_between(low + 1, high - 1);
+	/*
+	 * What the parent's loop caught has its default again; what it ignored stays so, and so
+	 * does the sandbox's handler of refused calls.
+	 */
+	for (int signum = 1; signum < NSIG; signum++)
+		if (signum != SIGSYS && !sigaction(signum, NULL, &action) &&
+		    action.sa_handler != SIG_IGN)
+			signal(signum, SIG_DFL);
+	if (low > 3)
+		close_range(3, low - 1, 0);
+	if (high > low + 1)
+		close_range(low + 1, high - 1, 0);
 	close_range(high + 1, ~0U, 0);
-	out = open_out(fd, &socket);
+	out = socket < 0 ? fdopen(fd, "w") : fopencookie(&socket, "w", functions);
 	if (!out)
 		_exit(1);
+	setvbuf(out, NULL, _IOFBF, PIECE);
 	status = ops->write(arg, out);
 	if (fflush(out))
 		status = -1;
@@ -133,9 +115,10 @@ static bool is_gone(const struct child *child, int flags, bool *whole)
 	return pid != 0;
 }
 
-/* Tells and frees those that are gone; true = some are left. */
-static bool reap(struct children *all)
+/* Tells and frees those that are gone; asks again while some are left. */
+static void ask_cb(void *arg)
 {
+	struct children *all = arg;
 	struct child **link = &all->ending;
 
 	while (*link) {
@@ -151,14 +134,7 @@ static bool reap(struct children *all)
 			child->ops->end(child->arg, whole);
 		free(child);
 	}
-	return all->ending;
-}
-
-static void ask_cb(void *arg)
-{
-	struct children *all = arg;
-
-	if (!reap(all))
+	if (!all->ending)
 		return;
 	all->ask_us = all->ask_us * 2 < ASK_MOST_US ? all->ask_us * 2 : ASK_MOST_US;
 	loop_timer_set(all->timer, all->ask_us);
@@ -196,13 +172,7 @@ static void child_readable_cb(void *arg, unsigned events)
 
 /* ---- Its life -------------------------------------------------------------------------------- */
 
-struct child *child_start(struct children *all, const struct child_ops *ops, void *arg)
-{
-	return child_start_into(all, ops, arg, -1);
-}
-
-struct child *child_start_into(struct children *all, const struct child_ops *ops, void *arg,
-			       int socket)
+struct child *child_start(struct children *all, const struct child_ops *ops, void *arg, int socket)
 {
 	struct child *child;
 	int ends[2];
@@ -268,4 +238,19 @@ void children_free(struct children *all)
 	}
 	loop_timer_free(all->timer);
 	free(all);
+}
+
+/* ---- Thread ---------------------------------------------------------------------------------- */
+
+int thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg)
+{
+	sigset_t all, had;
+	int error;
+
+	sigfillset(&all);
+	sigdelset(&all, SIGSYS);
+	pthread_sigmask(SIG_SETMASK, &all, &had);
+	error = pthread_create(thread, NULL, run, arg);
+	pthread_sigmask(SIG_SETMASK, &had, NULL);
+	return error;
 }

@@ -7,6 +7,7 @@
 #ifndef FMD_LOOP_CHILD_H
 #define FMD_LOOP_CHILD_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include "fm/loop/loop.h"
@@ -29,16 +30,24 @@ struct child_ops {
 	void (*end)(void *arg, bool whole);
 };
 
-/* NULL when the system gives no process; never calls back from inside. */
-struct child *child_start(struct children *children, const struct child_ops *ops, void *arg);
 /*
- * The same, but it writes straight to a socket that stays the caller's, as fast as that is read:
- * `data` is not called. Nothing else may be written there meanwhile.
+ * NULL when the system gives no process; never calls back from inside. socket: -1, or one that
+ * stays the caller's, to which it writes straight, as fast as that is read: `data` is not called.
+ * Nothing else may be written there meanwhile.
  */
-struct child *child_start_into(struct children *children, const struct child_ops *ops, void *arg,
-			       int socket);
+struct child *child_start(struct children *children, const struct child_ops *ops, void *arg,
+			  int socket);
 void child_pause(struct child *child,
 		 bool paused);	      /* the reader is slow: take nothing more for now */
 void child_kill(struct child *child); /* at once, no callback after; NULL is fine */
+
+/* ---- A thread for system calls that may block, beside the loop ------------------------------- */
+
+/*
+ * Starts a thread that takes no signals: they are the loop's. SIGSYS alone is not blocked, for the
+ * sandbox (sandbox.h) would end the process then. 0, or the error number of pthread_create(); the
+ * caller joins the thread.
+ */
+int thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg);
 
 #endif

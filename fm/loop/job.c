@@ -19,35 +19,11 @@ struct job {
 	bool yields;
 };
 
-static enum job_result run_step(struct job *job)
-{
-	uint64_t start = loop_clock_us(job->loop), *spent = job->spent_us;
-	unsigned at = job->at;
-	const char *name = job->steps[at].name;
-	enum job_result said = job->steps[at].run(job->owner);
-	uint64_t took = loop_clock_us(job->loop) - start;
-
-	loop_took(job->loop, name, took);
-	if (spent)
-		spent[at] += took;
-	return said;
-}
-
 static void steps_set(struct job *job, const struct job_step *steps)
 {
 	if (!job->yields)
 		loop_busy_add(job->loop, (steps != NULL) - (job->steps != NULL));
 	job->steps = steps;
-}
-
-/* False: that was the last. */
-static bool go_on(struct job *job, enum job_result said)
-{
-	job->at += said == JOB_NEXT;
-	if (said != JOB_END && job->steps[job->at].run)
-		return true;
-	steps_set(job, NULL);
-	return false;
 }
 
 static void run_slice(void *arg)
@@ -57,10 +33,23 @@ static void run_slice(void *arg)
 	uint64_t start = loop_clock_us(job->loop), serial = job->serial;
 
 	do {
-		enum job_result said = run_step(job);
+		uint64_t begun = loop_clock_us(job->loop), *spent = job->spent_us;
+		const struct job_step *step = &job->steps[job->at];
+		unsigned at = job->at;
+		const char *name = step->name;
+		enum job_result said = step->run(job->owner);
+		uint64_t took = loop_clock_us(job->loop) - begun;
 
-		if (job->serial != serial || !go_on(job, said))
+		loop_took(job->loop, name, took);
+		if (spent)
+			spent[at] += took;
+		if (job->serial != serial)
 			return;
+		job->at += said == JOB_NEXT;
+		if (said == JOB_END || !job->steps[job->at].run) {
+			steps_set(job, NULL);
+			return;
+		}
 	} while (!job->yields && loop_clock_us(job->loop) - start < pace.slice_us);
 	loop_timer_set(job->timer, pace.gap_us);
 }

@@ -18,12 +18,13 @@
  * next due time, and ends when there is none.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <time.h>
 #include <sys/time.h>
 #include <event2/event.h>
+#include <event2/dns.h>
 #include "fm/loop/loop.h"
 #include "topology/base/mem.h"
-#include <stdlib.h>
 
 #define POLL_IDLE_US 1000
 #define SPIN_LOOK_US 200
@@ -61,11 +62,6 @@ struct loop_poll {
 	void *arg;
 };
 
-struct held {
-	uint64_t us;
-	const char *what;
-};
-
 struct loop {
 	struct event_base *base; /* NULL: simulated */
 	struct event *wake;	 /* bounds a wait */
@@ -79,11 +75,11 @@ struct loop {
 	size_t armed, heap_size;
 	struct loop_poll **polls; /* NULL = freed during the round */
 	size_t npolls;
-	struct held held,
+	struct loop_held held,
 		/* the longest callback in this span of HELD_SPAN_US, and in the one before */
 		held_before;
-	uint64_t held_span; /* when this one began */
-	struct held step;   /* the longest part of the present callback, by loop_took() */
+	uint64_t held_span;    /* when this one began */
+	struct loop_held step; /* the longest part of the present callback, by loop_took() */
 	struct loop_pace pace;
 	int busy; /* jobs under way */
 	uint64_t busy_until;
@@ -117,7 +113,7 @@ uint64_t loop_boot_us(const struct loop *loop)
 
 #define HELD_SPAN_US 10000000
 
-static struct held longer(struct held a, struct held b)
+static struct loop_held longer(struct loop_held a, struct loop_held b)
 {
 	return b.us > a.us ? b : a;
 }
@@ -129,29 +125,24 @@ static uint64_t note_held(struct loop *loop, uint64_t start, const char *what)
 
 	if (now - loop->held_span >= HELD_SPAN_US) {
 		loop->held_before = loop->held;
-		loop->held = (struct held){ 0 };
+		loop->held = (struct loop_held){ 0 };
 		loop->held_span = now;
 	}
 	if (loop->step.what)
 		what = loop->step.what;
-	loop->held = longer(loop->held, (struct held){ now - start, what });
-	loop->step = (struct held){ 0 };
+	loop->held = longer(loop->held, (struct loop_held){ now - start, what });
+	loop->step = (struct loop_held){ 0 };
 	return now;
 }
 
 void loop_took(struct loop *loop, const char *what, uint64_t us)
 {
-	loop->step = longer(loop->step, (struct held){ us, what });
+	loop->step = longer(loop->step, (struct loop_held){ us, what });
 }
 
-uint64_t loop_longest_us(const struct loop *loop)
+struct loop_held loop_longest(const struct loop *loop)
 {
-	return longer(loop->held_before, loop->held).us;
-}
-
-const char *loop_longest_step(const struct loop *loop)
-{
-	return longer(loop->held_before, loop->held).what;
+	return longer(loop->held_before, loop->held);
 }
 
 void loop_set_pace(struct loop *loop, struct loop_pace pace)
@@ -199,45 +190,26 @@ static void heap_up(struct loop *loop, size_t slot, struct loop_timer *timer)
 	heap_put(loop, slot, timer);
 }
 
-static void heap_down(struct loop *loop, size_t slot, struct loop_timer *timer)
-{
-	for (;;) {
-		size_t child = slot * 2;
-
-		if (child > loop->armed)
-			break;
-		if (child < loop->armed && heap_before(loop->heap[child + 1], loop->heap[child]))
-			child++;
-		if (!heap_before(loop->heap[child], timer))
-			break;
-		heap_put(loop, slot, loop->heap[child]);
-		slot = child;
-	}
-	heap_put(loop, slot, timer);
-}
-
-static void heap_insert(struct loop *loop, struct loop_timer *timer)
-{
-	if (loop->armed + 1 >= loop->heap_size) {
-		loop->heap_size = loop->heap_size ? loop->heap_size * 2 : 64;
-		loop->heap = mem_resize(loop->heap, loop->heap_size, sizeof(*loop->heap));
-	}
-	loop->armed++;
-	heap_up(loop, loop->armed, timer);
-}
-
 static void heap_remove(struct loop *loop, struct loop_timer *timer)
 {
 	struct loop_timer *last = loop->heap[loop->armed--];
-	size_t slot = timer->slot;
+	size_t slot = timer->slot, child;
 
 	timer->slot = 0;
 	if (last == timer)
 		return;
-	if (slot > 1 && heap_before(last, loop->heap[slot / 2]))
+	if (slot > 1 && heap_before(last, loop->heap[slot / 2])) {
 		heap_up(loop, slot, last);
-	else
-		heap_down(loop, slot, last);
+		return;
+	}
+	for (; (child = slot * 2) <= loop->armed; slot = child) {
+		if (child < loop->armed && heap_before(loop->heap[child + 1], loop->heap[child]))
+			child++;
+		if (!heap_before(loop->heap[child], last))
+			break;
+		heap_put(loop, slot, loop->heap[child]);
+	}
+	heap_put(loop, slot, last);
 }
 
 struct loop_timer *loop_timer_new_as(struct loop *loop, loop_fn *fn, void *arg, const char *what)
@@ -255,7 +227,12 @@ void loop_timer_set(struct loop_timer *timer, uint64_t delay_us)
 	loop_timer_stop(timer);
 	timer->due = loop_now_us(loop) + delay_us;
 	timer->seq = loop->seq++;
-	heap_insert(loop, timer);
+	if (loop->armed + 1 >= loop->heap_size) {
+		loop->heap_size = loop->heap_size ? loop->heap_size * 2 : 64;
+		loop->heap = mem_resize(loop->heap, loop->heap_size, sizeof(*loop->heap));
+	}
+	loop->armed++;
+	heap_up(loop, loop->armed, timer);
 }
 
 void loop_timer_stop(struct loop_timer *timer)
@@ -296,12 +273,6 @@ static void timers_run(struct loop *loop)
 
 /* ---- Descriptors and signals ----------------------------------------------------------------- */
 
-static short events_to_libevent(unsigned events)
-{
-	return (short)((events & LOOP_READ ? EV_READ : 0) | (events & LOOP_WRITE ? EV_WRITE : 0) |
-		       EV_PERSIST);
-}
-
 static void fd_ready_cb(evutil_socket_t fd, short what, void *arg)
 {
 	struct loop_fd *watch = arg;
@@ -333,7 +304,9 @@ void loop_fd_set(struct loop_fd *watch, unsigned events)
 	watch->event = NULL;
 	if (!events)
 		return;
-	watch->event = event_new(watch->loop->base, watch->fd, events_to_libevent(events),
+	watch->event = event_new(watch->loop->base, watch->fd,
+				 (short)((events & LOOP_READ ? EV_READ : 0) |
+					 (events & LOOP_WRITE ? EV_WRITE : 0) | EV_PERSIST),
 				 fd_ready_cb, watch);
 	event_add(watch->event, NULL);
 }
@@ -403,20 +376,11 @@ void loop_poll_free(struct loop_poll *poll)
 	free(poll);
 }
 
-static void polls_compact(struct loop *loop)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < loop->npolls; i++)
-		if (loop->polls[i])
-			loop->polls[kept++] = loop->polls[i];
-	loop->npolls = kept;
-}
-
 /* True: some source wants another round without sleep. */
 static bool polls_run(struct loop *loop)
 {
 	bool again = false;
+	size_t kept = 0;
 
 	for (size_t i = 0; i < loop->npolls && !loop->stopped; i++) {
 		uint64_t start = loop_clock_us(loop);
@@ -425,7 +389,10 @@ static bool polls_run(struct loop *loop)
 			again = true;
 		note_held(loop, start, "a source without a descriptor");
 	}
-	polls_compact(loop);
+	for (size_t i = 0; i < loop->npolls; i++)
+		if (loop->polls[i])
+			loop->polls[kept++] = loop->polls[i];
+	loop->npolls = kept;
 	return again;
 }
 
@@ -460,9 +427,7 @@ static int wait_for_events(struct loop *loop, uint64_t wait_us)
 	int status;
 
 	if (!wait_us)
-		flags |=
-			/* once: without it libevent stays as long as anything is readable */
-			EVLOOP_NONBLOCK;
+		flags |= EVLOOP_NONBLOCK; /* without it libevent stays as long as it can read */
 	else if (wait_us != UINT64_MAX)
 		event_add(loop->wake, &tv);
 	loop->in_wait = true;
@@ -472,46 +437,30 @@ static int wait_for_events(struct loop *loop, uint64_t wait_us)
 	return status < 0 ? -EIO : 0;
 }
 
-static int loop_run_real(struct loop *loop)
+int loop_run(struct loop *loop)
 {
 	int status = 0;
 
+	loop->stopped = false;
 	while (!loop->stopped && !status) {
 		bool again;
 
-		loop->now = clock_of(CLOCK_MONOTONIC);
+		if (loop->base)
+			loop->now = clock_of(CLOCK_MONOTONIC);
 		timers_run(loop);
 		again = polls_run(loop);
 		if (loop->stopped)
 			break;
-		if (!again)
+		if (loop->base && !again)
 			status = wait_for_events(loop, idle_us(loop));
-		else if (loop->now - loop->looked >= SPIN_LOOK_US)
+		else if (loop->base && loop->now - loop->looked >= SPIN_LOOK_US)
 			status = wait_for_events(loop, 0);
+		else if (!loop->base && !again && !loop->armed)
+			break;
+		else if (!loop->base && !again)
+			loop->now += idle_us(loop);
 	}
 	return status;
-}
-
-static int loop_run_simulated(struct loop *loop)
-{
-	while (!loop->stopped) {
-		bool again;
-
-		timers_run(loop);
-		again = polls_run(loop);
-		if (again || loop->stopped)
-			continue;
-		if (!loop->armed)
-			break;
-		loop->now += idle_us(loop);
-	}
-	return 0;
-}
-
-int loop_run(struct loop *loop)
-{
-	loop->stopped = false;
-	return loop->base ? loop_run_real(loop) : loop_run_simulated(loop);
 }
 
 void loop_stop(struct loop *loop)
@@ -547,24 +496,16 @@ bool loop_is_simulated(const struct loop *loop)
 	return !loop->base;
 }
 
-/* Timers below a millisecond are in use (retries of a full queue), hence the precise ones. */
-static struct event_base *base_new(void)
-{
-	struct event_config *config = event_config_new();
-	struct event_base *base = NULL;
-
-	if (config && !event_config_set_flag(config, EVENT_BASE_FLAG_PRECISE_TIMER))
-		base = event_base_new_with_config(config);
-	if (config)
-		event_config_free(config);
-	return base;
-}
-
 struct loop *loop_new(void)
 {
 	struct loop *loop = mem_alloc(1, sizeof(*loop));
+	struct event_config *config = event_config_new();
 
-	loop->base = base_new();
+	/* Timers below a millisecond are in use (retries of a full queue): the precise ones. */
+	if (config && !event_config_set_flag(config, EVENT_BASE_FLAG_PRECISE_TIMER))
+		loop->base = event_base_new_with_config(config);
+	if (config)
+		event_config_free(config);
 	if (!loop->base) {
 		free(loop);
 		return NULL;
@@ -595,4 +536,29 @@ void loop_free(struct loop *loop)
 	free(loop->polls);
 	free(loop->heap);
 	free(loop);
+}
+
+/* ---- Resolver -------------------------------------------------------------------------------- */
+
+struct evdns_base *resolver_new(struct loop *loop)
+{
+	struct event_base *base = loop_event_base(loop);
+	struct evdns_base *dns;
+
+	if (!base)
+		return NULL;
+	dns = evdns_base_new(base,
+			     EVDNS_BASE_INITIALIZE_NAMESERVERS | EVDNS_BASE_DISABLE_WHEN_INACTIVE);
+	if (!dns) {
+		dns = evdns_base_new(base, EVDNS_BASE_DISABLE_WHEN_INACTIVE);
+		if (dns)
+			evdns_base_load_hosts(dns, "/etc/hosts");
+	}
+	return dns;
+}
+
+void resolver_free(struct evdns_base *resolver)
+{
+	if (resolver)
+		evdns_base_free(resolver, 0);
 }

@@ -8,7 +8,7 @@
 #include <complib/cl_qlist.h>
 #include <infiniband/umad.h>
 #include "fm/mad/umad_own.h"
-#include "fm/loop/thread.h"
+#include "fm/loop/child.h"
 #include "topology/base/mem.h"
 
 #define LIDS	   0xC000 /* unicast */

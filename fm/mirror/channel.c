@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/time.h>
-#include "fm/loop/resolver.h"
+#include "fm/loop/loop.h"
 #include "fm/mirror/frame.h"
 #include "topology/base/mem.h"
 

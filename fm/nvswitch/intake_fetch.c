@@ -16,7 +16,7 @@
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
-#include "fm/loop/resolver.h"
+#include "fm/loop/loop.h"
 #include "fm/nvswitch/intake_fetch.h"
 #include "topology/base/mem.h"
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include "fm/loop/log.h"
 #include "fm/loop/loop.h"
-#include "fm/loop/thread.h"
+#include "fm/loop/child.h"
 #include "fm/state/journal.h"
 #include "fm/state/state_file.h"
 #include "topology/base/mem.h"
