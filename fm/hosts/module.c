@@ -5,7 +5,7 @@
 #include "fm/fabric/host.h"
 #include "fm/fabric/view.h"
 #include "fm/hosts/module.h"
-#include "fm/os/hook.h"
+#include "fm/os/helper.h"
 #include "topology/base/mem.h"
 #include "topology/files/dump.h"
 #include "topology/graph/cutoff.h"

@@ -35,15 +35,14 @@ uint64_t loop_now_us(const struct loop *loop); /* monotonic; steady within one c
 uint64_t loop_clock_us(const struct loop *loop);
 /* The same, and what the machine was suspended for counts as well: the other clocks stand then. */
 uint64_t loop_boot_us(const struct loop *loop);
-/*
- * The longest that a callback held the loop in the last 10 to 20 seconds (as far as any ran in
- * them), and what took most of it: as given to loop_took(), else `FILE: FUNCTION` of the callback;
- * NULL = none ran yet.
- */
 struct loop_held {
 	uint64_t us;
-	const char *what;
+	const char *what; /* as given to loop_took(), else `FILE: FUNCTION` of the callback */
 };
+/*
+ * The longest that a callback held the loop in the last 10 to 20 seconds (as far as any ran in
+ * them), and what took most of it; NULL = none ran yet.
+ */
 struct loop_held loop_longest(const struct loop *loop);
 /* From within a callback: `what`, a literal, took so long of it. */
 void loop_took(struct loop *loop, const char *what, uint64_t us);
@@ -115,11 +114,12 @@ struct helper *loop_helper(const struct loop *loop);
  */
 struct event_base *loop_event_base(struct loop *loop);
 
+struct evdns_base; /* libevent's: event2/dns.h */
 /*
  * Resolves names of hosts on the loop, which never waits for a DNS server. The caller's, to be
- * freed behind the connections that use it; NULL in a simulated loop. Without a resolv.conf names of /etc/hosts and addresses still serve.
+ * freed behind the connections that use it; NULL in a simulated loop. Without a resolv.conf names
+ * of /etc/hosts and addresses still serve.
  */
-struct evdns_base; /* libevent's: event2/dns.h */
 struct evdns_base *resolver_new(struct loop *loop);
 void resolver_free(struct evdns_base *resolver); /* NULL is fine */
 

@@ -7,7 +7,7 @@
 #include "fm/nvswitch/intake_logs.h"
 #include "fm/nvswitch/intake_sources.h"
 #include "fm/nvswitch/state_monitor.h"
-#include "fm/os/hook.h"
+#include "fm/os/helper.h"
 #include "topology/base/mem.h"
 #include "topology/base/text.h"
 
@@ -414,7 +414,7 @@ static const char *jobs_run(enum nvswitch_state state)
 }
 
 /*
- * Beside what every hook gets (fm/os/hook.h):
+ * Beside what every hook gets (fm/os/helper.h):
  *   FMD_REASON FMD_SYSTEM
  *   FMD_GPU FMD_PCI     the GPU that the reason is about: its index, its PCI address; empty where
  *                       it is about none, or that is not known

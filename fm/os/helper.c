@@ -1,34 +1,60 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include "fm/os/helper.h"
+/*
+ * helper: the helper's own life, the daemon's side of it, and hooks, which run there.
+ *
+ * What the two say to each other is a packet of a SOCK_SEQPACKET pair each. Pair 0 is for programs:
+ * struct helper_ask with HELPER_RUN, followed by the variables, or HELPER_KILL; answered by struct
+ * helper_report when a program has ended. Pair 1 is for what the daemon waits for:
+ * HELPER_CONFIGURE, or HELPER_BIND followed by the address and with the socket as SCM_RIGHTS;
+ * answered by an int, 0 or errno.
+ *
+ * The helper trusts no message: a hook is one of those that the configuration names, its variables
+ * are FMD_* alone, a socket is bound to ports of the configuration alone. A program gets a process
+ * group and an environment of its own, and no descriptor of ours but standard error. The helper
+ * waits for it by a signalfd, beside the daemon's messages.
+ */
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+#include <netinet/in.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
-#include <unistd.h>
-#include "topology/base/text.h"
-#include "fm/os/helper_message.h"
 #include "fm/loop/log.h"
+#include "fm/os/helper.h"
 #include "topology/base/mem.h"
+#include "topology/base/text.h"
 
-struct helper;
-static int ask(struct helper *helper, const struct helper_ask *what, const char *text);
+enum { HELPER_RUN = 1, HELPER_KILL, HELPER_CONFIGURE, HELPER_BIND };
+enum { HELPER_RUNS, HELPER_CALLS, HELPER_PAIRS };
 
-/*
- * helper_process: the helper's own life. It trusts no message: a hook is one of those that the
- * configuration names, its variables are FMD_* alone, a socket is bound to ports of the
- * configuration alone.
- *
- * A program gets a process group and an environment of its own, and no descriptor of ours but
- * standard error. The helper waits for it by a signalfd, beside the daemon's messages.
- */
+struct helper_ask {
+	uint32_t kind;
+	uint32_t id;	  /* of a program that runs; the daemon's choice */
+	uint32_t program; /* enum helper_program */
+	uint32_t length;  /* of what follows */
+};
+
+struct helper_report {
+	uint32_t id;
+	int32_t error, status;
+};
+
+struct helper_start { /* what the child begins with */
+	int fds[HELPER_PAIRS];
+	const struct conf *conf;
+	const char *conf_path;
+	void (*confine)(void);
+};
+
+/* ---- The helper process ---------------------------------------------------------------------- */
 
 #define PROGRAMS_MAX  64  /* at a time; the daemon has fewer */
 #define VARIABLES_MAX 256 /* of a program */
@@ -64,69 +90,39 @@ static void take_conf(struct process *p, const struct conf *conf)
 	p->ports[2] = port_of(conf->mirror.listen);
 }
 
-/* 0, or errno. */
-static int read_conf(struct process *p)
-{
-	char err[512];
-	struct conf conf;
-
-	if (!p->with.conf_path)
-		return ENOENT;
-	if (conf_load_but_partitions(p->with.conf_path, &conf, err, sizeof(err)))
-		return EINVAL;
-	take_conf(p, &conf);
-	return 0;
-}
-
 /* ---- Programs -------------------------------------------------------------------------------- */
 
-static int set_up_files(posix_spawn_file_actions_t *files)
-{
-	posix_spawn_file_actions_init(files);
-	posix_spawn_file_actions_addopen(files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-	posix_spawn_file_actions_adddup2(files, STDERR_FILENO, STDOUT_FILENO);
-	return posix_spawn_file_actions_addclosefrom_np(files, STDERR_FILENO + 1);
-}
-
 /* Signals as a program expects them, and a group to be killed as a whole. */
-static void set_up_attributes(posix_spawnattr_t *attributes)
-{
-	sigset_t set;
-
-	posix_spawnattr_init(attributes);
-	posix_spawnattr_setpgroup(attributes, 0);
-	sigfillset(&set);
-	posix_spawnattr_setsigdefault(attributes, &set);
-	sigemptyset(&set);
-	posix_spawnattr_setsigmask(attributes, &set);
-	posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF |
-						     POSIX_SPAWN_SETSIGMASK);
-}
-
 static int spawn(char *program, char **variables, pid_t *pid)
 {
 	char *arguments[] = { program, NULL };
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t attributes;
+	sigset_t all, none;
 	int error;
 
-	set_up_files(&files);
-	set_up_attributes(&attributes);
+	posix_spawn_file_actions_init(&files);
+	posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+	posix_spawn_file_actions_adddup2(&files, STDERR_FILENO, STDOUT_FILENO);
+	posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
+	posix_spawnattr_init(&attributes);
+	posix_spawnattr_setpgroup(&attributes, 0);
+	sigfillset(&all);
+	posix_spawnattr_setsigdefault(&attributes, &all);
+	sigemptyset(&none);
+	posix_spawnattr_setsigmask(&attributes, &none);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF |
+						      POSIX_SPAWN_SETSIGMASK);
 	error = posix_spawn(pid, program, &files, &attributes, arguments, variables);
 	posix_spawn_file_actions_destroy(&files);
 	posix_spawnattr_destroy(&attributes);
 	return error;
 }
 
-/* FMD_ and capitals: nothing that a shell, the linker or libc go by. */
-static bool is_ours(const char *variable)
-{
-	size_t len = strspn(variable, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
-
-	return !strncmp(variable, "FMD_", 4) && variable[len] == '=';
-}
-
-/* False: they are not as they should be. */
+/*
+ * False: they are not as they should be, FMD_ and capitals: nothing that a shell, the linker or
+ * libc go by.
+ */
 static bool split(char *text, size_t len, char **variables)
 {
 	unsigned count = 0;
@@ -134,7 +130,10 @@ static bool split(char *text, size_t len, char **variables)
 	if (!len || text[len - 1])
 		return false;
 	for (size_t at = 0; at < len; at += strlen(text + at) + 1) {
-		if (count == VARIABLES_MAX || !is_ours(text + at))
+		size_t name = strspn(text + at, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+
+		if (count == VARIABLES_MAX || strncmp(text + at, "FMD_", 4) != 0 ||
+		    text[at + name] != '=')
 			return false;
 		variables[count++] = text + at;
 	}
@@ -157,21 +156,15 @@ static int find(const struct process *p, pid_t pid, uint32_t id)
 	return -1;
 }
 
-static int find_free(const struct process *p)
-{
-	for (int i = 0; i < PROGRAMS_MAX; i++)
-		if (!p->running[i].pid)
-			return i;
-	return -1;
-}
-
 /* 0, or errno. */
 static int run(struct process *p, const struct helper_ask *ask, char *text)
 {
 	char *variables[VARIABLES_MAX + 2];
-	int at = find_free(p), error;
+	int at = 0, error;
 
-	if (at < 0)
+	while (at < PROGRAMS_MAX && p->running[at].pid)
+		at++;
+	if (at == PROGRAMS_MAX)
 		return EAGAIN;
 	if (ask->program >= HELPER_PROGRAMS || !*p->programs[ask->program])
 		return ENOENT;
@@ -202,44 +195,12 @@ static void reap(struct process *p)
 	}
 }
 
-/* ---- Sockets --------------------------------------------------------------------------------- */
-
-static bool is_ours_to_bind(const struct process *p, const struct sockaddr *at, size_t len)
-{
-	const uint8_t *bytes = NULL; /* in the network's order */
-	uint16_t port;
-
-	if (at->sa_family == AF_INET && len >= sizeof(struct sockaddr_in))
-		bytes = (const uint8_t *)&((const struct sockaddr_in *)at)->sin_port;
-	else if (at->sa_family == AF_INET6 && len >= sizeof(struct sockaddr_in6))
-		bytes = (const uint8_t *)&((const struct sockaddr_in6 *)at)->sin6_port;
-	port = bytes ? (uint16_t)(bytes[0] << 8 | bytes[1]) : 0;
-	for (unsigned i = 0; port && i < PORTS; i++)
-		if (p->ports[i] == port)
-			return true;
-	return false;
-}
-
-static int socket_of(struct msghdr *message)
-{
-	struct cmsghdr *rights = CMSG_FIRSTHDR(message);
-	int fd = -1;
-
-	if (rights && rights->cmsg_level == SOL_SOCKET && rights->cmsg_type == SCM_RIGHTS &&
-	    rights->cmsg_len == CMSG_LEN(sizeof(fd)))
-		memcpy(&fd, CMSG_DATA(rights), sizeof(fd));
-	return fd;
-}
-
 /* ---- Messages -------------------------------------------------------------------------------- */
 
-/* The daemon has ended: programs that it started run to their end, which is not reported. */
-static _Noreturn void leave(void)
-{
-	_exit(0);
-}
-
-/* Returns with a whole message; text has room for HELPER_TEXT_MAX and a zero. */
+/*
+ * Returns with a whole message; text has room for HELPER_TEXT_MAX and a zero. Where the daemon has
+ * ended it does not return: programs that it started run to their end, which is not reported.
+ */
 static bool receive(int from, struct helper_ask *ask, char *text, int *fd)
 {
 	struct iovec parts[] = { { ask, sizeof(*ask) }, { text, HELPER_TEXT_MAX } };
@@ -252,12 +213,16 @@ static bool receive(int from, struct helper_ask *ask, char *text, int *fd)
 				  .msg_control = &control,
 				  .msg_controllen = sizeof(control) };
 	ssize_t len = recvmsg(from, &message, MSG_CMSG_CLOEXEC);
+	struct cmsghdr *rights;
 
 	if (len < 0 && errno == EINTR)
 		return false;
 	if (len <= 0)
-		leave();
-	*fd = socket_of(&message);
+		_exit(0);
+	rights = CMSG_FIRSTHDR(&message);
+	if (rights && rights->cmsg_level == SOL_SOCKET && rights->cmsg_type == SCM_RIGHTS &&
+	    rights->cmsg_len == CMSG_LEN(sizeof(*fd)))
+		memcpy(fd, CMSG_DATA(rights), sizeof(*fd));
 	return len >= (ssize_t)sizeof(*ask) && (size_t)len == sizeof(*ask) + ask->length &&
 	       !(message.msg_flags & (MSG_TRUNC | MSG_CTRUNC));
 }
@@ -278,27 +243,45 @@ static void serve_programs(struct process *p, char *text)
 		close(fd);
 }
 
+/* 0, or errno. Only ports of the configuration are bound. */
 static int bind_to(const struct process *p, const struct helper_ask *ask, const char *text, int fd)
 {
 	struct sockaddr_storage at = { 0 };
+	const struct sockaddr *address = (const struct sockaddr *)&at;
+	const uint8_t *bytes = NULL; /* in the network's order */
+	uint16_t port;
 
 	if (fd < 0 || ask->length > sizeof(at))
 		return EINVAL;
 	memcpy(&at, text, ask->length);
-	if (!is_ours_to_bind(p, (const struct sockaddr *)&at, ask->length))
-		return EACCES;
-	return bind(fd, (const struct sockaddr *)&at, ask->length) ? errno : 0;
+	if (at.ss_family == AF_INET && ask->length >= sizeof(struct sockaddr_in))
+		bytes = (const uint8_t *)&((const struct sockaddr_in *)address)->sin_port;
+	else if (at.ss_family == AF_INET6 && ask->length >= sizeof(struct sockaddr_in6))
+		bytes = (const uint8_t *)&((const struct sockaddr_in6 *)address)->sin6_port;
+	port = bytes ? (uint16_t)(bytes[0] << 8 | bytes[1]) : 0;
+	for (unsigned i = 0; port && i < PORTS; i++)
+		if (p->ports[i] == port)
+			return bind(fd, address, ask->length) ? errno : 0;
+	return EACCES;
 }
 
 static void serve_calls(struct process *p, char *text)
 {
 	struct helper_ask ask = { 0 };
 	int fd = -1, error = EINVAL;
+	struct conf conf;
+	char err[512];
 
-	if (receive(p->with.fds[HELPER_CALLS], &ask, text, &fd) && ask.kind == HELPER_CONFIGURE)
-		error = read_conf(p);
-	else if (ask.kind == HELPER_BIND)
+	if (receive(p->with.fds[HELPER_CALLS], &ask, text, &fd) && ask.kind == HELPER_CONFIGURE) {
+		if (!p->with.conf_path)
+			error = ENOENT;
+		else if (!conf_load_but_partitions(p->with.conf_path, &conf, err, sizeof(err))) {
+			take_conf(p, &conf);
+			error = 0;
+		}
+	} else if (ask.kind == HELPER_BIND) {
 		error = bind_to(p, &ask, text, fd);
+	}
 	if (fd >= 0)
 		close(fd);
 	send(p->with.fds[HELPER_CALLS], &error, sizeof(error), MSG_NOSIGNAL);
@@ -306,11 +289,17 @@ static void serve_calls(struct process *p, char *text)
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-/* A terminal and the service manager end all processes of a service: this one ends by itself. */
-static void set_up_signals(struct process *p)
+/* The helper process: serves the daemon's messages until the daemon ends, then exits. */
+static void helper_main(const struct helper_start *start)
 {
+	char *text = mem_alloc(HELPER_TEXT_MAX + 1, 1);
+	const char *path = getenv("PATH");
+	struct process p = { .with = *start };
 	sigset_t children;
 
+	p.path = mem_printf("PATH=%s", path ? path : "/usr/sbin:/usr/bin:/sbin:/bin");
+	take_conf(&p, start->conf);
+	/* A terminal and the service manager end all processes of a service: not this one. */
 	signal(SIGTERM, SIG_IGN);
 	signal(SIGINT, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
@@ -318,29 +307,10 @@ static void set_up_signals(struct process *p)
 	sigemptyset(&children);
 	sigaddset(&children, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &children, NULL);
-	p->children = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
-static void set_up(struct process *p, const struct helper_start *start)
-{
-	const char *path = getenv("PATH");
-
-	*p = (struct process){ .with = *start };
-	p->path = mem_printf("PATH=%s", path ? path : "/usr/sbin:/usr/bin:/sbin:/bin");
-	take_conf(p, start->conf);
-	set_up_signals(p);
+	p.children = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
 	prctl(PR_SET_NAME, "fmd-helper");
 	if (start->confine)
 		start->confine();
-}
-
-/* The helper process: serves the daemon's messages until the daemon ends, then exits. */
-static void helper_main(const struct helper_start *start)
-{
-	char *text = mem_alloc(HELPER_TEXT_MAX + 1, 1);
-	struct process p;
-
-	set_up(&p, start);
 	for (;;) {
 		struct pollfd waits[] = { { p.with.fds[HELPER_RUNS], POLLIN, 0 },
 					  { p.with.fds[HELPER_CALLS], POLLIN, 0 },
@@ -357,7 +327,7 @@ static void helper_main(const struct helper_start *start)
 	}
 }
 
-/* helper: the daemon's side (the other one is helper.c). */
+/* ---- The daemon's side ----------------------------------------------------------------------- */
 
 struct helper_run {
 	struct helper_run *next;
@@ -397,19 +367,6 @@ static void run_ended(struct helper_run *run, int error, int status)
 	free(run);
 }
 
-static void gone(struct helper *helper)
-{
-	log_line(LOG_CORE, LOG_ERR, "the helper process has ended: no hook runs until a restart");
-	loop_fd_free(helper->watch);
-	helper->watch = NULL;
-	for (unsigned i = 0; i < HELPER_PAIRS; i++) {
-		close(helper->fds[i]);
-		helper->fds[i] = -1;
-	}
-	while (helper->runs)
-		run_ended(take_run(helper, helper->runs->id), EPIPE, 0);
-}
-
 static void report_cb(void *arg, unsigned events)
 {
 	struct helper *helper = arg;
@@ -419,13 +376,21 @@ static void report_cb(void *arg, unsigned events)
 
 	if (len < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
-	if (len != sizeof(report)) {
-		gone(helper);
+	if (len == sizeof(report)) {
+		run = take_run(helper, report.id);
+		if (run)
+			run_ended(run, report.error, report.status);
 		return;
 	}
-	run = take_run(helper, report.id);
-	if (run)
-		run_ended(run, report.error, report.status);
+	log_line(LOG_CORE, LOG_ERR, "the helper process has ended: no hook runs until a restart");
+	loop_fd_free(helper->watch);
+	helper->watch = NULL;
+	for (unsigned i = 0; i < HELPER_PAIRS; i++) {
+		close(helper->fds[i]);
+		helper->fds[i] = -1;
+	}
+	while (helper->runs)
+		run_ended(take_run(helper, helper->runs->id), EPIPE, 0);
 }
 
 static int ask(struct helper *helper, const struct helper_ask *what, const char *text)
@@ -515,28 +480,23 @@ int helper_bind(struct helper *helper, int fd, const struct sockaddr *at, sockle
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-static int make_pairs(int pairs[HELPER_PAIRS][2])
-{
-	for (unsigned i = 0; i < HELPER_PAIRS; i++)
-		if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pairs[i])) {
-			while (i--) {
-				close(pairs[i][0]);
-				close(pairs[i][1]);
-			}
-			return -1;
-		}
-	return 0;
-}
-
 struct helper *helper_start(const struct conf *conf, const char *conf_path, void (*confine)(void),
 			    char *err, size_t err_size)
 {
 	struct helper_start start = { .conf = conf, .conf_path = conf_path, .confine = confine };
 	struct helper *helper = mem_alloc(1, sizeof(*helper));
 	int pairs[HELPER_PAIRS][2];
+	unsigned made = 0;
 
-	if (make_pairs(pairs) || (helper->pid = fork()) < 0) {
+	while (made < HELPER_PAIRS &&
+	       !socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pairs[made]))
+		made++;
+	if (made < HELPER_PAIRS || (helper->pid = fork()) < 0) {
 		snprintf(err, err_size, "helper process: %s", strerror(errno));
+		while (made--) {
+			close(pairs[made][0]);
+			close(pairs[made][1]);
+		}
 		free(helper);
 		return NULL;
 	}
@@ -577,4 +537,249 @@ void helper_end(struct helper *helper)
 	while (waitpid(helper->pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	free(helper);
+}
+
+/* ---- Hooks: those that wait, and those that run in the helper -------------------------------- */
+
+#define AT_A_TIME 4
+#define AGAIN_US  20000 /* until the helper can take another */
+
+struct call { /* waiting, or running */
+	struct call *next;
+	struct hook *hook;
+	char *host, *old_state;
+	char *text; /* the variables, each with the zero that ends it */
+	size_t length;
+	struct helper_run *run; /* NULL = it waits */
+	uint64_t deadline_us;
+};
+
+struct hook {
+	struct loop *loop;
+	enum helper_program which;
+	hook_done_fn *fn;
+	void *arg;
+	char *program;
+	unsigned timeout_ms;
+	struct call *waiting, *running;
+	unsigned nrunning;
+	struct loop_timer *timer;
+};
+
+static void call_free(struct call *call)
+{
+	free(call->text);
+	free(call->host);
+	free(call->old_state);
+	free(call);
+}
+
+static void log_call(const struct hook *hook, const struct call *call, const char *error)
+{
+	hook->fn(hook->arg, call->host, error);
+}
+
+static void ended_cb(void *arg, int error, int status)
+{
+	struct call *call = arg, **link = &call->hook->running;
+	struct hook *hook = call->hook;
+	char text[64];
+
+	while (*link != call)
+		link = &(*link)->next;
+	*link = call->next;
+	hook->nrunning--;
+	snprintf(text, sizeof(text), "ended with %s %d", WIFEXITED(status) ? "status" : "signal",
+		 WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
+	if (error)
+		log_call(hook, call, strerror(error));
+	else
+		log_call(hook, call, WIFEXITED(status) && !WEXITSTATUS(status) ? NULL : text);
+	call_free(call);
+	loop_timer_set(hook->timer, 0);
+}
+
+/*
+ * Kills programs that took too long; returns when the next one will have, UINT64_MAX = none runs.
+ */
+static uint64_t end_late(struct hook *hook, uint64_t now_us)
+{
+	struct call **link = &hook->running;
+	uint64_t next = UINT64_MAX;
+
+	while (*link) {
+		struct call *call = *link;
+
+		if (now_us < call->deadline_us) {
+			next = call->deadline_us < next ? call->deadline_us : next;
+			link = &call->next;
+			continue;
+		}
+		*link = call->next;
+		hook->nrunning--;
+		helper_stop(call->run);
+		log_call(hook, call, "took too long and was killed");
+		call_free(call);
+	}
+	return next;
+}
+
+/* The first in line whose host has none running: a host's changes keep their order. */
+static struct call *take_waiting(struct hook *hook)
+{
+	for (struct call **link = &hook->waiting; *link; link = &(*link)->next) {
+		struct call *call = *link;
+		const struct call *other = hook->running;
+
+		while (other && strcmp(other->host, call->host) != 0)
+			other = other->next;
+		if (other)
+			continue;
+		*link = call->next;
+		return call;
+	}
+	return NULL;
+}
+
+/* False: the helper has no room for another now. */
+static bool start_waiting(struct hook *hook)
+{
+	struct helper *helper = loop_helper(hook->loop);
+	struct call *call;
+	int error;
+
+	while (hook->nrunning < AT_A_TIME && (call = take_waiting(hook))) {
+		call->run = helper ? helper_start_program(helper, hook->which, call->text,
+							  call->length, ended_cb, call)
+				   : NULL;
+		error = call->run ? 0 : helper ? errno : ENOSYS;
+		if (error == EAGAIN) {
+			call->next = hook->waiting;
+			hook->waiting = call;
+			return false;
+		}
+		if (error) {
+			log_call(hook, call, strerror(error));
+			call_free(call);
+			continue;
+		}
+		call->deadline_us = loop_now_us(hook->loop) + hook->timeout_ms * 1000ull;
+		call->next = hook->running;
+		hook->running = call;
+		hook->nrunning++;
+	}
+	return true;
+}
+
+static void timer_cb(void *arg)
+{
+	struct hook *hook = arg;
+	uint64_t now_us = loop_now_us(hook->loop), next_us;
+	bool room;
+
+	end_late(hook, now_us);
+	room = start_waiting(hook);
+	next_us = end_late(hook, now_us);
+	if (!room && now_us + AGAIN_US < next_us)
+		next_us = now_us + AGAIN_US;
+	if (next_us != UINT64_MAX)
+		loop_timer_set(hook->timer, next_us - now_us);
+}
+
+/*
+ * What waits for the host is out of date; the change that it would have reported is part of the
+ * newer one.
+ */
+static char *drop_waiting(struct hook *hook, const char *host)
+{
+	for (struct call **link = &hook->waiting; *link; link = &(*link)->next) {
+		struct call *call = *link;
+		char *old_state;
+
+		if (strcmp(call->host, host))
+			continue;
+		old_state = mem_strdup(call->old_state);
+		*link = call->next;
+		call_free(call);
+		return old_state;
+	}
+	return NULL;
+}
+
+void hook_run(struct hook *hook, const struct hook_call *from)
+{
+	struct call **last = &hook->waiting, *call;
+	char *earlier;
+	FILE *out;
+
+	if (!*hook->program)
+		return;
+	earlier = drop_waiting(hook, from->host);
+	if (earlier && !strcmp(earlier, from->state)) {
+		free(earlier);
+		return; /* the host is back in the state that was reported last */
+	}
+	call = mem_alloc(1, sizeof(*call));
+	call->hook = hook;
+	call->host = mem_strdup(from->host);
+	call->old_state = earlier ? earlier : mem_strdup(from->old_state);
+	out = open_memstream(&call->text, &call->length);
+	fprintf(out, "FMD_HOST=%s%c", from->host, 0);
+	fprintf(out, "FMD_STATE=%s%c", from->state, 0);
+	fprintf(out, "FMD_OLD_STATE=%s%c", call->old_state, 0);
+	for (unsigned i = 0; i < from->count; i++)
+		fprintf(out, "%s=%s%c", from->more[i].name, from->more[i].value, 0);
+	fclose(out);
+	while (*last)
+		last = &(*last)->next;
+	*last = call;
+	loop_timer_set(hook->timer, 0);
+}
+
+struct hook *hook_new(struct loop *loop, enum helper_program which, hook_done_fn *fn, void *arg)
+{
+	struct hook *hook = mem_alloc(1, sizeof(*hook));
+
+	*hook = (struct hook){ .loop = loop, .which = which, .fn = fn, .arg = arg };
+	hook->program = mem_strdup("");
+	hook->timer = loop_timer_new(loop, timer_cb, hook);
+	return hook;
+}
+
+void hook_configure(struct hook *hook, const char *program, unsigned timeout_ms)
+{
+	free(hook->program);
+	hook->program = mem_strdup(program);
+	hook->timeout_ms = timeout_ms;
+}
+
+static void free_all(struct call *calls)
+{
+	while (calls) {
+		struct call *call = calls;
+
+		calls = call->next;
+		if (call->run)
+			helper_stop(call->run);
+		call_free(call);
+	}
+}
+
+void hook_free(struct hook *hook)
+{
+	if (!hook)
+		return;
+	free_all(hook->waiting);
+	free_all(hook->running);
+	loop_timer_free(hook->timer);
+	free(hook->program);
+	free(hook);
+}
+
+int hook_check(const char *key, const char *program, char *err, size_t err_size)
+{
+	if (!*program || !access(program, X_OK))
+		return 0;
+	snprintf(err, err_size, "%s: %s: %s", key, program, strerror(errno));
+	return -1;
 }

@@ -33,19 +33,6 @@ bool listener_exhausted(int error)
 	return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
 }
 
-static void pause_listening(struct listener *l, int error)
-{
-	uint64_t now = loop_now_us(l->loop);
-
-	loop_fd_set(l->watch, 0);
-	loop_timer_set(l->pause, PAUSE_US);
-	if (l->said_us && now - l->said_us < SAY_AGAIN_US)
-		return;
-	l->said_us = now;
-	log_line(LOG_CORE, LOG_WARNING, "%s: cannot accept connections: %s; retried each second",
-		 l->name, strerror(error));
-}
-
 static void resume_cb(void *arg)
 {
 	struct listener *l = arg;
@@ -56,6 +43,7 @@ static void resume_cb(void *arg)
 static void accept_cb(void *arg, unsigned events)
 {
 	struct listener *l = arg;
+	uint64_t now = loop_now_us(l->loop);
 
 	for (unsigned i = 0; i < ACCEPTS; i++) {
 		struct sockaddr_storage from = { 0 };
@@ -66,7 +54,16 @@ static void accept_cb(void *arg, unsigned events)
 		if (fd >= 0) {
 			l->fn(l->arg, fd, (const struct sockaddr *)&from);
 		} else if (listener_exhausted(errno)) {
-			pause_listening(l, errno);
+			int error = errno;
+
+			loop_fd_set(l->watch, 0);
+			loop_timer_set(l->pause, PAUSE_US);
+			if (l->said_us && now - l->said_us < SAY_AGAIN_US)
+				return;
+			l->said_us = now;
+			log_line(LOG_CORE, LOG_WARNING,
+				 "%s: cannot accept connections: %s; retried each second", l->name,
+				 strerror(error));
 			return;
 		} else if (errno == EAGAIN) {
 			return;
@@ -107,19 +104,6 @@ unsigned listener_allowance(unsigned percent, unsigned most)
 
 /* ---- Sockets --------------------------------------------------------------------------------- */
 
-static struct addrinfo *resolve_listen(const char *where)
-{
-	const struct addrinfo hints = { .ai_flags = AI_PASSIVE | AI_NUMERICHOST | AI_NUMERICSERV };
-	struct addrinfo *found = NULL;
-	struct address at;
-	char port[8];
-
-	if (!address_parse(where, &at))
-		return NULL;
-	snprintf(port, sizeof(port), "%u", at.port);
-	return getaddrinfo(*at.host ? at.host : NULL, port, &hints, &found) ? NULL : found;
-}
-
 int listener_bind(struct loop *loop, int fd, const struct sockaddr *at, socklen_t len)
 {
 	int status = bind(fd, at, len) ? -errno : 0;
@@ -129,31 +113,29 @@ int listener_bind(struct loop *loop, int fd, const struct sockaddr *at, socklen_
 	return helper_bind(loop_helper(loop), fd, at, len);
 }
 
-static int open_socket(struct loop *loop, const struct addrinfo *at, int type)
-{
-	int fd = socket(at->ai_family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), on = 1, status;
-
-	if (fd < 0)
-		return -errno;
-	if (type == SOCK_STREAM)
-		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	status = listener_bind(loop, fd, at->ai_addr, at->ai_addrlen);
-	if (!status && type == SOCK_STREAM && listen(fd, SOMAXCONN))
-		status = -errno;
-	if (!status)
-		return fd;
-	close(fd);
-	return status;
-}
-
 int listener_socket(struct loop *loop, const char *where, int type)
 {
-	struct addrinfo *found = resolve_listen(where);
-	int fd;
+	const struct addrinfo hints = { .ai_flags = AI_PASSIVE | AI_NUMERICHOST | AI_NUMERICSERV };
+	struct addrinfo *found = NULL;
+	struct address at;
+	int fd, on = 1, status;
+	char port[8];
 
-	if (!found)
+	if (!address_parse(where, &at))
 		return -EINVAL;
-	fd = open_socket(loop, found, type);
+	snprintf(port, sizeof(port), "%u", at.port);
+	if (getaddrinfo(*at.host ? at.host : NULL, port, &hints, &found) || !found)
+		return -EINVAL;
+	fd = socket(found->ai_family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	status = fd < 0 ? -errno : 0;
+	if (!status && type == SOCK_STREAM)
+		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (!status)
+		status = listener_bind(loop, fd, found->ai_addr, found->ai_addrlen);
+	if (!status && type == SOCK_STREAM && listen(fd, SOMAXCONN))
+		status = -errno;
+	if (status && fd >= 0)
+		close(fd);
 	freeaddrinfo(found);
-	return fd;
+	return status ? status : fd;
 }

@@ -7,26 +7,96 @@
  * The handler may call nothing of libc that takes a lock, so it has the names of all calls ready.
  * They and the counter are file-scope, as a signal handler has no other way to them.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/landlock.h>
-#include <linux/sched.h>
 #include <seccomp.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/socket.h>
-#include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
+#include <linux/capability.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <linux/landlock.h>
+#include <linux/sched.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 #include "fm/os/sandbox.h"
-#include "fm/os/sandbox_own.h"
+#include "topology/base/mem.h"
+
+/* ---- Capabilities ---------------------------------------------------------------------------- */
+
+#define WORDS _LINUX_CAPABILITY_U32S_3
+
+/*
+ * See capabilities(7). The bounding set goes first: that takes CAP_SETPCAP, which root has; a
+ * service's own user has neither it nor much of a set, and no_new_privs keeps the rest out of
+ * reach.
+ */
+int capabilities_drop(bool keeps_ports)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct had[WORDS] = { 0 }, sets[WORDS] = { 0 };
+	unsigned kept = keeps_ports ? 1u << CAP_NET_BIND_SERVICE : 0;
+	int status = 0;
+
+	for (unsigned long cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++)
+		prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
+	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) && errno != EINVAL)
+		status = -errno;
+	if (syscall(SYS_capget, &head, had))
+		return -errno;
+	sets[0].permitted = sets[0].effective = had[0].permitted & kept;
+	if (syscall(SYS_capset, &head, sets))
+		status = -errno;
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		status = -errno;
+	return status;
+}
+
+/* path: the folder, so many bytes, or a file in it. */
+static int refuse(char *err, size_t err_size, const char *path, int folder_length)
+{
+	snprintf(err, err_size,
+		 "%s: %s for user %u without capabilities: chown -R %u %.*s, run fmd as its owner, "
+		 "or set sandbox = \"off\"",
+		 path, strerror(errno), geteuid(), geteuid(), folder_length, path);
+	return -1;
+}
+
+/* Where nobody can write, who can read can do all there is to do. errno: why not. */
+static bool is_usable(const char *path, int how)
+{
+	return !faccessat(AT_FDCWD, path, how, AT_EACCESS) ||
+	       (errno == EROFS && !faccessat(AT_FDCWD, path, how & ~W_OK, AT_EACCESS));
+}
+
+int sandbox_check_folder(const char *folder, char *err, size_t err_size)
+{
+	DIR *dir = is_usable(folder, R_OK | W_OK | X_OK) ? opendir(folder) : NULL;
+	struct dirent *entry;
+	int status = 0;
+
+	if (!dir)
+		return refuse(err, err_size, folder, (int)strlen(folder));
+	while (!status && (entry = readdir(dir))) {
+		char *path = mem_printf("%s/%s", folder, entry->d_name);
+
+		if (*entry->d_name != '.' && !is_usable(path, R_OK | W_OK) && errno == EACCES)
+			status = refuse(err, err_size, path, (int)strlen(folder));
+		free(path);
+	}
+	closedir(dir);
+	return status;
+}
+
+/* ---- Calls that are refused ------------------------------------------------------------------ */
 
 #define NAMES	   512
 #define NAME_BYTES 32
@@ -44,8 +114,6 @@ struct refused { /* in memory that children share */
 
 static struct refused *refused;
 static char (*call_names)[NAME_BYTES];
-
-/* ---- Calls that are refused ------------------------------------------------------------------ */
 
 static const char *name_of(int number)
 {
@@ -73,22 +141,9 @@ static size_t add_number(char *line, size_t at, unsigned number)
 	return at;
 }
 
-static void set_result(ucontext_t *context, int result)
-{
-#if defined(__x86_64__)
-	context->uc_mcontext.gregs[REG_RAX] = result;
-#elif defined(__aarch64__)
-	context->uc_mcontext.regs[0] = (unsigned long long)result;
-#elif defined(__powerpc64__)
-	context->uc_mcontext.gp_regs[3] = -result;
-	context->uc_mcontext.gp_regs[38] |= 0x10000000; /* an error */
-#else
-#error "which register holds the result of a system call?"
-#endif
-}
-
 static void refuse_cb(int signum, siginfo_t *info, void *context)
 {
+	mcontext_t *registers = &((ucontext_t *)context)->uc_mcontext;
 	unsigned count = atomic_fetch_add(&refused->count, 1);
 	int number = info->si_syscall;
 	char line[160];
@@ -107,20 +162,16 @@ static void refuse_cb(int signum, siginfo_t *info, void *context)
 		if (write(STDERR_FILENO, line, len) < 0)
 			len = 0; /* nowhere left to say so */
 	}
-	set_result(context, -EPERM);
-}
-
-static int prepare_names(void)
-{
-	call_names = calloc(NAMES, sizeof(*call_names));
-	for (int i = 0; call_names && i < NAMES; i++) {
-		char *name = seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, i);
-
-		if (name)
-			snprintf(call_names[i], NAME_BYTES, "%s", name);
-		free(name);
-	}
-	return call_names ? 0 : -ENOMEM;
+#if defined(__x86_64__)
+	registers->gregs[REG_RAX] = -EPERM;
+#elif defined(__aarch64__)
+	registers->regs[0] = (unsigned long long)-EPERM;
+#elif defined(__powerpc64__)
+	registers->gp_regs[3] = EPERM;
+	registers->gp_regs[38] |= 0x10000000; /* an error */
+#else
+#error "which register holds the result of a system call?"
+#endif
 }
 
 static int prepare_handler(void)
@@ -130,12 +181,18 @@ static int prepare_handler(void)
 
 	refused = mmap(NULL, sizeof(*refused), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
 		       -1, 0);
-	if (refused == MAP_FAILED) {
+	if (refused == MAP_FAILED)
 		refused = NULL;
-		return -ENOMEM;
+	call_names = refused ? calloc(NAMES, sizeof(*call_names)) : NULL;
+	for (int i = 0; call_names && i < NAMES; i++) {
+		char *name = seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, i);
+
+		if (name)
+			snprintf(call_names[i], NAME_BYTES, "%s", name);
+		free(name);
 	}
 	sigemptyset(&action.sa_mask);
-	return prepare_names() || sigaction(SIGSYS, &action, NULL) ? -ENOMEM : 0;
+	return !call_names || sigaction(SIGSYS, &action, NULL) ? -ENOMEM : 0;
 }
 
 unsigned sandbox_refused(const char **latest)
@@ -180,62 +237,34 @@ static struct scmp_arg_cmp masked(unsigned argument, uint64_t mask, uint64_t val
 			 : seccomp_rule_add(filter, SCMP_ACT_ERRNO(error), SCMP_SYS(call),         \
 					    __VA_ARGS__))
 
-static int allow_memory(scmp_filter_ctx filter)
+static int allow_daemon(scmp_filter_ctx filter)
 {
-	const int kinds[] = { 0, PROT_WRITE, PROT_EXEC };
-	int status = 0;
-
-	for (unsigned i = 0; i < 3; i++)
-		ALLOW(mmap, 1, masked(2, PROT_WRITE | PROT_EXEC, kinds[i]));
-	ALLOW(mprotect, 1, masked(2, PROT_EXEC, 0));
-	return status;
-}
-
-/* No netlink either. libc asks for addresses by it and goes on without: not counted as refused. */
-static int allow_sockets(scmp_filter_ctx filter)
-{
+	const int protections[] = { 0, PROT_WRITE, PROT_EXEC };
 	const int families[] = { AF_UNIX, AF_INET, AF_INET6 };
 	const int kinds[] = { SOCK_STREAM, SOCK_DGRAM, SOCK_SEQPACKET };
-	int status = 0;
+	const unsigned long plain[] = { TCGETS, FIONREAD, FIONBIO };
+	const int options[] = { PR_SET_NAME, PR_SET_PDEATHSIG, PR_SET_TIMERSLACK };
+	int status = add_all(filter, SCMP_ACT_ALLOW, sandbox_calls);
 
+	for (unsigned i = 0; i < 3; i++)
+		ALLOW(mmap, 1, masked(2, PROT_WRITE | PROT_EXEC, protections[i]));
+	ALLOW(mprotect, 1, masked(2, PROT_EXEC, 0));
 	for (unsigned i = 0; i < 3; i++)
 		for (unsigned j = 0; j < 3; j++)
 			ALLOW(socket, 2, is(0, families[i]), masked(1, 0xf, kinds[j]));
+	/* No netlink either. libc asks for addresses by it and goes on: not counted as refused. */
 	ANSWER(socket, EAFNOSUPPORT, 1, is(0, AF_NETLINK));
 	ALLOW(socketpair, 1, is(0, AF_UNIX));
-	return status;
-}
-
-static int allow_devices(scmp_filter_ctx filter)
-{
-	const unsigned long plain[] = { TCGETS, FIONREAD, FIONBIO };
-	int status = 0;
-
 	ALLOW(ioctl, 1, masked(1, IOCTL_TYPE, UMAD_IOCTL));
 	for (unsigned i = 0; i < 3; i++)
 		ALLOW(ioctl, 1, is(1, plain[i]));
-	return status;
-}
-
-/* clone3(2) has its flags in memory, where no filter sees them: libc takes clone(2) without it. */
-static int allow_processes(scmp_filter_ctx filter)
-{
-	const int options[] = { PR_SET_NAME, PR_SET_PDEATHSIG, PR_SET_TIMERSLACK };
-	int status = 0;
-
 	ALLOW(clone, 1, masked(0, NEW_SPACES, 0));
+	/* It has its flags in memory, where no filter sees them: libc goes on with clone(2). */
 	ANSWER(clone3, ENOSYS, 0);
 	ALLOW(kill, 1, is(1, SIGKILL));
 	ALLOW(prlimit64, 1, is(2, 0));
 	for (unsigned i = 0; i < 3; i++)
 		ALLOW(prctl, 1, is(0, options[i]));
-	return status;
-}
-
-static int allow_sanitizers(scmp_filter_ctx filter)
-{
-	int status = 0;
-
 #ifdef SANITIZED
 	ALLOW(ptrace, 0);
 	ALLOW(personality, 0);
@@ -251,32 +280,17 @@ static int allow_sanitizers(scmp_filter_ctx filter)
 	return status;
 }
 
-static int allow_daemon(scmp_filter_ctx filter)
+/* What is not in the list, or for `helper`, what is in its own, meets the action. 0, or -errno. */
+static int install(uint32_t action, bool helper)
 {
-	int (*const parts[])(scmp_filter_ctx) = { allow_memory, allow_sockets, allow_devices,
-						  allow_processes, allow_sanitizers };
-	int status = add_all(filter, SCMP_ACT_ALLOW, sandbox_calls);
-
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]) && !status; i++)
-		status = parts[i](filter);
-	return status;
-}
-
-static int refuse_helper(scmp_filter_ctx filter)
-{
-	return add_all(filter, SCMP_ACT_ERRNO(EPERM), sandbox_helper_calls);
-}
-
-/* 0, or -errno. */
-static int install(uint32_t otherwise, int (*fill)(scmp_filter_ctx))
-{
-	scmp_filter_ctx filter = seccomp_init(otherwise);
+	scmp_filter_ctx filter = seccomp_init(helper ? SCMP_ACT_ALLOW : action);
 	int status = filter ? seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1) : -ENOMEM;
 
 	if (!status)
 		status = seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2); /* a binary tree */
 	if (!status)
-		status = fill(filter);
+		status = helper ? add_all(filter, action, sandbox_helper_calls)
+				: allow_daemon(filter);
 	if (!status)
 		status = seccomp_load(filter);
 	seccomp_release(filter);
@@ -333,9 +347,8 @@ int sandbox_enter(enum sandbox_mode mode, char *err, size_t err_size)
 	failed |=
 		note(prepare_handler(), "cannot install a handler of refused calls", err, err_size);
 	if (refused)
-		failed |= note(
-			install(mode == SANDBOX_ON ? SCMP_ACT_TRAP : SCMP_ACT_LOG, allow_daemon),
-			"cannot load the seccomp filter", err, err_size);
+		failed |= note(install(mode == SANDBOX_ON ? SCMP_ACT_TRAP : SCMP_ACT_LOG, false),
+			       "cannot load the seccomp filter", err, err_size);
 	return failed;
 }
 
@@ -346,6 +359,6 @@ int sandbox_enter_helper(char *err, size_t err_size)
 	*err = '\0';
 	failed = note(capabilities_drop(true), "cannot drop capabilities", err, err_size);
 	failed |= note(hide_memory(), "cannot hide its memory", err, err_size);
-	return failed | note(install(SCMP_ACT_ALLOW, refuse_helper),
-			     "cannot load the seccomp filter", err, err_size);
+	return failed | note(install(SCMP_ACT_ERRNO(EPERM), true), "cannot load the seccomp filter",
+			     err, err_size);
 }

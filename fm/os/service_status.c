@@ -21,28 +21,21 @@ static json_int_t number(const json_t *object, const char *key)
 	return json_integer_value(json_object_get(object, key));
 }
 
-/* An alert that is told already is not counted. */
-static size_t other_alerts(const json_t *status)
-{
-	const json_t *alert;
-	size_t i, count = 0;
-
-	json_array_foreach (json_object_get(status, "alerts"), i, alert) {
-		const char *what = json_string_value(json_object_get(alert, "what"));
-
-		count += !what || strcmp(what, "hcas-cut-off") != 0;
-	}
-	return count;
-}
-
 void service_status(const json_t *status, char text[SERVICE_STATUS])
 {
 	const char *state = json_string_value(json_object_get(status, "state"));
 	const char *cut_off = json_string_value(json_object_get(status, "cut_off"));
 	const json_t *proof = json_object_get(status, "proof");
 	json_int_t unreachable = number(proof, "unreachable");
-	size_t alerts = other_alerts(status);
+	size_t i, alerts = 0;
+	const json_t *alert;
 
+	json_array_foreach (json_object_get(status, "alerts"), i, alert) {
+		const char *what = json_string_value(json_object_get(alert, "what"));
+
+		/* One that is told already is not counted. */
+		alerts += !what || strcmp(what, "hcas-cut-off") != 0;
+	}
 	strcpy(text, "STATUS=");
 	if (cut_off)
 		add(text, "%.160s; ", cut_off);

@@ -166,8 +166,8 @@ static void *disk_main(void *arg)
 
 /*
  * fdatasync(), or ftruncate() to nothing where there is *under_way, which is true until it is done.
- * Both are borrowed until journal_free(); of a descriptor that has such an order already there is no
- * second one. Where there is no thread to be had its owner waits: late is better than never.
+ * Both are borrowed until journal_free(); of a descriptor that has such an order already there is
+ * no second one. Where there is no thread to be had its owner waits: late is better than never.
  */
 static void disk_order(struct disk *d, int fd, atomic_bool *under_way)
 {

@@ -29,7 +29,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "fm/os/sandbox.h"
-#include "fm/os/sandbox_own.h"
 
 typedef int attempt_fn(void);
 
