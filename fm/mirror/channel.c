@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include "fm/mirror/channel.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
 #include <event2/bufferevent_ssl.h>
@@ -7,22 +9,13 @@
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include "fm/loop/loop.h"
-#include "fm/mirror/frame.h"
+#include "fm/mirror/channel.h"
 #include "topology/base/mem.h"
 
 #define PREFIX 4
-
-static void put_length(char *to, uint32_t length)
-{
-	for (unsigned i = 0; i < PREFIX; i++)
-		to[i] = (char)(length >> (24 - 8 * i));
-}
 
 static uint32_t get_length(const char *from)
 {
@@ -49,7 +42,8 @@ char *frame_encode(enum frame_type type, const json_t *head, const char *body, s
 	if (text && head_length < FRAME_HEAD_MOST && body_length < FRAME_MOST &&
 	    *length - PREFIX <= longest(type)) {
 		bytes = mem_alloc(*length, 1);
-		put_length(bytes, (uint32_t)(*length - PREFIX));
+		for (unsigned i = 0; i < PREFIX; i++)
+			bytes[i] = (char)((uint32_t)(*length - PREFIX) >> (24 - 8 * i));
 		bytes[PREFIX] = (char)type;
 		memcpy(bytes + PREFIX + 1, text, head_length);
 		bytes[PREFIX + 1 + head_length] = '\n';
@@ -201,43 +195,24 @@ static unsigned server_psk(SSL *ssl, const char *identity, unsigned char *psk, u
 	return give_psk(SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl)), psk, most);
 }
 
-/* NULL, or what is wrong with a file that nobody else may read. */
-static const char *secret_error(const char *path)
-{
-	struct stat st;
-
-	if (stat(path, &st))
-		return "cannot be read";
-	return st.st_mode & (S_IRWXG | S_IRWXO)
-		       ? "is accessible to others than its owner: chmod 0600"
-		       : NULL;
-}
-
-static size_t parse_hex(const char *text, unsigned char *out, size_t most)
-{
-	size_t digits = strspn(text, "0123456789abcdefABCDEF");
-
-	if (digits % 2 || digits / 2 > most || digits / 2 < PSK_LEAST ||
-	    text[digits + strspn(text + digits, " \t\r\n")])
-		return 0;
-	for (size_t i = 0; i < digits / 2; i++)
-		sscanf(text + 2 * i, "%2hhx", &out[i]);
-	return digits / 2;
-}
-
 static const char *read_psk(struct channel_tls *tls, const char *path)
 {
 	char line[2 * PSK_MOST + 8] = "";
 	FILE *in = fopen(path, "re");
+	size_t digits;
 
 	if (!in)
 		return "cannot be read";
 	if (!fgets(line, sizeof(line), in))
 		line[0] = '\0';
 	fclose(in);
-	tls->psk_length = parse_hex(line, tls->psk, PSK_MOST);
-	if (!tls->psk_length)
+	digits = strspn(line, "0123456789abcdefABCDEF");
+	if (digits % 2 || digits / 2 > PSK_MOST || digits / 2 < PSK_LEAST ||
+	    line[digits + strspn(line + digits, " \t\r\n")])
 		return "the first line is not 32 to 128 hexadecimal digits";
+	tls->psk_length = digits / 2;
+	for (size_t i = 0; i < tls->psk_length; i++)
+		sscanf(line + 2 * i, "%2hhx", &tls->psk[i]);
 	SSL_CTX_set_app_data(tls->context, tls);
 	SSL_CTX_set_psk_client_callback(tls->context, client_psk);
 	SSL_CTX_set_psk_server_callback(tls->context, server_psk);
@@ -248,12 +223,15 @@ static const char *read_psk(struct channel_tls *tls, const char *path)
 static const char *set_keys(struct channel_tls *tls, const struct channel_conf *conf,
 			    const char **file)
 {
-	const char *why;
+	struct stat st;
 
 	*file = *conf->psk_file ? conf->psk_file : conf->key_file;
-	why = secret_error(*file);
-	if (why || *conf->psk_file)
-		return why ? why : read_psk(tls, *file);
+	if (stat(*file, &st))
+		return "cannot be read";
+	if (st.st_mode & (S_IRWXG | S_IRWXO))
+		return "is accessible to others than its owner: chmod 0600";
+	if (*conf->psk_file)
+		return read_psk(tls, *file);
 	*file = conf->cert_file;
 	if (SSL_CTX_use_certificate_chain_file(tls->context, *file) != 1)
 		return "is not a PEM certificate";
@@ -390,12 +368,6 @@ static const char *reason(struct channel *c, short what)
 	return what & BEV_EVENT_EOF ? "it closed the connection" : "cannot connect";
 }
 
-/* With a key that both have, a session goes on from it; a handshake without it proves nothing. */
-static bool is_proven(const struct channel *c)
-{
-	return !c->tls->psk_length || SSL_session_reused(bufferevent_openssl_get_ssl(c->bev));
-}
-
 static void event_cb(struct bufferevent *bev, short what, void *arg)
 {
 	struct channel *c = arg;
@@ -406,7 +378,8 @@ static void event_cb(struct bufferevent *bev, short what, void *arg)
 		end_soon(c, reason(c, what));
 		return;
 	}
-	if (!is_proven(c)) {
+	/* With a key that both have a session goes on from it; without it is not proven. */
+	if (c->tls->psk_length && !SSL_session_reused(bufferevent_openssl_get_ssl(c->bev))) {
 		end_soon(c, "it did not prove that it has the key of peer_psk_file");
 		return;
 	}

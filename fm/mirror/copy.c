@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "topology/base/text.h"
-#include "fm/mirror/lineage.h"
 #include "fm/mirror/own.h"
 #include "fm/state/state_file.h"
 
@@ -73,8 +72,10 @@ static struct peer *followed(const struct mirror *m)
 
 void copy_follow(struct mirror *m)
 {
-	if (copy_whole(m))
-		adopt(followed(m));
+	struct peer *p = followed(m);
+
+	if (p && p->whole)
+		adopt(p);
 }
 
 const struct peer *copy_whole(const struct mirror *m)
@@ -95,17 +96,6 @@ static void lose(struct peer *p, const char *why)
 	p->who = (struct manager){ 0 };
 	p->seq = 0;
 	p->retry_us = loop_now_us(p->mirror->services.loop) + RETRY_US;
-}
-
-static void refuse(struct peer *p, const char *why)
-{
-	channel_close(p->channel);
-	lose(p, why);
-}
-
-static bool sum_is(const struct text *text, const char *sum)
-{
-	return strtoull(sum, NULL, 16) == state_sum(text->bytes, text->length);
 }
 
 static bool is_plain_name(const char *name)
@@ -130,7 +120,8 @@ static const char *take_file(struct peer *p, const struct frame *frame)
 	d = (struct delta){ (size_t)keep_head, (size_t)keep_tail, frame->body, frame->length };
 	if (!delta_apply(contents_text(&p->contents, name), &d, &text))
 		return "a change to a file that was not copied";
-	if (text.length != (size_t)length || !sum_is(&text, sum)) {
+	if (text.length != (size_t)length ||
+	    strtoull(sum, NULL, 16) != state_sum(text.bytes, text.length)) {
 		free(text.bytes);
 		return "a change that gave a wrong checksum";
 	}
@@ -187,31 +178,19 @@ static const char *take_role(struct peer *p, const struct frame *frame)
 		       : MIRROR_IMPLAUSIBLE;
 }
 
-static void acknowledge(struct peer *p)
-{
-	channel_send(p->channel, FRAME_TAKEN,
-		     json_pack("{sI sb}", "seq", (json_int_t)p->seq, "whole",
-			       p->whole && is_followed(p)),
-		     NULL, 0);
-}
-
 /* Frames that came together are answered together. */
-void copy_answer(struct mirror *m)
+void copy_answer(void *mirror)
 {
-	for (unsigned i = 0; i < m->npeers; i++) {
-		if (m->peers[i].answer && m->peers[i].channel)
-			acknowledge(&m->peers[i]);
-		m->peers[i].answer = false;
+	struct mirror *m = mirror;
+
+	for (struct peer *p = m->peers; p < m->peers + m->npeers; p++) {
+		if (p->answer && p->channel)
+			channel_send(p->channel, FRAME_TAKEN,
+				     json_pack("{sI sb}", "seq", (json_int_t)p->seq, "whole",
+					       p->whole && is_followed(p)),
+				     NULL, 0);
+		p->answer = false;
 	}
-}
-
-static const char *meet(struct peer *p, struct channel *channel, const struct frame *hello)
-{
-	const char *wrong = mirror_meet(p->mirror, channel, &p->who, hello);
-
-	if (!wrong)
-		channel_take_long(channel);
-	return wrong;
 }
 
 static void received(void *arg, struct channel *channel, const struct frame *frame)
@@ -220,9 +199,11 @@ static void received(void *arg, struct channel *channel, const struct frame *fra
 	const char *wrong = NULL;
 
 	p->heard_us = loop_now_us(p->mirror->services.loop);
-	if (frame->type == FRAME_HELLO)
-		wrong = meet(p, channel, frame);
-	else if (!p->who.port_guid)
+	if (frame->type == FRAME_HELLO) {
+		wrong = mirror_meet(p->mirror, channel, &p->who, frame);
+		if (!wrong)
+			channel_take_long(channel);
+	} else if (!p->who.port_guid)
 		wrong = MIRROR_NO_HELLO;
 	else if (frame->type == FRAME_ROLE)
 		wrong = take_role(p, frame);
@@ -232,9 +213,10 @@ static void received(void *arg, struct channel *channel, const struct frame *fra
 		wrong = take_records(p, frame);
 	else if (frame->type == FRAME_WHOLE)
 		take_whole(p, frame);
-	if (wrong)
-		refuse(p, wrong);
-	else if (p->whole || frame->type == FRAME_PING)
+	if (wrong) {
+		channel_close(p->channel);
+		lose(p, wrong);
+	} else if (p->whole || frame->type == FRAME_PING)
 		p->answer = true;
 	if (p->answer)
 		loop_timer_set(p->mirror->answer, 0);
@@ -257,24 +239,16 @@ static void closed(void *arg, struct channel *channel, const char *why)
 
 /* ---- Connections ----------------------------------------------------------------------------- */
 
-static void connect_to(struct peer *p)
-{
-	static const struct channel_ops ops = { opened, received, closed };
-	struct mirror *m = p->mirror;
-	struct address address;
-
-	if (address_parse(p->address, &address))
-		p->channel = channel_connect(m->services.loop, m->tls, address.host, address.port,
-					     &ops, p);
-}
-
 void copy_tick(struct mirror *m)
 {
+	static const struct channel_ops ops = { opened, received, closed };
 	uint64_t now = loop_now_us(m->services.loop);
+	struct address at;
 
-	for (unsigned i = 0; i < m->npeers; i++)
-		if (!m->peers[i].channel && now >= m->peers[i].retry_us)
-			connect_to(&m->peers[i]);
+	for (struct peer *p = m->peers; p < m->peers + m->npeers; p++)
+		if (!p->channel && now >= p->retry_us && address_parse(p->address, &at))
+			p->channel = channel_connect(m->services.loop, m->tls, at.host, at.port,
+						     &ops, p);
 }
 
 void copy_retry(struct mirror *m)

@@ -72,11 +72,6 @@ bool mirror_takes(const struct mirror *m, const struct contents *c, const char *
 			    (kept.has || kept.others < MIRROR_UNKNOWN_FILES));
 }
 
-static guid_t own_guid(const struct mirror *m)
-{
-	return mad_port_info(m->services.mad)->port_guid;
-}
-
 /* ---- Keys ------------------------------------------------------------------------------------ */
 
 static bool prove(const struct mirror *m, const struct channel *channel,
@@ -89,20 +84,6 @@ static bool prove(const struct mirror *m, const struct channel *channel,
 		return false;
 	m_key_prove(&conf, session, proofs);
 	return true;
-}
-
-static void add_keys(const struct mirror *m, const struct channel *channel, json_t *hello)
-{
-	struct m_key_proofs own;
-	json_t *list = json_array();
-
-	if (prove(m, channel, &own)) {
-		for (unsigned i = 0; i < own.count; i++)
-			json_array_append_new(list, json_string(own.text[i]));
-		json_object_set_new(hello, "gives_m_keys", json_boolean(own.gives));
-		json_object_set(hello, "m_keys", list);
-	}
-	json_decref(list);
 }
 
 /* One that says nothing of them is of an older version. */
@@ -152,20 +133,24 @@ void mirror_review_keys(const struct mirror *m)
 
 json_t *mirror_hello(const struct mirror *m, const struct channel *channel)
 {
+	guid_t guid = mad_port_info(m->services.mad)->port_guid;
+	json_t *list = json_array(), *hello;
 	char name[MIRROR_NAME] = "";
-	json_t *hello;
+	struct m_key_proofs own;
 
 	gethostname(name, sizeof(name) - 1);
 	hello = json_pack("{si so ss sb so sI}", "protocol", MIRROR_PROTOCOL, "port_guid",
-			  json_sprintf("0x%016" PRIx64, own_guid(m)), "name", name, "records", true,
-			  "takeovers", mirror_generation(m), "unshared", (json_int_t)m->unshared);
-	add_keys(m, channel, hello);
+			  json_sprintf("0x%016" PRIx64, guid), "name", name, "records", true,
+			  "takeovers", generation_json(&m->generation), "unshared",
+			  (json_int_t)m->unshared);
+	if (prove(m, channel, &own)) {
+		for (unsigned i = 0; i < own.count; i++)
+			json_array_append_new(list, json_string(own.text[i]));
+		json_object_set_new(hello, "gives_m_keys", json_boolean(own.gives));
+		json_object_set(hello, "m_keys", list);
+	}
+	json_decref(list);
 	return hello;
-}
-
-json_t *mirror_generation(const struct mirror *m)
-{
-	return generation_json(&m->generation);
 }
 
 static const char *read_hello(const struct mirror *m, const struct channel *channel,

@@ -10,9 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "fm/mirror/lineage.h"
 #include "fm/mirror/own.h"
-#include "fm/mirror/source.h"
 #include "topology/base/mem.h"
 
 #define LISTEN_AGAIN_US 2000000
@@ -45,11 +43,6 @@ static void role(void *room, enum fabric_role now, enum fabric_role_step step)
 
 /* ---- The listening socket -------------------------------------------------------------------- */
 
-static void accepted(void *arg, int fd, const struct sockaddr *from)
-{
-	source_accept(arg, fd, from);
-}
-
 static void stop_listening(struct mirror *m)
 {
 	listener_free(m->listener);
@@ -76,20 +69,11 @@ static void listen_at(struct mirror *m, const char *where)
 	if (m->fd < 0)
 		return;
 	snprintf(m->listening, sizeof(m->listening), "%s", where);
-	m->listener = listener_new(m->services.loop, m->fd, "peers", accepted, m);
+	m->listener = listener_new(m->services.loop, m->fd, "peers", source_accept, m);
 	state_store_expect_copy(m->services.state, true);
 }
 
 /* ---- The clock ------------------------------------------------------------------------------- */
-
-/* As long as it may take until a dead master's place is taken, a copy of it is as good as ever. */
-static uint64_t copy_lasts_us(const struct mirror *m)
-{
-	const struct conf_sm *sm = &m->services.conf->sm;
-
-	return 2ull * 1000 * (unsigned)sm->polling_timeout_ms * (unsigned)sm->polling_retries +
-	       4 * MIRROR_TICK_US;
-}
 
 /* As standby: what state_dir has is not what the master knows. */
 static void forget_copy(struct mirror *m)
@@ -97,28 +81,6 @@ static void forget_copy(struct mirror *m)
 	m->copied = 0;
 	if (!fabric_is_master(m->fabric))
 		state_store_set_copied(m->services.state, false);
-}
-
-static void review_standby(struct mirror *m, uint64_t alone_us)
-{
-	if (alone_us > copy_lasts_us(m) && m->copied)
-		forget_copy(m);
-	if (alone_us > ALONE_US)
-		alert_raise(m->services.alerts, "mirror", NULL,
-			    "this standby has no current copy of the master's state: %s",
-			    copy_error(m));
-}
-
-static void review_master(struct mirror *m, uint64_t alone_us)
-{
-	char why[300];
-
-	source_error(m, why, sizeof(why));
-	if (!*m->services.conf->mirror.listen)
-		alert_end(m->services.alerts, "mirror", NULL);
-	else if (alone_us > ALONE_US)
-		alert_raise(m->services.alerts, "mirror", NULL,
-			    "no standby has a current copy of this master's state: %s", why);
 }
 
 /* When a copy was whole last, as far as this manager can know. */
@@ -136,22 +98,37 @@ static bool is_whole(const struct mirror *m)
 	return fabric_is_master(m->fabric) ? source_copied(m) != NULL : copy_whole(m) != NULL;
 }
 
+/* As long as it may take until a dead master's place is taken, a copy of it is as good as ever. */
 static void review(struct mirror *m)
 {
-	bool master = fabric_is_master(m->fabric);
-	uint64_t now = loop_now_us(m->services.loop);
+	const struct conf_sm *sm = &m->services.conf->sm;
+	uint64_t lasts_us =
+		2ull * 1000 * (unsigned)sm->polling_timeout_ms * (unsigned)sm->polling_retries +
+		4 * MIRROR_TICK_US;
+	bool standby = fabric_role(m->fabric) == FABRIC_ROLE_STANDBY && m->npeers;
+	uint64_t alone_us;
+	char why[300];
 
 	m->whole_us = whole_us(m);
+	alone_us = loop_now_us(m->services.loop) - m->whole_us;
 	if (is_whole(m)) {
 		alert_end(m->services.alerts, "mirror", NULL);
-		return;
-	}
-	if (master)
-		review_master(m, now - m->whole_us);
-	else if (fabric_role(m->fabric) == FABRIC_ROLE_STANDBY && m->npeers)
-		review_standby(m, now - m->whole_us);
-	else
+	} else if (fabric_is_master(m->fabric) && *m->services.conf->mirror.listen) {
+		source_error(m, why, sizeof(why));
+		if (alone_us > ALONE_US)
+			alert_raise(m->services.alerts, "mirror", NULL,
+				    "no standby has a current copy of this master's state: %s",
+				    why);
+	} else if (!fabric_is_master(m->fabric) && standby) {
+		if (alone_us > lasts_us && m->copied)
+			forget_copy(m);
+		if (alone_us > ALONE_US)
+			alert_raise(m->services.alerts, "mirror", NULL,
+				    "this standby has no current copy of the master's state: %s",
+				    copy_error(m));
+	} else {
 		alert_end(m->services.alerts, "mirror", NULL);
+	}
 }
 
 static void tick(void *arg)
@@ -193,20 +170,6 @@ static int check(const struct conf *conf, char *err, size_t err_size)
 	return tls ? 0 : -1;
 }
 
-static void take_peers(struct mirror *m, const char *text)
-{
-	int used;
-
-	for (; m->npeers < MIRROR_PEERS; text += used) {
-		struct peer *p = &m->peers[m->npeers];
-
-		*p = (struct peer){ .mirror = m };
-		if (sscanf(text, "%63s%n", p->address, &used) != 1)
-			break;
-		m->npeers++;
-	}
-}
-
 static void stop(struct mirror *m)
 {
 	source_close(m);
@@ -222,6 +185,8 @@ static void configure(void *room)
 	const struct conf_mirror *c = &m->services.conf->mirror;
 	const struct channel_conf files = channel_conf(c);
 	char err[512] = "";
+	const char *text;
+	int used;
 
 	stop(m);
 	loop_timer_stop(m->tick);
@@ -229,8 +194,14 @@ static void configure(void *room)
 		m->tls = channel_tls_new(&files, err, sizeof(err));
 	trouble_set(m->services.alerts, "peers", *err ? err : NULL);
 	listen_at(m, m->tls ? c->listen : "");
-	if (m->tls)
-		take_peers(m, c->peers);
+	for (text = m->tls ? c->peers : ""; m->npeers < MIRROR_PEERS; text += used) {
+		struct peer *p = &m->peers[m->npeers];
+
+		*p = (struct peer){ .mirror = m };
+		if (sscanf(text, "%63s%n", p->address, &used) != 1)
+			break;
+		m->npeers++;
+	}
 	if (!m->npeers)
 		forget_copy(m);
 	mirror_review_keys(m);
@@ -242,73 +213,27 @@ static void configure(void *room)
 
 /* ---- Hooks ----------------------------------------------------------------------------------- */
 
-static void wrote(void *arg, const char *name, int status)
-{
-	struct mirror *m = arg;
-
-	if (!m->tls || !fabric_is_master(m->fabric))
-		return;
-	if (status)
-		source_could_not_write(m, name);
-	else
-		source_wrote(m, name);
-}
-
-/* null = it is whole */
-static json_t *error_json(const struct mirror *m)
-{
-	char why[300] = "";
-
-	if (is_whole(m))
-		return json_null();
-	if (!fabric_is_master(m->fabric))
-		return json_string(copy_error(m));
-	source_error(m, why, sizeof(why));
-	return json_string(why);
-}
-
-static void recorded(void *arg, const char *name, const char *line)
-{
-	struct mirror *m = arg;
-
-	if (m->tls && fabric_is_master(m->fabric))
-		source_recorded(m, name, line);
-}
-
-static void pushed(void *arg, const char *name, const char *bytes, size_t length)
-{
-	struct mirror *m = arg;
-
-	if (m->tls && fabric_is_master(m->fabric))
-		source_pushed(m, name, bytes, length);
-}
-
-static void send_due(void *arg)
-{
-	source_send(arg);
-}
-
-static void answer_due(void *arg)
-{
-	copy_answer(arg);
-}
-
 static void status(const void *room, json_t *doc)
 {
 	const struct mirror *m = room;
 	const bool master = fabric_is_master(m->fabric);
 	uint64_t age_us = loop_now_us(m->services.loop) - whole_us(m);
+	char why[300] = "";
 
 	if (!m->tls)
 		return;
-	json_object_set_new(doc, "mirror",
-			    json_pack("{sb sI sI so sI ss* sI so so}", "whole", is_whole(m),
-				      "age_ms", (json_int_t)(age_us / 1000), "behind",
-				      (json_int_t)(master ? source_behind(m) : 0), "error",
-				      error_json(m), "refused", (json_int_t)m->refused,
-				      "refused_last", m->refused ? m->refused_why : NULL,
-				      "takeovers", (json_int_t)generation_number(&m->generation),
-				      "peers", copy_json(m), "standbys", source_json(m)));
+	if (master)
+		source_error(m, why, sizeof(why));
+	json_object_set_new(
+		doc, "mirror",
+		json_pack("{sb sI sI so sI ss* sI so so}", "whole", is_whole(m), "age_ms",
+			  (json_int_t)(age_us / 1000), "behind",
+			  (json_int_t)(master ? source_behind(m) : 0), "error",
+			  is_whole(m) ? json_null() : json_string(master ? why : copy_error(m)),
+			  "refused", (json_int_t)m->refused, "refused_last",
+			  m->refused ? m->refused_why : NULL, "takeovers",
+			  (json_int_t)generation_number(&m->generation), "peers", copy_json(m),
+			  "standbys", source_json(m)));
 }
 
 static void load(void *room, enum fabric_load_step step)
@@ -326,11 +251,11 @@ static void *init(struct fabric *fabric)
 	m->fd = -1;
 	m->tick = loop_timer_new(m->services.loop, tick, m);
 	m->whole_us = loop_now_us(m->services.loop);
-	m->send = loop_timer_new(m->services.loop, send_due, m);
-	m->answer = loop_timer_new(m->services.loop, answer_due, m);
+	m->send = loop_timer_new(m->services.loop, source_send, m);
+	m->answer = loop_timer_new(m->services.loop, copy_answer, m);
 	lineage_load(m);
-	state_store_listen(m->services.state, wrote, m);
-	state_store_follow(m->services.state, recorded, pushed, m);
+	state_store_listen(m->services.state, source_wrote, m);
+	state_store_follow(m->services.state, source_recorded, source_pushed, m);
 	return m;
 }
 

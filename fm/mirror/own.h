@@ -2,11 +2,11 @@
 /*
  * own: what the files of this room share. Calls go down this list:
  *
- *   module.c   the hooks, the configuration, the listening socket, the clock
- *   source.c   as master: what is on disk goes to all managers that copy it
- *   copy.c     as standby: what other managers send; of the one that is master it is put on disk
- *   lineage.c  who was master when, and what becomes of two that were
- *   hello.c    what both ends say of themselves, and which files go over
+ *   module.c      the hooks, the configuration, the listening socket, the clock
+ *   source.c      as master: what is on disk goes to all managers that copy it
+ *   copy.c        as standby: what others send; of the one that is master it is put on disk
+ *   generation.c  who was master when, and what becomes of two that were
+ *   hello.c       what both ends say of themselves, and which files go over
  *
  * Each manager connects to its peers and copies; who is connected to is asked by ROLE frames
  * whether it is master, and sends its files when it is. A copy counts when all of it is there
@@ -15,23 +15,39 @@
 #ifndef FMD_MIRROR_OWN_H
 #define FMD_MIRROR_OWN_H
 
-#include "fm/os/listener.h"
-#include "fm/loop/loop.h"
+#include <sys/socket.h>
 #include "fm/fabric/module.h"
+#include "fm/loop/loop.h"
 #include "fm/mirror/channel.h"
 #include "fm/mirror/contents.h"
 #include "fm/mirror/generation.h"
-#include "fm/mirror/hello.h"
+#include "fm/os/listener.h"
 #include "fm/state/state_copy.h"
+#include "topology/snapshot/topo.h"
 
-#define MIRROR_TICK_US 500000 /* between two pings, and between two tries to connect at least */
-#define MIRROR_PEERS   8
-#define MIRROR_READERS 16 /* connections whose HELLO has come */
+#define MIRROR_PROTOCOL	   1
+#define MIRROR_NAME	   64
+#define MIRROR_NO_HELLO	   "it did not introduce itself first"
+#define MIRROR_IMPLAUSIBLE "the number of its latest take-over is too large"
+#define MIRROR_TICK_US	   500000 /* between two pings, and between two tries to connect at least */
+#define MIRROR_PEERS	   8
+#define MIRROR_READERS	   16 /* connections whose HELLO has come */
 #define MIRROR_UNKNOWN                                                                             \
 	32 /* connections without HELLO; the oldest of the most from one address makes way */
 #define MIRROR_ASIDE ".aside" /* behind the name of a file that another manager's replaced */
 
 struct mirror;
+
+struct manager {	  /* at the other end of a channel, as its HELLO has it */
+	guid_t port_guid; /* 0 = it has not said so yet */
+	char name[MIRROR_NAME];
+	bool records;		      /* it takes changes of files, record by record */
+	struct generation generation; /* of its state_dir; of an older version empty */
+	uint64_t unshared; /* its own take-over whose changes no standby had all; 0 = none */
+	/* One of the two managers gives ports M_Keys that the other does not know. */
+	bool other_keys;
+	uint8_t proof[CHANNEL_PROOF]; /* channel_proof() */
+};
 
 struct reader { /* a manager that copies this one; the newest first */
 	struct reader *next;
@@ -98,11 +114,39 @@ struct mirror {
 	uint64_t whole_us;
 };
 
+/* source.c */
+/* Another manager has connected: takes the descriptor. Of the listener. */
+void source_accept(void *mirror, int fd, const struct sockaddr *from);
+/* This manager is master now: what is on disk goes to all that are connected. */
+void source_begin(struct mirror *m);
+/* It is master no more, and says so. */
+void source_end(struct mirror *m);
+/*
+ * Of the store, without effect unless this manager is master. The file is on disk: what of it is
+ * new goes to all; or it could not be written (status): its text goes to all from memory.
+ */
+void source_wrote(void *mirror, const char *name, int status);
+/* Files that readers have as records behind an older text: sent, if that is so long ago. */
+void source_freshen(struct mirror *m, uint64_t rest_us);
+/* A file has changed to that text, which is copied; the disk does not have it yet. */
+void source_pushed(void *mirror, const char *name, const char *bytes, size_t length);
+/* A line of that file has changed; it is copied, and sent soon if there is a reader. */
+void source_recorded(void *mirror, const char *name, const char *line);
+void source_send(void *mirror); /* what has gathered since it was recorded */
+void source_ping(struct mirror *m);
+/* Returns a manager that has all that is on disk, borrowed; NULL = there is none. */
+const struct reader *source_copied(const struct mirror *m);
+uint64_t source_behind(const struct mirror *m); /* changes, of who has the most */
+void source_error(const struct mirror *m, char *text, size_t size); /* why not; in words */
+void source_close(struct mirror *m);				    /* all channels */
+/* Returns "standbys" of the status, an array, the caller's. */
+json_t *source_json(const struct mirror *m);
+
 /* copy.c */
 void copy_tick(struct mirror *m); /* connects where it is time */
 /* Connects at once where it is not connected: another manager has just come. */
 void copy_retry(struct mirror *m);
-void copy_answer(struct mirror *m); /* those who are to hear what has arrived */
+void copy_answer(void *mirror); /* those who are to hear what has arrived */
 /* Another manager is master now: its copy, where it is whole, is put on disk. */
 void copy_follow(struct mirror *m);
 /* Returns the peer that is master, borrowed, if a whole copy of it is here; else NULL. */
@@ -112,5 +156,41 @@ const char *copy_error(const struct mirror *m);
 void copy_close(struct mirror *m);
 /* Returns "peers" of the status, an array, the caller's. */
 json_t *copy_json(const struct mirror *m);
+
+/* generation.c: take-overs, in the file `takeovers`, and what follows when two had one */
+/* m->generation is what state_dir has. */
+void lineage_load(struct mirror *m);
+/* This manager is master now: a take-over more than state_dir has. */
+void lineage_take_over(struct mirror *m);
+/* As master, at each tick: notes whether a standby has what was changed (`unshared`). */
+void lineage_review(struct mirror *m);
+/* As master: a standby says where it comes from. If it was master, this one counts behind it. */
+void lineage_meet(struct mirror *m, const struct manager *standby);
+/* The copy of that master is about to be put on disk: what it does not come from is put aside. */
+void lineage_yield(struct mirror *m, const struct peer *master);
+
+/* hello.c */
+/*
+ * False: no other manager needs it, or has a say in it. Tables are read from the switches, M_Keys
+ * do not travel; journal, lock and manifest, and what was put aside or never copied, are this
+ * one's.
+ */
+bool mirror_has(const char *name);
+/*
+ * Whether it goes over, or is kept, beside those of `contents`. Of names that this version does not
+ * know there are so many at most, in memory and in state_dir; others are passed over.
+ */
+#define MIRROR_UNKNOWN_FILES 8
+bool mirror_takes(const struct mirror *m, const struct contents *contents, const char *name);
+/* Returns the object of a HELLO frame over that channel, the caller's. */
+json_t *mirror_hello(const struct mirror *m, const struct channel *channel);
+/*
+ * NULL, or why the other end is refused. It says once who it is: *who is empty before, and after a
+ * refusal.
+ */
+const char *mirror_meet(const struct mirror *m, const struct channel *channel, struct manager *who,
+			const struct frame *hello);
+/* Raises, or ends, the alerts about managers with other M_Keys (kind "peer-m-keys"). */
+void mirror_review_keys(const struct mirror *m);
 
 #endif

@@ -13,8 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "topology/base/text.h"
-#include "fm/mirror/lineage.h"
-#include "fm/mirror/source.h"
+#include "fm/mirror/own.h"
 #include "fm/state/state_file.h"
 #include "topology/base/mem.h"
 
@@ -31,14 +30,6 @@ static json_t *file_head(const struct mirror *m, const char *name, const struct 
 			 "keep_tail", (json_int_t)d->keep_tail, "length", (json_int_t)all->length,
 			 "sum", json_sprintf("%016" PRIx64, state_sum(all->bytes, all->length)),
 			 "seq", (json_int_t)m->seq);
-}
-
-static void send_file(const struct mirror *m, struct reader *r, const struct content *file)
-{
-	const struct delta all = { .bytes = file->text.bytes, .length = file->text.length };
-
-	channel_send(r->channel, FRAME_FILE, file_head(m, file->name, &all, &file->text), all.bytes,
-		     all.length);
 }
 
 static void send_lines(const struct mirror *m, struct reader *r, const char *name,
@@ -64,9 +55,13 @@ static void send_all(const struct mirror *m, struct reader *r)
 	json_t *names = json_array();
 
 	for (unsigned i = 0; i < m->own.count; i++) {
-		send_file(m, r, &m->own.list[i]);
-		send_records(m, r, m->own.list[i].name);
-		json_array_append_new(names, json_string(m->own.list[i].name));
+		const struct content *file = &m->own.list[i];
+		const struct delta all = { .bytes = file->text.bytes, .length = file->text.length };
+
+		channel_send(r->channel, FRAME_FILE, file_head(m, file->name, &all, &file->text),
+			     all.bytes, all.length);
+		send_records(m, r, file->name);
+		json_array_append_new(names, json_string(file->name));
 	}
 	channel_send(r->channel, FRAME_WHOLE,
 		     json_pack("{so sI}", "names", names, "seq", (json_int_t)m->seq), NULL, 0);
@@ -78,7 +73,8 @@ static void send_role(const struct mirror *m, struct reader *r)
 
 	r->whole = false;
 	channel_send(r->channel, FRAME_ROLE,
-		     json_pack("{sb so}", "master", master, "takeovers", mirror_generation(m)),
+		     json_pack("{sb so}", "master", master, "takeovers",
+			       generation_json(&m->generation)),
 		     NULL, 0);
 	if (master)
 		send_all(m, r);
@@ -104,18 +100,14 @@ uint64_t source_behind(const struct mirror *m)
 	return m->seq - most;
 }
 
-static bool is_anybody(const struct mirror *m)
-{
-	for (const struct reader *r = m->readers; r; r = r->next)
-		if (r->who.port_guid)
-			return true;
-	return false;
-}
-
 void source_error(const struct mirror *m, char *text, size_t size)
 {
+	bool anybody = false;
+
+	for (const struct reader *r = m->readers; r; r = r->next)
+		anybody |= r->who.port_guid != 0;
 	snprintf(text, size, "%s%s%s",
-		 is_anybody(m) ? "copying is not complete yet" : "no standby is connected",
+		 anybody ? "copying is not complete yet" : "no standby is connected",
 		 m->refused ? "; refused: " : "", m->refused_why);
 }
 
@@ -175,12 +167,17 @@ static const char *taken(struct reader *r, const struct frame *frame)
 	return NULL;
 }
 
-/* Anybody can come to the port: one line in the log for many. */
-static void refused(const struct reader *r, const char *why)
+/* Of who is not known anybody can come to the port: one line in the log for many. */
+static void log_end(const struct reader *r, const char *why)
 {
 	struct mirror *m = r->mirror;
 	uint64_t now = loop_now_us(m->services.loop);
 
+	if (r->who.port_guid) {
+		log_line(LOG_CORE, LOG_NOTICE, "%s stopped copying this manager's state: %s",
+			 r->who.name, why);
+		return;
+	}
 	snprintf(m->refused_why, sizeof(m->refused_why), "%s: %s", r->from, why);
 	if (!m->refused++ || now - m->refused_said_us > REFUSED_SAY_AGAIN_US) {
 		m->refused_said_us = now;
@@ -190,40 +187,11 @@ static void refused(const struct reader *r, const char *why)
 	}
 }
 
-static void say_stopped(const struct reader *r, const char *why)
-{
-	log_line(LOG_CORE, LOG_NOTICE, "%s stopped copying this manager's state: %s", r->who.name,
-		 why);
-}
-
 static void let_go(struct reader *r, const char *why)
 {
-	if (r->who.port_guid)
-		say_stopped(r, why);
-	else
-		refused(r, why);
+	log_end(r, why);
 	channel_close(r->channel);
 	drop(r);
-}
-
-/* Another certificate says that it has that manager's port. */
-static bool is_taken(const struct mirror *m, const struct manager *who)
-{
-	for (const struct reader *r = m->readers; r; r = r->next)
-		if (r->who.port_guid == who->port_guid &&
-		    memcmp(r->who.proof, who->proof, sizeof(who->proof)) != 0)
-			return true;
-	return false;
-}
-
-/* A manager connects anew where it lost a connection that has not ended here yet. */
-static void drop_older(const struct reader *r)
-{
-	for (struct reader *it = r->next, *next; it; it = next) {
-		next = it->next;
-		if (it->who.port_guid == r->who.port_guid)
-			let_go(it, "it connected again");
-	}
 }
 
 static unsigned count_readers(const struct mirror *m, bool known)
@@ -238,23 +206,32 @@ static unsigned count_readers(const struct mirror *m, bool known)
 /* NULL, or why it is refused. */
 static const char *meet(struct reader *r, const struct frame *hello)
 {
+	struct mirror *m = r->mirror;
 	struct manager who = r->who;
-	const char *why = mirror_meet(r->mirror, r->channel, &who, hello);
+	const char *why = mirror_meet(m, r->channel, &who, hello);
 
 	if (why)
 		return why;
-	if (is_taken(r->mirror, &who))
-		return "another manager with its port GUID and another certificate is connected";
-	if (count_readers(r->mirror, true) == MIRROR_READERS)
+	for (const struct reader *it = m->readers; it; it = it->next)
+		if (it->who.port_guid == who.port_guid &&
+		    memcmp(it->who.proof, who.proof, sizeof(who.proof)) != 0)
+			return "another manager with its port GUID and another certificate is "
+			       "connected";
+	if (count_readers(m, true) == MIRROR_READERS)
 		return "too many managers copy this one";
-	source_freshen(r->mirror, 0); /* of all who have the text before; this one gets all of it */
+	source_freshen(m, 0); /* of all who have the text before; this one gets all of it */
 	r->who = who;
-	drop_older(r);
-	haste(r->mirror);
-	if (fabric_is_master(r->mirror->fabric))
-		lineage_meet(r->mirror, &r->who);
-	send_role(r->mirror, r);
-	copy_retry(r->mirror); /* it may be master next */
+	/* A manager connects anew where it lost a connection that has not ended here yet. */
+	for (struct reader *it = r->next, *next; it; it = next) {
+		next = it->next;
+		if (it->who.port_guid == who.port_guid)
+			let_go(it, "it connected again");
+	}
+	haste(m);
+	if (fabric_is_master(m->fabric))
+		lineage_meet(m, &r->who);
+	send_role(m, r);
+	copy_retry(m); /* it may be master next */
 	return NULL;
 }
 
@@ -275,22 +252,8 @@ static void received(void *arg, struct channel *channel, const struct frame *fra
 
 static void closed(void *arg, struct channel *channel, const char *why)
 {
-	const struct reader *r = arg;
-
-	if (r->who.port_guid)
-		say_stopped(r, why);
-	else
-		refused(r, why);
+	log_end(arg, why);
 	drop(arg);
-}
-
-static unsigned count_unknown_from(const struct mirror *m, const char *from)
-{
-	unsigned count = 0;
-
-	for (const struct reader *r = m->readers; r; r = r->next)
-		count += !r->who.port_guid && !strcmp(r->from, from);
-	return count;
 }
 
 /*
@@ -305,8 +268,10 @@ static void make_room(struct mirror *m)
 	if (count_readers(m, false) < MIRROR_UNKNOWN)
 		return;
 	for (struct reader *r = m->readers; r; r = r->next) {
-		unsigned count = r->who.port_guid ? 0 : count_unknown_from(m, r->from);
+		unsigned count = 0;
 
+		for (const struct reader *it = m->readers; it && !r->who.port_guid; it = it->next)
+			count += !it->who.port_guid && !strcmp(it->from, r->from);
 		if (count && count >= most) {
 			most = count;
 			oldest = r;
@@ -315,9 +280,10 @@ static void make_room(struct mirror *m)
 	let_go(oldest, "it did not authenticate in time");
 }
 
-void source_accept(struct mirror *m, int fd, const struct sockaddr *from)
+void source_accept(void *mirror, int fd, const struct sockaddr *from)
 {
 	static const struct channel_ops ops = { opened, received, closed };
+	struct mirror *m = mirror;
 	struct reader *r = mem_alloc(1, sizeof(*r));
 
 	make_room(m);
@@ -358,33 +324,28 @@ static void tell_role(struct mirror *m)
 			send_role(m, r);
 }
 
-static uint64_t gather_us(const struct mirror *m)
+static bool is_source(const struct mirror *m)
 {
-	uint64_t now = loop_now_us(m->services.loop), next = m->sent_us + SEND_APART_US;
-
-	return next > now + SEND_US ? next - now : SEND_US;
-}
-
-/* Of what happened, and who was master, nobody is served by having each line. */
-static bool is_history(const char *name)
-{
-	return !strncmp(name, "events-", strlen("events-")) || !strcmp(name, "takeovers");
+	return m->tls && fabric_is_master(m->fabric);
 }
 
 static void count_change(struct mirror *m, const char *name)
 {
 	m->seq++;
-	if (!is_history(name))
+	/* Of what happened, and who was master, nobody is served by having each line. */
+	if (strncmp(name, "events-", strlen("events-")) != 0 && strcmp(name, "takeovers") != 0)
 		m->matters = m->seq;
 	state_store_set_copied(m->services.state, false);
 }
 
-void source_recorded(struct mirror *m, const char *name, const char *line)
+void source_recorded(void *mirror, const char *name, const char *line)
 {
+	struct mirror *m = mirror;
+	uint64_t now = loop_now_us(m->services.loop), next = m->sent_us + SEND_APART_US;
 	struct content *own;
 	char *text;
 
-	if (!mirror_takes(m, &m->own, name))
+	if (!is_source(m) || !mirror_takes(m, &m->own, name))
 		return;
 	count_change(m, name);
 	if (!m->readers)
@@ -396,11 +357,13 @@ void source_recorded(struct mirror *m, const char *name, const char *line)
 	if (own)
 		own->told += strlen(line) + 1;
 	if (!loop_timer_armed(m->send))
-		loop_timer_set(m->send, gather_us(m));
+		loop_timer_set(m->send, next > now + SEND_US ? next - now : SEND_US);
 }
 
-void source_send(struct mirror *m)
+void source_send(void *mirror)
 {
+	struct mirror *m = mirror;
+
 	for (unsigned i = 0; i < m->own.count; i++) {
 		struct content *file = &m->own.list[i];
 
@@ -459,15 +422,15 @@ static bool is_sent(const struct mirror *m, const char *name, const char *bytes,
 	return own && own->text.length == length && !memcmp(own->text.bytes, bytes, length);
 }
 
-void source_pushed(struct mirror *m, const char *name, const char *bytes, size_t length)
+void source_pushed(void *mirror, const char *name, const char *bytes, size_t length)
 {
-	struct text text = { mem_alloc(length + 1, 1), length };
+	struct mirror *m = mirror;
+	struct text text;
 	struct content *own;
 
-	if (!mirror_takes(m, &m->own, name) || is_sent(m, name, bytes, length)) {
-		free(text.bytes);
+	if (!is_source(m) || !mirror_takes(m, &m->own, name) || is_sent(m, name, bytes, length))
 		return;
-	}
+	text = (struct text){ mem_alloc(length + 1, 1), length };
 	memcpy(text.bytes, bytes, length);
 	send_change(m, name, text);
 	own = contents_find(&m->own, name);
@@ -475,18 +438,12 @@ void source_pushed(struct mirror *m, const char *name, const char *bytes, size_t
 		own->pushed = true;
 }
 
-static bool all_take_records(const struct mirror *m)
+static bool may_rest(const struct mirror *m, const struct content *own, uint64_t rest_us)
 {
 	for (const struct reader *r = m->readers; r; r = r->next)
 		if (r->who.port_guid && !r->who.records)
 			return false;
-	return true;
-}
-
-static bool may_rest(const struct mirror *m, const struct content *own, uint64_t rest_us)
-{
-	return own->told < TOLD_MOST && all_take_records(m) &&
-	       loop_now_us(m->services.loop) - own->sent_us < rest_us;
+	return own->told < TOLD_MOST && loop_now_us(m->services.loop) - own->sent_us < rest_us;
 }
 
 /* As the disk has it. */
@@ -515,11 +472,26 @@ void source_freshen(struct mirror *m, uint64_t rest_us)
  * Of a file that was pushed the disk may have an older text than readers: while it is to be written
  * once more, it says nothing.
  */
-void source_wrote(struct mirror *m, const char *name)
+void source_wrote(void *mirror, const char *name, int status)
 {
+	struct mirror *m = mirror;
 	struct content *own = contents_find(&m->own, name);
-	bool news = state_store_take_news(m->services.state, name);
+	size_t length;
+	char *bytes;
+	bool news;
 
+	if (!is_source(m))
+		return;
+	if (status) {
+		bytes = mirror_takes(m, &m->own, name)
+				? state_store_text(m->services.state, name, &length)
+				: NULL;
+		if (bytes)
+			source_pushed(m, name, bytes, length);
+		free(bytes);
+		return;
+	}
+	news = state_store_take_news(m->services.state, name);
 	if (!mirror_takes(m, &m->own, name) ||
 	    (own && own->pushed && state_store_waits(m->services.state, name)))
 		return;
@@ -527,18 +499,6 @@ void source_wrote(struct mirror *m, const char *name)
 		own->stale = true;
 	else
 		send_written(m, name);
-}
-
-void source_could_not_write(struct mirror *m, const char *name)
-{
-	size_t length;
-	char *bytes = mirror_takes(m, &m->own, name)
-			      ? state_store_text(m->services.state, name, &length)
-			      : NULL;
-
-	if (bytes)
-		source_pushed(m, name, bytes, length);
-	free(bytes);
 }
 
 void source_ping(struct mirror *m)

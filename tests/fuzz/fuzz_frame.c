@@ -7,8 +7,8 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fm/mirror/delta.h"
-#include "fm/mirror/frame.h"
+#include "fm/mirror/contents.h"
+#include "fm/mirror/channel.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/mirror/contents.h"
-#include "fm/mirror/frame.h"
+#include "fm/mirror/channel.h"
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"
 
