@@ -1,4 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * A pass queries an SA once for its tables of members, services and subscriptions, one after the
+ * other, and writes each that came complete into state_dir: a local MAD reads the master's LID from
+ * the own port; then that LID is queried. A fabric of 16,384 hosts has some 65,000 members, 4 MB in
+ * one RMPP answer, which is copied and processed row by row in a job. The tables are read some
+ * milliseconds apart and need not be consistent with each other.
+ *
+ * A table is used only if each of its rows is valid, as an incomplete one would pass for complete
+ * at a take-over. A table that has not changed is not written again. When a mirror has a copy
+ * meanwhile, that is newer, and nothing is written any more.
+ *
+ * A standby queries each mirror_interval while the mirror has no copy, and sooner after a failure.
+ * The room runs through all changes of role. It never marks the copy as complete
+ * (state_store_set_copied()): what hosts registered in the last interval is not in it, so a
+ * take-over asks hosts to register anew, and until they do only registrations of that interval are
+ * missing.
+ */
 #include "fm/registrations/module.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,17 +30,6 @@
 #include "fm/state/state_file.h"
 #include "topology/base/mem.h"
 
-/*
- * pass: a local MAD reads the master's LID from the own port; then that LID is queried for one
- * table after the other. A fabric of 16,384 hosts has some 65,000 members, 4 MB in one RMPP answer,
- * which is copied and processed row by row in a job. The tables are read some milliseconds apart
- * and need not be consistent with each other.
- *
- * A table is used only if each of its rows is valid, as an incomplete one would pass for complete
- * at a take-over. A table that has not changed is not written again. When a mirror has a copy
- * meanwhile, that is newer, and nothing is written any more.
- */
-
 #define PATIENCE_MS    10000 /* for a whole table */
 #define BYTES_MAX      (64u << 20)
 #define ROWS_A_CALL    256
@@ -31,9 +37,16 @@
 #define MLIDS_A_CALL   64
 #define KNOWN_TO_ALL   1ull /* the SA's key where none is set, as OpenSM's */
 
+enum registrations_table { TABLE_MEMBERS, TABLE_SERVICES, TABLE_SUBSCRIPTIONS, TABLES };
+
+struct pass_figures { /* of a pass that has ended */
+	unsigned rows[TABLES], left_out;
+	size_t bytes; /* of the answers */
+	uint64_t took_us;
+};
+
 struct pass {
-	pass_done_fn *fn;
-	void *arg;
+	struct registrations *owner;
 	struct fabric_services services;
 	bool under_way;
 	mad_token token;
@@ -51,35 +64,36 @@ struct pass {
 	FILE *out;
 	char *text;
 	size_t length;
-	uint64_t sums[TABLES]; /* of what was put last */
+	uint64_t sums[TABLES]; /* of what was put last; 0: others may have changed the file */
 };
 
-static enum sa_foreign_result take_member(struct pass *p, const uint8_t *row)
-{
-	return sa_foreign_member(p->groups, row);
-}
+struct registrations {
+	struct fabric *fabric;
+	struct fabric_services services; /* those of the present life */
+	struct pass pass;
+	struct loop_timer *timer;
+	guid_t master;	   /* who is asked, by port GUID; 0 = nobody */
+	guid_t copied;	   /* whose registrations state_dir has; 0 = nobody's */
+	uint64_t whole_us; /* they are of then, or nobody's since then */
+	struct pass_figures figures;
+	char error[160]; /* of the latest try, "" = none */
+};
 
-static enum sa_foreign_result take_service(struct pass *p, const uint8_t *row)
-{
-	return sa_foreign_service(row, time(NULL), p->out);
-}
-
-static enum sa_foreign_result take_subscription(struct pass *p, const uint8_t *row)
-{
-	return sa_foreign_subscription(row, p->out);
-}
+/*
+ * A pass has ended. error NULL: all is in state_dir, or no longer needed; else the reason in words,
+ * and state_dir has the tables that came complete before.
+ */
+static void passed(struct registrations *r, const char *error);
 
 static const struct kind {
 	uint16_t attr_id;
 	size_t row_size;
 	const char *record, *file; /* file: of state_dir */
-	enum sa_foreign_result (*take)(struct pass *p, const uint8_t *row);
 } kinds[TABLES] = {
-	[TABLE_MEMBERS] = { WIRE_SA_MCMEMBER, WIRE_MCMEMBER_SIZE, "MCMemberRecord", "groups",
-			    take_member },
-	[TABLE_SERVICES] = { WIRE_SA_SERVICE, 176, "ServiceRecord", "services", take_service },
+	[TABLE_MEMBERS] = { WIRE_SA_MCMEMBER, WIRE_MCMEMBER_SIZE, "MCMemberRecord", "groups" },
+	[TABLE_SERVICES] = { WIRE_SA_SERVICE, 176, "ServiceRecord", "services" },
 	[TABLE_SUBSCRIPTIONS] = { WIRE_SA_INFORM_INFO_RECORD, 64, "InformInfoRecord",
-				  "subscriptions", take_subscription },
+				  "subscriptions" },
 };
 
 /* ---- Ends ------------------------------------------------------------------------------------ */
@@ -117,7 +131,7 @@ static void end(struct pass *p, const char *error)
 {
 	p->figures.took_us = loop_now_us(p->services.loop) - p->began_us;
 	pass_stop(p);
-	p->fn(p->arg, error, &p->figures);
+	passed(p->owner, error);
 }
 
 static void fail(struct pass *p, const char *why)
@@ -138,7 +152,10 @@ static enum job_result take_rows(void *arg)
 
 	for (unsigned n = 0; n < ROWS_A_CALL && p->at < p->table.count; n++) {
 		const uint8_t *row = p->table.rows + p->at++ * p->table.size;
-		enum sa_foreign_result said = kinds[p->kind].take(p, row);
+		enum sa_foreign_result said =
+			p->kind == TABLE_MEMBERS    ? sa_foreign_member(p->groups, row)
+			: p->kind == TABLE_SERVICES ? sa_foreign_service(row, time(NULL), p->out)
+						    : sa_foreign_subscription(row, p->out);
 
 		p->hidden += said == SA_FOREIGN_HIDDEN;
 		p->bad += said == SA_FOREIGN_BAD;
@@ -146,20 +163,15 @@ static enum job_result take_rows(void *arg)
 	return p->at < p->table.count ? JOB_MORE : JOB_NEXT;
 }
 
-/* Piece by piece: to free all members at one stroke takes longer than the loop may be held. */
-static void drop_groups(struct pass *p)
-{
-	struct sa_group *g;
-
-	while ((g = sa_groups_by_mlid(p->groups, (uint16_t)p->mlid)))
-		sa_groups_leave(p->groups, g, g->members[g->nmembers - 1].port, WIRE_JOIN_BITS, 1);
-}
-
-/* As many groups as have so many members; one that has more goes alone. */
+/*
+ * As many groups as have so many members; one that has more goes alone. Each is dropped then: to
+ * free all members at once takes longer than the loop may be held.
+ */
 static enum job_result write_groups(void *arg)
 {
 	struct pass *p = arg;
 	unsigned members = p->groups ? sa_groups_use(p->groups)->members : 0;
+	struct sa_group *g;
 
 	for (unsigned n = 0; n < MLIDS_A_CALL; n++, p->mlid++) {
 		if (p->kind != TABLE_MEMBERS || p->mlid > sa_groups_top(p->groups))
@@ -167,24 +179,17 @@ static enum job_result write_groups(void *arg)
 		if (members - sa_groups_use(p->groups)->members >= MEMBERS_A_CALL)
 			return JOB_MORE;
 		mcast_group_write(p->groups, p->mlid, p->out);
-		drop_groups(p);
+		while ((g = sa_groups_by_mlid(p->groups, (uint16_t)p->mlid)))
+			sa_groups_leave(p->groups, g, g->members[g->nmembers - 1].port,
+					WIRE_JOIN_BITS, 1);
 	}
 	return JOB_MORE;
-}
-
-static void put(struct pass *p)
-{
-	uint64_t sum = state_sum(p->text, p->length);
-
-	if (sum == p->sums[p->kind])
-		return;
-	p->sums[p->kind] = sum;
-	state_store_put(p->services.state, kinds[p->kind].file, p->text, p->length);
 }
 
 static enum job_result finish_table(void *arg)
 {
 	struct pass *p = arg;
+	uint64_t sum;
 
 	fclose(p->out);
 	p->out = NULL;
@@ -202,7 +207,10 @@ static enum job_result finish_table(void *arg)
 		fail(p, "the records are invalid or contradict each other");
 		return JOB_END;
 	}
-	put(p);
+	sum = state_sum(p->text, p->length);
+	if (sum != p->sums[p->kind])
+		state_store_put(p->services.state, kinds[p->kind].file, p->text, p->length);
+	p->sums[p->kind] = sum;
 	table_forget(p);
 	if (++p->kind < TABLES)
 		ask(p);
@@ -311,7 +319,8 @@ static void port_answered(void *arg, const struct mad_answer *answer)
 		ask(p);
 }
 
-void pass_begin(struct pass *p, const struct fabric_services *services)
+/* One under way is stopped. services: borrowed until its end. */
+static void pass_begin(struct pass *p, const struct fabric_services *services)
 {
 	const struct mad_path here = { 0 };
 
@@ -333,63 +342,12 @@ void pass_begin(struct pass *p, const struct fabric_services *services)
 			    port_answered, p);
 }
 
-/* The files may have been changed by others: the next pass writes them even if it got the same. */
-static void pass_forget(struct pass *p)
-{
-	memset(p->sums, 0, sizeof(p->sums));
-}
-
-/* Whether a pass is under way. */
-static bool pass_is_under_way(const struct pass *p)
-{
-	return p->under_way;
-}
-
-/* ---- Life ------------------------------------------------------------------------------------ */
-
-/* The caller owns it. pass_free() stops a pass without a callback; not from within the callback. */
-static struct pass *pass_new(pass_done_fn *fn, void *arg)
-{
-	struct pass *p = mem_alloc(1, sizeof(*p));
-
-	p->fn = fn;
-	p->arg = arg;
-	return p;
-}
-
-static void pass_free(struct pass *p)
-{
-	pass_stop(p);
-	job_free(p->job);
-	free(p);
-}
-
-/*
- * module: when the master's SA is queried, and the events and alerts about that.
- *
- * A standby queries each mirror_interval while the mirror has no copy, and sooner after a failure.
- * The room runs through all changes of role. It never marks the copy as complete
- * (state_store_set_copied()): what hosts registered in the last interval is not in it, so a
- * take-over asks hosts to register anew, and until they do only registrations of that interval are
- * missing.
- */
+/* ---- When the master's SA is queried, and the events and alerts about that ------------------- */
 
 #define FIRST_US 500000	  /* from the beginning of standing by */
 #define AGAIN_US 5000000  /* from a try that came to nothing, at most */
 #define LATE	 2	  /* intervals and.. */
 #define LATE_US	 15000000 /* ..this without a copy are an alert */
-
-struct registrations {
-	struct fabric *fabric;
-	struct fabric_services services; /* those of the present life */
-	struct pass *pass;
-	struct loop_timer *timer;
-	guid_t master;	   /* who is asked, by port GUID; 0 = nobody */
-	guid_t copied;	   /* whose registrations state_dir has; 0 = nobody's */
-	uint64_t whole_us; /* they are of then, or nobody's since then */
-	struct pass_figures figures;
-	char error[160]; /* of the latest try, "" = none */
-};
 
 static uint64_t interval_us(const struct registrations *r)
 {
@@ -406,42 +364,30 @@ static void next(struct registrations *r, uint64_t us)
 		loop_timer_stop(r->timer);
 }
 
-static void warn_if_late(struct registrations *r)
+static void passed(struct registrations *r, const char *error)
 {
-	uint64_t age = loop_now_us(r->services.loop) - r->whole_us;
-
-	if (age > LATE * interval_us(r) + LATE_US)
-		alert_raise(r->services.alerts, "registrations", NULL,
-			    "this standby has no current registrations of the master's SA: %s",
-			    r->error);
-}
-
-static void report_first(struct registrations *r)
-{
-	if (r->copied == r->master)
-		return;
-	r->copied = r->master;
-	event_log_add(r->services.events, LOG_NOTICE, "registrations", NULL, NULL,
-		      "fabric: group members, services and subscriptions were read from the SA of "
-		      "port GUID 0x%016" PRIx64 "",
-		      r->master);
-}
-
-static void passed(void *arg, const char *error, const struct pass_figures *figures)
-{
-	struct registrations *r = arg;
+	uint64_t now = loop_now_us(r->services.loop);
 
 	snprintf(r->error, sizeof(r->error), "%s", error ? error : "");
 	if (error) {
-		warn_if_late(r);
+		if (now - r->whole_us > LATE * interval_us(r) + LATE_US)
+			alert_raise(r->services.alerts, "registrations", NULL,
+				    "this standby has no current registrations of the master's "
+				    "SA: %s",
+				    r->error);
 		next(r, AGAIN_US);
 		return;
 	}
-	if (!state_store_is_copied(r->services.state))
-		report_first(r);
-	r->figures = *figures;
+	if (!state_store_is_copied(r->services.state) && r->copied != r->master) {
+		r->copied = r->master;
+		event_log_add(r->services.events, LOG_NOTICE, "registrations", NULL, NULL,
+			      "fabric: group members, services and subscriptions were read from "
+			      "the SA of port GUID 0x%016" PRIx64 "",
+			      r->master);
+	}
+	r->figures = r->pass.figures;
 	state_store_set_read(r->services.state, true);
-	r->whole_us = loop_now_us(r->services.loop);
+	r->whole_us = now;
 	alert_end(r->services.alerts, "registrations", NULL);
 	next(r, UINT64_MAX);
 }
@@ -452,21 +398,21 @@ static void due(void *arg)
 	struct registrations *r = arg;
 
 	if (state_store_is_copied(r->services.state)) {
-		pass_forget(r->pass);
+		memset(r->pass.sums, 0, sizeof(r->pass.sums));
 		r->copied = 0;
 		r->whole_us = loop_now_us(r->services.loop);
 		alert_end(r->services.alerts, "registrations", NULL);
 		next(r, UINT64_MAX);
 		return;
 	}
-	pass_begin(r->pass, &r->services);
+	pass_begin(&r->pass, &r->services);
 }
 
 /* ---- Hooks ----------------------------------------------------------------------------------- */
 
 static void follow(struct registrations *r, guid_t master)
 {
-	pass_stop(r->pass);
+	pass_stop(&r->pass);
 	if (master != r->master) {
 		r->whole_us = loop_now_us(r->services.loop);
 		r->error[0] = '\0';
@@ -482,12 +428,12 @@ static void role(void *room, enum fabric_role now, enum fabric_role_step step)
 
 	if (step != FABRIC_ROLE_IN_FORCE)
 		return;
-	pass_stop(r->pass);
+	pass_stop(&r->pass);
 	r->services = fabric_services(r->fabric);
 	follow(r, now == FABRIC_ROLE_STANDBY ? fabric_master(r->fabric) : 0);
 	if (now != FABRIC_ROLE_MASTER)
 		return;
-	pass_forget(r->pass);
+	memset(r->pass.sums, 0, sizeof(r->pass.sums));
 	r->copied = 0;
 }
 
@@ -496,10 +442,10 @@ static void configure(void *room)
 	struct registrations *r = room;
 
 	if (!interval_us(r)) {
-		pass_stop(r->pass);
+		pass_stop(&r->pass);
 		alert_end(r->services.alerts, "registrations", NULL);
 	}
-	if (!pass_is_under_way(r->pass))
+	if (!r->pass.under_way)
 		next(r, FIRST_US);
 }
 
@@ -531,7 +477,7 @@ static void *init(struct fabric *fabric)
 
 	r->fabric = fabric;
 	r->services = fabric_services(fabric);
-	r->pass = pass_new(passed, r);
+	r->pass.owner = r;
 	r->timer = loop_timer_new(r->services.loop, due, r);
 	return r;
 }
@@ -540,7 +486,8 @@ static void fini(void *room)
 {
 	struct registrations *r = room;
 
-	pass_free(r->pass);
+	pass_stop(&r->pass);
+	job_free(r->pass.job);
 	loop_timer_free(r->timer);
 	free(r);
 }
