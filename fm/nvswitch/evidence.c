@@ -154,18 +154,6 @@ static int trailing_number(struct exposition_text text, unsigned bound)
 	return number < bound ? (int)number : -1;
 }
 
-static void learn_system(struct evidence *e, const struct exposition_sample *s)
-{
-	struct exposition_text model = either_label(s, "modelName", "model_name");
-	char text[64];
-
-	if (!model.at || e->learnt != NVSWITCH_SYSTEM_AUTO)
-		return;
-	exposition_copy(model, text, sizeof(text));
-	e->learnt = nvswitch_system_of_model(text);
-	e->links = (uint8_t)nvswitch_links_of_model(text);
-}
-
 /* What is shown, and kept in a file by words. */
 static void copy_shown(struct exposition_text text, char *to, size_t size)
 {
@@ -173,17 +161,6 @@ static void copy_shown(struct exposition_text text, char *to, size_t size)
 	for (char *p = to; *p; p++)
 		if (*p <= ' ' || *p > '~')
 			*p = '?';
-}
-
-static void learn_host(struct evidence *e, const struct exposition_sample *s)
-{
-	struct exposition_text host;
-
-	if (*e->host)
-		return;
-	host = either_label(s, "hostname", "Hostname");
-	if (host.at)
-		copy_shown(host, e->host, sizeof(e->host));
 }
 
 /* DCGM's text fields are exported as labels of all other metrics. No domain: all zero. */
@@ -208,42 +185,28 @@ static void learn_domain(struct evidence *e, const struct exposition_sample *s)
 	e->has_clique = true;
 }
 
-/* "00000000:1B:00.0" as the kernel's log has it: "0000:1b:00". */
-static void learn_pci(struct evidence_gpu *gpu, const struct exposition_sample *s)
-{
-	struct exposition_text text = exposition_label(s, "pci_bus_id");
-	unsigned domain, bus, device;
-	char copy[32];
-
-	if (*gpu->pci || !text.at)
-		return;
-	exposition_copy(text, copy, sizeof(copy));
-	if (sscanf(copy, "%8x:%2x:%2x", &domain, &bus, &device) == 3 && domain <= 0xffff)
-		snprintf(gpu->pci, sizeof(gpu->pci), "%04x:%02x:%02x", domain, bus, device);
-}
-
-static void learn_uuid(struct evidence_gpu *gpu, const struct exposition_sample *s)
-{
-	struct exposition_text text = either_label(s, "UUID", "gpu_uuid");
-
-	if (*gpu->uuid)
-		return;
-	if (!text.at)
-		text = exposition_label(s, "uuid");
-	if (text.at)
-		copy_shown(text, gpu->uuid, sizeof(gpu->uuid));
-}
-
 static struct evidence_gpu *gpu_of(struct evidence *e, const struct exposition_sample *s)
 {
 	int number = trailing_number(exposition_label(s, "gpu"), EVIDENCE_GPUS);
+	struct exposition_text pci = exposition_label(s, "pci_bus_id");
+	struct exposition_text uuid = either_label(s, "UUID", "gpu_uuid");
 	struct evidence_gpu *gpu;
+	unsigned domain, bus, device;
+	char copy[32];
 
 	if (number < 0)
 		return NULL;
 	gpu = &e->gpus[number];
-	learn_pci(gpu, s);
-	learn_uuid(gpu, s);
+	if (!*gpu->pci &&
+	    pci.at) { /* "00000000:1B:00.0" as the kernel's log has it: "0000:1b:00" */
+		exposition_copy(pci, copy, sizeof(copy));
+		if (sscanf(copy, "%8x:%2x:%2x", &domain, &bus, &device) == 3 && domain <= 0xffff)
+			snprintf(gpu->pci, sizeof(gpu->pci), "%04x:%02x:%02x", domain, bus, device);
+	}
+	if (!uuid.at)
+		uuid = exposition_label(s, "uuid");
+	if (!*gpu->uuid && uuid.at)
+		copy_shown(uuid, gpu->uuid, sizeof(gpu->uuid));
 	if (exposition_label(s, "GPU_I_ID").len) {
 		gpu->said.has |= HAS_MIG;
 		gpu->said.mig = true;
@@ -271,18 +234,6 @@ static uint8_t status_of(double value)
 	return value >= 0 && value < UINT8_MAX ? (uint8_t)value : UINT8_MAX;
 }
 
-static bool is_blank_number(double value)
-{
-	return value >= DOUBLE_BLANK ||
-	       (value >= INT32_BLANK && value < (double)INT32_BLANK + BLANKS);
-}
-
-static void take_xid(struct evidence_gpu *gpu, uint32_t xid)
-{
-	if (xid && xid_state(xid) >= xid_state(gpu->xid))
-		gpu->xid = xid;
-}
-
 static void take_xid_count(struct evidence *e, const struct evidence_gpu *gpu,
 			   const struct exposition_sample *s)
 {
@@ -291,7 +242,7 @@ static void take_xid_count(struct evidence *e, const struct evidence_gpu *gpu,
 
 	if (xid <= 0 || !whole(s->value) || e->ncounts == MEMORY_COUNTS)
 		return;
-	if (xid_state((unsigned)xid) == NVSWITCH_HEALTHY)
+	if (xid_of((unsigned)xid)->state == NVSWITCH_HEALTHY)
 		return;
 	count = &e->counts[e->ncounts++];
 	count->gpu = (uint8_t)(gpu - e->gpus);
@@ -299,75 +250,59 @@ static void take_xid_count(struct evidence *e, const struct evidence_gpu *gpu,
 	count->count = whole(s->value);
 }
 
-static void take_bitmap(struct gpu_said *said, double value)
-{
-	uint32_t peers = whole(value);
-
-	if (value < 0)
-		return;
-	said->peers = said->has & HAS_P2P ? said->peers & peers : peers;
-	said->has |= HAS_P2P;
-}
-
-static void take_pair(struct gpu_said *said, const struct exposition_sample *s)
-{
-	int peer = trailing_number(exposition_label(s, "peer_gpu"), EVIDENCE_GPUS);
-
-	if (peer < 0 || s->value < P2P_OK || s->value >= P2P_UNKNOWN)
-		return;
-	said->has |= HAS_PAIRS;
-	if (s->value > P2P_OK)
-		said->pairs_lost |= 1u << peer;
-}
-
 /* How grave a status is: success least, and what failed more than what has not come to its end. */
-static unsigned fm_gravity(uint8_t status)
-{
-	static const uint8_t gravity[FM_STATUSES] = {
-		[FM_NOT_SUPPORTED] = 0, [FM_SUCCESS] = 1,      [FM_IN_PROGRESS] = 2,
-		[FM_NVML_TOO_OLD] = 3,	[FM_UNRECOGNIZED] = 4, [FM_NOT_STARTED] = 5,
-		[FM_FAILURE] = 6
-	};
+static const uint8_t fm_gravity[FM_STATUSES] = {
+	[FM_NOT_SUPPORTED] = 0, [FM_SUCCESS] = 1,     [FM_IN_PROGRESS] = 2, [FM_NVML_TOO_OLD] = 3,
+	[FM_UNRECOGNIZED] = 4,	[FM_NOT_STARTED] = 5, [FM_FAILURE] = 6
+};
 
-	return gravity[status];
-}
-
-static void take_fm_status(struct gpu_said *said, uint8_t status)
+/* What a number says: of equal series the worst counts. */
+static void take_status(struct gpu_said *said, enum kind kind, double value)
 {
-	if (status >= FM_STATUSES)
+	uint32_t number = whole(value);
+	uint8_t status = status_of(value);
+	bool more;
+
+	switch (kind) {
+	case P2P_BITMAP:
+		if (value < 0)
+			return;
+		said->peers = said->has & HAS_P2P ? said->peers & number : number;
+		said->has |= HAS_P2P;
 		return;
-	if (!(said->has & HAS_FM) || fm_gravity(status) > fm_gravity(said->fm_status))
-		said->fm_status = status;
-	said->has |= HAS_FM;
-}
-
-/* Unhealthy, then limited, then anything else; 0 = not supported. */
-static void take_summary(struct gpu_said *said, uint8_t summary)
-{
-	if (!summary || summary > SUMMARY_LIMITED)
+	case FM_STATUS:
+		if (status >= FM_STATUSES)
+			return;
+		if (!(said->has & HAS_FM) || fm_gravity[status] > fm_gravity[said->fm_status])
+			said->fm_status = status;
+		said->has |= HAS_FM;
 		return;
-	if (summary == SUMMARY_UNHEALTHY || said->summary < SUMMARY_UNHEALTHY)
-		said->summary = summary;
-	said->has |= HAS_SUMMARY;
-}
-
-/* 0 = the driver supports none of it. */
-static void take_mask(struct gpu_said *said, uint32_t mask)
-{
-	if (!mask || mask > UINT16_MAX)
+	case HEALTH_MASK: /* 0 = the driver supports none of it */
+		if (!number || number > UINT16_MAX)
+			return;
+		said->mask = (uint16_t)number;
+		said->has |= HAS_MASK;
 		return;
-	said->mask = (uint16_t)mask;
-	said->has |= HAS_MASK;
-}
-
-static void take_action(struct gpu_said *said, uint8_t action)
-{
-	if (action == UINT8_MAX)
+	case SUMMARY: /* unhealthy, then limited, then anything else; 0 = not supported */
+		if (!status || status > SUMMARY_LIMITED)
+			return;
+		if (status == SUMMARY_UNHEALTHY || said->summary < SUMMARY_UNHEALTHY)
+			said->summary = status;
+		said->has |= HAS_SUMMARY;
 		return;
-	if (!(said->has & HAS_ACTION) ||
-	    memory_action_state(action) > memory_action_state(said->action))
-		said->action = action;
-	said->has |= HAS_ACTION;
+	case RECOVERY_ACTION:
+		if (status == UINT8_MAX)
+			return;
+		more = memory_action(status)->state > memory_action(said->action)->state;
+		if (!(said->has & HAS_ACTION) || more)
+			said->action = status;
+		said->has |= HAS_ACTION;
+		return;
+	default: /* MIG_MODE */
+		said->mig |= value == 1;
+		said->has_mig_mode = true;
+		said->has |= HAS_MIG;
+	}
 }
 
 static void take_watch(struct gpu_said *said, const struct exposition_sample *s)
@@ -386,74 +321,60 @@ static void take_watch(struct gpu_said *said, const struct exposition_sample *s)
 	said->has |= HAS_WATCH;
 }
 
-static void take_mig_mode(struct gpu_said *said, double value)
-{
-	said->mig |= value == 1;
-	said->has_mig_mode = true;
-	said->has |= HAS_MIG;
-}
-
-/* NVML's: 0 = inactive, 1 = active, 2 = asleep. */
-static void take_gpu_link(struct evidence *e, const struct exposition_sample *s)
-{
-	int link = trailing_number(exposition_label(s, "nvlink"), 64);
-	struct evidence_gpu *gpu = gpu_of(e, s);
-
-	if (link < 0 || !gpu || s->value < 0)
-		return;
-	if (s->value == 0)
-		gpu->said.links_down |= 1ull << link;
-	else
-		gpu->said.links_up |= 1ull << link;
-	gpu->said.has |= HAS_LINKS;
-}
-
-static void take_clique(struct evidence *e, double value)
-{
-	if (e->has_clique || value < 0 || value > UINT32_MAX)
-		return;
-	e->clique = (uint32_t)value;
-	e->has_clique = true;
-}
-
-static void take_failures(struct evidence_gpu *gpu, double value)
-{
-	gpu->has_failures = true;
-	gpu->failed_recoveries += value > 0 ? (uint64_t)value : 0;
-}
-
 static void take_gpu(struct evidence *e, enum kind kind, const struct exposition_sample *s)
 {
 	struct evidence_gpu *gpu = gpu_of(e, s);
+	uint32_t number = whole(s->value);
+	bool valid = s->value >= 0;
+	int peer, link;
 
 	if (!gpu)
 		return;
-	if (kind == XID)
-		take_xid(gpu, whole(s->value));
-	else if (kind == XID_COUNT)
-		take_xid_count(e, gpu, s);
-	else if (kind == PRESENT)
+	switch (kind) {
+	case PRESENT:
 		gpu->said.has |= HAS_PRESENT;
-	else if (kind == P2P_BITMAP)
-		take_bitmap(&gpu->said, s->value);
-	else if (kind == P2P_PAIR)
-		take_pair(&gpu->said, s);
-	else if (kind == FM_STATUS)
-		take_fm_status(&gpu->said, status_of(s->value));
-	else if (kind == HEALTH_MASK)
-		take_mask(&gpu->said, whole(s->value));
-	else if (kind == SUMMARY)
-		take_summary(&gpu->said, status_of(s->value));
-	else if (kind == RECOVERY_ACTION)
-		take_action(&gpu->said, status_of(s->value));
-	else if (kind == RECOVERY_FAILED)
-		take_failures(gpu, s->value);
-	else if (kind == HEALTH_WATCH)
+		return;
+	case XID:
+		if (number && xid_of(number)->state >= xid_of(gpu->xid)->state)
+			gpu->xid = number;
+		return;
+	case XID_COUNT:
+		take_xid_count(e, gpu, s);
+		return;
+	case P2P_PAIR:
+		peer = trailing_number(exposition_label(s, "peer_gpu"), EVIDENCE_GPUS);
+		if (peer < 0 || s->value < P2P_OK || s->value >= P2P_UNKNOWN)
+			return;
+		gpu->said.has |= HAS_PAIRS;
+		if (s->value > P2P_OK)
+			gpu->said.pairs_lost |= 1u << peer;
+		return;
+	case RECOVERY_FAILED:
+		gpu->has_failures = true;
+		gpu->failed_recoveries += s->value > 0 ? (uint64_t)s->value : 0;
+		return;
+	case HEALTH_WATCH:
 		take_watch(&gpu->said, s);
-	else if (kind == MIG_MODE)
-		take_mig_mode(&gpu->said, s->value);
-	else
-		take_clique(e, s->value);
+		return;
+	case CLIQUE:
+		if (!e->has_clique && valid && s->value <= UINT32_MAX) {
+			e->clique = (uint32_t)s->value;
+			e->has_clique = true;
+		}
+		return;
+	case GPU_LINK_STATE: /* NVML's: 0 = inactive, 1 = active, 2 = asleep */
+		link = trailing_number(exposition_label(s, "nvlink"), 64);
+		if (link < 0 || !valid)
+			return;
+		if (s->value == 0)
+			gpu->said.links_down |= 1ull << link;
+		else
+			gpu->said.links_up |= 1ull << link;
+		gpu->said.has |= HAS_LINKS;
+		return;
+	default:
+		take_status(&gpu->said, kind, s->value);
+	}
 }
 
 /* ---- Samples: NVSwitches --------------------------------------------------------------------- */
@@ -488,32 +409,25 @@ static void take_switch(struct evidence *e, enum kind kind, const struct exposit
 	}
 }
 
-static void take_link_status(struct evidence *e, struct evidence_switch *sw, int link, double value)
-{
-	uint64_t bit = 1ull << link % 64;
-
-	if (value < 0)
-		return; /* unknown */
-	e->states++;
-	sw->said.present = true;
-	e->repeated |= (sw->said.links_seen[link / 64] & bit) != 0;
-	sw->said.links_seen[link / 64] |= bit;
-	if (value == LINK_OFF || value == LINK_ERROR)
-		sw->said.links_down[link / 64] |= bit;
-}
-
 static void take_link(struct evidence *e, enum kind kind, const struct exposition_sample *s)
 {
 	int link = trailing_number(exposition_label(s, "nvlink"), EVIDENCE_LINKS);
 	struct evidence_switch *sw = switch_of(e, s);
+	uint64_t bit;
 
 	if (link < 0 || !sw)
 		return;
-	if (kind == LINK_STATUS) {
-		take_link_status(e, sw, link, s->value);
-	} else if (kind == LINK_FATAL && take_sxid(&sw->link_fatal, whole(s->value))) {
+	if (kind == LINK_FATAL && take_sxid(&sw->link_fatal, whole(s->value)))
 		sw->link_fatal_link = (int16_t)link;
-	}
+	if (kind != LINK_STATUS || s->value < 0) /* below 0: unknown */
+		return;
+	bit = 1ull << link % 64;
+	e->states++;
+	sw->said.present = true;
+	e->repeated |= (sw->said.links_seen[link / 64] & bit) != 0;
+	sw->said.links_seen[link / 64] |= bit;
+	if (s->value == LINK_OFF || s->value == LINK_ERROR)
+		sw->said.links_down[link / 64] |= bit;
 }
 
 /* ---- All of them ----------------------------------------------------------------------------- */
@@ -521,16 +435,26 @@ static void take_link(struct evidence *e, enum kind kind, const struct expositio
 static void take_sample(void *arg, int kind, const struct exposition_sample *s)
 {
 	struct evidence *e = arg;
+	struct exposition_text model, host;
+	char text[64];
 
-	if (isnan(s->value) || is_blank_number(s->value))
+	if (isnan(s->value) || s->value >= DOUBLE_BLANK ||
+	    (s->value >= INT32_BLANK && s->value < (double)INT32_BLANK + BLANKS))
 		return;
 	e->samples++;
-	learn_host(e, s);
-	learn_system(e, s);
+	if (!*e->host) {
+		host = either_label(s, "hostname", "Hostname");
+		if (host.at)
+			copy_shown(host, e->host, sizeof(e->host));
+	}
+	model = either_label(s, "modelName", "model_name");
+	if (model.at && e->learnt == NVSWITCH_SYSTEM_AUTO) {
+		exposition_copy(model, text, sizeof(text));
+		e->learnt = nvswitch_system_of_model(text);
+		e->links = (uint8_t)nvswitch_links_of_model(text);
+	}
 	learn_domain(e, s);
-	if (kind == GPU_LINK_STATE)
-		take_gpu_link(e, s);
-	else if (kind <= CLIQUE)
+	if (kind <= GPU_LINK_STATE)
 		take_gpu(e, (enum kind)kind, s);
 	else if (kind <= SWITCH_RESET)
 		take_switch(e, (enum kind)kind, s);
@@ -602,41 +526,33 @@ static void keep_switch(struct switch_said *kept, const struct switch_said *said
 	}
 }
 
-static void learn_gpu(struct memory *m, unsigned g, const struct evidence_gpu *said)
-{
-	struct memory_gpu *gpu = &m->gpus[g];
-
-	if (*said->pci && strcmp(gpu->pci, said->pci)) {
-		snprintf(gpu->pci, sizeof(gpu->pci), "%s", said->pci);
-		m->changed = true;
-	}
-	if (*said->uuid && strcmp(gpu->uuid, said->uuid)) {
-		snprintf(gpu->uuid, sizeof(gpu->uuid), "%s", said->uuid);
-		m->changed = true;
-	}
-	if (said->said.has & (HAS_STATES | HAS_PRESENT) && !gpu->seen)
-		gpu->seen = m->changed = true;
-}
-
 static void keep_states(struct memory *m, const struct evidence *e)
 {
 	for (unsigned g = 0; g < MEMORY_GPUS; g++) {
-		struct gpu_said before = m->gpus[g].last;
+		const struct evidence_gpu *said = &e->gpus[g];
+		struct memory_gpu *gpu = &m->gpus[g], before = *gpu;
 
-		learn_gpu(m, g, &e->gpus[g]);
-		keep_gpu(&m->gpus[g].last, &e->gpus[g].said);
-		m->changed |= memcmp(&before, &m->gpus[g].last, sizeof(before)) != 0;
+		if (*said->pci)
+			snprintf(gpu->pci, sizeof(gpu->pci), "%s", said->pci);
+		if (*said->uuid)
+			snprintf(gpu->uuid, sizeof(gpu->uuid), "%s", said->uuid);
+		gpu->seen |= (said->said.has & (HAS_STATES | HAS_PRESENT)) != 0;
+		keep_gpu(&gpu->last, &said->said);
+		m->changed |= gpu->seen != before.seen || strcmp(gpu->pci, before.pci) ||
+			      strcmp(gpu->uuid, before.uuid) ||
+			      memcmp(&before.last, &gpu->last, sizeof(before.last));
 	}
 	for (unsigned n = 0; n < MEMORY_SWITCHES; n++) {
-		struct switch_said before = m->switches[n].last;
-		bool shown = e->switches[n].said.present || e->switches[n].fatal ||
-			     e->switches[n].nonfatal;
+		const struct evidence_switch *said = &e->switches[n];
+		struct memory_switch *sw = &m->switches[n];
+		struct switch_said before = sw->last;
+		bool shown = said->said.present || said->fatal || said->nonfatal;
 
-		if (shown && !m->switches[n].seen && !e->repeated)
-			m->switches[n].seen = m->changed = true;
-		if (!e->repeated || e->switches[n].said.present)
-			keep_switch(&m->switches[n].last, &e->switches[n].said);
-		m->changed |= memcmp(&before, &m->switches[n].last, sizeof(before)) != 0;
+		if (shown && !sw->seen && !e->repeated)
+			sw->seen = m->changed = true;
+		if (!e->repeated || said->said.present)
+			keep_switch(&sw->last, &said->said);
+		m->changed |= memcmp(&before, &sw->last, sizeof(before)) != 0;
 	}
 }
 
@@ -662,13 +578,6 @@ static void keep_host(struct memory *m, const struct evidence *e)
 
 /* ---- What is well ---------------------------------------------------------------------------- */
 
-static bool is_whole(const struct gpu_said *said, uint32_t others)
-{
-	if (said->has & HAS_P2P)
-		return !(others & ~said->peers);
-	return said->has & HAS_PAIRS && !(others & said->pairs_lost);
-}
-
 /* Nothing reported of it is unhealthy, and what was ever reported is reported now. */
 static bool shows_no_fault(const struct evidence *e, const struct memory *m, unsigned g,
 			   enum fm_progress progress)
@@ -686,14 +595,6 @@ static bool shows_no_fault(const struct evidence *e, const struct memory *m, uns
 	return !(said->has & HAS_SUMMARY && said->summary == SUMMARY_UNHEALTHY);
 }
 
-static bool any_gpu_reports(const struct evidence *e)
-{
-	for (unsigned g = 0; g < MEMORY_GPUS; g++)
-		if (e->gpus[g].said.has & HAS_STATES)
-			return true;
-	return false;
-}
-
 struct proof { /* of a GPU, in this scrape */
 	bool whole, lost, no_action;
 };
@@ -704,15 +605,16 @@ static struct proof prove(const struct evidence *e, const struct memory *m, unsi
 	const struct gpu_said *said = &e->gpus[g].said;
 	uint32_t exempt = evidence_exempt(m, c->progress);
 	uint32_t others = ((1u << evidence_gpus_expected(e, m)) - 1) & ~(1u << g) & ~exempt;
+	uint32_t lost = said->has & HAS_P2P ? others & ~said->peers : others & said->pairs_lost;
 	bool has_p2p = said->has & (HAS_P2P | HAS_PAIRS);
-	bool peers_matter = !(exempt >> g & 1);
+	bool peers_matter = !(exempt >> g & 1), whole = has_p2p && !lost, any = false;
 	bool well = shows_no_fault(e, m, g, c->progress);
-	bool whole = has_p2p && is_whole(said, others);
 
+	for (unsigned i = 0; i < MEMORY_GPUS; i++)
+		any |= (e->gpus[i].said.has & HAS_STATES) != 0;
 	return (struct proof){
 		.whole = well && whole && peers_matter,
-		.lost = any_gpu_reports(e) && peers_matter &&
-			(!(said->has & HAS_STATES) || (has_p2p && !whole)),
+		.lost = any && peers_matter && (!(said->has & HAS_STATES) || (has_p2p && !whole)),
 		.no_action = well && said->has & HAS_ACTION && (whole || !has_p2p || !peers_matter),
 	};
 }
@@ -745,13 +647,14 @@ static void happen(struct memory *m, const struct evidence_context *c, const str
 }
 
 static void xid_happened(struct memory *m, const struct evidence_context *c, unsigned g,
-			 uint32_t xid)
+			 uint32_t number)
 {
+	const struct xid *xid = xid_of(number);
 	char text[92];
-	const struct what what = { (int)g, -1, -1, xid, xid_state(xid), xid_remedy(xid), text };
+	const struct what what = { (int)g, -1, -1, number, xid->state, xid->remedy, text };
 
-	snprintf(text, sizeof(text), "GPU %u: Xid %u%s%s", g, xid, *xid_words(xid) ? ", " : "",
-		 xid_words(xid));
+	snprintf(text, sizeof(text), "GPU %u: Xid %u%s%s", g, number, *xid->words ? ", " : "",
+		 xid->words);
 	if (what.state != NVSWITCH_HEALTHY)
 		happen(m, c, &what);
 }
@@ -786,37 +689,33 @@ static void take_xids(struct memory *m, const struct evidence *e, const struct e
 	}
 }
 
-static uint32_t count_before(const struct memory *m, const struct xid_count *count)
-{
-	for (unsigned i = 0; i < m->ncounts; i++)
-		if (m->counts[i].gpu == count->gpu && m->counts[i].xid == count->xid)
-			return m->counts[i].count;
-	return 0;
-}
-
-/* What this exporter counted before is over, what others did stays. */
-static void keep_counts(struct memory *m, const struct evidence *e, uint8_t source)
-{
-	unsigned kept = 0;
-
-	for (unsigned i = 0; i < m->ncounts; i++)
-		if (m->counts[i].source != source)
-			m->counts[kept++] = m->counts[i];
-	for (unsigned i = 0; i < e->ncounts && kept < MEMORY_COUNTS; i++) {
-		m->counts[kept] = e->counts[i];
-		m->counts[kept++].source = source;
-	}
-	m->ncounts = kept;
-}
-
-/* Of the last minutes: what is in it is new, whatever came before. */
+/*
+ * DCGM's counts are of the last minutes: what is in one is new, whatever came before. What this
+ * exporter counted before is over, what others did stays.
+ */
 static void take_counts(struct memory *m, const struct evidence *e,
 			const struct evidence_context *c)
 {
-	for (unsigned i = 0; i < e->ncounts; i++)
-		if (e->counts[i].count > count_before(m, &e->counts[i]))
-			xid_happened(m, c, e->counts[i].gpu, e->counts[i].xid);
-	keep_counts(m, e, c->source);
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < e->ncounts; i++) {
+		const struct xid_count *now = &e->counts[i];
+		uint32_t before = 0;
+
+		for (unsigned k = m->ncounts; k-- > 0;)
+			if (m->counts[k].gpu == now->gpu && m->counts[k].xid == now->xid)
+				before = m->counts[k].count;
+		if (now->count > before)
+			xid_happened(m, c, now->gpu, now->xid);
+	}
+	for (unsigned i = 0; i < m->ncounts; i++)
+		if (m->counts[i].source != c->source)
+			m->counts[kept++] = m->counts[i];
+	for (unsigned i = 0; i < e->ncounts && kept < MEMORY_COUNTS; i++) {
+		m->counts[kept] = e->counts[i];
+		m->counts[kept++].source = c->source;
+	}
+	m->ncounts = kept;
 }
 
 static void remember_failures(struct memory *m, const struct evidence *e,
@@ -893,43 +792,27 @@ static void take_sxids(struct memory *m, const struct evidence *e, const struct 
 
 /* ---- Proof ----------------------------------------------------------------------------------- */
 
-static bool link_is_up(const struct evidence *e, const struct nvswitch_finding *f)
-{
-	const struct switch_said *said;
-	uint64_t bit;
-
-	if (f->state != NVSWITCH_DEGRADED_LINK || f->sw < 0 || f->sw >= MEMORY_SWITCHES ||
-	    f->link < 0 || f->link >= MEMORY_LINKS)
-		return false;
-	said = &e->switches[f->sw].said;
-	bit = 1ull << f->link % 64;
-	return said->links_seen[f->link / 64] & ~said->links_down[f->link / 64] & bit;
-}
-
-static bool disproved_by(const struct memory_gpu *gpu, const struct proof *p,
-			 const struct nvswitch_finding *f)
-{
-	if (p->whole && gpu->dipped)
-		return true;
-	return p->no_action && f->state != NVSWITCH_FATAL;
-}
-
 /* An event that names no GPU is of all of them. */
 static bool is_disproved(const struct evidence *e, const struct memory *m,
 			 const struct proof *proofs, const struct memory_event *event,
 			 const struct evidence_context *c)
 {
 	const struct nvswitch_finding *f = &event->finding;
-	unsigned whole = 0, dipped = 0, no_action = 0, count = evidence_gpus_expected(e, m);
 	int gpu = f->gpu >= 0 ? f->gpu : memory_gpu_by_pci(m, f->pci);
+	unsigned first = gpu >= 0 ? (unsigned)gpu : 0, whole = 0, dipped = 0, no_action = 0;
+	unsigned count = gpu >= 0 ? 1 : evidence_gpus_expected(e, m);
 
 	if (c->now_us < event->last_us + c->settle_us)
 		return false;
-	if (link_is_up(e, f))
-		return true;
-	if (gpu >= 0)
-		return disproved_by(&m->gpus[gpu], &proofs[gpu], f);
-	for (unsigned g = 0; g < count; g++) {
+	if (f->state == NVSWITCH_DEGRADED_LINK && f->sw >= 0 && f->sw < MEMORY_SWITCHES &&
+	    f->link >= 0 && f->link < MEMORY_LINKS) {
+		const struct switch_said *said = &e->switches[f->sw].said;
+		unsigned word = (unsigned)f->link / 64, bit = (unsigned)f->link % 64;
+
+		if ((said->links_seen[word] & ~said->links_down[word]) >> bit & 1)
+			return true; /* that link is up */
+	}
+	for (unsigned g = first; g < first + count; g++) {
 		whole += proofs[g].whole;
 		no_action += proofs[g].no_action;
 		dipped += m->gpus[g].dipped;
@@ -939,19 +822,12 @@ static bool is_disproved(const struct evidence *e, const struct memory *m,
 	return count && no_action == count && f->state != NVSWITCH_FATAL;
 }
 
-static bool concerns(const struct memory *m, unsigned g)
-{
-	for (unsigned i = 0; i < m->nevents; i++)
-		if (m->events[i].finding.gpu < 0 || m->events[i].finding.gpu == (int)g)
-			return true;
-	return false;
-}
-
 static void end_disproved(struct memory *m, const struct evidence *e,
 			  const struct evidence_context *c)
 {
 	struct proof proofs[MEMORY_GPUS];
 	unsigned kept = 0;
+	uint32_t concerned = 0; /* GPUs that the events are about, by bit */
 
 	for (unsigned g = 0; g < MEMORY_GPUS; g++) {
 		proofs[g] = prove(e, m, g, c);
@@ -963,8 +839,11 @@ static void end_disproved(struct memory *m, const struct evidence *e,
 			m->events[kept++] = m->events[i];
 	m->changed |= kept != m->nevents;
 	m->nevents = kept;
+	for (unsigned i = 0; i < kept; i++)
+		concerned |=
+			m->events[i].finding.gpu < 0 ? UINT32_MAX : 1u << m->events[i].finding.gpu;
 	for (unsigned g = 0; g < MEMORY_GPUS; g++)
-		if (proofs[g].whole && m->gpus[g].dipped && !concerns(m, g)) {
+		if (proofs[g].whole && m->gpus[g].dipped && !(concerned >> g & 1)) {
 			m->gpus[g].dipped = false;
 			m->changed = true;
 		}

@@ -56,10 +56,13 @@ enum { /* NVML's recovery action (nvmlDeviceGpuRecoveryAction_t) */
        ACTION_SYSTEM_REBOOT,
        ACTIONS
 };
-/* NVIDIA's name of a recovery action, a static text; the state that it stands for; its remedy. */
-const char *memory_action_name(unsigned action);
-enum nvswitch_state memory_action_state(unsigned action);
-enum nvswitch_remedy memory_action_remedy(unsigned action);
+struct memory_action {
+	const char *name; /* NVIDIA's */
+	enum nvswitch_state state;
+	enum nvswitch_remedy remedy;
+};
+/* What is known of a recovery action; static, never NULL. */
+const struct memory_action *memory_action(unsigned action);
 
 struct gpu_said {
 	uint16_t has; /* HAS_PRESENT .. HAS_MIG */

@@ -103,14 +103,6 @@ bool nmx_place_is_set(const struct nmx_place *place)
 	return place->tray >= 0 || place->slot >= 0;
 }
 
-static bool is_at(const struct port *port, const struct nmx_place *place)
-{
-	return (place->tray < 0 || port->tray == place->tray) &&
-	       (place->slot < 0 || port->slot == place->slot) &&
-	       (!*place->chassis ||
-		!strncmp(port->chassis, place->chassis, sizeof(port->chassis) - 1));
-}
-
 /* ---- Ports ----------------------------------------------------------------------------------- */
 
 struct nmx *nmx_new(void)
@@ -137,27 +129,23 @@ static struct port *place_in(const struct nmx *nmx, uint64_t guid, uint16_t numb
 	}
 }
 
-static void grow(struct nmx *nmx)
-{
-	struct nmx larger = { .size = nmx->size ? nmx->size * 2 : 256 };
-
-	larger.ports = mem_alloc(larger.size, sizeof(*larger.ports));
-	for (uint32_t i = 0; i < nmx->size; i++)
-		if (nmx->ports[i].guid)
-			*place_in(&larger, nmx->ports[i].guid, nmx->ports[i].number) =
-				nmx->ports[i];
-	free(nmx->ports);
-	nmx->ports = larger.ports;
-	nmx->size = larger.size;
-}
-
 /* NULL = there is no more room. */
 static struct port *port_of(struct nmx *nmx, uint64_t guid, uint16_t number)
 {
 	struct port *port;
 
-	if (nmx->count * 2 >= nmx->size && nmx->size < NMX_PORTS_MAX * 2)
-		grow(nmx);
+	if (nmx->count * 2 >= nmx->size && nmx->size < NMX_PORTS_MAX * 2) {
+		struct nmx larger = { .size = nmx->size ? nmx->size * 2 : 256 };
+
+		larger.ports = mem_alloc(larger.size, sizeof(*larger.ports));
+		for (uint32_t i = 0; i < nmx->size; i++)
+			if (nmx->ports[i].guid)
+				*place_in(&larger, nmx->ports[i].guid, nmx->ports[i].number) =
+					nmx->ports[i];
+		free(nmx->ports);
+		nmx->ports = larger.ports;
+		nmx->size = larger.size;
+	}
 	port = place_in(nmx, guid, number);
 	if (port->guid)
 		return port;
@@ -187,31 +175,6 @@ static int kind_of(void *arg, struct exposition_text name)
 	return -1;
 }
 
-struct row { /* labels that count */
-	struct exposition_text device, label, state, number, slot, tray, chassis, blame, guid, port;
-};
-
-static void read_row(const struct exposition_sample *s, struct row *row)
-{
-	*row = (struct row){ .device = exposition_label(s, "Device_ID"),
-			     .label = exposition_label(s, "port_label"),
-			     .state = exposition_label(s, "logical_state"),
-			     .number = exposition_label(s, "device_num_on_tray"),
-			     .slot = exposition_label(s, "chassis_slot_index"),
-			     .tray = exposition_label(s, "tray_index"),
-			     .chassis = exposition_label(s, "chassis_id"),
-			     .blame = exposition_label(s, "down_blame"),
-			     .guid = exposition_label(s, "Node_GUID"),
-			     .port = exposition_label(s, "Port_Number") };
-}
-
-static bool is_gpu(const struct row *row)
-{
-	if (row->device.len)
-		return *row->device.at == 'G';
-	return row->label.len > 3 && !memcmp(row->label.at, "GPU", 3);
-}
-
 /* In any base that strtoull knows; `none` where it is no number, or above `max`. */
 static uint64_t number_in(struct exposition_text text, uint64_t max, uint64_t none)
 {
@@ -235,20 +198,14 @@ static void copy_word(struct exposition_text text, char *to, size_t size)
 			*to = '?';
 }
 
-static void take_place(struct port *port, const struct row *row)
+static void take_state(struct said *said, const struct exposition_sample *s)
 {
-	port->tray = (int16_t)number_in(row->tray, INT16_MAX, (uint64_t)-1);
-	port->slot = (int16_t)number_in(row->slot, INT16_MAX, (uint64_t)-1);
-	port->device = (uint8_t)number_in(row->number, DEVICES - 1, 0);
-	copy_word(row->chassis, port->chassis, sizeof(port->chassis));
-}
+	struct exposition_text state = exposition_label(s, "logical_state");
 
-static void take_state(struct said *said, const struct row *row)
-{
-	if (!row->state.len)
+	if (!state.len)
 		return;
-	copy_word(row->state, said->state, sizeof(said->state));
-	copy_word(row->blame, said->blame, sizeof(said->blame));
+	copy_word(state, said->state, sizeof(said->state));
+	copy_word(exposition_label(s, "down_blame"), said->blame, sizeof(said->blame));
 	said->link = !strcmp(said->state, "ACT") || !strcmp(said->state, "Active") ||
 				     !strcmp(said->state, "4")
 			     ? LINK_ACTIVE
@@ -270,21 +227,26 @@ static void take_value(struct said *said, enum kind kind, double value)
 
 static void sample_cb(void *arg, int kind, const struct exposition_sample *s)
 {
-	struct nmx *nmx = arg;
-	struct row row;
-	struct port *port;
-	uint64_t guid, number;
+	struct exposition_text device = exposition_label(s, "Device_ID");
+	struct exposition_text label = exposition_label(s, "port_label"), text;
+	uint64_t guid = number_in(exposition_label(s, "Node_GUID"), UINT64_MAX, 0);
+	uint64_t number = number_in(exposition_label(s, "Port_Number"), UINT16_MAX, 0);
+	bool gpu = device.len ? *device.at == 'G' : label.len > 3 && !memcmp(label.at, "GPU", 3);
+	struct port *port = guid && number && gpu ? port_of(arg, guid, (uint16_t)number) : NULL;
 
-	read_row(s, &row);
-	guid = number_in(row.guid, UINT64_MAX, 0);
-	number = number_in(row.port, UINT16_MAX, 0);
-	port = guid && number && is_gpu(&row) ? port_of(nmx, guid, (uint16_t)number) : NULL;
 	if (!port)
 		return;
-	if (!port->next.there)
-		take_place(port, &row);
+	if (!port->next.there) {
+		text = exposition_label(s, "tray_index");
+		port->tray = (int16_t)number_in(text, INT16_MAX, (uint64_t)-1);
+		text = exposition_label(s, "chassis_slot_index");
+		port->slot = (int16_t)number_in(text, INT16_MAX, (uint64_t)-1);
+		text = exposition_label(s, "device_num_on_tray");
+		port->device = (uint8_t)number_in(text, DEVICES - 1, 0);
+		copy_word(exposition_label(s, "chassis_id"), port->chassis, sizeof(port->chassis));
+	}
 	port->next.there = true;
-	take_state(&port->next, &row);
+	take_state(&port->next, s);
 	take_value(&port->next, (enum kind)kind, s->value);
 }
 
@@ -299,16 +261,6 @@ void nmx_begin(struct nmx *nmx, uint64_t now_us)
 		nmx->ports[i].next = (struct said){ 0 };
 }
 
-/* A counter that is smaller than before began anew. */
-static void note_rise(struct port *port, uint64_t now_us)
-{
-	if (!port->now.has_downs || !port->next.has_downs || port->next.downs <= port->now.downs)
-		return;
-	port->rose = true;
-	port->rose_us = now_us;
-	port->rose_by = (uint32_t)(port->next.downs - port->now.downs);
-}
-
 void nmx_end(struct nmx *nmx)
 {
 	nmx->heard = true;
@@ -318,10 +270,15 @@ void nmx_end(struct nmx *nmx)
 
 		if (!port->guid)
 			continue;
-		note_rise(port, nmx->now_us);
+		/* A counter that is smaller than before began anew. */
+		if (before.has_downs && port->next.has_downs && port->next.downs > before.downs) {
+			port->rose = true;
+			port->rose_us = nmx->now_us;
+			port->rose_by = (uint32_t)(port->next.downs - before.downs);
+		}
 		port->now = port->next;
-		if (!port->next
-			     .has_downs) { /* what it counted is kept for when it is there again */
+		if (!port->next.has_downs) {
+			/* What it counted is kept for when it is there again. */
 			port->now.has_downs = before.has_downs;
 			port->now.downs = before.downs;
 		}
@@ -427,7 +384,10 @@ void nmx_judge(const struct nmx *nmx, const struct nmx_place *place, uint64_t wi
 
 	*verdict = (struct nvswitch_verdict){ .system = NVSWITCH_SYSTEM_NVL72 };
 	for (uint32_t i = 0; i < nmx->size; i++)
-		if (nmx->ports[i].guid && is_at(&nmx->ports[i], place))
+		if (nmx->ports[i].guid && (place->tray < 0 || nmx->ports[i].tray == place->tray) &&
+		    (place->slot < 0 || nmx->ports[i].slot == place->slot) &&
+		    (!*place->chassis || !strncmp(nmx->ports[i].chassis, place->chassis,
+						  sizeof(nmx->ports[i].chassis) - 1)))
 			count_port(nmx, &nmx->ports[i], window_us, &t);
 	if (!t.ports || t.absent == t.ports) {
 		verdict->state = NVSWITCH_UNKNOWN; /* a tray that is off is no NVLink fault */
@@ -507,39 +467,27 @@ uint32_t evidence_exempt(const struct memory *m, enum fm_progress progress)
 	return exempt;
 }
 
-/* A board of four has no NVSwitches, and so a fabric manager that is not supported. */
-static bool has_nvswitches(const struct memory *m)
-{
-	for (unsigned n = 0; n < MEMORY_SWITCHES; n++)
-		if (m->switches[n].seen)
-			return true;
-	for (unsigned g = 0; g < MEMORY_GPUS; g++)
-		if (m->gpus[g].last.has & HAS_FM && m->gpus[g].last.fm_status != FM_NOT_SUPPORTED)
-			return true;
-	return false;
-}
-
 unsigned evidence_gpus_expected(const struct evidence *e, const struct memory *m)
 {
 	unsigned usual = nvswitch_expect(m->system)->gpus, seen = 0, top = 0;
+	bool switches =
+		false; /* a board of four has none, and so a manager that is not supported */
 
 	for (unsigned g = 0; g < MEMORY_GPUS; g++) {
+		const struct gpu_said *last = &m->gpus[g].last;
+
 		seen += m->gpus[g].seen;
 		top = m->gpus[g].seen ? g + 1 : top;
+		switches |= last->has & HAS_FM && last->fm_status != FM_NOT_SUPPORTED;
 	}
+	for (unsigned n = 0; n < MEMORY_SWITCHES; n++)
+		switches |= m->switches[n].seen;
 	if (top > usual)
 		return top;
-	return e->configured != NVSWITCH_SYSTEM_AUTO || seen > usual / 2u || has_nvswitches(m)
-		       ? usual
-		       : top;
+	return e->configured != NVSWITCH_SYSTEM_AUTO || seen > usual / 2u || switches ? usual : top;
 }
 
 /* ---- GPUs ------------------------------------------------------------------------------------ */
-
-static bool is_exempt(const struct judge *j, unsigned gpu)
-{
-	return j->exempt >> gpu & 1;
-}
 
 /* Any word in this scrape that only a GPU that is there has. An Xid is none. */
 static bool is_there(const struct judge *j, unsigned g)
@@ -573,20 +521,6 @@ static const char *const fm_words[FM_STATUSES] = {
 	[FM_NVML_TOO_OLD] = "has a status that this NVML is too old for",
 };
 
-static void judge_manager(const struct judge *j, unsigned g)
-{
-	const struct gpu_said *last = &j->m->gpus[g].last;
-
-	if (!(last->has & HAS_FM))
-		return;
-	if (evidence_fm_failed(last->fm_status, j->c->progress))
-		find(j, NVSWITCH_NO_P2P, GPU(g), "GPU %u: the fabric manager %s", g,
-		     fm_words[last->fm_status]);
-	else if (last->fm_status == FM_IN_PROGRESS && j->c->progress == FM_PROGRESS_DEGRADED)
-		find(j, NVSWITCH_DEGRADED_LINK, GPU(g), "GPU %u: the fabric manager %s", g,
-		     fm_words[last->fm_status]);
-}
-
 /* NVML's mask: pairs of bits, 1 = so; then a number for what is configured wrongly, 1 = nothing. */
 static void judge_mask(const struct judge *j, unsigned g)
 {
@@ -618,25 +552,29 @@ static void judge_mask(const struct judge *j, unsigned g)
 		     wrong[configured] ? wrong[configured] : "for an unknown reason");
 }
 
-static void judge_action(const struct judge *j, unsigned g)
+/* What it reports as a number or a word: fabric manager, recovery action, health. */
+static void judge_reported(const struct judge *j, unsigned g)
 {
 	const struct gpu_said *last = &j->m->gpus[g].last;
+	bool summary = last->has & HAS_SUMMARY;
 	struct place place = GPU(g);
 
-	if (!(last->has & HAS_ACTION) || last->action == ACTION_NONE)
-		return;
-	place.remedy = memory_action_remedy(last->action);
-	find(j, memory_action_state(last->action), place, "GPU %u: recovery action: %s", g,
-	     memory_action_name(last->action));
-}
+	if (last->has & HAS_FM && evidence_fm_failed(last->fm_status, j->c->progress))
+		find(j, NVSWITCH_NO_P2P, GPU(g), "GPU %u: the fabric manager %s", g,
+		     fm_words[last->fm_status]);
+	else if (last->has & HAS_FM && last->fm_status == FM_IN_PROGRESS &&
+		 j->c->progress == FM_PROGRESS_DEGRADED)
+		find(j, NVSWITCH_DEGRADED_LINK, GPU(g), "GPU %u: the fabric manager %s", g,
+		     fm_words[last->fm_status]);
+	if (last->has & HAS_ACTION && last->action != ACTION_NONE) {
+		const struct memory_action *action = memory_action(last->action);
 
-static void judge_health(const struct judge *j, unsigned g)
-{
-	const struct gpu_said *last = &j->m->gpus[g].last;
-
-	if (last->has & HAS_SUMMARY && last->summary == SUMMARY_UNHEALTHY)
+		place.remedy = action->remedy;
+		find(j, action->state, place, "GPU %u: recovery action: %s", g, action->name);
+	}
+	if (summary && last->summary == SUMMARY_UNHEALTHY)
 		find(j, NVSWITCH_NO_P2P, GPU(g), "GPU %u: NVLink fabric unhealthy", g);
-	if (last->has & HAS_SUMMARY && last->summary == SUMMARY_LIMITED)
+	if (summary && last->summary == SUMMARY_LIMITED)
 		find(j, NVSWITCH_DEGRADED_LINK, GPU(g), "GPU %u: NVLink capacity limited", g);
 	if (last->has & HAS_WATCH && last->watch > WATCH_PASS)
 		find(j, last->probe_failed ? NVSWITCH_NO_P2P : NVSWITCH_DEGRADED_LINK, GPU(g),
@@ -651,9 +589,10 @@ static void judge_own_links(const struct judge *j, unsigned g)
 	uint64_t reporting = j->e->gpus[g].said.links_up | j->e->gpus[g].said.links_down;
 	uint64_t ever = last->links_up | last->links_down;
 	unsigned count = (unsigned)__builtin_popcountll(reporting), usual = j->links;
+	bool exempt = j->exempt >> g & 1;
 	struct place place = GPU(g);
 
-	if (!(last->has & HAS_LINKS) || (is_exempt(j, g) && j->system == NVSWITCH_SYSTEM_A100))
+	if (!(last->has & HAS_LINKS) || (exempt && j->system == NVSWITCH_SYSTEM_A100))
 		return;
 	if (last->links_down) {
 		place.link = __builtin_ctzll(last->links_down);
@@ -665,32 +604,6 @@ static void judge_own_links(const struct judge *j, unsigned g)
 	if (count && count < usual)
 		find(j, NVSWITCH_DEGRADED_LINK, GONE((int)g), "GPU %u: %u of %u NVLinks absent", g,
 		     usual - count, usual);
-}
-
-static void judge_gpu(const struct judge *j, unsigned g)
-{
-	if (!is_there(j, g))
-		return; /* absent: judge_absent() */
-	if (!is_exempt(j, g)) {
-		judge_peers(j, g);
-		judge_mask(j, g);
-	}
-	judge_manager(j, g);
-	judge_action(j, g);
-	judge_health(j, g);
-	judge_own_links(j, g);
-}
-
-/* Told first: that others do not reach it follows from it. */
-static void judge_absent(const struct judge *j)
-{
-	unsigned there = 0;
-
-	for (unsigned g = 0; g < j->gpus; g++)
-		there += is_there(j, g);
-	for (unsigned g = 0; g < j->gpus && there; g++)
-		if (!is_there(j, g))
-			find(j, NVSWITCH_NO_P2P, GONE((int)g), "GPU %u: absent", g);
 }
 
 static void judge_all_gpus(const struct judge *j)
@@ -717,76 +630,61 @@ static void judge_all_gpus(const struct judge *j)
 		     fm_words[status]);
 }
 
+/* Those that are absent first: that others do not reach them follows from it. */
 static void judge_gpus(const struct judge *j)
 {
-	judge_absent(j);
+	unsigned there = 0;
+
 	for (unsigned g = 0; g < j->gpus; g++)
-		judge_gpu(j, g);
+		there += is_there(j, g);
+	for (unsigned g = 0; g < j->gpus && there; g++)
+		if (!is_there(j, g))
+			find(j, NVSWITCH_NO_P2P, GONE((int)g), "GPU %u: absent", g);
+	for (unsigned g = 0; g < j->gpus; g++) {
+		if (!is_there(j, g))
+			continue;
+		if (!(j->exempt >> g & 1)) {
+			judge_peers(j, g);
+			judge_mask(j, g);
+		}
+		judge_reported(j, g);
+		judge_own_links(j, g);
+	}
 	judge_all_gpus(j);
 }
 
 /* ---- NVSwitches and links -------------------------------------------------------------------- */
 
-static void judge_switch(const struct judge *j, unsigned n)
-{
-	struct place place = { .gpu = -1, .sw = (int)n, .link = -1 };
-	uint32_t nonfatal = j->e->switches[n].nonfatal;
-
-	if (j->m->switches[n].last.reset_required) {
-		place.remedy = NVSWITCH_RESET_GPU;
-		find(j, NVSWITCH_FATAL, place, "NVSwitch %u: needs a reset", n);
-	}
-	place.remedy = NVSWITCH_REMEDY_NONE;
-	place.code = nonfatal;
-	if (nonfatal)
-		find(j, NVSWITCH_HEALTHY, place, "NVSwitch %u: non-fatal SXid %u", n, nonfatal);
-}
-
-struct links {
-	unsigned seen, down, first_switch, first_link;
-};
-
-static void count_links(const struct judge *j, struct links *l)
-{
-	for (unsigned n = 0; n < EVIDENCE_SWITCHES; n++)
-		for (unsigned w = 0; w < EVIDENCE_LINKS / 64; w++) {
-			uint64_t down = j->m->switches[n].last.links_down[w];
-			uint64_t seen = j->e->switches[n].said.links_seen[w];
-
-			if (down && !l->down) {
-				l->first_switch = n;
-				l->first_link = w * 64 + (unsigned)__builtin_ctzll(down);
-			}
-			l->seen += (unsigned)__builtin_popcountll(seen);
-			l->down += (unsigned)__builtin_popcountll(down);
-		}
-}
-
-/* Of GPUs that are cut up: with A100 they are trained off. */
-static unsigned links_off(const struct judge *j)
-{
-	return j->system == NVSWITCH_SYSTEM_A100
-		       ? (unsigned)__builtin_popcount(j->exempt) * j->links
-		       : 0;
-}
-
 static void judge_links(const struct judge *j)
 {
-	unsigned off = links_off(j), expected = j->gpus * j->links - off;
-	struct links l = { 0 };
+	/* Of GPUs that are cut up: with A100 they are trained off. */
+	unsigned off = j->system == NVSWITCH_SYSTEM_A100
+			       ? (unsigned)__builtin_popcount(j->exempt) * j->links
+			       : 0;
+	unsigned expected = j->gpus * j->links - off, seen = 0, down = 0;
+	struct place first = NOWHERE;
 
-	count_links(j, &l);
-	if (l.down > off)
-		find(j, NVSWITCH_DEGRADED_LINK,
-		     (struct place){
-			     .gpu = -1, .sw = (int)l.first_switch, .link = (int)l.first_link },
-		     "%u NVLinks down, the first NVSwitch %u link %u", l.down - off, l.first_switch,
-		     l.first_link);
-	if (!l.seen || j->e->repeated || !j->expect->switches)
+	for (unsigned n = 0; n < EVIDENCE_SWITCHES; n++)
+		for (unsigned w = 0; w < EVIDENCE_LINKS / 64; w++) {
+			uint64_t bits = j->m->switches[n].last.links_down[w];
+
+			if (bits && !down) {
+				first.sw = (int)n;
+				first.link = (int)w * 64 + __builtin_ctzll(bits);
+			}
+			down += (unsigned)__builtin_popcountll(bits);
+			bits = j->e->switches[n].said.links_seen[w];
+			seen += (unsigned)__builtin_popcountll(bits);
+		}
+	if (down > off)
+		find(j, NVSWITCH_DEGRADED_LINK, first,
+		     "%u NVLinks down, the first NVSwitch %d link %d", down - off, first.sw,
+		     first.link);
+	if (!seen || j->e->repeated || !j->expect->switches)
 		return;
-	if (l.seen < expected)
+	if (seen < expected)
 		find(j, NVSWITCH_DEGRADED_LINK, GONE(-1), "%u of %u NVLinks absent",
-		     expected - l.seen, expected);
+		     expected - seen, expected);
 }
 
 /* By what each has at all times: an error number is reported only where there was one. */
@@ -795,7 +693,18 @@ static void judge_switches(const struct judge *j)
 	unsigned reporting = 0, usual = j->expect->switches, ever = 0;
 
 	for (unsigned n = 0; n < EVIDENCE_SWITCHES; n++) {
-		judge_switch(j, n);
+		struct place place = { .gpu = -1, .sw = (int)n, .link = -1 };
+		uint32_t nonfatal = j->e->switches[n].nonfatal;
+
+		if (j->m->switches[n].last.reset_required) {
+			place.remedy = NVSWITCH_RESET_GPU;
+			find(j, NVSWITCH_FATAL, place, "NVSwitch %u: needs a reset", n);
+		}
+		place.remedy = NVSWITCH_REMEDY_NONE;
+		place.code = nonfatal;
+		if (nonfatal)
+			find(j, NVSWITCH_HEALTHY, place, "NVSwitch %u: non-fatal SXid %u", n,
+			     nonfatal);
 		reporting += j->e->switches[n].said.present;
 		ever += j->m->switches[n].seen;
 	}
@@ -807,24 +716,18 @@ static void judge_switches(const struct judge *j)
 
 /* ---- All of it ------------------------------------------------------------------------------- */
 
-static bool says_anything(const struct evidence *e)
-{
-	uint16_t reporting = 0;
-
-	for (unsigned g = 0; g < EVIDENCE_GPUS; g++)
-		reporting |= e->gpus[g].said.has;
-	return e->states || reporting & HAS_STATES;
-}
-
 void evidence_judge(const struct evidence *e, const struct memory *m,
 		    const struct evidence_context *c, struct nvswitch_verdict *verdict)
 {
 	struct judge j = { .e = e, .m = m, .c = c, .system = m->system, .verdict = verdict };
+	uint16_t reporting = 0;
 
 	j.expect = nvswitch_expect(m->system);
 	j.links = m->links ? m->links : j.expect->links;
 	*verdict = (struct nvswitch_verdict){ .system = m->system };
-	if (!says_anything(e)) {
+	for (unsigned g = 0; g < EVIDENCE_GPUS; g++)
+		reporting |= e->gpus[g].said.has;
+	if (!e->states && !(reporting & HAS_STATES)) {
 		verdict->state = NVSWITCH_UNKNOWN;
 		return;
 	}

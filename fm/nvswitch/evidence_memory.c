@@ -22,18 +22,6 @@
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
-static void write_host(const struct memory *m, const char *host, FILE *out)
-{
-	fprintf(out, "host %s system=%s links=%u told=%s heard=%d", host,
-		nvswitch_expect(m->system)->name, m->links,
-		nvswitch_state_name((enum nvswitch_state)m->sources_state), m->heard);
-	if (*m->cluster)
-		fprintf(out, " cluster=%s", m->cluster);
-	if (m->has_clique)
-		fprintf(out, " clique=%" PRIu32, m->clique);
-	fputc('\n', out);
-}
-
 static void write_gpu(const struct memory_gpu *gpu, unsigned n, const char *host, FILE *out)
 {
 	const struct gpu_said *last = &gpu->last;
@@ -66,32 +54,36 @@ static void write_switch(const struct memory_switch *sw, unsigned n, const char 
 		last->links_seen[0], last->links_seen[1], last->links_down[0], last->links_down[1]);
 }
 
-static void write_event(const struct memory_event *event, const char *host, FILE *out)
-{
-	const struct nvswitch_finding *f = &event->finding;
-
-	fprintf(out,
-		"event %s state=%s remedy=%u trust=%u from=%u gpu=%d sw=%d link=%d code=%" PRIu32,
-		host, nvswitch_state_name((enum nvswitch_state)f->state), f->remedy, f->trust,
-		event->from, f->gpu, f->sw, f->link, f->code);
-	if (*f->pci)
-		fprintf(out, " pci=%s", f->pci);
-	fprintf(out, " times=%" PRIu32 " text=%s\n", event->times, f->text);
-}
-
 void memory_write(const struct memory *m, const char *host, FILE *out)
 {
 	static const struct memory_switch no_switch;
 
-	write_host(m, host, out);
+	fprintf(out, "host %s system=%s links=%u told=%s heard=%d", host,
+		nvswitch_expect(m->system)->name, m->links,
+		nvswitch_state_name((enum nvswitch_state)m->sources_state), m->heard);
+	if (*m->cluster)
+		fprintf(out, " cluster=%s", m->cluster);
+	if (m->has_clique)
+		fprintf(out, " clique=%" PRIu32, m->clique);
+	fputc('\n', out);
 	for (unsigned n = 0; n < MEMORY_GPUS; n++)
 		if (m->gpus[n].seen || m->gpus[n].xid || *m->gpus[n].pci)
 			write_gpu(&m->gpus[n], n, host, out);
 	for (unsigned n = 0; n < MEMORY_SWITCHES; n++)
 		if (memcmp(&m->switches[n], &no_switch, sizeof(no_switch)) != 0)
 			write_switch(&m->switches[n], n, host, out);
-	for (unsigned i = 0; i < m->nevents; i++)
-		write_event(&m->events[i], host, out);
+	for (unsigned i = 0; i < m->nevents; i++) {
+		const struct nvswitch_finding *f = &m->events[i].finding;
+
+		fprintf(out,
+			"event %s state=%s remedy=%u trust=%u from=%u gpu=%d sw=%d link=%d "
+			"code=%" PRIu32,
+			host, nvswitch_state_name((enum nvswitch_state)f->state), f->remedy,
+			f->trust, m->events[i].from, f->gpu, f->sw, f->link, f->code);
+		if (*f->pci)
+			fprintf(out, " pci=%s", f->pci);
+		fprintf(out, " times=%" PRIu32 " text=%s\n", m->events[i].times, f->text);
+	}
 	for (unsigned i = 0; i < m->nreports; i++)
 		fprintf(out, "report %s source=%s state=%s ttl=%" PRIu32 " text=%s\n", host,
 			m->reports[i].source,
@@ -298,11 +290,7 @@ void memory_date(struct memory *m, uint64_t now_us)
  * What NVIDIA asks for, what it makes of the host. "Drain and reset" runs on at less capacity: jobs
  * end as they will.
  */
-static const struct {
-	const char *name;
-	enum nvswitch_state state;
-	enum nvswitch_remedy remedy;
-} actions[ACTIONS] = {
+static const struct memory_action actions[ACTIONS] = {
 	[ACTION_NONE] = { "none", NVSWITCH_HEALTHY, NVSWITCH_REMEDY_NONE },
 	[ACTION_GPU_RESET] = { "GPU reset", NVSWITCH_NO_P2P, NVSWITCH_RESET_GPU },
 	[ACTION_NODE_REBOOT] = { "node reboot", NVSWITCH_FATAL, NVSWITCH_REBOOT },
@@ -315,19 +303,12 @@ static const struct {
 	[ACTION_SYSTEM_REBOOT] = { "system reboot", NVSWITCH_FATAL, NVSWITCH_REBOOT },
 };
 
-const char *memory_action_name(unsigned action)
+const struct memory_action *memory_action(unsigned action)
 {
-	return action < ACTIONS ? actions[action].name : "an unknown action";
-}
+	static const struct memory_action unknown = { "an unknown action", NVSWITCH_NO_P2P,
+						      NVSWITCH_CONTACT_SUPPORT };
 
-enum nvswitch_state memory_action_state(unsigned action)
-{
-	return action < ACTIONS ? actions[action].state : NVSWITCH_NO_P2P;
-}
-
-enum nvswitch_remedy memory_action_remedy(unsigned action)
-{
-	return action < ACTIONS ? actions[action].remedy : NVSWITCH_CONTACT_SUPPORT;
+	return action < ACTIONS ? &actions[action] : &unknown;
 }
 
 const char *memory_end_of(const struct nvswitch_finding *f)
@@ -357,16 +338,14 @@ static bool same_subject(const struct nvswitch_finding *a, const struct nvswitch
 	return a->link == b->link || a->link < 0 || b->link < 0;
 }
 
-/* Events without a number are compared by their words. */
-static struct memory_event *find_event(struct memory *m, const struct nvswitch_finding *f)
+/* Whether both are of the same subject. Events without a number are compared by their words. */
+static bool is_same(const struct nvswitch_finding *a, const struct nvswitch_finding *b)
 {
-	for (unsigned i = 0; i < m->nevents; i++) {
-		struct nvswitch_finding *other = &m->events[i].finding;
-
-		if (same_subject(other, f) && (f->code || !strcmp(other->text, f->text)))
-			return &m->events[i];
-	}
-	return NULL;
+	if (a->code != b->code || a->sw != b->sw || (!b->code && strcmp(a->text, b->text)))
+		return false;
+	if (a->gpu != b->gpu || (a->gpu < 0 && strcmp(a->pci, b->pci)))
+		return false;
+	return a->link == b->link || a->link < 0 || b->link < 0;
 }
 
 static void remove_event(struct memory *m, unsigned i)
@@ -375,31 +354,18 @@ static void remove_event(struct memory *m, unsigned i)
 	m->changed = true;
 }
 
-/* The worst first; of equals, what was there before. */
-static void insert_event(struct memory *m, const struct memory_event *event)
-{
-	unsigned at = m->nevents;
-
-	while (at > 0 && m->events[at - 1].finding.state < event->finding.state)
-		at--;
-	if (at == MEMORY_EVENTS)
-		return;
-	if (m->nevents == MEMORY_EVENTS)
-		m->nevents--;
-	memmove(m->events + at + 1, m->events + at, (m->nevents - at) * sizeof(*m->events));
-	m->events[at] = *event;
-	m->nevents++;
-	m->changed = true;
-}
-
 void memory_note(struct memory *m, const struct nvswitch_finding *finding, uint8_t from,
 		 uint64_t now_us)
 {
-	struct memory_event *known = find_event(m, finding);
+	struct memory_event *known = NULL;
 	struct memory_event event = {
 		.finding = *finding, .last_us = now_us, .from = from, .times = 1
 	};
+	unsigned at;
 
+	for (unsigned i = 0; i < m->nevents && !known; i++)
+		if (is_same(&m->events[i].finding, finding))
+			known = &m->events[i];
 	event.finding.kind = NVSWITCH_IS_EVENT;
 	event.finding.since_us = now_us;
 	if (known) {
@@ -418,7 +384,18 @@ void memory_note(struct memory *m, const struct nvswitch_finding *finding, uint8
 		}
 		remove_event(m, (unsigned)(known - m->events));
 	}
-	insert_event(m, &event);
+	/* The worst first; of equals, what was there before. */
+	at = m->nevents;
+	while (at > 0 && m->events[at - 1].finding.state < event.finding.state)
+		at--;
+	if (at == MEMORY_EVENTS)
+		return;
+	if (m->nevents == MEMORY_EVENTS)
+		m->nevents--;
+	memmove(m->events + at + 1, m->events + at, (m->nevents - at) * sizeof(*m->events));
+	m->events[at] = event;
+	m->nevents++;
+	m->changed = true;
 }
 
 /* ---- Ends ------------------------------------------------------------------------------------ */
@@ -431,25 +408,12 @@ int memory_gpu_by_pci(const struct memory *m, const char *pci)
 	return -1;
 }
 
-static int gpu_by_uuid(const struct memory *m, const char *uuid, bool *any)
-{
-	for (int g = 0; g < MEMORY_GPUS; g++) {
-		*any |= *m->gpus[g].uuid != '\0';
-		if (*uuid && !strcasecmp(m->gpus[g].uuid, uuid))
-			return g;
-	}
-	return -1;
-}
-
-static bool is_of(const struct nvswitch_finding *f, int gpu, const char *pci)
-{
-	return !pci || (gpu >= 0 && f->gpu == gpu) || (*pci && !strcasecmp(f->pci, pci));
-}
-
 void memory_reset(struct memory *m, int gpu, const char *pci, enum nvswitch_trust trust)
 {
 	for (unsigned i = m->nevents; i-- > 0;)
-		if (is_of(&m->events[i].finding, gpu, pci) && m->events[i].finding.trust <= trust)
+		if ((!pci || (gpu >= 0 && m->events[i].finding.gpu == gpu) ||
+		     (*pci && !strcasecmp(m->events[i].finding.pci, pci))) &&
+		    m->events[i].finding.trust <= trust)
 			remove_event(m, i);
 	for (int g = 0; g < MEMORY_GPUS && trust > NVSWITCH_ANYONE; g++)
 		if (!pci || g == gpu) {
@@ -462,12 +426,14 @@ void memory_reset(struct memory *m, int gpu, const char *pci, enum nvswitch_trus
 void memory_reset_uuid(struct memory *m, const char *uuid, enum nvswitch_trust trust)
 {
 	bool any = false;
-	int gpu = gpu_by_uuid(m, uuid, &any);
 	char pci[sizeof(m->events[0].finding.pci)] = "";
 
-	if (gpu >= 0) {
-		memory_reset(m, gpu, m->gpus[gpu].pci, trust);
-		return;
+	for (int g = 0; g < MEMORY_GPUS; g++) {
+		any |= *m->gpus[g].uuid != '\0';
+		if (*uuid && !strcasecmp(m->gpus[g].uuid, uuid)) {
+			memory_reset(m, g, m->gpus[g].pci, trust);
+			return;
+		}
 	}
 	for (unsigned i = 0; i < m->nevents && !any; i++) {
 		any = *pci && strcmp(pci, m->events[i].finding.pci);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,11 +133,7 @@ enum nvswitch_remedy sxid_remedy(unsigned number)
  * By number. A GPU that has to be reset takes no part in anything until it is; what an application
  * did is over when that ends.
  */
-static const struct xid {
-	uint16_t first, last;
-	uint8_t state, remedy;
-	const char *words;
-} xids[] = {
+static const struct xid xids[] = {
 	{ 8, 8, OK, NVSWITCH_RESTART_JOB, "GPU stopped processing" },
 	{ 11, 11, OK, NVSWITCH_RESTART_JOB, "push buffer" },
 	{ 13, 13, OK, NVSWITCH_RESTART_JOB, "graphics engine exception" },
@@ -191,39 +188,14 @@ static const struct xid {
 	{ 158, 158, LOST, NVSWITCH_RESET_GPU, "" },
 };
 
-static const struct xid *find_xid(unsigned number)
+const struct xid *xid_of(unsigned number)
 {
+	static const struct xid unknown = { 0, 0, OK, NVSWITCH_CONTACT_SUPPORT, "" };
+
 	for (unsigned i = 0; i < sizeof(xids) / sizeof(xids[0]); i++)
 		if (number >= xids[i].first && number <= xids[i].last)
 			return &xids[i];
-	return NULL;
-}
-
-/* Whether the catalog has the Xid. */
-static bool xid_is_known(unsigned number)
-{
-	return find_xid(number) != NULL;
-}
-
-enum nvswitch_state xid_state(unsigned number)
-{
-	const struct xid *xid = find_xid(number);
-
-	return xid ? (enum nvswitch_state)xid->state : NVSWITCH_HEALTHY;
-}
-
-enum nvswitch_remedy xid_remedy(unsigned number)
-{
-	const struct xid *xid = find_xid(number);
-
-	return xid ? (enum nvswitch_remedy)xid->remedy : NVSWITCH_CONTACT_SUPPORT;
-}
-
-const char *xid_words(unsigned number)
-{
-	const struct xid *xid = find_xid(number);
-
-	return xid ? xid->words : "";
+	return &unknown;
 }
 
 /*
@@ -258,17 +230,14 @@ enum {
 
 /* ---- Lines ----------------------------------------------------------------------------------- */
 
-/* The number behind the first `word`, or -1. */
-static int number_after(const char *text, const char *word)
+/* The number behind the first `word`; -1 = there is none, or it is above max. */
+static int number_after(const char *text, const char *word, int max)
 {
 	const char *at = strstr(text, word);
 	int number;
 
-	return at && sscanf(at + strlen(word), "%9d", &number) == 1 && number >= 0 ? number : -1;
-}
-
-static int small(int number, int max)
-{
+	if (!at || sscanf(at + strlen(word), "%9d", &number) != 1 || number < 0)
+		return -1;
 	return number <= max ? number : -1;
 }
 
@@ -279,14 +248,6 @@ static void set_text(struct nvswitch_finding *finding, const char *what, const c
 	for (char *p = finding->text; *p; p++)
 		if (*p < ' ' || *p > '~')
 			*p = '?'; /* it is shown, and put into JSON */
-}
-
-/* Behind `(PCI:..): `, where the number is. */
-static const char *after_device(const char *text)
-{
-	const char *at = strstr(text, "): ");
-
-	return at ? at + 3 : NULL;
 }
 
 static bool starts(const char *text, const char *with)
@@ -315,18 +276,19 @@ static void judge_sxid(struct sxid_event *event, const char *words)
 
 static bool read_sxid(const char *text, struct sxid_event *event)
 {
-	const char *number = after_device(text), *words;
+	const char *number = strstr(text, "): "), *words; /* behind `(PCI:..): ` */
 
 	if (!number)
 		return false;
+	number += 3;
 	event->finding.code = (unsigned)strtoul(number, (char **)&words, 10);
 	if (words == number || !starts(words, ", "))
 		return false;
 	words += 2;
 	if (starts(words, "Severity ") || starts(words, "Data "))
 		return false;
-	event->finding.sw = (int8_t)small(number_after(text, "nvswitch"), INT8_MAX);
-	event->finding.link = (int16_t)small(number_after(words, "Link "), INT16_MAX);
+	event->finding.sw = (int8_t)number_after(text, "nvswitch", INT8_MAX);
+	event->finding.link = (int16_t)number_after(words, "Link ", INT16_MAX);
 	judge_sxid(event, words);
 	set_text(&event->finding, "SXid", words);
 	return true;
@@ -349,74 +311,66 @@ static bool says_nonfatal(const char *words)
 	       strcasestr(words, "correctable");
 }
 
-static bool is_nvlink5(unsigned number)
-{
-	return number >= XID_NVLINK5_FIRST && number <= XID_NVLINK5_LAST;
-}
-
-/* NVLink5's Xids say how bad it is; others go by number, and unknown numbers by their words. */
-static enum nvswitch_state judge_xid(unsigned number, const char *words)
-{
-	enum nvswitch_state state = xid_state(number);
-	bool nvlink = strcasestr(words, "nvlink") != NULL;
-
-	if (!xid_is_known(number) && strstr(words, "fallen off the bus"))
-		return NVSWITCH_NO_P2P;
-	if (!xid_is_known(number) && nvlink && !says_nonfatal(words))
-		return strcasestr(words, "fatal") ? NVSWITCH_NO_P2P : NVSWITCH_DEGRADED_LINK;
-	if (number == XID_NVLINK_ERROR && says_nonfatal(words))
-		return NVSWITCH_DEGRADED_LINK;
-	if (is_nvlink5(number) && strstr(words, " Fatal"))
-		return number == XID_NVLINK5_TLW ? NVSWITCH_DEGRADED_LINK : NVSWITCH_NO_P2P;
-	return state;
-}
-
-/* "GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)" */
-static void read_action(struct sxid_event *event, const char *words)
-{
-	const char *to = strstr(words, ") to 0x");
-	unsigned action = to ? (unsigned)strtoul(to + 7, NULL, 16) : ACTION_NONE;
-
-	if (!to)
-		return;
-	event->recovered = action == ACTION_NONE;
-	event->state = memory_action_state(action);
-	event->finding.remedy = (uint8_t)memory_action_remedy(action);
-}
-
 /*
+ * NVLink5's Xids say how bad it is; others go by number, and unknown numbers by their words.
+ *
  * NVLink5's non-fatal Xids end the job that caused them, at most: NVIDIA's catalogue says "ignore",
  * or "restart the application" unless an Xid 154 follows, whose own line says what the driver
  * wants.
  */
-static void pass_nonfatal(struct sxid_event *event, const char *words)
+static void judge_xid(struct sxid_event *event, const char *words)
 {
-	if (!is_nvlink5(event->finding.code) || !says_nonfatal(words))
-		return;
-	event->nonfatal = true;
-	event->state = NVSWITCH_HEALTHY;
-	event->finding.remedy = NVSWITCH_REMEDY_NONE;
+	unsigned number = event->finding.code;
+	const struct xid *xid = xid_of(number);
+	bool nvlink5 = number >= XID_NVLINK5_FIRST && number <= XID_NVLINK5_LAST;
+	bool nvlink = strcasestr(words, "nvlink") != NULL, nonfatal = says_nonfatal(words);
+
+	event->state = (enum nvswitch_state)xid->state;
+	event->finding.remedy = xid->remedy;
+	if (!xid->first && strstr(words, "fallen off the bus")) {
+		event->state = NVSWITCH_NO_P2P;
+	} else if (!xid->first && nvlink && !nonfatal) {
+		event->state =
+			strcasestr(words, "fatal") ? NVSWITCH_NO_P2P : NVSWITCH_DEGRADED_LINK;
+	} else if (number == XID_NVLINK_ERROR && nonfatal) {
+		event->state = NVSWITCH_DEGRADED_LINK;
+	} else if (nvlink5 && nonfatal) {
+		event->nonfatal = true;
+		event->state = NVSWITCH_HEALTHY;
+		event->finding.remedy = NVSWITCH_REMEDY_NONE;
+	} else if (nvlink5 && strstr(words, " Fatal")) {
+		event->state = number == XID_NVLINK5_TLW ? NVSWITCH_DEGRADED_LINK : NVSWITCH_NO_P2P;
+	}
 }
 
 static bool read_xid(const char *text, struct sxid_event *event)
 {
-	const char *number = after_device(text), *words, *nvlink;
+	const char *number = strstr(text, "): "), *words, *nvlink, *to; /* behind `(PCI:..): ` */
+	const struct memory_action *action;
 	int link;
 
 	if (!number)
 		return false;
+	number += 3;
 	take_pci(&event->finding, strchr(text, '(') + 1);
 	event->finding.code = (unsigned)strtoul(number, (char **)&words, 10);
 	if (words == number || *words++ != ',')
 		return false;
-	link = number_after(words, "link ");
-	event->finding.link =
-		(int16_t)small(link >= 0 ? link : number_after(words, "Link "), INT16_MAX);
-	event->state = judge_xid(event->finding.code, words);
-	event->finding.remedy = (uint8_t)xid_remedy(event->finding.code);
-	pass_nonfatal(event, words);
-	if (event->finding.code == XID_RECOVERY_ACTION)
-		read_action(event, words);
+	link = number_after(words, "link ", INT_MAX);
+	if (link < 0)
+		link = number_after(words, "Link ", INT_MAX);
+	event->finding.link = (int16_t)(link <= INT16_MAX ? link : -1);
+	judge_xid(event, words);
+	/* "GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)" */
+	to = event->finding.code == XID_RECOVERY_ACTION ? strstr(words, ") to 0x") : NULL;
+	if (to) {
+		unsigned wanted = (unsigned)strtoul(to + 7, NULL, 16);
+
+		action = memory_action(wanted);
+		event->recovered = wanted == ACTION_NONE;
+		event->state = action->state;
+		event->finding.remedy = (uint8_t)action->remedy;
+	}
 	nvlink = strstr(words, "NVLink:");
 	set_text(&event->finding, "Xid", nvlink ? nvlink : words + strspn(words, " "));
 	return true;
@@ -424,15 +378,15 @@ static bool read_xid(const char *text, struct sxid_event *event)
 
 static bool read_manager(const char *text, struct sxid_event *event)
 {
-	int fatal = number_after(text, "detected NVSwitch fatal error ");
-	int nonfatal = number_after(text, "detected NVSwitch non-fatal error ");
+	int fatal = number_after(text, "detected NVSwitch fatal error ", INT_MAX);
+	int nonfatal = number_after(text, "detected NVSwitch non-fatal error ", INT_MAX);
 
 	if (fatal < 0 && nonfatal < 0)
 		return false;
 	event->nonfatal = fatal < 0;
 	event->finding.code = (unsigned)(fatal < 0 ? nonfatal : fatal);
-	event->finding.sw = (int8_t)small(number_after(text, "physical id "), INT8_MAX);
-	event->finding.link = (int16_t)small(number_after(text, " port "), INT16_MAX);
+	event->finding.sw = (int8_t)number_after(text, "physical id ", INT8_MAX);
+	event->finding.link = (int16_t)number_after(text, " port ", INT16_MAX);
 	event->state = fatal < 0 ? NVSWITCH_HEALTHY : sxid_state((unsigned)fatal, true);
 	if (fatal >= 0)
 		event->finding.remedy = (uint8_t)sxid_remedy((unsigned)fatal);
@@ -462,12 +416,6 @@ static bool read_off_bus(const char *text, struct sxid_event *event)
 	return true;
 }
 
-static bool read_named(const char *text, struct sxid_event *event)
-{
-	take_pci(&event->finding, strstr(text, "The NVIDIA GPU ") + 15);
-	return event->names_gpu = *event->finding.pci != '\0';
-}
-
 static bool read_reset(const char *text, struct sxid_event *event)
 {
 	const char *uuid = strstr(text, "GPU reset executed: ") + 20;
@@ -480,96 +428,83 @@ static bool read_reset(const char *text, struct sxid_event *event)
 	return event->gpu_reset = true;
 }
 
-static bool read_no_manager(const char *text, struct sxid_event *event)
+static bool read_named(const char *text, struct sxid_event *event)
 {
-	note_words(event, NVSWITCH_FATAL, NVSWITCH_CONTACT_SUPPORT,
-		   "the fabric manager does not start: another number of NVSwitches than any "
-		   "system has");
-	return true;
+	take_pci(&event->finding, strstr(text, "The NVIDIA GPU ") + 15);
+	return event->names_gpu = *event->finding.pci != '\0';
 }
 
-/* NVLink SHARP's multicast objects can't be made: jobs that use it fail, others run. */
-static bool read_no_multicast(const char *text, struct sxid_event *event)
-{
-	note_words(event, NVSWITCH_DEGRADED_LINK, NVSWITCH_RESET_GPU,
-		   "the fabric manager can't set up NVLink multicast (NVLS)");
-	return true;
-}
-
-/* The first line of a boot, behind the header or the kernel's own time. */
-static bool read_boot(const char *text, struct sxid_event *event)
+/* The NVLink driver starts; or a boot's first line, behind the header or the kernel's own time. */
+static bool read_start(const char *text, struct sxid_event *event)
 {
 	const char *at = strstr(text, "Linux version ");
-	bool first =
-		at == text || (at - text >= 2 && at[-1] == ' ' && (at[-2] == ']' || at[-2] == ':'));
+	bool first;
 
+	if (strstr(text, "Nvlink Core is being initialized"))
+		return event->driver_start = true;
+	first = at == text || (at - text >= 2 && at[-1] == ' ' && (at[-2] == ']' || at[-2] == ':'));
 	return event->driver_start = first && at[14] >= '0' && at[14] <= '9';
-}
-
-static bool read_driver(const char *text, struct sxid_event *event)
-{
-	return event->driver_start = true;
-}
-
-static bool read_nothing(const char *text, struct sxid_event *event)
-{
-	return false;
 }
 
 /*
  * Few of the lines that come are about NVLinks: those that are have one of these in them. The first
- * counts.
+ * counts. One without a reader says what stands behind it, or nothing.
  */
 static const struct {
 	const char *words;
 	bool (*read)(const char *text, struct sxid_event *event);
 	bool whole; /* it reads all of the line, not from the words on */
+	enum nvswitch_state state;
+	enum nvswitch_remedy remedy;
+	const char *means;
 } readers[] = {
-	{ "SXid (", read_sxid, true }, /* the device is named before it */
-	{ "Xid (", read_xid, false },
-	{ "NV_WARN_NOTHING_TO_DO", read_nothing, true }, /* no NVSwitch in this machine */
-	{ "detected NVSwitch ", read_manager, false },
-	{ "detected number of NVSwitches don't match", read_no_manager, true },
-	{ "in the multicast team request setup", read_no_multicast, true },
-	{ "GPU has fallen off the bus", read_off_bus, true },
-	{ "fallen off the bus and is not responding", read_off_bus, true },
-	{ "The NVIDIA GPU ", read_named, true },
-	{ "GPU reset executed: ", read_reset, true },
-	{ "Nvlink Core is being initialized", read_driver, true },
-	{ "Linux version ", read_boot, true },
+	{ .words = "SXid (", .read = read_sxid, .whole = true }, /* the device is named before it */
+	{ .words = "Xid (", .read = read_xid },
+	{ .words = "NV_WARN_NOTHING_TO_DO" }, /* no NVSwitch in this machine */
+	{ .words = "detected NVSwitch ", .read = read_manager },
+	{ .words = "detected number of NVSwitches don't match",
+	  .state = NVSWITCH_FATAL,
+	  .remedy = NVSWITCH_CONTACT_SUPPORT,
+	  .means = "the fabric manager does not start: another number of NVSwitches than any "
+		   "system has" },
+	/* NVLink SHARP's multicast objects can't be made: jobs that use it fail, others run. */
+	{ .words = "in the multicast team request setup",
+	  .state = NVSWITCH_DEGRADED_LINK,
+	  .remedy = NVSWITCH_RESET_GPU,
+	  .means = "the fabric manager can't set up NVLink multicast (NVLS)" },
+	{ .words = "GPU has fallen off the bus", .read = read_off_bus, .whole = true },
+	{ .words = "fallen off the bus and is not responding",
+	  .read = read_off_bus,
+	  .whole = true },
+	{ .words = "The NVIDIA GPU ", .read = read_named, .whole = true },
+	{ .words = "GPU reset executed: ", .read = read_reset, .whole = true },
+	{ .words = "Nvlink Core is being initialized", .read = read_start, .whole = true },
+	{ .words = "Linux version ", .read = read_start, .whole = true },
 };
 #define READERS (sizeof(readers) / sizeof(readers[0]))
-
-static bool read_line(const char *text, struct sxid_event *event)
-{
-	for (unsigned i = 0; i < READERS; i++) {
-		const char *at = strstr(text, readers[i].words);
-
-		if (at)
-			return readers[i].read(readers[i].whole ? text : at, event);
-	}
-	return false;
-}
-
-/* Nearly all lines have none of these: a search for each is all that they cost. */
-static bool may_matter(const char *text, size_t len)
-{
-	return memmem(text, len, "Xid (", 5) || memmem(text, len, "NVSwitch", 8) ||
-	       memmem(text, len, "GPU", 3) || memmem(text, len, "Nvlink Core", 11) ||
-	       memmem(text, len, "fallen off", 10) || memmem(text, len, "Linux version ", 14);
-}
 
 bool sxid_read(const char *text, size_t len, struct sxid_event *event)
 {
 	char copy[TEXT_MAX];
+	const char *at = NULL;
+	unsigned i = 0;
 
 	*event = (struct sxid_event){ .finding = { .gpu = -1, .sw = -1, .link = -1 } };
-	if (!may_matter(text, len))
+	/* Nearly all lines have none of these: a search for each is all that they cost. */
+	if (!memmem(text, len, "Xid (", 5) && !memmem(text, len, "NVSwitch", 8) &&
+	    !memmem(text, len, "GPU", 3) && !memmem(text, len, "Nvlink Core", 11) &&
+	    !memmem(text, len, "fallen off", 10) && !memmem(text, len, "Linux version ", 14))
 		return false;
 	len = len < sizeof(copy) ? len : sizeof(copy) - 1;
 	memcpy(copy, text, len);
 	copy[len] = '\0';
-	if (!read_line(copy, event))
+	while (i < READERS && !(at = strstr(copy, readers[i].words)))
+		i++;
+	if (i == READERS || (!readers[i].read && !readers[i].means))
+		return false;
+	if (!readers[i].read)
+		note_words(event, readers[i].state, readers[i].remedy, readers[i].means);
+	else if (!readers[i].read(readers[i].whole ? copy : at, event))
 		return false;
 	event->finding.state = (uint8_t)event->state;
 	event->finding.kind = NVSWITCH_IS_EVENT;

@@ -39,9 +39,13 @@ bool sxid_read(const char *text, size_t len, struct sxid_event *event);
 /* The state of a host with that error number, and its remedy; fatal: by the metric's name. */
 enum nvswitch_state sxid_state(unsigned number, bool fatal);
 enum nvswitch_remedy sxid_remedy(unsigned number);
-enum nvswitch_state xid_state(unsigned number);
-enum nvswitch_remedy xid_remedy(unsigned number);
-/* A static text that describes an Xid; "" = none. */
-const char *xid_words(unsigned number);
+
+struct xid {		       /* a range of Xids */
+	uint16_t first, last;  /* 0 = the catalog does not have it */
+	uint8_t state, remedy; /* enum nvswitch_state, enum nvswitch_remedy */
+	const char *words;     /* that describe it, "" = none */
+};
+/* What an Xid means; static, never NULL. */
+const struct xid *xid_of(unsigned number);
 
 #endif

@@ -136,26 +136,30 @@ static bool read_small(const char *p, size_t len, double *value)
 }
 
 /* What exporters write where they have no value; DCGM's own texts are in angle brackets. */
-static bool is_blank_word(const char *p, size_t len)
-{
-	static const char *const words[] = { "N/A",
-					     "[N/A]",
-					     "NA",
-					     "null",
-					     "nil",
-					     "None",
-					     "-",
-					     "blank",
-					     "<<<NULL>>>",
-					     "<<<NOT_FOUND>>>",
-					     "<<<NOT_SUPPORTED>>>",
-					     "<<<NOT_PERM>>>",
-					     "NotSupported",
-					     "not_supported",
-					     "unsupported" };
+static const char *const blank_words[] = { "N/A",
+					   "[N/A]",
+					   "NA",
+					   "null",
+					   "nil",
+					   "None",
+					   "-",
+					   "blank",
+					   "<<<NULL>>>",
+					   "<<<NOT_FOUND>>>",
+					   "<<<NOT_SUPPORTED>>>",
+					   "<<<NOT_PERM>>>",
+					   "NotSupported",
+					   "not_supported",
+					   "unsupported",
+					   NULL };
+/* These go to the end of the line. */
+static const char *const blank_texts[] = { "Not Supported", "[Not Supported]", "Not Available",
+					   "No Value",	    "No data",	       NULL };
 
-	for (unsigned i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (strlen(words[i]) == len && !strncasecmp(words[i], p, len))
+static bool is_one_of(const char *const *words, const char *p, size_t len)
+{
+	for (; *words; words++)
+		if (strlen(*words) == len && !strncasecmp(*words, p, len))
 			return true;
 	return false;
 }
@@ -167,7 +171,7 @@ static bool read_number(const char *p, size_t len, double *value)
 	if (read_small(p, len, value))
 		return true;
 	*value = NAN;
-	if (is_blank_word(p, len))
+	if (is_one_of(blank_words, p, len))
 		return true;
 	if (!len || len > NUMBER_MAX)
 		return false;
@@ -175,19 +179,6 @@ static bool read_number(const char *p, size_t len, double *value)
 	copy[len] = '\0';
 	*value = strtod(copy, &end);
 	return end == copy + len;
-}
-
-/* "Not Supported", "[Not Supported]", "No Value": to the end of the line. */
-static bool is_blank_text(const char *p, const char *end)
-{
-	static const char *const texts[] = { "Not Supported", "[Not Supported]", "Not Available",
-					     "No Value", "No data" };
-
-	for (unsigned i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-		if ((size_t)(end - p) == strlen(texts[i]) &&
-		    !strncasecmp(texts[i], p, (size_t)(end - p)))
-			return true;
-	return false;
 }
 
 static const char *skip_word(const char *p, const char *end)
@@ -204,7 +195,7 @@ static bool read_value(const char *p, const char *end, double *value)
 	const char *word = skip_blanks(p, end);
 
 	*value = NAN;
-	if (is_blank_text(word, end))
+	if (is_one_of(blank_texts, word, (size_t)(end - word)))
 		return true;
 	p = skip_word(word, end);
 	if (!read_number(word, (size_t)(p - word), value))
@@ -216,20 +207,14 @@ static bool read_value(const char *p, const char *end, double *value)
 	return skip_blanks(p, end) == end;
 }
 
-static bool same_name(const struct exposition *e, const char *p, const char *end)
-{
-	return e->name_len && (size_t)(end - p) > e->name_len &&
-	       (p[e->name_len] == '{' || is_blank(p[e->name_len])) &&
-	       !memcmp(p, e->name, e->name_len);
-}
-
 /* Behind the metric's name, its kind found; NULL = there is none. */
 static const char *read_name(struct exposition *e, const char *p, const char *end)
 {
 	struct exposition_text name = { .at = p };
 
-	if (same_name(e, p, end))
-		return p + e->name_len;
+	if (e->name_len && (size_t)(end - p) > e->name_len &&
+	    (p[e->name_len] == '{' || is_blank(p[e->name_len])) && !memcmp(p, e->name, e->name_len))
+		return p + e->name_len; /* as in the line before */
 	p = skip_name(p, end);
 	name.len = (size_t)(p - name.at);
 	if (!name.len || p == end || (*p != '{' && !is_blank(*p)))

@@ -101,58 +101,69 @@ static void take_header(struct answer *a)
 	}
 }
 
-static void begin_body(struct answer *a)
-{
-	if (a->code / 100 == 1) {
-		a->at = STATUS;
-	} else if (a->code == 204 || a->code == 304) {
-		a->done = true;
-	} else if (a->chunked) {
-		a->at = CHUNK_SIZE;
-	} else {
-		a->at = a->has_length ? LENGTH : TO_THE_END;
-		a->done = a->has_length && !a->left;
-	}
-}
-
-static void take_chunk_size(struct answer *a)
-{
-	a->line[strcspn(a->line, ";")] = '\0';
-	if (!read_length(a->line, 16, &a->left)) {
-		fail(a, "a chunk's size is not a number");
-		return;
-	}
-	a->at = a->left ? CHUNK : TRAILERS;
-	a->header_bytes = 0;
-}
-
 static void take_line(struct answer *a)
 {
 	if (a->used && a->line[a->used - 1] == '\r')
 		a->used--;
 	a->line[a->used < sizeof(a->line) ? a->used : sizeof(a->line) - 1] = '\0';
-	if (a->at == STATUS)
+	if (a->at == STATUS) {
 		take_status(a);
-	else if (a->at == HEADERS && a->used)
+	} else if (a->at == HEADERS && a->used) {
 		take_header(a);
-	else if (a->at == HEADERS)
-		begin_body(a);
-	else if (a->at == CHUNK_SIZE)
-		take_chunk_size(a);
-	else if (a->at == CHUNK_END && a->used)
-		fail(a, "a chunk is longer than its size");
-	else if (a->at == CHUNK_END)
+	} else if (a->at == HEADERS && a->code / 100 == 1) {
+		a->at = STATUS;
+	} else if (a->at == HEADERS && (a->code == 204 || a->code == 304)) {
+		a->done = true;
+	} else if (a->at == HEADERS && a->chunked) {
 		a->at = CHUNK_SIZE;
-	else if (!a->used)
+	} else if (a->at == HEADERS) {
+		a->at = a->has_length ? LENGTH : TO_THE_END;
+		a->done = a->has_length && !a->left;
+	} else if (a->at == CHUNK_SIZE) {
+		a->line[strcspn(a->line, ";")] = '\0';
+		if (!read_length(a->line, 16, &a->left))
+			fail(a, "a chunk's size is not a number");
+		a->at = a->left ? CHUNK : TRAILERS;
+		a->header_bytes = 0;
+	} else if (a->at == CHUNK_END && a->used) {
+		fail(a, "a chunk is longer than its size");
+	} else if (a->at == CHUNK_END) {
+		a->at = CHUNK_SIZE;
+	} else if (!a->used) {
 		a->done = true; /* behind the trailers */
+	}
 	a->used = 0;
 }
 
-static size_t feed_line(struct answer *a, const char *data, size_t len)
-{
-	const char *newline = memchr(data, '\n', len);
-	size_t part = newline ? (size_t)(newline - data) : len, room = sizeof(a->line) - a->used;
+/* ---- The body -------------------------------------------------------------------------------- */
 
+size_t answer_feed(struct answer *a, const char *data, size_t len, const char **body,
+		   size_t *body_len)
+{
+	const char *newline;
+	size_t part, room = sizeof(a->line) - a->used;
+
+	*body = NULL;
+	*body_len = 0;
+	if (a->done || a->fault || !len)
+		return 0;
+	if (a->at == LENGTH || a->at == TO_THE_END || a->at == CHUNK) {
+		*body = data;
+		*body_len = a->at != TO_THE_END && a->left < len ? (size_t)a->left : len;
+		if (a->at == TO_THE_END)
+			return len;
+		a->left -= *body_len;
+		if (a->left)
+			return *body_len;
+		a->done = a->at == LENGTH;
+		if (a->at == CHUNK) {
+			a->at = CHUNK_END;
+			a->header_bytes = 0;
+		}
+		return *body_len;
+	}
+	newline = memchr(data, '\n', len);
+	part = newline ? (size_t)(newline - data) : len;
 	a->header_bytes += (uint32_t)(part < ANSWER_HEADERS ? part : ANSWER_HEADERS) + 1;
 	if (a->header_bytes > ANSWER_HEADERS && a->at != CHUNK_END) {
 		fail(a, "the headers are too long");
@@ -164,40 +175,6 @@ static size_t feed_line(struct answer *a, const char *data, size_t len)
 		return len;
 	take_line(a);
 	return part + 1;
-}
-
-/* ---- The body -------------------------------------------------------------------------------- */
-
-static size_t feed_body(struct answer *a, const char *data, size_t len, const char **body,
-			size_t *body_len)
-{
-	*body = data;
-	*body_len = len;
-	if (a->at == TO_THE_END)
-		return len;
-	if (a->left < len)
-		*body_len = (size_t)a->left;
-	a->left -= *body_len;
-	if (a->left)
-		return *body_len;
-	a->done = a->at == LENGTH;
-	if (a->at == CHUNK) {
-		a->at = CHUNK_END;
-		a->header_bytes = 0;
-	}
-	return *body_len;
-}
-
-size_t answer_feed(struct answer *a, const char *data, size_t len, const char **body,
-		   size_t *body_len)
-{
-	*body = NULL;
-	*body_len = 0;
-	if (a->done || a->fault || !len)
-		return 0;
-	if (a->at == LENGTH || a->at == TO_THE_END || a->at == CHUNK)
-		return feed_body(a, data, len, body, body_len);
-	return feed_line(a, data, len);
 }
 
 void answer_end(struct answer *a)
@@ -300,7 +277,7 @@ static void end_soon(struct fetch_job *job, const char *error)
 	loop_timer_set(job->timer, 0);
 }
 
-static void job_free(struct fetch_job *job)
+void fetch_cancel(struct fetch_job *job)
 {
 	*job->link = job->next;
 	if (job->next)
@@ -310,18 +287,6 @@ static void job_free(struct fetch_job *job)
 		bufferevent_free(job->bev);
 	loop_timer_free(job->timer);
 	free(job);
-}
-
-static void report_end(struct fetch_job *job)
-{
-	const struct fetch_ops *ops = job->ops;
-	void *arg = job->arg;
-	char error[sizeof(job->error)], address[sizeof(job->address)];
-
-	memcpy(error, job->error, sizeof(error));
-	memcpy(address, job->address, sizeof(address));
-	job_free(job);
-	ops->done(arg, *error ? error : NULL, address);
 }
 
 /* True, and the address noted, when there is a connection. */
@@ -354,7 +319,9 @@ static void timer_cb(void *arg)
 {
 	struct fetch_job *job = arg;
 	const struct fetch_conf *conf = &job->fetch->conf;
+	const struct fetch_ops *ops = job->ops;
 	bool there = !job->ended && job->connecting && is_connected(job);
+	char error[sizeof(job->error)], address[sizeof(job->address)];
 
 	if (there && left_us(job)) {
 		job->connecting = false;
@@ -367,25 +334,14 @@ static void timer_cb(void *arg)
 	else if (!job->ended)
 		snprintf(job->error, sizeof(job->error), "no whole answer within %u ms",
 			 conf->timeout_ms);
-	report_end(job);
+	memcpy(error, job->error, sizeof(error));
+	memcpy(address, job->address, sizeof(address));
+	arg = job->arg;
+	fetch_cancel(job);
+	ops->done(arg, *error ? error : NULL, address);
 }
 
 /* ---- What comes back ------------------------------------------------------------------------- */
-
-static void take_piece(struct fetch_job *job, const char *body, size_t len)
-{
-	size_t most = job->fetch->conf.body_max;
-	const char *enough;
-
-	job->length += len;
-	if (most && job->length > most) {
-		end_soon(job, "the answer is too long");
-		return;
-	}
-	enough = job->ops->data(job->arg, body, len);
-	if (enough)
-		end_soon(job, enough);
-}
 
 /* Of an answer that is no 200 the code is all that counts. */
 static void note_end(struct fetch_job *job)
@@ -406,23 +362,26 @@ static void note_end(struct fetch_job *job)
 
 static void take(struct fetch_job *job, const char *data, size_t len)
 {
+	size_t most = job->fetch->conf.body_max;
+
 	while (len && !job->ended) {
-		const char *body;
+		const char *body, *enough = NULL;
 		size_t body_len;
 		size_t taken = answer_feed(&job->answer, data, len, &body, &body_len);
 
-		if (body_len && job->answer.code == HTTP_OK)
-			take_piece(job, body, body_len);
+		if (body_len && job->answer.code == HTTP_OK) {
+			job->length += body_len;
+			if (most && job->length > most)
+				enough = "the answer is too long";
+			else
+				enough = job->ops->data(job->arg, body, body_len);
+		}
+		if (enough)
+			end_soon(job, enough);
 		note_end(job);
 		data += taken;
 		len -= taken;
 	}
-}
-
-static void take_closed(struct fetch_job *job)
-{
-	answer_end(&job->answer);
-	note_end(job);
 }
 
 static void socket_cb(void *arg, unsigned events)
@@ -434,12 +393,14 @@ static void socket_cb(void *arg, unsigned events)
 	if (job->ended)
 		return;
 	len = read(bufferevent_getfd(job->bev), data, sizeof(data));
-	if (len > 0)
+	if (len > 0) {
 		take(job, data, (size_t)len);
-	else if (!len)
-		take_closed(job);
-	else if (errno != EAGAIN && errno != EINTR)
+	} else if (!len) {
+		answer_end(&job->answer);
+		note_end(job);
+	} else if (errno != EAGAIN && errno != EINTR) {
 		end_soon(job, job->answer.code ? "the answer is truncated" : "cannot connect");
+	}
 	if (job->ended)
 		loop_fd_set(job->watch, 0);
 }
@@ -479,23 +440,12 @@ static void send_request(struct fetch_job *job)
 		end_soon(job, "cannot connect");
 }
 
-/* Where TLS knows why, in its words. */
-static void end_failed(struct fetch_job *job)
-{
-	unsigned long code = bufferevent_get_openssl_error(job->bev);
-	const char *reason = code ? ERR_reason_error_string(code) : NULL;
-	char text[80];
-
-	snprintf(text, sizeof(text), "%s%s", reason ? "TLS: " : "cannot connect",
-		 reason ? reason : "");
-	if (!reason && job->answer.code)
-		snprintf(text, sizeof(text), "the answer is truncated");
-	end_soon(job, text);
-}
-
 static void event_cb(struct bufferevent *bev, short what, void *arg)
 {
 	struct fetch_job *job = arg;
+	unsigned long code;
+	const char *reason;
+	char text[80];
 
 	if (job->ended)
 		return;
@@ -506,10 +456,19 @@ static void event_cb(struct bufferevent *bev, short what, void *arg)
 	read_cb(bev, job);
 	if (job->ended)
 		return;
-	if ((what & BEV_EVENT_EOF) && !job->connecting)
-		take_closed(job);
-	else
-		end_failed(job);
+	if ((what & BEV_EVENT_EOF) && !job->connecting) {
+		answer_end(&job->answer);
+		note_end(job);
+		return;
+	}
+	/* Where TLS knows why, in its words. */
+	code = bufferevent_get_openssl_error(job->bev);
+	reason = code ? ERR_reason_error_string(code) : NULL;
+	snprintf(text, sizeof(text), "%s%s", reason ? "TLS: " : "cannot connect",
+		 reason ? reason : "");
+	if (!reason && job->answer.code)
+		snprintf(text, sizeof(text), "the answer is truncated");
+	end_soon(job, text);
 }
 
 /* ---- A job's beginning ----------------------------------------------------------------------- */
@@ -531,22 +490,12 @@ static SSL *tls_new(SSL_CTX *context, const char *host)
 	return ssl;
 }
 
-static struct bufferevent *bev_new(struct fetch *fetch, const struct fetch_url *url)
+/* False: there is no socket, no TLS, or the request does not fit. */
+static bool begin_connection(struct fetch_job *job, const struct fetch_url *url,
+			     const char *address)
 {
-	struct event_base *base = loop_event_base(fetch->loop);
-	SSL *ssl;
-
-	if (!url->tls)
-		return bufferevent_socket_new(base, -1, BEV_OPT_CLOSE_ON_FREE);
-	ssl = fetch->tls ? tls_new(fetch->tls, url->host) : NULL;
-	return ssl ? bufferevent_openssl_socket_new(base, -1, ssl, BUFFEREVENT_SSL_CONNECTING,
-						    BEV_OPT_CLOSE_ON_FREE)
-		   : NULL;
-}
-
-/* 0, or -1: it does not fit. */
-static int write_request(struct fetch_job *job, const struct fetch_url *url)
-{
+	struct event_base *base = loop_event_base(job->fetch->loop);
+	SSL *ssl = url->tls ? tls_new(job->fetch->tls, url->host) : NULL;
 	bool v6 = strchr(url->host, ':');
 	int len = snprintf(job->request, sizeof(job->request),
 			   "GET %s HTTP/1.1\r\nHost: %s%s%s:%u\r\nConnection: close\r\n"
@@ -554,20 +503,15 @@ static int write_request(struct fetch_job *job, const struct fetch_url *url)
 			   "\r\n\r\n",
 			   url->path, v6 ? "[" : "", url->host, v6 ? "]" : "", url->port);
 
-	return len > 0 && (size_t)len < sizeof(job->request) ? 0 : -1;
-}
-
-static bool begin_connection(struct fetch_job *job, const struct fetch_url *url,
-			     const char *address)
-{
-	struct fetch *fetch = job->fetch;
-
-	job->bev = bev_new(fetch, url);
-	if (!job->bev || write_request(job, url))
+	if (ssl)
+		job->bev = bufferevent_openssl_socket_new(base, -1, ssl, BUFFEREVENT_SSL_CONNECTING,
+							  BEV_OPT_CLOSE_ON_FREE);
+	else if (!url->tls)
+		job->bev = bufferevent_socket_new(base, -1, BEV_OPT_CLOSE_ON_FREE);
+	if (!job->bev || len <= 0 || (size_t)len >= sizeof(job->request))
 		return false;
 	bufferevent_setcb(job->bev, read_cb, NULL, event_cb, job);
-	return !bufferevent_socket_connect_hostname(job->bev, fetch->dns, AF_UNSPEC,
-						    address && *address ? address : url->host,
+	return !bufferevent_socket_connect_hostname(job->bev, job->fetch->dns, AF_UNSPEC, address,
 						    url->port);
 }
 
@@ -594,45 +538,32 @@ struct fetch_job *fetch_get(struct fetch *fetch, const struct fetch_url *url, co
 	loop_timer_set(job->timer, first * 1000ull);
 	if (url->tls && !fetch->tls)
 		end_soon(job, "https needs nvswitch_ca_file");
-	else if (!begin_connection(job, url, address))
+	else if (!begin_connection(job, url, address && *address ? address : url->host))
 		end_soon(job, "cannot connect");
 	return job;
 }
 
-void fetch_cancel(struct fetch_job *job)
-{
-	job_free(job);
-}
-
 /* ---- Life ------------------------------------------------------------------------------------ */
-
-static SSL_CTX *context_new(const char *ca_file, char *err, size_t err_size)
-{
-	SSL_CTX *context = SSL_CTX_new(TLS_client_method());
-
-	if (context && SSL_CTX_load_verify_locations(context, ca_file, NULL) == 1) {
-		SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
-		SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
-		return context;
-	}
-	snprintf(err, err_size, "%s: %s", ca_file, ERR_reason_error_string(ERR_peek_last_error()));
-	SSL_CTX_free(context);
-	return NULL;
-}
 
 struct fetch *fetch_new(struct loop *loop, const struct fetch_conf *conf, char *err,
 			size_t err_size)
 {
 	struct fetch *fetch = mem_alloc(1, sizeof(*fetch));
+	SSL_CTX *tls = *conf->ca_file ? SSL_CTX_new(TLS_client_method()) : NULL;
 
-	*fetch = (struct fetch){ .loop = loop, .conf = *conf };
-	if (*conf->ca_file) {
-		fetch->tls = context_new(conf->ca_file, err, err_size);
-		if (!fetch->tls) {
-			free(fetch);
-			return NULL;
-		}
+	if (*conf->ca_file &&
+	    (!tls || SSL_CTX_load_verify_locations(tls, conf->ca_file, NULL) != 1)) {
+		snprintf(err, err_size, "%s: %s", conf->ca_file,
+			 ERR_reason_error_string(ERR_peek_last_error()));
+		SSL_CTX_free(tls);
+		free(fetch);
+		return NULL;
 	}
+	if (tls) {
+		SSL_CTX_set_verify(tls, SSL_VERIFY_PEER, NULL);
+		SSL_CTX_set_min_proto_version(tls, TLS1_2_VERSION);
+	}
+	*fetch = (struct fetch){ .loop = loop, .conf = *conf, .tls = tls };
 	fetch->conf.ca_file = NULL; /* the caller's, and read */
 	fetch->dns = resolver_new(loop);
 	return fetch;
@@ -643,7 +574,7 @@ void fetch_free(struct fetch *fetch)
 	if (!fetch)
 		return;
 	while (fetch->jobs)
-		job_free(fetch->jobs);
+		fetch_cancel(fetch->jobs);
 	resolver_free(fetch->dns);
 	SSL_CTX_free(fetch->tls);
 	free(fetch);

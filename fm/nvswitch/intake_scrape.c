@@ -21,25 +21,21 @@
  * for a machine that has no name so far.
  */
 
-/* A certificate vouches for who answers, and so does this machine for itself. */
-static enum nvswitch_trust trust_of(const struct fetch_url *url)
-{
-	bool here = !strcmp(url->host, "localhost") || !strncmp(url->host, "127.", 4) ||
-		    !strcmp(url->host, "::1");
-
-	return url->tls || here ? NVSWITCH_PROVEN : NVSWITCH_ASKED;
-}
-
 static const struct nmx_place nowhere = { -1, -1, "" };
 
 static int add(struct targets *targets, const char *host, const char *url,
 	       enum nvswitch_system system, const struct nmx_place *place)
 {
 	struct target target = { .system = system, .place = *place };
+	const char *at = target.url.host;
 
 	if (!text_is_host_name(host) || fetch_url_parse(url, &target.url))
 		return -1;
-	target.trust = trust_of(&target.url);
+	/* A certificate vouches for who answers, and so does this machine for itself. */
+	target.trust = target.url.tls || !strcmp(at, "localhost") || !strncmp(at, "127.", 4) ||
+				       !strcmp(at, "::1")
+			       ? NVSWITCH_PROVEN
+			       : NVSWITCH_ASKED;
 	target.host = mem_strdup(host);
 	target.where = mem_strdup(url);
 	targets->list = mem_resize(targets->list, targets->count + 1, sizeof(target));
@@ -62,43 +58,29 @@ int targets_add(struct targets *targets, const char *host, const char *pattern,
 	return status;
 }
 
-/* Words behind the URL. NULL, or what is wrong. */
-static const char *read_more(char *rest, int *system, struct nmx_place *place)
-{
-	char *word;
-
-	for (unsigned i = 0; (word = strtok_r(rest, " \t", &rest)); i++) {
-		if (nmx_place_parse(place, word))
-			continue;
-		if (i > 0 || strchr(word, '='))
-			return "more than `HOST URL [SYSTEM] [tray=N] [slot=N] [chassis=ID]`";
-		*system = nvswitch_system_parse(word);
-		if (*system < 0)
-			return "unknown system: auto, a100, h100, h200, h20, b200, nvl72 or other";
-	}
-	if (*place->chassis && !nmx_place_is_set(place))
-		return "a chassis has several hosts: tray=N or slot=N is needed too";
-	return NULL;
-}
-
 static const char *read_line(void *arg, char *line)
 {
-	struct targets *targets = arg;
 	struct nmx_place place = nowhere;
-	char *rest = line, *host, *url;
+	char *rest = line, *host = strtok_r(rest, " \t", &rest), *url, *word;
 	int system = NVSWITCH_SYSTEM_AUTO;
-	const char *wrong;
 
-	host = strtok_r(rest, " \t", &rest);
 	if (!host)
 		return NULL;
 	url = strtok_r(rest, " \t", &rest);
 	if (!url)
 		return "`HOST URL [SYSTEM]` is expected";
-	wrong = read_more(rest, &system, &place);
-	if (wrong)
-		return wrong;
-	return add(targets, host, url, (enum nvswitch_system)system, &place)
+	for (unsigned i = 0; (word = strtok_r(rest, " \t", &rest)); i++) {
+		if (nmx_place_parse(&place, word))
+			continue;
+		if (i > 0 || strchr(word, '='))
+			return "more than `HOST URL [SYSTEM] [tray=N] [slot=N] [chassis=ID]`";
+		system = nvswitch_system_parse(word);
+		if (system < 0)
+			return "unknown system: auto, a100, h100, h200, h20, b200, nvl72 or other";
+	}
+	if (*place.chassis && !nmx_place_is_set(&place))
+		return "a chassis has several hosts: tray=N or slot=N is needed too";
+	return add(arg, host, url, (enum nvswitch_system)system, &place)
 		       ? "invalid host name or URL"
 		       : NULL;
 }
@@ -249,33 +231,24 @@ static struct target *target_of(const struct poll *poll)
 
 /* ---- Answers --------------------------------------------------------------------------------- */
 
-/* An endpoint that was heard shows in its host's state; one that never was is logged once. */
-static void note_silent(struct poll *poll, const char *error)
-{
-	struct exporters *x = poll->of;
-	const struct health_source *source =
-		&x->home->health->hosts[poll->host].sources[poll->source];
-
-	if (source->heard || strcmp(source->error, "not asked yet"))
-		return;
-	if (log_allow(&x->silent_limit, loop_now_us(x->home->loop), SILENT_LINES))
-		log_line(LOG_NVSWITCH, LOG_WARNING, "%s: %s: %s", target_of(poll)->host,
-			 target_of(poll)->where, error);
-}
-
 static void hear(struct poll *poll, const char *error)
 {
 	struct source_home *home = poll->of->home;
-	const struct decoder_subject subject = { home, target_of(poll), poll->host, poll->source };
+	struct target *target = target_of(poll);
+	const struct decoder_subject subject = { home, target, poll->host, poll->source };
+	const struct health_source *source = &home->health->hosts[poll->host].sources[poll->source];
+	uint64_t now_us = loop_now_us(home->loop);
 	struct nvswitch_verdict verdict;
 	char why[80];
 
 	if (!error && !poll->decoder->judge(poll->kept, &subject, &verdict, why, sizeof(why)))
 		error = why;
-	if (error)
-		note_silent(poll, error);
-	health_hear(home->health, poll->host, poll->source, error ? NULL : &verdict, error,
-		    loop_now_us(home->loop));
+	/* One that was heard shows in its host's state; one that never was is logged once. */
+	if (error && !source->heard && !strcmp(source->error, "not asked yet") &&
+	    log_allow(&poll->of->silent_limit, now_us, SILENT_LINES))
+		log_line(LOG_NVSWITCH, LOG_WARNING, "%s: %s: %s", target->host, target->where,
+			 error);
+	health_hear(home->health, poll->host, poll->source, error ? NULL : &verdict, error, now_us);
 	source_heard(home);
 }
 
@@ -292,17 +265,6 @@ static void hear_all(struct poll *leader, const char *error)
 			hear(&x->polls[i], error);
 }
 
-static void take_answer(struct scrape *scrape, const char *error)
-{
-	struct poll *poll = scrape->poll;
-
-	if (!error && !exposition_end(&scrape->exposition))
-		error = scrape->exposition.fault;
-	if (!error && poll->decoder->whole)
-		poll->decoder->whole(poll->kept);
-	hear_all(poll, error);
-}
-
 static void end_scrape(struct poll *poll)
 {
 	if (poll->decoder->end)
@@ -311,18 +273,7 @@ static void end_scrape(struct poll *poll)
 	poll->scrape = NULL;
 }
 
-static void note_address(struct poll *poll, const char *error, const char *address)
-{
-	if (error || ++poll->address_age >= ADDRESS_AGE) {
-		*poll->address = '\0';
-		poll->address_age = 0;
-	} else {
-		snprintf(poll->address, sizeof(poll->address), "%s", address);
-		senders_know_text(log_intake_senders(poll->of->home->intake), address);
-	}
-}
-
-static void start_due(struct exporters *x);
+static void start_due(void *exporters);
 
 static const char *data_cb(void *arg, const char *data, size_t len)
 {
@@ -335,53 +286,58 @@ static void done_cb(void *arg, const char *error, const char *address)
 {
 	struct scrape *scrape = arg;
 	struct poll *poll = scrape->poll;
+	struct exporters *x = poll->of;
 
-	poll->of->in_flight--;
-	note_address(poll, error, address);
-	take_answer(scrape, error);
+	x->in_flight--;
+	if (error || ++poll->address_age >= ADDRESS_AGE) {
+		*poll->address = '\0';
+		poll->address_age = 0;
+	} else {
+		snprintf(poll->address, sizeof(poll->address), "%s", address);
+		senders_know_text(log_intake_senders(x->home->intake), address);
+	}
+	if (!error && !exposition_end(&scrape->exposition))
+		error = scrape->exposition.fault;
+	if (!error && poll->decoder->whole)
+		poll->decoder->whole(poll->kept);
+	hear_all(poll, error);
 	end_scrape(poll);
-	start_due(poll->of);
+	start_due(x);
 }
 
 /* ---- Questions ------------------------------------------------------------------------------- */
-
-static void ask(struct poll *poll)
-{
-	static const struct fetch_ops ops = { data_cb, done_cb };
-	struct exporters *x = poll->of;
-	struct scrape *scrape = mem_alloc(1, sizeof(*scrape));
-
-	scrape->poll = poll;
-	poll->scrape = scrape;
-	x->in_flight++;
-	poll->decoder->begin(poll->kept, target_of(poll), loop_now_us(x->home->loop));
-	exposition_init(&scrape->exposition, poll->decoder->ops, poll->kept);
-	scrape->job = fetch_get(x->fetch, &target_of(poll)->url, poll->address, &ops, scrape);
-}
 
 /*
  * Those whose time has come, as many as may be under way. After a halt of more than an interval the
  * rounds that were missed are left out.
  */
-static void start_due(struct exporters *x)
+static void start_due(void *arg)
 {
+	static const struct fetch_ops ops = { data_cb, done_cb };
+	struct exporters *x = arg;
 	uint64_t now_us = loop_now_us(x->home->loop), interval_us = x->home->conf->interval_us;
 	uint64_t gap_us = interval_us / x->targets.count;
 
 	if (now_us - x->due_us < UINT64_MAX / 2 && now_us - x->due_us > interval_us)
 		x->due_us = now_us;
 	while (x->due_us <= now_us && x->in_flight < IN_FLIGHT) {
-		if (!x->polls[x->cursor].scrape && x->polls[x->cursor].leader == x->cursor)
-			ask(&x->polls[x->cursor]);
+		struct poll *poll = &x->polls[x->cursor];
+
+		if (!poll->scrape && poll->leader == x->cursor) {
+			struct scrape *scrape = mem_alloc(1, sizeof(*scrape));
+
+			scrape->poll = poll;
+			poll->scrape = scrape;
+			x->in_flight++;
+			poll->decoder->begin(poll->kept, target_of(poll), now_us);
+			exposition_init(&scrape->exposition, poll->decoder->ops, poll->kept);
+			scrape->job = fetch_get(x->fetch, &target_of(poll)->url, poll->address,
+						&ops, scrape);
+		}
 		x->cursor = (x->cursor + 1) % x->targets.count;
 		x->due_us += gap_us;
 	}
 	loop_timer_set(x->timer, x->due_us > now_us ? x->due_us - now_us : interval_us);
-}
-
-static void timer_cb(void *arg)
-{
-	start_due(arg);
 }
 
 /* ---- Endpoints of several hosts -------------------------------------------------------------- */
@@ -419,28 +375,7 @@ static void free_endpoints(struct exporters *x, bool all)
 	x->nendpoints = kept;
 }
 
-static void keep_by_endpoint(struct exporters *x, unsigned i)
-{
-	struct poll *poll = &x->polls[i];
-	struct endpoint *endpoint = endpoint_of(x, x->targets.list[i].where, poll->decoder);
-
-	endpoint->used = true;
-	poll->kept = endpoint->kept;
-	poll->leader = 0;
-	while (x->polls[poll->leader].kept != poll->kept)
-		poll->leader++;
-}
-
 /* ---- Polls ----------------------------------------------------------------------------------- */
-
-static const struct decoder *decoder_of(const struct target *target)
-{
-	unsigned i = 0;
-
-	while (!decoders[i]->reads(target))
-		i++;
-	return decoders[i];
-}
 
 /* Of the present targets; announce() says which sources of health they are. */
 static void make_polls(struct exporters *x)
@@ -449,13 +384,23 @@ static void make_polls(struct exporters *x)
 	for (unsigned i = 0; i < x->nendpoints; i++)
 		x->endpoints[i].used = false;
 	for (unsigned i = 0; i < x->targets.count; i++) {
-		const struct decoder *decoder = decoder_of(&x->targets.list[i]);
+		struct poll *poll = &x->polls[i];
+		const struct decoder *const *decoder = decoders;
+		struct endpoint *endpoint;
 
-		x->polls[i] = (struct poll){ .of = x, .decoder = decoder, .leader = i };
-		if (decoder->shared)
-			keep_by_endpoint(x, i);
-		else
-			x->polls[i].kept = decoder->keep();
+		while ((*decoder)->reads && !(*decoder)->reads(&x->targets.list[i]))
+			decoder++;
+		*poll = (struct poll){ .of = x, .decoder = *decoder, .leader = i };
+		if (!(*decoder)->shared) {
+			poll->kept = (*decoder)->keep();
+			continue;
+		}
+		endpoint = endpoint_of(x, x->targets.list[i].where, *decoder);
+		endpoint->used = true;
+		poll->kept = endpoint->kept;
+		poll->leader = 0;
+		while (x->polls[poll->leader].kept != poll->kept)
+			poll->leader++;
 	}
 	free_endpoints(x, false);
 	x->cursor = 0;
@@ -573,8 +518,8 @@ static void close_exporters(void *source)
 	free(x);
 }
 
-static void *open_exporters(struct source_home *home, const struct nvswitch_conf *conf, char *err,
-			    size_t err_size)
+static void *open_exporters(const struct health_source_ops *ops, struct source_home *home,
+			    const struct nvswitch_conf *conf, char *err, size_t err_size)
 {
 	const struct fetch_conf fetch = { .timeout_ms = conf->timeout_ms,
 					  .connect_ms = CONNECT_MS,
@@ -584,7 +529,7 @@ static void *open_exporters(struct source_home *home, const struct nvswitch_conf
 	bool real = loop_event_base(home->loop) != NULL;
 
 	x->home = home;
-	x->timer = loop_timer_new(home->loop, timer_cb, x);
+	x->timer = loop_timer_new(home->loop, start_due, x);
 	if (!gather_targets(home, conf, &x->targets, err, err_size)) {
 		x->fetch = real ? fetch_new(home->loop, &fetch, err, err_size) : NULL;
 		if (x->fetch || !real)
@@ -775,11 +720,6 @@ struct exporter {
 	struct dcgm_answer *answer;
 };
 
-static bool dcgm_reads(const struct target *target)
-{
-	return true;
-}
-
 static void *dcgm_keep(void)
 {
 	return mem_alloc(1, sizeof(struct exporter));
@@ -826,27 +766,15 @@ static void sample_cb(void *arg, int kind, const struct exposition_sample *sampl
 static const struct exposition_ops ops = { kind_cb, sample_cb };
 
 /*
- * An exporter that names another host of the fabric is at the wrong address: what it says is not
- * this host's.
- */
-static bool speaks_of_another(const struct evidence *evidence,
-			      const struct decoder_subject *subject)
-{
-	unsigned host =
-		*evidence->host ? health_find(subject->home->health, evidence->host) : UINT_MAX;
-
-	return host != UINT_MAX && host != subject->host;
-}
-
-/*
  * A sample may be as old as a state must last: what is reported so soon after an event proves
  * nothing of it.
  */
-static void weigh(const struct evidence *evidence, const struct decoder_subject *subject,
-		  struct nvswitch_verdict *verdict)
+static bool dcgm_judge(void *kept, const struct decoder_subject *subject,
+		       struct nvswitch_verdict *verdict, char *error, size_t error_size)
 {
+	struct exporter *e = kept;
+	const struct dcgm_answer *answer = e->answer;
 	struct health *health = subject->home->health;
-	struct memory *memory = health_memory(health, subject->host);
 	const struct evidence_context context = {
 		.now_us = loop_now_us(subject->home->loop),
 		.settle_us = health->conf.worsen_us + SLACK_US,
@@ -854,24 +782,19 @@ static void weigh(const struct evidence *evidence, const struct decoder_subject 
 		.trust = subject->target->trust,
 		.progress = (enum fm_progress)subject->home->conf->keys.fm_in_progress,
 	};
+	const char *named = answer->evidence.host;
+	unsigned host = *named ? health_find(health, named) : UINT_MAX;
+	struct memory *memory;
 
-	evidence_remember(evidence, memory, &context);
-	evidence_judge(evidence, memory, &context, verdict);
-}
-
-static bool dcgm_judge(void *kept, const struct decoder_subject *subject,
-		       struct nvswitch_verdict *verdict, char *error, size_t error_size)
-{
-	struct exporter *e = kept;
-	const struct dcgm_answer *answer = e->answer;
-
-	if (speaks_of_another(&answer->evidence, subject)) {
-		snprintf(error, error_size, "it reports another host, %.60s",
-			 answer->evidence.host);
+	/* An exporter that names another host of the fabric is at the wrong address. */
+	if (host != UINT_MAX && host != subject->host) {
+		snprintf(error, error_size, "it reports another host, %.60s", named);
 		return false;
 	}
 	e->fields = answer->fields;
-	weigh(&answer->evidence, subject, verdict);
+	memory = health_memory(health, subject->host);
+	evidence_remember(&answer->evidence, memory, &context);
+	evidence_judge(&answer->evidence, memory, &context, verdict);
 	if (verdict->state != NVSWITCH_UNKNOWN)
 		return true;
 	snprintf(error, error_size, "%s",
@@ -887,7 +810,6 @@ static json_t *dcgm_missing(const void *kept, enum nvswitch_system system)
 }
 
 const struct decoder decoder_dcgm = {
-	.reads = dcgm_reads,
 	.keep = dcgm_keep,
 	.drop = dcgm_drop,
 	.ops = &ops,

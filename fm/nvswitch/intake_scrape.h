@@ -49,7 +49,10 @@ struct decoder_subject { /* the host that a response is judged for */
 };
 
 struct decoder {
-	/* Whether it reads that target; the first row of the decoders that does is used. */
+	/*
+	 * Whether it reads that target, NULL = any; the first row of the decoders that does is
+	 * used.
+	 */
 	bool (*reads)(const struct target *target);
 	/*
 	 * One response is for all hosts that have its URL: it is requested once, and what is kept

@@ -41,7 +41,8 @@ static struct health_source *source_of(struct health *h, unsigned host,
 	return s;
 }
 
-static struct nvswitch_verdict verdict_of(const struct memory_report *report)
+bool health_report(struct health *h, unsigned host, const struct memory_report *report,
+		   uint64_t now_us)
 {
 	struct nvswitch_verdict verdict = { .state = NVSWITCH_HEALTHY };
 	struct nvswitch_finding finding = { .state = report->state,
@@ -50,53 +51,24 @@ static struct nvswitch_verdict verdict_of(const struct memory_report *report)
 					    .gpu = -1,
 					    .sw = -1,
 					    .link = -1 };
-
-	snprintf(finding.text, sizeof(finding.text), "%s", report->text);
-	if (report->state != NVSWITCH_HEALTHY)
-		nvswitch_verdict_add(&verdict, &finding);
-	return verdict;
-}
-
-/* The source reports that it does not know the state: it counts as silent. */
-static void fall_silent(struct health_source *s, const struct memory_report *report)
-{
-	s->heard = s->up = false;
-	s->verdict = (struct nvswitch_verdict){ 0 };
-	snprintf(s->error, sizeof(s->error), "%.79s",
-		 *report->text ? report->text : "state unknown");
-}
-
-bool health_report(struct health *h, unsigned host, const struct memory_report *report,
-		   uint64_t now_us)
-{
-	struct nvswitch_verdict verdict;
 	struct health_source *s;
 	unsigned index;
 
 	if (!memory_report(health_memory(h, host), report))
 		return false;
 	s = source_of(h, host, report, &index);
-	if (report->state == NVSWITCH_UNKNOWN) {
-		fall_silent(s, report);
+	if (report->state == NVSWITCH_UNKNOWN) { /* it does not know: it counts as silent */
+		s->heard = s->up = false;
+		s->verdict = (struct nvswitch_verdict){ 0 };
+		snprintf(s->error, sizeof(s->error), "%.79s",
+			 *report->text ? report->text : "state unknown");
 		return true;
 	}
-	verdict = verdict_of(report);
+	snprintf(finding.text, sizeof(finding.text), "%s", report->text);
+	if (report->state != NVSWITCH_HEALTHY)
+		nvswitch_verdict_add(&verdict, &finding);
 	health_hear(h, host, index, &verdict, NULL, now_us);
 	return true;
-}
-
-/* Adds the sources of the reports in a host's memory that was read from a file, as silent. */
-static void health_report_recall(struct health *h, unsigned host)
-{
-	const struct memory *m = health_memory(h, host);
-	unsigned index;
-
-	for (unsigned i = 0; i < m->nreports; i++) {
-		struct health_source *s = source_of(h, host, &m->reports[i], &index);
-
-		if (!s->heard)
-			snprintf(s->error, sizeof(s->error), "no report since fmd began");
-	}
 }
 
 /*
@@ -106,27 +78,7 @@ static void health_report_recall(struct health *h, unsigned host)
  */
 
 #define REPORT_TTL_MAX_S 86400
-
-static bool is_source_name(const char *name)
-{
-	size_t len =
-		strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-");
-
-	return len && !name[len] && len < sizeof(((struct memory_report *)0)->source);
-}
-
-/* Made safe to show, and cut between two characters. */
-static void take_reason(struct memory_report *kept, const char *reason)
-{
-	size_t len = strlen(reason);
-
-	if (len >= sizeof(kept->text)) {
-		len = sizeof(kept->text) - 1;
-		while (len && ((unsigned char)reason[len] & 0xc0) == 0x80)
-			len--;
-	}
-	text_clean(reason, len, kept->text);
-}
+#define SOURCE_LETTERS	 "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
 
 int source_report_hear(struct source_home *home, const struct nvswitch_said *report, char *err,
 		       size_t err_size)
@@ -134,26 +86,32 @@ int source_report_hear(struct source_home *home, const struct nvswitch_said *rep
 	unsigned host = health_find(home->health, report->host);
 	int state = nvswitch_state_parse(report->state);
 	struct memory_report kept = { .state = (uint8_t)state };
+	size_t name = strspn(report->source, SOURCE_LETTERS), len = strlen(report->reason);
 	bool heard = false;
 
-	if (!is_source_name(report->source))
+	if (!name || report->source[name] || name >= sizeof(kept.source)) {
 		snprintf(err, err_size,
 			 "a source is a word of up to %zu letters, digits, '.', '_' and '-'",
 			 sizeof(kept.source) - 1);
-	else if (host == UINT_MAX)
+	} else if (host == UINT_MAX) {
 		snprintf(err, err_size, "the fabric has no host %s, or several", report->host);
-	else if (state < 0)
+	} else if (state < 0) {
 		snprintf(err, err_size,
 			 "unknown state %s: HEALTHY, DEGRADED_LINK, NO_P2P, FATAL or UNKNOWN",
 			 report->state);
-	else if (!*report->reason && state > NVSWITCH_HEALTHY)
+	} else if (!*report->reason && state > NVSWITCH_HEALTHY) {
 		snprintf(err, err_size, "a reason is expected");
-	else if (!(report->ttl_s >= 1 && report->ttl_s <= REPORT_TTL_MAX_S))
+	} else if (!(report->ttl_s >= 1 && report->ttl_s <= REPORT_TTL_MAX_S)) {
 		snprintf(err, err_size, "the TTL is not in 1..%d s", REPORT_TTL_MAX_S);
-	else {
+	} else {
 		snprintf(kept.source, sizeof(kept.source), "%s", report->source);
 		kept.ttl_s = (uint32_t)report->ttl_s;
-		take_reason(&kept, report->reason);
+		if (len >= sizeof(kept.text)) { /* it is cut between two characters */
+			len = sizeof(kept.text) - 1;
+			while (len && ((unsigned char)report->reason[len] & 0xc0) == 0x80)
+				len--;
+		}
+		text_clean(report->reason, len, kept.text);
 		heard = health_report(home->health, host, &kept, loop_now_us(home->loop));
 		if (!heard)
 			snprintf(err, err_size, "%s: %d sources report on it already", report->host,
@@ -164,12 +122,21 @@ int source_report_hear(struct source_home *home, const struct nvswitch_said *rep
 	return heard ? 0 : -1;
 }
 
+/* Adds the sources of the reports in a host's memory that was read from a file, as silent. */
 static void recall(struct source_home *home, unsigned host)
 {
-	health_report_recall(home->health, host);
+	const struct memory *m = health_memory(home->health, host);
+	unsigned index;
+
+	for (unsigned i = 0; i < m->nreports; i++) {
+		struct health_source *s = source_of(home->health, host, &m->reports[i], &index);
+
+		if (!s->heard)
+			snprintf(s->error, sizeof(s->error), "no report since fmd began");
+	}
 }
 
-const struct health_source_ops source_report = { .name = "health-report", .recall = recall };
+static const struct health_source_ops source_report = { .name = "health-report", .recall = recall };
 
 /* ---- Aliases --------------------------------------------------------------------------------- */
 
@@ -184,8 +151,8 @@ struct alias_file {
 	struct aliases aliases; /* while it does not count; else health has them */
 };
 
-static void *open_aliases(struct source_home *home, const struct nvswitch_conf *conf, char *err,
-			  size_t err_size)
+static void *open_aliases(const struct health_source_ops *ops, struct source_home *home,
+			  const struct nvswitch_conf *conf, char *err, size_t err_size)
 {
 	struct alias_file *file = mem_alloc(1, sizeof(*file));
 
@@ -242,7 +209,7 @@ static int check_aliases(const struct nvswitch_conf *conf, char *err, size_t err
 	return status;
 }
 
-const struct health_source_ops source_aliases = {
+static const struct health_source_ops source_aliases = {
 	.name = "aliases",
 	.by = { SOURCE_TEXT(alias_file) },
 	.open = open_aliases,
@@ -260,35 +227,17 @@ const struct health_source_ops source_aliases = {
  * is log_intake's.
  */
 
-static void *open_log(struct source_home *home, enum log_server_kind kind, const char *where,
-		      char *err, size_t err_size)
+static const char *text_at(const struct conf_nvswitch *keys, uint16_t text)
 {
-	return log_server_new(home->loop, kind, where, log_intake_senders(home->intake),
+	return text ? (const char *)keys + text - 1 : "";
+}
+
+static void *open_log(const struct health_source_ops *ops, struct source_home *home,
+		      const struct nvswitch_conf *conf, char *err, size_t err_size)
+{
+	return log_server_new(home->loop, (enum log_server_kind)ops->kind,
+			      text_at(&conf->keys, ops->by[0]), log_intake_senders(home->intake),
 			      &log_intake_ops, home->intake, err, err_size);
-}
-
-static void *open_udp(struct source_home *home, const struct nvswitch_conf *conf, char *err,
-		      size_t err_size)
-{
-	return open_log(home, LOG_SERVER_UDP, conf->keys.syslog_listen, err, err_size);
-}
-
-static void *open_tcp(struct source_home *home, const struct nvswitch_conf *conf, char *err,
-		      size_t err_size)
-{
-	return open_log(home, LOG_SERVER_TCP, conf->keys.syslog_listen, err, err_size);
-}
-
-static void *open_kmsg(struct source_home *home, const struct nvswitch_conf *conf, char *err,
-		       size_t err_size)
-{
-	return open_log(home, LOG_SERVER_KMSG, conf->keys.kmsg, err, err_size);
-}
-
-static void *open_socket(struct source_home *home, const struct nvswitch_conf *conf, char *err,
-			 size_t err_size)
-{
-	return open_log(home, LOG_SERVER_UNIX, conf->keys.log_socket, err, err_size);
 }
 
 static void close_log(void *source)
@@ -307,66 +256,29 @@ static void count_log(const void *source, struct log_server_stats *sum)
 	sum->refused += s.refused;
 }
 
-const struct health_source_ops source_syslog_udp = {
-	.name = "syslog UDP",
-	.by = { SOURCE_TEXT(syslog_listen) },
-	.stays = true,
-	.open = open_udp,
-	.close = close_log,
-	.count = count_log,
+#define LOG(words, key, which)                                                                     \
+	{                                                                                          \
+		.name = words, .by = { SOURCE_TEXT(key) }, .kind = which, .stays = true,           \
+		.open = open_log, .close = close_log, .count = count_log,                          \
+	}
+static const struct health_source_ops source_logs[] = {
+	LOG("syslog UDP", syslog_listen, LOG_SERVER_UDP),
+	LOG("syslog TCP", syslog_listen, LOG_SERVER_TCP),
+	LOG("kmsg", kmsg, LOG_SERVER_KMSG),
+	LOG("log socket", log_socket, LOG_SERVER_UNIX),
 };
 
-const struct health_source_ops source_syslog_tcp = {
-	.name = "syslog TCP",
-	.by = { SOURCE_TEXT(syslog_listen) },
-	.stays = true,
-	.open = open_tcp,
-	.close = close_log,
-	.count = count_log,
-};
-
-const struct health_source_ops source_kmsg = {
-	.name = "kmsg",
-	.by = { SOURCE_TEXT(kmsg) },
-	.stays = true,
-	.open = open_kmsg,
-	.close = close_log,
-	.count = count_log,
-};
-
-const struct health_source_ops source_log_socket = {
-	.name = "log socket",
-	.by = { SOURCE_TEXT(log_socket) },
-	.stays = true,
-	.open = open_socket,
-	.close = close_log,
-	.count = count_log,
-};
+/* ---- All of them ----------------------------------------------------------------------------- */
 
 /*
- * sources: the table of them, and opening, taking over and trying again, which is the same for all
- * (see intake_sources.h).
+ * The table of sources, and opening, taking over and trying again, which is the same for all. A new
+ * source is a row here. Of several that can't be opened the first is the one that refuses a
+ * configuration.
  */
-
-/*
- * A new source is a row here: ROW(NAME) is source_NAME, whatever file that is in. Of several that
- * can't be opened the first is the one that refuses a configuration.
- */
-#define TABLE                                                                                      \
-	ROW(syslog_udp)                                                                            \
-	ROW(syslog_tcp)                                                                            \
-	ROW(kmsg)                                                                                  \
-	ROW(log_socket)                                                                            \
-	ROW(exporters)                                                                             \
-	ROW(aliases)                                                                               \
-	ROW(report)
-
-#define ROW(name) extern const struct health_source_ops source_##name;
-TABLE
-#undef ROW
-#define ROW(name) &source_##name,
-static const struct health_source_ops *const table[] = { TABLE };
-#undef ROW
+static const struct health_source_ops *const table[] = {
+	&source_logs[0],   &source_logs[1], &source_logs[2], &source_logs[3],
+	&source_exporters, &source_aliases, &source_report,
+};
 
 #define SOURCES	     (sizeof(table) / sizeof(table[0]))
 #define SOURCE_ERROR 256
@@ -385,14 +297,9 @@ struct sources_opened {
 
 /* ---- What a configuration says of each ------------------------------------------------------- */
 
-static const char *text_at(const struct nvswitch_conf *conf, uint16_t text)
-{
-	return text ? (const char *)&conf->keys + text - 1 : "";
-}
-
 static bool wanted(const struct health_source_ops *ops, const struct nvswitch_conf *conf)
 {
-	return conf && (*text_at(conf, ops->by[0]) || *text_at(conf, ops->by[1]));
+	return conf && (*text_at(&conf->keys, ops->by[0]) || *text_at(&conf->keys, ops->by[1]));
 }
 
 static bool same(const struct health_source_ops *ops, const struct nvswitch_conf *a,
@@ -401,7 +308,7 @@ static bool same(const struct health_source_ops *ops, const struct nvswitch_conf
 	const uint16_t texts[] = { ops->by[0], ops->by[1], ops->with };
 
 	for (unsigned i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-		if (!a || strcmp(text_at(a, texts[i]), text_at(b, texts[i])))
+		if (!a || strcmp(text_at(&a->keys, texts[i]), text_at(&b->keys, texts[i])))
 			return false;
 	return true;
 }
@@ -413,7 +320,7 @@ static void open_one(struct sources *s, unsigned i, const struct nvswitch_conf *
 {
 	o->stays[i] = table[i]->stays && s->open[i] && same(table[i], s->home->conf, conf);
 	if (wanted(table[i], conf) && !o->stays[i])
-		o->open[i] = table[i]->open(s->home, conf, o->errors[i], SOURCE_ERROR);
+		o->open[i] = table[i]->open(table[i], s->home, conf, o->errors[i], SOURCE_ERROR);
 }
 
 static void close_one(unsigned i, void **open)
@@ -430,25 +337,17 @@ static void close_all(struct sources_opened *o)
 	free(o);
 }
 
-/* Why a configuration is refused; NULL = it is not. */
-static const char *objection(const struct sources *s, const struct nvswitch_conf *conf,
-			     const struct sources_opened *o)
-{
-	for (unsigned i = 0; s->home->conf && i < SOURCES; i++)
-		if (*o->errors[i] && !(same(table[i], s->home->conf, conf) && *s->errors[i]))
-			return o->errors[i];
-	return NULL;
-}
-
 struct sources_opened *sources_open(struct sources *s, const struct nvswitch_conf *conf, char *err,
 				    size_t err_size)
 {
 	struct sources_opened *o = mem_alloc(1, sizeof(*o));
-	const char *wrong;
+	const char *wrong = NULL;
 
 	for (unsigned i = 0; i < SOURCES; i++)
 		open_one(s, i, conf, o);
-	wrong = objection(s, conf, o);
+	for (unsigned i = 0; s->home->conf && i < SOURCES && !wrong; i++)
+		if (*o->errors[i] && !(same(table[i], s->home->conf, conf) && *s->errors[i]))
+			wrong = o->errors[i];
 	if (!wrong)
 		return o;
 	snprintf(err, err_size, "%s", wrong);
@@ -467,19 +366,11 @@ int sources_check(const struct nvswitch_conf *conf, char *err, size_t err_size)
 
 /* ---- Taking over ----------------------------------------------------------------------------- */
 
-static void note_error(struct sources *s, unsigned i, const char *error)
-{
-	char what[64];
-
-	memcpy(s->errors[i], error, SOURCE_ERROR);
-	snprintf(what, sizeof(what), "nvswitch: %s", table[i]->name);
-	s->home->ops->trouble(s->home->arg, what, *error ? error : NULL);
-}
-
 /* True: another one is open now, or none any more. */
 static bool take_one(struct sources *s, unsigned i, struct sources_opened *o)
 {
 	bool changes = !o->stays[i] && (s->open[i] || o->open[i]);
+	char what[64];
 
 	if (changes) {
 		if (o->open[i] && table[i]->start)
@@ -488,8 +379,11 @@ static bool take_one(struct sources *s, unsigned i, struct sources_opened *o)
 		s->open[i] = o->open[i];
 		o->open[i] = NULL;
 	}
-	if (table[i]->open)
-		note_error(s, i, o->errors[i]);
+	if (!table[i]->open)
+		return changes;
+	memcpy(s->errors[i], o->errors[i], SOURCE_ERROR);
+	snprintf(what, sizeof(what), "nvswitch: %s", table[i]->name);
+	s->home->ops->trouble(s->home->arg, what, *s->errors[i] ? s->errors[i] : NULL);
 	return changes;
 }
 

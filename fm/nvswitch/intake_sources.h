@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * source: a source of the state of hosts' NVLinks: exporters that fmd requests, kernel logs that it
- * receives, health reports of other programs. Each is one file with a `const struct
+ * receives, health reports of other programs. Each is a `const struct
  * health_source_ops source_NAME`, and one row of the table in intake_sources.c; ARCHITECTURE.md has
  * the steps to add one.
  *
@@ -52,13 +52,14 @@ struct health_source_ops {
 	 * `with` belongs to what it is opened with, and does not make it wanted.
 	 */
 	uint16_t by[2], with;
+	int kind;   /* the source's own, for its open() */
 	bool stays; /* stays open if its configuration is equal: it can't be opened twice */
 	/*
 	 * Returns the source, which close() frees; NULL with the reason in err. It must not change
 	 * anything that others see yet, and home->conf is still the configuration before.
 	 */
-	void *(*open)(struct source_home *home, const struct nvswitch_conf *conf, char *err,
-		      size_t err_size);
+	void *(*open)(const struct health_source_ops *ops, struct source_home *home,
+		      const struct nvswitch_conf *conf, char *err, size_t err_size);
 	void (*close)(void *source);
 	/*
 	 * The source is used from now on. before: the one that it replaces, which is closed next;
@@ -89,6 +90,8 @@ struct health_source_ops {
 	 */
 	int (*check)(const struct nvswitch_conf *conf, char *err, size_t err_size);
 };
+
+extern const struct health_source_ops source_exporters; /* intake_scrape.c */
 
 /* The command `health-report`: 0, or -1 with the reason in err; see nvswitch_hear_report(). */
 int source_report_hear(struct source_home *home, const struct nvswitch_said *report, char *err,

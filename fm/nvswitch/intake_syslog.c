@@ -17,43 +17,30 @@
 
 #define LINE_SIZE 4096
 
-static const char *take(char *line, lines_fn *fn, void *arg)
-{
-	if (strlen(line) == LINE_SIZE - 1)
-		return "the line is too long";
-	line[strcspn(line, "#\r\n")] = '\0';
-	return fn(arg, line);
-}
-
-/* Why a file, or with a number a line of it, is refused; always -1. */
-static int refuse(const char *path, unsigned number, const char *why, char *err, size_t err_size)
-{
-	if (number)
-		snprintf(err, err_size, "%s:%u: %s", path, number, why);
-	else
-		snprintf(err, err_size, "%s: %s", path, why);
-	return -1;
-}
-
 int lines_read(const char *path, lines_fn *fn, void *arg, char *err, size_t err_size)
 {
 	FILE *in = fopen(path, "r");
 	const char *wrong = NULL;
 	char line[LINE_SIZE];
 	unsigned number = 0;
-	int error;
+	int error = in ? 0 : errno;
 
-	if (!in)
-		return refuse(path, 0, strerror(errno), err, err_size);
-	while (!wrong && fgets(line, sizeof(line), in)) {
+	while (in && !wrong && fgets(line, sizeof(line), in)) {
+		bool whole = strlen(line) < LINE_SIZE - 1;
+
 		number++;
-		wrong = take(line, fn, arg);
+		line[strcspn(line, "#\r\n")] = '\0';
+		wrong = whole ? fn(arg, line) : "the line is too long";
 	}
-	error = ferror(in) ? errno : 0;
-	fclose(in);
+	if (in) {
+		error = ferror(in) ? errno : 0;
+		fclose(in);
+	}
 	if (wrong)
-		return refuse(path, number, wrong, err, err_size);
-	return error ? refuse(path, 0, strerror(error), err, err_size) : 0;
+		snprintf(err, err_size, "%s:%u: %s", path, number, wrong);
+	else if (error)
+		snprintf(err, err_size, "%s: %s", path, strerror(error));
+	return wrong || error ? -1 : 0;
 }
 
 /* ---- Headers of syslog ----------------------------------------------------------------------- */
@@ -151,12 +138,6 @@ static bool take_host_or_none(struct cursor *c, char *host)
 	return is_tag(c) || take_host(c, host);
 }
 
-/* Without a time there is nothing to know a header by but its tag. */
-static bool read_bare(struct cursor *c, struct syslog_message *m)
-{
-	return take_host_or_none(c, m->host) && is_tag(c);
-}
-
 /* "Nov 21 01:02:03 ", fifteen characters and a blank. */
 static bool take_bsd_time(struct cursor *c)
 {
@@ -239,7 +220,8 @@ bool syslog_read(const char *line, size_t len, struct syslog_message *m)
 	} else if (take_bsd_time(&c) || take_iso_time(&c)) {
 		good = take_host_or_none(&c, m->host);
 	} else {
-		good = read_bare(&c, m);
+		/* Without a time there is nothing to know a header by but its tag. */
+		good = take_host_or_none(&c, m->host) && is_tag(&c);
 	}
 	m->text = c.at;
 	m->len = (size_t)(c.end - c.at);
@@ -299,49 +281,29 @@ static size_t feed_line(struct syslog_stream *s, const char *data, size_t len, s
 	return part + 1;
 }
 
-static size_t feed_counted(struct syslog_stream *s, const char *data, size_t len,
-			   syslog_line_fn *fn, void *arg)
-{
-	size_t part = len < s->left ? len : s->left;
-
-	keep(s, data, part);
-	s->left -= (uint32_t)part;
-	if (!s->left)
-		deliver(s, fn, arg);
-	return part;
-}
-
-static void feed_count(struct syslog_stream *s, char c)
-{
-	if (isdigit((unsigned char)c) && s->left < COUNT_MAX)
-		s->left = s->left * 10 + (uint32_t)(c - '0');
-	else
-		s->mode = c == ' ' && s->left ? COUNTED : LINE;
-}
-
-static void begin_message(struct syslog_stream *s, char c)
-{
-	s->used = 0;
-	s->left = 0;
-	if (c >= '1' && c <= '9' && !s->lines_only)
-		s->mode = COUNT;
-	else
-		s->mode = LINE;
-}
-
 void syslog_stream_feed(struct syslog_stream *s, const char *data, size_t len, syslog_line_fn *fn,
 			void *arg)
 {
 	while (len) {
 		size_t taken = 1;
+		char c = *data;
 
 		if (s->mode == BETWEEN) {
-			begin_message(s, *data);
+			s->used = 0;
+			s->left = 0;
+			s->mode = c >= '1' && c <= '9' && !s->lines_only ? COUNT : LINE;
 			taken = 0;
 		} else if (s->mode == COUNT) {
-			feed_count(s, *data);
+			if (isdigit((unsigned char)c) && s->left < COUNT_MAX)
+				s->left = s->left * 10 + (uint32_t)(c - '0');
+			else
+				s->mode = c == ' ' && s->left ? COUNTED : LINE;
 		} else if (s->mode == COUNTED) {
-			taken = feed_counted(s, data, len, fn, arg);
+			taken = len < s->left ? len : s->left;
+			keep(s, data, taken);
+			s->left -= (uint32_t)taken;
+			if (!s->left)
+				deliver(s, fn, arg);
 		} else {
 			taken = feed_line(s, data, len, fn, arg);
 		}
@@ -406,17 +368,6 @@ static void journal_keep(struct journal_stream *s, const char *data, size_t len)
 	}
 }
 
-static enum field field_of(const struct journal_stream *s)
-{
-	static const char host[] = "_HOSTNAME", message[] = "MESSAGE";
-
-	if (s->name_used == sizeof(host) - 1 && !memcmp(s->name, host, s->name_used))
-		return HOST;
-	if (s->name_used == sizeof(message) - 1 && !memcmp(s->name, message, s->name_used))
-		return MESSAGE;
-	return OTHER;
-}
-
 /* ---- The export format ----------------------------------------------------------------------- */
 
 static void feed_name(struct journal_stream *s, char c, journal_fn *fn, void *arg)
@@ -427,7 +378,11 @@ static void feed_name(struct journal_stream *s, char c, journal_fn *fn, void *ar
 	}
 	s->any = true;
 	if (c == '=' || c == '\n') {
-		s->field = (uint8_t)field_of(s);
+		if (s->name_used == 9 && !memcmp(s->name, "_HOSTNAME", 9))
+			s->field = HOST;
+		else
+			s->field = s->name_used == 7 && !memcmp(s->name, "MESSAGE", 7) ? MESSAGE
+										       : OTHER;
 		s->at = c == '=' ? VALUE : SIZE;
 		s->name_used = s->size_used = 0;
 		s->left = 0;
@@ -441,62 +396,39 @@ static void feed_name(struct journal_stream *s, char c, journal_fn *fn, void *ar
 	}
 }
 
-static void feed_size(struct journal_stream *s, char c)
-{
-	s->left |= (uint64_t)(uint8_t)c << 8 * s->size_used;
-	if (++s->size_used == sizeof(s->size))
-		s->at = s->left ? BINARY : BINARY_END;
-}
-
-/* name_used counts newlines in a row. */
-static void feed_lost(struct journal_stream *s, char c)
-{
-	s->name_used = c == '\n' ? s->name_used + 1 : 0;
-	if (s->name_used < 2)
-		return;
-	s->name_used = 0;
-	s->at = NAME;
-}
-
-static size_t feed_value(struct journal_stream *s, const char *data, size_t len)
-{
-	const char *newline = memchr(data, '\n', len);
-	size_t part = newline ? (size_t)(newline - data) : len;
-
-	journal_keep(s, data, part);
-	if (!newline)
-		return len;
-	s->at = NAME;
-	return part + 1;
-}
-
-static size_t feed_binary(struct journal_stream *s, const char *data, size_t len)
-{
-	size_t part = len < s->left ? len : (size_t)s->left;
-
-	journal_keep(s, data, part);
-	s->left -= part;
-	if (!s->left)
-		s->at = BINARY_END;
-	return part;
-}
-
 static size_t feed_export(struct journal_stream *s, const char *data, size_t len, journal_fn *fn,
 			  void *arg)
 {
-	if (s->at == VALUE)
-		return feed_value(s, data, len);
-	if (s->at == BINARY)
-		return feed_binary(s, data, len);
-	if (s->at == SIZE)
-		feed_size(s, *data);
-	else if (s->at == BINARY_END)
+	const char *newline = s->at == VALUE ? memchr(data, '\n', len) : NULL;
+	size_t part = 1;
+
+	if (s->at == VALUE) {
+		part = newline ? (size_t)(newline - data) : len;
+		journal_keep(s, data, part);
+		s->at = newline ? NAME : VALUE;
+		part += newline != NULL;
+	} else if (s->at == BINARY) {
+		part = len < s->left ? len : (size_t)s->left;
+		journal_keep(s, data, part);
+		s->left -= part;
+		s->at = s->left ? BINARY : BINARY_END;
+	} else if (s->at == SIZE) {
+		s->left |= (uint64_t)(uint8_t)*data << 8 * s->size_used;
+		if (++s->size_used == sizeof(s->size))
+			s->at = s->left ? BINARY : BINARY_END;
+	} else if (s->at == BINARY_END) {
 		s->at = NAME; /* a newline */
-	else if (s->at == LOST)
-		feed_lost(s, *data);
-	else
+	} else if (s->at == LOST) {
+		/* name_used counts newlines in a row. */
+		s->name_used = *data == '\n' ? s->name_used + 1 : 0;
+		if (s->name_used == 2) {
+			s->name_used = 0;
+			s->at = NAME;
+		}
+	} else {
 		feed_name(s, *data, fn, arg);
-	return 1;
+	}
+	return part;
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
@@ -516,14 +448,23 @@ static void keep_json(struct journal_stream *s, enum field field, const json_t *
 	}
 }
 
-static void take_json(struct journal_stream *s, journal_fn *fn, void *arg)
+static size_t feed_json(struct journal_stream *s, const char *data, size_t len, journal_fn *fn,
+			void *arg)
 {
-	json_t *doc = s->json_used < JOURNAL_JSON_MAX
-			      ? json_loadb(s->json, s->json_used, JSON_ALLOW_NUL, NULL)
-			      : NULL;
+	const char *newline = memchr(data, '\n', len);
+	size_t part = newline ? (size_t)(newline - data) : len;
+	size_t room = JOURNAL_JSON_MAX - s->json_used;
+	json_t *doc;
 
+	memcpy(s->json + s->json_used, data, part < room ? part : room);
+	s->json_used += (uint32_t)(part < room ? part : room);
+	if (!newline)
+		return len;
 	if (!s->json_used)
-		return;
+		return part + 1;
+	doc = s->json_used < JOURNAL_JSON_MAX
+		      ? json_loadb(s->json, s->json_used, JSON_ALLOW_NUL, NULL)
+		      : NULL;
 	s->any = true;
 	if (json_is_object(doc)) {
 		keep_json(s, HOST, json_object_get(doc, "_HOSTNAME"));
@@ -532,20 +473,6 @@ static void take_json(struct journal_stream *s, journal_fn *fn, void *arg)
 	json_decref(doc);
 	s->json_used = 0;
 	journal_deliver(s, fn, arg);
-}
-
-static size_t feed_json(struct journal_stream *s, const char *data, size_t len, journal_fn *fn,
-			void *arg)
-{
-	const char *newline = memchr(data, '\n', len);
-	size_t part = newline ? (size_t)(newline - data) : len;
-	size_t room = JOURNAL_JSON_MAX - s->json_used;
-
-	memcpy(s->json + s->json_used, data, part < room ? part : room);
-	s->json_used += (uint32_t)(part < room ? part : room);
-	if (!newline)
-		return len;
-	take_json(s, fn, arg);
 	return part + 1;
 }
 

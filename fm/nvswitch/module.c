@@ -14,8 +14,6 @@
 #include "fm/nvswitch/state_monitor.h"
 #include "topology/base/mem.h"
 
-/* what the files module*.c of the room share. */
-
 struct nvlink_room {
 	struct fabric *fabric;
 	struct fabric_services services;
@@ -24,8 +22,7 @@ struct nvlink_room {
 	bool requested; /* a reroute, by the call that is under way */
 };
 
-/* module.c: reads the state files; marks one for writing: states and overrides, memories. */
-#define NVLINK_STATES_FILE "nvswitch"
+#define NVLINK_STATES_FILE "nvswitch" /* states and overrides */
 
 /* "MF0;gb-nvl-087-switch03:N5110_LD/U1", "MF0;sw06:N5400_LD/U1": whatever the generation. */
 static bool is_nvlink_switch(const char *desc)
@@ -49,10 +46,7 @@ static bool is_gpu(const char *desc)
 	       !strcasecmp(desc + letters + digits, " Nvidia Technologies");
 }
 
-/*
- * module.c: the description, in the snapshot, of a node of an NVLink subnet; NULL = the
- * snapshot has none.
- */
+/* The description, in the snapshot, of a node of an NVLink subnet; NULL = it has none. */
 static const char *nvlink_find_node(const struct topo *t)
 {
 	for (uint32_t n = 0; n < t->nnodes; n++) {
@@ -73,7 +67,7 @@ static unsigned limit_ms(int configured)
 	return configured ? (unsigned)configured : LIMIT_MAX_MS;
 }
 
-/* module.c: texts are borrowed from conf. */
+/* Texts are borrowed from conf. */
 static struct nvswitch_conf nvlink_conf(const struct conf *conf)
 {
 	const struct conf_nvswitch *c = &conf->nvswitch;
@@ -131,31 +125,24 @@ static unsigned read_states(void *arg, FILE *in)
 	return 0;
 }
 
-static void forget_one(void *arg, const char *host, enum nvswitch_state believed,
-		       enum nvswitch_state override)
-{
-	nvswitch_remember(arg, host, NVSWITCH_HEALTHY, NVSWITCH_UNKNOWN);
-}
-
 static void forget_states(void *arg)
 {
 	struct nvlink_room *r = arg;
+	struct nvswitch_kept kept;
 
-	nvswitch_each(r->nvswitch, forget_one, r->nvswitch);
-}
-
-static void write_one(void *arg, const char *host, enum nvswitch_state believed,
-		      enum nvswitch_state override)
-{
-	fprintf(arg, "%s %s %s\n", host, nvswitch_state_name(believed),
-		override == NVSWITCH_UNKNOWN ? "-" : nvswitch_state_name(override));
+	for (unsigned at = 0; nvswitch_next(r->nvswitch, &at, &kept);)
+		nvswitch_remember(r->nvswitch, kept.host, NVSWITCH_HEALTHY, NVSWITCH_UNKNOWN);
 }
 
 static void write_states(const void *arg, FILE *out)
 {
 	const struct nvlink_room *r = arg;
+	struct nvswitch_kept kept;
 
-	nvswitch_each(r->nvswitch, write_one, out);
+	for (unsigned at = 0; nvswitch_next(r->nvswitch, &at, &kept);)
+		fprintf(out, "%s %s %s\n", kept.host, nvswitch_state_name(kept.believed),
+			kept.override == NVSWITCH_UNKNOWN ? "-"
+							  : nvswitch_state_name(kept.override));
 }
 
 static const struct state_file states_file = {
@@ -205,24 +192,6 @@ static const struct state_file memory_file = {
 	.gather_us = 2000000,
 	.gather_max_us = 10000000,
 };
-
-static void nvlink_files_load(struct nvlink_room *r)
-{
-	state_store_read(r->services.state, &states_file, r);
-	state_store_read(r->services.state, &memory_file, r);
-}
-
-static void nvlink_states_changed(struct nvlink_room *r)
-{
-	state_store_changed(r->services.state, &states_file, r);
-}
-
-static void nvlink_memory_changed(struct nvlink_room *r)
-{
-	state_store_changed(r->services.state, &memory_file, r);
-}
-
-/* module.c */
 
 /* enum nvswitch_state by host of a snapshot, as routing uses them; the caller frees it. */
 static uint8_t *nvlink_states(const struct nvlink_room *r, const struct topo *t)
@@ -430,12 +399,16 @@ static void reroute_cb(void *arg)
 
 static void keep_cb(void *arg)
 {
-	nvlink_states_changed(arg);
+	struct nvlink_room *r = arg;
+
+	state_store_changed(r->services.state, &states_file, r);
 }
 
 static void remember_cb(void *arg)
 {
-	nvlink_memory_changed(arg);
+	struct nvlink_room *r = arg;
+
+	state_store_changed(r->services.state, &memory_file, r);
 }
 
 static void states_cb(void *arg)
@@ -495,45 +468,27 @@ static void published(void *room, enum fabric_update_step step, const struct top
 
 /* ---- Reports --------------------------------------------------------------------------------- */
 
-struct unhealthy_hosts {
-	struct name_list fatal, no_p2p;
-};
-
-static void add_host(void *arg, const char *host, enum nvswitch_state believed,
-		     enum nvswitch_state override)
-{
-	enum nvswitch_state state = override == NVSWITCH_UNKNOWN ? believed : override;
-	struct unhealthy_hosts *hosts = arg;
-
-	if (state == NVSWITCH_FATAL)
-		name_list_add(&hosts->fatal, host);
-	else if (state == NVSWITCH_NO_P2P)
-		name_list_add(&hosts->no_p2p, host);
-}
-
 static void settled(void *room, enum fabric_settle_step step)
 {
 	struct nvlink_room *r = room;
 	struct alerts *alerts = r->services.alerts;
-	struct unhealthy_hosts hosts = { 0 };
+	struct name_list fatal = { 0 }, no_p2p = { 0 };
+	struct nvswitch_kept kept;
 
 	if (step != FABRIC_REVIEWED)
 		return;
-	if (fabric_view(r->fabric).topo)
-		nvswitch_each(r->nvswitch, add_host, &hosts);
-	name_list_alert(alerts, "hosts-fatal", &hosts.fatal, "host FATAL", "hosts FATAL");
-	name_list_alert(alerts, "hosts-no-p2p", &hosts.no_p2p, "host NO_P2P", "hosts NO_P2P");
-}
+	for (unsigned at = 0;
+	     fabric_view(r->fabric).topo && nvswitch_next(r->nvswitch, &at, &kept);) {
+		enum nvswitch_state state =
+			kept.override == NVSWITCH_UNKNOWN ? kept.believed : kept.override;
 
-/* Nobody expects NVLinks of storage and management hosts. */
-static bool is_compute(const struct nvlink_room *r, const struct topo *t, uint32_t host)
-{
-	const struct conf_routing *conf = &r->services.conf->routing;
-	const char *name = t->hosts[host].name;
-	const char *desc = t->nodes[t->host_cas[t->hosts[host].first]].desc;
-
-	return !name_patterns_match(conf->storage_nodes, desc, name) &&
-	       !name_patterns_match(conf->management_nodes, desc, name);
+		if (state == NVSWITCH_FATAL)
+			name_list_add(&fatal, kept.host);
+		else if (state == NVSWITCH_NO_P2P)
+			name_list_add(&no_p2p, kept.host);
+	}
+	name_list_alert(alerts, "hosts-fatal", &fatal, "host FATAL", "hosts FATAL");
+	name_list_alert(alerts, "hosts-no-p2p", &no_p2p, "host NO_P2P", "hosts NO_P2P");
 }
 
 /* A host that no source watches has no NVLink part in its verdict. */
@@ -545,12 +500,18 @@ static void host_part(void *room, uint32_t host, struct host_verdict *verdict)
 		[NVSWITCH_UNKNOWN] = HOST_UNKNOWN,
 	};
 	const struct nvlink_room *r = room;
+	const struct conf_routing *conf = &r->services.conf->routing;
 	const struct topo *t = fabric_view(r->fabric).topo;
-	const struct nvswitch_known known = nvswitch_known(r->nvswitch, t->hosts[host].name);
+	const char *name = t->hosts[host].name;
+	const char *desc = t->nodes[t->host_cas[t->hosts[host].first]].desc;
+	const struct nvswitch_known known = nvswitch_known(r->nvswitch, name);
 
 	if (!known.watched || known.state == NVSWITCH_HEALTHY)
 		return;
-	if (known.state == NVSWITCH_UNKNOWN && !is_compute(r, t, host))
+	/* Nobody expects NVLinks of storage and management hosts. */
+	if (known.state == NVSWITCH_UNKNOWN &&
+	    (name_patterns_match(conf->storage_nodes, desc, name) ||
+	     name_patterns_match(conf->management_nodes, desc, name)))
 		return;
 	host_verdict_add(verdict, host_states[known.state], "NVLinks %s%s%s",
 			 nvswitch_state_name(known.state), *known.reason ? ": " : "", known.reason);
@@ -585,10 +546,13 @@ static void configure(void *room)
 
 static void load(void *room, enum fabric_load_step step)
 {
+	struct nvlink_room *r = room;
+
 	if (step != FABRIC_LOAD)
 		return;
-	nvlink_files_load(room);
-	configure(room);
+	state_store_read(r->services.state, &states_file, r);
+	state_store_read(r->services.state, &memory_file, r);
+	configure(r);
 }
 
 static void *init(struct fabric *fabric)

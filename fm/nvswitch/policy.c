@@ -26,13 +26,6 @@ static const int class_of_conf[] = {
 	[CONF_CLASS_IDLE] = ROUTE_IDLE,
 };
 
-static const char *word_of_class(int class)
-{
-	if (class == ROUTE_CROSSRAIL)
-		return "crossrail";
-	return class == ROUTE_IDLE ? "idle" : "unchanged";
-}
-
 static struct nvswitch_treatment treatment(int class, int weight)
 {
 	return (struct nvswitch_treatment){ class_of_conf[class], (uint8_t)weight };
@@ -61,15 +54,6 @@ void nvswitch_policy_number(const struct nvswitch_policy *policy, uint8_t *numbe
 	}
 }
 
-static void treat_node(const struct topo_node *node, struct nvswitch_treatment treatment,
-		       uint8_t *classes, uint8_t *weights)
-{
-	for (unsigned num = 0; num <= node->nports && treatment.class >= 0; num++)
-		if (classes[node->port0 + num] == ROUTE_COMPUTE)
-			classes[node->port0 + num] = (uint8_t)treatment.class;
-	memset(weights + node->port0, treatment.weight, node->nports + 1u);
-}
-
 void nvswitch_policy_apply(const struct nvswitch_policy *policy, const struct topo *t,
 			   const uint8_t *states, uint8_t **classes, uint8_t **weights)
 {
@@ -80,9 +64,17 @@ void nvswitch_policy_apply(const struct nvswitch_policy *policy, const struct to
 		memset(*weights, 1, t->nports);
 	}
 	for (uint32_t h = 0; h < t->nhosts; h++)
-		for (uint32_t i = 0; i < t->hosts[h].ncas && states[h] != NVSWITCH_HEALTHY; i++)
-			treat_node(&t->nodes[t->host_cas[t->hosts[h].first + i]],
-				   policy->of[states[h]], *classes, *weights);
+		for (uint32_t i = 0; i < t->hosts[h].ncas && states[h] != NVSWITCH_HEALTHY; i++) {
+			const struct topo_node *node =
+				&t->nodes[t->host_cas[t->hosts[h].first + i]];
+			struct nvswitch_treatment how = policy->of[states[h]];
+			uint8_t *class = *classes + node->port0;
+
+			for (unsigned num = 0; num <= node->nports && how.class >= 0; num++)
+				if (class[num] == ROUTE_COMPUTE)
+					class[num] = (uint8_t)how.class;
+			memset(*weights + node->port0, how.weight, node->nports + 1u);
+		}
 }
 
 uint8_t *nvswitch_policy_aside(const struct nvswitch_policy *policy, const struct topo *t,
@@ -106,22 +98,16 @@ uint8_t *nvswitch_policy_aside(const struct nvswitch_policy *policy, const struc
 
 /* ---- What is assumed ------------------------------------------------------------------------- */
 
-static uint32_t find_host(const struct topo *t, const char *name)
-{
-	const struct what_scope scope = { .topo = t };
-	char err[WHAT_ERROR_SIZE];
-	struct what what;
-
-	return what_find(&scope, name, WHAT_HOST, &what, err, sizeof(err)) ? what.host : TOPO_NONE;
-}
-
 int nvswitch_policy_assume(const struct topo *t, const char *text, uint8_t *states, char *err,
 			   size_t err_size)
 {
+	const struct what_scope scope = { .topo = t };
 	const char *word = strrchr(text, '=');
 	char *name = mem_printf("%.*s", word ? (int)(word - text) : 0, text);
 	int state = word ? nvswitch_state_parse(word + 1) : -1;
-	uint32_t host = find_host(t, name);
+	char why[WHAT_ERROR_SIZE];
+	struct what what;
+	bool found = what_find(&scope, name, WHAT_HOST, &what, why, sizeof(why));
 
 	free(name);
 	if (!word)
@@ -129,12 +115,12 @@ int nvswitch_policy_assume(const struct topo *t, const char *text, uint8_t *stat
 	else if (state < 0 || state == NVSWITCH_UNKNOWN)
 		snprintf(err, err_size,
 			 "unknown state %.40s: HEALTHY, DEGRADED_LINK, NO_P2P or FATAL", word + 1);
-	else if (host == TOPO_NONE)
+	else if (!found)
 		snprintf(err, err_size, "the fabric has no host %.*s, or several",
 			 (int)(word - text), text);
 	else
-		states[host] = (uint8_t)state;
-	return word && state >= 0 && state != NVSWITCH_UNKNOWN && host != TOPO_NONE ? 0 : -1;
+		states[what.host] = (uint8_t)state;
+	return word && state >= 0 && state != NVSWITCH_UNKNOWN && found ? 0 : -1;
 }
 
 /* ---- What comes of it ------------------------------------------------------------------------ */
@@ -159,11 +145,14 @@ static json_t *row(const struct nvswitch_trial *trial, uint32_t host)
 {
 	uint8_t state = state_in(&trial->then, host);
 	struct nvswitch_treatment t = trial->policy->of[state];
+	const char *class = t.class == ROUTE_IDLE ? "idle" : "unchanged";
 
+	if (t.class == ROUTE_CROSSRAIL)
+		class = "crossrail";
 	return json_pack("{ss ss ss ss si so so}", "host", trial->now.topo->hosts[host].name,
 			 "state", nvswitch_state_name((enum nvswitch_state)state), "was",
 			 nvswitch_state_name((enum nvswitch_state)state_in(&trial->now, host)),
-			 "class", word_of_class(t.class), "weight", t.weight, "cross_rail_before",
+			 "class", class, "weight", t.weight, "cross_rail_before",
 			 load_json(trial, &trial->now, host), "cross_rail",
 			 load_json(trial, &trial->then, host));
 }

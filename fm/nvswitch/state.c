@@ -143,20 +143,12 @@ unsigned nvswitch_links_of_model(const char *name)
 	return i < MODELS ? models[i].links : 0;
 }
 
-/* Where a finding of that state belongs: behind all that are as bad. */
-static unsigned place_of(const struct nvswitch_verdict *verdict, uint8_t state)
+void nvswitch_verdict_add(struct nvswitch_verdict *verdict, const struct nvswitch_finding *finding)
 {
 	unsigned at = verdict->count;
 
-	while (at > 0 && verdict->findings[at - 1].state < state)
-		at--;
-	return at;
-}
-
-void nvswitch_verdict_add(struct nvswitch_verdict *verdict, const struct nvswitch_finding *finding)
-{
-	unsigned at = place_of(verdict, finding->state);
-
+	while (at > 0 && verdict->findings[at - 1].state < finding->state)
+		at--; /* behind all that are as bad */
 	if (finding->state > verdict->state)
 		verdict->state = finding->state;
 	if (verdict->count < NVSWITCH_FINDINGS)

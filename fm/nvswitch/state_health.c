@@ -102,57 +102,34 @@ void aliases_fini(struct aliases *a)
 
 /* ---- Health ---------------------------------------------------------------------------------- */
 
-static enum nvswitch_state worse(enum nvswitch_state a, enum nvswitch_state b);
-
 /*
  * health_names: which host is meant by a name. Machines call themselves dgx-01, DGX-01 or
  * dgx-01.cluster.example, and the fabric knows one of these. A name is looked for as it stands, in
  * small letters; then among the aliases; then its first part, if only one host has that.
  */
 
-static unsigned find_as_it_stands(const struct health *h, const char *name)
+unsigned health_find(const struct health *h, const char *name)
 {
+	const char *meant = aliases_find(&h->aliases, name);
 	char text[NAME_MAX_LEN + 1];
 	size_t len = name_fold(name, text);
 	uint32_t id = names_find(&h->names, text, len);
 
-	return id == NAMES_NONE ? UINT_MAX : id;
-}
-
-static unsigned find_by_first_part(const struct health *h, const char *name)
-{
-	char text[NAME_MAX_LEN + 1];
-	size_t len = name_fold(name, text);
-	uint32_t id = names_find(&h->firsts, text, name_first_part(text, len));
-	return id == NAMES_NONE ? UINT_MAX : h->first_host[id];
-}
-
-unsigned health_find(const struct health *h, const char *name)
-{
-	const char *meant = aliases_find(&h->aliases, name);
-	unsigned host = find_as_it_stands(h, name);
-
-	if (host == UINT_MAX && meant) {
-		name = meant;
-		host = find_as_it_stands(h, name);
+	if (id == NAMES_NONE && meant) {
+		len = name_fold(meant, text);
+		id = names_find(&h->names, text, len);
 	}
-	return host == UINT_MAX ? find_by_first_part(h, name) : host;
-}
-
-static void index_first(struct health *h, const char *text, size_t len, unsigned host)
-{
-	uint32_t before = h->firsts.count,
-		 id = names_id(&h->firsts, text, name_first_part(text, len));
-
-	h->first_host = mem_resize(h->first_host, h->firsts.count, sizeof(*h->first_host));
-	h->first_host[id] = h->firsts.count == before ? UINT_MAX : host;
+	if (id != NAMES_NONE)
+		return id;
+	id = names_find(&h->firsts, text, name_first_part(text, len));
+	return id == NAMES_NONE ? UINT_MAX : h->first_host[id];
 }
 
 unsigned health_add(struct health *h, const char *name)
 {
 	char text[NAME_MAX_LEN + 1];
 	size_t len = name_fold(name, text);
-	uint32_t id = names_find(&h->names, text, len);
+	uint32_t id = names_find(&h->names, text, len), before = h->firsts.count, first;
 	char *kept;
 
 	if (id != NAMES_NONE)
@@ -164,7 +141,9 @@ unsigned health_add(struct health *h, const char *name)
 	h->hosts[h->nhosts++] = (struct health_host){ .name = mem_strdup(name),
 						      .state = NVSWITCH_UNKNOWN,
 						      .override = NVSWITCH_UNKNOWN };
-	index_first(h, kept, len, id);
+	first = names_id(&h->firsts, kept, name_first_part(kept, len));
+	h->first_host = mem_resize(h->first_host, h->firsts.count, sizeof(*h->first_host));
+	h->first_host[first] = h->firsts.count == before ? UINT_MAX : id;
 	return id;
 }
 
@@ -242,26 +221,23 @@ void health_sources_begin(struct health *h)
 	}
 }
 
-/* Keeps the sources of health reports, which are in no configuration. */
-static void carry_reported(struct health_host *host)
-{
-	for (unsigned i = 0; i < host->nearlier; i++) {
-		if (!host->earlier[i].reported)
-			continue;
-		host->sources =
-			mem_resize(host->sources, host->nsources + 1, sizeof(*host->sources));
-		host->sources[host->nsources++] = host->earlier[i];
-		host->earlier[i].where = NULL;
-	}
-}
-
 void health_sources_end(struct health *h)
 {
 	for (unsigned i = 0; i < h->nhosts; i++) {
-		carry_reported(&h->hosts[i]);
-		free_sources(h->hosts[i].earlier, h->hosts[i].nearlier);
-		h->hosts[i].earlier = NULL;
-		h->hosts[i].nearlier = 0;
+		struct health_host *host = &h->hosts[i];
+
+		/* The sources of health reports are in no configuration, and kept. */
+		for (unsigned k = 0; k < host->nearlier; k++) {
+			if (!host->earlier[k].reported)
+				continue;
+			host->sources = mem_resize(host->sources, host->nsources + 1,
+						   sizeof(*host->sources));
+			host->sources[host->nsources++] = host->earlier[k];
+			host->earlier[k].where = NULL;
+		}
+		free_sources(host->earlier, host->nearlier);
+		host->earlier = NULL;
+		host->nearlier = 0;
 	}
 }
 
@@ -283,34 +259,11 @@ unsigned health_source_add(struct health *h, unsigned host, const char *where,
 
 /* ---- Reports --------------------------------------------------------------------------------- */
 
-static const struct nvswitch_finding *same_finding(const struct nvswitch_verdict *verdict,
-						   const char *text)
-{
-	for (unsigned i = 0; i < verdict->count; i++)
-		if (!strcmp(verdict->findings[i].text, text))
-			return &verdict->findings[i];
-	return NULL;
-}
-
-/* A finding that was there before keeps its time. */
-static void take_verdict(struct nvswitch_verdict *kept, const struct nvswitch_verdict *newer,
-			 uint64_t now_us)
-{
-	struct nvswitch_verdict verdict = *newer;
-
-	for (unsigned i = 0; i < verdict.count; i++) {
-		const struct nvswitch_finding *before =
-			same_finding(kept, verdict.findings[i].text);
-
-		verdict.findings[i].since_us = before ? before->since_us : now_us;
-	}
-	*kept = verdict;
-}
-
 void health_hear(struct health *h, unsigned host, unsigned source,
 		 const struct nvswitch_verdict *verdict, const char *error, uint64_t now_us)
 {
 	struct health_source *s = &h->hosts[host].sources[source];
+	struct nvswitch_verdict before = s->verdict;
 
 	s->up = verdict != NULL;
 	snprintf(s->error, sizeof(s->error), "%s", error ? error : "");
@@ -318,7 +271,15 @@ void health_hear(struct health *h, unsigned host, unsigned source,
 		return;
 	s->heard = true;
 	s->heard_us = now_us;
-	take_verdict(&s->verdict, verdict, now_us);
+	s->verdict = *verdict;
+	for (unsigned i = 0; i < verdict->count; i++) {
+		struct nvswitch_finding *finding = &s->verdict.findings[i];
+
+		finding->since_us = now_us;
+		for (unsigned k = before.count; k-- > 0;) /* one that was there keeps its time */
+			if (!strcmp(before.findings[k].text, finding->text))
+				finding->since_us = before.findings[k].since_us;
+	}
 }
 
 struct memory *health_memory(struct health *h, unsigned host)
@@ -332,42 +293,28 @@ struct memory *health_memory(struct health *h, unsigned host)
 	return it->memory;
 }
 
-/* Counts a non-fatal error; NONFATAL_MANY in a window are a degraded link. */
-static void count_nonfatal(struct health_log *log, uint64_t now_us,
-			   struct nvswitch_finding *finding)
-{
-	if (now_us - log->window_us >= NONFATAL_WINDOW_US) {
-		log->window_us = now_us;
-		log->nonfatal = 0;
-	}
-	if (++log->nonfatal >= NONFATAL_MANY)
-		finding->state = NVSWITCH_DEGRADED_LINK;
-}
-
-/* Finds the GPU of a finding by the PCI address in its line, or in the line before. */
-static void place_finding(const struct memory *m, struct health_log *log,
-			  struct nvswitch_finding *finding)
-{
-	if (!*finding->pci && finding->sw < 0)
-		memcpy(finding->pci, log->pci, sizeof(finding->pci));
-	*log->pci = '\0';
-	if (finding->gpu < 0)
-		finding->gpu = (int8_t)memory_gpu_by_pci(m, finding->pci);
-}
-
 static void note_line(struct memory *m, struct health_log *log, const struct sxid_event *event,
 		      uint64_t now_us)
 {
 	struct nvswitch_finding finding = event->finding;
 
 	finding.trust = (uint8_t)event->trust;
-	place_finding(m, log, &finding);
+	/* The GPU is found by the PCI address in the line, or in the line before. */
+	if (!*finding.pci && finding.sw < 0)
+		memcpy(finding.pci, log->pci, sizeof(finding.pci));
+	*log->pci = '\0';
+	if (finding.gpu < 0)
+		finding.gpu = (int8_t)memory_gpu_by_pci(m, finding.pci);
 	if (event->recovered) {
 		memory_reset(m, finding.gpu, finding.pci, event->trust);
 		return;
 	}
-	if (event->nonfatal)
-		count_nonfatal(log, now_us, &finding);
+	if (event->nonfatal && now_us - log->window_us >= NONFATAL_WINDOW_US) {
+		log->window_us = now_us;
+		log->nonfatal = 0;
+	}
+	if (event->nonfatal && ++log->nonfatal >= NONFATAL_MANY)
+		finding.state = NVSWITCH_DEGRADED_LINK;
 	if (finding.state != NVSWITCH_HEALTHY)
 		memory_note(m, &finding, MEMORY_FROM_LOG, now_us);
 }
@@ -392,50 +339,33 @@ void health_hear_log(struct health *h, unsigned host, const struct sxid_event *e
 		note_line(m, it->log, event, now_us);
 }
 
-static void drop_silent_reports(struct health_host *host)
-{
-	for (unsigned i = host->nsources; i-- > 0;) {
-		struct health_source *s = &host->sources[i];
-
-		if (!s->reported || s->up)
-			continue;
-		if (host->memory)
-			memory_forget_report(host->memory, s->where + strlen(HEALTH_REPORT_PREFIX));
-		free(s->where);
-		memmove(s, s + 1, (--host->nsources - i) * sizeof(*s));
-	}
-}
-
-/*
- * An operator who clears a manual override has checked the host: logged events are dropped, and a
- * host without sources is healthy.
- */
-static void forget(struct health_host *host)
-{
-	if (host->memory)
-		memory_clear(host->memory);
-	drop_silent_reports(host);
-	host->vouched |= host->log != NULL;
-	if (!host->nsources)
-		host->sources_state = host->observed = host->believed = NVSWITCH_HEALTHY;
-}
-
 void health_override(struct health *h, unsigned host, enum nvswitch_state state)
 {
 	struct health_host *it = &h->hosts[host];
 
 	it->override = state;
-	if (state == NVSWITCH_UNKNOWN)
-		forget(it);
 	h->urgent = true;
-}
+	if (state != NVSWITCH_UNKNOWN)
+		return;
+	/*
+	 * An operator who clears a manual override has checked the host: logged events and reports
+	 * of silent sources are dropped, and a host without sources is healthy.
+	 */
+	if (it->memory)
+		memory_clear(it->memory);
+	for (unsigned i = it->nsources; i-- > 0;) {
+		struct health_source *s = &it->sources[i];
 
-static const struct nvswitch_finding *worst_of(const struct nvswitch_verdict *verdict,
-					       const struct nvswitch_finding *than)
-{
-	bool worse = verdict->count && (!than || verdict->findings[0].state > than->state);
-
-	return worse ? &verdict->findings[0] : than;
+		if (!s->reported || s->up)
+			continue;
+		if (it->memory)
+			memory_forget_report(it->memory, s->where + strlen(HEALTH_REPORT_PREFIX));
+		free(s->where);
+		memmove(s, s + 1, (--it->nsources - i) * sizeof(*s));
+	}
+	it->vouched |= it->log != NULL;
+	if (!it->nsources)
+		it->sources_state = it->observed = it->believed = NVSWITCH_HEALTHY;
 }
 
 const struct nvswitch_finding *health_worst(const struct health_host *host)
@@ -444,8 +374,12 @@ const struct nvswitch_finding *health_worst(const struct health_host *host)
 
 	if (host->override != NVSWITCH_UNKNOWN)
 		return NULL;
-	for (unsigned i = 0; i < host->nsources; i++)
-		worst = worst_of(&host->sources[i].verdict, worst);
+	for (unsigned i = 0; i < host->nsources; i++) {
+		const struct nvswitch_verdict *verdict = &host->sources[i].verdict;
+
+		if (verdict->count && (!worst || verdict->findings[0].state > worst->state))
+			worst = &verdict->findings[0];
+	}
 	if (host->memory && host->memory->nevents &&
 	    (!worst || host->memory->events[0].finding.state > worst->state))
 		worst = &host->memory->events[0].finding;
@@ -475,23 +409,12 @@ static void note_due(uint64_t *next_us, uint64_t due_us, uint64_t now_us)
 	*next_us = wait < *next_us ? wait : *next_us;
 }
 
-static uint64_t stale_after(const struct health *h, const struct health_source *s)
+/* For how long its last report counts still; 0 = not any more, or it never reported. */
+static uint64_t fresh_us(const struct health *h, const struct health_source *s, uint64_t now_us)
 {
-	return s->reported ? s->ttl_us : h->conf.stale_us;
-}
+	uint64_t counts_us = s->reported ? s->ttl_us : h->conf.stale_us;
 
-static bool is_fresh(const struct health *h, const struct health_source *s, uint64_t now_us)
-{
-	return s->heard && now_us - s->heard_us < stale_after(h, s);
-}
-
-static void note_silence(struct health_source *s)
-{
-	if (!s->reported || !s->up)
-		return;
-	s->up = false;
-	snprintf(s->error, sizeof(s->error), "no report within its TTL of %llu s",
-		 (unsigned long long)(s->ttl_us / 1000000));
+	return s->heard && now_us - s->heard_us < counts_us ? s->heard_us + counts_us - now_us : 0;
 }
 
 /* The sources that report worse than DEGRADED_LINK, as bits of memory_event.from. */
@@ -501,7 +424,7 @@ static uint8_t grave_sources(const struct health *h, const struct health_host *h
 	uint8_t from = 0;
 
 	for (unsigned i = 0; i < host->nsources; i++)
-		if (is_fresh(h, &host->sources[i], now_us) &&
+		if (fresh_us(h, &host->sources[i], now_us) &&
 		    host->sources[i].verdict.state > NVSWITCH_DEGRADED_LINK)
 			from |= (uint8_t)(1u << (i < 7 ? i : 6));
 	for (unsigned i = 0; host->memory && i < host->memory->nevents; i++)
@@ -527,19 +450,6 @@ static enum nvswitch_state worse(enum nvswitch_state a, enum nvswitch_state b)
 	return a > b ? a : b;
 }
 
-static enum nvswitch_state events_state(const struct health *h, struct health_host *host,
-					uint8_t grave)
-{
-	enum nvswitch_state worst = NVSWITCH_HEALTHY;
-
-	for (unsigned i = 0; host->memory && i < host->memory->nevents; i++) {
-		const struct nvswitch_finding *f = &host->memory->events[i].finding;
-
-		worst = worse(worst, confirmed(h, host, f->state, f->trust, grave));
-	}
-	return worst;
-}
-
 /* Sets *worst to the worst recent report of the sources; false = there is no recent report. */
 static bool sources_state(const struct health *h, struct health_host *host, uint64_t now_us,
 			  uint8_t grave, uint64_t *next_us, enum nvswitch_state *worst)
@@ -549,24 +459,20 @@ static bool sources_state(const struct health *h, struct health_host *host, uint
 	*worst = NVSWITCH_HEALTHY;
 	for (unsigned i = 0; i < host->nsources; i++) {
 		struct health_source *s = &host->sources[i];
+		uint64_t left_us = fresh_us(h, s, now_us);
 
-		if (!is_fresh(h, s, now_us)) {
-			note_silence(s);
-			continue;
+		if (left_us) {
+			fresh = true;
+			note_due(next_us, now_us + left_us, now_us);
+			*worst = worse(*worst,
+				       confirmed(h, host, s->verdict.state, s->trust, grave));
+		} else if (s->reported && s->up) {
+			s->up = false;
+			snprintf(s->error, sizeof(s->error), "no report within its TTL of %llu s",
+				 (unsigned long long)(s->ttl_us / 1000000));
 		}
-		fresh = true;
-		note_due(next_us, s->heard_us + stale_after(h, s), now_us);
-		*worst = worse(*worst, confirmed(h, host, s->verdict.state, s->trust, grave));
 	}
 	return fresh;
-}
-
-static bool any_heard(const struct health_host *host)
-{
-	for (unsigned i = 0; i < host->nsources; i++)
-		if (host->sources[i].heard)
-			return true;
-	return false;
 }
 
 /*
@@ -577,11 +483,15 @@ static bool any_heard(const struct health_host *host)
 static bool observe(struct health *h, struct health_host *host, uint64_t now_us, uint64_t *next_us)
 {
 	uint8_t grave = grave_sources(h, host, now_us);
-	enum nvswitch_state events, worst;
-	bool fresh;
+	enum nvswitch_state events = NVSWITCH_HEALTHY, worst;
+	bool fresh, heard = false;
 
 	host->unconfirmed = false;
-	events = events_state(h, host, grave);
+	for (unsigned i = 0; host->memory && i < host->memory->nevents; i++) {
+		const struct nvswitch_finding *f = &host->memory->events[i].finding;
+
+		events = worse(events, confirmed(h, host, f->state, f->trust, grave));
+	}
 	fresh = sources_state(h, host, now_us, grave, next_us, &worst);
 	if (fresh || !host->nsources)
 		host->sources_state = worst;
@@ -590,68 +500,44 @@ static bool observe(struct health *h, struct health_host *host, uint64_t now_us,
 		host->memory->changed = true;
 	}
 	host->observed = worse(events, host->sources_state);
-	return fresh || events != NVSWITCH_HEALTHY || (host->vouched && !any_heard(host));
+	for (unsigned i = 0; i < host->nsources; i++)
+		heard |= host->sources[i].heard;
+	return fresh || events != NVSWITCH_HEALTHY || (host->vouched && !heard);
 }
 
 /* ---- What is believed ------------------------------------------------------------------------ */
 
-/* Notes on which side of believed observed is; true = it has been there for the hold-down. */
-static bool note_side(const struct health *h, struct health_host *host, uint64_t now_us,
-		      uint64_t *next_us)
+/* A host whose first report is bad stays UNKNOWN until the hold-down is over. */
+static void believe(struct health *h, struct health_host *host, uint64_t now_us, uint64_t *next_us)
 {
+	enum nvswitch_state before = host->state;
 	int8_t side =
 		(int8_t)((host->observed > host->believed) - (host->observed < host->believed));
 	uint64_t due;
 
+	if (!host->reported)
+		side = 0;
 	if (side != host->side) {
 		host->side = side;
 		host->differs_us = now_us;
 	}
-	if (!side)
-		return false;
 	due = host->differs_us + (side > 0 ? h->conf.worsen_us : h->conf.recover_us);
-	if (due <= now_us)
-		return true;
-	note_due(next_us, due, now_us);
-	return false;
-}
-
-static void show(struct health *h, struct health_host *host, enum nvswitch_state state,
-		 uint64_t now_us)
-{
-	enum nvswitch_state before = host->state;
-
-	if (before == state)
+	if (side && due > now_us) {
+		note_due(next_us, due, now_us);
+	} else if (side && !h->guarded) {
+		host->believed = host->observed;
+		host->side = 0;
+	}
+	if (host->override != NVSWITCH_UNKNOWN)
+		host->state = host->override;
+	else if (!host->reported || (host->side > 0 && before == NVSWITCH_UNKNOWN))
+		host->state = NVSWITCH_UNKNOWN;
+	else
+		host->state = host->believed;
+	if (host->state == before)
 		return;
-	host->state = state;
 	host->since_us = now_us;
 	h->ops->changed(h->arg, host, before);
-}
-
-static enum nvswitch_state shown(const struct health_host *host, bool reported)
-{
-	if (host->override != NVSWITCH_UNKNOWN)
-		return host->override;
-	return reported ? host->believed : NVSWITCH_UNKNOWN;
-}
-
-/* A host whose first report is bad stays UNKNOWN until the hold-down is over. */
-static void believe(struct health *h, struct health_host *host, uint64_t now_us, uint64_t *next_us)
-{
-	bool reported = host->reported, lasted;
-
-	if (!reported) {
-		host->side = 0;
-	} else {
-		lasted = note_side(h, host, now_us, next_us);
-		if (lasted && !h->guarded) {
-			host->believed = host->observed;
-			host->side = 0;
-		}
-		if (host->side > 0 && host->state == NVSWITCH_UNKNOWN)
-			reported = false;
-	}
-	show(h, host, shown(host, reported), now_us);
 }
 
 static void guard(struct health *h)
@@ -677,11 +563,6 @@ static void guard(struct health *h)
 
 /* ---- What routing takes into account --------------------------------------------------------- */
 
-static bool differ(const struct health *h, const struct health_host *host)
-{
-	return h->conf.treatment[host->routed] != h->conf.treatment[wanted(host)];
-}
-
 /*
  * All that differs at once, and not again before the interval is over; an operator is not kept
  * waiting.
@@ -693,7 +574,8 @@ static bool take_batch(struct health *h, uint64_t now_us, uint64_t *next_us)
 
 	h->urgent = false;
 	for (unsigned i = 0; i < h->nhosts && !any; i++)
-		any = differ(h, &h->hosts[i]);
+		any = h->conf.treatment[h->hosts[i].routed] !=
+		      h->conf.treatment[wanted(&h->hosts[i])];
 	if (!any)
 		return false;
 	if (!urgent && due > now_us) {

@@ -49,30 +49,17 @@ static json_t *number_or_null(int number)
 	return number < 0 ? json_null() : json_integer(number);
 }
 
-static json_t *text_or_null(const char *text)
-{
-	return *text ? json_string(text) : json_null();
-}
-
 static json_t *finding_json(const struct nvswitch *nv, const struct nvswitch_finding *f,
 			    const char *source)
 {
-	return json_pack(
-		"{ss ss* so so so sI ss sf ss ss ss so ss}", "state", nvswitch_state_name(f->state),
-		"text", f->text, "gpu", number_or_null(f->gpu), "switch", number_or_null(f->sw),
-		"link", number_or_null(f->link), "code", (json_int_t)f->code, "source", source,
-		"since_s", age_s(nv, f->since_us), "kind", nvswitch_kind_name(f->kind), "trust",
-		nvswitch_trust_name(f->trust), "remedy", nvswitch_remedy_name(f->remedy), "pci",
-		text_or_null(f->pci), "ends_when", memory_end_of(f));
-}
-
-static const char *source_of(const struct health_host *host, const struct memory_event *event)
-{
-	unsigned first = event->from ? (unsigned)__builtin_ctz(event->from) : 0;
-
-	return event->from & MEMORY_FROM_LOG || first >= host->nsources
-		       ? "kernel log"
-		       : host->sources[first].where;
+	return json_pack("{ss ss* so so so sI ss sf ss ss ss ss? ss}", "state",
+			 nvswitch_state_name(f->state), "text", f->text, "gpu",
+			 number_or_null(f->gpu), "switch", number_or_null(f->sw), "link",
+			 number_or_null(f->link), "code", (json_int_t)f->code, "source", source,
+			 "since_s", age_s(nv, f->since_us), "kind", nvswitch_kind_name(f->kind),
+			 "trust", nvswitch_trust_name(f->trust), "remedy",
+			 nvswitch_remedy_name(f->remedy), "pci", *f->pci ? f->pci : NULL,
+			 "ends_when", memory_end_of(f));
 }
 
 /* Events first where they are as bad as what is reported now. */
@@ -80,36 +67,21 @@ static json_t *evidence_json(const struct nvswitch *nv, const struct health_host
 {
 	json_t *list = json_array();
 
-	for (unsigned i = 0; host->memory && i < host->memory->nevents; i++)
-		json_array_append_new(list,
-				      finding_json(nv, &host->memory->events[i].finding,
-						   source_of(host, &host->memory->events[i])));
+	for (unsigned i = 0; host->memory && i < host->memory->nevents; i++) {
+		const struct memory_event *event = &host->memory->events[i];
+		unsigned first = event->from ? (unsigned)__builtin_ctz(event->from) : 0;
+		bool of_log = event->from & MEMORY_FROM_LOG || first >= host->nsources;
+
+		json_array_append_new(
+			list, finding_json(nv, &event->finding,
+					   of_log ? "kernel log" : host->sources[first].where));
+	}
 	for (unsigned i = 0; i < host->nsources; i++)
 		for (unsigned k = 0; k < host->sources[i].verdict.count; k++)
 			json_array_append_new(
 				list, finding_json(nv, &host->sources[i].verdict.findings[k],
 						   host->sources[i].where));
 	return list;
-}
-
-/* A text with a line for each finding about a host, cut to some KB; the caller frees it. */
-static char *nvswitch_evidence_text(const struct nvswitch *nv, const struct health_host *host)
-{
-	json_t *list = evidence_json(nv, host), *finding;
-	size_t index, used = 0;
-	char *text = mem_alloc(EVIDENCE_TEXT, 1);
-
-	json_array_foreach (list, index, finding) {
-		const char *state, *words, *source;
-
-		if (used >= EVIDENCE_TEXT - 1 || json_unpack(finding, "{ss ss ss}", "state", &state,
-							     "text", &words, "source", &source))
-			continue;
-		used += (size_t)snprintf(text + used, EVIDENCE_TEXT - used, "%s%s: %s (%s)",
-					 used ? "\n" : "", state, words, source);
-	}
-	json_decref(list);
-	return text;
 }
 
 /* The NVLink domain it is in; null = none was reported. */
@@ -121,15 +93,6 @@ static json_t *domain_json(const struct health_host *host)
 		return json_null();
 	return json_pack("{ss so}", "cluster_uuid", m->cluster, "clique",
 			 m->has_clique ? json_integer(m->clique) : json_null());
-}
-
-static const char *ends_when(const struct health_host *host)
-{
-	const struct nvswitch_finding *worst = health_worst(host);
-
-	if (host->override != NVSWITCH_UNKNOWN)
-		return "an operator clears it";
-	return worst && worst->state > NVSWITCH_HEALTHY ? memory_end_of(worst) : "";
 }
 
 static json_t *sources_json(const struct nvswitch *nv, const struct health_host *host)
@@ -151,15 +114,6 @@ static json_t *sources_json(const struct nvswitch *nv, const struct health_host 
 	return list;
 }
 
-/* The system that the sources report: the first that is known. */
-static const char *nvswitch_host_system(const struct health_host *host)
-{
-	for (unsigned i = 0; i < host->nsources; i++)
-		if (host->sources[i].verdict.system != NVSWITCH_SYSTEM_AUTO)
-			return nvswitch_expect(host->sources[i].verdict.system)->name;
-	return "unknown";
-}
-
 static unsigned sources_up(const struct health_host *host)
 {
 	unsigned up = 0;
@@ -169,30 +123,38 @@ static unsigned sources_up(const struct health_host *host)
 	return up;
 }
 
-/* HEALTHY only where something has reported lately that it is. */
-static enum nvswitch_state observed_of(const struct health_host *host)
+/* The system that the sources report: the first that is known. */
+static const char *system_of(const struct health_host *host)
 {
-	bool proven = host->reported || host->observed > NVSWITCH_HEALTHY;
-
-	return proven ? host->observed : NVSWITCH_UNKNOWN;
+	for (unsigned i = 0; i < host->nsources; i++)
+		if (host->sources[i].verdict.system != NVSWITCH_SYSTEM_AUTO)
+			return nvswitch_expect(host->sources[i].verdict.system)->name;
+	return "unknown";
 }
 
 static json_t *host_json(const struct nvswitch *nv, const struct health_host *host)
 {
-	bool overridden = host->override != NVSWITCH_UNKNOWN;
+	const struct nvswitch_finding *worst = health_worst(host);
+	/* HEALTHY only where something has reported lately that it is. */
+	bool proven = host->reported || host->observed > NVSWITCH_HEALTHY;
+	const char *override = NULL, *ends = NULL;
 
-	return json_pack(
-		"{ss ss ss ss ss so sf ss sb si si so so so so sb}", "host", host->name, "system",
-		nvswitch_host_system(host), "state", nvswitch_state_name(host->state), "observed",
-		nvswitch_state_name(observed_of(host)), "routed", nvswitch_state_name(host->routed),
-		"override",
-		overridden ? json_string(nvswitch_state_name(host->override)) : json_null(),
-		"since_s", host->since_us ? age_s(nv, host->since_us) : 0.0, "reason",
-		health_reason(host), "in_fabric", host->present, "sources_up",
-		(int)sources_up(host), "sources_count", (int)host->nsources, "sources",
-		sources_json(nv, host), "evidence", evidence_json(nv, host), "ends_when",
-		text_or_null(ends_when(host)), "domain", domain_json(host), "unconfirmed",
-		host->unconfirmed);
+	if (host->override != NVSWITCH_UNKNOWN) {
+		override = nvswitch_state_name(host->override);
+		ends = "an operator clears it";
+	} else if (worst && worst->state > NVSWITCH_HEALTHY) {
+		ends = memory_end_of(worst);
+	}
+	return json_pack("{ss ss ss ss ss ss? sf ss sb si si so so ss? so sb}", "host", host->name,
+			 "system", system_of(host), "state", nvswitch_state_name(host->state),
+			 "observed",
+			 nvswitch_state_name(proven ? host->observed : NVSWITCH_UNKNOWN), "routed",
+			 nvswitch_state_name(host->routed), "override", override, "since_s",
+			 host->since_us ? age_s(nv, host->since_us) : 0.0, "reason",
+			 health_reason(host), "in_fabric", host->present, "sources_up",
+			 (int)sources_up(host), "sources_count", (int)host->nsources, "sources",
+			 sources_json(nv, host), "evidence", evidence_json(nv, host), "ends_when",
+			 ends, "domain", domain_json(host), "unconfirmed", host->unconfirmed);
 }
 
 /* Of all kernel logs; null = none is read. */
@@ -231,42 +193,31 @@ json_t *nvswitch_summary(const struct nvswitch *nv)
 	return doc;
 }
 
-static bool same_domain(const struct memory *a, const struct memory *b)
-{
-	return !strcmp(a->cluster, b->cluster) && a->clique == b->clique;
-}
-
-/* The domain's row: that of the first host in it. */
-static unsigned first_of_domain(const struct nvswitch *nv, unsigned host)
-{
-	const struct health_host *hosts = nv->health.hosts;
-	unsigned first = 0;
-
-	while (!hosts[first].memory || !same_domain(hosts[first].memory, hosts[host].memory))
-		first++;
-	return first;
-}
-
 /*
  * Hosts whose GPUs reach each other by NVLink: equal cluster UUID and clique (NVML's fabric info).
+ * A domain's row is that of the first host in it.
  */
 static json_t *domains_json(const struct nvswitch *nv)
 {
+	const struct health_host *hosts = nv->health.hosts;
 	json_t *domains = json_array(), **of = mem_alloc(nv->health.nhosts + 1, sizeof(json_t *));
 
 	for (unsigned i = 0; i < nv->health.nhosts; i++) {
-		const struct health_host *host = &nv->health.hosts[i];
-		unsigned first;
+		const struct memory *m = hosts[i].memory, *other;
+		unsigned first = 0;
 
-		if (!host->memory || !*host->memory->cluster)
+		if (!m || !*m->cluster)
 			continue;
-		first = first_of_domain(nv, i);
+		while (!(other = hosts[first].memory) || strcmp(other->cluster, m->cluster) ||
+		       other->clique != m->clique)
+			first++;
 		if (!of[first]) {
-			of[first] = domain_json(host);
+			of[first] = domain_json(&hosts[i]);
 			json_object_set_new(of[first], "hosts", json_array());
 			json_array_append_new(domains, of[first]);
 		}
-		json_array_append_new(json_object_get(of[first], "hosts"), json_string(host->name));
+		json_array_append_new(json_object_get(of[first], "hosts"),
+				      json_string(hosts[i].name));
 	}
 	free(of);
 	return domains;
@@ -305,24 +256,18 @@ json_t *nvswitch_json(const struct nvswitch *nv)
 
 /* ---- Events and the hook --------------------------------------------------------------------- */
 
-/* The first that is heard of a host, and it is well: that is no news. */
-static bool is_news(const struct health_host *host, enum nvswitch_state before)
-{
-	return before != NVSWITCH_UNKNOWN || host->state != NVSWITCH_HEALTHY || host->announced;
-}
-
 static void changed_cb(void *arg, const struct health_host *host, enum nvswitch_state before)
 {
 	struct nvswitch *nv = arg;
-	struct health_host *mine = &nv->health.hosts[host - nv->health.hosts];
+	unsigned index = (unsigned)(host - nv->health.hosts);
 
 	nv->states_changed = true;
-	if (!is_news(host, before))
+	/* The first that is heard of a host, and it is well: that is no news. */
+	if (before == NVSWITCH_UNKNOWN && host->state == NVSWITCH_HEALTHY && !host->announced)
 		return;
-	mine->announced = true;
+	nv->health.hosts[index].announced = true;
 	nv->changes = mem_resize(nv->changes, nv->nchanges + 1, sizeof(*nv->changes));
-	nv->changes[nv->nchanges++] =
-		(struct change){ (unsigned)(host - nv->health.hosts), before };
+	nv->changes[nv->nchanges++] = (struct change){ index, before };
 }
 
 static void guard_cb(void *arg, bool on, unsigned bad)
@@ -345,22 +290,6 @@ static void guard_cb(void *arg, bool on, unsigned bad)
 static enum log_level level_of(enum nvswitch_state state)
 {
 	return state == NVSWITCH_HEALTHY ? LOG_NOTICE : LOG_WARNING;
-}
-
-static void report_one(struct nvswitch *nv, const struct change *change)
-{
-	const struct health_host *host = &nv->health.hosts[change->host];
-	const char *reason = health_reason(host);
-	char text[400];
-
-	snprintf(text, sizeof(text), "nvswitch: %s: %s, was %s%s%s", host->name,
-		 nvswitch_state_name(host->state), nvswitch_state_name(change->before),
-		 *reason ? ": " : "", reason);
-	nv->home.ops->event(nv->home.arg, level_of(host->state), "nvswitch",
-			    json_pack("{ss ss ss ss}", "host", host->name, "state",
-				      nvswitch_state_name(host->state), "before",
-				      nvswitch_state_name(change->before), "reason", reason),
-			    text);
 }
 
 static void report_many(struct nvswitch *nv, enum nvswitch_state state, unsigned count)
@@ -390,6 +319,7 @@ static void report_many(struct nvswitch *nv, enum nvswitch_state state, unsigned
 static void report_changes_to(struct nvswitch *nv, enum nvswitch_state state)
 {
 	unsigned count = 0;
+	char text[400];
 
 	for (unsigned i = 0; i < nv->nchanges; i++)
 		count += nv->health.hosts[nv->changes[i].host].state == state;
@@ -397,20 +327,20 @@ static void report_changes_to(struct nvswitch *nv, enum nvswitch_state state)
 		report_many(nv, state, count);
 		return;
 	}
-	for (unsigned i = 0; i < nv->nchanges && count; i++)
-		if (nv->health.hosts[nv->changes[i].host].state == state)
-			report_one(nv, &nv->changes[i]);
-}
+	for (unsigned i = 0; i < nv->nchanges && count; i++) {
+		const struct health_host *host = &nv->health.hosts[nv->changes[i].host];
+		const char *reason = health_reason(host), *name = nvswitch_state_name(state);
+		const char *before = nvswitch_state_name(nv->changes[i].before);
 
-/*
- * NCCL does not start where two GPUs with an NVLink between them have no P2P; with links down it is
- * slow.
- */
-static const char *jobs_run(enum nvswitch_state state)
-{
-	if (state == NVSWITCH_UNKNOWN)
-		return "unknown";
-	return state <= NVSWITCH_DEGRADED_LINK ? "yes" : "no";
+		if (host->state != state)
+			continue;
+		snprintf(text, sizeof(text), "nvswitch: %s: %s, was %s%s%s", host->name, name,
+			 before, *reason ? ": " : "", reason);
+		nv->home.ops->event(nv->home.arg, level_of(state), "nvswitch",
+				    json_pack("{ss ss ss ss}", "host", host->name, "state", name,
+					      "before", before, "reason", reason),
+				    text);
+	}
 }
 
 /*
@@ -427,28 +357,42 @@ static void run_hook(struct nvswitch *nv, const struct change *change)
 {
 	const struct health_host *host = &nv->health.hosts[change->host];
 	const struct nvswitch_finding *worst = health_worst(host);
-	char gpu[16] = "", *evidence = nvswitch_evidence_text(nv, host);
 	enum nvswitch_remedy remedy =
 		worst ? (enum nvswitch_remedy)worst->remedy : NVSWITCH_REMEDY_NONE;
+	/* NCCL does not start where two GPUs with an NVLink between them have no P2P. */
+	const char *jobs = host->state <= NVSWITCH_DEGRADED_LINK ? "yes" : "no";
+	char gpu[16] = "", *text = mem_alloc(EVIDENCE_TEXT, 1);
 	const struct hook_variable more[] = {
 		{ "FMD_REASON", health_reason(host) },
-		{ "FMD_SYSTEM", nvswitch_host_system(host) },
+		{ "FMD_SYSTEM", system_of(host) },
 		{ "FMD_GPU", gpu },
 		{ "FMD_PCI", worst ? worst->pci : "" },
 		{ "FMD_ACTION", nvswitch_remedy_name(remedy) },
-		{ "FMD_JOBS", jobs_run(host->state) },
-		{ "FMD_EVIDENCE", evidence },
+		{ "FMD_JOBS", host->state == NVSWITCH_UNKNOWN ? "unknown" : jobs },
+		{ "FMD_EVIDENCE", text },
 	};
 	const struct hook_call call = { .host = host->name,
 					.state = nvswitch_state_name(host->state),
 					.old_state = nvswitch_state_name(change->before),
 					.more = more,
 					.count = sizeof(more) / sizeof(more[0]) };
+	json_t *list = evidence_json(nv, host), *finding;
+	size_t index, used = 0;
 
 	if (worst && worst->gpu >= 0)
 		snprintf(gpu, sizeof(gpu), "%d", worst->gpu);
+	json_array_foreach (list, index, finding) {
+		const char *state, *words, *source;
+
+		if (used >= EVIDENCE_TEXT - 1 || json_unpack(finding, "{ss ss ss}", "state", &state,
+							     "text", &words, "source", &source))
+			continue;
+		used += (size_t)snprintf(text + used, EVIDENCE_TEXT - used, "%s%s: %s (%s)",
+					 used ? "\n" : "", state, words, source);
+	}
 	hook_run(nv->hook, &call);
-	free(evidence);
+	json_decref(list);
+	free(text);
 }
 
 static void hook_done_cb(void *arg, const char *host, const char *error)
@@ -466,24 +410,10 @@ static void hook_done_cb(void *arg, const char *host, const char *error)
 
 /* ---- Steps ----------------------------------------------------------------------------------- */
 
-static bool take_memory_changes(struct nvswitch *nv)
+static void step(void *arg)
 {
-	bool any = false;
-
-	for (unsigned i = 0; i < nv->health.nhosts; i++) {
-		struct memory *memory = nv->health.hosts[i].memory;
-
-		if (memory && memory->changed) {
-			any = true;
-			memory->changed = false;
-		}
-	}
-	return any;
-}
-
-static void step(struct nvswitch *nv)
-{
-	bool reroute, changed;
+	struct nvswitch *nv = arg;
+	bool reroute, changed, remember = false;
 	uint64_t next_us;
 
 	nv->soon = false;
@@ -496,7 +426,15 @@ static void step(struct nvswitch *nv)
 	for (unsigned i = 0; i < nv->nchanges; i++)
 		run_hook(nv, &nv->changes[i]);
 	nv->nchanges = 0;
-	if (take_memory_changes(nv))
+	for (unsigned i = 0; i < nv->health.nhosts; i++) {
+		struct memory *memory = nv->health.hosts[i].memory;
+
+		if (memory && memory->changed) {
+			remember = true;
+			memory->changed = false;
+		}
+	}
+	if (remember)
 		nv->home.ops->remember(nv->home.arg);
 	if (nv->states_changed && nv->home.ops->states_changed)
 		nv->home.ops->states_changed(nv->home.arg);
@@ -507,35 +445,18 @@ static void step(struct nvswitch *nv)
 	nv->home.ops->reroute(nv->home.arg);
 }
 
-static void step_cb(void *arg)
+/* As source_home.heard: the home is the first member. */
+static void step_soon(struct source_home *home)
 {
-	step(arg);
-}
+	struct nvswitch *nv = (struct nvswitch *)home;
 
-static void step_soon(struct nvswitch *nv)
-{
 	if (nv->soon)
 		return;
 	nv->soon = true;
 	loop_timer_set(nv->step_timer, STEP_US);
 }
 
-static void heard_cb(struct source_home *home)
-{
-	step_soon((struct nvswitch *)home);
-}
-
 /* ---- Hosts ----------------------------------------------------------------------------------- */
-
-static bool same_names(const struct nvswitch *nv, const char *const *names, unsigned count)
-{
-	if (count != nv->home.npresent)
-		return false;
-	for (unsigned i = 0; i < count; i++)
-		if (strcmp(names[i], nv->home.present[i]))
-			return false;
-	return true;
-}
 
 static void free_present(struct nvswitch *nv)
 {
@@ -544,8 +465,15 @@ static void free_present(struct nvswitch *nv)
 	free(nv->home.present);
 }
 
-static void take_names(struct nvswitch *nv, const char *const *names, unsigned count)
+void nvswitch_present(struct nvswitch *nv, const char *const *names, unsigned count)
 {
+	unsigned same = 0;
+
+	while (same < count && same < nv->home.npresent &&
+	       !strcmp(names[same], nv->home.present[same]))
+		same++;
+	if (same == count && count == nv->home.npresent)
+		return;
 	free_present(nv);
 	nv->home.present = mem_alloc(count + 1, sizeof(*nv->home.present));
 	nv->home.npresent = count;
@@ -560,17 +488,10 @@ static void take_names(struct nvswitch *nv, const char *const *names, unsigned c
 		host = health_add(&nv->health, names[i]);
 		nv->health.hosts[host].present = true;
 	}
-}
-
-void nvswitch_present(struct nvswitch *nv, const char *const *names, unsigned count)
-{
-	if (same_names(nv, names, count))
-		return;
-	take_names(nv, names, count);
 	if (nv->home.conf)
 		sources_hosts_changed(nv->sources);
 	nv->states_changed = true;
-	step_soon(nv);
+	step_soon(&nv->home);
 }
 
 enum nvswitch_state nvswitch_routed(const struct nvswitch *nv, const char *name)
@@ -622,14 +543,16 @@ int nvswitch_hear_report(struct nvswitch *nv, const struct nvswitch_said *report
 	return source_report_hear(&nv->home, report, err, err_size);
 }
 
-void nvswitch_each(const struct nvswitch *nv, nvswitch_each_fn *fn, void *arg)
+bool nvswitch_next(const struct nvswitch *nv, unsigned *at, struct nvswitch_kept *kept)
 {
-	for (unsigned i = 0; i < nv->health.nhosts; i++) {
-		const struct health_host *host = &nv->health.hosts[i];
+	while (*at < nv->health.nhosts) {
+		const struct health_host *host = &nv->health.hosts[(*at)++];
 
+		*kept = (struct nvswitch_kept){ host->name, host->believed, host->override };
 		if (host->believed != NVSWITCH_HEALTHY || host->override != NVSWITCH_UNKNOWN)
-			fn(arg, host->name, host->believed, host->override);
+			return true;
 	}
+	return false;
 }
 
 void nvswitch_remember(struct nvswitch *nv, const char *name, enum nvswitch_state believed,
@@ -681,17 +604,6 @@ void nvswitch_memory_forget(struct nvswitch *nv)
 
 /* ---- Configuration --------------------------------------------------------------------------- */
 
-static void take_conf(struct nvswitch *nv, const struct nvswitch_conf *conf)
-{
-	char err[256];
-
-	nv->conf = *conf;
-	nv->home.conf = &nv->conf;
-	nv->health.conf = conf->health;
-	senders_allow(log_intake_senders(nv->intake), conf->keys.syslog_allow, err, sizeof(err));
-	hook_configure(nv->hook, conf->keys.hook, conf->hook_timeout_ms);
-}
-
 /* senders_allow() without what follows from it. */
 static bool allow_is_good(const char *list, char *err, size_t err_size)
 {
@@ -712,10 +624,14 @@ int nvswitch_configure(struct nvswitch *nv, const struct nvswitch_conf *conf, ch
 	opened = sources_open(nv->sources, conf, err, err_size);
 	if (!opened)
 		return -1;
-	take_conf(nv, conf);
+	nv->conf = *conf;
+	nv->home.conf = &nv->conf;
+	nv->health.conf = conf->health;
+	senders_allow(log_intake_senders(nv->intake), conf->keys.syslog_allow, err, err_size);
+	hook_configure(nv->hook, conf->keys.hook, conf->hook_timeout_ms);
 	sources_take(nv->sources, opened);
 	nv->states_changed = true;
-	step_soon(nv);
+	step_soon(&nv->home);
 	return 0;
 }
 
@@ -740,13 +656,13 @@ struct nvswitch *nvswitch_new(struct loop *loop, const struct nvswitch_ops *ops,
 	struct nvswitch *nv = mem_alloc(1, sizeof(*nv));
 
 	nv->home = (struct source_home){
-		.loop = loop, .ops = ops, .arg = arg, .health = &nv->health, .heard = heard_cb
+		.loop = loop, .ops = ops, .arg = arg, .health = &nv->health, .heard = step_soon
 	};
 	nv->home.intake = nv->intake = log_intake_new(&nv->home);
 	nv->sources = sources_new(&nv->home);
 	health_init(&nv->health, &health_ops, nv);
 	nv->hook = hook_new(loop, HELPER_NVSWITCH_HOOK, hook_done_cb, nv);
-	nv->step_timer = loop_timer_new(loop, step_cb, nv);
+	nv->step_timer = loop_timer_new(loop, step, nv);
 	return nv;
 }
 

@@ -32,7 +32,7 @@ struct nvswitch_ops {
 	void (*event)(void *arg, enum log_level level, const char *kind, json_t *details,
 		      const char *text);
 	void (*reroute)(void *arg);  /* nvswitch_routed() has changed for some hosts */
-	void (*keep)(void *arg);     /* what nvswitch_each() gives has changed */
+	void (*keep)(void *arg);     /* what nvswitch_next() gives has changed */
 	void (*remember)(void *arg); /* what nvswitch_memory_write() gives has changed */
 	/* A source cannot be opened, for that reason; called at each try. NULL = it is open. */
 	void (*trouble)(void *arg, const char *what, const char *error);
@@ -82,13 +82,15 @@ struct nvswitch_said { /* a `health-report`: unchecked texts, and how long it co
 int nvswitch_hear_report(struct nvswitch *nv, const struct nvswitch_said *report, char *err,
 			 size_t err_size);
 
+struct nvswitch_kept { /* what outlives a restart of a host that is not HEALTHY or overridden */
+	const char *host;
+	enum nvswitch_state believed, override; /* UNKNOWN = no override */
+};
 /*
- * For the state file: nvswitch_each() calls fn with each host that is not HEALTHY or has a manual
- * override (else UNKNOWN); nvswitch_remember() sets what was read back.
+ * For the state file: nvswitch_next() gives the next of these hosts from *at on, and moves *at
+ * behind it; false = there is none. nvswitch_remember() sets what was read back.
  */
-typedef void nvswitch_each_fn(void *arg, const char *host, enum nvswitch_state believed,
-			      enum nvswitch_state override);
-void nvswitch_each(const struct nvswitch *nv, nvswitch_each_fn *fn, void *arg);
+bool nvswitch_next(const struct nvswitch *nv, unsigned *at, struct nvswitch_kept *kept);
 void nvswitch_remember(struct nvswitch *nv, const char *host, enum nvswitch_state believed,
 		       enum nvswitch_state override);
 
