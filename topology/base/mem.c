@@ -115,23 +115,6 @@ void arena_free(struct arena *arena)
 	free(arena);
 }
 
-/* Opens a chunk with room for `need` bytes and makes it the current one. */
-static void arena_grow(struct arena *arena, size_t need)
-{
-	size_t size = need > arena->next_size ? need : arena->next_size;
-	struct arena_chunk *c;
-
-	if (size > SIZE_MAX - sizeof(*c))
-		out_of_memory(1, need);
-	c = mem_alloc(1, sizeof(*c) + size);
-	c->size = size;
-	c->next = arena->head;
-	arena->head = c;
-	arena->bytes += size;
-	if (arena->next_size < CHUNK_MAX)
-		arena->next_size *= 2;
-}
-
 void *arena_alloc(struct arena *arena, size_t count, size_t size)
 {
 	size_t need;
@@ -140,8 +123,21 @@ void *arena_alloc(struct arena *arena, size_t count, size_t size)
 	if (__builtin_mul_overflow(count, size, &need) || need > SIZE_MAX - ARENA_UNIT)
 		out_of_memory(count, size);
 	need = (need + ARENA_UNIT - 1) & ~(size_t)(ARENA_UNIT - 1);
-	if (!arena->head || arena->head->size - arena->head->used < need)
-		arena_grow(arena, need);
+	if (!arena->head || arena->head->size - arena->head->used < need) {
+		/* Opens a chunk with room for `need` bytes and makes it the current one. */
+		size_t room = need > arena->next_size ? need : arena->next_size;
+		struct arena_chunk *c;
+
+		if (room > SIZE_MAX - sizeof(*c))
+			out_of_memory(1, need);
+		c = mem_alloc(1, sizeof(*c) + room);
+		c->size = room;
+		c->next = arena->head;
+		arena->head = c;
+		arena->bytes += room;
+		if (arena->next_size < CHUNK_MAX)
+			arena->next_size *= 2;
+	}
 	p = arena->head->data + arena->head->used;
 	arena->head->used += need;
 	return p;
@@ -174,6 +170,11 @@ char *mem_read_all(FILE *in, size_t *len)
 	}
 	text[*len] = '\0';
 	return text;
+}
+
+int mem_flush(FILE *out)
+{
+	return ferror(out) || fflush(out) ? -(errno ? errno : EIO) : 0;
 }
 
 char *mem_read_path(const char *path, size_t *len)

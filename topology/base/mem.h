@@ -18,6 +18,14 @@ void *mem_alloc_unset(size_t count, size_t size);
 void *mem_alloc_aligned(size_t alignment, size_t size);
 /* Resizes `ptr` (NULL is fine) as reallocarray(3) does; new bytes are not zeroed. */
 void *mem_resize(void *ptr, size_t count, size_t size);
+/*
+ * The array with room for one element more than `count`, for `list = mem_grow(list, count)`: it
+ * doubles whenever the count is a power of two. For arrays that grow by this alone.
+ */
+#define mem_grow(list, count)                                                                      \
+	((count) & ((count)-1)                                                                     \
+		 ? (list)                                                                          \
+		 : mem_resize(list, (count) ? 2 * (size_t)(count) : 1, sizeof(*(list))))
 /* A copy of a text, and a formatted text; the caller frees it. */
 char *mem_strdup(const char *text);
 char *mem_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -29,6 +37,8 @@ char *mem_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
  */
 char *mem_read_all(FILE *in, size_t *len);
 char *mem_read_path(const char *path, size_t *len);
+/* Writes what a stream holds back. Returns 0, or -errno where that or an earlier write failed. */
+int mem_flush(FILE *out);
 
 /*
  * An arena owns everything allocated from it, until arena_free() (NULL is fine) releases all of it

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "topology/base/mem.h"
+#include "topology/base/sort.h"
 #include "topology/base/names.h"
 
 /* ---- Near names: compared by the letters that would have to be changed ----------------------- */
@@ -12,13 +13,6 @@
 #define LETTERS	   64
 #define FAR	   99
 #define WORD_MARKS " ;:/'\""
-
-static unsigned least(unsigned a, unsigned b, unsigned c)
-{
-	unsigned ab = a < b ? a : b;
-
-	return ab < c ? ab : c;
-}
 
 /* Letters apart, if at most `limit`; else FAR. */
 static unsigned letters_apart(const char *a, size_t na, const char *b, size_t nb, unsigned limit)
@@ -35,9 +29,10 @@ static unsigned letters_apart(const char *a, size_t na, const char *b, size_t nb
 		for (size_t j = 1; j <= nb; j++) {
 			bool same = tolower((unsigned char)a[i - 1]) ==
 				    tolower((unsigned char)b[j - 1]);
-			unsigned above = row[j];
+			unsigned above = row[j],
+				 step = (above < row[j - 1] ? above : row[j - 1]) + 1;
 
-			row[j] = least(above + 1, row[j - 1] + 1, corner + !same);
+			row[j] = corner + !same < step ? corner + !same : step;
 			corner = above;
 			best = row[j] < best ? row[j] : best;
 		}
@@ -63,13 +58,17 @@ static unsigned apart(const char *text, size_t len, const char *name, unsigned l
 	return best;
 }
 
-static void offer(struct near_names *near, const char *name, unsigned d)
+void near_names_add(struct near_names *near, const char *text, const char *name)
 {
-	unsigned at = near->count < NEAR_NAMES ? near->count : NEAR_NAMES;
+	size_t len = strlen(text);
+	unsigned limit = len < 4 ? 1 : len < 12 ? 2 : 3;
+	unsigned d = len ? apart(text, len, name, limit) : FAR;
+
+	unsigned at = near->count;
 
 	while (at > 0 && near->apart[at - 1] > d)
 		at--;
-	if (at == NEAR_NAMES)
+	if (d == FAR || at == NEAR_NAMES)
 		return;
 	if (near->count < NEAR_NAMES)
 		near->count++;
@@ -79,16 +78,6 @@ static void offer(struct near_names *near, const char *name, unsigned d)
 	}
 	near->apart[at] = d;
 	near->name[at] = name;
-}
-
-void near_names_add(struct near_names *near, const char *text, const char *name)
-{
-	size_t len = strlen(text);
-	unsigned limit = len < 4 ? 1 : len < 12 ? 2 : 3;
-	unsigned d = len ? apart(text, len, name, limit) : FAR;
-
-	if (d != FAR)
-		offer(near, name, d);
 }
 
 void near_names_say(const struct near_names *near, char *err, size_t size)
@@ -116,11 +105,6 @@ void near_names_say(const struct near_names *near, char *err, size_t size)
 #define DIGITS_MAX 16
 #define KEY_MAX	   192 /* NodeDescriptions have at most 64 bytes, each is at most two of the key */
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 /* Returns the key's length; keys over `room` are cut. */
 static size_t natural_key(const char *text, size_t len, unsigned char *key, size_t room)
 {
@@ -129,8 +113,9 @@ static size_t natural_key(const char *text, size_t len, unsigned char *key, size
 	for (size_t i = 0; i < len && n < room;) {
 		size_t run = 0;
 
-		while (i + run < len && run < DIGITS_MAX && is_digit(text[i + run])) {
-			if (run == 0 && text[i] == '0' && i + 1 < len && is_digit(text[i + 1]))
+		while (i + run < len && run < DIGITS_MAX && isdigit((unsigned char)text[i + run])) {
+			if (run == 0 && text[i] == '0' && i + 1 < len &&
+			    isdigit((unsigned char)text[i + 1]))
 				i++;
 			else
 				run++;
@@ -148,11 +133,7 @@ static size_t natural_key(const char *text, size_t len, unsigned char *key, size
 
 static int compare_bytes(const void *a, size_t a_len, const void *b, size_t b_len)
 {
-	int order = memcmp(a, b, a_len < b_len ? a_len : b_len);
-
-	if (order)
-		return order;
-	return a_len < b_len ? -1 : a_len > b_len;
+	return memcmp(a, b, a_len < b_len ? a_len : b_len) ?: sort_order(a_len, b_len);
 }
 
 int names_compare(const char *a, size_t a_len, const char *b, size_t b_len)
@@ -160,9 +141,8 @@ int names_compare(const char *a, size_t a_len, const char *b, size_t b_len)
 	unsigned char a_key[KEY_MAX], b_key[KEY_MAX];
 	size_t a_n = natural_key(a, a_len, a_key, KEY_MAX),
 	       b_n = natural_key(b, b_len, b_key, KEY_MAX);
-	int order = compare_bytes(a_key, a_n, b_key, b_n);
 
-	return order ? order : compare_bytes(a, a_len, b, b_len);
+	return compare_bytes(a_key, a_n, b_key, b_n) ?: compare_bytes(a, a_len, b, b_len);
 }
 
 /* ---- The set --------------------------------------------------------------------------------- */
@@ -180,24 +160,6 @@ static uint32_t hash_text(const char *text, size_t len)
 	memcpy(&word, text, len);
 	h = (h ^ word) * 0xff51afd7ed558ccdu;
 	return (uint32_t)(h >> 32);
-}
-
-static void grow(struct names *names)
-{
-	uint32_t slots = names->slots ? (names->mask + 1) * 2 : 64;
-
-	free(names->slots);
-	names->slots = mem_alloc(slots, sizeof(*names->slots));
-	names->mask = slots - 1;
-	names->room = slots / 2;
-	names->list = mem_resize(names->list, names->room, sizeof(*names->list));
-	for (uint32_t id = 0; id < names->count; id++) {
-		uint32_t slot = names->list[id].hash & names->mask;
-
-		while (names->slots[slot])
-			slot = (slot + 1) & names->mask;
-		names->slots[slot] = id + 1;
-	}
 }
 
 /* Where the text is, or the free slot where it would go. */
@@ -218,8 +180,22 @@ uint32_t names_id(struct names *names, const char *text, size_t len)
 {
 	uint32_t hash = hash_text(text, len), slot;
 
-	if (names->count == names->room)
-		grow(names);
+	if (names->count == names->room) {
+		uint32_t slots = names->slots ? (names->mask + 1) * 2 : 64;
+
+		free(names->slots);
+		names->slots = mem_alloc(slots, sizeof(*names->slots));
+		names->mask = slots - 1;
+		names->room = slots / 2;
+		names->list = mem_resize(names->list, names->room, sizeof(*names->list));
+		for (uint32_t id = 0; id < names->count; id++) {
+			uint32_t grow_slot = names->list[id].hash & names->mask;
+
+			while (names->slots[grow_slot])
+				grow_slot = (grow_slot + 1) & names->mask;
+			names->slots[grow_slot] = id + 1;
+		}
+	}
 	slot = find_slot(names, text, len, hash);
 	if (names->slots[slot])
 		return names->slots[slot] - 1;
@@ -256,37 +232,26 @@ static int compare_ranked(const void *va, const void *vb)
 {
 	const struct ranked *a = va, *b = vb;
 
-	if (a->high != b->high)
-		return a->high < b->high ? -1 : 1;
-	if (a->low != b->low)
-		return a->low < b->low ? -1 : 1;
-	return names_compare(a->name->text, a->name->len, b->name->text, b->name->len);
-}
-
-static void pack_key(struct ranked *r, const struct name *name)
-{
-	unsigned char key[16] = { 0 };
-
-	natural_key(name->text, name->len, key, sizeof(key));
-	r->name = name;
-	for (unsigned i = 0; i < 8; i++) {
-		r->high = r->high << 8 | key[i];
-		r->low = r->low << 8 | key[8 + i];
-	}
+	return sort_order(a->high, b->high) ?: sort_order(a->low, b->low) ?:
+	       names_compare(a->name->text, a->name->len, b->name->text, b->name->len);
 }
 
 uint32_t *names_rank(const struct names *names)
 {
 	struct ranked *ranked = mem_alloc(names->count, sizeof(*ranked));
 	uint32_t *rank = mem_alloc(names->count, sizeof(*rank));
-	bool sorted = true;
 
 	for (uint32_t id = 0; id < names->count; id++) {
-		pack_key(&ranked[id], &names->list[id]);
-		sorted = sorted && (id == 0 || compare_ranked(&ranked[id - 1], &ranked[id]) < 0);
+		unsigned char key[16] = { 0 };
+
+		natural_key(names->list[id].text, names->list[id].len, key, sizeof(key));
+		ranked[id].name = &names->list[id];
+		for (unsigned i = 0; i < 8; i++) {
+			ranked[id].high = ranked[id].high << 8 | key[i];
+			ranked[id].low = ranked[id].low << 8 | key[8 + i];
+		}
 	}
-	if (!sorted)
-		qsort(ranked, names->count, sizeof(*ranked), compare_ranked);
+	sort_if_needed(ranked, names->count, sizeof(*ranked), compare_ranked);
 	for (uint32_t i = 0; i < names->count; i++)
 		rank[ranked[i].name - names->list] = i;
 	free(ranked);
@@ -311,7 +276,7 @@ struct part { /* of one name */
 	uint64_t number;
 };
 
-static struct part hostlist_split(const char *name)
+static struct part split(const char *name)
 {
 	size_t len = strlen(name);
 	struct part p = { .name = name, .prefix = len };
@@ -324,31 +289,13 @@ static struct part hostlist_split(const char *name)
 	return p;
 }
 
-static bool same_prefix(const struct part *a, const struct part *b)
+/* Does the next follow in a range? Widths must agree, but for 9 -> 10 without leading zeros. */
+static bool goes_on(const struct part *a)
 {
-	return a->digits && b->digits && a->prefix == b->prefix &&
-	       memcmp(a->name, b->name, a->prefix) == 0;
-}
+	const struct part *b = a + 1;
 
-/* Does b follow a in a range? Widths must agree, but for 9 -> 10 without leading zeros. */
-static bool follows(const struct part *a, const struct part *b)
-{
-	if (b->number != a->number + 1)
-		return false;
-	return a->digits == b->digits || (a->name[a->prefix] != '0' && b->name[b->prefix] != '0');
-}
-
-/* Prints one range from parts[i] and returns the index behind it. */
-static uint32_t print_range(FILE *out, const struct part *parts, uint32_t i, uint32_t end)
-{
-	uint32_t last = i;
-
-	while (last + 1 < end && follows(&parts[last], &parts[last + 1]))
-		last++;
-	fputs(parts[i].name + parts[i].prefix, out);
-	if (last > i)
-		fprintf(out, "-%s", parts[last].name + parts[last].prefix);
-	return last + 1;
+	return b->number == a->number + 1 &&
+	       (a->digits == b->digits || (a->name[a->prefix] != '0' && b->name[b->prefix] != '0'));
 }
 
 char *hostlist_format(const char *const *names, uint32_t count)
@@ -359,9 +306,11 @@ char *hostlist_format(const char *const *names, uint32_t count)
 	FILE *out = open_memstream(&text, &size);
 
 	for (uint32_t i = 0; i < count; i++)
-		parts[i] = hostlist_split(names[i]);
+		parts[i] = split(names[i]);
 	for (uint32_t i = 0, end; i < count && out; i = end) {
-		for (end = i + 1; end < count && same_prefix(&parts[i], &parts[end]);)
+		for (end = i + 1; end < count && parts[i].digits && parts[end].digits &&
+				  parts[i].prefix == parts[end].prefix &&
+				  memcmp(parts[i].name, parts[end].name, parts[i].prefix) == 0;)
 			end++;
 		if (i)
 			fputc(',', out);
@@ -371,9 +320,16 @@ char *hostlist_format(const char *const *names, uint32_t count)
 		}
 		fprintf(out, "%.*s[", (int)parts[i].prefix, names[i]);
 		for (uint32_t j = i; j < end;) {
+			uint32_t last = j;
+
 			if (j > i)
 				fputc(',', out);
-			j = print_range(out, parts, j, end);
+			while (last + 1 < end && goes_on(&parts[last]))
+				last++;
+			fputs(parts[j].name + parts[j].prefix, out);
+			if (last > j)
+				fprintf(out, "-%s", parts[last].name + parts[last].prefix);
+			j = last + 1;
 		}
 		fputc(']', out);
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * sort: sorting of arrays that are mostly in order already (data that is listed port by port from a
- * regular fabric), counting sort, binary search, a hash of words, and
- * random numbers.
+ * sort: comparing numbers, sorting of arrays that are mostly in order already (data that is listed
+ * port by port from a regular fabric), counting sort, binary search, sets that are joined, a hash
+ * of words, and random numbers.
  */
 #ifndef FMD_TOPOLOGY_BASE_SORT_H
 #define FMD_TOPOLOGY_BASE_SORT_H
@@ -11,6 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "topology/base/mem.h"
+
+/* How two numbers compare: < 0, 0 or > 0. Further keys follow behind `?:`. */
+#define sort_order(a, b) (((a) > (b)) - ((a) < (b)))
 
 /* qsort(3) that returns after one pass if the array is in order. */
 static inline void sort_if_needed(void *base, size_t count, size_t size,
@@ -60,6 +63,14 @@ static inline void sort_by_key(uint32_t *items, uint32_t count, const uint32_t *
 		}                                                                                  \
 		sort_low;                                                                          \
 	})
+
+/* The item that stands for the set of an item: parent[], by item, leads there from all of a set. */
+static inline uint32_t sort_root(uint32_t *parent, uint32_t item)
+{
+	while (parent[item] != item)
+		item = parent[item] = parent[parent[item]];
+	return item;
+}
 
 /* The sum of the hashes of its words is a hash of a set; callers compare sets of equal hashes. */
 static inline uint64_t hash_word(uint64_t word)

@@ -93,11 +93,8 @@ static int digit_value(char c)
 {
 	if (c >= '0' && c <= '9')
 		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
+	c |= 0x20; /* in lower case */
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 /* Reads digits of one base; the count of them, 0 when there is none or 64 bits do not hold them. */
@@ -192,24 +189,19 @@ bool lex_contains(const struct lex *l, const char *word)
  * ADDRESS:PORT. The last colon separates the two, since an IPv6 address has colons itself.
  * Whether this machine has the address shows when it is bound.
  */
-static bool parse_port(const char *text, uint16_t *port)
-{
-	size_t digits = strspn(text, "0123456789");
-	unsigned long number = strtoul(text, NULL, 10);
-
-	if (!digits || digits > 5 || text[digits] || !number || number > UINT16_MAX)
-		return false;
-	*port = (uint16_t)number;
-	return true;
-}
-
 bool address_parse(const char *text, struct address *address)
 {
 	const char *colon = strrchr(text, ':');
-	size_t len = colon ? (size_t)(colon - text) : 0;
+	size_t len = colon ? (size_t)(colon - text) : 0, digits;
+	unsigned long port;
 
-	if (!colon || !parse_port(colon + 1, &address->port))
+	if (!colon)
 		return false;
+	digits = strspn(colon + 1, "0123456789");
+	port = strtoul(colon + 1, NULL, 10);
+	if (!digits || digits > 5 || colon[1 + digits] || !port || port > UINT16_MAX)
+		return false;
+	address->port = (uint16_t)port;
 	if (len > 2 && text[0] == '[' && text[len - 1] == ']')
 		text++, len -= 2;
 	if (len >= sizeof(address->host))
@@ -257,14 +249,6 @@ static const struct {
 	{ 0xfff9, 0xfffb }, /* interlinear annotation */
 };
 
-static bool is_safe(uint32_t c)
-{
-	for (size_t i = 0; i < sizeof(unsafe) / sizeof(unsafe[0]); i++)
-		if (c >= unsafe[i].first && c <= unsafe[i].last)
-			return false;
-	return true;
-}
-
 /*
  * Bytes of the character that begins here, and its number; 0 = not well-formed within `len` bytes.
  */
@@ -298,9 +282,13 @@ void text_clean(const char *from, size_t len, char *to)
 	len = strnlen(from, len);
 	for (size_t i = 0, size; i < len; i += size ? size : 1) {
 		uint32_t c = 0;
+		bool safe;
 
 		size = decode((const uint8_t *)from + i, len - i, &c);
-		if (size && is_safe(c)) {
+		safe = size;
+		for (size_t u = 0; u < sizeof(unsafe) / sizeof(unsafe[0]); u++)
+			safe &= c < unsafe[u].first || c > unsafe[u].last;
+		if (safe) {
 			memmove(to + used, from + i, size);
 			used += size;
 		} else {
