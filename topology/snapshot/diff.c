@@ -12,6 +12,7 @@
  */
 #include "topology/snapshot/diff.h"
 #include "topology/base/mem.h"
+#include "topology/base/sort.h"
 #include "topology/snapshot/topo_builder.h"
 
 #include <inttypes.h>
@@ -23,7 +24,6 @@ struct diff_work {
 	const struct topo *older, *newer;
 	uint32_t *new_of_old, *old_of_new; /* node indices, TOPO_NONE where absent */
 	struct diff *diff;
-	uint32_t room;
 };
 
 static void add(struct diff_work *w, enum diff_kind kind, uint32_t old_node, uint32_t new_node,
@@ -31,25 +31,8 @@ static void add(struct diff_work *w, enum diff_kind kind, uint32_t old_node, uin
 {
 	struct diff *d = w->diff;
 
-	if (d->count == w->room) {
-		w->room = w->room ? w->room * 2 : 16;
-		d->items = mem_resize(d->items, w->room, sizeof(*d->items));
-	}
+	d->items = mem_grow(d->items, d->count);
 	d->items[d->count++] = (struct diff_item){ kind, old_node, new_node, port };
-}
-
-/* ---- Nodes -------------------------------------------------------------------------- */
-
-static void match_nodes(struct diff_work *w)
-{
-	w->new_of_old = mem_alloc(w->older->nnodes, sizeof(*w->new_of_old));
-	w->old_of_new = mem_alloc(w->newer->nnodes, sizeof(*w->old_of_new));
-	memset(w->old_of_new, 0xff, w->newer->nnodes * sizeof(*w->old_of_new));
-	for (uint32_t n = 0; n < w->older->nnodes; n++) {
-		w->new_of_old[n] = topo_find(w->newer, w->older->nodes[n].guid);
-		if (w->new_of_old[n] != TOPO_NONE)
-			w->old_of_new[w->new_of_old[n]] = n;
-	}
 }
 
 static void compare_nodes(struct diff_work *w)
@@ -100,29 +83,10 @@ static const struct topo_port *same_link(const struct topo *from, const struct t
 static void compare_link(struct diff_work *w, const struct topo_port *was,
 			 const struct topo_port *is)
 {
-	enum diff_kind kind;
-
 	if (was->link_up != is->link_up)
-		kind = is->link_up ? DIFF_LINK_UP : DIFF_LINK_DOWN;
+		add(w, is->link_up ? DIFF_LINK_UP : DIFF_LINK_DOWN, was->node, is->node, is->num);
 	else if (is->link_up && (was->speed != is->speed || was->width != is->width))
-		kind = DIFF_LINK_SPEED;
-	else
-		return;
-	add(w, kind, was->node, is->node, is->num);
-}
-
-/* Nothing but ports differs. */
-static void compare_ports(struct diff_work *w)
-{
-	for (uint32_t p = 0; p < w->older->nports; p++) {
-		const struct topo_port *was = &w->older->ports[p], *is = &w->newer->ports[p];
-
-		if (was->link_up == is->link_up && was->speed == is->speed &&
-		    was->width == is->width)
-			continue;
-		if (is->peer != TOPO_NONE && names_link(w->newer, is, topo_peer(w->newer, is)))
-			compare_link(w, was, is);
-	}
+		add(w, DIFF_LINK_SPEED, was->node, is->node, is->num);
 }
 
 static void compare_links(struct diff_work *w)
@@ -151,8 +115,6 @@ static void compare_links(struct diff_work *w)
 	}
 }
 
-/* ---- */
-
 static int compare_items(const void *va, const void *vb)
 {
 	static const uint8_t order[] = {
@@ -162,13 +124,8 @@ static int compare_items(const void *va, const void *vb)
 	};
 	const struct diff_item *a = va, *b = vb;
 
-	if (a->kind != b->kind)
-		return order[a->kind] < order[b->kind] ? -1 : 1;
-	if (a->new_node != b->new_node)
-		return a->new_node < b->new_node ? -1 : 1;
-	if (a->old_node != b->old_node)
-		return a->old_node < b->old_node ? -1 : 1;
-	return a->port < b->port ? -1 : a->port > b->port;
+	return sort_order(order[a->kind], order[b->kind]) ?: sort_order(a->new_node, b->new_node) ?:
+	       sort_order(a->old_node, b->old_node) ?: sort_order(a->port, b->port);
 }
 
 struct diff *diff_new(const struct topo *older, const struct topo *newer)
@@ -178,9 +135,25 @@ struct diff *diff_new(const struct topo *older, const struct topo *newer)
 			       .diff = mem_alloc(1, sizeof(*w.diff)) };
 
 	if (topo_is_again(older, newer)) {
-		compare_ports(&w);
+		/* Nothing but ports differs. */
+		for (uint32_t p = 0; p < w.older->nports; p++) {
+			const struct topo_port *was = &w.older->ports[p], *is = &w.newer->ports[p];
+
+			if ((was->link_up != is->link_up || was->speed != is->speed ||
+			     was->width != is->width) &&
+			    is->peer != TOPO_NONE &&
+			    names_link(w.newer, is, topo_peer(w.newer, is)))
+				compare_link(&w, was, is);
+		}
 	} else {
-		match_nodes(&w);
+		w.new_of_old = mem_alloc(w.older->nnodes, sizeof(*w.new_of_old));
+		w.old_of_new = mem_alloc(w.newer->nnodes, sizeof(*w.old_of_new));
+		memset(w.old_of_new, 0xff, w.newer->nnodes * sizeof(*w.old_of_new));
+		for (uint32_t n = 0; n < w.older->nnodes; n++) {
+			w.new_of_old[n] = topo_find(w.newer, w.older->nodes[n].guid);
+			if (w.new_of_old[n] != TOPO_NONE)
+				w.old_of_new[w.new_of_old[n]] = n;
+		}
 		compare_nodes(&w);
 		compare_links(&w);
 	}

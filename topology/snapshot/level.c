@@ -24,8 +24,8 @@
 #include "topology/snapshot/topo_builder.h"
 
 #define LEVEL_UNKNOWN 255
-#define LEVEL_SHARE_MARGIN                                                                         \
-	0.25 /* difference of host shares that tells a leaf from a switch above it */
+/* Difference of host shares that tells a leaf from a switch above it. */
+#define LEVEL_SHARE_MARGIN 0.25
 
 struct level_work {
 	const struct topo *t;
@@ -46,21 +46,10 @@ static uint32_t neighbour(const struct topo *t, uint32_t sw, unsigned num)
 	return peer->node;
 }
 
-static void count_links(struct level_work *w)
-{
-	for (uint32_t sw = 0; sw < w->t->nswitches; sw++) {
-		for (unsigned num = 1; num <= w->t->nodes[sw].nports; num++) {
-			const struct topo_port *peer = topo_peer(w->t, topo_port(w->t, sw, num));
-
-			if (!peer)
-				continue;
-			if (neighbour(w->t, sw, num) != TOPO_NONE)
-				w->isls[sw]++;
-			else if (peer->node != sw && !w->t->nodes[peer->node].sharp)
-				w->hosts[sw]++;
-		}
-	}
-}
+#define EACH_NEIGHBOUR(w, sw, other)                                                               \
+	for (uint32_t other##_num = 1, other; other##_num <= (w)->t->nodes[sw].nports;             \
+	     other##_num++)                                                                        \
+		if ((other = neighbour((w)->t, sw, other##_num)) != TOPO_NONE)
 
 static double host_share(const struct level_work *w, uint32_t sw)
 {
@@ -71,23 +60,18 @@ static double host_share(const struct level_work *w, uint32_t sw)
 
 static bool serves_clearly_fewer(const struct level_work *w, uint32_t sw)
 {
-	for (unsigned num = 1; num <= w->t->nodes[sw].nports; num++) {
-		uint32_t other = neighbour(w->t, sw, num);
-
-		if (other != TOPO_NONE && w->hosts[other] &&
+	EACH_NEIGHBOUR (w, sw, other)
+		if (w->hosts[other] &&
 		    host_share(w, other) > host_share(w, sw) + LEVEL_SHARE_MARGIN)
 			return true;
-	}
 	return false;
 }
 
 /* The neighbours of one switch that have no level yet. */
 static uint32_t spread_from(struct level_work *w, uint32_t sw, uint32_t tail)
 {
-	for (unsigned num = 1; num <= w->t->nodes[sw].nports; num++) {
-		uint32_t other = neighbour(w->t, sw, num);
-
-		if (other == TOPO_NONE || w->level[other] != LEVEL_UNKNOWN)
+	EACH_NEIGHBOUR (w, sw, other) {
+		if (w->level[other] != LEVEL_UNKNOWN)
 			continue;
 		w->level[other] = w->level[sw] < TOPO_MAX_LEVEL ? w->level[sw] + 1 : TOPO_MAX_LEVEL;
 		w->queue[tail++] = other;
@@ -125,11 +109,7 @@ static struct links links_of(const struct level_work *w, uint32_t sw)
 {
 	struct links c = { 0 };
 
-	for (unsigned num = 1; num <= w->t->nodes[sw].nports; num++) {
-		uint32_t other = neighbour(w->t, sw, num);
-
-		if (other == TOPO_NONE)
-			continue;
+	EACH_NEIGHBOUR (w, sw, other) {
 		c.all++;
 		c.down += w->level[other] < w->level[sw];
 		c.level += w->level[other] == w->level[sw];
@@ -144,28 +124,14 @@ static bool stands_above_its_level(const struct level_work *w, uint32_t sw)
 
 	if (!w->level[sw] || w->level[sw] >= TOPO_MAX_LEVEL || own.level * 2 <= own.all)
 		return false;
-	for (unsigned num = 1; num <= w->t->nodes[sw].nports; num++) {
-		uint32_t other = neighbour(w->t, sw, num);
-
-		if (other == TOPO_NONE || w->level[other] != w->level[sw])
+	EACH_NEIGHBOUR (w, sw, other) {
+		if (w->level[other] != w->level[sw])
 			continue;
 		struct links its = links_of(w, other);
 		below += (double)its.down / its.all >
 			 (double)own.down / own.all + LEVEL_SHARE_MARGIN;
 	}
 	return below * 2 > own.level;
-}
-
-static bool raise_tops(struct level_work *w)
-{
-	bool found = false;
-
-	for (uint32_t sw = 0; sw < w->t->nswitches; sw++)
-		if (w->level[sw] != LEVEL_UNKNOWN && stands_above_its_level(w, sw)) {
-			w->fixed[sw] = w->level[sw] + 1;
-			found = true;
-		}
-	return found;
 }
 
 /* ---- What is not populated ------------------------------------------------------------------- */
@@ -175,24 +141,6 @@ struct common_parents {	       /* of the switch in question and each other of a 
 	uint32_t *last_parent; /* by switch: the parent it was counted at last, + 1 */
 	uint16_t *count;       /* by switch */
 };
-
-static unsigned count_children_of(const struct level_work *w, uint32_t parent, unsigned level,
-				  struct common_parents *c)
-{
-	unsigned best = 0;
-
-	for (unsigned num = 1; num <= w->t->nodes[parent].nports; num++) {
-		uint32_t child = neighbour(w->t, parent, num);
-
-		if (child == TOPO_NONE || w->level[child] != level ||
-		    c->last_parent[child] == parent + 1)
-			continue;
-		c->last_parent[child] = parent + 1;
-		if (++c->count[child] > best)
-			best = c->count[child];
-	}
-	return best;
-}
 
 /*
  * Does one switch two levels below see 3/4 of this one's neighbours? Counted through the
@@ -204,10 +152,8 @@ static bool shares_parents(const struct level_work *w, uint32_t sw, struct commo
 
 	memset(c->count, 0, w->t->nswitches * sizeof(*c->count));
 	memset(c->last_parent, 0, w->t->nswitches * sizeof(*c->last_parent));
-	for (unsigned num = 1; num <= w->t->nodes[sw].nports; num++) {
-		uint32_t parent = neighbour(w->t, sw, num);
-
-		if (parent == TOPO_NONE || c->last_child[parent] == sw + 1)
+	EACH_NEIGHBOUR (w, sw, parent) {
+		if (c->last_child[parent] == sw + 1)
 			continue;
 		if (level > 2 && w->level[parent] > level)
 			continue; /* leads to nothing: see leads_elsewhere() */
@@ -215,8 +161,13 @@ static bool shares_parents(const struct level_work *w, uint32_t sw, struct commo
 			return false;
 		c->last_child[parent] = sw + 1;
 		parents++;
-		unsigned seen = count_children_of(w, parent, level - 2, c);
-		best = seen > best ? seen : best;
+		EACH_NEIGHBOUR (w, parent, child) {
+			if (w->level[child] != level - 2 || c->last_parent[child] == parent + 1)
+				continue;
+			c->last_parent[child] = parent + 1;
+			if (++c->count[child] > best)
+				best = c->count[child];
+		}
 	}
 	return best * 4 >= parents * 3 && parents;
 }
@@ -224,47 +175,12 @@ static bool shares_parents(const struct level_work *w, uint32_t sw, struct commo
 /* What is above it hangs on more than on switches that are empty. */
 static bool leads_elsewhere(const struct level_work *w, uint32_t sw, const bool *empty)
 {
-	for (unsigned num = 1; num <= w->t->nodes[sw].nports; num++) {
-		uint32_t above = neighbour(w->t, sw, num);
-
-		if (above == TOPO_NONE || w->level[above] <= w->level[sw])
-			continue;
-		for (unsigned on = 1; on <= w->t->nodes[above].nports; on++) {
-			uint32_t other = neighbour(w->t, above, on);
-
-			if (other != TOPO_NONE && !empty[other])
-				return true;
-		}
-	}
+	EACH_NEIGHBOUR (w, sw, above)
+		if (w->level[above] > w->level[sw])
+			EACH_NEIGHBOUR (w, above, other)
+				if (!empty[other])
+					return true;
 	return false;
-}
-
-static void drop_those_that_lead_on(const struct level_work *w, bool *empty)
-{
-	for (bool dropped = true; dropped;) {
-		dropped = false;
-		for (uint32_t sw = 0; sw < w->t->nswitches; sw++)
-			if (empty[sw] && leads_elsewhere(w, sw, empty)) {
-				empty[sw] = false;
-				dropped = true;
-			}
-	}
-}
-
-/* What hangs on an empty switch of the level is on the next one below it. */
-static void fix_what_hangs_there(struct level_work *w, unsigned level, const bool *empty)
-{
-	for (uint32_t sw = 0; sw < w->t->nswitches; sw++) {
-		if (!empty[sw])
-			continue;
-		w->fixed[sw] = level - 2;
-		for (unsigned num = 1; num <= w->t->nodes[sw].nports; num++) {
-			uint32_t above = neighbour(w->t, sw, num);
-
-			if (above != TOPO_NONE && w->level[above] > level && level > 2)
-				w->fixed[above] = level - 3;
-		}
-	}
 }
 
 static bool find_empty(struct level_work *w, unsigned level)
@@ -278,10 +194,24 @@ static bool find_empty(struct level_work *w, unsigned level)
 
 	for (uint32_t sw = 0; sw < w->t->nswitches; sw++)
 		empty[sw] = !w->hosts[sw] && w->level[sw] == level && shares_parents(w, sw, &c);
-	drop_those_that_lead_on(w, empty);
-	for (uint32_t sw = 0; sw < w->t->nswitches; sw++)
-		found |= empty[sw];
-	fix_what_hangs_there(w, level, empty);
+	for (bool dropped = true; dropped;) {
+		dropped = false;
+		for (uint32_t sw = 0; sw < w->t->nswitches; sw++)
+			if (empty[sw] && leads_elsewhere(w, sw, empty)) {
+				empty[sw] = false;
+				dropped = true;
+			}
+	}
+	/* What hangs on an empty switch of the level is on the next one below it. */
+	for (uint32_t sw = 0; sw < w->t->nswitches; sw++) {
+		if (!empty[sw])
+			continue;
+		found = true;
+		w->fixed[sw] = level - 2;
+		EACH_NEIGHBOUR (w, sw, above)
+			if (w->level[above] > level && level > 2)
+				w->fixed[above] = level - 3;
+	}
 	free(c.last_child);
 	free(c.last_parent);
 	free(c.count);
@@ -289,37 +219,15 @@ static bool find_empty(struct level_work *w, unsigned level)
 	return found;
 }
 
-/* The highest level there is, 0 when there is none. */
-static unsigned top_of(const struct level_work *w)
+/* The levels that there are, 0 when there is none. */
+static unsigned count_levels(const struct level_work *w)
 {
-	unsigned top = 0;
+	unsigned count = 0;
 
 	for (uint32_t sw = 0; sw < w->t->nswitches; sw++)
-		if (w->level[sw] != LEVEL_UNKNOWN && w->level[sw] > top)
-			top = w->level[sw];
-	return top;
-}
-
-static void settle_levels(struct level_work *w)
-{
-	for (uint32_t sw = 0; sw < w->t->nswitches; sw++)
-		w->fixed[sw] = w->hosts[sw] && !serves_clearly_fewer(w, sw) ? 0 : LEVEL_UNKNOWN;
-	spread(w);
-	if (raise_tops(w))
-		spread(w);
-	for (unsigned level = 2; level <= top_of(w); level++)
-		if (find_empty(w, level))
-			spread(w);
-	for (uint32_t sw = 0; sw < w->t->nswitches; sw++)
-		if (w->level[sw] == LEVEL_UNKNOWN)
-			w->level[sw] = 0;
-}
-
-static enum topo_role role_of(const struct level_work *w, uint32_t sw, unsigned nlevels)
-{
-	if (w->level[sw] == 0 || host_share(w, sw) > LEVEL_SHARE_MARGIN)
-		return TOPO_LEAF;
-	return nlevels > 2 && w->level[sw] + 1u == nlevels ? TOPO_CORE : TOPO_SPINE;
+		if (w->level[sw] != LEVEL_UNKNOWN && w->level[sw] >= count)
+			count = w->level[sw] + 1u;
+	return count;
 }
 
 void level_assign(struct topo *t)
@@ -334,20 +242,42 @@ void level_assign(struct topo *t)
 		.isls = mem_alloc(t->nswitches + 1, sizeof(*w.isls)),
 		.queue = mem_alloc(t->nswitches + 1, sizeof(*w.queue)),
 	};
+	bool raised = false;
 
-	count_links(&w);
-	settle_levels(&w);
-	t->nlevels = 0;
-	for (uint32_t sw = 0; sw < t->nswitches; sw++)
-		if (w.level[sw] + 1 > t->nlevels)
-			t->nlevels = w.level[sw] + 1;
-	for (uint32_t n = 0; n < t->nnodes; n++) {
-		if (n < t->nswitches)
-			nodes[n].level = w.level[n];
-		nodes[n].role = n < t->nswitches ? role_of(&w, n, t->nlevels)
-				: nodes[n].sharp ? TOPO_SHARP
-						 : TOPO_HOST;
+	for (uint32_t p = 0; p < t->nswitch_ports; p++) {
+		const struct topo_end *end = &t->ends[p];
+		uint32_t sw = t->ports[p].node;
+
+		if (end->to == TOPO_NONE || end->to == sw)
+			continue;
+		if (end->to < t->nswitches)
+			w.isls[sw]++;
+		else if (!end->special)
+			w.hosts[sw]++;
 	}
+	for (uint32_t sw = 0; sw < t->nswitches; sw++)
+		w.fixed[sw] = w.hosts[sw] && !serves_clearly_fewer(&w, sw) ? 0 : LEVEL_UNKNOWN;
+	spread(&w);
+	for (uint32_t sw = 0; sw < t->nswitches; sw++)
+		if (w.level[sw] != LEVEL_UNKNOWN && stands_above_its_level(&w, sw)) {
+			w.fixed[sw] = w.level[sw] + 1;
+			raised = true;
+		}
+	if (raised)
+		spread(&w);
+	for (unsigned level = 2; level < count_levels(&w); level++)
+		if (find_empty(&w, level))
+			spread(&w);
+	t->nlevels = t->nswitches ? count_levels(&w) ?: 1 : 0;
+	for (uint32_t n = 0; n < t->nswitches; n++) {
+		nodes[n].level = w.level[n] == LEVEL_UNKNOWN ? 0 : w.level[n];
+		nodes[n].role = !nodes[n].level || host_share(&w, n) > LEVEL_SHARE_MARGIN
+					? TOPO_LEAF
+				: t->nlevels > 2 && nodes[n].level + 1 == t->nlevels ? TOPO_CORE
+										     : TOPO_SPINE;
+	}
+	for (uint32_t n = t->nswitches; n < t->nnodes; n++)
+		nodes[n].role = nodes[n].sharp ? TOPO_SHARP : TOPO_HOST;
 	free(w.level);
 	free(w.fixed);
 	free(w.hosts);

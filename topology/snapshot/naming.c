@@ -20,16 +20,14 @@
 
 /* ---- A node-name-map ------------------------------------------------------------------------- */
 
-struct entry {
-	guid_t guid;
-	const char *name;
-	unsigned line;
-};
-
 struct node_names {
-	uint32_t count, room;
-	struct entry *entries; /* by ascending GUID */
-	struct arena *arena;   /* the names */
+	uint32_t count;
+	struct entry {
+		guid_t guid;
+		const char *name;
+		unsigned line;
+	} * entries;	     /* by ascending GUID */
+	struct arena *arena; /* the names */
 };
 
 struct reader {
@@ -69,28 +67,6 @@ static bool take_name(struct lex *l, struct lex_text *name)
 	return true;
 }
 
-static struct lex_text trim(struct lex_text text)
-{
-	while (text.len && strchr(" \t\r", text.p[text.len - 1]))
-		text.len--;
-	while (text.len && strchr(" \t", *text.p))
-		text.p++, text.len--;
-	return text;
-}
-
-static void add(struct reader *r, guid_t guid, struct lex_text name)
-{
-	struct node_names *names = r->names;
-	char *copy = arena_alloc(names->arena, name.len + 1, 1);
-
-	text_clean(name.p, name.len, copy);
-	if (names->count == names->room) {
-		names->room = names->room ? names->room * 2 : 64;
-		names->entries = mem_resize(names->entries, names->room, sizeof(*names->entries));
-	}
-	names->entries[names->count++] = (struct entry){ guid, copy, r->line };
-}
-
 static bool is_remark(const struct lex *l)
 {
 	return lex_done(l) || lex_is(l, '#') || lex_is(l, '\r');
@@ -114,12 +90,21 @@ static bool read_line(struct reader *r, struct lex l)
 	lex_skip_blanks(&l);
 	if (!is_remark(&l))
 		return refuse(r, "nothing but a remark may follow the name");
-	name = trim(name);
+	while (name.len && strchr(" \t\r", name.p[name.len - 1]))
+		name.len--;
+	while (name.len && strchr(" \t", *name.p))
+		name.p++, name.len--;
 	if (!name.len)
 		return refuse(r, "a name is expected behind the GUID");
 	if (name.len > NODE_NAME_MAX)
 		return refuse(r, "the name has more than 64 bytes");
-	add(r, guid, name);
+
+	struct node_names *names = r->names;
+	char *copy = arena_alloc(names->arena, name.len + 1, 1);
+
+	text_clean(name.p, name.len, copy);
+	names->entries = mem_grow(names->entries, names->count);
+	names->entries[names->count++] = (struct entry){ guid, copy, r->line };
 	return true;
 }
 
@@ -127,9 +112,7 @@ static int by_guid(const void *va, const void *vb)
 {
 	const struct entry *a = va, *b = vb;
 
-	if (a->guid != b->guid)
-		return a->guid < b->guid ? -1 : 1;
-	return a->line < b->line ? -1 : a->line > b->line;
+	return sort_order(a->guid, b->guid) ?: sort_order(a->line, b->line);
 }
 
 static bool sort(struct reader *r)
@@ -225,18 +208,6 @@ bool node_names_equal(const struct node_names *a, const struct node_names *b)
 
 #define END_DIGITS 6
 
-static bool word_is(const char *word, size_t len, const char *text)
-{
-	return len == strlen(text) && memcmp(word, text, len) == 0;
-}
-
-static bool begins(const char *word, size_t len, const char *text)
-{
-	size_t n = strlen(text);
-
-	return len >= n && memcmp(word, text, n) == 0;
-}
-
 bool naming_is_factory(const char *desc)
 {
 	static const char *const makers[] = {
@@ -253,10 +224,10 @@ bool naming_is_factory(const char *desc)
 	if (len > 2 && memcmp(word, "MT", 2) == 0 && isdigit((unsigned char)word[2]))
 		return true;
 	for (size_t i = 0; i < sizeof(makers) / sizeof(makers[0]); i++)
-		if (begins(word, len, makers[i]))
+		if (len >= strlen(makers[i]) && !memcmp(word, makers[i], strlen(makers[i])))
 			return true;
 	for (size_t i = 0; i < sizeof(whole) / sizeof(whole[0]); i++)
-		if (word_is(word, len, whole[i]))
+		if (len == strlen(whole[i]) && !memcmp(word, whole[i], len))
 			return true;
 	return false;
 }
@@ -322,32 +293,9 @@ struct work {
 /* Most nodes are called what their description says: that text serves. */
 static const char *keep(struct work *w, const struct topo_node *node, const char *text, int len)
 {
-	char *copy;
-
 	if (!strcmp(text, node->label))
 		return node->label;
-	copy = arena_alloc(w->arena, (size_t)len + 1, 1);
-	memcpy(copy, text, (size_t)len);
-	return copy;
-}
-
-static void find_bases(struct work *w)
-{
-	char buf[NAMING_MAX];
-
-	for (uint32_t n = 0; n < w->count; n++) {
-		struct topo_node *node = &w->nodes[n];
-		int len = make_base(node->desc, node->label, node->guid, buf, &w->alone[n]);
-
-		node->name = keep(w, node, buf, len);
-		w->base[n] = names_id(&w->bases, node->name, (size_t)len);
-		w->uses[w->base[n]]++;
-	}
-}
-
-static bool needs_end(const struct work *w, uint32_t n)
-{
-	return !w->alone[n] || w->uses[w->base[n]] > 1;
+	return memcpy(arena_alloc(w->arena, (size_t)len + 1, 1), text, (size_t)len);
 }
 
 static const char *name_with_end(struct work *w, uint32_t n, int digits, int *len)
@@ -359,39 +307,41 @@ static const char *name_with_end(struct work *w, uint32_t n, int digits, int *le
 	return keep(w, &w->nodes[n], buf, *len);
 }
 
-static void add_ends(struct work *w)
-{
-	uint32_t *end = mem_alloc(w->count, sizeof(*end)), *uses;
-	int len;
-
-	for (uint32_t n = 0; n < w->count; n++) {
-		w->alone[n] = !needs_end(w, n);
-		if (w->alone[n])
-			continue;
-		w->nodes[n].name = name_with_end(w, n, END_DIGITS, &len);
-		end[n] = names_id(&w->ended, w->nodes[n].name, (size_t)len);
-	}
-	uses = mem_alloc(w->ended.count, sizeof(*uses));
-	for (uint32_t n = 0; n < w->count; n++)
-		uses[end[n]] += !w->alone[n];
-	for (uint32_t n = 0; n < w->count; n++)
-		if (!w->alone[n] && uses[end[n]] > 1)
-			w->nodes[n].name = name_with_end(w, n, 16, &len);
-	free(uses);
-	free(end);
-}
-
 void naming_assign(struct topo *t, struct arena *arena)
 {
 	struct work w = { .nodes = (struct topo_node *)t->nodes,
 			  .count = t->nnodes,
 			  .arena = arena };
+	uint32_t *end = mem_alloc(w.count, sizeof(*end)), *uses;
+	int len;
 
 	w.base = mem_alloc(w.count, sizeof(*w.base));
 	w.uses = mem_alloc(w.count, sizeof(*w.uses));
 	w.alone = mem_alloc(w.count, sizeof(*w.alone));
-	find_bases(&w);
-	add_ends(&w);
+	for (uint32_t n = 0; n < w.count; n++) {
+		struct topo_node *node = &w.nodes[n];
+		char buf[NAMING_MAX];
+
+		len = make_base(node->desc, node->label, node->guid, buf, &w.alone[n]);
+		node->name = keep(&w, node, buf, len);
+		w.base[n] = names_id(&w.bases, node->name, (size_t)len);
+		w.uses[w.base[n]]++;
+	}
+	for (uint32_t n = 0; n < w.count; n++) {
+		w.alone[n] = w.alone[n] && w.uses[w.base[n]] == 1;
+		if (w.alone[n])
+			continue;
+		w.nodes[n].name = name_with_end(&w, n, END_DIGITS, &len);
+		end[n] = names_id(&w.ended, w.nodes[n].name, (size_t)len);
+	}
+	uses = mem_alloc(w.ended.count, sizeof(*uses));
+	for (uint32_t n = 0; n < w.count; n++)
+		uses[end[n]] += !w.alone[n];
+	for (uint32_t n = 0; n < w.count; n++)
+		if (!w.alone[n] && uses[end[n]] > 1)
+			w.nodes[n].name = name_with_end(&w, n, 16, &len);
+	free(uses);
+	free(end);
 	names_fini(&w.bases);
 	names_fini(&w.ended);
 	free(w.base);

@@ -81,11 +81,6 @@ static struct slice trim(const char *text, size_t len)
 	return (struct slice){ text, len };
 }
 
-static bool starts(struct slice s, const char *text)
-{
-	return s.len > strlen(text) && strncasecmp(s.text, text, strlen(text)) == 0;
-}
-
 /* "mlx5_3", "HCA-1", "U1", and nothing behind it. */
 static bool is_device(struct slice s)
 {
@@ -94,7 +89,7 @@ static bool is_device(struct slice s)
 	if (!s.len || !isdigit((unsigned char)s.text[s.len - 1]) || memchr(s.text, ' ', s.len))
 		return false;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		if (starts(s, kinds[i]))
+		if (s.len > strlen(kinds[i]) && !strncasecmp(s.text, kinds[i], strlen(kinds[i])))
 			return true;
 	return false;
 }
@@ -112,18 +107,6 @@ static void split(const char *text, struct slice *first, struct slice *rest)
 	*rest = trim(first->text + first->len, all.len - first->len);
 }
 
-/* A CA that no text assigns to a host is a host of its own. */
-static void by_itself(struct host_work *w, const struct topo_node *node, struct slice *first,
-		      struct slice *rest)
-{
-	char *name = arena_alloc(w->arena, 1, sizeof("0x0123456789abcdef"));
-
-	sprintf(name, "0x%016" PRIx64, node->guid);
-	*first = node->label == node->desc ? (struct slice){ name, strlen(name) }
-					   : trim(node->label, strlen(node->label));
-	rest->len = 0;
-}
-
 static void read_names(struct host_work *w, uint32_t n)
 {
 	const struct topo_node *node = &w->t->nodes[n];
@@ -132,8 +115,15 @@ static void read_names(struct host_work *w, uint32_t n)
 	split(node->label, &first, &rest);
 	if (node->label == node->desc || !is_device(rest)) {
 		split(node->desc, &first, &rest);
-		if (naming_is_factory(node->desc))
-			by_itself(w, node, &first, &rest);
+		if (naming_is_factory(node->desc)) {
+			/* A CA that no text assigns to a host is a host of its own. */
+			char *name = arena_alloc(w->arena, 1, sizeof("0x0123456789abcdef"));
+
+			sprintf(name, "0x%016" PRIx64, node->guid);
+			first = node->label == node->desc ? (struct slice){ name, strlen(name) }
+							  : trim(node->label, strlen(node->label));
+			rest.len = 0;
+		}
 	}
 	w->host[n] = names_id(&w->hosts, first.text, first.len);
 	w->device[n] = rest.len ? names_id(&w->devices, rest.text, rest.len) : TOPO_NONE;
@@ -157,10 +147,9 @@ static void make_hosts(struct host_work *w)
 
 	for (uint32_t id = 0; id < w->hosts.count; id++) {
 		const struct name *name = &w->hosts.list[id];
-		char *text = arena_alloc(w->arena, name->len + 1, 1);
 
-		memcpy(text, name->text, name->len);
-		hosts[rank[id]].name = text;
+		hosts[rank[id]].name =
+			memcpy(arena_alloc(w->arena, name->len + 1, 1), name->text, name->len);
 	}
 	free(rank);
 	for (uint32_t n = w->t->nswitches; n < w->t->nnodes; n++)
@@ -172,35 +161,6 @@ static void make_hosts(struct host_work *w)
 	}
 	w->t->hosts = hosts;
 	w->t->nhosts = w->hosts.count;
-}
-
-/*
- * Nodes come by ascending GUID, so that stable insertion by device leaves equal devices in that
- * order.
- */
-static void fill_host(const struct host_work *w, uint32_t *cas, uint32_t used, uint32_t n)
-{
-	uint32_t at = used;
-
-	for (; at > 0 && w->device[cas[at - 1]] > w->device[n]; at--)
-		cas[at] = cas[at - 1];
-	cas[at] = n;
-}
-
-static void fill_hosts(struct host_work *w)
-{
-	struct topo_node *nodes = (struct topo_node *)w->t->nodes;
-	uint32_t *used = mem_alloc(w->t->nhosts, sizeof(*used));
-	uint32_t *cas = arena_alloc(w->arena, w->t->ncas, sizeof(*cas));
-
-	for (uint32_t n = w->t->nswitches; n < w->t->nnodes; n++) {
-		uint32_t h = nodes[n].host = w->host[n];
-
-		if (h != TOPO_NONE)
-			fill_host(w, cas + w->t->hosts[h].first, used[h]++, n);
-	}
-	w->t->host_cas = cas;
-	free(used);
 }
 
 /*
@@ -225,7 +185,28 @@ static uint32_t *host_group(struct topo *t, struct arena *arena)
 			read_names(&w, n);
 	free(to_ranks(&w, w.device, &w.devices));
 	make_hosts(&w);
-	fill_hosts(&w);
+
+	struct topo_node *nodes = (struct topo_node *)t->nodes;
+	uint32_t *used = mem_alloc(t->nhosts, sizeof(*used));
+	uint32_t *all = arena_alloc(arena, t->ncas, sizeof(*all));
+
+	/*
+	 * Nodes come by ascending GUID, so that stable insertion by device leaves equal devices in
+	 * that order.
+	 */
+	for (uint32_t n = t->nswitches; n < t->nnodes; n++) {
+		uint32_t h = nodes[n].host = w.host[n];
+
+		if (h == TOPO_NONE)
+			continue;
+		uint32_t *cas = all + t->hosts[h].first, at = used[h]++;
+
+		for (; at > 0 && w.device[cas[at - 1]] > w.device[n]; at--)
+			cas[at] = cas[at - 1];
+		cas[at] = n;
+	}
+	t->host_cas = all;
+	free(used);
 	names_fini(&w.hosts);
 	names_fini(&w.devices);
 	free(w.host);
@@ -253,7 +234,7 @@ const char *host_device(const struct topo *t, uint32_t ca)
 #define ENOUGH(part, whole) ((part)*10 >= (whole)*8) /* 80% */
 
 struct unit {
-	uint32_t nleaves, nhosts, first_host;
+	uint32_t nleaves, nhosts;
 	uint32_t spread; /* hosts with every CA on a leaf of its own */
 	uint32_t usual;	 /* number of CAs of a host that has them all */
 	uint32_t named;	 /* hosts whose CAs have distinct device names */
@@ -277,18 +258,6 @@ struct rail_work {
 	uint32_t nunits;
 };
 
-/* The switch of the first cabled port; links that are down at the moment count. */
-static uint32_t leaf_of(const struct topo *t, uint32_t ca)
-{
-	for (unsigned num = 1; num <= t->nodes[ca].nports; num++) {
-		const struct topo_port *peer = topo_peer(t, topo_port(t, ca, num));
-
-		if (peer && t->nodes[peer->node].type == TOPO_SWITCH)
-			return peer->node;
-	}
-	return TOPO_NONE;
-}
-
 /* Is this the first CA of its host on its leaf? */
 static bool first_on_leaf(const struct rail_work *w, const struct topo_host *host, uint32_t i)
 {
@@ -309,7 +278,7 @@ static void find_leaves_of_host(struct rail_work *w, const struct topo_host *hos
 	if (host->ncas < 2 || host->ncas > HOST_CAS_MAX)
 		return;
 	for (uint32_t i = 0; i < host->ncas; i++) {
-		w->leaf[cas[i]] = leaf_of(w->t, cas[i]);
+		w->leaf[cas[i]] = topo_leaf_of(w->t, cas[i]);
 		if (w->leaf[cas[i]] == TOPO_NONE)
 			continue;
 		cabled++;
@@ -344,13 +313,6 @@ static void list_cas_by_leaf(struct rail_work *w)
 }
 
 /* ---- Units ----------------------------------------------------------------------------------- */
-
-static uint32_t root_of(uint32_t *parent, uint32_t leaf)
-{
-	while (parent[leaf] != leaf)
-		leaf = parent[leaf] = parent[parent[leaf]];
-	return leaf;
-}
 
 /*
  * Counts, for each other leaf, the hosts it shares with this one; touched lists the leaves counted.
@@ -392,7 +354,7 @@ static void join_leaves(struct rail_work *w)
 						 : w->leaf_hosts[leaf];
 
 			if (w->loose || shared[other] * 2 > fewer)
-				w->parent[root_of(w->parent, other)] = root_of(w->parent, leaf);
+				w->parent[sort_root(w->parent, other)] = sort_root(w->parent, leaf);
 			shared[other] = 0;
 		}
 	}
@@ -407,7 +369,7 @@ static void number_units(struct rail_work *w)
 	memset(unit_of_root, 0xff, w->t->nswitches * sizeof(*unit_of_root));
 	w->units = mem_alloc(w->t->nswitches, sizeof(*w->units));
 	for (uint32_t leaf = 0; leaf < w->t->nswitches; leaf++) {
-		uint32_t root = root_of(w->parent, leaf);
+		uint32_t root = sort_root(w->parent, leaf);
 
 		w->unit_of_leaf[leaf] = TOPO_NONE;
 		if (!w->leaf_hosts[leaf])
@@ -442,47 +404,6 @@ static uint32_t unit_of(const struct rail_work *w, const struct topo_host *host)
 	return best;
 }
 
-static bool is_spread(const struct rail_work *w, const struct topo_host *host)
-{
-	for (uint32_t i = 0; i < host->ncas; i++)
-		if (w->leaf[w->t->host_cas[host->first + i]] != TOPO_NONE &&
-		    !first_on_leaf(w, host, i))
-			return false;
-	return true;
-}
-
-/* CAs lie by device within a host: equal names are neighbours. */
-static bool is_named(const struct rail_work *w, const struct topo_host *host)
-{
-	const uint32_t *cas = w->t->host_cas + host->first;
-
-	for (uint32_t i = 0; i < host->ncas; i++)
-		if (w->device[cas[i]] == TOPO_NONE ||
-		    (i && w->device[cas[i]] == w->device[cas[i - 1]]))
-			return false;
-	return true;
-}
-
-static void describe_units(struct rail_work *w)
-{
-	for (uint32_t h = 0; h < w->t->nhosts; h++) {
-		const struct topo_host *host = &w->t->hosts[h];
-		uint32_t u = w->unit_of_host[h] = unit_of(w, host);
-		struct unit *unit;
-
-		if (u == TOPO_NONE)
-			continue;
-		unit = &w->units[u];
-		if (!unit->nhosts++)
-			unit->first_host = h;
-		unit->spread += is_spread(w, host);
-		unit->named += is_named(w, host);
-	}
-	for (uint32_t u = 0; u < w->nunits; u++)
-		w->units[u].good = w->units[u].nleaves > 1 && w->units[u].nhosts &&
-				   ENOUGH(w->units[u].spread, w->units[u].nhosts);
-}
-
 /* ---- Rails ----------------------------------------------------------------------------------- */
 
 struct vote { /* one CA's say on its device name's position, or one leaf's place */
@@ -493,11 +414,8 @@ static int compare_votes(const void *va, const void *vb)
 {
 	const struct vote *a = va, *b = vb;
 
-	if (a->unit != b->unit)
-		return a->unit < b->unit ? -1 : 1;
-	if (a->key != b->key)
-		return a->key < b->key ? -1 : 1;
-	return a->value < b->value ? -1 : a->value > b->value;
+	return sort_order(a->unit, b->unit) ?: sort_order(a->key, b->key) ?:
+	       sort_order(a->value, b->value);
 }
 
 /*
@@ -572,10 +490,11 @@ static void rails_from_names(struct rail_work *w, struct vote *votes)
 		if (u == TOPO_NONE || !named_unit(&w->units[u]) ||
 		    t->hosts[h].ncas != w->units[u].usual)
 			continue;
-		for (uint32_t i = 0; i < t->hosts[h].ncas; i++)
-			votes[n++] =
-				(struct vote){ u, w->device[t->host_cas[t->hosts[h].first + i]],
-					       i };
+		for (uint32_t i = 0; i < t->hosts[h].ncas; i++) {
+			uint32_t ca = t->host_cas[t->hosts[h].first + i];
+
+			votes[n++] = (struct vote){ u, w->device[ca], i };
+		}
 	}
 	n = settle_votes(votes, n);
 	for (uint32_t h = 0; h < t->nhosts; h++) {
@@ -623,20 +542,17 @@ static void rails_from_leaves(struct rail_work *w, struct vote *votes)
 static void rails_of_leaves(struct rail_work *w, struct vote *votes)
 {
 	for (uint32_t sw = 0; sw < w->t->nswitches; sw++) {
-		uint32_t first = w->leaf_first[sw], count = w->leaf_first[sw + 1] - first, same = 0,
-			 n = 0;
+		const uint32_t *cas = w->leaf_cas + w->leaf_first[sw];
+		uint32_t count = w->leaf_first[sw + 1] - w->leaf_first[sw], same = 0;
 		uint32_t u = w->unit_of_leaf[sw];
 
-		if (u == TOPO_NONE || !w->units[u].good)
+		if (u == TOPO_NONE || !w->units[u].good || !count)
 			continue;
 		for (uint32_t c = 0; c < count; c++)
-			votes[n++] =
-				(struct vote){ 0, 0,
-					       (uint32_t)w->nodes[w->leaf_cas[first + c]].rail };
-		if (!settle_votes(votes, n))
-			continue;
+			votes[c] = (struct vote){ 0, 0, (uint32_t)w->nodes[cas[c]].rail };
+		settle_votes(votes, count);
 		for (uint32_t c = 0; c < count; c++)
-			same += (uint32_t)w->nodes[w->leaf_cas[first + c]].rail == votes[0].value;
+			same += (uint32_t)w->nodes[cas[c]].rail == votes[0].value;
 		if (ENOUGH(same, count))
 			w->nodes[sw].rail = (int16_t)votes[0].value;
 		w->units[u].leaves_railed += w->nodes[sw].rail >= 0;
@@ -691,10 +607,9 @@ static void order_host_cas(struct rail_work *w)
 
 		for (uint32_t i = 1; i < w->t->hosts[h].ncas; i++) {
 			uint32_t ca = cas[i], at = i;
+			uint16_t rail = (uint16_t)w->nodes[ca].rail;
 
-			for (; at &&
-			       (uint16_t)w->nodes[cas[at - 1]].rail > (uint16_t)w->nodes[ca].rail;
-			     at--)
+			for (; at && (uint16_t)w->nodes[cas[at - 1]].rail > rail; at--)
 				cas[at] = cas[at - 1];
 			cas[at] = ca;
 		}
@@ -707,7 +622,27 @@ static void find_rails(struct rail_work *w, struct vote *votes)
 {
 	join_leaves(w);
 	number_units(w);
-	describe_units(w);
+	for (uint32_t h = 0; h < w->t->nhosts; h++) {
+		const struct topo_host *host = &w->t->hosts[h];
+		const uint32_t *cas = w->t->host_cas + host->first;
+		uint32_t u = w->unit_of_host[h] = unit_of(w, host);
+		bool spread = true, named = true;
+
+		if (u == TOPO_NONE)
+			continue;
+		/* CAs lie by device within a host: equal names are neighbours. */
+		for (uint32_t i = 0; i < host->ncas; i++) {
+			spread &= w->leaf[cas[i]] == TOPO_NONE || first_on_leaf(w, host, i);
+			named &= w->device[cas[i]] != TOPO_NONE &&
+				 (!i || w->device[cas[i]] != w->device[cas[i - 1]]);
+		}
+		w->units[u].nhosts++;
+		w->units[u].spread += spread;
+		w->units[u].named += named;
+	}
+	for (uint32_t u = 0; u < w->nunits; u++)
+		w->units[u].good = w->units[u].nleaves > 1 && w->units[u].nhosts &&
+				   ENOUGH(w->units[u].spread, w->units[u].nhosts);
 	find_usual_sizes(w, votes);
 	rails_from_names(w, votes);
 	if (!w->loose)
@@ -737,23 +672,6 @@ static uint32_t count_leaves(const struct rail_work *w, bool railed)
 	return count;
 }
 
-static void assign(struct rail_work *w)
-{
-	struct vote *votes = mem_alloc(w->t->nnodes, sizeof(*votes));
-	uint32_t railed;
-
-	list_cas_by_leaf(w);
-	find_rails(w, votes);
-	railed = count_leaves(w, true);
-	if (railed * 2 < count_leaves(w, false)) {
-		find_rails_again(w, votes, true);
-		if (count_leaves(w, true) <= railed)
-			find_rails_again(w, votes, false);
-	}
-	order_host_cas(w);
-	free(votes);
-}
-
 void rail_assign(struct topo *t, struct arena *arena)
 {
 	uint32_t *device = host_group(t, arena);
@@ -776,8 +694,21 @@ void rail_assign(struct topo *t, struct arena *arena)
 		find_leaves_of_host(&w, &t->hosts[h]);
 		any = any || t->hosts[h].ncas > 1;
 	}
-	if (any)
-		assign(&w);
+	if (any) {
+		struct vote *votes = mem_alloc(w.t->nnodes, sizeof(*votes));
+		uint32_t railed;
+
+		list_cas_by_leaf(&w);
+		find_rails(&w, votes);
+		railed = count_leaves(&w, true);
+		if (railed * 2 < count_leaves(&w, false)) {
+			find_rails_again(&w, votes, true);
+			if (count_leaves(&w, true) <= railed)
+				find_rails_again(&w, votes, false);
+		}
+		order_host_cas(&w);
+		free(votes);
+	}
 	free(device);
 	free(w.leaf);
 	free(w.leaf_first);

@@ -71,22 +71,18 @@ struct topo_builder {
 	uint32_t *hash; /* handle + 1 by GUID, 0 = free; at most half full */
 	uint32_t hash_mask;
 	struct arena *arena;
-	struct port_label *labels; /* in order of arrival */
-	uint32_t nlabels, labels_room;
-};
-
-struct port_label {
-	uint32_t port; /* in the builder's numbering */
-	const char *text;
+	struct port_label {    /* in order of arrival */
+		uint32_t port; /* in the builder's numbering */
+		const char *text;
+	} * labels;
+	uint32_t nlabels;
 };
 
 /* ---- Collecting ------------------------------------------------------------------------------ */
 
 static uint32_t guid_slot(const struct topo_builder *b, guid_t guid)
 {
-	uint64_t h = guid * 0x9e3779b97f4a7c15u;
-
-	return (uint32_t)(h >> 32) & b->hash_mask;
+	return (uint32_t)(guid * 0x9e3779b97f4a7c15u >> 32) & b->hash_mask;
 }
 
 static void hash_insert(struct topo_builder *b, uint32_t handle)
@@ -165,21 +161,6 @@ static const char *copy_text(struct topo_builder *b, const char *text)
 	return copy;
 }
 
-static void add_ports(struct topo_builder *b, uint32_t handle, unsigned nports)
-{
-	struct topo_port *ports = b->ports + b->nports;
-
-	memset(ports, 0, (nports + 1) * sizeof(*ports));
-	for (unsigned num = 0; num <= nports; num++) {
-		ports[num].node = handle;
-		ports[num].peer = TOPO_NONE;
-		ports[num].num = (uint8_t)num;
-	}
-	if (b->nodes[handle].type == TOPO_SWITCH)
-		ports[0].guid = b->nodes[handle].guid;
-	b->nports += nports + 1;
-}
-
 int topo_builder_node(struct topo_builder *b, const struct topo_node_attr *attr)
 {
 	uint32_t handle = b->nnodes;
@@ -206,8 +187,14 @@ int topo_builder_node(struct topo_builder *b, const struct topo_node_attr *attr)
 		.sharp = attr->sharp,
 	};
 	b->nodes[handle].label = attr->label ? copy_text(b, attr->label) : b->nodes[handle].desc;
+	for (unsigned num = 0; num <= attr->nports; num++)
+		b->ports[b->nports++] = (struct topo_port){
+			.guid = num == 0 && attr->type == TOPO_SWITCH ? attr->guid : 0,
+			.node = handle,
+			.peer = TOPO_NONE,
+			.num = (uint8_t)num,
+		};
 	b->nnodes++;
-	add_ports(b, handle, attr->nports);
 	hash_insert(b, handle);
 	return (int)handle;
 }
@@ -223,12 +210,11 @@ int topo_builder_port(struct topo_builder *b, int node, unsigned num,
 		      const struct topo_port_attr *attr)
 {
 	struct topo_port *port = get_port(b, node, num);
-	bool is_switch;
 
 	if (!port)
 		return -ERANGE;
-	is_switch = b->nodes[node].type == TOPO_SWITCH;
-	port->guid = !is_switch ? attr->guid : num == 0 ? b->nodes[node].guid : 0;
+	if (b->nodes[node].type != TOPO_SWITCH)
+		port->guid = attr->guid;
 	topo_port_take(port, attr);
 	return 0;
 }
@@ -239,10 +225,7 @@ int topo_builder_label(struct topo_builder *b, int node, unsigned num, const cha
 
 	if (!port)
 		return -ERANGE;
-	if (b->nlabels == b->labels_room) {
-		b->labels_room = b->labels_room ? 2 * b->labels_room : 64;
-		b->labels = mem_resize(b->labels, b->labels_room, sizeof(*b->labels));
-	}
+	b->labels = mem_grow(b->labels, b->nlabels);
 	b->labels[b->nlabels++] =
 		(struct port_label){ (uint32_t)(port - b->ports), copy_text(b, label) };
 	return 0;
@@ -252,12 +235,12 @@ int topo_builder_link(struct topo_builder *b, int node_a, unsigned port_a, int n
 		      unsigned port_b, bool up)
 {
 	struct topo_port *a = get_port(b, node_a, port_a), *z = get_port(b, node_b, port_b);
-	uint32_t ia, iz;
 
 	if (!a || !z || !port_a || !port_b)
 		return -ERANGE;
-	ia = (uint32_t)(a - b->ports);
-	iz = (uint32_t)(z - b->ports);
+
+	uint32_t ia = (uint32_t)(a - b->ports), iz = (uint32_t)(z - b->ports);
+
 	if (a == z || (a->peer != TOPO_NONE && a->peer != iz) ||
 	    (z->peer != TOPO_NONE && z->peer != ia))
 		return -EEXIST;
@@ -335,23 +318,7 @@ static int compare_keys(const void *va, const void *vb)
 {
 	const struct node_key *a = va, *b = vb;
 
-	if (a->endnode != b->endnode)
-		return a->endnode ? 1 : -1;
-	return a->guid < b->guid ? -1 : a->guid > b->guid;
-}
-
-static struct node_key *sorted_nodes(const struct topo_builder *b)
-{
-	struct node_key *keys = mem_alloc(b->nnodes, sizeof(*keys));
-	bool sorted = true;
-
-	for (uint32_t n = 0; n < b->nnodes; n++) {
-		keys[n] = (struct node_key){ b->nodes[n].guid, n, b->nodes[n].type != TOPO_SWITCH };
-		sorted = sorted && (n == 0 || compare_keys(&keys[n - 1], &keys[n]) < 0);
-	}
-	if (!sorted)
-		qsort(keys, b->nnodes, sizeof(*keys), compare_keys);
-	return keys;
+	return sort_order(a->endnode, b->endnode) ?: sort_order(a->guid, b->guid);
 }
 
 /* Copies the nodes in order and returns, by handle, each node's new place. */
@@ -359,9 +326,12 @@ static uint32_t *place_nodes(const struct topo_builder *b, struct topo *t)
 {
 	struct topo_node *nodes = (struct topo_node *)t->nodes;
 	uint32_t *place = mem_alloc(b->nnodes, sizeof(*place));
-	struct node_key *keys = sorted_nodes(b);
+	struct node_key *keys = mem_alloc(b->nnodes, sizeof(*keys));
 	uint32_t port0 = 0;
 
+	for (uint32_t n = 0; n < b->nnodes; n++)
+		keys[n] = (struct node_key){ b->nodes[n].guid, n, b->nodes[n].type != TOPO_SWITCH };
+	sort_if_needed(keys, b->nnodes, sizeof(*keys), compare_keys);
 	for (uint32_t n = 0; n < b->nnodes; n++) {
 		nodes[n] = b->nodes[keys[n].handle];
 		nodes[n].port0 = port0;
@@ -407,22 +377,61 @@ static void place_ports(const struct topo_builder *b, struct topo *t, const uint
 	}
 }
 
-static void place_labels(const struct topo_builder *b, struct topo *t, const uint32_t *place)
+static int compare_guids(const void *va, const void *vb)
 {
-	const char **labels = b->nlabels ? arena_alloc(b->arena, t->nports, sizeof(*labels)) : NULL;
+	const struct topo_guid *a = va, *b = vb;
 
+	return sort_order(a->guid, b->guid) ?: sort_order(a->uncabled, b->uncabled) ?:
+	       sort_order(a->port, b->port);
+}
+
+/* End ports: port 0 of switches, all others of CAs and routers. */
+static void index_guids(struct topo_own *own)
+{
+	const struct topo *t = &own->pub;
+	uint32_t most = t->nswitches + t->nports - t->nswitch_ports;
+	struct topo_guid *guids = arena_alloc(own->arena, most, sizeof(*guids));
+
+	for (uint32_t n = 0; n < t->nnodes; n++) {
+		unsigned first = n >= t->nswitches, last = first ? t->nodes[n].nports : 0;
+
+		for (unsigned num = first; num <= last; num++) {
+			const struct topo_port *p = topo_port(t, n, num);
+
+			if (p->guid)
+				guids[own->nguids++] =
+					(struct topo_guid){ p->guid, (uint32_t)(p - t->ports),
+							    num && p->peer == TOPO_NONE };
+		}
+	}
+	sort_if_needed(guids, own->nguids, sizeof(*guids), compare_guids);
+	own->guids = guids;
+}
+
+struct topo *topo_freeze(struct topo_builder *b)
+{
+	struct topo_own *own = arena_alloc(b->arena, 1, sizeof(*own));
+	struct topo *t = &own->pub;
+
+	own->refs = 1;
+	own->arena = b->arena;
+	t->nnodes = b->nnodes;
+	t->nports = b->nports;
+	t->nodes = arena_alloc(b->arena, b->nnodes, sizeof(*t->nodes));
+	t->ports = arena_alloc(b->arena, b->nports, sizeof(*t->ports));
+
+	uint32_t *place = place_nodes(b, t);
+	const char **labels = b->nlabels ? arena_alloc(b->arena, t->nports, sizeof(*labels)) : NULL;
+	struct topo_end *ends = arena_alloc(b->arena, t->nswitch_ports, sizeof(*ends));
+
+	place_ports(b, t, place);
 	for (uint32_t i = 0; i < b->nlabels; i++) {
 		const struct topo_port *from = &b->ports[b->labels[i].port];
 
 		labels[t->nodes[place[from->node]].port0 + from->num] = b->labels[i].text;
 	}
 	t->labels = labels;
-}
-
-static void place_ends(struct topo *t, struct arena *arena)
-{
-	struct topo_end *ends = arena_alloc(arena, t->nswitch_ports, sizeof(*ends));
-
+	free(place);
 	for (uint32_t p = 0; p < t->nswitch_ports; p++) {
 		const struct topo_port *port = &t->ports[p], *peer = topo_peer(t, port);
 
@@ -434,75 +443,6 @@ static void place_ends(struct topo *t, struct arena *arena)
 		ends[p].special = peer && t->nodes[peer->node].sharp;
 	}
 	t->ends = ends;
-}
-
-struct guid_index { /* being filled */
-	const struct topo *t;
-	struct topo_guid *guids;
-	uint32_t count;
-	bool sorted;
-};
-
-static int compare_guids(const void *va, const void *vb)
-{
-	const struct topo_guid *a = va, *b = vb;
-
-	if (a->guid != b->guid)
-		return a->guid < b->guid ? -1 : 1;
-	if (a->uncabled != b->uncabled)
-		return a->uncabled ? 1 : -1;
-	return a->port < b->port ? -1 : a->port > b->port;
-}
-
-static void index_port(struct guid_index *index, uint32_t port)
-{
-	struct topo_guid *entry = &index->guids[index->count];
-	const struct topo_port *p = &index->t->ports[port];
-
-	if (!p->guid)
-		return;
-	*entry = (struct topo_guid){ p->guid, port, p->num && p->peer == TOPO_NONE };
-	index->sorted = index->sorted && (index->count == 0 || compare_guids(entry - 1, entry) < 0);
-	index->count++;
-}
-
-static void index_guids(struct topo_own *own)
-{
-	const struct topo *t = &own->pub;
-	struct guid_index index = { .t = t, .sorted = true };
-	uint32_t most = t->nswitches;
-
-	for (uint32_t n = t->nswitches; n < t->nnodes; n++)
-		most += t->nodes[n].nports;
-	index.guids = arena_alloc(own->arena, most, sizeof(*index.guids));
-	for (uint32_t n = 0; n < t->nswitches; n++)
-		index_port(&index, t->nodes[n].port0);
-	for (uint32_t n = t->nswitches; n < t->nnodes; n++)
-		for (unsigned num = 1; num <= t->nodes[n].nports; num++)
-			index_port(&index, t->nodes[n].port0 + num);
-	if (!index.sorted)
-		qsort(index.guids, index.count, sizeof(*index.guids), compare_guids);
-	own->guids = index.guids;
-	own->nguids = index.count;
-}
-
-struct topo *topo_freeze(struct topo_builder *b)
-{
-	struct topo_own *own = arena_alloc(b->arena, 1, sizeof(*own));
-	struct topo *t = &own->pub;
-	uint32_t *place;
-
-	own->refs = 1;
-	own->arena = b->arena;
-	t->nnodes = b->nnodes;
-	t->nports = b->nports;
-	t->nodes = arena_alloc(b->arena, b->nnodes, sizeof(*t->nodes));
-	t->ports = arena_alloc(b->arena, b->nports, sizeof(*t->ports));
-	place = place_nodes(b, t);
-	place_ports(b, t, place);
-	place_labels(b, t, place);
-	free(place);
-	place_ends(t, own->arena);
 	index_guids(own);
 	b->arena = NULL; /* the snapshot's now */
 	topo_builder_free(b);

@@ -176,6 +176,18 @@ static inline const struct topo_port *topo_peer(const struct topo *t, const stru
 	return port->peer == TOPO_NONE ? NULL : &t->ports[port->peer];
 }
 
+/* The first switch that a port of a CA is cabled to, its link up or down; TOPO_NONE = none. */
+static inline uint32_t topo_leaf_of(const struct topo *t, uint32_t ca)
+{
+	for (unsigned num = 1; num <= t->nodes[ca].nports; num++) {
+		const struct topo_port *peer = topo_peer(t, topo_port(t, ca, num));
+
+		if (peer && t->nodes[peer->node].type == TOPO_SWITCH)
+			return peer->node;
+	}
+	return TOPO_NONE;
+}
+
 /* What is written beside that port on the device, "cage 9/1"; "" where that is not known. */
 static inline const char *topo_port_label(const struct topo *t, uint32_t port)
 {
