@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "topology/base/mem.h"
+#include "topology/base/sort.h"
 #include "topology/base/names.h"
 #include "topology/graph/cutoff.h"
 
@@ -43,9 +44,8 @@ uint32_t *islands_find(const struct topo *t, uint32_t *count)
 
 struct search {
 	const struct topo *t;
-	uint32_t *island;     /* by switch */
-	uint32_t main;	      /* the one that counts as reached; TOPO_NONE = none */
-	const uint8_t *among; /* by node: which CAs decide it by their number; NULL = all */
+	uint32_t *island; /* by switch */
+	uint32_t main;	  /* the one that counts as reached; TOPO_NONE = none */
 };
 
 /* The island that a CA is in, by its first link that is up. */
@@ -59,25 +59,6 @@ static uint32_t island_of_ca(const struct search *s, uint32_t ca)
 			return s->island[to];
 	}
 	return TOPO_NONE;
-}
-
-/* That with most HCAs. */
-static uint32_t largest(const struct search *s, uint32_t islands)
-{
-	uint32_t *hcas = mem_alloc(islands + 1, sizeof(*hcas)), best = TOPO_NONE;
-
-	for (uint32_t ca = s->t->nswitches; ca < s->t->nnodes; ca++) {
-		bool counts = topo_is_host(s->t, ca) && (!s->among || s->among[ca]);
-		uint32_t at = counts ? island_of_ca(s, ca) : TOPO_NONE;
-
-		if (at != TOPO_NONE)
-			hcas[at]++;
-	}
-	for (uint32_t i = 0; i < islands; i++)
-		if (hcas[i] && (best == TOPO_NONE || hcas[i] > hcas[best]))
-			best = i;
-	free(hcas);
-	return best;
 }
 
 /* Of one link of an HCA; *sw: its switch, where that is to blame. */
@@ -98,11 +79,16 @@ static enum cutoff_fate port_fate(const struct search *s, const struct topo_port
 	return peer->state > TOPO_DOWN ? CUTOFF_CUT_OFF : CUTOFF_OFF;
 }
 
-static enum cutoff_fate hca_fate(const struct search *s, uint32_t ca, uint32_t *sw)
+static bool is_hca(const struct topo *t, uint32_t node)
+{
+	return t->nodes[node].type == TOPO_CA && topo_is_host(t, node);
+}
+
+static enum cutoff_fate node_fate(const struct search *s, uint32_t ca, uint32_t *sw)
 {
 	enum cutoff_fate fate = CUTOFF_NOT_KNOWN;
 
-	for (unsigned num = 1; num <= s->t->nodes[ca].nports; num++) {
+	for (unsigned num = 1; is_hca(s->t, ca) && num <= s->t->nodes[ca].nports; num++) {
 		uint32_t at = TOPO_NONE;
 		enum cutoff_fate one = port_fate(s, topo_port(s->t, ca, num), &at);
 
@@ -118,48 +104,33 @@ static enum cutoff_fate hca_fate(const struct search *s, uint32_t ca, uint32_t *
 	return fate;
 }
 
-static bool is_hca(const struct topo *t, uint32_t node)
-{
-	return t->nodes[node].type == TOPO_CA && topo_is_host(t, node);
-}
-
-static enum cutoff_fate node_fate(const struct search *s, uint32_t node, uint32_t *sw)
-{
-	return is_hca(s->t, node) ? hca_fate(s, node, sw) : CUTOFF_NOT_KNOWN;
-}
-
-static void count_cut_off(const struct search *s, uint32_t *behind, struct cutoff *out)
-{
-	const struct topo *t = s->t;
-
-	for (uint32_t ca = t->nswitches; ca < t->nnodes; ca++) {
-		uint32_t sw = TOPO_NONE;
-		enum cutoff_fate fate = node_fate(s, ca, &sw);
-
-		out->off += fate == CUTOFF_OFF;
-		if (fate != CUTOFF_CUT_OFF)
-			continue;
-		out->hcas++;
-		if (s->island[sw] == s->main && out->hca == TOPO_NONE)
-			out->hca = ca;
-		if (s->island[sw] == s->main)
-			continue;
-		out->switches += !behind[sw]++;
-		if (out->worst == TOPO_NONE || behind[sw] > behind[out->worst])
-			out->worst = sw;
-	}
-}
-
-/* The caller frees its islands. */
+/*
+ * `among`: by node, which CAs decide it by their number; NULL = all. The caller frees its islands.
+ */
 static struct search search_from(const struct topo *t, uint32_t from, const uint8_t *among)
 {
 	uint32_t islands;
-	struct search s = { .t = t, .island = islands_find(t, &islands), .among = among };
+	struct search s = { .t = t, .island = islands_find(t, &islands) };
 
-	if (from == TOPO_NONE)
-		s.main = largest(&s, islands);
-	else
+	if (from != TOPO_NONE) {
 		s.main = from < t->nswitches ? s.island[from] : island_of_ca(&s, from);
+		return s;
+	}
+
+	uint32_t *hcas = mem_alloc(islands + 1, sizeof(*hcas));
+
+	s.main = TOPO_NONE; /* but for that with most HCAs */
+	for (uint32_t ca = t->nswitches; ca < t->nnodes; ca++) {
+		bool counts = topo_is_host(t, ca) && (!among || among[ca]);
+		uint32_t at = counts ? island_of_ca(&s, ca) : TOPO_NONE;
+
+		if (at != TOPO_NONE)
+			hcas[at]++;
+	}
+	for (uint32_t i = 0; i < islands; i++)
+		if (hcas[i] && (s.main == TOPO_NONE || hcas[i] > hcas[s.main]))
+			s.main = i;
+	free(hcas);
 	return s;
 }
 
@@ -198,8 +169,22 @@ void cutoff_find(const struct topo *t, uint32_t from, struct cutoff *out)
 	struct search s = search_from(t, from, NULL);
 
 	*out = (struct cutoff){ .worst = TOPO_NONE, .hca = TOPO_NONE };
-	if (s.main != TOPO_NONE)
-		count_cut_off(&s, behind, out);
+	for (uint32_t ca = t->nswitches; ca < t->nnodes && s.main != TOPO_NONE; ca++) {
+		uint32_t sw = TOPO_NONE;
+		enum cutoff_fate fate = node_fate(&s, ca, &sw);
+
+		out->off += fate == CUTOFF_OFF;
+		if (fate != CUTOFF_CUT_OFF)
+			continue;
+		out->hcas++;
+		if (s.island[sw] == s.main && out->hca == TOPO_NONE)
+			out->hca = ca;
+		if (s.island[sw] == s.main)
+			continue;
+		out->switches += !behind[sw]++;
+		if (out->worst == TOPO_NONE || behind[sw] > behind[out->worst])
+			out->worst = sw;
+	}
 	free(behind);
 	free(s.island);
 }
@@ -245,35 +230,13 @@ struct losses {
 	uint32_t count;
 };
 
-static void count_host(struct losses *l, uint32_t host)
-{
-	const struct topo_host *it = &l->t->hosts[host];
-	struct loss loss = { .host = host };
-	bool any = false;
-
-	for (uint32_t i = 0; i < it->ncas; i++) {
-		uint32_t ca = l->t->host_cas[it->first + i];
-
-		loss.had += l->before[ca] > 0;
-		loss.kept += l->after[ca] > 0;
-		any |= l->after[ca] < l->before[ca];
-		if (l->before[ca] && !l->after[ca])
-			json_array_append_new(l->hcas, json_string(l->t->nodes[ca].name));
-	}
-	if (any)
-		l->list[l->count++] = loss;
-}
-
 /* Those that are cut off first, then by what they keep; of equal ones in natural order. */
 static int compare_losses(const void *a, const void *b)
 {
 	const struct loss *x = a, *y = b;
 
-	if (x->kept != y->kept)
-		return x->kept < y->kept ? -1 : 1;
-	if (x->had != y->had)
-		return x->had < y->had ? -1 : 1;
-	return x->host < y->host ? -1 : 1;
+	return sort_order(x->kept, y->kept) ?: sort_order(x->had, y->had) ?:
+	       sort_order(x->host, y->host);
 }
 
 /* ---- The text -------------------------------------------------------------------------------- */
@@ -300,10 +263,16 @@ static void print_alike(const struct losses *l, const struct loss *first, uint32
 	free(names);
 }
 
-static void print_losses(const struct losses *l, FILE *out)
+static json_t *text_of(const struct losses *l)
 {
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
 	size_t hcas = json_array_size(l->hcas);
+	json_t *value;
 
+	if (!out)
+		abort();
 	if (hcas)
 		fprintf(out, "%zu HCA%s cut off", hcas, hcas == 1 ? "" : "s");
 	else
@@ -315,18 +284,6 @@ static void print_losses(const struct losses *l, FILE *out)
 		fputs(i ? ", " : ": ", out);
 		print_alike(l, &l->list[i], end - i, out);
 	}
-}
-
-static json_t *text_of(const struct losses *l)
-{
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-	json_t *value;
-
-	if (!out)
-		abort();
-	print_losses(l, out);
 	fclose(out);
 	value = json_string(text);
 	free(text);
@@ -344,8 +301,23 @@ json_t *lost_json(const struct topo *before, const struct topo *after)
 			    .list = mem_alloc(before->nhosts, sizeof(*l.list)) };
 
 	l.after = cutoff_links(after, l.before);
-	for (uint32_t host = 0; host < before->nhosts; host++)
-		count_host(&l, host);
+	for (uint32_t host = 0; host < before->nhosts; host++) {
+		const struct topo_host *it = &l.t->hosts[host];
+		struct loss loss = { .host = host };
+		bool any = false;
+
+		for (uint32_t i = 0; i < it->ncas; i++) {
+			uint32_t ca = l.t->host_cas[it->first + i];
+
+			loss.had += l.before[ca] > 0;
+			loss.kept += l.after[ca] > 0;
+			any |= l.after[ca] < l.before[ca];
+			if (l.before[ca] && !l.after[ca])
+				json_array_append_new(l.hcas, json_string(l.t->nodes[ca].name));
+		}
+		if (any)
+			l.list[l.count++] = loss;
+	}
 	for (uint32_t i = 0; i < l.count; i++)
 		json_array_append_new(l.list[i].kept ? degraded : cut_off,
 				      json_string(before->hosts[l.list[i].host].name));

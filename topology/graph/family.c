@@ -86,10 +86,10 @@ static uint32_t likeness_find(struct likeness *l, uint8_t level, const uint32_t 
 	return most * 4 >= n * 3 ? best : TOPO_NONE;
 }
 
-/* ---- Family ---------------------------------------------------------------------------------- */
+/* ---- The order of leaves --------------------------------------------------------------------- */
 
 /*
- * subtree: the order of leaves in trees of any height (see graph.h).
+ * The order of leaves in trees of any height (see graph.h).
  *
  * What hangs together by links up to some level is a subtree of it: a pod, a group of pods, and so
  * on. Hosts are numbered subtree by subtree, so that each tier's digit of a number counts what that
@@ -113,48 +113,31 @@ struct subtree_work {
 	uint32_t ntrees;
 };
 
-static uint32_t root_of(uint32_t *towards, uint32_t sw)
-{
-	while (towards[sw] != sw)
-		sw = towards[sw] = towards[towards[sw]];
-	return sw;
-}
-
-static void join_up_to(struct subtree_work *w, unsigned level)
-{
-	const struct graph *g = w->g;
-
-	for (uint32_t sw = 0; sw < g->nswitches; sw++)
-		for (unsigned i = 0; i < g->switches[sw].nup; i++) {
-			uint32_t parent = graph_ups(g, sw)[i].peer;
-
-			if (g->switches[parent].level == level)
-				w->towards[root_of(w->towards, sw)] = root_of(w->towards, parent);
-		}
-}
-
-static struct subtree *tree_of(struct subtree_work *w, uint32_t sw)
-{
-	uint32_t root = root_of(w->towards, sw);
-
-	if (!w->index[root]) {
-		w->trees[w->ntrees] =
-			(struct subtree){ TOPO_NONE, TOPO_NONE, TOPO_NONE, .root = root };
-		w->index[root] = ++w->ntrees;
-	}
-	return &w->trees[w->index[root] - 1];
-}
-
 static void find_trees(struct subtree_work *w, unsigned level, bool highest)
 {
 	const struct graph *g = w->g;
 
 	w->ntrees = 0;
-	for (uint32_t sw = 0; sw < g->nswitches; sw++)
+	for (uint32_t sw = 0; sw < g->nswitches; sw++) {
 		w->index[sw] = 0;
+		for (unsigned i = 0; i < g->switches[sw].nup; i++) {
+			uint32_t parent = graph_ups(g, sw)[i].peer;
+
+			if (g->switches[parent].level == level)
+				w->towards[sort_root(w->towards, sw)] =
+					sort_root(w->towards, parent);
+		}
+	}
 	for (uint32_t sw = 0; sw < g->nswitches; sw++) {
 		const struct graph_switch *s = &g->switches[sw];
-		struct subtree *tree = tree_of(w, sw);
+		uint32_t root = sort_root(w->towards, sw);
+
+		if (!w->index[root]) {
+			w->trees[w->ntrees] =
+				(struct subtree){ TOPO_NONE, TOPO_NONE, TOPO_NONE, .root = root };
+			w->index[root] = ++w->ntrees;
+		}
+		struct subtree *tree = &w->trees[w->index[root] - 1];
 
 		if (s->level == level && w->place[sw] < tree->place && !highest)
 			tree->place = w->place[sw];
@@ -169,25 +152,12 @@ static int compare_trees(const void *a, const void *b)
 {
 	const struct subtree *x = a, *y = b;
 
-	if (x->place != y->place)
-		return x->place < y->place ? -1 : 1;
-	if (x->family != y->family)
-		return x->family < y->family ? -1 : 1;
-	return x->first < y->first ? -1 : x->first > y->first;
-}
-
-static void sort_by_tree(struct subtree_work *w, uint32_t *switches)
-{
-	qsort(w->trees, w->ntrees, sizeof(*w->trees), compare_trees);
-	for (uint32_t i = 0; i < w->ntrees; i++)
-		w->index[w->trees[i].root] = i;
-	for (uint32_t sw = 0; sw < w->g->nswitches; sw++)
-		w->key[sw] = w->index[root_of(w->towards, sw)];
-	sort_by_key(switches, w->g->nswitches, w->key, w->ntrees);
+	return sort_order(x->place, y->place) ?: sort_order(x->family, y->family) ?:
+	       sort_order(x->first, y->first);
 }
 
 /*
- * family.c: brings switches, all of them, into the order of their subtrees; equals stay as they
+ * Brings switches, all of them, into the order of their subtrees; equals stay as they
  * are. place: by switch, the lowest port that it hangs on.
  */
 static void subtree_sort(const struct graph *g, const uint32_t *place, uint32_t *switches)
@@ -205,9 +175,13 @@ static void subtree_sort(const struct graph *g, const uint32_t *place, uint32_t 
 		top = g->switches[sw].level > top ? g->switches[sw].level : top;
 	}
 	for (unsigned level = 1; level < top; level++) {
-		join_up_to(&w, level);
 		find_trees(&w, level, level + 1 == top);
-		sort_by_tree(&w, switches);
+		qsort(w.trees, w.ntrees, sizeof(*w.trees), compare_trees);
+		for (uint32_t i = 0; i < w.ntrees; i++)
+			w.index[w.trees[i].root] = i;
+		for (uint32_t sw = 0; sw < w.g->nswitches; sw++)
+			w.key[sw] = w.index[sort_root(w.towards, sw)];
+		sort_by_key(switches, w.g->nswitches, w.key, w.ntrees);
 	}
 	free(w.towards);
 	free(w.index);
@@ -215,8 +189,10 @@ static void subtree_sort(const struct graph *g, const uint32_t *place, uint32_t 
 	free(w.trees);
 }
 
+/* ---- Parents and slots ----------------------------------------------------------------------- */
+
 /*
- * slots: the parents of each family and its slots, in an order aligned through all tiers (see
+ * The parents of each family and its slots, in an order aligned through all tiers (see
  * graph.h).
  *
  *   1. A family's parents are put in the order of their own families' columns, then of their node
@@ -244,7 +220,7 @@ static int compare_slot_order(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
-	return x < y ? -1 : x > y;
+	return sort_order(x, y);
 }
 
 /*
@@ -416,30 +392,6 @@ static unsigned merge_seats(const struct seat *own, unsigned nown, const struct 
 	return n;
 }
 
-static void take_seats(struct slot_work *w, struct graph_family *family, const struct seat *seats,
-		       unsigned n)
-{
-	struct graph *g = w->g;
-	uint8_t lanes[GRAPH_MAX_SLOTS + 1] = { 0 };
-	unsigned nslots = 0;
-
-	for (unsigned i = 0; i < n; i++)
-		nslots += seats[i].lanes;
-	g->parents = mem_resize(g->parents, g->nparents + n, sizeof(*g->parents));
-	g->slots = mem_resize(g->slots, g->nslots + nslots, sizeof(*g->slots));
-	family->first_parent = g->nparents;
-	family->nparents = n;
-	family->nslots = 0;
-	for (unsigned i = 0; i < n; i++) {
-		g->parents[g->nparents++] = seats[i].parent;
-		lanes[i] = seats[i].lanes;
-		if (seats[i].parent != TOPO_NONE)
-			w->number[seats[i].parent] = i + 1;
-	}
-	number_groups(w, family, lanes);
-	deal_slots(g, family, lanes);
-}
-
 /*
  * A family that has much less than the model is of another design, and digits of its own suit it
  * better.
@@ -451,34 +403,31 @@ static void keep_slots_free(struct slot_work *w, struct graph_family *family,
 	unsigned nown = list_seats(w, family, own), nusual = list_seats(w, model, usual);
 	unsigned missing, n = merge_seats(own, nown, usual, nusual, all, &missing);
 
-	if (missing && missing * 4 <= model->nslots && family->nslots + missing <= GRAPH_MAX_SLOTS)
-		take_seats(w, family, all, n);
-}
+	struct graph *g = w->g;
+	uint8_t lanes[GRAPH_MAX_SLOTS + 1] = { 0 };
+	unsigned nslots = 0;
 
-static void find_models(struct slot_work *w)
-{
-	for (uint32_t f = 0; f < w->g->nfamilies; f++) {
-		uint32_t *model = &w->model[w->column[f]];
-
-		if (*model == TOPO_NONE ||
-		    w->g->families[f].nmembers > w->g->families[*model].nmembers)
-			*model = f;
+	if (!missing || missing * 4 > model->nslots || family->nslots + missing > GRAPH_MAX_SLOTS)
+		return;
+	for (unsigned i = 0; i < n; i++)
+		nslots += all[i].lanes;
+	g->parents = mem_resize(g->parents, g->nparents + n, sizeof(*g->parents));
+	g->slots = mem_resize(g->slots, g->nslots + nslots, sizeof(*g->slots));
+	family->first_parent = g->nparents;
+	family->nparents = n;
+	family->nslots = 0;
+	for (unsigned i = 0; i < n; i++) {
+		g->parents[g->nparents++] = all[i].parent;
+		lanes[i] = all[i].lanes;
+		if (all[i].parent != TOPO_NONE)
+			w->number[all[i].parent] = i + 1;
 	}
-}
-
-/* From the models alone, which stay as they are. */
-static void fill_columns(struct slot_work *w)
-{
-	for (uint32_t f = 0; f < w->g->nfamilies; f++) {
-		uint32_t model = w->model[w->column[f]];
-
-		if (model != f)
-			keep_slots_free(w, &w->g->families[f], &w->g->families[model]);
-	}
+	number_groups(w, family, lanes);
+	deal_slots(g, family, lanes);
 }
 
 /*
- * family.c: parents and slots of all families. batch_of: by switch, equal numbers = the same
+ * Parents and slots of all families. batch_of: by switch, equal numbers = the same
  * parents.
  */
 static void slots_assign(struct graph *g, const uint32_t *batch_of)
@@ -501,16 +450,29 @@ static void slots_assign(struct graph *g, const uint32_t *batch_of)
 		number_groups(&w, &g->families[f], lanes);
 		deal_slots(g, &g->families[f], lanes);
 	}
-	find_models(&w);
-	fill_columns(&w);
+	for (uint32_t f = 0; f < g->nfamilies; f++) {
+		uint32_t *model = &w.model[w.column[f]];
+
+		if (*model == TOPO_NONE || g->families[f].nmembers > g->families[*model].nmembers)
+			*model = f;
+	}
+	/* From the models alone, which stay as they are. */
+	for (uint32_t f = 0; f < g->nfamilies; f++) {
+		uint32_t model = w.model[w.column[f]];
+
+		if (model != f)
+			keep_slots_free(&w, &g->families[f], &g->families[model]);
+	}
 	free(w.column);
 	free(w.model);
 	free(w.number);
 	likeness_fini(&w.columns);
 }
 
+/* ---- Families -------------------------------------------------------------------------------- */
+
 /*
- * family: finds the regularity of an oriented graph: siblings, slots and topological numbers (see
+ * Finds the regularity of an oriented graph: siblings, slots and topological numbers (see
  * graph.h).
  *
  * Level by level from the top:
@@ -519,14 +481,13 @@ static void slots_assign(struct graph *g, const uint32_t *batch_of)
  * family already founded at this level joins it, so a leaf that lacks some uplinks keeps its pod's
  * slots. A batch with a parent on its own level stays alone: merged families must only look
  * upwards, or computing one could need another in a circle.
- *   3. Families get their slots (family.c). Then the leaves are numbered subtree by subtree and
+ *   3. Families get their slots. Then the leaves are numbered subtree by subtree and
  * family by family, in the order in which they hang on their parents, and each reserves a block of
  * topological numbers rounded so that the same position on every leaf meets the same slot.
  */
 
 struct batch { /* switches with one parent set: sorted[first .. first + count) */
 	uint32_t first, count;
-	uint32_t family;
 	uint16_t nparents;
 	uint8_t level;
 	bool alone; /* has a parent on its own level */
@@ -556,36 +517,26 @@ static bool same_parents(const struct graph *g, uint32_t a, uint32_t b)
 	return true;
 }
 
-static uint64_t parents_hash(const struct graph *g, uint32_t sw)
-{
-	uint64_t hash = g->switches[sw].level;
-
-	for (unsigned i = 0; i < g->switches[sw].nup; i++)
-		hash += hash_word(graph_ups(g, sw)[i].peer);
-	return hash;
-}
-
-static bool looks_sideways(const struct graph *g, uint32_t sw)
-{
-	for (unsigned i = 0; i < g->switches[sw].nup; i++)
-		if (g->switches[graph_ups(g, sw)[i].peer].level == g->switches[sw].level)
-			return true;
-	return false;
-}
-
 /* The batch of a switch; `table` has one place for each low part of a hash: batch + 1. */
 static uint32_t find_batch(struct family_work *w, uint32_t sw, uint32_t *table, uint32_t mask)
 {
 	const struct graph *g = w->g;
-	uint32_t at = parents_hash(g, sw) & mask;
+	const struct graph_switch *s = &g->switches[sw];
+	struct batch batch = { .first = sw, .nparents = s->nup, .level = s->level };
+	uint64_t hash = s->level;
+
+	for (unsigned i = 0; i < s->nup; i++) {
+		uint32_t parent = graph_ups(g, sw)[i].peer;
+
+		hash += hash_word(parent);
+		batch.alone |= g->switches[parent].level == s->level;
+	}
+	uint32_t at = hash & mask;
 
 	while (table[at] && !same_parents(g, w->batches[table[at] - 1].first, sw))
 		at = (at + 1) & mask;
 	if (!table[at]) {
-		w->batches[w->nbatches++] = (struct batch){ .first = sw,
-							    .nparents = g->switches[sw].nup,
-							    .level = g->switches[sw].level,
-							    .alone = looks_sideways(g, sw) };
+		w->batches[w->nbatches++] = batch;
 		table[at] = w->nbatches;
 	}
 	return table[at] - 1;
@@ -620,17 +571,12 @@ static int compare_batches(const void *a, const void *b, void *work)
 	const struct family_work *w = work;
 	uint32_t sx = w->sorted[x->first], sy = w->sorted[y->first];
 
-	if (x->level != y->level)
-		return x->level > y->level ? -1 : 1;
-	if (x->alone != y->alone)
-		return x->alone ? 1 : -1;
+	if (x->level != y->level || x->alone != y->alone)
+		return sort_order(y->level, x->level) ?: sort_order(x->alone, y->alone);
 	if (x->alone)
-		return w->g->switches[sx].rank > w->g->switches[sy].rank ? -1 : 1;
-	if (x->nparents != y->nparents)
-		return x->nparents > y->nparents ? -1 : 1;
-	if (x->count != y->count)
-		return x->count > y->count ? -1 : 1;
-	return sx < sy ? -1 : 1;
+		return sort_order(w->g->switches[sy].rank, w->g->switches[sx].rank);
+	return sort_order(y->nparents, x->nparents) ?: sort_order(y->count, x->count) ?:
+	       sort_order(sx, sy);
 }
 
 /* ---- Families -------------------------------------------------------------------------------- */
@@ -650,36 +596,6 @@ static uint32_t family_of(struct family_work *w, const struct batch *batch)
 	w->g->families[family].level = batch->level;
 	w->g->nfamilies++;
 	return family;
-}
-
-static void assign_families(struct family_work *w)
-{
-	for (uint32_t b = 0; b < w->nbatches; b++) {
-		struct batch *batch = &w->batches[b];
-		uint32_t family = family_of(w, batch);
-
-		batch->family = family;
-		for (uint32_t i = 0; i < batch->count; i++)
-			w->g->switches[w->sorted[batch->first + i]].family = family;
-		w->g->families[family].nmembers += batch->count;
-	}
-}
-
-static void list_members(struct family_work *w)
-{
-	struct graph *g = w->g;
-	uint32_t at = 0;
-
-	for (uint32_t f = 0; f < g->nfamilies; f++) {
-		g->families[f].first_member = at;
-		at += g->families[f].nmembers;
-		g->families[f].nmembers = 0;
-	}
-	for (uint32_t sw = 0; sw < g->nswitches; sw++) {
-		struct graph_family *family = &g->families[g->switches[sw].family];
-
-		g->members[family->first_member + family->nmembers++] = sw;
-	}
 }
 
 /* ---- Pitches --------------------------------------------------------------------------------- */
@@ -728,42 +644,6 @@ static uint8_t hanging_place(const struct graph *g, uint32_t sw)
 	return place;
 }
 
-/* By level, subtree, family, and the place on the parents; equals by index. */
-static void sort_leaves(struct family_work *w)
-{
-	const struct graph *g = w->g;
-	uint32_t *place = mem_alloc_unset(g->nswitches + 1, sizeof(*place));
-
-	for (uint32_t sw = 0; sw < g->nswitches; sw++) {
-		w->sorted[sw] = sw;
-		place[sw] = hanging_place(g, sw);
-	}
-	sort_by_key(w->sorted, g->nswitches, place, UINT8_MAX + 1);
-	for (uint32_t sw = 0; sw < g->nswitches; sw++)
-		w->key[sw] = g->switches[sw].family;
-	sort_by_key(w->sorted, g->nswitches, w->key, g->nfamilies);
-	subtree_sort(g, place, w->sorted);
-	for (uint32_t sw = 0; sw < g->nswitches; sw++)
-		w->key[sw] = g->switches[sw].level;
-	sort_by_key(w->sorted, g->nswitches, w->key, UINT8_MAX + 1);
-	free(place);
-}
-
-/* The family that most leaves with parents are in; NULL when none has any. */
-static const struct graph_family *usual_leaf_family(const struct graph *g)
-{
-	const struct graph_family *usual = NULL;
-
-	for (uint32_t f = 0; f < g->nfamilies; f++) {
-		const struct graph_family *family = &g->families[f];
-
-		if (family->level == 0 && family->nslots &&
-		    (!usual || family->nmembers > usual->nmembers))
-			usual = family;
-	}
-	return usual;
-}
-
 /*
  * Hosts of one leaf, rounded up to whole rounds of slots where that leaves at most an eighth of the
  * numbers unused.
@@ -784,12 +664,32 @@ static uint32_t leaf_block(const struct graph *g, uint32_t slots)
 static void number_hosts(struct family_work *w)
 {
 	struct graph *g = w->g;
-	const struct graph_family *usual = usual_leaf_family(g);
-	uint32_t next = 0;
+	const struct graph_family *usual = NULL; /* that most leaves with parents are in */
+	uint32_t *place = mem_alloc_unset(g->nswitches + 1, sizeof(*place)), next = 0;
 
+	for (uint32_t f = 0; f < g->nfamilies; f++) {
+		const struct graph_family *family = &g->families[f];
+
+		if (family->level == 0 && family->nslots &&
+		    (!usual || family->nmembers > usual->nmembers))
+			usual = family;
+	}
 	g->leaf_block = leaf_block(g, usual ? usual->nslots : 1);
 	g->leaf_parents = usual ? usual->nparents : 1;
-	sort_leaves(w);
+	/* By level, subtree, family, and the place on the parents; equals by index. */
+	for (uint32_t sw = 0; sw < g->nswitches; sw++) {
+		w->sorted[sw] = sw;
+		place[sw] = hanging_place(g, sw);
+	}
+	sort_by_key(w->sorted, g->nswitches, place, UINT8_MAX + 1);
+	for (uint32_t sw = 0; sw < g->nswitches; sw++)
+		w->key[sw] = g->switches[sw].family;
+	sort_by_key(w->sorted, g->nswitches, w->key, g->nfamilies);
+	subtree_sort(g, place, w->sorted);
+	for (uint32_t sw = 0; sw < g->nswitches; sw++)
+		w->key[sw] = g->switches[sw].level;
+	sort_by_key(w->sorted, g->nswitches, w->key, UINT8_MAX + 1);
+	free(place);
 	for (uint32_t i = 0; i < g->nswitches; i++) {
 		const struct graph_switch *s = &g->switches[w->sorted[i]];
 
@@ -804,7 +704,7 @@ static void number_hosts(struct family_work *w)
 void family_assign(struct graph *g)
 {
 	struct family_work w = { .g = g };
-	uint32_t n = g->nswitches + 1;
+	uint32_t n = g->nswitches + 1, at = 0;
 
 	w.sorted = mem_alloc_unset(n, sizeof(*w.sorted));
 	w.batches = mem_alloc(n, sizeof(*w.batches));
@@ -816,8 +716,24 @@ void family_assign(struct graph *g)
 
 	make_batches(&w);
 	qsort_r(w.batches, w.nbatches, sizeof(*w.batches), compare_batches, &w);
-	assign_families(&w);
-	list_members(&w);
+	for (uint32_t b = 0; b < w.nbatches; b++) {
+		struct batch *batch = &w.batches[b];
+		uint32_t family = family_of(&w, batch);
+
+		for (uint32_t i = 0; i < batch->count; i++)
+			g->switches[w.sorted[batch->first + i]].family = family;
+		g->families[family].nmembers += batch->count;
+	}
+	for (uint32_t f = 0; f < g->nfamilies; f++) {
+		g->families[f].first_member = at;
+		at += g->families[f].nmembers;
+		g->families[f].nmembers = 0;
+	}
+	for (uint32_t sw = 0; sw < g->nswitches; sw++) {
+		struct graph_family *family = &g->families[g->switches[sw].family];
+
+		g->members[family->first_member + family->nmembers++] = sw;
+	}
 	slots_assign(g, w.batch_of);
 	number_hosts(&w);
 	assign_pitches(g);

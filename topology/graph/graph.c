@@ -90,18 +90,6 @@ static void read_all_ports(struct graph_work *w)
 
 /* ---- Ranks ----------------------------------------------------------------------------------- */
 
-static bool is_isl(const struct topo *t, uint32_t sw, const struct topo_port *peer)
-{
-	return peer && peer->node < t->nswitches && peer->node != sw;
-}
-
-static void key_by_level(struct graph_work *w)
-{
-	for (uint32_t sw = 0; sw < w->t->nswitches; sw++)
-		w->key[sw] = (uint32_t)(TOPO_MAX_LEVEL - w->t->nodes[sw].level) << 16 |
-			     w->g->switches[sw].nhosts;
-}
-
 /*
  * Distances from `root` into dist (TOPO_NONE = not reached); returns how many switches were
  * reached, the last in *last.
@@ -117,13 +105,12 @@ static uint32_t distances(const struct topo *t, uint32_t root, uint32_t *dist, u
 		uint32_t sw = queue[head++];
 
 		for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
-			const struct topo_port *port = topo_port(t, sw, num);
-			const struct topo_port *peer = topo_peer(t, port);
+			const struct topo_end *end = &t->ends[t->nodes[sw].port0 + num];
 
-			if (!port->link_up || !is_isl(t, sw, peer) || dist[peer->node] != TOPO_NONE)
+			if (!end->up || end->to >= t->nswitches || dist[end->to] != TOPO_NONE)
 				continue;
-			dist[peer->node] = dist[sw] + 1;
-			queue[tail++] = peer->node;
+			dist[end->to] = dist[sw] + 1;
+			queue[tail++] = end->to;
 		}
 	}
 	*last = queue[tail - 1];
@@ -133,24 +120,18 @@ static uint32_t distances(const struct topo *t, uint32_t root, uint32_t *dist, u
 /* The middle of a longest shortest path, found by two walks: central enough for a root. */
 static uint32_t middle_of(const struct topo *t, uint32_t start, uint32_t *dist, uint32_t *queue)
 {
-	uint32_t far, end, sw, reached;
+	uint32_t far, sw, reached;
 
 	reached = distances(t, start, dist, queue, &far);
 	for (uint32_t i = 0; i < reached; i++)
 		dist[queue[i]] = TOPO_NONE;
-	reached = distances(t, far, dist, queue, &end);
-	sw = end;
-	for (uint32_t steps = dist[end] / 2; steps > 0; steps--) {
-		for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
-			const struct topo_port *port = topo_port(t, sw, num);
-			const struct topo_port *peer = topo_peer(t, port);
+	reached = distances(t, far, dist, queue, &sw);
+	for (uint32_t steps = dist[sw] / 2; steps > 0; steps--) {
+		const struct topo_end *end = &t->ends[t->nodes[sw].port0 + 1];
 
-			if (port->link_up && is_isl(t, sw, peer) &&
-			    dist[peer->node] + 1 == dist[sw]) {
-				sw = peer->node;
-				break;
-			}
-		}
+		while (!end->up || end->to >= t->nswitches || dist[end->to] + 1 != dist[sw])
+			end++;
+		sw = end->to;
 	}
 	for (uint32_t i = 0; i < reached; i++)
 		dist[queue[i]] = TOPO_NONE;
@@ -163,12 +144,9 @@ static void key_by_root(struct graph_work *w)
 	uint32_t last;
 
 	memset(w->key, 0xff, w->t->nswitches * sizeof(*w->key));
-	for (uint32_t sw = 0; sw < w->t->nswitches; sw++) {
-		if (w->key[sw] != TOPO_NONE)
-			continue;
-		uint32_t root = middle_of(w->t, sw, w->key, queue);
-		distances(w->t, root, w->key, queue, &last);
-	}
+	for (uint32_t sw = 0; sw < w->t->nswitches; sw++)
+		if (w->key[sw] == TOPO_NONE)
+			distances(w->t, middle_of(w->t, sw, w->key, queue), w->key, queue, &last);
 	free(queue);
 }
 
@@ -176,40 +154,8 @@ static int rank_compare(const void *a, const void *b)
 {
 	const struct rank_entry *x = a, *y = b;
 
-	if (x->key != y->key)
-		return x->key > y->key ? -1 : 1; /* larger key = lower rank */
-	return x->sw < y->sw ? -1 : x->sw > y->sw;
-}
-
-static void assign_ranks(struct graph_work *w)
-{
-	struct graph *g = w->g;
-	struct rank_entry *entries = mem_alloc(g->nswitches + 1, sizeof(*entries));
-
-	for (uint32_t sw = 0; sw < g->nswitches; sw++)
-		entries[sw] = (struct rank_entry){ w->key[sw], sw };
-	sort_if_needed(entries, g->nswitches, sizeof(*entries), rank_compare);
-	for (uint32_t i = 0; i < g->nswitches; i++) {
-		g->by_rank[i] = entries[i].sw;
-		g->switches[entries[i].sw].rank = i;
-	}
-	free(entries);
-}
-
-/* Levels for families: tiers of the tree, or steps from the root (counted from the farthest). */
-static void assign_levels(struct graph_work *w)
-{
-	uint32_t farthest = 0;
-
-	if (w->how.orientation == GRAPH_BY_ROOT)
-		for (uint32_t sw = 0; sw < w->g->nswitches; sw++)
-			farthest = w->key[sw] > farthest ? w->key[sw] : farthest;
-	for (uint32_t sw = 0; sw < w->g->nswitches; sw++) {
-		uint32_t level = w->how.orientation == GRAPH_BY_ROOT ? farthest - w->key[sw]
-								     : w->t->nodes[sw].level;
-
-		w->g->switches[sw].level = level < UINT8_MAX ? level : UINT8_MAX;
-	}
+	return sort_order(y->key, x->key) ?: /* larger key = lower rank */
+		       sort_order(x->sw, y->sw);
 }
 
 /* ---- Groups and lanes ------------------------------------------------------------------------ */
@@ -218,9 +164,7 @@ static int group_compare(const void *a, const void *b)
 {
 	const struct graph_group *x = a, *y = b;
 
-	if (x->peer != y->peer)
-		return x->peer < y->peer ? -1 : 1;
-	return x->first_lane < y->first_lane ? -1 : x->first_lane > y->first_lane;
+	return sort_order(x->peer, y->peer) ?: sort_order(x->first_lane, y->first_lane);
 }
 
 static int by_peer_port(const void *a, const void *b)
@@ -258,19 +202,6 @@ static struct graph_lane *join_groups(struct graph *g, struct graph_group *group
 	return lane;
 }
 
-static void join_all_groups(struct graph *g, struct graph_switch *s, uint32_t base, uint32_t nlanes)
-{
-	struct graph_group *ups = &g->groups[s->first_group], *downs = ups + s->nup;
-	struct graph_lane from[UINT8_MAX], *next;
-	uint16_t nup = s->nup;
-
-	memcpy(from, &g->lanes[base], nlanes * sizeof(*from));
-	next = join_groups(g, ups, &nup, from, base, &g->lanes[base]);
-	join_groups(g, downs, &s->ndown, from, base, next);
-	memmove(ups + nup, downs, s->ndown * sizeof(*downs));
-	s->nup = nup;
-}
-
 /*
  * Parts groups into those up and those down. Returns whether each part is as it has to be: one
  * group per neighbour, by node index, and the lanes down side by side in that order.
@@ -301,19 +232,25 @@ static bool part_groups(struct graph *g, struct graph_switch *s, const struct gr
 static void order_groups(struct graph *g, uint32_t sw)
 {
 	struct graph_switch *s = &g->switches[sw];
-	bool last = sw + 1 == g->nswitches;
-	uint32_t end = last ? g->ngroups : s[1].first_group;
+	uint32_t end = sw + 1 == g->nswitches ? g->ngroups : s[1].first_group;
 	uint32_t base = g->groups[s->first_group].first_lane;
 	uint32_t next = end == g->ngroups ? g->nlanes : g->groups[end].first_lane;
-	struct graph_group *groups = &g->groups[s->first_group];
+	struct graph_group *ups = &g->groups[s->first_group];
 
 	if (s->first_group == end)
 		return;
-	if (!part_groups(g, s, &g->groups[end]))
-		join_all_groups(g, s, base, next - base);
+	if (!part_groups(g, s, &g->groups[end])) {
+		struct graph_group *downs = ups + s->nup;
+		struct graph_lane from[UINT8_MAX], *lane = &g->lanes[base];
+
+		memcpy(from, lane, (next - base) * sizeof(*from));
+		lane = join_groups(g, ups, &s->nup, from, base, lane);
+		join_groups(g, downs, &s->ndown, from, base, lane);
+		memmove(ups + s->nup, downs, s->ndown * sizeof(*downs));
+	}
 	for (unsigned i = s->nup; i < s->nup + s->ndown; i++)
-		if (groups[i].nlanes > 1)
-			sort_if_needed(&g->lanes[groups[i].first_lane], groups[i].nlanes,
+		if (ups[i].nlanes > 1)
+			sort_if_needed(&g->lanes[ups[i].first_lane], ups[i].nlanes,
 				       sizeof(*g->lanes), by_peer_port);
 }
 
@@ -353,25 +290,6 @@ static bool note_lanes(const struct graph_work *w, uint32_t port0, struct graph_
 	return nlive == group->nlanes;
 }
 
-/*
- * Damage takes lanes away, never adds any: a switch with as many live ones as its family has slots
- * has them all.
- */
-static void note_complete(const struct graph *g, struct graph_switch *s)
-{
-	const struct graph_family *family = &g->families[s->family];
-	const struct graph_group *ups = &g->groups[s->first_group];
-	unsigned live = 0, nlive = 0;
-
-	for (unsigned i = 0; i < s->nup; i++) {
-		live += ups[i].nlive > 0;
-		nlive += ups[i].nlive;
-	}
-	s->ndead = family->nparents - live;
-	s->whole = s->nup == family->nparents && !s->ndead && nlive == family->nslots &&
-		   nlive < GRAPH_MAX_SLOTS && (!s->nup || ups[s->nup - 1].slot == s->nup - 1);
-}
-
 static void note_host(const struct graph_work *w, uint32_t port0, struct graph_host *host,
 		      unsigned n)
 {
@@ -379,27 +297,38 @@ static void note_host(const struct graph_work *w, uint32_t port0, struct graph_h
 		host->live = w->t->ends[port0 + host->sw_port].up;
 }
 
-static void note_live(const struct graph_work *w)
+void graph_refresh(struct graph *g, const struct topo *t, struct graph_how how)
 {
-	struct graph *g = w->g;
+	const struct graph_work w = { .how = how, .t = t, .g = g };
 	bool all = true;
 
 	for (uint32_t sw = 0; sw < g->nswitches; sw++) {
 		struct graph_switch *s = &g->switches[sw];
-		uint32_t port0 = w->t->nodes[sw].port0;
+		uint32_t port0 = t->nodes[sw].port0;
 
 		for (unsigned i = 0; i < s->nup + s->ndown; i++)
-			all &= note_lanes(w, port0, &g->groups[s->first_group + i]);
-		note_host(w, port0, &g->hosts[s->first_host], s->nhosts);
-		note_host(w, port0, &g->specials[s->first_special], s->nspecials);
-		note_complete(g, s);
+			all &= note_lanes(&w, port0, &g->groups[s->first_group + i]);
+		note_host(&w, port0, &g->hosts[s->first_host], s->nhosts);
+		note_host(&w, port0, &g->specials[s->first_special], s->nspecials);
+
+		/*
+		 * Damage takes lanes away, never adds any: a switch with as many live ones as its
+		 * family has slots has them all.
+		 */
+		const struct graph_family *family = &g->families[s->family];
+		const struct graph_group *ups = &g->groups[s->first_group];
+		unsigned live = 0, nlive = 0;
+
+		for (unsigned i = 0; i < s->nup; i++) {
+			live += ups[i].nlive > 0;
+			nlive += ups[i].nlive;
+		}
+		s->ndead = family->nparents - live;
+		s->whole = s->nup == family->nparents && !s->ndead && nlive == family->nslots &&
+			   nlive < GRAPH_MAX_SLOTS &&
+			   (!s->nup || ups[s->nup - 1].slot == s->nup - 1);
 	}
 	g->damaged = !all;
-}
-
-void graph_refresh(struct graph *g, const struct topo *t, struct graph_how how)
-{
-	note_live(&(struct graph_work){ .how = how, .t = t, .g = g });
 }
 
 struct graph *graph_new(const struct topo *t, struct graph_how how)
@@ -412,13 +341,42 @@ struct graph *graph_new(const struct topo *t, struct graph_how how)
 	g->by_rank = mem_alloc(t->nswitches + 1, sizeof(*g->by_rank));
 	w.key = mem_alloc(t->nswitches + 1, sizeof(*w.key));
 	read_all_ports(&w);
-	how.orientation == GRAPH_BY_ROOT ? key_by_root(&w) : key_by_level(&w);
-	assign_ranks(&w);
-	assign_levels(&w);
+	if (how.orientation == GRAPH_BY_ROOT)
+		key_by_root(&w);
+	else
+		for (uint32_t sw = 0; sw < t->nswitches; sw++)
+			w.key[sw] = (uint32_t)(TOPO_MAX_LEVEL - t->nodes[sw].level) << 16 |
+				    g->switches[sw].nhosts;
+
+	struct rank_entry *entries = mem_alloc(g->nswitches + 1, sizeof(*entries));
+
+	for (uint32_t sw = 0; sw < g->nswitches; sw++)
+		entries[sw] = (struct rank_entry){ w.key[sw], sw };
+	sort_if_needed(entries, g->nswitches, sizeof(*entries), rank_compare);
+	for (uint32_t i = 0; i < g->nswitches; i++) {
+		g->by_rank[i] = entries[i].sw;
+		g->switches[entries[i].sw].rank = i;
+	}
+	free(entries);
+
+	/*
+	 * Levels for families: tiers of the tree, or steps from the root (counted from the
+	 * farthest).
+	 */
+	uint32_t farthest = 0;
+
+	for (uint32_t sw = 0; sw < t->nswitches; sw++)
+		farthest = w.key[sw] > farthest ? w.key[sw] : farthest;
+	for (uint32_t sw = 0; sw < t->nswitches; sw++) {
+		uint32_t level = how.orientation == GRAPH_BY_ROOT ? farthest - w.key[sw]
+								  : t->nodes[sw].level;
+
+		g->switches[sw].level = level < UINT8_MAX ? level : UINT8_MAX;
+	}
 	for (uint32_t sw = 0; sw < t->nswitches; sw++)
 		order_groups(g, sw);
 	family_assign(g);
-	note_live(&w);
+	graph_refresh(g, t, how);
 	free(w.key);
 	return g;
 }

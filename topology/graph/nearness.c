@@ -18,6 +18,7 @@
  */
 #include "topology/graph/nearness.h"
 #include "topology/base/mem.h"
+#include "topology/base/sort.h"
 #include "topology/base/names.h"
 #include "topology/base/text.h"
 
@@ -40,13 +41,6 @@ struct near_work {
 	uint32_t nmembers;
 };
 
-static uint32_t root_of(uint32_t *parent, uint32_t sw)
-{
-	while (parent[sw] != sw)
-		sw = parent[sw] = parent[parent[sw]];
-	return sw;
-}
-
 /*
  * Whether Slurm reads a name as one node: not as a list, a range or a keyword. Machines without a
  * name have their GUID ("0x..") as name.
@@ -60,19 +54,30 @@ static bool is_node_name(const char *name)
 
 /* ---- Who computes ---------------------------------------------------------------------------- */
 
-static unsigned own_rails(const struct topo *t, const struct topo_host *host)
+static int unit_of(const struct topo *t, uint32_t host)
 {
-	unsigned rails = 0;
-
-	for (uint32_t i = 0; i < host->ncas; i++)
-		rails += t->nodes[t->host_cas[host->first + i]].rail >= 0;
-	return rails;
+	return t->nodes[t->host_cas[t->hosts[host].first]].su;
 }
 
-/* By unit, how many rails its leaves serve. */
-static unsigned *count_rails(const struct topo *t)
+static bool is_compute(const struct topo *t, uint32_t h, const unsigned *rails, unsigned usual)
 {
-	unsigned *rails = mem_alloc(INT16_MAX + 1, sizeof(*rails));
+	const struct topo_host *host = &t->hosts[h];
+	unsigned own = 0;
+	int su = unit_of(t, h);
+
+	for (uint32_t i = 0; i < host->ncas; i++)
+		own += t->nodes[t->host_cas[host->first + i]].rail >= 0;
+	return su >= 0 && own * 2 > rails[su] && rails[su] * 2 >= usual &&
+	       (rails[su] > 2 || usual <= 2);
+}
+
+static void leave_out_others(struct near_work *w)
+{
+	const struct topo *t = w->t;
+	unsigned *rails = mem_alloc(INT16_MAX + 1, sizeof(*rails)); /* by unit: its leaves serve */
+	uint32_t *hosts = mem_alloc(INT16_MAX + 2, sizeof(*hosts)); /* by that number */
+	unsigned usual = 0;
+	uint32_t count = 0;
 
 	for (uint32_t sw = 0; sw < t->nswitches; sw++) {
 		const struct topo_node *leaf = &t->nodes[sw];
@@ -80,44 +85,12 @@ static unsigned *count_rails(const struct topo *t)
 		if (leaf->su >= 0 && leaf->rail >= (int)rails[leaf->su])
 			rails[leaf->su] = leaf->rail + 1u;
 	}
-	return rails;
-}
-
-static int unit_of(const struct topo *t, uint32_t host)
-{
-	return t->nodes[t->host_cas[t->hosts[host].first]].su;
-}
-
-/* How many rails most hosts' units have. */
-static unsigned usual_rails(const struct topo *t, const unsigned *rails)
-{
-	uint32_t *hosts = mem_alloc(INT16_MAX + 2, sizeof(*hosts));
-	unsigned usual = 0;
-
 	for (uint32_t h = 0; h < t->nhosts; h++) {
 		int su = unit_of(t, h);
 
 		if (su >= 0 && ++hosts[rails[su]] > hosts[usual])
 			usual = rails[su];
 	}
-	free(hosts);
-	return usual;
-}
-
-static bool is_compute(const struct topo *t, uint32_t host, const unsigned *rails, unsigned usual)
-{
-	int su = unit_of(t, host);
-
-	return su >= 0 && own_rails(t, &t->hosts[host]) * 2 > rails[su] && rails[su] * 2 >= usual &&
-	       (rails[su] > 2 || usual <= 2);
-}
-
-static void leave_out_others(struct near_work *w)
-{
-	const struct topo *t = w->t;
-	unsigned *rails = count_rails(t), usual = usual_rails(t, rails);
-	uint32_t count = 0;
-
 	for (uint32_t h = 0; h < t->nhosts; h++)
 		count += is_compute(t, h, rails, usual);
 	for (uint32_t h = 0; h < t->nhosts; h++)
@@ -126,20 +99,10 @@ static void leave_out_others(struct near_work *w)
 		else if (count * 2 > t->nhosts && !is_compute(t, h, rails, usual))
 			w->near->left_out[h] = "no compute node";
 	free(rails);
+	free(hosts);
 }
 
 /* ---- The lowest groups ----------------------------------------------------------------------- */
-
-static uint32_t switch_of(const struct topo *t, uint32_t ca)
-{
-	for (unsigned num = 1; num <= t->nodes[ca].nports; num++) {
-		const struct topo_port *peer = topo_peer(t, topo_port(t, ca, num));
-
-		if (peer && t->nodes[peer->node].type == TOPO_SWITCH)
-			return peer->node;
-	}
-	return TOPO_NONE;
-}
 
 /* First the leaves of each unit are one: their hosts are listed at the union's root. */
 static void find_homes(struct near_work *w)
@@ -164,11 +127,11 @@ static void find_homes(struct near_work *w)
 		if (w->near->left_out[h])
 			continue;
 		for (uint32_t i = 0; i < host->ncas && w->home[h] == TOPO_NONE; i++)
-			w->home[h] = switch_of(t, t->host_cas[host->first + i]);
+			w->home[h] = topo_leaf_of(t, t->host_cas[host->first + i]);
 		if (t->nodes[first].su >= 0)
 			w->home[h] = unit_leaf[t->nodes[first].su] - 1;
 		else if (w->home[h] != TOPO_NONE)
-			w->home[h] = root_of(w->parent, w->home[h]);
+			w->home[h] = sort_root(w->parent, w->home[h]);
 	}
 	free(unit_leaf);
 }
@@ -232,9 +195,7 @@ static int compare_listed(const void *va, const void *vb)
 {
 	const struct listed *a = va, *b = vb;
 
-	if (a->under != b->under)
-		return a->under < b->under ? -1 : 1;
-	return a->order < b->order ? -1 : a->order > b->order;
+	return sort_order(a->under, b->under) ?: sort_order(a->order, b->order);
 }
 
 static uint32_t add_group(struct near_work *w, char *name, bool lowest, uint32_t set)
@@ -286,15 +247,13 @@ static void make_lowest(struct near_work *w)
 
 static void join_level(struct near_work *w, unsigned level)
 {
-	for (uint32_t sw = 0; sw < w->t->nswitches; sw++) {
-		for (unsigned num = 1;
-		     num <= w->t->nodes[sw].nports && w->t->nodes[sw].level <= level; num++) {
-			const struct topo_port *peer = topo_peer(w->t, topo_port(w->t, sw, num));
+	const struct topo *t = w->t;
 
-			if (peer && peer->node < w->t->nswitches &&
-			    w->t->nodes[peer->node].level <= level)
-				w->parent[root_of(w->parent, sw)] = root_of(w->parent, peer->node);
-		}
+	for (uint32_t p = 0; p < t->nswitch_ports; p++) {
+		uint32_t sw = t->ports[p].node, to = t->ends[p].to;
+
+		if (to < t->nswitches && t->nodes[sw].level <= level && t->nodes[to].level <= level)
+			w->parent[sort_root(w->parent, sw)] = sort_root(w->parent, to);
 	}
 }
 
@@ -307,7 +266,7 @@ static void make_tier(struct near_work *w, unsigned level)
 
 	for (uint32_t g = 0; g < n; g++)
 		listed[g] =
-			(struct listed){ first_of_set(first, root_of(w->parent, tops[g].set), g),
+			(struct listed){ first_of_set(first, sort_root(w->parent, tops[g].set), g),
 					 g };
 	qsort(listed, n, sizeof(*listed), compare_listed);
 	w->tops = mem_alloc(n + 1, sizeof(*w->tops));
@@ -351,6 +310,7 @@ struct nearness *nearness_new(const struct topo *t)
 	near->group = mem_alloc(t->nhosts + 1, sizeof(*near->group));
 	near->left_out = mem_alloc(t->nhosts + 1, sizeof(*near->left_out));
 	memset(near->group, 0xff, (t->nhosts + 1) * sizeof(*near->group));
+
 	leave_out_others(&w);
 	find_homes(&w);
 	make_lowest(&w);
