@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include "topology/files/dump.h"
 #include <ctype.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include "topology/base/mem.h"
+#include "topology/base/sort.h"
 #include "topology/base/names.h"
 #include "topology/graph/nearness.h"
 
+/* ---- Kubernetes ------------------------------------------------------------------------------ */
+
 /*
- * dump_k8s: labels of Kubernetes nodes that say how near they are, as a stream of Node objects for
+ * Labels of Kubernetes nodes that say how near they are, as a stream of Node objects for
  * `kubectl apply --server-side --field-manager fmd -f -`. Keys are those that NVIDIA's topograph
  * sets (github.com/NVIDIA/topograph, docs/reference/node-labels.md): network.topology.nvidia.com/
  * leaf, spine and core for the groups of the tree from the lowest up, and accelerator for the
@@ -23,59 +25,22 @@
 #define PREFIX	  "network.topology.nvidia.com/"
 #define VALUE_MAX 63 /* of a label */
 
-static uint64_t fnv1a(const char *text)
-{
-	uint64_t hash = 0xcbf29ce484222325u;
-
-	for (; *text; text++)
-		hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
-	return hash;
-}
-
-/* Letters, digits, '-', '_' and '.', of which the last three neither begin nor end it. */
-static bool is_label_value(const char *text)
-{
-	size_t len = strlen(text);
-
-	for (size_t i = 0; i < len; i++)
-		if (!isalnum((unsigned char)text[i]) &&
-		    (!strchr("-_.", text[i]) || !i || i + 1 == len))
-			return false;
-	return len && len <= VALUE_MAX;
-}
-
+/* Letters, digits, '-', '_' and '.', of which the last three neither begin nor end a label. */
 static void write_label(FILE *out, const char *key, const char *value)
 {
-	if (is_label_value(value))
+	size_t len = strlen(value);
+	bool fits = len && len <= VALUE_MAX;
+	uint64_t hash = 0xcbf29ce484222325u;
+
+	for (size_t i = 0; i < len; i++) {
+		hash = (hash ^ (unsigned char)value[i]) * 0x100000001b3u;
+		fits &= isalnum((unsigned char)value[i]) ||
+			(strchr("-_.", value[i]) && i && i + 1 < len);
+	}
+	if (fits)
 		fprintf(out, "    " PREFIX "%s: \"%s\"\n", key, value);
 	else
-		fprintf(out, "    " PREFIX "%s: \"x%" PRIx64 "\"\n", key, fnv1a(value));
-}
-
-/* What RFC 1123 has no letter for, or names only a GUID, is no node's name. */
-static bool is_node_name(const char *name)
-{
-	for (const char *at = name; *at; at++)
-		if (!isalnum((unsigned char)*at) && *at != '-' && *at != '.')
-			return false;
-	return strncmp(name, "0x", 2) != 0;
-}
-
-static void write_node(const struct nearness *near, uint32_t h, const char *domain, FILE *out)
-{
-	static const char *const keys[] = { "leaf", "spine", "core" };
-	uint32_t group = near->group[h];
-
-	fputs("---\napiVersion: v1\nkind: Node\nmetadata:\n  name: \"", out);
-	for (const char *at = near->t->hosts[h].name; *at; at++)
-		fputc(tolower((unsigned char)*at), out);
-	fputs("\"\n  labels:\n", out);
-	if (domain)
-		write_label(out, "accelerator", domain);
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]) && group != TOPO_NONE; i++) {
-		write_label(out, keys[i], near->groups[group].name);
-		group = near->groups[group].parent;
-	}
+		fprintf(out, "    " PREFIX "%s: \"x%" PRIx64 "\"\n", key, hash);
 }
 
 int dump_k8s(const struct topo *t, const char *const *domains, FILE *out)
@@ -83,15 +48,35 @@ int dump_k8s(const struct topo *t, const char *const *domains, FILE *out)
 	struct nearness *near = nearness_new(t);
 
 	fprintf(out, "# labels of %" PRIu32 " nodes, the nearest group first\n", near->nhosts);
-	for (uint32_t h = 0; h < t->nhosts; h++)
-		if (near->group[h] != TOPO_NONE && is_node_name(t->hosts[h].name))
-			write_node(near, h, domains ? domains[h] : NULL, out);
+	for (uint32_t h = 0; h < t->nhosts; h++) {
+		static const char *const keys[] = { "leaf", "spine", "core" };
+		const char *name = t->hosts[h].name, *at = name;
+		uint32_t group = near->group[h];
+
+		/* What RFC 1123 has no letter for, or names only a GUID, is no node's name. */
+		while (isalnum((unsigned char)*at) || *at == '-' || *at == '.')
+			at++;
+		if (group == TOPO_NONE || *at || !strncmp(name, "0x", 2))
+			continue;
+		fputs("---\napiVersion: v1\nkind: Node\nmetadata:\n  name: \"", out);
+		for (at = name; *at; at++)
+			fputc(tolower((unsigned char)*at), out);
+		fputs("\"\n  labels:\n", out);
+		if (domains && domains[h])
+			write_label(out, "accelerator", domains[h]);
+		for (unsigned i = 0; i < 3 && group != TOPO_NONE; i++) {
+			write_label(out, keys[i], near->groups[group].name);
+			group = near->groups[group].parent;
+		}
+	}
 	nearness_free(near);
-	return ferror(out) || fflush(out) ? -(errno ? errno : EIO) : 0;
+	return mem_flush(out);
 }
 
+/* ---- Slurm ----------------------------------------------------------------------------------- */
+
 /*
- * dump_slurm: what Slurm places jobs by: topology.conf for topology/tree, and topology.yaml, which
+ * What Slurm places jobs by: topology.conf for topology/tree, and topology.yaml, which
  * Slurm 25.05 and later read instead of it, with a tree and blocks side by side
  * (slurm.schedmd.com/topology.conf.html, slurm.schedmd.com/topology.yaml.html).
  *
@@ -128,11 +113,6 @@ static char *member_list(const struct nearness *near, const struct near_group *g
 	return list;
 }
 
-static int result_of(FILE *out)
-{
-	return ferror(out) || fflush(out) ? -(errno ? errno : EIO) : 0;
-}
-
 int dump_slurm(const struct topo *t, FILE *out)
 {
 	struct nearness *near = nearness_new(t);
@@ -148,90 +128,54 @@ int dump_slurm(const struct topo *t, FILE *out)
 		free(list);
 	}
 	nearness_free(near);
-	return result_of(out);
+	return mem_flush(out);
 }
 
 /* ---- topology.yaml --------------------------------------------------------------------------- */
 
-static void write_tree(const struct nearness *near, FILE *out)
-{
-	fputs("- topology: tree\n  cluster_default: true\n  tree:\n    switches:", out);
-	fputs(near->ngroups ? "\n" : " []\n", out);
-	for (uint32_t g = 0; g < near->ngroups; g++) {
-		char *list = member_list(near, &near->groups[g]);
-
-		fprintf(out, "      - switch: \"%s\"\n        %s: \"%s\"\n", near->groups[g].name,
-			near->groups[g].lowest ? "nodes" : "children", list);
-		free(list);
-	}
-}
-
-struct block {
-	const char *name;
-	uint32_t count;
-	const char **hosts;
-};
-
-struct blocks {
-	struct names names;
-	uint32_t count;
-	struct block *list;
-};
-
-/* Of a host: its NVLink domain, else its lowest group. */
-static struct block *block_of(struct blocks *blocks, const struct nearness *near, uint32_t h,
-			      const char *const *domains)
-{
-	const char *name = domains && domains[h] ? domains[h] : near->groups[near->group[h]].name;
-	uint32_t id = names_id(&blocks->names, name, strlen(name));
-
-	if (id == blocks->count)
-		blocks->list[blocks->count++].name = name;
-	return &blocks->list[id];
-}
-
-static void fill_blocks(struct blocks *blocks, const struct nearness *near,
-			const char *const *domains)
-{
-	uint32_t nhosts = near->t->nhosts;
-
-	blocks->list = mem_alloc(nhosts + 1, sizeof(*blocks->list));
-	for (uint32_t h = 0; h < nhosts; h++)
-		if (near->group[h] != TOPO_NONE) {
-			struct block *block = block_of(blocks, near, h, domains);
-
-			if ((block->count & (block->count - 1)) == 0)
-				block->hosts = mem_resize(block->hosts,
-							  block->count ? block->count * 2 : 1,
-							  sizeof(*block->hosts));
-			block->hosts[block->count++] = near->t->hosts[h].name;
-		}
-}
-
 static void write_blocks(const struct nearness *near, const char *const *domains, FILE *out)
 {
-	struct blocks blocks = { 0 };
+	struct names names = { 0 };
 	uint32_t smallest = UINT32_MAX;
+	struct block {
+		const char *name;
+		uint32_t count;
+		const char **hosts;
+	} *blocks = mem_alloc(near->t->nhosts + 1, sizeof(*blocks));
 
-	fill_blocks(&blocks, near, domains);
-	for (uint32_t b = 0; b < blocks.count; b++)
-		if (blocks.list[b].count < smallest)
-			smallest = blocks.list[b].count;
-	if (blocks.count)
+	for (uint32_t h = 0; h < near->t->nhosts; h++) {
+		/* Of a host: its NVLink domain, else its lowest group. */
+		uint32_t group = near->group[h];
+		const char *name = domains && domains[h] ? domains[h]
+				   : group != TOPO_NONE	 ? near->groups[group].name
+							 : NULL;
+
+		if (group == TOPO_NONE)
+			continue;
+		struct block *block = &blocks[names_id(&names, name, strlen(name))];
+
+		block->name = block->name ?: name;
+		block->hosts = mem_grow(block->hosts, block->count);
+		block->hosts[block->count++] = near->t->hosts[h].name;
+	}
+	for (uint32_t b = 0; b < names.count; b++)
+		if (blocks[b].count < smallest)
+			smallest = blocks[b].count;
+	if (names.count)
 		fprintf(out,
 			"- topology: block\n  cluster_default: false\n  block:\n    block_sizes:\n"
 			"      - %" PRIu32 "\n    blocks:\n",
 			smallest);
-	for (uint32_t b = 0; b < blocks.count; b++) {
-		char *list = hostlist_format(blocks.list[b].hosts, blocks.list[b].count);
+	for (uint32_t b = 0; b < names.count; b++) {
+		char *list = hostlist_format(blocks[b].hosts, blocks[b].count);
 
-		fprintf(out, "      - block: \"%s\"\n        nodes: \"%s\"\n", blocks.list[b].name,
+		fprintf(out, "      - block: \"%s\"\n        nodes: \"%s\"\n", blocks[b].name,
 			list);
 		free(list);
-		free(blocks.list[b].hosts);
+		free(blocks[b].hosts);
 	}
-	names_fini(&blocks.names);
-	free(blocks.list);
+	names_fini(&names);
+	free(blocks);
 }
 
 int dump_slurm_yaml(const struct topo *t, const char *const *domains, FILE *out)
@@ -242,14 +186,24 @@ int dump_slurm_yaml(const struct topo *t, const char *const *domains, FILE *out)
 		near->nhosts);
 	write_left_out(near, out);
 	fputs("---\n", out);
-	write_tree(near, out);
+	fputs("- topology: tree\n  cluster_default: true\n  tree:\n    switches:", out);
+	fputs(near->ngroups ? "\n" : " []\n", out);
+	for (uint32_t g = 0; g < near->ngroups; g++) {
+		char *list = member_list(near, &near->groups[g]);
+
+		fprintf(out, "      - switch: \"%s\"\n        %s: \"%s\"\n", near->groups[g].name,
+			near->groups[g].lowest ? "nodes" : "children", list);
+		free(list);
+	}
 	write_blocks(near, domains, out);
 	nearness_free(near);
-	return result_of(out);
+	return mem_flush(out);
 }
 
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
 /*
- * dump_json: a snapshot as JSON, the same shapes for `fmctl --json` and for HTTP.
+ * A snapshot as JSON, the same shapes for `fmctl --json` and for HTTP.
  *
  * A row of nodes, switches or hosts has name (as people know it), guid, lid, role, rail, su,
  * state, speed, width, and what its kind adds, for a node its NodeDescription; GUIDs are texts
@@ -273,18 +227,21 @@ static json_t *json_index(int value)
 	return value < 0 ? json_null() : json_integer(value);
 }
 
-/* The port that stands for the node: the most alive one, of these the fastest. */
+/* Whether a port is more alive than another, or as much and faster. */
+static bool is_better(const struct topo_port *a, const struct topo_port *b)
+{
+	return a->state > b->state ||
+	       (a->state == b->state && a->speed * a->width > b->speed * b->width);
+}
+
+/* The port that stands for the node. */
 static const struct topo_port *best_port(const struct topo *t, uint32_t n)
 {
 	const struct topo_port *best = topo_port(t, n, t->nodes[n].nports ? 1 : 0);
 
-	for (unsigned num = 2; num <= t->nodes[n].nports; num++) {
-		const struct topo_port *p = topo_port(t, n, num);
-
-		if (p->state > best->state ||
-		    (p->state == best->state && p->speed * p->width > best->speed * best->width))
-			best = p;
-	}
+	for (unsigned num = 2; num <= t->nodes[n].nports; num++)
+		if (is_better(topo_port(t, n, num), best))
+			best = topo_port(t, n, num);
 	return best;
 }
 
@@ -295,32 +252,9 @@ static void set_rate(json_t *row, const struct topo_port *port)
 	json_object_set_new(row, "width", json_integer(port->width));
 }
 
-static uint16_t node_lid(const struct topo *t, uint32_t n, const struct topo_port *best)
-{
-	return t->nodes[n].type == TOPO_SWITCH ? topo_port(t, n, 0)->lid : best->lid;
-}
-
 static bool by_operator(const struct topo_port *port)
 {
 	return port->cordoned && !port->quarantined && !port->isolated;
-}
-
-static void set_links(const struct topo *t, uint32_t n, json_t *row)
-{
-	unsigned up = 0, down = 0, cordoned = 0;
-
-	for (unsigned num = 1; num <= t->nodes[n].nports; num++) {
-		const struct topo_port *p = topo_port(t, n, num);
-
-		up += p->link_up;
-		down += p->peer != TOPO_NONE && !p->link_up;
-		cordoned += by_operator(p);
-	}
-	json_object_set_new(row, "ports", json_integer(t->nodes[n].nports));
-	json_object_set_new(row, "links", json_integer(up));
-	json_object_set_new(row, "links_down", json_integer(down));
-	if (t->nodes[n].type == TOPO_SWITCH)
-		json_object_set_new(row, "links_cordoned", json_integer(cordoned));
 }
 
 json_t *dump_json_node(const struct topo *t, uint32_t n)
@@ -328,20 +262,34 @@ json_t *dump_json_node(const struct topo *t, uint32_t n)
 	static const char *const types[] = { "?", "ca", "switch", "router" };
 	const struct topo_node *node = &t->nodes[n];
 	const struct topo_port *best = best_port(t, n);
+	bool is_switch = node->type == TOPO_SWITCH;
 	json_t *row = json_object();
+	unsigned up = 0, down = 0, cordoned = 0;
 
 	json_object_set_new(row, "name", json_string(node->name));
 	json_object_set_new(row, "description", json_string(node->desc));
 	json_object_set_new(row, "guid", json_guid(node->guid));
-	json_object_set_new(row, "lid", json_integer(node_lid(t, n, best)));
+	json_object_set_new(row, "lid",
+			    json_integer(is_switch ? topo_port(t, n, 0)->lid : best->lid));
 	json_object_set_new(row, "type", json_string(types[node->type]));
 	json_object_set_new(row, "role", json_string(topo_role_name(node->role)));
 	json_object_set_new(row, "rail", json_index(node->rail));
 	json_object_set_new(row, "su", json_index(node->su));
 	set_rate(row, best);
-	set_links(t, n, row);
-	if (node->type == TOPO_SWITCH)
+	for (unsigned num = 1; num <= node->nports; num++) {
+		const struct topo_port *p = topo_port(t, n, num);
+
+		up += p->link_up;
+		down += p->peer != TOPO_NONE && !p->link_up;
+		cordoned += by_operator(p);
+	}
+	json_object_set_new(row, "ports", json_integer(node->nports));
+	json_object_set_new(row, "links", json_integer(up));
+	json_object_set_new(row, "links_down", json_integer(down));
+	if (is_switch) {
+		json_object_set_new(row, "links_cordoned", json_integer(cordoned));
 		json_object_set_new(row, "level", json_integer(node->level));
+	}
 	if (node->host != TOPO_NONE)
 		json_object_set_new(row, "host", json_string(t->hosts[node->host].name));
 	return row;
@@ -359,14 +307,14 @@ json_t *dump_json_nodes(const struct topo *t, bool switches_only)
 static json_t *link_end(const struct topo *t, const struct topo_port *port)
 {
 	const struct topo_node *node = &t->nodes[port->node];
+	const char *label = topo_port_label(t, (uint32_t)(port - t->ports));
 	json_t *end = json_object();
 
 	json_object_set_new(end, "name", json_string(node->name));
 	json_object_set_new(end, "guid", json_guid(node->guid));
 	json_object_set_new(end, "port", json_integer(port->num));
-	if (*topo_port_label(t, (uint32_t)(port - t->ports)))
-		json_object_set_new(end, "label",
-				    json_string(topo_port_label(t, (uint32_t)(port - t->ports))));
+	if (*label)
+		json_object_set_new(end, "label", json_string(label));
 	json_object_set_new(end, "role", json_string(topo_role_name(node->role)));
 	json_object_set_new(end, "rail", json_index(node->rail));
 	json_object_set_new(end, "su", json_index(node->su));
@@ -434,9 +382,7 @@ json_t *dump_json_host(const struct topo *t, uint32_t h)
 	for (uint32_t i = 0; i < host->ncas; i++) {
 		const struct topo_port *best = best_port(t, cas[i]);
 
-		if (!worst || best->state < worst->state ||
-		    (best->state == worst->state &&
-		     best->speed * best->width < worst->speed * worst->width))
+		if (!worst || is_better(worst, best))
 			worst = best;
 		json_array_append_new(hcas, dump_json_node(t, cas[i]));
 	}
@@ -471,8 +417,10 @@ json_t *dump_json(const struct topo *t)
 	return all;
 }
 
+/* ---- Text, and opensm-subnet.lst ------------------------------------------------------------- */
+
 /*
- * dump: a snapshot as text for people, and as OpenSM's opensm-subnet.lst.
+ * A snapshot as text for people, and as OpenSM's opensm-subnet.lst.
  *
  * The text goes from the top tier down: first the counts, then every switch above the leaves on
  * one line, then the leaves by scalable unit and rail with their hosts in short form, then what
@@ -484,11 +432,6 @@ json_t *dump_json(const struct topo *t)
  *   LID:HHHH PN:HH } {..} PHY= LOG= SPD=
  * where the LID is that of port 0 for a switch and that of the port for a CA.
  */
-
-static int stream_result(FILE *out)
-{
-	return ferror(out) || fflush(out) ? -(errno ? errno : EIO) : 0;
-}
 
 /* ---- Text --------------------------------------------------------------------------- */
 
@@ -503,15 +446,10 @@ static int compare_text_order(const void *va, const void *vb)
 {
 	const struct text_order *a = va, *b = vb;
 
-	if (a->level != b->level)
-		return a->level > b->level ? -1 : 1; /* highest tier first */
-	if (a->su != b->su)
-		return (uint16_t)a->su < (uint16_t)b->su ? -1 : 1; /* -1 last */
-	if (a->rail != b->rail)
-		return (uint16_t)a->rail < (uint16_t)b->rail ? -1 : 1;
-	if (a->rank != b->rank)
-		return a->rank < b->rank ? -1 : 1;
-	return a->node < b->node ? -1 : a->node > b->node;
+	return sort_order(b->level, a->level) ?: /* highest tier first */
+	       sort_order((uint16_t)a->su, (uint16_t)b->su) ?: /* -1 last */
+	       sort_order((uint16_t)a->rail, (uint16_t)b->rail) ?:
+	       sort_order(a->rank, b->rank) ?: sort_order(a->node, b->node);
 }
 
 static struct text_order *order_switches(const struct topo *t)
@@ -586,13 +524,15 @@ static int compare_index(const void *va, const void *vb)
 {
 	uint32_t a = *(const uint32_t *)va, b = *(const uint32_t *)vb;
 
-	return a < b ? -1 : a > b;
+	return sort_order(a, b);
 }
 
-/* Names of the hosts on a switch, each once, in the snapshot's (natural) order. */
-static uint32_t hosts_of(const struct topo *t, uint32_t sw, const char **names)
+/* The hosts on a switch, each once, in the snapshot's (natural) order. */
+static void text_hosts(const struct topo *t, uint32_t sw, FILE *out)
 {
 	uint32_t hosts[UINT8_MAX], n = 0, count = 0;
+	const char *names[UINT8_MAX];
+	char *list;
 
 	for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
 		const struct topo_port *peer = topo_peer(t, topo_port(t, sw, num));
@@ -604,15 +544,6 @@ static uint32_t hosts_of(const struct topo *t, uint32_t sw, const char **names)
 	for (uint32_t i = 0; i < n; i++)
 		if (i == 0 || hosts[i] != hosts[i - 1])
 			names[count++] = t->hosts[hosts[i]].name;
-	return count;
-}
-
-static void text_hosts(const struct topo *t, uint32_t sw, FILE *out)
-{
-	const char *names[UINT8_MAX];
-	uint32_t count = hosts_of(t, sw, names);
-	char *list;
-
 	if (!count)
 		return;
 	list = hostlist_format(names, count);
@@ -631,19 +562,6 @@ static void text_tier(const struct topo *t, const struct text_order *o, FILE *ou
 		fprintf(out, "\nleaf switches\n");
 }
 
-static void text_down(const struct topo *t, FILE *out)
-{
-	if (t->nlinks_down)
-		fprintf(out, "\nlinks down\n");
-	for (uint32_t p = 0; p < t->nports; p++) {
-		const struct topo_port *a = &t->ports[p], *b = topo_peer(t, a);
-
-		if (b && p < a->peer && !a->link_up)
-			fprintf(out, "  %s p%u - %s p%u\n", t->nodes[a->node].name, a->num,
-				t->nodes[b->node].name, b->num);
-	}
-}
-
 int dump_text(const struct topo *t, FILE *out)
 {
 	struct text_order *order = order_switches(t);
@@ -656,9 +574,17 @@ int dump_text(const struct topo *t, FILE *out)
 		text_switch(t, order[i].node, out);
 		text_hosts(t, order[i].node, out);
 	}
-	text_down(t, out);
+	if (t->nlinks_down)
+		fprintf(out, "\nlinks down\n");
+	for (uint32_t p = 0; p < t->nports; p++) {
+		const struct topo_port *a = &t->ports[p], *b = topo_peer(t, a);
+
+		if (b && p < a->peer && !a->link_up)
+			fprintf(out, "  %s p%u - %s p%u\n", t->nodes[a->node].name, a->num,
+				t->nodes[b->node].name, b->num);
+	}
 	free(order);
-	return stream_result(out);
+	return mem_flush(out);
 }
 
 /* ---- opensm-subnet.lst -------------------------------------------------------------- */
@@ -684,20 +610,11 @@ static void lst_end(const struct topo *t, const struct topo_port *port, FILE *ou
 		node->vendor, node->device, node->revision, desc, base->lid, port->num);
 }
 
-static const char *lst_rate(uint8_t speed)
-{
-	static const char *const rates[] = {
-		[TOPO_SDR] = "2.5",	[TOPO_DDR] = "5",   [TOPO_QDR] = "10",
-		[TOPO_FDR10] = "FDR10", [TOPO_FDR] = "14",  [TOPO_EDR] = "25",
-		[TOPO_HDR] = "50",	[TOPO_NDR] = "100", [TOPO_XDR] = "200",
-	};
-
-	return speed && speed < sizeof(rates) / sizeof(rates[0]) ? rates[speed] : "2.5";
-}
-
 int dump_lst(const struct topo *t, FILE *out)
 {
 	static const char *const states[] = { "DWN", "DWN", "INI", "ARM", "ACT" };
+	static const char *const rates[] = { "2.5", "2.5", "5",	 "10",	"FDR10",
+					     "14",  "25",  "50", "100", "200" };
 
 	for (uint32_t p = 0; p < t->nports; p++) {
 		const struct topo_port *port = &t->ports[p], *peer = topo_peer(t, port);
@@ -708,7 +625,7 @@ int dump_lst(const struct topo *t, FILE *out)
 		lst_end(t, peer, out);
 		fprintf(out, "PHY=%ux LOG=%s SPD=%s\n", port->width ? port->width : 4u,
 			states[port->state <= TOPO_ACTIVE ? port->state : 0],
-			lst_rate(port->speed));
+			rates[port->speed <= TOPO_XDR ? port->speed : 0]);
 	}
-	return stream_result(out);
+	return mem_flush(out);
 }

@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include "topology/files/dump.h"
 #include "topology/base/mem.h"
+#include "topology/base/sort.h"
 #include "topology/base/names.h"
 #include "topology/snapshot/topo.h"
 
 /*
- * drawing: what a picture of the fabric shows, before it is decided how: rows of boxes, and lines.
+ * What a picture of the fabric shows, before it is decided how: rows of boxes, and lines.
+ *
+ * A picture of every HCA would show nothing, so hosts that have like links share a box: a unit
+ * of 32 rail-optimised nodes is one box with a line to each of its eight leaves. Parallel links
+ * are one line. SHARP aggregation nodes and routers, being no hosts, are left out. Columns
+ * follow natural order of names, leaves by unit and rail.
  */
 
 struct drawing_box {
@@ -18,8 +23,9 @@ struct drawing_box {
 	uint32_t nhosts; /* 0 = a switch */
 };
 
-struct drawing_line { /* all links between two boxes */
-	uint32_t a, b;
+struct drawing_line {	       /* all links between two boxes */
+	uint32_t a, b;	       /* a < b */
+	uint32_t upper, lower; /* the same by their rows */
 	uint32_t links, down;
 };
 
@@ -32,32 +38,19 @@ struct drawing {
 	uint32_t nrows, widest; /* boxes in the fullest row */
 	uint32_t nboxes, nlines;
 	struct drawing_box *boxes;
-	struct drawing_line *lines; /* each pair of boxes once, a < b, in order */
+	struct drawing_line *lines; /* each pair of boxes once, in order */
 	uint32_t *row_boxes;	    /* by row: how many */
 };
-
-/*
- * drawing: boxes and lines of a fabric, for dump_dot() and dump_svg().
- *
- * A picture of every HCA would show nothing, so hosts that have like links share a box: a unit
- * of 32 rail-optimised nodes is one box with a line to each of its eight leaves. Parallel links
- * are one line. SHARP aggregation nodes and routers, being no hosts, are left out. Columns
- * follow natural order of names, leaves by unit and rail.
- */
 
 /* ---- Which box ---------------------------------------------------------------------- */
 
 static uint32_t first_switch(const struct topo *t, const struct topo_host *host)
 {
 	for (uint32_t i = 0; i < host->ncas; i++) {
-		uint32_t ca = t->host_cas[host->first + i];
+		uint32_t sw = topo_leaf_of(t, t->host_cas[host->first + i]);
 
-		for (unsigned num = 1; num <= t->nodes[ca].nports; num++) {
-			const struct topo_port *peer = topo_peer(t, topo_port(t, ca, num));
-
-			if (peer && peer->node < t->nswitches)
-				return peer->node;
-		}
+		if (sw != TOPO_NONE)
+			return sw;
 	}
 	return t->nswitches; /* no switch: all such hosts share a box */
 }
@@ -91,10 +84,10 @@ static void label_groups(const struct topo *t, struct drawing *d, const uint32_t
 
 	for (uint32_t h = 0; h < t->nhosts; h++)
 		d->boxes[box[h]].nhosts++;
-	for (uint32_t b = 0; b < d->nboxes; b++)
-		next[b] = first[b + 1] = first[b] + d->boxes[b].nhosts;
-	for (uint32_t b = 0; b < d->nboxes; b++)
+	for (uint32_t b = 0; b < d->nboxes; b++) {
 		next[b] = first[b];
+		first[b + 1] = first[b] + d->boxes[b].nhosts;
+	}
 	for (uint32_t h = 0; h < t->nhosts; h++)
 		names[next[box[h]]++] = t->hosts[h].name;
 	for (uint32_t b = t->nswitches; b < d->nboxes; b++)
@@ -115,15 +108,10 @@ static int compare_places(const void *va, const void *vb)
 {
 	const struct place *a = va, *b = vb;
 
-	if (a->row != b->row)
-		return a->row < b->row ? -1 : 1;
-	if (a->su != b->su)
-		return (uint16_t)a->su < (uint16_t)b->su ? -1 : 1; /* -1 last */
-	if (a->rail != b->rail)
-		return (uint16_t)a->rail < (uint16_t)b->rail ? -1 : 1;
-	if (a->rank != b->rank)
-		return a->rank < b->rank ? -1 : 1;
-	return a->box < b->box ? -1 : a->box > b->box;
+	return sort_order(a->row, b->row) ?:
+	       sort_order((uint16_t)a->su, (uint16_t)b->su) ?: /* -1 last */
+	       sort_order((uint16_t)a->rail, (uint16_t)b->rail) ?:
+	       sort_order(a->rank, b->rank) ?: sort_order(a->box, b->box);
 }
 
 static struct place *sorted_places(const struct topo *t, const struct drawing *d)
@@ -150,22 +138,6 @@ static struct place *sorted_places(const struct topo *t, const struct drawing *d
 	return places;
 }
 
-static void place_boxes(const struct topo *t, struct drawing *d)
-{
-	struct place *places = sorted_places(t, d);
-
-	d->row_boxes = mem_alloc(d->nrows, sizeof(*d->row_boxes));
-	for (uint32_t i = 0; i < d->nboxes; i++) {
-		uint32_t row = places[i].row;
-
-		d->boxes[places[i].box].row = row;
-		d->boxes[places[i].box].column = d->row_boxes[row]++;
-		if (d->row_boxes[row] > d->widest)
-			d->widest = d->row_boxes[row];
-	}
-	free(places);
-}
-
 /* ---- Lines -------------------------------------------------------------------------- */
 
 static uint32_t box_of_node(const struct topo *t, const uint32_t *box_of_host, uint32_t n)
@@ -179,9 +151,7 @@ static int compare_lines(const void *va, const void *vb)
 {
 	const struct drawing_line *a = va, *b = vb;
 
-	if (a->a != b->a)
-		return a->a < b->a ? -1 : 1;
-	return a->b < b->b ? -1 : a->b > b->b;
+	return sort_order(a->a, b->a) ?: sort_order(a->b, b->b);
 }
 
 static void collect_lines(const struct topo *t, struct drawing *d, const uint32_t *box_of_host)
@@ -196,15 +166,37 @@ static void collect_lines(const struct topo *t, struct drawing *d, const uint32_
 		a = box_of_node(t, box_of_host, port->node);
 		b = box_of_node(t, box_of_host, peer->node);
 		if (a != b && a != TOPO_NONE && b != TOPO_NONE)
-			d->lines[d->nlines++] = (struct drawing_line){ a < b ? a : b, a < b ? b : a,
-								       1, !port->link_up };
+			d->lines[d->nlines++] = (struct drawing_line){ .a = a < b ? a : b,
+								       .b = a < b ? b : a,
+								       .links = 1,
+								       .down = !port->link_up };
 	}
 }
 
-static void merge_lines(struct drawing *d)
+/* Boxes and lines of a snapshot, all in memory of its own; the caller frees it, not with NULL. */
+static struct drawing *drawing_new(const struct topo *t)
 {
-	uint32_t n = 0;
+	struct drawing *d = mem_alloc(1, sizeof(*d));
+	uint32_t *box_of_host = group_hosts(t, d), n = 0;
+	struct place *places;
 
+	d->nrows = t->nlevels + 1u;
+	d->boxes = mem_alloc(d->nboxes, sizeof(*d->boxes));
+	for (uint32_t sw = 0; sw < t->nswitches; sw++)
+		d->boxes[sw].label = mem_strdup(t->nodes[sw].name);
+	label_groups(t, d, box_of_host);
+	places = sorted_places(t, d);
+	d->row_boxes = mem_alloc(d->nrows, sizeof(*d->row_boxes));
+	for (uint32_t i = 0; i < d->nboxes; i++) {
+		uint32_t row = places[i].row;
+
+		d->boxes[places[i].box].row = row;
+		d->boxes[places[i].box].column = d->row_boxes[row]++;
+		if (d->row_boxes[row] > d->widest)
+			d->widest = d->row_boxes[row];
+	}
+	free(places);
+	collect_lines(t, d, box_of_host);
 	qsort(d->lines, d->nlines, sizeof(*d->lines), compare_lines);
 	for (uint32_t i = 0; i < d->nlines; i++) {
 		if (n && compare_lines(&d->lines[n - 1], &d->lines[i]) == 0) {
@@ -215,24 +207,13 @@ static void merge_lines(struct drawing *d)
 		}
 	}
 	d->nlines = n;
-}
+	for (uint32_t i = 0; i < n; i++) {
+		struct drawing_line *line = &d->lines[i];
+		bool a_above = d->boxes[line->a].row <= d->boxes[line->b].row;
 
-/* ---- */
-
-/* Boxes and lines of a snapshot, all in memory of its own; the caller frees it, not with NULL. */
-static struct drawing *drawing_new(const struct topo *t)
-{
-	struct drawing *d = mem_alloc(1, sizeof(*d));
-	uint32_t *box_of_host = group_hosts(t, d);
-
-	d->nrows = t->nlevels + 1u;
-	d->boxes = mem_alloc(d->nboxes, sizeof(*d->boxes));
-	for (uint32_t sw = 0; sw < t->nswitches; sw++)
-		d->boxes[sw].label = mem_strdup(t->nodes[sw].name);
-	label_groups(t, d, box_of_host);
-	place_boxes(t, d);
-	collect_lines(t, d, box_of_host);
-	merge_lines(d);
+		line->upper = a_above ? line->a : line->b;
+		line->lower = a_above ? line->b : line->a;
+	}
 	free(box_of_host);
 	return d;
 }
@@ -247,8 +228,10 @@ static void drawing_free(struct drawing *d)
 	free(d);
 }
 
+/* ---- Pictures -------------------------------------------------------------------------------- */
+
 /*
- * dump_dot: the fabric as a picture: for Graphviz to lay out (dot), and laid out here (svg).
+ * The fabric as a picture: for Graphviz to lay out (dot), and laid out here (svg).
  *
  * Both show a struct drawing: one row a tier, top tier first, hosts below. The number at a line
  * is that of its parallel links where there are several. A line with links down is red, dashed
@@ -263,21 +246,7 @@ static void drawing_free(struct drawing *d)
 #define MARGIN	    20
 #define LABEL_CHARS 17
 
-static int stream_result(FILE *out)
-{
-	return ferror(out) || fflush(out) ? -(errno ? errno : EIO) : 0;
-}
-
 /* ---- Graphviz ----------------------------------------------------------------------- */
-
-static void dot_text(const char *text, FILE *out)
-{
-	for (; *text; text++) {
-		if (*text == '"' || *text == '\\')
-			fputc('\\', out);
-		fputc(*text, out);
-	}
-}
 
 static void dot_row(const struct drawing *d, uint32_t row, FILE *out)
 {
@@ -286,7 +255,11 @@ static void dot_row(const struct drawing *d, uint32_t row, FILE *out)
 		if (d->boxes[b].row != row)
 			continue;
 		fprintf(out, "\t\tn%" PRIu32 " [label=\"", b);
-		dot_text(d->boxes[b].label, out);
+		for (const char *text = d->boxes[b].label; *text; text++) {
+			if (*text == '"' || *text == '\\')
+				fputc('\\', out);
+			fputc(*text, out);
+		}
 		if (d->boxes[b].nhosts > 1)
 			fprintf(out, "\\n%" PRIu32 " hosts", d->boxes[b].nhosts);
 		fprintf(out, "\"%s];\n", d->boxes[b].nhosts ? ", shape=ellipse" : "");
@@ -294,23 +267,16 @@ static void dot_row(const struct drawing *d, uint32_t row, FILE *out)
 	fprintf(out, "\t}\n");
 }
 
-static void dot_line(const struct drawing *d, const struct drawing_line *line, FILE *out)
+static void dot_line(const struct drawing_line *line, FILE *out)
 {
-	bool a_above = d->boxes[line->a].row <= d->boxes[line->b].row;
+	bool several = line->links > 1, any = several || line->down;
 
-	fprintf(out, "\tn%" PRIu32 " -- n%" PRIu32, a_above ? line->a : line->b,
-		a_above ? line->b : line->a);
-	if (line->links > 1 || line->down) {
-		fprintf(out, " [");
-		if (line->links > 1)
-			fprintf(out, "label=\"%" PRIu32 "\"%s", line->links,
-				line->down ? ", " : "");
-		if (line->down)
-			fprintf(out, "color=red%s",
-				line->down == line->links ? ", style=dashed" : "");
-		fprintf(out, "]");
-	}
-	fprintf(out, ";\n");
+	fprintf(out, "\tn%" PRIu32 " -- n%" PRIu32 "%s", line->upper, line->lower, any ? " [" : "");
+	if (several)
+		fprintf(out, "label=\"%" PRIu32 "\"%s", line->links, line->down ? ", " : "");
+	if (line->down)
+		fprintf(out, "color=red%s", line->down == line->links ? ", style=dashed" : "");
+	fputs(any ? "];\n" : ";\n", out);
 }
 
 int dump_dot(const struct topo *t, FILE *out)
@@ -322,10 +288,10 @@ int dump_dot(const struct topo *t, FILE *out)
 	for (uint32_t row = 0; row < d->nrows; row++)
 		dot_row(d, row, out);
 	for (uint32_t i = 0; i < d->nlines; i++)
-		dot_line(d, &d->lines[i], out);
+		dot_line(&d->lines[i], out);
 	fprintf(out, "}\n");
 	drawing_free(d);
-	return stream_result(out);
+	return mem_flush(out);
 }
 
 /* ---- SVG ---------------------------------------------------------------------------- */
@@ -334,19 +300,15 @@ int dump_dot(const struct topo *t, FILE *out)
 static void svg_text(const char *text, size_t most, FILE *out)
 {
 	for (size_t i = 0; text[i] && i < most; i++) {
-		switch (text[i]) {
-		case '&':
-			fputs("&amp;", out);
-			break;
-		case '<':
-			fputs("&lt;", out);
-			break;
-		case '>':
-			fputs("&gt;", out);
-			break;
-		default:
+		const char *escaped = text[i] == '&'   ? "&amp;"
+				      : text[i] == '<' ? "&lt;"
+				      : text[i] == '>' ? "&gt;"
+						       : NULL;
+
+		if (escaped)
+			fputs(escaped, out);
+		else
 			fputc((unsigned char)text[i] < 0x80 ? text[i] : '?', out);
-		}
 	}
 }
 
@@ -361,22 +323,6 @@ static double middle_x(const struct drawing *d, uint32_t b)
 static unsigned top_y(const struct drawing *d, uint32_t b)
 {
 	return MARGIN + d->boxes[b].row * ROW_STEP;
-}
-
-static void svg_line(const struct drawing *d, const struct drawing_line *line, FILE *out)
-{
-	bool a_above = d->boxes[line->a].row <= d->boxes[line->b].row;
-	uint32_t upper = a_above ? line->a : line->b, lower = a_above ? line->b : line->a;
-	const char *class = !line->down ? "up" : line->down < line->links ? "part" : "down";
-
-	fprintf(out, "<line class=\"%s\" x1=\"%.0f\" y1=\"%u\" x2=\"%.0f\" y2=\"%u\"><title>",
-		class, middle_x(d, upper), top_y(d, upper) + BOX_HEIGHT, middle_x(d, lower),
-		top_y(d, lower));
-	svg_text(d->boxes[upper].label, SIZE_MAX, out);
-	fputs(" - ", out);
-	svg_text(d->boxes[lower].label, SIZE_MAX, out);
-	fprintf(out, ": %" PRIu32 " link%s, %" PRIu32 " down</title></line>\n", line->links,
-		line->links == 1 ? "" : "s", line->down);
 }
 
 static void svg_box(const struct drawing *d, uint32_t b, FILE *out)
@@ -411,11 +357,23 @@ int dump_svg(const struct topo *t, FILE *out)
 	      ".hosts{fill:#f4f1e6;stroke:#a96}line{stroke:#abb;stroke-width:1}"
 	      ".part,.down{stroke:#c22;stroke-width:2}.down{stroke-dasharray:5 4}</style>\n",
 	      out);
-	for (uint32_t i = 0; i < d->nlines; i++)
-		svg_line(d, &d->lines[i], out);
+	for (const struct drawing_line *line = d->lines; line < d->lines + d->nlines; line++) {
+		const char *class = !line->down ? "up" : line->down < line->links ? "part" : "down";
+		uint32_t upper = line->upper, lower = line->lower;
+
+		fprintf(out,
+			"<line class=\"%s\" x1=\"%.0f\" y1=\"%u\" x2=\"%.0f\" y2=\"%u\"><title>",
+			class, middle_x(d, upper), top_y(d, upper) + BOX_HEIGHT, middle_x(d, lower),
+			top_y(d, lower));
+		svg_text(d->boxes[upper].label, SIZE_MAX, out);
+		fputs(" - ", out);
+		svg_text(d->boxes[lower].label, SIZE_MAX, out);
+		fprintf(out, ": %" PRIu32 " link%s, %" PRIu32 " down</title></line>\n", line->links,
+			line->links == 1 ? "" : "s", line->down);
+	}
 	for (uint32_t b = 0; b < d->nboxes; b++)
 		svg_box(d, b, out);
 	fputs("</svg>\n", out);
 	drawing_free(d);
-	return stream_result(out);
+	return mem_flush(out);
 }

@@ -6,11 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include "topology/base/mem.h"
+#include "topology/base/sort.h"
 #include "topology/files/netfile_own.h"
 #include "topology/snapshot/topo_builder.h"
 
+/* ---- Writing --------------------------------------------------------------------------------- */
+
 /*
- * netfile_write: a snapshot as ibnetdiscover(8) would print it, so that ibsim and every tool that
+ * A snapshot as ibnetdiscover(8) would print it, so that ibsim and every tool that
  * reads that loads it.
  *
  * Nodes are named by type and GUID, in snapshot order, switches first. A link that is down is left
@@ -22,29 +25,6 @@
 static char type_letter(const struct topo_node *node)
 {
 	return node->type == TOPO_SWITCH ? 'S' : node->type == TOPO_ROUTER ? 'R' : 'H';
-}
-
-static void write_header(const struct topo_node *node, const struct topo_port *port0, FILE *out)
-{
-	static const char *const words[] = {
-		[TOPO_CA] = "ca", [TOPO_SWITCH] = "switch", [TOPO_ROUTER] = "rt"
-	};
-	static const char *const kinds[] = {
-		[TOPO_CA] = "Ca", [TOPO_SWITCH] = "Switch", [TOPO_ROUTER] = "Rt"
-	};
-
-	fprintf(out, "\nvendid=0x%x\ndevid=0x%x\n", node->vendor, node->device);
-	if (node->sys_guid)
-		fprintf(out, "sysimgguid=0x%" PRIx64 "\n", node->sys_guid);
-	fprintf(out, "%sguid=0x%" PRIx64, words[node->type], node->guid);
-	if (node->type == TOPO_SWITCH)
-		fprintf(out, "(%" PRIx64 ")", node->guid);
-	fprintf(out, "\n%s\t%u \"%c-%016" PRIx64 "\"\t\t# \"%s\"", kinds[node->type], node->nports,
-		type_letter(node), node->guid, node->label);
-	if (node->type == TOPO_SWITCH)
-		fprintf(out, " %s port 0 lid %u lmc %u", node->enhanced_port0 ? "enhanced" : "base",
-			port0->lid, port0->lmc);
-	fputc('\n', out);
 }
 
 static void write_port(const struct topo *t, const struct topo_port *port, FILE *out)
@@ -78,15 +58,33 @@ int netfile_write(const struct topo *t, FILE *out)
 		" links\n",
 		t->nswitches, t->ncas, topo_links(t) - topo_links_down(t));
 	for (uint32_t n = 0; n < t->nnodes; n++) {
-		write_header(&t->nodes[n], topo_port(t, n, 0), out);
-		for (unsigned num = 1; num <= t->nodes[n].nports; num++)
+		static const char *const words[] = { "", "ca", "switch", "rt" };
+		static const char *const kinds[] = { "", "Ca", "Switch", "Rt" };
+		const struct topo_node *node = &t->nodes[n];
+		const struct topo_port *port0 = topo_port(t, n, 0);
+
+		fprintf(out, "\nvendid=0x%x\ndevid=0x%x\n", node->vendor, node->device);
+		if (node->sys_guid)
+			fprintf(out, "sysimgguid=0x%" PRIx64 "\n", node->sys_guid);
+		fprintf(out, "%sguid=0x%" PRIx64, words[node->type], node->guid);
+		if (node->type == TOPO_SWITCH)
+			fprintf(out, "(%" PRIx64 ")", node->guid);
+		fprintf(out, "\n%s\t%u \"%c-%016" PRIx64 "\"\t\t# \"%s\"", kinds[node->type],
+			node->nports, type_letter(node), node->guid, node->label);
+		if (node->type == TOPO_SWITCH)
+			fprintf(out, " %s port 0 lid %u lmc %u",
+				node->enhanced_port0 ? "enhanced" : "base", port0->lid, port0->lmc);
+		fputc('\n', out);
+		for (unsigned num = 1; num <= node->nports; num++)
 			write_port(t, topo_port(t, n, num), out);
 	}
-	return ferror(out) || fflush(out) ? -(errno ? errno : EIO) : 0;
+	return mem_flush(out);
 }
 
+/* ---- Reading --------------------------------------------------------------------------------- */
+
 /*
- * netfile: reading ibnetdiscover(8)'s format, in all the forms that are met.
+ * Reading ibnetdiscover(8)'s format, in all the forms that are met.
  *
  *   ibnetdiscover   vendid= devid= sysimgguid= switchguid=G(G) | caguid=G | rtguid=G
  *                   Switch 36 "S-0002c9.."   # "description" enhanced port 0 lid 3 lmc 0
@@ -188,36 +186,6 @@ static void find_rate(struct lex l, struct net_port *p)
 	}
 }
 
-/*
- * `lid 4 lmc 0 "peer" lid 3 4xHDR`; a switch's own ports have no LID. The peer's description may
- * hold quotes.
- */
-static void parse_port_remark(struct lex l, struct net_port *p)
-{
-	const char *open = memchr(l.p, '"', (size_t)(l.end - l.p));
-	struct lex own = { l.p, open ? open : l.p };
-
-	if (open)
-		l.p = (const char *)memrchr(open, '"', (size_t)(l.end - open)) + 1;
-	lex_find_number(&own, "lid ", &p->lid);
-	lex_find_number(&own, "lmc ", &p->lmc);
-	lex_find_number(&l, "lid ", &p->peer_lid);
-	find_rate(l, p);
-}
-
-/* Hand-made `w=2 s=4 e=1`. */
-static void parse_port_options(const struct lex *l, struct net_port *p)
-{
-	uint64_t mask;
-
-	if (lex_find_number(l, "w=", &mask))
-		p->width = netfile_best_width(mask);
-	if (lex_find_number(l, "s=", &mask))
-		p->speed = netfile_best_speed(mask ? mask : 4);
-	if (lex_find_number(l, "e=", &mask) && mask)
-		p->speed = netfile_best_ext_speed(mask);
-}
-
 static bool parse_port_peer(struct netfile *nf, struct lex l, struct net_port *p)
 {
 	if (!lex_take_quoted(&l, &p->peer))
@@ -228,10 +196,31 @@ static bool parse_port_peer(struct netfile *nf, struct lex l, struct net_port *p
 	if (lex_is(&l, '[') && !take_bracketed(&l, &p->peer_port))
 		return netfile_fail_line(nf, l);
 	take_port_suffixes(&l, &p->peer_guid);
-	if (lex_take_char(&l, '#'))
-		parse_port_remark(l, p);
-	else
-		parse_port_options(&l, p);
+	if (lex_take_char(&l, '#')) {
+		/*
+		 * `lid 4 lmc 0 "peer" lid 3 4xHDR`; a switch's own ports have no LID. The peer's
+		 * description may hold quotes.
+		 */
+		const char *open = memchr(l.p, '"', (size_t)(l.end - l.p));
+		struct lex own = { l.p, open ? open : l.p };
+
+		if (open)
+			l.p = (const char *)memrchr(open, '"', (size_t)(l.end - open)) + 1;
+		lex_find_number(&own, "lid ", &p->lid);
+		lex_find_number(&own, "lmc ", &p->lmc);
+		lex_find_number(&l, "lid ", &p->peer_lid);
+		find_rate(l, p);
+	} else {
+		/* Hand-made `w=2 s=4 e=1`. */
+		uint64_t mask;
+
+		if (lex_find_number(&l, "w=", &mask))
+			p->width = netfile_best_width(mask);
+		if (lex_find_number(&l, "s=", &mask))
+			p->speed = netfile_best_speed(mask ? mask : 4);
+		if (lex_find_number(&l, "e=", &mask) && mask)
+			p->speed = netfile_best_ext_speed(mask);
+	}
 	return true;
 }
 
@@ -246,10 +235,7 @@ static void set_attr(struct topo_port_attr *attr, const struct net_port *p)
 
 static void add_link(struct netfile *nf, const struct net_port *p)
 {
-	if (nf->nlinks == nf->links_room) {
-		nf->links_room = (nf->links_room + 256) * 2;
-		nf->links = mem_resize(nf->links, nf->links_room, sizeof(*nf->links));
-	}
+	nf->links = mem_grow(nf->links, nf->nlinks);
 	nf->links[nf->nlinks++] = (struct net_link){
 		.line = nf->line,
 		.node = (int)nf->nnodes - 1,
@@ -274,22 +260,6 @@ static bool check_port(struct netfile *nf, uint64_t port)
 				    " is outside of node \"%.*s\", which has ports 1 to %u",
 				    port, (int)nf->names.list[node->name].len,
 				    nf->names.list[node->name].text, node->nports);
-	return true;
-}
-
-static bool parse_port(struct netfile *nf, struct lex l)
-{
-	struct net_port p = { 0 };
-
-	if (!take_bracketed(&l, &p.port))
-		return netfile_fail_line(nf, l);
-	if (!check_port(nf, p.port))
-		return false;
-	take_port_suffixes(&l, &p.guid);
-	if (!parse_port_peer(nf, l, &p))
-		return false;
-	set_attr(&nf->attrs[nf->nodes[nf->nnodes - 1].port0 + p.port], &p);
-	add_link(nf, &p);
 	return true;
 }
 
@@ -326,20 +296,11 @@ static bool parse_dumped_port(struct netfile *nf, struct lex l, bool *done)
 
 /* ---- Lines ----------------------------------------------------------------------------------- */
 
-static bool is_heading(struct lex l)
-{
-	static const char *const words[] = { "Chassis", "Non-Chassis", "Spine Nodes",
-					     "Line Nodes" };
-
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (lex_take_word(&l, words[i]))
-			return true;
-	return false;
-}
-
 static bool parse_other_line(struct netfile *nf, struct lex l)
 {
 	static const char *const ibsim_only[] = { "include ", "include\t", "do ", "module", "@" };
+	static const char *const headings[] = { "Chassis", "Non-Chassis", "Spine Nodes",
+						"Line Nodes" };
 	static bool (*const kinds[])(struct netfile *, struct lex, bool *) = { netfile_node,
 									       netfile_assignment,
 									       parse_dumped_port };
@@ -353,8 +314,9 @@ static bool parse_other_line(struct netfile *nf, struct lex l)
 					    "'%s' is ibsim's own: a fabric is one file here",
 					    ibsim_only[i]);
 	}
-	if (is_heading(l))
-		return true;
+	for (size_t i = 0; i < sizeof(headings) / sizeof(headings[0]); i++)
+		if (lex_take_word(&l, headings[i]))
+			return true;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		bool ok = kinds[i](nf, l, &done);
 
@@ -374,8 +336,20 @@ static bool parse_line(struct netfile *nf, struct lex l)
 	lex_skip_blanks(&l);
 	if (lex_done(&l) || *l.p == '#')
 		return true;
-	if (*l.p == '[')
-		return parse_port(nf, l);
+	if (*l.p == '[') {
+		struct net_port p = { 0 };
+
+		if (!take_bracketed(&l, &p.port))
+			return netfile_fail_line(nf, l);
+		if (!check_port(nf, p.port))
+			return false;
+		take_port_suffixes(&l, &p.guid);
+		if (!parse_port_peer(nf, l, &p))
+			return false;
+		set_attr(&nf->attrs[nf->nodes[nf->nnodes - 1].port0 + p.port], &p);
+		add_link(nf, &p);
+		return true;
+	}
 	return parse_other_line(nf, l);
 }
 
@@ -419,26 +393,19 @@ static bool fail_taken(struct netfile *nf, const struct net_link *link, int peer
 	if (peer == link->node && link->port == link->peer_port)
 		return netfile_fail(nf, link->line, "port %u of \"%.*s\" is linked to itself",
 				    link->port, len, name);
-	for (const struct net_link *l = nf->links; l < link; l++) {
-		int other = nf->node_of_name[l->peer_name];
+	for (unsigned end = 0; end < 2; end++) {
+		int node = end ? peer : link->node;
+		unsigned port = end ? link->peer_port : link->port;
 
-		if ((l->node == link->node && l->port == link->port) ||
-		    (other == link->node && l->peer_port == link->port))
-			return netfile_fail(
-				nf, link->line,
-				"port %u of \"%.*s\" is in two links, the other in line %" PRIu32,
-				link->port, len, name, l->line);
-	}
-	for (const struct net_link *l = nf->links; l < link; l++) {
-		int other = nf->node_of_name[l->peer_name];
-
-		name = node_name(nf, peer, &len);
-		if ((l->node == peer && l->port == link->peer_port) ||
-		    (other == peer && l->peer_port == link->peer_port))
-			return netfile_fail(
-				nf, link->line,
-				"port %u of \"%.*s\" is in two links, the other in line %" PRIu32,
-				link->peer_port, len, name, l->line);
+		name = node_name(nf, node, &len);
+		for (const struct net_link *l = nf->links; l < link; l++)
+			if ((l->node == node && l->port == port) ||
+			    (nf->node_of_name[l->peer_name] == node && l->peer_port == port))
+				return netfile_fail(
+					nf, link->line,
+					"port %u of \"%.*s\" is in two links, the other "
+					"in line %" PRIu32,
+					port, len, name, l->line);
 	}
 	return netfile_fail(nf, link->line, "a port in two links");
 }
@@ -467,37 +434,28 @@ static bool join_link(struct netfile *nf, const struct net_link *link)
 	}
 }
 
-/*
- * What this line says of the other end counts where that end's own line says nothing, or is
- * missing.
- */
-static void note_peer(struct netfile *nf, const struct net_link *link)
-{
-	const struct net_node *peer = &nf->nodes[nf->node_of_name[link->peer_name]];
-	const struct topo_port_attr *own = &nf->attrs[nf->nodes[link->node].port0 + link->port];
-	struct topo_port_attr *other = &nf->attrs[peer->port0 + link->peer_port];
-	struct topo_port_attr *lid_holder =
-		peer->type == TOPO_SWITCH ? &nf->attrs[peer->port0] : other;
-
-	if (!other->guid)
-		other->guid = link->peer_guid;
-	if (!lid_holder->lid)
-		lid_holder->lid = link->peer_lid;
-	if (!other->speed)
-		other->speed = own->speed;
-	if (!other->width)
-		other->width = own->width;
-	other->state = TOPO_INIT;
-	nf->attrs[nf->nodes[link->node].port0 + link->port].state = TOPO_INIT;
-}
-
 static bool join_links(struct netfile *nf)
 {
 	for (uint32_t i = 0; i < nf->nlinks; i++)
 		if (!join_link(nf, &nf->links[i]))
 			return false;
-	for (uint32_t i = 0; i < nf->nlinks; i++)
-		note_peer(nf, &nf->links[i]);
+	for (const struct net_link *link = nf->links; link < nf->links + nf->nlinks; link++) {
+		/*
+		 * What this line says of the other end counts where that end's own line says
+		 * nothing, or is missing.
+		 */
+		const struct net_node *peer = &nf->nodes[nf->node_of_name[link->peer_name]];
+		struct topo_port_attr *own = &nf->attrs[nf->nodes[link->node].port0 + link->port];
+		struct topo_port_attr *other = &nf->attrs[peer->port0 + link->peer_port];
+		struct topo_port_attr *lid_holder =
+			peer->type == TOPO_SWITCH ? &nf->attrs[peer->port0] : other;
+
+		other->guid = other->guid ?: link->peer_guid;
+		lid_holder->lid = lid_holder->lid ?: link->peer_lid;
+		other->speed = other->speed ?: own->speed;
+		other->width = other->width ?: own->width;
+		own->state = other->state = TOPO_INIT;
+	}
 	return true;
 }
 
@@ -511,14 +469,16 @@ static int compare_said(const void *va, const void *vb)
 {
 	const struct said_guid *a = va, *b = vb;
 
-	if (a->guid != b->guid)
-		return a->guid < b->guid ? -1 : 1;
-	return a->node != b->node ? (a->node < b->node ? -1 : 1) : (int)a->num - (int)b->num;
+	return sort_order(a->guid, b->guid) ?: sort_order(a->node, b->node) ?:
+	       sort_order(a->num, b->num);
 }
 
-static uint32_t list_said(const struct netfile *nf, struct said_guid *said)
+/* LIDs and paths go by port GUID: two ports with one GUID are no fabric. */
+static bool guids_differ(struct netfile *nf)
 {
+	struct said_guid *said = mem_alloc_unset(nf->nattrs + 1u, sizeof(*said));
 	uint32_t count = 0;
+	bool differ = true;
 
 	for (uint32_t n = 0; n < nf->nnodes; n++)
 		for (unsigned num = 1;
@@ -528,16 +488,6 @@ static uint32_t list_said(const struct netfile *nf, struct said_guid *said)
 			if (guid)
 				said[count++] = (struct said_guid){ guid, n, num };
 		}
-	return count;
-}
-
-/* LIDs and paths go by port GUID: two ports with one GUID are no fabric. */
-static bool guids_differ(struct netfile *nf)
-{
-	struct said_guid *said = mem_alloc_unset(nf->nattrs + 1u, sizeof(*said));
-	uint32_t count = list_said(nf, said);
-	bool differ = true;
-
 	qsort(said, count, sizeof(*said), compare_said);
 	for (uint32_t i = 1; i < count && differ; i++) {
 		const struct said_guid *a = &said[i - 1], *b = &said[i];
@@ -581,17 +531,7 @@ static void set_ports(struct netfile *nf)
 	}
 }
 
-/* ---- */
-
-static void netfile_fini(struct netfile *nf)
-{
-	topo_builder_free(nf->builder);
-	names_fini(&nf->names);
-	free(nf->node_of_name);
-	free(nf->nodes);
-	free(nf->attrs);
-	free(nf->links);
-}
+/* ---- The whole ------------------------------------------------------------------------------- */
 
 struct topo *netfile_parse(const char *name, const char *text, size_t len, char *err,
 			   size_t err_size)
@@ -617,7 +557,12 @@ struct topo *netfile_parse(const char *name, const char *text, size_t len, char 
 		t = topo_freeze(nf.builder);
 		nf.builder = NULL;
 	}
-	netfile_fini(&nf);
+	topo_builder_free(nf.builder);
+	names_fini(&nf.names);
+	free(nf.node_of_name);
+	free(nf.nodes);
+	free(nf.attrs);
+	free(nf.links);
 	return t;
 }
 

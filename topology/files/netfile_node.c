@@ -52,8 +52,10 @@ uint32_t netfile_name(struct netfile *nf, struct lex_text name)
 	return id;
 }
 
+/* ---- A node's own lines ---------------------------------------------------------------------- */
+
 /*
- * netfile_node: a node's own lines in the ibnetdiscover format: vendid= .. caguid= before it, then
+ * A node's own lines in the ibnetdiscover format: vendid= .. caguid= before it, then
  * its header.
  *
  * What these lines say waits in `pending` for the next header and is forgotten after it. A node's
@@ -64,50 +66,28 @@ uint32_t netfile_name(struct netfile *nf, struct lex_text name)
 
 /* ---- Names and GUIDs ------------------------------------------------------------------------- */
 
-/* "S-0002c90200000010": more than 8 digits, so that hand-made "H-1" and "S-1" are two nodes. */
-static bool guid_in_name(struct lex_text name, guid_t *guid)
+static guid_t choose_guid(const struct netfile *nf, enum topo_type type, struct lex_text name)
 {
-	struct lex l = { name.p, name.p + name.len };
-
-	if (name.len < 2 + 9 || name.len > 2 + 16 || name.p[1] != '-' || !strchr("SHR", name.p[0]))
-		return false;
-	l.p += 2;
-	return lex_take_hex(&l, guid) && lex_done(&l) && *guid;
-}
-
-/* FNV-1a, 48 bits of it between a locally administered first byte and room for port numbers. */
-static guid_t guid_from_name(struct lex_text name)
-{
+	guid_t guid = nf->pending[SET_CA_GUID + (type - TOPO_CA)];
+	struct lex l = { name.p + 2, name.p + name.len };
 	uint64_t h = 0xcbf29ce484222325u;
 
+	if (guid)
+		return guid;
+	/*
+	 * "S-0002c90200000010": more than 8 digits, so that hand-made "H-1" and "S-1" are two
+	 * nodes.
+	 */
+	if (name.len >= 2 + 9 && name.len <= 2 + 16 && name.p[1] == '-' &&
+	    strchr("SHR", name.p[0]) && lex_take_hex(&l, &guid) && lex_done(&l) && guid)
+		return guid;
+	/* FNV-1a, 48 bits of it between a locally administered byte and room for port numbers. */
 	for (size_t i = 0; i < name.len; i++)
 		h = (h ^ (unsigned char)name.p[i]) * 0x100000001b3u;
 	return 0xfa00000000000000u | ((h ^ h >> 16) & 0xffffffffffffu) << 8;
 }
 
-static guid_t choose_guid(const struct netfile *nf, enum topo_type type, struct lex_text name)
-{
-	guid_t guid = nf->pending.guid[type];
-
-	if (guid || guid_in_name(name, &guid))
-		return guid;
-	return guid_from_name(name);
-}
-
 /* ---- Assignments ----------------------------------------------------------------------------- */
-
-enum assignment {
-	SET_VENDOR,
-	SET_DEVICE,
-	SET_SYS_GUID,
-	SET_SWITCH_GUID,
-	SET_CA_GUID,
-	SET_ROUTER_GUID,
-	SET_WIDTH,
-	SET_SPEED,
-	SET_EXT_SPEED,
-	SET_DEBUG
-};
 
 static const struct {
 	const char *word;
@@ -144,41 +124,6 @@ uint8_t netfile_best_ext_speed(uint64_t mask)
 	return mask & 8 ? TOPO_NDR : mask & 4 ? TOPO_HDR : mask & 2 ? TOPO_EDR : TOPO_FDR;
 }
 
-static void assign(struct netfile *nf, enum assignment what, uint64_t value)
-{
-	switch (what) {
-	case SET_VENDOR:
-		nf->pending.vendor = (uint32_t)value;
-		break;
-	case SET_DEVICE:
-		nf->pending.device = (uint16_t)value;
-		break;
-	case SET_SYS_GUID:
-		nf->pending.sys_guid = value;
-		break;
-	case SET_SWITCH_GUID:
-		nf->pending.guid[TOPO_SWITCH] = value;
-		break;
-	case SET_CA_GUID:
-		nf->pending.guid[TOPO_CA] = value;
-		break;
-	case SET_ROUTER_GUID:
-		nf->pending.guid[TOPO_ROUTER] = value;
-		break;
-	case SET_WIDTH:
-		nf->width = netfile_best_width(value);
-		break;
-	case SET_SPEED:
-		nf->speed = netfile_best_speed(value);
-		break;
-	case SET_EXT_SPEED:
-		nf->speed = value ? netfile_best_ext_speed(value) : nf->speed;
-		break;
-	case SET_DEBUG:
-		break;
-	}
-}
-
 bool netfile_assignment(struct netfile *nf, struct lex l, bool *done)
 {
 	const char *text = l.p;
@@ -200,7 +145,13 @@ bool netfile_assignment(struct netfile *nf, struct lex l, bool *done)
 	if (value > assignments[i].max)
 		return netfile_fail(nf, nf->line, "%s=0x%" PRIx64 " is out of range",
 				    assignments[i].word, value);
-	assign(nf, assignments[i].what, value);
+	nf->pending[assignments[i].what] = value;
+	if (assignments[i].what == SET_WIDTH)
+		nf->width = netfile_best_width(value);
+	else if (assignments[i].what == SET_SPEED)
+		nf->speed = netfile_best_speed(value);
+	else if (assignments[i].what == SET_EXT_SPEED && value)
+		nf->speed = netfile_best_ext_speed(value);
 	return true;
 }
 
@@ -273,8 +224,8 @@ static bool add_node(struct netfile *nf, const struct net_header *h)
 	struct topo_node_attr attr = {
 		.guid = h->guid ? h->guid : choose_guid(nf, h->type, h->name),
 		.desc = memcpy(text, h->desc.p, len),
-		.vendor = nf->pending.vendor,
-		.device = nf->pending.device,
+		.vendor = (uint32_t)nf->pending[SET_VENDOR],
+		.device = (uint16_t)nf->pending[SET_DEVICE],
 		.type = (uint8_t)h->type,
 		.nports = (uint8_t)h->nports,
 		.enhanced_port0 = h->type == TOPO_SWITCH && h->enhanced_port0,
@@ -283,9 +234,7 @@ static bool add_node(struct netfile *nf, const struct net_header *h)
 	uint32_t name = netfile_name(nf, h->name);
 	int handle;
 
-	attr.sys_guid = h->sys_guid	       ? h->sys_guid
-			: nf->pending.sys_guid ? nf->pending.sys_guid
-					       : attr.guid;
+	attr.sys_guid = h->sys_guid ?: nf->pending[SET_SYS_GUID] ?: attr.guid;
 	if (nf->node_of_name[name] >= 0)
 		return netfile_fail(
 			nf, nf->line, "node \"%.*s\" is defined twice, first in line %" PRIu32,
@@ -299,46 +248,10 @@ static bool add_node(struct netfile *nf, const struct net_header *h)
 	handle = topo_builder_node(nf->builder, &attr);
 	if (handle < 0)
 		return netfile_fail(nf, nf->line, "no such node can be: %s", strerror(-handle));
-	if (nf->nnodes == nf->nodes_room) {
-		nf->nodes_room = (nf->nodes_room + 32) * 2;
-		nf->nodes = mem_resize(nf->nodes, nf->nodes_room, sizeof(*nf->nodes));
-	}
+	nf->nodes = mem_grow(nf->nodes, nf->nnodes);
 	nf->node_of_name[name] = handle;
 	nf->nodes[nf->nnodes++] =
 		(struct net_node){ nf->line, name, nf->nattrs, attr.guid, attr.type, attr.nports };
-	return true;
-}
-
-static void add_attrs(struct netfile *nf, const struct net_header *h)
-{
-	struct topo_port_attr *attrs;
-
-	if (nf->nattrs + h->nports + 1 > nf->attrs_room) {
-		nf->attrs_room = (nf->attrs_room + 256) * 2;
-		nf->attrs = mem_resize(nf->attrs, nf->attrs_room, sizeof(*nf->attrs));
-	}
-	attrs = nf->attrs + nf->nattrs;
-	memset(attrs, 0, (h->nports + 1) * sizeof(*attrs));
-	if (h->type == TOPO_SWITCH) {
-		attrs[0].lid = h->lid <= LID_MAX ? (uint16_t)h->lid : 0;
-		attrs[0].lmc = h->lmc & 7;
-	}
-	nf->nattrs += (uint32_t)h->nports + 1;
-}
-
-/* ibsim's Dump: `nodeguid 200000 sysimgguid 200000`. */
-static bool parse_dumped_guids(struct netfile *nf, struct lex l, struct net_header *h)
-{
-	if (!lex_take_word(&l, "nodeguid"))
-		return netfile_fail_line(nf, l);
-	lex_skip_blanks(&l);
-	if (!lex_take_hex(&l, &h->guid))
-		return netfile_fail_line(nf, l);
-	lex_skip_blanks(&l);
-	if (lex_take_word(&l, "sysimgguid")) {
-		lex_skip_blanks(&l);
-		lex_take_hex(&l, &h->sys_guid);
-	}
 	return true;
 }
 
@@ -360,8 +273,20 @@ static bool parse_header(struct netfile *nf, struct lex l, struct net_header *h)
 	lex_skip_blanks(&l);
 	if (lex_done(&l))
 		return true;
-	if (!lex_take_char(&l, '#'))
-		return parse_dumped_guids(nf, l, h);
+	if (!lex_take_char(&l, '#')) {
+		/* ibsim's Dump: `nodeguid 200000 sysimgguid 200000`. */
+		if (!lex_take_word(&l, "nodeguid"))
+			return netfile_fail_line(nf, l);
+		lex_skip_blanks(&l);
+		if (!lex_take_hex(&l, &h->guid))
+			return netfile_fail_line(nf, l);
+		lex_skip_blanks(&l);
+		if (lex_take_word(&l, "sysimgguid")) {
+			lex_skip_blanks(&l);
+			lex_take_hex(&l, &h->sys_guid);
+		}
+		return true;
+	}
 	lex_skip_blanks(&l);
 	parse_node_remark(l, h);
 	return true;
@@ -370,13 +295,24 @@ static bool parse_header(struct netfile *nf, struct lex l, struct net_header *h)
 bool netfile_node(struct netfile *nf, struct lex l, bool *done)
 {
 	struct net_header h = { 0 };
+	struct topo_port_attr *attrs;
 
 	*done = take_node_type(&l, &h.type);
 	if (!*done)
 		return true;
 	if (!parse_header(nf, l, &h) || !add_node(nf, &h))
 		return false;
-	add_attrs(nf, &h);
-	memset(&nf->pending, 0, sizeof(nf->pending));
+	if (nf->nattrs + h.nports + 1 > nf->attrs_room) {
+		nf->attrs_room = (nf->attrs_room + 256) * 2;
+		nf->attrs = mem_resize(nf->attrs, nf->attrs_room, sizeof(*nf->attrs));
+	}
+	attrs = nf->attrs + nf->nattrs;
+	memset(attrs, 0, (h.nports + 1) * sizeof(*attrs));
+	if (h.type == TOPO_SWITCH) {
+		attrs[0].lid = h.lid <= LID_MAX ? (uint16_t)h.lid : 0;
+		attrs[0].lmc = h.lmc & 7;
+	}
+	nf->nattrs += (uint32_t)h.nports + 1;
+	memset(nf->pending, 0, sizeof(nf->pending));
 	return true;
 }

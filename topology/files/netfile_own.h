@@ -32,11 +32,18 @@ struct net_link { /* as one line has it */
 	guid_t peer_guid; /* 0 = not written */
 };
 
-struct net_pending { /* from the ..= lines, for the next node */
-	guid_t guid[TOPO_ROUTER + 1];
-	guid_t sys_guid;
-	uint32_t vendor;
-	uint16_t device;
+enum assignment { /* the ..= lines; GUIDs in the order of enum topo_type */
+		  SET_VENDOR,
+		  SET_DEVICE,
+		  SET_SYS_GUID,
+		  SET_CA_GUID,
+		  SET_SWITCH_GUID,
+		  SET_ROUTER_GUID,
+		  SET_WIDTH,
+		  SET_SPEED,
+		  SET_EXT_SPEED,
+		  SET_DEBUG,
+		  ASSIGNMENTS
 };
 
 struct netfile {
@@ -49,13 +56,13 @@ struct netfile {
 	int *node_of_name; /* by name id: handle, -1 = not defined so far */
 	uint32_t names_room;
 	struct net_node *nodes; /* by handle */
-	uint32_t nnodes, nodes_room;
+	uint32_t nnodes;
 	struct topo_port_attr *attrs; /* by node.port0 + number */
 	uint32_t nattrs, attrs_room;
 	struct net_link *links;
-	uint32_t nlinks, links_room;
-	struct net_pending pending;
-	uint8_t width, speed; /* of links that say nothing */
+	uint32_t nlinks;
+	uint64_t pending[ASSIGNMENTS]; /* for the next node */
+	uint8_t width, speed;	       /* of links that say nothing */
 };
 
 /* Writes `name:line: reason`; always false. */
