@@ -1,17 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include "topology/generate/generate.h"
 #include <assert.h>
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "topology/generate/generate_own.h"
 #include "topology/base/mem.h"
+#include "topology/base/sort.h"
+#include "topology/generate/generate.h"
+#include "topology/snapshot/topo.h"
 #include "topology/snapshot/topo_builder.h"
 
 /*
- * generate_make: what all generators share: nodes with running GUIDs, cables as they are after
- * power-on (see generate_own.h).
+ * What all generators share: nodes with running GUIDs, cables as they are after power-on. A
+ * generator owns the builder and freezes it in the end. Making nodes and cables cannot fail as long
+ * as a node has at most 254 ports and each port at most one cable.
  */
+struct generator {
+	struct topo_builder *builder;
+	enum topo_speed speed;
+	uint16_t hca_device, switch_device;
+	unsigned switches, hcas; /* made so far */
+};
+
+#define PGFT_LEVELS 8 /* at most, of switches */
 
 #define GUID_PREFIX 0x0002c90300000000u
 #define GUID_HCA    0x80000000u
@@ -64,57 +75,52 @@ static int make_node(struct generator *g, const struct made *made)
 	return node;
 }
 
-int generate_switch(struct generator *g, unsigned nports, const char *name)
+/*
+ * Make a node and return its handle in the builder. Its GUID is a fixed prefix, the kind and the
+ * running number, so GUIDs follow the order of making.
+ */
+static int generate_switch(struct generator *g, unsigned nports, const char *name)
 {
 	guid_t guid = GUID_PREFIX + ((guid_t)++g->switches << 8);
 
 	return make_node(g, &(struct made){ TOPO_SWITCH, guid, g->switch_device, nports, name });
 }
 
-int generate_hca(struct generator *g, unsigned nports, const char *name)
+static int generate_hca(struct generator *g, unsigned nports, const char *name)
 {
 	guid_t guid = GUID_PREFIX + GUID_HCA + ((guid_t)++g->hcas << 8);
 
 	return make_node(g, &(struct made){ TOPO_CA, guid, g->hca_device, nports, name });
 }
 
-/* Generators number ports within what they asked for, each once: these cannot fail. */
-static void cable(struct generator *g, int a, unsigned a_port, int b, unsigned b_port)
+/*
+ * Make a cable that is up, its ports as after power-on: to an HCA, and between two switches.
+ * Generators number ports within what they asked for, each once: these cannot fail.
+ */
+static void generate_host_cable(struct generator *g, int hca, unsigned hca_port, int sw,
+				unsigned sw_port)
 {
 	struct topo_port_attr attr = live_port(g);
-	int error = topo_builder_port(g->builder, b, b_port, &attr);
+	int error = topo_builder_port(g->builder, sw, sw_port, &attr);
 
 	assert(!error);
-	error = topo_builder_link(g->builder, a, a_port, b, b_port, true);
+	error = topo_builder_link(g->builder, hca, hca_port, sw, sw_port, true);
 	assert(!error);
 	(void)error;
 }
 
-/* Makes the SHARP aggregation node of a switch, behind the extra port that it was made with. */
-static void generate_aggregation_node(struct generator *g, int sw, unsigned sw_port)
-{
-	guid_t guid = GUID_PREFIX + GUID_AN + ((guid_t)g->switches << 8);
-	int node = make_node(g, &(struct made){ TOPO_CA, guid, AN_DEVICE, 1, AN_NAME });
-
-	cable(g, node, 1, sw, sw_port);
-}
-
-void generate_host_cable(struct generator *g, int hca, unsigned hca_port, int sw, unsigned sw_port)
-{
-	cable(g, hca, hca_port, sw, sw_port);
-}
-
-void generate_cable(struct generator *g, int a, unsigned a_port, int b, unsigned b_port)
+static void generate_cable(struct generator *g, int a, unsigned a_port, int b, unsigned b_port)
 {
 	struct topo_port_attr attr = live_port(g);
 
 	topo_builder_port(g->builder, a, a_port, &attr);
-	cable(g, a, a_port, b, b_port);
+	generate_host_cable(g, a, a_port, b, b_port);
 }
 
+/* ---- DGX SuperPODs --------------------------------------------------------------------------- */
+
 /*
- * generate: the compute fabrics of DGX SuperPODs. (PGFTs: generate_shapes.c; fabrics that are no
- * trees: generate_shapes.c.)
+ * The compute fabrics of DGX SuperPODs.
  *
  * A scalable unit (SU) is so many nodes with eight HCAs, HCA k of each on the unit's leaf k
  * (rail k). Leaves have half their ports down and half up, so a fabric is non-blocking when
@@ -162,33 +168,17 @@ struct system {
 	uint8_t hca[RAILS]; /* N of mlx5_N, by rail */
 };
 
-/* DGX H100 user guide, table 6; A100: devices that carry the compute network. */
+/*
+ * In the order of enum generate_system. DGX H100 user guide, table 6; A100: devices that carry the
+ * compute network.
+ */
 static const struct system systems[] = {
-	[GENERATE_A100] = { "a100",
-			    20,
-			    40,
-			    7,
-			    0x101b,
-			    0xd2f0,
-			    TOPO_HDR,
-			    { 0, 1, 2, 3, 6, 7, 8, 9 } },
-	[GENERATE_H100] = { "h100",
-			    32,
-			    64,
-			    64,
-			    0x1021,
-			    0xd2f2,
-			    TOPO_NDR,
-			    { 0, 3, 4, 5, 6, 9, 10, 11 } },
-	[GENERATE_B200] = { "b200",
-			    32,
-			    64,
-			    64,
-			    0x1021,
-			    0xd2f2,
-			    TOPO_NDR,
-			    { 0, 1, 2, 3, 4, 5, 6, 7 } },
+	{ "a100", 20, 40, 7, 0x101b, 0xd2f0, TOPO_HDR, { 0, 1, 2, 3, 6, 7, 8, 9 } },
+	{ "h100", 32, 64, 64, 0x1021, 0xd2f2, TOPO_NDR, { 0, 3, 4, 5, 6, 9, 10, 11 } },
+	{ "b200", 32, 64, 64, 0x1021, 0xd2f2, TOPO_NDR, { 0, 1, 2, 3, 4, 5, 6, 7 } },
 };
+
+#define SYSTEMS (sizeof(systems) / sizeof(systems[0]))
 
 struct design {
 	unsigned su;
@@ -213,11 +203,7 @@ struct superpod {
 
 static struct design two_tiers(unsigned su, unsigned spines, unsigned cables)
 {
-	return (struct design){ .su = su,
-				.pods = 1,
-				.pod_spines = spines,
-				.leaf_cables = cables,
-				.rails_a_pod = RAILS };
+	return (struct design){ su, 1, spines, cables, .rails_a_pod = RAILS };
 }
 
 static struct design design_64(unsigned su)
@@ -256,26 +242,19 @@ static struct design design_40(unsigned su)
 				.rails_a_pod = 1 };
 }
 
-/* Which pod the leaf of a rail in a unit belongs to, and its place there. */
-static unsigned pod_of(const struct design *d, unsigned su, unsigned rail, unsigned *place)
-{
-	unsigned half = (d->su + 1) / 2;
-
-	if (!d->rails_a_pod) {
-		*place = su % half;
-		return rail * 2 + su / half;
-	}
-	*place = su * d->rails_a_pod + rail % d->rails_a_pod;
-	return rail / d->rails_a_pod;
-}
-
 static int make_switch(struct superpod *sp, const char *name)
 {
 	unsigned radix = sp->sys->radix;
 	int sw = generate_switch(&sp->g, radix + sp->sharp, name);
 
-	if (sp->sharp)
-		generate_aggregation_node(&sp->g, sw, radix + 1);
+	if (sp->sharp) {
+		/* The SHARP aggregation node of a switch, behind the port that it was made with. */
+		guid_t guid = GUID_PREFIX + GUID_AN + ((guid_t)sp->g.switches << 8);
+		int node =
+			make_node(&sp->g, &(struct made){ TOPO_CA, guid, AN_DEVICE, 1, AN_NAME });
+
+		generate_host_cable(&sp->g, node, 1, sw, radix + 1);
+	}
 	return sw;
 }
 
@@ -319,37 +298,10 @@ static void make_unit(struct superpod *sp, unsigned su)
 		}
 }
 
-static void cable_leaf(struct superpod *sp, unsigned su, unsigned rail)
-{
-	const struct design *d = &sp->d;
-	unsigned place, pod = pod_of(d, su, rail, &place);
-
-	for (unsigned s = 0; s < d->pod_spines; s++)
-		for (unsigned lane = 0; lane < d->leaf_cables; lane++)
-			generate_cable(&sp->g, sp->leaves[su * RAILS + rail],
-				       sp->sys->radix / 2 + 1 + s * d->leaf_cables + lane,
-				       sp->spines[pod * d->pod_spines + s],
-				       1 + place * d->leaf_cables + lane);
-}
-
-/* A core's ports: pod by pod, in it spine by spine of its group, in it cable by cable. */
-static void cable_spine(struct superpod *sp, unsigned pod, unsigned s)
-{
-	const struct design *d = &sp->d;
-	unsigned group_spines = d->pod_spines / d->groups, group = s / group_spines;
-	unsigned below = pod * group_spines + s % group_spines;
-
-	for (unsigned c = 0; c < d->group_cores; c++)
-		for (unsigned lane = 0; lane < d->core_cables; lane++)
-			generate_cable(&sp->g, sp->spines[pod * d->pod_spines + s],
-				       sp->sys->radix / 2 + 1 + c * d->core_cables + lane,
-				       sp->cores[group * d->group_cores + c],
-				       1 + below * d->core_cables + lane);
-}
-
 static struct topo *make_superpod(struct superpod *sp)
 {
 	const struct design *d = &sp->d;
+	unsigned up = sp->sys->radix / 2 + 1; /* the first port towards the next tier */
 
 	sp->leaves = mem_alloc(d->su * RAILS, sizeof(int));
 	sp->spines = mem_alloc(d->pods * d->pod_spines, sizeof(int));
@@ -357,10 +309,32 @@ static struct topo *make_superpod(struct superpod *sp)
 	make_switches(sp);
 	for (unsigned su = 0; su < d->su; su++)
 		make_unit(sp, su);
-	for (unsigned i = 0; i < d->su * RAILS; i++)
-		cable_leaf(sp, i / RAILS, i % RAILS);
-	for (unsigned i = 0; i < d->pods * d->pod_spines && d->groups; i++)
-		cable_spine(sp, i / d->pod_spines, i % d->pod_spines);
+	for (unsigned i = 0; i < d->su * RAILS; i++) {
+		/* Which pod the leaf of a rail in a unit belongs to, and its place there. */
+		unsigned su = i / RAILS, rail = i % RAILS, half = (d->su + 1) / 2;
+		unsigned pod = d->rails_a_pod ? rail / d->rails_a_pod : rail * 2 + su / half;
+		unsigned place =
+			d->rails_a_pod ? su * d->rails_a_pod + rail % d->rails_a_pod : su % half;
+
+		for (unsigned c = 0; c < d->pod_spines * d->leaf_cables; c++)
+			generate_cable(&sp->g, sp->leaves[i], up + c,
+				       sp->spines[pod * d->pod_spines + c / d->leaf_cables],
+				       1 + place * d->leaf_cables + c % d->leaf_cables);
+	}
+	for (unsigned i = 0; i < d->pods * d->pod_spines && d->groups; i++) {
+		/*
+		 * A core's ports: pod by pod, in it spine by spine of its group, in it cable by
+		 * cable.
+		 */
+		unsigned pod = i / d->pod_spines, s = i % d->pod_spines;
+		unsigned group_spines = d->pod_spines / d->groups, group = s / group_spines;
+		unsigned below = pod * group_spines + s % group_spines;
+
+		for (unsigned c = 0; c < d->group_cores * d->core_cables; c++)
+			generate_cable(&sp->g, sp->spines[i], up + c,
+				       sp->cores[group * d->group_cores + c / d->core_cables],
+				       1 + below * d->core_cables + c % d->core_cables);
+	}
 	free(sp->leaves);
 	free(sp->spines);
 	free(sp->cores);
@@ -400,10 +374,529 @@ struct topo *generate_superpod_no_sharp(enum generate_system system, unsigned su
 	return generate(system, su, false, err, err_size);
 }
 
-int generate_find_system(const char *name)
+/* ---- PGFTs ----------------------------------------------------------------------------------- */
+
+/*
+ * Parallel-ports generalised fat trees.
+ *
+ * PGFT(h; m1..mh; w1..wh; p1..ph), after Zahavi: hosts are level 0, switches levels 1..h. A node of
+ * level l is named by h digits: digits 1..l count w_1..w_l ways (which of the parallel trees),
+ * digits l+1..h count m_l+1..m_h ways (which subtree). Level l-1 and l nodes are cabled when all
+ * digits but the l-th agree, with p_l cables; so a level-l switch has m_l children (distinguished
+ * by their digit l, below m_l) and a node of level l-1 has w_l parents (distinguished by theirs,
+ * below w_l). Hence prod(w_1..w_l) * prod(m_l+1..m_h) nodes of level l.
+ *
+ * The index of a node is its digits read with digit h most significant, so that hosts of one
+ * subtree lie together:
+ *   index = low + L * (digit_l + D * high), low = digits 1..l-1, high = digits l+1..h.
+ * For the cables between l-1 and l only digit l differs: D is m_l below and w_l above. Down
+ * ports come first, child by child with its parallel cables together, then up ports in the same
+ * manner. Hosts have one parent (w1 = 1).
+ */
+
+#define LIDS 0xBFFF /* unicast LIDs, IBA 4.1.3 */
+
+struct pgft {
+	unsigned h;
+	unsigned m[PGFT_LEVELS + 1], w[PGFT_LEVELS + 1], p[PGFT_LEVELS + 1]; /* [1..h] */
+	unsigned nodes[PGFT_LEVELS + 1];				     /* of each level */
+	int *handle[PGFT_LEVELS + 1];
+	struct generator g;
+};
+
+static unsigned down_ports(const struct pgft *f, unsigned level)
 {
-	for (size_t i = 0; i < sizeof(systems) / sizeof(systems[0]); i++)
-		if (strcmp(name, systems[i].name) == 0)
-			return (int)i;
-	return -1;
+	return f->m[level] * f->p[level];
+}
+
+static unsigned up_ports(const struct pgft *f, unsigned level)
+{
+	return level < f->h ? f->w[level + 1] * f->p[level + 1] : 0;
+}
+
+static uint64_t pgft_product(const unsigned *factors, unsigned first, unsigned last)
+{
+	uint64_t n = 1;
+
+	for (unsigned i = first; i <= last && n <= UINT32_MAX; i++)
+		n *= factors[i];
+	return n;
+}
+
+static const char *check_pgft(struct pgft *f)
+{
+	uint64_t lids = 0;
+
+	for (unsigned i = 1; i <= f->h; i++) {
+		if (!f->m[i] || !f->w[i] || !f->p[i])
+			return "every m, w and p is at least 1";
+		if (f->m[i] > 254 || f->w[i] > 254 || f->p[i] > 254)
+			return "no m, w or p above 254: a switch has at most 254 ports";
+	}
+	if (f->w[1] != 1)
+		return "w1 is the leaves a host is on, and must be 1";
+	for (unsigned level = 0; level <= f->h; level++) {
+		uint64_t n = pgft_product(f->w, 1, level) * pgft_product(f->m, level + 1, f->h);
+
+		if ((level ? down_ports(f, level) : 0) + up_ports(f, level) > 254)
+			return "a switch has at most 254 ports";
+		if (n > LIDS)
+			return "more nodes than there are LIDs (49151)";
+		f->nodes[level] = (unsigned)n;
+		lids += level ? n : n * f->p[1];
+	}
+	return lids > LIDS ? "more ports than there are LIDs (49151)" : NULL;
+}
+
+static void make_level(struct pgft *f, unsigned level)
+{
+	static const char *const tiers[] = { "node", "leaf", "spine", "core" };
+	int digits = f->nodes[level] > 9999 ? 5 : 4;
+	char name[40];
+
+	f->handle[level] = mem_alloc(f->nodes[level], sizeof(int));
+	for (unsigned i = 0; i < f->nodes[level]; i++) {
+		if (level <= 2 || level == f->h)
+			snprintf(name, sizeof(name), "%s-%0*u%s", tiers[level > 2 ? 3 : level],
+				 digits, i + 1, level ? "" : " HCA-1");
+		else
+			snprintf(name, sizeof(name), "spine%u-%0*u", level, digits, i + 1);
+		f->handle[level][i] =
+			level ? generate_switch(&f->g, down_ports(f, level) + up_ports(f, level),
+						name)
+			      : generate_hca(&f->g, f->p[1], name);
+	}
+}
+
+/* All pairs of levels l-1 and l whose digits but the l-th agree. */
+static void cable_level(struct pgft *f, unsigned level)
+{
+	unsigned below = level > 1 ? down_ports(f, level - 1) : 0, p = f->p[level];
+	unsigned lows = (unsigned)pgft_product(f->w, 1, level - 1);
+
+	for (unsigned child = 0; child < f->nodes[level - 1]; child++) {
+		unsigned low = child % lows, m = child / lows % f->m[level];
+		unsigned high = child / lows / f->m[level];
+
+		for (unsigned up = 0; up < f->w[level] * p; up++) {
+			unsigned parent = low + lows * (up / p + f->w[level] * high);
+
+			(level > 1 ? generate_cable : generate_host_cable)(
+				&f->g, f->handle[level - 1][child], below + up + 1,
+				f->handle[level][parent], m * p + up % p + 1);
+		}
+	}
+}
+
+struct topo *generate_pgft(unsigned h, const unsigned *m, const unsigned *w, const unsigned *p,
+			   char *err, size_t err_size)
+{
+	struct pgft f = {
+		.h = h, .g = { .speed = TOPO_NDR, .hca_device = 0x1021, .switch_device = 0xd2f2 }
+	};
+	const char *reason = h < 1 || h > PGFT_LEVELS ? "a PGFT has 1 to 8 levels" : NULL;
+
+	for (unsigned i = 1; i <= h && !reason; i++) {
+		f.m[i] = m[i - 1];
+		f.w[i] = w[i - 1];
+		f.p[i] = p ? p[i - 1] : 1;
+	}
+	if (!reason)
+		reason = check_pgft(&f);
+	if (reason) {
+		snprintf(err, err_size, "%s", reason);
+		return NULL;
+	}
+	f.g.builder = topo_builder_new();
+	for (unsigned level = 0; level <= h; level++)
+		make_level(&f, level);
+	for (unsigned level = 1; level <= h; level++)
+		cable_level(&f, level);
+	for (unsigned level = 0; level <= h; level++)
+		free(f.handle[level]);
+	return topo_freeze(f.g.builder);
+}
+
+/* ---- Fabrics that are no trees --------------------------------------------------------------- */
+
+/*
+ * Torus (ring and hypercube are tori of one dimension
+ * and of two switches each path), HyperX (every two switches that differ in one coordinate have a
+ * cable), dragonfly+ (groups of leaves and spines, spines of any two groups cabled) and jellyfish
+ * (a random regular graph). A switch's hosts come first, from port 1 on.
+ */
+
+#define DIMENSIONS_MAX	12
+#define SWITCHES_MAX	8192
+#define PORTS_MAX	254
+#define LIDS_MAX	49151
+#define JELLYFISH_TRIES 1000
+
+struct shape {
+	const char *name;
+	unsigned n[DIMENSIONS_MAX], ndims; /* the first argument */
+	unsigned hosts, cables;		   /* of each switch that has any; side by side */
+	uint64_t seed;
+	unsigned nswitches;
+	bool leaves; /* only these have hosts */
+	struct {
+		unsigned a, b;
+	} * links;
+	unsigned nlinks;
+};
+
+static unsigned hosts_of(const struct shape *s, unsigned sw)
+{
+	return s->leaves && sw % (s->n[1] + s->n[2]) >= s->n[1] ? 0 : s->hosts;
+}
+
+static void link_up(struct shape *s, unsigned a, unsigned b)
+{
+	s->links = mem_grow(s->links, s->nlinks);
+	s->links[s->nlinks].a = a;
+	s->links[s->nlinks++].b = b;
+}
+
+/* ---- Coordinates: torus, HyperX -------------------------------------------------------------- */
+
+/* To a higher coordinate of each dimension: the next one, the first from the last, or all. */
+static void link_coordinates(struct shape *s)
+{
+	bool all = !strcmp(s->name, "hyperx");
+
+	for (unsigned sw = 0; sw < s->nswitches; sw++)
+		for (unsigned dim = 0, step = 1; dim < s->ndims; step *= s->n[dim++]) {
+			unsigned at = sw / step % s->n[dim], size = s->n[dim];
+
+			for (unsigned to = at + 1; to < size; to++)
+				if (all || to == at + 1 || (size > 2 && at == 0 && to == size - 1))
+					link_up(s, sw, sw + (to - at) * step);
+		}
+}
+
+/* ---- Dragonfly+: n = groups, leaves, spines of a group --------------------------------------- */
+
+static void link_dragonfly(struct shape *s)
+{
+	unsigned groups = s->n[0], size = s->n[1] + s->n[2];
+	unsigned pair = s->n[3], *used = mem_alloc(groups, sizeof(*used));
+
+	for (unsigned g = 0; g < groups; g++)
+		for (unsigned leaf = 0; leaf < s->n[1]; leaf++)
+			for (unsigned spine = 0; spine < s->n[2]; spine++)
+				link_up(s, g * size + leaf, g * size + s->n[1] + spine);
+	/* Cables between two groups go to the spines in turn: `used` counts those of each group. */
+	for (unsigned c = 0; c < pair; c++)
+		for (unsigned far = 1; far <= groups / 2; far++)
+			for (unsigned a = 0; a < groups && (far * 2 != groups || a < far); a++) {
+				unsigned b = (a + far) % groups;
+
+				link_up(s, a * size + s->n[1] + used[a]++ % s->n[2],
+					b * size + s->n[1] + used[b]++ % s->n[2]);
+			}
+	free(used);
+}
+
+/* ---- Jellyfish: n = switches, cables of each ------------------------------------------------- */
+
+static bool has_link(const struct shape *s, unsigned a, unsigned b)
+{
+	for (unsigned i = 0; i < s->nlinks; i++)
+		if ((s->links[i].a == a && s->links[i].b == b) ||
+		    (s->links[i].a == b && s->links[i].b == a))
+			return true;
+	return a == b;
+}
+
+/* Two free ends that cannot meet break a link up: its ends take one each. */
+static bool swap_link(struct shape *s, unsigned a, unsigned b)
+{
+	unsigned i = (unsigned)(random_next(&s->seed) % s->nlinks), x = s->links[i].a,
+		 y = s->links[i].b;
+
+	if (has_link(s, x, a) || has_link(s, y, b))
+		return false;
+	s->links[i].b = a;
+	link_up(s, y, b);
+	return true;
+}
+
+static void link_jellyfish(struct shape *s)
+{
+	unsigned left = s->n[0] * s->n[1], tries = 0;
+	unsigned *ends = mem_alloc(left + 1, sizeof(*ends));
+
+	for (unsigned i = 0; i < left; i++)
+		ends[i] = i / s->n[1];
+	while (left > 1 && tries < JELLYFISH_TRIES) {
+		unsigned i = (unsigned)(random_next(&s->seed) % left), a = ends[i];
+
+		ends[i] = ends[left - 1];
+		unsigned j = (unsigned)(random_next(&s->seed) % (left - 1)), b = ends[j];
+
+		ends[j] = ends[left - 2];
+		if (!has_link(s, a, b))
+			link_up(s, a, b);
+		else if (!s->nlinks || !swap_link(s, a, b)) {
+			ends[left - 2] = a;
+			ends[left - 1] = b;
+			tries++;
+			continue;
+		}
+		left -= 2;
+		tries = 0;
+	}
+	free(ends);
+}
+
+/* ---- Switches, hosts, cables ----------------------------------------------------------------- */
+
+/* Ports behind the hosts', in the order of the links. False: a switch has too few. */
+static bool number_ports(const struct shape *s, unsigned *ports)
+{
+	for (unsigned sw = 0; sw < s->nswitches; sw++)
+		ports[sw] = hosts_of(s, sw);
+	for (unsigned i = 0; i < s->nlinks; i++) {
+		ports[s->links[i].a] += s->cables;
+		ports[s->links[i].b] += s->cables;
+	}
+	for (unsigned sw = 0; sw < s->nswitches; sw++)
+		if (ports[sw] > PORTS_MAX)
+			return false;
+	return true;
+}
+
+static struct topo *make_fabric(const struct shape *s, unsigned *ports)
+{
+	struct generator g = { .speed = TOPO_NDR, .hca_device = 0x1021, .switch_device = 0xd2f2 };
+	int *handles = mem_alloc(s->nswitches, sizeof(*handles));
+	unsigned *next = mem_alloc(s->nswitches, sizeof(*next));
+	char name[40];
+
+	g.builder = topo_builder_new();
+	for (unsigned sw = 0; sw < s->nswitches; sw++) {
+		next[sw] = hosts_of(s, sw);
+		snprintf(name, sizeof(name), "%s-%04u", next[sw] ? "switch" : "spine", sw + 1);
+		handles[sw] = generate_switch(&g, ports[sw], name);
+	}
+	for (unsigned sw = 0; sw < s->nswitches; sw++)
+		for (unsigned h = 1; h <= hosts_of(s, sw); h++) {
+			snprintf(name, sizeof(name), "node-%04u-%02u mlx5_0", sw + 1, h);
+			generate_host_cable(&g, generate_hca(&g, 1, name), 1, handles[sw], h);
+		}
+	for (unsigned i = 0; i < s->nlinks; i++)
+		for (unsigned c = 0; c < s->cables; c++)
+			generate_cable(&g, handles[s->links[i].a], ++next[s->links[i].a],
+				       handles[s->links[i].b], ++next[s->links[i].b]);
+	free(handles);
+	free(next);
+	return topo_freeze(g.builder);
+}
+
+/*
+ * ---- Arguments of a shape -----------------------------------------------------------------------
+ */
+
+static bool take_number(const char *text, unsigned most, unsigned *value, const char **end)
+{
+	char *stop;
+	unsigned long n = strtoul(text, &stop, 10);
+
+	*value = (unsigned)n;
+	*end = stop;
+	return isdigit((unsigned char)text[0]) && n >= 1 && n <= most;
+}
+
+static bool take_sizes(const char *text, struct shape *s)
+{
+	for (s->ndims = 0; s->ndims < DIMENSIONS_MAX; text++) {
+		if (!take_number(text, SWITCHES_MAX, &s->n[s->ndims++], &text))
+			return false;
+		if (*text != ',')
+			return !*text;
+	}
+	return false;
+}
+
+static bool take_options(struct shape *s, int argc, char **argv)
+{
+	for (int i = 0; i < argc; i += 2) {
+		const char *value = i + 1 < argc ? argv[i + 1] : "", *end = value;
+		unsigned n = 0;
+
+		if (!take_number(value, SWITCHES_MAX, &n, &end) || *end)
+			return false;
+		if (!strcmp(argv[i], "--hosts"))
+			s->hosts = n;
+		else if (!strcmp(argv[i], "--cables"))
+			s->cables = n;
+		else if (!strcmp(argv[i], "--seed"))
+			s->seed = n;
+		else
+			return false;
+	}
+	return true;
+}
+
+static uint64_t product(const struct shape *s)
+{
+	uint64_t all = 1;
+
+	for (unsigned i = 0; i < s->ndims && all <= SWITCHES_MAX; i++)
+		all *= s->n[i];
+	return all;
+}
+
+/* Sizes as a shape wants them. NULL = fine. */
+static const char *check_sizes(struct shape *s)
+{
+	uint64_t switches = product(s);
+
+	if (!strcmp(s->name, "hypercube")) {
+		if (s->ndims != 1 || s->n[0] > DIMENSIONS_MAX)
+			return "hypercube DIMENSIONS, 12 at most";
+		s->ndims = s->n[0];
+		for (unsigned i = 0; i < s->ndims; i++)
+			s->n[i] = 2;
+		switches = product(s);
+	} else if (!strcmp(s->name, "ring") && s->ndims != 1) {
+		return "ring SWITCHES";
+	} else if (!strcmp(s->name, "jellyfish")) {
+		if (s->ndims != 2 || s->n[1] >= s->n[0])
+			return "jellyfish SWITCHES,CABLES-OF-EACH";
+		switches = s->n[0];
+	} else if (!strcmp(s->name, "dragonfly+")) {
+		if (s->ndims == 3)
+			s->n[s->ndims++] = 1;
+		if (s->ndims != 4)
+			return "dragonfly+ GROUPS,LEAVES,SPINES[,CABLES-OF-EACH-PAIR-OF-GROUPS]";
+		switches = (uint64_t)s->n[0] * (s->n[1] + s->n[2]);
+		s->leaves = true;
+	}
+	s->nswitches = (unsigned)switches;
+	return switches > SWITCHES_MAX || switches * (s->hosts + 1) > LIDS_MAX
+		       ? "more than the LID space"
+		       : NULL;
+}
+
+/*
+ * Fabrics that are no trees. argv[0] = "torus", "ring", "hypercube", "hyperx", "dragonfly+" or
+ * "jellyfish", argv[1] = its sizes with commas between, then --hosts N (of a switch; 4), --cables N
+ * (side by side; 1), --seed N (jellyfish). NULL for a word or number that does not fit.
+ */
+static struct topo *generate_shape(int argc, char **argv, char *err, size_t err_size)
+{
+	struct shape s = { .name = argv[0], .hosts = 4, .cables = 1, .seed = 1 };
+	const char *reason = NULL;
+
+	if (argc < 2 || !take_sizes(argv[1], &s) || !take_options(&s, argc - 2, argv + 2))
+		reason = "SIZE[,SIZE].. [--hosts N] [--cables N] [--seed N]";
+	else
+		reason = check_sizes(&s);
+	if (reason) {
+		snprintf(err, err_size, "%s: %s", argv[0], reason);
+		return NULL;
+	}
+	if (!strcmp(s.name, "dragonfly+"))
+		link_dragonfly(&s);
+	else if (!strcmp(s.name, "jellyfish"))
+		link_jellyfish(&s);
+	else
+		link_coordinates(&s);
+
+	unsigned *ports = mem_alloc(s.nswitches + 1, sizeof(*ports));
+	struct topo *t = NULL;
+
+	if (number_ports(&s, ports))
+		t = make_fabric(&s, ports);
+	else
+		snprintf(err, err_size, "a switch has at most %u ports", PORTS_MAX);
+	free(ports);
+	free(s.links);
+	return t;
+}
+
+/* ---- The arguments of `fmctl generate`, for whichever fabric --------------------------------- */
+
+#define USAGE                                                                                      \
+	"superpod --su N [--system a100|h100|b200] [--no-sharp], pgft H m1,.. w1,.. [p1,..], or "  \
+	"torus|ring|hypercube|hyperx|dragonfly+|jellyfish SIZE[,SIZE].."
+
+static bool parse_list(const char *text, unsigned count, unsigned *list)
+{
+	for (unsigned i = 0; i < count; i++) {
+		char *end;
+		unsigned long n = strtoul(text, &end, 10);
+
+		if (!isdigit((unsigned char)text[0]) || n > 100000 ||
+		    *end != (i + 1 < count ? ',' : '\0'))
+			return false;
+		list[i] = (unsigned)n;
+		text = end + 1;
+	}
+	return true;
+}
+
+static struct topo *refuse(char *err, size_t err_size, const char *what, const char *text)
+{
+	snprintf(err, err_size, "%s '%s': %s", what, text, USAGE);
+	return NULL;
+}
+
+static struct topo *parse_superpod(int argc, char **argv, char *err, size_t err_size)
+{
+	size_t system = GENERATE_H100;
+	unsigned su = 0;
+	bool sharp = true;
+
+	for (int i = 1; i < argc; i++) {
+		const char *value = i + 1 < argc ? argv[i + 1] : "";
+
+		if (strcmp(argv[i], "--no-sharp") == 0) {
+			sharp = false;
+		} else if (strcmp(argv[i], "--su") == 0) {
+			if (!parse_list(value, 1, &su))
+				return refuse(err, err_size,
+					      "not a number of scalable units:", value);
+			i++;
+		} else if (strcmp(argv[i], "--system") == 0) {
+			for (system = 0; system < SYSTEMS && strcmp(value, systems[system].name);)
+				system++;
+			if (system == SYSTEMS)
+				return refuse(err, err_size, "unknown system", value);
+			i++;
+		} else {
+			return refuse(err, err_size, "unknown argument", argv[i]);
+		}
+	}
+	return (sharp ? generate_superpod : generate_superpod_no_sharp)(
+		(enum generate_system)system, su, err, err_size);
+}
+
+struct topo *generate_parse(int argc, char **argv, char *err, size_t err_size)
+{
+	static const char *const shapes[] = { "torus",	"ring",	      "hypercube",
+					      "hyperx", "dragonfly+", "jellyfish" };
+
+	if (argc > 0 && strcmp(argv[0], "superpod") == 0)
+		return parse_superpod(argc, argv, err, err_size);
+	if (argc > 0 && strcmp(argv[0], "pgft") == 0) {
+		unsigned h, m[PGFT_LEVELS], w[PGFT_LEVELS], p[PGFT_LEVELS];
+
+		if (argc < 4 || argc > 5)
+			return refuse(err, err_size, "wrong number of arguments for", argv[0]);
+		if (!parse_list(argv[1], 1, &h) || h < 1 || h > PGFT_LEVELS)
+			return refuse(err, err_size, "not a height of 1 to 8:", argv[1]);
+		unsigned *const lists[] = { m, w, p };
+
+		for (int i = 2; i < argc; i++)
+			if (!parse_list(argv[i], h, lists[i - 2]))
+				return refuse(err, err_size,
+					      "not one number for each level:", argv[i]);
+		return generate_pgft(h, m, w, argc == 5 ? p : NULL, err, err_size);
+	}
+	for (size_t i = 0; argc > 0 && i < sizeof(shapes) / sizeof(shapes[0]); i++)
+		if (!strcmp(argv[0], shapes[i]))
+			return generate_shape(argc, argv, err, err_size);
+	return refuse(err, err_size, "unknown fabric", argc > 0 ? argv[0] : "");
 }
