@@ -10,8 +10,10 @@
 #include "topology/base/names.h"
 #include "topology/base/sort.h"
 
+/* ---- Which switches are like one another ----------------------------------------------------- */
+
 /*
- * cabling_tiers: which switches are like one another, so that one can be held against the others.
+ * Which switches are like one another, so that one can be held against the others.
  *
  * Two switches are alike in a set of neighbours when they share more than half of the larger of
  * both their sets; likeness is handed on. By all neighbours: switches that stand side by side,
@@ -26,13 +28,6 @@ struct likeness {
 	enum relation relation;
 	uint32_t *shared, *touched; /* by switch; a list */
 };
-
-static uint32_t root_of(uint32_t *parent, uint32_t sw)
-{
-	while (parent[sw] != sw)
-		sw = parent[sw] = parent[parent[sw]];
-	return sw;
-}
 
 static bool is_related(const struct tiers *tiers, uint32_t sw, uint32_t other,
 		       enum relation relation)
@@ -93,12 +88,12 @@ static uint32_t *join_alike(const struct tiers *tiers, enum relation relation)
 			uint32_t other = l.touched[i], its = count_related(&l, other);
 
 			if (l.shared[other] * 2 > (own > its ? own : its))
-				parent[root_of(parent, other)] = root_of(parent, sw);
+				parent[sort_root(parent, other)] = sort_root(parent, sw);
 			l.shared[other] = 0;
 		}
 	}
 	for (uint32_t sw = 0; sw < nswitches; sw++)
-		parent[sw] = root_of(parent, sw);
+		parent[sw] = sort_root(parent, sw);
 	free(l.shared);
 	free(l.touched);
 	return parent;
@@ -146,31 +141,10 @@ static void settle_levels(struct tiers *tiers, const uint32_t *group)
 	free(votes);
 }
 
-/* Derives levels and likenesses; `t` must outlive them. tiers_fini() frees what it allocated. */
-static void tiers_init(struct tiers *tiers, const struct topo *t)
-{
-	uint32_t *alike;
-
-	*tiers = (struct tiers){ .t = t, .level = mem_alloc(t->nswitches + 1, 1) };
-	find_neighbours(tiers);
-	alike = join_alike(tiers, ANY);
-	settle_levels(tiers, alike);
-	tiers->up = join_alike(tiers, ABOVE);
-	tiers->down = join_alike(tiers, BELOW);
-	free(alike);
-}
-
-static void tiers_fini(struct tiers *tiers)
-{
-	free(tiers->level);
-	free(tiers->up);
-	free(tiers->down);
-	free(tiers->first);
-	free(tiers->near);
-}
+/* ---- Slow links ------------------------------------------------------------------------------ */
 
 /*
- * cabling_speed: links slower, or with fewer lanes, than their like.
+ * Links slower, or with fewer lanes, than their like.
  *
  * Links are alike when they join the same kinds of devices in the same place: HCAs of one model and
  * one scalable unit (without rails: of one leaf) with its leaves, or switches of two models at two
@@ -191,11 +165,8 @@ static int compare_classes(const void *va, const void *vb)
 {
 	const struct link_class *a = va, *b = vb;
 
-	if (a->kind != b->kind)
-		return a->kind < b->kind ? -1 : 1;
-	if (a->place != b->place)
-		return a->place < b->place ? -1 : 1;
-	return a->port < b->port ? -1 : a->port > b->port;
+	return sort_order(a->kind, b->kind) ?: sort_order(a->place, b->place) ?:
+	       sort_order(a->port, b->port);
 }
 
 static bool is_running(const struct topo_port *port)
@@ -205,7 +176,7 @@ static bool is_running(const struct topo_port *port)
 
 static struct link_class class_of(const struct wiring *w, uint32_t p)
 {
-	const struct topo_port *port = &w->t->ports[p], *peer = &w->t->ports[w->found[p]];
+	const struct topo_port *port = &w->t->ports[p], *peer = &w->t->ports[w->v[p].found];
 	const struct topo_node *node = &w->t->nodes[port->node];
 	const struct topo_node *far = &w->t->nodes[peer->node];
 	bool host = node->type != TOPO_SWITCH;
@@ -223,36 +194,22 @@ static struct link_class class_of(const struct wiring *w, uint32_t p)
 /* Of a cable the lower end: an HCA, or the switch of the lower level. */
 static bool is_lower(const struct wiring *w, uint32_t p)
 {
-	const struct topo_node *node = &w->t->nodes[w->node[p]];
-	const struct topo_node *far = &w->t->nodes[w->node[w->found[p]]];
+	const struct topo_node *node = &w->t->nodes[w->v[p].node];
+	const struct topo_node *far = &w->t->nodes[w->v[w->v[p].found].node];
 
 	if (node->type != TOPO_SWITCH || far->type != TOPO_SWITCH)
-		return node->type != TOPO_SWITCH && (far->type == TOPO_SWITCH || p < w->found[p]);
-	return node->level != far->level ? node->level < far->level : p < w->found[p];
+		return node->type != TOPO_SWITCH && (far->type == TOPO_SWITCH || p < w->v[p].found);
+	return node->level != far->level ? node->level < far->level : p < w->v[p].found;
 }
 
-/* The speed and width that most links of a class have. */
-static const struct link_class *usual_of(const struct link_class *links, uint32_t n,
-					 uint32_t *votes)
+/* Counts a port's link, where it runs, and whether it is slower than usual. */
+static void count_slow(const struct topo_port *port, const struct link_class *usual,
+		       uint32_t *links, uint32_t *slow)
 {
-	uint32_t count[16][16] = { 0 };
-	const struct link_class *best = links;
-
-	*votes = 0;
-	for (uint32_t i = 0; i < n; i++) {
-		uint32_t *same = &count[links[i].speed & 15][links[i].width & 15];
-
-		if (++*same > *votes) {
-			*votes = *same;
-			best = &links[i];
-		}
-	}
-	return best;
-}
-
-static bool is_slower(const struct topo_port *port, const struct link_class *usual)
-{
-	return port->speed < usual->speed || port->width < usual->width;
+	if (!port || !is_running(port))
+		return;
+	++*links;
+	*slow += port->speed < usual->speed || port->width < usual->width;
 }
 
 /* A node that has two links of the kind at least, and all of them slower, is another kind. */
@@ -265,12 +222,9 @@ static bool is_all_slow(const struct wiring *w, uint32_t node, const struct link
 		const struct topo_port *port = topo_port(w->t, node, num);
 		const struct topo_port *peer = topo_peer(w->t, port);
 
-		if (!peer || !is_running(port) ||
-		    (w->t->nodes[peer->node].type == TOPO_SWITCH) == host ||
-		    w->t->nodes[peer->node].sharp)
-			continue;
-		links++;
-		slow += is_slower(port, usual);
+		if (peer && (w->t->nodes[peer->node].type == TOPO_SWITCH) != host &&
+		    !w->t->nodes[peer->node].sharp)
+			count_slow(port, usual, &links, &slow);
 	}
 	return links > 1 && slow == links;
 }
@@ -283,15 +237,9 @@ static bool is_slow_host(const struct wiring *w, uint32_t ca, const struct link_
 		t->nodes[ca].host == TOPO_NONE ? NULL : &t->hosts[t->nodes[ca].host];
 	uint32_t slow = 0, links = 0;
 
-	for (uint32_t i = 0; host && i < host->ncas; i++) {
-		const struct topo_port *port =
-			cabling_first_cabled(t, t->host_cas[host->first + i]);
-
-		if (!port || !is_running(port))
-			continue;
-		links++;
-		slow += is_slower(port, usual);
-	}
+	for (uint32_t i = 0; host && i < host->ncas; i++)
+		count_slow(cabling_first_cabled(t, t->host_cas[host->first + i]), usual, &links,
+			   &slow);
 	return links > 1 && slow == links;
 }
 
@@ -299,7 +247,7 @@ static void report_slow(struct wiring *w, const struct link_class *link,
 			const struct link_class *usual, struct wiring_votes votes)
 {
 	const struct topo_port *port = &w->t->ports[link->port];
-	const struct topo_port *peer = &w->t->ports[w->found[link->port]];
+	const struct topo_port *peer = &w->t->ports[w->v[link->port].found];
 	bool host = w->t->nodes[port->node].type != TOPO_SWITCH;
 
 	if (host ? is_slow_host(w, port->node, usual) || is_all_slow(w, peer->node, usual, true)
@@ -323,39 +271,44 @@ static void report_slow(struct wiring *w, const struct link_class *link,
 					    .of = votes.of });
 }
 
-static void judge_class(struct wiring *w, const struct link_class *links, uint32_t n)
-{
-	uint32_t votes;
-	const struct link_class *usual = usual_of(links, n, &votes);
-
-	if (votes < LIKE_MIN || !most(votes, n, 4, 5))
-		return;
-	for (uint32_t i = 0; i < n; i++)
-		if (links[i].speed < usual->speed || links[i].width < usual->width)
-			report_slow(w, &links[i], usual, (struct wiring_votes){ votes, n });
-}
-
-/* cabling.c */
 static void cabling_find_slow(struct wiring *w)
 {
 	struct link_class *links = mem_alloc(w->t->nports + 1, sizeof(*links));
 	uint32_t n = 0;
 
 	for (uint32_t p = 0; p < w->t->nports; p++)
-		if (w->found[p] != TOPO_NONE && is_running(&w->t->ports[p]) && is_lower(w, p))
+		if (w->v[p].found != TOPO_NONE && is_running(&w->t->ports[p]) && is_lower(w, p))
 			links[n++] = class_of(w, p);
 	sort_if_needed(links, n, sizeof(*links), compare_classes);
 	for (uint32_t i = 0, j; i < n; i = j) {
-		for (j = i + 1;
-		     j < n && links[j].kind == links[i].kind && links[j].place == links[i].place;)
-			j++;
-		judge_class(w, links + i, j - i);
+		/* The speed and width that most links of a class have. */
+		uint32_t count[16][16] = { 0 }, votes = 0;
+		const struct link_class *usual = &links[i];
+
+		for (j = i;
+		     j < n && links[j].kind == links[i].kind && links[j].place == links[i].place;
+		     j++) {
+			uint32_t *same = &count[links[j].speed & 15][links[j].width & 15];
+
+			if (++*same > votes) {
+				votes = *same;
+				usual = &links[j];
+			}
+		}
+		if (votes < LIKE_MIN || !most(votes, j - i, 4, 5))
+			continue;
+		for (uint32_t l = i; l < j; l++)
+			if (links[l].speed < usual->speed || links[l].width < usual->width)
+				report_slow(w, &links[l], usual,
+					    (struct wiring_votes){ votes, j - i });
 	}
 	free(links);
 }
 
+/* ---- Hosts without an HCA, and hosts of another unit ----------------------------------------- */
+
 /*
- * cabling_hcas: hosts that lack an HCA, and whole hosts in another scalable unit.
+ * Hosts that lack an HCA, and whole hosts in another scalable unit.
  *
  * A rail that 80% of a unit's hosts have an HCA on is usual there. A host with HCAs on more than
  * half of the usual rails lacks an HCA on each of the others. A host with fewer, or with a name of
@@ -465,31 +418,17 @@ static uint32_t hca_on_rail(const struct topo *t, const struct topo_host *host, 
 	return TOPO_NONE;
 }
 
-static unsigned count_rails(const struct crews *c, const struct topo_host *host)
-{
-	unsigned rails = 0;
-
-	for (uint32_t rail = 0; rail < c->units.rails; rail++)
-		rails += hca_on_rail(c->w->t, host, (int)rail) != TOPO_NONE;
-	return rails;
-}
-
 /* The description expected of a missing HCA: that of HCA `like`, with this host's name in it. */
 static const char *name_hca(const struct crews *c, const struct topo_host *host, uint32_t like)
 {
 	const struct topo *t = c->w->t;
 	const char *its = t->hosts[t->nodes[like].host].name, *desc = t->nodes[like].label;
 	const char *rest = strstr(desc, its);
-	char *text;
-	size_t size;
+	char *text = mem_printf("%s%s", host->name, rest ? rest + strlen(its) : "");
+	const char *kept = arena_strdup(c->w->result->arena, text);
 
-	if (!rest)
-		return arena_strdup(c->w->result->arena, host->name);
-	rest += strlen(its);
-	size = strlen(host->name) + strlen(rest) + 1;
-	text = arena_alloc(c->w->result->arena, size, 1);
-	snprintf(text, size, "%s%s", host->name, rest);
-	return text;
+	free(text);
+	return kept;
 }
 
 struct usual_rails {
@@ -547,8 +486,7 @@ static void find_lost(struct crews *c, const struct usual_rails *usual, uint32_t
 	}
 }
 
-/* cabling.c */
-static void cabling_find_lost_hcas(struct wiring *w)
+static void find_lost_hcas(struct wiring *w)
 {
 	struct usual_rails usual;
 	struct crews c;
@@ -557,11 +495,17 @@ static void cabling_find_lost_hcas(struct wiring *w)
 	for (uint32_t su = 0; su < c.units.count; su++) {
 		usual.su = (int)su;
 		find_usual_rails(&c, &usual);
-		for (uint32_t h = 0; h < w->t->nhosts; h++)
-			if (units_of_host(&c.units, h) == (int)su &&
-			    c.shape[h] == c.usual_shape[su] &&
-			    count_rails(&c, &w->t->hosts[h]) * 2 > usual.nrails)
+		for (uint32_t h = 0; h < w->t->nhosts; h++) {
+			unsigned rails = 0;
+
+			if (units_of_host(&c.units, h) != (int)su ||
+			    c.shape[h] != c.usual_shape[su])
+				continue;
+			for (uint32_t rail = 0; rail < c.units.rails; rail++)
+				rails += hca_on_rail(w->t, &w->t->hosts[h], (int)rail) != TOPO_NONE;
+			if (rails * 2 > usual.nrails)
 				find_lost(&c, &usual, h);
+		}
 	}
 	crews_fini(&c);
 }
@@ -595,16 +539,6 @@ static void find_homes(const struct crews *c, struct homes *homes)
 	free(all);
 }
 
-/* Whether the host is in a unit that another group fills, while its own group fills another. */
-static bool is_away(const struct crews *c, const struct homes *homes, uint32_t h)
-{
-	int su = units_of_host(&c->units, h);
-	uint32_t home = homes->unit[c->group[h]];
-
-	return su >= 0 && home != TOPO_NONE && home != (uint32_t)su &&
-	       homes->unit[c->usual_group[su]] == (uint32_t)su;
-}
-
 static void report_away(struct crews *c, const struct homes *homes, uint32_t h)
 {
 	struct wiring *w = c->w;
@@ -632,8 +566,8 @@ static void report_away(struct crews *c, const struct homes *homes, uint32_t h)
 	cabling_add(w->result, &item);
 }
 
-/* cabling.c */
-static void cabling_find_moved_hosts(struct wiring *w)
+/* Hosts that are in a unit that another group fills, while their own group fills another. */
+static void find_away_hosts(struct wiring *w)
 {
 	struct crews c;
 	struct homes homes;
@@ -642,32 +576,47 @@ static void cabling_find_moved_hosts(struct wiring *w)
 	homes.unit = mem_alloc(c.names.count + 1, sizeof(*homes.unit));
 	homes.votes = mem_alloc(c.names.count + 1, sizeof(*homes.votes));
 	find_homes(&c, &homes);
-	for (uint32_t h = 0; h < w->t->nhosts; h++)
-		if (is_away(&c, &homes, h))
+	for (uint32_t h = 0; h < w->t->nhosts; h++) {
+		int su = units_of_host(&c.units, h);
+		uint32_t home = homes.unit[c.group[h]];
+
+		if (su >= 0 && home != TOPO_NONE && home != (uint32_t)su &&
+		    homes.unit[c.usual_group[su]] == (uint32_t)su)
 			report_away(&c, &homes, h);
+	}
 	free(homes.unit);
 	free(homes.votes);
 	crews_fini(&c);
 }
 
-/* cabling: compares a fabric's cables with its own pattern; the order of the steps. */
+/* ---- A fabric's cables against its own pattern ----------------------------------------------- */
 
 struct cabling *cabling_pattern(const struct topo *t)
 {
 	struct wiring w;
-	struct tiers tiers;
+	struct tiers tiers = { .t = t, .level = mem_alloc(t->nswitches + 1, 1) };
+	uint32_t *alike;
 
 	wiring_init(&w, t);
-	tiers_init(&tiers, t);
+	find_neighbours(&tiers);
+	alike = join_alike(&tiers, ANY);
+	settle_levels(&tiers, alike);
+	tiers.up = join_alike(&tiers, ABOVE);
+	tiers.down = join_alike(&tiers, BELOW);
+	free(alike);
 	cabling_expect_hosts(&w);
-	cabling_find_lost_hcas(&w);
+	find_lost_hcas(&w);
 	cabling_expect_uplinks(&w, &tiers);
 	cabling_find_strays(&w, &tiers);
-	cabling_find_moved_hosts(&w);
+	find_away_hosts(&w);
 	cabling_report(&w, &tiers);
 	cabling_find_slow(&w);
 	cabling_sort(w.result);
-	tiers_fini(&tiers);
+	free(tiers.level);
+	free(tiers.up);
+	free(tiers.down);
+	free(tiers.first);
+	free(tiers.near);
 	wiring_fini(&w);
 	return w.result;
 }

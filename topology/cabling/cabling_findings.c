@@ -67,16 +67,6 @@ static int describe_swap(const struct cabling_item *i, char *buf, size_t size)
 			i->at.port, i->other.name, i->other.port, f, o);
 }
 
-static int describe_slow(const struct cabling_item *i, char *buf, size_t size)
-{
-	char at[END_SIZE], found[END_SIZE];
-
-	return snprintf(buf, size, "%s at %s: %ux%s to %s, expected %ux%s as %u of %u like it",
-			kinds[i->kind].title, end_text(&i->at, at), i->width,
-			topo_speed_name(i->speed), end_text(&i->found, found), i->usual_width,
-			topo_speed_name(i->usual_speed), i->votes, i->of);
-}
-
 static int describe_wrong(const struct cabling_item *i, char *buf, size_t size)
 {
 	char at[END_SIZE], found[END_SIZE], expected[END_SIZE];
@@ -122,7 +112,11 @@ int cabling_describe(const struct cabling_item *i, char *buf, size_t size)
 		return describe_swap(i, buf, size);
 	case CABLING_SPEED:
 	case CABLING_WIDTH:
-		return describe_slow(i, buf, size);
+		return snprintf(buf, size,
+				"%s at %s: %ux%s to %s, expected %ux%s as %u of %u like it",
+				kinds[i->kind].title, end_text(&i->at, at), i->width,
+				topo_speed_name(i->speed), end_text(&i->found, far), i->usual_width,
+				topo_speed_name(i->usual_speed), i->votes, i->of);
 	case CABLING_HOST:
 		return snprintf(
 			buf, size,
@@ -159,24 +153,10 @@ static int instruct_move(const struct cabling_item *i, char *buf, size_t size)
 	return snprintf(buf, size, "take it out");
 }
 
-/* Where no HCA has the name that is expected, the cable may be right and the name wrong. */
-static int instruct_wrong(const struct cabling_item *i, char *buf, size_t size)
-{
-	int used = 0;
-
-	if (i->absent)
-		used = snprintf(buf, size,
-				"no HCA is called %s: if this is it, correct its node description "
-				"and leave the cable; else ",
-				i->expected.name);
-	if ((size_t)used >= size)
-		return used;
-	return used + instruct_move(i, buf + used, size - (size_t)used);
-}
-
 int cabling_instruct(const struct cabling_item *i, char *buf, size_t size)
 {
 	char at[END_SIZE], far[END_SIZE], other[END_SIZE], its[END_SIZE];
+	int used = 0;
 
 	switch (i->kind) {
 	case CABLING_ABSENT:
@@ -204,7 +184,19 @@ int cabling_instruct(const struct cabling_item *i, char *buf, size_t size)
 		return snprintf(buf, size, "move its cables to the leaves of unit %d, or rename it",
 				i->su + 1);
 	default:
-		return instruct_wrong(i, buf, size);
+		/*
+		 * Where no HCA has the name that is expected, the cable may be right and the name
+		 * wrong.
+		 */
+		if (i->absent)
+			used = snprintf(
+				buf, size,
+				"no HCA is called %s: if this is it, correct its node description "
+				"and leave the cable; else ",
+				i->expected.name);
+		return (size_t)used >= size
+			       ? used
+			       : used + instruct_move(i, buf + used, size - (size_t)used);
 	}
 }
 
@@ -219,14 +211,6 @@ static json_t *end_json(const struct cabling_end *end)
 static json_t *rate_json(uint8_t speed, uint8_t width)
 {
 	return json_pack("{ss si}", "speed", topo_speed_name(speed), "width", (int)width);
-}
-
-static void set_rail(const struct cabling_item *item, json_t *row)
-{
-	json_object_set_new(row, "rail", json_integer(item->rail));
-	json_object_set_new(row, "leaf_rail", json_integer(item->leaf_rail));
-	json_object_set_new(row, "belongs_on",
-			    item->belongs.name ? json_string(item->belongs.name) : json_null());
 }
 
 static json_t *item_json(const struct cabling_item *item)
@@ -250,8 +234,13 @@ static json_t *item_json(const struct cabling_item *item)
 		json_object_set_new(row, "votes", json_integer(item->votes));
 		json_object_set_new(row, "of", json_integer(item->of));
 	}
-	if (item->kind == CABLING_RAIL)
-		set_rail(item, row);
+	if (item->kind == CABLING_RAIL) {
+		json_object_set_new(row, "rail", json_integer(item->rail));
+		json_object_set_new(row, "leaf_rail", json_integer(item->leaf_rail));
+		json_object_set_new(row, "belongs_on",
+				    item->belongs.name ? json_string(item->belongs.name)
+						       : json_null());
+	}
 	if (item->usual_width) {
 		json_object_set_new(row, "found", rate_json(item->speed, item->width));
 		json_object_set_new(row, "expected",
@@ -272,24 +261,9 @@ json_t *cabling_json(const struct cabling *c)
 
 /* ---- The kind of a cable that does not fit, by what it connects and what is expected --------- */
 
-static bool is_switch_end(const struct wiring *w, uint32_t v)
+static bool is_switch(const struct wiring *w, uint32_t v)
 {
-	return v != TOPO_NONE && w->node[v] < w->t->nswitches;
-}
-
-static enum cabling_kind kind_of_hca(const struct wiring *w, const struct tiers *tiers, uint32_t at,
-				     uint32_t hca)
-{
-	const struct topo_node *leaf = &w->t->nodes[w->node[at]], *ca = &w->t->nodes[w->node[hca]];
-	uint32_t belongs = w->want[hca];
-
-	if (is_switch_end(w, w->want[at]) || (belongs != TOPO_NONE && tiers->level[w->node[at]]))
-		return CABLING_UPLINK_PORT;
-	if (belongs == TOPO_NONE && w->stray[hca])
-		return CABLING_RAIL;
-	if (belongs == TOPO_NONE || w->node[belongs] == w->node[at])
-		return CABLING_PORT;
-	return ca->su != leaf->su ? CABLING_LEAF : CABLING_RAIL;
+	return v != TOPO_NONE && w->v[v].node < w->t->nswitches;
 }
 
 static unsigned count_cables(const struct wiring *w, uint32_t sw, uint32_t other, bool wanted)
@@ -298,44 +272,47 @@ static unsigned count_cables(const struct wiring *w, uint32_t sw, uint32_t other
 
 	for (unsigned num = 1; num <= w->t->nodes[sw].nports; num++) {
 		uint32_t port = w->t->nodes[sw].port0 + num;
-		uint32_t far = wanted ? w->want[port] : w->found[port];
+		uint32_t far = wanted ? w->v[port].want : w->v[port].found;
 
-		count += far != TOPO_NONE && w->node[far] == other;
+		count += far != TOPO_NONE && w->v[far].node == other;
 	}
 	return count;
 }
 
-static enum cabling_kind kind_of_link(const struct wiring *w, const struct tiers *tiers,
-				      uint32_t at, uint32_t found)
-{
-	uint32_t sw = w->node[at], other = w->node[found];
-	uint32_t expected = w->want[at], belongs = w->want[found];
-
-	if (tiers->level[sw] == tiers->level[other])
-		return CABLING_SAME_TIER;
-	if ((expected == TOPO_NONE || w->node[expected] == other) &&
-	    (belongs == TOPO_NONE || w->node[belongs] == sw) &&
-	    (expected != TOPO_NONE || belongs != TOPO_NONE))
-		return CABLING_PORT;
-	return count_cables(w, sw, other, true) &&
-			       count_cables(w, sw, other, false) > count_cables(w, sw, other, true)
-		       ? CABLING_DOUBLED
-		       : CABLING_SWITCH;
-}
-
-/* The kind of the wrong cable at vertex `at`, judged by the pattern (cabling_findings.c). */
+/* The kind of the wrong cable at vertex `at`, judged by the pattern. */
 static enum cabling_kind cabling_kind_of(const struct wiring *w, const struct tiers *tiers,
 					 uint32_t at)
 {
-	uint32_t found = w->found[at];
+	uint32_t found = w->v[at].found, sw = w->v[at].node, other = w->v[found].node;
+	uint32_t expected = w->v[at].want, belongs = w->v[found].want;
 
-	if (is_switch_end(w, at) && is_switch_end(w, found))
-		return kind_of_link(w, tiers, at, found);
-	return is_switch_end(w, at) ? kind_of_hca(w, tiers, at, found) : CABLING_EXTRA;
+	if (!is_switch(w, at))
+		return CABLING_EXTRA;
+	if (is_switch(w, found)) {
+		unsigned wanted = count_cables(w, sw, other, true);
+
+		if (tiers->level[sw] == tiers->level[other])
+			return CABLING_SAME_TIER;
+		if ((expected == TOPO_NONE || w->v[expected].node == other) &&
+		    (belongs == TOPO_NONE || w->v[belongs].node == sw) &&
+		    (expected != TOPO_NONE || belongs != TOPO_NONE))
+			return CABLING_PORT;
+		return wanted && count_cables(w, sw, other, false) > wanted ? CABLING_DOUBLED
+									    : CABLING_SWITCH;
+	}
+	if (is_switch(w, expected) || (belongs != TOPO_NONE && tiers->level[sw]))
+		return CABLING_UPLINK_PORT;
+	if (belongs == TOPO_NONE)
+		return w->v[found].stray ? CABLING_RAIL : CABLING_PORT;
+	if (w->v[belongs].node == sw)
+		return CABLING_PORT;
+	return w->t->nodes[other].su != w->t->nodes[sw].su ? CABLING_LEAF : CABLING_RAIL;
 }
 
+/* ---- What is found against what is expected -------------------------------------------------- */
+
 /*
- * cabling_findings: what is found against what is expected, as few findings as possible.
+ * What is found against what is expected, as few findings as possible.
  *
  * Take cables that are wrong and cables that are expected and not there as edges between ports. A
  * port has one of each at most, so they form chains and rings in which the two kinds alternate:
@@ -357,35 +334,30 @@ struct reporting {
 
 static bool is_wrong(const struct wiring *w, uint32_t v)
 {
-	uint32_t far = w->found[v];
+	uint32_t far = w->v[v].found;
 
-	return far != TOPO_NONE &&
-	       (w->stray[v] || w->stray[far] || (w->want[v] != TOPO_NONE && w->want[v] != far) ||
-		(w->want[far] != TOPO_NONE && w->want[far] != v));
+	return far != TOPO_NONE && (w->v[v].stray || w->v[far].stray ||
+				    (w->v[v].want != TOPO_NONE && w->v[v].want != far) ||
+				    (w->v[far].want != TOPO_NONE && w->v[far].want != v));
 }
 
 static bool is_unmet(const struct wiring *w, uint32_t v)
 {
-	return w->want[v] != TOPO_NONE && w->want[v] != w->found[v];
+	return w->v[v].want != TOPO_NONE && w->v[v].want != w->v[v].found;
 }
 
 static struct cabling_end end_of(const struct wiring *w, uint32_t v)
 {
-	return v == TOPO_NONE ? (struct cabling_end){ 0 } : w->ends[v];
-}
-
-static uint32_t found_at(const struct wiring *w, uint32_t v)
-{
-	return v == TOPO_NONE ? TOPO_NONE : w->found[v];
+	return v == TOPO_NONE ? (struct cabling_end){ 0 } : w->v[v].end;
 }
 
 /* What the finding has in common with all others: the expected cable, and where its ends lead. */
 static void set_cable(const struct wiring *w, struct cabling_item *item, uint32_t a, uint32_t b)
 {
-	item->a = end_of(w, a);
-	item->b = end_of(w, b);
-	item->a_found = end_of(w, found_at(w, a));
-	item->b_found = end_of(w, found_at(w, b));
+	item->a = w->v[a].end;
+	item->b = w->v[b].end;
+	item->a_found = end_of(w, w->v[a].found);
+	item->b_found = end_of(w, w->v[b].found);
 	item->rail = item->leaf_rail = -1;
 }
 
@@ -393,13 +365,8 @@ static void set_votes(const struct wiring *w, struct cabling_item *item, uint32_
 {
 	if (w->planned)
 		return;
-	item->votes = w->votes[v].votes;
-	item->of = w->votes[v].of;
-}
-
-static bool is_switch(const struct wiring *w, uint32_t v)
-{
-	return w->node[v] < w->t->nswitches;
+	item->votes = w->v[v].votes.votes;
+	item->of = w->v[v].votes.of;
 }
 
 /* ---- Chains and rings ------------------------------------------------------------------------ */
@@ -407,8 +374,8 @@ static bool is_switch(const struct wiring *w, uint32_t v)
 static uint32_t step_from(const struct wiring *w, uint32_t v, bool wrong)
 {
 	if (wrong)
-		return is_wrong(w, v) ? w->found[v] : TOPO_NONE;
-	return is_unmet(w, v) ? w->want[v] : TOPO_NONE;
+		return is_wrong(w, v) ? w->v[v].found : TOPO_NONE;
+	return is_unmet(w, v) ? w->v[v].want : TOPO_NONE;
 }
 
 /* The end of the chain that v is in, on the side of its wrong cable; v itself in a ring. */
@@ -429,22 +396,6 @@ static uint32_t find_start(const struct wiring *w, uint32_t v, bool *wrong)
 	}
 }
 
-static void collect_chain(struct reporting *rep, uint32_t v)
-{
-	bool wrong;
-	uint32_t start = find_start(rep->w, v, &wrong), at = start;
-
-	rep->length = 0;
-	rep->ring = false;
-	do {
-		rep->chain[rep->length++] = at;
-		rep->seen[at] = true;
-		at = step_from(rep->w, at, wrong);
-		wrong = !wrong;
-		rep->ring = at == start;
-	} while (at != TOPO_NONE && at != start);
-}
-
 /* ---- Findings -------------------------------------------------------------------------------- */
 
 /*
@@ -454,28 +405,21 @@ static void collect_chain(struct reporting *rep, uint32_t v)
 static void report_swap(struct reporting *rep, uint32_t x, uint32_t y, uint32_t v, uint32_t u)
 {
 	const struct wiring *w = rep->w;
-	bool turn = w->node[x] != w->node[v] &&
-		    (w->node[y] == w->node[u] || (is_switch(w, y) && !is_switch(w, x)));
-	uint32_t at = turn ? y : x, found = turn ? x : y, other = turn ? u : v,
-		 other_found = turn ? v : u;
+	bool turn = w->v[x].node != w->v[v].node &&
+		    (w->v[y].node == w->v[u].node || (is_switch(w, y) && !is_switch(w, x)));
+	uint32_t first = turn ? y : x, second = turn ? u : v;
+	bool back = w->v[first].node == w->v[second].node
+			    ? w->v[second].end.port < w->v[first].end.port
+			    : second < first;
+	uint32_t at = back ? second : first, other = back ? first : second;
 	struct cabling_item item = { .kind = CABLING_SWAP };
 
-	if (w->node[at] == w->node[other] ? w->ends[other].port < w->ends[at].port : other < at) {
-		uint32_t swap = at;
-
-		at = other;
-		other = swap;
-		swap = found;
-		found = other_found;
-		other_found = swap;
-	}
-	set_cable(w, &item, at, other_found);
+	set_cable(w, &item, at, w->v[other].found);
 	set_votes(w, &item, at);
-	item.at = end_of(w, at);
-	item.found = end_of(w, found);
-	item.expected = end_of(w, other_found);
-	item.other = end_of(w, other);
-	item.other_found = end_of(w, other_found);
+	item.at = w->v[at].end;
+	item.found = w->v[w->v[at].found].end;
+	item.expected = item.other_found = w->v[w->v[other].found].end;
+	item.other = w->v[other].end;
 	cabling_add(w->result, &item);
 }
 
@@ -486,35 +430,34 @@ static void report_swap(struct reporting *rep, uint32_t x, uint32_t y, uint32_t 
 static bool goes_to(const struct reporting *rep, uint32_t at, uint32_t found)
 {
 	const struct wiring *w = rep->w;
-	uint32_t belongs = w->want[found];
+	uint32_t belongs = w->v[found].want;
 
-	if (belongs != TOPO_NONE && w->node[belongs] == w->node[at] && is_switch(w, at))
+	if (belongs != TOPO_NONE && w->v[belongs].node == w->v[at].node && is_switch(w, at))
 		return true;
-	belongs = w->want[at];
-	if (belongs != TOPO_NONE && w->node[belongs] == w->node[found] && is_switch(w, found))
+	belongs = w->v[at].want;
+	if (belongs != TOPO_NONE && w->v[belongs].node == w->v[found].node && is_switch(w, found))
 		return false;
 	if (is_switch(w, at) != is_switch(w, found))
 		return is_switch(w, at);
 	return is_switch(w, at) &&
-	       w->t->nodes[w->node[at]].level <= w->t->nodes[w->node[found]].level;
+	       w->t->nodes[w->v[at].node].level <= w->t->nodes[w->v[found].node].level;
 }
 
 static void report_wrong(struct reporting *rep, uint32_t x, uint32_t y)
 {
 	const struct wiring *w = rep->w;
-	uint32_t at = goes_to(rep, x, y) ? x : y, found = w->found[at];
-	uint32_t expected = w->want[at], belongs = w->want[found];
+	uint32_t at = goes_to(rep, x, y) ? x : y, found = w->v[at].found;
+	uint32_t expected = w->v[at].want, belongs = w->v[found].want;
 	struct cabling_item item = { .kind = CABLING_ELSEWHERE };
 
 	if (expected == TOPO_NONE && belongs == TOPO_NONE) {
 		item.kind = CABLING_EXTRA;
 		set_cable(w, &item, at, found);
-	} else if (expected != TOPO_NONE) {
-		set_cable(w, &item, at, expected);
-		set_votes(w, &item, at);
 	} else {
-		set_cable(w, &item, found, belongs);
-		set_votes(w, &item, found);
+		uint32_t a = expected != TOPO_NONE ? at : found;
+
+		set_cable(w, &item, a, w->v[a].want);
+		set_votes(w, &item, a);
 	}
 	if (rep->tiers)
 		item.kind = cabling_kind_of(w, rep->tiers, at);
@@ -522,25 +465,25 @@ static void report_wrong(struct reporting *rep, uint32_t x, uint32_t y)
 	item.found = end_of(w, found);
 	item.expected = end_of(w, expected);
 	item.belongs = end_of(w, belongs);
-	item.absent = !w->planned && expected != TOPO_NONE && w->node[expected] == TOPO_NONE &&
+	item.absent = !w->planned && expected != TOPO_NONE && w->v[expected].node == TOPO_NONE &&
 		      !is_switch(w, found);
-	item.one_of = w->one_of[at] || w->one_of[found];
+	item.one_of = w->v[at].one_of || w->v[found].one_of;
 	if (item.kind == CABLING_RAIL) {
-		item.rail = w->t->nodes[w->node[found]].rail;
-		item.leaf_rail = w->t->nodes[w->node[at]].rail;
+		item.rail = w->t->nodes[w->v[found].node].rail;
+		item.leaf_rail = w->t->nodes[w->v[at].node].rail;
 	}
 	cabling_add(w->result, &item);
 }
 
-static void report_missing(struct reporting *rep, uint32_t a, uint32_t b)
+static void report_missing(const struct wiring *w, uint32_t a, uint32_t b)
 {
-	const struct wiring *w = rep->w;
-	bool turn = !is_switch(w, a) || (is_switch(w, b) && w->t->nodes[w->node[b]].level <
-								    w->t->nodes[w->node[a]].level);
-	struct cabling_item item = { .kind = CABLING_MISSING };
+	bool turn = !is_switch(w, a) ||
+		    (is_switch(w, b) &&
+		     w->t->nodes[w->v[b].node].level < w->t->nodes[w->v[a].node].level);
+	bool absent = w->v[a].node == TOPO_NONE || w->v[b].node == TOPO_NONE;
+	struct cabling_item item = { .kind = absent && !w->planned ? CABLING_NO_HCA
+								   : CABLING_MISSING };
 
-	if (w->node[a] == TOPO_NONE || w->node[b] == TOPO_NONE)
-		item.kind = w->planned ? CABLING_MISSING : CABLING_NO_HCA;
 	set_cable(w, &item, turn ? b : a, turn ? a : b);
 	set_votes(w, &item, a);
 	item.at = item.a;
@@ -548,59 +491,53 @@ static void report_missing(struct reporting *rep, uint32_t a, uint32_t b)
 	cabling_add(w->result, &item);
 }
 
-/*
- * Whether a chain of four ports is a swap though nothing is expected at its two outer ports: both
- * cables have an end on the same switch, and one is in the port where the other is expected.
- */
-static bool is_half_known(const struct wiring *w, const uint32_t *v)
-{
-	return w->found[v[2]] == v[3] && w->want[v[0]] == TOPO_NONE && w->want[v[3]] == TOPO_NONE &&
-	       (w->node[v[1]] == w->node[v[3]] || w->node[v[0]] == w->node[v[2]]);
-}
-
 static void report_chain(struct reporting *rep)
 {
 	const struct wiring *w = rep->w;
 	const uint32_t *v = rep->chain;
 
-	if (rep->length == 4 && w->found[v[0]] == v[1] &&
-	    (rep->ring || (rep->tiers && is_half_known(w, v))))
+	/*
+	 * Whether a chain of four ports is a swap though nothing is expected at its two outer
+	 * ports: both cables have an end on the same switch, and one is in the port where the other
+	 * is expected.
+	 */
+	if (rep->length == 4 && w->v[v[0]].found == v[1] &&
+	    (rep->ring ||
+	     (rep->tiers && w->v[v[2]].found == v[3] && w->v[v[0]].want == TOPO_NONE &&
+	      w->v[v[3]].want == TOPO_NONE &&
+	      (w->v[v[1]].node == w->v[v[3]].node || w->v[v[0]].node == w->v[v[2]].node))))
 		report_swap(rep, v[0], v[1], v[2], v[3]);
 	else if (rep->ring && rep->length == 4)
 		report_swap(rep, v[1], v[2], v[3], v[0]);
-	else if (rep->length == 2 && w->found[v[0]] != v[1])
-		report_missing(rep, v[0], v[1]);
+	else if (rep->length == 2 && w->v[v[0]].found != v[1])
+		report_missing(w, v[0], v[1]);
 	else
 		for (uint32_t i = 0; i < rep->length; i++) {
 			uint32_t next = i + 1 < rep->length ? i + 1 : 0;
 
-			if ((next || rep->ring) && w->found[v[i]] == v[next])
+			if ((next || rep->ring) && w->v[v[i]].found == v[next])
 				report_wrong(rep, v[i], v[next]);
 		}
 }
 
 /* ---- A cable too many and one that is missing ------------------------------------------------ */
 
-/* Whether both have a node in common. A node's name is one text, so pointers are compared. */
-static bool share_node(const struct cabling_item *extra, const struct cabling_item *missing)
-{
-	return extra->a.name == missing->a.name || extra->a.name == missing->b.name ||
-	       extra->b.name == missing->a.name || extra->b.name == missing->b.name;
-}
-
-/* Makes `extra` the finding of both; the missing cable's loses its name, which drops it later. */
+/*
+ * Where both have a node in common, `extra` becomes the finding of both; the missing cable's loses
+ * its name, which drops it later. A node's name is one text, so pointers are compared.
+ */
 static void join_pair(struct cabling_item *extra, struct cabling_item *missing)
 {
 	bool at_b = extra->b.name == missing->a.name || extra->b.name == missing->b.name;
 	struct cabling_end at = at_b ? extra->b : extra->a, found = at_b ? extra->a : extra->b;
 	bool turn = at.name == missing->b.name;
 
+	if (at.name != missing->a.name && !turn)
+		return;
 	extra->at = at;
 	extra->found = found;
-	extra->other = turn ? missing->b : missing->a;
-	extra->other_found = turn ? missing->a : missing->b;
-	extra->a = extra->other;
-	extra->b = extra->other_found;
+	extra->a = extra->other = turn ? missing->b : missing->a;
+	extra->b = extra->other_found = turn ? missing->a : missing->b;
 	extra->a_found = extra->b_found = (struct cabling_end){ 0 };
 	extra->votes = missing->votes;
 	extra->of = missing->of;
@@ -619,34 +556,13 @@ static void join_pairs(struct cabling *c)
 		    extra->kind == CABLING_SAME_TIER)
 			continue;
 		for (uint32_t j = 0; j < c->count && !extra->other.name; j++)
-			if (c->items[j].kind == CABLING_MISSING && c->items[j].at.name &&
-			    share_node(extra, &c->items[j]))
+			if (c->items[j].kind == CABLING_MISSING && c->items[j].at.name)
 				join_pair(extra, &c->items[j]);
 	}
 	for (uint32_t i = 0; i < c->count; i++)
 		if (c->items[i].at.name)
 			c->items[n++] = c->items[i];
 	c->count = n;
-}
-
-/*
- * An HCA whose description names no host, in the port of an HCA that is nowhere else: a host is
- * called so until its operating system has come up, and nothing says that it is another one.
- */
-static void accept_nameless(struct wiring *w)
-{
-	for (uint32_t v = 0; v < w->nvertices; v++) {
-		uint32_t hca = w->found[v], absent = w->want[v];
-
-		if (hca == TOPO_NONE || absent == TOPO_NONE || w->node[absent] != TOPO_NONE ||
-		    !is_switch(w, v) || is_switch(w, hca) || w->want[hca] != TOPO_NONE ||
-		    !naming_is_factory(w->t->nodes[w->node[hca]].desc))
-			continue;
-		w->want[absent] = TOPO_NONE;
-		w->want[v] = hca;
-		w->want[hca] = v;
-		w->stray[v] = w->stray[hca] = false;
-	}
 }
 
 void cabling_report(struct wiring *w, const struct tiers *tiers)
@@ -656,12 +572,38 @@ void cabling_report(struct wiring *w, const struct tiers *tiers)
 				 .seen = mem_alloc(w->nvertices + 1, sizeof(*rep.seen)),
 				 .chain = mem_alloc(w->nvertices + 1, sizeof(*rep.chain)) };
 
-	if (tiers)
-		accept_nameless(w);
+	/*
+	 * An HCA whose description names no host, in the port of an HCA that is nowhere else: a
+	 * host is called so until its operating system has come up, and nothing says that it is
+	 * another one.
+	 */
+	for (uint32_t v = 0; tiers && v < w->nvertices; v++) {
+		uint32_t hca = w->v[v].found, absent = w->v[v].want;
+
+		if (hca == TOPO_NONE || absent == TOPO_NONE || w->v[absent].node != TOPO_NONE ||
+		    !is_switch(w, v) || is_switch(w, hca) || w->v[hca].want != TOPO_NONE ||
+		    !naming_is_factory(w->t->nodes[w->v[hca].node].desc))
+			continue;
+		w->v[absent].want = TOPO_NONE;
+		w->v[v].want = hca;
+		w->v[hca].want = v;
+		w->v[v].stray = w->v[hca].stray = false;
+	}
 	for (uint32_t v = 0; v < w->nvertices; v++) {
 		if (rep.seen[v] || (!is_wrong(w, v) && !is_unmet(w, v)))
 			continue;
-		collect_chain(&rep, v);
+
+		bool wrong;
+		uint32_t start = find_start(w, v, &wrong), at = start;
+
+		rep.length = 0;
+		do {
+			rep.chain[rep.length++] = at;
+			rep.seen[at] = true;
+			at = step_from(w, at, wrong);
+			wrong = !wrong;
+			rep.ring = at == start;
+		} while (at != TOPO_NONE && at != start);
 		report_chain(&rep);
 	}
 	if (tiers)

@@ -19,54 +19,9 @@
 static uint32_t switch_port(const struct wiring *w, uint32_t ca)
 {
 	const struct topo_port *port = cabling_first_cabled(w->t, ca);
-	uint32_t peer = port ? w->found[port - w->t->ports] : TOPO_NONE;
+	uint32_t peer = port ? w->v[port - w->t->ports].found : TOPO_NONE;
 
 	return peer < w->t->nswitch_ports ? peer : TOPO_NONE;
-}
-
-static void size_units(struct units *u)
-{
-	for (uint32_t n = 0; n < u->t->nnodes; n++) {
-		if (u->t->nodes[n].su >= (int)u->count)
-			u->count = u->t->nodes[n].su + 1;
-		if (u->t->nodes[n].rail >= (int)u->rails)
-			u->rails = u->t->nodes[n].rail + 1;
-	}
-}
-
-static uint32_t count_hcas(const struct topo *t, uint32_t sw)
-{
-	uint32_t count = 0;
-
-	for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
-		const struct topo_port *peer = topo_peer(t, topo_port(t, sw, num));
-
-		count += peer && peer->node >= t->nswitches && t->nodes[peer->node].rail >= 0;
-	}
-	return count;
-}
-
-/* The leaf of a rail is the unit's switch with nearly all HCAs of it: others have stray ones. */
-static void choose_leaves(struct units *u)
-{
-	uint32_t *hcas = mem_alloc(u->count * u->rails + 1, sizeof(*hcas));
-
-	for (uint32_t sw = 0; sw < u->t->nswitches; sw++) {
-		const struct topo_node *node = &u->t->nodes[sw];
-		uint32_t place = (uint32_t)(node->su * (int)u->rails + node->rail), its;
-
-		if (node->su < 0 || node->rail < 0)
-			continue;
-		its = count_hcas(u->t, sw);
-		if (u->leaf[place] == TOPO_NONE || its > hcas[place] * 4) {
-			u->leaf[place] = sw;
-			hcas[place] = its;
-		} else if (its * 4 >= hcas[place]) {
-			u->leaf[place] = AMBIGUOUS;
-			hcas[place] = its > hcas[place] ? its : hcas[place];
-		}
-	}
-	free(hcas);
 }
 
 int units_of_host(const struct units *u, uint32_t host)
@@ -124,13 +79,45 @@ static void place_host(struct units *u, uint32_t host)
 void units_init(struct units *u, const struct wiring *w)
 {
 	*u = (struct units){ .t = w->t, .w = w };
-	size_units(u);
+	for (uint32_t n = 0; n < u->t->nnodes; n++) {
+		if (u->t->nodes[n].su >= (int)u->count)
+			u->count = u->t->nodes[n].su + 1;
+		if (u->t->nodes[n].rail >= (int)u->rails)
+			u->rails = u->t->nodes[n].rail + 1;
+	}
 	u->leaf = mem_alloc(u->count * u->rails + 1, sizeof(*u->leaf));
 	u->places = mem_alloc(w->t->nhosts + 1, sizeof(*u->places));
 	u->same = mem_alloc(u->count + 1, sizeof(*u->same));
 	u->all = mem_alloc(u->count + 1, sizeof(*u->all));
 	memset(u->leaf, 0xff, u->count * u->rails * sizeof(*u->leaf));
-	choose_leaves(u);
+
+	/*
+	 * The leaf of a rail is the unit's switch with nearly all HCAs of it: others have stray
+	 * ones.
+	 */
+	uint32_t *hcas = mem_alloc(u->count * u->rails + 1, sizeof(*hcas));
+
+	for (uint32_t sw = 0; sw < u->t->nswitches; sw++) {
+		const struct topo_node *node = &u->t->nodes[sw];
+		uint32_t place = (uint32_t)(node->su * (int)u->rails + node->rail), its = 0;
+
+		if (node->su < 0 || node->rail < 0)
+			continue;
+		for (unsigned num = 1; num <= node->nports; num++) {
+			const struct topo_port *peer = topo_peer(u->t, topo_port(u->t, sw, num));
+
+			its += peer && peer->node >= u->t->nswitches &&
+			       u->t->nodes[peer->node].rail >= 0;
+		}
+		if (u->leaf[place] == TOPO_NONE || its > hcas[place] * 4) {
+			u->leaf[place] = sw;
+			hcas[place] = its;
+		} else if (its * 4 >= hcas[place]) {
+			u->leaf[place] = AMBIGUOUS;
+			hcas[place] = its > hcas[place] ? its : hcas[place];
+		}
+	}
+	free(hcas);
 	for (uint32_t h = 0; h < w->t->nhosts; h++)
 		if (units_has_rails(u, h))
 			place_host(u, h);
@@ -163,25 +150,21 @@ struct loose {
 	uint32_t port, at, leaf, host;
 };
 
-static bool expect_at_port(struct wiring *w, const struct units *u, uint32_t host, uint32_t port,
-			   uint32_t leaf)
-{
-	unsigned num = units_port(u, host);
-
-	return num && num <= w->t->nodes[leaf].nports &&
-	       wiring_expect(w, port, w->t->nodes[leaf].port0 + num, u->places[host].votes);
-}
-
-/* Its own place has an HCA that says the same of itself: one of the two has the other's name. */
-static bool is_twin(const struct wiring *w, const struct units *u, const struct topo_node *ca,
-		    uint32_t leaf)
+/*
+ * Expects an HCA at its host's port of the leaf. True also where that has an HCA that says the same
+ * of itself: one of the two has the other's name.
+ */
+static bool expect_at_port(struct wiring *w, const struct units *u, const struct topo_node *ca,
+			   uint32_t port, uint32_t leaf)
 {
 	unsigned num = units_port(u, ca->host);
 	uint32_t place = w->t->nodes[leaf].port0 + num, it;
 
-	if (!num || num > w->t->nodes[leaf].nports || w->want[place] == TOPO_NONE)
+	if (!num || num > w->t->nodes[leaf].nports)
 		return false;
-	it = w->node[w->want[place]];
+	if (wiring_expect(w, port, place, u->places[ca->host].votes))
+		return true;
+	it = w->v[place].want == TOPO_NONE ? TOPO_NONE : w->v[w->v[place].want].node;
 	return it != TOPO_NONE && &w->t->nodes[it] != ca && w->t->nodes[it].host == ca->host &&
 	       w->t->nodes[it].rail == ca->rail;
 }
@@ -196,44 +179,14 @@ static uint32_t find_partner(const struct wiring *w, const struct loose *list, u
 	uint32_t best = TOPO_NONE;
 
 	for (uint32_t j = 0; j < n; j++) {
-		if (j == i || w->want[list[j].port] != TOPO_NONE ||
-		    w->node[list[j].at] != list[i].leaf || w->node[list[i].at] != list[j].leaf)
+		if (j == i || w->v[list[j].port].want != TOPO_NONE ||
+		    w->v[list[j].at].node != list[i].leaf || w->v[list[i].at].node != list[j].leaf)
 			continue;
 		if (list[j].host == list[i].host)
 			return j;
 		best = best == TOPO_NONE ? j : best;
 	}
 	return best;
-}
-
-static void match_loose(struct wiring *w, const struct units *u, const struct loose *list,
-			uint32_t n)
-{
-	for (uint32_t i = 0; i < n; i++) {
-		struct wiring_votes votes = u->places[list[i].host].votes;
-		uint32_t j;
-
-		if (w->want[list[i].port] != TOPO_NONE)
-			continue;
-		j = find_partner(w, list, n, i);
-		if (j != TOPO_NONE && wiring_expect(w, list[i].port, list[j].at, votes) &&
-		    wiring_expect(w, list[j].port, list[i].at, votes))
-			continue;
-		wiring_drop(w, list[i].port);
-		wiring_expect(w, list[i].port,
-			      wiring_add_end(w, list[i].leaf, w->t->nodes[list[i].leaf].name, 0),
-			      votes);
-	}
-}
-
-/* In a director a rail has several leaves: any will do, and no other rail's. */
-static void judge_any_leaf(struct wiring *w, const struct topo_node *ca, uint32_t port, uint32_t at)
-{
-	const struct topo_node *leaf = &w->t->nodes[w->node[at]];
-
-	if (at < w->t->nswitch_ports && leaf->rail >= 0 && leaf->su == ca->su &&
-	    leaf->rail != ca->rail)
-		w->stray[port] = w->stray[at] = true;
 }
 
 static void expect_hca(struct wiring *w, const struct units *u, uint32_t ca, struct loose *loose,
@@ -243,35 +196,25 @@ static void expect_hca(struct wiring *w, const struct units *u, uint32_t ca, str
 	const struct topo_port *first = cabling_first_cabled(w->t, ca);
 	uint32_t leaf = node->rail < 0 ? TOPO_NONE : units_leaf(u, node->su, node->rail);
 	uint32_t port = first ? (uint32_t)(first - w->t->ports) : TOPO_NONE;
-	uint32_t at = first ? w->found[port] : TOPO_NONE;
+	uint32_t at = first ? w->v[port].found : TOPO_NONE;
 
 	if (node->rail < 0 || at == TOPO_NONE || !units_has_rails(u, node->host))
 		return;
 	if (leaf == TOPO_NONE) {
-		judge_any_leaf(w, node, port, at);
+		/* In a director a rail has several leaves: any will do, and no other rail's. */
+		const struct topo_node *its = &w->t->nodes[w->v[at].node];
+
+		if (at < w->t->nswitch_ports && its->rail >= 0 && its->su == node->su &&
+		    its->rail != node->rail)
+			w->v[port].stray = w->v[at].stray = true;
 		return;
 	}
-	if (expect_at_port(w, u, node->host, port, leaf) || is_twin(w, u, node, leaf))
+	if (expect_at_port(w, u, node, port, leaf))
 		return;
-	if (w->node[at] == leaf)
+	if (w->v[at].node == leaf)
 		wiring_expect(w, port, at, u->places[node->host].votes);
 	else
 		loose[(*n)++] = (struct loose){ port, at, leaf, node->host };
-}
-
-/* HCAs that are in their places come first: no other one that has their name is expected there. */
-static void expect_in_place(struct wiring *w, const struct units *u)
-{
-	for (uint32_t ca = w->t->nswitches; ca < w->t->nnodes; ca++) {
-		const struct topo_node *node = &w->t->nodes[ca];
-		uint32_t at = node->rail < 0 ? TOPO_NONE : switch_port(w, ca), leaf;
-
-		if (at == TOPO_NONE || !units_has_rails(u, node->host))
-			continue;
-		leaf = units_leaf(u, node->su, node->rail);
-		if (w->node[at] == leaf && w->ends[at].port == units_port(u, node->host))
-			wiring_expect(w, w->found[at], at, u->places[node->host].votes);
-	}
 }
 
 void cabling_expect_hosts(struct wiring *w)
@@ -281,49 +224,42 @@ void cabling_expect_hosts(struct wiring *w)
 	struct units u;
 
 	units_init(&u, w);
-	expect_in_place(w, &u);
+	/*
+	 * HCAs that are in their places come first: no other one that has their name is expected
+	 * there.
+	 */
+	for (uint32_t ca = w->t->nswitches; ca < w->t->nnodes; ca++) {
+		const struct topo_node *node = &w->t->nodes[ca];
+		uint32_t at = node->rail < 0 ? TOPO_NONE : switch_port(w, ca), leaf;
+
+		if (at == TOPO_NONE || !units_has_rails(&u, node->host))
+			continue;
+		leaf = units_leaf(&u, node->su, node->rail);
+		if (w->v[at].node == leaf && w->v[at].end.port == units_port(&u, node->host))
+			wiring_expect(w, w->v[at].found, at, u.places[node->host].votes);
+	}
 	for (uint32_t ca = w->t->nswitches; ca < w->t->nnodes; ca++)
 		expect_hca(w, &u, ca, loose, &n);
-	match_loose(w, &u, loose, n);
+	for (uint32_t i = 0; i < n; i++) {
+		struct wiring_votes votes = u.places[loose[i].host].votes;
+		uint32_t j;
+
+		if (w->v[loose[i].port].want != TOPO_NONE)
+			continue;
+		j = find_partner(w, loose, n, i);
+		if (j != TOPO_NONE && wiring_expect(w, loose[i].port, loose[j].at, votes) &&
+		    wiring_expect(w, loose[j].port, loose[i].at, votes))
+			continue;
+		wiring_drop(w, loose[i].port);
+		wiring_expect(w, loose[i].port,
+			      wiring_add_end(w, loose[i].leaf, w->t->nodes[loose[i].leaf].name, 0),
+			      votes);
+	}
 	units_fini(&u);
 	free(loose);
 }
 
 /* ---- Rails alone ----------------------------------------------------------------------------- */
-
-/* The leaf of a rail in a scalable unit, one of several; or NULL. */
-static const char *leaf_of_rail(const struct topo *t, int su, int rail)
-{
-	for (uint32_t sw = 0; sw < t->nswitches; sw++)
-		if (t->nodes[sw].level == 0 && t->nodes[sw].su == su && t->nodes[sw].rail == rail)
-			return t->nodes[sw].name;
-	return NULL;
-}
-
-static void judge_rail(struct wiring *w, const struct units *u, uint32_t n)
-{
-	const struct topo_node *ca = &w->t->nodes[n];
-	const struct topo_port *port = ca->rail < 0 ? NULL : cabling_first_cabled(w->t, n);
-	const struct topo_port *peer = port ? topo_peer(w->t, port) : NULL;
-	const struct topo_node *leaf = peer ? &w->t->nodes[peer->node] : NULL;
-
-	if (!leaf || leaf->rail < 0 || !units_has_rails(u, ca->host))
-		return;
-	w->result->compared++;
-	if (leaf->rail == ca->rail)
-		return;
-	cabling_add(w->result,
-		    &(struct cabling_item){ .kind = CABLING_RAIL,
-					    .at = cabling_end_of(w->t, peer),
-					    .found = cabling_end_of(w->t, port),
-					    .belongs.name = leaf_of_rail(w->t, ca->su, ca->rail),
-					    .a = cabling_end_of(w->t, port),
-					    .b = cabling_end_of(w->t, peer),
-					    .a_found = cabling_end_of(w->t, peer),
-					    .b_found = cabling_end_of(w->t, port),
-					    .rail = ca->rail,
-					    .leaf_rail = leaf->rail });
-}
 
 struct cabling *cabling_rails(const struct topo *t)
 {
@@ -332,8 +268,34 @@ struct cabling *cabling_rails(const struct topo *t)
 
 	wiring_init(&w, t);
 	units_init(&u, &w);
-	for (uint32_t n = t->nswitches; n < t->nnodes; n++)
-		judge_rail(&w, &u, n);
+	for (uint32_t n = t->nswitches; n < t->nnodes; n++) {
+		const struct topo_node *ca = &w.t->nodes[n];
+		const struct topo_port *port = ca->rail < 0 ? NULL : cabling_first_cabled(w.t, n);
+		const struct topo_port *peer = port ? topo_peer(w.t, port) : NULL;
+		const struct topo_node *leaf = peer ? &w.t->nodes[peer->node] : NULL;
+		const char *belongs = NULL;
+
+		if (!leaf || leaf->rail < 0 || !units_has_rails(&u, ca->host))
+			continue;
+		w.result->compared++;
+		if (leaf->rail == ca->rail)
+			continue;
+		/* The leaf of its rail in its unit, one of several. */
+		for (uint32_t sw = 0; sw < t->nswitches && !belongs; sw++)
+			if (t->nodes[sw].level == 0 && t->nodes[sw].su == ca->su &&
+			    t->nodes[sw].rail == ca->rail)
+				belongs = t->nodes[sw].name;
+		cabling_add(w.result, &(struct cabling_item){ .kind = CABLING_RAIL,
+							      .at = cabling_end_of(w.t, peer),
+							      .found = cabling_end_of(w.t, port),
+							      .belongs.name = belongs,
+							      .a = cabling_end_of(w.t, port),
+							      .b = cabling_end_of(w.t, peer),
+							      .a_found = cabling_end_of(w.t, peer),
+							      .b_found = cabling_end_of(w.t, port),
+							      .rail = ca->rail,
+							      .leaf_rail = leaf->rail });
+	}
 	units_fini(&u);
 	wiring_fini(&w);
 	return w.result;

@@ -22,14 +22,16 @@ struct wiring {
 	const struct topo *t;
 	struct cabling *result;
 	bool planned; /* expectations are a plan's */
-	uint32_t nvertices, room;
-	uint32_t *found; /* by vertex: the far end of its cable, TOPO_NONE = none */
-	uint32_t *want;	 /* by vertex: the far end expected, TOPO_NONE = nothing known */
-	bool *stray;	 /* by vertex: its cable has no place in the pattern or plan */
-	bool *one_of;	 /* by vertex: its cable is as good as those beside it to the same switch */
-	struct wiring_votes *votes; /* by vertex: of what is wanted */
-	struct cabling_end *ends;   /* by vertex */
-	uint32_t *node;		    /* by vertex: in t->nodes; TOPO_NONE = not there */
+	uint32_t nvertices;
+	struct wiring_vertex {
+		uint32_t found; /* the far end of its cable, TOPO_NONE = none */
+		uint32_t want;	/* the far end expected, TOPO_NONE = nothing known */
+		uint32_t node;	/* in t->nodes; TOPO_NONE = not there */
+		bool stray;	/* its cable has no place in the pattern or plan */
+		bool one_of;	/* its cable is as good as those beside it to the same switch */
+		struct wiring_votes votes; /* of what is wanted */
+		struct cabling_end end;
+	} * v;
 };
 
 /* Levels and likenesses of switches, stray cables or not (cabling.c). */
@@ -56,11 +58,6 @@ uint32_t wiring_add_end(struct wiring *w, uint32_t node, const char *name, uint8
 bool wiring_expect(struct wiring *w, uint32_t a, uint32_t b, struct wiring_votes votes);
 /* Takes back what is expected at the vertex, if anything is. */
 void wiring_drop(struct wiring *w, uint32_t vertex);
-static inline bool wiring_is_port(const struct wiring *w, uint32_t vertex)
-{
-	return vertex < w->t->nports;
-}
-
 /* Whether part/whole is at least num/den. */
 static inline bool most(uint64_t part, uint64_t whole, unsigned num, unsigned den)
 {

@@ -65,10 +65,8 @@ struct table {
 	uint32_t nrows;
 };
 
-static bool refuse(struct table *table, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static bool refuse(struct table *table, const char *format, ...)
+static bool __attribute__((format(printf, 2, 3)))
+refuse(struct table *table, const char *format, ...)
 {
 	char text[384];
 	va_list args;
@@ -120,18 +118,6 @@ static const char *cell(const struct table *table, enum column column)
 	return at == NONE || (unsigned)at >= table->ncells ? "" : table->cells[at];
 }
 
-/* "#Fields:StartDevice" and "start device" are "startdevice". */
-static void plain_name(const char *text, char *buf, size_t size)
-{
-	const char *colon = strrchr(text, ':');
-	size_t n = 0;
-
-	for (text = colon ? colon + 1 : text; *text && n + 1 < size; text++)
-		if (isalnum((unsigned char)*text))
-			buf[n++] = (char)tolower((unsigned char)*text);
-	buf[n] = '\0';
-}
-
 static int column_of(const char *name)
 {
 	static const struct {
@@ -159,10 +145,16 @@ static bool read_header(struct table *table)
 	for (unsigned c = 0; c < COLUMNS; c++)
 		table->columns[c] = NONE;
 	for (unsigned i = 0; i < table->ncells; i++) {
+		/* "#Fields:StartDevice" and "start device" are "startdevice". */
 		char name[64];
+		const char *text = table->cells[i], *colon = strrchr(text, ':');
+		size_t n = 0;
 		int column;
 
-		plain_name(table->cells[i], name, sizeof(name));
+		for (text = colon ? colon + 1 : text; *text && n + 1 < sizeof(name); text++)
+			if (isalnum((unsigned char)*text))
+				name[n++] = (char)tolower((unsigned char)*text);
+		name[n] = '\0';
 		column = column_of(name);
 		if (column != NONE && table->columns[column] == NONE)
 			table->columns[column] = (int)i;
@@ -175,28 +167,20 @@ static bool read_header(struct table *table)
 
 /* ---- Devices --------------------------------------------------------------------------------- */
 
-/* The system's name within "MF0;NAME:MODEL/U1"; its length, 0 = none. */
-static size_t system_name(const char *desc, const char **name)
-{
-	const char *begin = strchr(desc, ';'), *end = begin ? strrchr(begin, ':') : NULL;
-
-	*name = begin ? begin + 1 : NULL;
-	return end ? (size_t)(end - begin - 1) : 0;
-}
-
 static void list_systems(struct table *table)
 {
 	uint32_t count = table->t ? table->t->nswitches : 0;
 
 	table->of_system = mem_alloc(count + 1, sizeof(*table->of_system));
 	for (uint32_t sw = 0; sw < count; sw++) {
-		const char *name;
-		size_t len = system_name(table->t->nodes[sw].desc, &name);
+		/* The system's name within "MF0;NAME:MODEL/U1". */
+		const char *begin = strchr(table->t->nodes[sw].desc, ';');
+		const char *end = begin ? strrchr(begin, ':') : NULL;
 		uint32_t before = table->systems.count, id;
 
-		if (!len)
+		if (!end || end == begin + 1)
 			continue;
-		id = names_id(&table->systems, name, len);
+		id = names_id(&table->systems, begin + 1, (size_t)(end - begin - 1));
 		table->of_system[id] = id < before ? TOPO_NONE : sw;
 	}
 	/* A description goes before a name within another one. */
@@ -253,25 +237,17 @@ static bool read_end(struct table *table, const char *device, const char *port, 
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
-static bool is_cable(const struct table *table)
-{
-	const char *type = cell(table, LINK_TYPE), *state = cell(table, STATE);
-
-	return (!*type || !strcasecmp(type, "data")) && (!*state || !strcasecmp(state, "active"));
-}
-
 static bool read_row(struct table *table)
 {
+	const char *type = cell(table, LINK_TYPE), *state = cell(table, STATE);
 	struct row row = { .line = table->line };
 
-	if (!is_cable(table))
-		return true;
+	if ((*type && strcasecmp(type, "data")) || (*state && strcasecmp(state, "active")))
+		return true; /* no cable of the fabric */
 	if (!read_end(table, cell(table, START_DEVICE), cell(table, START_PORT), &row.a) ||
 	    !read_end(table, cell(table, END_DEVICE), cell(table, END_PORT), &row.b))
 		return false;
-	if ((table->nrows & (table->nrows - 1)) == 0)
-		table->rows = mem_resize(table->rows, table->nrows ? table->nrows * 2 : 1,
-					 sizeof(*table->rows));
+	table->rows = mem_grow(table->rows, table->nrows);
 	table->rows[table->nrows++] = row;
 	return true;
 }
@@ -302,16 +278,6 @@ static bool read_lines(struct table *table, char *text)
 
 /* ---- The plan -------------------------------------------------------------------------------- */
 
-static int add_device(struct table *table, struct topo_builder *b, uint32_t id, unsigned nports)
-{
-	struct topo_node_attr attr = { .guid = id + 1,
-				       .desc = table->devices.list[id].text,
-				       .nports = (uint8_t)nports,
-				       .type = nports > 2 ? TOPO_SWITCH : TOPO_CA };
-
-	return topo_builder_node(b, &attr);
-}
-
 static bool add_cable(struct table *table, struct topo_builder *b, const struct row *row)
 {
 	table->line = row->line;
@@ -341,7 +307,12 @@ static struct topo *make_plan(struct table *table)
 			nports[row->b.device] = row->b.port;
 	}
 	for (uint32_t id = 0; id < table->devices.count && good; id++)
-		good = add_device(table, b, id, nports[id] ? nports[id] : 1) >= 0;
+		good = topo_builder_node(
+			       b, &(struct topo_node_attr){
+					  .guid = id + 1,
+					  .desc = table->devices.list[id].text,
+					  .nports = (uint8_t)(nports[id] ?: 1),
+					  .type = nports[id] > 2 ? TOPO_SWITCH : TOPO_CA }) >= 0;
 	for (uint32_t i = 0; i < table->nrows && good; i++)
 		good = add_cable(table, b, &table->rows[i]);
 	free(nports);
@@ -375,23 +346,21 @@ static struct topo *read_table(const char *name, const char *text, size_t len, c
 	return plan;
 }
 
-/* Of ibnetdiscover's lines the first ones have no commas: they are comments and `vendid=0x2c9`. */
-static bool is_table(const char *text, size_t len)
-{
-	size_t begin = 0, end, commas = 0;
-
-	while (begin < len && isspace((unsigned char)text[begin]))
-		begin++;
-	for (end = begin; end < len && text[end] != '\n'; end++)
-		commas += text[end] == ',';
-	return commas >= 3;
-}
-
 struct topo *cabling_plan_parse(const char *name, const char *text, size_t len,
 				const struct topo *t, char *err, size_t err_size)
 {
-	return is_table(text, len) ? read_table(name, text, len, t, err, err_size)
-				   : netfile_parse(name, text, len, err, err_size);
+	size_t at = 0, commas = 0;
+
+	/*
+	 * Of ibnetdiscover's lines the first ones have no commas: they are comments and
+	 * `vendid=0x2c9`.
+	 */
+	while (at < len && isspace((unsigned char)text[at]))
+		at++;
+	for (; at < len && text[at] != '\n'; at++)
+		commas += text[at] == ',';
+	return commas >= 3 ? read_table(name, text, len, t, err, err_size)
+			   : netfile_parse(name, text, len, err, err_size);
 }
 
 struct topo *cabling_plan_read(const char *path, const struct topo *t, char *err, size_t err_size)
@@ -422,15 +391,8 @@ struct side {
 /*
  * A plan may call a node by its NodeDescription or by its name of the node-name-map: that one
  * counts where the plan has it, and the plan's names are in the set before those of the fabric.
+ * SHARP aggregation nodes are inside of switches and have no cables: no name stands for one.
  */
-static uint32_t name_of(const struct topo_node *node, struct names *names)
-{
-	uint32_t label = names_find(names, node->label, strlen(node->label));
-
-	return label != NAMES_NONE ? label : names_id(names, node->desc, strlen(node->desc));
-}
-
-/* SHARP aggregation nodes are inside of switches and have no cables: no name stands for one. */
 static void find_names(struct side *side, struct names *names, uint32_t room)
 {
 	side->name = mem_alloc(side->t->nnodes + 1, sizeof(uint32_t));
@@ -438,9 +400,12 @@ static void find_names(struct side *side, struct names *names, uint32_t room)
 	memset(side->node_of_name, 0xff, room * sizeof(uint32_t));
 	for (uint32_t n = 0; n < side->t->nnodes; n++) {
 		const struct topo_node *node = &side->t->nodes[n];
-		uint32_t id = side->name[n] = name_of(node, names);
+		uint32_t label = names_find(names, node->label, strlen(node->label));
+		uint32_t id = label != NAMES_NONE ? label
+						  : names_id(names, node->desc, strlen(node->desc));
 		bool names_it = names->list[id].len && !node->sharp;
 
+		side->name[n] = id;
 		side->node_of_name[id] =
 			names_it && side->node_of_name[id] == TOPO_NONE ? n : AMBIGUOUS;
 	}
@@ -487,39 +452,26 @@ static uint32_t planned_end(struct wiring *w, const struct side *plan, const str
 	return wiring_add_end(w, node, w->t->nodes[node].name, port->num);
 }
 
-static void expect_planned(struct wiring *w, const struct side *plan)
-{
-	for (uint32_t p = 0; p < plan->t->nports; p++) {
-		const struct topo_port *port = &plan->t->ports[p], *peer = topo_peer(plan->t, port);
-
-		if (!peer || port->peer < p || !is_node(plan->other[port->node]) ||
-		    !is_node(plan->other[peer->node]))
-			continue;
-		wiring_expect(w, planned_end(w, plan, port), planned_end(w, plan, peer),
-			      (struct wiring_votes){ 0 });
-	}
-}
-
 /* Marks cables between planned nodes that are not planned; reports planned ones that are down. */
 static void judge_found(struct wiring *w, const struct side *real)
 {
 	for (uint32_t p = 0; p < w->t->nports; p++) {
-		uint32_t peer = w->found[p];
+		uint32_t peer = w->v[p].found;
 
 		if (peer == TOPO_NONE || peer < p)
 			continue;
-		if (!is_node(real->other[w->node[p]]) || !is_node(real->other[w->node[peer]]))
+		if (!is_node(real->other[w->v[p].node]) || !is_node(real->other[w->v[peer].node]))
 			continue;
-		if (w->want[p] == TOPO_NONE && w->want[peer] == TOPO_NONE)
-			w->stray[p] = w->stray[peer] = true;
-		else if (w->want[p] == peer && !w->t->ports[p].link_up)
+		if (w->v[p].want == TOPO_NONE && w->v[peer].want == TOPO_NONE)
+			w->v[p].stray = w->v[peer].stray = true;
+		else if (w->v[p].want == peer && !w->t->ports[p].link_up)
 			cabling_add(w->result, &(struct cabling_item){ .kind = CABLING_DOWN,
-								       .at = w->ends[p],
-								       .found = w->ends[peer],
-								       .a = w->ends[p],
-								       .b = w->ends[peer],
-								       .a_found = w->ends[peer],
-								       .b_found = w->ends[p] });
+								       .at = w->v[p].end,
+								       .found = w->v[peer].end,
+								       .a = w->v[p].end,
+								       .b = w->v[peer].end,
+								       .a_found = w->v[peer].end,
+								       .b_found = w->v[p].end });
 	}
 }
 
@@ -537,7 +489,15 @@ struct cabling *cabling_compare(const struct topo *plan_topo, const struct topo 
 	find_others(&plan, &real);
 	find_others(&real, &plan);
 	list_nodes(w.result, &plan, CABLING_ABSENT);
-	expect_planned(&w, &plan);
+	for (uint32_t p = 0; p < plan.t->nports; p++) {
+		const struct topo_port *port = &plan.t->ports[p], *peer = topo_peer(plan.t, port);
+
+		if (!peer || port->peer < p || !is_node(plan.other[port->node]) ||
+		    !is_node(plan.other[peer->node]))
+			continue;
+		wiring_expect(&w, planned_end(&w, &plan, port), planned_end(&w, &plan, peer),
+			      (struct wiring_votes){ 0 });
+	}
 	judge_found(&w, &real);
 	cabling_report(&w, NULL);
 	list_nodes(w.result, &real, CABLING_UNKNOWN);

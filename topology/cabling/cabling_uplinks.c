@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "topology/base/mem.h"
+#include "topology/base/sort.h"
 #include "topology/cabling/cabling_own.h"
 
 /* ---- Stray cables ---------------------------------------------------------------------------- */
@@ -23,22 +24,6 @@ struct strays {
 	bool *above, *below;	       /* by switch: has neighbours there */
 };
 
-static void describe_families(struct strays *s)
-{
-	const struct tiers *tiers = s->tiers;
-
-	for (uint32_t sw = 0; sw < s->w->t->nswitches; sw++) {
-		s->up_size[tiers->up[sw]]++;
-		s->down_size[tiers->down[sw]]++;
-		for (uint32_t i = tiers->first[sw]; i < tiers->first[sw + 1]; i++) {
-			int step = tiers->level[tiers->near[i]] - tiers->level[sw];
-
-			s->above[sw] |= step == 1;
-			s->below[sw] |= step == -1;
-		}
-	}
-}
-
 /* Whether enough switches have the same neighbours above or below to show what is regular. */
 static bool is_of_a_kind(const struct strays *s, uint32_t sw)
 {
@@ -46,64 +31,28 @@ static bool is_of_a_kind(const struct strays *s, uint32_t sw)
 	       (s->below[sw] && s->down_size[s->tiers->down[sw]] >= LIKE_MIN - 1);
 }
 
-static bool has_neighbour(const struct tiers *tiers, uint32_t sw, uint32_t other)
-{
-	for (uint32_t i = tiers->first[sw]; i < tiers->first[sw + 1]; i++)
-		if (tiers->near[i] == other)
-			return true;
-	return false;
-}
-
-/* At least a quarter of the switches like `sw` are cabled to the one above. */
-static bool is_usual_parent(const struct strays *s, uint32_t sw, uint32_t above)
-{
-	const struct tiers *tiers = s->tiers;
-	uint32_t count = 0;
-
-	if (s->up_size[tiers->up[sw]] < LIKE_MIN)
-		return true;
-	for (uint32_t i = tiers->first[above]; i < tiers->first[above + 1]; i++)
-		count += tiers->up[tiers->near[i]] == tiers->up[sw];
-	return count * 4 >= s->up_size[tiers->up[sw]] && has_neighbour(tiers, sw, above);
-}
-
 static bool is_strange(const struct strays *s, uint32_t port, uint32_t peer)
 {
-	uint32_t sw = s->w->node[port], other = s->w->node[peer];
-	int step = s->tiers->level[other] - s->tiers->level[sw];
+	const struct tiers *tiers = s->tiers;
+	uint32_t a = s->w->v[port].node, b = s->w->v[peer].node;
+	bool up = tiers->level[b] > tiers->level[a];
+	uint32_t sw = up ? a : b, above = up ? b : a, count = 0;
 
-	if (!is_of_a_kind(s, sw) || !is_of_a_kind(s, other))
+	if (!is_of_a_kind(s, sw) || !is_of_a_kind(s, above))
 		return false;
-	if (step == 1 || step == -1)
-		return step > 0 ? !is_usual_parent(s, sw, other) : !is_usual_parent(s, other, sw);
-	return sw != other;
-}
-
-/*
- * Marks strange cables. Returns the number of stray ones, with those that cabling_uplinks.c marked;
- * adds the number of all links between switches to *cables.
- */
-static uint32_t mark_unlike_cables(struct strays *s, uint32_t *cables)
-{
-	struct wiring *w = s->w;
-	uint32_t count = 0;
-
-	for (uint32_t p = 0; p < w->t->nswitch_ports; p++) {
-		uint32_t peer = w->found[p];
-
-		if (peer == TOPO_NONE || peer >= w->t->nswitch_ports || peer < p)
-			continue;
-		(*cables)++;
-		if (is_strange(s, p, peer))
-			w->stray[p] = w->stray[peer] = true;
-		count += w->stray[p];
-	}
-	return count;
+	if (tiers->level[above] != tiers->level[sw] + 1)
+		return sw != above;
+	if (s->up_size[tiers->up[sw]] < LIKE_MIN)
+		return false;
+	/* At least a quarter of the switches like `sw` are cabled to the one above. */
+	for (uint32_t i = tiers->first[above]; i < tiers->first[above + 1]; i++)
+		count += tiers->up[tiers->near[i]] == tiers->up[sw];
+	return count * 4 < s->up_size[tiers->up[sw]];
 }
 
 void cabling_find_strays(struct wiring *w, const struct tiers *tiers)
 {
-	uint32_t n = w->t->nswitches + 1, cables = 0;
+	uint32_t n = w->t->nswitches + 1, cables = 0, strays = 0;
 	struct strays s = { .w = w,
 			    .tiers = tiers,
 			    .up_size = mem_alloc(n, sizeof(*s.up_size)),
@@ -111,10 +60,29 @@ void cabling_find_strays(struct wiring *w, const struct tiers *tiers)
 			    .above = mem_alloc(n, sizeof(*s.above)),
 			    .below = mem_alloc(n, sizeof(*s.below)) };
 
-	describe_families(&s);
-	if (mark_unlike_cables(&s, &cables) * 20 > cables || cables < KIND_CABLES_MIN)
+	for (uint32_t sw = 0; sw < s.w->t->nswitches; sw++) {
+		s.up_size[tiers->up[sw]]++;
+		s.down_size[tiers->down[sw]]++;
+		for (uint32_t i = tiers->first[sw]; i < tiers->first[sw + 1]; i++) {
+			int step = tiers->level[tiers->near[i]] - tiers->level[sw];
+
+			s.above[sw] |= step == 1;
+			s.below[sw] |= step == -1;
+		}
+	}
+	for (uint32_t p = 0; p < w->t->nswitch_ports; p++) {
+		uint32_t peer = w->v[p].found;
+
+		if (peer == TOPO_NONE || peer >= w->t->nswitch_ports || peer < p)
+			continue;
+		cables++;
+		if (is_strange(&s, p, peer))
+			w->v[p].stray = w->v[peer].stray = true;
+		strays += w->v[p].stray; /* with those that cabling_expect_uplinks() marked */
+	}
+	if (strays * 20 > cables || cables < KIND_CABLES_MIN)
 		for (uint32_t p = 0; p < w->t->nswitch_ports; p++)
-			w->stray[p] = false;
+			w->v[p].stray = false;
 	free(s.up_size);
 	free(s.down_size);
 	free(s.above);
@@ -144,7 +112,7 @@ struct ballot {
 };
 
 /*
- * cabling_counts: cables between switches whose port numbers have no pattern: only how many lead
+ * Cables between switches whose port numbers have no pattern: only how many lead
  * from each switch to each parent is known, by the votes of its family.
  *
  * A switch with more cables to one parent than its family has, and fewer to another, has a cable
@@ -165,7 +133,7 @@ struct counting {
 	const uint32_t *members;
 	uint32_t n;
 	uint32_t *parents, nparents;
-	uint16_t *cables;	    /* [member][parent] */
+	uint8_t *cables;	    /* [member][parent] */
 	uint16_t *usual;	    /* by parent */
 	struct wiring_votes *votes; /* by parent; votes 0 = too few agree */
 	struct gap *gaps;
@@ -175,52 +143,20 @@ struct counting {
 
 static uint32_t parent_at(const struct counting *c, uint32_t sw, unsigned num)
 {
-	uint32_t peer = c->w->found[c->w->t->nodes[sw].port0 + num];
-	uint32_t far = peer == TOPO_NONE ? TOPO_NONE : c->w->node[peer];
+	uint32_t peer = c->w->v[c->w->t->nodes[sw].port0 + num].found;
+	uint32_t far = peer == TOPO_NONE ? TOPO_NONE : c->w->v[peer].node;
 
 	return far < c->w->t->nswitches && c->tiers->level[far] == c->tiers->level[sw] + 1
 		       ? far
 		       : TOPO_NONE;
 }
 
-static void list_parents(struct counting *c, uint32_t *place)
-{
-	c->nparents = 0;
-	for (uint32_t i = 0; i < c->n; i++) {
-		uint32_t sw = c->members[i];
-
-		for (uint32_t j = c->tiers->first[sw]; j < c->tiers->first[sw + 1]; j++) {
-			uint32_t far = c->tiers->near[j];
-
-			if (c->tiers->level[far] == c->tiers->level[sw] + 1 &&
-			    place[far] == TOPO_NONE) {
-				place[far] = c->nparents;
-				c->parents[c->nparents++] = far;
-			}
-		}
-	}
-}
-
-static void count_cables(struct counting *c, const uint32_t *place)
-{
-	for (uint32_t i = 0; i < c->n; i++)
-		for (unsigned num = 1; num <= c->w->t->nodes[c->members[i]].nports; num++) {
-			uint32_t far = parent_at(c, c->members[i], num);
-
-			if (far != TOPO_NONE)
-				c->cables[i * c->nparents + place[far]]++;
-		}
-}
-
 static void vote_on_parent(struct counting *c, uint32_t parent)
 {
-	uint32_t votes[256] = { 0 }, best = 0;
+	uint32_t votes[256] = { 0 }, best = 0; /* a switch has at most 254 ports */
 
-	for (uint32_t i = 0; i < c->n; i++) {
-		uint16_t cables = c->cables[i * c->nparents + parent];
-
-		votes[cables < 255 ? cables : 255]++;
-	}
+	for (uint32_t i = 0; i < c->n; i++)
+		votes[c->cables[i * c->nparents + parent]]++;
 	for (uint32_t cables = 1; cables < 256; cables++)
 		if (votes[cables] > votes[best])
 			best = cables;
@@ -236,7 +172,7 @@ static bool is_usual(const struct counting *c, uint32_t member)
 	uint32_t same = 0, all = 0;
 
 	for (uint32_t u = 0; u < c->nparents; u++) {
-		const uint16_t cables = c->cables[member * c->nparents + u];
+		uint8_t cables = c->cables[member * c->nparents + u];
 
 		if (!c->votes[u].votes || (!cables && !c->usual[u]))
 			continue;
@@ -246,44 +182,55 @@ static bool is_usual(const struct counting *c, uint32_t member)
 	return all && most(same, all, 3, 5);
 }
 
-static void mark_spare(struct counting *c, uint32_t sw, uint32_t parent, unsigned too_many,
-		       unsigned usual)
-{
-	for (unsigned num = c->w->t->nodes[sw].nports; num && too_many; num--)
-		if (parent_at(c, sw, num) == parent) {
-			c->spare[c->w->t->nodes[sw].port0 + num] = true;
-			c->w->one_of[c->w->t->nodes[sw].port0 + num] = usual > 0;
-			too_many--;
-		}
-}
-
 static void compare_member(struct counting *c, uint32_t member)
 {
+	uint32_t sw = c->members[member], port0 = c->w->t->nodes[sw].port0;
+
 	for (uint32_t u = 0; u < c->nparents; u++) {
 		unsigned cables = c->cables[member * c->nparents + u], usual = c->usual[u];
+		struct gap gap = { .sw = sw, .parent = c->parents[u], .votes = c->votes[u] };
 
 		if (!c->votes[u].votes)
 			continue;
 		for (; cables < usual; usual--) {
-			if (!(c->ngaps & (c->ngaps - 1)))
-				c->gaps = mem_resize(c->gaps, c->ngaps ? c->ngaps * 2 : 1,
-						     sizeof(*c->gaps));
-			c->gaps[c->ngaps++] = (struct gap){ .sw = c->members[member],
-							    .parent = c->parents[u],
-							    .votes = c->votes[u] };
+			c->gaps = mem_grow(c->gaps, c->ngaps);
+			c->gaps[c->ngaps++] = gap;
 		}
-		if (cables > usual)
-			mark_spare(c, c->members[member], c->parents[u], cables - usual, usual);
+		for (unsigned num = c->w->t->nodes[sw].nports; num && cables > usual; num--)
+			if (parent_at(c, sw, num) == c->parents[u]) {
+				c->spare[port0 + num] = true;
+				c->w->v[port0 + num].one_of = usual > 0;
+				cables--;
+			}
 	}
 }
 
 static void count_family(struct counting *c, uint32_t *place)
 {
-	list_parents(c, place);
+	c->nparents = 0;
+	for (uint32_t i = 0; i < c->n; i++) {
+		uint32_t sw = c->members[i];
+
+		for (uint32_t j = c->tiers->first[sw]; j < c->tiers->first[sw + 1]; j++) {
+			uint32_t far = c->tiers->near[j];
+
+			if (c->tiers->level[far] == c->tiers->level[sw] + 1 &&
+			    place[far] == TOPO_NONE) {
+				place[far] = c->nparents;
+				c->parents[c->nparents++] = far;
+			}
+		}
+	}
 	c->cables = mem_alloc(c->n * (c->nparents + 1), sizeof(*c->cables));
 	c->usual = mem_alloc(c->nparents + 1, sizeof(*c->usual));
 	c->votes = mem_alloc(c->nparents + 1, sizeof(*c->votes));
-	count_cables(c, place);
+	for (uint32_t i = 0; i < c->n; i++)
+		for (unsigned num = 1; num <= c->w->t->nodes[c->members[i]].nports; num++) {
+			uint32_t far = parent_at(c, c->members[i], num);
+
+			if (far != TOPO_NONE)
+				c->cables[i * c->nparents + place[far]]++;
+		}
 	for (uint32_t u = 0; u < c->nparents; u++)
 		vote_on_parent(c, u);
 	for (uint32_t i = 0; i < c->n; i++)
@@ -298,52 +245,28 @@ static void count_family(struct counting *c, uint32_t *place)
 
 /* ---- What goes where ------------------------------------------------------------------------- */
 
-/* Whether the cable at a port leads to a switch of the same level, or skips a level. */
-static bool is_off_tier(const struct counting *c, uint32_t port)
-{
-	uint32_t peer = c->w->found[port];
-
-	return peer != TOPO_NONE && c->w->node[peer] < c->w->t->nswitches &&
-	       abs(c->tiers->level[c->w->node[peer]] - c->tiers->level[c->w->node[port]]) != 1;
-}
-
-/* A port whose cable is one too many and belongs nowhere yet; TOPO_NONE = none. */
+/* A port whose cable is one too many and belongs nowhere yet, else any port: the vertex. */
 static uint32_t spare_end(const struct counting *c, uint32_t sw, bool lower)
 {
 	for (unsigned num = 1; num <= c->w->t->nodes[sw].nports; num++) {
-		uint32_t port = c->w->t->nodes[sw].port0 + num, peer = c->w->found[port];
+		uint32_t port = c->w->t->nodes[sw].port0 + num, peer = c->w->v[port].found;
+		bool to_switch = peer < c->w->t->nswitch_ports;
 
-		if (peer != TOPO_NONE && c->w->want[port] == TOPO_NONE &&
-		    ((lower ? c->spare[port] : peer < c->w->t->nswitch_ports && c->spare[peer]) ||
-		     is_off_tier(c, port)))
+		if (peer == TOPO_NONE || c->w->v[port].want != TOPO_NONE)
+			continue;
+		/* It leads to a switch of the same level, or skips a level. */
+		if (to_switch &&
+		    abs(c->tiers->level[c->w->v[peer].node] - c->tiers->level[sw]) != 1)
+			return port;
+		if (lower ? c->spare[port] : to_switch && c->spare[peer])
 			return port;
 	}
-	return TOPO_NONE;
-}
-
-static void fill_gap(struct counting *c, const struct gap *gap)
-{
-	uint32_t a = spare_end(c, gap->sw, true), b = spare_end(c, gap->parent, false);
-
-	if (a == TOPO_NONE)
-		a = wiring_add_end(c->w, gap->sw, c->w->ends[c->w->t->nodes[gap->sw].port0].name,
-				   0);
-	if (b == TOPO_NONE)
-		b = wiring_add_end(c->w, gap->parent,
-				   c->w->ends[c->w->t->nodes[gap->parent].port0].name, 0);
-	wiring_expect(c->w, a, b, gap->votes);
-}
-
-static void mark_strays(struct counting *c)
-{
-	for (uint32_t p = 0; p < c->w->t->nswitch_ports; p++)
-		if (c->spare[p])
-			c->w->stray[p] = c->w->stray[c->w->found[p]] = true;
+	return wiring_add_end(c->w, sw, c->w->t->nodes[sw].name, 0);
 }
 
 /*
  * Compares the numbers of parallel links in families whose ports have no pattern, and marks links
- * that are one too many (cabling_uplinks.c). `regular`: by family, true = left to the votes.
+ * that are one too many. `regular`: by family, true = left to the votes.
  */
 static void cabling_count_uplinks(struct wiring *w, const struct tiers *tiers, const bool *regular)
 {
@@ -367,9 +290,15 @@ static void cabling_count_uplinks(struct wiring *w, const struct tiers *tiers, c
 		if (c.n >= COUNT_VOTERS)
 			count_family(&c, place);
 	}
-	for (uint32_t i = 0; i < c.ngaps; i++)
-		fill_gap(&c, &c.gaps[i]);
-	mark_strays(&c);
+	for (uint32_t i = 0; i < c.ngaps; i++) {
+		const struct gap *gap = &c.gaps[i];
+		uint32_t a = spare_end(&c, gap->sw, true), b = spare_end(&c, gap->parent, false);
+
+		wiring_expect(w, a, b, gap->votes);
+	}
+	for (uint32_t p = 0; p < w->t->nswitch_ports; p++)
+		if (c.spare[p])
+			w->v[p].stray = w->v[w->v[p].found].stray = true;
 	free(place);
 	free(members);
 	free(c.parents);
@@ -377,8 +306,10 @@ static void cabling_count_uplinks(struct wiring *w, const struct tiers *tiers, c
 	free(c.gaps);
 }
 
+/* ---- Cables between switches ----------------------------------------------------------------- */
+
 /*
- * cabling_uplinks: cables between switches as the pattern of their port numbers has them.
+ * Cables between switches as the pattern of their port numbers has them.
  *
  * Switches with the same parents (a family) have the same parent at the same port number, and those
  * with the same children the same child: each port is put to the vote, upwards and downwards, and
@@ -392,31 +323,14 @@ static void cabling_count_uplinks(struct wiring *w, const struct tiers *tiers, c
 #define VOTERS	   3  /* switches that can have a majority */
 #define CABLES_MIN 12 /* fewer cables may agree by chance */
 
-static uint32_t *list_members(const struct tiers *tiers, const uint32_t *family, uint32_t *first)
-{
-	uint32_t n = tiers->t->nswitches, *members = mem_alloc(n + 1, sizeof(*members));
-	uint32_t *next = mem_alloc(n + 1, sizeof(*next));
-
-	memset(first, 0, (n + 1) * sizeof(*first));
-	for (uint32_t sw = 0; sw < n; sw++)
-		first[family[sw] + 1]++;
-	for (uint32_t sw = 0; sw < n; sw++)
-		first[sw + 1] += first[sw];
-	memcpy(next, first, n * sizeof(*next));
-	for (uint32_t sw = 0; sw < n; sw++)
-		members[next[family[sw]]++] = sw;
-	free(next);
-	return members;
-}
-
 /* The switch behind a port that is one level higher, or lower; TOPO_NONE = none. */
 static uint32_t far_switch(const struct ballot *b, uint32_t sw, unsigned num)
 {
 	const struct tiers *tiers = b->tiers;
 	uint32_t peer = num > tiers->t->nodes[sw].nports
 				? TOPO_NONE
-				: b->w->found[tiers->t->nodes[sw].port0 + num];
-	uint32_t far = peer == TOPO_NONE ? TOPO_NONE : b->w->node[peer];
+				: b->w->v[tiers->t->nodes[sw].port0 + num].found;
+	uint32_t far = peer == TOPO_NONE ? TOPO_NONE : b->w->v[peer].node;
 
 	if (far == TOPO_NONE || far >= tiers->t->nswitches ||
 	    tiers->level[far] != tiers->level[sw] + b->step)
@@ -456,16 +370,6 @@ static struct choice vote_on(struct ballot *b, const uint32_t *members, uint32_t
 	return best;
 }
 
-static unsigned most_ports(const struct topo *t, const uint32_t *members, uint32_t n)
-{
-	unsigned nports = 0;
-
-	for (uint32_t i = 0; i < n; i++)
-		if (t->nodes[members[i]].nports > nports)
-			nports = t->nodes[members[i]].nports;
-	return nports;
-}
-
 /* The child of the pod that a switch is cabled to most; TOPO_NONE when two are close. */
 static uint32_t child_of_pod(const struct ballot *b, uint32_t sw, uint32_t pod)
 {
@@ -497,36 +401,21 @@ static bool is_decided(const struct choice *choice)
 	return choice->votes >= 2 && (choice->backed || most(choice->votes, choice->of, 2, 3));
 }
 
-/*
- * In a family of four of which two agree on a port, the ports beside it decide: parallel cables are
- * in adjacent ports.
- */
-static void back_halves(struct choice *choices, unsigned nports)
+static void write_choices(struct ballot *b, uint32_t sw, const struct choice *choices)
 {
-	for (unsigned num = 1; num <= nports; num++) {
-		struct choice *choice = &choices[num];
-
-		if (choice->of != 4 || choice->votes != 2)
-			continue;
-		choice->backed = (num > 1 && choices[num - 1].votes > 2 &&
-				  choices[num - 1].label == choice->label) ||
-				 (num < nports && choices[num + 1].votes > 2 &&
-				  choices[num + 1].label == choice->label);
-	}
-}
-
-static void write_choice(struct ballot *b, uint32_t sw, unsigned num, struct choice choice)
-{
-	uint32_t port = b->tiers->t->nodes[sw].port0 + num;
-
 	b->known[sw] = true;
-	if (choice.votes * 2 > choice.of && !b->by_pod)
-		b->lead[port] = choice.label;
-	if (is_decided(&choice)) {
-		b->at[port] = b->by_pod ? child_of_pod(b, sw, choice.label) : choice.label;
-		b->votes[port] = (struct wiring_votes){ choice.votes, choice.of };
-	} else if (most(choice.none, choice.of, 3, 4)) {
-		b->empty[port] = true;
+	for (unsigned num = 1; num <= b->tiers->t->nodes[sw].nports; num++) {
+		struct choice choice = choices[num];
+		uint32_t port = b->tiers->t->nodes[sw].port0 + num;
+
+		if (choice.votes * 2 > choice.of && !b->by_pod)
+			b->lead[port] = choice.label;
+		if (is_decided(&choice)) {
+			b->at[port] = b->by_pod ? child_of_pod(b, sw, choice.label) : choice.label;
+			b->votes[port] = (struct wiring_votes){ choice.votes, choice.of };
+		} else if (most(choice.none, choice.of, 3, 4)) {
+			b->empty[port] = true;
+		}
 	}
 }
 
@@ -544,43 +433,47 @@ static bool is_like_others(const struct ballot *b, uint32_t sw, const struct cho
 	return all && most(same, all, 3, 5);
 }
 
-/*
- * A family of five or fewer switches may agree on some ports by chance; it has a pattern only if it
- * is unanimous at three ports in five.
- */
-static bool is_no_chance(const struct choice *choices, unsigned nports, uint32_t n)
-{
-	uint32_t same = 0, all = 0;
-
-	for (unsigned num = 1; num <= nports; num++) {
-		all += choices[num].votes > 0;
-		same += choices[num].votes == n;
-	}
-	return n > 5 || most(same, all, 3, 5);
-}
-
 /* Puts all ports of a family to the vote. False: its port numbers have no pattern. */
 static bool vote_of(struct ballot *b, const uint32_t *members, uint32_t n)
 {
-	unsigned nports = most_ports(b->tiers->t, members, n);
-	struct choice *choices = mem_alloc(nports + 1, sizeof(*choices));
-	uint32_t cables = 0, usual = 0;
+	struct choice choices[256];
+	uint32_t cables = 0, usual = 0, any = 0, same = 0;
+	unsigned nports = 0;
 	bool regular;
 
+	for (uint32_t i = 0; i < n; i++)
+		if (b->tiers->t->nodes[members[i]].nports > nports)
+			nports = b->tiers->t->nodes[members[i]].nports;
 	for (unsigned num = 1; num <= nports; num++) {
 		choices[num] = vote_on(b, members, n, num);
 		cables += n - choices[num].none;
 		usual += is_decided(&choices[num]) ? choices[num].votes : 0;
+		any += choices[num].votes > 0;
+		same += choices[num].votes == n;
 	}
-	back_halves(choices, nports);
+	/*
+	 * In a family of four of which two agree on a port, the ports beside it decide: parallel
+	 * cables are in adjacent ports.
+	 */
+	for (unsigned num = 1; num <= nports; num++) {
+		struct choice *choice = &choices[num];
+
+		if (choice->of != 4 || choice->votes != 2)
+			continue;
+		choice->backed = (num > 1 && choices[num - 1].votes > 2 &&
+				  choices[num - 1].label == choice->label) ||
+				 (num < nports && choices[num + 1].votes > 2 &&
+				  choices[num + 1].label == choice->label);
+	}
+	/*
+	 * A family of five or fewer switches may agree on some ports by chance; it has a pattern
+	 * only if it is unanimous at three ports in five.
+	 */
 	regular = usual >= CABLES_MIN && most(usual, cables, 4, 5) &&
-		  is_no_chance(choices, nports, n);
+		  (n > 5 || most(same, any, 3, 5));
 	for (uint32_t i = 0; i < n && regular; i++)
-		for (unsigned num = 1; num <= b->tiers->t->nodes[members[i]].nports &&
-				       is_like_others(b, members[i], choices);
-		     num++)
-			write_choice(b, members[i], num, choices[num]);
-	free(choices);
+		if (is_like_others(b, members[i], choices))
+			write_choices(b, members[i], choices);
 	return regular;
 }
 
@@ -609,22 +502,30 @@ static void vote_by_level(struct ballot *b, const uint32_t *first, const uint32_
 static void hold_ballot(struct ballot *b, const struct wiring *w, const struct tiers *tiers,
 			int step)
 {
-	uint32_t *first = mem_alloc(tiers->t->nswitches + 2, sizeof(*first));
-	uint32_t *members = list_members(tiers, step > 0 ? tiers->up : tiers->down, first);
+	const uint32_t *family = step > 0 ? tiers->up : tiers->down;
+	uint32_t n = tiers->t->nswitches, *members = mem_alloc(n + 1, sizeof(*members));
+	uint32_t *first = mem_alloc(n + 2, sizeof(*first));
 
+	for (uint32_t sw = 0; sw < n; sw++) {
+		first[family[sw] + 1]++;
+		members[sw] = sw;
+	}
+	for (uint32_t sw = 0; sw < n; sw++)
+		first[sw + 1] += first[sw];
+	sort_by_key(members, n, family, n);
 	*b = (struct ballot){ .w = w,
 			      .tiers = tiers,
 			      .step = step,
-			      .count = mem_alloc(tiers->t->nswitches + 1, sizeof(*b->count)),
+			      .count = mem_alloc(n + 1, sizeof(*b->count)),
 			      .at = mem_alloc(tiers->t->nswitch_ports + 1, sizeof(*b->at)),
+			      .lead = mem_alloc(tiers->t->nswitch_ports + 1, sizeof(*b->lead)),
 			      .votes = mem_alloc(tiers->t->nswitch_ports + 1, sizeof(*b->votes)),
 			      .empty = mem_alloc(tiers->t->nswitch_ports + 1, sizeof(*b->empty)),
-			      .known = mem_alloc(tiers->t->nswitches + 1, sizeof(*b->known)),
-			      .regular = mem_alloc(tiers->t->nswitches + 1, sizeof(*b->regular)) };
-	b->lead = mem_alloc(tiers->t->nswitch_ports + 1, sizeof(*b->lead));
+			      .known = mem_alloc(n + 1, sizeof(*b->known)),
+			      .regular = mem_alloc(n + 1, sizeof(*b->regular)) };
 	memset(b->at, 0xff, tiers->t->nswitch_ports * sizeof(*b->at));
 	memset(b->lead, 0xff, tiers->t->nswitch_ports * sizeof(*b->lead));
-	for (uint32_t f = 0; f < tiers->t->nswitches; f++)
+	for (uint32_t f = 0; f < n; f++)
 		if (first[f + 1] - first[f] >= VOTERS)
 			b->regular[f] = vote_of(b, members + first[f], first[f + 1] - first[f]);
 	if (step < 0)
@@ -646,29 +547,6 @@ static void end_ballot(struct ballot *b)
 
 /* ---- Cables of both ballots ------------------------------------------------------------------ */
 
-/* A found cable is right if it is expected at both ends, or at the lower one and unknown above. */
-static bool is_right(const struct wiring *w, const struct ballot *up, const struct ballot *down,
-		     uint32_t port)
-{
-	uint32_t peer = w->found[port];
-
-	return peer != TOPO_NONE && peer < w->t->nswitch_ports && w->node[peer] == up->at[port] &&
-	       (down->at[peer] == w->node[port] || down->at[peer] == TOPO_NONE);
-}
-
-/* The next port of `sw` where `other` is expected and no cable is assigned yet; 0 = none. */
-static unsigned next_port(const struct wiring *w, const uint32_t *at, uint32_t sw, uint32_t other,
-			  unsigned from)
-{
-	for (unsigned num = from; num <= w->t->nodes[sw].nports; num++) {
-		uint32_t port = w->t->nodes[sw].port0 + num;
-
-		if (at[port] == other && w->want[port] == TOPO_NONE)
-			return num;
-	}
-	return 0;
-}
-
 /*
  * Drops what is expected at the last port of a switch that was cabled with fewer uplinks than its
  * family, without a gap: the last port is empty, its cable is in a port before it, whose own cable
@@ -680,18 +558,18 @@ static void forget_shifted(const struct wiring *w, struct ballot *up, uint32_t s
 
 	while (empty && up->lead[port0 + empty] == TOPO_NONE)
 		empty--;
-	if (!empty || w->found[port0 + empty] != TOPO_NONE)
+	if (!empty || w->v[port0 + empty].found != TOPO_NONE)
 		return;
 	for (uint32_t num = empty; --num;) {
 		uint32_t port = port0 + num;
 
-		if (up->at[port] == TOPO_NONE || w->want[port] != TOPO_NONE ||
+		if (up->at[port] == TOPO_NONE || w->v[port].want != TOPO_NONE ||
 		    far_switch(up, sw, num) != up->lead[port0 + empty])
 			continue;
 		up->at[port0 + empty] = TOPO_NONE;
 		empty = num;
 	}
-	if (w->found[port0 + empty] != TOPO_NONE)
+	if (w->v[port0 + empty].found != TOPO_NONE)
 		up->at[port0 + empty] = TOPO_NONE;
 }
 
@@ -713,7 +591,7 @@ static uint32_t count_open(const struct wiring *w, const struct ballot *b, uint3
 	for (unsigned num = 1; num <= w->t->nodes[sw].nports; num++) {
 		uint32_t port = w->t->nodes[sw].port0 + num;
 
-		if (b->at[port] == TOPO_NONE && !b->empty[port] && w->want[port] == TOPO_NONE) {
+		if (b->at[port] == TOPO_NONE && !b->empty[port] && w->v[port].want == TOPO_NONE) {
 			*last = port;
 			count++;
 		}
@@ -732,32 +610,21 @@ static bool is_disputed(const struct wiring *w, const struct ballot *up, const s
 	       (ups < downs || ups > downs + count_open(w, down, other, &last));
 }
 
-static void expect_cable(struct wiring *w, const struct ballot *up, const struct ballot *down,
-			 uint32_t port)
+/* At the next port of the switch above where this one is expected, at the only open one, or any. */
+static void expect_cable(struct wiring *w, const struct ballot *down, uint32_t p, uint32_t above,
+			 struct wiring_votes votes)
 {
-	uint32_t sw = w->node[port], other = up->at[port], end;
-	unsigned num = next_port(w, down->at, other, sw, 1);
+	const struct topo_node *node = &w->t->nodes[above];
+	uint32_t open;
 
-	if (num)
-		end = w->t->nodes[other].port0 + num;
-	else if (!down->known[other] || count_open(w, down, other, &end) != 1)
-		end = wiring_add_end(w, other, w->t->nodes[other].name, 0);
-	wiring_expect(w, port, end, up->votes[port]);
-}
-
-/*
- * Marks cables in ports where most of the family have none; cabling_find_strays() keeps rare ones.
- */
-static void mark_odd_ports(struct wiring *w, const struct ballot *up)
-{
-	for (uint32_t p = 0; p < w->t->nswitch_ports; p++) {
-		uint32_t peer = w->found[p];
-
-		if (up->empty[p] && peer != TOPO_NONE && peer < w->t->nswitch_ports &&
-		    up->tiers->level[w->node[peer]] == up->tiers->level[w->node[p]] + 1 &&
-		    w->want[p] == TOPO_NONE && w->want[peer] == TOPO_NONE)
-			w->stray[p] = w->stray[peer] = true;
-	}
+	for (uint32_t end = node->port0 + 1; end <= node->port0 + node->nports; end++)
+		if (down->at[end] == w->v[p].node && w->v[end].want == TOPO_NONE) {
+			wiring_expect(w, p, end, votes);
+			return;
+		}
+	if (!down->known[above] || count_open(w, down, above, &open) != 1)
+		open = wiring_add_end(w, above, node->name, 0);
+	wiring_expect(w, p, open, votes);
 }
 
 void cabling_expect_uplinks(struct wiring *w, const struct tiers *tiers)
@@ -766,16 +633,36 @@ void cabling_expect_uplinks(struct wiring *w, const struct tiers *tiers)
 
 	hold_ballot(&up, w, tiers, 1);
 	hold_ballot(&down, w, tiers, -1);
-	for (uint32_t p = 0; p < w->t->nswitch_ports; p++)
-		if (up.at[p] != TOPO_NONE && is_right(w, &up, &down, p))
-			wiring_expect(w, p, w->found[p], up.votes[p]);
+	/*
+	 * A found cable is right if it is expected at both ends, or at the lower one and unknown
+	 * above.
+	 */
+	for (uint32_t p = 0; p < w->t->nswitch_ports; p++) {
+		uint32_t peer = w->v[p].found;
+
+		if (up.at[p] != TOPO_NONE && peer < w->t->nswitch_ports &&
+		    w->v[peer].node == up.at[p] &&
+		    (down.at[peer] == w->v[p].node || down.at[peer] == TOPO_NONE))
+			wiring_expect(w, p, peer, up.votes[p]);
+	}
 	for (uint32_t sw = 0; sw < w->t->nswitches; sw++)
 		forget_shifted(w, &up, sw);
 	for (uint32_t p = 0; p < w->t->nswitch_ports; p++)
-		if (up.at[p] != TOPO_NONE && w->want[p] == TOPO_NONE &&
-		    !is_disputed(w, &up, &down, w->node[p], up.at[p]))
-			expect_cable(w, &up, &down, p);
-	mark_odd_ports(w, &up);
+		if (up.at[p] != TOPO_NONE && w->v[p].want == TOPO_NONE &&
+		    !is_disputed(w, &up, &down, w->v[p].node, up.at[p]))
+			expect_cable(w, &down, p, up.at[p], up.votes[p]);
+	/*
+	 * Marks cables in ports where most of the family have none; cabling_find_strays() keeps
+	 * rare ones.
+	 */
+	for (uint32_t p = 0; p < w->t->nswitch_ports; p++) {
+		uint32_t peer = w->v[p].found;
+
+		if (up.empty[p] && peer != TOPO_NONE && peer < w->t->nswitch_ports &&
+		    up.tiers->level[w->v[peer].node] == up.tiers->level[w->v[p].node] + 1 &&
+		    w->v[p].want == TOPO_NONE && w->v[peer].want == TOPO_NONE)
+			w->v[p].stray = w->v[peer].stray = true;
+	}
 	cabling_count_uplinks(w, tiers, up.regular);
 	end_ballot(&up);
 	end_ballot(&down);
