@@ -11,22 +11,8 @@
 #include "topology/base/names.h"
 #include "topology/what/what_own.h"
 
-/* what_near: names of switches and hosts that look like a text that names nothing. */
-
-/* Appends `; near: 'leaf-01', 'leaf-11'` where names of switches or hosts look like the text. */
-static void what_say_near(const struct topo *t, const char *text, char *err, size_t size)
-{
-	struct near_names near = { 0 };
-
-	for (uint32_t n = 0; n < t->nswitches; n++)
-		near_names_add(&near, text, t->nodes[n].name);
-	for (uint32_t h = 0; h < t->nhosts; h++)
-		near_names_add(&near, text, t->hosts[h].name);
-	near_names_say(&near, err, size);
-}
-
 /*
- * what_names: nodes and hosts by their names.
+ * Nodes and hosts by their names.
  *
  * From the most exact meaning to the loosest: what texts call a node (naming.h) or its whole
  * NodeDescription; a host's name, then that without its domain, both in upper or lower case; a
@@ -44,86 +30,50 @@ struct name_query {
 	uint32_t host; /* of that host alone; TOPO_NONE = of all */
 };
 
-typedef bool matches_fn(const struct name_query *q, const char *name);
+enum meaning { WHOLE, WORD, BEGINNING, DEVICE };
 
 static bool ends_word(char c)
 {
 	return c == '\0' || strchr(" ;:/'\"", c) != NULL;
 }
 
-static bool is_whole(const struct name_query *q, const char *name)
-{
-	return strcmp(name, q->text) == 0;
-}
-
-static bool has_word(const struct name_query *q, const char *name)
-{
-	for (const char *p = name; (p = strstr(p, q->text)); p++)
-		if ((p == name || ends_word(p[-1])) && ends_word(p[q->len]))
-			return true;
-	return false;
-}
-
-static bool has_beginning(const struct name_query *q, const char *name)
-{
-	return strncmp(name, q->text, q->len) == 0;
-}
-
-/* "dgx-07/mlx5_3" of "'dgx-07' mlx5_3": the host is known, the device is the name's end. */
-static bool has_device(const struct name_query *q, const char *name)
+static bool matches(const struct name_query *q, enum meaning meaning, const char *name)
 {
 	size_t len = strlen(name);
 
-	while (len && strchr(" '\"", name[len - 1]))
-		len--;
-	return len > q->len && memcmp(name + len - q->len, q->text, q->len) == 0 &&
-	       ends_word(name[len - q->len - 1]);
+	switch (meaning) {
+	case WHOLE:
+		return strcmp(name, q->text) == 0;
+	case WORD:
+		for (const char *p = name; (p = strstr(p, q->text)); p++)
+			if ((p == name || ends_word(p[-1])) && ends_word(p[q->len]))
+				return true;
+		return false;
+	case BEGINNING:
+		return strncmp(name, q->text, q->len) == 0;
+	default:
+		/* "dgx-07/mlx5_3" of "'dgx-07' mlx5_3": the device is the name's end. */
+		while (len && strchr(" '\"", name[len - 1]))
+			len--;
+		return len > q->len && memcmp(name + len - q->len, q->text, q->len) == 0 &&
+		       ends_word(name[len - q->len - 1]);
+	}
 }
 
 /* ---- Matches --------------------------------------------------------------------------------- */
 
 /* By what texts call it, or by its NodeDescription. */
-static bool is_called(const struct name_query *q, matches_fn *fn, const struct topo_node *node)
+static void collect(const struct name_query *q, enum meaning meaning, struct what_matches *m)
 {
-	if (q->host != TOPO_NONE && node->host != q->host)
-		return false;
-	return fn(q, node->name) || (node->desc != node->name && fn(q, node->desc));
-}
-
-static void collect(const struct name_query *q, matches_fn *fn, struct what_matches *m)
-{
-	uint32_t room = 0;
-
 	for (uint32_t n = 0; n < q->t->nnodes; n++) {
-		if (!is_called(q, fn, &q->t->nodes[n]))
+		const struct topo_node *node = &q->t->nodes[n];
+
+		if ((q->host != TOPO_NONE && node->host != q->host) ||
+		    !(matches(q, meaning, node->name) || matches(q, meaning, node->desc)))
 			continue;
-		if (m->count == room) {
-			room = room ? room * 2 : 16;
-			m->nodes = mem_resize(m->nodes, room, sizeof(*m->nodes));
-		}
+		m->nodes = mem_grow(m->nodes, m->count);
 		m->nodes[m->count++] = n;
 	}
-}
-
-/* All HCAs of one host are the host. */
-static void take_for_host(const struct topo *t, struct what_matches *m)
-{
-	uint32_t host = m->count > 1 ? t->nodes[m->nodes[0]].host : TOPO_NONE;
-
-	for (uint32_t i = 1; i < m->count; i++)
-		if (t->nodes[m->nodes[i]].host != host)
-			return;
-	if (host != TOPO_NONE && t->hosts[host].ncas == m->count)
-		m->host = host;
-}
-
-static void add_host(const struct topo *t, uint32_t host, struct what_matches *m)
-{
-	const struct topo_host *h = &t->hosts[host];
-
-	m->nodes = mem_resize(m->nodes, m->count + h->ncas, sizeof(*m->nodes));
-	memcpy(m->nodes + m->count, t->host_cas + h->first, h->ncas * sizeof(*m->nodes));
-	m->count += h->ncas;
 }
 
 /* In upper or lower case; one of them may be without its domain. */
@@ -152,25 +102,13 @@ static void match_hosts(const struct topo *t, const char *text, size_t len, stru
 				continue;
 			last = h;
 			found++;
-			add_host(t, h, m);
+			for (uint32_t i = 0; i < t->hosts[h].ncas; i++) {
+				m->nodes = mem_grow(m->nodes, m->count);
+				m->nodes[m->count++] = t->host_cas[t->hosts[h].first + i];
+			}
 		}
 	if (found == 1)
 		m->host = last;
-}
-
-static void match_device(const struct topo *t, const char *text, struct what_matches *m)
-{
-	size_t cut = strcspn(text, " /"), blank = strspn(text + cut, " /");
-	struct what_matches host = { .host = TOPO_NONE };
-	struct name_query q = { t, text + cut + blank, strlen(text + cut + blank), TOPO_NONE };
-
-	if (!cut || !q.len)
-		return;
-	match_hosts(t, text, cut, &host);
-	q.host = host.host;
-	if (q.host != TOPO_NONE)
-		collect(&q, has_device, m);
-	free(host.nodes);
 }
 
 /*
@@ -185,17 +123,36 @@ static void what_match_names(const struct topo *t, const char *text, bool loose,
 	*m = (struct what_matches){ .host = TOPO_NONE };
 	if (!q.len)
 		return;
-	collect(&q, is_whole, m);
+	collect(&q, WHOLE, m);
 	if (!m->count)
 		match_hosts(t, text, q.len, m);
-	if (!m->count)
-		match_device(t, text, m);
+	if (!m->count) {
+		size_t cut = strcspn(text, " /"), blank = strspn(text + cut, " /");
+		struct what_matches host = { .host = TOPO_NONE };
+		struct name_query device = { .t = t, .text = text + cut + blank };
+
+		device.len = strlen(device.text);
+		if (cut && device.len)
+			match_hosts(t, text, cut, &host);
+		device.host = host.host;
+		if (device.host != TOPO_NONE)
+			collect(&device, DEVICE, m);
+		free(host.nodes);
+	}
 	if (!m->count && loose)
-		collect(&q, has_word, m);
+		collect(&q, WORD, m);
 	if (!m->count && loose)
-		collect(&q, has_beginning, m);
-	if (m->host == TOPO_NONE)
-		take_for_host(t, m);
+		collect(&q, BEGINNING, m);
+	if (m->host == TOPO_NONE) {
+		/* All HCAs of one host are the host. */
+		uint32_t host = m->count > 1 ? t->nodes[m->nodes[0]].host : TOPO_NONE;
+
+		for (uint32_t i = 1; i < m->count; i++)
+			if (t->nodes[m->nodes[i]].host != host)
+				return;
+		if (host != TOPO_NONE && t->hosts[host].ncas == m->count)
+			m->host = host;
+	}
 }
 
 /* ---- More than one --------------------------------------------------------------------------- */
@@ -207,55 +164,24 @@ static uint32_t *hosts_of(const struct topo *t, const struct what_matches *m, ui
 	uint32_t *hosts = mem_alloc(m->count, sizeof(*hosts));
 
 	*count = 0;
-	for (uint32_t i = 0; i < m->count; i++) {
+	for (uint32_t i = 0; i < m->count && hosts; i++) {
 		uint32_t host = t->nodes[m->nodes[i]].host;
 
 		if (host == TOPO_NONE) {
-			free(met);
 			free(hosts);
-			return NULL;
-		}
-		if (!met[host])
+			hosts = NULL;
+		} else if (!met[host]) {
 			hosts[(*count)++] = host;
-		met[host] = true;
+			met[host] = true;
+		}
 	}
 	free(met);
 	return hosts;
 }
 
-static void list_nodes(const struct topo *t, const struct what_matches *m, char *err, size_t size)
-{
-	for (uint32_t i = 0; i < m->count && i < CANDIDATES_MAX; i++)
-		what_append(err, size, "%s'%s' (0x%016" PRIx64 ")", i ? ", " : "",
-			    t->nodes[m->nodes[i]].name, t->nodes[m->nodes[i]].guid);
-}
-
-static void list_hosts(const struct topo *t, const uint32_t *hosts, uint32_t count, char *err,
-		       size_t size)
-{
-	for (uint32_t i = 0; i < count && i < CANDIDATES_MAX; i++)
-		what_append(err, size, "%s'%s'", i ? ", " : "", t->hosts[hosts[i]].name);
-}
-
-/* Writes `'TEXT' matches 9 hosts, among them 'A', 'B'` to err. */
-static void what_say_ambiguous(const struct topo *t, const char *text, const struct what_matches *m,
-			       char *err, size_t size)
-{
-	uint32_t nhosts = 0, *hosts = hosts_of(t, m, &nhosts);
-	bool by_host = hosts && nhosts > 1 && nhosts < m->count;
-
-	snprintf(err, size, "'%.100s' matches %" PRIu32 " %s, among them ", text,
-		 by_host ? nhosts : m->count, by_host ? "hosts" : "nodes");
-	if (by_host)
-		list_hosts(t, hosts, nhosts, err, size);
-	else
-		list_nodes(t, m, err, size);
-	free(hosts);
-}
+/* ---- The part of the fabric that an operator's text names ------------------------------------ */
 
 /*
- * what: finds the part of the fabric that an operator's text names.
- *
  * The whole text is tried as a node, host, number or GUID first, as descriptions may contain
  * colons, brackets and blanks ("MF0;leaf-3:MQM8700/U1"); then as one of these with a port behind
  * it, then as a link. The result is converted to a kind that the command accepts where that is the
@@ -279,32 +205,45 @@ static enum outcome find_partition(struct find *f, const char *text, struct what
 	return FOUND;
 }
 
-static enum outcome take_matches(struct find *f, const char *text, struct what_matches *m,
-				 struct what *w)
+/* Writes `'TEXT' matches 9 hosts, among them 'A', 'B'` to err. */
+static void say_ambiguous(struct find *f, const char *text, const struct what_matches *m)
 {
-	enum outcome outcome = FOUND;
+	const struct topo *t = f->scope->topo;
+	uint32_t nhosts = 0, *hosts = hosts_of(t, m, &nhosts);
+	bool by_host = hosts && nhosts > 1 && nhosts < m->count;
+	uint32_t count = by_host ? nhosts : m->count;
 
-	if (!m->count) {
-		outcome = NOTHING;
-	} else if (m->host != TOPO_NONE) {
-		*w = what_thing(WHAT_HOST, 0);
-		w->host = m->host;
-	} else if (m->count == 1) {
-		*w = what_place(m->nodes[0], 0);
-	} else {
-		what_say_ambiguous(f->scope->topo, text, m, f->err, f->size);
-		outcome = REFUSED;
+	snprintf(f->err, f->size, "'%.100s' matches %" PRIu32 " %s, among them ", text, count,
+		 by_host ? "hosts" : "nodes");
+	for (uint32_t i = 0; i < count && i < CANDIDATES_MAX; i++) {
+		what_append(f->err, f->size, "%s'%s'", i ? ", " : "",
+			    by_host ? t->hosts[hosts[i]].name : t->nodes[m->nodes[i]].name);
+		if (!by_host)
+			what_append(f->err, f->size, " (0x%016" PRIx64 ")",
+				    t->nodes[m->nodes[i]].guid);
 	}
-	free(m->nodes);
-	return outcome;
+	free(hosts);
 }
 
 static enum outcome find_name(struct find *f, const char *text, bool loose, struct what *w)
 {
-	struct what_matches matches;
+	struct what_matches found;
+	enum outcome outcome = FOUND;
 
-	what_match_names(f->scope->topo, text, loose, &matches);
-	return take_matches(f, text, &matches, w);
+	what_match_names(f->scope->topo, text, loose, &found);
+	if (!found.count) {
+		outcome = NOTHING;
+	} else if (found.host != TOPO_NONE) {
+		*w = what_thing(WHAT_HOST, 0);
+		w->host = found.host;
+	} else if (found.count == 1) {
+		*w = what_place(found.nodes[0], 0);
+	} else {
+		say_ambiguous(f, text, &found);
+		outcome = REFUSED;
+	}
+	free(found.nodes);
+	return outcome;
 }
 
 static enum outcome first_of(struct find *f, const char *text, bool loose, struct what *w)
@@ -377,10 +316,8 @@ static enum outcome find_thing(struct find *f, const char *text, bool quoted, st
 
 static char *trimmed(char *text)
 {
-	size_t len;
-
 	text += strspn(text, " \t");
-	for (len = strlen(text); len && strchr(" \t", text[len - 1]);)
+	for (size_t len = strlen(text); len && strchr(" \t", text[len - 1]);)
 		text[--len] = '\0';
 	return text;
 }
@@ -409,12 +346,6 @@ static char *port_mark(char *text, int *num)
 	return *at == 'p' && at > text && at[-1] == ' ' ? at - 1 : NULL;
 }
 
-static enum outcome refuse_port(struct find *f, const struct topo_node *node, int num)
-{
-	snprintf(f->err, f->size, "'%s' has ports 1 to %u, not %d", node->name, node->nports, num);
-	return REFUSED;
-}
-
 static enum outcome take_port(struct find *f, struct what *w, int num)
 {
 	const struct topo *t = f->scope->topo;
@@ -428,8 +359,13 @@ static enum outcome take_port(struct find *f, struct what *w, int num)
 			 num);
 		return REFUSED;
 	}
-	if (num <= 0 || num > t->nodes[nodes[0]].nports)
-		return refuse_port(f, &t->nodes[nodes[0]], num);
+	if (num <= 0 || num > t->nodes[nodes[0]].nports) {
+		const struct topo_node *node = &t->nodes[nodes[0]];
+
+		snprintf(f->err, f->size, "'%s' has ports 1 to %u, not %d", node->name,
+			 node->nports, num);
+		return REFUSED;
+	}
 	*w = what_place(nodes[0], (unsigned)num);
 	return FOUND;
 }
@@ -481,21 +417,6 @@ static enum outcome find_label(const struct find *f, const char *text, struct wh
 	return NOTHING;
 }
 
-/* `"NODE"`, `"NODE"[PORT]`, `"NODE":PORT`. Changes the text. */
-static enum outcome find_quoted(struct find *f, char *text, struct what *w)
-{
-	char *end = strrchr(text + 1, '"'), *mark;
-	enum outcome outcome;
-	int num = 0;
-
-	mark = end && end[1] ? port_mark(end, &num) : NULL;
-	if (!end || (end[1] && mark != end + 1))
-		return NOTHING;
-	*end = '\0';
-	outcome = find_thing(f, text + 1, true, w);
-	return outcome == FOUND && mark ? take_port(f, w, num) : outcome;
-}
-
 /* A node, host or port. Changes the text, which has no blanks around it. */
 static enum outcome find_place(struct find *f, char *text, struct what *w)
 {
@@ -503,8 +424,17 @@ static enum outcome find_place(struct find *f, char *text, struct what *w)
 	char *mark;
 	int num;
 
-	if (text[0] == '"')
-		return find_quoted(f, text, w);
+	if (text[0] == '"') {
+		/* `"NODE"`, `"NODE"[PORT]`, `"NODE":PORT`. Changes the text. */
+		char *end = strrchr(text + 1, '"');
+
+		mark = end && end[1] ? port_mark(end, &num) : NULL;
+		if (!end || (end[1] && mark != end + 1))
+			return NOTHING;
+		*end = '\0';
+		outcome = find_thing(f, text + 1, true, w);
+		return outcome == FOUND && mark ? take_port(f, w, num) : outcome;
+	}
 	outcome = find_thing(f, text, false, w);
 	if (outcome == NOTHING)
 		outcome = find_label(f, text, w);
@@ -551,32 +481,6 @@ static void links_between(const struct topo *t, const struct what *a, const stru
 		}
 }
 
-static void say_links(struct find *f, const struct links *links)
-{
-	char name[256];
-
-	snprintf(f->err, f->size, "'%.100s' matches %" PRIu32 " links, among them ", f->what,
-		 links->count);
-	for (uint32_t i = 0; i < LINKS_LISTED_MAX && i < links->count; i++) {
-		what_link_name(f->scope->topo, links->ports[i], name, sizeof(name));
-		what_append(f->err, f->size, "%s'%s'", i ? ", " : "", name);
-	}
-}
-
-static void say_no_link(struct find *f, const struct what *a)
-{
-	const struct topo *t = f->scope->topo;
-	const struct topo_port *peer =
-		a->port ? topo_peer(t, topo_port(t, a->node, a->port)) : NULL;
-
-	snprintf(f->err, f->size, "'%.100s' is not a link: ", f->what);
-	if (peer)
-		what_append(f->err, f->size, "%s p%u leads to %s p%u", t->nodes[a->node].name,
-			    a->port, t->nodes[peer->node].name, peer->num);
-	else
-		what_append(f->err, f->size, "none is known there");
-}
-
 static enum outcome take_link(struct find *f, const struct what *a, const struct what *b,
 			      struct what *w)
 {
@@ -591,10 +495,27 @@ static enum outcome take_link(struct find *f, const struct what *a, const struct
 		w->by = WHAT_BY_LINK;
 		return FOUND;
 	}
-	if (links.count)
-		say_links(f, &links);
-	else
-		say_no_link(f, a);
+	if (links.count) {
+		char name[256];
+
+		snprintf(f->err, f->size, "'%.100s' matches %" PRIu32 " links, among them ",
+			 f->what, links.count);
+		for (uint32_t i = 0; i < LINKS_LISTED_MAX && i < links.count; i++) {
+			what_link_name(t, links.ports[i], name, sizeof(name));
+			what_append(f->err, f->size, "%s'%s'", i ? ", " : "", name);
+		}
+	} else {
+		const struct topo_port *peer =
+			a->port ? topo_peer(t, topo_port(t, a->node, a->port)) : NULL;
+
+		snprintf(f->err, f->size, "'%.100s' is not a link: ", f->what);
+		if (peer)
+			what_append(f->err, f->size, "%s p%u leads to %s p%u",
+				    t->nodes[a->node].name, a->port, t->nodes[peer->node].name,
+				    peer->num);
+		else
+			what_append(f->err, f->size, "none is known there");
+	}
 	return REFUSED;
 }
 
@@ -679,25 +600,30 @@ static bool is_taken(struct find *f, unsigned accepts, struct what *w)
 	return false;
 }
 
-/* ---- */
-
+/* With `; near: 'leaf-01', 'leaf-11'` where names of switches or hosts look like the text. */
 static void say_nothing(struct find *f, unsigned accepts)
 {
-	char *text = mem_strdup(f->what), *name = trimmed(text);
-	char *mark, wanted[128];
+	const struct topo *t = f->scope->topo;
+	struct near_names near = { 0 };
+	char *text, *name, *mark, wanted[128];
 	int num;
 
 	if (!(accepts & WHAT_PLACE)) {
 		list_kinds(accepts, wanted, sizeof(wanted));
 		snprintf(f->err, f->size, "'%.100s' is not %s", f->what, wanted);
-		free(text);
 		return;
 	}
 	snprintf(f->err, f->size, "no node matches '%.100s'", f->what);
+	text = mem_strdup(f->what);
+	name = trimmed(text);
 	mark = port_mark(name, &num);
 	if (mark)
 		*mark = '\0';
-	what_say_near(f->scope->topo, name, f->err, f->size);
+	for (uint32_t n = 0; n < t->nswitches; n++)
+		near_names_add(&near, name, t->nodes[n].name);
+	for (uint32_t h = 0; h < t->nhosts; h++)
+		near_names_add(&near, name, t->hosts[h].name);
+	near_names_say(&near, f->err, f->size);
 	free(text);
 }
 

@@ -141,20 +141,6 @@ enum outcome what_find_lid(struct find *f, uint64_t lid, struct what *w)
 
 /* ---- GUIDs ----------------------------------------------------------------------------------- */
 
-static bool is_hex(const char *text, size_t len)
-{
-	for (size_t i = 0; i < len; i++)
-		if (!isxdigit((unsigned char)text[i]))
-			return false;
-	return len > 0;
-}
-
-static bool is_grouped(const char *text)
-{
-	return strlen(text) == GUID_DIGITS + 3 && text[4] == ':' && text[9] == ':' &&
-	       text[14] == ':';
-}
-
 static bool parse_guid(const char *text, guid_t *guid)
 {
 	char plain[GUID_DIGITS + 1];
@@ -164,7 +150,8 @@ static bool parse_guid(const char *text, guid_t *guid)
 		return true;
 	if (text[0] && strchr("SHR", text[0]) && text[1] == '-') {
 		text += 2;
-	} else if (is_grouped(text)) {
+	} else if (strlen(text) == GUID_DIGITS + 3 && text[4] == ':' && text[9] == ':' &&
+		   text[14] == ':') {
 		snprintf(plain, sizeof(plain), "%.4s%.4s%.4s%.4s", text, text + 5, text + 10,
 			 text + 15);
 		text = plain;
@@ -172,32 +159,10 @@ static bool parse_guid(const char *text, guid_t *guid)
 		return false;
 	}
 	len = strlen(text);
-	if (len > GUID_DIGITS || !is_hex(text, len))
+	if (!len || len > GUID_DIGITS || text[strspn(text, "0123456789abcdefABCDEF")])
 		return false;
 	*guid = strtoull(text, NULL, 16);
 	return true;
-}
-
-/* The only node of that system image GUID. */
-static uint32_t node_of_system(const struct topo *t, guid_t guid)
-{
-	uint32_t found = TOPO_NONE;
-
-	for (uint32_t n = 0; guid && n < t->nnodes; n++) {
-		if (t->nodes[n].sys_guid != guid)
-			continue;
-		if (found != TOPO_NONE)
-			return TOPO_NONE;
-		found = n;
-	}
-	return found;
-}
-
-static uint32_t port_of_alias(const struct what_scope *scope, guid_t guid)
-{
-	guid_t port = scope->alias ? scope->alias(scope->alias_arg, guid) : 0;
-
-	return port ? topo_find_port(scope->topo, port) : TOPO_NONE;
 }
 
 static enum outcome take_guid(struct find *f, guid_t guid, struct what *w)
@@ -206,11 +171,22 @@ static enum outcome take_guid(struct find *f, guid_t guid, struct what *w)
 	uint32_t node = topo_find(t, guid);
 	uint32_t port = node == TOPO_NONE ? topo_find_port(t, guid) : TOPO_NONE;
 
-	if (node == TOPO_NONE && port == TOPO_NONE)
-		port = port_of_alias(f->scope, guid);
+	if (node == TOPO_NONE && port == TOPO_NONE && f->scope->alias) {
+		guid_t alias = f->scope->alias(f->scope->alias_arg, guid);
 
-	if (node == TOPO_NONE && port == TOPO_NONE)
-		node = node_of_system(t, guid);
+		port = alias ? topo_find_port(t, alias) : TOPO_NONE;
+	}
+	if (node == TOPO_NONE && port == TOPO_NONE) {
+		/* The only node of that system image GUID. */
+		uint32_t count = 0;
+
+		for (uint32_t n = 0; guid && n < t->nnodes; n++)
+			if (t->nodes[n].sys_guid == guid) {
+				node = n;
+				count++;
+			}
+		node = count == 1 ? node : TOPO_NONE;
+	}
 	if (node == TOPO_NONE && port == TOPO_NONE)
 		return NOTHING;
 	*w = port == TOPO_NONE ? what_place(node, 0)
@@ -265,54 +241,41 @@ enum outcome what_find_number(struct find *f, const char *text, struct what *w)
 
 /* ---- Numbers that cannot be ------------------------------------------------------------------ */
 
-static bool may_be_guid(const char *text)
-{
-	return isxdigit((unsigned char)*text) || (*text && strchr("SHR", *text) && text[1] == '-');
-}
-
-static bool may_be_gid(const char *text)
-{
-	return (isxdigit((unsigned char)*text) || *text == ':') && strchr(text, ':');
-}
+enum form { NUMBER_FORM, NAME_FORM, GUID_FORM, GID_FORM };
 
 /* As far as it can be told without a port's mark behind it. */
-static bool may_be_number(const char *text, uint64_t least, uint64_t most)
+static bool may_be(const char *text, enum form form, uint64_t least, uint64_t most)
 {
+	bool hex = isxdigit((unsigned char)*text), digit = isdigit((unsigned char)*text);
 	uint64_t value;
 	size_t digits;
 
-	return isdigit((unsigned char)*text) &&
+	if (form == GUID_FORM)
+		return hex || (*text && strchr("SHR", *text) && text[1] == '-');
+	if (form == GID_FORM)
+		return (hex || *text == ':') && strchr(text, ':');
+	if (form == NAME_FORM && *text && !digit)
+		return true;
+	return digit &&
 	       (!what_parse_number(text, &value, &digits) || (value >= least && value <= most));
-}
-
-static bool may_be_lid(const char *text)
-{
-	return may_be_number(text, 1, FIRST_MLID - 1);
-}
-
-static bool may_be_mlid(const char *text)
-{
-	return may_be_number(text, FIRST_MLID, PERMISSIVE_LID - 1);
-}
-
-static bool may_be_pkey(const char *text)
-{
-	return *text && (!isdigit((unsigned char)*text) || may_be_number(text, 0, UINT16_MAX));
 }
 
 bool what_is_sound(const char *text, char *err, size_t err_size)
 {
 	static const struct {
 		const char *tag;
-		bool (*may_be)(const char *text);
+		enum form form;
+		uint64_t least, most;
 		const char *expected;
 	} tags[] = {
-		{ "lid:", may_be_lid, "a LID from 1 to 0xbfff" },
-		{ "mlid:", may_be_mlid, "an MLID from 0xc000 to 0xfffe" },
-		{ "guid:", may_be_guid, "a GUID as 0x0002c90300000100" },
-		{ "gid:", may_be_gid, "a GID as fe80::2:c903:0:100" },
-		{ "mgid:", may_be_gid, "an MGID as ff12:401b:ffff::1" },
-		{ "pkey:", may_be_pkey, "a P_Key from 0 to 0xffff, or a partition's name" },
+		{ "lid:", NUMBER_FORM, 1, FIRST_MLID - 1, "a LID from 1 to 0xbfff" },
+		{ "mlid:", NUMBER_FORM, FIRST_MLID, PERMISSIVE_LID - 1,
+		  "an MLID from 0xc000 to 0xfffe" },
+		{ "guid:", GUID_FORM, 0, 0, "a GUID as 0x0002c90300000100" },
+		{ "gid:", GID_FORM, 0, 0, "a GID as fe80::2:c903:0:100" },
+		{ "mgid:", GID_FORM, 0, 0, "an MGID as ff12:401b:ffff::1" },
+		{ "pkey:", NAME_FORM, 0, UINT16_MAX,
+		  "a P_Key from 0 to 0xffff, or a partition's name" },
 	};
 
 	if (!text[strspn(text, " \t")]) {
@@ -322,7 +285,8 @@ bool what_is_sound(const char *text, char *err, size_t err_size)
 	for (size_t i = 0; i < sizeof(tags) / sizeof(tags[0]); i++) {
 		size_t len = strlen(tags[i].tag);
 
-		if (strncmp(text, tags[i].tag, len) || tags[i].may_be(text + len))
+		if (strncmp(text, tags[i].tag, len) ||
+		    may_be(text + len, tags[i].form, tags[i].least, tags[i].most))
 			continue;
 		snprintf(err, err_size, "%.100s: %s is expected", text, tags[i].expected);
 		return false;
