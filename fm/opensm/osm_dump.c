@@ -93,40 +93,10 @@ static bool read_heading(struct reader *r, struct lex l)
 	return true;
 }
 
-/* `0xLID PORT` and a remark. */
-static bool read_entry(struct reader *r, struct lex l)
-{
-	uint64_t lid, port, guid;
-
-	if (!lex_take_hex(&l, &lid) || !lex_is(&l, ' '))
-		return refuse(r, "an entry begins with 0xLID and a port");
-	lex_skip_blanks(&l);
-	if (!lex_take_number(&l, &port) || (!lex_done(&l) && *l.p != ' '))
-		return refuse(r, "LID %" PRIu64 " without a port number", lid);
-	if (r->sw == TOPO_NONE)
-		return refuse(r, "an entry before any heading");
-	if (lid > r->last)
-		return refuse(r, "LID %" PRIu64 " is beyond the heading's", lid);
-	if (port > r->t->nodes[r->sw].nports && port != TABLES_NO_ROUTE)
-		return refuse(r, "%s has no port %" PRIu64, r->t->nodes[r->sw].name, port);
-	if (!lid)
-		return true;
-	tables_row(&r->out->tables, r->sw)[lid] = port;
-	return !lex_find_number(&l, "portguid ", &guid) || own_lid(r, lid, guid);
-}
-
-static bool is_furniture(struct lex l)
+static bool read_line(struct reader *r, struct lex l)
 {
 	uint64_t count;
 
-	if (lex_done(&l) || lex_is(&l, '#') || lex_take_word(&l, "Lid ") ||
-	    lex_take_word(&l, "Port "))
-		return true;
-	return lex_take_number(&l, &count) && lex_contains(&l, "lids dumped");
-}
-
-static bool read_line(struct reader *r, struct lex l)
-{
 	lex_skip_blanks(&l);
 	if (lex_take_word(&l, "Unicast lids "))
 		return read_heading(r, l);
@@ -134,9 +104,31 @@ static bool read_line(struct reader *r, struct lex l)
 		return refuse(r, "multicast tables");
 	if (!r->out)
 		return true;
-	if (l.end - l.p > 2 && l.p[0] == '0' && l.p[1] == 'x')
-		return read_entry(r, l);
-	return is_furniture(l) || refuse(r, "neither a heading nor an entry");
+	if (l.end - l.p > 2 && l.p[0] == '0' && l.p[1] == 'x') {
+		/* `0xLID PORT` and a remark. */
+		uint64_t lid, port, guid;
+
+		if (!lex_take_hex(&l, &lid) || !lex_is(&l, ' '))
+			return refuse(r, "an entry begins with 0xLID and a port");
+		lex_skip_blanks(&l);
+		if (!lex_take_number(&l, &port) || (!lex_done(&l) && *l.p != ' '))
+			return refuse(r, "LID %" PRIu64 " without a port number", lid);
+		if (r->sw == TOPO_NONE)
+			return refuse(r, "an entry before any heading");
+		if (lid > r->last)
+			return refuse(r, "LID %" PRIu64 " is beyond the heading's", lid);
+		if (port > r->t->nodes[r->sw].nports && port != TABLES_NO_ROUTE)
+			return refuse(r, "%s has no port %" PRIu64, r->t->nodes[r->sw].name, port);
+		if (!lid)
+			return true;
+		tables_row(&r->out->tables, r->sw)[lid] = port;
+		return !lex_find_number(&l, "portguid ", &guid) || own_lid(r, lid, guid);
+	}
+	if (lex_done(&l) || lex_is(&l, '#') || lex_take_word(&l, "Lid ") ||
+	    lex_take_word(&l, "Port ") ||
+	    (lex_take_number(&l, &count) && lex_contains(&l, "lids dumped")))
+		return true;
+	return refuse(r, "neither a heading nor an entry");
 }
 
 static bool read_lines(struct reader *r, const char *text, size_t len)
@@ -179,10 +171,11 @@ static void prepare(struct reader *r, struct osm_tables *out)
 	r->seen = mem_alloc(r->t->nswitches, sizeof(*r->seen));
 }
 
-/* What no remark told: the LIDs that ports hold. */
-static void own_held(const struct reader *r)
+/* What no remark told are the LIDs that ports hold. Base LIDs and the LMC: from who owns what. */
+static void settle_lids(const struct reader *r)
 {
 	struct lid_map *map = r->out->lids;
+	uint32_t *held = mem_alloc(map->nports, sizeof(*held)), most = 0;
 	bool *owns = mem_alloc(map->nports, sizeof(*owns));
 
 	for (uint32_t lid = 1; lid <= map->top; lid++)
@@ -196,24 +189,6 @@ static void own_held(const struct reader *r)
 			map->port_of_lid[lid] = i;
 	}
 	free(owns);
-}
-
-static bool is_end_port(const struct topo *t, const struct topo_port *port)
-{
-	return port->node < t->nswitches ? port->num == 0 : port->peer != TOPO_NONE;
-}
-
-static unsigned log2_of(unsigned n)
-{
-	return n > 1 ? 31u - (unsigned)__builtin_clz(n) : 0;
-}
-
-/* Base LIDs and the LMC, from who owns what. */
-static void settle_lids(const struct reader *r)
-{
-	struct lid_map *map = r->out->lids;
-	uint32_t *held = mem_alloc(map->nports, sizeof(*held)), most = 0;
-
 	for (uint32_t lid = map->top; lid >= 1; lid--) {
 		uint32_t port = map->port_of_lid[lid];
 
@@ -222,27 +197,18 @@ static void settle_lids(const struct reader *r)
 		map->lid_of_port[port] = lid;
 		most = ++held[port] > most ? held[port] : most;
 	}
-	map->lmc = log2_of(most);
+	map->lmc = most > 1 ? 31u - (unsigned)__builtin_clz(most) : 0;
 	for (uint32_t i = 0; i < map->nports; i++)
-		map->without_lid += is_end_port(r->t, &r->t->ports[i]) && !map->lid_of_port[i];
+		map->without_lid += (r->t->ports[i].node < r->t->nswitches
+					     ? r->t->ports[i].num == 0
+					     : r->t->ports[i].peer != TOPO_NONE) &&
+				    !map->lid_of_port[i];
 	free(held);
-}
-
-/* Packets to a LID that nobody has go nowhere, wherever its entries lead. */
-static void drop_unowned(const struct reader *r)
-{
-	const struct lid_map *map = r->out->lids;
-
+	/* Packets to a LID that nobody has go nowhere, wherever its entries lead. */
 	for (uint32_t lid = 0; lid <= map->top; lid++)
 		for (uint32_t sw = 0; map->port_of_lid[lid] == TOPO_NONE && sw < r->t->nswitches;
 		     sw++)
 			tables_row(&r->out->tables, sw)[lid] = TABLES_NO_ROUTE;
-}
-
-static void count_missing(const struct reader *r)
-{
-	for (uint32_t sw = 0; sw < r->t->nswitches; sw++)
-		r->out->without_table += !r->seen[sw];
 }
 
 int osm_dump_parse_lfts(const struct topo *t, const char *name, const char *text, size_t len,
@@ -257,10 +223,9 @@ int osm_dump_parse_lfts(const struct topo *t, const char *name, const char *text
 	prepare(&r, out);
 	read = read_lines(&r, text, len);
 	if (read) {
-		own_held(&r);
 		settle_lids(&r);
-		drop_unowned(&r);
-		count_missing(&r);
+		for (uint32_t sw = 0; sw < t->nswitches; sw++)
+			out->without_table += !r.seen[sw];
 	}
 	if (read && out->without_table == t->nswitches)
 		read = refuse(&r, "no table of any switch");
@@ -319,11 +284,6 @@ static uint8_t entry_of(const struct osm_dump_view *v, uint32_t sw, uint32_t lid
 	return lid <= v->tables->top ? tables_row(v->tables, sw)[lid] : TABLES_NO_ROUTE;
 }
 
-static const char *type_name(uint8_t type)
-{
-	return type == TOPO_SWITCH ? "Switch" : type == TOPO_CA ? "Channel Adapter" : "Router";
-}
-
 static int stream_status(FILE *out)
 {
 	return ferror(out) ? -EIO : 0;
@@ -354,18 +314,6 @@ struct lft_lines {
 	size_t *at; /* [lid]: where its line begins, and the one before ends */
 };
 
-static void make_lft_line(const struct osm_dump_view *v, uint32_t lid, FILE *out)
-{
-	uint32_t owner = owner_of(v, lid);
-	const struct topo_node *node;
-
-	if (owner == TOPO_NONE)
-		return;
-	node = &v->topo->nodes[v->topo->ports[owner].node];
-	fprintf(out, "0x%04x 000 # %s portguid 0x%016" PRIx64 ": '%s'\n", lid,
-		type_name(node->type), v->topo->ports[owner].guid, node->label);
-}
-
 static int make_lft_lines(const struct osm_dump_view *v, struct lft_lines *lines)
 {
 	size_t len;
@@ -375,7 +323,16 @@ static int make_lft_lines(const struct osm_dump_view *v, struct lft_lines *lines
 		return -errno;
 	lines->at = mem_alloc(v->lids->top + 2, sizeof(*lines->at));
 	for (uint32_t lid = 0; lid <= v->lids->top; lid++) {
-		make_lft_line(v, lid, out);
+		static const char *const kinds[] = { "", "Channel Adapter", "Switch", "Router" };
+		uint32_t owner = owner_of(v, lid);
+
+		if (owner != TOPO_NONE) {
+			const struct topo_port *port = &v->topo->ports[owner];
+			const struct topo_node *node = &v->topo->nodes[port->node];
+
+			fprintf(out, "0x%04x 000 # %s portguid 0x%016" PRIx64 ": '%s'\n", lid,
+				kinds[node->type], port->guid, node->label);
+		}
 		lines->at[lid + 1] = (size_t)ftell(out);
 	}
 	return fclose(out) ? -errno : 0;
@@ -466,28 +423,6 @@ static uint8_t count_by_table(const struct osm_dump_view *v, uint32_t lid, uint3
 	return row[sw] = onward == HOPS_UNKNOWN ? HOPS_UNKNOWN : (uint8_t)(onward + 1);
 }
 
-static struct neighbours find_neighbours(const struct topo *t)
-{
-	struct neighbours found = { mem_alloc(t->nports + 1, sizeof(uint32_t)),
-				    mem_alloc(t->nswitches + 1, sizeof(uint32_t)) };
-	uint32_t *met = mem_alloc(t->nswitches + 1, sizeof(*met)); /* [switch]: by whom last, + 1 */
-	uint32_t count = 0;
-
-	for (uint32_t s = 0; s < t->nswitches; s++) {
-		for (unsigned p = 1; p <= t->nodes[s].nports; p++) {
-			uint32_t next = switch_behind(t, topo_port(t, s, p));
-
-			if (next == TOPO_NONE || met[next] == s + 1)
-				continue;
-			met[next] = s + 1;
-			found.list[count++] = next;
-		}
-		found.at[s + 1] = count;
-	}
-	free(met);
-	return found;
-}
-
 static void walk_links(const struct neighbours *all, uint32_t from, uint8_t *row, uint32_t *queue)
 {
 	uint32_t head = 0, tail = 0;
@@ -508,40 +443,51 @@ static void walk_links(const struct neighbours *all, uint32_t from, uint8_t *row
 	}
 }
 
-static void count_by_link(const struct topo *t, uint8_t *by_link)
+/* By the fewest links, from each switch to each. */
+static void count_by_links(const struct topo *t, uint8_t *by_link)
 {
-	struct neighbours all = find_neighbours(t);
-	uint32_t *queue = mem_alloc(t->nswitches + 1, sizeof(*queue));
+	struct neighbours all = { mem_alloc(t->nports + 1, sizeof(uint32_t)),
+				  mem_alloc(t->nswitches + 1, sizeof(uint32_t)) };
+	uint32_t *met = mem_alloc(t->nswitches + 1, sizeof(*met)); /* [switch]: by whom last, + 1 */
+	uint32_t *queue = mem_alloc(t->nswitches + 1, sizeof(*queue)), count = 0;
 
+	for (uint32_t s = 0; s < t->nswitches; s++) {
+		for (unsigned p = 1; p <= t->nodes[s].nports; p++) {
+			uint32_t next = switch_behind(t, topo_port(t, s, p));
+
+			if (next == TOPO_NONE || met[next] == s + 1)
+				continue;
+			met[next] = s + 1;
+			all.list[count++] = next;
+		}
+		all.at[s + 1] = count;
+	}
 	for (uint32_t s = 0; s < t->nswitches; s++)
 		walk_links(&all, s, by_link + (size_t)s * t->nswitches, queue);
+	free(met);
 	free(all.list);
 	free(all.at);
 	free(queue);
-}
-
-/* The last switch on paths to an end port: itself, or the one at the other end of its link. */
-static uint32_t leaf_of(const struct topo *t, uint32_t port)
-{
-	uint32_t node = t->ports[port].node;
-
-	return t->nodes[node].type == TOPO_SWITCH ? node : switch_behind(t, &t->ports[port]);
 }
 
 static void count_hops(const struct osm_dump_view *v, struct hops *hops)
 {
 	const struct topo *t = v->topo;
 
-	count_by_link(t, hops->by_link);
+	count_by_links(t, hops->by_link);
 	for (uint32_t lid = 0; lid <= v->lids->top; lid++) {
-		uint32_t owner = owner_of(v, lid);
+		uint32_t owner = owner_of(v, lid), node;
 		uint8_t *row = hops->by_table + (size_t)lid * t->nswitches;
 
-		hops->leaf[lid] = lid && owner != TOPO_NONE ? leaf_of(t, owner) : TOPO_NONE;
+		hops->leaf[lid] = TOPO_NONE;
+		if (!lid || owner == TOPO_NONE)
+			continue;
+		node = t->ports[owner].node;
+		hops->leaf[lid] = node < t->nswitches ? node : switch_behind(t, &t->ports[owner]);
 		if (hops->leaf[lid] == TOPO_NONE)
 			continue;
-		if (t->nodes[t->ports[owner].node].type == TOPO_SWITCH)
-			row[hops->leaf[lid]] = 0;
+		if (node < t->nswitches)
+			row[node] = 0;
 		for (uint32_t s = 0; s < t->nswitches; s++)
 			count_by_table(v, lid, s, row, 0);
 	}
@@ -559,17 +505,6 @@ static uint8_t best_hops(const struct osm_dump_view *v, const struct hops *hops,
 	if (count == HOPS_UNKNOWN || t->ports[owner_of(v, lid)].node == leaf)
 		return count;
 	return (uint8_t)(count + 1);
-}
-
-/* "0x0001 : " */
-static char *put_fdb_lid(char *to, uint32_t lid)
-{
-	static const char digits[] = "0123456789ABCDEF";
-
-	to = put_text(to, "0x", 2);
-	for (int shift = 12; shift >= 0; shift -= 4)
-		*to++ = digits[lid >> shift & 15];
-	return put_text(to, " : ", 3);
 }
 
 static char *put_fdb_entry(char *to, uint8_t port, uint8_t hops, uint8_t best)
@@ -596,7 +531,11 @@ static size_t put_fdb(const struct osm_dump_view *v, const struct hops *hops, ui
 	for (uint32_t lid = 1; lid <= v->lids->top; lid++) {
 		bool owned = owner_of(v, lid) != TOPO_NONE;
 
-		end = put_fdb_lid(end, lid);
+		/* "0x0001 : " */
+		end = put_text(end, "0x", 2);
+		for (int shift = 12; shift >= 0; shift -= 4)
+			*end++ = "0123456789ABCDEF"[lid >> shift & 15];
+		end = put_text(end, " : ", 3);
 		end = put_fdb_entry(end, owned ? entry_of(v, sw, lid) : TABLES_NO_ROUTE,
 				    hops->by_table[(size_t)lid * v->topo->nswitches + sw],
 				    best_hops(v, hops, sw, lid));
@@ -649,29 +588,27 @@ static bool has_entry(const struct osm_dump_view *v, const struct topo_node *sw,
 	return any;
 }
 
-static void write_mcfdb(const struct osm_dump_view *v, const struct topo_node *sw, FILE *out)
-{
-	struct mcast_hop hop;
-	bool headed = false;
-
-	for (uint32_t i = 0; i < v->trees->ntrees; i++) {
-		if (!has_entry(v, sw, &v->trees->trees[i], hop.ports))
-			continue;
-		if (!headed)
-			fprintf(out, "\nSwitch 0x%016" PRIx64 "\nLID    : Out Port(s)\n", sw->guid);
-		headed = true;
-		fprintf(out, "0x%04X :", v->trees->trees[i].mlid);
-		for (unsigned port = 0; port <= sw->nports; port++)
-			if (mcast_forwards(&hop, port))
-				fprintf(out, " 0x%03X ", port);
-		fputc('\n', out);
-	}
-}
-
 static int write_mcfdbs(const struct osm_dump_view *v, FILE *out)
 {
-	for (uint32_t s = 0; v->trees && s < v->topo->nswitches; s++)
-		write_mcfdb(v, &v->topo->nodes[s], out);
+	for (uint32_t s = 0; v->trees && s < v->topo->nswitches; s++) {
+		const struct topo_node *sw = &v->topo->nodes[s];
+		struct mcast_hop hop;
+		bool headed = false;
+
+		for (uint32_t i = 0; i < v->trees->ntrees; i++) {
+			if (!has_entry(v, sw, &v->trees->trees[i], hop.ports))
+				continue;
+			if (!headed)
+				fprintf(out, "\nSwitch 0x%016" PRIx64 "\nLID    : Out Port(s)\n",
+					sw->guid);
+			headed = true;
+			fprintf(out, "0x%04X :", v->trees->trees[i].mlid);
+			for (unsigned port = 0; port <= sw->nports; port++)
+				if (mcast_forwards(&hop, port))
+					fprintf(out, " 0x%03X ", port);
+			fputc('\n', out);
+		}
+	}
 	return stream_status(out);
 }
 

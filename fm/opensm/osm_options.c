@@ -7,6 +7,7 @@
 #include <strings.h>
 #include "fm/opensm/osm_options.h"
 #include "topology/base/mem.h"
+#include "topology/base/sort.h"
 #include "topology/base/text.h"
 
 #define LID_LAST 0xbfff
@@ -178,24 +179,7 @@ static int by_port(const void *va, const void *vb)
 {
 	const struct osm_lid *a = va, *b = vb;
 
-	if (a->port != b->port)
-		return a->port < b->port ? -1 : 1;
-	return a->line < b->line ? -1 : a->line > b->line;
-}
-
-/* Of a port that is there twice the first counts. */
-static void drop_doubles(struct osm_lids *lids)
-{
-	uint32_t kept = 0;
-
-	if (lids->count)
-		qsort(lids->list, lids->count, sizeof(*lids->list), by_port);
-	for (uint32_t i = 0; i < lids->count; i++)
-		if (kept && lids->list[kept - 1].port == lids->list[i].port)
-			leave_out(lids, lids->list[i].line);
-		else
-			lids->list[kept++] = lids->list[i];
-	lids->count = kept;
+	return sort_order(a->port, b->port) ?: sort_order(a->line, b->line);
 }
 
 int osm_lids_read(const char *path, struct osm_lids *out)
@@ -208,8 +192,19 @@ int osm_lids_read(const char *path, struct osm_lids *out)
 	free(r.taken);
 	if (status)
 		osm_lids_fini(out);
-	else
-		drop_doubles(out);
+	else {
+		/* Of a port that is there twice the first counts. */
+		uint32_t kept = 0;
+
+		if (out->count)
+			qsort(out->list, out->count, sizeof(*out->list), by_port);
+		for (uint32_t i = 0; i < out->count; i++)
+			if (kept && out->list[kept - 1].port == out->list[i].port)
+				leave_out(out, out->list[i].line);
+			else
+				out->list[kept++] = out->list[i];
+		out->count = kept;
+	}
 	return status;
 }
 
@@ -270,15 +265,6 @@ struct levels_reader {
 	bool inside;
 };
 
-static void end_level(struct levels_reader *r)
-{
-	struct osm_levels *levels = r->levels;
-
-	levels->list = mem_resize(levels->list, levels->count + 1, sizeof(*levels->list));
-	levels->list[levels->count++] = r->now;
-	r->inside = false;
-}
-
 static void take_policy(void *out, char *line, unsigned number)
 {
 	struct levels_reader *r = out;
@@ -292,7 +278,11 @@ static void take_policy(void *out, char *line, unsigned number)
 		r->inside = true;
 		r->now = (struct osm_level){ .sl = -1 };
 	} else if (!strcmp(word, "end-qos-level") && r->inside) {
-		end_level(r);
+		struct osm_levels *levels = r->levels;
+
+		levels->list = mem_resize(levels->list, levels->count + 1, sizeof(*levels->list));
+		levels->list[levels->count++] = r->now;
+		r->inside = false;
 	} else if (r->inside && value) {
 		*value++ = '\0';
 		value = trim(value);
