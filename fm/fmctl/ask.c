@@ -97,11 +97,6 @@ static struct fmctl_answer refused(const struct fmctl *ctl, const char *cmd, con
 	return failed(ctl->command ? ctl->command->name : cmd, reason);
 }
 
-static bool timed_out(FILE *stream)
-{
-	return ferror(stream) && (errno == EAGAIN || errno == EWOULDBLOCK);
-}
-
 /* The answer's line, without the signs of progress before it; NULL = there is none. */
 static json_t *read_line(FILE *stream)
 {
@@ -119,16 +114,27 @@ static json_t *read_line(FILE *stream)
 	return line;
 }
 
-static struct fmctl_answer read_answer(const struct fmctl *ctl, FILE *stream, const char *cmd)
+/* Leaves the stream open behind the answer's line. */
+static struct fmctl_answer ask(const struct fmctl *ctl, const char *cmd, json_t *args,
+			       FILE **stream)
 {
-	struct fmctl_answer answer;
+	struct fmctl_answer answer = { 0 };
+	json_t *result = NULL, *line;
 	const char *error = NULL;
-	json_t *result = NULL, *line = read_line(stream);
+	int status, ok = 0;
 	char late[64];
-	int ok = 0;
 
+	*stream = dial(ctl, &answer.status);
+	if (!*stream) {
+		json_decref(args);
+		return answer;
+	}
+	status = send_request(fileno(*stream), cmd, args);
+	if (status)
+		return refused(ctl, cmd, strerror(-status));
+	line = read_line(*stream);
 	snprintf(late, sizeof(late), "no answer from fmd for %u s", ctl->timeout_s);
-	if (!line && timed_out(stream))
+	if (!line && ferror(*stream) && (errno == EAGAIN || errno == EWOULDBLOCK))
 		answer = refused(ctl, cmd, late);
 	else if (!line || json_unpack(line, "{s:b, s?o, s?s}", "ok", &ok, "result", &result,
 				      "error", &error))
@@ -139,24 +145,6 @@ static struct fmctl_answer read_answer(const struct fmctl *ctl, FILE *stream, co
 		answer = (struct fmctl_answer){ FMCTL_DONE, json_incref(result) };
 	json_decref(line);
 	return answer;
-}
-
-/* Leaves the stream open behind the answer's line. */
-static struct fmctl_answer ask(const struct fmctl *ctl, const char *cmd, json_t *args,
-			       FILE **stream)
-{
-	struct fmctl_answer answer = { 0 };
-	int status;
-
-	*stream = dial(ctl, &answer.status);
-	if (!*stream) {
-		json_decref(args);
-		return answer;
-	}
-	status = send_request(fileno(*stream), cmd, args);
-	if (status)
-		return refused(ctl, cmd, strerror(-status));
-	return read_answer(ctl, *stream, cmd);
 }
 
 struct fmctl_answer fmctl_ask(const struct fmctl *ctl, const char *cmd, json_t *args)
@@ -197,24 +185,6 @@ static enum fmctl_exit save_text(FILE *from, const char *path)
 	if (fclose(to) && !error)
 		error = strerror(errno);
 	return error ? failed(path, error).status : FMCTL_DONE;
-}
-
-/* Writes the text that follows an answer into a file that is made or replaced. */
-static enum fmctl_exit fmctl_ask_text(const struct fmctl *ctl, const char *cmd, json_t *args,
-				      const char *path)
-{
-	FILE *stream;
-	struct fmctl_answer answer = ask(ctl, cmd, args, &stream);
-
-	if (answer.status == FMCTL_DONE) {
-		shutdown(fileno(stream),
-			 SHUT_WR); /* nothing more is asked: fmd hangs up behind the text */
-		answer.status = save_text(stream, path);
-	}
-	json_decref(answer.result);
-	if (stream)
-		fclose(stream);
-	return answer.status;
 }
 
 /* ---- Events as they come ---- */
@@ -317,15 +287,27 @@ static enum fmctl_exit run_topology(const struct fmctl *ctl, int argc, char **ar
 }
 const struct fmctl_view topology_view = { .run = run_topology };
 
+/* Writes the text that follows an answer into a file that is made or replaced. */
 static enum fmctl_exit dump_file(const struct fmctl *ctl, const char *dir, const char *file)
 {
+	struct fmctl_answer answer;
 	char path[4096];
+	FILE *stream;
 
 	if (snprintf(path, sizeof(path), "%s/%s", dir, file) >= (int)sizeof(path)) {
 		fprintf(stderr, "fmctl: dump: the directory's name is too long\n");
 		return FMCTL_FAILED;
 	}
-	return fmctl_ask_text(ctl, "dump", json_pack("{s:s}", "file", file), path);
+	answer = ask(ctl, "dump", json_pack("{s:s}", "file", file), &stream);
+	if (answer.status == FMCTL_DONE) {
+		/* Nothing more is asked: fmd hangs up behind the text. */
+		shutdown(fileno(stream), SHUT_WR);
+		answer.status = save_text(stream, path);
+	}
+	json_decref(answer.result);
+	if (stream)
+		fclose(stream);
+	return answer.status;
 }
 
 static enum fmctl_exit run_dump(const struct fmctl *ctl, int argc, char **argv)

@@ -117,11 +117,10 @@ static void show_top(const struct fmctl *ctl, const json_t *result)
 	const json_t *hottest = json_object_get(result, "hottest");
 	const json_t *errors = json_object_get(result, "errors");
 
-	json_int_t links = json_integer_value(json_object_get(result, "links"));
+	long long links = table_int(result, "links");
 
-	printf("%lld %s up, load known for %lld\n", (long long)links,
-	       links == 1 ? "link is" : "links are",
-	       (long long)json_integer_value(json_object_get(result, "known")));
+	printf("%lld %s up, load known for %lld\n", links, links == 1 ? "link is" : "links are",
+	       table_int(result, "known"));
 	if (json_array_size(hottest))
 		show_rows(ctl, hottest, columns, 0);
 	if (!json_array_size(errors))
@@ -139,55 +138,19 @@ const struct fmctl_view top_view = { .show = show_top };
 
 /* ---- The fabric out of fmd's document -------------------------------------------------------- */
 
-static const char *string(const json_t *object, const char *key)
-{
-	const char *text = json_string_value(table_value(object, key));
-
-	return text ? text : "";
-}
-
 static guid_t guid(const json_t *object, const char *key)
 {
-	return strtoull(string(object, key), NULL, 16);
-}
-
-static int add_node(struct topo_builder *b, const json_t *row)
-{
-	const char *type = string(row, "type");
-	const struct topo_node_attr attr = {
-		.guid = guid(row, "guid"),
-		.desc = string(row, "description"),
-		.label = string(row, "name"),
-		.nports = (uint8_t)json_integer_value(table_value(row, "ports")),
-		.type = !strcmp(type, "switch")	  ? TOPO_SWITCH
-			: !strcmp(type, "router") ? TOPO_ROUTER
-						  : TOPO_CA,
-		.sharp = !strcmp(string(row, "role"), "sharp"),
-	};
-
-	return topo_builder_node(b, &attr);
+	return strtoull(table_text(object, key), NULL, 16);
 }
 
 static void add_label(struct topo_builder *b, const json_t *row, const char *end)
 {
 	const json_t *at = json_object_get(row, end);
-	const char *label = string(at, "label");
+	const char *label = table_text(at, "label");
 
 	if (*label)
 		topo_builder_label(b, topo_builder_find(b, guid(at, "guid")),
-				   (unsigned)json_integer_value(json_object_get(at, "port")),
-				   label);
-}
-
-static int add_link(struct topo_builder *b, const json_t *row)
-{
-	add_label(b, row, "a");
-	add_label(b, row, "b");
-	return topo_builder_link(b, topo_builder_find(b, guid(row, "a.guid")),
-				 (unsigned)json_integer_value(table_value(row, "a.port")),
-				 topo_builder_find(b, guid(row, "b.guid")),
-				 (unsigned)json_integer_value(table_value(row, "b.port")),
-				 json_is_true(table_value(row, "up")));
+				   (unsigned)table_int(at, "port"), label);
 }
 
 /* NULL when the document is no fabric. */
@@ -199,11 +162,30 @@ static struct topo *read_fabric(const json_t *document)
 	size_t i;
 
 	json_array_foreach (json_object_get(document, "nodes"), i, row)
-		if (status >= 0)
-			status = add_node(b, row);
+		if (status >= 0) {
+			const char *type = table_text(row, "type");
+			const struct topo_node_attr attr = {
+				.guid = guid(row, "guid"),
+				.desc = table_text(row, "description"),
+				.label = table_text(row, "name"),
+				.nports = (uint8_t)table_int(row, "ports"),
+				.type = !strcmp(type, "switch")	  ? TOPO_SWITCH
+					: !strcmp(type, "router") ? TOPO_ROUTER
+								  : TOPO_CA,
+				.sharp = !strcmp(table_text(row, "role"), "sharp"),
+			};
+			status = topo_builder_node(b, &attr);
+		}
 	json_array_foreach (json_object_get(document, "links"), i, row)
-		if (status >= 0)
-			status = add_link(b, row);
+		if (status >= 0) {
+			add_label(b, row, "a");
+			add_label(b, row, "b");
+			status = topo_builder_link(b, topo_builder_find(b, guid(row, "a.guid")),
+						   (unsigned)table_int(row, "a.port"),
+						   topo_builder_find(b, guid(row, "b.guid")),
+						   (unsigned)table_int(row, "b.port"),
+						   table_is(row, "up"));
+		}
 	if (status >= 0)
 		return topo_freeze(b);
 	topo_builder_free(b);
@@ -212,29 +194,12 @@ static struct topo *read_fabric(const json_t *document)
 
 /* ---- The answer ------------------------------------------------------------------------------ */
 
-static size_t count_findings(const json_t *part)
-{
-	return json_array_size(json_object_get(part, "differ"));
-}
-
-static void print_finding(const json_t *row)
-{
-	const char *instruction = string(row, "instruction");
-	json_int_t of = json_integer_value(table_value(row, "of"));
-
-	printf("  %s\n", string(row, "text"));
-	printf("      %s", instruction);
-	if (of && !table_value(row, "expected.width") && strcmp(string(row, "kind"), "host") != 0)
-		printf(" (%lld of %lld agree)", json_integer_value(table_value(row, "votes")), of);
-	putchar('\n');
-}
-
 static void print_part(const char *label, const json_t *part)
 {
 	const json_t *rows = json_object_get(part, "differ"), *row;
-	json_int_t expected = json_integer_value(json_object_get(part, "compared"));
-	json_int_t left_out = json_integer_value(json_object_get(part, "not_unique"));
-	json_int_t cables = json_integer_value(json_object_get(part, "cables"));
+	long long expected = table_int(part, "compared");
+	long long left_out = table_int(part, "not_unique");
+	long long cables = table_int(part, "cables");
 	size_t i;
 
 	printf("%-12s%lld %s, %lld expected by the %s", label, cables,
@@ -248,8 +213,17 @@ static void print_part(const char *label, const json_t *part)
 		printf("%-12s%lld %s not unique\n", "", left_out,
 		       words_plural((uint64_t)left_out, "node ignored: its name is",
 				    "nodes ignored: their names are"));
-	json_array_foreach ((json_t *)rows, i, row)
-		print_finding(row);
+	json_array_foreach ((json_t *)rows, i, row) {
+		const char *instruction = table_text(row, "instruction");
+		long long of = table_int(row, "of");
+
+		printf("  %s\n", table_text(row, "text"));
+		printf("      %s", instruction);
+		if (of && !table_value(row, "expected.width") &&
+		    strcmp(table_text(row, "kind"), "host") != 0)
+			printf(" (%lld of %lld agree)", table_int(row, "votes"), of);
+		putchar('\n');
+	}
 }
 
 static void show_cabling(const struct fmctl *ctl, const json_t *result)
@@ -261,40 +235,20 @@ static void show_cabling(const struct fmctl *ctl, const json_t *result)
 		print_part("plan", plan);
 }
 
-struct order {
-	const char *plan; /* path, NULL = none */
-	bool check;
-};
-
-/* The fabric, as fmd gives it; NULL when that failed: *status says how, stderr why. */
-static struct topo *ask_fabric(const struct fmctl *ctl, enum fmctl_exit *status)
+/* What the fabric, as fmd gives it, has otherwise than the plan. */
+static enum fmctl_exit add_plan(const struct fmctl *ctl, const char *path, json_t *result)
 {
 	struct fmctl_answer asked =
 		fmctl_ask(ctl, "topology", json_pack("{s:s}", "format", "json"));
-	struct topo *t;
+	char err[512] = "fmd's answer is not a topology";
+	struct topo *t, *plan;
+	struct cabling *differ;
 
-	*status = asked.status;
 	if (asked.status != FMCTL_DONE)
-		return NULL;
+		return asked.status;
 	t = read_fabric(asked.result);
 	json_decref(asked.result);
-	if (!t) {
-		fputs("fmctl: cabling: fmd's answer is not a topology\n", stderr);
-		*status = FMCTL_FAILED;
-	}
-	return t;
-}
-
-static enum fmctl_exit add_plan(const struct fmctl *ctl, const char *path, json_t *result)
-{
-	enum fmctl_exit status;
-	struct topo *t = ask_fabric(ctl, &status), *plan;
-	struct cabling *differ;
-	char err[512];
-
-	if (!t)
-		return status;
-	plan = cabling_plan_read(path, t, err, sizeof(err));
+	plan = t ? cabling_plan_read(path, t, err, sizeof(err)) : NULL;
 	if (!plan) {
 		fprintf(stderr, "fmctl: cabling: %s\n", err);
 		topo_unref(t);
@@ -308,41 +262,37 @@ static enum fmctl_exit add_plan(const struct fmctl *ctl, const char *path, json_
 	return FMCTL_DONE;
 }
 
-static enum fmctl_exit answer(const struct fmctl *ctl, const struct order *order)
-{
-	struct fmctl_answer asked = fmctl_ask(ctl, "cabling", json_object());
-	size_t findings;
-
-	if (asked.status == FMCTL_DONE && order->plan)
-		asked.status = add_plan(ctl, order->plan, asked.result);
-	if (asked.status != FMCTL_DONE) {
-		json_decref(asked.result);
-		return asked.status;
-	}
-	(ctl->json ? show_json : show_cabling)(ctl, asked.result);
-	findings = count_findings(json_object_get(asked.result, "pattern")) +
-		   count_findings(json_object_get(asked.result, "plan"));
-	json_decref(asked.result);
-	return order->check && findings ? FMCTL_FAILED : FMCTL_DONE;
-}
-
 static enum fmctl_exit run_cabling(const struct fmctl *ctl, int argc, char **argv)
 {
 	static const struct option longs[] = { { "plan", required_argument, NULL, 'p' },
 					       { "check", no_argument, NULL, 'c' },
 					       { 0 } };
-	struct order order = { 0 };
+	const char *plan = NULL;
+	struct fmctl_answer asked;
+	bool check = false;
 	int c;
 
 	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
 		if (c == 'p')
-			order.plan = optarg;
+			plan = optarg;
 		else if (c == 'c')
-			order.check = true;
+			check = true;
 		else
 			return FMCTL_USAGE;
 	}
-	return optind == argc ? answer(ctl, &order) : FMCTL_USAGE;
+	if (optind != argc)
+		return FMCTL_USAGE;
+	asked = fmctl_ask(ctl, "cabling", json_object());
+	if (asked.status == FMCTL_DONE && plan)
+		asked.status = add_plan(ctl, plan, asked.result);
+	if (asked.status == FMCTL_DONE) {
+		(ctl->json ? show_json : show_cabling)(ctl, asked.result);
+		if (check && (json_array_size(table_value(asked.result, "pattern.differ")) ||
+			      json_array_size(table_value(asked.result, "plan.differ"))))
+			asked.status = FMCTL_FAILED;
+	}
+	json_decref(asked.result);
+	return asked.status;
 }
 const struct fmctl_view cabling_view = { .run = run_cabling };
 
@@ -350,26 +300,6 @@ const struct fmctl_view cabling_view = { .run = run_cabling };
  * fmctl whatif: what a failure, a cordon or degraded NVLinks would change in the running fabric,
  * with fmd's LIDs, classes and tables. `fmctl plan --fail` computes the same for a file.
  */
-
-static json_int_t integer(const json_t *object, const char *key)
-{
-	return json_integer_value(table_value(object, key));
-}
-
-static double number(const json_t *object, const char *key)
-{
-	return json_number_value(table_value(object, key));
-}
-
-static void print_links(const json_t *result)
-{
-	printf("%-12s", "links");
-	if (integer(result, "links_failed"))
-		printf("%lld would fail; ", (long long)integer(result, "links_failed"));
-	if (integer(result, "links_cordoned"))
-		printf("%lld would be cordoned; ", (long long)integer(result, "links_cordoned"));
-	printf("%lld down afterwards\n", (long long)integer(result, "links_down"));
-}
 
 static void print_pattern(const json_t *result, const char *title, const char *key)
 {
@@ -379,12 +309,30 @@ static void print_pattern(const json_t *result, const char *title, const char *k
 
 	snprintf(mean, sizeof(mean), "%s_mean", key);
 	snprintf(max, sizeof(max), "%s_max", key);
-	printf("  %-14s %6.2f %5lld   %6.2f %5lld\n", title, number(now, mean),
-	       (long long)integer(now, max), number(then, mean), (long long)integer(then, max));
+	printf("  %-14s %6.2f %5lld   %6.2f %5lld\n", title, table_number(now, mean),
+	       table_int(now, max), table_number(then, mean), table_int(then, max));
 }
 
-static void print_congestion(const json_t *result)
+static void show_whatif(const struct fmctl *ctl, const json_t *result)
 {
+	show_lost(ctl, json_object_get(result, "lost"));
+	printf("%-12s", "links");
+	if (table_int(result, "links_failed"))
+		printf("%lld would fail; ", table_int(result, "links_failed"));
+	if (table_int(result, "links_cordoned"))
+		printf("%lld would be cordoned; ", table_int(result, "links_cordoned"));
+	printf("%lld down afterwards\n", table_int(result, "links_down"));
+
+	show_proof(ctl, json_object_get(result, "proof"));
+	table_print_change((uint64_t)table_int(result, "delta.entries"),
+			   (uint64_t)table_int(result, "delta.entries_minimum"),
+			   (uint64_t)table_int(result, "delta.blocks"),
+			   (uint64_t)table_int(result, "delta.switches"));
+	if (json_is_object(json_object_get(result, "at_risk")))
+		printf("%-12s%s\n", "at risk",
+		       json_string_value(table_value(result, "at_risk.text")));
+	show_trial(json_object_get(result, "nvswitch"));
+	show_affected(json_object_get(result, "pays"));
 	printf("%-12sflows on the worst link, mean and worst of the samples\n", "congestion");
 	printf("  %-14s %12s   %12s\n", "", "now", "then");
 	print_pattern(result, "shift", "shift");
@@ -392,33 +340,8 @@ static void print_congestion(const json_t *result)
 	print_pattern(result, "random", "random");
 	print_pattern(result, "to storage", "storage");
 	printf("  %-14s %12.2f   %12.2f  of the mean link\n", "all-to-all",
-	       number(result, "before.congestion.all_to_all_ratio"),
-	       number(result, "congestion.all_to_all_ratio"));
-}
-
-static void show_whatif(const struct fmctl *ctl, const json_t *result)
-{
-	show_lost(ctl, json_object_get(result, "lost"));
-	print_links(result);
-	show_proof(ctl, json_object_get(result, "proof"));
-	table_print_change((uint64_t)integer(result, "delta.entries"),
-			   (uint64_t)integer(result, "delta.entries_minimum"),
-			   (uint64_t)integer(result, "delta.blocks"),
-			   (uint64_t)integer(result, "delta.switches"));
-	if (json_is_object(json_object_get(result, "at_risk")))
-		printf("%-12s%s\n", "at risk",
-		       json_string_value(table_value(result, "at_risk.text")));
-	show_trial(json_object_get(result, "nvswitch"));
-	show_affected(json_object_get(result, "pays"));
-	print_congestion(result);
-}
-
-/* With --check: whether somebody loses something, or has no path to what links lead to. */
-static enum fmctl_exit verdict(const json_t *result)
-{
-	return lost_any(json_object_get(result, "lost")) || integer(result, "proof.unreachable")
-		       ? FMCTL_FAILED
-		       : FMCTL_DONE;
+	       table_number(result, "before.congestion.all_to_all_ratio"),
+	       table_number(result, "congestion.all_to_all_ratio"));
 }
 
 enum { CHECK = 'k' };
@@ -461,7 +384,10 @@ static enum fmctl_exit run_whatif(const struct fmctl *ctl, int argc, char **argv
 		answer = fmctl_ask(ctl, "whatif", args);
 	if (answer.status == FMCTL_DONE) {
 		(ctl->json ? show_json : show_whatif)(ctl, answer.result);
-		answer.status = check ? verdict(answer.result) : FMCTL_DONE;
+		/* Whether somebody loses something, or has no path to what links lead to. */
+		if (check && (lost_any(json_object_get(answer.result, "lost")) ||
+			      table_int(answer.result, "proof.unreachable")))
+			answer.status = FMCTL_FAILED;
 	}
 	json_decref(answer.result);
 	return answer.status;
@@ -474,29 +400,22 @@ const struct fmctl_view whatif_view = { .run = run_whatif };
  * the number of its first in "fault".
  */
 
-static const char *text_of(const json_t *event, const char *key)
-{
-	const char *text = json_string_value(json_object_get(event, key));
-
-	return text ? text : "";
-}
-
 static bool is_answer(const json_t *event)
 {
-	const char *kind = text_of(event, "kind");
+	const char *kind = table_text(event, "kind");
 
 	return !strcmp(kind, "rerouted") || !strcmp(kind, "restored");
 }
 
 /* Numbers rise, but for gaps. */
-static const json_t *find_number(const json_t *events, json_int_t number)
+static const json_t *find_number(const json_t *events, long long number)
 {
 	size_t low = 0, high = json_array_size(events);
 
 	while (low < high) {
 		size_t at = (low + high) / 2;
 		const json_t *event = json_array_get(events, at);
-		json_int_t seq = json_integer_value(json_object_get(event, "seq"));
+		long long seq = table_int(event, "seq");
 
 		if (seq == number)
 			return event;
@@ -508,27 +427,16 @@ static const json_t *find_number(const json_t *events, json_int_t number)
 	return NULL;
 }
 
-/* What stands in the answer's text behind the fault's name. */
-static const char *answer_of(const json_t *event)
-{
-	const char *text = text_of(event, "text"), *what = text_of(event, "what");
-	size_t len = strlen(what);
-
-	return len && !strncmp(text, what, len) && !strncmp(text + len, ": ", 2) ? text + len + 2
-										 : text;
-}
-
 /* The answer to the fault that the event is the first to tell of; NULL = none is at hand. */
 static const json_t *find_answer(const json_t *events, size_t index)
 {
 	const json_t *event = json_array_get(events, index), *other;
-	json_int_t fault = json_integer_value(json_object_get(event, "fault"));
+	long long fault = table_int(event, "fault");
 
-	if (!fault || fault != json_integer_value(json_object_get(event, "seq")))
+	if (!fault || fault != table_int(event, "seq"))
 		return NULL;
 	while ((other = json_array_get(events, ++index)))
-		if (is_answer(other) &&
-		    json_integer_value(json_object_get(other, "fault")) == fault)
+		if (is_answer(other) && table_int(other, "fault") == fault)
 			return other;
 	return NULL;
 }
@@ -546,21 +454,6 @@ static bool are_of_many(const json_t *events)
 	return false;
 }
 
-static void print_event(const struct fmctl *ctl, const json_t *event, const json_t *answer,
-			bool named)
-{
-	const char *level = text_of(event, "level");
-	bool bad = ctl->colour && (!strcmp(level, "error") || !strcmp(level, "warning"));
-
-	printf("%s  %-7s  ", text_of(event, "time"), level);
-	if (named)
-		printf("%s  ", json_object_get(event, "manager") ? text_of(event, "manager") : "-");
-	printf("%s%s%s", bad ? "\033[31m" : "", text_of(event, "text"), bad ? "\033[0m" : "");
-	if (answer)
-		printf("; %s", answer_of(answer));
-	putchar('\n');
-}
-
 static void show_events(const struct fmctl *ctl, const json_t *events)
 {
 	const bool named = are_of_many(events);
@@ -568,13 +461,35 @@ static void show_events(const struct fmctl *ctl, const json_t *events)
 	size_t index;
 
 	json_array_foreach ((json_t *)events, index, event) {
-		json_int_t fault = json_integer_value(json_object_get(event, "fault"));
+		long long fault = table_int(event, "fault");
 
 		if (ctl->json) {
 			json_dumpf(event, stdout, JSON_COMPACT);
 			putchar('\n');
 		} else if (!is_answer(event) || !find_number(events, fault)) {
-			print_event(ctl, event, find_answer(events, index), named);
+			const json_t *answer = find_answer(events, index);
+			const char *level = table_text(event, "level");
+			bool bad = ctl->colour &&
+				   (!strcmp(level, "error") || !strcmp(level, "warning"));
+
+			printf("%s  %-7s  ", table_text(event, "time"), level);
+			if (named)
+				printf("%s  ", json_object_get(event, "manager")
+						       ? table_text(event, "manager")
+						       : "-");
+			printf("%s%s%s", bad ? "\033[31m" : "", table_text(event, "text"),
+			       bad ? "\033[0m" : "");
+			if (answer) {
+				/* What stands in its text behind the fault's name. */
+				const char *text = table_text(answer, "text");
+				const char *what = table_text(answer, "what");
+				size_t len = strlen(what);
+				bool named_so = len && !strncmp(text, what, len) &&
+						!strncmp(text + len, ": ", 2);
+
+				printf("; %s", named_so ? text + len + 2 : text);
+			}
+			putchar('\n');
 		}
 	}
 }
@@ -583,7 +498,7 @@ static enum fmctl_exit run_events(const struct fmctl *ctl, int argc, char **argv
 {
 	json_t *args = json_object();
 	int first = fmctl_read_options(ctl->command, argc, argv, args);
-	bool follow = json_is_true(json_object_get(args, "follow"));
+	bool follow = table_is(args, "follow");
 
 	json_object_del(args, "follow");
 	if (first != argc) {
@@ -595,8 +510,10 @@ static enum fmctl_exit run_events(const struct fmctl *ctl, int argc, char **argv
 }
 const struct fmctl_view events_view = { .run = run_events };
 
+/* ---- The table of commands ------------------------------------------------------------------- */
+
 /*
- * commands: fmctl's table of commands, and how one runs by its row alone: the words and the options
+ * fmctl's table of commands, and how one runs by its row alone: the words and the options
  * that were typed make the request, the answer goes to the row's view. Views with a `run` of their
  * own do all that themselves.
  */
@@ -628,23 +545,16 @@ const struct command *fmctl_command_find(const char *name)
 	return NULL;
 }
 
-static int count_words(const struct command *command)
-{
-	int count = 0;
-
-	while (count < COMMAND_WORDS && command->words[count])
-		count++;
-	return count;
-}
-
 /* ---- By the row alone ------------------------------------------------------------------------ */
 
 /* What is asked, by the row; false = the command is not so used. */
 static bool read_arguments(const struct fmctl *ctl, int argc, char **argv, json_t *args)
 {
 	const struct command *command = ctl->command;
-	int first = fmctl_read_options(command, argc, argv, args), words = count_words(command);
+	int first = fmctl_read_options(command, argc, argv, args), words = 0;
 
+	while (words < COMMAND_WORDS && command->words[words])
+		words++;
 	if (first < 0 || (argc - first != words && (argc != first || !command->words_optional)))
 		return false;
 	for (int i = 0; first + i < argc; i++) {
@@ -662,8 +572,7 @@ static enum fmctl_exit run_by_row(struct fmctl *ctl, int argc, char **argv)
 	json_t *args = json_object();
 
 	if (read_arguments(ctl, argc, argv, args)) {
-		ctl->given = command->flag ? json_is_true(json_object_get(args, command->flag))
-					   : optind < argc;
+		ctl->given = command->flag ? table_is(args, command->flag) : optind < argc;
 		answer = fmctl_ask(ctl, command->name, json_incref(args));
 	}
 	json_decref(args);

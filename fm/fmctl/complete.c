@@ -68,16 +68,6 @@ static void offer_kind(const struct offers *offers, const char *kind)
 	json_decref(answer.result);
 }
 
-static void offer_metavar(const struct offers *offers, const char *metavar, size_t len)
-{
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strlen(names[i].metavar) == len && !strncmp(names[i].metavar, metavar, len) &&
-		    !(*offers->asked & names[i].bit)) {
-			*offers->asked |= names[i].bit;
-			offer_kind(offers, names[i].kind);
-		}
-}
-
 /* offers names that fmd knows. metavar: of the usage: HOST, WHAT, LEAF|SWITCH. */
 static void offer_names(const struct offers *offers, const char *metavar, size_t len)
 {
@@ -86,7 +76,13 @@ static void offer_names(const struct offers *offers, const char *metavar, size_t
 	while (metavar < end) {
 		size_t part = strcspn(metavar, "| []\n=.");
 
-		offer_metavar(offers, metavar, part);
+		for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+			if (strlen(names[i].metavar) == part &&
+			    !strncmp(names[i].metavar, metavar, part) &&
+			    !(*offers->asked & names[i].bit)) {
+				*offers->asked |= names[i].bit;
+				offer_kind(offers, names[i].kind);
+			}
 		metavar += part + 1;
 	}
 }
@@ -98,38 +94,11 @@ static void offer(const struct offers *offers, const char *text)
 
 /* ---- Ahead of the command -------------------------------------------------------------------- */
 
-static bool is_socket(const char *option)
-{
-	return !strcmp(option, "-s") || !strcmp(option, "--socket");
-}
-
-/* The index of the command among the words of a line; count = it is not typed yet. */
-static int find_command(struct fmctl *ctl, int count, char **words)
-{
-	int i = 0;
-
-	while (i < count && words[i][0] == '-') {
-		if (is_socket(words[i]) && i + 1 < count)
-			ctl->socket = words[i + 1];
-		i += is_socket(words[i]) || !strcmp(words[i], "--timeout") ? 2 : 1;
-	}
-	return i < count ? i : count;
-}
-
 static void offer_commands(const struct offers *offers)
 {
 	for (const struct command *command = fmctl_commands(); command->name; command++)
 		if (command->help)
 			offer(offers, command->name);
-}
-
-static void offer_globals(const struct offers *offers)
-{
-	static const char *const globals[] = { "--json", "--socket", "--timeout", "--help",
-					       "--version" };
-
-	for (size_t i = 0; i < sizeof(globals) / sizeof(globals[0]); i++)
-		offer(offers, globals[i]);
 }
 
 /* ---- Usage ----------------------------------------------------------------------------------- */
@@ -162,21 +131,6 @@ static bool is_of_row(const struct command *command, const char *text, size_t le
 	return false;
 }
 
-/* Of "--fail|--cordon", "logs": each alternative. */
-static void offer_literals(const struct offers *offers, const struct command *command,
-			   const char *piece, size_t len)
-{
-	const char *end = piece + len;
-
-	while (piece < end) {
-		size_t part = strcspn(piece, "| []\n");
-
-		if (is_literal(piece, part) && !is_of_row(command, piece, part))
-			offer_text(offers, piece, part);
-		piece += part + 1;
-	}
-}
-
 static bool has_alternative(const char *piece, size_t len, const char *option)
 {
 	const char *end = piece + len;
@@ -199,17 +153,18 @@ static const char *value_of(const char *piece, size_t *len)
 	return next_piece(piece + *len, len);
 }
 
-/* "fmctl generate pgft ..": its first words are typed already. */
-static bool begins_line(const char *piece, size_t len)
-{
-	return len == strlen("fmctl") && !strncmp(piece, "fmctl", len);
-}
-
 /* Literals and names. */
 static void offer_piece(const struct offers *offers, const struct command *command,
 			const char *piece, size_t len)
 {
-	offer_literals(offers, command, piece, len);
+	/* Of "--fail|--cordon", "logs": each alternative. */
+	for (const char *at = piece, *end = piece + len; at < end;) {
+		size_t part = strcspn(at, "| []\n");
+
+		if (is_literal(at, part) && !is_of_row(command, at, part))
+			offer_text(offers, at, part);
+		at += part + 1;
+	}
 	if (len == strlen("COMMAND") && !strncmp(piece, "COMMAND", len))
 		offer_commands(offers);
 	else
@@ -241,10 +196,13 @@ static void offer_usage(const struct offers *offers, const struct command *comma
 	size_t len, value_len;
 
 	for (piece = usage; (piece = next_piece(piece, &len)); piece += len) {
+		/* "fmctl generate pgft ..": its first words are typed already. */
+		bool begins_line = len == strlen("fmctl") && !strncmp(piece, "fmctl", len);
+
 		value_len = len;
-		value = begins_line(piece, len) ? next_piece(piece + len, &value_len)
-						: value_of(piece, &value_len);
-		if (!begins_line(piece, len))
+		value = begins_line ? next_piece(piece + len, &value_len)
+				    : value_of(piece, &value_len);
+		if (!begins_line)
 			offer_piece(offers, command, piece, len);
 		if (value) {
 			piece = value;
@@ -267,26 +225,6 @@ static const char *arguments_of(const struct command *command)
 
 /* ---- The row --------------------------------------------------------------------------------- */
 
-/* `before`: --name, or the option's letter. */
-static bool is_option(const struct command_option *option, const char *before)
-{
-	return (!strncmp(before, "--", 2) && !strcmp(option->name, before + 2)) ||
-	       (option->letter && before[0] == '-' && before[1] == option->letter && !before[2]);
-}
-
-/* By their keys in JSON, which have no blanks; in capitals they stand in the table. */
-static void offer_columns(const struct offers *offers, const struct command *command)
-{
-	const char *down = *offers->word == '-' ? "-" : "";
-	char name[64];
-
-	for (const struct table_column *column = command->columns; column->title; column++) {
-		snprintf(name, sizeof(name), "%s%.*s", down, (int)strcspn(column->key, "+/["),
-			 column->key);
-		offer(offers, name);
-	}
-}
-
 /* The value of the option before, if it is one of the row that takes one. */
 static bool offer_value(const struct offers *offers, const struct command *command,
 			const char *before)
@@ -294,26 +232,31 @@ static bool offer_value(const struct offers *offers, const struct command *comma
 	const struct command_option *option;
 
 	for (unsigned i = 0; before && (option = command_option_at(command, i)); i++) {
-		if (!option->value || !is_option(option, before))
+		/* `before`: --name, or the option's letter. */
+		if (!option->value ||
+		    !((!strncmp(before, "--", 2) && !strcmp(option->name, before + 2)) ||
+		      (option->letter && before[0] == '-' && before[1] == option->letter &&
+		       !before[2])))
 			continue;
-		if (!strcmp(option->name, "sort"))
-			offer_columns(offers, command);
-		else
+		if (!strcmp(option->name, "sort")) {
+			/*
+			 * By their keys in JSON, which have no blanks; in capitals they stand in
+			 * the table.
+			 */
+			const char *down = *offers->word == '-' ? "-" : "";
+			char name[64];
+
+			for (const struct table_column *column = command->columns; column->title;
+			     column++) {
+				snprintf(name, sizeof(name), "%s%.*s", down,
+					 (int)strcspn(column->key, "+/["), column->key);
+				offer(offers, name);
+			}
+		} else
 			offer_piece(offers, command, option->value, strlen(option->value));
 		return true;
 	}
 	return false;
-}
-
-static void offer_options(const struct offers *offers, const struct command *command)
-{
-	const struct command_option *option;
-	char name[64];
-
-	for (unsigned i = 0; (option = command_option_at(command, i)); i++) {
-		snprintf(name, sizeof(name), "%s%s", option->name[1] ? "--" : "-", option->name);
-		offer(offers, name);
-	}
 }
 
 /* ---- All of it ------------------------------------------------------------------------------- */
@@ -322,23 +265,41 @@ static void complete(const struct offers *asked, int count, char **words)
 {
 	struct fmctl ctl = *asked->ctl;
 	struct offers mine = *asked, *offers = &mine;
+	static const char *const globals[] = { "--json", "--socket", "--timeout", "--help",
+					       "--version" };
+	const struct command_option *option;
 	unsigned kinds = 0;
-	int at = find_command(&ctl, count, words);
+	char name[64];
+	int at = 0;
+
+	/* The command among the words of a line; count = it is not typed yet. */
+	for (; at < count && words[at][0] == '-'; at++) {
+		bool socket = !strcmp(words[at], "-s") || !strcmp(words[at], "--socket");
+
+		if (socket && at + 1 < count)
+			ctl.socket = words[at + 1];
+		at += socket || !strcmp(words[at], "--timeout");
+	}
+
 	const struct command *command = at < count ? fmctl_command_find(words[at]) : NULL;
 	const char *before = count > at + 1 ? words[count - 1] : NULL;
 
 	offers->ctl = &ctl;
 	offers->asked = &kinds;
 	ctl.command = command;
-	if (at == count) {
+	if (at >= count) {
 		offer_commands(offers);
-		offer_globals(offers);
+		for (size_t i = 0; i < sizeof(globals) / sizeof(globals[0]); i++)
+			offer(offers, globals[i]);
 		return;
 	}
 	if (!command || offer_value(offers, command, before) ||
 	    offer_usage_value(offers, command, arguments_of(command), before))
 		return;
-	offer_options(offers, command);
+	for (unsigned i = 0; (option = command_option_at(command, i)); i++) {
+		snprintf(name, sizeof(name), "%s%s", option->name[1] ? "--" : "-", option->name);
+		offer(offers, name);
+	}
 	offer_usage(offers, command, arguments_of(command));
 }
 
@@ -369,41 +330,6 @@ static void take_char(struct line *line, char **to, char c, bool bare)
 		line->skip = (size_t)(*to - line->words[line->count]);
 }
 
-static void end_word(struct line *line, char **to)
-{
-	*(*to)++ = '\0';
-	line->count += line->count + 2 < WORDS_MAX;
-	line->words[line->count] = *to;
-	line->skip = 0;
-}
-
-/* As a shell reads it; the last word is what is being typed, and may be empty. */
-static void read_line(struct line *line, const char *text)
-{
-	char *to = line->text = mem_alloc(strlen(text) + 2, 1);
-	bool inside = false;
-
-	line->words[0] = to;
-	for (; *text; text++) {
-		if (line->quote && *text == line->quote) {
-			line->quote = 0;
-		} else if (*text == '\\' && line->quote != '\'' && text[1]) {
-			take_char(line, &to, *++text, false);
-		} else if (!line->quote && (*text == '\'' || *text == '"')) {
-			line->quote = *text;
-		} else if (!line->quote && (*text == ' ' || *text == '\t')) {
-			if (inside)
-				end_word(line, &to);
-			inside = false;
-			continue;
-		} else {
-			take_char(line, &to, *text, !line->quote);
-		}
-		inside = true;
-	}
-	*to = '\0';
-}
-
 /* `--leaf=spi` is completed as `--leaf spi`. */
 static void split_option(struct line *line)
 {
@@ -419,10 +345,35 @@ static void split_option(struct line *line)
 
 void fmctl_complete_line(const struct fmctl *ctl, const char *text)
 {
-	struct line line = { 0 };
+	struct line line = { .text = mem_alloc(strlen(text) + 2, 1) };
 	struct offers offers = { .ctl = ctl };
+	char *to = line.text;
+	bool inside = false;
 
-	read_line(&line, text);
+	/* As a shell reads it; the last word is what is being typed, and may be empty. */
+	line.words[0] = to;
+	for (; *text; text++) {
+		if (line.quote && *text == line.quote) {
+			line.quote = 0;
+		} else if (*text == '\\' && line.quote != '\'' && text[1]) {
+			take_char(&line, &to, *++text, false);
+		} else if (!line.quote && (*text == '\'' || *text == '"')) {
+			line.quote = *text;
+		} else if (!line.quote && (*text == ' ' || *text == '\t')) {
+			if (inside) {
+				*to++ = '\0';
+				line.count += line.count + 2 < WORDS_MAX;
+				line.words[line.count] = to;
+				line.skip = 0;
+			}
+			inside = false;
+			continue;
+		} else {
+			take_char(&line, &to, *text, !line.quote);
+		}
+		inside = true;
+	}
+	*to = '\0';
 	split_option(&line);
 	offers.word = line.words[line.count];
 	offers.skip = line.skip;

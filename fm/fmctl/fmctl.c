@@ -9,11 +9,22 @@
 #include <unistd.h>
 #include "topology/base/mem.h"
 
+/* ---- Errors as documents --------------------------------------------------------------------- */
+
 /*
- * json_error: with --json a program reads standard output, and finds a document there whatever
+ * With --json a program reads standard output, and finds a document there whatever
  * happened: of a command that failed before it had one, {"error": TEXT}. For that, what is written
  * to both streams passes through here.
  */
+
+/* Standard streams while a command runs with --json. */
+struct fmctl_told {
+	FILE *out, *err;	/* as they were */
+	FILE *counted, *caught; /* in their places */
+	char *text;		/* what was written to stderr */
+	size_t len;
+	bool any; /* something was written to stdout */
+};
 
 static ssize_t write_out(void *cookie, const char *data, size_t len)
 {
@@ -31,45 +42,30 @@ static ssize_t write_out(void *cookie, const char *data, size_t len)
 	return (ssize_t)len;
 }
 
-/* Takes the streams' places until fmctl_told_end(); told is the caller's, filled here. */
-static void fmctl_told_begin(struct fmctl_told *told)
-{
-	*told = (struct fmctl_told){ .out = stdout, .err = stderr };
-	told->counted = fopencookie(told, "w", (cookie_io_functions_t){ .write = write_out });
-	told->caught = open_memstream(&told->text, &told->len);
-	if (told->counted)
-		stdout = told->counted;
-	if (told->caught)
-		stderr = told->caught;
-}
-
-/* The first line, which has the reason; those of usage follow. */
-static void print_error(const char *text)
-{
-	static const char begin[] = "fmctl: ";
-	size_t len = strcspn(text, "\n");
-	json_t *document;
-
-	if (!strncmp(text, begin, sizeof(begin) - 1)) {
-		text += sizeof(begin) - 1;
-		len -= sizeof(begin) - 1;
-	}
-	document = json_pack("{s:s%}", "error", text, len);
-	if (!document)
-		document = json_pack("{s:s}", "error", "an argument is not text in UTF-8");
-	json_dumpf(document, stdout, JSON_COMPACT);
-	putchar('\n');
-	json_decref(document);
-}
-
 /* Prints {"error": ..} if the command failed without a document. Returns the exit code. */
 static int fmctl_told_end(struct fmctl_told *told, int status)
 {
 	int failed = fflush(stdout) || ferror(stdout);
 
 	fflush(stderr);
-	if (status != FMCTL_DONE && !told->any && told->text)
-		print_error(told->text);
+	if (status != FMCTL_DONE && !told->any && told->text) {
+		/* The first line, which has the reason; those of usage follow. */
+		const char *text = told->text;
+		static const char begin[] = "fmctl: ";
+		size_t len = strcspn(text, "\n");
+		json_t *document;
+
+		if (!strncmp(text, begin, sizeof(begin) - 1)) {
+			text += sizeof(begin) - 1;
+			len -= sizeof(begin) - 1;
+		}
+		document = json_pack("{s:s%}", "error", text, len);
+		if (!document)
+			document = json_pack("{s:s}", "error", "an argument is not text in UTF-8");
+		json_dumpf(document, stdout, JSON_COMPACT);
+		putchar('\n');
+		json_decref(document);
+	}
 	failed |= fflush(stdout);
 	if (told->counted)
 		fclose(told->counted);
@@ -87,8 +83,10 @@ static int fmctl_told_end(struct fmctl_told *told, int status)
 	return status;
 }
 
+/* ---- A command again and again --------------------------------------------------------------- */
+
 /*
- * watch: a command again and again. On a terminal each answer takes the place of the one before,
+ * A command again and again. On a terminal each answer takes the place of the one before,
  * cut to its size; elsewhere they follow one another. A first try that gets no answer ends it: the
  * name may be mistyped. Later failures are said and the next try is made: fmd may be restarting.
  */
@@ -109,45 +107,33 @@ static bool watch_read_seconds(const char *text, double *seconds)
 	return true;
 }
 
-/* What stands behind `--watch` may also be the command's own: `links --watch 33` is 33 seconds. */
-static bool is_number(const char *text)
-{
-	size_t len = strspn(text, "0123456789.");
-
-	return len && !text[len];
-}
-
-/* Whether the argument is it; *apart: its seconds are in the next one. */
-static bool is_watch(char **arg, double *seconds, bool *apart, bool *bad)
-{
-	*apart = false;
-	if (!strcmp(*arg, "--watch")) {
-		*seconds = DEFAULT_S;
-		*apart = arg[1] && is_number(arg[1]);
-		*bad |= *apart && !watch_read_seconds(arg[1], seconds);
-		return true;
-	}
-	if (strncmp(*arg, "--watch=", 8))
-		return false;
-	*bad |= !watch_read_seconds(*arg + 8, seconds);
-	return true;
-}
-
 /*
- * fmctl.c: takes --watch out of the arguments: *seconds, 0 = it is not there. False = its value is
- * no time, with a message on stderr.
+ * Takes --watch out of the arguments: *seconds, 0 = it is not there. False = its value is no time,
+ * with a message on stderr.
  */
-static bool fmctl_take_watch(int *argc, char **argv, double *seconds)
+static bool take_watch(int *argc, char **argv, double *seconds)
 {
-	bool bad = false, apart;
+	bool bad = false;
 	int kept = 1;
 
 	*seconds = 0;
 	for (int i = 1; i < *argc; i++) {
-		if (is_watch(argv + i, seconds, &apart, &bad))
-			i += apart;
-		else
+		const char *next = i + 1 < *argc ? argv[i + 1] : "";
+		size_t digits = strspn(next, "0123456789.");
+
+		if (!strcmp(argv[i], "--watch")) {
+			/*
+			 * A number behind it may also be the command's own; it is taken for
+			 * seconds.
+			 */
+			*seconds = DEFAULT_S;
+			if (digits && !next[digits])
+				bad |= !watch_read_seconds(argv[++i], seconds);
+		} else if (!strncmp(argv[i], "--watch=", 8)) {
+			bad |= !watch_read_seconds(argv[i] + 8, seconds);
+		} else {
 			argv[kept++] = argv[i];
+		}
 	}
 	argv[kept] = NULL;
 	*argc = kept;
@@ -178,12 +164,18 @@ static enum fmctl_exit run_once(const struct watch *w)
 	return status;
 }
 
-/* So many lines of the text; without wrapping, so that one of the text is one of the terminal. */
-static void draw(const struct watch *w, const char *text, unsigned lines)
+/*
+ * So many lines of the text as the terminal has; without wrapping, so that one of the text is one
+ * of the terminal.
+ */
+static void draw(const struct watch *w, const char *text)
 {
-	char when[32];
+	struct winsize size;
+	bool known = !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_row;
+	unsigned lines = !known ? 22 : size.ws_row < 3 ? 1 : size.ws_row - 2u;
 	time_t now = time(NULL);
 	struct tm local;
+	char when[32];
 
 	strftime(when, sizeof(when), "%H:%M:%S", localtime_r(&now, &local));
 	printf("\033[?7l\033[H\033[2Jevery %g s: fmctl", w->seconds);
@@ -197,15 +189,6 @@ static void draw(const struct watch *w, const char *text, unsigned lines)
 		text += len + (text[len] == '\n');
 	}
 	printf("\033[?7h");
-}
-
-static unsigned terminal_lines(void)
-{
-	struct winsize size;
-
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || !size.ws_row)
-		return 24;
-	return size.ws_row < 3 ? 3 : size.ws_row;
 }
 
 /* What the command prints is caught, so that it is shown at one stroke. *said: it printed. */
@@ -224,23 +207,12 @@ static enum fmctl_exit run_and_show(const struct watch *w, bool *said)
 	fclose(caught);
 	stdout = out;
 	*said = len;
-	if (status == FMCTL_DONE || len) {
-		if (w->ctl->terminal)
-			draw(w, text, terminal_lines() - 2);
-		else
-			printf("%s\n", text);
-	}
+	if (w->ctl->terminal && (status == FMCTL_DONE || len))
+		draw(w, text);
+	else if (status == FMCTL_DONE || len)
+		printf("%s\n", text);
 	free(text);
 	return status;
-}
-
-static void wait_for(double seconds)
-{
-	struct timespec left = { .tv_sec = (time_t)seconds };
-
-	left.tv_nsec = (long)((seconds - (double)left.tv_sec) * 1e9);
-	while (nanosleep(&left, &left) && errno == EINTR)
-		;
 }
 
 /* Runs the command again and again; returns the exit code when it cannot go on. */
@@ -264,12 +236,19 @@ static enum fmctl_exit fmctl_watch(const struct fmctl *ctl, const struct command
 		if (fflush(stdout) || ferror(stdout))
 			return FMCTL_FAILED;
 		first = false;
-		wait_for(seconds);
+
+		struct timespec left = { .tv_sec = (time_t)seconds };
+
+		left.tv_nsec = (long)((seconds - (double)left.tv_sec) * 1e9);
+		while (nanosleep(&left, &left) && errno == EINTR)
+			;
 	}
 }
 
+/* ---- The program ----------------------------------------------------------------------------- */
+
 /*
- * fmctl: options, help, exit codes (0 done, 1 refused or failed, 2 usage, 3 no daemon). The table
+ * Options, help, exit codes (0 done, 1 refused or failed, 2 usage, 3 no daemon). The table
  * of commands is in commands.c. Live commands ask fmd by its socket (ask.c); offline ones work on
  * files (plan.c, commands.c).
  */
@@ -295,32 +274,6 @@ static bool take_json_flag(int *argc, char **argv)
 	return found;
 }
 
-/* `fmctl COMMAND --help`; a command that prints usage of its own is asked itself. */
-static bool asks_for_help(int argc, char **argv)
-{
-	return argc == 2 && !strcmp(argv[1], "--help");
-}
-
-static bool colour_wanted(void)
-{
-	const char *term = getenv("TERM");
-
-	return isatty(STDOUT_FILENO) && !getenv("NO_COLOR") && term && strcmp(term, "dumb");
-}
-
-static bool read_seconds(const char *text, unsigned *seconds)
-{
-	size_t digits = strspn(text, "0123456789");
-
-	if (!digits || digits > 6 || text[digits]) {
-		fprintf(stderr, "fmctl: --timeout %s: whole seconds are expected, 0 = none\n",
-			text);
-		return false;
-	}
-	*seconds = (unsigned)strtoul(text, NULL, 10);
-	return true;
-}
-
 /* Options before the command; returns its index in argv, 0 = ended with *status. */
 static int read_options(struct fmctl *ctl, int argc, char **argv, int *status)
 {
@@ -332,13 +285,21 @@ static int read_options(struct fmctl *ctl, int argc, char **argv, int *status)
 	int c;
 
 	while ((c = getopt_long(argc, argv, "+s:h", longs, NULL)) != -1) {
+		size_t digits = c == 't' ? strspn(optarg, "0123456789") : 0;
+
 		if (c == 's') {
 			ctl->socket = optarg;
 			continue;
 		}
-		if (c == 't' && read_seconds(optarg, &ctl->timeout_s))
+		if (digits && digits <= 6 && !optarg[digits]) {
+			ctl->timeout_s = (unsigned)strtoul(optarg, NULL, 10);
 			continue;
-		if (c == 'h')
+		}
+		if (c == 't')
+			fprintf(stderr,
+				"fmctl: --timeout %s: whole seconds are expected, 0 = none\n",
+				optarg);
+		else if (c == 'h')
 			fmctl_print_help(ctl, stdout);
 		else if (c == 'V')
 			puts("fmctl " FMD_VERSION);
@@ -350,17 +311,6 @@ static int read_options(struct fmctl *ctl, int argc, char **argv, int *status)
 	fmctl_print_help(ctl, stderr);
 	*status = FMCTL_USAGE;
 	return 0;
-}
-
-/* For a shell, which waits: fmd has a second. what: "" = words, "-line" = one line. */
-static int complete(struct fmctl *ctl, int count, char **words, const char *what)
-{
-	ctl->timeout_s = 1;
-	if (!*what)
-		fmctl_complete(ctl, count, words);
-	else if (!strcmp(what, "-line") && count == 1)
-		fmctl_complete_line(ctl, words[0]);
-	return FMCTL_DONE;
 }
 
 static int run(struct fmctl *ctl, int argc, char **argv)
@@ -378,11 +328,12 @@ static int run(struct fmctl *ctl, int argc, char **argv)
 	}
 	argc -= first;
 	argv += first;
-	if (!fmctl_take_watch(&argc, argv, &seconds))
+	if (!take_watch(&argc, argv, &seconds))
 		return FMCTL_USAGE;
 	if (command->live && ctl->terminal && !ctl->json && seconds == 0)
 		seconds = LIVE_S;
-	if (asks_for_help(argc, argv))
+	/* `fmctl COMMAND --help`; a command that prints usage of its own is asked itself. */
+	if (argc == 2 && !strcmp(argv[1], "--help"))
 		fmctl_print_command(command);
 	else if (seconds > 0)
 		status = fmctl_watch(ctl, command, argc, argv, seconds);
@@ -395,30 +346,38 @@ static int run(struct fmctl *ctl, int argc, char **argv)
 	return status;
 }
 
-/* Then it goes on and on, and says on stderr at once what failed. */
-static bool is_watched(char **argv)
-{
-	while (*++argv)
-		if (!strncmp(*argv, "--watch", 7))
-			return true;
-	return false;
-}
-
 int main(int argc, char **argv)
 {
+	const char *term = getenv("TERM");
 	struct fmctl ctl = { .socket = DEFAULT_SOCKET,
 			     .timeout_s = TIMEOUT_S,
-			     .colour = colour_wanted(),
 			     .terminal = isatty(STDOUT_FILENO),
 			     .commands = fmctl_commands() };
-	struct fmctl_told told;
+	struct fmctl_told told = { .out = stdout, .err = stderr };
+	bool watched = false;
 
-	if (argc > 1 && !strncmp(argv[1], "--complete", 10))
-		return complete(&ctl, argc - 2, argv + 2, argv[1] + 10);
+	ctl.colour = ctl.terminal && !getenv("NO_COLOR") && term && strcmp(term, "dumb");
+	if (argc > 1 && !strncmp(argv[1], "--complete", 10)) {
+		ctl.timeout_s = 1; /* for a shell, which waits */
+		if (!argv[1][10])
+			fmctl_complete(&ctl, argc - 2, argv + 2);
+		else if (!strcmp(argv[1], "--complete-line") && argc == 3)
+			fmctl_complete_line(&ctl, argv[2]);
+		return FMCTL_DONE;
+	}
 	argv[0] = (char[]){ "fmctl" }; /* getopt's messages begin with it */
 	ctl.json = take_json_flag(&argc, argv);
-	if (!ctl.json || is_watched(argv))
+	/* A watched command goes on and on, and says on stderr at once what failed. */
+	for (int i = 1; i < argc; i++)
+		watched |= !strncmp(argv[i], "--watch", 7);
+	if (!ctl.json || watched)
 		return run(&ctl, argc, argv);
-	fmctl_told_begin(&told);
+	/* Takes the streams' places until fmctl_told_end(). */
+	told.counted = fopencookie(&told, "w", (cookie_io_functions_t){ .write = write_out });
+	told.caught = open_memstream(&told.text, &told.len);
+	if (told.counted)
+		stdout = told.counted;
+	if (told.caught)
+		stderr = told.caught;
 	return fmctl_told_end(&told, run(&ctl, argc, argv));
 }

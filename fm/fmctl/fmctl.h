@@ -66,15 +66,6 @@ void fmctl_print_command(const struct command *command);
 /* Names the commands that are near to an unknown one, on standard error. */
 void fmctl_refuse_command(const struct fmctl *ctl, const char *name);
 
-/* fmctl.c: standard streams while a command runs with --json. */
-struct fmctl_told {
-	FILE *out, *err;	/* as they were */
-	FILE *counted, *caught; /* in their places */
-	char *text;		/* what was written to stderr */
-	size_t len;
-	bool any; /* something was written to stdout */
-};
-
 struct fmctl_answer {
 	enum fmctl_exit status; /* if not DONE, the reason is on stderr */
 	json_t *result;		/* DONE: the caller owns it */

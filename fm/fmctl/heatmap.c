@@ -122,22 +122,18 @@ static const char *tier_name(const struct topo *t, const struct load_map *map, b
 	return topo_role_name((enum topo_role)t->nodes[sw].role);
 }
 
-static unsigned cell_size(const struct load_map *map)
-{
-	uint32_t most = map->ncolumns > map->nrows ? map->ncolumns : map->nrows;
-	unsigned size = 1200 / (most ? most : 1);
-
-	return size < 4 ? 4 : size > 18 ? 18 : size;
-}
-
 static struct panel panel_at(const struct plan *p, unsigned tier, unsigned top)
 {
 	const struct load_map *map = p->tiers[tier];
+	uint32_t most = map->ncolumns > map->nrows ? map->ncolumns : map->nrows;
+	unsigned size = 1200 / (most ? most : 1);
 
 	return (struct panel){
 		.t = p->topo,
 		.map = map,
-		.cell = cell_size(map),
+		.cell = size < 4    ? 4
+			: size > 18 ? 18
+				    : size,
 		.x = label_px(p->topo, map->rows, map->nrows),
 		.y = top + TITLE_HEIGHT + label_px(p->topo, map->columns, map->ncolumns),
 		.top = top,
@@ -226,47 +222,16 @@ static double worst(const struct load_tier *tier, enum load_direction d)
 	return tier->mean[d] > 0 ? tier->max[d] / tier->mean[d] : 0;
 }
 
-static void put_title(const struct plan *p, const struct panel *panel, FILE *out)
-{
-	const char *slash = strrchr(p->netfile, '/');
-	const struct load_map *map = panel->map;
-
-	fprintf(out, "<text x=\"10\" y=\"%u\" font-size=\"14\" font-weight=\"bold\">",
-		panel->top + 18);
-	put_text(out, slash ? slash + 1 : p->netfile, SIZE_MAX);
-	fprintf(out,
-		": %s x %s</text>\n<text x=\"10\" y=\"%u\">%s, all-to-all: worst link %.2f of the "
-		"mean up, %.2f down</text>\n",
-		tier_name(p->topo, map, false), tier_name(p->topo, map, true), panel->top + 32,
-		p->engine, worst(&map->tier, LOAD_UP), worst(&map->tier, LOAD_DOWN));
-}
-
-static void put_panel(const struct plan *p, const struct panel *panel, FILE *out)
-{
-	put_title(p, panel, out);
-	put_legend(10, panel->top + 40, out);
-	put_labels(panel, out);
-	for (uint32_t i = 0; i < panel->map->ncells; i++)
-		put_cell(panel, &panel->map->cells[i], out);
-}
-
-static void find_extent(const struct plan *p, unsigned *width, unsigned *height)
-{
-	*width = LEGEND_WIDTH + 340;
-	*height = 20;
-	for (unsigned i = 0; i < p->ntiers; i++) {
-		struct panel panel = panel_at(p, i, *height);
-
-		*width = panel_width(&panel) > *width ? panel_width(&panel) : *width;
-		*height = panel_bottom(&panel);
-	}
-}
-
 int heatmap_write_svg(const struct plan *p, FILE *out)
 {
-	unsigned width, height, top = 0;
+	unsigned width = LEGEND_WIDTH + 340, height = 20, top = 0;
 
-	find_extent(p, &width, &height);
+	for (unsigned i = 0; i < p->ntiers; i++) {
+		struct panel panel = panel_at(p, i, height);
+
+		width = panel_width(&panel) > width ? panel_width(&panel) : width;
+		height = panel_bottom(&panel);
+	}
 	fprintf(out,
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" height=\"%u\" "
 		"font-family=\"sans-serif\" font-size=\"%u\">\n"
@@ -277,8 +242,22 @@ int heatmap_write_svg(const struct plan *p, FILE *out)
 		width, height, FONT);
 	for (unsigned i = 0; i < p->ntiers; i++) {
 		struct panel panel = panel_at(p, i, top);
+		const char *slash = strrchr(p->args.netfile, '/');
+		const struct load_map *map = panel.map;
 
-		put_panel(p, &panel, out);
+		fprintf(out, "<text x=\"10\" y=\"%u\" font-size=\"14\" font-weight=\"bold\">",
+			panel.top + 18);
+		put_text(out, slash ? slash + 1 : p->args.netfile, SIZE_MAX);
+		fprintf(out,
+			": %s x %s</text>\n<text x=\"10\" y=\"%u\">%s, all-to-all: worst link %.2f "
+			"of the mean up, %.2f down</text>\n",
+			tier_name(p->topo, map, false), tier_name(p->topo, map, true),
+			panel.top + 32, p->engine, worst(&map->tier, LOAD_UP),
+			worst(&map->tier, LOAD_DOWN));
+		put_legend(10, panel.top + 40, out);
+		put_labels(&panel, out);
+		for (uint32_t c = 0; c < map->ncells; c++)
+			put_cell(&panel, &map->cells[c], out);
 		top = panel_bottom(&panel);
 	}
 	if (!p->ntiers)
@@ -289,41 +268,31 @@ int heatmap_write_svg(const struct plan *p, FILE *out)
 
 /* ---- Text ------------------------------------------------------------------------------------ */
 
-static char cell_char(const struct load_cell *cell)
-{
-	unsigned bin = 0;
-
-	if (!cell->live)
-		return 'x';
-	while (bin < LOAD_BINS - 1 && cell->ratio > load_bin_edges[bin])
-		bin++;
-	return (char)('0' + bin);
-}
-
-static void print_columns(const struct plan *p, const struct load_map *map, FILE *out)
-{
-	fprintf(out, "%*s", 28, "");
-	for (uint32_t c = 0; c < map->ncolumns; c++)
-		fputc(c % 10 ? '.' : '|', out);
-	fprintf(out, "\n%*s%s .. %s\n", 28, "", p->topo->nodes[map->columns[0]].name,
-		p->topo->nodes[map->columns[map->ncolumns - 1]].name);
-}
-
 static void print_map(const struct plan *p, const struct load_map *map, FILE *out)
 {
 	uint32_t next = 0;
 
 	fprintf(out, "\n%s x %s, all-to-all load of the busiest link\n",
 		tier_name(p->topo, map, false), tier_name(p->topo, map, true));
-	print_columns(p, map, out);
+	fprintf(out, "%*s", 28, "");
+	for (uint32_t c = 0; c < map->ncolumns; c++)
+		fputc(c % 10 ? '.' : '|', out);
+	fprintf(out, "\n%*s%s .. %s\n", 28, "", p->topo->nodes[map->columns[0]].name,
+		p->topo->nodes[map->columns[map->ncolumns - 1]].name);
+
 	for (uint32_t r = 0; r < map->nrows; r++) {
 		uint32_t column = 0;
 
 		fprintf(out, "%-27.27s ", p->topo->nodes[map->rows[r]].name);
 		for (; next < map->ncells && map->cells[next].row == r; next++) {
-			fprintf(out, "%*s%c", (int)(map->cells[next].column - column), "",
-				cell_char(&map->cells[next]));
-			column = map->cells[next].column + 1;
+			const struct load_cell *cell = &map->cells[next];
+			unsigned bin = 0;
+
+			while (bin < LOAD_BINS - 1 && cell->ratio > load_bin_edges[bin])
+				bin++;
+			fprintf(out, "%*s%c", (int)(cell->column - column), "",
+				cell->live ? (char)('0' + bin) : 'x');
+			column = cell->column + 1;
 		}
 		fputc('\n', out);
 	}

@@ -13,32 +13,6 @@
 
 enum { FLAG = COMMAND_OPTIONS_MAX }; /* beside the indices of options */
 
-struct typed { /* what getopt is to know of a command */
-	struct option longs[COMMAND_OPTIONS_MAX + 2];
-	char letters[2 * COMMAND_OPTIONS_MAX + 1];
-};
-
-static void list_options(const struct command *command, struct typed *typed)
-{
-	const struct command_option *option;
-	unsigned count = 0;
-	char *letter = typed->letters;
-
-	for (; (option = command_option_at(command, count)) && count < COMMAND_OPTIONS_MAX;
-	     count++) {
-		typed->longs[count] =
-			(struct option){ option->name,
-					 option->value ? required_argument : no_argument, NULL,
-					 (int)count + 1 };
-		if (option->letter)
-			*letter++ = option->letter;
-		if (option->letter && option->value)
-			*letter++ = ':';
-	}
-	if (command->flag)
-		typed->longs[count] = (struct option){ command->flag, no_argument, NULL, FLAG + 1 };
-}
-
 /* c: as getopt gave it, an index and one or a letter. */
 static const struct command_option *option_of(const struct command *command, int c)
 {
@@ -83,14 +57,26 @@ bool fmctl_is_value(const struct fmctl *ctl, const char *word, const char *text)
 
 int fmctl_read_options(const struct command *command, int argc, char **argv, json_t *args)
 {
-	struct typed typed = { 0 };
-	char err[256];
+	struct option longs[COMMAND_OPTIONS_MAX + 2] = { 0 };
+	char letters[2 * COMMAND_OPTIONS_MAX + 1] = "", *letter = letters, err[256];
+	const struct command_option *option;
+	unsigned count = 0;
 	int c;
 
-	list_options(command, &typed);
-	while ((c = getopt_long(argc, argv, typed.letters, typed.longs, NULL)) != -1) {
-		const struct command_option *option = c == '?' ? NULL : option_of(command, c);
-
+	for (; (option = command_option_at(command, count)) && count < COMMAND_OPTIONS_MAX;
+	     count++) {
+		longs[count] = (struct option){ option->name,
+						option->value ? required_argument : no_argument,
+						NULL, (int)count + 1 };
+		if (option->letter)
+			*letter++ = option->letter;
+		if (option->letter && option->value)
+			*letter++ = ':';
+	}
+	if (command->flag)
+		longs[count] = (struct option){ command->flag, no_argument, NULL, FLAG + 1 };
+	while ((c = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
+		option = c == '?' ? NULL : option_of(command, c);
 		if (c == FLAG + 1) {
 			json_object_set_new(args, command->flag, json_true());
 		} else if (!option || !is_sortable(command, option, optarg)) {
@@ -111,7 +97,6 @@ int fmctl_read_options(const struct command *command, int argc, char **argv, jso
 
 void fmctl_print_help(const struct fmctl *ctl, FILE *out)
 {
-
 	fputs("usage: fmctl [-s SOCKET] [--timeout SECONDS] [--json] COMMAND ...\n\n", out);
 	for (const struct command *c = ctl->commands; c->name; c++) {
 		int used;
@@ -147,22 +132,6 @@ static void print_option(const struct command_option *option)
 	printf("%*s%s\n", INDENT - used, "", option->help);
 }
 
-static void print_options(const struct command *command)
-{
-	const struct command_option *option;
-
-	puts("\noptions:");
-	for (unsigned i = 0; (option = command_option_at(command, i)); i++)
-		print_option(option);
-	if (command->read_only && !command->offline)
-		print_option(&(struct command_option){ .name = "watch",
-						       .value = "[SECONDS]",
-						       .help = "repeat (default: every 2 s)" });
-	print_option(&(struct command_option){ .name = "json", .help = "JSON output" });
-	if (!command->offline)
-		puts("  (before the command: -s SOCKET, --timeout SECONDS: default 10, 0 = never)");
-}
-
 static void print_columns(const struct command *command)
 {
 	const struct table_column *column = command->columns;
@@ -186,16 +155,6 @@ static void print_columns(const struct command *command)
 	putchar('\n');
 }
 
-static void print_exits(const struct command *command)
-{
-	printf("\nexit codes:\n  0  done\n  1  refused or failed, with the reason on stderr%s%s\n"
-	       "  2  wrong usage\n",
-	       command->fails_when ? "; also when " : "",
-	       command->fails_when ? command->fails_when : "");
-	if (!command->offline)
-		puts("  3  no fmd listens on the socket");
-}
-
 void fmctl_print_command(const struct command *command)
 {
 	if (command->view->usage)
@@ -204,10 +163,29 @@ void fmctl_print_command(const struct command *command)
 		printf("usage: fmctl %s%s%s\n", command->name, *command->arguments ? " " : "",
 		       command->arguments);
 	printf("\n%s\n", command->help);
-	if (!command->view->usage)
-		print_options(command);
+	if (!command->view->usage) {
+		const struct command_option *option;
+
+		puts("\noptions:");
+		for (unsigned i = 0; (option = command_option_at(command, i)); i++)
+			print_option(option);
+		if (command->read_only && !command->offline)
+			print_option(
+				&(struct command_option){ .name = "watch",
+							  .value = "[SECONDS]",
+							  .help = "repeat (default: every 2 s)" });
+		print_option(&(struct command_option){ .name = "json", .help = "JSON output" });
+		if (!command->offline)
+			puts("  (before the command: -s SOCKET, --timeout SECONDS: default 10, 0 = "
+			     "never)");
+	}
 	print_columns(command);
-	print_exits(command);
+	printf("\nexit codes:\n  0  done\n  1  refused or failed, with the reason on stderr%s%s\n"
+	       "  2  wrong usage\n",
+	       command->fails_when ? "; also when " : "",
+	       command->fails_when ? command->fails_when : "");
+	if (!command->offline)
+		puts("  3  no fmd listens on the socket");
 	if (strstr(command->arguments, "WHAT") || command->filters)
 		puts("\nWHAT is a host, a node or NODE:PORT, by name, GUID or LID: see fmctl(1).");
 }

@@ -9,11 +9,11 @@
 #include <strings.h>
 #include <sys/stat.h>
 #include "topology/base/text.h"
-#include "fm/fmctl/fmctl.h"
+#include "fm/fmctl/table.h"
 #include "topology/base/mem.h"
 #include "topology/snapshot/naming.h"
 
-/* Where files are, and what was found of them. */
+/* ---- Where files are, and what was found of them --------------------------------------------- */
 
 /* An absolute path, the caller's; NULL = no file there. */
 static char *file_at(const char *path)
@@ -23,10 +23,7 @@ static char *file_at(const char *path)
 	return stat(path, &st) || !S_ISREG(st.st_mode) ? NULL : realpath(path, NULL);
 }
 
-/*
- * import.c: the path of a file in one of the folders, or `else_at`; the caller frees it.
- * NULL = there is none.
- */
+/* The path of a file in one of the folders, or `else_at`; the caller frees it. NULL = none. */
 static char *import_find(const struct import *im, const char *name, const char *else_at)
 {
 	char *found = NULL;
@@ -61,89 +58,43 @@ static void import_note_missing(struct import *im, const char *what)
 	json_array_append_new(im->missing, json_string(what));
 }
 
-/* The report of `fmctl import-opensm`, and its table of options. */
+/* ---- The report ------------------------------------------------------------------------------ */
 
-/* import.c: new documents, owned by the caller, of the import and of all options; as text. */
-static json_t *import_document(const struct import *im)
+static void show_options_of(const json_t *rows, const char *title)
 {
-	return json_pack("{ss sO sO sO sO sO si si si}", "output", im->out, "read", im->read,
-			 "missing", im->missing, "taken", im->taken, "not_taken", im->not_taken,
-			 "warnings", im->warnings, "standard", (int)im->standard, "ports",
-			 (int)im->lids.count, "ports_left_out", (int)im->lids.left_out);
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach ((json_t *)rows, i, row)
+		printf("%-10s %s %s: %s\n", title, table_text(row, "option"),
+		       table_text(row, "value"), table_text(row, "why"));
 }
 
-static const char *text(const json_t *row, const char *key)
+static void import_show(const struct import *im)
 {
-	const char *value = json_string_value(json_object_get(row, key));
-
-	return value ? value : "";
-}
-
-static long long number(const json_t *doc, const char *key)
-{
-	return json_integer_value(json_object_get(doc, key));
-}
-
-static void import_show(const json_t *doc)
-{
-	size_t keys = json_array_size(json_object_get(doc, "taken")), i;
+	size_t keys = json_array_size(im->taken), i;
 	const json_t *row;
 
-	json_array_foreach (json_object_get(doc, "read"), i, row)
-		printf("read       %-16s %s: %s\n", text(row, "what"), text(row, "path"),
-		       text(row, "said"));
-	json_array_foreach (json_object_get(doc, "missing"), i, row)
+	json_array_foreach (im->read, i, row)
+		printf("read       %-16s %s: %s\n", table_text(row, "what"),
+		       table_text(row, "path"), table_text(row, "said"));
+	json_array_foreach (im->missing, i, row)
 		printf("missing    %s\n", json_string_value(row));
-	json_array_foreach (json_object_get(doc, "taken"), i, row)
-		printf("taken      %s %s: %s = %s\n", text(row, "option"), text(row, "value"),
-		       text(row, "key"), text(row, "setting"));
-	json_array_foreach (json_object_get(doc, "not_taken"), i, row)
-		printf("not taken  %s %s: %s\n", text(row, "option"), text(row, "value"),
-		       text(row, "why"));
-	json_array_foreach (json_object_get(doc, "warnings"), i, row)
-		printf("warning    %s %s: %s\n", text(row, "option"), text(row, "value"),
-		       text(row, "why"));
-	printf("as is      %lld options are OpenSM's defaults and need nothing\n",
-	       number(doc, "standard"));
-	printf("written    %s/fmd.conf: %zu %s\n", text(doc, "output"), keys,
+	json_array_foreach (im->taken, i, row)
+		printf("taken      %s %s: %s = %s\n", table_text(row, "option"),
+		       table_text(row, "value"), table_text(row, "key"),
+		       table_text(row, "setting"));
+	show_options_of(im->not_taken, "not taken");
+	show_options_of(im->warnings, "warning");
+	printf("as is      %u options are OpenSM's defaults and need nothing\n", im->standard);
+	printf("written    %s/fmd.conf: %zu %s\n", im->out, keys,
 	       words_plural(keys, "key", "keys"));
-	if (number(doc, "ports"))
-		printf("written    %s/state/lids: %lld %s\n", text(doc, "output"),
-		       number(doc, "ports"),
-		       words_plural((uint64_t)number(doc, "ports"), "port", "ports"));
+	if (im->lids.count)
+		printf("written    %s/state/lids: %u %s\n", im->out, im->lids.count,
+		       words_plural(im->lids.count, "port", "ports"));
 }
 
 /* ---- The table ------------------------------------------------------------------------------- */
-
-static const char *becomes(const struct osm_option *option)
-{
-	return option->key ? option->key : "";
-}
-
-static json_t *import_options_document(void)
-{
-	json_t *rows = json_array();
-	const struct osm_option *o;
-
-	for (size_t i = 0; (o = osm_option(i)); i++)
-		json_array_append_new(rows,
-				      json_pack("{ss ss* ss ss ss}", "option", o->name, "standard",
-						o->standard, "fate", osm_fate_name(o->fate), "key",
-						becomes(o), "note", o->note));
-	return rows;
-}
-
-static void import_show_options(void)
-{
-	const struct osm_option *o;
-
-	for (size_t i = 0; (o = osm_option(i)); i++) {
-		printf("%-40s %s", o->name, osm_fate_name(o->fate));
-		if (o->key)
-			printf(" as %s", o->key);
-		printf("%s%s\n", *o->note ? ": " : "", o->note);
-	}
-}
 
 /*
  * Options of opensm.conf become keys of fmd.conf, a line each. A line stands only when fmd takes
@@ -218,26 +169,6 @@ static char *formed(enum osm_form form, const char *value)
 
 /* ---- Options that are no mere copies --------------------------------------------------------- */
 
-/* The first engine of the list that fmd has too. */
-static void take_engine(struct import *im, const char *value)
-{
-	char *list = mem_strdup(value), *rest = list, *name;
-	const char *found = NULL;
-
-	while (!found && (name = strtok_r(rest, ", \t", &rest)))
-		if (!strcmp(name, "ftree") || !strcmp(name, "updn"))
-			found = name;
-	if (found) {
-		char *setting = quoted(found);
-
-		set_key(im, "routing_engine", setting, "routing_engine", value);
-		free(setting);
-	} else {
-		not_taken(im, "routing_engine", value, osm_option_find("routing_engine")->note);
-	}
-	free(list);
-}
-
 /* What the key was set to, as fmd.conf has it; NULL = it was not. */
 static const char *setting_of(const struct import *im, const char *key)
 {
@@ -250,43 +181,32 @@ static const char *setting_of(const struct import *im, const char *key)
 	return NULL;
 }
 
-static bool is_short_lease(const char *value)
-{
-	return strtoll(value, NULL, 0) > 0 &&
-	       strtoll(value, NULL, 0) < strtoll(SHORTEST_LEASE, NULL, 0);
-}
-
 static bool take_otherwise(struct import *im, const char *name, const char *value)
 {
-	if (!strcmp(name, "routing_engine"))
-		take_engine(im, value);
-	else if (!strcmp(name, "no_partition_enforcement"))
+	if (!strcmp(name, "routing_engine")) {
+		/* The first engine of the list that fmd has too. */
+		char *list = mem_strdup(value), *rest = list, *engine;
+		const char *found = NULL;
+
+		while (!found && (engine = strtok_r(rest, ", \t", &rest)))
+			found = !strcmp(engine, "ftree")  ? "\"ftree\""
+				: !strcmp(engine, "updn") ? "\"updn\""
+							  : NULL;
+		if (found)
+			set_key(im, name, found, name, value);
+		else
+			not_taken(im, name, value, osm_option_find(name)->note);
+		free(list);
+	} else if (!strcmp(name, "no_partition_enforcement"))
 		set_key(im, "part_enforce", "\"off\"", name, value);
 	else if (!strcmp(name, "sweep_interval") && strtoll(value, NULL, 0) == 0)
 		not_taken(im, name, value, osm_option_find(name)->note);
-	else if (!strcmp(name, "m_key_lease_period") && is_short_lease(value))
+	else if (!strcmp(name, "m_key_lease_period") && strtoll(value, NULL, 0) > 0 &&
+		 strtoll(value, NULL, 0) < strtoll(SHORTEST_LEASE, NULL, 0))
 		set_key(im, name, SHORTEST_LEASE, name, value);
 	else
 		return false;
 	return true;
-}
-
-static void take(struct import *im, const struct osm_option *option, const struct osm_setting *s)
-{
-	char *setting;
-
-	if (setting_of(im, option->key)) {
-		not_taken(im, s->name, s->value, "already set by another option");
-		return;
-	}
-	if (take_otherwise(im, s->name, s->value))
-		return;
-	setting = formed(option->form, s->value);
-	if (setting)
-		set_key(im, option->key, setting, s->name, s->value);
-	else
-		not_taken(im, s->name, s->value, "not a number");
-	free(setting);
 }
 
 static void take_setting(struct import *im, const struct osm_setting *s)
@@ -301,19 +221,23 @@ static void take_setting(struct import *im, const struct osm_setting *s)
 	} else if (osm_option_is_standard(option, s->value) || osm_is_null(s->value)) {
 		im->standard++;
 	} else if (option->fate == OSM_TAKEN) {
-		take(im, option, s);
+		char *setting = formed(option->form, s->value);
+
+		if (setting_of(im, option->key))
+			not_taken(im, s->name, s->value, "already set by another option");
+		else if (take_otherwise(im, s->name, s->value))
+			;
+		else if (setting)
+			set_key(im, option->key, setting, s->name, s->value);
+		else
+			not_taken(im, s->name, s->value, "not a number");
+		free(setting);
 	} else {
 		why = mem_printf("%s%s%s", osm_fate_name(option->fate), *option->note ? ": " : "",
 				 option->note);
 		not_taken(im, s->name, s->value, why);
 		free(why);
 	}
-}
-
-/* The last of a name counts, as in OpenSM. */
-static bool is_last(const struct osm_conf *conf, uint32_t i)
-{
-	return osm_conf_value(conf, conf->settings[i].name) == conf->settings[i].value;
 }
 
 /*
@@ -338,25 +262,7 @@ static void warn_of_priority(struct import *im)
 	free(why);
 }
 
-/* import.c: takes the options of opensm.conf in order; files that they name; M_Keys. */
-static void import_options(struct import *im)
-{
-	for (uint32_t i = 0; i < im->conf.count; i++)
-		if (is_last(&im->conf, i))
-			take_setting(im, &im->conf.settings[i]);
-	warn_of_priority(im);
-}
-
 /* ---- M_Keys ---------------------------------------------------------------------------------- */
-
-static unsigned count_key(const struct osm_guids *mkeys, uint64_t key)
-{
-	unsigned count = 0;
-
-	for (uint32_t i = 0; i < mkeys->count; i++)
-		count += mkeys->list[i].key == key;
-	return count;
-}
 
 /* Ports that hold another key than m_key, from before: most of them have one and the same. */
 static void import_mkeys(struct import *im, const struct osm_guids *mkeys)
@@ -368,8 +274,10 @@ static void import_mkeys(struct import *im, const struct osm_guids *mkeys)
 
 	for (uint32_t i = 0; i < mkeys->count; i++) {
 		uint64_t key = mkeys->list[i].key;
-		unsigned count = key && key != own ? count_key(mkeys, key) : 0;
+		unsigned count = 0;
 
+		for (uint32_t j = 0; key && key != own && j < mkeys->count; j++)
+			count += mkeys->list[j].key == key;
 		others += count > 0;
 		if (count > most) {
 			most = count;
@@ -421,17 +329,6 @@ static bool set_path(struct import *im, const char *option, const char *path)
 	return good;
 }
 
-static void take_partitions(struct import *im)
-{
-	char *path = named_file(im, "partition_config_file", "partitions.conf");
-
-	if (!path)
-		import_note_missing(im, "partitions.conf");
-	else if (set_path(im, "partition_config_file", path))
-		import_note_read(im, "partitions.conf", path, "stays where it is");
-	free(path);
-}
-
 static void take_names(struct import *im)
 {
 	char *path = named_file(im, "node_name_map_name", NULL), err[512];
@@ -454,21 +351,19 @@ static void take_names(struct import *im)
 }
 
 /* As patterns of storage_nodes, which may be GUIDs. */
-static void take_io_nodes(struct import *im, const char *path, const struct osm_guids *guids)
+static void take_storage(struct import *im, const struct osm_guids *guids, const char *path)
 {
-	char *setting, *list = mem_strdup("");
+	char *list = mem_strdup("\"");
 
 	for (uint32_t i = 0; i < guids->count; i++) {
-		char *longer =
-			mem_printf("%s%s0x%016" PRIx64, list, i ? " " : "", guids->list[i].guid);
+		char *longer = mem_printf("%s0x%016" PRIx64 "%s", list, guids->list[i].guid,
+					  i + 1 < guids->count ? " " : "\"");
 
 		free(list);
 		list = longer;
 	}
-	setting = quoted(list);
 	if (guids->count)
-		set_key(im, "storage_nodes", setting, "io_guid_file", path);
-	free(setting);
+		set_key(im, "storage_nodes", list, "io_guid_file", path);
 	free(list);
 }
 
@@ -487,7 +382,7 @@ static void take_guid_file(struct import *im, const char *option)
 		import_note_read(im, option, path, "%u GUIDs%s", guids.count,
 				 guids.bad_line ? ", and invalid lines" : "");
 		if (!strcmp(option, "io_guid_file"))
-			take_io_nodes(im, path, &guids);
+			take_storage(im, &guids, path);
 		else
 			not_taken(im, option, path, osm_option_find(option)->note);
 		osm_guids_fini(&guids);
@@ -519,18 +414,10 @@ static void take_levels(struct import *im)
 	free(path);
 }
 
-static void import_named_files(struct import *im)
-{
-	take_partitions(im);
-	take_names(im);
-	take_guid_file(im, "root_guid_file");
-	take_guid_file(im, "cn_guid_file");
-	take_guid_file(im, "io_guid_file");
-	take_levels(im);
-}
+/* ---- The whole ------------------------------------------------------------------------------- */
 
 /*
- * import: fmctl import-opensm: converts OpenSM's configuration and state into fmd.conf and a
+ * fmctl import-opensm: converts OpenSM's configuration and state into fmd.conf and a
  * state_dir.
  *
  * Files are searched in the given folders, in this order (Debian has /etc/opensm and
@@ -540,40 +427,44 @@ static void import_named_files(struct import *im)
 
 /* ---- What there is --------------------------------------------------------------------------- */
 
-/* Whether the file is there and was read. */
-static bool read_conf(struct import *im)
+/* Reads opensm.conf and guid2lid. False: none of them is there. */
+static bool read_both(struct import *im)
 {
-	char *path = import_find(im, "opensm.conf", NULL);
-	bool good = path && !osm_conf_read(path, &im->conf);
+	char *conf = import_find(im, "opensm.conf", NULL),
+	     *lids = import_find(im, "guid2lid", NULL);
+	bool has_conf = conf && !osm_conf_read(conf, &im->conf);
+	bool has_lids = lids && !osm_lids_read(lids, &im->lids);
+	char more[64] = "";
 
-	if (good)
-		import_note_read(im, "opensm.conf", path, "%u options", im->conf.count);
+	if (has_conf)
+		import_note_read(im, "opensm.conf", conf, "%u options", im->conf.count);
 	else
 		import_note_missing(im, "opensm.conf");
-	free(path);
-	return good;
-}
-
-static bool read_lids(struct import *im)
-{
-	char *path = import_find(im, "guid2lid", NULL);
-	bool good = path && !osm_lids_read(path, &im->lids);
-
-	if (good && im->lids.left_out)
-		import_note_read(im, "guid2lid", path,
-				 "LIDs of %u %s; %u left out, the first in line %u", im->lids.count,
-				 words_plural(im->lids.count, "port", "ports"), im->lids.left_out,
-				 im->lids.left_out_line);
-	else if (good)
-		import_note_read(im, "guid2lid", path, "LIDs of %u %s", im->lids.count,
-				 words_plural(im->lids.count, "port", "ports"));
+	if (im->lids.left_out)
+		snprintf(more, sizeof(more), "; %u left out, the first in line %u",
+			 im->lids.left_out, im->lids.left_out_line);
+	if (has_lids)
+		import_note_read(im, "guid2lid", lids, "LIDs of %u %s%s", im->lids.count,
+				 words_plural(im->lids.count, "port", "ports"), more);
 	else
 		import_note_missing(im, "guid2lid");
-	free(path);
-	return good;
+	free(conf);
+	free(lids);
+	return has_conf || has_lids;
 }
 
-static void read_mkeys(struct import *im)
+static void take_partitions(struct import *im)
+{
+	char *path = named_file(im, "partition_config_file", "partitions.conf");
+
+	if (!path)
+		import_note_missing(im, "partitions.conf");
+	else if (set_path(im, "partition_config_file", path))
+		import_note_read(im, "partitions.conf", path, "stays where it is");
+	free(path);
+}
+
+static void take_mkeys(struct import *im)
 {
 	char *path = import_find(im, "guid2mkey", NULL);
 
@@ -589,9 +480,7 @@ static void read_mkeys(struct import *im)
 
 static enum fmctl_exit import(struct import *im)
 {
-	bool conf = read_conf(im), lids = read_lids(im);
-
-	if (!conf && !lids) {
+	if (!read_both(im)) {
 		fprintf(stderr, "fmctl: import-opensm: neither opensm.conf nor guid2lid is in");
 		for (int i = 0; i < im->ndirs; i++)
 			fprintf(stderr, " %s", im->dirs[i]);
@@ -600,27 +489,24 @@ static enum fmctl_exit import(struct import *im)
 	}
 	if (import_out_begin(im))
 		return FMCTL_FAILED;
-	import_options(im);
-	import_named_files(im);
-	read_mkeys(im);
+
+	/* The options of opensm.conf in order, of a name the last, as in OpenSM. */
+	for (uint32_t i = 0; i < im->conf.count; i++)
+		if (osm_conf_value(&im->conf, im->conf.settings[i].name) ==
+		    im->conf.settings[i].value)
+			take_setting(im, &im->conf.settings[i]);
+	warn_of_priority(im);
+	take_partitions(im);
+	take_names(im);
+	take_guid_file(im, "root_guid_file");
+	take_guid_file(im, "cn_guid_file");
+	take_guid_file(im, "io_guid_file");
+	take_levels(im);
+	take_mkeys(im);
 	return import_out_write(im) ? FMCTL_FAILED : FMCTL_DONE;
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */
-
-static void import_fini(struct import *im)
-{
-	import_out_end(im);
-	osm_conf_fini(&im->conf);
-	osm_lids_fini(&im->lids);
-	osm_guids_fini(&im->mkeys);
-	free(im->text);
-	json_decref(im->read);
-	json_decref(im->missing);
-	json_decref(im->taken);
-	json_decref(im->not_taken);
-	json_decref(im->warnings);
-}
 
 static enum fmctl_exit import_to(const struct fmctl *ctl, char *const *dirs, int ndirs,
 				 const char *out)
@@ -636,43 +522,49 @@ static enum fmctl_exit import_to(const struct fmctl *ctl, char *const *dirs, int
 			     .warnings = json_array() };
 	enum fmctl_exit status = import(&im);
 
-	if (status == FMCTL_DONE) {
-		json_t *doc = import_document(&im);
+	if (status == FMCTL_DONE && ctl->json) {
+		json_t *doc = json_pack("{ss sO sO sO sO sO si si si}", "output", im.out, "read",
+					im.read, "missing", im.missing, "taken", im.taken,
+					"not_taken", im.not_taken, "warnings", im.warnings,
+					"standard", (int)im.standard, "ports", (int)im.lids.count,
+					"ports_left_out", (int)im.lids.left_out);
 
-		if (ctl->json)
-			show_json(ctl, doc);
-		else
-			import_show(doc);
+		show_json(ctl, doc);
 		json_decref(doc);
+	} else if (status == FMCTL_DONE) {
+		import_show(&im);
 	}
-	import_fini(&im);
+	import_out_end(&im);
+	osm_conf_fini(&im.conf);
+	osm_lids_fini(&im.lids);
+	osm_guids_fini(&im.mkeys);
+	free(im.text);
+	json_decref(im.read);
+	json_decref(im.missing);
+	json_decref(im.taken);
+	json_decref(im.not_taken);
+	json_decref(im.warnings);
 	return status;
 }
 
 static enum fmctl_exit show_options(const struct fmctl *ctl)
 {
-	json_t *rows;
+	json_t *rows = json_array();
+	const struct osm_option *o;
 
-	if (!ctl->json) {
-		import_show_options();
-		return FMCTL_DONE;
+	for (size_t i = 0; (o = osm_option(i)); i++) {
+		if (!ctl->json)
+			printf("%-40s %s%s%s%s%s\n", o->name, osm_fate_name(o->fate),
+			       o->key ? " as " : "", o->key ?: "", *o->note ? ": " : "", o->note);
+		json_array_append_new(rows,
+				      json_pack("{ss ss* ss ss ss}", "option", o->name, "standard",
+						o->standard, "fate", osm_fate_name(o->fate), "key",
+						o->key ?: "", "note", o->note));
 	}
-	rows = import_options_document();
-	show_json(ctl, rows);
+	if (ctl->json)
+		show_json(ctl, rows);
 	json_decref(rows);
 	return FMCTL_DONE;
-}
-
-static bool are_folders(char *const *dirs, int ndirs)
-{
-	struct stat st;
-
-	for (int i = 0; i < ndirs; i++)
-		if (stat(dirs[i], &st) || (!S_ISDIR(st.st_mode) && (errno = ENOTDIR))) {
-			fprintf(stderr, "fmctl: import-opensm: %s: %s\n", dirs[i], strerror(errno));
-			return false;
-		}
-	return true;
 }
 
 static enum fmctl_exit run_import(const struct fmctl *ctl, int argc, char **argv)
@@ -680,6 +572,7 @@ static enum fmctl_exit run_import(const struct fmctl *ctl, int argc, char **argv
 	static const struct option longs[] = { { "output", required_argument, NULL, 'o' },
 					       { "options", no_argument, NULL, 'l' },
 					       { 0 } };
+	struct stat st;
 	char *out = NULL;
 	bool list = false;
 	enum fmctl_exit status;
@@ -697,8 +590,11 @@ static enum fmctl_exit run_import(const struct fmctl *ctl, int argc, char **argv
 		return optind == argc && !out ? show_options(ctl) : FMCTL_USAGE;
 	if (optind == argc || (out && !*out))
 		return FMCTL_USAGE;
-	if (!are_folders(argv + optind, argc - optind))
-		return FMCTL_FAILED;
+	for (char **dir = argv + optind; *dir; dir++)
+		if (stat(*dir, &st) || (!S_ISDIR(st.st_mode) && (errno = ENOTDIR))) {
+			fprintf(stderr, "fmctl: import-opensm: %s: %s\n", *dir, strerror(errno));
+			return FMCTL_FAILED;
+		}
 	out = out ? mem_strdup(out) : mem_printf("%s/fmd", argv[optind]);
 	status = import_to(ctl, argv + optind, argc - optind, out);
 	free(out);

@@ -62,15 +62,6 @@ static bool is_within(const char *path, const char *folder)
 	return !strncmp(path, folder, len) && (!path[len] || path[len] == '/');
 }
 
-static bool is_there(const char *folder, const char *name)
-{
-	char *path = mem_printf("%s/%s", folder, name);
-	bool there = !access(path, F_OK);
-
-	free(path);
-	return there;
-}
-
 /* Whether the folder has nothing but these; one that is not there has nothing. */
 static bool has_only(const char *folder, const char *const *names)
 {
@@ -92,27 +83,27 @@ static bool has_only(const char *folder, const char *const *names)
 	return only;
 }
 
-static const char *const in_out[] = { MARKER, "fmd.conf", "state", NULL };
-static const char *const in_state[] = { "lids", "guid2mkey", NULL };
-
 /* NULL: it may be made, or replaced. */
-static const char *why_not(const char *real)
+static const char *why_not(const char *place)
 {
-	char *state = mem_printf("%s/state", real);
+	static const char *const in_out[] = { MARKER, "fmd.conf", "state", NULL };
+	static const char *const in_state[] = { "lids", "guid2mkey", NULL };
+	char *state = mem_printf("%s/state", place), *marker = mem_printf("%s/%s", place, MARKER);
 	const char *why = NULL;
 
-	if (is_within(real, "/etc/fmd") || is_within(real, "/var/lib/fmd"))
+	if (is_within(place, "/etc/fmd") || is_within(place, "/var/lib/fmd"))
 		why = "is a directory that fmd uses: choose another --output, and copy from there "
 		      "what you want";
-	else if (access(real, F_OK))
+	else if (access(place, F_OK))
 		why = NULL;
-	else if (!is_there(real, MARKER))
+	else if (access(marker, F_OK))
 		why = "exists and was not made by import-opensm: choose another --output";
 	else if (!has_only(state, in_state))
 		why = "an fmd has run with the state in it: choose another --output";
-	else if (!has_only(real, in_out))
+	else if (!has_only(place, in_out))
 		why = "has files that are not import-opensm's: choose another --output";
 	free(state);
+	free(marker);
 	return why;
 }
 
@@ -233,19 +224,6 @@ static void write_marker(const struct import *im, FILE *out)
 	fputs("A later `fmctl import-opensm` may replace this directory.\n", out);
 }
 
-static int make_state(const struct import *im)
-{
-	char *path = mem_printf("%s/state", im->made);
-	int status = mkdir(path, 0700) ? failed(path) : 0;
-
-	free(path);
-	if (!status && im->lids.count)
-		status = write_file(im, "state/lids", write_lids);
-	if (!status && im->mkeys.count)
-		status = write_file(im, "state/guid2mkey", write_mkeys);
-	return status;
-}
-
 /* ---- Taking its place ------------------------------------------------------------------------ */
 
 static void remove_folder(const char *folder)
@@ -267,27 +245,31 @@ static void remove_folder(const char *folder)
 
 int import_out_write(struct import *im)
 {
-	char *old;
+	char *old = mem_printf("%s.old", im->made), *state = mem_printf("%s/state", im->made);
+	int status = write_file(im, "fmd.conf", write_conf);
 
-	if (write_file(im, "fmd.conf", write_conf) || make_state(im) ||
-	    write_file(im, MARKER, write_marker))
-		return -1;
-	old = mem_printf("%s.old", im->made);
-	if (rename(im->place, old) && errno != ENOENT) {
-		free(old);
-		return failed(im->place);
-	}
-	if (rename(im->made, im->place)) {
-		failed(im->place);
+	if (!status && mkdir(state, 0700))
+		status = failed(state);
+	if (!status && im->lids.count)
+		status = write_file(im, "state/lids", write_lids);
+	if (!status && im->mkeys.count)
+		status = write_file(im, "state/guid2mkey", write_mkeys);
+	if (!status)
+		status = write_file(im, MARKER, write_marker);
+	if (!status && rename(im->place, old) && errno != ENOENT)
+		status = failed(im->place);
+	if (!status && rename(im->made, im->place)) {
+		status = failed(im->place);
 		rename(old, im->place);
-		free(old);
-		return -1;
 	}
-	remove_folder(old);
+	if (!status) {
+		remove_folder(old);
+		free(im->made);
+		im->made = NULL;
+	}
 	free(old);
-	free(im->made);
-	im->made = NULL;
-	return 0;
+	free(state);
+	return status;
 }
 
 void import_out_end(struct import *im)

@@ -15,6 +15,7 @@
 #include "routing/report/report.h"
 #include "topology/graph/cutoff.h"
 #include "topology/base/mem.h"
+#include "topology/base/sort.h"
 #include "topology/files/netfile.h"
 #include "topology/snapshot/naming.h"
 #include "topology/snapshot/topo_builder.h"
@@ -26,24 +27,22 @@
  * else its defaults).
  */
 
-static enum fmctl_exit load_conf(struct plan *p)
+/* Puts the assumed NVLink states into params. */
+static enum fmctl_exit plan_assume(struct plan *p)
 {
+	struct nvswitch_policy policy;
 	char err[512];
 
 	conf_default(&p->conf);
-	if (!p->conf_path || !conf_load(p->conf_path, &p->conf, err, sizeof(err)))
+	if (p->args.conf_path && conf_load(p->args.conf_path, &p->conf, err, sizeof(err))) {
+		fprintf(stderr, "fmctl: plan: %s\n", err);
+		return FMCTL_FAILED;
+	}
+	if (!p->args.nassumed)
 		return FMCTL_DONE;
-	fprintf(stderr, "fmctl: plan: %s\n", err);
-	return FMCTL_FAILED;
-}
-
-static enum fmctl_exit read_states(struct plan *p)
-{
-	char err[256];
-
 	p->states = mem_alloc(p->topo->nhosts + 1, 1); /* all are well */
-	for (unsigned i = 0; i < p->nassumed; i++) {
-		const char *text = p->assumed[i];
+	for (unsigned i = 0; i < p->args.nassumed; i++) {
+		const char *text = p->args.assumed[i];
 		bool sound = value_check("HOST=STATE", text, err, sizeof(err));
 
 		if (sound && !nvswitch_policy_assume(p->topo, text, p->states, err, sizeof(err)))
@@ -51,24 +50,6 @@ static enum fmctl_exit read_states(struct plan *p)
 		fprintf(stderr, "fmctl: plan: --nvswitch %s: %s\n", text, err);
 		return sound ? FMCTL_FAILED : FMCTL_USAGE;
 	}
-	return FMCTL_DONE;
-}
-
-/*
- * plan.c: puts the assumed NVLink states into params (the exit code; not DONE = a message
- * is on stderr). Its results: new documents, which the caller owns, NULL = nothing is assumed; the
- * second is affected_json().
- */
-static enum fmctl_exit plan_assume(struct plan *p)
-{
-	enum fmctl_exit status = load_conf(p);
-	struct nvswitch_policy policy;
-
-	if (status != FMCTL_DONE || !p->nassumed)
-		return status;
-	status = read_states(p);
-	if (status != FMCTL_DONE)
-		return status;
 	policy = nvswitch_policy(&p->conf.nvswitch);
 	if (p->by_name) {
 		p->classes = mem_alloc(p->topo->nports, 1);
@@ -104,8 +85,10 @@ static json_t *plan_trial(const struct plan *p)
 	return nvswitch_trial_json(&trial);
 }
 
+/* ---- What is shown --------------------------------------------------------------------------- */
+
 /*
- * fmctl_plan_show: what `fmctl plan` answers. The document's names are a contract; new ones may
+ * What `fmctl plan` answers. The document's names are a contract; new ones may
  * come. The text says the same to people, and how the channels of each tier share all-to-all
  * traffic.
  */
@@ -114,7 +97,7 @@ static int compare_ms(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 
-	return x < y ? -1 : x > y;
+	return sort_order(x, y);
 }
 
 static double median(const double *ms, unsigned n)
@@ -130,53 +113,32 @@ static double median(const double *ms, unsigned n)
 
 /* ---- The document ---------------------------------------------------------------------------- */
 
-static json_t *list_ms(const struct plan *p)
+static json_t *list_reals(const double *reals, unsigned count)
 {
 	json_t *all = json_array();
 
-	for (unsigned i = 0; i < p->repeat; i++)
-		json_array_append_new(all, json_real(p->ms[i]));
+	for (unsigned i = 0; i < count; i++)
+		json_array_append_new(all, json_real(reals[i]));
 	return all;
-}
-
-static json_t *list_tiers(const struct plan *p)
-{
-	json_t *tiers = json_array();
-
-	for (unsigned i = 0; i < p->ntiers; i++)
-		json_array_append_new(tiers, report_tier(&p->tiers[i]->tier));
-	return tiers;
-}
-
-static json_t *list_edges(void)
-{
-	json_t *edges = json_array();
-
-	for (unsigned i = 0; i < LOAD_BINS - 1; i++)
-		json_array_append_new(edges, json_real(load_bin_edges[i]));
-	return edges;
-}
-
-static json_t *rebalance_doc(const struct plan *p)
-{
-	return json_pack("{si sf so so}", "entries", (int)rebalance_result(p->rebalance)->count,
-			 "ms", p->rebalance_ms, "before", report_congestion(&p->stable), "after",
-			 report_congestion(&p->congestion));
 }
 
 static json_t *document(const struct plan *p)
 {
-	json_t *doc = json_pack(
-		"{si si si si si si ss sf so sf sI si so so so so}", "switches",
-		(int)p->topo->nswitches, "hcas", (int)p->topo->ncas, "aggregation_nodes",
-		(int)p->topo->nspecials, "links_special", (int)p->topo->nlinks_special, "links",
-		(int)topo_links(p->topo), "levels", (int)p->topo->nlevels, "engine", p->engine,
-		"route_ms", median(p->ms, p->repeat), "route_ms_all", list_ms(p), "check_ms",
-		p->check_ms, "lft_bytes", (json_int_t)p->tables.nswitches * p->tables.stride,
-		"lids", (int)p->lids->top, "proof", report_proof(&p->proof), "congestion",
-		report_congestion(&p->congestion), "tiers", list_tiers(p), "tier_edges",
-		list_edges());
+	json_t *tiers = json_array(),
+	       *doc = json_pack("{si si si si si si ss sf so sf sI si so so so so}", "switches",
+				(int)p->topo->nswitches, "hcas", (int)p->topo->ncas,
+				"aggregation_nodes", (int)p->topo->nspecials, "links_special",
+				(int)p->topo->nlinks_special, "links", (int)topo_links(p->topo),
+				"levels", (int)p->topo->nlevels, "engine", p->engine, "route_ms",
+				median(p->ms, p->args.repeat), "route_ms_all",
+				list_reals(p->ms, p->args.repeat), "check_ms", p->check_ms,
+				"lft_bytes", (json_int_t)p->tables.nswitches * p->tables.stride,
+				"lids", (int)p->lids->top, "proof", report_proof(&p->proof),
+				"congestion", report_congestion(&p->congestion), "tiers", tiers,
+				"tier_edges", list_reals(load_bin_edges, LOAD_BINS - 1));
 
+	for (unsigned i = 0; i < p->ntiers; i++)
+		json_array_append_new(tiers, report_tier(&p->tiers[i]->tier));
 	if (p->lost)
 		json_object_set(doc, "lost", p->lost);
 	if (p->why[0])
@@ -188,8 +150,13 @@ static json_t *document(const struct plan *p)
 		json_object_set_new(doc, "pays", plan_affected(p));
 	}
 	if (p->rebalance)
-		json_object_set_new(doc, "rebalance", rebalance_doc(p));
-	if (p->foreign)
+		json_object_set_new(doc, "rebalance",
+				    json_pack("{si sf so so}", "entries",
+					      (int)rebalance_result(p->rebalance)->count, "ms",
+					      p->rebalance_ms, "before",
+					      report_congestion(&p->stable), "after",
+					      report_congestion(&p->congestion)));
+	if (p->args.foreign)
 		json_object_set_new(doc, "switches_without_table", json_integer(p->without_table));
 	return doc;
 }
@@ -209,13 +176,13 @@ static void print_fabric(const struct plan *p)
 		printf(", %u %s", p->topo->nspecials,
 		       words_plural(p->topo->nspecials, "aggregation node", "aggregation nodes"));
 	putchar('\n');
-	printf("tables      %s, %u %s, %.1f MB", p->foreign ? p->foreign : p->engine, p->lids->top,
-	       words_plural(p->lids->top, "LID", "LIDs"),
+	printf("tables      %s, %u %s, %.1f MB", p->args.foreign ? p->args.foreign : p->engine,
+	       p->lids->top, words_plural(p->lids->top, "LID", "LIDs"),
 	       (double)p->tables.nswitches * p->tables.stride / 1e6);
 	if (p->without_table)
 		printf(", none of %u switches", p->without_table);
-	if (p->repeat)
-		printf(", %.2f ms (median of %u)", median(p->ms, p->repeat), p->repeat);
+	if (p->args.repeat)
+		printf(", %.2f ms (median of %u)", median(p->ms, p->args.repeat), p->args.repeat);
 	putchar('\n');
 	if (p->why[0])
 		printf("            %s\n", p->why);
@@ -274,42 +241,6 @@ static void print_direction(const struct load_tier *tier, enum load_direction d)
 	putchar('\n');
 }
 
-/* How many links carry how much of the mean of their tier and direction. */
-static void print_tiers(const struct plan *p)
-{
-	if (!p->ntiers)
-		return;
-	printf("all-to-all      links     flows  worst       0");
-	for (unsigned i = 1; i < LOAD_BINS - 1; i++)
-		printf(" <=%4.2f", load_bin_edges[i]);
-	printf("   more  of the mean\n");
-	for (unsigned i = 0; i < p->ntiers; i++) {
-		print_direction(&p->tiers[i]->tier, LOAD_UP);
-		print_direction(&p->tiers[i]->tier, LOAD_DOWN);
-	}
-}
-
-static void print_change(const struct plan *p)
-{
-	if (plan_changes(p))
-		table_print_change(p->delta.entries, p->delta.entries_minimum, p->delta.blocks,
-				   p->delta.switches);
-}
-
-static void print_trial(const struct plan *p)
-{
-	json_t *rows, *pays;
-
-	if (!p->states)
-		return;
-	rows = plan_trial(p);
-	pays = plan_affected(p);
-	show_trial(rows);
-	show_affected(pays);
-	json_decref(rows);
-	json_decref(pays);
-}
-
 static void print_spread(const char *when, const struct congestion *c)
 {
 	printf("            %s shift %.2f (%u), rail shift %.2f (%u), random %.2f (%u), all-to-all "
@@ -318,31 +249,51 @@ static void print_spread(const char *when, const struct congestion *c)
 	       c->random_mean, c->random_max, c->all_to_all_ratio);
 }
 
-static void print_rebalance(const struct plan *p)
+static void print_all(const struct fmctl *ctl, const struct plan *p)
 {
-	if (!p->rebalance)
-		return;
-	printf("rebalance   %u %s moved, %.1f ms\n", rebalance_result(p->rebalance)->count,
-	       words_plural(rebalance_result(p->rebalance)->count, "entry", "entries"),
-	       p->rebalance_ms);
-	print_spread("before:", &p->stable);
-	print_spread("after: ", &p->congestion);
+	show_lost(ctl, p->lost);
+	print_fabric(p);
+	print_proof(p);
+	print_congestion(p);
+	/* How many links carry how much of the mean of their tier and direction. */
+	if (p->ntiers) {
+		printf("all-to-all      links     flows  worst       0");
+		for (unsigned i = 1; i < LOAD_BINS - 1; i++)
+			printf(" <=%4.2f", load_bin_edges[i]);
+		printf("   more  of the mean\n");
+	}
+	for (unsigned i = 0; i < p->ntiers; i++) {
+		print_direction(&p->tiers[i]->tier, LOAD_UP);
+		print_direction(&p->tiers[i]->tier, LOAD_DOWN);
+	}
+	if (plan_changes(p))
+		table_print_change(p->delta.entries, p->delta.entries_minimum, p->delta.blocks,
+				   p->delta.switches);
+	if (p->states) {
+		json_t *rows = plan_trial(p), *pays = plan_affected(p);
+
+		show_trial(rows);
+		show_affected(pays);
+		json_decref(rows);
+		json_decref(pays);
+	}
+	if (p->rebalance) {
+		uint32_t count = rebalance_result(p->rebalance)->count;
+
+		printf("rebalance   %u %s moved, %.1f ms\n", count,
+		       words_plural(count, "entry", "entries"), p->rebalance_ms);
+		print_spread("before:", &p->stable);
+		print_spread("after: ", &p->congestion);
+	}
 }
 
-/* plan.c: prints the result, as a document or as text. */
+/* Prints the result, as a document or as text. */
 static void plan_show(const struct fmctl *ctl, const struct plan *p)
 {
 	json_t *doc;
 
 	if (!ctl->json) {
-		show_lost(ctl, p->lost);
-		print_fabric(p);
-		print_proof(p);
-		print_congestion(p);
-		print_tiers(p);
-		print_change(p);
-		print_trial(p);
-		print_rebalance(p);
+		print_all(ctl, p);
 		return;
 	}
 	doc = document(p);
@@ -386,58 +337,57 @@ static enum fmctl_exit usage(void)
 	return FMCTL_USAGE;
 }
 
-static bool take_option(struct plan *p, int option, const char *value)
+static bool take_option(struct plan_args *a, int option, const char *value)
 {
 	char *end;
 
 	switch (option) {
 	case 'e':
-		p->params.engine = value;
-		p->engine_chosen = true;
+		a->engine = value;
 		return true;
 	case 'f':
-		if (p->nfails == PLAN_MAX_FAILS)
+		if (a->nfails == PLAN_MAX_FAILS)
 			return false;
-		p->fails[p->nfails++] = value;
+		a->fails[a->nfails++] = value;
 		return true;
 	case 'n':
-		if (p->nassumed == PLAN_MAX_FAILS)
+		if (a->nassumed == PLAN_MAX_FAILS)
 			return false;
-		p->assumed[p->nassumed++] = value;
+		a->assumed[a->nassumed++] = value;
 		return true;
 	case 'c':
-		p->conf_path = value;
+		a->conf_path = value;
 		return true;
 	case 'k':
-		return p->check = true;
+		return a->check = true;
 	case 'h':
-		p->heatmap = value;
+		a->heatmap = value;
 		return true;
 	case 'l':
-		p->lfts = value;
+		a->lfts = value;
 		return true;
 	case 'b':
-		p->limits.entries = value ? strtoul(value, &end, 10) : REBALANCE_ENTRIES;
-		p->limits.gain = REBALANCE_GAIN;
-		return p->limits.entries && p->limits.entries <= REBALANCE_MOST &&
+		a->limits.entries = value ? strtoul(value, &end, 10) : REBALANCE_ENTRIES;
+		a->limits.gain = REBALANCE_GAIN;
+		return a->limits.entries && a->limits.entries <= REBALANCE_MOST &&
 		       (!value || !*end);
 	case 'm':
-		p->name_map = value;
+		a->name_map = value;
 		return true;
 	case 'r':
-		p->repeat = strtoul(value, &end, 10);
-		return !*end && p->repeat >= 1 && p->repeat <= PLAN_MAX_REPEAT;
+		a->repeat = strtoul(value, &end, 10);
+		return !*end && a->repeat >= 1 && a->repeat <= PLAN_MAX_REPEAT;
 	case 's':
-		p->storage = value;
+		a->storage = value;
 		return true;
 	case 't':
-		p->foreign = value;
+		a->foreign = value;
 		return true;
 	}
 	return false;
 }
 
-static enum fmctl_exit read_arguments(struct plan *p, const struct fmctl *ctl, int argc,
+static enum fmctl_exit read_arguments(struct plan_args *a, const struct fmctl *ctl, int argc,
 				      char **argv)
 {
 	static const struct option longs[] = {
@@ -458,34 +408,28 @@ static enum fmctl_exit read_arguments(struct plan *p, const struct fmctl *ctl, i
 	int c;
 
 	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1)
-		if (!take_option(p, c, optarg))
+		if (!take_option(a, c, optarg))
 			return usage();
-	if (optind + 1 != argc ||
-	    (p->foreign && (p->engine_chosen || p->limits.entries || p->nassumed)))
+	if (optind + 1 != argc || (a->foreign && (a->engine || a->limits.entries || a->nassumed)))
 		return usage();
-	if (ctl->json && p->heatmap && !strcmp(p->heatmap, "-")) {
+	if (ctl->json && a->heatmap && !strcmp(a->heatmap, "-")) {
 		fputs("fmctl: plan: --json and --heatmap - both write to standard output\n",
 		      stderr);
 		return FMCTL_USAGE;
 	}
-	p->netfile = argv[optind];
+	a->netfile = argv[optind];
 	return FMCTL_DONE;
 }
 
 /* ---- The fabric ------------------------------------------------------------------------------ */
 
-/* LIDs are those of the plan; with tables of another manager those of the file. */
-static struct what_scope scope_of(const struct plan *p)
-{
-	return (struct what_scope){ .topo = p->intact,
-				    .port_of_lid = p->lids ? p->lids->port_of_lid : NULL,
-				    .top_lid = p->lids ? p->lids->top : 0 };
-}
-
 /* Takes down one link, or all links of a node or a host. */
 static enum fmctl_exit fail_one(const struct plan *p, const char *what)
 {
-	const struct what_scope scope = scope_of(p);
+	/* LIDs are those of the plan; with tables of another manager those of the file. */
+	const struct what_scope scope = { .topo = p->intact,
+					  .port_of_lid = p->lids ? p->lids->port_of_lid : NULL,
+					  .top_lid = p->lids ? p->lids->top : 0 };
 	const struct topo *t = p->intact;
 	char err[WHAT_ERROR_SIZE];
 	const uint32_t *nodes;
@@ -514,11 +458,11 @@ static enum fmctl_exit find_storage(struct plan *p)
 	struct node_patterns *patterns;
 	uint32_t found = 0;
 
-	if (!p->storage)
+	if (!p->args.storage)
 		return FMCTL_DONE;
 	p->is_storage = mem_alloc(t->nnodes, sizeof(*p->is_storage));
 	p->by_name = mem_alloc(t->nports, 1);
-	patterns = node_patterns_new(p->storage);
+	patterns = node_patterns_new(p->args.storage);
 	for (uint32_t n = t->nswitches; n < t->nnodes; n++) {
 		p->is_storage[n] = node_patterns_match(patterns, t, &t->nodes[n]);
 		found += p->is_storage[n];
@@ -529,7 +473,7 @@ static enum fmctl_exit find_storage(struct plan *p)
 	p->params.classes = p->by_name;
 	if (found)
 		return FMCTL_DONE;
-	fprintf(stderr, "fmctl: plan: --storage %s: no such node\n", p->storage);
+	fprintf(stderr, "fmctl: plan: --storage %s: no such node\n", p->args.storage);
 	return FMCTL_FAILED;
 }
 
@@ -540,9 +484,9 @@ static struct topo *read_fabric(const struct plan *p, char *err, size_t err_size
 	struct topo *t;
 	struct topo_builder *named;
 
-	if (p->name_map && !(names = node_names_read(p->name_map, err, err_size)))
+	if (p->args.name_map && !(names = node_names_read(p->args.name_map, err, err_size)))
 		return NULL;
-	t = netfile_read(p->netfile, err, err_size);
+	t = netfile_read(p->args.netfile, err, err_size);
 	if (!t || !names) {
 		node_names_free(names);
 		return t;
@@ -565,10 +509,10 @@ static enum fmctl_exit load(struct plan *p)
 		return FMCTL_FAILED;
 	}
 	p->topo = topo_alike(p->intact);
-	p->lids = p->foreign ? NULL : lid_plan(p->intact, NULL);
-	for (unsigned i = 0; i < p->nfails && status == FMCTL_DONE; i++)
-		status = fail_one(p, p->fails[i]);
-	if (p->nfails)
+	p->lids = p->args.foreign ? NULL : lid_plan(p->intact, NULL);
+	for (unsigned i = 0; i < p->args.nfails && status == FMCTL_DONE; i++)
+		status = fail_one(p, p->args.fails[i]);
+	if (p->args.nfails)
 		p->lost = lost_json(p->intact, p->topo);
 	if (status == FMCTL_DONE)
 		status = find_storage(p);
@@ -581,7 +525,7 @@ static enum fmctl_exit compute(struct plan *p)
 {
 	struct route_params without = p->params;
 
-	for (unsigned i = 0; i < p->repeat; i++) {
+	for (unsigned i = 0; i < p->args.repeat; i++) {
 		double start = now_ms();
 
 		if (route_compute(p->route, p->topo, p->lids, &p->params, &p->tables)) {
@@ -612,12 +556,12 @@ static enum fmctl_exit take_foreign(struct plan *p)
 	struct osm_tables foreign;
 	char err[512];
 
-	if (osm_dump_read_lfts(p->topo, p->foreign, &foreign, err, sizeof(err))) {
+	if (osm_dump_read_lfts(p->topo, p->args.foreign, &foreign, err, sizeof(err))) {
 		fprintf(stderr, "fmctl: plan: %s\n", err);
 		return FMCTL_FAILED;
 	}
 	p->params.engine = p->engine = "tables";
-	p->repeat = 0;
+	p->args.repeat = 0;
 	p->lids = foreign.lids;
 	p->tables = foreign.tables;
 	p->without_table = foreign.without_table;
@@ -633,7 +577,7 @@ static void rebalance(struct plan *p, const struct congestion_scene *scene)
 	params.engine = p->engine;
 	congestion_study(scene, &p->stable, NULL);
 	start = now_ms();
-	p->rebalance = rebalance_new(p->topo, p->lids, &params, &p->limits);
+	p->rebalance = rebalance_new(p->topo, p->lids, &params, &p->args.limits);
 	rebalance_finish(p->rebalance);
 	p->rebalance_ms = now_ms() - start;
 	p->params.overrides = rebalance_result(p->rebalance)->overrides;
@@ -648,7 +592,7 @@ static void measure(struct plan *p)
 	struct congestion_scene scene = { p->topo, p->lids, &p->tables, p->is_storage };
 	double start;
 
-	if (p->limits.entries)
+	if (p->args.limits.entries)
 		rebalance(p, &scene);
 	start = now_ms();
 	check_tables(p->topo, p->lids, &p->tables, &p->proof);
@@ -689,21 +633,38 @@ static enum fmctl_exit write_file(const struct plan *p, const char *path, write_
 	return FMCTL_FAILED;
 }
 
-static enum fmctl_exit write_files(const struct plan *p)
+static enum fmctl_exit run_plan(const struct fmctl *ctl, int argc, char **argv)
 {
-	enum fmctl_exit status = FMCTL_DONE;
+	struct plan *p = mem_alloc(1, sizeof(*p));
+	enum fmctl_exit status;
 
-	if (p->lfts)
-		status = write_file(p, p->lfts, write_lfts);
-	if (status != FMCTL_DONE || !p->heatmap)
-		return status;
-	if (strcmp(p->heatmap, "-"))
-		return write_file(p, p->heatmap, heatmap_write_svg);
-	return heatmap_write_text(p, stdout) ? FMCTL_FAILED : FMCTL_DONE;
-}
-
-static void plan_free(struct plan *p)
-{
+	p->args.repeat = 1;
+	p->route = route_new();
+	status = read_arguments(&p->args, ctl, argc, argv);
+	p->params.engine = p->args.engine ?: "ftree";
+	if (status == FMCTL_DONE)
+		status = load(p);
+	if (status == FMCTL_DONE)
+		status = p->args.foreign ? take_foreign(p) : compute(p);
+	if (status == FMCTL_DONE) {
+		measure(p);
+		plan_show(ctl, p);
+		if (p->args.lfts)
+			status = write_file(p, p->args.lfts, write_lfts);
+		if (status == FMCTL_DONE && p->args.heatmap && strcmp(p->args.heatmap, "-"))
+			status = write_file(p, p->args.heatmap, heatmap_write_svg);
+		else if (status == FMCTL_DONE && p->args.heatmap && heatmap_write_text(p, stdout))
+			status = FMCTL_FAILED;
+		if (status == FMCTL_DONE && p->proof.unreachable) {
+			fprintf(stderr,
+				"fmctl: plan: %llu pairs of hosts that links connect have no "
+				"path\n",
+				(unsigned long long)p->proof.unreachable);
+			status = FMCTL_FAILED;
+		}
+		if (status == FMCTL_DONE && p->args.check && lost_any(p->lost))
+			status = FMCTL_FAILED;
+	}
 	for (unsigned i = 0; i < p->ntiers; i++)
 		load_map_free(p->tiers[i]);
 	json_decref(p->lost);
@@ -721,36 +682,6 @@ static void plan_free(struct plan *p)
 	free(p->states);
 	free(p->flows);
 	free(p);
-}
-
-static enum fmctl_exit run_plan(const struct fmctl *ctl, int argc, char **argv)
-{
-	struct plan *p = mem_alloc(1, sizeof(*p));
-	enum fmctl_exit status;
-
-	p->params.engine = "ftree";
-	p->repeat = 1;
-	p->route = route_new();
-	status = read_arguments(p, ctl, argc, argv);
-	if (status == FMCTL_DONE)
-		status = load(p);
-	if (status == FMCTL_DONE)
-		status = p->foreign ? take_foreign(p) : compute(p);
-	if (status == FMCTL_DONE) {
-		measure(p);
-		plan_show(ctl, p);
-		status = write_files(p);
-		if (status == FMCTL_DONE && p->proof.unreachable) {
-			fprintf(stderr,
-				"fmctl: plan: %llu pairs of hosts that links connect have no "
-				"path\n",
-				(unsigned long long)p->proof.unreachable);
-			status = FMCTL_FAILED;
-		}
-		if (status == FMCTL_DONE && p->check && lost_any(p->lost))
-			status = FMCTL_FAILED;
-	}
-	plan_free(p);
 	return status;
 }
 const struct fmctl_view plan_view = { .run = run_plan, .usage = usage_text };

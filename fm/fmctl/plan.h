@@ -16,9 +16,10 @@
 #define PLAN_MAX_FAILS	65536
 #define PLAN_MAX_REPEAT 1000
 
-struct plan {
-	struct route_params params;
+/* What was typed. */
+struct plan_args {
 	const char *netfile;
+	const char *engine;	    /* NULL = ftree */
 	const char *lfts, *heatmap; /* files to write, NULL = none */
 	const char *foreign;	    /* tables to measure instead of computing some */
 	const char *name_map;	    /* a file of names; NULL = none */
@@ -27,8 +28,13 @@ struct plan {
 	const char *assumed[PLAN_MAX_FAILS]; /* "HOST=STATE" */
 	const char *conf_path;		     /* NULL = its defaults */
 	unsigned nfails, nassumed, repeat;
-	bool engine_chosen;
-	bool check;		    /* exit 1 if somebody loses something */
+	bool check;			/* exit 1 if somebody loses something */
+	struct rebalance_limits limits; /* entries 0 = no re-balancing wanted */
+};
+
+struct plan {
+	struct plan_args args;
+	struct route_params params;
 	struct topo *intact, *topo; /* as in the file; with the failures */
 	bool *is_storage;	    /* by node of topo; NULL = not named */
 	struct conf conf;
@@ -48,9 +54,8 @@ struct plan {
 	struct load_map *tiers[TOPO_MAX_LEVEL + 1];
 	unsigned ntiers;
 	struct delta delta;
-	json_t *lost;			/* lost_json() by the failures; NULL = none was asked for */
-	struct rebalance_limits limits; /* entries 0 = no re-balancing wanted */
-	struct rebalance *rebalance;	/* the pass and its result */
+	json_t *lost;		     /* lost_json() by the failures; NULL = none was asked for */
+	struct rebalance *rebalance; /* the pass and its result */
 	double rebalance_ms;
 	struct congestion stable; /* of the tables before re-balancing */
 };
@@ -58,7 +63,7 @@ struct plan {
 /* Whether something differs from the fabric of the file. */
 static inline bool plan_changes(const struct plan *p)
 {
-	return (p->nfails || p->nassumed) && !p->foreign;
+	return (p->args.nfails || p->args.nassumed) && !p->args.foreign;
 }
 
 /* heatmap.c: write the tiers' loads, switch by switch. 0, or -errno of the stream. */

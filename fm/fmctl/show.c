@@ -106,17 +106,6 @@ static void print_fact(const char *key, const json_t *value)
 		puts("yes");
 }
 
-static void print_texts(const char *key, const json_t *list)
-{
-	const json_t *text;
-	size_t i;
-
-	json_array_foreach ((json_t *)list, i, text) {
-		print_key(i ? "" : key);
-		puts(json_string_value(text));
-	}
-}
-
 /* What is told already, and what is not so: of 0 links nobody needs a line. */
 static bool is_usual(const char *key, const json_t *value)
 {
@@ -127,22 +116,6 @@ static bool is_usual(const char *key, const json_t *value)
 		if (!strcmp(marks[i], key) && !json_integer_value(value))
 			return true;
 	return !strcmp(key, "note");
-}
-
-static void print_facts(const json_t *doc)
-{
-	const char *key;
-	json_t *value;
-
-	print_fact("note", json_object_get(doc, "note")); /* what is wrong comes first */
-	json_object_foreach ((json_t *)doc, key, value) {
-		if (is_told(doc, key) || json_is_object(value) || is_usual(key, value))
-			continue;
-		if (!json_is_array(value))
-			print_fact(key, value);
-		else if (json_is_string(json_array_get(value, 0)))
-			print_texts(key, value);
-	}
 }
 
 /* ---- Tables ---------------------------------------------------------------------------------- */
@@ -180,49 +153,30 @@ static void add_column(struct columns *c, const char *key, const json_t *value)
 
 static bool is_known(const json_t *rows, const char *key)
 {
-	json_t *row, *value;
+	json_t *row;
 	size_t i;
 
-	json_array_foreach ((json_t *)rows, i, row) {
-		value = json_object_get(row, key);
-		if (value && !json_is_null(value))
+	json_array_foreach ((json_t *)rows, i, row)
+		if (json_object_get(row, key) && !json_is_null(json_object_get(row, key)))
 			return true;
-	}
 	return false;
-}
-
-/* Members that are known in some row, in the order of the rows. */
-static void find_columns(struct columns *c, const json_t *rows)
-{
-	const char *key;
-	json_t *row, *value;
-	size_t i;
-
-	memset(c, 0, sizeof(*c));
-	json_array_foreach ((json_t *)rows, i, row)
-		json_object_foreach (row, key, value)
-			if (!has_column(c, key) && is_known(rows, key))
-				add_column(c, key, value);
-}
-
-static json_t *first_rows(const json_t *rows)
-{
-	json_t *list = json_array(), *row;
-	size_t i;
-
-	json_array_foreach ((json_t *)rows, i, row)
-		if (i < ROWS_MOST)
-			json_array_append(list, row);
-	return list;
 }
 
 static void print_table(const struct fmctl *ctl, const char *key, const json_t *rows)
 {
-	size_t all = json_array_size(rows);
-	json_t *first = first_rows(rows);
-	struct columns columns;
+	size_t all = json_array_size(rows), i;
+	json_t *first = json_array(), *row, *value;
+	struct columns columns = { 0 };
+	const char *member;
 
-	find_columns(&columns, first);
+	json_array_foreach ((json_t *)rows, i, row)
+		if (i < ROWS_MOST)
+			json_array_append(first, row);
+	/* Members that are known in some row, in the order of the rows. */
+	json_array_foreach (first, i, row)
+		json_object_foreach (row, member, value)
+			if (!has_column(&columns, member) && is_known(first, member))
+				add_column(&columns, member, value);
 	putchar('\n');
 	for (const char *c = key; *c; c++)
 		putchar(*c == '_' ? ' ' : c == key ? toupper((unsigned char)*c) : *c);
@@ -235,13 +189,24 @@ static void print_table(const struct fmctl *ctl, const char *key, const json_t *
 
 static void show_what(const struct fmctl *ctl, const json_t *doc)
 {
-	const char *key;
-	json_t *value;
-	const char *kind = json_string_value(json_object_get(doc, "kind"));
+	const char *key, *kind = json_string_value(json_object_get(doc, "kind"));
+	json_t *value, *text;
+	size_t i;
 
 	printf("%s: %s\n", strcmp(kind, "cable") ? kind : "link",
 	       json_string_value(json_object_get(doc, "name")));
-	print_facts(doc);
+	print_fact("note", json_object_get(doc, "note")); /* what is wrong comes first */
+	json_object_foreach ((json_t *)doc, key, value) {
+		if (is_told(doc, key) || json_is_object(value) || is_usual(key, value))
+			continue;
+		if (!json_is_array(value))
+			print_fact(key, value);
+		else if (json_is_string(json_array_get(value, 0)))
+			json_array_foreach (value, i, text) {
+				print_key(i ? "" : key);
+				puts(json_string_value(text));
+			}
+	}
 	json_object_foreach ((json_t *)doc, key, value)
 		if (json_is_object(json_array_get(value, 0)))
 			print_table(ctl, key, value);
@@ -249,9 +214,6 @@ static void show_what(const struct fmctl *ctl, const json_t *doc)
 const struct fmctl_view show_view = { .show = show_what };
 
 /* ---- Documents of commands ------------------------------------------------------------------- */
-
-#define GREEN "\033[32m"
-#define RED   "\033[31m"
 
 void show_json(const struct fmctl *ctl, const json_t *result)
 {
@@ -261,29 +223,10 @@ void show_json(const struct fmctl *ctl, const json_t *result)
 
 void show_text(const struct fmctl *ctl, const json_t *result)
 {
-	const char *text = json_string_value(json_object_get(result, "text"));
-
-	fputs(text ? text : "", stdout);
+	fputs(table_text(result, "text"), stdout);
 }
 
-static json_int_t integer(const json_t *object, const char *key)
-{
-	return json_integer_value(table_value(object, key));
-}
-
-static double number(const json_t *object, const char *key)
-{
-	return json_number_value(table_value(object, key));
-}
-
-static const char *string(const json_t *object, const char *key)
-{
-	const char *text = json_string_value(table_value(object, key));
-
-	return text ? text : "";
-}
-
-static const char *plural(json_int_t count)
+static const char *plural(long long count)
 {
 	return count == 1 ? "" : "s";
 }
@@ -291,14 +234,15 @@ static const char *plural(json_int_t count)
 /* "1 link", "2 links". */
 static void print_count(const json_t *object, const char *key, const char *one, const char *several)
 {
-	json_int_t count = integer(object, key);
+	long long count = table_int(object, key);
 
-	printf("%lld %s", (long long)count, count == 1 ? one : several);
+	printf("%lld %s", count, count == 1 ? one : several);
 }
 
 static void print_coloured(const struct fmctl *ctl, bool good, const char *text)
 {
-	printf("%s%s%s", ctl->colour ? good ? GREEN : RED : "", text, ctl->colour ? "\033[0m" : "");
+	printf("%s%s%s", ctl->colour ? good ? "\033[32m" : "\033[31m" : "", text,
+	       ctl->colour ? "\033[0m" : "");
 }
 
 /* ---- status ---- */
@@ -308,32 +252,37 @@ static void print_label(const char *label)
 	printf("%-12s", label);
 }
 
+static void print_verdict(const struct fmctl *ctl, const char *label, bool good, const char *text)
+{
+	print_label(label);
+	print_coloured(ctl, good, text);
+}
+
 void show_lost(const struct fmctl *ctl, const json_t *lost)
 {
 	if (!lost)
 		return;
-	print_label("lost");
-	print_coloured(ctl, !lost_any(lost), string(lost, "text"));
+	print_verdict(ctl, "lost", !lost_any(lost), table_text(lost, "text"));
 	putchar('\n');
 }
 
 void show_proof(const struct fmctl *ctl, const json_t *proof)
 {
-	json_int_t unreachable = integer(proof, "unreachable"), loops = integer(proof, "loops");
-	json_int_t cycles = integer(proof, "credit_cycles");
+	long long unreachable = table_int(proof, "unreachable"), loops = table_int(proof, "loops");
+	long long cycles = table_int(proof, "credit_cycles");
 	bool good = !unreachable && !loops && !cycles;
 
 	print_label("tables");
-	if (!integer(proof, "reachable") && !integer(proof, "max_hops") && good) {
+	if (!table_int(proof, "reachable") && !table_int(proof, "max_hops") && good) {
 		puts("none yet");
 		return;
 	}
 	print_coloured(ctl, good, good ? "verified" : "ERRORS FOUND");
 	fputs(": ", stdout);
 	print_count(proof, "reachable", "port pair routed, ", "port pairs routed, ");
-	printf("%lld unreachable; %lld loop%s, %lld credit loop%s\n", (long long)unreachable,
-	       (long long)loops, plural(loops), (long long)cycles, plural(cycles));
-	if (integer(proof, "disconnected")) {
+	printf("%lld unreachable; %lld loop%s, %lld credit loop%s\n", unreachable, loops,
+	       plural(loops), cycles, plural(cycles));
+	if (table_int(proof, "disconnected")) {
 		print_label("");
 		print_count(proof, "disconnected", "pair is not connected by links\n",
 			    "pairs are not connected by links\n");
@@ -342,27 +291,25 @@ void show_proof(const struct fmctl *ctl, const json_t *proof)
 
 static void print_links(const struct fmctl *ctl, const json_t *status)
 {
-	json_int_t down = integer(status, "links_down");
-	json_int_t quarantined = integer(status, "links_quarantined");
+	long long down = table_int(status, "links_down");
+	long long quarantined = table_int(status, "links_quarantined");
 	char text[64];
 
-	print_label("links");
-	printf("%lld, ", (long long)integer(status, "links"));
-	snprintf(text, sizeof(text), "%lld down", (long long)down);
+	printf("%-12s%lld, ", "links", table_int(status, "links"));
+	snprintf(text, sizeof(text), "%lld down", down);
 	print_coloured(ctl, !down, text);
-	if (integer(status, "links_cordoned"))
-		printf(", %lld cordoned", (long long)integer(status, "links_cordoned"));
+	if (table_int(status, "links_cordoned"))
+		printf(", %lld cordoned", table_int(status, "links_cordoned"));
 	if (quarantined)
-		printf(", %lld quarantined", (long long)quarantined);
-	if (integer(status, "links_isolated"))
-		printf(", %lld isolated", (long long)integer(status, "links_isolated"));
+		printf(", %lld quarantined", quarantined);
+	if (table_int(status, "links_isolated"))
+		printf(", %lld isolated", table_int(status, "links_isolated"));
 	if (down || quarantined)
 		printf("  (fmctl links %s%s%s)", down ? "--down" : "",
 		       down && quarantined ? ", fmctl links " : "", quarantined ? "--sick" : "");
 	putchar('\n');
-	if (*string(status, "at_risk.text")) {
-		print_label("at risk");
-		puts(string(status, "at_risk.text"));
+	if (*table_text(status, "at_risk.text")) {
+		printf("%-12s%s\n", "at risk", table_text(status, "at_risk.text"));
 	}
 }
 
@@ -370,41 +317,18 @@ static void print_answered(const char *label, const char *verb, const json_t *ch
 {
 	if (!json_is_object(change))
 		return;
-	print_label(label);
-	printf("%s\n", string(change, "what"));
-	print_label("");
-	printf("%s in %.1f ms: ", verb, number(change, "detected_to_programmed_ms"));
+	printf("%-12s%s\n", label, table_text(change, "what"));
+	printf("%-12s%s in %.1f ms: ", "", verb, table_number(change, "detected_to_programmed_ms"));
 	print_count(change, "lft_entries_changed", "table entry changed, ",
 		    "table entries changed, ");
 	print_count(change, "lft_blocks_written", "block written\n", "blocks written\n");
 }
 
-static void print_last_changes(const json_t *status)
-{
-	const json_t *fault = json_object_get(status, "last_fault");
-	const json_t *repair = json_object_get(status, "last_repair");
-
-	print_answered("last fault", "rerouted", fault);
-	print_answered("last repair", "restored", repair);
-	if (json_is_object(fault) || json_is_object(repair))
-		return;
-	print_label("last fault");
-	puts("none since fmd started");
-}
-
-static void print_uptime(json_int_t seconds, json_int_t rss_kb)
-{
-	print_label("fmd");
-	printf("up %lld d %02lld:%02lld:%02lld, %.1f MB\n", (long long)(seconds / 86400),
-	       (long long)(seconds / 3600 % 24), (long long)(seconds / 60 % 60),
-	       (long long)(seconds % 60), rss_kb / 1024.0);
-}
-
 static void print_last_run(const json_t *s)
 {
-	print_label("last run");
-	printf("sweep %.1f ms, routing (%s) %.1f ms, programming %.1f ms\n", number(s, "sweep_ms"),
-	       string(s, "engine"), number(s, "route_ms"), number(s, "program_ms"));
+	printf("%-12ssweep %.1f ms, routing (%s) %.1f ms, programming %.1f ms\n", "last run",
+	       table_number(s, "sweep_ms"), table_text(s, "engine"), table_number(s, "route_ms"),
+	       table_number(s, "program_ms"));
 }
 
 /* Troubles, which stand ahead of all figures: fmd itself can't do something; or all others. */
@@ -414,12 +338,12 @@ static void print_alerts(const struct fmctl *ctl, const json_t *alerts, bool tro
 	size_t index;
 
 	json_array_foreach (alerts, index, alert) {
-		if (!strcmp(string(alert, "what"), "hcas-cut-off"))
+		if (!strcmp(table_text(alert, "what"), "hcas-cut-off"))
 			continue; /* stands first of all */
-		if (troubles != !strcmp(string(alert, "what"), "trouble"))
+		if (troubles != !strcmp(table_text(alert, "what"), "trouble"))
 			continue;
-		print_label(troubles ? "trouble" : "alert");
-		print_coloured(ctl, false, string(alert, "text"));
+		print_verdict(ctl, troubles ? "trouble" : "alert", false,
+			      table_text(alert, "text"));
 		putchar('\n');
 	}
 }
@@ -428,17 +352,16 @@ static void print_manager(const struct fmctl *ctl, const json_t *s)
 {
 	const json_t *e = json_object_get(s, "election"), *master = json_object_get(e, "master");
 
-	printf("; this subnet manager is %s", string(s, "sm"));
+	printf("; this subnet manager is %s", table_text(s, "sm"));
 	if (json_is_object(master))
 		printf(", of master %s (port GUID %s, priority %lld), for %lld s\n",
-		       string(master, "name"), string(master, "port_guid"),
-		       (long long)integer(master, "priority"), (long long)integer(e, "since_s"));
+		       table_text(master, "name"), table_text(master, "port_guid"),
+		       table_int(master, "priority"), table_int(e, "since_s"));
 	else
-		printf(", LID %lld\n", (long long)integer(s, "sm_lid"));
-	if (!json_is_true(json_object_get(e, "two_masters")))
+		printf(", LID %lld\n", table_int(s, "sm_lid"));
+	if (!table_is(e, "two_masters"))
 		return;
-	print_label("trouble");
-	print_coloured(ctl, false, "two masters");
+	print_verdict(ctl, "trouble", false, "two masters");
 	printf(": another subnet manager is master too; see fmctl events\n");
 }
 
@@ -446,23 +369,23 @@ static void print_manager(const struct fmctl *ctl, const json_t *s)
 static void print_mirror(const struct fmctl *ctl, const json_t *s)
 {
 	const json_t *mirror = json_object_get(s, "mirror"), *row;
-	bool master = !strcmp(string(s, "sm"), "master");
+	bool master = !strcmp(table_text(s, "sm"), "master");
 	const char *name = "";
 	size_t index;
 
 	if (!mirror)
 		return;
 	json_array_foreach (json_object_get(mirror, master ? "standbys" : "peers"), index, row)
-		if (json_is_true(json_object_get(row, "whole")))
-			name = string(row, "name");
+		if (table_is(row, "whole"))
+			name = table_text(row, "name");
 	print_label("mirror");
-	if (json_is_true(json_object_get(mirror, "whole")))
+	if (table_is(mirror, "whole"))
 		printf("%s %s, %.1f s old\n", master ? "copied by" : "copy of", name,
-		       integer(mirror, "age_ms") / 1e3);
+		       table_int(mirror, "age_ms") / 1e3);
 	else {
 		print_coloured(ctl, false, "incomplete");
-		printf(" for %lld s: %s\n", (long long)integer(mirror, "age_ms") / 1000,
-		       string(mirror, "error"));
+		printf(" for %lld s: %s\n", table_int(mirror, "age_ms") / 1000,
+		       table_text(mirror, "error"));
 	}
 }
 
@@ -474,32 +397,32 @@ static void print_registrations(const struct fmctl *ctl, const json_t *s)
 	if (!copy)
 		return;
 	print_label("SA copy");
-	if (json_is_true(json_object_get(copy, "whole")))
+	if (table_is(copy, "whole"))
 		printf("%lld group members, %lld services, %lld subscriptions of the master's SA, "
 		       "%lld s old",
-		       (long long)integer(copy, "members"), (long long)integer(copy, "services"),
-		       (long long)integer(copy, "subscriptions"),
-		       (long long)integer(copy, "age_ms") / 1000);
+		       table_int(copy, "members"), table_int(copy, "services"),
+		       table_int(copy, "subscriptions"), table_int(copy, "age_ms") / 1000);
 	else
 		print_coloured(ctl, false, "none");
-	if (*string(copy, "error"))
-		printf(": %s", string(copy, "error"));
+	if (*table_text(copy, "error"))
+		printf(": %s", table_text(copy, "error"));
 	putchar('\n');
 }
 
 static void show_status(const struct fmctl *ctl, const json_t *s)
 {
-	bool up = json_is_true(json_object_get(s, "fabric_up")), cut_off = *string(s, "cut_off");
+	bool up = table_is(s, "fabric_up"), cut_off = *table_text(s, "cut_off");
+	const json_t *fault = json_object_get(s, "last_fault");
+	const json_t *repair = json_object_get(s, "last_repair");
+	long long up_s = table_int(s, "uptime_s");
 
 	if (cut_off) {
-		print_label("cut off");
-		print_coloured(ctl, false, string(s, "cut_off"));
+		print_verdict(ctl, "cut off", false, table_text(s, "cut_off"));
 		putchar('\n');
 	}
-	print_label("fabric");
-	print_coloured(ctl, up && !cut_off, up ? "UP" : "NOT UP");
-	if (strcmp(string(s, "state"), "up"))
-		printf(" (%s)", string(s, "state"));
+	print_verdict(ctl, "fabric", up && !cut_off, up ? "UP" : "NOT UP");
+	if (strcmp(table_text(s, "state"), "up"))
+		printf(" (%s)", table_text(s, "state"));
 	print_manager(ctl, s);
 	print_alerts(ctl, json_object_get(s, "alerts"), true);
 	print_label("size");
@@ -508,25 +431,28 @@ static void show_status(const struct fmctl *ctl, const json_t *s)
 	print_count(s, "switches", "switch", "switches");
 	fputs(", ", stdout);
 	print_count(s, "lids", "LID", "LIDs");
-	if (integer(s, "hcas_off"))
-		printf("; %lld HCA%s off", (long long)integer(s, "hcas_off"),
-		       plural(integer(s, "hcas_off")));
+	if (table_int(s, "hcas_off"))
+		printf("; %lld HCA%s off", table_int(s, "hcas_off"),
+		       plural(table_int(s, "hcas_off")));
 	putchar('\n');
 	print_links(ctl, s);
 	show_proof(ctl, json_object_get(s, "proof"));
-	print_last_changes(s);
+	print_answered("last fault", "rerouted", fault);
+	print_answered("last repair", "restored", repair);
+	if (!json_is_object(fault) && !json_is_object(repair))
+		printf("%-12s%s\n", "last fault", "none since fmd started");
 	print_last_run(s);
 	print_label("packets");
 	print_count(s, "smps_sent", "SMP sent, ", "SMPs sent, ");
-	printf("%lld timed out; ", (long long)integer(s, "smps_timed_out"));
+	printf("%lld timed out; ", table_int(s, "smps_timed_out"));
 	print_count(s, "lft_blocks_written", "LFT block written", "LFT blocks written");
-	if (integer(s, "lft_blocks_unread"))
-		printf(", %lld not read back since the restart",
-		       (long long)integer(s, "lft_blocks_unread"));
+	if (table_int(s, "lft_blocks_unread"))
+		printf(", %lld not read back since the restart", table_int(s, "lft_blocks_unread"));
 	putchar('\n');
 	print_mirror(ctl, s);
 	print_registrations(ctl, s);
-	print_uptime(integer(s, "uptime_s"), integer(s, "rss_kb"));
+	printf("%-12sup %lld d %02lld:%02lld:%02lld, %.1f MB\n", "fmd", up_s / 86400,
+	       up_s / 3600 % 24, up_s / 60 % 60, up_s % 60, table_int(s, "rss_kb") / 1024.0);
 	print_alerts(ctl, json_object_get(s, "alerts"), false);
 }
 const struct fmctl_view status_view = { .show = show_status };
@@ -570,46 +496,32 @@ void show_columns(const struct fmctl *ctl, const json_t *result)
 }
 const struct fmctl_view by_columns = { .show = show_columns };
 
-/* "1e-14 in 12 min" */
-static void show_window(const json_t *windows, const char *name)
-{
-	const json_t *window = json_object_get(windows, name);
-
-	printf("%.0e in %.3g min", json_number_value(json_object_get(window, "limit")),
-	       json_number_value(json_object_get(window, "seconds")) / 60);
-}
-
-static void show_error_rates(const json_t *result)
-{
-	const json_t *ber = json_object_get(result, "ber");
-	const json_t *windows = json_object_get(ber, "windows");
-
-	fputs("bit error rates: ", stdout);
-	print_count(result, "over_error_rate", "port over its limits", "ports over their limits");
-	fputs(" (", stdout);
-	show_window(windows, "short");
-	fputs(", ", stdout);
-	show_window(windows, "long");
-	printf(")%s\n", json_is_true(json_object_get(ber, "dry_run")) ? ", dry run" : "");
-}
-
 static void show_health(const struct fmctl *ctl, const json_t *result)
 {
 	const json_t *links = json_object_get(result, "links");
 
 	print_count(result, "sick", "port unhealthy", "ports unhealthy");
-	printf(", %lld warned, ", (long long)integer(result, "warned"));
+	printf(", %lld warned, ", table_int(result, "warned"));
 	print_count(result, "slow", "link slow", "links slow");
-	if (integer(result, "ports_read"))
+	if (table_int(result, "ports_read"))
 		printf("; latest reading: %lld port%s in %.0f ms, %lld without an answer\n",
-		       (long long)integer(result, "ports_read"),
-		       plural(integer(result, "ports_read")),
-		       json_number_value(json_object_get(result, "pass_ms")),
-		       (long long)integer(result, "silent"));
+		       table_int(result, "ports_read"), plural(table_int(result, "ports_read")),
+		       table_number(result, "pass_ms"), table_int(result, "silent"));
 	else
 		puts("; counters were not read yet");
-	if (json_object_get(result, "ber"))
-		show_error_rates(result);
+	if (json_object_get(result, "ber")) {
+		const json_t *ber = json_object_get(result, "ber");
+
+		fputs("bit error rates: ", stdout);
+		print_count(result, "over_error_rate", "port over its limits",
+			    "ports over their limits");
+		printf(" (%.0e in %.3g min, %.0e in %.3g min)%s\n",
+		       table_number(ber, "windows.short.limit"),
+		       table_number(ber, "windows.short.seconds") / 60,
+		       table_number(ber, "windows.long.limit"),
+		       table_number(ber, "windows.long.seconds") / 60,
+		       table_is(ber, "dry_run") ? ", dry run" : "");
+	}
 	if (json_array_size(links))
 		show_columns(ctl, result);
 }
@@ -617,8 +529,8 @@ const struct fmctl_view health_view = { .show = show_health };
 
 static void show_lft(const struct fmctl *ctl, const json_t *result)
 {
-	printf("%s %s LID %lld\n", string(result, "name"), string(result, "guid"),
-	       (long long)integer(result, "lid"));
+	printf("%s %s LID %lld\n", table_text(result, "name"), table_text(result, "guid"),
+	       table_int(result, "lid"));
 	show_columns(ctl, result);
 }
 const struct fmctl_view lft_view = { .show = show_lft };
@@ -661,68 +573,56 @@ const struct fmctl_view partitions_view = { .show = show_partitions };
 
 /* ---- check ---- */
 
+static void show_readback(const struct fmctl *ctl, const json_t *result)
+{
+	long long differ = table_int(result, "differ"), failed = table_int(result, "failed");
+
+	print_verdict(ctl, "switches", !differ && !failed,
+		      differ   ? "DIFFER"
+		      : failed ? "NOT ALL READ"
+			       : "as programmed");
+	fputs(": ", stdout);
+	print_count(result, "blocks", "block read, ", "blocks read, ");
+	printf("%lld differ%s, %lld not answered\n", differ, differ == 1 ? "s" : "", failed);
+}
+
 static void show_check(const struct fmctl *ctl, const json_t *result)
 {
 	const json_t *proof = json_object_get(result, "proof");
-	json_int_t special = integer(proof, "unreachable_special");
+	long long special = table_int(proof, "unreachable_special");
 
-	show_proof(ctl, proof);
-	print_label("paths");
-	printf("%.2f switches on average, %lld at most\n", number(proof, "mean_hops"),
-	       (long long)integer(proof, "max_hops"));
-	if (special) {
-		print_label("left out");
-		printf("%lld pair%s with an aggregation node, without an up/down path\n",
-		       (long long)special, plural(special));
+	if (ctl->given) {
+		show_readback(ctl, result);
+		return;
 	}
-	if (*string(proof, "first"))
-		printf("first finding: %s\n", string(proof, "first"));
-}
-
-static void show_readback(const struct fmctl *ctl, const json_t *result)
-{
-	json_int_t differ = integer(result, "differ"), failed = integer(result, "failed");
-
-	print_label("switches");
-	print_coloured(ctl, !differ && !failed,
-		       differ	? "DIFFER"
-		       : failed ? "NOT ALL READ"
-				: "as programmed");
-	fputs(": ", stdout);
-	print_count(result, "blocks", "block read, ", "blocks read, ");
-	printf("%lld differ%s, %lld not answered\n", (long long)differ, differ == 1 ? "s" : "",
-	       (long long)failed);
-}
-
-static void show_either(const struct fmctl *ctl, const json_t *result)
-{
-	(ctl->given ? show_readback : show_check)(ctl, result);
-}
-
-static enum fmctl_exit proof_verdict(const json_t *result)
-{
-	const char *first = string(result, "proof.first");
-
-	if (json_is_true(table_value(result, "sound")) && !integer(result, "proof.unreachable"))
-		return FMCTL_DONE;
-	fprintf(stderr, "fmctl: check: %s\n", *first ? first : "the forwarding tables have errors");
-	return FMCTL_FAILED;
-}
-
-static enum fmctl_exit readback_verdict(const json_t *result)
-{
-	if (!integer(result, "differ") && !integer(result, "failed"))
-		return FMCTL_DONE;
-	fputs("fmctl: check: the switches do not hold what was programmed\n", stderr);
-	return FMCTL_FAILED;
+	show_proof(ctl, proof);
+	printf("%-12s%.2f switches on average, %lld at most\n", "paths",
+	       table_number(proof, "mean_hops"), table_int(proof, "max_hops"));
+	if (special) {
+		printf("%-12s%lld pair%s with an aggregation node, without an up/down path\n",
+		       "left out", special, plural(special));
+	}
+	if (*table_text(proof, "first"))
+		printf("first finding: %s\n", table_text(proof, "first"));
 }
 
 /* Defects are what `check` is asked for, so they are its exit status too. */
 static enum fmctl_exit check_verdict(const struct fmctl *ctl, const json_t *result)
 {
-	return (ctl->given ? readback_verdict : proof_verdict)(result);
+	const char *first = table_text(result, "proof.first");
+	bool good = ctl->given
+			    ? !table_int(result, "differ") && !table_int(result, "failed")
+			    : table_is(result, "sound") && !table_int(result, "proof.unreachable");
+
+	if (good)
+		return FMCTL_DONE;
+	fprintf(stderr, "fmctl: check: %s\n",
+		ctl->given ? "the switches do not hold what was programmed"
+		: *first   ? first
+			   : "the forwarding tables have errors");
+	return FMCTL_FAILED;
 }
-const struct fmctl_view check_view = { .show = show_either, .verdict = check_verdict };
+const struct fmctl_view check_view = { .show = show_check, .verdict = check_verdict };
 
 /* ---- Acts ---- */
 
@@ -731,56 +631,49 @@ const struct fmctl_view check_view = { .show = show_either, .verdict = check_ver
  */
 void show_settled(const struct fmctl *ctl, const json_t *status)
 {
-	bool up = json_is_true(json_object_get(status, "fabric_up"));
+	bool up = table_is(status, "fabric_up");
 
-	print_label("done");
-	print_coloured(ctl, up, up ? "fabric UP" : "fabric NOT UP");
+	print_verdict(ctl, "done", up, up ? "fabric UP" : "fabric NOT UP");
 	fputs(", ", stdout);
 	print_count(status, "links", "link", "links");
-	printf(", %lld down\n", (long long)integer(status, "links_down"));
+	printf(", %lld down\n", table_int(status, "links_down"));
 	show_proof(ctl, json_object_get(status, "proof"));
 	print_last_run(status);
 }
 const struct fmctl_view after_sweep = { .show = show_settled };
 
-static void print_overridden(const json_t *rows)
+static void show_cordon(const struct fmctl *ctl, const json_t *result)
 {
+	bool on = table_is(result, "cordoned");
+	const char *note = table_text(result, "note");
+	long long ports = table_int(result, "ports"), dark = table_int(result, "unreachable");
 	const json_t *row;
 	size_t index;
 
-	json_array_foreach (rows, index, row) {
-		print_label("OVERRIDDEN");
-		printf("the cordon of %s: %s\n", string(row, "what"), string(row, "why"));
-	}
-}
-
-static void show_cordon(const struct fmctl *ctl, const json_t *result)
-{
-	bool on = json_is_true(json_object_get(result, "cordoned"));
-	const char *note = string(result, "note");
-	json_int_t ports = integer(result, "ports"), dark = integer(result, "unreachable");
-
-	printf("%s: ", string(result, "what"));
+	printf("%s: ", table_text(result, "what"));
 	if (*note) {
 		printf("%s, nothing changed\n", note);
 		return;
 	}
 	printf("%s, %lld link%s\n",
-	       json_is_true(json_object_get(result, "released")) ? "released"
-	       : on						 ? "cordoned"
-								 : "uncordoned",
-	       (long long)ports, plural(ports));
+	       table_is(result, "released") ? "released"
+	       : on			    ? "cordoned"
+					    : "uncordoned",
+	       ports, plural(ports));
 	print_label("tables");
 	print_count(result, "lft_entries_changed", "entry changed, ", "entries changed, ");
 	print_count(result, "lft_blocks_written", "block written, ", "blocks written, ");
-	printf("%.1f ms\n", number(result, "took_ms"));
+	printf("%.1f ms\n", table_number(result, "took_ms"));
 	print_label("hosts");
 	if (dark)
 		print_count(result, "unreachable", "port pair is unreachable\n",
 			    "port pairs are unreachable\n");
 	else
 		puts("all port pairs that links connect are routed");
-	print_overridden(json_object_get(result, "not_honoured"));
+	json_array_foreach (json_object_get(result, "not_honoured"), index, row) {
+		printf("%-12sthe cordon of %s: %s\n", "OVERRIDDEN", table_text(row, "what"),
+		       table_text(row, "why"));
+	}
 }
 const struct fmctl_view cordon_view = { .show = show_cordon };
 

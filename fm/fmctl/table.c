@@ -14,35 +14,48 @@
 #define COLUMNS_MAX 16
 #define CELL_SIZE   256
 
-static const char *share_text(const json_t *row, const char *key, char buf[CELL_SIZE])
+long long table_int(const json_t *object, const char *key)
 {
-	snprintf(buf, CELL_SIZE, "%" JSON_INTEGER_FORMAT "/%" JSON_INTEGER_FORMAT,
-		 json_integer_value(table_value(row, key)),
-		 json_integer_value(table_value(row, strchr(key, '/') + 1)));
-	return buf;
+	return json_integer_value(table_value(object, key));
 }
 
-static const char *list_text(const json_t *list, char buf[CELL_SIZE])
+double table_number(const json_t *object, const char *key)
 {
-	size_t used = 0, index;
-	const json_t *item;
+	return json_number_value(table_value(object, key));
+}
 
-	buf[0] = '\0';
-	json_array_foreach ((json_t *)list, index, item)
-		if (used < CELL_SIZE)
-			used += (size_t)snprintf(buf + used, CELL_SIZE - used, "%s%s",
-						 index ? "; " : "", json_string_value(item));
-	return buf;
+const char *table_text(const json_t *object, const char *key)
+{
+	return json_string_value(table_value(object, key)) ?: "";
+}
+
+bool table_is(const json_t *object, const char *key)
+{
+	return json_is_true(table_value(object, key));
 }
 
 static const char *cell_text(const json_t *row, const char *key, char buf[CELL_SIZE])
 {
 	const json_t *value = table_value(row, key);
 
-	if (strchr(key, '/'))
-		return share_text(row, key, buf);
-	if (strchr(key, '['))
-		return list_text(value, buf);
+	if (strchr(key, '/')) {
+		snprintf(buf, CELL_SIZE, "%" JSON_INTEGER_FORMAT "/%" JSON_INTEGER_FORMAT,
+			 json_integer_value(table_value(row, key)),
+			 json_integer_value(table_value(row, strchr(key, '/') + 1)));
+		return buf;
+	}
+	if (strchr(key, '[')) {
+		size_t used = 0, index;
+		const json_t *item;
+
+		buf[0] = '\0';
+		json_array_foreach ((json_t *)value, index, item)
+			if (used < CELL_SIZE)
+				used += (size_t)snprintf(buf + used, CELL_SIZE - used, "%s%s",
+							 index ? "; " : "",
+							 json_string_value(item));
+		return buf;
+	}
 	switch (value ? json_typeof(value) : JSON_NULL) {
 	case JSON_STRING:
 		return json_string_value(value);
@@ -93,34 +106,10 @@ static int text_width(const char *text)
 }
 
 struct layout {
-	const struct table_column *columns;
 	unsigned count;
 	int width[COLUMNS_MAX];
 	bool number[COLUMNS_MAX];
 };
-
-/* Or how many of something there are. */
-static bool is_number(const json_t *row, const char *key)
-{
-	const json_t *value = strchr(key, '[') ? NULL : table_value(row, key);
-
-	return json_is_number(value) || json_is_array(value);
-}
-
-static void measure(struct layout *layout, const json_t *row)
-{
-	char buf[CELL_SIZE];
-
-	for (unsigned i = 0; i < layout->count; i++) {
-		const char *key = layout->columns[i].key;
-		int width = text_width(cell_text(row, key, buf));
-
-		if (width > layout->width[i])
-			layout->width[i] = width;
-		if (is_number(row, key))
-			layout->number[i] = true;
-	}
-}
 
 static void print_cell(const struct layout *layout, unsigned i, const char *text)
 {
@@ -135,18 +124,9 @@ static void print_cell(const struct layout *layout, unsigned i, const char *text
 		printf("%s%*s", text, last ? 0 : pad, "");
 }
 
-static void print_titles(const struct fmctl *ctl, const struct layout *layout)
-{
-	if (ctl->colour)
-		fputs("\033[1m", stdout);
-	for (unsigned i = 0; i < layout->count; i++)
-		print_cell(layout, i, layout->columns[i].title);
-	puts(ctl->colour ? "\033[0m" : "");
-}
-
 void table_print(const struct fmctl *ctl, const json_t *rows, const struct table_column *columns)
 {
-	struct layout layout = { .columns = columns };
+	struct layout layout = { 0 };
 	locale_t utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
 	locale_t before = utf8 ? uselocale(utf8) : (locale_t)0;
 	char buf[CELL_SIZE];
@@ -157,9 +137,24 @@ void table_print(const struct fmctl *ctl, const json_t *rows, const struct table
 		layout.width[layout.count] = text_width(columns[layout.count].title);
 		layout.count++;
 	}
-	json_array_foreach ((json_t *)rows, index, row)
-		measure(&layout, row);
-	print_titles(ctl, &layout);
+	json_array_foreach ((json_t *)rows, index, row) {
+		for (unsigned i = 0; i < layout.count; i++) {
+			const char *key = columns[i].key;
+			int width = text_width(cell_text(row, key, buf));
+
+			const json_t *value = strchr(key, '[') ? NULL : table_value(row, key);
+
+			if (width > layout.width[i])
+				layout.width[i] = width;
+			/* Or how many of something there are. */
+			layout.number[i] |= json_is_number(value) || json_is_array(value);
+		}
+	}
+	if (ctl->colour)
+		fputs("\033[1m", stdout);
+	for (unsigned i = 0; i < layout.count; i++)
+		print_cell(&layout, i, columns[i].title);
+	puts(ctl->colour ? "\033[0m" : "");
 	json_array_foreach ((json_t *)rows, index, row) {
 		for (unsigned i = 0; i < layout.count; i++)
 			print_cell(&layout, i, cell_text(row, columns[i].key, buf));
