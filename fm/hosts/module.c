@@ -82,8 +82,10 @@ static bool add_hca(const struct topo *t, uint32_t ca, enum cutoff_fate fate,
 	return up && fate != CUTOFF_CUT_OFF;
 }
 
+/* ---- When a change is reported --------------------------------------------------------------- */
+
 /*
- * watch: the guard: if very many hosts are cut off at once, the manager itself is more likely cut
+ * The guard: if very many hosts are cut off at once, the manager itself is more likely cut
  * off, with its own leaf, and jobs on those hosts go on.
  */
 
@@ -208,8 +210,10 @@ enum host_state watch_report(struct watched *it)
 	return before;
 }
 
+/* ---- Passes over all hosts ------------------------------------------------------------------- */
+
 /*
- * passes: finds hosts whose verdict has changed. After a change, a publication or a finding of a
+ * Finds hosts whose verdict has changed. After a change, a publication or a finding of a
  * room, all hosts are judged again GATHER_US later, some in each callback, so that no fault waits
  * for it and no callback is long. At the end of a pass the changes that are due are reported by an
  * event and the operators' hook. The verdicts reported last are in state_dir/hosts, `HOST VERDICT`
@@ -469,8 +473,10 @@ static void hook_done(void *arg, const char *host, const char *error)
 			      r->services.conf->hosts.hook, host, error);
 }
 
+/* ---- The room -------------------------------------------------------------------------------- */
+
 /*
- * module: each room adds its part to a host's verdict on request (fabric_judge_host()); this one
+ * Each room adds its part to a host's verdict on request (fabric_judge_host()); this one
  * adds HCAs and links of the snapshot. The fates of HCAs are computed once for each publication,
  * when they are first needed.
  */

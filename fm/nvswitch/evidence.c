@@ -464,8 +464,10 @@ static void take_sample(void *arg, int kind, const struct exposition_sample *s)
 
 const struct exposition_ops evidence_ops = { kind_of, take_sample };
 
+/* ---- A scrape goes into memory --------------------------------------------------------------- */
+
 /*
- * evidence_remember: a scrape goes into the memory of its host.
+ * A scrape goes into the memory of its host.
  *
  *   states    what is reported replaces what was; what is not reported stays
  *   gauges    DCGM's Xid and SXid gauges show the last number until the host engine begins anew. A
@@ -738,22 +740,6 @@ static void remember_failures(struct memory *m, const struct evidence *e,
 	}
 }
 
-/* All GPUs that are there say that they are whole. */
-static bool all_whole(const struct evidence *e, const struct memory *m,
-		      const struct evidence_context *c)
-{
-	unsigned whole = 0;
-
-	for (unsigned g = 0; g < evidence_gpus_expected(e, m); g++) {
-		struct proof p = prove(e, m, g, c);
-
-		whole += p.whole;
-		if (p.lost)
-			return false;
-	}
-	return whole > 0;
-}
-
 static void sxid_happened(struct memory *m, const struct evidence_context *c, unsigned n, int link,
 			  uint32_t sxid)
 {
@@ -772,8 +758,17 @@ static void sxid_happened(struct memory *m, const struct evidence_context *c, un
 static void take_sxids(struct memory *m, const struct evidence *e, const struct evidence_context *c,
 		       bool first)
 {
-	bool old = first && all_whole(e, m, c);
+	unsigned whole = 0, lost = 0;
+	bool old;
 
+	/* Old where all GPUs that are there say that they are whole. */
+	for (unsigned g = 0; first && g < evidence_gpus_expected(e, m); g++) {
+		struct proof p = prove(e, m, g, c);
+
+		whole += p.whole;
+		lost += p.lost;
+	}
+	old = first && whole && !lost;
 	for (unsigned n = 0; n < MEMORY_SWITCHES; n++) {
 		const struct evidence_switch *said = &e->switches[n];
 		struct memory_switch *sw = &m->switches[n];

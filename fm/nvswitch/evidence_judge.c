@@ -397,7 +397,7 @@ void nmx_judge(const struct nmx *nmx, const struct nmx_place *place, uint64_t wi
 	nmx_judge_links(&t, verdict);
 }
 
-/* ---- Evidence judge -------------------------------------------------------------------------- */
+/* ---- A host's last states -------------------------------------------------------------------- */
 
 struct judge {
 	const struct evidence *e;

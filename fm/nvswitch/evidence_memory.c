@@ -5,8 +5,10 @@
 #include <strings.h>
 #include "fm/nvswitch/evidence.h"
 
+/* ---- The file -------------------------------------------------------------------------------- */
+
 /*
- * memory_file: what is remembered of a host as lines of text, each `KIND HOST WORD=VALUE..`:
+ * What is remembered of a host as lines of text, each `KIND HOST WORD=VALUE..`:
  *
  *   host HOST system=h100 links=18 told=HEALTHY cluster=UUID clique=0
  *   gpu HOST n=0 seen=1 pci=0000:1b:00 uuid=GPU-.. xid=0 told=1f mig=0 fm=3
@@ -42,18 +44,6 @@ static void write_gpu(const struct memory_gpu *gpu, unsigned n, const char *host
 		last->links_up, last->links_down);
 }
 
-static void write_switch(const struct memory_switch *sw, unsigned n, const char *host, FILE *out)
-{
-	const struct switch_said *last = &sw->last;
-
-	fprintf(out,
-		"switch %s n=%u seen=%d sxid=%" PRIu32 " linksxid=%" PRIu32
-		" sxidsource=%u reset=%d seen0=%" PRIx64 " seen1=%" PRIx64 " down0=%" PRIx64
-		" down1=%" PRIx64 "\n",
-		host, n, sw->seen, sw->sxid, sw->link_sxid, sw->gauge_source, last->reset_required,
-		last->links_seen[0], last->links_seen[1], last->links_down[0], last->links_down[1]);
-}
-
 void memory_write(const struct memory *m, const char *host, FILE *out)
 {
 	static const struct memory_switch no_switch;
@@ -70,8 +60,18 @@ void memory_write(const struct memory *m, const char *host, FILE *out)
 		if (m->gpus[n].seen || m->gpus[n].xid || *m->gpus[n].pci)
 			write_gpu(&m->gpus[n], n, host, out);
 	for (unsigned n = 0; n < MEMORY_SWITCHES; n++)
-		if (memcmp(&m->switches[n], &no_switch, sizeof(no_switch)) != 0)
-			write_switch(&m->switches[n], n, host, out);
+		if (memcmp(&m->switches[n], &no_switch, sizeof(no_switch)) != 0) {
+			const struct switch_said *last = &m->switches[n].last;
+
+			fprintf(out,
+				"switch %s n=%u seen=%d sxid=%" PRIu32 " linksxid=%" PRIu32
+				" sxidsource=%u reset=%d seen0=%" PRIx64 " seen1=%" PRIx64
+				" down0=%" PRIx64 " down1=%" PRIx64 "\n",
+				host, n, m->switches[n].seen, m->switches[n].sxid,
+				m->switches[n].link_sxid, m->switches[n].gauge_source,
+				last->reset_required, last->links_seen[0], last->links_seen[1],
+				last->links_down[0], last->links_down[1]);
+		}
 	for (unsigned i = 0; i < m->nevents; i++) {
 		const struct nvswitch_finding *f = &m->events[i].finding;
 
@@ -276,8 +276,10 @@ void memory_date(struct memory *m, uint64_t now_us)
 			m->events[i].last_us = m->events[i].finding.since_us = now_us;
 }
 
+/* ---- Events ---------------------------------------------------------------------------------- */
+
 /*
- * memory: events and their ends. The list is short and keeps the worst: a dead NVSwitch has a
+ * Events and their ends. The list is short and keeps the worst: a dead NVSwitch has a
  * hundred symptoms.
  *
  * Equal events are one: the same number about the same GPU, NVSwitch and link. A gauge and a log

@@ -6,8 +6,10 @@
 #include "fm/nvswitch/evidence.h"
 #include "fm/nvswitch/evidence_sxid.h"
 
+/* ---- The catalog ----------------------------------------------------------------------------- */
+
 /*
- * catalog: error numbers of NVSwitches (SXid) and GPUs (Xid), and what NVIDIA says is to be done
+ * Error numbers of NVSwitches (SXid) and GPUs (Xid), and what NVIDIA says is to be done
  * about each.
  *
  * Sources, as read in November 2026:
@@ -198,8 +200,10 @@ const struct xid *xid_of(unsigned number)
 	return &unknown;
 }
 
+/* ---- The kernel's lines ---------------------------------------------------------------------- */
+
 /*
- * sxid: the kernel's lines about NVSwitches and NVLinks.
+ * The kernel's lines about NVSwitches and NVLinks.
  *
  *   nvidia-nvswitch0: SXid (PCI:0000:85:00.0): 20034, Fatal, Link 30 LTSSM Fault Up
  *   NVRM: Xid (PCI:0003:00:00): 74, pid='<unknown>', name=<unknown>, NVLink: fatal error
@@ -305,12 +309,6 @@ static void take_pci(struct nvswitch_finding *finding, const char *text)
 		snprintf(finding->pci, sizeof(finding->pci), "%04x:%02x:%02x", domain, bus, device);
 }
 
-static bool says_nonfatal(const char *words)
-{
-	return strcasestr(words, "non-fatal") || strcasestr(words, "nonfatal") ||
-	       strcasestr(words, "correctable");
-}
-
 /*
  * NVLink5's Xids say how bad it is; others go by number, and unknown numbers by their words.
  *
@@ -323,7 +321,9 @@ static void judge_xid(struct sxid_event *event, const char *words)
 	unsigned number = event->finding.code;
 	const struct xid *xid = xid_of(number);
 	bool nvlink5 = number >= XID_NVLINK5_FIRST && number <= XID_NVLINK5_LAST;
-	bool nvlink = strcasestr(words, "nvlink") != NULL, nonfatal = says_nonfatal(words);
+	bool nvlink = strcasestr(words, "nvlink") != NULL,
+	     nonfatal = strcasestr(words, "non-fatal") || strcasestr(words, "nonfatal") ||
+			strcasestr(words, "correctable");
 
 	event->state = (enum nvswitch_state)xid->state;
 	event->finding.remedy = xid->remedy;

@@ -132,13 +132,6 @@ bool senders_allow(struct senders *s, const char *list, char *err, size_t err_si
 	return true;
 }
 
-void senders_forget_known(struct senders *s)
-{
-	free(s->known);
-	s->known = NULL;
-	s->nknown = 0;
-}
-
 static bool is_known(const struct senders *s, const struct sender_address *address)
 {
 	for (unsigned i = 0; i < s->nknown; i++)
@@ -167,6 +160,9 @@ void senders_know_own(struct senders *s)
 {
 	struct ifaddrs *all, *one;
 
+	free(s->known);
+	s->known = NULL;
+	s->nknown = 0;
 	if (getifaddrs(&all))
 		return;
 	for (one = all; one; one = one->ifa_next) {
@@ -549,24 +545,18 @@ static void connection_cb(void *arg, unsigned events)
 		connection_free(c);
 }
 
-static void drop_most_silent(struct log_server *s)
-{
-	struct connection *oldest = s->connections[0];
-
-	for (unsigned i = 1; i < s->stats.connections; i++)
-		if (s->connections[i]->heard_us < oldest->heard_us)
-			oldest = s->connections[i];
-	s->stats.refused++;
-	connection_free(oldest);
-}
-
 static void accept_cb(void *arg, int fd, const struct sockaddr *from)
 {
 	struct log_server *s = arg;
-	struct connection *c;
+	struct connection *c = s->stats.connections ? s->connections[0] : NULL;
 
-	if (s->stats.connections == s->max_connections)
-		drop_most_silent(s);
+	if (s->stats.connections == s->max_connections) { /* the one silent longest makes room */
+		for (unsigned i = 1; i < s->stats.connections; i++)
+			if (s->connections[i]->heard_us < c->heard_us)
+				c = s->connections[i];
+		s->stats.refused++;
+		connection_free(c);
+	}
 	c = mem_alloc(1, sizeof(*c));
 	c->server = s;
 	c->fd = fd;
@@ -579,26 +569,23 @@ static void accept_cb(void *arg, int fd, const struct sockaddr *from)
 /* ---- kmsg ------------------------------------------------------------------------------------ */
 
 /* Each read of the device is a record; EPIPE: records were overwritten before they were read. */
-static bool read_kmsg(struct log_server *s)
-{
-	char data[SYSLOG_LINE * 4];
-	ssize_t len = read(s->fd, data, sizeof(data));
-
-	if (len < 0 && errno == EPIPE)
-		return true;
-	if (len <= 0)
-		return false;
-	if (s->kmsg_device)
-		kmsg_line_cb(s, data, (size_t)len);
-	else
-		syslog_stream_feed(&s->kmsg_stream, data, (size_t)len, kmsg_line_cb, s);
-	return true;
-}
-
 static void kmsg_cb(void *arg, unsigned events)
 {
-	for (unsigned i = 0; i < KMSG_RECORDS && read_kmsg(arg); i++)
-		;
+	struct log_server *s = arg;
+	char data[SYSLOG_LINE * 4];
+
+	for (unsigned i = 0; i < KMSG_RECORDS; i++) {
+		ssize_t len = read(s->fd, data, sizeof(data));
+
+		if (len < 0 && errno == EPIPE)
+			continue;
+		if (len <= 0)
+			return;
+		if (s->kmsg_device)
+			kmsg_line_cb(s, data, (size_t)len);
+		else
+			syslog_stream_feed(&s->kmsg_stream, data, (size_t)len, kmsg_line_cb, s);
+	}
 }
 
 static void file_cb(void *arg)
@@ -782,7 +769,6 @@ struct log_intake {
 	struct source_home *home;
 	struct senders senders;
 	char own_name[256];	/* of this machine */
-	uint64_t unknown;	/* lines of hosts that the fabric does not have */
 	struct lookup *lookups; /* of senders' addresses, under way */
 	unsigned nlookups;
 	struct loop_timer *lookup_timer;
@@ -821,7 +807,7 @@ static void event_cb(void *arg, const char *name, const struct sxid_event *event
 		source_heard(in->home);
 		return;
 	}
-	in->unknown++;
+	in->senders.unknown++;
 	if (log_allow(&in->unknown_limit, now_us, STRANGER_LINES))
 		log_line(LOG_NVSWITCH, LOG_WARNING,
 			 "kernel log of a host that is not in the fabric: %s: %s",
@@ -971,11 +957,6 @@ struct log_intake *log_intake_new(struct source_home *home)
 struct senders *log_intake_senders(struct log_intake *in)
 {
 	return &in->senders;
-}
-
-uint64_t log_intake_unknown(const struct log_intake *in)
-{
-	return in->unknown;
 }
 
 /* A lookup that can't be stopped is left to its end, with its memory. */

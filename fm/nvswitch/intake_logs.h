@@ -64,6 +64,7 @@ struct senders {
 	struct sender_address *known;
 	unsigned nknown;
 	struct sender gone; /* the counts of senders whose rows were reused */
+	uint64_t unknown;   /* lines about NVLinks of hosts that the fabric does not have */
 };
 
 /*
@@ -72,10 +73,8 @@ struct senders {
  */
 bool senders_allow(struct senders *s, const char *list, char *err, size_t err_size);
 /*
- * Known addresses: forgets all; adds one, if it is new; adds one from a text, unless that is no
- * address; adds this machine's.
+ * Known addresses: forgets all but this machine's; adds one from a text, unless that is no address.
  */
-void senders_forget_known(struct senders *s);
 void senders_know_text(struct senders *s, const char *text);
 void senders_know_own(struct senders *s);
 /* Frees what `s` holds. A zeroed struct has no senders. */
@@ -174,7 +173,5 @@ extern const struct log_server_ops log_intake_ops; /* arg: the intake */
 
 /* The table of senders, owned by the intake. */
 struct senders *log_intake_senders(struct log_intake *intake);
-/* The number of lines about NVLinks of hosts that the fabric does not have. */
-uint64_t log_intake_unknown(const struct log_intake *intake);
 
 #endif

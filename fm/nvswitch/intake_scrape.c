@@ -58,6 +58,10 @@ int targets_add(struct targets *targets, const char *host, const char *pattern,
 	return status;
 }
 
+/*
+ * A line `HOST URL [SYSTEM] [tray=N] [slot=N] [chassis=ID]`. A host may have several, and hosts of
+ * a rack have the same URL, with a tray or a slot each.
+ */
 static const char *read_line(void *arg, char *line)
 {
 	struct nmx_place place = nowhere;
@@ -83,28 +87,6 @@ static const char *read_line(void *arg, char *line)
 	return add(arg, host, url, (enum nvswitch_system)system, &place)
 		       ? "invalid host name or URL"
 		       : NULL;
-}
-
-/*
- * Adds the lines `HOST URL [SYSTEM] [tray=N] [slot=N] [chassis=ID]` of a file; # begins a remark. A
- * host may have several, and hosts of a rack have the same URL, with a tray or a slot each. 0, or
- * -1 with `FILE:LINE: reason` in err and nothing added.
- */
-static int targets_read(struct targets *targets, const char *path, char *err, size_t err_size)
-{
-	struct targets read = { 0 };
-
-	if (lines_read(path, read_line, &read, err, err_size)) {
-		targets_fini(&read);
-		return -1;
-	}
-	targets->list =
-		mem_resize(targets->list, targets->count + read.count + 1, sizeof(*targets->list));
-	if (read.count)
-		memcpy(targets->list + targets->count, read.list, read.count * sizeof(*read.list));
-	targets->count += read.count;
-	free(read.list);
-	return 0;
 }
 
 void targets_fini(struct targets *targets)
@@ -252,19 +234,6 @@ static void hear(struct poll *poll, const char *error)
 	source_heard(home);
 }
 
-static void hear_all(struct poll *leader, const char *error)
-{
-	struct exporters *x = leader->of;
-
-	if (!leader->decoder->shared) {
-		hear(leader, error);
-		return;
-	}
-	for (unsigned i = 0; i < x->targets.count; i++)
-		if (x->polls + x->polls[i].leader == leader)
-			hear(&x->polls[i], error);
-}
-
 static void end_scrape(struct poll *poll)
 {
 	if (poll->decoder->end)
@@ -300,7 +269,11 @@ static void done_cb(void *arg, const char *error, const char *address)
 		error = scrape->exposition.fault;
 	if (!error && poll->decoder->whole)
 		poll->decoder->whole(poll->kept);
-	hear_all(poll, error);
+	if (!poll->decoder->shared)
+		hear(poll, error);
+	for (unsigned i = 0; poll->decoder->shared && i < x->targets.count; i++)
+		if (x->polls + x->polls[i].leader == poll)
+			hear(&x->polls[i], error);
 	end_scrape(poll);
 	start_due(x);
 }
@@ -429,41 +402,34 @@ static void end_polls(struct exporters *x)
 
 /* ---- Targets --------------------------------------------------------------------------------- */
 
-/* The pattern, for the hosts that the list does not name. */
-static void add_by_pattern(const struct source_home *home, const struct nvswitch_conf *conf,
-			   struct targets *targets)
-{
-	struct names named = { 0 };
-
-	for (unsigned i = 0; i < targets->count; i++)
-		names_id(&named, targets->list[i].host, strlen(targets->list[i].host));
-	for (unsigned i = 0; i < home->npresent; i++)
-		if (names_find(&named, home->present[i], strlen(home->present[i])) == NAMES_NONE)
-			targets_add(targets, home->present[i], conf->keys.url,
-				    (enum nvswitch_system)conf->keys.system);
-	names_fini(&named);
-}
-
 /* The file's lines, and the pattern for the hosts that it does not name. */
 static int gather_targets(const struct source_home *home, const struct nvswitch_conf *conf,
 			  struct targets *targets, char *err, size_t err_size)
 {
+	const struct conf_nvswitch *keys = &conf->keys;
+	enum nvswitch_system system = (enum nvswitch_system)keys->system;
 	struct targets of_file = { 0 };
+	struct names named = { 0 };
 
-	if (*conf->keys.hosts_file && targets_read(&of_file, conf->keys.hosts_file, err, err_size))
+	if (*keys->hosts_file && lines_read(keys->hosts_file, read_line, &of_file, err, err_size)) {
+		targets_fini(&of_file);
 		return -1;
-	if (*conf->keys.url &&
-	    targets_add(targets, "host", conf->keys.url, (enum nvswitch_system)conf->keys.system)) {
+	}
+	if (*keys->url && targets_add(targets, "host", keys->url, system)) {
 		snprintf(err, err_size,
 			 "nvswitch_url = \"%s\": an http or https URL with %%h is expected",
-			 conf->keys.url);
+			 keys->url);
 		targets_fini(&of_file);
 		return -1;
 	}
 	targets_fini(targets); /* it was a trial */
 	*targets = of_file;
-	if (*conf->keys.url)
-		add_by_pattern(home, conf, targets);
+	for (unsigned i = 0; i < of_file.count; i++)
+		names_id(&named, of_file.list[i].host, strlen(of_file.list[i].host));
+	for (unsigned i = 0; *keys->url && i < home->npresent; i++)
+		if (names_find(&named, home->present[i], strlen(home->present[i])) == NAMES_NONE)
+			targets_add(targets, home->present[i], keys->url, system);
+	names_fini(&named);
 	return 0;
 }
 

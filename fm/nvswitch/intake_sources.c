@@ -392,7 +392,6 @@ static void announce(struct sources *s)
 	struct senders *senders = log_intake_senders(s->home->intake);
 
 	health_sources_begin(s->home->health);
-	senders_forget_known(senders);
 	senders_know_own(senders);
 	for (unsigned i = 0; i < SOURCES; i++) {
 		if (s->open[i] && table[i]->announce)

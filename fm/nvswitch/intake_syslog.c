@@ -268,23 +268,11 @@ static void deliver(struct syslog_stream *s, syslog_line_fn *fn, void *arg)
 	s->mode = BETWEEN;
 }
 
-static size_t feed_line(struct syslog_stream *s, const char *data, size_t len, syslog_line_fn *fn,
-			void *arg)
-{
-	const char *newline = memchr(data, '\n', len);
-	size_t part = newline ? (size_t)(newline - data) : len;
-
-	keep(s, data, part);
-	if (!newline)
-		return len;
-	deliver(s, fn, arg);
-	return part + 1;
-}
-
 void syslog_stream_feed(struct syslog_stream *s, const char *data, size_t len, syslog_line_fn *fn,
 			void *arg)
 {
 	while (len) {
+		const char *newline = s->mode == LINE ? memchr(data, '\n', len) : NULL;
 		size_t taken = 1;
 		char c = *data;
 
@@ -305,7 +293,11 @@ void syslog_stream_feed(struct syslog_stream *s, const char *data, size_t len, s
 			if (!s->left)
 				deliver(s, fn, arg);
 		} else {
-			taken = feed_line(s, data, len, fn, arg);
+			taken = newline ? (size_t)(newline - data) : len;
+			keep(s, data, taken);
+			if (newline)
+				deliver(s, fn, arg);
+			taken += newline != NULL;
 		}
 		data += taken;
 		len -= taken;

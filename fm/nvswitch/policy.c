@@ -141,28 +141,27 @@ static json_t *load_json(const struct nvswitch_trial *trial, const struct nvswit
 			 (int)load.unreachable);
 }
 
-static json_t *row(const struct nvswitch_trial *trial, uint32_t host)
-{
-	uint8_t state = state_in(&trial->then, host);
-	struct nvswitch_treatment t = trial->policy->of[state];
-	const char *class = t.class == ROUTE_IDLE ? "idle" : "unchanged";
-
-	if (t.class == ROUTE_CROSSRAIL)
-		class = "crossrail";
-	return json_pack("{ss ss ss ss si so so}", "host", trial->now.topo->hosts[host].name,
-			 "state", nvswitch_state_name((enum nvswitch_state)state), "was",
-			 nvswitch_state_name((enum nvswitch_state)state_in(&trial->now, host)),
-			 "class", class, "weight", t.weight, "cross_rail_before",
-			 load_json(trial, &trial->now, host), "cross_rail",
-			 load_json(trial, &trial->then, host));
-}
-
 json_t *nvswitch_trial_json(const struct nvswitch_trial *trial)
 {
 	json_t *rows = json_array();
 
-	for (uint32_t h = 0; h < trial->now.topo->nhosts; h++)
-		if (state_in(&trial->now, h) != state_in(&trial->then, h))
-			json_array_append_new(rows, row(trial, h));
+	for (uint32_t h = 0; h < trial->now.topo->nhosts; h++) {
+		uint8_t was = state_in(&trial->now, h), state = state_in(&trial->then, h);
+		struct nvswitch_treatment t = trial->policy->of[state];
+		const char *class = t.class == ROUTE_IDLE ? "idle" : "unchanged";
+
+		if (state == was)
+			continue;
+		if (t.class == ROUTE_CROSSRAIL)
+			class = "crossrail";
+		json_array_append_new(
+			rows,
+			json_pack("{ss ss ss ss si so so}", "host", trial->now.topo->hosts[h].name,
+				  "state", nvswitch_state_name((enum nvswitch_state)state), "was",
+				  nvswitch_state_name((enum nvswitch_state)was), "class", class,
+				  "weight", t.weight, "cross_rail_before",
+				  load_json(trial, &trial->now, h), "cross_rail",
+				  load_json(trial, &trial->then, h)));
+	}
 	return rows;
 }

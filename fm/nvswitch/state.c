@@ -50,13 +50,6 @@ bool nvlink_is_state(const char *text, bool unknown)
 	return state >= 0 && (unknown || state != NVSWITCH_UNKNOWN);
 }
 
-const char *nvswitch_kind_name(enum nvswitch_kind kind)
-{
-	static const char *const names[] = { "state", "event", "silence", "report" };
-
-	return names[kind];
-}
-
 const char *nvswitch_trust_name(enum nvswitch_trust trust)
 {
 	static const char *const names[] = { "anyone", "asked", "proven" };

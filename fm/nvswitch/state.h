@@ -64,8 +64,7 @@ enum nvswitch_remedy {
 	NVSWITCH_CONTACT_SUPPORT,
 	NVSWITCH_REMEDIES
 };
-/* Static names: "state", "anyone", "reset GPU". */
-const char *nvswitch_kind_name(enum nvswitch_kind kind);
+/* Static names: "anyone", "reset GPU". */
 const char *nvswitch_trust_name(enum nvswitch_trust trust);
 const char *nvswitch_remedy_name(enum nvswitch_remedy remedy);
 

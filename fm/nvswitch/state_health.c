@@ -5,15 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/nvswitch/evidence_sxid.h"
-#include "fm/nvswitch/intake_scrape.h"
 #include "fm/nvswitch/intake_syslog.h"
 #include "fm/nvswitch/state_health.h"
 #include "topology/base/mem.h"
 #include "topology/base/text.h"
 
-/* ---- The file is read as a whole or not at all ----------------------------------------------- */
+/* ---- Aliases --------------------------------------------------------------------------------- */
 
-/* Whether its hosts are in the fabric is not asked: they may come later. */
+/*
+ * The file is read as a whole or not at all. Whether its hosts are in the fabric is not asked: they
+ * may come later.
+ */
 
 /* Copies a name in lower case, cut to NAME_MAX_LEN bytes; returns its length. */
 static size_t name_fold(const char *name, char to[NAME_MAX_LEN + 1])
@@ -100,10 +102,10 @@ void aliases_fini(struct aliases *a)
 	*a = (struct aliases){ 0 };
 }
 
-/* ---- Health ---------------------------------------------------------------------------------- */
+/* ---- Names ----------------------------------------------------------------------------------- */
 
 /*
- * health_names: which host is meant by a name. Machines call themselves dgx-01, DGX-01 or
+ * Which host is meant by a name. Machines call themselves dgx-01, DGX-01 or
  * dgx-01.cluster.example, and the fabric knows one of these. A name is looked for as it stands, in
  * small letters; then among the aliases; then its first part, if only one host has that.
  */
@@ -147,8 +149,10 @@ unsigned health_add(struct health *h, const char *name)
 	return id;
 }
 
+/* ---- Health ---------------------------------------------------------------------------------- */
+
 /*
- * health: the state machine of a host's NVLinks (see state_health.h).
+ * The state machine of a host's NVLinks (see state_health.h).
  *
  * Hold-downs: `differs_us` is when observed became worse (or better) than believed. It is set anew
  * when that side changes, so one good answer between bad ones restarts the hold-down, while a state

@@ -31,8 +31,10 @@ struct nvswitch {		 /* sources see its `home` alone */
 	bool states_changed; /* in that step: some host's state, or whether it is watched */
 };
 
+/* ---- Documents ------------------------------------------------------------------------------- */
+
 /*
- * nvswitch_report: what is known of hosts' NVLinks, as documents. Times are ages in seconds: the
+ * What is known of hosts' NVLinks, as documents. Times are ages in seconds: the
  * loop's clock is nobody else's.
  */
 
@@ -52,14 +54,18 @@ static json_t *number_or_null(int number)
 static json_t *finding_json(const struct nvswitch *nv, const struct nvswitch_finding *f,
 			    const char *source)
 {
+	static const char *const kinds[] = { [NVSWITCH_IS_STATE] = "state",
+					     [NVSWITCH_IS_EVENT] = "event",
+					     [NVSWITCH_IS_SILENCE] = "silence",
+					     [NVSWITCH_IS_REPORT] = "report" };
+
 	return json_pack("{ss ss* so so so sI ss sf ss ss ss ss? ss}", "state",
 			 nvswitch_state_name(f->state), "text", f->text, "gpu",
 			 number_or_null(f->gpu), "switch", number_or_null(f->sw), "link",
 			 number_or_null(f->link), "code", (json_int_t)f->code, "source", source,
-			 "since_s", age_s(nv, f->since_us), "kind", nvswitch_kind_name(f->kind),
-			 "trust", nvswitch_trust_name(f->trust), "remedy",
-			 nvswitch_remedy_name(f->remedy), "pci", *f->pci ? f->pci : NULL,
-			 "ends_when", memory_end_of(f));
+			 "since_s", age_s(nv, f->since_us), "kind", kinds[f->kind], "trust",
+			 nvswitch_trust_name(f->trust), "remedy", nvswitch_remedy_name(f->remedy),
+			 "pci", *f->pci ? f->pci : NULL, "ends_when", memory_end_of(f));
 }
 
 /* Events first where they are as bad as what is reported now. */
@@ -167,9 +173,9 @@ static json_t *logs_json(const struct nvswitch *nv)
 		return json_null();
 	return json_pack("{sI sI sI sI si si so so}", "lines", (json_int_t)sum.lines, "events",
 			 (json_int_t)sum.events, "bad", (json_int_t)sum.bad, "strangers",
-			 (json_int_t)log_intake_unknown(nv->intake), "connections",
-			 (int)sum.connections, "refused", (int)sum.refused, "by_use",
-			 senders_totals(senders), "unread", senders_worst(senders, SENDERS_SHOWN));
+			 (json_int_t)senders->unknown, "connections", (int)sum.connections,
+			 "refused", (int)sum.refused, "by_use", senders_totals(senders), "unread",
+			 senders_worst(senders, SENDERS_SHOWN));
 }
 
 json_t *nvswitch_summary(const struct nvswitch *nv)
@@ -234,8 +240,10 @@ json_t *nvswitch_json(const struct nvswitch *nv)
 			 "hosts", hosts, "domains", domains_json(nv));
 }
 
+/* ---- The monitor ----------------------------------------------------------------------------- */
+
 /*
- * nvswitch: the monitor (see state_monitor.h).
+ * The monitor (see state_monitor.h).
  *
  *   exporters, kernel logs, reports -> health -> state of a host -> events, hook
  *                                                         -> routed          -> reroute

@@ -14,7 +14,7 @@
 #include "fm/perf/judge.h"
 #include "topology/base/mem.h"
 
-/* ---- Ber ------------------------------------------------------------------------------------- */
+/* ---- Error rates ----------------------------------------------------------------------------- */
 
 /*
  * A window slides by slots: errors of a reading go into the slot of its time, and a slot is dropped
@@ -181,7 +181,7 @@ uint64_t ber_clean_for_us(const struct ber_port *port)
 	return port->clean_us ? port->last_us - port->clean_us : 0;
 }
 
-/* ---- Judge ----------------------------------------------------------------------------------- */
+/* ---- Counters -------------------------------------------------------------------------------- */
 
 #define MINUTE_S       60.0
 #define HOUR_S	       3600.0
@@ -284,46 +284,13 @@ void judge_take_fec(struct judge_port *port, struct judge_fec *fec,
 	fec->read_us = now_us;
 }
 
-/*
- * How far over its limit the worst of the kinds is that may make a link sick; 0 = nothing was
- * counted.
- */
-static double worst(const struct judge_port *port, const struct judge_limits *limits,
-		    enum judge_kind *why)
-{
-	double most = 0;
-
-	for (unsigned kind = 0; kind < JUDGE_KINDS; kind++) {
-		double share = limits->limit[kind] > 0 ? port->rate[kind] / limits->limit[kind] : 0;
-
-		if (share <= most)
-			continue;
-		most = share;
-		*why = (enum judge_kind)kind;
-	}
-	return most;
-}
-
-static enum judge_state judge_state(const struct judge_port *port,
-				    const struct judge_limits *limits)
-{
-
-	if (port->over >= limits->confirm)
-		return kinds[port->why].link ? JUDGE_SICK : JUDGE_WARN;
-	if (port->over && port->state == JUDGE_WELL)
-		return JUDGE_WARN;
-	if (port->under >= limits->recover)
-		return JUDGE_WELL;
-	return (enum judge_state)port->state;
-}
-
 bool judge_take(struct judge_port *port, const struct judge_limits *limits,
 		const struct wire_perf *now, double word_rate, uint64_t now_us)
 {
 	enum judge_state before = (enum judge_state)port->state;
-	enum judge_kind why = (enum judge_kind)port->why;
 	bool first = !port->read_us;
-	double share;
+	double most =
+		0; /* how far over its limit the worst of the kinds is; 0 = nothing was counted */
 
 	if (!first && now_us > port->read_us)
 		take_rates(port, now, word_rate, (now_us - port->read_us) / 1e6);
@@ -336,11 +303,22 @@ bool judge_take(struct judge_port *port, const struct judge_limits *limits,
 	port->read_us = now_us;
 	if (first)
 		return false;
-	share = worst(port, limits, &why);
-	if (share > 1)
-		port->why = (uint8_t)why;
-	port->over = share > 1 ? (uint8_t)(port->over + (port->over < UINT8_MAX)) : 0;
-	port->under = share < 0.5 ? (uint8_t)(port->under + (port->under < UINT8_MAX)) : 0;
-	port->state = (uint8_t)judge_state(port, limits);
+	for (unsigned kind = 0; kind < JUDGE_KINDS; kind++) {
+		double share = limits->limit[kind] > 0 ? port->rate[kind] / limits->limit[kind] : 0;
+
+		if (share <= most)
+			continue;
+		most = share;
+		if (share > 1)
+			port->why = (uint8_t)kind;
+	}
+	port->over = most > 1 ? (uint8_t)(port->over + (port->over < UINT8_MAX)) : 0;
+	port->under = most < 0.5 ? (uint8_t)(port->under + (port->under < UINT8_MAX)) : 0;
+	if (port->over >= limits->confirm)
+		port->state = kinds[port->why].link ? JUDGE_SICK : JUDGE_WARN;
+	else if (port->over && port->state == JUDGE_WELL)
+		port->state = JUDGE_WARN;
+	else if (port->under >= limits->recover)
+		port->state = JUDGE_WELL;
 	return port->state != before;
 }

@@ -8,7 +8,7 @@
 #include "fm/perf/perf.h"
 #include "topology/base/mem.h"
 
-/* readings: what is kept of nodes and their ports between two passes over their counters. */
+/* What is kept of nodes and their ports between two passes over their counters. */
 
 struct detail { /* of a port that is not well */
 	uint16_t rcv[WIRE_PERF_DETAILS], xmit[WIRE_PERF_DETAILS];
@@ -32,7 +32,7 @@ struct pnode {
 };
 
 /*
- * round: who is asked in a pass over all counters, in which order. At 16,384 HCAs that takes longer
+ * Who is asked in a pass over all counters, in which order. At 16,384 HCAs that takes longer
  * than the loop may be held, so it is worked out in pieces; the inventory may change in between.
  */
 
@@ -195,8 +195,10 @@ static void meet(struct round *r, struct inv_node *inv)
 		r->total += port_is_asked(inv, num);
 }
 
+/* ---- Passes over all counters ---------------------------------------------------------------- */
+
 /*
- * perf: a pass goes by port numbers first, nodes second, so that neighbours in time are different
+ * A pass goes by port numbers first, nodes second, so that neighbours in time are different
  * devices; the inventory may change under it. Twenty times a second as many ports are asked as the
  * pass is behind its pace, or on demand as many as the window takes.
  *
@@ -545,21 +547,11 @@ static void pass_begin(struct perf *p, bool hurried)
 	job_start(p->job, prepare_steps, NULL);
 }
 
-/* How many more are to be asked by now. */
-static unsigned behind(const struct perf *p)
-{
-	double passed = (loop_now_us(p->loop) - p->began_us + TICK_US) / 1e3;
-	unsigned due, waiting = batch_in_flight(p->batch);
-
-	if (p->hurried || !p->conf.interval_ms)
-		return waiting < FULL_SPEED ? FULL_SPEED - waiting : 0;
-	due = (unsigned)(p->round.total * passed / (p->conf.interval_ms * PACE_SHARE)) + 1;
-	return due > p->asked ? due - p->asked : 0;
-}
-
 static void perf_tick(void *arg)
 {
 	struct perf *p = arg;
+	double passed_ms = (loop_now_us(p->loop) - p->began_us + TICK_US) / 1e3;
+	unsigned waiting, count;
 
 	if (!p->running) {
 		pass_begin(p, false);
@@ -567,7 +559,16 @@ static void perf_tick(void *arg)
 	}
 	if (p->preparing)
 		return;
-	ask_some(p, behind(p));
+	waiting = batch_in_flight(p->batch);
+	if (p->hurried || !p->conf.interval_ms) {
+		count = waiting < FULL_SPEED ? FULL_SPEED - waiting : 0;
+	} else { /* how many more are to be asked by now */
+		count = (unsigned)(p->round.total * passed_ms /
+				   (p->conf.interval_ms * PACE_SHARE)) +
+			1;
+		count = count > p->asked ? count - p->asked : 0;
+	}
+	ask_some(p, count);
 	if (p->all_asked && !batch_in_flight(p->batch))
 		batch_wake(p->batch); /* its end ends the pass, also when nobody was asked */
 	else if (!p->all_asked && !p->hurried) /* on demand, answers make room for more */
