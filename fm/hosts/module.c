@@ -160,9 +160,11 @@ void watch_take(struct watch *w, const char *host, enum host_state now, uint64_t
 	w->next[w->nnext++] = it;
 }
 
-/* What was taken is the list. Names of hosts in a snapshot are unique. */
-static void exchange(struct watch *w)
+uint64_t watch_end(struct watch *w, const struct watch_conf *conf, uint64_t now_us)
 {
+	uint64_t next_us = UINT64_MAX;
+
+	/* What was taken is the list. Names of hosts in a snapshot are unique. */
 	free_list(w->list, w->count);
 	names_fini(&w->names);
 	w->names = (struct names){ 0 };
@@ -175,13 +177,6 @@ static void exchange(struct watch *w)
 		names_id(&w->names, w->list[i].name, strlen(w->list[i].name));
 		w->cut_off += w->list[i].now == HOST_CUT_OFF && w->list[i].reported != HOST_CUT_OFF;
 	}
-}
-
-uint64_t watch_end(struct watch *w, const struct watch_conf *conf, uint64_t now_us)
-{
-	uint64_t next_us = UINT64_MAX;
-
-	exchange(w);
 	w->guarded = w->cut_off > GUARD_MIN &&
 		     (uint64_t)w->cut_off * 100 > (uint64_t)w->count * conf->guard_percent;
 	for (unsigned i = 0; i < w->count; i++) {
@@ -317,6 +312,19 @@ static void run_hook(struct hosts_room *r, const struct watched *it, enum host_s
 	free(reasons);
 }
 
+static void log_one(const struct hosts_room *r, const struct watched *it, enum host_state before,
+		    const struct host_verdict *v)
+{
+	const char *reason = host_verdict_reason(v);
+
+	event_log_add(r->services.events, level_of(it->reported), "host", NULL,
+		      json_pack("{ss ss ss ss}", "host", it->name, "verdict",
+				host_state_name(it->reported), "before", word_of(before), "reason",
+				reason),
+		      "host %s: %s, was %s%s%s", it->name, host_state_name(it->reported),
+		      word_of(before), *reason ? ": " : "", reason);
+}
+
 static void log_many(const struct hosts_room *r, enum host_state state, unsigned count)
 {
 	json_t *names = json_array();
@@ -337,37 +345,24 @@ static void log_many(const struct hosts_room *r, enum host_state state, unsigned
 		      "%u hosts: %s:%s ..", count, host_state_name(state), text);
 }
 
-/* The watch's list is in the order of the snapshot's hosts. */
-static void report(struct hosts_room *r, uint32_t host)
-{
-	struct watched *it = &r->watch.list[host];
-	struct host_verdict verdict;
-	enum host_state before = watch_report(it);
-
-	fabric_judge_host(r->fabric, host, &verdict);
-	if (!r->logged[it->reported]) {
-		const char *reason = host_verdict_reason(&verdict);
-
-		event_log_add(r->services.events, level_of(it->reported), "host", NULL,
-			      json_pack("{ss ss ss ss}", "host", it->name, "verdict",
-					host_state_name(it->reported), "before", word_of(before),
-					"reason", reason),
-			      "host %s: %s, was %s%s%s", it->name, host_state_name(it->reported),
-			      word_of(before), *reason ? ": " : "", reason);
-	}
-	run_hook(r, it, before, &verdict);
-}
-
-/* False: there are more. */
+/* False: there are more. The watch's list is in the order of the snapshot's hosts. */
 static bool report_some(struct hosts_room *r)
 {
 	unsigned reports = 0;
 
 	for (; r->next < r->watch.count && reports < REPORTS_A_SLICE; r->next++) {
-		if (!r->watch.list[r->next].due)
+		struct watched *it = &r->watch.list[r->next];
+		struct host_verdict verdict;
+		enum host_state before;
+
+		if (!it->due)
 			continue;
-		report(r, r->next);
 		reports++;
+		before = watch_report(it);
+		fabric_judge_host(r->fabric, r->next, &verdict);
+		if (!r->logged[it->reported])
+			log_one(r, it, before, &verdict);
+		run_hook(r, it, before, &verdict);
 	}
 	if (reports)
 		state_store_changed(r->services.state, &reported_file, r);
@@ -375,23 +370,6 @@ static bool report_some(struct hosts_room *r)
 }
 
 /* ---- Passes ---------------------------------------------------------------------------------- */
-
-/* Begins the reports of what is due; many hosts with the same change become one event. */
-static void report_begin(struct hosts_room *r)
-{
-	r->reporting = true;
-	r->next = 0;
-	for (int state = 0; state < HOST_STATES; state++) {
-		unsigned count = 0;
-
-		for (unsigned i = 0; i < r->watch.count; i++)
-			count += r->watch.list[i].due &&
-				 r->watch.list[i].now == (enum host_state)state;
-		r->logged[state] = count > ALIKE_MAX;
-		if (r->logged[state])
-			log_many(r, (enum host_state)state, count);
-	}
-}
 
 static void pass_end(struct hosts_room *r)
 {
@@ -413,7 +391,19 @@ static void pass_end(struct hosts_room *r)
 			    r->watch.cut_off, r->watch.count);
 	else
 		alert_end(r->services.alerts, "hosts-guard", NULL);
-	report_begin(r);
+	/* Begins the reports of what is due; many hosts with the same change become one event. */
+	r->reporting = true;
+	r->next = 0;
+	for (int state = 0; state < HOST_STATES; state++) {
+		unsigned count = 0;
+
+		for (unsigned i = 0; i < r->watch.count; i++)
+			count += r->watch.list[i].due &&
+				 r->watch.list[i].now == (enum host_state)state;
+		r->logged[state] = count > ALIKE_MAX;
+		if (r->logged[state])
+			log_many(r, (enum host_state)state, count);
+	}
 }
 
 /* Judges some more hosts; the last of them ends the pass. */

@@ -335,24 +335,6 @@ __attribute__((format(printf, 3, 4))) static void nmx_find(struct nvswitch_verdi
 	nvswitch_verdict_add(verdict, &finding);
 }
 
-/* A device without one NVLink that works reaches nobody. */
-static void judge_devices(const struct tally *t, struct nvswitch_verdict *verdict)
-{
-	unsigned dead = 0, all = 0;
-
-	for (unsigned d = 0; d < DEVICES; d++) {
-		all += t->devices[d].ports > 0;
-		if (!t->devices[d].ports || t->devices[d].working)
-			continue;
-		dead++;
-		nmx_find(verdict, NVSWITCH_NO_P2P,
-			 "GPU device %u of the tray: none of %u NVLinks works", d,
-			 t->devices[d].ports);
-	}
-	if (all && dead == all)
-		nmx_find(verdict, NVSWITCH_FATAL, "none of the tray's %u NVLinks works", t->ports);
-}
-
 static void nmx_judge_links(const struct tally *t, struct nvswitch_verdict *verdict)
 {
 	const struct port *p = t->first_inactive;
@@ -381,19 +363,34 @@ void nmx_judge(const struct nmx *nmx, const struct nmx_place *place, uint64_t wi
 	       struct nvswitch_verdict *verdict)
 {
 	struct tally t = { 0 };
+	unsigned dead = 0, all = 0;
 
 	*verdict = (struct nvswitch_verdict){ .system = NVSWITCH_SYSTEM_NVL72 };
-	for (uint32_t i = 0; i < nmx->size; i++)
-		if (nmx->ports[i].guid && (place->tray < 0 || nmx->ports[i].tray == place->tray) &&
-		    (place->slot < 0 || nmx->ports[i].slot == place->slot) &&
-		    (!*place->chassis || !strncmp(nmx->ports[i].chassis, place->chassis,
-						  sizeof(nmx->ports[i].chassis) - 1)))
-			count_port(nmx, &nmx->ports[i], window_us, &t);
+	for (uint32_t i = 0; i < nmx->size; i++) {
+		const struct port *port = &nmx->ports[i];
+		size_t len = sizeof(port->chassis) - 1;
+
+		if (port->guid && (place->tray < 0 || port->tray == place->tray) &&
+		    (place->slot < 0 || port->slot == place->slot) &&
+		    (!*place->chassis || !strncmp(port->chassis, place->chassis, len)))
+			count_port(nmx, port, window_us, &t);
+	}
 	if (!t.ports || t.absent == t.ports) {
 		verdict->state = NVSWITCH_UNKNOWN; /* a tray that is off is no NVLink fault */
 		return;
 	}
-	judge_devices(&t, verdict);
+	/* A device without one NVLink that works reaches nobody. */
+	for (unsigned d = 0; d < DEVICES; d++) {
+		all += t.devices[d].ports > 0;
+		if (!t.devices[d].ports || t.devices[d].working)
+			continue;
+		dead++;
+		nmx_find(verdict, NVSWITCH_NO_P2P,
+			 "GPU device %u of the tray: none of %u NVLinks works", d,
+			 t.devices[d].ports);
+	}
+	if (all && dead == all)
+		nmx_find(verdict, NVSWITCH_FATAL, "none of the tray's %u NVLinks works", t.ports);
 	nmx_judge_links(&t, verdict);
 }
 
@@ -493,22 +490,6 @@ unsigned evidence_gpus_expected(const struct evidence *e, const struct memory *m
 static bool is_there(const struct judge *j, unsigned g)
 {
 	return j->e->gpus[g].said.has & (HAS_STATES | HAS_PRESENT);
-}
-
-static void judge_peers(const struct judge *j, unsigned g)
-{
-	const struct gpu_said *last = &j->m->gpus[g].last;
-	uint32_t others = ((1u << j->gpus) - 1) & ~(1u << g) & ~j->exempt;
-	uint32_t lost = 0;
-
-	if (last->has & HAS_P2P)
-		lost |= others & ~last->peers;
-	if (last->has & HAS_PAIRS)
-		lost |= others & last->pairs_lost;
-	if (lost)
-		find(j, NVSWITCH_NO_P2P, GPU(g),
-		     "GPU %u: no NVLink to %d of %d GPUs, the first GPU %d", g,
-		     __builtin_popcount(lost), __builtin_popcount(others), __builtin_ctz(lost));
 }
 
 static const char *const fm_words[FM_STATUSES] = {
@@ -644,7 +625,19 @@ static void judge_gpus(const struct judge *j)
 		if (!is_there(j, g))
 			continue;
 		if (!(j->exempt >> g & 1)) {
-			judge_peers(j, g);
+			const struct gpu_said *told = &j->m->gpus[g].last;
+			uint32_t others = ((1u << j->gpus) - 1) & ~(1u << g) & ~j->exempt;
+			uint32_t lost = 0;
+
+			if (told->has & HAS_P2P)
+				lost |= others & ~told->peers;
+			if (told->has & HAS_PAIRS)
+				lost |= others & told->pairs_lost;
+			if (lost)
+				find(j, NVSWITCH_NO_P2P, GPU(g),
+				     "GPU %u: no NVLink to %d of %d GPUs, the first GPU %d", g,
+				     __builtin_popcount(lost), __builtin_popcount(others),
+				     __builtin_ctz(lost));
 			judge_mask(j, g);
 		}
 		judge_reported(j, g);

@@ -433,19 +433,6 @@ static int gather_targets(const struct source_home *home, const struct nvswitch_
 	return 0;
 }
 
-static bool same_targets(const struct targets *a, const struct targets *b)
-{
-	if (a->count != b->count)
-		return false;
-	for (unsigned i = 0; i < a->count; i++)
-		if (strcmp(a->list[i].host, b->list[i].host) ||
-		    strcmp(a->list[i].where, b->list[i].where) ||
-		    a->list[i].system != b->list[i].system ||
-		    memcmp(&a->list[i].place, &b->list[i].place, sizeof(a->list[i].place)))
-			return false;
-	return true;
-}
-
 static bool hosts_changed(void *source)
 {
 	struct exporters *x = source;
@@ -456,7 +443,13 @@ static bool hosts_changed(void *source)
 	if (gather_targets(x->home, x->home->conf, &targets, err, sizeof(err)))
 		log_line(LOG_NVSWITCH, LOG_ERR, "previous exporters kept: %s", err);
 	else
-		changed = !same_targets(&targets, &x->targets);
+		changed = targets.count != x->targets.count;
+	for (unsigned i = 0; i < targets.count && !changed; i++) {
+		const struct target *a = &targets.list[i], *b = &x->targets.list[i];
+
+		changed = strcmp(a->host, b->host) || strcmp(a->where, b->where) ||
+			  a->system != b->system || memcmp(&a->place, &b->place, sizeof(a->place));
+	}
 	if (changed) {
 		struct targets before = x->targets;
 

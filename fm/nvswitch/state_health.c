@@ -75,21 +75,6 @@ int aliases_read(struct aliases *a, const char *path, char *err, size_t err_size
 	return lines_read(path, read_line, a, err, err_size);
 }
 
-/*
- * The host that has this alias, else the one that has its first part; owned by the aliases. NULL =
- * none.
- */
-static const char *aliases_find(const struct aliases *a, const char *name)
-{
-	char text[NAME_MAX_LEN + 1];
-	size_t len = name_fold(name, text);
-	uint32_t id = names_find(&a->names, text, len);
-
-	if (id == NAMES_NONE)
-		id = names_find(&a->names, text, name_first_part(text, len));
-	return id == NAMES_NONE ? NULL : a->hosts[id];
-}
-
 void aliases_fini(struct aliases *a)
 {
 	for (uint32_t i = 0; i < a->names.count; i++) {
@@ -112,14 +97,19 @@ void aliases_fini(struct aliases *a)
 
 unsigned health_find(const struct health *h, const char *name)
 {
-	const char *meant = aliases_find(&h->aliases, name);
+	const struct aliases *a = &h->aliases;
 	char text[NAME_MAX_LEN + 1];
 	size_t len = name_fold(name, text);
-	uint32_t id = names_find(&h->names, text, len);
+	uint32_t id = names_find(&h->names, text, len), alias;
 
-	if (id == NAMES_NONE && meant) {
-		len = name_fold(meant, text);
-		id = names_find(&h->names, text, len);
+	if (id == NAMES_NONE) {
+		alias = names_find(&a->names, text, len);
+		if (alias == NAMES_NONE)
+			alias = names_find(&a->names, text, name_first_part(text, len));
+		if (alias != NAMES_NONE) {
+			len = name_fold(a->hosts[alias], text);
+			id = names_find(&h->names, text, len);
+		}
 	}
 	if (id != NAMES_NONE)
 		return id;

@@ -163,25 +163,12 @@ static json_t *host_json(const struct nvswitch *nv, const struct health_host *ho
 			 ends, "domain", domain_json(host), "unconfirmed", host->unconfirmed);
 }
 
-/* Of all kernel logs; null = none is read. */
-static json_t *logs_json(const struct nvswitch *nv)
-{
-	const struct senders *senders = log_intake_senders(nv->intake);
-	struct log_server_stats sum;
-
-	if (!sources_count(nv->sources, &sum))
-		return json_null();
-	return json_pack("{sI sI sI sI si si so so}", "lines", (json_int_t)sum.lines, "events",
-			 (json_int_t)sum.events, "bad", (json_int_t)sum.bad, "strangers",
-			 (json_int_t)senders->unknown, "connections", (int)sum.connections,
-			 "refused", (int)sum.refused, "by_use", senders_totals(senders), "unread",
-			 senders_worst(senders, SENDERS_SHOWN));
-}
-
 json_t *nvswitch_summary(const struct nvswitch *nv)
 {
-	json_t *doc = json_object(), *states = json_object();
+	const struct senders *senders = log_intake_senders(nv->intake);
+	json_t *doc = json_object(), *states = json_object(), *logs = json_null();
 	unsigned counts[NVSWITCH_STATES] = { 0 }, up = 0, all = 0;
+	struct log_server_stats sum;
 
 	for (unsigned i = 0; i < nv->health.nhosts; i++) {
 		counts[nv->health.hosts[i].state]++;
@@ -190,11 +177,18 @@ json_t *nvswitch_summary(const struct nvswitch *nv)
 	}
 	for (int i = 0; i < NVSWITCH_STATES; i++)
 		json_object_set_new(states, nvswitch_state_name(i), json_integer(counts[i]));
+	if (sources_count(nv->sources, &sum)) /* of all kernel logs; null = none is read */
+		logs = json_pack("{sI sI sI sI si si so so}", "lines", (json_int_t)sum.lines,
+				 "events", (json_int_t)sum.events, "bad", (json_int_t)sum.bad,
+				 "strangers", (json_int_t)senders->unknown, "connections",
+				 (int)sum.connections, "refused", (int)sum.refused, "by_use",
+				 senders_totals(senders), "unread",
+				 senders_worst(senders, SENDERS_SHOWN));
 	json_object_set_new(doc, "states", states);
 	json_object_set_new(doc, "sources", json_integer(all));
 	json_object_set_new(doc, "sources_up", json_integer(up));
 	json_object_set_new(doc, "guarded", json_boolean(nv->health.guarded));
-	json_object_set_new(doc, "logs", logs_json(nv));
+	json_object_set_new(doc, "logs", logs);
 	sources_add_inputs(nv->sources, doc);
 	return doc;
 }

@@ -126,14 +126,6 @@ static void count_pace(struct paces *paces, const struct slow_link *s)
 	paces->lanes = s->lanes <= LANES_MAX ? s->lanes : LANES_MAX;
 }
 
-static void expect_the_usual(const struct paces *paces, struct slow_link *s)
-{
-	if (paces->slow * 2 <= paces->links)
-		return;
-	s->best_lanes = s->best_lanes < paces->lanes ? s->best_lanes : paces->lanes;
-	s->best_speed = s->best_speed < paces->speed ? s->best_speed : paces->speed;
-}
-
 static int by_place(const void *a, const void *b)
 {
 	const struct slow_link *x = a, *y = b;
@@ -157,23 +149,6 @@ static void search_free(struct slow_search *search)
 	if (search)
 		free(search->list);
 	free(search);
-}
-
-/*
- * links that run below what they can; a hook, and a search in pieces. Links below what they can are
- * an alert for as long as there are any.
- */
-static void link_health_review(void *room)
-{
-	struct link_health *h = room;
-	struct name_list slow = { 0 };
-
-	for (unsigned i = 0; i < h->nslow && fabric_view(h->fabric).topo; i++)
-		name_list_add(&slow, inventory_link_name(h->services.inventory, h->slow[i].node,
-							 h->slow[i].port)
-					     .text);
-	name_list_alert(h->services.alerts, "links-slow", &slow, "link runs below what it supports",
-			"links run below what they support");
 }
 
 /* ---- Error rates of links over minutes and hours --------------------------------------------- */
@@ -400,9 +375,18 @@ static void link_health_published(void *room, enum fabric_update_step step,
 static void link_health_settled(void *room, enum fabric_settle_step step)
 {
 	struct link_health *h = room;
+	const struct inventory *inv = h->services.inventory;
+	struct name_list slow = { 0 };
 
-	if (step == FABRIC_REVIEWED)
-		link_health_review(h);
+	if (step == FABRIC_REVIEWED) {
+		for (unsigned i = 0; i < h->nslow && fabric_view(h->fabric).topo; i++)
+			name_list_add(
+				&slow,
+				inventory_link_name(inv, h->slow[i].node, h->slow[i].port).text);
+		name_list_alert(h->services.alerts, "links-slow", &slow,
+				"link runs below what it supports",
+				"links run below what they support");
+	}
 	if (step != FABRIC_SETTLED || !h->fec_stale)
 		return;
 	h->fec_stale = false;
@@ -430,27 +414,6 @@ static const char *link_health_swept(void *room, const struct fabric_swept *swep
 static uint64_t interval_us(const struct link_health *h)
 {
 	return h->services.conf->perf.interval_ms * 1000ull;
-}
-
-/* A reading on demand is no measure of it. */
-static void link_health_note_pace(struct link_health *h, const struct perf_pass *pass)
-{
-	bool late = pass->took_us > interval_us(h);
-	char text[160];
-
-	if (pass->hurried || !interval_us(h))
-		return;
-	h->late = late ? h->late + (h->late < IN_A_ROW) : 0;
-	h->in_time = late ? 0 : h->in_time + (h->in_time < IN_A_ROW);
-	if (h->in_time == IN_A_ROW)
-		trouble_set(h->services.alerts, "perf_interval", NULL);
-	if (h->late < IN_A_ROW)
-		return;
-	snprintf(text, sizeof(text),
-		 "reading the counters of all ports takes longer than perf_interval (%g s): they "
-		 "are read as fast as answers come",
-		 interval_us(h) / 1e6);
-	trouble_set(h->services.alerts, "perf_interval", text);
 }
 
 /* The interval is another one: whether passes keep to it is found out anew. */
@@ -625,6 +588,7 @@ static enum job_result slow_told_step(void *room)
 {
 	struct link_health *h = room;
 	struct slow_search *search = h->search;
+	const struct paces *paces = &search->paces;
 	struct slow_link *before = h->slow;
 	unsigned nbefore = h->nslow, told = 0;
 
@@ -633,7 +597,10 @@ static enum job_result slow_told_step(void *room)
 	for (unsigned i = 0; i < search->found; i++) {
 		struct slow_link s = h->slow[i];
 
-		expect_the_usual(&search->paces, &s);
+		if (paces->slow * 2 > paces->links) { /* the usual is the design */
+			s.best_lanes = s.best_lanes < paces->lanes ? s.best_lanes : paces->lanes;
+			s.best_speed = s.best_speed < paces->speed ? s.best_speed : paces->speed;
+		}
 		if (!is_slow(&s))
 			continue;
 		h->slow[h->nslow++] = s;
@@ -696,8 +663,21 @@ static const struct job_step steps[] = { { "links-slow", slow_step },
 static void link_health_passed(void *room, const struct perf_pass *pass)
 {
 	struct link_health *h = room;
+	bool late = pass->took_us > interval_us(h);
+	char text[160];
 
-	link_health_note_pace(h, pass);
+	if (!pass->hurried && interval_us(h)) { /* a reading on demand is no measure of it */
+		h->late = late ? h->late + (h->late < IN_A_ROW) : 0;
+		h->in_time = late ? 0 : h->in_time + (h->in_time < IN_A_ROW);
+		snprintf(text, sizeof(text),
+			 "reading the counters of all ports takes longer than perf_interval (%g "
+			 "s): they are read as fast as answers come",
+			 interval_us(h) / 1e6);
+		if (h->in_time == IN_A_ROW)
+			trouble_set(h->services.alerts, "perf_interval", NULL);
+		if (h->late == IN_A_ROW)
+			trouble_set(h->services.alerts, "perf_interval", text);
+	}
 	waiters_move(&h->waiters, &h->due);
 	search_free(h->search);
 	h->search = mem_alloc(1, sizeof(*h->search));

@@ -176,25 +176,6 @@ static struct ber_reading pnode_ber_reading(const struct pnode *n, uint8_t num, 
 
 #define PORTS_A_PIECE 2048
 
-/* Nodes that are taken off the inventory meanwhile are marked so, and their memory stays. */
-static void meet(struct round *r, struct inv_node *inv)
-{
-	struct pnode *n = pnode_take(r->nodes, &r->old, inv);
-
-	n->inv = inv;
-	n->asked_caps = false;
-	memset(n->due, 0, sizeof(n->due));
-	if (r->count == r->room) {
-		r->room = r->room ? 2 * r->room : 1024;
-		r->met = mem_resize(r->met, r->room, sizeof(*r->met));
-		r->order = mem_resize(r->order, r->room, sizeof(*r->order));
-	}
-	r->met[r->count++] = n;
-	r->with[n->nports]++;
-	for (unsigned num = 1; num <= n->nports; num++)
-		r->total += port_is_asked(inv, num);
-}
-
 /* ---- Passes over all counters ---------------------------------------------------------------- */
 
 /*
@@ -250,27 +231,19 @@ static void ask(struct perf *p, struct pnode *n, uint8_t num, enum perf_job kind
 	batch_add(p->batch, &(struct batch_job){ .object = n, .arg = num, .kind = (uint8_t)kind });
 }
 
-/* What counts errors ends the reading. */
-static void ask_errors(struct perf *p, struct pnode *n, uint8_t num)
+/*
+ * What a reading is made of, one after another: FEC, traffic where that is apart, errors, which end
+ * it. first: JOB_FEC, JOB_TRAFFIC or JOB_COUNTERS, what is to be asked next if there is such a
+ * thing.
+ */
+static void ask_from(struct perf *p, struct pnode *n, uint8_t num, enum perf_job first)
 {
-	ask(p, n, num, n->caps.errors ? JOB_EXT : JOB_COUNTERS);
-}
-
-static void ask_counters(struct perf *p, struct pnode *n, uint8_t num)
-{
-	if (n->caps.ext && !n->caps.errors)
+	if (first == JOB_FEC && n->caps.fec)
+		ask(p, n, num, JOB_FEC);
+	else if (first != JOB_COUNTERS && n->caps.ext && !n->caps.errors)
 		ask(p, n, num, JOB_TRAFFIC);
 	else
-		ask_errors(p, n, num);
-}
-
-/* One after another: FEC, traffic where that is apart, errors. */
-static void ask_known(struct perf *p, struct pnode *n, uint8_t num)
-{
-	if (n->caps.fec)
-		ask(p, n, num, JOB_FEC);
-	else
-		ask_counters(p, n, num);
+		ask(p, n, num, n->caps.errors ? JOB_EXT : JOB_COUNTERS);
 }
 
 /* Which counters there are is known, or that there are but the oldest. */
@@ -279,7 +252,7 @@ static void caps_met(struct perf *p, struct pnode *n)
 	n->has_caps = true;
 	for (unsigned num = 1; num <= n->nports; num++)
 		if (n->due[num / 64] >> num % 64 & 1)
-			ask_known(p, n, (uint8_t)num);
+			ask_from(p, n, (uint8_t)num, JOB_FEC);
 	memset(n->due, 0, sizeof(n->due));
 }
 
@@ -345,21 +318,6 @@ static void counters_met(struct perf *p, struct pnode *n, uint8_t num, const str
 	p->ops->ber(p->arg, &port, changed);
 }
 
-static void fec_met(struct perf *p, struct pnode *n, uint8_t num, const uint8_t *data)
-{
-	uint64_t now[WIRE_FEC_COUNTERS];
-
-	ask_counters(p, n, num);
-	if (!n->caps.fec)
-		return; /* another port was refused meanwhile */
-	if (!n->fec)
-		n->fec = mem_alloc(n->nports + 1u, sizeof(*n->fec));
-	wire_fec_decode(data, now);
-	counters_take_fec(&n->counters[num - 1], now, loop_now_us(p->loop));
-	judge_take_fec(&n->judged[num], &n->fec[num], now, word_rate(&n->inv->ports[num]),
-		       loop_now_us(p->loop));
-}
-
 static void read_met(struct perf *p, struct pnode *n, const struct batch_job *job,
 		     const uint8_t *data)
 {
@@ -374,7 +332,7 @@ static void read_met(struct perf *p, struct pnode *n, const struct batch_job *jo
 	counters_take(&n->counters[num - 1], &now, counters_of(job_attr[kind], &n->caps),
 		      loop_now_us(p->loop));
 	if (kind == JOB_TRAFFIC)
-		ask_errors(p, n, num);
+		ask_from(p, n, num, JOB_COUNTERS);
 	else
 		counters_met(p, n, num, &now);
 }
@@ -383,6 +341,7 @@ static void answered(struct perf *p, const struct batch_job *job, struct pnode *
 		     const uint8_t *data)
 {
 	uint8_t num = (uint8_t)job->arg;
+	uint64_t fec[WIRE_FEC_COUNTERS];
 
 	switch ((enum perf_job)job->kind) {
 	case JOB_CAPS:
@@ -390,7 +349,15 @@ static void answered(struct perf *p, const struct batch_job *job, struct pnode *
 		caps_met(p, n);
 		return;
 	case JOB_FEC:
-		fec_met(p, n, num, data);
+		ask_from(p, n, num, JOB_TRAFFIC);
+		if (!n->caps.fec)
+			return; /* another port was refused meanwhile */
+		if (!n->fec)
+			n->fec = mem_alloc(n->nports + 1u, sizeof(*n->fec));
+		wire_fec_decode(data, fec);
+		counters_take_fec(&n->counters[num - 1], fec, loop_now_us(p->loop));
+		judge_take_fec(&n->judged[num], &n->fec[num], fec, word_rate(&n->inv->ports[num]),
+			       loop_now_us(p->loop));
 		return;
 	case JOB_TRAFFIC:
 	case JOB_COUNTERS:
@@ -424,11 +391,11 @@ static void refused(struct perf *p, struct pnode *n, const struct batch_job *job
 			counters_take_fec(&n->counters[i], NULL, 0);
 		free(n->fec);
 		n->fec = NULL;
-		ask_counters(p, n, num);
+		ask_from(p, n, num, JOB_TRAFFIC);
 		return;
 	case JOB_TRAFFIC:
 		n->caps.ext = false;
-		ask_errors(p, n, num);
+		ask_from(p, n, num, JOB_COUNTERS);
 		return;
 	case JOB_COUNTERS:
 		return;
@@ -479,7 +446,7 @@ static void ask_some(struct perf *p, unsigned count)
 		count--;
 		p->asked++;
 		if (n->has_caps) {
-			ask_known(p, n, num);
+			ask_from(p, n, num, JOB_FEC);
 			continue;
 		}
 		n->due[num / 64] |= 1ull << num % 64;
@@ -489,25 +456,40 @@ static void ask_some(struct perf *p, unsigned count)
 	}
 }
 
-/* A piece of the round; behind the last one the order is good. */
+/*
+ * A piece of the round; behind the last one the order is good. Nodes that are taken off the
+ * inventory meanwhile are marked so, and their memory stays.
+ */
 static enum job_result prepare(void *owner)
 {
 	struct perf *p = owner;
 	struct round *r = &p->round;
 	struct inv_node *inv = inventory_from(r->inv, r->next);
 	unsigned place[UINT8_MAX + 1], next = 0;
+	struct pnode *n;
 
 	for (unsigned ports = 0; inv && ports < PORTS_A_PIECE;
 	     ports += inv ? inv->nports + 1u : 0) {
-		meet(r, inv);
+		n = pnode_take(r->nodes, &r->old, inv);
+		n->inv = inv;
+		n->asked_caps = false;
+		memset(n->due, 0, sizeof(n->due));
+		if (r->count == r->room) {
+			r->room = r->room ? 2 * r->room : 1024;
+			r->met = mem_resize(r->met, r->room, sizeof(*r->met));
+			r->order = mem_resize(r->order, r->room, sizeof(*r->order));
+		}
+		r->met[r->count++] = n;
+		r->with[n->nports]++;
+		for (unsigned num = 1; num <= n->nports; num++)
+			r->total += port_is_asked(inv, num);
 		r->next = inv->guid + 1;
 		inv = inventory_next(r->inv, inv);
 	}
 	if (inv)
 		return JOB_MORE;
 	while (r->old != cl_qmap_end(r->nodes)) {
-		struct pnode *n = (struct pnode *)r->old;
-
+		n = (struct pnode *)r->old;
 		r->old = cl_qmap_next(r->old);
 		pnode_free(r->nodes, n);
 	}
