@@ -287,12 +287,6 @@ static void methods_add(long mask[METHOD_BITS / LONG_BITS], const uint8_t *metho
 		mask[*methods / LONG_BITS] |= 1L << (*methods % LONG_BITS);
 }
 
-static void agents_forget(struct umad_io *u)
-{
-	for (int i = 0; i < AGENTS; i++)
-		u->agents[i] = -1;
-}
-
 /* On a simulator the methods with long answers are those of the SA's one agent, too. */
 static int agents_register(struct umad_io *u)
 {
@@ -324,10 +318,11 @@ static void umad_io_close(struct io *io)
 	umad_writer_free(u->writer);
 	u->writer = NULL;
 	umad_io_set_is_sm(io, false);
-	for (int i = 0; i < AGENTS; i++)
+	for (int i = 0; i < AGENTS; i++) {
 		if (u->agents[i] >= 0)
 			umad_unregister(umad_handle_of(u, i)->port, u->agents[i]);
-	agents_forget(u);
+		u->agents[i] = -1;
+	}
 	for (unsigned i = 0; i < HANDLES; i++) {
 		if (u->handles[i].port >= 0 && (!i || u->handles[i].port != first))
 			umad_close_port(u->handles[i].port);
@@ -446,6 +441,7 @@ struct io *io_umad_new(struct loop *loop, guid_t guid, const char *device, unsig
 	u->issm = -1;
 	for (unsigned i = 0; i < HANDLES; i++)
 		u->handles[i] = (struct handle){ .u = u, .port = -1 };
-	agents_forget(u);
+	for (int i = 0; i < AGENTS; i++)
+		u->agents[i] = -1;
 	return &u->io;
 }

@@ -169,60 +169,41 @@ static void leave(struct multicast *m, struct sa_group *group, guid_t port, uint
 		sa_groups_preset(m->groups, group, false, now);
 }
 
-static bool take_member(struct multicast *m, const char *line)
+static bool take_record(void *arg, const char *line)
 {
+	struct multicast *m = arg;
+	uint64_t now = loop_now_us(m->services.loop);
+	struct sa_group *group = NULL;
 	unsigned state, proxy;
-	struct sa_group *group;
 	struct wire_gid mgid;
 	guid_t port;
 	char rest;
 
-	if (sscanf(line, "joined 0x%" SCNx64 " 0x%" SCNx64 " 0x%" SCNx64 " %u %u %c", &mgid.prefix,
-		   &mgid.guid, &port, &state, &proxy, &rest) != 5 ||
-	    state > WIRE_JOIN_BITS || proxy > 1)
-		return false;
-	group = sa_groups_find(m->groups, &mgid);
-	if (!group)
-		return !state;
-	if (state)
-		sa_groups_join(m->groups, group, port, (uint8_t)state, proxy);
-	leave(m, group, port, (uint8_t)state);
-	return true;
-}
-
-static bool take_end(struct multicast *m, const char *line)
-{
-	uint64_t now = loop_now_us(m->services.loop);
-	struct sa_group *group;
-	struct wire_gid mgid;
-	char rest;
-
-	if (sscanf(line, "end 0x%" SCNx64 " 0x%" SCNx64 " %c", &mgid.prefix, &mgid.guid, &rest) !=
-	    2)
-		return false;
-	group = sa_groups_find(m->groups, &mgid);
-	while (group && group->nmembers)
-		leave(m, group, group->members[0].port, 0);
-	if (group)
-		sa_groups_preset(m->groups, group, false, now);
-	return true;
-}
-
-static bool take_record(void *arg, const char *line)
-{
-	struct multicast *m = arg;
-	struct sa_group *group = NULL;
-	struct wire_gid mgid;
-
 	m->known = true;
-	if (line[0] == 'j')
-		return take_member(m, line);
-	if (line[0] == 'e')
-		return take_end(m, line);
+	if (sscanf(line, "joined 0x%" SCNx64 " 0x%" SCNx64 " 0x%" SCNx64 " %u %u %c", &mgid.prefix,
+		   &mgid.guid, &port, &state, &proxy, &rest) == 5) {
+		if (state > WIRE_JOIN_BITS || proxy > 1)
+			return false;
+		group = sa_groups_find(m->groups, &mgid);
+		if (!group)
+			return !state;
+		if (state)
+			sa_groups_join(m->groups, group, port, (uint8_t)state, proxy);
+		leave(m, group, port, (uint8_t)state);
+		return true;
+	}
+	if (sscanf(line, "end 0x%" SCNx64 " 0x%" SCNx64 " %c", &mgid.prefix, &mgid.guid, &rest) ==
+	    2) {
+		group = sa_groups_find(m->groups, &mgid);
+		while (group && group->nmembers)
+			leave(m, group, group->members[0].port, 0);
+		if (group)
+			sa_groups_preset(m->groups, group, false, now);
+		return true;
+	}
 	if (sscanf(line, "group 0x%" SCNx64 " 0x%" SCNx64, &mgid.prefix, &mgid.guid) != 2)
 		return false;
-	return sa_groups_find(m->groups, &mgid) ||
-	       mcast_group_read(m->groups, &group, line, loop_now_us(m->services.loop));
+	return sa_groups_find(m->groups, &mgid) || mcast_group_read(m->groups, &group, line, now);
 }
 
 static const struct state_file groups_file = {
@@ -413,7 +394,7 @@ static void *init(struct fabric *fabric)
 	m->groups = sa_mcast_groups(m->services.sa);
 	trees_init(m);
 	members_init(m, grace_over);
-	sa_mcast_follow(m->services.sa, &ops, m);
+	sa_groups_follow(m->groups, &ops, m);
 	return m;
 }
 
@@ -421,7 +402,7 @@ static void fini(void *room)
 {
 	struct multicast *m = room;
 
-	sa_mcast_follow(m->services.sa, NULL, NULL);
+	sa_groups_follow(m->groups, NULL, NULL);
 	loop_timer_free(m->assumed.end);
 	loop_timer_free(m->absent.patience);
 	free(m->assumed.list);

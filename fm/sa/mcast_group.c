@@ -111,8 +111,10 @@ struct slot { /* a MLID */
 };
 
 struct sa_groups {
-	const struct sa_groups_ops *ops;
-	void *arg;
+	struct listener {			 /* the owner, and who follows */
+		const struct sa_groups_ops *ops; /* NULL = nobody */
+		void *arg;
+	} listeners[2];
 	cl_fmap_t by_mgid;
 	cl_qmap_t ports;    /* struct sa_group_port by GUID */
 	struct slot *slots; /* [SA_MLIDS] */
@@ -218,15 +220,17 @@ void sa_groups_share_snm(struct sa_groups *g, bool share)
 
 static void notify_changed(const struct sa_groups *g, uint16_t mlid)
 {
-	if (g->ops->changed)
-		g->ops->changed(g->arg, mlid);
+	for (const struct listener *l = g->listeners; l < g->listeners + 2; l++)
+		if (l->ops && l->ops->changed)
+			l->ops->changed(l->arg, mlid);
 }
 
 static void notify_record(const struct sa_groups *g, const struct sa_group *group,
 			  const struct sa_member *member, bool gone)
 {
-	if (g->ops->record)
-		g->ops->record(g->arg, group, member, gone);
+	for (const struct listener *l = g->listeners; l < g->listeners + 2; l++)
+		if (l->ops && l->ops->record)
+			l->ops->record(l->arg, group, member, gone);
 }
 
 struct sa_group *sa_groups_create(struct sa_groups *g, const struct sa_group_attr *attr,
@@ -389,8 +393,8 @@ static void keepers_count(struct sa_groups *g, struct sa_group *group, uint8_t w
 	if (before == after)
 		return;
 	group->nkeepers += after ? 1 : -1;
-	if (group->nkeepers == (after ? 1u : 0u) && g->ops->kept)
-		g->ops->kept(g->arg, group, after);
+	if (group->nkeepers == (after ? 1u : 0u) && g->listeners->ops->kept)
+		g->listeners->ops->kept(g->listeners->arg, group, after);
 }
 
 uint8_t sa_groups_join(struct sa_groups *g, struct sa_group *group, guid_t port, uint8_t state,
@@ -445,13 +449,17 @@ struct sa_groups *sa_groups_new(const struct sa_groups_ops *ops, void *arg)
 {
 	struct sa_groups *g = mem_alloc(1, sizeof(*g));
 
-	g->ops = ops;
-	g->arg = arg;
+	g->listeners[0] = (struct listener){ ops, arg };
 	g->use.capacity = SA_MLIDS;
 	g->slots = mem_alloc(SA_MLIDS, sizeof(*g->slots));
 	cl_fmap_init(&g->by_mgid, compare_mgid);
 	cl_qmap_init(&g->ports);
 	return g;
+}
+
+void sa_groups_follow(struct sa_groups *g, const struct sa_groups_ops *ops, void *arg)
+{
+	g->listeners[1] = (struct listener){ ops, arg };
 }
 
 void sa_groups_clear(struct sa_groups *g)

@@ -68,9 +68,11 @@ struct sa_groups_ops {
 	void (*record)(void *arg, const struct sa_group *group, const struct sa_member *member,
 		       bool gone);
 };
-/* The caller's, empty, never NULL. ops is copied. Its end calls none of them; NULL is fine. */
+/* The caller's, empty, never NULL. ops is borrowed. Its end calls none of them; NULL is fine. */
 struct sa_groups *sa_groups_new(const struct sa_groups_ops *ops, void *arg);
 void sa_groups_free(struct sa_groups *groups);
+/* changed() and record() of ops are called too from now on; NULL = nobody follows any more. */
+void sa_groups_follow(struct sa_groups *groups, const struct sa_groups_ops *ops, void *arg);
 /* How many MLIDs may be given out, from the first; groups beyond stay. */
 void sa_groups_set_capacity(struct sa_groups *groups, unsigned mlids);
 void sa_groups_share_snm(struct sa_groups *groups, bool share); /* of groups yet to come */

@@ -108,28 +108,29 @@ struct holder {		    /* a port with a table */
 	bool written;	    /* or on its way */
 };
 
-struct guid_tables {
-	const struct fabric *fabric;
+struct sa_room {
+	struct fabric *fabric;
 	struct fabric_services services;
-	struct batch *batch;
+	struct sa_key key;
+	struct batch *batch; /* GUID tables on their way */
 	struct loop_timer *soon;
 	cl_qmap_t holders;
 };
 
-static struct holder *holder_get(struct guid_tables *g, guid_t port)
+static struct holder *holder_get(struct sa_room *r, guid_t port)
 {
-	cl_map_item_t *item = cl_qmap_get(&g->holders, port);
+	cl_map_item_t *item = cl_qmap_get(&r->holders, port);
 	struct holder *holder = (struct holder *)item;
 
-	if (item != cl_qmap_end(&g->holders))
+	if (item != cl_qmap_end(&r->holders))
 		return holder;
 	holder = mem_alloc(1, sizeof(*holder));
-	cl_qmap_insert(&g->holders, port, &holder->item);
+	cl_qmap_insert(&r->holders, port, &holder->item);
 	return holder;
 }
 
 /* A port with an M_Key of another manager is sent no Set. */
-static bool in_service(const struct guid_tables *g, const struct topo *t, guid_t guid)
+static bool in_service(const struct sa_room *r, const struct topo *t, guid_t guid)
 {
 	uint32_t port = topo_find_port(t, guid);
 	const struct topo_port *p = port == TOPO_NONE ? NULL : &t->ports[port];
@@ -137,26 +138,26 @@ static bool in_service(const struct guid_tables *g, const struct topo *t, guid_t
 
 	if (!p || (p->node >= t->nswitches && !p->link_up))
 		return false;
-	known = inventory_find(g->services.inventory, t->nodes[p->node].guid);
+	known = inventory_find(r->services.inventory, t->nodes[p->node].guid);
 	return !known || p->num > known->nports || !known->ports[p->num].foreign_key;
 }
 
 /* Writes the tables of ports that came into service, or whose table is another. */
 static void write_due(void *arg)
 {
-	struct guid_tables *g = arg;
-	const struct sa *sa = g->services.sa;
-	const struct topo *topo = fabric_view(g->fabric).topo;
+	struct sa_room *r = arg;
+	const struct sa *sa = r->services.sa;
+	const struct topo *topo = fabric_view(r->fabric).topo;
 
 	for (guid_t port = sa_alias_next(sa, 0); topo && port; port = sa_alias_next(sa, port)) {
-		struct holder *holder = holder_get(g, port);
+		struct holder *holder = holder_get(r, port);
 		bool was = holder->written;
 		uint8_t data[WIRE_SMP_DATA];
 
-		holder->written = in_service(g, topo, port);
+		holder->written = in_service(r, topo, port);
 		for (unsigned block = 0;
 		     holder->written && !was && sa_alias_block(sa, port, block, data); block++)
-			batch_add(g->batch, &(struct batch_job){ .object = holder, .arg = block });
+			batch_add(r->batch, &(struct batch_job){ .object = holder, .arg = block });
 	}
 }
 
@@ -164,18 +165,18 @@ static void write_due(void *arg)
 
 static bool make(void *owner, const struct batch_job *job, struct batch_request *request)
 {
-	struct guid_tables *g = owner;
-	const struct topo *topo = fabric_view(g->fabric).topo;
+	struct sa_room *r = owner;
+	const struct topo *topo = fabric_view(r->fabric).topo;
 	guid_t guid = cl_qmap_key(&((struct holder *)job->object)->item);
 	uint32_t port = topo_find_port(topo, guid);
-	struct inventory *inv = g->services.inventory;
+	struct inventory *inv = r->services.inventory;
 	const struct inv_node *node =
 		port == TOPO_NONE ? NULL
 				  : inventory_find(inv, topo->nodes[topo->ports[port].node].guid);
 
 	if (!node || node->gone || node->silent ||
 	    !inventory_port_path(inv, node, topo->ports[port].num, &request->via.path) ||
-	    !sa_alias_block(g->services.sa, guid, job->arg, request->data))
+	    !sa_alias_block(r->services.sa, guid, job->arg, request->data))
 		return false;
 	request->via.stamp = inv->clock;
 	request->mad.method = WIRE_SET;
@@ -189,17 +190,17 @@ static bool make(void *owner, const struct batch_job *job, struct batch_request 
 static void done(void *owner, const struct batch_job *job, const struct batch_path *via,
 		 const struct mad_answer *answer)
 {
-	struct guid_tables *g = owner;
+	struct sa_room *r = owner;
 	struct holder *holder = job->object;
 
 	if (answer->result == MAD_TIMEOUT)
-		inventory_path_failed(g->services.inventory, &via->path, via->stamp);
+		inventory_path_failed(r->services.inventory, &via->path, via->stamp);
 	else
-		inventory_path_worked(g->services.inventory, &via->path);
+		inventory_path_worked(r->services.inventory, &via->path);
 	if (answer->result == MAD_OK)
 		return;
 	holder->written = false;
-	event_log_add(g->services.events, LOG_WARNING, "guids-refused", NULL, NULL,
+	event_log_add(r->services.events, LOG_WARNING, "guids-refused", NULL, NULL,
 		      "port 0x%016llx: does not apply block %u of its GUID table",
 		      (unsigned long long)cl_qmap_key(&holder->item), job->arg);
 }
@@ -216,11 +217,6 @@ static json_t *json_gid(const struct wire_gid *gid)
 	wire_gid_encode(gid, raw);
 	inet_ntop(AF_INET6, raw, text, sizeof(text));
 	return json_string(text);
-}
-
-static json_t *json_guid(guid_t guid)
-{
-	return json_sprintf("0x%016" PRIx64, guid);
 }
 
 static void add_groups(const struct sa *sa, guid_t port, guid_t own, json_t *rows)
@@ -240,7 +236,8 @@ static void add_groups(const struct sa *sa, guid_t port, guid_t own, json_t *row
 					json_sprintf("0x%04x", g->attr.pkey), "joined",
 					sa_member_joined(member));
 			if (port != own)
-				json_object_set_new(row, "guid", json_guid(port));
+				json_object_set_new(row, "guid",
+						    json_sprintf("0x%016" PRIx64, port));
 			json_array_append_new(rows, row);
 		}
 }
@@ -304,13 +301,6 @@ static json_t *subscriptions(const struct sa *sa, guid_t port)
  */
 
 #define GATHER_US 2000000
-
-struct sa_room {
-	struct fabric *fabric;
-	struct fabric_services services;
-	struct sa_key key;
-	struct guid_tables *guids;
-};
 
 /* The owner of the files is the SA itself. */
 
@@ -386,8 +376,8 @@ static void guids_changed(void *arg, guid_t port)
 {
 	struct sa_room *r = arg;
 
-	holder_get(r->guids, port)->written = false;
-	loop_timer_set(r->guids->soon, 0);
+	holder_get(r, port)->written = false;
+	loop_timer_set(r->soon, 0);
 }
 
 /*
@@ -450,7 +440,7 @@ static void settled(void *room, enum fabric_settle_step step)
 	struct sa_room *r = room;
 
 	if (step == FABRIC_SETTLED)
-		write_due(r->guids);
+		write_due(r);
 }
 
 static void status(const void *room, json_t *doc)
@@ -481,8 +471,10 @@ json_t *sa_known_of_port(const struct fabric *fabric, guid_t port)
 	while ((guid = sa_alias_each(sa, port, &at))) {
 		add_groups(sa, guid, port, joined);
 		if (guid != port)
-			json_array_append_new(aliases, json_pack("{so si}", "guid", json_guid(guid),
-								 "index", (int)at - 2));
+			json_array_append_new(aliases,
+					      json_pack("{so si}", "guid",
+							json_sprintf("0x%016" PRIx64, guid),
+							"index", (int)at - 2));
 	}
 	return json_pack("{so so so so}", "alias_guids", aliases, "groups", joined, "services",
 			 services(sa, port), "subscriptions", subscriptions(sa, port));
@@ -518,14 +510,12 @@ static void configure(void *room)
 static void *init(struct fabric *fabric)
 {
 	struct sa_room *r = mem_alloc(1, sizeof(*r));
-	struct guid_tables *g = mem_alloc(1, sizeof(*g));
 
-	g->fabric = r->fabric = fabric;
-	r->services = g->services = fabric_services(fabric);
-	r->guids = g;
-	g->batch = batch_new(g->services.loop, g->services.mad, &ops, g);
-	g->soon = loop_timer_new(g->services.loop, write_due, g);
-	cl_qmap_init(&g->holders);
+	r->fabric = fabric;
+	r->services = fabric_services(fabric);
+	r->batch = batch_new(r->services.loop, r->services.mad, &ops, r);
+	r->soon = loop_timer_new(r->services.loop, write_due, r);
+	cl_qmap_init(&r->holders);
 	configure(r);
 	sa_listen(r->services.sa, &(struct sa_listener){ .record = recorded,
 							 .reported = reported,
@@ -537,18 +527,16 @@ static void *init(struct fabric *fabric)
 static void fini(void *room)
 {
 	struct sa_room *r = room;
-	struct guid_tables *g = r->guids;
 
 	sa_listen(r->services.sa, &(struct sa_listener){ 0 });
-	batch_free(g->batch); /* drops what was not written */
-	loop_timer_free(g->soon);
-	while (cl_qmap_count(&g->holders)) {
-		cl_map_item_t *item = cl_qmap_head(&g->holders);
+	batch_free(r->batch); /* drops what was not written */
+	loop_timer_free(r->soon);
+	while (cl_qmap_count(&r->holders)) {
+		cl_map_item_t *item = cl_qmap_head(&r->holders);
 
-		cl_qmap_remove_item(&g->holders, item);
+		cl_qmap_remove_item(&r->holders, item);
 		free(item);
 	}
-	free(g);
 	free(r);
 }
 

@@ -81,27 +81,12 @@ static enum wire_sa_status guid_prepare(struct sa_query *q)
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
-static void guid_rows(struct sa_query *q, uint32_t port, const uint8_t *info)
-{
-	struct wire_port_caps caps;
-
-	wire_port_caps_decode(info, &caps);
-	for (unsigned b = 0; b < (caps.guid_cap + SA_GUIDS_A_BLOCK - 1u) / SA_GUIDS_A_BLOCK; b++) {
-		guid_t guids[SA_GUIDS_A_BLOCK];
-		uint8_t *row = sa_row(q);
-
-		if (!row)
-			return;
-		sa_alias_guids(q->sa, q->sa->view.topo->ports[port].guid, b, guids);
-		wire_guid_record_encode(sa_port_lid(q->sa, port), (uint8_t)b, guids, row);
-		sa_row_keep(q);
-	}
-}
-
 static void guid_emit(struct sa_query *q, uint32_t item)
 {
 	const struct topo_node *node;
 	const struct inv_node *inv;
+	struct wire_port_caps caps;
+	guid_t guids[SA_GUIDS_A_BLOCK];
 
 	if (sa_is_change(q)) { /* what it came to lies over the request */
 		memcpy(sa_row(q), q->data, q->record->layout.size);
@@ -112,9 +97,20 @@ static void guid_emit(struct sa_query *q, uint32_t item)
 	inv = sa_inv_node(q, item);
 	for (unsigned num = sa_first_end(node); inv && num <= sa_last_end(node); num++) {
 		const uint8_t *info = sa_port_info(inv, num);
+		uint32_t port = node->port0 + num;
 
-		if (info && sa_shown(q, node->port0 + num))
-			guid_rows(q, node->port0 + num, info);
+		if (!info || !sa_shown(q, port))
+			continue;
+		wire_port_caps_decode(info, &caps);
+		for (unsigned b = 0; b * SA_GUIDS_A_BLOCK < caps.guid_cap; b++) {
+			uint8_t *row = sa_row(q);
+
+			if (!row)
+				return;
+			sa_alias_guids(q->sa, q->sa->view.topo->ports[port].guid, b, guids);
+			wire_guid_record_encode(sa_port_lid(q->sa, port), (uint8_t)b, guids, row);
+			sa_row_keep(q);
+		}
 	}
 }
 
@@ -142,15 +138,7 @@ void sa_set_managers(struct sa *sa, const struct sa_manager *list, unsigned coun
 	sa->nmanagers = count;
 }
 
-/* This one, then the others. */
-static enum wire_sa_status sm_walk(struct sa_query *q)
-{
-	q->item = 0;
-	q->end = 1 + q->sa->nmanagers;
-	return WIRE_SA_OK;
-}
-
-/* No SM_Key is shown. */
+/* This one, then the others. No SM_Key is shown. */
 static void sm_emit(struct sa_query *q, uint32_t item)
 {
 	const struct wire_sa_layout *layout = &q->record->layout;
@@ -159,7 +147,11 @@ static void sm_emit(struct sa_query *q, uint32_t item)
 	struct sa_manager m = { 0 };
 	uint32_t port;
 
-	if (item && item <= sa->nmanagers)
+	if (item > sa->nmanagers) {
+		q->item = q->end;
+		return;
+	}
+	if (item)
 		m = sa->managers[item - 1];
 	port = item ? sa_port_by_guid(sa, m.guid) : sa_port_by_lid(sa, sa->view.sm_lid);
 	if (port == TOPO_NONE || !row || !sa_shown(q, port))
@@ -182,7 +174,7 @@ const struct sa_record sa_record_sm_info = {
 	.attr_id = WIRE_SA_SM_INFO,
 	.methods = SA_GET | SA_TABLE,
 	.layout = SA_COMPONENTS(sm_info_comps),
-	.prepare = sm_walk,
+	.prepare = sa_walk_until_end,
 	.emit = sm_emit,
 };
 

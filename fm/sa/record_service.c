@@ -15,39 +15,31 @@
 /* ---- InformInfo ------------------------------------------------------------------------------ */
 
 /* Reports go to the QP the request came from; who unsubscribes names it. */
-static enum wire_sa_status apply(struct sa_query *q, struct wire_inform_info *info)
-{
-	uint32_t port = sa_port_by_lid(q->sa, q->from.lid);
-	struct subscription wish, *had;
-	guid_t guid;
-
-	if (port == TOPO_NONE || info->subscribe > 1)
-		return WIRE_SA_REQ_INVALID;
-	guid = q->sa->view.topo->ports[port].guid;
-	if (info->subscribe == 0) {
-		had = sa_subscription_find(q->sa, guid, info);
-		if (!had)
-			return WIRE_SA_REQ_INVALID;
-		sa_unsubscribe(had);
-		return WIRE_SA_OK;
-	}
-	if (sa_trap_is_secret(info->generic, info->trap) && !q->trusted)
-		return WIRE_SA_REQ_INVALID;
-	info->qpn = q->from.qp;
-	wish = (struct subscription){ .info = *info,
-				      .pkey_index = q->from.pkey_index,
-				      .sl = q->from.sl,
-				      .trusted = q->trusted };
-	return sa_subscribe(q->sa, guid, &wish) ? WIRE_SA_OK : WIRE_SA_NO_RESOURCES;
-}
-
 static enum wire_sa_status inform_set(struct sa_query *q)
 {
+	const struct topo *t = q->sa->view.topo;
+	bool known = q->asker != TOPO_NONE;
+	guid_t guid = known ? t->ports[q->asker].guid : 0;
+	enum wire_sa_status status = WIRE_SA_REQ_INVALID;
+	struct subscription wish, *had;
 	struct wire_inform_info info;
-	enum wire_sa_status status;
 
 	wire_inform_info_decode(q->data, &info);
-	status = apply(q, &info);
+	if (known && info.subscribe == 0) {
+		had = sa_subscription_find(q->sa, guid, &info);
+		if (had) {
+			sa_unsubscribe(had);
+			status = WIRE_SA_OK;
+		}
+	} else if (known && info.subscribe == 1 &&
+		   (q->trusted || !sa_trap_is_secret(info.generic, info.trap))) {
+		info.qpn = q->from.qp;
+		wish = (struct subscription){ .info = info,
+					      .pkey_index = q->from.pkey_index,
+					      .sl = q->from.sl,
+					      .trusted = q->trusted };
+		status = sa_subscribe(q->sa, guid, &wish) ? WIRE_SA_OK : WIRE_SA_NO_RESOURCES;
+	}
 	if (status) {
 		info.subscribe = 0;
 		wire_inform_info_encode(&info, q->data);

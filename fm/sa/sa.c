@@ -113,7 +113,7 @@ void sa_free(struct sa *sa)
 	sa_aliases_forget(sa);
 	free(sa->limit.even);
 	free(sa->limit.reported);
-	sa_links_forget(sa);
+	free(sa->links);
 	topo_unref(sa->places.topo);
 	free(sa->managers);
 	free(sa->engine.scratch);
@@ -131,7 +131,8 @@ void sa_publish(struct sa *sa, const struct sa_view *view)
 
 	sa->view = *view;
 	sa->places = (struct sa_places){ 0 };
-	sa_links_forget(sa);
+	free(sa->links);
+	sa->links = NULL;
 	if (view->topo) {
 		sa->places = (struct sa_places){ topo_ref(view->topo), view->lids->top,
 						 view->lids->lmc };

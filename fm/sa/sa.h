@@ -93,8 +93,6 @@ struct sa_groups *sa_mcast_groups(struct sa *sa);
 guid_t sa_mcast_largest(const struct sa *sa, unsigned *groups);
 /* The groups made in advance, from now on these: they are there without members too. */
 void sa_mcast_preset(struct sa *sa, const struct partition_group *groups, unsigned count);
-/* Calls changed() and record() of ops at each change; they may not change groups themselves. */
-void sa_mcast_follow(struct sa *sa, const struct sa_groups_ops *ops, void *arg);
 /* For MulticastForwardingTableRecords. Borrowed until the next call; NULL = no trees. */
 void sa_mcast_set_trees(struct sa *sa, const struct mcast_plan *trees);
 

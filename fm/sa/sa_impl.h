@@ -38,8 +38,6 @@ struct sa_link {	/* by port index, for the link at the port */
 	uint16_t knows; /* end ports: WIRE_CAP2_* of the rates that it understands */
 };
 
-/* Drops all links; the next sa_link() computes them from the view and the inventory. */
-void sa_links_forget(struct sa *sa);
 /* The link at a port of the view; the SA's, valid until the next publish. Never NULL. */
 const struct sa_link *sa_link(struct sa *sa, uint32_t port);
 
@@ -238,7 +236,7 @@ struct sa {
 	struct sa_view view;
 	struct sa_places places;
 	struct sa_record records[SA_RECORD_COUNT]; /* SA_RECORDS, each with the size of its rows */
-	/* [view.topo->nports]; NULL: nobody asked since the publish, see sa_link() */
+	/* [view.topo->nports]; NULL: nobody asked since the publish, and sa_link() computes them */
 	struct sa_link *links;
 	struct sa_engine engine;
 	struct services services;
@@ -249,8 +247,6 @@ struct sa {
 	struct reports reports;
 	struct sa_listener listener;
 	struct sa_groups *groups;
-	const struct sa_groups_ops *groups_ops; /* of sa_mcast_follow(); NULL = nobody follows */
-	void *groups_arg;
 	const struct mcast_plan *trees; /* as the switches are to hold them; NULL = none */
 	struct sa_stats stats;
 	bool away;   /* does not serve */

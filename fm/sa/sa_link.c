@@ -167,12 +167,6 @@ static void links_build(struct sa *sa)
 	}
 }
 
-void sa_links_forget(struct sa *sa)
-{
-	free(sa->links);
-	sa->links = NULL;
-}
-
 const struct sa_link *sa_link(struct sa *sa, uint32_t port)
 {
 	if (!sa->links)

@@ -359,28 +359,9 @@ guid_t sa_mcast_largest(const struct sa *sa, unsigned *groups)
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-static void groups_changed(void *arg, uint16_t mlid)
-{
-	const struct sa *sa = arg;
-
-	if (sa->groups_ops)
-		sa->groups_ops->changed(sa->groups_arg, mlid);
-}
-
-static void group_recorded(void *arg, const struct sa_group *group, const struct sa_member *member,
-			   bool gone)
-{
-	const struct sa *sa = arg;
-
-	if (sa->groups_ops)
-		sa->groups_ops->record(sa->groups_arg, group, member, gone);
-}
-
 void sa_mcast_init(struct sa *sa)
 {
-	static const struct sa_groups_ops ops = { .changed = groups_changed,
-						  .kept = sa_group_kept,
-						  .record = group_recorded };
+	static const struct sa_groups_ops ops = { .kept = sa_group_kept };
 
 	sa->groups = sa_groups_new(&ops, sa);
 }
@@ -388,12 +369,6 @@ void sa_mcast_init(struct sa *sa)
 struct sa_groups *sa_mcast_groups(struct sa *sa)
 {
 	return sa->groups;
-}
-
-void sa_mcast_follow(struct sa *sa, const struct sa_groups_ops *ops, void *arg)
-{
-	sa->groups_ops = ops;
-	sa->groups_arg = arg;
 }
 
 void sa_mcast_set_trees(struct sa *sa, const struct mcast_plan *trees)

@@ -370,19 +370,22 @@ static void path_add(struct sa_query *q, const struct lids *from, unsigned s, co
 	const struct sa_view *view = &q->sa->view;
 	const struct sa_end src = { from->end.port, (uint16_t)(from->end.lid + s), false };
 	const struct sa_end dst = { to->end.port, (uint16_t)(to->end.lid + d), false };
-	uint16_t pkey = is_raw(q) ? 0
-			: sa_asked(q, WIRE_PATH_PKEY)
-				? want->pkey
-				: pkey_map_shared(view->pkeys, src.port, dst.port);
-	const struct partition *part =
-		view->partitions && pkey ? partition_find(view->partitions, pkey) : NULL;
-	/* Any SL is granted that leads somewhere; who does not ask gets the partition's. */
-	uint8_t sl = sa_asked(q, WIRE_PATH_SL) ? want->sl : part ? part->sl : 0, *row;
+	const struct partition *part = NULL;
 	struct wire_path_record rec;
 	struct quality quality;
+	uint16_t pkey = 0;
+	uint8_t sl, *row;
 	bool reversible;
 
 	q->work += SA_PATH_WORK;
+	if (!is_raw(q))
+		pkey = sa_asked(q, WIRE_PATH_PKEY)
+			       ? want->pkey
+			       : pkey_map_shared(view->pkeys, src.port, dst.port);
+	if (view->partitions && pkey)
+		part = partition_find(view->partitions, pkey);
+	/* Any SL is granted that leads somewhere; who does not ask gets the partition's. */
+	sl = sa_asked(q, WIRE_PATH_SL) ? want->sl : part ? part->sl : 0;
 	if (view->sls_dropped >> sl & 1 || !path_find(q, &src, &dst, &quality, &reversible))
 		return;
 	rec = (struct wire_path_record){

@@ -245,24 +245,6 @@ static struct sa_query *job_start(unsigned i, const struct sa_query *q)
 	return job;
 }
 
-/* The scratch buffer goes with the job; the next query makes a new one. */
-static void go_on_later(const struct sa_query *q)
-{
-	struct sa_engine *e = &q->sa->engine;
-	unsigned free = free_job(e);
-
-	for (unsigned i = 0; i < SA_JOBS; i++)
-		if (e->jobs[i] &&
-		    sa_same_request(&e->jobs[i]->from, e->jobs[i]->mad, &q->from, q->mad))
-			return; /* repeated: its answer is being computed */
-	if (free < SA_JOBS && may_run(q->sa, q->from.lid)) {
-		job_start(free, q);
-		e->scratch = NULL;
-	} else if (!sa_queue_add(&e->queue, &q->from, q->mad)) {
-		q->sa->stats.busy++;
-	}
-}
-
 static void scratch_resize(struct sa_engine *e, size_t size)
 {
 	e->scratch = mem_resize(e->scratch, size, 1);
@@ -286,6 +268,7 @@ static void begin(struct sa_query *q, uint8_t *answer, size_t size)
 void sa_query_start(struct sa_query *q)
 {
 	struct sa_engine *e = &q->sa->engine;
+	unsigned i = 0;
 	bool done;
 
 	if (!e->scratch)
@@ -298,16 +281,27 @@ void sa_query_start(struct sa_query *q)
 		loop_timer_set(e->next_round, 0);
 	e->scratch = q->answer;
 	e->scratch_size = q->size;
-	if (!done) {
-		go_on_later(q);
+	if (done) {
+		sa_send(q);
+		if (q->body) { /* the bytes went with it */
+			io_body_unref(q->body);
+			e->scratch = NULL;
+		} else if (e->scratch_size > SCRATCH_KEEP) {
+			scratch_resize(e, SCRATCH_NEW);
+		}
 		return;
 	}
-	sa_send(q);
-	if (q->body) { /* the bytes went with it */
-		io_body_unref(q->body);
+	for (; i < SA_JOBS; i++)
+		if (e->jobs[i] &&
+		    sa_same_request(&e->jobs[i]->from, e->jobs[i]->mad, &q->from, q->mad))
+			return; /* repeated: its answer is being computed */
+	i = free_job(e);
+	if (i < SA_JOBS && may_run(q->sa, q->from.lid)) {
+		/* The scratch buffer goes with the job; the next query makes a new one. */
+		job_start(i, q);
 		e->scratch = NULL;
-	} else if (e->scratch_size > SCRATCH_KEEP) {
-		scratch_resize(e, SCRATCH_NEW);
+	} else if (!sa_queue_add(&e->queue, &q->from, q->mad)) {
+		q->sa->stats.busy++;
 	}
 }
 

@@ -236,14 +236,9 @@ static bool wanted(const struct sa *sa, const struct subscription *s, uint32_t p
 
 /* ---- Reports --------------------------------------------------------------------------------- */
 
-static guid_t guid_of(const struct subscription *s)
-{
-	return cl_qmap_key(&s->by->item);
-}
-
 static uint32_t port_of(const struct sa *sa, const struct subscription *s)
 {
-	return sa->view.topo ? topo_find_port(sa->view.topo, guid_of(s)) : TOPO_NONE;
+	return sa->view.topo ? topo_find_port(sa->view.topo, cl_qmap_key(&s->by->item)) : TOPO_NONE;
 }
 
 static bool in_reach(const struct sa *sa, uint32_t port)
@@ -275,7 +270,7 @@ static void reported(void *arg, const struct mad_answer *answer)
 		sa_log(sa,
 		       "port 0x%016" PRIx64
 		       ": does not answer reports of trap %u, subscription ended",
-		       guid_of(s), s->info.trap);
+		       cl_qmap_key(&s->by->item), s->info.trap);
 	sa_unsubscribe(s);
 }
 
@@ -292,7 +287,7 @@ static void report_send(struct sa *sa, struct subscription *s, uint16_t lid,
 		.sl = s->sl,
 		.pkey_index = s->pkey_index,
 		.data = data,
-		.device = guid_of(s),
+		.device = cl_qmap_key(&s->by->item),
 		.doubtful = true, /* a subscriber that has gone is no sign of a full network */
 	};
 
@@ -323,7 +318,7 @@ static void advance(struct sa *sa, struct subscription *s, unsigned *budget)
 			sa_log(sa,
 			       "port 0x%016" PRIx64 ": too slow to acknowledge, %" PRIu64
 			       " notices were skipped",
-			       guid_of(s), r->first - s->next);
+			       cl_qmap_key(&s->by->item), r->first - s->next);
 		s->next = r->first;
 	}
 	if (!in_reach(sa, port))
