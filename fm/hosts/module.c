@@ -62,26 +62,6 @@ static void add_link(const struct topo *t, const struct topo_port *port, enum cu
 				 topo_state_name((enum topo_state)port->state));
 }
 
-/* Whether packets reach it. */
-static bool add_hca(const struct topo *t, uint32_t ca, enum cutoff_fate fate,
-		    struct host_verdict *v)
-{
-	bool links = false, up = false;
-
-	for (unsigned num = 1; num <= t->nodes[ca].nports; num++) {
-		const struct topo_port *port = topo_port(t, ca, num);
-
-		if (port->peer == TOPO_NONE)
-			continue;
-		links = true;
-		up |= is_up(port);
-		add_link(t, port, fate, v);
-	}
-	if (!links)
-		host_verdict_add(v, HOST_DEGRADED, "%.60s: no link is known", host_device(t, ca));
-	return up && fate != CUTOFF_CUT_OFF;
-}
-
 /* ---- When a change is reported --------------------------------------------------------------- */
 
 /*
@@ -485,8 +465,22 @@ static void judge(void *room, uint32_t host, struct host_verdict *v)
 	v->hcas = it->ncas;
 	for (uint32_t i = 0; i < it->ncas; i++) {
 		uint32_t ca = t->host_cas[it->first + i];
+		enum cutoff_fate fate = (enum cutoff_fate)r->fates[ca];
+		bool links = false, up = false;
 
-		v->hcas_up += add_hca(t, ca, (enum cutoff_fate)r->fates[ca], v);
+		for (unsigned num = 1; num <= t->nodes[ca].nports; num++) {
+			const struct topo_port *port = topo_port(t, ca, num);
+
+			if (port->peer == TOPO_NONE)
+				continue;
+			links = true;
+			up |= is_up(port);
+			add_link(t, port, fate, v);
+		}
+		if (!links)
+			host_verdict_add(v, HOST_DEGRADED, "%.60s: no link is known",
+					 host_device(t, ca));
+		v->hcas_up += up && fate != CUTOFF_CUT_OFF; /* packets reach it */
 	}
 	if (v->hcas && !v->hcas_up)
 		host_verdict_add(v, HOST_CUT_OFF,

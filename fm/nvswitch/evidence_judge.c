@@ -198,30 +198,27 @@ static void copy_word(struct exposition_text text, char *to, size_t size)
 			*to = '?';
 }
 
-static void take_state(struct said *said, const struct exposition_sample *s)
+static void take_said(struct said *said, enum kind kind, const struct exposition_sample *s)
 {
 	struct exposition_text state = exposition_label(s, "logical_state");
+	bool active;
 
-	if (!state.len)
-		return;
-	copy_word(state, said->state, sizeof(said->state));
-	copy_word(exposition_label(s, "down_blame"), said->blame, sizeof(said->blame));
-	said->link = !strcmp(said->state, "ACT") || !strcmp(said->state, "Active") ||
-				     !strcmp(said->state, "4")
-			     ? LINK_ACTIVE
-			     : LINK_INACTIVE;
-}
-
-static void take_value(struct said *said, enum kind kind, double value)
-{
-	if (kind == LINK_DOWN && value >= 0 && value < 1e15) {
+	if (state.len) {
+		copy_word(state, said->state, sizeof(said->state));
+		copy_word(exposition_label(s, "down_blame"), said->blame, sizeof(said->blame));
+		active = !strcmp(said->state, "ACT") || !strcmp(said->state, "Active") ||
+			 !strcmp(said->state, "4");
+		said->link = active ? LINK_ACTIVE : LINK_INACTIVE;
+	}
+	if (kind == LINK_DOWN && s->value >= 0 && s->value < 1e15) {
 		said->has_downs = true;
-		said->downs = (uint64_t)value;
-	} else if (kind == BER && value > said->ber) {
-		said->ber = value;
+		said->downs = (uint64_t)s->value;
+	} else if (kind == BER && s->value > said->ber) {
+		said->ber = s->value;
 	} else if (kind == STATE) {
-		said->link = value == STATE_ACTIVE ? LINK_ACTIVE : LINK_INACTIVE;
-		snprintf(said->state, sizeof(said->state), "%d", (int)(value < 99 ? value : 99));
+		said->link = s->value == STATE_ACTIVE ? LINK_ACTIVE : LINK_INACTIVE;
+		snprintf(said->state, sizeof(said->state), "%d",
+			 (int)(s->value < 99 ? s->value : 99));
 	}
 }
 
@@ -246,8 +243,7 @@ static void sample_cb(void *arg, int kind, const struct exposition_sample *s)
 		copy_word(exposition_label(s, "chassis_id"), port->chassis, sizeof(port->chassis));
 	}
 	port->next.there = true;
-	take_state(&port->next, s);
-	take_value(&port->next, (enum kind)kind, s->value);
+	take_said(&port->next, (enum kind)kind, s);
 }
 
 const struct exposition_ops nmx_ops = { kind_of, sample_cb };

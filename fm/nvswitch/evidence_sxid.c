@@ -260,10 +260,23 @@ static bool starts(const char *text, const char *with)
 }
 
 /* A fatal error of an unknown number that names no link is of the whole switch. */
-static void judge_sxid(struct sxid_event *event, const char *words)
+static bool read_sxid(const char *text, struct sxid_event *event)
 {
-	unsigned number = event->finding.code;
+	const char *at = strstr(text, "): "), *words; /* behind `(PCI:..): ` */
+	unsigned number;
 
+	if (!at)
+		return false;
+	at += 3;
+	number = (unsigned)strtoul(at, (char **)&words, 10);
+	if (words == at || !starts(words, ", "))
+		return false;
+	words += 2;
+	if (starts(words, "Severity ") || starts(words, "Data "))
+		return false;
+	event->finding.code = number;
+	event->finding.sw = (int8_t)number_after(text, "nvswitch", INT8_MAX);
+	event->finding.link = (int16_t)number_after(words, "Link ", INT16_MAX);
 	event->finding.remedy = (uint8_t)sxid_remedy(number);
 	if (starts(words, "Fatal")) {
 		event->state = sxid_state(number, true);
@@ -276,24 +289,6 @@ static void judge_sxid(struct sxid_event *event, const char *words)
 		event->state = sxid_state(number, false);
 		event->nonfatal = sxid_class(number) == SXID_NONFATAL;
 	}
-}
-
-static bool read_sxid(const char *text, struct sxid_event *event)
-{
-	const char *number = strstr(text, "): "), *words; /* behind `(PCI:..): ` */
-
-	if (!number)
-		return false;
-	number += 3;
-	event->finding.code = (unsigned)strtoul(number, (char **)&words, 10);
-	if (words == number || !starts(words, ", "))
-		return false;
-	words += 2;
-	if (starts(words, "Severity ") || starts(words, "Data "))
-		return false;
-	event->finding.sw = (int8_t)number_after(text, "nvswitch", INT8_MAX);
-	event->finding.link = (int16_t)number_after(words, "Link ", INT16_MAX);
-	judge_sxid(event, words);
 	set_text(&event->finding, "SXid", words);
 	return true;
 }

@@ -119,22 +119,6 @@ static const char *read_labels(const char *p, const char *end, struct exposition
 	}
 }
 
-/* Most values are short whole numbers. */
-static bool read_small(const char *p, size_t len, double *value)
-{
-	long number = 0;
-
-	if (!len || len > 9)
-		return false;
-	for (size_t i = 0; i < len; i++) {
-		if (p[i] < '0' || p[i] > '9')
-			return false;
-		number = number * 10 + (p[i] - '0');
-	}
-	*value = (double)number;
-	return true;
-}
-
 /* What exporters write where they have no value; DCGM's own texts are in angle brackets. */
 static const char *const blank_words[] = { "N/A",
 					   "[N/A]",
@@ -167,11 +151,14 @@ static bool is_one_of(const char *const *words, const char *p, size_t len)
 static bool read_number(const char *p, size_t len, double *value)
 {
 	char copy[NUMBER_MAX + 1], *end;
+	size_t digits = 0;
+	long number = 0;
 
-	if (read_small(p, len, value))
-		return true;
-	*value = NAN;
-	if (is_one_of(blank_words, p, len))
+	/* Most values are short whole numbers. */
+	for (; digits < len && digits < 9 && p[digits] >= '0' && p[digits] <= '9'; digits++)
+		number = number * 10 + (p[digits] - '0');
+	*value = digits && digits == len ? (double)number : NAN;
+	if ((digits && digits == len) || is_one_of(blank_words, p, len))
 		return true;
 	if (!len || len > NUMBER_MAX)
 		return false;

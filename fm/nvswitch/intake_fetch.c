@@ -46,20 +46,6 @@ static void fail(struct answer *a, const char *words)
 
 /* ---- Lines ----------------------------------------------------------------------------------- */
 
-static void take_status(struct answer *a)
-{
-	const char *code = a->line + 9;
-
-	if (strncmp(a->line, "HTTP/1.", 7) || a->used < 12 || a->line[8] != ' ' ||
-	    strspn(code, "0123456789") != 3) {
-		fail(a, "the answer is not HTTP");
-		return;
-	}
-	a->code = atoi(code);
-	a->has_length = a->chunked = false;
-	a->at = HEADERS;
-}
-
 /* The value of a header of that name, else NULL. */
 static char *header(struct answer *a, const char *name)
 {
@@ -103,11 +89,18 @@ static void take_header(struct answer *a)
 
 static void take_line(struct answer *a)
 {
+	const char *code = a->line + 9;
+
 	if (a->used && a->line[a->used - 1] == '\r')
 		a->used--;
 	a->line[a->used < sizeof(a->line) ? a->used : sizeof(a->line) - 1] = '\0';
-	if (a->at == STATUS) {
-		take_status(a);
+	if (a->at == STATUS && (strncmp(a->line, "HTTP/1.", 7) || a->used < 12 ||
+				a->line[8] != ' ' || strspn(code, "0123456789") != 3)) {
+		fail(a, "the answer is not HTTP");
+	} else if (a->at == STATUS) {
+		a->code = atoi(code);
+		a->has_length = a->chunked = false;
+		a->at = HEADERS;
 	} else if (a->at == HEADERS && a->used) {
 		take_header(a);
 	} else if (a->at == HEADERS && a->code / 100 == 1) {

@@ -84,17 +84,6 @@ static size_t take_word(struct cursor *c, const char **word)
 	return len;
 }
 
-static bool take_priority(struct cursor *c)
-{
-	unsigned digits = 0;
-
-	if (!take_char(c, '<'))
-		return false;
-	while (c->at < c->end && isdigit((unsigned char)*c->at) && digits++ < 3)
-		c->at++;
-	return digits && take_char(c, '>');
-}
-
 /* Whether it has only characters of host names, addresses and chains of relays, safe to show. */
 static bool syslog_host_is_text(const char *host)
 {
@@ -210,9 +199,12 @@ static bool read_5424(struct cursor *c, struct syslog_message *m)
 bool syslog_read(const char *line, size_t len, struct syslog_message *m)
 {
 	struct cursor c = { line, line + len };
-	bool good;
+	bool good = take_char(&c, '<');
+	unsigned digits = 0; /* of the priority */
 
-	if (!take_priority(&c))
+	while (c.at < c.end && isdigit((unsigned char)*c.at) && digits++ < 3)
+		c.at++;
+	if (!good || !digits || !take_char(&c, '>'))
 		return false;
 	if (c.end - c.at > 2 && c.at[0] == '1' && c.at[1] == ' ') {
 		c.at += 2;

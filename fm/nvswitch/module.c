@@ -46,18 +46,6 @@ static bool is_gpu(const char *desc)
 	       !strcasecmp(desc + letters + digits, " Nvidia Technologies");
 }
 
-/* The description, in the snapshot, of a node of an NVLink subnet; NULL = it has none. */
-static const char *nvlink_find_node(const struct topo *t)
-{
-	for (uint32_t n = 0; n < t->nnodes; n++) {
-		const char *desc = t->nodes[n].desc;
-
-		if (n < t->nswitches ? is_nvlink_switch(desc) : is_gpu(desc))
-			return desc;
-	}
-	return NULL;
-}
-
 #define STALE_INTERVALS 3 /* without an answer: nothing is known */
 #define LIMIT_MAX_MS	600000
 
@@ -270,45 +258,36 @@ static const struct fabric_operation_ops override_ops = { .file = NVLINK_STATES_
 							  .result = result,
 							  .free = free };
 
-/* 0, or -1 with the reason in err. state NULL = taken back. */
-static int set(struct nvlink_room *r, struct override *o, const char *state, char *err,
-	       size_t err_size)
-{
-	int wanted = state ? nvswitch_state_parse(state) : NVSWITCH_UNKNOWN;
-
-	if (state && (wanted < 0 || wanted == NVSWITCH_UNKNOWN)) {
-		snprintf(err, err_size, "unknown state %s: HEALTHY, DEGRADED_LINK, NO_P2P or FATAL",
-			 state);
-		return -1;
-	}
-	if (state)
-		snprintf(o->state, sizeof(o->state), "%s",
-			 nvswitch_state_name((enum nvswitch_state)wanted));
-	r->requested = false;
-	if (nvswitch_set(r->nvswitch, o->host, (enum nvswitch_state)wanted, err, err_size))
-		return -1;
-	o->rerouted = r->requested;
-	return 0;
-}
-
 void nvlink_set(struct fabric *f, const char *host, const char *state, waiter_fn *fn, void *arg)
 {
 	struct nvlink_room *r = room_of(f);
 	struct override *o = mem_alloc(1, sizeof(*o));
+	int wanted = state ? nvswitch_state_parse(state) : NVSWITCH_UNKNOWN;
+	bool known = !state || (wanted >= 0 && wanted != NVSWITCH_UNKNOWN);
 	char err[256];
 
 	*o = (struct override){ .room = r,
 				.asked_us = loop_now_us(r->services.loop),
 				.blocks_before = fabric_written(f).blocks };
 	snprintf(o->host, sizeof(o->host), "%s", host);
-	if (set(r, o, state, err, sizeof(err))) {
+	if (state && known)
+		snprintf(o->state, sizeof(o->state), "%s",
+			 nvswitch_state_name((enum nvswitch_state)wanted));
+	if (!known)
+		snprintf(err, sizeof(err),
+			 "unknown state %s: HEALTHY, DEGRADED_LINK, NO_P2P or FATAL", state);
+	r->requested = false;
+	if (!known ||
+	    nvswitch_set(r->nvswitch, o->host, (enum nvswitch_state)wanted, err, sizeof(err))) {
 		fn(arg, NULL, err);
 		free(o);
-	} else if (o->rerouted) {
-		fabric_operation_start(f, &override_ops, o, fn, arg);
-	} else {
-		fabric_operation_done(f, &override_ops, o, fn, arg);
+		return;
 	}
+	o->rerouted = r->requested;
+	if (o->rerouted)
+		fabric_operation_start(f, &override_ops, o, fn, arg);
+	else
+		fabric_operation_done(f, &override_ops, o, fn, arg);
 }
 
 /* ---- What if --------------------------------------------------------------------------------- */
@@ -431,10 +410,16 @@ static const struct nvswitch_ops monitor_ops = { event_cb,    reroute_cb, keep_c
 static const char *admit(void *room, const struct topo *next)
 {
 	struct nvlink_room *r = room;
-	const char *desc = next ? nvlink_find_node(next) : NULL;
+	const char *desc = NULL; /* of a node of an NVLink subnet; NULL = the snapshot has none */
 
 	if (!next)
 		return NULL;
+	for (uint32_t n = 0; n < next->nnodes && !desc; n++) {
+		const char *its = next->nodes[n].desc;
+
+		if (n < next->nswitches ? is_nvlink_switch(its) : is_gpu(its))
+			desc = its;
+	}
 	if (desc && !r->refused)
 		event_log_add(
 			r->services.events, LOG_ERR, "nvlink-subnet", NULL, NULL,

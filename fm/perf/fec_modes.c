@@ -158,14 +158,30 @@ static bool make(void *owner, const struct batch_job *job, struct batch_request 
 
 /* ---- Answers --------------------------------------------------------------------------------- */
 
-static void take(struct fec_modes *m, struct fec_node *n, struct fec_mode *mode,
-		 const uint8_t *data)
+static void answered(void *owner, const struct batch_job *job, const struct batch_path *via,
+		     const struct mad_answer *answer)
 {
-	struct wire_port_ext info;
-	bool possible = wire_port_ext_decode(data, &info);
+	struct fec_modes *m = owner;
+	struct fec_node *n = job->object;
+	struct fec_mode *mode = &n->modes[job->arg];
 	enum wire_ext_speed speed = wire_port_ext_speed((enum topo_speed)mode->speed);
+	bool whole = answer->result == MAD_OK, possible = true;
+	struct wire_port_ext info = { 0 };
 
-	if (!possible || !info.has_fec) {
+	m->waiting--;
+	if (mode->state != FEC_ASKED)
+		return; /* the link fell meanwhile */
+	if (!whole && answer->result != MAD_STATUS) {
+		m->counts.unanswered++;
+		m->missed = true;
+		mode->state = FEC_UNASKED;
+		mode->lost++;
+		n->lost++;
+		return;
+	}
+	if (whole)
+		possible = wire_port_ext_decode(answer->data, &info);
+	if (!whole || !possible || !info.has_fec) {
 		m->counts.malformed += !possible;
 		m->counts.refused += possible;
 		n->refused = true;
@@ -180,31 +196,6 @@ static void take(struct fec_modes *m, struct fec_node *n, struct fec_mode *mode,
 	mode->active = (uint8_t)info.active;
 	mode->supported = speed < WIRE_EXT_SPEEDS ? info.supported[speed] : 0;
 	mode->enabled = speed < WIRE_EXT_SPEEDS ? info.enabled[speed] : 0;
-}
-
-static void answered(void *owner, const struct batch_job *job, const struct batch_path *via,
-		     const struct mad_answer *answer)
-{
-	struct fec_modes *m = owner;
-	struct fec_node *n = job->object;
-	struct fec_mode *mode = &n->modes[job->arg];
-
-	m->waiting--;
-	if (mode->state != FEC_ASKED)
-		return; /* the link fell meanwhile */
-	if (answer->result == MAD_OK) {
-		take(m, n, mode, answer->data);
-	} else if (answer->result == MAD_STATUS) {
-		m->counts.refused++;
-		n->refused = true;
-		mode->state = FEC_UNKNOWN;
-	} else {
-		m->counts.unanswered++;
-		m->missed = true;
-		mode->state = FEC_UNASKED;
-		mode->lost++;
-		n->lost++;
-	}
 }
 
 static void unwanted(void *owner, const struct batch_job *job)
