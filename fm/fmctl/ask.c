@@ -157,50 +157,29 @@ struct fmctl_answer fmctl_ask(const struct fmctl *ctl, const char *cmd, json_t *
 	return answer;
 }
 
-/* NULL, or what went wrong. */
-static const char *copy_text(FILE *from, FILE *to)
+static enum fmctl_exit save_text(FILE *from, const char *path)
 {
+	const char *error = NULL;
+	FILE *to = fopen(path, "w");
+	bool last = false;
 	char piece[PIECE];
 	size_t len;
 
-	while ((len = fread(piece, 1, sizeof(piece), from)) > 0) {
-		bool last = piece[len - 1] == '\0';
-
-		if (fwrite(piece, 1, len - last, to) != len - last)
-			return strerror(errno);
-		if (last)
-			return NULL;
-	}
-	return "the answer is incomplete";
-}
-
-static enum fmctl_exit save_text(FILE *from, const char *path)
-{
-	const char *error;
-	FILE *to = fopen(path, "w");
-
 	if (!to)
 		return failed(path, strerror(errno)).status;
-	error = copy_text(from, to);
+	while (!error && !last && (len = fread(piece, 1, sizeof(piece), from)) > 0) {
+		last = piece[len - 1] == '\0';
+		if (fwrite(piece, 1, len - last, to) != len - last)
+			error = strerror(errno);
+	}
+	if (!error && !last)
+		error = "the answer is incomplete";
 	if (fclose(to) && !error)
 		error = strerror(errno);
 	return error ? failed(path, error).status : FMCTL_DONE;
 }
 
 /* ---- Events as they come ---- */
-
-static enum fmctl_exit show_event(const struct fmctl *ctl, const json_t *line, fmctl_show_fn *show)
-{
-	json_t *event = json_object_get(line, "event"), *list;
-	const char *error = json_string_value(json_object_get(line, "error"));
-
-	if (!event)
-		return failed("events", error ? error : "fmd sent an invalid event").status;
-	list = json_pack("[O]", event);
-	show(ctl, list);
-	json_decref(list);
-	return fflush(stdout) ? FMCTL_FAILED : FMCTL_DONE;
-}
 
 static enum fmctl_exit follow(const struct fmctl *ctl, FILE *stream, fmctl_show_fn *show)
 {
@@ -210,9 +189,18 @@ static enum fmctl_exit follow(const struct fmctl *ctl, FILE *stream, fmctl_show_
 	ssize_t len;
 
 	while (status == FMCTL_DONE && (len = getline(&text, &size, stream)) > 0) {
-		json_t *line = json_loadb(text, len, 0, NULL);
+		json_t *line = json_loadb(text, len, 0, NULL), *list;
+		json_t *event = json_object_get(line, "event");
+		const char *error = json_string_value(json_object_get(line, "error"));
 
-		status = show_event(ctl, line, show);
+		if (event) {
+			list = json_pack("[O]", event);
+			show(ctl, list);
+			json_decref(list);
+			status = fflush(stdout) ? FMCTL_FAILED : FMCTL_DONE;
+		} else {
+			status = failed("events", error ?: "fmd sent an invalid event").status;
+		}
 		json_decref(line);
 	}
 	free(text);

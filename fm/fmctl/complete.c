@@ -330,24 +330,11 @@ static void take_char(struct line *line, char **to, char c, bool bare)
 		line->skip = (size_t)(*to - line->words[line->count]);
 }
 
-/* `--leaf=spi` is completed as `--leaf spi`. */
-static void split_option(struct line *line)
-{
-	char *word = line->words[line->count], *value = strchr(word, '=');
-	size_t len = value ? (size_t)(value + 1 - word) : 0;
-
-	if (strncmp(word, "--", 2) || !value || line->count + 2 >= WORDS_MAX)
-		return;
-	*value = '\0';
-	line->words[++line->count] = value + 1;
-	line->skip = line->skip > len ? line->skip - len : 0;
-}
-
 void fmctl_complete_line(const struct fmctl *ctl, const char *text)
 {
 	struct line line = { .text = mem_alloc(strlen(text) + 2, 1) };
 	struct offers offers = { .ctl = ctl };
-	char *to = line.text;
+	char *to = line.text, *value;
 	bool inside = false;
 
 	/* As a shell reads it; the last word is what is being typed, and may be empty. */
@@ -374,8 +361,16 @@ void fmctl_complete_line(const struct fmctl *ctl, const char *text)
 		inside = true;
 	}
 	*to = '\0';
-	split_option(&line);
+	/* `--leaf=spi` is completed as `--leaf spi`. */
 	offers.word = line.words[line.count];
+	value = strchr(offers.word, '=');
+	if (!strncmp(offers.word, "--", 2) && value && line.count + 2 < WORDS_MAX) {
+		size_t len = (size_t)(value + 1 - offers.word);
+
+		*value = '\0';
+		offers.word = line.words[++line.count] = value + 1;
+		line.skip = line.skip > len ? line.skip - len : 0;
+	}
 	offers.skip = line.skip;
 	offers.bare = !line.quote;
 	if (line.count)

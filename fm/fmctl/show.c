@@ -308,9 +308,8 @@ static void print_links(const struct fmctl *ctl, const json_t *status)
 		printf("  (fmctl links %s%s%s)", down ? "--down" : "",
 		       down && quarantined ? ", fmctl links " : "", quarantined ? "--sick" : "");
 	putchar('\n');
-	if (*table_text(status, "at_risk.text")) {
+	if (*table_text(status, "at_risk.text"))
 		printf("%-12s%s\n", "at risk", table_text(status, "at_risk.text"));
-	}
 }
 
 static void print_answered(const char *label, const char *verb, const json_t *change)
@@ -573,35 +572,29 @@ const struct fmctl_view partitions_view = { .show = show_partitions };
 
 /* ---- check ---- */
 
-static void show_readback(const struct fmctl *ctl, const json_t *result)
-{
-	long long differ = table_int(result, "differ"), failed = table_int(result, "failed");
-
-	print_verdict(ctl, "switches", !differ && !failed,
-		      differ   ? "DIFFER"
-		      : failed ? "NOT ALL READ"
-			       : "as programmed");
-	fputs(": ", stdout);
-	print_count(result, "blocks", "block read, ", "blocks read, ");
-	printf("%lld differ%s, %lld not answered\n", differ, differ == 1 ? "s" : "", failed);
-}
-
 static void show_check(const struct fmctl *ctl, const json_t *result)
 {
 	const json_t *proof = json_object_get(result, "proof");
 	long long special = table_int(proof, "unreachable_special");
+	long long differ = table_int(result, "differ"), failed = table_int(result, "failed");
 
 	if (ctl->given) {
-		show_readback(ctl, result);
+		print_verdict(ctl, "switches", !differ && !failed,
+			      differ   ? "DIFFER"
+			      : failed ? "NOT ALL READ"
+				       : "as programmed");
+		fputs(": ", stdout);
+		print_count(result, "blocks", "block read, ", "blocks read, ");
+		printf("%lld differ%s, %lld not answered\n", differ, differ == 1 ? "s" : "",
+		       failed);
 		return;
 	}
 	show_proof(ctl, proof);
 	printf("%-12s%.2f switches on average, %lld at most\n", "paths",
 	       table_number(proof, "mean_hops"), table_int(proof, "max_hops"));
-	if (special) {
+	if (special)
 		printf("%-12s%lld pair%s with an aggregation node, without an up/down path\n",
 		       "left out", special, plural(special));
-	}
 	if (*table_text(proof, "first"))
 		printf("first finding: %s\n", table_text(proof, "first"));
 }
@@ -670,10 +663,9 @@ static void show_cordon(const struct fmctl *ctl, const json_t *result)
 			    "port pairs are unreachable\n");
 	else
 		puts("all port pairs that links connect are routed");
-	json_array_foreach (json_object_get(result, "not_honoured"), index, row) {
+	json_array_foreach (json_object_get(result, "not_honoured"), index, row)
 		printf("%-12sthe cordon of %s: %s\n", "OVERRIDDEN", table_text(row, "what"),
 		       table_text(row, "why"));
-	}
 }
 const struct fmctl_view cordon_view = { .show = show_cordon };
 

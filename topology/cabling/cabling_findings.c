@@ -55,18 +55,6 @@ static const char *end_text(const struct cabling_end *end, char *buf)
 	return buf;
 }
 
-static int describe_swap(const struct cabling_item *i, char *buf, size_t size)
-{
-	char found[END_SIZE], other_found[END_SIZE];
-	const char *f = end_text(&i->found, found), *o = end_text(&i->other_found, other_found);
-
-	if (!strcmp(i->at.name, i->other.name))
-		return snprintf(buf, size, "swap at %s: ports %u and %u (%s, %s)", i->at.name,
-				i->at.port, i->other.port, f, o);
-	return snprintf(buf, size, "swap at %s port %u and %s port %u (%s, %s)", i->at.name,
-			i->at.port, i->other.name, i->other.port, f, o);
-}
-
 static int describe_wrong(const struct cabling_item *i, char *buf, size_t size)
 {
 	char at[END_SIZE], found[END_SIZE], expected[END_SIZE];
@@ -94,7 +82,7 @@ static int describe_wrong(const struct cabling_item *i, char *buf, size_t size)
 
 int cabling_describe(const struct cabling_item *i, char *buf, size_t size)
 {
-	char at[END_SIZE], far[END_SIZE];
+	char at[END_SIZE], far[END_SIZE]; /* of a swap what is found at its two ends */
 
 	switch (i->kind) {
 	case CABLING_ABSENT:
@@ -109,7 +97,13 @@ int cabling_describe(const struct cabling_item *i, char *buf, size_t size)
 				kinds[i->kind].title, end_text(&i->at, at),
 				end_text(&i->expected, far));
 	case CABLING_SWAP:
-		return describe_swap(i, buf, size);
+		end_text(&i->found, at);
+		end_text(&i->other_found, far);
+		if (!strcmp(i->at.name, i->other.name))
+			return snprintf(buf, size, "swap at %s: ports %u and %u (%s, %s)",
+					i->at.name, i->at.port, i->other.port, at, far);
+		return snprintf(buf, size, "swap at %s port %u and %s port %u (%s, %s)", i->at.name,
+				i->at.port, i->other.name, i->other.port, at, far);
 	case CABLING_SPEED:
 	case CABLING_WIDTH:
 		return snprintf(buf, size,

@@ -551,28 +551,25 @@ static void text_hosts(const struct topo *t, uint32_t sw, FILE *out)
 	free(list);
 }
 
-static void text_tier(const struct topo *t, const struct text_order *o, FILE *out)
-{
-	if (o->level)
-		fprintf(out, "\ntier %u: %s switches\n", o->level + 1,
-			topo_role_name(t->nodes[o->node].role));
-	else if (o->su >= 0)
-		fprintf(out, "\nscalable unit %d\n", o->su + 1);
-	else
-		fprintf(out, "\nleaf switches\n");
-}
-
 int dump_text(const struct topo *t, FILE *out)
 {
 	struct text_order *order = order_switches(t);
 
 	text_summary(t, out);
 	for (uint32_t i = 0; i < t->nswitches; i++) {
-		if (i == 0 || order[i].level != order[i - 1].level ||
-		    (!order[i].level && order[i].su != order[i - 1].su))
-			text_tier(t, &order[i], out);
-		text_switch(t, order[i].node, out);
-		text_hosts(t, order[i].node, out);
+		const struct text_order *o = &order[i];
+
+		if (i && o->level == o[-1].level && (o->level || o->su == o[-1].su))
+			; /* under the same title */
+		else if (o->level)
+			fprintf(out, "\ntier %u: %s switches\n", o->level + 1,
+				topo_role_name(t->nodes[o->node].role));
+		else if (o->su >= 0)
+			fprintf(out, "\nscalable unit %d\n", o->su + 1);
+		else
+			fprintf(out, "\nleaf switches\n");
+		text_switch(t, o->node, out);
+		text_hosts(t, o->node, out);
 	}
 	if (t->nlinks_down)
 		fprintf(out, "\nlinks down\n");

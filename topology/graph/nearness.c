@@ -245,18 +245,6 @@ static void make_lowest(struct near_work *w)
 
 /* ---- Tiers ----------------------------------------------------------------------------------- */
 
-static void join_level(struct near_work *w, unsigned level)
-{
-	const struct topo *t = w->t;
-
-	for (uint32_t p = 0; p < t->nswitch_ports; p++) {
-		uint32_t sw = t->ports[p].node, to = t->ends[p].to;
-
-		if (to < t->nswitches && t->nodes[sw].level <= level && t->nodes[to].level <= level)
-			w->parent[sort_root(w->parent, sw)] = sort_root(w->parent, to);
-	}
-}
-
 /* Gathers the groups that are in one set now; a set of one stays as it is. */
 static void make_tier(struct near_work *w, unsigned level)
 {
@@ -315,7 +303,14 @@ struct nearness *nearness_new(const struct topo *t)
 	find_homes(&w);
 	make_lowest(&w);
 	for (unsigned level = 0; level < t->nlevels; level++) {
-		join_level(&w, level);
+		/* Links between switches up to this level join their sets. */
+		for (uint32_t p = 0; p < t->nswitch_ports; p++) {
+			uint32_t sw = t->ports[p].node, to = t->ends[p].to;
+
+			if (to < t->nswitches && t->nodes[sw].level <= level &&
+			    t->nodes[to].level <= level)
+				w.parent[sort_root(w.parent, sw)] = sort_root(w.parent, to);
+		}
 		make_tier(&w, level);
 	}
 	free(w.parent);

@@ -587,19 +587,6 @@ static void list_kinds(unsigned kinds, char *buf, size_t size)
 						 used ? " or " : "", names[i].name);
 }
 
-static bool is_taken(struct find *f, unsigned accepts, struct what *w)
-{
-	char is[32], wanted[128];
-
-	turn_into(f->scope->topo, accepts, w);
-	if (w->kind & accepts)
-		return true;
-	list_kinds(w->kind, is, sizeof(is));
-	list_kinds(accepts, wanted, sizeof(wanted));
-	snprintf(f->err, f->size, "'%.100s' is %s, but %s is expected", f->what, is, wanted);
-	return false;
-}
-
 /* With `; near: 'leaf-01', 'leaf-11'` where names of switches or hosts look like the text. */
 static void say_nothing(struct find *f, unsigned accepts)
 {
@@ -632,7 +619,7 @@ bool what_find(const struct what_scope *scope, const char *written, unsigned acc
 {
 	struct find f = { scope, written, err, err_size };
 	enum outcome outcome = NOTHING;
-	char *text;
+	char *text, is[32], wanted[128];
 
 	*what = what_thing(WHAT_NODE, 0);
 	if (!scope->topo) {
@@ -650,7 +637,15 @@ bool what_find(const struct what_scope *scope, const char *written, unsigned acc
 		outcome = find_link(&f, what);
 	if (outcome == NOTHING)
 		say_nothing(&f, accepts);
-	return outcome == FOUND && is_taken(&f, accepts, what);
+	if (outcome != FOUND)
+		return false;
+	turn_into(scope->topo, accepts, what);
+	if (what->kind & accepts)
+		return true;
+	list_kinds(what->kind, is, sizeof(is));
+	list_kinds(accepts, wanted, sizeof(wanted));
+	snprintf(err, err_size, "'%.100s' is %s, but %s is expected", written, is, wanted);
+	return false;
 }
 
 uint32_t topo_resolve(const struct topo *t, const char *text, unsigned *port, char *err,
