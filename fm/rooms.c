@@ -19,8 +19,7 @@
 #include "fm/sa/module.h"
 #include "fm/sm/module.h"
 #include "fm/sm/module_lids.h"
-#include "fm/traps/change_traps.h"
-#include "fm/traps/error_traps.h"
+#include "fm/traps/module.h"
 #include "fm/verification/module.h"
 
 /*
@@ -59,8 +58,6 @@ fabric_modules fabric_rooms = {
 	&adaptive_module,
 	/* Anywhere: it only counts. */
 	&error_traps_module,
-	/* Behind those: a trap is counted before anything follows from it. */
-	&change_traps_module,
 	/* Behind error traps: their rows come first in `links --sick`. */
 	&link_health_module,
 	/* Behind error traps, as link health: keys are nobody else's. */

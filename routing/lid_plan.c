@@ -430,7 +430,7 @@ bool lid_memory_learn(struct lid_memory *memory, const struct topo *t, const str
 	for (uint32_t i = 0; i < t->nports; i++) {
 		if (!map->lid_of_port[i])
 			continue;
-		struct lid_memory known = { old, memory->entries };
+		struct lid_memory known = { .count = old, .entries = memory->entries };
 		struct lid_entry *entry = (struct lid_entry *)remembered(&known, t->ports[i].guid);
 		if (!entry)
 			entry = &memory->entries[old + added++];
@@ -442,6 +442,7 @@ bool lid_memory_learn(struct lid_memory *memory, const struct topo *t, const str
 	memory->count = old + added;
 	memory->entries = mem_resize(memory->entries, memory->count, sizeof(*memory->entries));
 	qsort(memory->entries, memory->count, sizeof(*memory->entries), compare_entries);
+	memory->changes += changed || added;
 	return changed || added;
 }
 
@@ -452,6 +453,7 @@ void lid_memory_drop(struct lid_memory *memory, guid_t port_guid)
 
 	if (!entry)
 		return;
+	memory->changes++;
 	memory->count--;
 	memmove(&memory->entries[place], &memory->entries[place + 1],
 		(memory->count - place) * sizeof(*memory->entries));

@@ -24,6 +24,7 @@ struct lid_entry {
 struct lid_memory { /* sorted by port_guid, no LID twice */
 	uint32_t count;
 	struct lid_entry *entries;
+	uint32_t changes; /* so often was it changed by lid_memory_learn() and lid_memory_drop() */
 };
 /* Frees the entries; the memory is empty then. */
 void lid_memory_fini(struct lid_memory *memory);

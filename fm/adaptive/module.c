@@ -686,7 +686,8 @@ static void later_cb(void *arg)
 
 /* ---- Hooks ----------------------------------------------------------------------------------- */
 
-static void updating(void *room)
+/* Ahead of the first route: it takes time, as the answers do. */
+static void annotate(void *room, struct inventory *inventory)
 {
 	struct adaptive_room *r = room;
 
@@ -695,14 +696,17 @@ static void updating(void *room)
 }
 
 /* Something was published: switches may have been met that are asked in quiet. */
-static bool may_program(void *room)
+static void published(void *room, enum fabric_update_step step, const struct topo *before)
 {
 	struct adaptive_room *r = room;
 	struct fabric_view view = fabric_view(r->fabric);
 
+	if (step != FABRIC_PUBLISHED)
+		return;
 	loop_timer_set(r->later, QUIET_US);
 	r->programmed |= adaptive_check(r->adaptive, view.topo, view.tables);
-	return r->programmed;
+	if (!r->programmed)
+		fabric_hold_program(r->fabric);
 }
 
 static void load(void *room, enum fabric_load_step step)
@@ -773,5 +777,5 @@ const struct fabric_module adaptive_module = { .name = "adaptive-routing",
 					       .init = init,
 					       .fini = fini,
 					       .load = load,
-					       .updating = updating,
-					       .may_program = may_program };
+					       .annotate = annotate,
+					       .published = published };

@@ -6,6 +6,8 @@
 #include "fm/fabric/progress.h"
 #include "fm/fabric/request.h"
 #include "fm/fabric/view.h"
+#include "fm/isolation/module.h"
+#include "fm/multicast/module.h"
 #include "fm/program/audit.h"
 #include "topology/base/mem.h"
 
@@ -119,7 +121,7 @@ static void was_read(void *arg, const struct mad_answer *answer)
 	if (held)
 		report(r, &at);
 	else if (judged)
-		fabric_report_table_unheld(r->fabric, &at);
+		isolation_table_unheld(r->fabric, &at);
 }
 
 static void read_again(struct repair *it)
@@ -196,6 +198,7 @@ struct audit_room {
 	struct fabric_services services;
 	struct audit *audit;
 	struct repairs *repairs;
+	struct waiters readers; /* answered when the readback ends */
 };
 
 /* ---- Findings -------------------------------------------------------------------------------- */
@@ -204,6 +207,8 @@ static uint64_t idle_since(void *arg)
 {
 	const struct audit_room *r = arg;
 
+	if (r->readers.first || multicast_busy(r->fabric))
+		return 0;
 	return fabric_quiet_since_us(r->fabric);
 }
 
@@ -215,7 +220,7 @@ static bool is_known(const struct audit_room *r, guid_t sw)
 	return node && node->wrong_tables;
 }
 
-static void mismatch(void *room, guid_t sw, uint32_t block)
+static void lft_differs(void *room, guid_t sw, uint32_t block)
 {
 	struct audit_room *r = room;
 
@@ -224,6 +229,11 @@ static void mismatch(void *room, guid_t sw, uint32_t block)
 	repairs_found(r->repairs,
 		      &(struct table_block){ .sw = sw, .kind = TABLE_LFT, .block = block });
 	fabric_request_reroute(r->fabric, "a table block differs from what was written");
+}
+
+void audit_mismatch(struct fabric *fabric, guid_t sw, uint32_t block)
+{
+	lft_differs(fabric_room(fabric, &audit_module), sw, block);
 }
 
 static bool mft_differs(void *arg, guid_t sw, uint16_t block, unsigned position)
@@ -235,26 +245,63 @@ static bool mft_differs(void *arg, guid_t sw, uint16_t block, unsigned position)
 	repairs_found(r->repairs,
 		      &(struct table_block){
 			      .sw = sw, .kind = TABLE_MFT, .block = block, .position = position });
-	fabric_report_mft_mismatch(r->fabric);
+	multicast_rewrite(r->fabric);
 	return true;
+}
+
+/* ---- An operator's readback ------------------------------------------------------------------ */
+
+static void read_back(void *arg, const struct program_readback *result)
+{
+	struct audit_room *r = arg;
+	json_t *doc = json_pack("{si si si}", "blocks", (int)result->blocks, "differ",
+				(int)result->differ, "failed", (int)result->failed);
+
+	for (unsigned i = 0; i < result->differ; i++)
+		lft_differs(r, result->differing[i].sw, result->differing[i].block);
+	waiters_answer(&r->readers, doc, NULL);
+	json_decref(doc);
+}
+
+void audit_readback(struct fabric *fabric, waiter_fn *fn, void *arg)
+{
+	struct audit_room *r = fabric_room(fabric, &audit_module);
+	const struct topo *t = fabric_view(fabric).topo;
+	bool running = r->readers.first != NULL;
+
+	waiters_add(&r->readers, fn, arg);
+	if (!t)
+		waiters_answer(&r->readers, NULL, "nothing is programmed yet");
+	else if (!running)
+		program_check_readback(r->services.program, t, read_back, r);
+}
+
+void audit_client_gone(struct fabric *fabric, const void *arg)
+{
+	struct audit_room *r = fabric_room(fabric, &audit_module);
+
+	waiters_cancel(&r->readers, arg);
 }
 
 /* ---- Hooks ----------------------------------------------------------------------------------- */
 
-static void programmed(void *room, const struct program_result *result)
+static void programmed(void *room, const struct fabric_programmed *programmed)
 {
 	struct audit_room *r = room;
 
-	if (!result->failed)
+	if (programmed->tables && !programmed->tables->failed)
 		repairs_written(r->repairs, TABLE_LFT);
+	if (programmed->multicast && !programmed->multicast->failed)
+		repairs_written(r->repairs, TABLE_MFT);
 }
 
-static void mft_written(void *room, const struct mft_result *result)
+/* Who waits for a readback. */
+static void role(void *room, enum fabric_role now, enum fabric_role_step step)
 {
 	struct audit_room *r = room;
 
-	if (!result->failed)
-		repairs_written(r->repairs, TABLE_MFT);
+	if (step == FABRIC_ROLE_LEFT)
+		waiters_answer(&r->readers, NULL, FABRIC_ROLE_CHANGED);
 }
 
 static void status(const void *room, json_t *doc)
@@ -279,7 +326,7 @@ static void configure(void *room)
 static void *init(struct fabric *fabric)
 {
 	static const struct audit_ops ops = { .idle_since = idle_since,
-					      .differs = mismatch,
+					      .differs = lft_differs,
 					      .mft_differs = mft_differs };
 	struct audit_room *r = mem_alloc(1, sizeof(*r));
 
@@ -297,6 +344,7 @@ static void fini(void *room)
 	struct audit_room *r = room;
 
 	audit_free(r->audit);
+	waiters_fini(&r->readers);
 	repairs_free(r->repairs);
 	free(r);
 }
@@ -306,6 +354,5 @@ const struct fabric_module audit_module = { .name = "audit",
 					    .fini = fini,
 					    .configure = configure,
 					    .programmed = programmed,
-					    .mft_written = mft_written,
-					    .mismatch = mismatch,
-					    .status = status };
+					    .status = status,
+					    .role = role };

@@ -7,6 +7,7 @@
 #define FMD_AUDIT_MODULE_H
 
 #include "fm/fabric/module.h"
+#include "fm/fabric/waiters.h"
 #include "fm/program/table_block.h"
 
 /*
@@ -16,12 +17,22 @@
  * A block that was found different is written again by an update, of a multicast table by a round
  * of multicast's. When that is acknowledged it is read once more: it is repaired if it is as
  * written, and an event says so. If not, the block was wrong twice, and is reported
- * (fabric_report_table_unheld()). What is not answered, or may be older than a write, is the
+ * (isolation_table_unheld()). What is not answered, or may be older than a write, is the
  * audit's to find again.
  */
 
 struct repairs;
 
 extern const struct fabric_module audit_module;
+
+/* A switch holds another block of its forwarding table than it acknowledged. */
+void audit_mismatch(struct fabric *fabric, guid_t sw, uint32_t block);
+/*
+ * Compares the tables with what switches hold, and repairs what differs. fn is called once, with a
+ * document (borrowed) or an error.
+ */
+void audit_readback(struct fabric *fabric, waiter_fn *fn, void *arg);
+/* That client has disconnected: its callback is dropped. */
+void audit_client_gone(struct fabric *fabric, const void *arg);
 
 #endif

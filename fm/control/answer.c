@@ -6,8 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/fabric/view.h"
+#include "fm/perf/module.h"
 #include "fm/multicast/module.h"
 #include "fm/partition/module.h"
+#include "fm/sm/module.h"
 #include "topology/base/mem.h"
 #include "topology/base/text.h"
 
@@ -347,7 +349,7 @@ static void take_counters(void *arg, uint32_t port, const struct port_counters *
 
 static void take_unhealthy(struct map *map, const struct fabric *fabric)
 {
-	json_t *rows = fabric_unhealthy(fabric), *row;
+	json_t *rows = link_health_links(fabric), *row;
 	size_t i;
 
 	json_array_foreach (rows, i, row) {
@@ -453,8 +455,8 @@ const struct topo *command_topo(const struct command_env *env, char *err)
 
 	if (!t)
 		command_refuse(err, "%s",
-			       fabric_refusal(env->fabric)
-				       ? fabric_refusal(env->fabric)
+			       sm_refuses(env->fabric)
+				       ? sm_refuses(env->fabric)
 				       : "no topology yet: the first sweep has not finished");
 	return t;
 }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include "fm/audit/module.h"
 #include "fm/control/answer.h"
 #include "fm/control/filter.h"
 #include "fm/control/option.h"
@@ -400,7 +401,7 @@ static json_t *answer_check(const struct command_env *env, json_t *args, char *e
 }
 const struct command_run check_run = { .answer = answer_check,
 				       .long_answer = true,
-				       .begin = fabric_readback };
+				       .begin = audit_readback };
 
 static json_t *answer_dump(const struct command_env *env, json_t *args, char *err)
 {

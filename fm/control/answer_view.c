@@ -211,7 +211,7 @@ static bool rows_links(const struct command_env *env, json_t *args, command_put_
 
 		return true;
 	}
-	rows = sick || (filter && filter->unhealthy) ? fabric_unhealthy(env->fabric)
+	rows = sick || (filter && filter->unhealthy) ? link_health_links(env->fabric)
 						     : links_down(env->fabric);
 	filter_links(filter, rows);
 	json_array_foreach (rows, i, row)

@@ -10,11 +10,14 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
+#include "fm/audit/module.h"
 #include "fm/control/answer.h"
 #include "fm/control/events.h"
 #include "fm/control/peer.h"
 #include "fm/loop/child.h"
 #include "fm/os/listener.h"
+#include "fm/perf/module.h"
+#include "fm/sm/module.h"
 #include "fm/loop/log.h"
 #include "topology/base/mem.h"
 
@@ -355,7 +358,7 @@ static void operation_done_cb(void *arg, json_t *result, const char *error)
 
 static void begin_operation(struct client *c, const struct command *command, json_t *args)
 {
-	const char *refusal = fabric_refusal(c->control->env.fabric);
+	const char *refusal = sm_refuses(c->control->env.fabric);
 
 	c->acting = true;
 	c->command = command;
@@ -503,6 +506,15 @@ static void client_request(struct client *c, const char *line, size_t len)
 
 /* ---- Clients ---- */
 
+/* What it asked for continues. */
+static void stop_waiting(struct fabric *fabric, struct client *c)
+{
+	fabric_client_gone(fabric, c);
+	audit_client_gone(fabric, c);
+	link_health_client_gone(fabric, c);
+	sm_client_gone(fabric, c);
+}
+
 static void client_free(struct client *c)
 {
 	struct control *control = c->control;
@@ -513,7 +525,7 @@ static void client_free(struct client *c)
 	*link = c->next;
 	control->nclients--;
 	if (c->acting)
-		fabric_client_gone(control->env.fabric, c);
+		stop_waiting(control->env.fabric, c);
 	if (c->following)
 		fabric_unfollow(control->env.fabric, c);
 	child_kill(c->child);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "fm/control/filter.h"
 #include "fm/fabric/view.h"
+#include "fm/perf/module.h"
 #include "fm/sa/module.h"
 #include "routing/ftree/route.h"
 #include "topology/base/mem.h"
@@ -288,7 +289,7 @@ bool filter_read(struct filter *f, const struct command_env *env, unsigned filte
 		       read_class(f, env->fabric, texts[2], err) &&
 		       read_place(env, texts[3], &f->what, err);
 	if (good && f->unhealthy) {
-		json_t *rows = fabric_unhealthy(env->fabric), *row;
+		json_t *rows = link_health_links(env->fabric), *row;
 		size_t i;
 
 		f->sick = mem_alloc(f->topo->nports + 1u, sizeof(*f->sick));

@@ -548,7 +548,7 @@ enum fabric_change fabric_log_changes(struct fabric *f, const struct topo *older
 	training = trains(&s);
 	if (training)
 		fabric_fault_training(f);
-	MODULES_CALL(f->modules, compared, differs || training);
+	traps_compared(f->traps, differs || training);
 	change = what_changed(&s, differs);
 	diff_free(d);
 	free(s.down);

@@ -11,8 +11,8 @@
  * again by one Set, later and later, up to once a minute (bringup.h), from what is published: that
  * takes no sweep and no update, and the rest of the fabric is up meanwhile. One event reports a
  * port that was given up for the first time. One that goes on refusing is an alert with its name
- * for as long as it does: a link that does not become Active is isolated
- * (fabric_request_isolate()), any other port is named here.
+ * for as long as it does: a link that does not become Active is isolated (fm/isolation), any other
+ * port is named here.
  */
 #include "fm/fabric/deploy.h"
 #include <stdio.h>
@@ -25,13 +25,13 @@
 
 /* Ports wait for tables no longer than that: it may be much, or its switch silent. */
 #define BEHIND_TABLES_US 20000
-#define NAMED_AFTER	 3 /* refusals in a row */
 #define NAMED		 20
 
 struct deploy {
 	loop_fn *ended;
 	struct loop_timer *retry; /* of ports that were given up */
 	bool logged_failed;	  /* of blocks that are not acknowledged */
+	bool held;		  /* a room has tables programmed when it is ready */
 };
 
 /* ---- Ports that were given up ---------------------------------------------------------------- */
@@ -55,9 +55,7 @@ static void name_port(struct fabric *f, const struct inv_node *node, unsigned nu
 	const struct inv_port *port = &node->ports[num];
 	struct inv_name name = inventory_name(node, (int)num);
 
-	if (num && port->state != TOPO_ACTIVE)
-		fabric_request_isolate(f, node->guid, (uint8_t)num, ISOLATED_NOT_ACTIVE);
-	else if ((*named)++ < NAMED)
+	if ((!num || port->state == TOPO_ACTIVE) && (*named)++ < NAMED)
 		alert_raise(f->alerts, "port-refuses", &(struct event_subject){ .name = name.text },
 			    "%s: %s", name.text, inv_trouble(port)->refusal);
 }
@@ -70,7 +68,7 @@ static void name_ports(struct fabric *f)
 	alerts_review(f->alerts, "port-refuses");
 	for (const struct inv_node *n = inventory_first(inv); n; n = inventory_next(inv, n))
 		for (unsigned p = 0; !n->gone && p <= n->nports; p++)
-			if (n->ports[p].given_up >= NAMED_AFTER && (!p || n->ports[p].link_up))
+			if (n->ports[p].given_up >= BRINGUP_REFUSES && (!p || n->ports[p].link_up))
 				name_port(f, n, p, &named);
 	if (named > NAMED)
 		alert_raise(f->alerts, "port-refuses", NULL, "%u more ports reject their settings",
@@ -110,9 +108,9 @@ static void brought_up(void *arg, const struct bringup_result *result)
 		f->figures.bringup_ms = result->took_us / 1e3;
 	f->progress.wrote |= result->links_activated > 0;
 	note_given_up(f, result);
-	MODULES_CALL(f->modules, brought_up, result);
+	MODULES_CALL(f->modules, programmed, &(struct fabric_programmed){ .ports = result });
 	if (!fabric_links_brought_up(f))
-		fabric_fault_trained(f);
+		fabric_fault_trained(f, traps_pending_since(f->traps));
 	f->deploy->ended(f);
 }
 
@@ -167,7 +165,7 @@ static void programmed(void *arg, const struct program_result *result)
 	f->progress.wrote |= result->blocks > 0;
 	f->requests.retry |= result->failed > 0;
 	log_failed(f, result);
-	MODULES_CALL(f->modules, programmed, result);
+	MODULES_CALL(f->modules, programmed, &(struct fabric_programmed){ .tables = result });
 	fabric_fault_programmed(f);
 	f->progress.due |= again;
 	f->deploy->ended(f);
@@ -192,6 +190,11 @@ void fabric_deploy_adopt(struct fabric *f)
 static void program(struct fabric *f)
 {
 	program_apply(f->program, f->now.topo, &f->now.tables, programmed, f);
+}
+
+void fabric_hold_program(struct fabric *f)
+{
+	f->deploy->held = true;
 }
 
 void fabric_request_program(struct fabric *f, const char *reason)
@@ -220,9 +223,11 @@ void fabric_deploy(struct fabric *f, const struct topo *before)
 	f->progress.retrying = f->requests.retry;
 	f->requests.retry = f->progress.reading = false;
 	f->progress.state = f->progress.was_up ? FABRIC_CHANGING : FABRIC_BRINGUP;
+	f->deploy->held = false;
 	MODULES_CALL(f->modules, published, FABRIC_PUBLISHED, before);
-	fabric_fault_published(f);
-	if (modules_may_program(f->modules))
+	traps_update_ended(f->traps);
+	fabric_fault_published(f, traps_pending_since(f->traps));
+	if (!f->deploy->held)
 		program(f);
 	serve_reregister(f);
 	bring_up(f);

@@ -72,6 +72,8 @@ static void swept(void *arg, const struct sweep_result *result)
 		return; /* the first sweep, and who decides about the master, see all */
 	if (!result->error)
 		useless = MODULES_FIRST(f->modules, swept, &ended);
+	if (!useless && !result->error)
+		traps_swept(f->traps, result);
 	if (useless)
 		answer_all(f, useless);
 	else if (result->error)
@@ -150,14 +152,17 @@ static void verified(void *arg, const struct sweep_result *result)
 		fabric_request_refresh(f, result->changed[i], "found by verification");
 	if (result->nchanged)
 		fabric_fault_open(f, "found by verification");
-	MODULES_CALL(f->modules, verified, result->nchanged);
+	f->requests.verified(f->requests.verified_arg, result->nchanged);
 	serve(f);
 }
 
-bool fabric_request_verification(struct fabric *f, unsigned ports, bool refused)
+bool fabric_request_verification(struct fabric *f, unsigned ports, bool refused,
+				 fabric_verified_fn *fn, void *arg)
 {
 	bool left;
 
+	f->requests.verified = fn;
+	f->requests.verified_arg = arg;
 	if (ports)
 		fabric_deploy_read_back(f, ports);
 	left = sweep_verify(f->sweep, ports, refused, verified, f);
@@ -174,12 +179,7 @@ static void deployed(void *arg)
 
 void fabric_report_mft_written(struct fabric *f, const struct mft_result *result)
 {
-	MODULES_CALL(f->modules, mft_written, result);
-}
-
-void fabric_report_mft_mismatch(struct fabric *f)
-{
-	MODULES_CALL(f->modules, mft_mismatch);
+	MODULES_CALL(f->modules, programmed, &(struct fabric_programmed){ .multicast = result });
 }
 
 struct fabric_services fabric_services(struct fabric *f)
@@ -236,6 +236,7 @@ static struct bringup_conf bringup_conf(const struct conf *c, const struct m_key
 static void parts_init(struct fabric *f)
 {
 	const struct bringup_conf ports = bringup_conf(&f->conf, f->kept.keys);
+	struct fabric_services services;
 
 	qos_make(&f->conf.qos, &f->now.qos);
 	fabric_update_init(f, serve);
@@ -255,6 +256,8 @@ static void parts_init(struct fabric *f)
 	fabric_deploy_init(f, deployed);
 	fabric_settle_init(f, serve);
 	f->clients.operations = operations_new(f, f->kept.store, fabric_status);
+	services = fabric_services(f);
+	f->traps = traps_new(f, &services);
 	modules_begin(f->modules, f);
 }
 
@@ -268,6 +271,7 @@ static void parts_fini(struct fabric *f, bool all)
 {
 	operations_free(f->clients.operations);
 	modules_end(f->modules, all);
+	traps_free(f->traps);
 	fabric_poll_fini(f);
 	fabric_deploy_fini(f);
 	fabric_links_fini(f);
@@ -285,7 +289,6 @@ static void parts_fini(struct fabric *f, bool all)
 	topo_unref(f->now.topo);
 	lid_map_free(f->now.lids);
 	lid_memory_fini(&f->memory);
-	waiters_fini(&f->clients.readers);
 }
 
 /*
@@ -295,7 +298,6 @@ static void parts_fini(struct fabric *f, bool all)
 static void renew(struct fabric *f)
 {
 	operations_abandon(f->clients.operations, FABRIC_ROLE_CHANGED);
-	waiters_answer(&f->clients.readers, NULL, FABRIC_ROLE_CHANGED);
 	MODULES_CALL(f->modules, role, fabric_role(f), FABRIC_ROLE_LEFT);
 	state_store_detach(f->kept.store);
 	parts_fini(f, false);

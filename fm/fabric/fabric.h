@@ -55,24 +55,13 @@ void fabric_trouble(struct fabric *fabric, const char *what, const char *error);
 /* All alerts that last (alerts_json()); the caller owns it. */
 json_t *fabric_alerts(const struct fabric *fabric);
 
-/* Links that are unhealthy, a row each: {"a","b",..,"sick","why"}; the caller owns it. */
-json_t *fabric_unhealthy(const struct fabric *fabric);
-
-/*
- * Why this manager changes nothing: who is master instead. NULL = it is master, or about to know.
- * Valid until control returns to the loop.
- */
-const char *fabric_refusal(const struct fabric *fabric);
-
 /*
  * Operator commands that take a while: a heavy sweep; another computation, proof and programming of
- * the tables; a comparison of the tables with what switches hold. fn is called once, with a
- * document (borrowed), or NULL and an error text.
+ * the tables. fn is called once, with a document (borrowed), or NULL and an error text.
  */
 typedef waiter_fn fabric_done_fn;
 void fabric_sweep(struct fabric *fabric, fabric_done_fn *fn, void *arg);
 void fabric_reroute(struct fabric *fabric, fabric_done_fn *fn, void *arg);
-void fabric_readback(struct fabric *fabric, fabric_done_fn *fn, void *arg);
 /* That client has disconnected: what it asked for continues, its callbacks are dropped. */
 void fabric_client_gone(struct fabric *fabric, void *arg);
 

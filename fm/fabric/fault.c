@@ -54,12 +54,6 @@ static double ms_between(uint64_t from_us, uint64_t to_us)
 	return (to_us - from_us) / 1e3;
 }
 
-/* Since when traps, or rooms, wait for their sweep; 0 = none do. */
-static uint64_t waits_since(const struct fabric *f)
-{
-	return modules_pending_since(f->modules);
-}
-
 /* ---- Open ------------------------------------------------------------------------------------ */
 
 /*
@@ -102,11 +96,11 @@ void fabric_fault_name(struct fabric *f, bool loss, const char *what, uint64_t e
 	snprintf(fault->what, sizeof(fault->what), "%s", what);
 }
 
-void fabric_fault_none(struct fabric *f)
+void fabric_fault_none(struct fabric *f, uint64_t waits_since_us)
 {
 	struct fault *fault = &f->faults->pending;
 
-	if (!fault->differs && !fault->trains && !waits_since(f) && !fabric_sweep_running(f))
+	if (!fault->differs && !fault->trains && !waits_since_us && !fabric_sweep_running(f))
 		fault->open = false;
 	end_urgent(f);
 }
@@ -125,10 +119,10 @@ void fabric_fault_training(struct fabric *f)
 	f->faults->pending.trains = true;
 }
 
-void fabric_fault_trained(struct fabric *f)
+void fabric_fault_trained(struct fabric *f, uint64_t waits_since_us)
 {
 	f->faults->pending.trains = false;
-	fabric_fault_none(f);
+	fabric_fault_none(f, waits_since_us);
 }
 
 /* ---- Published ------------------------------------------------------------------------------- */
@@ -145,11 +139,10 @@ static void join(struct fault *newer, const struct fault *older)
 	newer->loss |= older->loss;
 }
 
-void fabric_fault_published(struct fabric *f)
+void fabric_fault_published(struct fabric *f, uint64_t waits_since_us)
 {
 	struct fault *pending = &f->faults->pending, *answered = &f->faults->answered;
 	struct fault older = *answered;
-	uint64_t waits_since_us = waits_since(f);
 
 	if (!pending->open || (!pending->differs && (waits_since_us || pending->trains)))
 		return; /* nothing, or its sweep or its link is still to come */

@@ -23,10 +23,13 @@ void fabric_faults_fini(struct fabric *f);
 void fabric_fault_name(struct fabric *f, bool loss, const char *what, uint64_t event);
 /* A link has come up and is not Active yet: its repair is logged when tables lead over it. */
 void fabric_fault_training(struct fabric *f);
-void fabric_fault_trained(struct fabric *f); /* bring-up has ended, and no update follows from it */
-/* A sweep found nothing; new tables are published; their last block is acknowledged or given up. */
-void fabric_fault_none(struct fabric *f);
-void fabric_fault_published(struct fabric *f);
+/*
+ * Bring-up has ended, and no update follows from it; a sweep found nothing; new tables are
+ * published; their last block is acknowledged or given up. waits_since_us: traps_pending_since().
+ */
+void fabric_fault_trained(struct fabric *f, uint64_t waits_since_us);
+void fabric_fault_none(struct fabric *f, uint64_t waits_since_us);
+void fabric_fault_published(struct fabric *f, uint64_t waits_since_us);
 void fabric_fault_programmed(struct fabric *f);
 
 /* Adds the latest fault and the latest repair to the document of `fmctl --json status`. */

@@ -26,11 +26,9 @@
 
 struct bringup_result;
 struct fabric_module;
-struct host_verdict;
 struct mft_result;
 struct program_result;
 struct sweep_result;
-struct table_block;
 
 /* The state of a room, for its own functions that others call; NULL = it is not in the table. */
 void *fabric_room(const struct fabric *fabric, const struct fabric_module *module);
@@ -84,6 +82,15 @@ enum fabric_update_step {
 	FABRIC_PUBLISHED,
 	/* The published snapshot was exchanged for one that differs in the state of ports alone. */
 	FABRIC_SHOWN,
+	/* All that is the same; what a room knows of hosts is not (fabric_report_hosts_changed()). */
+	FABRIC_HOSTS_CHANGED,
+};
+
+/* What was published is in the devices, or was given up: one of these has ended. */
+struct fabric_programmed {
+	const struct program_result *tables; /* after a restart once more when all are read */
+	const struct mft_result *multicast;  /* fabric_report_mft_written() */
+	const struct bringup_result *ports;
 };
 
 enum fabric_settle_step {
@@ -157,11 +164,7 @@ struct fabric_module {
 	 * the published one stays.
 	 */
 	void (*published)(void *room, enum fabric_update_step step, const struct topo *before);
-	/*
-	 * What was published is in the devices, or not: one of these ended. tables: after a restart
-	 * once more when all are read.
-	 */
-	void (*programmed)(void *room, const struct program_result *result);
+	void (*programmed)(void *room, const struct fabric_programmed *programmed);
 	void (*settled)(void *room, enum fabric_settle_step step);
 	/*
 	 * Nothing is requested and nothing under way (fabric_request_improvement() has it asked
@@ -174,30 +177,6 @@ struct fabric_module {
 
 	/* Adds its members to the document of `fmctl --json status`. */
 	void (*status)(const void *room, json_t *doc);
-
-	/* ---- To become functions of rooms ---- */
-
-	uint64_t (*pending_since)(const void *room);
-	void (*verified)(void *room, unsigned changed);
-	void (*updating)(void *room);
-	void (*compared)(void *room, bool differs);
-	void (*quarantine)(void *room, guid_t node, uint8_t port, const char *why);
-	void (*hold)(void *room, guid_t node, uint8_t port, const char *why);
-	void (*isolate)(void *room, guid_t node, uint8_t port, enum isolation_cause cause);
-	void (*lids_changed)(void *room);
-	bool (*may_program)(void *room);
-	void (*mft_written)(void *room, const struct mft_result *result);
-	void (*mft_mismatch)(void *room);
-	void (*mismatch)(void *room, guid_t sw, uint32_t block);
-	void (*table_unheld)(void *room, const struct table_block *block);
-	void (*brought_up)(void *room, const struct bringup_result *result);
-	bool (*busy)(const void *room);
-	void (*cancel)(void *room, const void *arg);
-	void (*unhealthy)(const void *room, json_t *rows);
-	const char *(*refusal)(void *room);
-	void (*host)(void *room, uint32_t host, struct host_verdict *verdict);
-	void (*hosts_changed)(void *room);
-	uint64_t (*link_clean_us)(const void *room, guid_t node, uint8_t port);
 };
 
 /* The rows, in order; ends with NULL. */

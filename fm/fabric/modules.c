@@ -40,30 +40,6 @@ void modules_free(struct modules *m)
 	free(m);
 }
 
-uint64_t modules_pending_since(const struct modules *m)
-{
-	uint64_t first = 0;
-
-	MODULES_EACH (m, row) {
-		uint64_t since =
-			row->module->pending_since ? row->module->pending_since(row->room) : 0;
-
-		if (since && (!first || since < first))
-			first = since;
-	}
-	return first;
-}
-
-bool modules_may_program(struct modules *m)
-{
-	bool may = true;
-
-	MODULES_EACH (m, row)
-		if (row->module->may_program)
-			may &= row->module->may_program(row->room);
-	return may;
-}
-
 void modules_route_input(const struct modules *m, const struct fabric_module *without,
 			 const struct topo *next, struct fabric_policy *policy)
 {

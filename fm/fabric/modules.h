@@ -56,8 +56,6 @@ void modules_free(struct modules *modules); /* all have ended */
 #define MODULES_FIRST(modules, hook, ...) MODULES_UNTIL(modules, NULL, hook, ##__VA_ARGS__)
 
 /* Hooks whose answers are put together. */
-uint64_t modules_pending_since(const struct modules *modules); /* the first of them */
-bool modules_may_program(struct modules *modules);	       /* all rooms are asked */
 /* without: a room that is left out; NULL = none. */
 void modules_route_input(const struct modules *modules, const struct fabric_module *without,
 			 const struct topo *next, struct fabric_policy *policy);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * operator: what operators ask of the pipe itself: sweeps, reroutes and readbacks; and the doors by
+ * operator: what operators ask of the pipe itself: sweeps and reroutes; and the doors by
  * which rooms start operations.
  */
 #include "fm/fabric/operation.h"
@@ -34,36 +34,7 @@ void fabric_reroute(struct fabric *f, fabric_done_fn *fn, void *arg)
 	fabric_request_reroute(f, "operator");
 }
 
-/* ---- Readback -------------------------------------------------------------------------------- */
-
-static void read_back(void *arg, const struct program_readback *result)
-{
-	struct fabric *f = arg;
-	json_t *doc = json_pack("{si si si}", "blocks", (int)result->blocks, "differ",
-				(int)result->differ, "failed", (int)result->failed);
-
-	for (unsigned i = 0; i < result->differ; i++) {
-		MODULES_CALL(f->modules, mismatch, result->differing[i].sw,
-			     result->differing[i].block);
-	}
-	waiters_answer(&f->clients.readers, doc, NULL);
-	json_decref(doc);
-}
-
-void fabric_readback(struct fabric *f, fabric_done_fn *fn, void *arg)
-{
-	bool running = f->clients.readers.first != NULL;
-
-	waiters_add(&f->clients.readers, fn, arg);
-	if (!f->now.topo)
-		waiters_answer(&f->clients.readers, NULL, "nothing is programmed yet");
-	else if (!running)
-		program_check_readback(f->program, f->now.topo, read_back, f);
-}
-
 void fabric_client_gone(struct fabric *f, void *arg)
 {
 	operations_cancel(f->clients.operations, arg);
-	waiters_cancel(&f->clients.readers, arg);
-	MODULES_CALL(f->modules, cancel, arg);
 }

@@ -11,6 +11,7 @@
  *   deploy.c                        what is published goes to the devices
  *   poll.c                          light sweeps
  *   change.c snapshot.c warn.c      what differs; what is; what an operator should know of it
+ *   traps.c                         what is swept because of traps
  *   fault.c links.c port_class.c    timed faults; usable links; what routing goes by
  *   operations.c modules.c          who waits; the rooms' hooks
  *   request.c role.c progress.c view.c
@@ -30,6 +31,7 @@
 #include "fm/fabric/announce.h"
 #include "fm/fabric/request.h"
 #include "fm/fabric/role.h"
+#include "fm/fabric/traps.h"
 #include "fm/fabric/view.h"
 #include "fm/program/mft.h"
 #include "fm/program/program.h"
@@ -58,6 +60,8 @@ struct requests { /* request.c: merged; the scheduler serves them */
 	bool reregister;	/* hosts are to register anew: what they had is not known here */
 	struct guid_list dirty; /* nodes of the next partial sweep */
 	struct loop_timer *timer;
+	fabric_verified_fn *verified; /* of the verification under way */
+	void *verified_arg;
 };
 
 struct lasting { /* fabric.c: state_dir, and keys that are derived from a secret file */
@@ -68,7 +72,6 @@ struct lasting { /* fabric.c: state_dir, and keys that are derived from a secret
 
 struct clients { /* operator.c, report.c */
 	struct operations *operations;
-	struct waiters readers;	    /* answered when the readback ends */
 	struct follower *followers; /* of events; they go on where all else begins anew */
 };
 
@@ -98,6 +101,7 @@ struct fabric {
 	struct figures figures;
 
 	/* Each is known to its file alone. */
+	struct traps *traps;
 	struct faults *faults;
 	struct links *links;
 	struct poll *poll;

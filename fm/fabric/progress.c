@@ -36,10 +36,7 @@ bool fabric_is_quiet(const struct fabric *f)
 
 uint64_t fabric_quiet_since_us(const struct fabric *f)
 {
-	bool quiet = fabric_is_up(f) && fabric_is_quiet(f) && !f->clients.readers.first &&
-		     !MODULES_ANY(f->modules, busy);
-
-	return quiet ? f->progress.settled_us : 0;
+	return fabric_is_up(f) && fabric_is_quiet(f) ? f->progress.settled_us : 0;
 }
 
 void fabric_note_sweep(struct fabric *f, const struct sweep_result *result)

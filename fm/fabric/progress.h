@@ -39,8 +39,7 @@ bool fabric_is_up(const struct fabric *fabric);
  */
 bool fabric_is_quiet(const struct fabric *fabric);
 /*
- * fabric_is_quiet(), fabric_is_up(), and no room is busy(): since when, by the loop's clock; 0 = it
- * is not so.
+ * fabric_is_quiet() and fabric_is_up(): since when, by the loop's clock; 0 = it is not so.
  */
 uint64_t fabric_quiet_since_us(const struct fabric *fabric);
 

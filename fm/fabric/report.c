@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 #include "fm/fabric/fault.h"
-#include "fm/fabric/host.h"
 #include "fm/fabric/pipe.h"
 #include "fm/fabric/settle.h"
 #include "fm/fabric/update.h"
@@ -173,79 +172,9 @@ json_t *fabric_status(const struct fabric *f)
 	return doc;
 }
 
-const char *fabric_refusal(const struct fabric *f)
-{
-	return MODULES_FIRST(f->modules, refusal);
-}
-
 void fabric_trouble(struct fabric *f, const char *what, const char *error)
 {
 	trouble_set(f->alerts, what, error);
-}
-
-/* How bad the counters of a link are; 0 = the word is no verdict on counters. */
-static unsigned badness(const json_t *row)
-{
-	static const char *const words[] = { "errors", "warn", "sick" };
-	const char *word = json_string_value(json_object_get(row, "sick"));
-
-	for (unsigned i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (!strcmp(word, words[i]))
-			return i + 1;
-	return 0;
-}
-
-/*
- * Adds a verdict on counters to the row of a quarantine, or to that of the link's other end. The
- * reason of a quarantine that lasts until the link is clean has the error rate already.
- */
-static void join_counters(json_t *row, json_t *further)
-{
-	const char *why = json_string_value(json_object_get(row, "why"));
-	const char *more = json_string_value(json_object_get(further, "why"));
-	bool known = json_is_true(json_object_get(row, "until_clean")) && badness(further) == 1;
-
-	if (!known && why && more && strcmp(why, more) != 0)
-		json_object_set_new(row, "why", json_sprintf("%s; %s", why, more));
-	if (badness(row) && badness(row) < badness(further))
-		json_object_set(row, "sick", json_object_get(further, "sick"));
-	json_object_update_missing(row, further);
-}
-
-/* One row of a link for its quarantine and its counters; what is no such row stays by itself. */
-static json_t *a_row_a_link(json_t *rows)
-{
-	json_t *links = json_object(), *joined = json_array(), *row;
-	size_t i;
-
-	json_array_foreach (rows, i, row) {
-		const json_t *end = json_object_get(row, "a");
-		bool counters = json_object_get(row, "ber");
-		char key[32];
-
-		snprintf(key, sizeof(key), "%.20s %d",
-			 json_string_value(json_object_get(end, "guid")),
-			 (int)json_integer_value(json_object_get(end, "port")));
-		if (counters && json_object_get(links, key)) {
-			join_counters(json_object_get(links, key), row);
-			continue;
-		}
-		if (counters || json_object_get(row, "seconds"))
-			json_object_set(links, key, row);
-		json_array_append(joined, row);
-	}
-	json_decref(links);
-	json_decref(rows);
-	return joined;
-}
-
-json_t *fabric_unhealthy(const struct fabric *f)
-{
-	json_t *rows = json_array();
-
-	if (f->now.topo)
-		MODULES_CALL(f->modules, unhealthy, rows);
-	return a_row_a_link(rows);
 }
 
 json_t *fabric_alerts(const struct fabric *f)
@@ -302,10 +231,4 @@ void fabric_unfollow(struct fabric *f, void *arg)
 void fabric_report_fini(struct fabric *f)
 {
 	fabric_unfollow(f, NULL);
-}
-
-void fabric_judge_host(struct fabric *f, uint32_t host, struct host_verdict *out)
-{
-	*out = (struct host_verdict){ 0 };
-	MODULES_CALL(f->modules, host, host, out);
 }

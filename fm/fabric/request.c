@@ -41,33 +41,14 @@ void fabric_request_reregister(struct fabric *f, const char *reason)
 	f->requests.reregister = true;
 }
 
-void fabric_request_quarantine(struct fabric *f, guid_t node, uint8_t port, const char *why)
-{
-	MODULES_CALL(f->modules, quarantine, node, port, why);
-}
-
-void fabric_request_hold(struct fabric *f, guid_t node, uint8_t port, const char *why)
-{
-	MODULES_CALL(f->modules, hold, node, port, why);
-}
-
-uint64_t fabric_link_clean_us(struct fabric *f, guid_t node, uint8_t port)
-{
-	return MODULES_UNTIL(f->modules, 0, link_clean_us, node, port);
-}
-
 void fabric_report_hosts_changed(struct fabric *f)
 {
-	MODULES_CALL(f->modules, hosts_changed);
+	MODULES_CALL(f->modules, published, FABRIC_HOSTS_CHANGED, NULL);
 }
 
 void fabric_request_lids_free(struct fabric *f, guid_t port_guid)
 {
-	uint32_t before = f->memory.count;
-
 	lid_memory_drop(&f->memory, port_guid);
-	if (f->memory.count != before)
-		MODULES_CALL(f->modules, lids_changed);
 }
 
 void fabric_request_improvement(struct fabric *f, const char *reason)
@@ -78,16 +59,6 @@ void fabric_request_improvement(struct fabric *f, const char *reason)
 bool fabric_sweeping(const struct fabric *f)
 {
 	return f->requests.sweep || sweep_discovers(f->sweep);
-}
-
-void fabric_request_isolate(struct fabric *f, guid_t node, uint8_t port, enum isolation_cause cause)
-{
-	MODULES_CALL(f->modules, isolate, node, port, cause);
-}
-
-void fabric_report_table_unheld(struct fabric *f, const struct table_block *block)
-{
-	MODULES_CALL(f->modules, table_unheld, block);
 }
 
 bool fabric_requests_wait(const struct fabric *f)

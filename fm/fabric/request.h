@@ -55,18 +55,21 @@ void fabric_request_improvement(struct fabric *fabric, const char *reason);
 void fabric_request_lids_free(struct fabric *fabric, guid_t port_guid);
 
 /*
- * Starts programming the published tables, which a room held back until now (may_program() of
- * module.h).
+ * Within published(): the tables are not programmed before fabric_request_program(), which this
+ * room calls. fabric_request_program() starts it at once.
  */
+void fabric_hold_program(struct fabric *fabric);
 void fabric_request_program(struct fabric *fabric, const char *reason);
 
 /*
  * Reads a second time, at once, what devices answered or acknowledged only once: `ports` ports (0
  * = none), and with `refused` the nodes behind ports whose answers were impossible. A node whose
- * answer differs is swept again, and the hook verified() has their number. Call it only while
- * fabric_is_quiet(). False: nothing is left to be read a second time.
+ * answer differs is swept again; fn has their number, once from the loop unless this room ends.
+ * Call it only while fabric_is_quiet(). False: nothing is left to be read a second time.
  */
-bool fabric_request_verification(struct fabric *fabric, unsigned ports, bool refused);
+typedef void fabric_verified_fn(void *arg, unsigned changed);
+bool fabric_request_verification(struct fabric *fabric, unsigned ports, bool refused,
+				 fabric_verified_fn *fn, void *arg);
 
 /*
  * Whether a request has not been started yet. A retry that waits for its light sweep does not

@@ -36,7 +36,7 @@ struct fabric_services {
 	struct program *program;
 	struct mft *mft;	   /* multicast tables: what switches are to hold, and do */
 	struct check_base *proofs; /* what the latest proof of unicast tables left to build upon */
-	struct lid_memory *lids;   /* of every port ever met: lids_changed() */
+	struct lid_memory *lids;   /* of every port ever met */
 	struct sa *sa;		   /* answers from what sa_module gave it of the view */
 	struct state_store *state; /* state_dir: rooms read it in load(), and report changes */
 };

@@ -9,6 +9,7 @@ struct snapshot_parts fabric_snapshot_collect(struct fabric *f)
 	struct snapshot_parts draft = { .shapes = inv->shapes };
 
 	MODULES_CALL(f->modules, annotate, inv);
+	traps_collected(f->traps);
 	draft.links = fabric_links_rule(f);
 	if (f->now.topo)
 		draft.topo = inventory_snapshot_ports(inv, f->now.topo, f->now.shapes);

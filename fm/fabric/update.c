@@ -156,7 +156,7 @@ static enum job_result log_changes(void *arg)
 	}
 	if (are_links_to_bring_up(f, change))
 		return bring_up(f);
-	fabric_fault_none(f);
+	fabric_fault_none(f, traps_pending_since(f->traps));
 	MODULES_CALL(f->modules, published, FABRIC_UNCHANGED, NULL);
 	return end_here(f);
 }
@@ -197,8 +197,7 @@ static enum job_result plan_lids(void *arg)
 		return JOB_NEXT;
 	}
 	next->lids = lid_plan_lmc(next->topo, &f->memory, f->conf.routing.lmc);
-	if (lid_memory_learn(&f->memory, next->topo, next->lids, time(NULL)))
-		MODULES_CALL(f->modules, lids_changed);
+	lid_memory_learn(&f->memory, next->topo, next->lids, time(NULL));
 	log_lids(f, next->lids);
 	return JOB_NEXT;
 }
@@ -363,6 +362,7 @@ static enum job_result refuse(struct fabric *f)
 	drop(f->update);
 	f->progress.state = FABRIC_REFUSED;
 	MODULES_CALL(f->modules, published, FABRIC_TABLES_REFUSED, NULL);
+	traps_update_ended(f->traps);
 	operations_rollback(f->clients.operations);
 	operations_answer(f->clients.operations,
 			  "new forwarding tables failed verification; see fmctl events");
@@ -523,7 +523,6 @@ void fabric_update_tidy(struct fabric *f)
 void fabric_update(struct fabric *f)
 {
 	f->progress.updating = true;
-	MODULES_CALL(f->modules, updating);
 	job_start(f->update->job, steps, f->update->spent_us);
 }
 

@@ -2,10 +2,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fm/fabric/host.h"
 #include "fm/fabric/view.h"
 #include "fm/hosts/module.h"
+#include "fm/maintenance/module.h"
+#include "fm/nvswitch/module.h"
 #include "fm/os/helper.h"
+#include "fm/perf/module.h"
 #include "topology/base/mem.h"
 #include "topology/files/dump.h"
 #include "topology/graph/cutoff.h"
@@ -339,7 +341,7 @@ static bool report_some(struct hosts_room *r)
 			continue;
 		reports++;
 		before = watch_report(it);
-		fabric_judge_host(r->fabric, r->next, &verdict);
+		hosts_judge(r->fabric, r->next, &verdict);
 		if (!r->logged[it->reported])
 			log_one(r, it, before, &verdict);
 		run_hook(r, it, before, &verdict);
@@ -401,7 +403,7 @@ static void slice(struct hosts_room *r, const struct topo *t)
 		watch_begin(&r->watch);
 	}
 	for (; r->next < end && r->next < t->nhosts; r->next++) {
-		fabric_judge_host(r->fabric, r->next, &v);
+		hosts_judge(r->fabric, r->next, &v);
 		r->counting[v.state]++;
 		watch_take(&r->watch, t->hosts[r->next].name, v.state,
 			   loop_now_us(r->services.loop));
@@ -446,16 +448,15 @@ static void hook_done(void *arg, const char *host, const char *error)
 /* ---- The room -------------------------------------------------------------------------------- */
 
 /*
- * Each room adds its part to a host's verdict on request (fabric_judge_host()); this one
- * adds HCAs and links of the snapshot. The fates of HCAs are computed once for each publication,
- * when they are first needed.
+ * Each room adds its part to a host's verdict on request; this one asks, and adds HCAs and links of
+ * the snapshot. The fates of HCAs are computed once for each publication, when they are first
+ * needed.
  */
 
 /* ---- Verdicts -------------------------------------------------------------------------------- */
 
-static void judge(void *room, uint32_t host, struct host_verdict *v)
+static void judge(struct hosts_room *r, uint32_t host, struct host_verdict *v)
 {
-	struct hosts_room *r = room;
 	const struct topo *t = fabric_view(r->fabric).topo;
 	const struct topo_host *it = &t->hosts[host];
 	const struct inv_node *local = r->services.inventory->local;
@@ -491,7 +492,11 @@ static void judge(void *room, uint32_t host, struct host_verdict *v)
 
 void hosts_judge(struct fabric *fabric, uint32_t host, struct host_verdict *out)
 {
-	fabric_judge_host(fabric, host, out);
+	*out = (struct host_verdict){ 0 };
+	nvlink_judge_host(fabric, host, out);
+	maintenance_judge_host(fabric, host, out);
+	link_health_judge_host(fabric, host, out);
+	judge(fabric_room(fabric, &hosts_module), host, out);
 }
 
 /* ---- Documents ------------------------------------------------------------------------------- */
@@ -519,7 +524,7 @@ json_t *hosts_document(struct fabric *fabric, hosts_asked_fn *asked, const void 
 		struct host_verdict verdict;
 		json_t *row;
 
-		fabric_judge_host(fabric, host, &verdict);
+		hosts_judge(fabric, host, &verdict);
 		if (asked && !asked(arg, host, &verdict))
 			continue;
 		row = dump_json_host(t, host);
@@ -549,28 +554,28 @@ static void restart(struct hosts_room *r)
 	loop_timer_set(r->timer, GATHER_US);
 }
 
-/* A node's index may be another's by now. The pass under way starts again. */
-static void published(void *room, enum fabric_update_step step, const struct topo *before)
-{
-	struct hosts_room *r = room;
-
-	if (step != FABRIC_PUBLISHED && step != FABRIC_SHOWN)
-		return;
-	free(r->fates);
-	r->fates = NULL;
-	restart(r);
-}
-
 /* The verdict on some host may have changed: starts a pass a little later, in slices. */
-static void hosts_changed(void *room)
+static void judge_soon(struct hosts_room *r)
 {
-	struct hosts_room *r = room;
-
 	if (r->again)
 		return;
 	r->again = true;
 	if (!r->passing && !r->reporting)
 		loop_timer_set(r->timer, GATHER_US);
+}
+
+/* A node's index may be another's by now. The pass under way starts again. */
+static void published(void *room, enum fabric_update_step step, const struct topo *before)
+{
+	struct hosts_room *r = room;
+
+	if (step == FABRIC_HOSTS_CHANGED)
+		judge_soon(r);
+	if (step != FABRIC_PUBLISHED && step != FABRIC_SHOWN)
+		return;
+	free(r->fates);
+	r->fates = NULL;
+	restart(r);
 }
 
 /* Links had the time to come up. */
@@ -598,7 +603,7 @@ static void configure(void *room)
 	const struct conf_hosts *c = &r->services.conf->hosts;
 
 	hook_configure(r->hook, c->hook, (unsigned)c->hook_timeout_ms);
-	hosts_changed(r);
+	judge_soon(r);
 }
 
 static void load(void *room, enum fabric_load_step step)
@@ -640,7 +645,5 @@ const struct fabric_module hosts_module = { .name = "hosts",
 					    .load = load,
 					    .configure = configure,
 					    .settled = settled,
-					    .host = judge,
-					    .hosts_changed = hosts_changed,
 					    .status = status,
 					    .published = published };

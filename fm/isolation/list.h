@@ -20,6 +20,22 @@
 
 #define ISOLATION_LISTED_MAX 4096
 
+/*
+ * Why a switch (port 0) or a link, named by either port, is isolated that is present and unusable:
+ * it carries no transit while that lasts, an alert names it, and an update follows; unless too much
+ * is isolated already. When it ends:
+ */
+enum isolation_cause {
+	/* Both ends are Active, or the link is down. */
+	ISOLATED_NOT_ACTIVE,
+	/* The switch accepts a Set: it is sent one a minute, and no other. */
+	ISOLATED_NO_SETS,
+	/* The switch holds the block that it did not hold (isolation_table_unheld()). */
+	ISOLATED_WRONG_TABLES,
+	/* The switch shows no M_Key of another manager any more; until then it is sent no Set. */
+	ISOLATED_FOREIGN_KEY,
+};
+
 struct isolated {
 	guid_t node;
 	uint8_t port; /* 0 = the switch */

@@ -5,6 +5,7 @@
 #include "fm/isolation/isolation.h"
 #include "fm/isolation/report.h"
 #include "fm/program/program.h"
+#include "fm/sweep/bringup.h"
 #include "fm/sweep/sweep.h"
 #include "topology/base/mem.h"
 
@@ -433,11 +434,6 @@ static void refusing_fini(struct isolation *is)
 
 /* ---- Findings -------------------------------------------------------------------------------- */
 
-static void isolate(void *room, guid_t node, uint8_t port, enum isolation_cause cause)
-{
-	isolation_add(room, node, port, cause);
-}
-
 static const char *swept(void *room, const struct fabric_swept *swept)
 {
 	const struct sweep_result *result = swept->result;
@@ -456,17 +452,34 @@ static void suspect(void *arg, guid_t sw)
 	refusing_suspect(arg, sw);
 }
 
-static void programmed(void *room, const struct program_result *result)
+/* Links that bring-up has given up again and again; it names other ports. */
+static void given_up(struct isolation *is)
+{
+	const struct inventory *inv = is->services.inventory;
+
+	for (const struct inv_node *n = inventory_first(inv); n; n = inventory_next(inv, n))
+		for (unsigned p = 1; !n->gone && p <= n->nports; p++)
+			if (n->ports[p].given_up >= BRINGUP_REFUSES && n->ports[p].link_up &&
+			    n->ports[p].state != TOPO_ACTIVE)
+				isolation_add(is, n->guid, (uint8_t)p, ISOLATED_NOT_ACTIVE);
+}
+
+static void programmed(void *room, const struct fabric_programmed *programmed)
 {
 	struct isolation *is = room;
 
-	if (result->failed)
+	if (programmed->tables && programmed->tables->failed)
 		program_refusers(is->services.program, suspect, is);
+	if (programmed->ports && programmed->ports->links_failed)
+		given_up(is);
 }
 
-static void table_unheld(void *room, const struct table_block *block)
+void isolation_table_unheld(struct fabric *fabric, const struct table_block *block)
 {
-	wrong_tables_add(room, block);
+	struct isolation *is = fabric_room(fabric, &isolation_module);
+
+	if (is)
+		wrong_tables_add(is, block);
 }
 
 /*
@@ -528,8 +541,6 @@ const struct fabric_module isolation_module = { .name = "isolation",
 						.fini = fini,
 						.load = load,
 						.swept = swept,
-						.isolate = isolate,
-						.table_unheld = table_unheld,
 						.annotate = annotate,
 						.programmed = programmed,
 						.settled = settled,

@@ -32,4 +32,10 @@
 
 extern const struct fabric_module isolation_module;
 
+/*
+ * A switch acknowledged that block of a forwarding table twice and holds another content: it is
+ * isolated as ISOLATED_WRONG_TABLES until it holds the block.
+ */
+void isolation_table_unheld(struct fabric *fabric, const struct table_block *block);
+
 #endif

@@ -505,9 +505,9 @@ static void settled(void *room, enum fabric_settle_step step)
 	hidden_review(&k->hidden, fabric_is_master(k->fabric));
 }
 
-static void unhealthy(const void *room, json_t *rows)
+void port_keys_unhealthy(const struct fabric *fabric, json_t *rows)
 {
-	const struct port_keys *k = room;
+	const struct port_keys *k = fabric_room(fabric, &port_keys_module);
 	struct fabric_view view = fabric_view(k->fabric);
 
 	if (k->foreign)
@@ -560,7 +560,6 @@ const struct fabric_module port_keys_module = { .name = "keys",
 						.load = load,
 						.role = role,
 						.trap = trap,
-						.unhealthy = unhealthy,
 						.status = status,
 						.configure = configure,
 						.settled = settled };

@@ -50,4 +50,7 @@ struct asking {
 
 extern const struct fabric_module port_keys_module;
 
+/* Appends a row for each port with a key of somebody else's; something is published. */
+void port_keys_unhealthy(const struct fabric *fabric, json_t *rows);
+
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * hold: which links with a persistently high error rate are quarantined until they are clean
- * (fabric_request_hold()): no host's link, none that is excluded or needed, and few at once. A
+ * (maintenance_hold()): no host's link, none that is excluded or needed, and few at once. A
  * refusal is an event once, and each further request is judged again. A link that an operator has
  * released is not held until it was clean.
  */
@@ -24,6 +24,7 @@ struct hold_refused {
 	guid_t node; /* the end with the lower GUID */
 	uint8_t port;
 	enum hold_answer why;
+	uint64_t clean_us; /* maintenance_clean() */
 };
 
 struct holds {

@@ -17,8 +17,6 @@
 #include "topology/snapshot/topo.h"
 #include "topology/base/mem.h"
 
-static void quarantine(void *room, guid_t node, uint8_t port, const char *why);
-
 #define TIMES_MAX (FLAP_COUNT_MAX + 1)
 
 struct downs {		    /* the times at which a link went down */
@@ -311,6 +309,19 @@ static struct hold_refused *find_refused(const struct holds *h, guid_t node, uin
 	return NULL;
 }
 
+static struct quarantine *find_held(const struct holds *h, guid_t node, uint8_t port)
+{
+	const struct quarantine_list *known = &h->quarantines->known;
+
+	for (unsigned i = 0; i < known->count; i++) {
+		struct quarantine *q = &known->list[i];
+
+		if (q->held && !q->over && q->node == node && q->port == port)
+			return q;
+	}
+	return NULL;
+}
+
 static enum hold_answer judge(const struct holds *h, guid_t guid, uint8_t num)
 {
 	const struct hold_refused *before = find_refused(h, guid, num);
@@ -383,6 +394,7 @@ static void holds_request(struct holds *h, guid_t node, uint8_t port, const char
 {
 	const struct quarantine *q;
 	struct hold_refused *refused;
+	struct quarantine *held;
 	enum hold_answer answer;
 
 	quarantines_take_lower_end(h->quarantines, &node, &port);
@@ -398,6 +410,9 @@ static void holds_request(struct holds *h, guid_t node, uint8_t port, const char
 	if (refused)
 		drop_refused(h, refused);
 	quarantines_hold(h->quarantines, node, port, why);
+	held = find_held(h, node, port);
+	if (held)
+		held->clean_us = 0;
 	check_soon(h);
 }
 
@@ -434,6 +449,15 @@ static void holds_review(struct holds *h)
 
 /* ---- Ends ------------------------------------------------------------------------------------ */
 
+/* A link that is down is not clean, whatever was read before. */
+static uint64_t clean_us(const struct holds *h, guid_t guid, uint8_t num, uint64_t read_us)
+{
+	const struct inv_node *node;
+	const struct inv_port *port = port_of(h, guid, num, &node);
+
+	return port && port->link_up && port->peer ? read_us : 0;
+}
+
 /* A link whose hold is waived carries traffic: it is judged again with its next errors. */
 static void check_held(struct holds *h)
 {
@@ -446,17 +470,19 @@ static void check_held(struct holds *h)
 			continue;
 		if (q->waived)
 			quarantines_drop_hold(h->quarantines, q->node, q->port);
-		else if (fabric_link_clean_us(h->fabric, q->node, q->port) >=
-			 q->seconds * SECOND_US)
+		else if (clean_us(h, q->node, q->port, q->clean_us) >= q->seconds * SECOND_US)
 			quarantines_end_hold(h->quarantines, q->node, q->port);
 	}
 }
 
 static void forget_clean(struct holds *h)
 {
-	for (unsigned i = h->nrefused; i-- > 0;)
-		if (fabric_link_clean_us(h->fabric, h->refused[i].node, h->refused[i].port))
-			drop_refused(h, &h->refused[i]);
+	for (unsigned i = h->nrefused; i-- > 0;) {
+		struct hold_refused *it = &h->refused[i];
+
+		if (clean_us(h, it->node, it->port, it->clean_us))
+			drop_refused(h, it);
+	}
 }
 
 static bool any_held(const struct holds *h)
@@ -571,6 +597,47 @@ void maintenance_forget(struct fabric *fabric, const char *what, waiter_fn *fn, 
 	forget(fabric, &services, what, fn, arg);
 }
 
+/* ---- For rooms that find links unhealthy ----------------------------------------------------- */
+
+void maintenance_quarantine(struct fabric *fabric, guid_t node, uint8_t port, const char *why)
+{
+	struct maintenance *m = fabric_room(fabric, &maintenance_module);
+
+	quarantines_add(&m->quarantines, node, port, why);
+}
+
+void maintenance_hold(struct fabric *fabric, guid_t node, uint8_t port, const char *why)
+{
+	struct maintenance *m = fabric_room(fabric, &maintenance_module);
+
+	holds_request(&m->holds, node, port, why);
+}
+
+bool maintenance_waits_for_clean(const struct fabric *fabric, guid_t node, uint8_t port)
+{
+	const struct maintenance *m = fabric_room(fabric, &maintenance_module);
+
+	if (!m->holds.nrefused && !any_held(&m->holds))
+		return false;
+	quarantines_take_lower_end(&m->quarantines, &node, &port);
+	return find_refused(&m->holds, node, port) || find_held(&m->holds, node, port);
+}
+
+void maintenance_clean(struct fabric *fabric, guid_t node, uint8_t port, uint64_t clean_us)
+{
+	const struct maintenance *m = fabric_room(fabric, &maintenance_module);
+	struct hold_refused *refused;
+	struct quarantine *held;
+
+	quarantines_take_lower_end(&m->quarantines, &node, &port);
+	refused = find_refused(&m->holds, node, port);
+	held = find_held(&m->holds, node, port);
+	if (refused)
+		refused->clean_us = clean_us;
+	if (held)
+		held->clean_us = clean_us;
+}
+
 /* ---- Hooks ----------------------------------------------------------------------------------- */
 
 static void load(void *room, enum fabric_load_step step)
@@ -590,16 +657,6 @@ static void annotate(void *room, struct inventory *inventory)
 
 	cordons_mark(&m->cordons);
 	quarantines_mark(&m->quarantines);
-}
-
-static void quarantine(void *room, guid_t node, uint8_t port, const char *why)
-{
-	quarantines_add(&((struct maintenance *)room)->quarantines, node, port, why);
-}
-
-static void hold(void *room, guid_t node, uint8_t port, const char *why)
-{
-	holds_request(&((struct maintenance *)room)->holds, node, port, why);
 }
 
 static void link_fell(struct maintenance *m, guid_t node, uint8_t port)
@@ -632,17 +689,18 @@ static const char *swept(void *room, const struct fabric_swept *swept)
 	return NULL;
 }
 
-static void unhealthy(const void *room, json_t *rows)
+void maintenance_unhealthy(const struct fabric *fabric, json_t *rows)
 {
-	const struct maintenance *m = room;
+	const struct maintenance *m = fabric_room(fabric, &maintenance_module);
 
 	quarantines_rows(&m->quarantines, fabric_view(m->fabric).topo, rows);
 }
 
 /* A host's link stays in use, whatever is known of it. */
-static void host_part(void *room, uint32_t host, struct host_verdict *verdict)
+void maintenance_judge_host(const struct fabric *fabric, uint32_t host,
+			    struct host_verdict *verdict)
 {
-	const struct maintenance *m = room;
+	const struct maintenance *m = fabric_room(fabric, &maintenance_module);
 	const struct topo *t = fabric_view(m->fabric).topo;
 	const struct topo_host *it = &t->hosts[host];
 
@@ -692,9 +750,5 @@ const struct fabric_module maintenance_module = { .name = "maintenance",
 						  .fini = fini,
 						  .load = load,
 						  .annotate = annotate,
-						  .quarantine = quarantine,
-						  .hold = hold,
-						  .unhealthy = unhealthy,
-						  .host = host_part,
 						  .swept = swept,
 						  .settled = settled };

@@ -9,7 +9,35 @@
 #include "fm/fabric/module.h"
 #include "fm/fabric/waiters.h"
 
+struct host_verdict;
+
 extern const struct fabric_module maintenance_module;
+
+/*
+ * Adds what this room knows of a host, by index of the published snapshot, where that is not
+ * healthy. Cheap but for a formatted reason.
+ */
+void maintenance_judge_host(const struct fabric *fabric, uint32_t host,
+			    struct host_verdict *verdict);
+
+/*
+ * Quarantines an unhealthy link, named by either port: it carries no transit for the configured
+ * time, doubled for each repetition. An event has the reason, and an update follows.
+ */
+void maintenance_quarantine(struct fabric *fabric, guid_t node, uint8_t port, const char *why);
+/*
+ * Holds a link between switches, named by either port, whose error rate has long been too high;
+ * called again with each reading. The link carries no transit until it is clean, unless it is
+ * needed or excluded, or too many links are held. A change of that decision is an event, and an
+ * update follows.
+ */
+void maintenance_hold(struct fabric *fabric, guid_t node, uint8_t port, const char *why);
+/* Whether a link, by either end, is held or refused until it is clean; then, with each reading: */
+bool maintenance_waits_for_clean(const struct fabric *fabric, guid_t node, uint8_t port);
+/* For how long its error rates have been below their limits; 0 = they are not. */
+void maintenance_clean(struct fabric *fabric, guid_t node, uint8_t port, uint64_t clean_us);
+/* Appends a row for each link in quarantine (`fmctl links --sick`); something is published. */
+void maintenance_unhealthy(const struct fabric *fabric, json_t *rows);
 
 /*
  * Operators' commands. fn is called once, perhaps before they return, with the answer or an error;

@@ -27,6 +27,7 @@ struct quarantine { /* of a link, by its end with the lower GUID */
 	bool waived;	   /* a leaf needs the link */
 	bool held;	   /* it lasts until its link was clean for `seconds` */
 	unsigned seconds;  /* how long it lasts */
+	uint64_t clean_us; /* maintenance_clean() */
 	uint64_t until_us; /* its end, by the loop's clock; kept for as long again */
 	char why[QUARANTINE_WHY];
 };

@@ -314,14 +314,20 @@ static void published(void *room, enum fabric_update_step step, const struct top
 }
 
 /* Unicast's blocks come first; what they carry is part of any tree. */
-static void programmed(void *room, const struct program_result *result)
+static void programmed(void *room, const struct fabric_programmed *programmed)
 {
-	trees_start(room);
+	if (programmed->tables)
+		trees_start(room);
 }
 
-static bool busy(const void *room)
+void multicast_rewrite(struct fabric *fabric)
 {
-	const struct multicast *m = room;
+	trees_rewrite(fabric_room(fabric, &multicast_module));
+}
+
+bool multicast_busy(const struct fabric *fabric)
+{
+	const struct multicast *m = fabric_room(fabric, &multicast_module);
 
 	return job_steps(m->trees.job) != NULL;
 }
@@ -417,7 +423,5 @@ const struct fabric_module multicast_module = { .name = "multicast",
 						.configure = configure,
 						.published = published,
 						.programmed = programmed,
-						.mft_mismatch = trees_rewrite,
-						.busy = busy,
 						.status = status,
 						.load = load };

@@ -10,6 +10,11 @@
 
 extern const struct fabric_module multicast_module;
 
+/* A switch does not hold a multicast block that it acknowledged: a round writes it again. */
+void multicast_rewrite(struct fabric *fabric);
+/* True: trees are being made, tables are about to be other ones, and an audit of them waits. */
+bool multicast_busy(const struct fabric *fabric);
+
 /*
  * The trees that the switches are to hold; owned by the room, valid until control returns to the
  * loop. They may be of another snapshot than the published one: identify switches by GUID.

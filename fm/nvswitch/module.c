@@ -477,14 +477,14 @@ static void settled(void *room, enum fabric_settle_step step)
 }
 
 /* A host that no source watches has no NVLink part in its verdict. */
-static void host_part(void *room, uint32_t host, struct host_verdict *verdict)
+void nvlink_judge_host(const struct fabric *fabric, uint32_t host, struct host_verdict *verdict)
 {
 	static const enum host_state host_states[NVSWITCH_STATES] = {
 		[NVSWITCH_HEALTHY] = HOST_HEALTHY, [NVSWITCH_DEGRADED_LINK] = HOST_DEGRADED,
 		[NVSWITCH_NO_P2P] = HOST_NO_P2P,   [NVSWITCH_FATAL] = HOST_FATAL,
 		[NVSWITCH_UNKNOWN] = HOST_UNKNOWN,
 	};
-	const struct nvlink_room *r = room;
+	const struct nvlink_room *r = fabric_room(fabric, &nvlink_module);
 	const struct conf_routing *conf = &r->services.conf->routing;
 	const struct topo *t = fabric_view(r->fabric).topo;
 	const char *name = t->hosts[host].name;
@@ -567,6 +567,5 @@ const struct fabric_module nvlink_module = { .name = "nvlink",
 					     .admit = admit,
 					     .route_input = route_input,
 					     .published = published,
-					     .host = host_part,
 					     .status = status,
 					     .settled = settled };

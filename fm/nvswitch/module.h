@@ -7,7 +7,15 @@
 #include "fm/fabric/waiters.h"
 #include "routing/tables.h"
 
+struct host_verdict;
+
 extern const struct fabric_module nvlink_module;
+
+/*
+ * Adds what this room knows of a host, by index of the published snapshot, where that is not
+ * healthy. Cheap but for a formatted reason.
+ */
+void nvlink_judge_host(const struct fabric *fabric, uint32_t host, struct host_verdict *verdict);
 
 /* Whether the text is the name of a state, in any case; unknown: UNKNOWN is one, too. state.c. */
 bool nvlink_is_state(const char *text, bool unknown);

@@ -8,6 +8,7 @@
 #include "fm/fabric/request.h"
 #include "fm/fabric/view.h"
 #include "fm/loop/job.h"
+#include "fm/maintenance/module.h"
 #include "fm/perf/fec_modes.h"
 #include "fm/perf/judge.h"
 #include "fm/perf/module.h"
@@ -203,7 +204,7 @@ static void link_health_ber(void *health, const struct perf_port *port, bool cha
 		fabric_report_hosts_changed(h->fabric);
 	}
 	if (over && action == CONF_QUARANTINE)
-		fabric_request_hold(h->fabric, port->node, port->num, why.text);
+		maintenance_hold(h->fabric, port->node, port->num, why.text);
 }
 
 /* Of one end; UINT64_MAX: nothing is read there. */
@@ -214,10 +215,12 @@ static uint64_t end_clean_us(const struct link_health *h, guid_t node, uint8_t n
 	return perf_find(h->perf, node, num, &port) ? ber_clean_for_us(port.ber) : UINT64_MAX;
 }
 
-/* A hook; 0: nothing is read there, or there is no link. */
-static uint64_t link_health_clean_us(const void *room, guid_t node, uint8_t num)
+/*
+ * Microseconds for which the error rates at both ports of a link have been read and were below
+ * their limits; 0 = they are above a limit, or were not read.
+ */
+static uint64_t clean_us(const struct link_health *h, guid_t node, uint8_t num)
 {
-	const struct link_health *h = room;
 	const struct inv_node *it = inventory_find(h->services.inventory, node);
 	const struct inv_port *port = it && num <= it->nports ? &it->ports[num] : NULL;
 	uint64_t near = end_clean_us(h, node, num), far;
@@ -228,6 +231,15 @@ static uint64_t link_health_clean_us(const void *room, guid_t node, uint8_t num)
 	if (near == UINT64_MAX && far == UINT64_MAX)
 		return 0;
 	return near < far ? near : far;
+}
+
+/* As perf_ops.read. */
+static void link_health_read_port(void *health, guid_t node, uint8_t num)
+{
+	struct link_health *h = health;
+
+	if (maintenance_waits_for_clean(h->fabric, node, num))
+		maintenance_clean(h->fabric, node, num, clean_us(h, node, num));
 }
 
 /* ---- Documents ------------------------------------------------------------------------------- */
@@ -328,9 +340,9 @@ static void add_end(const struct link_health *h, const struct topo *t, const str
 	json_decref(why);
 }
 
-static void link_health_host(void *room, uint32_t host, struct host_verdict *v)
+void link_health_judge_host(const struct fabric *fabric, uint32_t host, struct host_verdict *v)
 {
-	const struct link_health *h = room;
+	const struct link_health *h = fabric_room(fabric, &link_health_module);
 	const struct topo *t = fabric_view(h->fabric).topo;
 	const struct topo_host *it = &t->hosts[host];
 
@@ -500,9 +512,9 @@ static void add_row(void *arg, const struct perf_port *port)
 	json_array_append_new(rows->list, row);
 }
 
-static void link_health_unhealthy(const void *room, json_t *list)
+void link_health_unhealthy(const struct fabric *fabric, json_t *list)
 {
-	const struct link_health *h = room;
+	const struct link_health *h = fabric_room(fabric, &link_health_module);
 	struct rows rows = { h, fabric_view(h->fabric).topo, list };
 
 	if (!rows.topo)
@@ -716,7 +728,7 @@ static void changed(void *arg, const struct perf_port *port, enum judge_state be
 		      judge_state_name(now), well ? " again" : ": ",
 		      well ? "" : json_string_value(why));
 	if (now == JUDGE_SICK && (of_fec ? conf->fec_action : conf->action) == CONF_QUARANTINE)
-		fabric_request_quarantine(h->fabric, port->node, port->num, json_string_value(why));
+		maintenance_quarantine(h->fabric, port->node, port->num, json_string_value(why));
 	json_decref(why);
 	if (now == JUDGE_SICK || before == JUDGE_SICK)
 		fabric_report_hosts_changed(h->fabric);
@@ -732,7 +744,7 @@ json_t *link_health(const struct fabric *fabric)
 	json_t *doc = link_health_summary(h), *rows = json_array(), *limit = json_object();
 	json_t *windows = json_object();
 
-	link_health_unhealthy(h, rows);
+	link_health_unhealthy(h->fabric, rows);
 	for (unsigned kind = 0; kind < JUDGE_KINDS; kind++)
 		json_object_set_new(limit, judge_key((enum judge_kind)kind),
 				    json_real(limits.limit[kind]));
@@ -757,9 +769,9 @@ void link_health_read(struct fabric *fabric, waiter_fn *fn, void *arg)
 	perf_read_now(h->perf);
 }
 
-static void cancel(void *room, const void *arg)
+void link_health_client_gone(struct fabric *fabric, const void *arg)
 {
-	struct link_health *h = room;
+	struct link_health *h = fabric_room(fabric, &link_health_module);
 
 	waiters_cancel(&h->waiters, arg);
 	waiters_cancel(&h->due, arg);
@@ -880,7 +892,8 @@ static void configure(void *room)
 
 static void *init(struct fabric *fabric)
 {
-	static const struct perf_ops ops = { changed, link_health_ber, link_health_passed };
+	static const struct perf_ops ops = { changed, link_health_ber, link_health_read_port,
+					     link_health_passed };
 	struct link_health *h = mem_alloc(1, sizeof(*h));
 	struct fabric_services services = fabric_services(fabric);
 	const struct perf_conf conf = perf_conf(services.conf);
@@ -917,10 +930,6 @@ const struct fabric_module link_health_module = { .name = "link-health",
 						  .configure = configure,
 						  .published = link_health_published,
 						  .settled = link_health_settled,
-						  .cancel = cancel,
-						  .unhealthy = link_health_unhealthy,
-						  .host = link_health_host,
-						  .link_clean_us = link_health_clean_us,
 						  .status = link_health_status,
 						  .role = role,
 						  .swept = link_health_swept };

@@ -10,12 +10,26 @@
 #include "fm/fabric/waiters.h"
 #include "fm/perf/counters.h"
 
+struct host_verdict;
+
 extern const struct fabric_module link_health_module;
 
+/*
+ * Adds what this room knows of a host, by index of the published snapshot, where that is not
+ * healthy. Cheap but for a formatted reason.
+ */
+void link_health_judge_host(const struct fabric *fabric, uint32_t host,
+			    struct host_verdict *verdict);
+
+/* Links that are unhealthy, a row each: {"a","b",..,"sick","why"}; the caller owns it. */
+json_t *link_health_links(const struct fabric *fabric);
+/* Appends those by counters, error rates and speed; something is published. */
+void link_health_unhealthy(const struct fabric *fabric, json_t *list);
 /* The document of `fmctl --json health`; the caller owns it. */
 json_t *link_health(const struct fabric *fabric);
 /* Reads all counters now; then that document. */
 void link_health_read(struct fabric *fabric, waiter_fn *fn, void *arg);
+void link_health_client_gone(struct fabric *fabric, const void *arg); /* fn is not called */
 
 /*
  * Which error correction a port uses, as its link says since it is Active; NULL = not known, or it

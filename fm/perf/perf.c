@@ -312,6 +312,7 @@ static void counters_met(struct perf *p, struct pnode *n, uint8_t num, const str
 	reading = pnode_ber_reading(n, num, loop_now_us(p->loop));
 	changed = ber_take(&n->ber[num], &p->conf.ber, &reading);
 	n->bits_s[num] = (float)reading.bits_s;
+	p->ops->read(p->arg, n->inv->guid, num);
 	if (!changed && !ber_is_over(&n->ber[num]))
 		return;
 	port = pnode_port(n, num);

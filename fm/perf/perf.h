@@ -49,6 +49,7 @@ struct perf_ops {
 	void (*changed)(void *arg, const struct perf_port *port, enum judge_state before);
 	/* Each reading at which its error rate is over a limit, and when it is no more. */
 	void (*ber)(void *arg, const struct perf_port *port, bool changed);
+	void (*read)(void *arg, guid_t node, uint8_t num); /* each reading of a port */
 	void (*passed)(void *arg, const struct perf_pass *pass);
 };
 

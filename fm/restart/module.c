@@ -584,6 +584,7 @@ struct restart {
 	struct fabric_services services;
 	struct known_links links;
 	uint64_t blocks; /* written to switches, when their file was last due */
+	uint32_t lids;	 /* lid_memory.changes then */
 };
 
 /* ---- LIDs ------------------------------------------------------------------------------------ */
@@ -619,11 +620,18 @@ static const struct state_file lids_file = {
 	.write = write_lids,
 };
 
-static void lids_changed(void *room)
+static void lids_changed(struct restart *r)
 {
-	struct restart *r = room;
-
+	if (r->lids == r->services.lids->changes)
+		return;
+	r->lids = r->services.lids->changes;
 	state_store_changed(r->services.state, &lids_file, r);
+}
+
+/* Ports were given LIDs, or lost theirs, by an operator too; whatever has come of the tables. */
+static void published(void *room, enum fabric_update_step step, const struct topo *before)
+{
+	lids_changed(room);
 }
 
 /* ---- Tables ---------------------------------------------------------------------------------- */
@@ -645,9 +653,8 @@ static void changed(struct restart *r)
 	state_store_changed(r->services.state, &tables_file, r);
 }
 
-static void programmed(void *room, const struct program_result *result)
+static void tables_programmed(struct restart *r, const struct program_result *result)
 {
-	struct restart *r = room;
 	uint64_t written = program_blocks_written(r->services.program);
 
 	if (result->read)
@@ -661,11 +668,19 @@ static void programmed(void *room, const struct program_result *result)
 		changed(r);
 }
 
+static void programmed(void *room, const struct fabric_programmed *programmed)
+{
+	if (programmed->tables)
+		tables_programmed(room, programmed->tables);
+}
+
 /* Programming may have been under way. */
 static void role(void *room, enum fabric_role now, enum fabric_role_step step)
 {
 	struct restart *r = room;
 
+	if (step != FABRIC_ROLE_IN_FORCE)
+		lids_changed(r);
 	if (step != FABRIC_ROLE_IN_FORCE &&
 	    program_blocks_written(r->services.program) != r->blocks)
 		changed(r);
@@ -730,8 +745,8 @@ static void fini(void *room)
 const struct fabric_module restart_module = { .name = "restart",
 					      .init = init,
 					      .fini = fini,
-					      .lids_changed = lids_changed,
 					      .programmed = programmed,
 					      .load = load,
 					      .role = role,
-					      .settled = settled };
+					      .settled = settled,
+					      .published = published };

@@ -279,19 +279,6 @@ static void settled(void *room, enum fabric_settle_step step)
 	sm_ask(room);
 }
 
-static const char *refusal(void *room)
-{
-	return sm_refusal(room);
-}
-
-static void cancel(void *room, const void *arg)
-{
-	struct sm_room *r = room;
-
-	if (r->wish.arg == arg)
-		r->wish.fn = NULL;
-}
-
 static void status(const void *room, json_t *doc)
 {
 	sm_status(room, doc);
@@ -363,6 +350,19 @@ void sm_hand_over(struct fabric *fabric, const char *manager, waiter_fn *fn, voi
 		fn(arg, NULL, error);
 	else
 		sm_wish(r, &wish);
+}
+
+void sm_client_gone(struct fabric *fabric, const void *arg)
+{
+	struct sm_room *r = fabric_room(fabric, &sm_module);
+
+	if (r->wish.arg == arg)
+		r->wish.fn = NULL;
+}
+
+const char *sm_refuses(const struct fabric *fabric)
+{
+	return sm_refusal(fabric_room(fabric, &sm_module));
 }
 
 void sm_when_parted(struct fabric *fabric, loop_fn *fn, void *arg)
@@ -491,8 +491,6 @@ const struct fabric_module sm_module = { .name = "sm",
 					 .swept = swept,
 					 .annotate = annotate,
 					 .settled = settled,
-					 .cancel = cancel,
-					 .refusal = refusal,
 					 .status = status,
 					 .load = load,
 					 .admit = admit,

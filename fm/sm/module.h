@@ -20,6 +20,15 @@ extern const struct fabric_module sm_module;
  */
 void sm_hand_over(struct fabric *fabric, const char *manager, waiter_fn *fn, void *arg);
 
+/* That client has disconnected: what it asked for continues, its callback is dropped. */
+void sm_client_gone(struct fabric *fabric, const void *arg);
+
+/*
+ * Why this manager changes nothing: who is master instead. NULL = it is master, or about to know.
+ * Valid until control returns to the loop.
+ */
+const char *sm_refuses(const struct fabric *fabric);
+
 /*
  * fn once, perhaps before this returns: no host asks this manager any more that has handed the
  * fabric over, and the process may end. One call at a time.

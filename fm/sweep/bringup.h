@@ -28,6 +28,9 @@ struct bringup_conf {
 	struct qos_set qos;
 };
 
+/* So many refusals in a row: the port is named, or its link isolated (inv_port.given_up). */
+#define BRINGUP_REFUSES 3
+
 struct bringup_result {
 	unsigned ports_set, links_activated;
 	unsigned links_failed; /* links with a port that was given up, now or earlier */

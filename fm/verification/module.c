@@ -145,9 +145,9 @@ static void arm(struct verification *v)
 	loop_timer_set(v->timer, at - now);
 }
 
-static void verified(void *room, unsigned changed)
+static void verified(void *arg, unsigned changed)
 {
-	struct verification *v = room;
+	struct verification *v = arg;
 
 	if (changed)
 		v->found = v->due = true;
@@ -163,7 +163,8 @@ static void put_off_refused(struct verification *v, uint64_t now)
 
 static void verify(struct verification *v, bool ports, bool refused, uint64_t now)
 {
-	bool left = fabric_request_verification(v->fabric, ports ? PORTS_A_TICK : 0, refused);
+	bool left = fabric_request_verification(v->fabric, ports ? PORTS_A_TICK : 0, refused,
+						verified, v);
 
 	if (refused)
 		put_off_refused(v, now);
@@ -222,11 +223,12 @@ static void settled(void *room, enum fabric_settle_step step)
 		verify_later(room);
 }
 
-static void brought_up(void *room, const struct bringup_result *result)
+static void programmed(void *room, const struct fabric_programmed *programmed)
 {
 	struct verification *v = room;
 
-	unheld_brought_up(&v->unheld, result);
+	if (programmed->ports)
+		unheld_brought_up(&v->unheld, programmed->ports);
 }
 
 static void status(const void *room, json_t *doc)
@@ -266,7 +268,6 @@ const struct fabric_module verification_module = { .name = "verification",
 						   .init = init,
 						   .fini = fini,
 						   .swept = swept,
-						   .verified = verified,
-						   .brought_up = brought_up,
 						   .settled = settled,
-						   .status = status };
+						   .status = status,
+						   .programmed = programmed };

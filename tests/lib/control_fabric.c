@@ -58,7 +58,7 @@ json_t *multicast_groups_of(const struct fabric *f, unsigned mlid, const uint8_t
 	return groups;
 }
 
-const char *fabric_refusal(const struct fabric *f)
+const char *sm_refuses(const struct fabric *f)
 {
 	return f->refusal;
 }
@@ -105,7 +105,7 @@ void fabric_sweep(struct fabric *f, fabric_done_fn *fn, void *arg)
 	fabric_reroute(f, fn, arg);
 }
 
-void fabric_readback(struct fabric *f, fabric_done_fn *fn, void *arg)
+void audit_readback(struct fabric *f, fabric_done_fn *fn, void *arg)
 {
 	fabric_reroute(f, fn, arg);
 }
@@ -147,7 +147,7 @@ json_t *adaptive_switches(const struct fabric *f)
 	return dump_json_nodes(f->topo, true);
 }
 
-json_t *fabric_unhealthy(const struct fabric *f)
+json_t *link_health_links(const struct fabric *f)
 {
 	return f->unhealthy ? json_deep_copy(f->unhealthy)
 			    : json_pack("[{s:s}]", "sick", "quarantined");
@@ -262,6 +262,18 @@ void fabric_unfollow(struct fabric *f, void *arg)
 {
 	assert(arg == f->event_arg);
 	f->event_fn = NULL;
+}
+
+void audit_client_gone(struct fabric *f, const void *arg)
+{
+}
+
+void link_health_client_gone(struct fabric *f, const void *arg)
+{
+}
+
+void sm_client_gone(struct fabric *f, const void *arg)
+{
 }
 
 void fabric_client_gone(struct fabric *f, void *arg)

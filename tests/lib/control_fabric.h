@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "fm/audit/module.h"
 #include "fm/fabric/view.h"
 #include "fm/maintenance/module.h"
 #include "fm/control/control.h"

@@ -52,37 +52,9 @@ void fabric_request_reregister(struct fabric *fabric, const char *reason)
 	fabric->asked.reason = reason;
 }
 
-void fabric_request_quarantine(struct fabric *fabric, guid_t node, uint8_t port, const char *why)
-{
-	fabric->asked.quarantines++;
-	fabric->asked.refreshed = node;
-	fabric->asked.reason = why;
-}
-
-void fabric_request_hold(struct fabric *fabric, guid_t node, uint8_t port, const char *why)
-{
-	fabric->asked.holds++;
-	fabric->asked.refreshed = node;
-	fabric->asked.reason = why;
-}
-
-uint64_t fabric_link_clean_us(struct fabric *fabric, guid_t node, uint8_t port)
-{
-	return fabric->link_clean_us;
-}
-
 void fabric_report_hosts_changed(struct fabric *fabric)
 {
 	fabric->asked.hosts_changed++;
-}
-
-void fabric_judge_host(struct fabric *fabric, uint32_t host, struct host_verdict *out)
-{
-	*out = (struct host_verdict){ 0 };
-	if (fabric->host_part)
-		fabric->host_part(fabric, host, out);
-	if (fabric->module->host)
-		fabric->module->host(fabric->room, host, out);
 }
 
 void fabric_fault_open(struct fabric *fabric, const char *what)
@@ -162,11 +134,6 @@ void fabric_report_mft_written(struct fabric *fabric, const struct mft_result *r
 	fabric->asked.mft_written++;
 }
 
-void fabric_report_mft_mismatch(struct fabric *fabric)
-{
-	fabric->asked.mft_mismatches++;
-}
-
 void fabric_fault_found_by(struct fabric *fabric, uint64_t detected_us)
 {
 }
@@ -176,19 +143,9 @@ bool fabric_requests_wait(const struct fabric *fabric)
 	return false;
 }
 
-void fabric_request_isolate(struct fabric *fabric, guid_t node, uint8_t port,
-			    enum isolation_cause cause)
+void fabric_hold_program(struct fabric *fabric)
 {
-	fabric->asked.isolations++;
-	fabric->asked.isolated = node;
-	fabric->asked.isolated_port = port;
-	fabric->asked.cause = cause;
-}
-
-void fabric_report_table_unheld(struct fabric *fabric, const struct table_block *block)
-{
-	fabric->asked.tables_unheld++;
-	fabric->asked.unheld = *block;
+	fabric->asked.held = true;
 }
 
 void fabric_request_program(struct fabric *fabric, const char *reason)
@@ -197,11 +154,13 @@ void fabric_request_program(struct fabric *fabric, const char *reason)
 	fabric->asked.reason = reason;
 }
 
-bool fabric_request_verification(struct fabric *fabric, unsigned ports, bool refused)
+bool fabric_request_verification(struct fabric *fabric, unsigned ports, bool refused,
+				 fabric_verified_fn *fn, void *arg)
 {
 	fabric->asked.verifications++;
 	fabric->asked.ports = ports;
 	fabric->asked.refused = refused;
+	fabric->asked.verified = fn;
 	return fabric->left;
 }
 

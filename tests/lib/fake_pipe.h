@@ -11,7 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 #include "fm/loop/log.h"
-#include "fm/fabric/host.h"
 #include "fm/fabric/module.h"
 #include "fm/fabric/operation.h"
 #include "fm/fabric/progress.h"
@@ -35,10 +34,7 @@ struct fabric {
 	bool unsettled;			     /* fabric_is_settled() returns false */
 	unsigned lost;			     /* files that an alert was raised for */
 	bool standby, updating, programming; /* set by the test */
-	uint64_t link_clean_us;		     /* what fabric_link_clean_us() returns for all links */
-	/* What other rooms add to the verdict on a host; NULL = nothing. */
-	void (*host_part)(struct fabric *fabric, uint32_t host, struct host_verdict *verdict);
-	bool left; /* what fabric_request_verification() returns */
+	bool left;			     /* what fabric_request_verification() returns */
 	bool own_loop;
 	struct program *own_program; /* NULL = it was given */
 	struct {
@@ -48,19 +44,15 @@ struct fabric {
 		struct fabric_role_change next; /* the latest of them */
 	} role;
 	struct {
-		unsigned sweeps, reroutes, retries, refreshes, reregisters, quarantines,
-			improvements, faults, traps, hosts_changed, holds;
+		unsigned sweeps, reroutes, retries, refreshes, reregisters, improvements, faults,
+			traps, hosts_changed;
 		unsigned port_reregisters;
-		unsigned mft_written, mft_mismatches;
+		unsigned mft_written;
 		guid_t refreshed; /* the latest */
-		unsigned isolations, programs, verifications,
+		unsigned programs, verifications,
 			ports; /* ports, refused: of the latest verification */
-		bool refused;
-		guid_t isolated; /* the latest, its port and why */
-		uint8_t isolated_port;
-		enum isolation_cause cause;
-		unsigned tables_unheld;
-		struct table_block unheld; /* the latest */
+		bool refused, held;
+		fabric_verified_fn *verified;
 		const char *reason;
 	} asked;
 	struct { /* that waits for an update; ops NULL = none */

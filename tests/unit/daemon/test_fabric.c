@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include "fm/audit/module.h"
 #include "tests/lib/fabric_world.h"
 
 static void a_dark_fabric_comes_up_proven_and_programmed(void **state)
@@ -207,7 +208,7 @@ static void operators_commands_are_answered_once(void **state)
 	world_init(&w, small_tree());
 	fabric_sweep(w.fabric, operation_cb, &sweep);
 	fabric_reroute(w.fabric, operation_cb, &reroute);
-	fabric_readback(w.fabric, operation_cb, &readback);
+	audit_readback(w.fabric, operation_cb, &readback);
 	fabric_sweep(w.fabric, operation_cb, &gone);
 	fabric_client_gone(w.fabric, &gone);
 	run_for(&w, 2 * SECOND_US);

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include "fm/audit/module.h"
 #include "routing/proof/check.h"
 #include "routing/path.h"
 #include "routing/ftree/route.h"
@@ -210,7 +211,7 @@ static void assert_readback_is_equal(struct world *w)
 {
 	json_int_t wrong = -1;
 
-	fabric_readback(w->fabric, readback_cb, &wrong);
+	audit_readback(w->fabric, readback_cb, &wrong);
 	run_for(w, SECOND_US);
 	assert_int_equal(wrong, 0);
 }

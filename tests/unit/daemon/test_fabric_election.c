@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <sys/stat.h>
+#include "fm/sm/module.h"
 #include "tests/lib/sm_pair.h"
 
 static void the_second_manager_stands_by_and_changes_nothing(void **state)
@@ -26,9 +27,9 @@ static void the_second_manager_stands_by_and_changes_nothing(void **state)
 	assert_int_equal(sets_by(p.io_b), 0);
 	assert_int_equal(
 		count_logged(&p.b, "standby", p.a.design->nodes[p.a.design->nswitches].desc), 1);
-	fabric_reroute(p.b.fabric, operation_cb, &reply); /* control asks fabric_refusal() first */
-	assert_non_null(strstr(fabric_refusal(p.b.fabric), "is standby"));
-	assert_null(fabric_refusal(p.a.fabric));
+	fabric_reroute(p.b.fabric, operation_cb, &reply); /* control asks sm_refuses() first */
+	assert_non_null(strstr(sm_refuses(p.b.fabric), "is standby"));
+	assert_null(sm_refuses(p.a.fabric));
 	pair_fini(&p);
 	assert_int_equal(reply.count, 0);
 }

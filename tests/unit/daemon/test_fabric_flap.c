@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include "fm/perf/module.h"
 #include "tests/lib/fabric_world.h"
 
 struct cable {
@@ -115,7 +116,7 @@ static void operators_see_a_quarantine_and_end_it(void **state)
 	world_init(&w, pod(1));
 	struct cable cable = uplink(&w, 2);
 	fall(&w, cable, 6, SECOND_US);
-	json_t *rows = fabric_unhealthy(w.fabric), *row = json_array_get(rows, 0);
+	json_t *rows = link_health_links(w.fabric), *row = json_array_get(rows, 0);
 	assert_int_equal(json_array_size(rows), 1);
 	assert_string_equal(json_string_value(json_object_get(row, "sick")), "quarantined");
 	assert_in_range(json_integer_value(json_object_get(row, "left_s")), 50, 60);

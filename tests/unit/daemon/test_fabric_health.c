@@ -123,7 +123,7 @@ static void warning_alone_moves_nothing(void **state)
 	assert_int_equal(status_number(&w, "health", "sick"), 1);
 	assert_int_equal(status_number(&w, NULL, "links_quarantined"), 0);
 	assert_int_equal(uses_of(&w, leaf, port), before);
-	rows = fabric_unhealthy(w.fabric);
+	rows = link_health_links(w.fabric);
 	assert_int_equal(json_array_size(rows), 1);
 	assert_string_equal(sick_state(rows), "sick");
 	json_decref(rows);
@@ -191,7 +191,7 @@ static void asker_that_went_is_not_called(void **state)
 
 	world_init(&w, pod(1));
 	link_health_read(w.fabric, read_cb, &ports);
-	fabric_client_gone(w.fabric, &ports);
+	link_health_client_gone(w.fabric, &ports);
 	run_for(&w, SECOND_US);
 	assert_int_equal(ports, 0);
 	world_fini(&w);

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include "fm/perf/module.h"
 #include "fm/fabric/request.h"
 #include "tests/lib/fabric_world.h"
 
@@ -55,7 +56,7 @@ static void assert_nothing_probable(const struct world *w)
 /* The row of `fmctl links --sick`, from which `fmctl show` takes its note. */
 static bool is_unhealthy(const struct world *w, const char *why)
 {
-	json_t *rows = fabric_unhealthy(w->fabric), *row;
+	json_t *rows = link_health_links(w->fabric), *row;
 	bool found = false;
 	size_t i;
 

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include "fm/sm/module.h"
 #include "tests/lib/fabric_world.h"
 
 static void hold(struct world *w, uint64_t mkey, uint8_t protect)
@@ -35,12 +36,12 @@ static void a_command_is_refused_with_the_reason_and_taken_afterwards(void **sta
 
 	begin(&w, 0x9999, 1);
 	assert_int_equal(count_alerts(&w, "foreign-m-key", ""), 1);
-	assert_non_null(fabric_refusal(w.fabric));
-	assert_non_null(strstr(fabric_refusal(w.fabric), "M_Key"));
+	assert_non_null(sm_refuses(w.fabric));
+	assert_non_null(strstr(sm_refuses(w.fabric), "M_Key"));
 	hold(&w, 0, 0);
 	run_for(&w, 30 * SECOND_US);
 	assert_true(is_up(&w));
-	assert_null(fabric_refusal(w.fabric));
+	assert_null(sm_refuses(w.fabric));
 	world_fini(&w);
 }
 

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include "fm/sm/module.h"
+#include "fm/audit/module.h"
 #include "fm/sm/election.h"
 #include "tests/lib/fabric_world.h"
 
@@ -70,14 +72,14 @@ static void assert_manages_nothing(const struct world *w, const char *state)
 	assert_string_equal(word_of(w, "state"), state);
 	assert_string_not_equal(word_of(w, "sm"), "master");
 	assert_true(count_alerts(w, state, ""));
-	assert_non_null(fabric_refusal(w->fabric));
+	assert_non_null(sm_refuses(w->fabric));
 }
 
 static void assert_is_whole(const struct world *w)
 {
 	assert_true(is_up(w));
 	assert_string_equal(word_of(w, "sm"), "master");
-	assert_null(fabric_refusal(w->fabric));
+	assert_null(sm_refuses(w->fabric));
 	assert_int_equal(status_number(w, NULL, "hcas"), w->design->ncas);
 	assert_int_equal(status_number(w, NULL, "switches"), w->design->nswitches);
 	assert_int_equal(status_number(w, NULL, "links_down"), 0);
@@ -212,7 +214,7 @@ static void a_sweep_without_a_link_is_refused(void **state)
 	log_set_level(-1, LOG_ERR - 1);
 	double_cut(w.hw, host(&w, 0), 1);
 	run_for(&w, 20 * SECOND_US);
-	assert_non_null(strstr(fabric_refusal(w.fabric), "has no link"));
+	assert_non_null(strstr(sm_refuses(w.fabric), "has no link"));
 	double_join(w.hw, host(&w, 0), 1);
 	run_for(&w, 2 * SECOND_US);
 	assert_is_whole(&w);
@@ -239,7 +241,7 @@ static void assert_reads_back(struct world *w)
 {
 	struct reply r = { 0 };
 
-	fabric_readback(w->fabric, reply_cb, &r);
+	audit_readback(w->fabric, reply_cb, &r);
 	run_for(w, 5 * SECOND_US);
 	assert_int_equal(r.count, 1);
 	assert_int_equal(json_integer_value(json_object_get(r.result, "differ")), 0);

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include "fm/sm/module.h"
 #include "fm/sm/election.h"
 #include "tests/fabric/double_agents.h"
 #include "tests/lib/sm_pair.h"
@@ -53,7 +54,7 @@ static void a_standby_with_another_prefix_takes_nothing_over(void **state)
 	assert_true(is(&w, "foreign-prefix"));
 	assert_true(count_alerts(&w, "foreign-prefix", ""));
 	assert_int_equal(double_sent(w.hw, WIRE_SET, 0), sets);
-	assert_non_null(fabric_refusal(w.fabric));
+	assert_non_null(sm_refuses(w.fabric));
 	w.conf.sm.subnet_prefix = DEFAULT; /* corrected */
 	fabric_configure(w.fabric, &w.conf);
 	run_for(&w, 10 * SECOND_US);

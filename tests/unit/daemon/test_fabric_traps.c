@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include "fm/perf/module.h"
 #include "tests/lib/trap_world.h"
 
 /* So many of one switch, evenly in time. */
@@ -168,7 +169,7 @@ static void after_a_storm_a_fault_is_answered_at_once_again(void **state)
 
 static json_t *sick_row(const struct world *w, const char *why)
 {
-	json_t *rows = fabric_unhealthy(w->fabric), *row, *found = NULL;
+	json_t *rows = link_health_links(w->fabric), *row, *found = NULL;
 	size_t i;
 
 	json_array_foreach (rows, i, row)

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include "fm/audit/module.h"
 #include "tests/lib/fabric_world.h"
 #include "topology/snapshot/topo_builder.h"
 
@@ -230,7 +231,7 @@ static void what_a_readback_finds_is_repaired(void **state)
 	lid = lid_of(&w, 0);
 	right = double_lft(w.hw, leaf_guid(&w), lid);
 	double_set_lft(w.hw, leaf_guid(&w), lid, 255);
-	fabric_readback(w.fabric, reply_cb, &r);
+	audit_readback(w.fabric, reply_cb, &r);
 	run_for(&w, 5 * SECOND_US);
 	assert_int_equal(r.count, 1);
 	assert_int_equal(json_integer_value(json_object_get(r.result, "differ")), 1);
@@ -332,7 +333,7 @@ static void entries_above_the_top_may_be_anything(void **state)
 	assert_true(is_up(&w));
 	assert_int_equal(count_logged(&w, "program-failed", ""), 0);
 	assert_hardware_holds_the_tables(&w);
-	fabric_readback(w.fabric, reply_cb, &r);
+	audit_readback(w.fabric, reply_cb, &r);
 	run_for(&w, 2 * SECOND_US);
 	assert_int_equal(json_integer_value(json_object_get(r.result, "differ")), 0);
 	json_decref(r.result);

@@ -59,7 +59,9 @@ static void end(struct room *r)
 
 static bool may_program(struct room *r)
 {
-	return r->f.module->may_program(r->f.room);
+	r->f.asked.held = false;
+	r->f.module->published(r->f.room, FABRIC_PUBLISHED, NULL);
+	return !r->f.asked.held;
 }
 
 static uint64_t asked(const struct room *r)
@@ -73,7 +75,7 @@ static void the_first_programming_waits_until_what_was_on_is_off(void **state)
 	const char *text;
 
 	begin(&r);
-	r.f.module->updating(r.f.room);
+	r.f.module->annotate(r.f.room, r.f.services.inventory);
 	assert_false(may_program(&r));
 	assert_int_equal(r.f.asked.programs, 0);
 	fake_run_for(&r.f, SECOND_US);
@@ -94,7 +96,7 @@ static void programming_does_not_wait_where_all_have_answered(void **state)
 
 	begin(&r);
 	double_set_adaptive(r.b.d, r.sw, true, false);
-	r.f.module->updating(r.f.room);
+	r.f.module->annotate(r.f.room, r.f.services.inventory);
 	fake_run_for(&r.f, SECOND_US);
 	assert_true(may_program(&r));
 	assert_int_equal(r.f.asked.programs, 0);
@@ -108,7 +110,7 @@ static void a_switch_that_is_met_later_is_turned_off_beside_and_programmed_again
 
 	begin(&r);
 	double_set_adaptive(r.b.d, r.sw, true, false);
-	r.f.module->updating(r.f.room);
+	r.f.module->annotate(r.f.room, r.f.services.inventory);
 	fake_run_for(&r.f, SECOND_US);
 	assert_true(may_program(&r));
 	double_set_adaptive(r.b.d, r.sw, true, true);
@@ -129,7 +131,7 @@ static void one_that_cannot_be_turned_off_is_an_alert_and_delays_no_other(void *
 
 	begin(&r);
 	double_set_refuses(r.b.d, r.sw, true);
-	r.f.module->updating(r.f.room);
+	r.f.module->annotate(r.f.room, r.f.services.inventory);
 	assert_false(may_program(&r));
 	fake_run_for(&r.f, 2 * SECOND_US);
 	assert_int_equal(r.f.asked.programs, 1);
@@ -147,7 +149,7 @@ static void a_silent_switch_delays_no_other_and_is_not_asked_first_after_a_resta
 
 	begin(&r);
 	double_set_mute(r.b.d, r.sw, WIRE_GET, WIRE_GENERAL_INFO);
-	r.f.module->updating(r.f.room);
+	r.f.module->annotate(r.f.room, r.f.services.inventory);
 	assert_false(may_program(&r));
 	fake_run_for(&r.f, SECOND_US / 10);
 	assert_int_equal(r.f.asked.programs, 1);
@@ -157,7 +159,7 @@ static void a_silent_switch_delays_no_other_and_is_not_asked_first_after_a_resta
 		inv(&r.b, r.b.found->nodes[i].guid)->adaptive = INV_ADAPTIVE_UNKNOWN;
 	before = asked(&r);
 	r.f.module->load(r.f.room, FABRIC_LOAD);
-	r.f.module->updating(r.f.room);
+	r.f.module->annotate(r.f.room, r.f.services.inventory);
 	fake_run_for(&r.f, SECOND_US);
 	assert_int_equal(asked(&r) - before, r.b.found->nswitches - 1);
 	end(&r);
@@ -170,7 +172,7 @@ static void a_silent_switch_is_asked_again_when_idle_and_only_then(void **state)
 
 	begin(&r);
 	double_set_mute(r.b.d, r.sw, WIRE_GET, WIRE_GENERAL_INFO);
-	r.f.module->updating(r.f.room);
+	r.f.module->annotate(r.f.room, r.f.services.inventory);
 	may_program(&r);
 	fake_run_for(&r.f, 20 * SECOND_US);
 	before = asked(&r);
@@ -191,7 +193,7 @@ static void the_rows_of_switches_say_what_is_known(void **state)
 	json_t *rows;
 
 	begin(&r);
-	r.f.module->updating(r.f.room);
+	r.f.module->annotate(r.f.room, r.f.services.inventory);
 	may_program(&r);
 	fake_run_for(&r.f, SECOND_US);
 	rows = adaptive_switches(&r.f);

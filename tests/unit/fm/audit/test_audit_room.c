@@ -10,6 +10,8 @@
 #include <string.h>
 #include <cmocka.h>
 #include "fm/audit/module.h"
+#include "fm/isolation/module.h"
+#include "fm/multicast/module.h"
 #include "fm/program/mft.h"
 #include "fm/program/program.h"
 #include "fm/program/table_block.h"
@@ -18,22 +20,43 @@
 
 #define SECOND_US 1000000ull
 
+#define CONTAINER(fabric) ((struct room *)((char *)(fabric)-offsetof(struct room, f)))
+
 struct room {
 	struct bench b;
 	struct fabric f;
 	struct program *program;
 	struct mft *mft;
 	struct tables tables;
-	unsigned written; /* applies of either kind that ended */
+	unsigned written;	    /* applies of either kind that ended */
+	unsigned rewrites, nunheld; /* asked of the rooms of multicast and of isolation */
+	struct table_block unheld;  /* the latest */
 	guid_t sw;
 };
+
+/* The rooms that this one calls. */
+void multicast_rewrite(struct fabric *f)
+{
+	CONTAINER(f)->rewrites++;
+}
+
+bool multicast_busy(const struct fabric *f)
+{
+	return false;
+}
+
+void isolation_table_unheld(struct fabric *f, const struct table_block *block)
+{
+	CONTAINER(f)->nunheld++;
+	CONTAINER(f)->unheld = *block;
+}
 
 static void lft_written(void *arg, const struct program_result *result)
 {
 	struct room *r = arg;
 
 	r->written++;
-	r->f.module->programmed(r->f.room, result);
+	r->f.module->programmed(r->f.room, &(struct fabric_programmed){ .tables = result });
 }
 
 static void mft_written(void *arg, const struct mft_result *result)
@@ -41,7 +64,7 @@ static void mft_written(void *arg, const struct mft_result *result)
 	struct room *r = arg;
 
 	r->written++;
-	r->f.module->mft_written(r->f.room, result);
+	r->f.module->programmed(r->f.room, &(struct fabric_programmed){ .multicast = result });
 }
 
 /* What an update does, and a round of multicast. */
@@ -138,7 +161,7 @@ static void a_block_that_differs_is_written_again_and_is_repaired_when_it_is_rea
 	write_tables(&r);
 	assert_int_equal(repaired(&r), 1);
 	assert_int_equal(fake_events(&r.f, "audit", NULL), 1);
-	assert_int_equal(r.f.asked.tables_unheld, 0);
+	assert_int_equal(r.nunheld, 0);
 	end(&r);
 }
 
@@ -150,14 +173,14 @@ static void a_multicast_block_that_differs_has_multicast_write_it_again(void **s
 	begin(&r);
 	double_flip_mft(r.b.d, r.sw, MCAST_FIRST_MLID, 3);
 	audit_for(&r, 5 * SECOND_US);
-	assert_int_equal(r.f.asked.mft_mismatches, 1);
+	assert_int_equal(r.rewrites, 1);
 	assert_int_equal(r.f.asked.reroutes, 0);
 	write_tables(&r);
 	assert_false(double_mft(r.b.d, r.sw, MCAST_FIRST_MLID, 3));
 	assert_int_equal(repaired(&r), 1);
 	fake_events(&r.f, "audit", &text);
 	assert_non_null(strstr(text, "multicast block 0"));
-	assert_int_equal(r.f.asked.tables_unheld, 0);
+	assert_int_equal(r.nunheld, 0);
 	end(&r);
 }
 
@@ -168,13 +191,13 @@ static void a_block_that_is_wrong_twice_is_reported_and_not_repaired(void **stat
 	begin(&r);
 	double_set_lft(r.b.d, r.sw, 70, 3);
 	double_set_pretends(r.b.d, r.sw, true);
-	r.f.module->mismatch(r.f.room, r.sw, 1); /* as an operator's readback does */
+	audit_mismatch(&r.f, r.sw, 1); /* as an operator's readback does */
 	program_forget(r.program, r.sw);
 	write_tables(&r);
-	assert_int_equal(r.f.asked.tables_unheld, 1);
-	assert_int_equal(r.f.asked.unheld.sw, r.sw);
-	assert_int_equal(r.f.asked.unheld.kind, TABLE_LFT);
-	assert_int_equal(r.f.asked.unheld.block, 1);
+	assert_int_equal(r.nunheld, 1);
+	assert_int_equal(r.unheld.sw, r.sw);
+	assert_int_equal(r.unheld.kind, TABLE_LFT);
+	assert_int_equal(r.unheld.block, 1);
 	assert_int_equal(repaired(&r), 0);
 	assert_int_equal(fake_events(&r.f, "audit", NULL), 0);
 	end(&r);
@@ -189,9 +212,9 @@ static void a_multicast_block_that_is_wrong_twice_is_reported(void **state)
 	double_set_pretends(r.b.d, r.sw, true);
 	audit_for(&r, 5 * SECOND_US);
 	write_tables(&r);
-	assert_int_equal(r.f.asked.tables_unheld, 1);
-	assert_int_equal(r.f.asked.unheld.kind, TABLE_MFT);
-	assert_int_equal(r.f.asked.unheld.block, 0);
+	assert_int_equal(r.nunheld, 1);
+	assert_int_equal(r.unheld.kind, TABLE_MFT);
+	assert_int_equal(r.unheld.block, 0);
 	end(&r);
 }
 
@@ -204,7 +227,7 @@ static void one_that_is_known_not_to_hold_its_tables_is_not_repaired(void **stat
 	double_set_lft(r.b.d, r.sw, 70, 3);
 	double_flip_mft(r.b.d, r.sw, MCAST_FIRST_MLID, 3);
 	audit_for(&r, 5 * SECOND_US);
-	assert_int_equal(r.f.asked.reroutes + r.f.asked.mft_mismatches, 0);
+	assert_int_equal(r.f.asked.reroutes + r.rewrites, 0);
 	end(&r);
 }
 
@@ -214,8 +237,10 @@ static void what_was_not_acknowledged_is_not_judged(void **state)
 
 	begin(&r);
 	double_set_lft(r.b.d, r.sw, 70, 3);
-	r.f.module->mismatch(r.f.room, r.sw, 1);
-	r.f.module->programmed(r.f.room, &(struct program_result){ .failed = 1 });
+	audit_mismatch(&r.f, r.sw, 1);
+	r.f.module->programmed(
+		r.f.room,
+		&(struct fabric_programmed){ .tables = &(struct program_result){ .failed = 1 } });
 	fake_run_for(&r.f, SECOND_US);
 	assert_int_equal(gets(&r.b, WIRE_LFT), 0);
 	end(&r);
@@ -227,12 +252,13 @@ static void an_answer_that_may_be_older_than_a_write_is_not_judged(void **state)
 
 	begin(&r);
 	double_set_lft(r.b.d, r.sw, 70, 3);
-	r.f.module->mismatch(r.f.room, r.sw, 1);
-	r.f.module->programmed(r.f.room, &(struct program_result){ 0 });
+	audit_mismatch(&r.f, r.sw, 1);
+	r.f.module->programmed(
+		r.f.room, &(struct fabric_programmed){ .tables = &(struct program_result){ 0 } });
 	r.f.programming = true;
 	fake_run_for(&r.f, SECOND_US);
 	assert_int_equal(gets(&r.b, WIRE_LFT), 1);
-	assert_int_equal(r.f.asked.tables_unheld, 0);
+	assert_int_equal(r.nunheld, 0);
 	assert_int_equal(repaired(&r), 0);
 	end(&r);
 }
@@ -258,7 +284,7 @@ static void a_multicast_block_that_is_to_change_by_now_is_not_judged(void **stat
 	audit_for(&r, 5 * SECOND_US);
 	mft_apply(r.mft, r.b.found, MCAST_FIRST_MLID, true, joined_meanwhile, &r);
 	fake_run_for(&r.f, SECOND_US);
-	assert_int_equal(r.f.asked.tables_unheld, 0);
+	assert_int_equal(r.nunheld, 0);
 	assert_int_equal(repaired(&r), 0);
 	end(&r);
 }
@@ -268,12 +294,14 @@ static void a_finding_while_it_is_read_counts_and_what_was_being_read_does_not(v
 	struct room r;
 
 	begin(&r);
-	r.f.module->mismatch(r.f.room, r.sw, 1);
-	r.f.module->programmed(r.f.room, &(struct program_result){ 0 });
-	r.f.module->mismatch(r.f.room, r.sw, 1);
+	audit_mismatch(&r.f, r.sw, 1);
+	r.f.module->programmed(
+		r.f.room, &(struct fabric_programmed){ .tables = &(struct program_result){ 0 } });
+	audit_mismatch(&r.f, r.sw, 1);
 	fake_run_for(&r.f, SECOND_US);
 	assert_int_equal(repaired(&r), 0);
-	r.f.module->programmed(r.f.room, &(struct program_result){ 0 });
+	r.f.module->programmed(
+		r.f.room, &(struct fabric_programmed){ .tables = &(struct program_result){ 0 } });
 	fake_run_for(&r.f, SECOND_US);
 	assert_int_equal(repaired(&r), 1);
 	end(&r);

@@ -16,10 +16,18 @@
 static enum host_state ill_state;
 static unsigned ill_hosts;
 
-static void host_part(struct fabric *f, uint32_t host, struct host_verdict *v)
+void nvlink_judge_host(const struct fabric *f, uint32_t host, struct host_verdict *v)
 {
 	if (host >= ILL && host < ILL + ill_hosts && ill_state != HOST_HEALTHY)
 		host_verdict_add(v, ill_state, "NVLinks are ill");
+}
+
+void maintenance_judge_host(const struct fabric *f, uint32_t host, struct host_verdict *v)
+{
+}
+
+void link_health_judge_host(const struct fabric *f, uint32_t host, struct host_verdict *v)
+{
 }
 
 /* A pod is generated with links that nobody has activated. */
@@ -37,7 +45,6 @@ static void begin(struct fabric *f)
 	ill_state = HOST_HEALTHY;
 	ill_hosts = 1;
 	fake_pipe_init(f, &hosts_module, active_pod());
-	f->host_part = host_part;
 	f->module->load(f->room, FABRIC_LOAD);
 	f->module->settled(f->room, FABRIC_SETTLED);
 	fake_run_for(f, SECOND_US);
@@ -46,7 +53,7 @@ static void begin(struct fabric *f)
 static void become(struct fabric *f, enum host_state state)
 {
 	ill_state = state;
-	f->module->hosts_changed(f->room);
+	f->module->published(f->room, FABRIC_HOSTS_CHANGED, NULL);
 	fake_run_for(f, SECOND_US);
 }
 
@@ -119,9 +126,8 @@ static void nothing_is_reported_before_links_had_time_to_come_up(void **state)
 	ill_state = HOST_DEGRADED;
 	ill_hosts = 1;
 	fake_pipe_init(&f, &hosts_module, active_pod());
-	f.host_part = host_part;
 	f.module->load(f.room, FABRIC_LOAD);
-	f.module->hosts_changed(f.room);
+	f.module->published(f.room, FABRIC_HOSTS_CHANGED, NULL);
 	fake_run_for(&f, 600 * SECOND_US);
 	assert_int_equal(fake_events(&f, "host", NULL), 0);
 	f.module->settled(f.room, FABRIC_SETTLED);

@@ -10,8 +10,8 @@
 
 static void unheld(struct room *r, enum table_kind kind, uint32_t block)
 {
-	r->f.module->table_unheld(
-		r->f.room, &(struct table_block){ .sw = r->sw, .kind = kind, .block = block });
+	isolation_table_unheld(&r->f,
+			       &(struct table_block){ .sw = r->sw, .kind = kind, .block = block });
 	fake_run_for(&r->f, SECOND_US);
 }
 

@@ -9,8 +9,16 @@
 
 static void ask(struct fabric *f, guid_t node, uint8_t port)
 {
-	f->module->hold(f->room, node, port, "symbol BER 1e-12 in 12 min (limit 1e-14)");
+	maintenance_hold(f, node, port, "symbol BER 1e-12 in 12 min (limit 1e-14)");
 	f->module->annotate(f->room, &f->inventory);
+}
+
+/* All links of leaves are read so. */
+static void clean_for(struct fabric *f, uint64_t us)
+{
+	for (unsigned l = 0; l < LEAVES; l++)
+		for (unsigned port = 1; port < UPLINK + SPINES; port++)
+			maintenance_clean(f, LEAF + l, (uint8_t)port, us);
 }
 
 static bool is_out(struct fabric *f, guid_t node, unsigned port)
@@ -39,10 +47,10 @@ static void a_link_is_held_until_it_was_clean_for_its_time(void **state)
 	assert_true(is_out(&f, LEAF, UPLINK));
 	assert_int_equal(fake_events(&f, "quarantined", &text), 1);
 	assert_non_null(strstr(text, "until it is clean for 600 s"));
-	f.link_clean_us = 590 * SECOND_US;
+	clean_for(&f, 590 * SECOND_US);
 	fake_run_for(&f, 86400 * SECOND_US);
 	assert_int_equal(fake_events(&f, "released", NULL), 0);
-	f.link_clean_us = 600 * SECOND_US;
+	clean_for(&f, 600 * SECOND_US);
 	fake_run_for(&f, 11 * SECOND_US);
 	assert_int_equal(fake_events(&f, "released", &text), 1);
 	f.module->annotate(f.room, &f.inventory);
@@ -71,9 +79,9 @@ static void a_link_that_fails_again_has_to_be_clean_for_twice_as_long(void **sta
 
 	begin(&f);
 	ask(&f, LEAF, UPLINK);
-	f.link_clean_us = 600 * SECOND_US;
+	clean_for(&f, 600 * SECOND_US);
 	fake_run_for(&f, 11 * SECOND_US);
-	f.link_clean_us = 0;
+	clean_for(&f, 0);
 	ask(&f, LEAF, UPLINK);
 	assert_int_equal(fake_events(&f, "quarantined", &text), 2);
 	assert_non_null(strstr(text, "until it is clean for 1200 s"));
@@ -92,7 +100,7 @@ static void a_restart_keeps_what_was_held(void **state)
 	fake_run_for(&f, 86400 * SECOND_US);
 	f.module->annotate(f.room, &f.inventory);
 	assert_true(is_out(&f, LEAF, UPLINK + 1));
-	f.link_clean_us = 600 * SECOND_US;
+	clean_for(&f, 600 * SECOND_US);
 	fake_run_for(&f, 11 * SECOND_US);
 	f.module->annotate(f.room, &f.inventory);
 	assert_false(is_out(&f, LEAF, UPLINK + 1));
@@ -181,9 +189,9 @@ static void so_many_are_held_at_once_and_no_more(void **state)
 	f.module->settled(f.room, FABRIC_REVIEWED);
 	assert_non_null(strstr(alert_text(f.services.alerts, "links-errors", NULL),
 			       "1 link with too many errors stays in use: leaf-1 p7"));
-	f.link_clean_us = 600 * SECOND_US;
+	clean_for(&f, 600 * SECOND_US);
 	fake_run_for(&f, 11 * SECOND_US);
-	f.link_clean_us = 0;
+	clean_for(&f, 0);
 	ask(&f, LEAF + 1, UPLINK + 2);
 	assert_int_equal(fake_events(&f, "quarantined", NULL), 3);
 	f.module->settled(f.room, FABRIC_REVIEWED);
@@ -248,9 +256,9 @@ static void what_an_operator_released_is_left_alone_until_it_was_clean(void **st
 	json_decref(answer.result);
 	ask(&f, LEAF, UPLINK);
 	assert_false(is_out(&f, LEAF, UPLINK));
-	f.link_clean_us = SECOND_US;
+	clean_for(&f, SECOND_US);
 	fake_run_for(&f, 11 * SECOND_US);
-	f.link_clean_us = 0;
+	clean_for(&f, 0);
 	ask(&f, LEAF, UPLINK);
 	assert_true(is_out(&f, LEAF, UPLINK));
 	room_fini(&f);
@@ -263,7 +271,7 @@ static void a_release_counts_whoever_quarantined_the_link(void **state)
 	struct fabric f;
 
 	begin(&f);
-	f.module->quarantine(f.room, LEAF, UPLINK, "many errors");
+	maintenance_quarantine(&f, LEAF, UPLINK, "many errors");
 	maintenance_release(&f, "leaf-0:5", room_answer_cb, &answer);
 	fake_pipe_answer(&f, NULL);
 	json_decref(answer.result);

@@ -33,7 +33,7 @@ static void fall(struct fabric *f, guid_t node, uint8_t port, unsigned times, ui
 
 static void quarantine(struct fabric *f, guid_t node, uint8_t port)
 {
-	f->module->quarantine(f->room, node, port, "symbol errors");
+	maintenance_quarantine(f, node, port, "symbol errors");
 }
 
 static unsigned quarantined_for(const struct fabric *f, const char *length)
@@ -51,7 +51,7 @@ static const char *unhealthy(const struct fabric *f)
 	static char text[32];
 	json_t *rows = json_array();
 
-	f->module->unhealthy(f->room, rows);
+	maintenance_unhealthy(f, rows);
 	assert_true(json_array_size(rows) <= 1);
 	snprintf(text, sizeof(text), "%s",
 		 json_array_size(rows)

@@ -110,7 +110,7 @@ static void sweep_and_publish(struct rig *r)
 	loop_run(r->b.loop);
 	r->f.view.topo = inventory_snapshot(sweep_inventory(r->b.sweep));
 	r->f.module->published(r->f.room, FABRIC_PUBLISHED, before);
-	r->f.module->programmed(r->f.room, &result);
+	r->f.module->programmed(r->f.room, &(struct fabric_programmed){ .tables = &result });
 	topo_unref(before);
 }
 
@@ -183,7 +183,7 @@ static void trees_are_written_behind_unicast_tables(void **state)
 	run_for(&r, SECOND_US);
 	assert_int_equal(multicast_trees(&r.f)->ntrees, 0);
 	r.f.programming = false;
-	r.f.module->programmed(r.f.room, &result);
+	r.f.module->programmed(r.f.room, &(struct fabric_programmed){ .tables = &result });
 	run_for(&r, SECOND_US);
 	assert_int_equal(multicast_trees(&r.f)->ntrees, 1);
 	assert_int_equal(served(&r, mlid), MEMBERS);
@@ -225,7 +225,7 @@ static void a_snapshot_that_replaces_another_before_the_first_plan_gets_its_tree
 	sweep_and_publish(&r);
 	run_for(&r, SECOND_US);
 	join(&r, 0, MEMBERS);
-	for (unsigned ms = 0; ms < 50 && !r.f.module->busy(r.f.room); ms++)
+	for (unsigned ms = 0; ms < 50 && !multicast_busy(&r.f); ms++)
 		run_for(&r, 1000);
 	before = (struct topo *)r.f.view.topo;
 	r.f.view.topo = inventory_snapshot(sweep_inventory(r.b.sweep));
@@ -247,7 +247,7 @@ static void joins_that_come_together_take_one_round(void **state)
 	rounds = figure(&r, "rounds");
 	for (unsigned i = 0; i < 50; i++)
 		join(&r, i, 3);
-	assert_false(r.f.module->busy(r.f.room)); /* a join leaves a mark, and no more */
+	assert_false(multicast_busy(&r.f)); /* a join leaves a mark, and no more */
 	run_for(&r, SECOND_US);
 	assert_int_equal(figure(&r, "rounds"), rounds + 1);
 	assert_int_equal(multicast_trees(&r.f)->ntrees, 50);
@@ -271,7 +271,7 @@ static void a_block_that_a_switch_does_not_hold_is_written_again(void **state)
 	leaf = multicast_trees(&r.f)->trees[0].hops[0].guid;
 	double_lose_mft(r.b.d, leaf);
 	mft_found(r.f.services.mft, leaf, 0, 0, masks);
-	r.f.module->mft_mismatch(r.f.room);
+	multicast_rewrite(&r.f);
 	run_for(&r, SECOND_US);
 	assert_int_equal(figure(&r, "rounds"), rounds + 1);
 	assert_true(figure(&r, "mft_blocks_written") > blocks);

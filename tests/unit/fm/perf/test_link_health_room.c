@@ -8,14 +8,50 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include "fm/keys/module.h"
+#include "fm/maintenance/module.h"
 #include "fm/perf/module.h"
 #include "fm/program/program.h"
+#include "fm/traps/module.h"
 #include "routing/ftree/route.h"
 #include "tests/lib/fake_pipe.h"
 #include "tests/lib/sweep_bench.h"
 
 #define INTERVAL_MS 10000
 #define PASS_US	    (INTERVAL_MS * 1000ull)
+
+/* The rooms that this one calls. */
+static unsigned quarantines;
+
+void maintenance_quarantine(struct fabric *f, guid_t node, uint8_t port, const char *why)
+{
+	quarantines++;
+}
+
+void maintenance_hold(struct fabric *f, guid_t node, uint8_t port, const char *why)
+{
+}
+
+bool maintenance_waits_for_clean(const struct fabric *f, guid_t node, uint8_t port)
+{
+	return false;
+}
+
+void maintenance_clean(struct fabric *f, guid_t node, uint8_t port, uint64_t clean_us)
+{
+}
+
+void maintenance_unhealthy(const struct fabric *f, json_t *rows)
+{
+}
+
+void error_traps_unhealthy(const struct fabric *f, json_t *rows)
+{
+}
+
+void port_keys_unhealthy(const struct fabric *f, json_t *rows)
+{
+}
 
 struct room {
 	struct bench b;
@@ -65,6 +101,7 @@ static void begin(struct room *r, enum conf_action action)
 	const struct topo_port *up;
 
 	*r = (struct room){ 0 };
+	quarantines = 0;
 	bench_init(&r->b, design_pgft2(), NULL);
 	bench_discover(&r->b);
 	bench_bringup(&r->b);
@@ -106,10 +143,9 @@ static void passes(struct room *r, unsigned count, unsigned errors)
 
 static unsigned unhealthy(const struct room *r)
 {
-	json_t *rows = json_array();
+	json_t *rows = link_health_links(&r->f);
 	unsigned count;
 
-	link_health_module.unhealthy(r->f.room, rows);
 	count = (unsigned)json_array_size(rows);
 	json_decref(rows);
 	return count;
@@ -127,7 +163,7 @@ static void a_link_with_many_errors_is_logged_named_and_quarantined(void **state
 	assert_int_equal(fake_events(&r.f, "link-sick", &text), 1);
 	assert_non_null(strstr(text, "symbol errors"));
 	assert_int_equal(unhealthy(&r), 1);
-	assert_true(r.f.asked.quarantines > 0);
+	assert_true(quarantines > 0);
 	passes(&r, 100, 0);
 	assert_int_equal(fake_events(&r.f, "link-well", NULL), 1);
 	assert_int_equal(unhealthy(&r), 0);
@@ -142,7 +178,7 @@ static void where_only_warnings_are_wanted_nothing_is_quarantined(void **state)
 	passes(&r, 6, 1000);
 	assert_int_equal(fake_events(&r.f, "link-sick", NULL), 1);
 	assert_int_equal(unhealthy(&r), 1);
-	assert_int_equal(r.f.asked.quarantines, 0);
+	assert_int_equal(quarantines, 0);
 	end(&r);
 }
 
@@ -171,7 +207,7 @@ static void who_asks_for_a_reading_is_answered_once_when_it_ends(void **state)
 	passes(&r, 4, 1000);
 	link_health_read(&r.f, answer_cb, &a);
 	link_health_read(&r.f, answer_cb, &gone);
-	link_health_module.cancel(r.f.room, &gone);
+	link_health_client_gone(&r.f, &gone);
 	assert_int_equal(a.count, 0);
 	fake_run_for(&r.f, PASS_US);
 	assert_int_equal(a.count, 1);
@@ -281,7 +317,7 @@ static void who_asks_while_a_pass_is_summed_up_gets_one_of_his_own(void **state)
 	while (!first.count)
 		fake_run_for(&r.f, 1000);
 	link_health_read(&r.f, answer_cb, &second);
-	link_health_module.cancel(r.f.room, &second);
+	link_health_client_gone(&r.f, &second);
 	fake_run_for(&r.f, PASS_US);
 	assert_int_equal(first.count, 1);
 	assert_int_equal(second.count, 0);

@@ -56,7 +56,11 @@ static void ber_cb(void *arg, const struct perf_port *port, bool changed)
 	r->over += changed && ber_is_over(port->ber);
 }
 
-static const struct perf_ops ops = { changed_cb, ber_cb, passed_cb };
+static void read_cb(void *arg, guid_t node, uint8_t port)
+{
+}
+
+static const struct perf_ops ops = { changed_cb, ber_cb, read_cb, passed_cb };
 
 static void programmed_cb(void *arg, const struct program_result *result)
 {

@@ -263,7 +263,8 @@ static void learn(struct fabric *f, const struct lid_entry *entries, unsigned co
 	f->lids.entries = mem_alloc(count, sizeof(*entries));
 	memcpy(f->lids.entries, entries, count * sizeof(*entries));
 	f->lids.count = count;
-	f->module->lids_changed(f->room);
+	f->lids.changes++;
+	f->module->published(f->room, FABRIC_PUBLISHED, NULL);
 }
 
 static void lids_of_ports_that_are_away_are_in_the_inventory(void **state)

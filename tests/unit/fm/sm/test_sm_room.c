@@ -131,7 +131,7 @@ static void become_master(struct room *r)
 
 static const char *refusal(struct room *r)
 {
-	return r->f.module->refusal(r->f.room);
+	return sm_refuses(&r->f);
 }
 
 static void without_another_manager_it_is_master_of_what_was_swept(void **state)

@@ -6,13 +6,26 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "fm/sweep/sweep.h"
-#include "fm/traps/change_traps.h"
+#include "fm/fabric/traps.h"
 #include "tests/lib/fake_pipe.h"
 #include "topology/generate/generate.h"
 
 #define LINK_STATE 128
 #define CAPABILITY 144
 #define SECOND_US  1000000ull
+
+static void *init(struct fabric *f)
+{
+	return traps_new(f, &f->services);
+}
+
+static void fini(void *room)
+{
+	traps_free(room);
+}
+
+/* For the fake pipe, which ends a room. */
+static const struct fabric_module module = { .name = "traps", .init = init, .fini = fini };
 
 /* A small published fabric. The inventory is the sweep's, and nothing is swept. */
 static void begin(struct fabric *f, bool published)
@@ -22,7 +35,7 @@ static void begin(struct fabric *f, bool published)
 	struct topo *t = generate_pgft(2, m, w, p, err, sizeof(err));
 
 	assert_non_null(t);
-	fake_pipe_prepare(f, &change_traps_module, published ? t : NULL, NULL, NULL);
+	fake_pipe_prepare(f, &module, published ? t : NULL, NULL, NULL);
 	if (!published)
 		topo_unref(t);
 	f->services.sweep = sweep_new(f->services.loop, NULL);
@@ -47,14 +60,15 @@ static void trap_from(struct fabric *f, uint16_t lid, uint16_t number, bool forg
 {
 	const struct wire_notice notice = { .generic = true, .trap = number, .lid = lid };
 
-	f->module->trap(f->room, &notice, lid, 1, forged);
+	if (!forged) /* as fabric_trap_received() does */
+		traps_take(f->room, &notice, lid);
 }
 
 /* The snapshot of the sweep that was asked for is compared with what is published. */
 static void compare(struct fabric *f, bool differs)
 {
-	f->module->annotate(f->room, &f->inventory);
-	f->module->compared(f->room, differs);
+	traps_collected(f->room);
+	traps_compared(f->room, differs);
 }
 
 static void a_switch_that_sends_a_trap_is_swept_behind_the_hold_down(void **state)
@@ -67,13 +81,13 @@ static void a_switch_that_sends_a_trap_is_swept_behind_the_hold_down(void **stat
 	trap_from(&f, lid_of_switch(&f, 1), LINK_STATE, false);
 	assert_int_equal(f.asked.faults, 1);
 	assert_int_equal(f.asked.refreshes, 0);
-	assert_int_equal(f.module->pending_since(f.room), then);
+	assert_int_equal(traps_pending_since(f.room), then);
 	fake_run_for(&f, 3000);
 	assert_int_equal(f.asked.refreshes, 1);
 	assert_int_equal(f.asked.refreshed, f.view.topo->nodes[1].guid);
-	assert_int_equal(f.module->pending_since(f.room), then);
+	assert_int_equal(traps_pending_since(f.room), then);
 	compare(&f, true);
-	assert_int_equal(f.module->pending_since(f.room), 0);
+	assert_int_equal(traps_pending_since(f.room), 0);
 	end(&f);
 }
 
@@ -178,7 +192,7 @@ static void before_the_first_publication_one_sweep_follows_the_update_in_the_mak
 
 	begin(&f, false);
 	trap_from(&f, 5, LINK_STATE, false);
-	f.module->published(f.room, FABRIC_PUBLISHED, NULL);
+	traps_update_ended(f.room);
 	assert_int_equal(f.asked.sweeps,
 			 0); /* no update was in the making: the first sweep saw it */
 	f.updating = true;
@@ -186,8 +200,8 @@ static void before_the_first_publication_one_sweep_follows_the_update_in_the_mak
 	trap_from(&f, 6, LINK_STATE, false);
 	fake_run_for(&f, SECOND_US);
 	assert_int_equal(f.asked.sweeps, 0);
-	f.module->published(f.room, FABRIC_PUBLISHED, NULL);
-	f.module->published(f.room, FABRIC_PUBLISHED, NULL);
+	traps_update_ended(f.room);
+	traps_update_ended(f.room);
 	assert_int_equal(f.asked.sweeps, 1);
 	end(&f);
 }
@@ -207,13 +221,11 @@ static void the_other_end_of_what_went_down_is_swept_by_a_master(void **state)
 	begin(&f, true);
 	inventory_add(&f.inventory, &info);
 	f.standby = true;
-	assert_null(f.module->swept(
-		f.room, &(struct fabric_swept){ .step = FABRIC_SWEEP_ENDED, .result = &result }));
+	traps_swept(f.room, &result);
 	fake_run_for(&f, 3000);
 	assert_int_equal(f.asked.refreshes, 0);
 	f.standby = false;
-	assert_null(f.module->swept(
-		f.room, &(struct fabric_swept){ .step = FABRIC_SWEEP_ENDED, .result = &result }));
+	traps_swept(f.room, &result);
 	fake_run_for(&f, 3000);
 	assert_int_equal(f.asked.refreshes, 1);
 	assert_int_equal(f.asked.refreshed, 0x700);

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <cmocka.h>
-#include "fm/traps/error_traps.h"
+#include "fm/traps/module.h"
 #include "tests/lib/fabrics.h"
 #include "tests/lib/fake_pipe.h"
 
@@ -45,7 +45,7 @@ static json_t *rows_of(const struct fabric *f)
 {
 	json_t *rows = json_array();
 
-	f->module->unhealthy(f->room, rows);
+	error_traps_unhealthy(f, rows);
 	return rows;
 }
 

@@ -96,7 +96,7 @@ static void a_finding_has_the_rest_asked_sooner(void **state)
 	begin(&f);
 	swept(&f);
 	seconds_to(&f, 1);
-	f.module->verified(f.room, 1);
+	f.asked.verified(f.room, 1);
 	swept(&f);
 	assert_int_equal(seconds_to(&f, 2), 1);
 	f.left = false;
@@ -222,13 +222,16 @@ static void ports_that_do_not_hold_their_settings_are_named_behind_bring_up(void
 	begin_held(&h);
 	node = inv(&h.b, h.sw);
 	node->ports[1].unheld = INV_SET_PKEYS;
-	h.f.module->brought_up(h.f.room, &(struct bringup_result){ .unheld = 1 });
+	h.f.module->programmed(
+		h.f.room,
+		&(struct fabric_programmed){ .ports = &(struct bringup_result){ .unheld = 1 } });
 	assert_non_null(
 		strstr(alert_text(h.f.services.alerts, "not-held",
 				  &(struct event_subject){ .name = inventory_name(node, 1).text }),
 		       "P_Key"));
 	node->ports[1].unheld = 0;
-	h.f.module->brought_up(h.f.room, &(struct bringup_result){ 0 });
+	h.f.module->programmed(
+		h.f.room, &(struct fabric_programmed){ .ports = &(struct bringup_result){ 0 } });
 	assert_null(alert_text(h.f.services.alerts, "not-held",
 			       &(struct event_subject){ .name = inventory_name(node, 1).text }));
 	end_held(&h);

@@ -15,16 +15,14 @@
  * from nobody we know (GUID 0) asks for a heavy sweep and is treated the same.
  *
  * Traps about errors (129-131, 256-259) change nothing that a sweep could find, and traps that name
- * a port which did not send them do not count: see fm/traps/error_traps.h.
+ * a port which did not send them do not count: see fm/traps/module.h.
  */
-#include "fm/traps/change_traps.h"
+#include "fm/fabric/traps.h"
 #include <stdlib.h>
 #include <string.h>
 #include "fm/conf/lists.h"
 #include "fm/loop/log.h"
-#include "fm/fabric/progress.h"
-#include "fm/fabric/request.h"
-#include "fm/fabric/view.h"
+#include "fm/fabric/pipe.h"
 #include "fm/sweep/sweep.h"
 #include "topology/base/mem.h"
 
@@ -45,7 +43,7 @@ struct throttled { /* a source of traps */
 	uint64_t until_us;
 };
 
-struct change_traps {
+struct traps {
 	struct fabric *fabric;
 	struct fabric_services services;
 	struct guid_list held;	 /* to be swept when the hold-down is over */
@@ -62,17 +60,17 @@ struct change_traps {
 
 /* ---- The hold-down --------------------------------------------------------------------------- */
 
-static uint64_t now_us(const struct change_traps *t)
+static uint64_t now_us(const struct traps *t)
 {
 	return loop_now_us(t->services.loop);
 }
 
-static uint64_t hold_max_us(const struct change_traps *t)
+static uint64_t hold_max_us(const struct traps *t)
 {
 	return (uint64_t)t->services.conf->sweep.hold_down_max_ms * 1000;
 }
 
-static uint64_t hold_min_us(const struct change_traps *t)
+static uint64_t hold_min_us(const struct traps *t)
 {
 	const struct conf_sweep *conf = &t->services.conf->sweep;
 
@@ -81,7 +79,7 @@ static uint64_t hold_min_us(const struct change_traps *t)
 					    : conf->hold_down_max_ms);
 }
 
-static void hold_begin(struct change_traps *t, uint64_t now)
+static void hold_begin(struct traps *t, uint64_t now)
 {
 	uint64_t lull_us = LULL * hold_min_us(t);
 
@@ -93,7 +91,7 @@ static void hold_begin(struct change_traps *t, uint64_t now)
 	loop_timer_set(t->hold, t->length_us);
 }
 
-static void hold(struct change_traps *t, guid_t node)
+static void hold(struct traps *t, guid_t node)
 {
 	if (!loop_timer_armed(t->hold))
 		hold_begin(t, now_us(t));
@@ -101,7 +99,7 @@ static void hold(struct change_traps *t, guid_t node)
 }
 
 /* A trap's, which makes the hold-down longer. */
-static void trigger(struct change_traps *t, guid_t node)
+static void trigger(struct traps *t, guid_t node)
 {
 	uint64_t now = now_us(t);
 
@@ -110,7 +108,7 @@ static void trigger(struct change_traps *t, guid_t node)
 	t->last_us = now;
 }
 
-static void sweep_held(struct change_traps *t)
+static void sweep_held(struct traps *t)
 {
 	for (unsigned i = 0; i < t->held.count; i++) {
 		if (t->held.guids[i])
@@ -129,7 +127,7 @@ static void sweep_held(struct change_traps *t)
 
 static void hold_over(void *arg)
 {
-	struct change_traps *t = arg;
+	struct traps *t = arg;
 	const struct sweep *sweep = t->services.sweep;
 	uint64_t held_us = now_us(t) - t->began_us;
 	uint64_t left_us = held_us < hold_max_us(t) ? hold_max_us(t) - held_us : 0;
@@ -145,10 +143,8 @@ static void hold_over(void *arg)
 	}
 }
 
-static uint64_t pending_since(const void *room)
+uint64_t traps_pending_since(const struct traps *t)
 {
-	const struct change_traps *t = room;
-
 	if (t->judged.count)
 		return t->swept_us;
 	return t->held.count ? t->began_us : 0;
@@ -156,7 +152,7 @@ static uint64_t pending_since(const void *room)
 
 /* ---- Sources that are throttled -------------------------------------------------------------- */
 
-static struct throttled *find_throttled(struct change_traps *t, guid_t guid)
+static struct throttled *find_throttled(struct traps *t, guid_t guid)
 {
 	for (unsigned i = 0; i < THROTTLED; i++)
 		if (t->throttled[i].fruitless && t->throttled[i].guid == guid)
@@ -165,7 +161,7 @@ static struct throttled *find_throttled(struct change_traps *t, guid_t guid)
 }
 
 /* The slot of the source that was silent longest is reused. */
-static struct throttled *new_throttled(struct change_traps *t, guid_t guid)
+static struct throttled *new_throttled(struct traps *t, guid_t guid)
 {
 	struct throttled *slot = &t->throttled[0];
 
@@ -185,7 +181,7 @@ static uint64_t throttle_us(unsigned fruitless)
 	return doublings < 6 ? (uint64_t)THROTTLE_US << doublings : THROTTLE_MAX_US;
 }
 
-static void judge(struct change_traps *t, guid_t guid, bool differs)
+static void judge(struct traps *t, guid_t guid, bool differs)
 {
 	struct throttled *source = find_throttled(t, guid);
 
@@ -201,18 +197,15 @@ static void judge(struct change_traps *t, guid_t guid, bool differs)
 }
 
 /* What a sweep that is still under way asks is not in this snapshot. */
-static void annotate(void *room, struct inventory *inventory)
+void traps_collected(struct traps *t)
 {
-	struct change_traps *t = room;
 	bool sweeps = sweep_busy(t->services.sweep) && !sweep_trails(t->services.sweep);
 
 	t->collected = sweeps ? 0 : t->judged.count;
 }
 
-static void compared(void *room, bool differs)
+void traps_compared(struct traps *t, bool differs)
 {
-	struct change_traps *t = room;
-
 	for (unsigned i = 0; i < t->collected; i++)
 		judge(t, t->judged.guids[i], differs);
 	if (!t->collected)
@@ -223,7 +216,7 @@ static void compared(void *room, bool differs)
 	t->collected = 0;
 }
 
-static void late_arm(struct change_traps *t)
+static void late_arm(struct traps *t)
 {
 	uint64_t now = now_us(t), due = UINT64_MAX;
 
@@ -236,7 +229,7 @@ static void late_arm(struct change_traps *t)
 
 static void late_cb(void *arg)
 {
-	struct change_traps *t = arg;
+	struct traps *t = arg;
 	uint64_t now = now_us(t);
 
 	for (unsigned i = 0; i < THROTTLED; i++) {
@@ -250,7 +243,7 @@ static void late_cb(void *arg)
 
 /* ---- Traps ----------------------------------------------------------------------------------- */
 
-static void accept(struct change_traps *t, guid_t guid, const char *name, bool fault)
+static void accept(struct traps *t, guid_t guid, const char *name, bool fault)
 {
 	struct throttled *source = find_throttled(t, guid);
 
@@ -266,7 +259,7 @@ static void accept(struct change_traps *t, guid_t guid, const char *name, bool f
 }
 
 /* Trap 144 reports a new description too (IBA 14.2.5.1, table 140). */
-static void name_may_differ(struct change_traps *t, guid_t guid)
+static void name_may_differ(struct traps *t, guid_t guid)
 {
 	struct inv_node *node = inventory_find(t->services.inventory, guid);
 
@@ -278,7 +271,7 @@ static void name_may_differ(struct change_traps *t, guid_t guid)
  * Before the first publication nobody has a LID: a sweep is under way, or follows behind the update
  * in the making.
  */
-static void change_trap(struct change_traps *t, const struct wire_notice *notice, uint16_t lid)
+static void change_trap(struct traps *t, const struct wire_notice *notice, uint16_t lid)
 {
 	struct fabric_view view = fabric_view(t->fabric);
 	uint32_t port = fabric_view_port_of_lid(&view, lid);
@@ -300,28 +293,50 @@ static void change_trap(struct change_traps *t, const struct wire_notice *notice
 		t->unpublished |= fabric_updating(t->fabric);
 }
 
-static void trap(void *room, const struct wire_notice *notice, uint16_t from_lid, unsigned times,
-		 bool forged)
+void traps_take(struct traps *t, const struct wire_notice *notice, uint16_t from_lid)
 {
 	bool change = notice->trap == TRAP_LINK_STATE || notice->trap == TRAP_CAPABILITY ||
 		      notice->trap == TRAP_SYSTEM_GUID;
 
-	if (!forged && notice->generic && change)
-		change_trap(room, notice, notice->lid ? notice->lid : from_lid);
+	if (notice->generic && change)
+		change_trap(t, notice, notice->lid ? notice->lid : from_lid);
 }
 
-/* The first update has ended, one way or the other. */
-static void serve_unpublished(struct change_traps *t)
+/*
+ * A switch sends 128 about itself, a port 129-131, 144 and 145 (IBA 14.2.5.1), so they come from a
+ * LID of the port that they name. 64-67 are the SA's own and never come from the fabric. Only
+ * 256-259 name others. Before LIDs are published senders can't be distinguished.
+ */
+static bool is_forged(const struct fabric_view *view, const struct wire_notice *notice,
+		      uint16_t from_lid)
+{
+	uint32_t sender = fabric_view_port_of_lid(view, from_lid);
+
+	if (!notice->generic || notice->trap >= 256)
+		return false;
+	if (notice->trap >= 64 && notice->trap <= 67)
+		return true;
+	if (!notice->lid || notice->lid == from_lid || !view->lids)
+		return false;
+	return sender == TOPO_NONE || sender != fabric_view_port_of_lid(view, notice->lid);
+}
+
+void fabric_trap_received(struct fabric *f, const struct wire_notice *notice, uint16_t from_lid,
+			  unsigned times)
+{
+	struct fabric_view view = fabric_view(f);
+	bool forged = is_forged(&view, notice, from_lid);
+
+	MODULES_CALL(f->modules, trap, notice, from_lid, times, forged);
+	if (!forged)
+		traps_take(f->traps, notice, from_lid);
+}
+
+void traps_update_ended(struct traps *t)
 {
 	if (t->unpublished)
 		fabric_request_sweep(t->fabric, "traps before the first publication");
 	t->unpublished = false;
-}
-
-static void published(void *room, enum fabric_update_step step, const struct topo *before)
-{
-	if (step == FABRIC_PUBLISHED || step == FABRIC_TABLES_REFUSED)
-		serve_unpublished(room);
 }
 
 /* ---- Sweeps ---------------------------------------------------------------------------------- */
@@ -330,7 +345,7 @@ static void published(void *room, enum fabric_update_step step, const struct top
  * The other end of what went down may know more, if its own trap was lost. The update does not wait
  * for that.
  */
-static void hold_other_ends(struct change_traps *t, const struct sweep_result *result)
+static void hold_other_ends(struct traps *t, const struct sweep_result *result)
 {
 	for (unsigned i = 0; i < result->nchanged; i++) {
 		const struct inv_node *node =
@@ -341,50 +356,32 @@ static void hold_other_ends(struct change_traps *t, const struct sweep_result *r
 	}
 }
 
-static const char *swept(void *room, const struct fabric_swept *swept)
+void traps_swept(struct traps *t, const struct sweep_result *result)
 {
-	const struct sweep_result *result = swept->result;
-	struct change_traps *t = room;
-
-	if (!result)
-		return NULL;
 	if (result->newest)
 		fabric_fault_found_by(t->fabric, t->swept_us);
 	if (fabric_is_master(t->fabric))
 		hold_other_ends(t, result);
-	return NULL;
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-static void *init(struct fabric *fabric)
+struct traps *traps_new(struct fabric *fabric, const struct fabric_services *services)
 {
-	struct change_traps *t = mem_alloc(1, sizeof(*t));
+	struct traps *t = mem_alloc(1, sizeof(*t));
 
 	t->fabric = fabric;
-	t->services = fabric_services(fabric);
+	t->services = *services;
 	t->hold = loop_timer_new(t->services.loop, hold_over, t);
 	t->late = loop_timer_new(t->services.loop, late_cb, t);
 	return t;
 }
 
-static void fini(void *room)
+void traps_free(struct traps *t)
 {
-	struct change_traps *t = room;
-
 	loop_timer_free(t->hold);
 	loop_timer_free(t->late);
 	free(t->held.guids);
 	free(t->judged.guids);
 	free(t);
 }
-
-const struct fabric_module change_traps_module = { .name = "change-traps",
-						   .init = init,
-						   .fini = fini,
-						   .trap = trap,
-						   .pending_since = pending_since,
-						   .swept = swept,
-						   .annotate = annotate,
-						   .compared = compared,
-						   .published = published };

@@ -16,7 +16,7 @@
  * are one, ports that a sender does not have are none, and all senders together are EVENTS events
  * in LOG_AGAIN_US.
  */
-#include "fm/traps/error_traps.h"
+#include "fm/traps/module.h"
 #include <stdlib.h>
 #include "fm/fabric/view.h"
 #include "topology/files/dump.h"
@@ -214,9 +214,9 @@ static json_t *reason(const struct fabric_view *view, const struct sender *p)
 	return json_sprintf("%llu traps: %s", total, error_name(p->trap));
 }
 
-static void unhealthy(const void *room, json_t *rows)
+void error_traps_unhealthy(const struct fabric *fabric, json_t *rows)
 {
-	const struct error_traps *e = room;
+	const struct error_traps *e = fabric_room(fabric, &error_traps_module);
 	struct fabric_view view = fabric_view(e->fabric);
 	uint64_t now = loop_now_us(e->loop);
 
@@ -254,9 +254,6 @@ static void *init(struct fabric *fabric)
 	return e;
 }
 
-const struct fabric_module error_traps_module = { .name = "error-traps",
-						  .init = init,
-						  .fini = free,
-						  .trap = trap,
-						  .unhealthy = unhealthy,
-						  .status = status };
+const struct fabric_module error_traps_module = {
+	.name = "error-traps", .init = init, .fini = free, .trap = trap, .status = status
+};
