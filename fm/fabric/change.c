@@ -343,7 +343,7 @@ static void log_retrained(struct changes *s, const struct diff_item *item)
 static void link_fell(const struct changes *s, guid_t node, uint8_t port)
 {
 	MODULES_CALL(
-		s->f->modules, swept,
+		s->f->kept.modules, swept,
 		&(struct fabric_swept){ .step = FABRIC_LINK_FELL, .node = node, .port = port });
 }
 
@@ -440,13 +440,13 @@ void fabric_log_silent(struct fabric *f)
 {
 	const struct inventory *inv = sweep_inventory(f->sweep);
 
-	if (!f->figures.silent && !f->figures.silent_logged)
+	if (!f->figures->silent && !f->figures->silent_logged)
 		return; /* as after most faults */
-	f->figures.silent_logged = 0;
+	f->figures->silent_logged = 0;
 	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node)) {
 		bool silent = node->silent && !node->gone;
 
-		f->figures.silent_logged += silent;
+		f->figures->silent_logged += silent;
 		if (node->logged_silent == silent)
 			continue;
 		node->logged_silent = silent;

@@ -90,10 +90,10 @@ static void note_given_up(struct fabric *f, const struct bringup_result *result)
 {
 	if (result->links_new)
 		log_given_up(f, result);
-	if (result->links_failed || f->figures.links_failed)
+	if (result->links_failed || f->figures->links_failed)
 		name_ports(f);
-	f->figures.links_failed = result->links_failed;
-	f->figures.links_fresh = result->links_fresh;
+	f->figures->links_failed = result->links_failed;
+	f->figures->links_fresh = result->links_fresh;
 	schedule_retry(f, result->retry_at_us);
 }
 
@@ -105,10 +105,10 @@ static void brought_up(void *arg, const struct bringup_result *result)
 
 	f->progress.bringing_up = false;
 	if (f->progress.due)
-		f->figures.bringup_ms = result->took_us / 1e3;
+		f->figures->bringup_ms = result->took_us / 1e3;
 	f->progress.wrote |= result->links_activated > 0;
 	note_given_up(f, result);
-	MODULES_CALL(f->modules, programmed, &(struct fabric_programmed){ .ports = result });
+	MODULES_CALL(f->kept.modules, programmed, &(struct fabric_programmed){ .ports = result });
 	if (!fabric_links_brought_up(f))
 		fabric_fault_trained(f, traps_pending_since(f->traps));
 	f->deploy->ended(f);
@@ -145,27 +145,27 @@ static void log_failed(struct fabric *f, const struct program_result *result)
 
 static void keep_figures(struct fabric *f, const struct program_result *result)
 {
-	f->figures.programmed = *result;
-	f->figures.program_ms = result->took_us / 1e3;
-	f->figures.reroutes += result->blocks > 0;
+	f->figures->programmed = *result;
+	f->figures->program_ms = result->took_us / 1e3;
+	f->figures->reroutes += result->blocks > 0;
 	if (result->blocks)
-		f->figures.rerouted_us = loop_now_us(f->loop);
+		f->figures->rerouted_us = loop_now_us(f->loop);
 }
 
 static void programmed(void *arg, const struct program_result *result)
 {
 	struct fabric *f = arg;
-	bool again = f->progress.reading;
+	bool again = f->progress.unread > 0;
 
 	f->progress.programming = false;
 	bringup_wait(f->bringup, 0);
-	f->progress.reading = result->unread > 0;
+	f->progress.unread = result->unread;
 	if (!again || result->blocks)
 		keep_figures(f, result);
 	f->progress.wrote |= result->blocks > 0;
 	f->requests.retry |= result->failed > 0;
 	log_failed(f, result);
-	MODULES_CALL(f->modules, programmed, &(struct fabric_programmed){ .tables = result });
+	MODULES_CALL(f->kept.modules, programmed, &(struct fabric_programmed){ .tables = result });
 	fabric_fault_programmed(f);
 	f->progress.due |= again;
 	f->deploy->ended(f);
@@ -221,26 +221,27 @@ void fabric_deploy(struct fabric *f, const struct topo *before)
 	fabric_deploy_adopt(f);
 	f->progress.programming = f->progress.bringing_up = f->progress.due = true;
 	f->progress.retrying = f->requests.retry;
-	f->requests.retry = f->progress.reading = false;
-	f->progress.state = f->progress.was_up ? FABRIC_CHANGING : FABRIC_BRINGUP;
+	f->requests.retry = false;
+	f->progress.unread = 0;
+	f->progress.state = f->progress.up_us ? FABRIC_CHANGING : FABRIC_BRINGUP;
 	f->deploy->held = false;
-	MODULES_CALL(f->modules, published, FABRIC_PUBLISHED, before);
+	MODULES_CALL(f->kept.modules, published, FABRIC_PUBLISHED, before);
 	traps_update_ended(f->traps);
 	fabric_fault_published(f, traps_pending_since(f->traps));
 	if (!f->deploy->held)
 		program(f);
 	serve_reregister(f);
 	bring_up(f);
-	if (f->progress.was_up)
+	if (f->progress.up_us)
 		bringup_wait(f->bringup, BEHIND_TABLES_US);
 }
 
 void fabric_deploy_ports(struct fabric *f, const struct topo *before)
 {
 	f->progress.bringing_up = f->progress.due = true;
-	if (f->progress.was_up)
+	if (f->progress.up_us)
 		f->progress.state = FABRIC_CHANGING;
-	MODULES_CALL(f->modules, published, FABRIC_SHOWN, before);
+	MODULES_CALL(f->kept.modules, published, FABRIC_SHOWN, before);
 	bring_up(f);
 }
 

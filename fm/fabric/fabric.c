@@ -39,7 +39,7 @@ static void begin_update(struct fabric *f)
 /* The update in the making, if there is one, is of before: another follows it. */
 static void update(struct fabric *f)
 {
-	if (MODULES_FIRST(f->modules, admit, NULL))
+	if (MODULES_FIRST(f->kept.modules, admit, NULL))
 		return;
 	f->requests.reroute = fabric_updating(f);
 	if (!f->requests.reroute)
@@ -66,12 +66,12 @@ static void swept(void *arg, const struct sweep_result *result)
 	const struct fabric_swept ended = { .step = FABRIC_SWEEP_ENDED, .result = result };
 	const char *useless = NULL;
 
-	f->figures.sweep_ms = result->took_us / 1e3;
+	f->figures->sweep_ms = result->took_us / 1e3;
 	fabric_note_sweep(f, result);
 	if (result->rest && (!fabric_is_master(f) || !f->now.topo))
 		return; /* the first sweep, and who decides about the master, see all */
 	if (!result->error)
-		useless = MODULES_FIRST(f->modules, swept, &ended);
+		useless = MODULES_FIRST(f->kept.modules, swept, &ended);
 	if (!useless && !result->error)
 		traps_swept(f->traps, result);
 	if (useless)
@@ -104,7 +104,7 @@ static void begin_sweep(struct fabric *f)
 	unsigned ndirty = r->dirty.count;
 	bool all = r->sweep;
 
-	MODULES_CALL(f->modules, swept, &(struct fabric_swept){ .step = FABRIC_SWEEP_BEGINS });
+	MODULES_CALL(f->kept.modules, swept, &(struct fabric_swept){ .step = FABRIC_SWEEP_BEGINS });
 	r->forced |= r->reroute;
 	r->sweep = r->reroute = false;
 	r->dirty.count = 0;
@@ -117,7 +117,7 @@ static void begin_sweep(struct fabric *f)
 /* Begins an update if a room has something better for it. */
 static bool improve(struct fabric *f)
 {
-	if (fabric_updating(f) || !MODULES_ANY(f->modules, improves))
+	if (fabric_updating(f) || !MODULES_ANY(f->kept.modules, improves))
 		return false;
 	f->requests.forced = true;
 	begin_update(f);
@@ -179,7 +179,8 @@ static void deployed(void *arg)
 
 void fabric_report_mft_written(struct fabric *f, const struct mft_result *result)
 {
-	MODULES_CALL(f->modules, programmed, &(struct fabric_programmed){ .multicast = result });
+	MODULES_CALL(f->kept.modules, programmed,
+		     &(struct fabric_programmed){ .multicast = result });
 }
 
 struct fabric_services fabric_services(struct fabric *f)
@@ -238,6 +239,7 @@ static void parts_init(struct fabric *f)
 	const struct bringup_conf ports = bringup_conf(&f->conf, f->kept.keys);
 	struct fabric_services services;
 
+	f->figures = mem_alloc(1, sizeof(*f->figures));
 	qos_make(&f->conf.qos, &f->now.qos);
 	fabric_update_init(f, serve);
 	f->sweep = sweep_new(f->loop, f->mad);
@@ -258,19 +260,19 @@ static void parts_init(struct fabric *f)
 	f->clients.operations = operations_new(f, f->kept.store, fabric_status);
 	services = fabric_services(f);
 	f->traps = traps_new(f, &services);
-	modules_begin(f->modules, f);
+	modules_begin(f->kept.modules, f);
 }
 
 static void parts_load(struct fabric *f)
 {
-	MODULES_CALL(f->modules, load, FABRIC_RESTORE);
-	MODULES_CALL(f->modules, load, FABRIC_LOAD);
+	MODULES_CALL(f->kept.modules, load, FABRIC_RESTORE);
+	MODULES_CALL(f->kept.modules, load, FABRIC_LOAD);
 }
 
 static void parts_fini(struct fabric *f, bool all)
 {
 	operations_free(f->clients.operations);
-	modules_end(f->modules, all);
+	modules_end(f->kept.modules, all);
 	traps_free(f->traps);
 	fabric_poll_fini(f);
 	fabric_deploy_fini(f);
@@ -289,6 +291,7 @@ static void parts_fini(struct fabric *f, bool all)
 	topo_unref(f->now.topo);
 	lid_map_free(f->now.lids);
 	lid_memory_fini(&f->memory);
+	free(f->figures);
 }
 
 /*
@@ -298,7 +301,7 @@ static void parts_fini(struct fabric *f, bool all)
 static void renew(struct fabric *f)
 {
 	operations_abandon(f->clients.operations, FABRIC_ROLE_CHANGED);
-	MODULES_CALL(f->modules, role, fabric_role(f), FABRIC_ROLE_LEFT);
+	MODULES_CALL(f->kept.modules, role, fabric_role(f), FABRIC_ROLE_LEFT);
 	state_store_detach(f->kept.store);
 	parts_fini(f, false);
 	*f = (struct fabric){ .loop = f->loop,
@@ -308,7 +311,6 @@ static void renew(struct fabric *f)
 			      .events = f->events,
 			      .alerts = f->alerts,
 			      .kept = f->kept,
-			      .modules = f->modules,
 			      .role = f->role,
 			      .clients.followers = f->clients.followers };
 	parts_init(f);
@@ -320,7 +322,7 @@ static void renew(struct fabric *f)
 /* What another manager left is read before anything is written. */
 static void read_what_was_left(struct fabric *f)
 {
-	if (f->role.next.reregister)
+	if (f->role->next.reregister)
 		fabric_request_reregister(f, "another manager was master");
 	program_read_first(f->program);
 }
@@ -329,7 +331,7 @@ static void read_what_was_left(struct fabric *f)
 static void change_role(void *arg)
 {
 	struct fabric *f = arg;
-	const struct fabric_role_change *to = &f->role.next;
+	const struct fabric_role_change *to = &f->role->next;
 	bool master = to->role == FABRIC_ROLE_MASTER, anew = to->anew;
 
 	if (anew || (fabric_is_master(f) && !master))
@@ -337,7 +339,7 @@ static void change_role(void *arg)
 	fabric_role_enter(f);
 	if (fabric_took_over(f))
 		read_what_was_left(f);
-	MODULES_CALL(f->modules, role, fabric_role(f), FABRIC_ROLE_IN_FORCE);
+	MODULES_CALL(f->kept.modules, role, fabric_role(f), FABRIC_ROLE_IN_FORCE);
 	if (master)
 		sweep_set_passive(f->sweep, false);
 	if (master && !anew) {
@@ -396,7 +398,7 @@ struct fabric *fabric_new(struct loop *loop, struct mad *mad, const struct conf 
 	fabric_role_init(f, change_role);
 	f->kept.keys = m_keys_new();
 	configure_keys(f);
-	f->modules = modules_new(rooms);
+	f->kept.modules = modules_new(rooms);
 	parts_init(f);
 	return f;
 }
@@ -404,7 +406,7 @@ struct fabric *fabric_new(struct loop *loop, struct mad *mad, const struct conf 
 void fabric_start(struct fabric *f)
 {
 	parts_load(f);
-	MODULES_CALL(f->modules, load, FABRIC_START);
+	MODULES_CALL(f->kept.modules, load, FABRIC_START);
 }
 
 int fabric_check_conf(fabric_modules rooms, const struct conf *conf, char *err, size_t err_size)
@@ -426,7 +428,7 @@ void fabric_configure(struct fabric *f, const struct conf *conf)
 	program_configure(f->program, conf->ports.packet_life_time);
 	state_store_retry(f->kept.store, conf->retry_interval_ms * 1000ull);
 	fabric_poll_schedule(f);
-	MODULES_CALL(f->modules, configure);
+	MODULES_CALL(f->kept.modules, configure);
 	fabric_request_reroute(f, "configuration changed");
 }
 
@@ -434,10 +436,10 @@ void fabric_free(struct fabric *f)
 {
 	if (!f)
 		return;
-	MODULES_CALL(f->modules, role, fabric_role(f), FABRIC_ROLE_ENDS);
+	MODULES_CALL(f->kept.modules, role, fabric_role(f), FABRIC_ROLE_ENDS);
 	state_store_flush(f->kept.store);
 	parts_fini(f, true);
-	modules_free(f->modules);
+	modules_free(f->kept.modules);
 	fabric_role_fini(f);
 	event_log_listen(f->events, NULL, NULL);
 	state_store_free(f->kept.store);

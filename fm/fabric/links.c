@@ -39,7 +39,7 @@ static struct inventory *inventory_of(const struct fabric *f)
 
 static bool decides(const struct fabric *f)
 {
-	return inventory_of(f)->nactive && (f->progress.was_up || f->links->lit);
+	return inventory_of(f)->nactive && (f->progress.up_us || f->links->lit);
 }
 
 /* Before there are levels: SHARP's aggregation nodes, which look like hosts, are at any height. */

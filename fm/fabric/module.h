@@ -82,7 +82,7 @@ enum fabric_update_step {
 	FABRIC_PUBLISHED,
 	/* The published snapshot was exchanged for one that differs in the state of ports alone. */
 	FABRIC_SHOWN,
-	/* All that is the same; what a room knows of hosts is not (fabric_report_hosts_changed()). */
+	/* All that is the same; what a room knows of hosts is not: fabric_report_hosts_changed(). */
 	FABRIC_HOSTS_CHANGED,
 };
 

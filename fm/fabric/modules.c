@@ -50,7 +50,7 @@ void modules_route_input(const struct modules *m, const struct fabric_module *wi
 
 void *fabric_room(const struct fabric *f, const struct fabric_module *module)
 {
-	MODULES_EACH (f->modules, row)
+	MODULES_EACH (f->kept.modules, row)
 		if (row->module == module)
 			return row->room;
 	return NULL;

@@ -17,14 +17,14 @@ enum fabric_state {
 struct progress {
 	enum fabric_state state;
 	uint64_t started_us; /* this process */
+	uint64_t up_us;	     /* it was up for the first time; 0 = not yet */
+	unsigned unread;     /* blocks: all is written, and what was remembered is not read yet */
 	uint64_t settled_us; /* all was settled, for the first time or behind a write; 0 = never */
 	bool updating;
 	bool programming, bringing_up;
-	bool reading;  /* all is written, and what was remembered is not read yet */
 	bool retrying; /* the publication under way tries again what was not acknowledged */
 	bool due;      /* something was published since all was settled */
 	bool wrote;    /* and it changed what devices hold */
-	bool was_up;
 };
 
 /* Of the latest of each kind, for the status. */

@@ -64,10 +64,11 @@ struct requests { /* request.c: merged; the scheduler serves them */
 	void *verified_arg;
 };
 
-struct lasting { /* fabric.c: state_dir, and keys that are derived from a secret file */
+struct lasting { /* fabric.c: state_dir, keys that are derived from a secret file, rooms */
 	struct state_store *store;
 	struct event_files *events;
 	struct m_keys *keys; /* of ports */
+	struct modules *modules;
 };
 
 struct clients { /* operator.c, report.c */
@@ -83,8 +84,7 @@ struct fabric {
 	struct event_log *events;
 	struct alerts *alerts;
 	struct lasting kept;
-	struct modules *modules;
-	struct role role;
+	struct role *role;
 	struct clients clients;
 
 	/* What the pipe works with; rooms borrow it (struct fabric_services). */
@@ -98,7 +98,7 @@ struct fabric {
 	struct publication now; /* update.c changes it; its snapshot: settle.c too */
 	struct requests requests;
 	struct progress progress;
-	struct figures figures;
+	struct figures *figures;
 
 	/* Each is known to its file alone. */
 	struct traps *traps;

@@ -39,10 +39,10 @@ static void polled(void *arg, const struct sweep_result *result)
 		f->requests.sweep = true;
 	if (result->nchanged)
 		fabric_fault_open(f, "found by poll");
-	f->figures.polls++;
+	f->figures->polls++;
 	fabric_note_sweep(f, result);
 	fabric_log_silent(f);
-	MODULES_CALL(f->modules, swept,
+	MODULES_CALL(f->kept.modules, swept,
 		     &(struct fabric_swept){ .step = FABRIC_SWEEP_ENDED, .light = true });
 	fabric_warn(f);
 	fabric_poll_recheck(f);
@@ -53,7 +53,7 @@ static void polled(void *arg, const struct sweep_result *result)
 
 static unsigned unfinished(const struct fabric *f)
 {
-	return f->figures.silent + f->figures.partial + f->figures.links_fresh +
+	return f->figures->silent + f->figures->partial + f->figures->links_fresh +
 	       (f->requests.retry || f->progress.retrying);
 }
 
@@ -102,7 +102,7 @@ static void poll_due(void *arg)
 		f->poll->serve(f);
 		return;
 	}
-	MODULES_CALL(f->modules, swept,
+	MODULES_CALL(f->kept.modules, swept,
 		     &(struct fabric_swept){ .step = FABRIC_SWEEP_BEGINS, .light = true });
 	sweep_poll(f->sweep, polled, f);
 }

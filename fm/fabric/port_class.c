@@ -41,7 +41,7 @@ struct fabric_policy fabric_policy(const struct fabric *f, const struct topo *t,
 {
 	struct fabric_policy policy = { .classes = fabric_classes_by_name(f, t) };
 
-	modules_route_input(f->modules, without, t, &policy);
+	modules_route_input(f->kept.modules, without, t, &policy);
 	return policy;
 }
 

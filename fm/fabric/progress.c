@@ -41,12 +41,12 @@ uint64_t fabric_quiet_since_us(const struct fabric *f)
 
 void fabric_note_sweep(struct fabric *f, const struct sweep_result *result)
 {
-	f->figures.sweep_smps = result->smps;
-	f->figures.silent = result->silent;
-	f->figures.partial = result->partial;
+	f->figures->sweep_smps = result->smps;
+	f->figures->silent = result->silent;
+	f->figures->partial = result->partial;
 }
 
 const struct program_result *fabric_last_programmed(const struct fabric *f)
 {
-	return &f->figures.programmed;
+	return &f->figures->programmed;
 }

@@ -26,6 +26,6 @@ struct fabric_view fabric_view(const struct fabric *f)
 
 struct fabric_written fabric_written(const struct fabric *f)
 {
-	return (struct fabric_written){ .entries = f->figures.programmed.entries,
+	return (struct fabric_written){ .entries = f->figures->programmed.entries,
 					.blocks = program_blocks_written(f->program) };
 }

@@ -113,29 +113,29 @@ static json_t *stages_json(const struct fabric *f)
 
 	json_object_update(doc, settle);
 	json_decref(settle);
-	return json_pack("{so sb}", "stages_ms", doc, "check_whole", f->figures.check_whole);
+	return json_pack("{so sb}", "stages_ms", doc, "check_whole", f->figures->check_whole);
 }
 
 static json_t *figures_json(const struct fabric *f)
 {
-	return json_pack("{sf sf sf sf sf sI si si si sI}", "sweep_ms", f->figures.sweep_ms,
-			 "route_ms", f->figures.route_ms, "check_ms", f->figures.check_ms,
-			 "program_ms", f->figures.program_ms, "bringup_ms", f->figures.bringup_ms,
+	return json_pack("{sf sf sf sf sf sI si si si sI}", "sweep_ms", f->figures->sweep_ms,
+			 "route_ms", f->figures->route_ms, "check_ms", f->figures->check_ms,
+			 "program_ms", f->figures->program_ms, "bringup_ms", f->figures->bringup_ms,
 			 "lft_blocks_written", (json_int_t)program_blocks_written(f->program),
 			 "lft_blocks_unread", (int)program_unread(f->program), "silent",
-			 (int)f->figures.silent, "reroutes", (int)f->figures.reroutes, "polls",
-			 (json_int_t)f->figures.polls);
+			 (int)f->figures->silent, "reroutes", (int)f->figures->reroutes, "polls",
+			 (json_int_t)f->figures->polls);
 }
 
 /* What happened since this manager began; seconds since tables were changed last. */
 static json_t *past_json(const struct fabric *f)
 {
-	uint64_t rerouted = f->figures.rerouted_us;
+	uint64_t rerouted = f->figures->rerouted_us;
 
 	return json_pack(
 		"{so so si}", "events_by_level", event_log_counts(f->events), "reroute_age_s",
 		rerouted ? json_real((loop_now_us(f->loop) - rerouted) / 1e6) : json_null(),
-		"lft_blocks_failed", (int)f->figures.programmed.failed);
+		"lft_blocks_failed", (int)f->figures->programmed.failed);
 }
 
 json_t *fabric_status(const struct fabric *f)
@@ -168,7 +168,7 @@ json_t *fabric_status(const struct fabric *f)
 	json_object_set_new(doc, "loop_longest_step",
 			    longest.what ? json_string(longest.what) : json_null());
 	json_object_set_new(doc, "rss_kb", json_integer(resident_kb()));
-	MODULES_CALL(f->modules, status, doc);
+	MODULES_CALL(f->kept.modules, status, doc);
 	return doc;
 }
 

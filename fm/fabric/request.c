@@ -43,7 +43,7 @@ void fabric_request_reregister(struct fabric *f, const char *reason)
 
 void fabric_report_hosts_changed(struct fabric *f)
 {
-	MODULES_CALL(f->modules, published, FABRIC_HOSTS_CHANGED, NULL);
+	MODULES_CALL(f->kept.modules, published, FABRIC_HOSTS_CHANGED, NULL);
 }
 
 void fabric_request_lids_free(struct fabric *f, guid_t port_guid)

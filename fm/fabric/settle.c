@@ -83,7 +83,7 @@ static enum job_result show(void *arg)
 	f->now.shapes = f->settle->draft.shapes;
 	f->now.links = f->settle->draft.links;
 	f->settle->now = NULL;
-	MODULES_CALL(f->modules, published, FABRIC_SHOWN, before);
+	MODULES_CALL(f->kept.modules, published, FABRIC_SHOWN, before);
 	topo_unref(before);
 	return JOB_NEXT;
 }
@@ -108,9 +108,10 @@ static void is_up(struct fabric *f)
 {
 	if (f->progress.state != FABRIC_REFUSED) /* by an update since then: that is still so */
 		f->progress.state = FABRIC_UP;
-	if (!f->progress.was_up)
-		log_up(f);
-	f->progress.was_up = true;
+	if (f->progress.up_us)
+		return;
+	log_up(f);
+	f->progress.up_us = loop_now_us(f->loop);
 }
 
 static enum job_result answer(void *arg)
@@ -121,10 +122,10 @@ static enum job_result answer(void *arg)
 	if (p->wrote || !p->settled_us)
 		p->settled_us = loop_now_us(f->loop);
 	p->due = p->wrote = p->retrying = false;
-	if (!p->reading)
+	if (!p->unread)
 		is_up(f);
 	fabric_links_follow(f);
-	MODULES_CALL(f->modules, settled, FABRIC_SETTLED);
+	MODULES_CALL(f->kept.modules, settled, FABRIC_SETTLED);
 	operations_answer(f->clients.operations, NULL);
 	fabric_poll_recheck(f);
 	fabric_warn(f);
@@ -135,7 +136,7 @@ static enum job_result settled_later(void *arg)
 {
 	struct fabric *f = arg;
 
-	MODULES_CALL(f->modules, settled, FABRIC_SETTLED_LATER);
+	MODULES_CALL(f->kept.modules, settled, FABRIC_SETTLED_LATER);
 	operations_answer_late(f->clients.operations);
 	return JOB_NEXT;
 }

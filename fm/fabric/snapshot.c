@@ -8,7 +8,7 @@ struct snapshot_parts fabric_snapshot_collect(struct fabric *f)
 	struct inventory *inv = sweep_inventory(f->sweep);
 	struct snapshot_parts draft = { .shapes = inv->shapes };
 
-	MODULES_CALL(f->modules, annotate, inv);
+	MODULES_CALL(f->kept.modules, annotate, inv);
 	traps_collected(f->traps);
 	draft.links = fabric_links_rule(f);
 	if (f->now.topo)

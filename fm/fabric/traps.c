@@ -327,7 +327,7 @@ void fabric_trap_received(struct fabric *f, const struct wire_notice *notice, ui
 	struct fabric_view view = fabric_view(f);
 	bool forged = is_forged(&view, notice, from_lid);
 
-	MODULES_CALL(f->modules, trap, notice, from_lid, times, forged);
+	MODULES_CALL(f->kept.modules, trap, notice, from_lid, times, forged);
 	if (!forged)
 		traps_take(f->traps, notice, from_lid);
 }

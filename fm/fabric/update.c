@@ -143,7 +143,7 @@ static enum job_result log_changes(void *arg)
 {
 	struct fabric *f = arg;
 	const struct topo *next = f->update->next.topo;
-	const char *why = MODULES_FIRST(f->modules, admit, next);
+	const char *why = MODULES_FIRST(f->kept.modules, admit, next);
 	enum fabric_change change;
 
 	if (why)
@@ -157,7 +157,7 @@ static enum job_result log_changes(void *arg)
 	if (are_links_to_bring_up(f, change))
 		return bring_up(f);
 	fabric_fault_none(f, traps_pending_since(f->traps));
-	MODULES_CALL(f->modules, published, FABRIC_UNCHANGED, NULL);
+	MODULES_CALL(f->kept.modules, published, FABRIC_UNCHANGED, NULL);
 	return end_here(f);
 }
 
@@ -339,7 +339,7 @@ static enum job_result begin_proof(void *arg)
 	struct fabric *f = arg;
 	const struct publication *next = &f->update->next;
 
-	MODULES_CALL(f->modules, published, FABRIC_PROVING, NULL);
+	MODULES_CALL(f->kept.modules, published, FABRIC_PROVING, NULL);
 	check_change_begin(f->update->proofs, next->topo, next->lids, &next->tables);
 	return JOB_NEXT;
 }
@@ -361,7 +361,7 @@ static enum job_result refuse(struct fabric *f)
 		proof->first);
 	drop(f->update);
 	f->progress.state = FABRIC_REFUSED;
-	MODULES_CALL(f->modules, published, FABRIC_TABLES_REFUSED, NULL);
+	MODULES_CALL(f->kept.modules, published, FABRIC_TABLES_REFUSED, NULL);
 	traps_update_ended(f->traps);
 	operations_rollback(f->clients.operations);
 	operations_answer(f->clients.operations,
@@ -378,7 +378,7 @@ static enum job_result judge(void *arg)
 	struct check_report *proof = &f->update->next.proof;
 	bool sound = check_change_end(f->update->proofs, proof);
 
-	f->figures.check_whole = check_change_last(f->update->proofs).whole;
+	f->figures->check_whole = check_change_last(f->update->proofs).whole;
 	if (!sound)
 		return refuse(f);
 	if (proof->unreachable)
@@ -472,8 +472,8 @@ static void keep_times(struct fabric *f)
 {
 	const uint64_t *spent = f->update->spent_us;
 
-	f->figures.route_ms = spent[ROUTE] / 1e3;
-	f->figures.check_ms = (spent[PROOF_BASE] + spent[PROOF] + spent[JUDGEMENT]) / 1e3;
+	f->figures->route_ms = spent[ROUTE] / 1e3;
+	f->figures->check_ms = (spent[PROOF_BASE] + spent[PROOF] + spent[JUDGEMENT]) / 1e3;
 }
 
 static enum job_result publish(void *arg)

@@ -54,5 +54,5 @@ void fabric_warn(struct fabric *f)
 	else
 		alert_end(f->alerts, "hcas-cut-off", NULL);
 	warn_of_silent(f);
-	MODULES_CALL(f->modules, settled, FABRIC_REVIEWED);
+	MODULES_CALL(f->kept.modules, settled, FABRIC_REVIEWED);
 }

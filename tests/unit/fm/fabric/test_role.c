@@ -27,7 +27,7 @@ static void serve(void *arg)
 	struct fabric *f = arg;
 	struct pipe *p = (struct pipe *)f;
 
-	p->served = f->role.next;
+	p->served = f->role->next;
 	p->changes++;
 	fabric_role_enter(f);
 }
