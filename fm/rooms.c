@@ -22,59 +22,58 @@
 #include "fm/traps/module.h"
 #include "fm/verification/module.h"
 
+#define AFTER(...)                                                                                 \
+	.after = (const struct fabric_module *const[])                                             \
+	{                                                                                          \
+		__VA_ARGS__, NULL                                                                  \
+	}
+
 /*
- * Each row says why it stands where it stands; a golden trace
- * (tests/unit/daemon/test_fabric_trace.c) holds the order.
+ * The order of hooks. What a row has to stand behind it names, with the reason; a table that says
+ * otherwise does not start. All else may stand anywhere: tests/unit/daemon/test_fabric_trace.c
+ * swaps each pair of neighbours, and finds the trace of hooks changed or the same effects.
  */
 fabric_modules fabric_rooms = {
-	/* Ahead of all others: nodes have their names in what those say when they begin. */
-	&naming_module,
-	/*
-	 * First of those that hear of sweeps: what a sweep found is of no use where the own port
-	 * has left its fabric.
-	 */
-	&sm_module,
-	/* Behind it: ports are asked for their LIDs when a take-over is certain. */
-	&lids_module,
-	/*
-	 * Ahead of those that may end swept(): what a sweep has found is noted, and what it was
-	 * answered once asked again.
-	 */
-	&isolation_module,
-	&verification_module,
-	/* Anywhere: repairs follow the end of a programming, whoever else hears of that. */
-	&audit_module,
-	/* Ahead of the SA, which serves by it; groups that it makes are no news to subscribers. */
-	&partition_module,
-	/* Ahead of the others: clients are answered by what is published when others report it. */
-	&sa_module,
-	/* Its alerts come ahead of those of rooms behind it. */
-	&nvlink_module,
-	/*
-	 * Ahead of who finds links unhealthy: quarantined ones come first in `links --sick`.
-	 */
-	&maintenance_module,
-	/* Anywhere: nobody else holds programming back. */
-	&adaptive_module,
-	/* Anywhere: it only counts. */
-	&error_traps_module,
-	/* Behind error traps: their rows come first in `links --sick`. */
-	&link_health_module,
-	/* Behind error traps, as link health: keys are nobody else's. */
-	&port_keys_module,
-	/* Anywhere: nobody else knows other managers' files. */
-	&mirror_module,
-	/* Behind it: what peers have sent makes queries needless. */
-	&registrations_module,
-	/* Anywhere: it reads what is published, and nobody goes by what it finds. */
-	&cabling_module,
-	/* Anywhere: what it adds to routing, overrides, nobody else does. */
-	&rebalance_module,
-	/* Behind the SA: who hears of groups that end goes by the new view. */
-	&multicast_module,
-	/* Behind those that say how hosts are: their parts are the present ones. */
-	&hosts_module,
-	/* Last: what others changed while the fabric settled is in what it notes. */
-	&restart_module,
-	NULL,
+	{ .module = &naming_module },
+	{ .module = &sm_module },
+	{ .module = &lids_module,
+	  /* Ports are asked for their LIDs when a take-over is certain: it holds updates before. */
+	  AFTER(&sm_module) },
+	{ .module = &isolation_module,
+	  /* What a sweep found is of no use where the own port has left its fabric. */
+	  AFTER(&sm_module) },
+	{ .module = &verification_module,
+	  /* As isolation: nothing is verified of a fabric that was left. */
+	  AFTER(&sm_module) },
+	{ .module = &audit_module },
+	{ .module = &partition_module },
+	{ .module = &sa_module,
+	  /* It serves by the partitions that are published. */
+	  AFTER(&partition_module) },
+	{ .module = &nvlink_module },
+	{ .module = &maintenance_module,
+	  /* A host's NVLinks are graver than links in use: their alerts come first. */
+	  AFTER(&nvlink_module) },
+	{ .module = &adaptive_module },
+	{ .module = &error_traps_module,
+	  /* It adds to the object `traps` that sm has made in the status. */
+	  AFTER(&sm_module) },
+	{ .module = &link_health_module,
+	  /* A link that falls is quarantined before what was read of it is forgotten. */
+	  AFTER(&maintenance_module) },
+	{ .module = &port_keys_module,
+	  /* Alerts of links come first, then those of single ports. */
+	  AFTER(&link_health_module) },
+	{ .module = &mirror_module },
+	{ .module = &registrations_module,
+	  /* What peers have sent makes queries needless. */
+	  AFTER(&mirror_module) },
+	{ .module = &cabling_module },
+	{ .module = &rebalance_module },
+	{ .module = &multicast_module,
+	  /* Who hears of groups that end goes by the new view. */
+	  AFTER(&sa_module) },
+	{ .module = &hosts_module },
+	{ .module = &restart_module },
+	{ 0 },
 };

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "fm/loop/log.h"
 #include "fm/fabric/deploy.h"
 #include "fm/fabric/fault.h"
 #include "fm/fabric/pipe.h"
@@ -380,7 +381,7 @@ struct fabric *fabric_new(struct loop *loop, struct mad *mad, const struct conf 
 			  fabric_modules rooms)
 {
 	struct fabric *f = mem_alloc(1, sizeof(*f));
-	char name[64] = "";
+	char name[64] = "", err[256];
 
 	f->loop = loop;
 	f->mad = mad;
@@ -398,6 +399,10 @@ struct fabric *fabric_new(struct loop *loop, struct mad *mad, const struct conf 
 	fabric_role_init(f, change_role);
 	f->kept.keys = m_keys_new();
 	configure_keys(f);
+	if (modules_check_order(rooms, err, sizeof(err))) {
+		log_line(LOG_CORE, LOG_ERR, "fabric: %s", err);
+		abort();
+	}
 	f->kept.modules = modules_new(rooms);
 	parts_init(f);
 	return f;
@@ -411,8 +416,10 @@ void fabric_start(struct fabric *f)
 
 int fabric_check_conf(fabric_modules rooms, const struct conf *conf, char *err, size_t err_size)
 {
-	for (; *rooms; rooms++)
-		if ((*rooms)->check && (*rooms)->check(conf, err, err_size))
+	if (modules_check_order(rooms, err, err_size))
+		return -1;
+	for (; rooms->module; rooms++)
+		if (rooms->module->check && rooms->module->check(conf, err, err_size))
 			return -1;
 	return 0;
 }

@@ -22,14 +22,15 @@
 
 struct fabric;
 struct fabric_module;
+struct fabric_row;
 
 /*
  * The caller's, never NULL. loop, mad and rooms are borrowed, conf is copied. mad's port may be
  * closed: fabric_start() opens it, or waits for it. State is read from and kept in conf->state_dir.
- * rooms: fm/rooms.h's, as a rule; NULL at the end.
+ * rooms: fm/rooms.h's, as a rule; a row of NULL at the end.
  */
 struct fabric *fabric_new(struct loop *loop, struct mad *mad, const struct conf *conf,
-			  const struct fabric_module *const rooms[]);
+			  const struct fabric_row *rooms);
 /* Clients that wait are not called; state files are written before it returns. */
 void fabric_free(struct fabric *fabric);
 /* Begins to manage; to be called once. */
@@ -38,10 +39,10 @@ void fabric_start(struct fabric *fabric);
 void fabric_configure(struct fabric *fabric, const struct conf *conf);
 
 /*
- * Whether the files that a configuration names can be used by those rooms: 0, or -1 with the reason
- * in err.
+ * Whether those rooms are in an order that they allow, and can use the files that a configuration
+ * names: 0, or -1 with the reason in err.
  */
-int fabric_check_conf(const struct fabric_module *const rooms[], const struct conf *conf, char *err,
+int fabric_check_conf(const struct fabric_row *rooms, const struct conf *conf, char *err,
 		      size_t err_size);
 
 /* The document of `fmctl --json status`; the caller owns the reference. */

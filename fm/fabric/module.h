@@ -82,7 +82,7 @@ enum fabric_update_step {
 	FABRIC_PUBLISHED,
 	/* The published snapshot was exchanged for one that differs in the state of ports alone. */
 	FABRIC_SHOWN,
-	/* All that is the same; what a room knows of hosts is not: fabric_report_hosts_changed(). */
+	/* All that stays; what a room knows of hosts does not: fabric_report_hosts_changed(). */
 	FABRIC_HOSTS_CHANGED,
 };
 
@@ -179,7 +179,15 @@ struct fabric_module {
 	void (*status)(const void *room, json_t *doc);
 };
 
-/* The rows, in order; ends with NULL. */
-typedef const struct fabric_module *const fabric_modules[];
+/* A row of the table of rooms: hooks run in its order, and ends in the reverse order. */
+struct fabric_row {
+	const struct fabric_module *module; /* NULL = the end */
+	/*
+	 * Rooms whose hooks have to run before this one's, up to NULL; NULL = there are none. A
+	 * table in another order does not start.
+	 */
+	const struct fabric_module *const *after;
+};
+typedef const struct fabric_row fabric_modules[];
 
 #endif

@@ -18,6 +18,8 @@ struct modules { /* owned by the pipe */
 
 /* The table is the caller's, for as long. */
 struct modules *modules_new(fabric_modules table);
+/* 0, or -1 with the reason in err: a room stands ahead of one that it has to stand behind. */
+int modules_check_order(fabric_modules table, char *err, size_t err_size);
 /* The rooms that are not there, in order. */
 void modules_begin(struct modules *modules, struct fabric *fabric);
 /* The last one first; not all: those that last stay. */

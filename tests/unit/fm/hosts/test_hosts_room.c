@@ -6,6 +6,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "fm/hosts/module.h"
+#include "fm/maintenance/module.h"
+#include "fm/nvswitch/module.h"
+#include "fm/perf/module.h"
 #include "tests/lib/fabrics.h"
 #include "tests/lib/fake_pipe.h"
 
