@@ -70,7 +70,7 @@ struct daemon {
 	unsigned refused;	   /* calls, as last told */
 };
 
-/* ---- Configuration ---- */
+/* ---- Configuration --------------------------------------------------------------------------- */
 
 static struct mad_conf mad_conf_of(const struct conf_mad *conf)
 {
@@ -83,16 +83,15 @@ static struct mad_conf mad_conf_of(const struct conf_mad *conf)
 }
 
 /* What is opened once stays as it is until a restart. */
-static bool wants_restart(const struct conf *now, const struct conf *next)
+static void keep_opened(struct conf *next, const struct conf *now, const char *path)
 {
-	return now->port.guid != next->port.guid || strcmp(now->port.device, next->port.device) ||
-	       now->port.num != next->port.num || strcmp(now->state_dir, next->state_dir) ||
-	       strcmp(now->socket, next->socket) || strcmp(now->http.listen, next->http.listen) ||
-	       now->sandbox != next->sandbox;
-}
-
-static void keep_opened(struct conf *next, const struct conf *now)
-{
+	if (now->port.guid != next->port.guid || strcmp(now->port.device, next->port.device) ||
+	    now->port.num != next->port.num || strcmp(now->state_dir, next->state_dir) ||
+	    strcmp(now->socket, next->socket) || strcmp(now->http.listen, next->http.listen) ||
+	    now->sandbox != next->sandbox)
+		log_line(LOG_CORE, LOG_WARNING,
+			 "%s: port, state_dir, socket, http_listen and sandbox change at a restart",
+			 path);
 	next->port = now->port;
 	strcpy(next->state_dir, now->state_dir);
 	strcpy(next->socket, now->socket);
@@ -113,16 +112,14 @@ static struct http_conf http_conf_of(const struct conf_http *conf)
 }
 
 /* Told until a reload finds it better. */
-static void judged_secret(void *arg, const char *key, const char *why)
+static void note_secret(void *arg, const char *key, const char *why)
 {
-	struct daemon *d = arg;
+	const struct daemon *d = arg;
 
-	fabric_trouble(d->fabric, key, why);
-}
-
-static void judge_secrets(struct daemon *d)
-{
-	conf_judge_secrets(&d->conf, d->conf_path, judged_secret, d);
+	if (d->fabric)
+		fabric_trouble(d->fabric, key, why);
+	else if (why) /* --check-config */
+		fprintf(stderr, "%s: warning: %s: %s\n", d->conf_path, key, why);
 }
 
 static int reload(void *arg, char *err, size_t err_size)
@@ -140,11 +137,7 @@ static int reload(void *arg, char *err, size_t err_size)
 		return -1;
 	if (conf_check_reload(&d->conf, &next, err, err_size))
 		return -1;
-	if (wants_restart(&d->conf, &next))
-		log_line(LOG_CORE, LOG_WARNING,
-			 "%s: port, state_dir, socket, http_listen and sandbox change at a restart",
-			 d->conf_path);
-	keep_opened(&next, &d->conf);
+	keep_opened(&next, &d->conf, d->conf_path);
 	http_conf = http_conf_of(&next.http);
 	if (d->http && http_configure(d->http, &http_conf, err, err_size))
 		return -1;
@@ -154,7 +147,7 @@ static int reload(void *arg, char *err, size_t err_size)
 	mad_conf = mad_conf_of(&next.mad);
 	mad_configure(d->mad, &mad_conf);
 	fabric_configure(d->fabric, &d->conf);
-	judge_secrets(d);
+	conf_judge_secrets(&d->conf, d->conf_path, note_secret, d);
 	log_line(LOG_CORE, LOG_NOTICE, "%s: reloaded", d->conf_path);
 	return 0;
 }
@@ -169,7 +162,7 @@ static void hangup_cb(void *arg)
 	sd_notify(0, "READY=1");
 }
 
-/* ---- The service manager ---- */
+/* ---- The service manager --------------------------------------------------------------------- */
 
 static void stop_cb(void *arg)
 {
@@ -278,36 +271,23 @@ static void notify_service_manager(struct daemon *d)
 	sd_notify(0, "READY=1");
 }
 
-/* ---- Beginning and end ---- */
+/* ---- Beginning and end ----------------------------------------------------------------------- */
 
-/* Makes the last folder of a path, if it is missing. 0, or -1 with the reason said. */
-static int make_dir(const char *path, mode_t mode)
+/* Makes the last folder of a path of that length, if it is missing. 0, or -1: it said why. */
+static int make_dir(const char *from, int length, mode_t mode)
 {
+	char *path = mem_printf("%.*s", length, from);
 	struct stat st;
+	int status = 0;
 
 	if (mkdir(path, mode) && errno != EEXIST) {
 		log_line(LOG_CORE, LOG_ERR, "directory %s: %s", path, strerror(errno));
-		return -1;
-	}
-	if (stat(path, &st) || !S_ISDIR(st.st_mode)) {
+		status = -1;
+	} else if (stat(path, &st) || !S_ISDIR(st.st_mode)) {
 		log_line(LOG_CORE, LOG_ERR, "%s is not a directory", path);
-		return -1;
+		status = -1;
 	}
-	return 0;
-}
-
-static int make_dirs(const char *state_dir, const char *socket_path)
-{
-	char *dir = mem_strdup(socket_path);
-	char *slash = strrchr(dir, '/');
-	int status = make_dir(state_dir, 0700);
-
-	if (!status && slash && slash != dir) {
-		*slash = '\0';
-		status = make_dir(dir,
-				  0755); /* operators of other groups reach the socket through it */
-	}
-	free(dir);
+	free(path);
 	return status;
 }
 
@@ -371,12 +351,16 @@ static int give_up_rights(struct daemon *d)
 static int daemon_open(struct daemon *d)
 {
 	const char *socket_path = d->socket_path ? d->socket_path : d->conf.socket;
+	const char *slash = strrchr(socket_path, '/');
 	const struct conf_port *port = &d->conf.port;
 	struct mad_conf mad_conf = mad_conf_of(&d->conf.mad);
 	char err[512] = "";
 
 	log_set_level(-1, d->conf.log_level);
-	if (make_dirs(d->conf.state_dir, socket_path))
+	/* Operators of other groups reach the socket through its folder. */
+	if (make_dir(d->conf.state_dir, (int)strlen(d->conf.state_dir), 0700) ||
+	    (slash && slash != socket_path &&
+	     make_dir(socket_path, (int)(slash - socket_path), 0755)))
 		return EXIT_FAILURE;
 	umask(0077); /* files of state_dir hold keys */
 	if (state_lock(d->conf.state_dir))
@@ -391,7 +375,7 @@ static int daemon_open(struct daemon *d)
 		log_line(LOG_CORE, LOG_ERR, "%s", err);
 		return EXIT_FAILURE;
 	}
-	judge_secrets(d);
+	conf_judge_secrets(&d->conf, d->conf_path, note_secret, d);
 	d->http_retry = loop_timer_new(d->loop, open_http, d);
 	if (*d->conf.http.listen)
 		open_http(d);
@@ -437,7 +421,7 @@ static int daemon_run(struct daemon *d)
 	return status || sm_failed(d->fabric) ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-/* ---- Command line ---- */
+/* ---- Command line ---------------------------------------------------------------------------- */
 
 static const char usage[] = "usage: fmd [-c FILE] [-s SOCKET]\n"
 			    "       fmd --check-config FILE | --version | --help\n"
@@ -445,22 +429,14 @@ static const char usage[] = "usage: fmd [-c FILE] [-s SOCKET]\n"
 			    "  -c FILE     configuration, default " DEFAULT_CONF " if it is there\n"
 			    "  -s SOCKET   control socket, instead of the configuration's\n";
 
-static void warn_of_secret(void *arg, const char *key, const char *why)
+static int check_config(struct daemon *d, const char *path)
 {
-	const char *path = arg;
-
-	if (why)
-		fprintf(stderr, "%s: warning: %s: %s\n", path, key, why);
-}
-
-static int check_config(const char *path)
-{
-	struct conf conf;
 	char err[512];
 
-	if (!conf_load(path, &conf, err, sizeof(err)) &&
-	    !fabric_check_conf(fabric_rooms, &conf, err, sizeof(err))) {
-		conf_judge_secrets(&conf, path, warn_of_secret, (void *)path);
+	d->conf_path = path;
+	if (!conf_load(path, &d->conf, err, sizeof(err)) &&
+	    !fabric_check_conf(fabric_rooms, &d->conf, err, sizeof(err))) {
+		conf_judge_secrets(&d->conf, path, note_secret, d);
 		return EXIT_SUCCESS;
 	}
 	fprintf(stderr, "%s\n", err);
@@ -487,7 +463,7 @@ static int read_options(struct daemon *d, int argc, char **argv)
 			d->socket_path = optarg;
 			break;
 		case 'C':
-			return check_config(optarg);
+			return check_config(d, optarg);
 		case 'V':
 			puts("fmd " FMD_VERSION);
 			return EXIT_SUCCESS;
@@ -527,22 +503,18 @@ static int load_conf(struct daemon *d)
 	return partitions_kept(&d->conf) ? 0 : EXIT_USAGE;
 }
 
-/*
- * An update takes megabytes for a moment. Past a fixed size they are given back to the system at
- * once; by glibc's own moving threshold they would stay in the heap, between what lives longer.
- */
-static void return_big_memory(void)
-{
-	mallopt(M_MMAP_THRESHOLD, 256 << 10);
-	mallopt(M_TRIM_THRESHOLD, 1 << 20);
-}
-
 int main(int argc, char **argv)
 {
 	struct daemon d = { 0 };
 	int status;
 
-	return_big_memory();
+	/*
+	 * An update takes megabytes for a moment. Past a fixed size they are given back to the
+	 * system at once; by glibc's own moving threshold they would stay in the heap, between what
+	 * lives longer.
+	 */
+	mallopt(M_MMAP_THRESHOLD, 256 << 10);
+	mallopt(M_TRIM_THRESHOLD, 1 << 20);
 	status = read_options(&d, argc, argv);
 
 	if (status >= 0)

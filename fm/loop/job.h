@@ -20,7 +20,7 @@ enum job_result {
 };
 
 struct job_step {
-	const char *name; /* a literal: shown by loop_longest_step() */
+	const char *name; /* a literal: shown by loop_longest() */
 	enum job_result (*run)(void *owner);
 };
 

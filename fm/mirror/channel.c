@@ -323,11 +323,18 @@ static void expect(struct channel *c)
 	loop_timer_set(c->silence, patience > passed ? patience - passed : 0);
 }
 
-static void take_frames(struct channel *c)
+static void read_cb(struct bufferevent *bev, void *arg)
 {
-	struct frame frame;
+	struct evbuffer *input = bufferevent_get_input(bev);
 	enum frame_read got = FRAME_NONE;
+	struct channel *c = arg;
+	struct evbuffer_iovec piece;
+	struct frame frame;
 
+	while (evbuffer_peek(input, -1, NULL, &piece, 1) > 0 && piece.iov_len) {
+		frame_feed(&c->reader, piece.iov_base, piece.iov_len);
+		evbuffer_drain(input, piece.iov_len);
+	}
 	while (!c->ended && (got = frame_next(&c->reader, &frame)) == FRAME_READ) {
 		c->heard_us = loop_now_us(c->loop);
 		if (c->ops)
@@ -341,45 +348,29 @@ static void take_frames(struct channel *c)
 		expect(c);
 }
 
-static void read_cb(struct bufferevent *bev, void *arg)
-{
-	struct evbuffer *input = bufferevent_get_input(bev);
-	struct channel *c = arg;
-	struct evbuffer_iovec piece;
-
-	while (evbuffer_peek(input, -1, NULL, &piece, 1) > 0 && piece.iov_len) {
-		frame_feed(&c->reader, piece.iov_base, piece.iov_len);
-		evbuffer_drain(input, piece.iov_len);
-	}
-	take_frames(c);
-}
-
-/* What OpenSSL says of a certificate is more than that it is refused: "certificate has expired". */
-static const char *reason(struct channel *c, short what)
-{
-	unsigned long code = bufferevent_get_openssl_error(c->bev);
-
-	if (ERR_GET_LIB(code) == ERR_LIB_SSL &&
-	    ERR_GET_REASON(code) == SSL_R_CERTIFICATE_VERIFY_FAILED)
-		return X509_verify_cert_error_string(
-			SSL_get_verify_result(bufferevent_openssl_get_ssl(c->bev)));
-	if (code && ERR_reason_error_string(code))
-		return ERR_reason_error_string(code);
-	return what & BEV_EVENT_EOF ? "it closed the connection" : "cannot connect";
-}
-
 static void event_cb(struct bufferevent *bev, short what, void *arg)
 {
 	struct channel *c = arg;
+	SSL *ssl = bufferevent_openssl_get_ssl(c->bev);
+	unsigned long code;
 
 	if (c->ended)
 		return;
 	if (!(what & BEV_EVENT_CONNECTED)) {
-		end_soon(c, reason(c, what));
+		code = bufferevent_get_openssl_error(c->bev);
+		/* "certificate has expired" is more than that it is refused. */
+		if (ERR_GET_LIB(code) == ERR_LIB_SSL &&
+		    ERR_GET_REASON(code) == SSL_R_CERTIFICATE_VERIFY_FAILED)
+			end_soon(c, X509_verify_cert_error_string(SSL_get_verify_result(ssl)));
+		else if (code && ERR_reason_error_string(code))
+			end_soon(c, ERR_reason_error_string(code));
+		else
+			end_soon(c, what & BEV_EVENT_EOF ? "it closed the connection"
+							 : "cannot connect");
 		return;
 	}
 	/* With a key that both have a session goes on from it; without it is not proven. */
-	if (c->tls->psk_length && !SSL_session_reused(bufferevent_openssl_get_ssl(c->bev))) {
+	if (c->tls->psk_length && !SSL_session_reused(ssl)) {
 		end_soon(c, "it did not prove that it has the key of peer_psk_file");
 		return;
 	}

@@ -87,8 +87,11 @@ const struct peer *copy_whole(const struct mirror *m)
 
 /* ---- What a peer sends ----------------------------------------------------------------------- */
 
-static void lose(struct peer *p, const char *why)
+/* The channel's last word; or ours, and then the channel was closed. */
+static void lose(void *peer, struct channel *channel, const char *why)
 {
+	struct peer *p = peer;
+
 	snprintf(p->error, sizeof(p->error), "%s", why);
 	contents_fini(&p->contents);
 	p->channel = NULL;
@@ -152,17 +155,6 @@ static const char *take_records(struct peer *p, const struct frame *frame)
 	return NULL;
 }
 
-static void take_whole(struct peer *p, const struct frame *frame)
-{
-	json_int_t seq = 0;
-
-	json_unpack(frame->head, "{sI}", "seq", &seq);
-	p->seq = (uint64_t)seq;
-	p->whole = true;
-	if (is_followed(p))
-		adopt(p);
-}
-
 /* NULL, or what is wrong with it. */
 static const char *take_role(struct peer *p, const struct frame *frame)
 {
@@ -197,6 +189,7 @@ static void received(void *arg, struct channel *channel, const struct frame *fra
 {
 	struct peer *p = arg;
 	const char *wrong = NULL;
+	json_int_t seq = 0;
 
 	p->heard_us = loop_now_us(p->mirror->services.loop);
 	if (frame->type == FRAME_HELLO) {
@@ -211,11 +204,16 @@ static void received(void *arg, struct channel *channel, const struct frame *fra
 		wrong = take_file(p, frame);
 	else if (frame->type == FRAME_RECORDS)
 		wrong = take_records(p, frame);
-	else if (frame->type == FRAME_WHOLE)
-		take_whole(p, frame);
+	else if (frame->type == FRAME_WHOLE) {
+		json_unpack(frame->head, "{sI}", "seq", &seq);
+		p->seq = (uint64_t)seq;
+		p->whole = true;
+		if (is_followed(p))
+			adopt(p);
+	}
 	if (wrong) {
 		channel_close(p->channel);
-		lose(p, wrong);
+		lose(p, channel, wrong);
 	} else if (p->whole || frame->type == FRAME_PING)
 		p->answer = true;
 	if (p->answer)
@@ -232,30 +230,19 @@ static void opened(void *arg, struct channel *channel)
 	channel_send(channel, FRAME_HELLO, mirror_hello(p->mirror, channel), NULL, 0);
 }
 
-static void closed(void *arg, struct channel *channel, const char *why)
-{
-	lose(arg, why);
-}
-
 /* ---- Connections ----------------------------------------------------------------------------- */
 
-void copy_tick(struct mirror *m)
+void copy_connect(struct mirror *m, bool at_once)
 {
-	static const struct channel_ops ops = { opened, received, closed };
+	static const struct channel_ops ops = { opened, received, lose };
 	uint64_t now = loop_now_us(m->services.loop);
 	struct address at;
 
 	for (struct peer *p = m->peers; p < m->peers + m->npeers; p++)
-		if (!p->channel && now >= p->retry_us && address_parse(p->address, &at))
+		if (!p->channel && (at_once || now >= p->retry_us) &&
+		    address_parse(p->address, &at))
 			p->channel = channel_connect(m->services.loop, m->tls, at.host, at.port,
 						     &ops, p);
-}
-
-void copy_retry(struct mirror *m)
-{
-	for (unsigned i = 0; i < m->npeers; i++)
-		m->peers[i].retry_us = 0;
-	copy_tick(m);
 }
 
 void copy_close(struct mirror *m)
@@ -263,7 +250,7 @@ void copy_close(struct mirror *m)
 	for (unsigned i = 0; i < m->npeers; i++) {
 		if (m->peers[i].channel)
 			channel_close(m->peers[i].channel);
-		lose(&m->peers[i], "closed");
+		lose(&m->peers[i], m->peers[i].channel, "closed");
 	}
 	m->npeers = 0;
 }

@@ -86,25 +86,6 @@ static bool prove(const struct mirror *m, const struct channel *channel,
 	return true;
 }
 
-/* One that says nothing of them is of an older version. */
-static bool has_other_keys(const struct mirror *m, const struct channel *channel,
-			   const json_t *hello)
-{
-	const json_t *list = json_object_get(hello, "m_keys");
-	struct m_key_proofs own, theirs = { 0 };
-
-	if (!json_is_array(list) || !prove(m, channel, &own))
-		return false;
-	theirs.gives = json_is_true(json_object_get(hello, "gives_m_keys"));
-	for (size_t i = 0; i < json_array_size(list) && i < M_KEY_PROOFS; i++) {
-		const char *text = json_string_value(json_array_get(list, i));
-
-		snprintf(theirs.text[theirs.count++], sizeof(theirs.text[0]), "%s",
-			 text ? text : "");
-	}
-	return !m_key_proofs_agree(&own, &theirs);
-}
-
 static void warn_of(const struct mirror *m, const struct manager *who)
 {
 	char subject[MIRROR_NAME + 32];
@@ -156,7 +137,9 @@ json_t *mirror_hello(const struct mirror *m, const struct channel *channel)
 static const char *read_hello(const struct mirror *m, const struct channel *channel,
 			      struct manager *who, const struct frame *hello)
 {
+	struct m_key_proofs own, theirs = { 0 };
 	const char *guid, *name;
+	const json_t *list;
 	int protocol, records = 0;
 	json_int_t unshared = 0;
 
@@ -169,7 +152,18 @@ static const char *read_hello(const struct mirror *m, const struct channel *chan
 	json_unpack(hello->head, "{sI}", "unshared", &unshared);
 	who->unshared = (uint64_t)unshared;
 	generation_parse(&who->generation, json_object_get(hello->head, "takeovers"));
-	who->other_keys = has_other_keys(m, channel, hello->head);
+	/* One that says nothing of its M_Keys is of an older version. */
+	list = json_object_get(hello->head, "m_keys");
+	if (json_is_array(list) && prove(m, channel, &own)) {
+		theirs.gives = json_is_true(json_object_get(hello->head, "gives_m_keys"));
+		for (size_t i = 0; i < json_array_size(list) && i < M_KEY_PROOFS; i++) {
+			const char *text = json_string_value(json_array_get(list, i));
+
+			snprintf(theirs.text[theirs.count++], sizeof(theirs.text[0]), "%s",
+				 text ? text : "");
+		}
+		who->other_keys = !m_key_proofs_agree(&own, &theirs);
+	}
 	who->port_guid = strtoull(guid, NULL, 16);
 	snprintf(who->name, sizeof(who->name), "%s", name);
 	channel_proof(channel, who->proof);

@@ -83,19 +83,16 @@ static void forget_copy(struct mirror *m)
 		state_store_set_copied(m->services.state, false);
 }
 
-/* When a copy was whole last, as far as this manager can know. */
-static uint64_t whole_us(const struct mirror *m)
+/* Whether a copy is whole; *us: when one was last, as far as this manager can know. */
+static bool is_whole(const struct mirror *m, uint64_t *us)
 {
-	const struct reader *r = fabric_is_master(m->fabric) ? source_copied(m) : NULL;
-	const struct peer *p = fabric_is_master(m->fabric) ? NULL : copy_whole(m);
+	bool master = fabric_is_master(m->fabric);
+	const struct reader *r = master ? source_copied(m) : NULL;
+	const struct peer *p = master ? NULL : copy_whole(m);
 	uint64_t heard_us = r ? r->heard_us : p ? p->heard_us : 0;
 
-	return heard_us > m->whole_us ? heard_us : m->whole_us;
-}
-
-static bool is_whole(const struct mirror *m)
-{
-	return fabric_is_master(m->fabric) ? source_copied(m) != NULL : copy_whole(m) != NULL;
+	*us = heard_us > m->whole_us ? heard_us : m->whole_us;
+	return r || p;
 }
 
 /* As long as it may take until a dead master's place is taken, a copy of it is as good as ever. */
@@ -108,10 +105,11 @@ static void review(struct mirror *m)
 	bool standby = fabric_role(m->fabric) == FABRIC_ROLE_STANDBY && m->npeers;
 	uint64_t alone_us;
 	char why[300];
+	bool whole;
 
-	m->whole_us = whole_us(m);
+	whole = is_whole(m, &m->whole_us);
 	alone_us = loop_now_us(m->services.loop) - m->whole_us;
-	if (is_whole(m)) {
+	if (whole) {
 		alert_end(m->services.alerts, "mirror", NULL);
 	} else if (fabric_is_master(m->fabric) && *m->services.conf->mirror.listen) {
 		source_error(m, why, sizeof(why));
@@ -138,7 +136,7 @@ static void tick(void *arg)
 	/* The address may be another process's, or none of this machine yet. */
 	if (m->fd < 0 && loop_now_us(m->services.loop) >= m->listen_us)
 		listen_at(m, m->services.conf->mirror.listen);
-	copy_tick(m);
+	copy_connect(m, false);
 	source_ping(m);
 	lineage_review(m);
 	review(m);
@@ -217,7 +215,8 @@ static void status(const void *room, json_t *doc)
 {
 	const struct mirror *m = room;
 	const bool master = fabric_is_master(m->fabric);
-	uint64_t age_us = loop_now_us(m->services.loop) - whole_us(m);
+	uint64_t whole_us, now = loop_now_us(m->services.loop);
+	bool whole = is_whole(m, &whole_us);
 	char why[300] = "";
 
 	if (!m->tls)
@@ -226,10 +225,10 @@ static void status(const void *room, json_t *doc)
 		source_error(m, why, sizeof(why));
 	json_object_set_new(
 		doc, "mirror",
-		json_pack("{sb sI sI so sI ss* sI so so}", "whole", is_whole(m), "age_ms",
-			  (json_int_t)(age_us / 1000), "behind",
+		json_pack("{sb sI sI so sI ss* sI so so}", "whole", whole, "age_ms",
+			  (json_int_t)((now - whole_us) / 1000), "behind",
 			  (json_int_t)(master ? source_behind(m) : 0), "error",
-			  is_whole(m) ? json_null() : json_string(master ? why : copy_error(m)),
+			  whole ? json_null() : json_string(master ? why : copy_error(m)),
 			  "refused", (json_int_t)m->refused, "refused_last",
 			  m->refused ? m->refused_why : NULL, "takeovers",
 			  (json_int_t)generation_number(&m->generation), "peers", copy_json(m),

@@ -143,9 +143,8 @@ void source_close(struct mirror *m);				    /* all channels */
 json_t *source_json(const struct mirror *m);
 
 /* copy.c */
-void copy_tick(struct mirror *m); /* connects where it is time */
-/* Connects at once where it is not connected: another manager has just come. */
-void copy_retry(struct mirror *m);
+/* Connects where it is not connected, and it is time; or at once: another manager has just come. */
+void copy_connect(struct mirror *m, bool at_once);
 void copy_answer(void *mirror); /* those who are to hear what has arrived */
 /* Another manager is master now: its copy, where it is whole, is put on disk. */
 void copy_follow(struct mirror *m);

@@ -50,10 +50,19 @@ static void send_records(const struct mirror *m, struct reader *r, const char *n
 	send_lines(m, r, name, lines, length);
 }
 
-static void send_all(const struct mirror *m, struct reader *r)
+static void send_role(const struct mirror *m, struct reader *r)
 {
-	json_t *names = json_array();
+	bool master = fabric_is_master(m->fabric);
+	json_t *names;
 
+	r->whole = false;
+	channel_send(r->channel, FRAME_ROLE,
+		     json_pack("{sb so}", "master", master, "takeovers",
+			       generation_json(&m->generation)),
+		     NULL, 0);
+	if (!master)
+		return;
+	names = json_array();
 	for (unsigned i = 0; i < m->own.count; i++) {
 		const struct content *file = &m->own.list[i];
 		const struct delta all = { .bytes = file->text.bytes, .length = file->text.length };
@@ -65,19 +74,6 @@ static void send_all(const struct mirror *m, struct reader *r)
 	}
 	channel_send(r->channel, FRAME_WHOLE,
 		     json_pack("{so sI}", "names", names, "seq", (json_int_t)m->seq), NULL, 0);
-}
-
-static void send_role(const struct mirror *m, struct reader *r)
-{
-	bool master = fabric_is_master(m->fabric);
-
-	r->whole = false;
-	channel_send(r->channel, FRAME_ROLE,
-		     json_pack("{sb so}", "master", master, "takeovers",
-			       generation_json(&m->generation)),
-		     NULL, 0);
-	if (master)
-		send_all(m, r);
 }
 
 const struct reader *source_copied(const struct mirror *m)
@@ -231,7 +227,7 @@ static const char *meet(struct reader *r, const struct frame *hello)
 	if (fabric_is_master(m->fabric))
 		lineage_meet(m, &r->who);
 	send_role(m, r);
-	copy_retry(m); /* it may be master next */
+	copy_connect(m, true); /* it may be master next */
 	return NULL;
 }
 
@@ -257,16 +253,16 @@ static void closed(void *arg, struct channel *channel, const char *why)
 }
 
 /*
- * Who proves who it is does so within milliseconds; who waits longest will not. One address that
- * connects without end puts off nobody but itself.
+ * Who proves who it is does so within milliseconds; who waits longest will not, and makes room. One
+ * address that connects without end puts off nobody but itself.
  */
-static void make_room(struct mirror *m)
+void source_accept(void *mirror, int fd, const struct sockaddr *from)
 {
-	struct reader *oldest = NULL;
+	static const struct channel_ops ops = { opened, received, closed };
+	struct mirror *m = mirror;
+	struct reader *new = mem_alloc(1, sizeof(*new)), *oldest = NULL;
 	unsigned most = 0;
 
-	if (count_readers(m, false) < MIRROR_UNKNOWN)
-		return;
 	for (struct reader *r = m->readers; r; r = r->next) {
 		unsigned count = 0;
 
@@ -277,22 +273,14 @@ static void make_room(struct mirror *m)
 			oldest = r;
 		}
 	}
-	let_go(oldest, "it did not authenticate in time");
-}
-
-void source_accept(void *mirror, int fd, const struct sockaddr *from)
-{
-	static const struct channel_ops ops = { opened, received, closed };
-	struct mirror *m = mirror;
-	struct reader *r = mem_alloc(1, sizeof(*r));
-
-	make_room(m);
-	r->mirror = m;
-	address_print(from, r->from, sizeof(r->from));
-	r->heard_us = loop_now_us(m->services.loop);
-	r->next = m->readers;
-	m->readers = r;
-	r->channel = channel_accept(m->services.loop, m->tls, fd, &ops, r);
+	if (count_readers(m, false) >= MIRROR_UNKNOWN)
+		let_go(oldest, "it did not authenticate in time");
+	new->mirror = m;
+	address_print(from, new->from, sizeof(new->from));
+	new->heard_us = loop_now_us(m->services.loop);
+	new->next = m->readers;
+	m->readers = new;
+	new->channel = channel_accept(m->services.loop, m->tls, fd, &ops, new);
 }
 
 void source_close(struct mirror *m)
