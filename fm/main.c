@@ -99,18 +99,6 @@ static void keep_opened(struct conf *next, const struct conf *now, const char *p
 	next->sandbox = now->sandbox;
 }
 
-static struct http_conf http_conf_of(const struct conf_http *conf)
-{
-	return (struct http_conf){
-		.listen = conf->listen,
-		.hosts = conf->hosts,
-		.token_file = conf->token_file,
-		.cert_file = conf->cert_file,
-		.key_file = conf->key_file,
-		.ports = (enum conf_port_metrics)conf->port_metrics,
-	};
-}
-
 /* Told until a reload finds it better. */
 static void note_secret(void *arg, const char *key, const char *why)
 {
@@ -125,7 +113,6 @@ static void note_secret(void *arg, const char *key, const char *why)
 static int reload(void *arg, char *err, size_t err_size)
 {
 	struct daemon *d = arg;
-	struct http_conf http_conf;
 	struct mad_conf mad_conf;
 	struct conf next;
 
@@ -138,8 +125,7 @@ static int reload(void *arg, char *err, size_t err_size)
 	if (conf_check_reload(&d->conf, &next, err, err_size))
 		return -1;
 	keep_opened(&next, &d->conf, d->conf_path);
-	http_conf = http_conf_of(&next.http);
-	if (d->http && http_configure(d->http, &http_conf, err, err_size))
+	if (d->http && http_configure(d->http, &next.http, err, err_size))
 		return -1;
 	helper_configure(d->helper);
 	d->conf = next;
@@ -295,10 +281,9 @@ static int make_dir(const char *from, int length, mode_t mode)
 static void open_http(void *arg)
 {
 	struct daemon *d = arg;
-	const struct http_conf conf = http_conf_of(&d->conf.http);
 	char err[256] = "";
 
-	d->http = http_new(d->loop, d->fabric, &conf, err, sizeof(err));
+	d->http = http_new(d->loop, d->fabric, &d->conf.http, err, sizeof(err));
 	fabric_trouble(d->fabric, "http", d->http ? NULL : err);
 	if (!d->http && d->conf.retry_interval_ms)
 		loop_timer_set(d->http_retry, d->conf.retry_interval_ms * 1000ull);

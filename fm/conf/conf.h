@@ -30,10 +30,11 @@ struct conf_port {
 enum conf_port_metrics { CONF_PORTS_OFF, CONF_PORTS_SWITCHES, CONF_PORTS_ALL };
 
 struct conf_http {
-	char listen[80]; /* ADDRESS:PORT; empty = no HTTP */
-	char hosts[512]; /* names that it answers to; empty = the default */
-	char token_file[256], cert_file[256], key_file[256];
-	int port_metrics; /* enum conf_port_metrics */
+	char listen[80];      /* ADDRESS:PORT, an IPv6 address in brackets; "" = no HTTP */
+	char hosts[512];      /* names it accepts in Host; "" = the default, fm/http/http.h */
+	char token_file[256]; /* its first line is the bearer token (RFC 6750) */
+	char cert_file[256], key_file[256]; /* PEM: HTTP over TLS */
+	int port_metrics;		    /* enum conf_port_metrics: the ports that have series */
 };
 
 enum conf_sm_action { CONF_SM_ALERT, CONF_SM_ISOLATE };

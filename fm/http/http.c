@@ -404,15 +404,15 @@ static int read_token(const char *path, char *token, char *err, size_t err_size)
 	return why ? -1 : 0;
 }
 
-static struct serve_conf serve_conf_of(const struct http_conf *conf)
+static struct serve_conf serve_conf_of(const struct conf_http *conf)
 {
 	return (struct serve_conf){ conf->listen, conf->cert_file, conf->key_file };
 }
 
-static void take_conf(struct http *http, const struct http_conf *conf, const char *token)
+static void take_conf(struct http *http, const struct conf_http *conf, const char *token)
 {
 	strcpy(http->token, token);
-	http->ports = conf->ports;
+	http->ports = (enum conf_port_metrics)conf->port_metrics;
 	host_names_free(http->names);
 
 	/*
@@ -441,7 +441,7 @@ static void take_conf(struct http *http, const struct http_conf *conf, const cha
 	http->names = list.names;
 }
 
-struct http *http_new(struct loop *loop, struct fabric *fabric, const struct http_conf *conf,
+struct http *http_new(struct loop *loop, struct fabric *fabric, const struct conf_http *conf,
 		      char *err, size_t err_size)
 {
 	const struct serve_conf serve_conf = serve_conf_of(conf);
@@ -468,7 +468,7 @@ struct http *http_new(struct loop *loop, struct fabric *fabric, const struct htt
 	return http;
 }
 
-int http_configure(struct http *http, const struct http_conf *conf, char *err, size_t err_size)
+int http_configure(struct http *http, const struct conf_http *conf, char *err, size_t err_size)
 {
 	const struct serve_conf serve_conf = serve_conf_of(conf);
 	char token[TOKEN_MAX + 1];

@@ -37,19 +37,11 @@
 
 struct http;
 
-struct http_conf {		/* "" = not set */
-	const char *listen;	/* ADDRESS:PORT, an IPv6 address in brackets */
-	const char *hosts;	/* names it accepts in Host; "" = the default, see http.h */
-	const char *token_file; /* its first line is the bearer token (RFC 6750) */
-	const char *cert_file, *key_file; /* PEM: HTTP over TLS */
-	enum conf_port_metrics ports;	  /* the ports that have series */
-};
-
 /* The caller owns it; loop and fabric are borrowed. NULL with a reason in err. */
-struct http *http_new(struct loop *loop, struct fabric *fabric, const struct http_conf *conf,
+struct http *http_new(struct loop *loop, struct fabric *fabric, const struct conf_http *conf,
 		      char *err, size_t err_size);
 /* Reads names, token and certificate again. 0, or -1 with a reason in err and nothing changed. */
-int http_configure(struct http *http, const struct http_conf *conf, char *err, size_t err_size);
+int http_configure(struct http *http, const struct conf_http *conf, char *err, size_t err_size);
 /* Ends all connections; NULL is fine. */
 void http_free(struct http *http);
 
