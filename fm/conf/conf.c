@@ -154,24 +154,6 @@ static int load_number(struct load *load, const struct conf_option *option,
 	return 0;
 }
 
-static int load_word(struct load *load, const struct conf_option *option,
-		     const config_setting_t *setting, const char *text)
-{
-	char known[128] = "";
-
-	for (const char *const *word = option->words; *word; word++) {
-		size_t used = strlen(known);
-
-		if (!strcmp(*word, text)) {
-			*(int *)field(&load->conf, option) =
-				option->first + (int)(word - option->words);
-			return 0;
-		}
-		snprintf(known + used, sizeof(known) - used, "%s%s", used ? ", " : "", *word);
-	}
-	return refuse(load, setting, "%s = \"%s\" is not one of %s", option->name, text, known);
-}
-
 /* An array of texts is the same as a text with blanks between them. NULL: it is neither. */
 static const char *text_of(const config_setting_t *setting, char list[LIST_MOST])
 {
@@ -204,8 +186,23 @@ static int load_text(struct load *load, const struct conf_option *option,
 			       : refuse(load, setting,
 					"%s = \"%s\" is not a 64-bit number such as \"0x1234\"",
 					option->name, text);
-	if (option->kind == CONF_WORD)
-		return load_word(load, option, setting, text);
+	if (option->kind == CONF_WORD) {
+		char known[128] = "";
+
+		for (const char *const *word = option->words; *word; word++) {
+			size_t used = strlen(known);
+
+			if (!strcmp(*word, text)) {
+				*(int *)field(&load->conf, option) =
+					option->first + (int)(word - option->words);
+				return 0;
+			}
+			snprintf(known + used, sizeof(known) - used, "%s%s", used ? ", " : "",
+				 *word);
+		}
+		return refuse(load, setting, "%s = \"%s\" is not one of %s", option->name, text,
+			      known);
+	}
 	if (strlen(text) >= option->size)
 		return refuse(load, setting, "%s: longer than %zu characters", option->name,
 			      option->size - 1);

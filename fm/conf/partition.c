@@ -263,30 +263,26 @@ static const struct flags default_flags = {
 	.value = { [FLAG_MTU] = 4 /* 2048 bytes */, [FLAG_RATE] = 3 /* 10 Gb/s */ },
 };
 
-/* ---- Flags ----------------------------------------------------------------------------------- */
-
-static bool flag_store(struct reader *r, struct flags *flags, enum flag flag, const char *text)
-{
-	uint64_t value;
-
-	if (!words_number(text, flag_table[flag].max, &value) || value < flag_table[flag].min)
-		return refuse(r, "%s=%s: a number of %u..%u is expected", flag_table[flag].name,
-			      text ? text : "", flag_table[flag].min, flag_table[flag].max);
-	flags->value[flag] = (uint32_t)value;
-	if (flag == FLAG_SCOPE)
-		flags->scopes |= (uint16_t)(1u << value);
-	flags->sl_given |= flag == FLAG_SL;
-	return true;
-}
-
 /* Reads NAME=VALUE; *known: whether it is a flag of groups. False: refused, err has the reason. */
 static bool group_flag(struct reader *r, struct flags *flags, const char *name, const char *value,
 		       bool *known)
 {
 	*known = true;
 	for (enum flag flag = 0; flag < FLAGS; flag++)
-		if (words_abbreviate(name, flag_table[flag].name))
-			return flag_store(r, flags, flag, value);
+		if (words_abbreviate(name, flag_table[flag].name)) {
+			uint64_t number;
+
+			if (!words_number(value, flag_table[flag].max, &number) ||
+			    number < flag_table[flag].min)
+				return refuse(r, "%s=%s: a number of %u..%u is expected",
+					      flag_table[flag].name, value ? value : "",
+					      flag_table[flag].min, flag_table[flag].max);
+			flags->value[flag] = (uint32_t)number;
+			if (flag == FLAG_SCOPE)
+				flags->scopes |= (uint16_t)(1u << number);
+			flags->sl_given |= flag == FLAG_SL;
+			return true;
+		}
 	*known = false;
 	return true;
 }
@@ -455,38 +451,7 @@ static bool member_read(struct reader *r, const char *name, const char *membersh
 	return true;
 }
 
-static bool members_read(struct reader *r, char *text)
-{
-	while (text) {
-		char *next = words_cut(text, ','), *value, *name = words_split(text, &value);
-
-		if (!strcmp(name, "mgid"))
-			return group_read(r, value, next);
-		if (!member_read(r, name, value))
-			return false;
-		text = next;
-	}
-	return true;
-}
-
 /* ---- Definitions ----------------------------------------------------------------------------- */
-
-static struct partition *part_numbered(struct reader *r, const char *name)
-{
-	const struct partition *known = partition_find_name(r->set, name);
-	struct partition *part;
-
-	if (known)
-		return &r->set->list[known - r->set->list];
-	while (++r->numbered < PKEY_BASE(PKEY_DEFAULT))
-		if (!partition_find(r->set, r->numbered)) {
-			part = partition_add(r->set, name, r->numbered);
-			part->numbered = true;
-			return part;
-		}
-	refuse(r, "no P_Key is left for \"%s\"", name);
-	return NULL;
-}
 
 /* The partition that NAME=ID is about. */
 static struct partition *part_read(struct reader *r, const char *name, const char *id)
@@ -501,8 +466,19 @@ static struct partition *part_read(struct reader *r, const char *name, const cha
 		refuse(r, "P_Key \"%s\" is not a number of 16 bits", id);
 		return NULL;
 	}
-	if (!PKEY_BASE(pkey))
-		return part_numbered(r, name);
+	if (!PKEY_BASE(pkey)) {
+		found = partition_find_name(r->set, name);
+		if (found)
+			return &r->set->list[found - r->set->list];
+		while (++r->numbered < PKEY_BASE(PKEY_DEFAULT))
+			if (!partition_find(r->set, r->numbered)) {
+				part = partition_add(r->set, name, r->numbered);
+				part->numbered = true;
+				return part;
+			}
+		refuse(r, "no P_Key is left for \"%s\"", name);
+		return NULL;
+	}
 	found = partition_find(r->set, (uint16_t)pkey);
 	if (!found)
 		return partition_add(r->set, name, PKEY_BASE(pkey));
@@ -585,7 +561,16 @@ static bool piece_read(struct reader *r, char *text)
 			return false;
 		text = members;
 	}
-	return members_read(r, text);
+	while (text) {
+		char *next = words_cut(text, ','), *value, *name = words_split(text, &value);
+
+		if (!strcmp(name, "mgid"))
+			return group_read(r, value, next);
+		if (!member_read(r, name, value))
+			return false;
+		text = next;
+	}
+	return true;
 }
 
 static bool line_read(struct reader *r, char *line)
@@ -764,23 +749,6 @@ static void emit(struct resolver *r, const struct partition *part, uint32_t port
 	r->rule[port] = NULL;
 }
 
-static void resolve_one(struct resolver *r, const struct partition *part)
-{
-	r->ntouched = 0;
-	for (uint32_t i = 0; i < part->nrules; i++) {
-		const struct partition_rule *rule = &part->rules[i];
-
-		if (rule->who == PARTITION_SELF)
-			touch(r, r->sm_port, rule);
-		else if (rule->who == PARTITION_PORT)
-			touch(r, topo_find_port(r->t, rule->guid), rule);
-		else
-			touch_all(r, rule);
-	}
-	for (uint32_t i = 0; i < r->ntouched; i++)
-		emit(r, part, r->touched[i]);
-}
-
 static struct pkey_map *map_make(struct resolver *r)
 {
 	struct pkey_map *map = mem_alloc(1, sizeof(*map));
@@ -813,8 +781,23 @@ struct pkey_map *partition_resolve(const struct partition_set *set, const struct
 	r.first = mem_alloc(t->nports, sizeof(*r.first));
 	r.touched = mem_alloc(t->nports, sizeof(*r.touched));
 	r.index0 = mem_alloc(t->nports, sizeof(*r.index0));
-	for (uint32_t i = 0; i < set->count; i++)
-		resolve_one(&r, &set->list[i]);
+	for (uint32_t i = 0; i < set->count; i++) {
+		const struct partition *part = &set->list[i];
+
+		r.ntouched = 0;
+		for (uint32_t k = 0; k < part->nrules; k++) {
+			const struct partition_rule *rule = &part->rules[k];
+
+			if (rule->who == PARTITION_SELF)
+				touch(&r, r.sm_port, rule);
+			else if (rule->who == PARTITION_PORT)
+				touch(&r, topo_find_port(r.t, rule->guid), rule);
+			else
+				touch_all(&r, rule);
+		}
+		for (uint32_t k = 0; k < r.ntouched; k++)
+			emit(&r, part, r.touched[k]);
+	}
 	map = map_make(&r);
 	free(r.members);
 	free(r.touched);

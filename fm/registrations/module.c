@@ -410,9 +410,16 @@ static void due(void *arg)
 
 /* ---- Hooks ----------------------------------------------------------------------------------- */
 
-static void follow(struct registrations *r, guid_t master)
+static void role(void *room, enum fabric_role now, enum fabric_role_step step)
 {
+	struct registrations *r = room;
+	guid_t master;
+
+	if (step != FABRIC_ROLE_IN_FORCE)
+		return;
 	pass_stop(&r->pass);
+	r->services = fabric_services(r->fabric);
+	master = now == FABRIC_ROLE_STANDBY ? fabric_master(r->fabric) : 0;
 	if (master != r->master) {
 		r->whole_us = loop_now_us(r->services.loop);
 		r->error[0] = '\0';
@@ -420,17 +427,6 @@ static void follow(struct registrations *r, guid_t master)
 	}
 	r->master = master;
 	next(r, FIRST_US);
-}
-
-static void role(void *room, enum fabric_role now, enum fabric_role_step step)
-{
-	struct registrations *r = room;
-
-	if (step != FABRIC_ROLE_IN_FORCE)
-		return;
-	pass_stop(&r->pass);
-	r->services = fabric_services(r->fabric);
-	follow(r, now == FABRIC_ROLE_STANDBY ? fabric_master(r->fabric) : 0);
 	if (now != FABRIC_ROLE_MASTER)
 		return;
 	memset(r->pass.sums, 0, sizeof(r->pass.sums));

@@ -204,22 +204,6 @@ static int put(FILE *out, const char *name, state_write_fn *write, void *arg)
 	return status;
 }
 
-static int sync_folder(const char *path)
-{
-	char *folder = mem_strdup(path), *slash = strrchr(folder, '/');
-	int fd, status = 0;
-
-	if (slash)
-		*slash = '\0';
-	fd = open(slash ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0 || fsync(fd))
-		status = -errno;
-	if (fd >= 0)
-		close(fd);
-	free(folder);
-	return status;
-}
-
 int state_file_save(const char *path, const char *name, state_write_fn *write, void *arg)
 {
 	char *beside = mem_printf("%s.new", path);
@@ -238,8 +222,19 @@ int state_file_save(const char *path, const char *name, state_write_fn *write, v
 		if (status)
 			unlink(beside);
 	}
-	if (!status)
-		status = sync_folder(path);
+	if (!status) {
+		char *folder = mem_strdup(path), *slash = strrchr(folder, '/');
+		int fd;
+
+		if (slash)
+			*slash = '\0';
+		fd = open(slash ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (fd < 0 || fsync(fd))
+			status = -errno;
+		if (fd >= 0)
+			close(fd);
+		free(folder);
+	}
 	free(beside);
 	return status;
 }
