@@ -285,10 +285,10 @@ static void answered(void *arg, const struct mad_answer *answer)
 
 static void ask(struct pass *p)
 {
-	const struct conf *conf = p->services.conf;
+	const struct conf_sa *conf = &p->services.conf->sa;
 	uint8_t data[WIRE_GMP_DATA];
 
-	wire_sa_table_ask(conf->sa.key ? conf->sa.key : KNOWN_TO_ALL, data);
+	wire_sa_table_ask(conf->key ? conf->key : KNOWN_TO_ALL, data);
 	p->token = mad_send(p->services.mad,
 			    &(struct mad_request){ .lid = p->port.sm_lid,
 						   .sl = p->port.sm_sl,

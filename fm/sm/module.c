@@ -388,11 +388,11 @@ const char *sm_failed(const struct fabric *fabric)
 
 static struct sm_conf manager_conf(const struct fabric_services *services)
 {
-	const struct conf *conf = services->conf;
+	const struct conf_sm *conf = &services->conf->sm;
 
-	return (struct sm_conf){ .sm_key = conf->sm.key,
+	return (struct sm_conf){ .sm_key = conf->key,
 				 .keys = services->inventory->keys,
-				 .priority = (uint8_t)conf->sm.priority };
+				 .priority = (uint8_t)conf->priority };
 }
 
 static void configure(void *room)

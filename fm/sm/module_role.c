@@ -76,9 +76,9 @@ static void answered(void *arg, const struct mad_answer *answer)
 {
 	struct sm_room *r = arg;
 	struct polls *p = &r->polls;
-	const struct conf *conf = r->services.conf;
+	const struct conf_sm *conf = &r->services.conf->sm;
 	uint64_t now = loop_now_us(r->services.loop),
-		 next = p->polled_us + (uint64_t)conf->sm.polling_timeout_ms * 1000;
+		 next = p->polled_us + (uint64_t)conf->polling_timeout_ms * 1000;
 	struct wire_sm_info info;
 	enum election_event event;
 
@@ -86,7 +86,7 @@ static void answered(void *arg, const struct mad_answer *answer)
 	if (answer->result == MAD_OK)
 		wire_sm_info_decode(answer->data, &info);
 	event = election_polled(&r->core, answer->result == MAD_OK ? &info : NULL,
-				(unsigned)conf->sm.polling_retries, now);
+				(unsigned)conf->polling_retries, now);
 	if (!r->core.missed)
 		p->heard_us = now;
 	if (event == ELECTION_ALIVE)
