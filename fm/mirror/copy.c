@@ -58,7 +58,7 @@ static void adopt(struct peer *p)
 			      p->who.name, p->who.port_guid);
 	m->copied = p->who.port_guid;
 	lineage_load(m);
-	state_store_set_copied(m->services.state, true);
+	state_store_mark(m->services.state, STATE_COPIED, true);
 }
 
 /* The peer that is master; NULL = none says so. */

@@ -28,7 +28,7 @@ static void role(void *room, enum fabric_role now, enum fabric_role_step step)
 	m->whole_us = loop_now_us(m->services.loop);
 	/* Who asks for the next master has still what its master until now has sent. */
 	if (m->was_master || now == FABRIC_ROLE_STANDBY || now == FABRIC_ROLE_MASTER)
-		state_store_set_copied(m->services.state, false);
+		state_store_mark(m->services.state, STATE_COPIED, false);
 	m->was_master = now == FABRIC_ROLE_MASTER;
 	if (now == FABRIC_ROLE_MASTER) {
 		lineage_take_over(m);
@@ -60,7 +60,7 @@ static void listen_at(struct mirror *m, const char *where)
 	if (!strcmp(m->listening, where))
 		return;
 	stop_listening(m);
-	state_store_expect_copy(m->services.state, false);
+	state_store_mark(m->services.state, STATE_EXPECTED, false);
 	if (!*where)
 		return;
 	m->listen_us = loop_now_us(m->services.loop) + LISTEN_AGAIN_US;
@@ -70,7 +70,7 @@ static void listen_at(struct mirror *m, const char *where)
 		return;
 	snprintf(m->listening, sizeof(m->listening), "%s", where);
 	m->listener = listener_new(m->services.loop, m->fd, "peers", source_accept, m);
-	state_store_expect_copy(m->services.state, true);
+	state_store_mark(m->services.state, STATE_EXPECTED, true);
 }
 
 /* ---- The clock ------------------------------------------------------------------------------- */
@@ -80,7 +80,7 @@ static void forget_copy(struct mirror *m)
 {
 	m->copied = 0;
 	if (!fabric_is_master(m->fabric))
-		state_store_set_copied(m->services.state, false);
+		state_store_mark(m->services.state, STATE_COPIED, false);
 }
 
 /* Whether a copy is whole; *us: when one was last, as far as this manager can know. */

@@ -159,7 +159,7 @@ static const char *taken(struct reader *r, const struct frame *frame)
 	r->heard_us = loop_now_us(r->mirror->services.loop);
 	if (r->whole && r->taken > r->mirror->shared)
 		r->mirror->shared = r->taken;
-	state_store_set_copied(r->mirror->services.state, source_copied(r->mirror) != NULL);
+	state_store_mark(r->mirror->services.state, STATE_COPIED, source_copied(r->mirror) != NULL);
 	return NULL;
 }
 
@@ -323,7 +323,7 @@ static void count_change(struct mirror *m, const char *name)
 	/* Of what happened, and who was master, nobody is served by having each line. */
 	if (strncmp(name, "events-", strlen("events-")) != 0 && strcmp(name, "takeovers") != 0)
 		m->matters = m->seq;
-	state_store_set_copied(m->services.state, false);
+	state_store_mark(m->services.state, STATE_COPIED, false);
 }
 
 void source_recorded(void *mirror, const char *name, const char *line)

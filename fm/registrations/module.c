@@ -12,7 +12,7 @@
  *
  * A standby queries each mirror_interval while the mirror has no copy, and sooner after a failure.
  * The room runs through all changes of role. It never marks the copy as complete
- * (state_store_set_copied()): what hosts registered in the last interval is not in it, so a
+ * (STATE_COPIED): what hosts registered in the last interval is not in it, so a
  * take-over asks hosts to register anew, and until they do only registrations of that interval are
  * missing.
  */
@@ -193,7 +193,7 @@ static enum job_result finish_table(void *arg)
 
 	fclose(p->out);
 	p->out = NULL;
-	if (state_store_is_copied(p->services.state)) {
+	if (state_store_is(p->services.state, STATE_COPIED)) {
 		end(p, NULL);
 		return JOB_END;
 	}
@@ -378,7 +378,7 @@ static void passed(struct registrations *r, const char *error)
 		next(r, AGAIN_US);
 		return;
 	}
-	if (!state_store_is_copied(r->services.state) && r->copied != r->master) {
+	if (!state_store_is(r->services.state, STATE_COPIED) && r->copied != r->master) {
 		r->copied = r->master;
 		event_log_add(r->services.events, LOG_NOTICE, "registrations", NULL, NULL,
 			      "fabric: group members, services and subscriptions were read from "
@@ -386,7 +386,7 @@ static void passed(struct registrations *r, const char *error)
 			      r->master);
 	}
 	r->figures = r->pass.figures;
-	state_store_set_read(r->services.state, true);
+	state_store_mark(r->services.state, STATE_READ, true);
 	r->whole_us = now;
 	alert_end(r->services.alerts, "registrations", NULL);
 	next(r, UINT64_MAX);
@@ -397,7 +397,7 @@ static void due(void *arg)
 {
 	struct registrations *r = arg;
 
-	if (state_store_is_copied(r->services.state)) {
+	if (state_store_is(r->services.state, STATE_COPIED)) {
 		memset(r->pass.sums, 0, sizeof(r->pass.sums));
 		r->copied = 0;
 		r->whole_us = loop_now_us(r->services.loop);
@@ -452,7 +452,7 @@ static void status(const void *room, json_t *doc)
 	uint64_t age = loop_now_us(r->services.loop) - r->whole_us;
 	bool known = r->master && r->copied == r->master;
 
-	if (!r->master || !interval_us(r) || state_store_is_copied(r->services.state))
+	if (!r->master || !interval_us(r) || state_store_is(r->services.state, STATE_COPIED))
 		return;
 	json_object_set_new(doc, "registrations",
 			    json_pack("{ss so sf sb sI si si si sI sf so}", "source",

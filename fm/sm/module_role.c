@@ -124,7 +124,7 @@ static void sm_begin_reading(struct sm_room *r)
 	    fabric_is_master(r->fabric) || p->master.info.state != SM_MASTER ||
 	    election_outranks_us(&r->core, &p->master.info))
 		return;
-	state_store_set_read(r->services.state, false);
+	state_store_mark(r->services.state, STATE_READ, false);
 	p->reading_until_us = loop_now_us(r->services.loop) + READING_US;
 	r->core.reading = true;
 	sm_set_priority(r->sm, election_priority(&r->core));
@@ -133,9 +133,9 @@ static void sm_begin_reading(struct sm_room *r)
 /* The master is told at once: it learns of a priority by asking. */
 static void review_reading(struct sm_room *r)
 {
-	if (!r->core.reading ||
-	    (!state_store_is_read(r->services.state) && !state_store_is_copied(r->services.state) &&
-	     loop_now_us(r->services.loop) < r->polls.reading_until_us))
+	if (!r->core.reading || (!state_store_is(r->services.state, STATE_READ) &&
+				 !state_store_is(r->services.state, STATE_COPIED) &&
+				 loop_now_us(r->services.loop) < r->polls.reading_until_us))
 		return;
 	r->core.reading = false;
 	r->polls.count = 0;
@@ -227,7 +227,7 @@ static bool others_were_master(const struct sm_room *r)
 /* What hosts registered with the master until now. */
 static bool is_known(const struct sm_room *r)
 {
-	return !r->parting.on && state_store_is_copied(r->services.state);
+	return !r->parting.on && state_store_is(r->services.state, STATE_COPIED);
 }
 
 /* Beside others: who parts is not, whatever the pipe has still to hear of that. */

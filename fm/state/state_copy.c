@@ -188,24 +188,14 @@ const char *state_store_records(const struct state_store *s, const char *name, s
 	return NULL;
 }
 
-void state_store_set_copied(struct state_store *s, bool copied)
+void state_store_mark(struct state_store *s, enum state_mark mark, bool on)
 {
-	s->copied = copied;
+	s->marks[mark] = on;
 }
 
-void state_store_set_read(struct state_store *s, bool read)
+bool state_store_is(const struct state_store *s, enum state_mark mark)
 {
-	s->read = read;
-}
-
-bool state_store_is_read(const struct state_store *s)
-{
-	return s->read;
-}
-
-bool state_store_is_copied(const struct state_store *s)
-{
-	return s->copied;
+	return s->marks[mark];
 }
 
 char *state_store_on_disk(const struct state_store *s, const char *name, size_t *length)
@@ -254,17 +244,12 @@ void state_store_set_haste(struct state_store *s, enum state_haste haste)
 			state_push_changed(s, k);
 }
 
-void state_store_expect_copy(struct state_store *s, bool expected)
-{
-	s->expected = expected;
-}
-
 bool state_store_passed_on(struct state_store *s)
 {
 	uint64_t now = loop_now_us(s->loop);
 	bool settled = true, sooner = false;
 
-	if (s->haste == STATE_CALM && !s->expected)
+	if (s->haste == STATE_CALM && !s->marks[STATE_EXPECTED])
 		return true;
 	for (struct kept *k = s->files; k; k = k->next) {
 		settled &= !k->due && !k->held && !k->lane;
@@ -275,5 +260,5 @@ bool state_store_passed_on(struct state_store *s)
 	}
 	if (sooner) /* else it would put off what is under way */
 		state_store_schedule(s);
-	return settled && s->copied;
+	return settled && s->marks[STATE_COPIED];
 }

@@ -23,19 +23,25 @@ char *state_store_on_disk(const struct state_store *store, const char *name, siz
 char *state_store_text(const struct state_store *store, const char *name, size_t *length);
 /* Each file that was ever written, or has records, but for the manifest. */
 void state_store_each(const struct state_store *store, state_name_fn *fn, void *arg);
-/*
- * As standby: whether state_dir has what the manager that was master until now knew; what hosts
- * registered with that one is known here. As master: whether another manager has all that was
- * written.
- */
-void state_store_set_copied(struct state_store *store, bool copied);
-bool state_store_is_copied(const struct state_store *store);
-/*
- * As standby of a manager without a mirror: whether what hosts registered with it was read from its
- * SA since this manager stands by. What they registered after that is missing.
- */
-void state_store_set_read(struct state_store *store, bool read);
-bool state_store_is_read(const struct state_store *store);
+enum state_mark {
+	/*
+	 * As standby: state_dir has what the manager that was master until now knew; what hosts
+	 * registered with that one is known here. As master: another manager has all that was
+	 * written.
+	 */
+	STATE_COPIED,
+	/*
+	 * As standby of a manager without a mirror: what hosts registered with it was read from its
+	 * SA since this manager stands by. What they registered after that is missing.
+	 */
+	STATE_READ,
+	/* Other managers are to copy this one: one that is not connected is waited for, too. */
+	STATE_EXPECTED,
+	STATE_MARKS
+};
+/* Sets one, or clears it; and whether it is set. None is at first. */
+void state_store_mark(struct state_store *store, enum state_mark mark, bool on);
+bool state_store_is(const struct state_store *store, enum state_mark mark);
 /*
  * What goes ahead of the disk, to one follower; fn NULL = nobody follows. Records: each that an
  * owner tells of (state_store_record()), as a line without its end. Texts: of files that are
@@ -70,8 +76,6 @@ enum state_haste { STATE_CALM, STATE_HASTE, STATE_HASTE_ALL };
  * have changed until now.
  */
 void state_store_set_haste(struct state_store *store, enum state_haste haste);
-/* Other managers are to copy this one: one that is not connected is waited for, too. */
-void state_store_expect_copy(struct state_store *store, bool expected);
 /*
  * What another manager is about to go on with: all changes are written without gathering any more.
  * True: another manager has all of it, or none waits and none is expected. To be asked again until

@@ -85,9 +85,7 @@ struct state_store {
 	void *follower;
 	struct loop_timer *push; /* armed: a file is to be pushed */
 	bool writable;
-	bool copied;   /* of who was master until now */
-	bool expected; /* state_store_expect_copy() */
-	bool read;     /* what hosts registered with that one, from its SA */
+	bool marks[STATE_MARKS];
 	uint64_t retry_us;
 	struct kept *files;
 	struct journal *journal;

@@ -102,9 +102,9 @@ static void a_copy_that_is_whole_meanwhile_stays(void **state)
 	for (unsigned i = 0; i < 50000 * INTERVAL_S && requests(&p.a) == asked; i++)
 		run_for(&p.a, 20);
 	assert_int_equal(requests(&p.a), asked + 1);
-	state_store_set_copied(fabric_services(p.b.fabric).state, true);
+	state_store_mark(fabric_services(p.b.fabric).state, STATE_COPIED, true);
 	run_for(&p.a, SECOND_US);
-	state_store_set_copied(fabric_services(p.b.fabric).state, false);
+	state_store_mark(fabric_services(p.b.fabric).state, STATE_COPIED, false);
 	pair_stop(&p.a);
 	run_for(&p.b, 10 * SECOND_US);
 	assert_int_equal(group_of(&p.b)->nmembers, MEMBERS);

@@ -223,7 +223,7 @@ static void what_is_to_be_passed_on_does_not_gather(void **state)
 	struct world *w = *state;
 
 	state_store_set_haste(w->store, STATE_HASTE);
-	state_store_set_copied(w->store, true);
+	state_store_mark(w->store, STATE_COPIED, true);
 	state_store_put(w->store, "value", "7\n", 2);
 	state_store_set_haste(w->store, STATE_CALM);
 	state_store_changed(w->store, &file, w);
@@ -239,11 +239,11 @@ static void who_is_expected_is_waited_for(void **state)
 	struct world *w = *state;
 
 	assert_true(state_store_passed_on(w->store)); /* nobody copies */
-	state_store_expect_copy(w->store, true);
+	state_store_mark(w->store, STATE_EXPECTED, true);
 	assert_false(state_store_passed_on(w->store));
 	state_store_set_haste(w->store, STATE_HASTE);
 	assert_false(state_store_passed_on(w->store));
-	state_store_set_copied(w->store, true);
+	state_store_mark(w->store, STATE_COPIED, true);
 	assert_true(state_store_passed_on(w->store));
 }
 
