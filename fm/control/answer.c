@@ -275,7 +275,7 @@ static bool is_lower(const struct topo *t, uint32_t a, uint32_t b)
 						      : a < b;
 }
 
-/* ---- Traffic: what the counters of a port say of its link, by their latest rates ---------------- */
+/* ---- Traffic: what the counters of a port say of its link, by their latest rates */
 
 #define GBPS_A_BYTE 8e-9
 #define GBPS_A_MBPS 1e-3

@@ -331,15 +331,6 @@ const char *memory_end_of(const struct nvswitch_finding *f)
 
 /* ---- Events ---------------------------------------------------------------------------------- */
 
-static bool same_subject(const struct nvswitch_finding *a, const struct nvswitch_finding *b)
-{
-	if (a->code != b->code || a->sw != b->sw)
-		return false;
-	if (a->gpu != b->gpu || (a->gpu < 0 && strcmp(a->pci, b->pci)))
-		return false;
-	return a->link == b->link || a->link < 0 || b->link < 0;
-}
-
 /* Whether both are of the same subject. Events without a number are compared by their words. */
 static bool is_same(const struct nvswitch_finding *a, const struct nvswitch_finding *b)
 {
