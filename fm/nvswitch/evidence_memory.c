@@ -276,11 +276,10 @@ void memory_date(struct memory *m, uint64_t now_us)
 			m->events[i].last_us = m->events[i].finding.since_us = now_us;
 }
 
-/* ---- Events ---------------------------------------------------------------------------------- */
+/* ---- Events and their ends ------------------------------------------------------------------- */
 
 /*
- * Events and their ends. The list is short and keeps the worst: a dead NVSwitch has a
- * hundred symptoms.
+ * The list of events is short and keeps the worst: a dead NVSwitch has a hundred symptoms.
  *
  * Equal events are one: the same number about the same GPU, NVSwitch and link. A gauge and a log
  * that report the same one are two sources of it.

@@ -6,7 +6,7 @@
 #include "fm/nvswitch/intake_exposition.h"
 
 /*
- * NAME [{ LABEL="value" , .. }] VALUE [TIMESTAMP]
+ *   NAME [{ LABEL="value" , .. }] VALUE [TIMESTAMP]
  *
  * with blanks between any two of these, `# ..` for remarks, and \\ \" \n in label values. Values
  * are strtod's, with NaN, +Inf and -Inf; words that exporters write for no value ("N/A",

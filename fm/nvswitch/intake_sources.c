@@ -72,9 +72,8 @@ bool health_report(struct health *h, unsigned host, const struct memory_report *
 }
 
 /*
- * source_report: `health-report`, by which a program beside fmd is a source: what an operator or a
- * script typed is checked here. Nothing is opened for
- * it.
+ * `health-report`, by which a program beside fmd is a source: what an operator or a script typed is
+ * checked here. Nothing is opened for it.
  */
 
 #define REPORT_TTL_MAX_S 86400
