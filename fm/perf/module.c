@@ -244,27 +244,6 @@ static void link_health_read_port(void *health, guid_t node, uint8_t num)
 
 /* ---- Documents ------------------------------------------------------------------------------- */
 
-/* Members of documents, the caller's: error rates of a port; their limits. */
-static json_t *link_health_ber_json(const struct link_health *h, const struct perf_port *port)
-{
-	const struct ber_conf conf = link_health_ber_conf(&h->services.conf->ber);
-	json_t *doc = json_object();
-
-	for (int kind = 0; kind < BER_KINDS; kind++) {
-		json_t *windows = json_object();
-
-		for (int window = 0; window < BER_WINDOWS; window++)
-			json_object_set_new(
-				windows, ber_window_name((enum ber_window)window),
-				json_real(ber_share(port->ber, &conf, (enum ber_kind)kind,
-						    (enum ber_window)window, port->bits_s)));
-		json_object_set_new(doc, ber_kind_name((enum ber_kind)kind), windows);
-	}
-	json_object_set_new(doc, "over", json_boolean(ber_is_over(port->ber)));
-	json_object_set_new(doc, "clean_s", json_real((double)ber_clean_for_us(port->ber) / 1e6));
-	return doc;
-}
-
 /* ---- Limits of counters, as configured, and why a port is over one --------------------------- */
 
 #define CONFIRM 2  /* readings in a row over a limit: sick */
@@ -297,32 +276,16 @@ static json_t *link_health_why(const struct link_health *h, const struct judge_p
 
 /* ---- What they come to for a host: a link is as ill as its worse end ------------------------- */
 
-static const struct slow_link *find_slow(const struct link_health *h, guid_t node, uint8_t port)
-{
-	unsigned low = 0, high = h->nslow;
-
-	while (low < high) {
-		unsigned mid = low + (high - low) / 2;
-		const struct slow_link *s = &h->slow[mid];
-
-		if (s->node == node && s->port == port)
-			return s;
-		if (s->node < node || (s->node == node && s->port < port))
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return NULL;
-}
-
 static void add_end(const struct link_health *h, const struct topo *t, const struct topo_port *end,
 		    const char *hca, struct host_verdict *v)
 {
 	guid_t node = t->nodes[end->node].guid;
-	const struct slow_link *slow = find_slow(h, node, end->num);
+	const struct slow_link here = { .node = node, .port = end->num }, *slow = NULL;
 	struct perf_port port;
 	json_t *why;
 
+	if (h->nslow)
+		slow = bsearch(&here, h->slow, h->nslow, sizeof(here), by_place);
 	if (slow)
 		host_verdict_add(v, HOST_DEGRADED, "%.60s: runs at %ux %s, supports %ux %s", hca,
 				 slow->lanes, topo_speed_name(slow->speed), slow->best_lanes,
@@ -489,8 +452,9 @@ static json_t *unwell_counters(const struct perf_port *port)
 static void add_row(void *arg, const struct perf_port *port)
 {
 	struct rows *rows = arg;
+	const struct ber_conf conf = link_health_ber_conf(&rows->h->services.conf->ber);
 	uint32_t index = topo_port_of(rows->topo, port->node, port->num);
-	json_t *row, *rates;
+	json_t *row, *rates, *ber, *windows;
 
 	if (index == TOPO_NONE)
 		return;
@@ -506,7 +470,18 @@ static void add_row(void *arg, const struct perf_port *port)
 	for (unsigned kind = 0; kind < JUDGE_KINDS; kind++)
 		json_object_set_new(rates, judge_key((enum judge_kind)kind),
 				    json_real(port->judged->rate[kind]));
-	json_object_set_new(row, "ber", link_health_ber_json(rows->h, port));
+	ber = json_object();
+	for (enum ber_kind kind = 0; kind < BER_KINDS; kind++) {
+		windows = json_object();
+		for (enum ber_window window = 0; window < BER_WINDOWS; window++)
+			json_object_set_new(
+				windows, ber_window_name(window),
+				json_real(ber_share(port->ber, &conf, kind, window, port->bits_s)));
+		json_object_set_new(ber, ber_kind_name(kind), windows);
+	}
+	json_object_set_new(ber, "over", json_boolean(ber_is_over(port->ber)));
+	json_object_set_new(ber, "clean_s", json_real((double)ber_clean_for_us(port->ber) / 1e6));
+	json_object_set_new(row, "ber", ber);
 	json_object_set_new(row, "rates", rates);
 	json_object_set_new(row, "counters", unwell_counters(port));
 	json_array_append_new(rows->list, row);
