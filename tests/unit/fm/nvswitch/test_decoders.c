@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What scrape.c hands to decoders: one answer of dcgm-exporter for its host, one of NMX-T for all
- * hosts of its rack, answers that are cut off, and endpoints that are not what the list of hosts
- * takes them for.
+ * What intake_scrape.c hands to decoders: one answer of dcgm-exporter for its host, one of NMX-T
+ * for all hosts of its rack, answers that are cut off, and endpoints that are not what the list of
+ * hosts takes them for.
  */
 #include <setjmp.h>
 #include <stdarg.h>
