@@ -395,22 +395,6 @@ static int take_some(struct umad_io *u, struct round *round)
 	return status;
 }
 
-/* Serves requests that were kept back, for a slice of time. */
-static void hand_on_later(struct umad_io *u)
-{
-	uint64_t until = loop_clock_us(u->loop) + loop_pace(u->loop).slice_us;
-
-	while (u->nlater && umad_is_open(u) && loop_clock_us(u->loop) < until && sa_may(u)) {
-		struct later later = u->later[u->later_first];
-		uint64_t start = worked_us();
-
-		u->later_first = (u->later_first + 1) % LATER_MAX;
-		u->nlater--;
-		u->io.recv(u->io.arg, &later.from, later.mad, WIRE_MAD_SIZE);
-		sa_share_spend(&u->share, worked_us() - start);
-	}
-}
-
 /* Descriptors that have something to be read, and are not, would wake the loop for nothing. */
 static void watch_requests(void *arg)
 {
@@ -429,11 +413,22 @@ static void watch_requests(void *arg)
 static int drain(struct umad_io *u)
 {
 	struct round round = { .until_us = loop_clock_us(u->loop) + loop_pace(u->loop).slice_us };
+	uint64_t until;
 	int status = 0;
 
 	while (!status && !is_over(u, &round))
 		status = take_some(u, &round);
-	hand_on_later(u);
+	/* Then requests that were kept back, for a slice of time. */
+	until = loop_clock_us(u->loop) + loop_pace(u->loop).slice_us;
+	while (u->nlater && umad_is_open(u) && loop_clock_us(u->loop) < until && sa_may(u)) {
+		struct later later = u->later[u->later_first];
+		uint64_t start = worked_us();
+
+		u->later_first = (u->later_first + 1) % LATER_MAX;
+		u->nlater--;
+		u->io.recv(u->io.arg, &later.from, later.mad, WIRE_MAD_SIZE);
+		sa_share_spend(&u->share, worked_us() - start);
+	}
 	if (status && status != -EAGAIN)
 		return status;
 	if (round.held_back && !u->poll && u->resume && !loop_timer_armed(u->resume)) {

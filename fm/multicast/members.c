@@ -32,9 +32,7 @@ static int compare(const void *a, const void *b)
 {
 	const struct assumed_member *x = a, *y = b;
 
-	if (x->mlid != y->mlid)
-		return x->mlid < y->mlid ? -1 : 1;
-	return x->port < y->port ? -1 : x->port > y->port;
+	return sort_order(x->mlid, y->mlid) ?: sort_order(x->port, y->port);
 }
 
 static uint32_t first_of(const struct assumed *a, uint16_t mlid)
@@ -46,10 +44,7 @@ void assumed_add(struct multicast *m, uint16_t mlid, guid_t port)
 {
 	struct assumed *a = &m->assumed;
 
-	if (a->count == a->size) {
-		a->size = a->size ? a->size * 2 : 64;
-		a->list = mem_resize(a->list, a->size, sizeof(*a->list));
-	}
+	a->list = mem_grow(a->list, a->count);
 	a->list[a->count++] = (struct assumed_member){ mlid, port };
 }
 
@@ -179,7 +174,7 @@ static int compare_guids(const void *a, const void *b)
 	guid_t x = *(const guid_t *)a,
 	       y = *(const guid_t *)b; /* the first of struct awaited_port */
 
-	return x < y ? -1 : x > y;
+	return sort_order(x, y);
 }
 
 /* ---- Memberships ----------------------------------------------------------------------------- */
@@ -229,15 +224,9 @@ static void mark_members(struct multicast *m, struct sa_group *group, void *arg)
 
 /* ---- From one snapshot to the next ----------------------------------------------------------- */
 
-/* Room for one more behind so many; it grows by powers of two. */
-static void *more_room(void *list, uint32_t count, size_t size)
-{
-	return count & (count + 1) ? list : mem_resize(list, 2u * count + 2, size);
-}
-
 static void keep(struct change *c, const struct awaited_port *port)
 {
-	c->awaited = more_room(c->awaited, c->nawaited, sizeof(*port));
+	c->awaited = mem_grow(c->awaited, c->nawaited);
 	c->awaited[c->nawaited++] = *port;
 	c->stayed += port->member;
 }
@@ -252,7 +241,7 @@ static void await(const struct multicast *m, struct change *c, guid_t guid, bool
 
 static void leave(struct change *c, guid_t guid)
 {
-	c->left = more_room(c->left, c->nleft, sizeof(*c->left));
+	c->left = mem_grow(c->left, c->nleft);
 	c->left[c->nleft++] = guid;
 }
 

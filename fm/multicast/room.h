@@ -42,7 +42,7 @@ struct assumed_member {
 
 struct assumed {
 	struct assumed_member *list; /* by MLID, after assumed_begin() */
-	uint32_t count, size;
+	uint32_t count;
 	unsigned mlids;
 	uint64_t until_us;
 	struct loop_timer *end;

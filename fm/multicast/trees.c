@@ -4,6 +4,7 @@
 #include "fm/multicast/room.h"
 #include "routing/proof/check_change.h"
 #include "topology/base/mem.h"
+#include "topology/base/sort.h"
 #include "topology/base/text.h"
 
 static enum job_result plan(void *arg);
@@ -164,9 +165,7 @@ static int compare_members(const void *a, const void *b)
 {
 	const struct mcast_member *x = a, *y = b;
 
-	if (x->port != y->port)
-		return x->port < y->port ? -1 : 1;
-	return (int)x->send_only - (int)y->send_only;
+	return sort_order(x->port, y->port) ?: sort_order(x->send_only, y->send_only);
 }
 
 /*

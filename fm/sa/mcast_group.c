@@ -130,9 +130,7 @@ static int compare_mgid(const void *a, const void *b)
 {
 	const struct wire_gid *x = a, *y = b;
 
-	if (x->prefix != y->prefix)
-		return x->prefix < y->prefix ? -1 : 1;
-	return x->guid < y->guid ? -1 : x->guid > y->guid;
+	return sort_order(x->prefix, y->prefix) ?: sort_order(x->guid, y->guid);
 }
 
 struct sa_group *sa_groups_find(const struct sa_groups *g, const struct wire_gid *mgid)

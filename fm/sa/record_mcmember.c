@@ -44,22 +44,6 @@ static void row_add(struct sa_query *q, const struct sa_group *group,
 	q->nrows++;
 }
 
-static void group_rows(struct sa_query *q, const struct sa_group *group)
-{
-	const struct sa_member *member = NULL;
-
-	if (sa_asked(q, WIRE_MC_PORT_GID)) {
-		member = sa_group_member(group, q->mc.port_gid.guid);
-		if (member)
-			row_add(q, group, member);
-	} else if (!q->trusted) {
-		row_add(q, group, NULL);
-	} else {
-		for (uint32_t i = 0; i < group->nmembers && !q->status; i++)
-			row_add(q, group, &group->members[i]);
-	}
-}
-
 /*
  * MCMemberRecord (IBA 15.2.5.17): a port joins a group by Set and leaves it by Delete; Get and
  * GetTable list members. The SA answers a join before its multicast tree is programmed
@@ -265,6 +249,8 @@ static enum wire_sa_status mcmember_prepare(struct sa_query *q)
 
 static void mcmember_emit(struct sa_query *q, uint32_t item)
 {
+	const struct sa_member *member;
+
 	if (sa_is_change(q)) {
 		wire_mcmember_encode(&q->mc, sa_row(q));
 		sa_row_add(q);
@@ -272,9 +258,20 @@ static void mcmember_emit(struct sa_query *q, uint32_t item)
 	}
 	q->work++;
 	for (const struct sa_group *group = sa_groups_by_mlid(q->sa->groups, (uint16_t)item); group;
-	     group = group->next)
-		if (group_asked(q, group))
-			group_rows(q, group);
+	     group = group->next) {
+		if (!group_asked(q, group))
+			continue;
+		if (sa_asked(q, WIRE_MC_PORT_GID)) {
+			member = sa_group_member(group, q->mc.port_gid.guid);
+			if (member)
+				row_add(q, group, member);
+		} else if (!q->trusted) {
+			row_add(q, group, NULL);
+		} else {
+			for (uint32_t i = 0; i < group->nmembers && !q->status; i++)
+				row_add(q, group, &group->members[i]);
+		}
+	}
 }
 
 const struct sa_record sa_record_mcmember = {

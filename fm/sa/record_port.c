@@ -199,18 +199,6 @@ static void sl2vl_row(struct sa_query *q, uint16_t lid, unsigned in, unsigned ou
 	sa_row_keep(q);
 }
 
-static void sl2vl_of_switch(struct sa_query *q, uint32_t item, const struct topo_node *node)
-{
-	uint16_t lid = sa_port_lid(q->sa, node->port0);
-	uint8_t table[8];
-
-	for (unsigned out = 0; out <= node->nports; out++) {
-		mapping(q, item, out, table);
-		for (unsigned in = 0; in <= node->nports; in++)
-			sl2vl_row(q, lid, in, out, table);
-	}
-}
-
 static void sl2vl_of_host(struct sa_query *q, uint32_t item, const struct topo_node *node)
 {
 	uint8_t table[8];
@@ -228,12 +216,22 @@ static void sl2vl_of_host(struct sa_query *q, uint32_t item, const struct topo_n
 static void sl2vl_emit(struct sa_query *q, uint32_t item)
 {
 	const struct topo_node *node = &q->sa->view.topo->nodes[item];
+	uint8_t table[8];
+	uint16_t lid;
 
 	q->work++;
-	if (node->type != TOPO_SWITCH)
+	if (node->type != TOPO_SWITCH) {
 		whatever_port(q, item, node, WIRE_BIT(1) | WIRE_BIT(2), sl2vl_of_host);
-	else if (sa_shown(q, node->port0))
-		sl2vl_of_switch(q, item, node);
+		return;
+	}
+	if (!sa_shown(q, node->port0))
+		return;
+	lid = sa_port_lid(q->sa, node->port0);
+	for (unsigned out = 0; out <= node->nports; out++) {
+		mapping(q, item, out, table);
+		for (unsigned in = 0; in <= node->nports; in++)
+			sl2vl_row(q, lid, in, out, table);
+	}
 }
 
 const struct sa_record sa_record_sl2vl = {

@@ -416,9 +416,7 @@ static bool in_service(const struct topo *t, const struct topo_node *node, unsig
 
 static int guid_compare(const void *a, const void *b)
 {
-	guid_t x = *(const guid_t *)a, y = *(const guid_t *)b;
-
-	return x < y ? -1 : x > y;
+	return sort_order(*(const guid_t *)a, *(const guid_t *)b);
 }
 
 /* The first view makes no notices: fmd has come into service, not the ports. */

@@ -5,6 +5,7 @@
 #include "fm/sa/sa_impl.h"
 #include "fm/sa/sa_state.h"
 #include "topology/base/mem.h"
+#include "topology/base/sort.h"
 
 /*
  * The store of services that hosts registered, by what identifies a record: ServiceID, ServiceGID
@@ -53,13 +54,8 @@ static int by_identity(const void *a, const void *b)
 {
 	const struct wire_service *x = a, *y = b;
 
-	if (x->id != y->id)
-		return x->id < y->id ? -1 : 1;
-	if (x->gid.guid != y->gid.guid)
-		return x->gid.guid < y->gid.guid ? -1 : 1;
-	if (x->gid.prefix != y->gid.prefix)
-		return x->gid.prefix < y->gid.prefix ? -1 : 1;
-	return (int)x->pkey - (int)y->pkey;
+	return sort_order(x->id, y->id) ?: sort_order(x->gid.guid, y->gid.guid) ?:
+	       sort_order(x->gid.prefix, y->gid.prefix) ?: sort_order(x->pkey, y->pkey);
 }
 
 struct service *sa_service_find(const struct sa *sa, const struct wire_service *what)
