@@ -623,16 +623,18 @@ static const char *name_of(const struct adaptive_room *r, guid_t guid)
 static void report(const struct adaptive_room *r, const struct adaptive_switch *sw)
 {
 	const char *name = name_of(r, sw->guid);
+	struct event_subject subject = inventory_link_subject(r->services.inventory, sw->guid, 0);
 
+	subject.name = name;
 	if (sw->failed) {
-		alert_raise(r->services.alerts, ON, &(struct event_subject){ .name = name },
+		alert_raise(r->services.alerts, ON, &subject,
 			    "%s: adaptive routing of another manager is on and could not be turned "
 			    "off, so the switch may forward by tables unknown to fmd",
 			    name);
 		return;
 	}
-	alert_end(r->services.alerts, ON, &(struct event_subject){ .name = name });
-	event_log_add(r->services.events, LOG_WARNING, "adaptive-routing-off", NULL,
+	alert_end(r->services.alerts, ON, &subject);
+	event_log_add(r->services.events, LOG_WARNING, "adaptive-routing-off", &subject,
 		      json_pack("{ss sI}", "switch", name, "took_us", (json_int_t)sw->took_us),
 		      "%s 0x%016" PRIx64 ": another manager had left adaptive routing on: wrote "
 		      "all blocks, turned it off and read it back in %.1f ms",

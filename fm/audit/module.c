@@ -53,7 +53,10 @@ static const char *name_of(const struct repairs *r, guid_t guid)
 
 static void report_lft(const struct repairs *r, const struct table_block *at)
 {
-	event_log_add(r->services.events, LOG_WARNING, "audit", NULL,
+	const struct event_subject subject =
+		inventory_link_subject(r->services.inventory, at->sw, 0);
+
+	event_log_add(r->services.events, LOG_WARNING, "audit", &subject,
 		      json_pack("{si}", "block", (int)at->block),
 		      "sw %s 0x%016" PRIx64 ": block %" PRIu32
 		      " differs from what was written: repaired",
@@ -62,8 +65,11 @@ static void report_lft(const struct repairs *r, const struct table_block *at)
 
 static void report_mft(const struct repairs *r, const struct table_block *at)
 {
+	const struct event_subject subject =
+		inventory_link_subject(r->services.inventory, at->sw, 0);
+
 	event_log_add(
-		r->services.events, LOG_WARNING, "audit", NULL,
+		r->services.events, LOG_WARNING, "audit", &subject,
 		json_pack("{si si}", "mft_block", (int)at->block, "position", (int)at->position),
 		"sw %s 0x%016" PRIx64 ": multicast block %" PRIu32
 		", ports from %u, differs from what was written: repaired",

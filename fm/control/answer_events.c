@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* answer_events: what happened, and which of it is asked for. */
-#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include "fm/control/answer.h"
 #include "fm/control/events.h"
 #include "fm/control/filter.h"
@@ -13,6 +14,29 @@
 #define COUNT_DEFAULT 20
 #define COUNT_MAX     10000
 #define COUNT_AT_ONCE 1000 /* some 5 ms */
+
+/* What there is not (any more): by a GUID that was typed, or by what events of its time call it. */
+static struct event_about find_about(const struct fabric *fabric, const char *what)
+{
+	const struct command_env env = { .fabric = (struct fabric *)fabric };
+	const struct topo *t = fabric_view(fabric).topo;
+	struct event_about about = { 0 };
+	char err[COMMAND_ERROR_SIZE], *end;
+	struct place place;
+
+	if (t && place_read(&env, what, &place, err)) {
+		if (place.host != TOPO_NONE)
+			return event_about_host(t, place.host);
+		about = event_about_node(t, place.node);
+		about.ends[0].port = (uint8_t)place.port;
+		about.whole = true;
+		return about;
+	}
+	snprintf(about.name, sizeof(about.name), "%s", what);
+	about.ends[0].node = strtoull(what, &end, 16);
+	about.count = !strncasecmp(what, "0x", 2) && end > what + 2 && !*end;
+	return about;
+}
 
 bool events_query(const struct fabric *fabric, json_t *args, struct event_query *query, int *count,
 		  char *err)
@@ -40,28 +64,8 @@ bool events_query(const struct fabric *fabric, json_t *args, struct event_query 
 		*count = since ? COUNT_MAX : COUNT_DEFAULT;
 	strcpy(query->kinds, kind);
 	query->level = level ? log_level_parse(level) : 0;
-	if (node) {
-		/*
-		 * By its name, and a node by its GUID as well; what there is not (any more) by what
-		 * was typed.
-		 */
-		const char *what = node;
-		const struct command_env env = { .fabric = (struct fabric *)fabric };
-		const struct topo *t = fabric_view(fabric).topo;
-		char subjects_err[COMMAND_ERROR_SIZE];
-		struct place place;
-
-		snprintf(query->subjects[0], sizeof(query->subjects[0]), "%s", what);
-
-		if (t && place_read(&env, what, &place, subjects_err)) {
-			snprintf(query->subjects[0], sizeof(query->subjects[0]), "%s",
-				 place.host != TOPO_NONE ? t->hosts[place.host].name
-							 : t->nodes[place.node].name);
-			if (place.host == TOPO_NONE)
-				snprintf(query->subjects[1], sizeof(query->subjects[1]),
-					 "0x%016" PRIx64, t->nodes[place.node].guid);
-		}
-	}
+	if (node)
+		query->about = find_about(fabric, node);
 	return true;
 }
 
@@ -77,7 +81,7 @@ static bool is_somebody(const struct command_env *env, json_t *args,
 
 	if (!what || !fabric_view(env->fabric).topo || place_read(env, what, &place, err))
 		return true;
-	memcpy(any.subjects, query->subjects, sizeof(any.subjects));
+	any.about = query->about;
 	told = fabric_find_events(env->fabric, &any, 1);
 	found = json_array_size(told);
 	json_decref(told);

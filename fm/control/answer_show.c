@@ -72,7 +72,7 @@ static bool show_group(struct show *s, const struct what *what, char *err)
 					     what->kind == WHAT_MLID ? what->number : 0,
 					     what->kind == WHAT_MGID ? what->mgid : NULL),
 	       *group = json_array_get(groups, 0), *members, *member;
-	const char *names[2];
+	struct event_about about = { 0 };
 	char text[64];
 	size_t i;
 
@@ -109,10 +109,9 @@ static bool show_group(struct show *s, const struct what *what, char *err)
 		show_index(member, "leaf_port", peer ? peer->num : -1);
 	}
 	json_object_set(s->doc, "members", members);
-	names[0] = json_string_value(json_object_get(group, "mlid"));
-	names[1] = json_string_value(json_object_get(group, "mgid"));
-	show_tree(s, (uint16_t)strtoul(names[0], NULL, 0));
-	show_news(s, names, 2);
+	about.mlid = (uint16_t)strtoul(json_string_value(json_object_get(group, "mlid")), NULL, 0);
+	show_tree(s, about.mlid);
+	show_news(s, &about);
 	json_decref(groups);
 	return true;
 }
@@ -122,7 +121,7 @@ static bool show_group(struct show *s, const struct what *what, char *err)
 static bool show_partition(struct show *s, unsigned pkey, char *err)
 {
 	char text[16];
-	const char *names[1];
+	const struct event_about about = { .pkey = (uint16_t)PKEY_BASE(pkey) };
 	json_t *rows, *row;
 
 	snprintf(text, sizeof(text), "0x%04x", PKEY_BASE(pkey));
@@ -153,8 +152,7 @@ static bool show_partition(struct show *s, unsigned pkey, char *err)
 	json_object_set_new(s->doc, "groups", in_rows);
 	json_decref(groups);
 
-	names[0] = text;
-	show_news(s, names, 1);
+	show_news(s, &about);
 	json_decref(rows);
 	return true;
 }

@@ -17,6 +17,7 @@
 #define FMD_CONTROL_SHOW_H
 
 #include "fm/control/filter.h"
+#include "fm/events/event_query.h"
 #include "fm/fabric/view.h"
 #include "fm/perf/module.h"
 #include "routing/report/link_use.h"
@@ -69,15 +70,11 @@ json_t *show_port_row(struct show *s, uint32_t port, const uint32_t *lids);
 /* What the SA and partitions know of an end port: tables partitions, groups, services .. */
 void show_end_ports(struct show *s, const uint32_t *ports, unsigned count);
 
-/* ---- show_news.c ----------------------------------------------------------------------------- */
+/* ---- News ------------------------------------------------------------------------------------ */
 
-/*
- * A fact: when the newest event of that kind happened that speaks of any of the names; nothing, if
- * there is none.
- */
-void show_since(struct show *s, const char *key, const char *kind, const char *const names[],
-		unsigned count);
-/* Tables "alerts" and "events": of any of these names; one that goes on is another. */
-void show_news(struct show *s, const char *const names[], unsigned count);
+/* A fact: when the newest event of that kind about it happened; nothing, if there is none. */
+void show_since(struct show *s, const char *key, const char *kind, const struct event_about *about);
+/* Tables "alerts" and "events": what is about it. */
+void show_news(struct show *s, const struct event_about *about);
 
 #endif

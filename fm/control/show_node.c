@@ -135,6 +135,7 @@ static void show_nvlinks(struct show *s, const char *name)
 void show_host(struct show *s, uint32_t h)
 {
 	const struct topo_host *host = &s->t->hosts[h];
+	const struct event_about about = event_about_host(s->t, h);
 	const uint32_t *cas = s->t->host_cas + host->first;
 	struct missing missing = { .list = json_array() };
 	uint32_t *ports = mem_alloc(host->ncas, sizeof(*ports));
@@ -176,7 +177,7 @@ void show_host(struct show *s, uint32_t h)
 	show_nvlinks(s, host->name);
 	json_object_set_new(s->doc, "ports", rows);
 	show_end_ports(s, ports, host->ncas);
-	show_news(s, &host->name, 1);
+	show_news(s, &about);
 	free(ports);
 }
 
@@ -342,16 +343,20 @@ static void show_neighbours(struct show *s, uint32_t n, const uint32_t *lids)
 static void show_alert(struct show *s, guid_t guid)
 {
 	json_t *rows = fabric_alerts(s->env->fabric), *row;
-	char mark[32];
 	size_t i;
 
-	snprintf(mark, sizeof(mark), " 0x%016llx: ", (unsigned long long)guid);
 	json_array_foreach (rows, i, row) {
+		const char *node = json_string_value(json_object_get(row, "node"));
+		const char *name = json_string_value(json_object_get(row, "subject"));
 		const char *text = json_string_value(json_object_get(row, "text"));
-		const char *at = text ? strstr(text, mark) : NULL;
+		size_t len = name ? strlen(name) : 0;
 
-		if (at && !json_object_get(s->doc, "note"))
-			show_text(s->doc, "note", at + strlen(mark));
+		if (!text || !node || strtoull(node, NULL, 16) != guid ||
+		    json_object_get(row, "port") || json_object_get(s->doc, "note"))
+			continue;
+		if (len && !strncmp(text, name, len) && !strncmp(text + len, ": ", 2))
+			text += len + 2;
+		show_text(s->doc, "note", text);
 	}
 	json_decref(rows);
 }
@@ -389,11 +394,12 @@ static void show_links_facts(struct show *s, uint32_t n)
 	if (a.transit && a.cordoned == a.transit) {
 		/* Of a cordon whose time is not known, the newest event tells it. */
 		const char *since = maintenance_cordoned_since(s->env->fabric, node->guid, 0);
+		const struct event_about about = event_about_node(s->t, n);
 
 		if (since)
 			show_text(s->doc, "cordoned_since", since);
 		else
-			show_since(s, "cordoned_since", "cordoned", &node->name, 1);
+			show_since(s, "cordoned_since", "cordoned", &about);
 	}
 	show_int(s->doc, "links_cordoned", a.cordoned);
 	show_int(s->doc, "links_quarantined", a.quarantined);
@@ -482,9 +488,8 @@ void show_node(struct show *s, uint32_t n)
 {
 	const struct topo_node *node = &s->t->nodes[n];
 	bool is_switch = node->type == TOPO_SWITCH;
-	const char *names[] = { node->name, NULL };
+	const struct event_about about = event_about_node(s->t, n);
 	uint32_t lids[256];
-	char guid[24];
 
 	show_text(s->doc, "kind", kind_of(node));
 	show_text(s->doc, "name", node->name);
@@ -525,7 +530,5 @@ void show_node(struct show *s, uint32_t n)
 	json_object_set_new(s->doc, "ports", rows);
 
 	show_own_end_ports(s, n);
-	snprintf(guid, sizeof(guid), "0x%016llx", (unsigned long long)node->guid);
-	names[1] = guid;
-	show_news(s, names, 2);
+	show_news(s, &about);
 }

@@ -121,32 +121,6 @@ static json_t *end_row(struct show *s, uint32_t at)
 
 /* ---- Facts ----------------------------------------------------------------------------------- */
 
-/* What events call a link: by either end, or as a part of a switch. */
-struct link_names {
-	const char *list[6];
-	char ends[4][128];
-	unsigned count, of_ends;
-};
-
-static void name_link(const struct show *s, uint32_t at, struct link_names *names)
-{
-	uint32_t ends[] = { at, s->t->ports[at].peer };
-
-	names->count = 0;
-	for (unsigned i = 0; i < 2 && ends[i] != TOPO_NONE; i++) {
-		const struct topo_port *port = &s->t->ports[ends[i]];
-		const char *name = s->t->nodes[port->node].name;
-
-		snprintf(names->ends[2 * i], sizeof(names->ends[0]), "%s p%u", name, port->num);
-		snprintf(names->ends[2 * i + 1], sizeof(names->ends[0]), "%s:%u", name, port->num);
-		names->list[names->count++] = names->ends[2 * i];
-		names->list[names->count++] = names->ends[2 * i + 1];
-	}
-	names->of_ends = names->count;
-	for (unsigned i = 0; i < 2 && ends[i] != TOPO_NONE; i++)
-		names->list[names->count++] = s->t->nodes[s->t->ports[ends[i]].node].name;
-}
-
 static bool show_cordoned_since(struct show *s, uint32_t at)
 {
 	const struct topo_port *port = &s->t->ports[at];
@@ -191,12 +165,12 @@ void show_port_facts(struct show *s, uint32_t at)
 	bool special = a->quarantined || a->isolated;
 	bool far_special = b && (b->quarantined || b->isolated);
 	bool cordoned = (a->cordoned && !special) || (b && b->cordoned && !far_special);
-	struct link_names names;
+	struct event_about about = event_about_port(s->t, at);
 
-	name_link(s, at, &names);
+	about.whole = true;
 	show_flag(s->doc, "cordoned", cordoned);
 	if (cordoned && !show_cordoned_since(s, at) && !(b && show_cordoned_since(s, a->peer)))
-		show_since(s, "cordoned_since", "cordoned", names.list, names.count);
+		show_since(s, "cordoned_since", "cordoned", &about);
 	show_flag(s->doc, "quarantined", a->quarantined || (b && b->quarantined));
 	show_flag(s->doc, "isolated", a->isolated || (b && b->isolated));
 	show_text(s->doc, "sick", row ? json_string_value(json_object_get(row, "sick")) : NULL);
@@ -216,6 +190,7 @@ void show_port(struct show *s, uint32_t at, bool as_link)
 				   .by = as_link ? WHAT_BY_LINK : WHAT_BY_NAME,
 				   .node = port->node,
 				   .port = port->num };
+	const struct event_about about = event_about_port(s->t, at);
 	char name[256];
 
 	what_name(s->t, &what, name, sizeof(name));
@@ -251,9 +226,5 @@ void show_port(struct show *s, uint32_t at, bool as_link)
 		json_object_set_new(s->doc, "multicast_out", rows);
 	} else
 		show_end_ports(s, &at, 1);
-
-	struct link_names names;
-
-	name_link(s, at, &names);
-	show_news(s, names.list, names.of_ends);
+	show_news(s, &about);
 }

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -9,41 +8,10 @@
 #include "fm/sa/module.h"
 #include "topology/base/mem.h"
 
-/* ---- Show news ------------------------------------------------------------------------------- */
+/* ---- News ------------------------------------------------------------------------------- */
 
 #define EVENTS_READ  10000
 #define EVENTS_SHOWN 20
-
-/* A letter of a name: "leaf-1" is no part of "leaf-10" or "my-leaf-1", but of "leaf-1 p4". */
-static bool in_name(char c)
-{
-	return isalnum((unsigned char)c) || c == '-' || c == '_' || c == '.';
-}
-
-static bool speaks_of(const char *text, const char *name)
-{
-	size_t len = strlen(name);
-
-	for (const char *at = text; len && at && (at = strstr(at, name)); at++) {
-		char behind = at[len];
-
-		if (behind == '.' && !in_name(at[len + 1]))
-			behind = ' '; /* the end of a sentence */
-		if ((at == text || !in_name(at[-1])) && !in_name(behind))
-			return true;
-	}
-	return false;
-}
-
-static bool speaks_of_any(const json_t *row, const char *const names[], unsigned count)
-{
-	const char *text = json_string_value(json_object_get(row, "text"));
-
-	for (unsigned i = 0; text && i < count; i++)
-		if (speaks_of(text, names[i]))
-			return true;
-	return false;
-}
 
 static json_t *columns(const json_t *row, const char *const keys[], unsigned count)
 {
@@ -55,22 +23,21 @@ static json_t *columns(const json_t *row, const char *const keys[], unsigned cou
 	return copy;
 }
 
-/* The newest of those rows that speak of it, oldest first. Takes the rows. */
-static json_t *take_rows(json_t *rows, const char *const names[], unsigned count,
-			 const char *const keys[], unsigned nkeys)
+/* The newest of those rows that are about it, oldest first. Takes the rows. */
+static json_t *take_rows(json_t *rows, const struct event_about *about, const char *const keys[],
+			 unsigned nkeys)
 {
 	json_t *list = json_array();
 
 	for (size_t i = json_array_size(rows); i-- > 0 && json_array_size(list) < EVENTS_SHOWN;)
-		if (speaks_of_any(json_array_get(rows, i), names, count))
+		if (event_is_about(json_array_get(rows, i), about))
 			json_array_insert_new(list, 0,
 					      columns(json_array_get(rows, i), keys, nkeys));
 	json_decref(rows);
 	return list;
 }
 
-void show_since(struct show *s, const char *key, const char *kind, const char *const names[],
-		unsigned count)
+void show_since(struct show *s, const char *key, const char *kind, const struct event_about *about)
 {
 	json_t *events = fabric_events(s->env->fabric, EVENTS_READ);
 
@@ -78,7 +45,7 @@ void show_since(struct show *s, const char *key, const char *kind, const char *c
 		const json_t *event = json_array_get(events, i);
 		const char *is = json_string_value(json_object_get(event, "kind"));
 
-		if (!is || strcmp(is, kind) || !speaks_of_any(event, names, count))
+		if (!is || strcmp(is, kind) || !event_is_about(event, about))
 			continue;
 		json_object_set(s->doc, key, json_object_get(event, "time"));
 		break;
@@ -86,16 +53,15 @@ void show_since(struct show *s, const char *key, const char *kind, const char *c
 	json_decref(events);
 }
 
-void show_news(struct show *s, const char *const names[], unsigned count)
+void show_news(struct show *s, const struct event_about *about)
 {
 	static const char *const alert[] = { "since", "what", "text" };
 	static const char *const event[] = { "time", "level", "kind", "text" };
 
 	json_object_set_new(s->doc, "alerts",
-			    take_rows(fabric_alerts(s->env->fabric), names, count, alert, 3));
-	json_object_set_new(
-		s->doc, "events",
-		take_rows(fabric_events(s->env->fabric, EVENTS_READ), names, count, event, 4));
+			    take_rows(fabric_alerts(s->env->fabric), about, alert, 3));
+	json_object_set_new(s->doc, "events",
+			    take_rows(fabric_events(s->env->fabric, EVENTS_READ), about, event, 4));
 }
 
 /* ---- Members --------------------------------------------------------------------------------- */

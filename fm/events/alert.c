@@ -13,7 +13,7 @@
 struct alert {
 	struct alert *next;
 	char *what, *text;
-	struct event_subject subject; /* its host and name are its own; name "" = none */
+	struct event_subject subject; /* its texts are its own; name "" = none */
 	char *error;		      /* of a trouble: the text without its subject */
 	bool stale;		      /* under review, and not raised again yet */
 	uint64_t since_us;
@@ -37,6 +37,8 @@ struct alerts *alerts_new(struct loop *loop, struct event_log *events)
 static void alert_free(struct alert *it)
 {
 	free(it->what);
+	free((char *)it->subject.node_name);
+	free((char *)it->subject.peer_name);
 	free((char *)it->subject.host);
 	free((char *)it->subject.name);
 	free(it->text);
@@ -84,8 +86,7 @@ static bool is_named(const struct alert *it, const char *what, const struct even
 	const struct event_subject *its = &it->subject;
 
 	return !strcmp(it->what, what) && its->node == subject->node &&
-	       its->peer == subject->peer && its->port == subject->port &&
-	       its->peer_port == subject->peer_port && same(its->host, subject->host) &&
+	       its->port == subject->port && (its->node || same(its->host, subject->host)) &&
 	       (its->node || its->host || same(its->name, subject->name));
 }
 
@@ -107,6 +108,11 @@ static json_t *details(const struct alert *it)
 		       : json_pack("{ss so}", "what", it->what, "subject", clean(it->subject.name));
 }
 
+static char *copy(const char *text)
+{
+	return text ? mem_strdup(text) : NULL;
+}
+
 static void begin(struct alerts *a, struct alert **link, const char *what,
 		  const struct event_subject *subject, const char *text, const char *error)
 {
@@ -117,7 +123,9 @@ static void begin(struct alerts *a, struct alert **link, const char *what,
 			      .text = mem_strdup(text),
 			      .error = error ? mem_strdup(error) : NULL,
 			      .since_us = loop_now_us(a->loop) };
-	it->subject.host = subject->host ? mem_strdup(subject->host) : NULL;
+	it->subject.node_name = copy(subject->node_name);
+	it->subject.peer_name = copy(subject->peer_name);
+	it->subject.host = copy(subject->host);
 	it->subject.name = mem_strdup(subject->name ? subject->name : "");
 	event_now(it->since);
 	*link = it;
@@ -127,10 +135,10 @@ static void begin(struct alerts *a, struct alert **link, const char *what,
 
 static void replace(char **text, const char *with)
 {
-	char *copy = with ? mem_strdup(with) : NULL;
+	char *with_copy = copy(with);
 
 	free(*text);
-	*text = copy;
+	*text = with_copy;
 }
 
 static void raise_text(struct alerts *a, const char *what, const struct event_subject *subject,

@@ -53,6 +53,32 @@ static const char *level_name(enum log_level level)
 	return names[level - LOG_ERR];
 }
 
+struct event_subject event_subject_node(const struct topo *t, uint32_t node)
+{
+	const struct topo_node *it = node == TOPO_NONE ? NULL : &t->nodes[node];
+	bool hosted = it && it->host != TOPO_NONE;
+
+	return it ? (struct event_subject){ .node = it->guid,
+					    .node_name = it->name,
+					    .host = hosted ? t->hosts[it->host].name : NULL }
+		  : (struct event_subject){ 0 };
+}
+
+struct event_subject event_subject_port(const struct topo *t, uint32_t port)
+{
+	const struct topo_port *it = port == TOPO_NONE ? NULL : &t->ports[port];
+	const struct topo_port *far = it ? topo_peer(t, it) : NULL;
+	struct event_subject subject = event_subject_node(t, it ? it->node : TOPO_NONE);
+	struct event_subject peer = event_subject_node(t, far ? far->node : TOPO_NONE);
+
+	subject.port = it ? it->num : 0;
+	subject.peer = peer.node;
+	subject.peer_name = peer.node_name;
+	subject.peer_port = far ? far->num : 0;
+	subject.host = subject.host ? subject.host : peer.host;
+	return subject;
+}
+
 static void put_guid(json_t *to, const char *key, guid_t guid)
 {
 	if (guid)
@@ -65,16 +91,26 @@ static void put_number(json_t *to, const char *key, unsigned number)
 		json_object_set_new(to, key, json_integer(number));
 }
 
+static void put_name(json_t *to, const char *key, const char *name)
+{
+	if (name && *name)
+		json_object_set_new(to, key, json_string(name));
+}
+
 void event_subject_put(const struct event_subject *subject, json_t *to)
 {
 	if (!subject)
 		return;
 	put_guid(to, "node", subject->node);
+	put_name(to, "node_name", subject->node_name);
 	put_number(to, "port", subject->port);
 	put_guid(to, "peer", subject->peer);
+	put_name(to, "peer_name", subject->peer_name);
 	put_number(to, "peer_port", subject->peer_port);
-	if (subject->host && *subject->host)
-		json_object_set_new(to, "host", json_string(subject->host));
+	put_name(to, "host", subject->host);
+	put_number(to, "mlid", subject->mlid);
+	if (subject->pkey)
+		json_object_set_new(to, "pkey", json_sprintf("0x%04x", subject->pkey));
 }
 
 void event_log_add(struct event_log *events, enum log_level level, const char *kind,

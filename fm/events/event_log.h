@@ -20,16 +20,21 @@ void event_log_free(struct event_log *events); /* NULL is fine */
 
 /*
  * What an event or an alert is about, as data: programs and commands go by it, never by the text.
- * What is 0 or NULL is not said; all of it: it is about the fabric.
+ * What is 0 or NULL is not said; all of it: it is about the fabric. Texts are borrowed.
  */
 struct event_subject {
-	guid_t node, peer;	 /* a device, and the one at the other end of its link */
-	uint8_t port, peer_port; /* their ports, 0 = the whole device */
-	const char *host;	 /* the machine; borrowed */
-	const char *name;	 /* of an alert: "subject" of its JSON, for people; borrowed */
+	guid_t node, peer;		   /* a device, and the one at the other end of its link */
+	uint8_t port, peer_port;	   /* their ports, 0 = the whole device */
+	const char *node_name, *peer_name; /* as they are called at the time */
+	const char *host;		   /* the machine: of an HCA, its own */
+	uint16_t mlid, pkey;		   /* a multicast group, a partition */
+	const char *name;		   /* of an alert: "subject" of its JSON, for people */
 };
 
-/* Adds "node", "port", "peer", "peer_port" and "host" as far as they are said; NULL is fine. */
+/* A device, and a port with what its link leads to: by index, TOPO_NONE = nothing. Of its texts. */
+struct event_subject event_subject_node(const struct topo *t, uint32_t node);
+struct event_subject event_subject_port(const struct topo *t, uint32_t port);
+/* Adds the members of its names ("node", "port" .. "pkey") that are said; NULL is fine. */
 void event_subject_put(const struct event_subject *subject, json_t *to);
 
 /*

@@ -138,54 +138,147 @@ static bool is_listed(const char *list, const char *word)
 	return false;
 }
 
-/* Goes on within a name: "leaf-1" is no word of "leaf-10" or "leaf-1-2". */
-static bool is_of_name(char c)
-{
-	return isalnum((unsigned char)c) || (c && strchr("-_.", c)) || (unsigned char)c >= 0x80;
-}
-
-/* A mark at the end of a sentence belongs to no name. */
-static bool ends_name(const char *at)
-{
-	return !is_of_name(*at) || (strchr(".-", *at) && !is_of_name(at[1]));
-}
-
-static bool has_word(const char *text, const char *word)
-{
-	size_t len = strlen(word);
-
-	for (const char *at = text; (at = strcasestr(at, word)); at++)
-		if ((at == text || !is_of_name(at[-1])) && ends_name(at + len))
-			return true;
-	return false;
-}
-
-static bool is_about(const json_t *event, const char *subject)
-{
-	const char *key;
-	json_t *value;
-
-	json_object_foreach ((json_t *)event, key, value)
-		if (json_is_string(value) && has_word(json_string_value(value), subject))
-			return true;
-	return false;
-}
-
-static bool is_about_any(const struct event_query *query, const json_t *event)
-{
-	if (!*query->subjects[0])
-		return true;
-	for (unsigned i = 0; i < EVENT_SUBJECTS && *query->subjects[i]; i++)
-		if (is_about(event, query->subjects[i]))
-			return true;
-	return false;
-}
-
 static const char *text_of(const json_t *event, const char *key)
 {
 	const char *text = json_string_value(json_object_get(event, key));
 
 	return text ? text : "";
+}
+
+/* ---- Of whom --------------------------------------------------------------------------------- */
+
+static void set_name(char text[128], const char *name)
+{
+	snprintf(text, 128, "%s", name);
+}
+
+struct event_about event_about_node(const struct topo *t, uint32_t node)
+{
+	struct event_about about = { .ends = { { t->nodes[node].guid, 0 } }, .count = 1 };
+
+	set_name(about.name, t->nodes[node].name);
+	return about;
+}
+
+struct event_about event_about_port(const struct topo *t, uint32_t port)
+{
+	const struct topo_port *it = &t->ports[port], *far = topo_peer(t, it);
+	struct event_about about = event_about_node(t, it->node);
+
+	about.ends[0].port = it->num;
+	snprintf(about.name, sizeof(about.name), "%s p%u", t->nodes[it->node].name, it->num);
+	if (far)
+		about.ends[about.count++] =
+			(struct event_end){ t->nodes[far->node].guid, far->num };
+	return about;
+}
+
+struct event_about event_about_host(const struct topo *t, uint32_t host)
+{
+	const struct topo_host *it = &t->hosts[host];
+	struct event_about about = { 0 };
+
+	set_name(about.host, it->name);
+	set_name(about.name, it->name);
+	for (uint32_t i = 0; i < it->ncas && about.count < EVENT_ENDS; i++)
+		about.ends[about.count++].node = t->nodes[t->host_cas[it->first + i]].guid;
+	return about;
+}
+
+static guid_t guid_of(const json_t *row, const char *key)
+{
+	return strtoull(text_of(row, key), NULL, 16);
+}
+
+static unsigned number_of(const json_t *row, const char *key)
+{
+	return (unsigned)json_integer_value(json_object_get(row, key));
+}
+
+static bool is_end(const struct event_about *about, guid_t node, unsigned port)
+{
+	for (unsigned i = 0; node && i < about->count; i++) {
+		const struct event_end *end = &about->ends[i];
+
+		if (end->node == node &&
+		    (!end->port || end->port == port || (about->whole && !port)))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Whether a text of a version that wrote no subject begins with that name, or has it as the far end
+ * of a link: "leaf 1" is neither of "leaf 1 b" nor of "my leaf 1". Behind a machine's name its
+ * devices' are met as well.
+ */
+static bool leads(const char *text, const char *name, bool machine)
+{
+	static const char *const kinds[] = { "", "sw ", "ca ", "rt ", "host " };
+	size_t len = strlen(name);
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		size_t skip = strlen(kinds[i]);
+		const char *at = text + skip;
+
+		if (strncmp(text, kinds[i], skip) != 0 || strncasecmp(at, name, len) != 0)
+			continue;
+		at += len;
+		if (!*at || *at == ':' || !strncmp(at, " - ", 3) || (machine && *at == ' ') ||
+		    !strncmp(at, " 0x", 3) || !strncmp(at, " LID ", 5) || !strncmp(at, " (", 2) ||
+		    (!strncmp(at, " p", 2) && isdigit((unsigned char)at[2])))
+			return true;
+	}
+	return false;
+}
+
+static bool is_of_before(const json_t *row, const struct event_about *about)
+{
+	const char *text = text_of(row, "text"), *far = strstr(text, " - ");
+	const size_t named = strcspn(text, ":");
+	char guid[24];
+
+	if (!strncmp(text, "fabric: ", 8))
+		return false;
+	for (unsigned i = 0; i < about->count && !about->ends[i].port; i++) {
+		const char *at;
+
+		snprintf(guid, sizeof(guid), "0x%016llx", (unsigned long long)about->ends[i].node);
+		at = strstr(text, guid);
+		if (at && at < text + named)
+			return true;
+	}
+	return *about->name &&
+	       (leads(text, about->name, *about->host) ||
+		(far && far < text + named && leads(far + 3, about->name, *about->host)));
+}
+
+static bool is_called(const json_t *row, const char *name)
+{
+	static const char *const keys[] = { "node_name", "peer_name", "host" };
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (*name && !strcasecmp(text_of(row, keys[i]), name))
+			return true;
+	return false;
+}
+
+bool event_is_about(const json_t *row, const struct event_about *about)
+{
+	const guid_t node = guid_of(row, "node"), peer = guid_of(row, "peer");
+	const char *host = text_of(row, "host");
+
+	if (about->mlid || about->pkey)
+		return about->mlid ? number_of(row, "mlid") == about->mlid
+				   : guid_of(row, "pkey") == about->pkey;
+	if (!about->count && !*about->host && !*about->name)
+		return true;
+	if (!node && !*host)
+		return is_of_before(row, about);
+	return is_end(about, node, number_of(row, "port")) ||
+	       is_end(about, peer, number_of(row, "peer_port")) ||
+	       (*about->host && !strcmp(host, about->host)) ||
+	       (!about->count && !*about->host && is_called(row, about->name));
 }
 
 bool event_query_has(const struct event_query *query, const json_t *event)
@@ -195,5 +288,5 @@ bool event_query_has(const struct event_query *query, const json_t *event)
 	return (!query->level || (level >= 0 && level <= query->level)) &&
 	       strcmp(text_of(event, "time"), query->since) >= 0 &&
 	       (!*query->kinds || is_listed(query->kinds, text_of(event, "kind"))) &&
-	       is_about_any(query, event);
+	       event_is_about(event, &query->about);
 }

@@ -7,18 +7,40 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include "fm/events/event_time.h"
+#include "topology/snapshot/topo.h"
 
-#define EVENT_SUBJECTS 2
+#define EVENT_ENDS 64
+
+/*
+ * What events and alerts are asked about. They go by GUIDs and numbers, so a device is met by what
+ * it was called before, too; `name` is for what the fabric has no more, and for events of versions
+ * that wrote no subject. Zeroed = anything.
+ */
+struct event_about {
+	struct event_end {
+		guid_t node;
+		uint8_t port; /* 0 = any of it */
+	} ends[EVENT_ENDS];   /* a device, an end of a link, or a machine's HCAs: one of these */
+	unsigned count;
+	bool whole;	/* of a port: what is about the whole device, too */
+	uint16_t mlid;	/* a multicast group; 0 = none */
+	uint16_t pkey;	/* a partition; 0 = none */
+	char host[128]; /* a machine; "" = none */
+	char name[128]; /* as people call it; "" = not known */
+};
+
+/* A device; both ends of a port's link; a machine with its HCAs: by index. */
+struct event_about event_about_node(const struct topo *t, uint32_t node);
+struct event_about event_about_port(const struct topo *t, uint32_t port);
+struct event_about event_about_host(const struct topo *t, uint32_t host);
+/* Whether an event or an alert is about one of these; true for all if that is anything. */
+bool event_is_about(const json_t *row, const struct event_about *about);
 
 struct event_query {		/* zeroed = all events */
 	char since[EVENT_TIME]; /* as in "time"; "" = whenever */
 	char kinds[128];	/* "fault" or several, "link-down,link-up"; "" = any */
 	int level;		/* enum log_level: so grave or graver; 0 = any */
-	/*
-	 * What they are about: one of these names as a whole word of the text or of a detail (a
-	 * node's description, its GUID); "" = anything
-	 */
-	char subjects[EVENT_SUBJECTS][128];
+	struct event_about about;
 };
 
 /*

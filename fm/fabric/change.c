@@ -131,6 +131,7 @@ static bool is_listed(const uint32_t *list, unsigned count, uint32_t node)
 static void log_switch(struct changes *s, uint32_t sw, bool down)
 {
 	const struct topo_node *node = &s->newer->nodes[sw];
+	const struct event_subject subject = event_subject_node(s->newer, sw);
 	char means[64];
 	unsigned hosts, links = down ? live_links(s->older, topo_find(s->older, node->guid), &hosts)
 				     : live_links(s->newer, sw, &hosts);
@@ -142,7 +143,7 @@ static void log_switch(struct changes *s, uint32_t sw, bool down)
 		snprintf(means, sizeof(means), "%u %s", links,
 			 words_plural(links, "link", "links"));
 	event_log_add(s->f->events, down ? LOG_WARNING : LOG_NOTICE,
-		      down ? "switch-down" : "switch-up", NULL,
+		      down ? "switch-down" : "switch-up", &subject,
 		      of_fault(s, json_pack("{ss si si}", "role", topo_role_name(node->role),
 					    "cables", (int)links, "hcas", (int)hosts)),
 		      "%s 0x%016" PRIx64 ": %s switch %s: %s", node->name, node->guid,
@@ -273,11 +274,23 @@ static void count_item(struct changes *s, const struct diff_item *item, const ch
 		snprintf(s->repair, sizeof(s->repair), "%s", text);
 }
 
+/* In the newer snapshot, if it is still there. */
+static struct event_subject subject_of(const struct changes *s, const struct diff_item *item)
+{
+	const bool gone = item->new_node == TOPO_NONE || item->kind == DIFF_LINK_GONE;
+	const struct topo *t = gone ? s->older : s->newer;
+	uint32_t node = gone ? item->old_node : item->new_node;
+
+	return item->port ? event_subject_port(t, t->nodes[node].port0 + item->port)
+			  : event_subject_node(t, node);
+}
+
 static void log_item(struct changes *s, const struct diff_item *item)
 {
 	const struct topo_node *before =
 		item->kind == DIFF_NODE_NEW ? predecessor(s, item->new_node) : NULL;
 	const char *kind = before ? "node-replaced" : change_words[item->kind].kind;
+	const struct event_subject subject = subject_of(s, item);
 	char text[256];
 	int used;
 
@@ -287,7 +300,7 @@ static void log_item(struct changes *s, const struct diff_item *item)
 			 before->name, before->guid);
 	count_item(s, item, text);
 	if (++s->logged[item->kind] <= LOGGED_ONE_BY_ONE)
-		event_log_add(s->f->events, change_words[item->kind].level, kind, NULL,
+		event_log_add(s->f->events, change_words[item->kind].level, kind, &subject,
 			      of_fault(s, NULL), "%s", text);
 }
 
@@ -382,6 +395,8 @@ static void log_bounce(struct changes *s, const struct topo_port *now)
 {
 	const struct topo *newer = s->newer;
 	const struct topo_port *peer = topo_peer(newer, now);
+	const struct event_subject subject =
+		event_subject_port(newer, (uint32_t)(now - newer->ports));
 	char text[256];
 
 	snprintf(text, sizeof(text), "%s p%u - %s p%u: went down and came back",
@@ -390,8 +405,8 @@ static void log_bounce(struct changes *s, const struct topo_port *now)
 	    !s->losses++) /* others lead around it meanwhile */
 		snprintf(s->loss, sizeof(s->loss), "%s", text);
 	if (s->bounces++ < LOGGED_ONE_BY_ONE)
-		event_log_add(s->f->events, LOG_WARNING, "link-bounced", NULL, of_fault(s, NULL),
-			      "%s", text);
+		event_log_add(s->f->events, LOG_WARNING, "link-bounced", &subject,
+			      of_fault(s, NULL), "%s", text);
 }
 
 /* Links of a switch that began anew are logged by that. */
@@ -422,13 +437,15 @@ static void log_reboots(struct changes *s)
 {
 	for (uint32_t sw = 0; sw < s->newer->nswitches; sw++) {
 		const struct inv_node *node = rebooted(s, sw);
+		const struct event_subject subject = event_subject_node(s->newer, sw);
 		uint32_t was = node ? topo_find(s->older, node->guid) : TOPO_NONE;
 		unsigned hosts;
 
 		s->reboots += node != NULL;
 		if (!node || was == TOPO_NONE || !live_links(s->older, was, &hosts))
 			continue;
-		event_log_add(s->f->events, LOG_WARNING, "switch-rebooted", NULL, of_fault(s, NULL),
+		event_log_add(s->f->events, LOG_WARNING, "switch-rebooted", &subject,
+			      of_fault(s, NULL),
 			      "%s 0x%016" PRIx64 ": rebooted, its forwarding tables are empty",
 			      node->name, node->guid);
 		if (!s->losses++)
@@ -445,18 +462,20 @@ void fabric_log_silent(struct fabric *f)
 	f->figures->silent_logged = 0;
 	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node)) {
 		bool silent = node->silent && !node->gone;
+		struct event_subject subject;
 
 		f->figures->silent_logged += silent;
 		if (node->logged_silent == silent)
 			continue;
 		node->logged_silent = silent;
+		subject = inventory_subject(node, -1);
 		if (silent)
-			event_log_add(f->events, LOG_WARNING, "silent", NULL, NULL,
+			event_log_add(f->events, LOG_WARNING, "silent", &subject, NULL,
 				      "%s 0x%016" PRIx64
 				      ": unresponsive to SMPs (link up); forwarding unchanged",
 				      node->name, node->guid);
 		else if (!node->gone)
-			event_log_add(f->events, LOG_NOTICE, "answers", NULL, NULL,
+			event_log_add(f->events, LOG_NOTICE, "answers", &subject, NULL,
 				      "%s 0x%016" PRIx64 ": answers again", node->name, node->guid);
 	}
 }

@@ -54,10 +54,12 @@ static void name_port(struct fabric *f, const struct inv_node *node, unsigned nu
 {
 	const struct inv_port *port = &node->ports[num];
 	struct inv_name name = inventory_name(node, (int)num);
+	struct event_subject subject = inventory_subject(node, (int)num);
 
+	subject.name = name.text;
 	if ((!num || port->state == TOPO_ACTIVE) && (*named)++ < NAMED)
-		alert_raise(f->alerts, "port-refuses", &(struct event_subject){ .name = name.text },
-			    "%s: %s", name.text, inv_trouble(port)->refusal);
+		alert_raise(f->alerts, "port-refuses", &subject, "%s: %s", name.text,
+			    inv_trouble(port)->refusal);
 }
 
 static void name_ports(struct fabric *f)

@@ -299,7 +299,8 @@ static void log_one(const struct hosts_room *r, const struct watched *it, enum h
 {
 	const char *reason = host_verdict_reason(v);
 
-	event_log_add(r->services.events, level_of(it->reported), "host", NULL,
+	event_log_add(r->services.events, level_of(it->reported), "host",
+		      &(struct event_subject){ .host = it->name },
 		      json_pack("{ss ss ss ss}", "host", it->name, "verdict",
 				host_state_name(it->reported), "before", word_of(before), "reason",
 				reason),
@@ -440,7 +441,8 @@ static void hook_done(void *arg, const char *host, const char *error)
 	const struct hosts_room *r = arg;
 
 	if (error)
-		event_log_add(r->services.events, LOG_WARNING, "host-hook", NULL,
+		event_log_add(r->services.events, LOG_WARNING, "host-hook",
+			      &(struct event_subject){ .host = host },
 			      json_pack("{ss}", "host", host), "hook %s for %s: %s",
 			      r->services.conf->hosts.hook, host, error);
 }

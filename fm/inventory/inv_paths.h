@@ -6,6 +6,7 @@
 #ifndef FMD_INVENTORY_INV_PATHS_H
 #define FMD_INVENTORY_INV_PATHS_H
 
+#include "fm/events/event_log.h"
 #include "fm/inventory/inv_node.h"
 
 struct inventory;
@@ -33,10 +34,14 @@ struct inv_name {
 };
 /* `sw leaf-03 0x...`, `ca ... p1`; port < 0: the node alone. */
 struct inv_name inventory_name(const struct inv_node *node, int port);
+/* The same as the subject of an event or alert, a port with its link; texts are the nodes'. */
+struct event_subject inventory_subject(const struct inv_node *node, int port);
 struct inv_link_name {
 	char text[212];
 };
 /* A link by one of its ends: names both; by GUID where that end is not known. */
 struct inv_link_name inventory_link_name(const struct inventory *inv, guid_t node, uint8_t port);
+/* The same as a subject; port 0: the node. What the inventory does not know has its GUID alone. */
+struct event_subject inventory_link_subject(const struct inventory *inv, guid_t node, uint8_t port);
 
 #endif

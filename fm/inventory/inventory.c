@@ -618,6 +618,28 @@ struct inv_name inventory_name(const struct inv_node *node, int port)
 	return name;
 }
 
+struct event_subject inventory_subject(const struct inv_node *node, int port)
+{
+	struct event_subject subject = { .node = node->guid, .node_name = node->name };
+	const struct inv_port *it = port > 0 && port <= node->nports ? &node->ports[port] : NULL;
+
+	subject.port = port > 0 ? (uint8_t)port : 0;
+	if (it && it->peer) {
+		subject.peer = it->peer->guid;
+		subject.peer_name = it->peer->name;
+		subject.peer_port = it->peer_port;
+	}
+	return subject;
+}
+
+struct event_subject inventory_link_subject(const struct inventory *inv, guid_t guid, uint8_t num)
+{
+	const struct inv_node *node = inventory_find(inv, guid);
+
+	return node ? inventory_subject(node, num)
+		    : (struct event_subject){ .node = guid, .port = num };
+}
+
 struct inv_link_name inventory_link_name(const struct inventory *inv, guid_t guid, uint8_t num)
 {
 	const struct inv_node *node = inventory_find(inv, guid);

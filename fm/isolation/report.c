@@ -45,9 +45,11 @@ static void alert_one(const struct isolated *it)
 	const struct inv_node *node = isolated_node(it);
 	bool transit = node && (!it->port || isolated_is_transit(node, it->port));
 	struct inv_link_name name = isolated_name(it);
+	struct event_subject subject =
+		inventory_link_subject(it->list->services.inventory, it->node, it->port);
 
-	alert_raise(it->list->services.alerts, "isolated",
-		    &(struct event_subject){ .name = name.text }, "%s: %s%s", name.text,
+	subject.name = name.text;
+	alert_raise(it->list->services.alerts, "isolated", &subject, "%s: %s%s", name.text,
 		    cause_words[it->cause], transit ? "; isolated from routing" : "");
 }
 

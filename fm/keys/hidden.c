@@ -159,14 +159,17 @@ static void raise_alerts(struct hidden *x)
 	x->probable = 0;
 	alerts_review(x->services->alerts, "m-key-probable");
 	for (unsigned i = 0; i < x->count; i++) {
-		enum hidden_reason reason = reason_of(&x->ports[i]);
+		const struct hidden_port *port = &x->ports[i];
+		enum hidden_reason reason = reason_of(port);
+		struct event_subject subject;
 		char name[NAME];
 
 		if (!reason || x->probable++ >= NAMED)
 			continue;
-		name_of(&x->ports[i], name);
-		alert_raise(x->services->alerts, "m-key-probable",
-			    &(struct event_subject){ .name = name },
+		name_of(port, name);
+		subject = inventory_link_subject(x->services->inventory, port->node, port->num);
+		subject.name = name;
+		alert_raise(x->services->alerts, "m-key-probable", &subject,
 			    "%s: answers no SMP, but %s: it probably holds an M_Key that this "
 			    "manager does not know, with protection level 2 or 3; nothing is "
 			    "written to it",

@@ -49,10 +49,11 @@ static bool name_one(void *arg, const struct inv_node *node, unsigned num)
 {
 	struct foreign_review *r = arg;
 	struct inv_name name = name_of(node, num);
+	struct event_subject subject = inventory_subject(node, inv_is_switch(node) ? -1 : (int)num);
 
+	subject.name = name.text;
 	if (r->count++ < NAMED)
-		alert_raise(r->services->alerts, "port-m-key",
-			    &(struct event_subject){ .name = name.text },
+		alert_raise(r->services->alerts, "port-m-key", &subject,
 			    "%s: holds an M_Key that this manager does not know: it is used as it "
 			    "is, and nothing is written to it",
 			    name.text);
@@ -160,10 +161,12 @@ static void forget(struct asked *asked)
 
 static void tell_expired(struct asking *a, const struct inv_node *node, unsigned num)
 {
-	struct inv_name name = inventory_name(node, inv_is_switch(node) ? -1 : (int)num);
+	int port = inv_is_switch(node) ? -1 : (int)num;
+	struct inv_name name = inventory_name(node, port);
+	const struct event_subject subject = inventory_subject(node, port);
 
 	a->expired++;
-	event_log_add(a->services->events, LOG_WARNING, "m-key-expired", NULL, NULL,
+	event_log_add(a->services->events, LOG_WARNING, "m-key-expired", &subject, NULL,
 		      "%s: the lease of its M_Key has expired, for somebody used another one and "
 		      "no packet with the right one came in time; it is protected again",
 		      name.text);

@@ -171,7 +171,8 @@ static json_t *result(void *data)
 	return result;
 }
 
-static void log_done(const struct change *change, json_t *result)
+static void log_done(const struct change *change, const struct event_subject *subject,
+		     json_t *result)
 {
 	struct event_log *events = change->room->services.events;
 	json_int_t entries = json_integer_value(json_object_get(result, "lft_entries_changed"));
@@ -186,7 +187,7 @@ static void log_done(const struct change *change, json_t *result)
 			      overridden,
 			      words_plural(overridden, "switch or link carries",
 					   "switches or links carry"));
-	event_log_add(events, LOG_NOTICE, verbs[change->kind], NULL, json_incref(result),
+	event_log_add(events, LOG_NOTICE, verbs[change->kind], subject, json_incref(result),
 		      "%s: %s, %u %s: %lld %s in %lld %s, %.1f ms%s%s", change->what,
 		      verbs[change->kind], change->links,
 		      words_plural(change->links, "link", "links"), entries,
@@ -199,15 +200,18 @@ static void log_done(const struct change *change, json_t *result)
 static void reported(void *data, json_t *result, const char *error)
 {
 	const struct change *change = data;
+	const struct fabric_services *services = &change->room->services;
+	const struct event_subject subject =
+		inventory_link_subject(services->inventory, change->node, change->port);
 
 	if (change->note)
 		return;
 	if (error)
-		event_log_add(change->room->services.events, LOG_WARNING, verbs[change->kind], NULL,
-			      NULL, "%s: %s, but not applied: %s", change->what,
-			      verbs[change->kind], error);
+		event_log_add(services->events, LOG_WARNING, verbs[change->kind], &subject, NULL,
+			      "%s: %s, but not applied: %s", change->what, verbs[change->kind],
+			      error);
 	else
-		log_done(change, result);
+		log_done(change, &subject, result);
 }
 
 static void rollback(void *data)
@@ -260,6 +264,8 @@ struct change *change_new(struct maintenance *m, const struct target *target, en
 
 	*change = (struct change){ .room = m,
 				   .kind = kind,
+				   .node = target->guid,
+				   .port = (uint8_t)target->port,
 				   .asked_us = loop_now_us(m->services.loop),
 				   .blocks_before = fabric_written(m->fabric).blocks };
 	snprintf(change->what, sizeof(change->what), "%s", target->name);

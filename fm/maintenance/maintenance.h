@@ -29,6 +29,8 @@ struct change {
 	enum change_kind kind;
 	const char *note; /* why nothing changes; NULL = something does */
 	char what[256];	  /* the target's name */
+	guid_t node;	  /* the target */
+	uint8_t port;	  /* of it, 0 = all */
 	unsigned links;	  /* number of its links */
 	struct cordon_list cordons;
 	struct quarantine_list released;

@@ -375,11 +375,13 @@ static void refuse(struct holds *h, guid_t node, uint8_t port, enum hold_answer 
 		   const char *why)
 {
 	struct hold_refused *it = note_refused(h, node, port);
+	struct event_subject subject;
 
 	if (!it || it->why == answer)
 		return;
 	it->why = answer;
-	event_log_add(h->services->events, LOG_WARNING, "quarantine-refused", NULL,
+	subject = inventory_link_subject(h->services->inventory, node, port);
+	event_log_add(h->services->events, LOG_WARNING, "quarantine-refused", &subject,
 		      json_pack("{ss}", "why", why), "%s: %s; %s", name_of(h, node, port).text, why,
 		      reasons[answer]);
 }

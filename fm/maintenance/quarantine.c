@@ -44,6 +44,11 @@ static struct inv_link_name name_of(const struct quarantines *qs, const struct q
 	return inventory_link_name(qs->services->inventory, q->node, q->port);
 }
 
+static struct event_subject subject_of(const struct quarantines *qs, const struct quarantine *q)
+{
+	return inventory_link_subject(qs->services->inventory, q->node, q->port);
+}
+
 static bool is_between_switches(const struct quarantines *qs, const struct quarantine *q)
 {
 	struct inv_node *node;
@@ -245,8 +250,10 @@ bool quarantines_need_link(const struct quarantines *qs, guid_t guid, uint8_t nu
 
 static void suspend(struct quarantines *qs, struct quarantine *q)
 {
+	const struct event_subject subject = subject_of(qs, q);
+
 	q->waived = true;
-	event_log_add(qs->services->events, LOG_WARNING, "quarantine-waived", NULL, NULL,
+	event_log_add(qs->services->events, LOG_WARNING, "quarantine-waived", &subject, NULL,
 		      "%s: carries traffic although quarantined: a leaf would have less than %d%% "
 		      "of its uplinks",
 		      name_of(qs, q).text, qs->services->conf->quarantine.min_uplinks);
@@ -321,8 +328,10 @@ static void changed(struct quarantines *qs)
 
 static void end(struct quarantines *qs, struct quarantine *q)
 {
+	const struct event_subject subject = subject_of(qs, q);
+
 	q->over = true;
-	event_log_add(qs->services->events, LOG_NOTICE, "released", NULL, NULL,
+	event_log_add(qs->services->events, LOG_NOTICE, "released", &subject, NULL,
 		      q->held ? "%s: released, clean for %u s" : "%s: released after %u s",
 		      name_of(qs, q).text, q->seconds);
 }
@@ -366,19 +375,20 @@ static unsigned next_length(const struct quarantines *qs, const struct quarantin
 
 static void log_begin(struct quarantines *qs, const struct quarantine *q)
 {
+	const struct event_subject subject = subject_of(qs, q);
 	json_t *details = json_pack("{si ss}", "seconds", (int)q->seconds, "why", q->why);
 
 	if (q->held)
 		event_log_add(
-			qs->services->events, LOG_WARNING, "quarantined", NULL, details,
+			qs->services->events, LOG_WARNING, "quarantined", &subject, details,
 			"%s: quarantined until it is clean for %u s, isolated from routing: %s",
 			name_of(qs, q).text, q->seconds, q->why);
 	else if (is_between_switches(qs, q))
-		event_log_add(qs->services->events, LOG_WARNING, "quarantined", NULL, details,
+		event_log_add(qs->services->events, LOG_WARNING, "quarantined", &subject, details,
 			      "%s: quarantined for %u s, isolated from routing: %s",
 			      name_of(qs, q).text, q->seconds, q->why);
 	else
-		event_log_add(qs->services->events, LOG_WARNING, "flapping", NULL, details,
+		event_log_add(qs->services->events, LOG_WARNING, "flapping", &subject, details,
 			      "%s: %s; a host's link stays in use", name_of(qs, q).text, q->why);
 }
 

@@ -334,7 +334,8 @@ static enum job_result judge(void *arg)
 	if (tree->kept)
 		return JOB_MORE;
 	if (!mcast_tree_check(m->trees.topo, &m->trees.groups[i], tree, err, sizeof(err))) {
-		event_log_add(m->services.events, LOG_ERR, "mcast-refused", NULL, NULL,
+		event_log_add(m->services.events, LOG_ERR, "mcast-refused",
+			      &(struct event_subject){ .mlid = tree->mlid }, NULL,
 			      "fabric: the tree of multicast LID 0x%x failed verification: %s",
 			      tree->mlid, err);
 		free(tree->hops);

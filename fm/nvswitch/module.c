@@ -364,7 +364,10 @@ static void event_cb(void *arg, enum log_level level, const char *kind, json_t *
 {
 	struct nvlink_room *r = arg;
 
-	event_log_add(r->services.events, level, kind, NULL, details, "%s", text);
+	const struct event_subject subject = { .host = json_string_value(
+						       json_object_get(details, "host")) };
+
+	event_log_add(r->services.events, level, kind, &subject, details, "%s", text);
 }
 
 static void reroute_cb(void *arg)

@@ -194,11 +194,12 @@ static void link_health_ber(void *health, const struct perf_port *port, bool cha
 	struct ber_text why = link_health_ber_why(h, port);
 	bool over = ber_is_over(port->ber);
 	int action = port->ber->kind == BER_SYMBOL ? conf->action : conf->fec_action;
+	const struct event_subject subject = inventory_link_subject(inv, port->node, port->num);
 
 	if (changed) {
 		h->over += over ? 1 : -1u;
 		event_log_add(h->services.events, over ? LOG_WARNING : LOG_NOTICE,
-			      over ? "link-errors" : "link-errors-over", NULL, NULL, "%s: %s",
+			      over ? "link-errors" : "link-errors-over", &subject, NULL, "%s: %s",
 			      inventory_link_name(inv, port->node, port->num).text,
 			      over ? why.text : "bit error rate within its limits again");
 		fabric_report_hosts_changed(h->fabric);
@@ -583,6 +584,7 @@ static enum job_result slow_told_step(void *room)
 	h->nslow = 0;
 	for (unsigned i = 0; i < search->found; i++) {
 		struct slow_link s = h->slow[i];
+		struct event_subject subject;
 
 		if (paces->slow * 2 > paces->links) { /* the usual is the design */
 			s.best_lanes = s.best_lanes < paces->lanes ? s.best_lanes : paces->lanes;
@@ -590,11 +592,12 @@ static enum job_result slow_told_step(void *room)
 		}
 		if (!is_slow(&s))
 			continue;
+		subject = inventory_link_subject(h->services.inventory, s.node, s.port);
 		h->slow[h->nslow++] = s;
 		if (!(nbefore && bsearch(&s, before, nbefore, sizeof(s), by_place)) &&
 		    told++ < LOGGED_ONE_BY_ONE)
 			event_log_add(
-				h->services.events, LOG_WARNING, "link-slow", NULL, NULL,
+				h->services.events, LOG_WARNING, "link-slow", &subject, NULL,
 				"%s: runs at %ux %s, both ends support %ux %s",
 				inventory_link_name(h->services.inventory, s.node, s.port).text,
 				s.lanes, topo_speed_name(s.speed), s.best_lanes,
@@ -694,10 +697,12 @@ static void changed(void *arg, const struct perf_port *port, enum judge_state be
 	static const char *const events[] = { "link-well", "link-warn", "link-sick" };
 	json_t *why = link_health_why(h, port->judged);
 	bool well = now == JUDGE_WELL;
+	const struct event_subject subject =
+		inventory_link_subject(h->services.inventory, port->node, port->num);
 
 	h->warned += (now == JUDGE_WARN) - (before == JUDGE_WARN);
 	h->sick += (now == JUDGE_SICK) - (before == JUDGE_SICK);
-	event_log_add(h->services.events, well ? LOG_NOTICE : LOG_WARNING, events[now], NULL,
+	event_log_add(h->services.events, well ? LOG_NOTICE : LOG_WARNING, events[now], &subject,
 		      json_pack("{ss}", "state", judge_state_name(now)), "%s: %s%s%s",
 		      inventory_link_name(h->services.inventory, port->node, port->num).text,
 		      judge_state_name(now), well ? " again" : ": ",

@@ -192,6 +192,9 @@ static void done(void *owner, const struct batch_job *job, const struct batch_pa
 {
 	struct sa_room *r = owner;
 	struct holder *holder = job->object;
+	const struct topo *t = fabric_view(r->fabric).topo;
+	guid_t port = cl_qmap_key(&holder->item);
+	const struct event_subject subject = event_subject_port(t, topo_find_port(t, port));
 
 	if (answer->result == MAD_TIMEOUT)
 		inventory_path_failed(r->services.inventory, &via->path, via->stamp);
@@ -200,9 +203,9 @@ static void done(void *owner, const struct batch_job *job, const struct batch_pa
 	if (answer->result == MAD_OK)
 		return;
 	holder->written = false;
-	event_log_add(r->services.events, LOG_WARNING, "guids-refused", NULL, NULL,
+	event_log_add(r->services.events, LOG_WARNING, "guids-refused", &subject, NULL,
 		      "port 0x%016llx: does not apply block %u of its GUID table",
-		      (unsigned long long)cl_qmap_key(&holder->item), job->arg);
+		      (unsigned long long)port, job->arg);
 }
 
 static const struct batch_ops ops = { .make = make, .done = done };
@@ -365,11 +368,11 @@ static void recorded(void *arg, enum sa_kept kept, const char *line)
 	state_store_record(r->services.state, files[kept], r->services.sa, line);
 }
 
-static void reported(void *arg, const char *text)
+static void reported(void *arg, const struct event_subject *subject, const char *text)
 {
 	struct sa_room *r = arg;
 
-	event_log_add(r->services.events, LOG_WARNING, "sa", NULL, NULL, "%s", text);
+	event_log_add(r->services.events, LOG_WARNING, "sa", subject, NULL, "%s", text);
 }
 
 static void guids_changed(void *arg, guid_t port)

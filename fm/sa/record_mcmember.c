@@ -93,7 +93,8 @@ static void log_full(struct sa *sa, uint32_t port, const struct sa_mcast_share *
 	if (share->any->reported)
 		return;
 	share->any->reported = true;
-	sa_log(sa, "%s p%u 0x%016llx is in %u multicast groups: further joins are refused (%s)",
+	sa_log(sa, event_subject_port(t, port),
+	       "%s p%u 0x%016llx is in %u multicast groups: further joins are refused (%s)",
 	       t->nodes[t->ports[port].node].name, t->ports[port].num,
 	       (unsigned long long)t->ports[port].guid, share->groups, why);
 }

@@ -213,7 +213,7 @@ static bool has_room(const struct sa_query *q, guid_t port)
 	if (!owner || owner->reported || at == TOPO_NONE)
 		return false;
 	owner->reported = true;
-	sa_log(q->sa,
+	sa_log(q->sa, event_subject_port(t, at),
 	       "%s p%u 0x%016llx has registered %u services, of %u in all: further services are "
 	       "refused",
 	       t->nodes[t->ports[at].node].name, t->ports[at].num, (unsigned long long)port, has,

@@ -6,6 +6,7 @@
 #ifndef FMD_SA_SA_H
 #define FMD_SA_SA_H
 
+#include "fm/events/event_log.h"
 #include "fm/loop/loop.h"
 #include "fm/conf/partition.h"
 #include "fm/mad/mad.h"
@@ -66,7 +67,8 @@ enum sa_kept { SA_SUBSCRIPTIONS, SA_SERVICES, SA_ALIASES, SA_KEPT };
 /* Each may be NULL. They are called from within the SA, and may not call it. */
 struct sa_listener {
 	void (*record)(void *arg, enum sa_kept kept, const char *line); /* of sa_state.h */
-	void (*reported)(void *arg, const char *text);			/* worth an event */
+	/* worth an event */
+	void (*reported)(void *arg, const struct event_subject *subject, const char *text);
 	void (*guids)(void *arg, guid_t port); /* its table of GUIDs is another */
 	void *arg;
 };

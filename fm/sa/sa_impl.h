@@ -276,7 +276,9 @@ static inline uint16_t sa_port_lid(const struct sa *sa, uint32_t port)
  * gone: it has ended.
  */
 void sa_record(struct sa *sa, enum sa_kept kept, bool gone, const char *line);
-void sa_log(struct sa *sa, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Worth an event about that. */
+void sa_log(struct sa *sa, struct event_subject subject, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 
 /*
  * Whether two ports have a partition in common, and so know of each other. Without partitions all

@@ -205,7 +205,7 @@ bool sa_limit_admits(struct sa *sa, uint16_t lid)
 		return false;
 	l->reported[lid] = second + LOG_AGAIN_S;
 	port = t ? sa_port_by_lid(sa, lid) : TOPO_NONE;
-	sa_log(sa,
+	sa_log(sa, event_subject_port(t, port),
 	       "%s LID %u: more than %u SA requests a second (sa_rate_limit); the rest is dropped",
 	       port == TOPO_NONE ? "" : t->nodes[t->ports[port].node].name, lid,
 	       sa->conf.rate_limit);

@@ -22,7 +22,7 @@ void sa_record(struct sa *sa, enum sa_kept kept, bool gone, const char *line)
 		sa->listener.record(sa->listener.arg, kept, record);
 }
 
-void sa_log(struct sa *sa, const char *format, ...)
+void sa_log(struct sa *sa, struct event_subject subject, const char *format, ...)
 {
 	char text[256];
 	va_list args;
@@ -31,7 +31,7 @@ void sa_log(struct sa *sa, const char *format, ...)
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
 	if (sa->listener.reported)
-		sa->listener.reported(sa->listener.arg, text);
+		sa->listener.reported(sa->listener.arg, &subject, text);
 }
 
 void sa_subscription_line(guid_t port, const struct subscription *s, char line[SA_LINE])

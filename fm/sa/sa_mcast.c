@@ -289,6 +289,8 @@ void sa_mcast_preset(struct sa *sa, const struct partition_group *list, unsigned
 			 has->tclass != attr.tclass || has->sl != attr.sl ||
 			 has->hop_limit != attr.hop_limit)
 			sa_log(sa,
+			       (struct event_subject){ .mlid = group->mlid,
+						       .pkey = PKEY_BASE(attr.pkey) },
 			       "multicast LID 0x%x of partition 0x%04x keeps its parameters while "
 			       "it has %u members (mtu %u, rate %u, sl %u); configured are mtu %u, "
 			       "rate %u, sl %u",

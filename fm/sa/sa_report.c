@@ -267,7 +267,7 @@ static void reported(void *arg, const struct mad_answer *answer)
 	if (!in_reach(sa, port_of(sa, s)) || ++s->failures < FAILURES_MAX)
 		return;
 	if (log_allow(&r->limit, loop_now_us(sa->loop), LOG_BURST))
-		sa_log(sa,
+		sa_log(sa, event_subject_port(sa->view.topo, port_of(sa, s)),
 		       "port 0x%016" PRIx64
 		       ": does not answer reports of trap %u, subscription ended",
 		       cl_qmap_key(&s->by->item), s->info.trap);
@@ -315,7 +315,7 @@ static void advance(struct sa *sa, struct subscription *s, unsigned *budget)
 	if (s->next < r->first) {
 		sa->stats.reports_skipped += r->first - s->next;
 		if (log_allow(&r->limit, loop_now_us(sa->loop), LOG_BURST))
-			sa_log(sa,
+			sa_log(sa, event_subject_port(sa->view.topo, port),
 			       "port 0x%016" PRIx64 ": too slow to acknowledge, %" PRIu64
 			       " notices were skipped",
 			       cl_qmap_key(&s->by->item), r->first - s->next);

@@ -53,6 +53,14 @@ static struct inv_node *node_of(const struct inventory *inv, guid_t port_guid, u
 	return NULL;
 }
 
+struct event_subject sm_subject(const struct sm_room *r, guid_t port_guid)
+{
+	uint8_t num;
+	const struct inv_node *node = node_of(r->services.inventory, port_guid, &num);
+
+	return node ? inventory_subject(node, num) : (struct event_subject){ 0 };
+}
+
 /* ---- The list -------------------------------------------------------------------------------- */
 
 static json_t *details_of(const struct stranger *it)
@@ -65,6 +73,7 @@ static void add(struct sm_room *r, const struct other *other)
 {
 	struct strangers *s = &r->strangers;
 	struct stranger it = { .port_guid = other->guid };
+	struct event_subject subject;
 	struct inv_node *node = node_of(r->services.inventory, other->guid, &it.num);
 
 	if (!node || s->count == STRANGERS || find(s, other->guid))
@@ -73,7 +82,8 @@ static void add(struct sm_room *r, const struct other *other)
 	snprintf(it.name, sizeof(it.name), "%s", other->name);
 	it.shut = may_be_shut(r, node);
 	s->list[s->count++] = it;
-	event_log_add(r->services.events, LOG_ERR, "sm-not-allowed", NULL, details_of(&it),
+	subject = inventory_subject(node, it.num);
+	event_log_add(r->services.events, LOG_ERR, "sm-not-allowed", &subject, details_of(&it),
 		      "%s (port GUID 0x%016" PRIx64
 		      "): runs a subnet manager that allowed_sm_guids does not name%s",
 		      it.name, it.port_guid, it.shut ? "; its link is taken out of service" : "");
@@ -84,10 +94,12 @@ static void add(struct sm_room *r, const struct other *other)
 static void let_go(struct sm_room *r, struct stranger *it, const char *why)
 {
 	struct strangers *s = &r->strangers;
+	const struct event_subject subject =
+		inventory_link_subject(r->services.inventory, it->node, it->num);
 
-	event_log_add(r->services.events, LOG_NOTICE, "sm-not-allowed-over", NULL, details_of(it),
-		      "%s (port GUID 0x%016" PRIx64 "): %s%s", it->name, it->port_guid, why,
-		      it->shut ? "; its link may come up again" : "");
+	event_log_add(r->services.events, LOG_NOTICE, "sm-not-allowed-over", &subject,
+		      details_of(it), "%s (port GUID 0x%016" PRIx64 "): %s%s", it->name,
+		      it->port_guid, why, it->shut ? "; its link may come up again" : "");
 	if (it->shut)
 		fabric_request_reroute(r->fabric, "a manager that was not allowed is gone");
 	memmove(it, it + 1, (size_t)(&s->list[--s->count] - it) * sizeof(*it));
@@ -124,13 +136,17 @@ static void raise_alerts(struct sm_room *r)
 	const struct strangers *s = &r->strangers;
 
 	alerts_review(r->services.alerts, "sm-not-allowed");
-	for (unsigned i = 0; i < s->count; i++)
-		alert_raise(r->services.alerts, "sm-not-allowed",
-			    &(struct event_subject){ .name = s->list[i].name },
+	for (unsigned i = 0; i < s->count; i++) {
+		struct event_subject subject = inventory_link_subject(
+			r->services.inventory, s->list[i].node, s->list[i].num);
+
+		subject.name = s->list[i].name;
+		alert_raise(r->services.alerts, "sm-not-allowed", &subject,
 			    "%s (port GUID 0x%016" PRIx64
 			    "): runs a subnet manager that allowed_sm_guids does not name%s",
 			    s->list[i].name, s->list[i].port_guid,
 			    s->list[i].shut ? "; its link is out of service" : "");
+	}
 	alerts_reviewed(r->services.alerts, "sm-not-allowed");
 }
 

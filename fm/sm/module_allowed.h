@@ -34,6 +34,8 @@ struct strangers {
 
 /* Whether allowed_sm_guids names the port with that GUID, or is empty. */
 bool sm_is_allowed(const struct sm_room *r, guid_t port_guid);
+/* The port with that GUID, for events; of what the inventory does not know: nothing. */
+struct event_subject sm_subject(const struct sm_room *r, guid_t port_guid);
 /* All others were asked, or the configuration may be another. */
 void sm_allowed_review(struct sm_room *r);
 /* A snapshot is about to be made: sets inv_port.shut, and lets go of those that are no managers. */

@@ -39,14 +39,16 @@ static bool are_reported(const struct sm_room *r)
 
 static void report_other(struct sm_room *r, const struct other *other)
 {
+	const struct event_subject subject = sm_subject(r, other->guid);
+
 	if (other->answered && election_is_foreign(&r->core, &other->info))
-		event_log_add(r->services.events, LOG_ERR, "other-sm", NULL, NULL,
+		event_log_add(r->services.events, LOG_ERR, "other-sm", &subject, NULL,
 			      "%s (port GUID 0x%016" PRIx64
 			      "): subnet manager with another SM_Key found; the two managers "
 			      "ignore each other",
 			      other->name, other->guid);
 	else
-		event_log_add(r->services.events, LOG_NOTICE, "other-sm", NULL, NULL,
+		event_log_add(r->services.events, LOG_NOTICE, "other-sm", &subject, NULL,
 			      "%s (port GUID 0x%016" PRIx64
 			      "): other subnet manager: %s, priority %u",
 			      other->name, other->guid, state_of(other), other->info.priority);
@@ -103,8 +105,9 @@ void sm_report_master(struct sm_room *r)
 void sm_report_standby(struct sm_room *r)
 {
 	const struct other *master = &r->polls.master;
+	const struct event_subject subject = sm_subject(r, master->guid);
 
-	event_log_add(r->services.events, LOG_NOTICE, "standby", NULL, NULL,
+	event_log_add(r->services.events, LOG_NOTICE, "standby", &subject, NULL,
 		      "fabric: this subnet manager is now standby of %s (port GUID 0x%016" PRIx64
 		      ", priority %u, %s)",
 		      master->name, master->guid, master->info.priority,
@@ -122,8 +125,9 @@ void sm_report_handover(struct sm_room *r)
 {
 	const struct other *peer = &r->peer;
 	bool wish = r->core.gave || r->core.lowered;
+	const struct event_subject subject = sm_subject(r, peer->guid);
 
-	event_log_add(r->services.events, LOG_NOTICE, "handover", NULL, NULL,
+	event_log_add(r->services.events, LOG_NOTICE, "handover", &subject, NULL,
 		      "fabric: %s (port GUID 0x%016" PRIx64 ", priority %u) %s: handing over to it",
 		      peer->name, peer->guid, peer->info.priority,
 		      wish ? "was chosen as master by an operator" : "outranks this manager");
@@ -139,8 +143,9 @@ void sm_report_not_copied(struct sm_room *r)
 void sm_report_two_masters(struct sm_room *r, const struct other *whom)
 {
 	bool foreign = election_is_foreign(&r->core, &whom->info);
+	const struct event_subject subject = sm_subject(r, whom->guid);
 
-	event_log_add(r->services.events, LOG_ERR, "two-masters", NULL, NULL,
+	event_log_add(r->services.events, LOG_ERR, "two-masters", &subject, NULL,
 		      "fabric: two masters: %s (port GUID 0x%016" PRIx64
 		      ", priority %u) is master too; both change the fabric until it hands over",
 		      whom->name, whom->guid, whom->info.priority);
@@ -163,9 +168,11 @@ void sm_report_control(struct sm_room *r, enum election_event event, const struc
 		[ELECTION_DISCOVER] = "sent SMInfo DISCOVER: this manager polls for a master",
 	};
 
+	const struct event_subject subject = sm_subject(r, from->guid);
+
 	if (did[event])
 		event_log_add(r->services.events, event == ELECTION_DISABLE ? LOG_ERR : LOG_NOTICE,
-			      "handover", NULL, NULL, "%s (port GUID 0x%016" PRIx64 "): %s",
+			      "handover", &subject, NULL, "%s (port GUID 0x%016" PRIx64 "): %s",
 			      from->name[0] ? from->name : "a subnet manager", from->guid,
 			      did[event]);
 	if (event == ELECTION_DISABLE)

@@ -120,21 +120,25 @@ static void report(const struct error_traps *e, const struct sender *p)
 	uint32_t port = sender_port(&view, p);
 	unsigned num = port == TOPO_NONE ? p->port : view.topo->ports[port].num;
 	const char *sender = fabric_view_name_of_lid(&view, p->latest);
+	struct event_subject subject =
+		event_subject_port(view.topo, fabric_view_port_of_lid(&view, p->latest));
 
+	if (port != TOPO_NONE)
+		subject = event_subject_port(view.topo, port);
 	if (p->forged)
-		event_log_add(e->events, LOG_WARNING, "forged-traps", NULL, details_of(p, num),
+		event_log_add(e->events, LOG_WARNING, "forged-traps", &subject, details_of(p, num),
 			      "%s (LID %u): sent %u traps %u within %u s that name other ports, "
 			      "the latest %s (LID %u); they are ignored",
 			      sender, p->latest, p->in_window, p->trap, WINDOW_US / 1000000,
 			      fabric_view_name_of_lid(&view, p->lid), p->lid);
 	else if (names_others(p->trap))
 		event_log_add(
-			e->events, LOG_WARNING, "key-violations", NULL, details_of(p, num),
+			e->events, LOG_WARNING, "key-violations", &subject, details_of(p, num),
 			"%s (LID %u) reports %s, %u traps within %u s, the latest from %s (LID %u)",
 			sender, p->latest, error_name(p->trap), p->in_window, WINDOW_US / 1000000,
 			fabric_view_name_of_lid(&view, p->lid), p->lid);
 	else
-		event_log_add(e->events, LOG_WARNING, "port-errors", NULL, details_of(p, num),
+		event_log_add(e->events, LOG_WARNING, "port-errors", &subject, details_of(p, num),
 			      "%s p%u: %s, %u traps within %u s", sender, num, error_name(p->trap),
 			      p->in_window, WINDOW_US / 1000000);
 }

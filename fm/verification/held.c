@@ -17,13 +17,15 @@ static const char *unheld_by_port(const struct inv_port *port)
 
 static void name(struct unheld *u, const struct inv_node *node, int port, const char *what)
 {
-	struct inv_name subject = inventory_name(node, port);
+	struct inv_name name = inventory_name(node, port);
+	struct event_subject subject = inventory_subject(node, port);
 
+	subject.name = name.text;
 	if (u->named++ < NAMED)
 		alert_raise(
-			u->services->alerts, WHAT, &(struct event_subject){ .name = subject.text },
+			u->services->alerts, WHAT, &subject,
 			"%s: acknowledges %s, but does not hold the values; retried once a minute",
-			subject.text, what);
+			name.text, what);
 }
 
 static void name_node(struct unheld *u, const struct inv_node *node)

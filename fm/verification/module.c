@@ -55,15 +55,15 @@ static void name_port(struct verification *v, const struct inv_node *node, unsig
 	guid_t guid = inv_trouble(&node->ports[num])->refused;
 	const struct inv_node *other = inventory_find(v->services.inventory, guid);
 	struct inv_name name = inventory_name(node, (int)num);
+	struct event_subject subject = inventory_subject(node, (int)num);
 
+	subject.name = name.text;
 	if (guid == INV_NONSENSE)
-		alert_raise(v->services.alerts, "node-info",
-			    &(struct event_subject){ .name = name.text },
+		alert_raise(v->services.alerts, "node-info", &subject,
 			    "%s: its neighbour gives contradictory answers and is ignored",
 			    name.text);
 	else
-		alert_raise(v->services.alerts, "guid-twice",
-			    &(struct event_subject){ .name = name.text },
+		alert_raise(v->services.alerts, "guid-twice", &subject,
 			    "%s: its neighbour has the GUID of %s, which answers elsewhere; the "
 			    "node found first is kept",
 			    name.text, other ? inventory_name(other, -1).text : "another node");
@@ -78,10 +78,12 @@ static void raise_flaws(struct verification *v)
 	v->flawed = 0;
 	for (; n; n = inventory_next(inv, n)) {
 		struct inv_name name = inventory_name(n, n->flaw_port);
+		struct event_subject subject = inventory_subject(n, n->flaw_port);
 
 		if (!n->flaw || n->gone || v->flawed++ >= NAMED)
 			continue;
-		alert_raise(alerts, FLAWED, &(struct event_subject){ .name = name.text },
+		subject.name = name.text;
+		alert_raise(alerts, FLAWED, &subject,
 			    "%s: answers an impossible %s (%s) again and again; that is ignored, "
 			    "and what was known before is kept",
 			    name.text, n->flaw_port < 0 ? "SwitchInfo" : "PortInfo", n->flaw);

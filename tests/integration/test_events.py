@@ -6,6 +6,37 @@ import subprocess
 
 from fabric import alike, poll, program
 
+# A name that another begins with, one that is a word of many sentences; all may have blanks.
+ODD_NAMES = """Switch	4 "S-0000000000000a01"		# "leaf 1" base port 0 lid 1 lmc 0
+[1]	"H-0000000000000b01"[1](b02) 		# "node-1 HCA-1" lid 5 4xHDR
+[2]	"H-0000000000000b11"[1](b12) 		# "node-2 HCA-1" lid 6 4xHDR
+[3]	"S-0000000000000a03"[1]		# "up" lid 3 4xHDR
+
+Switch	4 "S-0000000000000a02"		# "leaf 1 b" base port 0 lid 2 lmc 0
+[1]	"H-0000000000000b21"[1](b22) 		# "node-3 HCA-1" lid 7 4xHDR
+[2]	"H-0000000000000b31"[1](b32) 		# "node-4 HCA-1" lid 8 4xHDR
+[3]	"S-0000000000000a03"[2]		# "up" lid 3 4xHDR
+[4]	"S-0000000000000a04"[2]		# "spine-2" lid 4 4xHDR
+
+Switch	4 "S-0000000000000a03"		# "up" base port 0 lid 3 lmc 0
+[1]	"S-0000000000000a01"[3]		# "leaf 1" lid 1 4xHDR
+[2]	"S-0000000000000a02"[3]		# "leaf 1 b" lid 2 4xHDR
+
+Switch	4 "S-0000000000000a04"		# "spine-2" base port 0 lid 4 lmc 0
+[2]	"S-0000000000000a02"[4]		# "leaf 1 b" lid 2 4xHDR
+
+Ca	1 "H-0000000000000b01"		# "node-1 HCA-1"
+[1](b02) 	"S-0000000000000a01"[1]		# lid 5 lmc 0 "leaf 1" lid 1 4xHDR
+
+Ca	1 "H-0000000000000b11"		# "node-2 HCA-1"
+[1](b12) 	"S-0000000000000a01"[2]		# lid 6 lmc 0 "leaf 1" lid 1 4xHDR
+
+Ca	1 "H-0000000000000b21"		# "node-3 HCA-1"
+[1](b22) 	"S-0000000000000a02"[1]		# lid 7 lmc 0 "leaf 1 b" lid 2 4xHDR
+
+Ca	1 "H-0000000000000b31"		# "node-4 HCA-1"
+[1](b32) 	"S-0000000000000a02"[2]		# lid 8 lmc 0 "leaf 1 b" lid 2 4xHDR
+"""
 LEAF, SPINE, OTHER = "leaf-su01-rail0", "S-0002c90300000900", "S-0002c90300000100"
 
 
@@ -31,6 +62,36 @@ def test_filters_say_which_events_are_shown(start, pod_net):
     assert len(shown) == 1 and shown[0].split()[1] == "warning"
     for wrong in (["--since", "yesterday"], ["--level", "terrible"], ["--moon"]):
         assert fabric.fmctl("events", *wrong, check=False).returncode in (1, 2)
+
+
+def test_events_go_by_guids_whatever_nodes_are_called(start, tmp_path):
+    leaf, namesake, word, host = (f"0x{guid:016x}" for guid in (0xa01, 0xa02, 0xa03, 0xb11))
+    names, net = tmp_path / "names", tmp_path / "odd.net"
+    names.write_text("")
+    net.write_text(ODD_NAMES)
+    fabric = start(net, "H-0000000000000b01", node_name_map=str(names))
+    fabric.wait_up()
+    for sw, port in (("a01", 2), ("a02", 2)):
+        fabric.console(f'Unlink "S-{int(sw, 16):016x}"[{port}]')
+    fabric.wait_up(lambda s: s["links_down"] == 2, "the cuts are seen")
+
+    def about(what):
+        told = fabric.ask("events", "--node", what)
+        assert told and not [event for event in told if event["text"].startswith("fabric: ")]
+        return {guid for event in told for guid in (event.get("node"), event.get("peer")) if guid}
+
+    assert about("leaf 1") == {leaf, host}
+    assert namesake in about("leaf 1 b") and leaf not in about("leaf 1 b")
+    down, = (event for event in fabric.ask("events", "--node", "leaf 1") if event["kind"] == "link-down")
+    assert {(down["node"], down["port"]), (down["peer"], down["peer_port"])} == {(leaf, 2), (host, 1)}
+    assert down["host"] == "node-2"
+    assert down in fabric.ask("events", "--node", "node-2")
+    assert fabric.fmctl("events", "--node", "up", check=False).stdout == "" and fabric.ask("show", "up")["events"] == []
+    names.write_text(f'{leaf} "up"\n{word} "leaf 1"\n')
+    fabric.fmd.send_signal(signal.SIGHUP)
+    fabric.wait(lambda status: any(s["name"] == "leaf 1" and s["guid"] == word for s in fabric.ask("switches")), "the names are others")
+    assert down in fabric.ask("events", "--node", "up") and down not in fabric.ask("events", "--node", "leaf 1")
+    assert down["text"] in [event["text"] for event in fabric.ask("show", "up")["events"]]
 
 
 def test_events_outlive_a_restart_and_a_kill(start, pod_net):

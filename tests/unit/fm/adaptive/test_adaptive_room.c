@@ -136,7 +136,7 @@ static void one_that_cannot_be_turned_off_is_an_alert_and_delays_no_other(void *
 	fake_run_for(&r.f, 2 * SECOND_US);
 	assert_int_equal(r.f.asked.programs, 1);
 	assert_non_null(alert_text(r.f.services.alerts, "adaptive-routing",
-				   &(struct event_subject){ .name = inv(&r.b, r.sw)->desc }));
+				   &(struct event_subject){ .node = inv(&r.b, r.sw)->guid }));
 	end(&r);
 }
 

@@ -149,10 +149,33 @@ static void documents_are_flat_and_say_what_they_are(void **state)
 
 /* ---- News ------------------------------------------------------------------------------------ */
 
-static void add_event(struct fabric *f, const char *kind, const char *text)
+static void add_event(struct fabric *f, const char *kind, struct event_subject subject,
+		      const char *text)
 {
-	json_array_append_new(f->events, json_pack("{ss ss ss ss}", "time", "2026-11-23T03:00:00Z",
-						   "level", "notice", "kind", kind, "text", text));
+	json_t *row = json_pack("{ss ss ss ss}", "time", "2026-11-23T03:00:00Z", "level", "notice",
+				"kind", kind, "text", text);
+
+	event_subject_put(&subject, row);
+	json_array_append_new(f->events, row);
+}
+
+static uint32_t node_called(const struct fabric *f, const char *name)
+{
+	uint32_t n = 0;
+
+	while (strcmp(f->topo->nodes[n].name, name) != 0)
+		n++;
+	return n;
+}
+
+static struct event_subject node_of(const struct fabric *f, const char *name)
+{
+	return event_subject_node(f->topo, node_called(f, name));
+}
+
+static struct event_subject port_of(const struct fabric *f, const char *name, unsigned num)
+{
+	return event_subject_port(f->topo, f->topo->nodes[node_called(f, name)].port0 + num);
 }
 
 static size_t news(struct fabric *f, const char *what)
@@ -167,13 +190,18 @@ static size_t news(struct fabric *f, const char *what)
 static void events_are_those_that_name_it_and_not_its_namesakes(void **state)
 {
 	struct fabric *f = *state;
+	const struct event_subject none = { 0 };
+	struct event_subject link = node_of(f, "spine-01"), leaf = node_of(f, LEAF);
 
-	add_event(f, "link-down", "spine-01 p4 - " LEAF " p36: down");
-	add_event(f, "link-down", "spine-01 p44: down");
-	add_event(f, "link-down", "my-spine-01: down");
-	add_event(f, "link-down", "spine-011: down");
-	add_event(f, "x", "rebooted: spine-01.");
-	add_event(f, "x", HOST " mlx5_0 p1: bad");
+	link.port = 4;
+	link.peer = leaf.node;
+	link.peer_port = 36;
+	add_event(f, "link-down", link, "spine-01 p4 - " LEAF " p36: down");
+	add_event(f, "link-down", port_of(f, "spine-01", 44), "down");
+	add_event(f, "link-down", none, "my-spine-01: down");
+	add_event(f, "link-down", none, "spine-011: down");
+	add_event(f, "x", node_of(f, "spine-01"), "rebooted");
+	add_event(f, "x", node_of(f, HOST " mlx5_0"), "bad");
 	assert_int_equal(news(f, "spine-01"), 3);
 	assert_int_equal(news(f, "spine-01:4"), 1);
 	assert_int_equal(news(f, "spine-01:44"), 1);
@@ -182,7 +210,7 @@ static void events_are_those_that_name_it_and_not_its_namesakes(void **state)
 	assert_int_equal(news(f, HOST), 1);
 	assert_int_equal(news(f, "dgx-su01-06"), 0);
 	for (unsigned i = 0; i < 50; i++)
-		add_event(f, "x", "spine-02: again");
+		add_event(f, "x", node_of(f, "spine-02"), "again");
 	assert_int_equal(news(f, "spine-02"), 20);
 }
 
@@ -194,7 +222,7 @@ static void a_cordon_is_shown_with_its_time(void **state)
 	json_t *doc;
 
 	mark(f, topo_builder_cordon, "spine-02");
-	add_event(f, "cordoned", "spine-02: cordoned, 64 cables");
+	add_event(f, "cordoned", node_of(f, "spine-02"), "spine-02: cordoned, 64 cables");
 	doc = show(f, "spine-02");
 	assert_true(json_is_true(json_object_get(doc, "cordoned")));
 	assert_string_equal(text_of(doc, "cordoned_since"), "2026-11-23T03:00:00Z");

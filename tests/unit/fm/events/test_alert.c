@@ -92,6 +92,33 @@ static void alerts_of_one_kind_are_told_apart_by_their_subject(void **state)
 	end(&fx);
 }
 
+/* A device keeps its alert when it gets another name. */
+static void an_alert_of_a_device_is_named_by_its_guid(void **state)
+{
+	struct fixture fx = begin();
+	struct event_subject port = {
+		.node = 0xa01, .port = 3, .node_name = "leaf 1", .name = "leaf 1 p3"
+	};
+
+	alert_raise(fx.alerts, "port-refuses", &port, "leaf 1 p3: refused");
+	port.node_name = "up";
+	port.name = "up p3";
+	alert_raise(fx.alerts, "port-refuses", &port, "up p3: refused");
+	assert_int_equal(length(alerts_json(fx.alerts)), 1);
+	assert_int_equal(told(&fx, "alert"), 1);
+	assert_member(alerts_json(fx.alerts), 0, "text", "up p3: refused");
+	assert_member(alerts_json(fx.alerts), 0, "node", "0x0000000000000a01");
+	assert_string_equal(alert_text(fx.alerts, "port-refuses", &port), "up p3: refused");
+	port.port = 4;
+	assert_null(alert_text(fx.alerts, "port-refuses", &port));
+	alert_end(fx.alerts, "port-refuses", &port);
+	assert_int_equal(length(alerts_json(fx.alerts)), 1);
+	port.port = 3;
+	alert_end(fx.alerts, "port-refuses", &port);
+	assert_int_equal(length(alerts_json(fx.alerts)), 0);
+	end(&fx);
+}
+
 static void since_is_when_it_began(void **state)
 {
 	struct fixture fx = begin();
@@ -172,6 +199,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(alert_raised_again_is_one_event_with_the_newest_text),
 		cmocka_unit_test(alerts_of_one_kind_are_told_apart_by_their_subject),
+		cmocka_unit_test(an_alert_of_a_device_is_named_by_its_guid),
 		cmocka_unit_test(since_is_when_it_began),
 		cmocka_unit_test(review_ends_what_was_not_found_again),
 		cmocka_unit_test(trouble_is_an_alert_and_is_listed_under_its_old_key_too),

@@ -20,6 +20,19 @@ static struct event_log *log_of(unsigned capacity, unsigned count)
 	return events;
 }
 
+static struct event_query named(const char *name)
+{
+	struct event_query query = { 0 };
+
+	strcpy(query.about.name, name);
+	return query;
+}
+
+static struct event_query of_node(guid_t node, uint8_t port)
+{
+	return (struct event_query){ .about = { .ends = { { node, port } }, .count = 1 } };
+}
+
 static json_int_t seq_at(const json_t *rows, size_t index)
 {
 	return json_integer_value(json_object_get(json_array_get(rows, index), "seq"));
@@ -55,6 +68,7 @@ static void newest_events_are_held_oldest_first(void **state)
 static void events_are_found_by_kind_level_and_subject(void **state)
 {
 	struct event_log *events = log_of(100, 20);
+	struct event_query query;
 
 	assert_int_equal(found(events, (struct event_query){ 0 }), 20);
 	assert_int_equal(found(events, (struct event_query){ .kinds = "link-down" }), 10);
@@ -63,32 +77,89 @@ static void events_are_found_by_kind_level_and_subject(void **state)
 	assert_int_equal(found(events, (struct event_query){ .level = LOG_WARNING }), 10);
 	assert_int_equal(found(events, (struct event_query){ .level = LOG_NOTICE }), 20);
 	assert_int_equal(found(events, (struct event_query){ .level = LOG_ERR }), 0);
-	assert_int_equal(found(events, (struct event_query){ .subjects = { "leaf-1" } }), 1);
-	assert_int_equal(found(events, (struct event_query){ .subjects = { "LEAF-12", "dgx-3" } }),
-			 2);
-	assert_int_equal(found(events, (struct event_query){ .subjects = { "leaf" } }), 0);
-	assert_int_equal(found(events, (struct event_query){ .subjects = { "dgx-7 mlx5_0" },
-							     .level = LOG_WARNING }),
-			 1);
+	assert_int_equal(found(events, named("leaf-1")), 1);
+	assert_int_equal(found(events, named("LEAF-12")), 1);
+	assert_int_equal(found(events, named("leaf")), 0);
+	query = named("dgx-7 mlx5_0");
+	query.level = LOG_WARNING;
+	assert_int_equal(found(events, query), 1);
 	event_log_free(events);
 }
 
+/* Rows of versions that wrote no subject. */
 static void a_name_is_met_as_a_whole_and_in_details_too(void **state)
 {
-	static const char *const names[] = { "leaf-1", "0x00ab", "host.a", "0x00AB" };
-	static const char *const others[] = { "leaf-1-2", "0x00a", "host", "1" };
+	static const char *const texts[] = {
+		"leaf 1 0x0000000000000a01: leaf switch down: 2 HCAs lost connectivity",
+		"leaf 1 p3 - leaf 1 b p2: down",
+		"sw leaf 1 0x0000000000000a01 p3: rejects its settings",
+		"host leaf 1: DEGRADED, was HEALTHY",
+		"up p2 - spine-2 p4: down",
+		"fabric: up: 4 switches, 4 HCAs, 5 links (0 down)",
+		"fabric: rerouted after leaf 1 p3 - up p1: down",
+		"my leaf 1 p3: down",
+	};
 	struct event_log *events = event_log_new(10);
 
-	event_log_add(events, LOG_NOTICE, "x", NULL, json_pack("{ss}", "guid", "0x00ab"),
-		      "host.a: cut off from leaf-1.");
-	for (unsigned i = 0; i < 4; i++) {
-		struct event_query query = { 0 };
+	for (unsigned i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		event_log_add(events, LOG_NOTICE, "x", NULL, NULL, "%s", texts[i]);
+	assert_int_equal(found(events, named("leaf 1")), 4);
+	assert_int_equal(found(events, named("LEAF 1 B")), 1);
+	assert_int_equal(found(events, named("leaf")), 0);
+	assert_int_equal(found(events, named("up")), 1);
+	assert_int_equal(found(events, named("fabric")), 0);
+	assert_int_equal(found(events, named("spine-2")), 1);
+	assert_int_equal(found(events, of_node(0xa01, 0)), 2);
+	event_log_free(events);
+}
 
-		strcpy(query.subjects[0], names[i]);
-		assert_int_equal(found(events, query), 1);
-		strcpy(query.subjects[0], others[i]);
-		assert_int_equal(found(events, query), 0);
-	}
+/* A GUID stays; names are shared, change, and are words. */
+static void a_subject_is_met_by_its_data(void **state)
+{
+	struct event_log *events = event_log_new(10);
+	const struct event_subject link = { .node = 0xa01,
+					    .port = 3,
+					    .node_name = "leaf 1",
+					    .peer = 0xa02,
+					    .peer_port = 2,
+					    .peer_name = "leaf 1 b" };
+	const struct event_subject node = { .node = 0xa02, .node_name = "leaf 1 b" };
+	const struct event_subject hca = {
+		.node = 0xb01, .port = 1, .node_name = "node-1 HCA-1", .host = "node-1"
+	};
+	struct event_query query;
+	json_t *rows;
+
+	event_log_add(events, LOG_NOTICE, "link-down", &link, NULL,
+		      "leaf 1 p3 - leaf 1 b p2: down");
+	event_log_add(events, LOG_NOTICE, "renamed", &node, NULL, "leaf 1 b 0xa02: renamed to up");
+	event_log_add(events, LOG_NOTICE, "link-down", &hca, NULL, "node-1 HCA-1 p1: down");
+	event_log_add(events, LOG_NOTICE, "host", &(struct event_subject){ .host = "node-1" }, NULL,
+		      "host node-1: CUT_OFF");
+	event_log_add(events, LOG_NOTICE, "up", NULL, NULL, "fabric: up");
+	assert_int_equal(found(events, of_node(0xa01, 0)), 1);
+	assert_int_equal(found(events, of_node(0xa02, 0)), 2);
+	assert_int_equal(found(events, of_node(0xa02, 2)), 1);
+	assert_int_equal(found(events, of_node(0xa02, 3)), 0);
+	query = of_node(0xa02, 2);
+	query.about.whole = true;
+	assert_int_equal(found(events, query), 2);
+	/* What the fabric has no more is known by what events call it. */
+	assert_int_equal(found(events, named("leaf 1")), 1);
+	assert_int_equal(found(events, named("Leaf 1 b")), 2);
+	assert_int_equal(found(events, named("up")), 0);
+	query = of_node(0xb01, 0);
+	strcpy(query.about.host, "node-1");
+	assert_int_equal(found(events, query), 2);
+	rows = event_log_json(events, 10);
+	assert_string_equal(json_string_value(json_object_get(json_array_get(rows, 0), "peer")),
+			    "0x0000000000000a02");
+	assert_int_equal(json_integer_value(json_object_get(json_array_get(rows, 0), "peer_port")),
+			 2);
+	assert_string_equal(json_string_value(json_object_get(json_array_get(rows, 2), "host")),
+			    "node-1");
+	assert_null(json_object_get(json_array_get(rows, 4), "node"));
+	json_decref(rows);
 	event_log_free(events);
 }
 
@@ -189,6 +260,7 @@ int main(void)
 		cmocka_unit_test(newest_events_are_held_oldest_first),
 		cmocka_unit_test(events_are_found_by_kind_level_and_subject),
 		cmocka_unit_test(a_name_is_met_as_a_whole_and_in_details_too),
+		cmocka_unit_test(a_subject_is_met_by_its_data),
 		cmocka_unit_test(since_is_a_duration_or_a_time),
 		cmocka_unit_test(events_are_found_by_time),
 		cmocka_unit_test(another_life_stands_before_this_one),

@@ -78,7 +78,7 @@ struct reports_seen {
 	char latest[256];
 };
 
-static void reported(void *arg, const char *text)
+static void reported(void *arg, const struct event_subject *subject, const char *text)
 {
 	struct reports_seen *t = arg;
 

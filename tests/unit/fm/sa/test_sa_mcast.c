@@ -287,7 +287,7 @@ struct heard {
 	char text[256];
 };
 
-static void hear(void *arg, const char *text)
+static void hear(void *arg, const struct event_subject *subject, const char *text)
 {
 	struct heard *heard = arg;
 

@@ -266,7 +266,7 @@ static void pkey_tables_are_shown_as_ports_hold_them(void **state)
 
 /* ---- Groups ---------------------------------------------------------------------------------- */
 
-static void reported_cb(void *arg, const char *text)
+static void reported_cb(void *arg, const struct event_subject *subject, const char *text)
 {
 	*(unsigned *)arg += strstr(text, "mtu 5") != NULL;
 }

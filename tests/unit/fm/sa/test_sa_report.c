@@ -89,7 +89,7 @@ static void record_cb(void *arg, enum sa_kept kept, const char *line)
 	((struct heard *)arg)->changed++;
 }
 
-static void reported_cb(void *arg, const char *text)
+static void reported_cb(void *arg, const struct event_subject *subject, const char *text)
 {
 	struct heard *h = arg;
 

@@ -337,7 +337,7 @@ static unsigned register_many(struct world *w, unsigned host, uint64_t first, un
 	return taken;
 }
 
-static void note(void *arg, const char *text)
+static void note(void *arg, const struct event_subject *subject, const char *text)
 {
 	snprintf(arg, 256, "%s", text);
 }

@@ -124,7 +124,7 @@ a_port_with_somebody_behind_it_who_cannot_be_there_is_an_alert_and_asked_later_a
 	inventory_refuse(&f.inventory, sw, 2, 0x300);
 	swept(&f);
 	assert_non_null(alert_text(f.services.alerts, "guid-twice",
-				   &(struct event_subject){ .name = inventory_name(sw, 2).text }));
+				   &(struct event_subject){ .node = sw->guid, .port = 2 }));
 	assert_in_range(seconds_to(&f, 1), 4, 5);
 	assert_true(f.asked.refused);
 	assert_int_equal(f.asked.ports, 0);
@@ -132,7 +132,7 @@ a_port_with_somebody_behind_it_who_cannot_be_there_is_an_alert_and_asked_later_a
 	inventory_refuse(&f.inventory, sw, 2, 0);
 	swept(&f);
 	assert_null(alert_text(f.services.alerts, "guid-twice",
-			       &(struct event_subject){ .name = inventory_name(sw, 2).text }));
+			       &(struct event_subject){ .node = sw->guid, .port = 2 }));
 	seconds_to(&f, 3);
 	assert_false(f.asked.refused);
 	fake_pipe_fini(&f);
@@ -177,26 +177,22 @@ static void poll_differing(struct held *h, bool differs)
 static void a_switch_that_differs_is_set_again_at_once_then_once_a_minute_and_named(void **state)
 {
 	struct held h;
-	struct inv_name of_sw;
-	const char *name = of_sw.text;
+	struct event_subject of_sw = { 0 };
 
 	begin_held(&h);
-	of_sw = inventory_name(inv(&h.b, h.sw), -1);
+	of_sw.node = inv(&h.b, h.sw)->guid;
 	poll_differing(&h, true);
 	assert_int_equal(sets(&h.b, WIRE_SWITCH_INFO), 1);
-	assert_null(alert_text(h.f.services.alerts, "not-held",
-			       &(struct event_subject){ .name = name }));
+	assert_null(alert_text(h.f.services.alerts, "not-held", &of_sw));
 	for (unsigned i = 0; i < 50; i++)
 		poll_differing(&h, true);
 	assert_int_equal(sets(&h.b, WIRE_SWITCH_INFO), 1);
-	assert_non_null(alert_text(h.f.services.alerts, "not-held",
-				   &(struct event_subject){ .name = name }));
+	assert_non_null(alert_text(h.f.services.alerts, "not-held", &of_sw));
 	for (unsigned i = 0; i < 10; i++)
 		poll_differing(&h, true);
 	assert_int_equal(sets(&h.b, WIRE_SWITCH_INFO), 2);
 	poll_differing(&h, false);
-	assert_null(alert_text(h.f.services.alerts, "not-held",
-			       &(struct event_subject){ .name = name }));
+	assert_null(alert_text(h.f.services.alerts, "not-held", &of_sw));
 	end_held(&h);
 }
 
@@ -225,15 +221,14 @@ static void ports_that_do_not_hold_their_settings_are_named_behind_bring_up(void
 	h.f.module->programmed(
 		h.f.room,
 		&(struct fabric_programmed){ .ports = &(struct bringup_result){ .unheld = 1 } });
-	assert_non_null(
-		strstr(alert_text(h.f.services.alerts, "not-held",
-				  &(struct event_subject){ .name = inventory_name(node, 1).text }),
-		       "P_Key"));
+	assert_non_null(strstr(alert_text(h.f.services.alerts, "not-held",
+					  &(struct event_subject){ .node = node->guid, .port = 1 }),
+			       "P_Key"));
 	node->ports[1].unheld = 0;
 	h.f.module->programmed(
 		h.f.room, &(struct fabric_programmed){ .ports = &(struct bringup_result){ 0 } });
 	assert_null(alert_text(h.f.services.alerts, "not-held",
-			       &(struct event_subject){ .name = inventory_name(node, 1).text }));
+			       &(struct event_subject){ .node = node->guid, .port = 1 }));
 	end_held(&h);
 }
 
