@@ -172,6 +172,18 @@ static const char *error_text(int status)
 #define OUT_HIGH                                                                                   \
 	(256 * 1024) /* bytes queued from which on a child is held back, a follower dropped */
 
+enum client_answer { /* the present one: what has gone out of it */
+		     ANSWER_NOTHING,
+		     ANSWER_BEGUN,
+		     ANSWER_TEXT_DUE, /* begun: its text follows when all before it has gone out */
+};
+
+enum client_follow {
+	FOLLOWS_NOTHING,
+	FOLLOWS_EVENTS, /* gets each that it asked for */
+	FOLLOWS_LATE,	/* too slowly: gets no more */
+};
+
 struct client {
 	struct control *control;
 	struct client *next;
@@ -181,15 +193,13 @@ struct client {
 	struct loop_timer *progress; /* NULL until a request wants it */
 	unsigned events;	     /* watched now */
 	struct bytes out;
-	struct child *child;		 /* writes the present answer */
-	bool begun;			 /* something of the present answer has gone out */
-	bool text_due;			 /* its text follows when all before it has gone out */
-	const struct command *command;	 /* the present one, for the child */
-	json_t *args;			 /* its arguments */
-	bool acting;			 /* the fabric owes a callback */
-	bool following;			 /* gets each event.. */
-	struct event_query events_asked; /* ..of these */
-	bool late;			 /* followed too slowly: gets no more */
+	struct child *child; /* writes the present answer */
+	enum client_answer answer;
+	const struct command *command; /* the present one, for the child */
+	json_t *args;		       /* its arguments */
+	bool acting;		       /* the fabric owes a callback */
+	enum client_follow follow;
+	struct event_query events_asked; /* by `follow` */
 	bool serving;			 /* inside client_serve() */
 	bool eof;			 /* the peer sends no more */
 	bool broken;			 /* to be dropped */
@@ -300,7 +310,7 @@ static void child_data_cb(void *arg, const char *data, size_t len)
 {
 	struct client *c = arg;
 
-	c->begun = true;
+	c->answer = ANSWER_BEGUN;
 	bytes_add(&c->out, data, len);
 	client_settle(c);
 }
@@ -312,7 +322,7 @@ static void child_end_cb(void *arg, bool whole)
 	c->child = NULL;
 	json_decref(c->args);
 	c->args = NULL;
-	if (!whole && !c->begun)
+	if (!whole && !c->answer)
 		client_reply(c, NULL, "the answer could not be written");
 	else if (!whole)
 		c->broken = true;
@@ -385,11 +395,12 @@ static void event_cb(void *arg, const json_t *event)
 	struct client *c = arg;
 	char *text;
 
-	if (c->late || !event_query_has(&c->events_asked, event))
+	if (c->follow == FOLLOWS_LATE || !event_query_has(&c->events_asked, event))
 		return;
 	if (bytes_held(&c->out) > OUT_HIGH) {
 		client_reply(c, NULL, "events were not read fast enough: some are lost");
-		c->late = c->eof = true;
+		c->follow = FOLLOWS_LATE;
+		c->eof = true;
 		c->in_len = 0;
 	} else {
 		text = json_dumps(event, JSON_COMPACT);
@@ -405,14 +416,14 @@ static void event_cb(void *arg, const json_t *event)
 
 static bool client_busy(const struct client *c)
 {
-	return c->acting || c->child || c->text_due || (c->following && !c->late);
+	return c->acting || c->child || c->answer == ANSWER_TEXT_DUE || c->follow == FOLLOWS_EVENTS;
 }
 
 static void progress_cb(void *arg)
 {
 	struct client *c = arg;
 
-	if (!client_busy(c) || c->following || c->begun)
+	if (!client_busy(c) || c->follow || c->answer)
 		return;
 	bytes_add(&c->out, "{\"progress\":true}\n", 18);
 	loop_timer_set(c->progress, PROGRESS_US);
@@ -436,7 +447,7 @@ static void client_dispatch(struct client *c, const char *name, json_t *args)
 	const char *may_not = command ? client_may_not(c, command, args) : NULL;
 	char err[COMMAND_ERROR_SIZE];
 
-	c->begun = false;
+	c->answer = ANSWER_NOTHING;
 	if (!command) {
 		snprintf(err, sizeof(err), "unknown command %s", name);
 		client_reply(c, NULL, err);
@@ -451,7 +462,7 @@ static void client_dispatch(struct client *c, const char *name, json_t *args)
 		int count;
 
 		if (result && events_query(fabric, args, &c->events_asked, &count, follow_err)) {
-			c->following = true;
+			c->follow = FOLLOWS_EVENTS;
 			fabric_follow(fabric, event_cb, c);
 		}
 		client_reply(c, result, follow_err);
@@ -460,7 +471,7 @@ static void client_dispatch(struct client *c, const char *name, json_t *args)
 		char text_err[COMMAND_ERROR_SIZE] = "";
 		json_t *result = command_answer(&c->control->env, command, args, text_err);
 
-		c->begun = c->text_due = result;
+		c->answer = result ? ANSWER_TEXT_DUE : ANSWER_NOTHING;
 		c->command = command;
 		c->args = result ? json_incref(args) : NULL;
 		client_reply(c, result, text_err);
@@ -526,7 +537,7 @@ static void client_free(struct client *c)
 	control->nclients--;
 	if (c->acting)
 		stop_waiting(control->env.fabric, c);
-	if (c->following)
+	if (c->follow)
 		fabric_unfollow(control->env.fabric, c);
 	child_kill(c->child);
 	json_decref(c->args);
@@ -572,8 +583,8 @@ static void client_settle(struct client *c)
 	}
 
 	client_flush(c);
-	if (c->text_due && !bytes_held(&c->out) && !c->broken) {
-		c->text_due = false;
+	if (c->answer == ANSWER_TEXT_DUE && !bytes_held(&c->out) && !c->broken) {
+		c->answer = ANSWER_BEGUN;
 		c->child = child_start(c->control->children, &text_ops, c, c->fd);
 		c->broken = !c->child;
 	}
