@@ -113,6 +113,16 @@ void event_subject_put(const struct event_subject *subject, json_t *to)
 		json_object_set_new(to, "pkey", json_sprintf("0x%04x", subject->pkey));
 }
 
+void event_subject_copy(const json_t *event, json_t *to)
+{
+	static const char *const keys[] = { "node",	 "node_name", "port", "peer",
+					    "peer_name", "peer_port", "host" };
+
+	for (size_t i = 0; event && i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (json_object_get(event, keys[i]))
+			json_object_set(to, keys[i], json_object_get(event, keys[i]));
+}
+
 void event_log_add(struct event_log *events, enum log_level level, const char *kind,
 		   const struct event_subject *subject, json_t *details, const char *format, ...)
 {

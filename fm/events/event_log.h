@@ -36,6 +36,8 @@ struct event_subject event_subject_node(const struct topo *t, uint32_t node);
 struct event_subject event_subject_port(const struct topo *t, uint32_t port);
 /* Adds the members of its names ("node", "port" .. "pkey") that are said; NULL is fine. */
 void event_subject_put(const struct event_subject *subject, json_t *to);
+/* Adds these members of an event; NULL is fine. */
+void event_subject_copy(const json_t *event, json_t *to);
 
 /*
  * kind: one word for programs ("fault", "reroute", "up" ..). The text has its subject first.

@@ -160,15 +160,19 @@ void fabric_fault_published(struct fabric *f, uint64_t waits_since_us)
 
 /* ---- Programmed ------------------------------------------------------------------------------ */
 
-static json_t *details(const struct answer *a, unsigned switches, json_t *risk)
+/* Its subject is that of the fault's first event. */
+static json_t *details(const struct fabric *f, const struct answer *a, unsigned switches,
+		       json_t *risk)
 {
 	json_t *doc = json_pack("{ss sf sf sI si si sO}", "what", a->what, "detected_to_proven_ms",
 				a->proven_ms, "detected_to_programmed_ms", a->programmed_ms,
 				"lft_entries_changed", (json_int_t)a->entries, "lft_blocks_written",
 				(int)a->blocks, "switches", (int)switches, "at_risk", risk);
 
-	if (a->event)
+	if (a->event) {
 		json_object_set_new(doc, "fault", json_integer((json_int_t)a->event));
+		event_subject_copy(event_log_at(f->events, a->event), doc);
+	}
 	return doc;
 }
 
@@ -180,7 +184,7 @@ static void log_answer(struct fabric *f, const struct answer *a, bool loss)
 	const char *text = json_string_value(json_object_get(risk, "text"));
 
 	event_log_add(f->events, LOG_NOTICE, loss ? "rerouted" : "restored", NULL,
-		      details(a, switches, risk),
+		      details(f, a, switches, risk),
 		      "%s: %s in %.1f ms (verified at %.1f ms), %llu %s in %u %s on %u %s%s%s",
 		      a->what, loss ? "rerouted" : "restored", a->programmed_ms, a->proven_ms,
 		      (unsigned long long)a->entries, words_plural(a->entries, "entry", "entries"),
