@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include "fm/cabling/module.h"
@@ -10,11 +11,14 @@
 
 /*
  * findings: links that are not where they should be, as lines of text: what tells one finding from
- * others (its key), a tab, and what people read. Pure.
+ * others (its key), a tab, the GUID of the device where to go and its port, a tab, and what people
+ * read. Pure.
  */
 
 struct finding {
 	const char *key, *text; /* within findings.lines */
+	guid_t node;		/* 0 = none of the fabric */
+	uint8_t port;
 };
 
 struct findings { /* zeroed = none */
@@ -25,7 +29,15 @@ struct findings { /* zeroed = none */
 
 #define TEXT_SIZE 1024
 
-static void write_item(const struct cabling_item *item, FILE *out)
+static guid_t guid_of(const struct topo *t, const char *name)
+{
+	for (uint32_t n = 0; name && n < t->nnodes; n++)
+		if (!strcmp(t->nodes[n].name, name))
+			return t->nodes[n].guid;
+	return 0;
+}
+
+static void write_item(const struct cabling_item *item, const struct topo *t, FILE *out)
 {
 	const struct cabling_end *const ends[] = { &item->at, &item->found, &item->other };
 	char text[TEXT_SIZE], what_to_do[TEXT_SIZE];
@@ -35,7 +47,8 @@ static void write_item(const struct cabling_item *item, FILE *out)
 	fputs(cabling_kind_name(item->kind), out);
 	for (unsigned i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
 		fprintf(out, "|%s:%u", ends[i]->name ? ends[i]->name : "", ends[i]->port);
-	fprintf(out, "\t%s: %s\n", text, what_to_do);
+	fprintf(out, "\t0x%016" PRIx64 " %u\t%s: %s\n", guid_of(t, item->at.name), item->at.port,
+		text, what_to_do);
 }
 
 static int by_key(const void *a, const void *b)
@@ -48,15 +61,20 @@ static struct findings findings_take(char *lines)
 {
 	struct findings f = { .lines = lines };
 	unsigned room = 0;
-	char *rest = lines, *line, *tab;
+	char *rest = lines, *line, *tab, *text, *port;
+	guid_t node;
 
 	while ((line = strsep(&rest, "\n"))) {
-		if (!(tab = strchr(line, '\t')))
+		tab = strchr(line, '\t');
+		text = tab ? strchr(tab + 1, '\t') : NULL;
+		if (!text)
 			continue;
 		*tab = '\0';
 		if (f.count == room)
 			f.list = mem_resize(f.list, room = room ? 2 * room : 16, sizeof(*f.list));
-		f.list[f.count++] = (struct finding){ line, tab + 1 };
+		node = strtoull(tab + 1, &port, 16);
+		f.list[f.count++] =
+			(struct finding){ line, text + 1, node, (uint8_t)strtoul(port, NULL, 10) };
 	}
 	if (f.count)
 		qsort(f.list, f.count, sizeof(*f.list), by_key);
@@ -102,6 +120,7 @@ struct cabling_room {
 static unsigned tell_others(const struct cabling_room *r, const struct findings *list,
 			    const struct findings *others, const char *kind, int level)
 {
+	struct event_subject subject;
 	unsigned count = 0;
 
 	for (unsigned i = 0; i < list->count; i++) {
@@ -111,8 +130,9 @@ static unsigned tell_others(const struct cabling_room *r, const struct findings 
 
 		if (both || count++ >= LOGGED_ONE_BY_ONE)
 			continue;
-		event_log_add(r->services.events, level, kind, NULL, NULL, "%s%s", it->text,
-			      level == LOG_WARNING ? "" : ": no more");
+		subject = inventory_link_subject(r->services.inventory, it->node, it->port);
+		event_log_add(r->services.events, level, kind, it->node ? &subject : NULL, NULL,
+			      "%s%s", it->text, level == LOG_WARNING ? "" : ": no more");
 	}
 	return count;
 }
@@ -171,7 +191,7 @@ static int write_cb(void *arg, FILE *out)
 
 		if (kind != CABLING_DOWN && kind != CABLING_SPEED && kind != CABLING_WIDTH &&
 		    kind != CABLING_ABSENT && kind != CABLING_NO_HCA)
-			write_item(&c->items[i], out);
+			write_item(&c->items[i], t, out);
 	}
 	cabling_free(c);
 	if (plan)

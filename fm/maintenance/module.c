@@ -117,8 +117,9 @@ static unsigned forget_links(struct inventory *inv, struct inv_node *node, unsig
 }
 
 /* What was named: false, with the reason in err, if nothing is so. */
+/* subject: a device or port, or the host by that name. */
 static bool forget_what(struct fabric *fabric, struct inventory *inv, const char *what, char *name,
-			unsigned *links, char *err)
+			struct event_subject *subject, unsigned *links, char *err)
 {
 	const struct fabric_view view = fabric_view(fabric);
 	struct target *targets;
@@ -129,7 +130,11 @@ static bool forget_what(struct fabric *fabric, struct inventory *inv, const char
 
 		*links += node ? forget_links(inv, node, targets[i].port) : 0;
 		strcpy(name, targets[i].name);
+		*subject = (struct event_subject){ .node = targets[i].guid,
+						   .port = (uint8_t)targets[i].port };
 	}
+	if (count > 1)
+		*subject = (struct event_subject){ .host = name };
 	free(targets);
 	return count;
 }
@@ -184,11 +189,12 @@ static unsigned forget_absent(struct fabric *fabric, const struct lid_memory *li
 }
 
 static void follow_up(struct fabric *fabric, const struct fabric_services *services,
-		      const char *name, unsigned links, unsigned lids)
+		      const char *name, const struct event_subject *subject, unsigned links,
+		      unsigned lids)
 {
 	unsigned nodes = forget_nodes(fabric, services->inventory);
 
-	event_log_add(services->events, LOG_NOTICE, "forgotten", NULL,
+	event_log_add(services->events, LOG_NOTICE, "forgotten", subject,
 		      json_pack("{si si si}", "cables", (int)links, "nodes", (int)nodes, "absent",
 				(int)lids),
 		      "%s: forgot %u %s that %s down and %u %s; freed the LIDs of %u %s that "
@@ -214,13 +220,14 @@ static void forget(struct fabric *fabric, const struct fabric_services *services
 							 .late = true };
 	struct inventory *inv = services->inventory;
 	char err[TARGET_ERROR_SIZE], name[sizeof(((struct target *)NULL)->name)] = "fabric";
+	struct event_subject subject = { 0 };
 	unsigned links = 0, lids = 0;
 
 	if (!fabric_view(fabric).topo) {
 		fn(arg, NULL, "no topology yet");
 		return;
 	}
-	if (what && !forget_what(fabric, inv, what, name, &links, err)) {
+	if (what && !forget_what(fabric, inv, what, name, &subject, &links, err)) {
 		fn(arg, NULL, err);
 		return;
 	}
@@ -234,7 +241,7 @@ static void forget(struct fabric *fabric, const struct fabric_services *services
 			: "no link is down: nothing to forget");
 		return;
 	}
-	follow_up(fabric, services, name, links, lids);
+	follow_up(fabric, services, name, &subject, links, lids);
 	fabric_operation_start(fabric, &ops, NULL, fn, arg);
 	fabric_request_reroute(fabric, "links were forgotten");
 }

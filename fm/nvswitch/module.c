@@ -414,18 +414,21 @@ static const char *admit(void *room, const struct topo *next)
 {
 	struct nvlink_room *r = room;
 	const char *desc = NULL; /* of a node of an NVLink subnet; NULL = the snapshot has none */
+	struct event_subject subject = { 0 };
 
 	if (!next)
 		return NULL;
 	for (uint32_t n = 0; n < next->nnodes && !desc; n++) {
 		const char *its = next->nodes[n].desc;
 
-		if (n < next->nswitches ? is_nvlink_switch(its) : is_gpu(its))
+		if (n < next->nswitches ? is_nvlink_switch(its) : is_gpu(its)) {
 			desc = its;
+			subject = event_subject_node(next, n);
+		}
 	}
 	if (desc && !r->refused)
 		event_log_add(
-			r->services.events, LOG_ERR, "nvlink-subnet", NULL, NULL,
+			r->services.events, LOG_ERR, "nvlink-subnet", &subject, NULL,
 			"%s: an NVLink switch or GPU: this port leads into an NVLink subnet, "
 			"which its own manager runs; nothing is programmed. Choose the compute "
 			"fabric's port (guid in fmd.conf)",

@@ -67,6 +67,7 @@ static void a_miswiring_is_one_event_and_one_when_it_is_right_again(void **state
 {
 	struct topo *good = pod(2);
 	const char *text = "";
+	json_t *rows;
 	struct fabric f;
 
 	begin(&f, topo_ref(good));
@@ -74,6 +75,9 @@ static void a_miswiring_is_one_event_and_one_when_it_is_right_again(void **state
 	assert_int_equal(miswired_count(&f), 0);
 	publish(&f, miswired(good, MISTAKE_RAILS, 1));
 	assert_int_equal(fake_events(&f, "miswiring", &text), 1);
+	rows = event_log_json(f.services.events, 1);
+	assert_non_null(json_object_get(json_array_get(rows, 0), "node"));
+	json_decref(rows);
 	assert_non_null(strstr(text, "exchange them"));
 	assert_int_equal(miswired_count(&f), 1);
 	publish(&f, miswired(good, MISTAKE_RAILS, 1)); /* it stays */
