@@ -115,24 +115,8 @@ static bool change_one(struct whatif *w, const char *what, change_fn *change, ch
 	return changed > 0;
 }
 
-static bool fail_links(struct whatif *w, const char *what, char *err)
-{
-	return change_one(w, what, fail_link, err);
-}
-
-static bool cordon_links(struct whatif *w, const char *what, char *err)
-{
-	return change_one(w, what, cordon_link, err);
-}
-
-static bool assume_state(struct whatif *w, const char *what, char *err)
-{
-	return !nvlink_assume(w->env->fabric, what, &w->states, err, COMMAND_ERROR_SIZE);
-}
-
-typedef bool take_fn(struct whatif *w, const char *what, char *err);
-
-static bool take_all(struct whatif *w, const json_t *list, take_fn *take, char *err)
+/* change NULL: states of hosts, "HOST=STATE". */
+static bool take_all(struct whatif *w, const json_t *list, change_fn *change, char *err)
 {
 	const json_t *what;
 	size_t i;
@@ -142,11 +126,15 @@ static bool take_all(struct whatif *w, const json_t *list, take_fn *take, char *
 		return false;
 	}
 	json_array_foreach ((json_t *)list, i, what) {
-		if (!json_is_string(what)) {
+		const char *text = json_string_value(what);
+
+		if (!text) {
 			snprintf(err, COMMAND_ERROR_SIZE, "arguments: a name must be text");
 			return false;
 		}
-		if (!take(w, json_string_value(what), err))
+		if (change ? !change_one(w, text, change, err)
+			   : nvlink_assume(w->env->fabric, text, &w->states, err,
+					   COMMAND_ERROR_SIZE) != 0)
 			return false;
 	}
 	return true;
@@ -249,8 +237,8 @@ static json_t *whatif_answer(const struct command_env *env, json_t *args, char *
 		return NULL;
 	w.named = mem_alloc(w.present->nports + 1, 1);
 	w.builder = topo_builder_from(w.present);
-	if (take_all(&w, fail, fail_links, err) && take_all(&w, cordon, cordon_links, err) &&
-	    take_all(&w, nvswitch, assume_state, err)) {
+	if (take_all(&w, fail, fail_link, err) && take_all(&w, cordon, cordon_link, err) &&
+	    take_all(&w, nvswitch, NULL, err)) {
 		w.t = topo_freeze(w.builder);
 		w.builder = NULL;
 		result = document(&w);
@@ -319,16 +307,6 @@ static void offer_switches(struct names_asked *n, bool leaves)
 			offer(n, n->t->nodes[sw].name);
 }
 
-static void list_leaves(struct names_asked *n)
-{
-	offer_switches(n, true);
-}
-
-static void list_switches(struct names_asked *n)
-{
-	offer_switches(n, false);
-}
-
 static void list_hosts(struct names_asked *n)
 {
 	for (uint32_t h = 0; n->t && h < n->t->nhosts; h++)
@@ -340,7 +318,7 @@ static void list_parts(struct names_asked *n)
 	size_t before = json_array_size(n->list);
 
 	list_hosts(n);
-	list_switches(n);
+	offer_switches(n, false);
 	for (uint32_t node = 0; n->t && node < n->t->nnodes; node++)
 		if (is_port_of(n, node))
 			return;
@@ -367,32 +345,28 @@ static void list_keys(struct names_asked *n, json_t *rows, const char *key)
 	json_decref(rows);
 }
 
-static void list_kinds(struct names_asked *n)
+/* False: there are no names of that kind. */
+static bool list_names(struct names_asked *n, const char *kind)
 {
-	const char *kind;
+	const char *event;
 
-	for (unsigned i = 0; (kind = event_kind_at(i)); i++)
-		offer(n, kind);
+	if (!strcmp(kind, "what"))
+		list_parts(n);
+	else if (!strcmp(kind, "host"))
+		list_hosts(n);
+	else if (!strcmp(kind, "switch") || !strcmp(kind, "leaf"))
+		offer_switches(n, *kind == 'l');
+	else if (!strcmp(kind, "group"))
+		list_keys(n, multicast_groups(n->env->fabric), "mlid");
+	else if (!strcmp(kind, "partition"))
+		list_keys(n, partitions_document(n->env->fabric, NULL), "name");
+	else if (strcmp(kind, "event") != 0)
+		return false;
+	else
+		for (unsigned i = 0; (event = event_kind_at(i)); i++)
+			offer(n, event);
+	return true;
 }
-
-static void list_groups(struct names_asked *n)
-{
-	list_keys(n, multicast_groups(n->env->fabric), "mlid");
-}
-
-static void list_partitions(struct names_asked *n)
-{
-	list_keys(n, partitions_document(n->env->fabric, NULL), "name");
-}
-
-static const struct {
-	const char *kind;
-	void (*list)(struct names_asked *n);
-} lists[] = {
-	{ "what", list_parts },		  { "host", list_hosts },  { "switch", list_switches },
-	{ "leaf", list_leaves },	  { "event", list_kinds }, { "group", list_groups },
-	{ "partition", list_partitions },
-};
 
 static json_t *answer_names(const struct command_env *env, json_t *args, char *err)
 {
@@ -402,12 +376,10 @@ static json_t *answer_names(const struct command_env *env, json_t *args, char *e
 	if (!command_unpack(args, err, "{s:s s?s}", "kind", &kind, "prefix", &n.prefix))
 		return NULL;
 	n.len = strlen(n.prefix);
-	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
-		if (!strcmp(lists[i].kind, kind)) {
-			n.list = json_array();
-			lists[i].list(&n);
-			return n.list;
-		}
+	n.list = json_array();
+	if (list_names(&n, kind))
+		return n.list;
+	json_decref(n.list);
 	return command_refuse(err, "there are no names of kind %s", kind);
 }
 /* Groups and partitions are listed with all their members. */

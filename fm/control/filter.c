@@ -68,19 +68,6 @@ const char *command_find_host(const struct command_env *env, const char *text)
 
 /* ---- Ends of paths --------------------------------------------------------------------------- */
 
-/* only: a port; 0 = the first with a LID. */
-static uint32_t end_port(const struct fabric_view *view, uint32_t node, unsigned only)
-{
-	const struct topo_node *n = &view->topo->nodes[node];
-
-	if (n->type == TOPO_SWITCH)
-		return n->port0;
-	for (unsigned p = only ? only : 1; p <= (only ? only : n->nports); p++)
-		if (view->lids->lid_of_port[n->port0 + p])
-			return n->port0 + p;
-	return TOPO_NONE;
-}
-
 unsigned command_end_ports(const struct command_env *env, const char *text, uint32_t **ports,
 			   char *err)
 {
@@ -96,10 +83,14 @@ unsigned command_end_ports(const struct command_env *env, const char *text, uint
 	count = what_nodes(view.topo, &what, &nodes);
 	*ports = mem_alloc(count, sizeof(**ports));
 	for (unsigned i = 0; i < count; i++) {
-		uint32_t port = end_port(&view, nodes[i], what.port);
+		/* A switch's own; of an HCA the one that was named, else the first with a LID. */
+		const struct topo_node *n = &view.topo->nodes[nodes[i]];
+		unsigned p = what.port ? what.port : 1, last = what.port ? what.port : n->nports;
 
-		if (port != TOPO_NONE)
-			(*ports)[found++] = port;
+		while (n->type != TOPO_SWITCH && p <= last && !view.lids->lid_of_port[n->port0 + p])
+			p++;
+		if (n->type == TOPO_SWITCH || p <= last)
+			(*ports)[found++] = n->port0 + (n->type == TOPO_SWITCH ? 0 : p);
 	}
 	what_name(view.topo, &what, name, sizeof(name));
 	if (!found)
@@ -134,37 +125,34 @@ static const struct place anywhere = { TOPO_NONE, TOPO_NONE, 0 };
 
 /* ---- Reading --------------------------------------------------------------------------------- */
 
-/* NULL = anywhere. */
+/* text NULL: it stays anywhere. */
 static bool read_place(const struct command_env *env, const char *text, struct place *place,
 		       char *err)
 {
-	*place = anywhere;
 	return !text || place_read(env, text, place, err);
 }
 
-static bool read_leaf(struct filter *f, const struct command_env *env, const char *text, char *err)
+/* A leaf, and a host by its name or by any of its HCAs. */
+static bool read_leaf_and_host(struct filter *f, const struct command_env *env,
+			       const char *const texts[2], char *err)
 {
-	if (!read_place(env, text, &f->leaf, err))
-		return false;
-	if (!text || (f->leaf.node < f->topo->nswitches && !f->leaf.port))
-		return true;
-	command_refuse(err, "%s is not a switch", text);
-	return false;
-}
+	const struct topo *t = f->topo;
 
-/* A host by its name, or by any of its HCAs. */
-static bool read_host(struct filter *f, const struct command_env *env, const char *text, char *err)
-{
-	if (!read_place(env, text, &f->host, err))
+	if (!read_place(env, texts[0], &f->leaf, err))
+		return false;
+	if (texts[0] && (f->leaf.node >= t->nswitches || f->leaf.port)) {
+		command_refuse(err, "%s is not a switch", texts[0]);
+		return false;
+	}
+	if (!read_place(env, texts[1], &f->host, err))
 		return false;
 	if (f->host.node != TOPO_NONE)
-		f->host.host = f->topo->nodes[f->host.node].host;
+		f->host.host = t->nodes[f->host.node].host;
 	f->host.node = TOPO_NONE;
 	f->host.port = 0;
-	if (!text || f->host.host != TOPO_NONE)
-		return true;
-	command_refuse(err, "%s is not a host", text);
-	return false;
+	if (texts[1] && f->host.host == TOPO_NONE)
+		command_refuse(err, "%s is not a host", texts[1]);
+	return !texts[1] || f->host.host != TOPO_NONE;
 }
 
 static bool read_class(struct filter *f, const struct fabric *fabric, const char *text, char *err)
@@ -285,7 +273,7 @@ bool filter_read(struct filter *f, const struct command_env *env, unsigned filte
 	good = unpack(f, filters, args, mine, texts, err);
 	if (good && json_object_size(mine))
 		good = command_topo(env, err) && has_numbers(f, err) &&
-		       read_leaf(f, env, texts[0], err) && read_host(f, env, texts[1], err) &&
+		       read_leaf_and_host(f, env, texts, err) &&
 		       read_class(f, env->fabric, texts[2], err) &&
 		       read_place(env, texts[3], &f->what, err);
 	if (good && f->unhealthy) {
@@ -363,34 +351,22 @@ static bool has_class(const struct filter *f, const struct topo_port *port)
 	       (f->classes ? f->classes[index] : ROUTE_COMPUTE) == f->class;
 }
 
-static bool has_port(const struct filter *f, uint32_t node,
-		     bool (*is)(const struct filter *f, const struct topo_port *port))
-{
-	for (unsigned num = 1; num <= f->topo->nodes[node].nports; num++)
-		if (is(f, topo_port(f->topo, node, num)))
-			return true;
-	return false;
-}
-
-static bool port_is_down(const struct filter *f, const struct topo_port *port)
-{
-	return is_down(port);
-}
-
-static bool port_is_sick(const struct filter *f, const struct topo_port *port)
-{
-	return f->sick[port - f->topo->ports];
-}
-
 static bool is_asked(const struct filter *f, uint32_t n)
 {
 	const struct topo_node *node = &f->topo->nodes[n];
+	bool down = !f->down, unhealthy = !f->unhealthy, class = f->class < 0;
 
-	return (f->rail < 0 || node->rail == f->rail) && (f->su < 0 || node->su == f->su) &&
-	       is_near(f, &f->leaf, n) && is_near(f, &f->host, n) &&
-	       (!f->down || has_port(f, n, port_is_down)) &&
-	       (!f->unhealthy || has_port(f, n, port_is_sick)) &&
-	       (f->class < 0 || has_port(f, n, has_class));
+	if ((f->rail >= 0 && node->rail != f->rail) || (f->su >= 0 && node->su != f->su) ||
+	    !is_near(f, &f->leaf, n) || !is_near(f, &f->host, n))
+		return false;
+	for (unsigned num = 1; num <= node->nports && !(down && unhealthy && class); num++) {
+		const struct topo_port *port = topo_port(f->topo, n, num);
+
+		down = down || is_down(port);
+		unhealthy = unhealthy || f->sick[port - f->topo->ports];
+		class = class || has_class(f, port);
+	}
+	return down && unhealthy && class;
 }
 
 bool filter_has_node(const struct filter *f, uint32_t node)
