@@ -6,7 +6,7 @@
 #include "fm/control/answer.h"
 #include "fm/control/filter.h"
 #include "fm/control/option.h"
-#include "fm/events/event_kinds.h"
+#include "fm/events/event_log.h"
 #include "fm/fabric/view.h"
 #include "fm/loop/log.h"
 #include "fm/maintenance/module.h"

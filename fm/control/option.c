@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 #include "fm/control/option.h"
-#include "fm/events/event_kinds.h"
+#include "fm/events/event_log.h"
 #include "fm/events/event_query.h"
 #include "fm/loop/log.h"
 #include "fm/nvswitch/module.h"

@@ -69,11 +69,6 @@ static json_t *clean(const char *text)
 	return value;
 }
 
-static bool is_trouble(const struct alert *it)
-{
-	return it->error != NULL;
-}
-
 static const struct event_subject whole_fabric = { .name = "" };
 
 static bool same(const char *a, const char *b)
@@ -102,7 +97,7 @@ static struct alert **find(struct alerts *a, const char *what, const struct even
 
 static json_t *details(const struct alert *it)
 {
-	return is_trouble(it)
+	return it->error
 		       ? json_pack("{so so}", "what", clean(it->subject.name), "error",
 				   clean(it->error))
 		       : json_pack("{ss so}", "what", it->what, "subject", clean(it->subject.name));
@@ -111,26 +106,6 @@ static json_t *details(const struct alert *it)
 static char *copy(const char *text)
 {
 	return text ? mem_strdup(text) : NULL;
-}
-
-static void begin(struct alerts *a, struct alert **link, const char *what,
-		  const struct event_subject *subject, const char *text, const char *error)
-{
-	struct alert *it = mem_alloc(1, sizeof(*it));
-
-	*it = (struct alert){ .what = mem_strdup(what),
-			      .subject = *subject,
-			      .text = mem_strdup(text),
-			      .error = error ? mem_strdup(error) : NULL,
-			      .since_us = loop_now_us(a->loop) };
-	it->subject.node_name = copy(subject->node_name);
-	it->subject.peer_name = copy(subject->peer_name);
-	it->subject.host = copy(subject->host);
-	it->subject.name = mem_strdup(subject->name ? subject->name : "");
-	event_now(it->since);
-	*link = it;
-	event_log_add(a->events, LOG_ERR, error ? TROUBLE : "alert", subject, details(it), "%s",
-		      text);
 }
 
 static void replace(char **text, const char *with)
@@ -144,15 +119,28 @@ static void replace(char **text, const char *with)
 static void raise_text(struct alerts *a, const char *what, const struct event_subject *subject,
 		       const char *text, const char *error)
 {
-	struct alert **link = find(a, what, subject);
+	struct alert **link = find(a, what, subject), *it = *link;
 
-	if (!*link) {
-		begin(a, link, what, subject ? subject : &whole_fabric, text, error);
+	if (it) {
+		replace(&it->text, text);
+		replace(&it->error, error);
+		it->stale = false;
 		return;
 	}
-	replace(&(*link)->text, text);
-	replace(&(*link)->error, error);
-	(*link)->stale = false;
+	subject = subject ? subject : &whole_fabric;
+	it = *link = mem_alloc(1, sizeof(*it));
+	*it = (struct alert){ .what = mem_strdup(what),
+			      .subject = *subject,
+			      .text = mem_strdup(text),
+			      .error = copy(error),
+			      .since_us = loop_now_us(a->loop) };
+	it->subject.node_name = copy(subject->node_name);
+	it->subject.peer_name = copy(subject->peer_name);
+	it->subject.host = copy(subject->host);
+	it->subject.name = mem_strdup(subject->name ? subject->name : "");
+	event_now(it->since);
+	event_log_add(a->events, LOG_ERR, error ? TROUBLE : "alert", subject, details(it), "%s",
+		      text);
 }
 
 void alert_raise(struct alerts *a, const char *what, const struct event_subject *subject,
@@ -172,7 +160,7 @@ static void over(struct alerts *a, struct alert **link)
 	struct alert *it = *link;
 
 	*link = it->next;
-	if (is_trouble(it))
+	if (it->error)
 		event_log_add(a->events, LOG_NOTICE, "trouble-over", &it->subject,
 			      json_pack("{so}", "what", clean(it->subject.name)), "%s: cleared: %s",
 			      it->subject.name, it->error);
@@ -268,7 +256,7 @@ json_t *troubles_json(const struct alerts *a)
 	json_t *list = json_array();
 
 	for (const struct alert *it = a->list; it; it = it->next)
-		if (is_trouble(it))
+		if (it->error)
 			json_array_append_new(
 				list, json_pack("{so so sf}", "what", clean(it->subject.name),
 						"error", clean(it->error), "since_s",

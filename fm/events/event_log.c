@@ -178,36 +178,28 @@ uint64_t event_log_next(const struct event_log *events)
 	return events->next;
 }
 
-static uint64_t first_held(const struct event_log *events)
-{
-	return events->next < events->capacity ? 0 : events->next - events->capacity;
-}
-
-/* What was restored may have gaps, in which older events stand. */
-static json_t *at(const struct event_log *events, uint64_t seq)
-{
-	json_t *event = events->ring[seq % events->capacity];
-
-	return event && (uint64_t)json_integer_value(json_object_get(event, "seq")) == seq ? event
-											   : NULL;
-}
-
 const json_t *event_log_at(const struct event_log *events, uint64_t seq)
 {
-	return seq >= first_held(events) && seq < events->next ? at(events, seq) : NULL;
+	const json_t *event = events->ring[seq % events->capacity];
+
+	/* What was restored may have gaps, in which older events stand. */
+	return event && seq + events->capacity >= events->next &&
+			       (uint64_t)json_integer_value(json_object_get(event, "seq")) == seq
+		       ? event
+		       : NULL;
 }
 
 json_t *event_log_find(const struct event_log *events, const struct event_query *query,
 		       unsigned count)
 {
-	uint64_t first = first_held(events);
+	uint64_t first = events->next < events->capacity ? 0 : events->next - events->capacity;
 	json_t *out = json_array(), *newest = json_array();
 
 	for (uint64_t seq = events->next; seq-- > first && json_array_size(newest) < count;) {
-		json_t *event = at(events, seq);
+		const json_t *event = event_log_at(events, seq);
 
 		if (event && event_query_has(query, event))
-			json_array_append(newest, event);
+			json_array_append(newest, (json_t *)event);
 	}
 	for (size_t i = json_array_size(newest); i-- > 0;)
 		json_array_append(out, json_array_get(newest, i));
@@ -253,6 +245,12 @@ static void clear(struct event_log *events)
 	events->next = 0;
 }
 
+static void put_behind(struct event_log *events, json_t *row)
+{
+	json_object_set_new(row, "seq", json_integer((json_int_t)events->next));
+	put(events, json_incref(row), events->next);
+}
+
 void event_log_restore(struct event_log *events, const json_t *rows)
 {
 	json_t *present = event_log_json(events, events->capacity), *row;
@@ -265,10 +263,8 @@ void event_log_restore(struct event_log *events, const json_t *rows)
 		if (is_event(row) && seq >= events->next)
 			put(events, json_incref(row), seq);
 	}
-	json_array_foreach (present, i, row) {
-		json_object_set_new(row, "seq", json_integer((json_int_t)events->next));
-		put(events, json_incref(row), events->next);
-	}
+	json_array_foreach (present, i, row)
+		put_behind(events, row);
 	json_decref(present);
 }
 
@@ -308,21 +304,9 @@ static json_t *besides(const struct event_log *events, const json_t *rows)
 	return out;
 }
 
-static void put_behind(struct event_log *events, json_t *row)
-{
-	json_object_set_new(row, "seq", json_integer((json_int_t)events->next));
-	put(events, json_incref(row), events->next);
-}
-
-static bool is_earlier(const json_t *a, const json_t *b)
-{
-	return a && strcmp(json_string_value(json_object_get(a, "time")),
-			   json_string_value(json_object_get(b, "time"))) < 0;
-}
-
 void event_log_merge(struct event_log *events, const json_t *rows)
 {
-	json_t *own = besides(events, rows), *row;
+	json_t *own = besides(events, rows), *row, *mine;
 	uint64_t next = events->next;
 	size_t i, at = 0;
 
@@ -332,8 +316,11 @@ void event_log_merge(struct event_log *events, const json_t *rows)
 
 		if (!is_event(row))
 			continue;
-		while (is_earlier(json_array_get(own, at), row))
-			put_behind(events, json_array_get(own, at++));
+		for (; (mine = json_array_get(own, at)) &&
+		       strcmp(json_string_value(json_object_get(mine, "time")),
+			      json_string_value(json_object_get(row, "time"))) < 0;
+		     at++)
+			put_behind(events, mine);
 		if (seq >= events->next)
 			put(events, json_incref(row), seq);
 		else

@@ -7,7 +7,7 @@
 #define FMD_EVENTS_EVENT_LOG_H
 
 #include <jansson.h>
-#include "fm/events/event_time.h"
+#include <time.h>
 #include "fm/loop/log.h"
 #include "topology/snapshot/topo.h"
 
@@ -81,5 +81,19 @@ json_t *event_log_find(const struct event_log *events, const struct event_query 
 
 /* How many were added of each level, {"error": ..}; the caller owns it. */
 json_t *event_log_counts(const struct event_log *events);
+
+/*
+ * The words of "kind" (fmd-events(7)) in turn, by the alphabet, static; NULL = no more. A new kind
+ * of event is added to that list, event_kinds.c.
+ */
+const char *event_kind_at(unsigned index);
+
+/*
+ * The times of events: RFC 3339 in UTC with milliseconds, all written alike, so that they compare
+ * as texts.
+ */
+#define EVENT_TIME 40
+void event_now(char when[EVENT_TIME]); /* the wall-clock UTC, as in "time" */
+void event_time(char when[EVENT_TIME], const struct tm *utc, unsigned ms); /* any other */
 
 #endif

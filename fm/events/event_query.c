@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* event_query: which events are asked for. Their times compare as texts. */
 #include "fm/events/event_query.h"
 #include <ctype.h>
 #include <stdio.h>
@@ -6,10 +7,8 @@
 #include <string.h>
 #include <strings.h>
 #include <time.h>
-#include "fm/events/event_time.h"
+#include "fm/events/event_log.h"
 #include "fm/loop/log.h"
-
-/* event_time: the times of events as texts. */
 
 void event_time(char when[EVENT_TIME], const struct tm *utc, unsigned ms)
 {
@@ -28,37 +27,29 @@ void event_now(char when[EVENT_TIME])
 	event_time(when, &utc, (unsigned)(now.tv_nsec / 1000000));
 }
 
-/*
- * event_query: which events are asked for. Their times compare as texts (event_time.h).
- */
-
 #define DAY_S	     86400
 #define DURATION_MAX (1000 * 366.0 * DAY_S)
 
 /* ---- Since ----------------------------------------------------------------------------------- */
 
-static double unit_seconds(char unit)
+/* "90s"; false = it is none. */
+static bool read_duration(const char *text, double *seconds)
 {
 	static const struct {
 		char unit;
 		double seconds;
 	} units[] = { { 's', 1 }, { 'm', 60 }, { 'h', 3600 }, { 'd', DAY_S }, { 'w', 7 * DAY_S } };
-
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-		if (units[i].unit == unit)
-			return units[i].seconds;
-	return 0;
-}
-
-/* "90s"; false = it is none. */
-static bool read_duration(const char *text, double *seconds)
-{
 	char *end;
 
 	if (!isdigit((unsigned char)*text))
 		return false;
-	*seconds = strtod(text, &end) * unit_seconds(*end);
-	return unit_seconds(*end) > 0 && !end[1] && *seconds <= DURATION_MAX;
+	*seconds = strtod(text, &end);
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (units[i].unit == *end) {
+			*seconds *= units[i].seconds;
+			return !end[1] && *seconds <= DURATION_MAX;
+		}
+	return false;
 }
 
 /* What follows a time of day, "05:00", ":10", ".5", "Z"; all but the first may be missing. */
@@ -147,16 +138,11 @@ static const char *text_of(const json_t *event, const char *key)
 
 /* ---- Of whom --------------------------------------------------------------------------------- */
 
-static void set_name(char text[128], const char *name)
-{
-	snprintf(text, 128, "%s", name);
-}
-
 struct event_about event_about_node(const struct topo *t, uint32_t node)
 {
 	struct event_about about = { .ends = { { t->nodes[node].guid, 0 } }, .count = 1 };
 
-	set_name(about.name, t->nodes[node].name);
+	snprintf(about.name, sizeof(about.name), "%s", t->nodes[node].name);
 	return about;
 }
 
@@ -178,8 +164,8 @@ struct event_about event_about_host(const struct topo *t, uint32_t host)
 	const struct topo_host *it = &t->hosts[host];
 	struct event_about about = { 0 };
 
-	set_name(about.host, it->name);
-	set_name(about.name, it->name);
+	snprintf(about.host, sizeof(about.host), "%s", it->name);
+	snprintf(about.name, sizeof(about.name), "%s", it->name);
 	for (uint32_t i = 0; i < it->ncas && about.count < EVENT_ENDS; i++)
 		about.ends[about.count++].node = t->nodes[t->host_cas[it->first + i]].guid;
 	return about;

@@ -6,7 +6,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include "fm/events/event_time.h"
+#include "fm/events/event_log.h"
 #include "topology/snapshot/topo.h"
 
 #define EVENT_ENDS 64

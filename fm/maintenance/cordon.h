@@ -10,7 +10,7 @@
 #ifndef FMD_MAINTENANCE_CORDON_H
 #define FMD_MAINTENANCE_CORDON_H
 
-#include "fm/events/event_time.h"
+#include "fm/events/event_log.h"
 #include "fm/fabric/module.h"
 #include "fm/maintenance/target.h"
 
