@@ -6,7 +6,6 @@
  *   source.c      as master: what is on disk goes to all managers that copy it
  *   copy.c        as standby: what others send; of the one that is master it is put on disk
  *   generation.c  who was master when, and what becomes of two that were
- *   hello.c       what both ends say of themselves, and which files go over
  *
  * Each manager connects to its peers and copies; who is connected to is asked by ROLE frames
  * whether it is master, and sends its files when it is. A copy counts when all of it is there
@@ -168,7 +167,7 @@ void lineage_meet(struct mirror *m, const struct manager *standby);
 /* The copy of that master is about to be put on disk: what it does not come from is put aside. */
 void lineage_yield(struct mirror *m, const struct peer *master);
 
-/* hello.c */
+/* generation.c: hello */
 /*
  * False: no other manager needs it, or has a say in it. Tables are read from the switches, M_Keys
  * do not travel; journal, lock and manifest, and what was put aside or never copied, are this

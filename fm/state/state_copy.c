@@ -7,70 +7,6 @@
 #include "fm/state/state_store_own.h"
 #include "topology/base/mem.h"
 
-/* ---- Pushes ---------------------------------------------------------------------------------- */
-
-/*
- * Small files go to the follower (state_copy.h) when they change, not when the disk has them: a
- * child, fsync() and the look for its end are tenths of a second.
- */
-
-static char *render(const struct kept *k, size_t *length)
-{
-	char *text = NULL;
-	FILE *out = open_memstream(&text, length);
-
-	k->file->write(k->owner, out);
-	fclose(out);
-	return text;
-}
-
-static void schedule(struct state_store *s)
-{
-	uint64_t now = loop_now_us(s->loop), next = UINT64_MAX;
-
-	for (const struct kept *k = s->files; k; k = k->next)
-		if (k->push && k->push_us < next)
-			next = k->push_us;
-	if (next != UINT64_MAX)
-		loop_timer_set(s->push, next > now ? next - now : 0);
-}
-
-/* One file in each turn of the loop. */
-void state_push_due(void *store)
-{
-	struct state_store *s = store;
-	uint64_t now = loop_now_us(s->loop), begun_us;
-	struct kept *k = s->files;
-	size_t length = 0;
-	char *text;
-
-	while (k && !(k->push && k->push_us <= now))
-		k = k->next;
-	if (k)
-		k->push = false;
-	if (k && k->owner && s->pushed && s->writable) {
-		begun_us = loop_clock_us(s->loop);
-		text = render(k, &length);
-		s->pushed(s->follower, k->file->name, text, length);
-		free(text);
-		k->push_us =
-			loop_now_us(s->loop) + STATE_SHARE * (loop_clock_us(s->loop) - begun_us);
-	}
-	schedule(s);
-}
-
-void state_push_changed(struct state_store *s, struct kept *k)
-{
-	uint64_t soon = loop_now_us(s->loop) + STATE_PUSH_US;
-
-	if (!s->pushed || !k->file->small || s->haste == STATE_CALM || !s->writable || s->reading ||
-	    k->push)
-		return;
-	k->push = true;
-	k->push_us = k->push_us > soon ? k->push_us : soon;
-	schedule(s);
-}
-
 /* ---- Changes of files of state_dir, record by record ----------------------------------------- */
 
 /*
@@ -227,7 +163,7 @@ char *state_store_text(const struct state_store *s, const char *name, size_t *le
 		if (strcmp(k->file->name, name) != 0)
 			continue;
 		if (s->writable && k->failed && k->due && !k->in_memory && k->owner)
-			return render(k, length);
+			return state_kept_render(k, length);
 		if (k->held)
 			return state_store_held(k, length);
 	}

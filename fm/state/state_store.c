@@ -11,55 +11,11 @@
 #include "fm/state/state_store_own.h"
 #include "topology/base/mem.h"
 
-/* ---- The list of files that the store knows, by name ----------------------------------------- */
-
-static void free_foreign(struct kept *k)
-{
-	free((char *)k->file->name);
-	free((struct state_file *)k->file);
-	k->foreign = false;
-}
-
-struct kept *state_store_kept(struct state_store *s, const struct state_file *file)
-{
-	struct kept **link = &s->files;
-
-	while (*link && strcmp((*link)->file->name, file->name) != 0)
-		link = &(*link)->next;
-	if (!*link)
-		*link = mem_alloc(1, sizeof(**link));
-	else if ((*link)->foreign)
-		free_foreign(*link);
-	(*link)->file = file;
-	return *link;
-}
-
-struct kept *state_store_named(struct state_store *s, const char *name)
-{
-	struct state_file *file;
-	struct kept *k = s->files;
-
-	while (k && strcmp(k->file->name, name) != 0)
-		k = k->next;
-	if (k)
-		return k;
-	file = mem_alloc(1, sizeof(*file));
-	*file = (struct state_file){ .name = mem_strdup(name) };
-	k = state_store_kept(s, file);
-	k->foreign = true;
-	return k;
-}
-
 /* ---- State store ----------------------------------------------------------------------------- */
 
 #define REAP_MIN_US 1000 /* a small file on a good disk */
 #define REAP_MAX_US 100000
 #define MANIFEST_US 1000000 /* before it is tried again alone */
-
-char *state_store_path(const struct state_store *s, const char *name)
-{
-	return mem_printf("%s/%s", s->folder, name);
-}
 
 /* ---- Which to write, and when ---------------------------------------------------------------- */
 
@@ -363,6 +319,60 @@ static void step(void *arg)
 	state_store_schedule(s);
 }
 
+/* ---- Pushes ---------------------------------------------------------------------------------- */
+
+/*
+ * Small files go to the follower (state_copy.h) when they change, not when the disk has them: a
+ * child, fsync() and the look for its end are tenths of a second.
+ */
+
+static void schedule(struct state_store *s)
+{
+	uint64_t now = loop_now_us(s->loop), next = UINT64_MAX;
+
+	for (const struct kept *k = s->files; k; k = k->next)
+		if (k->push && k->push_us < next)
+			next = k->push_us;
+	if (next != UINT64_MAX)
+		loop_timer_set(s->push, next > now ? next - now : 0);
+}
+
+/* One file in each turn of the loop. */
+static void state_push_due(void *store)
+{
+	struct state_store *s = store;
+	uint64_t now = loop_now_us(s->loop), begun_us;
+	struct kept *k = s->files;
+	size_t length = 0;
+	char *text;
+
+	while (k && !(k->push && k->push_us <= now))
+		k = k->next;
+	if (k)
+		k->push = false;
+	if (k && k->owner && s->pushed && s->writable) {
+		begun_us = loop_clock_us(s->loop);
+		text = state_kept_render(k, &length);
+		s->pushed(s->follower, k->file->name, text, length);
+		free(text);
+		k->push_us =
+			loop_now_us(s->loop) + STATE_SHARE * (loop_clock_us(s->loop) - begun_us);
+	}
+	schedule(s);
+}
+
+void state_push_changed(struct state_store *s, struct kept *k)
+{
+	uint64_t soon = loop_now_us(s->loop) + STATE_PUSH_US;
+
+	if (!s->pushed || !k->file->small || s->haste == STATE_CALM || !s->writable || s->reading ||
+	    k->push)
+		return;
+	k->push = true;
+	k->push_us = k->push_us > soon ? k->push_us : soon;
+	schedule(s);
+}
+
 /* ---- The end, and a change of role ----------------------------------------------------------- */
 
 void state_store_render(struct state_store *s, struct kept *k)
@@ -475,7 +485,7 @@ void state_store_free(struct state_store *s)
 
 		s->files = k->next;
 		if (k->foreign)
-			free_foreign(k);
+			state_kept_free_foreign(k);
 		free(k->held);
 		free(k->records.bytes);
 		free(k);

@@ -100,17 +100,25 @@ struct state_store {
 /* Before what another manager sent is written: more of it follows. */
 #define STATE_PUT_US 200000
 
-/* state_store.c */
-/* Something may be due sooner by now: sets the timer for it. */
-void state_store_schedule(struct state_store *store);
-/* Where that file of state_dir is; the text is the caller's. */
-char *state_store_path(const struct state_store *store, const char *name);
+/* state_kept.c */
 /* What the store has of that file, borrowed; made when asked for, so never NULL. */
 struct kept *state_store_kept(struct state_store *store, const struct state_file *file);
 /* The same by name; of a file that has no owner yet it is made with that name alone. */
 struct kept *state_store_named(struct state_store *store, const char *name);
+/* The file's text as its owner has it now, the caller's. */
+char *state_kept_render(const struct kept *kept, size_t *length);
+/* Of a file that had no owner here: frees the description that was made by its name alone. */
+void state_kept_free_foreign(struct kept *kept);
+/* Where that file of state_dir is; the text is the caller's. */
+char *state_store_path(const struct state_store *store, const char *name);
+
+/* state_store.c */
+/* Something may be due sooner by now: sets the timer for it. */
+void state_store_schedule(struct state_store *store);
 /* What it holds now is `held`. Its owner is there. */
 void state_store_render(struct state_store *store, struct kept *kept);
+/* The file, which has changed, goes to the follower soon, if it is small. */
+void state_push_changed(struct state_store *store, struct kept *kept);
 
 /* state_copy.c */
 /* A copy of what is held, the caller's; a 0 follows it. */
@@ -118,9 +126,6 @@ char *state_store_held(const struct kept *kept, size_t *length);
 /* What of its records the disk does not have, nor what is held; and they go to file->record(). */
 struct records state_store_records_left(const struct kept *kept);
 void state_store_records_apply(struct state_store *store, struct kept *kept, void *owner);
-/* The file, which has changed, goes to the follower soon, if it is small. */
-void state_push_changed(struct state_store *store, struct kept *kept);
-void state_push_due(void *store); /* of the timer */
 
 /* state_journal.c */
 /* Opens it, and takes what an earlier life left of it. */
@@ -132,7 +137,7 @@ bool state_journal_record(struct state_store *store, struct kept *kept, const ch
 void state_journal_saved(struct state_store *store, struct kept *kept);
 
 /*
- * state_read.c: what operators hear of files. One that can't be written is a trouble until it can;
+ * state_kept.c: what operators hear of files. One that can't be written is a trouble until it can;
  * one that was lost is an alert, until what is left of it (NAME.bad) was taken away; one without
  * its first and last line is an event.
  */
@@ -151,6 +156,10 @@ void state_manifest_read(struct state_store *store);
 int state_manifest_write(struct state_store *store);
 /* True: a file of that name was written once. */
 bool state_manifest_lists(const struct state_store *store, const char *name);
+/* What it held then, borrowed until it is noted again; "" = nothing is known. */
+const char *state_manifest_summary(const struct state_store *store, const char *name);
+/* The manifest itself is not what was written: an alert; it is written again. */
+void state_manifest_lose(struct state_store *store, const char *why);
 /* The file is about to be written: the manifest is due if it is another by that. */
 void state_manifest_note(struct state_store *store, const struct state_file *file,
 			 const void *owner);
