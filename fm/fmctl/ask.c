@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include "fm/fmctl/fmctl.h"
 #include "fm/fmctl/table.h"
+#include "fm/opensm/osm_dump.h"
 #include "topology/base/mem.h"
 
 /* ---- The client's side of the control socket ------------------------------------------------- */
@@ -300,9 +301,8 @@ static enum fmctl_exit dump_file(const struct fmctl *ctl, const char *dir, const
 
 static enum fmctl_exit run_dump(const struct fmctl *ctl, int argc, char **argv)
 {
-	static const char *const files[] = { "opensm-lfts.dump", "opensm.fdbs", "opensm.mcfdbs",
-					     "opensm-subnet.lst" };
 	enum fmctl_exit status = FMCTL_DONE;
+	const struct osm_dump_file *file;
 	json_t *written;
 
 	if (fmctl_read_options(ctl->command, argc, argv, NULL) != argc - 1)
@@ -312,9 +312,9 @@ static enum fmctl_exit run_dump(const struct fmctl *ctl, int argc, char **argv)
 		return FMCTL_FAILED;
 	}
 	written = json_array();
-	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]) && status == FMCTL_DONE; i++) {
-		status = dump_file(ctl, argv[1], files[i]);
-		json_array_append_new(written, json_sprintf("%s/%s", argv[1], files[i]));
+	for (size_t i = 0; (file = osm_dump_file(i)) && status == FMCTL_DONE; i++) {
+		status = dump_file(ctl, argv[1], file->name);
+		json_array_append_new(written, json_sprintf("%s/%s", argv[1], file->name));
 	}
 	if (status == FMCTL_DONE && ctl->json)
 		show_json(ctl, written);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/control/option.h"
+#include "topology/base/sort.h"
 #include "topology/base/text.h"
 #include "fm/fmctl/fmctl.h"
 #include "fm/fmctl/table.h"
@@ -408,23 +409,13 @@ static bool is_answer(const json_t *event)
 }
 
 /* Numbers rise, but for gaps. */
-static const json_t *find_number(const json_t *events, long long number)
+static bool has_number(const json_t *events, long long number)
 {
-	size_t low = 0, high = json_array_size(events);
+	uint32_t place = sort_place(0, (uint32_t)json_array_size(events), at,
+				    table_int(json_array_get(events, at), "seq") < number);
 
-	while (low < high) {
-		size_t at = (low + high) / 2;
-		const json_t *event = json_array_get(events, at);
-		long long seq = table_int(event, "seq");
-
-		if (seq == number)
-			return event;
-		if (seq < number)
-			low = at + 1;
-		else
-			high = at;
-	}
-	return NULL;
+	return place < json_array_size(events) &&
+	       table_int(json_array_get(events, place), "seq") == number;
 }
 
 /* The answer to the fault that the event is the first to tell of; NULL = none is at hand. */
@@ -466,7 +457,7 @@ static void show_events(const struct fmctl *ctl, const json_t *events)
 		if (ctl->json) {
 			json_dumpf(event, stdout, JSON_COMPACT);
 			putchar('\n');
-		} else if (!is_answer(event) || !find_number(events, fault)) {
+		} else if (!is_answer(event) || !has_number(events, fault)) {
 			const json_t *answer = find_answer(events, index);
 			const char *level = table_text(event, "level");
 			bool bad = ctl->colour &&

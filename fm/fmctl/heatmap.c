@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include "fm/fmctl/plan.h"
+#include "topology/base/text.h"
 
 #define LABEL_WIDTH  170
 #define TITLE_HEIGHT 70
@@ -51,23 +52,10 @@ static void put_colour(FILE *out, double ratio)
 /* Bytes of the character at `text`, 0 = they are no UTF-8, or nothing that XML takes. */
 static unsigned length_of(const char *text)
 {
-	const uint8_t *at = (const uint8_t *)text;
-	unsigned n = at[0] < 0x80 ? 1 : at[0] < 0xc2 ? 0 : at[0] < 0xe0 ? 2 : at[0] < 0xf0 ? 3 : 4;
-	uint32_t c = n > 1 ? at[0] & (0x7fu >> n) : at[0];
+	uint32_t c = 0;
+	size_t n = text_decode(text, strlen(text), &c);
 
-	if (at[0] > 0xf4)
-		return 0;
-	for (unsigned i = 1; i < n; i++) {
-		if ((at[i] & 0xc0) != 0x80)
-			return 0;
-		c = c << 6 | (at[i] & 0x3f);
-	}
-	if ((n == 3 && c < 0x800) || (n == 4 && (c < 0x10000 || c > 0x10ffff)))
-		return 0;
-	return c < ' ' || (c >= 0x7f && c < 0xa0) || (c >= 0xd800 && c < 0xe000) ||
-			       (c & 0xfffe) == 0xfffe
-		       ? 0
-		       : n;
+	return c < ' ' || (c >= 0x7f && c < 0xa0) || (c & 0xfffe) == 0xfffe ? 0 : (unsigned)n;
 }
 
 /* Well-formed whatever the bytes: a character is written whole or not at all. */

@@ -339,12 +339,21 @@ static enum fmctl_exit usage(void)
 
 static bool take_option(struct plan_args *a, int option, const char *value)
 {
+	const char **const text = option == 'c'	  ? &a->conf_path
+				  : option == 'e' ? &a->engine
+				  : option == 'h' ? &a->heatmap
+				  : option == 'l' ? &a->lfts
+				  : option == 'm' ? &a->name_map
+				  : option == 's' ? &a->storage
+				  : option == 't' ? &a->foreign
+						  : NULL;
 	char *end;
 
-	switch (option) {
-	case 'e':
-		a->engine = value;
+	if (text) {
+		*text = value;
 		return true;
+	}
+	switch (option) {
 	case 'f':
 		if (a->nfails == PLAN_MAX_FAILS)
 			return false;
@@ -355,34 +364,16 @@ static bool take_option(struct plan_args *a, int option, const char *value)
 			return false;
 		a->assumed[a->nassumed++] = value;
 		return true;
-	case 'c':
-		a->conf_path = value;
-		return true;
 	case 'k':
 		return a->check = true;
-	case 'h':
-		a->heatmap = value;
-		return true;
-	case 'l':
-		a->lfts = value;
-		return true;
 	case 'b':
 		a->limits.entries = value ? strtoul(value, &end, 10) : REBALANCE_ENTRIES;
 		a->limits.gain = REBALANCE_GAIN;
 		return a->limits.entries && a->limits.entries <= REBALANCE_MOST &&
 		       (!value || !*end);
-	case 'm':
-		a->name_map = value;
-		return true;
 	case 'r':
 		a->repeat = strtoul(value, &end, 10);
 		return !*end && a->repeat >= 1 && a->repeat <= PLAN_MAX_REPEAT;
-	case 's':
-		a->storage = value;
-		return true;
-	case 't':
-		a->foreign = value;
-		return true;
 	}
 	return false;
 }

@@ -249,12 +249,10 @@ static const struct {
 	{ 0xfff9, 0xfffb }, /* interlinear annotation */
 };
 
-/*
- * Bytes of the character that begins here, and its number; 0 = not well-formed within `len` bytes.
- */
-static size_t decode(const uint8_t *at, size_t len, uint32_t *c)
+size_t text_decode(const char *text, size_t len, uint32_t *c)
 {
 	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	const uint8_t *at = (const uint8_t *)text;
 	size_t size = *at < 0x80   ? 1
 		      : *at < 0xc2 ? 0
 		      : *at < 0xe0 ? 2
@@ -284,7 +282,7 @@ void text_clean(const char *from, size_t len, char *to)
 		uint32_t c = 0;
 		bool safe;
 
-		size = decode((const uint8_t *)from + i, len - i, &c);
+		size = text_decode(from + i, len - i, &c);
 		safe = size;
 		for (size_t u = 0; u < sizeof(unsafe) / sizeof(unsafe[0]); u++)
 			safe &= c < unsafe[u].first || c > unsafe[u].last;
