@@ -1,7 +1,248 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* path: follows one packet through the tables, as the switches would (see path.h). */
+/* path: follows packets through the tables, as the switches would (see path.h). */
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 #include "routing/path.h"
+#include "topology/base/mem.h"
+
+/*
+ * ---- Burden ------------------------------------------------------------------------------------
+ * The entries of one LID form a tree. A switch sends on what its own hosts send and what arrives
+ * from the switches that send by it.
+ */
+
+#define SHIFTS	 32
+#define MAX_HOPS 64
+
+struct work {
+	const struct topo *t;
+	const struct tables *tables;
+	uint32_t *part;	 /* by switch: connected part by links known */
+	uint32_t *hosts; /* by switch */
+	uint64_t *load;	 /* by port */
+	uint32_t *next;	 /* by switch, for one LID: where it sends to, TOPO_NONE = nowhere */
+	uint32_t *children, *sum, *queue;
+	bool *arrives; /* by switch, for one LID */
+	uint64_t flows, links;
+	struct burden *out;
+};
+
+/* The switch that a LID's port is on, TOPO_NONE = it is no host's. */
+static uint32_t home_of_host(const struct topo *t, const struct lid_map *lids, uint32_t lid)
+{
+	uint32_t port = lids->port_of_lid[lid], peer;
+
+	if (port == TOPO_NONE || t->ports[port].node < t->nswitches ||
+	    t->nodes[t->ports[port].node].sharp || lids->lid_of_port[port] != lid)
+		return TOPO_NONE;
+	peer = t->ports[port].peer;
+	return peer == TOPO_NONE || t->ports[peer].node >= t->nswitches ? TOPO_NONE
+									: t->ports[peer].node;
+}
+
+static uint32_t switch_behind(const struct topo *t, uint32_t sw, uint8_t num)
+{
+	const struct topo_port *peer =
+		num && num <= t->nodes[sw].nports ? topo_peer(t, topo_port(t, sw, num)) : NULL;
+
+	return peer && peer->node < t->nswitches ? peer->node : TOPO_NONE;
+}
+
+static void find_part(struct work *w, uint32_t first)
+{
+	uint32_t head = 0, tail = 0;
+
+	w->part[first] = first;
+	w->queue[tail++] = first;
+	while (head < tail) {
+		uint32_t sw = w->queue[head++];
+
+		for (unsigned num = 1; num <= w->t->nodes[sw].nports; num++) {
+			uint32_t to = switch_behind(w->t, sw, (uint8_t)num);
+
+			if (to == TOPO_NONE || w->part[to] != TOPO_NONE)
+				continue;
+			w->part[to] = first;
+			w->queue[tail++] = to;
+		}
+	}
+}
+
+static void find_parts(struct work *w)
+{
+	memset(w->part, 0xff, w->t->nswitches * sizeof(*w->part));
+	for (uint32_t sw = 0; sw < w->t->nswitches; sw++)
+		if (w->part[sw] == TOPO_NONE)
+			find_part(w, sw);
+}
+
+static void read_column(struct work *w, uint32_t home, uint32_t lid)
+{
+	uint32_t n = w->t->nswitches;
+
+	memset(w->children, 0, n * sizeof(*w->children));
+	for (uint32_t sw = 0; sw < n; sw++) {
+		w->next[sw] = sw == home ? TOPO_NONE
+					 : switch_behind(w->t, sw, tables_row(w->tables, sw)[lid]);
+		w->sum[sw] = w->hosts[sw];
+		w->arrives[sw] = sw == home;
+		if (w->next[sw] != TOPO_NONE)
+			w->children[w->next[sw]]++;
+	}
+}
+
+/*
+ * Orders the switches so that each comes before the switch that it sends to; switches on a loop are
+ * left out. Returns how many are in w->queue.
+ */
+static uint32_t order_column(struct work *w, uint32_t home)
+{
+	uint32_t count = 0;
+
+	for (uint32_t sw = 0; sw < w->t->nswitches; sw++)
+		if (!w->children[sw] && sw != home)
+			w->queue[count++] = sw;
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t to = w->next[w->queue[i]];
+
+		if (to != TOPO_NONE && !--w->children[to] && to != home)
+			w->queue[count++] = to;
+	}
+	for (uint32_t i = count; i-- > 0;)
+		if (w->next[w->queue[i]] != TOPO_NONE)
+			w->arrives[w->queue[i]] = w->arrives[w->next[w->queue[i]]];
+	return count;
+}
+
+static void add_loads(struct work *w, uint32_t lid, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t sw = w->queue[i];
+		uint64_t *load;
+
+		if (!w->arrives[sw])
+			continue;
+		load = &w->load[w->t->nodes[sw].port0 + tables_row(w->tables, sw)[lid]];
+		*load += w->sum[sw];
+		w->out->load = *load > w->out->load ? *load : w->out->load;
+		w->links += w->sum[sw];
+		w->flows += w->hosts[sw];
+		w->sum[w->next[sw]] += w->sum[sw];
+	}
+}
+
+static void count_open(struct work *w, uint32_t home)
+{
+	for (uint32_t sw = 0; sw < w->t->nswitches; sw++) {
+		if (!w->hosts[sw] || w->arrives[sw] || w->part[sw] != w->part[home])
+			continue;
+		if (!w->out->open_pairs++) {
+			w->out->open_from = sw;
+			w->out->open_to = home;
+		}
+	}
+}
+
+static void measure(struct work *w, const struct lid_map *lids)
+{
+	uint32_t *counted = mem_alloc(w->t->nswitches + 1, sizeof(*counted));
+
+	for (uint32_t lid = 1; lid <= lids->top; lid++) {
+		uint32_t home = home_of_host(w->t, lids, lid);
+
+		if (home == TOPO_NONE)
+			continue;
+		read_column(w, home, lid);
+		add_loads(w, lid, order_column(w, home));
+		if (!counted[home]++)
+			count_open(w, home);
+	}
+	w->out->hops = w->flows ? (double)w->links / (double)w->flows : 0;
+	free(counted);
+}
+
+/* Flows on the busiest link of one shift; loads are zero before and after. */
+static uint64_t measure_shift(struct work *w, const uint16_t *host, const uint32_t *home,
+			      uint32_t count, uint32_t k)
+{
+	uint64_t most = 0;
+
+	for (int sign = 1; sign >= 0; sign--)
+		for (uint32_t i = 0; i < count; i++) {
+			uint32_t to = (i + k) % count, sw = home[i];
+
+			for (unsigned hop = 0; sw != home[to] && hop < MAX_HOPS; hop++) {
+				uint8_t out = tables_row(w->tables, sw)[host[to]];
+				uint32_t next = switch_behind(w->t, sw, out);
+				uint64_t *load = &w->load[w->t->nodes[sw].port0 + out];
+
+				if (next == TOPO_NONE)
+					break;
+				*load = sign ? *load + 1 : 0;
+				most = *load > most ? *load : most;
+				sw = next;
+			}
+		}
+	return most;
+}
+
+/* Measures up to SHIFTS shifts, evenly spread over all; hosts are numbered by LID. */
+static void measure_shifts(struct work *w, const struct lid_map *lids)
+{
+	uint16_t *host = mem_alloc(lids->top + 1u, sizeof(*host));
+	uint32_t *home = mem_alloc(lids->top + 1u, sizeof(*home)), count = 0, n;
+
+	for (uint32_t lid = 1; lid <= lids->top; lid++)
+		if ((home[count] = home_of_host(w->t, lids, lid)) != TOPO_NONE)
+			host[count++] = (uint16_t)lid;
+	n = count > SHIFTS ? SHIFTS : count ? count - 1 : 0;
+	memset(w->load, 0, w->t->nports * sizeof(*w->load));
+	for (uint32_t i = 1; i <= n; i++)
+		w->out->shift += (double)measure_shift(w, host, home, count,
+						       (uint32_t)((uint64_t)i * (count - 1) / n)) /
+				 n;
+	free(host);
+	free(home);
+}
+
+void burden_measure(const struct topo *t, const struct lid_map *lids, const struct tables *tables,
+		    struct burden *out)
+{
+	uint32_t n = t->nswitches + 1;
+	struct work w = { .t = t,
+			  .tables = tables,
+			  .part = mem_alloc(n, sizeof(*w.part)),
+			  .hosts = mem_alloc(n, sizeof(*w.hosts)),
+			  .load = mem_alloc(t->nports + 1, sizeof(*w.load)),
+			  .next = mem_alloc(n, sizeof(*w.next)),
+			  .children = mem_alloc(n, sizeof(*w.children)),
+			  .sum = mem_alloc(n, sizeof(*w.sum)),
+			  .queue = mem_alloc(n, sizeof(*w.queue)),
+			  .arrives = mem_alloc(n, sizeof(*w.arrives)),
+			  .out = out };
+
+	*out = (struct burden){ .open_from = TOPO_NONE, .open_to = TOPO_NONE };
+	find_parts(&w);
+	for (uint32_t lid = 1; lid <= lids->top; lid++) {
+		uint32_t home = home_of_host(t, lids, lid);
+
+		if (home != TOPO_NONE)
+			w.hosts[home]++;
+	}
+	measure(&w, lids);
+	measure_shifts(&w, lids);
+	free(w.part);
+	free(w.hosts);
+	free(w.load);
+	free(w.next);
+	free(w.children);
+	free(w.sum);
+	free(w.queue);
+	free(w.arrives);
+}
+
+/* ---- Path ------------------------------------------------------------------------------------ */
 
 static void add_hop(struct path *path, uint32_t node, uint8_t in_port, uint8_t out_port)
 {

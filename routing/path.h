@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* path: the path of one packet through the tables. */
+/* path: the path of one packet through the tables, and the burden of all traffic. */
 #ifndef FMD_ROUTING_PATH_H
 #define FMD_ROUTING_PATH_H
 
@@ -24,5 +24,25 @@ struct path {
  */
 int path_trace(const struct topo *t, const struct lid_map *lids, const struct tables *tables,
 	       uint32_t from_port, uint16_t to_lid, struct path *out);
+
+/*
+ * ---- Burden ------------------------------------------------------------------------------------
+ * A quick estimate of what tables do with all-to-all traffic of hosts: the busiest link, the length
+ * of paths, the pairs without a path. Links that are down count as links, so tables of an intact
+ * fabric can be measured on a snapshot with damage. Private to routing/.
+ */
+
+struct burden {
+	uint64_t load; /* flows on the busiest link between switches */
+	double shift;  /* flows on the busiest link when host i sends to host i + k, mean over k */
+	double hops;   /* links on a path, on average; 0 = there are no flows */
+	/* pairs of switches with hosts that known links connect and the tables do not */
+	uint64_t open_pairs;
+	uint32_t open_from, open_to; /* the first such pair, TOPO_NONE = none */
+};
+
+/* Fills *out from tables made for t and lids. Takes as long as a pass over all entries of hosts. */
+void burden_measure(const struct topo *t, const struct lid_map *lids, const struct tables *tables,
+		    struct burden *out);
 
 #endif

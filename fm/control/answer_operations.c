@@ -15,7 +15,6 @@
 #include "fm/partition/module.h"
 #include "fm/sm/module.h"
 #include "routing/ftree/route.h"
-#include "routing/report/affected.h"
 #include "routing/report/report.h"
 #include "topology/base/mem.h"
 #include "topology/cabling/cabling.h"

@@ -20,7 +20,7 @@
 #include "fm/events/event_query.h"
 #include "fm/fabric/view.h"
 #include "fm/perf/module.h"
-#include "routing/report/link_use.h"
+#include "routing/report/congestion.h"
 
 struct show {
 	const struct command_env *env;

@@ -11,7 +11,6 @@
 #include "fm/fmctl/table.h"
 #include "fm/nvswitch/policy.h"
 #include "fm/opensm/osm_dump.h"
-#include "routing/report/affected.h"
 #include "routing/report/report.h"
 #include "topology/graph/cutoff.h"
 #include "topology/base/mem.h"

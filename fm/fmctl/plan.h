@@ -10,7 +10,7 @@
 #include "routing/ftree/route.h"
 #include "routing/proof/check.h"
 #include "routing/report/congestion.h"
-#include "routing/report/delta.h"
+#include "routing/report/report.h"
 #include "routing/report/load_map.h"
 
 #define PLAN_MAX_FAILS	65536

@@ -12,7 +12,7 @@
 #include <string.h>
 #include "fm/nvswitch/policy.h"
 #include "routing/report/congestion.h"
-#include "routing/report/crossrail.h"
+#include "routing/report/load_map.h"
 #include "routing/ftree/route.h"
 #include "topology/base/mem.h"
 #include "topology/what/what.h"

@@ -2,8 +2,7 @@
 #include "routing/acyclic/acyclic.h"
 #include <stdlib.h>
 #include <string.h>
-#include "routing/acyclic/acyclic_column.h"
-#include "routing/acyclic/acyclic_design.h"
+#include "routing/acyclic/acyclic_own.h"
 #include "topology/base/mem.h"
 #include "topology/snapshot/topo_builder.h"
 

@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "routing/acyclic/acyclic_turns.h"
+#include "routing/acyclic/acyclic_own.h"
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"
 

@@ -9,8 +9,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "routing/acyclic/acyclic_column.h"
-#include "routing/acyclic/acyclic_design.h"
+#include "routing/acyclic/acyclic_own.h"
 #include "topology/base/mem.h"
 
 #define ROUNDS_SHORTEN 8

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include "routing/ftree/choice.h"
 #include <stdlib.h>
 #include <string.h>
-#include "routing/ftree/design.h"
-#include "routing/ftree/digits.h"
+#include "routing/ftree/choice.h"
 #include "routing/ftree/engine.h"
-#include "routing/ftree/nearest.h"
 #include "topology/base/mem.h"
 
 /*
- * digits: see digits.h. Topological numbers mostly ascend with LIDs. In such a sequence the digits
+ * digits: topological numbers mostly ascend with LIDs. In such a sequence the digits
  * are periodic: the first period is counted, and copied for the others.
  */
 
@@ -114,7 +111,7 @@ static const uint8_t *digits_row(struct digits *digits, uint32_t pitch, unsigned
 }
 
 /*
- * nearest: see nearest.h. As many destinations as fit into a register are compared over all rows at
+ * nearest: as many destinations as fit into a register are compared over all rows at
  * a time, so that every row is read once and results are written once. Vectors are the compiler's;
  * it makes of them what the processor has: AVX2, chosen at run time, or what all of its kind have.
  */
@@ -153,6 +150,7 @@ static void find_plain(const uint8_t *const rows[], unsigned n, uint32_t bytes,
 }
 
 #if defined(__x86_64__)
+
 __attribute__((target("avx2"))) static void find_avx2(const uint8_t *const rows[], unsigned n,
 						      uint32_t bytes, const struct nearest *out)
 {
@@ -166,6 +164,7 @@ void nearest_find(const uint8_t *const rows[], unsigned n, uint32_t bytes,
 	(__builtin_cpu_supports("avx2") ? find_avx2 : find_plain)(rows, n, bytes, out);
 }
 #else
+
 void nearest_find(const uint8_t *const rows[], unsigned n, uint32_t bytes,
 		  const struct nearest *out)
 {
@@ -176,9 +175,9 @@ void nearest_find(const uint8_t *const rows[], unsigned n, uint32_t bytes,
 /*
  * choice: candidates and slots of a family (see choice.h).
  *
- * Candidates come from the parents' cost rows (nearest.h): the least cost, how many parents have
- * it, and the last that has it. In a healthy tree every D is reached by all parents (one row of
- * digits serves them) or by one (known from `last`); bitmaps are made only when much is missing.
+ * Candidates come from the parents' cost rows (nearest_find()): the least cost, how many parents
+ * have it, and the last that has it. In a healthy tree every D is reached by all parents (one row
+ * of digits serves them) or by one (known from `last`); bitmaps are made only when much is missing.
  *
  * Where half of the parents or fewer lead to D by design (a pod's leaf below some spines only), the
  * destinations are distributed over these by rank, which is even, instead of walking through gaps.
@@ -664,7 +663,7 @@ void choice_family(struct choice *c, const struct graph_family *family)
 }
 
 /*
- * design: see design.h. Who is above D is found by a walk upwards from it, nearest first; the rest,
+ * design: who is above D is found by a walk upwards from it, nearest first; the rest,
  * from the highest rank down, goes by its parents.
  */
 

@@ -10,10 +10,66 @@
 #ifndef FMD_ROUTING_CHOICE_H
 #define FMD_ROUTING_CHOICE_H
 
-#include "routing/ftree/design.h"
-#include "routing/ftree/digits.h"
+#include <stdint.h>
 #include "routing/ftree/engine.h"
-#include "routing/ftree/nearest.h"
+
+/* ---- How far switches are from one another if no known link were dead ------------------------ */
+
+/*
+ * design: destinations are distributed over the parents that lead there by design, so that only
+ * those move that lose their path. Rows are made on demand: a regular fabric needs them for few
+ * switches.
+ */
+
+#define DESIGN_NS 16
+
+struct design_row {
+	/* by switch: hops to D downwards alone, REACH_NEVER = D is not below */
+	const uint8_t *down;
+	const uint8_t *cost; /* by switch: hops to D by up/down paths; a path down counts first */
+	bool made;	     /* this call made the row, which took DESIGN_NS a switch */
+};
+
+struct design {
+	const struct graph *g;
+	uint8_t **rows;	 /* by D, NULL = not made yet */
+	uint32_t *queue; /* scratch */
+};
+
+/* A design without rows; g is borrowed until design_fini(), which frees the rows. */
+void design_init(struct design *design, const struct graph *g);
+void design_fini(struct design *design);
+/* The row of D, which is made if it is new; borrowed until design_fini(). */
+struct design_row design_of(struct design *design, uint32_t d);
+
+/* ---- D-Mod-K's digits of all LIDs, made on demand and kept ----------------------------------- */
+
+#define DIGITS_NONE 255 /* no port has this LID */
+
+struct digits {
+	const struct dests *d;
+	struct digit_sequence *sequences;
+	uint32_t nsequences;
+	uint32_t row_bytes;
+	struct digit_row *rows;
+	unsigned nrows;
+};
+
+/* ---- Of several switches, those nearest to each destination ---------------------------------- */
+
+#define NEAREST_BYTES 32 /* rows are whole multiples of it */
+
+struct nearest {	/* by destination, `bytes` each */
+	uint8_t *cost;	/* one more than the least of the rows' costs; REACH_NEVER = none has any */
+	uint8_t *count; /* rows that have it */
+	uint8_t *last;	/* the last of them; undefined where none has */
+};
+
+/* Fills the arrays of *out from n rows of costs, `bytes` each. */
+void nearest_find(const uint8_t *const rows[], unsigned n, uint32_t bytes,
+		  const struct nearest *out);
+
+/* ---- Choice ---------------------------------------------------------------------------------- */
 
 #define CHOICE_WORDS 4	 /* bitmaps over a family's parents */
 #define CHOICE_NONE  255 /* slot rows: no legal path */
@@ -21,6 +77,7 @@
 struct parent_set {
 	uint64_t word[CHOICE_WORDS];
 };
+
 static inline bool parent_in(const struct parent_set *set, unsigned parent)
 {
 	return set->word[parent / 64] >> (parent % 64) & 1;

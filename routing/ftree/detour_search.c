@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * detour_search: see detour_search.h.
+ * detour_search: the last resort of a damaged tree (engine.h).
  *
  * detour.c judges by all turns that any table might use: quick, and where much is dead, too
  * careful. Here the dependencies that the tables have are listed (cdg.h), which takes as long as it
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "routing/cdg.h"
-#include "routing/ftree/detour_search.h"
+#include "routing/ftree/engine.h"
 #include "topology/base/mem.h"
 
 struct detour_search {

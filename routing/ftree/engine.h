@@ -10,8 +10,10 @@
 
 #include "routing/fiber.h"
 #include "routing/ftree/route.h"
+#include "routing/lid_plan.h"
 #include "routing/tables.h"
 #include "topology/graph/graph.h"
+#include "topology/snapshot/topo.h"
 
 #define REACH_NEVER 255 /* cost of what no legal path reaches */
 #define REACH_MULTI 255 /* several children lead there at the same distance */
@@ -36,10 +38,12 @@ struct dests {
 void dests_init(struct dests *d, const struct graph *g, const struct topo *t,
 		const struct lid_map *lids, const struct route_params *params);
 void dests_fini(struct dests *d);
+
 static inline bool dests_is_host(const struct dests *d, uint32_t lid)
 {
 	return d->port[lid] && !(d->special && d->special[lid]);
 }
+
 static inline unsigned dests_weight(const struct dests *d, uint32_t lid)
 {
 	return d->weight ? d->weight[lid] : 1;
@@ -71,6 +75,7 @@ struct reach {
 	struct fiber *fiber;   /* borrowed, for stops in long work; NULL = in one go */
 	uint32_t *cost_row;    /* by switch: its row, TOPO_NONE = it is no parent */
 };
+
 static inline uint8_t *reach_cost(const struct reach *r, const struct graph *g, uint32_t sw)
 {
 	return r->costs + (size_t)r->cost_row[sw] * r->cost_bytes;
@@ -105,7 +110,7 @@ void gaps_fini(struct gaps *gaps);
 bool gap_may_close(const struct graph *g, const struct gap *gap, const uint32_t *island);
 /* Whether any gap may close like that; true, too, where not all pairs of hosts are listed. */
 bool gaps_may_close(const struct gaps *gaps, const struct graph *g, const struct topo *t);
-/* Sorts gaps by destination, then by switch (gaps.c). fiber NULL = in one go. */
+/* Sorts gaps by destination, then by switch (engine.c). fiber NULL = in one go. */
 void gaps_sort(struct gaps *gaps, uint32_t nswitches, struct fiber *fiber);
 
 /* ---- Detours (detour.c) ---------------------------------------------------------------------- */
@@ -116,5 +121,23 @@ void gaps_sort(struct gaps *gaps, uint32_t nswitches, struct fiber *fiber);
  */
 uint64_t detour_fill(const struct graph *g, const struct dests *d, const struct reach *r,
 		     struct tables *out, struct gaps *gaps);
+
+/* ---- The last resort of a damaged tree ------------------------------------------------------- */
+
+/*
+ * detour_search: pairs of hosts that links connect, but neither legal paths nor detours, get a path
+ * if the channel dependencies of these tables permit one.
+ *
+ * Counts the pairs of switches with hosts that have no path though links connect them. The fiber is
+ * for stops in between; NULL = in one go.
+ */
+uint64_t detour_search_count(const struct topo *t, const struct lid_map *lids,
+			     const struct tables *tables, struct fiber *fiber);
+/*
+ * Fills such gaps of tables whose dependencies have no cycle, without making one; then gaps between
+ * hosts and switches. Returns the number of pairs of switches with hosts that are still open.
+ */
+uint64_t detour_search_tables(const struct topo *t, const struct lid_map *lids,
+			      struct tables *tables, struct fiber *fiber);
 
 #endif

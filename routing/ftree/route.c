@@ -5,13 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include "routing/acyclic/acyclic.h"
-#include "routing/burden.h"
-#include "routing/ftree/design.h"
-#include "routing/ftree/detour_search.h"
+#include "routing/path.h"
+#include "routing/ftree/choice.h"
+#include "routing/ftree/engine.h"
 #include "routing/ftree/legal.h"
 #include "routing/ftree/pivot.h"
 #include "routing/ftree/tiers.h"
-#include "routing/ftree/uneven.h"
 #include "topology/base/mem.h"
 #include "topology/snapshot/topo_builder.h"
 

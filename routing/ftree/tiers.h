@@ -13,6 +13,7 @@
 #define FMD_ROUTING_TIERS_H
 
 #include <stdbool.h>
+#include "topology/graph/graph.h"
 #include "topology/snapshot/topo.h"
 
 struct tiers {
@@ -23,5 +24,13 @@ struct tiers {
 
 /* Whether the known links make a tree; the figures that decided it are in *out. */
 bool tiers_are_tree(const struct topo *t, struct tiers *out);
+
+/*
+ * Whether a fabric's design, with all known links live, is no even tree: a director that lacks a
+ * line card, trunks of different width, hosts on spines, switches chained under a leaf. D-Mod-K's
+ * digits are not the best choice there, with or without damage. Judges a graph made GRAPH_BY_LEVEL.
+ * Links that are down count: a fault makes nothing uneven.
+ */
+bool uneven_is(const struct graph *g, const struct topo *t);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * mcast_own: a snapshot prepared for trees, shared by mcast_paths.c (distances) and mcast_tree.c
- * (trees).
+ * mcast_own: a snapshot prepared for trees (mcast_tree.c), and what else a plan needs of it. Private
+ * to routing/multicast/.
  */
 #ifndef FMD_ROUTING_MCAST_OWN_H
 #define FMD_ROUTING_MCAST_OWN_H
 
-#include "routing/multicast/mcast_hop.h"
 #include "routing/multicast/mcast_plan.h"
+#include "routing/multicast/mcast_tree.h"
 #include "topology/graph/graph.h"
 
 #define MCAST_NEVER 255 /* as a distance: there is no path */
@@ -61,32 +61,12 @@ struct mcast {
 	enum path_kind kind; /* from seats towards the root */
 };
 
-/* ---- mcast_paths.c -------------------------------------------------------------------------- */
-
-/* By switch, hops from `sw`, MCAST_NEVER = no path. Owned by m, until other switches carry. */
-const uint8_t *mcast_distances(struct mcast *m, uint32_t sw, enum path_kind w);
-/* The kind of the same paths, walked from the other end. */
-enum path_kind mcast_kind_back(enum path_kind w);
-/* Whether paths of that kind may use the lane of a switch. */
-bool mcast_lane_open(const struct mcast *m, uint32_t sw, const struct graph_lane *lane,
-		     enum path_kind w);
-/* The groups of a switch that a path may take: [*first, *end) of its ups and downs. */
-void mcast_groups_for(const struct graph_switch *s, enum path_kind w, unsigned *first,
-		      unsigned *end);
-/* Sets m->carries for an MLID; drops distances if other switches carry than before. */
-void mcast_choose_carriers(struct mcast *m, uint16_t mlid);
 /* Whether all switches have room for an MLID. */
 bool mcast_all_carry(const struct mcast *m, uint16_t mlid);
 /* As mcast_new(), whose orientation is GRAPH_BY_LEVEL; the caller frees it by mcast_free(). */
 struct mcast *mcast_new_oriented(const struct topo *t, enum graph_orientation orientation);
 
-/* ---- mcast_plan.c --------------------------------------------------------------------------- */
-
 /* The first switch where packets of a tree go down, then up, by levels; TOPO_NONE = none. */
 uint32_t mcast_tree_turn(const struct topo *t, const struct mcast_tree *tree);
-
-/* ---- mcast_plan.c: the trees of a plan, proven beside unicast tables or built otherwise ----- */
-
-struct mcast_admission;
 
 #endif

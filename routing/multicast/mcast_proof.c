@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "routing/multicast/mcast_hop.h"
 #include "routing/multicast/mcast_tree.h"
 #include "topology/base/mem.h"
 #include "topology/snapshot/topo_builder.h"

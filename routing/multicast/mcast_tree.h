@@ -67,6 +67,7 @@ static inline bool mcast_forwards(const struct mcast_hop *hop, unsigned port)
 
 /* Whether MulticastFDBCap is known of any switch; and whether a switch has room for an MLID. */
 bool mcast_tables_known(const struct topo *t);
+
 static inline bool mcast_carries(const struct topo_node *sw, bool tables_known, uint16_t mlid)
 {
 	return !tables_known || sw->mft_cap > mlid - MCAST_FIRST_MLID;
@@ -109,5 +110,26 @@ void mcast_tree_describe(const struct topo *t, struct mcast_tree *tree);
  */
 bool mcast_tree_check(const struct topo *t, const struct mcast_group *group,
 		      const struct mcast_tree *tree, char *err, size_t err_size);
+
+/* ---- What walks over the hops of trees have in common ---------------------------------------- */
+
+#define MCAST_WORDS 4 /* of 64 ports */
+
+/* Bit p of word w: whether it forwards by port 64 w + p. */
+static inline uint64_t mcast_mask_word(const struct mcast_hop *hop, unsigned word)
+{
+	const uint16_t *ports = hop->ports + word * 4;
+
+	return ports[0] | (uint64_t)ports[1] << 16 | (uint64_t)ports[2] << 32 |
+	       (uint64_t)ports[3] << 48;
+}
+
+/* A hop's switch in this snapshot, of whichever snapshot the hop is; TOPO_NONE = it has left. */
+static inline uint32_t mcast_hop_switch(const struct topo *t, const struct mcast_hop *hop)
+{
+	return hop->sw < t->nswitches && t->nodes[hop->sw].guid == hop->guid
+		       ? hop->sw
+		       : topo_find(t, hop->guid);
+}
 
 #endif

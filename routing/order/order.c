@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include "routing/order/order.h"
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include "routing/order/order_rounds.h"
-#include "routing/order/order_turns.h"
+#include "routing/order/order.h"
+#include "routing/order/order_own.h"
 #include "topology/base/mem.h"
 
 /*
  * order_circle: whether the turns of mixtures close a circle with those of a proof's graph (see
- * order_turns.h).
+ * order_own.h).
  *
  * The graph has an order that each of its turns goes down. So a circle goes up somewhere, by a turn
  * that is not the graph's, and the search begins before each of these. All else of the circle lies

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <stdlib.h>
 #include <string.h>
-#include "routing/order/order_rounds.h"
+#include "routing/order/order_own.h"
 #include "topology/base/mem.h"
 
 /*
@@ -24,6 +24,10 @@
 
 enum phase { WHOLE, PARTS, ENTRIES };
 
+/*
+ * Makes each round of *out free of credit loops: by more rounds, and where these are not enough by
+ * emptying entries first. *out is complete when order_cycle_free_go() has returned false.
+ */
 struct order_cycle_free {
 	const struct order_work *w;
 	struct order_beyond *beyond;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include "routing/proof/check.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "routing/byteset.h"
+#include "routing/proof/check.h"
 #include "routing/proof/check_own.h"
-#include "routing/proof/check_print.h"
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"
 

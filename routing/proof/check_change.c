@@ -2,13 +2,53 @@
 #include "routing/proof/check_change.h"
 #include <stdlib.h>
 #include <string.h>
+#include "routing/proof/check_own.h"
 #include "topology/base/mem.h"
 
 /*
- * check_base: what a proof leaves for the next one (check_change.c): the fabric, so that the next
+ * check_base: what a proof leaves for the next one: the fabric, so that the next
  * proof can tell a change of it from another fabric, and the places of hosts, on which the numbers
  * of reachable pairs depend.
  */
+
+struct base_node {
+	guid_t guid;
+	uint8_t type, nports;
+	bool sharp;
+};
+
+struct base_port {
+	uint32_t peer;
+	uint16_t lid;
+	bool link_up;
+};
+
+struct base_turn { /* a channel dependency */
+	uint32_t channel;
+	uint8_t out;
+};
+
+struct check_base {
+	bool good;
+	uint64_t serial; /* of the proof begun last */
+	/* What was proven. */
+	uint32_t nnodes, nswitches, nports;
+	struct base_node *nodes;
+	struct base_port *ports;
+	uint16_t top, lid_top;
+	uint8_t lmc;
+	struct check_prints prints;
+	/* What it left. */
+	struct check_report report;
+	struct cdg cdg;
+	bool *walk;
+	struct check_count *counts;
+	uint32_t *hosts, *specials, *parts; /* by switch */
+	struct base_turn *added;	    /* dependencies since the last whole proof */
+	uint32_t nadded, added_room, tidied;
+	struct check_change last;
+	struct change *run; /* on its way */
+};
 
 struct check_base *check_base_new(uint64_t seed)
 {

@@ -13,8 +13,6 @@
 
 #include "routing/cdg.h"
 #include "routing/proof/check.h"
-#include "routing/proof/check_own.h"
-#include "routing/proof/check_print.h"
 
 struct check_base; /* what the last proof left: of no tables, or of sound ones */
 
@@ -63,46 +61,5 @@ struct check_change check_change_last(const struct check_base *base);
 struct cdg;
 uint64_t check_proof_serial(const struct check_base *base);
 const struct cdg *check_proof_graph(const struct check_base *base, uint64_t serial);
-
-/* check_base: what a proof leaves for the next one. Private to check_change.c. */
-
-struct base_node {
-	guid_t guid;
-	uint8_t type, nports;
-	bool sharp;
-};
-
-struct base_port {
-	uint32_t peer;
-	uint16_t lid;
-	bool link_up;
-};
-
-struct base_turn { /* a channel dependency */
-	uint32_t channel;
-	uint8_t out;
-};
-
-struct check_base {
-	bool good;
-	uint64_t serial; /* of the proof begun last */
-	/* What was proven. */
-	uint32_t nnodes, nswitches, nports;
-	struct base_node *nodes;
-	struct base_port *ports;
-	uint16_t top, lid_top;
-	uint8_t lmc;
-	struct check_prints prints;
-	/* What it left. */
-	struct check_report report;
-	struct cdg cdg;
-	bool *walk;
-	struct check_count *counts;
-	uint32_t *hosts, *specials, *parts; /* by switch */
-	struct base_turn *added;	    /* dependencies since the last whole proof */
-	uint32_t nadded, added_room, tidied;
-	struct check_change last;
-	struct change *run; /* on its way */
-};
 
 #endif

@@ -6,8 +6,11 @@
 #ifndef FMD_ROUTING_CHECK_OWN_H
 #define FMD_ROUTING_CHECK_OWN_H
 
+#include <stdbool.h>
+#include <stdint.h>
 #include "routing/cdg.h"
 #include "routing/proof/check.h"
+#include "routing/tables.h"
 
 struct check_count { /* of one LID that was walked: pairs with the hosts of its connected part */
 	uint32_t reachable, unreachable, special;
@@ -76,5 +79,37 @@ void check_walk_lid(struct check *c, uint32_t lid);	/* walk and counts of a host
 void check_walk_loops(struct check *c, uint32_t lid);	/* counts report->loops only */
 void check_measure_hops(struct check *c, uint32_t lid); /* adds to hop_sum, hop_count, max_hops */
 void check_sum(struct check *c); /* pairs into the report, the first finding by name */
+
+/* ---- Which blocks of the tables have changed, by fingerprints -------------------------------- */
+
+/* Private to routing/. */
+
+#define CHECK_PRINT_WORDS (TABLES_BLOCK / 8)
+
+struct check_prints {
+	uint64_t key[CHECK_PRINT_WORDS];
+	unsigned __int128 fold[3];
+	uint64_t *of; /* by switch and block, [nswitches * nblocks] */
+	uint32_t nswitches, nblocks;
+};
+
+struct check_block { /* of the tables */
+	uint32_t sw, block;
+};
+struct check_blocks {
+	struct check_block *list; /* by switch */
+	uint32_t count, room;
+};
+
+/* Sets the keys, from a secret seed; there are no fingerprints yet. check_prints_fini() frees. */
+void check_prints_init(struct check_prints *p, uint64_t seed);
+void check_prints_fini(struct check_prints *p);
+/*
+ * Takes the tables' fingerprints, and adds to `changed` (its list is the caller's to free) the
+ * blocks whose fingerprints differ from those before. NULL = not wanted, as for tables of another
+ * size.
+ */
+void check_prints_take(struct check_prints *p, const struct tables *tables,
+		       struct check_blocks *changed);
 
 #endif

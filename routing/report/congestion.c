@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include "routing/report/congestion.h"
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include "routing/report/link_use.h"
-#include "topology/graph/graph.h"
+#include "routing/report/congestion.h"
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"
+#include "topology/graph/graph.h"
 
 /*
  * link_use: pairs are counted against the direction of packets: for each LID that leaves by the

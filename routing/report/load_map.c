@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include "routing/report/load_map.h"
 #include <stdlib.h>
 #include <string.h>
 #include "routing/ftree/route.h"
 #include "routing/path.h"
-#include "routing/report/crossrail.h"
+#include "routing/report/load_map.h"
 #include "topology/base/mem.h"
 #include "topology/base/names.h"
 

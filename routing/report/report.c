@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include "routing/report/report.h"
 #include <stdlib.h>
 #include <string.h>
 #include "routing/ftree/legal.h"
-#include "routing/report/affected.h"
-#include "routing/report/delta.h"
+#include "routing/report/report.h"
 #include "topology/base/mem.h"
 
 /*

@@ -21,7 +21,7 @@
 #include <string.h>
 #include <time.h>
 #include "routing/proof/check.h"
-#include "routing/report/delta.h"
+#include "routing/report/report.h"
 #include "routing/ftree/route.h"
 #include "topology/generate/generate.h"
 #include "topology/base/mem.h"

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "routing/cdg.h"
-#include "routing/report/delta.h"
+#include "routing/report/report.h"
 #include "tests/lib/fabric_mcast_world.h"
 
 static struct topo *shape(const char *name, const char *sizes)

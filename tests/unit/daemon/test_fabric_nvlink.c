@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include "fm/nvswitch/module.h"
 #include "routing/report/congestion.h"
-#include "routing/report/delta.h"
+#include "routing/report/report.h"
 #include "routing/path.h"
 #include "tests/lib/fabric_world.h"
 

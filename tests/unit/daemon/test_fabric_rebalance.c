@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "routing/report/delta.h"
+#include "routing/report/report.h"
 #include "tests/lib/fabric_world.h"
 
 #define HOLD_US (5 * SECOND_US)

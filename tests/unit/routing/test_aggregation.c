@@ -12,7 +12,7 @@
 #include <string.h>
 #include "routing/proof/check.h"
 #include "routing/report/congestion.h"
-#include "routing/report/delta.h"
+#include "routing/report/report.h"
 #include "routing/ftree/route.h"
 #include "tests/fabric/damage.h"
 #include "tests/lib/aggregation_nodes.h"

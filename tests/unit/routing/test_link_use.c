@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include "routing/ftree/route.h"
 #include "routing/path.h"
-#include "routing/report/link_use.h"
+#include "routing/report/congestion.h"
 #include "tests/lib/fabrics.h"
 #include "topology/base/mem.h"
 #include "topology/snapshot/topo_builder.h"

@@ -16,9 +16,9 @@
 #include <string.h>
 #include <time.h>
 #include <cmocka.h>
-#include "routing/burden.h"
+#include "routing/path.h"
 #include "routing/proof/check.h"
-#include "routing/report/delta.h"
+#include "routing/report/report.h"
 #include "routing/ftree/route.h"
 #include "tests/fabric/damage.h"
 #include "topology/generate/generate.h"

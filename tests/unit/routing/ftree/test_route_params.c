@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "routing/proof/check.h"
-#include "routing/report/delta.h"
+#include "routing/report/report.h"
 #include "routing/path.h"
 #include "routing/ftree/route.h"
 #include "tests/fabric/damage.h"

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <cmocka.h>
-#include "routing/order/order_turns.h"
+#include "routing/order/order_own.h"
 #include "tests/fabric/damage.h"
 #include "topology/generate/generate.h"
 #include "topology/base/mem.h"

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/nvswitch/policy.h"
-#include "routing/report/affected.h"
+#include "routing/report/report.h"
 #include "routing/ftree/route.h"
 #include "tests/lib/fabrics.h"
 #include "topology/base/mem.h"

@@ -1,0 +1,525 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include <stdlib.h>
+#include <string.h>
+#include "routing/ftree/choice.h"
+#include "routing/ftree/engine.h"
+#include "topology/base/mem.h"
+#include "topology/base/sort.h"
+#include "topology/graph/cutoff.h"
+
+/* ---- Dests ----------------------------------------------------------------------------------- */
+
+/*
+ * The LIDs as routing sees them: behind which switch, out of which port, with which
+ * topological number. LIDs behind one switch are kept as runs of consecutive numbers: a
+ * well-planned leaf is one run, and a run is one fill.
+ */
+
+#define CLASSES (ROUTE_CROSSRAIL + 1)
+
+struct numbering { /* how topological numbers become those that choose slots */
+	const struct graph *g;
+	const struct topo *t;
+	const uint8_t *classes;
+	uint32_t *by_order;	/* [order_top] index in graph.hosts + 1; 0 = number not in use */
+	uint32_t next[CLASSES]; /* own numbers of the classes that have them */
+};
+
+static enum route_class class_of(const struct numbering *n, const struct graph_host *host)
+{
+	return n->classes ? n->classes[host->port] : ROUTE_COMPUTE;
+}
+
+/*
+ * The number of a host's LID base + offset. Several LIDs of one port are spread evenly over its
+ * leaf's slots.
+ */
+static uint32_t number_of(struct numbering *n, const struct graph_host *host, uint32_t own,
+			  unsigned offset, unsigned lmc)
+{
+	enum route_class class = class_of(n, host);
+	uint32_t step = n->g->leaf_parents >> lmc, turn = offset * (step ? step : 1);
+
+	if (class == ROUTE_CROSSRAIL) {
+		int16_t rail = n->t->nodes[n->t->ports[host->port].node].rail;
+
+		turn += rail > 0 ? rail : 0;
+	}
+	if (class != ROUTE_COMPUTE && class != ROUTE_CROSSRAIL)
+		return own + turn;
+	if (!turn)
+		return host->order;
+	return host->order - host->order % n->g->leaf_block +
+	       (host->order + turn) % n->g->leaf_block;
+}
+
+static void place(struct dests *d, uint32_t lid, uint32_t sw, uint8_t port, uint32_t order)
+{
+	if (!lid || lid > d->top)
+		return;
+	d->sw[lid] = sw;
+	d->port[lid] = port;
+	d->order[lid] = order;
+}
+
+/*
+ * A host whose link is down stays a destination as far as its leaf: its return changes one entry.
+ */
+static void place_host(struct dests *d, struct numbering *n, const struct lid_map *lids,
+		       uint32_t sw, const struct graph_host *host)
+{
+	uint32_t lid = lids->lid_of_port[host->port], own = n->next[class_of(n, host)]++;
+
+	for (unsigned offset = 0; lid && offset < 1u << lids->lmc; offset++)
+		place(d, lid + offset, sw, host->live ? host->sw_port : TABLES_NO_ROUTE,
+		      number_of(n, host, own, offset, lids->lmc));
+}
+
+/* Number `index` of the aggregation nodes. Their several LIDs take the same paths. */
+static void place_special(struct dests *d, const struct graph *g, const struct lid_map *lids,
+			  uint32_t sw, uint32_t index)
+{
+	const struct graph_host *special = &g->specials[index];
+	uint32_t lid = lids->lid_of_port[special->port];
+
+	for (unsigned offset = 0; lid && offset < 1u << lids->lmc; offset++) {
+		place(d, lid + offset, sw, special->live ? special->sw_port : TABLES_NO_ROUTE,
+		      g->order_top + g->nswitches + index);
+		if (lid + offset <= d->top)
+			d->special[lid + offset] = true;
+	}
+}
+
+/* All runs in LID order, with their switches in `home`. Returns how many there are. */
+static uint32_t find_runs(const struct dests *d, struct dest_run *runs, uint32_t *home)
+{
+	uint32_t last = TOPO_NONE, n = 0;
+
+	for (uint32_t lid = 1; lid <= d->top; lid++) {
+		uint32_t sw = d->sw[lid];
+
+		if (sw != last && sw != TOPO_NONE) {
+			home[n] = sw;
+			runs[n++] = (struct dest_run){ lid, 0 };
+		}
+		last = sw;
+		if (sw != TOPO_NONE)
+			runs[n - 1].count++;
+	}
+	return n;
+}
+
+static void collect_runs(struct dests *d, uint32_t nswitches)
+{
+	struct dest_run *runs = mem_alloc_unset(d->top + 1u, sizeof(*runs));
+	uint32_t *home = mem_alloc_unset(d->top + 1u, sizeof(*home));
+	uint32_t n = find_runs(d, runs, home),
+		 *next = mem_alloc_unset(nswitches + 1, sizeof(*next));
+
+	d->runs = mem_alloc_unset(n + 1, sizeof(*d->runs));
+	for (uint32_t i = 0; i < n; i++)
+		d->first_run[home[i] + 1]++;
+	for (uint32_t sw = 0; sw < nswitches; sw++) {
+		next[sw] = d->first_run[sw];
+		d->first_run[sw + 1] += d->first_run[sw];
+	}
+	for (uint32_t i = 0; i < n; i++)
+		d->runs[next[home[i]]++] = runs[i];
+	free(next);
+	free(home);
+	free(runs);
+}
+
+/* The usual case: one LID a port, and all ports of one class. */
+static void place_plain_hosts(struct dests *d, const struct graph *g, const struct lid_map *lids)
+{
+	for (uint32_t sw = 0; sw < g->nswitches; sw++) {
+		const struct graph_host *host = &g->hosts[g->switches[sw].first_host],
+					*end = host + g->switches[sw].nhosts;
+
+		for (; host < end; host++)
+			place(d, lids->lid_of_port[host->port], sw,
+			      host->live ? host->sw_port : TABLES_NO_ROUTE, host->order);
+	}
+}
+
+static void place_hosts(struct dests *d, struct numbering *n, const struct lid_map *lids)
+{
+	for (uint32_t sw = 0; sw < n->g->nswitches; sw++) {
+		const struct graph_switch *s = &n->g->switches[sw];
+
+		for (unsigned h = 0; h < s->nhosts; h++)
+			place_host(d, n, lids, sw, &n->g->hosts[s->first_host + h]);
+	}
+}
+
+/* Classes with numbers of their own need the hosts in topological order. */
+static void place_hosts_in_order(struct dests *d, struct numbering *n, const struct lid_map *lids)
+{
+	uint32_t *sw_of = mem_alloc(n->g->nhosts + 1, sizeof(*sw_of));
+
+	n->by_order = mem_alloc(n->g->order_top + 1u, sizeof(*n->by_order));
+	for (uint32_t sw = 0; sw < n->g->nswitches; sw++) {
+		const struct graph_switch *s = &n->g->switches[sw];
+
+		for (unsigned h = 0; h < s->nhosts; h++) {
+			sw_of[s->first_host + h] = sw;
+			n->by_order[n->g->hosts[s->first_host + h].order] = s->first_host + h + 1;
+		}
+	}
+	for (uint32_t order = 0; order < n->g->order_top; order++) {
+		uint32_t h = n->by_order[order];
+
+		if (h)
+			place_host(d, n, lids, sw_of[h - 1], &n->g->hosts[h - 1]);
+	}
+	free(n->by_order);
+	free(sw_of);
+}
+
+/* What is no host has numbers above those of hosts: switches' own LIDs, then aggregation nodes. */
+static void place_others(struct dests *d, const struct graph *g, const struct topo *t,
+			 const struct lid_map *lids)
+{
+	for (uint32_t sw = 0; sw < g->nswitches; sw++) {
+		const struct graph_switch *s = &g->switches[sw];
+
+		place(d, lids->lid_of_port[t->nodes[sw].port0], sw, 0, g->order_top + sw);
+		for (unsigned i = 0; i < s->nspecials; i++)
+			place_special(d, g, lids, sw, s->first_special + i);
+	}
+}
+
+/* A switch's own LID weighs as much as a host's. */
+static void weigh(struct dests *d, const struct lid_map *lids, const uint8_t *weights)
+{
+	d->weight = mem_alloc(d->top + 1u, 1);
+	for (uint32_t lid = 1; lid <= d->top; lid++) {
+		uint32_t port = lids->port_of_lid[lid];
+
+		d->weight[lid] = port == TOPO_NONE || !d->port[lid] ? 1 : weights[port];
+	}
+}
+
+void dests_init(struct dests *d, const struct graph *g, const struct topo *t,
+		const struct lid_map *lids, const struct route_params *params)
+{
+	struct numbering n = { .g = g, .t = t, .classes = params->classes };
+
+	*d = (struct dests){ .top = lids->top };
+	d->sw = mem_alloc_unset(d->top + 1u, sizeof(*d->sw));
+	d->order = mem_alloc_unset(d->top + 1u, sizeof(*d->order));
+	d->port = mem_alloc(d->top + 1u, sizeof(*d->port));
+	d->first_run = mem_alloc(g->nswitches + 1u, sizeof(*d->first_run));
+	memset(d->sw, 0xff, (d->top + 1u) * sizeof(*d->sw));
+	if (!params->classes && !lids->lmc)
+		place_plain_hosts(d, g, lids);
+	else
+		(params->classes ? place_hosts_in_order : place_hosts)(d, &n, lids);
+	if (g->nspecials)
+		d->special = mem_alloc(d->top + 1u, sizeof(*d->special));
+	place_others(d, g, t, lids);
+	collect_runs(d, g->nswitches);
+	if (params->weights)
+		weigh(d, lids, params->weights);
+}
+
+void dests_fini(struct dests *d)
+{
+	free(d->sw);
+	free(d->order);
+	free(d->special);
+	free(d->weight);
+	free(d->port);
+	free(d->first_run);
+	free(d->runs);
+}
+
+/* ---- Reach ----------------------------------------------------------------------------------- */
+
+/*
+ * For every switch the sorted list of the switches below it, with the distance and the child
+ * that leads there.
+ *
+ * From the lowest rank up: what is below a switch is its live children and all that is below them.
+ * In a fat tree these lists are short low down and complete only at the top, so lists beat
+ * matrices; a byte row per switch serves as scratch for the merge and a bitmap gives the order
+ * back. Costs of whole rows (rows.c) exist only for switches that are somebody's parent.
+ */
+
+struct merge {
+	uint8_t *dist, *child; /* by D */
+	uint64_t *seen;	       /* bitmap over D */
+	uint32_t words;
+};
+
+static void merge_one(struct merge *m, uint32_t d, uint8_t dist, uint8_t child)
+{
+	uint64_t bit = 1ull << (d % 64);
+
+	if (!(m->seen[d / 64] & bit)) {
+		m->seen[d / 64] |= bit;
+		m->dist[d] = dist;
+		m->child[d] = child;
+	} else if (dist < m->dist[d]) {
+		m->dist[d] = dist;
+		m->child[d] = child;
+	} else if (dist == m->dist[d]) {
+		m->child[d] = REACH_MULTI;
+	}
+}
+
+static void merge_children(struct merge *m, const struct reach *r, const struct graph *g,
+			   uint32_t sw)
+{
+	const struct graph_group *downs = graph_downs(g, sw);
+
+	for (unsigned c = 0; c < g->switches[sw].ndown; c++) {
+		const struct reach_list *list = &r->lists[downs[c].peer];
+
+		if (!downs[c].nlive)
+			continue;
+		merge_one(m, downs[c].peer, 1, c);
+		for (uint32_t e = list->first; e < list->first + list->count; e++)
+			if (r->below[e].dist < REACH_NEVER - 1)
+				merge_one(m, r->below[e].sw, r->below[e].dist + 1, c);
+	}
+}
+
+static uint32_t emit_in_order(struct merge *m, struct reach_entry *out)
+{
+	uint32_t n = 0;
+
+	for (uint32_t w = 0; w < m->words; w++) {
+		for (uint64_t bits = m->seen[w]; bits; bits &= bits - 1) {
+			uint32_t d = w * 64 + __builtin_ctzll(bits);
+
+			out[n++] = (struct reach_entry){ d, m->dist[d], m->child[d] };
+		}
+		m->seen[w] = 0;
+	}
+	return n;
+}
+
+static void make_room(struct reach *r, uint32_t more)
+{
+	if (r->used + more <= r->capacity)
+		return;
+	r->capacity = (r->used + more) * 2;
+	r->below = mem_resize(r->below, r->capacity, sizeof(*r->below));
+}
+
+/* ---- Twins ----------------------------------------------------------------------------------- */
+
+/* A hash of the children, and what of the links to them matters; 0 = there are none. */
+static uint64_t children_hash(const struct graph *g, uint32_t sw)
+{
+	uint64_t hash = g->switches[sw].ndown;
+
+	for (unsigned c = 0; c < g->switches[sw].ndown; c++) {
+		const struct graph_group *group = &graph_downs(g, sw)[c];
+
+		hash += hash_word((uint64_t)group->peer << 16 | group->nlanes << 1 |
+				  (group->nlive > 0));
+	}
+	return hash;
+}
+
+static bool same_children(const struct graph *g, uint32_t a, uint32_t b)
+{
+	unsigned n = g->switches[a].ndown;
+
+	if (n != g->switches[b].ndown)
+		return false;
+	for (unsigned c = 0; c < n; c++) {
+		const struct graph_group *x = &graph_downs(g, a)[c], *y = &graph_downs(g, b)[c];
+
+		if (x->peer != y->peer || x->nlanes != y->nlanes || !x->nlive != !y->nlive)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * The first switch met with the same children, `sw` itself when it is that. Places of `table` hold
+ * a switch + 1.
+ */
+static uint32_t find_equivalent(const struct graph *g, uint32_t sw, uint32_t *table, uint32_t mask)
+{
+	uint32_t at = children_hash(g, sw) & mask;
+
+	while (table[at] && !same_children(g, table[at] - 1, sw))
+		at = (at + 1) & mask;
+	if (!table[at])
+		table[at] = sw + 1;
+	return table[at] - 1;
+}
+
+/*
+ * Switches with equal children have equal lists, and rows that differ by port numbers and dead
+ * lanes only.
+ */
+static void find_equivalents(struct reach *r, const struct graph *g)
+{
+	uint32_t size = 2, *first, *table;
+
+	while (size < 2 * g->nswitches)
+		size *= 2;
+	table = mem_alloc(size, sizeof(*table));
+	first = mem_alloc(g->nswitches + 1, sizeof(*first));
+	r->equivalent = mem_alloc(g->nswitches + 1, sizeof(*r->equivalent));
+	memset(r->equivalent, 0xff, g->nswitches * sizeof(*r->equivalent));
+	for (uint32_t sw = 0; sw < g->nswitches; sw++) {
+		if (!g->switches[sw].ndown)
+			continue;
+		first[sw] = find_equivalent(g, sw, table, size - 1);
+		if (first[sw] != sw && r->equivalent[first[sw]] == TOPO_NONE)
+			r->equivalent[first[sw]] = r->nequivalent++;
+		r->equivalent[sw] = first[sw] == sw ? TOPO_NONE : r->equivalent[first[sw]];
+	}
+	free(first);
+	free(table);
+}
+
+static void assign_cost_rows(struct reach *r, const struct graph *g)
+{
+	uint32_t rows = 0;
+
+	for (uint32_t sw = 0; sw < g->nswitches; sw++)
+		r->cost_row[sw] = g->switches[sw].ndown ? rows++ : TOPO_NONE;
+	r->cost_bytes = (g->nswitches + NEAREST_BYTES - 1) / NEAREST_BYTES * NEAREST_BYTES;
+	r->costs = mem_alloc_unset(rows + 1, r->cost_bytes);
+}
+
+static void list_below(struct merge *m, struct reach *r, const struct graph *g, uint32_t sw)
+{
+	make_room(r, g->nswitches);
+	merge_children(m, r, g, sw);
+	r->lists[sw].first = r->used;
+	r->lists[sw].number = r->nlists++;
+	r->lists[sw].count = emit_in_order(m, r->below + r->used);
+	r->used += r->lists[sw].count;
+}
+
+void reach_init(struct reach *r, const struct graph *g)
+{
+	struct merge m = {
+		.dist = mem_alloc(g->nswitches + 1, 1),
+		.child = mem_alloc(g->nswitches + 1, 1),
+		.words = (g->nswitches + 63) / 64,
+		.seen = mem_alloc(g->nswitches / 64 + 1, sizeof(*m.seen)),
+	};
+
+	*r = (struct reach){ .nlists = 1,
+			     .lists = mem_alloc(g->nswitches + 1, sizeof(*r->lists)),
+			     .cost_row = mem_alloc(g->nswitches + 1, sizeof(*r->cost_row)) };
+	find_equivalents(r, g);
+	uint32_t *first_equivalent = mem_alloc(r->nequivalent + 1, sizeof(*first_equivalent));
+	for (uint32_t i = 0; i < g->nswitches; i++) {
+		uint32_t sw = g->by_rank[i],
+			 *equivalent = r->equivalent[sw] == TOPO_NONE
+					       ? NULL
+					       : &first_equivalent[r->equivalent[sw]];
+
+		if (!g->switches[sw].ndown)
+			continue;
+		if (equivalent && *equivalent) {
+			r->lists[sw] = r->lists[*equivalent - 1];
+			continue;
+		}
+		list_below(&m, r, g, sw);
+		if (equivalent)
+			*equivalent = sw + 1;
+	}
+	free(first_equivalent);
+	assign_cost_rows(r, g);
+	free(m.dist);
+	free(m.child);
+	free(m.seen);
+}
+
+void reach_fini(struct reach *r)
+{
+	free(r->lists);
+	free(r->below);
+	free(r->equivalent);
+	free(r->cost_row);
+	free(r->costs);
+}
+
+const struct reach_entry *reach_find(const struct reach *r, uint32_t sw, uint32_t d)
+{
+	const struct reach_list *list = &r->lists[sw];
+	uint32_t low = list->first, high = list->first + list->count;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (r->below[mid].sw == d)
+			return &r->below[mid];
+		if (r->below[mid].sw < d)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return NULL;
+}
+
+/* ---- Pairs that legal paths leave open (engine.h), sorted for those who look for detours ----- */
+
+#define SORT_NS 10 /* to put a gap in its place */
+
+static uint32_t key_of(const struct gap *gap, bool by_d)
+{
+	return by_d ? gap->d : gap->sw;
+}
+
+/*
+ * One key of two, by counting: there may be a million. `first` has a place more than there are
+ * switches.
+ */
+static void sort_by_one(const struct gaps *from, struct gap *to, bool by_d, uint32_t *first,
+			uint32_t nswitches)
+{
+	memset(first, 0, (nswitches + 1) * sizeof(*first));
+	for (uint32_t i = 0; i < from->count; i++)
+		first[key_of(&from->list[i], by_d) + 1]++;
+	for (uint32_t sw = 1; sw <= nswitches; sw++)
+		first[sw] += first[sw - 1];
+	for (uint32_t i = 0; i < from->count; i++)
+		to[first[key_of(&from->list[i], by_d)]++] = from->list[i];
+}
+
+void gaps_sort(struct gaps *gaps, uint32_t nswitches, struct fiber *fiber)
+{
+	struct gaps by_switch = { .list = mem_alloc_unset(gaps->count + 1u, sizeof(struct gap)),
+				  .count = gaps->count };
+	uint32_t *first = mem_alloc_unset(nswitches + 1u, sizeof(*first));
+
+	sort_by_one(gaps, by_switch.list, false, first, nswitches);
+	fiber_spend(fiber, gaps->count * SORT_NS);
+	sort_by_one(&by_switch, gaps->list, true, first, nswitches);
+	fiber_spend(fiber, gaps->count * SORT_NS);
+	free(by_switch.list);
+	free(first);
+}
+
+bool gap_may_close(const struct graph *g, const struct gap *gap, const uint32_t *island)
+{
+	return g->switches[gap->sw].nhosts && g->switches[gap->d].nhosts &&
+	       (!island || island[gap->sw] == island[gap->d]);
+}
+
+bool gaps_may_close(const struct gaps *gaps, const struct graph *g, const struct topo *t)
+{
+	uint32_t islands, *island;
+	bool may = false;
+
+	if (!gaps->host_pairs || gaps->count == GAPS_MAX)
+		return gaps->host_pairs;
+	island = islands_find(t, &islands);
+	for (uint32_t i = 0; i < gaps->count && !may; i++)
+		may = gap_may_close(g, &gaps->list[i], island);
+	free(island);
+	return may;
+}
