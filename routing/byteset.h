@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * byteset: a set of byte values, and which bytes of a forwarding row are in it, one bit each. Used
- * by the proof (check_turns.c) and the order of writes, not by the engines.
+ * by the proof (check.c) and the order of writes, not by the engines.
  */
 #ifndef FMD_ROUTING_BYTESET_H
 #define FMD_ROUTING_BYTESET_H

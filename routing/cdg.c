@@ -13,13 +13,6 @@
 #include "routing/cdg.h"
 #include "topology/base/mem.h"
 
-static bool is_channel(const struct topo *t, const struct topo_port *port, bool down_too)
-{
-	return port->peer != TOPO_NONE && (port->link_up || down_too) && port->num &&
-	       t->nodes[port->node].type == TOPO_SWITCH &&
-	       t->nodes[t->ports[port->peer].node].type == TOPO_SWITCH;
-}
-
 static void rank_switches(struct cdg *c, const struct topo *t, uint32_t *by_rank)
 {
 	uint32_t next[UINT8_MAX + 2] = { 0 }; /* rank, by level */
@@ -49,9 +42,51 @@ static uint32_t settle_next(struct cdg *c, const struct topo *t, uint32_t sw, bo
 	return count;
 }
 
-/* Channels down before channels up; those down from the lowest switch on, those up from the top. */
-static void order_channels(struct cdg *c, const struct topo *t)
+static void init(struct cdg *c, const struct topo *t, bool down_too)
 {
+	struct arena *arena = arena_new();
+
+	*c = (struct cdg){ .arena = arena,
+			   .nports = t->nports,
+			   .nswitches = t->nswitches,
+			   .channel = arena_alloc(arena, t->nports + 1, sizeof(*c->channel)),
+			   .port_of = arena_alloc(arena, t->nports + 1, sizeof(*c->port_of)) };
+	for (uint32_t i = 0; i < t->nports; i++) {
+		const struct topo_port *port = &t->ports[i];
+
+		c->channel[i] = TOPO_NONE;
+		if (port->peer != TOPO_NONE && (port->link_up || down_too) && port->num &&
+		    port->node < t->nswitches && t->ports[port->peer].node < t->nswitches) {
+			c->port_of[c->nchannels] = i;
+			c->channel[i] = c->nchannels++;
+		}
+	}
+	c->head = arena_alloc(arena, c->nchannels + 1, sizeof(*c->head));
+	c->next = arena_alloc(arena, c->nchannels + 1, sizeof(*c->next));
+	c->back = arena_alloc(arena, c->nchannels + 1, sizeof(*c->back));
+	c->head_ports = arena_alloc(arena, c->nchannels + 1, sizeof(*c->head_ports));
+	c->height = arena_alloc(arena, c->nchannels + 1, sizeof(*c->height));
+	c->by = arena_alloc(arena, c->nchannels + 1, sizeof(*c->by));
+	c->mark = arena_alloc(arena, c->nchannels + 1, sizeof(*c->mark));
+	c->rank = arena_alloc(arena, t->nswitches + 1, sizeof(*c->rank));
+	c->port0 = arena_alloc(arena, t->nswitches + 1, sizeof(*c->port0));
+	c->from = arena_alloc(arena, c->nchannels + 1, sizeof(*c->from));
+	c->to = arena_alloc(arena, c->nchannels + 1, sizeof(*c->to));
+	c->settling = arena_alloc(arena, c->nchannels + 1, sizeof(*c->settling));
+	for (uint32_t i = 0; i < c->nchannels; i++) {
+		const struct topo_port *port = &t->ports[c->port_of[i]];
+
+		c->from[i] = port->node;
+		c->to[i] = t->ports[port->peer].node;
+		c->head[i] = t->nodes[c->to[i]].port0;
+		c->head_ports[i] = t->nodes[c->to[i]].nports;
+		c->back[i] = c->channel[port->peer];
+	}
+
+	/*
+	 * Channels down before channels up; those down from the lowest switch on, those up from the
+	 * top.
+	 */
 	uint32_t *by_rank = mem_alloc(t->nswitches + 1, sizeof(*by_rank)), count = 0;
 
 	rank_switches(c, t, by_rank);
@@ -60,47 +95,6 @@ static void order_channels(struct cdg *c, const struct topo *t)
 	for (uint32_t i = t->nswitches; i-- > 0;)
 		count = settle_next(c, t, by_rank[i], false, count);
 	free(by_rank);
-}
-
-static void find_ends(struct cdg *c, const struct topo *t, uint32_t channel)
-{
-	const struct topo_port *port = &t->ports[c->port_of[channel]];
-
-	c->from[channel] = port->node;
-	c->to[channel] = t->ports[port->peer].node;
-	c->head[channel] = t->nodes[c->to[channel]].port0;
-	c->head_ports[channel] = t->nodes[c->to[channel]].nports;
-	c->back[channel] = c->channel[port->peer];
-}
-
-static void init(struct cdg *c, const struct topo *t, bool down_too)
-{
-	*c = (struct cdg){ .nports = t->nports,
-			   .nswitches = t->nswitches,
-			   .channel = mem_alloc(t->nports + 1, sizeof(*c->channel)),
-			   .port_of = mem_alloc(t->nports + 1, sizeof(*c->port_of)) };
-	for (uint32_t i = 0; i < t->nports; i++) {
-		c->channel[i] = TOPO_NONE;
-		if (is_channel(t, &t->ports[i], down_too)) {
-			c->port_of[c->nchannels] = i;
-			c->channel[i] = c->nchannels++;
-		}
-	}
-	c->head = mem_alloc(c->nchannels + 1, sizeof(*c->head));
-	c->next = mem_alloc(c->nchannels + 1, sizeof(*c->next));
-	c->back = mem_alloc(c->nchannels + 1, sizeof(*c->back));
-	c->head_ports = mem_alloc(c->nchannels + 1, sizeof(*c->head_ports));
-	c->height = mem_alloc(c->nchannels + 1, sizeof(*c->height));
-	c->by = mem_alloc(c->nchannels + 1, sizeof(*c->by));
-	c->mark = mem_alloc(c->nchannels + 1, sizeof(*c->mark));
-	c->rank = mem_alloc(t->nswitches + 1, sizeof(*c->rank));
-	c->port0 = mem_alloc(t->nswitches + 1, sizeof(*c->port0));
-	c->from = mem_alloc(c->nchannels + 1, sizeof(*c->from));
-	c->to = mem_alloc(c->nchannels + 1, sizeof(*c->to));
-	c->settling = mem_alloc(c->nchannels + 1, sizeof(*c->settling));
-	for (uint32_t i = 0; i < c->nchannels; i++)
-		find_ends(c, t, i);
-	order_channels(c, t);
 }
 
 void cdg_init(struct cdg *c, const struct topo *t)
@@ -113,54 +107,16 @@ void cdg_init_links(struct cdg *c, const struct topo *t)
 	init(c, t, true);
 }
 
-static void *copy_of(const void *from, size_t count, size_t size)
-{
-	return memcpy(mem_alloc(count, size), from, count * size);
-}
-
-void cdg_copy(struct cdg *to, const struct cdg *from)
-{
-	uint32_t n = from->nchannels + 1;
-
-	*to = *from;
-	to->channel = copy_of(from->channel, from->nports + 1, sizeof(*to->channel));
-	to->port_of = copy_of(from->port_of, n, sizeof(*to->port_of));
-	to->back = copy_of(from->back, n, sizeof(*to->back));
-	to->head = copy_of(from->head, n, sizeof(*to->head));
-	to->head_ports = copy_of(from->head_ports, n, sizeof(*to->head_ports));
-	to->next = copy_of(from->next, n, sizeof(*to->next));
-	to->height = copy_of(from->height, n, sizeof(*to->height));
-	to->by = copy_of(from->by, n, sizeof(*to->by));
-	to->mark = copy_of(from->mark, n, sizeof(*to->mark));
-	to->from = copy_of(from->from, n, sizeof(*to->from));
-	to->to = copy_of(from->to, n, sizeof(*to->to));
-	to->settling = copy_of(from->settling, n, sizeof(*to->settling));
-	to->rank = copy_of(from->rank, from->nswitches + 1, sizeof(*to->rank));
-	to->port0 = copy_of(from->port0, from->nswitches + 1, sizeof(*to->port0));
-}
-
 void cdg_fini(struct cdg *c)
 {
-	free(c->channel);
-	free(c->port_of);
-	free(c->head);
-	free(c->back);
-	free(c->head_ports);
-	free(c->next);
-	free(c->height);
-	free(c->by);
-	free(c->mark);
-	free(c->port0);
-	free(c->rank);
-	free(c->from);
-	free(c->to);
-	free(c->settling);
+	arena_free(c->arena);
 	*c = (struct cdg){ 0 };
 }
 
 /* ---- Tarjan ---------------------------------------------------------------------------------- */
 
 struct cdg_search {
+	struct arena *arena; /* owns the search, too */
 	const struct cdg *c;
 	uint32_t *index, *low; /* by channel; index 0 = not visited */
 	bool *on_stack;
@@ -201,14 +157,6 @@ static uint32_t next_channel(struct cdg_search *s, uint32_t channel)
 	return TOPO_NONE;
 }
 
-static bool depends_on_itself(const struct cdg *c, uint32_t channel)
-{
-	uint32_t port = c->port_of[channel];
-
-	return port > c->head[channel] && port <= c->head[channel] + c->head_ports[channel] &&
-	       cdg_has(c, channel, port - c->head[channel]);
-}
-
 static void pop_group(struct cdg_search *s, uint32_t root)
 {
 	uint32_t first = s->nstack;
@@ -217,13 +165,13 @@ static void pop_group(struct cdg_search *s, uint32_t root)
 		first--;
 		s->on_stack[s->stack[first]] = false;
 	} while (s->stack[first] != root);
-	uint32_t size = s->nstack - first;
+	uint32_t size = s->nstack - first, on = s->c->port_of[root] - s->c->head[root];
 	s->nstack = first;
-	if (size == 1 && !depends_on_itself(s->c, root))
-		return;
+	if (size == 1 && !(on && on <= s->c->head_ports[root] && cdg_has(s->c, root, on)))
+		return; /* it does not depend on itself */
 	if (s->groups++ == 0) {
 		s->length = size;
-		s->cycle = mem_alloc(size, sizeof(*s->cycle));
+		s->cycle = arena_alloc(s->arena, size, sizeof(*s->cycle));
 		memcpy(s->cycle, s->stack + first, size * sizeof(*s->cycle));
 	}
 }
@@ -234,44 +182,30 @@ static void stand_above(const struct cdg *c, uint32_t channel, uint32_t next)
 		c->height[channel] = c->height[next] + 1;
 }
 
-/* All dependencies of the last channel of the trail were followed: returns to the one before. */
-static void leave(struct cdg_search *s, uint32_t channel)
-{
-	uint32_t above = --s->ntrail ? s->trail[s->ntrail - 1] : TOPO_NONE;
-
-	if (s->low[channel] == s->index[channel])
-		pop_group(s, channel);
-	if (above == TOPO_NONE)
-		return;
-	if (s->low[channel] < s->low[above])
-		s->low[above] = s->low[channel];
-	stand_above(s->c, above, channel);
-}
-
-/* Follows one dependency of the last channel of the trail. */
-static void walk_on(struct cdg_search *s)
-{
-	uint32_t channel = s->trail[s->ntrail - 1], next = next_channel(s, channel);
-
-	if (next == TOPO_NONE) {
-		leave(s, channel);
-	} else if (!s->index[next]) {
-		visit(s, next);
-	} else if (s->on_stack[next]) {
-		s->low[channel] =
-			s->index[next] < s->low[channel] ? s->index[next] : s->low[channel];
-	} else {
-		stand_above(s->c, channel, next);
-	}
-}
-
 /* By switch: output ports whose channel is settled; ports without a channel count as settled. */
 struct settled {
 	uint64_t word[CDG_WORDS];
 };
 
-static struct settled *settled_new(const struct cdg *c)
+struct cdg_search *cdg_search_new(const struct cdg *c)
 {
+	struct arena *arena = arena_new();
+	struct cdg_search *s = arena_alloc(arena, 1, sizeof(*s));
+	uint32_t n = c->nchannels + 1;
+
+	s->arena = arena;
+	s->c = c;
+	s->index = arena_alloc(arena, n, sizeof(*s->index));
+	s->low = arena_alloc(arena, n, sizeof(*s->low));
+	s->on_stack = arena_alloc(arena, n, sizeof(*s->on_stack));
+	s->stack = arena_alloc(arena, n, sizeof(*s->stack));
+	s->trail = arena_alloc(arena, n, sizeof(*s->trail));
+	s->at_port = arena_alloc(arena, n, sizeof(*s->at_port));
+	memset(c->height, 0, c->nchannels * sizeof(*c->height));
+
+	/*
+	 * Marks settled channels as visited, and gives them heights: the later settled, the higher.
+	 */
 	struct settled *settled = mem_alloc(c->nswitches + 1, sizeof(*settled));
 
 	memset(settled, 0xff, c->nswitches * sizeof(*settled));
@@ -280,15 +214,6 @@ static struct settled *settled_new(const struct cdg *c)
 
 		settled[c->from[i]].word[out / 64] &= ~(1ull << (out % 64));
 	}
-	return settled;
-}
-
-/* Marks settled channels as visited, and gives them heights: the later settled, the higher. */
-static void settle(struct cdg_search *s)
-{
-	const struct cdg *c = s->c;
-	struct settled *settled = settled_new(c);
-
 	for (uint32_t i = 0; i < c->nchannels; i++) {
 		uint32_t channel = c->settling[i];
 		uint8_t out = c->port_of[channel] - c->port0[c->from[channel]];
@@ -304,37 +229,13 @@ static void settle(struct cdg_search *s)
 		settled[c->from[channel]].word[out / 64] |= 1ull << (out % 64);
 	}
 	free(settled);
-}
-
-struct cdg_search *cdg_search_new(const struct cdg *c)
-{
-	struct cdg_search *s = mem_alloc(1, sizeof(*s));
-	uint32_t n = c->nchannels + 1;
-
-	s->c = c;
-	s->index = mem_alloc(n, sizeof(*s->index));
-	s->low = mem_alloc(n, sizeof(*s->low));
-	s->on_stack = mem_alloc(n, sizeof(*s->on_stack));
-	s->stack = mem_alloc(n, sizeof(*s->stack));
-	s->trail = mem_alloc(n, sizeof(*s->trail));
-	s->at_port = mem_alloc(n, sizeof(*s->at_port));
-	memset(c->height, 0, c->nchannels * sizeof(*c->height));
-	settle(s);
 	return s;
 }
 
 void cdg_search_free(struct cdg_search *s)
 {
-	if (!s)
-		return;
-	free(s->index);
-	free(s->low);
-	free(s->on_stack);
-	free(s->stack);
-	free(s->trail);
-	free(s->at_port);
-	free(s->cycle);
-	free(s);
+	if (s)
+		arena_free(s->arena);
 }
 
 bool cdg_search_go(struct cdg_search *s, uint32_t visits)
@@ -342,9 +243,34 @@ bool cdg_search_go(struct cdg_search *s, uint32_t visits)
 	while (visits--) {
 		while (!s->ntrail && s->start < s->c->nchannels && s->index[s->start])
 			s->start++;
-		if (s->ntrail)
-			walk_on(s);
-		else if (s->start < s->c->nchannels)
+		if (s->ntrail) {
+			/* Follows one dependency of the last channel of the trail. */
+			uint32_t channel = s->trail[s->ntrail - 1], next = next_channel(s, channel);
+
+			if (next == TOPO_NONE) {
+				/*
+				 * All dependencies of the last channel of the trail were followed:
+				 * returns to the one before.
+				 */
+				uint32_t above = --s->ntrail ? s->trail[s->ntrail - 1] : TOPO_NONE;
+
+				if (s->low[channel] == s->index[channel])
+					pop_group(s, channel);
+				if (above == TOPO_NONE)
+					continue;
+				if (s->low[channel] < s->low[above])
+					s->low[above] = s->low[channel];
+				stand_above(s->c, above, channel);
+			} else if (!s->index[next]) {
+				visit(s, next);
+			} else if (s->on_stack[next]) {
+				s->low[channel] = s->index[next] < s->low[channel]
+							  ? s->index[next]
+							  : s->low[channel];
+			} else {
+				stand_above(s->c, channel, next);
+			}
+		} else if (s->start < s->c->nchannels)
 			visit(s, s->start);
 		else
 			return false;
@@ -460,26 +386,6 @@ static bool search(struct growth *g)
 	return false;
 }
 
-/* Drops the dependencies of the cycle found that are not in use. False = all are in use. */
-static bool untie(struct growth *g)
-{
-	struct cdg *c = g->c;
-	uint32_t at = g->next;
-	bool untied = false;
-
-	do {
-		uint32_t to = c->by[at];
-		uint8_t out = (uint8_t)(c->port_of[to] - c->head[at]);
-
-		if (!g->used(g->arg, at, out)) {
-			cdg_drop(c, at, out);
-			untied = true;
-		}
-		at = to;
-	} while (at != g->next);
-	return untied;
-}
-
 static void swap(struct growth *g, uint32_t a, uint32_t b)
 {
 	uint32_t channel = g->todo[a];
@@ -489,18 +395,6 @@ static void swap(struct growth *g, uint32_t a, uint32_t b)
 	g->was[a] = g->was[b];
 	g->todo[b] = channel;
 	g->was[b] = was;
-}
-
-static void push(struct growth *g, uint32_t channel)
-{
-	uint32_t at = g->count;
-
-	make_room(g);
-	g->todo[at] = channel;
-	g->was[at] = g->c->height[channel];
-	g->count++;
-	for (; at && g->was[at] < g->was[(at - 1) / 2]; at = (at - 1) / 2)
-		swap(g, at, (at - 1) / 2);
 }
 
 static uint32_t pop(struct growth *g)
@@ -524,29 +418,17 @@ static void lift(struct growth *g, uint32_t channel, int32_t above)
 {
 	if (g->c->height[channel] > above)
 		return;
-	if (first_meeting(g, channel))
-		push(g, channel);
-	g->c->height[channel] = above + 1;
-}
+	if (first_meeting(g, channel)) {
+		uint32_t at = g->count;
 
-static void lift_from(struct growth *g)
-{
-	struct cdg *c = g->c;
-	int32_t above = c->height[g->next];
-
-	c->marks++;
-	g->count = 0;
-	lift(g, g->from, above > c->top ? above : c->top);
-	while (g->count) {
-		uint32_t channel = pop(g);
-
-		for (unsigned num = 1; num <= c->head_ports[c->back[channel]]; num++) {
-			uint32_t who = before(c, channel, num);
-
-			if (who != TOPO_NONE)
-				lift(g, who, c->height[channel]);
-		}
+		make_room(g);
+		g->todo[at] = channel;
+		g->was[at] = g->c->height[channel];
+		g->count++;
+		for (; at && g->was[at] < g->was[(at - 1) / 2]; at = (at - 1) / 2)
+			swap(g, at, (at - 1) / 2);
 	}
+	g->c->height[channel] = above + 1;
 }
 
 void cdg_grow_begin(struct cdg *c)
@@ -572,10 +454,39 @@ bool cdg_grow(struct cdg *c, uint32_t channel, uint8_t out_port, cdg_used_fn *us
 	cdg_add(c, channel, out_port);
 	if (cdg_agrees(c, channel, out_port))
 		return acyclic;
-	while (acyclic && search(&g))
-		acyclic = untie(&g);
-	if (acyclic)
-		lift_from(&g);
+	while (acyclic && search(&g)) {
+		/* Drops the dependencies of the cycle found that are not in use. */
+		uint32_t at = g.next;
+
+		acyclic = false;
+		do {
+			uint32_t to = c->by[at];
+			uint8_t out = (uint8_t)(c->port_of[to] - c->head[at]);
+
+			if (!g.used(g.arg, at, out)) {
+				cdg_drop(c, at, out);
+				acyclic = true;
+			}
+			at = to;
+		} while (at != g.next);
+	}
+	if (acyclic) {
+		int32_t above = c->height[g.next];
+
+		c->marks++;
+		g.count = 0;
+		lift(&g, g.from, above > c->top ? above : c->top);
+		while (g.count) {
+			uint32_t raised = pop(&g);
+
+			for (unsigned num = 1; num <= c->head_ports[c->back[raised]]; num++) {
+				uint32_t who = before(c, raised, num);
+
+				if (who != TOPO_NONE)
+					lift(&g, who, c->height[raised]);
+			}
+		}
+	}
 	free(g.todo);
 	free(g.was);
 	return acyclic;

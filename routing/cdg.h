@@ -18,7 +18,9 @@
 
 #define CDG_WORDS 4 /* output ports of a switch as a bitmap */
 
+struct arena;
 struct cdg {
+	struct arena *arena; /* owns the arrays */
 	uint32_t nports, nchannels, nswitches;
 	uint32_t *channel;   /* by topo port: the channel that leaves there, TOPO_NONE = none */
 	uint32_t *port_of;   /* by channel: its topo port */
@@ -39,11 +41,10 @@ struct cdg {
 
 /*
  * Make a graph without dependencies, which keeps nothing of `t`: its channels are the links that
- * are up, or (cdg_init_links) all known links. cdg_copy() makes a copy. cdg_fini() frees each.
+ * are up, or (cdg_init_links) all known links. cdg_fini() frees it.
  */
 void cdg_init(struct cdg *c, const struct topo *t);
 void cdg_init_links(struct cdg *c, const struct topo *t);
-void cdg_copy(struct cdg *to, const struct cdg *from);
 void cdg_fini(struct cdg *c);
 
 /* Adds, drops, finds: the dependency of a channel on the one that leaves its head by out_port. */

@@ -36,8 +36,9 @@ struct fiber {
 #define NOTE_ENTER(fake, bottom, size) ((void)(fake), (void)(bottom), (void)(size))
 #endif
 
-static char *stack_new(void)
+struct fiber *fiber_new(void)
 {
+	struct fiber *fiber = mem_alloc(1, sizeof(*fiber));
 	char *area = mmap(NULL, GUARD_BYTES + STACK_BYTES, PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK | MAP_NORESERVE, -1, 0);
 
@@ -45,14 +46,7 @@ static char *stack_new(void)
 		perror("a stack for routing");
 		abort();
 	}
-	return area + GUARD_BYTES;
-}
-
-struct fiber *fiber_new(void)
-{
-	struct fiber *fiber = mem_alloc(1, sizeof(*fiber));
-
-	fiber->stack = stack_new();
+	fiber->stack = area + GUARD_BYTES;
 	return fiber;
 }
 
@@ -102,11 +96,6 @@ bool fiber_go(struct fiber *fiber)
 	swapcontext(&fiber->outside, &fiber->inside);
 	NOTE_ENTER(fiber->fake_outside, NULL, NULL);
 	return fiber->more;
-}
-
-bool fiber_has_more(const struct fiber *fiber)
-{
-	return fiber && fiber->more;
 }
 
 void fiber_hurry(struct fiber *fiber)

@@ -24,8 +24,6 @@ void fiber_free(struct fiber *fiber);
 void fiber_start(struct fiber *fiber, fiber_fn *fn, void *arg);
 /* Runs until the computation stops or ends. True: there is more to do. */
 bool fiber_go(struct fiber *fiber);
-/* Whether a computation was started and has not ended; false for NULL. */
-bool fiber_has_more(const struct fiber *fiber);
 /* Ends the stops: the result is not wanted, and the computation may leave work out. */
 void fiber_hurry(struct fiber *fiber);
 

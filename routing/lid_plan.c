@@ -59,11 +59,6 @@ static unsigned lmc_of(const struct plan *p, uint32_t port)
 	return p->t->nodes[p->t->ports[port].node].type == TOPO_SWITCH ? 0 : p->lmc;
 }
 
-static void take(struct plan *p, uint32_t lid, unsigned lmc, uint8_t how)
-{
-	memset(p->taken + lid, how, 1u << lmc);
-}
-
 /* Whether all 2^lmc LIDs from lid can be given. */
 static bool usable(const struct plan *p, uint32_t lid, unsigned lmc)
 {
@@ -80,31 +75,8 @@ static bool usable(const struct plan *p, uint32_t lid, unsigned lmc)
 static void give(struct plan *p, uint32_t port, uint32_t lid)
 {
 	p->map->lid_of_port[port] = lid;
-	take(p, lid, lmc_of(p, port), LID_GIVEN);
+	memset(p->taken + lid, LID_GIVEN, 1u << lmc_of(p, port));
 	p->wanting--;
-}
-
-static void reserve_for_absent(struct plan *p, const struct lid_memory *memory)
-{
-	for (uint32_t i = 0; memory && i < memory->count; i++) {
-		const struct lid_entry *entry = &memory->entries[i];
-
-		if (entry->lid && entry->lid + (1u << entry->lmc) <= LID_SPACE &&
-		    topo_find_port(p->t, entry->port_guid) == TOPO_NONE)
-			take(p, entry->lid, entry->lmc, LID_RESERVED);
-	}
-}
-
-static void keep_remembered(struct plan *p, const struct lid_memory *memory)
-{
-	for (uint32_t i = 0; i < p->t->nports; i++) {
-		if (!is_end_port(p->t, &p->t->ports[i]))
-			continue;
-		p->wanting++;
-		const struct lid_entry *entry = remembered(memory, p->t->ports[i].guid);
-		if (entry && entry->lmc == lmc_of(p, i) && usable(p, entry->lid, entry->lmc))
-			give(p, i, entry->lid);
-	}
 }
 
 /* Gives ports the LIDs that they hold, but none that two ports hold. */
@@ -157,40 +129,16 @@ static void start_leaf(struct plan *p, unsigned hosts)
 	p->gap -= spare;
 }
 
-/* Those that will want one LID each, wherever that is. */
-static uint32_t others_wanting(const struct plan *p, const struct graph *g)
-{
-	uint32_t wanting = 0;
-
-	for (uint32_t sw = 0; sw < p->t->nswitches; sw++)
-		wanting += !p->map->lid_of_port[p->t->nodes[sw].port0];
-	for (uint32_t i = 0; !p->lmc && i < g->nspecials; i++)
-		wanting += !p->map->lid_of_port[g->specials[i].port];
-	return wanting;
-}
-
-/*
- * Gives LIDs to switches, then to aggregation nodes in the order of their switches, then to CAs
- * whose link leads to another CA.
- */
-static void assign_others(struct plan *p, const struct graph *g)
-{
-	p->next = 1;
-	for (uint32_t sw = 0; sw < p->t->nswitches; sw++)
-		give_next(p, p->t->nodes[sw].port0);
-	for (uint32_t i = 0; i < g->nspecials; i++)
-		give_next(p, g->specials[i].port);
-	for (uint32_t i = 0; i < p->t->nports; i++)
-		if (is_end_port(p->t, &p->t->ports[i]))
-			give_next(p, i);
-}
-
 static void assign_new(struct plan *p)
 {
 	struct graph *g = graph_new(p->t, (struct graph_how){ .orientation = GRAPH_BY_LEVEL });
 	uint32_t *leaf_at = mem_alloc(g->order_top + 1, sizeof(*leaf_at));
 
-	p->gap = others_wanting(p, g);
+	p->gap = 0; /* those that will want one LID each, wherever that is */
+	for (uint32_t sw = 0; sw < p->t->nswitches; sw++)
+		p->gap += !p->map->lid_of_port[p->t->nodes[sw].port0];
+	for (uint32_t i = 0; !p->lmc && i < g->nspecials; i++)
+		p->gap += !p->map->lid_of_port[g->specials[i].port];
 	for (uint32_t sw = 0; sw < g->nswitches; sw++)
 		if (g->switches[sw].nhosts)
 			leaf_at[g->hosts[g->switches[sw].first_host].order] = sw + 1;
@@ -203,16 +151,28 @@ static void assign_new(struct plan *p)
 			give_next(p, g->hosts[s->first_host + h].port);
 	}
 	free(leaf_at);
-	assign_others(p, g);
+
+	/*
+	 * Gives LIDs to switches, then to aggregation nodes in the order of their switches, then to
+	 * CAs whose link leads to another CA.
+	 */
+	p->next = 1;
+	for (uint32_t sw = 0; sw < p->t->nswitches; sw++)
+		give_next(p, p->t->nodes[sw].port0);
+	for (uint32_t i = 0; i < g->nspecials; i++)
+		give_next(p, g->specials[i].port);
+	for (uint32_t i = 0; i < p->t->nports; i++)
+		if (is_end_port(p->t, &p->t->ports[i]))
+			give_next(p, i);
 	graph_free(g);
 }
 
 /* ---- No LID is left -------------------------------------------------------------------------- */
 
-static bool is_away(const struct plan *p, const struct lid_entry *entry)
+static bool is_away(const struct topo *t, const struct lid_entry *entry)
 {
 	return entry->lid && entry->lid + (1u << entry->lmc) <= LID_SPACE &&
-	       topo_find_port(p->t, entry->port_guid) == TOPO_NONE;
+	       topo_find_port(t, entry->port_guid) == TOPO_NONE;
 }
 
 static int compare_away(const void *a, const void *b)
@@ -220,17 +180,7 @@ static int compare_away(const void *a, const void *b)
 	const struct lid_entry *x = *(const struct lid_entry *const *)a,
 			       *y = *(const struct lid_entry *const *)b;
 
-	if (x->away != y->away)
-		return x->away < y->away ? -1 : 1;
-	return x->port_guid < y->port_guid ? -1 : x->port_guid > y->port_guid;
-}
-
-static void give_all(struct plan *p)
-{
-	p->next = 1;
-	for (uint32_t i = 0; p->wanting && i < p->t->nports; i++)
-		if (is_end_port(p->t, &p->t->ports[i]))
-			give_next(p, i);
+	return sort_order(x->away, y->away) ?: sort_order(x->port_guid, y->port_guid);
 }
 
 /* Takes LIDs back from absent ports, as many at a time as are wanting, the longest absent first. */
@@ -240,55 +190,65 @@ static void take_back(struct plan *p, const struct lid_memory *memory)
 	uint32_t count = 0, i = 0;
 
 	for (uint32_t m = 0; m < memory->count; m++)
-		if (is_away(p, &memory->entries[m]))
+		if (is_away(p->t, &memory->entries[m]))
 			away[count++] = &memory->entries[m];
 	qsort(away, count, sizeof(*away), compare_away);
 	while (p->wanting && i < count) {
 		for (uint32_t n = p->wanting; n && i < count; n--, i++)
-			take(p, away[i]->lid, away[i]->lmc, LID_FREE);
+			memset(p->taken + away[i]->lid, LID_FREE, 1u << away[i]->lmc);
 		p->map->taken_back = i;
-		give_all(p);
+		p->next = 1;
+		for (uint32_t port = 0; p->wanting && port < p->t->nports; port++)
+			if (is_end_port(p->t, &p->t->ports[port]))
+				give_next(p, port);
 	}
 	free(away);
 }
 
-static void index_lids(const struct plan *p)
-{
-	struct lid_map *map = p->map;
-
-	for (uint32_t i = 0; i < map->nports; i++) {
-		uint32_t last =
-			map->lid_of_port[i] ? map->lid_of_port[i] + (1u << lmc_of(p, i)) - 1 : 0;
-
-		map->top = last > map->top ? last : map->top;
-	}
-	map->port_of_lid = mem_alloc(map->top + 1u, sizeof(*map->port_of_lid));
-	memset(map->port_of_lid, 0xff, (map->top + 1u) * sizeof(*map->port_of_lid));
-	for (uint32_t i = 0; i < map->nports; i++)
-		for (uint32_t n = 0; map->lid_of_port[i] && n < 1u << lmc_of(p, i); n++)
-			map->port_of_lid[map->lid_of_port[i] + n] = i;
-}
-
 struct lid_map *lid_plan_lmc(const struct topo *t, const struct lid_memory *memory, unsigned lmc)
 {
-	struct plan p = { .t = t, .map = mem_alloc(1, sizeof(*p.map)), .next = 1, .lmc = lmc };
+	struct lid_map *map = mem_alloc(1, sizeof(*map));
+	struct plan p = { .t = t, .map = map, .next = 1, .lmc = lmc };
 
-	p.map->nports = t->nports;
-	p.map->lmc = lmc;
-	p.map->lid_of_port = mem_alloc(t->nports + 1, sizeof(*p.map->lid_of_port));
+	map->nports = t->nports;
+	map->lmc = lmc;
+	map->lid_of_port = mem_alloc(t->nports + 1, sizeof(*map->lid_of_port));
 	p.taken = mem_alloc(LID_SPACE, 1);
-	reserve_for_absent(&p, memory);
-	keep_remembered(&p, memory);
+	for (uint32_t i = 0; memory && i < memory->count; i++) {
+		const struct lid_entry *entry = &memory->entries[i];
+
+		if (is_away(t, entry))
+			memset(p.taken + entry->lid, LID_RESERVED, 1u << entry->lmc);
+	}
+	for (uint32_t i = 0; i < t->nports; i++) {
+		if (!is_end_port(t, &t->ports[i]))
+			continue;
+		const struct lid_entry *entry = remembered(memory, t->ports[i].guid);
+
+		p.wanting++;
+		if (entry && entry->lmc == lmc_of(&p, i) && usable(&p, entry->lid, entry->lmc))
+			give(&p, i, entry->lid);
+	}
 	if (p.wanting)
 		keep_held(&p);
 	if (p.wanting)
 		assign_new(&p);
 	if (p.wanting && memory)
 		take_back(&p, memory);
-	p.map->without_lid = p.wanting;
-	index_lids(&p);
+	map->without_lid = p.wanting;
+	for (uint32_t i = 0; i < map->nports; i++) {
+		uint32_t last =
+			map->lid_of_port[i] ? map->lid_of_port[i] + (1u << lmc_of(&p, i)) - 1 : 0;
+
+		map->top = last > map->top ? last : map->top;
+	}
+	map->port_of_lid = mem_alloc(map->top + 1u, sizeof(*map->port_of_lid));
+	memset(map->port_of_lid, 0xff, (map->top + 1u) * sizeof(*map->port_of_lid));
+	for (uint32_t i = 0; i < map->nports; i++)
+		for (uint32_t n = 0; map->lid_of_port[i] && n < 1u << lmc_of(&p, i); n++)
+			map->port_of_lid[map->lid_of_port[i] + n] = i;
 	free(p.taken);
-	return p.map;
+	return map;
 }
 
 struct lid_map *lid_plan(const struct topo *t, const struct lid_memory *memory)
@@ -323,7 +283,7 @@ static int compare_entries(const void *a, const void *b)
 {
 	const struct lid_entry *x = a, *y = b;
 
-	return x->port_guid < y->port_guid ? -1 : x->port_guid > y->port_guid;
+	return sort_order(x->port_guid, y->port_guid);
 }
 
 /*
@@ -358,10 +318,10 @@ static bool is_there(const struct topo *t, uint32_t port)
 	return there;
 }
 
-/* By LID, the one end port that holds it; TOPO_NONE = none does, or several do. */
-static uint32_t *find_holders(const struct topo *t)
+void lid_memory_yield(struct lid_memory *memory, const struct topo *t)
 {
-	uint32_t *holder = mem_alloc(LID_SPACE, sizeof(*holder));
+	/* By LID, the one end port that holds it; TOPO_NONE = none does, or several do. */
+	uint32_t *holder = mem_alloc(LID_SPACE, sizeof(*holder)), kept = 0;
 	uint8_t *claims = mem_alloc(LID_SPACE, 1);
 
 	memset(holder, 0xff, LID_SPACE * sizeof(*holder));
@@ -373,18 +333,11 @@ static uint32_t *find_holders(const struct topo *t)
 		holder[lid] = claims[lid] ? TOPO_NONE : i;
 		claims[lid] = 1;
 	}
-	free(claims);
-	return holder;
-}
-
-void lid_memory_yield(struct lid_memory *memory, const struct topo *t)
-{
-	uint32_t *holder = find_holders(t), kept = 0;
-
 	for (uint32_t i = 0; i < memory->count; i++)
 		if (!is_contradicted(&memory->entries[i], t, holder))
 			memory->entries[kept++] = memory->entries[i];
 	memory->count = kept;
+	free(claims);
 	free(holder);
 }
 
@@ -397,13 +350,13 @@ static bool is_given(const struct lid_entry *entry, const struct lid_map *map)
 	return false;
 }
 
-/* Of those that are away; they may have left just now. */
-static bool note_away(struct lid_memory *memory, const struct topo *t, const struct lid_map *map,
+bool lid_memory_learn(struct lid_memory *memory, const struct topo *t, const struct lid_map *map,
 		      int64_t now)
 {
+	uint32_t kept = 0, added = 0;
 	bool changed = false;
-	uint32_t kept = 0;
 
+	/* Of those that are away some may have left just now. */
 	for (uint32_t i = 0; i < memory->count; i++) {
 		struct lid_entry *entry = &memory->entries[i];
 		bool there = topo_find_port(t, entry->port_guid) != TOPO_NONE;
@@ -415,31 +368,20 @@ static bool note_away(struct lid_memory *memory, const struct topo *t, const str
 		memory->entries[kept++] = *entry;
 	}
 	changed |= kept != memory->count;
-	memory->count = kept;
-	return changed;
-}
-
-bool lid_memory_learn(struct lid_memory *memory, const struct topo *t, const struct lid_map *map,
-		      int64_t now)
-{
-	bool changed = note_away(memory, t, map, now);
-	uint32_t old, added = 0;
-
-	old = memory->count;
-	memory->entries = mem_resize(memory->entries, old + t->nports, sizeof(*memory->entries));
+	memory->entries = mem_resize(memory->entries, kept + t->nports, sizeof(*memory->entries));
 	for (uint32_t i = 0; i < t->nports; i++) {
 		if (!map->lid_of_port[i])
 			continue;
-		struct lid_memory known = { .count = old, .entries = memory->entries };
+		struct lid_memory known = { .count = kept, .entries = memory->entries };
 		struct lid_entry *entry = (struct lid_entry *)remembered(&known, t->ports[i].guid);
 		if (!entry)
-			entry = &memory->entries[old + added++];
+			entry = &memory->entries[kept + added++];
 		bool is_switch = t->nodes[t->ports[i].node].type == TOPO_SWITCH;
 		changed |= entry->lid != map->lid_of_port[i];
 		*entry = (struct lid_entry){ t->ports[i].guid, map->lid_of_port[i],
 					     is_switch ? 0 : map->lmc, 0 };
 	}
-	memory->count = old + added;
+	memory->count = kept + added;
 	memory->entries = mem_resize(memory->entries, memory->count, sizeof(*memory->entries));
 	qsort(memory->entries, memory->count, sizeof(*memory->entries), compare_entries);
 	memory->changes += changed || added;

@@ -69,29 +69,6 @@ static void find_part(struct work *w, uint32_t first)
 	}
 }
 
-static void find_parts(struct work *w)
-{
-	memset(w->part, 0xff, w->t->nswitches * sizeof(*w->part));
-	for (uint32_t sw = 0; sw < w->t->nswitches; sw++)
-		if (w->part[sw] == TOPO_NONE)
-			find_part(w, sw);
-}
-
-static void read_column(struct work *w, uint32_t home, uint32_t lid)
-{
-	uint32_t n = w->t->nswitches;
-
-	memset(w->children, 0, n * sizeof(*w->children));
-	for (uint32_t sw = 0; sw < n; sw++) {
-		w->next[sw] = sw == home ? TOPO_NONE
-					 : switch_behind(w->t, sw, tables_row(w->tables, sw)[lid]);
-		w->sum[sw] = w->hosts[sw];
-		w->arrives[sw] = sw == home;
-		if (w->next[sw] != TOPO_NONE)
-			w->children[w->next[sw]]++;
-	}
-}
-
 /*
  * Orders the switches so that each comes before the switch that it sends to; switches on a loop are
  * left out. Returns how many are in w->queue.
@@ -115,35 +92,6 @@ static uint32_t order_column(struct work *w, uint32_t home)
 	return count;
 }
 
-static void add_loads(struct work *w, uint32_t lid, uint32_t count)
-{
-	for (uint32_t i = 0; i < count; i++) {
-		uint32_t sw = w->queue[i];
-		uint64_t *load;
-
-		if (!w->arrives[sw])
-			continue;
-		load = &w->load[w->t->nodes[sw].port0 + tables_row(w->tables, sw)[lid]];
-		*load += w->sum[sw];
-		w->out->load = *load > w->out->load ? *load : w->out->load;
-		w->links += w->sum[sw];
-		w->flows += w->hosts[sw];
-		w->sum[w->next[sw]] += w->sum[sw];
-	}
-}
-
-static void count_open(struct work *w, uint32_t home)
-{
-	for (uint32_t sw = 0; sw < w->t->nswitches; sw++) {
-		if (!w->hosts[sw] || w->arrives[sw] || w->part[sw] != w->part[home])
-			continue;
-		if (!w->out->open_pairs++) {
-			w->out->open_from = sw;
-			w->out->open_to = home;
-		}
-	}
-}
-
 static void measure(struct work *w, const struct lid_map *lids)
 {
 	uint32_t *counted = mem_alloc(w->t->nswitches + 1, sizeof(*counted));
@@ -153,10 +101,45 @@ static void measure(struct work *w, const struct lid_map *lids)
 
 		if (home == TOPO_NONE)
 			continue;
-		read_column(w, home, lid);
-		add_loads(w, lid, order_column(w, home));
-		if (!counted[home]++)
-			count_open(w, home);
+		uint32_t n = w->t->nswitches;
+
+		memset(w->children, 0, n * sizeof(*w->children));
+		for (uint32_t sw = 0; sw < n; sw++) {
+			w->next[sw] = sw == home ? TOPO_NONE
+						 : switch_behind(w->t, sw,
+								 tables_row(w->tables, sw)[lid]);
+			w->sum[sw] = w->hosts[sw];
+			w->arrives[sw] = sw == home;
+			if (w->next[sw] != TOPO_NONE)
+				w->children[w->next[sw]]++;
+		}
+
+		uint32_t count = order_column(w, home);
+
+		for (uint32_t i = 0; i < count; i++) {
+			uint32_t sw = w->queue[i];
+			uint64_t *load;
+
+			if (!w->arrives[sw])
+				continue;
+			load = &w->load[w->t->nodes[sw].port0 + tables_row(w->tables, sw)[lid]];
+			*load += w->sum[sw];
+			w->out->load = *load > w->out->load ? *load : w->out->load;
+			w->links += w->sum[sw];
+			w->flows += w->hosts[sw];
+			w->sum[w->next[sw]] += w->sum[sw];
+		}
+
+		if (!counted[home]++) {
+			for (uint32_t sw = 0; sw < w->t->nswitches; sw++) {
+				if (!w->hosts[sw] || w->arrives[sw] || w->part[sw] != w->part[home])
+					continue;
+				if (!w->out->open_pairs++) {
+					w->out->open_from = sw;
+					w->out->open_to = home;
+				}
+			}
+		}
 	}
 	w->out->hops = w->flows ? (double)w->links / (double)w->flows : 0;
 	free(counted);
@@ -187,43 +170,28 @@ static uint64_t measure_shift(struct work *w, const uint16_t *host, const uint32
 	return most;
 }
 
-/* Measures up to SHIFTS shifts, evenly spread over all; hosts are numbered by LID. */
-static void measure_shifts(struct work *w, const struct lid_map *lids)
-{
-	uint16_t *host = mem_alloc(lids->top + 1u, sizeof(*host));
-	uint32_t *home = mem_alloc(lids->top + 1u, sizeof(*home)), count = 0, n;
-
-	for (uint32_t lid = 1; lid <= lids->top; lid++)
-		if ((home[count] = home_of_host(w->t, lids, lid)) != TOPO_NONE)
-			host[count++] = (uint16_t)lid;
-	n = count > SHIFTS ? SHIFTS : count ? count - 1 : 0;
-	memset(w->load, 0, w->t->nports * sizeof(*w->load));
-	for (uint32_t i = 1; i <= n; i++)
-		w->out->shift += (double)measure_shift(w, host, home, count,
-						       (uint32_t)((uint64_t)i * (count - 1) / n)) /
-				 n;
-	free(host);
-	free(home);
-}
-
 void burden_measure(const struct topo *t, const struct lid_map *lids, const struct tables *tables,
 		    struct burden *out)
 {
+	struct arena *arena = arena_new();
 	uint32_t n = t->nswitches + 1;
 	struct work w = { .t = t,
 			  .tables = tables,
-			  .part = mem_alloc(n, sizeof(*w.part)),
-			  .hosts = mem_alloc(n, sizeof(*w.hosts)),
-			  .load = mem_alloc(t->nports + 1, sizeof(*w.load)),
-			  .next = mem_alloc(n, sizeof(*w.next)),
-			  .children = mem_alloc(n, sizeof(*w.children)),
-			  .sum = mem_alloc(n, sizeof(*w.sum)),
-			  .queue = mem_alloc(n, sizeof(*w.queue)),
-			  .arrives = mem_alloc(n, sizeof(*w.arrives)),
+			  .part = arena_alloc(arena, n, sizeof(*w.part)),
+			  .hosts = arena_alloc(arena, n, sizeof(*w.hosts)),
+			  .load = arena_alloc(arena, t->nports + 1, sizeof(*w.load)),
+			  .next = arena_alloc(arena, n, sizeof(*w.next)),
+			  .children = arena_alloc(arena, n, sizeof(*w.children)),
+			  .sum = arena_alloc(arena, n, sizeof(*w.sum)),
+			  .queue = arena_alloc(arena, n, sizeof(*w.queue)),
+			  .arrives = arena_alloc(arena, n, sizeof(*w.arrives)),
 			  .out = out };
 
 	*out = (struct burden){ .open_from = TOPO_NONE, .open_to = TOPO_NONE };
-	find_parts(&w);
+	memset(w.part, 0xff, w.t->nswitches * sizeof(*w.part));
+	for (uint32_t sw = 0; sw < w.t->nswitches; sw++)
+		if (w.part[sw] == TOPO_NONE)
+			find_part(&w, sw);
 	for (uint32_t lid = 1; lid <= lids->top; lid++) {
 		uint32_t home = home_of_host(t, lids, lid);
 
@@ -231,15 +199,23 @@ void burden_measure(const struct topo *t, const struct lid_map *lids, const stru
 			w.hosts[home]++;
 	}
 	measure(&w, lids);
-	measure_shifts(&w, lids);
-	free(w.part);
-	free(w.hosts);
-	free(w.load);
-	free(w.next);
-	free(w.children);
-	free(w.sum);
-	free(w.queue);
-	free(w.arrives);
+
+	/* Up to SHIFTS shifts, evenly spread over all; hosts are numbered by LID. */
+	uint16_t *host = arena_alloc(arena, lids->top + 1u, sizeof(*host));
+	uint32_t *home_of = arena_alloc(arena, lids->top + 1u, sizeof(*home_of)), count = 0,
+		 nshifts;
+
+	for (uint32_t lid = 1; lid <= lids->top; lid++)
+		if ((home_of[count] = home_of_host(w.t, lids, lid)) != TOPO_NONE)
+			host[count++] = (uint16_t)lid;
+	nshifts = count > SHIFTS ? SHIFTS : count ? count - 1 : 0;
+	memset(w.load, 0, w.t->nports * sizeof(*w.load));
+	for (uint32_t i = 1; i <= nshifts; i++)
+		w.out->shift +=
+			(double)measure_shift(&w, host, home_of, count,
+					      (uint32_t)((uint64_t)i * (count - 1) / nshifts)) /
+			nshifts;
+	arena_free(arena);
 }
 
 /* ---- Path ------------------------------------------------------------------------------------ */
@@ -247,11 +223,6 @@ void burden_measure(const struct topo *t, const struct lid_map *lids, const stru
 static void add_hop(struct path *path, uint32_t node, uint8_t in_port, uint8_t out_port)
 {
 	path->hops[path->count++] = (struct path_hop){ node, in_port, out_port };
-}
-
-static bool is_forwarder(const struct topo *t, uint32_t node)
-{
-	return t->nodes[node].type == TOPO_SWITCH;
 }
 
 /* The port a packet leaves by, 0 = it is for this switch; negative: nowhere. */
@@ -280,14 +251,14 @@ int path_trace(const struct topo *t, const struct lid_map *lids, const struct ta
 		return 0;
 	}
 	uint8_t in_port = 0;
-	if (!is_forwarder(t, at->node)) {
+	if (t->nodes[at->node].type != TOPO_SWITCH) {
 		if (!at->link_up)
 			return -EHOSTUNREACH;
 		add_hop(out, at->node, 0, at->num);
 		at = topo_peer(t, at);
 		in_port = at->num;
 	}
-	while (is_forwarder(t, at->node) && out->count < PATH_MAX_HOPS - 1) {
+	while (t->nodes[at->node].type == TOPO_SWITCH && out->count < PATH_MAX_HOPS - 1) {
 		int port = out_port(t, tables, at->node, to_lid);
 
 		if (port < 0)
@@ -298,7 +269,7 @@ int path_trace(const struct topo *t, const struct lid_map *lids, const struct ta
 		at = topo_peer(t, topo_port(t, at->node, port));
 		in_port = at->num;
 	}
-	if (is_forwarder(t, at->node))
+	if (t->nodes[at->node].type == TOPO_SWITCH)
 		return -ELOOP;
 	add_hop(out, at->node, in_port, 0);
 	return at == &t->ports[to_port] ? 0 : -EHOSTUNREACH;

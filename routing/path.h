@@ -17,6 +17,27 @@ struct path {
 	unsigned count; /* nodes on the path, both ends included */
 	struct path_hop hops[PATH_MAX_HOPS];
 };
+/* The switch behind a port of a switch, by a link that is up; TOPO_NONE = there is none. */
+static inline uint32_t path_switch_at(const struct topo *t, uint32_t sw, unsigned num)
+{
+	const struct topo_port *port;
+
+	if (!num || num > t->nodes[sw].nports)
+		return TOPO_NONE;
+	port = topo_port(t, sw, num);
+	if (!port->link_up || t->ports[port->peer].node >= t->nswitches)
+		return TOPO_NONE;
+	return t->ports[port->peer].node;
+}
+
+/* The neighbour behind a port of a switch by a known link, up or down; TOPO_NONE = it is none. */
+static inline uint32_t path_neighbour(const struct topo *t, uint32_t sw, unsigned num)
+{
+	const struct topo_port *peer = topo_peer(t, topo_port(t, sw, num));
+
+	return peer && peer->node < t->nswitches && peer->node != sw ? peer->node : TOPO_NONE;
+}
+
 /*
  * Fills *out with the path from an end port (index in topo.ports) to a LID. Returns 0,
  * -EHOSTUNREACH (an entry of 255, or a link that is down), -ELOOP (more than PATH_MAX_HOPS) or
