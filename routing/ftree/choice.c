@@ -20,71 +20,26 @@ struct digit_sequence { /* LIDs that follow each other, as their topological num
 	uint32_t lid, count, order;
 };
 
-static void find_sequences(struct digits *digits)
-{
-	const struct dests *d = digits->d;
-	struct digit_sequence now = { 0 }, *next = digits->sequences;
-
-	for (uint32_t lid = 1; lid <= d->top; lid++) {
-		bool used = d->sw[lid] != TOPO_NONE;
-
-		if (now.count && !(used && d->order[lid] == now.order + now.count)) {
-			*next++ = now;
-			now.count = 0;
-		}
-		if (used && !now.count)
-			now = (struct digit_sequence){ lid, 0, d->order[lid] };
-		now.count += used;
-	}
-	if (now.count)
-		*next++ = now;
-	digits->nsequences = next - digits->sequences;
-}
-
-/* Without rows so far; d is borrowed. row_bytes: length of a forwarding row. _fini() frees. */
-static void digits_init(struct digits *digits, const struct dests *d, uint32_t row_bytes)
-{
-	*digits = (struct digits){ .d = d, .row_bytes = row_bytes };
-	digits->sequences = mem_alloc_unset(d->top + 1u, sizeof(*digits->sequences));
-	find_sequences(digits);
-}
-
-static void digits_fini(struct digits *digits)
-{
-	for (unsigned i = 0; i < digits->nrows; i++)
-		free(digits->rows[i].digit);
-	free(digits->rows);
-	free(digits->sequences);
-}
-
-/* Digits of `count` numbers from `order` on. */
-static void count_up(const struct digit_row *row, uint8_t *at, uint32_t count, uint32_t order)
-{
-	unsigned digit = order / row->pitch % row->modulus;
-	uint32_t left = row->pitch - order % row->pitch; /* numbers with this digit */
-
-	while (count) {
-		uint32_t n = left < count ? left : count;
-
-		if (n == 1)
-			*at = digit;
-		else
-			memset(at, digit, n);
-		at += n;
-		count -= n;
-		digit = digit + 1 < row->modulus ? digit + 1 : 0;
-		left = row->pitch;
-	}
-}
-
-/* Counts one period, then copies what is there behind itself. */
+/* Counts one period of digits, then copies what is there behind itself. */
 static void fill_sequence(const struct digit_row *row, const struct digit_sequence *s)
 {
 	uint64_t round = (uint64_t)row->pitch * row->modulus;
-	uint32_t done = round < s->count ? round : s->count;
+	uint32_t period = round < s->count ? round : s->count, done = 0;
+	uint32_t left = row->pitch - s->order % row->pitch; /* numbers with this digit */
+	unsigned digit = s->order / row->pitch % row->modulus;
 	uint8_t *at = row->digit + s->lid;
 
-	count_up(row, at, done, s->order);
+	while (done < period) {
+		uint32_t n = left < period - done ? left : period - done;
+
+		if (n == 1)
+			at[done] = digit;
+		else
+			memset(at + done, digit, n);
+		done += n;
+		digit = digit + 1 < row->modulus ? digit + 1 : 0;
+		left = row->pitch;
+	}
 	while (done < s->count) {
 		uint32_t n = done < s->count - done ? done : s->count - done;
 
@@ -200,17 +155,27 @@ static struct lid_pair find_only_lids(const struct dests *d, uint32_t sw)
 	return (struct lid_pair){ run->lid, (uint16_t)(last->lid + last->count - 1) };
 }
 
-static void scan_switches(struct choice *c)
+/* Without rows so far; d is borrowed. row_bytes: length of a forwarding row. */
+static void digits_init(struct digits *digits, const struct dests *d, uint32_t row_bytes)
 {
-	const struct dests *d = c->d;
+	struct digit_sequence now = { 0 }, *next;
 
-	c->at_home = mem_alloc(c->g->nswitches + 1, sizeof(*c->at_home));
-	c->has_hosts = mem_alloc_unset(c->g->nswitches + 1, 1);
-	c->only_lids = mem_alloc_unset(c->g->nswitches + 1, sizeof(*c->only_lids));
-	for (uint32_t sw = 0; sw < c->g->nswitches; sw++) {
-		c->has_hosts[sw] = c->g->switches[sw].nhosts ? 0xff : 0;
-		c->only_lids[sw] = find_only_lids(d, sw);
+	*digits = (struct digits){ .d = d, .row_bytes = row_bytes };
+	digits->sequences = next = mem_alloc_unset(d->top + 1u, sizeof(*next));
+	for (uint32_t lid = 1; lid <= d->top; lid++) {
+		bool used = d->sw[lid] != TOPO_NONE;
+
+		if (now.count && !(used && d->order[lid] == now.order + now.count)) {
+			*next++ = now;
+			now.count = 0;
+		}
+		if (used && !now.count)
+			now = (struct digit_sequence){ lid, 0, d->order[lid] };
+		now.count += used;
 	}
+	if (now.count)
+		*next++ = now;
+	digits->nsequences = next - digits->sequences;
 }
 
 void choice_init(struct choice *c, const struct graph *g, const struct dests *d,
@@ -224,7 +189,13 @@ void choice_init(struct choice *c, const struct graph *g, const struct dests *d,
 	c->nearest.last = mem_alloc_unset(r->cost_bytes, 1);
 	c->masks = mem_alloc_unset((size_t)CHOICE_WORDS * g->nswitches + 1, sizeof(*c->masks));
 	c->slots = mem_alloc_unset(row_bytes, 1);
-	scan_switches(c);
+	c->at_home = mem_alloc(g->nswitches + 1, sizeof(*c->at_home));
+	c->has_hosts = mem_alloc_unset(g->nswitches + 1, 1);
+	c->only_lids = mem_alloc_unset(g->nswitches + 1, sizeof(*c->only_lids));
+	for (uint32_t sw = 0; sw < g->nswitches; sw++) {
+		c->has_hosts[sw] = g->switches[sw].nhosts ? 0xff : 0;
+		c->only_lids[sw] = find_only_lids(d, sw);
+	}
 	design_init(&c->own_design, g);
 	c->design = r->design ? r->design : &c->own_design;
 	c->design_lives = !g->damaged;
@@ -233,7 +204,10 @@ void choice_init(struct choice *c, const struct graph *g, const struct dests *d,
 
 void choice_fini(struct choice *c)
 {
-	digits_fini(&c->digits);
+	for (unsigned i = 0; i < c->digits.nrows; i++)
+		free(c->digits.rows[i].digit);
+	free(c->digits.rows);
+	free(c->digits.sequences);
 	design_fini(&c->own_design);
 	free(c->never);
 	free(c->nearest.cost);
@@ -255,24 +229,6 @@ static const uint8_t *parent_cost(const struct choice *c, unsigned parent)
 	uint32_t sw = c->g->parents[c->family->first_parent + parent];
 
 	return sw == TOPO_NONE ? c->never : reach_cost(c->r, c->g, sw);
-}
-
-static void make_masks(struct choice *c)
-{
-	uint32_t n = c->g->nswitches;
-
-	memset(c->masks, 0, (size_t)CHOICE_WORDS * n * sizeof(*c->masks));
-	for (unsigned p = 0; p < c->family->nparents; p++) {
-		const uint8_t *restrict parent = parent_cost(c, p);
-		uint64_t *restrict mask = c->masks + (size_t)(p / 64) * n;
-
-		for (uint32_t d = 0; d < n; d++) {
-			uint64_t leads = parent[d] != REACH_NEVER &&
-					 (uint8_t)(parent[d] + 1) == c->nearest.cost[d];
-
-			mask[d] |= leads << (p % 64);
-		}
-	}
 }
 
 static bool never_hosts(const uint8_t *count, const uint8_t *has_hosts, uint32_t n)
@@ -303,35 +259,6 @@ static uint32_t count_partly(const uint8_t *count, uint32_t n, uint8_t nparents)
 	return partly;
 }
 
-static void find_candidates(struct choice *c)
-{
-	unsigned nparents = c->family->nparents;
-	uint32_t n = c->g->nswitches;
-	const uint8_t *parents[UINT8_MAX], *count = c->nearest.count;
-
-	for (unsigned p = 0; p < nparents; p++)
-		parents[p] = parent_cost(c, p);
-	nearest_find(parents, nparents, c->r->cost_bytes, &c->nearest);
-	c->has_never = memchr(count, 0, n) != NULL;
-	c->has_never_hosts = c->has_never && never_hosts(count, c->has_hosts, n);
-	c->has_masks = count_partly(count, n, nparents) > n / MASKS_WORTH;
-	if (c->has_masks)
-		make_masks(c);
-}
-
-static struct parent_set look_up_candidates(const struct choice *c, uint32_t d)
-{
-	struct parent_set set = { { 0 } };
-
-	for (unsigned p = 0; p < c->family->nparents; p++) {
-		uint8_t cost = parent_cost(c, p)[d];
-
-		if (cost != REACH_NEVER && (uint8_t)(cost + 1) == c->nearest.cost[d])
-			set.word[p / 64] |= 1ull << (p % 64);
-	}
-	return set;
-}
-
 struct parent_set choice_candidates(const struct choice *c, uint32_t d)
 {
 	struct parent_set set = { { 0 } };
@@ -341,7 +268,12 @@ struct parent_set choice_candidates(const struct choice *c, uint32_t d)
 	} else if (c->nearest.count[d] == 1) {
 		set.word[c->nearest.last[d] / 64] = 1ull << (c->nearest.last[d] % 64);
 	} else if (c->nearest.count[d] && !c->has_masks) {
-		set = look_up_candidates(c, d);
+		for (unsigned p = 0; p < c->family->nparents; p++) {
+			uint8_t cost = parent_cost(c, p)[d];
+
+			if (cost != REACH_NEVER && (uint8_t)(cost + 1) == c->nearest.cost[d])
+				set.word[p / 64] |= 1ull << (p % 64);
+		}
 	} else if (c->nearest.count[d]) {
 		for (unsigned w = 0; w < CHOICE_WORDS; w++)
 			set.word[w] = c->masks[(size_t)w * c->g->nswitches + d];
@@ -378,13 +310,125 @@ static unsigned set_size(const struct parent_set *set)
 	return size;
 }
 
-static bool any_in(const struct parent_set *a, const struct parent_set *b)
+/* The parents that lead to D by design. */
+static struct parent_set designed(const struct choice *c, uint32_t d)
+{
+	const uint32_t *parents = &c->g->parents[c->family->first_parent];
+	const struct design_row row = design_of(c->design, d);
+	const uint8_t *cost = row.cost;
+	struct parent_set set = { { 0 } };
+	uint8_t best = REACH_NEVER;
+
+	fiber_spend(c->r->fiber, row.made * c->g->nswitches * DESIGN_NS);
+	for (unsigned p = 0; p < c->family->nparents; p++)
+		if (parents[p] != TOPO_NONE && cost[parents[p]] < best)
+			best = cost[parents[p]];
+	for (unsigned p = 0; p < c->family->nparents; p++)
+		if (parents[p] != TOPO_NONE && cost[parents[p]] == best)
+			set.word[p / 64] |= 1ull << (p % 64);
+	return set;
+}
+
+/* Whether D's LIDs are distributed by rank. */
+static bool by_rank(struct choice *c, uint32_t d, const struct parent_set *set)
 {
 	uint64_t both = 0;
 
+	if (set_size(set) * 2 > c->family->nparents)
+		return false;
+	if (c->few.d != d + 1) {
+		const struct graph_slot *slots = &c->g->slots[c->family->first_slot];
+
+		c->few.d = d + 1;
+		c->few.parents = c->design_lives ? choice_candidates(c, d) : designed(c, d);
+		c->few.size = set_size(&c->few.parents);
+		c->few.nelsewhere = 0;
+		for (unsigned s = 0; s < c->family->nslots; s++)
+			c->few.rank[s] = parent_in(&c->few.parents, slots[s].parent)
+						 ? CHOICE_NONE
+						 : c->few.nelsewhere++;
+	}
 	for (unsigned w = 0; w < CHOICE_WORDS; w++)
-		both |= a->word[w] & b->word[w];
-	return both != 0;
+		both |= c->few.parents.word[w] & set->word[w];
+	return c->few.size * 2 <= c->family->nparents && both;
+}
+
+/*
+ * By slot, the weight of the hosts behind D when nothing is dead, for families that number slots as
+ * D's own does. NULL = all slots have the same weight, as in families of higher tiers.
+ */
+static const struct at_home *weights_at_home(struct choice *c, uint32_t d)
+{
+	const struct graph_family *own = &c->g->families[c->g->switches[d].family];
+
+	if (own->pitch != c->family->pitch || own->nslots != c->family->nslots)
+		return NULL;
+	if (!c->at_home[d]) {
+		struct at_home *w = mem_alloc(1, sizeof(*w));
+
+		for (uint32_t r = c->d->first_run[d]; r < c->d->first_run[d + 1]; r++) {
+			const struct dest_run *run = &c->d->runs[r];
+
+			for (uint32_t lid = run->lid; lid < (uint32_t)run->lid + run->count; lid++)
+				if (c->d->port[lid] && !(c->d->special && c->d->special[lid]))
+					w->weight[c->home[lid]] +=
+						c->d->weight ? c->d->weight[lid] : 1;
+		}
+		w->least = UINT32_MAX;
+		for (unsigned s = 0; s < c->family->nslots; s++) {
+			w->least = w->weight[s] < w->least ? w->weight[s] : w->least;
+			w->most = w->weight[s] > w->most ? w->weight[s] : w->most;
+		}
+		c->at_home[d] = w;
+	}
+	return c->at_home[d]->least == c->at_home[d]->most ? NULL : c->at_home[d];
+}
+
+/*
+ * The order in which a LID tries other slots when its home does not lead to it: by wide strides, as
+ * slots that are lost together lie side by side.
+ */
+struct walk {
+	unsigned home, at, stride, others, left;
+};
+
+/* The next slot. After a round of strides, which may have left some out, slots come one by one. */
+static unsigned walk_on(struct walk *w)
+{
+	unsigned slot = w->home + 1 + w->at;
+
+	w->at += w->stride;
+	if (w->at >= w->others)
+		w->at -= w->others;
+	if (--w->left == w->others + 1)
+		w->stride = 1;
+	return slot > w->others ? slot - w->others - 1 : slot;
+}
+
+/* Of the slots that lead there the one with the least weight at home; of equals the first. */
+static unsigned slot_elsewhere(struct choice *c, uint32_t lid, const struct parent_set *set)
+{
+	const struct graph_slot *slots = &c->g->slots[c->family->first_slot];
+	const struct at_home *weights = weights_at_home(c, c->d->sw[lid]);
+	unsigned width = c->family->nslots, best_slot = c->home[lid];
+	uint32_t turn = c->d->order[lid] / c->family->pitch / width, others = width - 1;
+	struct walk walk = { .home = best_slot, .others = others, .left = 2 * width };
+	uint32_t best = UINT32_MAX, least = weights ? weights->least : 0;
+
+	if (others) {
+		walk.at = turn % others;
+		walk.stride = others > 1 ? 1 + (others * 3 / 8 + turn / others) % (others - 1) : 1;
+	}
+	while (best > least && walk.left) {
+		unsigned slot = walk_on(&walk);
+		uint32_t weight = weights ? weights->weight[slot] : 0;
+
+		if (weight >= best || !parent_in(set, slots[slot].parent))
+			continue;
+		best = weight;
+		best_slot = slot;
+	}
+	return best_slot;
 }
 
 /*
@@ -410,136 +454,6 @@ static unsigned slot_by_rank(const struct choice *c, uint32_t x, const struct pa
 	return c->by_parent[first + x / n % lanes];
 }
 
-/* The parents that lead to D by design. */
-static struct parent_set designed(const struct choice *c, uint32_t d)
-{
-	const uint32_t *parents = &c->g->parents[c->family->first_parent];
-	const struct design_row row = design_of(c->design, d);
-	const uint8_t *cost = row.cost;
-	struct parent_set set = { { 0 } };
-	uint8_t best = REACH_NEVER;
-
-	fiber_spend(c->r->fiber, row.made * c->g->nswitches * DESIGN_NS);
-	for (unsigned p = 0; p < c->family->nparents; p++)
-		if (parents[p] != TOPO_NONE && cost[parents[p]] < best)
-			best = cost[parents[p]];
-	for (unsigned p = 0; p < c->family->nparents; p++)
-		if (parents[p] != TOPO_NONE && cost[parents[p]] == best)
-			set.word[p / 64] |= 1ull << (p % 64);
-	return set;
-}
-
-static void find_few(struct choice *c, uint32_t d)
-{
-	const struct graph_slot *slots = &c->g->slots[c->family->first_slot];
-
-	c->few.d = d + 1;
-	c->few.parents = c->design_lives ? choice_candidates(c, d) : designed(c, d);
-	c->few.size = set_size(&c->few.parents);
-	c->few.nelsewhere = 0;
-	for (unsigned s = 0; s < c->family->nslots; s++)
-		c->few.rank[s] = parent_in(&c->few.parents, slots[s].parent) ? CHOICE_NONE
-									     : c->few.nelsewhere++;
-}
-
-/* Whether D's LIDs are distributed by rank. */
-static bool by_rank(struct choice *c, uint32_t d, const struct parent_set *set)
-{
-	if (set_size(set) * 2 > c->family->nparents)
-		return false;
-	if (c->few.d != d + 1)
-		find_few(c, d);
-	return c->few.size * 2 <= c->family->nparents && any_in(&c->few.parents, set);
-}
-
-static struct at_home *weigh_slots(const struct choice *c, uint32_t d)
-{
-	struct at_home *w = mem_alloc(1, sizeof(*w));
-
-	for (uint32_t r = c->d->first_run[d]; r < c->d->first_run[d + 1]; r++) {
-		const struct dest_run *run = &c->d->runs[r];
-
-		for (uint32_t lid = run->lid; lid < (uint32_t)run->lid + run->count; lid++)
-			if (dests_is_host(c->d, lid))
-				w->weight[c->home[lid]] += dests_weight(c->d, lid);
-	}
-	w->least = UINT32_MAX;
-	for (unsigned s = 0; s < c->family->nslots; s++) {
-		w->least = w->weight[s] < w->least ? w->weight[s] : w->least;
-		w->most = w->weight[s] > w->most ? w->weight[s] : w->most;
-	}
-	return w;
-}
-
-/*
- * By slot, the weight of the hosts behind D when nothing is dead, for families that number slots as
- * D's own does. NULL = all slots have the same weight, as in families of higher tiers.
- */
-static const struct at_home *weights_at_home(struct choice *c, uint32_t d)
-{
-	const struct graph_family *own = &c->g->families[c->g->switches[d].family];
-
-	if (own->pitch != c->family->pitch || own->nslots != c->family->nslots)
-		return NULL;
-	if (!c->at_home[d])
-		c->at_home[d] = weigh_slots(c, d);
-	return c->at_home[d]->least == c->at_home[d]->most ? NULL : c->at_home[d];
-}
-
-/*
- * The order in which a LID tries other slots when its home does not lead to it: by wide strides, as
- * slots that are lost together lie side by side.
- */
-struct walk {
-	unsigned home, at, stride, others, left;
-};
-
-static struct walk walk_from(unsigned home, uint32_t turn, unsigned nslots)
-{
-	struct walk w = { .home = home, .others = nslots - 1, .left = 2 * nslots };
-
-	if (w.others) {
-		w.at = turn % w.others;
-		w.stride = w.others > 1 ? 1 + (w.others * 3 / 8 + turn / w.others) % (w.others - 1)
-					: 1;
-	}
-	return w;
-}
-
-/* The next slot. After a round of strides, which may have left some out, slots come one by one. */
-static unsigned walk_on(struct walk *w)
-{
-	unsigned slot = w->home + 1 + w->at;
-
-	w->at += w->stride;
-	if (w->at >= w->others)
-		w->at -= w->others;
-	if (--w->left == w->others + 1)
-		w->stride = 1;
-	return slot > w->others ? slot - w->others - 1 : slot;
-}
-
-/* Of the slots that lead there the one with the least weight at home; of equals the first. */
-static unsigned slot_elsewhere(struct choice *c, uint32_t lid, const struct parent_set *set)
-{
-	const struct graph_slot *slots = &c->g->slots[c->family->first_slot];
-	const struct at_home *weights = weights_at_home(c, c->d->sw[lid]);
-	unsigned width = c->family->nslots, best_slot = c->home[lid];
-	struct walk walk = walk_from(best_slot, c->d->order[lid] / c->family->pitch / width, width);
-	uint32_t best = UINT32_MAX, least = weights ? weights->least : 0;
-
-	while (best > least && walk.left) {
-		unsigned slot = walk_on(&walk);
-		uint32_t weight = weights ? weights->weight[slot] : 0;
-
-		if (weight >= best || !parent_in(set, slots[slot].parent))
-			continue;
-		best = weight;
-		best_slot = slot;
-	}
-	return best_slot;
-}
-
 unsigned choice_slot(struct choice *c, uint32_t lid, const struct parent_set *set)
 {
 	const struct graph_slot *slots = &c->g->slots[c->family->first_slot];
@@ -552,71 +466,40 @@ unsigned choice_slot(struct choice *c, uint32_t lid, const struct parent_set *se
 	return slot_elsewhere(c, lid, set);
 }
 
-static void list_by_parent(struct choice *c)
-{
-	const struct graph_slot *slots = &c->g->slots[c->family->first_slot];
-	unsigned n = 0;
-
-	for (unsigned p = 0; p < c->family->nparents; p++) {
-		c->first_by_parent[p] = n;
-		for (unsigned s = p; s < c->family->nslots; s++)
-			if (slots[s].parent == p)
-				c->by_parent[n++] = s;
-	}
-	c->first_by_parent[c->family->nparents] = n;
-}
-
-/* Whether all LIDs behind D take one slot: no parent leads to D, or one by one link. */
-static bool one_slot(const struct choice *c, uint32_t d, uint8_t *slot)
-{
-	unsigned first = c->first_by_parent[c->nearest.last[d]];
-
-	*slot = c->nearest.count[d] ? c->by_parent[first] : CHOICE_NONE;
-	return !c->nearest.count[d] || (c->nearest.count[d] == 1 &&
-					c->first_by_parent[c->nearest.last[d] + 1u] == first + 1);
-}
-
-static void choose_one(struct choice *c, uint32_t d, uint8_t slot)
-{
-	const struct dest_run *run = &c->d->runs[c->d->first_run[d]],
-			      *end = &c->d->runs[c->d->first_run[d + 1]];
-
-	if (c->only_lids[d].a) {
-		c->slots[c->only_lids[d].a] = c->slots[c->only_lids[d].b] = slot;
-		return;
-	}
-	for (; run < end; run++)
-		memset(c->slots + run->lid, slot, run->count);
-}
-
-static void choose_for(struct choice *c, uint32_t d)
-{
-	struct parent_set set = choice_candidates(c, d);
-
-	for (uint32_t r = c->d->first_run[d]; r < c->d->first_run[d + 1]; r++) {
-		const struct dest_run *run = &c->d->runs[r];
-
-		for (uint32_t lid = run->lid; lid < (uint32_t)run->lid + run->count; lid++)
-			c->slots[lid] = choice_slot(c, lid, &set);
-		c->chosen += run->count;
-	}
-}
-
 /* Sets the slots of destinations that not all parents lead to. */
 static void choose_for_others(struct choice *c)
 {
 	const uint8_t *count = c->nearest.count;
 	unsigned nparents = c->family->nparents;
 	uint32_t n = c->g->nswitches;
-	uint8_t slot;
 
 	for (uint32_t d = 0; d < n; d++) {
+		const struct dest_run *run = &c->d->runs[c->d->first_run[d]],
+				      *end = &c->d->runs[c->d->first_run[d + 1]];
+		unsigned last = c->nearest.last[d];
+
 		if (count[d] == nparents)
 			continue;
-		if (one_slot(c, d, &slot))
-			choose_one(c, d, slot);
+		if (count[d] > 1 || (count[d] == 1 && c->first_by_parent[last + 1] !=
+							      c->first_by_parent[last] + 1)) {
+			struct parent_set set = choice_candidates(c, d);
+
+			for (; run < end; run++) {
+				for (uint32_t lid = run->lid; lid < (uint32_t)run->lid + run->count;
+				     lid++)
+					c->slots[lid] = choice_slot(c, lid, &set);
+				c->chosen += run->count;
+			}
+			continue;
+		}
+		/* One slot for all LIDs: no parent leads to D, or one by one link. */
+		uint8_t slot = count[d] ? c->by_parent[c->first_by_parent[last]] : CHOICE_NONE;
+
+		if (c->only_lids[d].a)
+			c->slots[c->only_lids[d].a] = c->slots[c->only_lids[d].b] = slot;
 		else
-			choose_for(c, d);
+			for (; run < end; run++)
+				memset(c->slots + run->lid, slot, run->count);
 	}
 }
 
@@ -641,22 +524,50 @@ uint8_t choice_lane_port(const struct graph *g, const struct graph_group *group,
 
 void choice_family(struct choice *c, const struct graph_family *family)
 {
+	const struct graph_slot *slots = &c->g->slots[family->first_slot];
+	const uint8_t *parents[UINT8_MAX], *count = c->nearest.count;
+	unsigned nslots = 0, nparents = family->nparents;
+	uint32_t n = c->g->nswitches;
+
 	c->family = family;
 	c->chosen = 0;
 	if (!family->nslots) {
-		memset(c->nearest.cost, REACH_NEVER, c->g->nswitches);
-		memset(c->nearest.count, 0, c->g->nswitches);
+		memset(c->nearest.cost, REACH_NEVER, n);
+		memset(c->nearest.count, 0, n);
 		memset(c->slots, CHOICE_NONE, c->row_bytes);
 		c->has_masks = false;
 		c->has_never = c->has_never_hosts = true;
 		return;
 	}
-	list_by_parent(c);
 	c->all = (struct parent_set){ { 0 } };
-	for (unsigned p = 0; p < family->nparents; p++)
+	for (unsigned p = 0; p < nparents; p++) {
+		c->first_by_parent[p] = nslots;
+		for (unsigned s = p; s < family->nslots; s++)
+			if (slots[s].parent == p)
+				c->by_parent[nslots++] = s;
 		c->all.word[p / 64] |= 1ull << (p % 64);
+		parents[p] = parent_cost(c, p);
+	}
+	c->first_by_parent[nparents] = nslots;
 	c->few.d = 0;
-	find_candidates(c);
+	nearest_find(parents, nparents, c->r->cost_bytes, &c->nearest);
+	c->has_never = memchr(count, 0, n) != NULL;
+	c->has_never_hosts = c->has_never && never_hosts(count, c->has_hosts, n);
+	c->has_masks = count_partly(count, n, nparents) > n / MASKS_WORTH;
+	if (c->has_masks) {
+		memset(c->masks, 0, (size_t)CHOICE_WORDS * n * sizeof(*c->masks));
+		for (unsigned p = 0; p < c->family->nparents; p++) {
+			const uint8_t *restrict parent = parent_cost(c, p);
+			uint64_t *restrict mask = c->masks + (size_t)(p / 64) * n;
+
+			for (uint32_t d = 0; d < n; d++) {
+				uint64_t leads = parent[d] != REACH_NEVER &&
+						 (uint8_t)(parent[d] + 1) == c->nearest.cost[d];
+
+				mask[d] |= leads << (p % 64);
+			}
+		}
+	}
 	c->home = digits_row(&c->digits, family->pitch, family->nslots);
 	memcpy(c->slots, c->home, c->row_bytes);
 	choose_for_others(c);
@@ -680,12 +591,22 @@ void design_fini(struct design *design)
 	free(design->queue);
 }
 
-static void find_down(struct design *design, uint32_t d, uint8_t *down)
+struct design_row design_of(struct design *design, uint32_t d)
 {
 	const struct graph *g = design->g;
+	uint32_t n = g->nswitches;
+
+	if (!design->rows) {
+		design->rows = mem_alloc(n + 1, sizeof(*design->rows));
+		design->queue = mem_alloc_unset(n + 1, sizeof(*design->queue));
+	}
 	uint32_t head = 0, tail = 0;
 
-	memset(down, REACH_NEVER, g->nswitches);
+	if (design->rows[d])
+		return (struct design_row){ design->rows[d], design->rows[d] + n, false };
+	uint8_t *down = design->rows[d] = mem_alloc_unset(2, n), *cost = down + n;
+
+	memset(down, REACH_NEVER, n); /* who is above D, and how far, by a walk upwards */
 	down[d] = 0;
 	design->queue[tail++] = d;
 	while (head < tail) {
@@ -699,42 +620,14 @@ static void find_down(struct design *design, uint32_t d, uint8_t *down)
 			design->queue[tail++] = up->peer;
 		}
 	}
-}
-
-static uint8_t cost_by_parents(const struct graph *g, uint32_t sw, const uint8_t *cost)
-{
-	const struct graph_group *up = graph_ups(g, sw), *end = up + g->switches[sw].nup;
-	uint8_t best = REACH_NEVER - 1;
-
-	for (; up < end; up++)
-		if (cost[up->peer] < best)
-			best = cost[up->peer];
-	return best + 1;
-}
-
-static void find_costs(const struct graph *g, const uint8_t *down, uint8_t *cost)
-{
-	for (uint32_t i = g->nswitches; i-- > 0;) {
+	for (uint32_t i = n; i-- > 0;) {
 		uint32_t sw = g->by_rank[i];
+		const struct graph_group *up = graph_ups(g, sw), *end = up + g->switches[sw].nup;
+		uint8_t best = REACH_NEVER - 1;
 
-		cost[sw] = down[sw] == REACH_NEVER ? cost_by_parents(g, sw, cost) : down[sw];
+		for (; down[sw] == REACH_NEVER && up < end; up++)
+			best = cost[up->peer] < best ? cost[up->peer] : best;
+		cost[sw] = down[sw] == REACH_NEVER ? best + 1 : down[sw];
 	}
-}
-
-struct design_row design_of(struct design *design, uint32_t d)
-{
-	uint32_t n = design->g->nswitches;
-
-	if (!design->rows) {
-		design->rows = mem_alloc(n + 1, sizeof(*design->rows));
-		design->queue = mem_alloc_unset(n + 1, sizeof(*design->queue));
-	}
-	bool made = !design->rows[d];
-
-	if (made) {
-		design->rows[d] = mem_alloc_unset(2, n);
-		find_down(design, d, design->rows[d]);
-		find_costs(design->g, design->rows[d], design->rows[d] + n);
-	}
-	return (struct design_row){ design->rows[d], design->rows[d] + n, made };
+	return (struct design_row){ down, cost, true };
 }

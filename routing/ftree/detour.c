@@ -147,15 +147,6 @@ static bool take_down_up(struct detour *w, uint32_t source, struct risen here, u
 	return false;
 }
 
-/* Whether the down-up turn that closed a circle last closes this one too, which it mostly does. */
-static bool by_culprit(struct detour *w, uint32_t from, uint32_t at, uint32_t to)
-{
-	const struct down_up *v = &w->down_up[w->culprit - 1];
-
-	return w->culprit && reaches(w, to, v->from) && !is_turned_away(w, v, at, to) &&
-	       reaches(w, v->to, from);
-}
-
 /*
  * Whether a packet that rises from `at` into `to` could, by legal turns and accepted down_up, come
  * to wait for `from`. One that has just risen from a switch does not go straight back down to it:
@@ -163,7 +154,11 @@ static bool by_culprit(struct detour *w, uint32_t from, uint32_t at, uint32_t to
  */
 static bool leads_back(struct detour *w, uint32_t from, uint32_t at, uint32_t to)
 {
-	if (reaches(w, to, from) || by_culprit(w, from, at, to))
+	const struct down_up *v = &w->down_up[w->culprit - 1];
+
+	/* The turn that closed a circle last mostly closes this one too. */
+	if (reaches(w, to, from) || (w->culprit && reaches(w, to, v->from) &&
+				     !is_turned_away(w, v, at, to) && reaches(w, v->to, from)))
 		return true;
 	memset(w->visited, 0, w->ndown_up * sizeof(*w->visited));
 	memset(w->is_spent, 0, w->nsources * sizeof(*w->is_spent));
@@ -183,33 +178,18 @@ static bool leads_back(struct detour *w, uint32_t from, uint32_t at, uint32_t to
 	return false;
 }
 
-/* Where a down-up turn is noted, or would be. */
-static uint16_t *find_place(struct detour *w, uint32_t from, uint32_t at, uint32_t to)
+static bool down_up_accepted(struct detour *w, uint32_t from, uint32_t at, uint32_t to)
 {
-	uint32_t place = hash_word(hash_word((uint64_t)from << 32 | at) + to) % DETOUR_PLACES;
+	/* Where a down-up turn is noted, or would be. */
+	uint32_t slot = hash_word(hash_word((uint64_t)from << 32 | at) + to) % DETOUR_PLACES;
 
-	for (; w->places[place]; place = (place + 1) % DETOUR_PLACES) {
-		const struct down_up *v = &w->down_up[w->places[place] - 1];
+	for (; w->places[slot]; slot = (slot + 1) % DETOUR_PLACES) {
+		const struct down_up *v = &w->down_up[w->places[slot] - 1];
 
 		if (v->at == at && v->to == to && v->from == from)
 			break;
 	}
-	return &w->places[place];
-}
-
-static void note_accepted(struct detour *w, uint32_t number)
-{
-	struct down_up *v = &w->down_up[number];
-
-	if (!w->chain[v->from])
-		w->sources[w->nsources++] = v->from;
-	v->next = w->chain[v->from];
-	w->chain[v->from] = number + 1;
-}
-
-static bool down_up_accepted(struct detour *w, uint32_t from, uint32_t at, uint32_t to)
-{
-	uint16_t *place = find_place(w, from, at, to);
+	uint16_t *place = &w->places[slot];
 
 	if (*place)
 		return w->down_up[*place - 1].accepted;
@@ -219,18 +199,17 @@ static bool down_up_accepted(struct detour *w, uint32_t from, uint32_t at, uint3
 	w->down_up[w->ndown_up] =
 		(struct down_up){ .from = from, .at = at, .to = to, .accepted = accepted };
 	w->is_tried[from] = true;
-	if (accepted)
-		note_accepted(w, w->ndown_up);
+	if (accepted) {
+		if (!w->chain[from])
+			w->sources[w->nsources++] = from;
+		w->down_up[w->ndown_up].next = w->chain[from];
+		w->chain[from] = w->ndown_up + 1;
+	}
 	*place = ++w->ndown_up;
 	return accepted;
 }
 
 /* ---- One destination switch ------------------------------------------------------------------ */
-
-static bool rises(const struct graph *g, uint32_t from, uint32_t to)
-{
-	return g->switches[to].rank > g->switches[from].rank;
-}
 
 /* LIDs behind one switch have a path or none alike: the first tells. */
 static struct known *known_of(struct detour *w, uint32_t sw, uint32_t d)
@@ -282,7 +261,7 @@ static bool may_send(struct detour *w, uint32_t s, uint32_t n, uint32_t d)
 	const uint8_t *row = tables_row(w->out, n);
 	unsigned near = 0;
 
-	if (rises(w->g, s, n))
+	if (w->g->switches[n].rank > w->g->switches[s].rank)
 		return true; /* from a rise any turn is legal */
 	for (uint32_t r = w->d->first_run[d]; r < w->d->first_run[d + 1]; r++) {
 		const struct dest_run *run = &w->d->runs[r];
@@ -293,15 +272,19 @@ static bool may_send(struct detour *w, uint32_t s, uint32_t n, uint32_t d)
 					     : neighbour_at(w->g, n, row[lid], &near);
 
 			if (m == s ||
-			    (m != TOPO_NONE && rises(w->g, n, m) && !down_up_accepted(w, s, n, m)))
+			    (m != TOPO_NONE && (w->g->switches[m].rank > w->g->switches[n].rank) &&
+			     !down_up_accepted(w, s, n, m)))
 				return false;
 		}
 	}
 	return true;
 }
 
-static void send_to(struct detour *w, uint32_t s, const struct graph_group *group, uint32_t d)
+static bool give_path_by(struct detour *w, uint32_t s, const struct graph_group *group, uint32_t d)
 {
+	if (!group->nlive || !has_path(w, group->peer, d) || !may_send(w, s, group->peer, d))
+		return false;
+
 	const struct graph_lane *lanes = &w->g->lanes[group->first_lane];
 	uint8_t live[UINT8_MAX];
 	unsigned n = 0;
@@ -318,18 +301,17 @@ static void send_to(struct detour *w, uint32_t s, const struct graph_group *grou
 		for (uint32_t lid = run->lid; lid < (uint32_t)run->lid + run->count; lid++)
 			tables_row(w->out, s)[lid] = live[w->d->order[lid] % n];
 	}
-}
-
-static bool give_path_by(struct detour *w, uint32_t s, const struct graph_group *group, uint32_t d)
-{
-	if (!group->nlive || !has_path(w, group->peer, d) || !may_send(w, s, group->peer, d))
-		return false;
-	send_to(w, s, group, d);
 	return true;
 }
 
-static bool give_path_down(struct detour *w, uint32_t s, uint32_t d)
+static bool give_path(struct detour *w, uint32_t s, uint32_t d)
 {
+	const struct graph_group *ups = graph_ups(w->g, s);
+
+	for (unsigned i = 0; i < w->g->switches[s].nup; i++)
+		if (give_path_by(w, s, &ups[i], d))
+			return true;
+
 	const struct graph_group *group = graph_downs(w->g, s),
 				 *end = group + w->g->switches[s].ndown;
 	/*
@@ -346,16 +328,6 @@ static bool give_path_down(struct detour *w, uint32_t s, uint32_t d)
 			return true;
 	}
 	return false;
-}
-
-static bool give_path(struct detour *w, uint32_t s, uint32_t d)
-{
-	const struct graph_group *ups = graph_ups(w->g, s);
-
-	for (unsigned i = 0; i < w->g->switches[s].nup; i++)
-		if (give_path_by(w, s, &ups[i], d))
-			return true;
-	return give_path_down(w, s, d);
 }
 
 /*
@@ -382,15 +354,6 @@ static bool fill_gap(struct detour *w, uint32_t s, uint32_t d, unsigned depth)
 	return false;
 }
 
-static const struct graph_group *group_to(const struct graph *g, uint32_t sw, uint32_t peer)
-{
-	const struct graph_group *group = graph_ups(g, sw);
-
-	while (group->peer != peer)
-		group++;
-	return group;
-}
-
 /*
  * Gaps beside those that got a path take it from there, and hand it on, as far as that needs no new
  * down-up turn.
@@ -406,8 +369,13 @@ static void hand_on(struct detour *w, uint32_t d)
 		for (; group < end; group++) {
 			const struct known *known = known_of(w, group->peer, d);
 
-			if (known->wanted && !known->has_path)
-				give_path_by(w, group->peer, group_to(w->g, group->peer, sw), d);
+			if (known->wanted && !known->has_path) {
+				const struct graph_group *back = graph_ups(w->g, group->peer);
+
+				while (back->peer != sw)
+					back++;
+				give_path_by(w, group->peer, back, d);
+			}
 		}
 	}
 	w->nhanded = 0;
@@ -423,41 +391,6 @@ static bool between_hosts(const struct detour *w, const struct gap *gap)
 	return w->g->switches[gap->sw].nhosts && w->g->switches[gap->d].nhosts;
 }
 
-/* Pairs of hosts' switches for which the list had no room: these stay open. */
-static uint64_t unlisted_pairs(const struct detour *w, const struct gaps *gaps)
-{
-	uint64_t pairs = gaps->host_pairs;
-
-	for (uint32_t i = 0; i < gaps->count; i++)
-		pairs -= between_hosts(w, &gaps->list[i]);
-	return pairs;
-}
-
-/* Where there are too many, those of management are dropped. */
-static void sort_gaps(const struct detour *w, struct gaps *gaps)
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < gaps->count; i++)
-		if (gaps->count <= DETOUR_MAX_MANAGEMENT || between_hosts(w, &gaps->list[i]))
-			gaps->list[n++] = gaps->list[i];
-	gaps->count = n;
-	gaps_sort(gaps, w->g->nswitches, w->r->fiber);
-}
-
-/* Hops from a switch that has a legal path: leaves have no costs of their own. */
-static unsigned path_length(const struct detour *w, uint32_t sw, uint32_t d)
-{
-	uint8_t port = tables_row(w->out, sw)[w->d->runs[w->d->first_run[d]].lid];
-	unsigned near = 0, extra = 0;
-
-	if (w->r->cost_row[sw] == TOPO_NONE) {
-		sw = neighbour_at(w->g, sw, port, &near);
-		extra = 1;
-	}
-	return extra + reach_cost(w->r, w->g, sw)[d];
-}
-
 /* What a detour down from here would take. */
 static uint32_t length_by_detour(struct detour *w, uint32_t s, uint32_t d)
 {
@@ -468,7 +401,17 @@ static uint32_t length_by_detour(struct detour *w, uint32_t s, uint32_t d)
 	for (; group < end; group++) {
 		if (!group->nlive || group->peer == d || !has_path(w, group->peer, d))
 			continue;
-		uint32_t length = path_length(w, group->peer, d);
+
+		/* Hops from a switch that has a legal path: leaves have no costs of their own. */
+		uint32_t sw = group->peer;
+		uint8_t port = tables_row(w->out, sw)[w->d->runs[w->d->first_run[d]].lid];
+		unsigned near = 0, extra = 0;
+
+		if (w->r->cost_row[sw] == TOPO_NONE) {
+			sw = neighbour_at(w->g, sw, port, &near);
+			extra = 1;
+		}
+		uint32_t length = extra + reach_cost(w->r, w->g, sw)[d];
 
 		best = length < best ? length : best;
 	}
@@ -479,18 +422,22 @@ static int by_length(const void *a, const void *b)
 {
 	const struct gap *x = a, *y = b;
 
-	if (x->length != y->length)
-		return x->length < y->length ? -1 : 1;
-	return x->sw < y->sw ? -1 : x->sw > y->sw;
+	return sort_order(x->length, y->length) ?: sort_order(x->sw, y->sw);
 }
 
-/* Those of one destination, between hosts or not. */
-static void fill_column(struct detour *w, struct gap *gaps, uint32_t n, bool hosts)
+/* The gaps of one destination, between hosts or not, unless they are done. */
+static void fill_column(struct detour *w, const struct gaps *all, uint32_t *columns, uint32_t d,
+			bool hosts)
 {
-	uint32_t d = gaps->d;
+	uint32_t first = columns[d], n = 0;
 
-	if (hosts && !w->g->switches[d].nhosts)
+	columns[d] = 0;
+	if (!first || (hosts && !w->g->switches[d].nhosts))
 		return;
+	struct gap *gaps = &all->list[first - 1];
+
+	while (first - 1 + n < all->count && gaps[n].d == d)
+		n++;
 	for (uint32_t i = 0; i < n; i++) {
 		fiber_spend(w->r->fiber, w->g->switches[gaps[i].sw].ndown * GROUP_NS);
 		known_of(w, gaps[i].sw, d)->wanted = true;
@@ -507,36 +454,18 @@ static void fill_column(struct detour *w, struct gap *gaps, uint32_t n, bool hos
 		w->open_pairs += between_hosts(w, &gaps[i]) && !has_path(w, gaps[i].sw, d);
 }
 
-/* Where each destination's gaps begin: index + 1, 0 = it has none, or they are done. */
-static uint32_t *find_columns(const struct detour *w, const struct gaps *gaps)
+/* A column is followed by those of the paths back, while nothing else is in their way. */
+static void fill_gaps(struct detour *w, const struct gaps *gaps, bool hosts)
 {
+	/* Where each destination's gaps begin: index + 1, 0 = it has none, or they are done. */
 	uint32_t *columns = mem_alloc(w->g->nswitches + 1, sizeof(*columns));
 
 	for (uint32_t i = gaps->count; i-- > 0;)
 		columns[gaps->list[i].d] = i + 1;
-	return columns;
-}
-
-static void fill_column_once(struct detour *w, const struct gaps *gaps, uint32_t *columns,
-			     uint32_t d, bool hosts)
-{
-	uint32_t first = columns[d], end = first;
-
-	columns[d] = 0;
-	while (first && end < gaps->count && gaps->list[end].d == d)
-		end++;
-	if (first)
-		fill_column(w, &gaps->list[first - 1], end + 1 - first, hosts);
-}
-
-/* A column is followed by those of the paths back, while nothing else is in their way. */
-static void fill_gaps(struct detour *w, const struct gaps *gaps, bool hosts)
-{
-	uint32_t *columns = find_columns(w, gaps);
 
 	for (uint32_t i = 0; i < gaps->count; i++) {
-		fill_column_once(w, gaps, columns, gaps->list[i].d, hosts);
-		fill_column_once(w, gaps, columns, gaps->list[i].sw, hosts);
+		fill_column(w, gaps, columns, gaps->list[i].d, hosts);
+		fill_column(w, gaps, columns, gaps->list[i].sw, hosts);
 	}
 	free(columns);
 }
@@ -545,36 +474,37 @@ uint64_t detour_fill(const struct graph *g, const struct dests *d, const struct 
 		     struct tables *out, struct gaps *gaps)
 {
 	struct detour w = { .g = g, .d = d, .r = r, .out = out, .opens = true };
+	uint32_t n = 0;
 
 	if (!gaps->count)
 		return gaps->host_pairs;
-	w.down_up = mem_alloc(DETOUR_MAX_TRIALS, sizeof(*w.down_up));
-	w.places = mem_alloc(DETOUR_PLACES, sizeof(*w.places));
-	w.chain = mem_alloc(g->nswitches + 1, sizeof(*w.chain));
-	w.sources = mem_alloc(DETOUR_MAX_TRIALS, sizeof(*w.sources));
-	w.back = mem_alloc(g->nswitches + 1, 1);
-	w.is_tried = mem_alloc(g->nswitches + 1, sizeof(*w.is_tried));
-	w.visited = mem_alloc(DETOUR_MAX_TRIALS, sizeof(*w.visited));
-	w.is_spent = mem_alloc(DETOUR_MAX_TRIALS, sizeof(*w.is_spent));
-	w.stack = mem_alloc(DETOUR_MAX_TRIALS + 1, sizeof(*w.stack));
-	w.knowns = mem_alloc(g->nswitches + 1, sizeof(*w.knowns));
-	w.handed = mem_alloc_unset(g->nswitches + 1, sizeof(*w.handed));
-	w.open_pairs = unlisted_pairs(&w, gaps);
-	sort_gaps(&w, gaps);
+	struct arena *arena = arena_new();
+
+	w.down_up = arena_alloc(arena, DETOUR_MAX_TRIALS, sizeof(*w.down_up));
+	w.places = arena_alloc(arena, DETOUR_PLACES, sizeof(*w.places));
+	w.chain = arena_alloc(arena, g->nswitches + 1, sizeof(*w.chain));
+	w.sources = arena_alloc(arena, DETOUR_MAX_TRIALS, sizeof(*w.sources));
+	w.back = arena_alloc(arena, g->nswitches + 1, 1);
+	w.is_tried = arena_alloc(arena, g->nswitches + 1, sizeof(*w.is_tried));
+	w.visited = arena_alloc(arena, DETOUR_MAX_TRIALS, sizeof(*w.visited));
+	w.is_spent = arena_alloc(arena, DETOUR_MAX_TRIALS, sizeof(*w.is_spent));
+	w.stack = arena_alloc(arena, DETOUR_MAX_TRIALS + 1, sizeof(*w.stack));
+	w.knowns = arena_alloc(arena, g->nswitches + 1, sizeof(*w.knowns));
+	w.handed = arena_alloc(arena, g->nswitches + 1, sizeof(*w.handed));
+	/* Pairs of hosts' switches for which the list had no room stay open. */
+	w.open_pairs = gaps->host_pairs;
+	for (uint32_t i = 0; i < gaps->count; i++) {
+		w.open_pairs -= between_hosts(&w, &gaps->list[i]);
+		/* Where there are too many, those of management are dropped. */
+		if (gaps->count <= DETOUR_MAX_MANAGEMENT || between_hosts(&w, &gaps->list[i]))
+			gaps->list[n++] = gaps->list[i];
+	}
+	gaps->count = n;
+	gaps_sort(gaps, g->nswitches, r->fiber);
 	w.nclimbs = UINT32_MAX;
 	fill_gaps(&w, gaps, true);
 	w.nclimbs = DETOUR_MAX_CLIMBS;
 	fill_gaps(&w, gaps, false);
-	free(w.down_up);
-	free(w.chain);
-	free(w.sources);
-	free(w.back);
-	free(w.is_tried);
-	free(w.places);
-	free(w.visited);
-	free(w.is_spent);
-	free(w.stack);
-	free(w.knowns);
-	free(w.handed);
+	arena_free(arena);
 	return w.open_pairs;
 }

@@ -16,9 +16,11 @@
 #include <string.h>
 #include "routing/cdg.h"
 #include "routing/ftree/engine.h"
+#include "routing/path.h"
 #include "topology/base/mem.h"
 
 struct detour_search {
+	struct arena *arena; /* owns the arrays */
 	const struct topo *t;
 	const struct lid_map *lids;
 	struct tables *tables;
@@ -54,68 +56,23 @@ struct hop { /* the best path from a switch to one that has a path */
 
 /* ---- The fabric ------------------------------------------------------------------------------ */
 
-static const struct topo_port *peer_up(const struct detour_search *m, uint32_t sw, unsigned num)
-{
-	const struct topo_port *port = topo_port(m->t, sw, num);
-
-	return port->link_up ? topo_peer(m->t, port) : NULL;
-}
-
-/* The switch behind a port, TOPO_NONE = none. */
-static uint32_t switch_at(const struct detour_search *m, uint32_t sw, unsigned num)
-{
-	const struct topo_port *peer =
-		num && num <= m->t->nodes[sw].nports ? peer_up(m, sw, num) : NULL;
-
-	return peer && peer->node < m->t->nswitches ? peer->node : TOPO_NONE;
-}
-
-static void find_part(struct detour_search *m, uint32_t first, uint32_t *queue)
+static void find_part(struct detour_search *m, uint32_t first)
 {
 	uint32_t head = 0, tail = 0;
 
-	queue[tail++] = first;
+	m->queue[tail++] = first;
 	m->part[first] = first;
 	while (head < tail) {
-		uint32_t sw = queue[head++];
+		uint32_t sw = m->queue[head++];
 
 		for (unsigned num = 1; num <= m->t->nodes[sw].nports; num++) {
-			uint32_t next = switch_at(m, sw, num);
+			uint32_t next = path_switch_at(m->t, sw, num);
 
 			if (next == TOPO_NONE || m->part[next] != TOPO_NONE)
 				continue;
 			m->part[next] = first;
-			queue[tail++] = next;
+			m->queue[tail++] = next;
 		}
-	}
-}
-
-static void find_parts(struct detour_search *m)
-{
-	uint32_t *queue = mem_alloc_unset(m->t->nswitches + 1, sizeof(*queue));
-
-	memset(m->part, 0xff, m->t->nswitches * sizeof(*m->part));
-	for (uint32_t sw = 0; sw < m->t->nswitches; sw++)
-		if (m->part[sw] == TOPO_NONE)
-			find_part(m, sw, queue);
-	free(queue);
-}
-
-/* Where each LID is at home, those of hosts whose link is down left out. */
-static void find_lids(struct detour_search *m)
-{
-	for (uint32_t lid = m->lids->top; lid; lid--) {
-		uint32_t port = m->lids->port_of_lid[lid];
-		const struct topo_port *p = port == TOPO_NONE ? NULL : &m->t->ports[port];
-		uint32_t home = p ? p->node : TOPO_NONE;
-
-		if (p && p->node >= m->t->nswitches)
-			home = p->link_up ? m->t->ports[p->peer].node : TOPO_NONE;
-		if (home >= m->t->nswitches)
-			continue;
-		m->hosts[home] |= topo_is_host(m->t, p->node);
-		m->next_lid[lid] = m->first_lid[home];
-		m->first_lid[home] = lid;
 	}
 }
 
@@ -141,23 +98,17 @@ static bool is_open(const struct detour_search *m, uint32_t sw, uint32_t d, bool
 	return concerned && m->part[sw] == m->part[d] && !has_path(m, sw, d);
 }
 
-static uint64_t count_open(const struct detour_search *m, uint32_t d)
+static uint64_t count_open(const struct detour_search *m)
 {
 	uint64_t open = 0;
 
-	fiber_spend(m->fiber, m->t->nswitches * LOOK_NS);
-
-	for (uint32_t sw = 0; sw < m->t->nswitches; sw++)
-		open += is_open(m, sw, d, false);
-	return open;
-}
-
-static uint64_t count_all_open(const struct detour_search *m)
-{
-	uint64_t open = 0;
-
-	for (uint32_t d = 0; d < m->t->nswitches; d++)
-		open += m->hosts[d] ? count_open(m, d) : 0;
+	for (uint32_t d = 0; d < m->t->nswitches; d++) {
+		if (!m->hosts[d])
+			continue;
+		fiber_spend(m->fiber, m->t->nswitches * LOOK_NS);
+		for (uint32_t sw = 0; sw < m->t->nswitches; sw++)
+			open += is_open(m, sw, d, false);
+	}
 	return open;
 }
 
@@ -169,75 +120,12 @@ static bool is_turn(const struct detour_search *m, uint32_t from, uint32_t at, u
 	       m->cdg.rank[to] > m->cdg.rank[at];
 }
 
-static void list_row(struct detour_search *m, uint32_t sw)
-{
-	const uint8_t *row = tables_row(m->tables, sw);
-
-	for (uint32_t lid = 1; lid <= m->lids->top; lid++) {
-		uint32_t next = m->lids->port_of_lid[lid] == TOPO_NONE ? TOPO_NONE
-								       : switch_at(m, sw, row[lid]);
-		uint8_t out = next == TOPO_NONE ? 0 : tables_row(m->tables, next)[lid];
-
-		uint32_t beyond = out ? switch_at(m, next, out) : TOPO_NONE;
-
-		if (beyond == TOPO_NONE)
-			continue;
-		cdg_add(&m->cdg, m->cdg.channel[m->t->nodes[sw].port0 + row[lid]], out);
-		m->turns[next] |= is_turn(m, sw, next, beyond);
-	}
-}
-
-static void list_dependencies(struct detour_search *m)
-{
-	cdg_init(&m->cdg, m->t);
-	m->met = mem_alloc_unset(m->cdg.nchannels + 1, sizeof(*m->met));
-	m->stack = mem_alloc_unset(m->cdg.nchannels + 1, sizeof(*m->stack));
-	m->refused = mem_alloc_unset(m->cdg.nchannels + 1, sizeof(*m->refused));
-	m->turns = mem_alloc(m->t->nswitches + 1, sizeof(*m->turns));
-	m->hops = mem_alloc_unset(m->t->nswitches + 1, sizeof(*m->hops));
-	m->queue = mem_alloc_unset(m->t->nswitches + 1, sizeof(*m->queue));
-	for (uint32_t sw = 0; sw < m->t->nswitches; sw++) {
-		list_row(m, sw);
-		fiber_spend(m->fiber, m->lids->top * STEP_NS);
-	}
-}
-
 static void meet(struct detour_search *m, uint32_t channel, uint32_t *nstack)
 {
 	if (m->met[channel])
 		return;
 	m->met[channel] = true;
 	m->stack[(*nstack)++] = channel;
-}
-
-/* Puts the channels on the stack that a channel waits for. */
-static void meet_next(struct detour_search *m, uint32_t channel, uint32_t *nstack)
-{
-	for (unsigned w = 0; w < CDG_WORDS; w++)
-		for (uint64_t bits = m->cdg.next[channel][w]; bits; bits &= bits - 1)
-			meet(m,
-			     m->cdg.channel[m->cdg.head[channel] + w * 64 + __builtin_ctzll(bits)],
-			     nstack);
-}
-
-/* Whether a channel would come to wait for itself, were D's LIDs sent by it. */
-static bool closes_cycle(struct detour_search *m, uint32_t channel, uint32_t next, uint32_t d)
-{
-	uint32_t nstack = 0;
-	int64_t before = m->work;
-
-	m->work -= m->cdg.nchannels / 8;
-	memset(m->met, 0, m->cdg.nchannels * sizeof(*m->met));
-	for (uint16_t lid = m->first_lid[d]; lid; lid = m->next_lid[lid]) {
-		uint8_t out = tables_row(m->tables, next)[lid];
-
-		if (switch_at(m, next, out) != TOPO_NONE)
-			meet(m, m->cdg.channel[m->t->nodes[next].port0 + out], &nstack);
-	}
-	for (; nstack && !m->met[channel]; m->work--)
-		meet_next(m, m->stack[--nstack], &nstack);
-	fiber_spend(m->fiber, (uint32_t)(before - m->work) * STEP_NS);
-	return m->met[channel];
 }
 
 /* ---- Paths ----------------------------------------------------------------------------------- */
@@ -256,10 +144,11 @@ static uint32_t cost_by(const struct detour_search *m, uint32_t from, uint32_t n
 
 	if (m->hops[next].port)
 		return m->hops[next].cost + 1 +
-		       cost_of_turn(m, from, next, switch_at(m, next, m->hops[next].port));
+		       cost_of_turn(m, from, next, path_switch_at(m->t, next, m->hops[next].port));
 	for (uint16_t lid = m->first_lid[d]; lid && next != d; lid = m->next_lid[lid]) {
-		uint32_t cost = cost_of_turn(m, from, next,
-					     switch_at(m, next, tables_row(m->tables, next)[lid]));
+		uint32_t cost =
+			cost_of_turn(m, from, next,
+				     path_switch_at(m->t, next, tables_row(m->tables, next)[lid]));
 
 		most = cost > most ? cost : most;
 	}
@@ -274,22 +163,54 @@ static void enqueue(struct detour_search *m, uint32_t sw, uint32_t *tail)
 	m->queue[(*tail)++ % m->t->nswitches] = sw;
 }
 
-/* Offers its neighbours without a path the path by this switch. */
-static void offer(struct detour_search *m, uint32_t sw, uint32_t d, uint32_t *tail)
-{
-	for (unsigned num = 1; num <= m->t->nodes[sw].nports; num++) {
-		uint32_t from = switch_at(m, sw, num), port = topo_port(m->t, sw, num)->peer, cost;
+/* ---- Filling --------------------------------------------------------------------------------- */
 
-		if (from == TOPO_NONE || m->hops[from].cost == 0 ||
-		    m->refused[m->cdg.channel[port]])
-			continue;
-		cost = cost_by(m, from, sw, d);
-		if (cost >= m->hops[from].cost)
-			continue;
-		m->hops[from].cost = cost;
-		m->hops[from].port = m->t->ports[port].num;
-		enqueue(m, from, tail);
+/*
+ * All switches of the path found from one on get a path, the last one first. False: a channel
+ * refused.
+ */
+static bool take_path(struct detour_search *m, uint32_t sw, uint32_t d)
+{
+	unsigned port = m->hops[sw].port;
+	uint32_t channel = m->cdg.channel[m->t->nodes[sw].port0 + port];
+	uint32_t next = path_switch_at(m->t, sw, port);
+
+	if (m->hops[next].cost && !has_path(m, next, d) && !take_path(m, next, d))
+		return false;
+
+	/* Whether a channel would come to wait for itself, were D's LIDs sent by it. */
+	uint32_t nstack = 0;
+	int64_t before = m->work;
+
+	m->work -= m->cdg.nchannels / 8;
+	memset(m->met, 0, m->cdg.nchannels * sizeof(*m->met));
+	for (uint16_t lid = m->first_lid[d]; lid; lid = m->next_lid[lid]) {
+		uint8_t out = tables_row(m->tables, next)[lid];
+
+		if (path_switch_at(m->t, next, out) != TOPO_NONE)
+			meet(m, m->cdg.channel[m->t->nodes[next].port0 + out], &nstack);
 	}
+	for (; nstack && !m->met[channel]; m->work--) {
+		uint32_t waits = m->stack[--nstack], head = m->cdg.head[waits];
+
+		for (unsigned w = 0; w < CDG_WORDS; w++)
+			for (uint64_t bits = m->cdg.next[waits][w]; bits; bits &= bits - 1)
+				meet(m, m->cdg.channel[head + w * 64 + __builtin_ctzll(bits)],
+				     &nstack);
+	}
+	fiber_spend(m->fiber, (uint32_t)(before - m->work) * STEP_NS);
+	m->refused[channel] = m->met[channel];
+	if (!m->refused[channel])
+		for (uint16_t lid = m->first_lid[d]; lid; lid = m->next_lid[lid]) {
+			uint8_t out = tables_row(m->tables, next)[lid];
+			uint32_t beyond = path_switch_at(m->t, next, out);
+
+			tables_row(m->tables, sw)[lid] = port;
+			m->turns[next] |= is_turn(m, sw, next, beyond);
+			if (beyond != TOPO_NONE)
+				cdg_add(&m->cdg, channel, out);
+		}
+	return !m->refused[channel];
 }
 
 /* The best paths of all switches without a path, by Bellman's relaxation. */
@@ -310,53 +231,23 @@ static void find_paths(struct detour_search *m, uint32_t d)
 
 		m->work -= m->t->nodes[sw].nports;
 		m->hops[sw].queued = false;
-		offer(m, sw, d, &tail);
+		/* Offers its neighbours without a path the path by this switch. */
+		for (unsigned num = 1; num <= m->t->nodes[sw].nports; num++) {
+			uint32_t from = path_switch_at(m->t, sw, num),
+				 port = topo_port(m->t, sw, num)->peer, cost;
+
+			if (from == TOPO_NONE || m->hops[from].cost == 0 ||
+			    m->refused[m->cdg.channel[port]])
+				continue;
+			cost = cost_by(m, from, sw, d);
+			if (cost >= m->hops[from].cost)
+				continue;
+			m->hops[from].cost = cost;
+			m->hops[from].port = m->t->ports[port].num;
+			enqueue(m, from, &tail);
+		}
 	}
 	fiber_spend(m->fiber, (uint32_t)(before - m->work) * STEP_NS + m->t->nswitches * LOOK_NS);
-}
-
-/* ---- Filling --------------------------------------------------------------------------------- */
-
-static void send_by(struct detour_search *m, uint32_t sw, unsigned num, uint32_t next, uint32_t d)
-{
-	uint32_t channel = m->cdg.channel[m->t->nodes[sw].port0 + num];
-
-	for (uint16_t lid = m->first_lid[d]; lid; lid = m->next_lid[lid]) {
-		uint8_t out = tables_row(m->tables, next)[lid];
-		uint32_t beyond = switch_at(m, next, out);
-
-		tables_row(m->tables, sw)[lid] = num;
-		m->turns[next] |= is_turn(m, sw, next, beyond);
-		if (beyond != TOPO_NONE)
-			cdg_add(&m->cdg, channel, out);
-	}
-}
-
-/*
- * All switches of the path found from one on get a path, the last one first. False: a channel
- * refused.
- */
-static bool take_path(struct detour_search *m, uint32_t sw, uint32_t d)
-{
-	unsigned port = m->hops[sw].port;
-	uint32_t channel = m->cdg.channel[m->t->nodes[sw].port0 + port];
-	uint32_t next = switch_at(m, sw, port);
-
-	if (m->hops[next].cost && !has_path(m, next, d) && !take_path(m, next, d))
-		return false;
-	m->refused[channel] = closes_cycle(m, channel, next, d);
-	if (!m->refused[channel])
-		send_by(m, sw, port, next, d);
-	return !m->refused[channel];
-}
-
-static void fill(struct detour_search *m, uint32_t sw, uint32_t d)
-{
-	for (unsigned try = 0; try < TRIES_MAX && m->work > 0 && !fiber_hurries(m->fiber); try++) {
-		find_paths(m, d);
-		if (m->hops[sw].cost == COST_NONE || take_path(m, sw, d))
-			break;
-	}
 }
 
 static void fill_columns(struct detour_search *m, bool management)
@@ -365,29 +256,44 @@ static void fill_columns(struct detour_search *m, bool management)
 		memset(m->refused, 0, m->cdg.nchannels * sizeof(*m->refused));
 		fiber_spend(m->fiber, m->cdg.nchannels / 8 + m->t->nswitches * LOOK_NS);
 		for (uint32_t sw = 0; sw < m->t->nswitches; sw++)
-			if (is_open(m, sw, d, management))
-				fill(m, sw, d);
+			for (unsigned try = 0; is_open(m, sw, d, management) && try < TRIES_MAX &&
+					       m->work > 0 && !fiber_hurries(m->fiber);
+			     try++) {
+				find_paths(m, d);
+				if (m->hops[sw].cost == COST_NONE || take_path(m, sw, d))
+					break;
+			}
 	}
 }
 
 static void search_init(struct detour_search *m)
 {
+	struct arena *arena = m->arena = arena_new();
 	uint32_t n = m->t->nswitches + 1;
 
-	m->part = mem_alloc_unset(n, sizeof(*m->part));
-	m->hosts = mem_alloc(n, sizeof(*m->hosts));
-	m->first_lid = mem_alloc(n, sizeof(*m->first_lid));
-	m->next_lid = mem_alloc(m->lids->top + 1u, sizeof(*m->next_lid));
-	find_parts(m);
-	find_lids(m);
-}
+	m->part = arena_alloc(arena, n, sizeof(*m->part));
+	m->hosts = arena_alloc(arena, n, sizeof(*m->hosts));
+	m->first_lid = arena_alloc(arena, n, sizeof(*m->first_lid));
+	m->next_lid = arena_alloc(arena, m->lids->top + 1u, sizeof(*m->next_lid));
+	m->queue = arena_alloc(arena, n, sizeof(*m->queue));
+	memset(m->part, 0xff, m->t->nswitches * sizeof(*m->part));
+	for (uint32_t sw = 0; sw < m->t->nswitches; sw++)
+		if (m->part[sw] == TOPO_NONE)
+			find_part(m, sw);
+	/* Where each LID is at home, those of hosts whose link is down left out. */
+	for (uint32_t lid = m->lids->top; lid; lid--) {
+		uint32_t port = m->lids->port_of_lid[lid];
+		const struct topo_port *p = port == TOPO_NONE ? NULL : &m->t->ports[port];
+		uint32_t home = p ? p->node : TOPO_NONE;
 
-static void search_fini(struct detour_search *m)
-{
-	free(m->part);
-	free(m->hosts);
-	free(m->first_lid);
-	free(m->next_lid);
+		if (p && p->node >= m->t->nswitches)
+			home = p->link_up ? m->t->ports[p->peer].node : TOPO_NONE;
+		if (home >= m->t->nswitches)
+			continue;
+		m->hosts[home] |= topo_is_host(m->t, p->node);
+		m->next_lid[lid] = m->first_lid[home];
+		m->first_lid[home] = lid;
+	}
 }
 
 uint64_t detour_search_count(const struct topo *t, const struct lid_map *lids,
@@ -399,8 +305,8 @@ uint64_t detour_search_count(const struct topo *t, const struct lid_map *lids,
 	uint64_t open;
 
 	search_init(&m);
-	open = count_all_open(&m);
-	search_fini(&m);
+	open = count_open(&m);
+	arena_free(m.arena);
 	return open;
 }
 
@@ -416,19 +322,35 @@ uint64_t detour_search_tables(const struct topo *t, const struct lid_map *lids,
 	uint64_t open;
 
 	search_init(&m);
-	list_dependencies(&m);
+	cdg_init(&m.cdg, m.t);
+	m.met = arena_alloc(m.arena, m.cdg.nchannels + 1, sizeof(*m.met));
+	m.stack = arena_alloc(m.arena, m.cdg.nchannels + 1, sizeof(*m.stack));
+	m.refused = arena_alloc(m.arena, m.cdg.nchannels + 1, sizeof(*m.refused));
+	m.turns = arena_alloc(m.arena, m.t->nswitches + 1, sizeof(*m.turns));
+	m.hops = arena_alloc(m.arena, m.t->nswitches + 1, sizeof(*m.hops));
+	for (uint32_t sw = 0; sw < m.t->nswitches; sw++) {
+		const uint8_t *row = tables_row(m.tables, sw);
+
+		for (uint32_t lid = 1; lid <= m.lids->top; lid++) {
+			uint32_t next = m.lids->port_of_lid[lid] == TOPO_NONE
+						? TOPO_NONE
+						: path_switch_at(m.t, sw, row[lid]);
+			uint8_t out = next == TOPO_NONE ? 0 : tables_row(m.tables, next)[lid];
+			uint32_t beyond = out ? path_switch_at(m.t, next, out) : TOPO_NONE;
+
+			if (beyond == TOPO_NONE)
+				continue;
+			cdg_add(&m.cdg, m.cdg.channel[m.t->nodes[sw].port0 + row[lid]], out);
+			m.turns[next] |= is_turn(&m, sw, next, beyond);
+		}
+		fiber_spend(m.fiber, m.lids->top * STEP_NS);
+	}
 	m.work = WORK_HOSTS;
 	fill_columns(&m, false);
-	open = count_all_open(&m);
+	open = count_open(&m);
 	m.work = WORK_OTHERS;
 	fill_columns(&m, true);
 	cdg_fini(&m.cdg);
-	free(m.met);
-	free(m.stack);
-	free(m.refused);
-	free(m.turns);
-	free(m.hops);
-	free(m.queue);
-	search_fini(&m);
+	arena_free(m.arena);
 	return open;
 }

@@ -25,11 +25,6 @@ struct numbering { /* how topological numbers become those that choose slots */
 	uint32_t next[CLASSES]; /* own numbers of the classes that have them */
 };
 
-static enum route_class class_of(const struct numbering *n, const struct graph_host *host)
-{
-	return n->classes ? n->classes[host->port] : ROUTE_COMPUTE;
-}
-
 /*
  * The number of a host's LID base + offset. Several LIDs of one port are spread evenly over its
  * leaf's slots.
@@ -37,7 +32,7 @@ static enum route_class class_of(const struct numbering *n, const struct graph_h
 static uint32_t number_of(struct numbering *n, const struct graph_host *host, uint32_t own,
 			  unsigned offset, unsigned lmc)
 {
-	enum route_class class = class_of(n, host);
+	enum route_class class = n->classes ? n->classes[host->port] : ROUTE_COMPUTE;
 	uint32_t step = n->g->leaf_parents >> lmc, turn = offset * (step ? step : 1);
 
 	if (class == ROUTE_CROSSRAIL) {
@@ -68,26 +63,12 @@ static void place(struct dests *d, uint32_t lid, uint32_t sw, uint8_t port, uint
 static void place_host(struct dests *d, struct numbering *n, const struct lid_map *lids,
 		       uint32_t sw, const struct graph_host *host)
 {
-	uint32_t lid = lids->lid_of_port[host->port], own = n->next[class_of(n, host)]++;
+	uint32_t lid = lids->lid_of_port[host->port],
+		 own = n->next[n->classes ? n->classes[host->port] : ROUTE_COMPUTE]++;
 
 	for (unsigned offset = 0; lid && offset < 1u << lids->lmc; offset++)
 		place(d, lid + offset, sw, host->live ? host->sw_port : TABLES_NO_ROUTE,
 		      number_of(n, host, own, offset, lids->lmc));
-}
-
-/* Number `index` of the aggregation nodes. Their several LIDs take the same paths. */
-static void place_special(struct dests *d, const struct graph *g, const struct lid_map *lids,
-			  uint32_t sw, uint32_t index)
-{
-	const struct graph_host *special = &g->specials[index];
-	uint32_t lid = lids->lid_of_port[special->port];
-
-	for (unsigned offset = 0; lid && offset < 1u << lids->lmc; offset++) {
-		place(d, lid + offset, sw, special->live ? special->sw_port : TABLES_NO_ROUTE,
-		      g->order_top + g->nswitches + index);
-		if (lid + offset <= d->top)
-			d->special[lid + offset] = true;
-	}
 }
 
 /* All runs in LID order, with their switches in `home`. Returns how many there are. */
@@ -177,30 +158,6 @@ static void place_hosts_in_order(struct dests *d, struct numbering *n, const str
 	free(sw_of);
 }
 
-/* What is no host has numbers above those of hosts: switches' own LIDs, then aggregation nodes. */
-static void place_others(struct dests *d, const struct graph *g, const struct topo *t,
-			 const struct lid_map *lids)
-{
-	for (uint32_t sw = 0; sw < g->nswitches; sw++) {
-		const struct graph_switch *s = &g->switches[sw];
-
-		place(d, lids->lid_of_port[t->nodes[sw].port0], sw, 0, g->order_top + sw);
-		for (unsigned i = 0; i < s->nspecials; i++)
-			place_special(d, g, lids, sw, s->first_special + i);
-	}
-}
-
-/* A switch's own LID weighs as much as a host's. */
-static void weigh(struct dests *d, const struct lid_map *lids, const uint8_t *weights)
-{
-	d->weight = mem_alloc(d->top + 1u, 1);
-	for (uint32_t lid = 1; lid <= d->top; lid++) {
-		uint32_t port = lids->port_of_lid[lid];
-
-		d->weight[lid] = port == TOPO_NONE || !d->port[lid] ? 1 : weights[port];
-	}
-}
-
 void dests_init(struct dests *d, const struct graph *g, const struct topo *t,
 		const struct lid_map *lids, const struct route_params *params)
 {
@@ -218,10 +175,39 @@ void dests_init(struct dests *d, const struct graph *g, const struct topo *t,
 		(params->classes ? place_hosts_in_order : place_hosts)(d, &n, lids);
 	if (g->nspecials)
 		d->special = mem_alloc(d->top + 1u, sizeof(*d->special));
-	place_others(d, g, t, lids);
+
+	/*
+	 * What is no host has numbers above those of hosts: switches' own LIDs, then aggregation
+	 * nodes.
+	 */
+	for (uint32_t sw = 0; sw < g->nswitches; sw++) {
+		const struct graph_switch *s = &g->switches[sw];
+
+		place(d, lids->lid_of_port[t->nodes[sw].port0], sw, 0, g->order_top + sw);
+		for (unsigned i = 0; i < s->nspecials; i++) {
+			/* An aggregation node's several LIDs take the same paths. */
+			uint32_t index = s->first_special + i;
+			const struct graph_host *special = &g->specials[index];
+			uint32_t lid = lids->lid_of_port[special->port];
+
+			for (unsigned offset = 0; lid && offset < 1u << lids->lmc; offset++) {
+				place(d, lid + offset, sw,
+				      special->live ? special->sw_port : TABLES_NO_ROUTE,
+				      g->order_top + g->nswitches + index);
+				if (lid + offset <= d->top)
+					d->special[lid + offset] = true;
+			}
+		}
+	}
+
 	collect_runs(d, g->nswitches);
-	if (params->weights)
-		weigh(d, lids, params->weights);
+	d->weight = params->weights ? mem_alloc(d->top + 1u, 1) : NULL;
+	for (uint32_t lid = 1; d->weight && lid <= d->top; lid++) {
+		uint32_t port = lids->port_of_lid[lid];
+
+		/* A switch's own LID weighs as much as a host's. */
+		d->weight[lid] = port == TOPO_NONE || !d->port[lid] ? 1 : params->weights[port];
+	}
 }
 
 void dests_fini(struct dests *d)
@@ -301,14 +287,6 @@ static uint32_t emit_in_order(struct merge *m, struct reach_entry *out)
 	return n;
 }
 
-static void make_room(struct reach *r, uint32_t more)
-{
-	if (r->used + more <= r->capacity)
-		return;
-	r->capacity = (r->used + more) * 2;
-	r->below = mem_resize(r->below, r->capacity, sizeof(*r->below));
-}
-
 /* ---- Twins ----------------------------------------------------------------------------------- */
 
 /* A hash of the children, and what of the links to them matters; 0 = there are none. */
@@ -341,21 +319,6 @@ static bool same_children(const struct graph *g, uint32_t a, uint32_t b)
 }
 
 /*
- * The first switch met with the same children, `sw` itself when it is that. Places of `table` hold
- * a switch + 1.
- */
-static uint32_t find_equivalent(const struct graph *g, uint32_t sw, uint32_t *table, uint32_t mask)
-{
-	uint32_t at = children_hash(g, sw) & mask;
-
-	while (table[at] && !same_children(g, table[at] - 1, sw))
-		at = (at + 1) & mask;
-	if (!table[at])
-		table[at] = sw + 1;
-	return table[at] - 1;
-}
-
-/*
  * Switches with equal children have equal lists, and rows that differ by port numbers and dead
  * lanes only.
  */
@@ -372,33 +335,22 @@ static void find_equivalents(struct reach *r, const struct graph *g)
 	for (uint32_t sw = 0; sw < g->nswitches; sw++) {
 		if (!g->switches[sw].ndown)
 			continue;
-		first[sw] = find_equivalent(g, sw, table, size - 1);
+
+		/* The first switch with the same children, + 1; `sw` itself when it is that. */
+		uint32_t at = children_hash(g, sw) & (size - 1);
+
+		while (table[at] && !same_children(g, table[at] - 1, sw))
+			at = (at + 1) & (size - 1);
+		if (!table[at])
+			table[at] = sw + 1;
+		first[sw] = table[at] - 1;
+
 		if (first[sw] != sw && r->equivalent[first[sw]] == TOPO_NONE)
 			r->equivalent[first[sw]] = r->nequivalent++;
 		r->equivalent[sw] = first[sw] == sw ? TOPO_NONE : r->equivalent[first[sw]];
 	}
 	free(first);
 	free(table);
-}
-
-static void assign_cost_rows(struct reach *r, const struct graph *g)
-{
-	uint32_t rows = 0;
-
-	for (uint32_t sw = 0; sw < g->nswitches; sw++)
-		r->cost_row[sw] = g->switches[sw].ndown ? rows++ : TOPO_NONE;
-	r->cost_bytes = (g->nswitches + NEAREST_BYTES - 1) / NEAREST_BYTES * NEAREST_BYTES;
-	r->costs = mem_alloc_unset(rows + 1, r->cost_bytes);
-}
-
-static void list_below(struct merge *m, struct reach *r, const struct graph *g, uint32_t sw)
-{
-	make_room(r, g->nswitches);
-	merge_children(m, r, g, sw);
-	r->lists[sw].first = r->used;
-	r->lists[sw].number = r->nlists++;
-	r->lists[sw].count = emit_in_order(m, r->below + r->used);
-	r->used += r->lists[sw].count;
 }
 
 void reach_init(struct reach *r, const struct graph *g)
@@ -415,6 +367,8 @@ void reach_init(struct reach *r, const struct graph *g)
 			     .cost_row = mem_alloc(g->nswitches + 1, sizeof(*r->cost_row)) };
 	find_equivalents(r, g);
 	uint32_t *first_equivalent = mem_alloc(r->nequivalent + 1, sizeof(*first_equivalent));
+	uint32_t rows = 0;
+
 	for (uint32_t i = 0; i < g->nswitches; i++) {
 		uint32_t sw = g->by_rank[i],
 			 *equivalent = r->equivalent[sw] == TOPO_NONE
@@ -427,12 +381,24 @@ void reach_init(struct reach *r, const struct graph *g)
 			r->lists[sw] = r->lists[*equivalent - 1];
 			continue;
 		}
-		list_below(&m, r, g, sw);
+		if (r->used + g->nswitches > r->capacity) {
+			r->capacity = (r->used + g->nswitches) * 2;
+			r->below = mem_resize(r->below, r->capacity, sizeof(*r->below));
+		}
+		merge_children(&m, r, g, sw);
+		r->lists[sw].first = r->used;
+		r->lists[sw].number = r->nlists++;
+		r->lists[sw].count = emit_in_order(&m, r->below + r->used);
+		r->used += r->lists[sw].count;
+
 		if (equivalent)
 			*equivalent = sw + 1;
 	}
 	free(first_equivalent);
-	assign_cost_rows(r, g);
+	for (uint32_t sw = 0; sw < g->nswitches; sw++)
+		r->cost_row[sw] = g->switches[sw].ndown ? rows++ : TOPO_NONE;
+	r->cost_bytes = (g->nswitches + NEAREST_BYTES - 1) / NEAREST_BYTES * NEAREST_BYTES;
+	r->costs = mem_alloc_unset(rows + 1, r->cost_bytes);
 	free(m.dist);
 	free(m.child);
 	free(m.seen);
@@ -469,11 +435,6 @@ const struct reach_entry *reach_find(const struct reach *r, uint32_t sw, uint32_
 
 #define SORT_NS 10 /* to put a gap in its place */
 
-static uint32_t key_of(const struct gap *gap, bool by_d)
-{
-	return by_d ? gap->d : gap->sw;
-}
-
 /*
  * One key of two, by counting: there may be a million. `first` has a place more than there are
  * switches.
@@ -483,11 +444,11 @@ static void sort_by_one(const struct gaps *from, struct gap *to, bool by_d, uint
 {
 	memset(first, 0, (nswitches + 1) * sizeof(*first));
 	for (uint32_t i = 0; i < from->count; i++)
-		first[key_of(&from->list[i], by_d) + 1]++;
+		first[(by_d ? from->list[i].d : from->list[i].sw) + 1]++;
 	for (uint32_t sw = 1; sw <= nswitches; sw++)
 		first[sw] += first[sw - 1];
 	for (uint32_t i = 0; i < from->count; i++)
-		to[first[key_of(&from->list[i], by_d)]++] = from->list[i];
+		to[first[by_d ? from->list[i].d : from->list[i].sw]++] = from->list[i];
 }
 
 void gaps_sort(struct gaps *gaps, uint32_t nswitches, struct fiber *fiber)

@@ -39,16 +39,6 @@ void dests_init(struct dests *d, const struct graph *g, const struct topo *t,
 		const struct lid_map *lids, const struct route_params *params);
 void dests_fini(struct dests *d);
 
-static inline bool dests_is_host(const struct dests *d, uint32_t lid)
-{
-	return d->port[lid] && !(d->special && d->special[lid]);
-}
-
-static inline unsigned dests_weight(const struct dests *d, uint32_t lid)
-{
-	return d->weight ? d->weight[lid] : 1;
-}
-
 /* ---- Reach: which switches are below which, and distances ------------------------------------ */
 
 struct reach_entry { /* D is `dist` hops down, by down group `child` (or several:

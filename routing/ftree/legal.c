@@ -57,48 +57,38 @@ static void add_lanes(const struct graph *g, const struct graph_group *group,
 			out->port[out->n++] = g->lanes[group->first_lane + l].port;
 }
 
-static void add_downs(const struct graph *g, const struct reach *r, uint32_t sw,
-		      const struct reach_entry *below, struct legal_ports *out)
-{
-	const struct graph_group *downs = graph_downs(g, sw);
-
-	for (unsigned c = 0; c < g->switches[sw].ndown; c++) {
-		const struct reach_entry *child = reach_find(r, downs[c].peer, below->sw);
-		unsigned dist = downs[c].peer == below->sw ? 1u
-				: child			   ? child->dist + 1u
-							   : REACH_NEVER;
-
-		if (dist == below->dist)
-			add_lanes(g, &downs[c], out);
-	}
-}
-
-static void add_ups(const struct graph *g, const struct reach *r, uint32_t sw, uint32_t d,
-		    struct legal_ports *out)
-{
-	const struct graph_group *ups = graph_ups(g, sw);
-	uint8_t best = REACH_NEVER;
-
-	for (unsigned u = 0; u < g->switches[sw].nup; u++) {
-		uint8_t cost = ups[u].nlive ? reach_cost(r, g, ups[u].peer)[d] : REACH_NEVER;
-
-		best = cost < best ? cost : best;
-	}
-	for (unsigned u = 0; u < g->switches[sw].nup && best != REACH_NEVER; u++)
-		if (ups[u].nlive && reach_cost(r, g, ups[u].peer)[d] == best)
-			add_lanes(g, &ups[u], out);
-}
-
 void legal_ports(const struct graph *g, const struct reach *r, uint32_t sw, uint32_t d,
 		 struct legal_ports *out)
 {
 	const struct reach_entry *below = reach_find(r, sw, d);
 
 	out->n = 0;
-	if (below)
-		add_downs(g, r, sw, below, out);
-	else if (sw != d)
-		add_ups(g, r, sw, d, out);
+	if (below) {
+		const struct graph_group *downs = graph_downs(g, sw);
+
+		for (unsigned c = 0; c < g->switches[sw].ndown; c++) {
+			const struct reach_entry *child = reach_find(r, downs[c].peer, below->sw);
+			unsigned dist = downs[c].peer == below->sw ? 1u
+					: child			   ? child->dist + 1u
+								   : REACH_NEVER;
+
+			if (dist == below->dist)
+				add_lanes(g, &downs[c], out);
+		}
+	} else if (sw != d) {
+		const struct graph_group *ups = graph_ups(g, sw);
+		uint8_t best = REACH_NEVER;
+
+		for (unsigned u = 0; u < g->switches[sw].nup; u++) {
+			uint8_t cost =
+				ups[u].nlive ? reach_cost(r, g, ups[u].peer)[d] : REACH_NEVER;
+
+			best = cost < best ? cost : best;
+		}
+		for (unsigned u = 0; u < g->switches[sw].nup && best != REACH_NEVER; u++)
+			if (ups[u].nlive && reach_cost(r, g, ups[u].peer)[d] == best)
+				add_lanes(g, &ups[u], out);
+	}
 }
 
 void legal_find_exits(const struct graph *g, uint32_t sw, struct legal_exits *out)

@@ -12,15 +12,15 @@
 
 /* ---- The choice ------------------------------------------------------------------------------ */
 
-/* T into queue and top, by known links. Returns how many. */
-static uint32_t find_top(struct pivots *p, uint32_t pivot, uint32_t mark)
+/* From above there is one way down to it. */
+static bool may_be_pivot(struct pivots *p, uint32_t pivot, uint32_t mark)
 {
 	const struct graph *g = p->g;
-	uint32_t tail = 0;
+	uint32_t n = 0; /* of T, in queue and top, by known links */
 
-	p->queue[tail++] = pivot;
+	p->queue[n++] = pivot;
 	p->top[pivot] = mark;
-	for (uint32_t head = 0; head < tail; head++) {
+	for (uint32_t head = 0; head < n; head++) {
 		uint32_t sw = p->queue[head];
 		const struct graph_group *up = graph_ups(g, sw), *end = up + g->switches[sw].nup;
 
@@ -28,16 +28,9 @@ static uint32_t find_top(struct pivots *p, uint32_t pivot, uint32_t mark)
 			if (p->top[up->peer] == mark)
 				continue;
 			p->top[up->peer] = mark;
-			p->queue[tail++] = up->peer;
+			p->queue[n++] = up->peer;
 		}
 	}
-	return tail;
-}
-
-/* From above there is one way down to it. */
-static bool may_be_pivot(struct pivots *p, uint32_t pivot, uint32_t mark)
-{
-	uint32_t n = find_top(p, pivot, mark);
 
 	for (uint32_t i = 1; i < n; i++) {
 		const struct graph_group *down = graph_downs(p->g, p->queue[i]),
@@ -62,27 +55,6 @@ static bool is_wanted(const struct pivots *p, uint32_t sw)
 	return same < PIVOTS_MAX / 2;
 }
 
-static void choose_on_level(struct pivots *p, unsigned level, uint32_t *tried)
-{
-	for (uint32_t sw = 0; sw < p->g->nswitches && p->count < PIVOTS_MAX; sw++) {
-		if (p->g->switches[sw].level != level || !is_wanted(p, sw))
-			continue;
-		if (*tried == TRIED_MAX)
-			return;
-		if (may_be_pivot(p, sw, ++*tried))
-			p->chosen[p->count++] = sw;
-	}
-}
-
-/* Some aggregation node stands on a switch without hosts. */
-static bool are_needed(const struct graph *g)
-{
-	for (uint32_t sw = 0; g->nspecials && sw < g->nswitches; sw++)
-		if (g->switches[sw].nspecials && !g->switches[sw].nhosts)
-			return true;
-	return false;
-}
-
 /*
  * On the lowest level that has any: where cores have links to all spines of a pod, that is the
  * spines'.
@@ -91,9 +63,13 @@ void pivots_init(struct pivots *p, const struct graph *g)
 {
 	uint32_t n = g->nswitches + 1, tried = 0;
 	unsigned highest = 0;
+	bool needed = false;
 
 	*p = (struct pivots){ .g = g };
-	if (!are_needed(g))
+	/* Some aggregation node stands on a switch without hosts. */
+	for (uint32_t sw = 0; g->nspecials && sw < g->nswitches; sw++)
+		needed |= g->switches[sw].nspecials && !g->switches[sw].nhosts;
+	if (!needed)
 		return;
 	p->port = mem_alloc_unset(n, 1);
 	p->order = mem_alloc_unset(n, 1);
@@ -103,7 +79,10 @@ void pivots_init(struct pivots *p, const struct graph *g)
 	for (uint32_t sw = 0; sw < g->nswitches; sw++)
 		highest = g->switches[sw].level > highest ? g->switches[sw].level : highest;
 	for (unsigned level = 0; level < highest && !p->count; level++)
-		choose_on_level(p, level, &tried);
+		for (uint32_t sw = 0; sw < g->nswitches && p->count < PIVOTS_MAX; sw++)
+			if (g->switches[sw].level == level && is_wanted(p, sw) &&
+			    tried < TRIED_MAX && may_be_pivot(p, sw, ++tried))
+				p->chosen[p->count++] = sw;
 }
 
 void pivots_fini(struct pivots *p)
@@ -157,91 +136,35 @@ static void find_path_down(struct pivots *p, unsigned number)
 	}
 }
 
-/* The others, and those above a later pivot alone that have an earlier one by going up. */
-static void find_paths_up(struct pivots *p)
-{
-	const struct graph *g = p->g;
-
-	for (uint32_t i = g->nswitches; i-- > 0;) {
-		uint32_t sw = g->by_rank[i];
-		const struct graph_group *up = graph_ups(g, sw), *end = up + g->switches[sw].nup;
-
-		for (; up < end && p->order[sw]; up++) {
-			if (!up->nlive || p->order[up->peer] >= p->order[sw])
-				continue;
-			p->order[sw] = p->order[up->peer];
-			p->port[sw] = live_lane(g, up)->port;
-		}
-	}
-}
-
-static void count_lead(struct pivots *p, uint32_t sw, unsigned number)
-{
-	p->leads[sw] += p->leads[sw] == number;
-}
-
-/* Who is above it by live links: nobody, once it is cut off. */
-static bool has_live_up(const struct graph *g, uint32_t sw)
-{
-	const struct graph_group *up = graph_ups(g, sw), *end = up + g->switches[sw].nup;
-
-	while (up < end && !up->nlive)
-		up++;
-	return up < end;
-}
-
 /*
  * After find_path_down(): what the pivot has a path to is above it, or below somebody who is. No
  * packet turns at a pivot that is cut off, so that one stands in nobody's way.
  */
 static void count_leads(struct pivots *p, const struct reach *r, unsigned number)
 {
-	bool cut_off = !has_live_up(p->g, p->chosen[number]);
+	const struct graph_group *up = graph_ups(p->g, p->chosen[number]),
+				 *end = up + p->g->switches[p->chosen[number]].nup;
+
+	while (up < end && !up->nlive)
+		up++;
+	bool cut_off = up == end;
 
 	for (uint32_t sw = 0; sw < p->g->nswitches; sw++) {
 		const struct reach_list *list = &r->lists[sw];
 
 		if (cut_off || p->top[sw])
-			count_lead(p, sw, number);
+			p->leads[sw] += p->leads[sw] == number;
 		if (cut_off || !p->top[sw])
 			continue;
 		if (p->listed[list->number] == number + 1)
 			continue;
 		p->listed[list->number] = number + 1;
 		for (uint32_t e = list->first; e < list->first + list->count; e++)
-			count_lead(p, r->below[e].sw, number);
+			p->leads[r->below[e].sw] += p->leads[r->below[e].sw] == number;
 	}
-}
-
-static void find_paths(struct pivots *p, const struct reach *r, unsigned count)
-{
-	uint32_t n = p->g->nswitches;
-
-	if (p->nlisted < r->nlists)
-		p->listed = mem_resize(p->listed, p->nlisted = r->nlists, sizeof(*p->listed));
-	memset(p->listed, 0, r->nlists * sizeof(*p->listed));
-	memset(p->port, 0, n);
-	memset(p->order, PIVOTS_MAX, n);
-	memset(p->leads, 0, n);
-	for (unsigned i = 0; i < count; i++) {
-		find_path_down(p, i);
-		count_leads(p, r, i);
-	}
-	find_paths_up(p);
 }
 
 /* ---- LIDs ------------------------------------------------------------------------------------ */
-
-/* Those that follow each other in one run: switches' own LIDs mostly do, and aggregation nodes'. */
-static void add_run(struct pivots *p, struct pivot_runs *runs, const struct dest_run *run)
-{
-	struct dest_run *last = runs->count ? &p->runs[runs->first + runs->count - 1] : NULL;
-
-	if (last && last->lid + last->count == run->lid)
-		last->count += run->count;
-	else
-		p->runs[runs->first + runs->count++] = *run;
-}
 
 static void find_runs_by(struct pivots *p, const struct dests *d, unsigned number)
 {
@@ -256,33 +179,16 @@ static void find_runs_by(struct pivots *p, const struct dests *d, unsigned numbe
 			if (run >= d->first_run[sw + 1] || p->g->switches[sw].nhosts ||
 			    p->leads[sw] <= number)
 				continue;
-			add_run(p, runs, &d->runs[run]);
+			/* In one run, as switches' own LIDs mostly are, and aggregation nodes'. */
+			struct dest_run *last =
+				runs->count ? &p->runs[runs->first + runs->count - 1] : NULL;
+
+			if (last && last->lid + last->count == d->runs[run].lid)
+				last->count += d->runs[run].count;
+			else
+				p->runs[runs->first + runs->count++] = d->runs[run];
 			left++;
 		}
-	}
-}
-
-/*
- * Something has a path from all pivots before this one and not from it. Else its runs are those of
- * the one before.
- */
-static bool are_fewer(const struct pivots *p, unsigned number)
-{
-	return memchr(p->leads, (int)number, p->g->nswitches) != NULL;
-}
-
-static void find_runs(struct pivots *p, const struct dests *d, unsigned count)
-{
-	uint32_t all = d->first_run[p->g->nswitches];
-
-	p->runs = mem_resize(p->runs, (size_t)count * all + 1, sizeof(*p->runs));
-	for (unsigned i = 0; i < count; i++) {
-		if (i && !are_fewer(p, i)) {
-			p->runs_by[i] = p->runs_by[i - 1];
-			continue;
-		}
-		p->runs_by[i] = (struct pivot_runs){ .first = i * all };
-		find_runs_by(p, d, i);
 	}
 }
 
@@ -292,10 +198,48 @@ bool pivots_find(struct pivots *p, const struct dests *d, const struct reach *r,
 
 	if (!n)
 		return false;
-	if (p->g->damaged || !p->intact)
-		find_paths(p, r, n);
+	if (p->g->damaged || !p->intact) {
+		if (p->nlisted < r->nlists)
+			p->listed =
+				mem_resize(p->listed, p->nlisted = r->nlists, sizeof(*p->listed));
+		memset(p->listed, 0, r->nlists * sizeof(*p->listed));
+		memset(p->port, 0, p->g->nswitches);
+		memset(p->order, PIVOTS_MAX, p->g->nswitches);
+		memset(p->leads, 0, p->g->nswitches);
+		for (unsigned i = 0; i < n; i++) {
+			find_path_down(p, i);
+			count_leads(p, r, i);
+		}
+		const struct graph *g = p->g;
+
+		/* The others, and those above a later pivot that have an earlier one upwards. */
+		for (uint32_t i = g->nswitches; i-- > 0;) {
+			uint32_t sw = g->by_rank[i];
+			const struct graph_group *up = graph_ups(g, sw),
+						 *end = up + g->switches[sw].nup;
+
+			for (; up < end && p->order[sw]; up++) {
+				if (!up->nlive || p->order[up->peer] >= p->order[sw])
+					continue;
+				p->order[sw] = p->order[up->peer];
+				p->port[sw] = live_lane(g, up)->port;
+			}
+		}
+	}
 	p->intact = !p->g->damaged && n == p->count;
-	find_runs(p, d, n);
+
+	uint32_t all = d->first_run[p->g->nswitches];
+
+	p->runs = mem_resize(p->runs, (size_t)n * all + 1, sizeof(*p->runs));
+	for (unsigned i = 0; i < n; i++) {
+		/* Unless something has a path from all pivots before this one and not from it. */
+		if (i && !memchr(p->leads, (int)i, p->g->nswitches)) {
+			p->runs_by[i] = p->runs_by[i - 1];
+			continue;
+		}
+		p->runs_by[i] = (struct pivot_runs){ .first = i * all };
+		find_runs_by(p, d, i);
+	}
 	return true;
 }
 

@@ -33,7 +33,7 @@ struct pivots {
 	uint8_t *port;	  /* by switch: port towards its pivot, 0 = it has none, or is one */
 	uint8_t *order;	  /* by switch: number of its pivot, PIVOTS_MAX = it has none */
 	uint8_t *leads;	  /* by switch: how many pivots, from the first on, have a path there */
-	uint32_t *listed; /* by list of reach.h: 1 + the pivot it was counted for last */
+	uint32_t *listed; /* by list of struct reach: 1 + the pivot it was counted for last */
 	uint32_t nlisted;
 	uint32_t *queue;
 	uint32_t *top; /* by switch, while T is found: 1 + the pivot whose T it was met in */

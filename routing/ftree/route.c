@@ -42,21 +42,6 @@ static bool *find_hosts(const struct topo *t)
 	return hosts;
 }
 
-/* All switches' entries for the LIDs behind the chosen destinations. */
-static void copy_columns(const struct topo *t, const struct lid_map *lids, const bool *chosen,
-			 const struct tables *from, struct tables *to)
-{
-	for (uint32_t lid = 1; lid <= to->top; lid++) {
-		uint32_t port = lids->port_of_lid[lid];
-		uint32_t home = port == TOPO_NONE ? TOPO_NONE : home_of(t, port);
-
-		if (home >= t->nswitches || !chosen[home])
-			continue;
-		for (uint32_t sw = 0; sw < t->nswitches; sw++)
-			tables_row(to, sw)[lid] = tables_row(from, sw)[lid];
-	}
-}
-
 /*
  * A drained switch's own way to hosts, which nobody else uses: taken when from the next switch on
  * both tables agree.
@@ -73,18 +58,6 @@ static void copy_entry(const struct topo *t, uint32_t sw, uint32_t lid, const st
 	if (peer && peer->node < t->nswitches &&
 	    tables_row(to, peer->node)[lid] == tables_row(from, peer->node)[lid])
 		tables_row(to, sw)[lid] = out;
-}
-
-static void copy_hosts_of(const struct topo *t, const struct lid_map *lids, const struct gap *gap,
-			  const struct tables *from, struct tables *to)
-{
-	for (unsigned num = 1; num <= t->nodes[gap->d].nports; num++) {
-		uint32_t host = topo_port(t, gap->d, num)->peer;
-		uint32_t lid = host == TOPO_NONE ? 0 : lids->lid_of_port[host];
-
-		for (uint32_t n = 0; lid && n < 1u << lids->lmc; n++)
-			copy_entry(t, gap->sw, lid + n, from, to);
-	}
 }
 
 /* Whether the tables lead from the gap's switch to its destination, or to a host there. */
@@ -119,10 +92,30 @@ static void cordons_fill(const struct topo *t, const struct lid_map *lids, const
 	for (uint32_t i = 0; i < gaps->count; i++)
 		columns[gaps->list[i].d] |=
 			hosts[gaps->list[i].sw] && is_closed_by(t, lids, &gaps->list[i], from);
-	copy_columns(t, lids, columns, from, to);
+
+	/* All switches' entries for the LIDs behind the chosen destinations. */
+	for (uint32_t lid = 1; lid <= to->top; lid++) {
+		uint32_t port = lids->port_of_lid[lid];
+		uint32_t home = port == TOPO_NONE ? TOPO_NONE : home_of(t, port);
+
+		if (home >= t->nswitches || !columns[home])
+			continue;
+		for (uint32_t sw = 0; sw < t->nswitches; sw++)
+			tables_row(to, sw)[lid] = tables_row(from, sw)[lid];
+	}
+
 	for (uint32_t i = 0; i < gaps->count; i++)
-		if (!columns[gaps->list[i].d])
-			copy_hosts_of(t, lids, &gaps->list[i], from, to);
+		if (!columns[gaps->list[i].d]) {
+			const struct gap *gap = &gaps->list[i];
+
+			for (unsigned num = 1; num <= t->nodes[gap->d].nports; num++) {
+				uint32_t host = topo_port(t, gap->d, num)->peer;
+				uint32_t lid = host == TOPO_NONE ? 0 : lids->lid_of_port[host];
+
+				for (uint32_t n = 0; lid && n < 1u << lids->lmc; n++)
+					copy_entry(t, gap->sw, lid + n, from, to);
+			}
+		}
 	free(hosts);
 	free(columns);
 }
@@ -132,38 +125,6 @@ static void cordons_fill(const struct topo *t, const struct lid_map *lids, const
 static bool is_transit(const struct topo *t, uint32_t sw, const struct topo_port *peer)
 {
 	return peer && peer->node < t->nswitches && peer->node != sw;
-}
-
-/*
- * Of a switch's links to others: all cordoned at its own end, and none without any cordon and up.
- */
-static void scan_links(const struct topo *t, uint32_t sw, bool *drained, bool *shut)
-{
-	*drained = *shut = true;
-	for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
-		const struct topo_port *port = topo_port(t, sw, num), *peer = topo_peer(t, port);
-
-		if (!is_transit(t, sw, peer))
-			continue;
-		*drained &= port->cordoned;
-		*shut &= !port->link_up || port->cordoned || peer->cordoned;
-	}
-}
-
-static unsigned lift_links(const struct topo *t, uint32_t sw, const bool *drained, bool *exempt)
-{
-	unsigned count = 0;
-
-	for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
-		const struct topo_port *port = topo_port(t, sw, num), *peer = topo_peer(t, port);
-
-		if (!is_transit(t, sw, peer) || drained[peer->node] || !port->link_up ||
-		    port->quarantined || peer->quarantined)
-			continue;
-		exempt[port - t->ports] = true;
-		count++;
-	}
-	return count;
 }
 
 /*
@@ -177,11 +138,32 @@ static bool *cordons_find_exempt(const struct topo *t)
 	bool *shut = mem_alloc(t->nswitches + 1, sizeof(*shut));
 	unsigned count = 0;
 
+	for (uint32_t sw = 0; sw < t->nswitches; sw++) {
+		/* All its links cordoned at its own end; none without any cordon and up. */
+		drained[sw] = shut[sw] = true;
+		for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
+			const struct topo_port *port = topo_port(t, sw, num),
+					       *peer = topo_peer(t, port);
+
+			if (!is_transit(t, sw, peer))
+				continue;
+			drained[sw] &= port->cordoned;
+			shut[sw] &= !port->link_up || port->cordoned || peer->cordoned;
+		}
+	}
 	for (uint32_t sw = 0; sw < t->nswitches; sw++)
-		scan_links(t, sw, &drained[sw], &shut[sw]);
-	for (uint32_t sw = 0; sw < t->nswitches; sw++)
-		if (hosts[sw] && shut[sw])
-			count += lift_links(t, sw, drained, exempt);
+		if (hosts[sw] && shut[sw]) {
+			for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
+				const struct topo_port *port = topo_port(t, sw, num),
+						       *peer = topo_peer(t, port);
+
+				if (!is_transit(t, sw, peer) || drained[peer->node] ||
+				    !port->link_up || port->quarantined || peer->quarantined)
+					continue;
+				exempt[port - t->ports] = true;
+				count++;
+			}
+		}
 	free(hosts);
 	free(drained);
 	free(shut);
@@ -288,18 +270,6 @@ static struct fiber *fiber_of(const struct route *route)
 	return route->run ? route->run->fiber : NULL;
 }
 
-static void take_overrides(const struct job *job, const struct graph *g, const struct dests *d,
-			   const struct reach *r, const struct gaps *gaps, struct tables *out)
-{
-	bool *open;
-
-	if (!job->params->noverrides)
-		return;
-	open = legal_find_open(job->t, g, gaps);
-	legal_override(g, r, d, open, job->params->overrides, job->params->noverrides, out);
-	free(open);
-}
-
 /*
  * Levels and families follow from which links exist: they are kept while only the links' state
  * changes.
@@ -321,40 +291,14 @@ static const struct graph *take_graph(const struct job *job)
 }
 
 /*
- * Pivots are right only where every pair of hosts that links connect has a legal path: fill_rows()
- * computes again without them where one has none. With cordons, some entries take cordoned links in
- * the end: what is proven of the first pivot remains true then, of further pivots it may not, so
- * one is used.
- */
-static bool take_pivots(const struct job *job, const struct dests *d, const struct reach *r)
-{
-	return job->how.orientation == GRAPH_BY_LEVEL && !job->how.through_cordons &&
-	       !job->how.exempt &&
-	       pivots_find(&job->route->pivots, d, r, job->t->ncordoned ? 1 : PIVOTS_MAX);
-}
-
-static void fill_rows(const struct job *job, const struct dests *d, struct reach *r,
-		      struct tables *out, struct gaps *gaps)
-{
-	const struct graph *g = job->route->graph;
-
-	r->pivots = take_pivots(job, d, r) ? &job->route->pivots : NULL;
-	rows_fill(g, d, r, out, gaps);
-	if (r->pivots && gaps_may_close(gaps, g, job->t)) {
-		gaps_fini(gaps);
-		r->pivots = NULL;
-		rows_fill(g, d, r, out, gaps);
-	}
-	job->route->pivoting = r->pivots;
-}
-
-/*
  * Fills `out` with legal paths, and with detours where `wanted` is NULL; else the gaps go to
  * *wanted, for the caller to gaps_fini(). Returns how many pairs of hosts remain without a path.
  */
 static uint64_t compute(const struct job *job, struct tables *out, struct gaps *wanted)
 {
 	const struct graph *g = take_graph(job);
+	bool plain = job->how.orientation == GRAPH_BY_LEVEL && !job->how.through_cordons &&
+		     !job->how.exempt;
 	uint64_t open_pairs;
 	struct dests d;
 	struct reach r;
@@ -367,9 +311,28 @@ static uint64_t compute(const struct job *job, struct tables *out, struct gaps *
 	r.fiber = fiber_of(job->route);
 	tables_resize(out, job->t->nswitches, job->lids->top);
 	fiber_spend(r.fiber, g->nlanes * LANE_NS);
-	fill_rows(job, &d, &r, out, &gaps);
-	if (job->how.orientation == GRAPH_BY_LEVEL && !job->how.through_cordons && !job->how.exempt)
-		take_overrides(job, g, &d, &r, &gaps, out);
+	/*
+	 * Pivots are right only where every pair of hosts that links connect has a legal path: all
+	 * is computed again without them where one has none. With cordons, some entries take
+	 * cordoned links in the end: what is proven of the first pivot remains true then, of
+	 * further pivots it may not, so one is used.
+	 */
+	if (plain && pivots_find(&job->route->pivots, &d, &r, job->t->ncordoned ? 1 : PIVOTS_MAX))
+		r.pivots = &job->route->pivots;
+	rows_fill(g, &d, &r, out, &gaps);
+	if (r.pivots && gaps_may_close(&gaps, g, job->t)) {
+		gaps_fini(&gaps);
+		r.pivots = NULL;
+		rows_fill(g, &d, &r, out, &gaps);
+	}
+	job->route->pivoting = r.pivots;
+	if (plain && job->params->noverrides) {
+		bool *open = legal_find_open(job->t, g, &gaps);
+
+		legal_override(g, &r, &d, open, job->params->overrides, job->params->noverrides,
+			       out);
+		free(open);
+	}
 	open_pairs = wanted || r.pivots ? gaps.host_pairs : detour_fill(g, &d, &r, out, &gaps);
 	if (wanted)
 		*wanted = gaps;
@@ -378,27 +341,6 @@ static uint64_t compute(const struct job *job, struct tables *out, struct gaps *
 	reach_fini(&r);
 	dests_fini(&d);
 	return open_pairs;
-}
-
-/*
- * A cordoned leaf's hosts are reached by its own links, with all other cordons kept: gaps of `out`
- * that this leaves replace *gaps.
- */
-static void fill_exempt(struct route *route, const struct job *job, struct gaps *gaps,
-			struct tables *out)
-{
-	struct job through = *job;
-	bool *exempt = gaps->count ? cordons_find_exempt(job->t) : NULL;
-	struct gaps left;
-
-	if (!exempt)
-		return;
-	through.how.exempt = exempt;
-	compute(&through, &route->spare, &left);
-	cordons_fill(job->t, job->lids, gaps, &route->spare, out);
-	gaps_fini(gaps);
-	*gaps = left;
-	free(exempt);
 }
 
 /*
@@ -420,7 +362,18 @@ static uint64_t compute_around_cordons(struct route *route, const struct job *jo
 	compute(job, out, &gaps);
 	pivoting = route->pivoting;
 	cut_off = gaps.host_pairs;
-	fill_exempt(route, job, &gaps, out);
+	/* A cordoned leaf's hosts are reached by its own links, with all other cordons kept. */
+	bool *exempt = gaps.count ? cordons_find_exempt(job->t) : NULL;
+
+	if (exempt) {
+		through.how.exempt = exempt;
+		compute(&through, &route->spare, &left);
+		cordons_fill(job->t, job->lids, &gaps, &route->spare, out);
+		gaps_fini(&gaps);
+		gaps = left;
+		free(exempt);
+	}
+	through.how.exempt = job->how.exempt;
 	through.how.through_cordons = true;
 	if (pivoting) { /* detour_fill() would not know the detours that pivots made */
 		open_pairs = compute(&through, &route->spare, &left);
@@ -430,8 +383,7 @@ static uint64_t compute_around_cordons(struct route *route, const struct job *jo
 	}
 	route->overridden = open_pairs < cut_off;
 	if (gaps.count == GAPS_MAX && !open_pairs)
-		open_pairs =
-			1; /* not all are listed, so some may be left: the caller counts them */
+		open_pairs = 1; /* not all are listed; some may be left: the caller counts them */
 	cordons_fill(job->t, job->lids, &gaps, &route->spare, out);
 	gaps_fini(&gaps);
 	return open_pairs;
@@ -446,21 +398,6 @@ bool route_is_uneven(const struct route *route)
 bool route_cordons_overridden(const struct route *route)
 {
 	return route->overridden;
-}
-
-/*
- * Detours that were chosen one by one may exclude each other: without cordons they are removed,
- * and the search starts from legal paths alone. With cordons, it starts from the present tables.
- */
-static uint64_t search_detours(struct job *job, struct tables *out)
-{
-	struct gaps gaps;
-
-	if (!job->t->ncordoned) {
-		compute(job, out, &gaps);
-		gaps_fini(&gaps);
-	}
-	return detour_search_tables(job->t, job->lids, out, fiber_of(job->route));
 }
 
 /* ---- Fabrics without tree -------------------------------------------------------------------- */
@@ -480,23 +417,32 @@ static void compute_acyclic(struct job *job, struct tables *out)
 	job->route->overridden = acyclic_cordons_overridden(job->route->acyclic);
 }
 
-static void take_spare(struct route *route, struct tables *out)
+static void compute_tree(struct job *job, struct tables *out)
 {
-	struct tables were = *out;
-
-	*out = route->spare;
-	route->spare = were;
-}
-
-/*
- * Some pairs of hosts have no path in the tree. The tables with fewer such pairs are taken, those
- * of the tree where both have as many.
- */
-static void compare_with_others(struct job *job, struct tables *out)
-{
+	uint64_t open_pairs = compute_around_cordons(job->route, job, out);
 	struct route *route = job->route;
+	struct fiber *fiber = fiber_of(route);
 	struct burden tree, other;
+	struct tables were;
+	struct gaps gaps;
 
+	if (!open_pairs || !detour_search_count(job->t, job->lids, out, fiber))
+		return;
+	/*
+	 * Detours that were chosen one by one may exclude each other: without cordons they are
+	 * removed, and the search starts from legal paths alone. With cordons, it starts from the
+	 * present tables.
+	 */
+	if (!job->t->ncordoned) {
+		compute(job, out, &gaps);
+		gaps_fini(&gaps);
+	}
+	if (!detour_search_tables(job->t, job->lids, out, fiber))
+		return;
+	/*
+	 * Some pairs of hosts have no path in the tree. The tables with fewer such pairs are taken,
+	 * those of the tree where both have as many.
+	 */
 	burden_measure(job->t, job->lids, out, &tree);
 	run_acyclic(job, &route->spare);
 	burden_measure(job->t, job->lids, &route->spare, &other);
@@ -512,24 +458,17 @@ static void compare_with_others(struct job *job, struct tables *out)
 						 .tree_hops = tree.hops,
 						 .hops = other.hops };
 	route->overridden |= acyclic_cordons_overridden(route->acyclic);
-	take_spare(route, out);
+	were = *out;
+	*out = route->spare;
+	route->spare = were;
 }
 
-static void compute_tree(struct job *job, struct tables *out)
+static void compute_by_design(struct job *job, struct tables *out)
 {
-	uint64_t open_pairs = compute_around_cordons(job->route, job, out);
-
-	if (open_pairs && detour_search_count(job->t, job->lids, out, fiber_of(job->route)) &&
-	    search_detours(job, out))
-		compare_with_others(job, out);
-}
-
-/*
- * Whether the fabric is routed as a tree. Known links that are down count too, so that neither a
- * fault nor a repair changes the engine.
- */
-static bool judge_design(struct job *job)
-{
+	/*
+	 * Whether the fabric is routed as a tree. Known links that are down count too, so that
+	 * neither a fault nor a repair changes the engine.
+	 */
 	struct route *route = job->route;
 
 	if (!route->judged || !topo_is_again(route->judged, job->t)) {
@@ -537,12 +476,7 @@ static bool judge_design(struct job *job)
 		route->is_tree = tiers_are_tree(job->t, &route->tiers);
 		route->judged = topo_ref_frozen(job->t);
 	}
-	return route->is_tree;
-}
-
-static void compute_by_design(struct job *job, struct tables *out)
-{
-	if (judge_design(job)) {
+	if (route->is_tree) {
 		compute_tree(job, out);
 		return;
 	}
@@ -562,14 +496,6 @@ static const struct engine {
 	{ "updn-root", compute_acyclic },
 };
 
-static const struct engine *find_engine(const char *name)
-{
-	for (size_t i = 0; i < sizeof(engines) / sizeof(engines[0]); i++)
-		if (!strcmp(engines[i].name, name))
-			return &engines[i];
-	return NULL;
-}
-
 const char *route_engine_name(int number)
 {
 	const int count = sizeof(engines) / sizeof(engines[0]);
@@ -581,12 +507,14 @@ int route_compute(struct route *route, const struct topo *t, const struct lid_ma
 		  const struct route_params *params, struct tables *out)
 {
 	static const struct route_params defaults;
-	const struct engine *engine =
-		find_engine(params && params->engine ? params->engine : "ftree");
+	const char *name = params && params->engine ? params->engine : "ftree";
+	const struct engine *engine = NULL;
 	struct job job = {
 		.route = route, .t = t, .lids = lids, .params = params ? params : &defaults
 	};
 
+	for (size_t i = 0; i < sizeof(engines) / sizeof(engines[0]) && !engine; i++)
+		engine = !strcmp(engines[i].name, name) ? &engines[i] : NULL;
 	if (!engine)
 		return -EINVAL;
 	route->overridden = false;
@@ -609,15 +537,6 @@ const struct route_outcome *route_outcome(const struct route *route)
 	return &route->outcome;
 }
 
-static void explain_design(const struct tiers *tiers, char *text, size_t size)
-{
-	snprintf(text, size,
-		 "the known links are not a tree: %u of %u connect switches of the same tier, and "
-		 "%llu of %llu pairs of leaves %s no up/down path",
-		 tiers->level_links, tiers->links, (unsigned long long)tiers->open_pairs,
-		 (unsigned long long)tiers->pairs, tiers->open_pairs == 1 ? "has" : "have");
-}
-
 void route_explain(const struct route *route, const struct topo *t, char *text, size_t size)
 {
 	const struct route_outcome *o = &route->outcome;
@@ -625,7 +544,13 @@ void route_explain(const struct route *route, const struct topo *t, char *text, 
 
 	text[0] = '\0';
 	if (o->why == ROUTE_NO_TREE)
-		explain_design(&route->tiers, text, size);
+		snprintf(text, size,
+			 "the known links are not a tree: %u of %u connect switches of the same "
+			 "tier, and %llu of %llu pairs of leaves %s no up/down path",
+			 route->tiers.level_links, route->tiers.links,
+			 (unsigned long long)route->tiers.open_pairs,
+			 (unsigned long long)route->tiers.pairs,
+			 route->tiers.open_pairs == 1 ? "has" : "have");
 	if (o->why != ROUTE_PAIRS_OPEN)
 		return;
 	if (o->open_pairs && o->open_from < t->nswitches && o->open_to < t->nswitches)

@@ -147,51 +147,29 @@ static void fill_run(struct down_row *below, const struct dest_run *run, const s
 			      way->link);
 }
 
-/* Whether a child leads to D at the least distance. */
-static bool leads(const struct down_rows *b, const struct graph_group *child,
-		  const struct reach_entry *entry)
-{
-	const struct reach_entry *on = reach_find(b->r, child->peer, entry->sw);
-	unsigned dist = child->peer == entry->sw ? 1 : on ? on->dist + 1 : REACH_NEVER;
-
-	return child->nlive && dist == entry->dist;
-}
-
-static void find_children(struct down_rows *b, uint32_t sw, const struct reach_entry *entry,
-			  struct children *children)
-{
-	struct design_row design = design_of(b->choice->design, entry->sw);
-	bool as_designed = entry->dist == design.down[sw];
-
-	fiber_spend(b->r->fiber, WAYS_NS + design.made * b->g->nswitches * DESIGN_NS);
-	children->n = 0;
-	for (unsigned c = 0; c < b->g->switches[sw].ndown; c++) {
-		const struct graph_group *child = &graph_downs(b->g, sw)[c];
-		bool led = as_designed && design.down[child->peer] + 1 == entry->dist;
-
-		children->live[children->n] = leads(b, child, entry);
-		children->child[children->n] = child;
-		children->n += led || children->live[children->n];
-	}
-}
-
-/* The one wanted; the LIDs of a dead one go on to the others by turns. */
-static const struct graph_group *choose_child(const struct children *children, uint32_t order)
-{
-	unsigned n = children->n, wanted = order % n, at = wanted;
-
-	for (uint32_t turn = order / n; !children->live[at]; turn++)
-		at = (wanted + 1 + turn % (n - 1)) % n;
-	return children->child[at];
-}
-
 /* Several children lead to D equally well: deal its LIDs over those that do by design. */
 static void fill_multi(struct down_rows *b, struct down_row *below, uint32_t sw,
 		       const struct reach_entry *entry)
 {
 	struct children children;
+	struct design_row design = design_of(b->choice->design, entry->sw);
+	bool as_designed = entry->dist == design.down[sw];
 
-	find_children(b, sw, entry, &children);
+	fiber_spend(b->r->fiber, WAYS_NS + design.made * b->g->nswitches * DESIGN_NS);
+	children.n = 0;
+	for (unsigned c = 0; c < b->g->switches[sw].ndown; c++) {
+		const struct graph_group *child = &graph_downs(b->g, sw)[c];
+		bool led = as_designed && design.down[child->peer] + 1 == entry->dist;
+
+		/* Whether a child leads to D at the least distance. */
+		const struct reach_entry *on = reach_find(b->r, child->peer, entry->sw);
+		unsigned dist = child->peer == entry->sw ? 1 : on ? on->dist + 1 : REACH_NEVER;
+		children.live[children.n] = child->nlive && dist == entry->dist;
+
+		children.child[children.n] = child;
+		children.n += led || children.live[children.n];
+	}
+
 	for (uint32_t r = b->d->first_run[entry->sw]; r < b->d->first_run[entry->sw + 1]; r++) {
 		const struct dest_run *run = &b->d->runs[r];
 
@@ -199,22 +177,20 @@ static void fill_multi(struct down_rows *b, struct down_row *below, uint32_t sw,
 			struct dest_run one = { lid, 1 };
 			struct descent way = { 0 };
 
-			prepare_descent(b, sw, &way, choose_child(&children, b->d->order[lid]));
+			/* The one wanted; the LIDs of a dead one go on to the others by turns. */
+			uint32_t order = b->d->order[lid];
+			unsigned n = children.n, wanted = order % n, at = wanted;
+
+			for (uint32_t turn = order / n; !children.live[at]; turn++)
+				at = (wanted + 1 + turn % (n - 1)) % n;
+			prepare_descent(b, sw, &way, children.child[at]);
+
 			fill_run(below, &one, &way);
 		}
 	}
 }
 
 /* ---- Strokes --------------------------------------------------------------------------------- */
-
-static void add_lid_run(struct down_rows *b, uint32_t lid)
-{
-	if (b->nruns == b->capacity) {
-		b->capacity *= 2;
-		b->runs = mem_resize(b->runs, b->capacity, sizeof(*b->runs));
-	}
-	b->runs[b->nruns++] = (struct dest_run){ lid, 0 };
-}
 
 /* Run number `n` of each D among the entries. Returns whether any has that many. */
 static bool collect_nth_runs(struct down_rows *b, const struct entries *entries, uint32_t n)
@@ -228,8 +204,13 @@ static bool collect_nth_runs(struct down_rows *b, const struct entries *entries,
 
 		if (r >= b->d->first_run[d + 1])
 			continue;
-		if (run->lid != next)
-			add_lid_run(b, run->lid);
+		if (run->lid != next) {
+			if (b->nruns == b->capacity) {
+				b->capacity *= 2;
+				b->runs = mem_resize(b->runs, b->capacity, sizeof(*b->runs));
+			}
+			b->runs[b->nruns++] = (struct dest_run){ run->lid, 0 };
+		}
 		b->runs[b->nruns - 1].count += run->count;
 		next = run->lid + run->count;
 	}
@@ -256,18 +237,13 @@ static void fill_lid_runs(struct down_row *below, const struct dest_run *runs, u
 
 /* ---- Child by child -------------------------------------------------------------------------- */
 
-static void fill_child(struct down_rows *b, struct down_row *below, const struct descent *way,
-		       const struct entries *entries)
+static void fill_children(struct down_rows *b, struct down_row *below, uint32_t sw)
 {
-	struct lid_runs s = collect_lid_runs(b, entries);
+	const struct graph_group *downs = graph_downs(b->g, sw);
+	uint32_t at = 0;
 
-	fill_lid_runs(below, b->runs + s.first, s.count, way);
-	b->nruns = s.first;
-}
-
-/* Counting sort, by child. Afterwards child c's entries end at first_entry[c]. */
-static void sort_entries(struct down_rows *b, const struct reach_list *list)
-{
+	/* Counting sort, by child. Afterwards child c's entries end at first_entry[c]. */
+	const struct reach_list *list = &b->r->lists[sw];
 	uint32_t *next = b->first_entry;
 
 	memset(next, 0, (UINT8_MAX + 2) * sizeof(*next));
@@ -277,22 +253,18 @@ static void sort_entries(struct down_rows *b, const struct reach_list *list)
 		next[c] += next[c - 1];
 	for (uint32_t e = list->first; e < list->first + list->count; e++)
 		b->by_child[next[b->r->below[e].child]++] = e;
-}
 
-static void fill_children(struct down_rows *b, struct down_row *below, uint32_t sw)
-{
-	const struct graph_group *downs = graph_downs(b->g, sw);
-	uint32_t at = 0;
-
-	sort_entries(b, &b->r->lists[sw]);
 	for (unsigned c = 0; c < b->g->switches[sw].ndown; c++) {
 		struct descent way = { 0 };
 
 		if (at < b->first_entry[c]) {
 			prepare_descent(b, sw, &way, &downs[c]);
-			fill_child(b, below, &way,
-				   &(struct entries){ .pick = b->by_child + at,
+			struct lid_runs s = collect_lid_runs(
+				b, &(struct entries){ .pick = b->by_child + at,
 						      .count = b->first_entry[c] - at });
+
+			fill_lid_runs(below, b->runs + s.first, s.count, &way);
+			b->nruns = s.first;
 		}
 		at = b->first_entry[c];
 	}
@@ -325,18 +297,6 @@ static const struct lid_runs *lid_runs_below(struct down_rows *b, uint32_t child
 	return s;
 }
 
-/* Each D is below by one child alone: the children's lists add up to the switch's. */
-static bool are_apart(const struct down_rows *b, uint32_t sw)
-{
-	const struct graph_group *downs = graph_downs(b->g, sw);
-	uint32_t sum = 0;
-
-	for (unsigned c = 0; c < b->g->switches[sw].ndown; c++)
-		if (downs[c].nlive)
-			sum += 1 + b->r->lists[downs[c].peer].count;
-	return sum == b->r->lists[sw].count;
-}
-
 static void fill_apart(struct down_rows *b, struct down_row *below, uint32_t sw)
 {
 	const struct graph_group *group = graph_downs(b->g, sw),
@@ -358,11 +318,22 @@ static void fill_apart(struct down_rows *b, struct down_row *below, uint32_t sw)
 
 /* ---- What is below --------------------------------------------------------------------------- */
 
-/* Where LIDs below begin and end. */
-static void find_bounds(struct down_rows *b, uint32_t sw, struct down_row *below)
+/* The row of a switch that has links down. Borrowed until the next call. */
+static const struct down_row *down_rows_of(struct down_rows *b, uint32_t sw)
 {
+	uint32_t equivalent = b->r->equivalent[sw];
+	struct down_row *below = equivalent == TOPO_NONE ? &b->alone : &b->shared[equivalent];
+
+	if (equivalent != TOPO_NONE && below->link)
+		return below;
+	if (!below->link) {
+		below->link = mem_alloc_unset(b->row_bytes, 1);
+		below->dist = mem_alloc_unset(b->r->cost_bytes, 1);
+	}
 	const struct graph_group *group = graph_downs(b->g, sw),
 				 *end = group + b->g->switches[sw].ndown;
+	const struct reach_list *list = &b->r->lists[sw];
+	uint32_t nhosts = 0, sum = 0;
 
 	below->first = b->row_bytes;
 	below->end = 0;
@@ -374,15 +345,10 @@ static void find_bounds(struct down_rows *b, uint32_t sw, struct down_row *below
 		const struct lid_runs *s = lid_runs_below(b, group->peer);
 		widen(below, b->runs + s->first, s->count);
 		widen(below, b->d->runs + own, b->d->first_run[group->peer + 1] - own);
+		sum += 1 + b->r->lists[group->peer].count;
 	}
-}
-
-/* Notes how far everything below is. */
-static void measure(const struct down_rows *b, const struct reach_list *list,
-		    struct down_row *below)
-{
-	uint32_t nhosts = 0;
-
+	if (below->first < below->end)
+		memset(below->link + below->first, BYTEMAP_KEEP, below->end - below->first);
 	memset(below->dist, REACH_NEVER, b->r->cost_bytes);
 	for (uint32_t e = list->first; e < list->first + list->count; e++) {
 		const struct reach_entry *entry = &b->r->below[e];
@@ -391,117 +357,56 @@ static void measure(const struct down_rows *b, const struct reach_list *list,
 		nhosts += b->g->switches[entry->sw].nhosts > 0;
 	}
 	below->complete = nhosts == b->nhosts;
-}
-
-static void make_below(struct down_rows *b, uint32_t sw, struct down_row *below)
-{
-	if (!below->link) {
-		below->link = mem_alloc_unset(b->row_bytes, 1);
-		below->dist = mem_alloc_unset(b->r->cost_bytes, 1);
-	}
-	find_bounds(b, sw, below);
-	if (below->first < below->end)
-		memset(below->link + below->first, BYTEMAP_KEEP, below->end - below->first);
-	measure(b, &b->r->lists[sw], below);
-	(are_apart(b, sw) ? fill_apart : fill_children)(b, below, sw);
-}
-
-/* The row of a switch that has links down. Borrowed until the next call. */
-static const struct down_row *down_rows_of(struct down_rows *b, uint32_t sw)
-{
-	uint32_t equivalent = b->r->equivalent[sw];
-	struct down_row *below = equivalent == TOPO_NONE ? &b->alone : &b->shared[equivalent];
-
-	if (equivalent == TOPO_NONE || !below->link)
-		make_below(b, sw, below);
+	/* Each D is below by one child alone where the children's lists add up to the switch's. */
+	(sum == list->count ? fill_apart : fill_children)(b, below, sw);
 	return below;
 }
 
 /* ---- Ports ----------------------------------------------------------------------------------- */
 
-static uint8_t descent_port(const struct down_rows *b, const struct descent *way, uint32_t lid)
-{
-	return choice_lane_port(b->g, way->group, way->digits[lid], b->d->order[lid] / way->spread);
-}
-
-static bool has_link(const struct descent *way, unsigned link)
-{
-	return way->group && link >= way->link && link < way->link + (unsigned)way->group->nlanes;
-}
-
-static void replace_dead(struct down_rows *b, const struct down_row *below, uint32_t sw,
-			 uint8_t *row)
-{
-	uint8_t *at = row + below->first, *end = row + below->end;
-	struct descent way = { 0 };
-
-	for (; (at = memchr(at, DEAD, end - at)); at++) {
-		uint8_t link = below->link[at - row];
-		const struct graph_group *group = graph_downs(b->g, sw);
-
-		if (link == BYTEMAP_KEEP)
-			continue;
-		if (!has_link(&way, link)) {
-			for (unsigned left = link; left >= group->nlanes; group++)
-				left -= group->nlanes;
-			prepare_descent(b, sw, &way, group);
-		}
-		if (way.group->nlanes > 1)
-			*at = descent_port(b, &way, at - row);
-	}
-}
-
-/* Returns how many links lead down. */
-static unsigned map_links(const struct down_rows *b, uint32_t sw, uint8_t *port_of_link, bool *dead)
-{
-	const struct graph_group *downs = graph_downs(b->g, sw),
-				 *last = &downs[b->g->switches[sw].ndown - 1];
-	const struct graph_lane *lanes = &b->g->lanes[downs->first_lane];
-	unsigned links = last->first_lane + last->nlanes - downs->first_lane;
-
-	*dead = false;
-	for (unsigned c = 0; c < links; c++) {
-		port_of_link[c] = lanes[c].live ? lanes[c].port : DEAD;
-		*dead |= !lanes[c].live;
-	}
-	return links;
-}
-
+/* Writes a switch's ports to LIDs below it to its row: by bytemap(), or over what is there. */
 static void map_below(struct down_rows *b, const struct down_row *below, uint32_t sw, uint8_t *row,
 		      __typeof__(bytemap) *map)
 {
 	uint8_t port_of_link[256] = { 0 };
-	bool dead;
-	unsigned links = map_links(b, sw, port_of_link, &dead);
+	const struct graph_group *downs = graph_downs(b->g, sw),
+				 *last = &downs[b->g->switches[sw].ndown - 1];
+	const struct graph_lane *lanes = &b->g->lanes[downs->first_lane];
+	unsigned links = last->first_lane + last->nlanes - downs->first_lane;
+	bool dead = false;
 
+	for (unsigned c = 0; c < links; c++) {
+		port_of_link[c] = lanes[c].live ? lanes[c].port : DEAD;
+		dead |= !lanes[c].live;
+	}
 	if (below->first >= below->end)
 		return;
 	map(row + below->first, below->link + below->first, below->end - below->first, port_of_link,
 	    links);
-	if (dead)
-		replace_dead(b, below, sw, row);
-}
+	if (dead) {
+		uint8_t *at = row + below->first, *end = row + below->end;
+		struct descent way = { 0 };
 
-/* Writes those ports over a forwarding row; other entries stay. */
-static void down_rows_overlay(struct down_rows *b, const struct down_row *below, uint32_t sw,
-			      uint8_t *row)
-{
-	map_below(b, below, sw, row, bytemap_over);
+		for (; (at = memchr(at, DEAD, end - at)); at++) {
+			uint8_t link = below->link[at - row];
+			const struct graph_group *group = graph_downs(b->g, sw);
+
+			if (link == BYTEMAP_KEEP)
+				continue;
+			if (!way.group || link < way.link ||
+			    link >= way.link + (unsigned)way.group->nlanes) {
+				for (unsigned left = link; left >= group->nlanes; group++)
+					left -= group->nlanes;
+				prepare_descent(b, sw, &way, group);
+			}
+			if (way.group->nlanes > 1)
+				*at = choice_lane_port(b->g, way.group, way.digits[at - row],
+						       b->d->order[at - row] / way.spread);
+		}
+	}
 }
 
 _Static_assert(BYTEMAP_KEEP == TABLES_NO_ROUTE, "what is not below has no path");
-
-/* Fills a switch's forwarding row with its ports to LIDs below it; all others have no route. */
-static void down_rows_fill(struct down_rows *b, const struct down_row *below, uint32_t sw,
-			   uint8_t *row)
-{
-	uint32_t first = below->first < below->end ? below->first : b->row_bytes;
-
-	memset(row, TABLES_NO_ROUTE, first);
-	if (first < b->row_bytes)
-		memset(row + below->end, TABLES_NO_ROUTE, b->row_bytes - below->end);
-	map_below(b, below, sw, row, bytemap);
-}
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
@@ -542,36 +447,11 @@ struct member { /* the switch whose row is being made */
 
 /* ---- Up: slots to ports, and the patch ------------------------------------------------------- */
 
-static void find_live_parents(const struct rows *w, struct member *m)
-{
-	const struct graph_switch *s = &w->g->switches[m->sw];
-	unsigned nparents = w->choice.family->nparents;
-
-	m->ups = graph_ups(w->g, m->sw);
-	m->complete = !s->ndead && s->nup == nparents &&
-		      (!s->nup || m->ups[s->nup - 1].slot == s->nup - 1);
-	if (m->complete)
-		return;
-	memset(m->group_of, 0, nparents);
-	for (unsigned i = 0; i < s->nup; i++)
-		if (m->ups[i].nlive && m->ups[i].slot < nparents)
-			m->group_of[m->ups[i].slot] = i + 1;
-}
-
 static const struct graph_group *live_parent(const struct member *m, unsigned parent)
 {
 	unsigned group = m->complete ? parent + 1 : m->group_of[parent];
 
 	return group ? &m->ups[group - 1] : NULL;
-}
-
-static void map_whole(const struct rows *w, struct member *m)
-{
-	const struct graph_slot *slots = &w->g->slots[w->choice.family->first_slot];
-
-	for (unsigned s = 0; s < w->choice.family->nslots; s++)
-		m->port_of_slot[s] =
-			w->g->lanes[m->ups[slots[s].parent].first_lane + slots[s].lane].port;
 }
 
 /* Returns whether some slot is dead here. */
@@ -582,7 +462,11 @@ static bool map_slots(const struct rows *w, struct member *m)
 
 	memset(m->port_of_slot, TABLES_NO_ROUTE, sizeof(m->port_of_slot));
 	if (w->g->switches[m->sw].whole) {
-		map_whole(w, m);
+		for (unsigned s = 0; s < w->choice.family->nslots; s++)
+			m->port_of_slot[s] =
+				w->g->lanes[m->ups[slots[s].parent].first_lane + slots[s].lane]
+					.port;
+
 		return false;
 	}
 	for (unsigned s = 0; s < w->choice.family->nslots; s++) {
@@ -595,16 +479,6 @@ static bool map_slots(const struct rows *w, struct member *m)
 		dead |= !live;
 	}
 	return dead;
-}
-
-static struct parent_set live_parents(const struct rows *w, const struct member *m)
-{
-	struct parent_set live = { { 0 } };
-
-	for (unsigned p = 0; p < w->choice.family->nparents; p++)
-		if (live_parent(m, p))
-			live.word[p / 64] |= 1ull << (p % 64);
-	return live;
 }
 
 /* The member's own candidates: the family's that are alive here, else its nearest live parents. */
@@ -633,11 +507,6 @@ static struct parent_set own_candidates(const struct rows *w, const struct membe
 	return set;
 }
 
-static bool set_empty(const struct parent_set *set)
-{
-	return !(set->word[0] | set->word[1] | set->word[2] | set->word[3]);
-}
-
 static uint8_t patched_port(struct rows *w, const struct member *m, uint16_t lid,
 			    const struct parent_set *set)
 {
@@ -645,69 +514,56 @@ static uint8_t patched_port(struct rows *w, const struct member *m, uint16_t lid
 	uint32_t x = w->d->order[lid] / family->pitch;
 	const struct graph_slot *slot;
 
-	if (set_empty(set))
+	if (!(set->word[0] | set->word[1] | set->word[2] | set->word[3]))
 		return TABLES_NO_ROUTE;
 	slot = &w->g->slots[family->first_slot + choice_slot(&w->choice, lid, set)];
 	return choice_lane_port(w->g, live_parent(m, slot->parent), slot->lane, x / family->nslots);
-}
-
-static void patch_dead(struct rows *w, struct member *m)
-{
-	struct parent_set live = live_parents(w, m), set;
-	uint32_t set_of = TOPO_NONE, patched = 0;
-	uint8_t *at = m->row, *end = m->row + w->d->top + 1;
-
-	while ((at = memchr(at, ROWS_DEAD, end - at))) {
-		uint16_t lid = at - m->row;
-
-		if (w->d->sw[lid] != set_of) {
-			set_of = w->d->sw[lid];
-			set = own_candidates(w, m, &live, set_of);
-		}
-		*at++ = patched_port(w, m, lid, &set);
-		patched++;
-	}
-	fiber_spend(w->r->fiber, patched * CHOICE_NS);
 }
 
 /* Of a switch with a path up. Returns whether some slot is dead here. */
 static bool make_up(struct rows *w, struct member *m)
 {
 	bool dead;
+	const struct graph_switch *s = &w->g->switches[m->sw];
+	unsigned nparents = w->choice.family->nparents;
 
-	find_live_parents(w, m);
+	m->ups = graph_ups(w->g, m->sw);
+	m->complete = !s->ndead && s->nup == nparents &&
+		      (!s->nup || m->ups[s->nup - 1].slot == s->nup - 1);
+
+	if (!m->complete) {
+		memset(m->group_of, 0, nparents);
+		for (unsigned i = 0; i < s->nup; i++)
+			if (m->ups[i].nlive && m->ups[i].slot < nparents)
+				m->group_of[m->ups[i].slot] = i + 1;
+	}
+
 	dead = map_slots(w, m);
 	bytemap(m->row, w->choice.slots, w->out->stride, m->port_of_slot, w->choice.family->nslots);
-	if (dead)
-		patch_dead(w, m);
+	if (dead) {
+		struct parent_set live = { { 0 } }, set;
+		uint32_t set_of = TOPO_NONE, patched = 0;
+		uint8_t *at = m->row, *end = m->row + w->d->top + 1;
+
+		for (unsigned p = 0; p < w->choice.family->nparents; p++)
+			if (live_parent(m, p))
+				live.word[p / 64] |= 1ull << (p % 64);
+		while ((at = memchr(at, ROWS_DEAD, end - at))) {
+			uint16_t lid = at - m->row;
+
+			if (w->d->sw[lid] != set_of) {
+				set_of = w->d->sw[lid];
+				set = own_candidates(w, m, &live, set_of);
+			}
+			*at++ = patched_port(w, m, lid, &set);
+			patched++;
+		}
+		fiber_spend(w->r->fiber, patched * CHOICE_NS);
+	}
 	return dead;
 }
 
-static void overlay_itself(const struct rows *w, struct member *m)
-{
-	for (uint32_t r = w->d->first_run[m->sw]; r < w->d->first_run[m->sw + 1]; r++) {
-		uint32_t lid = w->d->runs[r].lid, n = w->d->runs[r].count;
-
-		m->row[lid] = w->d->port[lid];
-		if (n > 1) /* but for a leaf's hosts it is one */
-			memcpy(m->row + lid, w->d->port + lid, n);
-	}
-}
-
 /* ---- Costs ----------------------------------------------------------------------------------- */
-
-/* By its own live parents, where those are not the family's. */
-static void nearest_parents(const struct rows *w, const struct member *m, uint8_t *cost)
-{
-	const uint8_t *rows[UINT8_MAX];
-	unsigned n = 0;
-
-	for (unsigned p = 0; p < w->choice.family->nparents; p++)
-		if (live_parent(m, p))
-			rows[n++] = reach_cost(w->r, w->g, live_parent(m, p)->peer);
-	nearest_find(rows, n, w->r->cost_bytes,
-		     &(struct nearest){ .cost = cost, .count = w->unused, .last = w->unused });
-}
 
 /* For its children: hops from this switch to everywhere; down wins over up, as in the rows. */
 static void complete_costs(const struct rows *w, const struct member *m,
@@ -717,10 +573,20 @@ static void complete_costs(const struct rows *w, const struct member *m,
 	const uint8_t *restrict down = below->dist;
 	uint32_t n = w->r->cost_bytes;
 
-	if (w->g->switches[m->sw].ndead)
-		nearest_parents(w, m, cost);
-	else
+	if (w->g->switches[m->sw].ndead) {
+		/* By its own live parents, where those are not the family's. */
+		const uint8_t *rows[UINT8_MAX];
+		unsigned live = 0;
+
+		for (unsigned p = 0; p < w->choice.family->nparents; p++)
+			if (live_parent(m, p))
+				rows[live++] = reach_cost(w->r, w->g, live_parent(m, p)->peer);
+		nearest_find(
+			rows, live, w->r->cost_bytes,
+			&(struct nearest){ .cost = cost, .count = w->unused, .last = w->unused });
+	} else {
 		memcpy(cost, w->choice.nearest.cost, n);
+	}
 	for (uint32_t d = 0; d < n; d++)
 		cost[d] = down[d] == REACH_NEVER ? cost[d] : down[d];
 	cost[m->sw] = 0;
@@ -747,88 +613,63 @@ static void add_probes(struct rows *w, bool with_hosts)
 	}
 }
 
-static void make_probes(struct rows *w)
-{
-	w->probes = mem_alloc(w->g->nswitches + 1, sizeof(*w->probes));
-	add_probes(w, true);
-	w->nwith_hosts = w->nprobes;
-	add_probes(w, false);
-}
-
-static void list_gaps(struct rows *w, const struct member *m)
-{
-	bool source = w->g->switches[m->sw].nhosts;
-	uint32_t n = source ? w->nprobes : w->nwith_hosts;
-
-	for (uint32_t i = 0; i < n; i++)
-		if (m->row[w->probes[i].lid] == TABLES_NO_ROUTE && w->probes[i].d != m->sw)
-			add_gap(w->gaps, m->sw, w->probes[i].d, source && i < w->nwith_hosts);
-}
-
-/*
- * Fills gaps by pivots, except those between two switches with hosts: these stay gaps, for which
- * detours are searched one by one.
- */
-static void send_to_pivots(struct rows *w, const struct member *m, bool dead)
-{
-	const struct pivots *pivots = w->r->pivots;
-	bool some = !w->g->switches[m->sw].nhosts && (dead || w->choice.has_never_hosts);
-
-	pivots_fill(pivots, m->sw, m->row);
-	for (uint32_t i = 0; some && i < w->nwith_hosts; i++)
-		if (m->row[w->probes[i].lid] == TABLES_NO_ROUTE)
-			pivots_fill_dest(pivots, w->d, m->sw, w->probes[i].d, m->row);
-}
-
 /* ---- All rows -------------------------------------------------------------------------------- */
-
-/* below: NULL = nothing. */
-static bool may_have_gaps(const struct rows *w, uint32_t sw, const struct down_row *below,
-			  bool dead)
-{
-	bool hosts = w->g->switches[sw].nhosts;
-
-	if (below && below->complete && !hosts)
-		return false;
-	return dead || w->choice.has_never_hosts || (w->choice.has_never && hosts);
-}
 
 static void make_row(struct rows *w, uint32_t sw)
 {
 	struct member m = { .sw = sw, .row = w->row ? w->row : tables_row(w->out, sw) };
 	const struct down_row *below =
 		w->g->switches[sw].ndown ? down_rows_of(&w->down_rows, sw) : NULL;
-	bool dead = false;
+	bool dead = false, source = w->g->switches[sw].nhosts;
 
 	if (w->choice.family->nslots) {
 		dead = make_up(w, &m);
 		if (below)
-			down_rows_overlay(&w->down_rows, below, sw, m.row);
+			map_below(&w->down_rows, below, sw, m.row, bytemap_over);
 	} else if (below) {
-		down_rows_fill(&w->down_rows, below, sw, m.row);
+		uint32_t first = below->first < below->end ? below->first : w->out->stride;
+
+		memset(m.row, TABLES_NO_ROUTE, first); /* what is not below */
+		if (first < w->out->stride)
+			memset(m.row + below->end, TABLES_NO_ROUTE, w->out->stride - below->end);
+		map_below(&w->down_rows, below, sw, m.row, bytemap);
 	} else {
 		memset(m.row, TABLES_NO_ROUTE, w->out->stride);
 	}
-	if (w->r->pivots && (dead || w->choice.has_never))
-		send_to_pivots(w, &m, dead);
-	overlay_itself(w, &m);
+	if (w->r->pivots && (dead || w->choice.has_never)) {
+		/*
+		 * Fills gaps by pivots, except those between two switches with hosts: these stay
+		 * gaps, for which detours are searched one by one.
+		 */
+		const struct pivots *pivots = w->r->pivots;
+		bool some = !w->g->switches[m.sw].nhosts && (dead || w->choice.has_never_hosts);
+
+		pivots_fill(pivots, m.sw, m.row);
+		for (uint32_t i = 0; some && i < w->nwith_hosts; i++)
+			if (m.row[w->probes[i].lid] == TABLES_NO_ROUTE)
+				pivots_fill_dest(pivots, w->d, m.sw, w->probes[i].d, m.row);
+	}
+	for (uint32_t r = w->d->first_run[m.sw]; r < w->d->first_run[m.sw + 1]; r++) {
+		uint32_t lid = w->d->runs[r].lid, n = w->d->runs[r].count;
+
+		m.row[lid] = w->d->port[lid];
+		if (n > 1) /* but for a leaf's hosts it is one */
+			memcpy(m.row + lid, w->d->port + lid, n);
+	}
 	if (below)
 		complete_costs(w, &m, below);
-	if (may_have_gaps(w, sw, below, dead))
-		list_gaps(w, &m);
+	if (!(below && below->complete && !source) &&
+	    (dead || w->choice.has_never_hosts || (w->choice.has_never && source))) {
+		uint32_t n = source ? w->nprobes : w->nwith_hosts;
+
+		for (uint32_t i = 0; i < n; i++)
+			if (m.row[w->probes[i].lid] == TABLES_NO_ROUTE && w->probes[i].d != m.sw)
+				add_gap(w->gaps, m.sw, w->probes[i].d,
+					source && i < w->nwith_hosts);
+	}
 	if (w->row)
 		tables_store_row(w->out, sw, m.row);
 	fiber_spend(w->r->fiber, ROW_NS + w->out->stride / 4);
-}
-
-static void make_family(struct rows *w, uint32_t number)
-{
-	const struct graph_family *family = &w->g->families[number];
-
-	choice_family(&w->choice, family);
-	fiber_spend(w->r->fiber, w->choice.chosen * CHOICE_NS);
-	for (uint32_t i = 0; i < family->nmembers; i++)
-		make_row(w, w->g->members[family->first_member + i]);
 }
 
 void rows_fill(const struct graph *g, const struct dests *d, struct reach *r, struct tables *out,
@@ -839,17 +680,25 @@ void rows_fill(const struct graph *g, const struct dests *d, struct reach *r, st
 
 	*gaps = (struct gaps){ 0 };
 	choice_init(&w.choice, g, d, r, out->stride);
-	make_probes(&w);
+	w.probes = mem_alloc(w.g->nswitches + 1, sizeof(*w.probes));
+	add_probes(&w, true);
+	w.nwith_hosts = w.nprobes;
+	add_probes(&w, false);
 	down_rows_init(&w.down_rows, &w.choice, out->stride);
 	if ((size_t)out->nswitches * out->stride > ROWS_IN_CACHE)
 		w.row = mem_alloc_unset(out->stride, 1);
 	w.unused = mem_alloc_unset(r->cost_bytes, 1);
 	for (uint32_t i = g->nswitches; i-- > 0;) {
-		uint32_t family = g->switches[g->by_rank[i]].family;
+		uint32_t number = g->switches[g->by_rank[i]].family;
+		const struct graph_family *family = &g->families[number];
 
-		if (!done[family])
-			make_family(&w, family);
-		done[family] = true;
+		if (done[number])
+			continue;
+		done[number] = true;
+		choice_family(&w.choice, family);
+		fiber_spend(r->fiber, w.choice.chosen * CHOICE_NS);
+		for (uint32_t k = 0; k < family->nmembers; k++)
+			make_row(&w, g->members[family->first_member + k]);
 	}
 	down_rows_fini(&w.down_rows);
 	free(w.row);

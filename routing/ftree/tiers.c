@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "routing/ftree/tiers.h"
+#include "routing/path.h"
 #include "topology/base/mem.h"
 
 /* ---- Uneven: a switch is odd that has not what is usual on its level ------------------------- */
@@ -11,32 +12,6 @@
 struct usual {
 	uint16_t slots[UINT8_MAX + 1];
 };
-
-static unsigned count_levels(const struct graph *g)
-{
-	unsigned top = 0;
-
-	for (uint32_t f = 0; f < g->nfamilies; f++)
-		top = g->families[f].level > top ? g->families[f].level : top;
-	return top + 1;
-}
-
-/* Asked in each update: no more memory is cleared than there are levels for. */
-static void find_usual(const struct graph *g, struct usual *usual)
-{
-	uint32_t(*count)[GRAPH_MAX_SLOTS + 1] = mem_alloc(count_levels(g), sizeof(*count));
-
-	*usual = (struct usual){ { 0 } };
-	for (uint32_t f = 0; f < g->nfamilies; f++) {
-		const struct graph_family *family = &g->families[f];
-		uint32_t *of_level = count[family->level];
-
-		of_level[family->nslots] += family->nmembers;
-		if (of_level[family->nslots] > of_level[usual->slots[family->level]])
-			usual->slots[family->level] = family->nslots;
-	}
-	free(count);
-}
 
 static bool carries_hosts(const struct graph *g, const struct topo *t, uint32_t sw)
 {
@@ -69,7 +44,24 @@ bool uneven_is(const struct graph *g, const struct topo *t)
 {
 	struct usual usual;
 
-	find_usual(g, &usual);
+	/* Asked in each update: no more memory is cleared than there are levels for. */
+	unsigned top = 0;
+
+	for (uint32_t f = 0; f < g->nfamilies; f++)
+		top = g->families[f].level > top ? g->families[f].level : top;
+	uint32_t(*count)[GRAPH_MAX_SLOTS + 1] = mem_alloc(top + 1, sizeof(*count));
+
+	usual = (struct usual){ { 0 } };
+	for (uint32_t f = 0; f < g->nfamilies; f++) {
+		const struct graph_family *family = &g->families[f];
+		uint32_t *of_level = count[family->level];
+
+		of_level[family->nslots] += family->nmembers;
+		if (of_level[family->nslots] > of_level[usual.slots[family->level]])
+			usual.slots[family->level] = family->nslots;
+	}
+	free(count);
+
 	for (uint32_t sw = 0; sw < g->nswitches; sw++) {
 		const struct graph_switch *s = &g->switches[sw];
 
@@ -91,26 +83,6 @@ struct work {
 	uint32_t *met;	 /* by switch: who met it last, + 1 */
 	bool *leaf;	 /* by switch: with hosts */
 };
-
-static uint32_t neighbour(const struct topo *t, uint32_t sw, unsigned num)
-{
-	const struct topo_port *peer = topo_peer(t, topo_port(t, sw, num));
-
-	return peer && peer->node < t->nswitches && peer->node != sw ? peer->node : TOPO_NONE;
-}
-
-static void count_links(const struct topo *t, struct tiers *out)
-{
-	for (uint32_t sw = 0; sw < t->nswitches; sw++)
-		for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
-			uint32_t to = neighbour(t, sw, num);
-
-			if (to == TOPO_NONE || to < sw) /* from its other end */
-				continue;
-			out->links++;
-			out->level_links += t->nodes[to].level == t->nodes[sw].level;
-		}
-}
 
 static bool has_hosts(const struct topo *t, uint32_t sw)
 {
@@ -137,7 +109,7 @@ static uint64_t walk_part(struct work *w, uint32_t first, uint32_t *count)
 		uint32_t sw = w->queue[head];
 
 		for (unsigned num = 1; num <= w->t->nodes[sw].nports; num++) {
-			uint32_t to = neighbour(w->t, sw, num);
+			uint32_t to = path_neighbour(w->t, sw, num);
 
 			if (to == TOPO_NONE || w->met[to] == sw + 1)
 				continue;
@@ -180,7 +152,7 @@ static uint32_t follow(struct work *w, uint32_t tail, bool up, uint32_t mark)
 		uint32_t sw = w->queue[head];
 
 		for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
-			uint32_t to = neighbour(t, sw, num);
+			uint32_t to = path_neighbour(t, sw, num);
 
 			if (to == TOPO_NONE || w->met[to] == mark ||
 			    t->nodes[to].level == t->nodes[sw].level ||
@@ -203,49 +175,52 @@ static void find_paths(struct work *w, uint32_t leaf)
 	tail = follow(w, 1, true, mark);
 	follow(w, tail, false, mark);
 	for (unsigned num = 1; num <= w->t->nodes[leaf].nports; num++) {
-		uint32_t to = neighbour(w->t, leaf, num);
+		uint32_t to = path_neighbour(w->t, leaf, num);
 
 		if (to != TOPO_NONE)
 			w->met[to] = mark;
 	}
 }
 
-static void count_pairs(struct work *w, struct tiers *out)
-{
-	for (uint32_t leaf = 0; leaf < w->t->nswitches; leaf++) {
-		if (!w->leaf[leaf])
-			continue;
-		find_paths(w, leaf);
-		for (uint32_t to = 0; to < w->t->nswitches; to++) {
-			if (!w->leaf[to] || to == leaf || w->part[to] != w->part[leaf])
-				continue;
-			out->pairs++;
-			out->open_pairs += w->met[to] != leaf + 1;
-		}
-	}
-}
-
 bool tiers_are_tree(const struct topo *t, struct tiers *out)
 {
 	uint32_t n = t->nswitches + 1;
+	struct arena *arena;
 	struct work w;
 
 	*out = (struct tiers){ 0 };
-	count_links(t, out);
+	for (uint32_t sw = 0; sw < t->nswitches; sw++)
+		for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
+			uint32_t to = path_neighbour(t, sw, num);
+
+			if (to == TOPO_NONE || to < sw) /* from its other end */
+				continue;
+			out->links++;
+			out->level_links += t->nodes[to].level == t->nodes[sw].level;
+		}
 	if ((uint64_t)out->level_links * SHARE <= out->links)
 		return true;
+	arena = arena_new();
 	w = (struct work){ .t = t,
-			   .part = mem_alloc_unset(n, sizeof(*w.part)),
-			   .queue = mem_alloc_unset(n, sizeof(*w.queue)),
-			   .met = mem_alloc(n, sizeof(*w.met)),
-			   .leaf = mem_alloc(n, sizeof(*w.leaf)) };
+			   .part = arena_alloc(arena, n, sizeof(*w.part)),
+			   .queue = arena_alloc(arena, n, sizeof(*w.queue)),
+			   .met = arena_alloc(arena, n, sizeof(*w.met)),
+			   .leaf = arena_alloc(arena, n, sizeof(*w.leaf)) };
 	for (uint32_t sw = 0; sw < t->nswitches; sw++)
 		w.leaf[sw] = has_hosts(t, sw);
-	if (!has_one_path(&w))
-		count_pairs(&w, out);
-	free(w.part);
-	free(w.queue);
-	free(w.met);
-	free(w.leaf);
+	if (!has_one_path(&w)) {
+		for (uint32_t leaf = 0; leaf < w.t->nswitches; leaf++) {
+			if (!w.leaf[leaf])
+				continue;
+			find_paths(&w, leaf);
+			for (uint32_t to = 0; to < w.t->nswitches; to++) {
+				if (!w.leaf[to] || to == leaf || w.part[to] != w.part[leaf])
+					continue;
+				out->pairs++;
+				out->open_pairs += w.met[to] != leaf + 1;
+			}
+		}
+	}
+	arena_free(arena);
 	return out->open_pairs * SHARE <= out->pairs;
 }
