@@ -81,31 +81,6 @@ static uint8_t find_arc(const struct column *c, uint32_t sw, const uint8_t *desi
 	return found;
 }
 
-static bool is_cut(const struct column *c, uint32_t sw, const uint8_t *designed)
-{
-	return !c->settled[sw] && designed[sw] != ARC_NONE &&
-	       c->states[c->net->first[sw] + designed[sw]] != ARC_OPEN;
-}
-
-/* One after the other, for as long as that helps. */
-static void repair_cuts(struct column *c, const uint8_t *designed)
-{
-	for (bool more = true; more;) {
-		more = false;
-		for (uint32_t sw = 0; sw < c->net->nswitches; sw++) {
-			uint8_t arc =
-				is_cut(c, sw, designed) ? find_arc(c, sw, designed) : ARC_NONE;
-
-			if (arc == ARC_NONE)
-				continue;
-			column_settle(c, sw, arc, c->hops[c->net->to[c->net->first[sw] + arc]] + 1,
-				      0);
-			settle_behind(c, sw, designed);
-			more = true;
-		}
-	}
-}
-
 static bool is_whole(const struct column *c, const uint8_t *designed)
 {
 	for (uint32_t sw = 0; sw < c->net->nswitches; sw++)
@@ -128,7 +103,26 @@ static void column_repair(struct column *c, uint32_t d, const uint8_t *designed,
 		return;
 	}
 	settle_behind(c, d, designed);
-	repair_cuts(c, designed);
+
+	/* One after the other, for as long as that helps. */
+	for (bool more = true; more;) {
+		more = false;
+		for (uint32_t sw = 0; sw < c->net->nswitches; sw++) {
+			uint8_t arc = !c->settled[sw] && designed[sw] != ARC_NONE &&
+						      c->states[c->net->first[sw] + designed[sw]] !=
+							      ARC_OPEN
+					      ? find_arc(c, sw, designed)
+					      : ARC_NONE;
+
+			if (arc == ARC_NONE)
+				continue;
+			column_settle(c, sw, arc, c->hops[c->net->to[c->net->first[sw] + arc]] + 1,
+				      0);
+			settle_behind(c, sw, designed);
+			more = true;
+		}
+	}
+
 	if (c->nsettled == c->net->nswitches)
 		return;
 	c->kept = designed;
@@ -165,7 +159,8 @@ struct acyclic {
 	bool overridden;
 	bool *spanning; /* by port of the latest snapshot: a link of the tree, in use */
 
-	/* One computation. */
+	/* One computation: the scratch owns its arrays. */
+	struct arena *scratch;
 	const struct topo *t;
 	const struct lid_map *lids;
 	struct tables *out;
@@ -204,37 +199,6 @@ static uint8_t place_of(const struct topo *t, const struct topo_port *sw_port)
 	return (uint8_t)place;
 }
 
-static void find_lid(struct acyclic *a, uint32_t lid)
-{
-	const struct topo *t = a->t;
-	uint32_t port = a->lids->port_of_lid[lid], home;
-	const struct topo_port *p = port == TOPO_NONE ? NULL : &t->ports[port], *at = p;
-
-	if (p && p->node >= t->nswitches)
-		at = topo_peer(t, p);
-	if (!at || at->node >= t->nswitches)
-		return;
-	home = at->node;
-	if (p->node >= t->nswitches) {
-		a->place[lid] = (uint8_t)(place_of(t, at) + (lid - a->lids->lid_of_port[port]));
-		a->exit[lid] = p->link_up ? at->num : TABLES_NO_ROUTE;
-	}
-	a->next_lid[lid] = a->first_lid[home];
-	a->first_lid[home] = (uint16_t)lid;
-}
-
-static void find_lids(struct acyclic *a)
-{
-	uint32_t top = a->lids->top;
-
-	a->first_lid = mem_alloc(a->t->nswitches + 1, sizeof(*a->first_lid));
-	a->next_lid = mem_alloc(top + 1u, sizeof(*a->next_lid));
-	a->place = mem_alloc(top + 1u, sizeof(*a->place));
-	a->exit = mem_alloc(top + 1u, sizeof(*a->exit));
-	for (uint32_t lid = top; lid; lid--)
-		find_lid(a, lid);
-}
-
 /* ---- Tables ---------------------------------------------------------------------------------- */
 
 static bool carries(const struct acyclic *a, uint32_t arc, uint8_t num)
@@ -270,30 +234,6 @@ static void write_lid(struct acyclic *a, uint32_t d, uint32_t lid, unsigned spre
 	}
 }
 
-/* Writes the entries of LIDs behind a switch that use its k-th column. */
-static void write_column(struct acyclic *a, const struct acyclic_design *design, uint32_t d,
-			 unsigned k)
-{
-	unsigned n = design_columns(design, d);
-
-	for (uint32_t lid = a->first_lid[d]; lid; lid = a->next_lid[lid])
-		if (a->place[lid] % n == k)
-			write_lid(a, d, lid, d + a->place[lid]);
-}
-
-static void note_turns(struct acyclic *a, uint32_t d)
-{
-	const struct net *n = &a->net;
-
-	for (uint32_t sw = 0; sw < n->nswitches; sw++) {
-		uint32_t arc = n->first[sw] + a->next[sw], to;
-
-		if (sw == d || a->next[sw] == ARC_NONE || (to = n->to[arc]) == d)
-			continue;
-		a->used[turn_number(n, arc, n->first[to] + a->next[to])] = true;
-	}
-}
-
 /* Makes all columns of a destination. True = all switches that links connect have a path. */
 static bool make_columns(struct acyclic *a, const struct acyclic_design *design,
 			 const struct turns *turns, uint32_t d)
@@ -312,10 +252,25 @@ static bool make_columns(struct acyclic *a, const struct acyclic_design *design,
 			column_by_tree(c, a->tree);
 		}
 		complete &= column_is_complete(c, a->part);
-		if (a->stage == COLUMNS && column_is_complete(c, a->part))
-			note_turns(a, d);
+		if (a->stage == COLUMNS && column_is_complete(c, a->part)) {
+			const struct net *n = &a->net;
+
+			for (uint32_t sw = 0; sw < n->nswitches; sw++) {
+				uint32_t arc = n->first[sw] + a->next[sw], to;
+
+				if (sw == d || a->next[sw] == ARC_NONE || (to = n->to[arc]) == d)
+					continue;
+				a->used[turn_number(n, arc, n->first[to] + a->next[to])] = true;
+			}
+		}
 		a->overridden |= a->t->ncordoned && column_goes_by_cordons(c);
-		write_column(a, design, d, k);
+
+		/* Writes the entries of LIDs behind a switch that use its k-th column. */
+		unsigned n = design_columns(design, d);
+
+		for (uint32_t lid = a->first_lid[d]; lid; lid = a->next_lid[lid])
+			if (a->place[lid] % n == k)
+				write_lid(a, d, lid, d + a->place[lid]);
 	}
 	return complete;
 }
@@ -341,52 +296,57 @@ static void forget_computation(struct acyclic *a)
 		column_fini(&a->column);
 	if (a->extended.net)
 		turns_fini(&a->extended);
-	free(a->states);
-	free(a->next);
-	free(a->part);
-	free(a->open_part);
-	free(a->open);
-	free(a->tree);
-	free(a->used);
-	free(a->first_lid);
-	free(a->next_lid);
-	free(a->place);
-	free(a->exit);
-	a->states = a->next = a->place = a->exit = NULL;
-	a->part = a->open_part = NULL;
-	a->open = a->tree = a->used = NULL;
-	a->first_lid = a->next_lid = NULL;
+	arena_free(a->scratch);
+	a->scratch = NULL;
+	a->states = NULL;
 }
 
 static void begin_columns(struct acyclic *a)
 {
 	const struct net *n = &a->net;
 
-	a->states = mem_alloc(n->narcs + 1, 1);
-	a->next = mem_alloc(n->nswitches + 1, 1);
-	a->part = mem_alloc(n->nswitches + 1, sizeof(*a->part));
-	a->open_part = mem_alloc(n->nswitches + 1, sizeof(*a->open_part));
-	a->open = mem_alloc(n->nswitches + 1, sizeof(*a->open));
-	a->used = mem_alloc(n->nturns + 1u, sizeof(*a->used));
-	a->tree = mem_alloc(n->narcs + 1, sizeof(*a->tree));
+	a->scratch = arena_new();
+	a->states = arena_alloc(a->scratch, n->narcs + 1, 1);
+	a->next = arena_alloc(a->scratch, n->nswitches + 1, 1);
+	a->part = arena_alloc(a->scratch, n->nswitches + 1, sizeof(*a->part));
+	a->open_part = arena_alloc(a->scratch, n->nswitches + 1, sizeof(*a->open_part));
+	a->open = arena_alloc(a->scratch, n->nswitches + 1, sizeof(*a->open));
+	a->used = arena_alloc(a->scratch, n->nturns + 1u, sizeof(*a->used));
+	a->tree = arena_alloc(a->scratch, n->narcs + 1, sizeof(*a->tree));
 	net_read_states(n, a->t, a->states);
 	net_find_parts(n, a->states, ARC_CORDONED, a->part);
 	net_find_parts(n, a->states, ARC_OPEN, a->open_part);
 	column_init(&a->column, n);
 	a->column.states = a->states;
 	a->column.open_part = a->open_part;
-	find_lids(a);
+
+	uint32_t top = a->lids->top;
+
+	a->first_lid = arena_alloc(a->scratch, a->t->nswitches + 1, sizeof(*a->first_lid));
+	a->next_lid = arena_alloc(a->scratch, top + 1u, sizeof(*a->next_lid));
+	a->place = arena_alloc(a->scratch, top + 1u, sizeof(*a->place));
+	a->exit = arena_alloc(a->scratch, top + 1u, sizeof(*a->exit));
+	for (uint32_t lid = top; lid; lid--) {
+		const struct topo *t = a->t;
+		uint32_t port = a->lids->port_of_lid[lid], home;
+		const struct topo_port *p = port == TOPO_NONE ? NULL : &t->ports[port], *at = p;
+
+		if (p && p->node >= t->nswitches)
+			at = topo_peer(t, p);
+		if (!at || at->node >= t->nswitches)
+			continue;
+		home = at->node;
+		if (p->node >= t->nswitches) {
+			a->place[lid] =
+				(uint8_t)(place_of(t, at) + (lid - a->lids->lid_of_port[port]));
+			a->exit[lid] = p->link_up ? at->num : TABLES_NO_ROUTE;
+		}
+		a->next_lid[lid] = a->first_lid[home];
+		a->first_lid[home] = (uint16_t)lid;
+	}
+
 	a->at = a->nopen = 0;
 	a->stage = COLUMNS;
-}
-
-static void make_design(struct acyclic *a)
-{
-	if (design_job_go(a->job))
-		return;
-	design_job_end(a->job, &a->design);
-	a->job = NULL;
-	begin_columns(a);
 }
 
 /* Allows all turns between an arc and the tree's arcs at its end; false = one is banned. */
@@ -502,24 +462,6 @@ static void allow_tree(struct acyclic *a)
 			allow_with_tree(a, arc);
 }
 
-/* Allows the turns of a new tree, then turns that columns use. */
-static void replace_turns(struct acyclic *a)
-{
-	const struct net *n = &a->net;
-
-	begin_tree(a);
-	join_tree(a, true);
-	turns_fini(&a->extended);
-	turns_init(&a->extended, n);
-	turns_forget(&a->extended, a->states, NULL);
-	allow_tree(a);
-	a->extended.work = EXTEND_WORK;
-	for (uint32_t arc = 0; arc < n->narcs; arc++)
-		for (uint32_t b = n->first[n->to[arc]]; b < n->first[n->to[arc] + 1]; b++)
-			if (a->used[turn_number(n, arc, b)])
-				turns_allow(&a->extended, arc, b);
-}
-
 static void forget_unused(struct acyclic *a)
 {
 	if (a->extended.net)
@@ -560,29 +502,25 @@ static void make_column(struct acyclic *a)
 		return;
 	a->column.asking = &a->extended;
 	if (!extend_turns(a)) {
-		replace_turns(a);
+		/* Allows the turns of a new tree, then turns that columns use. */
+		const struct net *n = &a->net;
+
+		begin_tree(a);
+		join_tree(a, true);
+		turns_fini(&a->extended);
+		turns_init(&a->extended, n);
+		turns_forget(&a->extended, a->states, NULL);
+		allow_tree(a);
+		a->extended.work = EXTEND_WORK;
+		for (uint32_t arc = 0; arc < n->narcs; arc++)
+			for (uint32_t b = n->first[n->to[arc]]; b < n->first[n->to[arc] + 1]; b++)
+				if (a->used[turn_number(n, arc, b)])
+					turns_allow(&a->extended, arc, b);
+
 		a->stage = REPLACED;
 	} else if (a->nopen) {
 		a->stage = AGAIN;
 	}
-}
-
-static void make_open_column(struct acyclic *a)
-{
-	while (a->at < a->net.nswitches && !a->open[a->at])
-		a->at++;
-	if (a->at < a->net.nswitches)
-		make_columns(a, &a->design, &a->extended, a->at++);
-	else
-		a->stage = DONE;
-}
-
-static void make_column_replaced(struct acyclic *a)
-{
-	if (a->at < a->net.nswitches)
-		make_columns(a, &a->design, &a->extended, a->at++);
-	else
-		a->stage = DONE;
 }
 
 static void note_spanning(struct acyclic *a)
@@ -600,16 +538,23 @@ static void note_spanning(struct acyclic *a)
 
 bool acyclic_go(struct acyclic *a)
 {
-	static void (*const stages[])(struct acyclic *) = {
-		[DESIGN] = make_design,
-		[COLUMNS] = make_column,
-		[AGAIN] = make_open_column,
-		[REPLACED] = make_column_replaced,
-	};
-
 	if (a->stage == DONE)
 		return false;
-	stages[a->stage](a);
+	if (a->stage == DESIGN && !design_job_go(a->job)) {
+		design_job_end(a->job, &a->design);
+		a->job = NULL;
+		begin_columns(a);
+	} else if (a->stage == COLUMNS) {
+		make_column(a);
+	} else if (a->stage != DESIGN) {
+		/* A column by the extended turns: of those that are open, or (REPLACED) of all. */
+		while (a->at < a->net.nswitches && a->stage == AGAIN && !a->open[a->at])
+			a->at++;
+		if (a->at < a->net.nswitches)
+			make_columns(a, &a->design, &a->extended, a->at++);
+		else
+			a->stage = DONE;
+	}
 	if (a->stage == DONE) {
 		note_spanning(a);
 		forget_computation(a);

@@ -96,15 +96,6 @@ static uint32_t find_middle(struct work *w, uint32_t start)
 	return sw;
 }
 
-/* Any switch of the same part. */
-static uint32_t find_other(struct work *w, uint32_t sw, uint64_t *seed)
-{
-	uint32_t count = walk(w, sw), other = w->queue[random_next(seed) % count];
-
-	forget_walk(w, count);
-	return other;
-}
-
 /* ---- Trees ----------------------------------------------------------------------------------- */
 
 static void put_in_tree(struct work *w, uint32_t arc)
@@ -126,35 +117,6 @@ static void grow_tree(struct work *w, uint32_t root)
 	}
 }
 
-static unsigned count_unmet(const struct work *w, uint32_t sw)
-{
-	unsigned count = 0;
-
-	for (uint32_t a = w->net->first[sw]; a < w->net->first[sw + 1]; a++)
-		count += w->dist[w->net->to[a]] == TOPO_NONE;
-	return count;
-}
-
-/* The arc to the unvisited neighbour with fewest unvisited neighbours; TOPO_NONE = none. */
-static uint32_t narrowest_arc(const struct work *w, uint32_t sw)
-{
-	uint32_t best = TOPO_NONE;
-	unsigned fewest = UINT32_MAX;
-
-	for (uint32_t a = w->net->first[sw]; a < w->net->first[sw + 1]; a++) {
-		unsigned unmet;
-
-		if (w->dist[w->net->to[a]] != TOPO_NONE)
-			continue;
-		unmet = count_unmet(w, w->net->to[a]);
-		if (unmet < fewest) {
-			fewest = unmet;
-			best = a;
-		}
-	}
-	return best;
-}
-
 /* Depth first. */
 static void grow_line(struct work *w, uint32_t root)
 {
@@ -163,7 +125,23 @@ static void grow_line(struct work *w, uint32_t root)
 	w->dist[root] = met++;
 	w->queue[count++] = root;
 	while (count) {
-		uint32_t best = narrowest_arc(w, w->queue[count - 1]);
+		/* The arc to the unvisited neighbour with fewest unvisited neighbours. */
+		uint32_t sw = w->queue[count - 1], best = TOPO_NONE;
+		unsigned fewest = UINT32_MAX;
+
+		for (uint32_t a = w->net->first[sw]; a < w->net->first[sw + 1]; a++) {
+			uint32_t to = w->net->to[a];
+			unsigned unmet = 0;
+
+			if (w->dist[to] != TOPO_NONE)
+				continue;
+			for (uint32_t b = w->net->first[to]; b < w->net->first[to + 1]; b++)
+				unmet += w->dist[w->net->to[b]] == TOPO_NONE;
+			if (unmet < fewest) {
+				fewest = unmet;
+				best = a;
+			}
+		}
 
 		if (best == TOPO_NONE) {
 			count--;
@@ -185,9 +163,7 @@ static int by_height(const void *a, const void *b)
 {
 	const struct height *x = a, *y = b;
 
-	if (x->key != y->key)
-		return x->key < y->key ? -1 : 1;
-	return x->sw < y->sw ? -1 : x->sw > y->sw;
+	return sort_order(x->key, y->key) ?: sort_order(x->sw, y->sw);
 }
 
 /* Positions: arcs up, the lower end first, then arcs down. Sorts the heights of all switches. */
@@ -212,22 +188,6 @@ static void order_arcs(struct work *w, struct height *heights)
 
 /* ---- Beginning with a tree ------------------------------------------------------------------- */
 
-static void allow_tree(struct work *w)
-{
-	const struct net *n = w->net;
-
-	for (uint32_t a = 0; a < n->narcs; a++)
-		for (uint32_t b = n->first[n->to[a]]; w->tree[a] && b < n->first[n->to[a] + 1]; b++)
-			if (w->tree[b])
-				turns_allow(w->turns, a, b);
-}
-
-/* Allows all turns up and down the tree at once, where there are too many to test each. */
-static bool is_large(const struct net *n)
-{
-	return (uint64_t)n->nturns * n->nturns > TURN_PAIRS;
-}
-
 static void begin_with_tree(struct work *w, enum beginning how, uint64_t *seed)
 {
 	const struct net *n = w->net;
@@ -239,17 +199,28 @@ static void begin_with_tree(struct work *w, enum beginning how, uint64_t *seed)
 		if (w->dist[sw] != TOPO_NONE)
 			continue;
 		root = find_middle(w, sw);
-		if (how == TREE_ELSEWHERE)
-			root = find_other(w, root, seed);
+		if (how == TREE_ELSEWHERE) {
+			/* Any switch of the same part. */
+			uint32_t count = walk(w, root), other = w->queue[random_next(seed) % count];
+
+			forget_walk(w, count);
+			root = other;
+		}
 		how == TREE_LINE ? grow_line(w, root) : grow_tree(w, root);
 	}
 	for (uint32_t sw = 0; sw < n->nswitches; sw++)
 		heights[sw] = (struct height){ UINT32_MAX - w->dist[sw], sw };
 	order_arcs(w, heights);
-	if (is_large(n))
+	/* Allows all turns up and down the tree at once, where there are too many to test each. */
+	if ((uint64_t)n->nturns * n->nturns > TURN_PAIRS) {
 		turns_allow_order(w->turns);
-	else
-		allow_tree(w);
+	} else {
+		for (uint32_t a = 0; a < n->narcs; a++)
+			for (uint32_t b = n->first[n->to[a]];
+			     w->tree[a] && b < n->first[n->to[a] + 1]; b++)
+				if (w->tree[b])
+					turns_allow(w->turns, a, b);
+	}
 	free(heights);
 }
 
@@ -316,28 +287,24 @@ bool turns_fit_tree(struct turns *turns, const uint8_t *states, bool *tree)
 	return whole;
 }
 
-static void begin_with_tiers(struct work *w)
-{
-	const struct net *n = w->net;
-	struct height *heights = mem_alloc_unset(n->nswitches + 1, sizeof(*heights));
-
-	for (uint32_t sw = 0; sw < n->nswitches; sw++)
-		heights[sw] =
-			(struct height){ (uint32_t)n->level[sw] << 16 | (UINT16_MAX - n->hosts[sw]),
-					 sw };
-	order_arcs(w, heights);
-	turns_allow_order(w->turns);
-	free(heights);
-}
-
 void turns_begin(struct turns *turns, enum beginning how, uint64_t *seed, bool *tree)
 {
 	struct work w;
 
 	work_init(&w, turns, tree);
-	if (how == BY_TIERS)
-		begin_with_tiers(&w);
-	else
+	if (how == BY_TIERS) {
+		const struct net *n = w.net;
+		struct height *heights = mem_alloc_unset(n->nswitches + 1, sizeof(*heights));
+
+		for (uint32_t sw = 0; sw < n->nswitches; sw++)
+			heights[sw] = (struct height){
+				(uint32_t)n->level[sw] << 16 | (UINT16_MAX - n->hosts[sw]), sw
+			};
+		order_arcs(&w, heights);
+		turns_allow_order(w.turns);
+		free(heights);
+	} else {
 		begin_with_tree(&w, how, seed);
+	}
 	work_fini(&w);
 }

@@ -1,47 +1,229 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * acyclic_column: the paths of all switches to one destination. They form a tree, as a switch has
- * one entry for a LID. The tree grows from the destination, all switches of one distance at once,
- * so that a path is as short as the turns allow; of equal paths the least loaded is taken. A switch
- * that is settled has chosen its arc before others send through it, so some may find no allowed
- * turn: then a neighbour is moved to another path (column_yield()), or the whole column follows the
- * spanning tree and is shortened from there.
+ * acyclic_column: turns, and the paths of all switches to one destination by them. These form a
+ * tree, as a switch has one entry for a LID. The tree grows from the destination, all switches of
+ * one distance at once, so that a path is as short as the turns allow; of equal paths the least
+ * loaded is taken. A switch that is settled has chosen its arc before others send through it, so
+ * some may find no allowed turn: then a neighbour is moved to another path (column_yield()), or the
+ * whole column follows the spanning tree and is shortened from there.
  */
 #include <stdlib.h>
 #include <string.h>
 #include "routing/acyclic/acyclic_own.h"
 #include "topology/base/mem.h"
+#include "topology/base/sort.h"
+
+/* ---- A set of turns without a cycle, which grows --------------------------------------------- */
+
+/*
+ * The order of arcs that proves it is * kept as Pearce and Kelly do ("A dynamic topological sort
+ * algorithm for directed acyclic graphs", 2006): a turn along the order costs nothing, one against
+ * it a search of what lies between its arcs, and the order is repaired there.
+ */
+
+void turns_init(struct turns *turns, const struct net *net)
+{
+	uint32_t n = net->narcs + 1;
+
+	*turns = (struct turns){ .net = net,
+				 .state = mem_alloc(net->nturns + 1u, 1),
+				 .position = mem_alloc(n, sizeof(*turns->position)),
+				 .mark = mem_alloc(n, sizeof(*turns->mark)),
+				 .before = mem_alloc_unset(n, sizeof(*turns->before)),
+				 .after = mem_alloc_unset(n, sizeof(*turns->after)),
+				 .places = mem_alloc_unset(n, sizeof(*turns->places)),
+				 .work = INT64_MAX };
+	for (uint32_t a = 0; a < net->narcs; a++) {
+		turns->position[a] = a;
+		turns->state[turn_number(net, a, net->back[a])] = TURN_BANNED;
+	}
+}
+
+void turns_fini(struct turns *turns)
+{
+	free(turns->state);
+	free(turns->position);
+	free(turns->mark);
+	free(turns->before);
+	free(turns->after);
+	free(turns->places);
+	*turns = (struct turns){ 0 };
+}
+
+void turns_copy(struct turns *to, const struct turns *from)
+{
+	turns_init(to, from->net);
+	memcpy(to->state, from->state, from->net->nturns);
+	memcpy(to->position, from->position, from->net->narcs * sizeof(*to->position));
+}
+
+void turns_allow_order(struct turns *turns)
+{
+	const struct net *n = turns->net;
+
+	for (uint32_t a = 0; a < n->narcs; a++)
+		for (uint32_t b = n->first[n->to[a]]; b < n->first[n->to[a] + 1]; b++)
+			if (b != n->back[a] && turns->position[a] < turns->position[b])
+				turns->state[turn_number(n, a, b)] = TURN_ALLOWED;
+}
+
+void turns_forget(struct turns *turns, const uint8_t *states, const bool *used)
+{
+	const struct net *n = turns->net;
+
+	for (uint32_t a = 0; a < n->narcs; a++)
+		for (uint32_t b = n->first[n->to[a]]; b < n->first[n->to[a] + 1]; b++) {
+			uint8_t *state = &turns->state[turn_number(n, a, b)];
+
+			if (states[a] == ARC_DOWN || states[b] == ARC_DOWN || b == n->back[a])
+				*state = TURN_BANNED;
+			else if (*state == TURN_BANNED || (used && !used[turn_number(n, a, b)]))
+				*state = TURN_UNKNOWN;
+		}
+}
+
+/* ---- One more -------------------------------------------------------------------------------- */
+
+static bool meet(struct turns *t, uint32_t arc)
+{
+	if (t->mark[arc] == t->marks)
+		return false;
+	t->mark[arc] = t->marks;
+	return true;
+}
+
+/*
+ * Arcs that b leads to and that are not behind a in the order, itself first. False: a is one of
+ * them.
+ */
+static bool find_after(struct turns *t, uint32_t a, uint32_t b, uint32_t *count)
+{
+	const struct net *n = t->net;
+	uint32_t end = t->position[a];
+
+	t->marks++;
+	meet(t, b);
+	t->after[0] = b;
+	*count = 1;
+	for (uint32_t i = 0; i < *count; i++) {
+		uint32_t arc = t->after[i], first = n->first[n->to[arc]];
+		const uint8_t *state = &t->state[n->first_turn[arc]];
+		unsigned degree = net_degree(n, n->to[arc]);
+
+		t->work -= degree;
+		for (unsigned k = 0; k < degree; k++) {
+			if (state[k] != TURN_ALLOWED || t->position[first + k] > end)
+				continue;
+			if (first + k == a)
+				return false;
+			if (meet(t, first + k))
+				t->after[(*count)++] = first + k;
+		}
+	}
+	return true;
+}
+
+static int by_position(const void *a, const void *b, void *arg)
+{
+	const uint32_t *position = arg;
+	uint32_t x = position[*(const uint32_t *)a], y = position[*(const uint32_t *)b];
+
+	return sort_order(x, y);
+}
+
+static int by_number(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return sort_order(x, y);
+}
+
+/* Arcs that lead to a and are not before b in the order, itself first. Returns how many. */
+static uint32_t find_before(struct turns *t, uint32_t a, uint32_t b)
+{
+	const struct net *n = t->net;
+	uint32_t begin = t->position[b], count = 0;
+
+	t->marks++;
+	meet(t, a);
+	t->before[count++] = a;
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t arc = t->before[i], sw = n->from[arc];
+
+		t->work -= net_degree(n, sw);
+		for (uint32_t out = n->first[sw]; out < n->first[sw + 1]; out++) {
+			uint32_t in = n->back[out];
+
+			if (t->position[in] > begin && turn_is_allowed(t, in, arc) && meet(t, in))
+				t->before[count++] = in;
+		}
+	}
+	return count;
+}
+
+/* What leads to a takes the first of all their places, what b leads to the last; each in order. */
+static void reorder(struct turns *t, uint32_t nbefore, uint32_t nafter)
+{
+	uint32_t n = 0;
+
+	qsort_r(t->before, nbefore, sizeof(*t->before), by_position, t->position);
+	qsort_r(t->after, nafter, sizeof(*t->after), by_position, t->position);
+	for (uint32_t i = 0; i < nbefore; i++)
+		t->places[n++] = t->position[t->before[i]];
+	for (uint32_t i = 0; i < nafter; i++)
+		t->places[n++] = t->position[t->after[i]];
+	qsort(t->places, n, sizeof(*t->places), by_number);
+	n = 0;
+	for (uint32_t i = 0; i < nbefore; i++)
+		t->position[t->before[i]] = t->places[n++];
+	for (uint32_t i = 0; i < nafter; i++)
+		t->position[t->after[i]] = t->places[n++];
+}
+
+bool turns_allow(struct turns *t, uint32_t a, uint32_t b)
+{
+	uint8_t *state = &t->state[turn_number(t->net, a, b)];
+	uint32_t nbefore, nafter;
+
+	if (*state != TURN_UNKNOWN)
+		return *state == TURN_ALLOWED;
+	*state = TURN_BANNED;
+	if (t->position[a] > t->position[b]) {
+		if (t->work <= 0 || !find_after(t, a, b, &nafter))
+			return false;
+		nbefore = find_before(t, a, b);
+		reorder(t, nbefore, nafter);
+	}
+	*state = TURN_ALLOWED;
+	return true;
+}
+
+/* ---- A column -------------------------------------------------------------------------------- */
 
 #define ROUNDS_SHORTEN 8
 
 void column_init(struct column *c, const struct net *net)
 {
 	uint32_t n = net->nswitches + 1;
+	struct arena *arena = arena_new();
 
 	*c = (struct column){ .net = net,
-			      .hops = mem_alloc(n, sizeof(*c->hops)),
-			      .key = mem_alloc(n, sizeof(*c->key)),
-			      .settled = mem_alloc(n, sizeof(*c->settled)),
-			      .offer = mem_alloc(n, sizeof(*c->offer)),
-			      .offer_key = mem_alloc(n, sizeof(*c->offer_key)),
-			      .met = mem_alloc_unset(n, sizeof(*c->met)),
-			      .bucket = mem_alloc(n, sizeof(*c->bucket)),
-			      .link = mem_alloc(n, sizeof(*c->link)),
-			      .stack = mem_alloc_unset(n, sizeof(*c->stack)) };
+			      .arena = arena,
+			      .hops = arena_alloc(arena, n, sizeof(*c->hops)),
+			      .key = arena_alloc(arena, n, sizeof(*c->key)),
+			      .settled = arena_alloc(arena, n, sizeof(*c->settled)),
+			      .offer = arena_alloc(arena, n, sizeof(*c->offer)),
+			      .offer_key = arena_alloc(arena, n, sizeof(*c->offer_key)),
+			      .met = arena_alloc(arena, n, sizeof(*c->met)),
+			      .bucket = arena_alloc(arena, n, sizeof(*c->bucket)),
+			      .link = arena_alloc(arena, n, sizeof(*c->link)),
+			      .stack = arena_alloc(arena, n, sizeof(*c->stack)) };
 	memset(c->offer, ARC_NONE, n);
 }
 
 void column_fini(struct column *c)
 {
-	free(c->hops);
-	free(c->key);
-	free(c->settled);
-	free(c->offer);
-	free(c->offer_key);
-	free(c->met);
-	free(c->bucket);
-	free(c->link);
-	free(c->stack);
+	arena_free(c->arena);
 	*c = (struct column){ 0 };
 }
 
@@ -84,11 +266,6 @@ bool column_allows(const struct column *c, uint32_t a, uint32_t b)
 	return c->asking ? turns_allow(c->asking, a, b) : turn_is_allowed(c->turns, a, b);
 }
 
-static bool may_follow(const struct column *c, uint32_t arc, uint32_t to)
-{
-	return to == c->d || !c->turns || column_allows(c, arc, column_arc(c, to));
-}
-
 /* Offers the path by a settled switch to neighbours that have none. */
 static void offer(struct column *c, uint32_t sw, enum arc_state least, uint32_t *nmet)
 {
@@ -106,7 +283,7 @@ static void offer(struct column *c, uint32_t sw, enum arc_state least, uint32_t 
 		number = (uint8_t)(arc - n->first[from]);
 		key = c->kept && c->kept[from] == number ? 0 : c->key[sw] + cost_of(c, arc);
 		if ((c->offer[from] != ARC_NONE && key >= c->offer_key[from]) ||
-		    !may_follow(c, arc, sw))
+		    (sw != c->d && c->turns && !column_allows(c, arc, column_arc(c, sw))))
 			continue;
 		if (c->offer[from] == ARC_NONE)
 			c->met[(*nmet)++] = from;
@@ -212,7 +389,8 @@ static bool may_go_by(struct column *c, uint32_t sw, uint32_t arc)
 	uint32_t to = c->net->to[arc];
 
 	return c->settled[to] && arc != column_arc(c, sw) &&
-	       !(c->states && c->states[arc] != ARC_OPEN) && may_follow(c, arc, to) &&
+	       !(c->states && c->states[arc] != ARC_OPEN) &&
+	       (to == c->d || !c->turns || column_allows(c, arc, column_arc(c, to))) &&
 	       all_may_follow(c, sw, arc) && !leads_by(c, to, sw);
 }
 
@@ -295,24 +473,22 @@ static bool ask_neighbours(struct column *c, uint32_t sw)
 	return true;
 }
 
-/* Hosts behind each settled switch, its own included; in c->offer_key. */
-static void count_behind(struct column *c)
-{
-	uint32_t count = measure(c);
-
-	for (uint32_t i = 0; i < count; i++)
-		c->offer_key[c->stack[i]] = c->net->hosts[c->stack[i]];
-	for (uint32_t i = count; i-- > 1;)
-		c->offer_key[c->net->to[column_arc(c, c->stack[i])]] += c->offer_key[c->stack[i]];
-}
-
 void column_yield(struct column *c)
 {
 	bool more = true;
 
 	while (more && c->work > 0 && c->nsettled < c->net->nswitches) {
 		more = false;
-		count_behind(c);
+
+		/* Hosts behind each settled switch, its own included; in c->offer_key. */
+		uint32_t count = measure(c);
+
+		for (uint32_t i = 0; i < count; i++)
+			c->offer_key[c->stack[i]] = c->net->hosts[c->stack[i]];
+		for (uint32_t i = count; i-- > 1;)
+			c->offer_key[c->net->to[column_arc(c, c->stack[i])]] +=
+				c->offer_key[c->stack[i]];
+
 		for (uint32_t sw = 0; sw < c->net->nswitches && c->work > 0; sw++)
 			if (!c->settled[sw] && ask_neighbours(c, sw)) {
 				c->offer_key[sw] = c->net->hosts[sw];
@@ -325,26 +501,6 @@ void column_yield(struct column *c)
 
 /* ---- By the tree ----------------------------------------------------------------------------- */
 
-static uint8_t shorter_arc(struct column *c, uint32_t sw)
-{
-	uint64_t best = c->key[sw];
-	uint32_t hops = c->hops[sw];
-	uint8_t found = ARC_NONE;
-
-	for (uint32_t arc = c->net->first[sw]; arc < c->net->first[sw + 1]; arc++) {
-		uint32_t to = c->net->to[arc];
-		uint64_t key = c->key[to] + cost_of(c, arc);
-
-		if (c->hops[to] + 1 > hops || (c->hops[to] + 1 == hops && key >= best) ||
-		    !may_go_by(c, sw, arc))
-			continue;
-		hops = c->hops[to] + 1;
-		best = key;
-		found = (uint8_t)(arc - c->net->first[sw]);
-	}
-	return found;
-}
-
 static bool shorten(struct column *c)
 {
 	uint32_t count = measure(c);
@@ -353,8 +509,22 @@ static bool shorten(struct column *c)
 
 	memcpy(order, c->stack, count * sizeof(*order));
 	for (uint32_t i = 1; i < count && c->work > 0; i++) {
-		uint8_t arc = shorter_arc(c, order[i]);
+		uint32_t sw = order[i];
+		uint64_t best = c->key[sw];
+		uint32_t hops = c->hops[sw];
+		uint8_t arc = ARC_NONE;
 
+		for (uint32_t a = c->net->first[sw]; a < c->net->first[sw + 1]; a++) {
+			uint32_t to = c->net->to[a];
+			uint64_t key = c->key[to] + cost_of(c, a);
+
+			if (c->hops[to] + 1 > hops || (c->hops[to] + 1 == hops && key >= best) ||
+			    !may_go_by(c, sw, a))
+				continue;
+			hops = c->hops[to] + 1;
+			best = key;
+			arc = (uint8_t)(a - c->net->first[sw]);
+		}
 		if (arc == ARC_NONE)
 			continue;
 		c->next[order[i]] = arc;
@@ -386,50 +556,4 @@ void column_by_tree(struct column *c, const bool *tree)
 	for (unsigned round = 0; round < ROUNDS_SHORTEN && c->work > 0; round++)
 		if (!shorten(c))
 			break;
-}
-
-/* ---- Loads ----------------------------------------------------------------------------------- */
-
-void account_init(struct account *a, const struct net *net)
-{
-	*a = (struct account){ .load = mem_alloc(net->narcs + 1, sizeof(*a->load)),
-			       .sum = mem_alloc(net->nswitches + 1, sizeof(*a->sum)),
-			       .children = mem_alloc(net->nswitches + 1, sizeof(*a->children)),
-			       .queue = mem_alloc_unset(net->nswitches + 1, sizeof(*a->queue)) };
-}
-
-void account_fini(struct account *a)
-{
-	free(a->load);
-	free(a->sum);
-	free(a->children);
-	free(a->queue);
-}
-
-/*
- * Switches nobody comes by first: what a switch sends on is what comes by it and what its own hosts
- * send.
- */
-void account_column(struct account *a, const struct net *net, uint32_t d, const uint8_t *next,
-		    int64_t weight)
-{
-	uint32_t n = 0;
-
-	memset(a->children, 0, net->nswitches * sizeof(*a->children));
-	for (uint32_t sw = 0; sw < net->nswitches; sw++) {
-		a->sum[sw] = net->hosts[sw];
-		if (sw != d && next[sw] != ARC_NONE)
-			a->children[net->to[net->first[sw] + next[sw]]]++;
-	}
-	for (uint32_t sw = 0; sw < net->nswitches; sw++)
-		if (sw != d && next[sw] != ARC_NONE && !a->children[sw])
-			a->queue[n++] = sw;
-	for (uint32_t i = 0; i < n; i++) {
-		uint32_t arc = net->first[a->queue[i]] + next[a->queue[i]], to = net->to[arc];
-
-		a->load[arc] += (uint64_t)((int64_t)a->sum[a->queue[i]] * weight);
-		a->sum[to] += a->sum[a->queue[i]];
-		if (!--a->children[to] && to != d)
-			a->queue[n++] = to;
-	}
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * acyclic_net: the switches of a snapshot as the engine for fabrics that are no trees wants them
- * (acyclic.h). Private to routing/acyclic/.
+ * acyclic_own: what the files of the engine for fabrics that are no trees share (acyclic.h).
+ * Private to routing/acyclic/.
  *
- * An arc is one direction between two neighbouring switches, all parallel links together. A turn
- * is a pair of arcs, the second of which begins where the first one ends. A net is made of all
- * known links and refers to no snapshot; which of them are up is read separately, into arrays of
- * the caller. Nothing here fails.
+ * An arc is one direction between two neighbouring switches, all parallel links together. A turn is
+ * a pair of arcs, the second of which begins where the first one ends. A net is made of all known
+ * links and refers to no snapshot; which of them are up is read separately, into arrays of the
+ * caller. Nothing here fails.
  */
 #ifndef FMD_ROUTING_ACYCLIC_ACYCLIC_OWN_H
 #define FMD_ROUTING_ACYCLIC_ACYCLIC_OWN_H
@@ -21,6 +21,7 @@
 enum arc_state { ARC_DOWN, ARC_CORDONED, ARC_OPEN }; /* of its best link */
 
 struct net {
+	struct arena *arena; /* owns the arrays */
 	uint32_t nswitches, narcs;
 	uint32_t *first;	    /* by switch [nswitches + 1]: its arcs */
 	uint32_t *from, *to, *back; /* by arc: its ends, its other direction */
@@ -136,6 +137,7 @@ struct column {
 	const uint64_t *load;	   /* by arc: what it carries already, by link */
 	bool squared;		   /* loads count by their squares */
 	uint32_t d;
+	struct arena *arena; /* owns its scratch */
 	uint8_t *next;	     /* by switch: number of the arc it sends by, ARC_NONE = none. Lent */
 	const uint8_t *kept; /* preferred where it is as short; NULL = nothing */
 	uint32_t *hops;	     /* by switch that is settled */
@@ -189,24 +191,11 @@ bool column_is_complete(const struct column *c, const uint32_t *part);
 
 /*
  * ---- The design ---------------------------------------------------------------------------------
- * Turns and columns of the fabric as all known links make it, and how traffic loads its arcs
- * (account_*, in acyclic_column.c).
+ * Turns and columns of the fabric as all known links make it, and how traffic loads its arcs.
  *
  * A design owns its turns, tree and columns and refers to the net, which has to outlive it. Nothing
  * here fails: a fabric in several parts has columns that are not complete.
  */
-
-struct account {
-	uint64_t *load; /* by arc, of all its links */
-	uint64_t *sum;
-	uint32_t *children, *queue;
-};
-/* An account without load; account_fini() frees its memory. */
-void account_init(struct account *a, const struct net *net);
-void account_fini(struct account *a);
-/* Adds `weight` (may be negative) for each host to the arcs of its path to d in a column. */
-void account_column(struct account *a, const struct net *net, uint32_t d, const uint8_t *next,
-		    int64_t weight);
 
 #define ACYCLIC_WEIGHT                                                                             \
 	840 /* of one host's traffic to a destination switch: columns take equal parts of it */
