@@ -7,6 +7,7 @@
 #include "routing/ftree/legal.h"
 #include "routing/ftree/tiers.h"
 #include "topology/base/mem.h"
+#include "topology/base/sort.h"
 #include "topology/snapshot/topo_builder.h"
 
 struct candidate {
@@ -39,12 +40,12 @@ struct rebalance {
 	struct legal design;
 	struct shift_load load;
 	struct candidate *candidates; /* by LID, in topological order; of a LID by rank */
-	uint32_t ncandidates, size;
+	uint32_t ncandidates;
 	uint32_t next;	  /* switch, LID (of the load), channel, source or candidate */
 	uint32_t hops_of; /* LID */
 	struct hop *hops; /* by switch */
 	uint8_t *mark;	  /* by switch: while candidates are looked for */
-	uint32_t *list;	  /* switches or sources */
+	uint32_t *list; /* switches or sources; at the end by switch: place of its next override */
 
 	unsigned pass;
 	uint64_t work; /* in units, of this step */
@@ -55,16 +56,13 @@ struct rebalance {
 	uint32_t *others;    /* sources */
 
 	uint32_t *of_lid; /* 1 + its first candidate, 0 = none */
-	uint32_t *place;  /* by switch: of its next override */
 	struct rebalance_result result;
 };
 
-/* ---- Rebalance improve ----------------------------------------------------------------------- */
+/* ---- One LID's next hops from all switches, as the pass's own tables have them --------------- */
 
-/* rebalance_column: one LID's next hops from all switches, as the pass's own tables have them. */
-
-/* the channel behind a port and the switch that it leads to, or TOPO_NONE. */
-static struct hop rebalance_hop(const struct rebalance *job, uint32_t sw, uint8_t out)
+/* The channel behind a port and the switch that it leads to, or TOPO_NONE. */
+static struct hop hop_by(const struct rebalance *job, uint32_t sw, uint8_t out)
 {
 	uint32_t port = job->t->nodes[sw].port0 + out;
 
@@ -75,17 +73,17 @@ static struct hop rebalance_hop(const struct rebalance *job, uint32_t sw, uint8_
 }
 
 /* Sets job->hops to those of that LID. */
-static void rebalance_set_lid(struct rebalance *job, uint32_t lid)
+static void set_lid(struct rebalance *job, uint32_t lid)
 {
 	if (job->hops_of == lid)
 		return;
 	job->hops_of = lid;
 	for (uint32_t sw = 0; sw < job->t->nswitches; sw++)
-		job->hops[sw] = rebalance_hop(job, sw, tables_row(&job->legal.tables, sw)[lid]);
+		job->hops[sw] = hop_by(job, sw, tables_row(&job->legal.tables, sw)[lid]);
 }
 
-/* The channels from a switch to the LID of rebalance_set_lid(). */
-static struct shift_path rebalance_path_from(const struct rebalance *job, uint32_t sw)
+/* The channels from a switch to the LID of set_lid(). */
+static struct shift_path path_from(const struct rebalance *job, uint32_t sw)
 {
 	struct shift_path path;
 
@@ -97,7 +95,8 @@ static struct shift_path rebalance_path_from(const struct rebalance *job, uint32
 }
 
 /*
- * rebalance_improve: where candidates move. Each in turn has its flows taken off and put where they
+ * ---- Improve ------------------------------------------------------------------------------------
+ * Where candidates move. Each in turn has its flows taken off and put where they
  * cost least; its entry moves when that saves more than the pass demands.
  *
  * The first passes count shifts alone. Few flows meet in the same shift and could avoid it, and
@@ -138,27 +137,6 @@ static void count_users(struct rebalance *job, uint32_t from, int by)
 	}
 }
 
-static void close_lid(struct rebalance *job)
-{
-	for (; job->first < job->end; job->first++)
-		job->known[job->candidates[job->first].sw] = 0;
-}
-
-static void open_lid(struct rebalance *job, uint32_t first)
-{
-	const struct candidate *c = job->candidates;
-
-	close_lid(job);
-	job->first = job->end = first;
-	for (; job->end < job->ncandidates && c[job->end].lid == c[first].lid; job->end++)
-		job->known[c[job->end].sw] = 1 + job->end;
-	rebalance_set_lid(job, c[first].lid);
-	memset(job->users, 0, job->t->nswitches * sizeof(*job->users));
-	for (uint32_t s = 0; s < job->load.nsources; s++)
-		count_users(job, job->load.sources[s].sw, 1);
-	job->work += job->load.nsources + job->t->nswitches / 4;
-}
-
 static bool passes_by(const struct rebalance *job, uint32_t from, uint32_t sw)
 {
 	for (unsigned hops = 0; from != sw && hops < SHIFT_MAX_PATH; hops++) {
@@ -194,7 +172,7 @@ static void set_entry(struct rebalance *job, uint32_t sw, uint32_t lid, uint8_t 
 	job->moved -= *entry != c->stable;
 	*entry = port;
 	job->moved += *entry != c->stable;
-	job->hops[sw] = rebalance_hop(job, sw, port);
+	job->hops[sw] = hop_by(job, sw, port);
 }
 
 /* ---- A path by another port ------------------------------------------------------------------ */
@@ -225,37 +203,11 @@ static int64_t price_by(const struct trial *trial, const struct shift_flow *flow
 
 static void move_others(const struct trial *trial, const struct lanes *l, uint8_t port, bool off)
 {
-	const struct shift_path path = {
-		.channel = { rebalance_hop(trial->job, l->sw, port).channel }, .n = 1
-	};
+	const struct shift_path path = { .channel = { hop_by(trial->job, l->sw, port).channel },
+					 .n = 1 };
 
 	trial->job->work += l->others.nsources * 2;
 	shift_load_move(&trial->job->load, &l->others, &path, off);
-}
-
-/* Sources of the trial do not pass, whatever their hops say: they are off. */
-static void find_others(const struct trial *trial, struct lanes *l)
-{
-	struct rebalance *job = trial->job;
-	const struct shift_load *load = &job->load;
-	uint32_t n = 0, most = job->users[l->sw];
-
-	job->work += most ? load->nsources / 4 : 0;
-	for (uint32_t s = 0; s < load->nsources && n < most; s++)
-		if (passes_by(job, load->sources[s].sw, l->sw) &&
-		    !passes_by(job, load->sources[s].sw, trial->candidate->sw))
-			job->others[n++] = s;
-	memcpy(job->others + n, trial->flow.sources, trial->flow.nsources * sizeof(*job->others));
-	l->others = (struct shift_flow){ trial->flow.lid, job->others, n };
-	l->all = (struct shift_flow){ trial->flow.lid, job->others, n + trial->flow.nsources };
-}
-
-static bool may_choose(const struct trial *trial, uint32_t sw)
-{
-	const struct rebalance *job = trial->job;
-	bool priced = passes[job->pass].share == SHIFT_SHARE_PRICED;
-
-	return job->known[sw] && trial->room && !(priced && job->users[sw]);
 }
 
 /* The ports by which the LID may go on to the neighbour it goes on to now. */
@@ -264,12 +216,13 @@ static bool find_lanes(const struct trial *trial, struct lanes *l)
 	const struct rebalance *job = trial->job;
 	struct legal_ports *ports = &l->ports;
 	unsigned n = 0;
+	bool priced = passes[job->pass].share == SHIFT_SHARE_PRICED;
 
-	if (!may_choose(trial, l->sw))
+	if (!job->known[l->sw] || !trial->room || (priced && job->users[l->sw]))
 		return false;
 	legal_ports(job->legal.g, &job->legal.r, l->sw, job->legal.d.sw[trial->flow.lid], ports);
 	for (unsigned i = 0; i < ports->n; i++)
-		if (rebalance_hop(job, l->sw, ports->port[i]).next == job->hops[l->sw].next)
+		if (hop_by(job, l->sw, ports->port[i]).next == job->hops[l->sw].next)
 			ports->port[n++] = ports->port[i];
 	ports->n = n;
 	return n > 1;
@@ -277,8 +230,10 @@ static bool find_lanes(const struct trial *trial, struct lanes *l)
 
 static void choose_lane(const struct trial *trial, struct lanes *l)
 {
-	uint8_t now = *entry_of(trial->job, l->sw, trial->flow.lid);
-	uint32_t channel = trial->job->hops[l->sw].channel;
+	struct rebalance *job = trial->job;
+	const struct shift_load *load = &job->load;
+	uint8_t now = *entry_of(job, l->sw, trial->flow.lid);
+	uint32_t channel = job->hops[l->sw].channel, n = 0, most = job->users[l->sw];
 	int64_t unmoved;
 
 	l->best = now;
@@ -287,16 +242,23 @@ static void choose_lane(const struct trial *trial, struct lanes *l)
 		l->price = price_by(trial, &trial->flow, channel);
 		return;
 	}
-	find_others(trial, l);
+	/* Sources of the trial do not pass, whatever their hops say: they are off. */
+	job->work += most ? load->nsources / 4 : 0;
+	for (uint32_t s = 0; s < load->nsources && n < most; s++)
+		if (passes_by(job, load->sources[s].sw, l->sw) &&
+		    !passes_by(job, load->sources[s].sw, trial->candidate->sw))
+			job->others[n++] = s;
+	memcpy(job->others + n, trial->flow.sources, trial->flow.nsources * sizeof(*job->others));
+	l->others = (struct shift_flow){ trial->flow.lid, job->others, n };
+	l->all = (struct shift_flow){ trial->flow.lid, job->others, n + trial->flow.nsources };
 	move_others(trial, l, now, true);
 	unmoved = price_by(trial, &l->others, channel);
 	l->price = price_by(trial, &l->all, channel);
 	for (unsigned i = 0; i < l->ports.n; i++) {
 		uint8_t port = l->ports.port[i];
-		int64_t price = port == now
-					? l->price
-					: price_by(trial, &l->all,
-						   rebalance_hop(trial->job, l->sw, port).channel);
+		int64_t price = port == now ? l->price
+					    : price_by(trial, &l->all,
+						       hop_by(trial->job, l->sw, port).channel);
 
 		if (price < l->price) {
 			l->price = price;
@@ -305,27 +267,6 @@ static void choose_lane(const struct trial *trial, struct lanes *l)
 	}
 	l->price -= unmoved;
 	move_others(trial, l, now, false);
-}
-
-/* What the flow costs by that port of the candidate; `least` or more when that is not less. */
-static int64_t try_port(const struct trial *trial, uint8_t port, int64_t least)
-{
-	const struct rebalance *job = trial->job;
-	struct hop hop = rebalance_hop(job, trial->candidate->sw, port);
-	struct trial on = *trial;
-	int64_t price = price_by(trial, &trial->flow, hop.channel);
-
-	for (unsigned hops = 1; hops < SHIFT_MAX_PATH && price < least; hops++) {
-		struct lanes l = { .sw = hop.next };
-
-		hop = job->hops[l.sw];
-		if (hop.channel == TOPO_NONE)
-			break;
-		choose_lane(&on, &l);
-		price += l.price;
-		on.room -= l.best != *entry_of(job, l.sw, trial->flow.lid);
-	}
-	return price;
 }
 
 /* The same choices, made. */
@@ -381,7 +322,22 @@ static void take_cheapest(const struct trial *trial, int64_t price)
 	if (!start_after(&ports, now))
 		return;
 	for (unsigned i = 0; i + 1 < ports.n; i++) {
-		price = try_port(trial, ports.port[i], least);
+		/* What the flow costs by that port; looked at no further once it is not less. */
+		struct hop hop = hop_by(job, c->sw, ports.port[i]);
+		struct trial on = *trial;
+
+		price = price_by(trial, &trial->flow, hop.channel);
+
+		for (unsigned hops = 1; hops < SHIFT_MAX_PATH && price < least; hops++) {
+			struct lanes l = { .sw = hop.next };
+
+			hop = job->hops[l.sw];
+			if (hop.channel == TOPO_NONE)
+				break;
+			choose_lane(&on, &l);
+			price += l.price;
+			on.room -= l.best != *entry_of(job, l.sw, trial->flow.lid);
+		}
 		if (price < least) {
 			least = price;
 			best = ports.port[i];
@@ -393,54 +349,49 @@ static void take_cheapest(const struct trial *trial, int64_t price)
 
 /* ---- Passes ---------------------------------------------------------------------------------- */
 
-static void improve_flow(struct trial *trial, uint32_t sw)
-{
-	struct rebalance *job = trial->job;
-	struct shift_path path = rebalance_path_from(job, sw);
-	int64_t price;
-
-	job->work += trial->flow.nsources * path.n * 4;
-	shift_load_move(&job->load, &trial->flow, &path, true);
-	count_users(job, sw, -(int)trial->flow.nsources);
-	price = shift_load_price(&job->load, &trial->flow, &path);
-	if (price > passes[job->pass].demand) {
-		take_cheapest(trial, price);
-		path = rebalance_path_from(job, sw);
-	}
-	shift_load_move(&job->load, &trial->flow, &path, false);
-	count_users(job, sw, trial->flow.nsources);
-}
-
 static void improve_one(struct rebalance *job, uint32_t at)
 {
-	const struct candidate *c = &job->candidates[at];
+	const struct candidate *all = job->candidates, *c = &all[at];
 	bool stable = *entry_of(job, c->sw, c->lid) == c->stable;
 	struct trial trial = { .job = job, .candidate = c };
 
 	job->work++;
 	if (stable && job->moved == job->limits.entries)
 		return;
-	if (at < job->first || at >= job->end)
-		open_lid(job, at);
+	if (at < job->first || at >= job->end) { /* another LID's than the one before */
+		for (; job->first < job->end; job->first++)
+			job->known[all[job->first].sw] = 0;
+		job->first = job->end = at;
+		for (; job->end < job->ncandidates && all[job->end].lid == c->lid; job->end++)
+			job->known[all[job->end].sw] = 1 + job->end;
+		set_lid(job, c->lid);
+		memset(job->users, 0, job->t->nswitches * sizeof(*job->users));
+		for (uint32_t s = 0; s < job->load.nsources; s++)
+			count_users(job, job->load.sources[s].sw, 1);
+		job->work += job->load.nsources + job->t->nswitches / 4;
+	}
 	if (!job->users[c->sw])
 		return;
 	trial.flow = (struct shift_flow){ c->lid, job->list, find_sources(job, c->sw, job->list) };
 	trial.room = job->limits.entries - job->moved - stable;
-	improve_flow(&trial, c->sw);
-}
 
-/* begins, when flows are counted and candidates found. */
-static void rebalance_begin_to_improve(struct rebalance *job)
-{
-	job->result.before = shift_load_figures(&job->load);
-	job->users = mem_alloc(job->t->nswitches + 1, sizeof(*job->users));
-	job->known = mem_alloc(job->t->nswitches + 1, sizeof(*job->known));
-	job->others = mem_alloc(job->t->nswitches + 1, sizeof(*job->others));
-	shift_load_price_share(&job->load, passes[0].share);
+	struct shift_path path = path_from(job, c->sw);
+	int64_t price;
+
+	job->work += trial.flow.nsources * path.n * 4;
+	shift_load_move(&job->load, &trial.flow, &path, true);
+	count_users(job, c->sw, -(int)trial.flow.nsources);
+	price = shift_load_price(&job->load, &trial.flow, &path);
+	if (price > passes[job->pass].demand) {
+		take_cheapest(&trial, price);
+		path = path_from(job, c->sw);
+	}
+	shift_load_move(&job->load, &trial.flow, &path, false);
+	count_users(job, c->sw, trial.flow.nsources);
 }
 
 /* Goes through the candidates several times, for about `units` a call; true = done. */
-static bool rebalance_improve(struct rebalance *job, uint32_t units)
+static bool improve(struct rebalance *job, uint32_t units)
 {
 	for (job->work = 0; job->work < units;) {
 		if (job->next < job->ncandidates) {
@@ -455,52 +406,17 @@ static bool rebalance_improve(struct rebalance *job, uint32_t units)
 	return false;
 }
 
-/* ---- Rebalance ------------------------------------------------------------------------------- */
-
 /*
- * rebalance_design: the base of a pass over an uneven design: what would be moved if all known
+ * ---- The base -----------------------------------------------------------------------------------
+ * Of a pass over an uneven design: what would be moved if all known
  * links lived and none was cordoned. It depends on neither, so that no fault and no repair moves
  * it.
  */
 
 #define BASE_SHARE 3 / 4 /* of the entries that may move: damage has the rest */
 
-/* The same fabric with all known links up and no cordons. */
-static struct topo *make_whole(const struct topo *t)
-{
-	struct topo *whole = topo_with_ports(t);
-
-	for (uint32_t i = 0; i < t->nports; i++) {
-		const struct topo_port *port = &t->ports[i];
-		const struct topo_port_attr attr = { .capmask = port->capmask,
-						     .lid = port->lid,
-						     .lmc = port->lmc,
-						     .state = port->state,
-						     .speed = port->speed,
-						     .width = port->width,
-						     .mtu = port->mtu };
-
-		topo_with_port(whole, i, &attr, true);
-	}
-	return whole;
-}
-
-/* rebalance.c: makes job->base, a pass of the next aim; for uneven designs only. */
-static void rebalance_base_begin(struct rebalance *job)
-{
-	struct rebalance_limits limits = job->limits;
-
-	if (job->aim == REBALANCE_DAMAGE) {
-		limits.entries = limits.entries * (uint64_t)BASE_SHARE;
-		job->whole = make_whole(job->t);
-	}
-	job->base =
-		rebalance_new(job->whole ? job->whole : job->t, job->lids, &job->params, &limits);
-	job->base->aim = job->aim + 1;
-}
-
 /* Writes what the base has found to the tables of `legal`. open: of legal_find_open(). */
-static void rebalance_base_apply(const struct rebalance *job, struct legal *legal, const bool *open)
+static void apply_base(const struct rebalance *job, struct legal *legal, const bool *open)
 {
 	if (job->base)
 		legal_override(legal->g, &legal->r, &legal->d, open, job->base->result.overrides,
@@ -509,13 +425,11 @@ static void rebalance_base_apply(const struct rebalance *job, struct legal *lega
 
 static int compare(const struct route_override *a, const struct route_override *b)
 {
-	if (a->sw != b->sw)
-		return a->sw < b->sw ? -1 : 1;
-	return a->lid < b->lid ? -1 : a->lid > b->lid;
+	return sort_order(a->sw, b->sw) ?: sort_order(a->lid, b->lid);
 }
 
 /* Both lists are by switch, then LID. */
-static void rebalance_base_merge(struct rebalance *job)
+static void merge_base(struct rebalance *job)
 {
 	const struct rebalance_result *base = job->base ? &job->base->result : NULL;
 	struct rebalance_result *result = &job->result;
@@ -609,14 +523,6 @@ bool rebalance_is_damaged(const struct topo *t)
 	return false;
 }
 
-static bool has_open(const struct rebalance *job)
-{
-	for (uint32_t sw = 0; sw < job->t->nswitches; sw++)
-		if (job->open[sw])
-			return true;
-	return false;
-}
-
 /*
  * Whether legal paths and detours around the levels make the engine's tables. Pairs that no link
  * connects, such as the hosts of a dead leaf, are left out: no table could connect them.
@@ -624,31 +530,43 @@ static bool has_open(const struct rebalance *job)
 static bool is_tree(struct rebalance *job)
 {
 	struct legal *l = &job->legal;
+	bool open = false;
 
 	job->open = legal_find_open(job->t, l->g, &l->gaps);
-	if (!has_open(job))
-		return true;
-	return !job->t->ncordoned && (!detour_fill(l->g, &l->d, &l->r, &l->tables, &l->gaps) ||
-				      !detour_search_count(job->t, job->lids, &l->tables, NULL));
+	for (uint32_t sw = 0; sw < job->t->nswitches; sw++)
+		open |= job->open[sw];
+	return !open ||
+	       (!job->t->ncordoned && (!detour_fill(l->g, &l->d, &l->r, &l->tables, &l->gaps) ||
+				       !detour_search_count(job->t, job->lids, &l->tables, NULL)));
 }
 
-/* Fabrics whose every entry may be tried. */
-static bool is_small(const struct rebalance *job)
-{
-	return (uint64_t)job->t->nswitches * job->lids->top <= WIDE_ENTRIES;
-}
-
+/* Where all links live, every entry may be tried in a small fabric. */
 static bool has_work(const struct rebalance *job)
 {
-	switch (job->aim) {
-	case REBALANCE_DAMAGE:
+	if (job->aim == REBALANCE_DAMAGE)
 		return rebalance_is_damaged(job->t);
-	case REBALANCE_WIDE:
-		return is_small(job);
-	case REBALANCE_NARROW:
-		break;
+	return job->aim == REBALANCE_NARROW ||
+	       (uint64_t)job->t->nswitches * job->lids->top <= WIDE_ENTRIES;
+}
+
+/* The same fabric with all known links up and no cordons. The caller owns it. */
+static struct topo *make_whole(const struct topo *t)
+{
+	struct topo *whole = topo_with_ports(t);
+
+	for (uint32_t i = 0; i < t->nports; i++) {
+		const struct topo_port *port = &t->ports[i];
+		const struct topo_port_attr attr = { .capmask = port->capmask,
+						     .lid = port->lid,
+						     .lmc = port->lmc,
+						     .state = port->state,
+						     .speed = port->speed,
+						     .width = port->width,
+						     .mtu = port->mtu };
+
+		topo_with_port(whole, i, &attr, true);
 	}
-	return true;
+	return whole;
 }
 
 static enum stage start(struct rebalance *job)
@@ -661,7 +579,15 @@ static enum stage start(struct rebalance *job)
 	legal_init(&job->legal, job->t, job->lids, &job->params, how);
 	uneven = job->aim != REBALANCE_DAMAGE || uneven_is(job->legal.g, job->t);
 	if (uneven && job->aim != REBALANCE_NARROW) {
-		rebalance_base_begin(job);
+		struct rebalance_limits limits = job->limits;
+
+		if (job->aim == REBALANCE_DAMAGE) {
+			limits.entries = limits.entries * (uint64_t)BASE_SHARE;
+			job->whole = make_whole(job->t);
+		}
+		job->base = rebalance_new(job->whole ? job->whole : job->t, job->lids, &job->params,
+					  &limits);
+		job->base->aim = job->aim + 1;
 		return BASE;
 	}
 	return has_work(job) ? ROOM : DONE;
@@ -686,32 +612,13 @@ static bool make_room(struct rebalance *job, struct legal *legal)
 	return true;
 }
 
-static enum stage prepare(struct rebalance *job)
-{
-	legal_fill(&job->legal);
-	if (!is_tree(job))
-		return MERGE;
-	rebalance_base_apply(job, &job->legal, job->open);
-	return job->aim == REBALANCE_DAMAGE ? DESIGN : LOAD;
-}
-
-static enum stage design(struct rebalance *job)
-{
-	const struct graph_how how = { .orientation = GRAPH_BY_LEVEL,
-				       .through_cordons = true,
-				       .through_damage = true };
-
-	legal_init(&job->design, job->t, job->lids, &job->params, how);
-	return DESIGN_ROOM;
-}
-
 static enum stage design_paths(struct rebalance *job)
 {
 	bool *open;
 
 	legal_fill(&job->design);
 	open = legal_find_open(NULL, job->design.g, &job->design.gaps);
-	rebalance_base_apply(job, &job->design, open);
+	apply_base(job, &job->design, open);
 	free(open);
 	return LOAD;
 }
@@ -724,6 +631,9 @@ static enum stage make_load(struct rebalance *job)
 	job->hops = mem_alloc(n + 1, sizeof(*job->hops));
 	job->mark = mem_alloc(n + 1, 1);
 	job->list = mem_alloc(n + 1, sizeof(*job->list));
+	job->users = mem_alloc(n + 1, sizeof(*job->users));
+	job->known = mem_alloc(n + 1, sizeof(*job->known));
+	job->others = mem_alloc(n + 1, sizeof(*job->others));
 	return COUNT;
 }
 
@@ -757,24 +667,20 @@ static bool goes_astray(struct rebalance *job, uint32_t sw, uint32_t lid, unsign
 	return found;
 }
 
-static void add_candidate(struct rebalance *job, uint32_t sw, uint32_t lid)
+/* Returns about how much work it was. */
+static uint32_t find_candidates(struct rebalance *job, uint32_t lid)
 {
-	if (job->ncandidates == job->size) {
-		job->size = job->size ? job->size * 2 : 1024;
-		job->candidates = mem_resize(job->candidates, job->size, sizeof(*job->candidates));
-	}
-	job->candidates[job->ncandidates++] =
-		(struct candidate){ sw, lid, tables_row(&job->legal.tables, sw)[lid] };
-}
+	const uint32_t *by_rank = job->legal.g->by_rank;
+	uint32_t n = 0, to = job->legal.d.sw[lid];
 
-/*
- * n: switches on the list; those below that these may send to come on it too. Returns their number.
- */
-static uint32_t go_down(struct rebalance *job, uint32_t lid, uint32_t n)
-{
-	uint32_t to = job->legal.d.sw[lid], done;
-
-	for (done = 0; done < n; done++) {
+	memset(job->mark, UNKNOWN, job->t->nswitches);
+	for (uint32_t sw = 0; sw < job->t->nswitches; sw++)
+		if (job->hops[sw].channel != TOPO_NONE && goes_astray(job, sw, lid, 0))
+			job->list[n++] = sw;
+	if (!n)
+		return 0;
+	/* Those below that these may send to come on the list too. */
+	for (uint32_t done = 0; done < n; done++) {
 		uint32_t sw = job->list[done];
 		struct legal_ports ports;
 
@@ -782,7 +688,7 @@ static uint32_t go_down(struct rebalance *job, uint32_t lid, uint32_t n)
 		if (ports.n > 1)
 			job->mark[sw] = OPEN;
 		for (unsigned i = 0; i < ports.n; i++) {
-			uint32_t next = rebalance_hop(job, sw, ports.port[i]).next;
+			uint32_t next = hop_by(job, sw, ports.port[i]).next;
 
 			if (next == TOPO_NONE || job->mark[next] >= ASTRAY ||
 			    job->hops[next].channel == TOPO_NONE ||
@@ -792,50 +698,34 @@ static uint32_t go_down(struct rebalance *job, uint32_t lid, uint32_t n)
 			job->list[n++] = next;
 		}
 	}
-	return done;
-}
-
-/* Returns about how much work it was. */
-static uint32_t find_candidates(struct rebalance *job, uint32_t lid)
-{
-	const uint32_t *by_rank = job->legal.g->by_rank;
-	uint32_t n = 0;
-
-	memset(job->mark, UNKNOWN, job->t->nswitches);
-	for (uint32_t sw = 0; sw < job->t->nswitches; sw++)
-		if (job->hops[sw].channel != TOPO_NONE && goes_astray(job, sw, lid, 0))
-			job->list[n++] = sw;
-	if (!n)
-		return 0;
-	n = go_down(job, lid, n);
 	for (uint32_t i = 0; i < job->t->nswitches; i++)
-		if (job->mark[by_rank[i]] == OPEN)
-			add_candidate(job, by_rank[i], lid);
+		if (job->mark[by_rank[i]] == OPEN) {
+			uint32_t sw = by_rank[i];
+
+			job->candidates = mem_grow(job->candidates, job->ncandidates);
+			job->candidates[job->ncandidates++] =
+				(struct candidate){ sw, lid,
+						    tables_row(&job->legal.tables, sw)[lid] };
+		}
 	return n * 8;
-}
-
-static uint32_t count_lid(struct rebalance *job, uint32_t lid)
-{
-	uint32_t work = job->load.nsources * 2 + job->t->nswitches / 2;
-
-	rebalance_set_lid(job, lid);
-	for (uint32_t s = 0; s < job->load.nsources; s++) {
-		const struct shift_flow flow = { lid, &s, 1 };
-		const struct shift_path path = rebalance_path_from(job, job->load.sources[s].sw);
-
-		shift_load_put(&job->load, &flow, &path);
-	}
-	return job->open[job->legal.d.sw[lid]] ? work : work + find_candidates(job, lid);
 }
 
 static enum stage count(struct rebalance *job, uint32_t *units)
 {
 	while (job->next < job->load.nlids && *units) {
-		uint32_t lid = job->load.lids[job->next++], work;
+		uint32_t lid = job->load.lids[job->next++];
+		uint32_t work = job->load.nsources * 2 + job->t->nswitches / 2;
 
 		if (!job->load.targets[lid].weight)
 			continue;
-		work = count_lid(job, lid);
+		set_lid(job, lid);
+		for (uint32_t s = 0; s < job->load.nsources; s++) {
+			const struct shift_flow flow = { lid, &s, 1 };
+			const struct shift_path path = path_from(job, job->load.sources[s].sw);
+
+			shift_load_put(&job->load, &flow, &path);
+		}
+		work += job->open[job->legal.d.sw[lid]] ? 0 : find_candidates(job, lid);
 		*units -= work < *units ? work : *units;
 	}
 	if (job->next < job->load.nlids)
@@ -846,32 +736,16 @@ static enum stage count(struct rebalance *job, uint32_t *units)
 
 typedef void range_fn(struct shift_load *load, uint32_t first, uint32_t end);
 
-/* Some of `all` channels or sources more, at so many units each; true after the last. */
-static bool over(struct rebalance *job, uint32_t all, uint32_t each, uint32_t units, range_fn *fn)
+/* Some of `all` channels or sources more, at so many units each; after the last `next`. */
+static enum stage over(struct rebalance *job, uint32_t all, uint32_t each, uint32_t units,
+		       range_fn *fn, enum stage next)
 {
 	uint32_t left = all - job->next, n = 1 + units / each;
 
 	n = n < left ? n : left;
 	fn(&job->load, job->next, job->next + n);
-	job->next += n;
-	if (n < left)
-		return false;
-	job->next = 0;
-	return true;
-}
-
-static bool over_channels(struct rebalance *job, uint32_t units, range_fn *fn)
-{
-	return over(job, job->load.nchannels, 1 + job->load.nkeys / CHEAP_KEYS, units, fn);
-}
-
-static bool over_sources(struct rebalance *job, uint32_t units, range_fn *fn)
-{
-	uint32_t sources = job->load.nsources ? job->load.nsources : 1;
-	uint32_t channels = 1 + job->load.nchannels / sources;
-
-	return over(job, job->load.nsources, channels * (1 + job->load.nkeys / CHEAP_KEYS), units,
-		    fn);
+	job->next = n < left ? job->next + n : 0;
+	return n < left ? (enum stage)job->stage : next;
 }
 
 /* ---- The end --------------------------------------------------------------------------------- */
@@ -881,36 +755,22 @@ static bool lower(double before, double after, unsigned percent)
 	return after < before && (before - after) * 100 >= before * percent;
 }
 
-static bool worthwhile(const struct rebalance *job)
-{
-	const struct rebalance_figures *b = &job->result.before, *a = &job->result.after;
-	unsigned gain = job->limits.gain;
-
-	if (job->base && a->shift * a->all_to_all > b->shift * b->all_to_all)
-		return false;
-	return lower(b->shift, a->shift, gain) || lower(b->rail_shift, a->rail_shift, gain) ||
-	       lower(b->all_to_all, a->all_to_all, gain);
-}
-
-static enum stage begin(struct rebalance *job)
-{
-	legal_fini(&job->design);
-	rebalance_begin_to_improve(job);
-	return IMPROVE;
-}
-
 static enum stage finish(struct rebalance *job)
 {
 	struct rebalance_result *result = &job->result;
+	const struct rebalance_figures *b = &result->before, *a = &result->after;
+	unsigned gain = job->limits.gain;
 
 	result->after = shift_load_figures(&job->load);
-	if (!worthwhile(job)) {
+	if ((job->base && a->shift * a->all_to_all > b->shift * b->all_to_all) ||
+	    (!lower(b->shift, a->shift, gain) && !lower(b->rail_shift, a->rail_shift, gain) &&
+	     !lower(b->all_to_all, a->all_to_all, gain))) {
 		result->after = result->before;
 		return MERGE;
 	}
 	result->overrides = mem_alloc(job->moved + 1, sizeof(*result->overrides));
 	job->of_lid = mem_alloc(job->lids->top + 1u, sizeof(*job->of_lid));
-	job->place = mem_alloc(job->t->nswitches + 1, sizeof(*job->place));
+	memset(job->list, 0, job->t->nswitches * sizeof(*job->list));
 	job->next = 0;
 	return COUNT_MOVED;
 }
@@ -923,20 +783,6 @@ static uint8_t moved_to(const struct rebalance *job, const struct candidate *c)
 	return out == c->stable ? 0 : out;
 }
 
-/* Makes numbers of overrides places of the first. */
-static void find_places(struct rebalance *job)
-{
-	uint32_t sum = 0;
-
-	for (uint32_t sw = 0; sw < job->t->nswitches; sw++) {
-		uint32_t count = job->place[sw];
-
-		job->place[sw] = sum;
-		sum += count;
-	}
-	job->result.count = sum;
-}
-
 static enum stage count_moved(struct rebalance *job, uint32_t units)
 {
 	uint32_t left = job->ncandidates - job->next;
@@ -945,13 +791,19 @@ static enum stage count_moved(struct rebalance *job, uint32_t units)
 	for (; job->next < end; job->next++) {
 		const struct candidate *c = &job->candidates[job->next];
 
-		job->place[c->sw] += moved_to(job, c) != 0;
+		job->list[c->sw] += moved_to(job, c) != 0;
 		if (!job->next || c[-1].lid != c->lid)
 			job->of_lid[c->lid] = 1 + job->next;
 	}
 	if (job->next < job->ncandidates)
 		return COUNT_MOVED;
-	find_places(job);
+	/* Numbers of overrides become places of the first. */
+	for (uint32_t sw = 0; sw < job->t->nswitches; sw++) {
+		uint32_t count = job->list[sw];
+
+		job->list[sw] = job->result.count;
+		job->result.count += count;
+	}
 	job->next = 0;
 	return COLLECT;
 }
@@ -966,7 +818,7 @@ static uint32_t collect_lid(struct rebalance *job, uint32_t lid)
 		uint8_t out = moved_to(job, c);
 
 		if (out)
-			job->result.overrides[job->place[c->sw]++] =
+			job->result.overrides[job->list[c->sw]++] =
 				(struct route_override){ c->sw, lid, out };
 	}
 	return at - first;
@@ -986,6 +838,9 @@ static enum stage collect(struct rebalance *job, uint32_t units)
 
 static enum stage take_step(struct rebalance *job, uint32_t units)
 {
+	const struct shift_load *load = &job->load;
+	uint32_t keys = 1 + load->nkeys / CHEAP_KEYS;
+
 	switch ((enum stage)job->stage) {
 	case START:
 		return start(job);
@@ -994,9 +849,17 @@ static enum stage take_step(struct rebalance *job, uint32_t units)
 	case ROOM:
 		return make_room(job, &job->legal) ? PREPARE : ROOM;
 	case PREPARE:
-		return prepare(job);
+		legal_fill(&job->legal);
+		if (!is_tree(job))
+			return MERGE;
+		apply_base(job, &job->legal, job->open);
+		return job->aim == REBALANCE_DAMAGE ? DESIGN : LOAD;
 	case DESIGN:
-		return design(job);
+		legal_init(&job->design, job->t, job->lids, &job->params,
+			   (struct graph_how){ .orientation = GRAPH_BY_LEVEL,
+					       .through_cordons = true,
+					       .through_damage = true });
+		return DESIGN_ROOM;
 	case DESIGN_ROOM:
 		return make_room(job, &job->design) ? DESIGN_PATHS : DESIGN_ROOM;
 	case DESIGN_PATHS:
@@ -1006,16 +869,19 @@ static enum stage take_step(struct rebalance *job, uint32_t units)
 	case COUNT:
 		return count(job, &units);
 	case FIND_USUAL:
-		return over_channels(job, units, shift_load_find_usual) ? FIND_FLOORS : FIND_USUAL;
+		return over(job, load->nchannels, keys, units, shift_load_find_usual, FIND_FLOORS);
 	case FIND_FLOORS:
-		return over_sources(job, units, shift_load_find_floors) ? COUNT_LEVELS
-									: FIND_FLOORS;
+		keys *= 1 + load->nchannels / (load->nsources ? load->nsources : 1);
+		return over(job, load->nsources, keys, units, shift_load_find_floors, COUNT_LEVELS);
 	case COUNT_LEVELS:
-		return over_channels(job, units, shift_load_count_levels) ? BEGIN : COUNT_LEVELS;
+		return over(job, load->nchannels, keys, units, shift_load_count_levels, BEGIN);
 	case BEGIN:
-		return begin(job);
+		legal_fini(&job->design);
+		job->result.before = shift_load_figures(load);
+		shift_load_price_share(&job->load, passes[0].share);
+		return IMPROVE;
 	case IMPROVE:
-		return rebalance_improve(job, units) ? FINISH : IMPROVE;
+		return improve(job, units) ? FINISH : IMPROVE;
 	case FINISH:
 		return finish(job);
 	case COUNT_MOVED:
@@ -1023,7 +889,7 @@ static enum stage take_step(struct rebalance *job, uint32_t units)
 	case COLLECT:
 		return collect(job, units);
 	case MERGE:
-		rebalance_base_merge(job);
+		merge_base(job);
 		break;
 	case DONE:
 		break;
@@ -1047,8 +913,6 @@ const struct rebalance_result *rebalance_result(const struct rebalance *job)
 {
 	return &job->result;
 }
-
-/* rebalance_job: a pass and its base: one owns the other, and is freed with it. */
 
 struct rebalance *rebalance_new(const struct topo *t, const struct lid_map *lids,
 				const struct route_params *params,
@@ -1080,7 +944,6 @@ void rebalance_free(struct rebalance *job)
 	free(job->known);
 	free(job->others);
 	free(job->of_lid);
-	free(job->place);
 	free(job->result.overrides);
 	free(job);
 }

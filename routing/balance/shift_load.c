@@ -6,6 +6,7 @@
 #include <string.h>
 #include "routing/balance/shift_load.h"
 #include "topology/base/mem.h"
+#include "topology/base/sort.h"
 
 #define MAX_PARTS   32 /* buckets to a leaf's width, where memory allows */
 #define SHIFT_PARTS 4  /* .. and no fewer for shifts than these .. */
@@ -37,12 +38,7 @@ static int by_place(const void *a, const void *b)
 {
 	const struct shift_source *x = a, *y = b;
 
-	return x->place < y->place ? -1 : x->place > y->place;
-}
-
-static uint32_t weight_of(const uint8_t *weights, uint32_t port)
-{
-	return weights ? weights[port] : 1;
+	return sort_order(x->place, y->place);
 }
 
 struct census { /* what the sources and targets are made from */
@@ -51,11 +47,6 @@ struct census { /* what the sources and targets are made from */
 	const struct graph *g;
 	const uint8_t *weights;
 };
-
-static bool counts(const struct census *c, const struct graph_host *host)
-{
-	return host->live && c->lids->lid_of_port[host->port];
-}
 
 static bool find_source(const struct census *c, uint32_t sw, struct shift_source *out)
 {
@@ -66,10 +57,10 @@ static bool find_source(const struct census *c, uint32_t sw, struct shift_source
 		const struct graph_host *host = &c->g->hosts[s->first_host + h];
 		int16_t rail = c->t->nodes[c->t->ports[host->port].node].rail;
 
-		if (!counts(c, host))
+		if (!host->live || !c->lids->lid_of_port[host->port])
 			continue;
 		out->rail = !out->hosts++ || out->rail == rail ? rail : -1;
-		out->weight += weight_of(c->weights, host->port);
+		out->weight += c->weights ? c->weights[host->port] : 1;
 		out->place = host->order < out->place ? host->order : out->place;
 	}
 	return out->hosts;
@@ -109,7 +100,7 @@ static void list_targets(struct shift_load *load, const struct census *c)
 			const struct graph_host *host = &c->g->hosts[s->first_host + h];
 			uint32_t lid = c->lids->lid_of_port[host->port], place = at;
 
-			if (!counts(c, host))
+			if (!host->live || !c->lids->lid_of_port[host->port])
 				continue;
 			at++;
 			for (uint32_t n = 0; n < 1u << c->lids->lmc && lid + n <= c->lids->top;
@@ -117,24 +108,11 @@ static void list_targets(struct shift_load *load, const struct census *c)
 				load->lids[load->nlids++] = lid + n;
 				load->targets[lid + n] = (struct shift_target){
 					.source = i,
-					.weight = weight_of(c->weights, host->port),
+					.weight = c->weights ? c->weights[host->port] : 1,
 					.place = place,
 				};
 			}
 		}
-	}
-}
-
-static void list_channels(struct shift_load *load)
-{
-	const struct topo *t = load->t;
-
-	for (uint32_t i = 0; i < t->nports; i++) {
-		const struct topo_port *port = &t->ports[i];
-		bool channel = port->link_up && port->num && port->node < t->nswitches &&
-			       t->ports[port->peer].node < t->nswitches;
-
-		load->channel[i] = channel ? load->nchannels++ : TOPO_NONE;
 	}
 }
 
@@ -178,8 +156,30 @@ static void size_rings(struct shift_load *load)
 	load->nkeys = load->rings[0].count + longest_rail(load);
 }
 
-static void set_phases(struct shift_load *load)
+void shift_load_init(struct shift_load *load, const struct topo *t, const struct lid_map *lids,
+		     const struct graph *g, const uint8_t *weights)
 {
+	const struct census census = { t, lids, g, weights };
+	struct arena *arena = arena_new();
+
+	*load = (struct shift_load){ .t = t, .arena = arena };
+	load->channel = arena_alloc(arena, t->nports + 1, sizeof(*load->channel));
+	load->source_of = arena_alloc(arena, t->nswitches + 1, sizeof(*load->source_of));
+	memset(load->source_of, 0xff, t->nswitches * sizeof(*load->source_of));
+	load->sources = arena_alloc(arena, t->nswitches + 1, sizeof(*load->sources));
+	load->targets = arena_alloc(arena, lids->top + 1u, sizeof(*load->targets));
+	load->lids = arena_alloc(arena, lids->top + 1u, sizeof(*load->lids));
+
+	for (uint32_t i = 0; i < t->nports; i++) {
+		const struct topo_port *port = &t->ports[i];
+		bool channel = port->link_up && port->num && port->node < t->nswitches &&
+			       t->ports[port->peer].node < t->nswitches;
+
+		load->channel[i] = channel ? load->nchannels++ : TOPO_NONE;
+	}
+	list_sources(load, &census);
+	list_targets(load, &census);
+	size_rings(load);
 	for (uint32_t i = 0; i < load->nlids; i++) {
 		struct shift_target *target = &load->targets[load->lids[i]];
 		uint32_t hosts = load->sources[target->source].hosts;
@@ -188,46 +188,19 @@ static void set_phases(struct shift_load *load)
 			target->phase[ring] =
 				(2 * target->place * load->rings[ring].parts + hosts) / (2 * hosts);
 	}
-}
 
-void shift_load_init(struct shift_load *load, const struct topo *t, const struct lid_map *lids,
-		     const struct graph *g, const uint8_t *weights)
-{
-	const struct census census = { t, lids, g, weights };
-
-	*load = (struct shift_load){ .t = t };
-	load->channel = mem_alloc(t->nports + 1, sizeof(*load->channel));
-	load->source_of = mem_alloc(t->nswitches + 1, sizeof(*load->source_of));
-	memset(load->source_of, 0xff, t->nswitches * sizeof(*load->source_of));
-	load->sources = mem_alloc(t->nswitches + 1, sizeof(*load->sources));
-	load->targets = mem_alloc(lids->top + 1u, sizeof(*load->targets));
-	load->lids = mem_alloc(lids->top + 1u, sizeof(*load->lids));
-	list_channels(load);
-	list_sources(load, &census);
-	list_targets(load, &census);
-	size_rings(load);
-	set_phases(load);
-	load->flows = mem_alloc((size_t)load->nchannels * load->nkeys + 1, 1);
-	load->total = mem_alloc(load->nchannels + 1, sizeof(*load->total));
-	load->floor = mem_alloc(load->nkeys + 1, 1);
-	load->crowded =
-		mem_alloc((SHIFT_LEVELS + 1) * (size_t)load->nkeys + 1, sizeof(*load->crowded));
-	load->prices =
-		mem_alloc((SHIFT_LEVELS + 1) * (size_t)load->nkeys + 1, sizeof(*load->prices));
+	load->flows = arena_alloc(arena, (size_t)load->nchannels * load->nkeys + 1, 1);
+	load->total = arena_alloc(arena, load->nchannels + 1, sizeof(*load->total));
+	load->floor = arena_alloc(arena, load->nkeys + 1, 1);
+	load->crowded = arena_alloc(arena, (SHIFT_LEVELS + 1) * (size_t)load->nkeys + 1,
+				    sizeof(*load->crowded));
+	load->prices = arena_alloc(arena, (SHIFT_LEVELS + 1) * (size_t)load->nkeys + 1,
+				   sizeof(*load->prices));
 }
 
 void shift_load_fini(struct shift_load *load)
 {
-	free(load->channel);
-	free(load->source_of);
-	free(load->sources);
-	free(load->targets);
-	free(load->lids);
-	free(load->flows);
-	free(load->total);
-	free(load->floor);
-	free(load->crowded);
-	free(load->prices);
+	arena_free(load->arena);
 }
 
 /* ---- Windows --------------------------------------------------------------------------------- */
@@ -319,22 +292,6 @@ static void set_price(struct shift_load *load, unsigned level, uint32_t key)
 	load->prices[at] = price << LEVEL_BITS * (level - 2);
 }
 
-/* The usual number of flows is the mean of the buckets that have any. */
-static void set_levels(struct shift_load *load)
-{
-	unsigned usual = load->busy ? (load->sum + load->busy / 2) / load->busy : 1;
-	uint64_t sum = 0;
-
-	for (unsigned n = 0; n < 256; n++) {
-		unsigned level = n < usual ? 0 : n - usual + 1;
-
-		load->level_of[n] = level > SHIFT_LEVELS ? SHIFT_LEVELS : level;
-	}
-	for (uint32_t c = 0; c < load->nchannels; c++)
-		sum += load->total[c];
-	load->mean = sum > load->nchannels ? sum / load->nchannels : 1;
-}
-
 void shift_load_find_usual(struct shift_load *load, uint32_t first, uint32_t end)
 {
 	uint32_t sum, busy;
@@ -350,8 +307,20 @@ void shift_load_find_usual(struct shift_load *load, uint32_t first, uint32_t end
 		load->sum += sum;
 		load->busy += busy;
 	}
-	if (end == load->nchannels)
-		set_levels(load);
+	if (end == load->nchannels) {
+		/* The usual number of flows is the mean of the buckets that have any. */
+		unsigned usual = load->busy ? (load->sum + load->busy / 2) / load->busy : 1;
+		uint64_t flows = 0;
+
+		for (unsigned n = 0; n < 256; n++) {
+			unsigned level = n < usual ? 0 : n - usual + 1;
+
+			load->level_of[n] = level > SHIFT_LEVELS ? SHIFT_LEVELS : level;
+		}
+		for (uint32_t c = 0; c < load->nchannels; c++)
+			flows += load->total[c];
+		load->mean = flows > load->nchannels ? flows / load->nchannels : 1;
+	}
 }
 
 struct cut { /* a leaf's channels, one way: what all of them carry, by key */
@@ -402,13 +371,6 @@ void shift_load_find_floors(struct shift_load *load, uint32_t first, uint32_t en
 	free(cut.flows);
 }
 
-static void set_prices(struct shift_load *load)
-{
-	for (unsigned level = 2; level <= SHIFT_LEVELS; level++)
-		for (uint32_t key = 0; key < load->nkeys; key++)
-			set_price(load, level, key);
-}
-
 void shift_load_count_levels(struct shift_load *load, uint32_t first, uint32_t end)
 {
 	for (uint32_t c = first; c < end; c++) {
@@ -418,8 +380,11 @@ void shift_load_count_levels(struct shift_load *load, uint32_t first, uint32_t e
 			for (unsigned level = load->level_of[flows[key]]; level >= 2; level--)
 				load->crowded[level * (size_t)load->nkeys + key]++;
 	}
-	if (end == load->nchannels)
-		set_prices(load);
+	if (end == load->nchannels) {
+		for (unsigned level = 2; level <= SHIFT_LEVELS; level++)
+			for (uint32_t key = 0; key < load->nkeys; key++)
+				set_price(load, level, key);
+	}
 }
 
 static void step_level(struct shift_load *load, unsigned level, uint32_t key, int by)

@@ -46,6 +46,7 @@ enum shift_share { /* how all-to-all traffic counts in the price */
 
 struct shift_load {
 	const struct topo *t;
+	struct arena *arena; /* owns the arrays */
 	uint32_t nchannels, nsources, nkeys, nlids;
 	uint32_t *channel;	      /* by topo port: leaves by it; TOPO_NONE = to no switch */
 	uint32_t *source_of;	      /* by switch, TOPO_NONE = no hosts */
