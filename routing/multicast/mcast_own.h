@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * mcast_own: a snapshot prepared for trees (mcast_tree.c), and what else a plan needs of it. Private
- * to routing/multicast/.
+ * mcast_own: a snapshot prepared for trees (mcast_tree.c), and what else a plan needs of it.
+ * Private to routing/multicast/.
  */
 #ifndef FMD_ROUTING_MCAST_OWN_H
 #define FMD_ROUTING_MCAST_OWN_H
@@ -23,9 +23,22 @@ struct link_up { /* from a switch on the tree towards the root */
 	uint8_t port, parent_port;
 };
 
+struct making { /* of one tree, from mcast_tree_start() on */
+	const struct mcast_group *group;
+	const struct mcast_tree *older;
+	struct mcast_tree *out;
+	uint32_t older_root; /* in this snapshot, TOPO_NONE = none */
+	uint32_t all;	     /* weight of all seats */
+	unsigned tried;	     /* of kinds_tried */
+	enum path_kind kind; /* from seats towards the root */
+	uint32_t next_seat;  /* to be added to the candidates' figures */
+	uint32_t nseats, nreceivers;
+};
+
 struct mcast {
 	const struct topo *t;
 	struct graph *g;
+	struct arena *arena;		/* owns the arrays, but for distances */
 	uint32_t *place;		/* by switch */
 	uint64_t (*links)[MCAST_WORDS]; /* by switch: its ports to other switches */
 	uint32_t *load;			/* by topo port */
@@ -37,18 +50,11 @@ struct mcast {
 	bool tables_known;
 	bool *carries;	 /* by switch: its MFT has room for the MLID */
 	uint32_t ncarry; /* how many do: the rows are valid as long as that is the same */
-	/* Of the tree that is being made. */
-	const struct mcast_group *group;
-	const struct mcast_tree *older;
-	bool same_root;	 /* the older one's, wherever it reaches as many */
+	bool same_root;	 /* the older tree's, wherever it reaches as many */
 	bool climb_only; /* no turns: members are left out instead */
-	struct mcast_tree *out;
-	uint32_t older_root; /* in this snapshot, TOPO_NONE = none */
-	uint32_t all;	     /* weight of all seats */
-	unsigned tried;	     /* of kinds_tried */
-	uint32_t next_seat;  /* to be added to the candidates' figures */
+	/* Of the tree that is being made. */
+	struct making making;
 	struct seat *seats;
-	uint32_t nseats, nreceivers;
 	uint32_t *seat_of;  /* by switch, + 1 */
 	uint32_t *reached;  /* by switch as a root: weight of the seats it reaches */
 	uint8_t *farthest;  /* by switch as a root: largest distance */
@@ -57,8 +63,7 @@ struct mcast {
 	uint32_t *beyond;   /* by switch on the tree: receivers at or below it */
 	uint32_t *hop_of;   /* by switch, + 1; 0 = not on the tree */
 	uint32_t *on_tree, ntree;
-	bool *kept;	     /* by topo port: the link is on the tree in question */
-	enum path_kind kind; /* from seats towards the root */
+	bool *kept; /* by topo port: the link is on the tree in question */
 };
 
 /* Whether all switches have room for an MLID. */
@@ -68,5 +73,8 @@ struct mcast *mcast_new_oriented(const struct topo *t, enum graph_orientation or
 
 /* The first switch where packets of a tree go down, then up, by levels; TOPO_NONE = none. */
 uint32_t mcast_tree_turn(const struct topo *t, const struct mcast_tree *tree);
+
+/* For qsort(3): orders hops by switch; returns < 0, 0 or > 0. */
+int mcast_compare_hops(const void *a, const void *b);
 
 #endif

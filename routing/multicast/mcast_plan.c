@@ -56,44 +56,6 @@ struct mcast_admission {
 	struct mcast *builder;
 };
 
-/*
- * The caller frees it (NULL is fine); all arguments are borrowed until then. spanned: makes trees
- * out of the spanning tree that the proof has; NULL = it has none.
- */
-static struct mcast_admission *mcast_admission_new(const struct topo *t, struct mcast *m,
-						   struct mcast *spanned, struct mcast_proof *proof)
-{
-	struct mcast_admission *a = mem_alloc(1, sizeof(*a));
-
-	a->t = t;
-	a->m = m;
-	a->spanned = spanned;
-	a->proof = proof;
-	return a;
-}
-
-static void mcast_admission_free(struct mcast_admission *a)
-{
-	if (!a)
-		return;
-	mcast_free(a->rooted);
-	free(a->order);
-	free(a);
-}
-
-/*
- * Begins with a plan, of which groups[i] has the tree plan->trees[i]; both are borrowed until
- * mcast_admission_step() returns true = done.
- */
-static void mcast_admission_begin(struct mcast_admission *a,
-				  const struct mcast_group *const *groups, struct mcast_plan *plan)
-{
-	a->groups = groups;
-	a->plan = plan;
-	a->state = AGREE;
-	a->at = 0;
-}
-
 static struct mcast_tree *tree_at(const struct mcast_admission *a, uint32_t place)
 {
 	return &a->plan->trees[a->order[place]];
@@ -111,71 +73,29 @@ static void begin_chunk(struct mcast_admission *a, uint32_t chunk)
 	a->state = left ? TRY : DONE;
 }
 
-static void put_in_order(struct mcast_admission *a)
-{
-	uint32_t n = 0;
-
-	a->order = mem_resize(a->order, a->plan->ntrees + 1u, sizeof(*a->order));
-	for (unsigned rank = 0; rank < 4; rank++)
-		for (uint32_t i = 0; i < a->plan->ntrees; i++) {
-			const struct mcast_tree *tree = &a->plan->trees[i];
-
-			if (rank == (tree->turns > 0) * 2u + !tree->kept)
-				a->order[n++] = i;
-		}
-}
-
-/* One that is the older plan's, of the same snapshot. */
-static bool is_in(const struct mcast_admission *a)
-{
-	return a->all_in && a->plan->trees[a->at].kept && a->groups[a->at]->as_before;
-}
-
 static void agree(struct mcast_admission *a)
 {
+	const struct mcast_tree *tree = &a->plan->trees[a->at];
+	uint32_t n = 0;
+
 	if (a->at == a->plan->ntrees) {
 		a->state = DONE;
-	} else if (is_in(a) || mcast_proof_agrees(a->proof, &a->plan->trees[a->at])) {
+	} else if ((a->all_in && tree->kept && a->groups[a->at]->as_before) ||
+		   mcast_proof_agrees(a->proof, tree)) {
 		a->at++;
 	} else {
 		a->all_in = false;
 		mcast_proof_reset(a->proof);
-		put_in_order(a);
+		a->order = mem_resize(a->order, a->plan->ntrees + 1u, sizeof(*a->order));
+		for (unsigned rank = 0; rank < 4; rank++)
+			for (uint32_t i = 0; i < a->plan->ntrees; i++) {
+				const struct mcast_tree *it = &a->plan->trees[i];
+
+				if (rank == (it->turns > 0) * 2u + !it->kept)
+					a->order[n++] = i;
+			}
 		a->at = 0;
 		begin_chunk(a, a->plan->ntrees);
-	}
-}
-
-static void try(struct mcast_admission *a)
-{
-	for (unsigned i = 0; i < TREES_A_STEP && a->tried < a->chunk; i++)
-		mcast_proof_try(a->proof, tree_at(a, a->at + a->tried++));
-	if (a->tried == a->chunk)
-		a->state = SEARCH;
-}
-
-static void begin_other(struct mcast_admission *a)
-{
-	a->alternative = a->spanned ? ON_SPANNING : AT_TURN;
-	a->own_turn = mcast_tree_turn(a->t, tree_at(a, a->at));
-	a->to_check = a->at + 1;
-	a->nroots = a->checked_unicast = 0;
-	a->state = OTHER;
-}
-
-static void search(struct mcast_admission *a)
-{
-	if (mcast_proof_go(a->proof, VISITS_A_STEP))
-		return;
-	if (mcast_proof_end(a->proof)) {
-		a->at += a->chunk;
-		begin_chunk(a, a->chunk * 2);
-	} else if (a->chunk > 1) {
-		begin_chunk(a, (a->chunk + 1) / 2);
-	} else if (a->otherwise) {
-		a->state = OTHER;
-	} else {
-		begin_other(a);
 	}
 }
 
@@ -187,18 +107,6 @@ static bool root_was_tried(const struct mcast_admission *a, uint32_t root)
 		if (a->roots[i] == root)
 			return true;
 	return root == TOPO_NONE;
-}
-
-/* .. and then where unicast does. */
-static uint32_t next_root_of_unicast(struct mcast_admission *a)
-{
-	while (a->checked_unicast < UNICAST_ROOTS) {
-		uint32_t root = mcast_proof_turn(a->proof, a->checked_unicast++);
-
-		if (!root_was_tried(a, root))
-			return a->roots[a->nroots++] = root;
-	}
-	return TOPO_NONE;
 }
 
 /*
@@ -214,15 +122,15 @@ static uint32_t next_root(struct mcast_admission *a)
 		if (!root_was_tried(a, root))
 			return a->roots[a->nroots++] = root;
 	}
-	return next_root_of_unicast(a);
-}
 
-/* A tree that says where the root is to be, and nothing else. */
-static const struct mcast_tree *rooted_at(struct mcast_admission *a, uint32_t root)
-{
-	a->hint_hop = (struct mcast_hop){ .guid = a->t->nodes[root].guid, .sw = root };
-	a->hint = (struct mcast_tree){ .root = root, .nhops = 1, .hops = &a->hint_hop };
-	return &a->hint;
+	/* .. and then where unicast does. */
+	while (a->checked_unicast < UNICAST_ROOTS) {
+		uint32_t root = mcast_proof_turn(a->proof, a->checked_unicast++);
+
+		if (!root_was_tried(a, root))
+			return a->roots[a->nroots++] = root;
+	}
+	return TOPO_NONE;
 }
 
 /* What the next alternative is built by; the tree that it follows, NULL = none. */
@@ -239,7 +147,11 @@ static const struct mcast_tree *choose_builder(struct mcast_admission *a)
 	a->builder = a->m;
 	if (root != TOPO_NONE) {
 		a->m->same_root = true;
-		return rooted_at(a, root);
+
+		/* A tree that says where the root is to be, and nothing else. */
+		a->hint_hop = (struct mcast_hop){ .guid = a->t->nodes[root].guid, .sw = root };
+		a->hint = (struct mcast_tree){ .root = root, .nhops = 1, .hops = &a->hint_hop };
+		return &a->hint;
 	}
 	if (++a->alternative == BY_ROOT) {
 		if (!a->rooted)
@@ -248,16 +160,6 @@ static const struct mcast_tree *choose_builder(struct mcast_admission *a)
 	}
 	a->m->climb_only = a->alternative == NARROW;
 	return NULL;
-}
-
-static void give_up(struct mcast_admission *a, struct mcast_tree *tree,
-		    const struct mcast_group *group)
-{
-	*tree = (struct mcast_tree){
-		.mlid = group->mlid, .root = TOPO_NONE, .narrow = true, .left_out = group->nmembers
-	};
-	a->at++;
-	begin_chunk(a, 1);
 }
 
 static void other(struct mcast_admission *a)
@@ -269,20 +171,16 @@ static void other(struct mcast_admission *a)
 	a->plan->built += tree->kept;
 	mcast_tree_fini(tree);
 	if (a->alternative == NOBODY) {
-		give_up(a, tree, group);
+		*tree = (struct mcast_tree){ .mlid = group->mlid,
+					     .root = TOPO_NONE,
+					     .narrow = true,
+					     .left_out = group->nmembers };
+		a->at++;
+		begin_chunk(a, 1);
 		return;
 	}
 	mcast_tree_start(a->builder, group, hint, tree);
 	a->state = BUILD;
-}
-
-/* By levels, whatever the builder's own order of switches is. */
-static void count_turns(const struct mcast_admission *a, struct mcast_tree *tree)
-{
-	uint32_t root = tree->root;
-
-	mcast_tree_describe(a->t, tree);
-	tree->root = root;
 }
 
 static void build(struct mcast_admission *a)
@@ -292,8 +190,13 @@ static void build(struct mcast_admission *a)
 	if (!mcast_tree_step(a->builder))
 		return;
 	a->m->same_root = a->m->climb_only = false;
-	if (a->alternative == BY_ROOT)
-		count_turns(a, tree);
+	if (a->alternative == BY_ROOT) {
+		/* By levels, whatever the builder's own order of switches is. */
+		uint32_t root = tree->root;
+
+		mcast_tree_describe(a->t, tree);
+		tree->root = root;
+	}
 	mcast_proof_try(a->proof, tree);
 	a->otherwise = true;
 	a->state = SEARCH;
@@ -308,10 +211,28 @@ static bool mcast_admission_step(struct mcast_admission *a)
 		agree(a);
 		break;
 	case TRY:
-		try(a);
+		for (unsigned i = 0; i < TREES_A_STEP && a->tried < a->chunk; i++)
+			mcast_proof_try(a->proof, tree_at(a, a->at + a->tried++));
+		if (a->tried == a->chunk)
+			a->state = SEARCH;
 		break;
 	case SEARCH:
-		search(a);
+		if (!mcast_proof_go(a->proof, VISITS_A_STEP)) {
+			if (mcast_proof_end(a->proof)) {
+				a->at += a->chunk;
+				begin_chunk(a, a->chunk * 2);
+			} else if (a->chunk > 1) {
+				begin_chunk(a, (a->chunk + 1) / 2);
+			} else if (a->otherwise) {
+				a->state = OTHER;
+			} else {
+				a->alternative = a->spanned ? ON_SPANNING : AT_TURN;
+				a->own_turn = mcast_tree_turn(a->t, tree_at(a, a->at));
+				a->to_check = a->at + 1;
+				a->nroots = a->checked_unicast = 0;
+				a->state = OTHER;
+			}
+		}
 		break;
 	case OTHER:
 		other(a);
@@ -361,37 +282,6 @@ const struct mcast_tree *mcast_plan_tree(const struct mcast_plan *plan, uint16_t
 	return at < plan->ntrees && plan->trees[at].mlid == mlid ? &plan->trees[at] : NULL;
 }
 
-static const struct mcast_tree *find_tree(const struct mcast_plan *older, uint16_t mlid)
-{
-	return older ? mcast_plan_tree(older, mlid) : NULL;
-}
-
-static int compare_hops(const void *a, const void *b)
-{
-	const struct mcast_hop *x = a, *y = b;
-
-	return x->sw < y->sw ? -1 : x->sw > y->sw;
-}
-
-/* The same tree in the numbers of another snapshot; what is gone there becomes TOPO_NONE. */
-static void renumber(const struct topo *t, const struct mcast_tree *from, struct mcast_tree *out)
-{
-	bool sorted = true;
-
-	*out = *from;
-	out->root = TOPO_NONE;
-	out->hops = mem_alloc(from->nhops, sizeof(*out->hops));
-	for (uint32_t i = 0; i < from->nhops; i++) {
-		out->hops[i] = from->hops[i];
-		out->hops[i].sw = mcast_hop_switch(t, &from->hops[i]);
-		sorted &= !i || out->hops[i - 1].sw <= out->hops[i].sw;
-		if (from->hops[i].sw == from->root)
-			out->root = out->hops[i].sw;
-	}
-	if (!sorted)
-		qsort(out->hops, out->nhops, sizeof(*out->hops), compare_hops);
-}
-
 static bool is_cordoned(const struct topo *t, const struct mcast_tree *tree)
 {
 	for (uint32_t i = 0; i < tree->nhops; i++) {
@@ -416,7 +306,21 @@ static bool keep_tree(struct mcast *m, const struct topo *t, const struct mcast_
 
 	if (!older || (older->narrow && !group->as_before))
 		return false;
-	renumber(t, older, out);
+	/* In the numbers of the new snapshot; what is gone there becomes TOPO_NONE. */
+	bool sorted = true;
+
+	*out = *older;
+	out->root = TOPO_NONE;
+	out->hops = mem_alloc(older->nhops, sizeof(*out->hops));
+	for (uint32_t i = 0; i < older->nhops; i++) {
+		out->hops[i] = older->hops[i];
+		out->hops[i].sw = mcast_hop_switch(t, &older->hops[i]);
+		sorted &= !i || out->hops[i - 1].sw <= out->hops[i].sw;
+		if (older->hops[i].sw == older->root)
+			out->root = out->hops[i].sw;
+	}
+	if (!sorted)
+		qsort(out->hops, out->nhops, sizeof(*out->hops), mcast_compare_hops);
 	out->kept = group->as_before ||
 		    (mcast_tree_check(t, group, out, err, sizeof(err)) && !is_cordoned(t, out));
 	if (out->kept) {
@@ -427,8 +331,6 @@ static bool keep_tree(struct mcast *m, const struct topo *t, const struct mcast_
 	return false;
 }
 
-/* ---- Trees found ----------------------------------------------------------------------------- */
-
 /* ---- The plan -------------------------------------------------------------------------------- */
 
 static int compare_groups(const void *a, const void *b)
@@ -436,7 +338,7 @@ static int compare_groups(const void *a, const void *b)
 	const struct mcast_group *x = *(const struct mcast_group *const *)a;
 	const struct mcast_group *y = *(const struct mcast_group *const *)b;
 
-	return x->mlid < y->mlid ? -1 : x->mlid > y->mlid;
+	return sort_order(x->mlid, y->mlid);
 }
 
 enum planner_phase { PLANNER_KEEPS, PLANNER_BUILDS, PLANNER_PROVES, PLANNER_DONE };
@@ -464,8 +366,12 @@ struct mcast_planner *mcast_planner_new(const struct topo *t, struct mcast_proof
 		p->spanned = mcast_new(t);
 		p->spanned->only = mcast_proof_spanning(proof, t);
 	}
-	if (proof)
-		p->admission = mcast_admission_new(t, p->m, p->spanned, proof);
+	if (proof) {
+		p->admission = mem_alloc(1, sizeof(*p->admission));
+		*p->admission = (struct mcast_admission){
+			.t = t, .m = p->m, .spanned = p->spanned, .proof = proof
+		};
+	}
 	return p;
 }
 
@@ -474,7 +380,11 @@ void mcast_planner_free(struct mcast_planner *p)
 	if (!p)
 		return;
 	mcast_plan_fini(&p->plan);
-	mcast_admission_free(p->admission);
+	if (p->admission) {
+		mcast_free(p->admission->rooted);
+		free(p->admission->order);
+		free(p->admission);
+	}
 	mcast_free(p->m);
 	mcast_free(p->spanned);
 	free(p->sorted);
@@ -500,15 +410,6 @@ void mcast_planner_begin(struct mcast_planner *p, const struct mcast_group *grou
 	qsort(p->sorted, ngroups, sizeof(*p->sorted), compare_groups);
 }
 
-static void planner_keep(struct mcast_planner *p)
-{
-	const struct mcast_group *group = p->sorted[p->next];
-
-	keep_tree(p->spanned ? p->spanned : p->m, p->t, group, find_tree(p->older, group->mlid),
-		  &p->plan.trees[p->next]);
-	p->next++;
-}
-
 static void planner_build(struct mcast_planner *p)
 {
 	const struct mcast_group *group = p->sorted[p->next];
@@ -516,7 +417,8 @@ static void planner_build(struct mcast_planner *p)
 
 	if (!p->building && !tree->kept) {
 		p->builder = p->spanned && mcast_all_carry(p->m, group->mlid) ? p->spanned : p->m;
-		mcast_tree_start(p->builder, group, find_tree(p->older, group->mlid), tree);
+		mcast_tree_start(p->builder, group,
+				 p->older ? mcast_plan_tree(p->older, group->mlid) : NULL, tree);
 		p->building = true;
 	}
 	if (p->building && !mcast_tree_step(p->builder))
@@ -526,29 +428,29 @@ static void planner_build(struct mcast_planner *p)
 	p->next++;
 }
 
-static void planner_prove(struct mcast_planner *p)
-{
-	if (!p->admission || mcast_admission_step(p->admission))
-		p->phase = PLANNER_DONE;
-}
-
-static void planner_next_phase(struct mcast_planner *p)
-{
-	p->next = 0;
-	if (++p->phase == PLANNER_PROVES && p->admission)
-		mcast_admission_begin(p->admission, p->sorted, &p->plan);
-}
-
 bool mcast_planner_step(struct mcast_planner *p)
 {
-	if (p->phase < PLANNER_PROVES && p->next == p->plan.ntrees)
-		planner_next_phase(p);
-	else if (p->phase == PLANNER_KEEPS)
-		planner_keep(p);
-	else if (p->phase == PLANNER_BUILDS)
+	if (p->phase < PLANNER_PROVES && p->next == p->plan.ntrees) {
+		p->next = 0;
+		if (++p->phase == PLANNER_PROVES && p->admission) {
+			p->admission->groups = p->sorted;
+			p->admission->plan = &p->plan;
+			p->admission->state = AGREE;
+			p->admission->at = 0;
+		}
+	} else if (p->phase == PLANNER_KEEPS) {
+		const struct mcast_group *group = p->sorted[p->next];
+
+		keep_tree(p->spanned ? p->spanned : p->m, p->t, group,
+			  p->older ? mcast_plan_tree(p->older, group->mlid) : NULL,
+			  &p->plan.trees[p->next]);
+		p->next++;
+	} else if (p->phase == PLANNER_BUILDS) {
 		planner_build(p);
-	else if (p->phase == PLANNER_PROVES)
-		planner_prove(p);
+	} else if (p->phase == PLANNER_PROVES &&
+		   (!p->admission || mcast_admission_step(p->admission))) {
+		p->phase = PLANNER_DONE;
+	}
 	return p->phase == PLANNER_DONE;
 }
 
@@ -570,14 +472,6 @@ void mcast_plan(const struct topo *t, const struct mcast_group *groups, uint32_t
 	mcast_planner_free(p);
 }
 
-/* Hops are in the order of switches, which is that of their GUIDs. */
-static const struct mcast_hop *find_hop(const struct mcast_tree *tree, guid_t sw)
-{
-	uint32_t place = sort_place(0, tree->nhops, at, tree->hops[at].guid < sw);
-
-	return place < tree->nhops && tree->hops[place].guid == sw ? &tree->hops[place] : NULL;
-}
-
 bool mcast_plan_masks(const struct mcast_plan *plan, guid_t sw, uint16_t block, uint8_t position,
 		      uint16_t masks[MCAST_BLOCK])
 {
@@ -587,7 +481,12 @@ bool mcast_plan_masks(const struct mcast_plan *plan, guid_t sw, uint16_t block, 
 	memset(masks, 0, MCAST_BLOCK * sizeof(*masks));
 	for (uint32_t i = tree_place(plan, (uint16_t)first);
 	     i < plan->ntrees && plan->trees[i].mlid < first + MCAST_BLOCK; i++) {
-		const struct mcast_hop *hop = find_hop(&plan->trees[i], sw);
+		/* Hops are in the order of switches, which is that of their GUIDs. */
+		const struct mcast_tree *tree = &plan->trees[i];
+		uint32_t place = sort_place(0, tree->nhops, at, tree->hops[at].guid < sw);
+		const struct mcast_hop *hop = place < tree->nhops && tree->hops[place].guid == sw
+						      ? &tree->hops[place]
+						      : NULL;
 
 		if (!hop || !hop->ports[position])
 			continue;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include "routing/multicast/mcast_tree.h"
 #include "topology/base/mem.h"
+#include "topology/base/sort.h"
 #include "topology/snapshot/topo_builder.h"
 
 /*
@@ -136,8 +137,10 @@ static bool seat_of(const struct topo *t, uint32_t port, uint32_t *sw, unsigned 
 	return true;
 }
 
-static void mark_joined(const struct judge *j, uint32_t sw, bool *seen)
+/* A member off the tree is right only where no link leads from it to the tree. */
+static bool may_be_left_out(const struct judge *j, uint32_t sw)
 {
+	bool *seen = mem_alloc(j->t->nswitches, sizeof(*seen)), apart;
 	const struct topo *t = j->t;
 	uint32_t *stack = mem_alloc(t->nswitches, sizeof(*stack)), n = 0;
 
@@ -157,15 +160,7 @@ static void mark_joined(const struct judge *j, uint32_t sw, bool *seen)
 		}
 	}
 	free(stack);
-}
 
-/* A member off the tree is right only where no link leads from it to the tree. */
-static bool may_be_left_out(const struct judge *j, uint32_t sw)
-{
-	bool *seen = mem_alloc(j->t->nswitches, sizeof(*seen));
-	bool apart;
-
-	mark_joined(j, sw, seen);
 	apart = j->tree->nhops && !seen[j->tree->hops[0].sw];
 	free(seen);
 	return apart;
@@ -225,13 +220,6 @@ static bool members_are_served(struct judge *j)
 
 /* ---- The shape ------------------------------------------------------------------------------- */
 
-static uint32_t part_of(uint32_t *part, uint32_t hop)
-{
-	while (part[hop] != hop)
-		hop = part[hop] = part[part[hop]];
-	return hop;
-}
-
 static bool join_from(struct judge *j, uint32_t hop, uint32_t *parts)
 {
 	uint32_t sw = j->tree->hops[hop].sw;
@@ -243,8 +231,8 @@ static bool join_from(struct judge *j, uint32_t hop, uint32_t *parts)
 		if (peer == TOPO_NONE || !tree_uses_link(j, hop, num, peer) ||
 		    topo_port(j->t, sw, num)->peer < j->t->nodes[sw].port0 + num)
 			continue;
-		a = part_of(j->part, hop);
-		b = part_of(j->part, peer);
+		a = sort_root(j->part, hop);
+		b = sort_root(j->part, peer);
 		if (a == b)
 			return fail(j, "%s[%u] closes a ring", hop_name(j, hop), num);
 		j->part[a] = b;
@@ -261,29 +249,6 @@ static bool is_one_tree(struct judge *j)
 		if (!join_from(j, i, &parts))
 			return false;
 	return parts <= 1 || fail(j, "the tree is in %u pieces", parts);
-}
-
-/* Numbers hops from the top downwards in `order`, and says who is above whom. */
-static void hang(struct judge *j, uint32_t *order)
-{
-	uint32_t tail = 0;
-
-	order[tail++] = 0;
-	for (uint32_t head = 0; head < tail; head++) {
-		uint32_t hop = order[head], sw = j->tree->hops[hop].sw;
-
-		for (unsigned num = 1; num <= j->t->nodes[sw].nports; num++) {
-			uint32_t peer = hop_behind(j, sw, num);
-
-			if (peer == TOPO_NONE || peer == j->above[hop] ||
-			    !tree_uses_link(j, hop, num, peer))
-				continue;
-			j->above[peer] = hop;
-			order[tail++] = peer;
-		}
-	}
-	while (--tail)
-		j->receivers[j->above[order[tail]]] += j->receivers[order[tail]];
 }
 
 static bool link_is_right(struct judge *j, uint32_t hop, unsigned num, uint32_t peer)
@@ -328,7 +293,26 @@ static bool judge_all(struct judge *j)
 	if (!j->tree->nhops)
 		return true;
 	order = mem_alloc(j->tree->nhops, sizeof(*order));
-	hang(j, order);
+
+	/* Numbers hops from the top downwards in `order`, and says who is above whom. */
+	uint32_t tail = 0;
+
+	order[tail++] = 0;
+	for (uint32_t head = 0; head < tail; head++) {
+		uint32_t hop = order[head], sw = j->tree->hops[hop].sw;
+
+		for (unsigned num = 1; num <= j->t->nodes[sw].nports; num++) {
+			uint32_t peer = hop_behind(j, sw, num);
+
+			if (peer == TOPO_NONE || peer == j->above[hop] ||
+			    !tree_uses_link(j, hop, num, peer))
+				continue;
+			j->above[peer] = hop;
+			order[tail++] = peer;
+		}
+	}
+	while (--tail)
+		j->receivers[j->above[order[tail]]] += j->receivers[order[tail]];
 	right = links_are_right(j);
 	free(order);
 	return right;
@@ -385,20 +369,9 @@ struct mcast_proof {
 	bool ordered;	  /* the heights are those of the graph */
 	int32_t *height;  /* as they were before the trial */
 	struct tried *trial;
-	uint32_t ntrial, room;
+	uint32_t ntrial;
 	struct cdg_search *search;
 };
-
-static void count_turns(struct mcast_proof *p);
-
-static void find_links(struct mcast_proof *p)
-{
-	for (uint32_t channel = 0; channel < p->cdg.nchannels; channel++) {
-		const struct topo_port *port = &p->t->ports[p->cdg.port_of[channel]];
-
-		p->links[port->node][port->num / 64] |= 1ull << (port->num % 64);
-	}
-}
 
 struct mcast_proof *mcast_proof_new(const struct topo *t, const struct cdg *unicast)
 {
@@ -413,8 +386,26 @@ struct mcast_proof *mcast_proof_new(const struct topo *t, const struct cdg *unic
 	for (uint32_t i = 0; i < unicast->nchannels; i++)
 		memcpy(p->bare[p->cdg.channel[unicast->port_of[i]]], unicast->next[i],
 		       sizeof(p->bare[0]));
-	find_links(p);
-	count_turns(p);
+	for (uint32_t channel = 0; channel < p->cdg.nchannels; channel++) {
+		const struct topo_port *port = &p->t->ports[p->cdg.port_of[channel]];
+
+		p->links[port->node][port->num / 64] |= 1ull << (port->num % 64);
+	}
+	p->turns = mem_alloc(p->t->nswitches + 1, sizeof(*p->turns));
+	for (uint32_t channel = 0; channel < p->cdg.nchannels; channel++) {
+		/* The number of channels up that a channel down depends on. */
+		const struct cdg *c = &p->cdg;
+		uint32_t rises = 0;
+
+		for (unsigned w = 0; w < CDG_WORDS && cdg_falls(c, channel); w++)
+			for (uint64_t left = p->bare[channel][w]; left; left &= left - 1) {
+				unsigned out = w * 64 + __builtin_ctzll(left);
+
+				rises += cdg_leads_on(c, channel, out) &&
+					 !cdg_falls(c, c->channel[c->head[channel] + out]);
+			}
+		p->turns[p->cdg.to[channel]] += rises;
+	}
 	mcast_proof_reset(p);
 	return p;
 }
@@ -498,29 +489,6 @@ static bool each_dependency(struct mcast_proof *p, const struct mcast_tree *tree
 }
 
 /* ---- Where unicast turns --------------------------------------------------------------------- */
-
-/* The number of channels up that a channel down depends on. */
-static uint32_t rises_after(const struct mcast_proof *p, uint32_t channel)
-{
-	const struct cdg *c = &p->cdg;
-	uint32_t rises = 0;
-
-	for (unsigned w = 0; w < CDG_WORDS && cdg_falls(c, channel); w++)
-		for (uint64_t left = p->bare[channel][w]; left; left &= left - 1) {
-			unsigned out = w * 64 + __builtin_ctzll(left);
-
-			rises += cdg_leads_on(c, channel, out) &&
-				 !cdg_falls(c, c->channel[c->head[channel] + out]);
-		}
-	return rises;
-}
-
-static void count_turns(struct mcast_proof *p)
-{
-	p->turns = mem_alloc(p->t->nswitches + 1, sizeof(*p->turns));
-	for (uint32_t channel = 0; channel < p->cdg.nchannels; channel++)
-		p->turns[p->cdg.to[channel]] += rises_after(p, channel);
-}
 
 static bool turns_more(const struct mcast_proof *p, uint32_t a, uint32_t b)
 {
@@ -642,10 +610,7 @@ static bool put_on_trial(struct mcast_proof *p, uint32_t channel, unsigned word,
 
 	if (!bits)
 		return true;
-	if (p->ntrial == p->room) {
-		p->room = p->room ? p->room * 2 : 256;
-		p->trial = mem_resize(p->trial, p->room, sizeof(*p->trial));
-	}
+	p->trial = mem_grow(p->trial, p->ntrial);
 	p->trial[p->ntrial++] = (struct tried){ channel, word, bits };
 	p->cdg.next[channel][word] |= bits;
 	return true;
@@ -667,13 +632,6 @@ bool mcast_proof_go(struct mcast_proof *p, uint32_t visits)
 	return cdg_search_go(p->search, visits);
 }
 
-static void withdraw(struct mcast_proof *p)
-{
-	for (uint32_t i = 0; i < p->ntrial; i++)
-		p->cdg.next[p->trial[i].channel][p->trial[i].word] &= ~p->trial[i].bits;
-	memcpy(p->cdg.height, p->height, p->cdg.nchannels * sizeof(*p->height));
-}
-
 bool mcast_proof_end(struct mcast_proof *p)
 {
 	bool sound = true;
@@ -683,10 +641,13 @@ bool mcast_proof_end(struct mcast_proof *p)
 		sound = cdg_search_groups(p->search, NULL, 0, &length) == 0;
 	cdg_search_free(p->search);
 	p->search = NULL;
-	if (sound)
+	if (sound) {
 		p->ordered = true;
-	else
-		withdraw(p);
+	} else {
+		for (uint32_t i = 0; i < p->ntrial; i++)
+			p->cdg.next[p->trial[i].channel][p->trial[i].word] &= ~p->trial[i].bits;
+		memcpy(p->cdg.height, p->height, p->cdg.nchannels * sizeof(*p->height));
+	}
 	p->ntrial = 0;
 	return sound;
 }

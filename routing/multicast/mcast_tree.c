@@ -16,6 +16,14 @@
 #include <string.h>
 #include "routing/multicast/mcast_own.h"
 #include "topology/base/mem.h"
+#include "topology/base/sort.h"
+
+int mcast_compare_hops(const void *a, const void *b)
+{
+	const struct mcast_hop *x = a, *y = b;
+
+	return sort_order(x->sw, y->sw);
+}
 
 /* ---- Where a tree turns down, then up: at a switch with more than one neighbour above -------- */
 
@@ -74,12 +82,6 @@ static const struct path_rule {
 	[ANY_LINK] = { .ups = true, .downs = true, .cordoned = true, .back = ANY_LINK },
 };
 
-/* The kind of the same paths, walked from the other end. */
-static enum path_kind mcast_kind_back(enum path_kind w)
-{
-	return kinds[w].back;
-}
-
 /* ---- The snapshot prepared ------------------------------------------------------------------- */
 
 /* Whether paths of that kind may use the lane of a switch. */
@@ -112,37 +114,34 @@ static void mcast_groups_for(const struct graph_switch *s, enum path_kind w, uns
 	*end = kinds[w].downs ? s->nup + s->ndown : s->nup;
 }
 
-static void walk(struct mcast *m, uint32_t start, enum path_kind w, uint8_t *row)
-{
-	uint32_t head = 0, tail = 0;
-
-	memset(row, MCAST_NEVER, m->g->nswitches);
-	row[start] = 0;
-	m->queue[tail++] = start;
-	while (head < tail) {
-		uint32_t sw = m->queue[head++];
-		unsigned i, end;
-
-		if (row[sw] == MCAST_NEVER - 1)
-			break;
-		mcast_groups_for(&m->g->switches[sw], w, &i, &end);
-		for (; i < end; i++) {
-			const struct graph_group *group = &graph_ups(m->g, sw)[i];
-
-			if (row[group->peer] != MCAST_NEVER || !group_open(m, sw, group, w))
-				continue;
-			row[group->peer] = row[sw] + 1;
-			m->queue[tail++] = group->peer;
-		}
-	}
-}
-
 /* By switch, hops from `sw`, MCAST_NEVER = no path. Owned by m, until other switches carry. */
 static const uint8_t *mcast_distances(struct mcast *m, uint32_t sw, enum path_kind w)
 {
 	if (!m->rows[w][sw]) {
 		m->rows[w][sw] = mem_alloc(m->g->nswitches, 1);
-		walk(m, sw, w, m->rows[w][sw]);
+
+		uint8_t *row = m->rows[w][sw];
+		uint32_t head = 0, tail = 0;
+
+		memset(row, MCAST_NEVER, m->g->nswitches);
+		row[sw] = 0;
+		m->queue[tail++] = sw;
+		while (head < tail) {
+			uint32_t at = m->queue[head++];
+			unsigned i, end;
+
+			if (row[at] == MCAST_NEVER - 1)
+				break;
+			mcast_groups_for(&m->g->switches[at], w, &i, &end);
+			for (; i < end; i++) {
+				const struct graph_group *group = &graph_ups(m->g, at)[i];
+
+				if (row[group->peer] != MCAST_NEVER || !group_open(m, at, group, w))
+					continue;
+				row[group->peer] = row[at] + 1;
+				m->queue[tail++] = group->peer;
+			}
+		}
 	}
 	return m->rows[w][sw];
 }
@@ -155,7 +154,7 @@ static int compare_leaves(const void *a, const void *b)
 {
 	const struct leaf_order *x = a, *y = b;
 
-	return x->order != y->order ? (x->order < y->order ? -1 : 1) : x->sw < y->sw ? -1 : 1;
+	return sort_order(x->order, y->order) ?: sort_order(x->sw, y->sw);
 }
 
 static uint32_t list_leaves(const struct graph *g, struct leaf_order *leaves)
@@ -205,11 +204,34 @@ struct mcast *mcast_new(const struct topo *t)
 	return mcast_new_oriented(t, GRAPH_BY_LEVEL);
 }
 
-static void find_links(struct mcast *m)
+struct mcast *mcast_new_oriented(const struct topo *t, enum graph_orientation orientation)
 {
-	const struct topo *t = m->t;
+	struct mcast *m = mem_alloc(1, sizeof(*m));
+	struct arena *arena = m->arena = arena_new();
+	uint32_t n = t->nswitches;
 
-	m->links = mem_alloc(t->nswitches + 1u, sizeof(*m->links));
+	m->t = t;
+	m->g = graph_new(t, (struct graph_how){ .orientation = orientation });
+	m->place = arena_alloc(arena, n, sizeof(*m->place));
+	m->load = arena_alloc(arena, t->nports, sizeof(*m->load));
+	m->switch_load = arena_alloc(arena, n, sizeof(*m->switch_load));
+	for (unsigned w = 0; w < PATH_KINDS; w++)
+		m->rows[w] = arena_alloc(arena, n, sizeof(*m->rows[w]));
+	m->queue = arena_alloc(arena, n, sizeof(*m->queue));
+	m->seats = arena_alloc(arena, n, sizeof(*m->seats));
+	m->seat_of = arena_alloc(arena, n, sizeof(*m->seat_of));
+	m->reached = arena_alloc(arena, n, sizeof(*m->reached));
+	m->farthest = arena_alloc(arena, n, 1);
+	m->total = arena_alloc(arena, n, sizeof(*m->total));
+	m->up = arena_alloc(arena, n, sizeof(*m->up));
+	m->beyond = arena_alloc(arena, n, sizeof(*m->beyond));
+	m->hop_of = arena_alloc(arena, n, sizeof(*m->hop_of));
+	m->on_tree = arena_alloc(arena, n, sizeof(*m->on_tree));
+	m->kept = arena_alloc(arena, t->nports, sizeof(*m->kept));
+	m->carries = arena_alloc(arena, n, sizeof(*m->carries));
+	m->tables_known = mcast_tables_known(t);
+	assign_places(m);
+	m->links = arena_alloc(arena, t->nswitches + 1u, sizeof(*m->links));
 	for (uint32_t sw = 0; sw < t->nswitches; sw++)
 		for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
 			const struct topo_port *peer = topo_peer(t, topo_port(t, sw, num));
@@ -217,35 +239,6 @@ static void find_links(struct mcast *m)
 			if (peer && peer->node < t->nswitches)
 				m->links[sw][num / 64] |= 1ull << (num % 64);
 		}
-}
-
-struct mcast *mcast_new_oriented(const struct topo *t, enum graph_orientation orientation)
-{
-	struct mcast *m = mem_alloc(1, sizeof(*m));
-	uint32_t n = t->nswitches;
-
-	m->t = t;
-	m->g = graph_new(t, (struct graph_how){ .orientation = orientation });
-	m->place = mem_alloc(n, sizeof(*m->place));
-	m->load = mem_alloc(t->nports, sizeof(*m->load));
-	m->switch_load = mem_alloc(n, sizeof(*m->switch_load));
-	for (unsigned w = 0; w < PATH_KINDS; w++)
-		m->rows[w] = mem_alloc(n, sizeof(*m->rows[w]));
-	m->queue = mem_alloc(n, sizeof(*m->queue));
-	m->seats = mem_alloc(n, sizeof(*m->seats));
-	m->seat_of = mem_alloc(n, sizeof(*m->seat_of));
-	m->reached = mem_alloc(n, sizeof(*m->reached));
-	m->farthest = mem_alloc(n, 1);
-	m->total = mem_alloc(n, sizeof(*m->total));
-	m->up = mem_alloc(n, sizeof(*m->up));
-	m->beyond = mem_alloc(n, sizeof(*m->beyond));
-	m->hop_of = mem_alloc(n, sizeof(*m->hop_of));
-	m->on_tree = mem_alloc(n, sizeof(*m->on_tree));
-	m->kept = mem_alloc(t->nports, sizeof(*m->kept));
-	m->carries = mem_alloc(n, sizeof(*m->carries));
-	m->tables_known = mcast_tables_known(t);
-	assign_places(m);
-	find_links(m);
 	return m;
 }
 
@@ -263,24 +256,7 @@ void mcast_free(struct mcast *m)
 	if (!m)
 		return;
 	forget_rows(m);
-	for (unsigned w = 0; w < PATH_KINDS; w++)
-		free(m->rows[w]);
-	free(m->carries);
-	free(m->place);
-	free(m->links);
-	free(m->load);
-	free(m->switch_load);
-	free(m->queue);
-	free(m->seats);
-	free(m->seat_of);
-	free(m->reached);
-	free(m->farthest);
-	free(m->total);
-	free(m->up);
-	free(m->beyond);
-	free(m->hop_of);
-	free(m->on_tree);
-	free(m->kept);
+	arena_free(m->arena);
 	graph_free(m->g);
 	free(m);
 }
@@ -304,24 +280,6 @@ bool mcast_all_carry(const struct mcast *m, uint16_t mlid)
 		if (!mcast_carries(&m->t->nodes[sw], m->tables_known, mlid))
 			return false;
 	return true;
-}
-
-/*
- * Sets m->carries for an MLID; drops distances if other switches carry than before.
- * A switch with room for an MLID has room for all lower ones, so equal numbers of switches are the
- * same switches, and the distances stay valid.
- */
-static void mcast_choose_carriers(struct mcast *m, uint16_t mlid)
-{
-	uint32_t ncarry = 0;
-
-	for (uint32_t sw = 0; sw < m->t->nswitches; sw++) {
-		m->carries[sw] = mcast_carries(&m->t->nodes[sw], m->tables_known, mlid);
-		ncarry += m->carries[sw];
-	}
-	if (ncarry != m->ncarry)
-		forget_rows(m);
-	m->ncarry = ncarry;
 }
 
 /* ---- Mcast tree ------------------------------------------------------------------------------ */
@@ -351,7 +309,7 @@ static int compare_seats(const void *a, const void *b, void *mcast)
 	const uint32_t *place = ((struct mcast *)mcast)->place;
 	uint32_t x = place[((const struct seat *)a)->sw], y = place[((const struct seat *)b)->sw];
 
-	return x < y ? -1 : x > y;
+	return sort_order(x, y);
 }
 
 /* Seats in structural order; returns how many members have one. */
@@ -360,37 +318,33 @@ static uint32_t list_seats(struct mcast *m, const struct mcast_group *group)
 	uint32_t sw, seated = 0;
 	unsigned num;
 
-	m->nseats = m->nreceivers = 0;
+	m->making.nseats = m->making.nreceivers = 0;
 	for (uint32_t i = 0; i < group->nmembers; i++) {
 		if (!find_member(m->t, group->members[i].port, &sw, &num) || !m->carries[sw])
 			continue;
 		if (!m->seat_of[sw]) {
-			m->seats[m->nseats] = (struct seat){ .sw = sw };
-			m->seat_of[sw] = ++m->nseats;
+			m->seats[m->making.nseats] = (struct seat){ .sw = sw };
+			m->seat_of[sw] = ++m->making.nseats;
 		}
 		m->seats[m->seat_of[sw] - 1].members++;
 		m->seats[m->seat_of[sw] - 1].receivers += !group->members[i].send_only;
-		m->nreceivers += !group->members[i].send_only;
+		m->making.nreceivers += !group->members[i].send_only;
 		seated++;
 	}
-	for (uint32_t i = 0; i < m->nseats; i++)
+	for (uint32_t i = 0; i < m->making.nseats; i++)
 		m->seat_of[m->seats[i].sw] = 0;
-	qsort_r(m->seats, m->nseats, sizeof(*m->seats), compare_seats, m);
+	qsort_r(m->seats, m->making.nseats, sizeof(*m->seats), compare_seats, m);
 	return seated;
 }
 
 /* ---- The root -------------------------------------------------------------------------------- */
 
-/* One seat to receive at outweighs all those to send from: a root without receivers is no root. */
-static uint32_t weight_of(const struct mcast *m, const struct seat *seat)
-{
-	return seat->receivers ? m->g->nswitches + 1 : 1;
-}
-
 static void add_seat(struct mcast *m, const struct seat *seat, const uint8_t *restrict row)
 {
 	uint32_t *restrict reached = m->reached, *restrict total = m->total;
-	uint32_t n = m->g->nswitches, weight = weight_of(m, seat), members = seat->members;
+	/* One seat to receive at outweighs all to send from: a root without receivers is none. */
+	uint32_t n = m->g->nswitches, weight = seat->receivers ? n + 1 : 1;
+	uint32_t members = seat->members;
 	uint8_t *restrict farthest = m->farthest;
 
 	for (uint32_t sw = 0; sw < n; sw++) {
@@ -423,48 +377,35 @@ static void begin_kind(struct mcast *m)
 {
 	uint32_t n = m->g->nswitches;
 
-	m->kind = kinds_tried[m->tried];
-	m->next_seat = 0;
+	m->making.kind = kinds_tried[m->making.tried];
+	m->making.next_seat = 0;
 	memset(m->reached, 0, n * sizeof(*m->reached));
 	memset(m->farthest, 0, n);
 	memset(m->total, 0, n * sizeof(*m->total));
 }
 
-static uint32_t best_root(const struct mcast *m)
-{
-	uint32_t best = 0;
-
-	for (uint32_t sw = 1; sw < m->g->nswitches; sw++)
-		if (better_root(m, sw, best, m->older_root))
-			best = sw;
-	return best;
-}
-
 /* The first kind by which some root reaches all is taken, or the last one. True: it is found. */
 static bool choose_root(struct mcast *m)
 {
-	uint32_t end =
-		m->nseats - m->next_seat > SEATS_A_STEP ? m->next_seat + SEATS_A_STEP : m->nseats;
+	uint32_t end = m->making.nseats - m->making.next_seat > SEATS_A_STEP
+			       ? m->making.next_seat + SEATS_A_STEP
+			       : m->making.nseats;
 
-	for (; m->next_seat < end; m->next_seat++)
-		add_seat(m, &m->seats[m->next_seat],
-			 mcast_distances(m, m->seats[m->next_seat].sw, m->kind));
-	if (end < m->nseats)
+	for (; m->making.next_seat < end; m->making.next_seat++)
+		add_seat(m, &m->seats[m->making.next_seat],
+			 mcast_distances(m, m->seats[m->making.next_seat].sw, m->making.kind));
+	if (end < m->making.nseats)
 		return false;
-	m->out->root = best_root(m);
-	m->out->narrow = m->climb_only && m->reached[m->out->root] != m->all;
-	if (m->reached[m->out->root] == m->all || m->climb_only || ++m->tried == WAYS_TRIED)
+	m->making.out->root = 0;
+	for (uint32_t sw = 1; sw < m->g->nswitches; sw++)
+		if (better_root(m, sw, m->making.out->root, m->making.older_root))
+			m->making.out->root = sw;
+	m->making.out->narrow = m->climb_only && m->reached[m->making.out->root] != m->making.all;
+	if (m->reached[m->making.out->root] == m->making.all || m->climb_only ||
+	    ++m->making.tried == WAYS_TRIED)
 		return true;
 	begin_kind(m);
 	return false;
-}
-
-static uint32_t root_of_older(const struct mcast *m)
-{
-	for (uint32_t i = 0; m->older && i < m->older->nhops; i++)
-		if (m->older->hops[i].sw == m->older->root)
-			return mcast_hop_switch(m->t, &m->older->hops[i]);
-	return TOPO_NONE;
 }
 
 /* ---- The tree -------------------------------------------------------------------------------- */
@@ -491,7 +432,7 @@ static struct climb best_climb(const struct mcast *m, uint32_t sw, const uint8_t
 	struct climb best = { .link.parent = TOPO_NONE };
 	unsigned i, end;
 
-	mcast_groups_for(&m->g->switches[sw], m->kind, &i, &end);
+	mcast_groups_for(&m->g->switches[sw], m->making.kind, &i, &end);
 	for (; i < end; i++) {
 		const struct graph_group *group = &graph_ups(m->g, sw)[i];
 
@@ -505,7 +446,7 @@ static struct climb best_climb(const struct mcast *m, uint32_t sw, const uint8_t
 					   m->hop_of[group->peer],
 					   m->kept[port] };
 
-			if (mcast_lane_open(m, sw, lane, m->kind) &&
+			if (mcast_lane_open(m, sw, lane, m->making.kind) &&
 			    (best.link.parent == TOPO_NONE || better_climb(m, &c, &best)))
 				best = c;
 		}
@@ -520,30 +461,25 @@ static void put_on_tree(struct mcast *m, uint32_t sw)
 	m->hop_of[sw] = m->ntree;
 }
 
-static void climb_from(struct mcast *m, uint32_t sw, const uint8_t *from_root)
-{
-	while (!m->hop_of[sw]) {
-		struct climb c = best_climb(m, sw, from_root);
-
-		put_on_tree(m, sw);
-		m->up[sw] = c.link;
-		sw = c.link.parent;
-	}
-}
-
 static void grow(struct mcast *m, uint32_t root)
 {
-	const uint8_t *from_root = mcast_distances(m, root, mcast_kind_back(m->kind));
+	/* The kind of the same paths, walked from the other end. */
+	const uint8_t *from_root = mcast_distances(m, root, kinds[m->making.kind].back);
 
 	m->ntree = 0;
 	put_on_tree(m, root);
 	m->up[root].parent = TOPO_NONE;
-	for (uint32_t i = 0; i < m->nseats; i++) {
+	for (uint32_t i = 0; i < m->making.nseats; i++) {
 		const struct seat *seat = &m->seats[i];
 
 		if (from_root[seat->sw] == MCAST_NEVER)
 			continue;
-		climb_from(m, seat->sw, from_root);
+		for (uint32_t sw = seat->sw; !m->hop_of[sw]; sw = m->up[sw].parent) {
+			struct climb c = best_climb(m, sw, from_root);
+
+			put_on_tree(m, sw);
+			m->up[sw] = c.link;
+		}
 		for (uint32_t sw = seat->sw; sw != TOPO_NONE; sw = m->up[sw].parent)
 			m->beyond[sw] += seat->receivers;
 	}
@@ -575,36 +511,6 @@ static void forward(struct mcast_hop *hop, unsigned port)
 	hop->ports[port / MCAST_POSITION] |= (uint16_t)(1u << (port % MCAST_POSITION));
 }
 
-static void forward_on_links(const struct mcast *m, struct mcast_hop *hops, uint32_t receivers)
-{
-	for (uint32_t i = 0; i < m->ntree; i++) {
-		uint32_t sw = m->on_tree[i], parent = m->up[sw].parent;
-
-		if (parent == TOPO_NONE)
-			continue;
-		if (m->beyond[sw])
-			forward(&hops[m->hop_of[parent] - 1], m->up[sw].parent_port);
-		if (m->beyond[sw] < receivers)
-			forward(&hops[i], m->up[sw].port);
-	}
-}
-
-/* Returns how many members are not on the tree. */
-static uint32_t forward_to_members(const struct mcast *m, const struct mcast_group *group,
-				   struct mcast_hop *hops)
-{
-	uint32_t left_out = 0, sw;
-	unsigned num;
-
-	for (uint32_t i = 0; i < group->nmembers; i++) {
-		if (!find_member(m->t, group->members[i].port, &sw, &num) || !m->hop_of[sw])
-			left_out++;
-		else if (!group->members[i].send_only)
-			forward(&hops[m->hop_of[sw] - 1], num);
-	}
-	return left_out;
-}
-
 static unsigned count_turns(const struct mcast *m)
 {
 	unsigned turns = 0;
@@ -622,20 +528,6 @@ static unsigned count_turns(const struct mcast *m)
 	return turns;
 }
 
-/* A link counts once, whichever of its ends forwards by it, and is counted at both. */
-static void add_link(struct mcast *m, uint32_t sw, uint32_t port)
-{
-	uint32_t peer = m->t->ports[port].peer;
-
-	m->kept[port] = true;
-	if (m->kept[peer])
-		return;
-	m->load[port]++;
-	m->load[peer]++;
-	m->switch_load[sw]++;
-	m->switch_load[m->t->ports[peer].node]++;
-}
-
 void mcast_tree_add_load(struct mcast *m, const struct mcast_tree *tree)
 {
 	for (uint32_t i = 0; i < tree->nhops; i++) {
@@ -644,40 +536,26 @@ void mcast_tree_add_load(struct mcast *m, const struct mcast_tree *tree)
 
 		for (unsigned word = 0; word < MCAST_WORDS; word++)
 			for (uint64_t left = mcast_mask_word(hop, word) & m->links[hop->sw][word];
-			     left; left &= left - 1)
-				add_link(m, hop->sw,
-					 port0 + word * 64 + (unsigned)__builtin_ctzll(left));
+			     left; left &= left - 1) {
+				/* Once, whichever end forwards by it; counted at both. */
+				uint32_t port = port0 + word * 64 + (unsigned)__builtin_ctzll(left);
+				uint32_t peer = m->t->ports[port].peer;
+
+				m->kept[port] = true;
+				if (m->kept[peer])
+					continue;
+				m->load[port]++;
+				m->load[peer]++;
+				m->switch_load[hop->sw]++;
+				m->switch_load[m->t->ports[peer].node]++;
+			}
 	}
 	mark_links(m, tree, false);
 }
 
-static int compare_hops(const void *a, const void *b)
-{
-	const struct mcast_hop *x = a, *y = b;
-
-	return x->sw < y->sw ? -1 : x->sw > y->sw;
-}
-
-static void write_tree(struct mcast *m, const struct mcast_group *group, struct mcast_tree *out)
-{
-	out->hops = mem_alloc(m->ntree, sizeof(*out->hops));
-	out->nhops = m->ntree;
-	for (uint32_t i = 0; i < m->ntree; i++) {
-		out->hops[i].sw = m->on_tree[i];
-		out->hops[i].guid = m->t->nodes[m->on_tree[i]].guid;
-	}
-	out->left_out = forward_to_members(m, group, out->hops);
-	forward_on_links(m, out->hops, m->beyond[out->root]);
-	out->turns = m->kind == CLIMB ? 0 : count_turns(m);
-	qsort(out->hops, out->nhops, sizeof(*out->hops), compare_hops);
-	for (uint32_t i = 0; i < m->ntree; i++)
-		m->hop_of[m->on_tree[i]] = 0;
-	mcast_tree_add_load(m, out);
-}
-
 static bool has_members(const struct mcast *m, uint32_t sw)
 {
-	for (uint32_t i = 0; i < m->nseats; i++)
+	for (uint32_t i = 0; i < m->making.nseats; i++)
 		if (m->seats[i].sw == sw)
 			return true;
 	return false;
@@ -703,12 +581,12 @@ static void trim_root(struct mcast *m)
 {
 	uint32_t child;
 
-	while (!has_members(m, m->out->root) &&
-	       (child = only_child(m, m->out->root)) != TOPO_NONE) {
-		m->hop_of[m->out->root] = 0;
+	while (!has_members(m, m->making.out->root) &&
+	       (child = only_child(m, m->making.out->root)) != TOPO_NONE) {
+		m->hop_of[m->making.out->root] = 0;
 		memmove(m->on_tree, m->on_tree + 1, --m->ntree * sizeof(*m->on_tree));
 		m->up[child].parent = TOPO_NONE;
-		m->out->root = child;
+		m->making.out->root = child;
 		for (uint32_t i = 0; i < m->ntree; i++)
 			if (m->on_tree[i] == child) { /* the root is the first */
 				m->on_tree[i] = m->on_tree[0];
@@ -722,31 +600,86 @@ static void trim_root(struct mcast *m)
 void mcast_tree_start(struct mcast *m, const struct mcast_group *group,
 		      const struct mcast_tree *older, struct mcast_tree *out)
 {
+	struct making *making = &m->making;
+	uint32_t ncarry = 0;
+
 	*out = (struct mcast_tree){ .mlid = group->mlid, .root = TOPO_NONE };
-	m->group = group;
-	m->older = older;
-	m->out = out;
-	mcast_choose_carriers(m, group->mlid);
+	making->group = group;
+	making->older = older;
+	making->out = out;
+	/*
+	 * Drops distances if other switches carry the MLID than before. A switch with room for an
+	 * MLID has room for all lower ones, so equal numbers of switches are the same switches, and
+	 * the distances stay valid.
+	 */
+	for (uint32_t sw = 0; sw < m->t->nswitches; sw++) {
+		m->carries[sw] = mcast_carries(&m->t->nodes[sw], m->tables_known, group->mlid);
+		ncarry += m->carries[sw];
+	}
+	if (ncarry != m->ncarry)
+		forget_rows(m);
+	m->ncarry = ncarry;
 	out->left_out = group->nmembers - list_seats(m, group);
-	m->older_root = root_of_older(m);
-	m->tried = m->all = 0;
-	for (uint32_t i = 0; i < m->nseats; i++)
-		m->all += weight_of(m, &m->seats[i]);
+	making->older_root = TOPO_NONE;
+	for (uint32_t i = 0; older && i < older->nhops; i++)
+		if (older->hops[i].sw == older->root)
+			making->older_root = mcast_hop_switch(m->t, &older->hops[i]);
+	making->tried = making->all = 0;
+	for (uint32_t i = 0; i < making->nseats; i++)
+		making->all += m->seats[i].receivers ? m->g->nswitches + 1 : 1;
 	begin_kind(m);
 }
 
 bool mcast_tree_step(struct mcast *m)
 {
-	if (!m->nreceivers)
+	if (!m->making.nreceivers)
 		return true;
 	if (!choose_root(m))
 		return false;
-	mark_links(m, m->older, true);
-	grow(m, m->out->root);
-	mark_links(m, m->older, false);
+	mark_links(m, m->making.older, true);
+	grow(m, m->making.out->root);
+	mark_links(m, m->making.older, false);
 	if (m->same_root)
 		trim_root(m);
-	write_tree(m, m->group, m->out);
+
+	const struct mcast_group *group = m->making.group;
+	struct mcast_tree *out = m->making.out;
+
+	out->hops = mem_alloc(m->ntree, sizeof(*out->hops));
+	out->nhops = m->ntree;
+	for (uint32_t i = 0; i < m->ntree; i++) {
+		out->hops[i].sw = m->on_tree[i];
+		out->hops[i].guid = m->t->nodes[m->on_tree[i]].guid;
+	}
+
+	struct mcast_hop *hops = out->hops;
+	uint32_t receivers = m->beyond[out->root], member;
+	unsigned num;
+
+	out->left_out = 0;
+
+	for (uint32_t i = 0; i < group->nmembers; i++) {
+		if (!find_member(m->t, group->members[i].port, &member, &num) || !m->hop_of[member])
+			out->left_out++;
+		else if (!group->members[i].send_only)
+			forward(&hops[m->hop_of[member] - 1], num);
+	}
+	for (uint32_t i = 0; i < m->ntree; i++) {
+		uint32_t sw = m->on_tree[i], parent = m->up[sw].parent;
+
+		if (parent == TOPO_NONE)
+			continue;
+		if (m->beyond[sw])
+			forward(&hops[m->hop_of[parent] - 1], m->up[sw].parent_port);
+		if (m->beyond[sw] < receivers)
+			forward(&hops[i], m->up[sw].port);
+	}
+	out->turns = m->making.kind == CLIMB ? 0 : count_turns(m);
+	qsort(out->hops, out->nhops, sizeof(*out->hops), mcast_compare_hops);
+	for (uint32_t i = 0; i < m->ntree; i++)
+		m->hop_of[m->on_tree[i]] = 0;
+	mcast_tree_add_load(m, out);
+
 	return true;
 }
 
