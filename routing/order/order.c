@@ -5,6 +5,7 @@
 #include "routing/order/order.h"
 #include "routing/order/order_own.h"
 #include "topology/base/mem.h"
+#include "topology/base/sort.h"
 
 /*
  * order_circle: whether the turns of mixtures close a circle with those of a proof's graph (see
@@ -57,35 +58,7 @@ static int by_channel(const void *a, const void *b)
 {
 	const struct hop *x = a, *y = b;
 
-	return (x->channel > y->channel) - (x->channel < y->channel);
-}
-
-static void take_turns(struct order_circle *c, const struct order_turn *turns)
-{
-	c->turns = mem_alloc(c->nturns + 1u, sizeof(*c->turns));
-	for (uint32_t i = 0; i < c->nturns; i++)
-		c->turns[i] = (struct hop){ c->g->channel[turns[i].from], turns[i].out };
-	qsort(c->turns, c->nturns, sizeof(*c->turns), by_channel);
-	for (uint32_t i = 0; i < c->g->nchannels; i++)
-		c->first[i] = c->nturns;
-	for (uint32_t i = c->nturns; i-- > 0;)
-		c->first[c->turns[i].channel] = i;
-}
-
-static bool goes_up(const struct order_circle *c, uint32_t turn)
-{
-	return !cdg_agrees(c->g, c->turns[turn].channel, c->turns[turn].out);
-}
-
-static void find_floor(struct order_circle *c)
-{
-	c->floor = INT32_MAX;
-	for (uint32_t i = 0; i < c->nturns; i++) {
-		int32_t height = c->g->height[c->turns[i].channel];
-
-		if (goes_up(c, i) && height < c->floor)
-			c->floor = height;
-	}
+	return sort_order(x->channel, y->channel);
 }
 
 struct order_circle *order_circle_new(const struct cdg *g, const struct order_turn *turns,
@@ -98,8 +71,21 @@ struct order_circle *order_circle_new(const struct cdg *g, const struct order_tu
 	c->colour = mem_alloc(n, sizeof(*c->colour));
 	c->has_unused = mem_alloc(n, sizeof(*c->has_unused));
 	c->first = mem_alloc_unset(n, sizeof(*c->first));
-	take_turns(c, turns);
-	find_floor(c);
+	c->turns = mem_alloc(c->nturns + 1u, sizeof(*c->turns));
+	for (uint32_t i = 0; i < c->nturns; i++)
+		c->turns[i] = (struct hop){ c->g->channel[turns[i].from], turns[i].out };
+	qsort(c->turns, c->nturns, sizeof(*c->turns), by_channel);
+	for (uint32_t i = 0; i < c->g->nchannels; i++)
+		c->first[i] = c->nturns;
+	for (uint32_t i = c->nturns; i-- > 0;)
+		c->first[c->turns[i].channel] = i;
+	c->floor = INT32_MAX;
+	for (uint32_t i = 0; i < c->nturns; i++) {
+		int32_t height = c->g->height[c->turns[i].channel];
+
+		if (!cdg_agrees(c->g, c->turns[i].channel, c->turns[i].out) && height < c->floor)
+			c->floor = height;
+	}
 	return c;
 }
 
@@ -166,42 +152,6 @@ static bool next_turn(const struct order_circle *c, struct place *p)
 	return true;
 }
 
-static void leave_out(struct order_circle *c, const struct place *p)
-{
-	c->unused = mem_resize(c->unused, c->nunused + 1u, sizeof(*c->unused));
-	c->unused[c->nunused++] = (struct hop){ p->channel, p->out };
-	c->has_unused[p->channel] = true;
-}
-
-/*
- * Back to a place of the trail. What was met behind it is not done: it is as if nobody had come
- * there.
- */
-static void go_back(struct order_circle *c, uint32_t place)
-{
-	while (c->ntrail > place + 1)
-		c->colour[c->trail[--c->ntrail].channel] = NEW;
-}
-
-/* The end of the trail is a circle, from that channel on. */
-static void circle_met(struct order_circle *c, uint32_t channel)
-{
-	uint32_t i = c->ntrail, first = c->ntrail;
-
-	do {
-		const struct place *p = &c->trail[--i];
-
-		if (!cdg_has(c->g, p->channel, p->out) || c->used(c->arg, p->channel, p->out))
-			continue;
-		leave_out(c, p);
-		first = i;
-	} while (c->trail[i].channel != channel);
-	c->sure = first == c->ntrail;
-	c->found = c->sure || ++c->circles == CIRCLES_MAX;
-	if (!c->found)
-		go_back(c, first);
-}
-
 static void walk_on(struct order_circle *c)
 {
 	struct place *p = &c->trail[c->ntrail - 1];
@@ -215,10 +165,29 @@ static void walk_on(struct order_circle *c)
 	if (!cdg_leads_on(c->g, p->channel, p->out))
 		return;
 	next = c->g->channel[c->g->head[p->channel] + p->out];
-	if (c->colour[next] == OPEN)
-		circle_met(c, next);
-	else if (c->colour[next] == NEW && c->g->height[next] >= c->floor)
+	if (c->colour[next] == OPEN) {
+		/* The end of the trail is a circle, from that channel on. */
+		uint32_t i = c->ntrail, first = c->ntrail;
+
+		do {
+			const struct place *place = &c->trail[--i];
+
+			if (!cdg_has(c->g, place->channel, place->out) ||
+			    c->used(c->arg, place->channel, place->out))
+				continue;
+			c->unused = mem_resize(c->unused, c->nunused + 1u, sizeof(*c->unused));
+			c->unused[c->nunused++] = (struct hop){ place->channel, place->out };
+			c->has_unused[place->channel] = true;
+			first = i;
+		} while (c->trail[i].channel != next);
+		c->sure = first == c->ntrail;
+		c->found = c->sure || ++c->circles == CIRCLES_MAX;
+		/* Back to there. What was met behind is as if nobody had come there. */
+		while (!c->found && c->ntrail > first + 1)
+			c->colour[c->trail[--c->ntrail].channel] = NEW;
+	} else if (c->colour[next] == NEW && c->g->height[next] >= c->floor) {
 		enter(c, next);
+	}
 }
 
 bool order_circle_go(struct order_circle *c, uint32_t visits)
@@ -231,7 +200,8 @@ bool order_circle_go(struct order_circle *c, uint32_t visits)
 		} else {
 			uint32_t turn = c->root++;
 
-			if (goes_up(c, turn) && c->colour[c->turns[turn].channel] == NEW)
+			if (!cdg_agrees(c->g, c->turns[turn].channel, c->turns[turn].out) &&
+			    c->colour[c->turns[turn].channel] == NEW)
 				enter(c, c->turns[turn].channel);
 		}
 	}
@@ -349,7 +319,7 @@ static uint32_t next_changed(const struct order_work *w, const struct order_unit
 
 	for (uint32_t hops = 0; hops <= w->t->nswitches; hops++) {
 		unsigned out = tables_row(w->newer, sw)[lid];
-		uint32_t next = order_next_switch(w->t, sw, out);
+		uint32_t next = path_switch_at(w->t, sw, out);
 		const struct order_unit *u;
 
 		if (next == TOPO_NONE) {
@@ -400,7 +370,7 @@ static bool old_path_works(const struct order_work *w, uint32_t sw, uint32_t lid
 		unsigned out = u && !u->old ? TABLES_NO_ROUTE
 			       : u	    ? u->old[lid % TABLES_BLOCK]
 					    : new[lid];
-		uint32_t next = order_next_switch(w->t, sw, out);
+		uint32_t next = path_switch_at(w->t, sw, out);
 
 		if (next == TOPO_NONE)
 			return out == new[lid] && path_end_of(w->t, sw, out) != NOWHERE;
@@ -442,23 +412,6 @@ static unsigned entry_round(const struct chains *c, uint32_t unit, unsigned bit)
 	return c->units[unit].split ? c->round[unit * TABLES_BLOCK + bit] : c->units[unit].round;
 }
 
-/* The first round in which the `last` entries of a LID may be written. */
-static unsigned last_round(const struct chains *c, unsigned bit)
-{
-	unsigned round = 0;
-
-	for (uint32_t i = 0; i < c->count; i++) {
-		const struct order_unit *u = &c->units[i];
-
-		if (!((u->mask & ~u->last) >> bit & 1) ||
-		    c->ends[i * TABLES_BLOCK + bit] == NOWHERE)
-			continue;
-		if (entry_round(c, i, bit) + 1 > round)
-			round = entry_round(c, i, bit) + 1;
-	}
-	return round;
-}
-
 static unsigned entry_earliest(const struct chains *c, uint32_t unit, unsigned bit,
 			       const uint16_t *last)
 {
@@ -481,7 +434,21 @@ static void find_last_rounds(const struct chains *c, uint16_t *last)
 	unsigned bit;
 
 	FOR_BITS(bit, c->some_last)
-	last[bit] = (uint16_t)last_round(c, bit);
+	{
+		unsigned round =
+			0; /* the first in which the `last` entries of a LID may be written */
+
+		for (uint32_t i = 0; i < c->count; i++) {
+			const struct order_unit *u = &c->units[i];
+
+			if (!((u->mask & ~u->last) >> bit & 1) ||
+			    c->ends[i * TABLES_BLOCK + bit] == NOWHERE)
+				continue;
+			if (entry_round(c, i, bit) + 1 > round)
+				round = entry_round(c, i, bit) + 1;
+		}
+		last[bit] = (uint16_t)round;
+	}
 }
 
 /* One pass over all units; true: something had to move. */
@@ -531,37 +498,6 @@ static bool raise_entries(struct chains *c)
 	return moved;
 }
 
-/* Entries that no other waits for are written with the latest of their block: fewer steps. */
-static void join_entries(struct chains *c, uint32_t unit)
-{
-	struct order_unit *u = &c->units[unit];
-	unsigned bit;
-
-	u->round = 0;
-	FOR_BITS(bit, u->mask)
-	if (entry_round(c, unit, bit) > u->round)
-		u->round = entry_round(c, unit, bit);
-	FOR_BITS(bit, u->mask & ~u->awaited)
-	c->round[unit * TABLES_BLOCK + bit] = u->round;
-}
-
-static void find_rounds(struct chains *c)
-{
-	bool deep = false;
-
-	while (raise_units(c))
-		;
-	for (uint32_t i = 0; i < c->count; i++)
-		deep |= c->units[i].split = c->units[i].round == DEEP;
-	if (!deep)
-		return;
-	while (raise_entries(c))
-		;
-	for (uint32_t i = 0; i < c->count; i++)
-		if (c->units[i].split)
-			join_entries(c, i);
-}
-
 /* ---- One block number ----------------------------------------------------------------------- */
 
 static bool has_hosts(const struct topo *t, uint32_t sw)
@@ -581,7 +517,7 @@ static uint64_t sent_here(const struct order_work *w, const struct order_unit *u
 	uint64_t mask = 0;
 
 	for (unsigned num = 1; num <= w->t->nodes[u->sw].nports; num++) {
-		uint32_t from = order_next_switch(w->t, u->sw, num);
+		uint32_t from = path_switch_at(w->t, u->sw, num);
 		const uint8_t *row;
 		uint8_t out;
 
@@ -594,38 +530,53 @@ static uint64_t sent_here(const struct order_work *w, const struct order_unit *u
 	return mask;
 }
 
-static void find_hosts(const struct order_work *w, struct order_unit *u)
-{
-	if (!u->to_hosts)
-		return;
-	u->hosts = (u->to_hosts & u->awaited) || has_hosts(w->t, u->sw) ||
-		   (sent_here(w, u) & u->to_hosts);
-}
-
-static bool some_known(const struct order_unit *units, uint32_t count)
-{
-	for (uint32_t i = 0; i < count; i++)
-		if (units[i].old)
-			return true;
-	return false;
-}
-
 static void order_column(struct order_work *w, struct chains *c, uint32_t block)
 {
+	bool deep = false, known = false;
+
 	c->units = w->units + w->column[block];
 	c->count = w->column[block + 1] - w->column[block];
 	c->some_last = 0;
-	for (uint32_t i = 0; i < c->count; i++)
+	for (uint32_t i = 0; i < c->count; i++) {
 		c->units[i].hosts = true;
-	if (!some_known(c->units, c->count))
+		known |= c->units[i].old != NULL;
+	}
+	if (!known)
 		return;
 	memset(c->ends, UNSEEN, (size_t)c->count * TABLES_BLOCK);
 	memset(c->round, 0, (size_t)c->count * TABLES_BLOCK * sizeof(*c->round));
 	order_column_enter(w, block);
 	find_path_ends(w, c);
-	find_rounds(c);
+	while (raise_units(c))
+		;
 	for (uint32_t i = 0; i < c->count; i++)
-		find_hosts(w, &c->units[i]);
+		deep |= c->units[i].split = c->units[i].round == DEEP;
+	if (deep) {
+		while (raise_entries(c))
+			;
+		for (uint32_t i = 0; i < c->count; i++)
+			if (c->units[i].split) {
+				/* What no other waits for is written last: fewer steps. */
+				struct order_unit *u = &c->units[i];
+				unsigned bit;
+
+				u->round = 0;
+				FOR_BITS(bit, u->mask)
+				if (entry_round(c, i, bit) > u->round)
+					u->round = entry_round(c, i, bit);
+				FOR_BITS(bit, u->mask & ~u->awaited)
+				c->round[i * TABLES_BLOCK + bit] = u->round;
+			}
+	}
+
+	for (uint32_t i = 0; i < c->count; i++) {
+		struct order_unit *u = &c->units[i];
+
+		if (!u->to_hosts)
+			continue;
+		u->hosts = (u->to_hosts & u->awaited) || has_hosts(w->t, u->sw) ||
+			   (sent_here(w, u) & u->to_hosts);
+	}
 	order_column_leave(w, block);
 }
 
@@ -634,17 +585,14 @@ static void order_column(struct order_work *w, struct chains *c, uint32_t block)
 struct step_list {
 	struct order_step *steps;
 	uint16_t *round;
-	uint32_t count, size;
+	uint32_t count;
 };
 
 static void step_add(struct step_list *list, const struct order_unit *u, uint64_t mask,
 		     unsigned round)
 {
-	if (list->count == list->size) {
-		list->size = list->size ? 2 * list->size : 64;
-		list->steps = mem_resize(list->steps, list->size, sizeof(*list->steps));
-		list->round = mem_resize(list->round, list->size, sizeof(*list->round));
-	}
+	list->steps = mem_grow(list->steps, list->count);
+	list->round = mem_grow(list->round, list->count);
 	list->round[list->count] = (uint16_t)round;
 	list->steps[list->count++] = (struct order_step){ .sw = u->sw,
 							  .block = u->block,
@@ -673,50 +621,11 @@ static void steps_of_split(struct step_list *list, const struct chains *c, uint3
 /* On a round: it may as well be the last of all. */
 #define LATE 0x8000
 
-static void steps_of_column(struct step_list *list, const struct chains *c, struct order *out)
-{
-	for (uint32_t i = 0; i < c->count; i++) {
-		const struct order_unit *u = &c->units[i];
-		uint32_t before = list->count;
-
-		if (u->split)
-			steps_of_split(list, c, i);
-		else if (u->mask)
-			step_add(list, u, u->mask, u->round | (u->hosts || u->awaited ? 0 : LATE));
-		out->split += list->count > before + 1;
-	}
-}
-
 static unsigned step_key(const struct step_list *list, uint32_t i, unsigned nrounds)
 {
 	unsigned round = list->round[i] & LATE ? nrounds - 1 : list->round[i];
 
 	return 2 * round + !list->steps[i].hosts;
-}
-
-/* Sorts by round, hosts first; otherwise as they come: by block, so that switches take turns. */
-static void steps_sort(struct step_list *list, struct order *out)
-{
-	unsigned nrounds = 0;
-	uint32_t *at;
-
-	for (uint32_t i = 0; i < list->count; i++)
-		if ((list->round[i] & ~LATE) + 1u > nrounds)
-			nrounds = (list->round[i] & ~LATE) + 1u;
-	at = mem_alloc(2 * nrounds + 1u, sizeof(*at));
-	for (uint32_t i = 0; i < list->count; i++)
-		at[step_key(list, i, nrounds) + 1]++;
-	for (unsigned key = 0; key < 2 * nrounds; key++)
-		at[key + 1] += at[key];
-	out->nrounds = nrounds;
-	out->nsteps = list->count;
-	out->first = mem_alloc(nrounds + 1u, sizeof(*out->first));
-	for (unsigned round = 0; round <= nrounds; round++)
-		out->first[round] = at[2 * round];
-	out->steps = mem_alloc(list->count + 1u, sizeof(*out->steps));
-	for (uint32_t i = 0; i < list->count; i++)
-		out->steps[at[step_key(list, i, nrounds)]++] = list->steps[i];
-	free(at);
 }
 
 /* ---- All columns, in pieces ----------------------------------------------------------------- */
@@ -750,15 +659,49 @@ struct order_columns *order_columns_begin(struct order_work *w, struct order *ou
 
 bool order_columns_go(struct order_columns *c)
 {
+	struct order *out = c->out;
 	uint32_t end = c->w->column[c->block] + UNITS_A_CALL;
 
 	while (c->block < c->w->nblocks && c->w->column[c->block] < end) {
 		order_column(c->w, &c->chains, c->block++);
-		steps_of_column(&c->list, &c->chains, c->out);
+		for (uint32_t i = 0; i < c->chains.count; i++) {
+			const struct order_unit *u = &c->chains.units[i];
+			uint32_t before = c->list.count;
+
+			if (u->split)
+				steps_of_split(&c->list, &c->chains, i);
+			else if (u->mask)
+				step_add(&c->list, u, u->mask,
+					 u->round | (u->hosts || u->awaited ? 0 : LATE));
+			out->split += c->list.count > before + 1;
+		}
 	}
 	if (c->block < c->w->nblocks)
 		return true;
-	steps_sort(&c->list, c->out);
+	/*
+	 * Sorts by round, hosts first; otherwise as they come: by block, so that switches take
+	 * turns.
+	 */
+	unsigned nrounds = 0;
+	uint32_t *at;
+
+	for (uint32_t i = 0; i < c->list.count; i++)
+		if ((c->list.round[i] & ~LATE) + 1u > nrounds)
+			nrounds = (c->list.round[i] & ~LATE) + 1u;
+	at = mem_alloc(2 * nrounds + 1u, sizeof(*at));
+	for (uint32_t i = 0; i < c->list.count; i++)
+		at[step_key(&c->list, i, nrounds) + 1]++;
+	for (unsigned key = 0; key < 2 * nrounds; key++)
+		at[key + 1] += at[key];
+	out->nrounds = nrounds;
+	out->nsteps = c->list.count;
+	out->first = mem_alloc(nrounds + 1u, sizeof(*out->first));
+	for (unsigned round = 0; round <= nrounds; round++)
+		out->first[round] = at[2 * round];
+	out->steps = mem_alloc(c->list.count + 1u, sizeof(*out->steps));
+	for (uint32_t i = 0; i < c->list.count; i++)
+		out->steps[at[step_key(&c->list, i, nrounds)]++] = c->list.steps[i];
+	free(at);
 	return false;
 }
 

@@ -42,13 +42,13 @@ struct order_cycle_free {
 	struct order_step *done; /* round by round */
 	uint32_t *first;
 	uint32_t ndone, nrounds, drained;
-	uint32_t trials_left; /* left */
+	uint32_t trials_left;
 	/* Where it is: gathering the candidates of a phase, or looking at them. */
 	enum phase phase;
 	uint32_t at;	   /* in todo */
 	uint64_t left, in; /* of the entries of todo[at]: not looked at yet, among the candidates */
 	struct order_trial *trial;
-	struct order_work part; /* what it trials_left at: the candidates as blocks */
+	struct order_work part; /* what it tries: the candidates as blocks */
 	struct order_block *blocks;
 	uint8_t *contents;
 };
@@ -56,21 +56,6 @@ struct order_cycle_free {
 static uint8_t *block_of(const struct tables *t, const struct order_step *step)
 {
 	return tables_row(t, step->sw) + (size_t)step->block * TABLES_BLOCK;
-}
-
-/* The tables before the first round. */
-static void tables_before(const struct order_work *w, struct tables *mix)
-{
-	tables_copy(mix, w->newer);
-	for (uint32_t i = 0; i < w->nunits; i++) {
-		const struct order_unit *u = &w->units[i];
-		uint8_t *block = tables_row(mix, u->sw) + (size_t)u->block * TABLES_BLOCK;
-
-		if (u->old)
-			memcpy(block, u->old, TABLES_BLOCK);
-		else
-			memset(block, TABLES_NO_ROUTE, TABLES_BLOCK);
-	}
 }
 
 static void step_write(const struct order_cycle_free *s, const struct order_step *step,
@@ -103,21 +88,13 @@ static void settle(struct order_cycle_free *s)
 static bool path_in_place(const struct order_cycle_free *s, uint32_t sw, uint32_t lid)
 {
 	for (uint32_t hops = 0; hops <= s->w->t->nswitches; hops++) {
-		sw = order_next_switch(s->w->t, sw, tables_row(s->w->newer, sw)[lid]);
+		sw = path_switch_at(s->w->t, sw, tables_row(s->w->newer, sw)[lid]);
 		if (sw == TOPO_NONE)
 			return true;
 		if (tables_row(&s->mix, sw)[lid] != tables_row(s->w->newer, sw)[lid])
 			return false;
 	}
 	return true;
-}
-
-/* By block: LIDs of which entries are left that others must wait for. */
-static void find_others(struct order_cycle_free *s)
-{
-	memset(s->others, 0, s->w->nblocks * sizeof(*s->others));
-	for (uint32_t i = 0; i < s->ntodo; i++)
-		s->others[s->todo[i].block] |= s->todo[i].mask & ~s->todo[i].last;
 }
 
 /* The entries of a step that can be written in the next round. */
@@ -177,66 +154,6 @@ static bool drop_guilty(struct order_cycle_free *s, bool whole)
 	return some;
 }
 
-/* ---- All rounds ----------------------------------------------------------------------------- */
-
-static void drop_candidates(struct order_cycle_free *s)
-{
-	uint32_t kept = 0, next = 0;
-
-	for (uint32_t i = 0; i < s->ntodo; i++) {
-		struct order_step *step = &s->todo[i];
-
-		if (next < s->nnow && s->now[next].sw == step->sw &&
-		    s->now[next].block == step->block && (s->now[next].mask & step->mask))
-			step->mask &= ~s->now[next++].mask;
-		step->last &= step->mask;
-		if (step->mask)
-			s->todo[kept++] = *step;
-	}
-	s->ntodo = kept;
-}
-
-/* Empties all that is left; if that was done already, writes it as it is. */
-static void drain_rest(struct order_cycle_free *s)
-{
-	bool drained = s->drained > 0;
-
-	memcpy(s->now, s->todo, s->ntodo * sizeof(*s->now));
-	s->nnow = s->ntodo;
-	for (uint32_t i = 0; i < s->nnow; i++) {
-		s->now[i].drain = !drained;
-		s->drained += (uint32_t)__builtin_popcountll(s->now[i].mask);
-	}
-	settle(s);
-	if (drained)
-		s->ntodo = 0;
-}
-
-static uint32_t trials_allowed(const struct tables *t)
-{
-	size_t trials_left = TRIALS_BYTES / ((size_t)t->nswitches * t->stride + 1);
-
-	return trials_left < TRIALS_MIN	  ? TRIALS_MIN
-	       : trials_left > TRIALS_MAX ? TRIALS_MAX
-					  : (uint32_t)trials_left;
-}
-
-static void hand_over(struct order_cycle_free *s)
-{
-	struct order *o = s->out;
-
-	free(o->steps);
-	free(o->first);
-	o->steps = s->done;
-	o->first = s->first;
-	o->nsteps = s->ndone;
-	o->nrounds = s->nrounds;
-	o->drained = s->drained;
-	o->strict = true;
-	s->done = NULL;
-	s->first = NULL;
-}
-
 /* ---- Where it is ---------------------------------------------------------------------------- */
 
 #define STEPS_A_CALL 2048
@@ -254,7 +171,10 @@ static bool round_begin(struct order_cycle_free *s)
 {
 	if (!s->ntodo)
 		return false;
-	find_others(s);
+	/* By block: LIDs of which entries are left that others must wait for. */
+	memset(s->others, 0, s->w->nblocks * sizeof(*s->others));
+	for (uint32_t i = 0; i < s->ntodo; i++)
+		s->others[s->todo[i].block] |= s->todo[i].mask & ~s->todo[i].last;
 	collect_begin(s, WHOLE);
 	return true;
 }
@@ -263,9 +183,33 @@ static bool round_end(struct order_cycle_free *s)
 {
 	if (s->nnow) {
 		settle(s);
-		drop_candidates(s);
+
+		uint32_t kept = 0, next = 0;
+
+		for (uint32_t i = 0; i < s->ntodo; i++) {
+			struct order_step *step = &s->todo[i];
+
+			if (next < s->nnow && s->now[next].sw == step->sw &&
+			    s->now[next].block == step->block && (s->now[next].mask & step->mask))
+				step->mask &= ~s->now[next++].mask;
+			step->last &= step->mask;
+			if (step->mask)
+				s->todo[kept++] = *step;
+		}
+		s->ntodo = kept;
 	} else {
-		drain_rest(s);
+		/* Empties all that is left; if that was done already, writes it as it is. */
+		bool drained = s->drained > 0;
+
+		memcpy(s->now, s->todo, s->ntodo * sizeof(*s->now));
+		s->nnow = s->ntodo;
+		for (uint32_t i = 0; i < s->nnow; i++) {
+			s->now[i].drain = !drained;
+			s->drained += (uint32_t)__builtin_popcountll(s->now[i].mask);
+		}
+		settle(s);
+		if (drained)
+			s->ntodo = 0;
 	}
 	return round_begin(s);
 }
@@ -308,7 +252,7 @@ static bool collect_entries(struct order_cycle_free *s)
 		s->nnow += s->in != 0;
 		s->in = 0;
 	}
-	if (s->in) { /* no trials_left are left */
+	if (s->in) { /* no trials are left */
 		s->now[s->nnow] = s->todo[s->at];
 		s->now[s->nnow++].mask = s->in;
 	}
@@ -352,43 +296,21 @@ static bool order_cycle_free_go(struct order_cycle_free *s)
 		safe = trial_end(s);
 		more = s->phase == ENTRIES ? tried_entry(s, safe) : tried_steps(s, safe);
 	}
-	if (!more)
-		hand_over(s);
+	if (!more) {
+		struct order *o = s->out;
+
+		free(o->steps);
+		free(o->first);
+		o->steps = s->done;
+		o->first = s->first;
+		o->nsteps = s->ndone;
+		o->nrounds = s->nrounds;
+		o->drained = s->drained;
+		o->strict = true;
+		s->done = NULL;
+		s->first = NULL;
+	}
 	return more;
-}
-
-static struct order_cycle_free *order_cycle_free_begin(const struct order_work *w,
-						       struct order_beyond *beyond, struct order *o)
-{
-	struct order_cycle_free *s = mem_alloc(1, sizeof(*s));
-
-	s->w = w;
-	s->beyond = beyond;
-	s->out = o;
-	s->todo = o->steps;
-	s->ntodo = o->nsteps;
-	s->trials_left = trials_allowed(w->newer);
-	s->now = mem_alloc(o->nsteps + 1u, sizeof(*s->now));
-	s->guilty = mem_alloc(o->nsteps + 1u, sizeof(*s->guilty));
-	s->others = mem_alloc(w->nblocks, sizeof(*s->others));
-	tables_before(w, &s->mix);
-	round_begin(s);
-	return s;
-}
-
-static void order_cycle_free_end(struct order_cycle_free *s)
-{
-	if (!s)
-		return;
-	if (s->trial)
-		trial_end(s);
-	free(s->now);
-	free(s->guilty);
-	free(s->others);
-	free(s->done);
-	free(s->first);
-	tables_fini(&s->mix);
-	free(s);
 }
 
 /*
@@ -419,28 +341,55 @@ struct order_making *order_begin(const struct topo *t, const struct tables *newe
 	return m;
 }
 
-static bool columns_done(struct order_making *m)
-{
-	order_columns_end(m->columns);
-	m->columns = NULL;
-	m->trial = order_trial_begin(&m->w, ORDER_FROM, NULL, &m->beyond);
-	return true;
-}
-
 static bool trial_done(struct order_making *m)
 {
 	bool safe = order_trial_end(m->trial);
 
 	m->trial = NULL;
-	if (!safe)
-		m->cycle_free = order_cycle_free_begin(&m->w, &m->beyond, &m->out);
+	if (!safe) {
+		struct order_cycle_free *s = mem_alloc(1, sizeof(*s));
+		const struct tables *t = m->w.newer;
+		size_t trials = TRIALS_BYTES / ((size_t)t->nswitches * t->stride + 1);
+
+		s->w = &m->w;
+		s->beyond = &m->beyond;
+		s->out = &m->out;
+		s->todo = m->out.steps;
+		s->ntodo = m->out.nsteps;
+		s->trials_left = trials < TRIALS_MIN   ? TRIALS_MIN
+				 : trials > TRIALS_MAX ? TRIALS_MAX
+						       : (uint32_t)trials;
+		s->now = mem_alloc(m->out.nsteps + 1u, sizeof(*s->now));
+		s->guilty = mem_alloc(m->out.nsteps + 1u, sizeof(*s->guilty));
+		s->others = mem_alloc(m->w.nblocks, sizeof(*s->others));
+		/* The tables before the first round. */
+		tables_copy(&s->mix, t);
+		for (uint32_t i = 0; i < m->w.nunits; i++) {
+			const struct order_unit *u = &m->w.units[i];
+			uint8_t *block =
+				tables_row(&s->mix, u->sw) + (size_t)u->block * TABLES_BLOCK;
+
+			if (u->old)
+				memcpy(block, u->old, TABLES_BLOCK);
+			else
+				memset(block, TABLES_NO_ROUTE, TABLES_BLOCK);
+		}
+		round_begin(s);
+		m->cycle_free = s;
+	}
 	return !safe;
 }
 
 bool order_go(struct order_making *m)
 {
-	if (m->columns)
-		return order_columns_go(m->columns) || columns_done(m);
+	if (m->columns) {
+		if (order_columns_go(m->columns))
+			return true;
+		order_columns_end(m->columns);
+		m->columns = NULL;
+		m->trial = order_trial_begin(&m->w, ORDER_FROM, NULL, &m->beyond);
+		return true;
+	}
 	if (m->trial)
 		return order_trial_go(m->trial) || trial_done(m);
 	return m->cycle_free && order_cycle_free_go(m->cycle_free);
@@ -448,10 +397,22 @@ bool order_go(struct order_making *m)
 
 static void making_free(struct order_making *m)
 {
+	struct order_cycle_free *s = m->cycle_free;
+
 	order_columns_end(m->columns);
 	if (m->trial)
 		order_trial_end(m->trial);
-	order_cycle_free_end(m->cycle_free);
+	if (s) {
+		if (s->trial)
+			trial_end(s);
+		free(s->now);
+		free(s->guilty);
+		free(s->others);
+		free(s->done);
+		free(s->first);
+		tables_fini(&s->mix);
+		free(s);
+	}
 	order_work_fini(&m->w);
 	free(m->beyond.turns);
 	free(m);
@@ -491,7 +452,7 @@ void order_fini(struct order *o)
 uint32_t order_compare(const struct tables *older, const struct tables *newer,
 		       struct order_block **out)
 {
-	uint32_t count = 0, size = 0;
+	uint32_t count = 0;
 
 	*out = NULL;
 	for (uint32_t sw = 0; sw < newer->nswitches; sw++)
@@ -501,10 +462,7 @@ uint32_t order_compare(const struct tables *older, const struct tables *newer,
 
 			if (!memcmp(old, new, TABLES_BLOCK))
 				continue;
-			if (count == size) {
-				size = size ? 2 * size : 256;
-				*out = mem_resize(*out, size, sizeof(**out));
-			}
+			*out = mem_grow(*out, count);
 			(*out)[count++] = (struct order_block){ sw, b, old };
 		}
 	return count;

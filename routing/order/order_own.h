@@ -14,6 +14,7 @@
 #include "routing/byteset.h"
 #include "routing/cdg.h"
 #include "routing/order/order.h"
+#include "routing/path.h"
 #include "routing/tables.h"
 
 struct order_unit { /* a block that changes */
@@ -50,21 +51,6 @@ void order_column_leave(struct order_work *w, uint32_t block);
 static inline struct order_unit *order_unit_of(const struct order_work *w, uint32_t sw)
 {
 	return w->slot[sw] ? &w->units[w->slot[sw] - 1] : NULL;
-}
-
-/* The switch behind a port, by a link that is up; TOPO_NONE = there is none. */
-static inline uint32_t order_next_switch(const struct topo *t, uint32_t sw, unsigned out)
-{
-	const struct topo_port *port;
-	uint32_t node;
-
-	if (!out || out > t->nodes[sw].nports)
-		return TOPO_NONE;
-	port = topo_port(t, sw, out);
-	if (!port->link_up)
-		return TOPO_NONE;
-	node = t->ports[port->peer].node;
-	return node < t->nswitches ? node : TOPO_NONE;
 }
 
 /* Whether a is above b in a total order of switches, leaves lowest. */

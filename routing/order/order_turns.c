@@ -4,6 +4,7 @@
 #include <string.h>
 #include "routing/cdg.h"
 #include "topology/base/mem.h"
+#include "topology/base/sort.h"
 
 /*
  * Down-up turns: a quick answer to the question of order_turns.c that errs on one side only.
@@ -30,7 +31,7 @@ struct down_ups {
 	const struct order_work *w;
 	uint64_t (*rising)[4]; /* by switch: ports to switches above it */
 	struct down_up *list;  /* by `from` when they are looked at */
-	uint32_t count, size;
+	uint32_t count;
 	uint32_t *first; /* by switch: its first in the list */
 	uint8_t *colour; /* by state */
 	uint32_t *trail; /* states on the way down */
@@ -41,25 +42,8 @@ struct down_ups {
 
 static void down_up_add(struct down_ups *v, uint32_t from, uint32_t to)
 {
-	if (v->count == v->size) {
-		v->size = v->size ? 2 * v->size : 256;
-		v->list = mem_resize(v->list, v->size, sizeof(*v->list));
-	}
+	v->list = mem_grow(v->list, v->count);
 	v->list[v->count++] = (struct down_up){ from, to };
-}
-
-static void find_rising(struct down_ups *v)
-{
-	const struct topo *t = v->w->t;
-
-	v->rising = mem_alloc(t->nswitches + 1u, sizeof(*v->rising));
-	for (uint32_t sw = 0; sw < t->nswitches; sw++)
-		for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
-			uint32_t next = order_next_switch(t, sw, num);
-
-			if (next != TOPO_NONE && order_above(t, next, sw))
-				v->rising[sw][num / 64] |= 1ull << num % 64;
-		}
 }
 
 /*
@@ -74,7 +58,7 @@ static void find_from(struct down_ups *v, uint32_t p)
 	uint64_t(*met)[4] = NULL; /* by port of p: ports already listed */
 
 	for (unsigned num = 1; num <= t->nodes[p].nports; num++) {
-		uint32_t s = order_next_switch(t, p, num);
+		uint32_t s = path_switch_at(t, p, num);
 
 		if (s == TOPO_NONE || order_above(t, s, p))
 			continue;
@@ -91,31 +75,16 @@ static void find_from(struct down_ups *v, uint32_t p)
 		if (!(rising[num][out / 64] >> out % 64 & 1) || met[num][out / 64] >> out % 64 & 1)
 			continue;
 		met[num][out / 64] |= 1ull << out % 64;
-		down_up_add(v, p, order_next_switch(t, order_next_switch(t, p, num), out));
+		down_up_add(v, p, path_switch_at(t, path_switch_at(t, p, num), out));
 	}
 	free(met);
-}
-
-static void find_fresh(struct down_ups *v, const struct order_turn *turns, uint32_t count)
-{
-	const struct topo *t = v->w->t;
-
-	for (uint32_t i = 0; i < count; i++) {
-		uint32_t p = t->ports[turns[i].from].node;
-		uint32_t s = topo_peer(t, &t->ports[turns[i].from])->node;
-		uint32_t u = order_next_switch(t, s, turns[i].out);
-
-		if (order_above(t, p, s) && order_above(t, u, s))
-			down_up_add(v, p, u);
-	}
 }
 
 static int by_from(const void *a, const void *b)
 {
 	const struct down_up *x = a, *y = b;
 
-	return x->from != y->from ? (x->from > y->from) - (x->from < y->from)
-				  : (x->to > y->to) - (x->to < y->to);
+	return sort_order(x->from, y->from) ?: sort_order(x->to, y->to);
 }
 
 /* ---- Is there a circle? --------------------------------------------------------------------- */
@@ -127,7 +96,7 @@ static uint32_t next_state(const struct down_ups *v, uint32_t state, uint32_t ed
 
 	if (edge > nports)
 		return 2 * v->list[v->first[sw] + edge - nports - 1].to + RISING;
-	next = order_next_switch(v->w->t, sw, edge);
+	next = path_switch_at(v->w->t, sw, edge);
 	if (next == TOPO_NONE)
 		return TOPO_NONE;
 	if (!(v->rising[sw][edge / 64] >> edge % 64 & 1))
@@ -195,11 +164,27 @@ static bool has_circle(struct down_ups *v)
 static bool order_down_up_safe(const struct order_work *w, const struct order_turn *turns,
 			       uint32_t count)
 {
+	const struct topo *t = w->t;
 	struct down_ups v = { .w = w };
 	bool safe;
 
-	find_rising(&v);
-	find_fresh(&v, turns, count);
+	v.rising = mem_alloc(t->nswitches + 1u, sizeof(*v.rising));
+	for (uint32_t sw = 0; sw < t->nswitches; sw++)
+		for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
+			uint32_t next = path_switch_at(t, sw, num);
+
+			if (next != TOPO_NONE && order_above(t, next, sw))
+				v.rising[sw][num / 64] |= 1ull << num % 64;
+		}
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t p = t->ports[turns[i].from].node;
+		uint32_t s = topo_peer(t, &t->ports[turns[i].from])->node;
+		uint32_t u = path_switch_at(t, s, turns[i].out);
+
+		if (order_above(t, p, s) && order_above(t, u, s))
+			down_up_add(&v, p, u);
+	}
+
 	for (uint32_t sw = 0; sw < w->t->nswitches && v.count < DOWN_UP_MAX; sw++)
 		find_from(&v, sw);
 	safe = v.count < DOWN_UP_MAX && !has_circle(&v);
@@ -253,21 +238,16 @@ struct turns {
 	uint32_t *set;		  /* turns met: hash table of turn_key() */
 	uint32_t set_size, set_used;
 	struct order_turn *fresh; /* each once: those that new tables do not make */
-	uint32_t nfresh, fresh_size;
+	uint32_t nfresh;
 };
 
 /* ---- Which turns there are ------------------------------------------------------------------ */
-
-static bool changes(const struct order_unit *u, unsigned bit)
-{
-	return u && u->mask >> bit & 1;
-}
 
 /* Whether the path from a switch by the tables leads through another. */
 static bool comes_by(const struct order_work *w, uint32_t sw, uint32_t through, uint32_t lid)
 {
 	for (uint32_t hops = 0; sw != through && hops <= w->t->nswitches; hops++) {
-		sw = order_next_switch(w->t, sw, tables_row(w->newer, sw)[lid]);
+		sw = path_switch_at(w->t, sw, tables_row(w->newer, sw)[lid]);
 		if (sw == TOPO_NONE)
 			return false;
 	}
@@ -277,31 +257,12 @@ static bool comes_by(const struct order_work *w, uint32_t sw, uint32_t through, 
 static void turn_to(const struct enquiry *q, struct order_turn turn, uint32_t at, uint8_t out)
 {
 	const struct topo *t = q->w->t;
-	uint32_t next = order_next_switch(t, at, out);
+	uint32_t next = path_switch_at(t, at, out);
 
 	if (next == TOPO_NONE || (q->down_up && !order_above(t, next, at)))
 		return;
 	turn.out = out;
 	q->fn(q->arg, &turn);
-}
-
-/* Where a packet goes on after the channel of a unit's entry. */
-static void turns_after(const struct enquiry *q, struct order_turn turn)
-{
-	const struct order_unit *s = &q->w->units[turn.unit];
-	uint32_t next = order_next_switch(q->w->t, s->sw, s->old[turn.bit]);
-	uint32_t lid = s->block * TABLES_BLOCK + turn.bit;
-	const struct order_unit *u = order_unit_of(q->w, next);
-	bool both = changes(u, turn.bit);
-
-	if (q->down_up && order_above(q->w->t, next, s->sw))
-		return;
-	turn.from = q->w->t->nodes[s->sw].port0 + s->old[turn.bit];
-	if (both && u->old)
-		turn_to(q, turn, next, u->old[turn.bit]);
-	/* Old before new, unless the new path comes by here; never new before old. */
-	if (!both || (q->direction == ORDER_FROM && !comes_by(q->w, next, s->sw, lid)))
-		turn_to(q, turn, next, tables_row(q->w->newer, next)[lid]);
 }
 
 /* What neighbours send onto the channels of a unit's entries; `live` are those that have one. */
@@ -311,7 +272,7 @@ static void turns_before(const struct enquiry *q, uint32_t unit, uint64_t live)
 	const struct topo *t = q->w->t;
 
 	for (unsigned num = 1; num <= t->nodes[s->sw].nports; num++) {
-		uint32_t from = order_next_switch(t, s->sw, num);
+		uint32_t from = path_switch_at(t, s->sw, num);
 		const struct topo_port *port = topo_peer(t, topo_port(t, s->sw, num));
 		const struct order_unit *u;
 		const uint8_t *row;
@@ -332,31 +293,47 @@ static void turns_before(const struct enquiry *q, uint32_t unit, uint64_t live)
 	}
 }
 
-static void turns_of_unit(const struct enquiry *q, uint32_t unit)
+/* Where a packet goes on after the channel of a unit's entry. */
+static void turns_after(const struct enquiry *q, uint32_t unit, unsigned bit)
 {
 	const struct order_unit *s = &q->w->units[unit];
-	uint64_t live = 0;
-	unsigned bit;
+	uint32_t next = path_switch_at(q->w->t, s->sw, s->old[bit]);
+	uint32_t lid = s->block * TABLES_BLOCK + bit;
+	const struct order_unit *u = order_unit_of(q->w, next);
+	struct order_turn turn = { .unit = unit, .bit = (uint8_t)bit };
+	bool both = u && u->mask >> bit & 1;
 
-	FOR_BITS(bit, s->old ? s->mask : 0)
-	{
-		uint32_t next = order_next_switch(q->w->t, s->sw, s->old[bit]);
-
-		if (next == TOPO_NONE)
-			continue;
-		if (!q->down_up || order_above(q->w->t, next, s->sw))
-			live |= 1ull << bit;
-		turns_after(q, (struct order_turn){ .unit = unit, .bit = (uint8_t)bit });
-	}
-	if (live)
-		turns_before(q, unit, live);
+	if (q->down_up && order_above(q->w->t, next, s->sw))
+		return;
+	turn.from = q->w->t->nodes[s->sw].port0 + s->old[bit];
+	if (both && u->old)
+		turn_to(q, turn, next, u->old[bit]);
+	/* Old before new, unless the new path comes by here; never new before old. */
+	if (!both || (q->direction == ORDER_FROM && !comes_by(q->w, next, s->sw, lid)))
+		turn_to(q, turn, next, tables_row(q->w->newer, next)[lid]);
 }
 
 static void turns_of_column(const struct enquiry *q, uint32_t block)
 {
 	order_column_enter(q->w, block);
-	for (uint32_t i = q->w->column[block]; i < q->w->column[block + 1]; i++)
-		turns_of_unit(q, i);
+	for (uint32_t i = q->w->column[block]; i < q->w->column[block + 1]; i++) {
+		const struct order_unit *s = &q->w->units[i];
+		uint64_t live = 0;
+		unsigned bit;
+
+		FOR_BITS(bit, s->old ? s->mask : 0)
+		{
+			uint32_t next = path_switch_at(q->w->t, s->sw, s->old[bit]);
+
+			if (next == TOPO_NONE)
+				continue;
+			if (!q->down_up || order_above(q->w->t, next, s->sw))
+				live |= 1ull << bit;
+			turns_after(q, i, bit);
+		}
+		if (live)
+			turns_before(q, i, live);
+	}
 	order_column_leave(q->w, block);
 }
 
@@ -377,39 +354,28 @@ static uint32_t set_place(const struct turns *s, uint32_t key)
 	return at;
 }
 
-static bool set_has(const struct turns *s, uint32_t key)
-{
-	return s->set_size && s->set[set_place(s, key)];
-}
-
-static void set_grow(struct turns *s);
-
 /* False: it was there. */
 static bool set_add(struct turns *s, uint32_t key)
 {
 	uint32_t at;
 
-	if (2 * s->set_used >= s->set_size)
-		set_grow(s);
+	if (2 * s->set_used >= s->set_size) {
+		uint32_t *old = s->set, size = s->set_size;
+
+		s->set_size = size ? 2 * size : 1024;
+		s->set = mem_alloc(s->set_size, sizeof(*s->set));
+		s->set_used = 0;
+		for (uint32_t i = 0; i < size; i++)
+			if (old[i])
+				set_add(s, old[i]);
+		free(old);
+	}
 	at = set_place(s, key);
 	if (s->set[at])
 		return false;
 	s->set[at] = key;
 	s->set_used++;
 	return true;
-}
-
-static void set_grow(struct turns *s)
-{
-	uint32_t *old = s->set, size = s->set_size;
-
-	s->set_size = size ? 2 * size : 1024;
-	s->set = mem_alloc(s->set_size, sizeof(*s->set));
-	s->set_used = 0;
-	for (uint32_t i = 0; i < size; i++)
-		if (old[i])
-			set_add(s, old[i]);
-	free(old);
 }
 
 /* Whether new tables send some LID by these two channels; looked for from `block` on. */
@@ -432,10 +398,7 @@ static bool has_witness(const struct order_work *w, const struct order_turn *tur
 
 static void turn_keep(struct turns *s, const struct order_turn *turn)
 {
-	if (s->nfresh == s->fresh_size) {
-		s->fresh_size = s->fresh_size ? 2 * s->fresh_size : 64;
-		s->fresh = mem_resize(s->fresh, s->fresh_size, sizeof(*s->fresh));
-	}
+	s->fresh = mem_grow(s->fresh, s->nfresh);
 	s->fresh[s->nfresh++] = *turn;
 }
 
@@ -457,21 +420,6 @@ static void down_up_met(void *arg, const struct order_turn *turn)
 
 /* ---- The whole graph ------------------------------------------------------------------------ */
 
-static void graph_of_row(struct cdg *g, const struct order_work *w, uint32_t sw)
-{
-	const uint8_t *row = tables_row(w->newer, sw), *next[256] = { NULL };
-	uint32_t port0 = w->t->nodes[sw].port0;
-
-	for (unsigned num = 1; num <= w->t->nodes[sw].nports; num++) {
-		uint32_t to = order_next_switch(w->t, sw, num);
-
-		next[num] = to == TOPO_NONE ? NULL : tables_row(w->newer, to);
-	}
-	for (uint32_t lid = 1; lid <= w->newer->top; lid++)
-		if (next[row[lid]] && next[row[lid]][lid] != TABLES_NO_ROUTE)
-			cdg_add(g, g->channel[port0 + row[lid]], next[row[lid]][lid]);
-}
-
 struct circle {
 	const struct order_work *w;
 	const struct cdg *g;
@@ -488,21 +436,6 @@ static void turn_judged(void *arg, const struct order_turn *turn)
 	if (!c->member[c->g->channel[turn->from]] || !c->member[second])
 		return;
 	c->guilty[c->w->units[turn->unit].given] |= 1ull << turn->bit;
-}
-
-/* The entries with paths in a group of channels that wait for one another. */
-static void find_guilty(const struct turns *s, const struct cdg *g, const uint32_t *group,
-			unsigned length, uint64_t *guilty)
-{
-	struct circle c = { .w = s->w, .g = g, .guilty = guilty };
-	struct enquiry q = { s->w, s->direction, turn_judged, &c, false };
-
-	c.member = mem_alloc(g->nchannels + 1u, sizeof(*c.member));
-	for (unsigned i = 0; i < length; i++)
-		c.member[group[i]] = true;
-	for (uint32_t b = 0; b < s->w->nblocks; b++)
-		turns_of_column(&q, b);
-	free(c.member);
 }
 
 /* ---- A trial, in pieces ---------------------------------------------------------------------- */
@@ -560,8 +493,18 @@ static bool search_graph(struct order_trial *l)
 		return true;
 	group = mem_alloc(l->graph.nchannels + 1u, sizeof(*group));
 	groups = cdg_search_groups(l->search, group, l->graph.nchannels, &length);
-	if (groups && l->guilty)
-		find_guilty(&l->turns, &l->graph, group, length, l->guilty);
+	if (groups && l->guilty) {
+		/* The entries with paths in a group of channels that wait for one another. */
+		struct circle c = { .w = l->turns.w, .g = &l->graph, .guilty = l->guilty };
+		struct enquiry q = { l->turns.w, l->turns.direction, turn_judged, &c, false };
+
+		c.member = mem_alloc(l->graph.nchannels + 1u, sizeof(*c.member));
+		for (unsigned i = 0; i < length; i++)
+			c.member[group[i]] = true;
+		for (uint32_t b = 0; b < l->turns.w->nblocks; b++)
+			turns_of_column(&q, b);
+		free(c.member);
+	}
 	free(group);
 	return end_trial(l, !groups);
 }
@@ -571,8 +514,21 @@ static bool make_graph(struct order_trial *l)
 	const struct order_work *w = l->turns.w;
 	uint32_t rows = ENTRIES_A_CALL / (w->newer->top + 1u) + 1;
 
-	for (; rows && l->at < w->t->nswitches; rows--)
-		graph_of_row(&l->graph, w, l->at++);
+	for (; rows && l->at < w->t->nswitches; rows--) {
+		uint32_t sw = l->at++;
+		const uint8_t *row = tables_row(w->newer, sw), *next[256] = { NULL };
+		uint32_t port0 = w->t->nodes[sw].port0;
+
+		for (unsigned num = 1; num <= w->t->nodes[sw].nports; num++) {
+			uint32_t to = path_switch_at(w->t, sw, num);
+
+			next[num] = to == TOPO_NONE ? NULL : tables_row(w->newer, to);
+		}
+		for (uint32_t lid = 1; lid <= w->newer->top; lid++)
+			if (next[row[lid]] && next[row[lid]][lid] != TABLES_NO_ROUTE)
+				cdg_add(&l->graph, l->graph.channel[port0 + row[lid]],
+					next[row[lid]][lid]);
+	}
 	if (l->at < w->t->nswitches)
 		return true;
 	for (uint32_t i = 0; i < l->turns.nfresh; i++)
@@ -638,7 +594,8 @@ static bool may_be_used(void *arg, uint32_t channel, uint8_t out)
 	const struct turns *s = arg;
 	struct order_turn turn = { .from = s->proven->port_of[channel], .out = out };
 
-	return set_has(s, turn_key(&turn)) || has_witness(s->w, &turn, 0);
+	return (s->set_size && s->set[set_place(s, turn_key(&turn))]) ||
+	       has_witness(s->w, &turn, 0);
 }
 
 static bool leave_proof(struct order_trial *l)
@@ -659,21 +616,7 @@ static void leave_beyond(struct order_trial *l)
 	b->count = s->nfresh;
 	b->known = true;
 	s->fresh = NULL;
-	s->nfresh = s->fresh_size = 0;
-}
-
-/* Of a part: what its tables have of them, beside what its entries bring. */
-static void take_beyond(struct order_trial *l)
-{
-	struct turns *s = &l->turns;
-
-	for (uint32_t i = 0; s->direction == ORDER_TO && i < l->beyond->count; i++) {
-		struct order_turn turn = { .from = l->beyond->turns[i].from,
-					   .out = l->beyond->turns[i].out };
-
-		if (has_witness(s->w, &turn, 0) && set_add(s, turn_key(&turn)))
-			turn_keep(s, &turn);
-	}
+	s->nfresh = 0;
 }
 
 /* The proof's graph: gone once another proof has begun. */
@@ -718,7 +661,14 @@ static bool ask_proof(struct order_trial *l)
 		return leave_proof(l);
 	if (ask_columns(l, &q))
 		return true;
-	take_beyond(l);
+	/* Of a part: what its tables have of them, beside what its entries bring. */
+	for (uint32_t i = 0; s->direction == ORDER_TO && i < l->beyond->count; i++) {
+		struct order_turn turn = { .from = l->beyond->turns[i].from,
+					   .out = l->beyond->turns[i].out };
+
+		if (has_witness(s->w, &turn, 0) && set_add(s, turn_key(&turn)))
+			turn_keep(s, &turn);
+	}
 	return order_holds(s) ? end_trial(l, true) : go_to(l, ask_used);
 }
 
