@@ -8,6 +8,298 @@
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"
 
+/* ---- Entries that end at a port: whether they deliver to the LID's owner there --------------- */
+
+bool check_delivers(const struct check *c, uint32_t sw, unsigned out, uint32_t lid)
+{
+	uint32_t dest = lid <= c->lids->top ? c->lids->port_of_lid[lid] : TOPO_NONE;
+
+	if (dest == TOPO_NONE || out > c->t->nodes[sw].nports)
+		return false;
+	if (out == 0)
+		return c->t->ports[dest].node == sw;
+	return topo_port(c->t, sw, out)->peer == dest && topo_port(c->t, sw, out)->link_up;
+}
+
+/* Judges an entry that leads to no switch: if it does not deliver, the report counts it. */
+static void check_inspect_end(struct check *c, uint32_t sw, uint32_t lid)
+{
+	if (check_delivers(c, sw, tables_row(c->tables, sw)[lid], lid))
+		return;
+	c->report->bad_ports++;
+	c->walk[lid] = true;
+
+	const struct topo *t = c->t;
+
+	if (c->report->first[0])
+		return;
+	uint32_t port = lid <= c->lids->top ? c->lids->port_of_lid[lid] : TOPO_NONE;
+	snprintf(c->report->first, sizeof(c->report->first),
+		 "%s: from %s (0x%016llx) to LID %u (%s)",
+		 "entry leads to a port with nothing or somebody else behind it", t->nodes[sw].name,
+		 (unsigned long long)t->nodes[sw].guid, lid,
+		 port == TOPO_NONE ? "nobody" : t->nodes[t->ports[port].node].name);
+}
+
+/*
+ * check_walk: who reaches whom.
+ *
+ * Connected parts by union-find over live links between switches: only pairs within a part can be
+ * asked of the tables. No packet goes through an adapter: two planes that adapters with two ports
+ * join are two parts. Two adapters back to back are a part without a table. A LID that is not plain
+ * is followed from every switch; each switch is settled once, by the outcome of the next, so a LID
+ * costs as many steps as there are switches. What a walk found is kept by LID, so that a later
+ * proof (check_change.c) need not walk it again.
+ */
+
+enum arrival { UNSEEN, WALKING, ARRIVES, STRANDED, LOOPS };
+
+/* ---- Connected parts ------------------------------------------------------------------------- */
+
+uint32_t check_part(const struct check *c, uint32_t node)
+{
+	return sort_root(c->part, node);
+}
+
+static bool is_host_port(const struct topo *t, const struct topo_port *port)
+{
+	return port->link_up && port->node >= t->nswitches &&
+	       t->ports[port->peer].node < t->nswitches;
+}
+
+void check_find_leads(struct check *c)
+{
+	for (uint32_t i = 0; i < c->t->nports; i++) {
+		uint32_t channel = c->cdg.channel[i];
+
+		c->leads[i] = channel != TOPO_NONE && c->t->ports[i].link_up ? c->cdg.to[channel]
+									     : TOPO_NONE;
+	}
+}
+
+void check_find_parts(struct check *c)
+{
+	const struct topo *t = c->t;
+
+	for (uint32_t n = 0; n < t->nnodes; n++)
+		c->part[n] = n;
+	for (uint32_t i = 0; i < t->nports; i++) {
+		const struct topo_port *port = &t->ports[i];
+
+		if (port->link_up && i < port->peer && port->node < t->nswitches &&
+		    t->ports[port->peer].node < t->nswitches)
+			c->part[sort_root(c->part, port->node)] =
+				sort_root(c->part, t->ports[port->peer].node);
+	}
+	for (uint32_t n = t->nswitches; n < t->nnodes; n++)
+		for (unsigned num = 1; num <= t->nodes[n].nports; num++) {
+			uint32_t index = t->nodes[n].port0 + num;
+			const struct topo_port *port = &t->ports[index];
+			bool special = t->nodes[port->node].sharp;
+			uint32_t home;
+
+			if (!is_host_port(t, port)) {
+				/*
+				 * A link leads straight to another host, both with a LID: their
+				 * packets need no table.
+				 */
+				c->back_to_back +=
+					port->link_up &&
+					c->t->ports[port->peer].node >= c->t->nswitches &&
+					c->lids->lid_of_port[port - c->t->ports] &&
+					c->lids->lid_of_port[port->peer];
+				continue;
+			}
+			home = t->ports[port->peer].node;
+			if (!c->lids->lid_of_port[index]) {
+				c->part_lidless[sort_root(c->part, home)] += !special;
+				continue;
+			}
+			(special ? c->specials : c->hosts)[home]++;
+			(special ? c->part_specials : c->part_hosts)[sort_root(c->part, home)]++;
+			c->all_hosts += !special;
+		}
+}
+
+const struct topo_port *check_host_port(const struct check *c, uint32_t lid)
+{
+	uint32_t port = lid <= c->lids->top ? c->lids->port_of_lid[lid] : TOPO_NONE;
+
+	return port != TOPO_NONE && is_host_port(c->t, &c->t->ports[port]) ? &c->t->ports[port]
+									   : NULL;
+}
+
+/* ---- Walking one destination ----------------------------------------------------------------- */
+
+static enum arrival next_step(const struct check *c, uint32_t sw, uint32_t lid, uint32_t *next)
+{
+	unsigned out = tables_row(c->tables, sw)[lid];
+
+	if (out > c->t->nodes[sw].nports)
+		return STRANDED;
+	if (out && check_is_channel(c, c->t->nodes[sw].port0 + out)) {
+		*next = c->leads[c->t->nodes[sw].port0 + out];
+		return UNSEEN;
+	}
+	return check_delivers(c, sw, out, lid) ? ARRIVES : STRANDED;
+}
+
+/* Follows the packet from sw until something known, and writes the outcome back along the trail. */
+static void walk_one(struct check *c, uint32_t sw, uint32_t lid)
+{
+	uint32_t n = 0;
+	enum arrival end = UNSEEN;
+	uint16_t hops = 0;
+
+	while (end == UNSEEN) {
+		uint32_t next = sw;
+
+		if (c->arrival[sw] != UNSEEN) {
+			end = c->arrival[sw] == WALKING ? LOOPS : c->arrival[sw];
+			hops = c->hops[sw];
+			break;
+		}
+		c->arrival[sw] = WALKING;
+		c->trail[n++] = sw;
+		end = next_step(c, sw, lid, &next);
+		sw = next;
+	}
+	while (n--) {
+		c->arrival[c->trail[n]] = end;
+		c->hops[c->trail[n]] = ++hops;
+		c->report->loops += end == LOOPS;
+	}
+}
+
+/* counts report->loops only */
+static void check_walk_loops(struct check *c, uint32_t lid)
+{
+	memset(c->arrival, UNSEEN, c->t->nswitches);
+	for (uint32_t sw = 0; sw < c->t->nswitches; sw++)
+		if (c->arrival[sw] == UNSEEN)
+			walk_one(c, sw, lid);
+}
+
+static void note_hops(struct check *c, uint32_t sw)
+{
+	if (c->hops[sw] > c->report->max_hops)
+		c->report->max_hops = c->hops[sw];
+	c->hop_sum += (uint64_t)c->hops[sw] * c->hosts[sw];
+	c->hop_count += c->hosts[sw];
+}
+
+/* ---- Host pairs ------------------------------------------------------------------------------ */
+
+/* After a walk: all who have hosts arrive, and nobody sends to a dead end. */
+static bool is_plain(const struct check *c, uint32_t lid)
+{
+	for (uint32_t sw = 0; sw < c->t->nswitches; sw++)
+		if (c->arrival[sw] != ARRIVES &&
+		    (c->hosts[sw] || c->specials[sw] ||
+		     tables_row(c->tables, sw)[lid] != TABLES_NO_ROUTE))
+			return false;
+	return true;
+}
+
+void check_walk_lid(struct check *c, uint32_t lid)
+{
+	const struct topo_port *dest = check_host_port(c, lid);
+	uint32_t part = check_part(c, c->t->ports[dest->peer].node);
+	struct check_count *count = &c->counts[lid];
+
+	*count = (struct check_count){ .from = TOPO_NONE };
+	check_walk_loops(c, lid);
+	c->walk[lid] = !is_plain(c, lid);
+	for (uint32_t sw = 0; sw < c->t->nswitches; sw++)
+		if ((c->hosts[sw] || c->specials[sw]) && check_part(c, sw) == part) {
+			bool special = c->t->nodes[dest->node].sharp;
+			uint32_t home = c->t->ports[dest->peer].node;
+			uint32_t hosts = c->hosts[sw] - (sw == home && !special);
+			uint32_t specials = c->specials[sw] - (sw == home && special);
+
+			if (c->arrival[sw] == ARRIVES) {
+				count->reachable += special ? 0 : hosts;
+				if (!special)
+					note_hops(c, sw);
+				continue;
+			}
+			count->unreachable += special ? 0 : hosts;
+			count->special += special ? hosts + specials : specials;
+			if ((count->from == TOPO_NONE && (hosts || specials)) ||
+			    (!special && hosts &&
+			     count->unreachable == hosts)) { /* hosts are named before others */
+				count->from = sw;
+				count->loop = c->arrival[sw] == LOOPS;
+			}
+		}
+}
+
+static void name_gap(struct check *c, const struct check_count *count, uint32_t lid,
+		     const struct topo_port *dest)
+{
+	const struct topo_node *from;
+
+	if (c->report->first[0] || count->from == TOPO_NONE)
+		return;
+	from = &c->t->nodes[count->from];
+	snprintf(c->report->first, sizeof(c->report->first),
+		 "%s: from %s (0x%016llx) to LID %u (%s)", count->loop ? "loop" : "unreachable",
+		 from->name, (unsigned long long)from->guid, lid, c->t->nodes[dest->node].name);
+}
+
+void check_sum(struct check *c)
+{
+	/*
+	 * Hosts that the LID space had no number for: nobody reaches them, nor do they reach
+	 * anybody.
+	 */
+	for (uint32_t sw = 0; sw < c->t->nswitches; sw++) {
+		uint64_t without = c->part_lidless[sw];
+
+		if (without)
+			c->report->unreachable += without * (2 * c->part_hosts[sw] + without - 1);
+	}
+
+	uint64_t n = c->back_to_back;
+
+	c->report->reachable += n;
+	if (n)
+		c->report->disconnected += 2 * n * c->all_hosts + n * (n - 2);
+
+	for (uint32_t lid = 1; lid <= c->lids->top; lid++) {
+		const struct topo_port *dest = check_host_port(c, lid);
+
+		if (dest) {
+			uint64_t hosts = c->part_hosts[check_part(c, c->t->ports[dest->peer].node)];
+			bool special = c->t->nodes[dest->node].sharp;
+			const struct check_count *count = &c->counts[lid];
+
+			if (!special)
+				c->report->disconnected += c->all_hosts - hosts;
+			if (!c->walk[lid]) {
+				c->report->reachable += special ? 0 : hosts - 1;
+				continue;
+			}
+			c->report->reachable += count->reachable;
+			c->report->unreachable += count->unreachable;
+			c->report->unreachable_special += count->special;
+			if (count->unreachable || count->loop)
+				name_gap(c, count, lid, dest);
+		}
+	}
+	if (c->report->unreachable_special) {
+		/* When nothing worse was: a gap between others than hosts. */
+		for (uint32_t lid = 1; !c->report->first[0] && lid <= c->lids->top; lid++) {
+			const struct topo_port *dest = check_host_port(c, lid);
+
+			if (dest && c->walk[lid] && c->counts[lid].from != TOPO_NONE)
+				name_gap(c, &c->counts[lid], lid, dest);
+		}
+	}
+}
+
+/* ---- Check ----------------------------------------------------------------------------------- */
+
 /*
  * check_turns: what follows what, from all entries, 64 at a time.
  *
@@ -42,34 +334,6 @@ struct check_turns {
 	uint8_t met[256][256];
 };
 
-static void check_turns_free(struct check_turns *turns)
-{
-	if (!turns)
-		return;
-	free(turns->up);
-	free(turns->none);
-	free(turns->gaps);
-	free(turns->walk);
-	free(turns);
-}
-
-/*
- * check.c, owned by the caller (NULL is fine). First allow, then read each switch, then find
- * in each: the graph then holds all dependencies, and mark_lids sets c->walk from the gaps found.
- */
-static struct check_turns *check_turns_new(const struct check *c)
-{
-	struct check_turns *turns = mem_alloc(1, sizeof(*turns));
-	size_t blocks = tables_blocks(c->tables);
-
-	turns->nblocks = blocks;
-	turns->up = mem_alloc_unset(c->t->nswitches + 1u, blocks * sizeof(uint64_t));
-	turns->none = mem_alloc_unset(c->t->nswitches + 1u, blocks * sizeof(uint64_t));
-	turns->gaps = mem_alloc(blocks, sizeof(uint64_t));
-	turns->walk = mem_alloc(blocks, sizeof(uint64_t));
-	return turns;
-}
-
 static uint64_t *bits_of(const struct check_turns *turns, uint64_t *bits, uint32_t sw)
 {
 	return bits + (size_t)sw * turns->nblocks;
@@ -91,22 +355,6 @@ static bool leads_up(const struct check *c, uint32_t sw, uint32_t to)
 struct outputs { /* output ports of a switch, as in cdg.next */
 	uint64_t all[CDG_WORDS], down[CDG_WORDS];
 };
-
-static void outputs_find(const struct check *c, uint32_t sw, struct outputs *outputs)
-{
-	const uint32_t *leads = leads_of(c, sw);
-
-	*outputs = (struct outputs){ 0 };
-	for (unsigned num = 1; num <= c->t->nodes[sw].nports; num++) {
-		uint64_t bit = 1ull << (num % 64);
-
-		if (leads[num] == TOPO_NONE || leads[num] == sw)
-			continue;
-		outputs->all[num / 64] |= bit;
-		if (!leads_up(c, sw, leads[num]))
-			outputs->down[num / 64] |= bit;
-	}
-}
 
 /*
  * What may follow on sw's links; back[to]: the ports of `to` that lead to sw, all clear before and
@@ -138,20 +386,6 @@ static void allow_turns(struct check *c, uint32_t sw, const struct outputs *outp
 	for (unsigned num = 1; num <= node->nports; num++)
 		if (leads[num] != TOPO_NONE)
 			memset(back[leads[num]], 0, sizeof(*back));
-}
-
-static void check_turns_allow(struct check *c)
-{
-	uint32_t n = c->t->nswitches;
-	struct outputs *outputs = mem_alloc(n + 1u, sizeof(*outputs));
-	uint64_t(*back)[CDG_WORDS] = mem_alloc(n + 1u, sizeof(*back));
-
-	for (uint32_t sw = 0; sw < n; sw++)
-		outputs_find(c, sw, &outputs[sw]);
-	for (uint32_t sw = 0; sw < n; sw++)
-		allow_turns(c, sw, outputs, back);
-	free(outputs);
-	free(back);
 }
 
 /* ---- First reading: up, or none -------------------------------------------------------------- */
@@ -199,17 +433,6 @@ struct place { /* where the second reading is */
 	unsigned nups;
 };
 
-/* The first of the LIDs left, with all others that leave by the same port. */
-static uint64_t take_out(const struct place *at, uint64_t *left, uint8_t *out)
-{
-	uint64_t same;
-
-	*out = at->entries[__builtin_ctzll(*left)];
-	same = byteset_equal(at->entries, *out) & *left;
-	*left &= ~same;
-	return same;
-}
-
 static void add_turn(struct check *c, uint32_t sw, uint8_t out, uint8_t next)
 {
 	cdg_add(&c->cdg, c->cdg.channel[c->t->nodes[sw].port0 + out], next);
@@ -229,24 +452,6 @@ static void turn_up(const struct place *at, unsigned out, uint32_t to, uint64_t 
 	}
 }
 
-static void go_down(const struct place *at, unsigned out, uint64_t lids)
-{
-	struct check_turns *turns = at->c->turns;
-	uint32_t to = at->leads[out];
-	uint64_t up = lids & bits_of(turns, turns->up, to)[at->block];
-
-	turns->walk[at->block] |= lids & bits_of(turns, turns->none, to)[at->block];
-	if (up)
-		turn_up(at, out, to, up);
-	if (to == at->sw) /* a link from a switch to itself: the entry is met again */
-		add_turn(at->c, to, out, out);
-}
-
-static bool leads_to_switch(const struct place *at, unsigned out)
-{
-	return out <= at->c->t->nodes[at->sw].nports && at->leads[out] != TOPO_NONE;
-}
-
 /* Entries that do not lead up. */
 static void find_turns_of_rest(const struct place *at, uint64_t left)
 {
@@ -254,48 +459,28 @@ static void find_turns_of_rest(const struct place *at, uint64_t left)
 
 	while (left) {
 		uint8_t out;
-		uint64_t same = take_out(at, &left, &out);
 
-		if (leads_to_switch(at, out))
-			go_down(at, out, same);
-		else
+		/* The first of the LIDs left, with all others that leave by the same port. */
+		out = at->entries[__builtin_ctzll(left)];
+		uint64_t same = byteset_equal(at->entries, out) & left;
+
+		left &= ~same;
+		if (out <= at->c->t->nodes[at->sw].nports && at->leads[out] != TOPO_NONE) {
+			struct check_turns *turns = at->c->turns;
+			uint32_t to = at->leads[out];
+			uint64_t up = same & bits_of(turns, turns->up, to)[at->block];
+
+			turns->walk[at->block] |= same & bits_of(turns, turns->none, to)[at->block];
+			if (up)
+				turn_up(at, out, to, up);
+			if (to == at->sw) /* its link to itself: the entry is met again */
+				add_turn(at->c, to, out, out);
+		} else {
 			ends |= same;
+		}
 	}
 	for (; ends; ends &= ends - 1)
 		check_inspect_end(at->c, at->sw, at->block * TABLES_BLOCK + __builtin_ctzll(ends));
-}
-
-/* The LIDs that some switch above has no entry for. */
-static void find_gaps(struct place *at)
-{
-	struct check_turns *turns = at->c->turns;
-
-	memset(turns->gaps, 0, turns->nblocks * sizeof(*turns->gaps));
-	at->nups = 0;
-	for (unsigned num = 1; num <= at->c->t->nodes[at->sw].nports; num++) {
-		const uint64_t *none;
-
-		if (!leads_up(at->c, at->sw, at->leads[num]))
-			continue;
-		at->ups[at->nups++] = num;
-		none = bits_of(turns, turns->none, at->leads[num]);
-		for (uint32_t block = 0; block < turns->nblocks; block++)
-			turns->gaps[block] |= none[block];
-	}
-}
-
-/* Entries that do, for such LIDs: whether it is that switch that they lead to. */
-static void find_missing(const struct place *at, uint64_t left)
-{
-	struct check_turns *turns = at->c->turns;
-
-	for (unsigned i = 0; left && i < at->nups; i++) {
-		uint8_t out = at->ups[i];
-		uint64_t gaps = left & bits_of(turns, turns->none, at->leads[out])[at->block];
-
-		if (gaps)
-			turns->walk[at->block] |= gaps & byteset_equal(at->entries, out);
-	}
 }
 
 static void check_turns_find(struct check *c, uint32_t sw)
@@ -305,44 +490,44 @@ static void check_turns_find(struct check *c, uint32_t sw)
 	const uint8_t *row = tables_row(c->tables, sw);
 	bool sources = c->hosts[sw] || c->specials[sw];
 
-	find_gaps(&at);
+	/* The LIDs that some switch above has no entry for. */
+	memset(turns->gaps, 0, turns->nblocks * sizeof(*turns->gaps));
+	at.nups = 0;
+	for (unsigned num = 1; num <= at.c->t->nodes[at.sw].nports; num++) {
+		const uint64_t *none;
+
+		if (!leads_up(at.c, at.sw, at.leads[num]))
+			continue;
+		at.ups[at.nups++] = num;
+		none = bits_of(turns, turns->none, at.leads[num]);
+		for (uint32_t block = 0; block < turns->nblocks; block++)
+			turns->gaps[block] |= none[block];
+	}
+
 	for (; at.block < turns->nblocks; at.block++) {
 		uint64_t up = bits_of(turns, turns->up, sw)[at.block];
 		uint64_t none = bits_of(turns, turns->none, sw)[at.block];
 
 		at.entries = row + at.block * TABLES_BLOCK;
 		find_turns_of_rest(&at, lids_of(c, at.block) & ~up & ~none);
-		find_missing(&at, up & turns->gaps[at.block]);
+
+		/* Entries that do, for such LIDs: whether it is that switch that they lead to. */
+		uint64_t left = up & turns->gaps[at.block];
+
+		for (unsigned i = 0; left && i < at.nups; i++) {
+			uint8_t out = at.ups[i];
+			uint64_t gaps = left & bits_of(turns, turns->none, at.leads[out])[at.block];
+
+			if (gaps)
+				turns->walk[at.block] |= gaps & byteset_equal(at.entries, out);
+		}
+
 		if (sources)
 			turns->walk[at.block] |= none;
 	}
 }
 
-static void check_turns_mark_lids(struct check *c)
-{
-	for (uint32_t block = 0; block < c->turns->nblocks; block++)
-		for (uint64_t lids = c->turns->walk[block]; lids; lids &= lids - 1)
-			c->walk[block * TABLES_BLOCK + __builtin_ctzll(lids)] = true;
-}
-
 /* ---- Dependencies alone ---------------------------------------------------------------------- */
-
-static void add_met(struct check *c, uint32_t sw, const uint8_t *const next[256])
-{
-	for (unsigned out = 1; out <= c->t->nodes[sw].nports; out++) {
-		if (!next[out])
-			continue;
-		for (unsigned on = 0; on < TABLES_NO_ROUTE; on++)
-			if (c->turns->met[out][on])
-				add_turn(c, sw, out, on);
-	}
-}
-
-/* Or forget the graph, and take each switch: it then holds only turns that packets make. */
-static void check_turns_forget(struct check *c)
-{
-	memset(c->cdg.next, 0, c->cdg.nchannels * sizeof(*c->cdg.next));
-}
 
 static void check_turns_take(struct check *c, uint32_t sw)
 {
@@ -356,7 +541,13 @@ static void check_turns_take(struct check *c, uint32_t sw)
 	for (uint32_t lid = 1; lid <= c->tables->top; lid++)
 		if (next[row[lid]])
 			c->turns->met[row[lid]][next[row[lid]][lid]] = 1;
-	add_met(c, sw, next);
+	for (unsigned out = 1; out <= c->t->nodes[sw].nports; out++) {
+		if (!next[out])
+			continue;
+		for (unsigned on = 0; on < TABLES_NO_ROUTE; on++)
+			if (c->turns->met[out][on])
+				add_turn(c, sw, out, on);
+	}
 }
 
 /*
@@ -389,27 +580,6 @@ void check_prints_fini(struct check_prints *p)
 	p->of = NULL;
 }
 
-static uint64_t print(const struct check_prints *p, const uint8_t *block)
-{
-	unsigned __int128 sum = 0;
-	uint64_t word[CHECK_PRINT_WORDS];
-
-	memcpy(word, block, sizeof(word));
-	for (unsigned i = 0; i < CHECK_PRINT_WORDS; i += 2)
-		sum += (unsigned __int128)(word[i] + p->key[i]) * (word[i + 1] + p->key[i + 1]);
-	sum = p->fold[0] + p->fold[1] * (uint64_t)sum + p->fold[2] * (uint64_t)(sum >> 64);
-	return sum >> 64;
-}
-
-static void add(struct check_blocks *blocks, uint32_t sw, uint32_t block)
-{
-	if (blocks->count == blocks->room) {
-		blocks->room = blocks->room ? blocks->room * 2 : 256;
-		blocks->list = mem_resize(blocks->list, blocks->room, sizeof(*blocks->list));
-	}
-	blocks->list[blocks->count++] = (struct check_block){ sw, block };
-}
-
 void check_prints_take(struct check_prints *p, const struct tables *tables,
 		       struct check_blocks *changed)
 {
@@ -426,10 +596,21 @@ void check_prints_take(struct check_prints *p, const struct tables *tables,
 		uint64_t *of = p->of + (size_t)sw * nblocks;
 
 		for (uint32_t block = 0; block < nblocks; block++) {
-			uint64_t is = print(p, row + block * TABLES_BLOCK);
+			unsigned __int128 sum = 0;
+			uint64_t word[CHECK_PRINT_WORDS];
 
-			if (changed && is != of[block])
-				add(changed, sw, block);
+			memcpy(word, row + block * TABLES_BLOCK, sizeof(word));
+			for (unsigned i = 0; i < CHECK_PRINT_WORDS; i += 2)
+				sum += (unsigned __int128)(word[i] + p->key[i]) *
+				       (word[i + 1] + p->key[i + 1]);
+			sum = p->fold[0] + p->fold[1] * (uint64_t)sum +
+			      p->fold[2] * (uint64_t)(sum >> 64);
+			uint64_t is = sum >> 64;
+
+			if (changed && is != of[block]) {
+				changed->list = mem_grow(changed->list, changed->count);
+				changed->list[changed->count++] = (struct check_block){ sw, block };
+			}
 			of[block] = is;
 		}
 	}
@@ -483,7 +664,20 @@ static bool walk_if_due(struct check *c, uint32_t lid)
 	} else if (dest && topo_is_host(c->t, dest->node) &&
 		   !c->measured[c->t->ports[dest->peer].node]) {
 		c->measured[c->t->ports[dest->peer].node] = true;
-		check_measure_hops(c, lid);
+		/*
+		 * Adds to the hops, from where hosts are. The next one that is measured is not far
+		 * from here, and not in the cache.
+		 */
+		memset(c->arrival, UNSEEN, c->t->nswitches);
+		for (uint32_t sw = 0; sw < c->t->nswitches; sw++) {
+			__builtin_prefetch(tables_row(c->tables, sw) + lid + TABLES_BLOCK);
+			if (!c->hosts[sw])
+				continue;
+			if (c->arrival[sw] == UNSEEN)
+				walk_one(c, sw, lid);
+			if (c->arrival[sw] == ARRIVES)
+				note_hops(c, sw);
+		}
 	} else if (!dest && cyclic && c->lids->port_of_lid[lid] != TOPO_NONE) {
 		check_walk_loops(c, lid); /* loops towards switches count too */
 	} else {
@@ -495,31 +689,24 @@ static bool walk_if_due(struct check *c, uint32_t lid)
 void check_scratch_init(struct check *c)
 {
 	const struct topo *t = c->t;
+	struct arena *arena = c->scratch = arena_new();
 
-	c->part = mem_alloc(t->nnodes + 1, sizeof(*c->part));
-	c->hosts = mem_alloc(t->nswitches + 1, sizeof(*c->hosts));
-	c->specials = mem_alloc(t->nswitches + 1, sizeof(*c->specials));
-	c->part_hosts = mem_alloc(t->nnodes + 1, sizeof(*c->part_hosts));
-	c->part_specials = mem_alloc(t->nnodes + 1, sizeof(*c->part_specials));
-	c->part_lidless = mem_alloc(t->nnodes + 1, sizeof(*c->part_lidless));
-	c->arrival = mem_alloc(t->nswitches + 1, sizeof(*c->arrival));
-	c->hops = mem_alloc(t->nswitches + 1, sizeof(*c->hops));
-	c->leads = mem_alloc(t->nports + 1, sizeof(*c->leads));
-	c->trail = mem_alloc(t->nswitches + 1, sizeof(*c->trail));
+	c->part = arena_alloc(arena, t->nnodes + 1, sizeof(*c->part));
+	c->hosts = arena_alloc(arena, t->nswitches + 1, sizeof(*c->hosts));
+	c->specials = arena_alloc(arena, t->nswitches + 1, sizeof(*c->specials));
+	c->part_hosts = arena_alloc(arena, t->nnodes + 1, sizeof(*c->part_hosts));
+	c->part_specials = arena_alloc(arena, t->nnodes + 1, sizeof(*c->part_specials));
+	c->part_lidless = arena_alloc(arena, t->nnodes + 1, sizeof(*c->part_lidless));
+	c->arrival = arena_alloc(arena, t->nswitches + 1, sizeof(*c->arrival));
+	c->hops = arena_alloc(arena, t->nswitches + 1, sizeof(*c->hops));
+	c->leads = arena_alloc(arena, t->nports + 1, sizeof(*c->leads));
+	c->trail = arena_alloc(arena, t->nswitches + 1, sizeof(*c->trail));
 }
 
 void check_scratch_fini(struct check *c)
 {
-	free(c->part);
-	free(c->hosts);
-	free(c->specials);
-	free(c->part_hosts);
-	free(c->part_specials);
-	free(c->part_lidless);
-	free(c->arrival);
-	free(c->hops);
-	free(c->leads);
-	free(c->trail);
+	arena_free(c->scratch);
+	c->scratch = NULL;
 }
 
 void check_result_fini(struct check *c)
@@ -553,20 +740,6 @@ static bool rows_go(struct check *c, void (*row_go)(struct check *c, uint32_t sw
 	return false;
 }
 
-static bool read_go(struct check *c)
-{
-	return rows_go(c, check_turns_read);
-}
-
-static bool find_go(struct check *c)
-{
-	if (rows_go(c, check_turns_find))
-		return true;
-	check_turns_mark_lids(c);
-	c->search = cdg_search_new(&c->cdg);
-	return false;
-}
-
 static bool cycles_go(struct check *c)
 {
 	uint32_t cycle;
@@ -575,44 +748,9 @@ static bool cycles_go(struct check *c)
 	if (cdg_search_go(c->search, VISITS_A_CALL))
 		return true;
 	c->exact = !cdg_search_groups(c->search, &cycle, 1, &length);
-	if (!c->exact)
-		check_turns_forget(c);
-	return false;
-}
-
-static bool dependencies_go(struct check *c)
-{
-	if (c->exact)
-		return false;
-	if (rows_go(c, check_turns_take))
-		return true;
-	cdg_search_free(c->search);
-	c->search = cdg_search_new(&c->cdg);
-	return false;
-}
-
-static bool exact_cycles_go(struct check *c)
-{
-	if (cdg_search_go(c->search, VISITS_A_CALL))
-		return true;
-	judge_cycles(c);
-	c->at = 1;
-	return false;
-}
-
-static bool walks_go(struct check *c)
-{
-	uint32_t walks = STEPS_A_CALL / (c->t->nswitches + 1u) + 1;
-
-	for (; walks && c->at <= c->lids->top; c->at++)
-		walks -= walk_if_due(c, c->at);
-	return c->at <= c->lids->top;
-}
-
-static bool sum_go(struct check *c)
-{
-	c->report->mean_hops = c->hop_count ? (double)c->hop_sum / c->hop_count : 0;
-	check_sum(c);
+	if (!c->exact) { /* take each switch again: it then holds only turns that packets make */
+		memset(c->cdg.next, 0, c->cdg.nchannels * sizeof(*c->cdg.next));
+	}
 	return false;
 }
 
@@ -629,38 +767,112 @@ void check_begin(struct check *c)
 	cdg_init_links(&c->cdg, c->t);
 	c->walk = mem_alloc(c->tables->top + 1u, sizeof(*c->walk));
 	c->counts = mem_alloc(c->tables->top + 1u, sizeof(*c->counts));
-	c->turns = check_turns_new(c);
+	/*
+	 * First allow, then read each switch, then find in each: the graph then holds all
+	 * dependencies, and c->walk comes of the gaps found.
+	 */
+	struct check_turns *turns = mem_alloc(1, sizeof(*turns));
+	size_t blocks = tables_blocks(c->tables);
+
+	turns->nblocks = blocks;
+	turns->up = mem_alloc_unset(c->t->nswitches + 1u, blocks * sizeof(uint64_t));
+	turns->none = mem_alloc_unset(c->t->nswitches + 1u, blocks * sizeof(uint64_t));
+	turns->gaps = mem_alloc(blocks, sizeof(uint64_t));
+	turns->walk = mem_alloc(blocks, sizeof(uint64_t));
+	c->turns = turns;
+
 	c->measured = mem_alloc(c->t->nswitches + 1u, sizeof(*c->measured));
 	check_find_leads(c);
 	check_find_parts(c);
-	check_turns_allow(c);
+
+	uint32_t n = c->t->nswitches;
+	struct outputs *outputs = mem_alloc(n + 1u, sizeof(*outputs));
+	uint64_t(*back)[CDG_WORDS] = mem_alloc(n + 1u, sizeof(*back));
+
+	for (uint32_t sw = 0; sw < n; sw++) {
+		const uint32_t *leads = leads_of(c, sw);
+
+		outputs[sw] = (struct outputs){ 0 };
+		for (unsigned num = 1; num <= c->t->nodes[sw].nports; num++) {
+			uint64_t bit = 1ull << (num % 64);
+
+			if (leads[num] == TOPO_NONE || leads[num] == sw)
+				continue;
+			outputs[sw].all[num / 64] |= bit;
+			if (!leads_up(c, sw, leads[num]))
+				outputs[sw].down[num / 64] |= bit;
+		}
+	}
+	for (uint32_t sw = 0; sw < n; sw++)
+		allow_turns(c, sw, outputs, back);
+	free(outputs);
+	free(back);
+
 	c->phase = READ;
 }
 
 bool check_go(struct check *c)
 {
-	static bool (*const phases[])(struct check * c) = {
-		[READ] = read_go,
-		[LOOK] = find_go,
-		[CYCLES] = cycles_go,
-		[DEPENDENCIES] = dependencies_go,
-		[EXACT_CYCLES] = exact_cycles_go,
-		[WALKS] = walks_go,
-		[SUM] = sum_go,
-	};
+	uint32_t walks = STEPS_A_CALL / (c->t->nswitches + 1u) + 1;
+	bool more = false;
 
-	if (c->phase == BAD_SHAPE || c->phase == ENDED)
+	switch (c->phase) {
+	case READ:
+		more = rows_go(c, check_turns_read);
+		break;
+	case LOOK:
+		more = rows_go(c, check_turns_find);
+		for (uint32_t block = 0; !more && block < c->turns->nblocks; block++)
+			for (uint64_t lids = c->turns->walk[block]; lids; lids &= lids - 1)
+				c->walk[block * TABLES_BLOCK + __builtin_ctzll(lids)] = true;
+		if (!more)
+			c->search = cdg_search_new(&c->cdg);
+		break;
+	case CYCLES:
+		more = cycles_go(c);
+		break;
+	case DEPENDENCIES:
+		more = !c->exact && rows_go(c, check_turns_take);
+		if (!c->exact && !more) {
+			cdg_search_free(c->search);
+			c->search = cdg_search_new(&c->cdg);
+		}
+		break;
+	case EXACT_CYCLES:
+		more = cdg_search_go(c->search, VISITS_A_CALL);
+		if (!more) {
+			judge_cycles(c);
+			c->at = 1;
+		}
+		break;
+	case WALKS:
+		for (; walks && c->at <= c->lids->top; c->at++)
+			walks -= walk_if_due(c, c->at);
+		more = c->at <= c->lids->top;
+		break;
+	case SUM:
+		c->report->mean_hops = c->hop_count ? (double)c->hop_sum / c->hop_count : 0;
+		check_sum(c);
+		break;
+	default:
 		return false;
-	if (!phases[c->phase](c))
-		c->phase++;
+	}
+	c->phase += !more;
 	return c->phase != ENDED;
 }
 
 bool check_end(struct check *c)
 {
 	const struct check_report *r = c->report;
+	struct check_turns *turns = c->turns;
 
-	check_turns_free(c->turns);
+	if (turns) {
+		free(turns->up);
+		free(turns->none);
+		free(turns->gaps);
+		free(turns->walk);
+		free(turns);
+	}
 	cdg_search_free(c->search);
 	free(c->measured);
 	c->turns = NULL;

@@ -45,7 +45,7 @@ struct check_base {
 	struct check_count *counts;
 	uint32_t *hosts, *specials, *parts; /* by switch */
 	struct base_turn *added;	    /* dependencies since the last whole proof */
-	uint32_t nadded, added_room, tidied;
+	uint32_t nadded, tidied;
 	struct check_change last;
 	struct change *run; /* on its way */
 };
@@ -80,22 +80,6 @@ static void check_base_forget(struct check_base *base)
 
 /* ---- Whether tables are a change of what was proven ------------------------------------------ */
 
-static bool same_node(const struct base_node *was, const struct topo_node *is)
-{
-	return was->guid == is->guid && was->type == is->type && was->nports == is->nports &&
-	       was->sharp == is->sharp;
-}
-
-static bool same_links_and_lids(const struct check_base *base, const struct topo *t,
-				const struct lid_map *lids)
-{
-	for (uint32_t i = 0; i < t->nports; i++)
-		if (base->ports[i].peer != t->ports[i].peer ||
-		    base->ports[i].lid != lids->lid_of_port[i])
-			return false;
-	return true;
-}
-
 /* Whether the base is good and of the same nodes, links (up or down), LIDs and size of tables. */
 static bool check_base_fits(const struct check_base *base, const struct topo *t,
 			    const struct lid_map *lids, const struct tables *tables)
@@ -104,15 +88,27 @@ static bool check_base_fits(const struct check_base *base, const struct topo *t,
 	    base->nports != t->nports || base->top != tables->top || base->lmc != lids->lmc ||
 	    base->lid_top != lids->top || tables->nswitches != t->nswitches)
 		return false;
-	for (uint32_t n = 0; n < t->nnodes; n++)
-		if (!same_node(&base->nodes[n], &t->nodes[n]))
+	for (uint32_t n = 0; n < t->nnodes; n++) {
+		const struct base_node *was = &base->nodes[n];
+		const struct topo_node *is = &t->nodes[n];
+
+		if (was->guid != is->guid || was->type != is->type || was->nports != is->nports ||
+		    was->sharp != is->sharp)
 			return false;
-	return same_links_and_lids(base, t, lids);
+	}
+	for (uint32_t i = 0; i < t->nports; i++)
+		if (base->ports[i].peer != t->ports[i].peer ||
+		    base->ports[i].lid != lids->lid_of_port[i])
+			return false;
+	return true;
 }
 
-/* Connected parts by their first switch, so that equal partitions look equal. */
-static uint32_t *label_parts(const struct check *c)
+/* Copies hosts and connected parts to the base. Returns whether they differ from those before. */
+static bool check_base_keep_places(struct check_base *base, struct check *c)
 {
+	size_t size = c->t->nswitches * sizeof(uint32_t);
+
+	/* Connected parts by their first switch, so that equal partitions look equal. */
 	uint32_t *first = mem_alloc(c->t->nnodes + 1, sizeof(*first));
 	uint32_t *parts = mem_alloc(c->t->nswitches + 1, sizeof(*parts));
 
@@ -124,14 +120,7 @@ static uint32_t *label_parts(const struct check *c)
 		parts[sw] = first[part];
 	}
 	free(first);
-	return parts;
-}
 
-/* Copies hosts and connected parts to the base. Returns whether they differ from those before. */
-static bool check_base_keep_places(struct check_base *base, struct check *c)
-{
-	size_t size = c->t->nswitches * sizeof(uint32_t);
-	uint32_t *parts = label_parts(c);
 	bool moved = !base->parts || memcmp(base->parts, parts, size) != 0 ||
 		     memcmp(base->hosts, c->hosts, size) != 0 ||
 		     memcmp(base->specials, c->specials, size) != 0;
@@ -143,28 +132,6 @@ static bool check_base_keep_places(struct check_base *base, struct check *c)
 	memcpy(base->hosts, c->hosts, size);
 	memcpy(base->specials, c->specials, size);
 	return moved;
-}
-
-/* Copies nodes, ports and LIDs of the proof's snapshot to the base, after check_base_forget(). */
-static void check_base_keep_fabric(struct check_base *base, const struct check *c)
-{
-	base->nnodes = c->t->nnodes;
-	base->nswitches = c->t->nswitches;
-	base->nports = c->t->nports;
-	base->top = c->tables->top;
-	base->lid_top = c->lids->top;
-	base->lmc = c->lids->lmc;
-	base->nodes = mem_alloc(c->t->nnodes + 1, sizeof(*base->nodes));
-	base->ports = mem_alloc(c->t->nports + 1, sizeof(*base->ports));
-	for (uint32_t n = 0; n < c->t->nnodes; n++) {
-		const struct topo_node *node = &c->t->nodes[n];
-
-		base->nodes[n] =
-			(struct base_node){ node->guid, node->type, node->nports, node->sharp };
-	}
-	for (uint32_t i = 0; i < c->t->nports; i++)
-		base->ports[i] = (struct base_port){ c->t->ports[i].peer, c->lids->lid_of_port[i],
-						     c->t->ports[i].link_up };
 }
 
 /*
@@ -233,22 +200,16 @@ static bool in_use(void *arg, uint32_t channel, uint8_t next)
 	return false;
 }
 
-static void note_added(struct check_base *base, uint32_t channel, uint8_t out)
-{
-	if (base->nadded == base->added_room) {
-		base->added_room = base->added_room ? base->added_room * 2 : 256;
-		base->added = mem_resize(base->added, base->added_room, sizeof(*base->added));
-	}
-	base->added[base->nadded++] = (struct base_turn){ channel, out };
-	base->last.added = base->nadded;
-}
-
 static void depend(struct change *w, uint32_t channel, uint8_t next)
 {
+	struct check_base *base = w->base;
+
 	if (w->wrong || !cdg_leads_on(&w->c.cdg, channel, next) ||
 	    cdg_has(&w->c.cdg, channel, next))
 		return;
-	note_added(w->base, channel, next);
+	base->added = mem_grow(base->added, base->nadded);
+	base->added[base->nadded++] = (struct base_turn){ channel, next };
+	base->last.added = base->nadded;
 	w->wrong |= !cdg_grow(&w->c.cdg, channel, next, in_use, &w->c);
 }
 
@@ -303,80 +264,7 @@ static void inspect_sender(struct change *w, const uint8_t *row, uint8_t num, ui
 	}
 }
 
-static void inspect_senders(struct change *w, uint32_t sw, uint32_t lid, uint32_t end)
-{
-	const struct check *c = &w->c;
-	const struct topo_node *node = &c->t->nodes[sw];
-
-	for (unsigned num = 1; num <= node->nports && !w->wrong; num++) {
-		uint32_t peer = c->t->ports[node->port0 + num].peer;
-
-		if (peer != TOPO_NONE && check_is_channel(c, peer))
-			inspect_sender(w, tables_row(c->tables, c->t->ports[peer].node),
-				       c->t->ports[peer].num, c->cdg.channel[peer],
-				       tables_row(c->tables, sw), lid, end);
-	}
-}
-
-static void inspect_block(struct change *w, const struct outs *outs,
-			  const struct check_block *changed)
-{
-	uint32_t lid = changed->block * TABLES_BLOCK, end = lid + TABLES_BLOCK;
-
-	lid += lid == 0;
-	end = end > w->c.tables->top ? w->c.tables->top + 1u : end;
-	inspect_own(w, changed->sw, outs, lid, end);
-	inspect_senders(w, changed->sw, lid, end);
-	w->dirty[changed->block] = true;
-}
-
-static void inspect_blocks(struct change *w, uint32_t end)
-{
-	uint32_t of = TOPO_NONE;
-	struct outs outs;
-
-	for (; w->at < end && !w->wrong; w->at++) {
-		const struct check_block *changed = &w->blocks.list[w->at];
-
-		if (changed->sw != of)
-			find_outs(&w->c, of = changed->sw, &outs);
-		inspect_block(w, &outs, changed);
-	}
-}
-
-/* All of a switch with a port that went up or down. */
-static void inspect_row(struct change *w, uint32_t sw)
-{
-	struct outs outs;
-
-	find_outs(&w->c, sw, &outs);
-	inspect_own(w, sw, &outs, 1, w->c.tables->top + 1u);
-}
-
-/* ---- Ports that went up or down -------------------------------------------------------------- */
-
-static void note_ports(struct change *w)
-{
-	const struct topo *t = w->c.t;
-
-	for (uint32_t i = 0; i < t->nports; i++) {
-		if (w->base->ports[i].link_up == t->ports[i].link_up)
-			continue;
-		w->base->ports[i].link_up = t->ports[i].link_up;
-		if (t->ports[i].node < t->nswitches)
-			w->rows[t->ports[i].node] = true;
-		if (w->c.cdg.channel[i] != TOPO_NONE)
-			cdg_forget(&w->c.cdg, t, w->c.cdg.channel[i]);
-	}
-}
-
 /* ---- Who reaches whom ------------------------------------------------------------------------ */
-
-static bool is_to_be_walked(const struct change *w, uint32_t lid)
-{
-	return w->c.walk[lid] && (w->moved || w->dirty[lid / TABLES_BLOCK]) &&
-	       check_host_port(&w->c, lid);
-}
 
 /* ---- A change, in pieces --------------------------------------------------------------------- */
 
@@ -395,16 +283,49 @@ static enum said find_blocks(struct change *w)
 	w->base->last.blocks = w->blocks.count;
 	if (w->blocks.count > all / WORTHWHILE + w->c.t->nswitches)
 		return WRONG;
-	note_ports(w);
+
+	const struct topo *t = w->c.t;
+
+	for (uint32_t i = 0; i < t->nports; i++) {
+		if (w->base->ports[i].link_up == t->ports[i].link_up)
+			continue;
+		w->base->ports[i].link_up = t->ports[i].link_up;
+		if (t->ports[i].node < t->nswitches)
+			w->rows[t->ports[i].node] = true;
+		if (w->c.cdg.channel[i] != TOPO_NONE)
+			cdg_forget(&w->c.cdg, t, w->c.cdg.channel[i]);
+	}
+
 	check_find_parts(&w->c);
 	return NEXT;
 }
 
 static enum said blocks_go(struct change *w)
 {
-	uint32_t end = w->at + BLOCKS_A_CALL;
+	uint32_t end = w->at + BLOCKS_A_CALL, of = TOPO_NONE;
+	const struct check *c = &w->c;
+	struct outs outs;
 
-	inspect_blocks(w, end < w->blocks.count ? end : w->blocks.count);
+	for (; w->at < end && w->at < w->blocks.count && !w->wrong; w->at++) {
+		uint32_t sw = w->blocks.list[w->at].sw, block = w->blocks.list[w->at].block;
+		uint32_t lid = block * TABLES_BLOCK, block_end = lid + TABLES_BLOCK;
+		const struct topo_node *node = &c->t->nodes[sw];
+
+		if (sw != of)
+			find_outs(c, of = sw, &outs);
+		lid += lid == 0;
+		block_end = block_end > c->tables->top ? c->tables->top + 1u : block_end;
+		inspect_own(w, sw, &outs, lid, block_end);
+		for (unsigned num = 1; num <= node->nports && !w->wrong; num++) {
+			uint32_t peer = c->t->ports[node->port0 + num].peer;
+
+			if (peer != TOPO_NONE && check_is_channel(c, peer))
+				inspect_sender(w, tables_row(c->tables, c->t->ports[peer].node),
+					       c->t->ports[peer].num, c->cdg.channel[peer],
+					       tables_row(c->tables, sw), lid, block_end);
+		}
+		w->dirty[block] = true;
+	}
 	return w->wrong ? WRONG : w->at < w->blocks.count ? MORE : NEXT;
 }
 
@@ -415,7 +336,13 @@ static enum said rows_go(struct change *w)
 			continue;
 		if (rows++ == ROWS_A_CALL)
 			return MORE;
-		inspect_row(w, w->at);
+
+		/* All of a switch with a port that went up or down. */
+		uint32_t sw = w->at;
+		struct outs outs;
+
+		find_outs(&w->c, sw, &outs);
+		inspect_own(w, sw, &outs, 1, w->c.tables->top + 1u);
 	}
 	if (w->wrong)
 		return WRONG;
@@ -428,7 +355,8 @@ static enum said walks_go(struct change *w)
 	uint32_t walks = STEPS_A_CALL / (w->c.t->nswitches + 1u) + 1;
 
 	for (; w->at <= w->c.lids->top; w->at++) {
-		if (!w->at || !is_to_be_walked(w, w->at))
+		if (!w->at || !w->c.walk[w->at] || !(w->moved || w->dirty[w->at / TABLES_BLOCK]) ||
+		    !check_host_port(&w->c, w->at))
 			continue;
 		if (!walks--)
 			return MORE;
@@ -443,21 +371,6 @@ static enum said (*const phases[])(struct change *w) = { find_blocks, blocks_go,
 							 walks_go };
 #define PHASES (sizeof(phases) / sizeof(phases[0]))
 
-/* The base is as good as its end. */
-static void change_begin(struct change *w)
-{
-	struct check_base *base = w->base;
-
-	base->good = false;
-	w->c.cdg = base->cdg;
-	cdg_grow_begin(&w->c.cdg);
-	w->c.walk = base->walk;
-	w->c.counts = base->counts;
-	check_find_leads(&w->c);
-	w->rows = mem_alloc(w->c.t->nswitches + 1, sizeof(*w->rows));
-	w->dirty = mem_alloc(tables_blocks(w->c.tables), sizeof(*w->dirty));
-}
-
 static void change_fini(struct change *w)
 {
 	free(w->rows);
@@ -465,16 +378,6 @@ static void change_fini(struct change *w)
 	free(w->blocks.list);
 	w->rows = w->dirty = NULL;
 	w->blocks.list = NULL;
-}
-
-static void change_end(struct change *w)
-{
-	struct check_base *base = w->base;
-
-	base->cdg.marks = w->c.cdg.marks;	    /* the rest of the graph is shared */
-	w->report.max_hops = base->report.max_hops; /* the walks' are of some LIDs alone */
-	w->report.mean_hops = base->report.mean_hops;
-	base->good = true;
 }
 
 /* ---- .. or the whole ------------------------------------------------------------------------- */
@@ -491,21 +394,6 @@ static void whole_begin(struct change *w)
 	w->c = fresh;
 	check_scratch_init(&w->c);
 	check_begin(&w->c);
-}
-
-static void whole_end(struct change *w)
-{
-	struct check_base *base = w->base;
-
-	if (!check_end(&w->c))
-		return;
-	base->cdg = w->c.cdg;
-	base->walk = w->c.walk;
-	base->counts = w->c.counts;
-	check_base_keep_fabric(base, &w->c);
-	check_base_keep_places(base, &w->c);
-	check_prints_take(&base->prints, w->c.tables, NULL);
-	base->good = true;
 }
 
 /* ---- The proof ------------------------------------------------------------------------------- */
@@ -572,7 +460,16 @@ void check_change_begin(struct check_base *base, const struct topo *t, const str
 		return;
 	}
 	check_scratch_init(&w->c);
-	change_begin(w);
+
+	/* The base is as good as its end. */
+	base->good = false;
+	w->c.cdg = base->cdg;
+	cdg_grow_begin(&w->c.cdg);
+	w->c.walk = base->walk;
+	w->c.counts = base->counts;
+	check_find_leads(&w->c);
+	w->rows = mem_alloc(w->c.t->nswitches + 1, sizeof(*w->rows));
+	w->dirty = mem_alloc(tables_blocks(w->c.tables), sizeof(*w->dirty));
 }
 
 bool check_change_go(struct check_base *base)
@@ -599,11 +496,40 @@ bool check_change_go(struct check_base *base)
 bool check_change_end(struct check_base *base, struct check_report *report)
 {
 	struct change *w = base->run;
+	struct check *c = &w->c;
 
-	if (w->whole)
-		whole_end(w);
-	else
-		change_end(w);
+	if (w->whole && check_end(c)) {
+		base->cdg = c->cdg;
+		base->walk = c->walk;
+		base->counts = c->counts;
+		base->nnodes = c->t->nnodes;
+		base->nswitches = c->t->nswitches;
+		base->nports = c->t->nports;
+		base->top = c->tables->top;
+		base->lid_top = c->lids->top;
+		base->lmc = c->lids->lmc;
+		base->nodes = mem_alloc(c->t->nnodes + 1, sizeof(*base->nodes));
+		base->ports = mem_alloc(c->t->nports + 1, sizeof(*base->ports));
+		for (uint32_t n = 0; n < c->t->nnodes; n++) {
+			const struct topo_node *node = &c->t->nodes[n];
+
+			base->nodes[n] = (struct base_node){ node->guid, node->type, node->nports,
+							     node->sharp };
+		}
+		for (uint32_t i = 0; i < c->t->nports; i++)
+			base->ports[i] =
+				(struct base_port){ c->t->ports[i].peer, c->lids->lid_of_port[i],
+						    c->t->ports[i].link_up };
+		check_base_keep_places(base, c);
+		check_prints_take(&base->prints, c->tables, NULL);
+		base->good = true;
+	} else if (!w->whole) {
+		base->cdg.marks = c->cdg.marks; /* the rest of the graph is shared */
+		/* The walks' hops are of some LIDs alone. */
+		w->report.max_hops = base->report.max_hops;
+		w->report.mean_hops = base->report.mean_hops;
+		base->good = true;
+	}
 	*report = base->report = w->report;
 	drop_run(base);
 	return base->good;

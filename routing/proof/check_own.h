@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * check_own: what the proof's files share: check.c, check.c (all entries), check_walk.c
- * (reachable pairs), check_change.c (only what changed). Private to routing/.
+ * check_own: what the proof's files share: check.c (all entries, and who reaches whom) and
+ * check_change.c (only what changed). Private to routing/.
  */
 #ifndef FMD_ROUTING_CHECK_OWN_H
 #define FMD_ROUTING_CHECK_OWN_H
@@ -27,7 +27,8 @@ struct check {
 	struct cdg cdg;
 	bool *walk;		    /* by LID: not plain, see check.c */
 	struct check_count *counts; /* by LID, good where walk is set */
-	/* Scratch of one proof. */
+	/* Scratch of one proof, which the arena owns. */
+	struct arena *scratch;
 	uint32_t *part;		    /* by node: connected part (union-find) */
 	uint32_t *hosts, *specials; /* by switch: attached host ports, SHARP aggregation nodes */
 	uint64_t *part_hosts, *part_specials, *part_lidless; /* by part's root, a switch */
@@ -66,18 +67,14 @@ void check_scratch_fini(struct check *c);
 void check_result_fini(struct check *c); /* frees cdg, walk, counts */
 /* Whether port `out` of the switch leads to the port that has the LID, or 0 is the switch's own. */
 bool check_delivers(const struct check *c, uint32_t sw, unsigned out, uint32_t lid);
-/* Judges an entry that leads to no switch: if it does not deliver, the report counts it. */
-void check_inspect_end(struct check *c, uint32_t sw, uint32_t lid);
 
-/* check_walk.c */
+/* Who reaches whom. */
 void check_find_leads(struct check *c);			   /* sets leads, by channels */
 void check_find_parts(struct check *c);			   /* sets part, hosts, and sums */
 uint32_t check_part(const struct check *c, uint32_t node); /* the root of its connected part */
 /* The CA port, in the snapshot, that has the LID and has a link to a switch; NULL = none. */
 const struct topo_port *check_host_port(const struct check *c, uint32_t lid);
-void check_walk_lid(struct check *c, uint32_t lid);	/* walk and counts of a host port's LID */
-void check_walk_loops(struct check *c, uint32_t lid);	/* counts report->loops only */
-void check_measure_hops(struct check *c, uint32_t lid); /* adds to hop_sum, hop_count, max_hops */
+void check_walk_lid(struct check *c, uint32_t lid); /* walk and counts of a host port's LID */
 void check_sum(struct check *c); /* pairs into the report, the first finding by name */
 
 /* ---- Which blocks of the tables have changed, by fingerprints -------------------------------- */
@@ -98,7 +95,7 @@ struct check_block { /* of the tables */
 };
 struct check_blocks {
 	struct check_block *list; /* by switch */
-	uint32_t count, room;
+	uint32_t count;
 };
 
 /* Sets the keys, from a secret seed; there are no fingerprints yet. check_prints_fini() frees. */
