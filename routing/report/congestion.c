@@ -21,14 +21,9 @@ struct count {
 	unsigned lid;
 };
 
-static const uint8_t *row_of(const struct link_use_scene *s, uint32_t sw)
-{
-	return tables_row(s->tables, sw);
-}
-
 uint32_t link_use_by_port(const struct link_use_scene *s, uint32_t sw, uint32_t lids[256])
 {
-	const uint8_t *row = row_of(s, sw);
+	const uint8_t *row = tables_row(s->tables, sw);
 	uint32_t none = 0;
 
 	memset(lids, 0, 256 * sizeof(*lids));
@@ -48,7 +43,7 @@ struct lid_use link_use_of_lid(const struct link_use_scene *s, unsigned lid)
 	struct lid_use use = { 0 };
 
 	for (uint32_t sw = 0; sw < s->topo->nswitches; sw++) {
-		if (row_of(s, sw)[lid] == TABLES_NO_ROUTE)
+		if (tables_row(s->tables, sw)[lid] == TABLES_NO_ROUTE)
 			use.drop++;
 		else
 			use.forward++;
@@ -87,7 +82,8 @@ static uint64_t upstream(const struct count *c, uint32_t sw, unsigned depth)
 	for (unsigned num = 1; depth && num <= node->nports; num++) {
 		const struct topo_end *end = &t->ends[node->port0 + num];
 
-		if (end->up && end->to < t->nswitches && row_of(c->s, end->to)[c->lid] == end->num)
+		if (end->up && end->to < t->nswitches &&
+		    (tables_row(c->s->tables, end->to))[c->lid] == end->num)
 			hosts += upstream(c, end->to, depth - 1);
 	}
 	return hosts;
@@ -103,7 +99,7 @@ static bool is_base_lid_of_host(const struct link_use_scene *s, unsigned lid)
 static uint64_t pairs_of_switch(const struct link_use_scene *s, const struct topo_port *port)
 {
 	struct count c = { .s = s, .hosts = count_hosts(s) };
-	const uint8_t *row = row_of(s, port->node);
+	const uint8_t *row = tables_row(s->tables, port->node);
 	uint64_t pairs = 0;
 
 	for (c.lid = 1; c.lid <= s->lids->top; c.lid++) {
@@ -131,7 +127,7 @@ static uint64_t pairs_of_host(const struct link_use_scene *s, uint32_t at)
 		return 0;
 	for (unsigned lid = 1; lid <= s->lids->top; lid++)
 		pairs += is_base_lid_of_host(s, lid) && s->lids->port_of_lid[lid] != at &&
-			 row_of(s, peer->node)[lid] != TABLES_NO_ROUTE;
+			 tables_row(s->tables, peer->node)[lid] != TABLES_NO_ROUTE;
 	return pairs;
 }
 
@@ -182,7 +178,7 @@ static int by_order(const void *a, const void *b)
 {
 	const struct flow_host *x = a, *y = b;
 
-	return x->order < y->order ? -1 : x->order > y->order;
+	return sort_order(x->order, y->order);
 }
 
 static void list_hosts(struct flows *f, const struct lid_map *lids)
@@ -210,71 +206,10 @@ static void list_hosts(struct flows *f, const struct lid_map *lids)
 	qsort(f->hosts, f->nhosts, sizeof(*f->hosts), by_order);
 }
 
-static void list_rails(struct flows *f)
-{
-	for (uint32_t i = 0; i < f->nhosts; i++)
-		if (f->hosts[i].rail >= 0 && (uint32_t)f->hosts[i].rail >= f->nrails)
-			f->nrails = f->hosts[i].rail + 1;
-	f->rails = mem_alloc(f->nrails + 1, sizeof(*f->rails));
-	f->rail_count = mem_alloc(f->nrails + 1, sizeof(*f->rail_count));
-	for (uint32_t r = 0; r < f->nrails; r++)
-		f->rails[r] = mem_alloc(f->nhosts + 1, sizeof(*f->rails[r]));
-	for (uint32_t i = 0; i < f->nhosts; i++) {
-		int rail = f->hosts[i].rail;
-
-		if (rail < 0)
-			continue;
-		f->hosts[i].place = f->rail_count[rail];
-		f->rails[rail][f->rail_count[rail]++] = i;
-	}
-}
-
 static void add_target(struct flows *f, uint32_t host)
 {
 	f->hosts[host].storage = true;
 	f->targets[f->ntargets++] = host;
-}
-
-static bool named_storage(const struct topo_node *node)
-{
-	return strcasestr(node->desc, "storage") || strcasestr(node->label, "storage");
-}
-
-static void list_targets(struct flows *f, const bool *storage)
-{
-	f->targets = mem_alloc(f->nhosts, sizeof(*f->targets));
-	for (uint32_t i = 0; i < f->nhosts; i++) {
-		uint32_t node = f->hosts[i].node;
-
-		if (storage ? storage[node] : named_storage(&f->t->nodes[node]))
-			add_target(f, i);
-	}
-	if (f->ntargets)
-		return;
-	bool *seen = mem_alloc(f->t->nswitches, sizeof(*seen));
-	for (uint32_t i = 0; i < f->nhosts; i++) {
-		if (!seen[f->hosts[i].sw])
-			add_target(f, i);
-		seen[f->hosts[i].sw] = true;
-	}
-	free(seen);
-}
-
-static void list_channels(struct flows *f)
-{
-	const struct topo *t = f->t;
-
-	f->next = mem_alloc(t->nports + 1, sizeof(*f->next));
-	f->load = mem_alloc(t->nports + 1, sizeof(*f->load));
-	f->total = mem_alloc(t->nports + 1, sizeof(*f->total));
-	f->touched = mem_alloc(t->nports + 1, sizeof(*f->touched));
-	for (uint32_t i = 0; i < t->nports; i++) {
-		const struct topo_port *port = &t->ports[i];
-		bool channel = port->link_up && port->num && port->node < t->nswitches &&
-			       t->ports[port->peer].node < t->nswitches;
-
-		f->next[i] = channel ? t->ports[port->peer].node : TOPO_NONE;
-	}
 }
 
 /* The channel a packet for lid takes from sw, or TOPO_NONE when it ends here. */
@@ -356,73 +291,11 @@ static const struct pattern {
 	  offsetof(struct congestion, storage_mean) },
 };
 
-/* Fisher and Yates. */
-static void shuffle(struct flows *f)
-{
-	uint64_t state = f->sample;
-
-	for (uint32_t i = 0; i < f->nhosts; i++)
-		f->permutation[i] = i;
-	for (uint32_t i = f->nhosts; i > 1; i--) {
-		uint32_t k = random_next(&state) % i, last = f->permutation[i - 1];
-
-		f->permutation[i - 1] = f->permutation[k];
-		f->permutation[k] = last;
-	}
-}
-
-static uint32_t worst_of(struct flows *f, const struct pattern *pattern)
-{
-	uint32_t worst = 0;
-
-	for (uint32_t i = 0; i < f->nhosts; i++) {
-		uint32_t to = pattern->pick(f, i);
-
-		if (to != NOBODY)
-			add_flow(f, &f->hosts[i], &f->hosts[to], &worst);
-	}
-	clear_load(f);
-	return worst;
-}
-
-static void measure_patterns(struct flows *f, struct congestion *out)
-{
-	uint64_t state = 1;
-
-	for (unsigned n = 0; n < CONGESTION_SAMPLES && f->nhosts > 1; n++) {
-		f->sample = random_next(&state);
-		shuffle(f);
-		for (size_t p = 0; p < sizeof(patterns) / sizeof(patterns[0]); p++) {
-			unsigned *max = (void *)((char *)out + patterns[p].max);
-			double *mean = (void *)((char *)out + patterns[p].mean);
-			uint32_t worst = worst_of(f, &patterns[p]);
-
-			*max = worst > *max ? worst : *max;
-			*mean += (double)worst / CONGESTION_SAMPLES;
-		}
-	}
-}
-
 /* ---- All to all ------------------------------------------------------------------------------ */
 
 static int by_lid(const void *a, const void *b)
 {
 	return (int)((const struct flow_host *)a)->lid - (int)((const struct flow_host *)b)->lid;
-}
-
-static void add_all_to_all(struct flows *f, const struct flow_host *to, const uint32_t *sources,
-			   const uint32_t *count, uint32_t n)
-{
-	for (uint32_t s = 0; s < n; s++) {
-		uint32_t sw = sources[s], port;
-		uint32_t flows = count[sw] - (sw == to->sw);
-
-		for (unsigned hop = 0;
-		     hop < MAX_HOPS && (port = channel_from(f, sw, to->lid)) != TOPO_NONE; hop++) {
-			f->total[port] += flows;
-			sw = f->next[port];
-		}
-	}
 }
 
 static void measure_all_to_all(struct flows *f, struct congestion *out)
@@ -436,8 +309,21 @@ static void measure_all_to_all(struct flows *f, struct congestion *out)
 		if (count[f->hosts[i].sw]++ == 0)
 			sources[nsources++] = f->hosts[i].sw;
 	qsort(f->hosts, f->nhosts, sizeof(*f->hosts), by_lid);
-	for (uint32_t i = 0; i < f->nhosts; i++)
-		add_all_to_all(f, &f->hosts[i], sources, count, nsources);
+	for (uint32_t i = 0; i < f->nhosts; i++) {
+		const struct flow_host *to = &f->hosts[i];
+
+		for (uint32_t s = 0; s < nsources; s++) {
+			uint32_t sw = sources[s], port;
+			uint32_t flows = count[sw] - (sw == to->sw);
+
+			for (unsigned hop = 0;
+			     hop < MAX_HOPS && (port = channel_from(f, sw, to->lid)) != TOPO_NONE;
+			     hop++) {
+				f->total[port] += flows;
+				sw = f->next[port];
+			}
+		}
+	}
 	for (uint32_t i = 0; i < f->t->nports; i++) {
 		if (f->next[i] == TOPO_NONE)
 			continue;
@@ -455,11 +341,57 @@ static void measure_all_to_all(struct flows *f, struct congestion *out)
 
 static void flows_init(struct flows *f, const struct congestion_scene *scene)
 {
-	*f = (struct flows){ .t = scene->t, .tables = scene->tables };
+	const struct topo *t = scene->t;
+
+	*f = (struct flows){ .t = t, .tables = scene->tables };
 	list_hosts(f, scene->lids);
-	list_rails(f);
-	list_channels(f);
-	list_targets(f, scene->storage);
+	for (uint32_t i = 0; i < f->nhosts; i++)
+		if (f->hosts[i].rail >= 0 && (uint32_t)f->hosts[i].rail >= f->nrails)
+			f->nrails = f->hosts[i].rail + 1;
+	f->rails = mem_alloc(f->nrails + 1, sizeof(*f->rails));
+	f->rail_count = mem_alloc(f->nrails + 1, sizeof(*f->rail_count));
+	for (uint32_t r = 0; r < f->nrails; r++)
+		f->rails[r] = mem_alloc(f->nhosts + 1, sizeof(*f->rails[r]));
+	for (uint32_t i = 0; i < f->nhosts; i++) {
+		int rail = f->hosts[i].rail;
+
+		if (rail < 0)
+			continue;
+		f->hosts[i].place = f->rail_count[rail];
+		f->rails[rail][f->rail_count[rail]++] = i;
+	}
+
+	f->next = mem_alloc(t->nports + 1, sizeof(*f->next));
+	f->load = mem_alloc(t->nports + 1, sizeof(*f->load));
+	f->total = mem_alloc(t->nports + 1, sizeof(*f->total));
+	f->touched = mem_alloc(t->nports + 1, sizeof(*f->touched));
+	for (uint32_t i = 0; i < t->nports; i++) {
+		const struct topo_port *port = &t->ports[i];
+		bool channel = port->link_up && port->num && port->node < t->nswitches &&
+			       t->ports[port->peer].node < t->nswitches;
+
+		f->next[i] = channel ? t->ports[port->peer].node : TOPO_NONE;
+	}
+
+	f->targets = mem_alloc(f->nhosts, sizeof(*f->targets));
+	for (uint32_t i = 0; i < f->nhosts; i++) {
+		uint32_t node = f->hosts[i].node;
+
+		if (scene->storage ? scene->storage[node]
+				   : (strcasestr(t->nodes[node].desc, "storage") ||
+				      strcasestr(t->nodes[node].label, "storage")))
+			add_target(f, i);
+	}
+	if (!f->ntargets) {
+		bool *seen = mem_alloc(t->nswitches, sizeof(*seen));
+
+		for (uint32_t i = 0; i < f->nhosts; i++) {
+			if (!seen[f->hosts[i].sw])
+				add_target(f, i);
+			seen[f->hosts[i].sw] = true;
+		}
+		free(seen);
+	}
 	f->permutation = mem_alloc(f->nhosts, sizeof(*f->permutation));
 }
 
@@ -478,47 +410,6 @@ static void flows_fini(struct flows *f)
 	free(f->permutation);
 }
 
-/* The most flows on a channel of that way, as the load is. */
-static uint32_t met_between(const struct flows *f, const struct flow_host *from,
-			    const struct flow_host *to)
-{
-	uint32_t sw = from->sw, port, most = 0;
-
-	for (unsigned hop = 0; hop < MAX_HOPS && (port = channel_from(f, sw, to->lid)) != TOPO_NONE;
-	     hop++) {
-		most = f->load[port] > most ? f->load[port] : most;
-		sw = f->next[port];
-	}
-	return most;
-}
-
-static void load_shift(struct flows *f, const uint8_t *aside)
-{
-	uint32_t worst = 0;
-
-	for (uint32_t i = 0; i < f->nhosts; i++) {
-		uint32_t to = pick_shift(f, i);
-
-		if (aside[f->hosts[i].node] != CONGESTION_SILENT &&
-		    aside[f->hosts[to].node] != CONGESTION_SILENT)
-			add_flow(f, &f->hosts[i], &f->hosts[to], &worst);
-	}
-}
-
-/* met: by host, of the present sample. */
-static void meet(const struct flows *f, const uint8_t *aside, uint32_t *met)
-{
-	for (uint32_t i = 0; i < f->nhosts; i++) {
-		uint32_t to = pick_shift(f, i), most;
-
-		if (aside[f->hosts[i].node] || aside[f->hosts[to].node])
-			continue;
-		most = met_between(f, &f->hosts[i], &f->hosts[to]);
-		met[i] = most > met[i] ? most : met[i];
-		met[to] = most > met[to] ? most : met[to];
-	}
-}
-
 void congestion_by_host(const struct congestion_scene *scene, const uint8_t *aside, double *by_port)
 {
 	struct flows f;
@@ -529,10 +420,33 @@ void congestion_by_host(const struct congestion_scene *scene, const uint8_t *asi
 	met = mem_alloc(f.nhosts + 1, sizeof(*met));
 	memset(by_port, 0, f.t->nports * sizeof(*by_port));
 	for (unsigned n = 0; n < CONGESTION_SAMPLES && f.nhosts > 1; n++) {
+		uint32_t worst = 0;
+
 		f.sample = random_next(&state);
-		load_shift(&f, aside);
-		memset(met, 0, f.nhosts * sizeof(*met));
-		meet(&f, aside, met);
+		for (uint32_t i = 0; i < f.nhosts; i++) {
+			uint32_t to = pick_shift(&f, i);
+
+			if (aside[f.hosts[i].node] != CONGESTION_SILENT &&
+			    aside[f.hosts[to].node] != CONGESTION_SILENT)
+				add_flow(&f, &f.hosts[i], &f.hosts[to], &worst);
+		}
+		memset(met, 0, f.nhosts * sizeof(*met)); /* by host, of the present sample */
+		for (uint32_t i = 0; i < f.nhosts; i++) {
+			uint32_t to = pick_shift(&f, i), sw = f.hosts[i].sw, port, most = 0;
+
+			if (aside[f.hosts[i].node] || aside[f.hosts[to].node])
+				continue;
+			/* The most flows on a channel of that path, as the load is. */
+			for (unsigned hop = 0;
+			     hop < MAX_HOPS &&
+			     (port = channel_from(&f, sw, f.hosts[to].lid)) != TOPO_NONE;
+			     hop++) {
+				most = f.load[port] > most ? f.load[port] : most;
+				sw = f.next[port];
+			}
+			met[i] = most > met[i] ? most : met[i];
+			met[to] = most > met[to] ? most : met[to];
+		}
 		clear_load(&f);
 		for (uint32_t i = 0; i < f.nhosts; i++)
 			by_port[f.hosts[i].port] += (double)met[i] / CONGESTION_SAMPLES;
@@ -545,10 +459,39 @@ void congestion_study(const struct congestion_scene *scene, struct congestion *o
 		      uint64_t *by_port)
 {
 	struct flows f;
+	uint64_t state = 1;
 
 	flows_init(&f, scene);
 	*out = (struct congestion){ .storage_ports = f.ntargets };
-	measure_patterns(&f, out);
+	for (unsigned n = 0; n < CONGESTION_SAMPLES && f.nhosts > 1; n++) {
+		uint64_t shuffle = f.sample = random_next(&state);
+
+		/* Fisher and Yates. */
+		for (uint32_t i = 0; i < f.nhosts; i++)
+			f.permutation[i] = i;
+		for (uint32_t i = f.nhosts; i > 1; i--) {
+			uint32_t k = random_next(&shuffle) % i, last = f.permutation[i - 1];
+
+			f.permutation[i - 1] = f.permutation[k];
+			f.permutation[k] = last;
+		}
+		for (size_t p = 0; p < sizeof(patterns) / sizeof(patterns[0]); p++) {
+			unsigned *max = (void *)((char *)out + patterns[p].max);
+			double *mean = (void *)((char *)out + patterns[p].mean);
+			uint32_t worst = 0;
+
+			for (uint32_t i = 0; i < f.nhosts; i++) {
+				uint32_t to = patterns[p].pick(&f, i);
+
+				if (to != NOBODY)
+					add_flow(&f, &f.hosts[i], &f.hosts[to], &worst);
+			}
+			clear_load(&f);
+			*max = worst > *max ? worst : *max;
+			*mean += (double)worst / CONGESTION_SAMPLES;
+		}
+	}
+
 	measure_all_to_all(&f, out);
 	if (by_port)
 		memcpy(by_port, f.total, f.t->nports * sizeof(*by_port));

@@ -14,52 +14,27 @@
 
 #define HOPS_WITHIN_LEAF 3 /* host, leaf, host */
 
-static bool takes_part(const struct topo *t, const struct lid_map *lids, const uint8_t *classes,
-		       uint32_t port)
-{
-	if (classes && (classes[port] == ROUTE_STORAGE || classes[port] == ROUTE_MANAGEMENT))
-		return false;
-	return t->ports[port].peer != TOPO_NONE && lids->lid_of_port[port];
-}
-
-static unsigned collect_ports(const struct topo *t, const struct lid_map *lids,
-			      const uint8_t *classes, uint32_t host, uint32_t **ports)
-{
-	unsigned count = 0;
-
-	*ports = NULL;
-	for (uint32_t i = 0; i < t->hosts[host].ncas; i++) {
-		const struct topo_node *node = &t->nodes[t->host_cas[t->hosts[host].first + i]];
-
-		*ports = mem_resize(*ports, count + node->nports, sizeof(**ports));
-		for (unsigned num = 1; num <= node->nports; num++)
-			if (takes_part(t, lids, classes, node->port0 + num))
-				(*ports)[count++] = node->port0 + num;
-	}
-	return count;
-}
-
-static void add_flow(const struct topo *t, const struct path *path, unsigned *load,
-		     struct crossrail *out)
-{
-	unsigned *uplink;
-
-	if (path->count <= HOPS_WITHIN_LEAF)
-		return;
-	uplink = &load[t->nodes[path->hops[1].node].port0 + path->hops[1].out_port];
-	out->flows++;
-	out->uplinks += !*uplink;
-	if (++*uplink > out->worst_uplink)
-		out->worst_uplink = *uplink;
-}
-
 void crossrail_measure(const struct topo *t, const struct lid_map *lids,
 		       const struct tables *tables, const uint8_t *classes, uint32_t host,
 		       struct crossrail *out)
 {
 	unsigned *load = mem_alloc(t->nports, sizeof(*load));
-	uint32_t *ports;
-	unsigned count = collect_ports(t, lids, classes, host, &ports);
+	uint32_t *ports = NULL;
+	unsigned count = 0;
+
+	for (uint32_t i = 0; i < t->hosts[host].ncas; i++) {
+		const struct topo_node *node = &t->nodes[t->host_cas[t->hosts[host].first + i]];
+
+		ports = mem_resize(ports, count + node->nports, sizeof(*ports));
+		for (unsigned num = 1; num <= node->nports; num++) {
+			uint32_t port = node->port0 + num;
+			uint8_t class = classes ? classes[port] : ROUTE_COMPUTE;
+
+			if (class != ROUTE_STORAGE && class != ROUTE_MANAGEMENT &&
+			    t->ports[port].peer != TOPO_NONE && lids->lid_of_port[port])
+				ports[count++] = port;
+		}
+	}
 
 	*out = (struct crossrail){ 0 };
 	for (unsigned a = 0; a < count; a++)
@@ -71,8 +46,18 @@ void crossrail_measure(const struct topo *t, const struct lid_map *lids,
 			if (path_trace(t, lids, tables, ports[a], lids->lid_of_port[ports[b]],
 				       &path))
 				out->unreachable++;
-			else
-				add_flow(t, &path, load, out);
+			else {
+				unsigned *uplink;
+
+				if (path.count <= HOPS_WITHIN_LEAF)
+					continue;
+				uplink = &load[t->nodes[path.hops[1].node].port0 +
+					       path.hops[1].out_port];
+				out->flows++;
+				out->uplinks += !*uplink;
+				if (++*uplink > out->worst_uplink)
+					out->worst_uplink = *uplink;
+			}
 		}
 	free(ports);
 	free(load);
@@ -108,35 +93,6 @@ static bool is_lower_end(const struct topo *t, uint32_t port, unsigned level)
 						   : t->nodes[peer->node].level > level;
 }
 
-static void sum_tier(const struct topo *t, const uint64_t *by_port, struct load_tier *tier)
-{
-	for (uint32_t i = 0; i < t->nports; i++) {
-		if (!t->ports[i].link_up || !is_lower_end(t, i, tier->level))
-			continue;
-		uint64_t load[] = {
-			[LOAD_UP] = by_port[i], [LOAD_DOWN] = by_port[t->ports[i].peer]
-		};
-
-		for (unsigned d = 0; d < LOAD_DIRECTIONS; d++) {
-			tier->channels[d]++;
-			tier->mean[d] += load[d];
-			tier->max[d] = load[d] > tier->max[d] ? load[d] : tier->max[d];
-		}
-	}
-	for (unsigned d = 0; d < LOAD_DIRECTIONS; d++)
-		tier->mean[d] /= tier->channels[d] ? tier->channels[d] : 1;
-}
-
-static void fill_bins(const struct topo *t, const uint64_t *by_port, struct load_tier *tier)
-{
-	for (uint32_t i = 0; i < t->nports; i++) {
-		if (!t->ports[i].link_up || !is_lower_end(t, i, tier->level))
-			continue;
-		tier->bins[LOAD_UP][load_bin(by_port[i], tier->mean[LOAD_UP])]++;
-		tier->bins[LOAD_DOWN][load_bin(by_port[t->ports[i].peer], tier->mean[LOAD_DOWN])]++;
-	}
-}
-
 /* ---- The map --------------------------------------------------------------------------------- */
 
 static int compare_switches(const void *a, const void *b, void *topo)
@@ -164,22 +120,6 @@ static uint32_t *list_marked(const struct topo *t, uint32_t *marks, uint32_t *co
 	return list;
 }
 
-static void add_link(struct load_cell *cell, const struct topo_port *port, uint64_t up,
-		     uint64_t down, const struct load_tier *tier)
-{
-	double r_up = tier->mean[LOAD_UP] > 0 ? up / tier->mean[LOAD_UP] : 0;
-	double r_down = tier->mean[LOAD_DOWN] > 0 ? down / tier->mean[LOAD_DOWN] : 0;
-
-	cell->links++;
-	if (!port->link_up)
-		return;
-	cell->live++;
-	cell->up += up;
-	cell->down += down;
-	cell->ratio = r_up > cell->ratio ? r_up : cell->ratio;
-	cell->ratio = r_down > cell->ratio ? r_down : cell->ratio;
-}
-
 struct marks { /* by switch; see list_marked() */
 	uint32_t *row, *column;
 };
@@ -198,7 +138,21 @@ static void fill_row(const struct topo *t, const uint64_t *by_port, struct load_
 		struct load_cell *cell = &cells[marks->column[t->ports[p->peer].node]];
 		cell->row = row;
 		cell->column = marks->column[t->ports[p->peer].node];
-		add_link(cell, p, by_port[port], by_port[p->peer], &map->tier);
+
+		uint64_t up = by_port[port];
+		uint64_t down = by_port[p->peer];
+		double up_means = map->tier.mean[LOAD_UP] > 0 ? up / map->tier.mean[LOAD_UP] : 0;
+		double down_means =
+			map->tier.mean[LOAD_DOWN] > 0 ? down / map->tier.mean[LOAD_DOWN] : 0;
+
+		cell->links++;
+		if (!p->link_up)
+			continue;
+		cell->live++;
+		cell->up += up;
+		cell->down += down;
+		cell->ratio = up_means > cell->ratio ? up_means : cell->ratio;
+		cell->ratio = down_means > cell->ratio ? down_means : cell->ratio;
 	}
 	for (uint32_t c = 0; c < map->ncolumns; c++)
 		if (cells[c].links)
@@ -228,8 +182,30 @@ struct load_map *load_map_new(const struct topo *t, const uint64_t *by_port, uns
 	struct load_cell *cells;
 
 	map->tier.level = level;
-	sum_tier(t, by_port, &map->tier);
-	fill_bins(t, by_port, &map->tier);
+	for (uint32_t i = 0; i < t->nports; i++) {
+		if (!t->ports[i].link_up || !is_lower_end(t, i, map->tier.level))
+			continue;
+		uint64_t load[] = {
+			[LOAD_UP] = by_port[i], [LOAD_DOWN] = by_port[t->ports[i].peer]
+		};
+
+		for (unsigned d = 0; d < LOAD_DIRECTIONS; d++) {
+			map->tier.channels[d]++;
+			map->tier.mean[d] += load[d];
+			map->tier.max[d] = load[d] > map->tier.max[d] ? load[d] : map->tier.max[d];
+		}
+	}
+	for (unsigned d = 0; d < LOAD_DIRECTIONS; d++)
+		map->tier.mean[d] /= map->tier.channels[d] ? map->tier.channels[d] : 1;
+
+	for (uint32_t i = 0; i < t->nports; i++) {
+		if (!t->ports[i].link_up || !is_lower_end(t, i, map->tier.level))
+			continue;
+		map->tier.bins[LOAD_UP][load_bin(by_port[i], map->tier.mean[LOAD_UP])]++;
+		map->tier.bins[LOAD_DOWN]
+			      [load_bin(by_port[t->ports[i].peer], map->tier.mean[LOAD_DOWN])]++;
+	}
+
 	map->cells = mem_alloc(mark_ends(t, level, &marks), sizeof(*map->cells));
 	map->rows = list_marked(t, marks.row, &map->nrows);
 	map->columns = list_marked(t, marks.column, &map->ncolumns);

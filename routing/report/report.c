@@ -4,6 +4,7 @@
 #include "routing/ftree/legal.h"
 #include "routing/report/report.h"
 #include "topology/base/mem.h"
+#include "topology/base/sort.h"
 
 /*
  * delta: compares tables, and says which changes had to be (see delta.h).
@@ -11,17 +12,6 @@
  * An old entry may stay when its link lives and its next switch is a minimal legal next hop in the
  * new fabric (legal.h).
  */
-
-static uint64_t entries_that_differ(const uint8_t *a, const uint8_t *b)
-{
-	uint64_t differ = 0;
-
-	if (!memcmp(a, b, TABLES_BLOCK))
-		return 0;
-	for (unsigned i = 0; i < TABLES_BLOCK; i++)
-		differ += a[i] != b[i];
-	return differ;
-}
 
 /* A block beyond a table's rows is all gaps. */
 static const uint8_t *block_of(const struct tables *t, uint32_t sw, uint32_t block,
@@ -34,7 +24,6 @@ void delta_count(const struct tables *older, const struct tables *newer, struct 
 {
 	uint32_t blocks = tables_blocks(older) > tables_blocks(newer) ? tables_blocks(older)
 								      : tables_blocks(newer);
-
 	uint8_t gaps[TABLES_BLOCK];
 
 	memset(gaps, TABLES_NO_ROUTE, sizeof(gaps));
@@ -43,11 +32,16 @@ void delta_count(const struct tables *older, const struct tables *newer, struct 
 		uint32_t before = out->blocks;
 
 		for (uint32_t block = 0; block < blocks; block++) {
-			uint64_t differ = entries_that_differ(block_of(older, sw, block, gaps),
-							      block_of(newer, sw, block, gaps));
+			const uint8_t *a = block_of(older, sw, block, gaps);
+			const uint8_t *b = block_of(newer, sw, block, gaps);
+			uint64_t differ = 0;
 
+			if (!memcmp(a, b, TABLES_BLOCK))
+				continue;
+			for (unsigned i = 0; i < TABLES_BLOCK; i++)
+				differ += a[i] != b[i];
 			out->entries += differ;
-			out->blocks += differ > 0;
+			out->blocks++;
 		}
 		out->switches += out->blocks > before;
 	}
@@ -78,11 +72,6 @@ static bool may_stay(struct judge *j, uint32_t sw, uint16_t lid, uint8_t out)
 	return memchr(j->ports.port, out, j->ports.n) != NULL;
 }
 
-static bool had_to_change(struct judge *j, uint32_t sw, uint16_t lid, uint8_t was, uint8_t is)
-{
-	return was != is && (was == TABLES_NO_ROUTE || !may_stay(j, sw, lid, was));
-}
-
 static uint64_t minimum_by_tiers(const struct topo *t, const struct lid_map *lids,
 				 const struct tables *older, const struct tables *newer)
 {
@@ -94,9 +83,12 @@ static uint64_t minimum_by_tiers(const struct topo *t, const struct lid_map *lid
 	legal_init(&legal, t, lids, &defaults, (struct graph_how){ .orientation = GRAPH_BY_LEVEL });
 	legal_fill(&legal);
 	for (uint32_t sw = 0; sw < t->nswitches; sw++)
-		for (uint32_t lid = 1; lid <= lids->top && lid < older->stride; lid++)
-			moved += had_to_change(&j, sw, lid, tables_row(older, sw)[lid],
-					       tables_row(newer, sw)[lid]);
+		for (uint32_t lid = 1; lid <= lids->top && lid < older->stride; lid++) {
+			uint8_t was = tables_row(older, sw)[lid];
+
+			moved += was != tables_row(newer, sw)[lid] &&
+				 (was == TABLES_NO_ROUTE || !may_stay(&j, sw, lid, was));
+		}
 	legal_fini(&legal);
 	return moved;
 }
@@ -149,53 +141,22 @@ static int by_growth(const void *a, const void *b)
 
 	if (grows != 0)
 		return grows > 0 ? 1 : -1;
-	return x->port < y->port ? -1 : x->port > y->port;
-}
-
-static void find(struct affected *p, const double *before, const double *then, const uint8_t *aside)
-{
-	for (uint32_t i = 0; i < p->t->nports; i++) {
-		if (!(before[i] > 0) || aside[p->t->ports[i].node])
-			continue;
-		p->others++;
-		p->before += before[i];
-		p->then += then[i];
-		if (then[i] > before[i] * AFFECTED_MARGIN)
-			p->list[p->count++] = (struct affected_port){ i, before[i], then[i] };
-	}
-	qsort(p->list, p->count, sizeof(*p->list), by_growth);
-}
-
-static void count_hosts(struct affected *p)
-{
-	bool *seen = mem_alloc(p->t->nhosts + 1, sizeof(*seen));
-
-	for (uint32_t i = 0; i < p->count; i++) {
-		uint32_t host = p->t->nodes[p->t->ports[p->list[i].port].node].host;
-
-		if (host == TOPO_NONE || seen[host])
-			continue;
-		seen[host] = true;
-		p->hosts++;
-	}
-	free(seen);
-}
-
-static json_t *row(const struct topo *t, const struct affected_port *it)
-{
-	const struct topo_port *port = &t->ports[it->port], *leaf = topo_peer(t, port);
-
-	return json_pack("{ss ss* sf sf}", "hca", t->nodes[port->node].name, "leaf",
-			 leaf ? t->nodes[leaf->node].name : NULL, "before", it->before, "then",
-			 it->then);
+	return sort_order(x->port, y->port);
 }
 
 static json_t *rows(const struct affected *p)
 {
 	json_t *list = json_array();
 
-	for (uint32_t i = 0; i < p->count && i < AFFECTED_SHOWN; i++)
-		json_array_append_new(list, row(p->t, &p->list[i]));
+	for (uint32_t i = 0; i < p->count && i < AFFECTED_SHOWN; i++) {
+		const struct topo *t = p->t;
+		const struct affected_port *it = &p->list[i];
+		const struct topo_port *port = &t->ports[it->port], *leaf = topo_peer(t, port);
+		json_array_append_new(list,
+				      json_pack("{ss ss* sf sf}", "hca", t->nodes[port->node].name,
+						"leaf", leaf ? t->nodes[leaf->node].name : NULL,
+						"before", it->before, "then", it->then));
+	}
 	return list;
 }
 
@@ -210,8 +171,29 @@ json_t *affected_json(const struct congestion_scene *now, const struct congestio
 
 	congestion_by_host(now, aside, before);
 	congestion_by_host(then, aside, after);
-	find(&p, before, after, aside);
-	count_hosts(&p);
+	for (uint32_t i = 0; i < p.t->nports; i++) {
+		if (!(before[i] > 0) || aside[p.t->ports[i].node])
+			continue;
+		p.others++;
+		p.before += before[i];
+		p.then += after[i];
+		if (after[i] > before[i] * AFFECTED_MARGIN)
+			p.list[p.count++] = (struct affected_port){ i, before[i], after[i] };
+	}
+	qsort(p.list, p.count, sizeof(*p.list), by_growth);
+
+	bool *seen = mem_alloc(p.t->nhosts + 1, sizeof(*seen));
+
+	for (uint32_t i = 0; i < p.count; i++) {
+		uint32_t host = p.t->nodes[p.t->ports[p.list[i].port].node].host;
+
+		if (host == TOPO_NONE || seen[host])
+			continue;
+		seen[host] = true;
+		p.hosts++;
+	}
+	free(seen);
+
 	found = json_pack("{si si sf sf so}", "hcas", (int)p.count, "hosts", (int)p.hosts,
 			  "mean_before", p.others ? p.before / p.others : 0.0, "mean",
 			  p.others ? p.then / p.others : 0.0, "rows", rows(&p));

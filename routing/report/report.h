@@ -51,8 +51,8 @@ json_t *report_delta(const struct delta *delta);
 
 /*
  * affected: the hosts that share channels with more flows when some other hosts are distributed
- * over the spines in another way. Compares two fabrics of the same nodes and LIDs; `aside` (by node,
- * enum congestion_aside): the hosts that are distributed differently. Figures are those of
+ * over the spines in another way. Compares two fabrics of the same nodes and LIDs; `aside` (by
+ * node, enum congestion_aside): the hosts that are distributed differently. Figures are those of
  * congestion_by_host():
  *   hcas, hosts        numbers of other HCAs and hosts whose figure grows by more than the margin
  *   mean_before, mean  over all other hosts
