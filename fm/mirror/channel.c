@@ -220,32 +220,32 @@ static const char *read_psk(struct channel_tls *tls, const char *path)
 }
 
 /* NULL, or *file and what is wrong with it. */
-static const char *set_keys(struct channel_tls *tls, const struct channel_conf *conf,
+static const char *set_keys(struct channel_tls *tls, const struct conf_mirror *conf,
 			    const char **file)
 {
 	struct stat st;
 
-	*file = *conf->psk_file ? conf->psk_file : conf->key_file;
+	*file = *conf->psk_file ? conf->psk_file : conf->key;
 	if (stat(*file, &st))
 		return "cannot be read";
 	if (st.st_mode & (S_IRWXG | S_IRWXO))
 		return "is accessible to others than its owner: chmod 0600";
 	if (*conf->psk_file)
 		return read_psk(tls, *file);
-	*file = conf->cert_file;
+	*file = conf->cert;
 	if (SSL_CTX_use_certificate_chain_file(tls->context, *file) != 1)
 		return "is not a PEM certificate";
-	*file = conf->key_file;
+	*file = conf->key;
 	if (SSL_CTX_use_PrivateKey_file(tls->context, *file, SSL_FILETYPE_PEM) != 1)
 		return "is not the private key of that certificate";
-	*file = conf->ca_file;
+	*file = conf->ca;
 	if (SSL_CTX_load_verify_locations(tls->context, *file, NULL) != 1)
 		return "is not a PEM certificate";
 	SSL_CTX_set_verify(tls->context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
 	return NULL;
 }
 
-struct channel_tls *channel_tls_new(const struct channel_conf *conf, char *err, size_t err_size)
+struct channel_tls *channel_tls_new(const struct conf_mirror *conf, char *err, size_t err_size)
 {
 	struct channel_tls *tls = mem_alloc(1, sizeof(*tls));
 	const char *file = "TLS", *why = "unavailable";

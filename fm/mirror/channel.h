@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "fm/conf/conf.h"
 #include "fm/loop/loop.h"
 
 /* ---- Frames ---------------------------------------------------------------------------------- */
@@ -87,16 +88,13 @@ void frame_reader_fini(struct frame_reader *r);
 
 /* ---- Channels -------------------------------------------------------------------------------- */
 
-/* "" = not set; either the first three or the last. */
-struct channel_conf {
-	const char *cert_file, *key_file; /* PEM; the key's file is readable by its owner alone */
-	const char *ca_file;		  /* whose certificates are taken; names are not compared */
-	const char *psk_file; /* its first line: 32 to 128 hexadecimal digits; as the key's file */
-};
-
 struct channel_tls;
-/* NULL with the reason in err. */
-struct channel_tls *channel_tls_new(const struct channel_conf *conf, char *err, size_t err_size);
+/*
+ * By the files that conf names, `cert`, `key` and `ca` or `psk_file`. Nobody but its owner may read
+ * a key's file, in whose first line a PSK has 32 to 128 hexadecimal digits; names in certificates
+ * are not compared. NULL with the reason in err.
+ */
+struct channel_tls *channel_tls_new(const struct conf_mirror *conf, char *err, size_t err_size);
 void channel_tls_free(struct channel_tls *tls); /* behind its channels; NULL is fine */
 
 struct channel;

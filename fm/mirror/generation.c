@@ -13,18 +13,14 @@
 
 /* ---- Which is newer -------------------------------------------------------------------------- */
 
-static const struct takeover *latest(const struct generation *g)
-{
-	return g->count ? &g->list[g->count - 1] : NULL;
-}
-
 /* Also where it was so long ago that it is forgotten. */
 static bool is_beginning(const struct generation *g, const struct generation *of)
 {
-	const struct takeover *last = latest(g);
+	const struct takeover *last;
 
 	if (!g->count)
 		return true;
+	last = &g->list[g->count - 1];
 	/* Who was it is not known of older versions' take-overs. */
 	for (const struct takeover *one = of->list; one < of->list + of->count; one++)
 		if (one->number == last->number &&
@@ -45,7 +41,7 @@ enum generation_result generation_compare(const struct generation *mine,
 
 uint64_t generation_number(const struct generation *g)
 {
-	return g->count ? latest(g)->number : 0;
+	return g->count ? g->list[g->count - 1].number : 0;
 }
 
 static void append(struct generation *g, struct takeover one)
@@ -252,11 +248,6 @@ void lineage_review(struct mirror *m)
 		state_store_changed(m->services.state, &unshared_file, m);
 }
 
-static bool has_unshared(const struct generation *g, uint64_t unshared)
-{
-	return unshared && unshared == generation_number(g);
-}
-
 /* ---- The present one ------------------------------------------------------------------------- */
 
 void lineage_load(struct mirror *m)
@@ -292,9 +283,8 @@ void lineage_meet(struct mirror *m, const struct manager *standby)
 {
 	enum generation_result said = generation_compare(&m->generation, &standby->generation);
 	bool apart = said == GENERATION_APART || said == GENERATION_BEHIND, met = false;
-	bool unshared =
-		said == GENERATION_AHEAD && has_unshared(&standby->generation, standby->unshared);
 	uint64_t number = generation_number(&standby->generation);
+	bool unshared = said == GENERATION_AHEAD && number && standby->unshared == number;
 
 	if (!apart && !unshared)
 		return;
@@ -361,7 +351,8 @@ static void put_aside(void *arg, const char *name)
 void lineage_yield(struct mirror *m, const struct peer *master)
 {
 	enum generation_result said = generation_compare(&m->generation, &master->who.generation);
-	bool unshared = said == GENERATION_BEHIND && has_unshared(&m->generation, m->unshared);
+	bool unshared = said == GENERATION_BEHIND && m->unshared &&
+			m->unshared == generation_number(&m->generation);
 	struct aside a = { m, master, "" };
 
 	if (!master->who.generation.count ||

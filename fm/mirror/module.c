@@ -146,24 +146,13 @@ static void tick(void *arg)
 
 /* ---- Configuration --------------------------------------------------------------------------- */
 
-static struct channel_conf channel_conf(const struct conf_mirror *c)
-{
-	return (struct channel_conf){ c->cert, c->key, c->ca, c->psk_file };
-}
-
-static bool is_wanted(const struct conf_mirror *c)
-{
-	return *c->listen || *c->peers;
-}
-
 static int check(const struct conf *conf, char *err, size_t err_size)
 {
-	const struct channel_conf files = channel_conf(&conf->mirror);
 	struct channel_tls *tls;
 
-	if (!is_wanted(&conf->mirror))
+	if (!*conf->mirror.listen && !*conf->mirror.peers)
 		return 0;
-	tls = channel_tls_new(&files, err, err_size);
+	tls = channel_tls_new(&conf->mirror, err, err_size);
 	channel_tls_free(tls);
 	return tls ? 0 : -1;
 }
@@ -181,15 +170,14 @@ static void configure(void *room)
 {
 	struct mirror *m = room;
 	const struct conf_mirror *c = &m->services.conf->mirror;
-	const struct channel_conf files = channel_conf(c);
 	char err[512] = "";
 	const char *text;
 	int used;
 
 	stop(m);
 	loop_timer_stop(m->tick);
-	if (is_wanted(c) && !loop_is_simulated(m->services.loop))
-		m->tls = channel_tls_new(&files, err, sizeof(err));
+	if ((*c->listen || *c->peers) && !loop_is_simulated(m->services.loop))
+		m->tls = channel_tls_new(c, err, sizeof(err));
 	trouble_set(m->services.alerts, "peers", *err ? err : NULL);
 	listen_at(m, m->tls ? c->listen : "");
 	for (text = m->tls ? c->peers : ""; m->npeers < MIRROR_PEERS; text += used) {

@@ -47,9 +47,9 @@ static unsigned read_rows(void *owner, FILE *in)
 	return bad;
 }
 
-static uint64_t turn_of(const json_t *row)
+static uint64_t seq_of(const json_t *row)
 {
-	return (uint64_t)json_integer_value(json_object_get(row, "seq")) / EVENTS_PER_FILE;
+	return (uint64_t)json_integer_value(json_object_get(row, "seq"));
 }
 
 /* The first of a turn takes the place of all that are there. */
@@ -63,7 +63,8 @@ static bool take_row(void *owner, const char *line)
 		file->read = json_array();
 	if (taken) {
 		if (json_array_size(file->read) &&
-		    turn_of(json_array_get(file->read, 0)) != turn_of(row))
+		    seq_of(json_array_get(file->read, 0)) / EVENTS_PER_FILE !=
+			    seq_of(row) / EVENTS_PER_FILE)
 			json_array_clear(file->read);
 		json_array_append(file->read, row);
 	}
@@ -153,16 +154,13 @@ static void all_changed(struct event_files *files)
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-static json_int_t first_number(const struct ring_file *file)
-{
-	return json_integer_value(json_object_get(json_array_get(file->read, 0), "seq"));
-}
-
 static int compare_files(const void *va, const void *vb)
 {
 	const struct ring_file *const *a = va, *const *b = vb;
+	uint64_t first = seq_of(json_array_get((*a)->read, 0));
+	uint64_t other = seq_of(json_array_get((*b)->read, 0));
 
-	return first_number(*a) < first_number(*b) ? -1 : first_number(*a) > first_number(*b);
+	return first < other ? -1 : first > other;
 }
 
 /* Rows of the files, in the order of their events; the caller's. */

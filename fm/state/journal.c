@@ -226,16 +226,11 @@ const char *journal_name(unsigned segment)
 	return names[segment];
 }
 
-static char *path_of(const struct journal *j, unsigned segment)
-{
-	return mem_printf("%s/%s", j->folder, journal_name(segment));
-}
-
 /* ---- Writing --------------------------------------------------------------------------------- */
 
 static int open_segment(const struct journal *j, unsigned number)
 {
-	char *path = path_of(j, number);
+	char *path = mem_printf("%s/%s", j->folder, journal_name(number));
 	int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
 	int error = errno;
 
@@ -430,7 +425,7 @@ struct left { /* a segment of an earlier life */
 
 static void load(const struct journal *j, unsigned segment, struct left *left)
 {
-	char *path = path_of(j, segment);
+	char *path = mem_printf("%s/%s", j->folder, journal_name(segment));
 	enum state_result said = state_file_load(path, journal_name(segment), &left->content);
 	struct journal_line line;
 
@@ -476,7 +471,8 @@ static void read_lines(struct journal *j, struct left *left, unsigned pass, jour
 
 static void put_aside(struct journal *j, const struct left *left, struct journal_found *found)
 {
-	char *path = path_of(j, left->segment), *aside = mem_printf("%s.bad", path);
+	char *path = mem_printf("%s/%s", j->folder, journal_name(left->segment)),
+	     *aside = mem_printf("%s.bad", path);
 
 	if (rename(path, aside)) {
 		free(aside);
@@ -504,7 +500,7 @@ static void conclude(struct journal *j, struct left left[], struct journal_found
 			continue;
 		}
 		if (left[i].said == JOURNAL_TORN) { /* what was being written when it ended */
-			char *path = path_of(j, left[i].segment);
+			char *path = mem_printf("%s/%s", j->folder, journal_name(left[i].segment));
 			size_t at = left[i].reader.at;
 
 			log_line(LOG_CORE, LOG_WARNING,

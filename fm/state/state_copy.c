@@ -136,7 +136,7 @@ bool state_store_is(const struct state_store *s, enum state_mark mark)
 
 char *state_store_on_disk(const struct state_store *s, const char *name, size_t *length)
 {
-	char *path = state_store_path(s, name);
+	char *path = mem_printf("%s/%s", s->folder, name);
 	struct state_content c;
 	enum state_result said = state_file_load(path, name, &c);
 

@@ -60,11 +60,6 @@ char *state_kept_render(const struct kept *k, size_t *length)
 	return text;
 }
 
-char *state_store_path(const struct state_store *s, const char *name)
-{
-	return mem_printf("%s/%s", s->folder, name);
-}
-
 /* ---- What operators hear --------------------------------------------------------------------- */
 
 #define LOST	 "state-lost"
@@ -75,14 +70,10 @@ struct lost_file { /* of which something is kept */
 	char *subject, *kept;
 };
 
-static char *subject_of(const char *name)
-{
-	return mem_printf("state_dir/%s", name);
-}
-
 void state_alerts_wrote(struct state_store *s, const char *name, int status)
 {
-	char *subject = subject_of(name), *error = mem_printf("not saved: %s", strerror(-status));
+	char *subject = mem_printf("state_dir/%s", name),
+	     *error = mem_printf("not saved: %s", strerror(-status));
 
 	trouble_set(s->alerts, subject, status ? error : NULL);
 	free(subject);
@@ -91,7 +82,7 @@ void state_alerts_wrote(struct state_store *s, const char *name, int status)
 
 void state_store_report(const struct state_store *s, const char *name, json_t *result)
 {
-	char *subject = subject_of(name);
+	char *subject = mem_printf("state_dir/%s", name);
 	const char *error = trouble_error(s->alerts, subject);
 
 	if (error)
@@ -130,7 +121,7 @@ void state_lost_check(void *store)
 void state_alerts_lost(struct state_store *s, const char *name, const char *why, const char *kept,
 		       const char *summary)
 {
-	char *subject = subject_of(name);
+	char *subject = mem_printf("state_dir/%s", name);
 	struct lost_file *it;
 
 	alert_raise(s->alerts, LOST, &(struct event_subject){ .name = subject }, "%s: %s%s%s%s%s",
@@ -161,16 +152,11 @@ static struct listed *listed_of(const struct state_store *s, const char *name)
 	return it;
 }
 
-bool state_manifest_lists(const struct state_store *s, const char *name)
-{
-	return listed_of(s, name) != NULL;
-}
-
 const char *state_manifest_summary(const struct state_store *s, const char *name)
 {
 	const struct listed *it = listed_of(s, name);
 
-	return it ? it->summary : "";
+	return it ? it->summary : NULL;
 }
 
 /* It lists that file from now on. summary: taken over; true: it, or the file, is new there. */
@@ -197,7 +183,7 @@ void state_manifest_lose(struct state_store *s, const char *why)
 
 void state_manifest_read(struct state_store *s)
 {
-	char *path = state_store_path(s, STATE_MANIFEST), *rest = NULL;
+	char *path = mem_printf("%s/%s", s->folder, STATE_MANIFEST), *rest = NULL;
 	struct state_content c;
 	enum state_result said = state_file_load(path, STATE_MANIFEST, &c);
 	char *line = said == STATE_WHOLE ? strtok_r(c.bytes, "\n", &rest) : NULL;
@@ -228,7 +214,7 @@ static void write_list(void *arg, FILE *out)
 
 int state_manifest_write(struct state_store *s)
 {
-	char *path = state_store_path(s, STATE_MANIFEST);
+	char *path = mem_printf("%s/%s", s->folder, STATE_MANIFEST);
 	int status = state_file_save(path, STATE_MANIFEST, write_list, &s->manifest);
 
 	free(path);
@@ -259,7 +245,7 @@ void state_store_each(const struct state_store *s, state_name_fn *fn, void *arg)
 {
 	for (const struct kept *k = s->files, *next; k; k = next) {
 		next = k->next;
-		if (k->records.length && !state_manifest_lists(s, k->file->name))
+		if (k->records.length && !listed_of(s, k->file->name))
 			fn(arg, k->file->name);
 	}
 	for (const struct listed *it = s->manifest.list; it; it = it->next)

@@ -16,11 +16,12 @@
 /* Out of the way, for people to look at. */
 static void lose(struct state_store *s, const struct state_file *file, const char *why, bool keep)
 {
-	char *path = state_store_path(s, file->name), *aside = mem_printf("%s.bad", path);
+	char *path = mem_printf("%s/%s", s->folder, file->name),
+	     *aside = mem_printf("%s.bad", path);
+	const char *summary = state_manifest_summary(s, file->name);
 	bool kept = keep && rename(path, aside) == 0;
 
-	state_alerts_lost(s, file->name, why, kept ? aside : NULL,
-			  state_manifest_summary(s, file->name));
+	state_alerts_lost(s, file->name, why, kept ? aside : NULL, summary ? summary : "");
 	free(path);
 	free(aside);
 }
@@ -29,7 +30,7 @@ static void lose(struct state_store *s, const struct state_file *file, const cha
 static int judge(struct state_store *s, const struct state_file *file, enum state_result said,
 		 const struct state_content *c)
 {
-	bool listed = state_manifest_lists(s, file->name);
+	bool listed = state_manifest_summary(s, file->name) != NULL;
 
 	if (said == STATE_ABSENT && !listed)
 		return -ENOENT;
@@ -69,13 +70,13 @@ int state_store_load(struct state_store *s, const struct state_file *file, void 
 		*content = state_store_held(k, length);
 		return 0;
 	}
-	path = state_store_path(s, file->name);
+	path = mem_printf("%s/%s", s->folder, file->name);
 	said = state_file_load(path, file->name, &c);
 	status = judge(s, file, said, &c);
 	free(path);
 	if (!status && said == STATE_WHOLE && !s->manifest.on_disk && !s->manifest.due)
 		state_manifest_lose(s, "the file is missing");
-	if (!status && said == STATE_OLD && state_manifest_lists(s, file->name))
+	if (!status && said == STATE_OLD && state_manifest_summary(s, file->name))
 		event_log_add(s->events, LOG_NOTICE, "state-edited", NULL,
 			      json_pack("{ss}", "file", file->name),
 			      "state_dir/%s: no header and checksum (edited, or written by an "

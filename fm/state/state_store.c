@@ -19,20 +19,10 @@
 
 /* ---- Which to write, and when ---------------------------------------------------------------- */
 
-static unsigned lane_of(const struct state_file *file)
-{
-	return file->gather_us ? GATHERED : AT_ONCE;
-}
-
 /* Its owner writes it; else what is held of an owner before is written, whoever is master. */
-static bool is_live(const struct kept *k)
-{
-	return k->due && !k->in_memory;
-}
-
 static bool wants(const struct state_store *s, const struct kept *k)
 {
-	return (k->held || (is_live(k) && s->writable)) && !k->lane;
+	return (k->held || (k->due && !k->in_memory && s->writable)) && !k->lane;
 }
 
 void state_store_schedule(struct state_store *s)
@@ -43,7 +33,8 @@ void state_store_schedule(struct state_store *s)
 		if (s->lanes[i].pid && now + s->lanes[i].wait_us < next)
 			next = now + s->lanes[i].wait_us;
 	for (const struct kept *k = s->files; k; k = k->next)
-		if (wants(s, k) && !s->lanes[lane_of(k->file)].pid && k->at_us < next)
+		if (wants(s, k) && !s->lanes[k->file->gather_us ? GATHERED : AT_ONCE].pid &&
+		    k->at_us < next)
 			next = k->at_us;
 	if (s->manifest.due && !s->lanes[AT_ONCE].pid) { /* alone, if no file takes it along */
 		uint64_t soon = now + MANIFEST_US;
@@ -129,7 +120,7 @@ static void write_content(void *kept, FILE *out)
 
 static int write_file(struct state_store *s, struct kept *k)
 {
-	char *path = state_store_path(s, k->file->name);
+	char *path = mem_printf("%s/%s", s->folder, k->file->name);
 	int status = state_file_save(path, k->file->name, write_content, k);
 
 	free(path);
@@ -242,9 +233,10 @@ static void fill(struct state_store *s, unsigned number, bool all)
 	uint64_t now = loop_now_us(s->loop);
 
 	for (struct kept *k = s->files; k && lane->count < LANE_FILES; k = k->next) {
-		bool live = is_live(k) && s->writable; /* newer than what is held */
+		bool live = k->due && !k->in_memory && s->writable; /* newer than what is held */
 
-		if (!wants(s, k) || lane_of(k->file) != number || (!all && k->at_us > now))
+		if (!wants(s, k) || (k->file->gather_us ? GATHERED : AT_ONCE) != number ||
+		    (!all && k->at_us > now))
 			continue;
 		k->lane_held = !live;
 		k->lane_records = live ? k->records.length : k->held_records;

@@ -109,8 +109,6 @@ struct kept *state_store_named(struct state_store *store, const char *name);
 char *state_kept_render(const struct kept *kept, size_t *length);
 /* Of a file that had no owner here: frees the description that was made by its name alone. */
 void state_kept_free_foreign(struct kept *kept);
-/* Where that file of state_dir is; the text is the caller's. */
-char *state_store_path(const struct state_store *store, const char *name);
 
 /* state_store.c */
 /* Something may be due sooner by now: sets the timer for it. */
@@ -154,9 +152,7 @@ void state_lost_check(void *store); /* of the timer */
 /* The manifest: takes over what is on disk. It writes its file: 0 or -errno. */
 void state_manifest_read(struct state_store *store);
 int state_manifest_write(struct state_store *store);
-/* True: a file of that name was written once. */
-bool state_manifest_lists(const struct state_store *store, const char *name);
-/* What it held then, borrowed until it is noted again; "" = nothing is known. */
+/* What it says of a file that was written once, borrowed until it changes; NULL = none was. */
 const char *state_manifest_summary(const struct state_store *store, const char *name);
 /* The manifest itself is not what was written: an alert; it is written again. */
 void state_manifest_lose(struct state_store *store, const char *why);
