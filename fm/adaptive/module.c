@@ -161,6 +161,17 @@ struct turning { /* a switch that has a mode on */
 	uint8_t private_info[64], adaptive_info[64];
 };
 
+/* Of each node: adaptive routing, or another mode in which a switch does not forward by its LFT. */
+enum adaptive_mode {
+	ADAPTIVE_UNKNOWN,
+	ADAPTIVE_LATER, /* not known, and nothing waits for it */
+	ADAPTIVE_ASKED,
+	ADAPTIVE_NONE,	  /* can't */
+	ADAPTIVE_CAPABLE, /* can, and it was off */
+	ADAPTIVE_ON,
+	ADAPTIVE_OFF, /* was on until this manager turned it off */
+};
+
 struct adaptive {
 	struct loop *loop;
 	struct inventory *inv;
@@ -188,10 +199,15 @@ static void keep(const struct topo **place, const struct topo *t)
 	topo_unref(older);
 }
 
+static uint8_t *mode_of(const struct inv_node *node)
+{
+	return inv_node_cell(node, INV_ADAPTIVE, 1);
+}
+
 static bool can_be_asked(const struct inv_node *node)
 {
-	return inv_is_switch(node) && !node->gone && !node->silent && !node->no_sets &&
-	       wire_adaptive_vendor(node->info.vendor);
+	return inv_is_switch(node) && !node->gone && !node->silent &&
+	       !inv_node_is(node, INV_NO_SETS) && wire_adaptive_vendor(node->info.vendor);
 }
 
 static void add_to(struct batch *b, enum job kind, const struct inv_node *node, uint32_t arg)
@@ -209,7 +225,7 @@ static void add(struct adaptive *a, enum job kind, const struct inv_node *node, 
 
 static void ask_general(struct adaptive *a, struct inv_node *node, bool patiently)
 {
-	node->adaptive = INV_ADAPTIVE_ASKED;
+	*mode_of(node) = ADAPTIVE_ASKED;
 	a->awaited += !patiently;
 	add_to(a->asks, JOB_GENERAL, node, patiently);
 }
@@ -297,14 +313,14 @@ static void general_met(struct adaptive *a, struct inv_node *node, bool patientl
 	const uint8_t *caps = answer->result == MAD_OK ? answer->data : NULL;
 	bool silent = answer->result == MAD_TIMEOUT;
 
-	node->adaptive = silent && !patiently ? INV_ADAPTIVE_LATER : INV_ADAPTIVE_NONE;
+	*mode_of(node) = silent && !patiently ? ADAPTIVE_LATER : ADAPTIVE_NONE;
 	a->ops.asked(a->arg, node, silent);
 	if (!caps)
 		return;
 	if (wire_has_cap(caps, WIRE_CAP_PRIVATE_LFT))
 		ask_mode(a, JOB_PRIVATE, node);
 	if (wire_has_cap(caps, WIRE_CAP_ADAPTIVE)) {
-		node->adaptive = INV_ADAPTIVE_CAPABLE;
+		*mode_of(node) = ADAPTIVE_CAPABLE;
 		ask_mode(a, JOB_ADAPTIVE, node);
 	}
 }
@@ -315,7 +331,7 @@ static void mode_met(struct adaptive *a, struct inv_node *node, enum job kind, c
 
 	if (!info || !(kind == JOB_PRIVATE ? wire_private_lft_on(info) : wire_adaptive_on(info)))
 		return;
-	node->adaptive = INV_ADAPTIVE_ON;
+	*mode_of(node) = ADAPTIVE_ON;
 	turning = turning_of(a, node->guid);
 	*(kind == JOB_PRIVATE ? &turning->has_private : &turning->has_adaptive) = true;
 	memcpy(kind == JOB_PRIVATE ? turning->private_info : turning->adaptive_info, info, 64);
@@ -417,7 +433,7 @@ static void conclude(struct adaptive *a, struct inv_node *node)
 						loop_now_us(a->loop) - a->began_us };
 
 	if (!a->failed)
-		node->adaptive = INV_ADAPTIVE_OFF;
+		*mode_of(node) = ADAPTIVE_OFF;
 	a->at++;
 	a->ops.turned(a->arg, &result);
 	begin_switch(a);
@@ -492,18 +508,18 @@ static void not_asked(void *owner, const struct batch_job *job)
 {
 	struct inv_node *node = node_of(owner, job);
 
-	if (node && node->adaptive == INV_ADAPTIVE_ASKED)
-		node->adaptive = INV_ADAPTIVE_UNKNOWN;
+	if (node && *mode_of(node) == ADAPTIVE_ASKED)
+		*mode_of(node) = ADAPTIVE_UNKNOWN;
 	count_off(owner, job);
 }
 
 /* A switch without any table had no manager before: no mode can be on. */
 static void ask(struct adaptive *a, struct inv_node *node)
 {
-	if (!node || node->adaptive != INV_ADAPTIVE_UNKNOWN || !can_be_asked(node))
+	if (!node || *mode_of(node) != ADAPTIVE_UNKNOWN || !can_be_asked(node))
 		return;
 	if (!node->sw.lft_top || a->ops.is_silent(a->arg, node))
-		node->adaptive = INV_ADAPTIVE_LATER;
+		*mode_of(node) = ADAPTIVE_LATER;
 	else
 		ask_general(a, node, false);
 	a->answered_us = loop_now_us(a->loop);
@@ -522,7 +538,7 @@ static bool adaptive_ask_later(struct adaptive *a, unsigned count)
 {
 	for (struct inv_node *node = inventory_first(a->inv); node;
 	     node = inventory_next(a->inv, node)) {
-		if (node->adaptive != INV_ADAPTIVE_LATER || !can_be_asked(node))
+		if (*mode_of(node) != ADAPTIVE_LATER || !can_be_asked(node))
 			continue;
 		if (!count--)
 			return true;
@@ -567,6 +583,7 @@ static struct adaptive *adaptive_new(struct loop *loop, struct mad *mad, struct 
 	struct adaptive *a = mem_alloc(1, sizeof(*a));
 
 	*a = (struct adaptive){ .loop = loop, .inv = inv, .ops = *ops, .arg = arg };
+	inventory_open_column(inv, INV_ADAPTIVE, 1, NULL);
 	a->asks = batch_new(loop, mad, &asks, a);
 	a->batch = batch_new(loop, mad, &batch, a);
 	a->patience = loop_timer_new(loop, patience_cb, a);
@@ -723,11 +740,11 @@ static void load(void *room, enum fabric_load_step step)
 
 static const char *word_of(const struct inv_node *node)
 {
-	static const char *const words[] = { [INV_ADAPTIVE_CAPABLE] = "capable",
-					     [INV_ADAPTIVE_ON] = "on",
-					     [INV_ADAPTIVE_OFF] = "off" };
+	static const char *const words[] = {
+		[ADAPTIVE_CAPABLE] = "capable", [ADAPTIVE_ON] = "on", [ADAPTIVE_OFF] = "off"
+	};
 
-	return node && node->adaptive >= INV_ADAPTIVE_CAPABLE ? words[node->adaptive] : NULL;
+	return node && *mode_of(node) >= ADAPTIVE_CAPABLE ? words[*mode_of(node)] : NULL;
 }
 
 json_t *adaptive_switches(const struct fabric *fabric)

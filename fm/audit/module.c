@@ -223,7 +223,7 @@ static bool is_known(const struct audit_room *r, guid_t sw)
 {
 	const struct inv_node *node = inventory_find(r->services.inventory, sw);
 
-	return node && node->wrong_tables;
+	return node && inv_node_is(node, INV_WRONG_TABLES);
 }
 
 static void lft_differs(void *room, guid_t sw, uint32_t block)

@@ -465,9 +465,9 @@ void fabric_log_silent(struct fabric *f)
 		struct event_subject subject;
 
 		f->figures->silent_logged += silent;
-		if (node->logged_silent == silent)
+		if (inv_node_is(node, INV_LOGGED_SILENT) == silent)
 			continue;
-		node->logged_silent = silent;
+		inv_node_mark(node, INV_LOGGED_SILENT, silent);
 		subject = inventory_subject(node, -1);
 		if (silent)
 			event_log_add(f->events, LOG_WARNING, "silent", &subject, NULL,

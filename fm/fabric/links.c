@@ -57,7 +57,7 @@ static bool has_hosts(const struct inv_node *node)
 static void guess_leaves(const struct inventory *inv)
 {
 	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node))
-		node->leaf = inv_is_switch(node) && has_hosts(node);
+		inv_node_mark(node, INV_LEAF, inv_is_switch(node) && has_hosts(node));
 }
 
 void fabric_links_published(struct fabric *f, const struct topo *before)
@@ -72,7 +72,7 @@ void fabric_links_published(struct fabric *f, const struct topo *before)
 		struct inv_node *node = inventory_find(inventory_of(f), now->nodes[sw].guid);
 
 		if (node)
-			node->leaf = now->nodes[sw].level == 0;
+			inv_node_mark(node, INV_LEAF, now->nodes[sw].level == 0);
 	}
 }
 

@@ -8,6 +8,7 @@
 #include <complib/cl_qmap.h>
 #include "fm/mad/mad.h"
 #include "fm/mad/wire_optional.h"
+#include "fm/inventory/column.h"
 #include "fm/inventory/inv_port.h"
 #include "topology/snapshot/naming.h"
 
@@ -26,15 +27,17 @@ enum inv_sharp { /* whether a CA answers that it is a SHARP aggregation node */
 		 INV_SHARP_YES,
 };
 
-/* adaptive routing, or another mode in which a switch does not forward by its LFT */
-enum inv_adaptive {
-	INV_ADAPTIVE_UNKNOWN,
-	INV_ADAPTIVE_LATER, /* not known, and nothing waits for it */
-	INV_ADAPTIVE_ASKED,
-	INV_ADAPTIVE_NONE,    /* can't */
-	INV_ADAPTIVE_CAPABLE, /* can, and it was off */
-	INV_ADAPTIVE_ON,
-	INV_ADAPTIVE_OFF, /* was on until this manager turned it off */
+enum inv_node_mark {		   /* what rooms and the pipe note of a node */
+		     INV_LEAF = 1, /* a switch with hosts, at the bottom */
+		     INV_LOGGED_SILENT = 2,
+		     /* does not hold tables that it acknowledged: not repaired; isolation's */
+		     INV_WRONG_TABLES = 4,
+		     INV_NO_SETS = 8, /* answers, and executes no Set: is sent none */
+};
+
+struct inv_wanted { /* what program and mft set in SwitchInfo, 0 = nothing yet */
+	uint16_t top, mft_top;
+	uint8_t life_time;
 };
 
 struct inv_node {
@@ -50,11 +53,9 @@ struct inv_node {
 	bool silent;	 /* does not answer although its link is up: kept, retried later */
 	/* answers, and one question got no answer: the next poll asks for a new sweep */
 	bool partial;
-	bool gone;	    /* no path leads to it */
-	bool logged_silent; /* the pipe's */
+	bool gone; /* no path leads to it */
 	bool removed;
 	bool unpublished; /* a switch that nothing published holds since it was reached */
-	bool leaf;	  /* a switch with hosts, at the bottom; the pipe's */
 	uint8_t ncarry;	  /* its links to other switches that carry data */
 	bool unread;	  /* a switch whose ports have to be read, without PortStateChange too */
 	bool rebooted;	  /* a switch whose tables were found reset; program_apply() takes note and
@@ -66,11 +67,8 @@ struct inv_node {
 	uint64_t top_lost_us;
 	/* switches: all ports' SL2VL was written for so many lanes; 0 = not yet */
 	uint8_t sl2vl_vls;
-	uint8_t sl2vl_port;    /* the port for which that is on its way; 0 = none */
-	bool no_wildcards;     /* refused that once */
-	uint16_t want_top;     /* what program sets in SwitchInfo, 0 = nothing yet */
-	uint16_t want_mft_top; /* what mft sets in SwitchInfo, 0 = nothing yet */
-	uint8_t want_life_time;
+	uint8_t sl2vl_port; /* the port for which that is on its way; 0 = none */
+	bool no_wildcards;  /* refused that once */
 	bool sw_differs; /* LifeTimeValue or MulticastFDBTop is not as wanted, by the last poll */
 	bool sw_tried;	 /* it differed, and was set again; the pipe's */
 	bool sw_unheld;	 /* it differed again after that; the pipe's */
@@ -81,25 +79,51 @@ struct inv_node {
 	int flaw_port;
 	uint32_t flawed_in; /* the sweep that met it */
 	bool keeps_change;  /* answers, and its PortStateChange could not be cleared */
-	uint8_t adaptive;   /* enum inv_adaptive; program/adaptive.c's */
 	uint8_t sharp;	    /* enum inv_sharp; sweep's */
-	/* does not hold tables that it acknowledged: not repaired; isolation's */
-	bool wrong_tables;
-	bool no_sets;	   /* answers, and executes no Set: is sent none; the pipe's */
-	bool answered;	   /* in the present sweep */
-	bool touched;	   /* sweep's */
-	uint8_t waiting;   /* sweep's: answers before its ports are read */
-	bool labels_asked; /* fm/naming's, and the labels too */
+	bool answered;	    /* in the present sweep */
+	bool touched;	    /* sweep's */
+	uint8_t waiting;    /* sweep's: answers before its ports are read */
 	char (*labels)[WIRE_HIERARCHY_LABEL]; /* by port, "" = none; NULL = of no port */
 	uint8_t nports;
-	struct mad_path path;	/* a directed route to it from the SM's port */
-	uint32_t seen;		/* the sweep that met it last */
-	uint32_t met_first;	/* the sweep that met it first, or first after it was gone */
-	uint32_t number;	/* its own: in inventory.marks */
-	int handle;		/* in the builder, while a snapshot is made */
-	guid_t *port_guids;	/* CAs: by port number, 0 = not met */
-	struct inv_port *ports; /* [nports + 1] by port number; 0 = a switch's own port */
+	struct mad_path path;	    /* a directed route to it from the SM's port */
+	uint32_t seen;		    /* the sweep that met it last */
+	uint32_t met_first;	    /* the sweep that met it first, or first after it was gone */
+	struct inv_column *columns; /* the inventory's, of which its cells have.. */
+	uint32_t number;	    /* ..this number, and those of its ports.. */
+	uint32_t port0;		    /* ..from this one on */
+	int handle;		    /* in the builder, while a snapshot is made */
+	guid_t *port_guids;	    /* CAs: by port number, 0 = not met */
+	struct inv_port *ports;	    /* [nports + 1] by port number; 0 = a switch's own port */
 };
+
+static inline void *inv_node_cell(const struct inv_node *node, enum inv_columns which, size_t bytes)
+{
+	return inv_cell(&node->columns[which], node->number, bytes);
+}
+
+static inline void *inv_port_cell(const struct inv_node *node, unsigned num, enum inv_columns which,
+				  size_t bytes)
+{
+	return inv_cell(&node->columns[which], node->port0 + num, bytes);
+}
+
+static inline struct inv_wanted *inv_wanted(const struct inv_node *node)
+{
+	return inv_node_cell(node, INV_WANTED, sizeof(struct inv_wanted));
+}
+
+/* Whether one of these marks is set, bits of enum inv_node_mark, or of inv_mark. */
+static inline bool inv_node_is(const struct inv_node *node, unsigned marks)
+{
+	return *(const uint8_t *)inv_node_cell(node, INV_NODE_MARKS, 1) & marks;
+}
+static inline bool inv_port_is(const struct inv_node *node, unsigned num, unsigned marks)
+{
+	return *(const uint8_t *)inv_port_cell(node, num, INV_MARKS, 1) & marks;
+}
+/* Sets or clears a mark. */
+void inv_node_mark(struct inv_node *node, enum inv_node_mark mark, bool on);
+void inv_port_mark(struct inv_node *node, unsigned num, enum inv_mark mark, bool on);
 
 static inline bool inv_is_switch(const struct inv_node *node)
 {

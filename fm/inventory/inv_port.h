@@ -36,6 +36,16 @@ enum sweep_probe { /* inv_port.probe */
 		   PROBE_REFUSED,
 };
 
+enum inv_mark { /* what rooms decide about a port before each snapshot, and what sm noted of it */
+		INV_CORDONED = 1, /* these three: without transit traffic */
+		INV_QUARANTINED = 2,
+		INV_ISOLATED = 4,
+		INV_KEPT = 8,  /* routed over although it is not Active */
+		INV_SHUT = 16, /* of a CA: its link is to carry no data, and stays in Init */
+		/* a manager here was looked for since the link came up */
+		INV_SM_ASKED = 32,
+};
+
 struct inv_trouble { /* of a port that was given up, or behind which answers contradict */
 	/* claim*: private to contest.c. The sweep in which answers contradicted the record */
 	uint32_t claimed_in;
@@ -59,9 +69,6 @@ struct inv_port {
 	bool known : 1; /* `info` was read */
 	bool link_up : 1;
 	bool bounced : 1; /* it did carry data, went down, and is being brought up again */
-	/* Without transit traffic; the pipe sets these and `kept` before each snapshot. */
-	bool cordoned : 1, quarantined : 1, isolated : 1;
-	bool kept : 1; /* routed over although it is not Active */
 	/* an end of the link answered that it is down; false: no path may lead there */
 	bool said_down : 1;
 	/* The link is up, and data may go over it: between switches, both ends are Active. */
@@ -73,18 +80,16 @@ struct inv_port {
 	uint8_t probe;	 /* private to sweep.c */
 	/* The link (both ends), and PortInfo, were answered twice alike; see sweep_verify(). */
 	bool link_verified : 1, info_verified : 1;
-	bool ever_up : 1;    /* it was up in this life, or the file of known links has it */
-	bool must_probe : 1; /* the node behind it is asked even if a record of it exists */
-	bool refuted : 1;    /* PortInfo was asked to decide about the link, and did not come */
-	/* private to the election: a manager here was looked for since the link came up */
-	bool sm_asked : 1;
+	bool ever_up : 1;	/* it was up in this life, or the file of known links has it */
+	bool must_probe : 1;	/* the node behind it is asked even if a record of it exists */
+	bool refuted : 1;	/* PortInfo was asked to decide about the link, and did not come */
 	uint8_t pkey_state : 2; /* enum inv_pkey_state; bringup.c's too */
 	uint8_t verify_tries;	/* verification requests in a row without an answer */
 	uint16_t sm_lid;	/* of PortInfo */
 	uint32_t judged; /* inventory.clock when a request over its link last succeeded or failed */
 	uint32_t seen;	 /* the sweep that last read it */
 
-	/* From here to `shut`: private to bringup.c. */
+	/* From here to `enforced`: private to bringup.c. */
 	uint8_t want_lmc;
 	uint16_t want_lid;
 	uint8_t job;	      /* the request on its way, 0 = none */
@@ -102,8 +107,6 @@ struct inv_port {
 	 */
 	bool foreign_key : 1, counts_violations : 1;
 	bool enforced : 1; /* switches: its P_Key table is such that it may be enforced */
-	/* The election's, at ports of CAs: its link is to carry no data, and stays in Init. */
-	bool shut : 1;
 
 	/* Whether the port holds what it acknowledged; bits of enum inv_set. */
 	uint8_t unread;	 /* acknowledged, and not read since */

@@ -15,8 +15,62 @@
 
 void inventory_init(struct inventory *inv)
 {
-	*inv = (struct inventory){ .local = NULL };
+	*inv = (struct inventory){ .walks = 1 }; /* which met none */
 	cl_qmap_init(&inv->nodes);
+	inventory_open_column(inv, INV_MET, sizeof(uint32_t), NULL);
+	inventory_open_column(inv, INV_WANTED, sizeof(struct inv_wanted), NULL);
+	inventory_open_column(inv, INV_NODE_MARKS, 1, NULL);
+	inventory_open_column(inv, INV_MARKS, 1, NULL);
+}
+
+/* ---- Columns --------------------------------------------------------------------------------- */
+
+/* Gives an open column its cells for all that has a number. */
+static void column_grow(struct inventory *inv, enum inv_columns which)
+{
+	struct inv_column *column = &inv->columns[which];
+	uint32_t cells = which < INV_NODE_COLUMNS ? inv->numbered : inv->numbered_ports;
+
+	while (column->bytes && column->nblocks * INV_CELLS < cells) {
+		column->blocks =
+			mem_resize(column->blocks, column->nblocks + 1, sizeof(*column->blocks));
+		column->blocks[column->nblocks++] = mem_alloc(INV_CELLS, column->bytes);
+	}
+}
+
+void inventory_open_column(struct inventory *inv, enum inv_columns which, size_t bytes,
+			   void (*removed)(void *cell))
+{
+	inv->columns[which].bytes = bytes;
+	inv->columns[which].removed = removed;
+	column_grow(inv, which);
+}
+
+static void column_empty(struct inv_column *column)
+{
+	for (uint32_t i = 0; i < column->nblocks; i++) {
+		for (uint32_t cell = 0; column->removed && cell < INV_CELLS; cell++)
+			column->removed(column->blocks[i] + cell * column->bytes);
+		free(column->blocks[i]);
+	}
+	free(column->blocks);
+	*column = (struct inv_column){ .bytes = column->bytes, .removed = column->removed };
+}
+
+static void set_marks(uint8_t *marks, unsigned mark, bool on)
+{
+	if (!on != !(*marks & mark)) /* a page that is not written to stays shared with a child */
+		*marks ^= (uint8_t)mark;
+}
+
+void inv_node_mark(struct inv_node *node, enum inv_node_mark mark, bool on)
+{
+	set_marks(inv_node_cell(node, INV_NODE_MARKS, 1), mark, on);
+}
+
+void inv_port_mark(struct inv_node *node, unsigned num, enum inv_mark mark, bool on)
+{
+	set_marks(inv_port_cell(node, num, INV_MARKS, 1), mark, on);
 }
 
 static void node_free(struct inv_node *node)
@@ -33,20 +87,21 @@ static void node_free(struct inv_node *node)
 	free(node);
 }
 
-static void give_number(struct inventory *inv, struct inv_node *node)
+static void give_numbers(struct inventory *inv, struct inv_node *node)
 {
-	if (inv->numbered == inv->room) {
-		inv->room = inv->room ? 2 * inv->room : 64;
-		inv->marks = mem_resize(inv->marks, inv->room, sizeof(*inv->marks));
-	}
-	inv->marks[inv->numbered] = inv->walks - 1; /* not met */
+	uint32_t left = INV_CELLS - inv->numbered_ports % INV_CELLS, count = node->nports + 1u;
+
+	node->columns = inv->columns;
 	node->number = inv->numbered++;
+	node->port0 = inv->numbered_ports + (count > left ? left : 0);
+	inv->numbered_ports = node->port0 + count;
+	for (unsigned i = 0; i < INV_COLUMNS; i++)
+		column_grow(inv, i);
 }
 
 void inventory_fini(struct inventory *inv)
 {
-	const struct node_names *names = inv->names;
-	struct m_keys *keys = inv->keys;
+	struct inventory empty = { .names = inv->names, .keys = inv->keys, .walks = 1 };
 	struct inv_node *node, *next;
 
 	for (node = inventory_first(inv); node; node = next) {
@@ -57,10 +112,11 @@ void inventory_fini(struct inventory *inv)
 		next = node->next_removed;
 		node_free(node);
 	}
-	free(inv->marks);
-	inventory_init(inv);
-	inv->names = names;
-	inv->keys = keys;
+	for (unsigned i = 0; i < INV_COLUMNS; i++)
+		column_empty(&inv->columns[i]);
+	memcpy(empty.columns, inv->columns, sizeof(empty.columns));
+	*inv = empty;
+	cl_qmap_init(&inv->nodes);
 }
 
 static struct inv_node *item_node(const struct inventory *inv, const cl_map_item_t *item)
@@ -170,7 +226,7 @@ struct inv_node *inventory_add(struct inventory *inv, const struct wire_node_inf
 	node->ports = mem_alloc(info->nports + 1u, sizeof(*node->ports));
 	node->unread = inv_is_switch(node);
 	inventory_set_desc(inv, node, "");
-	give_number(inv, node);
+	give_numbers(inv, node);
 	inv->shapes++;
 	inventory_set_unpublished(inv, node, true);
 	if (inv_is_switch(node))
@@ -325,7 +381,8 @@ void inventory_link_down(struct inventory *inv, struct inv_node *node, uint8_t n
 	port->suspect = peer->suspect = 0;
 	port->info_verified = peer->info_verified = false;
 	port->link_up = peer->link_up = false;
-	port->sm_asked = peer->sm_asked = false;
+	inv_port_mark(node, num, INV_SM_ASKED, false);
+	inv_port_mark(port->peer, port->peer_port, INV_SM_ASKED, false);
 	inv->falls++;
 	port->state = peer->state = TOPO_DOWN;
 	inv->nbetween -= is_between(node, port);

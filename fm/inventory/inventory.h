@@ -36,19 +36,18 @@ struct inventory {
 	uint32_t ngone;		  /* nodes, by the last walk */
 	uint32_t nrefused;	  /* ports with inv_port.refused */
 	uint32_t nflawed, ntwice; /* nodes with inv_node.flaw; refused GUIDs known elsewhere */
+	struct inv_column columns[INV_COLUMNS];
+	uint32_t numbered, numbered_ports; /* nodes that ever came, and their ports */
 	/*
-	 * By node number: `walks`, if the last walk has met that node. Kept together and not with
-	 * the nodes: a walk meets all of them, and after a fork each page that is written to costs
-	 * more than the walk.
+	 * In a node's cell of INV_MET if the last walk has met it. Not with the nodes: a walk meets
+	 * all of them, and after a fork each page that is written to costs more than the walk.
 	 */
-	uint32_t *marks;
 	uint32_t walks;
-	uint32_t numbered, room; /* nodes that ever came */
-	uint32_t nunpublished;	 /* switches */
-	uint32_t nsw_differ;	 /* with sw_differs, at least */
-	uint32_t falls, rises;	 /* count links that went down, and that came up */
-	uint16_t sm_lid;	 /* ours, the pipe's; 0 = not known yet */
-	uint32_t clock;		 /* counts answers and time-outs */
+	uint32_t nunpublished; /* switches */
+	uint32_t nsw_differ;   /* with sw_differs, at least */
+	uint32_t falls, rises; /* count links that went down, and that came up */
+	uint16_t sm_lid;       /* ours, the pipe's; 0 = not known yet */
+	uint32_t clock;	       /* counts answers and time-outs */
 	uint32_t shapes; /* counts nodes and links that came, moved or went, and GUIDs of ports */
 	const struct node_names *names; /* borrowed; NULL = no map */
 	struct m_keys *keys;		/* borrowed; NULL = ports hold none */
@@ -56,9 +55,15 @@ struct inventory {
 	bool paths_stale; /* a link went down or became suspect since inventory_update_paths() */
 };
 
-/* inv is the caller's memory, and owns its nodes. Its end leaves it empty, with names and keys. */
+/*
+ * inv is the caller's memory, and owns its nodes. Its end leaves it empty, with names, keys and
+ * open columns.
+ */
 void inventory_init(struct inventory *inv);
 void inventory_fini(struct inventory *inv);
+/* Opens a column (column.h), for nodes that are there too; one that is open stays as it is. */
+void inventory_open_column(struct inventory *inv, enum inv_columns which, size_t bytes,
+			   void (*removed)(void *cell));
 /* A node by GUID, the first, the next, that GUID's or the next higher one; NULL = there is none. */
 struct inv_node *inventory_find(const struct inventory *inv, guid_t guid);
 struct inv_node *inventory_first(const struct inventory *inv);
@@ -96,11 +101,11 @@ static inline void inventory_walk_begin(struct inventory *inv)
 }
 static inline bool inventory_was_met(const struct inventory *inv, const struct inv_node *node)
 {
-	return inv->marks[node->number] == inv->walks;
+	return *(uint32_t *)inv_node_cell(node, INV_MET, sizeof(uint32_t)) == inv->walks;
 }
 static inline void inventory_meet(struct inventory *inv, const struct inv_node *node)
 {
-	inv->marks[node->number] = inv->walks;
+	*(uint32_t *)inv_node_cell(node, INV_MET, sizeof(uint32_t)) = inv->walks;
 }
 
 /*

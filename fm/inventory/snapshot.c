@@ -33,15 +33,18 @@ static void snapshot_node(struct topo_builder *b, struct inv_node *node)
 
 static bool is_dark_leaf(const struct inv_node *node)
 {
-	return node->leaf && !node->ncarry;
+	return !node->ncarry && inv_node_is(node, INV_LEAF);
 }
 
 /* Whether tables may lead over its link; at both ends alike. */
-static bool is_usable(const struct inventory *inv, const struct inv_node *node,
-		      const struct inv_port *port)
+static bool is_usable(const struct inventory *inv, const struct inv_node *node, unsigned num)
 {
-	if (!port->link_up || port->carries || port->bounced || port->kept || !inv->active_decides)
+	const struct inv_port *port = &node->ports[num];
+
+	if (!port->link_up || port->carries || port->bounced || !inv->active_decides)
 		return port->link_up;
+	if (inv_port_is(node, num, INV_KEPT))
+		return true;
 	return is_dark_leaf(node) || is_dark_leaf(port->peer);
 }
 
@@ -58,6 +61,7 @@ static struct topo_port_attr port_attr(const struct inv_node *node, unsigned num
 {
 	const struct inv_port *port = &node->ports[num];
 	bool end_port = inv_is_switch(node) ? num == 0 : num > 0;
+	uint8_t marks = *(const uint8_t *)inv_port_cell(node, num, INV_MARKS, 1);
 	bool up = num && port->state > TOPO_DOWN;
 
 	return (struct topo_port_attr){
@@ -68,9 +72,9 @@ static struct topo_port_attr port_attr(const struct inv_node *node, unsigned num
 		.speed = up ? port_speed(node, port) : 0,
 		.width = up ? port->lanes : 0,
 		.mtu = port->mtu,
-		.cordoned = port->cordoned || port->quarantined || port->isolated,
-		.quarantined = port->quarantined && !port->cordoned && !port->isolated,
-		.isolated = port->isolated && !port->cordoned,
+		.cordoned = marks & (INV_CORDONED | INV_QUARANTINED | INV_ISOLATED),
+		.quarantined = marks & INV_QUARANTINED && !(marks & (INV_CORDONED | INV_ISOLATED)),
+		.isolated = marks & INV_ISOLATED && !(marks & INV_CORDONED),
 	};
 }
 
@@ -105,7 +109,7 @@ static void snapshot_links(struct topo_builder *b, const struct inventory *inv,
 		if (!is_first_end(node, p))
 			continue;
 		err = topo_builder_link(b, node->handle, p, port->peer->handle, port->peer_port,
-					is_usable(inv, node, port));
+					is_usable(inv, node, p));
 		assert(!err); /* a link is at both ends or at none */
 		(void)err;
 	}
@@ -171,7 +175,7 @@ struct topo *inventory_snapshot_ports(const struct inventory *inv, const struct 
 			struct topo_port_attr attr = port_attr(node, p);
 
 			topo_with_port(t, older->nodes[n].port0 + p, &attr,
-				       is_usable(inv, node, &node->ports[p]));
+				       is_usable(inv, node, p));
 		}
 	}
 	return t;

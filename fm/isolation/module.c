@@ -36,7 +36,7 @@ static void set_mark(const struct wrong_table *wrong, bool on)
 	struct inv_node *node = node_of(wrong);
 
 	if (node)
-		node->wrong_tables = on;
+		inv_node_mark(node, INV_WRONG_TABLES, on);
 }
 
 /* Lists the switch of a block that it does not hold although it was written twice. */
@@ -381,7 +381,7 @@ static void refusing_swept(struct isolation *is)
 	const struct inventory *inv = is->services.inventory;
 
 	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node))
-		if (node->keeps_change && !node->no_sets && !node->gone)
+		if (node->keeps_change && !inv_node_is(node, INV_NO_SETS) && !node->gone)
 			refusing_suspect(is, node->guid);
 }
 

@@ -51,16 +51,18 @@ static void isolated_set_no_sets(const struct isolated *it, bool on)
 
 	if (!node || (it->cause != ISOLATED_NO_SETS && it->cause != ISOLATED_FOREIGN_KEY))
 		return;
-	node->no_sets = on;
+	inv_node_mark(node, INV_NO_SETS, on);
 	node->keeps_change &= on;
 }
 
-static void mark_port(struct inv_port *port, bool isolated, bool kept)
+static void mark_port(struct inv_node *node, unsigned num, bool isolated, bool kept)
 {
-	port->isolated = isolated;
-	port->kept = kept;
+	const struct inv_port *port = &node->ports[num];
+
+	inv_port_mark(node, num, INV_ISOLATED, isolated);
+	inv_port_mark(node, num, INV_KEPT, kept);
 	if (port->peer)
-		port->peer->ports[port->peer_port].kept = kept;
+		inv_port_mark(port->peer, port->peer_port, INV_KEPT, kept);
 }
 
 static void unmark(const struct isolated *it)
@@ -69,7 +71,7 @@ static void unmark(const struct isolated *it)
 
 	for (unsigned p = it->port ? it->port : 1;
 	     node && p <= (it->port ? it->port : node->nports); p++)
-		mark_port(&node->ports[p], false, false);
+		mark_port(node, p, false, false);
 }
 
 /* What may not be isolated, and was routed over, stays so. */
@@ -89,11 +91,11 @@ static void mark(const struct isolated *it)
 
 	for (unsigned p = it->port ? it->port : 1;
 	     node && p <= (it->port ? it->port : node->nports); p++) {
-		struct inv_port *port = &node->ports[p];
 		bool isolated = it->in_force && !not_active && isolated_is_transit(node, p);
 		bool kept = not_active && !it->in_force && was_up(published, it);
 
-		mark_port(port, port->isolated || isolated, port->kept || kept);
+		mark_port(node, p, isolated || inv_port_is(node, p, INV_ISOLATED),
+			  kept || inv_port_is(node, p, INV_KEPT));
 	}
 	isolated_set_no_sets(it, true);
 }

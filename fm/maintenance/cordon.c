@@ -150,7 +150,7 @@ static void mark(struct inventory *inventory, const struct cordon *cordon, bool 
 	for (unsigned p = cordon->port ? cordon->port : 1; p <= last && p <= node->nports; p++) {
 		const struct inv_node *peer = node->ports[p].peer;
 
-		node->ports[p].cordoned = on && peer && inv_is_switch(peer);
+		inv_port_mark(node, p, INV_CORDONED, on && peer && inv_is_switch(peer));
 	}
 }
 

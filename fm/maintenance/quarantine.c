@@ -176,66 +176,62 @@ static const struct state_file list_file = {
 
 /* ---- Marks ----------------------------------------------------------------------------------- */
 
+static bool carries(const struct inv_node *node, unsigned num)
+{
+	const struct inv_port *port = &node->ports[num];
+
+	return port->link_up && !inv_port_is(node, num, INV_CORDONED | INV_QUARANTINED) &&
+	       !inv_port_is(port->peer, port->peer_port, INV_CORDONED | INV_QUARANTINED);
+}
+
 /* Whether a leaf (a switch with hosts) would have too few uplinks without that one. */
-static bool leaf_needs(const struct quarantines *qs, const struct inv_node *node,
-		       const struct inv_port *uplink)
+static bool leaf_needs(const struct quarantines *qs, const struct inv_node *node, unsigned uplink)
 {
 	unsigned uplinks = 0, left = 0;
 	bool has_hosts = false;
 
 	for (unsigned p = 1; p <= node->nports; p++) {
-		const struct inv_port *port = &node->ports[p];
-		const struct inv_port *far =
-			port->peer ? &port->peer->ports[port->peer_port] : NULL;
+		const struct inv_node *peer = node->ports[p].peer;
 
-		if (!far)
+		if (!peer)
 			continue;
-		if (!inv_is_switch(port->peer)) {
+		if (!inv_is_switch(peer)) {
 			has_hosts = true;
 			continue;
 		}
 		uplinks++;
-		left += port != uplink && port->link_up && !port->cordoned && !far->cordoned &&
-			!port->quarantined && !far->quarantined;
+		left += p != uplink && carries(node, p);
 	}
 	return has_hosts &&
 	       left * 100 < uplinks * (unsigned)qs->services->conf->quarantine.min_uplinks;
 }
 
-static bool carries(const struct inv_port *port)
-{
-	const struct inv_port *far = &port->peer->ports[port->peer_port];
-
-	return port->link_up && !port->cordoned && !far->cordoned && !port->quarantined &&
-	       !far->quarantined;
-}
-
 /* Whether that is the switch's last link that carries transit to the other's tier. */
-static bool is_last_link(const struct topo *t, const struct inv_node *node,
-			 const struct inv_port *link)
+static bool is_last_link(const struct topo *t, const struct inv_node *node, unsigned link)
 {
-	uint32_t far = topo_find(t, link->peer->guid);
+	uint32_t far = topo_find(t, node->ports[link].peer->guid);
 
 	for (unsigned p = 1; p <= node->nports && far != TOPO_NONE; p++) {
 		const struct inv_port *port = &node->ports[p];
 		uint32_t other = port->peer ? topo_find(t, port->peer->guid) : TOPO_NONE;
 
-		if (port != link && other < t->nswitches && carries(port) &&
+		if (p != link && other < t->nswitches && carries(node, p) &&
 		    t->nodes[other].level == t->nodes[far].level)
 			return false;
 	}
 	return true;
 }
 
-static bool is_needed(const struct quarantines *qs, const struct inv_node *node,
-		      const struct inv_port *port, bool held)
+static bool is_needed(const struct quarantines *qs, const struct inv_node *node, unsigned num,
+		      bool held)
 {
-	const struct inv_port *far = &port->peer->ports[port->peer_port];
+	const struct inv_port *port = &node->ports[num];
 	const struct topo *t = fabric_view(qs->fabric).topo;
 
-	if (leaf_needs(qs, node, port) || leaf_needs(qs, port->peer, far))
+	if (leaf_needs(qs, node, num) || leaf_needs(qs, port->peer, port->peer_port))
 		return true;
-	return held && t && (is_last_link(t, node, port) || is_last_link(t, port->peer, far));
+	return held && t &&
+	       (is_last_link(t, node, num) || is_last_link(t, port->peer, port->peer_port));
 }
 
 bool quarantines_need_link(const struct quarantines *qs, guid_t guid, uint8_t num)
@@ -245,7 +241,7 @@ bool quarantines_need_link(const struct quarantines *qs, guid_t guid, uint8_t nu
 	const struct inv_port *port = port_of(qs, guid, num, &node);
 
 	return !port || !is_between_switches(qs, &q) || !fabric_view(qs->fabric).topo ||
-	       is_needed(qs, node, port, true);
+	       is_needed(qs, node, num, true);
 }
 
 static void suspend(struct quarantines *qs, struct quarantine *q)
@@ -264,21 +260,20 @@ void quarantines_mark(struct quarantines *qs)
 	struct inv_node *node;
 
 	for (unsigned i = 0; i < qs->known.count; i++) {
-		struct inv_port *port =
-			port_of(qs, qs->known.list[i].node, qs->known.list[i].port, &node);
+		const struct quarantine *q = &qs->known.list[i];
 
-		if (port)
-			port->quarantined = false;
+		if (port_of(qs, q->node, q->port, &node))
+			inv_port_mark(node, q->port, INV_QUARANTINED, false);
 	}
 	for (unsigned i = 0; i < qs->known.count; i++) {
 		struct quarantine *q = &qs->known.list[i];
-		struct inv_port *port = port_of(qs, q->node, q->port, &node);
 
 		if (q->over || q->waived || !is_between_switches(qs, q))
 			continue;
-		if (is_needed(qs, node, port, q->held))
+		node = inventory_find(qs->services->inventory, q->node);
+		if (is_needed(qs, node, q->port, q->held))
 			suspend(qs, q);
-		port->quarantined = !q->waived;
+		inv_port_mark(node, q->port, INV_QUARANTINED, !q->waived);
 	}
 }
 
@@ -286,10 +281,9 @@ void quarantines_mark(struct quarantines *qs)
 static void drop(struct quarantines *qs, struct quarantine *q)
 {
 	struct inv_node *node;
-	struct inv_port *port = port_of(qs, q->node, q->port, &node);
 
-	if (port)
-		port->quarantined = false;
+	if (port_of(qs, q->node, q->port, &node))
+		inv_port_mark(node, q->port, INV_QUARANTINED, false);
 	qs->known.count--;
 	memmove(q, q + 1, (size_t)(qs->known.list + qs->known.count - q) * sizeof(*q));
 }

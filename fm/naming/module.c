@@ -125,9 +125,11 @@ static void tick(void *arg)
 	if (r->walking && r->waiting < ASKED_MOST && fabric_is_quiet(r->fabric)) {
 		node = inventory_from(inv, r->next);
 		for (unsigned i = 0; node && i < NODES_A_TICK && r->waiting < ASKED_MOST; i++) {
-			if (!node->labels_asked && !node->gone && !node->silent && !node->removed &&
+			bool *asked = inv_node_cell(node, INV_LABELS, sizeof(*asked));
+
+			if (!*asked && !node->gone && !node->silent && !node->removed &&
 			    claims(node, 1)) {
-				node->labels_asked = true;
+				*asked = true;
 				add_job(r, node, 1);
 			}
 			r->next = node->guid + 1;
@@ -218,6 +220,7 @@ static void *init(struct fabric *fabric)
 	r->services = fabric_services(fabric);
 	if (load_file(r, &r->names))
 		inventory_name_nodes(r->services.inventory, r->names);
+	inventory_open_column(r->services.inventory, INV_LABELS, sizeof(bool), NULL);
 	r->batch = batch_new(r->services.loop, r->services.mad, &batch_ops, r);
 	r->timer = loop_timer_new(r->services.loop, tick, r);
 	return r;

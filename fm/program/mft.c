@@ -255,11 +255,12 @@ static void send_dirty(struct mft *m)
 
 static void fill_top(const struct mft_switch *sw, struct batch_request *request)
 {
+	const struct inv_wanted *wanted = inv_wanted(sw->node);
 	struct wire_switch_info info = sw->node->sw;
 
-	if (sw->node->want_top) { /* program may be at it right now */
-		info.lft_top = sw->node->want_top;
-		info.life_time = sw->node->want_life_time;
+	if (wanted->top) { /* program may be at it right now */
+		info.lft_top = wanted->top;
+		info.life_time = wanted->life_time;
 	}
 	info.mft_top = mft_top_of(sw->node);
 	info.port_state_change = false; /* a 1 would clear it: sweep's business */
@@ -317,7 +318,7 @@ static bool top_taken(const struct mft *m, struct mft_switch *sw, const uint8_t 
 {
 	bool change = sw->node->sw.port_state_change;
 
-	sw->node->want_mft_top = mft_top_of(sw->node);
+	inv_wanted(sw->node)->mft_top = mft_top_of(sw->node);
 	wire_switch_info_decode(data, &sw->node->sw);
 	sw->node->sw.port_state_change = change;
 	return sw->node->sw.mft_top >= m->top;
@@ -450,7 +451,8 @@ static void switch_begin(struct mft *m, guid_t guid, bool again)
 
 	if (!sw->node || sw->node->removed)
 		sw->node = inventory_find(m->inv, guid);
-	if (!sw->node || sw->node->gone || sw->node->no_sets || !sw->node->sw.mft_cap)
+	if (!sw->node || sw->node->gone || inv_node_is(sw->node, INV_NO_SETS) ||
+	    !sw->node->sw.mft_cap)
 		return;
 	sw->here = true;
 	if (again)

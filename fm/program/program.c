@@ -107,12 +107,13 @@ static void make_block(struct program *p, struct store_switch *sw, uint32_t bloc
 
 static void make_top(const struct store_switch *sw, struct batch_request *request)
 {
+	const struct inv_wanted *wanted = inv_wanted(sw->node);
 	struct wire_switch_info info = sw->node->sw;
 
-	info.lft_top = sw->node->want_top;
-	info.life_time = sw->node->want_life_time;
-	if (sw->node->want_mft_top && !sw->node->rebooted)
-		info.mft_top = sw->node->want_mft_top;
+	info.lft_top = wanted->top;
+	info.life_time = wanted->life_time;
+	if (wanted->mft_top && !sw->node->rebooted)
+		info.mft_top = wanted->mft_top;
 	info.port_state_change = false; /* a 1 would clear it: sweep's business */
 	wire_switch_info_encode(&info, request->data);
 	request->mad.attr_id = WIRE_SWITCH_INFO;
@@ -190,7 +191,7 @@ static void top_answered(struct program *p, struct store_switch *sw, const struc
 		wire_switch_info_decode(answer->data, &info);
 		sw->node->sw = info;
 		sw->node->sw.port_state_change = psc;
-		if (info.lft_top == sw->node->want_top && sw->top_due) {
+		if (info.lft_top == inv_wanted(sw->node)->top && sw->top_due) {
 			sw->top_due = false;
 			program_turn_add(p, sw);
 			return;

@@ -8,9 +8,10 @@
 bool program_same(const struct store_switch *sw, uint32_t block, const uint8_t *data)
 {
 	uint32_t first = block * TABLES_BLOCK, count = TABLES_BLOCK;
+	uint32_t top = sw->node ? inv_wanted(sw->node)->top : 0;
 
-	if (sw->node && sw->node->want_top && sw->node->want_top < first + count)
-		count = sw->node->want_top < first ? 0 : sw->node->want_top - first + 1u;
+	if (top && top < first + count)
+		count = top < first ? 0 : top - first + 1;
 	return !memcmp(data, store_block(sw, block), count);
 }
 

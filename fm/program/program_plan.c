@@ -97,7 +97,8 @@ static void switch_plan(struct program *p, uint32_t row)
 	if (!sw)
 		return;
 	switch_mark(p, sw);
-	if (sw->node && sw->node->no_sets) { /* isolated: no path waits for what it holds */
+	if (sw->node &&
+	    inv_node_is(sw->node, INV_NO_SETS)) { /* isolated: no path waits for what it holds */
 		todo_clear(sw);
 		return;
 	}

@@ -25,13 +25,13 @@ void program_send_block(struct program *p, struct store_switch *sw, uint32_t blo
 void program_send_top(struct program *p, struct store_switch *sw)
 {
 	struct batch_job job = { .object = sw, .kind = JOB_TOP, .urgent = true };
-	struct inv_node *node = sw->node;
+	struct inv_wanted *wanted = inv_wanted(sw->node);
 
-	if (node->want_top != p->wanted->top || node->want_life_time != p->life_time) {
-		node->want_top = p->wanted->top;
-		node->want_life_time = p->life_time;
+	if (wanted->top != p->wanted->top || wanted->life_time != p->life_time) {
+		wanted->top = p->wanted->top;
+		wanted->life_time = p->life_time;
 	}
-	if (node->sw.lft_top == node->want_top && node->sw.life_time == node->want_life_time)
+	if (sw->node->sw.lft_top == wanted->top && sw->node->sw.life_time == wanted->life_time)
 		return;
 	sw->top_due = true;
 	batch_add(p->batch, &job);

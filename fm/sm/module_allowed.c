@@ -201,12 +201,12 @@ void sm_allowed_mark(struct sm_room *r, struct inventory *inv)
 	s->marked = s->count > 0;
 	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node))
 		for (unsigned p = 1; !inv_is_switch(node) && p <= node->nports; p++)
-			node->ports[p].shut = false;
+			inv_port_mark(node, p, INV_SHUT, false);
 	for (unsigned i = 0; i < s->count; i++) {
 		struct inv_node *node = inventory_find(inv, s->list[i].node);
 
 		if (s->list[i].shut && node && s->list[i].num <= node->nports)
-			node->ports[s->list[i].num].shut = true;
+			inv_port_mark(node, s->list[i].num, INV_SHUT, true);
 	}
 	raise_alerts(r);
 }

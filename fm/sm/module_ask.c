@@ -44,7 +44,7 @@ static void add_other(struct sm_room *r, struct inv_node *node, unsigned num)
 
 	if (!inventory_port_path(r->services.inventory, node, (uint8_t)num, &other.path))
 		return;
-	node->ports[num].sm_asked = true;
+	inv_port_mark(node, num, INV_SM_ASKED, true);
 	if (find(q, other.guid))
 		return;
 	snprintf(other.name, sizeof(other.name), "%s", node->name);
@@ -180,7 +180,7 @@ static void count_unasked(struct sm_room *r, struct inv_node *node, unsigned num
 {
 	const struct inv_port *port = &node->ports[num];
 
-	r->rounds.unasked += (has_manager(r, node, num) && !port->sm_asked) ||
+	r->rounds.unasked += (has_manager(r, node, num) && !inv_port_is(node, num, INV_SM_ASKED)) ||
 			     !is_judged(&r->rounds, port->sm_lid);
 }
 

@@ -267,7 +267,7 @@ static bool port_is_idle(const struct inv_node *node, unsigned num)
 
 	return inv_is_switch(node) && num &&
 	       (!port->link_up ||
-		(port->settled && port->state == TOPO_ACTIVE && !bringup_is_shut(port)));
+		(port->settled && port->state == TOPO_ACTIVE && !bringup_is_shut(node, num)));
 }
 
 static void node_step(struct bringup *b, struct inv_node *node)

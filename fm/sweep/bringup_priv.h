@@ -52,7 +52,7 @@ void bringup_begin(struct bringup *b, bringup_done_fn *fn, void *arg);
  */
 struct inv_port *bringup_peer(const struct inv_port *port);
 bool bringup_on_trial(const struct inv_port *port);
-bool bringup_is_shut(const struct inv_port *port); /* its link is to carry no data */
+bool bringup_is_shut(const struct inv_node *node, unsigned num); /* it is to carry no data */
 bool bringup_can_reregister(const struct inv_node *node, const struct inv_port *port);
 /* Fills in the request that is due. False: none is, or no path leads there. */
 bool bringup_make_port(struct bringup *b, const struct batch_job *job,

@@ -69,12 +69,14 @@ static void switch_met(struct sweep *s, struct inv_node *node, const uint8_t dat
 	struct wire_switch_info info;
 
 	wire_switch_info_decode(data, &info);
-	if (node->sw.lft_cap && info.lft_top < node->sw.lft_top && info.lft_top != node->want_top)
+	if (node->sw.lft_cap && info.lft_top < node->sw.lft_top &&
+	    info.lft_top != inv_wanted(node)->top)
 		tables_lost(s, node, &info);
 	node->sw = info;
 	node->unread |= info.port_state_change || node->rebooted;
 	s->managed |= s->passive && info.lft_top;
-	if (info.port_state_change && !s->managed && !node->no_sets && !is_another_s(s, node))
+	if (info.port_state_change && !s->managed && !inv_node_is(node, INV_NO_SETS) &&
+	    !is_another_s(s, node))
 		sweep_ask(s, JOB_CLEAR, node, 0, true);
 	else
 		ports_switch_ready(s, node);
@@ -91,8 +93,10 @@ static void switch_cleared(struct sweep *s, struct inv_node *node, const uint8_t
 
 static bool differs_in_sw(const struct inv_node *node, const struct wire_switch_info *info)
 {
-	return (node->want_top && info->life_time != node->want_life_time) ||
-	       (node->want_mft_top && info->mft_top != node->want_mft_top);
+	const struct inv_wanted *wanted = inv_wanted(node);
+
+	return (wanted->top && info->life_time != wanted->life_time) ||
+	       (wanted->mft_top && info->mft_top != wanted->mft_top);
 }
 
 /*
@@ -101,8 +105,8 @@ static bool differs_in_sw(const struct inv_node *node, const struct wire_switch_
  */
 static void compare_set(struct sweep *s, struct inv_node *node, const struct wire_switch_info *info)
 {
-	bool differs = !info->port_state_change && info->lft_top == node->want_top &&
-		       !node->no_sets && differs_in_sw(node, info);
+	bool differs = !info->port_state_change && info->lft_top == inv_wanted(node)->top &&
+		       !inv_node_is(node, INV_NO_SETS) && differs_in_sw(node, info);
 
 	s->inv.nsw_differ += differs;
 	s->inv.nsw_differ -= node->sw_differs;
@@ -114,7 +118,8 @@ static void switch_polled(struct sweep *s, struct inv_node *node, const uint8_t 
 	struct wire_switch_info info;
 
 	wire_switch_info_decode(data, &info);
-	if (node->no_sets) /* it can't be cleared: changes are found by traps and neighbours */
+	/* Where it can't be cleared changes are found by traps and neighbours. */
+	if (inv_node_is(node, INV_NO_SETS))
 		info.port_state_change = false;
 	compare_set(s, node, &info);
 	if (info.port_state_change || info.lft_top != node->sw.lft_top || node->silent ||

@@ -108,7 +108,7 @@ static bool finish_count_node(struct sweep *s, const struct inv_node *node)
 	s->result.silent += node->silent && !node->gone;
 	s->result.partial += node->partial && !node->gone;
 	s->result.gone += node->gone;
-	s->result.refusing += node->keeps_change && !node->no_sets && !node->gone;
+	s->result.refusing += node->keeps_change && !node->gone && !inv_node_is(node, INV_NO_SETS);
 	s->result.untrue += node->keeps_no_top && !node->gone;
 	for (p = 1; p <= node->nports; p++) {
 		failed += node->ports[p].probe == PROBE_FAILED;

@@ -117,8 +117,9 @@ static void port_set(struct bringup *b, struct inv_node *node, uint8_t num, uint
 		if (log_allow(&b->bounce_log, loop_now_us(b->loop), BRINGUP_LOG_BURST))
 			log_line(LOG_SWEEP, LOG_NOTICE, "%s: link bounced, %s",
 				 inventory_name(node, num).text,
-				 bringup_is_shut(port) ? "as it is to carry no data"
-						       : "as its ends disagreed on MTU or VLs");
+				 bringup_is_shut(node, num)
+					 ? "as it is to carry no data"
+					 : "as its ends disagreed on MTU or VLs");
 		return;
 	}
 	port->settled = port->state != TOPO_INIT;

@@ -34,8 +34,8 @@ bool bringup_port_workable(const struct inv_node *node, unsigned num)
 {
 	const struct inv_port *port = &node->ports[num], *peer = bringup_peer(port);
 
-	if (node->removed || node->gone || node->silent || node->no_sets || !port->known ||
-	    port->errors == GIVEN_UP || port->foreign_key)
+	if (node->removed || node->gone || node->silent || !port->known ||
+	    inv_node_is(node, INV_NO_SETS) || port->errors == GIVEN_UP || port->foreign_key)
 		return false;
 	if (num == 0)
 		return inv_is_switch(node);
@@ -85,11 +85,12 @@ static bool pkeys_ready(const struct bringup *b, const struct inv_node *node, un
 	return port->pkeys && port->pkey_state != INV_PKEYS_OPEN;
 }
 
-bool bringup_is_shut(const struct inv_port *port)
+bool bringup_is_shut(const struct inv_node *node, unsigned num)
 {
-	const struct inv_port *peer = bringup_peer(port);
+	const struct inv_port *port = &node->ports[num];
 
-	return port->shut || (peer && peer->shut);
+	return inv_port_is(node, num, INV_SHUT) ||
+	       (port->peer && inv_port_is(port->peer, port->peer_port, INV_SHUT));
 }
 
 static void step_by_plan(const struct bringup *b, const struct inv_node *node, uint8_t num,
@@ -98,7 +99,7 @@ static void step_by_plan(const struct bringup *b, const struct inv_node *node, u
 	const struct inv_port *port = &node->ports[num], *peer = bringup_peer(port);
 	enum port_plan plan = port_plan(&b->conf, b->sm_lid, node, num, &step->want);
 
-	if (num && bringup_is_shut(port))
+	if (num && bringup_is_shut(node, num))
 		step->set = inv_is_switch(node) && port->state > TOPO_INIT,
 		step->state = step->set ? TOPO_DOWN : 0;
 	else if (num && port->state == TOPO_INIT)

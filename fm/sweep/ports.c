@@ -145,7 +145,7 @@ static bool is_another_s(const struct sweep *s, const struct inv_node *node, uns
 
 	if ((inv_is_switch(node) && num) || (node == s->inv.local && num == s->inv.local_port))
 		return false;
-	return (port->capmask & WIRE_CAP_IS_SM && !port->sm_asked) ||
+	return (port->capmask & WIRE_CAP_IS_SM && !inv_port_is(node, num, INV_SM_ASKED)) ||
 	       (port->sm_lid && s->inv.sm_lid && port->sm_lid != s->inv.sm_lid);
 }
 

@@ -57,6 +57,7 @@ static bool job_path(struct sweep *s, const struct batch_job *job, struct mad_pa
 static void job_fill(const struct batch_job *job, struct batch_request *request)
 {
 	const struct inv_node *node = job->object;
+	const struct inv_wanted *wanted;
 	struct wire_switch_info clear;
 
 	request->mad.method = WIRE_GET;
@@ -71,13 +72,14 @@ static void job_fill(const struct batch_job *job, struct batch_request *request)
 		request->mad.attr_mod = inventory_port_modifier(node, (uint8_t)job->arg);
 	if (job->kind == JOB_CLEAR) {
 		clear = node->sw;
-		clear.port_state_change = true;		 /* written 1 clears it */
-		if (node->want_top && !node->rebooted) { /* program may be at it right now */
-			clear.lft_top = node->want_top;
-			clear.life_time = node->want_life_time;
+		clear.port_state_change = true; /* written 1 clears it */
+		wanted = inv_wanted(node);
+		if (wanted->top && !node->rebooted) { /* program may be at it right now */
+			clear.lft_top = wanted->top;
+			clear.life_time = wanted->life_time;
 		}
-		if (node->want_mft_top && !node->rebooted) /* and mft */
-			clear.mft_top = node->want_mft_top;
+		if (wanted->mft_top && !node->rebooted) /* and mft */
+			clear.mft_top = wanted->mft_top;
 		request->mad.method = WIRE_SET;
 		wire_switch_info_encode(&clear, request->data);
 	}

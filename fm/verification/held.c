@@ -71,6 +71,7 @@ static void tried(void *arg, const struct mad_answer *answer)
 
 static void try_switch(struct unheld *u, const struct inv_node *node)
 {
+	const struct inv_wanted *wanted = inv_wanted(node);
 	struct wire_switch_info info = node->sw;
 	uint8_t data[64] = { 0 };
 	struct mad_path path;
@@ -80,10 +81,10 @@ static void try_switch(struct unheld *u, const struct inv_node *node)
 					     .device = node->guid,
 					     .data = data };
 
-	info.lft_top = node->want_top;
-	info.life_time = node->want_life_time;
-	if (node->want_mft_top)
-		info.mft_top = node->want_mft_top;
+	info.lft_top = wanted->top;
+	info.life_time = wanted->life_time;
+	if (wanted->mft_top)
+		info.mft_top = wanted->mft_top;
 	info.port_state_change = false;
 	wire_switch_info_encode(&info, data);
 	if (inventory_port_path(u->services->inventory, node, 0, &path))

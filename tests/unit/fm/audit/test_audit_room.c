@@ -223,7 +223,7 @@ static void one_that_is_known_not_to_hold_its_tables_is_not_repaired(void **stat
 	struct room r;
 
 	begin(&r);
-	inv(&r.b, r.sw)->wrong_tables = true;
+	inv_node_mark(inv(&r.b, r.sw), INV_WRONG_TABLES, true);
 	double_set_lft(r.b.d, r.sw, 70, 3);
 	double_flip_mft(r.b.d, r.sw, MCAST_FIRST_MLID, 3);
 	audit_for(&r, 5 * SECOND_US);

@@ -279,14 +279,14 @@ static void stir(struct square *s)
 	port->speed = TOPO_NDR;
 	port->lanes = 2;
 	port->mtu = 4;
-	port->quarantined = true;
+	inv_port_mark(s->b, 3, INV_QUARANTINED, true);
 	s->ca->ports[1].state = TOPO_ACTIVE;
 	s->ca->ports[1].lid = 77;
 	s->ca->ports[1].lmc = 1;
 	s->ca->ports[1].capmask = 0x1234;
 	s->a->ports[1].speed = TOPO_HDR; /* the host knows no extended speeds */
 	s->a->ports[0].lid = 5;
-	s->c->ports[5].cordoned = true;
+	inv_port_mark(s->c, 5, INV_CORDONED, true);
 	inventory_link_down(&s->inv, s->d, 2);
 }
 

@@ -80,9 +80,9 @@ static void a_switch_that_takes_no_set_is_isolated_and_sent_none(void **state)
 	fake_run_for(&r.f, 10 * SECOND_US);
 	assert_int_equal(count_in_force(&r), 1);
 	assert_int_equal(r.f.asked.reroutes, 1);
-	assert_true(inv(&r.b, r.sw)->no_sets);
+	assert_true(inv_node_is(inv(&r.b, r.sw), INV_NO_SETS));
 	isolation_annotate(&r);
-	assert_true(inv(&r.b, r.sw)->ports[1].isolated);
+	assert_true(inv_port_is(inv(&r.b, r.sw), 1, INV_ISOLATED));
 	isolation_end(&r);
 }
 
@@ -100,7 +100,7 @@ static void sets_that_are_lost_are_no_refusal_where_a_later_one_is_taken(void **
 	assert_in_range(sets(&r.b, WIRE_SWITCH_INFO), 3 * TRIES, 3 * TRIES + 1);
 	assert_int_equal(count_rows(&r), 0);
 	assert_int_equal(r.f.asked.reroutes, 0);
-	assert_false(inv(&r.b, r.sw)->no_sets);
+	assert_false(inv_node_is(inv(&r.b, r.sw), INV_NO_SETS));
 	isolation_end(&r);
 }
 
@@ -203,7 +203,7 @@ static void it_is_probed_once_a_minute_and_released_by_the_first_set_that_it_tak
 	double_set_no_sets(r.b.d, r.sw, false);
 	fake_run_for(&r.f, MINUTE_US);
 	assert_int_equal(count_rows(&r), 0);
-	assert_false(inv(&r.b, r.sw)->no_sets);
+	assert_false(inv_node_is(inv(&r.b, r.sw), INV_NO_SETS));
 	assert_int_equal(r.f.asked.refreshed, r.sw);
 	assert_int_equal(r.f.asked.reroutes, 2);
 	isolation_end(&r);

@@ -24,14 +24,14 @@ static void a_switch_that_does_not_hold_a_block_is_isolated_till_a_trial_shows_t
 	double_set_pretends(r.b.d, r.sw, true);
 	unheld(&r, TABLE_LFT, 1);
 	assert_int_equal(count_in_force(&r), 1);
-	assert_true(inv(&r.b, r.sw)->wrong_tables);
+	assert_true(inv_node_is(inv(&r.b, r.sw), INV_WRONG_TABLES));
 	fake_run_for(&r.f, 3 * MINUTE_US);
 	assert_int_equal(count_in_force(&r), 1);
 	assert_in_range(sets(&r.b, WIRE_LFT), 2, 3);
 	double_set_pretends(r.b.d, r.sw, false);
 	fake_run_for(&r.f, MINUTE_US);
 	assert_int_equal(count_rows(&r), 0);
-	assert_false(inv(&r.b, r.sw)->wrong_tables);
+	assert_false(inv_node_is(inv(&r.b, r.sw), INV_WRONG_TABLES));
 	assert_true(r.f.asked.reroutes >= 2);
 	isolation_end(&r);
 }
@@ -65,13 +65,13 @@ static void it_is_isolated_from_the_first_snapshot_of_the_next_life_on(void **st
 	double_set_pretends(r.b.d, r.sw, true);
 	unheld(&r, TABLE_LFT, 1);
 	fake_pipe_restart(&r.f);
-	inv(&r.b, r.sw)->wrong_tables = false;
+	inv_node_mark(inv(&r.b, r.sw), INV_WRONG_TABLES, false);
 	r.f.module->load(r.f.room, FABRIC_LOAD);
 	assert_int_equal(r.f.lost, 0);
 	assert_int_equal(count_rows(&r), 0);
 	isolation_annotate(&r);
 	assert_int_equal(count_in_force(&r), 1);
-	assert_true(inv(&r.b, r.sw)->wrong_tables);
+	assert_true(inv_node_is(inv(&r.b, r.sw), INV_WRONG_TABLES));
 	assert_true(inv(&r.b, r.sw)->ports[1].isolated);
 	double_set_pretends(r.b.d, r.sw, false);
 	fake_run_for(&r.f, MINUTE_US);

@@ -23,7 +23,7 @@ static void clean_for(struct fabric *f, uint64_t us)
 
 static bool is_out(struct fabric *f, guid_t node, unsigned port)
 {
-	return room_node(f, node)->ports[port].quarantined;
+	return inv_port_is(room_node(f, node), port, INV_QUARANTINED);
 }
 
 static unsigned refusals(const struct fabric *f, const char **text)

@@ -15,7 +15,7 @@ static unsigned marks(struct fabric *f)
 	for (struct inv_node *node = inventory_first(&f->inventory); node;
 	     node = inventory_next(&f->inventory, node))
 		for (unsigned p = 1; p <= node->nports; p++)
-			count += node->ports[p].cordoned;
+			count += inv_port_is(node, p, INV_CORDONED);
 	return count;
 }
 

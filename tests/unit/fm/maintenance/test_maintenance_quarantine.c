@@ -17,7 +17,7 @@ static unsigned marks(struct fabric *f)
 	for (struct inv_node *node = inventory_first(&f->inventory); node;
 	     node = inventory_next(&f->inventory, node))
 		for (unsigned p = 1; p <= node->nports; p++)
-			count += node->ports[p].quarantined;
+			count += inv_port_is(node, p, INV_QUARANTINED);
 	return count;
 }
 
@@ -234,8 +234,9 @@ static void a_leaf_keeps_half_of_its_uplinks(void **state)
 	for (unsigned s = 0; s < SPINES; s++)
 		quarantine(&f, LEAF, (uint8_t)(UPLINK + s));
 	assert_int_equal(marks(&f), SPINES / 2);
-	assert_true(room_node(&f, LEAF)->ports[UPLINK].quarantined); /* the newest are waived */
-	assert_int_equal(marks(&f), SPINES / 2);		     /* said once */
+	assert_true(inv_port_is(room_node(&f, LEAF), UPLINK,
+				INV_QUARANTINED)); /* the newest are waived */
+	assert_int_equal(marks(&f), SPINES / 2);   /* said once */
 	assert_int_equal(fake_events(&f, "quarantine-waived", NULL), 2);
 	quarantine(&f, LEAF + 1, UPLINK); /* another leaf has all of its own */
 	assert_int_equal(marks(&f), SPINES / 2 + 1);
@@ -252,7 +253,7 @@ static void what_a_leaf_needs_since_another_link_died_stays_in_use_when_that_is_
 	assert_int_equal(marks(&f), 2);
 	inventory_link_down(&f.inventory, room_node(&f, LEAF), UPLINK + 2);
 	assert_int_equal(marks(&f), 1); /* the newer one carries traffic again */
-	assert_true(room_node(&f, LEAF)->ports[UPLINK].quarantined);
+	assert_true(inv_port_is(room_node(&f, LEAF), UPLINK, INV_QUARANTINED));
 	assert_int_equal(fake_events(&f, "quarantine-waived", NULL), 1);
 	inventory_link(&f.inventory, room_node(&f, LEAF), UPLINK + 2, room_node(&f, SPINE + 2), 1);
 	assert_int_equal(marks(&f), 1);

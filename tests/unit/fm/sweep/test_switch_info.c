@@ -32,9 +32,9 @@ static void clearing_a_change_takes_back_nothing_of_what_others_set(void **state
 	guid_t sw;
 
 	node = bench_with_a_switch(&b, &sw);
-	node->want_top = LFT_TOP;
-	node->want_mft_top = MFT_TOP;
-	node->want_life_time = LIFE_TIME;
+	inv_wanted(node)->top = LFT_TOP;
+	inv_wanted(node)->mft_top = MFT_TOP;
+	inv_wanted(node)->life_time = LIFE_TIME;
 	double_cut(b.d, sw, 1);
 	bench_refresh(&b, &sw, 1);
 	held = double_switch_info(b.d, sw);
@@ -53,7 +53,7 @@ static void the_answer_of_a_cleared_change_is_recorded(void **state)
 	guid_t sw;
 
 	node = bench_with_a_switch(&b, &sw);
-	node->want_mft_top = MFT_TOP;
+	inv_wanted(node)->mft_top = MFT_TOP;
 	double_cut(b.d, sw, 1);
 	bench_refresh(&b, &sw, 1);
 	assert_int_equal(node->sw.mft_top, MFT_TOP);
