@@ -21,6 +21,7 @@
 #include "fm/fabric/fault.h"
 #include "fm/fabric/pipe.h"
 #include "fm/fabric/poll.h"
+#include "fm/inventory/port_setup.h"
 #include "topology/base/mem.h"
 
 /* Ports wait for tables no longer than that: it may be much, or its switch silent. */
@@ -59,7 +60,7 @@ static void name_port(struct fabric *f, const struct inv_node *node, unsigned nu
 	subject.name = name.text;
 	if ((!num || port->state == TOPO_ACTIVE) && (*named)++ < NAMED)
 		alert_raise(f->alerts, "port-refuses", &subject, "%s: %s", name.text,
-			    inv_trouble(port)->refusal);
+			    setback_of(port_setup(node, num))->refusal);
 }
 
 static void name_ports(struct fabric *f)
@@ -70,7 +71,7 @@ static void name_ports(struct fabric *f)
 	alerts_review(f->alerts, "port-refuses");
 	for (const struct inv_node *n = inventory_first(inv); n; n = inventory_next(inv, n))
 		for (unsigned p = 0; !n->gone && p <= n->nports; p++)
-			if (n->ports[p].given_up >= BRINGUP_REFUSES && (!p || n->ports[p].link_up))
+			if (port_setup(n, p)->given_up >= BRINGUP_REFUSES && (!p || n->ports[p].link_up))
 				name_port(f, n, p, &named);
 	if (named > NAMED)
 		alert_raise(f->alerts, "port-refuses", NULL, "%u more ports reject their settings",

@@ -65,10 +65,6 @@ struct inv_node {
 	bool keeps_no_top;
 	/* when it was reset last, and no port's state had changed; 0 = never */
 	uint64_t top_lost_us;
-	/* switches: all ports' SL2VL was written for so many lanes; 0 = not yet */
-	uint8_t sl2vl_vls;
-	uint8_t sl2vl_port; /* the port for which that is on its way; 0 = none */
-	bool no_wildcards;  /* refused that once */
 	bool sw_differs; /* LifeTimeValue or MulticastFDBTop is not as wanted, by the last poll */
 	bool sw_tried;	 /* it differed, and was set again; the pipe's */
 	bool sw_unheld;	 /* it differed again after that; the pipe's */

@@ -10,6 +10,7 @@
 #include <string.h>
 #include "fm/conf/partition.h"
 #include "fm/inventory/inventory.h"
+#include "fm/inventory/port_setup.h"
 #include "topology/base/mem.h"
 #include "topology/snapshot/naming.h"
 
@@ -17,6 +18,7 @@ void inventory_init(struct inventory *inv)
 {
 	*inv = (struct inventory){ .walks = 1 }; /* which met none */
 	cl_qmap_init(&inv->nodes);
+	cl_qmap_init(&inv->contests);
 	inventory_open_column(inv, INV_MET, sizeof(uint32_t), NULL);
 	inventory_open_column(inv, INV_WANTED, sizeof(struct inv_wanted), NULL);
 	inventory_open_column(inv, INV_NODE_MARKS, 1, NULL);
@@ -75,10 +77,6 @@ void inv_port_mark(struct inv_node *node, unsigned num, enum inv_mark mark, bool
 
 static void node_free(struct inv_node *node)
 {
-	for (unsigned p = 0; p <= node->nports; p++) {
-		inventory_forget_pkeys(&node->ports[p]);
-		free(node->ports[p].trouble);
-	}
 	if (node->name != node->desc)
 		free(node->name);
 	free(node->port_guids);
@@ -112,11 +110,14 @@ void inventory_fini(struct inventory *inv)
 		next = node->next_removed;
 		node_free(node);
 	}
+	while (cl_qmap_count(&inv->contests))
+		free(cl_qmap_remove(&inv->contests, cl_qmap_key(cl_qmap_head(&inv->contests))));
 	for (unsigned i = 0; i < INV_COLUMNS; i++)
 		column_empty(&inv->columns[i]);
 	memcpy(empty.columns, inv->columns, sizeof(empty.columns));
 	*inv = empty;
 	cl_qmap_init(&inv->nodes);
+	cl_qmap_init(&inv->contests);
 }
 
 static struct inv_node *item_node(const struct inventory *inv, const cl_map_item_t *item)
@@ -335,36 +336,35 @@ void inventory_end_bounces(struct inventory *inv)
 		inventory_end_bounces_of(inv, node);
 }
 
-const struct inv_trouble *inv_trouble(const struct inv_port *port)
+const struct inv_contest *inv_contest(const struct inventory *inv, const struct inv_node *node,
+				      unsigned num)
 {
-	static const struct inv_trouble none;
+	static const struct inv_contest none;
+	const cl_map_item_t *item = cl_qmap_get(&inv->contests, node->port0 + num);
 
-	return port->trouble ? port->trouble : &none;
+	return item == cl_qmap_end(&inv->contests) ? &none : (const struct inv_contest *)item;
 }
 
-struct inv_trouble *inventory_trouble(struct inv_port *port)
+struct inv_contest *inventory_contest(struct inventory *inv, const struct inv_node *node,
+				      unsigned num)
 {
-	if (!port->trouble)
-		port->trouble = mem_alloc(1, sizeof(*port->trouble));
-	return port->trouble;
-}
+	struct inv_contest *contest = mem_alloc(1, sizeof(*contest));
+	void *there = cl_qmap_insert(&inv->contests, node->port0 + num, &contest->item);
 
-void inventory_retry_at(struct inv_port *port, uint64_t us)
-{
-	if (us || port->trouble)
-		inventory_trouble(port)->retry_at_us = us;
+	if (there != contest)
+		free(contest);
+	return there; /* item is the first member */
 }
 
 void inventory_refuse(struct inventory *inv, struct inv_node *node, uint8_t num, guid_t guid)
 {
-	struct inv_port *port = &node->ports[num];
-	guid_t before = inv_trouble(port)->refused;
+	guid_t before = inv_contest(inv, node, num)->refused;
 
 	if (before == guid)
 		return;
 	inv->nrefused -= before != 0;
 	inv->ntwice -= before && before != INV_NONSENSE;
-	inventory_trouble(port)->refused = guid;
+	inventory_contest(inv, node, num)->refused = guid;
 	inv->nrefused += guid != 0;
 	inv->ntwice += guid && guid != INV_NONSENSE;
 }
@@ -464,27 +464,6 @@ uint32_t inventory_port_modifier(const struct inv_node *node, uint8_t num)
 		       : num;
 }
 
-/*
- * Nothing is written to a port of which nothing is known: a child may share its memory, and each
- * page's first write is dear then.
- */
-void inventory_forget_pkeys(struct inv_port *port)
-{
-	if (!port->pkeys && port->pkey_state == INV_PKEYS_OPEN &&
-	    !((port->unread | port->doubted | port->unheld) & INV_SET_PKEYS))
-		return;
-	if (port->pkeys) {
-		free(port->pkeys->have);
-		free(port->pkeys->keys);
-		free(port->pkeys);
-	}
-	port->pkeys = NULL;
-	port->pkey_state = INV_PKEYS_OPEN;
-	port->unread &= (uint8_t)~INV_SET_PKEYS;
-	port->doubted &= (uint8_t)~INV_SET_PKEYS;
-	port->unheld &= (uint8_t)~INV_SET_PKEYS;
-}
-
 /* 0 = it is not known to be there. */
 static unsigned place_of_pkey(const struct inv_pkeys *table, uint16_t pkey)
 {
@@ -497,25 +476,13 @@ static unsigned place_of_pkey(const struct inv_pkeys *table, uint16_t pkey)
 uint16_t inventory_default_pkey_index(const struct inventory *inv)
 {
 	const struct inv_pkeys *table =
-		inv->local ? inv->local->ports[inv->local_port].pkeys : NULL;
+		inv->local ? port_setup(inv->local, inv->local_port)->pkeys : NULL;
 	unsigned limited = PKEY_DEFAULT & ~PKEY_FULL, i;
 
 	if (!table || table->have[0] == PKEY_DEFAULT)
 		return 0;
 	i = place_of_pkey(table, PKEY_DEFAULT);
 	return (uint16_t)(i ? i : place_of_pkey(table, (uint16_t)limited));
-}
-
-/* What was set is lost. */
-static void port_new_life(struct inv_port *port)
-{
-	port->settled = port->enforced = false;
-	port->unread = 0;
-	port->qos = (struct inv_qos){ 0 };
-	port->pkey_state = INV_PKEYS_OPEN;
-	if (port->pkeys)
-		port->pkeys->known = port->pkeys->unread = port->pkeys->reread =
-			port->pkeys->planned = 0;
 }
 
 /* But for what counts, or is not what the port is. */
@@ -542,14 +509,6 @@ bool inventory_is_silent_behind(const struct inv_node *node, unsigned num, bool 
 	if (port->probe != PROBE_FAILED && !(again && port->probe == PROBE_OUT))
 		return false;
 	return !port->peer || port->peer->silent || port->peer->gone;
-}
-
-/* A silent node is sent nothing: what it rejected before does not count any more. */
-void inventory_node_answers(struct inv_node *node)
-{
-	for (unsigned p = 0; node->silent && p <= node->nports; p++)
-		node->ports[p].given_up = node->ports[p].lost = 0;
-	node->silent = false;
 }
 
 static bool same_end_port(const struct wire_port_info *x, const struct wire_port_info *y)
@@ -585,64 +544,18 @@ bool inventory_same_settings(const struct inv_node *node, uint8_t num, const uin
 	return external ? same_switch_port(&x, &y) : same_end_port(&x, &y);
 }
 
-void inventory_was_read(struct inv_port *port, enum inv_set what, bool same)
-{
-	bool again = port->doubted & port->at_once & what;
-
-	port->unread &= (uint8_t)~what;
-	port->at_once &= (uint8_t)~what;
-	if (same) {
-		port->doubted &= (uint8_t)~what;
-		port->unheld &= (uint8_t)~what;
-		return;
-	}
-	if (again)
-		port->unheld |= (uint8_t)what;
-	port->doubted |= (uint8_t)what;
-}
-
-/*
- * A port that has been down since has begun anew, and says nothing of what was acknowledged before.
- */
-static void compare_acknowledged(struct inv_node *node, uint8_t num, const uint8_t data[64])
+bool inventory_set_port_info(struct inv_node *node, uint8_t num, const uint8_t data[64])
 {
 	struct inv_port *port = &node->ports[num];
 	struct wire_port_info info;
-	bool same;
+	bool same_key;
 
-	if (!(port->unread & INV_SET_INFO))
-		return;
-	wire_port_info_decode(data, &info);
-	port->unread &= (uint8_t)~INV_SET_INFO;
-	if (num && info.state < TOPO_ARMED)
-		return;
-	same = inventory_same_settings(node, num, port->info, data);
-	inventory_was_read(port, INV_SET_INFO, same);
-	port->settled &= same;
-	port->info_verified = same; /* the Set's answer was the first */
-}
-
-void inventory_port_was_set(struct inv_node *node, uint8_t num, const uint8_t data[64])
-{
-	node->ports[num].unread &= (uint8_t)~INV_SET_INFO;
-	inventory_set_port_info(node, num, data);
-}
-
-void inventory_set_port_info(struct inv_node *node, uint8_t num, const uint8_t data[64])
-{
-	struct inv_port *port = &node->ports[num];
-	struct wire_port_info info;
-
-	compare_acknowledged(node, num, data);
 	port->info_verified =
 		port->info_verified && port->known && inventory_same_port_info(port->info, data);
-	inventory_key_was_read(port, data);
+	same_key = inventory_key_was_read(port, data);
 	memcpy(port->info, data, sizeof(port->info));
 	wire_port_info_decode(data, &info);
-	if (info.state != port->state)
-		port->given_up = port->lost = 0; /* something has happened to it */
 	port->known = true;
-	port->unsure = false;
 	port->ever_up |= info.state >= TOPO_INIT;
 	port->state = info.state;
 	port->capmask = info.capmask;
@@ -652,10 +565,7 @@ void inventory_set_port_info(struct inv_node *node, uint8_t num, const uint8_t d
 	port->speed = (uint8_t)wire_port_info_speed(&info);
 	port->lanes = (uint8_t)wire_port_info_lanes(&info);
 	port->mtu = info.neighbor_mtu;
-	if (num ? info.state < TOPO_ARMED : !info.lid)
-		port_new_life(port);
-	if (!num && !info.lid)
-		node->sl2vl_vls = 0;
+	return same_key;
 }
 
 static const char *type_name(uint8_t type)

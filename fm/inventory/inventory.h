@@ -20,6 +20,7 @@
 
 struct inventory {
 	cl_qmap_t nodes;
+	cl_qmap_t contests;	/* struct inv_contest, by port number */
 	struct inv_node *local; /* the SM's own node */
 	struct inv_node *removed;
 	uint32_t nswitches;
@@ -34,7 +35,7 @@ struct inventory {
 	 */
 	bool active_decides;
 	uint32_t ngone;		  /* nodes, by the last walk */
-	uint32_t nrefused;	  /* ports with inv_port.refused */
+	uint32_t nrefused;	  /* ports with inv_contest.refused */
 	uint32_t nflawed, ntwice; /* nodes with inv_node.flaw; refused GUIDs known elsewhere */
 	struct inv_column columns[INV_COLUMNS];
 	uint32_t numbered, numbered_ports; /* nodes that ever came, and their ports */
@@ -89,6 +90,14 @@ void inventory_unlink(struct inventory *inv, struct inv_node *node, uint8_t port
 void inventory_link_down(struct inventory *inv, struct inv_node *node, uint8_t port);
 /* Records an impossible answer behind a port: its GUID or INV_NONSENSE; 0 = none any more. */
 void inventory_refuse(struct inventory *inv, struct inv_node *node, uint8_t port, guid_t guid);
+/*
+ * The inventory's, until its end; never NULL. For reading: all zero where nothing contradicts. To
+ * be written to: made where there is none.
+ */
+const struct inv_contest *inv_contest(const struct inventory *inv, const struct inv_node *node,
+				      unsigned port);
+struct inv_contest *inventory_contest(struct inventory *inv, const struct inv_node *node,
+				      unsigned port);
 void inventory_set_unpublished(struct inventory *inv, struct inv_node *node, bool on);
 /* Links that bounced and are not Active yet count as down from now on. */
 void inventory_end_bounces(struct inventory *inv);

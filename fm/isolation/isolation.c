@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include "fm/isolation/isolation.h"
 #include <stdlib.h>
+#include "fm/inventory/port_setup.h"
 #include "fm/loop/log.h"
 #include "fm/isolation/judge.h"
 #include "fm/isolation/report.h"
@@ -209,16 +210,18 @@ void isolation_release(struct isolation *is, guid_t guid, uint8_t port, enum iso
 
 /* ---- Links that do not become Active --------------------------------------------------------- */
 
-static bool gave_up(const struct inv_port *port)
+static bool gave_up(const struct inv_node *node, unsigned num)
 {
-	return port->given_up || port->peer->ports[port->peer_port].given_up;
+	const struct inv_port *port = &node->ports[num];
+
+	return port_setup(node, num)->given_up || port_setup(port->peer, port->peer_port)->given_up;
 }
 
 static void add_links_of(struct isolation *is, const struct inv_node *node)
 {
 	for (unsigned p = 1; p <= node->nports; p++)
 		if (isolated_is_transit(node, p) && node->ports[p].link_up &&
-		    !isolated_is_active(&node->ports[p]) && gave_up(&node->ports[p]))
+		    !isolated_is_active(&node->ports[p]) && gave_up(node, p))
 			isolation_add(is, node->guid, (uint8_t)p, ISOLATED_NOT_ACTIVE);
 }
 

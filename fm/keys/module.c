@@ -6,6 +6,7 @@
 #include "fm/fabric/progress.h"
 #include "fm/fabric/request.h"
 #include "fm/fabric/view.h"
+#include "fm/inventory/port_setup.h"
 #include "fm/keys/hidden.h"
 #include "fm/keys/seen.h"
 #include "topology/files/dump.h"
@@ -19,7 +20,7 @@ typedef bool each_fn(void *arg, const struct inv_node *node, unsigned num); /* f
 
 static bool has_foreign(const struct inv_node *node, unsigned num)
 {
-	return !node->gone && node->ports[num].foreign_key && inventory_has_key(node, num) &&
+	return !node->gone && port_setup(node, num)->foreign_key && inventory_has_key(node, num) &&
 	       (!num || node->ports[num].link_up);
 }
 
@@ -178,7 +179,7 @@ static void tell_expired(struct asking *a, const struct inv_node *node, unsigned
  */
 static bool is_judged(const struct inventory *inv, const struct inv_node *node, unsigned num)
 {
-	return node->ports[num].foreign_key == inventory_key_is_foreign(inv, node, num);
+	return port_setup(node, num)->foreign_key == inventory_key_is_foreign(inv, node, num);
 }
 
 /* What was read of a port that is known otherwise: a sweep reads it, and bring-up follows. */
@@ -250,7 +251,7 @@ static unsigned ask_node(struct asking *a, struct inv_node *node, bool foreign)
 	unsigned last = inv_is_switch(node) ? 0 : node->nports, count = 0;
 
 	for (unsigned p = inv_is_switch(node) ? 0 : 1; p <= last; p++)
-		if (has_answerer(node, p) && (!foreign || node->ports[p].foreign_key)) {
+		if (has_answerer(node, p) && (!foreign || port_setup(node, p)->foreign_key)) {
 			ask(a, node, p);
 			count++;
 		}

@@ -18,6 +18,7 @@
 #include "fm/inventory/inventory.h"
 #include "fm/sa/sa.h"
 #include "fm/state/state_file.h"
+#include "fm/inventory/port_setup.h"
 #include "topology/base/mem.h"
 
 struct published {
@@ -207,7 +208,7 @@ static json_t *json_member(const struct fabric_view *view, const struct inventor
 	const struct inv_pkeys *table =
 		node && p->num <= node->nports ? node->ports[p->num].pkeys : NULL;
 	int index = !table && key == PKEY_DEFAULT ? 0 : -1; /* where the port holds the key */
-	bool enforced = other && peer->num <= other->nports && other->ports[peer->num].enforced;
+	bool enforced = other && peer->num <= other->nports && port_setup(other, peer->num)->enforced;
 
 	for (unsigned i = 0; table && index < 0 && i < table->cap; i++)
 		if (table->have[i] == key)

@@ -12,6 +12,7 @@
 #include "fm/sa/sa_impl.h"
 #include "fm/sa/sa_state.h"
 #include "topology/base/mem.h"
+#include "fm/inventory/port_setup.h"
 #include "topology/base/text.h"
 
 /*
@@ -139,7 +140,7 @@ static bool in_service(const struct sa_room *r, const struct topo *t, guid_t gui
 	if (!p || (p->node >= t->nswitches && !p->link_up))
 		return false;
 	known = inventory_find(r->services.inventory, t->nodes[p->node].guid);
-	return !known || p->num > known->nports || !known->ports[p->num].foreign_key;
+	return !known || p->num > known->nports || !port_setup(known, p->num)->foreign_key;
 }
 
 /* Writes the tables of ports that came into service, or whose table is another. */

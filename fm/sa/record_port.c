@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <string.h>
 #include "fm/mad/wire_sa.h"
+#include "fm/inventory/port_setup.h"
 #include "fm/sa/sa_impl.h"
 
 /*
@@ -105,7 +106,7 @@ static void pkey_emit(struct sa_query *q, uint32_t item)
 
 		if (!sa_port_info(inv, num) || !sa_shown(q, port))
 			continue;
-		table = inv->ports[num].pkeys;
+		table = port_setup(inv, num)->pkeys;
 		for (unsigned b = 0; b < (cap + PKEYS_A_BLOCK - 1) / PKEYS_A_BLOCK; b++) {
 			uint16_t pkeys[PKEYS_A_BLOCK] = { 0 };
 			uint8_t *row = sa_row(q);
@@ -152,9 +153,9 @@ static const struct inv_qos *held(const struct sa_query *q, uint32_t item, unsig
 		inventory_find(q->sa->inv, q->sa->view.topo->nodes[item].guid);
 
 	if (!q->sa->view.qos || !node || num > node->nports ||
-	    !(node->ports[num].qos.held >> step & 1))
+	    !(port_setup(node, num)->qos.held >> step & 1))
 		return NULL;
-	return &node->ports[num].qos;
+	return &port_setup(node, num)->qos;
 }
 
 typedef void rows_fn(struct sa_query *q, uint32_t item, const struct topo_node *node);

@@ -4,6 +4,7 @@
  * what is asked of a node that is visited. It knows no answers: those are explore.c's, probe.c's
  * and ports.c's, which ask by these functions.
  */
+#include "fm/inventory/port_setup.h"
 #include "fm/sweep/sweep_priv.h"
 #include "topology/base/mem.h"
 
@@ -70,6 +71,14 @@ void sweep_touch(struct sweep *s, struct inv_node *node)
 		s->touched = mem_resize(s->touched, s->touched_room, sizeof(*s->touched));
 	}
 	s->touched[s->ntouched++] = node;
+}
+
+/* A silent node is sent nothing: what it rejected before does not count any more. */
+void sweep_node_answers(struct inv_node *node)
+{
+	for (unsigned p = 0; node->silent && p <= node->nports; p++)
+		port_setup(node, p)->given_up = port_setup(node, p)->lost = 0;
+	node->silent = false;
 }
 
 /* ---- Begin ----------------------------------------------------------------------------------- */

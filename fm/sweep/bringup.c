@@ -32,7 +32,7 @@ static bool bringup_make(void *owner, const struct batch_job *job, struct batch_
 	request->mad.urgent = job->urgent;
 	request->mad.doubtful = job->tries > 0;
 	request->mad.retries = 1;
-	request->mad.once = bringup_on_trial(&((struct inv_node *)job->object)->ports[job->arg]);
+	request->mad.once = bringup_on_trial(port_setup(job->object, job->arg));
 	if (job->kind == JOB_PORT)
 		return bringup_make_port(b, job, request);
 	return job->kind == JOB_PKEYS ? pkeys_make(b, job, request) : lanes_make(b, job, request);
@@ -41,14 +41,14 @@ static bool bringup_make(void *owner, const struct batch_job *job, struct batch_
 /* It is to be sent again, as what is due by then. */
 static void job_withdrawn(struct inv_node *node, const struct batch_job *job)
 {
-	struct inv_port *port = &node->ports[job->arg];
+	struct port_setup *setup = port_setup(node, job->arg);
 
 	if (job->kind == JOB_PORT)
-		port->job = 0;
+		setup->job = 0;
 	else if (job->kind == JOB_LANES)
 		lanes_withdrawn(node, (uint8_t)job->arg);
-	else if (port->pkeys)
-		port->pkeys->job = 0;
+	else if (setup->pkeys)
+		setup->pkeys->job = 0;
 }
 
 static void bringup_answer(void *owner, const struct batch_job *job, const struct batch_path *via,
@@ -63,7 +63,7 @@ static void bringup_answer(void *owner, const struct batch_job *job, const struc
 		inventory_path_worked(b->inv, &via->path);
 	else
 		inventory_path_failed(b->inv, &via->path, via->stamp);
-	if (!answered && !bringup_on_trial(&node->ports[job->arg]) && ++again.tries < ROUNDS) {
+	if (!answered && !bringup_on_trial(port_setup(node, job->arg)) && ++again.tries < ROUNDS) {
 		job_withdrawn(node, job);
 		batch_add(b->batch, &again);
 	} else if (job->kind == JOB_PKEYS) {
@@ -81,42 +81,43 @@ static void bringup_answer(void *owner, const struct batch_job *job, const struc
 
 static void count_unheld(struct bringup *b, struct inv_node *node, unsigned num)
 {
-	struct inv_port *port = &node->ports[num];
+	struct port_setup *setup = port_setup(node, num);
 	struct bringup_result *r = &b->result;
-	struct inv_trouble *trouble;
+	struct setback *setback;
 
-	if (!port->unheld)
+	if (!setup->unheld)
 		return;
-	trouble = inventory_trouble(port);
+	setback = setback_to_write(setup);
 	b->any_given_up = true;
 	r->unheld++;
-	if (trouble->trial_at_us <= loop_now_us(b->loop))
-		trouble->trial_at_us = loop_now_us(b->loop) + TRIAL_US;
-	if (!r->retry_at_us || trouble->trial_at_us < r->retry_at_us)
-		r->retry_at_us = trouble->trial_at_us;
+	if (setback->trial_at_us <= loop_now_us(b->loop))
+		setback->trial_at_us = loop_now_us(b->loop) + TRIAL_US;
+	if (!r->retry_at_us || setback->trial_at_us < r->retry_at_us)
+		r->retry_at_us = setback->trial_at_us;
 }
 
 static void count_port(struct bringup *b, struct inv_node *node, unsigned num)
 {
-	const struct inv_port *port = &node->ports[num], *peer = bringup_peer(port);
+	const struct inv_port *port = &node->ports[num];
+	const struct port_setup *setup = port_setup(node, num), *far = setup_of_peer(port);
 	struct bringup_result *r = &b->result;
 	uint64_t retry_at_us;
 
 	if (num && !port->link_up)
 		return;
 	count_unheld(b, node, num);
-	retry_at_us = inv_trouble(port)->retry_at_us;
+	retry_at_us = setback_of(setup)->retry_at_us;
 	if (!retry_at_us)
 		return;
 	b->any_given_up = true;
 	if (!r->retry_at_us || retry_at_us < r->retry_at_us)
 		r->retry_at_us = retry_at_us;
-	if (!port->given_up)
+	if (!setup->given_up)
 		return;
-	if (peer && peer->given_up && !inventory_is_first_end(node, num))
+	if (far && far->given_up && !inventory_is_first_end(node, num))
 		return; /* by its other end */
 	r->links_failed++;
-	r->links_fresh += port->given_up <= FRESH;
+	r->links_fresh += setup->given_up <= FRESH;
 }
 
 /* Mostly there are none. */
@@ -189,7 +190,8 @@ void bringup_reregister(struct bringup *b)
 
 	for (node = inventory_first(b->inv); node; node = inventory_next(b->inv, node))
 		for (p = 1; p <= node->nports; p++)
-			node->ports[p].reregister = bringup_can_reregister(node, &node->ports[p]);
+			port_setup(node, p)->reregister =
+				bringup_can_reregister(node, &node->ports[p]);
 }
 
 void bringup_reregister_port(struct bringup *b, guid_t guid, uint8_t num)
@@ -197,7 +199,7 @@ void bringup_reregister_port(struct bringup *b, guid_t guid, uint8_t num)
 	struct inv_node *node = inventory_find(b->inv, guid);
 
 	if (node && num && num <= node->nports)
-		node->ports[num].reregister = bringup_can_reregister(node, &node->ports[num]);
+		port_setup(node, num)->reregister = bringup_can_reregister(node, &node->ports[num]);
 }
 
 /* What was settled under the old configuration is open again. */
@@ -210,8 +212,8 @@ void bringup_configure(struct bringup *b, const struct bringup_conf *conf)
 	b->conf = *conf;
 	for (node = inventory_first(b->inv); node; node = inventory_next(b->inv, node)) {
 		for (p = 0; p <= node->nports; p++) {
-			node->ports[p].settled = false;
-			node->ports[p].given_up = node->ports[p].lost = 0;
+			port_setup(node, p)->settled = false;
+			port_setup(node, p)->given_up = port_setup(node, p)->lost = 0;
 			node->ports[p].counts_violations = false;
 		}
 		if (other_lanes)
@@ -246,17 +248,17 @@ static void node_want(struct bringup *b, struct inv_node *node)
 
 	bringup_note_keys(b, node);
 	for (p = 0; p <= node->nports; p++) {
-		struct inv_port *port = &node->ports[p];
+		struct port_setup *setup = port_setup(node, p);
 		uint32_t i = port_index(b->topo, index, p);
 
 		pkeys_want(b, node, (uint8_t)p, i);
-		lanes_begin(port);
-		port->sets = 0;
-		port->errors = port->given_up ? GIVEN_UP : 0;
-		if (!port->given_up)
-			inventory_retry_at(port, 0);
-		port->want_lid = i == TOPO_NONE ? 0 : b->lids->lid_of_port[i];
-		port->want_lmc = port->want_lid ? lids_lmc(b->lids, i, port->want_lid) : 0;
+		lanes_begin(setup);
+		setup->sets = 0;
+		setup->errors = setup->given_up ? GIVEN_UP : 0;
+		if (!setup->given_up)
+			setup_retry_at(setup, 0);
+		setup->want_lid = i == TOPO_NONE ? 0 : b->lids->lid_of_port[i];
+		setup->want_lmc = setup->want_lid ? lids_lmc(b->lids, i, setup->want_lid) : 0;
 	}
 }
 
@@ -264,10 +266,11 @@ static void node_want(struct bringup *b, struct inv_node *node)
 static bool port_is_idle(const struct inv_node *node, unsigned num)
 {
 	const struct inv_port *port = &node->ports[num];
+	const struct port_setup *setup = port_setup(node, num);
 
 	return inv_is_switch(node) && num &&
 	       (!port->link_up ||
-		(port->settled && port->state == TOPO_ACTIVE && !bringup_is_shut(node, num)));
+		(setup->settled && port->state == TOPO_ACTIVE && !bringup_is_shut(node, num)));
 }
 
 static void node_step(struct bringup *b, struct inv_node *node)
@@ -363,13 +366,13 @@ void bringup_wait(struct bringup *b, uint64_t us)
 
 /* ---- Those that were given up ---------------------------------------------------------------- */
 
-static bool retry_is_due(const struct bringup *b, const struct inv_port *port)
+static bool retry_is_due(const struct bringup *b, const struct port_setup *setup)
 {
-	const struct inv_trouble *trouble = inv_trouble(port);
+	const struct setback *setback = setback_of(setup);
 	uint64_t now = loop_now_us(b->loop);
 
-	return (trouble->retry_at_us && trouble->retry_at_us <= now) ||
-	       (port->unheld && trouble->trial_at_us <= now);
+	return (setback->retry_at_us && setback->retry_at_us <= now) ||
+	       (setup->unheld && setback->trial_at_us <= now);
 }
 
 /* It shows no key, and may have one: whether it counted what it did not answer is read first. */
@@ -381,19 +384,20 @@ static bool hides_key(const struct bringup *b, const struct inv_node *node, unsi
 
 static void retry_port(struct bringup *b, struct inv_node *node, uint8_t num)
 {
-	struct inv_port *port = &node->ports[num];
+	struct port_setup *setup = port_setup(node, num);
 
-	port->errors = port->sets = 0;
-	port->reread = hides_key(b, node, num);
-	inventory_retry_at(
-		port, port->given_up ? loop_now_us(b->loop) + bringup_rest_us(port->given_up) : 0);
-	if (port->unheld)
-		inventory_trouble(port)->trial_at_us = loop_now_us(b->loop) + TRIAL_US;
-	port->settled &= !(port->unheld & INV_SET_INFO);
+	setup->errors = setup->sets = 0;
+	setup->reread = hides_key(b, node, num);
+	setup_retry_at(setup, setup->given_up
+				      ? loop_now_us(b->loop) + bringup_rest_us(setup->given_up)
+				      : 0);
+	if (setup->unheld)
+		setback_to_write(setup)->trial_at_us = loop_now_us(b->loop) + TRIAL_US;
+	setup->settled &= !(setup->unheld & INV_SET_INFO);
 	bringup_step(b, node, num);
-	if (port->unheld & INV_SET_PKEYS)
+	if (setup->unheld & INV_SET_PKEYS)
 		pkeys_retry(b, node, num);
-	if (port->unheld & INV_SET_LANES)
+	if (setup->unheld & INV_SET_LANES)
 		lanes_retry(b, node, num);
 }
 
@@ -406,7 +410,7 @@ bool bringup_retry(struct bringup *b, bringup_done_fn *fn, void *arg)
 		return false;
 	for (node = inventory_first(b->inv); node; node = inventory_next(b->inv, node))
 		for (unsigned p = 0; !node->gone && !node->silent && p <= node->nports; p++) {
-			if (!retry_is_due(b, &node->ports[p]))
+			if (!retry_is_due(b, port_setup(node, p)))
 				continue;
 			if (!any)
 				bringup_begin(b, fn, arg);

@@ -11,6 +11,7 @@
 
 #include "fm/loop/loop.h"
 #include "fm/conf/partition.h"
+#include "fm/conf/qos.h"
 #include "fm/mad/mad.h"
 #include "fm/inventory/inventory.h"
 #include "routing/lid_plan.h"
@@ -47,6 +48,14 @@ struct bringup_result {
 typedef void bringup_done_fn(void *arg, const struct bringup_result *result);
 
 struct bringup;
+
+/* Opens the columns that bring-up keeps, also where none is made; sweep_new() does that. */
+void bringup_open_columns(struct inventory *inv);
+/*
+ * PortInfo was read: takes it to the record. A setting that was acknowledged is compared; a port
+ * that begins again has nothing of what was set.
+ */
+void bringup_port_read(struct inv_node *node, uint8_t num, const uint8_t data[64]);
 /* The caller's, never NULL. conf is copied; the others are borrowed. */
 struct bringup *bringup_new(struct loop *loop, struct mad *mad, struct inventory *inv,
 			    const struct bringup_conf *conf);

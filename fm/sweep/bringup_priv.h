@@ -9,11 +9,12 @@
 #include "fm/loop/job.h"
 #include "fm/loop/log.h"
 #include "fm/mad/batch.h"
+#include "fm/inventory/port_setup.h"
 #include "fm/sweep/bringup.h"
 
 #define BRINGUP_LOG_BURST 20
-#define GIVEN_UP	  UINT8_MAX /* inv_port.errors */
-#define JOB_GET		  UINT8_MAX /* inv_port.job: PortInfo is being read */
+#define GIVEN_UP	  UINT8_MAX /* port_setup.errors */
+#define JOB_GET		  15	    /* port_setup.job: PortInfo is being read */
 #define FRESH		  8	    /* refusals in a row, over some 50 s */
 
 /* batch_job.kind; .object is the node, .arg its port. */
@@ -51,14 +52,15 @@ void bringup_begin(struct bringup *b, bringup_done_fn *fn, void *arg);
  * that was given up is being tried again; whether its host takes ClientReregister.
  */
 struct inv_port *bringup_peer(const struct inv_port *port);
-bool bringup_on_trial(const struct inv_port *port);
+struct port_setup *setup_of_peer(const struct inv_port *port);
+bool bringup_on_trial(const struct port_setup *setup);
 bool bringup_is_shut(const struct inv_node *node, unsigned num); /* it is to carry no data */
 bool bringup_can_reregister(const struct inv_node *node, const struct inv_port *port);
 /* Fills in the request that is due. False: none is, or no path leads there. */
 bool bringup_make_port(struct bringup *b, const struct batch_job *job,
 		       struct batch_request *request);
 /* The port has accepted a Set: it does not count as given up any more. */
-void bringup_cured(struct bringup *b, struct inv_port *port);
+void bringup_cured(struct bringup *b, struct port_setup *setup);
 /* Queues what is due at a port; a Get of its PortInfo; what is due at both ends of its link. */
 void bringup_step(struct bringup *b, struct inv_node *node, uint8_t num);
 void bringup_note_keys(struct bringup *b, struct inv_node *node);	       /* whose are they? */
@@ -69,6 +71,14 @@ void bringup_step_link(struct bringup *b, struct inv_node *node, uint8_t num); /
 void bringup_port_answered(struct bringup *b, struct inv_node *node, uint8_t num,
 			   const struct mad_answer *answer);
 void bringup_port_lost(struct bringup *b, struct inv_node *node, uint8_t num);
+/* A setting that the port acknowledged was read; same: it holds it. */
+void setup_was_read(struct port_setup *setup, enum inv_set what, bool same);
+/* Frees what is known of its P_Key table. */
+void setup_forget_pkeys(struct port_setup *setup);
+/* The port's setback, never NULL: made where it has none. */
+struct setback *setback_to_write(struct port_setup *setup);
+/* When the port is asked again; 0 = it is not given up. */
+void setup_retry_at(struct port_setup *setup, uint64_t us);
 /* How long a port rests that was given up so often in a row. */
 uint64_t bringup_rest_us(unsigned given_up);
 
@@ -87,7 +97,8 @@ void pkeys_retry(struct bringup *b, struct inv_node *node, uint8_t num);
 void pkeys_read_back(struct bringup *b, struct inv_node *node, uint8_t num);
 
 /* lanes.c */
-void lanes_begin(struct inv_port *port); /* an apply begins: what failed is tried again */
+#define LANES_BYTES 3			    /* a node, in INV_LANES */
+void lanes_begin(struct port_setup *setup); /* an apply begins: what failed is tried again */
 void lanes_step(struct bringup *b, struct inv_node *node, uint8_t num); /* queues what is due */
 /* Fills in the request that is due. False: none is, or no path leads there. */
 bool lanes_make(struct bringup *b, const struct batch_job *job, struct batch_request *request);
@@ -99,5 +110,6 @@ void lanes_read_back(struct bringup *b, struct inv_node *node, uint8_t num);
 /* The request on its way was cancelled; the configuration wants other tables now. */
 void lanes_withdrawn(struct inv_node *node, uint8_t num);
 void lanes_forget(struct inv_node *node);
+void lanes_new_life(struct inv_node *node); /* the switch lost what was set */
 
 #endif

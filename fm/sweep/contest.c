@@ -49,38 +49,38 @@ static uint64_t claim_of(const struct wire_node_info *info)
 }
 
 /* Of this sweep. */
-static unsigned claims_at(const struct sweep *s, const struct inv_port *port)
+static unsigned claims_at(const struct sweep *s, const struct inv_node *node, unsigned num)
 {
-	const struct inv_trouble *trouble = inv_trouble(port);
+	const struct inv_contest *contest = inv_contest(&s->inv, node, num);
 
-	return trouble->claimed_in == s->number ? trouble->claims : 0;
+	return contest->claimed_in == s->number ? contest->claims : 0;
 }
 
-static struct inv_trouble *claims_of(const struct sweep *s, struct inv_port *port)
+static struct inv_contest *claims_of(struct sweep *s, const struct inv_node *node, unsigned num)
 {
-	struct inv_trouble *trouble = inventory_trouble(port);
+	struct inv_contest *contest = inventory_contest(&s->inv, node, num);
 
-	if (trouble->claimed_in != s->number) {
-		trouble->claims = 0;
-		trouble->claim = 0;
+	if (contest->claimed_in != s->number) {
+		contest->claims = 0;
+		contest->claim = 0;
 	}
-	trouble->claimed_in = s->number;
-	return trouble;
+	contest->claimed_in = s->number;
+	return contest;
 }
 
 enum claim contest_claim(struct sweep *s, struct inv_node *from, uint8_t num,
 			 const struct wire_node_info *info)
 {
 	uint64_t claim = claim_of(info);
-	struct inv_trouble *trouble;
+	struct inv_contest *contest;
 
 	if (!is_news(s, from, num, info))
 		return CLAIM_ACCEPTED;
-	trouble = claims_of(s, &from->ports[num]);
-	if (trouble->claim == claim)
+	contest = claims_of(s, from, num);
+	if (contest->claim == claim)
 		return CLAIM_ACCEPTED;
-	trouble->claim = claim;
-	if (++trouble->claims >= CLAIMS_MAX)
+	contest->claim = claim;
+	if (++contest->claims >= CLAIMS_MAX)
 		return CLAIM_REFUSED;
 	sweep_ask(s, JOB_PROBE, from, num, true);
 	return CLAIM_ASKED;
@@ -134,7 +134,7 @@ enum place contest_place(struct sweep *s, struct inv_node *from, uint8_t num, st
 {
 	struct inv_port *port = &node->ports[node_num];
 
-	if (claims_at(s, &from->ports[num]) >= CLAIMS_MAX)
+	if (claims_at(s, from, num) >= CLAIMS_MAX)
 		return PLACE_TAKEN; /* it was weighed often enough in this sweep */
 	if (node == from || is_same_link(port, from, num) || !is_at_home(s, node))
 		return PLACE_FREE;
@@ -147,7 +147,7 @@ enum place contest_place(struct sweep *s, struct inv_node *from, uint8_t num, st
 	} else {
 		return PLACE_FREE;
 	}
-	claims_of(s, &from->ports[num])->claims++;
+	claims_of(s, from, num)->claims++;
 	park(s, from, num, node, node_num);
 	return PLACE_ASKED;
 }

@@ -126,8 +126,7 @@ static void switch_polled(struct sweep *s, struct inv_node *node, const uint8_t 
 	    info.lft_cap != node->sw.lft_cap || info.mft_cap != node->sw.mft_cap ||
 	    info.enforce_cap != node->sw.enforce_cap || info.flags != node->sw.flags)
 		sweep_changed(s, node);
-	inventory_node_answers(
-		node); /* the sweep that follows gives it the time of one that does */
+	sweep_node_answers(node); /* the sweep that follows gives it the time of one that does */
 }
 
 /* ---- Aggregation nodes ---------------------------------------------------------------------- */
@@ -175,7 +174,7 @@ static void note_answer(struct sweep *s, const struct batch_job *job)
 	node->answered = true;
 	sweep_touch(s, node);
 	if (job->kind != JOB_POLL)
-		inventory_node_answers(node);
+		sweep_node_answers(node);
 }
 
 void explore_answer(struct sweep *s, const struct batch_job *job, const struct mad_path *path,

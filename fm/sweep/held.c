@@ -8,11 +8,11 @@
 
 static void port_read_back(struct bringup *b, struct inv_node *node, uint8_t num)
 {
-	if (node->ports[num].unread & INV_SET_INFO)
+	if (port_setup(node, num)->unread & INV_SET_INFO)
 		bringup_reread(b, node, num);
-	if (node->ports[num].unread & INV_SET_PKEYS)
+	if (port_setup(node, num)->unread & INV_SET_PKEYS)
 		pkeys_read_back(b, node, num);
-	if (node->ports[num].unread & INV_SET_LANES)
+	if (port_setup(node, num)->unread & INV_SET_LANES)
 		lanes_read_back(b, node, num);
 }
 
@@ -27,7 +27,7 @@ bool bringup_read_back(struct bringup *b, unsigned count, bringup_done_fn *fn, v
 	for (node = inventory_from(b->inv, b->read_from); node && asked < count;
 	     node = inventory_next(b->inv, node)) {
 		for (unsigned p = 0; p <= node->nports; p++) {
-			if (!node->ports[p].unread || !bringup_port_workable(node, p))
+			if (!port_setup(node, p)->unread || !bringup_port_workable(node, p))
 				continue;
 			if (!asked++)
 				bringup_begin(b, fn, arg);

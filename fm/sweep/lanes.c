@@ -21,6 +21,13 @@
 #define ALL_IN_OUT  0x30000u
 #define SL2VL_BYTES 8
 
+struct lanes_switch {	   /* all ports' SL2VL was written.. */
+	uint8_t vls;	   /* ..for so many lanes; 0 = not yet */
+	uint8_t port;	   /* the port for which that is on its way; 0 = none */
+	bool no_wildcards; /* refused that once */
+};
+_Static_assert(sizeof(struct lanes_switch) == LANES_BYTES, "");
+
 struct table {		/* what is due at a port */
 	uint8_t method; /* 0 = nothing now */
 	uint16_t attr_id;
@@ -28,6 +35,11 @@ struct table {		/* what is due at a port */
 	unsigned bytes; /* that count */
 	uint8_t want[WIRE_SMP_DATA];
 };
+
+static struct lanes_switch *of_switch(const struct inv_node *node)
+{
+	return inv_node_cell(node, INV_LANES, sizeof(struct lanes_switch));
+}
 
 static const struct qos_tables *tables_for(const struct bringup *b, const struct inv_node *node,
 					   unsigned num)
@@ -51,14 +63,15 @@ static bool has_sl_map(const struct inv_node *node, unsigned num)
 
 static bool takes_wildcards(const struct inv_node *node)
 {
-	return inv_is_switch(node) && node->sw.opt_sl2vl & 1 && !node->no_wildcards;
+	return inv_is_switch(node) && node->sw.opt_sl2vl & 1 && !of_switch(node)->no_wildcards;
 }
 
 static bool is_due(const struct bringup *b, const struct inv_node *node, unsigned num)
 {
 	const struct inv_port *port = &node->ports[num];
+	const struct port_setup *setup = port_setup(node, num);
 
-	if (!b->conf.qos.on || port->qos.job || port->qos.failed || port->qos.step >= STEPS)
+	if (!b->conf.qos.on || setup->qos.job || setup->qos.failed || setup->qos.step >= STEPS)
 		return false;
 	if (num == 0 ? !(node->sw.flags & INV_ENHANCED_PORT0) : port->state < TOPO_ARMED)
 		return false;
@@ -79,7 +92,7 @@ static void advance(struct inv_qos *qos, bool held)
 static bool arb_step(const struct bringup *b, const struct inv_node *node, unsigned num,
 		     const struct wire_port_info *info, struct table *table)
 {
-	const struct inv_qos *qos = &node->ports[num].qos;
+	const struct inv_qos *qos = &port_setup(node, num)->qos;
 	unsigned entries = qos_arb_entries(qos->step, info->arb_low_cap, info->arb_high_cap);
 
 	if (info->vl_cap <= 1 || !entries)
@@ -98,14 +111,14 @@ static bool arb_step(const struct bringup *b, const struct inv_node *node, unsig
  */
 static bool wildcard_step(const struct inv_node *node, unsigned num, struct table *table)
 {
-	const struct inv_qos *qos = &node->ports[num].qos;
+	const struct inv_qos *qos = &port_setup(node, num)->qos;
 
 	if (qos->written == qos->vls)
 		return false;
 	table->method = WIRE_SET;
 	table->modifier = ALL_IN | num;
-	if (!node->sl2vl_vls) {
-		table->method = num && !node->sl2vl_port ? WIRE_SET : 0;
+	if (!of_switch(node)->vls) {
+		table->method = num && !of_switch(node)->port ? WIRE_SET : 0;
 		table->modifier = ALL_IN_OUT;
 	}
 	return true;
@@ -114,7 +127,7 @@ static bool wildcard_step(const struct inv_node *node, unsigned num, struct tabl
 static bool sl2vl_step(const struct bringup *b, const struct inv_node *node, unsigned num,
 		       struct table *table)
 {
-	const struct inv_qos *qos = &node->ports[num].qos;
+	const struct inv_qos *qos = &port_setup(node, num)->qos;
 
 	if (!has_sl_map(node, num))
 		return false;
@@ -136,7 +149,7 @@ static bool sl2vl_step(const struct bringup *b, const struct inv_node *node, uns
 static void step_find(const struct bringup *b, struct inv_node *node, unsigned num,
 		      struct table *table)
 {
-	struct inv_qos *qos = &node->ports[num].qos;
+	struct inv_qos *qos = &port_setup(node, num)->qos;
 	struct wire_port_info info;
 
 	wire_port_info_decode(node->ports[num].info, &info);
@@ -161,7 +174,7 @@ static bool is_wildcard(const struct table *table)
 
 void lanes_step(struct bringup *b, struct inv_node *node, uint8_t num)
 {
-	struct inv_qos *qos = &node->ports[num].qos;
+	struct inv_qos *qos = &port_setup(node, num)->qos;
 	struct batch_job job = { .object = node, .arg = num, .kind = JOB_LANES };
 	struct wire_port_info info;
 	uint8_t vls;
@@ -186,31 +199,31 @@ static void restart(struct inv_qos *qos)
 
 void lanes_read_back(struct bringup *b, struct inv_node *node, uint8_t num)
 {
-	struct inv_port *port = &node->ports[num];
+	struct port_setup *setup = port_setup(node, num);
 
-	if (!b->conf.qos.on || port->qos.failed) {
-		port->unread &= (uint8_t)~INV_SET_LANES;
+	if (!b->conf.qos.on || setup->qos.failed) {
+		setup->unread &= (uint8_t)~INV_SET_LANES;
 		return;
 	}
-	if (port->qos.step < STEPS || port->qos.job)
+	if (setup->qos.step < STEPS || setup->qos.job)
 		return;
-	port->qos.reading = true;
-	port->qos.step = 0;
+	setup->qos.reading = true;
+	setup->qos.step = 0;
 	lanes_step(b, node, num);
 }
 
 void lanes_retry(struct bringup *b, struct inv_node *node, uint8_t num)
 {
-	if (node->ports[num].qos.job)
+	if (port_setup(node, num)->qos.job)
 		return;
-	restart(&node->ports[num].qos);
+	restart(&port_setup(node, num)->qos);
 	lanes_step(b, node, num);
 }
 
-static void lanes_hold(struct bringup *b, struct inv_port *port)
+static void lanes_hold(struct bringup *b, struct port_setup *setup)
 {
-	b->result.cured += (port->unheld & INV_SET_LANES) != 0;
-	inventory_was_read(port, INV_SET_LANES, true);
+	b->result.cured += (setup->unheld & INV_SET_LANES) != 0;
+	setup_was_read(setup, INV_SET_LANES, true);
 }
 
 /*
@@ -219,23 +232,23 @@ static void lanes_hold(struct bringup *b, struct inv_port *port)
  */
 static void round_ends(struct bringup *b, struct inv_node *node, uint8_t num)
 {
-	struct inv_port *port = &node->ports[num];
-	struct inv_qos *qos = &port->qos;
+	struct port_setup *setup = port_setup(node, num);
+	struct inv_qos *qos = &setup->qos;
 
 	if (qos->step < STEPS || qos->job)
 		return;
 	if (qos->reading) {
 		qos->reading = false;
-		lanes_hold(b, port);
+		lanes_hold(b, setup);
 	} else if (qos->wrote) {
 		qos->wrote = false;
-		port->unread |= INV_SET_LANES;
+		setup->unread |= INV_SET_LANES;
 		b->any_unread = true;
-		port->at_once |= port->doubted & INV_SET_LANES;
-		if (port->at_once & INV_SET_LANES)
+		setup->at_once |= setup->doubted & INV_SET_LANES;
+		if (setup->at_once & INV_SET_LANES)
 			lanes_read_back(b, node, num);
-	} else if (port->unheld & INV_SET_LANES && qos->held) {
-		lanes_hold(b, port); /* by itself */
+	} else if (setup->unheld & INV_SET_LANES && qos->held) {
+		lanes_hold(b, setup); /* by itself */
 	}
 }
 
@@ -243,7 +256,7 @@ bool lanes_make(struct bringup *b, const struct batch_job *job, struct batch_req
 {
 	struct inv_node *node = job->object;
 	uint8_t num = (uint8_t)job->arg;
-	struct inv_qos *qos = &node->ports[num].qos;
+	struct inv_qos *qos = &port_setup(node, num)->qos;
 	struct table table;
 
 	if (!is_due(b, node, num))
@@ -262,7 +275,7 @@ bool lanes_make(struct bringup *b, const struct batch_job *job, struct batch_req
 		memcpy(request->data, table.want, sizeof(table.want));
 	qos->job = table.method;
 	if (is_wildcard(&table))
-		node->sl2vl_port = num;
+		of_switch(node)->port = num;
 	return true;
 }
 
@@ -298,25 +311,25 @@ static void wildcard_done(const struct bringup *b, struct inv_node *node, uint8_
 	const struct qos_tables *port0 = tables_for(b, node, 0), *others = tables_for(b, node, 1);
 	bool alike = !memcmp(port0->sl2vl, others->sl2vl, sizeof(port0->sl2vl));
 
-	node->sl2vl_vls = vls;
+	of_switch(node)->vls = vls;
 	for (unsigned p = alike ? 0 : 1; p <= node->nports; p++) {
-		node->ports[p].qos.written = vls;
-		node->ports[p].qos.wrote = true;
+		port_setup(node, p)->qos.written = vls;
+		port_setup(node, p)->qos.wrote = true;
 	}
 }
 
 static void wildcard_failed(struct inv_node *node, bool refused)
 {
-	node->no_wildcards = refused;
+	of_switch(node)->no_wildcards = refused;
 	for (unsigned p = 0; p <= node->nports && !refused; p++)
-		node->ports[p].qos.failed = true;
+		port_setup(node, p)->qos.failed = true;
 }
 
 /* The table is as wanted. */
 static void table_done(const struct bringup *b, struct inv_node *node, uint8_t num,
 		       const struct table *table)
 {
-	struct inv_qos *qos = &node->ports[num].qos;
+	struct inv_qos *qos = &port_setup(node, num)->qos;
 
 	qos->differs = false;
 	if (table->attr_id == WIRE_SL2VL && takes_wildcards(node)) {
@@ -335,21 +348,21 @@ static void table_done(const struct bringup *b, struct inv_node *node, uint8_t n
 static void not_held(struct bringup *b, struct inv_node *node, uint8_t num,
 		     const struct table *table)
 {
-	struct inv_port *port = &node->ports[num];
+	struct port_setup *setup = port_setup(node, num);
 
-	inventory_was_read(port, INV_SET_LANES, false);
-	restart(&port->qos);
-	if (!(port->unheld & INV_SET_LANES))
+	setup_was_read(setup, INV_SET_LANES, false);
+	restart(&setup->qos);
+	if (!(setup->unheld & INV_SET_LANES))
 		return;
 	b->any_given_up = true;
-	port->qos.step = STEPS;
+	setup->qos.step = STEPS;
 	log_rejected(b, node, num, table, "was acknowledged, but reads back differently");
 }
 
 static void table_read_back(struct bringup *b, struct inv_node *node, uint8_t num,
 			    const struct table *table, const struct mad_answer *answer)
 {
-	struct inv_qos *qos = &node->ports[num].qos;
+	struct inv_qos *qos = &port_setup(node, num)->qos;
 
 	if (answer->result == MAD_OK && !same(table, answer->data))
 		not_held(b, node, num, table);
@@ -360,7 +373,7 @@ static void table_read_back(struct bringup *b, struct inv_node *node, uint8_t nu
 static void table_answered(struct bringup *b, struct inv_node *node, uint8_t num,
 			   struct table *table, uint8_t was, const struct mad_answer *answer)
 {
-	struct inv_qos *qos = &node->ports[num].qos;
+	struct inv_qos *qos = &port_setup(node, num)->qos;
 
 	if (qos->reading) {
 		table_read_back(b, node, num, table, answer);
@@ -391,7 +404,7 @@ void lanes_answered(struct bringup *b, const struct batch_job *job, const struct
 {
 	struct inv_node *node = job->object;
 	uint8_t num = (uint8_t)job->arg;
-	struct inv_qos *qos = &node->ports[num].qos;
+	struct inv_qos *qos = &port_setup(node, num)->qos;
 	uint8_t was = qos->job;
 	struct table table;
 
@@ -412,20 +425,24 @@ void lanes_answered(struct bringup *b, const struct batch_job *job, const struct
 
 void lanes_withdrawn(struct inv_node *node, uint8_t num)
 {
-	node->ports[num].qos.job = 0;
-	if (node->sl2vl_port == num)
-		node->sl2vl_port = 0;
+	port_setup(node, num)->qos.job = 0;
+	if (of_switch(node)->port == num)
+		of_switch(node)->port = 0;
 }
 
-void lanes_begin(struct inv_port *port)
+void lanes_begin(struct port_setup *setup)
 {
-	port->qos.failed = false;
+	setup->qos.failed = false;
+}
+
+void lanes_new_life(struct inv_node *node)
+{
+	of_switch(node)->vls = 0;
 }
 
 void lanes_forget(struct inv_node *node)
 {
-	node->sl2vl_vls = node->sl2vl_port = 0;
-	node->no_wildcards = false;
+	*of_switch(node) = (struct lanes_switch){ 0 };
 	for (unsigned p = 0; p <= node->nports; p++)
-		node->ports[p].qos = (struct inv_qos){ 0 };
+		port_setup(node, p)->qos = (struct inv_qos){ 0 };
 }

@@ -6,7 +6,7 @@
 #ifndef FMD_SWEEP_PKEY_PLAN_H
 #define FMD_SWEEP_PKEY_PLAN_H
 
-#include "fm/inventory/inv_tables.h"
+#include "fm/inventory/port_setup.h"
 
 #define PKEY_BLOCKS_MAX 64 /* of a port; what devices have is 4 */
 

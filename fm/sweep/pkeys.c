@@ -59,17 +59,17 @@ static bool is_ours(const struct bringup *b, const struct inv_node *node, unsign
 		return num > 0;
 	if (num)
 		return b->pkeys && is_enforced(b, node, num);
-	return b->pkeys || node->ports[0].pkeys;
+	return b->pkeys || port_setup(node, 0)->pkeys;
 }
 
 static struct inv_pkeys *table_of(struct inv_node *node, unsigned num)
 {
-	struct inv_port *port = &node->ports[num];
-	struct inv_pkeys *table = port->pkeys;
+	struct port_setup *setup = port_setup(node, num);
+	struct inv_pkeys *table = setup->pkeys;
 
 	if (table)
 		return table;
-	table = port->pkeys = mem_alloc(1, sizeof(*table));
+	table = setup->pkeys = mem_alloc(1, sizeof(*table));
 	table->cap = (uint16_t)table_cap(node, num);
 	table->nblocks = (uint8_t)((table->cap + PKEYS_A_BLOCK - 1) / PKEYS_A_BLOCK);
 	table->have = mem_alloc((size_t)table->nblocks * PKEYS_A_BLOCK, 2 * sizeof(uint16_t));
@@ -91,7 +91,7 @@ static unsigned keys_fullest(const uint16_t *keys, unsigned n, uint16_t *out)
 	return count;
 }
 
-static void table_wish(struct inv_port *port, struct inv_pkeys *table, const uint16_t *keys,
+static void table_wish(struct port_setup *setup, struct inv_pkeys *table, const uint16_t *keys,
 		       unsigned n, uint16_t index0)
 {
 	if (table->nkeys == n && table->index0 == index0 &&
@@ -102,16 +102,16 @@ static void table_wish(struct inv_port *port, struct inv_pkeys *table, const uin
 	table->nkeys = n;
 	table->index0 = index0;
 	table->planned = false;
-	port->pkey_state = INV_PKEYS_OPEN;
+	setup->pkey_state = INV_PKEYS_OPEN;
 }
 
-static void table_wish_fullest(struct inv_port *port, struct inv_pkeys *table, const uint16_t *keys,
-			       unsigned n)
+static void table_wish_fullest(struct port_setup *setup, struct inv_pkeys *table,
+			       const uint16_t *keys, unsigned n)
 {
 	uint16_t *fullest = mem_alloc(n, sizeof(*fullest));
 
 	n = keys_fullest(keys, n, fullest);
-	table_wish(port, table, fullest, n, 0);
+	table_wish(setup, table, fullest, n, 0);
 	free(fullest);
 }
 
@@ -123,16 +123,16 @@ static bool is_plain(const uint16_t *keys, unsigned n, uint16_t index0)
 
 static void want_of_end(const struct bringup *b, struct inv_node *node, uint8_t num, uint32_t port)
 {
-	struct inv_port *p = &node->ports[num];
+	struct port_setup *setup = port_setup(node, num);
 	const uint16_t *keys;
 	unsigned n = pkey_map_keys(b->pkeys, port, &keys);
 	uint16_t index0 = b->pkeys && b->pkeys->index0 ? b->pkeys->index0[port] : 0;
 
-	if (!p->pkeys && !b->pkeys && is_plain(keys, n, index0))
+	if (!setup->pkeys && !b->pkeys && is_plain(keys, n, index0))
 		return; /* made when its turn comes: most have nothing to keep */
-	if (!p->pkeys)
-		p->pkey_state = INV_PKEYS_OPEN;
-	table_wish(p, table_of(node, num), keys, n, index0);
+	if (!setup->pkeys)
+		setup->pkey_state = INV_PKEYS_OPEN;
+	table_wish(setup, table_of(node, num), keys, n, index0);
 }
 
 static void want_of_switch_port(const struct bringup *b, struct inv_node *node, uint8_t num,
@@ -144,19 +144,19 @@ static void want_of_switch_port(const struct bringup *b, struct inv_node *node, 
 	if (peer == TOPO_NONE)
 		return;
 	n = pkey_map_keys(b->pkeys, peer, &keys);
-	table_wish_fullest(&node->ports[num], table_of(node, num), keys, n);
+	table_wish_fullest(port_setup(node, num), table_of(node, num), keys, n);
 }
 
 void pkeys_want(struct bringup *b, struct inv_node *node, uint8_t num, uint32_t port)
 {
-	struct inv_port *p = &node->ports[num];
+	struct port_setup *setup = port_setup(node, num);
 
-	if (p->pkey_state == INV_PKEYS_FAILED)
-		p->pkey_state = INV_PKEYS_OPEN;
-	if (p->enforced && !(b->pkeys && is_enforced(b, node, num)))
-		p->enforced = p->settled = false;
+	if (setup->pkey_state == INV_PKEYS_FAILED)
+		setup->pkey_state = INV_PKEYS_OPEN;
+	if (setup->enforced && !(b->pkeys && is_enforced(b, node, num)))
+		setup->enforced = setup->settled = false;
 	if (!is_ours(b, node, num, port))
-		inventory_forget_pkeys(p);
+		setup_forget_pkeys(setup);
 	else if (is_external(node, num))
 		want_of_switch_port(b, node, num, b->topo->ports[port].peer);
 	else
@@ -214,30 +214,30 @@ static void table_plan(struct bringup *b, const struct inv_node *node, unsigned 
 	log_no_room(b, node, num, table);
 }
 
-static void table_holds(struct bringup *b, struct inv_port *port)
+static void table_holds(struct bringup *b, struct port_setup *setup)
 {
-	b->result.cured += (port->unheld & INV_SET_PKEYS) != 0;
-	inventory_was_read(port, INV_SET_PKEYS, true);
+	b->result.cured += (setup->unheld & INV_SET_PKEYS) != 0;
+	setup_was_read(setup, INV_SET_PKEYS, true);
 }
 
 /* The table is as it should be, or can't be made so now. */
 static void table_close(struct bringup *b, struct inv_node *node, uint8_t num,
 			enum inv_pkey_state state)
 {
-	struct inv_port *port = &node->ports[num];
-	struct inv_pkeys *table = port->pkeys;
+	struct port_setup *setup = port_setup(node, num);
+	struct inv_pkeys *table = setup->pkeys;
 
-	port->pkey_state = state;
-	if (state == INV_PKEYS_DONE && port->unheld & INV_SET_PKEYS && !table->unread)
-		table_holds(b, port); /* by itself */
+	setup->pkey_state = state;
+	if (state == INV_PKEYS_DONE && setup->unheld & INV_SET_PKEYS && !table->unread)
+		table_holds(b, setup); /* by itself */
 	b->result.pkeys_set += table->wrote;
 	table->wrote = false;
 	if (is_external(node, num)) {
-		port->enforced = state == INV_PKEYS_DONE && !table->without;
-		port->settled = false; /* PortInfo's enforcement bits may be due */
+		setup->enforced = state == INV_PKEYS_DONE && !table->without;
+		setup->settled = false; /* PortInfo's enforcement bits may be due */
 	} else if (!b->pkeys && state == INV_PKEYS_DONE && !looks_written(table)) {
-		inventory_forget_pkeys(port);
-		port->pkey_state = state;
+		setup_forget_pkeys(setup);
+		setup->pkey_state = state;
 	}
 	bringup_step_link(b, node, num);
 }
@@ -260,11 +260,11 @@ static uint8_t table_step(struct bringup *b, const struct inv_node *node, unsign
  */
 static bool is_due(const struct bringup *b, const struct inv_node *node, unsigned num)
 {
-	const struct inv_port *port = &node->ports[num];
+	const struct port_setup *setup = port_setup(node, num);
 
-	if (port->pkey_state != INV_PKEYS_OPEN || (port->pkeys && port->pkeys->job))
+	if (setup->pkey_state != INV_PKEYS_OPEN || (setup->pkeys && setup->pkeys->job))
 		return false;
-	if (!port->pkeys && (b->pkeys || inv_is_switch(node) || !num))
+	if (!setup->pkeys && (b->pkeys || inv_is_switch(node) || !num))
 		return false;
 	return bringup_port_workable(node, num);
 }
@@ -280,11 +280,11 @@ void pkeys_step(struct bringup *b, struct inv_node *node, uint8_t num)
 static struct inv_pkeys *table_due(struct inv_node *node, unsigned num)
 {
 	static const uint16_t plain[] = { PKEY_DEFAULT };
-	struct inv_port *port = &node->ports[num];
+	struct port_setup *setup = port_setup(node, num);
 
-	if (!port->pkeys)
-		table_wish(port, table_of(node, num), plain, 1, 0);
-	return port->pkeys;
+	if (!setup->pkeys)
+		table_wish(setup, table_of(node, num), plain, 1, 0);
+	return setup->pkeys;
 }
 
 bool pkeys_make(struct bringup *b, const struct batch_job *job, struct batch_request *request)
@@ -332,9 +332,9 @@ static bool block_is_same(const struct inv_pkeys *table, const uint8_t data[64])
 }
 
 /* A block that was acknowledged has been read. True: it is held, or may be written again. */
-static bool block_read(struct bringup *b, struct inv_port *port, bool same)
+static bool block_read(struct bringup *b, struct port_setup *setup, bool same)
 {
-	struct inv_pkeys *table = port->pkeys;
+	struct inv_pkeys *table = setup->pkeys;
 	uint64_t block = 1ull << table->block;
 
 	if (!(table->unread & block))
@@ -342,23 +342,23 @@ static bool block_read(struct bringup *b, struct inv_port *port, bool same)
 	table->unread &= ~block;
 	if (same) {
 		if (!table->unread)
-			table_holds(b, port);
+			table_holds(b, setup);
 		return true;
 	}
-	inventory_was_read(port, INV_SET_PKEYS, false);
-	b->any_given_up |= port->unheld != 0;
-	return !(port->unheld & INV_SET_PKEYS);
+	setup_was_read(setup, INV_SET_PKEYS, false);
+	b->any_given_up |= setup->unheld != 0;
+	return !(setup->unheld & INV_SET_PKEYS);
 }
 
-static void block_written(struct bringup *b, struct inv_port *port)
+static void block_written(struct bringup *b, struct port_setup *setup)
 {
-	struct inv_pkeys *table = port->pkeys;
+	struct inv_pkeys *table = setup->pkeys;
 
 	table->unread |= 1ull << table->block;
-	port->at_once |= port->doubted & INV_SET_PKEYS;
-	if (port->at_once & INV_SET_PKEYS)
+	setup->at_once |= setup->doubted & INV_SET_PKEYS;
+	if (setup->at_once & INV_SET_PKEYS)
 		table->reread |= 1ull << table->block;
-	port->unread |= INV_SET_PKEYS;
+	setup->unread |= INV_SET_PKEYS;
 	b->any_unread = true;
 }
 
@@ -382,7 +382,7 @@ void pkeys_answered(struct bringup *b, const struct batch_job *job, const struct
 {
 	struct inv_node *node = job->object;
 	uint8_t num = (uint8_t)job->arg;
-	struct inv_pkeys *table = node->ports[num].pkeys;
+	struct inv_pkeys *table = port_setup(node, num)->pkeys;
 	uint8_t was = table ? table->job : 0;
 	bool again, same;
 	int block;
@@ -402,8 +402,8 @@ void pkeys_answered(struct bringup *b, const struct batch_job *job, const struct
 		return;
 	}
 	if (was == WIRE_SET)
-		block_written(b, &node->ports[num]);
-	if (was == WIRE_GET && !block_read(b, &node->ports[num], same))
+		block_written(b, port_setup(node, num));
+	if (was == WIRE_GET && !block_read(b, port_setup(node, num), same))
 		table_failed(b, node, num, "reads back differently from what it acknowledged");
 	else if (is_due(b, node, num) && !table_step(b, node, num, table, &block))
 		table_close(b, node, num, INV_PKEYS_DONE); /* mostly, and forgotten then */
@@ -414,20 +414,20 @@ void pkeys_answered(struct bringup *b, const struct batch_job *job, const struct
 /* Tried again; one that holds it by now has nothing to be set. */
 void pkeys_retry(struct bringup *b, struct inv_node *node, uint8_t num)
 {
-	if (node->ports[num].pkey_state == INV_PKEYS_FAILED)
-		node->ports[num].pkey_state = INV_PKEYS_OPEN;
+	if (port_setup(node, num)->pkey_state == INV_PKEYS_FAILED)
+		port_setup(node, num)->pkey_state = INV_PKEYS_OPEN;
 	pkeys_step(b, node, num);
 }
 
 void pkeys_read_back(struct bringup *b, struct inv_node *node, uint8_t num)
 {
-	struct inv_port *port = &node->ports[num];
+	struct port_setup *setup = port_setup(node, num);
 
-	if (!port->pkeys || port->pkey_state == INV_PKEYS_FAILED) {
-		port->unread &= (uint8_t)~INV_SET_PKEYS;
+	if (!setup->pkeys || setup->pkey_state == INV_PKEYS_FAILED) {
+		setup->unread &= (uint8_t)~INV_SET_PKEYS;
 		return;
 	}
-	port->pkeys->reread = port->pkeys->unread;
-	port->pkey_state = INV_PKEYS_OPEN;
+	setup->pkeys->reread = setup->pkeys->unread;
+	setup->pkey_state = INV_PKEYS_OPEN;
 	pkeys_step(b, node, num);
 }

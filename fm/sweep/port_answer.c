@@ -4,9 +4,11 @@
  * that is given up rests, longer each time (bringup_retry()).
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "fm/conf/m_keys.h"
 #include "fm/sweep/bringup_priv.h"
+#include "topology/base/mem.h"
 
 #define ERRORS_MAX    3
 #define SETS_MAX      5
@@ -17,19 +19,148 @@
 #define LOST_US	      20000    /* after each of the first ones; then doubles, up to RETRY_US */
 #define LOST_FIRST    5
 
+/* ---- What is kept of a port ------------------------------------------------------------------ */
+
+const struct setback *setback_of(const struct port_setup *setup)
+{
+	static const struct setback none;
+
+	return setup->setback ? setup->setback : &none;
+}
+
+struct setback *setback_to_write(struct port_setup *setup)
+{
+	if (!setup->setback)
+		setup->setback = mem_alloc(1, sizeof(*setup->setback));
+	return setup->setback;
+}
+
+void setup_retry_at(struct port_setup *setup, uint64_t us)
+{
+	if (us || setup->setback)
+		setback_to_write(setup)->retry_at_us = us;
+}
+
+/*
+ * Nothing is written to a port of which nothing is known: a child may share its memory, and each
+ * page's first write is dear then.
+ */
+void setup_forget_pkeys(struct port_setup *setup)
+{
+	if (!setup->pkeys && setup->pkey_state == INV_PKEYS_OPEN &&
+	    !((setup->unread | setup->doubted | setup->unheld) & INV_SET_PKEYS))
+		return;
+	if (setup->pkeys) {
+		free(setup->pkeys->have);
+		free(setup->pkeys->keys);
+		free(setup->pkeys);
+	}
+	setup->pkeys = NULL;
+	setup->pkey_state = INV_PKEYS_OPEN;
+	setup->unread &= (uint8_t)~INV_SET_PKEYS;
+	setup->doubted &= (uint8_t)~INV_SET_PKEYS;
+	setup->unheld &= (uint8_t)~INV_SET_PKEYS;
+}
+
+static void setup_removed(void *cell)
+{
+	struct port_setup *setup = cell;
+
+	setup_forget_pkeys(setup);
+	free(setup->setback);
+}
+
+void bringup_open_columns(struct inventory *inv)
+{
+	inventory_open_column(inv, INV_SETUP, sizeof(struct port_setup), setup_removed);
+	inventory_open_column(inv, INV_LANES, LANES_BYTES, NULL);
+}
+
+void setup_was_read(struct port_setup *setup, enum inv_set what, bool same)
+{
+	bool again = setup->doubted & setup->at_once & what;
+
+	setup->unread &= (uint8_t)~what;
+	setup->at_once &= (uint8_t)~what;
+	if (same) {
+		setup->doubted &= (uint8_t)~what;
+		setup->unheld &= (uint8_t)~what;
+		return;
+	}
+	if (again)
+		setup->unheld |= (uint8_t)what;
+	setup->doubted |= (uint8_t)what;
+}
+
+/*
+ * A port that has been down since has begun again, and says nothing of what was acknowledged
+ * before.
+ */
+static void compare_acknowledged(struct inv_node *node, uint8_t num, const uint8_t data[64])
+{
+	struct port_setup *setup = port_setup(node, num);
+	struct inv_port *port = &node->ports[num];
+	struct wire_port_info info;
+	bool same;
+
+	if (!(setup->unread & INV_SET_INFO))
+		return;
+	wire_port_info_decode(data, &info);
+	setup->unread &= (uint8_t)~INV_SET_INFO;
+	if (num && info.state < TOPO_ARMED)
+		return;
+	same = inventory_same_settings(node, num, port->info, data);
+	setup_was_read(setup, INV_SET_INFO, same);
+	setup->settled &= same;
+	port->info_verified = same; /* the Set's answer was the first */
+}
+
+/* What was set is lost. */
+static void new_life(struct port_setup *setup)
+{
+	setup->settled = setup->enforced = false;
+	setup->unread = 0;
+	setup->qos = (struct inv_qos){ 0 };
+	setup->pkey_state = INV_PKEYS_OPEN;
+	if (setup->pkeys)
+		setup->pkeys->known = setup->pkeys->unread = setup->pkeys->reread =
+			setup->pkeys->planned = 0;
+}
+
+void bringup_port_read(struct inv_node *node, uint8_t num, const uint8_t data[64])
+{
+	struct port_setup *setup = port_setup(node, num);
+	struct inv_port *port = &node->ports[num];
+	uint8_t before = port->state;
+
+	compare_acknowledged(node, num, data);
+	/* What protects a port with a key ends with a lease and with its power. */
+	setup->settled &= inventory_set_port_info(node, num, data);
+	if (port->state != before)
+		setup->given_up = setup->lost = 0; /* something has happened to it */
+	setup->unsure = false;
+	if (num ? port->state < TOPO_ARMED : !port->lid)
+		new_life(setup);
+	if (!num && !port->lid)
+		lanes_new_life(node);
+}
+
+/* ---- Refusals -------------------------------------------------------------------------------- */
+
 static void log_given_up(struct bringup *b, const struct inv_node *node, uint8_t num)
 {
-	const struct inv_port *port = &node->ports[num], *peer = bringup_peer(port);
+	const struct inv_port *port = &node->ports[num];
+	const struct port_setup *setup = port_setup(node, num), *far = setup_of_peer(port);
 	struct inv_name name = inventory_name(node, num);
 
-	if (!peer || !peer->given_up)
+	if (!far || !far->given_up)
 		b->result.links_new++;
 	if (!b->result.first_new[0])
 		snprintf(b->result.first_new, sizeof(b->result.first_new), "%s: %s", name.text,
-			 inv_trouble(port)->refusal);
+			 setback_of(setup)->refusal);
 	if (log_allow(&b->failed_log, loop_now_us(b->loop), BRINGUP_LOG_BURST))
 		log_line(LOG_SWEEP, LOG_WARNING, "%s: %s, left in %s", name.text,
-			 inv_trouble(port)->refusal, topo_state_name(port->state));
+			 setback_of(setup)->refusal, topo_state_name(port->state));
 }
 
 uint64_t bringup_rest_us(unsigned given_up)
@@ -54,17 +185,17 @@ static uint64_t lost_rest_us(unsigned lost)
 
 static void port_give_up(struct bringup *b, struct inv_node *node, uint8_t num, const char *why)
 {
-	struct inv_port *port = &node->ports[num];
+	struct port_setup *setup = port_setup(node, num);
 
-	port->errors = GIVEN_UP;
-	port->at_once &= (uint8_t)~INV_SET_INFO;
-	inventory_trouble(port)->refusal = why;
+	setup->errors = GIVEN_UP;
+	setup->at_once &= (uint8_t)~INV_SET_INFO;
+	setback_to_write(setup)->refusal = why;
 	b->any_given_up = true;
-	if (!port->given_up)
+	if (!setup->given_up)
 		log_given_up(b, node, num);
-	if (port->given_up < UINT8_MAX)
-		port->given_up++;
-	inventory_retry_at(port, loop_now_us(b->loop) + bringup_rest_us(port->given_up));
+	if (setup->given_up < UINT8_MAX)
+		setup->given_up++;
+	setup_retry_at(setup, loop_now_us(b->loop) + bringup_rest_us(setup->given_up));
 }
 
 /*
@@ -74,31 +205,31 @@ static void port_give_up(struct bringup *b, struct inv_node *node, uint8_t num, 
  */
 void bringup_port_lost(struct bringup *b, struct inv_node *node, uint8_t num)
 {
-	struct inv_port *port = &node->ports[num];
+	struct port_setup *setup = port_setup(node, num);
 
-	port->unsure |= port->job != JOB_GET || port->reread;
-	port->job = 0;
-	if (port->lost == LOST_MAX) {
+	setup->unsure |= setup->job != JOB_GET || setup->reread;
+	setup->job = 0;
+	if (setup->lost == LOST_MAX) {
 		port_give_up(b, node, num, "does not answer");
 		return;
 	}
-	if (port->given_up)
-		port->lost++;
+	if (setup->given_up)
+		setup->lost++;
 	else
 		port_give_up(b, node, num, "does not answer");
-	port->errors = GIVEN_UP;
-	port->at_once &= (uint8_t)~INV_SET_INFO;
-	inventory_retry_at(port, loop_now_us(b->loop) + lost_rest_us(port->lost));
+	setup->errors = GIVEN_UP;
+	setup->at_once &= (uint8_t)~INV_SET_INFO;
+	setup_retry_at(setup, loop_now_us(b->loop) + lost_rest_us(setup->lost));
 	b->any_given_up = true;
 }
 
 /* The record may be older than the port's state: the port's answer decides. */
 static void port_recheck(struct bringup *b, struct inv_node *node, uint8_t num, const char *why)
 {
-	struct inv_port *port = &node->ports[num];
+	struct port_setup *setup = port_setup(node, num);
 
-	port->reread = true;
-	if (++port->errors >= ERRORS_MAX || (bringup_on_trial(port) && !port->unsure))
+	setup->reread = true;
+	if (++setup->errors >= ERRORS_MAX || (bringup_on_trial(setup) && !setup->unsure))
 		port_give_up(b, node, num, why);
 }
 
@@ -106,14 +237,15 @@ static void port_recheck(struct bringup *b, struct inv_node *node, uint8_t num, 
 static void port_set(struct bringup *b, struct inv_node *node, uint8_t num, uint8_t asked,
 		     uint8_t before)
 {
-	struct inv_port *port = &node->ports[num], *peer = bringup_peer(port);
+	const struct inv_port *port = &node->ports[num];
+	struct port_setup *setup = port_setup(node, num), *far = setup_of_peer(port);
 
-	b->result.ports_set += port->sets == 0;
-	port->sets++;
+	b->result.ports_set += setup->sets == 0;
+	setup->sets++;
 	if (asked == TOPO_DOWN) {
-		port->reread = true;
-		if (peer)
-			peer->reread = true;
+		setup->reread = true;
+		if (far)
+			far->reread = true;
 		if (log_allow(&b->bounce_log, loop_now_us(b->loop), BRINGUP_LOG_BURST))
 			log_line(LOG_SWEEP, LOG_NOTICE, "%s: link bounced, %s",
 				 inventory_name(node, num).text,
@@ -122,18 +254,18 @@ static void port_set(struct bringup *b, struct inv_node *node, uint8_t num, uint
 					 : "as its ends disagreed on MTU or VLs");
 		return;
 	}
-	port->settled = port->state != TOPO_INIT;
-	port->unread |= INV_SET_INFO;
+	setup->settled = port->state != TOPO_INIT;
+	setup->unread |= INV_SET_INFO;
 	b->any_unread = true;
-	port->at_once |= port->doubted & INV_SET_INFO;
-	port->reread |= (port->at_once & INV_SET_INFO) != 0;
+	setup->at_once |= setup->doubted & INV_SET_INFO;
+	setup->reread |= (setup->at_once & INV_SET_INFO) != 0;
 	if (asked == TOPO_ARMED) /* the link has come up: its host may have rebooted */
-		port->reregister = bringup_can_reregister(node, port);
+		setup->reregister = bringup_can_reregister(node, port);
 	else if (port->state == TOPO_ACTIVE && (asked == TOPO_ACTIVE || before == TOPO_ACTIVE))
-		port->reregister = false; /* that Set has said it */
+		setup->reregister = false; /* that Set has said it */
 	if (asked > port->state)
 		port_recheck(b, node, num, "acknowledges a port state that it does not enter");
-	else if (port->sets >= (bringup_on_trial(port) ? SETS_ON_TRIAL : SETS_MAX))
+	else if (setup->sets >= (bringup_on_trial(setup) ? SETS_ON_TRIAL : SETS_MAX))
 		port_give_up(b, node, num, "does not apply its settings");
 }
 
@@ -141,23 +273,25 @@ static void port_set(struct bringup *b, struct inv_node *node, uint8_t num, uint
 static void port_not_held(struct bringup *b, struct inv_node *node, uint8_t num)
 {
 	struct inv_port *port = &node->ports[num];
+	struct port_setup *setup = port_setup(node, num);
 
 	b->any_given_up = true;
 	if (num && port->state != TOPO_ACTIVE)
 		port_give_up(b, node, num, "reads back differently from what it acknowledged");
 	else
-		port->errors = GIVEN_UP;
+		setup->errors = GIVEN_UP;
 }
 
 /* A port that moves on has come over its errors; the second end to be Active completes the link. */
-static void port_moved(struct bringup *b, struct inv_port *port, uint8_t before)
+static void port_moved(struct bringup *b, const struct inv_port *port, struct port_setup *setup,
+		       uint8_t before)
 {
 	const struct inv_port *peer = bringup_peer(port);
 
 	if (port->state <= before)
 		return;
-	port->errors = 0;
-	bringup_cured(b, port);
+	setup->errors = 0;
+	bringup_cured(b, setup);
 	if (port->state != TOPO_ACTIVE || !peer || peer->state != TOPO_ACTIVE)
 		return;
 	b->result.links_activated++;
@@ -166,12 +300,12 @@ static void port_moved(struct bringup *b, struct inv_port *port, uint8_t before)
 }
 
 /* It has moved on: its tables, which may have failed with it, are tried again. */
-static void tables_again(struct bringup *b, struct inv_port *port)
+static void tables_again(struct bringup *b, struct port_setup *setup)
 {
 	b->result.cured++;
-	if (port->pkey_state == INV_PKEYS_FAILED)
-		port->pkey_state = INV_PKEYS_OPEN;
-	lanes_begin(port);
+	if (setup->pkey_state == INV_PKEYS_FAILED)
+		setup->pkey_state = INV_PKEYS_OPEN;
+	lanes_begin(setup);
 }
 
 /*
@@ -190,33 +324,35 @@ static void port_was_set(struct bringup *b, struct inv_node *node, uint8_t num,
 	wire_port_info_decode(data, &info);
 	if ((inv_is_switch(node) ? !num : num) && key && !info.mkey && info.mkey_protect)
 		wire_port_info_show_mkey(known, key);
-	inventory_port_was_set(node, num, known);
+	port_setup(node, num)->unread &= (uint8_t)~INV_SET_INFO; /* this is not compared */
+	bringup_port_read(node, num, known);
 }
 
 void bringup_port_answered(struct bringup *b, struct inv_node *node, uint8_t num,
 			   const struct mad_answer *answer)
 {
 	struct inv_port *port = &node->ports[num];
-	uint8_t asked = (uint8_t)(port->job - 1), before = port->state;
-	bool was_get = port->job == JOB_GET;
+	struct port_setup *setup = port_setup(node, num);
+	uint8_t asked = (uint8_t)(setup->job - 1), before = port->state;
+	bool was_get = setup->job == JOB_GET;
 
-	port->job = 0;
-	port->reread &= !was_get;
+	setup->job = 0;
+	setup->reread &= !was_get;
 	if (answer->result == MAD_OK) {
-		bool given_up = port->given_up;
+		bool given_up = setup->given_up;
 
 		if (was_get)
-			inventory_set_port_info(node, num, answer->data);
+			bringup_port_read(node, num, answer->data);
 		else
 			port_was_set(b, node, num, answer->data);
 		inventory_port_changed(b->inv, node, num);
 		bringup_note_keys(b, node);
-		if (given_up && !port->given_up)
-			tables_again(b, port);
-		port_moved(b, port, before);
+		if (given_up && !setup->given_up)
+			tables_again(b, setup);
+		port_moved(b, port, setup, before);
 		if (!was_get)
 			port_set(b, node, num, asked, before);
-		else if (port->unheld & INV_SET_INFO)
+		else if (setup->unheld & INV_SET_INFO)
 			port_not_held(b, node, num);
 	} else {
 		port_recheck(b, node, num, "rejects its settings");

@@ -12,6 +12,7 @@
  */
 #include "fm/sweep/port_plan.h"
 #include "fm/conf/m_keys.h"
+#include "fm/inventory/port_setup.h"
 
 static uint8_t lower(uint8_t a, uint8_t b)
 {
@@ -30,18 +31,18 @@ static void plan_key(const struct m_keys *keys, const struct inv_node *node, uns
 }
 
 static void plan_end_port(const struct bringup_conf *conf, uint16_t sm_lid,
-			  const struct inv_node *node, const struct inv_port *port,
+			  const struct inv_node *node, const struct port_setup *setup,
 			  struct wire_port_info *want)
 {
 	want->gid_prefix = conf->gid_prefix;
 	want->sm_lid = sm_lid;
 	want->sm_sl = conf->sm_sl;
 	want->subnet_timeout = conf->subnet_timeout;
-	if (!port->want_lid)
+	if (!setup->want_lid)
 		return;
-	want->lid = port->want_lid;
+	want->lid = setup->want_lid;
 	if (!inv_is_switch(node) || node->sw.flags & INV_ENHANCED_PORT0)
-		want->lmc = port->want_lmc;
+		want->lmc = setup->want_lmc;
 	/* It has no link that would give it one, and hosts talk to it. */
 	if (inv_is_switch(node) && node->sw.flags & INV_ENHANCED_PORT0 && want->mtu_cap)
 		want->neighbor_mtu = want->mtu_cap;
@@ -94,9 +95,9 @@ bool port_plan_tolerates(const struct inv_port *port)
 }
 
 /* Its table is being looked at: what is enforced stays so until that is done. */
-static bool pkeys_open(const struct inv_port *port)
+static bool pkeys_open(const struct port_setup *setup)
 {
-	return port->pkeys && port->pkey_state == INV_PKEYS_OPEN;
+	return setup->pkeys && setup->pkey_state == INV_PKEYS_OPEN;
 }
 
 static enum port_plan plan_compare(const struct wire_port_info *is,
@@ -130,6 +131,7 @@ enum port_plan port_plan(const struct bringup_conf *conf, uint16_t sm_lid,
 			 const struct inv_node *node, uint8_t num, struct wire_port_info *want)
 {
 	const struct inv_port *port = &node->ports[num];
+	const struct port_setup *setup = port_setup(node, num);
 	struct wire_port_lanes near, far;
 	struct wire_port_info is;
 
@@ -139,11 +141,11 @@ enum port_plan port_plan(const struct bringup_conf *conf, uint16_t sm_lid,
 	want->client_reregister = false;
 	if (inv_is_switch(node) ? num == 0 : num > 0) {
 		plan_key(conf->keys, node, num, want);
-		plan_end_port(conf, sm_lid, node, port, want);
+		plan_end_port(conf, sm_lid, node, setup, want);
 	}
-	if (num && inv_is_switch(node) && !pkeys_open(port)) {
-		want->pkey_enforce_in = port->enforced && conf->pkey_enforce_in;
-		want->pkey_enforce_out = port->enforced && conf->pkey_enforce_out;
+	if (num && inv_is_switch(node) && !pkeys_open(setup)) {
+		want->pkey_enforce_in = setup->enforced && conf->pkey_enforce_in;
+		want->pkey_enforce_out = setup->enforced && conf->pkey_enforce_out;
 	}
 	plan_high_limit(conf, node, num, want);
 	if (num && port->peer) {

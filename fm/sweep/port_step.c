@@ -11,8 +11,8 @@
  *   a Set was refused             Get, and another step: the other end may have taken it along
  *
  * Both ends are looked at again after each answer (port_answer.c), so a link goes on by itself and
- * waits for no other. A port may be in the queue twice; inv_port.job lets only one request of it be
- * on its way.
+ * waits for no other. A port may be in the queue twice; port_setup.job lets only one request of it
+ * be on its way.
  */
 #include "fm/sweep/bringup_priv.h"
 #include "fm/sweep/port_plan.h"
@@ -30,12 +30,18 @@ struct inv_port *bringup_peer(const struct inv_port *port)
 	return port->peer ? &port->peer->ports[port->peer_port] : NULL;
 }
 
+struct port_setup *setup_of_peer(const struct inv_port *port)
+{
+	return port->peer ? port_setup(port->peer, port->peer_port) : NULL;
+}
+
 bool bringup_port_workable(const struct inv_node *node, unsigned num)
 {
 	const struct inv_port *port = &node->ports[num], *peer = bringup_peer(port);
+	const struct port_setup *setup = port_setup(node, num);
 
 	if (node->removed || node->gone || node->silent || !port->known ||
-	    inv_node_is(node, INV_NO_SETS) || port->errors == GIVEN_UP || port->foreign_key)
+	    inv_node_is(node, INV_NO_SETS) || setup->errors == GIVEN_UP || setup->foreign_key)
 		return false;
 	if (num == 0)
 		return inv_is_switch(node);
@@ -44,9 +50,9 @@ bool bringup_port_workable(const struct inv_node *node, unsigned num)
 }
 
 /* One that was given up before is asked once. */
-bool bringup_on_trial(const struct inv_port *port)
+bool bringup_on_trial(const struct port_setup *setup)
 {
-	return port->given_up && port->errors != GIVEN_UP;
+	return setup->given_up && setup->errors != GIVEN_UP;
 }
 
 bool bringup_can_reregister(const struct inv_node *node, const struct inv_port *port)
@@ -55,13 +61,14 @@ bool bringup_can_reregister(const struct inv_node *node, const struct inv_port *
 }
 
 /* A host reregisters when its port is (or becomes) usable, not while it is being set up. */
-static bool wants_reregister(const struct inv_node *node, const struct inv_port *port,
-			     enum port_plan plan, uint8_t state)
+static bool wants_reregister(const struct inv_node *node, unsigned num, enum port_plan plan,
+			     uint8_t state)
 {
+	const struct inv_port *port = &node->ports[num];
 	bool usable = state == TOPO_ACTIVE || (!state && port->state == TOPO_ACTIVE);
 
 	return usable && bringup_can_reregister(node, port) &&
-	       (port->reregister || plan == PORT_PLAN_MUST);
+	       (port_setup(node, num)->reregister || plan == PORT_PLAN_MUST);
 }
 
 /* One end is enough: the switch's, or that of the higher address. */
@@ -78,11 +85,11 @@ static bool bounces_from(const struct inv_node *node, const struct inv_port *por
  */
 static bool pkeys_ready(const struct bringup *b, const struct inv_node *node, unsigned num)
 {
-	const struct inv_port *port = &node->ports[num];
+	const struct port_setup *setup = port_setup(node, num);
 
-	if (!b->pkeys || (inv_is_switch(node) && !port->pkeys))
+	if (!b->pkeys || (inv_is_switch(node) && !setup->pkeys))
 		return true;
-	return port->pkeys && port->pkey_state != INV_PKEYS_OPEN;
+	return setup->pkeys && setup->pkey_state != INV_PKEYS_OPEN;
 }
 
 bool bringup_is_shut(const struct inv_node *node, unsigned num)
@@ -97,6 +104,7 @@ static void step_by_plan(const struct bringup *b, const struct inv_node *node, u
 			 struct step *step)
 {
 	const struct inv_port *port = &node->ports[num], *peer = bringup_peer(port);
+	const struct port_setup *setup = port_setup(node, num);
 	enum port_plan plan = port_plan(&b->conf, b->sm_lid, node, num, &step->want);
 
 	if (num && bringup_is_shut(node, num))
@@ -104,26 +112,26 @@ static void step_by_plan(const struct bringup *b, const struct inv_node *node, u
 		step->state = step->set ? TOPO_DOWN : 0;
 	else if (num && port->state == TOPO_INIT)
 		step->set = true, step->state = TOPO_ARMED;
-	else if (plan == PORT_PLAN_CLASH && !port->settled) /* once: a device may insist */
+	else if (plan == PORT_PLAN_CLASH && !setup->settled) /* once: a device may insist */
 		step->set = bounces_from(node, port), step->state = TOPO_DOWN;
-	else if (plan == PORT_PLAN_MUST || (plan == PORT_PLAN_TUNE && !port->settled))
+	else if (plan == PORT_PLAN_MUST || (plan == PORT_PLAN_TUNE && !setup->settled))
 		step->set = true;
 	else if (num && port->state == TOPO_ARMED && peer->state >= TOPO_ARMED &&
 		 pkeys_ready(b, node, num) && pkeys_ready(b, port->peer, port->peer_port))
 		step->set = true, step->state = TOPO_ACTIVE;
-	else if (port->reregister && wants_reregister(node, port, plan, 0))
+	else if (setup->reregister && wants_reregister(node, num, plan, 0))
 		step->set = true;
 	step->want.state = step->state;
-	step->want.client_reregister = wants_reregister(node, port, plan, step->state);
+	step->want.client_reregister = wants_reregister(node, num, plan, step->state);
 }
 
 static struct step port_step(const struct bringup *b, const struct inv_node *node, uint8_t num)
 {
 	struct step step = { .set = false };
 
-	if (!bringup_port_workable(node, num) || node->ports[num].job)
+	if (!bringup_port_workable(node, num) || port_setup(node, num)->job)
 		return step;
-	if (node->ports[num].reread)
+	if (port_setup(node, num)->reread)
 		step.get = true;
 	else
 		step_by_plan(b, node, num, &step);
@@ -132,13 +140,13 @@ static struct step port_step(const struct bringup *b, const struct inv_node *nod
 
 /* ---- Keys ------------------------------------------------------------------------------------ */
 
-static void note_key(struct inv_port *port, bool foreign)
+static void note_key(struct port_setup *setup, bool foreign)
 {
-	if (foreign && !port->foreign_key) {
-		port->given_up = port->lost = 0;
-		inventory_retry_at(port, 0);
+	if (foreign && !setup->foreign_key) {
+		setup->given_up = setup->lost = 0;
+		setup_retry_at(setup, 0);
 	}
-	port->foreign_key = foreign;
+	setup->foreign_key = foreign;
 }
 
 /* Each Set without the key of a port counts as a violation there, and does nothing. */
@@ -147,7 +155,8 @@ void bringup_note_keys(struct bringup *b, struct inv_node *node)
 	bool sw = inv_is_switch(node), foreign = inventory_key_is_foreign(b->inv, node, 0);
 
 	for (unsigned p = sw ? 0 : 1; p <= node->nports; p++)
-		note_key(&node->ports[p], sw ? foreign : inventory_key_is_foreign(b->inv, node, p));
+		note_key(port_setup(node, p),
+			 sw ? foreign : inventory_key_is_foreign(b->inv, node, p));
 }
 
 /* ---- Sending --------------------------------------------------------------------------------- */
@@ -168,39 +177,40 @@ bool bringup_make_port(struct bringup *b, const struct batch_job *job,
 	request->mad.attr_mod = inventory_port_modifier(node, num);
 	if (step.set)
 		wire_port_info_encode(&step.want, request->data);
-	node->ports[num].job = step.get ? JOB_GET : (uint8_t)(1 + step.state);
+	port_setup(node, num)->job = step.get ? JOB_GET : (uint8_t)(1 + step.state);
 	return true;
 }
 
-void bringup_cured(struct bringup *b, struct inv_port *port)
+void bringup_cured(struct bringup *b, struct port_setup *setup)
 {
-	b->result.cured += port->given_up > 0;
-	port->given_up = port->lost = 0;
-	inventory_retry_at(port, 0);
+	b->result.cured += setup->given_up > 0;
+	setup->given_up = setup->lost = 0;
+	setup_retry_at(setup, 0);
 }
 
 /* By itself, or with the last Set. */
-static void port_holds(struct bringup *b, struct inv_port *port)
+static void port_holds(struct bringup *b, struct port_setup *setup)
 {
-	if (port->unread & INV_SET_INFO)
+	if (setup->unread & INV_SET_INFO)
 		return;
-	b->result.cured += (port->unheld & INV_SET_INFO) != 0;
-	inventory_was_read(port, INV_SET_INFO, true);
+	b->result.cured += (setup->unheld & INV_SET_INFO) != 0;
+	setup_was_read(setup, INV_SET_INFO, true);
 }
 
 static void port_settled(struct bringup *b, struct inv_node *node, uint8_t num)
 {
-	struct inv_port *port = &node->ports[num];
+	const struct inv_port *port = &node->ports[num];
+	struct port_setup *setup = port_setup(node, num);
 
-	if (!port->settled && num && port_plan_tolerates(port) &&
+	if (!setup->settled && num && port_plan_tolerates(port) &&
 	    inventory_is_first_end(node, num) &&
 	    log_allow(&b->bounce_log, loop_now_us(b->loop), BRINGUP_LOG_BURST))
 		log_line(LOG_SWEEP, LOG_WARNING,
 			 "%s: Active with different OperationalVLs at its ends; left unchanged",
 			 inventory_name(node, num).text);
-	port->settled = true;
-	port_holds(b, port);
-	bringup_cured(b, port);
+	setup->settled = true;
+	port_holds(b, setup);
+	bringup_cured(b, setup);
 }
 
 /* Queues a port if something is due there; the end that completes a link goes ahead of others. */
@@ -213,7 +223,7 @@ void bringup_step(struct bringup *b, struct inv_node *node, uint8_t num)
 
 	if (step.set || step.get)
 		batch_add(b->batch, &job);
-	else if (bringup_port_workable(node, num) && !node->ports[num].job)
+	else if (bringup_port_workable(node, num) && !port_setup(node, num)->job)
 		port_settled(b, node, num);
 }
 
@@ -228,6 +238,6 @@ void bringup_step_link(struct bringup *b, struct inv_node *node, uint8_t num)
 
 void bringup_reread(struct bringup *b, struct inv_node *node, uint8_t num)
 {
-	node->ports[num].reread = true;
+	port_setup(node, num)->reread = true;
 	bringup_step(b, node, num);
 }

@@ -9,6 +9,7 @@
  *   down             so is the link; in a refresh its other end may know more, and the
  *                    neighbours of a switch that lost a quarter of its links
  */
+#include "fm/sweep/bringup.h"
 #include "fm/sweep/sweep_priv.h"
 
 #define STATES_PER_BLOCK 128
@@ -154,7 +155,7 @@ void ports_met(struct sweep *s, struct inv_node *node, unsigned num, bool extend
 {
 	uint8_t before = node->ports[num].state;
 
-	inventory_set_port_info(node, (uint8_t)num, data);
+	bringup_port_read(node, (uint8_t)num, data);
 	s->result.another_sm |= is_another_s(s, node, num);
 	inventory_port_changed(&s->inv, node, (uint8_t)num);
 	node->ports[num].refuted = false;

@@ -92,7 +92,7 @@ static void node_met(struct sweep *s, struct inv_node *node, unsigned num,
 
 	node->answered = true;
 	sweep_touch(s, node);
-	inventory_node_answers(node);
+	sweep_node_answers(node);
 	if (first) /* a known switch too: it may have rebooted */
 		explore_visit(s, node, path);
 	if (!inv_is_switch(node) || (first && !node->unread))
@@ -235,7 +235,7 @@ void probe_local_answer(struct sweep *s, const uint8_t data[64])
 	s->inv.paths_stale = true;
 	node->answered = true;
 	sweep_touch(s, node);
-	inventory_node_answers(node);
+	sweep_node_answers(node);
 	inventory_set_port_guid(&s->inv, node, info.local_port, info.port_guid);
 	explore_visit(s, node, &(struct mad_path){ 0 });
 	if (!inv_is_switch(node))
@@ -251,7 +251,7 @@ void probe_poll_answer(struct sweep *s, struct inv_node *node, uint8_t num, cons
 	wire_node_info_decode(data, &info);
 	ports_set_probe(s, node, num, PROBE_NONE);
 	if (port->peer && port->peer->guid == info.node_guid) {
-		inventory_node_answers(port->peer);
+		sweep_node_answers(port->peer);
 		sweep_changed(s, port->peer);
 	} else {
 		inventory_unlink(&s->inv, node, num);

@@ -18,6 +18,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include "fm/mad/wire_optional.h"
+#include "fm/sweep/bringup.h"
 #include "fm/sweep/sweep_priv.h"
 #include "topology/base/mem.h"
 
@@ -267,6 +268,7 @@ struct sweep *sweep_new(struct loop *loop, struct mad *mad)
 	s->batch = batch_new(loop, mad, &sweep_ops, s);
 	s->early = loop_timer_new(loop, early_cb, s);
 	inventory_init(&s->inv);
+	bringup_open_columns(&s->inv);
 	return s;
 }
 

@@ -66,6 +66,7 @@ void sweep_start(struct sweep *s, enum sweep_kind kind, sweep_done_fn *fn, void 
 void sweep_ask(struct sweep *s, enum sweep_job kind, struct inv_node *node, uint32_t arg,
 	       bool urgent);
 void sweep_changed(struct sweep *s, const struct inv_node *node);
+void sweep_node_answers(struct inv_node *node);		  /* it does not count as silent any more */
 void sweep_touch(struct sweep *s, struct inv_node *node); /* answered, or has a probe */
 
 /* Queues a Get(PortInfo). */

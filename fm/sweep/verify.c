@@ -5,6 +5,7 @@
  * verifies it; another one has the node swept, and that decides (contest.c). Ports with a node
  * behind them that can't be there are asked first, each time.
  */
+#include "fm/inventory/port_setup.h"
 #include "fm/sweep/bringup.h"
 #include "fm/sweep/sweep_priv.h"
 
@@ -31,11 +32,11 @@ static bool is_first_end(const struct sweep *s, const struct inv_node *node, uns
 /* Requests for a port: 0, 1 or 2. */
 static unsigned ask_port(struct sweep *s, struct inv_node *node, unsigned num)
 {
-	struct inv_port *port = &node->ports[num];
+	const struct inv_port *port = &node->ports[num];
 	bool link = port->peer && port->link_up && !port->link_verified && !port->peer->silent &&
 		    probes_over(s, node, num) && is_first_end(s, node, num);
 	bool info = port->known && !port->info_verified &&
-		    !(port->unread & INV_SET_INFO && /* then bring-up reads it */
+		    !(port_setup(node, num)->unread & INV_SET_INFO && /* then bring-up reads it */
 		      bringup_port_workable(node, num));
 
 	if (link)
@@ -52,7 +53,7 @@ static unsigned ask_refused(struct sweep *s)
 
 	for (; node; node = inventory_next(&s->inv, node))
 		for (unsigned p = 1; can_ask(node) && p <= node->nports; p++)
-			if (inv_trouble(&node->ports[p])->refused && probes_over(s, node, p)) {
+			if (inv_contest(&s->inv, node, p)->refused && probes_over(s, node, p)) {
 				sweep_ask(s, JOB_VERIFY_LINK, node, p, false);
 				asked++;
 			}
@@ -117,7 +118,7 @@ static void link_answered(struct sweep *s, struct inv_node *node, unsigned num,
 			  const struct wire_node_info *info)
 {
 	struct inv_port *port = &node->ports[num];
-	guid_t refused = inv_trouble(port)->refused;
+	guid_t refused = inv_contest(&s->inv, node, num)->refused;
 
 	if (refused) {
 		if (wire_node_info_flaw(info) ||

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include "fm/verification/held.h"
+#include "fm/inventory/port_setup.h"
 #include "fm/mad/wire.h"
 #include "fm/sweep/bringup.h"
 
@@ -7,7 +8,7 @@
 #define NAMED	 20
 #define WHAT	 "not-held"
 
-static const char *unheld_by_port(const struct inv_port *port)
+static const char *unheld_by_port(const struct port_setup *port)
 {
 	if (port->unheld & INV_SET_INFO)
 		return "settings (PortInfo)";
@@ -33,8 +34,8 @@ static void name_node(struct unheld *u, const struct inv_node *node)
 	if (node->sw_unheld)
 		name(u, node, -1, "LifeTimeValue or MulticastFDBTop (SwitchInfo)");
 	for (unsigned p = 0; p <= node->nports; p++)
-		if (node->ports[p].unheld && (!p || node->ports[p].link_up))
-			name(u, node, (int)p, unheld_by_port(&node->ports[p]));
+		if (port_setup(node, p)->unheld && (!p || node->ports[p].link_up))
+			name(u, node, (int)p, unheld_by_port(port_setup(node, p)));
 }
 
 static void review(struct unheld *u)

@@ -52,7 +52,7 @@ struct verification {
 
 static void name_port(struct verification *v, const struct inv_node *node, unsigned num)
 {
-	guid_t guid = inv_trouble(&node->ports[num])->refused;
+	guid_t guid = inv_contest(v->services.inventory, node, num)->refused;
 	const struct inv_node *other = inventory_find(v->services.inventory, guid);
 	struct inv_name name = inventory_name(node, (int)num);
 	struct event_subject subject = inventory_subject(node, (int)num);
@@ -104,7 +104,7 @@ static void raise_alerts(struct verification *v)
 		alerts_review(alerts, kinds[i]);
 	for (; n && named < NAMED; n = inventory_next(inv, n))
 		for (unsigned p = 1; p <= n->nports && named < NAMED; p++)
-			if (inv_trouble(&n->ports[p])->refused) {
+			if (inv_contest(inv, n, p)->refused) {
 				name_port(v, n, p);
 				named++;
 			}

@@ -72,7 +72,7 @@ static void it_is_isolated_from_the_first_snapshot_of_the_next_life_on(void **st
 	isolation_annotate(&r);
 	assert_int_equal(count_in_force(&r), 1);
 	assert_true(inv_node_is(inv(&r.b, r.sw), INV_WRONG_TABLES));
-	assert_true(inv(&r.b, r.sw)->ports[1].isolated);
+	assert_true(inv_port_is(inv(&r.b, r.sw), 1, INV_ISOLATED));
 	double_set_pretends(r.b.d, r.sw, false);
 	fake_run_for(&r.f, MINUTE_US);
 	assert_int_equal(count_rows(&r), 0);

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include "fm/inventory/port_setup.h"
 #include "fm/conf/partition.h"
 #include "fm/mad/wire_sa.h"
 #include "tests/lib/sa_ask.h"
@@ -228,8 +229,8 @@ static void an_asker_without_a_port_sees_nothing(void **state)
 static void pkey_tables_are_shown_as_ports_hold_them(void **state)
 {
 	struct world *w = *state;
-	struct inv_port *port = &inventory_find(&w->inv, WORLD_CA(1))->ports[1];
-	struct inv_pkeys *table = port->pkeys = mem_alloc(1, sizeof(*table));
+	struct port_setup *setup = port_setup(inventory_find(&w->inv, WORLD_CA(1)), 1);
+	struct inv_pkeys *table = setup->pkeys = mem_alloc(1, sizeof(*table));
 	uint8_t row[72] = { [3] = 1 };
 	struct world_request r = { .method = WIRE_GET_TABLE,
 				   .attr = WIRE_SA_PKEY,

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include "fm/inventory/port_setup.h"
 #include "fm/conf/conf.h"
 #include "fm/mad/wire_sa.h"
 #include "tests/lib/sa_ask.h"
@@ -27,9 +28,9 @@ static int tables(void **state)
 	qos_make(&conf.qos, &qos);
 	w->view.qos = &qos;
 	sa_publish(w->sa, &w->view);
-	inventory_find(&w->inv, WORLD_CA(1))->ports[1].qos =
+	port_setup(inventory_find(&w->inv, WORLD_CA(1)), 1)->qos =
 		(struct inv_qos){ .vls = 4, .held = 1u << INV_SL2VL };
-	inventory_find(&w->inv, WORLD_SW(0))->ports[2].qos =
+	port_setup(inventory_find(&w->inv, WORLD_SW(0)), 2)->qos =
 		(struct inv_qos){ .vls = 8, .held = 1u << INV_SL2VL };
 	return 0;
 }
@@ -82,7 +83,7 @@ static void weights_are_shown_as_far_as_the_table_goes(void **state)
 	wire_port_info_decode(port->info, &info);
 	info.arb_low_cap = 2;
 	wire_port_info_encode(&info, port->info);
-	port->qos.held |= 1;
+	port_setup(inventory_find(&w->inv, WORLD_CA(1)), 1)->qos.held |= 1;
 	assert_int_equal(rows_of(w, WIRE_SA_VL_ARB, HOST(1), 3, 1, 2), 1);
 	assert_memory_equal(world_row(w, 0) + 8, wanted, sizeof(wanted));
 	assert_int_equal(rows_of(w, WIRE_SA_VL_ARB, HOST(1), 3, 3, 2), 1);

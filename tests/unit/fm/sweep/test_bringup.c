@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include "fm/inventory/port_setup.h"
 #include "fm/loop/log.h"
 #include "fm/sweep/port_plan.h"
 #include "tests/lib/sweep_bench.h"
@@ -128,8 +129,8 @@ static void a_port_that_never_had_trouble_has_no_record_of_any(void **state)
 	for (struct inv_node *node = inventory_first(sweep_inventory(b.sweep)); node;
 	     node = inventory_next(sweep_inventory(b.sweep), node))
 		for (unsigned p = 0; p <= node->nports; p++) {
-			with += node->ports[p].trouble != NULL;
-			assert_true(node->ports[p].trouble || !node->ports[p].given_up);
+			with += port_setup(node, p)->setback != NULL;
+			assert_true(port_setup(node, p)->setback || !port_setup(node, p)->given_up);
 		}
 	assert_true(with > 0 && with <= 2);
 	bench_fini(&b);
@@ -174,47 +175,61 @@ static void lossy_cables_end_in_the_same_state(void **state)
 	bench_fini(&b);
 }
 
+static void begin_record(struct inventory *inv)
+{
+	inventory_init(inv);
+	bringup_open_columns(inv);
+}
+
+static struct inv_node *add(struct inventory *inv, uint8_t type)
+{
+	const struct wire_node_info info = { .type = type, .nports = 1, .node_guid = type };
+
+	return inventory_add(inv, &info);
+}
+
 static void mtu_and_vls_are_the_lower_of_both_ends(void **state)
 {
-	struct inv_node sw = { .info.type = TOPO_SWITCH }, ca = { .info.type = TOPO_CA };
-	struct inv_port sw_ports[2] = { 0 }, ca_ports[2] = { 0 };
+	struct inv_node *sw, *ca;
 	struct wire_port_info info = { .state = TOPO_INIT, .mtu_cap = 5, .vl_cap = 4 }, want;
-	struct inventory none;
+	struct inventory inv;
 
-	inventory_init(&none);
-	sw.ports = sw_ports;
-	ca.ports = ca_ports;
-	sw.nports = ca.nports = 1;
-	inventory_link(&none, &sw, 1, &ca, 1);
-	wire_port_info_encode(&info, sw_ports[1].info);
+	begin_record(&inv);
+	sw = add(&inv, TOPO_SWITCH);
+	ca = add(&inv, TOPO_CA);
+	inventory_link(&inv, sw, 1, ca, 1);
+	wire_port_info_encode(&info, sw->ports[1].info);
 	info.mtu_cap = 4;
 	info.vl_cap = 3;
-	wire_port_info_encode(&info, ca_ports[1].info);
-	port_plan(&bringup_conf, 1, &sw, 1, &want);
+	wire_port_info_encode(&info, ca->ports[1].info);
+	port_plan(&bringup_conf, 1, sw, 1, &want);
 	assert_int_equal(want.neighbor_mtu, 4);
 	assert_int_equal(want.op_vls, 3);
 	assert_int_equal(want.hoq_life, bringup_conf.leaf_hoq_life);
-	port_plan(&bringup_conf, 1, &ca, 1, &want);
+	port_plan(&bringup_conf, 1, ca, 1, &want);
 	assert_int_equal(want.neighbor_mtu, 4);
 	assert_int_equal(want.op_vls, 3);
 	assert_int_equal(want.sm_lid, 1);
+	inventory_fini(&inv);
 }
 
 static void enhanced_port_0_takes_its_largest_mtu(void **state)
 {
-	struct inv_node sw = { .info.type = TOPO_SWITCH };
-	struct inv_port ports[2] = { { .want_lid = 9 } };
+	struct inventory inv;
+	struct inv_node *sw;
 	struct wire_port_info info = { .state = TOPO_ACTIVE, .mtu_cap = 5, .neighbor_mtu = 1 },
 			      want;
 
-	sw.ports = ports;
-	sw.nports = 1;
-	wire_port_info_encode(&info, ports[0].info);
-	port_plan(&bringup_conf, 1, &sw, 0, &want);
+	begin_record(&inv);
+	sw = add(&inv, TOPO_SWITCH);
+	port_setup(sw, 0)->want_lid = 9;
+	wire_port_info_encode(&info, sw->ports[0].info);
+	port_plan(&bringup_conf, 1, sw, 0, &want);
 	assert_int_equal(want.neighbor_mtu, 1); /* a base port 0 is no end port for data */
-	sw.sw.flags = INV_ENHANCED_PORT0;
-	assert_int_equal(port_plan(&bringup_conf, 1, &sw, 0, &want), PORT_PLAN_MUST);
+	sw->sw.flags = INV_ENHANCED_PORT0;
+	assert_int_equal(port_plan(&bringup_conf, 1, sw, 0, &want), PORT_PLAN_MUST);
 	assert_int_equal(want.neighbor_mtu, 5);
+	inventory_fini(&inv);
 }
 
 /*
@@ -222,18 +237,19 @@ static void enhanced_port_0_takes_its_largest_mtu(void **state)
  */
 static void ports_that_the_snapshot_lacks_get_no_lid(void **state)
 {
+	struct wire_node_info info;
 	struct inv_node *node;
 	struct bench b;
 
 	bench_up(&b, design_pgft2(), NULL);
 	node = inventory_find(sweep_inventory(b.sweep), b.design->nodes[0].guid);
-	node->ports = mem_resize(node->ports, node->nports + 40u, sizeof(*node->ports));
-	for (unsigned i = 1; i < 40; i++)
-		node->ports[node->nports + i] = (struct inv_port){ 0 };
-	node->nports += 39;
+	info = node->info;
+	info.nports += 39;
+	inventory_remove(sweep_inventory(b.sweep), node);
+	node = inventory_add(sweep_inventory(b.sweep), &info);
 	bench_bringup(&b);
 	for (unsigned i = 1; i <= 39; i++)
-		assert_int_equal(node->ports[node->nports - i + 1].want_lid, 0);
+		assert_int_equal(port_setup(node, node->nports - i + 1)->want_lid, 0);
 	bench_fini(&b);
 }
 

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <cmocka.h>
+#include "fm/inventory/port_setup.h"
 #include "fm/sweep/bringup.h"
 #include "fm/verification/module.h"
 #include "tests/lib/sweep_bench.h"
@@ -217,14 +218,14 @@ static void ports_that_do_not_hold_their_settings_are_named_behind_bring_up(void
 
 	begin_held(&h);
 	node = inv(&h.b, h.sw);
-	node->ports[1].unheld = INV_SET_PKEYS;
+	port_setup(node, 1)->unheld = INV_SET_PKEYS;
 	h.f.module->programmed(
 		h.f.room,
 		&(struct fabric_programmed){ .ports = &(struct bringup_result){ .unheld = 1 } });
 	assert_non_null(strstr(alert_text(h.f.services.alerts, "not-held",
 					  &(struct event_subject){ .node = node->guid, .port = 1 }),
 			       "P_Key"));
-	node->ports[1].unheld = 0;
+	port_setup(node, 1)->unheld = 0;
 	h.f.module->programmed(
 		h.f.room, &(struct fabric_programmed){ .ports = &(struct bringup_result){ 0 } });
 	assert_null(alert_text(h.f.services.alerts, "not-held",
