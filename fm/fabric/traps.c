@@ -264,7 +264,7 @@ static void name_may_differ(struct traps *t, guid_t guid)
 	struct inv_node *node = inventory_find(t->services.inventory, guid);
 
 	if (node)
-		node->desc_stale = true;
+		sweep_node(node)->desc_stale = true;
 }
 
 /*
@@ -351,7 +351,7 @@ static void hold_other_ends(struct traps *t, const struct sweep_result *result)
 		const struct inv_node *node =
 			inventory_find(t->services.inventory, result->changed[i]);
 
-		if (node && !node->gone && !node->answered)
+		if (node && !node->gone && !sweep_answered(node))
 			hold(t, node->guid);
 	}
 }

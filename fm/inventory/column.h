@@ -21,7 +21,6 @@ enum inv_columns {
 	INV_ADAPTIVE,	/* fm/adaptive */
 	INV_LABELS,	/* fm/naming */
 	INV_SWEEP_NODE, /* struct sweep_node */
-	INV_TRIAL,	/* fm/verification */
 	INV_LANES,	/* private to fm/sweep/lanes.c */
 	INV_NODE_COLUMNS,
 	/* a cell a port */

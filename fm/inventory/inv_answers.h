@@ -19,11 +19,6 @@ static inline bool inventory_other_port_guid(const struct inv_node *node, uint8_
 {
 	return node->port_guids && node->port_guids[num] && node->port_guids[num] != guid;
 }
-/*
- * Whether the link of that port is up, by what the port answered, and who is behind it did not
- * answer the last probe. again: it was so before, and a probe that is on its way changes nothing.
- */
-bool inventory_is_silent_behind(const struct inv_node *node, unsigned port, bool again);
 /* Takes PortInfo. False: another M_Key, or another protection by it, than was known. */
 bool inventory_set_port_info(struct inv_node *node, uint8_t port, const uint8_t data[64]);
 /* Whether a and b agree in all that a manager sets at that port, but for its state. */

@@ -14,10 +14,11 @@
 
 #define INV_ENHANCED_PORT0 (1u << 3) /* wire_switch_info.flags */
 
-#define SILENCES_MAX 3	/* sweeps; then the device counts as one without the attribute */
-struct inv_silence {	/* of an optional attribute, while the node answers others */
-	uint32_t sweep; /* the latest in which it got no answer */
-	uint8_t sweeps; /* so many in a row */
+#define SILENCES_MAX	3	  /* sweeps; then the device counts as one without the attribute */
+#define SILENCE_REFUSED UINT8_MAX /* it has said so itself */
+struct inv_silence {		  /* of an optional attribute, while the node answers others */
+	uint32_t sweep;		  /* the latest in which it got no answer */
+	uint8_t sweeps;		  /* so many in a row */
 };
 
 enum inv_sharp { /* whether a CA answers that it is a SHARP aggregation node */
@@ -49,41 +50,19 @@ struct inv_node {
 	char desc[65];
 	char *name; /* by which texts call it: `desc`, or its own; never empty */
 	bool have_desc;
-	bool desc_stale; /* it may have another name: read again when it is looked at */
-	bool silent;	 /* does not answer although its link is up: kept, retried later */
-	/* answers, and one question got no answer: the next poll asks for a new sweep */
-	bool partial;
-	bool gone; /* no path leads to it */
+	bool silent; /* does not answer although its link is up: kept, retried later */
+	bool gone;   /* no path leads to it */
 	bool removed;
 	bool unpublished; /* a switch that nothing published holds since it was reached */
 	uint8_t ncarry;	  /* its links to other switches that carry data */
-	bool unread;	  /* a switch whose ports have to be read, without PortStateChange too */
 	bool rebooted;	  /* a switch whose tables were found reset; program_apply() takes note and
 			  clears it */
 	uint8_t reboots;  /* counts those, for who else keeps tables */
-	/* LinearFDBTop was set, and was reset twice within a while; the pipe ends it */
-	bool keeps_no_top;
-	/* when it was reset last, and no port's state had changed; 0 = never */
-	uint64_t top_lost_us;
-	bool sw_differs; /* LifeTimeValue or MulticastFDBTop is not as wanted, by the last poll */
-	bool sw_tried;	 /* it differed, and was set again; the pipe's */
-	bool sw_unheld;	 /* it differed again after that; the pipe's */
-	bool no_ext, no_state_table;	/* refused these once */
-	struct inv_silence ext, states; /* sweeps in which these were not answered */
-	/* the impossible field of its latest SwitchInfo (flaw_port -1) or PortInfo, a literal */
-	const char *flaw;
-	int flaw_port;
-	uint32_t flawed_in; /* the sweep that met it */
-	bool keeps_change;  /* answers, and its PortStateChange could not be cleared */
-	uint8_t sharp;	    /* enum inv_sharp; sweep's */
-	bool answered;	    /* in the present sweep */
-	bool touched;	    /* sweep's */
-	uint8_t waiting;    /* sweep's: answers before its ports are read */
+	struct inv_silence ext;		      /* PortInfo with the extended speeds */
+	uint8_t sharp;			      /* enum inv_sharp; sweep's */
 	char (*labels)[WIRE_HIERARCHY_LABEL]; /* by port, "" = none; NULL = of no port */
 	uint8_t nports;
 	struct mad_path path;	    /* a directed route to it from the SM's port */
-	uint32_t seen;		    /* the sweep that met it last */
-	uint32_t met_first;	    /* the sweep that met it first, or first after it was gone */
 	struct inv_column *columns; /* the inventory's, of which its cells have.. */
 	uint32_t number;	    /* ..this number, and those of its ports.. */
 	uint32_t port0;		    /* ..from this one on */

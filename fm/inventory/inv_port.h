@@ -14,13 +14,12 @@ struct inv_node;
 
 #define INV_NONSENSE UINT64_MAX /* inv_contest.refused */
 
-enum sweep_probe { /* inv_port.probe */
-		   PROBE_NONE,
-		   PROBE_OUT,	 /* asked, from one end or the other */
-		   PROBE_MET,	 /* the link was confirmed in this sweep */
-		   PROBE_FAILED, /* up, and nobody answers */
-		   /* what answers can't be there: a GUID met twice, a loop, nonsense */
-		   PROBE_REFUSED,
+enum inv_carries { /* whether a link that is up carries data, between switches by both ends */
+		   INV_CARRIES_NOTHING,
+		   INV_CARRIES_ONE_END, /* of whose ends one is known */
+		   INV_CARRIES_BOTH,
+		   /* it did carry data, went down, and is being brought up again */
+		   INV_BOUNCED,
 };
 
 enum inv_mark { /* what rooms decide about a port before each snapshot, and what sm noted of it */
@@ -50,31 +49,22 @@ struct inv_contest {	    /* answers behind a port that contradict the record */
 struct inv_port {
 	struct inv_node *peer; /* NULL = no link known */
 	uint8_t peer_port;
-	uint8_t state;	/* enum topo_state, as in `info` or newer */
-	bool known : 1; /* `info` was read */
+	uint8_t state;	 /* enum topo_state, as in `info` or newer */
+	uint8_t carries; /* enum inv_carries, alike at both ends */
+	bool known : 1;	 /* `info` was read */
 	bool link_up : 1;
-	bool bounced : 1; /* it did carry data, went down, and is being brought up again */
 	/* an end of the link answered that it is down; false: no path may lead there */
 	bool said_down : 1;
-	/* The link is up, and data may go over it: between switches, both ends are Active. */
-	uint8_t carries;
-	uint32_t capmask; /* PortInfo's fields, decoded: this, lid, lmc, speed, lanes, mtu */
-	uint16_t lid;
-	uint8_t lmc, speed, lanes, mtu;
-	uint8_t suspect; /* requests over this link that timed out since one was answered */
-	uint8_t probe;	 /* private to sweep.c */
 	/* The link (both ends), and PortInfo, were answered twice alike; see sweep_verify(). */
 	bool link_verified : 1, info_verified : 1;
-	bool ever_up : 1;     /* it was up in this life, or the file of known links has it */
-	bool must_probe : 1;  /* the node behind it is asked even if a record of it exists */
-	bool refuted : 1;     /* PortInfo was asked to decide about the link, and did not come */
-	uint8_t verify_tries; /* verification requests in a row without an answer */
-	uint16_t sm_lid;      /* of PortInfo */
-	uint32_t judged; /* inventory.clock when a request over its link last succeeded or failed */
-	uint32_t seen;	 /* the sweep that last read it */
-
 	bool counts_violations : 1; /* of an M_Key that it does not show */
-	uint8_t info[64];	    /* PortInfo as last answered */
+	uint32_t
+		capmask; /* PortInfo's fields, decoded: this, lid, sm_lid, lmc, speed, lanes, mtu */
+	uint16_t lid, sm_lid;
+	uint8_t lmc, speed, lanes, mtu;
+	uint8_t suspect; /* requests over this link that timed out since one was answered */
+	uint32_t judged; /* inventory.clock when a request over its link last succeeded or failed */
+	uint8_t info[64]; /* PortInfo as last answered */
 };
 
 #endif

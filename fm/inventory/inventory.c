@@ -225,7 +225,6 @@ struct inv_node *inventory_add(struct inventory *inv, const struct wire_node_inf
 	node->info = *info;
 	node->nports = info->nports;
 	node->ports = mem_alloc(info->nports + 1u, sizeof(*node->ports));
-	node->unread = inv_is_switch(node);
 	inventory_set_desc(inv, node, "");
 	give_numbers(inv, node);
 	inv->shapes++;
@@ -270,60 +269,57 @@ static bool is_between(const struct inv_node *node, const struct inv_port *port)
 	return inv_is_switch(node) && inv_is_switch(port->peer);
 }
 
-/* Ends that are known to be Active; 0 where one is known not to be. */
+/* Which ends are known to be Active. */
 static uint8_t link_carries(const struct inv_port *a, const struct inv_port *b)
 {
 	if ((a->known && a->state != TOPO_ACTIVE) || (b->known && b->state != TOPO_ACTIVE))
-		return 0;
+		return INV_CARRIES_NOTHING;
 	return a->known + b->known;
 }
 
-static void set_bounced(struct inventory *inv, struct inv_port *port, bool on)
+static bool carries_data(uint8_t carries)
 {
-	inv->nbounced += on ? 1 : -1u;
-	port->bounced = port_peer(port)->bounced = on;
+	return carries == INV_CARRIES_ONE_END || carries == INV_CARRIES_BOTH;
 }
 
 /*
  * A link that ceased to carry data and is up has bounced: tables go on leading over it until
  * bring-up has had its turn.
  */
-static bool bounces(const struct inv_node *node, const struct inv_port *port)
-{
-	return port->link_up && !node->rebooted && !port->peer->rebooted;
-}
-
 void inventory_port_changed(struct inventory *inv, struct inv_node *node, uint8_t num)
 {
 	struct inv_port *port = &node->ports[num], *peer = port->peer ? port_peer(port) : NULL;
-	bool usable = port->carries || port->bounced;
-	uint8_t before = port->carries;
-	bool between = peer && is_between(node, port);
+	uint8_t before = port->carries, now = INV_CARRIES_NOTHING;
+	int more;
 
 	if (!peer)
 		return;
-	port->carries = !port->link_up ? 0 : between ? link_carries(port, peer) : 1;
-	peer->carries = port->carries;
-	if (!between)
+	if (port->link_up)
+		now = is_between(node, port) ? link_carries(port, peer) : INV_CARRIES_ONE_END;
+	if (!now && port->link_up &&
+	    (before == INV_BOUNCED || (before == INV_CARRIES_BOTH && !node->rebooted &&
+				       !port->peer->rebooted && is_between(node, port))))
+		now = INV_BOUNCED;
+	port->carries = peer->carries = now;
+	if (now == before || !is_between(node, port))
 		return;
-	if (!before != !port->carries) {
-		inv->nactive += port->carries ? 1 : -1u;
-		node->ncarry += port->carries ? 1 : -1;
-		port->peer->ncarry += port->carries ? 1 : -1;
-	}
-	if (!port->bounced && before == 2 && !port->carries && bounces(node, port))
-		set_bounced(inv, port, true);
-	else if (port->bounced && (port->carries || !port->link_up))
-		set_bounced(inv, port, false);
-	inv->turns += usable != (port->carries || port->bounced);
+	more = carries_data(now) - carries_data(before);
+	inv->nactive += (uint32_t)more;
+	node->ncarry = (uint8_t)(node->ncarry + more);
+	port->peer->ncarry = (uint8_t)(port->peer->ncarry + more);
+	inv->nbounced += (uint32_t)((now == INV_BOUNCED) - (before == INV_BOUNCED));
+	inv->turns += !before != !now;
 }
 
 void inventory_end_bounces_of(struct inventory *inv, struct inv_node *node)
 {
 	for (unsigned p = 1; inv->nbounced && p <= node->nports; p++) {
-		if (!node->ports[p].bounced)
+		struct inv_port *port = &node->ports[p];
+
+		if (port->carries != INV_BOUNCED)
 			continue;
-		set_bounced(inv, &node->ports[p], false);
+		port->carries = port_peer(port)->carries = INV_CARRIES_NOTHING;
+		inv->nbounced--;
 		inv->turns++;
 	}
 }
@@ -459,9 +455,7 @@ uint32_t inventory_port_modifier(const struct inv_node *node, uint8_t num)
 	else
 		extended = port->capmask & WIRE_CAP_EXT_SPEEDS ||
 			   (port->peer && port_runs_extended(&port->peer->ports[port->peer_port]));
-	return extended && !node->no_ext && node->ext.sweeps < SILENCES_MAX
-		       ? num | WIRE_MOD_EXT_SPEEDS
-		       : num;
+	return extended && node->ext.sweeps < SILENCES_MAX ? num | WIRE_MOD_EXT_SPEEDS : num;
 }
 
 /* 0 = it is not known to be there. */
@@ -498,17 +492,6 @@ bool inventory_same_port_info(const uint8_t a[64], const uint8_t b[64])
 	       x.gid_prefix == y.gid_prefix && x.width_active == y.width_active &&
 	       x.speed_active == y.speed_active && x.speed_ext_active == y.speed_ext_active &&
 	       x.speed_ext2_active == y.speed_ext2_active;
-}
-
-bool inventory_is_silent_behind(const struct inv_node *node, unsigned num, bool again)
-{
-	const struct inv_port *port = &node->ports[num];
-
-	if (node->gone || node->silent || port->state < TOPO_INIT)
-		return false;
-	if (port->probe != PROBE_FAILED && !(again && port->probe == PROBE_OUT))
-		return false;
-	return !port->peer || port->peer->silent || port->peer->gone;
 }
 
 static bool same_end_port(const struct wire_port_info *x, const struct wire_port_info *y)
@@ -556,7 +539,6 @@ bool inventory_set_port_info(struct inv_node *node, uint8_t num, const uint8_t d
 	memcpy(port->info, data, sizeof(port->info));
 	wire_port_info_decode(data, &info);
 	port->known = true;
-	port->ever_up |= info.state >= TOPO_INIT;
 	port->state = info.state;
 	port->capmask = info.capmask;
 	port->lid = info.lid;

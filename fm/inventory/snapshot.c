@@ -41,7 +41,7 @@ static bool is_usable(const struct inventory *inv, const struct inv_node *node, 
 {
 	const struct inv_port *port = &node->ports[num];
 
-	if (!port->link_up || port->carries || port->bounced || !inv->active_decides)
+	if (!port->link_up || port->carries || !inv->active_decides)
 		return port->link_up;
 	if (inv_port_is(node, num, INV_KEPT))
 		return true;

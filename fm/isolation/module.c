@@ -60,10 +60,10 @@ static void wrong_tables_swept(struct isolation *is)
 	const struct inventory *inv = is->services.inventory;
 
 	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node)) {
-		if (node->keeps_no_top)
+		if (sweep_node(node)->keeps_no_top)
 			wrong_tables_add(
 				is, &(struct table_block){ .sw = node->guid, .kind = TABLE_TOP });
-		node->keeps_no_top = false;
+		sweep_node(node)->keeps_no_top = false;
 	}
 }
 
@@ -381,7 +381,8 @@ static void refusing_swept(struct isolation *is)
 	const struct inventory *inv = is->services.inventory;
 
 	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node))
-		if (node->keeps_change && !inv_node_is(node, INV_NO_SETS) && !node->gone)
+		if (sweep_node(node)->keeps_change && !inv_node_is(node, INV_NO_SETS) &&
+		    !node->gone)
 			refusing_suspect(is, node->guid);
 }
 
@@ -396,7 +397,7 @@ static void probe_answered(void *arg, const struct mad_answer *answer)
 	it->probe = 0;
 	if (answer->result != MAD_OK || !node)
 		return;
-	node->unread = true;
+	sweep_node(node)->ports_read = false;
 	fabric_request_refresh(it->list->fabric, it->node, "accepts Sets again");
 	isolation_release_it(it, "accepts Sets again");
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/isolation/list.h"
+#include "fm/sweep/sweep.h"
 #include "topology/base/mem.h"
 
 struct inv_node *isolated_node(const struct isolated *it)
@@ -52,7 +53,7 @@ static void isolated_set_no_sets(const struct isolated *it, bool on)
 	if (!node || (it->cause != ISOLATED_NO_SETS && it->cause != ISOLATED_FOREIGN_KEY))
 		return;
 	inv_node_mark(node, INV_NO_SETS, on);
-	node->keeps_change &= on;
+	sweep_node(node)->keeps_change &= on;
 }
 
 static void mark_port(struct inv_node *node, unsigned num, bool isolated, bool kept)

@@ -3,6 +3,7 @@
 #include <string.h>
 #include "fm/fabric/request.h"
 #include "fm/mad/wire_perf.h"
+#include "fm/sweep/sweep.h"
 #include "topology/files/dump.h"
 
 #define ASK_AGAIN_US 60000000
@@ -133,8 +134,8 @@ static void note(struct hidden *x, const struct inv_node *node, uint8_t num)
 /* Mostly nobody is silent, and then the list need not be searched. */
 static bool is_silent_behind(struct hidden *x, const struct inv_node *node, unsigned num)
 {
-	return inventory_is_silent_behind(node, num, true) &&
-	       inventory_is_silent_behind(node, num, find(x, node->guid, (uint8_t)num) != NULL);
+	return sweep_is_silent_behind(node, num, true) &&
+	       sweep_is_silent_behind(node, num, find(x, node->guid, (uint8_t)num) != NULL);
 }
 
 static void collect(struct hidden *x)

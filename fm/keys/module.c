@@ -9,6 +9,7 @@
 #include "fm/inventory/port_setup.h"
 #include "fm/keys/hidden.h"
 #include "fm/keys/seen.h"
+#include "fm/sweep/sweep.h"
 #include "topology/files/dump.h"
 #include "topology/base/mem.h"
 
@@ -199,7 +200,7 @@ static void compare(struct asking *a, struct inv_node *node, unsigned num, const
 	if (known.mkey_protect && !now.mkey_protect && now.mkey &&
 	    now.mkey == m_keys_wanted(inv->keys, inventory_key_guid(node, num)))
 		tell_expired(a, node, num);
-	node->unread |= inv_is_switch(node);
+	sweep_node(node)->ports_read = false;
 	fabric_request_refresh(a->fabric, node->guid, "M_Key");
 	fabric_request_reroute(a->fabric, "M_Key"); /* no snapshot differs by a key */
 }

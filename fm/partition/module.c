@@ -206,7 +206,7 @@ static json_t *json_member(const struct fabric_view *view, const struct inventor
 	const struct inv_node *other =
 		peer ? inventory_find(inventory, t->nodes[peer->node].guid) : NULL;
 	const struct inv_pkeys *table =
-		node && p->num <= node->nports ? node->ports[p->num].pkeys : NULL;
+		node && p->num <= node->nports ? port_setup(node, p->num)->pkeys : NULL;
 	int index = !table && key == PKEY_DEFAULT ? 0 : -1; /* where the port holds the key */
 	bool enforced = other && peer->num <= other->nports && port_setup(other, peer->num)->enforced;
 

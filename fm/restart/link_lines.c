@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/restart/links_own.h"
+#include "fm/sweep/sweep.h"
 #include "topology/base/mem.h"
 
 static const char *const type_names[] = {
@@ -210,7 +211,7 @@ static void add_link(struct inventory *inv, const struct link_line *l)
 
 	inventory_link(inv, a, (uint8_t)l->port_a, b, (uint8_t)l->port_b);
 	inventory_link_down(inv, a, (uint8_t)l->port_a);
-	a->ports[l->port_a].ever_up = b->ports[l->port_b].ever_up = true;
+	sweep_port(a, l->port_a)->ever_up = sweep_port(b, l->port_b)->ever_up = true;
 }
 
 static bool read_link(struct known_links *c, const char *line)

@@ -5,8 +5,16 @@
  * and ports.c's, which ask by these functions.
  */
 #include "fm/inventory/port_setup.h"
+#include "fm/sweep/bringup.h"
 #include "fm/sweep/sweep_priv.h"
 #include "topology/base/mem.h"
+
+void sweep_open_columns(struct inventory *inv)
+{
+	inventory_open_column(inv, INV_SWEEP_NODE, sizeof(struct sweep_node), NULL);
+	inventory_open_column(inv, INV_SWEEP_PORT, sizeof(struct sweep_port), NULL);
+	bringup_open_columns(inv);
+}
 
 /* ---- Requests -------------------------------------------------------------------------------- */
 
@@ -63,9 +71,9 @@ void sweep_changed(struct sweep *s, const struct inv_node *node)
 
 void sweep_touch(struct sweep *s, struct inv_node *node)
 {
-	if (node->touched)
+	if (sweep_node(node)->heard)
 		return;
-	node->touched = true;
+	sweep_node(node)->heard = SWEEP_TOUCHED;
 	if (s->ntouched == s->touched_room) {
 		s->touched_room = s->touched_room ? 2 * s->touched_room : 64;
 		s->touched = mem_resize(s->touched, s->touched_room, sizeof(*s->touched));
@@ -81,13 +89,21 @@ void sweep_node_answers(struct inv_node *node)
 	node->silent = false;
 }
 
+void sweep_heard(struct sweep *s, struct inv_node *node)
+{
+	sweep_touch(s, node);
+	sweep_node(node)->heard = SWEEP_ANSWERED;
+}
+
 /* ---- Begin ----------------------------------------------------------------------------------- */
 
-/* Mostly there is nothing to forget: then nothing is written, see inventory.marks. */
-static void forget_probe(struct inv_port *port)
+/* Mostly there is nothing to forget: then nothing is written, see inventory.walks. */
+static void forget_probe(struct sweep_port *cell)
 {
-	if (port->probe != PROBE_NONE && port->probe != PROBE_FAILED)
-		port->probe = PROBE_NONE;
+	if (cell->probe != PROBE_NONE && cell->probe != PROBE_FAILED)
+		cell->probe = PROBE_NONE;
+	if (cell->seen)
+		cell->seen = false;
 }
 
 /*
@@ -101,16 +117,16 @@ static void sweep_open(struct sweep *s, enum sweep_kind kind)
 
 	for (uint32_t i = 0; i < s->ntouched; i++) {
 		node = s->touched[i];
-		node->touched = node->answered = false;
+		sweep_node(node)->heard = SWEEP_UNTOUCHED;
 		for (p = 1; p <= node->nports; p++)
-			forget_probe(&node->ports[p]);
+			forget_probe(sweep_port(node, p));
 	}
 	s->ntouched = 0;
 	if (kind != SWEEP_DISCOVER || !s->incomplete)
 		return;
 	for (node = inventory_first(&s->inv); node; node = inventory_next(&s->inv, node))
 		for (p = 1; p <= node->nports; p++)
-			node->ports[p].probe = PROBE_NONE;
+			sweep_port(node, p)->probe = PROBE_NONE;
 }
 
 void sweep_start(struct sweep *s, enum sweep_kind kind, sweep_done_fn *fn, void *arg)
@@ -148,24 +164,38 @@ void ports_ask(struct sweep *s, struct inv_node *node, unsigned num)
 
 void ports_set_probe(struct sweep *s, struct inv_node *node, unsigned num, enum sweep_probe probe)
 {
-	struct inv_port *port = &node->ports[num];
+	const struct inv_port *port = &node->ports[num];
 
-	port->probe = (uint8_t)probe;
+	sweep_port(node, num)->probe = probe;
 	sweep_touch(s, node);
 	if (!port->peer)
 		return;
-	port->peer->ports[port->peer_port].probe = (uint8_t)probe;
+	sweep_port(port->peer, port->peer_port)->probe = probe;
 	sweep_touch(s, port->peer);
+}
+
+bool sweep_is_silent_behind(const struct inv_node *node, unsigned num, bool again)
+{
+	const struct inv_port *port = &node->ports[num];
+	uint8_t probe = sweep_port(node, num)->probe;
+
+	if (node->gone || node->silent || port->state < TOPO_INIT)
+		return false;
+	if (probe != PROBE_FAILED && !(again && probe == PROBE_OUT))
+		return false;
+	return !port->peer || port->peer->silent || port->peer->gone;
 }
 
 /* ---- Nodes ----------------------------------------------------------------------------------- */
 
 void explore_visit(struct sweep *s, struct inv_node *node, const struct mad_path *path)
 {
-	if (node->gone || !node->met_first)
-		node->met_first = s->number;
-	node->seen = s->number;
-	node->partial = false;
+	struct sweep_node *cell = sweep_node(node);
+
+	if (node->gone || !cell->met_first)
+		cell->met_first = s->number;
+	cell->seen = s->number;
+	cell->partial = false;
 	node->gone = node->gone && !path;
 	if (path)
 		node->path = *path;
@@ -173,12 +203,12 @@ void explore_visit(struct sweep *s, struct inv_node *node, const struct mad_path
 	 * A host that comes back may have another name; a switch that was renamed says so by a
 	 * trap, which may be lost.
 	 */
-	if (!node->have_desc || node->desc_stale || s->kind == SWEEP_DISCOVER ||
+	if (!node->have_desc || cell->desc_stale || s->kind == SWEEP_DISCOVER ||
 	    !inv_is_switch(node))
 		sweep_ask(s, JOB_DESC, node, 0, false);
 	if (!inv_is_switch(node))
 		return;
-	node->waiting = 2;
+	cell->waiting = 2;
 	if (node->unpublished) /* whose it is, is to be known first */
 		ports_ask(s, node, 0);
 	sweep_ask(s, JOB_SWITCH, node, 0, true);
@@ -204,7 +234,7 @@ void explore_visit_neighbours(struct sweep *s, struct inv_node *node)
 		struct inv_node *peer = node->ports[p].peer;
 
 		if (peer && inv_is_switch(peer) && !peer->silent && !peer->gone &&
-		    peer->seen != s->number)
+		    sweep_node(peer)->seen != s->number)
 			explore_visit(s, peer, NULL);
 	}
 }

@@ -21,7 +21,7 @@
 static bool is_news(const struct sweep *s, const struct inv_node *from, uint8_t num,
 		    const struct wire_node_info *info)
 {
-	const struct inv_port *port = &from->ports[num], *other;
+	const struct inv_port *port = &from->ports[num];
 	const struct inv_node *node = inventory_find(&s->inv, info->node_guid);
 
 	if (wire_node_info_flaw(info))
@@ -34,8 +34,9 @@ static bool is_news(const struct sweep *s, const struct inv_node *from, uint8_t 
 		return false;
 	if (node->info.type != info->type || node->nports != info->nports)
 		return true;
-	other = &node->ports[info->local_port];
-	return other->peer && (other->link_up || other->probe == PROBE_MET);
+	return node->ports[info->local_port].peer &&
+	       (node->ports[info->local_port].link_up ||
+		sweep_port(node, info->local_port)->probe == PROBE_MET);
 }
 
 static uint64_t claim_of(const struct wire_node_info *info)
@@ -96,13 +97,16 @@ static bool is_same_link(const struct inv_port *port, const struct inv_node *to,
 /* True: the node was known there before, and no answer shows that it has left. */
 static bool is_at_home(const struct sweep *s, const struct inv_node *node)
 {
-	return node->met_first && node->met_first != s->number && !node->gone && !node->silent;
+	uint32_t first = sweep_node(node)->met_first;
+
+	return first && first != s->number && !node->gone && !node->silent;
 }
 
 /* True: the link of that port is known elsewhere, and no answer has refuted it yet. */
-static bool has_place(const struct inv_port *port)
+static bool has_place(const struct inv_node *node, unsigned num)
 {
-	return port->peer && port->link_up && port->probe != PROBE_FAILED;
+	return node->ports[num].peer && node->ports[num].link_up &&
+	       sweep_port(node, num)->probe != PROBE_FAILED;
 }
 
 static void ask_place(struct sweep *s, struct inv_node *node, uint8_t num)
@@ -111,7 +115,7 @@ static void ask_place(struct sweep *s, struct inv_node *node, uint8_t num)
 	struct inv_node *at = inv_is_switch(node) ? node : port->peer;
 	uint8_t at_num = inv_is_switch(node) ? num : port->peer_port;
 
-	if (port->probe == PROBE_OUT)
+	if (sweep_port(node, num)->probe == PROBE_OUT)
 		return;
 	if (inv_is_switch(at))
 		ports_ask(s, at, at_num); /* down: that is quick to know */
@@ -132,16 +136,17 @@ static void park(struct sweep *s, struct inv_node *from, uint8_t num, struct inv
 enum place contest_place(struct sweep *s, struct inv_node *from, uint8_t num, struct inv_node *node,
 			 uint8_t node_num)
 {
-	struct inv_port *port = &node->ports[node_num];
+	const struct inv_port *port = &node->ports[node_num];
+	const struct sweep_port *cell = sweep_port(node, node_num);
 
 	if (claims_at(s, from, num) >= CLAIMS_MAX)
 		return PLACE_TAKEN; /* it was weighed often enough in this sweep */
 	if (node == from || is_same_link(port, from, num) || !is_at_home(s, node))
 		return PLACE_FREE;
-	if (has_place(port) && !port->refuted) {
+	if (has_place(node, node_num) && !cell->refuted) {
 		ask_place(s, node, node_num);
-	} else if (inv_is_switch(node) && s->kind == SWEEP_REFRESH && !port->refuted) {
-		if (port->seen == s->number)
+	} else if (inv_is_switch(node) && s->kind == SWEEP_REFRESH && !cell->refuted) {
+		if (cell->seen)
 			return port->state < TOPO_INIT ? PLACE_TAKEN : PLACE_FREE;
 		ports_ask(s, node, node_num);
 	} else {
@@ -155,13 +160,13 @@ enum place contest_place(struct sweep *s, struct inv_node *from, uint8_t num, st
 /* Its place has answered, or never will; then the new one is asked again, and weighed. */
 static bool is_decided(const struct sweep *s, const struct parked *p)
 {
-	const struct inv_port *port = &p->node->ports[p->node_num];
+	const struct sweep_port *cell = sweep_port(p->node, p->node_num);
 
 	if (p->node->removed || p->from->removed || p->node->gone || p->node->silent)
 		return true;
-	if (has_place(port) && !port->refuted)
-		return port->probe != PROBE_OUT;
-	return port->seen == s->number || port->refuted || !inv_is_switch(p->node);
+	if (has_place(p->node, p->node_num) && !cell->refuted)
+		return cell->probe != PROBE_OUT;
+	return cell->seen || cell->refuted || !inv_is_switch(p->node);
 }
 
 /*
@@ -173,7 +178,7 @@ bool contest_ends(struct sweep *s)
 	bool any = s->nparked > 0;
 
 	for (unsigned i = 0; i < s->nparked; i++)
-		s->parked[i].node->ports[s->parked[i].node_num].refuted = true;
+		sweep_port(s->parked[i].node, s->parked[i].node_num)->refuted = true;
 	contest_go_on(s);
 	return any;
 }
@@ -188,7 +193,7 @@ void contest_go_on(struct sweep *s)
 			continue;
 		}
 		s->parked[i] = s->parked[--s->nparked];
-		if (!p.from->removed && p.from->ports[p.num].probe == PROBE_OUT)
+		if (!p.from->removed && sweep_port(p.from, p.num)->probe == PROBE_OUT)
 			sweep_ask(s, JOB_PROBE, p.from, p.num, true);
 	}
 }

@@ -44,16 +44,16 @@ static bool is_another_s(const struct sweep *s, const struct inv_node *node)
 static bool keeps_no_top(struct sweep *s, struct inv_node *node,
 			 const struct wire_switch_info *info)
 {
-	uint64_t now = loop_now_us(s->loop), before = node->top_lost_us;
+	uint64_t now = loop_now_us(s->loop), before = sweep_node(node)->top_lost_us;
 
-	node->top_lost_us = info->port_state_change ? 0 : now;
-	return node->top_lost_us && before && now - before < TOP_AGAIN_US;
+	sweep_node(node)->top_lost_us = info->port_state_change ? 0 : now;
+	return !info->port_state_change && before && now - before < TOP_AGAIN_US;
 }
 
 static void tables_lost(struct sweep *s, struct inv_node *node, const struct wire_switch_info *info)
 {
 	if (keeps_no_top(s, node, info)) {
-		node->keeps_no_top = s->incomplete = true;
+		sweep_node(node)->keeps_no_top = s->incomplete = true;
 		return;
 	}
 	log_line(LOG_SWEEP, LOG_NOTICE, "%s: lost its forwarding tables",
@@ -73,7 +73,7 @@ static void switch_met(struct sweep *s, struct inv_node *node, const uint8_t dat
 	    info.lft_top != inv_wanted(node)->top)
 		tables_lost(s, node, &info);
 	node->sw = info;
-	node->unread |= info.port_state_change || node->rebooted;
+	sweep_node(node)->ports_read &= !info.port_state_change && !node->rebooted;
 	s->managed |= s->passive && info.lft_top;
 	if (info.port_state_change && !s->managed && !inv_node_is(node, INV_NO_SETS) &&
 	    !is_another_s(s, node))
@@ -87,7 +87,7 @@ static void switch_cleared(struct sweep *s, struct inv_node *node, const uint8_t
 {
 	wire_switch_info_decode(data, &node->sw);
 	node->sw.port_state_change = false;
-	node->keeps_change = false;
+	sweep_node(node)->keeps_change = false;
 	ports_switch_ready(s, node);
 }
 
@@ -109,8 +109,8 @@ static void compare_set(struct sweep *s, struct inv_node *node, const struct wir
 		       !inv_node_is(node, INV_NO_SETS) && differs_in_sw(node, info);
 
 	s->inv.nsw_differ += differs;
-	s->inv.nsw_differ -= node->sw_differs;
-	node->sw_differs = differs;
+	s->inv.nsw_differ -= sweep_node(node)->sw_differs;
+	sweep_node(node)->sw_differs = differs;
 }
 
 static void switch_polled(struct sweep *s, struct inv_node *node, const uint8_t data[64])
@@ -159,7 +159,7 @@ static void desc_met(struct sweep *s, struct inv_node *node, const uint8_t data[
 	wire_node_desc_decode(data, desc);
 	inventory_set_desc(&s->inv, node, desc);
 	node->have_desc = true;
-	node->desc_stale = false;
+	sweep_node(node)->desc_stale = false;
 	if (is_to_be_asked(s, node))
 		sweep_ask(s, JOB_GENERAL, node, 0, false);
 }
@@ -171,10 +171,23 @@ static void note_answer(struct sweep *s, const struct batch_job *job)
 
 	if (!node || sweep_job_is_probe(job))
 		return;
-	node->answered = true;
-	sweep_touch(s, node);
+	sweep_heard(s, node);
 	if (job->kind != JOB_POLL)
 		sweep_node_answers(node);
+}
+
+/* Whether the device has the optional attribute. */
+static struct inv_silence *silence_of(const struct batch_job *job)
+{
+	struct inv_node *node = job->object;
+
+	return job->kind == JOB_STATES ? &sweep_node(node)->states : &node->ext;
+}
+
+static void answered_after_all(const struct batch_job *job)
+{
+	if (silence_of(job)->sweeps != SILENCE_REFUSED)
+		silence_of(job)->sweeps = 0;
 }
 
 void explore_answer(struct sweep *s, const struct batch_job *job, const struct mad_path *path,
@@ -206,13 +219,13 @@ void explore_answer(struct sweep *s, const struct batch_job *job, const struct m
 		switch_cleared(s, node, data);
 		break;
 	case JOB_PORT_EXT:
-		node->ext.sweeps = 0;
+		answered_after_all(job);
 		/* fall through */
 	case JOB_PORT:
 		ports_met(s, node, job->arg, job->kind == JOB_PORT_EXT, data);
 		break;
 	case JOB_STATES:
-		node->states.sweeps = 0;
+		answered_after_all(job);
 		ports_states_met(s, node, job->arg, data);
 		break;
 	case JOB_POLL:
@@ -239,8 +252,10 @@ static void ask_without(struct sweep *s, const struct batch_job *job)
 }
 
 /* The node answers, but not this: it may drop what it does not know. */
-static void optional_unanswered(struct sweep *s, struct inv_silence *silence)
+static void optional_unanswered(struct sweep *s, const struct batch_job *job)
 {
+	struct inv_silence *silence = silence_of(job);
+
 	if (silence->sweeps < SILENCES_MAX && silence->sweep != s->number)
 		silence->sweeps++;
 	silence->sweep = s->number;
@@ -253,7 +268,7 @@ void explore_refused(struct sweep *s, const struct batch_job *job, uint16_t stat
 	if (node && node->removed)
 		return;
 	if (job->kind == JOB_PORT_EXT || job->kind == JOB_STATES) {
-		*(job->kind == JOB_STATES ? &node->no_state_table : &node->no_ext) = true;
+		silence_of(job)->sweeps = SILENCE_REFUSED;
 		ask_without(s, job);
 		return;
 	}
@@ -266,7 +281,7 @@ void explore_refused(struct sweep *s, const struct batch_job *job, uint16_t stat
 			 inventory_name(node, (int)job->arg).text, status);
 	explore_given_up(s, job);
 	if (node)
-		node->partial = false; /* it will refuse again */
+		sweep_node(node)->partial = false; /* it will refuse again */
 }
 
 /* The link may be dead, or the node behind it: a known node is asked by another path (finish.c). */
@@ -277,7 +292,7 @@ static void probe_failed(struct sweep *s, struct inv_node *node, unsigned num)
 	s->incomplete = true;
 	ports_set_probe(s, node, num, PROBE_FAILED);
 	if (s->kind == SWEEP_REFRESH && port->peer && inv_is_switch(port->peer) &&
-	    !port->peer->answered && !port->peer->silent)
+	    !sweep_answered(port->peer) && !port->peer->silent)
 		sweep_ask(s, JOB_DESC, port->peer, 0, true);
 }
 
@@ -307,30 +322,30 @@ static void given_up(struct sweep *s, const struct batch_job *job)
 		verify_given_up(s, job);
 		return;
 	case JOB_POLL:
-		if (!node->silent && !node->answered)
+		if (!node->silent && !sweep_answered(node))
 			sweep_changed(s, node);
 		return;
 	case JOB_PORT_EXT:
-		if (!node->answered)
+		if (!sweep_answered(node))
 			break;
-		optional_unanswered(s, &node->ext);
+		optional_unanswered(s, job);
 		if (node->ext.sweeps < SILENCES_MAX)
 			break; /* to be asked again: the speed would be wrong without */
 		ask_without(s, job);
 		return;
 	case JOB_STATES:
-		if (!node->answered)
+		if (!sweep_answered(node))
 			break;
-		optional_unanswered(s, &node->states);
+		optional_unanswered(s, job);
 		ask_without(s, job);
 		return;
 	case JOB_GENERAL: /* it may drop what it does not know; a silent one is asked later */
-		node->sharp = node->answered ? INV_SHARP_UNSAID : INV_SHARP_UNASKED;
+		node->sharp = sweep_answered(node) ? INV_SHARP_UNSAID : INV_SHARP_UNASKED;
 		return;
 	case JOB_CLEAR:
-		if (!node->answered)
+		if (!sweep_answered(node))
 			break;
-		node->keeps_change = s->incomplete = true;
+		sweep_node(node)->keeps_change = s->incomplete = true;
 		ports_switch_ready(s, node);
 		return;
 	case JOB_SWITCH:
@@ -339,9 +354,9 @@ static void given_up(struct sweep *s, const struct batch_job *job)
 		break;
 	}
 	s->incomplete = true;
-	node->partial |= node->answered;
-	node->silent |= !node->answered;
-	node->unread = inv_is_switch(node);
+	sweep_node(node)->partial |= sweep_answered(node);
+	node->silent |= !sweep_answered(node);
+	sweep_node(node)->ports_read = false;
 	if (job->kind == JOB_SWITCH || job->kind == JOB_CLEAR ||
 	    (job->kind == JOB_PORT && inv_is_switch(node) && job->arg == 0))
 		ports_switch_ready(s, node);
@@ -353,13 +368,16 @@ void explore_flawed(struct sweep *s, const struct batch_job *job, const char *fl
 	struct inv_node *node = job->object;
 	bool port = job->kind == JOB_PORT || job->kind == JOB_PORT_EXT;
 
+	struct sweep_node *cell;
+
 	if (!node || node->removed || (!port && job->kind != JOB_SWITCH))
 		return;
 	note_answer(s, job);
-	s->inv.nflawed += !node->flaw;
-	node->flaw = flaw;
-	node->flaw_port = port ? (int)job->arg : -1;
-	node->flawed_in = s->number;
+	cell = sweep_node(node);
+	s->inv.nflawed += !cell->flaw;
+	cell->flaw = flaw;
+	cell->flaw_port = port ? (int)job->arg : -1;
+	cell->flawed_in = s->number;
 }
 
 void explore_given_up(struct sweep *s, const struct batch_job *job)
@@ -370,6 +388,6 @@ void explore_given_up(struct sweep *s, const struct batch_job *job)
 		return;
 	given_up(s, job);
 	if (node && (job->kind == JOB_PORT || job->kind == JOB_PORT_EXT))
-		node->ports[job->arg].refuted = true; /* it decides nothing */
+		sweep_port(node, job->arg)->refuted = true; /* it decides nothing */
 	contest_go_on(s);
 }

@@ -26,9 +26,9 @@ static void finish_failed_port(struct sweep *s, struct inv_node *node, unsigned 
 
 	if (!port->peer) {
 		say(s, node, (int)num, "link up, but the neighbour does not answer");
-	} else if (port->seen != s->number) {
+	} else if (!sweep_port(node, num)->seen) {
 		return;
-	} else if (port->peer->answered) {
+	} else if (sweep_answered(port->peer)) {
 		say(s, node, (int)num, "link up, but no packet passes: treated as down");
 		inventory_link_down(&s->inv, node, (uint8_t)num);
 	} else if (!port->peer->silent && port->link_up) {
@@ -45,7 +45,7 @@ static void finish_probes(struct sweep *s)
 	for (node = inventory_first(&s->inv); node && s->incomplete;
 	     node = inventory_next(&s->inv, node))
 		for (p = 1; p <= node->nports; p++)
-			if (node->ports[p].probe == PROBE_FAILED)
+			if (sweep_port(node, p)->probe == PROBE_FAILED)
 				finish_failed_port(s, node, p);
 }
 
@@ -61,9 +61,9 @@ static bool finish_keep_behind(struct sweep *s, struct inv_node *node)
 	for (p = 1; p <= node->nports; p++) {
 		struct inv_port *port = &node->ports[p];
 
-		if (!port->peer || !port->link_up || port->peer->seen == s->number)
+		if (!port->peer || !port->link_up || sweep_node(port->peer)->seen == s->number)
 			continue;
-		port->peer->seen = s->number;
+		sweep_node(port->peer)->seen = s->number;
 		news = true;
 	}
 	return news;
@@ -76,11 +76,11 @@ static void finish_keep_unknown(struct sweep *s)
 
 	for (node = inventory_first(&s->inv); node; node = inventory_next(&s->inv, node))
 		if (node->silent)
-			node->seen = s->number;
+			sweep_node(node)->seen = s->number;
 	do {
 		news = false;
 		for (node = inventory_first(&s->inv); node; node = inventory_next(&s->inv, node))
-			if (node->seen == s->number && !node->answered)
+			if (sweep_node(node)->seen == s->number && !sweep_answered(node))
 				news |= finish_keep_behind(s, node);
 	} while (news);
 }
@@ -92,7 +92,7 @@ static void finish_unseen(struct sweep *s)
 
 	finish_keep_unknown(s);
 	for (node = inventory_first(&s->inv); node; node = inventory_next(&s->inv, node)) {
-		if (node->seen == s->number)
+		if (sweep_node(node)->seen == s->number)
 			continue;
 		if (!node->gone)
 			say(s, node, -1, "gone");
@@ -103,18 +103,21 @@ static void finish_unseen(struct sweep *s)
 
 static bool finish_count_node(struct sweep *s, const struct inv_node *node)
 {
+	const struct sweep_node *cell = sweep_node(node);
 	unsigned failed = 0, p;
 
 	s->result.silent += node->silent && !node->gone;
-	s->result.partial += node->partial && !node->gone;
+	s->result.partial += cell->partial && !node->gone;
 	s->result.gone += node->gone;
-	s->result.refusing += node->keeps_change && !node->gone && !inv_node_is(node, INV_NO_SETS);
-	s->result.untrue += node->keeps_no_top && !node->gone;
+	s->result.refusing += cell->keeps_change && !node->gone && !inv_node_is(node, INV_NO_SETS);
+	s->result.untrue += cell->keeps_no_top && !node->gone;
 	for (p = 1; p <= node->nports; p++) {
-		failed += node->ports[p].probe == PROBE_FAILED;
-		s->result.silent += node->ports[p].probe == PROBE_FAILED && !node->ports[p].peer;
+		if (sweep_port(node, p)->probe != PROBE_FAILED)
+			continue;
+		failed++;
+		s->result.silent += !node->ports[p].peer;
 	}
-	return node->silent || node->partial || node->keeps_change || node->keeps_no_top || failed;
+	return node->silent || cell->partial || cell->keeps_change || cell->keeps_no_top || failed;
 }
 
 /* Mostly nobody is to be counted, and a fault does not wait for it. */
@@ -183,10 +186,12 @@ static void finish_islands(struct sweep *s)
  * The end that can be asked never said that its link was up: what was answered over another port
  * named this one.
  */
-static bool is_no_link(const struct inv_node *node, const struct inv_port *port)
+static bool is_no_link(const struct inv_node *node, unsigned num)
 {
-	return port->peer && !port->link_up && !port->ever_up && port->known && !node->gone &&
-	       !port->link_verified;
+	const struct inv_port *port = &node->ports[num];
+
+	return port->peer && !port->link_up && !sweep_port(node, num)->ever_up && port->known &&
+	       !node->gone && !port->link_verified;
 }
 
 /* Nothing can be known of links that no path leads to. */
@@ -198,13 +203,14 @@ static void finish_gone(struct sweep *s)
 	if (!s->inv.ngone)
 		return;
 	for (node = inventory_first(&s->inv); node; node = inventory_next(&s->inv, node)) {
-		node->unread |= node->gone && inv_is_switch(node);
-		if (node->gone)
+		if (node->gone) {
+			sweep_node(node)->ports_read = false;
 			inventory_set_unpublished(&s->inv, node, true);
+		}
 		for (p = 1; node->gone && p <= node->nports; p++)
 			inventory_link_down(&s->inv, node, (uint8_t)p);
 		for (p = 1; p <= node->nports; p++)
-			if (is_no_link(node, &node->ports[p]))
+			if (is_no_link(node, p))
 				inventory_unlink(&s->inv, node, (uint8_t)p);
 	}
 }
@@ -216,9 +222,11 @@ static void finish_flaws(struct sweep *s)
 
 	s->inv.nflawed = 0;
 	for (; node; node = inventory_next(&s->inv, node)) {
-		if (node->seen == s->number && node->flawed_in != s->number)
-			node->flaw = NULL;
-		s->inv.nflawed += node->flaw != NULL;
+		struct sweep_node *cell = sweep_node(node);
+
+		if (cell->seen == s->number && cell->flawed_in != s->number)
+			cell->flaw = NULL;
+		s->inv.nflawed += cell->flaw != NULL;
 	}
 }
 

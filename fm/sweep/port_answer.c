@@ -8,6 +8,7 @@
 #include <string.h>
 #include "fm/conf/m_keys.h"
 #include "fm/sweep/bringup_priv.h"
+#include "fm/sweep/sweep.h"
 #include "topology/base/mem.h"
 
 #define ERRORS_MAX    3
@@ -139,6 +140,7 @@ void bringup_port_read(struct inv_node *node, uint8_t num, const uint8_t data[64
 	if (port->state != before)
 		setup->given_up = setup->lost = 0; /* something has happened to it */
 	setup->unsure = false;
+	sweep_port(node, num)->ever_up |= port->state >= TOPO_INIT;
 	if (num ? port->state < TOPO_ARMED : !port->lid)
 		new_life(setup);
 	if (!num && !port->lid)

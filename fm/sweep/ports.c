@@ -19,7 +19,7 @@ static bool has_state_table(const struct inv_node *node)
 {
 	struct wire_port_info info;
 
-	if (node->no_state_table || node->states.sweeps >= SILENCES_MAX || !node->ports[0].known)
+	if (sweep_node(node)->states.sweeps >= SILENCES_MAX || !node->ports[0].known)
 		return false;
 	wire_port_info_decode(node->ports[0].info, &info);
 	return info.capmask & WIRE_CAP_HAS_CAPMASK2 && info.capmask2 & WIRE_CAP2_STATE_TABLE;
@@ -35,7 +35,7 @@ void ports_ask_all(struct sweep *s, struct inv_node *node)
 {
 	unsigned i;
 
-	node->unread = false;
+	sweep_node(node)->ports_read = true;
 	if (has_state_table(node))
 		for (i = 0; i <= node->nports / STATES_PER_BLOCK; i++)
 			sweep_ask(s, JOB_STATES, node, i, true);
@@ -51,30 +51,32 @@ void ports_states_missing(struct sweep *s, struct inv_node *node, unsigned block
 }
 
 /* Who is known to be silent has the others wait. In Init it may be another by now. */
-static bool port_is_left_to_polls(const struct inv_port *port)
+static bool port_is_left_to_polls(const struct inv_node *node, unsigned num)
 {
+	const struct inv_port *port = &node->ports[num];
 	bool silent = port->peer && port->peer->silent;
 
 	return (silent && port->state >= TOPO_ARMED) ||
-	       (port->probe == PROBE_FAILED && (!port->peer || silent));
+	       (sweep_port(node, num)->probe == PROBE_FAILED && (!port->peer || silent));
 }
 
 /* Only a switch, or the SM's own port, can send a probe on. */
 static bool port_needs_probe(const struct sweep *s, const struct inv_node *node, unsigned num)
 {
 	const struct inv_port *port = &node->ports[num];
+	const struct sweep_port *cell = sweep_port(node, num);
 
 	if (!inv_is_switch(node) && !(node == s->inv.local && num == s->inv.local_port))
 		return false;
-	if (port->probe == PROBE_OUT || port->probe == PROBE_MET)
+	if (cell->probe == PROBE_OUT || cell->probe == PROBE_MET)
 		return false;
-	if (port->must_probe)
+	if (cell->must_probe)
 		return true;
-	if (s->kind == SWEEP_REFRESH && port_is_left_to_polls(port))
+	if (s->kind == SWEEP_REFRESH && port_is_left_to_polls(node, num))
 		return false;
 	return s->kind == SWEEP_DISCOVER || !port->peer || !port->link_up ||
 	       port->state == TOPO_INIT || port->peer->silent || port->peer->gone ||
-	       port->probe == PROBE_FAILED;
+	       cell->probe == PROBE_FAILED;
 }
 
 /*
@@ -94,11 +96,12 @@ static bool is_failing(const struct inv_node *node)
 static void port_is_down(struct sweep *s, struct inv_node *node, unsigned num)
 {
 	struct inv_port *port = &node->ports[num];
+	struct sweep_port *cell = sweep_port(node, num);
 
 	port->state = TOPO_DOWN;
-	port->seen = s->number;
-	port->probe = PROBE_NONE;
-	port->must_probe = false;
+	cell->seen = true;
+	cell->probe = PROBE_NONE;
+	cell->must_probe = false;
 	inventory_refuse(&s->inv, node, (uint8_t)num, 0);
 	if (port->peer)
 		port->said_down = port->peer->ports[port->peer_port].said_down = true;
@@ -109,7 +112,7 @@ static void port_is_down(struct sweep *s, struct inv_node *node, unsigned num)
 		 inventory_name(port->peer, port->peer_port).text);
 	ports_set_probe(s, node, num, PROBE_NONE);
 	if (s->kind == SWEEP_REFRESH && inv_is_switch(port->peer) && !port->peer->silent &&
-	    port->peer->seen != s->number)
+	    sweep_node(port->peer)->seen != s->number)
 		sweep_changed(s, port->peer);
 	inventory_link_down(&s->inv, node, (uint8_t)num);
 	s->reroute = true;
@@ -126,9 +129,7 @@ static void too_far(struct sweep *s, const struct inv_node *node, unsigned num)
 
 void ports_is_up(struct sweep *s, struct inv_node *node, unsigned num)
 {
-	struct inv_port *port = &node->ports[num];
-
-	port->seen = s->number;
+	sweep_port(node, num)->seen = true;
 	if (!port_needs_probe(s, node, num))
 		return;
 	if (node->path.hops >= WIRE_MAX_HOPS) {
@@ -158,8 +159,8 @@ void ports_met(struct sweep *s, struct inv_node *node, unsigned num, bool extend
 	bringup_port_read(node, (uint8_t)num, data);
 	s->result.another_sm |= is_another_s(s, node, num);
 	inventory_port_changed(&s->inv, node, (uint8_t)num);
-	node->ports[num].refuted = false;
-	if (node->ports[num].state != before && node->ports[num].probe == PROBE_FAILED)
+	sweep_port(node, num)->refuted = false;
+	if (node->ports[num].state != before && sweep_port(node, num)->probe == PROBE_FAILED)
 		ports_set_probe(s, node, num, PROBE_NONE);
 	if (inv_is_switch(node) && num == 0) {
 		ports_switch_ready(s, node);
@@ -216,7 +217,7 @@ static void ask_odd_ports(struct sweep *s, struct inv_node *node)
 	for (num = 1; num <= node->nports; num++) {
 		struct inv_port *port = &node->ports[num];
 
-		if (port->probe == PROBE_FAILED ||
+		if (sweep_port(node, num)->probe == PROBE_FAILED ||
 		    (port->state >= TOPO_INIT && state_is_news(s, port, port->state)))
 			ports_ask(s, node, num);
 		else if (port->state >= TOPO_INIT)
@@ -227,9 +228,11 @@ static void ask_odd_ports(struct sweep *s, struct inv_node *node)
 /* One of the answers that come before a switch's ports is here, or never will be. */
 void ports_switch_ready(struct sweep *s, struct inv_node *node)
 {
-	if (!node->waiting || --node->waiting || node->silent)
+	struct sweep_node *cell = sweep_node(node);
+
+	if (!cell->waiting || --cell->waiting || node->silent)
 		return;
-	if (s->kind == SWEEP_DISCOVER || node->unread)
+	if (s->kind == SWEEP_DISCOVER || !cell->ports_read)
 		ports_ask_all(s, node);
 	else
 		ask_odd_ports(s, node);

@@ -41,7 +41,7 @@ static struct inv_node *node_by_info(struct sweep *s, const struct wire_node_inf
 	struct inv_node *node = inventory_find(&s->inv, info->node_guid);
 
 	if (node && (node->info.type != info->type || node->nports != info->nports)) {
-		if (node->seen == s->number || node == s->inv.local)
+		if (sweep_node(node)->seen == s->number || node == s->inv.local)
 			return NULL;
 		log_line(LOG_SWEEP, LOG_NOTICE,
 			 "%s: another device now, with %u ports instead of %u",
@@ -51,7 +51,7 @@ static struct inv_node *node_by_info(struct sweep *s, const struct wire_node_inf
 	}
 	if (!node)
 		return inventory_add(&s->inv, info);
-	if (node->seen != s->number)
+	if (sweep_node(node)->seen != s->number)
 		node->info = *info;
 	return node;
 }
@@ -59,10 +59,10 @@ static struct inv_node *node_by_info(struct sweep *s, const struct wire_node_inf
 /* A port whose link turned out to lead elsewhere has to be probed from its own side. */
 static void port_displaced(struct sweep *s, struct inv_node *node, unsigned num)
 {
-	struct inv_port *port = &node->ports[num];
+	struct sweep_port *cell = sweep_port(node, num);
 
-	port->probe = PROBE_NONE;
-	if (port->seen == s->number && port->state >= TOPO_INIT)
+	cell->probe = PROBE_NONE;
+	if (cell->seen && node->ports[num].state >= TOPO_INIT)
 		ports_is_up(s, node, num);
 }
 
@@ -75,7 +75,7 @@ static void link_met(struct sweep *s, struct inv_node *a, uint8_t port_a, struct
 	uint8_t old_port_a = pa->peer_port, old_port_b = pb->peer_port;
 
 	inventory_link(&s->inv, a, port_a, b, port_b);
-	pa->probe = pb->probe = PROBE_MET;
+	sweep_port(a, port_a)->probe = sweep_port(b, port_b)->probe = PROBE_MET;
 	sweep_touch(s, a);
 	sweep_touch(s, b);
 	if (old_a)
@@ -88,20 +88,23 @@ static void link_met(struct sweep *s, struct inv_node *a, uint8_t port_a, struct
 static void node_met(struct sweep *s, struct inv_node *node, unsigned num,
 		     const struct mad_path *path)
 {
-	bool first = node->seen != s->number;
+	bool first = sweep_node(node)->seen != s->number;
 
-	node->answered = true;
-	sweep_touch(s, node);
+	sweep_heard(s, node);
 	sweep_node_answers(node);
 	if (first) /* a known switch too: it may have rebooted */
 		explore_visit(s, node, path);
-	if (!inv_is_switch(node) || (first && !node->unread))
+	if (!inv_is_switch(node) || (first && sweep_node(node)->ports_read))
 		ports_ask(s, node, num);
 }
 
-static bool met_elsewhere(const struct inv_port *port, const struct inv_node *from, uint8_t num)
+static bool met_elsewhere(const struct inv_node *node, unsigned at, const struct inv_node *from,
+			  uint8_t num)
 {
-	return port->probe == PROBE_MET && (port->peer != from || port->peer_port != num);
+	const struct inv_port *port = &node->ports[at];
+
+	return sweep_port(node, at)->probe == PROBE_MET &&
+	       (port->peer != from || port->peer_port != num);
 }
 
 /* The node behind a probe, or NULL: the answer is not accepted. */
@@ -122,7 +125,7 @@ static struct inv_node *probe_node(struct sweep *s, const struct inv_node *from,
 		return NULL;
 	}
 	other = &node->ports[info->local_port];
-	if (met_elsewhere(other, from, num)) {
+	if (met_elsewhere(node, info->local_port, from, num)) {
 		seen_twice(s, from, num, node,
 			   other->peer ? inventory_name(other->peer, other->peer_port).text
 				       : "at a looped port");
@@ -175,7 +178,7 @@ static void probe_accepted(struct sweep *s, struct inv_node *from, uint8_t num,
 	if (place != PLACE_FREE)
 		return;
 	link_met(s, from, num, node, info->local_port);
-	from->ports[num].must_probe = false;
+	sweep_port(from, num)->must_probe = false;
 	inventory_set_port_guid(&s->inv, node, info->local_port, info->port_guid);
 	node_met(s, node, info->local_port, path);
 }
@@ -233,8 +236,7 @@ void probe_local_answer(struct sweep *s, const uint8_t data[64])
 	s->inv.local = node;
 	s->inv.local_port = info.local_port;
 	s->inv.paths_stale = true;
-	node->answered = true;
-	sweep_touch(s, node);
+	sweep_heard(s, node);
 	sweep_node_answers(node);
 	inventory_set_port_guid(&s->inv, node, info.local_port, info.port_guid);
 	explore_visit(s, node, &(struct mad_path){ 0 });

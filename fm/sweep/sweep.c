@@ -18,7 +18,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include "fm/mad/wire_optional.h"
-#include "fm/sweep/bringup.h"
 #include "fm/sweep/sweep_priv.h"
 #include "topology/base/mem.h"
 
@@ -122,7 +121,7 @@ static unsigned job_rounds(const struct batch_job *job)
 		return 1;
 	if (job->kind == JOB_STATES || job->kind == JOB_GENERAL)
 		return ROUNDS_OPTIONAL;
-	return node && node->answered ? ROUNDS_IF_LIVELY : ROUNDS;
+	return node && sweep_answered(node) ? ROUNDS_IF_LIVELY : ROUNDS;
 }
 
 static bool sweep_path(void *owner, const struct batch_job *job, struct batch_path *via)
@@ -140,7 +139,7 @@ static bool sweep_make(void *owner, const struct batch_job *job, struct batch_re
 
 	if (node && node->removed)
 		return false;
-	if (job->kind == JOB_PROBE && node->ports[job->arg].probe != PROBE_OUT)
+	if (job->kind == JOB_PROBE && sweep_port(node, job->arg)->probe != PROBE_OUT)
 		return false; /* met from its other end meanwhile */
 	if (!sweep_path(s, job, &request->via))
 		return false;
@@ -268,7 +267,7 @@ struct sweep *sweep_new(struct loop *loop, struct mad *mad)
 	s->batch = batch_new(loop, mad, &sweep_ops, s);
 	s->early = loop_timer_new(loop, early_cb, s);
 	inventory_init(&s->inv);
-	bringup_open_columns(&s->inv);
+	sweep_open_columns(&s->inv);
 	return s;
 }
 
@@ -336,8 +335,8 @@ static void join(struct sweep *s)
 static void visit(struct sweep *s, struct inv_node *node)
 {
 	for (unsigned p = 1; p <= node->nports; p++)
-		if (node->ports[p].probe == PROBE_MET)
-			node->ports[p].probe = PROBE_NONE;
+		if (sweep_port(node, p)->probe == PROBE_MET)
+			sweep_port(node, p)->probe = PROBE_NONE;
 	if (inv_is_switch(node))
 		explore_visit(s, node, NULL);
 	else
@@ -377,7 +376,7 @@ static void poll_ports(struct sweep *s, struct inv_node *node)
 		const struct inv_node *peer = node->ports[p].peer;
 		bool silent = peer && peer->silent && !peer->gone;
 
-		if ((node->ports[p].probe == PROBE_FAILED || silent) &&
+		if ((sweep_port(node, p)->probe == PROBE_FAILED || silent) &&
 		    !(silent && inv_is_switch(peer)))
 			sweep_ask(s, JOB_POLL_PORT, node, p, false);
 	}
@@ -390,7 +389,7 @@ static void ask_own_link(struct sweep *s)
 
 	if (!node || inv_is_switch(node) || node->ports[s->inv.local_port].link_up)
 		return;
-	node->ports[s->inv.local_port].must_probe = true;
+	sweep_port(node, s->inv.local_port)->must_probe = true;
 	sweep_changed(s, node);
 }
 
@@ -404,7 +403,7 @@ void sweep_poll(struct sweep *s, sweep_done_fn *fn, void *arg)
 	for (node = inventory_first(&s->inv); node; node = inventory_next(&s->inv, node)) {
 		if (node->gone)
 			continue;
-		if (node->partial)
+		if (sweep_node(node)->partial)
 			sweep_changed(s, node);
 		if (inv_is_switch(node))
 			sweep_ask(s, JOB_POLL, node, 0, false);

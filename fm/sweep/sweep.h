@@ -35,7 +35,7 @@ struct sweep_result {
 	bool rest;	   /* slow answers are left: the callback comes again */
 	bool newest;	   /* with rest: the first round of the newest request is answered */
 	unsigned refusing; /* switches that answer, and whose PortStateChange can't be cleared */
-	/* switches whose LinearFDBTop was reset repeatedly (inv_node.keeps_no_top) */
+	/* switches whose LinearFDBTop was reset repeatedly (sweep_node.keeps_no_top) */
 	unsigned untrue;
 	unsigned duplicates; /* GUIDs met twice, in this sweep */
 	unsigned fell;	     /* links that went down */
@@ -83,5 +83,71 @@ bool sweep_polls(const struct sweep *sweep);
  * are those whose sw.port_state_change still says so.
  */
 void sweep_set_passive(struct sweep *sweep, bool on);
+
+/*
+ * Whether the link of that port is up, by what the port answered, and who is behind it did not
+ * answer the last probe. again: it was so before, and a probe that is on its way changes nothing.
+ */
+bool sweep_is_silent_behind(const struct inv_node *node, unsigned port, bool again);
+
+/* ---- What sweeps keep of nodes and ports ----------------------------------------------------- */
+
+/* Opens these columns; sweep_new() does that for its own inventory. */
+void sweep_open_columns(struct inventory *inv);
+
+enum sweep_heard { SWEEP_UNTOUCHED, SWEEP_TOUCHED, SWEEP_ANSWERED }; /* in the present sweep */
+
+struct sweep_node {
+	uint64_t top_lost_us; /* when LinearFDBTop was reset, and no port's state had changed */
+	/* the impossible field of its latest SwitchInfo (flaw_port -1) or PortInfo, a literal */
+	const char *flaw;
+	int flaw_port;
+	uint32_t flawed_in;	   /* the sweep that met it */
+	uint32_t seen;		   /* the sweep that met the node last */
+	uint32_t met_first;	   /* the sweep that met it first, or first after it was gone */
+	struct inv_silence states; /* SwitchPortStateTable */
+	uint8_t waiting;	   /* answers before its ports are read */
+	uint8_t heard;		   /* enum sweep_heard */
+	/* of its SwitchInfo that did not last, one after the other; fm/verification's */
+	uint8_t trials;
+	bool desc_stale; /* it may have another name: read again when it is visited */
+	/* answers, and one question got no answer: the next poll asks for a new sweep */
+	bool partial;
+	bool ports_read;   /* of a switch; else they are read without PortStateChange too */
+	bool keeps_change; /* answers, and its PortStateChange could not be cleared */
+	bool keeps_no_top; /* LinearFDBTop was set, and was reset twice within a while */
+	bool sw_differs;   /* LifeTimeValue or MulticastFDBTop is not as wanted, by the last poll */
+};
+
+enum sweep_probe { /* sweep_port.probe */
+		   PROBE_NONE,
+		   PROBE_OUT,	 /* asked, from one end or the other */
+		   PROBE_MET,	 /* the link was confirmed in this sweep */
+		   PROBE_FAILED, /* up, and nobody answers */
+		   /* what answers can't be there: a GUID met twice, a loop, nonsense */
+		   PROBE_REFUSED,
+};
+
+struct sweep_port { /* 2 bytes: there are as many as ports */
+	uint8_t probe : 3;
+	bool seen : 1;	      /* it was read in this sweep */
+	bool must_probe : 1;  /* the node behind it is asked even if a record of it exists */
+	bool refuted : 1;     /* PortInfo was asked to decide about the link, and did not come */
+	bool ever_up : 1;     /* it was up in this life, or the file of known links has it */
+	uint8_t verify_tries; /* verification requests in a row without an answer */
+};
+
+static inline struct sweep_node *sweep_node(const struct inv_node *node)
+{
+	return inv_node_cell(node, INV_SWEEP_NODE, sizeof(struct sweep_node));
+}
+static inline bool sweep_answered(const struct inv_node *node)
+{
+	return sweep_node(node)->heard == SWEEP_ANSWERED;
+}
+static inline struct sweep_port *sweep_port(const struct inv_node *node, unsigned num)
+{
+	return inv_port_cell(node, num, INV_SWEEP_PORT, sizeof(struct sweep_port));
+}
 
 #endif

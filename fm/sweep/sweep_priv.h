@@ -67,11 +67,12 @@ void sweep_ask(struct sweep *s, enum sweep_job kind, struct inv_node *node, uint
 	       bool urgent);
 void sweep_changed(struct sweep *s, const struct inv_node *node);
 void sweep_node_answers(struct inv_node *node);		  /* it does not count as silent any more */
+void sweep_heard(struct sweep *s, struct inv_node *node); /* it has answered */
 void sweep_touch(struct sweep *s, struct inv_node *node); /* answered, or has a probe */
 
 /* Queues a Get(PortInfo). */
 void ports_ask(struct sweep *s, struct inv_node *node, unsigned num);
-/* Sets inv_port.probe at both ends of the link. */
+/* Sets sweep_port.probe at both ends of the link. */
 void ports_set_probe(struct sweep *s, struct inv_node *node, unsigned num, enum sweep_probe probe);
 void explore_visit(struct sweep *s, struct inv_node *node, const struct mad_path *path);
 void explore_visit_ca(struct sweep *s, struct inv_node *node);

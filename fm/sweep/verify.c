@@ -93,8 +93,8 @@ bool sweep_verify(struct sweep *s, unsigned count, bool refused, sweep_done_fn *
 static void differs(struct sweep *s, struct inv_node *node, unsigned num)
 {
 	if (num)
-		node->ports[num].must_probe = probes_over(s, node, num);
-	node->unread |= inv_is_switch(node);
+		sweep_port(node, num)->must_probe = probes_over(s, node, num);
+	sweep_node(node)->ports_read = false;
 	sweep_changed(s, node);
 }
 
@@ -168,12 +168,13 @@ void verify_given_up(struct sweep *s, const struct batch_job *job)
 {
 	struct inv_node *node = job->object;
 	struct inv_port *port = &node->ports[job->arg];
+	struct sweep_port *cell = sweep_port(node, job->arg);
 
-	if (port->verify_tries < TRIES) {
-		port->verify_tries++;
+	if (cell->verify_tries < TRIES) {
+		cell->verify_tries++;
 		return;
 	}
-	port->verify_tries = 0;
+	cell->verify_tries = 0;
 	if (job->kind == JOB_VERIFY_PORT)
 		port->info_verified = true;
 	else if (port->peer)

@@ -3,6 +3,7 @@
 #include "fm/inventory/port_setup.h"
 #include "fm/mad/wire.h"
 #include "fm/sweep/bringup.h"
+#include "fm/sweep/sweep.h"
 
 #define TRIAL_US 55000000
 #define NAMED	 20
@@ -31,7 +32,7 @@ static void name(struct unheld *u, const struct inv_node *node, int port, const 
 
 static void name_node(struct unheld *u, const struct inv_node *node)
 {
-	if (node->sw_unheld)
+	if (sweep_node(node)->trials > 1)
 		name(u, node, -1, "LifeTimeValue or MulticastFDBTop (SwitchInfo)");
 	for (unsigned p = 0; p <= node->nports; p++)
 		if (port_setup(node, p)->unheld && (!p || node->ports[p].link_up))
@@ -94,10 +95,11 @@ static void try_switch(struct unheld *u, const struct inv_node *node)
 
 static void judge_switch(struct unheld *u, struct inv_node *node, bool trial)
 {
-	node->sw_unheld = node->sw_differs && node->sw_tried;
-	if (node->sw_differs && !node->gone && !node->silent && (trial || !node->sw_tried))
+	struct sweep_node *cell = sweep_node(node);
+
+	if (cell->sw_differs && !node->gone && !node->silent && (trial || !cell->trials))
 		try_switch(u, node);
-	node->sw_tried = node->sw_differs;
+	cell->trials = !cell->sw_differs ? 0 : cell->trials ? 2 : 1;
 }
 
 void unheld_polled(struct unheld *u)

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include "fm/fabric/progress.h"
 #include "fm/fabric/request.h"
+#include "fm/sweep/sweep.h"
 #include "fm/verification/held.h"
 #include "topology/base/mem.h"
 
@@ -77,16 +78,17 @@ static void raise_flaws(struct verification *v)
 
 	v->flawed = 0;
 	for (; n; n = inventory_next(inv, n)) {
-		struct inv_name name = inventory_name(n, n->flaw_port);
-		struct event_subject subject = inventory_subject(n, n->flaw_port);
+		struct inv_name name = inventory_name(n, sweep_node(n)->flaw_port);
+		struct event_subject subject = inventory_subject(n, sweep_node(n)->flaw_port);
 
-		if (!n->flaw || n->gone || v->flawed++ >= NAMED)
+		if (!sweep_node(n)->flaw || n->gone || v->flawed++ >= NAMED)
 			continue;
 		subject.name = name.text;
 		alert_raise(alerts, FLAWED, &subject,
 			    "%s: answers an impossible %s (%s) again and again; that is ignored, "
 			    "and what was known before is kept",
-			    name.text, n->flaw_port < 0 ? "SwitchInfo" : "PortInfo", n->flaw);
+			    name.text, sweep_node(n)->flaw_port < 0 ? "SwitchInfo" : "PortInfo",
+			    sweep_node(n)->flaw);
 	}
 	if (v->flawed > NAMED)
 		alert_raise(alerts, FLAWED, NULL, "%u more nodes answer what is impossible",

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "tests/lib/fake_pipe.h"
-#include "fm/sweep/bringup.h"
+#include "fm/sweep/sweep.h"
 
 struct fabric_view fabric_view(const struct fabric *fabric)
 {
@@ -313,7 +313,7 @@ static void fake_pipe_prepare_on(struct fabric *f, const struct fabric_module *m
 	assert_non_null(mkdtemp(f->folder));
 	strcpy(f->conf.state_dir, f->folder);
 	inventory_init(&f->inventory);
-	bringup_open_columns(&f->inventory);
+	sweep_open_columns(&f->inventory);
 	f->services.loop = loop;
 	f->services.conf = &f->conf;
 	f->services.events = event_log_new(100);
@@ -369,7 +369,7 @@ void fake_pipe_kill(struct fabric *f)
 	f->module->fini(f->room);
 	inventory_fini(&f->inventory);
 	inventory_init(&f->inventory);
-	bringup_open_columns(&f->inventory);
+	sweep_open_columns(&f->inventory);
 	state_store_free(f->services.state);
 	lid_memory_fini(&f->lids);
 	fake_open_state(f);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include "tests/lib/sa_world.h"
-#include "fm/sweep/bringup.h"
+#include "fm/sweep/sweep.h"
 
 int world_send(struct io *io, const struct io_addr *to, const uint8_t *mad, size_t len,
 	       unsigned timeout_ms)
@@ -144,7 +144,7 @@ static void world_inventory(struct world *w)
 	char desc[32];
 
 	inventory_init(&w->inv);
-	bringup_open_columns(&w->inv);
+	sweep_open_columns(&w->inv);
 	for (unsigned i = 0; i < 4; i++) {
 		snprintf(desc, sizeof(desc), "%s-%u", i < 2 ? "leaf" : "spine", i % 2);
 		sw[i] = world_node(w, WORLD_SW(i), TOPO_SWITCH, 8, desc);

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include "fm/sweep/sweep.h"
 #include "fm/fabric/module.h"
 #include "tests/lib/fabric_world.h"
 
@@ -316,15 +317,15 @@ static void a_switch_to_which_sets_were_lost_is_not_isolated(void **state)
 	node = inventory_find(fabric_services(w.fabric).inventory, spine);
 	double_set_no_sets(w.hw, spine, true);
 	double_cut(w.hw, spine, 1);
-	for (unsigned ms = 0; ms < 10000 && !node->keeps_change; ms++)
+	for (unsigned ms = 0; ms < 10000 && !sweep_node(node)->keeps_change; ms++)
 		run_for(&w, 1000);
-	assert_true(node->keeps_change);
+	assert_true(sweep_node(node)->keeps_change);
 	assert_int_equal(count_alerts(&w, "isolated", ""), 0);
 	double_set_no_sets(w.hw, spine, false);
 	run_for(&w, 10 * SECOND_US);
 	assert_int_equal(count_logged(&w, "alert", w.design->nodes[last_of_level(&w, 1)].desc), 0);
 	assert_false(double_switch_info(w.hw, spine)->port_state_change);
-	assert_false(node->keeps_change);
+	assert_false(sweep_node(node)->keeps_change);
 	world_fini(&w);
 }
 

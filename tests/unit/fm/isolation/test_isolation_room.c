@@ -55,7 +55,7 @@ static void too_much_of_a_tier_is_not_isolated_but_reported(void **state)
 /* A sweep could not clear the switch's PortStateChange. */
 static void suspect(struct room *r, guid_t sw)
 {
-	inv(&r->b, sw)->keeps_change = true;
+	sweep_node(inv(&r->b, sw))->keeps_change = true;
 	assert_null(r->f.module->swept(
 		r->f.room,
 		&(struct fabric_swept){ .step = FABRIC_SWEEP_ENDED,

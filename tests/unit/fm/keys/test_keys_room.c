@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <string.h>
+#include "fm/sweep/sweep.h"
 #include "fm/inventory/port_setup.h"
 #include "fm/conf/m_keys.h"
 #include "fm/keys/module.h"
@@ -92,7 +93,7 @@ static void fall_silent(struct fabric *f, struct inv_node *leaf, unsigned num, g
 
 	inventory_link(&f->inventory, leaf, (uint8_t)num, host, 1);
 	leaf->ports[num].state = TOPO_ACTIVE;
-	leaf->ports[num].probe = PROBE_FAILED;
+	sweep_port(leaf, num)->probe = PROBE_FAILED;
 	host->silent = true;
 }
 
@@ -134,7 +135,7 @@ static void twenty_ports_that_hide_are_named_and_the_others_counted(void **state
 	leaf = add_leaf(&r.f);
 	for (unsigned num = 1; num <= NAMED + MORE; num++) {
 		leaf->ports[num].state = TOPO_ACTIVE;
-		leaf->ports[num].probe = PROBE_FAILED;
+		sweep_port(leaf, num)->probe = PROBE_FAILED;
 	}
 	review(&r.f);
 	assert_int_equal(alerts_of(&r.f, "m-key-probable", ""), NAMED + 1);

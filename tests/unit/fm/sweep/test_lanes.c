@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include "fm/inventory/port_setup.h"
 #include "fm/conf/conf.h"
 #include "fm/loop/log.h"
 #include "tests/lib/sweep_bench.h"

@@ -285,7 +285,7 @@ static void switch_that_rebooted_is_found_by_poll(void **state)
 	info = inv(&b, sw)->sw;
 	info.lft_top = 77; /* as if program had set it */
 	inv(&b, sw)->sw = info;
-	inv(&b, sw)->want_top = 77;
+	inv_wanted(inv(&b, sw))->top = 77;
 	double_set_traps(b.d, false);
 	double_reboot(b.d, sw);
 	bench_poll(&b);

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <cmocka.h>
+#include "fm/sweep/sweep.h"
 #include "fm/inventory/port_setup.h"
 #include "fm/sweep/bringup.h"
 #include "fm/verification/module.h"
@@ -168,7 +169,7 @@ static void end_held(struct held *h)
 /* Light sweeps found LifeTimeValue to be another than was set. */
 static void poll_differing(struct held *h, bool differs)
 {
-	inv(&h->b, h->sw)->sw_differs = differs;
+	sweep_node(inv(&h->b, h->sw))->sw_differs = differs;
 	sweep_inventory(h->b.sweep)->nsw_differ = differs;
 	h->f.module->swept(h->f.room,
 			   &(struct fabric_swept){ .step = FABRIC_SWEEP_ENDED, .light = true });
