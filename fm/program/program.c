@@ -36,10 +36,10 @@ static bool is_wanted(const struct program *p, const struct store_switch *sw)
 /* ---- The turn ------------------------------------------------------------------------------- */
 
 /* Takes a switch out; the last one comes in its place. */
-static void turn_drop(struct program *p, uint32_t at)
+static void turn_drop(struct program_turn *turn, uint32_t at)
 {
-	p->turn[at]->in_turn = false;
-	p->turn[at] = p->turn[--p->nturn];
+	turn->list[at]->in_turn = false;
+	turn->list[at] = turn->list[--turn->count];
 }
 
 static uint32_t todo_take(struct store_switch *sw)
@@ -61,21 +61,21 @@ static bool program_more(void *owner)
 		return cached_more(p);
 	if (p->stage != PROGRAM_SENDS)
 		return false; /* what differs is marked, and in no order yet */
-	while (added < MORE && (p->nturn || plan_more(p))) {
+	while (added < MORE && (p->turn.count || plan_more(p))) {
 		struct store_switch *sw;
 
-		if (p->next >= p->nturn)
-			p->next = 0;
-		sw = p->turn[p->next];
+		if (p->turn.next >= p->turn.count)
+			p->turn.next = 0;
+		sw = p->turn.list[p->turn.next];
 		if (!sw->ntodo) {
-			turn_drop(p, p->next);
+			turn_drop(&p->turn, p->turn.next);
 			continue;
 		}
 		job.object = sw;
 		job.arg = todo_take(sw);
 		batch_add(p->batch, &job);
 		added++;
-		p->next++;
+		p->turn.next++;
 	}
 	return added > 0;
 }

@@ -97,9 +97,8 @@ static void switch_plan(struct program *p, uint32_t row)
 	if (!sw)
 		return;
 	switch_mark(p, sw);
-	if (sw->node &&
-	    inv_node_is(sw->node, INV_NO_SETS)) { /* isolated: no path waits for what it holds */
-		todo_clear(sw);
+	if (sw->node && inv_node_is(sw->node, INV_NO_SETS)) {
+		todo_clear(sw); /* isolated: no path waits for what it holds */
 		return;
 	}
 	if (!switch_hindrance(p, sw))
@@ -305,8 +304,8 @@ void plan_fini(struct program *p)
 	loop_timer_free(p->patience);
 	job_free(p->plan);
 	free(p->rows);
-	free(p->parts);
-	free(p->turn);
+	free(p->round.parts);
+	free(p->turn.list);
 }
 
 void plan_forget(struct program *p)
@@ -316,14 +315,14 @@ void plan_forget(struct program *p)
 	order_drop(p->making);
 	p->making = NULL;
 	order_fini(&p->order);
-	p->round = p->kinds = 0;
-	p->nparts = p->nturn = 0;
+	p->round.begun = p->round.kinds = 0;
+	p->round.nparts = p->turn.count = 0;
 }
 
 void plan_apply(struct program *p)
 {
 	p->rows = mem_resize(p->rows, p->topo->nswitches + 1u, sizeof(*p->rows));
-	p->turn = mem_resize(p->turn, p->topo->nswitches + 1u, sizeof(*p->turn));
+	p->turn.list = mem_resize(p->turn.list, p->topo->nswitches + 1u, sizeof(*p->turn.list));
 	memset(p->rows, 0, (p->topo->nswitches + 1u) * sizeof(*p->rows));
 	if (!batch_in_flight(p->batch)) {
 		plan_start(p);
@@ -395,16 +394,16 @@ static int compare_parts(const void *a, const void *b)
 	return (x->block > y->block) - (x->block < y->block);
 }
 
-static void merge_parts(struct program *p)
+static void merge_parts(struct program_round *round)
 {
 	uint32_t i, kept = 0;
 
-	for (i = 0; i < p->nparts; i++) {
-		struct program_part *last = &p->parts[kept ? kept - 1 : 0];
-		const struct program_part *part = &p->parts[i];
+	for (i = 0; i < round->nparts; i++) {
+		struct program_part *last = &round->parts[kept ? kept - 1 : 0];
+		const struct program_part *part = &round->parts[i];
 
 		if (!kept || compare_parts(last, part)) {
-			p->parts[kept++] = *part;
+			round->parts[kept++] = *part;
 			continue;
 		}
 		last->take |= part->take;
@@ -412,18 +411,19 @@ static void merge_parts(struct program *p)
 		last->last |= part->last;
 		last->hosts |= part->hosts;
 	}
-	p->nparts = kept;
+	round->nparts = kept;
 }
 
 static void round_begin(struct program *p)
 {
-	uint32_t i = p->order.first[p->round++], end = p->order.first[p->round];
+	struct program_round *round = &p->round;
+	uint32_t i = p->order.first[round->begun++], end = p->order.first[round->begun];
 
-	p->parts = mem_resize(p->parts, end - i + 1u, sizeof(*p->parts));
-	for (p->nparts = 0; i < end; i++) {
+	round->parts = mem_resize(round->parts, end - i + 1u, sizeof(*round->parts));
+	for (round->nparts = 0; i < end; i++) {
 		const struct order_step *step = &p->order.steps[i];
 
-		p->parts[p->nparts++] = (struct program_part){
+		round->parts[round->nparts++] = (struct program_part){
 			.sw = step->sw,
 			.block = step->block,
 			.take = step->drain ? 0 : step->mask,
@@ -432,20 +432,23 @@ static void round_begin(struct program *p)
 			.hosts = step->hosts,
 		};
 	}
-	sort_if_needed(p->parts, p->nparts, sizeof(*p->parts), compare_parts);
-	merge_parts(p);
-	p->kinds = 2;
+	sort_if_needed(round->parts, round->nparts, sizeof(*round->parts), compare_parts);
+	merge_parts(round);
+	round->kinds = 2;
 	p->result.rounds++;
 }
 
 void plan_content(const struct program *p, const struct store_switch *sw, uint32_t block,
 		  uint8_t content[TABLES_BLOCK])
 {
+	const struct program_round *round = &p->round;
 	const struct program_part key = { .sw = sw->row, .block = block }, *part;
 	const uint8_t *want = program_wanted(p, sw, block);
 	unsigned i;
 
-	part = p->nparts ? bsearch(&key, p->parts, p->nparts, sizeof(key), compare_parts) : NULL;
+	part = round->nparts
+		       ? bsearch(&key, round->parts, round->nparts, sizeof(key), compare_parts)
+		       : NULL;
 	if (!part || part->whole) {
 		memcpy(content, want, TABLES_BLOCK);
 		return;
@@ -481,15 +484,17 @@ static void send_part(struct program *p, struct program_part *part)
 
 bool plan_more(struct program *p)
 {
-	while (p->kinds && !p->nturn) {
-		bool hosts = p->kinds-- == 2;
+	struct program_round *round = &p->round;
+
+	while (round->kinds && !p->turn.count) {
+		bool hosts = round->kinds-- == 2;
 		uint32_t i;
 
-		for (i = 0; i < p->nparts; i++)
-			if (p->parts[i].hosts == hosts)
-				send_part(p, &p->parts[i]);
+		for (i = 0; i < round->nparts; i++)
+			if (round->parts[i].hosts == hosts)
+				send_part(p, &round->parts[i]);
 	}
-	return p->nturn > 0;
+	return p->turn.count > 0;
 }
 
 /* Nothing is on its way any more: no need for patience. */
@@ -502,7 +507,7 @@ bool plan_waits(struct program *p)
 
 bool plan_next(struct program *p)
 {
-	while (p->round < p->order.nrounds) {
+	while (p->round.begun < p->order.nrounds) {
 		round_begin(p);
 		if (plan_more(p))
 			return true;

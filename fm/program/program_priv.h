@@ -34,6 +34,18 @@ struct program_part {
 	bool whole; /* it was not known what it holds */
 };
 
+struct program_round {
+	uint32_t begun;		    /* rounds, this one too */
+	struct program_part *parts; /* by switch and block */
+	uint32_t nparts;
+	unsigned kinds; /* of parts, left to send: 2 = all, 1 = without hosts */
+};
+
+struct program_turn { /* switches with blocks to send now */
+	struct store_switch **list;
+	uint32_t count, next;
+};
+
 struct readback;
 
 struct program {
@@ -61,12 +73,8 @@ struct program {
 	struct store_switch **rows;  /* by row of the wanted tables; NULL = gone */
 	struct order_making *making; /* of PROGRAM_PLANS */
 	struct order order;	     /* no rounds: all blocks go at once */
-	uint32_t round;		     /* rounds begun */
-	struct program_part *parts;  /* of this round, by switch and block */
-	uint32_t nparts;
-	unsigned kinds;		    /* of parts, left to send: 2 = all, 1 = without hosts */
-	struct store_switch **turn; /* those with blocks to send now */
-	uint32_t nturn, next;
+	struct program_round round;
+	struct program_turn turn;
 	struct program_result result;
 	uint64_t started_us, smps_before, blocks_written;
 	struct log_limit failed_log;

@@ -11,7 +11,7 @@ void program_turn_add(struct program *p, struct store_switch *sw)
 	if (sw->in_turn || sw->top_due)
 		return;
 	sw->in_turn = true;
-	p->turn[p->nturn++] = sw;
+	p->turn.list[p->turn.count++] = sw;
 }
 
 void program_send_block(struct program *p, struct store_switch *sw, uint32_t block)

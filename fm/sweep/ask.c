@@ -48,9 +48,9 @@ void sweep_ask(struct sweep *s, enum sweep_job kind, struct inv_node *node, uint
 	};
 
 	if (s->kind != SWEEP_POLL && !sweep_job_is_long_shot(&job)) {
-		job.wave = s->ask_wave;
-		s->nprompt++;
-		s->nprompt_wave += job.wave == s->wave;
+		job.wave = s->waves.answered;
+		s->waves.nprompt++;
+		s->waves.nprompt_newest += job.wave == s->waves.newest;
 	}
 	batch_add(s->batch, &job);
 }
@@ -132,15 +132,12 @@ static void sweep_open(struct sweep *s, enum sweep_kind kind)
 void sweep_start(struct sweep *s, enum sweep_kind kind, sweep_done_fn *fn, void *arg)
 {
 	batch_drop(s->batch);
-	loop_timer_stop(s->early);
-	s->nprompt = s->nprompt_wave = 0;
-	s->wave = s->ask_wave = 1;
-	s->news = false;
-	s->early_us = 0;
+	loop_timer_stop(s->waves.early);
+	s->waves = (struct sweep_waves){ .early = s->waves.early, .newest = 1, .answered = 1 };
 	s->kind = kind;
 	s->number++;
 	s->reroute = s->managed = false;
-	s->nparked = s->local_asked = 0;
+	s->parking.count = s->local_asked = 0;
 	s->local_guid = 0;
 	s->fn = fn;
 	s->arg = arg;

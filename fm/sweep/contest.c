@@ -126,11 +126,13 @@ static void ask_place(struct sweep *s, struct inv_node *node, uint8_t num)
 static void park(struct sweep *s, struct inv_node *from, uint8_t num, struct inv_node *node,
 		 uint8_t node_num)
 {
-	if (s->nparked == s->parked_room) {
-		s->parked_room = s->parked_room ? 2 * s->parked_room : 16;
-		s->parked = mem_resize(s->parked, s->parked_room, sizeof(*s->parked));
+	struct parking *p = &s->parking;
+
+	if (p->count == p->room) {
+		p->room = p->room ? 2 * p->room : 16;
+		p->list = mem_resize(p->list, p->room, sizeof(*p->list));
 	}
-	s->parked[s->nparked++] = (struct parked){ from, node, num, node_num };
+	p->list[p->count++] = (struct parked){ from, node, num, node_num };
 }
 
 enum place contest_place(struct sweep *s, struct inv_node *from, uint8_t num, struct inv_node *node,
@@ -175,24 +177,24 @@ static bool is_decided(const struct sweep *s, const struct parked *p)
  */
 bool contest_ends(struct sweep *s)
 {
-	bool any = s->nparked > 0;
+	bool any = s->parking.count > 0;
 
-	for (unsigned i = 0; i < s->nparked; i++)
-		sweep_port(s->parked[i].node, s->parked[i].node_num)->refuted = true;
+	for (unsigned i = 0; i < s->parking.count; i++)
+		sweep_port(s->parking.list[i].node, s->parking.list[i].node_num)->refuted = true;
 	contest_go_on(s);
 	return any;
 }
 
 void contest_go_on(struct sweep *s)
 {
-	for (unsigned i = 0; i < s->nparked;) {
-		struct parked p = s->parked[i];
+	for (unsigned i = 0; i < s->parking.count;) {
+		struct parked p = s->parking.list[i];
 
 		if (!is_decided(s, &p)) {
 			i++;
 			continue;
 		}
-		s->parked[i] = s->parked[--s->nparked];
+		s->parking.list[i] = s->parking.list[--s->parking.count];
 		if (!p.from->removed && sweep_port(p.from, p.num)->probe == PROBE_OUT)
 			sweep_ask(s, JOB_PROBE, p.from, p.num, true);
 	}

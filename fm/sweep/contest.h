@@ -15,6 +15,11 @@ struct parked { /* a probe's answer that waits for what a node's known place say
 	uint8_t num, node_num;
 };
 
+struct parking {
+	struct parked *list;
+	unsigned count, room;
+};
+
 enum claim { CLAIM_ACCEPTED, CLAIM_ASKED, CLAIM_REFUSED };
 enum claim contest_claim(struct sweep *s, struct inv_node *from, uint8_t num,
 			 const struct wire_node_info *info); /* ASKED: once more */

@@ -94,16 +94,17 @@ static void job_fill(const struct batch_job *job, struct batch_request *request)
  */
 static void wave_left(struct sweep *s, const struct batch_job *job)
 {
+	struct sweep_waves *w = &s->waves;
 	uint64_t now = loop_now_us(s->loop);
 	bool over;
 
 	if (!job->wave)
 		return;
-	s->nprompt--;
-	s->nprompt_wave -= job->wave == s->wave;
-	over = !s->nprompt || (!s->nprompt_wave && s->kind == SWEEP_REFRESH);
-	if (over && s->news && !loop_timer_armed(s->early)) /* behind the end, if that is all */
-		loop_timer_set(s->early, s->early_us > now ? s->early_us - now : 0);
+	w->nprompt--;
+	w->nprompt_newest -= job->wave == w->newest;
+	over = !w->nprompt || (!w->nprompt_newest && s->kind == SWEEP_REFRESH);
+	if (over && w->news && !loop_timer_armed(w->early)) /* behind the end, if that is all */
+		loop_timer_set(w->early, w->early_us > now ? w->early_us - now : 0);
 }
 
 static void sweep_unwanted(void *owner, const struct batch_job *job)
@@ -189,8 +190,8 @@ static void sweep_answer(void *owner, const struct batch_job *job, const struct 
 {
 	struct sweep *s = owner;
 
-	s->ask_wave = job->wave ? job->wave : s->wave;
-	s->news |= answer->result == MAD_OK;
+	s->waves.answered = job->wave ? job->wave : s->waves.newest;
+	s->waves.news |= answer->result == MAD_OK;
 	if (answer->result == MAD_OK || answer->result == MAD_STATUS || answer->flaw)
 		inventory_path_worked(&s->inv, &via->path);
 	else
@@ -219,9 +220,9 @@ static void report_result(struct sweep *s, bool rest)
 	result.smps = (unsigned)(batch_smps(s->batch) - s->smps_before);
 	result.took_us = loop_now_us(s->loop) - s->started_us;
 	result.rest = rest;
-	result.newest = rest && !s->nprompt_wave;
+	result.newest = rest && !s->waves.nprompt_newest;
 	s->result.nchanged = 0;
-	s->news = false;
+	s->waves.news = false;
 	s->fn(s->arg, &result); /* may free s, or start the next sweep */
 }
 
@@ -233,7 +234,7 @@ static void sweep_idle(void *owner)
 		batch_wake(s->batch);
 		return;
 	}
-	loop_timer_stop(s->early);
+	loop_timer_stop(s->waves.early);
 	finish_sweep(s);
 	s->kind = SWEEP_NONE;
 	report_result(s, false);
@@ -245,7 +246,7 @@ static void early_cb(void *arg)
 
 	if (s->kind == SWEEP_NONE || s->result.error)
 		return;
-	s->early_us = loop_now_us(s->loop) + EARLY_MS * 1000;
+	s->waves.early_us = loop_now_us(s->loop) + EARLY_MS * 1000;
 	finish_early(s);
 	report_result(s, true);
 }
@@ -265,7 +266,7 @@ struct sweep *sweep_new(struct loop *loop, struct mad *mad)
 	s->loop = loop;
 	s->mad = mad;
 	s->batch = batch_new(loop, mad, &sweep_ops, s);
-	s->early = loop_timer_new(loop, early_cb, s);
+	s->waves.early = loop_timer_new(loop, early_cb, s);
 	inventory_init(&s->inv);
 	sweep_open_columns(&s->inv);
 	return s;
@@ -278,11 +279,11 @@ void sweep_free(struct sweep *s)
 	if (s->inv.keys)
 		sweep_use_keys(s, NULL);
 	batch_free(s->batch);
-	loop_timer_free(s->early);
+	loop_timer_free(s->waves.early);
 	inventory_fini(&s->inv);
 	free(s->changed);
 	free(s->touched);
-	free(s->parked);
+	free(s->parking.list);
 	free(s);
 }
 
@@ -298,7 +299,7 @@ bool sweep_busy(const struct sweep *s)
 
 bool sweep_trails(const struct sweep *s)
 {
-	return (s->kind == SWEEP_DISCOVER || s->kind == SWEEP_REFRESH) && !s->nprompt;
+	return (s->kind == SWEEP_DISCOVER || s->kind == SWEEP_REFRESH) && !s->waves.nprompt;
 }
 
 bool sweep_discovers(const struct sweep *s)
@@ -324,11 +325,13 @@ void sweep_discover(struct sweep *s, sweep_done_fn *fn, void *arg)
 
 static void join(struct sweep *s)
 {
-	s->wave = s->wave < UINT8_MAX ? s->wave + 1 : 1;
-	s->ask_wave = s->wave;
-	s->nprompt_wave = 0;
-	s->early_us = 0;
-	loop_timer_stop(s->early);
+	struct sweep_waves *w = &s->waves;
+
+	w->newest = w->newest < UINT8_MAX ? w->newest + 1 : 1;
+	w->answered = w->newest;
+	w->nprompt_newest = 0;
+	w->early_us = 0;
+	loop_timer_stop(w->early);
 }
 
 /* What was met there earlier in a sweep that this joins may be another by now. */

@@ -21,20 +21,24 @@ struct guessed_keys {	/* path_keys.c */
 	uint64_t key[GUESSED_KEYS];
 };
 
+struct sweep_waves { /* what is reported before the end, see wave_left() */
+	struct loop_timer *early;
+	uint64_t early_us;	  /* not again before */
+	uint8_t newest, answered; /* of the newest request for a sweep; of what is being answered */
+	unsigned nprompt;	  /* jobs whose first round is not over */
+	unsigned nprompt_newest;  /* of these, those of `newest` */
+	bool news;		  /* something was answered since that was last reported */
+};
+
 struct sweep {
 	struct loop *loop;
 	struct mad *mad;
 	struct inventory inv;
 	struct batch *batch;
 	enum sweep_kind kind;
-	struct loop_timer *early;
-	uint64_t early_us;	/* not again before */
-	uint8_t wave, ask_wave; /* of the newest request for a sweep; of what is being answered */
-	unsigned nprompt;	/* jobs whose first round is not over */
-	unsigned nprompt_wave;	/* of these, those of `wave` */
-	bool news;		/* something was answered since that was last reported */
-	uint32_t number;	/* of the sweep; marks what was seen in it */
-	bool reroute;		/* a link was found down: requests on their way may be lost */
+	struct sweep_waves waves;
+	uint32_t number; /* of the sweep; marks what was seen in it */
+	bool reroute;	 /* a link was found down: requests on their way may be lost */
 	sweep_done_fn *fn;
 	void *arg;
 	uint64_t started_us, smps_before;
@@ -44,8 +48,7 @@ struct sweep {
 	unsigned changed_room;
 	struct inv_node **touched; /* nodes whose marks the next sweep has to clear */
 	uint32_t ntouched, touched_room;
-	struct parked *parked;
-	unsigned nparked, parked_room;
+	struct parking parking;
 	guid_t local_guid;     /* of the SM's own node, as last answered */
 	unsigned local_asked;  /* how often it was asked in this sweep */
 	guid_t verified;       /* nodes up to this one had their turn (verify.c) */
