@@ -8,7 +8,7 @@
 
 #include "fm/fabric/module.h"
 #include "fm/fabric/waiters.h"
-#include "fm/program/table_block.h"
+#include "fm/program/audit.h"
 
 /*
  * repair: blocks of forwarding tables that their switch did not hold, from the finding to the

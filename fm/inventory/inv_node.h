@@ -1,16 +1,120 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * inv_node: what is kept of a node (see inventory.h).
+ * inv_node: what is kept of nodes and ports (see inventory.h).
  */
 #ifndef FMD_INVENTORY_INV_NODE_H
 #define FMD_INVENTORY_INV_NODE_H
 
 #include <complib/cl_qmap.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include "fm/mad/mad.h"
 #include "fm/mad/wire_optional.h"
-#include "fm/inventory/column.h"
-#include "fm/inventory/inv_port.h"
 #include "topology/snapshot/naming.h"
+
+/* ---- Columns --------------------------------------------------------------------------------- */
+
+/*
+ * What a part of fmd concludes about each node or port. A part's cells are an array of its
+ * own, by the dense numbers of nodes and ports; the inventory knows their size alone. A cell is all
+ * zero for what is new, and stays at its address until inventory_fini(), as nodes do. No number is
+ * used twice: the answer of a request that was on its way is still written to the cell of a node
+ * that was removed meanwhile. Columns are the inventory's, for what they hold is true as long as
+ * the record is: it outlives a room that begins again.
+ */
+enum inv_columns {
+	/* a cell a node */
+	INV_MET,	/* private to inventory.c: the last walk that met it */
+	INV_NODE_MARKS, /* enum inv_node_mark */
+	INV_WANTED,	/* struct inv_wanted */
+	INV_ADAPTIVE,	/* fm/adaptive */
+	INV_LABELS,	/* fm/naming */
+	INV_SWEEP_NODE, /* struct sweep_node */
+	INV_LANES,	/* private to fm/sweep/lanes.c */
+	INV_NODE_COLUMNS,
+	/* a cell a port */
+	INV_MARKS = INV_NODE_COLUMNS, /* enum inv_mark */
+	INV_SWEEP_PORT,		      /* struct sweep_port */
+	INV_SETUP,		      /* struct port_setup */
+	INV_COLUMNS
+};
+
+#define INV_CELLS 4096 /* a block: the cells of a node's ports are in one */
+
+struct inv_column {
+	char **blocks;
+	uint32_t nblocks;
+	size_t bytes;		     /* of a cell; 0 = not open */
+	void (*removed)(void *cell); /* frees what the cell owns; or NULL */
+};
+
+/* The cell of that number, never NULL; `bytes` as when the column was opened. */
+static inline void *inv_cell(const struct inv_column *column, uint32_t number, size_t bytes)
+{
+	return column->blocks[number / INV_CELLS] + number % INV_CELLS * bytes;
+}
+
+/* ---- Ports ----------------------------------------------------------------------------------- */
+
+struct inv_node;
+
+#define INV_NONSENSE UINT64_MAX /* inv_contest.refused */
+
+enum inv_carries { /* whether a link that is up carries data, between switches by both ends */
+		   INV_CARRIES_NOTHING,
+		   INV_CARRIES_ONE_END, /* of whose ends one is known */
+		   INV_CARRIES_BOTH,
+		   /* it did carry data, went down, and is being brought up again */
+		   INV_BOUNCED,
+};
+
+enum inv_mark { /* what rooms decide about a port before each snapshot, and what sm noted of it */
+		INV_CORDONED = 1, /* these three: without transit traffic */
+		INV_QUARANTINED = 2,
+		INV_ISOLATED = 4,
+		INV_KEPT = 8,  /* routed over although it is not Active */
+		INV_SHUT = 16, /* of a CA: its link is to carry no data, and stays in Init */
+		/* a manager here was looked for since the link came up */
+		INV_SM_ASKED = 32,
+};
+
+struct inv_contest {	    /* answers behind a port that contradict the record */
+	cl_map_item_t item; /* in inventory.contests, key = the port's number */
+	/* claim*: private to fm/sweep/probe.c. The sweep in which answers contradicted the record */
+	uint32_t claimed_in;
+	uint8_t claims; /* their number */
+	uint64_t claim; /* the latest of them */
+	/* GUID of a node that answers here and cannot be here, or INV_NONSENSE; 0 = none */
+	guid_t refused;
+};
+
+/*
+ * The first cache line holds what each snapshot and each walk over all ports reads. There are as
+ * many of these as ports in the fabric, so flags are bits, and no member leaves a gap.
+ */
+struct inv_port {
+	struct inv_node *peer; /* NULL = no link known */
+	uint8_t peer_port;
+	uint8_t state;	 /* enum topo_state, as in `info` or newer */
+	uint8_t carries; /* enum inv_carries, alike at both ends */
+	bool known : 1;	 /* `info` was read */
+	bool link_up : 1;
+	/* an end of the link answered that it is down; false: no path may lead there */
+	bool said_down : 1;
+	/* The link (both ends), and PortInfo, were answered twice alike; see sweep_verify(). */
+	bool link_verified : 1, info_verified : 1;
+	bool counts_violations : 1; /* of an M_Key that it does not show */
+	uint32_t
+		capmask; /* PortInfo's fields, decoded: this, lid, sm_lid, lmc, speed, lanes, mtu */
+	uint16_t lid, sm_lid;
+	uint8_t lmc, speed, lanes, mtu;
+	uint8_t suspect; /* requests over this link that timed out since one was answered */
+	uint32_t judged; /* inventory.clock when a request over its link last succeeded or failed */
+	uint8_t info[64]; /* PortInfo as last answered */
+};
+
+/* ---- Nodes ----------------------------------------------------------------------------------- */
 
 #define INV_ENHANCED_PORT0 (1u << 3) /* wire_switch_info.flags */
 

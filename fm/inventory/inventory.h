@@ -13,9 +13,8 @@
 #define FMD_INVENTORY_INVENTORY_H
 
 #include <stdbool.h>
-#include "fm/inventory/inv_answers.h"
-#include "fm/inventory/inv_names.h"
-#include "fm/inventory/inv_paths.h"
+#include "fm/events/event_log.h"
+#include "fm/inventory/inv_node.h"
 #include "topology/snapshot/topo_builder.h"
 
 struct inventory {
@@ -62,7 +61,7 @@ struct inventory {
  */
 void inventory_init(struct inventory *inv);
 void inventory_fini(struct inventory *inv);
-/* Opens a column (column.h), for nodes that are there too; one that is open stays as it is. */
+/* Opens a column (inv_node.h), for nodes that are there too; one that is open stays as it is. */
 void inventory_open_column(struct inventory *inv, enum inv_columns which, size_t bytes,
 			   void (*removed)(void *cell));
 /* A node by GUID, the first, the next, that GUID's or the next higher one; NULL = there is none. */
@@ -103,15 +102,18 @@ void inventory_set_unpublished(struct inventory *inv, struct inv_node *node, boo
 void inventory_end_bounces(struct inventory *inv);
 /* The same for the links of one switch that rebooted: routing avoids them at once. */
 void inventory_end_bounces_of(struct inventory *inv, struct inv_node *node);
+
 /* A walk over nodes. */
 static inline void inventory_walk_begin(struct inventory *inv)
 {
 	inv->walks++;
 }
+
 static inline bool inventory_was_met(const struct inventory *inv, const struct inv_node *node)
 {
 	return *(uint32_t *)inv_node_cell(node, INV_MET, sizeof(uint32_t)) == inv->walks;
 }
+
 static inline void inventory_meet(struct inventory *inv, const struct inv_node *node)
 {
 	*(uint32_t *)inv_node_cell(node, INV_MET, sizeof(uint32_t)) = inv->walks;
@@ -130,5 +132,140 @@ struct topo *inventory_snapshot(const struct inventory *inv);
  */
 struct topo *inventory_snapshot_ports(const struct inventory *inv, const struct topo *older,
 				      uint32_t shapes);
+
+/* ---- What ports answered, written to their record (see inventory.h) -------------------------- */
+
+struct inventory;
+
+/* PortInfo's attribute modifier: bit 31 asks for the extended speeds where they are supported. */
+uint32_t inventory_port_modifier(const struct inv_node *node, uint8_t port);
+/* Records the GUID of a CA's port. */
+void inventory_set_port_guid(struct inventory *inv, struct inv_node *node, uint8_t port,
+			     guid_t guid);
+
+/* True: another GUID is known of that port of a CA. */
+static inline bool inventory_other_port_guid(const struct inv_node *node, uint8_t num, guid_t guid)
+{
+	return node->port_guids && node->port_guids[num] && node->port_guids[num] != guid;
+}
+/* Takes PortInfo. False: another M_Key, or another protection by it, than was known. */
+bool inventory_set_port_info(struct inv_node *node, uint8_t port, const uint8_t data[64]);
+/* Whether a and b agree in all that a manager sets at that port, but for its state. */
+bool inventory_same_settings(const struct inv_node *node, uint8_t port, const uint8_t a[64],
+			     const uint8_t b[64]);
+/*
+ * To be called behind each change of a port's state: counts whether its link carries data now. An
+ * end that was not read counts as the other.
+ */
+void inventory_port_changed(struct inventory *inv, struct inv_node *node, uint8_t port);
+/* Whether a and b agree in all that matters to a subnet manager; counters may differ. */
+bool inventory_same_port_info(const uint8_t a[64], const uint8_t b[64]);
+/*
+ * Where the own port's P_Key table has the default partition, the full membership first; 0 where it
+ * is not known to have it.
+ */
+uint16_t inventory_default_pkey_index(const struct inventory *inv);
+
+/* ---- What nodes of the inventory are called (see inventory.h) -------------------------------- */
+
+/* Inv_node.name is made here alone. */
+struct node_names;
+
+/* A NodeDescription was read; "" = none yet. */
+void inventory_set_desc(const struct inventory *inv, struct inv_node *node, const char *desc);
+/* Uses another map, borrowed, or NULL = none: names all nodes anew. */
+void inventory_name_nodes(struct inventory *inv, const struct node_names *names);
+/* Takes the names of a snapshot, which depend on the whole fabric (topology/snapshot/naming.h). */
+void inventory_take_names(struct inventory *inv, const struct topo *topo);
+
+/* ---- Paths ----------------------------------------------------------------------------------- */
+
+/* Directed routes to what the inventory knows, and its names for people (see inventory.h). */
+
+/* The path to a node, to a CA's port the one that enters by that port. False: none is known. */
+bool inventory_port_path(struct inventory *inv, const struct inv_node *node, uint8_t port,
+			 struct mad_path *path);
+/* *to: `from`, and out by that port. False: it has 63 hops already, the most there may be. */
+bool inventory_path_add(const struct mad_path *from, uint8_t port, struct mad_path *to);
+/* A request by that path was answered: its links are not suspect. */
+void inventory_path_worked(struct inventory *inv, const struct mad_path *path);
+/*
+ * A request by that path timed out: links of it that nothing passed since `since` (inv.clock when
+ * the request left) become suspect.
+ */
+void inventory_path_failed(struct inventory *inv, const struct mad_path *path, uint32_t since);
+/*
+ * Gives each node its shortest path over links that are not suspect; a path without suspect links
+ * is kept. A node that no path leads to is `gone`.
+ */
+void inventory_update_paths(struct inventory *inv);
+
+struct inv_name {
+	char text[128];
+};
+/* `sw leaf-03 0x...`, `ca ... p1`; port < 0: the node alone. */
+struct inv_name inventory_name(const struct inv_node *node, int port);
+/* The same as the subject of an event or alert, a port with its link; texts are the nodes'. */
+struct event_subject inventory_subject(const struct inv_node *node, int port);
+struct inv_link_name {
+	char text[212];
+};
+/* A link by one of its ends: names both; by GUID where that end is not known. */
+struct inv_link_name inventory_link_name(const struct inventory *inv, guid_t node, uint8_t port);
+/* The same as a subject; port 0: the node. What the inventory does not know has its GUID alone. */
+struct event_subject inventory_link_subject(const struct inventory *inv, guid_t node, uint8_t port);
+
+/* ---- Keys ------------------------------------------------------------------------------------ */
+
+/*
+ * M_Keys of ports (IBA 14.2.4; see inventory.h): what a port holds, and what SMPs on
+ * their way to it are to carry. A switch has one, that of its port 0.
+ */
+struct m_keys;
+
+enum inv_key {
+	INV_KEY_WANTED, /* what it is to hold; none, where it is to hold none */
+	INV_KEY_NONE,	/* 0: fresh from a reset, or never had one */
+	INV_KEY_OLD,	/* another that is known */
+	INV_KEY_HIDDEN, /* it has one, and did not show it to the key that the request had */
+	INV_KEY_FOREIGN,
+};
+
+static inline bool inventory_has_key(const struct inv_node *node, unsigned num)
+{
+	return node->ports[num].known && (inv_is_switch(node) ? num == 0 : num > 0);
+}
+/* The GUID that the port's key is derived from (m_keys.h); 0 = not known. */
+guid_t inventory_key_guid(const struct inv_node *node, unsigned port);
+enum inv_key inventory_key_of(const struct inventory *inv, const struct inv_node *node,
+			      unsigned port);
+/* PortInfo was read; port->info is the one before. False: its key or its protection differs. */
+bool inventory_key_was_read(struct inv_port *port, const uint8_t data[64]);
+/*
+ * Whether the port holds an M_Key of another manager: one that it shows and that is not known, or
+ * one that it hides and for which it has counted a violation.
+ */
+bool inventory_key_is_foreign(const struct inventory *inv, const struct inv_node *node,
+			      unsigned port);
+/* The M_Key that a request to the port is to carry first; 0 = none is needed. */
+uint64_t inventory_key(const struct inventory *inv, const struct inv_node *node, unsigned port);
+enum inv_end {			/* what is known of the port at the end of a path */
+	       INV_END_UNKNOWN, /* no link is known there */
+	       INV_END_KNOWN,	/* by a link that is not up again yet, or it does not answer */
+	       INV_END_REACHED,
+};
+/*
+ * Writes the keys that the port at the end of that path may hold, and returns what is known of that
+ * port. A port that is not reached has not shown its key.
+ */
+enum inv_end inventory_keys_at(const struct inventory *inv, const struct mad_path *path,
+			       struct mad_keys *keys);
+/* The keys that the port with that LID may hold; walks over all nodes. */
+void inventory_keys_of_lid(const struct inventory *inv, uint16_t lid, struct mad_keys *keys);
+/*
+ * Ports that are known and not reached, from the from-th on, at most `most`; returns their number.
+ */
+unsigned inventory_lost_ports(const struct inventory *inv, uint32_t from, guid_t *guids,
+			      unsigned most);
 
 #endif

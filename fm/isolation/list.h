@@ -17,6 +17,7 @@
 #include "fm/fabric/module.h"
 #include "fm/fabric/request.h"
 #include "fm/fabric/view.h"
+#include "fm/program/audit.h"
 
 #define ISOLATION_LISTED_MAX 4096
 
@@ -91,5 +92,53 @@ bool isolated_is_active(const struct inv_port *port);
 bool isolated_has_foreign_key(const struct isolation *is, const struct inv_node *node);
 /* Sets the marks of all entries anew. */
 void isolated_mark_all(struct isolation *is);
+
+/* ---- Wrong tables ---------------------------------------------------------------------------- */
+
+/*
+ * Switches that acknowledge a block of a forwarding table, linear or multicast, or
+ * LinearFDBTop, and do not hold it, with the block that showed it.
+ *
+ * state_dir/untrue has those whose isolation is in force, `GUID BLOCK` each: a number, `top`, or
+ * `BLOCK.POSITION` of a multicast table. After a restart they are isolated from the first tables
+ * on.
+ */
+
+struct wrong_table {
+	struct wrong_table *next;
+	struct isolation *isolation;
+	struct table_block at;
+	bool met; /* isolation has it; false: read from the file, and not found by a sweep since */
+	/* Of module.c: the step of a trial; the last two are of multicast trials only. */
+	enum { TRY_BLOCK, TRY_CHANGED, TRY_BACK } step;
+	bool failed; /* a step of this trial */
+	mad_token token;
+};
+
+/*
+ * The list owns its entries, at most one for each switch. find: NULL = there is none. add: the
+ * switch must not have one. remove: frees it.
+ */
+struct wrong_table *wrong_list_find(const struct isolation *is, guid_t sw);
+struct wrong_table *wrong_list_add(struct isolation *is, const struct table_block *at);
+void wrong_list_remove(struct wrong_table *wrong);
+/* Reads the file; marks it as changed; ends all trials and frees all entries. */
+void wrong_list_load(struct isolation *is);
+void wrong_list_changed(struct isolation *is);
+void wrong_list_fini(struct isolation *is);
+
+/* ---- Alerts and the status ------------------------------------------------------------------- */
+
+/* Raises or ends the alerts `isolated`, for what is in force, and `refusing`, for all others. */
+void isolation_raise_alerts(struct isolation *is);
+/*
+ * Reads from a device that refuses Sets whether it counts M_Key violations; the alert says so when
+ * it has answered. One device at a time.
+ */
+void isolation_ask_keys(struct isolation *is, const struct isolated *it);
+/* The name of an entry's switch or link. */
+struct inv_link_name isolated_name(const struct isolated *it);
+/* A new list of {"what", "why", "in_force", "since_s"}; the caller owns it. */
+json_t *isolation_json(const struct isolation *is);
 
 #endif

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include "fm/loop/log.h"
 #include "fm/isolation/isolation.h"
-#include "fm/isolation/report.h"
+#include "fm/isolation/list.h"
 #include "fm/program/program.h"
 #include "fm/sweep/bringup.h"
 #include "fm/sweep/sweep.h"
@@ -303,7 +303,7 @@ static void suspect_ask(struct suspect *suspect)
 
 /*
  * PortInfo behind a Set that got no answer. A port that hides its key has counted the Set as a
- * violation, if the key is somebody else's (inv_protection.c).
+ * violation, if the key is somebody else's (inv_keys.c).
  */
 static void key_answered(void *arg, const struct mad_answer *answer)
 {

@@ -9,7 +9,6 @@
 
 #include "fm/fabric/module.h"
 #include "fm/isolation/list.h"
-#include "fm/isolation/wrong_list.h"
 
 /*
  * wrong_tables: switches that acknowledge forwarding tables and do not hold them. One whose block

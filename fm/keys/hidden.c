@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include "fm/keys/hidden.h"
 #include <string.h>
 #include "fm/fabric/request.h"
+#include "fm/keys/hidden.h"
 #include "fm/mad/wire_perf.h"
 #include "fm/sweep/sweep.h"
 #include "topology/files/dump.h"

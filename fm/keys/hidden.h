@@ -13,7 +13,7 @@
  * None of these is proof, so each text says "probably" and names the reason. Only ports whose link
  * is up at the end that answers are looked at; a port without any of the three is left to
  * fmd_nodes_silent. No Set is sent to any of them. Light sweeps go on to ask who they are, with the
- * keys that they may hold (fm/sweep/path_keys.c).
+ * keys that they may hold (fm/sweep/sweep.c).
  */
 #ifndef FMD_KEYS_HIDDEN_H
 #define FMD_KEYS_HIDDEN_H
@@ -61,5 +61,17 @@ void hidden_trap(struct hidden *hidden, guid_t node);
 void hidden_unhealthy(const struct hidden *hidden, const struct fabric_view *view, json_t *rows);
 /* {"port", "why"} of each that has a reason; the caller owns it. */
 json_t *hidden_json(const struct hidden *hidden);
+
+/* ---- Keys that were seen --------------------------------------------------------------------- */
+
+/*
+ * Which key each port was seen to hold last, in `guid2mkey` of state_dir, in OpenSM's form: a
+ * port GUID (a switch: its node GUID) and a key a line. A port that was off while keys were changed
+ * is asked with what it held. A guid2mkey of OpenSM that is put there is read as well. Keys of
+ * somebody else are not kept. No copy goes to other managers.
+ */
+
+/* Takes note of what all ports hold now; has the file written where that is news. */
+void seen_review(const struct fabric_services *services);
 
 #endif

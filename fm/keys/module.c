@@ -8,7 +8,6 @@
 #include "fm/fabric/view.h"
 #include "fm/inventory/port_setup.h"
 #include "fm/keys/hidden.h"
-#include "fm/keys/seen.h"
 #include "fm/sweep/sweep.h"
 #include "topology/files/dump.h"
 #include "topology/base/mem.h"
@@ -444,7 +443,7 @@ void seen_review(const struct fabric_services *services)
 		state_store_changed(services->state, &keys_file, inv->keys);
 }
 
-/* The room's hooks. What is asked: module.h; what is found: module.h, hidden.h, seen.h. */
+/* The room's hooks. What is asked: module.h; what is found: module.h, hidden.h. */
 
 #define BAD_M_KEY 256 /* trap number, IBA 14.2.5.1 */
 

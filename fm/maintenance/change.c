@@ -3,11 +3,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "topology/base/text.h"
 #include "fm/fabric/view.h"
-#include "fm/maintenance/cordon.h"
 #include "fm/maintenance/maintenance.h"
 #include "topology/base/mem.h"
+#include "topology/base/text.h"
 
 struct search { /* for packets that cross a cordon */
 	const struct fabric_view *view;

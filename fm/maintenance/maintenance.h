@@ -3,11 +3,240 @@
 #ifndef FMD_MAINTENANCE_MAINTENANCE_H
 #define FMD_MAINTENANCE_MAINTENANCE_H
 
+#include <stdbool.h>
+#include <complib/cl_qmap.h>
+#include "fm/events/event_log.h"
+#include "fm/fabric/module.h"
 #include "fm/fabric/operation.h"
-#include "fm/maintenance/cordon.h"
-#include "fm/maintenance/flap.h"
-#include "fm/maintenance/hold.h"
-#include "fm/maintenance/quarantine.h"
+#include "fm/fabric/view.h"
+#include "topology/snapshot/topo.h"
+
+/* ---- The node or port that an operator's command names --------------------------------------- */
+
+#define TARGET_ERROR_SIZE WHAT_ERROR_SIZE
+
+struct target {
+	guid_t guid;   /* of the node */
+	uint32_t node; /* index in the snapshot; TOPO_NONE = it is not there */
+	unsigned port; /* 0 = the node as a whole */
+	char name[256];
+};
+
+/*
+ * Finds a node or a port (topology/what/what.h). False: there is none, or nothing is published yet;
+ * err, of TARGET_ERROR_SIZE bytes, has the reason.
+ */
+bool target_find(const struct fabric_view *view, const char *what, struct target *target,
+		 char *err);
+/*
+ * Finds a node, a port or a host: its HCAs, each with the host's name. Returns their number; the
+ * caller frees *targets. 0 = none: the reason is in err.
+ */
+unsigned target_find_all(const struct fabric_view *view, const char *what, struct target **targets,
+			 char *err);
+
+/* The peer of a port, in the snapshot, if both are switches'; else NULL. */
+const struct topo_port *target_far_end(const struct topo *topo, uint32_t node, unsigned port);
+
+/* The number of the target's links to switches; 0 for a node that is not in the snapshot. */
+unsigned target_count_links(const struct topo *topo, const struct target *target);
+
+/* ---- How often links go down within a window ------------------------------------------------- */
+
+#define FLAP_COUNT_MAX 31 /* of the key flap_count */
+
+struct flaps {
+	cl_qmap_t links;
+	size_t tidy_at; /* the number of links at which old ones are dropped */
+};
+
+/* ---- Holds ----------------------------------------------------------------------------------- */
+
+/*
+ * Which links with a persistently high error rate are quarantined until they are clean
+ * (maintenance_hold()): no host's link, none that is excluded or needed, and few at once. A
+ * refusal is an event once, and each further request is judged again. A link that an operator has
+ * released is not held until it was clean.
+ */
+
+enum hold_answer {
+	HOLD_YES,
+	HOLD_HOST_LINK,
+	HOLD_EXCLUDED,
+	HOLD_RELEASED, /* by an operator */
+	HOLD_NEEDED,
+	HOLD_FULL, /* so many are held already */
+	HOLD_DRY_RUN
+};
+
+struct hold_refused {
+	guid_t node; /* the end with the lower GUID */
+	uint8_t port;
+	enum hold_answer why;
+	uint64_t clean_us; /* maintenance_clean() */
+};
+
+struct holds {
+	struct fabric *fabric;
+	const struct fabric_services *services;
+	struct quarantines *quarantines;
+	struct hold_refused *refused;
+	unsigned nrefused;
+	struct loop_timer *timer; /* checks whether links have become clean */
+};
+
+/* ---- Cordons --------------------------------------------------------------------------------- */
+
+/*
+ * Switches and links that operators take out of transit before maintenance; saved in
+ * state_dir/cordons.
+ *
+ * Routing uses a cordoned link between switches only for destinations that nothing else reaches
+ * (routing/ftree/route.h), so no pair of hosts is cut off by a cordon. Links to hosts carry no
+ * transit and are never cordoned.
+ */
+
+struct cordon {
+	guid_t node;		/* a switch */
+	uint8_t port;		/* 0 = all of its links to switches */
+	char since[EVENT_TIME]; /* as in events; "" = not known, of an earlier fmd's file */
+};
+
+struct cordon_list { /* all zero = empty; its memory is freed by free(list) */
+	struct cordon *list;
+	unsigned count;
+};
+
+struct cordons {
+	struct fabric *fabric;
+	const struct fabric_services *services;
+	struct cordon_list in_force;
+};
+
+/* Reads the state file; a lost one is an alert and leaves the list empty. Fini frees the list. */
+void cordons_load(struct cordons *cordons);
+void cordons_fini(struct cordons *cordons);
+
+/* Marks the cordoned ports in the inventory; cordons_change() takes marks away. */
+void cordons_mark(const struct cordons *cordons);
+
+/*
+ * Adds to `change` (the caller frees its list) the cordons of the target to add (on) or to remove;
+ * none if nothing has to be done. False: it can't be done; the reason is in err, TARGET_ERROR_SIZE
+ * bytes. The cordon of a link may be at either end. topo: the published snapshot.
+ */
+bool cordons_plan(const struct cordons *cordons, const struct topo *topo,
+		  const struct target *target, bool on, struct cordon_list *change, char *err);
+/* Adds or removes cordons; marks the state file as changed and requests a reroute. */
+void cordons_change(struct cordons *cordons, const struct cordon_list *change, bool on);
+
+/*
+ * When that cordon (port 0: of the whole switch) was set, as in events; owned by the list, valid
+ * until it changes. NULL = there is none, or it is not known.
+ */
+const char *cordons_since(const struct cordons *cordons, guid_t node, unsigned port);
+
+/*
+ * For a switch that is not in the snapshot: if `what` is the GUID in hexadecimal of a switch with a
+ * cordon, sets guid and name of *target and returns true; else false.
+ */
+bool cordons_find_absent(const struct cordons *cordons, const char *what, struct target *target);
+
+/* ---- Quarantines ----------------------------------------------------------------------------- */
+
+/*
+ * A quarantined link carries no transit for a time, as if it were cordoned. The time doubles with
+ * each quarantine of the same link, until the link has stayed up for as long as the last one. Begin
+ * and end of a quarantine are events.
+ *
+ * A link that is held (maintenance.h) is quarantined until its errors have ended, however long
+ * that takes.
+ *
+ * A leaf keeps `quarantine_min_uplinks` percent of its uplinks. A quarantine that would leave it
+ * less, at once or later when other links go down, is waived, the newest first, and stays waived so
+ * that it does not oscillate. A host's link carries no transit: it is only logged and shown.
+ */
+
+#define QUARANTINE_WHY 96
+
+struct quarantine { /* of a link, by its end with the lower GUID */
+	guid_t node;
+	uint8_t port;
+	bool over;	   /* it has ended; kept for the length of the next one */
+	bool waived;	   /* a leaf needs the link */
+	bool held;	   /* it lasts until its link was clean for `seconds` */
+	unsigned seconds;  /* how long it lasts */
+	uint64_t clean_us; /* maintenance_clean() */
+	uint64_t until_us; /* its end, by the loop's clock; kept for as long again */
+	char why[QUARANTINE_WHY];
+};
+
+struct quarantine_list {	 /* all zero = empty; its memory is freed by free(list) */
+	struct quarantine *list; /* oldest first */
+	unsigned count;
+};
+
+struct quarantines {
+	struct fabric *fabric;
+	const struct fabric_services *services;
+	struct quarantine_list known;
+	struct loop_timer *due; /* the next end, or the next that is forgotten */
+};
+
+/* An empty list; fabric and services are borrowed. Then load() reads the state file. Fini frees. */
+void quarantines_init(struct quarantines *quarantines, struct fabric *fabric,
+		      const struct fabric_services *services);
+void quarantines_load(struct quarantines *quarantines);
+void quarantines_fini(struct quarantines *quarantines);
+
+/* Marks ports in the inventory, after cordons_mark(). Waives what leaves need, with an event. */
+void quarantines_mark(struct quarantines *quarantines);
+
+/* Replaces an end of a link by the end with the lower GUID. */
+void quarantines_take_lower_end(const struct quarantines *quarantines, guid_t *node, uint8_t *port);
+/*
+ * Begins a quarantine, by either end: adds an event, marks the state file as changed and requests a
+ * reroute. why: cut to QUARANTINE_WHY.
+ */
+void quarantines_add(struct quarantines *quarantines, guid_t node, uint8_t port, const char *why);
+
+/* ---- For module.c --------------------------------------------------------------------------- */
+
+/* The row of a link by its lower end, valid until the list changes; NULL = it is not listed. */
+const struct quarantine *quarantines_find(const struct quarantines *quarantines, guid_t node,
+					  uint8_t port);
+/*
+ * By the end with the lower GUID: holds a link, as quarantines_add(), twice as long each time; ends
+ * a hold whose link is clean, with an event and a reroute; drops one that was waived.
+ */
+void quarantines_hold(struct quarantines *quarantines, guid_t node, uint8_t port, const char *why);
+void quarantines_end_hold(struct quarantines *quarantines, guid_t node, uint8_t port);
+void quarantines_drop_hold(struct quarantines *quarantines, guid_t node, uint8_t port);
+/*
+ * Whether a leaf would have too few uplinks without that link, or a switch no other to the next
+ * tier; true also for a link that is unknown or not between switches.
+ */
+bool quarantines_need_link(const struct quarantines *quarantines, guid_t node, uint8_t port);
+
+/*
+ * Ends and forgets all quarantines of the target: moves them to `released` (the caller frees its
+ * list) and requests a reroute if there were any. Returns how many were in force.
+ */
+unsigned quarantines_release(struct quarantines *quarantines, const struct target *target,
+			     struct quarantine_list *released);
+/* Takes back a release: lists those quarantines again. */
+void quarantines_restore(struct quarantines *quarantines, const struct quarantine_list *released);
+
+/*
+ * The reason of the quarantine of a link (by either end) that is in force, or would be if the link
+ * carried transit; valid until the list changes. NULL = none.
+ */
+const char *quarantines_why(const struct quarantines *quarantines, guid_t node, uint8_t port);
+
+/* Appends to `rows` a row for each quarantine in force; topo: the published snapshot. */
+void quarantines_rows(const struct quarantines *quarantines, const struct topo *topo, json_t *rows);
+
+/* ---- The room --------------------------------------------------------------------------------- */
 
 struct maintenance {
 	struct fabric *fabric;

@@ -3,7 +3,7 @@
  * quarantine: a line of state_dir/quarantine is `GUID PORT UNTIL SECONDS WHY`, UNTIL in seconds
  * since 1970, -1 for a hold. What is over is kept in it for as long as it is remembered.
  */
-#include "fm/maintenance/quarantine.h"
+#include "fm/maintenance/maintenance.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

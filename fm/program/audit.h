@@ -10,6 +10,7 @@
 
 #include "fm/program/mft.h"
 #include "fm/program/program.h"
+#include "routing/tables.h"
 
 struct audit;
 
@@ -31,5 +32,51 @@ void audit_free(struct audit *a); /* NULL is fine */
 /* 0 blocks = off. Idle times begin with after_us without audit. */
 void audit_configure(struct audit *a, unsigned blocks_per_s, uint64_t after_us);
 uint64_t audit_blocks(const struct audit *a); /* compared since start */
+
+/* ---- A block of a table ---------------------------------------------------------------------- */
+
+/*
+ * One block of a switch's forwarding tables, linear or multicast, or its LinearFDBTop:
+ * read, written, and compared with what the switch is to hold, where a switch may not hold what it
+ * acknowledged.
+ */
+
+enum table_kind { TABLE_LFT, TABLE_MFT, TABLE_TOP };
+
+struct table_block {
+	guid_t sw;
+	enum table_kind kind;
+	uint32_t block;	   /* TABLE_TOP: 0 */
+	unsigned position; /* TABLE_MFT: ports from MCAST_POSITION times this */
+	bool altered;	   /* TABLE_MFT: the first MLID's entry for port 0 is the other way round */
+};
+
+/* All borrowed. topo, tables: as published; topo NULL = nothing is. */
+struct table_source {
+	struct mad *mad;
+	struct inventory *inventory;
+	struct mft *mft;
+	const struct topo *topo;
+	const struct tables *tables;
+};
+
+/* Whether a and b name the same block. */
+bool table_block_same(const struct table_block *a, const struct table_block *b);
+
+/*
+ * Sends a Get of the block; fn comes as mad_send()'s. 0: nothing was sent, for no path leads to the
+ * switch, or it is silent.
+ */
+mad_token table_block_get(const struct table_source *source, const struct table_block *block,
+			  mad_done_fn *fn, void *arg);
+/* Sends a Set of what the switch is to hold; 0 also where nothing is published for it. */
+mad_token table_block_set(const struct table_source *source, const struct table_block *block,
+			  mad_done_fn *fn, void *arg);
+/*
+ * Whether the answer of a Get is what the switch is to hold; entries above LinearFDBTop mean
+ * nothing. False also where nothing is published for it.
+ */
+bool table_block_held(const struct table_source *source, const struct table_block *block,
+		      const uint8_t *data);
 
 #endif

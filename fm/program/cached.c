@@ -6,7 +6,8 @@
  * switch answers counts as known.
  *
  *   the file     is read by the first apply, in steps, and compared with the rows that are wanted
- *                by then: of a block that is as wanted nothing is kept but a bit (store.h: cached)
+ *                by then: of a block that is as wanted nothing is kept but a bit
+ *                (store_switch.cached)
  *   read first   are cached blocks that are not as wanted; then what is to change is written in the
  *                order's rounds. So a fault that happened while fmd was down, or happens now, does
  *                not wait for the rest. Of the rest it is assumed that it is as cached, until one
@@ -26,6 +27,7 @@
 #include <string.h>
 #include "fm/program/program_priv.h"
 #include "fm/program/table_file.h"
+#include "topology/base/mem.h"
 
 #define BLOCKS_A_STEP 4096
 #define MORE	      64 /* jobs queued at a time */

@@ -18,13 +18,175 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <complib/cl_qmap.h>
+#include "fm/inventory/inventory.h"
 #include "fm/loop/log.h"
 #include "fm/mad/batch.h"
 #include "fm/mad/wire_sa.h"
 #include "fm/program/mft.h"
-#include "fm/program/mft_shape.h"
-#include "fm/program/mft_store.h"
+#include "routing/multicast/mcast_tree.h"
 #include "topology/base/mem.h"
+#include "topology/base/sort.h"
+
+struct mft_switch {
+	cl_map_item_t item; /* key = GUID */
+	guid_t guid;
+	struct inv_node *node;	   /* NULL: not in the inventory */
+	struct mft_block **blocks; /* by key */
+	uint32_t nblocks, size;
+	uint8_t reboots; /* the node's, when its tables were read */
+	bool known;	 /* its tables were read */
+	bool fresh;	 /* read since the last apply */
+	bool reading;	 /* in this apply */
+	bool here;	 /* in this apply's snapshot, with a path to it */
+	bool failed;	 /* sent nothing until an apply is to try again */
+	bool written;	 /* in this apply */
+};
+
+struct mft_block {
+	struct mft_switch *sw;
+	uint16_t key; /* block << 4 | position */
+	bool listed;  /* among the dirty ones */
+	uint16_t want[MCAST_BLOCK], must[MCAST_BLOCK], may[MCAST_BLOCK], sent[MCAST_BLOCK];
+};
+
+struct mft_store {
+	cl_qmap_t switches;
+};
+
+/* ---- The store ------------------------------------------------------------------------------- */
+
+/*
+ * One record a switch, by GUID, for as long as the daemon lives; of its blocks those
+ * that hold something or are to.
+ */
+
+/* The switch of that GUID, made if there is none. first, next: by GUID, NULL past the last. */
+static struct mft_switch *mft_switch_get(struct mft_store *store, guid_t guid)
+{
+	cl_map_item_t *item = cl_qmap_get(&store->switches, guid);
+	struct mft_switch *sw = (struct mft_switch *)item;
+
+	if (item != cl_qmap_end(&store->switches))
+		return sw;
+	sw = mem_alloc(1, sizeof(*sw));
+	sw->guid = guid;
+	cl_qmap_insert(&store->switches, guid, &sw->item);
+	return sw;
+}
+
+static struct mft_switch *mft_switch_first(const struct mft_store *store)
+{
+	cl_map_item_t *item = cl_qmap_head(&store->switches);
+
+	return item == cl_qmap_end(&store->switches) ? NULL : (struct mft_switch *)item;
+}
+
+static struct mft_switch *mft_switch_next(const struct mft_store *store,
+					  const struct mft_switch *sw)
+{
+	cl_map_item_t *item = cl_qmap_next(&sw->item);
+
+	return item == cl_qmap_end(&store->switches) ? NULL : (struct mft_switch *)item;
+}
+
+static uint32_t block_place(const struct mft_switch *sw, uint16_t key)
+{
+	return sort_place(0, sw->nblocks, at, sw->blocks[at]->key < key);
+}
+
+/* The block of that key, NULL where there is none; mft_block_get() makes it. */
+static struct mft_block *mft_block_find(const struct mft_switch *sw, uint16_t key)
+{
+	uint32_t at = block_place(sw, key);
+
+	return at < sw->nblocks && sw->blocks[at]->key == key ? sw->blocks[at] : NULL;
+}
+
+static struct mft_block *mft_block_get(struct mft_switch *sw, uint16_t key)
+{
+	uint32_t at = block_place(sw, key);
+	struct mft_block *block;
+
+	if (at < sw->nblocks && sw->blocks[at]->key == key)
+		return sw->blocks[at];
+	if (sw->nblocks == sw->size) {
+		sw->size = sw->size ? sw->size * 2 : 4;
+		sw->blocks = mem_resize(sw->blocks, sw->size, sizeof(struct mft_block *));
+	}
+	block = mem_alloc(1, sizeof(*block));
+	block->sw = sw;
+	block->key = key;
+	memmove(sw->blocks + at + 1, sw->blocks + at,
+		(sw->nblocks - at) * sizeof(struct mft_block *));
+	sw->blocks[at] = block;
+	sw->nblocks++;
+	return block;
+}
+
+/* The store is the caller's memory, and owns its switches and blocks until mft_store_fini(). */
+static void mft_store_init(struct mft_store *store)
+{
+	cl_qmap_init(&store->switches);
+}
+
+static void mft_store_fini(struct mft_store *store)
+{
+	struct mft_switch *sw;
+
+	while ((sw = mft_switch_first(store))) {
+		cl_qmap_remove_item(&store->switches, &sw->item);
+		for (uint32_t i = 0; i < sw->nblocks; i++)
+			free(sw->blocks[i]);
+		free(sw->blocks);
+		free(sw);
+	}
+}
+
+/* ---- Sizes ----------------------------------------------------------------------------------- */
+
+/* The number of positions: blocks of one number, each for MCAST_POSITION ports. */
+static unsigned mft_positions(const struct inv_node *node)
+{
+	return node->nports / MCAST_POSITION + 1u;
+}
+
+/* There are no more MLIDs, whatever a device says. */
+static unsigned mft_cap_of(const struct inv_node *node)
+{
+	return node->sw.mft_cap < MFT_MLIDS ? node->sw.mft_cap : MFT_MLIDS - 1u;
+}
+
+/* the last MLID that it has room for */
+static uint16_t mft_top_of(const struct inv_node *node)
+{
+	return (uint16_t)(MCAST_FIRST_MLID + mft_cap_of(node) - 1);
+}
+
+/* True: a block of this number lies within its MulticastFDBCap. */
+static bool mft_has_block(const struct inv_node *node, unsigned block)
+{
+	return block * MCAST_BLOCK < mft_cap_of(node);
+}
+
+/* Bits of ports that the switch has: it may answer anything for the others. */
+static uint16_t ports_of(const struct inv_node *node, unsigned position)
+{
+	unsigned first = position * MCAST_POSITION, nports = node->nports;
+
+	if (first > nports)
+		return 0;
+	return nports - first >= MCAST_POSITION - 1 ? 0xffff
+						    : (uint16_t)((2u << (nports - first)) - 1);
+}
+
+void mft_decode(const struct inv_node *node, unsigned position, const uint8_t *data,
+		uint16_t masks[MCAST_BLOCK])
+{
+	wire_mft_decode(data, masks);
+	for (unsigned i = 0; i < MCAST_BLOCK; i++)
+		masks[i] &= ports_of(node, position);
+}
 
 #define TRIES	  2
 #define LOG_BURST 20

@@ -16,9 +16,9 @@
 #ifndef FMD_PROGRAM_MFT_H
 #define FMD_PROGRAM_MFT_H
 
+#include "fm/inventory/inventory.h"
 #include "fm/loop/loop.h"
 #include "fm/mad/mad.h"
-#include "fm/inventory/inventory.h"
 #include "routing/multicast/mcast_tree.h"
 #include "topology/snapshot/topo.h"
 
@@ -77,5 +77,21 @@ void mft_found(struct mft *m, guid_t sw, uint16_t block, unsigned position,
 void mft_forget(struct mft *m, guid_t sw);
 bool mft_busy(const struct mft *m); /* true: the callback of an apply or a read is to come */
 uint64_t mft_blocks_written(const struct mft *m); /* acknowledged since start */
+
+/* ---- Sizes ----------------------------------------------------------------------------------- */
+
+/*
+ * How large a switch's multicast table is, in blocks of MCAST_BLOCK MLIDs by positions
+ * of MCAST_POSITION ports (IBA 14.2.5.12). The node is a switch's, with its SwitchInfo.
+ */
+
+#define MFT_MLIDS (0x10000 - MCAST_FIRST_MLID)
+
+/*
+ * A block as an answer has it, without bits of ports that the switch does not have: these may be
+ * anything.
+ */
+void mft_decode(const struct inv_node *node, unsigned position, const uint8_t *data,
+		uint16_t masks[MCAST_BLOCK]);
 
 #endif

@@ -6,13 +6,148 @@
 #ifndef FMD_PROGRAM_PROGRAM_PRIV_H
 #define FMD_PROGRAM_PROGRAM_PRIV_H
 
+#include <stdbool.h>
+#include <stdint.h>
+#include <complib/cl_qmap.h>
+#include "fm/inventory/inventory.h"
 #include "fm/loop/job.h"
 #include "fm/loop/log.h"
 #include "fm/mad/batch.h"
-#include "fm/program/cached.h"
 #include "fm/program/program.h"
-#include "fm/program/store.h"
 #include "routing/order/order.h"
+#include "routing/tables.h"
+
+/* ---- What each switch holds, and what is known of that --------------------------------------- */
+
+/*
+ * Nearly all of it is as wanted. So a
+ * switch's record is its row of the wanted tables, which is borrowed, and the blocks that differ.
+ */
+
+#define STORE_BLOCKS ((TABLES_MAX_LID + 1) / TABLES_BLOCK)
+#define STORE_WORDS  (STORE_BLOCKS / 64)
+
+struct store_set { /* of blocks */
+	uint64_t words[STORE_WORDS];
+};
+
+struct store_switch {
+	cl_map_item_t item; /* key = GUID */
+	guid_t guid;
+	struct inv_node *node;	   /* NULL: not in the inventory */
+	const uint8_t *row_wanted; /* [nblocks * 64] */
+	uint32_t nblocks;
+	struct store_set own; /* blocks that are not as wanted: they are in kept, in order */
+	uint16_t before[STORE_WORDS]; /* how many own blocks are in the words ahead */
+	uint8_t *kept;
+	struct store_set known;	 /* acknowledged, or read */
+	struct store_set cached; /* assumed (cached.c); none of these is known or busy */
+	struct store_set busy;	 /* on the way: the block is what was sent */
+	struct store_set stale;	 /* busy ones that a superseded apply has sent */
+	struct store_set late;	 /* busy ones that are to be sent again once they are answered */
+	struct store_set todo;	 /* to be sent */
+	uint32_t ntodo;
+	uint32_t row; /* in the wanted tables */
+	bool top_due; /* SwitchInfo first; the blocks wait for it */
+	bool failed;  /* given up in this apply */
+	bool refuses; /* failed, and it is reachable: it rejects or drops what it is sent */
+	bool listed;  /* in the snapshot of this apply */
+	bool in_turn; /* among those whose blocks leave */
+};
+
+struct store {
+	cl_qmap_t switches;
+};
+
+static inline bool store_has(const struct store_set *set, uint32_t block)
+{
+	return set->words[block / 64] >> block % 64 & 1;
+}
+
+static inline void store_put(struct store_set *set, uint32_t block, bool on)
+{
+	uint64_t bit = (uint64_t)1 << block % 64;
+
+	set->words[block / 64] = on ? set->words[block / 64] | bit : set->words[block / 64] & ~bit;
+}
+/* The first member of the set from `from` on; STORE_BLOCKS = there is none. */
+uint32_t store_next(const struct store_set *set, uint32_t from);
+
+/* The store is the caller's memory, and owns its switches until store_fini(). */
+void store_init(struct store *store);
+void store_fini(struct store *store);
+/* A switch of the store, or NULL; store_get() makes it where there is none. */
+struct store_switch *store_find(const struct store *store, guid_t guid);
+struct store_switch *store_get(struct store *store, guid_t guid);
+
+/*
+ * Blocks that are known, cached or on the way stay what they are; all others are as in the new row.
+ * The old one may go then. NULL: nothing is known any more.
+ */
+void store_rebase(struct store_switch *sw, const uint8_t *row, uint32_t nblocks);
+/* Records that the switch was sent this block; block is below nblocks. content is copied. */
+void store_sent(struct store_switch *sw, uint32_t block, const uint8_t content[TABLES_BLOCK]);
+/* The content of a block of sw->own, borrowed until the next change of sw. */
+const uint8_t *store_own_block(const struct store_switch *sw, uint32_t block);
+
+/*
+ * What the block holds: as acknowledged where known, as sent where busy, as assumed where cached.
+ * Borrowed until the next change of sw; block is below nblocks.
+ */
+static inline const uint8_t *store_block(const struct store_switch *sw, uint32_t block)
+{
+	return store_has(&sw->own, block) ? store_own_block(sw, block)
+					  : sw->row_wanted + (size_t)block * TABLES_BLOCK;
+}
+
+/* ---- Cached ---------------------------------------------------------------------------------- */
+
+/*
+ * What switches are assumed to hold of their tables, by the file of an earlier run or after
+ * another manager's work, until it was read (cached.c). Part of program (program_priv.h).
+ */
+
+struct program;
+struct table_reader;
+
+struct program_cached {
+	struct table_reader *reader; /* of content, until its end; NULL = nothing is left to read */
+	char *content;		     /* the file's, owned */
+	bool some;		     /* a switch may have cached blocks */
+	bool all;   /* assume of each block that the file does not have that it is as wanted */
+	bool first; /* these assumptions are read before it is reported that all is written */
+	bool wrong; /* a block was found that differs: none is relied on unread any more */
+	struct store_set columns; /* numbers of the blocks that are read now */
+	bool every;		  /* of all switches; false: of those where they are to change */
+	uint32_t block, row;	  /* the next one to be asked for */
+	unsigned read, differed;  /* blocks read, and those that differed; not reported yet */
+};
+
+/* Takes some more records of the file. True: there are more, call again. */
+bool cached_load(struct program *p);
+/* Assumes what program_read_first() asked for; no effect without it. */
+void cached_assume(struct program *p);
+void cached_forget_file(struct program *p); /* frees its reader and content; neither is fine */
+
+/*
+ * Reading before the first write: choose nothing, then the blocks of each switch that are about to
+ * change, then begin. False: there is nothing to read.
+ */
+void cached_recheck_none(struct program *p);
+void cached_recheck(struct program *p, const struct store_switch *sw);
+bool cached_begin(struct program *p);
+/* Begins to read all that is left. False: there is nothing, but at switches that are away. */
+bool cached_rest(struct program *p);
+/* The number of blocks that are left to read at switches that answer. */
+unsigned cached_count(const struct program *p);
+/* Queues some Gets. False: all were asked. */
+bool cached_more(struct program *p);
+/* Fills in the Get of a block. False: it is not wanted any more. */
+bool cached_make(const struct store_switch *sw, uint32_t block, struct batch_request *request);
+/* The answer: the block counts as known from now on. */
+void cached_answer(struct program *p, struct store_switch *sw, uint32_t block, const uint8_t *data);
+/* Nothing is assumed of that switch any more: its blocks are unknown. */
+void cached_drop(struct store_switch *sw);
 
 #define ROW_NONE UINT32_MAX
 
@@ -80,15 +215,13 @@ struct program {
 	struct log_limit failed_log;
 };
 
-/* ---- program_send.c ------------------------------------------------------------------------- */
+/* ---- store.c -------------------------------------------------------------------------------- */
 
 void program_turn_add(struct program *p, struct store_switch *sw); /* it has blocks to send */
 void program_send_top(struct program *p, struct store_switch *sw); /* if it differs */
 void program_send_block(struct program *p, struct store_switch *sw, uint32_t block); /* queues it */
 /* Gives the switch up for this apply, and logs it with the reason. */
 void program_fail(struct program *p, struct store_switch *sw, const char *why);
-
-/* ---- program_block.c ------------------------------------------------------------------------ */
 
 static inline const uint8_t *program_wanted(const struct program *p, const struct store_switch *sw,
 					    uint32_t block)

@@ -17,7 +17,7 @@
 #define FMD_PROGRAM_TABLE_FILE_H
 
 #include <stdio.h>
-#include "fm/program/store.h"
+#include "fm/program/program_priv.h"
 
 #define TABLE_FILE_VERSION 1
 

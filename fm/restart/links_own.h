@@ -10,7 +10,8 @@
 #define FMD_RESTART_LINKS_OWN_H
 
 #include <stdio.h>
-#include "fm/restart/links.h"
+#include "fm/fabric/module.h"
+#include "routing/lid_plan.h"
 
 struct down_link { /* by its end with the lower GUID, or port */
 	guid_t node;
@@ -19,7 +20,17 @@ struct down_link { /* by its end with the lower GUID, or port */
 	int64_t since;
 };
 
-/* ---- module.c -------------------------------------------------------------------------- */
+/* Every link ever found, in state_dir/cables. */
+struct known_links {
+	const struct fabric_services *services; /* of the room */
+	uint64_t shape;				/* a sum over all that is in the file, but.. */
+	uint64_t sum;				/* ..for what is down, which this one has, too */
+	struct topo *seen;			/* the snapshot of these sums; NULL = none yet */
+	struct down_link *down;			/* by end */
+	uint32_t ndown;
+};
+
+#define KNOWN_LINKS_SINCE 32
 
 /* ---- link_lines.c ---------------------------------------------------------------------------- */
 

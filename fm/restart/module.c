@@ -7,7 +7,6 @@
 #include <time.h>
 #include "fm/fabric/view.h"
 #include "fm/program/program.h"
-#include "fm/restart/links.h"
 #include "fm/restart/links_own.h"
 #include "fm/state/state_file.h"
 #include "routing/tables.h"

@@ -6,10 +6,11 @@
 #ifndef FMD_SWEEP_BRINGUP_PRIV_H
 #define FMD_SWEEP_BRINGUP_PRIV_H
 
+#include "fm/inventory/inventory.h"
+#include "fm/inventory/port_setup.h"
 #include "fm/loop/job.h"
 #include "fm/loop/log.h"
 #include "fm/mad/batch.h"
-#include "fm/inventory/port_setup.h"
 #include "fm/sweep/bringup.h"
 
 #define BRINGUP_LOG_BURST 20
@@ -44,9 +45,6 @@ struct bringup {
 	struct log_limit failed_log, bounce_log, pkeys_log, lanes_log;
 };
 
-/* bringup.c. Makes b busy, with an empty result for fn. */
-void bringup_begin(struct bringup *b, bringup_done_fn *fn, void *arg);
-
 /*
  * port_step.c. The other end of the link, the inventory's, NULL = no link is known; whether a port
  * that was given up is being tried again; whether its host takes ClientReregister.
@@ -55,19 +53,19 @@ struct inv_port *bringup_peer(const struct inv_port *port);
 struct port_setup *setup_of_peer(const struct inv_port *port);
 bool bringup_on_trial(const struct port_setup *setup);
 bool bringup_is_shut(const struct inv_node *node, unsigned num); /* it is to carry no data */
+/* The port has accepted a Set: it does not count as given up any more. */
+void bringup_cured(struct bringup *b, struct port_setup *setup);
 bool bringup_can_reregister(const struct inv_node *node, const struct inv_port *port);
 /* Fills in the request that is due. False: none is, or no path leads there. */
 bool bringup_make_port(struct bringup *b, const struct batch_job *job,
 		       struct batch_request *request);
-/* The port has accepted a Set: it does not count as given up any more. */
-void bringup_cured(struct bringup *b, struct port_setup *setup);
 /* Queues what is due at a port; a Get of its PortInfo; what is due at both ends of its link. */
 void bringup_step(struct bringup *b, struct inv_node *node, uint8_t num);
 void bringup_note_keys(struct bringup *b, struct inv_node *node);	       /* whose are they? */
 void bringup_reread(struct bringup *b, struct inv_node *node, uint8_t num);    /* PortInfo */
 void bringup_step_link(struct bringup *b, struct inv_node *node, uint8_t num); /* both ends */
 
-/* port_answer.c. The answer, or the loss, of what bringup_make_port() made. */
+/* The answer, or the loss, of what bringup_make_port() made. */
 void bringup_port_answered(struct bringup *b, struct inv_node *node, uint8_t num,
 			   const struct mad_answer *answer);
 void bringup_port_lost(struct bringup *b, struct inv_node *node, uint8_t num);
@@ -111,5 +109,47 @@ void lanes_read_back(struct bringup *b, struct inv_node *node, uint8_t num);
 void lanes_withdrawn(struct inv_node *node, uint8_t num);
 void lanes_forget(struct inv_node *node);
 void lanes_new_life(struct inv_node *node); /* the switch lost what was set */
+
+/* ---- What a port's PortInfo should be, from the configuration and both its ends -------------- */
+
+enum port_plan {
+	PORT_PLAN_SAME,
+	/* time-outs, MTU and the like differ: set once, what a device ignores is left */
+	PORT_PLAN_TUNE,
+	PORT_PLAN_MUST, /* the address differs: LID, LMC, SM LID or GID prefix */
+	/* past Init, and the ends disagree on MTU or VLs: the link has to be bounced */
+	PORT_PLAN_CLASH,
+};
+
+/* How the port differs from what it should be; *want: all of PortInfo for a Set, the state kept. */
+enum port_plan port_plan(const struct bringup_conf *conf, uint16_t sm_lid,
+			 const struct inv_node *node, uint8_t num, struct wire_port_info *want);
+
+/* ---- What a port's P_Key table should be, from what it is and what the port should hold ------ */
+
+/* Pure. */
+
+#define PKEY_BLOCKS_MAX 64 /* of a port; what devices have is 4 */
+
+struct pkey_wish {
+	const uint16_t *keys; /* each once, by base ascending, as a pkey_map has them */
+	unsigned nkeys;
+	uint16_t index0; /* what has its place there; 0 = the default partition's */
+	unsigned cap;	 /* entries of the table */
+};
+
+/*
+ * A key that is there keeps its index, in its other membership too; index 0 goes to the one it is
+ * for. New keys go where the fewest blocks differ, and into an index that was in use last of all:
+ * connections hold indices. `want` gets whole blocks. Returns how many keys found no room; the
+ * default partition always finds some.
+ */
+unsigned pkey_plan(const uint16_t *have, const struct pkey_wish *wish, uint16_t *want);
+
+/*
+ * The block to write next on the way from have to want, -1 = none differs. In this order the port
+ * is never without the default partition on the way.
+ */
+int pkey_plan_next(const uint16_t *have, const uint16_t *want, unsigned nblocks);
 
 #endif

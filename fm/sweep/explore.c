@@ -18,6 +18,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include "fm/mad/wire_optional.h"
+#include "fm/sweep/bringup.h"
 #include "fm/sweep/sweep_priv.h"
 
 #define TOP_AGAIN_US 60000000

@@ -4,12 +4,10 @@
  * that is given up rests, longer each time (bringup_retry()).
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include "fm/conf/m_keys.h"
 #include "fm/sweep/bringup_priv.h"
 #include "fm/sweep/sweep.h"
-#include "topology/base/mem.h"
 
 #define ERRORS_MAX    3
 #define SETS_MAX      5
@@ -20,78 +18,7 @@
 #define LOST_US	      20000    /* after each of the first ones; then doubles, up to RETRY_US */
 #define LOST_FIRST    5
 
-/* ---- What is kept of a port ------------------------------------------------------------------ */
-
-const struct setback *setback_of(const struct port_setup *setup)
-{
-	static const struct setback none;
-
-	return setup->setback ? setup->setback : &none;
-}
-
-struct setback *setback_to_write(struct port_setup *setup)
-{
-	if (!setup->setback)
-		setup->setback = mem_alloc(1, sizeof(*setup->setback));
-	return setup->setback;
-}
-
-void setup_retry_at(struct port_setup *setup, uint64_t us)
-{
-	if (us || setup->setback)
-		setback_to_write(setup)->retry_at_us = us;
-}
-
-/*
- * Nothing is written to a port of which nothing is known: a child may share its memory, and each
- * page's first write is dear then.
- */
-void setup_forget_pkeys(struct port_setup *setup)
-{
-	if (!setup->pkeys && setup->pkey_state == INV_PKEYS_OPEN &&
-	    !((setup->unread | setup->doubted | setup->unheld) & INV_SET_PKEYS))
-		return;
-	if (setup->pkeys) {
-		free(setup->pkeys->have);
-		free(setup->pkeys->keys);
-		free(setup->pkeys);
-	}
-	setup->pkeys = NULL;
-	setup->pkey_state = INV_PKEYS_OPEN;
-	setup->unread &= (uint8_t)~INV_SET_PKEYS;
-	setup->doubted &= (uint8_t)~INV_SET_PKEYS;
-	setup->unheld &= (uint8_t)~INV_SET_PKEYS;
-}
-
-static void setup_removed(void *cell)
-{
-	struct port_setup *setup = cell;
-
-	setup_forget_pkeys(setup);
-	free(setup->setback);
-}
-
-void bringup_open_columns(struct inventory *inv)
-{
-	inventory_open_column(inv, INV_SETUP, sizeof(struct port_setup), setup_removed);
-	inventory_open_column(inv, INV_LANES, LANES_BYTES, NULL);
-}
-
-void setup_was_read(struct port_setup *setup, enum inv_set what, bool same)
-{
-	bool again = setup->doubted & setup->at_once & what;
-
-	setup->unread &= (uint8_t)~what;
-	setup->at_once &= (uint8_t)~what;
-	if (same) {
-		setup->doubted &= (uint8_t)~what;
-		setup->unheld &= (uint8_t)~what;
-		return;
-	}
-	if (again)
-		setup->unheld |= (uint8_t)what;
-	setup->doubted |= (uint8_t)what;
-}
+/* ---- PortInfo was read ----------------------------------------------------------------------- */
 
 /*
  * A port that has been down since has begun again, and says nothing of what was acknowledged
@@ -147,7 +74,7 @@ void bringup_port_read(struct inv_node *node, uint8_t num, const uint8_t data[64
 		lanes_new_life(node);
 }
 
-/* ---- Refusals -------------------------------------------------------------------------------- */
+/* ---- Answers --------------------------------------------------------------------------------- */
 
 static void log_given_up(struct bringup *b, const struct inv_node *node, uint8_t num)
 {

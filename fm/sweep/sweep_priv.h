@@ -1,20 +1,55 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * sweep's own parts: sweep.c and ask.c send requests and repeat them, explore.c and ports.c read
- * the answers and decide what to send next.
+ * sweep's own parts: sweep.c sends requests and repeats them, ask.c decides what to ask of a node,
+ * explore.c and probe.c read the answers and decide what to send next.
  */
 #ifndef FMD_SWEEP_SWEEP_PRIV_H
 #define FMD_SWEEP_SWEEP_PRIV_H
 
+#include "fm/inventory/inventory.h"
 #include "fm/loop/log.h"
 #include "fm/mad/batch.h"
 #include "fm/mad/wire.h"
-#include "fm/sweep/contest.h"
 #include "fm/sweep/sweep.h"
-#include "fm/sweep/sweep_jobs.h"
+
+/* ---- Kinds of sweeps and of their requests --------------------------------------------------- */
+
+enum sweep_kind { SWEEP_NONE, SWEEP_DISCOVER, SWEEP_REFRESH, SWEEP_POLL };
+
+enum sweep_job {	    /* object = node, arg = port or block */
+		 JOB_LOCAL, /* NodeInfo of the SM's own port */
+		 JOB_PROBE, /* NodeInfo over a port of the node: who is there? */
+		 JOB_DESC,
+		 JOB_GENERAL,	  /* GeneralInfo's capabilities, of a CA */
+		 JOB_SWITCH,	  /* SwitchInfo */
+		 JOB_CLEAR,	  /* its PortStateChange */
+		 JOB_PORT,	  /* PortInfo */
+		 JOB_PORT_EXT,	  /* the same with the extended speeds asked for */
+		 JOB_STATES,	  /* SwitchPortStateTable, a block of 128 ports */
+		 JOB_POLL,	  /* SwitchInfo, to compare only */
+		 JOB_POLL_PORT,	  /* a probe whose answer only says that there is one */
+		 JOB_VERIFY_LINK, /* a probe, to compare only */
+		 JOB_VERIFY_PORT, /* PortInfo, to compare only */
+};
+
+/* ---- Answers that contradict the record (probe.c) -------------------------------------------- */
+
+struct parked { /* a probe's answer that waits for what a node's known place says */
+	struct inv_node *from, *node;
+	uint8_t num, node_num;
+};
+
+struct parking {
+	struct parked *list;
+	unsigned count, room;
+};
+
+/* Nothing is on its way any more. True: an answer was waiting for that, and the sweep goes on. */
+bool contest_ends(struct sweep *s);
+void contest_go_on(struct sweep *s); /* behind each answer, and each request given up */
 
 #define GUESSED_KEYS 8
-struct guessed_keys {	/* path_keys.c */
+struct guessed_keys {	/* sweep.c */
 	uint32_t sweep; /* of which they are */
 	uint32_t from;	/* the lost port at which the next sweep goes on */
 	unsigned count, turn;
@@ -81,8 +116,6 @@ void explore_visit(struct sweep *s, struct inv_node *node, const struct mad_path
 void explore_visit_ca(struct sweep *s, struct inv_node *node);
 void explore_visit_neighbours(struct sweep *s, struct inv_node *node); /* the switches */
 
-/* ports.c */
-void ports_ask_all(struct sweep *s, struct inv_node *node);
 /*
  * A block of SwitchPortStateTable is not available: PortInfo of each of its ports is asked instead.
  */
@@ -91,9 +124,10 @@ void ports_states_missing(struct sweep *s, struct inv_node *node, unsigned block
 void ports_switch_ready(struct sweep *s, struct inv_node *node);
 void ports_met(struct sweep *s, struct inv_node *node, unsigned num, bool extended,
 	       const uint8_t data[64]);
-void ports_is_up(struct sweep *s, struct inv_node *node, unsigned num);
 void ports_states_met(struct sweep *s, struct inv_node *node, unsigned block,
 		      const uint8_t data[64]);
+/* The port was read, and its link is up: asks who is behind, if that is to be known. */
+void ports_is_up(struct sweep *s, struct inv_node *node, unsigned num);
 
 /* probe.c */
 void probe_answer(struct sweep *s, struct inv_node *from, uint8_t num, const struct mad_path *path,

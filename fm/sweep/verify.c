@@ -2,7 +2,7 @@
 /*
  * Verification: what was answered once is asked once more while the fabric is idle, a few ports at
  * a time: the node behind a port that is up, and PortInfo. An answer that agrees with the record
- * verifies it; another one has the node swept, and that decides (contest.c). Ports with a node
+ * verifies it; another one has the node swept, and that decides (probe.c). Ports with a node
  * behind them that can't be there are asked first, each time.
  */
 #include "fm/inventory/port_setup.h"

@@ -17,7 +17,7 @@
 #include "fm/fabric/request.h"
 #include "fm/fabric/view.h"
 #include "fm/program/program.h"
-#include "fm/program/table_block.h"
+#include "fm/program/audit.h"
 #include "topology/base/mem.h"
 
 struct fabric {

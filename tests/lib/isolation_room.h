@@ -10,7 +10,7 @@
 #include "fm/isolation/module.h"
 #include "fm/program/mft.h"
 #include "fm/program/program.h"
-#include "fm/program/table_block.h"
+#include "fm/program/audit.h"
 #include "tests/lib/sweep_bench.h"
 #include "tests/lib/fake_pipe.h"
 

@@ -14,7 +14,7 @@
 #include "fm/multicast/module.h"
 #include "fm/program/mft.h"
 #include "fm/program/program.h"
-#include "fm/program/table_block.h"
+#include "fm/program/audit.h"
 #include "tests/lib/sweep_bench.h"
 #include "tests/lib/fake_pipe.h"
 

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "fm/isolation/judge.h"
+#include "fm/isolation/isolation.h"
 #include "tests/lib/fabrics.h"
 #include "topology/snapshot/topo_builder.h"
 

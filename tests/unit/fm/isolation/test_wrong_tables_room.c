@@ -42,14 +42,14 @@ static void a_switch_that_does_not_keep_its_lft_top_is_isolated_till_it_does(voi
 
 	isolation_begin(&r);
 	double_set_feigns(r.b.d, r.sw, WIRE_SWITCH_INFO);
-	inv(&r.b, r.sw)->keeps_no_top = true;
+	sweep_node(inv(&r.b, r.sw))->keeps_no_top = true;
 	assert_null(r.f.module->swept(
 		r.f.room,
 		&(struct fabric_swept){ .step = FABRIC_SWEEP_ENDED,
 					.result = &(struct sweep_result){ .untrue = 1 } }));
 	fake_run_for(&r.f, 2 * MINUTE_US);
 	assert_int_equal(count_in_force(&r), 1);
-	assert_false(inv(&r.b, r.sw)->keeps_no_top);
+	assert_false(sweep_node(inv(&r.b, r.sw))->keeps_no_top);
 	double_set_feigns(r.b.d, r.sw, 0);
 	fake_run_for(&r.f, MINUTE_US);
 	assert_int_equal(count_rows(&r), 0);

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <cmocka.h>
-#include "fm/restart/links.h"
+#include "fm/restart/links_own.h"
 #include "fm/restart/module.h"
 #include "fm/state/state_copy.h"
 #include "tests/lib/fake_pipe.h"

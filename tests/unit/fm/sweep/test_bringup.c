@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include "fm/inventory/port_setup.h"
 #include "fm/loop/log.h"
-#include "fm/sweep/port_plan.h"
+#include "fm/sweep/bringup_priv.h"
 #include "tests/lib/sweep_bench.h"
 #include "topology/base/mem.h"
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/conf/partition.h"
-#include "fm/sweep/pkey_plan.h"
+#include "fm/sweep/bringup_priv.h"
 #include "topology/base/sort.h"
 
 #define CAP_MAX 160
