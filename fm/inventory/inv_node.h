@@ -81,7 +81,7 @@ enum inv_mark { /* what rooms decide about a port before each snapshot, and what
 
 struct inv_contest {	    /* answers behind a port that contradict the record */
 	cl_map_item_t item; /* in inventory.contests, key = the port's number */
-	/* claim*: private to fm/sweep/probe.c. The sweep in which answers contradicted the record */
+	/* claim*: private to sweep/probe.c. The sweep in which answers contradicted the record */
 	uint32_t claimed_in;
 	uint8_t claims; /* their number */
 	uint64_t claim; /* the latest of them */

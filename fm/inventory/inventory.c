@@ -48,17 +48,6 @@ void inventory_open_column(struct inventory *inv, enum inv_columns which, size_t
 	column_grow(inv, which);
 }
 
-static void column_empty(struct inv_column *column)
-{
-	for (uint32_t i = 0; i < column->nblocks; i++) {
-		for (uint32_t cell = 0; column->removed && cell < INV_CELLS; cell++)
-			column->removed(column->blocks[i] + cell * column->bytes);
-		free(column->blocks[i]);
-	}
-	free(column->blocks);
-	*column = (struct inv_column){ .bytes = column->bytes, .removed = column->removed };
-}
-
 static void set_marks(uint8_t *marks, unsigned mark, bool on)
 {
 	if (!on != !(*marks & mark)) /* a page that is not written to stays shared with a child */
@@ -85,18 +74,6 @@ static void node_free(struct inv_node *node)
 	free(node);
 }
 
-static void give_numbers(struct inventory *inv, struct inv_node *node)
-{
-	uint32_t left = INV_CELLS - inv->numbered_ports % INV_CELLS, count = node->nports + 1u;
-
-	node->columns = inv->columns;
-	node->number = inv->numbered++;
-	node->port0 = inv->numbered_ports + (count > left ? left : 0);
-	inv->numbered_ports = node->port0 + count;
-	for (unsigned i = 0; i < INV_COLUMNS; i++)
-		column_grow(inv, i);
-}
-
 void inventory_fini(struct inventory *inv)
 {
 	struct inventory empty = { .names = inv->names, .keys = inv->keys, .walks = 1 };
@@ -112,8 +89,17 @@ void inventory_fini(struct inventory *inv)
 	}
 	while (cl_qmap_count(&inv->contests))
 		free(cl_qmap_remove(&inv->contests, cl_qmap_key(cl_qmap_head(&inv->contests))));
-	for (unsigned i = 0; i < INV_COLUMNS; i++)
-		column_empty(&inv->columns[i]);
+	for (unsigned i = 0; i < INV_COLUMNS; i++) {
+		struct inv_column *column = &inv->columns[i];
+
+		for (uint32_t block = 0; block < column->nblocks; block++) {
+			for (uint32_t cell = 0; column->removed && cell < INV_CELLS; cell++)
+				column->removed(column->blocks[block] + cell * column->bytes);
+			free(column->blocks[block]);
+		}
+		free(column->blocks);
+		*column = (struct inv_column){ .bytes = column->bytes, .removed = column->removed };
+	}
 	memcpy(empty.columns, inv->columns, sizeof(empty.columns));
 	*inv = empty;
 	cl_qmap_init(&inv->nodes);
@@ -218,6 +204,7 @@ void inventory_set_unpublished(struct inventory *inv, struct inv_node *node, boo
 
 struct inv_node *inventory_add(struct inventory *inv, const struct wire_node_info *info)
 {
+	uint32_t left = INV_CELLS - inv->numbered_ports % INV_CELLS, count = info->nports + 1u;
 	struct inv_node *node = mem_alloc(1, sizeof(*node));
 	cl_map_item_t *there;
 
@@ -226,7 +213,12 @@ struct inv_node *inventory_add(struct inventory *inv, const struct wire_node_inf
 	node->nports = info->nports;
 	node->ports = mem_alloc(info->nports + 1u, sizeof(*node->ports));
 	inventory_set_desc(inv, node, "");
-	give_numbers(inv, node);
+	node->columns = inv->columns;
+	node->number = inv->numbered++;
+	node->port0 = inv->numbered_ports + (count > left ? left : 0);
+	inv->numbered_ports = node->port0 + count;
+	for (unsigned i = 0; i < INV_COLUMNS; i++)
+		column_grow(inv, i);
 	inv->shapes++;
 	inventory_set_unpublished(inv, node, true);
 	if (inv_is_switch(node))
@@ -494,26 +486,6 @@ bool inventory_same_port_info(const uint8_t a[64], const uint8_t b[64])
 	       x.speed_ext2_active == y.speed_ext2_active;
 }
 
-static bool same_end_port(const struct wire_port_info *x, const struct wire_port_info *y)
-{
-	return x->lid == y->lid && x->lmc == y->lmc && x->sm_lid == y->sm_lid &&
-	       x->gid_prefix == y->gid_prefix && x->mkey == y->mkey &&
-	       x->mkey_protect == y->mkey_protect && x->mkey_lease == y->mkey_lease &&
-	       x->sm_sl == y->sm_sl && x->subnet_timeout == y->subnet_timeout;
-}
-
-static bool same_link(const struct wire_port_info *x, const struct wire_port_info *y)
-{
-	return x->neighbor_mtu == y->neighbor_mtu && x->op_vls == y->op_vls;
-}
-
-static bool same_switch_port(const struct wire_port_info *x, const struct wire_port_info *y)
-{
-	return x->hoq_life == y->hoq_life && x->vl_stall == y->vl_stall &&
-	       x->pkey_enforce_in == y->pkey_enforce_in &&
-	       x->pkey_enforce_out == y->pkey_enforce_out;
-}
-
 bool inventory_same_settings(const struct inv_node *node, uint8_t num, const uint8_t a[64],
 			     const uint8_t b[64])
 {
@@ -522,9 +494,36 @@ bool inventory_same_settings(const struct inv_node *node, uint8_t num, const uin
 
 	wire_port_info_decode(a, &x);
 	wire_port_info_decode(b, &y);
-	if (num && (!same_link(&x, &y) || x.vl_high_limit != y.vl_high_limit))
+	if (num && (!(x.neighbor_mtu == y.neighbor_mtu && x.op_vls == y.op_vls) ||
+		    x.vl_high_limit != y.vl_high_limit))
 		return false;
-	return external ? same_switch_port(&x, &y) : same_end_port(&x, &y);
+	return external ? (x.hoq_life == y.hoq_life && x.vl_stall == y.vl_stall &&
+			   x.pkey_enforce_in == y.pkey_enforce_in &&
+			   x.pkey_enforce_out == y.pkey_enforce_out)
+			: (x.lid == y.lid && x.lmc == y.lmc && x.sm_lid == y.sm_lid &&
+			   x.gid_prefix == y.gid_prefix && x.mkey == y.mkey &&
+			   x.mkey_protect == y.mkey_protect && x.mkey_lease == y.mkey_lease &&
+			   x.sm_sl == y.sm_sl && x.subnet_timeout == y.subnet_timeout);
+}
+
+/*
+ * What protects a port ends with a lease and with its power. A port without a key counts no
+ * violations: one that shows 0, and counts more of them, hides another (14.2.4.1). False: its key
+ * or its protection differs.
+ */
+static bool key_was_read(struct inv_port *port, const uint8_t data[64])
+{
+	struct wire_port_info x, y;
+	bool same;
+
+	wire_port_info_decode(port->info, &x);
+	wire_port_info_decode(data, &y);
+	same = port->known && x.mkey == y.mkey && x.mkey_protect == y.mkey_protect &&
+	       x.mkey_lease == y.mkey_lease;
+	port->counts_violations =
+		same && (port->counts_violations ||
+			 (y.mkey_violations > x.mkey_violations && !y.mkey && y.mkey_protect == 1));
+	return same || !port->known;
 }
 
 bool inventory_set_port_info(struct inv_node *node, uint8_t num, const uint8_t data[64])
@@ -535,7 +534,7 @@ bool inventory_set_port_info(struct inv_node *node, uint8_t num, const uint8_t d
 
 	port->info_verified =
 		port->info_verified && port->known && inventory_same_port_info(port->info, data);
-	same_key = inventory_key_was_read(port, data);
+	same_key = key_was_read(port, data);
 	memcpy(port->info, data, sizeof(port->info));
 	wire_port_info_decode(data, &info);
 	port->known = true;

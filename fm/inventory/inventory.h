@@ -239,8 +239,6 @@ static inline bool inventory_has_key(const struct inv_node *node, unsigned num)
 guid_t inventory_key_guid(const struct inv_node *node, unsigned port);
 enum inv_key inventory_key_of(const struct inventory *inv, const struct inv_node *node,
 			      unsigned port);
-/* PortInfo was read; port->info is the one before. False: its key or its protection differs. */
-bool inventory_key_was_read(struct inv_port *port, const uint8_t data[64]);
 /*
  * Whether the port holds an M_Key of another manager: one that it shows and that is not known, or
  * one that it hides and for which it has counted a violation.

@@ -96,15 +96,6 @@ static void walk_step(struct walk *walk, struct inv_node *from, uint8_t num)
 		walk_reach(walk, to, &path);
 }
 
-static void walk_put_aside(struct walk *walk, struct inv_node *from, uint8_t num, unsigned doubt)
-{
-	if (walk->naside == walk->room) {
-		walk->room = walk->room ? 2 * walk->room : 64;
-		walk->aside = mem_resize(walk->aside, walk->room, sizeof(*walk->aside));
-	}
-	walk->aside[walk->naside++] = (struct step){ from, walk->doubt + doubt, num };
-}
-
 static void walk_expand(struct walk *walk, struct inv_node *node)
 {
 	unsigned p;
@@ -116,10 +107,17 @@ static void walk_expand(struct walk *walk, struct inv_node *node)
 		if (!port || inventory_was_met(walk->inv, port->peer))
 			continue;
 		doubt = port->suspect + (node->silent ? DOUBT_SILENT : 0);
-		if (doubt)
-			walk_put_aside(walk, node, (uint8_t)p, doubt);
-		else
+		if (doubt) {
+			if (walk->naside == walk->room) {
+				walk->room = walk->room ? 2 * walk->room : 64;
+				walk->aside =
+					mem_resize(walk->aside, walk->room, sizeof(*walk->aside));
+			}
+			walk->aside[walk->naside++] =
+				(struct step){ node, walk->doubt + doubt, (uint8_t)p };
+		} else {
 			walk_step(walk, node, (uint8_t)p);
+		}
 	}
 }
 
@@ -144,14 +142,6 @@ static bool walk_take_aside(struct walk *walk)
 	return true;
 }
 
-static void walk_run(struct walk *walk)
-{
-	do {
-		while (walk->head < walk->tail)
-			walk_expand(walk, walk->queue[walk->head++]);
-	} while (walk_take_aside(walk));
-}
-
 void inventory_update_paths(struct inventory *inv)
 {
 	struct walk walk = { .inv = inv };
@@ -163,7 +153,10 @@ void inventory_update_paths(struct inventory *inv)
 	inventory_walk_begin(inv);
 	walk.queue = mem_alloc(cl_qmap_count(&inv->nodes), sizeof(*walk.queue));
 	walk_reach(&walk, inv->local, &(struct mad_path){ 0 });
-	walk_run(&walk);
+	do {
+		while (walk.head < walk.tail)
+			walk_expand(&walk, walk.queue[walk.head++]);
+	} while (walk_take_aside(&walk));
 	inv->ngone = (uint32_t)cl_qmap_count(&inv->nodes) - walk.tail;
 	for (node = inventory_first(inv); node && inv->ngone; node = inventory_next(inv, node))
 		node->gone = !inventory_was_met(inv, node);
@@ -203,15 +196,6 @@ bool inventory_port_path(struct inventory *inv, const struct inv_node *node, uin
 	return inventory_path_add(&port->peer->path, port->peer_port, path);
 }
 
-static void link_worked(struct inventory *inv, struct inv_port *port)
-{
-	struct inv_port *peer = &port->peer->ports[port->peer_port];
-
-	port->judged = peer->judged = inv->clock;
-	inv->nsuspects -= port->suspect > 0;
-	port->suspect = peer->suspect = 0;
-}
-
 static void link_failed(struct inventory *inv, struct inv_port *port, uint32_t since)
 {
 	struct inv_port *peer = &port->peer->ports[port->peer_port];
@@ -231,11 +215,14 @@ void inventory_path_worked(struct inventory *inv, const struct mad_path *path)
 
 	inv->clock++;
 	for (i = 0; node && i < path->hops; i++) {
-		struct inv_port *port = path_exit(inv, node, path->ports[i]);
+		struct inv_port *port = path_exit(inv, node, path->ports[i]), *peer;
 
 		if (!port)
 			return;
-		link_worked(inv, port);
+		peer = &port->peer->ports[port->peer_port];
+		port->judged = peer->judged = inv->clock;
+		inv->nsuspects -= port->suspect > 0;
+		port->suspect = peer->suspect = 0;
 		node = port->peer;
 	}
 }

@@ -9,28 +9,6 @@
 #include "fm/inventory/inventory.h"
 #include "topology/snapshot/topo_builder.h"
 
-static void snapshot_node(struct topo_builder *b, struct inv_node *node)
-{
-	struct topo_node_attr attr = {
-		.guid = node->guid,
-		.sys_guid = node->info.sys_guid,
-		.desc = node->desc,
-		.vendor = node->info.vendor,
-		.revision = node->info.revision,
-		.device = node->info.device,
-		.lft_cap = node->sw.lft_cap,
-		.mft_cap = node->sw.mft_cap,
-		.pkey_cap = node->info.partition_cap,
-		.type = node->info.type,
-		.nports = node->nports,
-		.enhanced_port0 = inv_is_switch(node) && node->sw.flags & INV_ENHANCED_PORT0,
-		.sharp = inv_is_sharp(node),
-	};
-
-	node->handle = topo_builder_node(b, &attr);
-	assert(node->handle >= 0); /* types, sizes and GUIDs were checked when it was met */
-}
-
 static bool is_dark_leaf(const struct inv_node *node)
 {
 	return !node->ncarry && inv_node_is(node, INV_LEAF);
@@ -78,25 +56,6 @@ static struct topo_port_attr port_attr(const struct inv_node *node, unsigned num
 	};
 }
 
-static void snapshot_port(struct topo_builder *b, const struct inv_node *node, unsigned num)
-{
-	struct topo_port_attr attr = port_attr(node, num);
-
-	if (node->port_guids)
-		attr.guid = node->port_guids[num];
-	else if (num == 0)
-		attr.guid = node->guid;
-	topo_builder_port(b, node->handle, num, &attr);
-}
-
-/* A link comes from the end whose node lies first in memory: once matters, which does not. */
-static bool is_first_end(const struct inv_node *node, unsigned num)
-{
-	const struct inv_port *port = &node->ports[num];
-
-	return port->peer && (node < port->peer || (node == port->peer && num < port->peer_port));
-}
-
 static void snapshot_links(struct topo_builder *b, const struct inventory *inv,
 			   const struct inv_node *node)
 {
@@ -106,7 +65,9 @@ static void snapshot_links(struct topo_builder *b, const struct inventory *inv,
 	for (p = 1; p <= node->nports; p++) {
 		const struct inv_port *port = &node->ports[p];
 
-		if (!is_first_end(node, p))
+		/* From the end whose node lies first in memory: once matters, which does not. */
+		if (!port->peer || node > port->peer ||
+		    (node == port->peer && p >= port->peer_port))
 			continue;
 		err = topo_builder_link(b, node->handle, p, port->peer->handle, port->peer_port,
 					is_usable(inv, node, p));
@@ -122,9 +83,34 @@ struct topo_builder *inventory_snapshot_builder(const struct inventory *inv)
 	unsigned p;
 
 	for (node = inventory_first(inv); node; node = inventory_next(inv, node)) {
-		snapshot_node(b, node);
-		for (p = inv_is_switch(node) ? 0 : 1; p <= node->nports; p++)
-			snapshot_port(b, node, p);
+		struct topo_node_attr node_attr = {
+			.guid = node->guid,
+			.sys_guid = node->info.sys_guid,
+			.desc = node->desc,
+			.vendor = node->info.vendor,
+			.revision = node->info.revision,
+			.device = node->info.device,
+			.lft_cap = node->sw.lft_cap,
+			.mft_cap = node->sw.mft_cap,
+			.pkey_cap = node->info.partition_cap,
+			.type = node->info.type,
+			.nports = node->nports,
+			.enhanced_port0 =
+				inv_is_switch(node) && node->sw.flags & INV_ENHANCED_PORT0,
+			.sharp = inv_is_sharp(node),
+		};
+
+		node->handle = topo_builder_node(b, &node_attr);
+		assert(node->handle >= 0); /* types, sizes and GUIDs were checked when it was met */
+		for (p = inv_is_switch(node) ? 0 : 1; p <= node->nports; p++) {
+			struct topo_port_attr attr = port_attr(node, p);
+
+			if (node->port_guids)
+				attr.guid = node->port_guids[p];
+			else if (p == 0)
+				attr.guid = node->guid;
+			topo_builder_port(b, node->handle, p, &attr);
+		}
 	}
 	for (node = inventory_first(inv); node; node = inventory_next(inv, node))
 		snapshot_links(b, inv, node);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include "fm/isolation/module.h"
 #include <stdlib.h>
+#include "fm/inventory/port_setup.h"
 #include "fm/loop/log.h"
 #include "fm/isolation/isolation.h"
 #include "fm/isolation/list.h"
@@ -303,7 +304,7 @@ static void suspect_ask(struct suspect *suspect)
 
 /*
  * PortInfo behind a Set that got no answer. A port that hides its key has counted the Set as a
- * violation, if the key is somebody else's (inv_keys.c).
+ * violation, if the key is somebody else's (inventory.c).
  */
 static void key_answered(void *arg, const struct mad_answer *answer)
 {
@@ -460,7 +461,7 @@ static void given_up(struct isolation *is)
 
 	for (const struct inv_node *n = inventory_first(inv); n; n = inventory_next(inv, n))
 		for (unsigned p = 1; !n->gone && p <= n->nports; p++)
-			if (n->ports[p].given_up >= BRINGUP_REFUSES && n->ports[p].link_up &&
+			if (port_setup(n, p)->given_up >= BRINGUP_REFUSES && n->ports[p].link_up &&
 			    n->ports[p].state != TOPO_ACTIVE)
 				isolation_add(is, n->guid, (uint8_t)p, ISOLATED_NOT_ACTIVE);
 }

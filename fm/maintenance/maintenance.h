@@ -236,7 +236,7 @@ const char *quarantines_why(const struct quarantines *quarantines, guid_t node, 
 /* Appends to `rows` a row for each quarantine in force; topo: the published snapshot. */
 void quarantines_rows(const struct quarantines *quarantines, const struct topo *topo, json_t *rows);
 
-/* ---- The room --------------------------------------------------------------------------------- */
+/* ---- The room ------------------------------------------------------------------------------- */
 
 struct maintenance {
 	struct fabric *fabric;

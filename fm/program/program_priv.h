@@ -215,7 +215,7 @@ struct program {
 	struct log_limit failed_log;
 };
 
-/* ---- store.c -------------------------------------------------------------------------------- */
+/* ---- program_send.c, store.c ---------------------------------------------------------------- */
 
 void program_turn_add(struct program *p, struct store_switch *sw); /* it has blocks to send */
 void program_send_top(struct program *p, struct store_switch *sw); /* if it differs */

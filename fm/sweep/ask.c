@@ -239,7 +239,7 @@ void explore_visit_neighbours(struct sweep *s, struct inv_node *node)
 	}
 }
 
-/* ---- Answers of ports ----------------------------------------------------------------------------------- */
+/* ---- Answers of ports ------------------------------------------------------------------------ */
 
 /*
  * The ports of a node that was met: which to read, and what their states say.
