@@ -28,7 +28,7 @@ struct unanswered;
  * blocks of such a switch are written in one burst, then these modes are turned off and read back;
  * one switch after another, as its own paths are broken meanwhile.
  *
- * NVIDIA switches that have tables when a sweep finds them are queried once (inv_node.adaptive):
+ * NVIDIA switches that have tables when a sweep finds them are queried once (enum adaptive_mode):
  * one SMP each, two more if the first says so. A switch that does not answer, or rejects the query,
  * has none of these modes. An agent that supports the attribute answers it as fast as any other:
  * after PATIENCE_US without an answer fmd no longer waits, and handles later answers when they

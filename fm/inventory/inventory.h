@@ -35,7 +35,7 @@ struct inventory {
 	bool active_decides;
 	uint32_t ngone;		  /* nodes, by the last walk */
 	uint32_t nrefused;	  /* ports with inv_contest.refused */
-	uint32_t nflawed, ntwice; /* nodes with inv_node.flaw; refused GUIDs known elsewhere */
+	uint32_t nflawed, ntwice; /* nodes with sweep_node.flaw; refused GUIDs known elsewhere */
 	struct inv_column columns[INV_COLUMNS];
 	uint32_t numbered, numbered_ports; /* nodes that ever came, and their ports */
 	/*

@@ -186,7 +186,7 @@ static void meet(struct wrong_table *wrong)
 
 /*
  * Called before a snapshot: isolates switches of the state file that the sweep has found; sets
- * inv_node.wrong_tables, by which repairs leave them out.
+ * INV_WRONG_TABLES, by which repairs leave them out.
  */
 static void wrong_tables_mark(struct isolation *is)
 {

@@ -12,8 +12,8 @@
 #include "fm/fabric/view.h"
 
 /*
- * foreign: ports with an M_Key of somebody else (inv_port.foreign_key): an alert each, counted, and
- * among what is unhealthy. They are used as they are, and no Set is sent to them.
+ * foreign: ports with an M_Key of somebody else (port_setup.foreign_key): an alert each, counted,
+ * and among what is unhealthy. They are used as they are, and no Set is sent to them.
  */
 
 /*

@@ -28,7 +28,7 @@ struct stranger { /* a manager that is not allowed */
 struct strangers {
 	struct stranger list[STRANGERS]; /* more are left out, and come when others go */
 	unsigned count;
-	bool marked;	   /* some port has inv_port.shut */
+	bool marked;	   /* some port has INV_SHUT */
 	uint64_t asked_us; /* their ports were last to be read again */
 };
 
@@ -38,7 +38,7 @@ bool sm_is_allowed(const struct sm_room *r, guid_t port_guid);
 struct event_subject sm_subject(const struct sm_room *r, guid_t port_guid);
 /* All others were asked, or the configuration may be another. */
 void sm_allowed_review(struct sm_room *r);
-/* A snapshot is about to be made: sets inv_port.shut, and lets go of those that are no managers. */
+/* A snapshot is about to be made: sets INV_SHUT, and lets go of those that are no managers. */
 void sm_allowed_mark(struct sm_room *r, struct inventory *inventory);
 
 #endif

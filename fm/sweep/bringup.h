@@ -29,7 +29,7 @@ struct bringup_conf {
 	struct qos_set qos;
 };
 
-/* So many refusals in a row: the port is named, or its link isolated (inv_port.given_up). */
+/* So many refusals in a row: the port is named, or its link isolated (port_setup.given_up). */
 #define BRINGUP_REFUSES 3
 
 struct bringup_result {
@@ -40,7 +40,7 @@ struct bringup_result {
 	char first_new[160];   /* one of links_new: "NAME: why" */
 	uint64_t retry_at_us;  /* when the first failed link is tried again; 0 = none failed */
 	unsigned cured;	       /* ports that had been given up, and accept Sets again */
-	unsigned unheld;       /* ports that acknowledge what they do not hold (inv_port.unheld) */
+	unsigned unheld;       /* ports that acknowledge what they do not hold (.unheld) */
 	unsigned pkeys_set;    /* ports whose P_Key table was written */
 	unsigned lanes_set;    /* SL2VL and VL arbitration tables written */
 	uint64_t smps, took_us;
@@ -106,10 +106,10 @@ void bringup_wait(struct bringup *b, uint64_t us);
 bool bringup_retry(struct bringup *b, bringup_done_fn *fn, void *arg);
 
 /*
- * PortInfo, P_Key, SL2VL and VL arbitration tables of some `count` ports that acknowledged them are
- * read once. What differs is set again and read at once; what differs then too is inv_port.unheld,
- * and tried by bringup_retry(). False: an apply is under way, or nothing is left to be read; fn is
- * not called then.
+ * PortInfo, P_Key, SL2VL and VL arbitration tables of some `count` ports that acknowledged them
+ * are read once. What differs is set again and read at once; what differs then too is
+ * port_setup.unheld, and tried by bringup_retry(). False: an apply is under way, or nothing is
+ * left to be read; fn is not called then.
  */
 bool bringup_read_back(struct bringup *b, unsigned count, bringup_done_fn *fn, void *arg);
 /* Whether some port acknowledged settings that were not read back. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * held: devices that acknowledge a setting and do not hold it: PortInfo, P_Key, SL2VL and VL
- * arbitration tables of ports (inv_port.unheld), LifeTimeValue and MulticastFDBTop of switches
+ * arbitration tables of ports (port_setup.unheld), LifeTimeValue and MulticastFDBTop of switches
  * (inv_node.sw_unheld). Each is an alert with its name for as long as it lasts. Ports are tried
  * once a minute by bring-up (bringup_retry()), switches here by one Set; the light sweep that
  * follows shows whether they hold it. Forwarding tables and LinearFDBTop are fm/isolation's.

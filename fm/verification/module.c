@@ -6,7 +6,7 @@
  * on sooner until it finds no more. So one wrong answer does not outlast a minute of right ones.
  *
  * A node whose SwitchInfo or PortInfo has impossible fields is an alert for as long as that lasts;
- * it is swept again with each light sweep (inv_node.partial).
+ * it is swept again with each light sweep (sweep_node.partial).
  *
  * A port with a node behind it that can't be there (a GUID that answers elsewhere, NodeInfo that
  * contradicts itself) is an alert for as long as that lasts; that node is asked again repeatedly,
