@@ -267,14 +267,6 @@ static void add_switch(const struct topo *t, uint32_t sw, json_t *columns)
 	json_array_append_new(column(columns, "hcas_down"), json_integer(down[1]));
 }
 
-/* ---- Trunks ---------------------------------------------------------------------------------- */
-
-static bool is_lower(const struct topo *t, uint32_t a, uint32_t b)
-{
-	return t->nodes[a].level != t->nodes[b].level ? t->nodes[a].level < t->nodes[b].level
-						      : a < b;
-}
-
 /* ---- Traffic: what the counters of a port say of its link, by their latest rates */
 
 #define GBPS_A_BYTE 8e-9
@@ -299,23 +291,22 @@ double traffic_errors(const struct port_counters *c)
 	return c ? counters_error_rate(c) : NAN;
 }
 
-static struct trunk *trunk_to(struct map *map, uint32_t upper)
-{
-	if (map->place[upper] == TOPO_NONE) {
-		map->place[upper] = map->ntrunks++;
-		map->trunks[map->place[upper]] = (struct trunk){ .upper = upper };
-	}
-	return &map->trunks[map->place[upper]];
-}
+/* ---- Trunks ---------------------------------------------------------------------------------- */
 
 static void add_link(struct map *map, const struct topo_port *a)
 {
 	const struct topo *t = map->t;
 	const struct topo_port *b = topo_peer(t, a);
-	double *figure = trunk_to(map, b->node)->figure;
+	uint32_t *place = &map->place[b->node];
+	double *figure;
 	uint32_t ends[2] = { (uint32_t)(a - t->ports), a->peer };
 	bool aside = a->quarantined || a->isolated || b->quarantined || b->isolated;
 
+	if (*place == TOPO_NONE) {
+		*place = map->ntrunks++;
+		map->trunks[*place] = (struct trunk){ .upper = b->node };
+	}
+	figure = map->trunks[*place].figure;
 	figure[LINKS]++;
 	figure[DOWN] += !a->link_up;
 	figure[SET_ASIDE] += aside;
@@ -330,12 +321,6 @@ static void add_link(struct map *map, const struct topo_port *a)
 		double rate = traffic_errors(map->counters[ends[i]]);
 		figure[ERRORS] += isnan(rate) ? 0 : rate * MINUTE_S;
 	}
-}
-
-/* What is there is not nothing, however little. */
-static json_int_t whole(double figure)
-{
-	return figure > 0 && figure < 1 ? 1 : llround(figure);
 }
 
 /* ---- The document ---------------------------------------------------------------------------- */
@@ -385,8 +370,13 @@ static json_t *make(struct map *map, const struct fabric *fabric)
 		for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
 			const struct topo_port *port = topo_port(t, sw, num),
 					       *peer = topo_peer(t, port);
+			unsigned level = t->nodes[sw].level, above;
 
-			if (peer && peer->node < t->nswitches && is_lower(t, sw, peer->node))
+			if (!peer || peer->node >= t->nswitches)
+				continue;
+			above = t->nodes[peer->node].level;
+			if (level < above ||
+			    (level == above && sw < peer->node)) /* its lower end */
 				add_link(map, port);
 		}
 		for (uint32_t i = 0; i < map->ntrunks; i++) {
@@ -398,9 +388,14 @@ static json_t *make(struct map *map, const struct fabric *fabric)
 
 			while (trunk->figure[last] <= 0)
 				last--;
-			for (int row_i = 0; row_i <= last; row_i++)
-				json_array_append_new(row,
-						      json_integer(whole(trunk->figure[row_i])));
+			for (int at = 0; at <= last; at++) {
+				double figure = trunk->figure[at];
+
+				/* What is there is not nothing, however little. */
+				json_array_append_new(row, json_integer(figure > 0 && figure < 1
+										? 1
+										: llround(figure)));
+			}
 			json_array_append_new(map->rows, row);
 		}
 	}

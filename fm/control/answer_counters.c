@@ -122,8 +122,12 @@ static struct busy link_of(const struct ranking *r, uint32_t port)
 			      .ends = { turned ? b : a, turned ? a : b } };
 }
 
-static int compare(double a, double b, const struct busy *x, const struct busy *y)
+/* By load, or by errors; for qsort_r(). */
+static int by_figure(const void *va, const void *vb, void *errors)
 {
+	const struct busy *x = va, *y = vb;
+	double a = errors ? x->errors : x->load, b = errors ? y->errors : y->load;
+
 	a = isnan(a) ? -1 : a;
 	b = isnan(b) ? -1 : b;
 	if (a != b)
@@ -131,27 +135,12 @@ static int compare(double a, double b, const struct busy *x, const struct busy *
 	return x->port < y->port ? -1 : x->port > y->port;
 }
 
-static int by_load(const void *va, const void *vb)
-{
-	const struct busy *a = va, *b = vb;
-
-	return compare(a->load, b->load, a, b);
-}
-
-static int by_errors(const void *va, const void *vb)
-{
-	const struct busy *a = va, *b = vb;
-
-	return compare(a->errors, b->errors, a, b);
-}
-
 /* The first of them, as far as their figure says something. */
-static json_t *first_rows(struct ranking *r, int most, uint64_t now_us,
-			  int (*order)(const void *, const void *), bool errors)
+static json_t *first_rows(struct ranking *r, int most, uint64_t now_us, bool errors)
 {
 	json_t *rows = json_array();
 
-	qsort(r->links, r->count, sizeof(*r->links), order);
+	qsort_r(r->links, r->count, sizeof(*r->links), by_figure, errors ? r : NULL);
 	for (uint32_t i = 0; i < r->count && i < (uint32_t)most; i++) {
 		const struct busy *link = &r->links[i];
 
@@ -203,8 +192,8 @@ static json_t *answer_top(const struct command_env *env, json_t *args, char *err
 
 	for (uint32_t i = 0; i < r.count; i++)
 		known += !isnan(r.links[i].load);
-	load = first_rows(&r, most, link_health_now_us(env->fabric), by_load, false);
-	errors = first_rows(&r, most, link_health_now_us(env->fabric), by_errors, true);
+	load = first_rows(&r, most, link_health_now_us(env->fabric), false);
+	errors = first_rows(&r, most, link_health_now_us(env->fabric), true);
 	free(r.counters);
 	free(r.links);
 	return json_pack("{si si so so}", "links", (int)r.count, "known", known, "hottest", load,

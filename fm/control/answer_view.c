@@ -18,100 +18,6 @@
 #include "topology/files/netfile.h"
 #include "topology/snapshot/topo.h"
 
-/* ---- Formats for schedulers, with the NVLink domains of hosts -------------------------------- */
-
-/* the fabric as schedulers want it: how near hosts are to one another. */
-
-typedef int dump_near_fn(const struct topo *t, const char *const *domains, FILE *out);
-
-/* ---- NVLink domains -------------------------------------------------------------------------- */
-
-struct domains {
-	const char **of_host; /* by host of the snapshot: "UUID.CLIQUE", NULL = not known */
-	struct arena *arena;
-};
-
-static uint32_t find_host(const struct topo *t, const char *name)
-{
-	uint32_t place = 0;
-
-	while (place < t->nhosts && strcmp(t->hosts[place].name, name) != 0)
-		place++;
-	return place;
-}
-
-/* As GPU Feature Discovery writes it: the cluster's UUID and the clique within it. */
-static const char *name_domain(struct domains *domains, const json_t *row)
-{
-	char text[96];
-
-	snprintf(text, sizeof(text), "%s.%lld",
-		 json_string_value(json_object_get(row, "cluster_uuid")),
-		 json_integer_value(json_object_get(row, "clique")));
-	return arena_strdup(domains->arena, text);
-}
-
-/* ---- Formats ---- */
-
-static dump_near_fn *find_format(const char *name)
-{
-	if (!strcmp(name, "slurm-yaml"))
-		return dump_slurm_yaml;
-	return strcmp(name, "k8s") ? NULL : dump_k8s;
-}
-
-/*
- * {"text": ..} in the format "slurm-yaml" or "k8s" (topology/files/dump.h), with the NVLink
- * domains that exporters report; NULL with the reason in err, for any other format too.
- */
-static json_t *near_text(const struct command_env *env, const struct topo *t, const char *format,
-			 char *err)
-{
-	dump_near_fn *dump = find_format(format);
-	struct domains domains;
-	char *text = NULL;
-	size_t len = 0;
-	json_t *result;
-	FILE *out;
-	int status;
-
-	if (!dump)
-		return command_refuse(
-			err,
-			"unknown format %s: text, json, ibnetdiscover, dot, svg, slurm, "
-			"slurm-yaml, k8s or lst",
-			format);
-	out = open_memstream(&text, &len);
-
-	/* Of domains that several hosts are in; that of one host says nothing of nearness. */
-	struct domains domains_domains = {
-		mem_alloc(t->nhosts + 1, sizeof(*domains_domains.of_host)), arena_new()
-	};
-	json_t *all = nvlink_hosts(env->fabric), *row, *host;
-	size_t d, h;
-
-	json_array_foreach (json_object_get(all, "domains"), d, row) {
-		json_t *hosts = json_object_get(row, "hosts");
-		const char *name =
-			json_array_size(hosts) > 1 ? name_domain(&domains_domains, row) : NULL;
-
-		json_array_foreach (hosts, h, host)
-			domains_domains.of_host[find_host(t, json_string_value(host))] = name;
-	}
-	json_decref(all);
-	domains = domains_domains;
-
-	status = out ? dump(t, domains.of_host, out) : -errno;
-	if (out)
-		fclose(out);
-	result = status ? command_refuse(err, "cannot write the output: %s", strerror(-status))
-			: json_pack("{s:s%}", "text", text, len);
-	free(text);
-	free(domains.of_host);
-	arena_free(domains.arena);
-	return result;
-}
-
 /* ---- Answer view ----------------------------------------------------------------------------- */
 
 static json_t *answer_status(const struct command_env *env, json_t *args, char *err)
@@ -122,32 +28,78 @@ static json_t *answer_status(const struct command_env *env, json_t *args, char *
 const struct command_run status_run = { .answer = answer_status };
 
 typedef int dump_fn(const struct topo *t, FILE *out);
+/* For schedulers: how near hosts are to one another; domains: by host, NULL = not known. */
+typedef int dump_near_fn(const struct topo *t, const char *const *domains, FILE *out);
 
-/* What a writer writes, as {"text": ..}. */
-static json_t *text_of(dump_fn *dump, const struct topo *t, char *err)
+static const struct format { /* both NULL: the JSON document */
+	const char *name;
+	dump_fn *dump;
+	dump_near_fn *near;
+} formats[] = {
+	{ "text", dump_text, NULL },
+	{ "json", NULL, NULL },
+	{ "ibnetdiscover", netfile_write, NULL },
+	{ "dot", dump_dot, NULL },
+	{ "svg", dump_svg, NULL },
+	{ "slurm", dump_slurm, NULL },
+	{ "lst", dump_lst, NULL },
+	{ "slurm-yaml", NULL, dump_slurm_yaml },
+	{ "k8s", NULL, dump_k8s },
+};
+
+/* What a writer writes, as {"text": ..}; NULL with the reason in err. */
+static json_t *text_of(const struct format *format, const struct topo *t,
+		       const char *const *domains, char *err)
 {
 	char *text = NULL;
 	size_t len = 0;
 	FILE *out = open_memstream(&text, &len);
-	int status = out ? dump(t, out) : -errno;
+	int status = -errno;
 	json_t *result;
 
-	if (out)
+	if (out) {
+		status = format->near ? format->near(t, domains, out) : format->dump(t, out);
 		fclose(out);
+	}
 	result = status ? command_refuse(err, "cannot write the output: %s", strerror(-status))
 			: json_pack("{s:s%}", "text", text, len);
 	free(text);
 	return result;
 }
 
-static const struct {
-	const char *name;
-	dump_fn *dump; /* NULL = the JSON document */
-} formats[] = {
-	{ "text", dump_text }, { "json", NULL },    { "ibnetdiscover", netfile_write },
-	{ "dot", dump_dot },   { "svg", dump_svg }, { "slurm", dump_slurm },
-	{ "lst", dump_lst },
-};
+/*
+ * The same with the NVLink domains that exporters report, as GPU Feature Discovery writes them: the
+ * cluster's UUID and the clique within it. Of domains that several hosts are in; that of one host
+ * says nothing of nearness.
+ */
+static json_t *near_text(const struct command_env *env, const struct topo *t,
+			 const struct format *format, char *err)
+{
+	const char **of_host = mem_alloc(t->nhosts + 1, sizeof(*of_host));
+	json_t *all = nvlink_hosts(env->fabric), *row, *host, *result;
+	struct arena *arena = arena_new();
+	size_t d, h;
+
+	json_array_foreach (json_object_get(all, "domains"), d, row) {
+		json_t *hosts = json_object_get(row, "hosts");
+		char name[96];
+
+		snprintf(name, sizeof(name), "%s.%lld",
+			 json_string_value(json_object_get(row, "cluster_uuid")),
+			 json_integer_value(json_object_get(row, "clique")));
+		json_array_foreach (hosts, h, host) {
+			uint32_t at = place_host(t, json_string_value(host));
+
+			if (at != TOPO_NONE && json_array_size(hosts) > 1)
+				of_host[at] = arena_strdup(arena, name);
+		}
+	}
+	json_decref(all);
+	result = text_of(format, t, of_host, err);
+	free(of_host);
+	arena_free(arena);
+	return result;
+}
 
 static json_t *answer_topology(const struct command_env *env, json_t *args, char *err)
 {
@@ -156,10 +108,18 @@ static json_t *answer_topology(const struct command_env *env, json_t *args, char
 
 	if (!t || !command_unpack(args, err, "{s?s}", "format", &format))
 		return NULL;
-	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
-		if (!strcmp(formats[i].name, format))
-			return formats[i].dump ? text_of(formats[i].dump, t, err) : dump_json(t);
-	return near_text(env, t, format, err);
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+		const struct format *it = &formats[i];
+
+		if (!strcmp(it->name, format))
+			return it->near	  ? near_text(env, t, it, err)
+			       : it->dump ? text_of(it, t, NULL, err)
+					  : dump_json(t);
+	}
+	return command_refuse(err,
+			      "unknown format %s: text, json, ibnetdiscover, dot, svg, slurm, "
+			      "slurm-yaml, k8s or lst",
+			      format);
 }
 const struct command_run topology_run = { .answer = answer_topology, .long_answer = true };
 

@@ -210,13 +210,6 @@ void show_path(struct show *s, unsigned lid)
 
 /* ---- Show node ------------------------------------------------------------------------------- */
 
-static const char *kind_of(const struct topo_node *node)
-{
-	if (node->sharp)
-		return "aggregation-node";
-	return node->type == TOPO_SWITCH ? "switch" : node->type == TOPO_ROUTER ? "router" : "hca";
-}
-
 /* ---- Neighbours ------------------------------------------------------------------------------ */
 
 struct around {
@@ -276,15 +269,6 @@ struct neighbour {
 	char ports[64];
 };
 
-static struct neighbour *find_neighbour(struct neighbour *list, unsigned *count, uint32_t sw)
-{
-	for (unsigned i = 0; i < *count; i++)
-		if (list[i].sw == sw)
-			return &list[i];
-	list[*count] = (struct neighbour){ .sw = sw };
-	return &list[(*count)++];
-}
-
 /* A row for each switch that its links lead to. */
 static void show_neighbours(struct show *s, uint32_t n, const uint32_t *lids)
 {
@@ -299,7 +283,10 @@ static void show_neighbours(struct show *s, uint32_t n, const uint32_t *lids)
 
 		if (!peer || peer->node >= s->t->nswitches)
 			continue;
-		at = find_neighbour(list, &count, peer->node);
+		for (at = list; at < list + count && at->sw != peer->node;)
+			at++;
+		if (at == list + count)
+			list[count++] = (struct neighbour){ .sw = peer->node };
 		at->links++;
 		at->up += port->link_up;
 		at->cordoned += port->cordoned || peer->cordoned;
@@ -407,18 +394,6 @@ static void show_links_facts(struct show *s, uint32_t n)
 	show_int(s->doc, "links_unhealthy", a.unhealthy);
 }
 
-static const struct topo_port *leaf_of(const struct topo *t, uint32_t ca, uint32_t *at)
-{
-	for (unsigned num = 1; num <= t->nodes[ca].nports; num++) {
-		const struct topo_port *peer = topo_peer(t, topo_port(t, ca, num));
-
-		*at = t->nodes[ca].port0 + num;
-		if (peer)
-			return peer;
-	}
-	return NULL;
-}
-
 static uint16_t lid_of(const struct show *s, uint32_t n)
 {
 	const struct topo_node *node = &s->t->nodes[n];
@@ -452,9 +427,10 @@ static void show_node_facts(struct show *s, uint32_t n)
 		show_int(s->doc, "mft_room", show_switch_facts_node->mft_cap);
 	} else {
 		const struct topo_node *facts_node = &s->t->nodes[n];
-		uint32_t at = TOPO_NONE;
-		const struct topo_port *leaf = leaf_of(s->t, n, &at);
+		const struct topo_port *leaf = NULL;
 
+		for (unsigned num = 1; num <= node->nports && !leaf; num++)
+			leaf = topo_peer(s->t, topo_port(s->t, n, num));
 		show_text(s->doc, "host",
 			  facts_node->host == TOPO_NONE ? NULL
 							: s->t->hosts[facts_node->host].name);
@@ -491,7 +467,11 @@ void show_node(struct show *s, uint32_t n)
 	const struct event_about about = event_about_node(s->t, n);
 	uint32_t lids[256];
 
-	show_text(s->doc, "kind", kind_of(node));
+	show_text(s->doc, "kind",
+		  node->sharp		      ? "aggregation-node"
+		  : is_switch		      ? "switch"
+		  : node->type == TOPO_ROUTER ? "router"
+					      : "hca");
 	show_text(s->doc, "name", node->name);
 	show_node_facts(s, n);
 	if (is_switch) {
