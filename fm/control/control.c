@@ -517,15 +517,6 @@ static void client_request(struct client *c, const char *line, size_t len)
 
 /* ---- Clients ---- */
 
-/* What it asked for continues. */
-static void stop_waiting(struct fabric *fabric, struct client *c)
-{
-	fabric_client_gone(fabric, c);
-	audit_client_gone(fabric, c);
-	link_health_client_gone(fabric, c);
-	sm_client_gone(fabric, c);
-}
-
 static void client_free(struct client *c)
 {
 	struct control *control = c->control;
@@ -535,8 +526,15 @@ static void client_free(struct client *c)
 		link = &(*link)->next;
 	*link = c->next;
 	control->nclients--;
-	if (c->acting)
-		stop_waiting(control->env.fabric, c);
+	if (c->acting) {
+		/* What it asked for continues. */
+		struct fabric *fabric = control->env.fabric;
+
+		fabric_client_gone(fabric, c);
+		audit_client_gone(fabric, c);
+		link_health_client_gone(fabric, c);
+		sm_client_gone(fabric, c);
+	}
 	if (c->follow)
 		fabric_unfollow(control->env.fabric, c);
 	child_kill(c->child);
