@@ -12,13 +12,13 @@
 #include "routing/balance/rebalance.h"
 #include "topology/base/text.h"
 
+/* ---- Texts ----------------------------------------------------------------------------------- */
+
 /*
- * ---- Texts ----
  * What can never work is refused with its line, before it is used. Whether a port is free or a
  * server answers is not checked: that changes, and what can't be opened now is tried again.
  * True: the text may be such a value. False: it may not, and why has the reason.
  */
-
 static bool check_path(const char *text, char *why, size_t size)
 {
 	if (!*text)

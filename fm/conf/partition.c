@@ -287,8 +287,6 @@ static bool group_flag(struct reader *r, struct flags *flags, const char *name, 
 	return true;
 }
 
-/* ---- Groups ---------------------------------------------------------------------------------- */
-
 static uint16_t mgid_word(const uint8_t mgid[16], unsigned at)
 {
 	return (uint16_t)(mgid[at] << 8 | mgid[at + 1]);

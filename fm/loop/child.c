@@ -240,7 +240,7 @@ void children_free(struct children *all)
 	free(all);
 }
 
-/* ---- Thread ---------------------------------------------------------------------------------- */
+/* ---- Threads --------------------------------------------------------------------------------- */
 
 int thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg)
 {

@@ -15,6 +15,8 @@
 #include "fm/mirror/channel.h"
 #include "topology/base/mem.h"
 
+/* ---- Frames ---------------------------------------------------------------------------------- */
+
 #define PREFIX 4
 
 static uint32_t get_length(const char *from)
@@ -140,6 +142,8 @@ void frame_reader_fini(struct frame_reader *r)
 	free(r->bytes);
 	*r = (struct frame_reader){ 0 };
 }
+
+/* ---- Channels -------------------------------------------------------------------------------- */
 
 /*
  * A channel ends for many reasons and inside many calls. Whatever it is, it is only noted; the

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * generation: which of two state_dirs is newer (generation.h); what follows where two managers were
+ * master; and what both ends of a channel say of themselves, and which files go over it.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -147,9 +151,9 @@ bool generation_parse(struct generation *g, const json_t *json)
 
 /*
  * The elected one's state is in force, whatever it comes from (IBA 14.4.1 knows nothing of files).
- * What another manager did as master without it is not lost by that: who yields puts its
- * files aside and says so, and the take-over of who stays master counts behind the other's, so that
- * from then on there is one order.
+ * What another manager did as master without it is not lost by that: who yields puts its files
+ * aside and says so, and the take-over of who stays master counts behind the other's, so that from
+ * then on there is one order.
  *
  * A standby that fell behind, or was off, may become master before the one that it copied returns.
  * So a master keeps a note of changes that no standby had (`unshared`); who returns with such a
@@ -369,8 +373,6 @@ void lineage_yield(struct mirror *m, const struct peer *master)
 		      master->who.name, master->who.port_guid,
 		      *a.names ? a.names : "nothing that differs");
 }
-
-/* ---- What both ends of a channel say of themselves, and which files go over it --------------- */
 
 /* ---- Files ----------------------------------------------------------------------------------- */
 

@@ -189,7 +189,7 @@ static void disk_order(struct disk *d, int fd, atomic_bool *under_way)
 	pthread_mutex_unlock(&d->lock);
 }
 
-/* ---- Journal --------------------------------------------------------------------------------- */
+/* ---- The journal ----------------------------------------------------------------------------- */
 
 #define PIECE (64u << 10) /* bytes that gather in a turn at most */
 

@@ -11,8 +11,6 @@
 #include "fm/state/state_store_own.h"
 #include "topology/base/mem.h"
 
-/* ---- Reading --------------------------------------------------------------------------------- */
-
 /* Out of the way, for people to look at. */
 static void lose(struct state_store *s, const struct state_file *file, const char *why, bool keep)
 {

@@ -11,8 +11,6 @@
 #include "fm/state/state_store_own.h"
 #include "topology/base/mem.h"
 
-/* ---- State store ----------------------------------------------------------------------------- */
-
 #define REAP_MIN_US 1000 /* a small file on a good disk */
 #define REAP_MAX_US 100000
 #define MANIFEST_US 1000000 /* before it is tried again alone */
