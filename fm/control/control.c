@@ -131,18 +131,6 @@ static int open_place(const struct sockaddr_un *addr, bool shared, int backlog)
 	return status;
 }
 
-static const char *error_text(int status)
-{
-	switch (status) {
-	case -EADDRINUSE:
-		return "another fmd uses it";
-	case -EEXIST:
-		return "a file with this name exists and is not a socket";
-	default:
-		return strerror(-status);
-	}
-}
-
 /*
  * The control socket's server: connections, lines in, answers out.
  *
@@ -432,27 +420,19 @@ static void progress_cb(void *arg)
 
 /* ---- Requests ---- */
 
-static const char *client_may_not(const struct client *c, const struct command *command,
-				  json_t *args)
-{
-	if (c->peer.rights == PEER_OPERATE || command_is_read_only(command, args))
-		return NULL;
-	return "not permitted: only root and members of group " PEER_OPERATE_GROUP
-	       " may use this command";
-}
-
 static void client_dispatch(struct client *c, const char *name, json_t *args)
 {
 	const struct command *command = command_find(name);
-	const char *may_not = command ? client_may_not(c, command, args) : NULL;
 	char err[COMMAND_ERROR_SIZE];
 
 	c->answer = ANSWER_NOTHING;
 	if (!command) {
 		snprintf(err, sizeof(err), "unknown command %s", name);
 		client_reply(c, NULL, err);
-	} else if (may_not) {
-		client_reply(c, NULL, may_not);
+	} else if (c->peer.rights != PEER_OPERATE && !command_is_read_only(command, args)) {
+		client_reply(c, NULL,
+			     "not permitted: only root and members of group " PEER_OPERATE_GROUP
+			     " may use this command");
 	} else if (command_is_operation(command, args)) {
 		begin_operation(c, command, args);
 	} else if (command->run->follows) {
@@ -632,25 +612,18 @@ static void refuse_client(int fd, const char *why)
 	close(fd);
 }
 
-static unsigned clients_of(const struct control *control, uid_t uid)
-{
-	unsigned count = 0;
-
-	for (const struct client *c = control->clients; c; c = c->next)
-		count += c->peer.uid == uid;
-	return count;
-}
-
 static void accept_cb(void *arg, int fd, const struct sockaddr *from)
 {
 	struct control *control = arg;
 	struct peer peer = peer_of(&control->rules, fd);
+	unsigned same_user = 0;
 
+	for (const struct client *c = control->clients; c; c = c->next)
+		same_user += c->peer.uid == peer.uid;
 	if (peer.rights == PEER_NONE)
 		refuse_client(fd, "not permitted: only root and members of groups " PEER_READ_GROUP
 				  " and " PEER_OPERATE_GROUP " may use fmd's socket");
-	else if (control->nclients == CLIENTS_MAX ||
-		 (peer.uid && clients_of(control, peer.uid) == USER_MAX))
+	else if (control->nclients == CLIENTS_MAX || (peer.uid && same_user == USER_MAX))
 		refuse_client(fd, "too many clients");
 	else {
 		struct client *c = mem_alloc(1, sizeof(*c));
@@ -695,7 +668,10 @@ struct control *control_new(struct loop *loop, struct fabric *fabric, const char
 		fd = open_place(&addr, shared, CLIENTS_MAX);
 	}
 	if (fd < 0)
-		snprintf(err, err_size, "socket %s: %s", socket_path, error_text(fd));
+		snprintf(err, err_size, "socket %s: %s", socket_path,
+			 fd == -EADDRINUSE ? "another fmd uses it"
+			 : fd == -EEXIST   ? "a file with this name exists and is not a socket"
+					   : strerror(-fd));
 	control->fd = fd < 0 ? -1 : fd;
 
 	if (control->fd < 0) {

@@ -76,22 +76,22 @@ static bool same(const char *a, const char *b)
 	return !strcmp(a ? a : "", b ? b : "");
 }
 
-static bool is_named(const struct alert *it, const char *what, const struct event_subject *subject)
-{
-	const struct event_subject *its = &it->subject;
-
-	return !strcmp(it->what, what) && its->node == subject->node &&
-	       its->port == subject->port && (its->node || same(its->host, subject->host)) &&
-	       (its->node || its->host || same(its->name, subject->name));
-}
-
-/* Where the link to it is, or would be. */
+/* Where the link to it is, or would be: by its device and port, else its host, else its name. */
 static struct alert **find(struct alerts *a, const char *what, const struct event_subject *subject)
 {
+	const struct event_subject *of = subject ? subject : &whole_fabric;
 	struct alert **link = &a->list;
 
-	while (*link && !is_named(*link, what, subject ? subject : &whole_fabric))
-		link = &(*link)->next;
+	for (; *link; link = &(*link)->next) {
+		const struct event_subject *its = &(*link)->subject;
+
+		if (strcmp((*link)->what, what) != 0 || its->node != of->node ||
+		    its->port != of->port)
+			continue;
+		if (its->node ||
+		    (same(its->host, of->host) && (its->host || same(its->name, of->name))))
+			break;
+	}
 	return link;
 }
 
@@ -178,16 +178,10 @@ void alert_end(struct alerts *a, const char *what, const struct event_subject *s
 		over(a, link);
 }
 
-static const struct alert *lookup(const struct alerts *a, const char *what,
-				  const struct event_subject *subject)
-{
-	return *find((struct alerts *)a, what, subject);
-}
-
 const char *alert_text(const struct alerts *a, const char *what,
 		       const struct event_subject *subject)
 {
-	const struct alert *it = lookup(a, what, subject);
+	const struct alert *it = *find((struct alerts *)a, what, subject);
 
 	return it ? it->text : NULL;
 }
@@ -229,7 +223,8 @@ void trouble_set(struct alerts *a, const char *name, const char *error)
 
 const char *trouble_error(const struct alerts *a, const char *name)
 {
-	const struct alert *it = lookup(a, TROUBLE, &(struct event_subject){ .name = name });
+	const struct alert *it =
+		*find((struct alerts *)a, TROUBLE, &(struct event_subject){ .name = name });
 
 	return it ? it->error : NULL;
 }

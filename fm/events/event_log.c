@@ -46,12 +46,7 @@ void event_log_free(struct event_log *events)
 	free(events);
 }
 
-static const char *level_name(enum log_level level)
-{
-	static const char *const names[] = { "error", "warning", "notice", "info", "debug" };
-
-	return names[level - LOG_ERR];
-}
+static const char *const level_names[] = { "error", "warning", "notice", "info", "debug" };
 
 struct event_subject event_subject_node(const struct topo *t, uint32_t node)
 {
@@ -139,7 +134,8 @@ void event_log_add(struct event_log *events, enum log_level level, const char *k
 	events->added[level - LOG_ERR]++;
 	json_decref(*place);
 	*place = json_pack("{sI ss ss ss so}", "seq", (json_int_t)events->next++, "time", when,
-			   "level", level_name(level), "kind", kind, "text", json_string(text));
+			   "level", level_names[level - LOG_ERR], "kind", kind, "text",
+			   json_string(text));
 	if (*events->manager)
 		json_object_set_new(*place, "manager", json_string(events->manager));
 	event_subject_put(subject, *place);
@@ -168,7 +164,7 @@ json_t *event_log_counts(const struct event_log *events)
 	json_t *doc = json_object();
 
 	for (int level = LOG_ERR; level <= LOG_DEBUG; level++)
-		json_object_set_new(doc, level_name((enum log_level)level),
+		json_object_set_new(doc, level_names[level - LOG_ERR],
 				    json_integer((json_int_t)events->added[level - LOG_ERR]));
 	return doc;
 }

@@ -239,20 +239,12 @@ static bool is_of_before(const json_t *row, const struct event_about *about)
 		(far && far < text + named && leads(far + 3, about->name, *about->host)));
 }
 
-static bool is_called(const json_t *row, const char *name)
-{
-	static const char *const keys[] = { "node_name", "peer_name", "host" };
-
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-		if (*name && !strcasecmp(text_of(row, keys[i]), name))
-			return true;
-	return false;
-}
-
 bool event_is_about(const json_t *row, const struct event_about *about)
 {
+	static const char *const names[] = { "node_name", "peer_name", "host" };
 	const guid_t node = guid_of(row, "node"), peer = guid_of(row, "peer");
 	const char *host = text_of(row, "host");
+	bool called = false;
 
 	if (about->mlid || about->pkey)
 		return about->mlid ? number_of(row, "mlid") == about->mlid
@@ -261,10 +253,13 @@ bool event_is_about(const json_t *row, const struct event_about *about)
 		return true;
 	if (!node && !*host)
 		return is_of_before(row, about);
-	return is_end(about, node, number_of(row, "port")) ||
+	/* What the fabric has no more goes by its name of the time. */
+	for (size_t i = 0; !about->count && !*about->host && i < sizeof(names) / sizeof(*names);
+	     i++)
+		called |= !strcasecmp(text_of(row, names[i]), about->name);
+	return called || is_end(about, node, number_of(row, "port")) ||
 	       is_end(about, peer, number_of(row, "peer_port")) ||
-	       (*about->host && !strcmp(host, about->host)) ||
-	       (!about->count && !*about->host && is_called(row, about->name));
+	       (*about->host && !strcmp(host, about->host));
 }
 
 bool event_query_has(const struct event_query *query, const json_t *event)
