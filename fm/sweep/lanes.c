@@ -47,20 +47,6 @@ static const struct qos_tables *tables_for(const struct bringup *b, const struct
 	return &b->conf.qos.kind[inv_qos_kind(node->info.type, num)];
 }
 
-static unsigned vls_of(const struct bringup *b, const struct inv_node *node, unsigned num,
-		       const struct wire_port_info *info)
-{
-	unsigned vls = qos_vls(info->op_vls), most = tables_for(b, node, num)->max_vls;
-
-	return vls < most ? vls : most;
-}
-
-/* The capability mask of a switch is that of its port 0. */
-static bool has_sl_map(const struct inv_node *node, unsigned num)
-{
-	return node->ports[inv_is_switch(node) ? 0 : num].capmask & WIRE_CAP_SL_MAP;
-}
-
 static bool takes_wildcards(const struct inv_node *node)
 {
 	return inv_is_switch(node) && node->sw.opt_sl2vl & 1 && !of_switch(node)->no_wildcards;
@@ -129,7 +115,8 @@ static bool sl2vl_step(const struct bringup *b, const struct inv_node *node, uns
 {
 	const struct inv_qos *qos = &port_setup(node, num)->qos;
 
-	if (!has_sl_map(node, num))
+	/* The capability mask of a switch is that of its port 0. */
+	if (!(node->ports[inv_is_switch(node) ? 0 : num].capmask & WIRE_CAP_SL_MAP))
 		return false;
 	table->attr_id = WIRE_SL2VL;
 	table->bytes = SL2VL_BYTES;
@@ -177,12 +164,13 @@ void lanes_step(struct bringup *b, struct inv_node *node, uint8_t num)
 	struct inv_qos *qos = &port_setup(node, num)->qos;
 	struct batch_job job = { .object = node, .arg = num, .kind = JOB_LANES };
 	struct wire_port_info info;
-	uint8_t vls;
+	uint8_t vls, most = (uint8_t)tables_for(b, node, num)->max_vls;
 
 	if (!b->conf.qos.on || qos->job)
 		return;
 	wire_port_info_decode(node->ports[num].info, &info);
-	vls = (uint8_t)vls_of(b, node, num, &info);
+	vls = (uint8_t)qos_vls(info.op_vls);
+	vls = vls < most ? vls : most;
 	if (qos->vls != vls)
 		*qos = (struct inv_qos){ .vls = vls,
 					 .written = qos->written,
@@ -299,12 +287,6 @@ static void log_rejected(struct bringup *b, const struct inv_node *node, unsigne
 			 table->attr_id == WIRE_VL_ARB ? "VL arbitration" : "SL2VL", what);
 }
 
-static void step_all_ports(struct bringup *b, struct inv_node *node)
-{
-	for (unsigned p = 0; p <= node->nports; p++)
-		lanes_step(b, node, (uint8_t)p);
-}
-
 /* All ports of the switch have it now; those with as many lanes are done with it. */
 static void wildcard_done(const struct bringup *b, struct inv_node *node, uint8_t vls)
 {
@@ -316,13 +298,6 @@ static void wildcard_done(const struct bringup *b, struct inv_node *node, uint8_
 		port_setup(node, p)->qos.written = vls;
 		port_setup(node, p)->qos.wrote = true;
 	}
-}
-
-static void wildcard_failed(struct inv_node *node, bool refused)
-{
-	of_switch(node)->no_wildcards = refused;
-	for (unsigned p = 0; p <= node->nports && !refused; p++)
-		port_setup(node, p)->qos.failed = true;
 }
 
 /* The table is as wanted. */
@@ -384,7 +359,11 @@ static void table_answered(struct bringup *b, struct inv_node *node, uint8_t num
 	} else if (answer->result == MAD_OK && was == WIRE_GET) {
 		qos->differs = true;
 	} else if (is_wildcard(table)) {
-		wildcard_failed(node, answer->result == MAD_OK || answer->result == MAD_STATUS);
+		bool refused = answer->result == MAD_OK || answer->result == MAD_STATUS;
+
+		of_switch(node)->no_wildcards = refused;
+		for (unsigned p = 0; p <= node->nports && !refused; p++)
+			port_setup(node, p)->qos.failed = true;
 	} else if (answer->result == MAD_OK || answer->result == MAD_STATUS) {
 		log_rejected(b, node, num, table,
 			     answer->result == MAD_OK ? "keeps other values than it was sent"
@@ -414,10 +393,10 @@ void lanes_answered(struct bringup *b, const struct batch_job *job, const struct
 	step_find(b, node, num, &table);
 	if (table.method == was)
 		table_answered(b, node, num, &table, was, answer);
-	if (is_wildcard(&table))
-		step_all_ports(b, node);
-	else
+	if (!is_wildcard(&table))
 		lanes_step(b, node, num);
+	for (unsigned p = 0; is_wildcard(&table) && p <= node->nports; p++)
+		lanes_step(b, node, (uint8_t)p);
 	round_ends(b, node, num);
 }
 

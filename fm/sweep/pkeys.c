@@ -105,21 +105,7 @@ static void place_index0(struct plan *p)
 		}
 }
 
-static void place_kept(struct plan *p)
-{
-	for (int exactly = 1; exactly >= 0; exactly--)
-		for (unsigned at = p->begin; at < p->wish->cap; at++)
-			keep(p, at, exactly);
-}
-
 /* ---- What is new ----------------------------------------------------------------------------- */
-
-static bool differs(const struct plan *p, unsigned block)
-{
-	unsigned at = block * PKEYS_A_BLOCK;
-
-	return memcmp(p->have + at, p->want + at, PKEYS_A_BLOCK * sizeof(*p->have));
-}
 
 struct room { /* free entries of a block */
 	unsigned count;
@@ -152,7 +138,8 @@ static int entry_find(const struct plan *p)
 	for (unsigned block = 0; block < p->nblocks; block++) {
 		struct room room = room_of(p, block);
 
-		if (differs(p, block)) {
+		if (memcmp(p->have + block * PKEYS_A_BLOCK, p->want + block * PKEYS_A_BLOCK,
+			   PKEYS_A_BLOCK * sizeof(*p->have))) {
 			if (room.unused >= 0)
 				return room.unused;
 			left = left < 0 ? room.left : left;
@@ -199,7 +186,9 @@ unsigned pkey_plan(const uint16_t *have, const struct pkey_wish *wish, uint16_t 
 	p.placed = mem_alloc(wish->nkeys, sizeof(*p.placed));
 	memset(want, 0, p.nblocks * PKEYS_A_BLOCK * sizeof(*want));
 	place_index0(&p);
-	place_kept(&p);
+	for (int exactly = 1; exactly >= 0; exactly--)
+		for (unsigned at = p.begin; at < p.wish->cap; at++)
+			keep(&p, at, exactly);
 	for (unsigned i = 0; i < wish->nkeys; i++)
 		p.pending += !p.placed[i];
 	for (unsigned i = first_default; i < wish->nkeys; i++)
@@ -330,12 +319,6 @@ static void table_wish_fullest(struct port_setup *setup, struct inv_pkeys *table
 	free(fullest);
 }
 
-/* The default partition, and no more: what a port has after power-on. */
-static bool is_plain(const uint16_t *keys, unsigned n, uint16_t index0)
-{
-	return n == 1 && keys[0] == PKEY_DEFAULT && !index0;
-}
-
 static void want_of_end(const struct bringup *b, struct inv_node *node, uint8_t num, uint32_t port)
 {
 	struct port_setup *setup = port_setup(node, num);
@@ -343,7 +326,8 @@ static void want_of_end(const struct bringup *b, struct inv_node *node, uint8_t 
 	unsigned n = pkey_map_keys(b->pkeys, port, &keys);
 	uint16_t index0 = b->pkeys && b->pkeys->index0 ? b->pkeys->index0[port] : 0;
 
-	if (!setup->pkeys && !b->pkeys && is_plain(keys, n, index0))
+	/* The default partition, and no more: what a port has after power-on. */
+	if (!setup->pkeys && !b->pkeys && n == 1 && keys[0] == PKEY_DEFAULT && !index0)
 		return; /* made when its turn comes: most have nothing to keep */
 	if (!setup->pkeys)
 		setup->pkey_state = INV_PKEYS_OPEN;

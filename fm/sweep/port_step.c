@@ -144,15 +144,6 @@ static void plan_end_port(const struct bringup_conf *conf, uint16_t sm_lid,
 		want->neighbor_mtu = want->mtu_cap;
 }
 
-static void plan_queues(const struct bringup_conf *conf, const struct inv_node *peer,
-			struct wire_port_info *want)
-{
-	bool to_switch = inv_is_switch(peer);
-
-	want->hoq_life = to_switch ? conf->hoq_life : conf->leaf_hoq_life;
-	want->vl_stall = to_switch ? conf->vl_stall : conf->leaf_vl_stall;
-}
-
 /* Codes of 0 are reserved: such a port keeps what it has. */
 static void plan_link(const struct bringup_conf *conf, const struct wire_port_lanes *far,
 		      struct wire_port_info *want)
@@ -171,14 +162,6 @@ static bool both_active(const struct wire_port_lanes *near, const struct wire_po
 	return near->state == TOPO_ACTIVE && far->state == TOPO_ACTIVE;
 }
 
-static bool link_clashes(const struct wire_port_lanes *near, const struct wire_port_lanes *far)
-{
-	return far->state > TOPO_INIT &&
-	       (near->neighbor_mtu != far->neighbor_mtu ||
-		(near->op_vls != far->op_vls && !both_active(near, far)) ||
-		near->neighbor_mtu > lower(near->mtu_cap, far->mtu_cap));
-}
-
 /* True: an Active link whose ends have different OperationalVLs, which is left as it is. */
 static bool port_plan_tolerates(const struct inv_port *port)
 {
@@ -189,12 +172,6 @@ static bool port_plan_tolerates(const struct inv_port *port)
 	wire_port_lanes_decode(port->info, &is);
 	wire_port_lanes_decode(port->peer->ports[port->peer_port].info, &far);
 	return both_active(&is, &far) && is.op_vls != far.op_vls;
-}
-
-/* Its table is being looked at: what is enforced stays so until that is done. */
-static bool pkeys_open(const struct port_setup *setup)
-{
-	return setup->pkeys && setup->pkey_state == INV_PKEYS_OPEN;
 }
 
 static enum port_plan plan_compare(const struct wire_port_info *is,
@@ -214,16 +191,6 @@ static enum port_plan plan_compare(const struct wire_port_info *is,
 	return PORT_PLAN_SAME;
 }
 
-/* Where there are lanes to arbitrate between. */
-static void plan_high_limit(const struct bringup_conf *conf, const struct inv_node *node,
-			    unsigned num, struct wire_port_info *want)
-{
-	bool arbitrates = num || node->sw.flags & INV_ENHANCED_PORT0;
-
-	if (conf->qos.on && arbitrates && want->vl_cap > 1)
-		want->vl_high_limit = conf->qos.kind[inv_qos_kind(node->info.type, num)].high_limit;
-}
-
 enum port_plan port_plan(const struct bringup_conf *conf, uint16_t sm_lid,
 			 const struct inv_node *node, uint8_t num, struct wire_port_info *want)
 {
@@ -240,19 +207,29 @@ enum port_plan port_plan(const struct bringup_conf *conf, uint16_t sm_lid,
 		plan_key(conf->keys, node, num, want);
 		plan_end_port(conf, sm_lid, node, setup, want);
 	}
-	if (num && inv_is_switch(node) && !pkeys_open(setup)) {
+	/* Its table is being looked at: what is enforced stays so until that is done. */
+	if (num && inv_is_switch(node) && !(setup->pkeys && setup->pkey_state == INV_PKEYS_OPEN)) {
 		want->pkey_enforce_in = setup->enforced && conf->pkey_enforce_in;
 		want->pkey_enforce_out = setup->enforced && conf->pkey_enforce_out;
 	}
-	plan_high_limit(conf, node, num, want);
+	/* Where there are lanes to arbitrate between. */
+	if (conf->qos.on && (num || node->sw.flags & INV_ENHANCED_PORT0) && want->vl_cap > 1)
+		want->vl_high_limit = conf->qos.kind[inv_qos_kind(node->info.type, num)].high_limit;
 	if (num && port->peer) {
 		wire_port_lanes_decode(port->info, &near);
 		wire_port_lanes_decode(port->peer->ports[port->peer_port].info, &far);
-		if (inv_is_switch(node))
-			plan_queues(conf, port->peer, want);
+		if (inv_is_switch(node)) {
+			bool to_switch = inv_is_switch(port->peer);
+
+			want->hoq_life = to_switch ? conf->hoq_life : conf->leaf_hoq_life;
+			want->vl_stall = to_switch ? conf->vl_stall : conf->leaf_vl_stall;
+		}
 		if (is.state <= TOPO_INIT)
 			plan_link(conf, &far, want);
-		else if (link_clashes(&near, &far))
+		else if (far.state > TOPO_INIT &&
+			 (near.neighbor_mtu != far.neighbor_mtu ||
+			  (near.op_vls != far.op_vls && !both_active(&near, &far)) ||
+			  near.neighbor_mtu > lower(near.mtu_cap, far.mtu_cap)))
 			return PORT_PLAN_CLASH;
 	}
 	return plan_compare(&is, want);

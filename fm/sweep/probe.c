@@ -99,11 +99,6 @@ static enum claim contest_claim(struct sweep *s, struct inv_node *from, uint8_t 
 
 /* ---- Places ---------------------------------------------------------------------------------- */
 
-static bool is_same_link(const struct inv_port *port, const struct inv_node *to, uint8_t num)
-{
-	return port->peer == to && port->peer_port == num;
-}
-
 /* True: the node was known there before, and no answer shows that it has left. */
 static bool is_at_home(const struct sweep *s, const struct inv_node *node)
 {
@@ -154,7 +149,7 @@ static enum place contest_place(struct sweep *s, struct inv_node *from, uint8_t 
 
 	if (claims_at(s, from, num) >= CLAIMS_MAX)
 		return PLACE_TAKEN; /* it was weighed often enough in this sweep */
-	if (node == from || is_same_link(port, from, num) || !is_at_home(s, node))
+	if (node == from || (port->peer == from && port->peer_port == num) || !is_at_home(s, node))
 		return PLACE_FREE;
 	if (has_place(node, node_num) && !cell->refuted) {
 		ask_place(s, node, node_num);
@@ -301,15 +296,6 @@ static void node_met(struct sweep *s, struct inv_node *node, unsigned num,
 		ports_ask(s, node, num);
 }
 
-static bool met_elsewhere(const struct inv_node *node, unsigned at, const struct inv_node *from,
-			  uint8_t num)
-{
-	const struct inv_port *port = &node->ports[at];
-
-	return sweep_port(node, at)->probe == PROBE_MET &&
-	       (port->peer != from || port->peer_port != num);
-}
-
 /* The node behind a probe, or NULL: the answer is not accepted. */
 static struct inv_node *probe_node(struct sweep *s, const struct inv_node *from, uint8_t num,
 				   const struct wire_node_info *info)
@@ -328,7 +314,8 @@ static struct inv_node *probe_node(struct sweep *s, const struct inv_node *from,
 		return NULL;
 	}
 	other = &node->ports[info->local_port];
-	if (met_elsewhere(node, info->local_port, from, num)) {
+	if (sweep_port(node, info->local_port)->probe == PROBE_MET &&
+	    (other->peer != from || other->peer_port != num)) {
 		seen_twice(s, from, num, node,
 			   other->peer ? inventory_name(other->peer, other->peer_port).text
 				       : "at a looped port");
@@ -348,15 +335,6 @@ static void probe_refused(struct sweep *s, struct inv_node *from, uint8_t num, g
 	inventory_refuse(&s->inv, from, num, guid);
 }
 
-static void looped_back(struct sweep *s, struct inv_node *from, uint8_t num)
-{
-	log_line(LOG_SWEEP, LOG_NOTICE, "%s: looped back into itself",
-		 inventory_name(from, num).text);
-	ports_set_probe(s, from, num, PROBE_REFUSED);
-	inventory_unlink(&s->inv, from, num);
-	inventory_refuse(&s->inv, from, num, 0);
-}
-
 static void probe_accepted(struct sweep *s, struct inv_node *from, uint8_t num,
 			   const struct mad_path *path, const struct wire_node_info *info)
 {
@@ -370,7 +348,11 @@ static void probe_accepted(struct sweep *s, struct inv_node *from, uint8_t num,
 		return;
 	}
 	if (node == from && info->local_port == num) {
-		looped_back(s, from, num);
+		log_line(LOG_SWEEP, LOG_NOTICE, "%s: looped back into itself",
+			 inventory_name(from, num).text);
+		ports_set_probe(s, from, num, PROBE_REFUSED);
+		inventory_unlink(&s->inv, from, num);
+		inventory_refuse(&s->inv, from, num, 0);
 		return;
 	}
 	place = contest_place(s, from, num, node, info->local_port);
