@@ -69,13 +69,6 @@ static void take(struct judge *j, const struct isolate_ask *ask)
 	}
 }
 
-static void count_tiers(struct judge *j)
-{
-	for (uint32_t p = 0; p < j->t->nswitch_ports; p++)
-		if (far_end(j->t, &j->t->ports[p]) && p < j->t->ports[p].peer)
-			j->all[tier_of(j->t, &j->t->ports[p])]++;
-}
-
 /* Whether new isolations would take the last of a leaf's uplinks that are in use. */
 static bool is_bared(const struct judge *j, uint32_t sw)
 {
@@ -121,7 +114,9 @@ uint32_t isolate_judge(const struct topo *t, struct isolate_ask *asks, uint32_t 
 			   .bare = mem_alloc(t->nswitches + 1u, sizeof(*j.bare)) };
 	uint32_t refused = 0;
 
-	count_tiers(&j);
+	for (uint32_t p = 0; p < j.t->nswitch_ports; p++)
+		if (far_end(j.t, &j.t->ports[p]) && p < j.t->ports[p].peer)
+			j.all[tier_of(j.t, &j.t->ports[p])]++;
 	for (uint32_t i = 0; i < count; i++)
 		take(&j, &asks[i]);
 	for (uint32_t sw = 0; sw < t->nswitches; sw++)
@@ -139,12 +134,6 @@ uint32_t isolate_judge(const struct topo *t, struct isolate_ask *asks, uint32_t 
 
 /* ---- The judgement --------------------------------------------------------------------------- */
 
-/* Whether other switches are still being probed: their number decides about this one too. */
-static bool is_early(const struct isolated *it)
-{
-	return it->cause == ISOLATED_NO_SETS && !it->judged && it->list->suspects;
-}
-
 /* Collects the entries that are switches, or links between them, of the published snapshot. */
 static uint32_t collect_asks(const struct isolation *is, const struct topo *t,
 			     struct isolate_ask *asks, unsigned *of)
@@ -155,7 +144,12 @@ static uint32_t collect_asks(const struct isolation *is, const struct topo *t,
 		const struct isolated *it = is->all[i];
 		uint32_t node = topo_find(t, it->node);
 
-		if (node >= t->nswitches || it->port > t->nodes[node].nports || is_early(it))
+		/*
+		 * Whether other switches are still being probed: their number decides about this
+		 * one too.
+		 */
+		if (node >= t->nswitches || it->port > t->nodes[node].nports ||
+		    (it->cause == ISOLATED_NO_SETS && !it->judged && it->list->suspects))
 			continue;
 		of[count] = i;
 		asks[count++] = (struct isolate_ask){ .node = node,
@@ -344,14 +338,6 @@ static bool gave_up(const struct inv_node *node, unsigned num)
 	return port_setup(node, num)->given_up || port_setup(port->peer, port->peer_port)->given_up;
 }
 
-static void add_links_of(struct isolation *is, const struct inv_node *node)
-{
-	for (unsigned p = 1; p <= node->nports; p++)
-		if (isolated_is_transit(node, p) && node->ports[p].link_up &&
-		    !isolated_is_active(&node->ports[p]) && gave_up(node, p))
-			isolation_add(is, node->guid, (uint8_t)p, ISOLATED_NOT_ACTIVE);
-}
-
 void isolation_judge_links(struct isolation *is)
 {
 	const struct inventory *inv = is->services.inventory;
@@ -359,8 +345,10 @@ void isolation_judge_links(struct isolation *is)
 	if (inv->nactive == inv->nbetween)
 		return;
 	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node))
-		if (inv_is_switch(node))
-			add_links_of(is, node);
+		for (unsigned p = 1; inv_is_switch(node) && p <= node->nports; p++)
+			if (isolated_is_transit(node, p) && node->ports[p].link_up &&
+			    !isolated_is_active(&node->ports[p]) && gave_up(node, p))
+				isolation_add(is, node->guid, (uint8_t)p, ISOLATED_NOT_ACTIVE);
 	judge_now(is, fabric_view(is->fabric).topo);
 }
 

@@ -108,20 +108,14 @@ static void release(struct wrong_table *wrong)
 	fabric_request_reroute(is->fabric, "a switch holds its tables again");
 }
 
-static bool is_held(const struct wrong_table *wrong, const struct mad_answer *answer)
-{
-	struct table_source source = source_of(wrong);
-	struct table_block at = block_of(wrong);
-
-	return answer->result == MAD_OK && table_block_held(&source, &at, answer->data);
-}
-
 static void was_read(void *arg, const struct mad_answer *answer)
 {
 	struct wrong_table *wrong = arg;
+	struct table_source source = source_of(wrong);
+	struct table_block at = block_of(wrong);
 
 	wrong->token = 0;
-	wrong->failed |= !is_held(wrong, answer);
+	wrong->failed |= answer->result != MAD_OK || !table_block_held(&source, &at, answer->data);
 	if (wrong->step == TRY_CHANGED) {
 		wrong->step = TRY_BACK; /* whatever was read */
 		write_block(wrong);
@@ -146,13 +140,6 @@ static void written(void *arg, const struct mad_answer *answer)
 		wrong->token = table_block_get(&source, &at, was_read, wrong);
 }
 
-static void try_now(struct wrong_table *wrong)
-{
-	wrong->failed = false;
-	wrong->step = wrong->at.kind == TABLE_MFT ? TRY_CHANGED : TRY_BLOCK;
-	write_block(wrong);
-}
-
 static void trial_cb(void *arg)
 {
 	struct isolation *is = arg;
@@ -166,7 +153,9 @@ static void trial_cb(void *arg)
 			wrong_list_remove(wrong);
 			wrong_list_changed(is);
 		} else if (is_master && !wrong->token) {
-			try_now(wrong);
+			wrong->failed = false;
+			wrong->step = wrong->at.kind == TABLE_MFT ? TRY_CHANGED : TRY_BLOCK;
+			write_block(wrong);
 		}
 	}
 	if (is->wrong)
@@ -199,26 +188,7 @@ static void wrong_tables_mark(struct isolation *is)
 	}
 }
 
-/* Reads the state file; makes the timer of trials; ends trials and frees all. */
-static void wrong_tables_load(struct isolation *is)
-{
-	wrong_list_load(is);
-	if (is->wrong)
-		loop_timer_set(is->trial, TRIAL_US);
-}
-
 /* ---- Life ------------------------------------------------------------------------------------ */
-
-static void wrong_tables_init(struct isolation *is)
-{
-	is->trial = loop_timer_new(is->services.loop, trial_cb, is);
-}
-
-static void wrong_tables_fini(struct isolation *is)
-{
-	wrong_list_fini(is);
-	loop_timer_free(is->trial);
-}
 
 #define SETS_LOST 4 /* Sets, all tries of each, between Gets that are answered: that is no loss */
 
@@ -427,13 +397,6 @@ static void refusing_probe(void *isolation)
 		probe(is->all[i]);
 }
 
-/* Ends all probes of suspects and frees them. */
-static void refusing_fini(struct isolation *is)
-{
-	while (is->suspects)
-		suspect_free(is->suspects);
-}
-
 /* ---- Findings -------------------------------------------------------------------------------- */
 
 static const char *swept(void *room, const struct fabric_swept *swept)
@@ -513,8 +476,13 @@ static void status(const void *room, json_t *doc)
 
 static void load(void *room, enum fabric_load_step step)
 {
-	if (step == FABRIC_LOAD)
-		wrong_tables_load(room);
+	struct isolation *is = room;
+
+	if (step != FABRIC_LOAD)
+		return;
+	wrong_list_load(is);
+	if (is->wrong)
+		loop_timer_set(is->trial, TRIAL_US);
 }
 
 static void *init(struct fabric *fabric)
@@ -524,7 +492,7 @@ static void *init(struct fabric *fabric)
 	is->fabric = fabric;
 	is->services = fabric_services(fabric);
 	isolation_init(is, refusing_probe);
-	wrong_tables_init(is);
+	is->trial = loop_timer_new(is->services.loop, trial_cb, is);
 	return is;
 }
 
@@ -532,8 +500,10 @@ static void fini(void *room)
 {
 	struct isolation *is = room;
 
-	refusing_fini(is);
-	wrong_tables_fini(is);
+	while (is->suspects)
+		suspect_free(is->suspects); /* and ends its probes */
+	wrong_list_fini(is);
+	loop_timer_free(is->trial);
 	isolation_fini(is);
 	free(is);
 }

@@ -131,13 +131,6 @@ static void note(struct hidden *x, const struct inv_node *node, uint8_t num)
 		h->seen = true;
 }
 
-/* Mostly nobody is silent, and then the list need not be searched. */
-static bool is_silent_behind(struct hidden *x, const struct inv_node *node, unsigned num)
-{
-	return sweep_is_silent_behind(node, num, true) &&
-	       sweep_is_silent_behind(node, num, find(x, node->guid, (uint8_t)num) != NULL);
-}
-
 static void collect(struct hidden *x)
 {
 	const struct inventory *inv = x->services->inventory;
@@ -146,7 +139,10 @@ static void collect(struct hidden *x)
 		x->ports[i].seen = false;
 	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node))
 		for (unsigned p = 1; !node->gone && p <= node->nports; p++)
-			if (is_silent_behind(x, node, p))
+			/* Mostly nobody is silent, and then the list need not be searched. */
+			if (sweep_is_silent_behind(node, p, true) &&
+			    sweep_is_silent_behind(node, p,
+						   find(x, node->guid, (uint8_t)p) != NULL))
 				note(x, node, (uint8_t)p);
 	for (unsigned i = x->count; i-- > 0;)
 		if (!x->ports[i].seen) {

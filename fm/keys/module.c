@@ -18,12 +18,6 @@ static unsigned foreign_review(const struct fabric_services *services);
 
 typedef bool each_fn(void *arg, const struct inv_node *node, unsigned num); /* false: enough */
 
-static bool has_foreign(const struct inv_node *node, unsigned num)
-{
-	return !node->gone && port_setup(node, num)->foreign_key && inventory_has_key(node, num) &&
-	       (!num || node->ports[num].link_up);
-}
-
 static void each_foreign(const struct fabric_services *s, each_fn *fn, void *arg)
 {
 	for (const struct inv_node *node = inventory_first(s->inventory); node;
@@ -31,7 +25,9 @@ static void each_foreign(const struct fabric_services *s, each_fn *fn, void *arg
 		unsigned last = inv_is_switch(node) ? 0 : node->nports;
 
 		for (unsigned p = inv_is_switch(node) ? 0 : 1; p <= last; p++)
-			if (has_foreign(node, p) && !fn(arg, node, p))
+			if (!node->gone && port_setup(node, p)->foreign_key &&
+			    inventory_has_key(node, p) && (!p || node->ports[p].link_up) &&
+			    !fn(arg, node, p))
 				return;
 	}
 }
@@ -76,13 +72,6 @@ static unsigned foreign_review(const struct fabric_services *services)
 	return r.count;
 }
 
-/* Ends all alerts. */
-static void foreign_end(const struct fabric_services *services)
-{
-	alerts_review(services->alerts, "port-m-key");
-	alerts_reviewed(services->alerts, "port-m-key");
-}
-
 /* ---- For operators --------------------------------------------------------------------------- */
 
 struct rows {
@@ -102,14 +91,6 @@ static bool add_row(void *arg, const struct inv_node *node, unsigned num)
 					      json_string("holds an M_Key of "
 							  "somebody else")));
 	return true;
-}
-
-/* Appends a row for each to the links of fabric_report_hooks.unhealthy. */
-static void foreign_unhealthy(const struct fabric_services *services,
-			      const struct fabric_view *view, json_t *rows)
-{
-	if (view->topo)
-		each_foreign(services, add_row, &(struct rows){ view->topo, rows });
 }
 
 static bool add_name(void *arg, const struct inv_node *node, unsigned num)
@@ -173,15 +154,6 @@ static void tell_expired(struct asking *a, const struct inv_node *node, unsigned
 		      name.text);
 }
 
-/*
- * A sweep may have read it since bring-up judged it: then the record agrees with the answer, and
- * bring-up does not.
- */
-static bool is_judged(const struct inventory *inv, const struct inv_node *node, unsigned num)
-{
-	return port_setup(node, num)->foreign_key == inventory_key_is_foreign(inv, node, num);
-}
-
 /* What was read of a port that is known otherwise: a sweep reads it, and bring-up follows. */
 static void compare(struct asking *a, struct inv_node *node, unsigned num, const uint8_t data[64])
 {
@@ -193,8 +165,13 @@ static void compare(struct asking *a, struct inv_node *node, unsigned num, const
 		return;
 	wire_port_info_decode(port->info, &known);
 	wire_port_info_decode(data, &now);
+	/*
+	 * A sweep may have read it since bring-up judged it: then the record agrees with the
+	 * answer, and bring-up does not.
+	 */
 	if (now.mkey == known.mkey && now.mkey_protect == known.mkey_protect &&
-	    now.mkey_lease == known.mkey_lease && is_judged(inv, node, num))
+	    now.mkey_lease == known.mkey_lease &&
+	    port_setup(node, num)->foreign_key == inventory_key_is_foreign(inv, node, num))
 		return;
 	if (known.mkey_protect && !now.mkey_protect && now.mkey &&
 	    now.mkey == m_keys_wanted(inv->keys, inventory_key_guid(node, num)))
@@ -239,19 +216,15 @@ static void ask(struct asking *a, struct inv_node *node, unsigned num)
 	asked->token = mad_send(a->services->mad, &request, answered, asked);
 }
 
-static bool has_answerer(const struct inv_node *node, unsigned num)
-{
-	return !node->gone && !node->silent && inventory_has_key(node, num) &&
-	       (!num || node->ports[num].link_up);
-}
-
 /* How many of its ports were asked; all that have a key, or those of somebody else. */
 static unsigned ask_node(struct asking *a, struct inv_node *node, bool foreign)
 {
 	unsigned last = inv_is_switch(node) ? 0 : node->nports, count = 0;
 
 	for (unsigned p = inv_is_switch(node) ? 0 : 1; p <= last; p++)
-		if (has_answerer(node, p) && (!foreign || port_setup(node, p)->foreign_key)) {
+		if (!node->gone && !node->silent && inventory_has_key(node, p) &&
+		    (!p || node->ports[p].link_up) &&
+		    (!foreign || port_setup(node, p)->foreign_key)) {
 			ask(a, node, p);
 			count++;
 		}
@@ -343,14 +316,6 @@ static void asking_configure(struct asking *a)
 		loop_timer_stop(a->tick);
 }
 
-/* Asks nobody until asking_configure() says so. */
-static void asking_init(struct asking *a, struct fabric *fabric,
-			const struct fabric_services *services)
-{
-	*a = (struct asking){ .fabric = fabric, .services = services };
-	a->tick = loop_timer_new(services->loop, tick, a);
-}
-
 static void asking_fini(struct asking *a)
 {
 	loop_timer_free(a->tick);
@@ -404,12 +369,6 @@ static const struct state_file keys_file = {
 	.write = write_keys,
 	.gather_us = GATHER_US,
 };
-
-/* Reads the file: what it says is remembered by services->inventory->keys. */
-static void seen_load(const struct fabric_services *services)
-{
-	state_store_read(services->state, &keys_file, services->inventory->keys);
-}
 
 /* What it shows, if that is a key of ours. A port that hides its own shows 0. */
 static bool note(const struct inventory *inv, const struct inv_node *node, unsigned num)
@@ -475,7 +434,7 @@ static void load(void *room, enum fabric_load_step step)
 	const struct port_keys *k = room;
 
 	if (step == FABRIC_LOAD)
-		seen_load(&k->services);
+		state_store_read(k->services.state, &keys_file, k->services.inventory->keys);
 	else if (step == FABRIC_START)
 		configure(room);
 }
@@ -514,8 +473,8 @@ void port_keys_unhealthy(const struct fabric *fabric, json_t *rows)
 	const struct port_keys *k = fabric_room(fabric, &port_keys_module);
 	struct fabric_view view = fabric_view(k->fabric);
 
-	if (k->foreign)
-		foreign_unhealthy(&k->services, &view, rows);
+	if (k->foreign && view.topo)
+		each_foreign(&k->services, add_row, &(struct rows){ view.topo, rows });
 	hidden_unhealthy(&k->hidden, &view, rows);
 }
 
@@ -543,7 +502,9 @@ static void *init(struct fabric *fabric)
 
 	k->fabric = fabric;
 	k->services = fabric_services(fabric);
-	asking_init(&k->asking, fabric, &k->services);
+	/* Asks nobody until asking_configure() says so. */
+	k->asking = (struct asking){ .fabric = fabric, .services = &k->services };
+	k->asking.tick = loop_timer_new(k->services.loop, tick, &k->asking);
 	hidden_init(&k->hidden, fabric, &k->services);
 	return k;
 }
@@ -554,7 +515,8 @@ static void fini(void *room)
 
 	asking_fini(&k->asking);
 	hidden_fini(&k->hidden);
-	foreign_end(&k->services);
+	alerts_review(k->services.alerts, "port-m-key"); /* ends all alerts */
+	alerts_reviewed(k->services.alerts, "port-m-key");
 	free(k);
 }
 

@@ -22,15 +22,6 @@ struct downs {		    /* the times at which a link went down */
 	uint64_t at_us[TIMES_MAX]; /* the latest, as a ring */
 };
 
-/*
- * The port is mixed into the GUID's vendor bits. Two links with the same key are next to
- * impossible, and would only share a count.
- */
-static uint64_t key_of(guid_t node, uint8_t port)
-{
-	return node ^ (uint64_t)port << 56;
-}
-
 static struct downs *find(struct flaps *flaps, uint64_t key)
 {
 	cl_map_item_t *item = cl_qmap_get(&flaps->links, key);
@@ -75,19 +66,16 @@ static bool flaps_note_down(struct flaps *flaps, guid_t node, uint8_t port, unsi
 	struct downs *downs;
 
 	tidy(flaps, window_us, now);
-	downs = find(flaps, key_of(node, port));
+	/*
+	 * The port is mixed into the GUID's vendor bits. Two links with the same key are next to
+	 * impossible, and would only share a count.
+	 */
+	downs = find(flaps, node ^ (uint64_t)port << 56);
 	downs->at_us[downs->count++ % TIMES_MAX] = now;
 	if (downs->count <= allowed || now - went_down_at(downs, allowed) > window_us)
 		return false;
 	downs->count = 0;
 	return true;
-}
-
-/* Without links; flaps_fini() frees them. */
-static void flaps_init(struct flaps *flaps)
-{
-	*flaps = (struct flaps){ 0 };
-	cl_qmap_init(&flaps->links);
 }
 
 static void flaps_fini(struct flaps *flaps)
@@ -511,29 +499,6 @@ static void timer_cb(void *arg)
 		check_soon(h);
 }
 
-/* ---- Life ------------------------------------------------------------------------------------ */
-
-/* Starts to check links that were held before the restart; called after quarantines_load(). */
-static void holds_load(struct holds *h)
-{
-	if (any_held(h))
-		check_soon(h);
-}
-
-/* Without refusals; the arguments are borrowed until holds_fini(). */
-static void holds_init(struct holds *h, struct fabric *fabric,
-		       const struct fabric_services *services, struct quarantines *quarantines)
-{
-	*h = (struct holds){ .fabric = fabric, .services = services, .quarantines = quarantines };
-	h->timer = loop_timer_new(services->loop, timer_cb, h);
-}
-
-static void holds_fini(struct holds *h)
-{
-	loop_timer_free(h->timer);
-	free(h->refused);
-}
-
 /* ---- Commands -------------------------------------------------------------------------------- */
 
 void maintenance_cordon(struct fabric *fabric, const char *what, bool on, waiter_fn *fn, void *arg)
@@ -654,7 +619,9 @@ static void load(void *room, enum fabric_load_step step)
 		return;
 	cordons_load(&m->cordons);
 	quarantines_load(&m->quarantines);
-	holds_load(&m->holds);
+	/* Links that were held before the restart are checked. */
+	if (any_held(&m->holds))
+		check_soon(&m->holds);
 }
 
 static void annotate(void *room, struct inventory *inventory)
@@ -735,8 +702,11 @@ static void *init(struct fabric *fabric)
 	m->services = fabric_services(fabric);
 	m->cordons = (struct cordons){ .fabric = fabric, .services = &m->services };
 	quarantines_init(&m->quarantines, fabric, &m->services);
-	holds_init(&m->holds, fabric, &m->services, &m->quarantines);
-	flaps_init(&m->flaps);
+	m->holds = (struct holds){ .fabric = fabric,
+				   .services = &m->services,
+				   .quarantines = &m->quarantines };
+	m->holds.timer = loop_timer_new(m->services.loop, timer_cb, &m->holds);
+	cl_qmap_init(&m->flaps.links);
 	return m;
 }
 
@@ -745,7 +715,8 @@ static void fini(void *room)
 	struct maintenance *m = room;
 
 	cordons_fini(&m->cordons);
-	holds_fini(&m->holds);
+	loop_timer_free(m->holds.timer);
+	free(m->holds.refused);
 	quarantines_fini(&m->quarantines);
 	flaps_fini(&m->flaps);
 	free(m);

@@ -348,15 +348,6 @@ static void due_cb(void *arg)
 	changed(qs);
 }
 
-/* Twice as long as the last one, while that is remembered. */
-static unsigned next_clean_time(const struct quarantines *qs, const struct quarantine *last)
-{
-	unsigned first = (unsigned)qs->services->conf->ber.clean_ms / 1000;
-	unsigned length = last && last->held ? last->seconds * 2 : first;
-
-	return length < CLEAN_MAX_S ? length : CLEAN_MAX_S;
-}
-
 static unsigned next_length(const struct quarantines *qs, const struct quarantine *last)
 {
 	const struct conf_quarantine *conf = &qs->services->conf->quarantine;
@@ -418,7 +409,10 @@ void quarantines_hold(struct quarantines *qs, guid_t guid, uint8_t num, const ch
 
 	if (!last && qs->known.count == LISTED_MAX)
 		return;
-	new.seconds = next_clean_time(qs, last);
+	/* Twice as long as the last one, while that is remembered. */
+	new.seconds = last && last->held ? last->seconds * 2
+					 : (unsigned)qs->services->conf->ber.clean_ms / 1000;
+	new.seconds = new.seconds < CLEAN_MAX_S ? new.seconds : CLEAN_MAX_S;
 	begin(qs, last, &new, why);
 }
 

@@ -186,17 +186,12 @@ static uint32_t blocks_of_all(const struct audit *a)
 	return most;
 }
 
-static bool is_there(const struct store_switch *sw)
-{
-	return sw->node && !sw->node->removed && !sw->node->gone && !sw->node->silent;
-}
-
 static bool may_ask(const struct audit *a, const struct store_switch *sw, enum audit_kind kind,
 		    uint32_t block)
 {
 	uint16_t masks[MCAST_BLOCK];
 
-	if (!is_there(sw))
+	if (!sw->node || sw->node->removed || sw->node->gone || sw->node->silent)
 		return false;
 	if (kind == AUDIT_LFT)
 		return block < sw->nblocks && store_has(&sw->known, block);

@@ -167,11 +167,6 @@ void cached_recheck(struct program *p, const struct store_switch *sw)
 			store_put(&p->cached.columns, b, true);
 }
 
-static bool has_any(const struct store_set *set)
-{
-	return store_next(set, 0) < STORE_BLOCKS;
-}
-
 bool cached_begin(struct program *p)
 {
 	struct program_cached *c = &p->cached;
@@ -192,7 +187,7 @@ static bool some_left(const struct program *p)
 	cl_map_item_t *item = cl_qmap_head(&p->store.switches);
 
 	for (; item != cl_qmap_end(&p->store.switches); item = cl_qmap_next(item))
-		if (has_any(&((struct store_switch *)item)->cached))
+		if (store_next(&((struct store_switch *)item)->cached, 0) < STORE_BLOCKS)
 			return true;
 	return false;
 }

@@ -124,12 +124,6 @@ static struct mft_block *mft_block_get(struct mft_switch *sw, uint16_t key)
 	return block;
 }
 
-/* The store is the caller's memory, and owns its switches and blocks until mft_store_fini(). */
-static void mft_store_init(struct mft_store *store)
-{
-	cl_qmap_init(&store->switches);
-}
-
 static void mft_store_fini(struct mft_store *store)
 {
 	struct mft_switch *sw;
@@ -306,14 +300,6 @@ static void switch_forget(struct mft *m, struct mft_switch *sw)
 	}
 }
 
-static void ask_block(struct mft *m, struct mft_switch *sw, unsigned block)
-{
-	for (unsigned position = 0; position < mft_positions(sw->node); position++)
-		batch_add(m->batch, &(struct batch_job){ .object = sw,
-							 .kind = JOB_READ,
-							 .arg = block << 4 | position });
-}
-
 /* One block of all switches that are being read; false: there is none to ask. */
 static bool ask_round(struct mft *m)
 {
@@ -324,7 +310,11 @@ static bool ask_round(struct mft *m)
 	     sw = mft_switch_next(&m->store, sw)) {
 		if (!sw->reading || !is_usable(sw) || !mft_has_block(sw->node, m->read_block))
 			continue;
-		ask_block(m, sw, m->read_block);
+		for (unsigned position = 0; position < mft_positions(sw->node); position++)
+			batch_add(m->batch,
+				  &(struct batch_job){ .object = sw,
+						       .kind = JOB_READ,
+						       .arg = m->read_block << 4 | position });
 		any = true;
 	}
 	return any;
@@ -367,21 +357,16 @@ static void block_read(struct mft *m, struct mft_switch *sw, uint16_t key, const
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
-static uint16_t content_of(const struct mft *m, const struct mft_block *block, unsigned i)
-{
-	bool only_what_both_have =
-		(m->stage == STAGE_CUTS ? m->shrinks : m->stays)[block_mlid(block, i)];
-
-	return only_what_both_have ? block->must[i] & block->want[i] : block->want[i];
-}
-
 /* Sends what this stage makes of a block, if that is not what the switch holds. */
 static void block_send(struct mft *m, struct mft_block *block)
 {
 	uint16_t content[MCAST_BLOCK];
 
-	for (unsigned i = 0; i < MCAST_BLOCK; i++)
-		content[i] = content_of(m, block, i);
+	for (unsigned i = 0; i < MCAST_BLOCK; i++) {
+		bool only_what_both_have =
+			(m->stage == STAGE_CUTS ? m->shrinks : m->stays)[block_mlid(block, i)];
+		content[i] = only_what_both_have ? block->must[i] & block->want[i] : block->want[i];
+	}
 	if (block_is(block, content))
 		return;
 	memcpy(block->sent, content, sizeof(content));
@@ -739,7 +724,7 @@ struct mft *mft_new(struct loop *loop, struct mad *mad, struct inventory *inv)
 	m->batch = batch_new(loop, mad, &mft_ops, m);
 	m->shrinks = mem_alloc(MFT_MLIDS, sizeof(*m->shrinks));
 	m->stays = mem_alloc(MFT_MLIDS, sizeof(*m->stays));
-	mft_store_init(&m->store);
+	cl_qmap_init(&m->store.switches);
 	return m;
 }
 

@@ -35,13 +35,6 @@ static bool is_wanted(const struct program *p, const struct store_switch *sw)
 
 /* ---- The turn ------------------------------------------------------------------------------- */
 
-/* Takes a switch out; the last one comes in its place. */
-static void turn_drop(struct program_turn *turn, uint32_t at)
-{
-	turn->list[at]->in_turn = false;
-	turn->list[at] = turn->list[--turn->count];
-}
-
 static uint32_t todo_take(struct store_switch *sw)
 {
 	uint32_t block = store_next(&sw->todo, 0);
@@ -68,7 +61,8 @@ static bool program_more(void *owner)
 			p->turn.next = 0;
 		sw = p->turn.list[p->turn.next];
 		if (!sw->ntodo) {
-			turn_drop(&p->turn, p->turn.next);
+			sw->in_turn = false; /* the last one comes in its place */
+			p->turn.list[p->turn.next] = p->turn.list[--p->turn.count];
 			continue;
 		}
 		job.object = sw;
@@ -201,13 +195,6 @@ static void top_answered(struct program *p, struct store_switch *sw, const struc
 		switch_refuses(p, sw, "does not apply its LinearFDBTop");
 }
 
-static void block_acknowledged(struct program *p, struct store_switch *sw, uint32_t block)
-{
-	store_put(&sw->known, block, true);
-	p->blocks_written++;
-	p->result.blocks += p->busy;
-}
-
 /* What a superseded apply sent: whatever became of it, the newest content may go now. */
 static void stale_answered(struct program *p, struct store_switch *sw, uint32_t block)
 {
@@ -226,8 +213,11 @@ static void block_answered(struct program *p, struct store_switch *sw, const str
 		     program_same(sw, job->arg, answer->data);
 
 	store_put(&sw->busy, job->arg, false);
-	if (taken)
-		block_acknowledged(p, sw, job->arg);
+	if (taken) {
+		store_put(&sw->known, job->arg, true);
+		p->blocks_written++;
+		p->result.blocks += p->busy;
+	}
 	if (store_has(&sw->stale, job->arg) || !is_wanted(p, sw))
 		stale_answered(p, sw, job->arg);
 	else if (!taken && (sw->failed || !program_retry(p, job)))
@@ -287,15 +277,6 @@ static unsigned count_failed(const struct program *p)
 	return failed;
 }
 
-/* What was read is reported when all is, whichever apply began with it. */
-static void report_read(struct program *p, struct program_result *result)
-{
-	result->read = p->cached.read;
-	result->differed = p->cached.differed;
-	p->cached.read = p->cached.differed = 0;
-	p->cached.first = false;
-}
-
 static void program_report_reads(struct program *p, unsigned unread)
 {
 	struct program_result result = p->result;
@@ -303,8 +284,13 @@ static void program_report_reads(struct program *p, unsigned unread)
 	result.smps = batch_smps(p->batch) - p->smps_before;
 	result.took_us = loop_now_us(p->loop) - p->started_us;
 	result.unread = unread;
-	if (!unread)
-		report_read(p, &result);
+	if (!unread) {
+		/* What was read is reported when all is, whichever apply began with it. */
+		result.read = p->cached.read;
+		result.differed = p->cached.differed;
+		p->cached.read = p->cached.differed = 0;
+		p->cached.first = false;
+	}
 	p->result = (struct program_result){ 0 };
 	p->fn(p->arg, &result); /* may free p */
 }

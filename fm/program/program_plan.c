@@ -26,14 +26,6 @@
 #define PATIENCE_US 20000
 #define ROWS_A_STEP 512
 
-static void todo_put(struct store_switch *sw, uint32_t block)
-{
-	if (store_has(&sw->todo, block))
-		return;
-	store_put(&sw->todo, block, true);
-	sw->ntodo++;
-}
-
 static void todo_clear(struct store_switch *sw)
 {
 	memset(&sw->todo, 0, sizeof(sw->todo));
@@ -76,8 +68,10 @@ static void switch_mark(struct program *p, struct store_switch *sw)
 
 	sw->stale = sw->busy;
 	for (block = 0; block < tables_blocks(p->wanted); block++)
-		if (program_differs(p, sw, block))
-			todo_put(sw, block);
+		if (program_differs(p, sw, block) && !store_has(&sw->todo, block)) {
+			store_put(&sw->todo, block, true);
+			sw->ntodo++;
+		}
 }
 
 /* Why its tables can't be brought up to date, a literal; NULL = they can. */

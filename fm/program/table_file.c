@@ -59,16 +59,10 @@ void table_write_begin(struct table_writer *w, FILE *out)
 	put(w, &header, sizeof(header));
 }
 
-static bool is_empty(const uint8_t *block)
-{
-	static const uint8_t none[TABLES_BLOCK] = { [0 ... TABLES_BLOCK - 1] = TABLES_NO_ROUTE };
-
-	return !memcmp(block, none, TABLES_BLOCK);
-}
-
 void table_write_switch(struct table_writer *w, const struct store_switch *sw,
 			const struct store_set *blocks)
 {
+	static const uint8_t none[TABLES_BLOCK] = { [0 ... TABLES_BLOCK - 1] = TABLES_NO_ROUTE };
 	struct head head = { .guid = sw->guid };
 	struct sets sets = { .blocks = *blocks };
 	uint32_t b;
@@ -76,7 +70,7 @@ void table_write_switch(struct table_writer *w, const struct store_switch *sw,
 	if (store_next(blocks, 0) == STORE_BLOCKS)
 		return;
 	for (b = store_next(blocks, 0); b < STORE_BLOCKS; b = store_next(blocks, b + 1)) {
-		bool empty = is_empty(store_block(sw, b));
+		bool empty = !memcmp(store_block(sw, b), none, TABLES_BLOCK);
 
 		store_put(&sets.empty, b, empty);
 		head.count += !empty;

@@ -322,14 +322,6 @@ bool known_links_take(struct known_links *c, const char *line)
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
-/* A name is whatever a node says: here it is one line. */
-static void write_name(const char *name, FILE *out)
-{
-	for (; *name; name++)
-		fputc((unsigned char)*name < ' ' ? '?' : *name, out);
-	fputc('\n', out);
-}
-
 uint32_t known_links_write_node(const struct inv_node *node, FILE *out)
 {
 	uint32_t lines = 1;
@@ -339,7 +331,10 @@ uint32_t known_links_write_node(const struct inv_node *node, FILE *out)
 		type_names[node->info.type], node->guid, node->nports, node->info.sys_guid,
 		node->info.vendor, node->info.device, node->info.revision, node->info.partition_cap,
 		node->sw.lft_cap, node->sw.mft_cap, node->sw.flags);
-	write_name(node->desc, out);
+	/* A name is whatever a node says: here it is one line. */
+	for (const char *name = node->desc; *name; name++)
+		fputc((unsigned char)*name < ' ' ? '?' : *name, out);
+	fputc('\n', out);
 	for (unsigned p = 1; node->port_guids && p <= node->nports; p++) {
 		if (!node->port_guids[p])
 			continue;

@@ -188,14 +188,6 @@ static void write_link(struct changes *c, const struct topo_port *a)
 	c->count++;
 }
 
-static void link_changes_write_links(struct changes *c)
-{
-	for (uint32_t p = 0; p < c->now->nports && c->count <= c->most; p++)
-		if (is_first_end(c->now, p) &&
-		    !has_link(c->now, &c->now->ports[p], c->was, c->to_was))
-			write_link(c, &c->now->ports[p]);
-}
-
 /*
  * Writes the records that lead from that snapshot to links->seen, as for known_links_take(), but
  * for what is down. Returns how many lines; it ends behind `most`, and then they are of no use.
@@ -214,7 +206,9 @@ static uint32_t known_links_changes(const struct known_links *links, const struc
 	write_links_gone(&c);
 	write_nodes_gone(&c);
 	write_nodes(&c);
-	link_changes_write_links(&c);
+	for (uint32_t p = 0; p < c.now->nports && c.count <= c.most; p++)
+		if (is_first_end(c.now, p) && !has_link(c.now, &c.now->ports[p], c.was, c.to_was))
+			write_link(&c, &c.now->ports[p]);
 	free(c.to_was);
 	free(c.to_now);
 	return c.count;
@@ -320,14 +314,6 @@ static uint64_t sum_text(const char *text)
 	return sum;
 }
 
-static uint64_t sum_link(const struct topo *t, const struct topo_port *a)
-{
-	const struct topo_port *b = topo_peer(t, a);
-	uint64_t sum = hash_word(t->nodes[a->node].guid ^ hash_word(a->num));
-
-	return hash_word(hash_word(sum ^ t->nodes[b->node].guid) ^ hash_word(b->num));
-}
-
 /* Both sums of `links`. */
 static void sum_all(struct known_links *links, const struct topo *t)
 {
@@ -338,7 +324,11 @@ static void sum_all(struct known_links *links, const struct topo *t)
 		links->shape += hash_word(t->nodes[n].guid ^ sum_text(t->nodes[n].desc));
 	for (uint32_t p = 0; p < t->nports; p++)
 		if (t->ports[p].peer != TOPO_NONE && t->ports[p].peer > p) {
-			uint64_t sum = sum_link(t, lower_end(t, &t->ports[p]));
+			const struct topo_port *a = lower_end(t, &t->ports[p]);
+			const struct topo_port *b = topo_peer(t, a);
+			uint64_t link_sum = hash_word(t->nodes[a->node].guid ^ hash_word(a->num));
+			uint64_t sum = hash_word(hash_word(link_sum ^ t->nodes[b->node].guid) ^
+						 hash_word(b->num));
 
 			links->shape += sum;
 			down += t->ports[p].link_up ? 0 : hash_word(sum);
@@ -538,14 +528,6 @@ static void remember_lid(const struct lid_memory *memory, struct inv_port *port,
 	}
 }
 
-static void remember_lids(const struct lid_memory *lids, struct inv_node *node)
-{
-	if (inv_is_switch(node))
-		remember_lid(lids, &node->ports[0], node->guid);
-	for (unsigned p = 1; node->port_guids && p <= node->nports; p++)
-		remember_lid(lids, &node->ports[p], node->port_guids[p]);
-}
-
 /*
  * Called before the first sweep, after the LIDs were read: adds nodes, ports and links of the file
  * to the inventory, as gone and down.
@@ -556,15 +538,12 @@ static void known_links_restore(struct known_links *c, const struct lid_memory *
 
 	state_store_read(c->services->state, &links_file, c);
 	known_links_sort(c);
-	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node))
-		remember_lids(lids, node);
-}
-
-/* Frees the list. */
-static void known_links_fini(struct known_links *c)
-{
-	free(c->down);
-	topo_unref(c->seen);
+	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node)) {
+		if (inv_is_switch(node))
+			remember_lid(lids, &node->ports[0], node->guid);
+		for (unsigned p = 1; node->port_guids && p <= node->nports; p++)
+			remember_lid(lids, &node->ports[p], node->port_guids[p]);
+	}
 }
 
 /*
@@ -737,7 +716,8 @@ static void fini(void *room)
 {
 	struct restart *r = room;
 
-	known_links_fini(&r->links);
+	free(r->links.down);
+	topo_unref(r->links.seen);
 	free(r);
 }
 
