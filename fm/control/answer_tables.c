@@ -40,20 +40,15 @@ struct item {
 	bool down;
 };
 
-static int compare_values(const struct item *a, const struct item *b)
-{
-	if (a->kind != b->kind)
-		return a->kind < b->kind ? -1 : 1;
-	if (a->kind == TEXT)
-		return names_compare(a->text, strlen(a->text), b->text, strlen(b->text));
-	return a->number < b->number ? -1 : a->number > b->number;
-}
-
 static int compare_items(const void *va, const void *vb)
 {
 	const struct item *a = va, *b = vb;
 	bool nothing = a->kind == NOTHING || b->kind == NOTHING;
-	int order = compare_values(a, b);
+	int order = a->kind != b->kind ? (a->kind < b->kind ? -1 : 1)
+		    : a->kind == TEXT
+			    ? names_compare(a->text, strlen(a->text), b->text, strlen(b->text))
+		    : a->number < b->number ? -1
+					    : a->number > b->number;
 
 	if (!order)
 		return a->at < b->at ? -1 : 1;

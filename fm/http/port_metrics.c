@@ -182,16 +182,6 @@ static bool counter_value(struct port_metrics *m, unsigned num, uint64_t *value)
 	return true;
 }
 
-/* A port without transit has `cordoned`, and why in the others; STATE: it has transit. */
-static enum kind why_drained(const struct topo_port *port)
-{
-	if (!port->cordoned)
-		return STATE;
-	if (port->isolated)
-		return ISOLATED;
-	return port->quarantined ? QUARANTINED : CORDONED;
-}
-
 /* False: this port has no such series. */
 static bool value_of(struct port_metrics *m, const struct topo_port *port, uint64_t *value)
 {
@@ -225,7 +215,14 @@ static bool value_of(struct port_metrics *m, const struct topo_port *port, uint6
 	case QUARANTINED:
 	case ISOLATED:
 		*value = 1;
-		return metric_of(m)->kind == why_drained(port);
+		/*
+		 * A port without transit has `cordoned`, and why in the others; STATE: it has
+		 * transit.
+		 */
+		return metric_of(m)->kind == (!port->cordoned	  ? STATE
+					      : port->isolated	  ? ISOLATED
+					      : port->quarantined ? QUARANTINED
+								  : CORDONED);
 	}
 	return false;
 }
