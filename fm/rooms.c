@@ -18,7 +18,6 @@
 #include "fm/restart/module.h"
 #include "fm/sa/module.h"
 #include "fm/sm/module.h"
-#include "fm/sm/module_lids.h"
 #include "fm/traps/module.h"
 #include "fm/verification/module.h"
 

@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fm/fabric/progress.h"
 #include "fm/fabric/request.h"
 #include "fm/fabric/view.h"
 #include "fm/mad/batch.h"
@@ -20,137 +19,29 @@ struct entry {
 	uint32_t revision;
 };
 
-struct unanswered {
-	struct state_store *state;
-	struct entry *list; /* by GUID */
-	uint32_t count, size;
-};
-
-static uint32_t place_of(const struct unanswered *u, guid_t sw)
-{
-	return sort_place(0, u->count, at, u->list[at].sw < sw);
-}
-
-static bool is_at(const struct unanswered *u, uint32_t place, guid_t sw)
-{
-	return place < u->count && u->list[place].sw == sw;
-}
-
-/* Whether a switch is listed, with that device ID and revision. */
-static bool unanswered_has(const struct unanswered *u, const struct inv_node *node)
-{
-	uint32_t place = place_of(u, node->guid);
-
-	return is_at(u, place, node->guid) && u->list[place].device == node->info.device &&
-	       u->list[place].revision == node->info.revision;
-}
-
-static void insert(struct unanswered *u, uint32_t place, struct entry it)
-{
-	if (u->count == u->size) {
-		u->size = u->size ? 2 * u->size : 64;
-		u->list = mem_resize(u->list, u->size, sizeof(*u->list));
-	}
-	memmove(u->list + place + 1, u->list + place, (u->count++ - place) * sizeof(*u->list));
-	u->list[place] = it;
-}
-
-static void take_out(struct unanswered *u, uint32_t place)
-{
-	memmove(u->list + place, u->list + place + 1, (--u->count - place) * sizeof(*u->list));
-}
-
-static unsigned read_list(void *owner, FILE *in)
-{
-	struct unanswered *u = owner;
-	char line[128], rest;
-
-	for (unsigned number = 1; fgets(line, sizeof(line), in); number++) {
-		struct entry it;
-
-		if (sscanf(line, "0x%" SCNx64 " %" SCNu16 " %" SCNu32 " %c", &it.sw, &it.device,
-			   &it.revision, &rest) != 3 ||
-		    (u->count && u->list[u->count - 1].sw >= it.sw))
-			return number;
-		insert(u, u->count, it);
-	}
-	return 0;
-}
-
-static void forget_list(void *owner)
-{
-	struct unanswered *u = owner;
-
-	u->count = 0;
-}
-
-static void write_list(const void *owner, FILE *out)
-{
-	const struct unanswered *u = owner;
-
-	for (uint32_t i = 0; i < u->count; i++)
-		fprintf(out, "0x%016" PRIx64 " %u %" PRIu32 "\n", u->list[i].sw, u->list[i].device,
-			u->list[i].revision);
-}
-
-static const struct state_file list_file = {
-	.name = "generalinfo",
-	.form = "`GUID DEVICE REVISION`, by GUID",
-	.read = read_list,
-	.forget = forget_list,
-	.write = write_list,
-	.gather_us = 1000000,
-	.gather_max_us = 60000000,
-};
-
-/* Adds a silent switch or removes one that answered, and marks the file as changed. */
-static void unanswered_note(struct unanswered *u, const struct inv_node *node, bool silent)
-{
-	uint32_t place = place_of(u, node->guid);
-
-	if (silent == unanswered_has(u, node))
-		return;
-	if (is_at(u, place, node->guid))
-		take_out(u, place);
-	if (silent)
-		insert(u, place,
-		       (struct entry){ node->guid, node->info.device, node->info.revision });
-	state_store_changed(u->state, &list_file, u);
-}
-
-/* Reads the file; a lost one leaves the list empty. */
-static void unanswered_load(struct unanswered *u)
-{
-	state_store_read(u->state, &list_file, u);
-}
-
-/* An empty list, which the caller owns; state is borrowed. */
-static struct unanswered *unanswered_new(struct state_store *state)
-{
-	struct unanswered *u = mem_alloc(1, sizeof(*u));
-
-	u->state = state;
-	return u;
-}
-
-static void unanswered_free(struct unanswered *u)
-{
-	free(u->list);
-	free(u);
-}
-
 /*
- * adaptive: see module.h. One batch sends queries, beside everything else: GeneralInfo of each
- * switch not queried yet, PrivateLFTInfo and AdaptiveRoutingInfo of those that have them. Switches
- * with a mode on are listed, and turned off by another batch in phases, each of which ends when
- * that batch is idle:
+ * One batch sends queries, beside everything else: GeneralInfo of each switch not queried yet,
+ * PrivateLFTInfo and AdaptiveRoutingInfo of those that have them. Switches with a mode on are
+ * listed, and turned off by another batch in phases, each of which ends when that batch is idle:
  *
  *   BLOCKS  all blocks of one switch that has a mode on
  *   OFF     its modes are turned off
  *   VERIFY  its modes are read back; then BLOCKS of the next switch
+ *
+ * Switches are queried during the first route, and the first programming waits for those that
+ * answer: until then it is not known what they forward by. Switches that are found later are
+ * queried beside other work, and programmed once more if something had to be turned off.
+ *
+ * Switches that do not answer GeneralInfo are queried again when nothing was published for QUIET_US
+ * and the fabric is idle, LATER_AT_ONCE of them each LATER_US: they may have another firmware by
+ * then.
  */
 
-#define PATIENCE_US 20000 /* since the latest answer */
+#define ON	      "adaptive-routing" /* the alert */
+#define PATIENCE_US   20000		 /* since the latest answer */
+#define QUIET_US      30000000
+#define LATER_US      1000000
+#define LATER_AT_ONCE 8
 
 enum phase { IDLE, BLOCKS, OFF, VERIFY };
 enum job { JOB_GENERAL, JOB_PRIVATE, JOB_ADAPTIVE, JOB_BLOCK, JOB_PRIVATE_OFF, JOB_ADAPTIVE_OFF };
@@ -173,12 +64,11 @@ enum adaptive_mode {
 };
 
 struct adaptive {
-	struct loop *loop;
-	struct inventory *inv;
+	struct fabric *fabric;
+	struct fabric_services services;
+	bool programmed; /* the first programming has begun */
 	struct batch *asks, *batch;
-	struct loop_timer *patience;
-	struct adaptive_ops ops;
-	void *arg;
+	struct loop_timer *patience, *later; /* later: silent ones are asked again */
 	enum phase phase;
 	const struct topo *topo;    /* referenced */
 	const struct topo *checked; /* referenced: nothing is unknown of its like */
@@ -187,9 +77,91 @@ struct adaptive {
 	uint32_t count, at;
 	uint64_t began_us, answered_us;
 	bool failed;
-	bool owed;	  /* ops.done, .. */
+	bool owed;	  /* the first programming, .. */
 	unsigned awaited; /* ..which comes when these are answered, or patience ends */
+	struct {
+		struct entry *list; /* by GUID */
+		uint32_t count, size;
+	} silent; /* switches that do not answer GeneralInfo */
 };
+
+/* ---- Those that do not answer, over a restart ------------------------------------------------ */
+
+static uint32_t place_of(const struct adaptive *a, guid_t sw)
+{
+	return sort_place(0, a->silent.count, at, a->silent.list[at].sw < sw);
+}
+
+static bool is_at(const struct adaptive *a, uint32_t place, guid_t sw)
+{
+	return place < a->silent.count && a->silent.list[place].sw == sw;
+}
+
+/* Whether a switch is listed, with that device ID and revision. */
+static bool is_listed(const struct adaptive *a, const struct inv_node *node)
+{
+	uint32_t place = place_of(a, node->guid);
+
+	return is_at(a, place, node->guid) && a->silent.list[place].device == node->info.device &&
+	       a->silent.list[place].revision == node->info.revision;
+}
+
+static void insert(struct adaptive *a, uint32_t place, struct entry it)
+{
+	if (a->silent.count == a->silent.size) {
+		a->silent.size = a->silent.size ? 2 * a->silent.size : 64;
+		a->silent.list =
+			mem_resize(a->silent.list, a->silent.size, sizeof(*a->silent.list));
+	}
+	memmove(a->silent.list + place + 1, a->silent.list + place,
+		(a->silent.count++ - place) * sizeof(*a->silent.list));
+	a->silent.list[place] = it;
+}
+
+static unsigned read_list(void *owner, FILE *in)
+{
+	struct adaptive *a = owner;
+	char line[128], rest;
+
+	for (unsigned number = 1; fgets(line, sizeof(line), in); number++) {
+		struct entry it;
+
+		if (sscanf(line, "0x%" SCNx64 " %" SCNu16 " %" SCNu32 " %c", &it.sw, &it.device,
+			   &it.revision, &rest) != 3 ||
+		    (a->silent.count && a->silent.list[a->silent.count - 1].sw >= it.sw))
+			return number;
+		insert(a, a->silent.count, it);
+	}
+	return 0;
+}
+
+static void forget_list(void *owner)
+{
+	struct adaptive *a = owner;
+
+	a->silent.count = 0;
+}
+
+static void write_list(const void *owner, FILE *out)
+{
+	const struct adaptive *a = owner;
+
+	for (uint32_t i = 0; i < a->silent.count; i++)
+		fprintf(out, "0x%016" PRIx64 " %u %" PRIu32 "\n", a->silent.list[i].sw,
+			a->silent.list[i].device, a->silent.list[i].revision);
+}
+
+static const struct state_file list_file = {
+	.name = "generalinfo",
+	.form = "`GUID DEVICE REVISION`, by GUID",
+	.read = read_list,
+	.forget = forget_list,
+	.write = write_list,
+	.gather_us = 1000000,
+	.gather_max_us = 60000000,
+};
+
+/* ---- Switches that are asked ----------------------------------------------------------------- */
 
 static void keep(const struct topo **place, const struct topo *t)
 {
@@ -232,7 +204,7 @@ static void ask_general(struct adaptive *a, struct inv_node *node, bool patientl
 
 static struct inv_node *node_of(const struct adaptive *a, const struct batch_job *job)
 {
-	return inventory_find(a->inv, (guid_t)(uintptr_t)job->object);
+	return inventory_find(a->services.inventory, (guid_t)(uintptr_t)job->object);
 }
 
 /* Of those whose turn is not over, nor too far for what is met now. */
@@ -248,29 +220,6 @@ static struct turning *turning_of(struct adaptive *a, guid_t guid)
 
 /* ---- Requests -------------------------------------------------------------------------------- */
 
-static void fill_set(struct adaptive *a, const struct batch_job *job, struct batch_request *r)
-{
-	const struct turning *now = &a->list[a->at];
-	uint32_t row;
-
-	r->mad.method = WIRE_SET;
-	r->mad.attr_mod = 0;
-	if (job->kind == JOB_BLOCK) {
-		row = topo_find(a->topo, now->guid);
-		r->mad.attr_id = WIRE_LFT;
-		r->mad.attr_mod = job->arg;
-		memcpy(r->data, tables_row(a->tables, row) + job->arg * TABLES_BLOCK, TABLES_BLOCK);
-	} else if (job->kind == JOB_PRIVATE_OFF) {
-		r->mad.attr_id = WIRE_PRIVATE_LFT_INFO;
-		memcpy(r->data, now->private_info, sizeof(now->private_info));
-		wire_private_lft_off(r->data);
-	} else {
-		r->mad.attr_id = WIRE_ADAPTIVE_INFO;
-		memcpy(r->data, now->adaptive_info, sizeof(now->adaptive_info));
-		wire_adaptive_off(r->data);
-	}
-}
-
 static bool make(void *owner, const struct batch_job *job, struct batch_request *r)
 {
 	struct adaptive *a = owner;
@@ -279,11 +228,31 @@ static bool make(void *owner, const struct batch_job *job, struct batch_request 
 	if (!node || node->gone)
 		return false;
 	r->via.path = node->path;
-	r->via.stamp = a->inv->clock;
+	r->via.stamp = a->services.inventory->clock;
 	r->mad.device = node->guid;
 	r->mad.urgent = true;
 	if (job->kind >= JOB_BLOCK) {
-		fill_set(a, job, r);
+		const struct turning *now = &a->list[a->at];
+		uint32_t row;
+
+		r->mad.method = WIRE_SET;
+		r->mad.attr_mod = 0;
+		if (job->kind == JOB_BLOCK) {
+			row = topo_find(a->topo, now->guid);
+			r->mad.attr_id = WIRE_LFT;
+			r->mad.attr_mod = job->arg;
+			memcpy(r->data, tables_row(a->tables, row) + job->arg * TABLES_BLOCK,
+			       TABLES_BLOCK);
+		} else if (job->kind == JOB_PRIVATE_OFF) {
+			r->mad.attr_id = WIRE_PRIVATE_LFT_INFO;
+			memcpy(r->data, now->private_info, sizeof(now->private_info));
+			wire_private_lft_off(r->data);
+		} else {
+			r->mad.attr_id = WIRE_ADAPTIVE_INFO;
+			memcpy(r->data, now->adaptive_info, sizeof(now->adaptive_info));
+			wire_adaptive_off(r->data);
+		}
+
 		return true;
 	}
 	r->mad.method = WIRE_GET;
@@ -306,42 +275,11 @@ static void ask_mode(struct adaptive *a, enum job kind, const struct inv_node *n
 	add_to(a->asks, kind, node, 0);
 }
 
-/* A switch that did not answer at the start is queried once more when the fabric is idle. */
-static void general_met(struct adaptive *a, struct inv_node *node, bool patiently,
-			const struct mad_answer *answer)
-{
-	const uint8_t *caps = answer->result == MAD_OK ? answer->data : NULL;
-	bool silent = answer->result == MAD_TIMEOUT;
-
-	*mode_of(node) = silent && !patiently ? ADAPTIVE_LATER : ADAPTIVE_NONE;
-	a->ops.asked(a->arg, node, silent);
-	if (!caps)
-		return;
-	if (wire_has_cap(caps, WIRE_CAP_PRIVATE_LFT))
-		ask_mode(a, JOB_PRIVATE, node);
-	if (wire_has_cap(caps, WIRE_CAP_ADAPTIVE)) {
-		*mode_of(node) = ADAPTIVE_CAPABLE;
-		ask_mode(a, JOB_ADAPTIVE, node);
-	}
-}
-
-static void mode_met(struct adaptive *a, struct inv_node *node, enum job kind, const uint8_t *info)
-{
-	struct turning *turning;
-
-	if (!info || !(kind == JOB_PRIVATE ? wire_private_lft_on(info) : wire_adaptive_on(info)))
-		return;
-	*mode_of(node) = ADAPTIVE_ON;
-	turning = turning_of(a, node->guid);
-	*(kind == JOB_PRIVATE ? &turning->has_private : &turning->has_adaptive) = true;
-	memcpy(kind == JOB_PRIVATE ? turning->private_info : turning->adaptive_info, info, 64);
-}
-
 static struct inv_node *answered(struct adaptive *a, const struct batch_job *job,
 				 const struct batch_path *via, const struct mad_answer *answer)
 {
 	if (answer->result != MAD_TIMEOUT)
-		inventory_path_worked(a->inv, &via->path);
+		inventory_path_worked(a->services.inventory, &via->path);
 	return node_of(a, job);
 }
 
@@ -360,24 +298,11 @@ static void adaptive_done(void *owner, const struct batch_job *job, const struct
 
 /* ---- Phases ---------------------------------------------------------------------------------- */
 
-static void end(struct adaptive *a)
-{
-	a->phase = IDLE;
-	keep(&a->checked, a->topo);
-	free(a->list);
-	a->list = NULL;
-	a->count = a->at = 0;
-	if (a->owed) {
-		a->owed = false;
-		a->ops.done(a->arg);
-	}
-}
-
 /* The next switch of the list, without those that are gone; NULL = there is no more. */
 static struct inv_node *next_switch(struct adaptive *a)
 {
 	for (; a->at < a->count; a->at++) {
-		struct inv_node *node = inventory_find(a->inv, a->list[a->at].guid);
+		struct inv_node *node = inventory_find(a->services.inventory, a->list[a->at].guid);
 
 		if (node && !node->gone && topo_find(a->topo, node->guid) < a->topo->nswitches)
 			return node;
@@ -391,12 +316,24 @@ static void begin_switch(struct adaptive *a)
 	uint32_t blocks = tables_blocks(a->tables);
 
 	if (!node) {
-		end(a);
+		a->phase = IDLE;
+		keep(&a->checked, a->topo);
+		free(a->list);
+		a->list = NULL;
+		a->count = a->at = 0;
+		if (a->owed) {
+			a->owed = false;
+			if (!a->programmed)
+				fabric_request_program(a->fabric,
+						       "what is on of adaptive routing is known");
+			a->programmed = true;
+		}
+
 		return;
 	}
 	a->phase = BLOCKS;
 	a->failed = false;
-	a->began_us = loop_now_us(a->loop);
+	a->began_us = loop_now_us(a->services.loop);
 	for (uint32_t b = 0; b < blocks; b++)
 		add(a, JOB_BLOCK, node, b);
 	batch_wake(a->batch);
@@ -415,28 +352,26 @@ static void ask_both(struct adaptive *a, const struct inv_node *node, enum job p
 	batch_wake(a->batch);
 }
 
-static void turn_off(struct adaptive *a, const struct inv_node *node)
+/* What became of a switch that had a mode on. */
+static void report(const struct adaptive *a, const struct inv_node *node)
 {
-	a->phase = OFF;
-	ask_both(a, node, JOB_PRIVATE_OFF, JOB_ADAPTIVE_OFF);
-}
+	struct event_subject subject = inventory_link_subject(a->services.inventory, node->guid, 0);
+	uint64_t took_us = loop_now_us(a->services.loop) - a->began_us;
 
-static void verify(struct adaptive *a, const struct inv_node *node)
-{
-	a->phase = VERIFY;
-	ask_both(a, node, JOB_PRIVATE, JOB_ADAPTIVE);
-}
-
-static void conclude(struct adaptive *a, struct inv_node *node)
-{
-	const struct adaptive_switch result = { node->guid, a->failed,
-						loop_now_us(a->loop) - a->began_us };
-
-	if (!a->failed)
-		*mode_of(node) = ADAPTIVE_OFF;
-	a->at++;
-	a->ops.turned(a->arg, &result);
-	begin_switch(a);
+	subject.name = node->name;
+	if (a->failed) {
+		alert_raise(a->services.alerts, ON, &subject,
+			    "%s: adaptive routing of another manager is on and could not be turned "
+			    "off, so the switch may forward by tables unknown to fmd",
+			    node->name);
+		return;
+	}
+	alert_end(a->services.alerts, ON, &subject);
+	event_log_add(a->services.events, LOG_WARNING, "adaptive-routing-off", &subject,
+		      json_pack("{ss sI}", "switch", node->name, "took_us", (json_int_t)took_us),
+		      "%s 0x%016" PRIx64 ": another manager had left adaptive routing on: wrote "
+		      "all blocks, turned it off and read it back in %.1f ms",
+		      node->name, node->guid, took_us / 1e3);
 }
 
 static void idle(void *owner)
@@ -448,12 +383,23 @@ static void idle(void *owner)
 		return;
 	if (!node) /* it went away */
 		begin_switch(a);
-	else if (a->phase == BLOCKS)
-		turn_off(a, node);
-	else if (a->phase == OFF)
-		verify(a, node);
-	else
-		conclude(a, node);
+	else if (a->phase == BLOCKS) {
+		a->phase = OFF;
+		ask_both(a, node, JOB_PRIVATE_OFF, JOB_ADAPTIVE_OFF);
+	} else if (a->phase == OFF) {
+		a->phase = VERIFY;
+		ask_both(a, node, JOB_PRIVATE, JOB_ADAPTIVE);
+	} else {
+		if (!a->failed)
+			*mode_of(node) = ADAPTIVE_OFF;
+		a->at++;
+		report(a, node);
+		if (a->programmed) {
+			program_forget(a->services.program, node->guid);
+			fabric_request_reroute(a->fabric, "adaptive routing is off");
+		}
+		begin_switch(a);
+	}
 }
 
 /* ---- Asking ---------------------------------------------------------------------------------- */
@@ -471,7 +417,7 @@ static void asks_over(void *owner)
 static void patience_cb(void *arg)
 {
 	struct adaptive *a = arg;
-	uint64_t end_us = a->answered_us + PATIENCE_US, now = loop_now_us(a->loop);
+	uint64_t end_us = a->answered_us + PATIENCE_US, now = loop_now_us(a->services.loop);
 
 	if (a->awaited && now < end_us)
 		loop_timer_set(a->patience, end_us - now);
@@ -495,11 +441,56 @@ static void adaptive_asked(void *owner, const struct batch_job *job, const struc
 	const uint8_t *data = answer->result == MAD_OK ? answer->data : NULL;
 
 	if (answer->result != MAD_TIMEOUT)
-		a->answered_us = loop_now_us(a->loop);
-	if (node && job->kind == JOB_GENERAL)
-		general_met(a, node, job->arg, answer);
-	else if (node)
-		mode_met(a, node, (enum job)job->kind, data);
+		a->answered_us = loop_now_us(a->services.loop);
+	if (node && job->kind == JOB_GENERAL) {
+		/*
+		 * A switch that did not answer at the start is queried once more when the fabric is
+		 * idle.
+		 */
+		bool patiently = job->arg;
+		const uint8_t *caps = answer->result == MAD_OK ? answer->data : NULL;
+		bool silent = answer->result == MAD_TIMEOUT;
+
+		*mode_of(node) = silent && !patiently ? ADAPTIVE_LATER : ADAPTIVE_NONE;
+
+		/*
+		 * Adds a silent switch or removes one that answered, and marks the file as changed.
+		 */
+		uint32_t place = place_of(a, node->guid);
+
+		if (silent != is_listed(a, node)) {
+			if (is_at(a, place, node->guid))
+				memmove(a->silent.list + place, a->silent.list + place + 1,
+					(--a->silent.count - place) * sizeof(*a->silent.list));
+			if (silent)
+				insert(a, place,
+				       (struct entry){ node->guid, node->info.device,
+						       node->info.revision });
+			state_store_changed(a->services.state, &list_file, a);
+		}
+
+		if (caps) {
+			if (wire_has_cap(caps, WIRE_CAP_PRIVATE_LFT))
+				ask_mode(a, JOB_PRIVATE, node);
+			if (wire_has_cap(caps, WIRE_CAP_ADAPTIVE)) {
+				*mode_of(node) = ADAPTIVE_CAPABLE;
+				ask_mode(a, JOB_ADAPTIVE, node);
+			}
+		}
+	} else if (node) {
+		enum job kind = (enum job)job->kind;
+		struct turning *turning;
+
+		if (data &&
+		    (kind == JOB_PRIVATE ? wire_private_lft_on(data) : wire_adaptive_on(data))) {
+			*mode_of(node) = ADAPTIVE_ON;
+			turning = turning_of(a, node->guid);
+			*(kind == JOB_PRIVATE ? &turning->has_private : &turning->has_adaptive) =
+				true;
+			memcpy(kind == JOB_PRIVATE ? turning->private_info : turning->adaptive_info,
+			       data, 64);
+		}
+	}
 	count_off(a, job);
 }
 
@@ -518,26 +509,18 @@ static void ask(struct adaptive *a, struct inv_node *node)
 {
 	if (!node || *mode_of(node) != ADAPTIVE_UNKNOWN || !can_be_asked(node))
 		return;
-	if (!node->sw.lft_top || a->ops.is_silent(a->arg, node))
+	if (!node->sw.lft_top || is_listed(a, node))
 		*mode_of(node) = ADAPTIVE_LATER;
 	else
 		ask_general(a, node, false);
-	a->answered_us = loop_now_us(a->loop);
-}
-
-/* Queries the switches of the inventory, so that adaptive_check() has the answers later. */
-static void adaptive_ask(struct adaptive *a)
-{
-	for (struct inv_node *node = inventory_first(a->inv); node;
-	     node = inventory_next(a->inv, node))
-		ask(a, node);
+	a->answered_us = loop_now_us(a->services.loop);
 }
 
 /* Queries up to `count` switches that adaptive_check() does not wait for. False: none is left. */
 static bool adaptive_ask_later(struct adaptive *a, unsigned count)
 {
-	for (struct inv_node *node = inventory_first(a->inv); node;
-	     node = inventory_next(a->inv, node)) {
+	for (struct inv_node *node = inventory_first(a->services.inventory); node;
+	     node = inventory_next(a->services.inventory, node)) {
 		if (*mode_of(node) != ADAPTIVE_LATER || !can_be_asked(node))
 			continue;
 		if (!count--)
@@ -549,8 +532,8 @@ static bool adaptive_ask_later(struct adaptive *a, unsigned count)
 
 /*
  * Called before the switches of `t` are programmed with these tables. True: nothing has to be done,
- * and ops.done is not called. False: ops.done follows. A call before that replaces snapshot and
- * tables, which are borrowed until ops.done.
+ * and no programming is requested. False: fabric_request_program() follows. A call before that
+ * replaces snapshot and tables, which are borrowed until then.
  */
 static bool adaptive_check(struct adaptive *a, const struct topo *t, const struct tables *tables)
 {
@@ -561,7 +544,7 @@ static bool adaptive_check(struct adaptive *a, const struct topo *t, const struc
 	if (a->owed || a->phase != IDLE)
 		return false;
 	for (uint32_t sw = 0; !same && sw < t->nswitches; sw++)
-		ask(a, inventory_find(a->inv, t->nodes[sw].guid));
+		ask(a, inventory_find(a->services.inventory, t->nodes[sw].guid));
 	keep(&a->checked, t);
 	if (!a->awaited && !a->count)
 		return true;
@@ -570,194 +553,66 @@ static bool adaptive_check(struct adaptive *a, const struct topo *t, const struc
 	return false;
 }
 
-/* ---- Life ------------------------------------------------------------------------------------ */
-
-/* The caller owns it; loop, mad and inventory are borrowed, ops is copied. Free: NULL is fine. */
-static struct adaptive *adaptive_new(struct loop *loop, struct mad *mad, struct inventory *inv,
-				     const struct adaptive_ops *ops, void *arg)
-{
-	static const struct batch_ops asks = {
-		.make = make, .done = adaptive_asked, .unwanted = not_asked, .idle = asks_over
-	};
-	static const struct batch_ops batch = { .make = make, .done = adaptive_done, .idle = idle };
-	struct adaptive *a = mem_alloc(1, sizeof(*a));
-
-	*a = (struct adaptive){ .loop = loop, .inv = inv, .ops = *ops, .arg = arg };
-	inventory_open_column(inv, INV_ADAPTIVE, 1, NULL);
-	a->asks = batch_new(loop, mad, &asks, a);
-	a->batch = batch_new(loop, mad, &batch, a);
-	a->patience = loop_timer_new(loop, patience_cb, a);
-	return a;
-}
-
-static void adaptive_free(struct adaptive *a)
-{
-	if (!a)
-		return;
-	batch_free(a->asks);
-	batch_free(a->batch);
-	loop_timer_free(a->patience);
-	keep(&a->topo, NULL);
-	keep(&a->checked, NULL);
-	free(a->list);
-	free(a);
-}
-
-/*
- * module: switches that another manager left with adaptive routing on (module.h). They are
- * queried during the first route, and the first programming waits for those that answer: until then
- * it is not known what they forward by. Switches that are found later are queried beside other
- * work, and programmed once more if something had to be turned off.
- *
- * Switches that do not answer GeneralInfo (module.h) are queried again when nothing was
- * published for QUIET_US and the fabric is idle, LATER_AT_ONCE of them each LATER_US: they may have
- * another firmware by then.
- */
-
-#define ON	      "adaptive-routing" /* the alert */
-#define QUIET_US      30000000
-#define LATER_US      1000000
-#define LATER_AT_ONCE 8
-
-struct adaptive_room {
-	struct fabric *fabric;
-	struct fabric_services services;
-	struct adaptive *adaptive;
-	struct unanswered *unanswered;
-	struct loop_timer *later; /* they are asked again */
-	bool programmed;	  /* the first programming has begun */
-};
-
-/* ---- What became of those that had it on ----------------------------------------------------- */
-
-static const char *name_of(const struct adaptive_room *r, guid_t guid)
-{
-	const struct inv_node *node = inventory_find(r->services.inventory, guid);
-
-	return node ? node->name : "a switch";
-}
-
-static void report(const struct adaptive_room *r, const struct adaptive_switch *sw)
-{
-	const char *name = name_of(r, sw->guid);
-	struct event_subject subject = inventory_link_subject(r->services.inventory, sw->guid, 0);
-
-	subject.name = name;
-	if (sw->failed) {
-		alert_raise(r->services.alerts, ON, &subject,
-			    "%s: adaptive routing of another manager is on and could not be turned "
-			    "off, so the switch may forward by tables unknown to fmd",
-			    name);
-		return;
-	}
-	alert_end(r->services.alerts, ON, &subject);
-	event_log_add(r->services.events, LOG_WARNING, "adaptive-routing-off", &subject,
-		      json_pack("{ss sI}", "switch", name, "took_us", (json_int_t)sw->took_us),
-		      "%s 0x%016" PRIx64 ": another manager had left adaptive routing on: wrote "
-		      "all blocks, turned it off and read it back in %.1f ms",
-		      name, sw->guid, sw->took_us / 1e3);
-}
-
-static void turned(void *arg, const struct adaptive_switch *sw)
-{
-	struct adaptive_room *r = arg;
-
-	report(r, sw);
-	if (!r->programmed)
-		return;
-	program_forget(r->services.program, sw->guid);
-	fabric_request_reroute(r->fabric, "adaptive routing is off");
-}
-
-static void done(void *arg)
-{
-	struct adaptive_room *r = arg;
-
-	if (r->programmed)
-		return;
-	r->programmed = true;
-	fabric_request_program(r->fabric, "what is on of adaptive routing is known");
-}
-
-/* ---- Those that do not answer ---------------------------------------------------------------- */
-
-static bool is_silent(void *arg, const struct inv_node *node)
-{
-	const struct adaptive_room *r = arg;
-
-	return unanswered_has(r->unanswered, node);
-}
-
-static void asked(void *arg, const struct inv_node *node, bool silent)
-{
-	struct adaptive_room *r = arg;
-
-	unanswered_note(r->unanswered, node, silent);
-}
+/* ---- Hooks ----------------------------------------------------------------------------------- */
 
 static void later_cb(void *arg)
 {
-	struct adaptive_room *r = arg;
+	struct adaptive *a = arg;
 
-	if (!fabric_quiet_since_us(r->fabric) || adaptive_ask_later(r->adaptive, LATER_AT_ONCE))
-		loop_timer_set(r->later, LATER_US);
+	if (!fabric_quiet_since_us(a->fabric) || adaptive_ask_later(a, LATER_AT_ONCE))
+		loop_timer_set(a->later, LATER_US);
 }
 
-/* ---- Hooks ----------------------------------------------------------------------------------- */
-
-/* Ahead of the first route: it takes time, as the answers do. */
+/* Ahead of the first route: answers are there when adaptive_check() needs them. */
 static void annotate(void *room, struct inventory *inventory)
 {
-	struct adaptive_room *r = room;
+	struct adaptive *a = room;
 
-	if (!r->programmed)
-		adaptive_ask(r->adaptive);
+	for (struct inv_node *node = a->programmed ? NULL : inventory_first(inventory); node;
+	     node = inventory_next(inventory, node))
+		ask(a, node);
 }
 
 /* Something was published: switches may have been met that are asked in quiet. */
 static void published(void *room, enum fabric_update_step step, const struct topo *before)
 {
-	struct adaptive_room *r = room;
-	struct fabric_view view = fabric_view(r->fabric);
+	struct adaptive *a = room;
+	struct fabric_view view = fabric_view(a->fabric);
 
 	if (step != FABRIC_PUBLISHED)
 		return;
-	loop_timer_set(r->later, QUIET_US);
-	r->programmed |= adaptive_check(r->adaptive, view.topo, view.tables);
-	if (!r->programmed)
-		fabric_hold_program(r->fabric);
+	loop_timer_set(a->later, QUIET_US);
+	a->programmed |= adaptive_check(a, view.topo, view.tables);
+	if (!a->programmed)
+		fabric_hold_program(a->fabric);
 }
 
+/* A lost file leaves the list empty. */
 static void load(void *room, enum fabric_load_step step)
 {
-	struct adaptive_room *r = room;
+	struct adaptive *a = room;
 
 	if (step == FABRIC_LOAD)
-		unanswered_load(r->unanswered);
+		state_store_read(a->services.state, &list_file, a);
 }
 
 /* ---- For operators --------------------------------------------------------------------------- */
 
-static const char *word_of(const struct inv_node *node)
-{
-	static const char *const words[] = {
-		[ADAPTIVE_CAPABLE] = "capable", [ADAPTIVE_ON] = "on", [ADAPTIVE_OFF] = "off"
-	};
-
-	return node && *mode_of(node) >= ADAPTIVE_CAPABLE ? words[*mode_of(node)] : NULL;
-}
-
 json_t *adaptive_switches(const struct fabric *fabric)
 {
-	const struct adaptive_room *r = fabric_room(fabric, &adaptive_module);
+	const struct adaptive *a = fabric_room(fabric, &adaptive_module);
 	json_t *rows = dump_json_nodes(fabric_view(fabric).topo, true), *row;
 	size_t i;
 
 	json_array_foreach (rows, i, row) {
 		const char *guid = json_string_value(json_object_get(row, "guid"));
 		const struct inv_node *node =
-			inventory_find(r->services.inventory, guid ? strtoull(guid, NULL, 0) : 0);
-		const char *word = word_of(node);
+			inventory_find(a->services.inventory, guid ? strtoull(guid, NULL, 0) : 0);
+		static const char *const words[] = {
+			[ADAPTIVE_CAPABLE] = "capable", [ADAPTIVE_ON] = "on", [ADAPTIVE_OFF] = "off"
+		};
+		const char *word =
+			node && *mode_of(node) >= ADAPTIVE_CAPABLE ? words[*mode_of(node)] : NULL;
 
 		json_object_set_new(row, "ar", word ? json_string(word) : json_null());
 	}
@@ -768,28 +623,38 @@ json_t *adaptive_switches(const struct fabric *fabric)
 
 static void *init(struct fabric *fabric)
 {
-	static const struct adaptive_ops ops = { turned, done, is_silent, asked };
-	struct adaptive_room *r = mem_alloc(1, sizeof(*r));
+	static const struct batch_ops asks = {
+		.make = make, .done = adaptive_asked, .unwanted = not_asked, .idle = asks_over
+	};
+	static const struct batch_ops batch = { .make = make, .done = adaptive_done, .idle = idle };
+	struct adaptive *a = mem_alloc(1, sizeof(*a));
+	const struct fabric_services *s = &a->services;
 
-	r->fabric = fabric;
-	r->services = fabric_services(fabric);
-	r->unanswered = unanswered_new(r->services.state);
-	r->later = loop_timer_new(r->services.loop, later_cb, r);
-	r->adaptive =
-		adaptive_new(r->services.loop, r->services.mad, r->services.inventory, &ops, r);
-	return r;
+	a->fabric = fabric;
+	a->services = fabric_services(fabric);
+	inventory_open_column(s->inventory, INV_ADAPTIVE, 1, NULL);
+	a->asks = batch_new(s->loop, s->mad, &asks, a);
+	a->batch = batch_new(s->loop, s->mad, &batch, a);
+	a->patience = loop_timer_new(s->loop, patience_cb, a);
+	a->later = loop_timer_new(s->loop, later_cb, a);
+	return a;
 }
 
 static void fini(void *room)
 {
-	struct adaptive_room *r = room;
+	struct adaptive *a = room;
 
-	alerts_review(r->services.alerts, ON);
-	alerts_reviewed(r->services.alerts, ON);
-	adaptive_free(r->adaptive);
-	loop_timer_free(r->later);
-	unanswered_free(r->unanswered);
-	free(r);
+	alerts_review(a->services.alerts, ON);
+	alerts_reviewed(a->services.alerts, ON);
+	batch_free(a->asks);
+	batch_free(a->batch);
+	loop_timer_free(a->patience);
+	loop_timer_free(a->later);
+	keep(&a->topo, NULL);
+	keep(&a->checked, NULL);
+	free(a->list);
+	free(a->silent.list);
+	free(a);
 }
 
 const struct fabric_module adaptive_module = { .name = "adaptive-routing",

@@ -17,8 +17,6 @@
  * ID or firmware counts as one that was not queried.
  */
 
-struct unanswered;
-
 /*
  * adaptive: switches that another manager left with adaptive routing, private LFTs or hash-based
  * forwarding on.
@@ -35,24 +33,6 @@ struct unanswered;
  * come. So a silent switch does not delay bring-up by its time-out. Switches that were silent, had
  * no tables, or are known not to answer are queried when the fabric is idle.
  */
-
-struct adaptive;
-
-struct adaptive_switch { /* the result for a switch that had a mode on */
-	guid_t guid;
-	bool failed;	  /* a mode is still on */
-	uint64_t took_us; /* from its first block to the answer that all is off */
-};
-struct adaptive_ops {
-	/* A switch's modes were turned off, or not. */
-	void (*turned)(void *arg, const struct adaptive_switch *result);
-	/* The answer to adaptive_check(): all modes are off, or their switches refuse. */
-	void (*done)(void *arg);
-	/* Whether a switch did not answer GeneralInfo in an earlier run. */
-	bool (*is_silent)(void *arg, const struct inv_node *node);
-	/* A switch has answered GeneralInfo, or (silent) has not. */
-	void (*asked)(void *arg, const struct inv_node *node, bool silent);
-};
 
 extern const struct fabric_module adaptive_module;
 

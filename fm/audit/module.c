@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include "fm/loop/log.h"
-#include "fm/fabric/progress.h"
 #include "fm/fabric/request.h"
 #include "fm/fabric/view.h"
 #include "fm/isolation/module.h"
@@ -51,42 +50,6 @@ static const char *name_of(const struct repairs *r, guid_t guid)
 	return sw == TOPO_NONE ? "gone" : t->nodes[sw].name;
 }
 
-static void report_lft(const struct repairs *r, const struct table_block *at)
-{
-	const struct event_subject subject =
-		inventory_link_subject(r->services.inventory, at->sw, 0);
-
-	event_log_add(r->services.events, LOG_WARNING, "audit", &subject,
-		      json_pack("{si}", "block", (int)at->block),
-		      "sw %s 0x%016" PRIx64 ": block %" PRIu32
-		      " differs from what was written: repaired",
-		      name_of(r, at->sw), at->sw, at->block);
-}
-
-static void report_mft(const struct repairs *r, const struct table_block *at)
-{
-	const struct event_subject subject =
-		inventory_link_subject(r->services.inventory, at->sw, 0);
-
-	event_log_add(
-		r->services.events, LOG_WARNING, "audit", &subject,
-		json_pack("{si si}", "mft_block", (int)at->block, "position", (int)at->position),
-		"sw %s 0x%016" PRIx64 ": multicast block %" PRIu32
-		", ports from %u, differs from what was written: repaired",
-		name_of(r, at->sw), at->sw, at->block, at->position * MCAST_POSITION);
-}
-
-static void report(struct repairs *r, const struct table_block *at)
-{
-	r->made++;
-	if (!log_allow(&r->log, loop_now_us(r->services.loop), LOGGED_ONE_BY_ONE))
-		return;
-	if (at->kind == TABLE_MFT)
-		report_mft(r, at);
-	else
-		report_lft(r, at);
-}
-
 /* ---- Read once more -------------------------------------------------------------------------- */
 
 /* False: the answer may be of before a write, or another content is to be written by now. */
@@ -124,22 +87,29 @@ static void was_read(void *arg, const struct mad_answer *answer)
 
 	it->token = 0;
 	drop(it);
-	if (held)
-		report(r, &at);
-	else if (judged)
+	if (held) {
+		const struct event_subject subject =
+			inventory_link_subject(r->services.inventory, at.sw, 0);
+
+		r->made++;
+		if (!log_allow(&r->log, loop_now_us(r->services.loop), LOGGED_ONE_BY_ONE))
+			return;
+		if (at.kind == TABLE_MFT)
+			event_log_add(r->services.events, LOG_WARNING, "audit", &subject,
+				      json_pack("{si si}", "mft_block", (int)at.block, "position",
+						(int)at.position),
+				      "sw %s 0x%016" PRIx64 ": multicast block %" PRIu32
+				      ", ports from %u, differs from what was written: repaired",
+				      name_of(r, at.sw), at.sw, at.block,
+				      at.position * MCAST_POSITION);
+		else
+			event_log_add(r->services.events, LOG_WARNING, "audit", &subject,
+				      json_pack("{si}", "block", (int)at.block),
+				      "sw %s 0x%016" PRIx64 ": block %" PRIu32
+				      " differs from what was written: repaired",
+				      name_of(r, at.sw), at.sw, at.block);
+	} else if (judged)
 		isolation_table_unheld(r->fabric, &at);
-}
-
-static void read_again(struct repair *it)
-{
-	struct repairs *r = it->repairs;
-	struct table_source source = source_of(r);
-
-	it->reading = true;
-	it->stamp = mft_blocks_written(r->services.mft);
-	it->token = table_block_get(&source, &it->at, was_read, it);
-	if (!it->token)
-		drop(it);
 }
 
 /* All that was written of this kind of table is acknowledged: what was found of it is read. */
@@ -149,8 +119,16 @@ static void repairs_written(struct repairs *r, enum table_kind kind)
 
 	for (it = r->list; it; it = next) {
 		next = it->next;
-		if (!it->reading && it->at.kind == kind)
-			read_again(it);
+		if (!it->reading && it->at.kind == kind) {
+			struct repairs *again_r = it->repairs;
+			struct table_source source = source_of(again_r);
+
+			it->reading = true;
+			it->stamp = mft_blocks_written(again_r->services.mft);
+			it->token = table_block_get(&source, &it->at, was_read, it);
+			if (!it->token)
+				drop(it);
+		}
 	}
 }
 
@@ -169,29 +147,6 @@ static void repairs_found(struct repairs *r, const struct table_block *block)
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */
-
-/* since start */
-static uint64_t repairs_made(const struct repairs *r)
-{
-	return r->made;
-}
-
-/* The caller's, never NULL; fabric is borrowed. Free drops what is under way. */
-static struct repairs *repairs_new(struct fabric *fabric)
-{
-	struct repairs *r = mem_alloc(1, sizeof(*r));
-
-	r->fabric = fabric;
-	r->services = fabric_services(fabric);
-	return r;
-}
-
-static void repairs_free(struct repairs *r)
-{
-	while (r->list)
-		drop(r->list);
-	free(r);
-}
 
 /*
  * When the audit of forwarding tables (fm/program/audit.h) may run, and what follows from a finding
@@ -314,9 +269,10 @@ static void status(const void *room, json_t *doc)
 {
 	const struct audit_room *r = room;
 
+	/* since start */
 	json_object_set_new(doc, "audit",
 			    json_pack("{sI sI}", "blocks", (json_int_t)audit_blocks(r->audit),
-				      "repaired", (json_int_t)repairs_made(r->repairs)));
+				      "repaired", (json_int_t)r->repairs->made));
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */
@@ -338,7 +294,14 @@ static void *init(struct fabric *fabric)
 
 	r->fabric = fabric;
 	r->services = fabric_services(fabric);
-	r->repairs = repairs_new(fabric);
+
+	/* The caller's, never NULL; fabric is borrowed. Free drops what is under way. */
+	struct repairs *new_r = mem_alloc(1, sizeof(*new_r));
+
+	new_r->fabric = fabric;
+	new_r->services = fabric_services(fabric);
+	r->repairs = new_r;
+
 	r->audit = audit_new(r->services.loop, r->services.mad, r->services.program,
 			     r->services.mft, &ops, r);
 	configure(r);
@@ -351,7 +314,13 @@ static void fini(void *room)
 
 	audit_free(r->audit);
 	waiters_fini(&r->readers);
-	repairs_free(r->repairs);
+
+	struct repairs *free_r = r->repairs;
+
+	while (free_r->list)
+		drop(free_r->list);
+	free(free_r);
+
 	free(r);
 }
 

@@ -12,16 +12,65 @@
  * again. Rooms get each such flap by a hook. A link that came up and is not Active yet counts as
  * down (links.c): it is logged when it is Active.
  */
-#include "fm/fabric/change.h"
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "topology/base/text.h"
-#include "fm/fabric/fault.h"
+#include "fm/conf/lists.h"
 #include "fm/fabric/pipe.h"
-#include "topology/snapshot/diff.h"
 #include "topology/base/mem.h"
+#include "topology/base/text.h"
+#include "topology/snapshot/diff.h"
 #include "topology/snapshot/topo_builder.h"
+
+/* ---- Warn ------------------------------------------------------------------------------------ */
+
+/*
+ * What the present state of the fabric asks an operator for, as alerts: HCAs that are cut
+ * off, switches that do not answer; rooms review theirs with it. Counted anew behind each update
+ * and light sweep.
+ */
+
+/* ---- HCAs that are cut off ------------------------------------------------------------------- */
+
+void fabric_cutoff(const struct fabric *f, struct cutoff *out)
+{
+	const struct inv_node *local = sweep_inventory(f->sweep)->local;
+
+	cutoff_find(f->now.topo, local ? topo_find(f->now.topo, local->guid) : TOPO_NONE, out);
+}
+
+/* ---- The others ------------------------------------------------------------------------------ */
+
+void fabric_warn(struct fabric *f)
+{
+	if (f->now.topo) {
+		struct cutoff c;
+		char text[256];
+
+		fabric_cutoff(f, &c);
+		cutoff_describe(f->now.topo, &c, text, sizeof(text));
+		if (c.hcas)
+			alert_raise(f->alerts, "hcas-cut-off", NULL, "%s", text);
+		else
+			alert_end(f->alerts, "hcas-cut-off", NULL);
+	} else
+		alert_end(f->alerts, "hcas-cut-off", NULL);
+
+	const struct inventory *inv = sweep_inventory(f->sweep);
+	struct name_list silent = { 0 };
+
+	for (const struct inv_node *n = f->now.topo ? inventory_first(inv) : NULL; n;
+	     n = inventory_next(inv, n))
+		if (inv_is_switch(n) && n->silent && !n->gone)
+			name_list_add(&silent, n->name);
+	name_list_alert(f->alerts, "switches-silent", &silent, "switch does not answer",
+			"switches do not answer");
+
+	MODULES_CALL(f->kept.modules, settled, FABRIC_REVIEWED);
+}
+
+/* ---- Change ---------------------------------------------------------------------------------- */
 
 #define LOGGED_ONE_BY_ONE 20
 #define NAMED		  3 /* switches in the name of a fault */
@@ -102,24 +151,6 @@ static unsigned live_links(const struct topo *t, uint32_t node, unsigned *hosts)
 	return live;
 }
 
-static void find_switches(struct changes *s)
-{
-	s->down = mem_alloc(s->newer->nswitches, sizeof(*s->down));
-	s->up = mem_alloc(s->newer->nswitches, sizeof(*s->up));
-	for (uint32_t sw = 0; sw < s->newer->nswitches; sw++) {
-		uint32_t was = topo_is_again(s->older, s->newer)
-				       ? sw
-				       : topo_find(s->older, s->newer->nodes[sw].guid);
-		unsigned hosts, before = was == TOPO_NONE ? 0 : live_links(s->older, was, &hosts);
-		unsigned now = live_links(s->newer, sw, &hosts);
-
-		if (before && !now && !trained_links(s->newer, sw))
-			s->down[s->ndown++] = sw;
-		else if (was != TOPO_NONE && !before && now)
-			s->up[s->nup++] = sw;
-	}
-}
-
 static bool is_listed(const uint32_t *list, unsigned count, uint32_t node)
 {
 	for (unsigned i = 0; i < count; i++)
@@ -128,32 +159,31 @@ static bool is_listed(const uint32_t *list, unsigned count, uint32_t node)
 	return false;
 }
 
-static void log_switch(struct changes *s, uint32_t sw, bool down)
-{
-	const struct topo_node *node = &s->newer->nodes[sw];
-	const struct event_subject subject = event_subject_node(s->newer, sw);
-	char means[64];
-	unsigned hosts, links = down ? live_links(s->older, topo_find(s->older, node->guid), &hosts)
-				     : live_links(s->newer, sw, &hosts);
-
-	if (hosts)
-		snprintf(means, sizeof(means), "%u %s %s connectivity", hosts,
-			 words_plural(hosts, "HCA", "HCAs"), down ? "lost" : "regained");
-	else
-		snprintf(means, sizeof(means), "%u %s", links,
-			 words_plural(links, "link", "links"));
-	event_log_add(s->f->events, down ? LOG_WARNING : LOG_NOTICE,
-		      down ? "switch-down" : "switch-up", &subject,
-		      of_fault(s, json_pack("{ss si si}", "role", topo_role_name(node->role),
-					    "cables", (int)links, "hcas", (int)hosts)),
-		      "%s 0x%016" PRIx64 ": %s switch %s: %s", node->name, node->guid,
-		      topo_role_name(node->role), down ? "down" : "up", means);
-}
-
 static void log_switches(struct changes *s, const uint32_t *list, unsigned count, bool down)
 {
-	for (unsigned i = 0; i < count && i < LOGGED_ONE_BY_ONE; i++)
-		log_switch(s, list[i], down);
+	for (unsigned i = 0; i < count && i < LOGGED_ONE_BY_ONE; i++) {
+		uint32_t sw = list[i];
+		const struct topo_node *node = &s->newer->nodes[sw];
+		const struct event_subject subject = event_subject_node(s->newer, sw);
+		char means[64];
+		unsigned hosts,
+			links = down ? live_links(s->older, topo_find(s->older, node->guid), &hosts)
+				     : live_links(s->newer, sw, &hosts);
+
+		if (hosts)
+			snprintf(means, sizeof(means), "%u %s %s connectivity", hosts,
+				 words_plural(hosts, "HCA", "HCAs"), down ? "lost" : "regained");
+		else
+			snprintf(means, sizeof(means), "%u %s", links,
+				 words_plural(links, "link", "links"));
+		event_log_add(
+			s->f->events, down ? LOG_WARNING : LOG_NOTICE,
+			down ? "switch-down" : "switch-up", &subject,
+			of_fault(s, json_pack("{ss si si}", "role", topo_role_name(node->role),
+					      "cables", (int)links, "hcas", (int)hosts)),
+			"%s 0x%016" PRIx64 ": %s switch %s: %s", node->name, node->guid,
+			topo_role_name(node->role), down ? "down" : "up", means);
+	}
 	if (count > LOGGED_ONE_BY_ONE)
 		event_log_add(s->f->events, down ? LOG_WARNING : LOG_NOTICE,
 			      down ? "switch-down" : "switch-up", NULL, of_fault(s, NULL),
@@ -260,20 +290,6 @@ static bool is_better(const struct changes *s, const struct diff_item *item)
 	return topo_lane_mbps(is->speed) * is->width > topo_lane_mbps(was->speed) * was->width;
 }
 
-static void count_item(struct changes *s, const struct diff_item *item, const char *text)
-{
-	bool loss = item->kind == DIFF_LINK_DOWN || item->kind == DIFF_LINK_GONE ||
-		    item->kind == DIFF_NODE_GONE ||
-		    (item->kind == DIFF_LINK_SPEED && !is_better(s, item));
-
-	if (item->kind == DIFF_DESC)
-		return;
-	if (loss && !s->losses++)
-		snprintf(s->loss, sizeof(s->loss), "%s", text);
-	if (!loss && !s->repairs++)
-		snprintf(s->repair, sizeof(s->repair), "%s", text);
-}
-
 /* In the newer snapshot, if it is still there. */
 static struct event_subject subject_of(const struct changes *s, const struct diff_item *item)
 {
@@ -298,22 +314,21 @@ static void log_item(struct changes *s, const struct diff_item *item)
 	if (before && used > 0 && (size_t)used < sizeof(text))
 		snprintf(text + used, sizeof(text) - (size_t)used, ", in place of %s 0x%016" PRIx64,
 			 before->name, before->guid);
-	count_item(s, item, text);
+
+	bool loss = item->kind == DIFF_LINK_DOWN || item->kind == DIFF_LINK_GONE ||
+		    item->kind == DIFF_NODE_GONE ||
+		    (item->kind == DIFF_LINK_SPEED && !is_better(s, item));
+
+	if (item->kind != DIFF_DESC) {
+		if (loss && !s->losses++)
+			snprintf(s->loss, sizeof(s->loss), "%s", text);
+		if (!loss && !s->repairs++)
+			snprintf(s->repair, sizeof(s->repair), "%s", text);
+	}
+
 	if (++s->logged[item->kind] <= LOGGED_ONE_BY_ONE)
 		event_log_add(s->f->events, change_words[item->kind].level, kind, &subject,
 			      of_fault(s, NULL), "%s", text);
-}
-
-static void log_rest(const struct changes *s, unsigned kind)
-{
-	unsigned rest =
-		s->logged[kind] > LOGGED_ONE_BY_ONE ? s->logged[kind] - LOGGED_ONE_BY_ONE : 0;
-
-	if (rest)
-		event_log_add(
-			s->f->events, change_words[kind].level, change_words[kind].kind, NULL,
-			of_fault(s, NULL), "fabric: %u more %s", rest,
-			words_plural(rest, change_words[kind].one, change_words[kind].several));
 }
 
 /*
@@ -341,18 +356,6 @@ static bool has_retrained(const struct topo_port *was, const struct topo_port *n
 	return was->speed != now->speed || was->width != now->width;
 }
 
-/* It came back at another speed. */
-static void log_retrained(struct changes *s, const struct diff_item *item)
-{
-	const struct topo_port *was = topo_port(s->older, item->old_node, item->port);
-	const struct topo_port *now = topo_port(s->newer, item->new_node, item->port);
-	struct diff_item speed = *item;
-
-	speed.kind = DIFF_LINK_SPEED;
-	if (has_retrained(was, now))
-		log_item(s, &speed);
-}
-
 static void link_fell(const struct changes *s, guid_t node, uint8_t port)
 {
 	MODULES_CALL(
@@ -366,7 +369,17 @@ static void log_items(struct changes *s, const struct diff *d)
 		const struct diff_item *item = &d->items[i];
 
 		if (item->kind == DIFF_LINK_DOWN && is_logged_as_bounce(s, item)) {
-			log_retrained(s, item);
+			/* It came back at another speed. */
+			const struct topo_port *was =
+				topo_port(s->older, item->old_node, item->port);
+			const struct topo_port *now =
+				topo_port(s->newer, item->new_node, item->port);
+			struct diff_item speed = *item;
+
+			speed.kind = DIFF_LINK_SPEED;
+			if (has_retrained(was, now))
+				log_item(s, &speed);
+
 			continue;
 		}
 		if (item->kind == DIFF_LINK_DOWN)
@@ -374,8 +387,18 @@ static void log_items(struct changes *s, const struct diff *d)
 		if (!is_logged_by_its_switch(s, item))
 			log_item(s, item);
 	}
-	for (unsigned kind = 0; kind < CHANGE_KINDS; kind++)
-		log_rest(s, kind);
+	for (unsigned kind = 0; kind < CHANGE_KINDS; kind++) {
+		unsigned rest = s->logged[kind] > LOGGED_ONE_BY_ONE
+					? s->logged[kind] - LOGGED_ONE_BY_ONE
+					: 0;
+
+		if (rest)
+			event_log_add(s->f->events, change_words[kind].level,
+				      change_words[kind].kind, NULL, of_fault(s, NULL),
+				      "fabric: %u more %s", rest,
+				      words_plural(rest, change_words[kind].one,
+						   change_words[kind].several));
+	}
 }
 
 /* ---- What snapshots do not show -------------------------------------------------------------- */
@@ -391,24 +414,6 @@ static const struct inv_node *rebooted(const struct changes *s, uint32_t node)
 	return inv && inv->rebooted ? inv : NULL;
 }
 
-static void log_bounce(struct changes *s, const struct topo_port *now)
-{
-	const struct topo *newer = s->newer;
-	const struct topo_port *peer = topo_peer(newer, now);
-	const struct event_subject subject =
-		event_subject_port(newer, (uint32_t)(now - newer->ports));
-	char text[256];
-
-	snprintf(text, sizeof(text), "%s p%u - %s p%u: went down and came back",
-		 newer->nodes[now->node].name, now->num, newer->nodes[peer->node].name, peer->num);
-	if (!now->link_up && !has_retrained(&s->older->ports[now - newer->ports], now) &&
-	    !s->losses++) /* others lead around it meanwhile */
-		snprintf(s->loss, sizeof(s->loss), "%s", text);
-	if (s->bounces++ < LOGGED_ONE_BY_ONE)
-		event_log_add(s->f->events, LOG_WARNING, "link-bounced", &subject,
-			      of_fault(s, NULL), "%s", text);
-}
-
 /* Links of a switch that began anew are logged by that. */
 static void log_bounces(struct changes *s)
 {
@@ -420,8 +425,21 @@ static void log_bounces(struct changes *s)
 		if (!peer || now->peer < p || !has_bounced(s, p))
 			continue;
 		link_fell(s, newer->nodes[now->node].guid, now->num);
-		if (!rebooted(s, now->node) && !rebooted(s, peer->node))
-			log_bounce(s, now);
+		if (!rebooted(s, now->node) && !rebooted(s, peer->node)) {
+			const struct event_subject subject = event_subject_port(newer, p);
+			char text[256];
+
+			snprintf(text, sizeof(text), "%s p%u - %s p%u: went down and came back",
+				 newer->nodes[now->node].name, now->num,
+				 newer->nodes[peer->node].name, peer->num);
+			if (!now->link_up &&
+			    !has_retrained(&s->older->ports[now - newer->ports], now) &&
+			    !s->losses++) /* others lead around it meanwhile */
+				snprintf(s->loss, sizeof(s->loss), "%s", text);
+			if (s->bounces++ < LOGGED_ONE_BY_ONE)
+				event_log_add(s->f->events, LOG_WARNING, "link-bounced", &subject,
+					      of_fault(s, NULL), "%s", text);
+		}
 	}
 	if (s->bounces > LOGGED_ONE_BY_ONE)
 		event_log_add(s->f->events, LOG_WARNING, "link-bounced", NULL, of_fault(s, NULL),
@@ -555,8 +573,23 @@ enum fabric_change fabric_log_changes(struct fabric *f, const struct topo *older
 	bool differs, training;
 
 	log_bounces(&s);
-	if (d->count)
-		find_switches(&s);
+	if (d->count) {
+		s.down = mem_alloc(s.newer->nswitches, sizeof(*s.down));
+		s.up = mem_alloc(s.newer->nswitches, sizeof(*s.up));
+		for (uint32_t sw = 0; sw < s.newer->nswitches; sw++) {
+			uint32_t was = topo_is_again(s.older, s.newer)
+					       ? sw
+					       : topo_find(s.older, s.newer->nodes[sw].guid);
+			unsigned hosts,
+				before = was == TOPO_NONE ? 0 : live_links(s.older, was, &hosts);
+			unsigned now = live_links(s.newer, sw, &hosts);
+
+			if (before && !now && !trained_links(s.newer, sw))
+				s.down[s.ndown++] = sw;
+			else if (was != TOPO_NONE && !before && now)
+				s.up[s.nup++] = sw;
+		}
+	}
 	log_switches(&s, s.down, s.ndown, true);
 	log_reboots(&s);
 	log_items(&s, d);

@@ -14,13 +14,10 @@
  * for as long as it does: a link that does not become Active is isolated (fm/isolation), any other
  * port is named here.
  */
-#include "fm/fabric/deploy.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include "topology/base/text.h"
-#include "fm/fabric/fault.h"
 #include "fm/fabric/pipe.h"
-#include "fm/fabric/poll.h"
 #include "fm/inventory/port_setup.h"
 #include "topology/base/mem.h"
 
@@ -37,32 +34,6 @@ struct deploy {
 
 /* ---- Ports that were given up ---------------------------------------------------------------- */
 
-static void log_given_up(struct fabric *f, const struct bringup_result *result)
-{
-	char more[48] = "";
-
-	if (result->links_new > 1)
-		snprintf(more, sizeof(more), ", and %u more", result->links_new - 1);
-	event_log_add(f->events, LOG_WARNING, "links-failed", NULL,
-		      json_pack("{si}", "links", (int)result->links_new),
-		      "fabric: %u %s did not come up: %s%s; retried at growing intervals",
-		      result->links_new, words_plural(result->links_new, "link", "links"),
-		      result->first_new, more);
-}
-
-/* Its link may be Active all the same: then the port does not take its LID, say. */
-static void name_port(struct fabric *f, const struct inv_node *node, unsigned num, unsigned *named)
-{
-	const struct inv_port *port = &node->ports[num];
-	struct inv_name name = inventory_name(node, (int)num);
-	struct event_subject subject = inventory_subject(node, (int)num);
-
-	subject.name = name.text;
-	if ((!num || port->state == TOPO_ACTIVE) && (*named)++ < NAMED)
-		alert_raise(f->alerts, "port-refuses", &subject, "%s: %s", name.text,
-			    setback_of(port_setup(node, num))->refusal);
-}
-
 static void name_ports(struct fabric *f)
 {
 	const struct inventory *inv = sweep_inventory(f->sweep);
@@ -71,33 +42,26 @@ static void name_ports(struct fabric *f)
 	alerts_review(f->alerts, "port-refuses");
 	for (const struct inv_node *n = inventory_first(inv); n; n = inventory_next(inv, n))
 		for (unsigned p = 0; !n->gone && p <= n->nports; p++)
-			if (port_setup(n, p)->given_up >= BRINGUP_REFUSES && (!p || n->ports[p].link_up))
-				name_port(f, n, p, &named);
+			if (port_setup(n, p)->given_up >= BRINGUP_REFUSES &&
+			    (!p || n->ports[p].link_up)) {
+				/*
+				 * Its link may be Active all the same: then the port does not take
+				 * its LID, say.
+				 */
+				const struct inv_port *port = &n->ports[p];
+				struct inv_name name = inventory_name(n, (int)p);
+				struct event_subject subject = inventory_subject(n, (int)p);
+
+				subject.name = name.text;
+				if ((!p || port->state == TOPO_ACTIVE) && named++ < NAMED)
+					alert_raise(f->alerts, "port-refuses", &subject, "%s: %s",
+						    name.text,
+						    setback_of(port_setup(n, p))->refusal);
+			}
 	if (named > NAMED)
 		alert_raise(f->alerts, "port-refuses", NULL, "%u more ports reject their settings",
 			    named - NAMED);
 	alerts_reviewed(f->alerts, "port-refuses");
-}
-
-static void schedule_retry(struct fabric *f, uint64_t at_us)
-{
-	uint64_t now = loop_now_us(f->loop);
-
-	if (at_us)
-		loop_timer_set(f->deploy->retry, at_us > now ? at_us - now : 0);
-	else
-		loop_timer_stop(f->deploy->retry);
-}
-
-static void note_given_up(struct fabric *f, const struct bringup_result *result)
-{
-	if (result->links_new)
-		log_given_up(f, result);
-	if (result->links_failed || f->figures->links_failed)
-		name_ports(f);
-	f->figures->links_failed = result->links_failed;
-	f->figures->links_fresh = result->links_fresh;
-	schedule_retry(f, result->retry_at_us);
 }
 
 /* ---- Ends ------------------------------------------------------------------------------------ */
@@ -110,7 +74,30 @@ static void brought_up(void *arg, const struct bringup_result *result)
 	if (f->progress.due)
 		f->figures->bringup_ms = result->took_us / 1e3;
 	f->progress.wrote |= result->links_activated > 0;
-	note_given_up(f, result);
+	if (result->links_new) {
+		char more[48] = "";
+
+		if (result->links_new > 1)
+			snprintf(more, sizeof(more), ", and %u more", result->links_new - 1);
+		event_log_add(f->events, LOG_WARNING, "links-failed", NULL,
+			      json_pack("{si}", "links", (int)result->links_new),
+			      "fabric: %u %s did not come up: %s%s; retried at growing intervals",
+			      result->links_new, words_plural(result->links_new, "link", "links"),
+			      result->first_new, more);
+	}
+	if (result->links_failed || f->figures->links_failed)
+		name_ports(f);
+	f->figures->links_failed = result->links_failed;
+	f->figures->links_fresh = result->links_fresh;
+
+	uint64_t at_us = result->retry_at_us;
+	uint64_t now = loop_now_us(f->loop);
+
+	if (at_us)
+		loop_timer_set(f->deploy->retry, at_us > now ? at_us - now : 0);
+	else
+		loop_timer_stop(f->deploy->retry);
+
 	MODULES_CALL(f->kept.modules, programmed, &(struct fabric_programmed){ .ports = result });
 	if (!fabric_links_brought_up(f))
 		fabric_fault_trained(f, traps_pending_since(f->traps));
@@ -136,25 +123,6 @@ static void retry_cb(void *arg)
 	f->progress.bringing_up = bringup_retry(f->bringup, retried, f);
 }
 
-static void log_failed(struct fabric *f, const struct program_result *result)
-{
-	if (result->failed && !f->deploy->logged_failed)
-		event_log_add(
-			f->events, LOG_WARNING, "program-failed", NULL, NULL,
-			"fabric: %u LFT blocks were not acknowledged; retried at growing intervals",
-			result->failed);
-	f->deploy->logged_failed = result->failed > 0;
-}
-
-static void keep_figures(struct fabric *f, const struct program_result *result)
-{
-	f->figures->programmed = *result;
-	f->figures->program_ms = result->took_us / 1e3;
-	f->figures->reroutes += result->blocks > 0;
-	if (result->blocks)
-		f->figures->rerouted_us = loop_now_us(f->loop);
-}
-
 static void programmed(void *arg, const struct program_result *result)
 {
 	struct fabric *f = arg;
@@ -163,11 +131,22 @@ static void programmed(void *arg, const struct program_result *result)
 	f->progress.programming = false;
 	bringup_wait(f->bringup, 0);
 	f->progress.unread = result->unread;
-	if (!again || result->blocks)
-		keep_figures(f, result);
+	if (!again || result->blocks) {
+		f->figures->programmed = *result;
+		f->figures->program_ms = result->took_us / 1e3;
+		f->figures->reroutes += result->blocks > 0;
+		if (result->blocks)
+			f->figures->rerouted_us = loop_now_us(f->loop);
+	}
 	f->progress.wrote |= result->blocks > 0;
 	f->requests.retry |= result->failed > 0;
-	log_failed(f, result);
+	if (result->failed && !f->deploy->logged_failed)
+		event_log_add(
+			f->events, LOG_WARNING, "program-failed", NULL, NULL,
+			"fabric: %u LFT blocks were not acknowledged; retried at growing intervals",
+			result->failed);
+	f->deploy->logged_failed = result->failed > 0;
+
 	MODULES_CALL(f->kept.modules, programmed, &(struct fabric_programmed){ .tables = result });
 	fabric_fault_programmed(f);
 	f->progress.due |= again;
@@ -211,14 +190,6 @@ static void bring_up(struct fabric *f)
 	bringup_apply(f->bringup, f->now.topo, f->now.lids, f->now.sm_lid, brought_up, f);
 }
 
-/* Before the first bring-up, if what hosts asked for is not known. */
-static void serve_reregister(struct fabric *f)
-{
-	if (f->requests.reregister)
-		bringup_reregister(f->bringup);
-	f->requests.reregister = false;
-}
-
 void fabric_deploy(struct fabric *f, const struct topo *before)
 {
 	fabric_deploy_adopt(f);
@@ -233,7 +204,12 @@ void fabric_deploy(struct fabric *f, const struct topo *before)
 	fabric_fault_published(f, traps_pending_since(f->traps));
 	if (!f->deploy->held)
 		program(f);
-	serve_reregister(f);
+
+	/* Before the first bring-up, if what hosts asked for is not known. */
+	if (f->requests.reregister)
+		bringup_reregister(f->bringup);
+	f->requests.reregister = false;
+
 	bring_up(f);
 	if (f->progress.up_us)
 		bringup_wait(f->bringup, BEHIND_TABLES_US);

@@ -17,15 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "fm/loop/log.h"
-#include "fm/fabric/deploy.h"
-#include "fm/fabric/fault.h"
 #include "fm/fabric/pipe.h"
-#include "fm/fabric/poll.h"
-#include "fm/fabric/port_class.h"
-#include "fm/fabric/report.h"
-#include "fm/fabric/settle.h"
-#include "fm/fabric/update.h"
-#include "fm/fabric/warn.h"
 #include "topology/base/mem.h"
 
 /* ---- Sweeps, and the update behind them ------------------------------------------------------ */
@@ -53,14 +45,6 @@ static void answer_all(struct fabric *f, const char *error)
 	operations_answer(f->clients.operations, error);
 }
 
-static void log_no_port(struct fabric *f, int error)
-{
-	event_log_add(f->events, LOG_ERR, "no-port", NULL, NULL,
-		      "fabric: the local port does not answer: %s", strerror(-error));
-	answer_all(f, "the local port does not answer");
-	fabric_settle(f);
-}
-
 static void swept(void *arg, const struct sweep_result *result)
 {
 	struct fabric *f = arg;
@@ -77,42 +61,14 @@ static void swept(void *arg, const struct sweep_result *result)
 		traps_swept(f->traps, result);
 	if (useless)
 		answer_all(f, useless);
-	else if (result->error)
-		log_no_port(f, result->error);
-	else if (fabric_is_master(f))
+	else if (result->error) {
+		event_log_add(f->events, LOG_ERR, "no-port", NULL, NULL,
+			      "fabric: the local port does not answer: %s",
+			      strerror(-result->error));
+		answer_all(f, "the local port does not answer");
+		fabric_settle(f);
+	} else if (fabric_is_master(f))
 		update(f);
-}
-
-/*
- * Behind a dead link a light sweep would wait long for answers that cannot come, so it makes way,
- * as does the rest of a sweep that waits for slow answers alone.
- */
-static bool sweep_holds(const struct fabric *f)
-{
-	return sweep_busy(f->sweep) && !sweep_polls(f->sweep) && !sweep_trails(f->sweep);
-}
-
-/* A partial sweep joins another one that is under way; all else comes back here when that ends. */
-static bool must_wait(const struct fabric *f)
-{
-	return sweep_holds(f) &&
-	       (f->requests.sweep || !f->requests.dirty.count || sweep_discovers(f->sweep));
-}
-
-static void begin_sweep(struct fabric *f)
-{
-	struct requests *r = &f->requests;
-	unsigned ndirty = r->dirty.count;
-	bool all = r->sweep;
-
-	MODULES_CALL(f->kept.modules, swept, &(struct fabric_swept){ .step = FABRIC_SWEEP_BEGINS });
-	r->forced |= r->reroute;
-	r->sweep = r->reroute = false;
-	r->dirty.count = 0;
-	if (all)
-		sweep_discover(f->sweep, swept, f);
-	else
-		sweep_refresh(f->sweep, r->dirty.guids, ndirty, swept, f);
 }
 
 /* Begins an update if a room has something better for it. */
@@ -131,10 +87,29 @@ static void serve(void *arg)
 	struct fabric *f = arg;
 	bool sweeps = f->requests.sweep || f->requests.dirty.count;
 
-	if (!fabric_may_sweep(f) || (!sweeps && !fabric_is_master(f)) || must_wait(f))
+	/*
+	 * A partial sweep joins another one that is under way; all else comes back here when that
+	 * ends. Behind a dead link a light sweep would wait long for answers that cannot come, so
+	 * it makes way, as does the rest of a sweep that waits for slow answers alone.
+	 */
+	if (!fabric_may_sweep(f) || (!sweeps && !fabric_is_master(f)) ||
+	    (sweep_busy(f->sweep) && !sweep_polls(f->sweep) && !sweep_trails(f->sweep) &&
+	     (f->requests.sweep || !f->requests.dirty.count || sweep_discovers(f->sweep))))
 		return;
 	if (sweeps) {
-		begin_sweep(f);
+		struct requests *r = &f->requests;
+		unsigned ndirty = r->dirty.count;
+		bool all = r->sweep;
+
+		MODULES_CALL(f->kept.modules, swept,
+			     &(struct fabric_swept){ .step = FABRIC_SWEEP_BEGINS });
+		r->forced |= r->reroute;
+		r->sweep = r->reroute = false;
+		r->dirty.count = 0;
+		if (all)
+			sweep_discover(f->sweep, swept, f);
+		else
+			sweep_refresh(f->sweep, r->dirty.guids, ndirty, swept, f);
 	} else if (f->requests.reroute) {
 		f->requests.forced = true;
 		update(f);
@@ -295,39 +270,6 @@ static void parts_fini(struct fabric *f, bool all)
 	free(f->figures);
 }
 
-/*
- * As if fmd had ended and began anew, but that events, those who follow them and rooms that last go
- * on: what files hold is kept and read. Files are those of the role until now.
- */
-static void renew(struct fabric *f)
-{
-	operations_abandon(f->clients.operations, FABRIC_ROLE_CHANGED);
-	MODULES_CALL(f->kept.modules, role, fabric_role(f), FABRIC_ROLE_LEFT);
-	state_store_detach(f->kept.store);
-	parts_fini(f, false);
-	*f = (struct fabric){ .loop = f->loop,
-			      .mad = f->mad,
-			      .conf = f->conf,
-			      .progress.started_us = f->progress.started_us,
-			      .events = f->events,
-			      .alerts = f->alerts,
-			      .kept = f->kept,
-			      .role = f->role,
-			      .clients.followers = f->clients.followers };
-	parts_init(f);
-	parts_load(f);
-	event_files_merge(f->kept.events);
-	fabric_warn(f);
-}
-
-/* What another manager left is read before anything is written. */
-static void read_what_was_left(struct fabric *f)
-{
-	if (f->role->next.reregister)
-		fabric_request_reregister(f, "another manager was master");
-	program_read_first(f->program);
-}
-
 /* Serves fabric_change_role(). */
 static void change_role(void *arg)
 {
@@ -335,11 +277,37 @@ static void change_role(void *arg)
 	const struct fabric_role_change *to = &f->role->next;
 	bool master = to->role == FABRIC_ROLE_MASTER, anew = to->anew;
 
-	if (anew || (fabric_is_master(f) && !master))
-		renew(f);
+	if (anew || (fabric_is_master(f) && !master)) {
+		/*
+		 * As if fmd had ended and began anew, but that events, those who follow them and
+		 * rooms that last go on: what files hold is kept and read. Files are those of the
+		 * role until now.
+		 */
+		operations_abandon(f->clients.operations, FABRIC_ROLE_CHANGED);
+		MODULES_CALL(f->kept.modules, role, fabric_role(f), FABRIC_ROLE_LEFT);
+		state_store_detach(f->kept.store);
+		parts_fini(f, false);
+		*f = (struct fabric){ .loop = f->loop,
+				      .mad = f->mad,
+				      .conf = f->conf,
+				      .progress.started_us = f->progress.started_us,
+				      .events = f->events,
+				      .alerts = f->alerts,
+				      .kept = f->kept,
+				      .role = f->role,
+				      .clients.followers = f->clients.followers };
+		parts_init(f);
+		parts_load(f);
+		event_files_merge(f->kept.events);
+		fabric_warn(f);
+	}
 	fabric_role_enter(f);
-	if (fabric_took_over(f))
-		read_what_was_left(f);
+	if (fabric_took_over(f)) {
+		/* What another manager left is read before anything is written. */
+		if (f->role->next.reregister)
+			fabric_request_reregister(f, "another manager was master");
+		program_read_first(f->program);
+	}
 	MODULES_CALL(f->kept.modules, role, fabric_role(f), FABRIC_ROLE_IN_FORCE);
 	if (master)
 		sweep_set_passive(f->sweep, false);
@@ -368,15 +336,6 @@ static void configure_keys(struct fabric *f)
 	m_keys_configure(f->kept.keys, &keys);
 }
 
-static void store_init(struct fabric *f)
-{
-	f->kept.store = state_store_new(f->loop, f->conf.state_dir, f->alerts, f->events);
-	state_store_retry(f->kept.store, f->conf.retry_interval_ms * 1000ull);
-	state_store_set_writable(f->kept.store, false); /* until it is master */
-	state_store_listen(f->kept.store, saved, f);
-	f->kept.events = event_files_new(f->kept.store, f->events);
-}
-
 struct fabric *fabric_new(struct loop *loop, struct mad *mad, const struct conf *conf,
 			  fabric_modules rooms)
 {
@@ -395,7 +354,12 @@ struct fabric *fabric_new(struct loop *loop, struct mad *mad, const struct conf 
 		      json_pack("{ss}", "version", FMD_VERSION),
 		      "fmd: started, version " FMD_VERSION);
 	f->alerts = alerts_new(loop, f->events);
-	store_init(f);
+	f->kept.store = state_store_new(f->loop, f->conf.state_dir, f->alerts, f->events);
+	state_store_retry(f->kept.store, f->conf.retry_interval_ms * 1000ull);
+	state_store_set_writable(f->kept.store, false); /* until it is master */
+	state_store_listen(f->kept.store, saved, f);
+	f->kept.events = event_files_new(f->kept.store, f->events);
+
 	fabric_role_init(f, change_role);
 	f->kept.keys = m_keys_new();
 	configure_keys(f);

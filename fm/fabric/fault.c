@@ -13,7 +13,6 @@
  * that came up is in use when it is Active, so its repair stays open for the update that follows
  * bring-up.
  */
-#include "fm/fabric/fault.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,15 +55,6 @@ static double ms_between(uint64_t from_us, uint64_t to_us)
 
 /* ---- Open ------------------------------------------------------------------------------------ */
 
-/*
- * Requests to the SA have a part of the loop's time only. Each trap renews that; a link may train
- * for longer, so it ends.
- */
-static void begin_urgent(struct fabric *f)
-{
-	loop_busy_for(f->loop, URGENT_US);
-}
-
 static void end_urgent(struct fabric *f)
 {
 	if (!f->faults->pending.open && !f->faults->answered.open)
@@ -82,7 +72,12 @@ static void open_at(struct fault *fault, const char *what, uint64_t when_us)
 void fabric_fault_open(struct fabric *f, const char *what)
 {
 	open_at(&f->faults->pending, what, loop_now_us(f->loop));
-	begin_urgent(f);
+
+	/*
+	 * Requests to the SA have a part of the loop's time only. Each trap renews that; a link may
+	 * train for longer, so it ends.
+	 */
+	loop_busy_for(f->loop, URGENT_US);
 }
 
 void fabric_fault_name(struct fabric *f, bool loss, const char *what, uint64_t event)
@@ -127,18 +122,6 @@ void fabric_fault_trained(struct fabric *f, uint64_t waits_since_us)
 
 /* ---- Published ------------------------------------------------------------------------------- */
 
-/* The older one is not programmed yet: it began first, and what was lost gives the name. */
-static void join(struct fault *newer, const struct fault *older)
-{
-	newer->detected_us = older->detected_us;
-	if (older->differs && (older->loss || !newer->loss) && !(newer->differs && newer->loss))
-		snprintf(newer->what, sizeof(newer->what), "%s", older->what);
-	if (older->event)
-		newer->event = older->event;
-	newer->differs |= older->differs;
-	newer->loss |= older->loss;
-}
-
 void fabric_fault_published(struct fabric *f, uint64_t waits_since_us)
 {
 	struct fault *pending = &f->faults->pending, *answered = &f->faults->answered;
@@ -148,8 +131,20 @@ void fabric_fault_published(struct fabric *f, uint64_t waits_since_us)
 		return; /* nothing, or its sweep or its link is still to come */
 	*answered = *pending;
 	answered->proven_us = loop_now_us(f->loop);
-	if (older.open)
-		join(answered, &older);
+	if (older.open) {
+		/*
+		 * The older one is not programmed yet: it began first, and what was lost gives the
+		 * name.
+		 */
+		answered->detected_us = older.detected_us;
+		if (older.differs && (older.loss || !answered->loss) &&
+		    !(answered->differs && answered->loss))
+			snprintf(answered->what, sizeof(answered->what), "%s", older.what);
+		if (older.event)
+			answered->event = older.event;
+		answered->differs |= older.differs;
+		answered->loss |= older.loss;
+	}
 	pending->open = false;
 	if (answered->trains && answered->loss)
 		open_at(pending, "link up", answered->detected_us);
@@ -176,24 +171,6 @@ static json_t *details(const struct fabric *f, const struct answer *a, unsigned 
 	return doc;
 }
 
-/* The risk is that of now, standing damage with it, for the next fault meets both. */
-static void log_answer(struct fabric *f, const struct answer *a, bool loss)
-{
-	unsigned switches = fabric_last_programmed(f)->switches;
-	json_t *risk = risk_json(fabric_view(f).topo);
-	const char *text = json_string_value(json_object_get(risk, "text"));
-
-	event_log_add(f->events, LOG_NOTICE, loss ? "rerouted" : "restored", NULL,
-		      details(f, a, switches, risk),
-		      "%s: %s in %.1f ms (verified at %.1f ms), %llu %s in %u %s on %u %s%s%s",
-		      a->what, loss ? "rerouted" : "restored", a->programmed_ms, a->proven_ms,
-		      (unsigned long long)a->entries, words_plural(a->entries, "entry", "entries"),
-		      a->blocks, words_plural(a->blocks, "block", "blocks"), switches,
-		      words_plural(switches, "switch", "switches"), text ? "; at risk: " : "",
-		      text ? text : "");
-	json_decref(risk);
-}
-
 void fabric_fault_programmed(struct fabric *f)
 {
 	const struct program_result *programmed = fabric_last_programmed(f);
@@ -213,7 +190,21 @@ void fabric_fault_programmed(struct fabric *f)
 	a->programmed_ms = ms_between(fault->detected_us, loop_now_us(f->loop));
 	a->entries = programmed->entries;
 	a->blocks = programmed->blocks;
-	log_answer(f, a, loss);
+
+	/* The risk is that of now, standing damage with it, for the next fault meets both. */
+	unsigned switches = fabric_last_programmed(f)->switches;
+	json_t *risk = risk_json(fabric_view(f).topo);
+	const char *text = json_string_value(json_object_get(risk, "text"));
+
+	event_log_add(f->events, LOG_NOTICE, loss ? "rerouted" : "restored", NULL,
+		      details(f, a, switches, risk),
+		      "%s: %s in %.1f ms (verified at %.1f ms), %llu %s in %u %s on %u %s%s%s",
+		      a->what, loss ? "rerouted" : "restored", a->programmed_ms, a->proven_ms,
+		      (unsigned long long)a->entries, words_plural(a->entries, "entry", "entries"),
+		      a->blocks, words_plural(a->blocks, "block", "blocks"), switches,
+		      words_plural(switches, "switch", "switches"), text ? "; at risk: " : "",
+		      text ? text : "");
+	json_decref(risk);
 }
 
 /* ---- Status and life ------------------------------------------------------------------------- */

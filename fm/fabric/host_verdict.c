@@ -32,23 +32,6 @@ static bool has_reason(const struct host_verdict *v, const struct host_reason *r
 	return false;
 }
 
-/* Behind those that are as bad: reasons of one kind stay in the order of their HCAs. */
-static void insert(struct host_verdict *v, const struct host_reason *reason)
-{
-	unsigned at = v->count;
-
-	while (at && v->reasons[at - 1].state < reason->state)
-		at--;
-	if (v->count == HOST_REASONS)
-		v->more++;
-	else
-		v->count++;
-	if (at == HOST_REASONS)
-		return;
-	memmove(&v->reasons[at + 1], &v->reasons[at], (v->count - at - 1) * sizeof(v->reasons[0]));
-	v->reasons[at] = *reason;
-}
-
 void host_verdict_add(struct host_verdict *v, enum host_state state, const char *format, ...)
 {
 	struct host_reason reason = { .state = state };
@@ -59,8 +42,25 @@ void host_verdict_add(struct host_verdict *v, enum host_state state, const char 
 	va_end(args);
 	if (state > v->state)
 		v->state = state;
-	if (!has_reason(v, &reason))
-		insert(v, &reason);
+	if (!has_reason(v, &reason)) {
+		/*
+		 * Behind those that are as bad: reasons of one kind stay in the order of their
+		 * HCAs.
+		 */
+		unsigned at = v->count;
+
+		while (at && v->reasons[at - 1].state < reason.state)
+			at--;
+		if (v->count == HOST_REASONS)
+			v->more++;
+		else
+			v->count++;
+		if (at == HOST_REASONS)
+			return;
+		memmove(&v->reasons[at + 1], &v->reasons[at],
+			(v->count - at - 1) * sizeof(v->reasons[0]));
+		v->reasons[at] = reason;
+	}
 }
 
 const char *host_verdict_reason(const struct host_verdict *v)

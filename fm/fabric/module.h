@@ -4,8 +4,9 @@
  *
  * A concern lives in a folder of its own and keeps its state to itself. The pipe calls it by these
  * hooks; it asks the pipe by fm/fabric/request.h and reads what is published by fm/fabric/view.h.
- * Concerns never call each other. fm/rooms.c has all of them in one table: hooks run in its order,
- * and ends in the reverse order. A hook that is NULL is not needed. `room` is what init() returned.
+ * What it asks of another concern is a function of that one's module.h; these calls go one way.
+ * fm/rooms.c has all of them in one table: hooks run in its order, and ends in the reverse order. A
+ * hook that is NULL is not needed. `room` is what init() returned.
  *
  * A room begins anew, end and init, when this manager becomes master after another one or ceases to
  * be master (fabric_change_role()); what it kept in state_dir is loaded again then.
@@ -16,12 +17,16 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include "fm/fabric/announce.h"
-#include "fm/fabric/policy.h"
+#include "fm/conf/conf.h"
+#include "fm/events/alert.h"
+#include "fm/events/event_log.h"
+#include "fm/fabric/view.h"
 #include "fm/fabric/request.h"
-#include "fm/fabric/role.h"
-#include "fm/fabric/services.h"
+#include "fm/inventory/inventory.h"
+#include "fm/loop/loop.h"
+#include "fm/mad/mad.h"
 #include "fm/mad/wire.h"
+#include "fm/state/state_store.h"
 #include "topology/snapshot/topo.h"
 
 struct bringup_result;
@@ -29,6 +34,109 @@ struct fabric_module;
 struct mft_result;
 struct program_result;
 struct sweep_result;
+
+/* ---- What the pipe lends to all rooms (fm/fabric/module.h) ----------------------------------- */
+
+struct bringup;
+struct check_base;
+struct fabric;
+struct lid_memory;
+struct mft;
+struct program;
+struct sa;
+struct sweep;
+
+/*
+ * What all rooms work with; borrowed for as long as the room lives. conf is changed in place before
+ * configure() is called.
+ */
+struct fabric_services {
+	struct loop *loop;
+	struct mad *mad;
+	const struct conf *conf;
+	struct event_log *events;
+	struct alerts *alerts;
+	struct sweep *sweep;
+	struct inventory *inventory;
+	struct bringup *bringup;
+	struct program *program;
+	struct mft *mft;	   /* multicast tables: what switches are to hold, and do */
+	struct check_base *proofs; /* what the latest proof of unicast tables left to build upon */
+	struct lid_memory *lids;   /* of every port ever met */
+	struct sa *sa;		   /* answers from what sa_module gave it of the view */
+	struct state_store *state; /* state_dir: rooms read it in load(), and report changes */
+};
+
+/* The same for all rooms, from their init() on. */
+struct fabric_services fabric_services(struct fabric *fabric);
+
+/* ---- The part that this manager has in its fabric -------------------------------------------- */
+
+/*
+ * The pipe keeps it; one room (fm/sm/module.h)
+ * decides what it is to be.
+ *
+ *   AWAY ---- the port has a link ----> ASKING ---- nobody better answers ----> MASTER
+ *     ^                                  ^  |                                    ^  |
+ *     | from any: the port has lost      |  | another is master,                 |  | another
+ *     | its fabric                       |  v or is to be                        |  v outranks us
+ *     '----------------------------------+- STANDBY ---- HANDOVER ---------------'
+ *                                        '--- the master is silent
+ *
+ * LOCKED_OUT is ASKING in a fabric whose ports hold another manager's M_Key. A manager that another
+ * one has disabled is a STANDBY.
+ */
+
+enum fabric_role {
+	FABRIC_ROLE_AWAY,	/* the own port is in no fabric; sends nothing */
+	FABRIC_ROLE_ASKING,	/* sweeps, to learn who is master; sets PortStateChange at most */
+	FABRIC_ROLE_LOCKED_OUT, /* sweeps, and sets nothing at all */
+	FABRIC_ROLE_STANDBY,	/* neither sweeps nor sets anything, nor writes state files */
+	FABRIC_ROLE_MASTER,
+};
+
+/* The role in force. */
+enum fabric_role fabric_role(const struct fabric *fabric);
+/*
+ * True: it is master since another manager ceased to be, so tables are read before they are
+ * written, and ports keep the LIDs that they hold.
+ */
+bool fabric_took_over(const struct fabric *fabric);
+
+/* The port GUID of a STANDBY's master; 0 = not known, or another role. */
+guid_t fabric_master(const struct fabric *fabric);
+
+/* The error of those who waited for something when all began again. */
+#define FABRIC_ROLE_CHANGED "this subnet manager changed its role meanwhile; see fmctl events"
+
+struct fabric_role_change {
+	enum fabric_role role;
+	/*
+	 * Nothing that was known of the fabric counts any more: operators who wait get an
+	 * error, rooms that do not last begin again from what state_dir has, and a heavy sweep
+	 * follows. Always so when a master becomes something else.
+	 */
+	bool anew;
+	/* As master: another manager was at work until now. */
+	bool took_over;
+	bool reregister; /* hosts have registered with that manager */
+	guid_t master;	 /* STANDBY: the master's port GUID; 0 = not known */
+};
+
+/*
+ * Asks for another role: the loop calls the rooms' hook role(). The latest of
+ * several changes that wait counts, but what was to begin anew does. A master that did not begin
+ * anew manages what was just swept.
+ */
+void fabric_change_role(struct fabric *fabric, const struct fabric_role_change *change,
+			const char *reason);
+/*
+ * At once: no sweep begins and no Set but of SMInfo leaves, until a change of role that is
+ * requested after this is served, or until it is switched off. A master remains master.
+ */
+void fabric_pause(struct fabric *fabric, bool on, const char *reason);
+
+/* ---- Rooms ----------------------------------------------------------------------------------- */
 
 /* The state of a room, for its own functions that others call; NULL = it is not in the table. */
 void *fabric_room(const struct fabric *fabric, const struct fabric_module *module);

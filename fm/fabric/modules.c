@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include "fm/fabric/modules.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include "fm/fabric/pipe.h"

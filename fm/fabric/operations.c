@@ -1,7 +1,69 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include "fm/fabric/operations.h"
 #include <stdlib.h>
+#include "fm/fabric/operation.h"
+#include "fm/fabric/pipe.h"
 #include "topology/base/mem.h"
+
+/* ---- Waiters --------------------------------------------------------------------------------- */
+
+struct waiter {
+	struct waiter *next;
+	waiter_fn *fn; /* NULL: the client is gone */
+	void *arg;
+};
+
+void waiters_add(struct waiters *waiters, waiter_fn *fn, void *arg)
+{
+	struct waiter *it = mem_alloc(1, sizeof(*it));
+
+	*it = (struct waiter){ .next = waiters->first, .fn = fn, .arg = arg };
+	waiters->first = it;
+}
+
+void waiters_answer(struct waiters *waiters, json_t *result, const char *error)
+{
+	struct waiters now = *waiters;
+
+	waiters->first = NULL;
+	while (now.first) {
+		struct waiter *it = now.first;
+
+		now.first = it->next;
+		if (it->fn)
+			it->fn(it->arg, result, error);
+		free(it);
+	}
+}
+
+void waiters_move(struct waiters *from, struct waiters *to)
+{
+	while (from->first) {
+		struct waiter *it = from->first;
+
+		from->first = it->next;
+		it->next = to->first;
+		to->first = it;
+	}
+}
+
+void waiters_cancel(struct waiters *waiters, const void *arg)
+{
+	for (struct waiter *it = waiters->first; it; it = it->next)
+		if (it->arg == arg)
+			it->fn = NULL;
+}
+
+void waiters_fini(struct waiters *waiters)
+{
+	while (waiters->first) {
+		struct waiter *it = waiters->first;
+
+		waiters->first = it->next;
+		free(it);
+	}
+}
+
+/* ---- Operations ------------------------------------------------------------------------------ */
 
 struct operation {
 	struct operation *next;
@@ -77,47 +139,33 @@ static void answer_when_saved(struct operations *ops, struct operation *op)
 	ops->saving = op;
 }
 
-/* Whether it is to be answered. */
-static bool is_done(struct operation *op, bool settled)
+/* Whether it is to be answered now. late: those that wait for what follows behind settling. */
+static bool is_due(struct operation *op, const char *error, bool late)
 {
-	if (!settled || !op->ops->late)
+	if (late)
+		return op->settled;
+	if (error || !op->ops->late)
 		return op->taken;
 	op->settled |= op->taken;
 	return false;
 }
 
-static bool is_settled(struct operation *op, bool settled)
+/* They are off the list before the first is called: clients may ask again from their callback. */
+static void answer_due(struct operations *ops, const char *error, bool late)
 {
-	return op->settled;
-}
+	struct operation **link = &ops->waiting, *due = NULL, *op;
 
-typedef bool done_fn(struct operation *op, bool settled);
-
-/* Takes those off the list that are to be answered: clients may ask again from their callback. */
-static struct operation *unlink_done(struct operations *ops, done_fn *done, bool settled)
-{
-	struct operation **link = &ops->waiting, *taken = NULL;
-
-	while (*link) {
-		struct operation *op = *link;
-
-		if (!done(op, settled)) {
+	while ((op = *link)) {
+		if (!is_due(op, error, late)) {
 			link = &op->next;
 			continue;
 		}
 		*link = op->next;
-		op->next = taken;
-		taken = op;
+		op->next = due;
+		due = op;
 	}
-	return taken;
-}
-
-static void answer_all(struct operations *ops, struct operation *list, const char *error)
-{
-	while (list) {
-		struct operation *op = list;
-
-		list = op->next;
+	while ((op = due)) {
+		due = op->next;
 		if (error) {
 			answer(ops, op, error);
 			continue;
@@ -129,12 +177,12 @@ static void answer_all(struct operations *ops, struct operation *list, const cha
 
 void operations_answer(struct operations *ops, const char *error)
 {
-	answer_all(ops, unlink_done(ops, is_done, !error), error);
+	answer_due(ops, error, false);
 }
 
 void operations_answer_late(struct operations *ops)
 {
-	answer_all(ops, unlink_done(ops, is_settled, true), NULL);
+	answer_due(ops, NULL, true);
 }
 
 void operations_saved(struct operations *ops)
@@ -150,16 +198,15 @@ void operations_saved(struct operations *ops)
 	}
 }
 
-static void abandon(struct operation **list, const char *why)
+/* why NULL: nobody is called. */
+static void end_all(struct operation **list, const char *why)
 {
-	struct operation *all = *list;
+	struct operation *all = *list, *op;
 
 	*list = NULL;
-	while (all) {
-		struct operation *op = all;
-
+	while ((op = all)) {
 		all = op->next;
-		if (op->fn)
+		if (why && op->fn)
 			op->fn(op->arg, NULL, why);
 		operation_free(op);
 	}
@@ -167,8 +214,8 @@ static void abandon(struct operation **list, const char *why)
 
 void operations_abandon(struct operations *ops, const char *why)
 {
-	abandon(&ops->waiting, why);
-	abandon(&ops->saving, why);
+	end_all(&ops->waiting, why);
+	end_all(&ops->saving, why);
 }
 
 /* ---- Until then ------------------------------------------------------------------------------ */
@@ -236,21 +283,50 @@ struct operations *operations_new(struct fabric *fabric, const struct state_stor
 	return ops;
 }
 
-static void free_all(struct operation *list)
-{
-	while (list) {
-		struct operation *op = list;
-
-		list = op->next;
-		operation_free(op);
-	}
-}
-
 void operations_free(struct operations *ops)
 {
 	if (!ops)
 		return;
-	free_all(ops->waiting);
-	free_all(ops->saving);
+	operations_abandon(ops, NULL);
 	free(ops);
+}
+
+/* ---- Operator -------------------------------------------------------------------------------- */
+
+/*
+ * What operators ask of the pipe itself: sweeps and reroutes; and the doors by
+ * which rooms start operations.
+ */
+
+void fabric_operation_start(struct fabric *f, const struct fabric_operation_ops *ops, void *data,
+			    waiter_fn *fn, void *arg)
+{
+	operations_start(f->clients.operations, ops, data, fn, arg);
+}
+
+void fabric_operation_done(struct fabric *f, const struct fabric_operation_ops *ops, void *data,
+			   waiter_fn *fn, void *arg)
+{
+	operations_done(f->clients.operations, ops, data, fn, arg);
+}
+
+void fabric_sweep(struct fabric *f, fabric_done_fn *fn, void *arg)
+{
+	static const struct fabric_operation_ops ops = { .sweeps = true };
+
+	operations_start(f->clients.operations, &ops, NULL, fn, arg);
+	fabric_request_sweep(f, "operator");
+}
+
+void fabric_reroute(struct fabric *f, fabric_done_fn *fn, void *arg)
+{
+	static const struct fabric_operation_ops ops = { .file = NULL };
+
+	operations_start(f->clients.operations, &ops, NULL, fn, arg);
+	fabric_request_reroute(f, "operator");
+}
+
+void fabric_client_gone(struct fabric *f, void *arg)
+{
+	operations_cancel(f->clients.operations, arg);
 }

@@ -12,11 +12,8 @@
  * stays unfinished until that is settled. Ports that refuse their settings have a pace of their own
  * (deploy.c); light sweeps come sooner because of them for a minute alone, which may find why.
  */
-#include "fm/fabric/poll.h"
 #include <stdlib.h>
-#include "fm/fabric/change.h"
 #include "fm/fabric/pipe.h"
-#include "fm/fabric/warn.h"
 #include "topology/base/mem.h"
 
 #define SOON_MS	    50

@@ -2,16 +2,11 @@
 /*
  * report: the pipe's state as the documents of the outside contract. Rooms add theirs by status().
  */
-#include "fm/fabric/report.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "fm/fabric/fault.h"
 #include "fm/fabric/pipe.h"
-#include "fm/fabric/settle.h"
-#include "fm/fabric/update.h"
-#include "fm/fabric/warn.h"
 #include "routing/ftree/route.h"
 #include "routing/report/report.h"
 #include "topology/base/mem.h"
@@ -28,19 +23,6 @@ static const char *state_name(enum fabric_state state)
 	static const char *const names[] = { "starting", "bringup", "up", "changing", "refused" };
 
 	return names[state];
-}
-
-/* Resident set, from the second field of /proc/self/statm (pages). */
-static long resident_kb(void)
-{
-	long pages = 0;
-	FILE *in = fopen("/proc/self/statm", "r");
-
-	if (in && fscanf(in, "%*d %ld", &pages) != 1)
-		pages = 0;
-	if (in)
-		fclose(in);
-	return pages * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
 /*
@@ -116,17 +98,6 @@ static json_t *stages_json(const struct fabric *f)
 	return json_pack("{so sb}", "stages_ms", doc, "check_whole", f->figures->check_whole);
 }
 
-static json_t *figures_json(const struct fabric *f)
-{
-	return json_pack("{sf sf sf sf sf sI si si si sI}", "sweep_ms", f->figures->sweep_ms,
-			 "route_ms", f->figures->route_ms, "check_ms", f->figures->check_ms,
-			 "program_ms", f->figures->program_ms, "bringup_ms", f->figures->bringup_ms,
-			 "lft_blocks_written", (json_int_t)program_blocks_written(f->program),
-			 "lft_blocks_unread", (int)program_unread(f->program), "silent",
-			 (int)f->figures->silent, "reroutes", (int)f->figures->reroutes, "polls",
-			 (json_int_t)f->figures->polls);
-}
-
 /* What happened since this manager began; seconds since tables were changed last. */
 static json_t *past_json(const struct fabric *f)
 {
@@ -147,8 +118,21 @@ json_t *fabric_status(const struct fabric *f)
 		f->now.routed.engine ? f->now.routed.engine
 				     : route_engine_name(f->conf.routing.engine),
 		"sm_lid", (int)f->now.sm_lid);
-	json_t *parts[] = { cutoff_json(f), topo_json(f), figures_json(f),
-			    stages_json(f), smp_json(f),  past_json(f) };
+	json_t *parts[] = {
+		cutoff_json(f),
+		topo_json(f),
+		json_pack("{sf sf sf sf sf sI si si si sI}", "sweep_ms", f->figures->sweep_ms,
+			  "route_ms", f->figures->route_ms, "check_ms", f->figures->check_ms,
+			  "program_ms", f->figures->program_ms, "bringup_ms",
+			  f->figures->bringup_ms, "lft_blocks_written",
+			  (json_int_t)program_blocks_written(f->program), "lft_blocks_unread",
+			  (int)program_unread(f->program), "silent", (int)f->figures->silent,
+			  "reroutes", (int)f->figures->reroutes, "polls",
+			  (json_int_t)f->figures->polls),
+		stages_json(f),
+		smp_json(f),
+		past_json(f)
+	};
 
 	for (unsigned i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		json_object_update(doc, parts[i]);
@@ -167,7 +151,17 @@ json_t *fabric_status(const struct fabric *f)
 	json_object_set_new(doc, "loop_longest_us", json_integer(longest.us));
 	json_object_set_new(doc, "loop_longest_step",
 			    longest.what ? json_string(longest.what) : json_null());
-	json_object_set_new(doc, "rss_kb", json_integer(resident_kb()));
+
+	/* Resident set, from the second field of /proc/self/statm (pages). */
+	long pages = 0;
+	FILE *in = fopen("/proc/self/statm", "r");
+
+	if (in && fscanf(in, "%*d %ld", &pages) != 1)
+		pages = 0;
+	if (in)
+		fclose(in);
+	json_object_set_new(doc, "rss_kb", json_integer(pages * (sysconf(_SC_PAGESIZE) / 1024)));
+
 	MODULES_CALL(f->kept.modules, status, doc);
 	return doc;
 }

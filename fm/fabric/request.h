@@ -13,7 +13,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "fm/fabric/progress.h"
 #include "topology/snapshot/topo.h"
 
 struct fabric;
@@ -76,5 +75,97 @@ bool fabric_request_verification(struct fabric *fabric, unsigned ports, bool ref
  * count.
  */
 bool fabric_requests_wait(const struct fabric *fabric);
+
+/* ---- Announce -------------------------------------------------------------------------------- */
+
+/*
+ * A room reports a finding, and the pipe calls the hooks of the other rooms
+ * (fm/fabric/module.h) before the function returns. Each may be called from any callback; none
+ * fails or keeps a pointer, unless its comment says so.
+ */
+struct mft_result;
+struct partition_set;
+struct pkey_map;
+struct wire_notice;
+
+/*
+ * Starts timing a fault that may change paths. While a fault is open the SA gets only a share of
+ * the loop's time. If a fault is open already, that one continues. The update renames the fault
+ * after what it finds.
+ */
+void fabric_fault_open(struct fabric *fabric, const char *what);
+/*
+ * For an open fault of which nothing was found yet: sets the time of detection to `detected_us`
+ * (loop time), if that is later.
+ */
+void fabric_fault_found_by(struct fabric *fabric, uint64_t detected_us);
+
+/*
+ * For the room that writes multicast tables (services.mft): a round of writes has ended. The pipe
+ * calls programmed().
+ */
+void fabric_report_mft_written(struct fabric *fabric, const struct mft_result *result);
+
+/*
+ * Sets the partitions of the view and of bring-up; called in published() only. The
+ * caller keeps both objects, and keeps the former ones readable until published() has returned.
+ */
+void fabric_publish_partitions(struct fabric *fabric, const struct partition_set *set,
+			       const struct pkey_map *pkeys);
+
+/*
+ * What this room adds to a verdict on a host (fm/hosts/module.h) is another without a publication:
+ * published() is called at once with FABRIC_HOSTS_CHANGED, and rooms merge frequent calls.
+ */
+void fabric_report_hosts_changed(struct fabric *fabric);
+
+/*
+ * Hands a received trap (`times` equal ones) to the rooms, with the pipe's verdict whether the
+ * port that the trap names has sent it.
+ */
+void fabric_trap_received(struct fabric *fabric, const struct wire_notice *notice,
+			  uint16_t from_lid, unsigned times);
+
+/* ---- Progress -------------------------------------------------------------------------------- */
+
+/*
+ * What this manager may do, and what the pipe is doing, for concerns that do their own
+ * work while the pipe does none.
+ */
+struct program_result;
+
+/* It is the master subnet manager, so it may change the fabric (IBA 14.4.1). */
+bool fabric_is_master(const struct fabric *fabric);
+/* It may ask the fabric: its port has a link, and it is master or about to know who is. */
+bool fabric_may_sweep(const struct fabric *fabric);
+
+/* True: a sweep is under way, a light one too. */
+bool fabric_sweep_running(const struct fabric *fabric);
+/* True: the snapshot of an update is collected, and nothing of it published yet. */
+bool fabric_updating(const struct fabric *fabric);
+/*
+ * True: forwarding tables that were published are being written, or blocks that were not
+ * acknowledged are tried again.
+ */
+bool fabric_programming(const struct fabric *fabric);
+/* All that was published is programmed and brought up, and no update is in the making. */
+bool fabric_is_settled(const struct fabric *fabric);
+/*
+ * All that was published is programmed and brought up, and read where it was only assumed after a
+ * restart.
+ */
+bool fabric_is_up(const struct fabric *fabric);
+/*
+ * It is master, behind its first publication, and nothing is requested or under way that this
+ * header names.
+ */
+bool fabric_is_quiet(const struct fabric *fabric);
+/*
+ * fabric_is_quiet() and fabric_is_up(): since when, by the loop's clock; 0 = it is not so.
+ */
+uint64_t fabric_quiet_since_us(const struct fabric *fabric);
+
+/* The result of the latest programming that ended; all zero before. Belongs to the pipe. */
+const struct program_result *fabric_last_programmed(const struct fabric *fabric);
 
 #endif

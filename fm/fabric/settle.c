@@ -14,14 +14,9 @@
  *
  * An update that begins meanwhile ends it and brings it about again: till then it stays due.
  */
-#include "fm/fabric/settle.h"
 #include <stdlib.h>
 #include "topology/base/text.h"
 #include "fm/fabric/pipe.h"
-#include "fm/fabric/poll.h"
-#include "fm/fabric/snapshot.h"
-#include "fm/fabric/update.h"
-#include "fm/fabric/warn.h"
 #include "topology/snapshot/diff.h"
 #include "topology/base/mem.h"
 
@@ -90,30 +85,6 @@ static enum job_result show(void *arg)
 
 /* ---- Up -------------------------------------------------------------------------------------- */
 
-static void log_up(struct fabric *f)
-{
-	const struct topo *t = f->now.topo;
-	unsigned links = topo_links(t);
-
-	event_log_add(f->events, LOG_NOTICE, "up", NULL, NULL,
-		      "fabric: up: %u %s, %u %s, %u %s (%u down), %llu SMPs, %.0f ms", t->nswitches,
-		      words_plural(t->nswitches, "switch", "switches"), t->ncas,
-		      words_plural(t->ncas, "HCA", "HCAs"), links,
-		      words_plural(links, "link", "links"), topo_links_down(t),
-		      (unsigned long long)mad_stats(f->mad).sent,
-		      (loop_now_us(f->loop) - f->progress.started_us) / 1e3);
-}
-
-static void is_up(struct fabric *f)
-{
-	if (f->progress.state != FABRIC_REFUSED) /* by an update since then: that is still so */
-		f->progress.state = FABRIC_UP;
-	if (f->progress.up_us)
-		return;
-	log_up(f);
-	f->progress.up_us = loop_now_us(f->loop);
-}
-
 static enum job_result answer(void *arg)
 {
 	struct fabric *f = arg;
@@ -122,8 +93,27 @@ static enum job_result answer(void *arg)
 	if (p->wrote || !p->settled_us)
 		p->settled_us = loop_now_us(f->loop);
 	p->due = p->wrote = p->retrying = false;
-	if (!p->unread)
-		is_up(f);
+	if (!p->unread) {
+		if (f->progress.state !=
+		    FABRIC_REFUSED) /* by an update since then: that is still so */
+			f->progress.state = FABRIC_UP;
+
+		if (!f->progress.up_us) {
+			const struct topo *t = f->now.topo;
+			unsigned links = topo_links(t);
+
+			event_log_add(
+				f->events, LOG_NOTICE, "up", NULL, NULL,
+				"fabric: up: %u %s, %u %s, %u %s (%u down), %llu SMPs, %.0f ms",
+				t->nswitches, words_plural(t->nswitches, "switch", "switches"),
+				t->ncas, words_plural(t->ncas, "HCA", "HCAs"), links,
+				words_plural(links, "link", "links"), topo_links_down(t),
+				(unsigned long long)mad_stats(f->mad).sent,
+				(loop_now_us(f->loop) - f->progress.started_us) / 1e3);
+
+			f->progress.up_us = loop_now_us(f->loop);
+		}
+	}
 	fabric_links_follow(f);
 	MODULES_CALL(f->kept.modules, settled, FABRIC_SETTLED);
 	operations_answer(f->clients.operations, NULL);

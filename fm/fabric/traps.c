@@ -79,22 +79,19 @@ static uint64_t hold_min_us(const struct traps *t)
 					    : conf->hold_down_max_ms);
 }
 
-static void hold_begin(struct traps *t, uint64_t now)
-{
-	uint64_t lull_us = LULL * hold_min_us(t);
-
-	if (now - t->last_us >= (t->length_us > lull_us ? t->length_us : lull_us) ||
-	    t->length_us > hold_max_us(t))
-		t->length_us = hold_min_us(t);
-	t->began_us = now;
-	t->fed = false;
-	loop_timer_set(t->hold, t->length_us);
-}
-
 static void hold(struct traps *t, guid_t node)
 {
-	if (!loop_timer_armed(t->hold))
-		hold_begin(t, now_us(t));
+	if (!loop_timer_armed(t->hold)) {
+		uint64_t now = now_us(t);
+		uint64_t lull_us = LULL * hold_min_us(t);
+
+		if (now - t->last_us >= (t->length_us > lull_us ? t->length_us : lull_us) ||
+		    t->length_us > hold_max_us(t))
+			t->length_us = hold_min_us(t);
+		t->began_us = now;
+		t->fed = false;
+		loop_timer_set(t->hold, t->length_us);
+	}
 	guid_list_add(&t->held, node);
 }
 
@@ -106,23 +103,6 @@ static void trigger(struct traps *t, guid_t node)
 	t->fed |= loop_timer_armed(t->hold) && now - t->began_us > t->length_us / 2;
 	hold(t, node);
 	t->last_us = now;
-}
-
-static void sweep_held(struct traps *t)
-{
-	for (unsigned i = 0; i < t->held.count; i++) {
-		if (t->held.guids[i])
-			fabric_request_refresh(t->fabric, t->held.guids[i], "trap");
-		else
-			fabric_request_sweep(t->fabric, "trap from an unknown sender");
-		guid_list_add(&t->judged, t->held.guids[i]);
-	}
-	t->held.count = 0;
-	t->swept_us = t->began_us;
-	if (t->last_us >= t->began_us)
-		t->length_us *= AFTER_A_SWEEP;
-	if (t->length_us > hold_max_us(t))
-		t->length_us = hold_max_us(t);
 }
 
 static void hold_over(void *arg)
@@ -139,7 +119,19 @@ static void hold_over(void *arg)
 	} else if (sweep_discovers(sweep) && !sweep_trails(sweep)) {
 		loop_timer_set(t->hold, hold_min_us(t));
 	} else {
-		sweep_held(t);
+		for (unsigned i = 0; i < t->held.count; i++) {
+			if (t->held.guids[i])
+				fabric_request_refresh(t->fabric, t->held.guids[i], "trap");
+			else
+				fabric_request_sweep(t->fabric, "trap from an unknown sender");
+			guid_list_add(&t->judged, t->held.guids[i]);
+		}
+		t->held.count = 0;
+		t->swept_us = t->began_us;
+		if (t->last_us >= t->began_us)
+			t->length_us *= AFTER_A_SWEEP;
+		if (t->length_us > hold_max_us(t))
+			t->length_us = hold_max_us(t);
 	}
 }
 
@@ -160,18 +152,6 @@ static struct throttled *find_throttled(struct traps *t, guid_t guid)
 	return NULL;
 }
 
-/* The slot of the source that was silent longest is reused. */
-static struct throttled *new_throttled(struct traps *t, guid_t guid)
-{
-	struct throttled *slot = &t->throttled[0];
-
-	for (unsigned i = 1; i < THROTTLED; i++)
-		if (t->throttled[i].until_us < slot->until_us)
-			slot = &t->throttled[i];
-	*slot = (struct throttled){ .guid = guid };
-	return slot;
-}
-
 static uint64_t throttle_us(unsigned fruitless)
 {
 	unsigned doublings = fruitless - FREE_SWEEPS;
@@ -179,21 +159,6 @@ static uint64_t throttle_us(unsigned fruitless)
 	if (fruitless < FREE_SWEEPS)
 		return 0;
 	return doublings < 6 ? (uint64_t)THROTTLE_US << doublings : THROTTLE_MAX_US;
-}
-
-static void judge(struct traps *t, guid_t guid, bool differs)
-{
-	struct throttled *source = find_throttled(t, guid);
-
-	if (differs) {
-		if (source)
-			source->fruitless = 0;
-		return;
-	}
-	if (!source)
-		source = new_throttled(t, guid);
-	source->fruitless++;
-	source->until_us = now_us(t) + throttle_us(source->fruitless);
 }
 
 /* What a sweep that is still under way asks is not in this snapshot. */
@@ -206,8 +171,26 @@ void traps_collected(struct traps *t)
 
 void traps_compared(struct traps *t, bool differs)
 {
-	for (unsigned i = 0; i < t->collected; i++)
-		judge(t, t->judged.guids[i], differs);
+	for (unsigned i = 0; i < t->collected; i++) {
+		guid_t guid = t->judged.guids[i];
+		struct throttled *source = find_throttled(t, guid);
+
+		if (differs) {
+			if (source)
+				source->fruitless = 0;
+			continue;
+		}
+		if (!source) {
+			/* The slot of the source that was silent longest is reused. */
+			source = &t->throttled[0];
+			for (unsigned judge_i = 1; judge_i < THROTTLED; judge_i++)
+				if (t->throttled[judge_i].until_us < source->until_us)
+					source = &t->throttled[judge_i];
+			*source = (struct throttled){ .guid = guid };
+		}
+		source->fruitless++;
+		source->until_us = now_us(t) + throttle_us(source->fruitless);
+	}
 	if (!t->collected)
 		return;
 	t->judged.count -= t->collected;
@@ -258,48 +241,42 @@ static void accept(struct traps *t, guid_t guid, const char *name, bool fault)
 	trigger(t, guid);
 }
 
-/* Trap 144 reports a new description too (IBA 14.2.5.1, table 140). */
-static void name_may_differ(struct traps *t, guid_t guid)
-{
-	struct inv_node *node = inventory_find(t->services.inventory, guid);
-
-	if (node)
-		sweep_node(node)->desc_stale = true;
-}
-
-/*
- * Before the first publication nobody has a LID: a sweep is under way, or follows behind the update
- * in the making.
- */
-static void change_trap(struct traps *t, const struct wire_notice *notice, uint16_t lid)
-{
-	struct fabric_view view = fabric_view(t->fabric);
-	uint32_t port = fabric_view_port_of_lid(&view, lid);
-	const struct topo_node *node =
-		port == TOPO_NONE ? NULL : &view.topo->nodes[view.topo->ports[port].node];
-
-	if (lid == view.sm_lid && notice->trap == TRAP_CAPABILITY) /* our own IsSM bit */
-		return;
-	if (log_allow(&t->log, now_us(t), LOG_BURST))
-		log_line(LOG_TRAP, LOG_INFO, "trap %u from LID %u (%s)", notice->trap, lid,
-			 node ? node->name : "unknown");
-	if (node && notice->trap == TRAP_CAPABILITY)
-		name_may_differ(t, node->guid);
-	if (node)
-		accept(t, node->guid, node->name, notice->trap == TRAP_LINK_STATE);
-	else if (view.topo)
-		accept(t, 0, "", false); /* a node that no sweep has met */
-	else
-		t->unpublished |= fabric_updating(t->fabric);
-}
-
 void traps_take(struct traps *t, const struct wire_notice *notice, uint16_t from_lid)
 {
 	bool change = notice->trap == TRAP_LINK_STATE || notice->trap == TRAP_CAPABILITY ||
 		      notice->trap == TRAP_SYSTEM_GUID;
 
-	if (notice->generic && change)
-		change_trap(t, notice, notice->lid ? notice->lid : from_lid);
+	if (notice->generic && change) {
+		/*
+		 * Before the first publication nobody has a LID: a sweep is under way, or follows
+		 * behind the update in the making.
+		 */
+		uint16_t lid = notice->lid ? notice->lid : from_lid;
+		struct fabric_view view = fabric_view(t->fabric);
+		uint32_t port = fabric_view_port_of_lid(&view, lid);
+		const struct topo_node *node =
+			port == TOPO_NONE ? NULL : &view.topo->nodes[view.topo->ports[port].node];
+
+		if (lid == view.sm_lid && notice->trap == TRAP_CAPABILITY) /* our own IsSM bit */
+			return;
+		if (log_allow(&t->log, now_us(t), LOG_BURST))
+			log_line(LOG_TRAP, LOG_INFO, "trap %u from LID %u (%s)", notice->trap, lid,
+				 node ? node->name : "unknown");
+		if (node && notice->trap == TRAP_CAPABILITY) {
+			/* Trap 144 reports a new description too (IBA 14.2.5.1, table 140). */
+			struct inv_node *differ_node =
+				inventory_find(t->services.inventory, node->guid);
+
+			if (differ_node)
+				sweep_node(differ_node)->desc_stale = true;
+		}
+		if (node)
+			accept(t, node->guid, node->name, notice->trap == TRAP_LINK_STATE);
+		else if (view.topo)
+			accept(t, 0, "", false); /* a node that no sweep has met */
+		else
+			t->unpublished |= fabric_updating(t->fabric);
+	}
 }
 
 /*
@@ -341,27 +318,23 @@ void traps_update_ended(struct traps *t)
 
 /* ---- Sweeps ---------------------------------------------------------------------------------- */
 
-/*
- * The other end of what went down may know more, if its own trap was lost. The update does not wait
- * for that.
- */
-static void hold_other_ends(struct traps *t, const struct sweep_result *result)
-{
-	for (unsigned i = 0; i < result->nchanged; i++) {
-		const struct inv_node *node =
-			inventory_find(t->services.inventory, result->changed[i]);
-
-		if (node && !node->gone && !sweep_answered(node))
-			hold(t, node->guid);
-	}
-}
-
 void traps_swept(struct traps *t, const struct sweep_result *result)
 {
 	if (result->newest)
 		fabric_fault_found_by(t->fabric, t->swept_us);
-	if (fabric_is_master(t->fabric))
-		hold_other_ends(t, result);
+	if (fabric_is_master(t->fabric)) {
+		/*
+		 * The other end of what went down may know more, if its own trap was lost. The
+		 * update does not wait for that.
+		 */
+		for (unsigned i = 0; i < result->nchanged; i++) {
+			const struct inv_node *node =
+				inventory_find(t->services.inventory, result->changed[i]);
+
+			if (node && !node->gone && !sweep_answered(node))
+				hold(t, node->guid);
+		}
+	}
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */

@@ -20,19 +20,12 @@
  * A newer update may be published while an older one is still being programmed. Tables in the
  * making have memory of their own, and change places with the published ones.
  */
-#include "fm/fabric/update.h"
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 #include "topology/base/text.h"
-#include "fm/fabric/change.h"
-#include "fm/fabric/deploy.h"
-#include "fm/fabric/fault.h"
 #include "fm/fabric/pipe.h"
-#include "fm/fabric/poll.h"
-#include "fm/fabric/port_class.h"
-#include "fm/fabric/snapshot.h"
 #include "routing/report/report.h"
 #include "topology/base/mem.h"
 #include "topology/snapshot/topo_builder.h"
@@ -106,39 +99,6 @@ static enum job_result end_here(struct fabric *f)
 	return JOB_END;
 }
 
-/* The fabric is not ours to manage. */
-static enum job_result leave_alone(struct fabric *f, const char *why)
-{
-	f->progress.state = FABRIC_REFUSED;
-	operations_answer(f->clients.operations, why);
-	return end_here(f);
-}
-
-/* Tables are the same: what ports say is shown, and what is to be set there is set. */
-static enum job_result bring_up(struct fabric *f)
-{
-	struct publication *next = &f->update->next;
-	struct topo *before = f->now.topo;
-
-	f->now.topo = next->topo;
-	f->now.shapes = next->shapes;
-	f->now.links = next->links;
-	next->topo = NULL;
-	f->update->rises = sweep_inventory(f->sweep)->rises;
-	fabric_deploy_ports(f, before);
-	topo_unref(before);
-	return end_here(f);
-}
-
-/*
- * Links may have come up while all that ports say is the same: both ends were in Init before the
- * node behind answered.
- */
-static bool are_links_to_bring_up(const struct fabric *f, enum fabric_change change)
-{
-	return change == FABRIC_STATES || f->update->rises != sweep_inventory(f->sweep)->rises;
-}
-
 static enum job_result log_changes(void *arg)
 {
 	struct fabric *f = arg;
@@ -146,16 +106,38 @@ static enum job_result log_changes(void *arg)
 	const char *why = MODULES_FIRST(f->kept.modules, admit, next);
 	enum fabric_change change;
 
-	if (why)
-		return leave_alone(f, why);
+	if (why) {
+		/* The fabric is not ours to manage. */
+		f->progress.state = FABRIC_REFUSED;
+		operations_answer(f->clients.operations, why);
+		return end_here(f);
+	}
 	change = f->now.topo ? fabric_log_changes(f, f->now.topo, next) : FABRIC_CHANGED;
 	if (change == FABRIC_CHANGED || f->requests.forced || f->requests.retry ||
 	    operations_taken(f->clients.operations)) {
 		f->requests.forced = false;
 		return JOB_NEXT;
 	}
-	if (are_links_to_bring_up(f, change))
-		return bring_up(f);
+	/*
+	 * Links may have come up while all that ports say is the same: both ends were in Init
+	 * before the node behind answered.
+	 */
+	if (change == FABRIC_STATES || f->update->rises != sweep_inventory(f->sweep)->rises) {
+		/*
+		 * Tables are the same: what ports say is shown, and what is to be set there is set.
+		 */
+		struct publication *up_next = &f->update->next;
+		struct topo *before = f->now.topo;
+
+		f->now.topo = up_next->topo;
+		f->now.shapes = up_next->shapes;
+		f->now.links = up_next->links;
+		up_next->topo = NULL;
+		f->update->rises = sweep_inventory(f->sweep)->rises;
+		fabric_deploy_ports(f, before);
+		topo_unref(before);
+		return end_here(f);
+	}
 	fabric_fault_none(f, traps_pending_since(f->traps));
 	MODULES_CALL(f->kept.modules, published, FABRIC_UNCHANGED, NULL);
 	return end_here(f);
@@ -163,15 +145,24 @@ static enum job_result log_changes(void *arg)
 
 /* ---- LIDs ------------------------------------------------------------------------------------ */
 
-/* All who have one keep it: they are remembered, and nobody has come. */
-static bool same_lids(const struct fabric *f)
+static enum job_result plan_lids(void *arg)
 {
-	return f->now.topo && topo_is_again(f->now.topo, f->update->next.topo) &&
-	       f->now.lids->lmc == f->conf.routing.lmc && !f->now.lids->without_lid;
-}
+	struct fabric *f = arg;
+	struct publication *next = &f->update->next;
 
-static void log_lids(struct fabric *f, const struct lid_map *lids)
-{
+	if (fabric_took_over(f) && !f->now.topo)
+		lid_memory_yield(&f->memory, next->topo);
+	/* All who have one keep it: they are remembered, and nobody has come. */
+	if (f->now.topo && topo_is_again(f->now.topo, f->update->next.topo) &&
+	    f->now.lids->lmc == f->conf.routing.lmc && !f->now.lids->without_lid) {
+		next->lids = lid_map_copy(f->now.lids);
+		return JOB_NEXT;
+	}
+	next->lids = lid_plan_lmc(next->topo, &f->memory, f->conf.routing.lmc);
+	lid_memory_learn(&f->memory, next->topo, next->lids, time(NULL));
+
+	const struct lid_map *lids = next->lids;
+
 	if (lids->taken_back)
 		event_log_add(f->events, LOG_WARNING, "lids-taken-back", NULL,
 			      json_pack("{si}", "ports", (int)lids->taken_back),
@@ -183,22 +174,7 @@ static void log_lids(struct fabric *f, const struct lid_map *lids)
 			      "fabric: %u %s no LID: all unicast LIDs are in use",
 			      lids->without_lid,
 			      words_plural(lids->without_lid, "port has", "ports have"));
-}
 
-static enum job_result plan_lids(void *arg)
-{
-	struct fabric *f = arg;
-	struct publication *next = &f->update->next;
-
-	if (fabric_took_over(f) && !f->now.topo)
-		lid_memory_yield(&f->memory, next->topo);
-	if (same_lids(f)) {
-		next->lids = lid_map_copy(f->now.lids);
-		return JOB_NEXT;
-	}
-	next->lids = lid_plan_lmc(next->topo, &f->memory, f->conf.routing.lmc);
-	lid_memory_learn(&f->memory, next->topo, next->lids, time(NULL));
-	log_lids(f, next->lids);
 	return JOB_NEXT;
 }
 
@@ -278,18 +254,6 @@ static void note_engine(const struct route *route, const struct topo *t, struct 
 	route_explain(route, t, out->why, sizeof(out->why));
 }
 
-static void keep_spanning(struct publication *next, const struct route *route)
-{
-	const bool *spanning = route_spanning(route);
-
-	free(next->spanning);
-	next->spanning = NULL;
-	if (!spanning)
-		return;
-	next->spanning = mem_alloc(next->topo->nports, sizeof(*spanning));
-	memcpy(next->spanning, spanning, next->topo->nports * sizeof(*spanning));
-}
-
 void fabric_try(const struct fabric *f, const struct topo *variant,
 		const struct fabric_policy *policy, struct tables *out, struct fabric_tried *tried)
 {
@@ -299,17 +263,6 @@ void fabric_try(const struct fabric *f, const struct topo *variant,
 	must_be_done(route_compute(route, variant, f->now.lids, &params, out));
 	note_engine(route, variant, tried);
 	route_free(route);
-}
-
-static void begin_routing(struct fabric *f)
-{
-	struct update *u = f->update;
-	struct route_params params;
-
-	u->policy = fabric_policy(f, u->next.topo, NULL);
-	params = fabric_route_params(f, &u->policy);
-	route_begin(u->route, u->next.topo, u->next.lids, &params, &u->next.tables);
-	u->routing = true;
 }
 
 static void end_routing(struct update *u)
@@ -323,14 +276,32 @@ static enum job_result compute_tables(void *arg)
 	struct fabric *f = arg;
 	struct update *u = f->update;
 
-	if (!u->routing)
-		begin_routing(f);
+	if (!u->routing) {
+		struct update *routing_u = f->update;
+		struct route_params params;
+
+		routing_u->policy = fabric_policy(f, routing_u->next.topo, NULL);
+		params = fabric_route_params(f, &routing_u->policy);
+		route_begin(routing_u->route, routing_u->next.topo, routing_u->next.lids, &params,
+			    &routing_u->next.tables);
+		routing_u->routing = true;
+	}
 	if (route_go(u->route))
 		return JOB_MORE;
 	must_be_done(route_end(u->route));
 	end_routing(u);
 	note_engine(u->route, u->next.topo, &u->next.routed);
-	keep_spanning(&u->next, u->route);
+
+	const bool *spanning = route_spanning(u->route);
+
+	free(u->next.spanning);
+	u->next.spanning = NULL;
+
+	if (spanning) {
+		u->next.spanning = mem_alloc(u->next.topo->nports, sizeof(*spanning));
+		memcpy(u->next.spanning, spanning, u->next.topo->nports * sizeof(*spanning));
+	}
+
 	return JOB_NEXT;
 }
 
@@ -351,27 +322,6 @@ static enum job_result prove(void *arg)
 	return check_change_go(f->update->proofs) ? JOB_MORE : JOB_NEXT;
 }
 
-static enum job_result refuse(struct fabric *f)
-{
-	const struct check_report *proof = &f->update->next.proof;
-
-	event_log_add(
-		f->events, LOG_ERR, "refused", NULL, report_proof(proof),
-		"fabric: new forwarding tables failed verification, the previous ones stay: %s",
-		proof->first);
-	drop(f->update);
-	f->progress.state = FABRIC_REFUSED;
-	MODULES_CALL(f->kept.modules, published, FABRIC_TABLES_REFUSED, NULL);
-	traps_update_ended(f->traps);
-	operations_rollback(f->clients.operations);
-	operations_answer(f->clients.operations,
-			  "new forwarding tables failed verification; see fmctl events");
-	end(f);
-	fabric_links_follow(f);
-	f->update->ended(f);
-	return JOB_END;
-}
-
 static enum job_result judge(void *arg)
 {
 	struct fabric *f = arg;
@@ -379,8 +329,25 @@ static enum job_result judge(void *arg)
 	bool sound = check_change_end(f->update->proofs, proof);
 
 	f->figures->check_whole = check_change_last(f->update->proofs).whole;
-	if (!sound)
-		return refuse(f);
+	if (!sound) {
+		const struct check_report *refuse_proof = &f->update->next.proof;
+
+		event_log_add(f->events, LOG_ERR, "refused", NULL, report_proof(refuse_proof),
+			      "fabric: new forwarding tables failed verification, the previous "
+			      "ones stay: %s",
+			      refuse_proof->first);
+		drop(f->update);
+		f->progress.state = FABRIC_REFUSED;
+		MODULES_CALL(f->kept.modules, published, FABRIC_TABLES_REFUSED, NULL);
+		traps_update_ended(f->traps);
+		operations_rollback(f->clients.operations);
+		operations_answer(f->clients.operations,
+				  "new forwarding tables failed verification; see fmctl events");
+		end(f);
+		fabric_links_follow(f);
+		f->update->ended(f);
+		return JOB_END;
+	}
 	if (proof->unreachable)
 		event_log_add(f->events, LOG_WARNING, "unreachable", NULL, report_proof(proof),
 			      "fabric: %llu %s of hosts %s connected by links, but no legal "
@@ -392,19 +359,6 @@ static enum job_result judge(void *arg)
 }
 
 /* ---- Publish --------------------------------------------------------------------------------- */
-
-static void warn_of_unreachable(struct fabric *f, const struct check_report *proof)
-{
-	if (proof->unreachable)
-		alert_raise(f->alerts, "unreachable", NULL, "%llu %s no path: %s",
-			    (unsigned long long)proof->unreachable,
-			    words_plural(proof->unreachable,
-					 "pair of hosts is connected by links, but has",
-					 "pairs of hosts are connected by links, but have"),
-			    proof->first);
-	else
-		alert_end(f->alerts, "unreachable", NULL);
-}
 
 /*
  * Another engine makes the tables from now on; the first one is logged only where it is not the one
@@ -438,21 +392,6 @@ static uint16_t own_lid(const struct inventory *inv, const struct publication *p
 				    (inv_is_switch(inv->local) ? 0 : inv->local_port)];
 }
 
-/* What was published is now what is to be dropped. */
-static void exchange(struct fabric *f)
-{
-	struct inventory *inv = sweep_inventory(f->sweep);
-	struct publication before = f->now;
-
-	f->now = f->update->next;
-	f->now.partitions = before.partitions;
-	f->now.pkeys = before.pkeys;
-	f->now.qos = before.qos;
-	f->now.sm_lid = inv->sm_lid = own_lid(inv, &f->now);
-	f->update->next = before;
-	f->update->room = before.tables.capacity;
-}
-
 enum {
 	COLLECT,
 	SNAPSHOT,
@@ -467,24 +406,43 @@ enum {
 	STEPS
 };
 
-/* Of tables that were computed: a sweep that finds nothing computes none. */
-static void keep_times(struct fabric *f)
-{
-	const uint64_t *spent = f->update->spent_us;
-
-	f->figures->route_ms = spent[ROUTE] / 1e3;
-	f->figures->check_ms = (spent[PROOF_BASE] + spent[PROOF] + spent[JUDGEMENT]) / 1e3;
-}
-
 static enum job_result publish(void *arg)
 {
 	struct fabric *f = arg;
 	const struct topo *before = f->now.topo;
 
-	keep_times(f);
+	/* Of tables that were computed: a sweep that finds nothing computes none. */
+	const uint64_t *spent = f->update->spent_us;
+
+	f->figures->route_ms = spent[ROUTE] / 1e3;
+	f->figures->check_ms = (spent[PROOF_BASE] + spent[PROOF] + spent[JUDGEMENT]) / 1e3;
+
 	log_engine(f, &f->update->next.routed);
-	warn_of_unreachable(f, &f->update->next.proof);
-	exchange(f);
+
+	const struct check_report *proof = &f->update->next.proof;
+
+	if (proof->unreachable)
+		alert_raise(f->alerts, "unreachable", NULL, "%llu %s no path: %s",
+			    (unsigned long long)proof->unreachable,
+			    words_plural(proof->unreachable,
+					 "pair of hosts is connected by links, but has",
+					 "pairs of hosts are connected by links, but have"),
+			    proof->first);
+	else
+		alert_end(f->alerts, "unreachable", NULL);
+
+	/* What was published is now what is to be dropped. */
+	struct inventory *inv = sweep_inventory(f->sweep);
+	struct publication exchange_before = f->now;
+
+	f->now = f->update->next;
+	f->now.partitions = exchange_before.partitions;
+	f->now.pkeys = exchange_before.pkeys;
+	f->now.qos = exchange_before.qos;
+	f->now.sm_lid = inv->sm_lid = own_lid(inv, &f->now);
+	f->update->next = exchange_before;
+	f->update->room = exchange_before.tables.capacity;
+
 	fabric_links_published(f, before);
 	f->update->rises = sweep_inventory(f->sweep)->rises;
 	fabric_deploy(f, before);

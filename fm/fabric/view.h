@@ -9,11 +9,13 @@
 #ifndef FMD_FABRIC_VIEW_H
 #define FMD_FABRIC_VIEW_H
 
+#include <stdint.h>
 #include "fm/conf/partition.h"
 #include "fm/conf/qos.h"
-#include "routing/proof/check.h"
 #include "routing/lid_plan.h"
+#include "routing/proof/check.h"
 #include "routing/tables.h"
+#include "topology/snapshot/topo.h"
 #include "topology/what/what.h"
 
 struct fabric;
@@ -59,5 +61,31 @@ const char *fabric_view_name_of_lid(const struct fabric_view *view, uint16_t lid
 
 /* The scope in which WHAT (topology/what/what.h) is looked up; valid as long as the view. */
 struct what_scope fabric_view_scope(const struct fabric_view *view);
+
+/* ---- Policy ---------------------------------------------------------------------------------- */
+
+/*
+ * What routing goes by beside the snapshot, as rooms make it by their route_input()
+ * (fm/fabric/module.h).
+ */
+struct fabric_module;
+struct route_override;
+
+/* Lists belong to the policy; the room that adds the first entry allocates a list. */
+struct fabric_policy {
+	uint8_t *classes; /* enum route_class by port of the snapshot; NULL = all compute */
+	uint8_t *weights; /* by port too; NULL = all alike */
+	struct route_override *overrides;
+	uint32_t noverrides;
+};
+
+/*
+ * The policy for that snapshot, the published one or another of the same fabric. without: the room
+ * whose part is left out, NULL = none. The caller ends it by fabric_policy_fini().
+ */
+struct fabric_policy fabric_policy(const struct fabric *fabric, const struct topo *topo,
+				   const struct fabric_module *without);
+/* Frees its lists; one that is all 0 is fine. */
+void fabric_policy_fini(struct fabric_policy *policy);
 
 #endif

@@ -18,7 +18,7 @@
 #ifndef FMD_KEYS_HIDDEN_H
 #define FMD_KEYS_HIDDEN_H
 
-#include "fm/fabric/services.h"
+#include "fm/fabric/module.h"
 #include "fm/fabric/view.h"
 
 #define HIDDEN_MOST 64 /* ports that do not answer, followed at a time */

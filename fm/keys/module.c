@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include "fm/conf/m_keys.h"
-#include "fm/fabric/progress.h"
 #include "fm/fabric/request.h"
 #include "fm/fabric/view.h"
 #include "fm/inventory/port_setup.h"

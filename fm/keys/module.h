@@ -8,7 +8,6 @@
 #define FMD_KEYS_MODULE_H
 
 #include "fm/fabric/module.h"
-#include "fm/fabric/services.h"
 #include "fm/fabric/view.h"
 
 /*

@@ -3,10 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/conf/lists.h"
-#include "fm/fabric/announce.h"
+#include "fm/fabric/request.h"
 #include "fm/fabric/host_verdict.h"
 #include "fm/fabric/operation.h"
-#include "fm/fabric/request.h"
 #include "fm/fabric/view.h"
 #include "fm/maintenance/maintenance.h"
 #include "fm/maintenance/module.h"

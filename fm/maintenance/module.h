@@ -7,7 +7,7 @@
 #define FMD_MAINTENANCE_MODULE_H
 
 #include "fm/fabric/module.h"
-#include "fm/fabric/waiters.h"
+#include "fm/fabric/operation.h"
 
 struct host_verdict;
 

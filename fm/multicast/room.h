@@ -11,7 +11,6 @@
 #include <sys/types.h>
 #include "fm/loop/log.h"
 #include "fm/fabric/module.h"
-#include "fm/fabric/progress.h"
 #include "fm/fabric/request.h"
 #include "fm/fabric/view.h"
 #include "fm/loop/job.h"
@@ -109,7 +108,7 @@ void trees_fini(struct multicast *m);
 void trees_start(struct multicast *m);
 /* Groups of an MLID, or their members, have changed. */
 void trees_changed(struct multicast *m, uint16_t mlid);
-/* A block is to be written again: the hook mft_mismatch(). */
+/* A block is to be written again. */
 void trees_rewrite(void *room);
 /* Tables were published: their proof is to be copied, before the next proof begins. */
 void trees_published(struct multicast *m);

@@ -7,7 +7,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "fm/fabric/progress.h"
+#include "fm/fabric/request.h"
 #include "fm/inventory/inventory.h"
 #include "fm/loop/loop.h"
 #include "fm/mad/batch.h"

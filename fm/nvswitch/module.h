@@ -4,7 +4,7 @@
 #define FMD_NVSWITCH_MODULE_H
 
 #include "fm/fabric/module.h"
-#include "fm/fabric/waiters.h"
+#include "fm/fabric/operation.h"
 #include "routing/tables.h"
 
 struct host_verdict;

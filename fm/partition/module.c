@@ -120,7 +120,7 @@ bool partitions_kept(const struct conf *conf)
 /* ---- What is published ----------------------------------------------------------------------- */
 
 /*
- * What files hold of groups was read by now (restore()); who subscribes to news of them is not
+ * What files hold of groups was read by now (FABRIC_RESTORE); who subscribes to news of them is not
  * known yet.
  */
 static void load(void *room, enum fabric_load_step step)
@@ -208,7 +208,8 @@ static json_t *json_member(const struct fabric_view *view, const struct inventor
 	const struct inv_pkeys *table =
 		node && p->num <= node->nports ? port_setup(node, p->num)->pkeys : NULL;
 	int index = !table && key == PKEY_DEFAULT ? 0 : -1; /* where the port holds the key */
-	bool enforced = other && peer->num <= other->nports && port_setup(other, peer->num)->enforced;
+	bool enforced =
+		other && peer->num <= other->nports && port_setup(other, peer->num)->enforced;
 
 	for (unsigned i = 0; table && index < 0 && i < table->cap; i++)
 		if (table->have[i] == key)

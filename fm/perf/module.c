@@ -4,7 +4,6 @@
 #include <string.h>
 #include "fm/conf/lists.h"
 #include "fm/fabric/host_verdict.h"
-#include "fm/fabric/progress.h"
 #include "fm/fabric/request.h"
 #include "fm/fabric/view.h"
 #include "fm/loop/job.h"

@@ -7,7 +7,7 @@
 #define FMD_PERF_MODULE_H
 
 #include "fm/fabric/module.h"
-#include "fm/fabric/waiters.h"
+#include "fm/fabric/operation.h"
 #include "fm/perf/counters.h"
 
 struct host_verdict;

@@ -189,25 +189,19 @@ int election_handover_peer(const struct election *e, const struct wire_sm_info *
 	return -1;
 }
 
-static enum election_event judge_as_master(const struct election *e,
-					   const struct wire_sm_info *others, unsigned count,
-					   int *whom)
-{
-	*whom = highest(e, others, count, bit(SM_MASTER) | bit(SM_STANDBY));
-	if (*whom >= 0 && election_outranks_us(e, &others[*whom]))
-		return ELECTION_BETTER_WAITS;
-	*whom = highest(e, others, count, bit(SM_MASTER));
-	if (*whom >= 0)
-		return ELECTION_WORSE_MASTER;
-	*whom = foreign_master(e, others, count);
-	return *whom >= 0 ? ELECTION_FOREIGN_MASTER : ELECTION_NONE_BETTER;
-}
-
 enum election_event election_judge(const struct election *e, const struct wire_sm_info *others,
 				   unsigned count, int *whom)
 {
-	if (e->state == SM_MASTER)
-		return judge_as_master(e, others, count, whom);
+	if (e->state == SM_MASTER) {
+		*whom = highest(e, others, count, bit(SM_MASTER) | bit(SM_STANDBY));
+		if (*whom >= 0 && election_outranks_us(e, &others[*whom]))
+			return ELECTION_BETTER_WAITS;
+		*whom = highest(e, others, count, bit(SM_MASTER));
+		if (*whom >= 0)
+			return ELECTION_WORSE_MASTER;
+		*whom = foreign_master(e, others, count);
+		return *whom >= 0 ? ELECTION_FOREIGN_MASTER : ELECTION_NONE_BETTER;
+	}
 	*whom = highest(e, others, count, bit(SM_MASTER));
 	if (*whom >= 0)
 		return ELECTION_MASTER_MET;
@@ -230,25 +224,19 @@ void election_follow(struct election *e, const struct wire_sm_info *master, uint
 	e->moved_us = now_us;
 }
 
-/*
- * One that outranks us and is not master yet is waited for; one that was master and is not any more
- * has handed over to somebody.
- */
-static bool still_leads(const struct election *e, const struct wire_sm_info *info)
-{
-	if (info->state == SM_MASTER)
-		return true;
-	return info->state != SM_NOT_ACTIVE && e->master.state != SM_MASTER &&
-	       election_outranks_us(e, info);
-}
-
 enum election_event election_polled(struct election *e, const struct wire_sm_info *info,
 				    unsigned retries, uint64_t now_us)
 {
 	if (!info || info->guid != e->master.guid || is_stuck(e, info) ||
 	    (election_is_foreign(e, info) && !election_is_foreign(e, &e->master)))
 		return ++e->missed >= retries ? ELECTION_LOST : ELECTION_ALIVE;
-	if (!still_leads(e, info))
+	/*
+	 * One that outranks us and is not master yet is waited for; one that was master and is not
+	 * any more has handed over to somebody.
+	 */
+	if (info->state != SM_MASTER &&
+	    (info->state == SM_NOT_ACTIVE || e->master.state == SM_MASTER ||
+	     !election_outranks_us(e, info)))
 		return ELECTION_LOST;
 	if (info->act_count != e->master.act_count)
 		e->moved_us = now_us;
@@ -261,22 +249,6 @@ enum election_event election_polled(struct election *e, const struct wire_sm_inf
 }
 
 /* ---- Steps ----------------------------------------------------------------------------------- */
-
-/* An operator's wish lasts until it is done, and what it led to. */
-static void note_wish(struct election *e, enum election_event event)
-{
-	if (event == ELECTION_GIVE)
-		e->gave = true;
-	else if (event == ELECTION_GIVEN)
-		e->gave |= e->lowered;
-	else if (event == ELECTION_KEPT || event == ELECTION_LOST || event == ELECTION_HANDOVER ||
-		 event == ELECTION_NONE_BETTER)
-		e->gave = false;
-	if (e->state != SM_MASTER)
-		e->lowered = false;
-	if (e->state != SM_STANDBY)
-		e->reading = false;
-}
 
 struct election_step election_step(const struct election *e, enum election_event event)
 {
@@ -291,6 +263,98 @@ enum election_action election_take(struct election *e, enum election_event event
 		return step->act;
 	e->state = step->next;
 	e->handing = step->act == ELECTION_HAND_OVER;
-	note_wish(e, event);
+
+	/* An operator's wish lasts until it is done, and what it led to. */
+	if (event == ELECTION_GIVE)
+		e->gave = true;
+	else if (event == ELECTION_GIVEN)
+		e->gave |= e->lowered;
+	else if (event == ELECTION_KEPT || event == ELECTION_LOST || event == ELECTION_HANDOVER ||
+		 event == ELECTION_NONE_BETTER)
+		e->gave = false;
+	if (e->state != SM_MASTER)
+		e->lowered = false;
+	if (e->state != SM_STANDBY)
+		e->reading = false;
+
 	return step->act;
+}
+
+/* ---- Control packets of other managers ------------------------------------------------------- */
+
+/* NULL, or why no manager's state could make it right. */
+static const char *form_error(const struct election *e, const struct control *c,
+			      enum election_event *event)
+{
+	bool acknowledges = c->number == ELECTION_ACKNOWLEDGE - ELECTION_CONTROL;
+
+	if (!c->number || c->number >= ELECTION_EVENTS - ELECTION_CONTROL)
+		return "unknown AttributeModifier";
+	/*
+	 * Who hides its key from our Gets may do so here too; nobody else can (older OpenSM:
+	 * always). A key of a site's own has to be said: all who have one hide it, and a stranger
+	 * could too.
+	 */
+	if (e->sm_key && !election_key_is_ours(e, c->sender->sm_key) &&
+	    (e->sm_key != ELECTION_PUBLIC_KEY || c->sender->sm_key || !c->known ||
+	     c->known->sm_key))
+		return "wrong SM_Key";
+	if (c->sender->state != (acknowledges ? SM_STANDBY : SM_MASTER))
+		return "the sender is in the wrong state";
+	*event = ELECTION_CONTROL + c->number;
+	if (acknowledges && e->handing)
+		*event = ELECTION_GIVEN;
+	return election_step(e, *event).act == ELECTION_REFUSE ? "not valid in this state" : NULL;
+}
+
+/* What a manager can be kept from its work by, again and again. */
+static bool begins_anew(const struct election *e, enum election_event event)
+{
+	enum election_action act = election_step(e, event).act;
+
+	return act == ELECTION_BEGIN_ANEW || (act == ELECTION_TAKE_OVER && e->state == SM_MASTER);
+}
+
+static bool is_polled(const struct election *e, const struct control *c)
+{
+	return e->master.guid && e->master.guid == c->sender->guid;
+}
+
+/* NULL = what is known bears it out. */
+static const char *doubt(const struct election *e, const struct control *c,
+			 enum election_event event)
+{
+	if (event != ELECTION_HANDOVER)
+		return NULL;
+	if (e->state == SM_MASTER && (!c->known || c->known->state != SM_MASTER))
+		return "the sender did not answer that it is master";
+	if (e->state == SM_STANDBY && !is_polled(e, c))
+		return "the sender is not the master that is polled";
+	/* Of equal priorities the GUIDs decide, and no wish can change these. */
+	if (e->state == SM_STANDBY && e->master.priority && election_outranks_us(e, &e->master))
+		return "the master outranks this manager";
+	return NULL;
+}
+
+enum control_verdict control_judge(const struct election *e, const struct control *c,
+				   enum election_event *event, const char **why)
+{
+	*why = form_error(e, c, event);
+	/* Nobody but the master that is followed has anything to say to a standby. */
+	if (!*why && e->state == SM_STANDBY && !is_polled(e, c) &&
+	    (*event == ELECTION_DISABLE || *event == ELECTION_DISCOVER))
+		*why = "the sender is not the master that is polled";
+	if (!*why && begins_anew(e, *event) && e->obeyed_us &&
+	    c->now_us - e->obeyed_us < CONTROL_PAUSE_US)
+		*why = "too soon after the previous one";
+	if (*why)
+		return CONTROL_REFUSED;
+	*why = doubt(e, c, *event);
+	return *why ? CONTROL_DOUBTED : CONTROL_OBEYED;
+}
+
+void control_obeyed(struct election *e, enum election_event event, uint64_t now_us)
+{
+	if (begins_anew(e, event))
+		e->obeyed_us = now_us;
 }

@@ -2,10 +2,9 @@
 #include "fm/sm/module.h"
 #include <stdio.h>
 #include <stdlib.h>
-#include "fm/fabric/progress.h"
 #include "fm/fabric/request.h"
 #include "fm/fabric/view.h"
-#include "fm/sm/control_packet.h"
+#include "fm/sm/election.h"
 #include "fm/sm/module_own.h"
 #include "fm/sweep/sweep.h"
 #include "topology/base/mem.h"
@@ -40,18 +39,6 @@ static bool knows_standby(const struct sm_room *r)
 	return false;
 }
 
-static void ask_anew(struct sm_room *r, uint64_t us)
-{
-	event_log_add(r->services.events, LOG_WARNING, "stood-still", NULL, NULL,
-		      "fabric: this manager stood still for %.1f s, and another may be master now: "
-		      "it asks first",
-		      (double)us / 1e6);
-	fabric_pause(r->fabric, true, "stood still");
-	sm_take(r, ELECTION_STOOD_STILL, NULL);
-	r->reports.taking.begun_us = 0;
-	r->was_away = true;
-}
-
 static void set_beat(struct sm_room *r)
 {
 	r->still.beat_us = loop_boot_us(r->services.loop);
@@ -59,31 +46,24 @@ static void set_beat(struct sm_room *r)
 	loop_timer_set(r->still.beat, r->still.patience_us / BEATS);
 }
 
-void sm_still_check(struct sm_room *r)
+void sm_still_check(void *room)
 {
+	struct sm_room *r = room;
 	uint64_t us = loop_boot_us(r->services.loop) - r->still.beat_us;
 	bool still = us > r->still.patience_us;
 
 	set_beat(r);
-	if (still && r->core.state == SM_MASTER && knows_standby(r))
-		ask_anew(r, us);
-}
-
-static void beat(void *arg)
-{
-	sm_still_check(arg);
-}
-
-/* The beat goes on from then, in all roles, until sm_still_fini(). */
-static void sm_still_init(struct sm_room *r)
-{
-	r->still.beat = loop_timer_new(r->services.loop, beat, r);
-	set_beat(r);
-}
-
-static void sm_still_fini(struct sm_room *r)
-{
-	loop_timer_free(r->still.beat);
+	if (still && r->core.state == SM_MASTER && knows_standby(r)) {
+		event_log_add(r->services.events, LOG_WARNING, "stood-still", NULL, NULL,
+			      "fabric: this manager stood still for %.1f s, and another may be "
+			      "master now: "
+			      "it asks first",
+			      (double)us / 1e6);
+		fabric_pause(r->fabric, true, "stood still");
+		sm_take(r, ELECTION_STOOD_STILL, NULL);
+		r->reports.taking.begun_us = 0;
+		r->was_away = true;
+	}
 }
 
 /*
@@ -94,60 +74,17 @@ static void sm_still_fini(struct sm_room *r)
 
 /* ---- Control packets ------------------------------------------------------------------------- */
 
-static const struct other *find_other(const struct sm_room *r, guid_t guid)
-{
-	return r->polls.master.guid == guid ? &r->polls.master : sm_find_other(r, guid);
-}
-
-static void asked(void *arg)
-{
-	sm_still_check(arg);
-}
-
 static void nobody_cares(void *arg, const struct mad_answer *answer)
 {
-}
-
-/* Its sender takes the answer to HANDOVER for that, too. */
-static void acknowledge(struct sm_room *r, const struct other *to)
-{
-	struct wire_sm_info info = sm_info(r->sm);
-	uint8_t data[WIRE_SMP_DATA];
-
-	info.state = SM_STANDBY;
-	wire_sm_info_encode(&info, data);
-	mad_send(r->services.mad,
-		 &(struct mad_request){ .path = &to->path,
-					.method = WIRE_SET,
-					.attr_id = WIRE_SM_INFO,
-					.attr_mod = ELECTION_ACKNOWLEDGE - ELECTION_CONTROL,
-					.data = data,
-					.doubtful = true },
-		 nobody_cares, NULL);
-}
-
-static void obey(struct sm_room *r, enum election_event event, const struct wire_sm_info *sender,
-		 const struct other *known)
-{
-	struct other from = known ? *known : (struct other){ .guid = sender->guid };
-
-	from.info = *sender;
-	control_obeyed(&r->core, event, loop_now_us(r->services.loop));
-	sm_report_control(r, event, &from);
-	if (event == ELECTION_HANDOVER) {
-		r->peer = r->polls.master = from;
-		r->stood_by = true;
-		if (known)
-			acknowledge(r, &from);
-	}
-	sm_take(r, event, event == ELECTION_GIVEN ? &r->peer : &from);
 }
 
 static enum control_verdict control(void *arg, uint32_t number, const struct wire_sm_info *sender,
 				    const char **why)
 {
 	struct sm_room *r = arg;
-	const struct other *known = find_other(r, sender->guid);
+	const struct other *known = r->polls.master.guid == sender->guid
+					    ? &r->polls.master
+					    : sm_find_other(r, sender->guid);
 	const struct control packet = { .number = number,
 					.sender = sender,
 					.known = known && known->answered ? &known->info : NULL,
@@ -155,9 +92,36 @@ static enum control_verdict control(void *arg, uint32_t number, const struct wir
 	enum election_event event;
 	enum control_verdict verdict = control_judge(&r->core, &packet, &event, why);
 
-	if (verdict == CONTROL_OBEYED)
-		obey(r, event, sender, known);
-	else if (verdict == CONTROL_DOUBTED)
+	if (verdict == CONTROL_OBEYED) {
+		enum election_event obey_event = event;
+		struct other from = known ? *known : (struct other){ .guid = sender->guid };
+
+		from.info = *sender;
+		control_obeyed(&r->core, obey_event, loop_now_us(r->services.loop));
+		sm_report_control(r, obey_event, &from);
+		if (obey_event == ELECTION_HANDOVER) {
+			r->peer = r->polls.master = from;
+			r->stood_by = true;
+			if (known) {
+				/* Its sender takes the answer to HANDOVER for that, too. */
+				struct wire_sm_info info = sm_info(r->sm);
+				uint8_t data[WIRE_SMP_DATA];
+
+				info.state = SM_STANDBY;
+				wire_sm_info_encode(&info, data);
+				mad_send(r->services.mad,
+					 &(struct mad_request){ .path = &from.path,
+								.method = WIRE_SET,
+								.attr_id = WIRE_SM_INFO,
+								.attr_mod = ELECTION_ACKNOWLEDGE -
+									    ELECTION_CONTROL,
+								.data = data,
+								.doubtful = true },
+					 nobody_cares, NULL);
+			}
+		}
+		sm_take(r, obey_event, obey_event == ELECTION_GIVEN ? &r->peer : &from);
+	} else if (verdict == CONTROL_DOUBTED)
 		sm_verify(r);
 	return verdict;
 }
@@ -178,21 +142,6 @@ static void port_leaving(void *arg)
 	fabric_pause(r->fabric, true, "the own port leaves its fabric");
 }
 
-static void port_left(void *arg)
-{
-	sm_leave(arg);
-}
-
-static void port_entered(void *arg)
-{
-	sm_enter(arg);
-}
-
-static void port_changed(void *arg)
-{
-	sm_report_role(arg);
-}
-
 static bool port_disabled(const void *arg)
 {
 	const struct sm_room *r = arg;
@@ -210,35 +159,31 @@ static void load(void *room, enum fabric_load_step step)
 		port_start(r->port);
 }
 
-static void sweep_begins(struct sm_room *r, bool light)
-{
-	port_check(r->port);
-	if (light)
-		port_probe(r->port);
-}
-
-/* What a master found waits for the answers of other managers that it met. */
-static const char *sweep_ended(struct sm_room *r, const struct sweep_result *result)
-{
-	bool master = fabric_is_master(r->fabric);
-	const char *useless = port_swept(r->port, r->services.inventory, !master);
-
-	if (useless)
-		return useless;
-	if (master)
-		sm_ask_holds(r, result->fell, result->another_sm);
-	else
-		sm_find_master(r);
-	return NULL;
-}
-
 static const char *swept(void *room, const struct fabric_swept *swept)
 {
-	if (swept->result)
-		return sweep_ended(room, swept->result);
-	if (swept->step == FABRIC_SWEEP_BEGINS)
-		sweep_begins(room, swept->light);
-	else if (swept->step == FABRIC_SWEEP_ENDED)
+	if (swept->result) {
+		/* What a master found waits for the answers of other managers that it met. */
+		struct sm_room *r = room;
+		const struct sweep_result *result = swept->result;
+		bool master = fabric_is_master(r->fabric);
+		const char *useless = port_swept(r->port, r->services.inventory, !master);
+
+		if (useless)
+			return useless;
+		if (master)
+			sm_ask_holds(r, result->fell, result->another_sm);
+		else
+			sm_find_master(r);
+		return NULL;
+	}
+	if (swept->step == FABRIC_SWEEP_BEGINS) {
+		struct sm_room *r = room;
+		bool light = swept->light;
+
+		port_check(r->port);
+		if (light)
+			port_probe(r->port);
+	} else if (swept->step == FABRIC_SWEEP_ENDED)
 		sm_ask(room);
 	return NULL;
 }
@@ -439,9 +384,9 @@ static void *init(struct fabric *fabric)
 {
 	static const struct port_ops ops = { .opened = port_opened,
 					     .leaving = port_leaving,
-					     .left = port_left,
-					     .entered = port_entered,
-					     .changed = port_changed,
+					     .left = sm_leave,
+					     .entered = sm_enter,
+					     .changed = sm_report_role,
 					     .disabled = port_disabled };
 	struct sm_room *r = mem_alloc(1, sizeof(*r));
 	struct fabric_services *s = &r->services;
@@ -457,14 +402,17 @@ static void *init(struct fabric *fabric)
 				     .sm_key = conf.sm_key,
 				     .old_sm_key = s->conf->sm.old_key };
 	r->sm = sm_new(s->loop, s->mad, &conf, trapped, r);
-	sm_on_control(r->sm, control);
-	sm_on_asked(r->sm, asked);
-	sm_on_repress(r->sm, key_of);
+	sm_follow(r->sm, &(struct sm_ops){
+				 .control = control, .asked = sm_still_check, .key_of = key_of });
 	r->port = port_new(&(struct port_services){ s->loop, s->mad, r->sm, s->alerts, s->conf },
 			   &ops, r);
 	sm_ask_init(r);
 	sm_role_init(r);
-	sm_still_init(r);
+
+	/* The beat goes on from then, in all roles, until sm_still_fini(). */
+	r->still.beat = loop_timer_new(r->services.loop, sm_still_check, r);
+	set_beat(r);
+
 	sm_report_init(r);
 	return r;
 }
@@ -474,7 +422,7 @@ static void fini(void *room)
 	struct sm_room *r = room;
 
 	port_free(r->port);
-	sm_still_fini(r);
+	loop_timer_free(r->still.beat);
 	sm_role_fini(r);
 	sm_ask_fini(r);
 	sm_report_fini(r);
@@ -495,99 +443,3 @@ const struct fabric_module sm_module = { .name = "sm",
 					 .load = load,
 					 .admit = admit,
 					 .published = published };
-
-/*
- * Who hides its key from our Gets may do so here too; nobody else can (older OpenSM: always). A key
- * of a site's own has to be said: all who have one hide it, and a stranger could too.
- */
-static bool key_is_right(const struct election *e, const struct control *c)
-{
-	return !e->sm_key || election_key_is_ours(e, c->sender->sm_key) ||
-	       (e->sm_key == ELECTION_PUBLIC_KEY && !c->sender->sm_key && c->known &&
-		!c->known->sm_key);
-}
-
-/* NULL, or why no manager's state could make it right. */
-static const char *form_error(const struct election *e, const struct control *c,
-			      enum election_event *event)
-{
-	bool acknowledges = c->number == ELECTION_ACKNOWLEDGE - ELECTION_CONTROL;
-
-	if (!c->number || c->number >= ELECTION_EVENTS - ELECTION_CONTROL)
-		return "unknown AttributeModifier";
-	if (!key_is_right(e, c))
-		return "wrong SM_Key";
-	if (c->sender->state != (acknowledges ? SM_STANDBY : SM_MASTER))
-		return "the sender is in the wrong state";
-	*event = ELECTION_CONTROL + c->number;
-	if (acknowledges && e->handing)
-		*event = ELECTION_GIVEN;
-	return election_step(e, *event).act == ELECTION_REFUSE ? "not valid in this state" : NULL;
-}
-
-/* What a manager can be kept from its work by, again and again. */
-static bool begins_anew(const struct election *e, enum election_event event)
-{
-	enum election_action act = election_step(e, event).act;
-
-	return act == ELECTION_BEGIN_ANEW || (act == ELECTION_TAKE_OVER && e->state == SM_MASTER);
-}
-
-static bool is_too_soon(const struct election *e, enum election_event event, uint64_t now_us)
-{
-	return begins_anew(e, event) && e->obeyed_us && now_us - e->obeyed_us < CONTROL_PAUSE_US;
-}
-
-static bool is_polled(const struct election *e, const struct control *c)
-{
-	return e->master.guid && e->master.guid == c->sender->guid;
-}
-
-/* Of equal priorities the GUIDs decide, and no wish can change these. */
-static bool gives_way(const struct election *e)
-{
-	return !e->master.priority || !election_outranks_us(e, &e->master);
-}
-
-/* NULL = what is known bears it out. */
-static const char *doubt(const struct election *e, const struct control *c,
-			 enum election_event event)
-{
-	if (event != ELECTION_HANDOVER)
-		return NULL;
-	if (e->state == SM_MASTER && (!c->known || c->known->state != SM_MASTER))
-		return "the sender did not answer that it is master";
-	if (e->state == SM_STANDBY && !is_polled(e, c))
-		return "the sender is not the master that is polled";
-	if (e->state == SM_STANDBY && !gives_way(e))
-		return "the master outranks this manager";
-	return NULL;
-}
-
-/* Nobody but the master that is followed has anything to say to a standby. */
-static bool is_strangers(const struct election *e, const struct control *c,
-			 enum election_event event)
-{
-	return e->state == SM_STANDBY && !is_polled(e, c) &&
-	       (event == ELECTION_DISABLE || event == ELECTION_DISCOVER);
-}
-
-enum control_verdict control_judge(const struct election *e, const struct control *c,
-				   enum election_event *event, const char **why)
-{
-	*why = form_error(e, c, event);
-	if (!*why && is_strangers(e, c, *event))
-		*why = "the sender is not the master that is polled";
-	if (!*why && is_too_soon(e, *event, c->now_us))
-		*why = "too soon after the previous one";
-	if (*why)
-		return CONTROL_REFUSED;
-	*why = doubt(e, c, *event);
-	return *why ? CONTROL_DOUBTED : CONTROL_OBEYED;
-}
-
-void control_obeyed(struct election *e, enum election_event event, uint64_t now_us)
-{
-	if (begins_anew(e, event))
-		e->obeyed_us = now_us;
-}

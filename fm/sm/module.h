@@ -2,14 +2,14 @@
 /*
  * module: which subnet manager is master, as a room (fm/fabric/module.h): this manager's own port,
  * the election, M_Keys of another manager. It alone sets the role of this manager
- * (fm/fabric/role.h).
+ * (fm/fabric/module.h).
  */
 #ifndef FMD_SM_MODULE_H
 #define FMD_SM_MODULE_H
 
-#include "fm/loop/loop.h"
 #include "fm/fabric/module.h"
-#include "fm/fabric/waiters.h"
+#include "fm/fabric/operation.h"
+#include "fm/loop/loop.h"
 
 extern const struct fabric_module sm_module;
 
@@ -40,5 +40,14 @@ void sm_when_parted(struct fabric *fabric, loop_fn *fn, void *arg);
  * = it can.
  */
 const char *sm_failed(const struct fabric *fabric);
+
+/* ---- Module lids ----------------------------------------------------------------------------- */
+
+/*
+ * LIDs that another manager left, confirmed before the first update after a take-over,
+ * as a room (fm/fabric/module.h).
+ */
+
+extern const struct fabric_module lids_module;
 
 #endif

@@ -12,8 +12,11 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include "fm/fabric/progress.h"
+#include <string.h>
 #include "fm/fabric/request.h"
+#include "fm/fabric/view.h"
+#include "fm/inventory/inventory.h"
+#include "fm/sa/sa.h"
 #include "fm/sm/module_own.h"
 #include "routing/lid_plan.h"
 #include "topology/base/mem.h"
@@ -155,17 +158,6 @@ void sm_know_lids(struct sm_room *r)
 	each_end(r, know_lid);
 }
 
-static void list_holder(struct sm_room *r, uint16_t lid)
-{
-	const struct inventory *inv = r->services.inventory;
-
-	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node))
-		for (unsigned p = 0; !node->gone && p <= node->nports; p++)
-			if (node->ports[p].known && node->ports[p].lid == lid &&
-			    (!p == inv_is_switch(node)))
-				add_other(r, node, p);
-}
-
 static void list_foreign(struct sm_room *r, struct inv_node *node, unsigned num)
 {
 	uint16_t lid = node->ports[num].sm_lid;
@@ -173,7 +165,15 @@ static void list_foreign(struct sm_room *r, struct inv_node *node, unsigned num)
 	if (is_judged(&r->rounds, lid))
 		return;
 	note_judged(&r->rounds, lid);
-	list_holder(r, lid);
+
+	const struct inventory *inv = r->services.inventory;
+
+	for (struct inv_node *holder_node = inventory_first(inv); holder_node;
+	     holder_node = inventory_next(inv, holder_node))
+		for (unsigned p = 0; !holder_node->gone && p <= holder_node->nports; p++)
+			if (holder_node->ports[p].known && holder_node->ports[p].lid == lid &&
+			    (!p == inv_is_switch(holder_node)))
+				add_other(r, holder_node, p);
 }
 
 static void count_unasked(struct sm_room *r, struct inv_node *node, unsigned num)
@@ -210,12 +210,6 @@ static void hold_over(void *arg)
 	release(arg);
 }
 
-static void round_over(struct sm_room *r)
-{
-	r->rounds.judge(r);
-	release(r);
-}
-
 static void answered(void *arg, const struct mad_answer *answer)
 {
 	struct other *other = arg;
@@ -226,19 +220,10 @@ static void answered(void *arg, const struct mad_answer *answer)
 		wire_sm_info_decode(answer->data, &other->info);
 		other->answered = other->info.guid == other->guid;
 	}
-	if (--r->rounds.open == 0)
-		round_over(r);
-}
-
-static void ask(struct sm_room *r, struct other *other)
-{
-	other->token = mad_send(r->services.mad,
-				&(struct mad_request){ .path = &other->path,
-						       .method = WIRE_GET,
-						       .attr_id = WIRE_SM_INFO,
-						       .urgent = true,
-						       .doubtful = true },
-				answered, other);
+	if (--r->rounds.open == 0) {
+		r->rounds.judge(r);
+		release(r);
+	}
 }
 
 /* foreign: holders of SM LIDs that are not known yet, too. */
@@ -255,8 +240,17 @@ static void begin_round(struct sm_room *r, bool foreign)
 	if (foreign)
 		each_end(r, list_foreign);
 	q->open += q->nothers - first;
-	for (unsigned i = first; i < q->nothers; i++)
-		ask(r, q->others[i]);
+	for (unsigned i = first; i < q->nothers; i++) {
+		struct other *other = q->others[i];
+
+		other->token = mad_send(r->services.mad,
+					&(struct mad_request){ .path = &other->path,
+							       .method = WIRE_GET,
+							       .attr_id = WIRE_SM_INFO,
+							       .urgent = true,
+							       .doubtful = true },
+					answered, other);
+	}
 }
 
 void sm_ask_round(struct sm_room *r)
@@ -323,4 +317,221 @@ void sm_ask_fini(struct sm_room *r)
 	sm_forget_others(r);
 	loop_timer_free(r->rounds.hold);
 	free(r->rounds.others);
+}
+
+/* ---- What becomes of those who ask the SA while the fabric changes hands --------------------- */
+
+/*
+ * A host sends to the SM LID of its port's PortInfo. The new master sets that port by port, behind
+ * its sweep; until then, and as long as requests are repeated that were sent before, they come
+ * here. So the manager that has handed over goes on answering from what it last published. The pipe
+ * is paused meanwhile, and is told of the new role afterwards: nothing is written.
+ *
+ *   read     Get(PortInfo) of each HCA port whose link is up, the own one first. One whose SM LID
+ *            is still this manager's is read again after READ_US, and those behind it wait: few
+ *            reads are lost on a master that is not that far. More are under way at a time as
+ *            answers show the new LID.
+ *   linger   all have moved: until nobody was answered for LINGER_US. Requests that had left, and
+ *            programs that keep the old LID, are answered still.
+ *
+ * No word of the new master is needed for that, so it holds for any that there is. Who does not
+ * answer is left out: it asks nothing. PARTING_US limit all of it.
+ */
+
+#define READ_US	   20000
+#define LINGER_US  100000
+#define LOSSES_MAX 3
+#define READ_MS	   100
+
+static void over(struct sm_room *r)
+{
+	sm_part_end(r);
+	r->parting.over(r);
+}
+
+/* ---- Linger ---------------------------------------------------------------------------------- */
+
+static void linger(struct sm_room *r)
+{
+	struct parting *p = &r->parting;
+
+	p->all_moved = true;
+	p->answered = sa_stats(r->services.sa).answered;
+	loop_timer_set(p->step, LINGER_US);
+}
+
+/* ---- Read ------------------------------------------------------------------------------------ */
+
+static void list_ends_of(struct parting *p, const struct inv_node *node)
+{
+	for (unsigned num = 1; num <= node->nports; num++)
+		if (node->ports[num].known && node->ports[num].link_up)
+			p->ends[p->count++] =
+				(struct parting_end){ .node = node->guid, .port = (uint8_t)num };
+}
+
+static void read_on(struct sm_room *r);
+
+static bool has_moved(const struct parting *p, const struct mad_answer *answer)
+{
+	struct wire_port_info info;
+
+	wire_port_info_decode(answer->data, &info);
+	return info.sm_lid != p->own_lid;
+}
+
+static void was_read(void *arg, const struct mad_answer *answer)
+{
+	struct parting_read *read = arg;
+	struct sm_room *r = read->room;
+	struct parting *p = &r->parting;
+
+	read->token = 0;
+	p->open--;
+	if (answer->result == MAD_OK && has_moved(p, answer)) {
+		p->window = p->window * 2 > PARTING_READS ? PARTING_READS : p->window * 2;
+	} else if (answer->result == MAD_OK) {
+		read->end.losses = 0;
+		p->window = 0;
+		p->ends[p->kept++] = read->end;
+	} else if (++read->end.losses < LOSSES_MAX) {
+		p->ends[p->kept++] = read->end;
+	}
+	read_on(r);
+}
+
+/* False: no way leads there any more. */
+static bool send_read(struct sm_room *r, struct parting_read *read)
+{
+	struct inventory *inv = r->services.inventory;
+	const struct inv_node *node = inventory_find(inv, read->end.node);
+	struct mad_path path;
+
+	if (!node || !inventory_port_path(inv, node, read->end.port, &path))
+		return false;
+	read->token = mad_send(r->services.mad,
+			       &(struct mad_request){ .path = &path,
+						      .method = WIRE_GET,
+						      .attr_id = WIRE_PORT_INFO,
+						      .attr_mod = read->end.port,
+						      .device = node->guid,
+						      .timeout_ms = READ_MS,
+						      .once = true,
+						      .doubtful = true },
+			       was_read, read);
+	return true;
+}
+
+/* The window is 0 in what is left of a round that met a port that has not moved. */
+static void read_on(struct sm_room *r)
+{
+	struct parting *p = &r->parting;
+
+	while (p->open < p->window && p->at < p->count) {
+		struct parting *next_p = &r->parting;
+		unsigned i = 0;
+
+		while (next_p->reads[i].token)
+			i++;
+		next_p->reads[i] =
+			(struct parting_read){ .room = r, .end = next_p->ends[next_p->at++] };
+		next_p->open += send_read(r, &next_p->reads[i]);
+	}
+	if (!p->open) {
+		/* Those that were not reached in this round are read in the next one. */
+		struct parting *round_p = &r->parting;
+
+		memmove(round_p->ends + round_p->kept, round_p->ends + round_p->at,
+			(round_p->count - round_p->at) * sizeof(*round_p->ends));
+		round_p->count = round_p->kept + round_p->count - round_p->at;
+		round_p->at = round_p->kept = 0;
+		round_p->window = 1;
+		if (round_p->count)
+			loop_timer_set(round_p->step, READ_US);
+		else
+			linger(r);
+	}
+}
+
+static void step_cb(void *arg)
+{
+	struct sm_room *r = arg;
+
+	if (r->parting.all_moved) {
+		if (sa_stats(r->services.sa).answered != r->parting.answered)
+			linger(r);
+		else
+			over(r);
+	} else
+		read_on(r);
+}
+
+static void limit_cb(void *arg)
+{
+	over(arg);
+}
+
+/* ---- Life ------------------------------------------------------------------------------------ */
+
+bool sm_part_begin(struct sm_room *r)
+{
+	struct parting *p = &r->parting;
+	uint16_t own_lid = fabric_view(r->fabric).sm_lid;
+
+	if (p->on || !own_lid)
+		return p->on;
+	p->on = true;
+	p->own_lid = own_lid;
+	p->window = 1;
+
+	const struct inventory *inv = r->services.inventory;
+	struct parting *ends_p = &r->parting;
+
+	if (inv->local && !inv_is_switch(inv->local))
+		ends_p->ends = mem_alloc(inv->local->nports, sizeof(*ends_p->ends));
+	if (ends_p->ends)
+		list_ends_of(ends_p, inv->local);
+	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node)) {
+		if (inv_is_switch(node) || node->gone || node->silent || node == inv->local)
+			continue;
+		ends_p->ends = mem_resize(ends_p->ends, ends_p->count + node->nports,
+					  sizeof(*ends_p->ends));
+		list_ends_of(ends_p, node);
+	}
+
+	loop_timer_set(p->step, READ_US);
+	loop_timer_set(p->limit, PARTING_US);
+	return true;
+}
+
+void sm_part_end(struct sm_room *r)
+{
+	struct parting *p = &r->parting;
+	loop_fn *fn = p->fn;
+	void *arg = p->arg;
+
+	for (unsigned i = 0; i < PARTING_READS; i++) {
+		mad_cancel(r->services.mad, p->reads[i].token);
+		p->reads[i].token = 0;
+	}
+	loop_timer_stop(p->step);
+	loop_timer_stop(p->limit);
+	free(p->ends);
+	*p = (struct parting){ .over = p->over, .step = p->step, .limit = p->limit };
+	if (fn)
+		fn(arg);
+}
+
+void sm_part_init(struct sm_room *r)
+{
+	r->parting.step = loop_timer_new(r->services.loop, step_cb, r);
+	r->parting.limit = loop_timer_new(r->services.loop, limit_cb, r);
+}
+
+void sm_part_fini(struct sm_room *r)
+{
+	r->parting.fn = NULL;
+	sm_part_end(r);
+	loop_timer_free(r->parting.step);
+	loop_timer_free(r->parting.limit);
 }

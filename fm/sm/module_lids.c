@@ -7,12 +7,11 @@
  * packet is sent. A port whose GUID is not remembered is asked for that as well: with one wrong bit
  * it would inherit the LID of another port.
  */
-#include "fm/sm/module_lids.h"
 #include <stdlib.h>
-#include "fm/fabric/progress.h"
 #include "fm/fabric/request.h"
 #include "fm/fabric/view.h"
 #include "fm/mad/batch.h"
+#include "fm/sm/module.h"
 #include "routing/lid_plan.h"
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"
@@ -52,27 +51,6 @@ static bool contradicts(const struct lids_room *r, const struct inv_node *node, 
 	       node->ports[num].lid != remembered(r, guid);
 }
 
-static void ask(struct lids_room *r, struct inv_node *node, unsigned num)
-{
-	bool unknown = !inv_is_switch(node) && !remembered(r, guid_of(node, num));
-	struct batch_job job = { .object = node, .arg = num, .kind = ASK_LID };
-
-	batch_add(r->batch, &job);
-	job.kind = ASK_GUID;
-	if (unknown)
-		batch_add(r->batch, &job);
-}
-
-static void ask_contradicting(struct lids_room *r)
-{
-	struct inventory *inv = r->services.inventory;
-
-	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node))
-		for (unsigned num = 0; !node->gone && !node->silent && num <= node->nports; num++)
-			if (contradicts(r, node, num))
-				ask(r, node, num);
-}
-
 static bool make(void *owner, const struct batch_job *job, struct batch_request *r)
 {
 	const struct lids_room *room = owner;
@@ -89,28 +67,6 @@ static bool make(void *owner, const struct batch_job *job, struct batch_request 
 	return true;
 }
 
-static void read_lid(struct inv_port *port, const struct mad_answer *answer)
-{
-	struct wire_port_info info = { 0 };
-
-	if (answer->result == MAD_OK)
-		wire_port_info_decode(answer->data, &info);
-	if (info.lid != port->lid)
-		port->lid = 0; /* it keeps what is remembered */
-}
-
-static void read_guid(struct lids_room *r, struct inv_node *node, uint8_t num,
-		      const struct mad_answer *answer)
-{
-	struct wire_node_info info;
-
-	if (answer->result != MAD_OK)
-		return;
-	wire_node_info_decode(answer->data, &info);
-	if (info.node_guid == node->guid && info.local_port == num && info.port_guid)
-		inventory_set_port_guid(r->services.inventory, node, num, info.port_guid);
-}
-
 static void done(void *owner, const struct batch_job *job, const struct batch_path *via,
 		 const struct mad_answer *answer)
 {
@@ -118,10 +74,25 @@ static void done(void *owner, const struct batch_job *job, const struct batch_pa
 
 	if (node->removed)
 		return;
-	if (job->kind == ASK_LID)
-		read_lid(&node->ports[job->arg], answer);
-	else
-		read_guid(owner, node, (uint8_t)job->arg, answer);
+	if (job->kind == ASK_LID) {
+		struct inv_port *port = &node->ports[job->arg];
+		struct wire_port_info info = { 0 };
+
+		if (answer->result == MAD_OK)
+			wire_port_info_decode(answer->data, &info);
+		if (info.lid != port->lid)
+			port->lid = 0; /* it keeps what is remembered */
+	} else {
+		struct lids_room *r = owner;
+		uint8_t num = (uint8_t)job->arg;
+		struct wire_node_info info;
+
+		if (answer->result != MAD_OK)
+			return;
+		wire_node_info_decode(answer->data, &info);
+		if (info.node_guid == node->guid && info.local_port == num && info.port_guid)
+			inventory_set_port_guid(r->services.inventory, node, num, info.port_guid);
+	}
 }
 
 static void idle(void *owner)
@@ -144,7 +115,24 @@ static const char *admit(void *room, const struct topo *next)
 	if (r->begun || !fabric_took_over(r->fabric) || fabric_view(r->fabric).topo)
 		return r->under_way ? READING : NULL;
 	r->begun = r->under_way = true;
-	ask_contradicting(r);
+
+	struct inventory *inv = r->services.inventory;
+
+	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node))
+		for (unsigned num = 0; !node->gone && !node->silent && num <= node->nports; num++)
+			if (contradicts(r, node, num)) {
+				bool unknown =
+					!inv_is_switch(node) && !remembered(r, guid_of(node, num));
+				struct batch_job job = { .object = node,
+							 .arg = num,
+							 .kind = ASK_LID };
+
+				batch_add(r->batch, &job);
+				job.kind = ASK_GUID;
+				if (unknown)
+					batch_add(r->batch, &job);
+			}
+
 	batch_wake(r->batch);
 	return READING;
 }

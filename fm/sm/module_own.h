@@ -2,31 +2,224 @@
 /*
  * module_own: what the files of this room share. Calls go down this list:
  *
- *   module.c         the hooks, SMInfo's control packets, the own port's callbacks
- *   module.c   as MASTER that stood still: asks who is master
- *   module_role.c    carries out what election.c decides, and asks the pipe for the role then
- *   module_parting.c as one that has handed over: answers those who ask here still
- *   module_allowed.c managers that allowed_sm_guids does not name
- *   module_role.c    as STANDBY: polls the master
- *   module_ask.c     who else manages: rounds of Get(SMInfo)
- *   module_report.c  says so in events and in the status
+ *   module.c         the hooks, SMInfo's control packets, the own port's callbacks; as MASTER that
+ *                    stood still: asks who is master
+ *   module_role.c    carries out what election.c decides, and asks the pipe for the role then; as
+ *                    STANDBY: polls the master
+ *   module_ask.c     who else manages: rounds of Get(SMInfo); as one that has handed over: answers
+ *                    those who ask here still
+ *   module_report.c  says so in events and in the status; managers that allowed_sm_guids does not
+ *                    name
  */
 #ifndef FMD_SM_MODULE_OWN_H
 #define FMD_SM_MODULE_OWN_H
 
-#include "fm/loop/loop.h"
+#include <jansson.h>
 #include "fm/fabric/module.h"
-#include "fm/fabric/role.h"
-#include "fm/fabric/waiters.h"
+#include "fm/fabric/operation.h"
+#include "fm/inventory/inventory.h"
+#include "fm/loop/loop.h"
+#include "fm/mad/mad.h"
+#include "fm/mad/wire.h"
 #include "fm/sm/election.h"
-#include "fm/sm/keys.h"
-#include "fm/sm/module_allowed.h"
-#include "fm/sm/module_ask.h"
-#include "fm/sm/module_parting.h"
-#include "fm/sm/module_report.h"
-#include "fm/sm/module_still.h"
 #include "fm/sm/port.h"
 #include "fm/sm/sm.h"
+#include "topology/snapshot/topo.h"
+
+struct sm_room;
+
+/* ---- A master that was stopped for so long that a standby may have taken over (module.c) ----- */
+
+struct still {
+	struct loop_timer *beat;
+	uint64_t beat_us;     /* when it last ran.. */
+	uint64_t patience_us; /* ..and for how long a standby waited then */
+};
+
+/*
+ * Compares the clock with that of the latest beat. A master that stood still for longer than a
+ * standby waits, and knows of one, is none any more: who is master is to be found out, as at a
+ * start. Called by the beat, before anybody is told who is master here, and when the configuration
+ * may be another: the next beat was due by the one before.
+ */
+void sm_still_check(void *room);
+
+/* ---- Who else manages: rounds of Get(SMInfo), and what they hold up -------------------------- */
+
+#define JUDGED_LIDS 16
+
+struct other { /* a subnet manager that is not this one */
+	struct sm_room *room;
+	guid_t guid; /* of its port */
+	char name[NAMING_MAX];
+	struct mad_path path;
+	uint16_t lid; /* 0 = none */
+	mad_token token;
+	bool answered; /* info is its own */
+	struct wire_sm_info info;
+};
+
+struct rounds {
+	void (*judge)(struct sm_room *room); /* all others have answered, or are silent */
+	struct other **others;	/* as last asked; each stays where it is while it is asked */
+	unsigned nothers, open; /* open: not answered yet */
+	bool holds;		/* an update waits for their answers, till `hold` */
+	struct loop_timer *hold;
+	uint16_t judged_lids[JUDGED_LIDS]; /* SM LIDs on ports that are no manager's any more */
+	unsigned njudged;
+	unsigned unasked; /* ends whose manager nobody was asked about, when last counted */
+	uint16_t own_lid;
+	uint16_t usual_lid; /* own_lid, or what a port that has lost it is going to get */
+	uint32_t own_capmask;
+};
+
+/* Begin and end r->rounds; end drops requests that are under way. */
+void sm_ask_init(struct sm_room *r);
+void sm_ask_fini(struct sm_room *r);
+/*
+ * Asks all others; rounds.judge() is called behind the last answer, or at once if there are none.
+ */
+void sm_ask_round(struct sm_room *r);
+void sm_ask(struct sm_room *r); /* the same, by a master that is not handing over */
+/* A master's sweep has ended; true: others are to answer before what it found is published. */
+bool sm_ask_holds(struct sm_room *r, bool fell, bool another_sm);
+/* Whose SM LIDs ports hold is known: no other manager's any more. */
+void sm_know_lids(struct sm_room *r);
+/* True: one that outranks us still sweeps, and can't take over before that is over. */
+bool sm_better_comes(const struct sm_room *r);
+void sm_stop_asking(struct sm_room *r); /* the round under way is not judged */
+void sm_forget_others(struct sm_room *r);
+const struct other *sm_find_other(const struct sm_room *r, guid_t guid); /* NULL = not known */
+
+/* ---- A manager that has handed over goes on answering the SA for a while --------------------- */
+
+#define PARTING_READS 32
+#define PARTING_US    8000000 /* from the hand-over, at most */
+
+struct parting_end { /* a port that may ask the SA */
+	guid_t node;
+	uint8_t port;
+	uint8_t losses; /* reads in a row without an answer */
+};
+
+struct parting_read {
+	struct sm_room *room;
+	struct parting_end end;
+	mad_token token; /* 0 = not in use */
+};
+
+struct parting {
+	void (*over)(struct sm_room *room); /* nobody needs this manager's answers any more */
+	bool on;
+	uint16_t own_lid;
+	struct parting_end *ends; /* [0, kept) are to be read again, [at, count) in this round */
+	uint32_t count, at, kept;
+	struct parting_read reads[PARTING_READS];
+	unsigned open, window; /* reads under way, and how many there may be */
+	uint64_t answered;     /* by the SA, when it was last looked at */
+	bool all_moved;
+	struct loop_timer *step, *limit;
+	loop_fn *fn; /* of sm_when_parted() */
+	void *arg;
+};
+
+/* Begin and end r->parting; end drops reads that are under way, without over(). */
+void sm_part_init(struct sm_room *r);
+void sm_part_fini(struct sm_room *r);
+/* parting.over() is called later; false: nothing was ever answered here, and it is not. */
+bool sm_part_begin(struct sm_room *r);
+void sm_part_end(struct sm_room *r); /* at once, without over(); sm_when_parted() is served */
+
+/* ---- Who is master, in events, alerts and the status ----------------------------------------- */
+
+#define ROLE_CHANGES_MAX 3 /* in ROLE_CHANGES_US; more ask for an operator */
+#define ROLE_CHANGES_US	 600000000ull
+
+struct other;
+
+struct reported { /* of another manager, in the latest event */
+	guid_t guid;
+	uint8_t state, priority;
+	bool answered;
+};
+
+struct reports {
+	uint64_t since_us; /* when core.state last changed */
+	const char *role;  /* NULL = not known yet; a literal */
+	unsigned role_changes;
+	uint64_t role_changed_us[ROLE_CHANGES_MAX]; /* the latest, in a ring */
+	struct loop_timer *calm;
+	struct {
+		uint64_t begun_us, heard_us; /* begun_us 0 = none is under way */
+		char from[NAMING_MAX];
+	} taking;
+	double take_over_ms; /* the latest, 0 = none */
+	unsigned take_overs;
+	struct reported *reported;
+	unsigned nreported;
+	char refusal[256];
+};
+
+/* An event for each other manager that is another than when it was last reported. */
+void sm_report_others(struct sm_room *r);
+void sm_show_to_sa(struct sm_room *r);	      /* all others, for SMInfoRecords */
+void sm_report_not_copied(struct sm_room *r); /* HANDOVER leaves all the same */
+void sm_report_master(struct sm_room *r);
+void sm_report_standby(struct sm_room *r);  /* for polls.master */
+void sm_report_handover(struct sm_room *r); /* to `peer` */
+void sm_report_two_masters(struct sm_room *r, const struct other *whom);
+void sm_report_control(struct sm_room *r, enum election_event event, const struct other *from);
+/* A take-over begins; heard_us: when its master was last heard, 0 = it hands over. */
+void sm_report_taking(struct sm_room *r, const struct other *from, uint64_t heard_us);
+void sm_report_taken(struct sm_room *r); /* all is programmed: how long the take-over took */
+void sm_report_role(void *room);	 /* the role may be another */
+void sm_report_init(struct sm_room *r);
+void sm_report_fini(struct sm_room *r);
+/* Why operators' commands are not taken; until the next call. NULL = this room has no reason. */
+const char *sm_refusal(struct sm_room *r);
+/*
+ * Adds "sm", "role", "role_changes", "election", "sms_not_allowed" and "traps"; and has
+ * "state" and "fabric_up" say why nothing is managed, where that is so.
+ */
+void sm_status(const struct sm_room *r, json_t *doc);
+
+/* ---- Ports that show a subnet manager (IsSM) which allowed_sm_guids does not name ------------ */
+
+/*
+ * Each is an alert (kind "sm-not-allowed") and an event, and a master hands over to none of them.
+ * With foreign_sm_action = "isolate" the master also takes the link of such an adapter out of
+ * service: it is brought down once, and stays in Init, where it carries SMPs and no data. So it is
+ * seen when the manager there ends, and the link comes up again then, or when it is allowed. Its
+ * SMPs are kept from ports by M_Keys alone. A switch is never touched, nor the adapter that this
+ * manager is on.
+ */
+
+#define STRANGERS 64
+
+struct stranger { /* a manager that is not allowed */
+	guid_t port_guid, node;
+	uint8_t num; /* of its port; 0 = a switch's own */
+	bool shut;   /* its link is out of service, or is to be */
+	char name[NAMING_MAX];
+};
+
+struct strangers {
+	struct stranger list[STRANGERS]; /* more are left out, and come when others go */
+	unsigned count;
+	bool marked;	   /* some port has INV_SHUT */
+	uint64_t asked_us; /* their ports were last to be read again */
+};
+
+/* Whether allowed_sm_guids names the port with that GUID, or is empty. */
+bool sm_is_allowed(const struct sm_room *r, guid_t port_guid);
+/* The port with that GUID, for events; of what the inventory does not know: nothing. */
+struct event_subject sm_subject(const struct sm_room *r, guid_t port_guid);
+/* All others were asked, or the configuration may be another. */
+void sm_allowed_review(struct sm_room *r);
+/* A snapshot is about to be made: sets INV_SHUT, and lets go of those that are no managers. */
+void sm_allowed_mark(struct sm_room *r, struct inventory *inventory);
+
+/* ---- The room, and what follows from the election (module_role.c) ---------------------------- */
 
 struct polls { /* module_role.c */
 	void (*polled)(struct sm_room *room, enum election_event event);
@@ -87,12 +280,12 @@ void sm_take(struct sm_room *r, enum election_event event, const struct other *w
 /* The others are asked, and the one that is wished for gets a HANDOVER. */
 void sm_wish(struct sm_room *r, const struct wish *wish);
 /* The own port has left its fabric: this manager is nobody's master and nobody's standby. */
-void sm_leave(struct sm_room *r);
+void sm_leave(void *room);
 /*
  * The own port has a link: who is master is to be found out, unless another manager has disabled
  * this one.
  */
-void sm_enter(struct sm_room *r);
+void sm_enter(void *room);
 /*
  * The pipe has changed the role: what was under way for the one before ends, and what the new one
  * needs begins.

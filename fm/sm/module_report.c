@@ -3,10 +3,217 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include "fm/fabric/request.h"
 #include "fm/program/program.h"
 #include "fm/sa/sa.h"
 #include "fm/sm/module_own.h"
 #include "topology/base/mem.h"
+
+/* ---- Module allowed -------------------------------------------------------------------------- */
+
+#define AGAIN_US 30000000 /* between two readings of their ports */
+
+bool sm_is_allowed(const struct sm_room *r, guid_t guid)
+{
+	const char *text = r->services.conf->sm.allowed;
+	uint64_t one;
+	int used;
+
+	for (; sscanf(text, "%" SCNx64 "%n", &one, &used) == 1; text += used)
+		if (one == guid)
+			return true;
+	return !*r->services.conf->sm.allowed;
+}
+
+static struct stranger *find(struct strangers *s, guid_t port_guid)
+{
+	for (unsigned i = 0; i < s->count; i++)
+		if (s->list[i].port_guid == port_guid)
+			return &s->list[i];
+	return NULL;
+}
+
+/* Never what carries others' traffic, nor the adapter that this manager is on. */
+static bool may_be_shut(const struct sm_room *r, const struct inv_node *node)
+{
+	return r->services.conf->sm.foreign_action == CONF_SM_ISOLATE &&
+	       fabric_is_master(r->fabric) && !inv_is_switch(node) &&
+	       node != r->services.inventory->local;
+}
+
+static struct inv_node *node_of(const struct inventory *inv, guid_t port_guid, uint8_t *num)
+{
+	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node)) {
+		*num = 0;
+		if (inv_is_switch(node) && node->guid == port_guid)
+			return node;
+		for (unsigned p = 1; node->port_guids && p <= node->nports; p++) {
+			*num = (uint8_t)p;
+			if (node->port_guids[p] == port_guid)
+				return node;
+		}
+	}
+	return NULL;
+}
+
+struct event_subject sm_subject(const struct sm_room *r, guid_t port_guid)
+{
+	uint8_t num;
+	const struct inv_node *node = node_of(r->services.inventory, port_guid, &num);
+
+	return node ? inventory_subject(node, num) : (struct event_subject){ 0 };
+}
+
+/* ---- The list -------------------------------------------------------------------------------- */
+
+static json_t *details_of(const struct stranger *it)
+{
+	return json_pack("{so sb}", "port_guid", json_sprintf("0x%016" PRIx64, it->port_guid),
+			 "isolated", it->shut);
+}
+
+static void let_go(struct sm_room *r, struct stranger *it, const char *why)
+{
+	struct strangers *s = &r->strangers;
+	const struct event_subject subject =
+		inventory_link_subject(r->services.inventory, it->node, it->num);
+
+	event_log_add(r->services.events, LOG_NOTICE, "sm-not-allowed-over", &subject,
+		      details_of(it), "%s (port GUID 0x%016" PRIx64 "): %s%s", it->name,
+		      it->port_guid, why, it->shut ? "; its link may come up again" : "");
+	if (it->shut)
+		fabric_request_reroute(r->fabric, "a manager that was not allowed is gone");
+	memmove(it, it + 1, (size_t)(&s->list[--s->count] - it) * sizeof(*it));
+}
+
+/* What a link says that is down is nothing: it may be down for this. */
+static bool shows_no_manager(const struct inventory *inv, const struct stranger *it)
+{
+	const struct inv_node *node = inventory_find(inv, it->node);
+	const struct inv_port *port =
+		node && it->num <= node->nports ? &node->ports[it->num] : NULL;
+
+	if (!port)
+		return inv->local; /* else nothing was swept yet, in this role */
+	return port->known && !node->gone && !node->silent && (port->link_up || !it->num) &&
+	       !(port->capmask & WIRE_CAP_IS_SM);
+}
+
+static void drop_past(struct sm_room *r)
+{
+	struct strangers *s = &r->strangers;
+
+	for (unsigned i = 0; i < s->count;)
+		if (sm_is_allowed(r, s->list[i].port_guid))
+			let_go(r, &s->list[i], "its subnet manager is allowed");
+		else if (shows_no_manager(r->services.inventory, &s->list[i]))
+			let_go(r, &s->list[i], "shows no subnet manager any more");
+		else
+			i++;
+}
+
+static void raise_alerts(struct sm_room *r)
+{
+	const struct strangers *s = &r->strangers;
+
+	alerts_review(r->services.alerts, "sm-not-allowed");
+	for (unsigned i = 0; i < s->count; i++) {
+		struct event_subject subject = inventory_link_subject(
+			r->services.inventory, s->list[i].node, s->list[i].num);
+
+		subject.name = s->list[i].name;
+		alert_raise(r->services.alerts, "sm-not-allowed", &subject,
+			    "%s (port GUID 0x%016" PRIx64
+			    "): runs a subnet manager that allowed_sm_guids does not name%s",
+			    s->list[i].name, s->list[i].port_guid,
+			    s->list[i].shut ? "; its link is out of service" : "");
+	}
+	alerts_reviewed(r->services.alerts, "sm-not-allowed");
+}
+
+/* Nothing else tells for certain that a manager has ended. */
+static void look_again(struct sm_room *r)
+{
+	uint64_t now = loop_now_us(r->services.loop);
+	struct strangers *s = &r->strangers;
+
+	if (!fabric_is_master(r->fabric) || now - s->asked_us < AGAIN_US)
+		return;
+	s->asked_us = now;
+	for (unsigned i = 0; i < s->count; i++)
+		fabric_request_refresh(r->fabric, s->list[i].node, "a manager not allowed");
+}
+
+void sm_allowed_review(struct sm_room *r)
+{
+	drop_past(r);
+	look_again(r);
+
+	/* The action may be another one, and so may the role. */
+	struct strangers *s = &r->strangers;
+
+	for (unsigned i = 0; i < s->count; i++) {
+		const struct inv_node *node =
+			inventory_find(r->services.inventory, s->list[i].node);
+		bool shut = node && may_be_shut(r, node);
+
+		if (node && shut != s->list[i].shut) {
+			s->list[i].shut = shut;
+			fabric_request_reroute(r->fabric, "what managers are allowed");
+		}
+	}
+
+	for (unsigned i = 0; i < r->rounds.nothers; i++)
+		if (!sm_is_allowed(r, r->rounds.others[i]->guid)) {
+			const struct other *other = r->rounds.others[i];
+			struct strangers *add_s = &r->strangers;
+			struct stranger it = { .port_guid = other->guid };
+			struct inv_node *node =
+				node_of(r->services.inventory, other->guid, &it.num);
+			struct event_subject subject;
+
+			if (!node || add_s->count == STRANGERS || find(add_s, other->guid))
+				continue;
+			it.node = node->guid;
+			snprintf(it.name, sizeof(it.name), "%s", other->name);
+			it.shut = may_be_shut(r, node);
+			add_s->list[add_s->count++] = it;
+			subject = inventory_subject(node, it.num);
+			event_log_add(
+				r->services.events, LOG_ERR, "sm-not-allowed", &subject,
+				details_of(&it),
+				"%s (port GUID 0x%016" PRIx64
+				"): runs a subnet manager that allowed_sm_guids does not name%s",
+				it.name, it.port_guid,
+				it.shut ? "; its link is taken out of service" : "");
+			if (it.shut)
+				fabric_request_reroute(r->fabric, "a manager that is not allowed");
+		}
+	raise_alerts(r);
+}
+
+void sm_allowed_mark(struct sm_room *r, struct inventory *inv)
+{
+	struct strangers *s = &r->strangers;
+
+	if (!s->marked && !s->count)
+		return;
+	drop_past(r);
+	s->marked = s->count > 0;
+	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node))
+		for (unsigned p = 1; !inv_is_switch(node) && p <= node->nports; p++)
+			inv_port_mark(node, p, INV_SHUT, false);
+	for (unsigned i = 0; i < s->count; i++) {
+		struct inv_node *node = inventory_find(inv, s->list[i].node);
+
+		if (s->list[i].shut && node && s->list[i].num <= node->nports)
+			inv_port_mark(node, s->list[i].num, INV_SHUT, true);
+	}
+	raise_alerts(r);
+}
+
+/* ---- Module report --------------------------------------------------------------------------- */
 
 static uint64_t ms_between(uint64_t from_us, uint64_t to_us)
 {
@@ -37,23 +244,6 @@ static bool are_reported(const struct sm_room *r)
 	return q->nothers == r->reports.nreported;
 }
 
-static void report_other(struct sm_room *r, const struct other *other)
-{
-	const struct event_subject subject = sm_subject(r, other->guid);
-
-	if (other->answered && election_is_foreign(&r->core, &other->info))
-		event_log_add(r->services.events, LOG_ERR, "other-sm", &subject, NULL,
-			      "%s (port GUID 0x%016" PRIx64
-			      "): subnet manager with another SM_Key found; the two managers "
-			      "ignore each other",
-			      other->name, other->guid);
-	else
-		event_log_add(r->services.events, LOG_NOTICE, "other-sm", &subject, NULL,
-			      "%s (port GUID 0x%016" PRIx64
-			      "): other subnet manager: %s, priority %u",
-			      other->name, other->guid, state_of(other), other->info.priority);
-}
-
 void sm_report_others(struct sm_room *r)
 {
 	const struct rounds *q = &r->rounds;
@@ -67,9 +257,25 @@ void sm_report_others(struct sm_room *r)
 		mem_resize(r->reports.reported, q->nothers + 1, sizeof(*r->reports.reported));
 	for (unsigned i = 0; i < q->nothers; i++) {
 		const struct other *other = q->others[i];
+		const struct event_subject subject = sm_subject(r, other->guid);
 
-		if (i >= r->reports.nreported || !is_reported(&r->reports.reported[i], other))
-			report_other(r, other);
+		if (i >= r->reports.nreported || !is_reported(&r->reports.reported[i], other)) {
+			if (other->answered && election_is_foreign(&r->core, &other->info))
+				event_log_add(r->services.events, LOG_ERR, "other-sm", &subject,
+					      NULL,
+					      "%s (port GUID 0x%016" PRIx64
+					      "): subnet manager with another SM_Key found; the "
+					      "two managers "
+					      "ignore each other",
+					      other->name, other->guid);
+			else
+				event_log_add(r->services.events, LOG_NOTICE, "other-sm", &subject,
+					      NULL,
+					      "%s (port GUID 0x%016" PRIx64
+					      "): other subnet manager: %s, priority %u",
+					      other->name, other->guid, state_of(other),
+					      other->info.priority);
+		}
 		r->reports.reported[i] = (struct reported){ other->guid, other->info.state,
 							    other->info.priority, other->answered };
 	}
@@ -233,8 +439,9 @@ static const char *role_now(const struct sm_room *r)
 	}
 }
 
-void sm_report_role(struct sm_room *r)
+void sm_report_role(void *room)
 {
+	struct sm_room *r = room;
 	const char *role = role_now(r);
 	uint64_t now = loop_now_us(r->services.loop), *slot;
 
@@ -310,46 +517,6 @@ static json_t *master_json(const struct sm_room *r)
 	return other_json(&master);
 }
 
-static json_t *election_json(const struct sm_room *r)
-{
-	const struct rounds *q = &r->rounds;
-	json_t *others = json_array();
-
-	for (unsigned i = 0; i < q->nothers; i++)
-		json_array_append_new(others, other_json(q->others[i]));
-	return json_pack(
-		"{si si sI so so sb si sf sI}", "state", (int)r->core.state, "priority",
-		(int)election_priority(&r->core), "since_s",
-		(json_int_t)((loop_now_us(r->services.loop) - r->reports.since_us) / 1000000),
-		"master", r->core.state == SM_STANDBY ? master_json(r) : json_null(), "others",
-		others, "two_masters", r->warned, "take_overs", (int)r->reports.take_overs,
-		"take_over_ms", r->reports.take_over_ms, "controls_refused",
-		(json_int_t)sm_stats(r->sm).controls_refused);
-}
-
-static json_t *strangers_json(const struct sm_room *r)
-{
-	json_t *rows = json_array();
-
-	for (unsigned i = 0; i < r->strangers.count; i++) {
-		const struct stranger *it = &r->strangers.list[i];
-
-		json_array_append_new(rows, json_pack("{ss so sb}", "name", it->name, "port_guid",
-						      json_sprintf("0x%016" PRIx64, it->port_guid),
-						      "isolated", it->shut));
-	}
-	return rows;
-}
-
-static json_t *traps_json(const struct sm_room *r)
-{
-	struct sm_stats s = sm_stats(r->sm);
-
-	return json_pack("{sI sI sI}", "received", (json_int_t)s.traps, "repeated",
-			 (json_int_t)s.traps_repeated, "not_repressed",
-			 (json_int_t)s.traps_not_repressed);
-}
-
 /* What keeps this manager from its work, in place of how far that is; NULL = nothing does. */
 static const char *idle_state(const struct sm_room *r)
 {
@@ -374,7 +541,37 @@ void sm_status(const struct sm_room *r, json_t *doc)
 	json_object_set_new(doc, "sm", json_string(sm_state_name(state)));
 	json_object_set_new(doc, "role", json_string(role ? role : "discovering"));
 	json_object_set_new(doc, "role_changes", json_integer(r->reports.role_changes));
-	json_object_set_new(doc, "election", election_json(r));
-	json_object_set_new(doc, "sms_not_allowed", strangers_json(r));
-	json_object_set_new(doc, "traps", traps_json(r));
+
+	const struct rounds *q = &r->rounds;
+	json_t *others = json_array();
+
+	for (unsigned i = 0; i < q->nothers; i++)
+		json_array_append_new(others, other_json(q->others[i]));
+	json_object_set_new(
+		doc, "election",
+		json_pack("{si si sI so so sb si sf sI}", "state", (int)r->core.state, "priority",
+			  (int)election_priority(&r->core), "since_s",
+			  (json_int_t)((loop_now_us(r->services.loop) - r->reports.since_us) /
+				       1000000),
+			  "master", r->core.state == SM_STANDBY ? master_json(r) : json_null(),
+			  "others", others, "two_masters", r->warned, "take_overs",
+			  (int)r->reports.take_overs, "take_over_ms", r->reports.take_over_ms,
+			  "controls_refused", (json_int_t)sm_stats(r->sm).controls_refused));
+
+	json_t *rows = json_array();
+
+	for (unsigned i = 0; i < r->strangers.count; i++) {
+		const struct stranger *it = &r->strangers.list[i];
+
+		json_array_append_new(rows, json_pack("{ss so sb}", "name", it->name, "port_guid",
+						      json_sprintf("0x%016" PRIx64, it->port_guid),
+						      "isolated", it->shut));
+	}
+	json_object_set_new(doc, "sms_not_allowed", rows);
+
+	struct sm_stats s = sm_stats(r->sm);
+	json_object_set_new(doc, "traps",
+			    json_pack("{sI sI sI}", "received", (json_int_t)s.traps, "repeated",
+				      (json_int_t)s.traps_repeated, "not_repressed",
+				      (json_int_t)s.traps_not_repressed));
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <inttypes.h>
 #include <stdlib.h>
-#include "fm/fabric/progress.h"
 #include "fm/fabric/request.h"
 #include "fm/sa/sa.h"
 #include "fm/sm/module_own.h"
@@ -94,53 +93,9 @@ static void answered(void *arg, const struct mad_answer *answer)
 	p->polled(r, event);
 }
 
-/*
- * A master should know who stands by. One that we outrank is to hand over, and hears of us now and
- * then.
- */
-static void announce(struct sm_room *r)
-{
-	const struct polls *p = &r->polls;
-	bool outranked = r->core.master.state == SM_MASTER &&
-			 !election_outranks_us(&r->core, &r->core.master);
-
-	if (p->master.lid && r->rounds.own_lid &&
-	    (p->count == 1 || (outranked && p->count % ANNOUNCE_EVERY == 1)))
-		sm_announce(r->sm, p->master.lid, r->rounds.own_lid, r->rounds.own_capmask);
-}
-
 /* ---- A master that would hand over at once --------------------------------------------------- */
 
 /* module_role.c */
-/*
- * This manager stands by for r->polls.master. Where it outranks that one, it shows priority 0 until
- * what hosts registered with that one was read or copied, or it has been waited for.
- */
-static void sm_begin_reading(struct sm_room *r)
-{
-	struct polls *p = &r->polls;
-
-	if (!r->services.conf->mirror.interval_ms || r->core.state != SM_STANDBY ||
-	    fabric_is_master(r->fabric) || p->master.info.state != SM_MASTER ||
-	    election_outranks_us(&r->core, &p->master.info))
-		return;
-	state_store_mark(r->services.state, STATE_READ, false);
-	p->reading_until_us = loop_now_us(r->services.loop) + READING_US;
-	r->core.reading = true;
-	sm_set_priority(r->sm, election_priority(&r->core));
-}
-
-/* The master is told at once: it learns of a priority by asking. */
-static void review_reading(struct sm_room *r)
-{
-	if (!r->core.reading || (!state_store_is(r->services.state, STATE_READ) &&
-				 !state_store_is(r->services.state, STATE_COPIED) &&
-				 loop_now_us(r->services.loop) < r->polls.reading_until_us))
-		return;
-	r->core.reading = false;
-	r->polls.count = 0;
-	sm_set_priority(r->sm, election_priority(&r->core));
-}
 
 /* one poll; polls.polled() hears of its end */
 static void sm_poll(struct sm_room *r)
@@ -148,11 +103,32 @@ static void sm_poll(struct sm_room *r)
 	struct polls *p = &r->polls;
 	bool by_lid = r->core.missed % 2 && p->master.lid;
 
-	review_reading(r);
+	/* The master is told at once: it learns of a priority by asking. */
+	if (r->core.reading && (state_store_is(r->services.state, STATE_READ) ||
+				state_store_is(r->services.state, STATE_COPIED) ||
+				loop_now_us(r->services.loop) >= r->polls.reading_until_us)) {
+		r->core.reading = false;
+		r->polls.count = 0;
+		sm_set_priority(r->sm, election_priority(&r->core));
+	}
+
 	p->polled_us = loop_now_us(r->services.loop);
 	p->count++;
-	if (r->core.state == SM_STANDBY)
-		announce(r);
+	if (r->core.state == SM_STANDBY) {
+		/*
+		 * A master should know who stands by. One that we outrank is to hand over, and
+		 * hears of us now and then.
+		 */
+		const struct polls *announce_p = &r->polls;
+		bool outranked = r->core.master.state == SM_MASTER &&
+				 !election_outranks_us(&r->core, &r->core.master);
+
+		if (announce_p->master.lid && r->rounds.own_lid &&
+		    (announce_p->count == 1 ||
+		     (outranked && announce_p->count % ANNOUNCE_EVERY == 1)))
+			sm_announce(r->sm, announce_p->master.lid, r->rounds.own_lid,
+				    r->rounds.own_capmask);
+	}
 	p->poll = mad_send(r->services.mad,
 			   &(struct mad_request){
 				   .path = by_lid ? NULL : &p->master.path,
@@ -167,12 +143,6 @@ static void sm_poll(struct sm_room *r)
 			   answered, r);
 }
 
-static void sm_stop_polling(struct sm_room *r)
-{
-	mad_cancel(r->services.mad, r->polls.poll);
-	r->polls.poll = 0;
-}
-
 /*
  * Carries out what election.c decides.
  *
@@ -183,7 +153,7 @@ static void sm_stop_polling(struct sm_room *r)
  *                  our time as master; else it goes on. The next master goes on with what this one
  *                  keeps in state_dir, where it copies that: what has just changed is waited for,
  *                  for PASSING_US at most, in the second half of that without taking more. Then the
- *                  SA stands still, and answers for as long as hosts ask here (module_parting.c)
+ *                  SA stands still, and answers for as long as hosts ask here (module_ask.c)
  *   STANDBY        polls the master
  *
  * Who becomes or ceases to be master beside or after others begins anew (fabric_change_role()), as
@@ -218,22 +188,10 @@ void sm_show_state(struct sm_room *r)
 	sm_report_role(r);
 }
 
-/* Ports hold the LID of somebody who was master while our port was away. */
-static bool others_were_master(const struct sm_room *r)
-{
-	return r->was_away && r->rounds.njudged;
-}
-
 /* What hosts registered with the master until now. */
 static bool is_known(const struct sm_room *r)
 {
 	return !r->parting.on && state_store_is(r->services.state, STATE_COPIED);
-}
-
-/* Beside others: who parts is not, whatever the pipe has still to hear of that. */
-static bool is_master(const struct sm_room *r)
-{
-	return fabric_is_master(r->fabric) && !r->parting.on;
 }
 
 /* Of the fabric as it was just swept. */
@@ -242,7 +200,8 @@ static void become_master(struct sm_room *r)
 	bool took_over;
 
 	sm_know_lids(r);
-	took_over = r->stood_by || others_were_master(r);
+	/* Ports hold the LID of somebody who was master while our port was away. */
+	took_over = r->stood_by || (r->was_away && r->rounds.njudged);
 	fabric_change_role(r->fabric,
 			   &(struct fabric_role_change){ .role = FABRIC_ROLE_MASTER,
 							 .took_over = took_over,
@@ -257,13 +216,15 @@ static void become_master(struct sm_room *r)
 static void take_over(struct sm_room *r, const char *reason)
 {
 	sm_report_taking(r, &r->peer, 0);
-	fabric_change_role(
-		r->fabric,
-		&(struct fabric_role_change){ .role = FABRIC_ROLE_MASTER,
-					      .anew = true,
-					      .took_over = true,
-					      .reregister = !is_master(r) && !is_known(r) },
-		reason);
+	/* Beside others: who parts is not, whatever the pipe has still to hear of that. */
+	fabric_change_role(r->fabric,
+			   &(struct fabric_role_change){
+				   .role = FABRIC_ROLE_MASTER,
+				   .anew = true,
+				   .took_over = true,
+				   .reregister = !(fabric_is_master(r->fabric) && !r->parting.on) &&
+						 !is_known(r) },
+			   reason);
 }
 
 static void stand_by(struct sm_room *r, const char *reason)
@@ -294,24 +255,6 @@ static void end_wish(struct sm_room *r, const char *why)
 	json_decref(result);
 }
 
-/*
- * The role that the pipe hears of waits for those who ask the SA here. In the election this manager
- * is a standby at once.
- */
-static void part(struct sm_room *r)
-{
-	if (!sm_part_begin(r)) {
-		stand_by(r, "another manager is master");
-		return;
-	}
-	sa_freeze(r->services.sa, true);
-	mad_cancel(r->services.mad, r->handover);
-	r->handover = 0;
-	sm_stop_asking(r);
-	end_wish(r, NULL);
-	sm_poll(r);
-}
-
 static void parted(struct sm_room *r)
 {
 	stand_by(r, "another manager is master, and all hosts ask that one");
@@ -329,20 +272,41 @@ static void watch(struct sm_room *r, const struct other *whom)
 	r->stood_by = true;
 	r->warned = false;
 	election_follow(&r->core, &p->master.info, now);
-	sm_begin_reading(r);
-	sm_report_standby(r);
-	if (fabric_is_master(r->fabric))
-		part(r);
-	else
-		stand_by(r, "another manager is master");
-}
 
-static void begin_again(struct sm_room *r)
-{
-	sm_report_taking(r, &r->polls.master, r->polls.heard_us);
-	fabric_change_role(r->fabric,
-			   &(struct fabric_role_change){ .role = FABRIC_ROLE_ASKING, .anew = true },
-			   "who is master is to be found out");
+	/*
+	 * This manager stands by for r->polls.master. Where it outranks that one, it shows priority
+	 * 0 until what hosts registered with that one was read or copied, or it has been waited
+	 * for.
+	 */
+	struct polls *reading_p = &r->polls;
+
+	if (r->services.conf->mirror.interval_ms && r->core.state == SM_STANDBY &&
+	    !fabric_is_master(r->fabric) && reading_p->master.info.state == SM_MASTER &&
+	    !election_outranks_us(&r->core, &reading_p->master.info)) {
+		state_store_mark(r->services.state, STATE_READ, false);
+		reading_p->reading_until_us = loop_now_us(r->services.loop) + READING_US;
+		r->core.reading = true;
+		sm_set_priority(r->sm, election_priority(&r->core));
+	}
+
+	sm_report_standby(r);
+	if (fabric_is_master(r->fabric)) {
+		/*
+		 * The role that the pipe hears of waits for those who ask the SA here. In the
+		 * election this manager is a standby at once.
+		 */
+		if (!sm_part_begin(r)) {
+			stand_by(r, "another manager is master");
+			return;
+		}
+		sa_freeze(r->services.sa, true);
+		mad_cancel(r->services.mad, r->handover);
+		r->handover = 0;
+		sm_stop_asking(r);
+		end_wish(r, NULL);
+		sm_poll(r);
+	} else
+		stand_by(r, "another manager is master");
 }
 
 /* What the next master is to go on with is there, or was waited for as long as it may. */
@@ -473,7 +437,11 @@ void sm_take(struct sm_room *r, enum election_event event, const struct other *w
 		take_over(r, "another manager handed over");
 		return;
 	case ELECTION_BEGIN_ANEW:
-		begin_again(r);
+		sm_report_taking(r, &r->polls.master, r->polls.heard_us);
+		fabric_change_role(
+			r->fabric,
+			&(struct fabric_role_change){ .role = FABRIC_ROLE_ASKING, .anew = true },
+			"who is master is to be found out");
 		return;
 	case ELECTION_GO_INACTIVE:
 		stand_by(r, "disabled by another manager");
@@ -498,12 +466,6 @@ static bool is_polling(const struct sm_room *r)
 	return r->core.state == SM_STANDBY || r->core.state == SM_NOT_ACTIVE;
 }
 
-/* The other's ACKNOWLEDGE may come ahead of its answer. */
-static bool role_given(const struct sm_room *r)
-{
-	return r->handover && r->core.state == SM_STANDBY;
-}
-
 /* Whatever was under way for the role before ends. */
 static void end_role(struct sm_room *r)
 {
@@ -512,7 +474,8 @@ static void end_role(struct sm_room *r)
 	r->foreign_prefix = false;
 	alert_end(r->services.alerts, "foreign-prefix", NULL);
 	sm_stop_asking(r);
-	sm_stop_polling(r);
+	mad_cancel(r->services.mad, r->polls.poll);
+	r->polls.poll = 0;
 	loop_timer_stop(r->due);
 	if (r->core.state != SM_MASTER)
 		alert_end(r->services.alerts, "two-masters", NULL);
@@ -520,7 +483,10 @@ static void end_role(struct sm_room *r)
 		alert_end(r->services.alerts, "foreign-master", NULL);
 	if (r->core.state != SM_NOT_ACTIVE)
 		alert_end(r->services.alerts, "disabled", NULL);
-	end_wish(r, role_given(r) ? NULL : "this subnet manager is no longer master");
+	/* The other's ACKNOWLEDGE may come ahead of its answer. */
+	end_wish(r, r->handover && r->core.state == SM_STANDBY
+			    ? NULL
+			    : "this subnet manager is no longer master");
 	mad_cancel(r->services.mad, r->handover);
 	r->handover = 0;
 }
@@ -544,8 +510,10 @@ void sm_role_changed(struct sm_room *r, enum fabric_role role)
 /* ---- The own port ---------------------------------------------------------------------------- */
 
 /* Who stood by goes on as one who did: another was at work. */
-void sm_leave(struct sm_room *r)
+void sm_leave(void *room)
 {
+	struct sm_room *r = room;
+
 	election_take(&r->core, ELECTION_PORT_LOST);
 	end_role(r);
 	sm_forget_others(r);
@@ -558,8 +526,9 @@ void sm_leave(struct sm_room *r)
 			   "the own port has left its fabric");
 }
 
-void sm_enter(struct sm_room *r)
+void sm_enter(void *room)
 {
+	struct sm_room *r = room;
 	bool disabled = r->core.state == SM_NOT_ACTIVE;
 
 	fabric_change_role(r->fabric,
@@ -569,18 +538,6 @@ void sm_enter(struct sm_room *r)
 }
 
 /* ---- What the others answered ---------------------------------------------------------------- */
-
-/* What the lower one wrote is not known, and it has gone without a HANDOVER. */
-static void only_master(struct sm_room *r)
-{
-	if (!r->warned)
-		return;
-	r->warned = false;
-	alert_end(r->services.alerts, "two-masters", NULL);
-	event_log_add(r->services.events, LOG_NOTICE, "two-masters", NULL, NULL,
-		      "fabric: no other master left; starting a full sweep");
-	take_over(r, "no other master any more");
-}
 
 /* An operator's wish goes first. */
 static enum election_event choose(struct sm_room *r, const struct wire_sm_info *infos,
@@ -594,30 +551,6 @@ static enum election_event choose(struct sm_room *r, const struct wire_sm_info *
 		end_wish(r, "no such manager answered as standby");
 	}
 	return election_judge(&r->core, infos, count, index);
-}
-
-/* What all answers come to; *whom: whom that is about, if anybody. */
-static enum election_event judge_others(struct sm_room *r, struct other *whom)
-{
-	const struct rounds *q = &r->rounds;
-	struct wire_sm_info *infos = mem_alloc(q->nothers + 1, sizeof(*infos));
-	unsigned *from = mem_alloc(q->nothers + 1, sizeof(*from)), count = 0;
-	enum election_event event;
-	int index;
-
-	for (unsigned i = 0; i < q->nothers; i++) {
-		if (!q->others[i]->answered ||
-		    (r->core.state == SM_MASTER && !sm_is_allowed(r, q->others[i]->guid)))
-			continue;
-		infos[count] = q->others[i]->info;
-		from[count++] = i;
-	}
-	event = choose(r, infos, count, &index);
-	if (index >= 0)
-		*whom = *q->others[from[index]];
-	free(infos);
-	free(from);
-	return event;
 }
 
 /*
@@ -669,9 +602,36 @@ static void judge(struct sm_room *r)
 
 	sm_report_others(r);
 	sm_show_to_sa(r);
-	event = judge_others(r, &whom);
-	if (event == ELECTION_NONE_BETTER && r->core.state == SM_MASTER)
-		only_master(r);
+
+	/* What all answers come to; *whom: whom that is about, if anybody. */
+	const struct rounds *q = &r->rounds;
+	struct wire_sm_info *infos = mem_alloc(q->nothers + 1, sizeof(*infos));
+	unsigned *from = mem_alloc(q->nothers + 1, sizeof(*from)), count = 0;
+	int index;
+
+	for (unsigned i = 0; i < q->nothers; i++) {
+		if (!q->others[i]->answered ||
+		    (r->core.state == SM_MASTER && !sm_is_allowed(r, q->others[i]->guid)))
+			continue;
+		infos[count] = q->others[i]->info;
+		from[count++] = i;
+	}
+	event = choose(r, infos, count, &index);
+	if (index >= 0)
+		whom = *q->others[from[index]];
+	free(infos);
+	free(from);
+
+	if (event == ELECTION_NONE_BETTER && r->core.state == SM_MASTER) {
+		/* What the lower one wrote is not known, and it has gone without a HANDOVER. */
+		if (r->warned) {
+			r->warned = false;
+			alert_end(r->services.alerts, "two-masters", NULL);
+			event_log_add(r->services.events, LOG_NOTICE, "two-masters", NULL, NULL,
+				      "fabric: no other master left; starting a full sweep");
+			take_over(r, "no other master any more");
+		}
+	}
 	if (r->core.state == SM_MASTER && sm_better_comes(r))
 		loop_timer_set(r->due, period_us(r));
 	if (event == ELECTION_NONE_BETTER && r->core.state == SM_DISCOVERING &&

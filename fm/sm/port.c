@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include "fm/sm/port.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fm/sm/own_port.h"
+#include "fm/sm/port.h"
 #include "topology/base/mem.h"
 #include "topology/snapshot/topo.h"
 
@@ -97,26 +96,22 @@ enum own_port_event own_port_read(struct own_port *p, const struct wire_port_inf
 	return OWN_PORT_UP;
 }
 
-/* Asked again at once, once; another one each time is nobody. */
-static enum own_port_event strange(struct own_port *p, const struct wire_node_info *info)
-{
-	bool known = p->seen != 0;
-
-	if (p->seen == info->node_guid && p->seen_port == info->local_port)
-		return OWN_PORT_OTHER;
-	p->seen = info->node_guid;
-	p->seen_port = info->local_port;
-	return known ? OWN_PORT_NO_NEWS : OWN_PORT_STRANGE;
-}
-
 enum own_port_event own_port_heard(struct own_port *p, const struct wire_node_info *info)
 {
 	p->silent = !info;
 	if (!info)
 		return OWN_PORT_UNHEARD;
 	if (p->neighbour &&
-	    (p->neighbour != info->node_guid || p->neighbour_port != info->local_port))
-		return strange(p, info);
+	    (p->neighbour != info->node_guid || p->neighbour_port != info->local_port)) {
+		/* Asked again at once, once; another one each time is nobody. */
+		bool known = p->seen != 0;
+
+		if (p->seen == info->node_guid && p->seen_port == info->local_port)
+			return OWN_PORT_OTHER;
+		p->seen = info->node_guid;
+		p->seen_port = info->local_port;
+		return known ? OWN_PORT_NO_NEWS : OWN_PORT_STRANGE;
+	}
 	p->seen = 0;
 	return OWN_PORT_HEARD;
 }
@@ -192,17 +187,6 @@ struct port {
 
 /* ---- What it is in --------------------------------------------------------------------------- */
 
-static bool has_link(const struct port *p)
-{
-	return own_port_has_link(&p->core) && p->due < OWN_PORT_LEAVE;
-}
-
-/* Between the opening and the first answer, or its absence, nothing is known of the link. */
-static bool is_known_down(const struct port *p)
-{
-	return p->core.state == OWN_PORT_NO_LINK && (p->core.info.state || p->missed >= MISSED_MAX);
-}
-
 static const char *explain(struct port *p, const struct io_port_info *info)
 {
 	if (p->core.state <= OWN_PORT_BUSY)
@@ -223,7 +207,13 @@ const char *port_missing(struct port *p)
 {
 	bool absent = p->core.state <= OWN_PORT_BUSY && p->absent[0];
 
-	return absent || is_known_down(p) ? explain(p, mad_port_info(p->services.mad)) : NULL;
+	/*
+	 * Between the opening and the first answer, or its absence, nothing is known of the link.
+	 */
+	return absent || (p->core.state == OWN_PORT_NO_LINK &&
+			  (p->core.info.state || p->missed >= MISSED_MAX))
+		       ? explain(p, mad_port_info(p->services.mad))
+		       : NULL;
 }
 
 enum own_port_state port_state(const struct port *p)
@@ -269,16 +259,6 @@ static void stop_asking(struct port *p)
 	p->read = p->probe = 0;
 }
 
-static void action_later(struct port *p, enum own_port_action act)
-{
-	if (act != OWN_PORT_SWEEP)
-		p->ops->leaving(p->arg);
-	if (act == OWN_PORT_SWEEP && p->due >= OWN_PORT_LEAVE)
-		act = OWN_PORT_BEGIN_AGAIN;
-	p->due = act;
-	loop_timer_set(p->act, 0);
-}
-
 static void take(struct port *p, enum own_port_event event)
 {
 	enum own_port_action act = own_port_take(&p->core, event);
@@ -297,7 +277,12 @@ static void take(struct port *p, enum own_port_event event)
 	case OWN_PORT_SWEEP:
 	case OWN_PORT_LEAVE:
 	case OWN_PORT_BEGIN_AGAIN:
-		action_later(p, act);
+		if (act != OWN_PORT_SWEEP)
+			p->ops->leaving(p->arg);
+		if (act == OWN_PORT_SWEEP && p->due >= OWN_PORT_LEAVE)
+			act = OWN_PORT_BEGIN_AGAIN;
+		p->due = act;
+		loop_timer_set(p->act, 0);
 	}
 }
 
@@ -311,7 +296,7 @@ static void action_cb(void *arg)
 		stop_asking(p);
 		p->ops->left(p->arg);
 	}
-	if (act != OWN_PORT_LEAVE && has_link(p))
+	if (act != OWN_PORT_LEAVE && own_port_has_link(&p->core) && p->due < OWN_PORT_LEAVE)
 		p->ops->entered(p->arg);
 	show(p);
 }
@@ -347,9 +332,18 @@ void port_probe(struct port *p)
 			    probed, p);
 }
 
-/* Why what a sweep found is of no use; NULL = it is. */
-static const char *not_in_fabric(struct port *p)
+const char *port_swept(struct port *p, const struct inventory *inv, bool fresh)
 {
+	const struct inv_port *port;
+	bool met;
+
+	if (!inv->local)
+		return "this manager's own port does not answer";
+	port = &inv->local->ports[inv->local_port];
+	met = port->peer && port->link_up && !port->peer->silent;
+	take(p, own_port_swept(&p->core, met ? port->peer->guid : 0, port->peer_port, fresh));
+
+	/* Why what a sweep found is of no use; NULL = it is. */
 	const char *missing = port_missing(p);
 
 	if (missing)
@@ -362,19 +356,6 @@ static const char *not_in_fabric(struct port *p)
 		       : "the switch behind this manager's own port does not answer";
 }
 
-const char *port_swept(struct port *p, const struct inventory *inv, bool fresh)
-{
-	const struct inv_port *port;
-	bool met;
-
-	if (!inv->local)
-		return "this manager's own port does not answer";
-	port = &inv->local->ports[inv->local_port];
-	met = port->peer && port->link_up && !port->peer->silent;
-	take(p, own_port_swept(&p->core, met ? port->peer->guid : 0, port->peer_port, fresh));
-	return not_in_fabric(p);
-}
-
 /* ---- PortInfo -------------------------------------------------------------------------------- */
 
 static void closed(struct port *p, enum own_port_event event, const char *why)
@@ -383,20 +364,6 @@ static void closed(struct port *p, enum own_port_event event, const char *why)
 	stop_asking(p);
 	mad_close(p->services.mad);
 	take(p, event);
-}
-
-/*
- * A driver that begins anew forgets it, and the fabric then takes this port for one without a
- * manager.
- */
-static void check_is_sm(struct port *p, bool shown)
-{
-	p->hidden = shown ? 0 : p->hidden + 1;
-	if (p->hidden < HIDDEN_MAX)
-		return;
-	p->hidden = 0;
-	sm_show(p->services.sm, false);
-	sm_show(p->services.sm, true);
 }
 
 static void was_read(void *arg, const struct mad_answer *answer)
@@ -415,7 +382,21 @@ static void was_read(void *arg, const struct mad_answer *answer)
 	if (answer->result != MAD_OK)
 		return;
 	wire_port_info_decode(answer->data, &info);
-	check_is_sm(p, info.capmask & WIRE_CAP_IS_SM);
+
+	/*
+	 * A driver that begins anew forgets it, and the fabric then takes this port for one without
+	 * a manager.
+	 */
+	bool shown = info.capmask & WIRE_CAP_IS_SM;
+
+	p->hidden = shown ? 0 : p->hidden + 1;
+
+	if (!(p->hidden < HIDDEN_MAX)) {
+		p->hidden = 0;
+		sm_show(p->services.sm, false);
+		sm_show(p->services.sm, true);
+	}
+
 	if (info.state >= TOPO_INIT && !p->had_link) {
 		p->had_link = true;
 		mad_choose(p->services.mad, true);
@@ -443,36 +424,9 @@ void port_check(struct port *p)
 
 /* ---- The device ------------------------------------------------------------------------------ */
 
-static void fail(struct port *p, const char *why)
-{
-	snprintf(p->failed, sizeof(p->failed), "%s", why);
-	loop_stop(p->services.loop);
-}
-
 const char *port_failed(const struct port *p)
 {
 	return p->failed[0] ? p->failed : NULL;
-}
-
-static void not_opened(struct port *p, int status, const char *why)
-{
-	snprintf(p->absent, sizeof(p->absent), "%s", why);
-	if (status == -EACCES || status == -EPERM)
-		fail(p, why);
-	take(p, status == -EBUSY ? OWN_PORT_REFUSED : OWN_PORT_LOST);
-}
-
-/* IsSM is part of it: who can't have that has another manager beside him. */
-static int show_manager(struct port *p, char *err, size_t err_size)
-{
-	const struct io_port_info *info = mad_port_info(p->services.mad);
-	int status = sm_show(p->services.sm, true);
-
-	if (status)
-		snprintf(err, err_size, "%s port %u: cannot set IsSM: %s", info->device, info->port,
-			 status == -EBUSY ? "another subnet manager runs on it"
-					  : strerror(-status));
-	return status;
 }
 
 static void open_port(struct port *p)
@@ -481,12 +435,28 @@ static void open_port(struct port *p)
 	int status = mad_open(p->services.mad, err, sizeof(err));
 
 	if (!status) {
-		status = show_manager(p, err, sizeof(err));
+		/* IsSM is part of it: who can't have that has another manager beside him. */
+		size_t err_size = sizeof(err);
+		const struct io_port_info *info = mad_port_info(p->services.mad);
+		status = sm_show(p->services.sm, true);
+
+		if (status)
+			snprintf(err, err_size, "%s port %u: cannot set IsSM: %s", info->device,
+				 info->port,
+				 status == -EBUSY ? "another subnet manager runs on it"
+						  : strerror(-status));
+
 		if (status)
 			mad_close(p->services.mad);
 	}
 	if (status) {
-		not_opened(p, status, err);
+		snprintf(p->absent, sizeof(p->absent), "%s", err);
+		if (status == -EACCES || status == -EPERM) {
+			snprintf(p->failed, sizeof(p->failed), "%s", err);
+			loop_stop(p->services.loop);
+		}
+		take(p, status == -EBUSY ? OWN_PORT_REFUSED : OWN_PORT_LOST);
+
 		return;
 	}
 	p->absent[0] = '\0';
@@ -494,13 +464,6 @@ static void open_port(struct port *p)
 	p->core.is_switch = !mad_port_info(p->services.mad)->port;
 	p->ops->opened(p->arg, mad_port_info(p->services.mad)->port_guid);
 	take(p, OWN_PORT_OPENED);
-}
-
-/* Nobody had a link when this one was chosen. */
-static void choose_again(struct port *p)
-{
-	closed(p, OWN_PORT_LOST, "another port has a link");
-	open_port(p);
 }
 
 static void tick(void *arg)
@@ -511,9 +474,11 @@ static void tick(void *arg)
 	if (!mad_is_open(p->services.mad))
 		open_port(p);
 	else if (p->core.state == OWN_PORT_NO_LINK && !p->had_link &&
-		 mad_choose(p->services.mad, false))
-		choose_again(p);
-	else
+		 mad_choose(p->services.mad, false)) {
+		/* Nobody had a link when this one was chosen. */
+		closed(p, OWN_PORT_LOST, "another port has a link");
+		open_port(p);
+	} else
 		port_check(p);
 }
 

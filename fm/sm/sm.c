@@ -6,7 +6,7 @@
  * Get(SMInfo) is answered in any state; an SM_Key of a site's own is shown to who has our M_Key, so
  * to nobody where there is none (IBA 14.2.5.13). The one that everybody knows is shown to all:
  * OpenSM takes who shows another than its own for no manager, 0 too. Set(SMInfo) carries the
- * election's control packets in its modifier (IBA 14.4.1): whoever decides (control_packet.h) obeys
+ * election's control packets in its modifier (IBA 14.4.1): whoever decides (election.h) obeys
  * it or gives a reason why not, which goes to the log, and the answer says that it is not valid, or
  * there is none. An answer is the request turned round: for a directed route that is the direction
  * bit, and the hop pointer stays where it arrived, one past the route's end; the driver walks it
@@ -20,10 +20,10 @@
  * second change (two flips of one switch look alike); unless the TID says that it is the same
  * again.
  */
-#include <string.h>
 #include <stdlib.h>
-#include "fm/loop/log.h"
+#include <string.h>
 #include "fm/conf/m_keys.h"
+#include "fm/loop/log.h"
 #include "fm/sm/sm.h"
 #include "topology/base/mem.h"
 
@@ -57,9 +57,7 @@ struct sm {
 	struct sm_conf conf;
 	enum sm_state state;
 	sm_trap_fn *trap;
-	sm_control_fn *control; /* NULL: all are refused */
-	loop_fn *asked;		/* NULL: nobody wants to know */
-	sm_key_fn *key_of;
+	struct sm_ops ops;
 	void *arg;
 	struct trap traps[TRAPS];
 	unsigned nheld; /* slots that hold some back */
@@ -99,7 +97,7 @@ static void answer(struct sm *sm, const struct io_addr *from, const struct wire_
 	header.status = status;
 	if (method ==
 	    WIRE_TRAP_REPRESS) /* checked as a Set's is (IBA 14.2.4.1); a trap's own may be 0 */
-		header.key = sm->key_of ? sm->key_of(sm->arg, from->lid) : own_key(sm);
+		header.key = sm->ops.key_of ? sm->ops.key_of(sm->arg, from->lid) : own_key(sm);
 	if (request->mgmt_class == WIRE_SMI_DR) {
 		header.returning = true;
 		to.lid = LID_PERMISSIVE;
@@ -137,24 +135,6 @@ static void sm_info_answer(struct sm *sm, const struct io_addr *from, const stru
 	answer(sm, from, mad, raw, WIRE_GET_RESP, status, data);
 }
 
-static void control_refused(struct sm *sm, uint32_t control, const struct wire_sm_info *sender,
-			    const char *why)
-{
-	sm->stats.controls_refused++;
-	if (log_allow(&sm->refused, loop_now_us(sm->loop), 1))
-		log_line(LOG_SM, LOG_WARNING,
-			 "sm 0x%016llx: SMInfo control %u refused while %s: %s",
-			 (unsigned long long)sender->guid, control, sm_state_name(sm->state), why);
-}
-
-static void doubt(struct sm *sm, const struct io_addr *from, const struct wire_mad *mad,
-		  const uint8_t *raw)
-{
-	sm->doubted =
-		(struct doubted){ .from = *from, .mad = *mad, .at_us = loop_now_us(sm->loop) };
-	memcpy(sm->doubted.raw, raw, WIRE_MAD_SIZE);
-}
-
 static void control_answer(struct sm *sm, const struct io_addr *from, const struct wire_mad *mad,
 			   const uint8_t *raw)
 {
@@ -167,13 +147,25 @@ static void control_answer(struct sm *sm, const struct io_addr *from, const stru
 		return;
 	}
 	wire_sm_info_decode(wire_smp_data((uint8_t *)raw), &sender);
-	if (sm->control)
-		verdict = sm->control(sm->arg, mad->attr_mod, &sender, &why);
-	if (verdict != CONTROL_OBEYED)
-		control_refused(sm, mad->attr_mod, &sender, why);
-	if (verdict == CONTROL_DOUBTED)
-		doubt(sm, from, mad, raw);
-	else
+	if (sm->ops.control)
+		verdict = sm->ops.control(sm->arg, mad->attr_mod, &sender, &why);
+	if (verdict != CONTROL_OBEYED) {
+		uint32_t control = mad->attr_mod;
+		const char *refused_why = why;
+
+		sm->stats.controls_refused++;
+		if (log_allow(&sm->refused, loop_now_us(sm->loop), 1))
+			log_line(LOG_SM, LOG_WARNING,
+				 "sm 0x%016llx: SMInfo control %u refused while %s: %s",
+				 (unsigned long long)sender.guid, control, sm_state_name(sm->state),
+				 refused_why);
+	}
+	if (verdict == CONTROL_DOUBTED) {
+		sm->doubted = (struct doubted){ .from = *from,
+						.mad = *mad,
+						.at_us = loop_now_us(sm->loop) };
+		memcpy(sm->doubted.raw, raw, WIRE_MAD_SIZE);
+	} else
 		sm_info_answer(sm, from, mad, raw, verdict == CONTROL_REFUSED ? INVALID_FIELD : 0);
 }
 
@@ -213,24 +205,6 @@ void sm_announce(struct sm *sm, uint16_t to_lid, uint16_t own_lid, uint32_t capm
 }
 
 /* ---- Traps ----------------------------------------------------------------------------------- */
-
-/* What the rest of the details says is of no matter to who takes traps here. */
-static bool trap_alike(const struct trap *trap, const struct wire_notice *notice, uint16_t lid)
-{
-	const struct wire_notice *had = &trap->notice;
-
-	return trap->handed_at && trap->lid == lid && had->trap == notice->trap &&
-	       had->generic == notice->generic && had->lid == notice->lid &&
-	       had->port == notice->port;
-}
-
-static struct trap *trap_slot(struct sm *sm, const struct wire_notice *notice, uint16_t lid)
-{
-	uint64_t key = (uint64_t)lid << 48 | (uint64_t)notice->trap << 32 | notice->lid << 8 |
-		       notice->port;
-
-	return &sm->traps[(key * 0x9e3779b97f4a7c15u >> 32) % TRAPS];
-}
 
 static void trap_hand_on(struct sm *sm, struct trap *trap)
 {
@@ -277,40 +251,6 @@ static void trap_repeated(struct sm *sm, struct trap *trap, const struct wire_no
 		fold_arm(sm);
 }
 
-/* Where two kinds meet in a slot, what is held there is handed on now. */
-static void trap_take(struct sm *sm, struct trap *trap, const struct wire_notice *notice,
-		      uint16_t lid, uint64_t tid)
-{
-	if (trap->held)
-		trap_hand_on(sm, trap);
-	trap->notice = *notice;
-	trap->lid = lid;
-	trap->tid = tid;
-	trap_hand_on(sm, trap);
-}
-
-static void trap_receive(struct sm *sm, const struct io_addr *from, const struct wire_mad *mad,
-			 const uint8_t *raw)
-{
-	struct wire_notice notice;
-	struct trap *trap;
-
-	if (sm->state == SM_STANDBY || sm->state == SM_NOT_ACTIVE)
-		return;
-	wire_notice_decode(wire_smp_data((uint8_t *)raw), &notice);
-	sm->stats.traps++;
-	trap = trap_slot(sm, &notice, from->lid);
-	if (trap_alike(trap, &notice, from->lid) &&
-	    loop_now_us(sm->loop) < trap->handed_at + FOLD_US)
-		trap_repeated(sm, trap, &notice, mad->tid);
-	else
-		trap_take(sm, trap, &notice, from->lid, mad->tid);
-	if (trap->repressed++ < REPRESSED)
-		answer(sm, from, mad, raw, WIRE_TRAP_REPRESS, 0, NULL);
-	else
-		sm->stats.traps_not_repressed++;
-}
-
 /* ---- Life ------------------------------------------------------------------------------------ */
 
 static void receive(void *arg, const struct io_addr *from, const struct wire_mad *mad,
@@ -320,11 +260,47 @@ static void receive(void *arg, const struct io_addr *from, const struct wire_mad
 
 	if (len < WIRE_MAD_SIZE || mad->class_version != 1)
 		return;
-	if (sm->asked && mad->attr_id == WIRE_SM_INFO)
-		sm->asked(sm->arg);
-	if (mad->method == WIRE_TRAP && mad->attr_id == WIRE_NOTICE)
-		trap_receive(sm, from, mad, raw);
-	else if (mad->method == WIRE_GET && mad->attr_id == WIRE_SM_INFO)
+	if (sm->ops.asked && mad->attr_id == WIRE_SM_INFO)
+		sm->ops.asked(sm->arg);
+	if (mad->method == WIRE_TRAP && mad->attr_id == WIRE_NOTICE) {
+		struct wire_notice notice;
+		struct trap *trap;
+
+		if (sm->state == SM_STANDBY || sm->state == SM_NOT_ACTIVE)
+			return;
+		wire_notice_decode(wire_smp_data((uint8_t *)raw), &notice);
+		sm->stats.traps++;
+
+		uint64_t key = (uint64_t)from->lid << 48 | (uint64_t)notice.trap << 32 |
+			       notice.lid << 8 | notice.port;
+		trap = &sm->traps[(key * 0x9e3779b97f4a7c15u >> 32) % TRAPS];
+
+		/* What the rest of the details says is of no matter to who takes traps here. */
+		uint16_t lid = from->lid;
+		const struct wire_notice *had = &trap->notice;
+		if ((trap->handed_at && trap->lid == lid && had->trap == notice.trap &&
+		     had->generic == notice.generic && had->lid == notice.lid &&
+		     had->port == notice.port) &&
+		    loop_now_us(sm->loop) < trap->handed_at + FOLD_US)
+			trap_repeated(sm, trap, &notice, mad->tid);
+		else {
+			/* Where two kinds meet in a slot, what is held there is handed on now. */
+			uint16_t take_lid = from->lid;
+			uint64_t tid = mad->tid;
+
+			if (trap->held)
+				trap_hand_on(sm, trap);
+			trap->notice = notice;
+			trap->lid = take_lid;
+			trap->tid = tid;
+			trap_hand_on(sm, trap);
+		}
+
+		if (trap->repressed++ < REPRESSED)
+			answer(sm, from, mad, raw, WIRE_TRAP_REPRESS, 0, NULL);
+		else
+			sm->stats.traps_not_repressed++;
+	} else if (mad->method == WIRE_GET && mad->attr_id == WIRE_SM_INFO)
 		sm_info_answer(sm, from, mad, raw, 0);
 	else if (mad->method == WIRE_SET && mad->attr_id == WIRE_SM_INFO)
 		control_answer(sm, from, mad, raw);
@@ -363,19 +339,9 @@ int sm_show(struct sm *sm, bool on)
 	return mad_set_is_sm(sm->mad, on);
 }
 
-void sm_on_asked(struct sm *sm, loop_fn *fn)
+void sm_follow(struct sm *sm, const struct sm_ops *ops)
 {
-	sm->asked = fn;
-}
-
-void sm_on_control(struct sm *sm, sm_control_fn *fn)
-{
-	sm->control = fn;
-}
-
-void sm_on_repress(struct sm *sm, sm_key_fn *fn)
-{
-	sm->key_of = fn;
+	sm->ops = *ops;
 }
 
 void sm_configure(struct sm *sm, const struct sm_conf *conf)
@@ -403,4 +369,179 @@ enum sm_state sm_state(const struct sm *sm)
 struct sm_stats sm_stats(const struct sm *sm)
 {
 	return sm->stats;
+}
+
+/* ---- M_Keys that another manager left (IBA 14.2.4) ------------------------------------------- */
+
+/*
+ * A port that holds one takes no Set without it, and
+ * each that is sent counts as a violation. So before fmd becomes master it looks at what its sweep
+ * has read anyway: where more than a quarter of the nodes show another key than ours, or hide
+ * theirs, it writes nothing, raises an alert, and judges again with each sweep. A few nodes are
+ * left to the alerts about devices that refuse: whoever is root on a host can give its port a key,
+ * and must not stop the manager by that.
+ *
+ * Where others are known that ports may hold, one of those that hide theirs is asked with these
+ * first; if one is right, mad tries them all.
+ */
+
+#define FEW 4 /* one of so many nodes may hold another key */
+
+struct foreign {
+	unsigned nodes, hidden, of;
+	struct inv_node *first, *first_hidden;
+};
+
+enum keeper { OURS, HIDDEN, FOREIGN };
+
+/* That port may hold another one than it is to hold. */
+static bool has_others(const struct inventory *inv, const struct inv_node *node, unsigned num)
+{
+	uint64_t keys[M_KEYS_MOST];
+
+	return m_keys_of(inv->keys, inventory_key_guid(node, num), keys) > 1;
+}
+
+/*
+ * Without another key that it may be a hidden one is not ours. M_Key 0 asks for no key, whatever
+ * its protection says (14.2.4), but with protection 1 a port that hides its key shows the same 0:
+ * that is taken for hidden, for to stand still is an alert and costs a command, while a Set to each
+ * port of another's fabric counts as a violation at each. With protection 2 or 3 a port that has a
+ * key does not answer who lacks it: that 0 is one.
+ */
+static enum keeper keeper_of(const struct inventory *inv, const struct inv_node *node, unsigned num)
+{
+	struct wire_port_info info;
+
+	wire_port_info_decode(node->ports[num].info, &info);
+	if (!info.mkey)
+		return info.mkey_protect != 1	    ? OURS
+		       : has_others(inv, node, num) ? HIDDEN
+						    : FOREIGN;
+	return m_keys_may_be(inv->keys, inventory_key_guid(node, num), info.mkey) ? OURS : FOREIGN;
+}
+
+/* A switch's key is that of its port 0; each port of another node has its own. */
+static enum keeper worst_keeper(const struct inventory *inv, const struct inv_node *node)
+{
+	unsigned last = inv_is_switch(node) ? 0 : node->info.nports;
+	enum keeper worst = OURS;
+
+	for (unsigned num = inv_is_switch(node) ? 0 : 1; num <= last; num++)
+		if (node->ports[num].known && keeper_of(inv, node, num) > worst)
+			worst = keeper_of(inv, node, num);
+	return worst;
+}
+
+/* ---- Other keys ------------------------------------------------------------------------------ */
+
+/* Who asks with the key of a port is shown it. */
+static void asked(void *arg, const struct mad_answer *answer)
+{
+	struct keys *k = arg;
+	struct wire_port_info info = { 0 };
+
+	k->ask = 0;
+	k->asked++;
+	if (answer->result == MAD_OK)
+		wire_port_info_decode(answer->data, &info);
+	k->right = info.mkey && info.mkey == k->key;
+	k->answered(k->arg);
+}
+
+/*
+ * One port that hides its key is asked with the others that it may hold, one by one. False:
+ * there is none left, or no path leads there any more.
+ */
+static bool ask(struct keys *k, struct inventory *inv, struct inv_node *node)
+{
+	struct mad_request request = { .method = WIRE_GET,
+				       .attr_id = WIRE_PORT_INFO,
+				       .device = node->guid };
+	unsigned num = inv_is_switch(node) ? 0 : 1, count;
+	uint64_t keys[M_KEYS_MOST];
+	struct mad_path path;
+
+	while (num < node->info.nports && num &&
+	       (!node->ports[num].known || keeper_of(inv, node, num) != HIDDEN))
+		num++;
+	count = m_keys_of(inv->keys, inventory_key_guid(node, num), keys);
+	if (k->asked >= count || !inventory_port_path(inv, node, (uint8_t)num, &path))
+		return false;
+	request.path = &path;
+	request.attr_mod = num;
+	request.key = k->key = keys[(k->asked + 1) % count]; /* it was read with the first */
+	k->ask = mad_send(k->mad, &request, asked, k);
+	return true;
+}
+
+/* ---- Standing still -------------------------------------------------------------------------- */
+
+static const char *advice(const struct conf_sm *conf)
+{
+	if (conf->mkey_secret.set)
+		return conf->old_mkey || conf->old_mkey_secret.set
+			       ? "neither m_key_secret_file nor the old key or secret matches"
+			       : "m_key_secret_file does not match: set old_m_key_secret_file or "
+				 "old_m_key to the key they hold";
+	if (!conf->mkey && (conf->old_mkey || conf->old_mkey_secret.set))
+		return "the old key or secret does not match";
+	if (!conf->mkey)
+		return "set m_key to the key they hold; or set old_m_key to it and m_key to a new "
+		       "one";
+	return conf->old_mkey ? "neither m_key nor old_m_key matches"
+			      : "set old_m_key to the key they hold";
+}
+
+const char *keys_refusal(const struct keys *k)
+{
+	return k->foreign ? "nodes hold a foreign M_Key, so fmd writes nothing: see alert "
+			    "foreign-m-key in fmctl status"
+			  : NULL;
+}
+
+enum keys_verdict keys_judge(struct keys *k, struct inventory *inv)
+{
+	struct foreign found = { 0 };
+
+	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node)) {
+		enum keeper keeper = node->gone || node->silent ? OURS : worst_keeper(inv, node);
+
+		found.of += !node->gone && !node->silent;
+		if (keeper == HIDDEN && !found.hidden++)
+			found.first_hidden = node;
+		if (keeper == FOREIGN && !found.nodes++)
+			found.first = node;
+	}
+
+	if (k->ask)
+		return KEYS_ASKED;
+	if (found.hidden * FEW > found.of && !k->right) {
+		if (ask(k, inv, found.first_hidden))
+			return KEYS_ASKED;
+		if (!found.nodes)
+			found.first = found.first_hidden;
+		found.nodes += found.hidden;
+	}
+	if (found.nodes * FEW > found.of) {
+		k->foreign = true;
+		k->asked = 0; /* the next sweep asks again */
+		alert_raise(
+			k->alerts, "foreign-m-key", NULL,
+			"%u of %u nodes hold a foreign M_Key (first: %s); fmd writes nothing: %s",
+			found.nodes, found.of, found.first->name, advice(&k->conf->sm));
+
+		return KEYS_FOREIGN;
+	}
+	keys_end(k);
+	return KEYS_OURS;
+}
+
+void keys_end(struct keys *k)
+{
+	mad_cancel(k->mad, k->ask);
+	k->ask = 0;
+	k->asked = 0;
+	k->right = k->foreign = false;
+	alert_end(k->alerts, "foreign-m-key", NULL);
 }

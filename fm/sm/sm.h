@@ -6,9 +6,12 @@
 #ifndef FMD_SM_SM_H
 #define FMD_SM_SM_H
 
+#include "fm/conf/conf.h"
+#include "fm/events/alert.h"
+#include "fm/inventory/inventory.h"
 #include "fm/loop/loop.h"
 #include "fm/mad/mad.h"
-#include "fm/sm/control_packet.h"
+#include "fm/sm/election.h"
 
 struct m_keys;
 
@@ -42,18 +45,14 @@ int sm_show(struct sm *sm,
 	    bool on); /* IsSM of the port, which is open; 0 or -errno (mad_set_is_sm) */
 /* conf is copied: what is answered from now on. */
 void sm_configure(struct sm *sm, const struct sm_conf *conf);
-/*
- * The M_Key of the port with a LID, for TrapRepress; with the arg of traps. NULL: all have that of
- * the own port.
- */
-typedef uint64_t sm_key_fn(void *arg, uint16_t lid);
-void sm_on_repress(struct sm *sm, sm_key_fn *fn);
-void sm_on_control(struct sm *sm, sm_control_fn *fn); /* with the arg of traps */
-/*
- * fn, with the arg of traps, is called before a Get or Set of SMInfo is looked at: what this
- * manager is may be out of date. NULL: nothing is called.
- */
-void sm_on_asked(struct sm *sm, loop_fn *fn);
+struct sm_ops {			/* all with the arg of traps */
+	sm_control_fn *control; /* NULL: all are refused */
+	/* Before a Get or Set of SMInfo is read: what this manager is may be out of date. */
+	loop_fn *asked; /* NULL: nobody wants to know */
+	/* The M_Key of the port with a LID, for TrapRepress. NULL: all have the own port's. */
+	uint64_t (*key_of)(void *arg, uint16_t lid);
+};
+void sm_follow(struct sm *sm, const struct sm_ops *ops); /* copies them */
 /* Others were asked: whether the latest one that was doubted is borne out now. */
 void sm_judge_doubted(struct sm *sm);
 struct wire_sm_info sm_info(const struct sm *sm); /* as others see us */
@@ -74,5 +73,43 @@ struct sm_stats {
 };
 /* Since sm_new(). */
 struct sm_stats sm_stats(const struct sm *sm);
+
+/* ---- Keys ------------------------------------------------------------------------------------ */
+
+/*
+ * Does another manager's M_Key protect this fabric (IBA 14.2.4)? Judged from what a sweep has
+ * read.
+ */
+
+/* The caller's; all zero but for these four = nothing is known. */
+struct keys {
+	struct mad *mad;
+	struct alerts *alerts;
+	const struct conf *conf;
+	loop_fn *answered; /* KEYS_ASKED has an answer: judge again; with arg */
+	void *arg;
+
+	mad_token ask;
+	uint64_t key;	/* that it is asked with.. */
+	unsigned asked; /* ..behind so many others.. */
+	bool right;	/* ..and is what it hides */
+	bool foreign;	/* as last judged, and the alert foreign-m-key is raised */
+};
+
+enum keys_verdict {
+	KEYS_OURS,    /* of all nodes but a few */
+	KEYS_ASKED,   /* one port is being asked with other keys first */
+	KEYS_FOREIGN, /* nothing may be written; an alert says so */
+};
+
+/*
+ * Judges what a sweep has read. KEYS_ASKED: answered() is called from the loop, and it is to be
+ * judged again then; a sweep that ends meanwhile gets KEYS_ASKED again.
+ */
+enum keys_verdict keys_judge(struct keys *keys, struct inventory *inventory);
+/* Forgets what was judged and asked, and ends the alert. */
+void keys_end(struct keys *keys);
+/* Why operators' commands are not taken; a literal. NULL = keys are no reason. */
+const char *keys_refusal(const struct keys *keys);
 
 #endif

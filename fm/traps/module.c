@@ -152,43 +152,17 @@ static bool may_report(struct error_traps *e, uint64_t now)
 	return e->nevents++ < EVENTS;
 }
 
-static void count(struct error_traps *e, const struct sender *like, unsigned times)
-{
-	uint64_t now = loop_now_us(e->loop);
-	struct sender *p = find_sender(e, like);
-
-	if (!p->total || now - p->window_us >= WINDOW_US) {
-		p->window_us = now;
-		p->in_window = 0;
-	}
-	e->total += times;
-	p->lid = like->lid;
-	p->latest = like->latest;
-	p->total += times;
-	p->in_window += times;
-	p->last_us = now;
-	if (p->in_window <= RATE || (p->logged_us && now - p->logged_us < LOG_AGAIN_US) ||
-	    !may_report(e, now))
-		return;
-	p->logged_us = now;
-	report(e, p);
-}
-
-/* NULL = nobody we know. */
-static const struct topo_node *sender_node(const struct error_traps *e, uint16_t from_lid)
-{
-	struct fabric_view view = fabric_view(e->fabric);
-	uint32_t port = fabric_view_port_of_lid(&view, from_lid);
-
-	return port == TOPO_NONE ? NULL : &view.topo->nodes[view.topo->ports[port].node];
-}
-
 static void trap(void *room, const struct wire_notice *notice, uint16_t from_lid, unsigned times,
 		 bool forged)
 {
 	struct error_traps *e = room;
 	struct sender like = { .trap = notice->trap, .latest = from_lid, .forged = forged };
-	const struct topo_node *node = sender_node(e, from_lid);
+
+	/* NULL = nobody we know. */
+	struct fabric_view view = fabric_view(e->fabric);
+	uint32_t port = fabric_view_port_of_lid(&view, from_lid);
+	const struct topo_node *node =
+		port == TOPO_NONE ? NULL : &view.topo->nodes[view.topo->ports[port].node];
 
 	if (!forged && (!notice->generic || !error_name(notice->trap)))
 		return;
@@ -200,7 +174,25 @@ static void trap(void *room, const struct wire_notice *notice, uint16_t from_lid
 	like.lid = forged || notice->lid ? notice->lid : from_lid;
 	if (forged)
 		e->forged += times;
-	count(e, &like, times);
+
+	uint64_t now = loop_now_us(e->loop);
+	struct sender *p = find_sender(e, &like);
+
+	if (!p->total || now - p->window_us >= WINDOW_US) {
+		p->window_us = now;
+		p->in_window = 0;
+	}
+	e->total += times;
+	p->lid = like.lid;
+	p->latest = like.latest;
+	p->total += times;
+	p->in_window += times;
+	p->last_us = now;
+	if (p->in_window <= RATE || (p->logged_us && now - p->logged_us < LOG_AGAIN_US) ||
+	    !may_report(e, now))
+		return;
+	p->logged_us = now;
+	report(e, p);
 }
 
 /* ---- For operators --------------------------------------------------------------------------- */

@@ -2,8 +2,9 @@
 /*
  * What a device said once is asked a second time when the fabric has been quiet for QUIET_US: the
  * neighbour behind each port, and PortInfo, PORTS_A_TICK ports at a time; and tables of ports that
- * these acknowledged (held.h). Nodes that answer otherwise are swept again, and verification goes
- * on sooner until it finds no more. So one wrong answer does not outlast a minute of right ones.
+ * these acknowledged (struct unheld). Nodes that answer otherwise are swept again, and verification
+ * goes on sooner until it finds no more. So one wrong answer does not outlast a minute of right
+ * ones.
  *
  * A node whose SwitchInfo or PortInfo has impossible fields is an alert for as long as that lasts;
  * it is swept again with each light sweep (sweep_node.partial).
@@ -12,13 +13,111 @@
  * contradicts itself) is an alert for as long as that lasts; that node is asked again repeatedly,
  * up to REFUSED_MAX_US apart.
  */
-#include "fm/verification/module.h"
 #include <stdlib.h>
-#include "fm/fabric/progress.h"
 #include "fm/fabric/request.h"
+#include "fm/inventory/port_setup.h"
+#include "fm/mad/wire.h"
+#include "fm/sweep/bringup.h"
 #include "fm/sweep/sweep.h"
-#include "fm/verification/held.h"
+#include "fm/verification/module.h"
 #include "topology/base/mem.h"
+
+/* ---- Held ------------------------------------------------------------------------------------ */
+
+/*
+ * Devices that acknowledge a setting and do not hold it: PortInfo, P_Key, SL2VL and VL
+ * arbitration tables of ports (port_setup.unheld), LifeTimeValue and MulticastFDBTop of switches
+ * (sweep_node.trials). Each is an alert with its name for as long as it lasts. Ports are tried
+ * once a minute by bring-up (bringup_retry()), switches here by one Set; the light sweep that
+ * follows shows whether they hold it. Forwarding tables and LinearFDBTop are fm/isolation's.
+ */
+
+struct unheld { /* all zero but for services, which are borrowed: nothing of that kind is known */
+	const struct fabric_services *services;
+	unsigned ports;	   /* that do not hold what they acknowledged */
+	unsigned named;	   /* ports and switches, by the latest alerts */
+	uint64_t trial_us; /* switches are not tried again before then */
+};
+
+#define TRIAL_US 55000000
+#define NAMED	 20
+#define WHAT	 "not-held"
+
+static const char *unheld_by_port(const struct port_setup *port)
+{
+	if (port->unheld & INV_SET_INFO)
+		return "settings (PortInfo)";
+	return port->unheld & INV_SET_PKEYS ? "its P_Key table"
+					    : "its SL2VL or VL arbitration table";
+}
+
+static void name(struct unheld *u, const struct inv_node *node, int port, const char *what)
+{
+	struct inv_name name = inventory_name(node, port);
+	struct event_subject subject = inventory_subject(node, port);
+
+	subject.name = name.text;
+	if (u->named++ < NAMED)
+		alert_raise(
+			u->services->alerts, WHAT, &subject,
+			"%s: acknowledges %s, but does not hold the values; retried once a minute",
+			name.text, what);
+}
+
+static void review(struct unheld *u)
+{
+	const struct inventory *inv = u->services->inventory;
+	struct alerts *alerts = u->services->alerts;
+
+	if (!u->ports && !inv->nsw_differ && !u->named)
+		return;
+	u->named = 0;
+	alerts_review(alerts, WHAT);
+	for (const struct inv_node *n = inventory_first(inv); n; n = inventory_next(inv, n))
+		if (!n->gone && !n->silent) {
+			if (sweep_node(n)->trials > 1)
+				name(u, n, -1, "LifeTimeValue or MulticastFDBTop (SwitchInfo)");
+			for (unsigned p = 0; p <= n->nports; p++)
+				if (port_setup(n, p)->unheld && (!p || n->ports[p].link_up))
+					name(u, n, (int)p, unheld_by_port(port_setup(n, p)));
+		}
+	if (u->named > NAMED)
+		alert_raise(alerts, WHAT, NULL,
+			    "%u more nodes or ports do not hold what they acknowledge",
+			    u->named - NAMED);
+	alerts_reviewed(alerts, WHAT);
+}
+
+/* ---- Trials of switches ---------------------------------------------------------------------- */
+
+/* The next light sweep shows whether the switch holds it. */
+static void tried(void *arg, const struct mad_answer *answer)
+{
+}
+
+static void try_switch(struct unheld *u, const struct inv_node *node)
+{
+	const struct inv_wanted *wanted = inv_wanted(node);
+	struct wire_switch_info info = node->sw;
+	uint8_t data[64] = { 0 };
+	struct mad_path path;
+	const struct mad_request request = { .method = WIRE_SET,
+					     .attr_id = WIRE_SWITCH_INFO,
+					     .path = &path,
+					     .device = node->guid,
+					     .data = data };
+
+	info.lft_top = wanted->top;
+	info.life_time = wanted->life_time;
+	if (wanted->mft_top)
+		info.mft_top = wanted->mft_top;
+	info.port_state_change = false;
+	wire_switch_info_encode(&info, data);
+	if (inventory_port_path(u->services->inventory, node, 0, &path))
+		mad_send(u->services->mad, &request, tried, NULL);
+}
+
+/* ---- Module ---------------------------------------------------------------------------------- */
 
 #define QUIET_US       20000000
 #define QUIET_MAX_US   25000000 /* since it was due, or last done */
@@ -27,7 +126,6 @@
 #define PORTS_A_TICK   100
 #define REFUSED_US     4000000 /* at first; doubles */
 #define REFUSED_MAX_US 55000000
-#define NAMED	       20
 #define FLAWED	       "impossible-answer"
 
 static const char *const kinds[] = { "guid-twice", "node-info", FLAWED };
@@ -50,25 +148,6 @@ struct verification {
 };
 
 /* ---- Who cannot be there --------------------------------------------------------------------- */
-
-static void name_port(struct verification *v, const struct inv_node *node, unsigned num)
-{
-	guid_t guid = inv_contest(v->services.inventory, node, num)->refused;
-	const struct inv_node *other = inventory_find(v->services.inventory, guid);
-	struct inv_name name = inventory_name(node, (int)num);
-	struct event_subject subject = inventory_subject(node, (int)num);
-
-	subject.name = name.text;
-	if (guid == INV_NONSENSE)
-		alert_raise(v->services.alerts, "node-info", &subject,
-			    "%s: its neighbour gives contradictory answers and is ignored",
-			    name.text);
-	else
-		alert_raise(v->services.alerts, "guid-twice", &subject,
-			    "%s: its neighbour has the GUID of %s, which answers elsewhere; the "
-			    "node found first is kept",
-			    name.text, other ? inventory_name(other, -1).text : "another node");
-}
 
 static void raise_flaws(struct verification *v)
 {
@@ -95,8 +174,13 @@ static void raise_flaws(struct verification *v)
 			    v->flawed - NAMED);
 }
 
-static void raise_alerts(struct verification *v)
+static void review_refused(struct verification *v)
 {
+	unsigned count = v->services.inventory->nrefused;
+
+	if (!count && !v->refused.count && !v->services.inventory->nflawed && !v->flawed)
+		return;
+
 	const struct inventory *inv = v->services.inventory;
 	const struct inv_node *n = inv->nrefused ? inventory_first(inv) : NULL;
 	struct alerts *alerts = v->services.alerts;
@@ -107,7 +191,27 @@ static void raise_alerts(struct verification *v)
 	for (; n && named < NAMED; n = inventory_next(inv, n))
 		for (unsigned p = 1; p <= n->nports && named < NAMED; p++)
 			if (inv_contest(inv, n, p)->refused) {
-				name_port(v, n, p);
+				guid_t guid = inv_contest(inv, n, p)->refused;
+				const struct inv_node *other =
+					inventory_find(v->services.inventory, guid);
+				struct inv_name name = inventory_name(n, (int)p);
+				struct event_subject subject = inventory_subject(n, (int)p);
+
+				subject.name = name.text;
+				if (guid == INV_NONSENSE)
+					alert_raise(v->services.alerts, "node-info", &subject,
+						    "%s: its neighbour gives contradictory answers "
+						    "and is ignored",
+						    name.text);
+				else
+					alert_raise(v->services.alerts, "guid-twice", &subject,
+						    "%s: its neighbour has the GUID of %s, which "
+						    "answers elsewhere; the "
+						    "node found first is kept",
+						    name.text,
+						    other ? inventory_name(other, -1).text
+							  : "another node");
+
 				named++;
 			}
 	if (inv->nrefused > named)
@@ -116,15 +220,7 @@ static void raise_alerts(struct verification *v)
 	raise_flaws(v);
 	for (unsigned i = 0; i < KINDS; i++)
 		alerts_reviewed(alerts, kinds[i]);
-}
 
-static void review_refused(struct verification *v)
-{
-	unsigned count = v->services.inventory->nrefused;
-
-	if (!count && !v->refused.count && !v->services.inventory->nflawed && !v->flawed)
-		return;
-	raise_alerts(v);
 	if (count > v->refused.count) {
 		v->refused.wait_us = REFUSED_US;
 		v->refused.due_us = loop_now_us(v->services.loop) + REFUSED_US;
@@ -157,21 +253,17 @@ static void verified(void *arg, unsigned changed)
 		v->found = v->due = true;
 }
 
-static void put_off_refused(struct verification *v, uint64_t now)
-{
-	v->refused.wait_us *= 2;
-	if (v->refused.wait_us > REFUSED_MAX_US)
-		v->refused.wait_us = REFUSED_MAX_US;
-	v->refused.due_us = now + v->refused.wait_us;
-}
-
 static void verify(struct verification *v, bool ports, bool refused, uint64_t now)
 {
 	bool left = fabric_request_verification(v->fabric, ports ? PORTS_A_TICK : 0, refused,
 						verified, v);
 
-	if (refused)
-		put_off_refused(v, now);
+	if (refused) {
+		v->refused.wait_us *= 2;
+		if (v->refused.wait_us > REFUSED_MAX_US)
+			v->refused.wait_us = REFUSED_MAX_US;
+		v->refused.due_us = now + v->refused.wait_us;
+	}
 	v->due = left || (v->due && !ports);
 	v->found &= v->due;
 	if (ports)
@@ -216,8 +308,29 @@ static const char *swept(void *room, const struct fabric_swept *swept)
 	if (swept->result)
 		verify_later(v);
 	else if (swept->step == FABRIC_SWEEP_ENDED && fabric_is_master(v->fabric) &&
-		 !fabric_updating(v->fabric) && !fabric_programming(v->fabric))
-		unheld_polled(&v->unheld);
+		 !fabric_updating(v->fabric) && !fabric_programming(v->fabric)) {
+		/*
+		 * A light sweep of a master has ended, and nothing is being programmed: switches
+		 * that differ are set again, or named.
+		 */
+		const struct inventory *inv = v->unheld.services->inventory;
+		uint64_t now = loop_now_us(v->unheld.services->loop);
+		bool trial = now >= v->unheld.trial_us;
+
+		if (inv->nsw_differ || v->unheld.named)
+			for (struct inv_node *n = inventory_first(inv); n;
+			     n = inventory_next(inv, n)) {
+				struct sweep_node *cell = sweep_node(n);
+
+				if (cell->sw_differs && !n->gone && !n->silent &&
+				    (trial || !cell->trials))
+					try_switch(&v->unheld, n);
+				cell->trials = !cell->sw_differs ? 0 : cell->trials ? 2 : 1;
+			}
+		if (inv->nsw_differ && trial)
+			v->unheld.trial_us = now + TRIAL_US;
+		review(&v->unheld);
+	}
 	return NULL;
 }
 
@@ -231,8 +344,13 @@ static void programmed(void *room, const struct fabric_programmed *programmed)
 {
 	struct verification *v = room;
 
-	if (programmed->ports)
-		unheld_brought_up(&v->unheld, programmed->ports);
+	if (programmed->ports) {
+		/* Bring-up has ended: ports that do not hold their settings are named. */
+		const struct bringup_result *result = programmed->ports;
+
+		v->unheld.ports = result->unheld;
+		review(&v->unheld);
+	}
 }
 
 static void status(const void *room, json_t *doc)
@@ -263,7 +381,11 @@ static void fini(void *room)
 		alerts_review(v->services.alerts, kinds[i]);
 		alerts_reviewed(v->services.alerts, kinds[i]);
 	}
-	unheld_fini(&v->unheld);
+
+	/* ends its alerts */
+	alerts_review(v->unheld.services->alerts, WHAT);
+	alerts_reviewed(v->unheld.services->alerts, WHAT);
+
 	loop_timer_free(v->timer);
 	free(v);
 }

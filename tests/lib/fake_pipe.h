@@ -13,7 +13,6 @@
 #include "fm/loop/log.h"
 #include "fm/fabric/module.h"
 #include "fm/fabric/operation.h"
-#include "fm/fabric/progress.h"
 #include "fm/fabric/request.h"
 #include "fm/fabric/view.h"
 #include "fm/program/program.h"

@@ -9,8 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "fm/fabric/settle.h"
-#include "fm/fabric/update.h"
+#include "fm/fabric/pipe.h"
 #include "fm/fabric/view.h"
 #include "fm/mad/wire_sa.h"
 #include "tests/lib/fabric_world.h"

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "fm/loop/log.h"
-#include "fm/fabric/operations.h"
+#include "fm/fabric/pipe.h"
 
 struct pipe {
 	char folder[32];

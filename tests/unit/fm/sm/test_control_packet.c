@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <string.h>
-#include "fm/sm/control_packet.h"
+#include "fm/sm/election.h"
 
 #define US	0x50
 #define OTHER	0x10

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "fm/sm/module_lids.h"
+#include "fm/sm/module.h"
 #include "fm/sweep/sweep.h"
 #include "tests/fabric/double.h"
 #include "tests/lib/fake_pipe.h"

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "fm/sm/own_port.h"
+#include "fm/sm/port.h"
 #include "topology/snapshot/topo.h"
 
 #define LEAF 0x100u

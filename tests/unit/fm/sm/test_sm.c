@@ -288,7 +288,7 @@ static void whoever_decides_takes_or_refuses_control_packets(void **state)
 	struct wire_sm_info sender = { .guid = 7, .sm_key = SM_KEY, .state = SM_MASTER };
 	uint8_t data[WIRE_SMP_DATA];
 
-	sm_on_control(d->sm, odd_controls);
+	sm_follow(d->sm, &(struct sm_ops){ .control = odd_controls });
 	wire_sm_info_encode(&sender, data);
 	for (uint32_t mod = 1; mod <= 4; mod++) {
 		struct wire_mad set = request(WIRE_SMI_LID, WIRE_SET, mod);
@@ -307,7 +307,7 @@ static void a_doubtful_control_packet_is_not_answered(void **state)
 	struct wire_mad set = request(WIRE_SMI_LID, WIRE_SET, 5);
 	uint8_t data[WIRE_SMP_DATA];
 
-	sm_on_control(d->sm, odd_controls);
+	sm_follow(d->sm, &(struct sm_ops){ .control = odd_controls });
 	wire_sm_info_encode(&sender, data);
 	arrive(d, &set, data, 42);
 	assert_int_equal(d->nsent, 0);

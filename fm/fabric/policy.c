@@ -2,13 +2,12 @@
 /*
  * port_class: what routing goes by beside the snapshot. Which end ports are storage and which
  * management is said by patterns of nodes (fm/conf/lists.h) from the configuration; rooms
- * add the rest (fm/fabric/policy.h).
+ * add the rest (fm/fabric/view.h).
  */
-#include "fm/fabric/port_class.h"
+#include "fm/fabric/pipe.h"
 #include <stdlib.h>
 #include <string.h>
 #include "fm/conf/lists.h"
-#include "fm/fabric/pipe.h"
 #include "topology/base/mem.h"
 
 uint8_t *fabric_classes_by_name(const struct fabric *f, const struct topo *t)
