@@ -100,15 +100,6 @@ void sweep_heard(struct sweep *s, struct inv_node *node)
 
 /* ---- Begin ----------------------------------------------------------------------------------- */
 
-/* Mostly there is nothing to forget: then nothing is written, see inventory.walks. */
-static void forget_probe(struct sweep_port *cell)
-{
-	if (cell->probe != PROBE_NONE && cell->probe != PROBE_FAILED)
-		cell->probe = PROBE_NONE;
-	if (cell->seen)
-		cell->seen = false;
-}
-
 /*
  * Probes that failed stay so until they are asked again; what the sweep before confirmed is open
  * anew.
@@ -121,8 +112,15 @@ static void sweep_open(struct sweep *s, enum sweep_kind kind)
 	for (uint32_t i = 0; i < s->ntouched; i++) {
 		node = s->touched[i];
 		sweep_node(node)->heard = SWEEP_UNTOUCHED;
-		for (p = 1; p <= node->nports; p++)
-			forget_probe(sweep_port(node, p));
+		for (p = 1; p <= node->nports; p++) {
+			struct sweep_port *cell = sweep_port(node, p);
+
+			/* Mostly nothing is to be forgotten: then nothing is written. */
+			if (cell->probe != PROBE_NONE && cell->probe != PROBE_FAILED)
+				cell->probe = PROBE_NONE;
+			if (cell->seen)
+				cell->seen = false;
+		}
 	}
 	s->ntouched = 0;
 	if (kind != SWEEP_DISCOVER || !s->incomplete)
@@ -357,20 +355,16 @@ static void port_is_down(struct sweep *s, struct inv_node *node, unsigned num)
 		explore_visit_neighbours(s, port->peer);
 }
 
-static void too_far(struct sweep *s, const struct inv_node *node, unsigned num)
-{
-	if (log_allow(&s->bad_log, loop_now_us(s->loop), LOG_BURST))
-		log_line(LOG_SWEEP, LOG_WARNING, "%s: its neighbour is more than %u hops away",
-			 inventory_name(node, (int)num).text, WIRE_MAX_HOPS);
-}
-
 void ports_is_up(struct sweep *s, struct inv_node *node, unsigned num)
 {
 	sweep_port(node, num)->seen = true;
 	if (!port_needs_probe(s, node, num))
 		return;
 	if (node->path.hops >= WIRE_MAX_HOPS) {
-		too_far(s, node, num);
+		if (log_allow(&s->bad_log, loop_now_us(s->loop), LOG_BURST))
+			log_line(LOG_SWEEP, LOG_WARNING,
+				 "%s: its neighbour is more than %u hops away",
+				 inventory_name(node, (int)num).text, WIRE_MAX_HOPS);
 		return;
 	}
 	ports_set_probe(s, node, num, PROBE_OUT);

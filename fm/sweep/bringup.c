@@ -120,26 +120,20 @@ static void count_port(struct bringup *b, struct inv_node *node, unsigned num)
 	r->links_fresh += setup->given_up <= FRESH;
 }
 
-/* Mostly there are none. */
-static void count_given_up(struct bringup *b)
-{
-	struct inv_node *node = b->any_given_up ? inventory_first(b->inv) : NULL;
-
-	b->any_given_up = false;
-	for (; node; node = inventory_next(b->inv, node))
-		for (unsigned p = 0; !node->gone && !node->silent && p <= node->nports; p++)
-			count_port(b, node, p);
-}
-
 static void bringup_idle(void *owner)
 {
 	struct bringup *b = owner;
 	struct bringup_result result;
+	struct inv_node *node;
 
 	if (b->topo)
 		return; /* the plan's end goes on */
 	b->busy = false;
-	count_given_up(b);
+	node = b->any_given_up ? inventory_first(b->inv) : NULL; /* mostly no port was */
+	b->any_given_up = false;
+	for (; node; node = inventory_next(b->inv, node))
+		for (unsigned p = 0; !node->gone && !node->silent && p <= node->nports; p++)
+			count_port(b, node, p);
 	result = b->result;
 	result.smps = batch_smps(b->batch) - b->smps_before;
 	result.took_us = loop_now_us(b->loop) - b->started_us;
@@ -234,14 +228,6 @@ static uint8_t lids_lmc(const struct lid_map *lids, uint32_t port, uint16_t lid)
 	return lmc;
 }
 
-/* The node may have come back with more ports than the snapshot knows. */
-static uint32_t port_index(const struct topo *t, uint32_t node, uint32_t num)
-{
-	if (node == TOPO_NONE || num > t->nodes[node].nports)
-		return TOPO_NONE;
-	return t->nodes[node].port0 + num;
-}
-
 static void node_want(struct bringup *b, struct inv_node *node)
 {
 	uint32_t index = topo_find(b->topo, node->guid), p;
@@ -249,7 +235,10 @@ static void node_want(struct bringup *b, struct inv_node *node)
 	bringup_note_keys(b, node);
 	for (p = 0; p <= node->nports; p++) {
 		struct port_setup *setup = port_setup(node, p);
-		uint32_t i = port_index(b->topo, index, p);
+		/* The node may have come back with more ports than the snapshot knows. */
+		uint32_t i = index == TOPO_NONE || p > b->topo->nodes[index].nports
+				     ? TOPO_NONE
+				     : b->topo->nodes[index].port0 + p;
 
 		pkeys_want(b, node, (uint8_t)p, i);
 		lanes_begin(setup);
@@ -262,23 +251,17 @@ static void node_want(struct bringup *b, struct inv_node *node)
 	}
 }
 
-/* Settled and Active ports of switches need no second step: most of a fabric at a fault. */
-static bool port_is_idle(const struct inv_node *node, unsigned num)
-{
-	const struct inv_port *port = &node->ports[num];
-	const struct port_setup *setup = port_setup(node, num);
-
-	return inv_is_switch(node) && num &&
-	       (!port->link_up ||
-		(setup->settled && port->state == TOPO_ACTIVE && !bringup_is_shut(node, num)));
-}
-
 static void node_step(struct bringup *b, struct inv_node *node)
 {
 	for (unsigned p = 0; p <= node->nports; p++) {
+		const struct inv_port *port = &node->ports[p];
+
 		pkeys_step(b, node, (uint8_t)p);
 		lanes_step(b, node, (uint8_t)p);
-		if (!port_is_idle(node, p))
+		/* Settled and Active ports of switches need no more: most of a fabric. */
+		if (!inv_is_switch(node) || !p ||
+		    (port->link_up && (!port_setup(node, p)->settled ||
+				       port->state != TOPO_ACTIVE || bringup_is_shut(node, p))))
 			bringup_step(b, node, (uint8_t)p);
 	}
 }
@@ -367,28 +350,14 @@ void bringup_wait(struct bringup *b, uint64_t us)
 
 /* ---- Those that were given up ---------------------------------------------------------------- */
 
-static bool retry_is_due(const struct bringup *b, const struct port_setup *setup)
-{
-	const struct setback *setback = setback_of(setup);
-	uint64_t now = loop_now_us(b->loop);
-
-	return (setback->retry_at_us && setback->retry_at_us <= now) ||
-	       (setup->unheld && setback->trial_at_us <= now);
-}
-
-/* It shows no key, and may have one: whether it counted what it did not answer is read first. */
-static bool hides_key(const struct bringup *b, const struct inv_node *node, unsigned num)
-{
-	return inventory_has_key(node, num) &&
-	       inventory_key_of(b->inv, node, num) == INV_KEY_HIDDEN;
-}
-
 static void retry_port(struct bringup *b, struct inv_node *node, uint8_t num)
 {
 	struct port_setup *setup = port_setup(node, num);
 
 	setup->errors = setup->sets = 0;
-	setup->reread = hides_key(b, node, num);
+	/* If it hides a key, whether it counted what it did not answer is read first. */
+	setup->reread = inventory_has_key(node, num) &&
+			inventory_key_of(b->inv, node, num) == INV_KEY_HIDDEN;
 	setup_retry_at(setup, setup->given_up
 				      ? loop_now_us(b->loop) + bringup_rest_us(setup->given_up)
 				      : 0);
@@ -405,13 +374,18 @@ static void retry_port(struct bringup *b, struct inv_node *node, uint8_t num)
 bool bringup_retry(struct bringup *b, bringup_done_fn *fn, void *arg)
 {
 	struct inv_node *node;
+	uint64_t now = loop_now_us(b->loop);
 	bool any = false;
 
 	if (b->busy)
 		return false;
 	for (node = inventory_first(b->inv); node; node = inventory_next(b->inv, node))
 		for (unsigned p = 0; !node->gone && !node->silent && p <= node->nports; p++) {
-			if (!retry_is_due(b, port_setup(node, p)))
+			const struct port_setup *setup = port_setup(node, p);
+			const struct setback *setback = setback_of(setup);
+
+			if (!(setback->retry_at_us && setback->retry_at_us <= now) &&
+			    !(setup->unheld && setback->trial_at_us <= now))
 				continue;
 			if (!any)
 				bringup_begin(b, fn, arg);
@@ -429,16 +403,6 @@ bool bringup_retry(struct bringup *b, bringup_done_fn *fn, void *arg)
  * Settings and tables of a few ports at a time. The first difference is written again and read at
  * once, the second one in a row is port_setup.unheld.
  */
-static void port_read_back(struct bringup *b, struct inv_node *node, uint8_t num)
-{
-	if (port_setup(node, num)->unread & INV_SET_INFO)
-		bringup_reread(b, node, num);
-	if (port_setup(node, num)->unread & INV_SET_PKEYS)
-		pkeys_read_back(b, node, num);
-	if (port_setup(node, num)->unread & INV_SET_LANES)
-		lanes_read_back(b, node, num);
-}
-
 bool bringup_read_back(struct bringup *b, unsigned count, bringup_done_fn *fn, void *arg)
 {
 	bool from_the_first = !b->read_from;
@@ -454,7 +418,12 @@ bool bringup_read_back(struct bringup *b, unsigned count, bringup_done_fn *fn, v
 				continue;
 			if (!asked++)
 				bringup_begin(b, fn, arg);
-			port_read_back(b, node, (uint8_t)p);
+			if (port_setup(node, p)->unread & INV_SET_INFO)
+				bringup_reread(b, node, (uint8_t)p);
+			if (port_setup(node, p)->unread & INV_SET_PKEYS)
+				pkeys_read_back(b, node, (uint8_t)p);
+			if (port_setup(node, p)->unread & INV_SET_LANES)
+				lanes_read_back(b, node, (uint8_t)p);
 		}
 		b->read_from = node->guid + 1;
 	}

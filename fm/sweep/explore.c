@@ -100,29 +100,22 @@ static bool differs_in_sw(const struct inv_node *node, const struct wire_switch_
 	       (wanted->mft_top && info->mft_top != wanted->mft_top);
 }
 
-/*
- * LifeTimeValue and MulticastFDBTop; of a switch that lost its LinearFDBTop all is written anew
- * (switch_met()).
- */
-static void compare_set(struct sweep *s, struct inv_node *node, const struct wire_switch_info *info)
-{
-	bool differs = !info->port_state_change && info->lft_top == inv_wanted(node)->top &&
-		       !inv_node_is(node, INV_NO_SETS) && differs_in_sw(node, info);
-
-	s->inv.nsw_differ += differs;
-	s->inv.nsw_differ -= sweep_node(node)->sw_differs;
-	sweep_node(node)->sw_differs = differs;
-}
-
 static void switch_polled(struct sweep *s, struct inv_node *node, const uint8_t data[64])
 {
 	struct wire_switch_info info;
+	bool differs;
 
 	wire_switch_info_decode(data, &info);
 	/* Where it can't be cleared changes are found by traps and neighbours. */
 	if (inv_node_is(node, INV_NO_SETS))
 		info.port_state_change = false;
-	compare_set(s, node, &info);
+	/* Of a switch that lost its LinearFDBTop all is written again (switch_met()). */
+	differs = !info.port_state_change && info.lft_top == inv_wanted(node)->top &&
+		  !inv_node_is(node, INV_NO_SETS) && differs_in_sw(node, &info);
+
+	s->inv.nsw_differ += differs;
+	s->inv.nsw_differ -= sweep_node(node)->sw_differs;
+	sweep_node(node)->sw_differs = differs;
 	if (info.port_state_change || info.lft_top != node->sw.lft_top || node->silent ||
 	    info.lft_cap != node->sw.lft_cap || info.mft_cap != node->sw.mft_cap ||
 	    info.enforce_cap != node->sw.enforce_cap || info.flags != node->sw.flags)

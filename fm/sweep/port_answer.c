@@ -43,18 +43,6 @@ static void compare_acknowledged(struct inv_node *node, uint8_t num, const uint8
 	port->info_verified = same; /* the Set's answer was the first */
 }
 
-/* What was set is lost. */
-static void new_life(struct port_setup *setup)
-{
-	setup->settled = setup->enforced = false;
-	setup->unread = 0;
-	setup->qos = (struct inv_qos){ 0 };
-	setup->pkey_state = INV_PKEYS_OPEN;
-	if (setup->pkeys)
-		setup->pkeys->known = setup->pkeys->unread = setup->pkeys->reread =
-			setup->pkeys->planned = 0;
-}
-
 void bringup_port_read(struct inv_node *node, uint8_t num, const uint8_t data[64])
 {
 	struct port_setup *setup = port_setup(node, num);
@@ -68,8 +56,16 @@ void bringup_port_read(struct inv_node *node, uint8_t num, const uint8_t data[64
 		setup->given_up = setup->lost = 0; /* something has happened to it */
 	setup->unsure = false;
 	sweep_port(node, num)->ever_up |= port->state >= TOPO_INIT;
-	if (num ? port->state < TOPO_ARMED : !port->lid)
-		new_life(setup);
+	if (num ? port->state < TOPO_ARMED : !port->lid) {
+		/* What was set is lost. */
+		setup->settled = setup->enforced = false;
+		setup->unread = 0;
+		setup->qos = (struct inv_qos){ 0 };
+		setup->pkey_state = INV_PKEYS_OPEN;
+		if (setup->pkeys)
+			setup->pkeys->known = setup->pkeys->unread = setup->pkeys->reread =
+				setup->pkeys->planned = 0;
+	}
 	if (!num && !port->lid)
 		lanes_new_life(node);
 }
@@ -228,15 +224,6 @@ static void port_moved(struct bringup *b, const struct inv_port *port, struct po
 		b->active_fn(b->active_arg);
 }
 
-/* It has moved on: its tables, which may have failed with it, are tried again. */
-static void tables_again(struct bringup *b, struct port_setup *setup)
-{
-	b->result.cured++;
-	if (setup->pkey_state == INV_PKEYS_FAILED)
-		setup->pkey_state = INV_PKEYS_OPEN;
-	lanes_begin(setup);
-}
-
 /*
  * The answer to a Set that gave a port its key hides it from a request with the former key
  * (IBA 14.2.4.1).
@@ -276,8 +263,13 @@ void bringup_port_answered(struct bringup *b, struct inv_node *node, uint8_t num
 			port_was_set(b, node, num, answer->data);
 		inventory_port_changed(b->inv, node, num);
 		bringup_note_keys(b, node);
-		if (given_up && !setup->given_up)
-			tables_again(b, setup);
+		if (given_up && !setup->given_up) {
+			/* Its tables may have failed with it: they are tried again. */
+			b->result.cured++;
+			if (setup->pkey_state == INV_PKEYS_FAILED)
+				setup->pkey_state = INV_PKEYS_OPEN;
+			lanes_begin(setup);
+		}
 		port_moved(b, port, setup, before);
 		if (!was_get)
 			port_set(b, node, num, asked, before);

@@ -273,15 +273,6 @@ static void sweep_again(struct sweep *s, const struct batch_job *job, const char
 	explore_given_up(s, job);
 }
 
-/*
- * An impossible NodeInfo may be that of another device than is known there: probe.c decides how
- * often it is asked. What a poll meets needs no decision.
- */
-static bool is_weighed(const struct batch_job *job, const struct mad_answer *answer)
-{
-	return answer->flaw && job_attr[job->kind] == WIRE_NODE_INFO && job->kind != JOB_POLL_PORT;
-}
-
 static void sweep_answer(void *owner, const struct batch_job *job, const struct batch_path *via,
 			 const struct mad_answer *answer)
 {
@@ -294,7 +285,12 @@ static void sweep_answer(void *owner, const struct batch_job *job, const struct 
 	else
 		inventory_path_failed(&s->inv, &via->path, via->stamp);
 
-	if (answer->result == MAD_OK || is_weighed(job, answer))
+	/*
+	 * An impossible NodeInfo may be that of another device than is known there: probe.c decides
+	 * how often it is asked. What a poll meets needs no decision.
+	 */
+	if (answer->result == MAD_OK ||
+	    (answer->flaw && job_attr[job->kind] == WIRE_NODE_INFO && job->kind != JOB_POLL_PORT))
 		explore_answer(s, job, &via->path, answer->data);
 	else if (answer->result == MAD_STATUS && !(answer->status & STATUS_BUSY))
 		explore_refused(s, job, answer->status);
@@ -420,39 +416,21 @@ void sweep_discover(struct sweep *s, sweep_done_fn *fn, void *arg)
 	sweep_ask(s, JOB_LOCAL, NULL, 0, true);
 }
 
-static void join(struct sweep *s)
-{
-	struct sweep_waves *w = &s->waves;
-
-	w->newest = w->newest < UINT8_MAX ? w->newest + 1 : 1;
-	w->answered = w->newest;
-	w->nprompt_newest = 0;
-	w->early_us = 0;
-	loop_timer_stop(w->early);
-}
-
-/* What was met there earlier in a sweep that this joins may be another by now. */
-static void visit(struct sweep *s, struct inv_node *node)
-{
-	for (unsigned p = 1; p <= node->nports; p++)
-		if (sweep_port(node, p)->probe == PROBE_MET)
-			sweep_port(node, p)->probe = PROBE_NONE;
-	if (inv_is_switch(node))
-		explore_visit(s, node, NULL);
-	else
-		explore_visit_ca(s, node);
-}
-
 void sweep_refresh(struct sweep *s, const guid_t *nodes, unsigned count, sweep_done_fn *fn,
 		   void *arg)
 {
+	struct sweep_waves *w = &s->waves;
 	struct inv_node *node;
 	unsigned i;
 
 	if (s->kind == SWEEP_DISCOVER || s->kind == SWEEP_REFRESH) {
 		s->fn = fn;
 		s->arg = arg;
-		join(s);
+		w->newest = w->newest < UINT8_MAX ? w->newest + 1 : 1;
+		w->answered = w->newest;
+		w->nprompt_newest = 0;
+		w->early_us = 0;
+		loop_timer_stop(w->early);
 	} else {
 		sweep_start(s, SWEEP_REFRESH, fn, arg);
 	}
@@ -460,8 +438,16 @@ void sweep_refresh(struct sweep *s, const guid_t *nodes, unsigned count, sweep_d
 		node = inventory_find(&s->inv, nodes[i]);
 		if (node && node->gone) /* they know whether a path leads there again */
 			explore_visit_neighbours(s, node);
-		else if (node)
-			visit(s, node);
+		if (node && !node->gone) {
+			/* What was met there earlier in this sweep may be another by now. */
+			for (unsigned p = 1; p <= node->nports; p++)
+				if (sweep_port(node, p)->probe == PROBE_MET)
+					sweep_port(node, p)->probe = PROBE_NONE;
+			if (inv_is_switch(node))
+				explore_visit(s, node, NULL);
+			else
+				explore_visit_ca(s, node);
+		}
 	}
 }
 
@@ -482,24 +468,18 @@ static void poll_ports(struct sweep *s, struct inv_node *node)
 	}
 }
 
-/* A manager that polls has a link; if that leads to no known node, nothing else is asked. */
-static void ask_own_link(struct sweep *s)
-{
-	struct inv_node *node = s->inv.local;
-
-	if (!node || inv_is_switch(node) || node->ports[s->inv.local_port].link_up)
-		return;
-	sweep_port(node, s->inv.local_port)->must_probe = true;
-	sweep_changed(s, node);
-}
-
 void sweep_poll(struct sweep *s, sweep_done_fn *fn, void *arg)
 {
 	struct inv_node *node;
 
 	assert(!sweep_busy(s));
 	sweep_start(s, SWEEP_POLL, fn, arg);
-	ask_own_link(s);
+	/* If the own link leads to no known node, nothing else is asked. */
+	node = s->inv.local;
+	if (node && !inv_is_switch(node) && !node->ports[s->inv.local_port].link_up) {
+		sweep_port(node, s->inv.local_port)->must_probe = true;
+		sweep_changed(s, node);
+	}
 	for (node = inventory_first(&s->inv); node; node = inventory_next(&s->inv, node)) {
 		if (node->gone)
 			continue;
