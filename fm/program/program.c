@@ -47,6 +47,7 @@ static uint32_t todo_take(struct store_switch *sw)
 static bool program_more(void *owner)
 {
 	struct program *p = owner;
+	struct program_turn *turn = &p->turn;
 	struct batch_job job = { .kind = JOB_BLOCK };
 	unsigned added = 0;
 
@@ -54,22 +55,22 @@ static bool program_more(void *owner)
 		return cached_more(p);
 	if (p->stage != PROGRAM_SENDS)
 		return false; /* what differs is marked, and in no order yet */
-	while (added < MORE && (p->turn.count || plan_more(p))) {
+	while (added < MORE && (turn->count || plan_more(p))) {
 		struct store_switch *sw;
 
-		if (p->turn.next >= p->turn.count)
-			p->turn.next = 0;
-		sw = p->turn.list[p->turn.next];
+		if (turn->next >= turn->count)
+			turn->next = 0;
+		sw = turn->list[turn->next];
 		if (!sw->ntodo) {
 			sw->in_turn = false; /* the last one comes in its place */
-			p->turn.list[p->turn.next] = p->turn.list[--p->turn.count];
+			turn->list[turn->next] = turn->list[--turn->count];
 			continue;
 		}
 		job.object = sw;
 		job.arg = todo_take(sw);
 		batch_add(p->batch, &job);
 		added++;
-		p->turn.next++;
+		turn->next++;
 	}
 	return added > 0;
 }
