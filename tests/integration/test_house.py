@@ -43,7 +43,7 @@ def test_this_tree_keeps_its_layers():
     ("fm/fabric/fabric.c", '#include "fm/control/control.h"'),
     ("fm/fabric/watch.c", '#include "fm/http/http.h"'),
     ("fm/fabric/warn.c", '#include "fm/nvswitch/nvswitch.h"'),
-    ("fm/rebalance/module.c", '#include "fm/restart/module.h"'),
+    ("fm/rebalance/module.c", '#include "fm/restart/links_own.h"'),
     ("fm/rebalance/module.c", '#include "fm/fabric/pipe.h"'),
     ("fm/nvswitch/nvswitch.c", '#include "fm/fabric/request.h"'),
     ("fm/control/a.c", '#include "fm/inventory/inventory.h"'),
@@ -122,6 +122,41 @@ def test_prototype_without_its_words_is_found_and_named(tmp_path, line, text, wh
 ])
 def test_prototype_with_its_words_is_fine(tmp_path, text):
     assert headers(tmp_path, text) == (0, "check-headers: 1 headers say what their functions do")
+
+
+# ---- check-sizes
+
+@pytest.fixture
+def sized(tmp_path):
+    """A tree of one folder with three code lines in one function; what check-sizes says of it under a budget, line by line."""
+    (tmp_path / "fm/new").mkdir(parents=True)
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "fm/new/a.c").write_text("/* a file */\nint a(void)\n{ return 1;\n}\n")
+
+    def check(budget):
+        (tmp_path / "tests/budget").write_text(budget)
+        result = run(ROOT / "tests/check-sizes", tmp_path)
+        return result.returncode, result.stdout.splitlines()
+    return check
+
+
+def test_a_folder_within_its_budget_is_fine(sized):
+    assert sized("folder fm/new 3  # all of it\nfunctions 1\n")[0] == 0
+
+
+@pytest.mark.parametrize("budget, what", [
+    ("folder fm/new 2\n", "tests/budget: folder fm/new: 3, at most 2"),
+    ("folder fm/new 3\nfunctions_per_kloc 45\n", "tests/budget: functions_per_kloc: 250, at most 45"),
+    ("folder fm/new 3\nfolder fm/old 9\n", "tests/budget: folder fm/old: there is none"),
+    ("# nothing\n", "tests/budget: folder fm/new: has no bound (code lines: 3)"),
+])
+def test_what_grew_past_its_budget_is_named(sized, budget, what):
+    assert sized(budget) == (1, [what])
+
+
+def test_a_long_function_is_named(sized, tmp_path):
+    (tmp_path / "fm/new/a.c").write_text("int a(void)\n{\n" + "\t;\n" * 58 + "}\n")
+    assert sized("folder fm/new 99\n") == (1, ["fm/new/a.c:1: a function of 61 lines, at most 60: int a(void)"])
 
 
 # ---- check-calls

@@ -429,10 +429,11 @@ static void spy_status(const void *room, json_t *doc)
 		spies[n].room = spies[n].module->init(f);                                          \
 		return &spies[n];                                                                  \
 	}
-#define SPIES(X)                                                                                   \
-	X(0)                                                                                       \
-	X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16)     \
-		X(17) X(18) X(19) X(20) X(21) X(22) X(23)
+/* clang-format off */
+#define SPIES(X) \
+	X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) \
+	X(12) X(13) X(14) X(15) X(16) X(17) X(18) X(19) X(20) X(21) X(22) X(23)
+/* clang-format on */
 SPIES(SPY_INIT)
 #define SPY_INIT_OF(n) spy_init_##n,
 static void *(*const inits[ROOMS_MAX])(struct fabric *f) = { SPIES(SPY_INIT_OF) };
