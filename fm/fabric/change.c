@@ -10,7 +10,7 @@
  *
  * A link that was up before and is up now may have fallen between two sweeps: its ports are in Init
  * again. Rooms get each such flap by a hook. A link that came up and is not Active yet counts as
- * down (links.c): it is logged when it is Active.
+ * down (snapshot.c): it is logged when it is Active.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -57,7 +57,7 @@ void fmctl_complete_line(const struct fmctl *ctl, const char *line);
  */
 int fmctl_read_options(const struct command *command, int argc, char **argv, json_t *args);
 
-/* Whether the text is a value of that word of usage (value.h); false with the reason on stderr. */
+/* Whether the text is a value of that word of usage (option.h); false with the reason on stderr. */
 bool fmctl_is_value(const struct fmctl *ctl, const char *word, const char *text);
 
 /* help.c: prints all commands, or one with its options, columns and exit codes. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The store of alias GUIDs (see sa_alias.h).
+ * The store of alias GUIDs (see sa_state.h).
  *
  * A request for GUID 0 gets a GUID that fmd makes, and the same GUID again after a Delete. An alias
  * that is a member of a multicast group stays until it has left. The store keeps the table of a

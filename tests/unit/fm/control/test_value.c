@@ -2,7 +2,7 @@
 /*
  * Values of options and words, for every row of commands.def: what is wrong everywhere is refused
  * before it is asked, with what is expected in its place. A row with a word of usage that nobody
- * knows fails here: it gets a row of value.c and of `samples`.
+ * knows fails here: it gets a row of option.c and of `samples`.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -82,7 +82,7 @@ static void every_word_of_a_row_is_known(void **state)
 				fail_msg("%s: which words are a %s?", c->name, c->words[i]);
 }
 
-/* A number by its limits, one of several words by these, all others by value.c. */
+/* A number by its limits, one of several words by these, all others by option.c. */
 static void check_option(const struct command *c, const struct command_option *option)
 {
 	json_t *args = json_object();
