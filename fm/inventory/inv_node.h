@@ -162,17 +162,17 @@ struct inv_node {
 	bool rebooted;	  /* a switch whose tables were found reset; program_apply() takes note and
 			  clears it */
 	uint8_t reboots;  /* counts those, for who else keeps tables */
-	struct inv_silence ext;		      /* PortInfo with the extended speeds */
-	uint8_t sharp;			      /* enum inv_sharp; sweep's */
-	char (*labels)[WIRE_HIERARCHY_LABEL]; /* by port, "" = none; NULL = of no port */
+	struct inv_silence ext; /* PortInfo with the extended speeds */
+	uint8_t sharp;		/* enum inv_sharp; sweep's */
 	uint8_t nports;
-	struct mad_path path;	    /* a directed route to it from the SM's port */
-	struct inv_column *columns; /* the inventory's, of which its cells have.. */
-	uint32_t number;	    /* ..this number, and those of its ports.. */
-	uint32_t port0;		    /* ..from this one on */
-	int handle;		    /* in the builder, while a snapshot is made */
-	guid_t *port_guids;	    /* CAs: by port number, 0 = not met */
-	struct inv_port *ports;	    /* [nports + 1] by port number; 0 = a switch's own port */
+	struct mad_path path;		      /* a directed route to it from the SM's port */
+	uint32_t number;		      /* that of its cells in `columns` */
+	uint32_t port0;			      /* that of its port 0's cells; the others follow */
+	int handle;			      /* in the builder, while a snapshot is made */
+	char (*labels)[WIRE_HIERARCHY_LABEL]; /* by port, "" = none; NULL = of no port */
+	struct inv_column *columns;	      /* the inventory's */
+	guid_t *port_guids;		      /* CAs: by port number, 0 = not met */
+	struct inv_port *ports; /* [nports + 1] by port number; 0 = a switch's own port */
 };
 
 static inline void *inv_node_cell(const struct inv_node *node, enum inv_columns which, size_t bytes)

@@ -51,20 +51,19 @@ struct health_host {
 	struct health_source *sources;
 	struct health_source *earlier; /* while the sources are listed anew */
 	unsigned nsources, nearlier;
-	struct health_log *log;		   /* NULL = no line so far */
-	struct memory *memory;		   /* NULL = nothing is remembered */
-	enum nvswitch_state sources_state; /* the worst of its sources' reports, never UNKNOWN */
-	bool unconfirmed; /* an untrusted source reports what is worse than observed */
-	enum nvswitch_state observed, believed, routed,
-		state;		      /* the first three are never UNKNOWN */
-	enum nvswitch_state override; /* UNKNOWN = none */
-	uint64_t since_us;	      /* of `state` */
-	uint64_t differs_us;	      /* since when observed is on one side of believed */
-	int8_t side;		      /* 1 = worse, -1 = better, 0 = the same */
-	bool reported;		      /* a recent report, or its log, shows its state */
-	bool vouched;	/* its log shows a boot or reset, or it has a log and was cleared */
-	bool present;	/* in the fabric */
-	bool announced; /* its state was reported once; set by state_monitor.c */
+	struct health_log *log; /* NULL = no line so far */
+	struct memory *memory;	/* NULL = nothing is remembered */
+	/* sources_state: the worst of its sources' reports. All but `state` are never UNKNOWN. */
+	enum nvswitch_state sources_state : 8, observed : 8, believed : 8, routed : 8, state : 8;
+	enum nvswitch_state override : 8; /* UNKNOWN = none */
+	bool unconfirmed;    /* an untrusted source reports what is worse than observed */
+	int8_t side;	     /* 1 = worse, -1 = better, 0 = the same */
+	bool reported;	     /* a recent report, or its log, shows its state */
+	bool vouched;	     /* its log shows a boot or reset, or it has a log and was cleared */
+	bool present;	     /* in the fabric */
+	bool announced;	     /* its state was reported once; set by state_monitor.c */
+	uint64_t since_us;   /* of `state` */
+	uint64_t differs_us; /* since when observed is on one side of believed */
 };
 
 /* ---- Health ---------------------------------------------------------------------------------- */
