@@ -309,8 +309,10 @@ fuzz-run-%: $(B)/fuzz/%
 $(B)/fuzz/%: $(B)/tests/fuzz/fuzz_%.o $(FIXTURES) $(ARCHIVES)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$(Q)$(CC) -fsanitize=fuzzer,$(FUZZ_SAN) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBS)
+	$(Q)$(CC) -fsanitize=fuzzer,$(FUZZ_SAN) $(FUZZ_LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBS)
+# The fake fabric stands before the archives: its names are the first of two.
 $(B)/fuzz/control: $(call obj,tests/lib/control_fabric.c)
+$(B)/fuzz/control: FUZZ_LDFLAGS := -Wl,-z,muldefs
 
 # ---- Installation ------------------------------------------------------------------------------------
 PREFIX ?= /usr/local

@@ -439,7 +439,9 @@ static bool join_links(struct netfile *nf)
 	for (uint32_t i = 0; i < nf->nlinks; i++)
 		if (!join_link(nf, &nf->links[i]))
 			return false;
-	for (const struct net_link *link = nf->links; link < nf->links + nf->nlinks; link++) {
+	for (uint32_t i = 0; i < nf->nlinks; i++) {
+		const struct net_link *link = &nf->links[i];
+
 		/*
 		 * What this line says of the other end counts where that end's own line says
 		 * nothing, or is missing.
