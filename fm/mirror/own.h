@@ -5,7 +5,8 @@
  *   module.c      the hooks, the configuration, the listening socket, the clock
  *   source.c      as master: what is on disk goes to all managers that copy it
  *   copy.c        as standby: what others send; of the one that is master it is put on disk
- *   generation.c  who was master when, and what becomes of two that were
+ *   generation.c  what both ends say of themselves, and which files go over; who was master when,
+ *                 and what becomes of two that were
  *
  * Each manager connects to its peers and copies; who is connected to is asked by ROLE frames
  * whether it is master, and sends its files when it is. A copy counts when all of it is there
