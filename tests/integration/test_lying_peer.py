@@ -165,7 +165,8 @@ def test_all_files_of_state_dir_that_are_copied_are_known_by_name():
     """Others are of another version, and few of them are kept."""
     sources = "".join(path.read_text() for path in sorted((ROOT / "fm").rglob("*.c")))
     files = re.findall(r"struct state_file \w+ = \{\s*\.name = (\S+),", sources)
-    macros = dict(re.findall(r'#define (\w+_FILE) "(\w+)"', "".join(path.read_text() for path in (ROOT / "fm").rglob("*.h"))))
+    headers = "".join(path.read_text() for path in (ROOT / "fm").rglob("*.h"))
+    macros = dict(re.findall(r'#define (\w+_FILE) "(\w+)"', sources + headers))
     names = {macros.get(name) or name.strip('"') for name in files} | {f"events-{number}" for number in range(8)}
     known, own = (re.findall(r'"([\w-]+)"', re.search(rf"{table}\[\] = \{{(.*?)\}};", sources, re.S)[1]) for table in ("shared_files", "own_files"))
     assert len(names) > 20 and names - set(own) == set(known)
