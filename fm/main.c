@@ -82,23 +82,6 @@ static struct mad_conf mad_conf_of(const struct conf_mad *conf)
 	};
 }
 
-/* What is opened once stays as it is until a restart. */
-static void keep_opened(struct conf *next, const struct conf *now, const char *path)
-{
-	if (now->port.guid != next->port.guid || strcmp(now->port.device, next->port.device) ||
-	    now->port.num != next->port.num || strcmp(now->state_dir, next->state_dir) ||
-	    strcmp(now->socket, next->socket) || strcmp(now->http.listen, next->http.listen) ||
-	    now->sandbox != next->sandbox)
-		log_line(LOG_CORE, LOG_WARNING,
-			 "%s: port, state_dir, socket, http_listen and sandbox change at a restart",
-			 path);
-	next->port = now->port;
-	strcpy(next->state_dir, now->state_dir);
-	strcpy(next->socket, now->socket);
-	strcpy(next->http.listen, now->http.listen);
-	next->sandbox = now->sandbox;
-}
-
 /* Told until a reload finds it better. */
 static void note_secret(void *arg, const char *key, const char *why)
 {
@@ -124,7 +107,23 @@ static int reload(void *arg, char *err, size_t err_size)
 		return -1;
 	if (conf_check_reload(&d->conf, &next, err, err_size))
 		return -1;
-	keep_opened(&next, &d->conf, d->conf_path);
+
+	/* What is opened once stays as it is until a restart. */
+	const char *path = d->conf_path;
+
+	if (d->conf.port.guid != next.port.guid || strcmp(d->conf.port.device, next.port.device) ||
+	    d->conf.port.num != next.port.num || strcmp(d->conf.state_dir, next.state_dir) ||
+	    strcmp(d->conf.socket, next.socket) || strcmp(d->conf.http.listen, next.http.listen) ||
+	    d->conf.sandbox != next.sandbox)
+		log_line(LOG_CORE, LOG_WARNING,
+			 "%s: port, state_dir, socket, http_listen and sandbox change at a restart",
+			 path);
+	next.port = d->conf.port;
+	strcpy(next.state_dir, d->conf.state_dir);
+	strcpy(next.socket, d->conf.socket);
+	strcpy(next.http.listen, d->conf.http.listen);
+	next.sandbox = d->conf.sandbox;
+
 	if (d->http && http_configure(d->http, &next.http, err, err_size))
 		return -1;
 	helper_configure(d->helper);
@@ -240,23 +239,6 @@ static void look_cb(void *arg)
 	loop_timer_set(d->look, LOOK_US);
 }
 
-static void notify_service_manager(struct daemon *d)
-{
-	uint64_t limit_us = 0;
-
-	if (sd_watchdog_enabled(0, &limit_us) > 0)
-		d->watchdog_us = limit_us / 2;
-	d->watchdog = loop_timer_new(d->loop, watchdog_cb, d);
-	d->status = loop_timer_new(d->loop, status_cb, d);
-	if (d->watchdog_us)
-		watchdog_cb(d);
-	if (getenv("NOTIFY_SOCKET")) {
-		fabric_follow(d->fabric, event_cb, d);
-		loop_timer_set(d->status, 0);
-	}
-	sd_notify(0, "READY=1");
-}
-
 /* ---- Beginning and end ----------------------------------------------------------------------- */
 
 /* Makes the last folder of a path of that length, if it is missing. 0, or -1: it said why. */
@@ -311,27 +293,6 @@ static int open_helper(struct daemon *d)
 	return EXIT_FAILURE;
 }
 
-/*
- * A fabric is managed without it as well, so what can't be given up is told and does not end the
- * process. State that can't be used without capabilities does: all LIDs would be given anew.
- */
-static int give_up_rights(struct daemon *d)
-{
-	char err[512];
-
-	if (sandbox_enter(d->conf.sandbox, d->kept, sizeof(d->kept))) {
-		log_line(LOG_CORE, LOG_ERR, "sandbox: %s", d->kept);
-		fabric_trouble(d->fabric, "sandbox", d->kept);
-	}
-	d->look = loop_timer_new(d->loop, look_cb, d);
-	loop_timer_set(d->look, LOOK_US);
-	if (d->conf.sandbox == SANDBOX_OFF ||
-	    !sandbox_check_folder(d->conf.state_dir, err, sizeof(err)))
-		return 0;
-	log_line(LOG_CORE, LOG_ERR, "%s", err);
-	return EXIT_FAILURE;
-}
-
 /* 0, or the exit code with the reason said. */
 static int daemon_open(struct daemon *d)
 {
@@ -364,26 +325,25 @@ static int daemon_open(struct daemon *d)
 	d->http_retry = loop_timer_new(d->loop, open_http, d);
 	if (*d->conf.http.listen)
 		open_http(d);
-	return give_up_rights(d);
-}
 
-static void daemon_close(struct daemon *d)
-{
-	loop_timer_free(d->look);
-	if (d->fabric)
-		fabric_unfollow(d->fabric, d);
-	loop_timer_free(d->status);
-	loop_timer_free(d->watchdog);
-	loop_timer_free(d->ending);
-	loop_timer_free(d->http_retry);
-	http_free(d->http);
-	control_free(d->control);
-	if (d->fabric)
-		fabric_free(d->fabric);
-	if (d->mad)
-		mad_free(d->mad);
-	helper_end(d->helper);
-	loop_free(d->loop);
+	/*
+	 * A fabric is managed without it as well, so what can't be given up is told and does not
+	 * end the process. State that can't be used without capabilities does: all LIDs would be
+	 * given anew.
+	 */
+	char rights_err[512];
+
+	if (sandbox_enter(d->conf.sandbox, d->kept, sizeof(d->kept))) {
+		log_line(LOG_CORE, LOG_ERR, "sandbox: %s", d->kept);
+		fabric_trouble(d->fabric, "sandbox", d->kept);
+	}
+	d->look = loop_timer_new(d->loop, look_cb, d);
+	loop_timer_set(d->look, LOOK_US);
+	if (d->conf.sandbox == SANDBOX_OFF ||
+	    !sandbox_check_folder(d->conf.state_dir, rights_err, sizeof(rights_err)))
+		return 0;
+	log_line(LOG_CORE, LOG_ERR, "%s", rights_err);
+	return EXIT_FAILURE;
 }
 
 static int daemon_run(struct daemon *d)
@@ -396,7 +356,21 @@ static int daemon_run(struct daemon *d)
 	loop_signal(d->loop, SIGINT, terminate_cb, d);
 	log_line(LOG_CORE, LOG_NOTICE, "fmd %s started, configuration %s", FMD_VERSION,
 		 d->conf_path ? d->conf_path : "default");
-	notify_service_manager(d);
+
+	uint64_t limit_us = 0;
+
+	if (sd_watchdog_enabled(0, &limit_us) > 0)
+		d->watchdog_us = limit_us / 2;
+	d->watchdog = loop_timer_new(d->loop, watchdog_cb, d);
+	d->status = loop_timer_new(d->loop, status_cb, d);
+	if (d->watchdog_us)
+		watchdog_cb(d);
+	if (getenv("NOTIFY_SOCKET")) {
+		fabric_follow(d->fabric, event_cb, d);
+		loop_timer_set(d->status, 0);
+	}
+	sd_notify(0, "READY=1");
+
 	fabric_start(d->fabric);
 	status = sm_failed(d->fabric) ? 0 : loop_run(d->loop);
 	if (status)
@@ -413,20 +387,6 @@ static const char usage[] = "usage: fmd [-c FILE] [-s SOCKET]\n"
 			    "\n"
 			    "  -c FILE     configuration, default " DEFAULT_CONF " if it is there\n"
 			    "  -s SOCKET   control socket, instead of the configuration's\n";
-
-static int check_config(struct daemon *d, const char *path)
-{
-	char err[512];
-
-	d->conf_path = path;
-	if (!conf_load(path, &d->conf, err, sizeof(err)) &&
-	    !fabric_check_conf(fabric_rooms, &d->conf, err, sizeof(err))) {
-		conf_judge_secrets(&d->conf, path, note_secret, d);
-		return EXIT_SUCCESS;
-	}
-	fprintf(stderr, "%s\n", err);
-	return EXIT_FAILURE;
-}
 
 /* -1 = go on; else the exit code. */
 static int read_options(struct daemon *d, int argc, char **argv)
@@ -447,8 +407,19 @@ static int read_options(struct daemon *d, int argc, char **argv)
 		case 's':
 			d->socket_path = optarg;
 			break;
-		case 'C':
-			return check_config(d, optarg);
+		case 'C': {
+			const char *path = optarg;
+			char err[512];
+
+			d->conf_path = path;
+			if (!conf_load(path, &d->conf, err, sizeof(err)) &&
+			    !fabric_check_conf(fabric_rooms, &d->conf, err, sizeof(err))) {
+				conf_judge_secrets(&d->conf, path, note_secret, d);
+				return EXIT_SUCCESS;
+			}
+			fprintf(stderr, "%s\n", err);
+			return EXIT_FAILURE;
+		}
 		case 'V':
 			puts("fmd " FMD_VERSION);
 			return EXIT_SUCCESS;
@@ -511,6 +482,21 @@ int main(int argc, char **argv)
 		status = daemon_open(&d);
 	if (!status)
 		status = daemon_run(&d);
-	daemon_close(&d);
+	loop_timer_free(d.look);
+	if (d.fabric)
+		fabric_unfollow(d.fabric, &d);
+	loop_timer_free(d.status);
+	loop_timer_free(d.watchdog);
+	loop_timer_free(d.ending);
+	loop_timer_free(d.http_retry);
+	http_free(d.http);
+	control_free(d.control);
+	if (d.fabric)
+		fabric_free(d.fabric);
+	if (d.mad)
+		mad_free(d.mad);
+	helper_end(d.helper);
+	loop_free(d.loop);
+
 	return status;
 }

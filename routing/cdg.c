@@ -42,7 +42,7 @@ static uint32_t settle_next(struct cdg *c, const struct topo *t, uint32_t sw, bo
 	return count;
 }
 
-static void init(struct cdg *c, const struct topo *t, bool down_too)
+void cdg_init(struct cdg *c, const struct topo *t, bool down_too)
 {
 	struct arena *arena = arena_new();
 
@@ -95,16 +95,6 @@ static void init(struct cdg *c, const struct topo *t, bool down_too)
 	for (uint32_t i = t->nswitches; i-- > 0;)
 		count = settle_next(c, t, by_rank[i], false, count);
 	free(by_rank);
-}
-
-void cdg_init(struct cdg *c, const struct topo *t)
-{
-	init(c, t, false);
-}
-
-void cdg_init_links(struct cdg *c, const struct topo *t)
-{
-	init(c, t, true);
 }
 
 void cdg_fini(struct cdg *c)
@@ -174,12 +164,6 @@ static void pop_group(struct cdg_search *s, uint32_t root)
 		s->cycle = arena_alloc(s->arena, size, sizeof(*s->cycle));
 		memcpy(s->cycle, s->stack + first, size * sizeof(*s->cycle));
 	}
-}
-
-static void stand_above(const struct cdg *c, uint32_t channel, uint32_t next)
-{
-	if (c->height[channel] <= c->height[next])
-		c->height[channel] = c->height[next] + 1;
 }
 
 /* By switch: output ports whose channel is settled; ports without a channel count as settled. */
@@ -260,7 +244,11 @@ bool cdg_search_go(struct cdg_search *s, uint32_t visits)
 					continue;
 				if (s->low[channel] < s->low[above])
 					s->low[above] = s->low[channel];
-				stand_above(s->c, above, channel);
+
+				const struct cdg *c = s->c;
+
+				if (c->height[above] <= c->height[channel])
+					c->height[above] = c->height[channel] + 1;
 			} else if (!s->index[next]) {
 				visit(s, next);
 			} else if (s->on_stack[next]) {
@@ -268,7 +256,10 @@ bool cdg_search_go(struct cdg_search *s, uint32_t visits)
 							  ? s->index[next]
 							  : s->low[channel];
 			} else {
-				stand_above(s->c, channel, next);
+				const struct cdg *c = s->c;
+
+				if (c->height[channel] <= c->height[next])
+					c->height[channel] = c->height[next] + 1;
 			}
 		} else if (s->start < s->c->nchannels)
 			visit(s, s->start);

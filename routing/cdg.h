@@ -41,10 +41,9 @@ struct cdg {
 
 /*
  * Make a graph without dependencies, which keeps nothing of `t`: its channels are the links that
- * are up, or (cdg_init_links) all known links. cdg_fini() frees it.
+ * are up, or (`known`) all known links. cdg_fini() frees it.
  */
-void cdg_init(struct cdg *c, const struct topo *t);
-void cdg_init_links(struct cdg *c, const struct topo *t);
+void cdg_init(struct cdg *c, const struct topo *t, bool known);
 void cdg_fini(struct cdg *c);
 
 /* Adds, drops, finds: the dependency of a channel on the one that leaves its head by out_port. */

@@ -205,7 +205,7 @@ static void take_back(struct plan *p, const struct lid_memory *memory)
 	free(away);
 }
 
-struct lid_map *lid_plan_lmc(const struct topo *t, const struct lid_memory *memory, unsigned lmc)
+struct lid_map *lid_plan(const struct topo *t, const struct lid_memory *memory, unsigned lmc)
 {
 	struct lid_map *map = mem_alloc(1, sizeof(*map));
 	struct plan p = { .t = t, .map = map, .next = 1, .lmc = lmc };
@@ -249,11 +249,6 @@ struct lid_map *lid_plan_lmc(const struct topo *t, const struct lid_memory *memo
 			map->port_of_lid[map->lid_of_port[i] + n] = i;
 	free(p.taken);
 	return map;
-}
-
-struct lid_map *lid_plan(const struct topo *t, const struct lid_memory *memory)
-{
-	return lid_plan_lmc(t, memory, 0);
 }
 
 struct lid_map *lid_map_copy(const struct lid_map *map)

@@ -43,11 +43,10 @@ struct lid_map {
 };
 /*
  * Plans the LIDs of a snapshot. `memory` NULL = nothing is remembered. lmc: CA ports get 2^lmc
- * consecutive LIDs each (IBA 7.11.1), switches one; lid_plan() is for LMC 0. Entries with another
- * LMC do not count. The caller owns the map, which refers to nothing, and frees it (NULL is fine).
+ * consecutive LIDs each (IBA 7.11.1), switches one. Entries with another LMC do not count. The
+ * caller owns the map, which refers to nothing, and frees it (NULL is fine).
  */
-struct lid_map *lid_plan_lmc(const struct topo *t, const struct lid_memory *memory, unsigned lmc);
-struct lid_map *lid_plan(const struct topo *t, const struct lid_memory *memory);
+struct lid_map *lid_plan(const struct topo *t, const struct lid_memory *memory, unsigned lmc);
 struct lid_map *lid_map_copy(const struct lid_map *map);
 void lid_map_free(struct lid_map *map);
 

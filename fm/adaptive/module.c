@@ -92,17 +92,13 @@ static uint32_t place_of(const struct adaptive *a, guid_t sw)
 	return sort_place(0, a->silent.count, at, a->silent.list[at].sw < sw);
 }
 
-static bool is_at(const struct adaptive *a, uint32_t place, guid_t sw)
-{
-	return place < a->silent.count && a->silent.list[place].sw == sw;
-}
-
 /* Whether a switch is listed, with that device ID and revision. */
 static bool is_listed(const struct adaptive *a, const struct inv_node *node)
 {
 	uint32_t place = place_of(a, node->guid);
 
-	return is_at(a, place, node->guid) && a->silent.list[place].device == node->info.device &&
+	return place < a->silent.count && a->silent.list[place].sw == node->guid &&
+	       a->silent.list[place].device == node->info.device &&
 	       a->silent.list[place].revision == node->info.revision;
 }
 
@@ -188,11 +184,6 @@ static void add_to(struct batch *b, enum job kind, const struct inv_node *node, 
 					  .arg = arg,
 					  .kind = (uint8_t)kind,
 					  .urgent = true });
-}
-
-static void add(struct adaptive *a, enum job kind, const struct inv_node *node, uint32_t arg)
-{
-	add_to(a->batch, kind, node, arg);
 }
 
 static void ask_general(struct adaptive *a, struct inv_node *node, bool patiently)
@@ -335,7 +326,7 @@ static void begin_switch(struct adaptive *a)
 	a->failed = false;
 	a->began_us = loop_now_us(a->services.loop);
 	for (uint32_t b = 0; b < blocks; b++)
-		add(a, JOB_BLOCK, node, b);
+		add_to(a->batch, JOB_BLOCK, node, b);
 	batch_wake(a->batch);
 }
 
@@ -346,9 +337,9 @@ static void ask_both(struct adaptive *a, const struct inv_node *node, enum job p
 	const struct turning *now = &a->list[a->at];
 
 	if (now->has_private)
-		add(a, private_job, node, 0);
+		add_to(a->batch, private_job, node, 0);
 	if (now->has_adaptive)
-		add(a, adaptive_job, node, 0);
+		add_to(a->batch, adaptive_job, node, 0);
 	batch_wake(a->batch);
 }
 
@@ -459,7 +450,7 @@ static void adaptive_asked(void *owner, const struct batch_job *job, const struc
 		uint32_t place = place_of(a, node->guid);
 
 		if (silent != is_listed(a, node)) {
-			if (is_at(a, place, node->guid))
+			if (place < a->silent.count && a->silent.list[place].sw == node->guid)
 				memmove(a->silent.list + place, a->silent.list + place + 1,
 					(--a->silent.count - place) * sizeof(*a->silent.list));
 			if (silent)

@@ -37,48 +37,9 @@ static guid_t guid_of(const struct topo *t, const char *name)
 	return 0;
 }
 
-static void write_item(const struct cabling_item *item, const struct topo *t, FILE *out)
-{
-	const struct cabling_end *const ends[] = { &item->at, &item->found, &item->other };
-	char text[TEXT_SIZE], what_to_do[TEXT_SIZE];
-
-	cabling_describe(item, text, sizeof(text));
-	cabling_instruct(item, what_to_do, sizeof(what_to_do));
-	fputs(cabling_kind_name(item->kind), out);
-	for (unsigned i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
-		fprintf(out, "|%s:%u", ends[i]->name ? ends[i]->name : "", ends[i]->port);
-	fprintf(out, "\t0x%016" PRIx64 " %u\t%s: %s\n", guid_of(t, item->at.name), item->at.port,
-		text, what_to_do);
-}
-
 static int by_key(const void *a, const void *b)
 {
 	return strcmp(((const struct finding *)a)->key, ((const struct finding *)b)->key);
-}
-
-/* Takes over such lines, which are the caller's no more; findings_fini() frees them. */
-static struct findings findings_take(char *lines)
-{
-	struct findings f = { .lines = lines };
-	unsigned room = 0;
-	char *rest = lines, *line, *tab, *text, *port;
-	guid_t node;
-
-	while ((line = strsep(&rest, "\n"))) {
-		tab = strchr(line, '\t');
-		text = tab ? strchr(tab + 1, '\t') : NULL;
-		if (!text)
-			continue;
-		*tab = '\0';
-		if (f.count == room)
-			f.list = mem_resize(f.list, room = room ? 2 * room : 16, sizeof(*f.list));
-		node = strtoull(tab + 1, &port, 16);
-		f.list[f.count++] =
-			(struct finding){ line, text + 1, node, (uint8_t)strtoul(port, NULL, 10) };
-	}
-	if (f.count)
-		qsort(f.list, f.count, sizeof(*f.list), by_key);
-	return f;
 }
 
 static void findings_fini(struct findings *f)
@@ -140,7 +101,28 @@ static unsigned tell_others(const struct cabling_room *r, const struct findings 
 /* Takes the lines. */
 static void compared(struct cabling_room *r, char *lines)
 {
-	struct findings now = findings_take(lines);
+	/* The lines are taken over: findings_fini() frees them. */
+	struct findings now = { .lines = lines };
+	unsigned room = 0;
+	char *rest = lines, *line, *tab, *text, *port;
+	guid_t node;
+
+	while ((line = strsep(&rest, "\n"))) {
+		tab = strchr(line, '\t');
+		text = tab ? strchr(tab + 1, '\t') : NULL;
+		if (!text)
+			continue;
+		*tab = '\0';
+		if (now.count == room)
+			now.list = mem_resize(now.list, room = room ? 2 * room : 16,
+					      sizeof(*now.list));
+		node = strtoull(tab + 1, &port, 16);
+		now.list[now.count++] =
+			(struct finding){ line, text + 1, node, (uint8_t)strtoul(port, NULL, 10) };
+	}
+	if (now.count)
+		qsort(now.list, now.count, sizeof(*now.list), by_key);
+
 	unsigned more = 0, over = 0;
 
 	if (r->known) {
@@ -190,8 +172,21 @@ static int write_cb(void *arg, FILE *out)
 		enum cabling_kind kind = c->items[i].kind;
 
 		if (kind != CABLING_DOWN && kind != CABLING_SPEED && kind != CABLING_WIDTH &&
-		    kind != CABLING_ABSENT && kind != CABLING_NO_HCA)
-			write_item(&c->items[i], t, out);
+		    kind != CABLING_ABSENT && kind != CABLING_NO_HCA) {
+			const struct cabling_item *item = &c->items[i];
+			const struct cabling_end *const ends[] = { &item->at, &item->found,
+								   &item->other };
+			char text[TEXT_SIZE], what_to_do[TEXT_SIZE];
+
+			cabling_describe(item, text, sizeof(text));
+			cabling_instruct(item, what_to_do, sizeof(what_to_do));
+			fputs(cabling_kind_name(item->kind), out);
+			for (unsigned k = 0; k < sizeof(ends) / sizeof(ends[0]); k++)
+				fprintf(out, "|%s:%u", ends[k]->name ? ends[k]->name : "",
+					ends[k]->port);
+			fprintf(out, "\t0x%016" PRIx64 " %u\t%s: %s\n", guid_of(t, item->at.name),
+				item->at.port, text, what_to_do);
+		}
 	}
 	cabling_free(c);
 	if (plan)
@@ -212,11 +207,6 @@ static void data_cb(void *arg, const char *data, size_t len)
 	r->heard[r->length] = '\0';
 }
 
-static bool is_other_plan(const struct cabling_room *r)
-{
-	return strcmp(r->plan, r->services.conf->cabling_plan) != 0;
-}
-
 static void end_cb(void *arg, bool whole)
 {
 	struct cabling_room *r = arg;
@@ -225,7 +215,7 @@ static void end_cb(void *arg, bool whole)
 	r->heard = NULL;
 	r->length = r->room = 0;
 	r->child = NULL;
-	if (whole && !is_other_plan(r))
+	if (whole && !(strcmp(r->plan, r->services.conf->cabling_plan) != 0))
 		compared(r, lines);
 	else
 		free(lines);
@@ -287,10 +277,11 @@ static void configure(void *room)
 {
 	struct cabling_room *r = room;
 
-	if ((!r->known && !r->child) || (!is_other_plan(r) && !*r->plan))
+	if ((!r->known && !r->child) ||
+	    (!(strcmp(r->plan, r->services.conf->cabling_plan) != 0) && !*r->plan))
 		return;	 /* the first comparison is to come; or the pattern stays the measure */
 	r->stale = true; /* the file may have been written anew */
-	if (is_other_plan(r))
+	if (strcmp(r->plan, r->services.conf->cabling_plan) != 0)
 		r->known = false; /* by another measure, all of it is new */
 	loop_timer_set(r->timer, QUIET_US);
 }

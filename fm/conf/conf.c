@@ -127,33 +127,6 @@ __attribute__((format(printf, 3, 4))) static int refuse(const struct load *load,
 	return -1;
 }
 
-static int load_number(struct load *load, const struct conf_option *option,
-		       const config_setting_t *setting)
-{
-	bool fraction = option->kind != CONF_INTEGER;
-	const char *unit = option->unit ? option->unit : "";
-	int type = config_setting_type(setting);
-	double value;
-
-	if (type == CONFIG_TYPE_INT || type == CONFIG_TYPE_INT64)
-		value = (double)config_setting_get_int64(setting);
-	else if (type == CONFIG_TYPE_FLOAT && fraction)
-		value = config_setting_get_float(setting);
-	else
-		return refuse(load, setting, "%s: a%s number is expected", option->name,
-			      fraction ? "" : " whole");
-	if (!(fraction && value == 0) && !(value >= option->min && value <= option->max))
-		return refuse(load, setting, "%s = %g is outside %g..%g%s%s%s", option->name, value,
-			      option->min, option->max, *unit ? " " : "", unit,
-			      fraction ? " (0 = off)" : "");
-	if (option->kind == CONF_REAL)
-		*(double *)field(&load->conf, option) = value;
-	else
-		*(int *)field(&load->conf, option) =
-			option->kind == CONF_SECONDS ? (int)(value * 1000 + 0.5) : (int)value;
-	return 0;
-}
-
 /* An array of texts is the same as a text with blanks between them. NULL: it is neither. */
 static const char *text_of(const config_setting_t *setting, char list[LIST_MOST])
 {
@@ -221,8 +194,31 @@ static int load_setting(struct load *load, const config_setting_t *setting)
 	switch (option->kind) {
 	case CONF_INTEGER:
 	case CONF_SECONDS:
-	case CONF_REAL:
-		return load_number(load, option, setting);
+	case CONF_REAL: {
+		bool fraction = option->kind != CONF_INTEGER;
+		const char *unit = option->unit ? option->unit : "";
+		int type = config_setting_type(setting);
+		double value;
+
+		if (type == CONFIG_TYPE_INT || type == CONFIG_TYPE_INT64)
+			value = (double)config_setting_get_int64(setting);
+		else if (type == CONFIG_TYPE_FLOAT && fraction)
+			value = config_setting_get_float(setting);
+		else
+			return refuse(load, setting, "%s: a%s number is expected", option->name,
+				      fraction ? "" : " whole");
+		if (!(fraction && value == 0) && !(value >= option->min && value <= option->max))
+			return refuse(load, setting, "%s = %g is outside %g..%g%s%s%s",
+				      option->name, value, option->min, option->max,
+				      *unit ? " " : "", unit, fraction ? " (0 = off)" : "");
+		if (option->kind == CONF_REAL)
+			*(double *)field(&load->conf, option) = value;
+		else
+			*(int *)field(&load->conf, option) = option->kind == CONF_SECONDS
+								     ? (int)(value * 1000 + 0.5)
+								     : (int)value;
+		return 0;
+	}
 	case CONF_FLAG:
 		if (config_setting_type(setting) != CONFIG_TYPE_BOOL)
 			return refuse(load, setting, "%s: true or false is expected", option->name);

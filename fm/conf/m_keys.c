@@ -304,13 +304,6 @@ static void prove(struct m_key_proofs *proofs, const char *form, const char *kin
 		at += snprintf(text + at, sizeof(proofs->text[0]) - (size_t)at, "%02x", digest[i]);
 }
 
-static void prove_secret(struct m_key_proofs *proofs, const char *form,
-			 const struct m_key_secret *secret, const uint8_t session[M_KEY_SESSION])
-{
-	if (secret->set)
-		prove(proofs, form, "secret", secret->bytes, secret->length, session);
-}
-
 static void prove_key(struct m_key_proofs *proofs, const char *form, uint64_t key,
 		      const uint8_t session[M_KEY_SESSION])
 {
@@ -325,11 +318,17 @@ void m_key_prove(const struct m_key_conf *conf, const uint8_t session[M_KEY_SESS
 		 struct m_key_proofs *proofs)
 {
 	*proofs = (struct m_key_proofs){ .gives = m_key_conf_any(conf) };
-	if (conf->secret.set)
-		prove_secret(proofs, conf->per_port ? "port" : "all", &conf->secret, session);
-	else
+	if (conf->secret.set) {
+		const char *form = conf->per_port ? "port" : "all";
+
+		if (conf->secret.set)
+			prove(proofs, form, "secret", conf->secret.bytes, conf->secret.length,
+			      session);
+	} else
 		prove_key(proofs, "all", conf->key, session);
-	prove_secret(proofs, "any", &conf->old_secret, session);
+	if (conf->old_secret.set)
+		prove(proofs, "any", "secret", conf->old_secret.bytes, conf->old_secret.length,
+		      session);
 	prove_key(proofs, "any", conf->old_key, session);
 }
 

@@ -287,11 +287,6 @@ static bool group_flag(struct reader *r, struct flags *flags, const char *name, 
 	return true;
 }
 
-static uint16_t mgid_word(const uint8_t mgid[16], unsigned at)
-{
-	return (uint16_t)(mgid[at] << 8 | mgid[at + 1]);
-}
-
 static void mgid_set_word(uint8_t mgid[16], unsigned at, uint16_t value)
 {
 	mgid[at] = (uint8_t)(value >> 8);
@@ -352,7 +347,7 @@ static bool ip_group(struct reader *r, const char *text, uint8_t mgid[16], struc
 {
 	static const uint8_t broadcast[16] = { MGID_PREFIX, 0x12,	 0x40, 0x1b, 0xff,
 					       0xff,	    [12] = 0xff, 0xff, 0xff, 0xff };
-	uint16_t pkey = r->now.part->base | PKEY_FULL, has = mgid_word(mgid, 4);
+	uint16_t pkey = r->now.part->base | PKEY_FULL, has = (uint16_t)(mgid[4] << 8 | mgid[5]);
 
 	if (has && has != pkey && memcmp(mgid, broadcast, sizeof(broadcast)) != 0)
 		return refuse(r, "mgid=%s: its P_Key 0x%04x is not the partition's, 0x%04x", text,
@@ -365,32 +360,6 @@ static bool ip_group(struct reader *r, const char *text, uint8_t mgid[16], struc
 	mgid_set_word(mgid, 4, pkey);
 	if (!flags->value[FLAG_QKEY])
 		flags->value[FLAG_QKEY] = PARTITION_IPOIB_QKEY;
-	return true;
-}
-
-/* Adds a group by its MGID; rest: its flags, or NULL. False: refused, and err has the reason. */
-static bool group_read(struct reader *r, const char *text, char *rest)
-{
-	struct flags flags = r->now.flags;
-	uint8_t mgid[16];
-	uint16_t word;
-
-	if (!text || inet_pton(AF_INET6, text, mgid) != 1 || mgid[0] != MGID_PREFIX)
-		return refuse(r, "mgid=%s is not a multicast GID", text ? text : "");
-	while (rest) {
-		char *next = words_cut(rest, ','), *value, *name = words_split(rest, &value);
-		bool known = true;
-
-		if ((*name || value) && !group_flag(r, &flags, name, value, &known))
-			return false;
-		if (!known)
-			return refuse(r, "unknown group flag \"%s\"", name);
-		rest = next;
-	}
-	word = mgid_word(mgid, 2);
-	if ((word == IPV4_SIGNATURE || word == IPV6_SIGNATURE) && !ip_group(r, text, mgid, &flags))
-		return false;
-	group_add(r, mgid, &flags);
 	return true;
 }
 
@@ -562,8 +531,38 @@ static bool piece_read(struct reader *r, char *text)
 	while (text) {
 		char *next = words_cut(text, ','), *value, *name = words_split(text, &value);
 
-		if (!strcmp(name, "mgid"))
-			return group_read(r, value, next);
+		if (!strcmp(name, "mgid")) {
+			/*
+			 * Adds a group by its MGID; rest: its flags, or NULL. False: refused, and
+			 * err has the reason.
+			 */
+			struct flags flags = r->now.flags;
+			uint8_t mgid[16];
+			uint16_t word;
+
+			if (!value || inet_pton(AF_INET6, value, mgid) != 1 ||
+			    mgid[0] != MGID_PREFIX)
+				return refuse(r, "mgid=%s is not a multicast GID",
+					      value ? value : "");
+			while (next) {
+				char *read_next = words_cut(next, ','), *read_value,
+				     *read_name = words_split(next, &read_value);
+				bool known = true;
+
+				if ((*read_name || read_value) &&
+				    !group_flag(r, &flags, read_name, read_value, &known))
+					return false;
+				if (!known)
+					return refuse(r, "unknown group flag \"%s\"", read_name);
+				next = read_next;
+			}
+			word = (uint16_t)(mgid[2] << 8 | mgid[3]);
+			if ((word == IPV4_SIGNATURE || word == IPV6_SIGNATURE) &&
+			    !ip_group(r, value, mgid, &flags))
+				return false;
+			group_add(r, mgid, &flags);
+			return true;
+		}
 		if (!member_read(r, name, value))
 			return false;
 		text = next;
@@ -747,26 +746,6 @@ static void emit(struct resolver *r, const struct partition *part, uint32_t port
 	r->rule[port] = NULL;
 }
 
-static struct pkey_map *map_make(struct resolver *r)
-{
-	struct pkey_map *map = mem_alloc(1, sizeof(*map));
-	uint32_t nports = r->t->nports, *next = mem_alloc(nports + 1, sizeof(*next));
-
-	map->nports = nports;
-	map->first = mem_alloc(nports + 1, sizeof(*map->first));
-	map->keys = mem_alloc(r->count, sizeof(*map->keys));
-	map->index0 = r->index0;
-	for (size_t i = 0; i < r->count; i++)
-		map->first[r->members[i].port + 1]++;
-	for (uint32_t p = 0; p < nports; p++)
-		map->first[p + 1] += map->first[p];
-	memcpy(next, map->first, (nports + 1) * sizeof(*next));
-	for (size_t i = 0; i < r->count; i++)
-		map->keys[next[r->members[i].port]++] = r->members[i].key;
-	free(next);
-	return map;
-}
-
 struct pkey_map *partition_resolve(const struct partition_set *set, const struct topo *t,
 				   uint32_t sm_port)
 {
@@ -796,7 +775,23 @@ struct pkey_map *partition_resolve(const struct partition_set *set, const struct
 		for (uint32_t k = 0; k < r.ntouched; k++)
 			emit(&r, part, r.touched[k]);
 	}
-	map = map_make(&r);
+
+	map = mem_alloc(1, sizeof(*map));
+	uint32_t nports = r.t->nports, *next = mem_alloc(nports + 1, sizeof(*next));
+
+	map->nports = nports;
+	map->first = mem_alloc(nports + 1, sizeof(*map->first));
+	map->keys = mem_alloc(r.count, sizeof(*map->keys));
+	map->index0 = r.index0;
+	for (size_t i = 0; i < r.count; i++)
+		map->first[r.members[i].port + 1]++;
+	for (uint32_t p = 0; p < nports; p++)
+		map->first[p + 1] += map->first[p];
+	memcpy(next, map->first, (nports + 1) * sizeof(*next));
+	for (size_t i = 0; i < r.count; i++)
+		map->keys[next[r.members[i].port]++] = r.members[i].key;
+	free(next);
+
 	free(r.members);
 	free(r.touched);
 	free(r.first);

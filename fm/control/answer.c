@@ -43,11 +43,6 @@ static enum rank rank_of(const struct search *s, const char *name)
 	return strcasestr(name, s->text) ? BEHIND : RANKS;
 }
 
-static bool is_full(const struct search *s)
-{
-	return json_array_size(s->rows[FIRST]) >= ROWS_MAX;
-}
-
 /* Takes `detail`. */
 static void add(struct search *s, enum rank rank, const char *kind, const char *name,
 		const char *what, json_t *detail)
@@ -150,7 +145,8 @@ static json_t *answer_search(const struct command_env *env, json_t *args, char *
 
 	s.rows[FIRST] = json_array();
 	s.rows[BEHIND] = json_array();
-	for (uint32_t i = 0; i < s.t->nhosts && !is_full(&s); i++) {
+	for (uint32_t i = 0; i < s.t->nhosts && !(json_array_size(s.rows[FIRST]) >= ROWS_MAX);
+	     i++) {
 		const struct topo_host *host = &s.t->hosts[i];
 		enum rank rank = rank_of(&s, host->name);
 
@@ -159,7 +155,8 @@ static json_t *answer_search(const struct command_env *env, json_t *args, char *
 			    json_sprintf("%u HCA%s", host->ncas, host->ncas == 1 ? "" : "s"));
 	}
 
-	for (uint32_t n = 0; n < s.t->nnodes && !is_full(&s); n++) {
+	for (uint32_t n = 0; n < s.t->nnodes && !(json_array_size(s.rows[FIRST]) >= ROWS_MAX);
+	     n++) {
 		const struct topo_node *node = &s.t->nodes[n];
 
 		/* By its name, else by what the device itself says. */

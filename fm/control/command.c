@@ -29,22 +29,19 @@ const struct command *command_find(const char *name)
 	return NULL;
 }
 
-static bool has_flag(const struct command *command, json_t *args)
-{
-	return command->flag && json_is_true(json_object_get(args, command->flag));
-}
-
 bool command_is_operation(const struct command *command, json_t *args)
 {
 	const struct command_run *run = command->run;
 
 	return (run->begin || run->begin_with) &&
-	       (!command->flag_operates || has_flag(command, args));
+	       (!command->flag_operates ||
+		(command->flag && json_is_true(json_object_get(args, command->flag))));
 }
 
 bool command_is_read_only(const struct command *command, json_t *args)
 {
-	return command->read_only && !(command->flag_operates && has_flag(command, args));
+	return command->read_only && !(command->flag_operates && command->flag &&
+				       json_is_true(json_object_get(args, command->flag)));
 }
 
 bool command_is_long(const struct command *command, json_t *args)

@@ -62,9 +62,8 @@ struct peer peer_of(const struct peer_rules *rules, int fd)
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size))
 		return peer;
 
-	/* The supplementary groups behind the primary one; the caller frees them. */
+	/* The supplementary groups go behind the primary one. */
 	gid_t primary = who.gid;
-
 	socklen_t of_size = 0;
 	getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, NULL, &of_size); /* ERANGE: how much there is */
 	groups = mem_alloc(1 + of_size / sizeof(gid_t), sizeof(*groups));
@@ -354,26 +353,6 @@ static void operation_done_cb(void *arg, json_t *result, const char *error)
 		client_settle(c);
 }
 
-static void begin_operation(struct client *c, const struct command *command, json_t *args)
-{
-	const char *refusal = sm_refuses(c->control->env.fabric);
-
-	c->acting = true;
-	c->command = command;
-	if (command->run->answers_after) {
-		c->args = json_copy(args);
-		json_object_del(c->args, command->flag);
-	}
-	if (refusal) {
-		operation_done_cb(c, NULL, refusal);
-		return;
-	}
-	if (command->run->begin_with)
-		command->run->begin_with(c->control->env.fabric, args, operation_done_cb, c);
-	else
-		command->run->begin(c->control->env.fabric, operation_done_cb, c);
-}
-
 /* ---- Followers ---- */
 
 static void client_watch(struct client *c);
@@ -434,7 +413,23 @@ static void client_dispatch(struct client *c, const char *name, json_t *args)
 			     "not permitted: only root and members of group " PEER_OPERATE_GROUP
 			     " may use this command");
 	} else if (command_is_operation(command, args)) {
-		begin_operation(c, command, args);
+		const char *refusal = sm_refuses(c->control->env.fabric);
+
+		c->acting = true;
+		c->command = command;
+		if (command->run->answers_after) {
+			c->args = json_copy(args);
+			json_object_del(c->args, command->flag);
+		}
+		if (refusal) {
+			operation_done_cb(c, NULL, refusal);
+			return;
+		}
+		if (command->run->begin_with)
+			command->run->begin_with(c->control->env.fabric, args, operation_done_cb,
+						 c);
+		else
+			command->run->begin(c->control->env.fabric, operation_done_cb, c);
 	} else if (command->run->follows) {
 		char follow_err[COMMAND_ERROR_SIZE] = "";
 		json_t *result = command_answer(&c->control->env, command, args, follow_err);
@@ -654,10 +649,8 @@ struct control *control_new(struct loop *loop, struct fabric *fabric, const char
 					      group_id(PEER_OPERATE_GROUP) };
 
 	/*
-	 * A Unix stream socket that listens at `path`, non-blocking and close-on-exec, the caller's
-	 * to close and to unlink. `shared`: anybody may connect, else root and fmd's own user. A
-	 * dead socket in the place is replaced. -1 with the reason in err: another process serves
-	 * it, something else is there, no permission, the path is too long.
+	 * `shared`: anybody may connect, else root and fmd's own user. A dead socket in the place
+	 * is replaced, one that another process serves is not, nor anything else.
 	 */
 	bool shared = peer_rules_share(&control->rules);
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };

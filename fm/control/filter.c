@@ -338,11 +338,6 @@ static bool is_near(const struct filter *f, const struct place *place, uint32_t 
 
 /* ---- Nodes, hosts ---------------------------------------------------------------------------- */
 
-static bool is_down(const struct topo_port *port)
-{
-	return port->peer != TOPO_NONE && !port->link_up;
-}
-
 static bool has_class(const struct filter *f, const struct topo_port *port)
 {
 	uint32_t index = (uint32_t)(port - f->topo->ports);
@@ -362,7 +357,7 @@ static bool is_asked(const struct filter *f, uint32_t n)
 	for (unsigned num = 1; num <= node->nports && !(down && unhealthy && class); num++) {
 		const struct topo_port *port = topo_port(f->topo, n, num);
 
-		down = down || is_down(port);
+		down = down || (port->peer != TOPO_NONE && !port->link_up);
 		unhealthy = unhealthy || f->sick[port - f->topo->ports];
 		class = class || has_class(f, port);
 	}
@@ -410,7 +405,8 @@ bool filter_has_link(const struct filter *f, uint32_t port)
 	return is_either(f, &f->what, a, b) && is_either(f, &f->leaf, a, b) &&
 	       is_either(f, &f->host, a, b) &&
 	       (f->rail < 0 || at->rail == f->rail || to->rail == f->rail) &&
-	       (f->su < 0 || at->su == f->su || to->su == f->su) && (!f->down || is_down(a)) &&
+	       (f->su < 0 || at->su == f->su || to->su == f->su) &&
+	       (!f->down || (a->peer != TOPO_NONE && !a->link_up)) &&
 	       (!f->unhealthy || f->sick[port]) &&
 	       (f->class < 0 || has_class(f, a) || (b && has_class(f, b)));
 }

@@ -180,11 +180,6 @@ static void add_unhealthy(char *note, size_t size, const json_t *row)
 	add_note(note, size, text);
 }
 
-static bool by_operator(const struct topo_port *port)
-{
-	return port->cordoned && !port->quarantined && !port->isolated;
-}
-
 char *show_note(struct show *s, uint32_t at)
 {
 	const struct topo_port *port = &s->t->ports[at], *peer = topo_peer(s->t, port);
@@ -200,7 +195,8 @@ char *show_note(struct show *s, uint32_t at)
 	} else if (port->state != TOPO_ACTIVE || peer->state != TOPO_ACTIVE) {
 		add_note(note, sizeof(note), "not Active");
 	}
-	if (by_operator(port) || by_operator(peer))
+	if ((port->cordoned && !port->quarantined && !port->isolated) ||
+	    (peer->cordoned && !peer->quarantined && !peer->isolated))
 		add_note(note, sizeof(note), "cordoned");
 	if ((port->quarantined || peer->quarantined) && !row)
 		add_note(note, sizeof(note), "quarantined");

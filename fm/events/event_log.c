@@ -74,18 +74,6 @@ struct event_subject event_subject_port(const struct topo *t, uint32_t port)
 	return subject;
 }
 
-static void put_guid(json_t *to, const char *key, guid_t guid)
-{
-	if (guid)
-		json_object_set_new(to, key, json_sprintf("0x%016" PRIx64, guid));
-}
-
-static void put_number(json_t *to, const char *key, unsigned number)
-{
-	if (number)
-		json_object_set_new(to, key, json_integer(number));
-}
-
 static void put_name(json_t *to, const char *key, const char *name)
 {
 	if (name && *name)
@@ -96,14 +84,38 @@ void event_subject_put(const struct event_subject *subject, json_t *to)
 {
 	if (!subject)
 		return;
-	put_guid(to, "node", subject->node);
+
+	guid_t guid = subject->node;
+
+	if (guid)
+		json_object_set_new(to, "node", json_sprintf("0x%016" PRIx64, guid));
+
 	put_name(to, "node_name", subject->node_name);
-	put_number(to, "port", subject->port);
-	put_guid(to, "peer", subject->peer);
+
+	unsigned number = subject->port;
+
+	if (number)
+		json_object_set_new(to, "port", json_integer(number));
+
+	guid_t zz2_guid = subject->peer;
+
+	if (zz2_guid)
+		json_object_set_new(to, "peer", json_sprintf("0x%016" PRIx64, zz2_guid));
+
 	put_name(to, "peer_name", subject->peer_name);
-	put_number(to, "peer_port", subject->peer_port);
+
+	unsigned zz2_number = subject->peer_port;
+
+	if (zz2_number)
+		json_object_set_new(to, "peer_port", json_integer(zz2_number));
+
 	put_name(to, "host", subject->host);
-	put_number(to, "mlid", subject->mlid);
+
+	unsigned zz3_number = subject->mlid;
+
+	if (zz3_number)
+		json_object_set_new(to, "mlid", json_integer(zz3_number));
+
 	if (subject->pkey)
 		json_object_set_new(to, "pkey", json_sprintf("0x%04x", subject->pkey));
 }

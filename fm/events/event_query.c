@@ -218,27 +218,6 @@ static bool leads(const char *text, const char *name, bool machine)
 	return false;
 }
 
-static bool is_of_before(const json_t *row, const struct event_about *about)
-{
-	const char *text = text_of(row, "text"), *far = strstr(text, " - ");
-	const size_t named = strcspn(text, ":");
-	char guid[24];
-
-	if (!strncmp(text, "fabric: ", 8))
-		return false;
-	for (unsigned i = 0; i < about->count && !about->ends[i].port; i++) {
-		const char *at;
-
-		snprintf(guid, sizeof(guid), "0x%016llx", (unsigned long long)about->ends[i].node);
-		at = strstr(text, guid);
-		if (at && at < text + named)
-			return true;
-	}
-	return *about->name &&
-	       (leads(text, about->name, *about->host) ||
-		(far && far < text + named && leads(far + 3, about->name, *about->host)));
-}
-
 bool event_is_about(const json_t *row, const struct event_about *about)
 {
 	static const char *const names[] = { "node_name", "peer_name", "host" };
@@ -251,8 +230,26 @@ bool event_is_about(const json_t *row, const struct event_about *about)
 				   : guid_of(row, "pkey") == about->pkey;
 	if (!about->count && !*about->host && !*about->name)
 		return true;
-	if (!node && !*host)
-		return is_of_before(row, about);
+	if (!node && !*host) {
+		const char *text = text_of(row, "text"), *far = strstr(text, " - ");
+		const size_t named = strcspn(text, ":");
+		char guid[24];
+
+		if (!strncmp(text, "fabric: ", 8))
+			return false;
+		for (unsigned i = 0; i < about->count && !about->ends[i].port; i++) {
+			const char *at;
+
+			snprintf(guid, sizeof(guid), "0x%016llx",
+				 (unsigned long long)about->ends[i].node);
+			at = strstr(text, guid);
+			if (at && at < text + named)
+				return true;
+		}
+		return *about->name &&
+		       (leads(text, about->name, *about->host) ||
+			(far && far < text + named && leads(far + 3, about->name, *about->host)));
+	}
 	/* What the fabric has no more goes by its name of the time. */
 	for (size_t i = 0; !about->count && !*about->host && i < sizeof(names) / sizeof(*names);
 	     i++)

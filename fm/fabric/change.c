@@ -5,7 +5,7 @@
  *
  * A switch that has lost all its links is one event, as is one that has some again: its links are
  * logged only where the fault is theirs. Of each kind a few are logged one by one and the rest as a
- * count. The gravest change names the fault that is being answered (fault.c): switches before
+ * count. The gravest change names the fault that is being answered (deploy.c): switches before
  * links, losses before repairs.
  *
  * A link that was up before and is up now may have fallen between two sweeps: its ports are in Init
@@ -290,23 +290,20 @@ static bool is_better(const struct changes *s, const struct diff_item *item)
 	return topo_lane_mbps(is->speed) * is->width > topo_lane_mbps(was->speed) * was->width;
 }
 
-/* In the newer snapshot, if it is still there. */
-static struct event_subject subject_of(const struct changes *s, const struct diff_item *item)
-{
-	const bool gone = item->new_node == TOPO_NONE || item->kind == DIFF_LINK_GONE;
-	const struct topo *t = gone ? s->older : s->newer;
-	uint32_t node = gone ? item->old_node : item->new_node;
-
-	return item->port ? event_subject_port(t, t->nodes[node].port0 + item->port)
-			  : event_subject_node(t, node);
-}
-
 static void log_item(struct changes *s, const struct diff_item *item)
 {
 	const struct topo_node *before =
 		item->kind == DIFF_NODE_NEW ? predecessor(s, item->new_node) : NULL;
 	const char *kind = before ? "node-replaced" : change_words[item->kind].kind;
-	const struct event_subject subject = subject_of(s, item);
+
+	/* In the newer snapshot, if it is still there. */
+	const bool gone = item->new_node == TOPO_NONE || item->kind == DIFF_LINK_GONE;
+	const struct topo *t = gone ? s->older : s->newer;
+	uint32_t node = gone ? item->old_node : item->new_node;
+	const struct event_subject subject =
+		item->port ? event_subject_port(t, t->nodes[node].port0 + item->port)
+			   : event_subject_node(t, node);
+
 	char text[256];
 	int used;
 
@@ -351,11 +348,6 @@ static bool is_logged_as_bounce(const struct changes *s, const struct diff_item 
 	return has_bounced(s, p) || has_bounced(s, s->newer->ports[p].peer);
 }
 
-static bool has_retrained(const struct topo_port *was, const struct topo_port *now)
-{
-	return was->speed != now->speed || was->width != now->width;
-}
-
 static void link_fell(const struct changes *s, guid_t node, uint8_t port)
 {
 	MODULES_CALL(
@@ -377,7 +369,7 @@ static void log_items(struct changes *s, const struct diff *d)
 			struct diff_item speed = *item;
 
 			speed.kind = DIFF_LINK_SPEED;
-			if (has_retrained(was, now))
+			if (was->speed != now->speed || was->width != now->width)
 				log_item(s, &speed);
 
 			continue;
@@ -432,8 +424,8 @@ static void log_bounces(struct changes *s)
 			snprintf(text, sizeof(text), "%s p%u - %s p%u: went down and came back",
 				 newer->nodes[now->node].name, now->num,
 				 newer->nodes[peer->node].name, peer->num);
-			if (!now->link_up &&
-			    !has_retrained(&s->older->ports[now - newer->ports], now) &&
+			if (!now->link_up && now->speed == s->older->ports[p].speed &&
+			    now->width == s->older->ports[p].width &&
 			    !s->losses++) /* others lead around it meanwhile */
 				snprintf(s->loss, sizeof(s->loss), "%s", text);
 			if (s->bounces++ < LOGGED_ONE_BY_ONE)

@@ -7,18 +7,346 @@
  *   fabric_update    snapshot -> what changed -> LIDs -> tables -> proof -> publish   (update.c)
  *   fabric_deploy    blocks that differ go to the switches, ports and links are brought up
  *                    (deploy.c)
- *   fabric_settle    both are done: operators are answered                      (settle.c)
+ *   fabric_settle    both are done: operators are answered                      
  *   improve          in quiet times: a room has something better, by one more update
  *
  * Updates and settling are jobs in steps, so that nobody waits for the loop longer than 20 ms. One
  * update is in the making at a time; sweeps go on beside it. Whatever ends comes back to serve().
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "fm/loop/log.h"
 #include "fm/fabric/pipe.h"
+#include "fm/loop/log.h"
 #include "topology/base/mem.h"
+#include "topology/base/text.h"
+#include "topology/snapshot/diff.h"
+
+/* ---- Settle ---------------------------------------------------------------------------------- */
+
+/*
+ * What follows when all that was published is programmed and brought up, step by step
+ * (fm/loop/job.h):
+ *
+ *   collect, snapshot   bring-up gave LIDs, MTUs and states since the published snapshot was taken
+ *   compare, show       what is published shows ports as they are. LIDs and tables go by index, so
+ *                       links and cordons must be the same; when they are not, an update is on its
+ *                       way
+ *   answer              operators who wait are answered; the fabric is up, unless tables of before
+ *                       a restart are still being read
+ *   remember            rooms do what takes a pass over the snapshot
+ *   tidy, room          the proof drops what is past; the next update finds memory for its tables
+ *
+ * An update that begins meanwhile ends it and brings it about again: till then it stays due.
+ */
+
+struct settle {
+	loop_fn *ended;
+	struct job *job;
+	struct snapshot_parts draft;
+	struct topo *now; /* NULL: the published snapshot shows what is */
+	uint64_t spent_us[FABRIC_STEPS_MAX];
+};
+
+static enum job_result collect(void *arg)
+{
+	struct fabric *f = arg;
+
+	f->settle->draft = fabric_snapshot_collect(f);
+	return JOB_NEXT;
+}
+
+static enum job_result make_snapshot(void *arg)
+{
+	struct settle *s = ((struct fabric *)arg)->settle;
+
+	s->now = fabric_snapshot_freeze(&s->draft);
+	return JOB_NEXT;
+}
+
+static bool same_cordons(const struct topo *a, const struct topo *b)
+{
+	for (uint32_t p = 0; p < a->nports && a->nports == b->nports; p++)
+		if (a->ports[p].cordoned != b->ports[p].cordoned)
+			return false;
+	return a->nports == b->nports;
+}
+
+static enum job_result compare(void *arg)
+{
+	struct fabric *f = arg;
+	struct settle *s = f->settle;
+	struct diff *diff = diff_new(f->now.topo, s->now);
+	bool same = diff->count == 0 && same_cordons(f->now.topo, s->now);
+
+	diff_free(diff);
+	if (!same) {
+		topo_unref(s->now);
+		s->now = NULL;
+	}
+	return JOB_NEXT;
+}
+
+static enum job_result show(void *arg)
+{
+	struct fabric *f = arg;
+	struct topo *before = f->now.topo;
+
+	if (!f->settle->now)
+		return JOB_NEXT;
+	f->now.topo = f->settle->now;
+	f->now.shapes = f->settle->draft.shapes;
+	f->now.links = f->settle->draft.links;
+	f->settle->now = NULL;
+	MODULES_CALL(f->kept.modules, published, FABRIC_SHOWN, before);
+	topo_unref(before);
+	return JOB_NEXT;
+}
+
+/* ---- Up -------------------------------------------------------------------------------------- */
+
+static enum job_result answer(void *arg)
+{
+	struct fabric *f = arg;
+	struct progress *p = &f->progress;
+
+	if (p->wrote || !p->settled_us)
+		p->settled_us = loop_now_us(f->loop);
+	p->due = p->wrote = p->retrying = false;
+	if (!p->unread) {
+		if (f->progress.state !=
+		    FABRIC_REFUSED) /* by an update since then: that is still so */
+			f->progress.state = FABRIC_UP;
+
+		if (!f->progress.up_us) {
+			const struct topo *t = f->now.topo;
+			unsigned links = topo_links(t);
+
+			event_log_add(
+				f->events, LOG_NOTICE, "up", NULL, NULL,
+				"fabric: up: %u %s, %u %s, %u %s (%u down), %llu SMPs, %.0f ms",
+				t->nswitches, words_plural(t->nswitches, "switch", "switches"),
+				t->ncas, words_plural(t->ncas, "HCA", "HCAs"), links,
+				words_plural(links, "link", "links"), topo_links_down(t),
+				(unsigned long long)mad_stats(f->mad).sent,
+				(loop_now_us(f->loop) - f->progress.started_us) / 1e3);
+
+			f->progress.up_us = loop_now_us(f->loop);
+		}
+	}
+	fabric_links_follow(f);
+	MODULES_CALL(f->kept.modules, settled, FABRIC_SETTLED);
+	operations_answer(f->clients.operations, NULL);
+	fabric_poll_recheck(f);
+	fabric_warn(f);
+	return JOB_NEXT;
+}
+
+static enum job_result settled_later(void *arg)
+{
+	struct fabric *f = arg;
+
+	MODULES_CALL(f->kept.modules, settled, FABRIC_SETTLED_LATER);
+	operations_answer_late(f->clients.operations);
+	return JOB_NEXT;
+}
+
+static enum job_result tidy(void *arg)
+{
+	struct fabric *f = arg;
+
+	fabric_update_tidy(f);
+	return JOB_NEXT;
+}
+
+static enum job_result make_room(void *arg)
+{
+	struct fabric *f = arg;
+
+	if (fabric_update_room(f))
+		return JOB_MORE;
+	job_stop(f->settle->job);
+	f->settle->ended(f);
+	return JOB_END;
+}
+
+/* ---- The table ------------------------------------------------------------------------------- */
+
+static const struct job_step steps[FABRIC_STEPS_MAX] = {
+	{ "settle-collect", collect }, { "settle-snapshot", make_snapshot },
+	{ "settle-compare", compare }, { "settle-show", show },
+	{ "settle-answer", answer },   { "settle-remember", settled_later },
+	{ "settle-tidy", tidy },       { "settle-room", make_room },
+};
+
+/*
+ * Begins, if it is due, all that was begun has ended, and no update is in the making or needed for
+ * links.
+ */
+static void fabric_settle(void *fabric)
+{
+	struct fabric *f = fabric;
+	const struct progress *p = &f->progress;
+
+	if (!p->due || p->programming || p->bringing_up || fabric_updating(f) ||
+	    job_steps(f->settle->job) || fabric_links_follow(f))
+		return;
+	job_start(f->settle->job, steps, f->settle->spent_us);
+}
+
+/* it stays due */
+static void fabric_settle_stop(struct fabric *f)
+{
+	struct settle *s = f->settle;
+
+	job_stop(s->job);
+	fabric_snapshot_drop(&s->draft);
+	topo_unref(s->now);
+	s->now = NULL;
+}
+
+const char *fabric_settle_step(const struct fabric *f)
+{
+	return job_step_name(f->settle->job);
+}
+
+json_t *fabric_settle_stages(const struct fabric *f)
+{
+	return job_stages_json(steps, f->settle->spent_us);
+}
+
+/* ---- Light sweeps ---------------------------------------------------------------------------- */
+
+/*
+ * A light sweep asks every switch once an interval for PortStateChange and so finds what no trap
+ * reported: a trap may be lost on the very link that it is about, and a switch that hangs sends
+ * none.
+ *
+ * While something is unfinished they come sooner: a node is silent or answered in part, links are
+ * not up, or blocks not acknowledged. 50 ms at first, twice as long each time up to the interval
+ * (10 s without one), and anew when more is unfinished than before. What an update tries again
+ * stays unfinished until that is settled. Ports that refuse their settings have a pace of their own
+ * (deploy.c); light sweeps come sooner because of them for a minute alone, which may find why.
+ */
+
+#define SOON_MS	    50
+#define SOON_MAX_MS 10000
+
+struct poll {
+	loop_fn *serve;
+	struct loop_timer *timer;
+	unsigned unfinished; /* nodes and links, when last counted */
+	uint64_t wait_ms;    /* before the light sweep that is due, while something is */
+};
+
+static void swept(void *arg, const struct sweep_result *result);
+
+static void polled(void *arg, const struct sweep_result *result)
+{
+	struct fabric *f = arg;
+
+	for (unsigned i = 0; i < result->nchanged; i++)
+		guid_list_add(&f->requests.dirty, result->changed[i]);
+	if (result->error)
+		f->requests.sweep = true;
+	if (result->nchanged)
+		fabric_fault_open(f, "found by poll");
+	f->figures->polls++;
+	fabric_note_sweep(f, result);
+	fabric_log_silent(f);
+	MODULES_CALL(f->kept.modules, swept,
+		     &(struct fabric_swept){ .step = FABRIC_SWEEP_ENDED, .light = true });
+	fabric_warn(f);
+	fabric_poll_recheck(f);
+	f->poll->serve(f);
+}
+
+/* ---- When ------------------------------------------------------------------------------------ */
+
+static unsigned unfinished(const struct fabric *f)
+{
+	return f->figures->silent + f->figures->partial + f->figures->links_fresh +
+	       (f->requests.retry || f->progress.retrying);
+}
+
+void fabric_poll_recheck(struct fabric *f)
+{
+	struct poll *p = f->poll;
+	unsigned now = unfinished(f);
+
+	if (now > p->unfinished && (f->conf.sweep.interval_ms ? (uint64_t)f->conf.sweep.interval_ms
+							      : SOON_MAX_MS) > SOON_MS) {
+		p->wait_ms = SOON_MS;
+		loop_timer_set(p->timer, SOON_MS * 1000ull);
+	}
+	p->unfinished = now;
+}
+
+/* the next one; the interval may be another */
+static void fabric_poll_schedule(struct fabric *f)
+{
+	struct poll *p = f->poll;
+	uint64_t ms = f->conf.sweep.interval_ms ? (uint64_t)f->conf.sweep.interval_ms : SOON_MAX_MS;
+
+	if (p->unfinished && 2 * p->wait_ms < ms)
+		ms = p->wait_ms *= 2;
+	if (f->conf.sweep.interval_ms || p->unfinished)
+		loop_timer_set(p->timer, ms * 1000);
+	else
+		loop_timer_stop(p->timer);
+}
+
+static void poll_due(void *arg)
+{
+	struct fabric *f = arg;
+
+	fabric_poll_schedule(f);
+	if (fabric_sweep_running(f) || !fabric_may_sweep(f))
+		return;
+	if (!f->now.topo && !fabric_updating(f))
+		f->requests.sweep = true;
+	if (f->requests.retry)
+		f->requests.reroute = true; /* behind the light sweep, which may find why */
+	if (f->requests.sweep || f->requests.dirty.count) {
+		f->poll->serve(f);
+		return;
+	}
+	MODULES_CALL(f->kept.modules, swept,
+		     &(struct fabric_swept){ .step = FABRIC_SWEEP_BEGINS, .light = true });
+	sweep_poll(f->sweep, polled, f);
+}
+
+/* ---- Modules --------------------------------------------------------------------------------- */
+
+static bool stands_before(const struct fabric_row *row, const struct fabric_module *later)
+{
+	for (row++; row->module; row++)
+		if (row->module == later)
+			return true;
+	return false;
+}
+
+/* 0, or -1 with the reason in err: a room stands ahead of one that it has to stand behind. */
+static int modules_check_order(fabric_modules table, char *err, size_t err_size)
+{
+	for (const struct fabric_row *row = table; row->module; row++)
+		for (unsigned i = 0; row->after && row->after[i]; i++)
+			if (stands_before(row, row->after[i])) {
+				snprintf(err, err_size, "room %s has to stand behind room %s",
+					 row->module->name, row->after[i]->name);
+				return -1;
+			}
+	return 0;
+}
+
+void *fabric_room(const struct fabric *f, const struct fabric_module *module)
+{
+	MODULES_EACH (f->kept.modules, row)
+		if (row->module == module)
+			return row->room;
+	return NULL;
+}
 
 /* ---- Sweeps, and the update behind them ------------------------------------------------------ */
 
@@ -41,7 +369,7 @@ static void update(struct fabric *f)
 
 static void answer_all(struct fabric *f, const char *error)
 {
-	operations_take(f->clients.operations, fabric_sweeping(f));
+	operations_take(f->clients.operations, f->requests.sweep || sweep_discovers(f->sweep));
 	operations_answer(f->clients.operations, error);
 }
 
@@ -147,12 +475,6 @@ bool fabric_request_verification(struct fabric *f, unsigned ports, bool refused,
 
 /* ---- What is called from below --------------------------------------------------------------- */
 
-/* Programming, or bring-up, has ended. */
-static void deployed(void *arg)
-{
-	fabric_settle(arg);
-}
-
 void fabric_report_mft_written(struct fabric *f, const struct mft_result *result)
 {
 	MODULES_CALL(f->kept.modules, programmed,
@@ -227,16 +549,37 @@ static void parts_init(struct fabric *f)
 	f->mft = mft_new(f->loop, f->mad, sweep_inventory(f->sweep));
 	program_use_proofs(f->program, fabric_update_proofs(f));
 	f->sa = sa_new(f->loop, f->mad, sweep_inventory(f->sweep), &(struct sa_conf){ 0 });
-	fabric_requests_init(f, serve);
-	fabric_faults_init(f);
-	fabric_poll_init(f, serve);
+	f->requests.timer = loop_timer_new(f->loop, serve, f);
+
+	/*
+	 * serve: called with f when a light sweep has ended, or something is requested in place of
+	 * one.
+	 */
+	loop_fn *init_serve = serve;
+
+	f->poll = mem_alloc(1, sizeof(*f->poll));
+	*f->poll =
+		(struct poll){ .serve = init_serve, .timer = loop_timer_new(f->loop, poll_due, f) };
+
 	fabric_links_init(f);
-	fabric_deploy_init(f, deployed);
-	fabric_settle_init(f, serve);
+	fabric_deploy_init(f, fabric_settle);
+
+	/* f->settle; ended: called with f behind the last step. */
+	loop_fn *ended = serve;
+
+	f->settle = mem_alloc(1, sizeof(*f->settle));
+	*f->settle = (struct settle){ .ended = ended, .job = job_new(f->loop, f) };
+
 	f->clients.operations = operations_new(f, f->kept.store, fabric_status);
 	services = fabric_services(f);
 	f->traps = traps_new(f, &services);
-	modules_begin(f->kept.modules, f);
+
+	/* The rooms that are not there, in order. */
+	struct modules *m = f->kept.modules;
+
+	for (unsigned i = 0; i < m->count; i++)
+		if (!m->rows[i].room)
+			m->rows[i].room = m->rows[i].module->init(f);
 }
 
 static void parts_load(struct fabric *f)
@@ -248,14 +591,28 @@ static void parts_load(struct fabric *f)
 static void parts_fini(struct fabric *f, bool all)
 {
 	operations_free(f->clients.operations);
-	modules_end(f->kept.modules, all);
+
+	/* The last one first; not all: those that last stay. */
+	struct modules *m = f->kept.modules;
+
+	for (unsigned i = m->count; i-- > 0;) {
+		if (m->rows[i].module->lasts && !all)
+			continue;
+		m->rows[i].module->fini(m->rows[i].room);
+		m->rows[i].room = NULL;
+	}
+
 	traps_free(f->traps);
-	fabric_poll_fini(f);
+	loop_timer_free(f->poll->timer);
+	free(f->poll);
 	fabric_deploy_fini(f);
 	fabric_links_fini(f);
-	fabric_faults_fini(f);
+	free(f->faults);
 	fabric_requests_fini(f);
-	fabric_settle_fini(f);
+	fabric_settle_stop(f);
+	job_free(f->settle->job);
+	free(f->settle);
+
 	sa_free(f->sa);
 	mft_free(f->mft);
 	program_free(f->program);
@@ -367,7 +724,18 @@ struct fabric *fabric_new(struct loop *loop, struct mad *mad, const struct conf 
 		log_line(LOG_CORE, LOG_ERR, "fabric: %s", err);
 		abort();
 	}
-	f->kept.modules = modules_new(rooms);
+
+	struct modules *m;
+	unsigned count = 0;
+
+	while (rooms[count].module)
+		count++;
+	m = mem_alloc(1, sizeof(*m) + (count + 1) * sizeof(m->rows[0]));
+	m->count = count;
+	for (unsigned i = 0; i < count; i++)
+		m->rows[i].module = rooms[i].module;
+	f->kept.modules = m;
+
 	parts_init(f);
 	return f;
 }
@@ -410,14 +778,16 @@ void fabric_free(struct fabric *f)
 	MODULES_CALL(f->kept.modules, role, fabric_role(f), FABRIC_ROLE_ENDS);
 	state_store_flush(f->kept.store);
 	parts_fini(f, true);
-	modules_free(f->kept.modules);
+
+	/* all have ended */
+	free(f->kept.modules);
 	fabric_role_fini(f);
 	event_log_listen(f->events, NULL, NULL);
 	state_store_free(f->kept.store);
-	event_files_free(f->kept.events);
+	free(f->kept.events);
 	alerts_free(f->alerts);
 	event_log_free(f->events);
-	fabric_report_fini(f);
+	fabric_unfollow(f, NULL); /* frees the followers */
 	m_keys_free(f->kept.keys);
 	free(f);
 }

@@ -60,11 +60,6 @@ void fabric_request_improvement(struct fabric *f, const char *reason)
 	serve_soon(f, "improvement", reason);
 }
 
-bool fabric_sweeping(const struct fabric *f)
-{
-	return f->requests.sweep || sweep_discovers(f->sweep);
-}
-
 bool fabric_requests_wait(const struct fabric *f)
 {
 	return f->requests.sweep || f->requests.reroute || f->requests.dirty.count;
@@ -81,11 +76,6 @@ void fabric_publish_partitions(struct fabric *f, const struct partition_set *set
 void fabric_request_reregister_port(struct fabric *f, guid_t node, uint8_t port)
 {
 	bringup_reregister_port(f->bringup, node, port);
-}
-
-void fabric_requests_init(struct fabric *f, loop_fn *serve)
-{
-	f->requests.timer = loop_timer_new(f->loop, serve, f);
 }
 
 void fabric_requests_fini(struct fabric *f)

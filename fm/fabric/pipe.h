@@ -4,19 +4,16 @@
  * it. They call each other downward only (tests/check-calls):
  *
  *   report.c        the status, and who follows events
- *   fabric.c        the scheduler: what is requested becomes sweeps, updates and settling; life
- *   settle.c        all that was published is programmed and brought up
+ *   fabric.c        the scheduler: what is requested becomes sweeps, updates and settling; light
+ *                   sweeps, the rooms and their hooks, life
  *   update.c        from the inventory to what is published
- *   deploy.c        what is published goes to the devices
- *   poll.c          light sweeps
+ *   deploy.c        what is published goes to the devices; timed faults
  *   change.c        what differs, and what an operator should know of it
  *   snapshot.c      what is, and which links are usable
  *   traps.c         what is swept because of traps
- *   fault.c         timed faults
  *   policy.c        what routing goes by
  *   operations.c    who waits, and for what
  *   pipe.c          requests, the role, what others may know
- *   modules.c       the rooms and their hooks
  *
  * What is above is called by a function given to init(): it serves what is next.
  */
@@ -51,7 +48,7 @@
 
 #define FABRIC_STEPS_MAX 12 /* of a job */
 
-/* ---- Rooms, and how their hooks are called, in their order (modules.c) ----------------------- */
+/* ---- Rooms, and how their hooks are called, in their order (fabric.c) ------------------------ */
 
 struct modules { /* owned by the pipe */
 	unsigned count;
@@ -90,19 +87,6 @@ struct modules { /* owned by the pipe */
 	})
 #define MODULES_ANY(modules, hook, ...)	  MODULES_UNTIL(modules, false, hook, ##__VA_ARGS__)
 #define MODULES_FIRST(modules, hook, ...) MODULES_UNTIL(modules, NULL, hook, ##__VA_ARGS__)
-
-/* The table is the caller's, for as long. */
-struct modules *modules_new(fabric_modules table);
-/* 0, or -1 with the reason in err: a room stands ahead of one that it has to stand behind. */
-int modules_check_order(fabric_modules table, char *err, size_t err_size);
-/* The rooms that are not there, in order. */
-void modules_begin(struct modules *modules, struct fabric *fabric);
-/* The last one first; not all: those that last stay. */
-void modules_end(struct modules *modules, bool all);
-void modules_free(struct modules *modules); /* all have ended */
-/* without: a room that is left out; NULL = none. */
-void modules_route_input(const struct modules *modules, const struct fabric_module *without,
-			 const struct topo *next, struct fabric_policy *policy);
 
 /* ---- What the pipe is at, and figures of it -------------------------------------------------- */
 
@@ -234,7 +218,7 @@ struct fabric {
 	struct sa *sa;
 	struct lid_memory memory; /* the LIDs of every port ever met: a plan takes them from here */
 
-	struct publication now; /* update.c changes it; its snapshot: settle.c too */
+	struct publication now; /* update.c changes it; its snapshot: fabric.c too */
 	struct requests requests;
 	struct progress progress;
 	struct figures *figures;
@@ -251,10 +235,7 @@ struct fabric {
 
 /* ---- Requests, the role, figures (pipe.c) ---------------------------------------------------- */
 
-/* serve: called with f from the loop when something is requested. */
-void fabric_requests_init(struct fabric *f, loop_fn *serve);
-void fabric_requests_fini(struct fabric *f);
-bool fabric_sweeping(const struct fabric *f); /* true: a heavy sweep is requested or under way */
+void fabric_requests_fini(struct fabric *f); /* frees the timer, which fabric.c makes */
 /* serve: calls fabric_role_enter(), from the loop. */
 void fabric_role_init(struct fabric *f, loop_fn *serve);
 void fabric_role_fini(struct fabric *f);
@@ -307,11 +288,7 @@ uint8_t *fabric_classes_by_name(const struct fabric *f, const struct topo *t);
 /* With the configured engine; points to what the policy has. */
 struct route_params fabric_route_params(const struct fabric *f, const struct fabric_policy *policy);
 
-/* ---- The steps of a fault, or of a repair; rooms open one by request.h (fault.c) ------------- */
-
-/* f->faults; its end frees it. */
-void fabric_faults_init(struct fabric *f);
-void fabric_faults_fini(struct fabric *f);
+/* ---- The steps of a fault, or of a repair; rooms open one by request.h (deploy.c) ------------ */
 
 /*
  * A snapshot differs from the published one by that; loss: something is down, gone or slower. Opens
@@ -324,10 +301,7 @@ void fabric_fault_training(struct fabric *f);
  * Bring-up has ended, and no update follows from it; a sweep found nothing; new tables are
  * published; their last block is acknowledged or given up. waits_since_us: traps_pending_since().
  */
-void fabric_fault_trained(struct fabric *f, uint64_t waits_since_us);
 void fabric_fault_none(struct fabric *f, uint64_t waits_since_us);
-void fabric_fault_published(struct fabric *f, uint64_t waits_since_us);
-void fabric_fault_programmed(struct fabric *f);
 
 /* Adds the latest fault and the latest repair to the document of `fmctl --json status`. */
 void fabric_faults_status(const struct fabric *f, json_t *doc);
@@ -372,12 +346,8 @@ void fabric_log_silent(struct fabric *f); /* nodes that ceased to answer, or do 
 void fabric_warn(struct fabric *f); /* finds them anew; without a published fabric: ends them */
 void fabric_cutoff(const struct fabric *f, struct cutoff *out); /* of the published fabric */
 
-/* ---- Light sweeps (poll.c) ------------------------------------------------------------------- */
+/* ---- Light sweeps (fabric.c) ----------------------------------------------------------------- */
 
-/* serve: called with f when a light sweep has ended, or something is requested in place of one. */
-void fabric_poll_init(struct fabric *f, loop_fn *serve);
-void fabric_poll_fini(struct fabric *f);
-void fabric_poll_schedule(struct fabric *f); /* the next one; the interval may be another */
 /* What is unfinished may be more than before: then light sweeps come sooner. */
 void fabric_poll_recheck(struct fabric *f);
 
@@ -433,17 +403,7 @@ const char *fabric_update_step(const struct fabric *f); /* that is due, a litera
 struct tables *fabric_update_tables(const struct fabric *f);
 json_t *fabric_update_stages(const struct fabric *f); /* milliseconds by step, the caller's */
 
-/* ---- All that was published is programmed and brought up (settle.c) -------------------------- */
-
-/* f->settle; ended: called with f behind the last step. */
-void fabric_settle_init(struct fabric *f, loop_fn *ended);
-void fabric_settle_fini(struct fabric *f);
-/*
- * Begins, if it is due, all that was begun has ended, and no update is in the making or needed for
- * links.
- */
-void fabric_settle(struct fabric *f);
-void fabric_settle_stop(struct fabric *f); /* it stays due */
+/* ---- All that was published is programmed and brought up (fabric.c) -------------------------- */
 
 const char *fabric_settle_step(const struct fabric *f); /* that is due, a literal; NULL = none */
 json_t *fabric_settle_stages(const struct fabric *f);	/* ms by step; the caller owns it */
@@ -452,6 +412,5 @@ json_t *fabric_settle_stages(const struct fabric *f);	/* ms by step; the caller 
 
 /* The event log's listener: hands the event to all followers. */
 void fabric_report_event(void *fabric, const json_t *event);
-void fabric_report_fini(struct fabric *f); /* frees the followers */
 
 #endif

@@ -40,7 +40,9 @@ struct fabric_policy fabric_policy(const struct fabric *f, const struct topo *t,
 {
 	struct fabric_policy policy = { .classes = fabric_classes_by_name(f, t) };
 
-	modules_route_input(f->kept.modules, without, t, &policy);
+	MODULES_EACH (f->kept.modules, row)
+		if (row->module->route_input && row->module != without)
+			row->module->route_input(row->room, t, &policy);
 	return policy;
 }
 

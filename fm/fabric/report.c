@@ -221,8 +221,3 @@ void fabric_unfollow(struct fabric *f, void *arg)
 		free(it);
 	}
 }
-
-void fabric_report_fini(struct fabric *f)
-{
-	fabric_unfollow(f, NULL);
-}

@@ -52,7 +52,7 @@ static enum job_result collect(void *arg)
 {
 	struct fabric *f = arg;
 
-	operations_take(f->clients.operations, fabric_sweeping(f));
+	operations_take(f->clients.operations, f->requests.sweep || sweep_discovers(f->sweep));
 	f->update->draft = fabric_snapshot_collect(f);
 	return JOB_NEXT;
 }
@@ -158,7 +158,7 @@ static enum job_result plan_lids(void *arg)
 		next->lids = lid_map_copy(f->now.lids);
 		return JOB_NEXT;
 	}
-	next->lids = lid_plan_lmc(next->topo, &f->memory, f->conf.routing.lmc);
+	next->lids = lid_plan(next->topo, &f->memory, f->conf.routing.lmc);
 	lid_memory_learn(&f->memory, next->topo, next->lids, time(NULL));
 
 	const struct lid_map *lids = next->lids;
@@ -236,13 +236,6 @@ static enum job_result find_room(void *arg)
 
 /* ---- Tables and their proof ------------------------------------------------------------------ */
 
-/* The configuration was validated: the engine exists. */
-static void must_be_done(int status)
-{
-	if (status)
-		abort();
-}
-
 static void note_engine(const struct route *route, const struct topo *t, struct fabric_tried *out)
 {
 	const struct route_outcome *outcome = route_outcome(route);
@@ -260,7 +253,8 @@ void fabric_try(const struct fabric *f, const struct topo *variant,
 	struct route_params params = fabric_route_params(f, policy);
 	struct route *route = route_new();
 
-	must_be_done(route_compute(route, variant, f->now.lids, &params, out));
+	if (route_compute(route, variant, f->now.lids, &params, out))
+		abort(); /* the configuration was validated: the engine exists */
 	note_engine(route, variant, tried);
 	route_free(route);
 }
@@ -288,7 +282,8 @@ static enum job_result compute_tables(void *arg)
 	}
 	if (route_go(u->route))
 		return JOB_MORE;
-	must_be_done(route_end(u->route));
+	if (route_end(u->route))
+		abort(); /* as at its begin */
 	end_routing(u);
 	note_engine(u->route, u->next.topo, &u->next.routed);
 

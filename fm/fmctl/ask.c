@@ -98,23 +98,6 @@ static struct fmctl_answer refused(const struct fmctl *ctl, const char *cmd, con
 	return failed(ctl->command ? ctl->command->name : cmd, reason);
 }
 
-/* The answer's line, without the signs of progress before it; NULL = there is none. */
-static json_t *read_line(FILE *stream)
-{
-	json_t *line = NULL;
-	char *text = NULL;
-	size_t size = 0;
-	ssize_t len;
-
-	do {
-		json_decref(line);
-		len = getline(&text, &size, stream);
-		line = len > 0 && text[len - 1] == '\n' ? json_loadb(text, len, 0, NULL) : NULL;
-	} while (json_object_get(line, "progress"));
-	free(text);
-	return line;
-}
-
 /* Leaves the stream open behind the answer's line. */
 static struct fmctl_answer ask(const struct fmctl *ctl, const char *cmd, json_t *args,
 			       FILE **stream)
@@ -133,7 +116,22 @@ static struct fmctl_answer ask(const struct fmctl *ctl, const char *cmd, json_t 
 	status = send_request(fileno(*stream), cmd, args);
 	if (status)
 		return refused(ctl, cmd, strerror(-status));
-	line = read_line(*stream);
+
+	/* The answer's line, without the signs of progress before it; NULL = there is none. */
+	FILE *in = *stream;
+
+	line = NULL;
+	char *text = NULL;
+	size_t size = 0;
+	ssize_t len;
+
+	do {
+		json_decref(line);
+		len = getline(&text, &size, in);
+		line = len > 0 && text[len - 1] == '\n' ? json_loadb(text, len, 0, NULL) : NULL;
+	} while (json_object_get(line, "progress"));
+	free(text);
+
 	snprintf(late, sizeof(late), "no answer from fmd for %u s", ctl->timeout_s);
 	if (!line && ferror(*stream) && (errno == EAGAIN || errno == EWOULDBLOCK))
 		answer = refused(ctl, cmd, late);

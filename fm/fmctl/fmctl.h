@@ -45,13 +45,6 @@ enum fmctl_exit fmctl_command_run(const struct fmctl *ctl, const struct command 
 				  char **argv);
 
 /*
- * complete.c: prints candidates, one a line: for the word behind these words of a command line; for
- * the last word of a line as it is in a shell.
- */
-void fmctl_complete(const struct fmctl *ctl, int count, char **words);
-void fmctl_complete_line(const struct fmctl *ctl, const char *line);
-
-/*
  * help.c: reads the options of the command's row, and its flag, into args. Returns the index of
  * the first word in argv; -1 = wrong usage, with a message on stderr.
  */

@@ -128,16 +128,6 @@ static struct panel panel_at(const struct plan *p, unsigned tier, unsigned top)
 	};
 }
 
-static unsigned panel_width(const struct panel *panel)
-{
-	return panel->x + panel->map->ncolumns * panel->cell + 20;
-}
-
-static unsigned panel_bottom(const struct panel *panel)
-{
-	return panel->y + panel->map->nrows * panel->cell + 20;
-}
-
 static void put_labels(const struct panel *panel, FILE *out)
 {
 	const struct load_map *map = panel->map;
@@ -217,8 +207,10 @@ int heatmap_write_svg(const struct plan *p, FILE *out)
 	for (unsigned i = 0; i < p->ntiers; i++) {
 		struct panel panel = panel_at(p, i, height);
 
-		width = panel_width(&panel) > width ? panel_width(&panel) : width;
-		height = panel_bottom(&panel);
+		width = (panel.x + panel.map->ncolumns * panel.cell + 20) > width
+				? (panel.x + panel.map->ncolumns * panel.cell + 20)
+				: width;
+		height = panel.y + panel.map->nrows * panel.cell + 20;
 	}
 	fprintf(out,
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" height=\"%u\" "
@@ -246,7 +238,7 @@ int heatmap_write_svg(const struct plan *p, FILE *out)
 		put_labels(&panel, out);
 		for (uint32_t c = 0; c < map->ncells; c++)
 			put_cell(&panel, &map->cells[c], out);
-		top = panel_bottom(&panel);
+		top = panel.y + panel.map->nrows * panel.cell + 20;
 	}
 	if (!p->ntiers)
 		fputs("<text x=\"10\" y=\"16\">no links between switches</text>\n", out);
@@ -256,40 +248,37 @@ int heatmap_write_svg(const struct plan *p, FILE *out)
 
 /* ---- Text ------------------------------------------------------------------------------------ */
 
-static void print_map(const struct plan *p, const struct load_map *map, FILE *out)
-{
-	uint32_t next = 0;
-
-	fprintf(out, "\n%s x %s, all-to-all load of the busiest link\n",
-		tier_name(p->topo, map, false), tier_name(p->topo, map, true));
-	fprintf(out, "%*s", 28, "");
-	for (uint32_t c = 0; c < map->ncolumns; c++)
-		fputc(c % 10 ? '.' : '|', out);
-	fprintf(out, "\n%*s%s .. %s\n", 28, "", p->topo->nodes[map->columns[0]].name,
-		p->topo->nodes[map->columns[map->ncolumns - 1]].name);
-
-	for (uint32_t r = 0; r < map->nrows; r++) {
-		uint32_t column = 0;
-
-		fprintf(out, "%-27.27s ", p->topo->nodes[map->rows[r]].name);
-		for (; next < map->ncells && map->cells[next].row == r; next++) {
-			const struct load_cell *cell = &map->cells[next];
-			unsigned bin = 0;
-
-			while (bin < LOAD_BINS - 1 && cell->ratio > load_bin_edges[bin])
-				bin++;
-			fprintf(out, "%*s%c", (int)(cell->column - column), "",
-				cell->live ? (char)('0' + bin) : 'x');
-			column = cell->column + 1;
-		}
-		fputc('\n', out);
-	}
-}
-
 int heatmap_write_text(const struct plan *p, FILE *out)
 {
-	for (unsigned i = 0; i < p->ntiers; i++)
-		print_map(p, p->tiers[i], out);
+	for (unsigned i = 0; i < p->ntiers; i++) {
+		const struct load_map *map = p->tiers[i];
+		uint32_t next = 0;
+
+		fprintf(out, "\n%s x %s, all-to-all load of the busiest link\n",
+			tier_name(p->topo, map, false), tier_name(p->topo, map, true));
+		fprintf(out, "%*s", 28, "");
+		for (uint32_t c = 0; c < map->ncolumns; c++)
+			fputc(c % 10 ? '.' : '|', out);
+		fprintf(out, "\n%*s%s .. %s\n", 28, "", p->topo->nodes[map->columns[0]].name,
+			p->topo->nodes[map->columns[map->ncolumns - 1]].name);
+
+		for (uint32_t r = 0; r < map->nrows; r++) {
+			uint32_t column = 0;
+
+			fprintf(out, "%-27.27s ", p->topo->nodes[map->rows[r]].name);
+			for (; next < map->ncells && map->cells[next].row == r; next++) {
+				const struct load_cell *cell = &map->cells[next];
+				unsigned bin = 0;
+
+				while (bin < LOAD_BINS - 1 && cell->ratio > load_bin_edges[bin])
+					bin++;
+				fprintf(out, "%*s%c", (int)(cell->column - column), "",
+					cell->live ? (char)('0' + bin) : 'x');
+				column = cell->column + 1;
+			}
+			fputc('\n', out);
+		}
+	}
 	fputs("\n0 idle", out);
 	for (unsigned i = 1; i < LOAD_BINS - 1; i++)
 		fprintf(out, ", %u to %g", i, load_bin_edges[i]);

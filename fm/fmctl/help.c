@@ -132,29 +132,6 @@ static void print_option(const struct command_option *option)
 	printf("%*s%s\n", INDENT - used, "", option->help);
 }
 
-static void print_columns(const struct command *command)
-{
-	const struct table_column *column = command->columns;
-	int used = 0;
-
-	if (!column)
-		return;
-	printf("\ncolumns, with their keys in JSON%s%s%s:\n", command->rows ? " (rows of \"" : "",
-	       command->rows ? command->rows : "", command->rows ? "\")" : "");
-	for (; column->title; column++) {
-		int key = (int)strcspn(column->key, "+");
-		int length = (int)strlen(column->title) + key + 5;
-
-		if (used && used + length > WIDTH) {
-			putchar('\n');
-			used = 0;
-		}
-		used += printf("%s%s (%.*s)%s", used ? " " : "  ", column->title, key, column->key,
-			       column[1].title ? "," : "");
-	}
-	putchar('\n');
-}
-
 void fmctl_print_command(const struct command *command)
 {
 	if (command->view->usage)
@@ -179,7 +156,28 @@ void fmctl_print_command(const struct command *command)
 			puts("  (before the command: -s SOCKET, --timeout SECONDS: default 10, 0 = "
 			     "never)");
 	}
-	print_columns(command);
+
+	const struct table_column *column = command->columns;
+	int used = 0;
+
+	if (column) {
+		printf("\ncolumns, with their keys in JSON%s%s%s:\n",
+		       command->rows ? " (rows of \"" : "", command->rows ? command->rows : "",
+		       command->rows ? "\")" : "");
+		for (; column->title; column++) {
+			int key = (int)strcspn(column->key, "+");
+			int length = (int)strlen(column->title) + key + 5;
+
+			if (used && used + length > WIDTH) {
+				putchar('\n');
+				used = 0;
+			}
+			used += printf("%s%s (%.*s)%s", used ? " " : "  ", column->title, key,
+				       column->key, column[1].title ? "," : "");
+		}
+		putchar('\n');
+	}
+
 	printf("\nexit codes:\n  0  done\n  1  refused or failed, with the reason on stderr%s%s\n"
 	       "  2  wrong usage\n",
 	       command->fails_when ? "; also when " : "",

@@ -1,17 +1,298 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include "fm/fmctl/import.h"
+/*
+ * import-opensm: the steps, options into keys, files, the report, and the folder that is written.
+ */
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <jansson.h>
+#include <limits.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 #include <sys/stat.h>
-#include "topology/base/text.h"
+#include "fm/conf/conf.h"
 #include "fm/fmctl/table.h"
+#include "fm/opensm/osm_options.h"
 #include "topology/base/mem.h"
+#include "topology/base/text.h"
 #include "topology/snapshot/naming.h"
+
+struct import {
+	char *const *dirs; /* where OpenSM's files are looked for, in this order */
+	int ndirs;
+	struct osm_conf conf;
+	struct osm_lids lids;
+	struct osm_guids mkeys;
+
+	const char *out; /* the folder that is made */
+	char *place;	 /* its real path */
+	char *made;	 /* a folder beside it, which replaces it when all is written */
+	char *text;	 /* fmd.conf so far: lines that were checked */
+	json_t *read, *missing, *taken, *not_taken;
+	json_t *warnings;  /* of keys that are taken, and mean more here than with OpenSM */
+	unsigned standard; /* options of opensm.conf that are OpenSM's defaults */
+};
+
+/* ---- Import out ------------------------------------------------------------------------------ */
+
+/*
+ * The folder that is written: OUT/fmd.conf, files of OUT/state and a marker, by which a later run
+ * knows that it may replace it. All is made in a folder beside it first, which then takes its
+ * place: what can't be finished leaves OUT as it was. Nothing is written to /etc/fmd, /var/lib/fmd,
+ * a folder of somebody else, or one in which a fmd has run.
+ */
+
+#define MARKER "made-by-fmctl-import-opensm"
+
+static int refuse(const char *path, const char *why)
+{
+	fprintf(stderr, "fmctl: import-opensm: %s: %s\n", path, why);
+	return -1;
+}
+
+static int failed(const char *path)
+{
+	return refuse(path, strerror(errno));
+}
+
+/* ---- May it be written? ---------------------------------------------------------------------- */
+
+/* The folder's real path, also where its last part is still to come; the caller's. NULL: errno. */
+static char *real_path(const char *path)
+{
+	char *whole = realpath(path, NULL), *copy, *slash, *parent, *joined;
+
+	if (whole || errno != ENOENT)
+		return whole;
+	copy = mem_strdup(path);
+	for (size_t len = strlen(copy); len > 1 && copy[len - 1] == '/'; len--)
+		copy[len - 1] = '\0';
+	slash = strrchr(copy, '/');
+	if (slash)
+		*slash = '\0';
+	parent = realpath(!slash ? "." : slash == copy ? "/" : copy, NULL);
+	joined = parent ? mem_printf("%s/%s", strcmp(parent, "/") ? parent : "",
+				     slash ? slash + 1 : copy)
+			: NULL;
+	free(parent);
+	free(copy);
+	return joined;
+}
+
+static bool is_within(const char *path, const char *folder)
+{
+	size_t len = strlen(folder);
+
+	return !strncmp(path, folder, len) && (!path[len] || path[len] == '/');
+}
+
+/* Whether the folder has nothing but these; one that is not there has nothing. */
+static bool has_only(const char *folder, const char *const *names)
+{
+	DIR *dir = opendir(folder);
+	const struct dirent *entry;
+	bool only = true;
+
+	while (only && dir && (entry = readdir(dir))) {
+		unsigned i = 0;
+
+		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
+			continue;
+		while (names[i] && strcmp(names[i], entry->d_name) != 0)
+			i++;
+		only = names[i] != NULL;
+	}
+	if (dir)
+		closedir(dir);
+	return only;
+}
+
+static enum fmctl_exit import(struct import *im);
+
+/*
+ * begins the folder, and puts it in its place: 0, or -1 with the reason on stderr.
+ * end: removes a folder that is not in its place, and frees its names.
+ */
+static int import_out_begin(struct import *im)
+{
+	const char *why;
+
+	im->place = real_path(im->out);
+	if (!im->place)
+		return failed(im->out);
+
+	/* NULL: it may be made, or replaced. */
+	const char *place = im->place;
+	static const char *const in_out[] = { MARKER, "fmd.conf", "state", NULL };
+	static const char *const in_state[] = { "lids", "guid2mkey", NULL };
+	char *state = mem_printf("%s/state", place), *marker = mem_printf("%s/%s", place, MARKER);
+	why = NULL;
+
+	if (is_within(place, "/etc/fmd") || is_within(place, "/var/lib/fmd"))
+		why = "is a directory that fmd uses: choose another --output, and copy from there "
+		      "what you want";
+	else if (access(place, F_OK))
+		why = NULL;
+	else if (access(marker, F_OK))
+		why = "exists and was not made by import-opensm: choose another --output";
+	else if (!has_only(state, in_state))
+		why = "an fmd has run with the state in it: choose another --output";
+	else if (!has_only(place, in_out))
+		why = "has files that are not import-opensm's: choose another --output";
+	free(state);
+	free(marker);
+
+	if (why)
+		return refuse(im->out, why);
+	im->made = mem_printf("%s.XXXXXX", im->place);
+	if (mkdtemp(im->made))
+		return 0;
+	failed(im->made);
+	free(im->made);
+	im->made = NULL;
+	return -1;
+}
+
+/* ---- Files ----------------------------------------------------------------------------------- */
+
+typedef void write_fn(const struct import *im, FILE *out);
+
+/* Its content may be keys: for its owner alone. */
+static int write_file(const struct import *im, const char *name, write_fn *write)
+{
+	char *path = mem_printf("%s/%s", im->made, name);
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), status = -1;
+	FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
+
+	if (out) {
+		write(im, out);
+		status = fflush(out) || fsync(fd) || ferror(out) ? -1 : 0;
+		status = fclose(out) ? -1 : status;
+	}
+	if (status)
+		failed(path);
+	free(path);
+	return status;
+}
+
+static void write_try(const struct import *im, FILE *out)
+{
+	fputs(im->text, out);
+}
+
+static void write_reasons(const char *title, const json_t *rows, FILE *out)
+{
+	const json_t *row;
+	size_t i;
+
+	if (json_array_size(rows))
+		fprintf(out, "\n# %s:\n", title);
+	json_array_foreach ((json_t *)rows, i, row)
+		fprintf(out, "# %s %s: %s\n", json_string_value(json_object_get(row, "option")),
+			json_string_value(json_object_get(row, "value")),
+			json_string_value(json_object_get(row, "why")));
+}
+
+static void write_conf(const struct import *im, FILE *out)
+{
+	fputs("# fmd.conf, made of OpenSM's files by `fmctl import-opensm`. Options that are\n# "
+	      "not listed have fmd's default; see fmd.conf(5).\n#\n"
+	      "# LIDs and M_Keys are in the directory state beside this file. To use them, copy "
+	      "its "
+	      "files\n"
+	      "# to /var/lib/fmd before the first start, or set state_dir to that directory for a "
+	      "trial.\n\n",
+	      out);
+	fputs(im->text, out);
+	write_reasons("Warnings", im->warnings, out);
+	write_reasons("Not taken", im->not_taken, out);
+}
+
+/* The form of fmd's file of LIDs. */
+static void write_lids(const struct import *im, FILE *out)
+{
+	for (uint32_t i = 0; i < im->lids.count; i++) {
+		const struct osm_lid *it = &im->lids.list[i];
+
+		fprintf(out, "0x%016" PRIx64 " %" PRIu32 " %d\n", it->port, it->first,
+			__builtin_ctz(it->last - it->first + 1));
+	}
+}
+
+static void write_mkeys(const struct import *im, FILE *out)
+{
+	for (uint32_t i = 0; i < im->mkeys.count; i++)
+		fprintf(out, "0x%016" PRIx64 " 0x%016" PRIx64 "\n", im->mkeys.list[i].guid,
+			im->mkeys.list[i].key);
+}
+
+static void write_marker(const struct import *im, FILE *out)
+{
+	fputs("A later `fmctl import-opensm` may replace this directory.\n", out);
+}
+
+/* ---- Taking its place ------------------------------------------------------------------------ */
+
+static void remove_folder(const char *folder)
+{
+	static const char *const names[] = { "state/lids", "state/guid2mkey", "state", "fmd.conf",
+					     MARKER };
+
+	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		char *path = mem_printf("%s/%s", folder, names[i]);
+
+		if (!strcmp(names[i], "state"))
+			rmdir(path);
+		else
+			unlink(path);
+		free(path);
+	}
+	rmdir(folder);
+}
+
+static int import_out_write(struct import *im)
+{
+	char *old = mem_printf("%s.old", im->made), *state = mem_printf("%s/state", im->made);
+	int status = write_file(im, "fmd.conf", write_conf);
+
+	if (!status && mkdir(state, 0700))
+		status = failed(state);
+	if (!status && im->lids.count)
+		status = write_file(im, "state/lids", write_lids);
+	if (!status && im->mkeys.count)
+		status = write_file(im, "state/guid2mkey", write_mkeys);
+	if (!status)
+		status = write_file(im, MARKER, write_marker);
+	if (!status && rename(im->place, old) && errno != ENOENT)
+		status = failed(im->place);
+	if (!status && rename(im->made, im->place)) {
+		status = failed(im->place);
+		rename(old, im->place);
+	}
+	if (!status) {
+		remove_folder(old);
+		free(im->made);
+		im->made = NULL;
+	}
+	free(old);
+	free(state);
+	return status;
+}
+
+static void import_out_end(struct import *im)
+{
+	if (im->made)
+		remove_folder(im->made);
+	free(im->made);
+	free(im->place);
+	im->made = im->place = NULL;
+}
 
 /* ---- Where files are, and what was found of them --------------------------------------------- */
 
@@ -70,30 +351,6 @@ static void show_options_of(const json_t *rows, const char *title)
 		       table_text(row, "value"), table_text(row, "why"));
 }
 
-static void import_show(const struct import *im)
-{
-	size_t keys = json_array_size(im->taken), i;
-	const json_t *row;
-
-	json_array_foreach (im->read, i, row)
-		printf("read       %-16s %s: %s\n", table_text(row, "what"),
-		       table_text(row, "path"), table_text(row, "said"));
-	json_array_foreach (im->missing, i, row)
-		printf("missing    %s\n", json_string_value(row));
-	json_array_foreach (im->taken, i, row)
-		printf("taken      %s %s: %s = %s\n", table_text(row, "option"),
-		       table_text(row, "value"), table_text(row, "key"),
-		       table_text(row, "setting"));
-	show_options_of(im->not_taken, "not taken");
-	show_options_of(im->warnings, "warning");
-	printf("as is      %u options are OpenSM's defaults and need nothing\n", im->standard);
-	printf("written    %s/fmd.conf: %zu %s\n", im->out, keys,
-	       words_plural(keys, "key", "keys"));
-	if (im->lids.count)
-		printf("written    %s/state/lids: %u %s\n", im->out, im->lids.count,
-		       words_plural(im->lids.count, "port", "ports"));
-}
-
 /* ---- The table ------------------------------------------------------------------------------- */
 
 /*
@@ -116,7 +373,24 @@ static bool set_key(struct import *im, const char *key, const char *setting, con
 {
 	char *text = mem_printf("%s%s = %s;  # %s %s\n", im->text, key, setting, option, value);
 	char why[512] = "";
-	bool good = import_try(im, text, why, sizeof(why));
+
+	/* Whether fmd accepts that text as its configuration; false with the reason in why. */
+	size_t size = sizeof(why);
+	struct import aside = { .made = im->made, .text = (char *)text };
+	char *path = mem_printf("%s/fmd.conf", im->made), err[512] = "could not be written";
+	struct conf conf;
+	bool good = !write_file(&aside, "fmd.conf", write_try) &&
+		    !conf_load(path, &conf, err, sizeof(err));
+	size_t len = strlen(path);
+
+	if (!good) {
+		const char *reason = err;
+
+		if (!strncmp(err, path, len) && err[len] == ':')
+			reason = err + len + 1 + strspn(err + len + 1, "0123456789: ");
+		snprintf(why, size, "fmd rejects it: %s", reason);
+	}
+	free(path);
 
 	if (good) {
 		free(im->text);
@@ -350,23 +624,6 @@ static void take_names(struct import *im)
 	free(path);
 }
 
-/* As patterns of storage_nodes, which may be GUIDs. */
-static void take_storage(struct import *im, const struct osm_guids *guids, const char *path)
-{
-	char *list = mem_strdup("\"");
-
-	for (uint32_t i = 0; i < guids->count; i++) {
-		char *longer = mem_printf("%s0x%016" PRIx64 "%s", list, guids->list[i].guid,
-					  i + 1 < guids->count ? " " : "\"");
-
-		free(list);
-		list = longer;
-	}
-	if (guids->count)
-		set_key(im, "storage_nodes", list, "io_guid_file", path);
-	free(list);
-}
-
 static void take_guid_file(struct import *im, const char *option)
 {
 	char *path = is_named(im, option) ? named_file(im, option, NULL) : NULL;
@@ -381,11 +638,24 @@ static void take_guid_file(struct import *im, const char *option)
 	} else {
 		import_note_read(im, option, path, "%u GUIDs%s", guids.count,
 				 guids.bad_line ? ", and invalid lines" : "");
-		if (!strcmp(option, "io_guid_file"))
-			take_storage(im, &guids, path);
-		else
+		if (!strcmp(option, "io_guid_file")) {
+			/* As patterns of storage_nodes, which may be GUIDs. */
+			char *list = mem_strdup("\"");
+
+			for (uint32_t i = 0; i < guids.count; i++) {
+				char *longer =
+					mem_printf("%s0x%016" PRIx64 "%s", list, guids.list[i].guid,
+						   i + 1 < guids.count ? " " : "\"");
+
+				free(list);
+				list = longer;
+			}
+			if (guids.count)
+				set_key(im, "storage_nodes", list, "io_guid_file", path);
+			free(list);
+		} else
 			not_taken(im, option, path, osm_option_find(option)->note);
-		osm_guids_fini(&guids);
+		free(guids.list);
 	}
 	free(path);
 }
@@ -409,7 +679,7 @@ static void take_levels(struct import *im)
 				  "paths have the SL of their partition: sl= in partitions.conf");
 			free(value);
 		}
-		osm_levels_fini(&levels);
+		free(levels.list);
 	}
 	free(path);
 }
@@ -453,31 +723,6 @@ static bool read_both(struct import *im)
 	return has_conf || has_lids;
 }
 
-static void take_partitions(struct import *im)
-{
-	char *path = named_file(im, "partition_config_file", "partitions.conf");
-
-	if (!path)
-		import_note_missing(im, "partitions.conf");
-	else if (set_path(im, "partition_config_file", path))
-		import_note_read(im, "partitions.conf", path, "stays where it is");
-	free(path);
-}
-
-static void take_mkeys(struct import *im)
-{
-	char *path = import_find(im, "guid2mkey", NULL);
-
-	if (path && !osm_guids_read(path, true, &im->mkeys)) {
-		import_note_read(im, "guid2mkey", path, "keys of %u %s", im->mkeys.count,
-				 words_plural(im->mkeys.count, "port", "ports"));
-		import_mkeys(im, &im->mkeys);
-	} else {
-		import_note_missing(im, "guid2mkey");
-	}
-	free(path);
-}
-
 static enum fmctl_exit import(struct import *im)
 {
 	if (!read_both(im)) {
@@ -496,13 +741,32 @@ static enum fmctl_exit import(struct import *im)
 		    im->conf.settings[i].value)
 			take_setting(im, &im->conf.settings[i]);
 	warn_of_priority(im);
-	take_partitions(im);
+
+	char *path = named_file(im, "partition_config_file", "partitions.conf");
+
+	if (!path)
+		import_note_missing(im, "partitions.conf");
+	else if (set_path(im, "partition_config_file", path))
+		import_note_read(im, "partitions.conf", path, "stays where it is");
+	free(path);
+
 	take_names(im);
 	take_guid_file(im, "root_guid_file");
 	take_guid_file(im, "cn_guid_file");
 	take_guid_file(im, "io_guid_file");
 	take_levels(im);
-	take_mkeys(im);
+
+	char *mkeys_path = import_find(im, "guid2mkey", NULL);
+
+	if (mkeys_path && !osm_guids_read(mkeys_path, true, &im->mkeys)) {
+		import_note_read(im, "guid2mkey", mkeys_path, "keys of %u %s", im->mkeys.count,
+				 words_plural(im->mkeys.count, "port", "ports"));
+		import_mkeys(im, &im->mkeys);
+	} else {
+		import_note_missing(im, "guid2mkey");
+	}
+	free(mkeys_path);
+
 	return import_out_write(im) ? FMCTL_FAILED : FMCTL_DONE;
 }
 
@@ -532,12 +796,32 @@ static enum fmctl_exit import_to(const struct fmctl *ctl, char *const *dirs, int
 		show_json(ctl, doc);
 		json_decref(doc);
 	} else if (status == FMCTL_DONE) {
-		import_show(&im);
+		size_t keys = json_array_size(im.taken), i;
+		const json_t *row;
+
+		json_array_foreach (im.read, i, row)
+			printf("read       %-16s %s: %s\n", table_text(row, "what"),
+			       table_text(row, "path"), table_text(row, "said"));
+		json_array_foreach (im.missing, i, row)
+			printf("missing    %s\n", json_string_value(row));
+		json_array_foreach (im.taken, i, row)
+			printf("taken      %s %s: %s = %s\n", table_text(row, "option"),
+			       table_text(row, "value"), table_text(row, "key"),
+			       table_text(row, "setting"));
+		show_options_of(im.not_taken, "not taken");
+		show_options_of(im.warnings, "warning");
+		printf("as is      %u options are OpenSM's defaults and need nothing\n",
+		       im.standard);
+		printf("written    %s/fmd.conf: %zu %s\n", im.out, keys,
+		       words_plural(keys, "key", "keys"));
+		if (im.lids.count)
+			printf("written    %s/state/lids: %u %s\n", im.out, im.lids.count,
+			       words_plural(im.lids.count, "port", "ports"));
 	}
 	import_out_end(&im);
 	osm_conf_fini(&im.conf);
-	osm_lids_fini(&im.lids);
-	osm_guids_fini(&im.mkeys);
+	free(im.lids.list);
+	free(im.mkeys.list);
 	free(im.text);
 	json_decref(im.read);
 	json_decref(im.missing);

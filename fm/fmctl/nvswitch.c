@@ -22,25 +22,6 @@ static int compare_names(const void *a, const void *b)
 	return strverscmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Names that Slurm would read otherwise are left out, and said to be. */
-static uint32_t take_names(const json_t *hosts, const char **names)
-{
-	const json_t *host;
-	uint32_t count = 0;
-	size_t i;
-
-	json_array_foreach (hosts, i, host) {
-		const char *name = json_string_value(host);
-
-		if (name && text_is_host_name(name))
-			names[count++] = name;
-		else
-			puts("# a host is left out: its name is not valid in Slurm");
-	}
-	qsort(names, count, sizeof(*names), compare_names);
-	return count;
-}
-
 /* Prints a block of text for each domain. Returns the exit code. */
 static enum fmctl_exit show_blocks(const struct fmctl *ctl, const json_t *result)
 {
@@ -61,7 +42,22 @@ static enum fmctl_exit show_blocks(const struct fmctl *ctl, const json_t *result
 	json_array_foreach (domains, i, domain) {
 		const json_t *hosts = json_object_get(domain, "hosts");
 		const char **names = mem_alloc(json_array_size(hosts) + 1, sizeof(*names));
-		uint32_t count = take_names(hosts, names);
+
+		/* Names that Slurm would read otherwise are left out, and said to be. */
+		const json_t *host;
+		uint32_t count = 0;
+		size_t k;
+
+		json_array_foreach (hosts, k, host) {
+			const char *name = json_string_value(host);
+
+			if (name && text_is_host_name(name))
+				names[count++] = name;
+			else
+				puts("# a host is left out: its name is not valid in Slurm");
+		}
+		qsort(names, count, sizeof(*names), compare_names);
+
 		char *list = hostlist_format(names, count);
 
 		if (count)

@@ -121,45 +121,6 @@ static json_t *list_reals(const double *reals, unsigned count)
 	return all;
 }
 
-static json_t *document(const struct plan *p)
-{
-	json_t *tiers = json_array(),
-	       *doc = json_pack("{si si si si si si ss sf so sf sI si so so so so}", "switches",
-				(int)p->topo->nswitches, "hcas", (int)p->topo->ncas,
-				"aggregation_nodes", (int)p->topo->nspecials, "links_special",
-				(int)p->topo->nlinks_special, "links", (int)topo_links(p->topo),
-				"levels", (int)p->topo->nlevels, "engine", p->engine, "route_ms",
-				median(p->ms, p->args.repeat), "route_ms_all",
-				list_reals(p->ms, p->args.repeat), "check_ms", p->check_ms,
-				"lft_bytes", (json_int_t)p->tables.nswitches * p->tables.stride,
-				"lids", (int)p->lids->top, "proof", report_proof(&p->proof),
-				"congestion", report_congestion(&p->congestion), "tiers", tiers,
-				"tier_edges", list_reals(load_bin_edges, LOAD_BINS - 1));
-
-	for (unsigned i = 0; i < p->ntiers; i++)
-		json_array_append_new(tiers, report_tier(&p->tiers[i]->tier));
-	if (p->lost)
-		json_object_set(doc, "lost", p->lost);
-	if (p->why[0])
-		json_object_set_new(doc, "engine_why", json_string(p->why));
-	if (plan_changes(p))
-		json_object_set_new(doc, "delta", report_delta(&p->delta));
-	if (p->states) {
-		json_object_set_new(doc, "nvswitch", plan_trial(p));
-		json_object_set_new(doc, "pays", plan_affected(p));
-	}
-	if (p->rebalance)
-		json_object_set_new(doc, "rebalance",
-				    json_pack("{si sf so so}", "entries",
-					      (int)rebalance_result(p->rebalance)->count, "ms",
-					      p->rebalance_ms, "before",
-					      report_congestion(&p->stable), "after",
-					      report_congestion(&p->congestion)));
-	if (p->args.foreign)
-		json_object_set_new(doc, "switches_without_table", json_integer(p->without_table));
-	return doc;
-}
-
 /* ---- The text -------------------------------------------------------------------------------- */
 
 static void print_fabric(const struct plan *p)
@@ -185,26 +146,6 @@ static void print_fabric(const struct plan *p)
 	putchar('\n');
 	if (p->why[0])
 		printf("            %s\n", p->why);
-}
-
-static void print_proof(const struct plan *p)
-{
-	const struct check_report *r = &p->proof;
-
-	printf("verified    %llu %s routed, %llu unreachable, %llu %s, %llu %s, %.1f ms\n",
-	       (unsigned long long)r->reachable, words_plural(r->reachable, "pair", "pairs"),
-	       (unsigned long long)r->unreachable, (unsigned long long)r->loops,
-	       words_plural(r->loops, "loop", "loops"), (unsigned long long)r->credit_cycles,
-	       words_plural(r->credit_cycles, "credit loop", "credit loops"), p->check_ms);
-	if (r->disconnected || r->unreachable_special)
-		printf("            %llu %s not connected by links, %llu with an aggregation "
-		       "node unreachable\n",
-		       (unsigned long long)r->disconnected,
-		       words_plural(r->disconnected, "pair", "pairs"),
-		       (unsigned long long)r->unreachable_special);
-	if (r->first[0])
-		printf("            first finding: %s\n", r->first);
-	printf("hops        %.2f switches on average, %u at most\n", r->mean_hops, r->max_hops);
 }
 
 static void print_congestion(const struct plan *p)
@@ -252,7 +193,24 @@ static void print_all(const struct fmctl *ctl, const struct plan *p)
 {
 	show_lost(ctl, p->lost);
 	print_fabric(p);
-	print_proof(p);
+
+	const struct check_report *r = &p->proof;
+
+	printf("verified    %llu %s routed, %llu unreachable, %llu %s, %llu %s, %.1f ms\n",
+	       (unsigned long long)r->reachable, words_plural(r->reachable, "pair", "pairs"),
+	       (unsigned long long)r->unreachable, (unsigned long long)r->loops,
+	       words_plural(r->loops, "loop", "loops"), (unsigned long long)r->credit_cycles,
+	       words_plural(r->credit_cycles, "credit loop", "credit loops"), p->check_ms);
+	if (r->disconnected || r->unreachable_special)
+		printf("            %llu %s not connected by links, %llu with an aggregation "
+		       "node unreachable\n",
+		       (unsigned long long)r->disconnected,
+		       words_plural(r->disconnected, "pair", "pairs"),
+		       (unsigned long long)r->unreachable_special);
+	if (r->first[0])
+		printf("            first finding: %s\n", r->first);
+	printf("hops        %.2f switches on average, %u at most\n", r->mean_hops, r->max_hops);
+
 	print_congestion(p);
 	/* How many links carry how much of the mean of their tier and direction. */
 	if (p->ntiers) {
@@ -295,7 +253,44 @@ static void plan_show(const struct fmctl *ctl, const struct plan *p)
 		print_all(ctl, p);
 		return;
 	}
-	doc = document(p);
+
+	json_t *tiers = json_array(),
+	       *document_doc = json_pack(
+		       "{si si si si si si ss sf so sf sI si so so so so}", "switches",
+		       (int)p->topo->nswitches, "hcas", (int)p->topo->ncas, "aggregation_nodes",
+		       (int)p->topo->nspecials, "links_special", (int)p->topo->nlinks_special,
+		       "links", (int)topo_links(p->topo), "levels", (int)p->topo->nlevels, "engine",
+		       p->engine, "route_ms", median(p->ms, p->args.repeat), "route_ms_all",
+		       list_reals(p->ms, p->args.repeat), "check_ms", p->check_ms, "lft_bytes",
+		       (json_int_t)p->tables.nswitches * p->tables.stride, "lids",
+		       (int)p->lids->top, "proof", report_proof(&p->proof), "congestion",
+		       report_congestion(&p->congestion), "tiers", tiers, "tier_edges",
+		       list_reals(load_bin_edges, LOAD_BINS - 1));
+
+	for (unsigned i = 0; i < p->ntiers; i++)
+		json_array_append_new(tiers, report_tier(&p->tiers[i]->tier));
+	if (p->lost)
+		json_object_set(document_doc, "lost", p->lost);
+	if (p->why[0])
+		json_object_set_new(document_doc, "engine_why", json_string(p->why));
+	if (plan_changes(p))
+		json_object_set_new(document_doc, "delta", report_delta(&p->delta));
+	if (p->states) {
+		json_object_set_new(document_doc, "nvswitch", plan_trial(p));
+		json_object_set_new(document_doc, "pays", plan_affected(p));
+	}
+	if (p->rebalance)
+		json_object_set_new(document_doc, "rebalance",
+				    json_pack("{si sf so so}", "entries",
+					      (int)rebalance_result(p->rebalance)->count, "ms",
+					      p->rebalance_ms, "before",
+					      report_congestion(&p->stable), "after",
+					      report_congestion(&p->congestion)));
+	if (p->args.foreign)
+		json_object_set_new(document_doc, "switches_without_table",
+				    json_integer(p->without_table));
+	doc = document_doc;
+
 	json_dumpf(doc, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
 	putchar('\n');
 	json_decref(doc);

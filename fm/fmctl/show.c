@@ -135,22 +135,6 @@ static bool has_column(const struct columns *c, const char *key)
 	return false;
 }
 
-static void add_column(struct columns *c, const char *key, const json_t *value)
-{
-	char *title = c->titles[c->count], *name = c->keys[c->count];
-	const char *unit;
-
-	if (c->count == COLUMNS_MOST || strlen(key) > TITLE_SIZE - 8)
-		return;
-	strcat(strcpy(name, key), counts_from_0(key, value) ? "+1" : "");
-	words_of(name[strlen(key)] && !strcmp(key, "level") ? "tier" : key, title, &unit);
-	for (char *letter = title; *letter; letter++)
-		*letter = (char)toupper((unsigned char)*letter);
-	strcat(title, unit);
-	c->list[c->count] = (struct table_column){ title, name };
-	c->count++;
-}
-
 static bool is_known(const json_t *rows, const char *key)
 {
 	json_t *row;
@@ -175,8 +159,25 @@ static void print_table(const struct fmctl *ctl, const char *key, const json_t *
 	/* Members that are known in some row, in the order of the rows. */
 	json_array_foreach (first, i, row)
 		json_object_foreach (row, member, value)
-			if (!has_column(&columns, member) && is_known(first, member))
-				add_column(&columns, member, value);
+			if (!has_column(&columns, member) && is_known(first, member)) {
+				char *title = columns.titles[columns.count],
+				     *name = columns.keys[columns.count];
+				const char *unit;
+
+				if (columns.count == COLUMNS_MOST ||
+				    strlen(member) > TITLE_SIZE - 8)
+					continue;
+				strcat(strcpy(name, member),
+				       counts_from_0(member, value) ? "+1" : "");
+				words_of(name[strlen(member)] && !strcmp(member, "level") ? "tier"
+											  : member,
+					 title, &unit);
+				for (char *letter = title; *letter; letter++)
+					*letter = (char)toupper((unsigned char)*letter);
+				strcat(title, unit);
+				columns.list[columns.count] = (struct table_column){ title, name };
+				columns.count++;
+			}
 	putchar('\n');
 	for (const char *c = key; *c; c++)
 		putchar(*c == '_' ? ' ' : c == key ? toupper((unsigned char)*c) : *c);

@@ -30,39 +30,10 @@ struct hosts_room {
 	unsigned counting[HOST_STATES], counts[HOST_STATES]; /* of this pass; of the latest one */
 };
 
-static bool is_up(const struct topo_port *port)
-{
-	return port->link_up && port->state == TOPO_ACTIVE;
-}
-
 /* "mlx5_3", and which of its ports where it has several links. */
 struct port_name {
 	char text[64];
 };
-
-/* Of a port with a known link: "mlx5_3", and which of its ports where it has several links. */
-static void add_link(const struct topo *t, const struct topo_port *port, enum cutoff_fate fate,
-		     struct host_verdict *v)
-{
-	const struct topo_port *peer = topo_peer(t, port);
-	const char *device = host_device(t, port->node), *far = t->nodes[peer->node].name;
-	char name[64];
-
-	if (t->nodes[port->node].nports > 1)
-		snprintf(name, sizeof(name), "%.50s port %u", device, port->num);
-	else
-		snprintf(name, sizeof(name), "%.60s", device);
-	if (fate == CUTOFF_CUT_OFF)
-		host_verdict_add(v, HOST_DEGRADED, "%s: cut off at %.40s port %u", name, far,
-				 peer->num);
-	else if (!port->link_up)
-		host_verdict_add(v, HOST_DEGRADED, "%s: link to %.40s port %u is down", name, far,
-				 peer->num);
-	else if (!is_up(port))
-		host_verdict_add(v, HOST_DEGRADED, "%s: link to %.40s port %u is %s, not Active",
-				 name, far, peer->num,
-				 topo_state_name((enum topo_state)port->state));
-}
 
 /* ---- When a change is reported --------------------------------------------------------------- */
 
@@ -258,11 +229,6 @@ static const struct state_file reported_file = {
 
 /* ---- Reports --------------------------------------------------------------------------------- */
 
-static enum log_level level_of(enum host_state state)
-{
-	return state == HOST_HEALTHY ? LOG_NOTICE : LOG_WARNING;
-}
-
 static const char *word_of(enum host_state reported)
 {
 	return host_state_name(reported == HOST_STATES ? HOST_UNKNOWN : reported);
@@ -292,64 +258,6 @@ static void run_hook(struct hosts_room *r, const struct watched *it, enum host_s
 						      { "FMD_HCAS", share } },
 				      .count = 3 });
 	free(reasons);
-}
-
-static void log_one(const struct hosts_room *r, const struct watched *it, enum host_state before,
-		    const struct host_verdict *v)
-{
-	const char *reason = host_verdict_reason(v);
-
-	event_log_add(r->services.events, level_of(it->reported), "host",
-		      &(struct event_subject){ .host = it->name },
-		      json_pack("{ss ss ss ss}", "host", it->name, "verdict",
-				host_state_name(it->reported), "before", word_of(before), "reason",
-				reason),
-		      "host %s: %s, was %s%s%s", it->name, host_state_name(it->reported),
-		      word_of(before), *reason ? ": " : "", reason);
-}
-
-static void log_many(const struct hosts_room *r, enum host_state state, unsigned count)
-{
-	json_t *names = json_array();
-	char text[400] = "";
-	size_t used = 0;
-
-	for (unsigned i = 0; i < r->watch.count; i++) {
-		const struct watched *it = &r->watch.list[i];
-
-		if (!it->due || it->now != state)
-			continue;
-		if (json_array_size(names) < NAMES_REPORTED && used < sizeof(text))
-			used += (size_t)snprintf(text + used, sizeof(text) - used, " %s", it->name);
-		json_array_append_new(names, json_string(it->name));
-	}
-	event_log_add(r->services.events, level_of(state), "host", NULL,
-		      json_pack("{so ss}", "hosts", names, "verdict", host_state_name(state)),
-		      "%u hosts: %s:%s ..", count, host_state_name(state), text);
-}
-
-/* False: there are more. The watch's list is in the order of the snapshot's hosts. */
-static bool report_some(struct hosts_room *r)
-{
-	unsigned reports = 0;
-
-	for (; r->next < r->watch.count && reports < REPORTS_A_SLICE; r->next++) {
-		struct watched *it = &r->watch.list[r->next];
-		struct host_verdict verdict;
-		enum host_state before;
-
-		if (!it->due)
-			continue;
-		reports++;
-		before = watch_report(it);
-		hosts_judge(r->fabric, r->next, &verdict);
-		if (!r->logged[it->reported])
-			log_one(r, it, before, &verdict);
-		run_hook(r, it, before, &verdict);
-	}
-	if (reports)
-		state_store_changed(r->services.state, &reported_file, r);
-	return r->next == r->watch.count;
 }
 
 /* ---- Passes ---------------------------------------------------------------------------------- */
@@ -384,8 +292,29 @@ static void pass_end(struct hosts_room *r)
 			count += r->watch.list[i].due &&
 				 r->watch.list[i].now == (enum host_state)state;
 		r->logged[state] = count > ALIKE_MAX;
-		if (r->logged[state])
-			log_many(r, (enum host_state)state, count);
+		if (r->logged[state]) {
+			enum host_state many_state = (enum host_state)state;
+			json_t *names = json_array();
+			char text[400] = "";
+			size_t used = 0;
+
+			for (unsigned i = 0; i < r->watch.count; i++) {
+				const struct watched *it = &r->watch.list[i];
+
+				if (!it->due || it->now != many_state)
+					continue;
+				if (json_array_size(names) < NAMES_REPORTED && used < sizeof(text))
+					used += (size_t)snprintf(text + used, sizeof(text) - used,
+								 " %s", it->name);
+				json_array_append_new(names, json_string(it->name));
+			}
+			event_log_add(
+				r->services.events,
+				many_state == HOST_HEALTHY ? LOG_NOTICE : LOG_WARNING, "host", NULL,
+				json_pack("{so ss}", "hosts", names, "verdict",
+					  host_state_name(many_state)),
+				"%u hosts: %s:%s ..", count, host_state_name(many_state), text);
+		}
 	}
 }
 
@@ -422,9 +351,42 @@ static void timer_cb(void *arg)
 		r->again = false; /* settled() asks again */
 		return;
 	}
-	if (r->reporting)
-		r->reporting = !report_some(r);
-	else
+	if (r->reporting) {
+		/*
+		 * False: there are more. The watch's list is in the order of the snapshot's hosts.
+		 */
+		unsigned reports = 0;
+
+		for (; r->next < r->watch.count && reports < REPORTS_A_SLICE; r->next++) {
+			struct watched *it = &r->watch.list[r->next];
+			struct host_verdict verdict;
+			enum host_state before;
+
+			if (!it->due)
+				continue;
+			reports++;
+			before = watch_report(it);
+			hosts_judge(r->fabric, r->next, &verdict);
+			if (!r->logged[it->reported]) {
+				const char *reason = host_verdict_reason(&verdict);
+
+				event_log_add(
+					r->services.events,
+					it->reported == HOST_HEALTHY ? LOG_NOTICE : LOG_WARNING,
+					"host", &(struct event_subject){ .host = it->name },
+					json_pack("{ss ss ss ss}", "host", it->name, "verdict",
+						  host_state_name(it->reported), "before",
+						  word_of(before), "reason", reason),
+					"host %s: %s, was %s%s%s", it->name,
+					host_state_name(it->reported), word_of(before),
+					*reason ? ": " : "", reason);
+			}
+			run_hook(r, it, before, &verdict);
+		}
+		if (reports)
+			state_store_changed(r->services.state, &reported_file, r);
+		r->reporting = !(r->next == r->watch.count);
+	} else
 		slice(r, t);
 	if (r->passing || r->reporting)
 		loop_timer_set(r->timer, 0);
@@ -477,8 +439,33 @@ static void judge(struct hosts_room *r, uint32_t host, struct host_verdict *v)
 			if (port->peer == TOPO_NONE)
 				continue;
 			links = true;
-			up |= is_up(port);
-			add_link(t, port, fate, v);
+			up |= port->link_up && port->state == TOPO_ACTIVE;
+
+			/*
+			 * Of a port with a known link: "mlx5_3", and which of its ports where it
+			 * has several links.
+			 */
+			const struct topo_port *peer = topo_peer(t, port);
+			const char *device = host_device(t, port->node),
+				   *far = t->nodes[peer->node].name;
+			char name[64];
+
+			if (t->nodes[port->node].nports > 1)
+				snprintf(name, sizeof(name), "%.50s port %u", device, port->num);
+			else
+				snprintf(name, sizeof(name), "%.60s", device);
+			if (fate == CUTOFF_CUT_OFF)
+				host_verdict_add(v, HOST_DEGRADED, "%s: cut off at %.40s port %u",
+						 name, far, peer->num);
+			else if (!port->link_up)
+				host_verdict_add(v, HOST_DEGRADED,
+						 "%s: link to %.40s port %u is down", name, far,
+						 peer->num);
+			else if (!(port->link_up && port->state == TOPO_ACTIVE))
+				host_verdict_add(v, HOST_DEGRADED,
+						 "%s: link to %.40s port %u is %s, not Active",
+						 name, far, peer->num,
+						 topo_state_name((enum topo_state)port->state));
 		}
 		if (!links)
 			host_verdict_add(v, HOST_DEGRADED, "%.60s: no link is known",

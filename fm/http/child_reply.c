@@ -40,11 +40,6 @@ static void reply_end(struct request *request)
 
 /* ---- The child ------------------------------------------------------------------------------- */
 
-void child_reply_head(FILE *out, const struct child_head *head)
-{
-	fwrite(head, sizeof(*head), 1, out);
-}
-
 static int child_write(void *arg, FILE *out)
 {
 	const struct reply *r = arg;

@@ -175,7 +175,7 @@ static int child_write(void *arg, FILE *out)
 							 .len = strlen(refusal_text),
 							 .rows = CHILD_REPLY_UNKNOWN };
 
-		child_reply_head(out, &refusal_head);
+		fwrite(&refusal_head, sizeof(refusal_head), 1, out);
 		fputs(refusal_text, out);
 		return 0;
 	}
@@ -185,7 +185,7 @@ static int child_write(void *arg, FILE *out)
 	memcpy(head.tag, body.tag, sizeof(head.tag));
 	if (!body.body)
 		head.code = MHD_HTTP_NOT_MODIFIED;
-	child_reply_head(out, &head);
+	fwrite(&head, sizeof(head), 1, out);
 	if (body.body)
 		fwrite(body.body, 1, body.len, out);
 	return 0;

@@ -275,11 +275,6 @@ static const struct metric metrics[] = {
 	       "health.silent"),
 };
 
-static bool is_figure(const json_t *value)
-{
-	return json_is_number(value) || json_is_boolean(value) || json_is_array(value);
-}
-
 static double figure(const json_t *value)
 {
 	if (json_is_array(value))
@@ -304,7 +299,7 @@ static void write_members(const struct metric *m, const json_t *object, FILE *ou
 	json_t *each;
 
 	json_object_foreach ((json_t *)object, member, each)
-		if (is_figure(each))
+		if (json_is_number(each) || json_is_boolean(each) || json_is_array(each))
 			write_labelled(m, member, figure(each), out);
 }
 
@@ -314,7 +309,8 @@ static bool has_samples(const struct metric *m, const json_t *value)
 		return json_is_string(value);
 	if (m->by)
 		return json_is_array(value);
-	return m->label ? json_is_object(value) : is_figure(value);
+	return m->label ? json_is_object(value)
+			: (json_is_number(value) || json_is_boolean(value) || json_is_array(value));
 }
 
 void metrics_write(const json_t *status, FILE *out)

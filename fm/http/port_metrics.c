@@ -166,28 +166,26 @@ static void line_done(struct port_metrics *m, char *end)
 
 /* ---- Values ---------------------------------------------------------------------------------- */
 
-static bool counter_value(struct port_metrics *m, unsigned num, uint64_t *value)
-{
-	const struct port_counters *c;
-	unsigned counter = metric_of(m)->counter;
-
-	if (!m->looked_up)
-		m->counters =
-			m->source.counters(m->source.arg, m->topo->nodes[m->node].guid, &m->nports);
-	m->looked_up = true;
-	c = m->counters && num <= m->nports ? &m->counters[num - 1] : NULL;
-	if (!c || !counters_have(c, counter) || c->read_us[counters_group(counter)] < m->oldest_us)
-		return false;
-	*value = c->value[counter];
-	return true;
-}
-
 /* False: this port has no such series. */
 static bool value_of(struct port_metrics *m, const struct topo_port *port, uint64_t *value)
 {
 	switch (metric_of(m)->kind) {
-	case COUNTER:
-		return counter_value(m, port->num, value);
+	case COUNTER: {
+		unsigned num = port->num;
+		const struct port_counters *c;
+		unsigned counter = metric_of(m)->counter;
+
+		if (!m->looked_up)
+			m->counters = m->source.counters(m->source.arg,
+							 m->topo->nodes[m->node].guid, &m->nports);
+		m->looked_up = true;
+		c = m->counters && num <= m->nports ? &m->counters[num - 1] : NULL;
+		if (!c || !counters_have(c, counter) ||
+		    c->read_us[counters_group(counter)] < m->oldest_us)
+			return false;
+		*value = c->value[counter];
+		return true;
+	}
 	case STATE:
 		*value = port->state;
 		return true;

@@ -60,11 +60,6 @@ static const char *arg_name(const char *option)
 	return option;
 }
 
-static bool is_false(const char *value)
-{
-	return value && (!strcmp(value, "0") || !strcmp(value, "false"));
-}
-
 static bool read_number(const char *value, long long *number)
 {
 	char *end;
@@ -92,14 +87,15 @@ void query_take(struct query *query, const char *key, const char *value)
 	if (option) {
 		char err[QUERY_ERROR];
 
-		if ((option->value || !is_false(value)) &&
+		if ((option->value ||
+		     !(value && (!strcmp(value, "0") || !strcmp(value, "false")))) &&
 		    command_option_put(option, value, query->args, err, sizeof(err)))
 			refuse(query, "%s", err);
 	} else if (kind != NO_OPTION) {
 		long long number;
 
 		if (kind == FLAG) {
-			if (!is_false(value))
+			if (!(value && (!strcmp(value, "0") || !strcmp(value, "false"))))
 				json_object_set_new(query->args, arg_name(key), json_true());
 		} else if (kind == NUMBER) {
 			if (read_number(value, &number))

@@ -253,12 +253,6 @@ static void ready_cb(void *arg, unsigned events)
 	work_cb(arg);
 }
 
-/* A connection was resumed: the server goes on from the loop, not within the call. */
-static void serve_poke(struct serve *s)
-{
-	loop_timer_set(s->timer, 0);
-}
-
 static socklen_t address_size(const struct sockaddr *at)
 {
 	return at->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
@@ -270,7 +264,7 @@ static void connection_cb(void *arg, int fd, const struct sockaddr *from)
 	struct serve *s = arg;
 
 	if (MHD_add_connection(s->daemon, fd, from, address_size(from)) == MHD_YES)
-		serve_poke(s);
+		loop_timer_set(s->timer, 0);
 }
 
 static void log_cb(void *arg, const char *format, va_list args)
@@ -530,7 +524,7 @@ void request_resume(struct request *request)
 		return;
 	request->suspended = false;
 	MHD_resume_connection(request->connection);
-	serve_poke(request->all->serve);
+	loop_timer_set(request->all->serve->timer, 0);
 }
 
 void requests_resume_all(struct requests *all)

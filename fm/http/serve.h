@@ -4,8 +4,7 @@
  * by address, TLS 1.2 and later where a certificate is given.
  *
  * The handler is called as libmicrohttpd does it: once before the body, then again until a response
- * is queued. A connection that is suspended is not served until it is resumed, after which
- * serve_poke() has to be called.
+ * is queued. A connection that is suspended is not served until it is resumed.
  */
 #ifndef FMD_HTTP_SERVE_H
 #define FMD_HTTP_SERVE_H

@@ -31,7 +31,7 @@ enum inv_columns {
 	INV_ADAPTIVE,	/* fm/adaptive */
 	INV_LABELS,	/* fm/naming */
 	INV_SWEEP_NODE, /* struct sweep_node */
-	INV_LANES,	/* private to fm/sweep/lanes.c */
+	INV_LANES,	/* private to fm/sweep/bringup.c */
 	INV_NODE_COLUMNS,
 	/* a cell a port */
 	INV_MARKS = INV_NODE_COLUMNS, /* enum inv_mark */
@@ -81,7 +81,7 @@ enum inv_mark { /* what rooms decide about a port before each snapshot, and what
 
 struct inv_contest {	    /* answers behind a port that contradict the record */
 	cl_map_item_t item; /* in inventory.contests, key = the port's number */
-	/* claim*: private to sweep/probe.c. The sweep in which answers contradicted the record */
+	/* claim*: private to sweep/explore.c. The sweep in which answers contradicted the record */
 	uint32_t claimed_in;
 	uint8_t claims; /* their number */
 	uint64_t claim; /* the latest of them */

@@ -127,6 +127,13 @@ struct inv_node *inventory_find(const struct inventory *inv, guid_t guid)
 	return item_node(inv, cl_qmap_get(&inv->nodes, guid));
 }
 
+struct inv_port *inventory_port(const struct inventory *inv, guid_t guid, unsigned num,
+				struct inv_node **node)
+{
+	*node = inventory_find(inv, guid);
+	return *node && num && num <= (*node)->nports ? &(*node)->ports[num] : NULL;
+}
+
 struct inv_node *inventory_first(const struct inventory *inv)
 {
 	return item_node(inv, cl_qmap_head(&inv->nodes));
@@ -269,11 +276,6 @@ static uint8_t link_carries(const struct inv_port *a, const struct inv_port *b)
 	return a->known + b->known;
 }
 
-static bool carries_data(uint8_t carries)
-{
-	return carries == INV_CARRIES_ONE_END || carries == INV_CARRIES_BOTH;
-}
-
 /*
  * A link that ceased to carry data and is up has bounced: tables go on leading over it until
  * bring-up has had its turn.
@@ -295,7 +297,8 @@ void inventory_port_changed(struct inventory *inv, struct inv_node *node, uint8_
 	port->carries = peer->carries = now;
 	if (now == before || !is_between(node, port))
 		return;
-	more = carries_data(now) - carries_data(before);
+	more = (now == INV_CARRIES_ONE_END || now == INV_CARRIES_BOTH) -
+	       (before == INV_CARRIES_ONE_END || before == INV_CARRIES_BOTH);
 	inv->nactive += (uint32_t)more;
 	node->ncarry = (uint8_t)(node->ncarry + more);
 	port->peer->ncarry = (uint8_t)(port->peer->ncarry + more);
@@ -506,13 +509,20 @@ bool inventory_same_settings(const struct inv_node *node, uint8_t num, const uin
 			   x.sm_sl == y.sm_sl && x.subnet_timeout == y.subnet_timeout);
 }
 
-/*
- * What protects a port ends with a lease and with its power. A port without a key counts no
- * violations: one that shows 0, and counts more of them, hides another (14.2.4.1). False: its key
- * or its protection differs.
- */
-static bool key_was_read(struct inv_port *port, const uint8_t data[64])
+bool inventory_set_port_info(struct inv_node *node, uint8_t num, const uint8_t data[64])
 {
+	struct inv_port *port = &node->ports[num];
+	struct wire_port_info info;
+	bool same_key;
+
+	port->info_verified =
+		port->info_verified && port->known && inventory_same_port_info(port->info, data);
+
+	/*
+	 * What protects a port ends with a lease and with its power. A port without a key counts no
+	 * violations: one that shows 0, and counts more of them, hides another (14.2.4.1). False:
+	 * its key or its protection differs.
+	 */
 	struct wire_port_info x, y;
 	bool same;
 
@@ -523,18 +533,8 @@ static bool key_was_read(struct inv_port *port, const uint8_t data[64])
 	port->counts_violations =
 		same && (port->counts_violations ||
 			 (y.mkey_violations > x.mkey_violations && !y.mkey && y.mkey_protect == 1));
-	return same || !port->known;
-}
+	same_key = same || !port->known;
 
-bool inventory_set_port_info(struct inv_node *node, uint8_t num, const uint8_t data[64])
-{
-	struct inv_port *port = &node->ports[num];
-	struct wire_port_info info;
-	bool same_key;
-
-	port->info_verified =
-		port->info_verified && port->known && inventory_same_port_info(port->info, data);
-	same_key = key_was_read(port, data);
 	memcpy(port->info, data, sizeof(port->info));
 	wire_port_info_decode(data, &info);
 	port->known = true;

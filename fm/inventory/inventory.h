@@ -73,6 +73,13 @@ struct inv_node *inventory_from(const struct inventory *inv, guid_t guid);
 struct inv_node *inventory_add(struct inventory *inv, const struct wire_node_info *info);
 void inventory_remove(struct inventory *inv, struct inv_node *node);
 
+/*
+ * A port by its node's GUID, never a switch's port 0; *node is the node, NULL where there is none.
+ * NULL: there is no such port. Both are the inventory's.
+ */
+struct inv_port *inventory_port(const struct inventory *inv, guid_t guid, unsigned num,
+				struct inv_node **node);
+
 /* True at one of a link's two ports, always the same one: for work done once a link. */
 static inline bool inventory_is_first_end(const struct inv_node *node, unsigned num)
 {
@@ -103,12 +110,7 @@ void inventory_end_bounces(struct inventory *inv);
 /* The same for the links of one switch that rebooted: routing avoids them at once. */
 void inventory_end_bounces_of(struct inventory *inv, struct inv_node *node);
 
-/* A walk over nodes. */
-static inline void inventory_walk_begin(struct inventory *inv)
-{
-	inv->walks++;
-}
-
+/* A walk over nodes begins with walks++. */
 static inline bool inventory_was_met(const struct inventory *inv, const struct inv_node *node)
 {
 	return *(uint32_t *)inv_node_cell(node, INV_MET, sizeof(uint32_t)) == inv->walks;

@@ -150,7 +150,7 @@ void inventory_update_paths(struct inventory *inv)
 	inv->paths_stale = false;
 	if (!inv->local)
 		return;
-	inventory_walk_begin(inv);
+	inv->walks++;
 	walk.queue = mem_alloc(cl_qmap_count(&inv->nodes), sizeof(*walk.queue));
 	walk_reach(&walk, inv->local, &(struct mad_path){ 0 });
 	do {

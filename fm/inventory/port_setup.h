@@ -13,9 +13,9 @@
 #define PKEYS_A_BLOCK 32 /* entries of P_KeyTable that a MAD carries */
 
 /*
- * SL2VL and VL arbitration (lanes.c's; the SA shows them): what a port holds is what qos_arb() and
- * qos_sl2vl() make of the configuration for its kind and `vls`, where `held` says so; nothing is
- * known of it otherwise.
+ * SL2VL and VL arbitration (bringup.c's; the SA shows them): what a port holds is what qos_arb()
+ * and qos_sl2vl() make of the configuration for its kind and `vls`, where `held` says so; nothing
+ * is known of it otherwise.
  */
 #define INV_SL2VL QOS_ARB_BLOCKS /* the step behind the arbitration blocks, and its bit in `held` */
 struct inv_qos {

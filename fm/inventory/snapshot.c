@@ -9,11 +9,6 @@
 #include "fm/inventory/inventory.h"
 #include "topology/snapshot/topo_builder.h"
 
-static bool is_dark_leaf(const struct inv_node *node)
-{
-	return !node->ncarry && inv_node_is(node, INV_LEAF);
-}
-
 /* Whether tables may lead over its link; at both ends alike. */
 static bool is_usable(const struct inventory *inv, const struct inv_node *node, unsigned num)
 {
@@ -23,7 +18,8 @@ static bool is_usable(const struct inventory *inv, const struct inv_node *node, 
 		return port->link_up;
 	if (inv_port_is(node, num, INV_KEPT))
 		return true;
-	return is_dark_leaf(node) || is_dark_leaf(port->peer);
+	return (!node->ncarry && inv_node_is(node, INV_LEAF)) ||
+	       (!port->peer->ncarry && inv_node_is(port->peer, INV_LEAF));
 }
 
 /* Both ends of a link run at one speed; a CA's own answer may lack the extended fields. */

@@ -22,28 +22,6 @@
 
 /* Lists a switch (port 0) or a link, by either end; listed already = nothing changes. */
 void isolation_add(struct isolation *is, guid_t node, uint8_t port, enum isolation_cause cause);
-/* Lists a switch that was isolated before the restart: in force at once, as it was judged then. */
-void isolation_add_judged(struct isolation *is, guid_t sw, enum isolation_cause cause);
-/* The fault is over: removes it from the list, logs why and requests a reroute. */
-void isolation_release(struct isolation *is, guid_t node, uint8_t port, enum isolation_cause cause);
-void isolation_release_it(struct isolated *it, const char *why);
-/* Lists links that bring-up has given up and that are not Active, and judges at once. */
-void isolation_judge_links(struct isolation *is);
-/*
- * Called before a snapshot: lists switches with an M_Key of another manager, drops what is over,
- * and sets the marks of the rest.
- */
-void isolation_mark(struct isolation *is);
-/* Judges the list from the loop, as no switch is being probed any more. */
-void isolation_judge_soon(struct isolation *is);
-
-/* Whether a switch is listed as one that takes no Set, or is being probed for that. */
-bool isolation_is_suspect(const struct isolation *is, guid_t sw);
-
-/* Makes the timers; probe: called once a minute while switches are listed that take no Set. */
-void isolation_init(struct isolation *is, loop_fn *probe);
-/* Ends the alerts and frees all. */
-void isolation_fini(struct isolation *is);
 
 /* ---- How many faulty switches and links may be isolated -------------------------------------- */
 

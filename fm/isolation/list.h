@@ -125,7 +125,7 @@ void wrong_list_remove(struct wrong_table *wrong);
 /* Reads the file; marks it as changed; ends all trials and frees all entries. */
 void wrong_list_load(struct isolation *is);
 void wrong_list_changed(struct isolation *is);
-void wrong_list_fini(struct isolation *is);
+void wrong_list_fini(void *is);
 
 /* ---- Alerts and the status ------------------------------------------------------------------- */
 

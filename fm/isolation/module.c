@@ -1,16 +1,366 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include "fm/isolation/module.h"
 #include <stdlib.h>
 #include "fm/inventory/port_setup.h"
-#include "fm/loop/log.h"
 #include "fm/isolation/isolation.h"
 #include "fm/isolation/list.h"
+#include "fm/isolation/module.h"
+#include "fm/loop/log.h"
 #include "fm/program/program.h"
 #include "fm/sweep/bringup.h"
 #include "fm/sweep/sweep.h"
 #include "topology/base/mem.h"
 
-static void suspect(void *arg, guid_t sw);
+/* ---- How many may be isolated ---------------------------------------------------------------- */
+
+/* A link counts once, by its end with the lower index, in the tier of its lower switch. */
+
+#define SHARE 4 /* of a tier, a quarter */
+
+enum { IN_FORCE = 1, WANTED = 2 };
+
+struct judge {
+	const struct topo *t;
+	uint8_t *links;						    /* by port of their lower end */
+	unsigned all[TOPO_MAX_LEVEL + 1], gone[TOPO_MAX_LEVEL + 1]; /* by tier */
+	bool *bare; /* by switch: a leaf that would lose its last uplink */
+};
+
+/* The far end of a link to another switch, else NULL. */
+static const struct topo_port *far_end(const struct topo *t, const struct topo_port *port)
+{
+	const struct topo_port *peer = topo_peer(t, port);
+
+	return port->num && peer && peer->node < t->nswitches && peer->node != port->node ? peer
+											  : NULL;
+}
+
+static uint32_t link_of(const struct topo *t, const struct topo_port *port)
+{
+	uint32_t at = (uint32_t)(port - t->ports);
+
+	return at < port->peer ? at : port->peer;
+}
+
+static unsigned tier_of(const struct topo *t, const struct topo_port *port)
+{
+	unsigned a = t->nodes[port->node].level, b = t->nodes[t->ports[port->peer].node].level;
+
+	return a < b ? a : b;
+}
+
+/* Ports that an ask is about are from..to. */
+static void ask_ports(const struct topo *t, const struct isolate_ask *ask, unsigned *from,
+		      unsigned *to)
+{
+	*from = ask->port ? ask->port : 1;
+	*to = ask->port ? ask->port : t->nodes[ask->node].nports;
+}
+
+/* Whether new isolations would take the last of a leaf's uplinks that are in use. */
+static bool is_bared(const struct judge *j, uint32_t sw)
+{
+	unsigned wanted = 0, left = 0;
+
+	for (unsigned num = 1; num <= j->t->nodes[sw].nports; num++) {
+		const struct topo_port *port = topo_port(j->t, sw, num);
+		const struct topo_port *peer = far_end(j->t, port);
+		uint8_t link;
+
+		if (!peer || !port->link_up)
+			continue;
+		link = j->links[link_of(j->t, port)];
+		wanted += link == WANTED;
+		left += !link && !port->cordoned && !peer->cordoned;
+	}
+	return wanted && !left;
+}
+
+static bool is_allowed(const struct judge *j, const struct isolate_ask *ask)
+{
+	unsigned from, to;
+
+	ask_ports(j->t, ask, &from, &to);
+	for (unsigned num = from; num <= to; num++) {
+		const struct topo_port *port = topo_port(j->t, ask->node, num);
+		const struct topo_port *peer = far_end(j->t, port);
+
+		if (!peer)
+			continue;
+		if (j->gone[tier_of(j->t, port)] * SHARE > j->all[tier_of(j->t, port)])
+			return false;
+		if (j->bare[peer->node] || (ask->port && j->bare[ask->node]))
+			return false;
+	}
+	return true;
+}
+
+uint32_t isolate_judge(const struct topo *t, struct isolate_ask *asks, uint32_t count)
+{
+	struct judge j = { .t = t,
+			   .links = mem_alloc(t->nswitch_ports + 1u, 1),
+			   .bare = mem_alloc(t->nswitches + 1u, sizeof(*j.bare)) };
+	uint32_t refused = 0;
+
+	for (uint32_t p = 0; p < j.t->nswitch_ports; p++)
+		if (far_end(j.t, &j.t->ports[p]) && p < j.t->ports[p].peer)
+			j.all[tier_of(j.t, &j.t->ports[p])]++;
+	for (uint32_t i = 0; i < count; i++) {
+		unsigned from, to;
+
+		ask_ports(j.t, &asks[i], &from, &to);
+		for (unsigned num = from; num <= to; num++) {
+			const struct topo_port *port = topo_port(j.t, asks[i].node, num);
+			uint8_t *link;
+
+			if (!far_end(j.t, port))
+				continue;
+			link = &j.links[link_of(j.t, port)];
+			j.gone[tier_of(j.t, port)] += !*link;
+			*link |= asks[i].in_force ? IN_FORCE : WANTED;
+		}
+	}
+	for (uint32_t sw = 0; sw < t->nswitches; sw++)
+		j.bare[sw] = t->nodes[sw].level == 0 && is_bared(&j, sw);
+	for (uint32_t i = 0; i < count; i++) {
+		asks[i].allowed = asks[i].in_force || is_allowed(&j, &asks[i]);
+		refused += !asks[i].allowed;
+	}
+	free(j.links);
+	free(j.bare);
+	return refused;
+}
+
+#define GATHER_US 100000
+
+/* ---- The judgement --------------------------------------------------------------------------- */
+
+static void put_in_force(struct isolated *it)
+{
+	it->judged = it->in_force = true;
+	if (it->cause == ISOLATED_WRONG_TABLES)
+		wrong_list_changed(it->list);
+}
+
+/* Judges switches and links between them. True = something new is in force. */
+static bool judge_switches(struct isolation *is, const struct topo *t)
+{
+	struct isolate_ask *asks = mem_alloc(is->count + 1u, sizeof(*asks));
+	unsigned *of = mem_alloc(is->count + 1u, sizeof(*of));
+
+	/*
+	 * Collects the entries that are switches, or links between them, of the published snapshot.
+	 */
+	uint32_t count = 0;
+
+	for (unsigned i = 0; i < is->count; i++) {
+		const struct isolated *it = is->all[i];
+		uint32_t node = topo_find(t, it->node);
+
+		/*
+		 * Whether other switches are still being probed: their number decides about this
+		 * one too.
+		 */
+		if (node >= t->nswitches || it->port > t->nodes[node].nports ||
+		    (it->cause == ISOLATED_NO_SETS && !it->judged && it->list->suspects))
+			continue;
+		of[count] = i;
+		asks[count++] = (struct isolate_ask){ .node = node,
+						      .port = it->port,
+						      .in_force = it->in_force };
+	}
+
+	bool changed = false;
+
+	isolate_judge(t, asks, count);
+	for (uint32_t i = 0; i < count; i++) {
+		struct isolated *it = is->all[of[i]];
+
+		it->judged = true;
+		if (!asks[i].allowed)
+			isolation_ask_keys(is, it);
+		else if (!it->in_force) {
+			put_in_force(it);
+			changed = true;
+		}
+	}
+	free(asks);
+	free(of);
+	return changed;
+}
+
+static void reroute(struct isolation *is)
+{
+	fabric_request_reroute(is->fabric, "isolations changed");
+}
+
+static void judge_now(struct isolation *is, const struct topo *t)
+{
+	loop_timer_stop(is->judge);
+	is->keys = KEYS_UNKNOWN;
+
+	/*
+	 * Puts hosts and their links in force: no traffic passes through them, they are only
+	 * reported.
+	 */
+	for (unsigned i = 0; i < is->count; i++) {
+		struct isolated *it = is->all[i];
+		const struct inv_node *node = isolated_node(it);
+
+		if (node && !it->in_force &&
+		    (it->port ? !isolated_is_transit(node, it->port) : !inv_is_switch(node)))
+			put_in_force(it);
+	}
+
+	if (judge_switches(is, t))
+		reroute(is);
+	isolation_raise_alerts(is);
+}
+
+static void judge_cb(void *arg)
+{
+	struct isolation *is = arg;
+	const struct topo *t = fabric_view(is->fabric).topo;
+
+	if (t)
+		judge_now(is, t);
+	else
+		loop_timer_set(is->judge, GATHER_US);
+}
+
+/* ---- Adding and releasing -------------------------------------------------------------------- */
+
+static void arm_probe(struct isolation *is)
+{
+	for (unsigned i = 0; i < is->count; i++)
+		if (is->all[i]->cause == ISOLATED_NO_SETS) {
+			if (!loop_timer_armed(is->probe))
+				loop_timer_set(is->probe, ISOLATION_PROBE_US);
+			return;
+		}
+	loop_timer_stop(is->probe);
+}
+
+/* Names a link by its end at a switch; of two switches by the one with the lower GUID. */
+static void take_end(const struct inventory *inv, guid_t *guid, uint8_t *num)
+{
+	const struct inv_node *node = inventory_find(inv, *guid);
+	const struct inv_node *peer = node && *num <= node->nports ? node->ports[*num].peer : NULL;
+
+	if (!peer || !inv_is_switch(peer) || (inv_is_switch(node) && peer->guid >= node->guid))
+		return;
+	*guid = peer->guid;
+	*num = node->ports[*num].peer_port;
+}
+
+/* Whether a switch is listed as one that takes no Set, or is being probed for that. */
+static bool isolation_is_suspect(const struct isolation *is, guid_t sw)
+{
+	for (const struct suspect *it = is->suspects; it; it = it->next)
+		if (it->node == sw)
+			return true;
+	return isolated_find(is, sw, 0, ISOLATED_NO_SETS) != NULL;
+}
+
+/* Whether a switch at one of the link's ends is suspect: then the switch is judged first. */
+static bool is_of_suspect(const struct isolation *is, guid_t guid, uint8_t num)
+{
+	const struct inv_node *node = inventory_find(is->services.inventory, guid);
+	const struct inv_node *peer = node && num <= node->nports ? node->ports[num].peer : NULL;
+
+	return isolation_is_suspect(is, guid) || (peer && isolation_is_suspect(is, peer->guid));
+}
+
+void isolation_add(struct isolation *is, guid_t guid, uint8_t port, enum isolation_cause cause)
+{
+	take_end(is->services.inventory, &guid, &port);
+	if (isolated_find(is, guid, port, cause) ||
+	    (cause == ISOLATED_NOT_ACTIVE && is_of_suspect(is, guid, port)) ||
+	    !isolated_add(is, guid, port, cause))
+		return;
+	arm_probe(is);
+	if (!loop_timer_armed(is->judge))
+		loop_timer_set(is->judge, GATHER_US);
+}
+
+/* Removes an entry; others may be put in force then. */
+static void drop(struct isolated *it)
+{
+	struct isolation *is = it->list;
+
+	isolated_remove(it);
+	arm_probe(is);
+	loop_timer_set(is->judge, 0);
+}
+
+static void isolation_release_it(struct isolated *it, const char *why)
+{
+	struct isolation *is = it->list;
+
+	log_line(LOG_SWEEP, LOG_NOTICE, "%s: %s", isolated_name(it).text, why);
+	drop(it);
+	reroute(is);
+}
+
+/* ---- Links that do not become Active --------------------------------------------------------- */
+
+static bool gave_up(const struct inv_node *node, unsigned num)
+{
+	const struct inv_port *port = &node->ports[num];
+
+	return port_setup(node, num)->given_up || port_setup(port->peer, port->peer_port)->given_up;
+}
+
+/* ---- Marks ----------------------------------------------------------------------------------- */
+
+/*
+ * Whether the fault is over: its device is gone, works, has rebooted, or the fault is known to be a
+ * foreign key.
+ */
+static bool has_ended(const struct isolated *it)
+{
+	const struct inv_node *node = isolated_node(it);
+
+	if (!node || (it->port && !node->ports[it->port].peer))
+		return true;
+	if (it->cause == ISOLATED_NO_SETS)
+		return node->gone || node->rebooted ||
+		       isolated_find(it->list, it->node, 0, ISOLATED_FOREIGN_KEY);
+	if (it->cause == ISOLATED_FOREIGN_KEY)
+		return !isolated_has_foreign_key(it->list, node);
+	return it->cause == ISOLATED_NOT_ACTIVE &&
+	       (!node->ports[it->port].link_up || isolated_is_active(&node->ports[it->port]));
+}
+
+/*
+ * Called before a snapshot: lists switches with an M_Key of another manager, drops what is over,
+ * and sets the marks of the rest.
+ */
+static void isolation_mark(struct isolation *is)
+{
+	/* Ahead of the first write: the key was read by the sweep that this snapshot is made of. */
+	const struct inventory *inv = is->services.inventory;
+
+	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node))
+		if (isolated_has_foreign_key(is, node))
+			isolation_add(is, node->guid, 0, ISOLATED_FOREIGN_KEY);
+
+	for (unsigned i = is->count; i-- > 0;)
+		if (has_ended(is->all[i]))
+			drop(is->all[i]);
+	isolated_mark_all(is);
+}
+
+/* ---- Life ------------------------------------------------------------------------------------ */
+
+/* Makes the timers; probe: called once a minute while switches are listed that take no Set. */
+static void isolation_init(struct isolation *is, loop_fn *probe)
+{
+	is->judge = loop_timer_new(is->services.loop, judge_cb, is);
+	is->probe = loop_timer_new(is->services.loop, probe, is);
+}
+
+/* ---- Module ---------------------------------------------------------------------------------- */
+
 static void suspect_answered(void *arg, const struct mad_answer *answer);
 
 #define TRIAL_US 55000000
@@ -55,19 +405,6 @@ static void wrong_tables_add(struct isolation *is, const struct table_block *at)
 		loop_timer_set(is->trial, TRIAL_US);
 }
 
-/* A sweep found switches that do not keep LinearFDBTop: lists them. */
-static void wrong_tables_swept(struct isolation *is)
-{
-	const struct inventory *inv = is->services.inventory;
-
-	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node)) {
-		if (sweep_node(node)->keeps_no_top)
-			wrong_tables_add(
-				is, &(struct table_block){ .sw = node->guid, .kind = TABLE_TOP });
-		sweep_node(node)->keeps_no_top = false;
-	}
-}
-
 /* ---- Trials ---------------------------------------------------------------------------------- */
 
 /*
@@ -94,20 +431,6 @@ static void write_block(struct wrong_table *wrong)
 	wrong->token = table_block_set(&source, &at, written, wrong);
 }
 
-static void release(struct wrong_table *wrong)
-{
-	struct isolation *is = wrong->isolation;
-	guid_t sw = wrong->at.sw;
-
-	set_mark(wrong, false);
-	wrong_list_remove(wrong);
-	program_forget(is->services.program, sw);
-	mft_forget(is->services.mft, sw);
-	isolation_release(is, sw, 0, ISOLATED_WRONG_TABLES);
-	wrong_list_changed(is);
-	fabric_request_reroute(is->fabric, "a switch holds its tables again");
-}
-
 static void was_read(void *arg, const struct mad_answer *answer)
 {
 	struct wrong_table *wrong = arg;
@@ -125,7 +448,25 @@ static void was_read(void *arg, const struct mad_answer *answer)
 		wrong->step = TRY_BLOCK;
 		write_block(wrong);
 	} else if (!mft_busy(wrong->isolation->services.mft)) {
-		release(wrong);
+		struct isolation *is = wrong->isolation;
+		guid_t sw = wrong->at.sw;
+
+		set_mark(wrong, false);
+		wrong_list_remove(wrong);
+		program_forget(is->services.program, sw);
+		mft_forget(is->services.mft, sw);
+
+		/* The fault is over: removes it from the list, logs why and requests a reroute. */
+		uint8_t port = 0;
+		struct isolated *it;
+
+		take_end(is->services.inventory, &sw, &port);
+		it = isolated_find(is, sw, port, ISOLATED_WRONG_TABLES);
+		if (it)
+			isolation_release_it(it, "works again");
+
+		wrong_list_changed(is);
+		fabric_request_reroute(is->fabric, "a switch holds its tables again");
 	}
 }
 
@@ -160,32 +501,6 @@ static void trial_cb(void *arg)
 	}
 	if (is->wrong)
 		loop_timer_set(is->trial, TRIAL_US);
-}
-
-/* ---- Over a restart -------------------------------------------------------------------------- */
-
-static void meet(struct wrong_table *wrong)
-{
-	wrong->met = true;
-	isolation_add_judged(wrong->isolation, wrong->at.sw, ISOLATED_WRONG_TABLES);
-	log_line(LOG_SWEEP, LOG_WARNING,
-		 "%s: did not hold the tables that it acknowledged before the restart",
-		 node_of(wrong)->name);
-}
-
-/*
- * Called before a snapshot: isolates switches of the state file that the sweep has found; sets
- * INV_WRONG_TABLES, by which repairs leave them out.
- */
-static void wrong_tables_mark(struct isolation *is)
-{
-	for (struct wrong_table *wrong = is->wrong; wrong; wrong = wrong->next) {
-		if (!node_of(wrong))
-			continue;
-		set_mark(wrong, true);
-		if (!wrong->met)
-			meet(wrong);
-	}
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */
@@ -232,8 +547,11 @@ static void suspect_drop(struct suspect *suspect)
 	struct isolation *is = suspect->list;
 
 	suspect_free(suspect);
-	if (!is->suspects)
-		isolation_judge_soon(is);
+	if (!is->suspects) {
+		/* Judges the list from the loop, as no switch is being probed any more. */
+		if (is->count)
+			loop_timer_set(is->judge, 0);
+	}
 }
 
 static void suspect_get(struct suspect *suspect, uint16_t attr_id, mad_done_fn *fn)
@@ -267,11 +585,6 @@ static void suspect_judge(struct suspect *suspect)
 
 static mad_done_fn suspect_answered;
 
-static void suspect_ask(struct suspect *suspect)
-{
-	suspect_get(suspect, WIRE_SWITCH_INFO, suspect_answered);
-}
-
 /*
  * PortInfo behind a Set that got no answer. A port that hides its key has counted the Set as a
  * violation, if the key is somebody else's (inventory.c).
@@ -288,7 +601,7 @@ static void key_answered(void *arg, const struct mad_answer *answer)
 		inventory_port_changed(inv, node, 0);
 	}
 	if (suspect->lost < SETS_LOST && !(node && isolated_has_foreign_key(suspect->list, node)))
-		suspect_ask(suspect);
+		suspect_get(suspect, WIRE_SWITCH_INFO, suspect_answered);
 	else
 		suspect_judge(suspect);
 }
@@ -334,8 +647,9 @@ static void suspect_answered(void *arg, const struct mad_answer *answer)
  * A switch did not take a Set: probes it, and lists it if it takes none now. A switch that does not
  * answer a Get either is left to the sweep.
  */
-static void refusing_suspect(struct isolation *is, guid_t sw)
+static void refusing_suspect(void *arg, guid_t sw)
 {
+	struct isolation *is = arg;
 	struct suspect *suspect;
 
 	if (isolation_is_suspect(is, sw))
@@ -343,18 +657,7 @@ static void refusing_suspect(struct isolation *is, guid_t sw)
 	suspect = mem_alloc(1, sizeof(*suspect));
 	*suspect = (struct suspect){ .next = is->suspects, .list = is, .node = sw };
 	is->suspects = suspect;
-	suspect_ask(suspect);
-}
-
-/* A sweep found switches whose PortStateChange cannot be cleared: suspects them. */
-static void refusing_swept(struct isolation *is)
-{
-	const struct inventory *inv = is->services.inventory;
-
-	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node))
-		if (sweep_node(node)->keeps_change && !inv_node_is(node, INV_NO_SETS) &&
-		    !node->gone)
-			refusing_suspect(is, node->guid);
+	suspect_get(suspect, WIRE_SWITCH_INFO, suspect_answered);
 }
 
 /* ---- Probes ---------------------------------------------------------------------------------- */
@@ -405,16 +708,31 @@ static const char *swept(void *room, const struct fabric_swept *swept)
 
 	if (!result)
 		return NULL;
-	if (result->refusing)
-		refusing_swept(room);
-	if (result->untrue)
-		wrong_tables_swept(room);
-	return NULL;
-}
+	if (result->refusing) {
+		/* A sweep found switches whose PortStateChange cannot be cleared: suspects them. */
+		struct isolation *is = room;
+		const struct inventory *inv = is->services.inventory;
 
-static void suspect(void *arg, guid_t sw)
-{
-	refusing_suspect(arg, sw);
+		for (struct inv_node *node = inventory_first(inv); node;
+		     node = inventory_next(inv, node))
+			if (sweep_node(node)->keeps_change && !inv_node_is(node, INV_NO_SETS) &&
+			    !node->gone)
+				refusing_suspect(is, node->guid);
+	}
+	if (result->untrue) {
+		/* A sweep found switches that do not keep LinearFDBTop: lists them. */
+		struct isolation *is = room;
+		const struct inventory *inv = is->services.inventory;
+
+		for (struct inv_node *node = inventory_first(inv); node;
+		     node = inventory_next(inv, node)) {
+			if (sweep_node(node)->keeps_no_top)
+				wrong_tables_add(is, &(struct table_block){ .sw = node->guid,
+									    .kind = TABLE_TOP });
+			sweep_node(node)->keeps_no_top = false;
+		}
+	}
+	return NULL;
 }
 
 /* Links that bring-up has given up again and again; it names other ports. */
@@ -434,7 +752,7 @@ static void programmed(void *room, const struct fabric_programmed *programmed)
 	struct isolation *is = room;
 
 	if (programmed->tables && programmed->tables->failed)
-		program_refusers(is->services.program, suspect, is);
+		program_refusers(is->services.program, refusing_suspect, is);
 	if (programmed->ports && programmed->ports->links_failed)
 		given_up(is);
 }
@@ -455,15 +773,62 @@ static void settled(void *room, enum fabric_settle_step step)
 {
 	struct isolation *is = room;
 
-	if (step == FABRIC_SETTLED && !fabric_view(is->fabric).active_decides)
-		isolation_judge_links(is);
+	if (step == FABRIC_SETTLED && !fabric_view(is->fabric).active_decides) {
+		/*
+		 * Lists links that bring-up has given up and that are not Active, and judges at
+		 * once.
+		 */
+		const struct inventory *inv = is->services.inventory;
+
+		if (inv->nactive == inv->nbetween)
+			return;
+		for (struct inv_node *node = inventory_first(inv); node;
+		     node = inventory_next(inv, node))
+			for (unsigned p = 1; inv_is_switch(node) && p <= node->nports; p++)
+				if (isolated_is_transit(node, p) && node->ports[p].link_up &&
+				    !isolated_is_active(&node->ports[p]) && gave_up(node, p))
+					isolation_add(is, node->guid, (uint8_t)p,
+						      ISOLATED_NOT_ACTIVE);
+		judge_now(is, fabric_view(is->fabric).topo);
+	}
 }
 
 /* ---- What follows ---------------------------------------------------------------------------- */
 
 static void annotate(void *room, struct inventory *inventory)
 {
-	wrong_tables_mark(room);
+	/*
+	 * Called before a snapshot: isolates switches of the state file that the sweep has found;
+	 * sets INV_WRONG_TABLES, by which repairs leave them out.
+	 */
+	struct isolation *is = room;
+
+	for (struct wrong_table *wrong = is->wrong; wrong; wrong = wrong->next) {
+		if (!node_of(wrong))
+			continue;
+		set_mark(wrong, true);
+		if (!wrong->met) {
+			wrong->met = true;
+
+			/*
+			 * Lists a switch that was isolated before the restart: in force at once, as
+			 * it was judged then.
+			 */
+			guid_t sw = wrong->at.sw;
+			struct isolated *it;
+
+			isolation_add(is, sw, 0, ISOLATED_WRONG_TABLES);
+			it = isolated_find(is, sw, 0, ISOLATED_WRONG_TABLES);
+			if (it) /* the list may be full */
+				put_in_force(it);
+
+			log_line(LOG_SWEEP, LOG_WARNING,
+				 "%s: did not hold the tables that it acknowledged before the "
+				 "restart",
+				 node_of(wrong)->name);
+		}
+	}
+
 	isolation_mark(room);
 }
 
@@ -504,7 +869,19 @@ static void fini(void *room)
 		suspect_free(is->suspects); /* and ends its probes */
 	wrong_list_fini(is);
 	loop_timer_free(is->trial);
-	isolation_fini(is);
+
+	/* Ends the alerts and frees all. */
+	for (unsigned i = 0; i < is->count; i++) {
+		mad_cancel(is->services.mad, is->all[i]->probe);
+		free(is->all[i]);
+	}
+	is->count = 0;
+	isolation_raise_alerts(is);
+	mad_cancel(is->services.mad, is->asked_keys);
+	loop_timer_free(is->judge);
+	loop_timer_free(is->probe);
+	free(is->all);
+
 	free(is);
 }
 

@@ -83,30 +83,30 @@ static bool was_up(const struct topo *t, const struct isolated *it)
 	return port != TOPO_NONE && t->ports[port].link_up;
 }
 
-/* A link that is not Active counts as down without a mark (inventory.active_decides). */
-static void mark(const struct isolated *it)
-{
-	const struct topo *published = fabric_view(it->list->fabric).topo;
-	bool not_active = it->cause == ISOLATED_NOT_ACTIVE;
-	struct inv_node *node = isolated_node(it);
-
-	for (unsigned p = it->port ? it->port : 1;
-	     node && p <= (it->port ? it->port : node->nports); p++) {
-		bool isolated = it->in_force && !not_active && isolated_is_transit(node, p);
-		bool kept = not_active && !it->in_force && was_up(published, it);
-
-		mark_port(node, p, isolated || inv_port_is(node, p, INV_ISOLATED),
-			  kept || inv_port_is(node, p, INV_KEPT));
-	}
-	isolated_set_no_sets(it, true);
-}
-
 void isolated_mark_all(struct isolation *is)
 {
 	for (unsigned i = 0; i < is->count; i++)
 		unmark(is->all[i]);
-	for (unsigned i = 0; i < is->count; i++)
-		mark(is->all[i]);
+	for (unsigned i = 0; i < is->count; i++) {
+		/*
+		 * A link that is not Active counts as down without a mark
+		 * (inventory.active_decides).
+		 */
+		const struct isolated *it = is->all[i];
+		const struct topo *published = fabric_view(it->list->fabric).topo;
+		bool not_active = it->cause == ISOLATED_NOT_ACTIVE;
+		struct inv_node *node = isolated_node(it);
+
+		for (unsigned p = it->port ? it->port : 1;
+		     node && p <= (it->port ? it->port : node->nports); p++) {
+			bool isolated = it->in_force && !not_active && isolated_is_transit(node, p);
+			bool kept = not_active && !it->in_force && was_up(published, it);
+
+			mark_port(node, p, isolated || inv_port_is(node, p, INV_ISOLATED),
+				  kept || inv_port_is(node, p, INV_KEPT));
+		}
+		isolated_set_no_sets(it, true);
+	}
 }
 
 /* ---- The list -------------------------------------------------------------------------------- */
@@ -179,8 +179,10 @@ void wrong_list_remove(struct wrong_table *wrong)
 	free(wrong);
 }
 
-void wrong_list_fini(struct isolation *is)
+void wrong_list_fini(void *arg)
 {
+	struct isolation *is = arg;
+
 	while (is->wrong)
 		wrong_list_remove(is->wrong);
 }
@@ -222,11 +224,6 @@ static unsigned read_list(void *owner, FILE *in)
 			wrong_list_add(is, &at);
 	}
 	return 0;
-}
-
-static void forget_list(void *owner)
-{
-	wrong_list_fini(owner);
 }
 
 static bool is_saved(const struct wrong_table *wrong)
@@ -281,7 +278,7 @@ static const struct state_file list_file = {
 	.summary = sum_up,
 	.form = "`GUID BLOCK`",
 	.read = read_list,
-	.forget = forget_list,
+	.forget = wrong_list_fini,
 	.write = write_list,
 };
 
@@ -334,31 +331,6 @@ static const char *keys_text(const struct isolation *is)
 	}
 }
 
-static void alert_one(const struct isolated *it)
-{
-	const struct inv_node *node = isolated_node(it);
-	bool transit = node && (!it->port || isolated_is_transit(node, it->port));
-	struct inv_link_name name = isolated_name(it);
-	struct event_subject subject =
-		inventory_link_subject(it->list->services.inventory, it->node, it->port);
-
-	subject.name = name.text;
-	alert_raise(it->list->services.alerts, "isolated", &subject, "%s: %s%s", name.text,
-		    cause_words[it->cause], transit ? "; isolated from routing" : "");
-}
-
-static void alert_refusing(const struct isolation *is, unsigned count, const struct isolated *first)
-{
-	if (!count)
-		alert_end(is->services.alerts, "refusing", NULL);
-	else
-		alert_raise(is->services.alerts, "refusing", NULL,
-			    "%u %s (first: %s, %s): this is too much of a tier, or a leaf's last "
-			    "uplink, so routing is not changed; %s",
-			    count, count == 1 ? "device rejects Sets" : "devices reject Sets",
-			    isolated_name(first).text, cause_words[first->cause], keys_text(is));
-}
-
 void isolation_raise_alerts(struct isolation *is)
 {
 	struct alerts *alerts = is->services.alerts;
@@ -369,16 +341,32 @@ void isolation_raise_alerts(struct isolation *is)
 	for (unsigned i = 0; i < is->count; i++) {
 		const struct isolated *it = is->all[i];
 
-		if (it->in_force && in_force++ < NAMED)
-			alert_one(it);
-		else if (it->judged && !it->in_force && !refused++)
+		if (it->in_force && in_force++ < NAMED) {
+			const struct inv_node *node = isolated_node(it);
+			bool transit = node && (!it->port || isolated_is_transit(node, it->port));
+			struct inv_link_name name = isolated_name(it);
+			struct event_subject subject = inventory_link_subject(
+				it->list->services.inventory, it->node, it->port);
+
+			subject.name = name.text;
+			alert_raise(it->list->services.alerts, "isolated", &subject, "%s: %s%s",
+				    name.text, cause_words[it->cause],
+				    transit ? "; isolated from routing" : "");
+		} else if (it->judged && !it->in_force && !refused++)
 			first = it;
 	}
 	if (in_force > NAMED)
 		alert_raise(alerts, "isolated", NULL, "%u more links and switches are isolated",
 			    in_force - NAMED);
 	alerts_reviewed(alerts, "isolated");
-	alert_refusing(is, refused, first);
+	if (!refused)
+		alert_end(is->services.alerts, "refusing", NULL);
+	else
+		alert_raise(is->services.alerts, "refusing", NULL,
+			    "%u %s (first: %s, %s): this is too much of a tier, or a leaf's last "
+			    "uplink, so routing is not changed; %s",
+			    refused, refused == 1 ? "device rejects Sets" : "devices reject Sets",
+			    isolated_name(first).text, cause_words[first->cause], keys_text(is));
 }
 
 /* ---- Our own keys ---------------------------------------------------------------------------- */

@@ -45,23 +45,6 @@ struct hidden {
 	unsigned count, probable; /* followed; of these with a reason */
 };
 
-/* An empty list; fabric and services are borrowed until hidden_fini(). */
-void hidden_init(struct hidden *hidden, struct fabric *fabric,
-		 const struct fabric_services *services);
-/* Cancels what is on its way, and ends the alerts. */
-void hidden_fini(struct hidden *hidden);
-/*
- * Looks for ports that do not answer, asks PerfMgt of those that have a LID, each once a minute,
- * and raises or ends their alerts (kind "m-key-probable"). For a master; other roles forget all.
- */
-void hidden_review(struct hidden *hidden, bool master);
-/* Trap 256 came from a port of that node. */
-void hidden_trap(struct hidden *hidden, guid_t node);
-/* Appends a row for each that has a reason to the links of fabric_report_hooks.unhealthy. */
-void hidden_unhealthy(const struct hidden *hidden, const struct fabric_view *view, json_t *rows);
-/* {"port", "why"} of each that has a reason; the caller owns it. */
-json_t *hidden_json(const struct hidden *hidden);
-
 /* ---- Keys that were seen --------------------------------------------------------------------- */
 
 /*

@@ -1,19 +1,231 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include "fm/keys/module.h"
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 #include "fm/conf/m_keys.h"
 #include "fm/fabric/request.h"
 #include "fm/fabric/view.h"
 #include "fm/inventory/port_setup.h"
 #include "fm/keys/hidden.h"
+#include "fm/keys/module.h"
+#include "fm/mad/wire_perf.h"
 #include "fm/sweep/sweep.h"
-#include "topology/files/dump.h"
 #include "topology/base/mem.h"
-
-static unsigned foreign_review(const struct fabric_services *services);
+#include "topology/files/dump.h"
 
 #define NAMED 20 /* by an alert each, and in the status */
+
+/* ---- Hidden ---------------------------------------------------------------------------------- */
+
+#define ASK_AGAIN_US 60000000
+#define TRAP_KEPT_US 600000000
+#define NAME	     320
+
+static const char *const reasons[] = {
+	[HIDDEN_LINK] = "its link was made Active, and not by this manager",
+	[HIDDEN_GMP] = "it answers PerfMgt, which needs no M_Key",
+	[HIDDEN_TRAP] = "it reports wrong M_Keys (trap 256)",
+};
+
+/* ---- What is known of one -------------------------------------------------------------------- */
+
+static const struct inv_port *end_of(const struct hidden_port *h)
+{
+	const struct inv_node *node = inventory_find(h->list->services->inventory, h->node);
+
+	return node && h->num <= node->nports ? &node->ports[h->num] : NULL;
+}
+
+static enum hidden_reason reason_of(const struct hidden_port *h)
+{
+	const struct inv_port *end = end_of(h);
+	uint64_t now = loop_now_us(h->list->services->loop);
+
+	if (h->trap_us && now - h->trap_us < TRAP_KEPT_US)
+		return HIDDEN_TRAP;
+	if (h->answers_gmp)
+		return HIDDEN_GMP;
+	return end && end->state >= TOPO_ARMED && !h->behind ? HIDDEN_LINK : HIDDEN_NONE;
+}
+
+/* Who is behind, where that is known; otherwise the end that answers. */
+static void name_of(const struct hidden_port *h, char name[NAME])
+{
+	const struct inventory *inv = h->list->services->inventory;
+	const struct inv_node *node = inventory_find(inv, h->node);
+	const struct inv_node *behind = h->behind ? inventory_find(inv, h->behind) : NULL;
+	struct inv_name end = inventory_name(node, h->num);
+
+	if (behind)
+		snprintf(name, NAME, "%s behind %s", inventory_name(behind, -1).text, end.text);
+	else
+		snprintf(name, NAME, "port behind %s", end.text);
+}
+
+/* ---- PerfMgt --------------------------------------------------------------------------------- */
+
+static void gmp_answered(void *arg, const struct mad_answer *answer)
+{
+	struct hidden_port *h = arg;
+
+	h->asked = 0;
+	h->answers_gmp = answer->result == MAD_OK || answer->result == MAD_STATUS;
+}
+
+/* ---- The list -------------------------------------------------------------------------------- */
+
+static struct hidden_port *find(struct hidden *x, guid_t node, uint8_t num)
+{
+	for (unsigned i = 0; i < x->count; i++)
+		if (x->ports[i].node == node && x->ports[i].num == num)
+			return &x->ports[i];
+	return NULL;
+}
+
+/* Its place is another's then: requests know their port by its address. */
+static void drop(struct hidden *x, unsigned i)
+{
+	mad_cancel(x->services->mad, x->ports[i].asked);
+	if (i != --x->count) {
+		struct hidden_port *last = &x->ports[x->count];
+
+		mad_cancel(x->services->mad, last->asked);
+		x->ports[i] = *last;
+		x->ports[i].asked = 0;
+	}
+}
+
+static void note_hidden(struct hidden *x, const struct inv_node *node, uint8_t num)
+{
+	const struct inv_node *behind = node->ports[num].peer;
+	struct hidden_port *h = find(x, node->guid, num);
+
+	if (h && h->behind != (behind ? behind->guid : 0)) {
+		drop(x, (unsigned)(h - x->ports));
+		h = NULL;
+	}
+	if (!h && x->count < HIDDEN_MOST) {
+		h = &x->ports[x->count++];
+		*h = (struct hidden_port){ .list = x,
+					   .node = node->guid,
+					   .behind = behind ? behind->guid : 0,
+					   .num = num };
+	}
+	if (h)
+		h->seen = true;
+}
+
+static void raise_alerts(struct hidden *x)
+{
+	x->probable = 0;
+	alerts_review(x->services->alerts, "m-key-probable");
+	for (unsigned i = 0; i < x->count; i++) {
+		const struct hidden_port *port = &x->ports[i];
+		enum hidden_reason reason = reason_of(port);
+		struct event_subject subject;
+		char name[NAME];
+
+		if (!reason || x->probable++ >= NAMED)
+			continue;
+		name_of(port, name);
+		subject = inventory_link_subject(x->services->inventory, port->node, port->num);
+		subject.name = name;
+		alert_raise(x->services->alerts, "m-key-probable", &subject,
+			    "%s: answers no SMP, but %s: it probably holds an M_Key that this "
+			    "manager does not know, with protection level 2 or 3; nothing is "
+			    "written to it",
+			    name, reasons[reason]);
+	}
+	if (x->probable > NAMED)
+		alert_raise(x->services->alerts, "m-key-probable", NULL,
+			    "%u more ports answer no SMP and probably hold an M_Key that this "
+			    "manager does not know",
+			    x->probable - NAMED);
+	alerts_reviewed(x->services->alerts, "m-key-probable");
+}
+
+/*
+ * Looks for ports that do not answer, asks PerfMgt of those that have a LID, each once a minute,
+ * and raises or ends their alerts (kind "m-key-probable"). For a master; other roles forget all.
+ */
+static void hidden_review(struct hidden *x, bool master)
+{
+	if (master) {
+		const struct inventory *inv = x->services->inventory;
+
+		for (unsigned i = 0; i < x->count; i++)
+			x->ports[i].seen = false;
+		for (struct inv_node *node = inventory_first(inv); node;
+		     node = inventory_next(inv, node))
+			for (unsigned p = 1; !node->gone && p <= node->nports; p++)
+				/*
+				 * Mostly nobody is silent, and then the list need not be searched.
+				 */
+				if (sweep_is_silent_behind(node, p, true) &&
+				    sweep_is_silent_behind(node, p,
+							   find(x, node->guid, (uint8_t)p) != NULL))
+					note_hidden(x, node, (uint8_t)p);
+		for (unsigned i = x->count; i-- > 0;)
+			if (!x->ports[i].seen) {
+				drop(x, i);
+				fabric_request_reroute(x->fabric,
+						       "M_Key"); /* it may need its own */
+			}
+	}
+	while (!master && x->count)
+		drop(x, x->count - 1);
+	for (unsigned i = 0; i < x->count; i++) {
+		/* Only one that was met before has a LID that is known. */
+		struct hidden_port *h = &x->ports[i];
+		const struct fabric_services *s = h->list->services;
+		const struct inv_port *end = end_of(h);
+		const struct inv_node *node = end ? end->peer : NULL;
+		uint64_t now = loop_now_us(s->loop);
+		struct mad_request request = {
+			.mgmt_class = WIRE_PERF,
+			.method = WIRE_GET,
+			.attr_id = WIRE_PERF_CLASS_PORT_INFO,
+			.retries = 1,
+			.doubtful = true,
+		};
+
+		if (!node || !node->silent || h->asked ||
+		    (h->asked_us && now - h->asked_us < ASK_AGAIN_US))
+			continue;
+		request.lid = node->ports[inv_is_switch(node) ? 0 : end->peer_port].lid;
+		request.pkey_index = inventory_default_pkey_index(s->inventory);
+		request.device = node->guid;
+		if (!request.lid)
+			continue;
+		h->asked_us = now;
+		h->asked = mad_send(s->mad, &request, gmp_answered, h);
+	}
+	raise_alerts(x);
+}
+
+/* ---- For operators --------------------------------------------------------------------------- */
+
+/* {"port", "why"} of each that has a reason; the caller owns it. */
+static json_t *hidden_json(const struct hidden *x)
+{
+	json_t *rows = json_array();
+
+	for (unsigned i = 0; i < x->count; i++) {
+		enum hidden_reason reason = reason_of(&x->ports[i]);
+		char name[NAME];
+
+		if (!reason)
+			continue;
+		name_of(&x->ports[i], name);
+		json_array_append_new(rows,
+				      json_pack("{ss ss}", "port", name, "why", reasons[reason]));
+	}
+	return rows;
+}
+
+/* ---- Module ---------------------------------------------------------------------------------- */
+
+static unsigned foreign_review(const struct fabric_services *services);
 
 typedef bool each_fn(void *arg, const struct inv_node *node, unsigned num); /* false: enough */
 
@@ -31,11 +243,6 @@ static void each_foreign(const struct fabric_services *s, each_fn *fn, void *arg
 	}
 }
 
-static struct inv_name name_of(const struct inv_node *node, unsigned num)
-{
-	return inventory_name(node, inv_is_switch(node) ? -1 : (int)num);
-}
-
 struct foreign_review {
 	const struct fabric_services *services;
 	unsigned count;
@@ -44,7 +251,7 @@ struct foreign_review {
 static bool name_one(void *arg, const struct inv_node *node, unsigned num)
 {
 	struct foreign_review *r = arg;
-	struct inv_name name = name_of(node, num);
+	struct inv_name name = inventory_name(node, inv_is_switch(node) ? -1 : (int)num);
 	struct event_subject subject = inventory_subject(node, inv_is_switch(node) ? -1 : (int)num);
 
 	subject.name = name.text;
@@ -94,7 +301,8 @@ static bool add_row(void *arg, const struct inv_node *node, unsigned num)
 
 static bool add_name(void *arg, const struct inv_node *node, unsigned num)
 {
-	json_array_append_new(arg, json_string(name_of(node, num).text));
+	json_array_append_new(
+		arg, json_string(inventory_name(node, inv_is_switch(node) ? -1 : (int)num).text));
 	return json_array_size(arg) < NAMED;
 }
 
@@ -140,19 +348,6 @@ static void forget(struct asked *asked)
 	free(asked);
 }
 
-static void tell_expired(struct asking *a, const struct inv_node *node, unsigned num)
-{
-	int port = inv_is_switch(node) ? -1 : (int)num;
-	struct inv_name name = inventory_name(node, port);
-	const struct event_subject subject = inventory_subject(node, port);
-
-	a->expired++;
-	event_log_add(a->services->events, LOG_WARNING, "m-key-expired", &subject, NULL,
-		      "%s: the lease of its M_Key has expired, for somebody used another one and "
-		      "no packet with the right one came in time; it is protected again",
-		      name.text);
-}
-
 /* What was read of a port that is known otherwise: a sweep reads it, and bring-up follows. */
 static void compare(struct asking *a, struct inv_node *node, unsigned num, const uint8_t data[64])
 {
@@ -173,8 +368,18 @@ static void compare(struct asking *a, struct inv_node *node, unsigned num, const
 	    port_setup(node, num)->foreign_key == inventory_key_is_foreign(inv, node, num))
 		return;
 	if (known.mkey_protect && !now.mkey_protect && now.mkey &&
-	    now.mkey == m_keys_wanted(inv->keys, inventory_key_guid(node, num)))
-		tell_expired(a, node, num);
+	    now.mkey == m_keys_wanted(inv->keys, inventory_key_guid(node, num))) {
+		int expired_port = inv_is_switch(node) ? -1 : (int)num;
+		struct inv_name name = inventory_name(node, expired_port);
+		const struct event_subject subject = inventory_subject(node, expired_port);
+
+		a->expired++;
+		event_log_add(
+			a->services->events, LOG_WARNING, "m-key-expired", &subject, NULL,
+			"%s: the lease of its M_Key has expired, for somebody used another one and "
+			"no packet with the right one came in time; it is protected again",
+			name.text);
+	}
 	sweep_node(node)->ports_read = false;
 	fabric_request_refresh(a->fabric, node->guid, "M_Key");
 	fabric_request_reroute(a->fabric, "M_Key"); /* no snapshot differs by a key */
@@ -197,24 +402,6 @@ static void answered(void *arg, const struct mad_answer *answer)
 
 /* ---- Requests -------------------------------------------------------------------------------- */
 
-static void ask(struct asking *a, struct inv_node *node, unsigned num)
-{
-	struct mad_request request = { .method = WIRE_GET,
-				       .attr_id = WIRE_PORT_INFO,
-				       .attr_mod = inventory_port_modifier(node, (uint8_t)num),
-				       .device = node->guid };
-	struct mad_path path;
-	struct asked *asked;
-
-	if (!inventory_port_path(a->services->inventory, node, (uint8_t)num, &path))
-		return;
-	asked = mem_alloc(1, sizeof(*asked));
-	*asked = (struct asked){ .asking = a, .next = a->open, .node = node->guid, .num = num };
-	a->open = asked;
-	request.path = &path;
-	asked->token = mad_send(a->services->mad, &request, answered, asked);
-}
-
 /* How many of its ports were asked; all that have a key, or those of somebody else. */
 static unsigned ask_node(struct asking *a, struct inv_node *node, bool foreign)
 {
@@ -224,61 +411,28 @@ static unsigned ask_node(struct asking *a, struct inv_node *node, bool foreign)
 		if (!node->gone && !node->silent && inventory_has_key(node, p) &&
 		    (!p || node->ports[p].link_up) &&
 		    (!foreign || port_setup(node, p)->foreign_key)) {
-			ask(a, node, p);
+			struct mad_request request = { .method = WIRE_GET,
+						       .attr_id = WIRE_PORT_INFO,
+						       .attr_mod = inventory_port_modifier(
+							       node, (uint8_t)p),
+						       .device = node->guid };
+			struct mad_path path;
+			struct asked *asked;
+
+			if (inventory_port_path(a->services->inventory, node, (uint8_t)p, &path)) {
+				asked = mem_alloc(1, sizeof(*asked));
+				*asked = (struct asked){
+					.asking = a, .next = a->open, .node = node->guid, .num = p
+				};
+				a->open = asked;
+				request.path = &path;
+				asked->token =
+					mad_send(a->services->mad, &request, answered, asked);
+			}
+
 			count++;
 		}
 	return count;
-}
-
-static void ask_soon(struct asking *a)
-{
-	for (unsigned i = 0; i < a->nsoon; i++) {
-		struct inv_node *node = inventory_find(a->services->inventory, a->soon[i]);
-
-		if (node)
-			ask_node(a, node, false);
-	}
-	a->nsoon = 0;
-}
-
-/* Those that are due by now. Behind the last one the next pass begins with the next tick. */
-static void ask_all(struct asking *a)
-{
-	struct inventory *inv = a->services->inventory;
-	double pass_us = lease_s(a) * 1e6 / PARTS;
-	uint32_t ports = a->ports ? a->ports : (uint32_t)cl_qmap_count(&inv->nodes);
-
-	a->owed += ports * TICK_US / pass_us;
-	while (a->owed >= 1) {
-		struct inv_node *node = inventory_from(inv, a->next);
-
-		if (node) {
-			unsigned count = ask_node(a, node, false);
-
-			a->owed -= count;
-			a->counted += count;
-			node = inventory_next(inv, node);
-		}
-		a->next = node ? node->guid : 0;
-		if (node)
-			continue;
-		a->ports = a->counted;
-		a->counted = 0;
-		break;
-	}
-}
-
-static void ask_foreign(struct asking *a)
-{
-	struct inventory *inv = a->services->inventory;
-	struct inv_node *node = inventory_from(inv, a->foreign);
-	unsigned count = 0;
-
-	for (; node && count < FOREIGN_A_TICK; node = inventory_next(inv, node))
-		count += ask_node(a, node, true);
-	a->foreign = node ? node->guid : 0;
-	if (!node)
-		a->foreign_due_us = loop_now_us(a->services->loop) + FOREIGN_US;
 }
 
 static void tick(void *arg)
@@ -286,11 +440,52 @@ static void tick(void *arg)
 	struct asking *a = arg;
 
 	if (lease_s(a)) {
-		ask_soon(a);
-		ask_all(a);
+		for (unsigned i = 0; i < a->nsoon; i++) {
+			struct inv_node *node = inventory_find(a->services->inventory, a->soon[i]);
+
+			if (node)
+				ask_node(a, node, false);
+		}
+		a->nsoon = 0;
+
+		/*
+		 * Those that are due by now. Behind the last one the next pass begins with the next
+		 * tick.
+		 */
+		struct inventory *inv = a->services->inventory;
+		double pass_us = lease_s(a) * 1e6 / PARTS;
+		uint32_t ports = a->ports ? a->ports : (uint32_t)cl_qmap_count(&inv->nodes);
+
+		a->owed += ports * TICK_US / pass_us;
+		while (a->owed >= 1) {
+			struct inv_node *node = inventory_from(inv, a->next);
+
+			if (node) {
+				unsigned count = ask_node(a, node, false);
+
+				a->owed -= count;
+				a->counted += count;
+				node = inventory_next(inv, node);
+			}
+			a->next = node ? node->guid : 0;
+			if (node)
+				continue;
+			a->ports = a->counted;
+			a->counted = 0;
+			break;
+		}
 	}
-	if (loop_now_us(a->services->loop) >= a->foreign_due_us)
-		ask_foreign(a);
+	if (loop_now_us(a->services->loop) >= a->foreign_due_us) {
+		struct inventory *inv = a->services->inventory;
+		struct inv_node *node = inventory_from(inv, a->foreign);
+		unsigned count = 0;
+
+		for (; node && count < FOREIGN_A_TICK; node = inventory_next(inv, node))
+			count += ask_node(a, node, true);
+		a->foreign = node ? node->guid : 0;
+		if (!node)
+			a->foreign_due_us = loop_now_us(a->services->loop) + FOREIGN_US;
+	}
 	loop_timer_set(a->tick, lease_s(a) || a->foreign ? TICK_US : FOREIGN_US);
 }
 
@@ -313,15 +508,6 @@ static void asking_configure(struct asking *a)
 		loop_timer_set(a->tick, TICK_US);
 	else
 		loop_timer_stop(a->tick);
-}
-
-static void asking_fini(struct asking *a)
-{
-	loop_timer_free(a->tick);
-	while (a->open) {
-		mad_cancel(a->services->mad, a->open->token);
-		forget(a->open);
-	}
 }
 
 #define GATHER_US 5000000
@@ -452,7 +638,13 @@ static void trap(void *room, const struct wire_notice *notice, uint16_t from_lid
 	if (port == TOPO_NONE)
 		return;
 	asking_soon(&k->asking, view.topo->nodes[view.topo->ports[port].node].guid);
-	hidden_trap(&k->hidden, view.topo->nodes[view.topo->ports[port].node].guid);
+
+	/* Trap 256 came from a port of that node. */
+	guid_t node = view.topo->nodes[view.topo->ports[port].node].guid;
+
+	for (unsigned i = 0; i < k->hidden.count; i++)
+		if (k->hidden.ports[i].behind == node)
+			k->hidden.ports[i].trap_us = loop_now_us(k->hidden.services->loop);
 }
 
 static void settled(void *room, enum fabric_settle_step step)
@@ -474,7 +666,23 @@ void port_keys_unhealthy(const struct fabric *fabric, json_t *rows)
 
 	if (k->foreign && view.topo)
 		each_foreign(&k->services, add_row, &(struct rows){ view.topo, rows });
-	hidden_unhealthy(&k->hidden, &view, rows);
+
+	/*
+	 * Appends a row for each that has a reason to the links of fabric_report_hooks.unhealthy.
+	 */
+	for (unsigned i = 0; i < k->hidden.count; i++) {
+		const struct hidden_port *h = &k->hidden.ports[i];
+		uint32_t port = view.topo ? topo_port_of(view.topo, h->node, h->num) : TOPO_NONE;
+
+		if (port != TOPO_NONE && reason_of(h))
+			json_array_append_new(
+				rows,
+				dump_json_unhealthy_link(
+					view.topo, port, "m-key",
+					json_sprintf("answers no SMP, but %s: probably a foreign "
+						     "M_Key",
+						     reasons[reason_of(h)])));
+	}
 }
 
 static void status(const void *room, json_t *doc)
@@ -504,7 +712,12 @@ static void *init(struct fabric *fabric)
 	/* Asks nobody until asking_configure() says so. */
 	k->asking = (struct asking){ .fabric = fabric, .services = &k->services };
 	k->asking.tick = loop_timer_new(k->services.loop, tick, &k->asking);
-	hidden_init(&k->hidden, fabric, &k->services);
+
+	/* An empty list; fabric and services are borrowed until hidden_fini(). */
+	memset(&k->hidden, 0, sizeof(k->hidden));
+	k->hidden.fabric = fabric;
+	k->hidden.services = &k->services;
+
 	return k;
 }
 
@@ -512,8 +725,14 @@ static void fini(void *room)
 {
 	struct port_keys *k = room;
 
-	asking_fini(&k->asking);
-	hidden_fini(&k->hidden);
+	loop_timer_free(k->asking.tick);
+	while (k->asking.open) {
+		mad_cancel(k->asking.services->mad, k->asking.open->token);
+		forget(k->asking.open);
+	}
+
+	/* Cancels what is on its way, and ends the alerts. */
+	hidden_review(&k->hidden, false);
 	alerts_review(k->services.alerts, "port-m-key"); /* ends all alerts */
 	alerts_reviewed(k->services.alerts, "port-m-key");
 	free(k);

@@ -254,23 +254,6 @@ void loop_timer_free(struct loop_timer *timer)
 	free(timer);
 }
 
-/* The clock is read once a callback: the end of one is the next one's start. */
-static void timers_run(struct loop *loop)
-{
-	uint64_t limit = loop->seq, start = loop->now;
-
-	while (loop->armed && !loop->stopped) {
-		struct loop_timer *timer = loop->heap[1];
-		const char *what = timer->what; /* the callback may free the timer */
-
-		if (timer->due > loop->now || timer->seq >= limit)
-			break;
-		heap_remove(loop, timer);
-		timer->fn(timer->arg);
-		start = note_held(loop, start, what);
-	}
-}
-
 /* ---- Descriptors and signals ----------------------------------------------------------------- */
 
 static void fd_ready_cb(evutil_socket_t fd, short what, void *arg)
@@ -376,26 +359,6 @@ void loop_poll_free(struct loop_poll *poll)
 	free(poll);
 }
 
-/* True: some source wants another round without sleep. */
-static bool polls_run(struct loop *loop)
-{
-	bool again = false;
-	size_t kept = 0;
-
-	for (size_t i = 0; i < loop->npolls && !loop->stopped; i++) {
-		uint64_t start = loop_clock_us(loop);
-
-		if (loop->polls[i] && loop->polls[i]->fn(loop->polls[i]->arg))
-			again = true;
-		note_held(loop, start, "a source without a descriptor");
-	}
-	for (size_t i = 0; i < loop->npolls; i++)
-		if (loop->polls[i])
-			loop->polls[kept++] = loop->polls[i];
-	loop->npolls = kept;
-	return again;
-}
-
 /* ---- Rounds ---------------------------------------------------------------------------------- */
 
 uint64_t loop_idle_us(const struct loop *loop)
@@ -447,8 +410,37 @@ int loop_run(struct loop *loop)
 
 		if (loop->base)
 			loop->now = clock_of(CLOCK_MONOTONIC);
-		timers_run(loop);
-		again = polls_run(loop);
+
+		/* The clock is read once a callback: the end of one is the next one's start. */
+		uint64_t limit = loop->seq, start = loop->now;
+
+		while (loop->armed && !loop->stopped) {
+			struct loop_timer *timer = loop->heap[1];
+			const char *what = timer->what; /* the callback may free the timer */
+
+			if (timer->due > loop->now || timer->seq >= limit)
+				break;
+			heap_remove(loop, timer);
+			timer->fn(timer->arg);
+			start = note_held(loop, start, what);
+		}
+
+		/* True: some source wants another round without sleep. */
+		again = false;
+		size_t kept = 0;
+
+		for (size_t i = 0; i < loop->npolls && !loop->stopped; i++) {
+			uint64_t began = loop_clock_us(loop);
+
+			if (loop->polls[i] && loop->polls[i]->fn(loop->polls[i]->arg))
+				again = true;
+			note_held(loop, began, "a source without a descriptor");
+		}
+		for (size_t i = 0; i < loop->npolls; i++)
+			if (loop->polls[i])
+				loop->polls[kept++] = loop->polls[i];
+		loop->npolls = kept;
+
 		if (loop->stopped)
 			break;
 		if (loop->base && !again)

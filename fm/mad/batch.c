@@ -143,39 +143,34 @@ static void batch_path_cb(void *arg, struct mad_path *path)
 	*path = now.path;
 }
 
-static void batch_send(struct batch *b, const struct batch_job *job)
-{
-	struct batch_request request;
-	struct slot *slot = &b->slots[b->free];
-
-	memset(&request, 0, sizeof(request));
-	if (!b->ops->make(b->owner, job, &request)) {
-		if (b->ops->unwanted)
-			b->ops->unwanted(b->owner, job);
-		return;
-	}
-	request.mad.data = request.data;
-	if (!request.mad.lid) {
-		request.mad.path = &request.via.path;
-		request.mad.path_of = b->ops->path_of ? batch_path_cb : NULL;
-	}
-	assert(b->in_flight < BATCH_LIMIT && !slot->token);
-	b->free = slot->next_free;
-	b->in_flight++;
-	slot->job = *job;
-	slot->via = request.via;
-	slot->token = mad_send(b->mad, &request.mad, batch_answer_cb, slot);
-}
-
 static void batch_pump(struct batch *b)
 {
 	struct batch_job job;
 	unsigned looks = 0;
 
 	while (b->in_flight < BATCH_LIMIT && looks++ < BATCH_LOOKS) {
-		if (ring_pop(&b->urgent, &job) || ring_pop(&b->normal, &job))
-			batch_send(b, &job);
-		else if (!b->ops->more || !b->ops->more(b->owner))
+		if (ring_pop(&b->urgent, &job) || ring_pop(&b->normal, &job)) {
+			struct batch_request request;
+			struct slot *slot = &b->slots[b->free];
+
+			memset(&request, 0, sizeof(request));
+			if (!b->ops->make(b->owner, &job, &request)) {
+				if (b->ops->unwanted)
+					b->ops->unwanted(b->owner, &job);
+				continue;
+			}
+			request.mad.data = request.data;
+			if (!request.mad.lid) {
+				request.mad.path = &request.via.path;
+				request.mad.path_of = b->ops->path_of ? batch_path_cb : NULL;
+			}
+			assert(b->in_flight < BATCH_LIMIT && !slot->token);
+			b->free = slot->next_free;
+			b->in_flight++;
+			slot->job = job;
+			slot->via = request.via;
+			slot->token = mad_send(b->mad, &request.mad, batch_answer_cb, slot);
+		} else if (!b->ops->more || !b->ops->more(b->owner))
 			break;
 	}
 	if (looks > BATCH_LOOKS)
@@ -236,11 +231,6 @@ void batch_drop(struct batch *b)
 	b->busy = false;
 }
 
-static bool path_same(const struct mad_path *a, const struct mad_path *b)
-{
-	return a->hops == b->hops && !memcmp(a->ports, b->ports, a->hops);
-}
-
 void batch_reroute(struct batch *b)
 {
 	struct batch_request request;
@@ -254,7 +244,8 @@ void batch_reroute(struct batch *b)
 			continue;
 		memset(&request, 0, sizeof(request));
 		if (b->ops->make(b->owner, &job, &request) &&
-		    path_same(&request.via.path, &slot->via.path))
+		    request.via.path.hops == slot->via.path.hops &&
+		    !memcmp(request.via.path.ports, slot->via.path.ports, request.via.path.hops))
 			continue;
 		mad_cancel(b->mad, slot->token);
 		b->smps++;
@@ -271,7 +262,8 @@ void batch_give_up_astray(struct batch *b)
 		struct batch_path now = slot->via;
 
 		if (!slot->token || (b->ops->path_of(b->owner, &slot->job, &now) &&
-				     path_same(&now.path, &slot->via.path)))
+				     now.path.hops == slot->via.path.hops &&
+				     !memcmp(now.path.ports, slot->via.path.ports, now.path.hops)))
 			continue;
 		mad_cancel(b->mad, slot->token);
 		slot->via.path.hops = 0;

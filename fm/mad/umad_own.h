@@ -162,29 +162,6 @@ struct umad_io {
 	size_t tx_size, rx_size; /* of the MAD in them */
 };
 
-bool umad_is_open(const struct umad_io *u); /* the port: it has descriptors */
-bool umad_is_gone(int error);		    /* errno says that there is no such device any more */
-/*
- * Makes tx and rx, each for one MAD. Call it when a port was opened: only then umad_size() is that
- * of the kernel's header format.
- */
-void umad_buffers_open(struct umad_io *u);
-/* The descriptor of an agent (AGENT_ ..): one of u->handles, never NULL. */
-struct handle *umad_handle_of(struct umad_io *u, int agent);
-
-/* Operations of io: 0 or -errno, as io_ops says. */
-int umad_io_send(struct io *io, const struct io_addr *to, const uint8_t *mad, size_t len,
-		 unsigned timeout_ms);
-int umad_io_send_long(struct io *io, const struct io_addr *to, const uint8_t *head, size_t head_len,
-		      struct io_body *body, size_t len);
-void umad_io_expect(struct io *io, unsigned outstanding);
-
-/*
- * The descriptors of a port that was opened are read from now on; of one that is to be closed no
- * more.
- */
-void umad_receive_start(struct umad_io *u);
-void umad_receive_stop(struct umad_io *u);
 /*
  * The writer's umad_written_fn. Until it says that all is written requests for tables are left
  * unread: the writer has their descriptor.

@@ -282,33 +282,6 @@ static uint8_t nibbles(unsigned high, unsigned low)
 	return (uint8_t)((high & 0xf) << 4 | (low & 0xf));
 }
 
-static void port_link_encode(const struct wire_port_info *in, ib_port_info_t *pi)
-{
-	pi->local_port_num = in->local_port;
-	pi->link_width_enabled = in->width_enabled;
-	pi->link_width_supported = in->width_supported;
-	pi->link_width_active = in->width_active;
-	pi->state_info1 = nibbles(in->speed_supported, in->state);
-	pi->state_info2 = nibbles(in->phys_state, in->down_default);
-	pi->mkey_lmc = (uint8_t)((in->mkey_protect & 3) << 6 | (in->lmc & 7));
-	pi->link_speed = nibbles(in->speed_active, in->speed_enabled);
-	pi->link_rt_latency = cl_hton32((uint32_t)(in->speed_ext2_active & 3) << 29 |
-					(uint32_t)(in->speed_ext2_supported & 3) << 27 |
-					(uint32_t)(in->speed_ext2_enabled & 7) << 24 |
-					(in->link_roundtrip & 0xffffff));
-	pi->link_speed_ext = nibbles(in->speed_ext_active, in->speed_ext_supported);
-	pi->link_speed_ext_enabled = in->speed_ext_enabled & 0x1f;
-	pi->mtu_smsl = nibbles(in->neighbor_mtu, in->sm_sl);
-	pi->vl_cap = nibbles(in->vl_cap, in->init_type);
-	pi->vl_high_limit = in->vl_high_limit;
-	pi->vl_arb_high_cap = in->arb_high_cap;
-	pi->vl_arb_low_cap = in->arb_low_cap;
-	pi->mtu_cap = nibbles(in->init_type_reply, in->mtu_cap);
-	pi->vl_stall_life = (uint8_t)((in->vl_stall & 7) << 5 | (in->hoq_life & 0x1f));
-	pi->vl_enforce = nibbles(in->op_vls, in->pkey_enforce_in << 3 | in->pkey_enforce_out << 2 |
-						     in->filter_raw_in << 1 | in->filter_raw_out);
-}
-
 void wire_port_info_encode(const struct wire_port_info *in, uint8_t data[64])
 {
 	ib_port_info_t pi = {
@@ -332,7 +305,30 @@ void wire_port_info_encode(const struct wire_port_info *in, uint8_t data[64])
 		.capability_mask2 = cl_hton16(in->capmask2),
 	};
 
-	port_link_encode(in, &pi);
+	pi.local_port_num = in->local_port;
+	pi.link_width_enabled = in->width_enabled;
+	pi.link_width_supported = in->width_supported;
+	pi.link_width_active = in->width_active;
+	pi.state_info1 = nibbles(in->speed_supported, in->state);
+	pi.state_info2 = nibbles(in->phys_state, in->down_default);
+	pi.mkey_lmc = (uint8_t)((in->mkey_protect & 3) << 6 | (in->lmc & 7));
+	pi.link_speed = nibbles(in->speed_active, in->speed_enabled);
+	pi.link_rt_latency = cl_hton32((uint32_t)(in->speed_ext2_active & 3) << 29 |
+				       (uint32_t)(in->speed_ext2_supported & 3) << 27 |
+				       (uint32_t)(in->speed_ext2_enabled & 7) << 24 |
+				       (in->link_roundtrip & 0xffffff));
+	pi.link_speed_ext = nibbles(in->speed_ext_active, in->speed_ext_supported);
+	pi.link_speed_ext_enabled = in->speed_ext_enabled & 0x1f;
+	pi.mtu_smsl = nibbles(in->neighbor_mtu, in->sm_sl);
+	pi.vl_cap = nibbles(in->vl_cap, in->init_type);
+	pi.vl_high_limit = in->vl_high_limit;
+	pi.vl_arb_high_cap = in->arb_high_cap;
+	pi.vl_arb_low_cap = in->arb_low_cap;
+	pi.mtu_cap = nibbles(in->init_type_reply, in->mtu_cap);
+	pi.vl_stall_life = (uint8_t)((in->vl_stall & 7) << 5 | (in->hoq_life & 0x1f));
+	pi.vl_enforce = nibbles(in->op_vls, in->pkey_enforce_in << 3 | in->pkey_enforce_out << 2 |
+						    in->filter_raw_in << 1 | in->filter_raw_out);
+
 	memcpy(data, &pi, sizeof(pi));
 }
 
@@ -464,17 +460,17 @@ void wire_sm_info_encode(const struct wire_sm_info *in, uint8_t data[64])
 	memcpy(data, &si, sizeof(si));
 }
 
-void wire_pkeys_decode(const uint8_t data[64], uint16_t pkeys[32])
+void wire_words_decode(const uint8_t data[64], uint16_t words[32])
 {
 	for (int i = 0; i < 32; i++)
-		pkeys[i] = (uint16_t)(data[2 * i] << 8 | data[2 * i + 1]);
+		words[i] = (uint16_t)(data[2 * i] << 8 | data[2 * i + 1]);
 }
 
-void wire_pkeys_encode(const uint16_t pkeys[32], uint8_t data[64])
+void wire_words_encode(const uint16_t words[32], uint8_t data[64])
 {
 	for (int i = 0; i < 32; i++) {
-		data[2 * i] = (uint8_t)(pkeys[i] >> 8);
-		data[2 * i + 1] = (uint8_t)pkeys[i];
+		data[2 * i] = (uint8_t)(words[i] >> 8);
+		data[2 * i + 1] = (uint8_t)words[i];
 	}
 }
 

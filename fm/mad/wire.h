@@ -213,9 +213,9 @@ void wire_sm_info_encode(const struct wire_sm_info *in, uint8_t data[64]);
 /* NodeDescription: the decoder trims blanks and cleans it by text_clean(). */
 void wire_node_desc_decode(const uint8_t data[64], char text[65]);
 void wire_node_desc_encode(const char *text, uint8_t data[64]);
-/* A block of 32 P_Keys (IBA 14.2.5.7). */
-void wire_pkeys_decode(const uint8_t data[64], uint16_t pkeys[32]);
-void wire_pkeys_encode(const uint16_t pkeys[32], uint8_t data[64]);
+/* A block of 32 P_Keys (IBA 14.2.5.7), or of port masks of an MFT (IBA 14.2.5.13). */
+void wire_words_decode(const uint8_t data[64], uint16_t words[32]);
+void wire_words_encode(const uint16_t words[32], uint8_t data[64]);
 
 /* ---- Notices, in traps and Reports ----------------------------------------------------------- */
 

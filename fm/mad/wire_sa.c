@@ -451,7 +451,7 @@ void wire_pkey_record_encode(uint16_t lid, uint8_t port, uint16_t block, const u
 		.port_num = port,
 	};
 
-	wire_pkeys_encode(pkeys, (uint8_t *)&rec.pkey_tbl);
+	wire_words_encode(pkeys, (uint8_t *)&rec.pkey_tbl);
 	memcpy(row, &rec, sizeof(rec));
 }
 
@@ -746,16 +746,6 @@ void wire_mcmember_encode(const struct wire_mcmember *in, uint8_t row[WIRE_MCMEM
 	row[offsetof(ib_member_rec_t, scope_state) + 1] = in->proxy ? 0x80 : 0;
 }
 
-void wire_mft_decode(const uint8_t data[WIRE_SMP_DATA], uint16_t masks[WIRE_MFT_BLOCK])
-{
-	wire_pkeys_decode(data, masks);
-}
-
-void wire_mft_encode(const uint16_t masks[WIRE_MFT_BLOCK], uint8_t data[WIRE_SMP_DATA])
-{
-	wire_pkeys_encode(masks, data);
-}
-
 void wire_mft_record_encode(uint16_t lid, uint8_t position, uint16_t block,
 			    const uint16_t masks[WIRE_MFT_BLOCK], uint8_t row[72])
 {
@@ -764,6 +754,6 @@ void wire_mft_record_encode(uint16_t lid, uint8_t position, uint16_t block,
 		.position_block_num = cl_hton16((uint16_t)(position << 12 | (block & 0x1ff))),
 	};
 
-	wire_mft_encode(masks, (uint8_t *)rec.mft);
+	wire_words_encode(masks, (uint8_t *)rec.mft);
 	memcpy(row, &rec, sizeof(rec));
 }

@@ -359,8 +359,6 @@ void wire_mcmember_encode(const struct wire_mcmember *in, uint8_t row[WIRE_MCMEM
 #define WIRE_MFT_BLOCK			   32
 #define WIRE_MFT_MODIFIER(position, block) ((uint32_t)(position) << 28 | (block))
 /* The attribute; and a whole MulticastForwardingTableRecord of the switch with that LID. */
-void wire_mft_decode(const uint8_t data[WIRE_SMP_DATA], uint16_t masks[WIRE_MFT_BLOCK]);
-void wire_mft_encode(const uint16_t masks[WIRE_MFT_BLOCK], uint8_t data[WIRE_SMP_DATA]);
 void wire_mft_record_encode(uint16_t lid, uint8_t position, uint16_t block,
 			    const uint16_t masks[WIRE_MFT_BLOCK], uint8_t row[72]);
 

@@ -22,20 +22,6 @@ static bool is_switch(const struct topo *t, const struct topo_port *port)
 	return port && port->node < t->nswitches;
 }
 
-/* By switch, whether it has hosts; the caller frees it. */
-static bool *find_hosts(const struct topo *t)
-{
-	bool *hosts = mem_alloc(t->nswitches + 1, sizeof(*hosts));
-
-	for (uint32_t p = 0; p < t->nports; p++) {
-		const struct topo_port *peer = topo_peer(t, &t->ports[p]);
-
-		if (topo_is_host(t, t->ports[p].node) && is_switch(t, peer))
-			hosts[peer->node] = true;
-	}
-	return hosts;
-}
-
 /* The switch that the LID's host is connected to; TOPO_NONE: it is no host's. */
 static uint32_t home_of(const struct search *s, uint16_t lid)
 {
@@ -99,20 +85,6 @@ static bool is_crossed(struct search *s, uint8_t port)
 	return false;
 }
 
-static json_t *row_of(const struct search *s, uint8_t port)
-{
-	const struct topo_node *host =
-		&s->t->nodes[s->t->ports[s->view->lids->port_of_lid[s->lid]].node];
-	char name[160], why[200];
-
-	if (port)
-		snprintf(name, sizeof(name), "%s p%u", s->t->nodes[s->node].name, port);
-	else
-		snprintf(name, sizeof(name), "%s", s->t->nodes[s->node].name);
-	snprintf(why, sizeof(why), "some hosts have no other path to %s", host->name);
-	return json_pack("{ss* ss*}", "what", name, "why", why);
-}
-
 /*
  * A new list, which the caller owns, of {"what", "why"} for each such cordon by the published
  * tables; empty if there is none. Takes one pass over the tables if there may be any.
@@ -125,13 +97,42 @@ static json_t *transit_overridden(const struct fabric_view *view, const struct c
 
 	if (!view->topo || !cordons->count || !view->cordons_overridden)
 		return rows;
-	search.has_hosts = hosts = find_hosts(view->topo);
+
+	/* By switch, whether it has hosts. */
+	const struct topo *t = view->topo;
+
+	search.has_hosts = hosts = mem_alloc(t->nswitches + 1, sizeof(*hosts));
+
+	for (uint32_t p = 0; p < t->nports; p++) {
+		const struct topo_port *peer = topo_peer(t, &t->ports[p]);
+
+		if (topo_is_host(t, t->ports[p].node) && is_switch(t, peer))
+			hosts[peer->node] = true;
+	}
+
 	for (unsigned i = 0; i < cordons->count; i++) {
 		search.node = topo_find(view->topo, cordons->list[i].node);
 		search.whole = !cordons->list[i].port;
 		if (search.node < view->topo->nswitches &&
-		    is_crossed(&search, cordons->list[i].port))
-			json_array_append_new(rows, row_of(&search, cordons->list[i].port));
+		    is_crossed(&search, cordons->list[i].port)) {
+			uint8_t port = cordons->list[i].port;
+			const struct topo_node *host =
+				&search.t->nodes[search.t->ports[search.view->lids
+									 ->port_of_lid[search.lid]]
+							 .node];
+			char name[160], why[200];
+
+			if (port)
+				snprintf(name, sizeof(name), "%s p%u",
+					 search.t->nodes[search.node].name, port);
+			else
+				snprintf(name, sizeof(name), "%s",
+					 search.t->nodes[search.node].name);
+			snprintf(why, sizeof(why), "some hosts have no other path to %s",
+				 host->name);
+			json_array_append_new(rows,
+					      json_pack("{ss* ss*}", "what", name, "why", why));
+		}
 	}
 	free(hosts);
 	return rows;
@@ -170,32 +171,6 @@ static json_t *result(void *data)
 	return result;
 }
 
-static void log_done(const struct change *change, const struct event_subject *subject,
-		     json_t *result)
-{
-	struct event_log *events = change->room->services.events;
-	json_int_t entries = json_integer_value(json_object_get(result, "lft_entries_changed"));
-	json_int_t blocks = json_integer_value(json_object_get(result, "lft_blocks_written"));
-	const char *unsaved = json_string_value(json_object_get(result, "not_saved"));
-	unsigned overridden = (unsigned)json_array_size(json_object_get(result, "not_honoured"));
-
-	if (overridden)
-		event_log_add(events, LOG_WARNING, "cordons-bent", NULL, NULL,
-			      "fabric: %u %s transit traffic although cordoned: some hosts have no "
-			      "other path",
-			      overridden,
-			      words_plural(overridden, "switch or link carries",
-					   "switches or links carry"));
-	event_log_add(events, LOG_NOTICE, verbs[change->kind], subject, json_incref(result),
-		      "%s: %s, %u %s: %lld %s in %lld %s, %.1f ms%s%s", change->what,
-		      verbs[change->kind], change->links,
-		      words_plural(change->links, "link", "links"), entries,
-		      words_plural((uint64_t)entries, "entry", "entries"), blocks,
-		      words_plural((uint64_t)blocks, "block", "blocks"),
-		      json_real_value(json_object_get(result, "took_ms")), unsaved ? ", but " : "",
-		      unsaved ? unsaved : "");
-}
-
 static void reported(void *data, json_t *result, const char *error)
 {
 	const struct change *change = data;
@@ -209,8 +184,33 @@ static void reported(void *data, json_t *result, const char *error)
 		event_log_add(services->events, LOG_WARNING, verbs[change->kind], &subject, NULL,
 			      "%s: %s, but not applied: %s", change->what, verbs[change->kind],
 			      error);
-	else
-		log_done(change, &subject, result);
+	else {
+		struct event_log *events = change->room->services.events;
+		json_int_t entries =
+			json_integer_value(json_object_get(result, "lft_entries_changed"));
+		json_int_t blocks =
+			json_integer_value(json_object_get(result, "lft_blocks_written"));
+		const char *unsaved = json_string_value(json_object_get(result, "not_saved"));
+		unsigned overridden =
+			(unsigned)json_array_size(json_object_get(result, "not_honoured"));
+
+		if (overridden)
+			event_log_add(events, LOG_WARNING, "cordons-bent", NULL, NULL,
+				      "fabric: %u %s transit traffic although cordoned: some hosts "
+				      "have no "
+				      "other path",
+				      overridden,
+				      words_plural(overridden, "switch or link carries",
+						   "switches or links carry"));
+		event_log_add(events, LOG_NOTICE, verbs[change->kind], &subject,
+			      json_incref(result), "%s: %s, %u %s: %lld %s in %lld %s, %.1f ms%s%s",
+			      change->what, verbs[change->kind], change->links,
+			      words_plural(change->links, "link", "links"), entries,
+			      words_plural((uint64_t)entries, "entry", "entries"), blocks,
+			      words_plural((uint64_t)blocks, "block", "blocks"),
+			      json_real_value(json_object_get(result, "took_ms")),
+			      unsaved ? ", but " : "", unsaved ? unsaved : "");
+	}
 }
 
 static void rollback(void *data)
@@ -224,37 +224,31 @@ static void rollback(void *data)
 		cordons_change(&m->cordons, &change->cordons, change->kind == CHANGE_UNCORDON);
 }
 
-static void free_data(void *data)
-{
-	change_free(data);
-}
-
 static const struct fabric_operation_ops cordon_ops = { .file = "cordons",
 							.rollback = rollback,
 							.result = result,
 							.reported = reported,
-							.free = free_data };
+							.free = change_free };
 
 static const struct fabric_operation_ops release_ops = { .file = "quarantine",
 							 .rollback = rollback,
 							 .result = result,
 							 .reported = reported,
-							 .free = free_data };
-
-static const struct fabric_operation_ops *ops_of(const struct change *change)
-{
-	return change->kind == CHANGE_RELEASE ? &release_ops : &cordon_ops;
-}
+							 .free = change_free };
 
 void change_start(struct change *change, waiter_fn *fn, void *arg)
 {
-	fabric_operation_start(change->room->fabric, ops_of(change), change, fn, arg);
+	fabric_operation_start(change->room->fabric,
+			       change->kind == CHANGE_RELEASE ? &release_ops : &cordon_ops, change,
+			       fn, arg);
 }
 
 void change_unchanged(struct change *change, const char *note, waiter_fn *fn, void *arg)
 {
 	change->note = note;
-	fabric_operation_done(change->room->fabric, ops_of(change), change, fn, arg);
+	fabric_operation_done(change->room->fabric,
+			      change->kind == CHANGE_RELEASE ? &release_ops : &cordon_ops, change,
+			      fn, arg);
 }
 
 struct change *change_new(struct maintenance *m, const struct target *target, enum change_kind kind)
@@ -271,8 +265,10 @@ struct change *change_new(struct maintenance *m, const struct target *target, en
 	return change;
 }
 
-void change_free(struct change *change)
+void change_free(void *arg)
 {
+	struct change *change = arg;
+
 	free(change->cordons.list);
 	free(change->released.list);
 	free(change);

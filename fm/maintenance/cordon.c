@@ -85,27 +85,11 @@ static const struct cordon *find(const struct cordons *c, guid_t node, unsigned 
 	return NULL;
 }
 
-static bool has(const struct cordons *c, guid_t node, unsigned port)
-{
-	return find(c, node, port);
-}
-
 const char *cordons_since(const struct cordons *c, guid_t node, unsigned port)
 {
 	const struct cordon *cordon = find(c, node, port);
 
 	return cordon && *cordon->since ? cordon->since : NULL;
-}
-
-static void drop(struct cordons *c, struct cordon cordon)
-{
-	struct cordon *list = c->in_force.list;
-	unsigned kept = 0;
-
-	for (unsigned i = 0; i < c->in_force.count; i++)
-		if (list[i].node != cordon.node || list[i].port != cordon.port)
-			list[kept++] = list[i];
-	c->in_force.count = kept;
 }
 
 /* 2026-11-23T03:00:00.000Z */
@@ -137,7 +121,7 @@ static unsigned read_list(void *owner, FILE *in)
 		    (fields == 3 && !is_time(cordon.since)))
 			return number;
 		cordon.port = (uint8_t)port;
-		if (!has(c, cordon.node, port))
+		if (!find(c, cordon.node, port))
 			append(&c->in_force, cordon);
 	}
 	return 0;
@@ -191,11 +175,6 @@ void cordons_load(struct cordons *c)
 	state_store_read(c->services->state, &cordons_file, c);
 }
 
-void cordons_fini(struct cordons *c)
-{
-	free(c->in_force.list);
-}
-
 /* ---- Marks ----------------------------------------------------------------------------------- */
 
 static void mark(struct inventory *inventory, const struct cordon *cordon, bool on)
@@ -230,7 +209,15 @@ void cordons_change(struct cordons *c, const struct cordon_list *change, bool on
 			continue;
 		}
 		mark(c->services->inventory, &change->list[i], false);
-		drop(c, change->list[i]);
+
+		struct cordon cordon = change->list[i];
+		struct cordon *list = c->in_force.list;
+		unsigned kept = 0;
+
+		for (unsigned k = 0; k < c->in_force.count; k++)
+			if (list[k].node != cordon.node || list[k].port != cordon.port)
+				list[kept++] = list[k];
+		c->in_force.count = kept;
 	}
 	state_store_changed(c->services->state, &cordons_file, c);
 	fabric_request_reroute(c->fabric, "cordons changed");
@@ -258,9 +245,9 @@ static const char *covered_by(const struct cordons *c, const struct topo *t,
 {
 	const struct topo_port *peer = target_far_end(t, target->node, target->port);
 
-	if (has(c, target->guid, 0))
+	if (find(c, target->guid, 0))
 		return t->nodes[target->node].name;
-	if (peer && has(c, t->nodes[peer->node].guid, 0))
+	if (peer && find(c, t->nodes[peer->node].guid, 0))
 		return t->nodes[peer->node].name;
 	return NULL;
 }
@@ -269,31 +256,10 @@ static bool is_cordoned(const struct cordons *c, const struct topo *t, const str
 {
 	const struct topo_port *peer;
 
-	if (has(c, target->guid, target->port) || !target->port)
-		return has(c, target->guid, target->port);
+	if (find(c, target->guid, target->port) || !target->port)
+		return find(c, target->guid, target->port);
 	peer = target_far_end(t, target->node, target->port);
-	return covered_by(c, t, target) || (peer && has(c, t->nodes[peer->node].guid, peer->num));
-}
-
-/* The target's own cordons, and those of its links from their other ends. */
-static void collect(const struct cordons *c, const struct topo *t, const struct target *target,
-		    struct cordon_list *change)
-{
-	for (unsigned i = 0; i < c->in_force.count; i++) {
-		const struct cordon *cordon = &c->in_force.list[i];
-
-		if (cordon->node == target->guid && (!target->port || cordon->port == target->port))
-			append(change, *cordon);
-	}
-	if (target->node == TOPO_NONE)
-		return;
-	for (unsigned num = 1; num <= t->nodes[target->node].nports; num++) {
-		const struct topo_port *peer = target_far_end(t, target->node, num);
-
-		if (peer && (!target->port || num == target->port) &&
-		    has(c, t->nodes[peer->node].guid, peer->num))
-			append(change, *find(c, t->nodes[peer->node].guid, peer->num));
-	}
+	return covered_by(c, t, target) || (peer && find(c, t->nodes[peer->node].guid, peer->num));
 }
 
 bool cordons_plan(const struct cordons *c, const struct topo *t, const struct target *target,
@@ -316,7 +282,26 @@ bool cordons_plan(const struct cordons *c, const struct topo *t, const struct ta
 	whole = target->port ? covered_by(c, t, target) : NULL;
 	if (whole)
 		snprintf(err, TARGET_ERROR_SIZE, "%s is cordoned as a whole: uncordon that", whole);
-	else
-		collect(c, t, target, change);
+	else {
+		/* The target's own cordons, and those of its links from their other ends. */
+		for (unsigned i = 0; i < c->in_force.count; i++) {
+			const struct cordon *cordon = &c->in_force.list[i];
+
+			if (cordon->node == target->guid &&
+			    (!target->port || cordon->port == target->port))
+				append(change, *cordon);
+		}
+
+		if (target->node != TOPO_NONE) {
+			for (unsigned num = 1; num <= t->nodes[target->node].nports; num++) {
+				const struct topo_port *peer = target_far_end(t, target->node, num);
+
+				if (peer && (!target->port || num == target->port) &&
+				    find(c, t->nodes[peer->node].guid, peer->num))
+					append(change,
+					       *find(c, t->nodes[peer->node].guid, peer->num));
+			}
+		}
+	}
 	return !whole;
 }

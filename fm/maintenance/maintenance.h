@@ -115,7 +115,6 @@ struct cordons {
 
 /* Reads the state file; a lost one is an alert and leaves the list empty. Fini frees the list. */
 void cordons_load(struct cordons *cordons);
-void cordons_fini(struct cordons *cordons);
 
 /* Marks the cordoned ports in the inventory; cordons_change() takes marks away. */
 void cordons_mark(const struct cordons *cordons);
@@ -203,7 +202,7 @@ void quarantines_add(struct quarantines *quarantines, guid_t node, uint8_t port,
 /* ---- For module.c --------------------------------------------------------------------------- */
 
 /* The row of a link by its lower end, valid until the list changes; NULL = it is not listed. */
-const struct quarantine *quarantines_find(const struct quarantines *quarantines, guid_t node,
+struct quarantine *quarantines_find(const struct quarantines *quarantines, guid_t node,
 					  uint8_t port);
 /*
  * By the end with the lower GUID: holds a link, as quarantines_add(), twice as long each time; ends
@@ -269,7 +268,7 @@ struct change {
 /* The caller owns it and gives it to one of the other three functions, which frees it. */
 struct change *change_new(struct maintenance *room, const struct target *target,
 			  enum change_kind kind);
-void change_free(struct change *change);
+void change_free(void *change);
 /*
  * Starts the operation for a change that was made: fn is called once, when it is programmed and
  * saved, or with an error when the tables were refused and the change was taken back.

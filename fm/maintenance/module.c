@@ -77,16 +77,6 @@ static bool flaps_note_down(struct flaps *flaps, guid_t node, uint8_t port, unsi
 	return true;
 }
 
-static void flaps_fini(struct flaps *flaps)
-{
-	cl_map_item_t *item;
-
-	while ((item = cl_qmap_head(&flaps->links)) != cl_qmap_end(&flaps->links)) {
-		cl_qmap_remove_item(&flaps->links, item);
-		free(item);
-	}
-}
-
 /* only: a port; 0 = all. Returns how many links were down. */
 static unsigned forget_links(struct inventory *inv, struct inv_node *node, unsigned only)
 {
@@ -123,15 +113,6 @@ static bool forget_what(struct fabric *fabric, struct inventory *inv, const char
 	return count;
 }
 
-static unsigned forget_all_links(struct inventory *inv)
-{
-	unsigned count = 0;
-
-	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node))
-		count += forget_links(inv, node, 0);
-	return count;
-}
-
 static bool is_nowhere(const struct inventory *inv, const struct inv_node *node)
 {
 	if (!node->gone || node == inv->local)
@@ -158,35 +139,6 @@ static unsigned forget_nodes(struct fabric *fabric, struct inventory *inv)
 		count++;
 	}
 	return count;
-}
-
-/* LIDs of ports that are no part of the fabric, and were not before. */
-static unsigned forget_absent(struct fabric *fabric, const struct lid_memory *lids)
-{
-	const struct topo *t = fabric_view(fabric).topo;
-	unsigned before = lids->count;
-
-	for (uint32_t i = lids->count; i-- > 0;)
-		if (topo_find_port(t, lids->entries[i].port_guid) == TOPO_NONE)
-			fabric_request_lids_free(fabric, lids->entries[i].port_guid);
-	return before - lids->count;
-}
-
-static void follow_up(struct fabric *fabric, const struct fabric_services *services,
-		      const char *name, const struct event_subject *subject, unsigned links,
-		      unsigned lids)
-{
-	unsigned nodes = forget_nodes(fabric, services->inventory);
-
-	event_log_add(services->events, LOG_NOTICE, "forgotten", subject,
-		      json_pack("{si si si}", "cables", (int)links, "nodes", (int)nodes, "absent",
-				(int)lids),
-		      "%s: forgot %u %s that %s down and %u %s; freed the LIDs of %u %s that "
-		      "left earlier",
-		      name, links, words_plural(links, "link", "links"),
-		      words_plural(links, "was", "were"), nodes,
-		      words_plural(nodes, "node", "nodes"), lids,
-		      words_plural(lids, "port", "ports"));
 }
 
 /*
@@ -216,8 +168,22 @@ static void forget(struct fabric *fabric, const struct fabric_services *services
 		return;
 	}
 	if (!what) {
-		links = forget_all_links(inv);
-		lids = forget_absent(fabric, services->lids);
+		unsigned count = 0;
+
+		for (struct inv_node *node = inventory_first(inv); node;
+		     node = inventory_next(inv, node))
+			count += forget_links(inv, node, 0);
+		links = count;
+
+		/* LIDs of ports that are no part of the fabric, and were not before. */
+		const struct lid_memory *lid_memory = services->lids;
+		const struct topo *t = fabric_view(fabric).topo;
+		unsigned before = lid_memory->count;
+
+		for (uint32_t i = lid_memory->count; i-- > 0;)
+			if (topo_find_port(t, lid_memory->entries[i].port_guid) == TOPO_NONE)
+				fabric_request_lids_free(fabric, lid_memory->entries[i].port_guid);
+		lids = before - lid_memory->count;
 	}
 	if (!links && !lids) {
 		fn(arg, NULL,
@@ -225,7 +191,19 @@ static void forget(struct fabric *fabric, const struct fabric_services *services
 			: "no link is down: nothing to forget");
 		return;
 	}
-	follow_up(fabric, services, name, &subject, links, lids);
+
+	unsigned nodes = forget_nodes(fabric, services->inventory);
+
+	event_log_add(services->events, LOG_NOTICE, "forgotten", &subject,
+		      json_pack("{si si si}", "cables", (int)links, "nodes", (int)nodes, "absent",
+				(int)lids),
+		      "%s: forgot %u %s that %s down and %u %s; freed the LIDs of %u %s that "
+		      "left earlier",
+		      name, links, words_plural(links, "link", "links"),
+		      words_plural(links, "was", "were"), nodes,
+		      words_plural(nodes, "node", "nodes"), lids,
+		      words_plural(lids, "port", "ports"));
+
 	fabric_operation_start(fabric, &ops, NULL, fn, arg);
 	fabric_request_reroute(fabric, "links were forgotten");
 }
@@ -235,19 +213,7 @@ static void forget(struct fabric *fabric, const struct fabric_services *services
 #define SECOND_US   1000000ull
 #define SHARE	    200 /* 1 of so many links may be held, if that is more than max_links */
 
-static struct inv_link_name name_of(const struct holds *h, guid_t node, uint8_t port)
-{
-	return inventory_link_name(h->services->inventory, node, port);
-}
-
 /* ---- Whether a link may be held -------------------------------------------------------------- */
-
-static const struct inv_port *port_of(const struct holds *h, guid_t guid, uint8_t num,
-				      const struct inv_node **node)
-{
-	*node = inventory_find(h->services->inventory, guid);
-	return *node && num && num <= (*node)->nports ? &(*node)->ports[num] : NULL;
-}
 
 static bool end_is_excluded(const char *patterns, const struct inv_node *node, uint8_t num)
 {
@@ -261,15 +227,6 @@ static bool end_is_excluded(const char *patterns, const struct inv_node *node, u
 	free(port);
 	free(guid_port);
 	return is;
-}
-
-static bool is_excluded(const struct holds *h, const struct inv_node *node,
-			const struct inv_port *port, uint8_t num)
-{
-	const char *patterns = h->services->conf->ber.exclude;
-
-	return end_is_excluded(patterns, node, num) ||
-	       end_is_excluded(patterns, port->peer, port->peer_port);
 }
 
 /* A hold that is waived isolates nothing and takes nobody's place. */
@@ -316,13 +273,17 @@ static struct quarantine *find_held(const struct holds *h, guid_t node, uint8_t 
 static enum hold_answer judge(const struct holds *h, guid_t guid, uint8_t num)
 {
 	const struct hold_refused *before = find_refused(h, guid, num);
-	const struct inv_node *node;
-	const struct inv_port *port = port_of(h, guid, num, &node);
+	struct inv_node *node;
+	const struct inv_port *port = inventory_port(h->services->inventory, guid, num, &node);
 
 	if (!port || !port->peer || !inv_is_switch(node) || !inv_is_switch(port->peer))
 		return HOLD_HOST_LINK;
-	if (is_excluded(h, node, port, num))
+
+	const char *patterns = h->services->conf->ber.exclude;
+	if (end_is_excluded(patterns, node, num) ||
+	    end_is_excluded(patterns, port->peer, port->peer_port))
 		return HOLD_EXCLUDED;
+
 	if (before && before->why == HOLD_RELEASED)
 		return HOLD_RELEASED;
 	if (quarantines_need_link(h->quarantines, guid, num))
@@ -362,120 +323,15 @@ static struct hold_refused *note_refused(struct holds *h, guid_t node, uint8_t p
 	return it;
 }
 
-static void refuse(struct holds *h, guid_t node, uint8_t port, enum hold_answer answer,
-		   const char *why)
-{
-	struct hold_refused *it = note_refused(h, node, port);
-	struct event_subject subject;
-
-	if (!it || it->why == answer)
-		return;
-	it->why = answer;
-	subject = inventory_link_subject(h->services->inventory, node, port);
-	event_log_add(h->services->events, LOG_WARNING, "quarantine-refused", &subject,
-		      json_pack("{ss}", "why", why), "%s: %s; %s", name_of(h, node, port).text, why,
-		      reasons[answer]);
-}
-
-static void drop_refused(struct holds *h, struct hold_refused *it)
-{
-	*it = h->refused[--h->nrefused];
-}
-
-/* Holds a link, by either end, or refuses with an event; why: cut to QUARANTINE_WHY. */
-static void holds_request(struct holds *h, guid_t node, uint8_t port, const char *why)
-{
-	const struct quarantine *q;
-	struct hold_refused *refused;
-	struct quarantine *held;
-	enum hold_answer answer;
-
-	quarantines_take_lower_end(h->quarantines, &node, &port);
-	q = quarantines_find(h->quarantines, node, port);
-	if (q && !q->over)
-		return; /* after its end the hold is requested again */
-	answer = judge(h, node, port);
-	if (answer != HOLD_YES) {
-		refuse(h, node, port, answer, why);
-		return;
-	}
-	refused = find_refused(h, node, port);
-	if (refused)
-		drop_refused(h, refused);
-	quarantines_hold(h->quarantines, node, port, why);
-	held = find_held(h, node, port);
-	if (held)
-		held->clean_us = 0;
-	check_soon(h);
-}
-
-/* An operator has released those quarantines: their links are not held until they were clean. */
-static void holds_released(struct holds *h, const struct quarantine_list *released)
-{
-	for (unsigned i = 0; i < released->count; i++) {
-		const struct quarantine *q = &released->list[i];
-		struct hold_refused *it = note_refused(h, q->node, q->port);
-
-		if (it)
-			it->why = HOLD_RELEASED;
-	}
-}
-
-/* Raises or ends the alert on links with too many errors that stay in use. */
-static void holds_review(struct holds *h)
-{
-	const struct quarantine_list *known = &h->quarantines->known;
-	struct name_list links = { 0 };
-
-	for (unsigned i = 0; i < known->count; i++)
-		if (known->list[i].held && !known->list[i].over && known->list[i].waived)
-			name_list_add(&links,
-				      name_of(h, known->list[i].node, known->list[i].port).text);
-	for (unsigned i = 0; i < h->nrefused; i++)
-		if (h->refused[i].why == HOLD_NEEDED || h->refused[i].why == HOLD_FULL)
-			name_list_add(&links,
-				      name_of(h, h->refused[i].node, h->refused[i].port).text);
-	name_list_alert(h->services->alerts, "links-errors", &links,
-			"link with too many errors stays in use",
-			"links with too many errors stay in use");
-}
-
 /* ---- Ends ------------------------------------------------------------------------------------ */
 
 /* A link that is down is not clean, whatever was read before. */
 static uint64_t clean_us(const struct holds *h, guid_t guid, uint8_t num, uint64_t read_us)
 {
-	const struct inv_node *node;
-	const struct inv_port *port = port_of(h, guid, num, &node);
+	struct inv_node *node;
+	const struct inv_port *port = inventory_port(h->services->inventory, guid, num, &node);
 
 	return port && port->link_up && port->peer ? read_us : 0;
-}
-
-/* A link whose hold is waived carries traffic: it is judged again with its next errors. */
-static void check_held(struct holds *h)
-{
-	const struct quarantine_list *known = &h->quarantines->known;
-
-	for (unsigned i = known->count; i-- > 0;) {
-		const struct quarantine *q = &known->list[i];
-
-		if (!q->held || q->over)
-			continue;
-		if (q->waived)
-			quarantines_drop_hold(h->quarantines, q->node, q->port);
-		else if (clean_us(h, q->node, q->port, q->clean_us) >= q->seconds * SECOND_US)
-			quarantines_end_hold(h->quarantines, q->node, q->port);
-	}
-}
-
-static void forget_clean(struct holds *h)
-{
-	for (unsigned i = h->nrefused; i-- > 0;) {
-		struct hold_refused *it = &h->refused[i];
-
-		if (clean_us(h, it->node, it->port, it->clean_us))
-			drop_refused(h, it);
-	}
 }
 
 static bool any_held(const struct holds *h)
@@ -492,8 +348,27 @@ static void timer_cb(void *arg)
 {
 	struct holds *h = arg;
 
-	check_held(h);
-	forget_clean(h);
+	/* A link whose hold is waived carries traffic: it is judged again with its next errors. */
+	const struct quarantine_list *known = &h->quarantines->known;
+
+	for (unsigned i = known->count; i-- > 0;) {
+		const struct quarantine *q = &known->list[i];
+
+		if (!q->held || q->over)
+			continue;
+		if (q->waived)
+			quarantines_drop_hold(h->quarantines, q->node, q->port);
+		else if (clean_us(h, q->node, q->port, q->clean_us) >= q->seconds * SECOND_US)
+			quarantines_end_hold(h->quarantines, q->node, q->port);
+	}
+
+	for (unsigned i = h->nrefused; i-- > 0;) {
+		struct hold_refused *it = &h->refused[i];
+
+		if (clean_us(h, it->node, it->port, it->clean_us))
+			*it = h->refused[--h->nrefused];
+	}
+
 	if (any_held(h) || h->nrefused)
 		check_soon(h);
 }
@@ -553,7 +428,19 @@ void maintenance_release(struct fabric *fabric, const char *what, waiter_fn *fn,
 		change->links +=
 			quarantines_release(&m->quarantines, &targets[i], &change->released);
 	free(targets);
-	holds_released(&m->holds, &change->released);
+
+	/*
+	 * An operator has released those quarantines: their links are not held until they were
+	 * clean.
+	 */
+	for (unsigned i = 0; i < change->released.count; i++) {
+		const struct quarantine *q = &change->released.list[i];
+		struct hold_refused *it = note_refused(&m->holds, q->node, q->port);
+
+		if (it)
+			it->why = HOLD_RELEASED;
+	}
+
 	if (change->released.count)
 		change_start(change, fn, arg);
 	else
@@ -580,7 +467,41 @@ void maintenance_hold(struct fabric *fabric, guid_t node, uint8_t port, const ch
 {
 	struct maintenance *m = fabric_room(fabric, &maintenance_module);
 
-	holds_request(&m->holds, node, port, why);
+	/* Holds a link, by either end, or refuses with an event; why: cut to QUARANTINE_WHY. */
+	const struct quarantine *q;
+	struct hold_refused *refused;
+	struct quarantine *held;
+	enum hold_answer answer;
+
+	quarantines_take_lower_end(m->holds.quarantines, &node, &port);
+	q = quarantines_find(m->holds.quarantines, node, port);
+	if (q && !q->over)
+		return; /* after its end the hold is requested again */
+	answer = judge(&m->holds, node, port);
+	if (answer != HOLD_YES) {
+		struct hold_refused *it = note_refused(&m->holds, node, port);
+		struct event_subject subject;
+
+		if (it && it->why != answer) {
+			it->why = answer;
+			subject = inventory_link_subject(m->holds.services->inventory, node, port);
+			event_log_add(
+				m->holds.services->events, LOG_WARNING, "quarantine-refused",
+				&subject, json_pack("{ss}", "why", why), "%s: %s; %s",
+				inventory_link_name(m->holds.services->inventory, node, port).text,
+				why, reasons[answer]);
+		}
+
+		return;
+	}
+	refused = find_refused(&m->holds, node, port);
+	if (refused)
+		*refused = m->holds.refused[--m->holds.nrefused];
+	quarantines_hold(m->holds.quarantines, node, port, why);
+	held = find_held(&m->holds, node, port);
+	if (held)
+		held->clean_us = 0;
+	check_soon(&m->holds);
 }
 
 bool maintenance_waits_for_clean(const struct fabric *fabric, guid_t node, uint8_t port)
@@ -650,8 +571,28 @@ static void link_fell(struct maintenance *m, guid_t node, uint8_t port)
 
 static void settled(void *room, enum fabric_settle_step step)
 {
-	if (step == FABRIC_REVIEWED)
-		holds_review(&((struct maintenance *)room)->holds);
+	if (step == FABRIC_REVIEWED) {
+		/* Raises or ends the alert on links with too many errors that stay in use. */
+		struct holds *h = &((struct maintenance *)room)->holds;
+		const struct quarantine_list *known = &h->quarantines->known;
+		struct name_list links = { 0 };
+
+		for (unsigned i = 0; i < known->count; i++)
+			if (known->list[i].held && !known->list[i].over && known->list[i].waived)
+				name_list_add(&links, inventory_link_name(h->services->inventory,
+									  known->list[i].node,
+									  known->list[i].port)
+							      .text);
+		for (unsigned i = 0; i < h->nrefused; i++)
+			if (h->refused[i].why == HOLD_NEEDED || h->refused[i].why == HOLD_FULL)
+				name_list_add(&links, inventory_link_name(h->services->inventory,
+									  h->refused[i].node,
+									  h->refused[i].port)
+							      .text);
+		name_list_alert(h->services->alerts, "links-errors", &links,
+				"link with too many errors stays in use",
+				"links with too many errors stay in use");
+	}
 }
 
 static const char *swept(void *room, const struct fabric_swept *swept)
@@ -713,11 +654,18 @@ static void fini(void *room)
 {
 	struct maintenance *m = room;
 
-	cordons_fini(&m->cordons);
+	free(m->cordons.in_force.list);
 	loop_timer_free(m->holds.timer);
 	free(m->holds.refused);
 	quarantines_fini(&m->quarantines);
-	flaps_fini(&m->flaps);
+
+	cl_map_item_t *item;
+
+	while ((item = cl_qmap_head(&m->flaps.links)) != cl_qmap_end(&m->flaps.links)) {
+		cl_qmap_remove_item(&m->flaps.links, item);
+		free(item);
+	}
+
 	free(m);
 }
 

@@ -20,17 +20,10 @@
 
 /* ---- Links ----------------------------------------------------------------------------------- */
 
-static struct inv_port *port_of(const struct quarantines *qs, guid_t guid, unsigned num,
-				struct inv_node **node)
-{
-	*node = inventory_find(qs->services->inventory, guid);
-	return *node && num && num <= (*node)->nports ? &(*node)->ports[num] : NULL;
-}
-
 void quarantines_take_lower_end(const struct quarantines *qs, guid_t *guid, uint8_t *num)
 {
 	struct inv_node *node;
-	const struct inv_port *port = port_of(qs, *guid, *num, &node);
+	const struct inv_port *port = inventory_port(qs->services->inventory, *guid, *num, &node);
 	const struct inv_node *peer = port ? port->peer : NULL;
 
 	if (!peer || peer->guid > *guid || (peer->guid == *guid && port->peer_port > *num))
@@ -52,14 +45,15 @@ static struct event_subject subject_of(const struct quarantines *qs, const struc
 static bool is_between_switches(const struct quarantines *qs, const struct quarantine *q)
 {
 	struct inv_node *node;
-	const struct inv_port *port = port_of(qs, q->node, q->port, &node);
+	const struct inv_port *port =
+		inventory_port(qs->services->inventory, q->node, q->port, &node);
 
 	return port && port->peer && inv_is_switch(node) && inv_is_switch(port->peer);
 }
 
 /* ---- The list and its file ------------------------------------------------------------------- */
 
-static struct quarantine *find(const struct quarantines *qs, guid_t guid, uint8_t num)
+struct quarantine *quarantines_find(const struct quarantines *qs, guid_t guid, uint8_t num)
 {
 	for (unsigned i = 0; i < qs->known.count; i++)
 		if (qs->known.list[i].node == guid && qs->known.list[i].port == num)
@@ -113,7 +107,8 @@ static unsigned read_list(void *arg, FILE *in)
 
 		if (kind < 0)
 			return number;
-		if (kind > 0 && !find(qs, q.node, q.port) && qs->known.count < LISTED_MAX)
+		if (kind > 0 && !quarantines_find(qs, q.node, q.port) &&
+		    qs->known.count < LISTED_MAX)
 			append(&qs->known, &q);
 	}
 	return 0;
@@ -238,21 +233,10 @@ bool quarantines_need_link(const struct quarantines *qs, guid_t guid, uint8_t nu
 {
 	const struct quarantine q = { .node = guid, .port = num };
 	struct inv_node *node;
-	const struct inv_port *port = port_of(qs, guid, num, &node);
+	const struct inv_port *port = inventory_port(qs->services->inventory, guid, num, &node);
 
 	return !port || !is_between_switches(qs, &q) || !fabric_view(qs->fabric).topo ||
 	       is_needed(qs, node, num, true);
-}
-
-static void suspend(struct quarantines *qs, struct quarantine *q)
-{
-	const struct event_subject subject = subject_of(qs, q);
-
-	q->waived = true;
-	event_log_add(qs->services->events, LOG_WARNING, "quarantine-waived", &subject, NULL,
-		      "%s: carries traffic although quarantined: a leaf would have less than %d%% "
-		      "of its uplinks",
-		      name_of(qs, q).text, qs->services->conf->quarantine.min_uplinks);
 }
 
 void quarantines_mark(struct quarantines *qs)
@@ -262,7 +246,7 @@ void quarantines_mark(struct quarantines *qs)
 	for (unsigned i = 0; i < qs->known.count; i++) {
 		const struct quarantine *q = &qs->known.list[i];
 
-		if (port_of(qs, q->node, q->port, &node))
+		if (inventory_port(qs->services->inventory, q->node, q->port, &node))
 			inv_port_mark(node, q->port, INV_QUARANTINED, false);
 	}
 	for (unsigned i = 0; i < qs->known.count; i++) {
@@ -271,8 +255,18 @@ void quarantines_mark(struct quarantines *qs)
 		if (q->over || q->waived || !is_between_switches(qs, q))
 			continue;
 		node = inventory_find(qs->services->inventory, q->node);
-		if (is_needed(qs, node, q->port, q->held))
-			suspend(qs, q);
+		if (is_needed(qs, node, q->port, q->held)) {
+			const struct event_subject subject = subject_of(qs, q);
+
+			q->waived = true;
+			event_log_add(qs->services->events, LOG_WARNING, "quarantine-waived",
+				      &subject, NULL,
+				      "%s: carries traffic although quarantined: a leaf would have "
+				      "less than %d%% "
+				      "of its uplinks",
+				      name_of(qs, q).text,
+				      qs->services->conf->quarantine.min_uplinks);
+		}
 		inv_port_mark(node, q->port, INV_QUARANTINED, !q->waived);
 	}
 }
@@ -282,7 +276,7 @@ static void drop(struct quarantines *qs, struct quarantine *q)
 {
 	struct inv_node *node;
 
-	if (port_of(qs, q->node, q->port, &node))
+	if (inventory_port(qs->services->inventory, q->node, q->port, &node))
 		inv_port_mark(node, q->port, INV_QUARANTINED, false);
 	qs->known.count--;
 	memmove(q, q + 1, (size_t)(qs->known.list + qs->known.count - q) * sizeof(*q));
@@ -348,35 +342,6 @@ static void due_cb(void *arg)
 	changed(qs);
 }
 
-static unsigned next_length(const struct quarantines *qs, const struct quarantine *last)
-{
-	const struct conf_quarantine *conf = &qs->services->conf->quarantine;
-	unsigned first = (unsigned)conf->time_ms / 1000;
-	unsigned longest = (unsigned)conf->time_max_ms / 1000;
-	unsigned length = last ? last->seconds * 2 : first;
-
-	return length < longest ? length : longest > first ? longest : first;
-}
-
-static void log_begin(struct quarantines *qs, const struct quarantine *q)
-{
-	const struct event_subject subject = subject_of(qs, q);
-	json_t *details = json_pack("{si ss}", "seconds", (int)q->seconds, "why", q->why);
-
-	if (q->held)
-		event_log_add(
-			qs->services->events, LOG_WARNING, "quarantined", &subject, details,
-			"%s: quarantined until it is clean for %u s, isolated from routing: %s",
-			name_of(qs, q).text, q->seconds, q->why);
-	else if (is_between_switches(qs, q))
-		event_log_add(qs->services->events, LOG_WARNING, "quarantined", &subject, details,
-			      "%s: quarantined for %u s, isolated from routing: %s",
-			      name_of(qs, q).text, q->seconds, q->why);
-	else
-		event_log_add(qs->services->events, LOG_WARNING, "flapping", &subject, details,
-			      "%s: %s; a host's link stays in use", name_of(qs, q).text, q->why);
-}
-
 static void begin(struct quarantines *qs, struct quarantine *last, struct quarantine *new,
 		  const char *why)
 {
@@ -385,7 +350,24 @@ static void begin(struct quarantines *qs, struct quarantine *last, struct quaran
 		*last = *new;
 	else
 		append(&qs->known, new);
-	log_begin(qs, new);
+
+	const struct event_subject subject = subject_of(qs, new);
+	json_t *details = json_pack("{si ss}", "seconds", (int)new->seconds, "why", new->why);
+
+	if (new->held)
+		event_log_add(
+			qs->services->events, LOG_WARNING, "quarantined", &subject, details,
+			"%s: quarantined until it is clean for %u s, isolated from routing: %s",
+			name_of(qs, new).text, new->seconds, new->why);
+	else if (is_between_switches(qs, new))
+		event_log_add(qs->services->events, LOG_WARNING, "quarantined", &subject, details,
+			      "%s: quarantined for %u s, isolated from routing: %s",
+			      name_of(qs, new).text, new->seconds, new->why);
+	else
+		event_log_add(qs->services->events, LOG_WARNING, "flapping", &subject, details,
+			      "%s: %s; a host's link stays in use", name_of(qs, new).text,
+			      new->why);
+
 	changed(qs);
 }
 
@@ -394,17 +376,23 @@ void quarantines_add(struct quarantines *qs, guid_t guid, uint8_t num, const cha
 	struct quarantine *last, new = { .node = guid, .port = num };
 
 	quarantines_take_lower_end(qs, &new.node, &new.port);
-	last = find(qs, new.node, new.port);
+	last = quarantines_find(qs, new.node, new.port);
 	if ((!last && qs->known.count == LISTED_MAX) || (last && last->held && !last->over))
 		return;
-	new.seconds = next_length(qs, last);
+
+	const struct conf_quarantine *conf = &qs->services->conf->quarantine;
+	unsigned first = (unsigned)conf->time_ms / 1000;
+	unsigned longest = (unsigned)conf->time_max_ms / 1000;
+	unsigned length = last ? last->seconds * 2 : first;
+	new.seconds = length < longest ? length : longest > first ? longest : first;
+
 	new.until_us = loop_now_us(qs->services->loop) + new.seconds *SECOND_US;
 	begin(qs, last, &new, why);
 }
 
 void quarantines_hold(struct quarantines *qs, guid_t guid, uint8_t num, const char *why)
 {
-	struct quarantine *last = find(qs, guid, num);
+	struct quarantine *last = quarantines_find(qs, guid, num);
 	struct quarantine new = { .node = guid, .port = num, .held = true, .until_us = UINT64_MAX };
 
 	if (!last && qs->known.count == LISTED_MAX)
@@ -418,7 +406,7 @@ void quarantines_hold(struct quarantines *qs, guid_t guid, uint8_t num, const ch
 
 void quarantines_end_hold(struct quarantines *qs, guid_t guid, uint8_t num)
 {
-	struct quarantine *q = find(qs, guid, num);
+	struct quarantine *q = quarantines_find(qs, guid, num);
 
 	if (!q || !q->held || q->over)
 		return;
@@ -429,17 +417,12 @@ void quarantines_end_hold(struct quarantines *qs, guid_t guid, uint8_t num)
 
 void quarantines_drop_hold(struct quarantines *qs, guid_t guid, uint8_t num)
 {
-	struct quarantine *q = find(qs, guid, num);
+	struct quarantine *q = quarantines_find(qs, guid, num);
 
 	if (!q || !q->held || !q->waived)
 		return;
 	drop(qs, q);
 	state_store_changed(qs->services->state, &list_file, qs);
-}
-
-const struct quarantine *quarantines_find(const struct quarantines *qs, guid_t node, uint8_t port)
-{
-	return find(qs, node, port);
 }
 
 unsigned quarantines_release(struct quarantines *qs, const struct target *target,
@@ -450,7 +433,8 @@ unsigned quarantines_release(struct quarantines *qs, const struct target *target
 
 	for (unsigned i = qs->known.count; i-- > 0;) {
 		struct quarantine q = qs->known.list[i];
-		const struct inv_port *port = port_of(qs, q.node, q.port, &node);
+		const struct inv_port *port =
+			inventory_port(qs->services->inventory, q.node, q.port, &node);
 		bool near = q.node == target->guid && (!target->port || q.port == target->port);
 		bool far = port && port->peer && port->peer->guid == target->guid &&
 			   (!target->port || port->peer_port == target->port);
@@ -482,30 +466,8 @@ const char *quarantines_why(const struct quarantines *qs, guid_t node, uint8_t p
 	if (!qs->known.count)
 		return NULL;
 	quarantines_take_lower_end(qs, &node, &port);
-	q = find(qs, node, port);
+	q = quarantines_find(qs, node, port);
 	return q && !q->over ? q->why : NULL;
-}
-
-static json_t *row_of(const struct quarantines *qs, const struct quarantine *q,
-		      const struct topo *t, uint32_t port)
-{
-	bool transit = is_between_switches(qs, q);
-	uint64_t now = loop_now_us(qs->services->loop);
-	json_t *row = dump_json_unhealthy_link(t, port,
-					       !transit	   ? "flapping"
-					       : q->waived ? "waived"
-							   : "quarantined",
-					       json_string(q->why));
-
-	json_object_set_new(row, "seconds", json_integer(q->seconds));
-	json_object_set_new(
-		row, "left_s",
-		q->held ? json_null()
-			: json_integer(q->until_us > now
-					       ? (json_int_t)((q->until_us - now) / SECOND_US)
-					       : 0));
-	json_object_set_new(row, "until_clean", json_boolean(q->held));
-	return row;
 }
 
 void quarantines_rows(const struct quarantines *qs, const struct topo *t, json_t *rows)
@@ -514,8 +476,26 @@ void quarantines_rows(const struct quarantines *qs, const struct topo *t, json_t
 		const struct quarantine *q = &qs->known.list[i];
 		uint32_t port = topo_port_of(t, q->node, q->port);
 
-		if (port != TOPO_NONE && !q->over)
-			json_array_append_new(rows, row_of(qs, q, t, port));
+		if (port != TOPO_NONE && !q->over) {
+			bool transit = is_between_switches(qs, q);
+			uint64_t now = loop_now_us(qs->services->loop);
+			json_t *row = dump_json_unhealthy_link(t, port,
+							       !transit	   ? "flapping"
+							       : q->waived ? "waived"
+									   : "quarantined",
+							       json_string(q->why));
+
+			json_object_set_new(row, "seconds", json_integer(q->seconds));
+			json_object_set_new(
+				row, "left_s",
+				q->held ? json_null()
+					: json_integer(q->until_us > now
+							       ? (json_int_t)((q->until_us - now) /
+									      SECOND_US)
+							       : 0));
+			json_object_set_new(row, "until_clean", json_boolean(q->held));
+			json_array_append_new(rows, row);
+		}
 	}
 }
 

@@ -199,30 +199,6 @@ static unsigned server_psk(SSL *ssl, const char *identity, unsigned char *psk, u
 	return give_psk(SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl)), psk, most);
 }
 
-static const char *read_psk(struct channel_tls *tls, const char *path)
-{
-	char line[2 * PSK_MOST + 8] = "";
-	FILE *in = fopen(path, "re");
-	size_t digits;
-
-	if (!in)
-		return "cannot be read";
-	if (!fgets(line, sizeof(line), in))
-		line[0] = '\0';
-	fclose(in);
-	digits = strspn(line, "0123456789abcdefABCDEF");
-	if (digits % 2 || digits / 2 > PSK_MOST || digits / 2 < PSK_LEAST ||
-	    line[digits + strspn(line + digits, " \t\r\n")])
-		return "the first line is not 32 to 128 hexadecimal digits";
-	tls->psk_length = digits / 2;
-	for (size_t i = 0; i < tls->psk_length; i++)
-		sscanf(line + 2 * i, "%2hhx", &tls->psk[i]);
-	SSL_CTX_set_app_data(tls->context, tls);
-	SSL_CTX_set_psk_client_callback(tls->context, client_psk);
-	SSL_CTX_set_psk_server_callback(tls->context, server_psk);
-	return SSL_CTX_set_ciphersuites(tls->context, "TLS_AES_128_GCM_SHA256") ? NULL : "TLS";
-}
-
 /* NULL, or *file and what is wrong with it. */
 static const char *set_keys(struct channel_tls *tls, const struct conf_mirror *conf,
 			    const char **file)
@@ -234,8 +210,30 @@ static const char *set_keys(struct channel_tls *tls, const struct conf_mirror *c
 		return "cannot be read";
 	if (st.st_mode & (S_IRWXG | S_IRWXO))
 		return "is accessible to others than its owner: chmod 0600";
-	if (*conf->psk_file)
-		return read_psk(tls, *file);
+	if (*conf->psk_file) {
+		const char *path = *file;
+		char line[2 * PSK_MOST + 8] = "";
+		FILE *in = fopen(path, "re");
+		size_t digits;
+
+		if (!in)
+			return "cannot be read";
+		if (!fgets(line, sizeof(line), in))
+			line[0] = '\0';
+		fclose(in);
+		digits = strspn(line, "0123456789abcdefABCDEF");
+		if (digits % 2 || digits / 2 > PSK_MOST || digits / 2 < PSK_LEAST ||
+		    line[digits + strspn(line + digits, " \t\r\n")])
+			return "the first line is not 32 to 128 hexadecimal digits";
+		tls->psk_length = digits / 2;
+		for (size_t i = 0; i < tls->psk_length; i++)
+			sscanf(line + 2 * i, "%2hhx", &tls->psk[i]);
+		SSL_CTX_set_app_data(tls->context, tls);
+		SSL_CTX_set_psk_client_callback(tls->context, client_psk);
+		SSL_CTX_set_psk_server_callback(tls->context, server_psk);
+		return SSL_CTX_set_ciphersuites(tls->context, "TLS_AES_128_GCM_SHA256") ? NULL
+											: "TLS";
+	}
 	*file = conf->cert;
 	if (SSL_CTX_use_certificate_chain_file(tls->context, *file) != 1)
 		return "is not a PEM certificate";

@@ -155,21 +155,6 @@ static const char *take_records(struct peer *p, const struct frame *frame)
 	return NULL;
 }
 
-/* NULL, or what is wrong with it. */
-static const char *take_role(struct peer *p, const struct frame *frame)
-{
-	int master = 0;
-
-	json_unpack(frame->head, "{sb}", "master", &master);
-	contents_fini(&p->contents);
-	generation_parse(&p->who.generation, json_object_get(frame->head, "takeovers"));
-	p->master = master;
-	p->whole = false;
-	return generation_is_plausible(&p->who.generation, &p->mirror->generation)
-		       ? NULL
-		       : MIRROR_IMPLAUSIBLE;
-}
-
 /* Frames that came together are answered together. */
 void copy_answer(void *mirror)
 {
@@ -198,9 +183,19 @@ static void received(void *arg, struct channel *channel, const struct frame *fra
 			channel_take_long(channel);
 	} else if (!p->who.port_guid)
 		wrong = MIRROR_NO_HELLO;
-	else if (frame->type == FRAME_ROLE)
-		wrong = take_role(p, frame);
-	else if (frame->type == FRAME_FILE)
+	else if (frame->type == FRAME_ROLE) {
+		/* NULL, or what is wrong with it. */
+		int master = 0;
+
+		json_unpack(frame->head, "{sb}", "master", &master);
+		contents_fini(&p->contents);
+		generation_parse(&p->who.generation, json_object_get(frame->head, "takeovers"));
+		p->master = master;
+		p->whole = false;
+		wrong = generation_is_plausible(&p->who.generation, &p->mirror->generation)
+				? NULL
+				: MIRROR_IMPLAUSIBLE;
+	} else if (frame->type == FRAME_FILE)
 		wrong = take_file(p, frame);
 	else if (frame->type == FRAME_RECORDS)
 		wrong = take_records(p, frame);

@@ -3,15 +3,506 @@
  * The door of the mirror: hooks of the pipe, the configuration, the listening socket and the clock.
  * The room goes on over all changes of role, for it outlives the manager that it copies.
  */
-#include "fm/mirror/module.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "fm/mirror/module.h"
 #include "fm/mirror/own.h"
+#include "fm/state/state_file.h"
 #include "topology/base/mem.h"
+#include "topology/base/text.h"
+
+/* ---- As master ------------------------------------------------------------------------------- */
+
+/*
+ * What readers get is what the store has written, for that is whole and in order: each
+ * file when it was written, by what has changed of it. All readers have the same, and a new one
+ * gets all of it first. What the disk does not take goes from memory, each time that it was tried.
+ *
+ * A file of which records say all that has changed is sent once in REST_US, or when its records are
+ * more than TOLD_MOST: under load it is written every few seconds, and each text is read, compared
+ * and summed here, and there once more and written.
+ */
+
+#define REFUSED_SAY_AGAIN_US 60000000
+#define SEND_US		     5000  /* that changes gather for.. */
+#define SEND_APART_US	     20000 /* ..and longer in a storm of them: each frame is answered */
+#define REST_US		     10000000
+#define TOLD_MOST	     (128u << 10) /* bytes */
+
+static json_t *file_head(const struct mirror *m, const char *name, const struct delta *d,
+			 const struct text *all)
+{
+	return json_pack("{ss sI sI sI so sI}", "name", name, "keep_head", (json_int_t)d->keep_head,
+			 "keep_tail", (json_int_t)d->keep_tail, "length", (json_int_t)all->length,
+			 "sum", json_sprintf("%016" PRIx64, state_sum(all->bytes, all->length)),
+			 "seq", (json_int_t)m->seq);
+}
+
+static void send_lines(const struct mirror *m, struct reader *r, const char *name,
+		       const char *lines, size_t length)
+{
+	if (length && r->who.records)
+		channel_send(r->channel, FRAME_RECORDS,
+			     json_pack("{ss sI}", "name", name, "seq", (json_int_t)m->seq), lines,
+			     length);
+}
+
+/* All that the file, as it was just sent, does not have. */
+static void send_records(const struct mirror *m, struct reader *r, const char *name)
+{
+	size_t length;
+	const char *lines = state_store_records(m->services.state, name, &length);
+
+	send_lines(m, r, name, lines, length);
+}
+
+static void send_role(const struct mirror *m, struct reader *r)
+{
+	bool master = fabric_is_master(m->fabric);
+	json_t *names;
+
+	r->whole = false;
+	channel_send(r->channel, FRAME_ROLE,
+		     json_pack("{sb so}", "master", master, "takeovers",
+			       generation_json(&m->generation)),
+		     NULL, 0);
+	if (!master)
+		return;
+	names = json_array();
+	for (unsigned i = 0; i < m->own.count; i++) {
+		const struct content *file = &m->own.list[i];
+		const struct delta all = { .bytes = file->text.bytes, .length = file->text.length };
+
+		channel_send(r->channel, FRAME_FILE, file_head(m, file->name, &all, &file->text),
+			     all.bytes, all.length);
+		send_records(m, r, file->name);
+		json_array_append_new(names, json_string(file->name));
+	}
+	channel_send(r->channel, FRAME_WHOLE,
+		     json_pack("{so sI}", "names", names, "seq", (json_int_t)m->seq), NULL, 0);
+}
+
+/* Returns a manager that has all that is on disk, borrowed; NULL = there is none. */
+static const struct reader *source_copied(const struct mirror *m)
+{
+	const struct reader *best = NULL;
+
+	for (const struct reader *r = m->readers; r; r = r->next)
+		if (r->whole && r->taken == m->seq && (!best || r->heard_us > best->heard_us))
+			best = r;
+	return best;
+}
+
+/* changes, of who has the most */
+static uint64_t source_behind(const struct mirror *m)
+{
+	uint64_t most = 0;
+
+	for (const struct reader *r = m->readers; r; r = r->next)
+		if (r->whole && r->taken > most)
+			most = r->taken;
+	return m->seq - most;
+}
+
+/* why not; in words */
+static void source_error(const struct mirror *m, char *text, size_t size)
+{
+	bool anybody = false;
+
+	for (const struct reader *r = m->readers; r; r = r->next)
+		anybody |= r->who.port_guid != 0;
+	snprintf(text, size, "%s%s%s",
+		 anybody ? "copying is not complete yet" : "no standby is connected",
+		 m->refused ? "; refused: " : "", m->refused_why);
+}
+
+/* ---- Readers --------------------------------------------------------------------------------- */
+
+/* What is written is waited for. */
+static void haste(struct mirror *m)
+{
+	enum state_haste haste = STATE_CALM;
+
+	for (const struct reader *r = m->readers; r; r = r->next)
+		if (r->who.port_guid && !r->who.records)
+			haste = STATE_HASTE_ALL;
+		else if (r->who.port_guid && haste == STATE_CALM)
+			haste = STATE_HASTE;
+	state_store_set_haste(m->services.state, haste);
+}
+
+static void drop(struct reader *r)
+{
+	struct reader **link = &r->mirror->readers;
+	struct mirror *m = r->mirror;
+
+	while (*link != r)
+		link = &(*link)->next;
+	*link = r->next;
+	free(r);
+	haste(m);
+}
+
+static void opened(void *arg, struct channel *channel)
+{
+	const struct reader *r = arg;
+
+	channel_send(channel, FRAME_HELLO, mirror_hello(r->mirror, channel), NULL, 0);
+}
+
+/*
+ * NULL, or what is wrong with it: nobody has what was never sent. The number of who is not whole
+ * may be an earlier connection's.
+ */
+static const char *taken(struct reader *r, const struct frame *frame)
+{
+	json_int_t seq = 0;
+	int whole = 0;
+
+	if (json_unpack(frame->head, "{sI sb}", "seq", &seq, "whole", &whole))
+		return NULL;
+	if (whole && (seq < 0 || (uint64_t)seq > r->mirror->seq))
+		return "it confirmed what was never sent to it";
+	r->taken = whole ? (uint64_t)seq : 0;
+	r->whole = whole;
+	r->heard_us = loop_now_us(r->mirror->services.loop);
+	if (r->whole && r->taken > r->mirror->shared)
+		r->mirror->shared = r->taken;
+	state_store_mark(r->mirror->services.state, STATE_COPIED, source_copied(r->mirror) != NULL);
+	return NULL;
+}
+
+/* Of who is not known anybody can come to the port: one line in the log for many. */
+static void log_end(const struct reader *r, const char *why)
+{
+	struct mirror *m = r->mirror;
+	uint64_t now = loop_now_us(m->services.loop);
+
+	if (r->who.port_guid) {
+		log_line(LOG_CORE, LOG_NOTICE, "%s stopped copying this manager's state: %s",
+			 r->who.name, why);
+		return;
+	}
+	snprintf(m->refused_why, sizeof(m->refused_why), "%s: %s", r->from, why);
+	if (!m->refused++ || now - m->refused_said_us > REFUSED_SAY_AGAIN_US) {
+		m->refused_said_us = now;
+		log_line(LOG_CORE, LOG_WARNING,
+			 "peer_listen: connection refused from %s (%" PRIu64 " refused so far)",
+			 m->refused_why, m->refused);
+	}
+}
+
+static void let_go(struct reader *r, const char *why)
+{
+	log_end(r, why);
+	channel_close(r->channel);
+	drop(r);
+}
+
+static unsigned count_readers(const struct mirror *m, bool known)
+{
+	unsigned count = 0;
+
+	for (const struct reader *r = m->readers; r; r = r->next)
+		count += (r->who.port_guid != 0) == known;
+	return count;
+}
+
+static void source_freshen(struct mirror *m, uint64_t rest_us);
+
+/* NULL, or why it is refused. */
+static const char *meet(struct reader *r, const struct frame *hello)
+{
+	struct mirror *m = r->mirror;
+	struct manager who = r->who;
+	const char *why = mirror_meet(m, r->channel, &who, hello);
+
+	if (why)
+		return why;
+	for (const struct reader *it = m->readers; it; it = it->next)
+		if (it->who.port_guid == who.port_guid &&
+		    memcmp(it->who.proof, who.proof, sizeof(who.proof)) != 0)
+			return "another manager with its port GUID and another certificate is "
+			       "connected";
+	if (count_readers(m, true) == MIRROR_READERS)
+		return "too many managers copy this one";
+	source_freshen(m, 0); /* of all who have the text before; this one gets all of it */
+	r->who = who;
+	/* A manager connects anew where it lost a connection that has not ended here yet. */
+	for (struct reader *it = r->next, *next; it; it = next) {
+		next = it->next;
+		if (it->who.port_guid == who.port_guid)
+			let_go(it, "it connected again");
+	}
+	haste(m);
+	if (fabric_is_master(m->fabric))
+		lineage_meet(m, &r->who);
+	send_role(m, r);
+	copy_connect(m, true); /* it may be master next */
+	return NULL;
+}
+
+static void received(void *arg, struct channel *channel, const struct frame *frame)
+{
+	struct reader *r = arg;
+	const char *wrong = NULL;
+
+	if (frame->type == FRAME_HELLO)
+		wrong = meet(r, frame);
+	else if (!r->who.port_guid)
+		wrong = MIRROR_NO_HELLO;
+	else if (frame->type == FRAME_TAKEN)
+		wrong = taken(r, frame);
+	if (wrong)
+		let_go(r, wrong);
+}
+
+static void closed(void *arg, struct channel *channel, const char *why)
+{
+	log_end(arg, why);
+	drop(arg);
+}
+
+/*
+ * Another manager has connected: takes the descriptor. Of the listener.
+ * Who proves who it is does so within milliseconds; who waits longest will not, and makes room. One
+ * address that connects without end puts off nobody but itself.
+ */
+static void source_accept(void *mirror, int fd, const struct sockaddr *from)
+{
+	static const struct channel_ops ops = { opened, received, closed };
+	struct mirror *m = mirror;
+	struct reader *new = mem_alloc(1, sizeof(*new)), *oldest = NULL;
+	unsigned most = 0;
+
+	for (struct reader *r = m->readers; r; r = r->next) {
+		unsigned count = 0;
+
+		for (const struct reader *it = m->readers; it && !r->who.port_guid; it = it->next)
+			count += !it->who.port_guid && !strcmp(it->from, r->from);
+		if (count && count >= most) {
+			most = count;
+			oldest = r;
+		}
+	}
+	if (count_readers(m, false) >= MIRROR_UNKNOWN)
+		let_go(oldest, "it did not authenticate in time");
+	new->mirror = m;
+	address_print(from, new->from, sizeof(new->from));
+	new->heard_us = loop_now_us(m->services.loop);
+	new->next = m->readers;
+	m->readers = new;
+	new->channel = channel_accept(m->services.loop, m->tls, fd, &ops, new);
+}
+
+/* ---- What is in force ------------------------------------------------------------------------ */
+
+static void load_file(void *arg, const char *name)
+{
+	struct mirror *m = arg;
+	struct text text;
+
+	if (!mirror_takes(m, &m->own, name))
+		return;
+	text.bytes = state_store_text(m->services.state, name, &text.length);
+	if (text.bytes)
+		contents_set(&m->own, name, text);
+}
+
+static void tell_role(struct mirror *m)
+{
+	for (struct reader *r = m->readers; r; r = r->next)
+		if (r->who.port_guid)
+			send_role(m, r);
+}
+
+static void count_change(struct mirror *m, const char *name)
+{
+	m->seq++;
+	/* Of what happened, and who was master, nobody is served by having each line. */
+	if (strncmp(name, "events-", strlen("events-")) != 0 && strcmp(name, "takeovers") != 0)
+		m->matters = m->seq;
+	state_store_mark(m->services.state, STATE_COPIED, false);
+}
+
+/* A line of that file has changed; it is copied, and sent soon if there is a reader. */
+static void source_recorded(void *mirror, const char *name, const char *line)
+{
+	struct mirror *m = mirror;
+	uint64_t now = loop_now_us(m->services.loop), next = m->sent_us + SEND_APART_US;
+	struct content *own;
+	char *text;
+
+	if (!(m->tls && fabric_is_master(m->fabric)) || !mirror_takes(m, &m->own, name))
+		return;
+	count_change(m, name);
+	if (!m->readers)
+		return;
+	text = mem_printf("%s\n", line);
+	contents_append(&m->own, name, text, strlen(text));
+	free(text);
+	own = contents_find(&m->own, name);
+	if (own)
+		own->told += strlen(line) + 1;
+	if (!loop_timer_armed(m->send))
+		loop_timer_set(m->send, next > now + SEND_US ? next - now : SEND_US);
+}
+
+/* what has gathered since it was recorded */
+static void source_send(void *mirror)
+{
+	struct mirror *m = mirror;
+
+	for (unsigned i = 0; i < m->own.count; i++) {
+		struct content *file = &m->own.list[i];
+
+		for (struct reader *r = m->readers; r && file->records.length; r = r->next)
+			if (r->who.port_guid)
+				send_lines(m, r, file->name, file->records.bytes,
+					   file->records.length);
+		file->records.length = 0;
+	}
+	m->sent_us = loop_now_us(m->services.loop);
+}
+
+/* All have what `own` has, and then this text, which is taken over. */
+static void send_change(struct mirror *m, const char *name, struct text text)
+{
+	const struct text *had = contents_text(&m->own, name);
+	const struct delta delta = delta_of(had, &text);
+	struct content *own;
+
+	source_send(m);
+	count_change(m, name);
+	for (struct reader *r = m->readers; r; r = r->next)
+		if (r->who.port_guid) {
+			channel_send(r->channel, FRAME_FILE, file_head(m, name, &delta, &text),
+				     delta.bytes, delta.length);
+			send_records(m, r, name);
+		}
+	contents_set(&m->own, name, text);
+	own = contents_find(&m->own, name);
+	if (!own)
+		return;
+	own->stale = false;
+	own->told = 0;
+	own->sent_us = loop_now_us(m->services.loop);
+}
+
+static bool is_sent(const struct mirror *m, const char *name, const char *bytes, size_t length)
+{
+	const struct content *own = contents_find((struct contents *)&m->own, name);
+
+	return own && own->text.length == length && !memcmp(own->text.bytes, bytes, length);
+}
+
+/* A file has changed to that text, which is copied; the disk does not have it yet. */
+static void source_pushed(void *mirror, const char *name, const char *bytes, size_t length)
+{
+	struct mirror *m = mirror;
+	struct text text;
+	struct content *own;
+
+	if (!(m->tls && fabric_is_master(m->fabric)) || !mirror_takes(m, &m->own, name) ||
+	    is_sent(m, name, bytes, length))
+		return;
+	text = (struct text){ mem_alloc(length + 1, 1), length };
+	memcpy(text.bytes, bytes, length);
+	send_change(m, name, text);
+	own = contents_find(&m->own, name);
+	if (own)
+		own->pushed = true;
+}
+
+static bool may_rest(const struct mirror *m, const struct content *own, uint64_t rest_us)
+{
+	for (const struct reader *r = m->readers; r; r = r->next)
+		if (r->who.port_guid && !r->who.records)
+			return false;
+	return own->told < TOLD_MOST && loop_now_us(m->services.loop) - own->sent_us < rest_us;
+}
+
+/* As the disk has it. */
+static void send_written(struct mirror *m, const char *name)
+{
+	const struct content *own = contents_find(&m->own, name);
+	struct text text;
+
+	text.bytes = state_store_on_disk(m->services.state, name, &text.length);
+	if (!text.bytes)
+		return;
+	if (own && own->pushed && is_sent(m, name, text.bytes, text.length))
+		free(text.bytes);
+	else
+		send_change(m, name, text);
+}
+
+/* Files that readers have as records behind an older text: sent, if that is so long ago. */
+static void source_freshen(struct mirror *m, uint64_t rest_us)
+{
+	for (unsigned i = 0; i < m->own.count; i++)
+		if (m->own.list[i].stale && !may_rest(m, &m->own.list[i], rest_us))
+			send_written(m, m->own.list[i].name);
+}
+
+/*
+ * Of the store, without effect unless this manager is master. The file is on disk: what of it is
+ * new goes to all; or it could not be written (status): its text goes to all from memory.
+ * Of a file that was pushed the disk may have an older text than readers: while it is to be written
+ * once more, it says nothing.
+ */
+static void source_wrote(void *mirror, const char *name, int status)
+{
+	struct mirror *m = mirror;
+	struct content *own = contents_find(&m->own, name);
+	size_t length;
+	char *bytes;
+	bool news;
+
+	if (!(m->tls && fabric_is_master(m->fabric)))
+		return;
+	if (status) {
+		bytes = mirror_takes(m, &m->own, name)
+				? state_store_text(m->services.state, name, &length)
+				: NULL;
+		if (bytes)
+			source_pushed(m, name, bytes, length);
+		free(bytes);
+		return;
+	}
+	news = state_store_take_news(m->services.state, name);
+	if (!mirror_takes(m, &m->own, name) ||
+	    (own && own->pushed && state_store_waits(m->services.state, name)))
+		return;
+	if (own && own->told && !news && may_rest(m, own, REST_US))
+		own->stale = true;
+	else
+		send_written(m, name);
+}
+
+/* Returns "standbys" of the status, an array, the caller's. */
+static json_t *source_json(const struct mirror *m)
+{
+	uint64_t now = loop_now_us(m->services.loop);
+	json_t *rows = json_array();
+
+	for (const struct reader *r = m->readers; r; r = r->next)
+		if (r->who.port_guid)
+			json_array_append_new(
+				rows,
+				json_pack("{ss so sb sb sI sI}", "name", r->who.name, "port_guid",
+					  json_sprintf("0x%016" PRIx64, r->who.port_guid), "whole",
+					  r->whole, "other_m_keys", r->who.other_keys, "behind",
+					  (json_int_t)(m->seq - r->taken), "age_ms",
+					  (json_int_t)((now - r->heard_us) / 1000)));
+	return rows;
+}
+
+/* ---- Module ---------------------------------------------------------------------------------- */
 
 #define LISTEN_AGAIN_US 2000000
 #define ALONE_US	30000000 /* without a whole copy, until that is an alert */
@@ -33,9 +524,18 @@ static void role(void *room, enum fabric_role now, enum fabric_role_step step)
 	if (now == FABRIC_ROLE_MASTER) {
 		lineage_take_over(m);
 		m->copied = 0;
-		source_begin(m);
+
+		/* This manager is master now: what is on disk goes to all that are connected. */
+		contents_fini(&m->own);
+		m->seq++;
+		m->matters = m->shared = 0;
+		state_store_each(m->services.state, load_file, m);
+		tell_role(m);
 	} else {
-		source_end(m);
+		/* It is master no more, and says so. */
+		contents_fini(&m->own);
+		tell_role(m);
+
 		lineage_load(m);
 		copy_follow(m);
 	}
@@ -95,9 +595,26 @@ static bool is_whole(const struct mirror *m, uint64_t *us)
 	return r || p;
 }
 
-/* As long as it may take until a dead master's place is taken, a copy of it is as good as ever. */
-static void review(struct mirror *m)
+static void tick(void *arg)
 {
+	struct mirror *m = arg;
+
+	/* The address may be another process's, or none of this machine yet. */
+	if (m->fd < 0 && loop_now_us(m->services.loop) >= m->listen_us)
+		listen_at(m, m->services.conf->mirror.listen);
+	copy_connect(m, false);
+	source_freshen(m, REST_US);
+	for (struct reader *r = m->readers; r; r = r->next)
+		if (r->who.port_guid)
+			channel_send(r->channel, FRAME_PING,
+				     json_pack("{sI}", "seq", (json_int_t)m->seq), NULL, 0);
+
+	lineage_review(m);
+
+	/*
+	 * As long as it may take until a dead master's place is taken, a copy of it is as good as
+	 * ever.
+	 */
 	const struct conf_sm *sm = &m->services.conf->sm;
 	uint64_t lasts_us =
 		2ull * 1000 * (unsigned)sm->polling_timeout_ms * (unsigned)sm->polling_retries +
@@ -127,19 +644,7 @@ static void review(struct mirror *m)
 	} else {
 		alert_end(m->services.alerts, "mirror", NULL);
 	}
-}
 
-static void tick(void *arg)
-{
-	struct mirror *m = arg;
-
-	/* The address may be another process's, or none of this machine yet. */
-	if (m->fd < 0 && loop_now_us(m->services.loop) >= m->listen_us)
-		listen_at(m, m->services.conf->mirror.listen);
-	copy_connect(m, false);
-	source_ping(m);
-	lineage_review(m);
-	review(m);
 	mirror_review_keys(m);
 	loop_timer_set(m->tick, MIRROR_TICK_US);
 }
@@ -159,7 +664,12 @@ static int check(const struct conf *conf, char *err, size_t err_size)
 
 static void stop(struct mirror *m)
 {
-	source_close(m);
+	/* all channels */
+	while (m->readers) {
+		channel_close(m->readers->channel);
+		drop(m->readers);
+	}
+
 	copy_close(m);
 	channel_tls_free(m->tls);
 	m->tls = NULL;

@@ -2,8 +2,8 @@
 /*
  * own: what the files of this room share. Calls go down this list:
  *
- *   module.c      the hooks, the configuration, the listening socket, the clock
- *   source.c      as master: what is on disk goes to all managers that copy it
+ *   module.c      the hooks, the configuration, the listening socket, the clock; as master: what is
+ *                 on disk goes to all managers that copy it
  *   copy.c        as standby: what others send; of the one that is master it is put on disk
  *   generation.c  what both ends say of themselves, and which files go over; who was master when,
  *                 and what becomes of two that were
@@ -113,34 +113,6 @@ struct mirror {
 	/* when a copy was known to be whole last; at first, since when that is asked */
 	uint64_t whole_us;
 };
-
-/* source.c */
-/* Another manager has connected: takes the descriptor. Of the listener. */
-void source_accept(void *mirror, int fd, const struct sockaddr *from);
-/* This manager is master now: what is on disk goes to all that are connected. */
-void source_begin(struct mirror *m);
-/* It is master no more, and says so. */
-void source_end(struct mirror *m);
-/*
- * Of the store, without effect unless this manager is master. The file is on disk: what of it is
- * new goes to all; or it could not be written (status): its text goes to all from memory.
- */
-void source_wrote(void *mirror, const char *name, int status);
-/* Files that readers have as records behind an older text: sent, if that is so long ago. */
-void source_freshen(struct mirror *m, uint64_t rest_us);
-/* A file has changed to that text, which is copied; the disk does not have it yet. */
-void source_pushed(void *mirror, const char *name, const char *bytes, size_t length);
-/* A line of that file has changed; it is copied, and sent soon if there is a reader. */
-void source_recorded(void *mirror, const char *name, const char *line);
-void source_send(void *mirror); /* what has gathered since it was recorded */
-void source_ping(struct mirror *m);
-/* Returns a manager that has all that is on disk, borrowed; NULL = there is none. */
-const struct reader *source_copied(const struct mirror *m);
-uint64_t source_behind(const struct mirror *m); /* changes, of who has the most */
-void source_error(const struct mirror *m, char *text, size_t size); /* why not; in words */
-void source_close(struct mirror *m);				    /* all channels */
-/* Returns "standbys" of the status, an array, the caller's. */
-json_t *source_json(const struct mirror *m);
 
 /* copy.c */
 /* Connects where it is not connected, and it is time; or at once: another manager has just come. */

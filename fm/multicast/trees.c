@@ -208,40 +208,6 @@ static void gather_mlid(struct multicast *m, uint32_t i, const struct sa_group *
 	to->count = kept;
 }
 
-/*
- * Planner and proof cost memory as the fabric has links: they are made for the first member. When
- * other tables were published meanwhile, all members are collected again, and their trees are made
- * when those tables are programmed.
- */
-static enum job_result end_gather(struct multicast *m)
-{
-	struct trees *t = &m->trees;
-
-	t->at = 0;
-	t->nobody = true;
-	for (uint32_t i = 0; i < t->ngroups && t->nobody; i++)
-		t->nobody = !t->groups[i].nmembers;
-	if (t->nobody)
-		return JOB_NEXT;
-	if (!t->planner && fabric_view(m->fabric).topo != t->topo) {
-		job_stop(t->job);
-		see(m, NULL);
-		trees_start(m);
-		return JOB_END;
-	}
-	if (!t->planner) {
-		trees_keep_proof(m);
-		if (t->published) {
-			mcast_proof_free(t->proof);
-			t->proof = t->published;
-			t->published = NULL;
-		}
-		t->planner = mcast_planner_new(t->topo, t->proof);
-	}
-	mcast_planner_begin(t->planner, t->groups, t->ngroups, &t->plan);
-	return JOB_NEXT;
-}
-
 static enum job_result gather(void *arg)
 {
 	struct multicast *m = arg;
@@ -253,8 +219,38 @@ static enum job_result gather(void *arg)
 	uint16_t last = a->count ? a->list[a->count - 1].mlid : 0;
 	bool kept = assumed_has(m, mlid), anew;
 
-	if (i == SA_MLIDS || (!first && mlid > sa_groups_top(groups) && mlid > last))
-		return end_gather(m);
+	if (i == SA_MLIDS || (!first && mlid > sa_groups_top(groups) && mlid > last)) {
+		/*
+		 * Planner and proof cost memory as the fabric has links: they are made for the
+		 * first member. When other tables were published meanwhile, all members are
+		 * collected again, and their trees are made when those tables are programmed.
+		 */
+		struct trees *t = &m->trees;
+
+		t->at = 0;
+		t->nobody = true;
+		for (uint32_t k = 0; k < t->ngroups && t->nobody; k++)
+			t->nobody = !t->groups[k].nmembers;
+		if (t->nobody)
+			return JOB_NEXT;
+		if (!t->planner && fabric_view(m->fabric).topo != t->topo) {
+			job_stop(t->job);
+			see(m, NULL);
+			trees_start(m);
+			return JOB_END;
+		}
+		if (!t->planner) {
+			trees_keep_proof(m);
+			if (t->published) {
+				mcast_proof_free(t->proof);
+				t->proof = t->published;
+				t->published = NULL;
+			}
+			t->planner = mcast_planner_new(t->topo, t->proof);
+		}
+		mcast_planner_begin(t->planner, t->groups, t->ngroups, &t->plan);
+		return JOB_NEXT;
+	}
 	anew = m->trees.changed[i] || m->trees.topo != m->trees.seen;
 	if (anew)
 		gather_mlid(m, i, first);
@@ -287,37 +283,6 @@ static enum job_result plan(void *arg)
 	return JOB_NEXT;
 }
 
-/* Counts the members that links connect but no proven tree does. */
-static void report_narrow(struct multicast *m, const struct mcast_group *group,
-			  const struct mcast_tree *tree)
-{
-	const struct topo *t = m->trees.topo;
-	char names[NAMES_SIZE] = "";
-	size_t used = 0;
-
-	for (uint32_t i = 0; i < group->nmembers && used < sizeof(names) - NAME_ROOM; i++) {
-		const struct topo_port *port = &t->ports[group->members[i].port];
-		uint32_t sw = TOPO_NONE /* its link is down */, h = 0;
-
-		if (port->node < t->nswitches)
-			sw = port->node;
-		else if (port->link_up)
-			sw = topo_peer(t, port)->node;
-		while (h < tree->nhops && tree->hops[h].sw != sw)
-			h++;
-		if (sw != TOPO_NONE && h == tree->nhops)
-			used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",
-						 used ? ", " : "", t->nodes[port->node].name);
-	}
-	event_log_add(
-		m->services.events, LOG_WARNING, "mcast-narrow", NULL,
-		json_pack("{si si}", "mlid", (int)tree->mlid, "left_out", (int)tree->left_out),
-		"fabric: %u %s of multicast LID 0x%x %s not served, as any tree to them "
-		"would close a credit loop: %s",
-		tree->left_out, words_plural(tree->left_out, "member", "members"), tree->mlid,
-		words_plural(tree->left_out, "is", "are"), names);
-}
-
 /* A tree that the check refuses is not programmed: its group has no traffic until it changes. */
 static enum job_result judge(void *arg)
 {
@@ -341,7 +306,35 @@ static enum job_result judge(void *arg)
 		free(tree->hops);
 		*tree = (struct mcast_tree){ .mlid = tree->mlid, .root = TOPO_NONE };
 	} else if (tree->narrow) {
-		report_narrow(m, &m->trees.groups[i], tree);
+		/* Counts the members that links connect but no proven tree does. */
+		const struct mcast_group *group = &m->trees.groups[i];
+		const struct topo *t = m->trees.topo;
+		char names[NAMES_SIZE] = "";
+		size_t used = 0;
+
+		for (uint32_t k = 0; k < group->nmembers && used < sizeof(names) - NAME_ROOM; k++) {
+			const struct topo_port *port = &t->ports[group->members[k].port];
+			uint32_t sw = TOPO_NONE /* its link is down */, h = 0;
+
+			if (port->node < t->nswitches)
+				sw = port->node;
+			else if (port->link_up)
+				sw = topo_peer(t, port)->node;
+			while (h < tree->nhops && tree->hops[h].sw != sw)
+				h++;
+			if (sw != TOPO_NONE && h == tree->nhops)
+				used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",
+							 used ? ", " : "",
+							 t->nodes[port->node].name);
+		}
+		event_log_add(
+			m->services.events, LOG_WARNING, "mcast-narrow", NULL,
+			json_pack("{si si}", "mlid", (int)tree->mlid, "left_out",
+				  (int)tree->left_out),
+			"fabric: %u %s of multicast LID 0x%x %s not served, as any tree to them "
+			"would close a credit loop: %s",
+			tree->left_out, words_plural(tree->left_out, "member", "members"),
+			tree->mlid, words_plural(tree->left_out, "is", "are"), names);
 	}
 	return JOB_MORE;
 }

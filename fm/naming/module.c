@@ -112,10 +112,6 @@ static void unwanted(void *owner, const struct batch_job *job)
 	((struct naming_room *)owner)->waiting--;
 }
 
-static void idle(void *owner)
-{
-}
-
 static void tick(void *arg)
 {
 	struct naming_room *r = arg;
@@ -211,9 +207,9 @@ static void configure(void *room)
 
 static void *init(struct fabric *fabric)
 {
-	static const struct batch_ops batch_ops = {
-		.make = make, .done = answered, .idle = idle, .unwanted = unwanted
-	};
+	static const struct batch_ops batch_ops = { .make = make,
+						    .done = answered,
+						    .unwanted = unwanted };
 	struct naming_room *r = mem_alloc(1, sizeof(*r));
 
 	r->fabric = fabric;

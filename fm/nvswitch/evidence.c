@@ -389,26 +389,6 @@ static bool take_sxid(uint32_t *kept, uint32_t sxid)
 	return takes;
 }
 
-static void take_switch(struct evidence *e, enum kind kind, const struct exposition_sample *s)
-{
-	struct evidence_switch *sw = switch_of(e, s);
-
-	if (!sw)
-		return;
-	if (kind == SWITCH_FATAL) {
-		take_sxid(&sw->fatal, whole(s->value));
-	} else if (kind == SWITCH_NONFATAL) {
-		take_sxid(&sw->nonfatal, whole(s->value));
-	} else if (kind == SWITCH_RESET) {
-		e->repeated |= sw->said.has_reset;
-		e->states++;
-		sw->said.present = sw->said.has_reset = true;
-		sw->said.reset_required |= s->value > 0;
-	} else {
-		sw->said.present = true;
-	}
-}
-
 static void take_link(struct evidence *e, enum kind kind, const struct exposition_sample *s)
 {
 	int link = trailing_number(exposition_label(s, "nvlink"), EVIDENCE_LINKS);
@@ -456,9 +436,25 @@ static void take_sample(void *arg, int kind, const struct exposition_sample *s)
 	learn_domain(e, s);
 	if (kind <= GPU_LINK_STATE)
 		take_gpu(e, (enum kind)kind, s);
-	else if (kind <= SWITCH_RESET)
-		take_switch(e, (enum kind)kind, s);
-	else
+	else if (kind <= SWITCH_RESET) {
+		enum kind switch_kind = (enum kind)kind;
+		struct evidence_switch *sw = switch_of(e, s);
+
+		if (!sw)
+			return;
+		if (switch_kind == SWITCH_FATAL) {
+			take_sxid(&sw->fatal, whole(s->value));
+		} else if (switch_kind == SWITCH_NONFATAL) {
+			take_sxid(&sw->nonfatal, whole(s->value));
+		} else if (switch_kind == SWITCH_RESET) {
+			e->repeated |= sw->said.has_reset;
+			e->states++;
+			sw->said.present = sw->said.has_reset = true;
+			sw->said.reset_required |= s->value > 0;
+		} else {
+			sw->said.present = true;
+		}
+	} else
 		take_link(e, (enum kind)kind, s);
 }
 
@@ -516,18 +512,6 @@ static void keep_gpu(struct gpu_said *kept, const struct gpu_said *said)
 	kept->has |= has;
 }
 
-static void keep_switch(struct switch_said *kept, const struct switch_said *said)
-{
-	if (said->has_reset)
-		kept->reset_required = said->reset_required;
-	for (unsigned w = 0; w < MEMORY_LINKS / 64; w++) {
-		uint64_t up = said->links_seen[w] & ~said->links_down[w];
-
-		kept->links_down[w] = (kept->links_down[w] & ~up) | said->links_down[w];
-		kept->links_seen[w] |= said->links_seen[w];
-	}
-}
-
 static void keep_states(struct memory *m, const struct evidence *e)
 {
 	for (unsigned g = 0; g < MEMORY_GPUS; g++) {
@@ -552,29 +536,18 @@ static void keep_states(struct memory *m, const struct evidence *e)
 
 		if (shown && !sw->seen && !e->repeated)
 			sw->seen = m->changed = true;
-		if (!e->repeated || said->said.present)
-			keep_switch(&sw->last, &said->said);
+		if (!e->repeated || said->said.present) {
+			if (said->said.has_reset)
+				sw->last.reset_required = said->said.reset_required;
+			for (unsigned w = 0; w < MEMORY_LINKS / 64; w++) {
+				uint64_t up = said->said.links_seen[w] & ~said->said.links_down[w];
+
+				sw->last.links_down[w] =
+					(sw->last.links_down[w] & ~up) | said->said.links_down[w];
+				sw->last.links_seen[w] |= said->said.links_seen[w];
+			}
+		}
 		m->changed |= memcmp(&before, &sw->last, sizeof(before)) != 0;
-	}
-}
-
-static void keep_host(struct memory *m, const struct evidence *e)
-{
-	enum nvswitch_system system =
-		e->configured != NVSWITCH_SYSTEM_AUTO ? e->configured : e->learnt;
-
-	if (system != NVSWITCH_SYSTEM_AUTO && (m->system != system || m->links != e->links)) {
-		m->system = system;
-		m->links = e->links;
-		m->changed = true;
-	}
-	if (*e->cluster && strcmp(m->cluster, e->cluster)) {
-		snprintf(m->cluster, sizeof(m->cluster), "%s", e->cluster);
-		m->changed = true;
-	}
-	if (e->has_clique && (!m->has_clique || m->clique != e->clique)) {
-		m->clique = e->clique;
-		m->has_clique = m->changed = true;
 	}
 }
 
@@ -670,25 +643,6 @@ static bool gauge_is_here(bool shown, uint8_t *source, const struct evidence_con
 	if (shown)
 		*source = c->source;
 	return *source == c->source;
-}
-
-static void take_xids(struct memory *m, const struct evidence *e, const struct evidence_context *c,
-		      bool first)
-{
-	for (unsigned g = 0; g < MEMORY_GPUS; g++) {
-		const struct evidence_gpu *said = &e->gpus[g];
-		struct proof p = prove(e, m, g, c);
-		bool old = first && (p.whole || p.no_action);
-
-		if (!gauge_is_here(said->xid, &m->gpus[g].gauge_source, c))
-			continue;
-		if (said->xid && said->xid != m->gpus[g].xid && !old)
-			xid_happened(m, c, g, said->xid);
-		if (m->gpus[g].xid == said->xid)
-			continue;
-		m->gpus[g].xid = said->xid;
-		m->changed = true;
-	}
 }
 
 /*
@@ -852,9 +806,40 @@ void evidence_remember(const struct evidence *e, struct memory *m, const struct 
 
 	if (!e->samples)
 		return;
-	keep_host(m, e);
+
+	enum nvswitch_system system =
+		e->configured != NVSWITCH_SYSTEM_AUTO ? e->configured : e->learnt;
+
+	if (system != NVSWITCH_SYSTEM_AUTO && (m->system != system || m->links != e->links)) {
+		m->system = system;
+		m->links = e->links;
+		m->changed = true;
+	}
+	if (*e->cluster && strcmp(m->cluster, e->cluster)) {
+		snprintf(m->cluster, sizeof(m->cluster), "%s", e->cluster);
+		m->changed = true;
+	}
+	if (e->has_clique && (!m->has_clique || m->clique != e->clique)) {
+		m->clique = e->clique;
+		m->has_clique = m->changed = true;
+	}
+
 	keep_states(m, e);
-	take_xids(m, e, c, first);
+	for (unsigned g = 0; g < MEMORY_GPUS; g++) {
+		const struct evidence_gpu *said = &e->gpus[g];
+		struct proof p = prove(e, m, g, c);
+		bool old = first && (p.whole || p.no_action);
+
+		if (!gauge_is_here(said->xid, &m->gpus[g].gauge_source, c))
+			continue;
+		if (said->xid && said->xid != m->gpus[g].xid && !old)
+			xid_happened(m, c, g, said->xid);
+		if (m->gpus[g].xid == said->xid)
+			continue;
+		m->gpus[g].xid = said->xid;
+		m->changed = true;
+	}
+
 	take_counts(m, e, c);
 	remember_failures(m, e, c, first);
 	take_sxids(m, e, c, first);

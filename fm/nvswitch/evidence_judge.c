@@ -198,30 +198,6 @@ static void copy_word(struct exposition_text text, char *to, size_t size)
 			*to = '?';
 }
 
-static void take_said(struct said *said, enum kind kind, const struct exposition_sample *s)
-{
-	struct exposition_text state = exposition_label(s, "logical_state");
-	bool active;
-
-	if (state.len) {
-		copy_word(state, said->state, sizeof(said->state));
-		copy_word(exposition_label(s, "down_blame"), said->blame, sizeof(said->blame));
-		active = !strcmp(said->state, "ACT") || !strcmp(said->state, "Active") ||
-			 !strcmp(said->state, "4");
-		said->link = active ? LINK_ACTIVE : LINK_INACTIVE;
-	}
-	if (kind == LINK_DOWN && s->value >= 0 && s->value < 1e15) {
-		said->has_downs = true;
-		said->downs = (uint64_t)s->value;
-	} else if (kind == BER && s->value > said->ber) {
-		said->ber = s->value;
-	} else if (kind == STATE) {
-		said->link = s->value == STATE_ACTIVE ? LINK_ACTIVE : LINK_INACTIVE;
-		snprintf(said->state, sizeof(said->state), "%d",
-			 (int)(s->value < 99 ? s->value : 99));
-	}
-}
-
 static void sample_cb(void *arg, int kind, const struct exposition_sample *s)
 {
 	struct exposition_text device = exposition_label(s, "Device_ID");
@@ -243,7 +219,29 @@ static void sample_cb(void *arg, int kind, const struct exposition_sample *s)
 		copy_word(exposition_label(s, "chassis_id"), port->chassis, sizeof(port->chassis));
 	}
 	port->next.there = true;
-	take_said(&port->next, (enum kind)kind, s);
+
+	enum kind reason = (enum kind)kind;
+	struct exposition_text state = exposition_label(s, "logical_state");
+	bool active;
+
+	if (state.len) {
+		copy_word(state, port->next.state, sizeof(port->next.state));
+		copy_word(exposition_label(s, "down_blame"), port->next.blame,
+			  sizeof(port->next.blame));
+		active = !strcmp(port->next.state, "ACT") || !strcmp(port->next.state, "Active") ||
+			 !strcmp(port->next.state, "4");
+		port->next.link = active ? LINK_ACTIVE : LINK_INACTIVE;
+	}
+	if (reason == LINK_DOWN && s->value >= 0 && s->value < 1e15) {
+		port->next.has_downs = true;
+		port->next.downs = (uint64_t)s->value;
+	} else if (reason == BER && s->value > port->next.ber) {
+		port->next.ber = s->value;
+	} else if (reason == STATE) {
+		port->next.link = s->value == STATE_ACTIVE ? LINK_ACTIVE : LINK_INACTIVE;
+		snprintf(port->next.state, sizeof(port->next.state), "%d",
+			 (int)(s->value < 99 ? s->value : 99));
+	}
 }
 
 const struct exposition_ops nmx_ops = { kind_of, sample_cb };
@@ -291,30 +289,6 @@ struct tally {
 		unsigned ports, working;
 	} devices[DEVICES];
 };
-
-static void count_port(const struct nmx *nmx, const struct port *port, uint64_t window_us,
-		       struct tally *t)
-{
-	if (!port->now.there && !port->was_active)
-		return; /* never worked, and nobody misses it */
-	t->ports++;
-	t->devices[port->device].ports++;
-	t->absent += !port->now.there;
-	if (port->now.there && port->now.link == LINK_INACTIVE) {
-		t->inactive++;
-		t->first_inactive = t->first_inactive ? t->first_inactive : port;
-	} else if (port->now.there) {
-		t->devices[port->device].working++;
-	}
-	if (port->rose && nmx->now_us - port->rose_us < window_us) {
-		t->rises += port->rose_by;
-		t->first_rise = t->first_rise ? t->first_rise : port;
-	}
-	if (port->now.ber > BER_LIMIT) {
-		t->high_ber++;
-		t->first_high_ber = t->first_high_ber ? t->first_high_ber : port;
-	}
-}
 
 __attribute__((format(printf, 3, 4))) static void nmx_find(struct nvswitch_verdict *verdict,
 							   enum nvswitch_state state,
@@ -368,8 +342,27 @@ void nmx_judge(const struct nmx *nmx, const struct nmx_place *place, uint64_t wi
 
 		if (port->guid && (place->tray < 0 || port->tray == place->tray) &&
 		    (place->slot < 0 || port->slot == place->slot) &&
-		    (!*place->chassis || !strncmp(port->chassis, place->chassis, len)))
-			count_port(nmx, port, window_us, &t);
+		    (!*place->chassis || !strncmp(port->chassis, place->chassis, len))) {
+			if (!port->now.there && !port->was_active)
+				continue; /* never worked, and nobody misses it */
+			t.ports++;
+			t.devices[port->device].ports++;
+			t.absent += !port->now.there;
+			if (port->now.there && port->now.link == LINK_INACTIVE) {
+				t.inactive++;
+				t.first_inactive = t.first_inactive ? t.first_inactive : port;
+			} else if (port->now.there) {
+				t.devices[port->device].working++;
+			}
+			if (port->rose && nmx->now_us - port->rose_us < window_us) {
+				t.rises += port->rose_by;
+				t.first_rise = t.first_rise ? t.first_rise : port;
+			}
+			if (port->now.ber > BER_LIMIT) {
+				t.high_ber++;
+				t.first_high_ber = t.first_high_ber ? t.first_high_ber : port;
+			}
+		}
 	}
 	if (!t.ports || t.absent == t.ports) {
 		verdict->state = NVSWITCH_UNKNOWN; /* a tray that is off is no NVLink fault */
@@ -559,30 +552,6 @@ static void judge_reported(const struct judge *j, unsigned g)
 		     last->watch >= WATCH_FAIL ? "fail" : "warning");
 }
 
-/* Its own links, as NVML has them. Those that were never up are not reported. */
-static void judge_own_links(const struct judge *j, unsigned g)
-{
-	const struct gpu_said *last = &j->m->gpus[g].last;
-	uint64_t reporting = j->e->gpus[g].said.links_up | j->e->gpus[g].said.links_down;
-	uint64_t ever = last->links_up | last->links_down;
-	unsigned count = (unsigned)__builtin_popcountll(reporting), usual = j->links;
-	bool exempt = j->exempt >> g & 1;
-	struct place place = GPU(g);
-
-	if (!(last->has & HAS_LINKS) || (exempt && j->system == NVSWITCH_SYSTEM_A100))
-		return;
-	if (last->links_down) {
-		place.link = __builtin_ctzll(last->links_down);
-		find(j, NVSWITCH_DEGRADED_LINK, place, "GPU %u: %d NVLinks down, the first link %d",
-		     g, __builtin_popcountll(last->links_down), place.link);
-	}
-	if ((unsigned)__builtin_popcountll(ever) > usual)
-		usual = (unsigned)__builtin_popcountll(ever);
-	if (count && count < usual)
-		find(j, NVSWITCH_DEGRADED_LINK, GONE((int)g), "GPU %u: %u of %u NVLinks absent", g,
-		     usual - count, usual);
-}
-
 static void judge_all_gpus(const struct judge *j)
 {
 	unsigned reporting = 0, failed = 0;
@@ -637,7 +606,28 @@ static void judge_gpus(const struct judge *j)
 			judge_mask(j, g);
 		}
 		judge_reported(j, g);
-		judge_own_links(j, g);
+
+		/* Its own links, as NVML has them. Those that were never up are not reported. */
+		const struct gpu_said *last = &j->m->gpus[g].last;
+		uint64_t reporting = j->e->gpus[g].said.links_up | j->e->gpus[g].said.links_down;
+		uint64_t ever = last->links_up | last->links_down;
+		unsigned count = (unsigned)__builtin_popcountll(reporting), usual = j->links;
+		bool exempt = j->exempt >> g & 1;
+		struct place place = GPU(g);
+
+		if (!(last->has & HAS_LINKS) || (exempt && j->system == NVSWITCH_SYSTEM_A100))
+			continue;
+		if (last->links_down) {
+			place.link = __builtin_ctzll(last->links_down);
+			find(j, NVSWITCH_DEGRADED_LINK, place,
+			     "GPU %u: %d NVLinks down, the first link %d", g,
+			     __builtin_popcountll(last->links_down), place.link);
+		}
+		if ((unsigned)__builtin_popcountll(ever) > usual)
+			usual = (unsigned)__builtin_popcountll(ever);
+		if (count && count < usual)
+			find(j, NVSWITCH_DEGRADED_LINK, GONE((int)g),
+			     "GPU %u: %u of %u NVLinks absent", g, usual - count, usual);
 	}
 	judge_all_gpus(j);
 }
@@ -676,33 +666,6 @@ static void judge_links(const struct judge *j)
 		     expected - seen, expected);
 }
 
-/* By what each has at all times: an error number is reported only where there was one. */
-static void judge_switches(const struct judge *j)
-{
-	unsigned reporting = 0, usual = j->expect->switches, ever = 0;
-
-	for (unsigned n = 0; n < EVIDENCE_SWITCHES; n++) {
-		struct place place = { .gpu = -1, .sw = (int)n, .link = -1 };
-		uint32_t nonfatal = j->e->switches[n].nonfatal;
-
-		if (j->m->switches[n].last.reset_required) {
-			place.remedy = NVSWITCH_RESET_GPU;
-			find(j, NVSWITCH_FATAL, place, "NVSwitch %u: needs a reset", n);
-		}
-		place.remedy = NVSWITCH_REMEDY_NONE;
-		place.code = nonfatal;
-		if (nonfatal)
-			find(j, NVSWITCH_HEALTHY, place, "NVSwitch %u: non-fatal SXid %u", n,
-			     nonfatal);
-		reporting += j->e->switches[n].said.present;
-		ever += j->m->switches[n].seen;
-	}
-	usual = ever > usual ? ever : usual;
-	if (reporting && reporting < usual && !j->e->repeated)
-		find(j, NVSWITCH_DEGRADED_LINK, GONE(-1), "%u of %u NVSwitches absent",
-		     usual - reporting, usual);
-}
-
 /* ---- All of it ------------------------------------------------------------------------------- */
 
 void evidence_judge(const struct evidence *e, const struct memory *m,
@@ -724,6 +687,30 @@ void evidence_judge(const struct evidence *e, const struct memory *m,
 	j.exempt = evidence_exempt(m, c->progress);
 	if (m->system != NVSWITCH_SYSTEM_OTHER)
 		judge_gpus(&j);
-	judge_switches(&j);
+
+	/* By what each has at all times: an error number is reported only where there was one. */
+	unsigned switches_reporting = 0, usual = j.expect->switches, ever = 0;
+
+	for (unsigned n = 0; n < EVIDENCE_SWITCHES; n++) {
+		struct place place = { .gpu = -1, .sw = (int)n, .link = -1 };
+		uint32_t nonfatal = j.e->switches[n].nonfatal;
+
+		if (j.m->switches[n].last.reset_required) {
+			place.remedy = NVSWITCH_RESET_GPU;
+			find(&j, NVSWITCH_FATAL, place, "NVSwitch %u: needs a reset", n);
+		}
+		place.remedy = NVSWITCH_REMEDY_NONE;
+		place.code = nonfatal;
+		if (nonfatal)
+			find(&j, NVSWITCH_HEALTHY, place, "NVSwitch %u: non-fatal SXid %u", n,
+			     nonfatal);
+		switches_reporting += j.e->switches[n].said.present;
+		ever += j.m->switches[n].seen;
+	}
+	usual = ever > usual ? ever : usual;
+	if (switches_reporting && switches_reporting < usual && !j.e->repeated)
+		find(&j, NVSWITCH_DEGRADED_LINK, GONE(-1), "%u of %u NVSwitches absent",
+		     usual - switches_reporting, usual);
+
 	judge_links(&j);
 }

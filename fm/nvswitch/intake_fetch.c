@@ -68,25 +68,6 @@ static bool read_length(const char *text, int base, uint64_t *length)
 	       !*(end + strspn(end, " \t"));
 }
 
-static void take_header(struct answer *a)
-{
-	char *value;
-
-	if (a->used == sizeof(a->line))
-		return; /* none of those that count is so long */
-	if ((value = header(a, "Content-Length"))) {
-		a->has_length = true;
-		if (!read_length(value, 10, &a->left))
-			fail(a, "the answer's length is not a number");
-	} else if ((value = header(a, "Transfer-Encoding"))) {
-		a->chunked = !strcasecmp(value, "chunked");
-		if (!a->chunked)
-			fail(a, "the answer has an encoding that was not requested");
-	} else if ((value = header(a, "Content-Encoding")) && strcasecmp(value, "identity")) {
-		fail(a, "the answer has an encoding that was not requested");
-	}
-}
-
 static void take_line(struct answer *a)
 {
 	const char *code = a->line + 9;
@@ -102,7 +83,24 @@ static void take_line(struct answer *a)
 		a->has_length = a->chunked = false;
 		a->at = HEADERS;
 	} else if (a->at == HEADERS && a->used) {
-		take_header(a);
+		char *value;
+
+		/* none of those that count is so long */
+		if (a->used != sizeof(a->line)) {
+			if ((value = header(a, "Content-Length"))) {
+				a->has_length = true;
+				if (!read_length(value, 10, &a->left))
+					fail(a, "the answer's length is not a number");
+			} else if ((value = header(a, "Transfer-Encoding"))) {
+				a->chunked = !strcasecmp(value, "chunked");
+				if (!a->chunked)
+					fail(a,
+					     "the answer has an encoding that was not requested");
+			} else if ((value = header(a, "Content-Encoding")) &&
+				   strcasecmp(value, "identity")) {
+				fail(a, "the answer has an encoding that was not requested");
+			}
+		}
 	} else if (a->at == HEADERS && a->code / 100 == 1) {
 		a->at = STATUS;
 	} else if (a->at == HEADERS && (a->code == 204 || a->code == 304)) {

@@ -404,33 +404,6 @@ static void refuse(struct log_server *s, struct sender *sender)
 	s->ops->refused(s->arg, sender);
 }
 
-/*
- * Takes a line with a known header. A datagram's sender can be forged; a connection's can not, but
- * what is relayed through it can, unless the relay was configured.
- */
-static void take_known(struct log_server *s, struct sender *sender, const struct syslog_message *m)
-{
-	const char *host = *m->host || !s->from ? m->host : sender->name;
-	struct sxid_event event;
-	bool about = sxid_read(m->text, m->len, &event);
-	bool listed = s->kind == LOG_SERVER_TCP && sender->verdict == SENDER_LISTED;
-
-	s->stats.events += about;
-	if (about)
-		event.trust = !s->from ? NVSWITCH_PROVEN
-			      : listed ? NVSWITCH_ASKED
-				       : NVSWITCH_ANYONE;
-	if (!sender_may(sender) &&
-	    !s->ops->undecided(s->arg, sender, host, about ? &event : NULL)) {
-		refuse(s, sender);
-		return;
-	}
-	sender->understood += about && sender_may(sender);
-	sender->ignored += !about;
-	if (about && sender_may(sender))
-		s->ops->event(s->arg, host, &event);
-}
-
 /* A line, as journal_fn. */
 static void take(void *arg, bool known, const struct syslog_message *m)
 {
@@ -452,7 +425,30 @@ static void take(void *arg, bool known, const struct syslog_message *m)
 		s->stats.bad++;
 		sender->malformed++;
 	} else {
-		take_known(s, sender, m);
+		/*
+		 * Takes a line with a known header. A datagram's sender can be forged; a
+		 * connection's can not, but what is relayed through it can, unless the relay was
+		 * configured.
+		 */
+		const char *host = *m->host || !s->from ? m->host : sender->name;
+		struct sxid_event event;
+		bool about = sxid_read(m->text, m->len, &event);
+		bool listed = s->kind == LOG_SERVER_TCP && sender->verdict == SENDER_LISTED;
+
+		s->stats.events += about;
+		if (about)
+			event.trust = !s->from ? NVSWITCH_PROVEN
+				      : listed ? NVSWITCH_ASKED
+					       : NVSWITCH_ANYONE;
+		if (!sender_may(sender) &&
+		    !s->ops->undecided(s->arg, sender, host, about ? &event : NULL)) {
+			refuse(s, sender);
+			return;
+		}
+		sender->understood += about && sender_may(sender);
+		sender->ignored += !about;
+		if (about && sender_may(sender))
+			s->ops->event(s->arg, host, &event);
 	}
 }
 
@@ -849,29 +845,6 @@ static bool has_address(const struct lookup *l)
 	return false;
 }
 
-static void lookup_done(struct log_intake *in, struct lookup *l, bool good)
-{
-	struct sender *sender;
-
-	if (good && has_address(l))
-		senders_know(&in->senders, &l->sender);
-	sender = senders_find(&in->senders, &l->sender, loop_now_us(in->home->loop));
-	sender->verdict = good && has_address(l) ? SENDER_ALLOWED : SENDER_REFUSED;
-	sender->decided_us = loop_now_us(in->home->loop);
-	for (unsigned i = 0; i < l->waiting; i++)
-		if (sender_may(sender))
-			event_cb(in, l->lines[i].host, &l->lines[i].event);
-	if (sender_may(sender)) {
-		sender->understood += l->waiting;
-	} else {
-		sender->refused += l->waiting;
-		refused_cb(in, sender);
-	}
-	if (l->ask.ar_result)
-		freeaddrinfo(l->ask.ar_result);
-	free(l);
-}
-
 static void look_cb(void *arg)
 {
 	struct log_intake *in = arg;
@@ -887,7 +860,27 @@ static void look_cb(void *arg)
 		}
 		*link = l->next;
 		in->nlookups--;
-		lookup_done(in, l, status == 0);
+
+		bool good = status == 0;
+		struct sender *sender;
+
+		if (good && has_address(l))
+			senders_know(&in->senders, &l->sender);
+		sender = senders_find(&in->senders, &l->sender, loop_now_us(in->home->loop));
+		sender->verdict = good && has_address(l) ? SENDER_ALLOWED : SENDER_REFUSED;
+		sender->decided_us = loop_now_us(in->home->loop);
+		for (unsigned i = 0; i < l->waiting; i++)
+			if (sender_may(sender))
+				event_cb(in, l->lines[i].host, &l->lines[i].event);
+		if (sender_may(sender)) {
+			sender->understood += l->waiting;
+		} else {
+			sender->refused += l->waiting;
+			refused_cb(in, sender);
+		}
+		if (l->ask.ar_result)
+			freeaddrinfo(l->ask.ar_result);
+		free(l);
 	}
 	if (in->lookups)
 		loop_timer_set(in->lookup_timer, LOOK_US);

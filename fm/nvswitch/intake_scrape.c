@@ -206,17 +206,12 @@ struct exporters {
 	struct log_limit silent_limit;
 };
 
-static struct target *target_of(const struct poll *poll)
-{
-	return &poll->of->targets.list[poll - poll->of->polls];
-}
-
 /* ---- Answers --------------------------------------------------------------------------------- */
 
 static void hear(struct poll *poll, const char *error)
 {
 	struct source_home *home = poll->of->home;
-	struct target *target = target_of(poll);
+	struct target *target = &poll->of->targets.list[poll - poll->of->polls];
 	const struct decoder_subject subject = { home, target, poll->host, poll->source };
 	const struct health_source *source = &home->health->hosts[poll->host].sources[poll->source];
 	uint64_t now_us = loop_now_us(home->loop);
@@ -302,10 +297,13 @@ static void start_due(void *arg)
 			scrape->poll = poll;
 			poll->scrape = scrape;
 			x->in_flight++;
-			poll->decoder->begin(poll->kept, target_of(poll), now_us);
+			poll->decoder->begin(poll->kept,
+					     &poll->of->targets.list[poll - poll->of->polls],
+					     now_us);
 			exposition_init(&scrape->exposition, poll->decoder->ops, poll->kept);
-			scrape->job = fetch_get(x->fetch, &target_of(poll)->url, poll->address,
-						&ops, scrape);
+			scrape->job = fetch_get(x->fetch,
+						&poll->of->targets.list[poll - poll->of->polls].url,
+						poll->address, &ops, scrape);
 		}
 		x->cursor = (x->cursor + 1) % x->targets.count;
 		x->due_us += gap_us;

@@ -159,9 +159,19 @@ static bool take_iso_time(struct cursor *c)
 	return true;
 }
 
-/* `-`, or elements in brackets; a quoted value may hold brackets. */
-static bool skip_structured(struct cursor *c)
+static bool read_5424(struct cursor *c, struct syslog_message *m)
 {
+	const char *word;
+
+	if (!take_word(c, &word) || !take_host(c, m->host))
+		return false;
+	if (!strcmp(m->host, "-"))
+		*m->host = '\0';	 /* not said */
+	for (unsigned i = 0; i < 3; i++) /* application, process, message */
+		if (!take_word(c, &word))
+			return false;
+
+	/* `-`, or elements in brackets; a quoted value may hold brackets. */
 	bool quoted = false;
 
 	if (take_char(c, '-')) {
@@ -180,20 +190,6 @@ static bool skip_structured(struct cursor *c)
 	}
 	take_char(c, ' ');
 	return true;
-}
-
-static bool read_5424(struct cursor *c, struct syslog_message *m)
-{
-	const char *word;
-
-	if (!take_word(c, &word) || !take_host(c, m->host))
-		return false;
-	if (!strcmp(m->host, "-"))
-		*m->host = '\0';	 /* not said */
-	for (unsigned i = 0; i < 3; i++) /* application, process, message */
-		if (!take_word(c, &word))
-			return false;
-	return skip_structured(c);
 }
 
 bool syslog_read(const char *line, size_t len, struct syslog_message *m)

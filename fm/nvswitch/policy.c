@@ -125,11 +125,6 @@ int nvswitch_policy_assume(const struct topo *t, const char *text, uint8_t *stat
 
 /* ---- What comes of it ------------------------------------------------------------------------ */
 
-static uint8_t state_in(const struct nvswitch_scene *scene, uint32_t host)
-{
-	return scene->states ? scene->states[host] : NVSWITCH_HEALTHY;
-}
-
 static json_t *load_json(const struct nvswitch_trial *trial, const struct nvswitch_scene *scene,
 			 uint32_t host)
 {
@@ -146,7 +141,8 @@ json_t *nvswitch_trial_json(const struct nvswitch_trial *trial)
 	json_t *rows = json_array();
 
 	for (uint32_t h = 0; h < trial->now.topo->nhosts; h++) {
-		uint8_t was = state_in(&trial->now, h), state = state_in(&trial->then, h);
+		uint8_t was = trial->now.states ? trial->now.states[h] : NVSWITCH_HEALTHY;
+		uint8_t state = trial->then.states ? trial->then.states[h] : NVSWITCH_HEALTHY;
 		struct nvswitch_treatment t = trial->policy->of[state];
 		const char *class = t.class == ROUTE_IDLE ? "idle" : "unchanged";
 

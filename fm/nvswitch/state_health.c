@@ -287,32 +287,6 @@ struct memory *health_memory(struct health *h, unsigned host)
 	return it->memory;
 }
 
-static void note_line(struct memory *m, struct health_log *log, const struct sxid_event *event,
-		      uint64_t now_us)
-{
-	struct nvswitch_finding finding = event->finding;
-
-	finding.trust = (uint8_t)event->trust;
-	/* The GPU is found by the PCI address in the line, or in the line before. */
-	if (!*finding.pci && finding.sw < 0)
-		memcpy(finding.pci, log->pci, sizeof(finding.pci));
-	*log->pci = '\0';
-	if (finding.gpu < 0)
-		finding.gpu = (int8_t)memory_gpu_by_pci(m, finding.pci);
-	if (event->recovered) {
-		memory_reset(m, finding.gpu, finding.pci, event->trust);
-		return;
-	}
-	if (event->nonfatal && now_us - log->window_us >= NONFATAL_WINDOW_US) {
-		log->window_us = now_us;
-		log->nonfatal = 0;
-	}
-	if (event->nonfatal && ++log->nonfatal >= NONFATAL_MANY)
-		finding.state = NVSWITCH_DEGRADED_LINK;
-	if (finding.state != NVSWITCH_HEALTHY)
-		memory_note(m, &finding, MEMORY_FROM_LOG, now_us);
-}
-
 void health_hear_log(struct health *h, unsigned host, const struct sxid_event *event,
 		     uint64_t now_us)
 {
@@ -329,8 +303,30 @@ void health_hear_log(struct health *h, unsigned host, const struct sxid_event *e
 		memory_reset_uuid(m, event->uuid, event->trust);
 	else if (event->names_gpu)
 		memcpy(it->log->pci, event->finding.pci, sizeof(it->log->pci));
-	else
-		note_line(m, it->log, event, now_us);
+	else {
+		struct health_log *log = it->log;
+		struct nvswitch_finding finding = event->finding;
+
+		finding.trust = (uint8_t)event->trust;
+		/* The GPU is found by the PCI address in the line, or in the line before. */
+		if (!*finding.pci && finding.sw < 0)
+			memcpy(finding.pci, log->pci, sizeof(finding.pci));
+		*log->pci = '\0';
+		if (finding.gpu < 0)
+			finding.gpu = (int8_t)memory_gpu_by_pci(m, finding.pci);
+		if (event->recovered) {
+			memory_reset(m, finding.gpu, finding.pci, event->trust);
+			return;
+		}
+		if (event->nonfatal && now_us - log->window_us >= NONFATAL_WINDOW_US) {
+			log->window_us = now_us;
+			log->nonfatal = 0;
+		}
+		if (event->nonfatal && ++log->nonfatal >= NONFATAL_MANY)
+			finding.state = NVSWITCH_DEGRADED_LINK;
+		if (finding.state != NVSWITCH_HEALTHY)
+			memory_note(m, &finding, MEMORY_FROM_LOG, now_us);
+	}
 }
 
 void health_override(struct health *h, unsigned host, enum nvswitch_state state)
@@ -411,22 +407,6 @@ static uint64_t fresh_us(const struct health *h, const struct health_source *s, 
 	return s->heard && now_us - s->heard_us < counts_us ? s->heard_us + counts_us - now_us : 0;
 }
 
-/* The sources that report worse than DEGRADED_LINK, as bits of memory_event.from. */
-static uint8_t grave_sources(const struct health *h, const struct health_host *host,
-			     uint64_t now_us)
-{
-	uint8_t from = 0;
-
-	for (unsigned i = 0; i < host->nsources; i++)
-		if (fresh_us(h, &host->sources[i], now_us) &&
-		    host->sources[i].verdict.state > NVSWITCH_DEGRADED_LINK)
-			from |= (uint8_t)(1u << (i < 7 ? i : 6));
-	for (unsigned i = 0; host->memory && i < host->memory->nevents; i++)
-		if (host->memory->events[i].finding.state > NVSWITCH_DEGRADED_LINK)
-			from |= host->memory->events[i].from;
-	return from;
-}
-
 /* A state as far as it counts: DEGRADED_LINK at most from one source that is not trusted enough. */
 static enum nvswitch_state confirmed(const struct health *h, struct health_host *host,
 				     enum nvswitch_state state, enum nvswitch_trust trust,
@@ -467,36 +447,6 @@ static bool sources_state(const struct health *h, struct health_host *host, uint
 		}
 	}
 	return fresh;
-}
-
-/*
- * Sets `observed`. False: there is no recent report on the host. The last reports of sources stand
- * while they are silent. A host whose sources never reported takes the state of its kernel log once
- * that shows a boot or a reset; errors of applications do not show the state of NVLinks.
- */
-static bool observe(struct health *h, struct health_host *host, uint64_t now_us, uint64_t *next_us)
-{
-	uint8_t grave = grave_sources(h, host, now_us);
-	enum nvswitch_state events = NVSWITCH_HEALTHY, worst;
-	bool fresh, heard = false;
-
-	host->unconfirmed = false;
-	for (unsigned i = 0; host->memory && i < host->memory->nevents; i++) {
-		const struct nvswitch_finding *f = &host->memory->events[i].finding;
-
-		events = worse(events, confirmed(h, host, f->state, f->trust, grave));
-	}
-	fresh = sources_state(h, host, now_us, grave, next_us, &worst);
-	if (fresh || !host->nsources)
-		host->sources_state = worst;
-	if (host->memory && host->memory->sources_state != host->sources_state) {
-		host->memory->sources_state = (uint8_t)host->sources_state;
-		host->memory->changed = true;
-	}
-	host->observed = worse(events, host->sources_state);
-	for (unsigned i = 0; i < host->nsources; i++)
-		heard |= host->sources[i].heard;
-	return fresh || events != NVSWITCH_HEALTHY || (host->vouched && !heard);
 }
 
 /* ---- What is believed ------------------------------------------------------------------------ */
@@ -587,8 +537,50 @@ uint64_t health_step(struct health *h, uint64_t now_us, bool *reroute)
 {
 	uint64_t next_us = UINT64_MAX;
 
-	for (unsigned i = 0; i < h->nhosts; i++)
-		h->hosts[i].reported = observe(h, &h->hosts[i], now_us, &next_us);
+	for (unsigned i = 0; i < h->nhosts; i++) {
+		/*
+		 * Sets `observed`. False: there is no recent report on the host. The last reports
+		 * of sources stand while they are silent. A host whose sources never reported takes
+		 * the state of its kernel log once that shows a boot or a reset; errors of
+		 * applications do not show the state of NVLinks.
+		 */
+		struct health_host *host = &h->hosts[i];
+
+		/*
+		 * The sources that report worse than DEGRADED_LINK, as bits of memory_event.from.
+		 */
+		uint8_t grave = 0;
+
+		for (unsigned k = 0; k < host->nsources; k++)
+			if (fresh_us(h, &host->sources[k], now_us) &&
+			    host->sources[k].verdict.state > NVSWITCH_DEGRADED_LINK)
+				grave |= (uint8_t)(1u << (k < 7 ? k : 6));
+		for (unsigned k = 0; host->memory && k < host->memory->nevents; k++)
+			if (host->memory->events[k].finding.state > NVSWITCH_DEGRADED_LINK)
+				grave |= host->memory->events[k].from;
+
+		enum nvswitch_state events = NVSWITCH_HEALTHY, worst;
+		bool fresh, heard = false;
+
+		host->unconfirmed = false;
+		for (unsigned k = 0; host->memory && k < host->memory->nevents; k++) {
+			const struct nvswitch_finding *f = &host->memory->events[k].finding;
+
+			events = worse(events, confirmed(h, host, f->state, f->trust, grave));
+		}
+		fresh = sources_state(h, host, now_us, grave, &next_us, &worst);
+		if (fresh || !host->nsources)
+			host->sources_state = worst;
+		if (host->memory && host->memory->sources_state != host->sources_state) {
+			host->memory->sources_state = (uint8_t)host->sources_state;
+			host->memory->changed = true;
+		}
+		host->observed = worse(events, host->sources_state);
+		for (unsigned k = 0; k < host->nsources; k++)
+			heard |= host->sources[k].heard;
+		h->hosts[i].reported =
+			fresh || events != NVSWITCH_HEALTHY || (host->vouched && !heard);
+	}
 	guard(h);
 	for (unsigned i = 0; i < h->nhosts; i++)
 		believe(h, &h->hosts[i], now_us, &next_us);

@@ -138,31 +138,6 @@ static const char *system_of(const struct health_host *host)
 	return "unknown";
 }
 
-static json_t *host_json(const struct nvswitch *nv, const struct health_host *host)
-{
-	const struct nvswitch_finding *worst = health_worst(host);
-	/* HEALTHY only where something has reported lately that it is. */
-	bool proven = host->reported || host->observed > NVSWITCH_HEALTHY;
-	const char *override = NULL, *ends = NULL;
-
-	if (host->override != NVSWITCH_UNKNOWN) {
-		override = nvswitch_state_name(host->override);
-		ends = "an operator clears it";
-	} else if (worst && worst->state > NVSWITCH_HEALTHY) {
-		ends = memory_end_of(worst);
-	}
-	return json_pack("{ss ss ss ss ss ss? sf ss sb si si so so ss? so sb}", "host", host->name,
-			 "system", system_of(host), "state", nvswitch_state_name(host->state),
-			 "observed",
-			 nvswitch_state_name(proven ? host->observed : NVSWITCH_UNKNOWN), "routed",
-			 nvswitch_state_name(host->routed), "override", override, "since_s",
-			 host->since_us ? age_s(nv, host->since_us) : 0.0, "reason",
-			 health_reason(host), "in_fabric", host->present, "sources_up",
-			 (int)sources_up(host), "sources_count", (int)host->nsources, "sources",
-			 sources_json(nv, host), "evidence", evidence_json(nv, host), "ends_when",
-			 ends, "domain", domain_json(host), "unconfirmed", host->unconfirmed);
-}
-
 json_t *nvswitch_summary(const struct nvswitch *nv)
 {
 	const struct senders *senders = log_intake_senders(nv->intake);
@@ -227,8 +202,33 @@ json_t *nvswitch_json(const struct nvswitch *nv)
 {
 	json_t *hosts = json_array();
 
-	for (unsigned i = 0; i < nv->health.nhosts; i++)
-		json_array_append_new(hosts, host_json(nv, &nv->health.hosts[i]));
+	for (unsigned i = 0; i < nv->health.nhosts; i++) {
+		const struct health_host *host = &nv->health.hosts[i];
+		const struct nvswitch_finding *worst = health_worst(host);
+		/* HEALTHY only where something has reported lately that it is. */
+		bool proven = host->reported || host->observed > NVSWITCH_HEALTHY;
+		const char *override = NULL, *ends = NULL;
+
+		if (host->override != NVSWITCH_UNKNOWN) {
+			override = nvswitch_state_name(host->override);
+			ends = "an operator clears it";
+		} else if (worst && worst->state > NVSWITCH_HEALTHY) {
+			ends = memory_end_of(worst);
+		}
+		json_array_append_new(
+			hosts,
+			json_pack("{ss ss ss ss ss ss? sf ss sb si si so so ss? so sb}", "host",
+				  host->name, "system", system_of(host), "state",
+				  nvswitch_state_name(host->state), "observed",
+				  nvswitch_state_name(proven ? host->observed : NVSWITCH_UNKNOWN),
+				  "routed", nvswitch_state_name(host->routed), "override", override,
+				  "since_s", host->since_us ? age_s(nv, host->since_us) : 0.0,
+				  "reason", health_reason(host), "in_fabric", host->present,
+				  "sources_up", (int)sources_up(host), "sources_count",
+				  (int)host->nsources, "sources", sources_json(nv, host),
+				  "evidence", evidence_json(nv, host), "ends_when", ends, "domain",
+				  domain_json(host), "unconfirmed", host->unconfirmed));
+	}
 	return json_pack("{so so so so}", "summary", nvswitch_summary(nv), "senders",
 			 senders_json(log_intake_senders(nv->intake), loop_now_us(nv->home.loop)),
 			 "hosts", hosts, "domains", domains_json(nv));
@@ -289,35 +289,6 @@ static void guard_cb(void *arg, bool on, unsigned bad)
 			    json_pack("{sb si}", "guarded", on, "bad", (int)bad), text);
 }
 
-static enum log_level level_of(enum nvswitch_state state)
-{
-	return state == NVSWITCH_HEALTHY ? LOG_NOTICE : LOG_WARNING;
-}
-
-static void report_many(struct nvswitch *nv, enum nvswitch_state state, unsigned count)
-{
-	json_t *names = json_array();
-	char text[400];
-	size_t used = (size_t)snprintf(text, sizeof(text), "nvswitch: %u hosts: %s:", count,
-				       nvswitch_state_name(state));
-
-	for (unsigned i = 0; i < nv->nchanges; i++) {
-		const struct health_host *host = &nv->health.hosts[nv->changes[i].host];
-
-		if (host->state != state)
-			continue;
-		if (json_array_size(names) < NAMES_SHOWN && used < sizeof(text))
-			used += (size_t)snprintf(text + used, sizeof(text) - used, " %s",
-						 host->name);
-		json_array_append_new(names, json_string(host->name));
-	}
-	if (used < sizeof(text))
-		snprintf(text + used, sizeof(text) - used, " ..");
-	nv->home.ops->event(
-		nv->home.arg, level_of(state), "nvswitch",
-		json_pack("{so ss}", "hosts", names, "state", nvswitch_state_name(state)), text);
-}
-
 static void report_changes_to(struct nvswitch *nv, enum nvswitch_state state)
 {
 	unsigned count = 0;
@@ -326,7 +297,30 @@ static void report_changes_to(struct nvswitch *nv, enum nvswitch_state state)
 	for (unsigned i = 0; i < nv->nchanges; i++)
 		count += nv->health.hosts[nv->changes[i].host].state == state;
 	if (count > EVENTS_ALIKE) {
-		report_many(nv, state, count);
+		json_t *names = json_array();
+		char many_text[400];
+		size_t used = (size_t)snprintf(many_text, sizeof(many_text),
+					       "nvswitch: %u hosts: %s:", count,
+					       nvswitch_state_name(state));
+
+		for (unsigned i = 0; i < nv->nchanges; i++) {
+			const struct health_host *host = &nv->health.hosts[nv->changes[i].host];
+
+			if (host->state != state)
+				continue;
+			if (json_array_size(names) < NAMES_SHOWN && used < sizeof(many_text))
+				used += (size_t)snprintf(many_text + used, sizeof(many_text) - used,
+							 " %s", host->name);
+			json_array_append_new(names, json_string(host->name));
+		}
+		if (used < sizeof(many_text))
+			snprintf(many_text + used, sizeof(many_text) - used, " ..");
+		nv->home.ops->event(
+			nv->home.arg, state == NVSWITCH_HEALTHY ? LOG_NOTICE : LOG_WARNING,
+			"nvswitch",
+			json_pack("{so ss}", "hosts", names, "state", nvswitch_state_name(state)),
+			many_text);
+
 		return;
 	}
 	for (unsigned i = 0; i < nv->nchanges && count; i++) {
@@ -338,7 +332,9 @@ static void report_changes_to(struct nvswitch *nv, enum nvswitch_state state)
 			continue;
 		snprintf(text, sizeof(text), "nvswitch: %s: %s, was %s%s%s", host->name, name,
 			 before, *reason ? ": " : "", reason);
-		nv->home.ops->event(nv->home.arg, level_of(state), "nvswitch",
+		nv->home.ops->event(nv->home.arg,
+				    state == NVSWITCH_HEALTHY ? LOG_NOTICE : LOG_WARNING,
+				    "nvswitch",
 				    json_pack("{ss ss ss ss}", "host", host->name, "state", name,
 					      "before", before, "reason", reason),
 				    text);

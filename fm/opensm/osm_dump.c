@@ -153,24 +153,6 @@ static bool read_lines(struct reader *r, const char *text, size_t len)
 
 /* ---- The whole ------------------------------------------------------------------------------- */
 
-static void prepare(struct reader *r, struct osm_tables *out)
-{
-	struct lid_map *map = mem_alloc(1, sizeof(*map));
-
-	*out = (struct osm_tables){ .lids = map };
-	map->nports = r->t->nports;
-	map->top = r->top;
-	map->lid_of_port = mem_alloc(map->nports, sizeof(*map->lid_of_port));
-	map->port_of_lid = mem_alloc(map->top + 1u, sizeof(*map->port_of_lid));
-	memset(map->port_of_lid, 0xff, (map->top + 1u) * sizeof(*map->port_of_lid));
-	tables_resize(&out->tables, r->t->nswitches, map->top);
-	if (r->t->nswitches)
-		memset(out->tables.lft, TABLES_NO_ROUTE,
-		       (size_t)out->tables.nswitches * out->tables.stride);
-	r->out = out;
-	r->seen = mem_alloc(r->t->nswitches, sizeof(*r->seen));
-}
-
 /* What no remark told are the LIDs that ports hold. Base LIDs and the LMC: from who owns what. */
 static void settle_lids(const struct reader *r)
 {
@@ -220,7 +202,22 @@ int osm_dump_parse_lfts(const struct topo *t, const char *name, const char *text
 	*out = (struct osm_tables){ 0 };
 	if (!read)
 		return -EINVAL;
-	prepare(&r, out);
+
+	struct lid_map *map = mem_alloc(1, sizeof(*map));
+
+	*out = (struct osm_tables){ .lids = map };
+	map->nports = r.t->nports;
+	map->top = r.top;
+	map->lid_of_port = mem_alloc(map->nports, sizeof(*map->lid_of_port));
+	map->port_of_lid = mem_alloc(map->top + 1u, sizeof(*map->port_of_lid));
+	memset(map->port_of_lid, 0xff, (map->top + 1u) * sizeof(*map->port_of_lid));
+	tables_resize(&out->tables, r.t->nswitches, map->top);
+	if (r.t->nswitches)
+		memset(out->tables.lft, TABLES_NO_ROUTE,
+		       (size_t)out->tables.nswitches * out->tables.stride);
+	r.out = out;
+	r.seen = mem_alloc(r.t->nswitches, sizeof(*r.seen));
+
 	read = read_lines(&r, text, len);
 	if (read) {
 		settle_lids(&r);
@@ -338,25 +335,6 @@ static int make_lft_lines(const struct osm_dump_view *v, struct lft_lines *lines
 	return fclose(out) ? -errno : 0;
 }
 
-/* Writes the lines of a switch to `room`; returns the number of bytes. */
-static size_t put_lft(const struct osm_dump_view *v, const struct lft_lines *lines, uint32_t sw,
-		      char *room)
-{
-	char *end = room;
-
-	for (uint32_t lid = 1; lid <= v->lids->top; lid++) {
-		uint8_t port = entry_of(v, sw, lid);
-		size_t len = lines->at[lid + 1] - lines->at[lid];
-
-		if (!len || port == TABLES_NO_ROUTE)
-			continue;
-		put_text(end, lines->text + lines->at[lid], len);
-		put_port(end + LFT_PORT_AT, port);
-		end += len;
-	}
-	return (size_t)(end - room);
-}
-
 static int write_lfts(const struct osm_dump_view *v, FILE *out)
 {
 	struct lft_lines lines = { 0 };
@@ -368,7 +346,22 @@ static int write_lfts(const struct osm_dump_view *v, FILE *out)
 
 		fprintf(out, "Unicast lids [0-%u] of switch Lid %u guid 0x%016" PRIx64 " ('%s'):\n",
 			v->lids->top, v->lids->lid_of_port[sw->port0], sw->guid, sw->label);
-		fwrite(room, 1, put_lft(v, &lines, s, room), out);
+
+		/* Writes the lines of a switch to `room`; returns the number of bytes. */
+		char *end = room;
+
+		for (uint32_t lid = 1; lid <= v->lids->top; lid++) {
+			uint8_t port = entry_of(v, s, lid);
+			size_t len = lines.at[lid + 1] - lines.at[lid];
+
+			if (!len || port == TABLES_NO_ROUTE)
+				continue;
+			put_text(end, lines.text + lines.at[lid], len);
+			put_port(end + LFT_PORT_AT, port);
+			end += len;
+		}
+		fwrite(room, 1, (size_t)(end - room), out);
+
 		fprintf(out, "%u lids dumped\n", v->lids->top);
 		status = stream_status(out);
 	}
@@ -423,26 +416,6 @@ static uint8_t count_by_table(const struct osm_dump_view *v, uint32_t lid, uint3
 	return row[sw] = onward == HOPS_UNKNOWN ? HOPS_UNKNOWN : (uint8_t)(onward + 1);
 }
 
-static void walk_links(const struct neighbours *all, uint32_t from, uint8_t *row, uint32_t *queue)
-{
-	uint32_t head = 0, tail = 0;
-
-	row[from] = 0;
-	queue[tail++] = from;
-	while (head < tail) {
-		uint32_t sw = queue[head++];
-
-		for (uint32_t i = all->at[sw]; i < all->at[sw + 1]; i++) {
-			uint32_t next = all->list[i];
-
-			if (row[next] != HOPS_UNKNOWN)
-				continue;
-			row[next] = (uint8_t)(row[sw] + 1);
-			queue[tail++] = next;
-		}
-	}
-}
-
 /* By the fewest links, from each switch to each. */
 static void count_by_links(const struct topo *t, uint8_t *by_link)
 {
@@ -462,8 +435,25 @@ static void count_by_links(const struct topo *t, uint8_t *by_link)
 		}
 		all.at[s + 1] = count;
 	}
-	for (uint32_t s = 0; s < t->nswitches; s++)
-		walk_links(&all, s, by_link + (size_t)s * t->nswitches, queue);
+	for (uint32_t s = 0; s < t->nswitches; s++) {
+		uint8_t *row = by_link + (size_t)s * t->nswitches;
+		uint32_t head = 0, tail = 0;
+
+		row[s] = 0;
+		queue[tail++] = s;
+		while (head < tail) {
+			uint32_t sw = queue[head++];
+
+			for (uint32_t i = all.at[sw]; i < all.at[sw + 1]; i++) {
+				uint32_t next = all.list[i];
+
+				if (row[next] != HOPS_UNKNOWN)
+					continue;
+				row[next] = (uint8_t)(row[sw] + 1);
+				queue[tail++] = next;
+			}
+		}
+	}
 	free(met);
 	free(all.list);
 	free(all.at);
@@ -522,27 +512,6 @@ static char *put_fdb_entry(char *to, uint8_t port, uint8_t hops, uint8_t best)
 	return put_text(to, "   : yes\n", 9);
 }
 
-/* Writes the lines of a switch to `room`; returns the number of bytes. */
-static size_t put_fdb(const struct osm_dump_view *v, const struct hops *hops, uint32_t sw,
-		      char *room)
-{
-	char *end = room;
-
-	for (uint32_t lid = 1; lid <= v->lids->top; lid++) {
-		bool owned = owner_of(v, lid) != TOPO_NONE;
-
-		/* "0x0001 : " */
-		end = put_text(end, "0x", 2);
-		for (int shift = 12; shift >= 0; shift -= 4)
-			*end++ = "0123456789ABCDEF"[lid >> shift & 15];
-		end = put_text(end, " : ", 3);
-		end = put_fdb_entry(end, owned ? entry_of(v, sw, lid) : TABLES_NO_ROUTE,
-				    hops->by_table[(size_t)lid * v->topo->nswitches + sw],
-				    best_hops(v, hops, sw, lid));
-	}
-	return (size_t)(end - room);
-}
-
 static int write_fdbs(const struct osm_dump_view *v, FILE *out)
 {
 	uint32_t nlids = v->lids->top + 1, nswitches = v->topo->nswitches;
@@ -561,7 +530,23 @@ static int write_fdbs(const struct osm_dump_view *v, FILE *out)
 			"dump_ucast_routes: Switch 0x%016" PRIx64
 			"\nLID    : Port : Hops : Optimal\n",
 			v->topo->nodes[s].guid);
-		fwrite(room, 1, put_fdb(v, &hops, s, room), out);
+
+		/* Writes the lines of a switch to `room`; returns the number of bytes. */
+		char *end = room;
+
+		for (uint32_t lid = 1; lid <= v->lids->top; lid++) {
+			bool owned = owner_of(v, lid) != TOPO_NONE;
+
+			/* "0x0001 : " */
+			end = put_text(end, "0x", 2);
+			for (int shift = 12; shift >= 0; shift -= 4)
+				*end++ = "0123456789ABCDEF"[lid >> shift & 15];
+			end = put_text(end, " : ", 3);
+			end = put_fdb_entry(end, owned ? entry_of(v, s, lid) : TABLES_NO_ROUTE,
+					    hops.by_table[(size_t)lid * v->topo->nswitches + s],
+					    best_hops(v, &hops, s, lid));
+		}
+		fwrite(room, 1, (size_t)(end - room), out);
 	}
 	free(hops.by_table);
 	free(hops.by_link);

@@ -149,12 +149,6 @@ static bool fits(const struct lids_reader *r, uint64_t first, uint64_t last)
 	return true;
 }
 
-static void leave_out(struct osm_lids *lids, unsigned number)
-{
-	if (!lids->left_out++)
-		lids->left_out_line = number;
-}
-
 static void take_lid(void *out, char *line, unsigned number)
 {
 	struct lids_reader *r = out;
@@ -166,7 +160,11 @@ static void take_lid(void *out, char *line, unsigned number)
 	if (!read_number(next_word(&rest), &guid) || !guid ||
 	    !read_number(next_word(&rest), &first) || !read_number(next_word(&rest), &last) ||
 	    !is_remark(rest) || !fits(r, first, last)) {
-		leave_out(r->lids, number);
+		struct osm_lids *lids = r->lids;
+
+		if (!lids->left_out++)
+			lids->left_out_line = number;
+
 		return;
 	}
 	memset(r->taken + first, 1, last - first + 1);
@@ -190,28 +188,26 @@ int osm_lids_read(const char *path, struct osm_lids *out)
 	*out = (struct osm_lids){ 0 };
 	status = each_line(path, take_lid, &r);
 	free(r.taken);
-	if (status)
-		osm_lids_fini(out);
-	else {
+	if (status) {
+		free(out->list);
+		*out = (struct osm_lids){ 0 };
+	} else {
 		/* Of a port that is there twice the first counts. */
 		uint32_t kept = 0;
 
 		if (out->count)
 			qsort(out->list, out->count, sizeof(*out->list), by_port);
 		for (uint32_t i = 0; i < out->count; i++)
-			if (kept && out->list[kept - 1].port == out->list[i].port)
-				leave_out(out, out->list[i].line);
-			else
+			if (kept && out->list[kept - 1].port == out->list[i].port) {
+				unsigned number = out->list[i].line;
+
+				if (!out->left_out++)
+					out->left_out_line = number;
+			} else
 				out->list[kept++] = out->list[i];
 		out->count = kept;
 	}
 	return status;
-}
-
-void osm_lids_fini(struct osm_lids *lids)
-{
-	free(lids->list);
-	*lids = (struct osm_lids){ 0 };
 }
 
 /* ---- GUIDs ----------------------------------------------------------------------------------- */
@@ -246,15 +242,11 @@ int osm_guids_read(const char *path, bool with_key, struct osm_guids *out)
 
 	*out = (struct osm_guids){ 0 };
 	status = each_line(path, take_guid, &r);
-	if (status)
-		osm_guids_fini(out);
+	if (status) {
+		free(out->list);
+		*out = (struct osm_guids){ 0 };
+	}
 	return status;
-}
-
-void osm_guids_fini(struct osm_guids *guids)
-{
-	free(guids->list);
-	*guids = (struct osm_guids){ 0 };
 }
 
 /* ---- qos-policy.conf ------------------------------------------------------------------------- */
@@ -300,15 +292,11 @@ int osm_levels_read(const char *path, struct osm_levels *out)
 
 	*out = (struct osm_levels){ 0 };
 	status = each_line(path, take_policy, &r);
-	if (status)
-		osm_levels_fini(out);
+	if (status) {
+		free(out->list);
+		*out = (struct osm_levels){ 0 };
+	}
 	return status;
-}
-
-void osm_levels_fini(struct osm_levels *levels)
-{
-	free(levels->list);
-	*levels = (struct osm_levels){ 0 };
 }
 
 /*

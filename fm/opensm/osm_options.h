@@ -50,8 +50,8 @@ bool osm_is_true(const char *value);
  *   qos-policy.conf of it the levels: qos-levels / qos-level / name, sl / end-qos-level
  *
  * Readers take what they understand and count the other lines: files of a running site contain
- * things that no manual has. The caller owns what is read and frees it by osm_*_fini(), for which
- * an all-zero struct is fine.
+ * things that no manual has. The caller owns what is read: a list it frees by free(), a conf by
+ * osm_conf_fini(), for which an all-zero struct is fine.
  */
 
 struct osm_setting {
@@ -100,9 +100,6 @@ int osm_lids_read(const char *path, struct osm_lids *out);
 int osm_guids_read(const char *path, bool with_key, struct osm_guids *out);
 int osm_levels_read(const char *path, struct osm_levels *out);
 void osm_conf_fini(struct osm_conf *conf);
-void osm_lids_fini(struct osm_lids *lids);
-void osm_guids_fini(struct osm_guids *guids);
-void osm_levels_fini(struct osm_levels *levels);
 
 /* The last value of that name, owned by conf; NULL = the file does not have the name. */
 const char *osm_conf_value(const struct osm_conf *conf, const char *name);

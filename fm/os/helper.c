@@ -227,22 +227,6 @@ static bool receive(int from, struct helper_ask *ask, char *text, int *fd)
 	       !(message.msg_flags & (MSG_TRUNC | MSG_CTRUNC));
 }
 
-static void serve_programs(struct process *p, char *text)
-{
-	struct helper_ask ask = { 0 };
-	int fd = -1, error, at;
-
-	if (receive(p->with.fds[HELPER_RUNS], &ask, text, &fd) && ask.kind == HELPER_RUN) {
-		error = run(p, &ask, text);
-		if (error)
-			report(p, ask.id, error, 0);
-	} else if (ask.kind == HELPER_KILL && (at = find(p, 0, ask.id)) >= 0) {
-		kill(-p->running[at].pid, SIGKILL);
-	}
-	if (fd >= 0)
-		close(fd);
-}
-
 /* 0, or errno. Only ports of the configuration are bound. */
 static int bind_to(const struct process *p, const struct helper_ask *ask, const char *text, int fd)
 {
@@ -322,8 +306,21 @@ static void helper_main(const struct helper_start *start)
 			reap(&p);
 		if (waits[1].revents)
 			serve_calls(&p, text);
-		if (waits[0].revents)
-			serve_programs(&p, text);
+		if (waits[0].revents) {
+			struct helper_ask ask = { 0 };
+			int fd = -1, error, at;
+
+			if (receive(p.with.fds[HELPER_RUNS], &ask, text, &fd) &&
+			    ask.kind == HELPER_RUN) {
+				error = run(&p, &ask, text);
+				if (error)
+					report(&p, ask.id, error, 0);
+			} else if (ask.kind == HELPER_KILL && (at = find(&p, 0, ask.id)) >= 0) {
+				kill(-p.running[at].pid, SIGKILL);
+			}
+			if (fd >= 0)
+				close(fd);
+		}
 	}
 }
 

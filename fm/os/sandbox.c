@@ -174,27 +174,6 @@ static void refuse_cb(int signum, siginfo_t *info, void *context)
 #endif
 }
 
-static int prepare_handler(void)
-{
-	struct sigaction action = { .sa_sigaction = refuse_cb,
-				    .sa_flags = SA_SIGINFO | SA_NODEFER };
-
-	refused = mmap(NULL, sizeof(*refused), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-		       -1, 0);
-	if (refused == MAP_FAILED)
-		refused = NULL;
-	call_names = refused ? calloc(NAMES, sizeof(*call_names)) : NULL;
-	for (int i = 0; call_names && i < NAMES; i++) {
-		char *name = seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, i);
-
-		if (name)
-			snprintf(call_names[i], NAME_BYTES, "%s", name);
-		free(name);
-	}
-	sigemptyset(&action.sa_mask);
-	return !call_names || sigaction(SIGSYS, &action, NULL) ? -ENOMEM : 0;
-}
-
 unsigned sandbox_refused(const char **latest)
 {
 	unsigned count = refused ? atomic_load(&refused->count) : 0;
@@ -299,31 +278,6 @@ static int install(uint32_t action, bool helper)
 
 /* ---- Other processes' memory ----------------------------------------------------------------- */
 
-/*
- * A process of the same user can write code into another by /proc/PID/mem, which no filter of
- * system calls sees: into a hook, say, which may execute programs. Who is in a Landlock domain can
- * not do that to processes outside it. A domain has to forbid something: here, to make block
- * devices, which takes a capability anyway. 0, or -errno.
- */
-static int enter_domain(void)
-{
-	const struct landlock_ruleset_attr rules = { .handled_access_fs =
-							     LANDLOCK_ACCESS_FS_MAKE_BLOCK };
-	int fd = (int)syscall(SYS_landlock_create_ruleset, &rules, sizeof(rules.handled_access_fs),
-			      0);
-	int status = fd < 0 || syscall(SYS_landlock_restrict_self, fd, 0) ? -errno : 0;
-
-	if (fd >= 0)
-		close(fd);
-	return status;
-}
-
-/* Its memory, with keys, is not its user's to open, and goes into no core dump. 0, or -errno. */
-static int hide_memory(void)
-{
-	return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) ? -errno : 0;
-}
-
 /* ---- Entering -------------------------------------------------------------------------------- */
 
 /* Only the first failure goes into err. */
@@ -342,10 +296,45 @@ int sandbox_enter(enum sandbox_mode mode, char *err, size_t err_size)
 	if (mode == SANDBOX_OFF)
 		return 0;
 	failed = note(capabilities_drop(false), "cannot drop capabilities", err, err_size);
-	failed |= note(enter_domain(), "cannot enter a Landlock domain", err, err_size);
-	failed |= note(hide_memory(), "cannot hide its memory", err, err_size);
-	failed |=
-		note(prepare_handler(), "cannot install a handler of refused calls", err, err_size);
+
+	/*
+	 * A process of the same user can write code into another by /proc/PID/mem, which no filter
+	 * of system calls sees: into a hook, say, which may execute programs. Who is in a Landlock
+	 * domain can not do that to processes outside it. A domain has to forbid something: here,
+	 * to make block devices, which takes a capability anyway. 0, or -errno.
+	 */
+	const struct landlock_ruleset_attr rules = { .handled_access_fs =
+							     LANDLOCK_ACCESS_FS_MAKE_BLOCK };
+	int fd = (int)syscall(SYS_landlock_create_ruleset, &rules, sizeof(rules.handled_access_fs),
+			      0);
+	int status = fd < 0 || syscall(SYS_landlock_restrict_self, fd, 0) ? -errno : 0;
+
+	if (fd >= 0)
+		close(fd);
+	failed |= note(status, "cannot enter a Landlock domain", err, err_size);
+
+	failed |= note(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) ? -errno : 0, "cannot hide its memory",
+		       err, err_size);
+
+	struct sigaction action = { .sa_sigaction = refuse_cb,
+				    .sa_flags = SA_SIGINFO | SA_NODEFER };
+
+	refused = mmap(NULL, sizeof(*refused), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		       -1, 0);
+	if (refused == MAP_FAILED)
+		refused = NULL;
+	call_names = refused ? calloc(NAMES, sizeof(*call_names)) : NULL;
+	for (int i = 0; call_names && i < NAMES; i++) {
+		char *name = seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, i);
+
+		if (name)
+			snprintf(call_names[i], NAME_BYTES, "%s", name);
+		free(name);
+	}
+	sigemptyset(&action.sa_mask);
+	failed |= note(!call_names || sigaction(SIGSYS, &action, NULL) ? -ENOMEM : 0,
+		       "cannot install a handler of refused calls", err, err_size);
+
 	if (refused)
 		failed |= note(install(mode == SANDBOX_ON ? SCMP_ACT_TRAP : SCMP_ACT_LOG, false),
 			       "cannot load the seccomp filter", err, err_size);
@@ -358,7 +347,8 @@ int sandbox_enter_helper(char *err, size_t err_size)
 
 	*err = '\0';
 	failed = note(capabilities_drop(true), "cannot drop capabilities", err, err_size);
-	failed |= note(hide_memory(), "cannot hide its memory", err, err_size);
+	failed |= note(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) ? -errno : 0, "cannot hide its memory",
+		       err, err_size);
 	return failed | note(install(SCMP_ACT_ERRNO(EPERM), true), "cannot load the seccomp filter",
 			     err, err_size);
 }

@@ -15,11 +15,6 @@ static const unsigned link_errors[] = { PERF_SYMBOL,
 					PERF_OVERRUN,
 					COUNTERS_FEC_FIRST + WIRE_FEC_UNCORRECTED };
 
-static bool is_data(unsigned counter)
-{
-	return counter == PERF_XMIT_DATA || counter == PERF_RCV_DATA;
-}
-
 const char *counters_name(unsigned counter)
 {
 	static const char *const fec[] = { "fec_corrected_blocks", "fec_uncorrected_blocks",
@@ -27,7 +22,7 @@ const char *counters_name(unsigned counter)
 
 	if (counter >= COUNTERS_FEC_FIRST)
 		return fec[counter - COUNTERS_FEC_FIRST];
-	if (is_data(counter))
+	if (counter == PERF_XMIT_DATA || counter == PERF_RCV_DATA)
 		return counter == PERF_XMIT_DATA ? "xmit_bytes" : "rcv_bytes";
 	return wire_perf_name((enum perf_counter)counter);
 }
@@ -94,7 +89,8 @@ static void take(struct port_counters *c, unsigned counter, uint64_t now, uint64
 	bool wide = full == UINT64_MAX, stands = now >= full;
 	bool same = counters_have(c, counter) && (c->wide >> counter & 1) == wide;
 	uint32_t span_ms = c->span_ms[counters_group(counter)];
-	uint64_t value = is_data(counter) ? now * BYTES_A_WORD : now;
+	uint64_t value =
+		counter == PERF_XMIT_DATA || counter == PERF_RCV_DATA ? now * BYTES_A_WORD : now;
 	uint64_t added = value >= c->value[counter] ? value - c->value[counter] : value;
 	bool rated = same && span_ms && !stands;
 

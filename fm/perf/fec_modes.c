@@ -208,33 +208,7 @@ static void unwanted(void *owner, const struct batch_job *job)
 		n->modes[job->arg].state = FEC_UNASKED;
 }
 
-static void idle(void *owner)
-{
-}
-
 /* ---- The walk -------------------------------------------------------------------------------- */
-
-static void walk(struct fec_modes *m)
-{
-	struct inv_node *inv = inventory_from(m->inv, m->next);
-	unsigned asked = 0;
-
-	for (unsigned looks = 0; inv; looks++) {
-		if (looks == LOOKS_A_TICK || asked == PORTS_A_TICK || m->waiting >= ASKED_MOST)
-			break;
-		if (m->next != inv->guid) { /* the one before is gone, or at its end */
-			m->next = inv->guid;
-			m->num = 1;
-		}
-		if (m->num > inv->nports) {
-			m->next = inv->guid + 1;
-			inv = inventory_next(m->inv, inv);
-			continue;
-		}
-		asked += ask(m, inv, m->num++);
-	}
-	m->walking = inv != NULL;
-}
 
 static void tick(void *arg)
 {
@@ -259,8 +233,27 @@ static void tick(void *arg)
 		m->next = 0;
 		m->num = 1;
 	}
-	if (m->walking && may)
-		walk(m);
+	if (m->walking && may) {
+		struct inv_node *inv = inventory_from(m->inv, m->next);
+		unsigned asked = 0;
+
+		for (unsigned looks = 0; inv; looks++) {
+			if (looks == LOOKS_A_TICK || asked == PORTS_A_TICK ||
+			    m->waiting >= ASKED_MOST)
+				break;
+			if (m->next != inv->guid) { /* the one before is gone, or at its end */
+				m->next = inv->guid;
+				m->num = 1;
+			}
+			if (m->num > inv->nports) {
+				m->next = inv->guid + 1;
+				inv = inventory_next(m->inv, inv);
+				continue;
+			}
+			asked += ask(m, inv, m->num++);
+		}
+		m->walking = inv != NULL;
+	}
 	if (m->walking || m->waiting || m->again || m->follows) {
 		loop_timer_set(m->timer, TICK_US);
 	} else if (m->missed) {
@@ -316,9 +309,9 @@ struct fec_modes_counts fec_modes_counts(const struct fec_modes *m)
 struct fec_modes *fec_modes_new(struct loop *loop, struct mad *mad, struct inventory *inventory,
 				bool (*may_ask)(void *arg), void *arg)
 {
-	static const struct batch_ops ops = {
-		.make = make, .done = answered, .idle = idle, .unwanted = unwanted
-	};
+	static const struct batch_ops ops = { .make = make,
+					      .done = answered,
+					      .unwanted = unwanted };
 	struct fec_modes *m = mem_alloc(1, sizeof(*m));
 
 	m->inv = inventory;

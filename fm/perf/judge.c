@@ -59,21 +59,6 @@ void ber_forget(struct ber_port *port)
 
 /* ---- Slots ----------------------------------------------------------------------------------- */
 
-static void advance(struct slots *s, unsigned count, uint64_t newest)
-{
-	uint64_t steps = newest > s->newest ? newest - s->newest : 0;
-
-	for (uint64_t i = 1; i <= steps && i <= count; i++) {
-		unsigned at = (unsigned)((s->newest + i) % count);
-
-		for (unsigned kind = 0; kind < BER_JUDGED; kind++) {
-			s->sum[kind] -= s->errors[kind][at];
-			s->errors[kind][at] = 0;
-		}
-	}
-	s->newest += steps;
-}
-
 static uint64_t slot_of(const struct ber_conf *conf, unsigned window, uint64_t now_us)
 {
 	uint64_t length = conf->window_us[window] / (slot_count[window] - 1);
@@ -94,7 +79,20 @@ static void take_errors(struct ber_port *port, const struct ber_conf *conf,
 	for (unsigned w = 0; w < BER_WINDOWS && port->ring; w++) {
 		struct slots *s = &port->ring->windows[w];
 
-		advance(s, slot_count[w], slot_of(conf, w, r->now_us));
+		unsigned count = slot_count[w];
+		uint64_t newest = slot_of(conf, w, r->now_us);
+		uint64_t steps = newest > s->newest ? newest - s->newest : 0;
+
+		for (uint64_t i = 1; i <= steps && i <= count; i++) {
+			unsigned at = (unsigned)((s->newest + i) % count);
+
+			for (unsigned kind = 0; kind < BER_JUDGED; kind++) {
+				s->sum[kind] -= s->errors[kind][at];
+				s->errors[kind][at] = 0;
+			}
+		}
+		s->newest += steps;
+
 		for (unsigned kind = 0; kind < BER_JUDGED; kind++) {
 			s->errors[kind][s->newest % slot_count[w]] += r->errors[kind];
 			s->sum[kind] += r->errors[kind];
@@ -108,29 +106,6 @@ static void take_errors(struct ber_port *port, const struct ber_conf *conf,
 }
 
 /* ---- Judgement ------------------------------------------------------------------------------- */
-
-/* How far over its limit the worst is; at most 1: none is over. */
-static double ber_worst(const struct ber_port *port, const struct ber_conf *conf,
-			const struct ber_reading *r, uint8_t *kind, uint8_t *window)
-{
-	double most = 0;
-
-	for (uint8_t w = 0; w < BER_WINDOWS && port->ring; w++) {
-		double allowed =
-			conf->limit[w] * r->lenience * r->bits_s * (double)conf->window_us[w] / 1e6;
-
-		for (uint8_t k = 0; k < BER_JUDGED; k++) {
-			uint32_t errors = port->ring->windows[w].sum[k];
-
-			if (!(allowed > 0) || errors < BER_ERRORS_MIN || errors / allowed <= most)
-				continue;
-			most = errors / allowed;
-			*kind = k;
-			*window = w;
-		}
-	}
-	return most;
-}
 
 bool ber_take(struct ber_port *port, const struct ber_conf *conf, const struct ber_reading *reading)
 {
@@ -151,13 +126,32 @@ bool ber_take(struct ber_port *port, const struct ber_conf *conf, const struct b
 		port->raw[w] = (float)(port->raw[w] * exp(-passed) + r.raw);
 	}
 	port->last_us = r.now_us;
-	if (ber_worst(port, conf, &r, &kind, &window) > 1) {
+
+	/* How far over its limit the worst is; at most 1: none is over. */
+	double most = 0;
+
+	for (uint8_t w = 0; w < BER_WINDOWS && port->ring; w++) {
+		double allowed =
+			conf->limit[w] * r.lenience * r.bits_s * (double)conf->window_us[w] / 1e6;
+
+		for (uint8_t k = 0; k < BER_JUDGED; k++) {
+			uint32_t errors = port->ring->windows[w].sum[k];
+
+			if (!(allowed > 0) || errors < BER_ERRORS_MIN || errors / allowed <= most)
+				continue;
+			most = errors / allowed;
+			kind = k;
+			window = w;
+		}
+	}
+	if (most > 1) {
 		port->kind = kind;
 		port->window = window;
 		port->clean_us = 0;
 	} else if (!port->clean_us) {
 		port->clean_us = r.now_us;
 	}
+
 	return ber_is_over(port) != over;
 }
 
@@ -239,23 +233,6 @@ static void fade(struct judge_port *port, enum judge_kind kind, double count, do
 	port->rate[kind] = (float)(port->rate[kind] * keep + count);
 }
 
-static void take_rates(struct judge_port *port, const struct wire_perf *now, double word_rate,
-		       double passed_s)
-{
-	uint64_t more[PERF_ERRORS], wait = added(port->last_wait, now->value[PERF_XMIT_WAIT]);
-
-	for (unsigned i = 0; i < PERF_ERRORS; i++)
-		more[i] = added(port->last[i], (uint32_t)now->value[i]);
-	fade(port, JUDGE_SYMBOL, (double)more[PERF_SYMBOL], passed_s);
-	fade(port, JUDGE_RCV, (double)more[PERF_RCV_ERRORS], passed_s);
-	fade(port, JUDGE_INTEGRITY, (double)(more[PERF_INTEGRITY] + more[PERF_OVERRUN]), passed_s);
-	fade(port, JUDGE_RECOVERED, (double)more[PERF_RECOVERED], passed_s);
-	fade(port, JUDGE_DOWNED, (double)more[PERF_DOWNED], passed_s);
-	fade(port, JUDGE_DISCARDS, (double)more[PERF_XMIT_DISCARDS], passed_s);
-	port->rate[JUDGE_WAIT] =
-		word_rate > 0 ? (float)fmin(100, 100.0 * (double)wait / (word_rate * passed_s)) : 0;
-}
-
 void judge_take_fec(struct judge_port *port, struct judge_fec *fec,
 		    const uint64_t now[WIRE_FEC_COUNTERS], double word_rate, uint64_t now_us)
 {
@@ -292,8 +269,25 @@ bool judge_take(struct judge_port *port, const struct judge_limits *limits,
 	double most =
 		0; /* how far over its limit the worst of the kinds is; 0 = nothing was counted */
 
-	if (!first && now_us > port->read_us)
-		take_rates(port, now, word_rate, (now_us - port->read_us) / 1e6);
+	if (!first && now_us > port->read_us) {
+		double passed_s = (now_us - port->read_us) / 1e6;
+		uint64_t more[PERF_ERRORS],
+			wait = added(port->last_wait, now->value[PERF_XMIT_WAIT]);
+
+		for (unsigned i = 0; i < PERF_ERRORS; i++)
+			more[i] = added(port->last[i], (uint32_t)now->value[i]);
+		fade(port, JUDGE_SYMBOL, (double)more[PERF_SYMBOL], passed_s);
+		fade(port, JUDGE_RCV, (double)more[PERF_RCV_ERRORS], passed_s);
+		fade(port, JUDGE_INTEGRITY, (double)(more[PERF_INTEGRITY] + more[PERF_OVERRUN]),
+		     passed_s);
+		fade(port, JUDGE_RECOVERED, (double)more[PERF_RECOVERED], passed_s);
+		fade(port, JUDGE_DOWNED, (double)more[PERF_DOWNED], passed_s);
+		fade(port, JUDGE_DISCARDS, (double)more[PERF_XMIT_DISCARDS], passed_s);
+		port->rate[JUDGE_WAIT] =
+			word_rate > 0
+				? (float)fmin(100, 100.0 * (double)wait / (word_rate * passed_s))
+				: 0;
+	}
 	port->full = 0;
 	for (unsigned i = 0; i < PERF_ERRORS; i++) {
 		port->last[i] = (uint32_t)now->value[i];

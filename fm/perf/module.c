@@ -101,11 +101,6 @@ static bool link_at(const struct inv_node *node, uint8_t num, struct slow_link *
 	return true;
 }
 
-static bool is_slow(const struct slow_link *s)
-{
-	return s->lanes < s->best_lanes || s->speed < s->best_speed;
-}
-
 /* All links, and the usual: what most of them run at. */
 struct paces {
 	unsigned links, slow;
@@ -113,18 +108,6 @@ struct paces {
 	uint8_t lanes;
 	enum topo_speed speed;
 };
-
-static void count_pace(struct paces *paces, const struct slow_link *s)
-{
-	unsigned *count = &paces->count[s->speed][s->lanes <= LANES_MAX ? s->lanes : LANES_MAX];
-
-	paces->links++;
-	paces->slow += is_slow(s);
-	if (++*count <= paces->count[paces->speed][paces->lanes])
-		return;
-	paces->speed = s->speed;
-	paces->lanes = s->lanes <= LANES_MAX ? s->lanes : LANES_MAX;
-}
 
 static int by_place(const void *a, const void *b)
 {
@@ -241,8 +224,6 @@ static void link_health_read_port(void *health, guid_t node, uint8_t num)
 	if (maintenance_waits_for_clean(h->fabric, node, num))
 		maintenance_clean(h->fabric, node, num, clean_us(h, node, num));
 }
-
-/* ---- Documents ------------------------------------------------------------------------------- */
 
 /* ---- Limits of counters, as configured, and why a port is over one --------------------------- */
 
@@ -556,8 +537,21 @@ static enum job_result slow_step(void *room)
 		for (unsigned num = 1; num <= node->nports; num++) {
 			if (!link_at(node, (uint8_t)num, &s))
 				continue;
-			count_pace(&search->paces, &s);
-			if (!is_slow(&s))
+
+			unsigned *count =
+				&search->paces.count[s.speed]
+						    [s.lanes <= LANES_MAX ? s.lanes : LANES_MAX];
+
+			search->paces.links++;
+			search->paces.slow += s.lanes < s.best_lanes || s.speed < s.best_speed;
+
+			if (!(++*count <=
+			      search->paces.count[search->paces.speed][search->paces.lanes])) {
+				search->paces.speed = s.speed;
+				search->paces.lanes = s.lanes <= LANES_MAX ? s.lanes : LANES_MAX;
+			}
+
+			if (!(s.lanes < s.best_lanes || s.speed < s.best_speed))
 				continue;
 			if (search->found == search->room) {
 				search->room = search->room ? 2 * search->room : 16;
@@ -589,7 +583,7 @@ static enum job_result slow_told_step(void *room)
 			s.best_lanes = s.best_lanes < paces->lanes ? s.best_lanes : paces->lanes;
 			s.best_speed = s.best_speed < paces->speed ? s.best_speed : paces->speed;
 		}
-		if (!is_slow(&s))
+		if (!(s.lanes < s.best_lanes || s.speed < s.best_speed))
 			continue;
 		subject = inventory_link_subject(h->services.inventory, s.node, s.port);
 		h->slow[h->nslow++] = s;

@@ -20,26 +20,21 @@ static unsigned badness(const json_t *row)
 	return 0;
 }
 
-/*
- * Adds a verdict on counters to the row of a quarantine, or to that of the link's other end. The
- * reason of a quarantine that lasts until the link is clean has the error rate already.
- */
-static void join_counters(json_t *row, json_t *further)
+json_t *link_health_links(const struct fabric *fabric)
 {
-	const char *why = json_string_value(json_object_get(row, "why"));
-	const char *more = json_string_value(json_object_get(further, "why"));
-	bool known = json_is_true(json_object_get(row, "until_clean")) && badness(further) == 1;
+	json_t *rows = json_array();
 
-	if (!known && why && more && strcmp(why, more) != 0)
-		json_object_set_new(row, "why", json_sprintf("%s; %s", why, more));
-	if (badness(row) && badness(row) < badness(further))
-		json_object_set(row, "sick", json_object_get(further, "sick"));
-	json_object_update_missing(row, further);
-}
+	if (fabric_view(fabric).topo) {
+		maintenance_unhealthy(fabric, rows);
+		error_traps_unhealthy(fabric, rows);
+		link_health_unhealthy(fabric, rows);
+		port_keys_unhealthy(fabric, rows);
+	}
 
-/* One row of a link for its quarantine and its counters; what is no such row stays by itself. */
-static json_t *a_row_a_link(json_t *rows)
-{
+	/*
+	 * One row of a link for its quarantine and its counters; what is no such row stays by
+	 * itself.
+	 */
 	json_t *links = json_object(), *joined = json_array(), *row;
 	size_t i;
 
@@ -52,7 +47,24 @@ static json_t *a_row_a_link(json_t *rows)
 			 json_string_value(json_object_get(end, "guid")),
 			 (int)json_integer_value(json_object_get(end, "port")));
 		if (counters && json_object_get(links, key)) {
-			join_counters(json_object_get(links, key), row);
+			/*
+			 * Adds a verdict on counters to the row of a quarantine, or to that of the
+			 * link's other end. The reason of a quarantine that lasts until the link is
+			 * clean has the error rate already.
+			 */
+			json_t *counters_row = json_object_get(links, key);
+			const char *why = json_string_value(json_object_get(counters_row, "why"));
+			const char *more = json_string_value(json_object_get(row, "why"));
+			bool known = json_is_true(json_object_get(counters_row, "until_clean")) &&
+				     badness(row) == 1;
+
+			if (!known && why && more && strcmp(why, more) != 0)
+				json_object_set_new(counters_row, "why",
+						    json_sprintf("%s; %s", why, more));
+			if (badness(counters_row) && badness(counters_row) < badness(row))
+				json_object_set(counters_row, "sick", json_object_get(row, "sick"));
+			json_object_update_missing(counters_row, row);
+
 			continue;
 		}
 		if (counters || json_object_get(row, "seconds"))
@@ -62,17 +74,4 @@ static json_t *a_row_a_link(json_t *rows)
 	json_decref(links);
 	json_decref(rows);
 	return joined;
-}
-
-json_t *link_health_links(const struct fabric *fabric)
-{
-	json_t *rows = json_array();
-
-	if (fabric_view(fabric).topo) {
-		maintenance_unhealthy(fabric, rows);
-		error_traps_unhealthy(fabric, rows);
-		link_health_unhealthy(fabric, rows);
-		port_keys_unhealthy(fabric, rows);
-	}
-	return a_row_a_link(rows);
 }

@@ -108,19 +108,13 @@ static struct pnode *pnode_take(cl_qmap_t *nodes, cl_map_item_t **old, const str
 	return n;
 }
 
-/* The LID that answers for a port; 0 = cannot be asked. */
-static uint16_t port_lid(const struct inv_node *node, unsigned num)
-{
-	return node->ports[inv_is_switch(node) ? 0 : num].lid;
-}
-
 /* It has an Active link and can be reached by LID; false too where there is no such port. */
 static bool port_is_asked(const struct inv_node *node, unsigned num)
 {
 	const struct inv_port *port = num <= node->nports ? &node->ports[num] : NULL;
 
 	return port && num && port->link_up && port->state == TOPO_ACTIVE && !node->gone &&
-	       !node->silent && !node->removed && port_lid(node, num);
+	       !node->silent && !node->removed && node->ports[inv_is_switch(node) ? 0 : num].lid;
 }
 
 static struct perf_port pnode_port(const struct pnode *n, uint8_t num)
@@ -147,26 +141,6 @@ static double added(const struct port_counters *c, unsigned counter)
 	if (!counters_rated(c, counter))
 		return 0;
 	return c->rate[counter] * (double)c->span_ms[counters_group(counter)] / 1e3;
-}
-
-/* What the last reading of its counters says of the port's error rate. */
-static struct ber_reading pnode_ber_reading(const struct pnode *n, uint8_t num, uint64_t now_us)
-{
-	const struct port_counters *c = &n->counters[num - 1];
-	const struct inv_port *port = &n->inv->ports[num];
-	/* What error correction did may be of an earlier pass. */
-	bool fec = c->read_us[COUNTERS_FEC] > n->ber[num].last_us;
-	double blocks = fec ? added(c, COUNTERS_FEC_FIRST + WIRE_FEC_UNCORRECTED) : 0;
-
-	return (struct ber_reading){
-		.errors = { [BER_SYMBOL] = (uint32_t)lround(added(c, PERF_SYMBOL)),
-			    [BER_EFFECTIVE] = (uint32_t)lround(blocks) },
-		.raw = fec ? added(c, COUNTERS_FEC_FIRST + WIRE_FEC_SYMBOLS) : 0,
-		.trained = added(c, PERF_DOWNED) > 0 || added(c, PERF_RECOVERED) > 0,
-		.bits_s = topo_lane_mbps(port->speed) * 1e6 * port->lanes,
-		.lenience = port->speed <= TOPO_EDR ? BEFORE_FEC_LENIENCE : 1,
-		.now_us = now_us,
-	};
 }
 
 /*
@@ -266,7 +240,7 @@ static bool perf_make(void *owner, const struct batch_job *job, struct batch_req
 		return false;
 	wire_perf_ask((uint8_t)job->arg, request->data);
 	request->mad.mgmt_class = WIRE_PERF;
-	request->mad.lid = port_lid(node, job->arg);
+	request->mad.lid = node->ports[inv_is_switch(node) ? 0 : job->arg].lid;
 	request->mad.pkey_index = inventory_default_pkey_index(p->inv);
 	request->mad.method = WIRE_GET;
 	request->mad.attr_id = job_attr[job->kind];
@@ -309,7 +283,24 @@ static void counters_met(struct perf *p, struct pnode *n, uint8_t num, const str
 		port = pnode_port(n, num);
 		p->ops->changed(p->arg, &port, before);
 	}
-	reading = pnode_ber_reading(n, num, loop_now_us(p->loop));
+
+	/* What the last reading of its counters says of the port's error rate. */
+	uint64_t now_us = loop_now_us(p->loop);
+	const struct port_counters *c = &n->counters[num - 1];
+	const struct inv_port *reading_port = &n->inv->ports[num];
+	/* What error correction did may be of an earlier pass. */
+	bool fec = c->read_us[COUNTERS_FEC] > n->ber[num].last_us;
+	double blocks = fec ? added(c, COUNTERS_FEC_FIRST + WIRE_FEC_UNCORRECTED) : 0;
+	reading = (struct ber_reading){
+		.errors = { [BER_SYMBOL] = (uint32_t)lround(added(c, PERF_SYMBOL)),
+			    [BER_EFFECTIVE] = (uint32_t)lround(blocks) },
+		.raw = fec ? added(c, COUNTERS_FEC_FIRST + WIRE_FEC_SYMBOLS) : 0,
+		.trained = added(c, PERF_DOWNED) > 0 || added(c, PERF_RECOVERED) > 0,
+		.bits_s = topo_lane_mbps(reading_port->speed) * 1e6 * reading_port->lanes,
+		.lenience = reading_port->speed <= TOPO_EDR ? BEFORE_FEC_LENIENCE : 1,
+		.now_us = now_us,
+	};
+
 	changed = ber_take(&n->ber[num], &p->conf.ber, &reading);
 	n->bits_s[num] = (float)reading.bits_s;
 	p->ops->read(p->arg, n->inv->guid, num);
@@ -317,25 +308,6 @@ static void counters_met(struct perf *p, struct pnode *n, uint8_t num, const str
 		return;
 	port = pnode_port(n, num);
 	p->ops->ber(p->arg, &port, changed);
-}
-
-static void read_met(struct perf *p, struct pnode *n, const struct batch_job *job,
-		     const uint8_t *data)
-{
-	enum perf_job kind = (enum perf_job)job->kind;
-	uint8_t num = (uint8_t)job->arg;
-	struct wire_perf now;
-
-	if (kind == JOB_COUNTERS)
-		wire_perf_decode(data, &now);
-	else
-		wire_perf_ext_decode(data, &now);
-	counters_take(&n->counters[num - 1], &now, counters_of(job_attr[kind], &n->caps),
-		      loop_now_us(p->loop));
-	if (kind == JOB_TRAFFIC)
-		ask_from(p, n, num, JOB_COUNTERS);
-	else
-		counters_met(p, n, num, &now);
 }
 
 static void answered(struct perf *p, const struct batch_job *job, struct pnode *n,
@@ -362,8 +334,22 @@ static void answered(struct perf *p, const struct batch_job *job, struct pnode *
 		return;
 	case JOB_TRAFFIC:
 	case JOB_COUNTERS:
-	case JOB_EXT:
-		read_met(p, n, job, data);
+	case JOB_EXT: {
+		enum perf_job kind = (enum perf_job)job->kind;
+		uint8_t met_num = (uint8_t)job->arg;
+		struct wire_perf now;
+
+		if (kind == JOB_COUNTERS)
+			wire_perf_decode(data, &now);
+		else
+			wire_perf_ext_decode(data, &now);
+		counters_take(&n->counters[met_num - 1], &now,
+			      counters_of(job_attr[kind], &n->caps), loop_now_us(p->loop));
+		if (kind == JOB_TRAFFIC)
+			ask_from(p, n, met_num, JOB_COUNTERS);
+		else
+			counters_met(p, n, met_num, &now);
+	}
 		return;
 	case JOB_RCV:
 		if (n->details[num])
@@ -372,40 +358,6 @@ static void answered(struct perf *p, const struct batch_job *job, struct pnode *
 	case JOB_XMIT:
 		if (n->details[num])
 			wire_perf_details_decode(data, n->details[num]->xmit);
-		return;
-	}
-}
-
-static void refused(struct perf *p, struct pnode *n, const struct batch_job *job)
-{
-	uint8_t num = (uint8_t)job->arg;
-
-	switch ((enum perf_job)job->kind) {
-	case JOB_CAPS:
-		caps_met(p, n);
-		return;
-	case JOB_FEC: /* it is not counted after all */
-		n->caps.fec = false;
-		for (unsigned i = 0; n->fec && i <= n->nports; i++)
-			judge_take_fec(&n->judged[i], &n->fec[i], NULL, 0, 0);
-		for (unsigned i = 0; i < n->nports; i++)
-			counters_take_fec(&n->counters[i], NULL, 0);
-		free(n->fec);
-		n->fec = NULL;
-		ask_from(p, n, num, JOB_TRAFFIC);
-		return;
-	case JOB_TRAFFIC:
-		n->caps.ext = false;
-		ask_from(p, n, num, JOB_COUNTERS);
-		return;
-	case JOB_COUNTERS:
-		return;
-	case JOB_EXT:
-		n->caps.errors = false;
-		return;
-	case JOB_RCV:
-	case JOB_XMIT:
-		n->no_details = true;
 		return;
 	}
 }
@@ -419,7 +371,36 @@ static void perf_answer(void *owner, const struct batch_job *job, const struct b
 	if (answer->result == MAD_OK) {
 		answered(p, job, n, answer->data);
 	} else if (answer->result == MAD_STATUS) {
-		refused(p, n, job);
+		uint8_t num = (uint8_t)job->arg;
+
+		switch ((enum perf_job)job->kind) {
+		case JOB_CAPS:
+			caps_met(p, n);
+			return;
+		case JOB_FEC: /* it is not counted after all */
+			n->caps.fec = false;
+			for (unsigned i = 0; n->fec && i <= n->nports; i++)
+				judge_take_fec(&n->judged[i], &n->fec[i], NULL, 0, 0);
+			for (unsigned i = 0; i < n->nports; i++)
+				counters_take_fec(&n->counters[i], NULL, 0);
+			free(n->fec);
+			n->fec = NULL;
+			ask_from(p, n, num, JOB_TRAFFIC);
+			return;
+		case JOB_TRAFFIC:
+			n->caps.ext = false;
+			ask_from(p, n, num, JOB_COUNTERS);
+			return;
+		case JOB_COUNTERS:
+			return;
+		case JOB_EXT:
+			n->caps.errors = false;
+			return;
+		case JOB_RCV:
+		case JOB_XMIT:
+			n->no_details = true;
+			return;
+		}
 	} else {
 		n->silent_in = p->pass;
 		p->now.silent++;

@@ -41,26 +41,6 @@ static bool wanted_mft(const struct table_source *s, const struct table_block *b
 	return true;
 }
 
-/* False: nothing is published for it. */
-static bool wanted_lft(const struct table_source *s, const struct table_block *b, uint8_t data[64])
-{
-	uint32_t sw = topo_find(s->topo, b->sw);
-
-	if (sw >= s->topo->nswitches || b->block >= tables_blocks(s->tables))
-		return false;
-	memcpy(data, tables_row(s->tables, sw) + (size_t)b->block * TABLES_BLOCK, TABLES_BLOCK);
-	return true;
-}
-
-static void wanted_top(const struct table_source *s, const struct inv_node *node, uint8_t data[64])
-{
-	struct wire_switch_info info = node->sw;
-
-	info.lft_top = s->tables->top;
-	info.port_state_change = false;
-	wire_switch_info_encode(&info, data);
-}
-
 static bool wanted(const struct table_source *s, const struct table_block *b, uint8_t data[64])
 {
 	const struct inv_node *node = node_of(s, b);
@@ -69,25 +49,29 @@ static bool wanted(const struct table_source *s, const struct table_block *b, ui
 	if (b->kind == TABLE_MFT) {
 		if (!wanted_mft(s, b, masks))
 			return false;
-		wire_mft_encode(masks, data);
+		wire_words_encode(masks, data);
 		return true;
 	}
 	if (!node || !s->topo || topo_find(s->topo, b->sw) >= s->topo->nswitches)
 		return false;
-	if (b->kind == TABLE_LFT)
-		return wanted_lft(s, b, data);
-	wanted_top(s, node, data);
+	if (b->kind == TABLE_LFT) {
+		/* False: nothing is published for it. */
+		uint32_t sw = topo_find(s->topo, b->sw);
+
+		if (sw >= s->topo->nswitches || b->block >= tables_blocks(s->tables))
+			return false;
+		memcpy(data, tables_row(s->tables, sw) + (size_t)b->block * TABLES_BLOCK,
+		       TABLES_BLOCK);
+		return true;
+	}
+
+	struct wire_switch_info info = node->sw;
+
+	info.lft_top = s->tables->top;
+	info.port_state_change = false;
+	wire_switch_info_encode(&info, data);
+
 	return true;
-}
-
-static bool held_mft(const struct table_source *s, const struct table_block *b, const uint8_t *data)
-{
-	uint16_t held[MCAST_BLOCK], right[MCAST_BLOCK];
-
-	if (!wanted_mft(s, b, right))
-		return false;
-	mft_decode(node_of(s, b), b->position, data, held);
-	return !memcmp(held, right, sizeof(held));
 }
 
 bool table_block_held(const struct table_source *s, const struct table_block *b,
@@ -98,8 +82,14 @@ bool table_block_held(const struct table_source *s, const struct table_block *b,
 	struct wire_switch_info info;
 	uint8_t right[64];
 
-	if (b->kind == TABLE_MFT)
-		return held_mft(s, b, data);
+	if (b->kind == TABLE_MFT) {
+		uint16_t held[MCAST_BLOCK], mft_right[MCAST_BLOCK];
+
+		if (!wanted_mft(s, b, mft_right))
+			return false;
+		mft_decode(node_of(s, b), b->position, data, held);
+		return !memcmp(held, mft_right, sizeof(held));
+	}
 	if (!wanted(s, b, right))
 		return false;
 	if (b->kind == TABLE_TOP) {
@@ -199,34 +189,6 @@ static bool may_ask(const struct audit *a, const struct store_switch *sw, enum a
 			    block % MCAST_POSITIONS, masks);
 }
 
-/* The next block of all switches; multicast's behind the last, and around. */
-static void next_block(struct audit *a)
-{
-	a->at = 0;
-	if (++a->block < blocks_of_all(a))
-		return;
-	a->block = 0;
-	a->kind = a->kind == AUDIT_LFT && mft_blocks(a->mft) ? AUDIT_MFT : AUDIT_LFT;
-}
-
-static void ask_some(struct audit *a, unsigned count)
-{
-	for (unsigned steps = 0; count && steps < STEPS_MAX; steps++) {
-		struct store_switch *sw = switch_after(a, a->at);
-
-		if (!sw) {
-			next_block(a);
-			continue;
-		}
-		a->at = sw->guid;
-		if (!may_ask(a, sw, a->kind, a->block))
-			continue;
-		batch_add(a->batch,
-			  &(struct batch_job){ .object = sw, .kind = a->kind, .arg = a->block });
-		count--;
-	}
-}
-
 /* ---- Questions and answers ------------------------------------------------------------------- */
 
 /* Blocks written so far, of both kinds of tables: they tell whether one was since. */
@@ -291,14 +253,9 @@ static void audit_answer(void *owner, const struct batch_job *job, const struct 
 	(job->kind == AUDIT_LFT ? compare_lft : compare_mft)(a, sw, job->arg, answer->data);
 }
 
-static void audit_idle(void *owner)
-{
-}
-
 static const struct batch_ops audit_batch_ops = {
 	.make = audit_make,
 	.done = audit_answer,
-	.idle = audit_idle,
 };
 
 /* ---- The clock ------------------------------------------------------------------------------- */
@@ -320,8 +277,37 @@ static void tick_cb(void *arg)
 
 	schedule(a);
 	if (since && loop_now_us(a->program->loop) - since >= a->after_us &&
-	    !batch_in_flight(a->batch))
-		ask_some(a, a->rate < TICKS_PER_S ? 1 : a->rate / TICKS_PER_S);
+	    !batch_in_flight(a->batch)) {
+		unsigned count = a->rate < TICKS_PER_S ? 1 : a->rate / TICKS_PER_S;
+
+		for (unsigned steps = 0; count && steps < STEPS_MAX; steps++) {
+			struct store_switch *sw = switch_after(a, a->at);
+
+			if (!sw) {
+				/*
+				 * The next block of all switches; multicast's behind the last, and
+				 * around.
+				 */
+				a->at = 0;
+
+				if (!(++a->block < blocks_of_all(a))) {
+					a->block = 0;
+					a->kind = a->kind == AUDIT_LFT && mft_blocks(a->mft)
+							  ? AUDIT_MFT
+							  : AUDIT_LFT;
+				}
+
+				continue;
+			}
+			a->at = sw->guid;
+			if (!may_ask(a, sw, a->kind, a->block))
+				continue;
+			batch_add(a->batch, &(struct batch_job){ .object = sw,
+								 .kind = a->kind,
+								 .arg = a->block });
+			count--;
+		}
+	}
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */

@@ -49,37 +49,6 @@ static bool is_open(const struct store_switch *sw, uint32_t block)
 	return block < sw->nblocks && !store_has(&sw->known, block) && !store_has(&sw->busy, block);
 }
 
-/* Returns how many blocks it had. */
-static unsigned take_record(struct program *p, const struct table_record *record)
-{
-	static const uint8_t none[TABLES_BLOCK] = { [0 ... TABLES_BLOCK - 1] = TABLES_NO_ROUTE };
-	struct store_switch *sw = store_find(&p->store, record->guid);
-	const uint8_t *content = record->content;
-	unsigned blocks = 0;
-
-	for (uint32_t b = store_next(&record->blocks, 0); b < STORE_BLOCKS;
-	     b = store_next(&record->blocks, b + 1)) {
-		bool empty = store_has(&record->empty, b);
-
-		if (sw && is_open(sw, b)) {
-			store_sent(sw, b, empty ? none : content);
-			store_put(&sw->cached, b, true);
-		}
-		content += empty ? 0 : TABLES_BLOCK;
-		blocks++;
-	}
-	return blocks;
-}
-
-static void drop_all(struct program *p)
-{
-	cl_map_item_t *item = cl_qmap_head(&p->store.switches);
-
-	for (; item != cl_qmap_end(&p->store.switches); item = cl_qmap_next(item))
-		memset(&((struct store_switch *)item)->cached, 0, sizeof(struct store_set));
-	p->cached.some = false;
-}
-
 bool cached_load(struct program *p)
 {
 	struct table_record record;
@@ -91,14 +60,37 @@ bool cached_load(struct program *p)
 		return false;
 	p->cached.some = true;
 	while ((result = table_reader_next(p->cached.reader, &record, &why)) == TABLE_SWITCH) {
-		blocks += take_record(p, &record);
+		static const uint8_t none[TABLES_BLOCK] = { [0 ... TABLES_BLOCK - 1] =
+								    TABLES_NO_ROUTE };
+		struct store_switch *sw = store_find(&p->store, record.guid);
+		const uint8_t *content = record.content;
+		unsigned n = 0;
+
+		for (uint32_t b = store_next(&record.blocks, 0); b < STORE_BLOCKS;
+		     b = store_next(&record.blocks, b + 1)) {
+			bool empty = store_has(&record.empty, b);
+
+			if (sw && is_open(sw, b)) {
+				store_sent(sw, b, empty ? none : content);
+				store_put(&sw->cached, b, true);
+			}
+			content += empty ? 0 : TABLES_BLOCK;
+			n++;
+		}
+		blocks += n;
+
 		if (blocks >= BLOCKS_A_STEP)
 			return true;
 	}
 	if (result == TABLE_BAD) {
 		log_line(LOG_PROGRAM, LOG_ERR,
 			 "the saved forwarding tables are %s: all tables are written anew", why);
-		drop_all(p);
+
+		cl_map_item_t *item = cl_qmap_head(&p->store.switches);
+
+		for (; item != cl_qmap_end(&p->store.switches); item = cl_qmap_next(item))
+			memset(&((struct store_switch *)item)->cached, 0, sizeof(struct store_set));
+		p->cached.some = false;
 	}
 	cached_forget_file(p);
 	return false;
@@ -204,7 +196,7 @@ bool cached_rest(struct program *p)
 	return false;
 }
 
-unsigned cached_count(const struct program *p)
+unsigned program_unread(const struct program *p)
 {
 	cl_map_item_t *item = cl_qmap_head(&p->store.switches);
 	unsigned count = 0;

@@ -124,37 +124,12 @@ static struct mft_block *mft_block_get(struct mft_switch *sw, uint16_t key)
 	return block;
 }
 
-static void mft_store_fini(struct mft_store *store)
-{
-	struct mft_switch *sw;
-
-	while ((sw = mft_switch_first(store))) {
-		cl_qmap_remove_item(&store->switches, &sw->item);
-		for (uint32_t i = 0; i < sw->nblocks; i++)
-			free(sw->blocks[i]);
-		free(sw->blocks);
-		free(sw);
-	}
-}
-
 /* ---- Sizes ----------------------------------------------------------------------------------- */
-
-/* The number of positions: blocks of one number, each for MCAST_POSITION ports. */
-static unsigned mft_positions(const struct inv_node *node)
-{
-	return node->nports / MCAST_POSITION + 1u;
-}
 
 /* There are no more MLIDs, whatever a device says. */
 static unsigned mft_cap_of(const struct inv_node *node)
 {
 	return node->sw.mft_cap < MFT_MLIDS ? node->sw.mft_cap : MFT_MLIDS - 1u;
-}
-
-/* the last MLID that it has room for */
-static uint16_t mft_top_of(const struct inv_node *node)
-{
-	return (uint16_t)(MCAST_FIRST_MLID + mft_cap_of(node) - 1);
 }
 
 /* True: a block of this number lies within its MulticastFDBCap. */
@@ -177,7 +152,7 @@ static uint16_t ports_of(const struct inv_node *node, unsigned position)
 void mft_decode(const struct inv_node *node, unsigned position, const uint8_t *data,
 		uint16_t masks[MCAST_BLOCK])
 {
-	wire_mft_decode(data, masks);
+	wire_words_decode(data, masks);
 	for (unsigned i = 0; i < MCAST_BLOCK; i++)
 		masks[i] &= ports_of(node, position);
 }
@@ -213,11 +188,6 @@ struct mft {
 };
 
 /* ---- Blocks ---------------------------------------------------------------------------------- */
-
-static unsigned block_mlid(const struct mft_block *block, unsigned i)
-{
-	return (unsigned)(block->key >> 4) * MCAST_BLOCK + i;
-}
 
 static bool block_is(const struct mft_block *block, const uint16_t masks[MCAST_BLOCK])
 {
@@ -310,7 +280,8 @@ static bool ask_round(struct mft *m)
 	     sw = mft_switch_next(&m->store, sw)) {
 		if (!sw->reading || !is_usable(sw) || !mft_has_block(sw->node, m->read_block))
 			continue;
-		for (unsigned position = 0; position < mft_positions(sw->node); position++)
+		for (unsigned position = 0; position < sw->node->nports / MCAST_POSITION + 1u;
+		     position++)
 			batch_add(m->batch,
 				  &(struct batch_job){ .object = sw,
 						       .kind = JOB_READ,
@@ -339,43 +310,7 @@ static bool read_on(struct mft *m)
 	return false;
 }
 
-static void block_read(struct mft *m, struct mft_switch *sw, uint16_t key, const uint8_t *data)
-{
-	uint16_t masks[MCAST_BLOCK];
-	struct mft_block *block;
-	bool any = false;
-
-	mft_decode(sw->node, key & 0xf, data, masks);
-	for (unsigned i = 0; i < MCAST_BLOCK; i++)
-		any |= masks[i] != 0;
-	m->result.read++;
-	m->read_some |= any;
-	block = any ? mft_block_get(sw, key) : mft_block_find(sw, key);
-	if (block)
-		block_holds(m, block, masks);
-}
-
 /* ---- Writing --------------------------------------------------------------------------------- */
-
-/* Sends what this stage makes of a block, if that is not what the switch holds. */
-static void block_send(struct mft *m, struct mft_block *block)
-{
-	uint16_t content[MCAST_BLOCK];
-
-	for (unsigned i = 0; i < MCAST_BLOCK; i++) {
-		bool only_what_both_have =
-			(m->stage == STAGE_CUTS ? m->shrinks : m->stays)[block_mlid(block, i)];
-		content[i] = only_what_both_have ? block->must[i] & block->want[i] : block->want[i];
-	}
-	if (block_is(block, content))
-		return;
-	memcpy(block->sent, content, sizeof(content));
-	for (unsigned i = 0; i < MCAST_BLOCK; i++) {
-		block->must[i] &= content[i];
-		block->may[i] |= content[i];
-	}
-	batch_add(m->batch, &(struct batch_job){ .object = block, .kind = JOB_WRITE });
-}
 
 static void mark_excess(struct mft *m, bool *marks)
 {
@@ -385,7 +320,7 @@ static void mark_excess(struct mft *m, bool *marks)
 		for (unsigned i = 0; block->sw->here && i < MCAST_BLOCK; i++) {
 			bool excess = (block->may[i] & ~block->want[i]) != 0;
 
-			marks[block_mlid(block, i)] |= excess;
+			marks[(unsigned)(block->key >> 4) * MCAST_BLOCK + i] |= excess;
 			m->result.cleared += excess && block->sw->fresh && m->stage == STAGE_CUTS;
 		}
 	}
@@ -394,26 +329,34 @@ static void mark_excess(struct mft *m, bool *marks)
 static void send_dirty(struct mft *m)
 {
 	for (uint32_t d = 0; d < m->ndirty; d++)
-		if (is_usable(m->dirty[d]->sw) && m->dirty[d]->sw->known)
-			block_send(m, m->dirty[d]);
+		if (is_usable(m->dirty[d]->sw) && m->dirty[d]->sw->known) {
+			/*
+			 * Sends what this stage makes of a block, if that is not what the switch
+			 * holds.
+			 */
+			struct mft_block *block = m->dirty[d];
+			uint16_t content[MCAST_BLOCK];
+
+			for (unsigned i = 0; i < MCAST_BLOCK; i++) {
+				bool only_what_both_have =
+					(m->stage == STAGE_CUTS ? m->shrinks : m->stays)
+						[(unsigned)(block->key >> 4) * MCAST_BLOCK + i];
+				content[i] = only_what_both_have ? block->must[i] & block->want[i]
+								 : block->want[i];
+			}
+			if (block_is(block, content))
+				continue;
+			memcpy(block->sent, content, sizeof(content));
+			for (unsigned i = 0; i < MCAST_BLOCK; i++) {
+				block->must[i] &= content[i];
+				block->may[i] |= content[i];
+			}
+			batch_add(m->batch,
+				  &(struct batch_job){ .object = block, .kind = JOB_WRITE });
+		}
 }
 
 /* ---- Requests -------------------------------------------------------------------------------- */
-
-static void fill_top(const struct mft_switch *sw, struct batch_request *request)
-{
-	const struct inv_wanted *wanted = inv_wanted(sw->node);
-	struct wire_switch_info info = sw->node->sw;
-
-	if (wanted->top) { /* program may be at it right now */
-		info.lft_top = wanted->top;
-		info.life_time = wanted->life_time;
-	}
-	info.mft_top = mft_top_of(sw->node);
-	info.port_state_change = false; /* a 1 would clear it: sweep's business */
-	wire_switch_info_encode(&info, request->data);
-	request->mad.attr_id = WIRE_SWITCH_INFO;
-}
 
 static void fill_block(uint16_t key, struct batch_request *request)
 {
@@ -451,52 +394,71 @@ static bool mft_make(void *owner, const struct batch_job *job, struct batch_requ
 	request->mad.doubtful = job->tries > 0;
 	request->mad.retries = 1;
 	if (job->kind == JOB_TOP) {
-		fill_top(sw, request);
+		const struct inv_wanted *wanted = inv_wanted(sw->node);
+		struct wire_switch_info info = sw->node->sw;
+
+		if (wanted->top) { /* program may be at it right now */
+			info.lft_top = wanted->top;
+			info.life_time = wanted->life_time;
+		}
+		info.mft_top = (uint16_t)(MCAST_FIRST_MLID + mft_cap_of(sw->node) - 1);
+		info.port_state_change = false; /* a 1 would clear it: sweep's business */
+		wire_switch_info_encode(&info, request->data);
+		request->mad.attr_id = WIRE_SWITCH_INFO;
 	} else if (job->kind == JOB_READ) {
 		fill_block((uint16_t)job->arg, request);
 	} else {
 		fill_block(block->key, request);
-		wire_mft_encode(block->sent, request->data);
+		wire_words_encode(block->sent, request->data);
 	}
-	return true;
-}
-
-static bool top_taken(const struct mft *m, struct mft_switch *sw, const uint8_t *data)
-{
-	bool change = sw->node->sw.port_state_change;
-
-	inv_wanted(sw->node)->mft_top = mft_top_of(sw->node);
-	wire_switch_info_decode(data, &sw->node->sw);
-	sw->node->sw.port_state_change = change;
-	return sw->node->sw.mft_top >= m->top;
-}
-
-static bool block_taken(struct mft *m, struct mft_block *block, const uint8_t *data)
-{
-	uint16_t masks[MCAST_BLOCK];
-
-	mft_decode(block->sw->node, block->key & 0xf, data, masks);
-	if (memcmp(masks, block->sent, sizeof(masks)))
-		return false;
-	memcpy(block->must, masks, sizeof(masks));
-	memcpy(block->may, masks, sizeof(masks));
-	m->blocks_written++;
-	m->result.blocks++;
-	m->result.switches += !block->sw->written;
-	block->sw->written = true;
 	return true;
 }
 
 static bool job_succeeded(struct mft *m, const struct batch_job *job, const uint8_t *data)
 {
 	switch (job->kind) {
-	case JOB_TOP:
-		return top_taken(m, job->object, data);
-	case JOB_READ:
-		block_read(m, job->object, (uint16_t)job->arg, data);
+	case JOB_TOP: {
+		struct mft_switch *sw = job->object;
+		bool change = sw->node->sw.port_state_change;
+
+		inv_wanted(sw->node)->mft_top =
+			(uint16_t)(MCAST_FIRST_MLID + mft_cap_of(sw->node) - 1);
+		wire_switch_info_decode(data, &sw->node->sw);
+		sw->node->sw.port_state_change = change;
+		return sw->node->sw.mft_top >= m->top;
+	}
+	case JOB_READ: {
+		struct mft_switch *sw = job->object;
+		uint16_t key = (uint16_t)job->arg;
+		uint16_t masks[MCAST_BLOCK];
+		struct mft_block *block;
+		bool any = false;
+
+		mft_decode(sw->node, key & 0xf, data, masks);
+		for (unsigned i = 0; i < MCAST_BLOCK; i++)
+			any |= masks[i] != 0;
+		m->result.read++;
+		m->read_some |= any;
+		block = any ? mft_block_get(sw, key) : mft_block_find(sw, key);
+		if (block)
+			block_holds(m, block, masks);
+	}
 		return true;
-	default:
-		return block_taken(m, job->object, data);
+	default: {
+		struct mft_block *block = job->object;
+		uint16_t masks[MCAST_BLOCK];
+
+		mft_decode(block->sw->node, block->key & 0xf, data, masks);
+		if (memcmp(masks, block->sent, sizeof(masks)))
+			return false;
+		memcpy(block->must, masks, sizeof(masks));
+		memcpy(block->may, masks, sizeof(masks));
+		m->blocks_written++;
+		m->result.blocks++;
+		m->result.switches += !block->sw->written;
+		block->sw->written = true;
+		return true;
+	}
 	}
 }
 
@@ -522,9 +484,11 @@ static void mft_answer(void *owner, const struct batch_job *job, const struct ba
 
 /* ---- Stages ---------------------------------------------------------------------------------- */
 
-/* Keeps those on the list that are not as wanted, and counts them. */
-static void sift_dirty(struct mft *m)
+static void apply_end(struct mft *m)
 {
+	struct mft_result result;
+
+	/* Keeps those on the list that are not as wanted, and counts them. */
 	uint32_t kept = 0;
 
 	for (uint32_t d = 0; d < m->ndirty; d++) {
@@ -537,13 +501,7 @@ static void sift_dirty(struct mft *m)
 		m->result.failed += block->sw->here;
 	}
 	m->ndirty = kept;
-}
 
-static void apply_end(struct mft *m)
-{
-	struct mft_result result;
-
-	sift_dirty(m);
 	for (struct mft_switch *sw = mft_switch_first(&m->store); sw;
 	     sw = mft_switch_next(&m->store, sw))
 		sw->fresh &= m->only_reads;
@@ -591,28 +549,6 @@ static const struct batch_ops mft_ops = {
 	.idle = mft_idle,
 };
 
-/* Its node, and whether its table is to be read. */
-static void switch_begin(struct mft *m, guid_t guid, bool again)
-{
-	struct mft_switch *sw = mft_switch_get(&m->store, guid);
-
-	if (!sw->node || sw->node->removed)
-		sw->node = inventory_find(m->inv, guid);
-	if (!sw->node || sw->node->gone || inv_node_is(sw->node, INV_NO_SETS) ||
-	    !sw->node->sw.mft_cap)
-		return;
-	sw->here = true;
-	if (again)
-		sw->failed = false;
-	sw->failed |= sw->node->silent;
-	if (sw->known && sw->reboots != sw->node->reboots)
-		switch_forget(m, sw);
-	sw->reboots = sw->node->reboots;
-	sw->reading = !sw->known && !sw->failed;
-	if (sw->node->sw.mft_top != TOP_NONE && sw->node->sw.mft_top < m->top && !sw->failed)
-		batch_add(m->batch, &(struct batch_job){ .object = sw, .kind = JOB_TOP });
-}
-
 static void begin(struct mft *m, const struct topo *t, uint16_t top, bool again, mft_done_fn *fn,
 		  void *arg)
 {
@@ -631,8 +567,28 @@ static void begin(struct mft *m, const struct topo *t, uint16_t top, bool again,
 	for (struct mft_switch *sw = mft_switch_first(&m->store); sw;
 	     sw = mft_switch_next(&m->store, sw))
 		sw->here = sw->written = sw->reading = false;
-	for (uint32_t i = 0; i < t->nswitches; i++)
-		switch_begin(m, t->nodes[i].guid, again);
+	for (uint32_t i = 0; i < t->nswitches; i++) {
+		/* Its node, and whether its table is to be read. */
+		guid_t guid = t->nodes[i].guid;
+		struct mft_switch *sw = mft_switch_get(&m->store, guid);
+
+		if (!sw->node || sw->node->removed)
+			sw->node = inventory_find(m->inv, guid);
+		if (!sw->node || sw->node->gone || inv_node_is(sw->node, INV_NO_SETS) ||
+		    !sw->node->sw.mft_cap)
+			continue;
+		sw->here = true;
+		if (again)
+			sw->failed = false;
+		sw->failed |= sw->node->silent;
+		if (sw->known && sw->reboots != sw->node->reboots)
+			switch_forget(m, sw);
+		sw->reboots = sw->node->reboots;
+		sw->reading = !sw->known && !sw->failed;
+		if (sw->node->sw.mft_top != TOP_NONE && sw->node->sw.mft_top < m->top &&
+		    !sw->failed)
+			batch_add(m->batch, &(struct batch_job){ .object = sw, .kind = JOB_TOP });
+	}
 	ask_round(m);
 	batch_wake(m->batch);
 }
@@ -657,7 +613,10 @@ void mft_held(struct mft *m, guid_t guid, mft_held_fn *fn, void *arg)
 	for (uint32_t k = 0; k < sw->nblocks; k++)
 		for (unsigned i = 0; i < MCAST_BLOCK; i++)
 			if (sw->blocks[k]->must[i])
-				fn(arg, (uint16_t)(MCAST_FIRST_MLID + block_mlid(sw->blocks[k], i)),
+				fn(arg,
+				   (uint16_t)(MCAST_FIRST_MLID +
+					      ((unsigned)(sw->blocks[k]->key >> 4) * MCAST_BLOCK +
+					       i)),
 				   sw->blocks[k]->key & 0xf, sw->blocks[k]->must[i]);
 }
 
@@ -666,21 +625,16 @@ unsigned mft_blocks(const struct mft *m)
 	return m->top < MCAST_FIRST_MLID ? 0 : (m->top - MCAST_FIRST_MLID) / MCAST_BLOCK + 1u;
 }
 
-static uint16_t block_key(uint16_t block, unsigned position)
-{
-	return (uint16_t)(block << 4 | position);
-}
-
 bool mft_expected(struct mft *m, guid_t guid, uint16_t number, unsigned position,
 		  uint16_t masks[MCAST_BLOCK])
 {
 	const struct mft_switch *sw = mft_switch_get(&m->store, guid);
-	const struct mft_block *block = mft_block_find(sw, block_key(number, position));
+	const struct mft_block *block = mft_block_find(sw, (uint16_t)(number << 4 | position));
 
 	if (m->busy || !sw->node || !is_usable(sw) || !sw->known || sw->node->removed ||
 	    sw->node->gone || sw->node->silent || sw->reboots != sw->node->reboots ||
-	    position >= mft_positions(sw->node) || !mft_has_block(sw->node, number) ||
-	    (block && block->listed))
+	    position >= sw->node->nports / MCAST_POSITION + 1u ||
+	    !mft_has_block(sw->node, number) || (block && block->listed))
 		return false;
 	memset(masks, 0, MCAST_BLOCK * sizeof(*masks));
 	if (block)
@@ -694,7 +648,7 @@ void mft_found(struct mft *m, guid_t guid, uint16_t number, unsigned position,
 	struct mft_switch *sw = mft_switch_get(&m->store, guid);
 
 	assert(!m->busy);
-	block_holds(m, mft_block_get(sw, block_key(number, position)), masks);
+	block_holds(m, mft_block_get(sw, (uint16_t)(number << 4 | position)), masks);
 }
 
 void mft_forget(struct mft *m, guid_t guid)
@@ -733,7 +687,17 @@ void mft_free(struct mft *m)
 	if (!m)
 		return;
 	batch_free(m->batch);
-	mft_store_fini(&m->store);
+
+	struct mft_switch *sw;
+
+	while ((sw = mft_switch_first(&m->store))) {
+		cl_qmap_remove_item(&m->store.switches, &sw->item);
+		for (uint32_t i = 0; i < sw->nblocks; i++)
+			free(sw->blocks[i]);
+		free(sw->blocks);
+		free(sw);
+	}
+
 	free(m->dirty);
 	free(m->shrinks);
 	free(m->stays);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * apply(): program_plan.c marks the blocks to send (todo), all of them or round by round; then they
+ * apply() marks the blocks to send (todo), all of them or round by round; then they
  * leave round-robin over the switches, so that no switch gets its table in one burst and none waits
  * for another.
  *
@@ -24,6 +24,528 @@
 #include <string.h>
 #include "fm/program/program_priv.h"
 #include "topology/base/mem.h"
+#include "topology/base/sort.h"
+
+/* ---- Queues writes of a block and of LinearFDBTop, and gives up a switch that fails ---------- */
+
+#define LOG_BURST 20
+
+/* it has blocks to send */
+static void program_turn_add(struct program *p, struct store_switch *sw)
+{
+	if (sw->in_turn || sw->top_due)
+		return;
+	sw->in_turn = true;
+	p->turn.list[p->turn.count++] = sw;
+}
+
+/* queues it */
+static void program_send_block(struct program *p, struct store_switch *sw, uint32_t block)
+{
+	if (!store_has(&sw->todo, block))
+		sw->ntodo++;
+	store_put(&sw->todo, block, true);
+	program_turn_add(p, sw);
+}
+
+/* if it differs */
+static void program_send_top(struct program *p, struct store_switch *sw)
+{
+	struct batch_job job = { .object = sw, .kind = JOB_TOP, .urgent = true };
+	struct inv_wanted *wanted = inv_wanted(sw->node);
+
+	if (wanted->top != p->wanted->top || wanted->life_time != p->life_time) {
+		wanted->top = p->wanted->top;
+		wanted->life_time = p->life_time;
+	}
+	if (sw->node->sw.lft_top == wanted->top && sw->node->sw.life_time == wanted->life_time)
+		return;
+	sw->top_due = true;
+	batch_add(p->batch, &job);
+}
+
+/* Gives the switch up for this apply, and logs it with the reason. */
+static void program_fail(struct program *p, struct store_switch *sw, const char *why)
+{
+	struct inv_name name;
+
+	p->trouble = true;
+	cached_drop(sw);
+	if (sw->failed)
+		return;
+	sw->failed = true;
+	p->result.failed_switches++;
+	if (!log_allow(&p->failed_log, loop_now_us(p->loop), LOG_BURST))
+		return;
+	if (sw->node)
+		name = inventory_name(sw->node, -1);
+	log_line(LOG_PROGRAM, LOG_WARNING, "%s: %s; its forwarding table is not up to date",
+		 sw->node ? name.text : "a removed switch", why);
+}
+
+/* ---- Which blocks are sent when -------------------------------------------------------------- */
+
+/*
+ * One pass over all rows finds what differs; if it is known of some of
+ * these blocks what they hold, routing/order/order.h makes rounds of them, and a round begins when
+ * the last one is answered. Of a round, blocks with hosts' traffic go first.
+ *
+ * What is promised: as long as every block is acknowledged, what order.h promises. When some is
+ * given up, its switch holds the old entries or the new ones, we can't know. Both were allowed for
+ * in its round; later ones must not build on it. So once something has failed, an entry leaves only
+ * if everything further on its new path has been acknowledged, and old paths that work are not
+ * ended; the others are held back, that is they stay on their old path, which is as good as it was.
+ * So there is no loop and no pair loses what it has by a switch that fails; pairs that would gain
+ * by a path through it wait for the next apply. Where the order needs whole rounds to keep clear of
+ * credit loops (order.strict), no later round is begun at all.
+ *
+ * The promise starts from what is known. A newer apply therefore first waits for the answers that
+ * are on their way, for as long as answers usually take; what is later counts as unknown, and is
+ * written when its answer has come. Nothing is promised for paths through unknown blocks.
+ */
+
+#define PATIENCE_US 20000
+#define ROWS_A_STEP 512
+
+static void todo_clear(struct store_switch *sw)
+{
+	memset(&sw->todo, 0, sizeof(sw->todo));
+	sw->ntodo = 0;
+}
+
+/* ---- Finding what differs ------------------------------------------------------------------- */
+
+static void switch_resolve(struct program *p, struct store_switch *sw)
+{
+	if (!sw->node || sw->node->removed)
+		sw->node = inventory_find(p->inv, sw->guid);
+	if (!sw->node)
+		return;
+	if (!sw->node->gone && !sw->node->sw.lft_top)
+		cached_drop(sw);
+	if (!sw->node->rebooted)
+		return;
+	memset(&sw->known, 0, sizeof(sw->known));
+	cached_drop(sw);
+	sw->node->rebooted = false;
+}
+
+/* A switch that is gone is compared again when it comes back; its absence is no failure. */
+static struct store_switch *switch_here(struct program *p, uint32_t row)
+{
+	struct store_switch *sw = store_get(&p->store, p->topo->nodes[row].guid);
+
+	switch_resolve(p, sw);
+	p->rows[row] = sw->node && sw->node->gone ? NULL : sw;
+	if (p->rows[row])
+		sw->row = row;
+	return p->rows[row];
+}
+
+/* Why its tables can't be brought up to date, a literal; NULL = they can. */
+static const char *switch_hindrance(const struct program *p, const struct store_switch *sw)
+{
+	if (!sw->node || sw->node->silent)
+		return "unreachable";
+	if (sw->node->sw.lft_cap && p->wanted->top >= sw->node->sw.lft_cap)
+		return "has a forwarding table too small for the LIDs in use";
+	return NULL;
+}
+
+/* ---- The order ------------------------------------------------------------------------------ */
+
+static bool some_known(const struct program *p)
+{
+	uint32_t row, block;
+
+	for (row = 0; row < p->topo->nswitches; row++) {
+		const struct store_switch *sw = p->rows[row];
+
+		for (block = sw ? store_next(&sw->todo, 0) : STORE_BLOCKS; block < STORE_BLOCKS;
+		     block = store_next(&sw->todo, block + 1))
+			if (store_has(&sw->known, block))
+				return true;
+	}
+	return false;
+}
+
+/* A block that is to go now, or when an older write of it is answered. */
+static void send_or_late(struct program *p, struct store_switch *sw, uint32_t block)
+{
+	if (store_has(&sw->stale, block))
+		store_put(&sw->late, block, true);
+	else
+		program_send_block(p, sw, block);
+}
+
+/* ---- From apply() to the first block -------------------------------------------------------- */
+
+static enum job_result read_file(void *arg)
+{
+	struct program *p = arg;
+
+	if (cached_load(p))
+		return JOB_MORE;
+	cached_assume(p);
+	return JOB_NEXT;
+}
+
+static uint32_t rows_end(const struct program *p)
+{
+	uint32_t end = p->planned + ROWS_A_STEP;
+
+	return end < p->topo->nswitches ? end : p->topo->nswitches;
+}
+
+/* Cached blocks that are to change are read first. */
+static enum job_result recheck_rows(void *arg)
+{
+	struct program *p = arg;
+	uint32_t end = rows_end(p);
+
+	if (!p->planned)
+		cached_recheck_none(p);
+	for (; p->cached.some && p->planned < end; p->planned++) {
+		struct store_switch *sw = switch_here(p, p->planned);
+
+		if (sw)
+			cached_recheck(p, sw);
+	}
+	if (p->cached.some && end < p->topo->nswitches)
+		return JOB_MORE;
+	p->planned = 0;
+	if (!p->cached.some || !cached_begin(p))
+		return JOB_NEXT;
+	batch_wake(p->batch);
+	return JOB_END;
+}
+
+static enum job_result mark_rows(void *arg)
+{
+	struct program *p = arg;
+	uint32_t end = rows_end(p);
+
+	while (p->planned < end) {
+		uint32_t row = p->planned++;
+		struct store_switch *sw = switch_here(p, row);
+
+		if (!sw)
+			continue;
+
+		/*
+		 * Marks its blocks that differ; what an older apply still has on its way counts as
+		 * such.
+		 */
+		uint32_t block;
+
+		sw->stale = sw->busy;
+		for (block = 0; block < tables_blocks(p->wanted); block++)
+			if (program_differs(p, sw, block) && !store_has(&sw->todo, block)) {
+				store_put(&sw->todo, block, true);
+				sw->ntodo++;
+			}
+
+		if (sw->node && inv_node_is(sw->node, INV_NO_SETS)) {
+			todo_clear(sw); /* isolated: no path waits for what it holds */
+			continue;
+		}
+		if (!switch_hindrance(p, sw))
+			program_send_top(p, sw);
+		else if (sw->ntodo)
+			program_fail(p, sw, switch_hindrance(p, sw));
+		p->result.switches += !sw->failed && (sw->ntodo || sw->top_due);
+	}
+	return end < p->topo->nswitches ? JOB_MORE : JOB_NEXT;
+}
+
+static enum job_result find_order(void *arg)
+{
+	struct program *p = arg;
+
+	if (p->making)
+		return order_go(p->making) ? JOB_MORE : JOB_NEXT;
+	if (!some_known(p)) {
+		/* Nothing is known of what differs: all at once. */
+		uint32_t row, block;
+
+		p->result.rounds++;
+		for (row = 0; row < p->topo->nswitches; row++) {
+			struct store_switch *sw = p->rows[row];
+			struct store_set due;
+
+			if (!sw || !sw->ntodo)
+				continue;
+			due = sw->todo;
+			todo_clear(sw);
+			for (block = store_next(&due, 0); !sw->failed && block < STORE_BLOCKS;
+			     block = store_next(&due, block + 1))
+				send_or_late(p, sw, block);
+		}
+
+		return JOB_NEXT;
+	}
+
+	/*
+	 * The marked blocks of all switches are to be the steps of an order, and are marked no
+	 * more.
+	 */
+	struct order_block *blocks;
+	uint32_t row, count = 0;
+
+	for (row = 0; row < p->topo->nswitches; row++)
+		count += p->rows[row] ? p->rows[row]->ntodo : 0;
+	blocks = mem_alloc(count + 1u, sizeof(*blocks));
+	for (row = count = 0; row < p->topo->nswitches; row++) {
+		if (!p->rows[row])
+			continue;
+
+		const struct store_switch *sw = p->rows[row];
+		struct order_block *of_row = blocks + count;
+		uint32_t n = 0, block;
+
+		for (block = store_next(&sw->todo, 0); block < STORE_BLOCKS;
+		     block = store_next(&sw->todo, block + 1))
+			of_row[n++] = (struct order_block){ sw->row, block,
+							    store_has(&sw->known, block)
+								    ? store_block(sw, block)
+								    : NULL };
+		count += n;
+
+		todo_clear(p->rows[row]);
+	}
+	p->making = order_begin(p->topo, p->wanted, blocks, count, &p->proof);
+	free(blocks);
+
+	return JOB_MORE;
+}
+
+/*
+ * What goes without an order goes now, the first round when the switches have their tops: what
+ * waits for one is in no round.
+ */
+static enum job_result begin_sending(void *arg)
+{
+	struct program *p = arg;
+
+	if (p->making)
+		order_end(p->making, &p->order);
+	p->making = NULL;
+	p->stage = PROGRAM_SENDS;
+	batch_wake(p->batch);
+	return JOB_END;
+}
+
+#define DOUBT 1 /* a step */
+static const struct job_step plan_steps[] = {
+	{ "program-remember", read_file },  { "program-recheck", recheck_rows },
+	{ "program-compare", mark_rows },   { "program-order", find_order },
+	{ "program-begin", begin_sending }, { NULL, NULL },
+};
+
+static void plan_start(void *arg)
+{
+	struct program *p = arg;
+
+	loop_timer_stop(p->patience);
+	p->stage = PROGRAM_PLANS;
+	p->planned = 0;
+	job_start(p->plan, plan_steps, NULL);
+}
+
+static void plan_forget(struct program *p);
+
+/* drops the plan, whatever is left of it */
+static void plan_forget(struct program *p)
+{
+	loop_timer_stop(p->patience);
+	job_stop(p->plan);
+	order_drop(p->making);
+	p->making = NULL;
+	order_fini(&p->order);
+	p->round.begun = p->round.kinds = 0;
+	p->round.nparts = p->turn.count = 0;
+}
+
+/* Plans the apply, at once or when all that an earlier one sent is answered. */
+static void plan_apply(struct program *p)
+{
+	p->rows = mem_resize(p->rows, p->topo->nswitches + 1u, sizeof(*p->rows));
+	p->turn.list = mem_resize(p->turn.list, p->topo->nswitches + 1u, sizeof(*p->turn.list));
+	memset(p->rows, 0, (p->topo->nswitches + 1u) * sizeof(*p->rows));
+	if (!batch_in_flight(p->batch)) {
+		plan_start(p);
+		return;
+	}
+	p->stage = PROGRAM_WAITS;
+	loop_timer_set(p->patience, PATIENCE_US);
+}
+
+/* ---- Once something failed ------------------------------------------------------------------ */
+
+/* Whether all switches further on the new path have acknowledged it. */
+static bool path_in_place(const struct program *p, uint32_t row, uint32_t lid)
+{
+	const struct topo *t = p->topo;
+	uint32_t hops;
+
+	for (hops = 0; hops <= t->nswitches; hops++) {
+		unsigned out = tables_row(p->wanted, row)[lid];
+		const struct topo_port *peer;
+
+		if (!out || out > t->nodes[row].nports || !topo_port(t, row, out)->link_up)
+			return true;
+		peer = topo_peer(t, topo_port(t, row, out));
+		if (peer->node >= t->nswitches)
+			return true;
+		row = peer->node;
+
+		const struct store_switch *sw = p->rows[row];
+		uint32_t block = lid / TABLES_BLOCK;
+		if (!(sw && store_has(&sw->known, block) &&
+		      store_block(sw, block)[lid % TABLES_BLOCK] ==
+			      tables_row(p->wanted, row)[lid]))
+			return false;
+	}
+	return true;
+}
+
+/* Entries of a part that may leave. */
+static uint64_t allowed(const struct program *p, const struct program_part *part)
+{
+	uint64_t mask = part->take & ~part->last, left;
+
+	if (!p->trouble)
+		return part->take;
+	if (p->order.strict)
+		return 0;
+	for (left = mask; left; left &= left - 1) {
+		uint32_t bit = (uint32_t)__builtin_ctzll(left);
+
+		if (!path_in_place(p, part->sw, part->block * TABLES_BLOCK + bit))
+			mask &= ~(1ull << bit);
+	}
+	return mask;
+}
+
+/* ---- Rounds --------------------------------------------------------------------------------- */
+
+static int compare_parts(const void *a, const void *b)
+{
+	const struct program_part *x = a, *y = b;
+
+	if (x->sw != y->sw)
+		return x->sw < y->sw ? -1 : 1;
+	return (x->block > y->block) - (x->block < y->block);
+}
+
+/* Writes what a block of this round is to contain. */
+static void plan_content(const struct program *p, const struct store_switch *sw, uint32_t block,
+			 uint8_t content[TABLES_BLOCK])
+{
+	const struct program_round *round = &p->round;
+	const struct program_part key = { .sw = sw->row, .block = block }, *part;
+	const uint8_t *want = tables_row(p->wanted, sw->row) + (size_t)block * TABLES_BLOCK;
+	unsigned i;
+
+	part = round->nparts
+		       ? bsearch(&key, round->parts, round->nparts, sizeof(key), compare_parts)
+		       : NULL;
+	if (!part || part->whole) {
+		memcpy(content, want, TABLES_BLOCK);
+		return;
+	}
+	memcpy(content, store_block(sw, block), TABLES_BLOCK);
+	for (i = 0; i < TABLES_BLOCK; i++)
+		if (part->take >> i & 1)
+			content[i] = want[i];
+		else if (part->empty >> i & 1)
+			content[i] = TABLES_NO_ROUTE;
+}
+
+/* Hands over more blocks of the present round. False: that were all. */
+static bool plan_more(struct program *p)
+{
+	struct program_round *round = &p->round;
+
+	while (round->kinds && !p->turn.count) {
+		bool hosts = round->kinds-- == 2;
+		uint32_t i;
+
+		for (i = 0; i < round->nparts; i++)
+			if (round->parts[i].hosts == hosts) {
+				struct program_part *part = &round->parts[i];
+				struct store_switch *sw = p->rows[part->sw];
+				uint64_t mask;
+
+				if (sw->failed)
+					continue;
+				if (!store_has(&sw->known, part->block)) {
+					part->whole = true;
+					send_or_late(p, sw, part->block);
+					continue;
+				}
+				mask = allowed(p, part);
+				p->result.held +=
+					(unsigned)__builtin_popcountll(part->take & ~mask);
+				part->take = mask;
+				if (p->trouble)
+					part->empty = 0;
+				if (part->take || part->empty)
+					send_or_late(p, sw, part->block);
+			}
+	}
+	return p->turn.count > 0;
+}
+
+/* Begins the next round that has blocks. False: there is none. */
+static bool plan_next(struct program *p)
+{
+	while (p->round.begun < p->order.nrounds) {
+		struct program_round *round = &p->round;
+		uint32_t i = p->order.first[round->begun++], end = p->order.first[round->begun];
+
+		round->parts = mem_resize(round->parts, end - i + 1u, sizeof(*round->parts));
+		for (round->nparts = 0; i < end; i++) {
+			const struct order_step *step = &p->order.steps[i];
+
+			round->parts[round->nparts++] = (struct program_part){
+				.sw = step->sw,
+				.block = step->block,
+				.take = step->drain ? 0 : step->mask,
+				.empty = step->drain ? step->mask : 0,
+				.last = step->last,
+				.hosts = step->hosts,
+			};
+		}
+		sort_if_needed(round->parts, round->nparts, sizeof(*round->parts), compare_parts);
+
+		uint32_t parts_i, kept = 0;
+
+		for (parts_i = 0; parts_i < round->nparts; parts_i++) {
+			struct program_part *last = &round->parts[kept ? kept - 1 : 0];
+			const struct program_part *part = &round->parts[parts_i];
+
+			if (!kept || compare_parts(last, part)) {
+				round->parts[kept++] = *part;
+				continue;
+			}
+			last->take |= part->take;
+			last->empty |= part->empty;
+			last->last |= part->last;
+			last->hosts |= part->hosts;
+		}
+		round->nparts = kept;
+
+		round->kinds = 2;
+		p->result.rounds++;
+
+		if (plan_more(p))
+			return true;
+	}
+	return false;
+}
+
+/* ---- Program --------------------------------------------------------------------------------- */
 
 #define TRIES 4
 #define MORE  64 /* jobs queued at a time */
@@ -34,15 +556,6 @@ static bool is_wanted(const struct program *p, const struct store_switch *sw)
 }
 
 /* ---- The turn ------------------------------------------------------------------------------- */
-
-static uint32_t todo_take(struct store_switch *sw)
-{
-	uint32_t block = store_next(&sw->todo, 0);
-
-	store_put(&sw->todo, block, false);
-	sw->ntodo--;
-	return block;
-}
 
 static bool program_more(void *owner)
 {
@@ -67,7 +580,13 @@ static bool program_more(void *owner)
 			continue;
 		}
 		job.object = sw;
-		job.arg = todo_take(sw);
+
+		uint32_t block = store_next(&sw->todo, 0);
+
+		store_put(&sw->todo, block, false);
+		sw->ntodo--;
+		job.arg = block;
+
 		batch_add(p->batch, &job);
 		added++;
 		turn->next++;
@@ -76,43 +595,6 @@ static bool program_more(void *owner)
 }
 
 /* ---- Sending -------------------------------------------------------------------------------- */
-
-static unsigned entries_changed(const uint8_t *a, const uint8_t *b)
-{
-	unsigned i, n = 0;
-
-	for (i = 0; i < TABLES_BLOCK; i++)
-		n += a[i] != b[i];
-	return n;
-}
-
-static void make_block(struct program *p, struct store_switch *sw, uint32_t block,
-		       struct batch_request *request)
-{
-	plan_content(p, sw, block, request->data);
-	if (store_has(&sw->known, block))
-		p->result.entries += entries_changed(store_block(sw, block), request->data);
-	store_put(&sw->known, block, false);
-	store_put(&sw->cached, block, false);
-	store_put(&sw->busy, block, true);
-	store_sent(sw, block, request->data);
-	request->mad.attr_id = WIRE_LFT;
-	request->mad.attr_mod = block;
-}
-
-static void make_top(const struct store_switch *sw, struct batch_request *request)
-{
-	const struct inv_wanted *wanted = inv_wanted(sw->node);
-	struct wire_switch_info info = sw->node->sw;
-
-	info.lft_top = wanted->top;
-	info.life_time = wanted->life_time;
-	if (wanted->mft_top && !sw->node->rebooted)
-		info.mft_top = wanted->mft_top;
-	info.port_state_change = false; /* a 1 would clear it: sweep's business */
-	wire_switch_info_encode(&info, request->data);
-	request->mad.attr_id = WIRE_SWITCH_INFO;
-}
 
 static void switch_give_up(struct program *p, struct store_switch *sw, const char *why)
 {
@@ -155,10 +637,37 @@ static bool program_make(void *owner, const struct batch_job *job, struct batch_
 	request->mad.retries = 1;
 	if (job->kind == JOB_READ)
 		return cached_make(sw, job->arg, request);
-	if (job->kind == JOB_TOP)
-		make_top(sw, request);
-	else
-		make_block(p, sw, job->arg, request);
+	if (job->kind == JOB_TOP) {
+		const struct inv_wanted *wanted = inv_wanted(sw->node);
+		struct wire_switch_info info = sw->node->sw;
+
+		info.lft_top = wanted->top;
+		info.life_time = wanted->life_time;
+		if (wanted->mft_top && !sw->node->rebooted)
+			info.mft_top = wanted->mft_top;
+		info.port_state_change = false; /* a 1 would clear it: sweep's business */
+		wire_switch_info_encode(&info, request->data);
+		request->mad.attr_id = WIRE_SWITCH_INFO;
+	} else {
+		uint32_t block = job->arg;
+
+		plan_content(p, sw, block, request->data);
+		if (store_has(&sw->known, block)) {
+			const uint8_t *a = store_block(sw, block);
+			const uint8_t *b = request->data;
+			unsigned i, n = 0;
+
+			for (i = 0; i < TABLES_BLOCK; i++)
+				n += a[i] != b[i];
+			p->result.entries += n;
+		}
+		store_put(&sw->known, block, false);
+		store_put(&sw->cached, block, false);
+		store_put(&sw->busy, block, true);
+		store_sent(sw, block, request->data);
+		request->mad.attr_id = WIRE_LFT;
+		request->mad.attr_mod = block;
+	}
 	return true;
 }
 
@@ -196,47 +705,6 @@ static void top_answered(struct program *p, struct store_switch *sw, const struc
 		switch_refuses(p, sw, "does not apply its LinearFDBTop");
 }
 
-/* What a superseded apply sent: whatever became of it, the newest content may go now. */
-static void stale_answered(struct program *p, struct store_switch *sw, uint32_t block)
-{
-	bool late = store_has(&sw->late, block);
-
-	store_put(&sw->stale, block, false);
-	store_put(&sw->late, block, false);
-	if (late && is_wanted(p, sw) && !sw->failed && program_differs(p, sw, block))
-		program_send_block(p, sw, block);
-}
-
-static void block_answered(struct program *p, struct store_switch *sw, const struct batch_job *job,
-			   const struct mad_answer *answer)
-{
-	bool taken = answer->result == MAD_OK && job->arg < sw->nblocks &&
-		     program_same(sw, job->arg, answer->data);
-
-	store_put(&sw->busy, job->arg, false);
-	if (taken) {
-		store_put(&sw->known, job->arg, true);
-		p->blocks_written++;
-		p->result.blocks += p->busy;
-	}
-	if (store_has(&sw->stale, job->arg) || !is_wanted(p, sw))
-		stale_answered(p, sw, job->arg);
-	else if (!taken && (sw->failed || !program_retry(p, job)))
-		switch_refuses(p, sw,
-			       answer->result == MAD_OK ? "holds other entries than it was sent"
-							: "rejects blocks or does not answer");
-}
-
-/* One that does not say what it holds is written. */
-static void read_answered(struct program *p, struct store_switch *sw, const struct batch_job *job,
-			  const struct mad_answer *answer)
-{
-	if (answer->result == MAD_OK)
-		cached_answer(p, sw, job->arg, answer->data);
-	else if (is_wanted(p, sw) && !program_retry(p, job))
-		cached_drop(sw);
-}
-
 static void program_answer(void *owner, const struct batch_job *job, const struct batch_path *via,
 			   const struct mad_answer *answer)
 {
@@ -249,10 +717,41 @@ static void program_answer(void *owner, const struct batch_job *job, const struc
 		inventory_path_failed(p->inv, &via->path, via->stamp);
 	if (job->kind == JOB_TOP)
 		top_answered(p, sw, job, answer);
-	else if (job->kind == JOB_READ)
-		read_answered(p, sw, job, answer);
-	else
-		block_answered(p, sw, job, answer);
+	else if (job->kind == JOB_READ) {
+		/* One that does not say what it holds is written. */
+		if (answer->result == MAD_OK)
+			cached_answer(p, sw, job->arg, answer->data);
+		else if (is_wanted(p, sw) && !program_retry(p, job))
+			cached_drop(sw);
+	} else {
+		bool taken = answer->result == MAD_OK && job->arg < sw->nblocks &&
+			     program_same(sw, job->arg, answer->data);
+
+		store_put(&sw->busy, job->arg, false);
+		if (taken) {
+			store_put(&sw->known, job->arg, true);
+			p->blocks_written++;
+			p->result.blocks += p->busy;
+		}
+		if (store_has(&sw->stale, job->arg) || !is_wanted(p, sw)) {
+			/*
+			 * What a superseded apply sent: whatever became of it, the newest content
+			 * may go now.
+			 */
+			uint32_t block = job->arg;
+			bool late = store_has(&sw->late, block);
+
+			store_put(&sw->stale, block, false);
+			store_put(&sw->late, block, false);
+			if (late && is_wanted(p, sw) && !sw->failed &&
+			    program_differs(p, sw, block))
+				program_send_block(p, sw, block);
+		} else if (!taken && (sw->failed || !program_retry(p, job)))
+			switch_refuses(p, sw,
+				       answer->result == MAD_OK
+					       ? "holds other entries than it was sent"
+					       : "rejects blocks or does not answer");
+	}
 }
 
 static void program_release(struct program *p)
@@ -296,29 +795,35 @@ static void program_report_reads(struct program *p, unsigned unread)
 	p->fn(p->arg, &result); /* may free p */
 }
 
-/* All is written, as far as that is known; the other cached blocks are read now. */
-static void program_read_rest(struct program *p)
-{
-	batch_wake(p->batch);
-	if (p->reported || p->cached.first)
-		return;
-	p->reported = true;
-	p->result.failed = count_failed(p);
-	program_report_reads(p, cached_count(p));
-}
-
 static void program_idle(void *owner)
 {
 	struct program *p = owner;
 
-	if (plan_waits(p))
+	/*
+	 * All that was sent is answered. True: planning goes on by itself, nothing is to be sent
+	 * now. Nothing is on its way any more: no need for patience.
+	 */
+	if (p->stage == PROGRAM_WAITS)
+		plan_start(p);
+	if (p->stage == PROGRAM_PLANS)
 		return;
+
 	if (p->stage == PROGRAM_READS) {
-		plan_resume(p);
+		/* plans anew, from what is known now */
+		plan_forget(p);
+		p->stage = PROGRAM_PLANS;
+		p->planned = 0;
+		job_start(p->plan, plan_steps + DOUBT, NULL);
 	} else if (plan_next(p)) {
 		batch_wake(p->batch);
 	} else if (cached_rest(p)) {
-		program_read_rest(p);
+		/* All is written, as far as that is known; the other cached blocks are read now. */
+		batch_wake(p->batch);
+		if (p->reported || p->cached.first)
+			return;
+		p->reported = true;
+		p->result.failed = count_failed(p);
+		program_report_reads(p, program_unread(p));
 	} else {
 		p->result.failed = count_failed(p);
 		program_release(p);
@@ -346,8 +851,12 @@ struct program *program_new(struct loop *loop, struct mad *mad, struct inventory
 	p->life_time = packet_life_time;
 	p->batch = batch_new(loop, mad, &program_ops, p);
 	p->readback = readback_new(p, mad);
-	plan_init(p);
-	store_init(&p->store);
+
+	/* The members of struct program that the plan uses. */
+	p->patience = loop_timer_new(p->loop, plan_start, p);
+	p->plan = job_new(p->loop, p);
+
+	cl_qmap_init(&p->store.switches);
 	return p;
 }
 
@@ -358,7 +867,13 @@ void program_free(struct program *p)
 	batch_free(p->batch);
 	readback_free(p->readback);
 	topo_unref(p->topo);
-	plan_fini(p);
+	plan_forget(p);
+	loop_timer_free(p->patience);
+	job_free(p->plan);
+	free(p->rows);
+	free(p->round.parts);
+	free(p->turn.list);
+
 	cached_forget_file(p);
 	store_fini(&p->store);
 	free(p);
@@ -391,11 +906,6 @@ bool program_busy(const struct program *p)
 	return p->busy;
 }
 
-unsigned program_unread(const struct program *p)
-{
-	return cached_count(p);
-}
-
 uint64_t program_blocks_written(const struct program *p)
 {
 	return p->blocks_written;
@@ -413,15 +923,20 @@ void program_forget(struct program *p, guid_t guid)
 
 /* ---- Apply ---------------------------------------------------------------------------------- */
 
-/* The queued ones give way; what is on its way stays busy until it is answered. */
-static void program_supersede(struct program *p)
+void program_apply(struct program *p, const struct topo *t, const struct tables *wanted,
+		   program_done_fn *fn, void *arg)
 {
-	cl_map_item_t *item = cl_qmap_head(&p->store.switches);
+	assert(wanted->nswitches == t->nswitches && wanted->top <= TABLES_MAX_LID);
+	if (!p->busy)
+		p->smps_before = batch_smps(p->batch);
+
+	/* The queued ones give way; what is on its way stays busy until it is answered. */
+	cl_map_item_t *old = cl_qmap_head(&p->store.switches);
 
 	batch_drop_queue(p->batch);
 	batch_give_up_astray(p->batch);
-	for (; item != cl_qmap_end(&p->store.switches); item = cl_qmap_next(item)) {
-		struct store_switch *sw = (struct store_switch *)item;
+	for (; old != cl_qmap_end(&p->store.switches); old = cl_qmap_next(old)) {
+		struct store_switch *sw = (struct store_switch *)old;
 
 		sw->row = ROW_NONE;
 		sw->listed = false;
@@ -431,11 +946,13 @@ static void program_supersede(struct program *p)
 		memset(&sw->late, 0, sizeof(sw->late));
 	}
 	program_release(p);
-}
 
-/* From the older tables' memory to the newer's, while both are there. */
-static void program_rebase(struct program *p)
-{
+	p->topo = topo_ref(t);
+	p->wanted = wanted;
+	if (p->proofs)
+		p->proof = (struct order_proof){ p->proofs, check_proof_serial(p->proofs) };
+
+	/* From the older tables' memory to the newer's, while both are there. */
 	cl_map_item_t *item;
 	uint32_t row;
 
@@ -449,20 +966,7 @@ static void program_rebase(struct program *p)
 	     item = cl_qmap_next(item))
 		if (!((struct store_switch *)item)->listed)
 			store_rebase((struct store_switch *)item, NULL, 0);
-}
 
-void program_apply(struct program *p, const struct topo *t, const struct tables *wanted,
-		   program_done_fn *fn, void *arg)
-{
-	assert(wanted->nswitches == t->nswitches && wanted->top <= TABLES_MAX_LID);
-	if (!p->busy)
-		p->smps_before = batch_smps(p->batch);
-	program_supersede(p);
-	p->topo = topo_ref(t);
-	p->wanted = wanted;
-	if (p->proofs)
-		p->proof = (struct order_proof){ p->proofs, check_proof_serial(p->proofs) };
-	program_rebase(p);
 	p->fn = fn;
 	p->arg = arg;
 	p->busy = true;

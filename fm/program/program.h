@@ -9,7 +9,7 @@
  * Blocks of which it is known what they hold go in the rounds of routing/order/order.h, the next
  * round when the last one is acknowledged; where nothing is known (a cold start) there is but one.
  * Blocks that fail are retried and reported. Other switches don't wait for one that fails, except
- * for entries whose new path leads through what it did not take (program_plan.c). After a restart a
+ * for entries whose new path leads through what it did not take (program.c). After a restart a
  * file has what switches held (program_remember). Blocks that are to change are read before, the
  * others after the writes; those that are as wanted are not written (cached.c). A newer apply()
  * supersedes a running one from the acknowledged state; the older callback does not come. The

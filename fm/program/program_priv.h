@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * program's own parts, all over the store: program.c writes, program_plan.c says in which order,
- * readback.c compares.
+ * program's own parts, all over the store: program.c writes, and says in which order; readback.c
+ * compares.
  */
 #ifndef FMD_PROGRAM_PROGRAM_PRIV_H
 #define FMD_PROGRAM_PROGRAM_PRIV_H
@@ -74,7 +74,6 @@ static inline void store_put(struct store_set *set, uint32_t block, bool on)
 uint32_t store_next(const struct store_set *set, uint32_t from);
 
 /* The store is the caller's memory, and owns its switches until store_fini(). */
-void store_init(struct store *store);
 void store_fini(struct store *store);
 /* A switch of the store, or NULL; store_get() makes it where there is none. */
 struct store_switch *store_find(const struct store *store, guid_t guid);
@@ -139,7 +138,6 @@ bool cached_begin(struct program *p);
 /* Begins to read all that is left. False: there is nothing, but at switches that are away. */
 bool cached_rest(struct program *p);
 /* The number of blocks that are left to read at switches that answer. */
-unsigned cached_count(const struct program *p);
 /* Queues some Gets. False: all were asked. */
 bool cached_more(struct program *p);
 /* Fills in the Get of a block. False: it is not wanted any more. */
@@ -215,19 +213,8 @@ struct program {
 	struct log_limit failed_log;
 };
 
-/* ---- program_send.c, store.c ---------------------------------------------------------------- */
+/* ---- store.c ------------------------------------------------------------------------------- */
 
-void program_turn_add(struct program *p, struct store_switch *sw); /* it has blocks to send */
-void program_send_top(struct program *p, struct store_switch *sw); /* if it differs */
-void program_send_block(struct program *p, struct store_switch *sw, uint32_t block); /* queues it */
-/* Gives the switch up for this apply, and logs it with the reason. */
-void program_fail(struct program *p, struct store_switch *sw, const char *why);
-
-static inline const uint8_t *program_wanted(const struct program *p, const struct store_switch *sw,
-					    uint32_t block)
-{
-	return tables_row(p->wanted, sw->row) + (size_t)block * TABLES_BLOCK;
-}
 /*
  * Whether a switch answered what it should hold: entries above its LinearFDBTop mean nothing (IBA
  * 14.2.5.4). program_differs(): whether the block has to be written.
@@ -235,24 +222,7 @@ static inline const uint8_t *program_wanted(const struct program *p, const struc
 bool program_same(const struct store_switch *sw, uint32_t block, const uint8_t *data);
 bool program_differs(const struct program *p, const struct store_switch *sw, uint32_t block);
 
-/* ---- program_plan.c ------------------------------------------------------------------------- */
-
-/* The members of struct program that the plan uses. */
-void plan_init(struct program *p);
-void plan_fini(struct program *p);
-/* Plans the apply, at once or when all that an earlier one sent is answered. */
-void plan_apply(struct program *p);
-void plan_forget(struct program *p); /* drops the plan, whatever is left of it */
-/* Hands over more blocks of the present round. False: that were all. */
-bool plan_more(struct program *p);
-/* All that was sent is answered. True: planning goes on by itself, nothing is to be sent now. */
-bool plan_waits(struct program *p);
-/* Begins the next round that has blocks. False: there is none. */
-bool plan_next(struct program *p);
-void plan_resume(struct program *p); /* plans anew, from what is known now */
-/* Writes what a block of this round is to contain. */
-void plan_content(const struct program *p, const struct store_switch *sw, uint32_t block,
-		  uint8_t content[TABLES_BLOCK]);
+/* ---- program.c ------------------------------------------------------------------------------ */
 
 /* Compares tables for program_check_readback(); the program's, never NULL. */
 struct readback *readback_new(struct program *p, struct mad *mad);

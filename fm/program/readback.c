@@ -83,32 +83,6 @@ static bool readback_make(void *owner, const struct batch_job *job, struct batch
 	return true;
 }
 
-static void keep_differing(struct readback *r, guid_t sw, uint32_t block)
-{
-	if (r->result.differ == r->room) {
-		r->room = r->room ? 2 * r->room : 16;
-		r->differing = mem_resize(r->differing, r->room, sizeof(*r->differing));
-	}
-	r->differing[r->result.differ++] = (struct program_block){ sw, block };
-}
-
-static void readback_compare(struct readback *r, struct store_switch *sw, uint32_t block,
-			     const uint8_t *data)
-{
-	if (!store_has(&sw->known, block))
-		return; /* being written meanwhile */
-	r->result.blocks++;
-	if (program_same(sw, block, data))
-		return;
-	keep_differing(r, sw->guid, block);
-	store_put(&sw->known, block, false);
-	if (log_allow(&r->differ_log, loop_now_us(r->program->loop), LOG_BURST))
-		log_line(LOG_PROGRAM, LOG_WARNING,
-			 "%s: entries %u to %u differ from what it acknowledged",
-			 inventory_name(sw->node, -1).text, block * TABLES_BLOCK,
-			 block * TABLES_BLOCK + TABLES_BLOCK - 1);
-}
-
 static void readback_answer(void *owner, const struct batch_job *job, const struct batch_path *via,
 			    const struct mad_answer *answer)
 {
@@ -119,9 +93,30 @@ static void readback_answer(void *owner, const struct batch_job *job, const stru
 		inventory_path_failed(r->program->inv, &via->path, via->stamp);
 	else
 		inventory_path_worked(r->program->inv, &via->path);
-	if (answer->result == MAD_OK)
-		readback_compare(r, job->object, job->arg, answer->data);
-	else if (++again.tries < ROUNDS)
+	if (answer->result == MAD_OK) {
+		struct store_switch *sw = job->object;
+		uint32_t block = job->arg;
+		const uint8_t *data = answer->data;
+
+		if (!store_has(&sw->known, block))
+			return; /* being written meanwhile */
+		r->result.blocks++;
+		if (program_same(sw, block, data))
+			return;
+
+		if (r->result.differ == r->room) {
+			r->room = r->room ? 2 * r->room : 16;
+			r->differing = mem_resize(r->differing, r->room, sizeof(*r->differing));
+		}
+		r->differing[r->result.differ++] = (struct program_block){ sw->guid, block };
+
+		store_put(&sw->known, block, false);
+		if (log_allow(&r->differ_log, loop_now_us(r->program->loop), LOG_BURST))
+			log_line(LOG_PROGRAM, LOG_WARNING,
+				 "%s: entries %u to %u differ from what it acknowledged",
+				 inventory_name(sw->node, -1).text, block * TABLES_BLOCK,
+				 block * TABLES_BLOCK + TABLES_BLOCK - 1);
+	} else if (++again.tries < ROUNDS)
 		batch_add(r->batch, &again);
 	else
 		r->result.failed++;

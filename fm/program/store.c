@@ -10,11 +10,6 @@
 #include "fm/program/program_priv.h"
 #include "topology/base/mem.h"
 
-void store_init(struct store *store)
-{
-	cl_qmap_init(&store->switches);
-}
-
 void store_fini(struct store *store)
 {
 	cl_map_item_t *item, *next;
@@ -27,7 +22,7 @@ void store_fini(struct store *store)
 		free(sw->kept);
 		free(sw);
 	}
-	store_init(store);
+	cl_qmap_init(&store->switches);
 }
 
 struct store_switch *store_find(const struct store *store, guid_t guid)
@@ -64,40 +59,25 @@ const uint8_t *store_own_block(const struct store_switch *sw, uint32_t block)
 	return sw->kept + (size_t)rank_of(sw, block) * TABLES_BLOCK;
 }
 
-static unsigned count_own(const struct store_switch *sw)
-{
-	return sw->before[STORE_WORDS - 1] +
-	       (unsigned)__builtin_popcountll(sw->own.words[STORE_WORDS - 1]);
-}
-
-static void own_add(struct store_switch *sw, uint32_t block)
-{
-	unsigned count = count_own(sw), rank = rank_of(sw, block), word;
-
-	if (!(count & (count + 1))) /* room grows by powers of two */
-		sw->kept = mem_resize(sw->kept, 2 * count + 2, TABLES_BLOCK);
-	memmove(sw->kept + (rank + 1) * TABLES_BLOCK, sw->kept + rank * TABLES_BLOCK,
-		(count - rank) * TABLES_BLOCK);
-	store_put(&sw->own, block, true);
-	for (word = block / 64 + 1; word < STORE_WORDS; word++)
-		sw->before[word]++;
-}
-
 void store_sent(struct store_switch *sw, uint32_t block, const uint8_t content[TABLES_BLOCK])
 {
 	if (!store_has(&sw->own, block)) {
 		if (!memcmp(store_block(sw, block), content, TABLES_BLOCK))
 			return;
-		own_add(sw, block);
+
+		unsigned count = sw->before[STORE_WORDS - 1] +
+				 (unsigned)__builtin_popcountll(sw->own.words[STORE_WORDS - 1]),
+			 rank = rank_of(sw, block), word;
+
+		if (!(count & (count + 1))) /* room grows by powers of two */
+			sw->kept = mem_resize(sw->kept, 2 * count + 2, TABLES_BLOCK);
+		memmove(sw->kept + (rank + 1) * TABLES_BLOCK, sw->kept + rank * TABLES_BLOCK,
+			(count - rank) * TABLES_BLOCK);
+		store_put(&sw->own, block, true);
+		for (word = block / 64 + 1; word < STORE_WORDS; word++)
+			sw->before[word]++;
 	}
 	memcpy(sw->kept + (size_t)rank_of(sw, block) * TABLES_BLOCK, content, TABLES_BLOCK);
-}
-
-static void forget_blocks(struct store_switch *sw)
-{
-	memset(&sw->own, 0, sizeof(sw->own));
-	memset(sw->before, 0, sizeof(sw->before));
-	sw->kept = NULL;
 }
 
 void store_rebase(struct store_switch *sw, const uint8_t *row, uint32_t nblocks)
@@ -105,7 +85,10 @@ void store_rebase(struct store_switch *sw, const uint8_t *row, uint32_t nblocks)
 	struct store_switch was = *sw;
 	uint32_t block;
 
-	forget_blocks(sw);
+	memset(&sw->own, 0, sizeof(sw->own));
+	memset(sw->before, 0, sizeof(sw->before));
+	sw->kept = NULL;
+
 	sw->row_wanted = row;
 	sw->nblocks = nblocks;
 	for (block = 0; block < was.nblocks; block++) {
@@ -149,5 +132,7 @@ bool program_differs(const struct program *p, const struct store_switch *sw, uin
 {
 	return (!store_has(&sw->known, block) && !store_has(&sw->cached, block)) ||
 	       (store_has(&sw->own, block) &&
-		memcmp(store_block(sw, block), program_wanted(p, sw, block), TABLES_BLOCK) != 0);
+		memcmp(store_block(sw, block),
+		       tables_row(p->wanted, sw->row) + (size_t)block * TABLES_BLOCK,
+		       TABLES_BLOCK) != 0);
 }

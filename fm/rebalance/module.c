@@ -295,34 +295,6 @@ static bool improves(void *room)
 	return true;
 }
 
-static void take_back(struct room *r)
-{
-	if (!r->applying)
-		return;
-	stop(r);
-	overrides_fini(&r->refused);
-	r->refused = r->kept;
-	r->kept = r->replaced;
-	r->replaced = (struct overrides){ 0 };
-	r->applying = r->due = false;
-	fabric_request_reroute(r->fabric, "overrides were refused");
-}
-
-static void take_published(struct room *r)
-{
-	const struct fabric_view view = fabric_view(r->fabric);
-	bool none = !is_on(r) || !may_help(r, view.topo); /* as the tables were computed */
-
-	stop(r);
-	r->due = !r->applying;
-	if (r->applying || (none && r->kept.count))
-		state_store_changed(r->services.state, &overrides_file, r);
-	if (none)
-		overrides_fini(&r->kept);
-	r->uneven = view.uneven;
-	r->published = true;
-}
-
 static json_t *load_json(const struct rebalance_figures *figures)
 {
 	return json_pack("{sf sf sf}", "shift", figures->shift, "rail_shift", figures->rail_shift,
@@ -331,10 +303,32 @@ static json_t *load_json(const struct rebalance_figures *figures)
 
 static void published(void *room, enum fabric_update_step step, const struct topo *before)
 {
-	if (step == FABRIC_PUBLISHED)
-		take_published(room);
-	else if (step == FABRIC_TABLES_REFUSED)
-		take_back(room);
+	if (step == FABRIC_PUBLISHED) {
+		struct room *r = room;
+		const struct fabric_view view = fabric_view(r->fabric);
+		bool none = !is_on(r) || !may_help(r, view.topo); /* as the tables were computed */
+
+		stop(r);
+		r->due = !r->applying;
+		if (r->applying || (none && r->kept.count))
+			state_store_changed(r->services.state, &overrides_file, r);
+		if (none)
+			overrides_fini(&r->kept);
+		r->uneven = view.uneven;
+		r->published = true;
+	} else if (step == FABRIC_TABLES_REFUSED) {
+		struct room *r = room;
+
+		if (!r->applying)
+			return;
+		stop(r);
+		overrides_fini(&r->refused);
+		r->refused = r->kept;
+		r->kept = r->replaced;
+		r->replaced = (struct overrides){ 0 };
+		r->applying = r->due = false;
+		fabric_request_reroute(r->fabric, "overrides were refused");
+	}
 }
 
 static void settled(void *room, enum fabric_settle_step step)

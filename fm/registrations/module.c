@@ -319,29 +319,6 @@ static void port_answered(void *arg, const struct mad_answer *answer)
 		ask(p);
 }
 
-/* One under way is stopped. services: borrowed until its end. */
-static void pass_begin(struct pass *p, const struct fabric_services *services)
-{
-	const struct mad_path here = { 0 };
-
-	pass_stop(p);
-	p->services = *services;
-	if (!p->job)
-		p->job = job_new(services->loop, p);
-	p->figures = (struct pass_figures){ 0 };
-	p->kind = 0;
-	p->under_way = true;
-	p->began_us = loop_now_us(services->loop);
-	p->token = mad_send(services->mad,
-			    &(struct mad_request){ .path = &here,
-						   .method = WIRE_GET,
-						   .attr_id = WIRE_PORT_INFO,
-						   .attr_mod = mad_port_info(services->mad)->port,
-						   .doubtful = true,
-						   .local = true },
-			    port_answered, p);
-}
-
 /* ---- When the master's SA is queried, and the events and alerts about that ------------------- */
 
 #define FIRST_US 500000	  /* from the beginning of standing by */
@@ -405,7 +382,27 @@ static void due(void *arg)
 		next(r, UINT64_MAX);
 		return;
 	}
-	pass_begin(&r->pass, &r->services);
+
+	/* One under way is stopped. services: borrowed until its end. */
+	const struct mad_path here = { 0 };
+
+	pass_stop(&r->pass);
+	r->pass.services = r->services;
+	if (!r->pass.job)
+		r->pass.job = job_new(r->services.loop, &r->pass);
+	r->pass.figures = (struct pass_figures){ 0 };
+	r->pass.kind = 0;
+	r->pass.under_way = true;
+	r->pass.began_us = loop_now_us(r->services.loop);
+	r->pass.token =
+		mad_send(r->services.mad,
+			 &(struct mad_request){ .path = &here,
+						.method = WIRE_GET,
+						.attr_id = WIRE_PORT_INFO,
+						.attr_mod = mad_port_info(r->services.mad)->port,
+						.doubtful = true,
+						.local = true },
+			 port_answered, &r->pass);
 }
 
 /* ---- Hooks ----------------------------------------------------------------------------------- */

@@ -107,16 +107,6 @@ static void add_node(struct inventory *inv, const struct node_line *n)
 	inventory_set_desc(inv, node, n->desc);
 }
 
-static bool read_node(struct inventory *inv, const char *line)
-{
-	struct node_line n;
-
-	if (!parse_node(line, &n) || inventory_find(inv, n.info.node_guid))
-		return false;
-	add_node(inv, &n);
-	return true;
-}
-
 /* Of one that is known by now only its name may be another. */
 static bool take_node(struct inventory *inv, const char *line)
 {
@@ -214,67 +204,6 @@ static void add_link(struct inventory *inv, const struct link_line *l)
 	sweep_port(a, l->port_a)->ever_up = sweep_port(b, l->port_b)->ever_up = true;
 }
 
-static bool read_link(struct known_links *c, const char *line)
-{
-	const struct inventory *inv = c->services->inventory;
-	struct link_line l;
-
-	if (!parse_link(line, &l) || !is_free(inventory_find(inv, l.a), l.port_a) ||
-	    !is_free(inventory_find(inv, l.b), l.port_b))
-		return false;
-	add_link(c->services->inventory, &l);
-	if (l.since > 0)
-		note_since(c, l.a, l.port_a, l.since);
-	return true;
-}
-
-static bool take_link(struct known_links *c, const char *line)
-{
-	struct inventory *inv = c->services->inventory;
-	struct link_line l;
-
-	if (!parse_link(line, &l) || !has_port(inventory_find(inv, l.a), l.port_a) ||
-	    !has_port(inventory_find(inv, l.b), l.port_b))
-		return false;
-	add_link(inv, &l);
-	note_since(c, l.a, l.port_a, l.since);
-	return true;
-}
-
-static bool take_no_link(struct known_links *c, const char *line)
-{
-	struct inventory *inv = c->services->inventory;
-	struct inv_node *node;
-	unsigned port;
-	guid_t guid;
-	char rest;
-
-	if (sscanf(line, "no-cable 0x%" SCNx64 " %u %c", &guid, &port, &rest) != 2)
-		return false;
-	node = inventory_find(inv, guid);
-	if (has_port(node, port) && node->ports[port].peer)
-		inventory_unlink(inv, node, (uint8_t)port);
-	note_since(c, guid, port, 0);
-	return true;
-}
-
-/* A link that is not known by now was forgotten since. */
-static bool take_down(struct known_links *c, const char *line)
-{
-	const struct inv_node *node;
-	int64_t since;
-	unsigned port;
-	guid_t guid;
-	char rest;
-
-	if (sscanf(line, "down 0x%" SCNx64 " %u %" SCNd64 " %c", &guid, &port, &since, &rest) != 3)
-		return false;
-	node = inventory_find(c->services->inventory, guid);
-	if (has_port(node, port) && node->ports[port].peer)
-		note_since(c, guid, port, since);
-	return true;
-}
-
 /* ---- Which it is ----------------------------------------------------------------------------- */
 
 static bool begins(const char *line, const char *word)
@@ -288,15 +217,31 @@ static bool read_line(struct known_links *c, const char *line)
 
 	if (line[strspn(line, " \t\n")] == '\0' || line[0] == '#')
 		return true;
-	if (begins(line, "cable "))
-		return read_link(c, line);
+	if (begins(line, "cable ")) {
+		struct link_line l;
+
+		if (!parse_link(line, &l) || !is_free(inventory_find(inv, l.a), l.port_a) ||
+		    !is_free(inventory_find(inv, l.b), l.port_b))
+			return false;
+		add_link(c->services->inventory, &l);
+		if (l.since > 0)
+			note_since(c, l.a, l.port_a, l.since);
+		return true;
+	}
 	if (begins(line, "port "))
 		return read_port(inv, line);
-	return read_node(inv, line);
+
+	struct node_line n;
+
+	if (!parse_node(line, &n) || inventory_find(inv, n.info.node_guid))
+		return false;
+	add_node(inv, &n);
+	return true;
 }
 
-unsigned known_links_read(struct known_links *c, FILE *in)
+unsigned known_links_read(void *links, FILE *in)
 {
+	struct known_links *c = links;
 	char line[256];
 
 	for (unsigned number = 1; fgets(line, sizeof(line), in); number++)
@@ -305,16 +250,51 @@ unsigned known_links_read(struct known_links *c, FILE *in)
 	return 0;
 }
 
-bool known_links_take(struct known_links *c, const char *line)
+bool known_links_take(void *links, const char *line)
 {
+	struct known_links *c = links;
 	struct inventory *inv = c->services->inventory;
 
-	if (begins(line, "down "))
-		return take_down(c, line);
-	if (begins(line, "cable "))
-		return take_link(c, line);
-	if (begins(line, "no-cable "))
-		return take_no_link(c, line);
+	if (begins(line, "down ")) {
+		/* A link that is not known by now was forgotten since. */
+		const struct inv_node *node;
+		int64_t since;
+		unsigned port;
+		guid_t guid;
+		char rest;
+
+		if (sscanf(line, "down 0x%" SCNx64 " %u %" SCNd64 " %c", &guid, &port, &since,
+			   &rest) != 3)
+			return false;
+		node = inventory_find(c->services->inventory, guid);
+		if (has_port(node, port) && node->ports[port].peer)
+			note_since(c, guid, port, since);
+		return true;
+	}
+	if (begins(line, "cable ")) {
+		struct link_line l;
+
+		if (!parse_link(line, &l) || !has_port(inventory_find(inv, l.a), l.port_a) ||
+		    !has_port(inventory_find(inv, l.b), l.port_b))
+			return false;
+		add_link(inv, &l);
+		note_since(c, l.a, l.port_a, l.since);
+		return true;
+	}
+	if (begins(line, "no-cable ")) {
+		struct inv_node *node;
+		unsigned port;
+		guid_t guid;
+		char rest;
+
+		if (sscanf(line, "no-cable 0x%" SCNx64 " %u %c", &guid, &port, &rest) != 2)
+			return false;
+		node = inventory_find(inv, guid);
+		if (has_port(node, port) && node->ports[port].peer)
+			inventory_unlink(inv, node, (uint8_t)port);
+		note_since(c, guid, port, 0);
+		return true;
+	}
 	if (begins(line, "port "))
 		return read_port(inv, line);
 	return begins(line, "no-node ") ? take_no_node(inv, line) : take_node(inv, line);

@@ -45,47 +45,6 @@ static int parse_line(const char *line, struct lid_entry *entry)
 }
 
 /*
- * Reads into an empty memory, sorted. Returns 0, or the number of the line that is malformed or has
- * a LID of another; then the caller drops what was read.
- */
-static unsigned lids_read(struct lid_memory *memory, FILE *in)
-{
-	uint8_t *taken = mem_alloc(TABLES_MAX_LID + 1, 1);
-	unsigned number = 0, bad = 0;
-	char line[LINE];
-
-	while (!bad && fgets(line, sizeof(line), in)) {
-		struct lid_entry entry;
-		int kind = parse_line(line, &entry);
-
-		number++;
-		if (kind < 0 || (kind > 0 && taken[entry.lid]++))
-			bad = number;
-		if (kind <= 0 || bad)
-			continue;
-		memory->entries = mem_resize(memory->entries, memory->count + 1, sizeof(entry));
-		memory->entries[memory->count++] = entry;
-	}
-	free(taken);
-	if (memory->count)
-		qsort(memory->entries, memory->count, sizeof(*memory->entries), lids_compare_guid);
-	return bad;
-}
-
-/* Writes the lines; the caller checks the stream. */
-static void lids_write(const struct lid_memory *memory, FILE *out)
-{
-	for (uint32_t i = 0; i < memory->count; i++) {
-		const struct lid_entry *entry = &memory->entries[i];
-
-		fprintf(out, "0x%016" PRIx64 " %u %u", entry->port_guid, entry->lid, entry->lmc);
-		if (entry->away)
-			fprintf(out, " %" PRId64, entry->away);
-		fputc('\n', out);
-	}
-}
-
-/*
  * What came, went, moved or has another name between two snapshots. Nodes are found again by GUID,
  * as each snapshot numbers them anew; few come or go at a time, so mostly a node's number is the
  * number before, moved by as much as that of the node ahead of it.
@@ -129,35 +88,6 @@ static bool has_link(const struct topo *from, const struct topo_port *port, cons
 	return there && there->node == map[peer->node] && there->num == peer->num;
 }
 
-static bool is_first_end(const struct topo *t, uint32_t port)
-{
-	return t->ports[port].peer != TOPO_NONE && t->ports[port].peer > port;
-}
-
-static void write_links_gone(struct changes *c)
-{
-	const struct topo *t = c->was;
-
-	for (uint32_t p = 0; p < t->nports && c->count <= c->most; p++) {
-		const struct topo_port *port = &t->ports[p];
-
-		if (!is_first_end(t, p) || has_link(t, port, c->now, c->to_now))
-			continue;
-		fprintf(c->out, "no-cable 0x%016" PRIx64 " %u\n", t->nodes[port->node].guid,
-			port->num);
-		c->count++;
-	}
-}
-
-static void write_nodes_gone(struct changes *c)
-{
-	for (uint32_t n = 0; n < c->was->nnodes && c->count <= c->most; n++)
-		if (c->to_now[n] == TOPO_NONE) {
-			fprintf(c->out, "no-node 0x%016" PRIx64 "\n", c->was->nodes[n].guid);
-			c->count++;
-		}
-}
-
 static void write_nodes(struct changes *c)
 {
 	for (uint32_t n = 0; n < c->now->nnodes && c->count <= c->most; n++) {
@@ -171,21 +101,6 @@ static void write_nodes(struct changes *c)
 		if (known)
 			c->count += known_links_write_node(known, c->out);
 	}
-}
-
-static void write_link(struct changes *c, const struct topo_port *a)
-{
-	const struct topo_port *b = topo_peer(c->now, a), *lower = a, *upper = b;
-	const struct topo_node *nodes = c->now->nodes;
-
-	if (!known_links_is_lower(nodes[a->node].guid, a->num, nodes[b->node].guid, b->num)) {
-		lower = b;
-		upper = a;
-	}
-	known_links_write_cable(
-		nodes[lower->node].guid, lower->num, nodes[upper->node].guid, upper->num,
-		known_links_since(c->links, nodes[lower->node].guid, lower->num), c->out);
-	c->count++;
 }
 
 /*
@@ -203,12 +118,45 @@ static uint32_t known_links_changes(const struct known_links *links, const struc
 			     .most = most,
 			     .out = out };
 
-	write_links_gone(&c);
-	write_nodes_gone(&c);
+	const struct topo *t = c.was;
+
+	for (uint32_t p = 0; p < t->nports && c.count <= c.most; p++) {
+		const struct topo_port *port = &t->ports[p];
+
+		if (!(t->ports[p].peer != TOPO_NONE && t->ports[p].peer > p) ||
+		    has_link(t, port, c.now, c.to_now))
+			continue;
+		fprintf(c.out, "no-cable 0x%016" PRIx64 " %u\n", t->nodes[port->node].guid,
+			port->num);
+		c.count++;
+	}
+
+	for (uint32_t n = 0; n < c.was->nnodes && c.count <= c.most; n++)
+		if (c.to_now[n] == TOPO_NONE) {
+			fprintf(c.out, "no-node 0x%016" PRIx64 "\n", c.was->nodes[n].guid);
+			c.count++;
+		}
+
 	write_nodes(&c);
 	for (uint32_t p = 0; p < c.now->nports && c.count <= c.most; p++)
-		if (is_first_end(c.now, p) && !has_link(c.now, &c.now->ports[p], c.was, c.to_was))
-			write_link(&c, &c.now->ports[p]);
+		if (c.now->ports[p].peer != TOPO_NONE && c.now->ports[p].peer > p &&
+		    !has_link(c.now, &c.now->ports[p], c.was, c.to_was)) {
+			const struct topo_port *a = &c.now->ports[p];
+			const struct topo_port *b = topo_peer(c.now, a), *lower = a, *upper = b;
+			const struct topo_node *nodes = c.now->nodes;
+
+			if (!known_links_is_lower(nodes[a->node].guid, a->num, nodes[b->node].guid,
+						  b->num)) {
+				lower = b;
+				upper = a;
+			}
+			known_links_write_cable(
+				nodes[lower->node].guid, lower->num, nodes[upper->node].guid,
+				upper->num,
+				known_links_since(c.links, nodes[lower->node].guid, lower->num),
+				c.out);
+			c.count++;
+		}
 	free(c.to_was);
 	free(c.to_now);
 	return c.count;
@@ -244,10 +192,8 @@ static uint32_t known_links_changes(const struct known_links *links, const struc
  * behind the first sweep.
  */
 
-static unsigned read_links(void *arg, FILE *in);
 static void forget_links(void *arg);
 static void links_write_links(const void *arg, FILE *out);
-static bool take_record(void *arg, const char *line);
 
 #define RECORDS_MOST 2000 /* of more, the file is the shorter message */
 
@@ -255,10 +201,10 @@ static bool take_record(void *arg, const char *line);
 static const struct state_file links_file = {
 	.name = "cables",
 	.form = "a node, a port or a cable",
-	.read = read_links,
+	.read = known_links_read,
 	.forget = forget_links,
 	.write = links_write_links,
-	.record = take_record,
+	.record = known_links_take,
 	.gather_us = 200000,
 	.gather_max_us = 1000000,
 };
@@ -279,28 +225,6 @@ static bool is_down(const struct topo *t, uint32_t port)
 {
 	return t->ports[port].peer != TOPO_NONE && t->ports[port].peer > port &&
 	       !t->ports[port].link_up;
-}
-
-/* The list before is the caller's. */
-static void list_down(struct known_links *c, const struct topo *t)
-{
-	struct down_link *list = mem_alloc(t->nlinks_down + 1u, sizeof(*list));
-	int64_t now = time(NULL);
-	uint32_t count = 0;
-
-	for (uint32_t p = 0; p < t->nports; p++) {
-		const struct topo_port *end = is_down(t, p) ? lower_end(t, &t->ports[p]) : NULL;
-		guid_t node = end ? t->nodes[end->node].guid : 0;
-		int64_t since = end ? known_links_since(c, node, end->num) : 0;
-
-		if (end)
-			list[count++] = (struct down_link){ .node = node,
-							    .port = end->num,
-							    .since = since ? since : now };
-	}
-	qsort(list, count, sizeof(*list), known_links_compare);
-	c->down = list;
-	c->ndown = count;
 }
 
 /* ---- What there is --------------------------------------------------------------------------- */
@@ -342,36 +266,6 @@ static uint32_t write_down(const struct down_link *link, int64_t since, FILE *ou
 	return 1;
 }
 
-/* What differs in two lists by end; how many lines. */
-static uint32_t compare_lists(const struct known_links *c, const struct known_links *had, FILE *out)
-{
-	uint32_t h = 0, n = 0, count = 0;
-
-	while (h < had->ndown || n < c->ndown) {
-		int order = h == had->ndown ? 1
-			    : n == c->ndown ? -1
-					    : known_links_compare(&had->down[h], &c->down[n]);
-
-		if (order < 0)
-			count += write_down(&had->down[h], 0, out);
-		else if (order > 0)
-			count += write_down(&c->down[n], c->down[n].since, out);
-		h += order <= 0;
-		n += order >= 0;
-	}
-	return count;
-}
-
-static void tell(const struct known_links *c, char *lines, size_t length)
-{
-	const char *at = lines, *end = lines + length, *line;
-
-	while ((line = records_line(&at, end, &length))) {
-		lines[(size_t)(line - lines) + length] = '\0';
-		state_store_record(c->services->state, &links_file, (void *)c, line);
-	}
-}
-
 /* False: there is nothing to tell them behind, or they would be more than the file is worth. */
 static bool tell_changes(const struct known_links *c, const struct known_links *had)
 {
@@ -385,31 +279,36 @@ static bool tell_changes(const struct known_links *c, const struct known_links *
 	out = open_memstream(&lines, &length);
 	if (had->shape != c->shape)
 		count = known_links_changes(c, had->seen, RECORDS_MOST, out);
-	if (count <= RECORDS_MOST)
-		count += compare_lists(c, had, out);
+	if (count <= RECORDS_MOST) {
+		/* What differs in two lists by end; how many lines. */
+		uint32_t h = 0, n = 0, lists_count = 0;
+
+		while (h < had->ndown || n < c->ndown) {
+			int order = h == had->ndown ? 1
+				    : n == c->ndown
+					    ? -1
+					    : known_links_compare(&had->down[h], &c->down[n]);
+
+			if (order < 0)
+				lists_count += write_down(&had->down[h], 0, out);
+			else if (order > 0)
+				lists_count += write_down(&c->down[n], c->down[n].since, out);
+			h += order <= 0;
+			n += order >= 0;
+		}
+		count += lists_count;
+	}
 	fclose(out);
-	if (count <= RECORDS_MOST)
-		tell(c, lines, length);
+	if (count <= RECORDS_MOST) {
+		const char *at = lines, *end = lines + length, *line;
+
+		while ((line = records_line(&at, end, &length))) {
+			lines[(size_t)(line - lines) + length] = '\0';
+			state_store_record(c->services->state, &links_file, (void *)c, line);
+		}
+	}
 	free(lines);
 	return count <= RECORDS_MOST;
-}
-
-/* Notes the links of the published snapshot, and which are down. One pass over its ports. */
-static void known_links_settled(struct known_links *c, const struct topo *topo)
-{
-	const struct known_links had = *c;
-
-	c->seen = topo_ref(topo);
-	sum_all(c, topo);
-	if (had.sum != c->sum) {
-		list_down(c, topo);
-		if (!tell_changes(c, &had)) {
-			state_store_changed(c->services->state, &links_file, c);
-			state_store_hasten(c->services->state, &links_file);
-		}
-		free(had.down);
-	}
-	topo_unref(had.seen);
 }
 
 /* null: not settled yet */
@@ -430,46 +329,7 @@ static json_t *utc_text(time_t when)
 	return *text ? json_string(text) : json_null();
 }
 
-/* Since when the link at a port is down: UTC, as in events; "" = not known, or it is up. */
-static void known_links_down_since(const struct known_links *c, const struct topo *t, uint32_t port,
-				   char since[KNOWN_LINKS_SINCE])
-{
-	const struct topo_port *end = &t->ports[port];
-
-	since[0] = '\0';
-	if (end->peer == TOPO_NONE || end->link_up)
-		return;
-	end = lower_end(t, end);
-	write_utc(known_links_since(c, t->nodes[end->node].guid, end->num), since);
-}
-
-/* A new list of the links that are down, each with since when; the caller owns it. */
-static json_t *known_links_down(const struct known_links *c, const struct topo *t)
-{
-	json_t *rows = dump_json_links(t, true);
-	size_t row = 0;
-
-	for (uint32_t p = 0; p < t->nports; p++) {
-		const struct topo_port *end = is_down(t, p) ? lower_end(t, &t->ports[p]) : NULL;
-		int64_t since = end ? known_links_since(c, t->nodes[end->node].guid, end->num) : 0;
-
-		if (end)
-			json_object_set_new(json_array_get(rows, row++), "since", utc_text(since));
-	}
-	return rows;
-}
-
 /* ---- The file -------------------------------------------------------------------------------- */
-
-static unsigned read_links(void *arg, FILE *in)
-{
-	return known_links_read(arg, in);
-}
-
-static bool take_record(void *arg, const char *line)
-{
-	return known_links_take(arg, line);
-}
 
 static void forget_links(void *arg)
 {
@@ -479,20 +339,6 @@ static void forget_links(void *arg)
 	c->ndown = 0;
 }
 
-static void write_links_of(const struct known_links *c, const struct inv_node *node, FILE *out)
-{
-	for (unsigned p = 1; p <= node->nports; p++) {
-		const struct inv_port *port = &node->ports[p];
-
-		if (port->peer &&
-		    known_links_is_lower(node->guid, p, port->peer->guid, port->peer_port))
-			known_links_write_cable(
-				node->guid, p, port->peer->guid, port->peer_port,
-				port->link_up ? 0 : known_links_since(c, node->guid, (uint8_t)p),
-				out);
-	}
-}
-
 static void links_write_links(const void *arg, FILE *out)
 {
 	const struct known_links *c = arg;
@@ -500,8 +346,20 @@ static void links_write_links(const void *arg, FILE *out)
 
 	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node))
 		known_links_write_node(node, out);
-	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node))
-		write_links_of(c, node, out);
+	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node)) {
+		for (unsigned p = 1; p <= node->nports; p++) {
+			const struct inv_port *port = &node->ports[p];
+
+			if (port->peer &&
+			    known_links_is_lower(node->guid, p, port->peer->guid, port->peer_port))
+				known_links_write_cable(
+					node->guid, p, port->peer->guid, port->peer_port,
+					port->link_up
+						? 0
+						: known_links_since(c, node->guid, (uint8_t)p),
+					out);
+		}
+	}
 }
 
 /* ---- LIDs of what is known ------------------------------------------------------------------- */
@@ -525,24 +383,6 @@ static void remember_lid(const struct lid_memory *memory, struct inv_port *port,
 	if (entry) {
 		port->lid = entry->lid;
 		port->lmc = entry->lmc;
-	}
-}
-
-/*
- * Called before the first sweep, after the LIDs were read: adds nodes, ports and links of the file
- * to the inventory, as gone and down.
- */
-static void known_links_restore(struct known_links *c, const struct lid_memory *lids)
-{
-	const struct inventory *inv = c->services->inventory;
-
-	state_store_read(c->services->state, &links_file, c);
-	known_links_sort(c);
-	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node)) {
-		if (inv_is_switch(node))
-			remember_lid(lids, &node->ports[0], node->guid);
-		for (unsigned p = 1; node->port_guids && p <= node->nports; p++)
-			remember_lid(lids, &node->ports[p], node->port_guids[p]);
 	}
 }
 
@@ -571,7 +411,28 @@ static unsigned read_lids(void *arg, FILE *in)
 {
 	struct restart *r = arg;
 
-	return lids_read(r->services.lids, in);
+	/* `bad`: the number of the line that is malformed or has a LID of another; 0 = none. */
+	struct lid_memory *memory = r->services.lids;
+	uint8_t *taken = mem_alloc(TABLES_MAX_LID + 1, 1);
+	unsigned number = 0, bad = 0;
+	char line[LINE];
+
+	while (!bad && fgets(line, sizeof(line), in)) {
+		struct lid_entry entry;
+		int kind = parse_line(line, &entry);
+
+		number++;
+		if (kind < 0 || (kind > 0 && taken[entry.lid]++))
+			bad = number;
+		if (kind <= 0 || bad)
+			continue;
+		memory->entries = mem_resize(memory->entries, memory->count + 1, sizeof(entry));
+		memory->entries[memory->count++] = entry;
+	}
+	free(taken);
+	if (memory->count)
+		qsort(memory->entries, memory->count, sizeof(*memory->entries), lids_compare_guid);
+	return bad;
 }
 
 static void forget_lids(void *arg)
@@ -585,7 +446,17 @@ static void write_lids(const void *arg, FILE *out)
 {
 	const struct restart *r = arg;
 
-	lids_write(r->services.lids, out);
+	/* Writes the lines; the caller checks the stream. */
+	const struct lid_memory *memory = r->services.lids;
+
+	for (uint32_t i = 0; i < memory->count; i++) {
+		const struct lid_entry *entry = &memory->entries[i];
+
+		fprintf(out, "0x%016" PRIx64 " %u %u", entry->port_guid, entry->lid, entry->lmc);
+		if (entry->away)
+			fprintf(out, " %" PRId64, entry->away);
+		fputc('\n', out);
+	}
 }
 
 /* A LID that is wrong is worse than a new one: a file that is not whole is lost. */
@@ -631,25 +502,24 @@ static void changed(struct restart *r)
 	state_store_changed(r->services.state, &tables_file, r);
 }
 
-static void tables_programmed(struct restart *r, const struct program_result *result)
-{
-	uint64_t written = program_blocks_written(r->services.program);
-
-	if (result->read)
-		event_log_add(r->services.events, LOG_NOTICE, "tables-held", NULL,
-			      json_pack("{si si sI}", "read", (int)result->read, "differed",
-					(int)result->differed, "written", (json_int_t)written),
-			      "fabric: warm restart: %u LFT blocks read back, %u differed, %llu "
-			      "rewritten",
-			      result->read, result->differed, (unsigned long long)written);
-	if (result->differed || written != r->blocks)
-		changed(r);
-}
-
 static void programmed(void *room, const struct fabric_programmed *programmed)
 {
-	if (programmed->tables)
-		tables_programmed(room, programmed->tables);
+	if (programmed->tables) {
+		struct restart *r = room;
+		const struct program_result *result = programmed->tables;
+		uint64_t written = program_blocks_written(r->services.program);
+
+		if (result->read)
+			event_log_add(
+				r->services.events, LOG_NOTICE, "tables-held", NULL,
+				json_pack("{si si sI}", "read", (int)result->read, "differed",
+					  (int)result->differed, "written", (json_int_t)written),
+				"fabric: warm restart: %u LFT blocks read back, %u differed, %llu "
+				"rewritten",
+				result->read, result->differed, (unsigned long long)written);
+		if (result->differed || written != r->blocks)
+			changed(r);
+	}
 }
 
 /* Programming may have been under way. */
@@ -675,29 +545,104 @@ static void load(void *room, enum fabric_load_step step)
 	state_store_read(r->services.state, &lids_file, r);
 	if (!state_store_load(r->services.state, &tables_file, r, &content, &length))
 		program_remember(r->services.program, content, length);
-	known_links_restore(&r->links, r->services.lids);
+
+	/*
+	 * Called before the first sweep, after the LIDs were read: adds nodes, ports and links of
+	 * the file to the inventory, as gone and down.
+	 */
+	const struct lid_memory *lids = r->services.lids;
+	const struct inventory *inv = r->links.services->inventory;
+
+	state_store_read(r->links.services->state, &links_file, &r->links);
+	known_links_sort(&r->links);
+	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node)) {
+		if (inv_is_switch(node))
+			remember_lid(lids, &node->ports[0], node->guid);
+		for (unsigned p = 1; node->port_guids && p <= node->nports; p++)
+			remember_lid(lids, &node->ports[p], node->port_guids[p]);
+	}
 }
 
 static void settled(void *room, enum fabric_settle_step step)
 {
 	struct restart *r = room;
 
-	if (step == FABRIC_SETTLED_LATER)
-		known_links_settled(&r->links, fabric_view(r->fabric).topo);
+	if (step == FABRIC_SETTLED_LATER) {
+		/*
+		 * Notes the links of the published snapshot, and which are down. One pass over its
+		 * ports.
+		 */
+		const struct topo *topo = fabric_view(r->fabric).topo;
+		const struct known_links had = r->links;
+
+		r->links.seen = topo_ref(topo);
+		sum_all(&r->links, topo);
+		if (had.sum != r->links.sum) {
+			struct down_link *list = mem_alloc(topo->nlinks_down + 1u, sizeof(*list));
+			int64_t now = time(NULL);
+			uint32_t count = 0;
+
+			for (uint32_t p = 0; p < topo->nports; p++) {
+				const struct topo_port *end =
+					is_down(topo, p) ? lower_end(topo, &topo->ports[p]) : NULL;
+				guid_t node = end ? topo->nodes[end->node].guid : 0;
+				int64_t since =
+					end ? known_links_since(&r->links, node, end->num) : 0;
+
+				if (end)
+					list[count++] =
+						(struct down_link){ .node = node,
+								    .port = end->num,
+								    .since = since ? since : now };
+			}
+			qsort(list, count, sizeof(*list), known_links_compare);
+			r->links.down = list;
+			r->links.ndown = count;
+
+			if (!tell_changes(&r->links, &had)) {
+				state_store_changed(r->links.services->state, &links_file,
+						    &r->links);
+				state_store_hasten(r->links.services->state, &links_file);
+			}
+			free(had.down);
+		}
+		topo_unref(had.seen);
+	}
 }
 
 json_t *links_down(const struct fabric *fabric)
 {
 	const struct restart *r = fabric_room(fabric, &restart_module);
 
-	return known_links_down(&r->links, fabric_view(fabric).topo);
+	/* A new list of the links that are down, each with since when. */
+	const struct topo *t = fabric_view(fabric).topo;
+	json_t *rows = dump_json_links(t, true);
+	size_t row = 0;
+
+	for (uint32_t p = 0; p < t->nports; p++) {
+		const struct topo_port *end = is_down(t, p) ? lower_end(t, &t->ports[p]) : NULL;
+		int64_t since =
+			end ? known_links_since(&r->links, t->nodes[end->node].guid, end->num) : 0;
+
+		if (end)
+			json_object_set_new(json_array_get(rows, row++), "since", utc_text(since));
+	}
+	return rows;
 }
 
 void link_down_since(const struct fabric *fabric, uint32_t port, char since[LINK_SINCE])
 {
 	const struct restart *r = fabric_room(fabric, &restart_module);
 
-	known_links_down_since(&r->links, fabric_view(fabric).topo, port, since);
+	/* Since when the link at a port is down: UTC, as in events; "" = not known, or it is up. */
+	const struct topo *t = fabric_view(fabric).topo;
+	const struct topo_port *end = &t->ports[port];
+
+	since[0] = '\0';
+	if (end->peer == TOPO_NONE || end->link_up)
+		return;
+	end = lower_end(t, end);
+	write_utc(known_links_since(&r->links, t->nodes[end->node].guid, end->num), since);
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */

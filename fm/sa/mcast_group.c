@@ -140,14 +140,11 @@ struct sa_group *sa_groups_find(const struct sa_groups *g, const struct wire_gid
 	return item == cl_fmap_end(&g->by_mgid) ? NULL : (struct sa_group *)item;
 }
 
-static struct slot *slot_of(const struct sa_groups *g, uint16_t mlid)
-{
-	return &g->slots[mlid - MCAST_FIRST_MLID];
-}
-
 struct sa_group *sa_groups_by_mlid(const struct sa_groups *g, uint16_t mlid)
 {
-	return mlid >= MCAST_FIRST_MLID && mlid <= SA_LAST_MLID ? slot_of(g, mlid)->first : NULL;
+	return mlid >= MCAST_FIRST_MLID && mlid <= SA_LAST_MLID
+		       ? g->slots[mlid - MCAST_FIRST_MLID].first
+		       : NULL;
 }
 
 const struct sa_groups_use *sa_groups_use(const struct sa_groups *g)
@@ -243,7 +240,7 @@ struct sa_group *sa_groups_create(struct sa_groups *g, const struct sa_group_att
 		mlid = mlid_choose(g, &attr->mgid, now_us);
 	if (mlid < MCAST_FIRST_MLID || mlid > SA_LAST_MLID)
 		return NULL;
-	slot = slot_of(g, mlid);
+	slot = &g->slots[mlid - MCAST_FIRST_MLID];
 	if (slot->first && !may_share(g, &slot->first->attr.mgid, &attr->mgid))
 		return NULL;
 	group = mem_alloc(1, sizeof(*group));
@@ -298,7 +295,7 @@ static void group_free(struct sa_groups *g, struct sa_group *group)
 
 static void group_end(struct sa_groups *g, struct sa_group *group, uint64_t now_us)
 {
-	struct slot *slot = slot_of(g, group->mlid);
+	struct slot *slot = &g->slots[group->mlid - MCAST_FIRST_MLID];
 	struct sa_group **link = &slot->first;
 	uint16_t mlid = group->mlid;
 
@@ -361,29 +358,6 @@ struct sa_member *sa_group_member(const struct sa_group *group, guid_t port)
 	return at < group->nmembers && group->members[at].port == port ? &group->members[at] : NULL;
 }
 
-static struct sa_member *member_add(struct sa_groups *g, struct sa_group *group, guid_t port)
-{
-	struct sa_group_port *in = sa_groups_port(g, port);
-	uint32_t at = member_place(group, port);
-	struct sa_member *member;
-
-	if (group->nmembers == group->size) {
-		group->size = group->size ? group->size * 2 : 4;
-		group->members = mem_resize(group->members, group->size, sizeof(*member));
-	}
-	member = &group->members[at];
-	memmove(member + 1, member, (group->nmembers - at) * sizeof(*member));
-	*member = (struct sa_member){ .port = port };
-	group->nmembers++;
-	if (!in) {
-		in = mem_alloc(1, sizeof(*in));
-		cl_qmap_insert(&g->ports, port, &in->item);
-	}
-	in->groups++;
-	g->use.members++;
-	return member;
-}
-
 static void keepers_count(struct sa_groups *g, struct sa_group *group, uint8_t was, uint8_t is)
 {
 	bool before = was & SA_JOIN_KEEPS, after = is & SA_JOIN_KEEPS;
@@ -403,7 +377,23 @@ uint8_t sa_groups_join(struct sa_groups *g, struct sa_group *group, guid_t port,
 
 	assert(state && !(state & ~WIRE_JOIN_BITS));
 	if (!member) {
-		member = member_add(g, group, port);
+		struct sa_group_port *in = sa_groups_port(g, port);
+		uint32_t at = member_place(group, port);
+		if (group->nmembers == group->size) {
+			group->size = group->size ? group->size * 2 : 4;
+			group->members = mem_resize(group->members, group->size, sizeof(*member));
+		}
+		member = &group->members[at];
+		memmove(member + 1, member, (group->nmembers - at) * sizeof(*member));
+		*member = (struct sa_member){ .port = port };
+		group->nmembers++;
+		if (!in) {
+			in = mem_alloc(1, sizeof(*in));
+			cl_qmap_insert(&g->ports, port, &in->item);
+		}
+		in->groups++;
+		g->use.members++;
+
 		member->proxy = proxy;
 	}
 	was = member->state;

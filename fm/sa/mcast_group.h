@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * mcast_group: the store of multicast groups and their members. Data and invariants alone: who may
- * join is sa_mcast.c's affair, where packets go fm/multicast/trees.c's.
+ * join is record_mcmember.c's affair, where packets go fm/multicast/trees.c's.
  *
  * Invariants: MGIDs are unique, and so is a port within a group; a member's JoinState is never 0; a
  * group that was not made in advance has a member that keeps it (full, or send-only full) and ends

@@ -96,8 +96,8 @@ static uint64_t sa_key_get(struct sa_key *k, const struct fabric_services *servi
 }
 
 /*
- * GUID tables of ports, as hosts asked for them (fm/sa/sa_alias.c), on their way to the ports (IBA
- * 14.2.5.5).
+ * GUID tables of ports, as hosts asked for them (fm/sa/record_node.c), on their way to the ports
+ * (IBA 14.2.5.5).
  *
  * A port loses its table when it loses power. So the room writes a table when it changes, and the
  * whole table when the port is back in service. At its start fmd assumes that no port has its

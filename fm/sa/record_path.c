@@ -1,6 +1,441 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include <string.h>
 #include "fm/mad/wire_sa.h"
 #include "fm/sa/sa_impl.h"
+#include "routing/path.h"
+
+/* ---- Sa path --------------------------------------------------------------------------------- */
+
+/*
+ * PathRecords to multicast groups (IBA 15.2.5.16). A request names the MGID, the MLID, or both,
+ * which must then agree.
+ *
+ * The group alone determines MTU, rate and SL of such a path, because a port joins only if its link
+ * carries them. A source that the request names must be a member, as clients know it from OpenSM.
+ * The requester must be in the group's partition; for any other there is no such group. No path
+ * leads back from a group, so the path is not reversible, whatever was requested.
+ *
+ * There is one row a group. Groups of IPv6 solicited nodes may share an MLID, which then has
+ * several rows.
+ */
+
+#define MULTICAST_PREFIX   0xff
+#define HOP_LIMIT_ANYWHERE 255 /* of groups that are not of this subnet alone */
+
+/* True: the destination of the request is a group, by MGID or MLID. */
+static bool sa_path_to_group(const struct sa_query *q)
+{
+	const struct wire_path_record *want = &q->path.want;
+
+	return sa_asked(q, WIRE_PATH_DGID)
+		       ? want->dgid.prefix >> 56 == MULTICAST_PREFIX
+		       : sa_asked(q, WIRE_PATH_DLID) && want->dlid >= MCAST_FIRST_MLID &&
+				 want->dlid <= SA_LAST_MLID;
+}
+
+static enum wire_sa_status sa_path_source(struct sa_query *q);
+
+/* ---- What is asked of the group -------------------------------------------------------------- */
+
+static uint8_t hop_limit_of(const struct sa_group_attr *attr)
+{
+	return sa_group_scope(attr) == WIRE_SCOPE_LOCAL ? attr->hop_limit : HOP_LIMIT_ANYWHERE;
+}
+
+static bool is_asked_for(const struct sa_query *q, const struct sa_group *group)
+{
+	const struct wire_path_record *want = &q->path.want;
+	const struct sa_group_attr *attr = &group->attr;
+	uint32_t src = q->path.src.port;
+
+	if (q->asker == TOPO_NONE || !pkey_map_member(q->sa->view.pkeys, q->asker, attr->pkey))
+		return false;
+	if ((sa_asked(q, WIRE_PATH_DLID) && want->dlid != group->mlid) ||
+	    (sa_asked(q, WIRE_PATH_DGID) && !wire_gid_equal(&want->dgid, &attr->mgid)))
+		return false;
+	if (src != TOPO_NONE &&
+	    (!sa_shown(q, src) ||
+	     !sa_group_member(group, sa_asked(q, WIRE_PATH_SGID)
+					     ? want->sgid.guid
+					     : q->sa->view.topo->ports[src].guid)))
+		return false;
+	if (sa_asked_both(q, WIRE_PATH_MTU_SEL, WIRE_PATH_MTU) &&
+	    !sa_mcast_selects(want->mtu_sel, attr->mtu - want->mtu))
+		return false;
+	if (sa_asked_both(q, WIRE_PATH_RATE_SEL, WIRE_PATH_RATE) &&
+	    !sa_mcast_selects(want->rate_sel, sa_rate_compare(attr->rate, want->rate)))
+		return false;
+	if (sa_asked_both(q, WIRE_PATH_LIFE_SEL, WIRE_PATH_LIFE) &&
+	    !sa_mcast_selects(want->life_sel, attr->life - want->life))
+		return false;
+	return (!sa_asked(q, WIRE_PATH_PKEY) || sa_mcast_pkey_fits(want->pkey, attr->pkey)) &&
+	       (!sa_asked(q, WIRE_PATH_SL) || want->sl == attr->sl) &&
+	       (!sa_asked(q, WIRE_PATH_FLOW) || want->flow_label == attr->flow_label) &&
+	       (!sa_asked(q, WIRE_PATH_HOP) || want->hop_limit == attr->hop_limit ||
+		want->hop_limit == hop_limit_of(attr)) &&
+	       (!sa_asked(q, WIRE_PATH_TCLASS) || want->tclass == attr->tclass);
+}
+
+/* ---- The answer ------------------------------------------------------------------------------ */
+
+static struct wire_gid gid_of(const struct sa *sa, uint32_t port)
+{
+	return (struct wire_gid){ sa->conf.gid_prefix, sa->view.topo->ports[port].guid };
+}
+
+/* Rows show the source as far as it was named. */
+static void sa_path_group_emit(struct sa_query *q, uint32_t item)
+{
+	const struct sa_group *group = sa_groups_by_mlid(q->sa->groups, (uint16_t)item);
+	const struct wire_path_record *want = &q->path.want;
+	uint32_t src = q->path.src.port;
+	struct wire_path_record rec;
+	uint8_t *row;
+
+	for (; group && q->nrows < q->limit; group = group->next) {
+		const struct sa_group_attr *attr = &group->attr;
+
+		q->work++;
+		row = is_asked_for(q, group) ? sa_row(q) : NULL;
+		if (!row)
+			continue;
+		rec = (struct wire_path_record){
+			.dgid = attr->mgid,
+			.sgid = sa_asked(q, WIRE_PATH_SGID) ? want->sgid
+				: src == TOPO_NONE	    ? (struct wire_gid){ 0 }
+							    : gid_of(q->sa, src),
+			.dlid = group->mlid,
+			.slid = sa_asked(q, WIRE_PATH_SLID) ? want->slid
+				: src == TOPO_NONE	    ? 0
+							    : sa_port_lid(q->sa, src),
+			.flow_label = attr->flow_label,
+			.hop_limit = hop_limit_of(attr),
+			.tclass = attr->tclass,
+			.num_path = 1,
+			.pkey = attr->pkey,
+			.sl = attr->sl,
+			.mtu_sel = WIRE_EXACT,
+			.mtu = attr->mtu,
+			.rate_sel = WIRE_EXACT,
+			.rate = attr->rate,
+			.life_sel = WIRE_EXACT,
+			.life = attr->life,
+		};
+		wire_path_record_encode(&rec, row);
+		sa_row_add(q);
+	}
+}
+
+/*
+ * Paths between ports, for PathRecord and MultiPathRecord: what a packet from one LID to another
+ * will meet, by walking the tables in force.
+ *
+ * Between ports with several LIDs each the pairs (first, first), (second, second) .. come first,
+ * with preference 0, the others after, with 2.
+ *
+ * A path is reversible when the return path works too; then it promises no more than either
+ * direction holds: the smaller MTU and the lower rate. When only the forward direction meets what
+ * is asked for, the path is given as not reversible.
+ *
+ * A selector next to a value asks for greater, less, exactly, or the best there is; "less" turns
+ * the value down to the next lower, for a path can always carry less.
+ *
+ * There are paths between ports that share a partition with each other and with who asks; the SL is
+ * the partition's unless another is asked for.
+ */
+
+#define LINK_LOCAL_PREFIX 0xfe80000000000000ull
+#define MTU_LOWEST	  1 /* 256 bytes: what any port carries */
+#define MTU_HIGHEST	  5
+#define RATE_HIGHEST	  26
+
+struct quality {
+	uint8_t mtu, rate, life; /* codes */
+};
+
+/* ---- Ends ------------------------------------------------------------------------------------ */
+
+/*
+ * Finds the end that has this GID (NULL = any), this LID (0 = any), or both. NO_RECORDS: nothing in
+ * the fabric has.
+ */
+static enum wire_sa_status sa_end_find(const struct sa *sa, const struct wire_gid *gid,
+				       uint16_t lid, struct sa_end *end)
+{
+	uint32_t by_lid;
+
+	*end = (struct sa_end){ .port = TOPO_NONE, .lid = lid, .named = gid || lid };
+	if (gid) {
+		if (gid->prefix != sa->conf.gid_prefix && gid->prefix != LINK_LOCAL_PREFIX)
+			return WIRE_SA_INVALID_GID;
+		end->port = sa_port_by_guid(sa, gid->guid);
+		if (end->port == TOPO_NONE)
+			return WIRE_SA_NO_RECORDS;
+	}
+	if (!lid)
+		return WIRE_SA_OK;
+	by_lid = sa_port_by_lid(sa, lid);
+	if (by_lid == TOPO_NONE)
+		return WIRE_SA_NO_RECORDS;
+	if (gid && by_lid != end->port)
+		return WIRE_SA_REQ_INVALID;
+	end->port = by_lid;
+	return WIRE_SA_OK;
+}
+
+/* into q->path.src */
+static enum wire_sa_status sa_path_source(struct sa_query *q)
+{
+	const struct wire_path_record *want = &q->path.want;
+
+	if (sa_asked(q, WIRE_PATH_SLID) && !want->slid)
+		return WIRE_SA_NO_RECORDS;
+	return sa_end_find(q->sa, sa_asked(q, WIRE_PATH_SGID) ? &want->sgid : NULL,
+			   sa_asked(q, WIRE_PATH_SLID) ? want->slid : 0, &q->path.src);
+}
+
+/* ---- The path -------------------------------------------------------------------------------- */
+
+static void quality_narrow(struct quality *quality, uint8_t mtu, uint8_t rate)
+{
+	if (mtu < quality->mtu)
+		quality->mtu = mtu;
+	if (sa_rate_compare(rate, quality->rate) < 0)
+		quality->rate = rate;
+}
+
+static bool path_walk(struct sa *sa, uint32_t from, uint16_t to_lid, struct quality *quality)
+{
+	const struct topo *t = sa->view.topo;
+	struct path path;
+
+	if (path_trace(t, sa->view.lids, sa->view.tables, from, to_lid, &path))
+		return false;
+	for (unsigned i = 0; i + 1 < path.count; i++) {
+		const struct path_hop *hop = &path.hops[i];
+		const struct sa_link *link = sa_link(sa, t->nodes[hop->node].port0 + hop->out_port);
+
+		quality_narrow(quality, link->mtu, link->rate);
+	}
+	return true;
+}
+
+/* ---- What is asked for ----------------------------------------------------------------------- */
+
+/* Of MTU and life time, whose codes are in the order of what they mean. */
+static bool select_value(uint8_t selector, uint8_t want, uint8_t *value)
+{
+	switch (selector) {
+	case WIRE_GREATER:
+		return *value > want;
+	case WIRE_LESS:
+		if (*value < want)
+			return true;
+		*value = want - 1; /* unused when that is nothing */
+		return want > 1;
+	case WIRE_EXACT:
+		if (*value < want)
+			return false;
+		*value = want;
+		return true;
+	default:
+		return true;
+	}
+}
+
+static bool select_rate(uint8_t selector, uint8_t want, uint8_t *rate)
+{
+	int compared = sa_rate_compare(*rate, want);
+
+	switch (selector) {
+	case WIRE_GREATER:
+		return compared > 0;
+	case WIRE_LESS:
+		if (compared >= 0)
+			*rate = sa_rate_below(want);
+		return *rate != 0;
+	case WIRE_EXACT:
+		return compared == 0;
+	default:
+		return true;
+	}
+}
+
+static bool select_all(const struct sa_query *q, struct quality *quality)
+{
+	const struct wire_path_record *want = &q->path.want;
+
+	if (sa_asked_both(q, WIRE_PATH_MTU_SEL, WIRE_PATH_MTU) &&
+	    !select_value(want->mtu_sel, want->mtu, &quality->mtu))
+		return false;
+	if (sa_asked_both(q, WIRE_PATH_RATE_SEL, WIRE_PATH_RATE) &&
+	    !select_rate(want->rate_sel, want->rate, &quality->rate))
+		return false;
+	return !sa_asked_both(q, WIRE_PATH_LIFE_SEL, WIRE_PATH_LIFE) ||
+	       select_value(want->life_sel, want->life, &quality->life);
+}
+
+/* ---- Partitions ------------------------------------------------------------------------------ */
+
+/*
+ * Both ends may talk in the partition that is asked for, or in any; and who asks may know of both.
+ */
+static bool pair_allowed(const struct sa_query *q, uint32_t src, uint32_t dst)
+{
+	const struct pkey_map *pkeys = q->sa->view.pkeys;
+	bool any = (sa_asked(q, WIRE_PATH_RAW) && q->path.want.raw) || !sa_asked(q, WIRE_PATH_PKEY);
+
+	if (!pkeys)
+		return any || PKEY_BASE(q->path.want.pkey) == PKEY_BASE(SA_DEFAULT_PKEY);
+	if (!sa_shown(q, src) || !sa_shown(q, dst))
+		return false;
+	return any ? pkey_map_shared(pkeys, src, dst) != 0
+		   : pkey_map_talk(pkeys, src, dst, q->path.want.pkey);
+}
+
+/* ---- One pair of LIDs ------------------------------------------------------------------------ */
+
+/* Finds the quality between two LIDs; false = no such path, or none that meets the request. */
+static bool path_find(const struct sa_query *q, const struct sa_end *src, const struct sa_end *dst,
+		      struct quality *quality, bool *reversible)
+{
+	const struct sa_link *from = sa_link(q->sa, src->port), *to = sa_link(q->sa, dst->port);
+	struct quality there = { .mtu = MTU_HIGHEST, .rate = RATE_HIGHEST }, both;
+
+	quality_narrow(&there, from->mtu, from->rate);
+	quality_narrow(&there, to->mtu, to->rate);
+	there.life = src->port == dst->port ? 0 : q->sa->conf.subnet_timeout;
+	*reversible = true;
+	if (src->port == dst->port) {
+		*quality = there;
+		return select_all(q, quality);
+	}
+	if (!path_walk(q->sa, src->port, dst->lid, &there))
+		return false;
+	both = there;
+	if (path_walk(q->sa, dst->port, src->lid, &both) && select_all(q, &both)) {
+		*quality = both;
+		return true;
+	}
+	*reversible = false;
+	if (sa_asked(q, WIRE_PATH_REVERSIBLE) && q->path.want.reversible)
+		return false;
+	*quality = there;
+	return select_all(q, quality);
+}
+
+/* ---- One pair of ports, with all their LIDs -------------------------------------------------- */
+
+struct lids {
+	struct sa_end end;
+	unsigned count;
+};
+
+static struct lids lids_of(const struct sa *sa, uint32_t port, const struct sa_end *asked)
+{
+	struct lids lids = { .end = { .port = port, .lid = asked->lid }, .count = 1 };
+
+	if (asked->lid)
+		return lids;
+	lids.end.lid = sa_port_lid(sa, port);
+	while (sa_port_by_lid(sa, (uint16_t)(lids.end.lid + lids.count)) == port)
+		lids.count++;
+	return lids;
+}
+
+/* The s-th LID of the one, the d-th of the other. */
+static void path_add(struct sa_query *q, const struct lids *from, unsigned s, const struct lids *to,
+		     unsigned d)
+{
+	const struct wire_path_record *want = &q->path.want;
+	const struct sa_view *view = &q->sa->view;
+	const struct sa_end src = { from->end.port, (uint16_t)(from->end.lid + s), false };
+	const struct sa_end dst = { to->end.port, (uint16_t)(to->end.lid + d), false };
+	const struct partition *part = NULL;
+	struct wire_path_record rec;
+	struct quality quality;
+	uint16_t pkey = 0;
+	uint8_t sl, *row;
+	bool reversible;
+
+	q->work += SA_PATH_WORK;
+	if (!(sa_asked(q, WIRE_PATH_RAW) && q->path.want.raw))
+		pkey = sa_asked(q, WIRE_PATH_PKEY)
+			       ? want->pkey
+			       : pkey_map_shared(view->pkeys, src.port, dst.port);
+	if (view->partitions && pkey)
+		part = partition_find(view->partitions, pkey);
+	/* Any SL is granted that leads somewhere; who does not ask gets the partition's. */
+	sl = sa_asked(q, WIRE_PATH_SL) ? want->sl : part ? part->sl : 0;
+	if (view->sls_dropped >> sl & 1 || !path_find(q, &src, &dst, &quality, &reversible))
+		return;
+	rec = (struct wire_path_record){
+		.sgid = sa_asked(q, WIRE_PATH_SGID) ? want->sgid : gid_of(q->sa, src.port),
+		.dgid = sa_asked(q, WIRE_PATH_DGID) ? want->dgid : gid_of(q->sa, dst.port),
+		.slid = src.lid,
+		.dlid = dst.lid,
+		.raw = sa_asked(q, WIRE_PATH_RAW) && q->path.want.raw,
+		.reversible = reversible,
+		.pkey = pkey,
+		.sl = sl,
+		.mtu_sel = WIRE_EXACT,
+		.mtu = quality.mtu,
+		.rate_sel = WIRE_EXACT,
+		.rate = sa_rate_clip(quality.rate, sa_link(q->sa, src.port)->knows),
+		.life_sel = WIRE_EXACT,
+		.life = quality.life,
+		.preference = s == d ? 0 : 2,
+	};
+	if (reversible)
+		rec.rate = sa_rate_clip(rec.rate, sa_link(q->sa, dst.port)->knows);
+	row = sa_row(q);
+	if (!row)
+		return;
+	wire_path_record_encode(&rec, row);
+	sa_row_add(q);
+}
+
+/* Adds the paths between two ports, by all their LIDs, as many as the request wants. */
+static void sa_paths_between(struct sa_query *q, uint32_t from, uint32_t to)
+{
+	struct lids src = lids_of(q->sa, from, &q->path.src);
+	struct lids dst = lids_of(q->sa, to, &q->path.dst);
+	uint32_t wanted = UINT32_MAX, had = q->nrows;
+
+	if (q->method == WIRE_GET)
+		wanted = 1;
+	else if (q->method == WIRE_GET_MULTI) /* of all pairs together */
+		wanted = q->limit - q->nrows;
+	else if (sa_asked(q, WIRE_PATH_NUM_PATH))
+		wanted = q->path.want.num_path;
+	if (!src.end.lid || !dst.end.lid || !pair_allowed(q, from, to))
+		return;
+	for (unsigned i = 0; i < src.count && i < dst.count && q->nrows - had < wanted; i++)
+		path_add(q, &src, i, &dst, i);
+	for (unsigned s = 0; s < src.count; s++)
+		for (unsigned d = 0; d < dst.count && q->nrows - had < wanted; d++)
+			if (s != d)
+				path_add(q, &src, s, &dst, d);
+}
+
+/* ---- What is valid --------------------------------------------------------------------------- */
+
+/* REQ_INVALID, INSUF_COMPS: rate, MTU or service ID are not as a request may have them. */
+static enum wire_sa_status sa_path_values(const struct sa_query *q)
+{
+	const struct wire_path_record *want = &q->path.want;
+
+	if (sa_asked_both(q, WIRE_PATH_RATE_SEL, WIRE_PATH_RATE) && !sa_rate_known(want->rate))
+		return WIRE_SA_REQ_INVALID;
+	if (sa_asked_both(q, WIRE_PATH_MTU_SEL, WIRE_PATH_MTU) &&
+	    (want->mtu < MTU_LOWEST || want->mtu > MTU_HIGHEST))
+		return WIRE_SA_REQ_INVALID;
+	if (sa_asked(q, WIRE_PATH_SERVICE_ID_MSB) != sa_asked(q, WIRE_PATH_SERVICE_ID_LSB))
+		return WIRE_SA_INSUF_COMPS;
+	return WIRE_SA_OK;
+}
+
+/* ---- Record path ----------------------------------------------------------------------------- */
 
 /*
  * MultiPathRecord (IBA 15.2.5.20): paths between any of some sources and any of some destinations.
@@ -53,8 +488,18 @@ static void multi_path_emit(struct sa_query *q, uint32_t item)
 	}
 	src = pair % m->nsrc;
 	dst = (src + pair / m->nsrc) % m->ndst;
-	sa_path_between(q, m->ends[src].port, m->ends[m->nsrc + dst].port,
-			item / ((uint32_t)m->nsrc * m->ndst));
+
+	/* Adds the path by one pair of LIDs, the round-th of either port. */
+	uint32_t src_port = m->ends[src].port;
+	uint32_t dst_port = m->ends[m->nsrc + dst].port;
+	unsigned round = item / ((uint32_t)m->nsrc * m->ndst);
+	struct lids from = lids_of(q->sa, src_port, &q->path.src),
+		    to = lids_of(q->sa, dst_port, &q->path.dst);
+
+	q->work++;
+	if (from.end.lid && to.end.lid && round < from.count && round < to.count &&
+	    pair_allowed(q, src_port, dst_port))
+		path_add(q, &from, round, &to, round);
 }
 
 const struct sa_record sa_record_multi_path = {
@@ -69,8 +514,7 @@ const struct sa_record sa_record_multi_path = {
  * PathRecord (IBA 15.2.5.16).
  *
  * Either end is named by LID, by GID, by both (which must agree), or left open. A query walks LIDs
- * for an open end; two open ends walk all pairs and run as a job. Paths themselves are sa_path.c's,
- * those to multicast groups sa_path.c's.
+ * for an open end; two open ends walk all pairs and run as a job.
  */
 
 static enum wire_sa_status path_prepare(struct sa_query *q)
@@ -82,8 +526,31 @@ static enum wire_sa_status path_prepare(struct sa_query *q)
 	status = sa_path_values(q);
 	if (status)
 		return status;
-	if (sa_path_to_group(q))
-		return sa_path_group_prepare(q);
+	if (sa_path_to_group(q)) {
+		/*
+		 * For such a request: prepare() and emit() of struct sa_record. The item is the
+		 * MLID; none when there is no such group.
+		 */
+		const struct wire_path_record *prepare_want = &q->path.want;
+		const struct sa_group *group;
+		enum wire_sa_status prepare_status = sa_path_source(q);
+
+		if (prepare_status)
+			return prepare_status == WIRE_SA_NO_RECORDS ? WIRE_SA_OK : prepare_status;
+		q->item = q->end = prepare_want->dlid;
+		if (sa_asked(q, WIRE_PATH_DGID)) {
+			group = sa_groups_find(q->sa->groups, &prepare_want->dgid);
+			if (!group)
+				return WIRE_SA_OK;
+			q->item = q->end = group->mlid;
+		}
+		if (q->method == WIRE_GET)
+			q->limit = 1;
+		else if (sa_asked(q, WIRE_PATH_NUM_PATH))
+			q->limit = prepare_want->num_path;
+		q->end++;
+		return WIRE_SA_OK;
+	}
 	src = sa_path_source(q);
 	if (sa_asked(q, WIRE_PATH_DLID) && !want->dlid)
 		return WIRE_SA_OK;

@@ -277,25 +277,6 @@ static enum wire_sa_status service_prepare(struct sa_query *q)
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
-/* Matched with its key, shown without. */
-static void service_row(struct sa_query *q, const struct service *s, uint8_t *row)
-{
-	struct wire_service record = s->record;
-
-	if (q->asker == TOPO_NONE || !pkey_map_member(q->sa->view.pkeys, q->asker, record.pkey))
-		return;
-	record.lease = sa_service_lease(q->sa, s);
-	if (!record.lease)
-		return;
-	wire_service_encode(&record, row);
-	if (!wire_sa_match(&q->match, row))
-		return;
-	if (!q->trusted)
-		memset(record.key, 0, sizeof(record.key));
-	wire_service_encode(&record, row);
-	sa_row_add(q);
-}
-
 /* The walk goes by the numbers of services. */
 static void service_emit(struct sa_query *q, uint32_t item)
 {
@@ -312,9 +293,24 @@ static void service_emit(struct sa_query *q, uint32_t item)
 			memset(changed.key, 0, sizeof(changed.key));
 		wire_service_encode(&changed, row);
 		sa_row_add(q);
-	} else if ((s = sa_service_next(q->sa, &q->after)))
-		service_row(q, s, row);
-	else
+	} else if ((s = sa_service_next(q->sa, &q->after))) {
+		/* Matched with its key, shown without. */
+		struct wire_service record = s->record;
+
+		if (q->asker == TOPO_NONE ||
+		    !pkey_map_member(q->sa->view.pkeys, q->asker, record.pkey))
+			return;
+		record.lease = sa_service_lease(q->sa, s);
+		if (!record.lease)
+			return;
+		wire_service_encode(&record, row);
+		if (!wire_sa_match(&q->match, row))
+			return;
+		if (!q->trusted)
+			memset(record.key, 0, sizeof(record.key));
+		wire_service_encode(&record, row);
+		sa_row_add(q);
+	} else
 		q->item = q->end;
 }
 

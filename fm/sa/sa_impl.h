@@ -2,16 +2,15 @@
 /*
  * Inside fm/sa: what belongs to one SA, and who does what. Calls go down this list.
  *
- *   sa.c               server: life, requests in
- *   sa_query.c         engine (sa_query.h): walks a record's items, keeps the rows the mask asks
- *                      for, yields when it takes long, and sends answers; sa_limit.c has the
- *                      requests that wait for it, so that no host takes it from the others
- *   record_*.c         a family of records each, called by the engine alone
- *   sa_path.c          paths between ports, and to multicast groups
- *   sa_mcast.c         multicast groups; sa_report.c notices to subscribers
+ *   sa.c               server: life, requests in; engine (sa_query.h): walks a record's items,
+ *                      keeps the rows the mask asks for, yields when it takes long, and sends
+ *                      answers; sa_limit.c has the requests that wait for it, so that no host
+ *                      takes it from the others
+ *   record_*.c         a family of records each, called by the engine alone: paths and groups too,
+ *                      and alias GUIDs (record_node.c)
  *   sa_state.c         what hosts have asked for, as lines that outlive the process
- *   sa_service.c, sa_report.c, sa_alias.c, mcast_group.c
- *                      stores of services, subscriptions, alias GUIDs, groups
+ *   sa_service.c, sa_report.c, mcast_group.c
+ *                      stores of services, subscriptions (and notices to them), groups
  *   sa_link.c          MTU and rate of every link
  *   sa_listener.c      what is reported of what happens here
  */
@@ -49,7 +48,7 @@ uint8_t sa_rate_below(uint8_t rate); /* the next lower one, 0 = none */
 /* The rate, or the highest below it that a port with these capabilities knows. */
 uint8_t sa_rate_clip(uint8_t rate, uint16_t knows);
 
-/* ---- Alias GUIDs: sa_alias.c ----------------------------------------------------------------- */
+/* ---- Alias GUIDs: record_node.c -------------------------------------------------------------- */
 
 #define SA_GUIDS_A_BLOCK 8
 
@@ -61,9 +60,6 @@ struct aliases {
 
 /* The port of that GUID, be it an alias; TOPO_NONE = nobody's. */
 uint32_t sa_port_by_guid(const struct sa *sa, guid_t guid);
-/* A block of a port's table, its own GUID first. */
-void sa_alias_guids(const struct sa *sa, guid_t port, unsigned block,
-		    guid_t guids[SA_GUIDS_A_BLOCK]);
 /* The port's GUIDs one by one, its own first: the first with *at = 0. 0: those were all. */
 guid_t sa_alias_each(const struct sa *sa, guid_t port, unsigned *at);
 
@@ -75,12 +71,6 @@ struct sa_alias_change {
 	guid_t want[SA_GUIDS_A_BLOCK];
 	bool differs; /* out: something is another than before */
 };
-/* Takes the GUIDs wanted, zero = one of our making. NO_RESOURCES: too many ports have tables. */
-enum wire_sa_status sa_alias_set(struct sa *sa, struct sa_alias_change *c);
-/* Removes them. DENIED, and nothing changed: one of them is in a multicast group. */
-enum wire_sa_status sa_alias_delete(struct sa *sa, struct sa_alias_change *c);
-/* Reports all of them to the listener (sa_record()). */
-void sa_alias_record(struct sa *sa, const struct sa_alias_change *c);
 
 /* ---- Services: sa_service.c ------------------------------------------------------------------ */
 
@@ -218,7 +208,7 @@ struct sa_places {		 /* of the view: what indices of its ports and LIDs refer to
 	uint8_t lmc;
 };
 
-struct sa_engine {	  /* sa_query.c */
+struct sa_engine {	  /* sa.c */
 	uint8_t *scratch; /* answer buffer of queries that end at once */
 	size_t scratch_size;
 	struct sa_query *jobs[SA_JOBS];
@@ -315,7 +305,7 @@ void sa_subscription_line(guid_t port, const struct subscription *s, char line[S
 void sa_service_line(const struct wire_service *record, uint32_t lease, int64_t now,
 		     char line[SA_LINE]);
 
-/* ---- Multicast groups: sa_mcast.c ------------------------------------------------------------ */
+/* ---- Multicast groups: record_mcmember.c ----------------------------------------------------- */
 
 #define SA_COMPS_TO_JOIN                                                                           \
 	(WIRE_BIT(WIRE_MC_MGID) | WIRE_BIT(WIRE_MC_PORT_GID) | WIRE_BIT(WIRE_MC_JOIN_STATE))
@@ -333,23 +323,8 @@ struct sa_mcast_share sa_mcast_share(const struct sa *sa, guid_t port);
  * is below (negative), equal to or above (positive) the wanted one.
  */
 bool sa_mcast_selects(uint8_t selector, int have_to_want);
-/* Whether the group has the MTU and the rate that are asked for; and all other components. */
-bool sa_mcast_quality_fits(const struct sa_query *q, const struct sa_group_attr *attr);
-bool sa_mcast_fits(const struct sa_query *q, const struct sa_group_attr *attr);
 /* Whether they are of one partition, and not both limited: two limited members can't talk. */
 bool sa_mcast_pkey_fits(uint16_t a, uint16_t b);
-/* The record of a group without a member. */
-struct wire_mcmember sa_mcast_record(const struct sa_group_attr *attr, uint16_t mlid);
-
-/*
- * The attributes that a group made for this request would have, or why there can't be such a group;
- * and that group, the SA's, NULL = no MLID is left.
- */
-enum wire_sa_status sa_mcast_choose(const struct sa_query *q, uint32_t port,
-				    struct sa_group_attr *attr);
-struct sa_group *sa_mcast_make(struct sa_query *q, const struct sa_group_attr *attr);
-/* A group made in advance becomes what is configured now, if nobody is in it. */
-void sa_mcast_renew(struct sa *sa, struct sa_group *group);
 
 /* ---- Nodes and ports, for record_*.c --------------------------------------------------------- */
 
@@ -383,27 +358,6 @@ static inline const uint8_t *sa_port_info(const struct inv_node *inv, unsigned n
 	return num <= inv->nports && inv->ports[num].known ? inv->ports[num].info : NULL;
 }
 
-/* ---- Paths: sa_path.c ------------------------------------------------------------------------ */
-
-/* REQ_INVALID, INSUF_COMPS: rate, MTU or service ID are not as a request may have them. */
-enum wire_sa_status sa_path_values(const struct sa_query *q);
-/*
- * Finds the end that has this GID (NULL = any), this LID (0 = any), or both. NO_RECORDS: nothing in
- * the fabric has.
- */
-enum wire_sa_status sa_end_find(const struct sa *sa, const struct wire_gid *gid, uint16_t lid,
-				struct sa_end *end);
-enum wire_sa_status sa_path_source(struct sa_query *q); /* into q->path.src */
-
-/* Adds the paths between two ports, by all their LIDs, as many as the request wants. */
-void sa_paths_between(struct sa_query *q, uint32_t src, uint32_t dst);
-/* Adds the path by one pair of LIDs, the round-th of either port. */
-void sa_path_between(struct sa_query *q, uint32_t src, uint32_t dst, unsigned round);
-
-/* True: the destination of the request is a group, by MGID or MLID. */
-bool sa_path_to_group(const struct sa_query *q);
-/* For such a request: prepare() and emit() of struct sa_record. */
-enum wire_sa_status sa_path_group_prepare(struct sa_query *q);
-void sa_path_group_emit(struct sa_query *q, uint32_t item);
+/* ---- Paths: record_path.c -------------------------------------------------------------------- */
 
 #endif

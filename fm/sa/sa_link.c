@@ -141,35 +141,32 @@ static void link_read(struct sa_link *link, const struct topo_port *port,
 		link->knows |= WIRE_CAP2_2X;
 }
 
-static void links_build(struct sa *sa)
-{
-	const struct topo *t = sa->view.topo;
-	struct sa_link *links = mem_alloc(t->nports, sizeof(*links));
-
-	sa->links = links;
-	for (uint32_t n = 0; n < t->nnodes; n++) {
-		const struct inv_node *inv = inventory_find(sa->inv, t->nodes[n].guid);
-
-		for (unsigned num = 0; num <= t->nodes[n].nports; num++) {
-			uint32_t port = t->nodes[n].port0 + num;
-
-			link_read(&links[port], &t->ports[port], inv);
-		}
-	}
-	for (uint32_t i = 0; i < t->nports; i++) { /* both ends of a link take the lower MTU */
-		uint32_t peer = t->ports[i].peer;
-
-		if (peer == TOPO_NONE || peer < i)
-			continue;
-		if (links[peer].mtu < links[i].mtu)
-			links[i].mtu = links[peer].mtu;
-		links[peer].mtu = links[i].mtu;
-	}
-}
-
 const struct sa_link *sa_link(struct sa *sa, uint32_t port)
 {
-	if (!sa->links)
-		links_build(sa);
+	if (!sa->links) {
+		const struct topo *t = sa->view.topo;
+		struct sa_link *links = mem_alloc(t->nports, sizeof(*links));
+
+		sa->links = links;
+		for (uint32_t n = 0; n < t->nnodes; n++) {
+			const struct inv_node *inv = inventory_find(sa->inv, t->nodes[n].guid);
+
+			for (unsigned num = 0; num <= t->nodes[n].nports; num++) {
+				uint32_t at = t->nodes[n].port0 + num;
+
+				link_read(&links[at], &t->ports[at], inv);
+			}
+		}
+		for (uint32_t i = 0; i < t->nports;
+		     i++) { /* both ends of a link take the lower MTU */
+			uint32_t peer = t->ports[i].peer;
+
+			if (peer == TOPO_NONE || peer < i)
+				continue;
+			if (links[peer].mtu < links[i].mtu)
+				links[i].mtu = links[peer].mtu;
+			links[peer].mtu = links[i].mtu;
+		}
+	}
 	return &sa->links[port];
 }

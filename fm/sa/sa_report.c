@@ -274,30 +274,6 @@ static void reported(void *arg, const struct mad_answer *answer)
 	sa_unsubscribe(s);
 }
 
-static void report_send(struct sa *sa, struct subscription *s, uint16_t lid,
-			const struct sa_notice *n)
-{
-	uint8_t data[WIRE_GMP_DATA];
-	const struct mad_request request = {
-		.lid = lid,
-		.mgmt_class = WIRE_SA,
-		.method = WIRE_REPORT,
-		.attr_id = WIRE_NOTICE,
-		.qp = s->info.qpn,
-		.sl = s->sl,
-		.pkey_index = s->pkey_index,
-		.data = data,
-		.device = cl_qmap_key(&s->by->item),
-		.doubtful = true, /* a subscriber that has gone is no sign of a full network */
-	};
-
-	wire_report_encode(&n->notice, &n->issuer, data);
-	sa->reports.in_flight++;
-	s->by->in_flight++;
-	sa->stats.reports++;
-	s->token = mad_send(sa->mad, &request, reported, s);
-}
-
 /*
  * To the next notice that is wanted, which is sent, or to the end. A port that can't be reached
  * misses all.
@@ -328,7 +304,28 @@ static void advance(struct sa *sa, struct subscription *s, unsigned *budget)
 
 		--*budget;
 		if (wanted(sa, s, port, n)) {
-			report_send(sa, s, sa_port_lid(sa, port), n);
+			uint16_t lid = sa_port_lid(sa, port);
+			uint8_t data[WIRE_GMP_DATA];
+			const struct mad_request request = {
+				.lid = lid,
+				.mgmt_class = WIRE_SA,
+				.method = WIRE_REPORT,
+				.attr_id = WIRE_NOTICE,
+				.qp = s->info.qpn,
+				.sl = s->sl,
+				.pkey_index = s->pkey_index,
+				.data = data,
+				.device = cl_qmap_key(&s->by->item),
+				/* a subscriber that has gone is no sign of a full network */
+				.doubtful = true,
+			};
+
+			wire_report_encode(&n->notice, &n->issuer, data);
+			sa->reports.in_flight++;
+			s->by->in_flight++;
+			sa->stats.reports++;
+			s->token = mad_send(sa->mad, &request, reported, s);
+
 			return;
 		}
 	}

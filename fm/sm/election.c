@@ -315,11 +315,6 @@ static bool begins_anew(const struct election *e, enum election_event event)
 	return act == ELECTION_BEGIN_ANEW || (act == ELECTION_TAKE_OVER && e->state == SM_MASTER);
 }
 
-static bool is_polled(const struct election *e, const struct control *c)
-{
-	return e->master.guid && e->master.guid == c->sender->guid;
-}
-
 /* NULL = what is known bears it out. */
 static const char *doubt(const struct election *e, const struct control *c,
 			 enum election_event event)
@@ -328,7 +323,7 @@ static const char *doubt(const struct election *e, const struct control *c,
 		return NULL;
 	if (e->state == SM_MASTER && (!c->known || c->known->state != SM_MASTER))
 		return "the sender did not answer that it is master";
-	if (e->state == SM_STANDBY && !is_polled(e, c))
+	if (e->state == SM_STANDBY && !(e->master.guid && e->master.guid == c->sender->guid))
 		return "the sender is not the master that is polled";
 	/* Of equal priorities the GUIDs decide, and no wish can change these. */
 	if (e->state == SM_STANDBY && e->master.priority && election_outranks_us(e, &e->master))
@@ -341,7 +336,8 @@ enum control_verdict control_judge(const struct election *e, const struct contro
 {
 	*why = form_error(e, c, event);
 	/* Nobody but the master that is followed has anything to say to a standby. */
-	if (!*why && e->state == SM_STANDBY && !is_polled(e, c) &&
+	if (!*why && e->state == SM_STANDBY &&
+	    !(e->master.guid && e->master.guid == c->sender->guid) &&
 	    (*event == ELECTION_DISABLE || *event == ELECTION_DISCOVER))
 		*why = "the sender is not the master that is polled";
 	if (!*why && begins_anew(e, *event) && e->obeyed_us &&

@@ -30,11 +30,11 @@ static bool has_manager(const struct sm_room *r, const struct inv_node *node, un
 	       guid != mad_port_info(r->services.mad)->port_guid;
 }
 
-static struct other *find(const struct rounds *q, guid_t guid)
+const struct other *sm_find_other(const struct sm_room *r, guid_t guid)
 {
-	for (unsigned i = 0; i < q->nothers; i++)
-		if (q->others[i]->guid == guid)
-			return q->others[i];
+	for (unsigned i = 0; i < r->rounds.nothers; i++)
+		if (r->rounds.others[i]->guid == guid)
+			return r->rounds.others[i];
 	return NULL;
 }
 
@@ -48,7 +48,7 @@ static void add_other(struct sm_room *r, struct inv_node *node, unsigned num)
 	if (!inventory_port_path(r->services.inventory, node, (uint8_t)num, &other.path))
 		return;
 	inv_port_mark(node, num, INV_SM_ASKED, true);
-	if (find(q, other.guid))
+	if (sm_find_other(r, other.guid))
 		return;
 	snprintf(other.name, sizeof(other.name), "%s", node->name);
 	q->others = mem_resize(q->others, q->nothers + 1, sizeof(*q->others));
@@ -194,8 +194,9 @@ static bool has_unasked(struct sm_room *r)
 
 /* ---- Rounds ---------------------------------------------------------------------------------- */
 
-static void release(struct sm_room *r)
+static void release(void *arg)
 {
+	struct sm_room *r = arg;
 	struct rounds *q = &r->rounds;
 
 	if (!q->holds)
@@ -203,11 +204,6 @@ static void release(struct sm_room *r)
 	q->holds = false;
 	loop_timer_stop(q->hold);
 	fabric_request_reroute(r->fabric, "no other master answered");
-}
-
-static void hold_over(void *arg)
-{
-	release(arg);
 }
 
 static void answered(void *arg, const struct mad_answer *answer)
@@ -290,11 +286,6 @@ bool sm_ask_holds(struct sm_room *r, bool fell, bool another_sm)
 	return q->holds;
 }
 
-const struct other *sm_find_other(const struct sm_room *r, guid_t guid)
-{
-	return find(&r->rounds, guid);
-}
-
 bool sm_better_comes(const struct sm_room *r)
 {
 	const struct rounds *q = &r->rounds;
@@ -309,7 +300,7 @@ bool sm_better_comes(const struct sm_room *r)
 
 void sm_ask_init(struct sm_room *r)
 {
-	r->rounds.hold = loop_timer_new(r->services.loop, hold_over, r);
+	r->rounds.hold = loop_timer_new(r->services.loop, release, r);
 }
 
 void sm_ask_fini(struct sm_room *r)
@@ -343,8 +334,10 @@ void sm_ask_fini(struct sm_room *r)
 #define LOSSES_MAX 3
 #define READ_MS	   100
 
-static void over(struct sm_room *r)
+static void over(void *arg)
 {
+	struct sm_room *r = arg;
+
 	sm_part_end(r);
 	r->parting.over(r);
 }
@@ -466,11 +459,6 @@ static void step_cb(void *arg)
 		read_on(r);
 }
 
-static void limit_cb(void *arg)
-{
-	over(arg);
-}
-
 /* ---- Life ------------------------------------------------------------------------------------ */
 
 bool sm_part_begin(struct sm_room *r)
@@ -525,7 +513,7 @@ void sm_part_end(struct sm_room *r)
 void sm_part_init(struct sm_room *r)
 {
 	r->parting.step = loop_timer_new(r->services.loop, step_cb, r);
-	r->parting.limit = loop_timer_new(r->services.loop, limit_cb, r);
+	r->parting.limit = loop_timer_new(r->services.loop, over, r);
 }
 
 void sm_part_fini(struct sm_room *r)

@@ -181,7 +181,7 @@ const char *sm_refusal(struct sm_room *r);
  * Adds "sm", "role", "role_changes", "election", "sms_not_allowed" and "traps"; and has
  * "state" and "fabric_up" say why nothing is managed, where that is so.
  */
-void sm_status(const struct sm_room *r, json_t *doc);
+void sm_status(const void *room, json_t *doc); /* the hook */
 
 /* ---- Ports that show a subnet manager (IsSM) which allowed_sm_guids does not name ------------ */
 
@@ -217,7 +217,7 @@ struct event_subject sm_subject(const struct sm_room *r, guid_t port_guid);
 /* All others were asked, or the configuration may be another. */
 void sm_allowed_review(struct sm_room *r);
 /* A snapshot is about to be made: sets INV_SHUT, and lets go of those that are no managers. */
-void sm_allowed_mark(struct sm_room *r, struct inventory *inventory);
+void sm_allowed_mark(void *room, struct inventory *inventory); /* the hook annotate */
 
 /* ---- The room, and what follows from the election (module_role.c) ---------------------------- */
 
@@ -297,7 +297,7 @@ void sm_role_changed(struct sm_room *r, enum fabric_role role);
  */
 void sm_verify(struct sm_room *r);
 /* A sweep of somebody who does not know yet who is master has ended: all others are asked. */
-void sm_find_master(struct sm_room *r);
+void sm_find_master(void *room);
 /* The configuration or the state may be another: SMInfo, and the role in events. */
 void sm_show_state(struct sm_room *r);
 

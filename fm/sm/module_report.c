@@ -193,8 +193,9 @@ void sm_allowed_review(struct sm_room *r)
 	raise_alerts(r);
 }
 
-void sm_allowed_mark(struct sm_room *r, struct inventory *inv)
+void sm_allowed_mark(void *room, struct inventory *inv)
 {
+	struct sm_room *r = room;
 	struct strangers *s = &r->strangers;
 
 	if (!s->marked && !s->count)
@@ -221,11 +222,6 @@ static uint64_t ms_between(uint64_t from_us, uint64_t to_us)
 }
 
 /* ---- Others ---------------------------------------------------------------------------------- */
-
-static const char *state_of(const struct other *other)
-{
-	return other->answered ? sm_state_name(other->info.state) : "does not answer";
-}
 
 static bool is_reported(const struct reported *then, const struct other *now)
 {
@@ -273,7 +269,9 @@ void sm_report_others(struct sm_room *r)
 					      NULL,
 					      "%s (port GUID 0x%016" PRIx64
 					      "): other subnet manager: %s, priority %u",
-					      other->name, other->guid, state_of(other),
+					      other->name, other->guid,
+					      other->answered ? sm_state_name(other->info.state)
+							      : "does not answer",
 					      other->info.priority);
 		}
 		r->reports.reported[i] = (struct reported){ other->guid, other->info.state,
@@ -503,7 +501,8 @@ const char *sm_refusal(struct sm_room *r)
 static json_t *other_json(const struct other *other)
 {
 	return json_pack("{ss so ss si si}", "name", other->name, "port_guid",
-			 json_sprintf("0x%016" PRIx64, other->guid), "state", state_of(other),
+			 json_sprintf("0x%016" PRIx64, other->guid), "state",
+			 other->answered ? sm_state_name(other->info.state) : "does not answer",
 			 "priority", (int)other->info.priority, "lid", (int)other->lid);
 }
 
@@ -517,21 +516,20 @@ static json_t *master_json(const struct sm_room *r)
 	return other_json(&master);
 }
 
-/* What keeps this manager from its work, in place of how far that is; NULL = nothing does. */
-static const char *idle_state(const struct sm_room *r)
+void sm_status(const void *room, json_t *doc)
 {
-	if (port_missing(r->port))
-		return own_port_state_name(port_state(r->port));
-	if (r->core.state == SM_STANDBY || r->core.state == SM_NOT_ACTIVE)
-		return "standby";
-	if (r->foreign_prefix)
-		return "foreign-prefix";
-	return r->keys.foreign ? "foreign-m-key" : NULL;
-}
+	const struct sm_room *r = room;
 
-void sm_status(const struct sm_room *r, json_t *doc)
-{
-	const char *role = role_now(r), *idle = idle_state(r);
+	/*
+	 * What keeps this manager from its work, in place of how far that is; NULL = nothing does.
+	 */
+	const char *role = role_now(r),
+		   *idle = port_missing(r->port) ? own_port_state_name(port_state(r->port))
+			   : r->core.state == SM_STANDBY || r->core.state == SM_NOT_ACTIVE
+				   ? "standby"
+			   : r->foreign_prefix ? "foreign-prefix"
+			   : r->keys.foreign   ? "foreign-m-key"
+					       : NULL;
 	enum sm_state state = port_missing(r->port) ? SM_DISCOVERING : sm_state(r->sm);
 
 	if (idle) {

@@ -172,11 +172,6 @@ static void sm_poll(struct sm_room *r)
 #define PASSING_US	2000000
 #define PASSING_STEP_US 5000
 
-static uint64_t period_us(const struct sm_room *r)
-{
-	return (uint64_t)r->services.conf->sm.polling_timeout_ms * 1000;
-}
-
 /* ---- Changes of role ------------------------------------------------------------------------- */
 
 void sm_show_state(struct sm_room *r)
@@ -383,32 +378,6 @@ static void hand_over(struct sm_room *r, const struct other *whom)
 			 handed, r);
 }
 
-/* Who is silent may be in the middle of asking us, as two masters that meet do. */
-static void resume(struct sm_room *r)
-{
-	uint64_t pause_us = r->peer_silent ? SILENCE_US : REFUSED_US;
-
-	event_log_add(r->services.events, LOG_WARNING, "handover", NULL, NULL,
-		      "fabric: %s did not take over: this manager stays master", r->peer.name);
-	fabric_pause(r->fabric, false, "handover not taken");
-	sa_freeze(r->services.sa, false);
-	r->refused_until_us = loop_now_us(r->services.loop) + pause_us;
-	fabric_request_retry(r->fabric, "handover not taken");
-	fabric_request_reroute(r->fabric, "handover not taken");
-}
-
-/* The other may not know that it is outranked. */
-static void warn(struct sm_room *r, const struct other *whom)
-{
-	if (!r->warned || r->peer.guid != whom->guid)
-		sm_report_two_masters(r, whom);
-	r->warned = true;
-	r->peer = *whom;
-	if (whom->lid && r->rounds.own_lid)
-		sm_announce(r->sm, whom->lid, r->rounds.own_lid, r->rounds.own_capmask);
-	loop_timer_set(r->due, period_us(r));
-}
-
 void sm_take(struct sm_room *r, enum election_event event, const struct other *whom)
 {
 	enum election_action act = election_take(&r->core, event);
@@ -427,11 +396,30 @@ void sm_take(struct sm_room *r, enum election_event event, const struct other *w
 	case ELECTION_HAND_OVER:
 		hand_over(r, whom);
 		return;
-	case ELECTION_RESUME:
-		resume(r);
+	case ELECTION_RESUME: {
+		/* Who is silent may be in the middle of asking us, as two masters that meet do. */
+		uint64_t pause_us = r->peer_silent ? SILENCE_US : REFUSED_US;
+
+		event_log_add(r->services.events, LOG_WARNING, "handover", NULL, NULL,
+			      "fabric: %s did not take over: this manager stays master",
+			      r->peer.name);
+		fabric_pause(r->fabric, false, "handover not taken");
+		sa_freeze(r->services.sa, false);
+		r->refused_until_us = loop_now_us(r->services.loop) + pause_us;
+		fabric_request_retry(r->fabric, "handover not taken");
+		fabric_request_reroute(r->fabric, "handover not taken");
+	}
 		return;
-	case ELECTION_WARN:
-		warn(r, whom);
+	case ELECTION_WARN: {
+		/* The other may not know that it is outranked. */
+		if (!r->warned || r->peer.guid != whom->guid)
+			sm_report_two_masters(r, whom);
+		r->warned = true;
+		r->peer = *whom;
+		if (whom->lid && r->rounds.own_lid)
+			sm_announce(r->sm, whom->lid, r->rounds.own_lid, r->rounds.own_capmask);
+		loop_timer_set(r->due, (uint64_t)r->services.conf->sm.polling_timeout_ms * 1000);
+	}
 		return;
 	case ELECTION_TAKE_OVER:
 		take_over(r, "another manager handed over");
@@ -633,7 +621,7 @@ static void judge(struct sm_room *r)
 		}
 	}
 	if (r->core.state == SM_MASTER && sm_better_comes(r))
-		loop_timer_set(r->due, period_us(r));
+		loop_timer_set(r->due, (uint64_t)r->services.conf->sm.polling_timeout_ms * 1000);
 	if (event == ELECTION_NONE_BETTER && r->core.state == SM_DISCOVERING &&
 	    (!keys_are_ours(r) || !prefix_is_ours(r)))
 		return;
@@ -645,8 +633,10 @@ static void judge(struct sm_room *r)
 	sm_take(r, event, &whom);
 }
 
-void sm_find_master(struct sm_room *r)
+void sm_find_master(void *arg)
 {
+	struct sm_room *r = arg;
+
 	if (r->core.state == SM_DISCOVERING)
 		sm_ask_round(r);
 }
@@ -689,17 +679,12 @@ static void round_over(struct sm_room *r)
 	sm_judge_doubted(r->sm);
 }
 
-static void keys_answered(void *arg)
-{
-	sm_find_master(arg);
-}
-
 void sm_role_init(struct sm_room *r)
 {
 	r->keys = (struct keys){ .mad = r->services.mad,
 				 .alerts = r->services.alerts,
 				 .conf = r->services.conf,
-				 .answered = keys_answered,
+				 .answered = sm_find_master,
 				 .arg = r };
 	sm_part_init(r);
 	r->parting.over = parted;

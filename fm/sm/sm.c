@@ -70,20 +70,16 @@ struct sm {
 
 /* ---- SMInfo ---------------------------------------------------------------------------------- */
 
-static guid_t own_guid(const struct sm *sm)
-{
-	return mad_port_info(sm->mad)->port_guid;
-}
-
 static uint64_t own_key(const struct sm *sm)
 {
-	return m_keys_wanted(sm->conf.keys, own_guid(sm));
+	return m_keys_wanted(sm->conf.keys, mad_port_info(sm->mad)->port_guid);
 }
 
 /* That of the own port, or one that it may still hold. */
 static bool mkey_known(const struct sm *sm, const struct wire_mad *mad)
 {
-	return own_key(sm) && m_keys_may_be(sm->conf.keys, own_guid(sm), mad->key);
+	return own_key(sm) &&
+	       m_keys_may_be(sm->conf.keys, mad_port_info(sm->mad)->port_guid, mad->key);
 }
 
 static void answer(struct sm *sm, const struct io_addr *from, const struct wire_mad *request,
@@ -113,7 +109,7 @@ static void answer(struct sm *sm, const struct io_addr *from, const struct wire_
 struct wire_sm_info sm_info(const struct sm *sm)
 {
 	return (struct wire_sm_info){
-		.guid = own_guid(sm),
+		.guid = mad_port_info(sm->mad)->port_guid,
 		.sm_key = sm->conf.sm_key,
 		.act_count = (uint32_t)(mad_stats(sm->mad).sent + sm->stats.sm_info_answered),
 		.priority = sm->conf.priority,
@@ -332,11 +328,6 @@ void sm_free(struct sm *sm)
 	mad_handle(sm->mad, WIRE_SMI_DR, NULL, NULL);
 	loop_timer_free(sm->fold);
 	free(sm);
-}
-
-int sm_show(struct sm *sm, bool on)
-{
-	return mad_set_is_sm(sm->mad, on);
 }
 
 void sm_follow(struct sm *sm, const struct sm_ops *ops)

@@ -41,8 +41,6 @@ struct sm;
 struct sm *sm_new(struct loop *loop, struct mad *mad, const struct sm_conf *conf, sm_trap_fn *trap,
 		  void *arg);
 void sm_free(struct sm *sm); /* takes IsSM back */
-int sm_show(struct sm *sm,
-	    bool on); /* IsSM of the port, which is open; 0 or -errno (mad_set_is_sm) */
 /* conf is copied: what is answered from now on. */
 void sm_configure(struct sm *sm, const struct sm_conf *conf);
 struct sm_ops {			/* all with the arg of traps */

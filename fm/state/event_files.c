@@ -210,7 +210,3 @@ struct event_files *event_files_new(struct state_store *store, struct event_log 
 	return files;
 }
 
-void event_files_free(struct event_files *files)
-{
-	free(files);
-}

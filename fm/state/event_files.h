@@ -20,7 +20,6 @@
 struct event_files;
 /* Reads the files into the log, ahead of what it holds. Both are borrowed. */
 struct event_files *event_files_new(struct state_store *store, struct event_log *events);
-void event_files_free(struct event_files *files); /* NULL is fine; writes nothing */
 /* The newest event was just added. */
 void event_files_added(struct event_files *files);
 /*

@@ -81,9 +81,6 @@ struct journal;
 /* A write has failed (-errno), or the first one behind a failure was done (0); from the loop. */
 typedef void journal_wrote_fn(void *arg, int status);
 
-/* loop and folder are borrowed. Opens nothing. The caller's: journal_free(). Never NULL. */
-struct journal *journal_new(struct loop *loop, const char *folder, journal_wrote_fn *wrote,
-			    void *arg);
 /* Writes what is gathered, if the disk takes it, and waits for the thread. NULL is fine. */
 void journal_free(struct journal *j);
 
@@ -98,31 +95,10 @@ struct journal_found {
 	char why[128]; /* with the offset; "" unless damaged */
 	char *kept;    /* where that segment is now, the caller's; NULL = nowhere */
 };
-/*
- * Goes first, once. A torn end is cut off and logged; behind a damaged line nothing is taken, and
- * that segment, which is put aside as NAME.bad, begins anew.
- */
-struct journal_found journal_replay(struct journal *j, journal_take_fn *take, void *arg);
 
-/* The line's number; 0: it is not kept, for there is a gap or journal_put() refuses it. */
-uint64_t journal_add(struct journal *j, const char *word, const char *name, const char *text,
-		     size_t length);
-/* Returns the number of the segment that journal_add() appends to. */
-unsigned journal_segment(const struct journal *j);
 /* Returns the name of that segment's file, a literal; never NULL. */
 const char *journal_name(unsigned segment);
-/* Bytes of that segment, with those that are gathered. */
-size_t journal_size(const struct journal *j, unsigned segment);
 /* True: all lines that it took are written, and it has no gap. */
 bool journal_is_written(const struct journal *j);
-/* True: there is a gap, and journal_add() takes nothing. */
-bool journal_has_gap(const struct journal *j);
-/*
- * The other segment is appended to from now on. False: it is not, for that one is not empty yet, or
- * lines wait to be written to this one.
- */
-bool journal_turn(struct journal *j);
-/* Nothing in the segment that is not appended to is needed any more. */
-void journal_clear_other(struct journal *j);
 
 #endif

@@ -2,7 +2,7 @@
 /*
  * A sweep's state and its requests: how one begins, what is queued, which nodes it touched, what is
  * asked of a node that is visited, and which of its ports are read. Of answers it knows those of
- * ports: others are probe.c's and explore.c's, which ask by these functions.
+ * ports: others are explore.c's, which asks by these functions.
  */
 #include "fm/inventory/port_setup.h"
 #include "fm/sweep/bringup.h"
@@ -100,12 +100,27 @@ void sweep_heard(struct sweep *s, struct inv_node *node)
 
 /* ---- Begin ----------------------------------------------------------------------------------- */
 
-/*
- * Probes that failed stay so until they are asked again; what the sweep before confirmed is open
- * anew.
- */
-static void sweep_open(struct sweep *s, enum sweep_kind kind)
+void sweep_start(struct sweep *s, enum sweep_kind kind, sweep_done_fn *fn, void *arg)
 {
+	batch_drop(s->batch);
+	loop_timer_stop(s->waves.early);
+	s->waves = (struct sweep_waves){ .early = s->waves.early, .newest = 1, .answered = 1 };
+	s->kind = kind;
+	s->number++;
+	s->reroute = s->managed = false;
+	s->parking.count = s->local_asked = 0;
+	s->local_guid = 0;
+	s->fn = fn;
+	s->arg = arg;
+	s->result = (struct sweep_result){ 0 };
+	s->started_us = loop_now_us(s->loop);
+	s->smps_before = batch_smps(s->batch);
+	s->falls_before = s->inv.falls;
+
+	/*
+	 * Probes that failed stay so until they are asked again; what the sweep before confirmed is
+	 * open anew.
+	 */
 	struct inv_node *node;
 	unsigned p;
 
@@ -123,30 +138,13 @@ static void sweep_open(struct sweep *s, enum sweep_kind kind)
 		}
 	}
 	s->ntouched = 0;
-	if (kind != SWEEP_DISCOVER || !s->incomplete)
-		return;
-	for (node = inventory_first(&s->inv); node; node = inventory_next(&s->inv, node))
-		for (p = 1; p <= node->nports; p++)
-			sweep_port(node, p)->probe = PROBE_NONE;
-}
 
-void sweep_start(struct sweep *s, enum sweep_kind kind, sweep_done_fn *fn, void *arg)
-{
-	batch_drop(s->batch);
-	loop_timer_stop(s->waves.early);
-	s->waves = (struct sweep_waves){ .early = s->waves.early, .newest = 1, .answered = 1 };
-	s->kind = kind;
-	s->number++;
-	s->reroute = s->managed = false;
-	s->parking.count = s->local_asked = 0;
-	s->local_guid = 0;
-	s->fn = fn;
-	s->arg = arg;
-	s->result = (struct sweep_result){ 0 };
-	s->started_us = loop_now_us(s->loop);
-	s->smps_before = batch_smps(s->batch);
-	s->falls_before = s->inv.falls;
-	sweep_open(s, kind);
+	if (kind == SWEEP_DISCOVER && s->incomplete) {
+		for (node = inventory_first(&s->inv); node; node = inventory_next(&s->inv, node))
+			for (p = 1; p <= node->nports; p++)
+				sweep_port(node, p)->probe = PROBE_NONE;
+	}
+
 	batch_wake(s->batch);
 }
 
@@ -264,18 +262,6 @@ static void ask_each(struct sweep *s, struct inv_node *node, unsigned first, uns
 {
 	for (unsigned i = first; i <= last && i <= node->nports; i++)
 		ports_ask(s, node, i);
-}
-
-static void ports_ask_all(struct sweep *s, struct inv_node *node)
-{
-	unsigned i;
-
-	sweep_node(node)->ports_read = true;
-	if (has_state_table(node))
-		for (i = 0; i <= node->nports / STATES_PER_BLOCK; i++)
-			sweep_ask(s, JOB_STATES, node, i, true);
-	else
-		ask_each(s, node, 1, node->nports);
 }
 
 void ports_states_missing(struct sweep *s, struct inv_node *node, unsigned block)
@@ -437,33 +423,36 @@ void ports_states_met(struct sweep *s, struct inv_node *node, unsigned block,
 	}
 }
 
-/*
- * Without PortStateChange the states are those of the record, but for a link that was taken for
- * down.
- */
-static void ask_odd_ports(struct sweep *s, struct inv_node *node)
-{
-	unsigned num;
-
-	for (num = 1; num <= node->nports; num++) {
-		struct inv_port *port = &node->ports[num];
-
-		if (sweep_port(node, num)->probe == PROBE_FAILED ||
-		    (port->state >= TOPO_INIT && state_is_news(s, port, port->state)))
-			ports_ask(s, node, num);
-		else if (port->state >= TOPO_INIT)
-			ports_is_up(s, node, num);
-	}
-}
-
 void ports_switch_ready(struct sweep *s, struct inv_node *node)
 {
 	struct sweep_node *cell = sweep_node(node);
 
 	if (!cell->waiting || --cell->waiting || node->silent)
 		return;
-	if (s->kind == SWEEP_DISCOVER || !cell->ports_read)
-		ports_ask_all(s, node);
-	else
-		ask_odd_ports(s, node);
+	if (s->kind == SWEEP_DISCOVER || !cell->ports_read) {
+		unsigned i;
+
+		sweep_node(node)->ports_read = true;
+		if (has_state_table(node))
+			for (i = 0; i <= node->nports / STATES_PER_BLOCK; i++)
+				sweep_ask(s, JOB_STATES, node, i, true);
+		else
+			ask_each(s, node, 1, node->nports);
+	} else {
+		/*
+		 * Without PortStateChange the states are those of the record, but for a link that
+		 * was taken for down.
+		 */
+		unsigned num;
+
+		for (num = 1; num <= node->nports; num++) {
+			struct inv_port *port = &node->ports[num];
+
+			if (sweep_port(node, num)->probe == PROBE_FAILED ||
+			    (port->state >= TOPO_INIT && state_is_news(s, port, port->state)))
+				ports_ask(s, node, num);
+			else if (port->state >= TOPO_INIT)
+				ports_is_up(s, node, num);
+		}
+	}
 }

@@ -112,23 +112,6 @@ struct room { /* free entries of a block */
 	int unused, left; /* the first that was free before, and that somebody left; -1 = none */
 };
 
-static struct room room_of(const struct plan *p, unsigned block)
-{
-	struct room room = { .unused = -1, .left = -1 };
-	unsigned at = block * PKEYS_A_BLOCK, end = at + PKEYS_A_BLOCK;
-
-	for (at = at < p->begin ? p->begin : at; at < end && at < p->wish->cap; at++) {
-		int *first = p->have[at] ? &room.left : &room.unused;
-
-		if (p->want[at])
-			continue;
-		room.count++;
-		if (*first < 0)
-			*first = (int)at;
-	}
-	return room;
-}
-
 /* The entry for the next new key, -1 = the table is full. */
 static int entry_find(const struct plan *p)
 {
@@ -136,7 +119,18 @@ static int entry_find(const struct plan *p)
 	unsigned most = 0;
 
 	for (unsigned block = 0; block < p->nblocks; block++) {
-		struct room room = room_of(p, block);
+		struct room room = { .unused = -1, .left = -1 };
+		unsigned at = block * PKEYS_A_BLOCK, end = at + PKEYS_A_BLOCK;
+
+		for (at = at < p->begin ? p->begin : at; at < end && at < p->wish->cap; at++) {
+			int *first = p->have[at] ? &room.left : &room.unused;
+
+			if (p->want[at])
+				continue;
+			room.count++;
+			if (*first < 0)
+				*first = (int)at;
+		}
 
 		if (memcmp(p->have + block * PKEYS_A_BLOCK, p->want + block * PKEYS_A_BLOCK,
 			   PKEYS_A_BLOCK * sizeof(*p->have))) {
@@ -232,16 +226,6 @@ static bool is_external(const struct inv_node *node, unsigned num)
 	return inv_is_switch(node) && num;
 }
 
-static unsigned table_cap(const struct inv_node *node, unsigned num)
-{
-	unsigned cap = is_external(node, num) ? node->sw.enforce_cap : node->info.partition_cap;
-
-	cap = cap || is_external(node, num)
-		      ? cap
-		      : PKEYS_A_BLOCK; /* at least one entry is there (IBA 14.2.5.3) */
-	return cap < PKEY_BLOCKS_MAX * PKEYS_A_BLOCK ? cap : PKEY_BLOCKS_MAX * PKEYS_A_BLOCK;
-}
-
 /* ---- What is wanted -------------------------------------------------------------------------- */
 
 /* Enforced at the switch's side of a link to an end port. */
@@ -274,25 +258,20 @@ static struct inv_pkeys *table_of(struct inv_node *node, unsigned num)
 	if (table)
 		return table;
 	table = setup->pkeys = mem_alloc(1, sizeof(*table));
-	table->cap = (uint16_t)table_cap(node, num);
+
+	unsigned cap = is_external(node, num) ? node->sw.enforce_cap : node->info.partition_cap;
+
+	cap = cap || is_external(node, num)
+		      ? cap
+		      : PKEYS_A_BLOCK; /* at least one entry is there (IBA 14.2.5.3) */
+	table->cap =
+		(uint16_t)(cap < PKEY_BLOCKS_MAX * PKEYS_A_BLOCK ? cap
+								 : PKEY_BLOCKS_MAX * PKEYS_A_BLOCK);
+
 	table->nblocks = (uint8_t)((table->cap + PKEYS_A_BLOCK - 1) / PKEYS_A_BLOCK);
 	table->have = mem_alloc((size_t)table->nblocks * PKEYS_A_BLOCK, 2 * sizeof(uint16_t));
 	table->want = table->have + table->nblocks * PKEYS_A_BLOCK;
 	return table;
-}
-
-/*
- * A switch lets pass what the full membership lets pass: the limited one next to it would only take
- * room.
- */
-static unsigned keys_fullest(const uint16_t *keys, unsigned n, uint16_t *out)
-{
-	unsigned count = 0;
-
-	for (unsigned i = 0; i < n; i++)
-		if (!i || keys[i - 1] != (keys[i] | PKEY_FULL))
-			out[count++] = keys[i];
-	return count;
 }
 
 static void table_wish(struct port_setup *setup, struct inv_pkeys *table, const uint16_t *keys,
@@ -314,36 +293,19 @@ static void table_wish_fullest(struct port_setup *setup, struct inv_pkeys *table
 {
 	uint16_t *fullest = mem_alloc(n, sizeof(*fullest));
 
-	n = keys_fullest(keys, n, fullest);
+	/*
+	 * A switch lets pass what the full membership lets pass: the limited one next to it would
+	 * only take room.
+	 */
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		if (!i || keys[i - 1] != (keys[i] | PKEY_FULL))
+			fullest[count++] = keys[i];
+	n = count;
+
 	table_wish(setup, table, fullest, n, 0);
 	free(fullest);
-}
-
-static void want_of_end(const struct bringup *b, struct inv_node *node, uint8_t num, uint32_t port)
-{
-	struct port_setup *setup = port_setup(node, num);
-	const uint16_t *keys;
-	unsigned n = pkey_map_keys(b->pkeys, port, &keys);
-	uint16_t index0 = b->pkeys && b->pkeys->index0 ? b->pkeys->index0[port] : 0;
-
-	/* The default partition, and no more: what a port has after power-on. */
-	if (!setup->pkeys && !b->pkeys && n == 1 && keys[0] == PKEY_DEFAULT && !index0)
-		return; /* made when its turn comes: most have nothing to keep */
-	if (!setup->pkeys)
-		setup->pkey_state = INV_PKEYS_OPEN;
-	table_wish(setup, table_of(node, num), keys, n, index0);
-}
-
-static void want_of_switch_port(const struct bringup *b, struct inv_node *node, uint8_t num,
-				uint32_t peer)
-{
-	const uint16_t *keys;
-	unsigned n;
-
-	if (peer == TOPO_NONE)
-		return;
-	n = pkey_map_keys(b->pkeys, peer, &keys);
-	table_wish_fullest(port_setup(node, num), table_of(node, num), keys, n);
 }
 
 void pkeys_want(struct bringup *b, struct inv_node *node, uint8_t num, uint32_t port)
@@ -356,10 +318,27 @@ void pkeys_want(struct bringup *b, struct inv_node *node, uint8_t num, uint32_t 
 		setup->enforced = setup->settled = false;
 	if (!is_ours(b, node, num, port))
 		setup_forget_pkeys(setup);
-	else if (is_external(node, num))
-		want_of_switch_port(b, node, num, b->topo->ports[port].peer);
-	else
-		want_of_end(b, node, num, port);
+	else if (is_external(node, num)) {
+		uint32_t peer = b->topo->ports[port].peer;
+		const uint16_t *keys;
+		unsigned n;
+
+		if (peer == TOPO_NONE)
+			return;
+		n = pkey_map_keys(b->pkeys, peer, &keys);
+		table_wish_fullest(port_setup(node, num), table_of(node, num), keys, n);
+	} else {
+		const uint16_t *keys;
+		unsigned n = pkey_map_keys(b->pkeys, port, &keys);
+		uint16_t index0 = b->pkeys && b->pkeys->index0 ? b->pkeys->index0[port] : 0;
+
+		/* The default partition, and no more: what a port has after power-on. */
+		if (!setup->pkeys && !b->pkeys && n == 1 && keys[0] == PKEY_DEFAULT && !index0)
+			return; /* made when its turn comes: most have nothing to keep */
+		if (!setup->pkeys)
+			setup->pkey_state = INV_PKEYS_OPEN;
+		table_wish(setup, table_of(node, num), keys, n, index0);
+	}
 }
 
 /* ---- The step that is due -------------------------------------------------------------------- */
@@ -386,31 +365,6 @@ static int block_unknown(const struct bringup *b, const struct inv_pkeys *table)
 		if (!(table->known >> i & 1))
 			return (int)i;
 	return -1;
-}
-
-static void log_no_room(struct bringup *b, const struct inv_node *node, unsigned num,
-			const struct inv_pkeys *table)
-{
-	if (table->without && log_allow(&b->pkeys_log, loop_now_us(b->loop), BRINGUP_LOG_BURST))
-		log_line(LOG_SWEEP, LOG_WARNING,
-			 "%s: its P_Key table has %u entries, %u partitions do not fit%s",
-			 inventory_name(node, (int)num).text, table->cap, table->without,
-			 is_external(node, num) ? ": not enforced here" : "");
-}
-
-static void table_plan(struct bringup *b, const struct inv_node *node, unsigned num,
-		       struct inv_pkeys *table)
-{
-	const struct pkey_wish wish = { .keys = table->keys,
-					.nkeys = table->nkeys,
-					.index0 = table->index0,
-					.cap = table->cap };
-
-	if (table->planned)
-		return;
-	table->planned = true;
-	table->without = pkey_plan(table->have, &wish, table->want);
-	log_no_room(b, node, num, table);
 }
 
 static void table_holds(struct bringup *b, struct port_setup *setup)
@@ -448,7 +402,23 @@ static uint8_t table_step(struct bringup *b, const struct inv_node *node, unsign
 	*block = table->reread ? __builtin_ctzll(table->reread) : block_unknown(b, table);
 	if (*block >= 0)
 		return WIRE_GET;
-	table_plan(b, node, num, table);
+
+	const struct pkey_wish wish = { .keys = table->keys,
+					.nkeys = table->nkeys,
+					.index0 = table->index0,
+					.cap = table->cap };
+
+	if (!table->planned) {
+		table->planned = true;
+		table->without = pkey_plan(table->have, &wish, table->want);
+		if (table->without &&
+		    log_allow(&b->pkeys_log, loop_now_us(b->loop), BRINGUP_LOG_BURST))
+			log_line(LOG_SWEEP, LOG_WARNING,
+				 "%s: its P_Key table has %u entries, %u partitions do not fit%s",
+				 inventory_name(node, (int)num).text, table->cap, table->without,
+				 is_external(node, num) ? ": not enforced here" : "");
+	}
+
 	*block = pkey_plan_next(table->have, table->want, table->nblocks);
 	return *block >= 0 ? WIRE_SET : 0;
 }
@@ -476,16 +446,6 @@ void pkeys_step(struct bringup *b, struct inv_node *node, uint8_t num)
 		batch_add(b->batch, &job);
 }
 
-static struct inv_pkeys *table_due(struct inv_node *node, unsigned num)
-{
-	static const uint16_t plain[] = { PKEY_DEFAULT };
-	struct port_setup *setup = port_setup(node, num);
-
-	if (!setup->pkeys)
-		table_wish(setup, table_of(node, num), plain, 1, 0);
-	return setup->pkeys;
-}
-
 bool pkeys_make(struct bringup *b, const struct batch_job *job, struct batch_request *request)
 {
 	struct inv_node *node = job->object;
@@ -495,7 +455,14 @@ bool pkeys_make(struct bringup *b, const struct batch_job *job, struct batch_req
 
 	if (!is_due(b, node, num))
 		return false;
-	table = table_due(node, num);
+
+	static const uint16_t plain[] = { PKEY_DEFAULT };
+	struct port_setup *setup = port_setup(node, num);
+
+	if (!setup->pkeys)
+		table_wish(setup, table_of(node, num), plain, 1, 0);
+	table = setup->pkeys;
+
 	request->mad.method = table_step(b, node, num, table, &block);
 	if (!request->mad.method) {
 		table_close(b, node, num, INV_PKEYS_DONE);
@@ -506,7 +473,7 @@ bool pkeys_make(struct bringup *b, const struct batch_job *job, struct batch_req
 	request->mad.attr_id = WIRE_PKEY_TABLE;
 	request->mad.attr_mod = (uint32_t)block | (inv_is_switch(node) ? (uint32_t)num << 16 : 0);
 	if (request->mad.method == WIRE_SET)
-		wire_pkeys_encode(table->want + block * PKEYS_A_BLOCK, request->data);
+		wire_words_encode(table->want + block * PKEYS_A_BLOCK, request->data);
 	table->job = request->mad.method;
 	table->block = (uint8_t)block;
 	return true;
@@ -526,7 +493,7 @@ static bool block_is_same(const struct inv_pkeys *table, const uint8_t data[64])
 {
 	uint16_t got[PKEYS_A_BLOCK];
 
-	wire_pkeys_decode(data, got);
+	wire_words_decode(data, got);
 	return !memcmp(got, table->have + table->block * PKEYS_A_BLOCK, sizeof(got));
 }
 
@@ -549,25 +516,13 @@ static bool block_read(struct bringup *b, struct port_setup *setup, bool same)
 	return !(setup->unheld & INV_SET_PKEYS);
 }
 
-static void block_written(struct bringup *b, struct port_setup *setup)
-{
-	struct inv_pkeys *table = setup->pkeys;
-
-	table->unread |= 1ull << table->block;
-	setup->at_once |= setup->doubted & INV_SET_PKEYS;
-	if (setup->at_once & INV_SET_PKEYS)
-		table->reread |= 1ull << table->block;
-	setup->unread |= INV_SET_PKEYS;
-	b->any_unread = true;
-}
-
 /* A Set answers what the table holds afterwards. */
 static bool table_store(struct inv_pkeys *table, uint8_t job, const uint8_t data[64])
 {
 	uint16_t *have = table->have + table->block * PKEYS_A_BLOCK, got[PKEYS_A_BLOCK];
 	bool same;
 
-	wire_pkeys_decode(data, got);
+	wire_words_decode(data, got);
 	same = !memcmp(got, table->want + table->block * PKEYS_A_BLOCK, sizeof(got));
 	memcpy(have, got, sizeof(got));
 	table->known |= 1ull << table->block;
@@ -600,8 +555,17 @@ void pkeys_answered(struct bringup *b, const struct batch_job *job, const struct
 		table_failed(b, node, num, "keeps other values than it was sent");
 		return;
 	}
-	if (was == WIRE_SET)
-		block_written(b, port_setup(node, num));
+	if (was == WIRE_SET) {
+		struct port_setup *setup = port_setup(node, num);
+		struct inv_pkeys *held = setup->pkeys;
+
+		held->unread |= 1ull << held->block;
+		setup->at_once |= setup->doubted & INV_SET_PKEYS;
+		if (setup->at_once & INV_SET_PKEYS)
+			held->reread |= 1ull << held->block;
+		setup->unread |= INV_SET_PKEYS;
+		b->any_unread = true;
+	}
 	if (was == WIRE_GET && !block_read(b, port_setup(node, num), same))
 		table_failed(b, node, num, "reads back differently from what it acknowledged");
 	else if (is_due(b, node, num) && !table_step(b, node, num, table, &block))

@@ -72,22 +72,6 @@ void bringup_port_read(struct inv_node *node, uint8_t num, const uint8_t data[64
 
 /* ---- Answers --------------------------------------------------------------------------------- */
 
-static void log_given_up(struct bringup *b, const struct inv_node *node, uint8_t num)
-{
-	const struct inv_port *port = &node->ports[num];
-	const struct port_setup *setup = port_setup(node, num), *far = setup_of_peer(port);
-	struct inv_name name = inventory_name(node, num);
-
-	if (!far || !far->given_up)
-		b->result.links_new++;
-	if (!b->result.first_new[0])
-		snprintf(b->result.first_new, sizeof(b->result.first_new), "%s: %s", name.text,
-			 setback_of(setup)->refusal);
-	if (log_allow(&b->failed_log, loop_now_us(b->loop), BRINGUP_LOG_BURST))
-		log_line(LOG_SWEEP, LOG_WARNING, "%s: %s, left in %s", name.text,
-			 setback_of(setup)->refusal, topo_state_name(port->state));
-}
-
 uint64_t bringup_rest_us(unsigned given_up)
 {
 	uint64_t us = given_up > FRESH ? RETRY_MAX_US : (uint64_t)RETRY_US << (given_up - 1);
@@ -116,8 +100,21 @@ static void port_give_up(struct bringup *b, struct inv_node *node, uint8_t num, 
 	setup->at_once &= (uint8_t)~INV_SET_INFO;
 	setback_to_write(setup)->refusal = why;
 	b->any_given_up = true;
-	if (!setup->given_up)
-		log_given_up(b, node, num);
+	if (!setup->given_up) {
+		const struct inv_port *port = &node->ports[num];
+		const struct port_setup *up_setup = port_setup(node, num),
+					*far = setup_of_peer(port);
+		struct inv_name name = inventory_name(node, num);
+
+		if (!far || !far->given_up)
+			b->result.links_new++;
+		if (!b->result.first_new[0])
+			snprintf(b->result.first_new, sizeof(b->result.first_new), "%s: %s",
+				 name.text, setback_of(up_setup)->refusal);
+		if (log_allow(&b->failed_log, loop_now_us(b->loop), BRINGUP_LOG_BURST))
+			log_line(LOG_SWEEP, LOG_WARNING, "%s: %s, left in %s", name.text,
+				 setback_of(up_setup)->refusal, topo_state_name(port->state));
+	}
 	if (setup->given_up < UINT8_MAX)
 		setup->given_up++;
 	setup_retry_at(setup, loop_now_us(b->loop) + bringup_rest_us(setup->given_up));
@@ -194,19 +191,6 @@ static void port_set(struct bringup *b, struct inv_node *node, uint8_t num, uint
 		port_give_up(b, node, num, "does not apply its settings");
 }
 
-/* It was read behind a Set: nothing more is sent to it in this apply. */
-static void port_not_held(struct bringup *b, struct inv_node *node, uint8_t num)
-{
-	struct inv_port *port = &node->ports[num];
-	struct port_setup *setup = port_setup(node, num);
-
-	b->any_given_up = true;
-	if (num && port->state != TOPO_ACTIVE)
-		port_give_up(b, node, num, "reads back differently from what it acknowledged");
-	else
-		setup->errors = GIVEN_UP;
-}
-
 /* A port that moves on has come over its errors; the second end to be Active completes the link. */
 static void port_moved(struct bringup *b, const struct inv_port *port, struct port_setup *setup,
 		       uint8_t before)
@@ -268,13 +252,21 @@ void bringup_port_answered(struct bringup *b, struct inv_node *node, uint8_t num
 			b->result.cured++;
 			if (setup->pkey_state == INV_PKEYS_FAILED)
 				setup->pkey_state = INV_PKEYS_OPEN;
-			lanes_begin(setup);
+			setup->qos.failed = false;
 		}
 		port_moved(b, port, setup, before);
 		if (!was_get)
 			port_set(b, node, num, asked, before);
-		else if (setup->unheld & INV_SET_INFO)
-			port_not_held(b, node, num);
+		else if (setup->unheld & INV_SET_INFO) {
+			/* It was read behind a Set: nothing more is sent to it in this apply. */
+
+			b->any_given_up = true;
+			if (num && port->state != TOPO_ACTIVE)
+				port_give_up(b, node, num,
+					     "reads back differently from what it acknowledged");
+			else
+				setup->errors = GIVEN_UP;
+		}
 	} else {
 		port_recheck(b, node, num, "rejects its settings");
 	}

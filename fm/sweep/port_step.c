@@ -115,17 +115,6 @@ static uint8_t lower(uint8_t a, uint8_t b)
 	return a < b ? a : b;
 }
 
-static void plan_key(const struct m_keys *keys, const struct inv_node *node, unsigned num,
-		     struct wire_port_info *want)
-{
-	const struct m_key_conf *conf = keys ? m_keys_conf(keys) : NULL;
-
-	want->mkey = m_keys_wanted(keys, inventory_key_guid(node, num));
-	want->mkey_protect = want->mkey ? conf->protect : 0;
-	if (want->mkey)
-		want->mkey_lease = conf->lease_s;
-}
-
 static void plan_end_port(const struct bringup_conf *conf, uint16_t sm_lid,
 			  const struct inv_node *node, const struct port_setup *setup,
 			  struct wire_port_info *want)
@@ -144,24 +133,6 @@ static void plan_end_port(const struct bringup_conf *conf, uint16_t sm_lid,
 		want->neighbor_mtu = want->mtu_cap;
 }
 
-/* Codes of 0 are reserved: such a port keeps what it has. */
-static void plan_link(const struct bringup_conf *conf, const struct wire_port_lanes *far,
-		      struct wire_port_info *want)
-{
-	uint8_t mtu = lower(want->mtu_cap, far->mtu_cap);
-	uint8_t vls = lower(lower(want->vl_cap, far->vl_cap), conf->max_op_vls);
-
-	if (mtu)
-		want->neighbor_mtu = mtu;
-	if (vls)
-		want->op_vls = vls;
-}
-
-static bool both_active(const struct wire_port_lanes *near, const struct wire_port_lanes *far)
-{
-	return near->state == TOPO_ACTIVE && far->state == TOPO_ACTIVE;
-}
-
 /* True: an Active link whose ends have different OperationalVLs, which is left as it is. */
 static bool port_plan_tolerates(const struct inv_port *port)
 {
@@ -171,7 +142,7 @@ static bool port_plan_tolerates(const struct inv_port *port)
 		return false;
 	wire_port_lanes_decode(port->info, &is);
 	wire_port_lanes_decode(port->peer->ports[port->peer_port].info, &far);
-	return both_active(&is, &far) && is.op_vls != far.op_vls;
+	return is.state == TOPO_ACTIVE && far.state == TOPO_ACTIVE && is.op_vls != far.op_vls;
 }
 
 static enum port_plan plan_compare(const struct wire_port_info *is,
@@ -204,7 +175,14 @@ enum port_plan port_plan(const struct bringup_conf *conf, uint16_t sm_lid,
 	want->state = want->phys_state = 0; /* no change */
 	want->client_reregister = false;
 	if (inv_is_switch(node) ? num == 0 : num > 0) {
-		plan_key(conf->keys, node, num, want);
+		const struct m_keys *keys = conf->keys;
+		const struct m_key_conf *keys_conf = keys ? m_keys_conf(keys) : NULL;
+
+		want->mkey = m_keys_wanted(keys, inventory_key_guid(node, num));
+		want->mkey_protect = want->mkey ? keys_conf->protect : 0;
+		if (want->mkey)
+			want->mkey_lease = keys_conf->lease_s;
+
 		plan_end_port(conf, sm_lid, node, setup, want);
 	}
 	/* Its table is being looked at: what is enforced stays so until that is done. */
@@ -224,12 +202,20 @@ enum port_plan port_plan(const struct bringup_conf *conf, uint16_t sm_lid,
 			want->hoq_life = to_switch ? conf->hoq_life : conf->leaf_hoq_life;
 			want->vl_stall = to_switch ? conf->vl_stall : conf->leaf_vl_stall;
 		}
-		if (is.state <= TOPO_INIT)
-			plan_link(conf, &far, want);
-		else if (far.state > TOPO_INIT &&
-			 (near.neighbor_mtu != far.neighbor_mtu ||
-			  (near.op_vls != far.op_vls && !both_active(&near, &far)) ||
-			  near.neighbor_mtu > lower(near.mtu_cap, far.mtu_cap)))
+		if (is.state <= TOPO_INIT) {
+			/* Codes of 0 are reserved: such a port keeps what it has. */
+			uint8_t mtu = lower(want->mtu_cap, far.mtu_cap);
+			uint8_t vls = lower(lower(want->vl_cap, far.vl_cap), conf->max_op_vls);
+
+			if (mtu)
+				want->neighbor_mtu = mtu;
+			if (vls)
+				want->op_vls = vls;
+		} else if (far.state > TOPO_INIT &&
+			   (near.neighbor_mtu != far.neighbor_mtu ||
+			    (near.op_vls != far.op_vls &&
+			     !(near.state == TOPO_ACTIVE && far.state == TOPO_ACTIVE)) ||
+			    near.neighbor_mtu > lower(near.mtu_cap, far.mtu_cap)))
 			return PORT_PLAN_CLASH;
 	}
 	return plan_compare(&is, want);
@@ -318,31 +304,6 @@ bool bringup_is_shut(const struct inv_node *node, unsigned num)
 	       (port->peer && inv_port_is(port->peer, port->peer_port, INV_SHUT));
 }
 
-static void step_by_plan(const struct bringup *b, const struct inv_node *node, uint8_t num,
-			 struct step *step)
-{
-	const struct inv_port *port = &node->ports[num], *peer = bringup_peer(port);
-	const struct port_setup *setup = port_setup(node, num);
-	enum port_plan plan = port_plan(&b->conf, b->sm_lid, node, num, &step->want);
-
-	if (num && bringup_is_shut(node, num))
-		step->set = inv_is_switch(node) && port->state > TOPO_INIT,
-		step->state = step->set ? TOPO_DOWN : 0;
-	else if (num && port->state == TOPO_INIT)
-		step->set = true, step->state = TOPO_ARMED;
-	else if (plan == PORT_PLAN_CLASH && !setup->settled) /* once: a device may insist */
-		step->set = bounces_from(node, port), step->state = TOPO_DOWN;
-	else if (plan == PORT_PLAN_MUST || (plan == PORT_PLAN_TUNE && !setup->settled))
-		step->set = true;
-	else if (num && port->state == TOPO_ARMED && peer->state >= TOPO_ARMED &&
-		 pkeys_ready(b, node, num) && pkeys_ready(b, port->peer, port->peer_port))
-		step->set = true, step->state = TOPO_ACTIVE;
-	else if (setup->reregister && wants_reregister(node, num, plan, 0))
-		step->set = true;
-	step->want.state = step->state;
-	step->want.client_reregister = wants_reregister(node, num, plan, step->state);
-}
-
 static struct step port_step(const struct bringup *b, const struct inv_node *node, uint8_t num)
 {
 	struct step step = { .set = false };
@@ -351,8 +312,28 @@ static struct step port_step(const struct bringup *b, const struct inv_node *nod
 		return step;
 	if (port_setup(node, num)->reread)
 		step.get = true;
-	else
-		step_by_plan(b, node, num, &step);
+	else {
+		const struct inv_port *port = &node->ports[num], *peer = bringup_peer(port);
+		const struct port_setup *setup = port_setup(node, num);
+		enum port_plan plan = port_plan(&b->conf, b->sm_lid, node, num, &step.want);
+
+		if (num && bringup_is_shut(node, num))
+			step.set = inv_is_switch(node) && port->state > TOPO_INIT,
+			step.state = step.set ? TOPO_DOWN : 0;
+		else if (num && port->state == TOPO_INIT)
+			step.set = true, step.state = TOPO_ARMED;
+		else if (plan == PORT_PLAN_CLASH && !setup->settled) /* once: a device may insist */
+			step.set = bounces_from(node, port), step.state = TOPO_DOWN;
+		else if (plan == PORT_PLAN_MUST || (plan == PORT_PLAN_TUNE && !setup->settled))
+			step.set = true;
+		else if (num && port->state == TOPO_ARMED && peer->state >= TOPO_ARMED &&
+			 pkeys_ready(b, node, num) && pkeys_ready(b, port->peer, port->peer_port))
+			step.set = true, step.state = TOPO_ACTIVE;
+		else if (setup->reregister && wants_reregister(node, num, plan, 0))
+			step.set = true;
+		step.want.state = step.state;
+		step.want.client_reregister = wants_reregister(node, num, plan, step.state);
+	}
 	return step;
 }
 
@@ -415,22 +396,6 @@ static void port_holds(struct bringup *b, struct port_setup *setup)
 	setup_was_read(setup, INV_SET_INFO, true);
 }
 
-static void port_settled(struct bringup *b, struct inv_node *node, uint8_t num)
-{
-	const struct inv_port *port = &node->ports[num];
-	struct port_setup *setup = port_setup(node, num);
-
-	if (!setup->settled && num && port_plan_tolerates(port) &&
-	    inventory_is_first_end(node, num) &&
-	    log_allow(&b->bounce_log, loop_now_us(b->loop), BRINGUP_LOG_BURST))
-		log_line(LOG_SWEEP, LOG_WARNING,
-			 "%s: Active with different OperationalVLs at its ends; left unchanged",
-			 inventory_name(node, num).text);
-	setup->settled = true;
-	port_holds(b, setup);
-	bringup_cured(b, setup);
-}
-
 /* Queues a port if something is due there; the end that completes a link goes ahead of others. */
 void bringup_step(struct bringup *b, struct inv_node *node, uint8_t num)
 {
@@ -441,8 +406,21 @@ void bringup_step(struct bringup *b, struct inv_node *node, uint8_t num)
 
 	if (step.set || step.get)
 		batch_add(b->batch, &job);
-	else if (bringup_port_workable(node, num) && !port_setup(node, num)->job)
-		port_settled(b, node, num);
+	else if (bringup_port_workable(node, num) && !port_setup(node, num)->job) {
+		const struct inv_port *port = &node->ports[num];
+		struct port_setup *setup = port_setup(node, num);
+
+		if (!setup->settled && num && port_plan_tolerates(port) &&
+		    inventory_is_first_end(node, num) &&
+		    log_allow(&b->bounce_log, loop_now_us(b->loop), BRINGUP_LOG_BURST))
+			log_line(LOG_SWEEP, LOG_WARNING,
+				 "%s: Active with different OperationalVLs at its ends; left "
+				 "unchanged",
+				 inventory_name(node, num).text);
+		setup->settled = true;
+		port_holds(b, setup);
+		bringup_cured(b, setup);
+	}
 }
 
 void bringup_step_link(struct bringup *b, struct inv_node *node, uint8_t num)

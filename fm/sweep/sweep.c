@@ -3,7 +3,8 @@
  * The sending side of a sweep: turns jobs into requests, retries them, and ends the sweep when none
  * is left.
  *
- *   start -> jobs -> batch, mad -> answer -> explore.c: records it, adds jobs -> .. -> finish.c
+ *   start -> jobs -> batch, mad -> answer -> explore.c: records it, adds jobs -> .. ->
+ *   finish_sweep()
  *
  * What is unknown is asked first: NodeInfo over unexplored ports and what stands before a switch's
  * ports are urgent, PortInfo of the many ports and descriptions follow.
@@ -24,6 +25,243 @@
 #include "fm/sweep/sweep_priv.h"
 #include "topology/base/mem.h"
 
+/* ---- The end of a sweep: which nodes did not answer, and why --------------------------------- */
+
+/*
+ * Up, but the one behind does not answer    silent: kept, asked again by each poll
+ *   up, and the one behind answers elsewhere  the link passes no SMPs: taken for down
+ *   not met, behind a silent one              unknown: left as it was; a switch whose agent hangs
+ *                                             still forwards
+ *   not met otherwise                         gone: in the record, with its links down
+ */
+
+#define LOG_BURST 20
+
+static void say(struct sweep *s, const struct inv_node *node, int port, const char *what)
+{
+	if (log_allow(&s->silent_log, loop_now_us(s->loop), LOG_BURST))
+		log_line(LOG_SWEEP, LOG_WARNING, "%s: %s", inventory_name(node, port).text, what);
+}
+
+static void finish_failed_port(struct sweep *s, struct inv_node *node, unsigned num)
+{
+	struct inv_port *port = &node->ports[num];
+
+	if (!port->peer) {
+		say(s, node, (int)num, "link up, but the neighbour does not answer");
+	} else if (!sweep_port(node, num)->seen) {
+		return;
+	} else if (sweep_answered(port->peer)) {
+		say(s, node, (int)num, "link up, but no packet passes: treated as down");
+		inventory_link_down(&s->inv, node, (uint8_t)num);
+	} else if (!port->peer->silent && port->link_up) {
+		say(s, port->peer, -1, "does not answer");
+		port->peer->silent = s->incomplete = true;
+	}
+}
+
+/*
+ * What is behind a silent node can't be known: it is marked as met. Recursion is by rounds, a
+ * silent chain is short.
+ */
+static bool finish_keep_behind(struct sweep *s, struct inv_node *node)
+{
+	bool news = false;
+	unsigned p;
+
+	for (p = 1; p <= node->nports; p++) {
+		struct inv_port *port = &node->ports[p];
+
+		if (!port->peer || !port->link_up || sweep_node(port->peer)->seen == s->number)
+			continue;
+		sweep_node(port->peer)->seen = s->number;
+		news = true;
+	}
+	return news;
+}
+
+static void finish_unseen(struct sweep *s)
+{
+	struct inv_node *node;
+	unsigned p;
+
+	struct inv_node *unknown_node;
+	bool news;
+
+	for (unknown_node = inventory_first(&s->inv); unknown_node;
+	     unknown_node = inventory_next(&s->inv, unknown_node))
+		if (unknown_node->silent)
+			sweep_node(unknown_node)->seen = s->number;
+	do {
+		news = false;
+		for (unknown_node = inventory_first(&s->inv); unknown_node;
+		     unknown_node = inventory_next(&s->inv, unknown_node))
+			if (sweep_node(unknown_node)->seen == s->number &&
+			    !sweep_answered(unknown_node))
+				news |= finish_keep_behind(s, unknown_node);
+	} while (news);
+
+	for (node = inventory_first(&s->inv); node; node = inventory_next(&s->inv, node)) {
+		if (sweep_node(node)->seen == s->number)
+			continue;
+		if (!node->gone)
+			say(s, node, -1, "gone");
+		for (p = 1; p <= node->nports; p++)
+			inventory_link_down(&s->inv, node, (uint8_t)p);
+	}
+}
+
+/* Mostly nobody is to be counted, and a fault does not wait for it. */
+static void finish_count(struct sweep *s)
+{
+	struct inv_node *node;
+	bool incomplete = false;
+
+	s->result.silent = s->result.partial = s->result.gone = s->result.refusing = 0;
+	s->result.untrue = 0;
+	if (!s->incomplete && !s->inv.ngone)
+		return;
+	for (node = inventory_first(&s->inv); node; node = inventory_next(&s->inv, node)) {
+		const struct sweep_node *cell = sweep_node(node);
+		unsigned failed = 0, p;
+
+		s->result.silent += node->silent && !node->gone;
+		s->result.partial += cell->partial && !node->gone;
+		s->result.gone += node->gone;
+		s->result.refusing +=
+			cell->keeps_change && !node->gone && !inv_node_is(node, INV_NO_SETS);
+		s->result.untrue += cell->keeps_no_top && !node->gone;
+		for (p = 1; p <= node->nports; p++) {
+			if (sweep_port(node, p)->probe != PROBE_FAILED)
+				continue;
+			failed++;
+			s->result.silent += !node->ports[p].peer;
+		}
+		incomplete |= node->silent || cell->partial || cell->keeps_change ||
+			      cell->keeps_no_top || failed;
+	}
+	s->incomplete = incomplete;
+}
+
+/* Over known links, up or down. Returns how many it came to, marked as of this walk. */
+static uint32_t walk_known(struct sweep *s, struct inv_node **queue)
+{
+	uint32_t head = 0, tail = 0;
+
+	s->inv.walks++;
+	inventory_meet(&s->inv, s->inv.local);
+	queue[tail++] = s->inv.local;
+	while (head < tail) {
+		struct inv_node *node = queue[head++];
+
+		for (unsigned p = 1; p <= node->nports; p++) {
+			struct inv_node *peer = node->ports[p].peer;
+
+			if (!peer || inventory_was_met(&s->inv, peer))
+				continue;
+			inventory_meet(&s->inv, peer);
+			queue[tail++] = peer;
+		}
+	}
+	return tail;
+}
+
+/*
+ * Nodes that no known link leads to, not even one that is down: others were met in all their
+ * places. They are no part of the fabric.
+ */
+static void finish_islands(struct sweep *s)
+{
+	struct inv_node **queue, *node, *next;
+	uint32_t count = (uint32_t)cl_qmap_count(&s->inv.nodes);
+
+	if (!s->inv.local)
+		return;
+	queue = mem_alloc(count, sizeof(struct inv_node *));
+	if (walk_known(s, queue) < count)
+		for (node = inventory_first(&s->inv); node; node = next) {
+			next = inventory_next(&s->inv, node);
+			if (inventory_was_met(&s->inv, node))
+				continue;
+			say(s, node, -1, "not found any more: removed");
+			inventory_remove(&s->inv, node);
+			s->inv.ngone--;
+		}
+	free(queue);
+}
+
+/*
+ * The end that can be asked never said that its link was up: what was answered over another port
+ * named this one.
+ */
+static bool is_no_link(const struct inv_node *node, unsigned num)
+{
+	const struct inv_port *port = &node->ports[num];
+
+	return port->peer && !port->link_up && !sweep_port(node, num)->ever_up && port->known &&
+	       !node->gone && !port->link_verified;
+}
+
+/* Nothing can be known of links that no path leads to. */
+static void finish_gone(struct sweep *s)
+{
+	struct inv_node *node;
+	unsigned p;
+
+	if (!s->inv.ngone)
+		return;
+	for (node = inventory_first(&s->inv); node; node = inventory_next(&s->inv, node)) {
+		if (node->gone) {
+			sweep_node(node)->ports_read = false;
+			inventory_set_unpublished(&s->inv, node, true);
+		}
+		for (p = 1; node->gone && p <= node->nports; p++)
+			inventory_link_down(&s->inv, node, (uint8_t)p);
+		for (p = 1; p <= node->nports; p++)
+			if (is_no_link(node, p))
+				inventory_unlink(&s->inv, node, (uint8_t)p);
+	}
+}
+
+/* what the silences of a sweep mean. */
+static void finish_sweep(struct sweep *s)
+{
+	if (s->result.error)
+		return;
+	if (s->kind != SWEEP_POLL) {
+		struct inv_node *node;
+		unsigned p;
+
+		for (node = inventory_first(&s->inv); node && s->incomplete;
+		     node = inventory_next(&s->inv, node))
+			for (p = 1; p <= node->nports; p++)
+				if (sweep_port(node, p)->probe == PROBE_FAILED)
+					finish_failed_port(s, node, p);
+	}
+	if (s->kind == SWEEP_DISCOVER)
+		finish_unseen(s);
+	if (s->kind != SWEEP_POLL || s->inv.paths_stale)
+		inventory_update_paths(&s->inv);
+	if (s->kind != SWEEP_POLL)
+		finish_gone(s);
+	if (s->kind != SWEEP_POLL && s->inv.ngone)
+		finish_islands(s);
+
+	/* Those that were visited, and answered nothing impossible this time, are cleared. */
+	struct inv_node *node = s->inv.nflawed ? inventory_first(&s->inv) : NULL;
+
+	s->inv.nflawed = 0;
+	for (; node; node = inventory_next(&s->inv, node)) {
+		struct sweep_node *cell = sweep_node(node);
+
+		if (cell->seen == s->number && cell->flawed_in != s->number)
+			cell->flaw = NULL;
+		s->inv.nflawed += cell->flaw != NULL;
+	}
+
+	finish_count(s);
+}
+
 /* ---- M_Keys ---------------------------------------------------------------------------------- */
 
 /*
@@ -36,23 +274,6 @@
  */
 
 #define CLOSED 2 /* the protection level from which on nothing is answered without the key */
-
-static void find_guesses(struct sweep *s)
-{
-	struct guessed_keys *g = &s->guessed;
-	guid_t lost[GUESSED_KEYS];
-	uint64_t keys[M_KEYS_MOST];
-
-	g->sweep = s->number;
-	g->count = inventory_lost_ports(&s->inv, g->from, lost, GUESSED_KEYS);
-	g->from = g->count == GUESSED_KEYS ? g->from + GUESSED_KEYS : 0;
-	for (unsigned i = 0; i < g->count; i++) {
-		unsigned count = m_keys_of(s->inv.keys, lost[i], keys);
-		uint64_t seen = m_keys_remembered(s->inv.keys, lost[i]);
-
-		g->key[i] = seen ? seen : keys[0] || count < 2 ? keys[0] : keys[1];
-	}
-}
 
 static bool has(const struct mad_keys *keys, uint64_t key)
 {
@@ -70,8 +291,20 @@ static void add_guesses(struct sweep *s, enum inv_end end, struct mad_keys *keys
 	struct guessed_keys *g = &s->guessed;
 	unsigned turn;
 
-	if (g->sweep != s->number)
-		find_guesses(s);
+	if (g->sweep != s->number) {
+		guid_t lost[GUESSED_KEYS];
+		uint64_t held[M_KEYS_MOST];
+
+		g->sweep = s->number;
+		g->count = inventory_lost_ports(&s->inv, g->from, lost, GUESSED_KEYS);
+		g->from = g->count == GUESSED_KEYS ? g->from + GUESSED_KEYS : 0;
+		for (unsigned i = 0; i < g->count; i++) {
+			unsigned count = m_keys_of(s->inv.keys, lost[i], held);
+			uint64_t seen = m_keys_remembered(s->inv.keys, lost[i]);
+
+			g->key[i] = seen ? seen : held[0] || count < 2 ? held[0] : held[1];
+		}
+	}
 	for (unsigned i = 0; i < g->count && keys->count < MAD_KEYS_MOST; i++)
 		if (!has(keys, g->key[i]))
 			keys->key[keys->count++] = g->key[i];
@@ -135,9 +368,49 @@ static const uint16_t job_attr[] = {
 	[JOB_VERIFY_PORT] = WIRE_PORT_INFO,
 };
 
-/* The path of a probe ends by the port whose neighbour is asked. */
-static bool job_path(struct sweep *s, const struct batch_job *job, struct mad_path *path)
+/*
+ * A sweep does not wait for those that are slow to answer. What it has found is reported, with
+ * result.rest, when the first round of all jobs is over that a request for a sweep has led to, its
+ * wave; those whose round passed without an answer go on beside it, as do those that were silent
+ * the last time, and are reported EARLY_MS later, or at the end. A request that joins a sweep is a
+ * wave of its own.
+ */
+static void wave_left(void *owner, const struct batch_job *job)
 {
+	struct sweep *s = owner;
+	struct sweep_waves *w = &s->waves;
+	uint64_t now = loop_now_us(s->loop);
+	bool over;
+
+	if (!job->wave)
+		return;
+	w->nprompt--;
+	w->nprompt_newest -= job->wave == w->newest;
+	over = !w->nprompt || (!w->nprompt_newest && s->kind == SWEEP_REFRESH);
+	if (over && w->news && !loop_timer_armed(w->early)) /* behind the end, if that is all */
+		loop_timer_set(w->early, w->early_us > now ? w->early_us - now : 0);
+}
+
+static unsigned job_rounds(const struct batch_job *job)
+{
+	const struct inv_node *node = sweep_job_target(job);
+
+	if (job->kind == JOB_LOCAL)
+		return ROUNDS_IF_LIVELY;
+	if (sweep_job_is_long_shot(job))
+		return 1;
+	if (job->kind == JOB_STATES || job->kind == JOB_GENERAL)
+		return ROUNDS_OPTIONAL;
+	return node && sweep_answered(node) ? ROUNDS_IF_LIVELY : ROUNDS;
+}
+
+static bool sweep_path(void *owner, const struct batch_job *job, struct batch_path *via)
+{
+	struct sweep *s = owner;
+
+	via->stamp = s->inv.clock;
+
+	/* The path of a probe ends by the port whose neighbour is asked. */
 	struct inv_node *node = job->object;
 	uint8_t port = (uint8_t)job->arg;
 	struct mad_path to;
@@ -145,15 +418,25 @@ static bool job_path(struct sweep *s, const struct batch_job *job, struct mad_pa
 	if (job->kind == JOB_LOCAL)
 		return true;
 	if (job->kind == JOB_PORT || job->kind == JOB_PORT_EXT || job->kind == JOB_VERIFY_PORT)
-		return inventory_port_path(&s->inv, node, port, path);
+		return inventory_port_path(&s->inv, node, port, &via->path);
 	if (!sweep_job_is_probe(job))
-		return inventory_port_path(&s->inv, node, 0, path);
-	return inventory_port_path(&s->inv, node, 0, &to) && inventory_path_add(&to, port, path);
+		return inventory_port_path(&s->inv, node, 0, &via->path);
+	return inventory_port_path(&s->inv, node, 0, &to) &&
+	       inventory_path_add(&to, port, &via->path);
 }
 
-static void job_fill(const struct batch_job *job, struct batch_request *request)
+static bool sweep_make(void *owner, const struct batch_job *job, struct batch_request *request)
 {
-	const struct inv_node *node = job->object;
+	struct sweep *s = owner;
+	const struct inv_node *node = job->object, *target = sweep_job_target(job);
+
+	if (node && node->removed)
+		return false;
+	if (job->kind == JOB_PROBE && sweep_port(node, job->arg)->probe != PROBE_OUT)
+		return false; /* met from its other end meanwhile */
+	if (!sweep_path(s, job, &request->via))
+		return false;
+
 	const struct inv_wanted *wanted;
 	struct wire_switch_info clear;
 
@@ -180,68 +463,7 @@ static void job_fill(const struct batch_job *job, struct batch_request *request)
 		request->mad.method = WIRE_SET;
 		wire_switch_info_encode(&clear, request->data);
 	}
-}
 
-/*
- * A sweep does not wait for those that are slow to answer. What it has found is reported, with
- * result.rest, when the first round of all jobs is over that a request for a sweep has led to, its
- * wave; those whose round passed without an answer go on beside it, as do those that were silent
- * the last time, and are reported EARLY_MS later, or at the end. A request that joins a sweep is a
- * wave of its own.
- */
-static void wave_left(struct sweep *s, const struct batch_job *job)
-{
-	struct sweep_waves *w = &s->waves;
-	uint64_t now = loop_now_us(s->loop);
-	bool over;
-
-	if (!job->wave)
-		return;
-	w->nprompt--;
-	w->nprompt_newest -= job->wave == w->newest;
-	over = !w->nprompt || (!w->nprompt_newest && s->kind == SWEEP_REFRESH);
-	if (over && w->news && !loop_timer_armed(w->early)) /* behind the end, if that is all */
-		loop_timer_set(w->early, w->early_us > now ? w->early_us - now : 0);
-}
-
-static void sweep_unwanted(void *owner, const struct batch_job *job)
-{
-	wave_left(owner, job);
-}
-
-static unsigned job_rounds(const struct batch_job *job)
-{
-	const struct inv_node *node = sweep_job_target(job);
-
-	if (job->kind == JOB_LOCAL)
-		return ROUNDS_IF_LIVELY;
-	if (sweep_job_is_long_shot(job))
-		return 1;
-	if (job->kind == JOB_STATES || job->kind == JOB_GENERAL)
-		return ROUNDS_OPTIONAL;
-	return node && sweep_answered(node) ? ROUNDS_IF_LIVELY : ROUNDS;
-}
-
-static bool sweep_path(void *owner, const struct batch_job *job, struct batch_path *via)
-{
-	struct sweep *s = owner;
-
-	via->stamp = s->inv.clock;
-	return job_path(s, job, &via->path);
-}
-
-static bool sweep_make(void *owner, const struct batch_job *job, struct batch_request *request)
-{
-	struct sweep *s = owner;
-	const struct inv_node *node = job->object, *target = sweep_job_target(job);
-
-	if (node && node->removed)
-		return false;
-	if (job->kind == JOB_PROBE && sweep_port(node, job->arg)->probe != PROBE_OUT)
-		return false; /* met from its other end meanwhile */
-	if (!sweep_path(s, job, &request->via))
-		return false;
-	job_fill(job, request);
 	request->mad.device = target ? target->guid : 0;
 	request->mad.doubtful =
 		job->tries > 0 || sweep_job_is_long_shot(job) || job->kind == JOB_GENERAL;
@@ -286,8 +508,8 @@ static void sweep_answer(void *owner, const struct batch_job *job, const struct 
 		inventory_path_failed(&s->inv, &via->path, via->stamp);
 
 	/*
-	 * An impossible NodeInfo may be that of another device than is known there: probe.c decides
-	 * how often it is asked. What a poll meets needs no decision.
+	 * An impossible NodeInfo may be that of another device than is known there: explore.c
+	 * decides how often it is asked. What a poll meets needs no decision.
 	 */
 	if (answer->result == MAD_OK ||
 	    (answer->flaw && job_attr[job->kind] == WIRE_NODE_INFO && job->kind != JOB_POLL_PORT))
@@ -340,7 +562,13 @@ static void early_cb(void *arg)
 	if (s->kind == SWEEP_NONE || s->result.error)
 		return;
 	s->waves.early_us = loop_now_us(s->loop) + EARLY_MS * 1000;
-	finish_early(s);
+
+	/* reports what is answered; slow answers are left */
+	if (s->inv.paths_stale)
+		inventory_update_paths(&s->inv);
+	finish_gone(s);
+	finish_count(s);
+
 	report_result(s, true);
 }
 
@@ -349,7 +577,7 @@ static const struct batch_ops sweep_ops = {
 	.path_of = sweep_path,
 	.done = sweep_answer,
 	.idle = sweep_idle,
-	.unwanted = sweep_unwanted,
+	.unwanted = wave_left,
 };
 
 struct sweep *sweep_new(struct loop *loop, struct mad *mad)
@@ -451,23 +679,6 @@ void sweep_refresh(struct sweep *s, const guid_t *nodes, unsigned count, sweep_d
 	}
 }
 
-/* A silent switch may still forward: what answers behind it is no news. It is polled itself. */
-static void poll_ports(struct sweep *s, struct inv_node *node)
-{
-	unsigned p;
-
-	if ((!inv_is_switch(node) && node != s->inv.local) || node->silent)
-		return;
-	for (p = 1; p <= node->nports; p++) {
-		const struct inv_node *peer = node->ports[p].peer;
-		bool silent = peer && peer->silent && !peer->gone;
-
-		if ((sweep_port(node, p)->probe == PROBE_FAILED || silent) &&
-		    !(silent && inv_is_switch(peer)))
-			sweep_ask(s, JOB_POLL_PORT, node, p, false);
-	}
-}
-
 void sweep_poll(struct sweep *s, sweep_done_fn *fn, void *arg)
 {
 	struct inv_node *node;
@@ -487,6 +698,22 @@ void sweep_poll(struct sweep *s, sweep_done_fn *fn, void *arg)
 			sweep_changed(s, node);
 		if (inv_is_switch(node))
 			sweep_ask(s, JOB_POLL, node, 0, false);
-		poll_ports(s, node);
+
+		/*
+		 * A silent switch may still forward: what answers behind it is no news. It is
+		 * polled itself.
+		 */
+		unsigned p;
+
+		if ((!inv_is_switch(node) && node != s->inv.local) || node->silent)
+			continue;
+		for (p = 1; p <= node->nports; p++) {
+			const struct inv_node *peer = node->ports[p].peer;
+			bool silent = peer && peer->silent && !peer->gone;
+
+			if ((sweep_port(node, p)->probe == PROBE_FAILED || silent) &&
+			    !(silent && inv_is_switch(peer)))
+				sweep_ask(s, JOB_POLL_PORT, node, p, false);
+		}
 	}
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * sweep's own parts: sweep.c sends requests and repeats them, ask.c decides what to ask of a node,
- * explore.c and probe.c read the answers and decide what to send next.
+ * explore.c reads the answers and decides what to send next.
  */
 #ifndef FMD_SWEEP_SWEEP_PRIV_H
 #define FMD_SWEEP_SWEEP_PRIV_H
@@ -32,7 +32,7 @@ enum sweep_job {	    /* object = node, arg = port or block */
 		 JOB_VERIFY_PORT, /* PortInfo, to compare only */
 };
 
-/* ---- Answers that contradict the record (probe.c) -------------------------------------------- */
+/* ---- Answers that contradict the record (explore.c) ------------------------------------------ */
 
 struct parked { /* a probe's answer that waits for what a node's known place says */
 	struct inv_node *from, *node;
@@ -46,7 +46,6 @@ struct parking {
 
 /* Nothing is on its way any more. True: an answer was waiting for that, and the sweep goes on. */
 bool contest_ends(struct sweep *s);
-void contest_go_on(struct sweep *s); /* behind each answer, and each request given up */
 
 #define GUESSED_KEYS 8
 struct guessed_keys {	/* sweep.c */
@@ -86,7 +85,7 @@ struct sweep {
 	struct parking parking;
 	guid_t local_guid;     /* of the SM's own node, as last answered */
 	unsigned local_asked;  /* how often it was asked in this sweep */
-	guid_t verified;       /* nodes up to this one had their turn (verify.c) */
+	guid_t verified;       /* nodes up to this one had their turn (explore.c) */
 	bool passive, managed; /* managed: a switch with tables was met, in a passive sweep */
 	bool incomplete;       /* some node may be silent or partial, or unknown behind a port */
 	struct guessed_keys guessed;
@@ -129,12 +128,6 @@ void ports_states_met(struct sweep *s, struct inv_node *node, unsigned block,
 /* The port was read, and its link is up: asks who is behind, if that is to be known. */
 void ports_is_up(struct sweep *s, struct inv_node *node, unsigned num);
 
-/* probe.c */
-void probe_answer(struct sweep *s, struct inv_node *from, uint8_t num, const struct mad_path *path,
-		  const uint8_t data[64]);
-void probe_local_answer(struct sweep *s, const uint8_t data[64]);
-void probe_poll_answer(struct sweep *s, struct inv_node *node, uint8_t num, const uint8_t data[64]);
-
 /* explore.c */
 void explore_answer(struct sweep *s, const struct batch_job *job, const struct mad_path *path,
 		    const uint8_t data[64]);
@@ -143,13 +136,5 @@ void explore_unanswered(struct sweep *s, const struct batch_job *job); /* once w
 /* A job that is given up next was answered, and that field of the answer is impossible. */
 void explore_flawed(struct sweep *s, const struct batch_job *job, const char *flaw);
 void explore_given_up(struct sweep *s, const struct batch_job *job);
-
-/* verify.c */
-void verify_answer(struct sweep *s, const struct batch_job *job, const uint8_t data[64]);
-void verify_given_up(struct sweep *s, const struct batch_job *job);
-
-/* finish.c: what the silences of a sweep mean. */
-void finish_sweep(struct sweep *s);
-void finish_early(struct sweep *s); /* reports what is answered; slow answers are left */
 
 #endif

@@ -88,11 +88,6 @@ static struct sender *find_sender(struct error_traps *e, const struct sender *li
 	return slot;
 }
 
-static bool names_others(uint16_t trap)
-{
-	return trap >= 256;
-}
-
 /*
  * The port that it is about: the sender's, of a switch the one that it names. TOPO_NONE = of nobody
  * we know.
@@ -131,7 +126,7 @@ static void report(const struct error_traps *e, const struct sender *p)
 			      "the latest %s (LID %u); they are ignored",
 			      sender, p->latest, p->in_window, p->trap, WINDOW_US / 1000000,
 			      fabric_view_name_of_lid(&view, p->lid), p->lid);
-	else if (names_others(p->trap))
+	else if (p->trap >= 256)
 		event_log_add(
 			e->events, LOG_WARNING, "key-violations", &subject, details_of(p, num),
 			"%s (LID %u) reports %s, %u traps within %u s, the latest from %s (LID %u)",
@@ -168,7 +163,7 @@ static void trap(void *room, const struct wire_notice *notice, uint16_t from_lid
 		return;
 	if (node)
 		like.from_lid = from_lid;
-	if (!forged && !names_others(notice->trap) && node && node->type == TOPO_SWITCH &&
+	if (!forged && !(notice->trap >= 256) && node && node->type == TOPO_SWITCH &&
 	    notice->port <= node->nports)
 		like.port = notice->port;
 	like.lid = forged || notice->lid ? notice->lid : from_lid;
@@ -203,7 +198,7 @@ static json_t *reason(const struct fabric_view *view, const struct sender *p)
 
 	if (p->forged)
 		return json_sprintf("%llu forged traps %u that name other ports", total, p->trap);
-	if (names_others(p->trap))
+	if (p->trap >= 256)
 		return json_sprintf("reports %s, %llu traps, the latest from %s",
 				    error_name(p->trap), total,
 				    fabric_view_name_of_lid(view, p->lid));

@@ -282,7 +282,8 @@ static void forget_shape(struct acyclic *a)
 	if (!a->shape)
 		return;
 	acyclic_design_fini(&a->design);
-	net_fini(&a->net);
+	arena_free(a->net.arena);
+	a->net = (struct net){ 0 };
 	topo_unref(a->shape);
 	a->shape = NULL;
 }

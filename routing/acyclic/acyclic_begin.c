@@ -20,11 +20,6 @@ struct work {
 	uint32_t *dist, *queue; /* by switch: TOPO_NONE between walks */
 };
 
-static bool is_open(const struct work *w, uint32_t arc)
-{
-	return !w->states || w->states[arc] == ARC_OPEN;
-}
-
 static void work_init(struct work *w, struct turns *turns, bool *tree)
 {
 	uint32_t n = turns->net->nswitches + 1;
@@ -62,7 +57,7 @@ static uint32_t walk(struct work *w, uint32_t root)
 		for (uint32_t a = n->first[sw]; a < n->first[sw + 1]; a++) {
 			uint32_t to = n->to[a];
 
-			if (w->dist[to] != TOPO_NONE || !is_open(w, a))
+			if (w->dist[to] != TOPO_NONE || !(!w->states || w->states[a] == ARC_OPEN))
 				continue;
 			w->dist[to] = w->dist[sw] + 1;
 			w->queue[tail++] = to;
@@ -88,7 +83,8 @@ static uint32_t find_middle(struct work *w, uint32_t start)
 	sw = w->queue[count - 1];
 	for (uint32_t steps = w->dist[sw] / 2; steps; steps--)
 		for (uint32_t a = n->first[sw]; a < n->first[sw + 1]; a++)
-			if (w->dist[n->to[a]] + 1 == w->dist[sw] && is_open(w, a)) {
+			if (w->dist[n->to[a]] + 1 == w->dist[sw] &&
+			    (!w->states || w->states[a] == ARC_OPEN)) {
 				sw = n->to[a];
 				break;
 			}
@@ -97,11 +93,6 @@ static uint32_t find_middle(struct work *w, uint32_t start)
 }
 
 /* ---- Trees ----------------------------------------------------------------------------------- */
-
-static void put_in_tree(struct work *w, uint32_t arc)
-{
-	w->tree[arc] = w->tree[w->net->back[arc]] = true;
-}
 
 /* Each switch by its first neighbour that is nearer to the root. */
 static void grow_tree(struct work *w, uint32_t root)
@@ -113,7 +104,7 @@ static void grow_tree(struct work *w, uint32_t root)
 
 		while (w->dist[w->net->to[a]] + 1 != w->dist[sw])
 			a++;
-		put_in_tree(w, a);
+		w->tree[a] = w->tree[w->net->back[a]] = true;
 	}
 }
 
@@ -147,7 +138,7 @@ static void grow_line(struct work *w, uint32_t root)
 			count--;
 			continue;
 		}
-		put_in_tree(w, best);
+		w->tree[best] = w->tree[w->net->back[best]] = true;
 		w->dist[w->net->to[best]] = met++;
 		w->queue[count++] = w->net->to[best];
 	}
@@ -255,10 +246,10 @@ static uint32_t fit_tree(struct work *w, uint32_t root)
 		uint32_t sw = w->queue[head];
 
 		for (uint32_t a = n->first[sw]; a < n->first[sw + 1]; a++) {
-			if (w->dist[n->to[a]] != TOPO_NONE || !is_open(w, a) ||
-			    !goes_with_tree(w, a))
+			if (w->dist[n->to[a]] != TOPO_NONE ||
+			    !(!w->states || w->states[a] == ARC_OPEN) || !goes_with_tree(w, a))
 				continue;
-			put_in_tree(w, a);
+			w->tree[a] = w->tree[w->net->back[a]] = true;
 			w->dist[n->to[a]] = w->dist[sw] + 1;
 			w->queue[tail++] = n->to[a];
 		}

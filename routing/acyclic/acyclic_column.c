@@ -138,48 +138,6 @@ static int by_number(const void *a, const void *b)
 	return sort_order(x, y);
 }
 
-/* Arcs that lead to a and are not before b in the order, itself first. Returns how many. */
-static uint32_t find_before(struct turns *t, uint32_t a, uint32_t b)
-{
-	const struct net *n = t->net;
-	uint32_t begin = t->position[b], count = 0;
-
-	t->marks++;
-	meet(t, a);
-	t->before[count++] = a;
-	for (uint32_t i = 0; i < count; i++) {
-		uint32_t arc = t->before[i], sw = n->from[arc];
-
-		t->work -= net_degree(n, sw);
-		for (uint32_t out = n->first[sw]; out < n->first[sw + 1]; out++) {
-			uint32_t in = n->back[out];
-
-			if (t->position[in] > begin && turn_is_allowed(t, in, arc) && meet(t, in))
-				t->before[count++] = in;
-		}
-	}
-	return count;
-}
-
-/* What leads to a takes the first of all their places, what b leads to the last; each in order. */
-static void reorder(struct turns *t, uint32_t nbefore, uint32_t nafter)
-{
-	uint32_t n = 0;
-
-	qsort_r(t->before, nbefore, sizeof(*t->before), by_position, t->position);
-	qsort_r(t->after, nafter, sizeof(*t->after), by_position, t->position);
-	for (uint32_t i = 0; i < nbefore; i++)
-		t->places[n++] = t->position[t->before[i]];
-	for (uint32_t i = 0; i < nafter; i++)
-		t->places[n++] = t->position[t->after[i]];
-	qsort(t->places, n, sizeof(*t->places), by_number);
-	n = 0;
-	for (uint32_t i = 0; i < nbefore; i++)
-		t->position[t->before[i]] = t->places[n++];
-	for (uint32_t i = 0; i < nafter; i++)
-		t->position[t->after[i]] = t->places[n++];
-}
-
 bool turns_allow(struct turns *t, uint32_t a, uint32_t b)
 {
 	uint8_t *state = &t->state[turn_number(t->net, a, b)];
@@ -191,8 +149,47 @@ bool turns_allow(struct turns *t, uint32_t a, uint32_t b)
 	if (t->position[a] > t->position[b]) {
 		if (t->work <= 0 || !find_after(t, a, b, &nafter))
 			return false;
-		nbefore = find_before(t, a, b);
-		reorder(t, nbefore, nafter);
+
+		/* Arcs that lead to a and are not before b in the order, itself first. */
+		const struct net *net = t->net;
+		uint32_t begin = t->position[b], count = 0;
+
+		t->marks++;
+		meet(t, a);
+		t->before[count++] = a;
+		for (uint32_t i = 0; i < count; i++) {
+			uint32_t arc = t->before[i], sw = net->from[arc];
+
+			t->work -= net_degree(net, sw);
+			for (uint32_t out = net->first[sw]; out < net->first[sw + 1]; out++) {
+				uint32_t in = net->back[out];
+
+				if (t->position[in] > begin &&
+				    t->state[turn_number(t->net, in, arc)] == TURN_ALLOWED &&
+				    meet(t, in))
+					t->before[count++] = in;
+			}
+		}
+		nbefore = count;
+
+		/*
+		 * What leads to a takes the first of all their places, what b leads to the last;
+		 * each in order.
+		 */
+		uint32_t n = 0;
+
+		qsort_r(t->before, nbefore, sizeof(*t->before), by_position, t->position);
+		qsort_r(t->after, nafter, sizeof(*t->after), by_position, t->position);
+		for (uint32_t i = 0; i < nbefore; i++)
+			t->places[n++] = t->position[t->before[i]];
+		for (uint32_t i = 0; i < nafter; i++)
+			t->places[n++] = t->position[t->after[i]];
+		qsort(t->places, n, sizeof(*t->places), by_number);
+		n = 0;
+		for (uint32_t i = 0; i < nbefore; i++)
+			t->position[t->before[i]] = t->places[n++];
+		for (uint32_t i = 0; i < nafter; i++)
+			t->position[t->after[i]] = t->places[n++];
 	}
 	*state = TURN_ALLOWED;
 	return true;
@@ -263,7 +260,8 @@ static uint64_t cost_of(const struct column *c, uint32_t arc)
 
 bool column_allows(const struct column *c, uint32_t a, uint32_t b)
 {
-	return c->asking ? turns_allow(c->asking, a, b) : turn_is_allowed(c->turns, a, b);
+	return c->asking ? turns_allow(c->asking, a, b)
+			 : c->turns->state[turn_number(c->turns->net, a, b)] == TURN_ALLOWED;
 }
 
 /* Offers the path by a settled switch to neighbours that have none. */

@@ -72,12 +72,6 @@ void net_init(struct net *n, const struct topo *t)
 	free(arc_to);
 }
 
-void net_fini(struct net *n)
-{
-	arena_free(n->arena);
-	*n = (struct net){ 0 };
-}
-
 void net_read_states(const struct net *n, const struct topo *t, uint8_t *states)
 {
 	for (uint32_t a = 0; a < n->narcs; a++) {
@@ -195,11 +189,6 @@ static unsigned hosts_of_column(const struct design_job *j, uint32_t column)
 	return hosts > k ? (hosts - k + n - 1) / n : 0;
 }
 
-static uint8_t *column_at(const struct design_job *j, uint32_t column)
-{
-	return j->now.columns + (size_t)column * j->net->nswitches;
-}
-
 /*
  * Adds `weight` (may be negative) for each host to the arcs of its path to d in a column: switches
  * nobody comes by first, for what a switch sends on is what comes by it and what its own hosts
@@ -234,7 +223,8 @@ static void account(struct design_job *j, uint32_t column, int sign)
 	int64_t weight = (int64_t)hosts_of_column(j, column) * sign * ACYCLIC_WEIGHT;
 
 	if (weight)
-		account_column(j, j->owner[column], column_at(j, column), weight);
+		account_column(j, j->owner[column],
+			       j->now.columns + (size_t)column * j->net->nswitches, weight);
 }
 
 static void deal_columns(struct design_job *j)
@@ -280,7 +270,7 @@ static void estimate(struct design_job *j)
 	c->turns = NULL;
 	if (j->round)
 		account(j, column, -1);
-	column_begin(c, d, column_at(j, column));
+	column_begin(c, d, j->now.columns + (size_t)column * j->net->nswitches);
 	column_grow(c);
 	account(j, column, 1);
 	if (last) {
@@ -383,7 +373,7 @@ static void make_column(struct design_job *j)
 	c->work = COLUMN_WORK;
 	if (j->round)
 		account(j, column, -1);
-	column_begin(c, j->owner[column], column_at(j, column));
+	column_begin(c, j->owner[column], j->now.columns + (size_t)column * j->net->nswitches);
 	column_grow(c);
 	column_yield(c);
 	if (!column_is_complete(c, j->part)) {

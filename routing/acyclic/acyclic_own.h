@@ -33,9 +33,8 @@ struct net {
 	uint8_t *level;	 /* by switch */
 };
 
-/* Makes the net of all known links; net_fini() frees it. */
+/* Makes the net of all known links; it is freed with its arena. */
 void net_init(struct net *n, const struct topo *t);
-void net_fini(struct net *n);
 /* Sets states[arc] to its enum arc_state in a snapshot of the same links. */
 void net_read_states(const struct net *n, const struct topo *t, uint8_t *states);
 /*
@@ -97,11 +96,6 @@ void turns_forget(struct turns *turns, const uint8_t *states, const bool *used);
 static inline uint32_t turn_number(const struct net *n, uint32_t a, uint32_t b)
 {
 	return n->first_turn[a] + (b - n->first[n->to[a]]);
-}
-
-static inline bool turn_is_allowed(const struct turns *t, uint32_t a, uint32_t b)
-{
-	return t->state[turn_number(t->net, a, b)] == TURN_ALLOWED;
 }
 
 /* ---- Beginnings (acyclic_begin.c) ------------------------------------------------------------ */

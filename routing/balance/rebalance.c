@@ -269,30 +269,6 @@ static void choose_lane(const struct trial *trial, struct lanes *l)
 	move_others(trial, l, now, false);
 }
 
-/* The same choices, made. */
-static void take_port(const struct trial *trial, uint8_t port)
-{
-	struct rebalance *job = trial->job;
-	uint32_t sw = trial->candidate->sw, lid = trial->flow.lid;
-	struct trial on = *trial;
-
-	set_entry(job, sw, lid, port);
-	for (unsigned hops = 1; hops < SHIFT_MAX_PATH; hops++) {
-		struct lanes l = { .sw = job->hops[sw].next };
-
-		sw = l.sw;
-		if (job->hops[sw].channel == TOPO_NONE)
-			break;
-		choose_lane(&on, &l);
-		if (l.best == *entry_of(job, sw, lid))
-			continue;
-		move_others(&on, &l, *entry_of(job, sw, lid), true);
-		move_others(&on, &l, l.best, false);
-		set_entry(job, sw, lid, l.best);
-		on.room--;
-	}
-}
-
 /* The port after `out` first, so that ties do not all fall on one. */
 static bool start_after(struct legal_ports *ports, uint8_t out)
 {
@@ -343,8 +319,28 @@ static void take_cheapest(const struct trial *trial, int64_t price)
 			best = ports.port[i];
 		}
 	}
-	if (best != now)
-		take_port(trial, best);
+	if (best != now) {
+		/* The same choices, made. */
+		struct rebalance *port_job = trial->job;
+		uint32_t sw = trial->candidate->sw, lid = trial->flow.lid;
+		struct trial on = *trial;
+
+		set_entry(port_job, sw, lid, best);
+		for (unsigned hops = 1; hops < SHIFT_MAX_PATH; hops++) {
+			struct lanes l = { .sw = port_job->hops[sw].next };
+
+			sw = l.sw;
+			if (port_job->hops[sw].channel == TOPO_NONE)
+				break;
+			choose_lane(&on, &l);
+			if (l.best == *entry_of(port_job, sw, lid))
+				continue;
+			move_others(&on, &l, *entry_of(port_job, sw, lid), true);
+			move_others(&on, &l, l.best, false);
+			set_entry(port_job, sw, lid, l.best);
+			on.room--;
+		}
+	}
 }
 
 /* ---- Passes ---------------------------------------------------------------------------------- */
@@ -549,26 +545,6 @@ static bool has_work(const struct rebalance *job)
 	       (uint64_t)job->t->nswitches * job->lids->top <= WIDE_ENTRIES;
 }
 
-/* The same fabric with all known links up and no cordons. The caller owns it. */
-static struct topo *make_whole(const struct topo *t)
-{
-	struct topo *whole = topo_with_ports(t);
-
-	for (uint32_t i = 0; i < t->nports; i++) {
-		const struct topo_port *port = &t->ports[i];
-		const struct topo_port_attr attr = { .capmask = port->capmask,
-						     .lid = port->lid,
-						     .lmc = port->lmc,
-						     .state = port->state,
-						     .speed = port->speed,
-						     .width = port->width,
-						     .mtu = port->mtu };
-
-		topo_with_port(whole, i, &attr, true);
-	}
-	return whole;
-}
-
 static enum stage start(struct rebalance *job)
 {
 	const struct graph_how how = { .orientation = GRAPH_BY_LEVEL };
@@ -583,7 +559,27 @@ static enum stage start(struct rebalance *job)
 
 		if (job->aim == REBALANCE_DAMAGE) {
 			limits.entries = limits.entries * (uint64_t)BASE_SHARE;
-			job->whole = make_whole(job->t);
+
+			/*
+			 * The same fabric with all known links up and no cordons. The caller owns
+			 * it.
+			 */
+			const struct topo *t = job->t;
+			struct topo *whole = topo_with_ports(t);
+
+			for (uint32_t i = 0; i < t->nports; i++) {
+				const struct topo_port *port = &t->ports[i];
+				const struct topo_port_attr attr = { .capmask = port->capmask,
+								     .lid = port->lid,
+								     .lmc = port->lmc,
+								     .state = port->state,
+								     .speed = port->speed,
+								     .width = port->width,
+								     .mtu = port->mtu };
+
+				topo_with_port(whole, i, &attr, true);
+			}
+			job->whole = whole;
 		}
 		job->base = rebalance_new(job->whole ? job->whole : job->t, job->lids, &job->params,
 					  &limits);
@@ -934,7 +930,7 @@ void rebalance_free(struct rebalance *job)
 	topo_unref(job->whole);
 	legal_fini(&job->legal);
 	legal_fini(&job->design);
-	shift_load_fini(&job->load);
+	arena_free(job->load.arena);
 	free(job->open);
 	free(job->candidates);
 	free(job->hops);

@@ -66,28 +66,6 @@ static bool find_source(const struct census *c, uint32_t sw, struct shift_source
 	return out->hosts;
 }
 
-static void list_sources(struct shift_load *load, const struct census *c)
-{
-	uint32_t places[UINT8_MAX + 1] = { 0 };
-
-	for (uint32_t sw = 0; sw < c->g->nswitches; sw++)
-		load->nsources += find_source(c, sw, &load->sources[load->nsources]);
-	qsort(load->sources, load->nsources, sizeof(*load->sources), by_place);
-	for (uint32_t i = 0; i < load->nsources; i++) {
-		struct shift_source *source = &load->sources[i];
-
-		load->source_of[source->sw] = i;
-		source->place = i;
-		if (source->rail > UINT8_MAX)
-			source->rail = -1;
-		if (source->rail >= 0)
-			source->rail_place = places[source->rail]++;
-	}
-	load->rings[0].count = load->nsources;
-	for (unsigned rail = 0; rail <= UINT8_MAX; rail++)
-		load->rings[rail + 1].count = places[rail];
-}
-
 /* A host's place is found by its number, which is ascending on a leaf. */
 static void list_targets(struct shift_load *load, const struct census *c)
 {
@@ -177,7 +155,26 @@ void shift_load_init(struct shift_load *load, const struct topo *t, const struct
 
 		load->channel[i] = channel ? load->nchannels++ : TOPO_NONE;
 	}
-	list_sources(load, &census);
+
+	uint32_t places[UINT8_MAX + 1] = { 0 };
+
+	for (uint32_t sw = 0; sw < census.g->nswitches; sw++)
+		load->nsources += find_source(&census, sw, &load->sources[load->nsources]);
+	qsort(load->sources, load->nsources, sizeof(*load->sources), by_place);
+	for (uint32_t i = 0; i < load->nsources; i++) {
+		struct shift_source *source = &load->sources[i];
+
+		load->source_of[source->sw] = i;
+		source->place = i;
+		if (source->rail > UINT8_MAX)
+			source->rail = -1;
+		if (source->rail >= 0)
+			source->rail_place = places[source->rail]++;
+	}
+	load->rings[0].count = load->nsources;
+	for (unsigned rail = 0; rail <= UINT8_MAX; rail++)
+		load->rings[rail + 1].count = places[rail];
+
 	list_targets(load, &census);
 	size_rings(load);
 	for (uint32_t i = 0; i < load->nlids; i++) {
@@ -196,11 +193,6 @@ void shift_load_init(struct shift_load *load, const struct topo *t, const struct
 				    sizeof(*load->crowded));
 	load->prices = arena_alloc(arena, (SHIFT_LEVELS + 1) * (size_t)load->nkeys + 1,
 				   sizeof(*load->prices));
-}
-
-void shift_load_fini(struct shift_load *load)
-{
-	arena_free(load->arena);
 }
 
 /* ---- Windows --------------------------------------------------------------------------------- */

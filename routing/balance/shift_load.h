@@ -67,12 +67,11 @@ struct shift_load {
 };
 
 /*
- * Sets sources and targets, without flows. t is borrowed until shift_load_fini(), which frees the
- * rest. weights: as in route_params.
+ * Sets sources and targets, without flows. t is borrowed until arena_free(load->arena), which frees
+ * the rest. weights: as in route_params.
  */
 void shift_load_init(struct shift_load *load, const struct topo *t, const struct lid_map *lids,
 		     const struct graph *g, const uint8_t *weights);
-void shift_load_fini(struct shift_load *load);
 
 struct shift_flow { /* from some sources to a LID, along one path */
 	uint32_t lid;

@@ -20,34 +20,6 @@ struct digit_sequence { /* LIDs that follow each other, as their topological num
 	uint32_t lid, count, order;
 };
 
-/* Counts one period of digits, then copies what is there behind itself. */
-static void fill_sequence(const struct digit_row *row, const struct digit_sequence *s)
-{
-	uint64_t round = (uint64_t)row->pitch * row->modulus;
-	uint32_t period = round < s->count ? round : s->count, done = 0;
-	uint32_t left = row->pitch - s->order % row->pitch; /* numbers with this digit */
-	unsigned digit = s->order / row->pitch % row->modulus;
-	uint8_t *at = row->digit + s->lid;
-
-	while (done < period) {
-		uint32_t n = left < period - done ? left : period - done;
-
-		if (n == 1)
-			at[done] = digit;
-		else
-			memset(at + done, digit, n);
-		done += n;
-		digit = digit + 1 < row->modulus ? digit + 1 : 0;
-		left = row->pitch;
-	}
-	while (done < s->count) {
-		uint32_t n = done < s->count - done ? done : s->count - done;
-
-		memcpy(at + done, at, n);
-		done += n;
-	}
-}
-
 /* By LID: topological number / pitch mod modulus. The row belongs to `digits` and lives as long. */
 static const uint8_t *digits_row(struct digits *digits, uint32_t pitch, unsigned modulus)
 {
@@ -58,8 +30,33 @@ static const uint8_t *digits_row(struct digits *digits, uint32_t pitch, unsigned
 			return digits->rows[i].digit;
 	row.digit = mem_alloc_unset(digits->row_bytes, 1);
 	memset(row.digit, DIGITS_NONE, digits->row_bytes);
-	for (uint32_t i = 0; i < digits->nsequences; i++)
-		fill_sequence(&row, &digits->sequences[i]);
+	for (uint32_t i = 0; i < digits->nsequences; i++) {
+		/* Counts one period of digits, then copies what is there behind itself. */
+		const struct digit_sequence *s = &digits->sequences[i];
+		uint64_t round = (uint64_t)row.pitch * row.modulus;
+		uint32_t period = round < s->count ? round : s->count, done = 0;
+		uint32_t left = row.pitch - s->order % row.pitch; /* numbers with this digit */
+		unsigned digit = s->order / row.pitch % row.modulus;
+		uint8_t *at = row.digit + s->lid;
+
+		while (done < period) {
+			uint32_t n = left < period - done ? left : period - done;
+
+			if (n == 1)
+				at[done] = digit;
+			else
+				memset(at + done, digit, n);
+			done += n;
+			digit = digit + 1 < row.modulus ? digit + 1 : 0;
+			left = row.pitch;
+		}
+		while (done < s->count) {
+			uint32_t n = done < s->count - done ? done : s->count - done;
+
+			memcpy(at + done, at, n);
+			done += n;
+		}
+	}
 	digits->rows = mem_resize(digits->rows, digits->nrows + 1, sizeof(*digits->rows));
 	digits->rows[digits->nrows++] = row;
 	return row.digit;
@@ -155,29 +152,6 @@ static struct lid_pair find_only_lids(const struct dests *d, uint32_t sw)
 	return (struct lid_pair){ run->lid, (uint16_t)(last->lid + last->count - 1) };
 }
 
-/* Without rows so far; d is borrowed. row_bytes: length of a forwarding row. */
-static void digits_init(struct digits *digits, const struct dests *d, uint32_t row_bytes)
-{
-	struct digit_sequence now = { 0 }, *next;
-
-	*digits = (struct digits){ .d = d, .row_bytes = row_bytes };
-	digits->sequences = next = mem_alloc_unset(d->top + 1u, sizeof(*next));
-	for (uint32_t lid = 1; lid <= d->top; lid++) {
-		bool used = d->sw[lid] != TOPO_NONE;
-
-		if (now.count && !(used && d->order[lid] == now.order + now.count)) {
-			*next++ = now;
-			now.count = 0;
-		}
-		if (used && !now.count)
-			now = (struct digit_sequence){ lid, 0, d->order[lid] };
-		now.count += used;
-	}
-	if (now.count)
-		*next++ = now;
-	digits->nsequences = next - digits->sequences;
-}
-
 void choice_init(struct choice *c, const struct graph *g, const struct dests *d,
 		 const struct reach *r, uint32_t row_bytes)
 {
@@ -196,10 +170,29 @@ void choice_init(struct choice *c, const struct graph *g, const struct dests *d,
 		c->has_hosts[sw] = g->switches[sw].nhosts ? 0xff : 0;
 		c->only_lids[sw] = find_only_lids(d, sw);
 	}
-	design_init(&c->own_design, g);
+	c->own_design = (struct design){ .g = g };
 	c->design = r->design ? r->design : &c->own_design;
 	c->design_lives = !g->damaged;
-	digits_init(&c->digits, d, row_bytes);
+
+	/* Without rows so far; d is borrowed. row_bytes: length of a forwarding row. */
+	struct digit_sequence now = { 0 }, *next;
+
+	c->digits = (struct digits){ .d = d, .row_bytes = row_bytes };
+	c->digits.sequences = next = mem_alloc_unset(d->top + 1u, sizeof(*next));
+	for (uint32_t lid = 1; lid <= d->top; lid++) {
+		bool used = d->sw[lid] != TOPO_NONE;
+
+		if (now.count && !(used && d->order[lid] == now.order + now.count)) {
+			*next++ = now;
+			now.count = 0;
+		}
+		if (used && !now.count)
+			now = (struct digit_sequence){ lid, 0, d->order[lid] };
+		now.count += used;
+	}
+	if (now.count)
+		*next++ = now;
+	c->digits.nsequences = next - c->digits.sequences;
 }
 
 void choice_fini(struct choice *c)
@@ -392,19 +385,6 @@ struct walk {
 	unsigned home, at, stride, others, left;
 };
 
-/* The next slot. After a round of strides, which may have left some out, slots come one by one. */
-static unsigned walk_on(struct walk *w)
-{
-	unsigned slot = w->home + 1 + w->at;
-
-	w->at += w->stride;
-	if (w->at >= w->others)
-		w->at -= w->others;
-	if (--w->left == w->others + 1)
-		w->stride = 1;
-	return slot > w->others ? slot - w->others - 1 : slot;
-}
-
 /* Of the slots that lead there the one with the least weight at home; of equals the first. */
 static unsigned slot_elsewhere(struct choice *c, uint32_t lid, const struct parent_set *set)
 {
@@ -420,7 +400,19 @@ static unsigned slot_elsewhere(struct choice *c, uint32_t lid, const struct pare
 		walk.stride = others > 1 ? 1 + (others * 3 / 8 + turn / others) % (others - 1) : 1;
 	}
 	while (best > least && walk.left) {
-		unsigned slot = walk_on(&walk);
+		/*
+		 * The next slot. After a round of strides, which may have left some out, slots come
+		 * one by one.
+		 */
+		unsigned on_slot = walk.home + 1 + walk.at;
+
+		walk.at += walk.stride;
+		if (walk.at >= walk.others)
+			walk.at -= walk.others;
+		if (--walk.left == walk.others + 1)
+			walk.stride = 1;
+		unsigned slot = on_slot > walk.others ? on_slot - walk.others - 1 : on_slot;
+
 		uint32_t weight = weights ? weights->weight[slot] : 0;
 
 		if (weight >= best || !parent_in(set, slots[slot].parent))
@@ -431,29 +423,6 @@ static unsigned slot_elsewhere(struct choice *c, uint32_t lid, const struct pare
 	return best_slot;
 }
 
-/*
- * The slot of LID number x, for a destination that half of the parents or fewer lead to by design:
- * LIDs are distributed over these parents alone, those of a dead parent in turn over the others.
- * LIDs whose home is a slot of another parent are numbered separately: else every second number,
- * for instance, would use every second link only.
- */
-static unsigned slot_by_rank(const struct choice *c, uint32_t x, const struct parent_set *set)
-{
-	const struct parent_set *among = &c->few.parents;
-	unsigned n = c->few.size, home = x % c->family->nslots, wanted, parent;
-
-	if (c->few.rank[home] != CHOICE_NONE)
-		x = x / c->family->nslots * c->few.nelsewhere + c->few.rank[home];
-	wanted = x % n;
-	parent = nth_parent(among, wanted);
-
-	for (uint32_t turn = x / n; !parent_in(set, parent); turn++)
-		parent = nth_parent(among, (wanted + 1 + turn % (n - 1)) % n);
-	unsigned first = c->first_by_parent[parent], lanes = c->first_by_parent[parent + 1] - first;
-
-	return c->by_parent[first + x / n % lanes];
-}
-
 unsigned choice_slot(struct choice *c, uint32_t lid, const struct parent_set *set)
 {
 	const struct graph_slot *slots = &c->g->slots[c->family->first_slot];
@@ -461,8 +430,30 @@ unsigned choice_slot(struct choice *c, uint32_t lid, const struct parent_set *se
 
 	if (parent_in(set, slots[home].parent))
 		return home;
-	if (by_rank(c, c->d->sw[lid], set))
-		return slot_by_rank(c, c->d->order[lid] / c->family->pitch, set);
+	if (by_rank(c, c->d->sw[lid], set)) {
+		/*
+		 * The slot of LID number x, for a destination that half of the parents or fewer
+		 * lead to by design: LIDs are distributed over these parents alone, those of a dead
+		 * parent in turn over the others. LIDs whose home is a slot of another parent are
+		 * numbered separately: else every second number, for instance, would use every
+		 * second link only.
+		 */
+		uint32_t x = c->d->order[lid] / c->family->pitch;
+		const struct parent_set *among = &c->few.parents;
+		unsigned n = c->few.size, rank_home = x % c->family->nslots, wanted, parent;
+
+		if (c->few.rank[rank_home] != CHOICE_NONE)
+			x = x / c->family->nslots * c->few.nelsewhere + c->few.rank[rank_home];
+		wanted = x % n;
+		parent = nth_parent(among, wanted);
+
+		for (uint32_t turn = x / n; !parent_in(set, parent); turn++)
+			parent = nth_parent(among, (wanted + 1 + turn % (n - 1)) % n);
+		unsigned first = c->first_by_parent[parent],
+			 lanes = c->first_by_parent[parent + 1] - first;
+
+		return c->by_parent[first + x / n % lanes];
+	}
 	return slot_elsewhere(c, lid, set);
 }
 
@@ -577,11 +568,6 @@ void choice_family(struct choice *c, const struct graph_family *family)
  * design: who is above D is found by a walk upwards from it, nearest first; the rest,
  * from the highest rank down, goes by its parents.
  */
-
-void design_init(struct design *design, const struct graph *g)
-{
-	*design = (struct design){ .g = g };
-}
 
 void design_fini(struct design *design)
 {

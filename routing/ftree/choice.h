@@ -37,7 +37,6 @@ struct design {
 };
 
 /* A design without rows; g is borrowed until design_fini(), which frees the rows. */
-void design_init(struct design *design, const struct graph *g);
 void design_fini(struct design *design);
 /* The row of D, which is made if it is new; borrowed until design_fini(). */
 struct design_row design_of(struct design *design, uint32_t d);

@@ -322,7 +322,7 @@ uint64_t detour_search_tables(const struct topo *t, const struct lid_map *lids,
 	uint64_t open;
 
 	search_init(&m);
-	cdg_init(&m.cdg, m.t);
+	cdg_init(&m.cdg, m.t, false);
 	m.met = arena_alloc(m.arena, m.cdg.nchannels + 1, sizeof(*m.met));
 	m.stack = arena_alloc(m.arena, m.cdg.nchannels + 1, sizeof(*m.stack));
 	m.refused = arena_alloc(m.arena, m.cdg.nchannels + 1, sizeof(*m.refused));

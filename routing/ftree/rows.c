@@ -104,18 +104,6 @@ static void below_fini(struct down_row *below)
 	free(below->dist);
 }
 
-static void down_rows_fini(struct down_rows *b)
-{
-	for (uint32_t i = 0; i < b->r->nequivalent; i++)
-		below_fini(&b->shared[i]);
-	below_fini(&b->alone);
-	free(b->shared);
-	free(b->by_child);
-	free(b->first_entry);
-	free(b->of_list);
-	free(b->runs);
-}
-
 /* ---- Links wanted --------------------------------------------------------------------------- */
 
 static void prepare_descent(struct down_rows *b, uint32_t sw, struct descent *way,
@@ -700,7 +688,15 @@ void rows_fill(const struct graph *g, const struct dests *d, struct reach *r, st
 		for (uint32_t k = 0; k < family->nmembers; k++)
 			make_row(&w, g->members[family->first_member + k]);
 	}
-	down_rows_fini(&w.down_rows);
+	for (uint32_t i = 0; i < w.down_rows.r->nequivalent; i++)
+		below_fini(&w.down_rows.shared[i]);
+	below_fini(&w.down_rows.alone);
+	free(w.down_rows.shared);
+	free(w.down_rows.by_child);
+	free(w.down_rows.first_entry);
+	free(w.down_rows.of_list);
+	free(w.down_rows.runs);
+
 	free(w.row);
 	free(w.unused);
 	free(w.probes);

@@ -125,22 +125,6 @@ static uint64_t walk_part(struct work *w, uint32_t first, uint32_t *count)
 	return neighbours;
 }
 
-/* Finds the parts; whether no two switches have two paths between them, but for parallel links. */
-static bool has_one_path(struct work *w)
-{
-	bool one = true;
-
-	memset(w->part, 0xff, w->t->nswitches * sizeof(*w->part));
-	for (uint32_t sw = 0; sw < w->t->nswitches; sw++) {
-		uint32_t count;
-
-		if (w->part[sw] == TOPO_NONE)
-			one &= walk_part(w, sw, &count) == 2 * ((uint64_t)count - 1);
-	}
-	memset(w->met, 0, w->t->nswitches * sizeof(*w->met));
-	return one;
-}
-
 /* ---- Pairs ----------------------------------------------------------------------------------- */
 
 /* Puts neighbours of the queue's switches in it, one tier or more higher or lower, and theirs. */
@@ -208,7 +192,22 @@ bool tiers_are_tree(const struct topo *t, struct tiers *out)
 			   .leaf = arena_alloc(arena, n, sizeof(*w.leaf)) };
 	for (uint32_t sw = 0; sw < t->nswitches; sw++)
 		w.leaf[sw] = has_hosts(t, sw);
-	if (!has_one_path(&w)) {
+
+	/*
+	 * Finds the parts; whether no two switches have two paths between them, but for parallel
+	 * links.
+	 */
+	bool one = true;
+
+	memset(w.part, 0xff, w.t->nswitches * sizeof(*w.part));
+	for (uint32_t sw = 0; sw < w.t->nswitches; sw++) {
+		uint32_t count;
+
+		if (w.part[sw] == TOPO_NONE)
+			one &= walk_part(&w, sw, &count) == 2 * ((uint64_t)count - 1);
+	}
+	memset(w.met, 0, w.t->nswitches * sizeof(*w.met));
+	if (!one) {
 		for (uint32_t leaf = 0; leaf < w.t->nswitches; leaf++) {
 			if (!w.leaf[leaf])
 				continue;
@@ -221,6 +220,7 @@ bool tiers_are_tree(const struct topo *t, struct tiers *out)
 			}
 		}
 	}
+
 	arena_free(arena);
 	return out->open_pairs * SHARE <= out->pairs;
 }

@@ -68,8 +68,6 @@ struct mcast {
 
 /* Whether all switches have room for an MLID. */
 bool mcast_all_carry(const struct mcast *m, uint16_t mlid);
-/* As mcast_new(), whose orientation is GRAPH_BY_LEVEL; the caller frees it by mcast_free(). */
-struct mcast *mcast_new_oriented(const struct topo *t, enum graph_orientation orientation);
 
 /* The first switch where packets of a tree go down, then up, by levels; TOPO_NONE = none. */
 uint32_t mcast_tree_turn(const struct topo *t, const struct mcast_tree *tree);

@@ -155,7 +155,7 @@ static const struct mcast_tree *choose_builder(struct mcast_admission *a)
 	}
 	if (++a->alternative == BY_ROOT) {
 		if (!a->rooted)
-			a->rooted = mcast_new_oriented(a->t, GRAPH_BY_ROOT);
+			a->rooted = mcast_new(a->t, GRAPH_BY_ROOT);
 		a->builder = a->rooted;
 	}
 	a->m->climb_only = a->alternative == NARROW;
@@ -181,25 +181,6 @@ static void other(struct mcast_admission *a)
 	}
 	mcast_tree_start(a->builder, group, hint, tree);
 	a->state = BUILD;
-}
-
-static void build(struct mcast_admission *a)
-{
-	struct mcast_tree *tree = tree_at(a, a->at);
-
-	if (!mcast_tree_step(a->builder))
-		return;
-	a->m->same_root = a->m->climb_only = false;
-	if (a->alternative == BY_ROOT) {
-		/* By levels, whatever the builder's own order of switches is. */
-		uint32_t root = tree->root;
-
-		mcast_tree_describe(a->t, tree);
-		tree->root = root;
-	}
-	mcast_proof_try(a->proof, tree);
-	a->otherwise = true;
-	a->state = SEARCH;
 }
 
 /* ---- Running --------------------------------------------------------------------------------- */
@@ -237,9 +218,23 @@ static bool mcast_admission_step(struct mcast_admission *a)
 	case OTHER:
 		other(a);
 		break;
-	case BUILD:
-		build(a);
-		break;
+	case BUILD: {
+		struct mcast_tree *tree = tree_at(a, a->at);
+
+		if (mcast_tree_step(a->builder)) {
+			a->m->same_root = a->m->climb_only = false;
+			if (a->alternative == BY_ROOT) {
+				/* By levels, whatever the builder's own order of switches is. */
+				uint32_t root = tree->root;
+
+				mcast_tree_describe(a->t, tree);
+				tree->root = root;
+			}
+			mcast_proof_try(a->proof, tree);
+			a->otherwise = true;
+			a->state = SEARCH;
+		}
+	} break;
 	case DONE:
 		break;
 	}
@@ -361,9 +356,9 @@ struct mcast_planner *mcast_planner_new(const struct topo *t, struct mcast_proof
 	struct mcast_planner *p = mem_alloc(1, sizeof(*p));
 
 	p->t = t;
-	p->m = mcast_new(t);
+	p->m = mcast_new(t, GRAPH_BY_LEVEL);
 	if (proof && mcast_proof_spanning(proof, t)) {
-		p->spanned = mcast_new(t);
+		p->spanned = mcast_new(t, GRAPH_BY_LEVEL);
 		p->spanned->only = mcast_proof_spanning(proof, t);
 	}
 	if (proof) {

@@ -378,7 +378,7 @@ struct mcast_proof *mcast_proof_new(const struct topo *t, const struct cdg *unic
 	struct mcast_proof *p = mem_alloc(1, sizeof(*p));
 
 	p->t = topo_ref(t);
-	cdg_init_links(&p->cdg, t);
+	cdg_init(&p->cdg, t, true);
 	p->bare = mem_alloc(p->cdg.nchannels + 1, sizeof(*p->bare));
 	p->links = mem_alloc(t->nswitches + 1, sizeof(*p->links));
 	p->hop_of = mem_alloc(t->nswitches + 1, sizeof(*p->hop_of));
@@ -490,11 +490,6 @@ static bool each_dependency(struct mcast_proof *p, const struct mcast_tree *tree
 
 /* ---- Where unicast turns --------------------------------------------------------------------- */
 
-static bool turns_more(const struct mcast_proof *p, uint32_t a, uint32_t b)
-{
-	return p->turns[a] > p->turns[b] || (p->turns[a] == p->turns[b] && a < b);
-}
-
 uint32_t mcast_proof_turn(const struct mcast_proof *p, unsigned n)
 {
 	uint32_t last = TOPO_NONE, best;
@@ -502,8 +497,11 @@ uint32_t mcast_proof_turn(const struct mcast_proof *p, unsigned n)
 	do {
 		best = TOPO_NONE;
 		for (uint32_t sw = 0; sw < p->t->nswitches; sw++)
-			if (p->turns[sw] && (last == TOPO_NONE || turns_more(p, last, sw)) &&
-			    (best == TOPO_NONE || turns_more(p, sw, best)))
+			if (p->turns[sw] &&
+			    (last == TOPO_NONE || p->turns[last] > p->turns[sw] ||
+			     (p->turns[last] == p->turns[sw] && last < sw)) &&
+			    (best == TOPO_NONE || p->turns[sw] > p->turns[best] ||
+			     (p->turns[sw] == p->turns[best] && sw < best)))
 				best = sw;
 		last = best;
 	} while (n-- && best != TOPO_NONE);

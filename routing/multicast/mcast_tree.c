@@ -199,12 +199,7 @@ static void assign_places(struct mcast *m)
 	free(leaves);
 }
 
-struct mcast *mcast_new(const struct topo *t)
-{
-	return mcast_new_oriented(t, GRAPH_BY_LEVEL);
-}
-
-struct mcast *mcast_new_oriented(const struct topo *t, enum graph_orientation orientation)
+struct mcast *mcast_new(const struct topo *t, enum graph_orientation orientation)
 {
 	struct mcast *m = mem_alloc(1, sizeof(*m));
 	struct arena *arena = m->arena = arena_new();

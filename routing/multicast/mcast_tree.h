@@ -24,6 +24,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "topology/graph/graph.h"
 #include "topology/snapshot/topo.h"
 
 #define MCAST_FIRST_MLID 0xC000
@@ -78,7 +79,7 @@ static inline bool mcast_carries(const struct topo_node *sw, bool tables_known, 
  * it (NULL is fine) before the snapshot. mcast_load(): the number of trees by a switch's port.
  */
 struct mcast;
-struct mcast *mcast_new(const struct topo *t);
+struct mcast *mcast_new(const struct topo *t, enum graph_orientation orientation);
 void mcast_free(struct mcast *m);
 uint32_t mcast_load(const struct mcast *m, uint32_t port);
 

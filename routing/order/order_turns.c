@@ -293,26 +293,6 @@ static void turns_before(const struct enquiry *q, uint32_t unit, uint64_t live)
 	}
 }
 
-/* Where a packet goes on after the channel of a unit's entry. */
-static void turns_after(const struct enquiry *q, uint32_t unit, unsigned bit)
-{
-	const struct order_unit *s = &q->w->units[unit];
-	uint32_t next = path_switch_at(q->w->t, s->sw, s->old[bit]);
-	uint32_t lid = s->block * TABLES_BLOCK + bit;
-	const struct order_unit *u = order_unit_of(q->w, next);
-	struct order_turn turn = { .unit = unit, .bit = (uint8_t)bit };
-	bool both = u && u->mask >> bit & 1;
-
-	if (q->down_up && order_above(q->w->t, next, s->sw))
-		return;
-	turn.from = q->w->t->nodes[s->sw].port0 + s->old[bit];
-	if (both && u->old)
-		turn_to(q, turn, next, u->old[bit]);
-	/* Old before new, unless the new path comes by here; never new before old. */
-	if (!both || (q->direction == ORDER_FROM && !comes_by(q->w, next, s->sw, lid)))
-		turn_to(q, turn, next, tables_row(q->w->newer, next)[lid]);
-}
-
 static void turns_of_column(const struct enquiry *q, uint32_t block)
 {
 	order_column_enter(q->w, block);
@@ -329,7 +309,26 @@ static void turns_of_column(const struct enquiry *q, uint32_t block)
 				continue;
 			if (!q->down_up || order_above(q->w->t, next, s->sw))
 				live |= 1ull << bit;
-			turns_after(q, i, bit);
+
+			/* Where a packet goes on after the channel of a unit's entry. */
+			const struct order_unit *next_unit = &q->w->units[i];
+			uint32_t onto = path_switch_at(q->w->t, next_unit->sw, next_unit->old[bit]);
+			uint32_t lid = next_unit->block * TABLES_BLOCK + bit;
+			const struct order_unit *u = order_unit_of(q->w, onto);
+			struct order_turn turn = { .unit = i, .bit = (uint8_t)bit };
+			bool both = u && u->mask >> bit & 1;
+
+			if (q->down_up && order_above(q->w->t, onto, next_unit->sw))
+				continue;
+			turn.from = q->w->t->nodes[next_unit->sw].port0 + next_unit->old[bit];
+			if (both && u->old)
+				turn_to(q, turn, onto, u->old[bit]);
+			/*
+			 * Old before new, unless the new path comes by here; never new before old.
+			 */
+			if (!both || (q->direction == ORDER_FROM &&
+				      !comes_by(q->w, onto, next_unit->sw, lid)))
+				turn_to(q, turn, onto, tables_row(q->w->newer, onto)[lid]);
 		}
 		if (live)
 			turns_before(q, i, live);
@@ -546,7 +545,7 @@ static bool ask_all(struct order_trial *l)
 		return true;
 	if (!s->nfresh || order_down_up_safe(s->w, s->fresh, s->nfresh))
 		return end_trial(l, true);
-	cdg_init(&l->graph, s->w->t);
+	cdg_init(&l->graph, s->w->t, false);
 	return go_to(l, make_graph);
 }
 

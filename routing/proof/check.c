@@ -21,26 +21,6 @@ bool check_delivers(const struct check *c, uint32_t sw, unsigned out, uint32_t l
 	return topo_port(c->t, sw, out)->peer == dest && topo_port(c->t, sw, out)->link_up;
 }
 
-/* Judges an entry that leads to no switch: if it does not deliver, the report counts it. */
-static void check_inspect_end(struct check *c, uint32_t sw, uint32_t lid)
-{
-	if (check_delivers(c, sw, tables_row(c->tables, sw)[lid], lid))
-		return;
-	c->report->bad_ports++;
-	c->walk[lid] = true;
-
-	const struct topo *t = c->t;
-
-	if (c->report->first[0])
-		return;
-	uint32_t port = lid <= c->lids->top ? c->lids->port_of_lid[lid] : TOPO_NONE;
-	snprintf(c->report->first, sizeof(c->report->first),
-		 "%s: from %s (0x%016llx) to LID %u (%s)",
-		 "entry leads to a port with nothing or somebody else behind it", t->nodes[sw].name,
-		 (unsigned long long)t->nodes[sw].guid, lid,
-		 port == TOPO_NONE ? "nobody" : t->nodes[t->ports[port].node].name);
-}
-
 /*
  * check_walk: who reaches whom.
  *
@@ -479,8 +459,31 @@ static void find_turns_of_rest(const struct place *at, uint64_t left)
 			ends |= same;
 		}
 	}
-	for (; ends; ends &= ends - 1)
-		check_inspect_end(at->c, at->sw, at->block * TABLES_BLOCK + __builtin_ctzll(ends));
+	for (; ends; ends &= ends - 1) {
+		/*
+		 * Judges an entry that leads to no switch: if it does not deliver, the report
+		 * counts it.
+		 */
+		struct check *c = at->c;
+		uint32_t sw = at->sw;
+		uint32_t lid = at->block * TABLES_BLOCK + __builtin_ctzll(ends);
+
+		if (check_delivers(c, sw, tables_row(c->tables, sw)[lid], lid))
+			continue;
+		c->report->bad_ports++;
+		c->walk[lid] = true;
+
+		const struct topo *t = c->t;
+
+		if (c->report->first[0])
+			continue;
+		uint32_t port = lid <= c->lids->top ? c->lids->port_of_lid[lid] : TOPO_NONE;
+		snprintf(c->report->first, sizeof(c->report->first),
+			 "%s: from %s (0x%016llx) to LID %u (%s)",
+			 "entry leads to a port with nothing or somebody else behind it",
+			 t->nodes[sw].name, (unsigned long long)t->nodes[sw].guid, lid,
+			 port == TOPO_NONE ? "nobody" : t->nodes[t->ports[port].node].name);
+	}
 }
 
 static void check_turns_find(struct check *c, uint32_t sw)
@@ -764,7 +767,7 @@ void check_begin(struct check *c)
 		c->report->bad_ports = 1;
 		return;
 	}
-	cdg_init_links(&c->cdg, c->t);
+	cdg_init(&c->cdg, c->t, true);
 	c->walk = mem_alloc(c->tables->top + 1u, sizeof(*c->walk));
 	c->counts = mem_alloc(c->tables->top + 1u, sizeof(*c->counts));
 	/*

@@ -236,12 +236,6 @@ static void add_flow(struct flows *f, const struct flow_host *from, const struct
 	}
 }
 
-static void clear_load(struct flows *f)
-{
-	while (f->ntouched)
-		f->load[f->touched[--f->ntouched]] = 0;
-}
-
 /* ---- Patterns -------------------------------------------------------------------------------- */
 
 #define NOBODY UINT32_MAX
@@ -447,7 +441,8 @@ void congestion_by_host(const struct congestion_scene *scene, const uint8_t *asi
 			met[i] = most > met[i] ? most : met[i];
 			met[to] = most > met[to] ? most : met[to];
 		}
-		clear_load(&f);
+		while (f.ntouched)
+			f.load[f.touched[--f.ntouched]] = 0;
 		for (uint32_t i = 0; i < f.nhosts; i++)
 			by_port[f.hosts[i].port] += (double)met[i] / CONGESTION_SAMPLES;
 	}
@@ -486,7 +481,8 @@ void congestion_study(const struct congestion_scene *scene, struct congestion *o
 				if (to != NOBODY)
 					add_flow(&f, &f.hosts[i], &f.hosts[to], &worst);
 			}
-			clear_load(&f);
+			while (f.ntouched)
+				f.load[f.touched[--f.ntouched]] = 0;
 			*max = worst > *max ? worst : *max;
 			*mean += (double)worst / CONGESTION_SAMPLES;
 		}

@@ -51,7 +51,7 @@ static struct topo *make(enum generate_system system, unsigned su)
 {
 	char err[256];
 
-	return generate_superpod(system, su, err, sizeof(err));
+	return generate_superpod(system, su, true, err, sizeof(err));
 }
 
 /* One fabric with a few mistakes of kinds in turn. */

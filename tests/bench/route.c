@@ -151,7 +151,7 @@ static struct topo *break_uplink(const struct topo *t)
 static void prepare(struct bench *b)
 {
 	b->broken = break_uplink(b->intact);
-	b->lids = lid_plan(b->intact, NULL);
+	b->lids = lid_plan(b->intact, NULL, 0);
 	b->route = route_new();
 	compute(b, b->intact, &b->before);
 	compute(b, b->broken, &b->after);

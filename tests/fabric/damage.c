@@ -185,7 +185,7 @@ struct topo *damage_new_cables(const struct topo *t, uint64_t seed)
 
 struct lid_map *damage_new_lids(const struct topo *t, uint64_t seed)
 {
-	struct lid_map *plan = lid_plan(t, NULL), *shuffled;
+	struct lid_map *plan = lid_plan(t, NULL, 0), *shuffled;
 	struct lid_memory memory = { 0 };
 
 	lid_memory_learn(&memory, t, plan, 0);
@@ -196,7 +196,7 @@ struct lid_map *damage_new_lids(const struct topo *t, uint64_t seed)
 		memory.entries[i - 1].lid = memory.entries[k].lid;
 		memory.entries[k].lid = lid;
 	}
-	shuffled = lid_plan(t, &memory);
+	shuffled = lid_plan(t, &memory, 0);
 	lid_map_free(plan);
 	lid_memory_fini(&memory);
 	return shuffled;

@@ -82,7 +82,7 @@ uint16_t smp_mft_get(struct smp_request *r)
 		return STATUS_BAD_FIELD;
 	for (unsigned i = 0; i < MFT_BLOCK; i++)
 		masks[i] = entry[i * r->node->columns];
-	wire_pkeys_encode(masks, r->data); /* 32 words, as a block of P_Keys */
+	wire_words_encode(masks, r->data); /* 32 words, as a block of P_Keys */
 	return 0;
 }
 
@@ -93,7 +93,7 @@ uint16_t smp_mft_set(struct smp_request *r)
 
 	if (!entry)
 		return STATUS_BAD_FIELD;
-	wire_pkeys_decode(r->data, masks);
+	wire_words_decode(r->data, masks);
 	for (unsigned i = 0; i < MFT_BLOCK; i++)
 		entry[i * r->node->columns] = masks[i];
 	return 0;
@@ -133,7 +133,7 @@ uint16_t smp_pkeys_get(struct smp_request *r)
 
 	if (!pkeys)
 		return STATUS_BAD_FIELD;
-	wire_pkeys_encode(pkeys, r->data);
+	wire_words_encode(pkeys, r->data);
 	return 0;
 }
 
@@ -143,7 +143,7 @@ uint16_t smp_pkeys_set(struct smp_request *r)
 
 	if (!pkeys)
 		return STATUS_BAD_FIELD;
-	wire_pkeys_decode(r->data, pkeys);
+	wire_words_decode(r->data, pkeys);
 	return 0;
 }
 

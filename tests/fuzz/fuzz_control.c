@@ -31,7 +31,7 @@ static struct fabric *world(void)
 		return &fabric;
 	fabric.topo = generate_pgft(2, m, w, p, err, sizeof(err));
 	assert(fabric.topo);
-	lids = lid_plan(fabric.topo, NULL);
+	lids = lid_plan(fabric.topo, NULL, 0);
 	fabric.lids = *lids;
 	free(lids);
 	route = route_new();

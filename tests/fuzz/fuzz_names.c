@@ -50,7 +50,7 @@ static void as_lids(const char *path)
 		for (uint32_t k = 0; k < i; k++)
 			assert(lids.list[k].last < lids.list[i].first ||
 			       lids.list[i].last < lids.list[k].first);
-	osm_lids_fini(&lids);
+	free(lids.list);
 }
 
 static void as_files(const uint8_t *data, size_t size)
@@ -67,8 +67,8 @@ static void as_files(const uint8_t *data, size_t size)
 		assert(!osm_conf_read(path, &conf) && !osm_guids_read(path, true, &guids) &&
 		       !osm_levels_read(path, &levels));
 		osm_conf_fini(&conf);
-		osm_guids_fini(&guids);
-		osm_levels_fini(&levels);
+		free(guids.list);
+		free(levels.list);
 	}
 	close(fd);
 }

@@ -14,7 +14,7 @@ struct topo *pod(unsigned su)
 {
 	char err[256];
 
-	return generate_superpod(GENERATE_H100, su, err, sizeof(err));
+	return generate_superpod(GENERATE_H100, su, true, err, sizeof(err));
 }
 
 struct topo *parse_netfile(const char *text)

@@ -329,7 +329,7 @@ static void fake_pipe_prepare_on(struct fabric *f, const struct fabric_module *m
 	f->stop = loop_timer_new(loop, fake_stop, loop);
 	if (topo)
 		f->view = (struct fabric_view){ .topo = topo,
-						.lids = lid_plan_lmc(topo, &memory, 0) };
+						.lids = lid_plan(topo, &memory, 0) };
 	lid_memory_fini(&memory);
 }
 

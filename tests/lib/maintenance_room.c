@@ -71,7 +71,7 @@ void room_publish(struct fabric *f)
 
 	f->module->annotate(f->room, &f->inventory);
 	t = inventory_snapshot(&f->inventory);
-	lids = lid_plan_lmc(t, &f->lids, 0);
+	lids = lid_plan(t, &f->lids, 0);
 	lid_memory_learn(&f->lids, t, lids, 1);
 	assert_int_equal(
 		route_compute(route, t, lids, &(struct route_params){ .engine = "updn" }, &tables),

@@ -111,7 +111,7 @@ const struct mcast_hop *hop_at(const struct mcast_tree *tree, uint32_t sw)
 
 struct mcast_tree tree_for(const struct topo *t, const struct mcast_group *group)
 {
-	struct mcast *m = mcast_new(t);
+	struct mcast *m = mcast_new(t, GRAPH_BY_LEVEL);
 	struct mcast_tree tree;
 
 	mcast_tree_build(m, group, NULL, &tree);

@@ -28,7 +28,7 @@ void take_result(struct both *b)
 struct both balance_both(const struct topo *t, struct lid_map *lids,
 			 const struct route_params *params, const struct rebalance_limits *limits)
 {
-	struct both b = { .t = t, .lids = lids ? lids : lid_plan(t, NULL) };
+	struct both b = { .t = t, .lids = lids ? lids : lid_plan(t, NULL, 0) };
 
 	if (params)
 		b.params = *params;

@@ -13,9 +13,9 @@ void publish_pod(struct world *w, unsigned units)
 
 	topo_unref(w->topo);
 	lid_map_free(w->lids);
-	w->topo = generate_superpod(GENERATE_H100, units, err, sizeof(err));
+	w->topo = generate_superpod(GENERATE_H100, units, true, err, sizeof(err));
 	assert_non_null(w->topo);
-	w->lids = lid_plan(w->topo, &(struct lid_memory){ 0 });
+	w->lids = lid_plan(w->topo, &(struct lid_memory){ 0 }, 0);
 	assert_int_equal(
 		route_compute(route, w->topo, w->lids, &(struct route_params){ 0 }, &w->tables), 0);
 	route_free(route);

@@ -197,7 +197,7 @@ void world_publish(struct world *w)
 	int err;
 
 	w->topo = inventory_snapshot(&w->inv);
-	w->lids = lid_plan(w->topo, &memory);
+	w->lids = lid_plan(w->topo, &memory, 0);
 	world_second_lid(w, WORLD_CA(4) + 1);
 	err = route_compute(route, w->topo, w->lids, &(struct route_params){ 0 }, &w->tables);
 	assert(!err);

@@ -128,7 +128,7 @@ void bench_bringup_start(struct bench *b)
 	if (!b->bringup)
 		b->bringup = bringup_new(b->loop, b->mad, inv, &bringup_conf);
 	lid_map_free(b->lids);
-	b->lids = lid_plan(b->found, &b->memory);
+	b->lids = lid_plan(b->found, &b->memory, 0);
 	lid_memory_learn(&b->memory, b->found, b->lids, 0);
 	sm = topo_find(b->found, inv->local->guid);
 	b->sm_lid = b->lids->lid_of_port[b->found->nodes[sm].port0 + inv->local_port];

@@ -276,19 +276,6 @@ struct part { /* of one name */
 	uint64_t number;
 };
 
-static struct part split(const char *name)
-{
-	size_t len = strlen(name);
-	struct part p = { .name = name, .prefix = len };
-
-	while (p.prefix && p.digits < NUMBER_DIGITS && isdigit((unsigned char)name[p.prefix - 1])) {
-		p.prefix--;
-		p.digits++;
-	}
-	p.number = p.digits ? strtoull(name + p.prefix, NULL, 10) : 0;
-	return p;
-}
-
 /* Does the next follow in a range? Widths must agree, but for 9 -> 10 without leading zeros. */
 static bool goes_on(const struct part *a)
 {
@@ -305,8 +292,19 @@ char *hostlist_format(const char *const *names, uint32_t count)
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
-	for (uint32_t i = 0; i < count; i++)
-		parts[i] = split(names[i]);
+	for (uint32_t i = 0; i < count; i++) {
+		const char *name = names[i];
+		size_t len = strlen(name);
+		struct part p = { .name = name, .prefix = len };
+
+		while (p.prefix && p.digits < NUMBER_DIGITS &&
+		       isdigit((unsigned char)name[p.prefix - 1])) {
+			p.prefix--;
+			p.digits++;
+		}
+		p.number = p.digits ? strtoull(name + p.prefix, NULL, 10) : 0;
+		parts[i] = p;
+	}
 	for (uint32_t i = 0, end; i < count && out; i = end) {
 		for (end = i + 1; end < count && parts[i].digits && parts[end].digits &&
 				  parts[i].prefix == parts[end].prefix &&

@@ -122,25 +122,6 @@ static void find_neighbours(struct tiers *tiers)
 	free(last);
 }
 
-/* The level that most of a group have; of equals the highest. */
-static void settle_levels(struct tiers *tiers, const uint32_t *group)
-{
-	uint32_t nswitches = tiers->t->nswitches;
-	uint32_t(*votes)[TOPO_MAX_LEVEL + 1] = mem_alloc(nswitches + 1, sizeof(*votes));
-
-	for (uint32_t sw = 0; sw < nswitches; sw++)
-		votes[group[sw]][tiers->t->nodes[sw].level]++;
-	for (uint32_t sw = 0; sw < nswitches; sw++) {
-		const uint32_t *of = votes[group[sw]];
-
-		tiers->level[sw] = 0;
-		for (uint8_t level = 1; level <= TOPO_MAX_LEVEL; level++)
-			if (of[level] >= of[tiers->level[sw]])
-				tiers->level[sw] = of[level] ? level : tiers->level[sw];
-	}
-	free(votes);
-}
-
 /* ---- Slow links ------------------------------------------------------------------------------ */
 
 /*
@@ -332,30 +313,6 @@ struct crews { /* hosts by unit, and by two parts of their names */
 	uint32_t *usual_group;
 };
 
-static uint32_t shape_of(struct crews *c, const char *name)
-{
-	char *text = arena_alloc(c->w->result->arena, strlen(name) + 2, 1);
-	size_t n = 0;
-
-	text[n++] = '#'; /* no group begins with it */
-	for (; *name; name++)
-		if (!isdigit((unsigned char)*name))
-			text[n++] = *name;
-	return names_id(&c->names, text, n);
-}
-
-/* Of "rack3-node07-ib" it is "rack3-node". */
-static uint32_t group_of(struct crews *c, const char *name)
-{
-	size_t end = strlen(name);
-
-	while (end && !isdigit((unsigned char)name[end - 1]))
-		end--;
-	while (end && isdigit((unsigned char)name[end - 1]))
-		end--;
-	return names_id(&c->names, name, end);
-}
-
 /* By unit, the id that most of its hosts have. */
 static uint32_t *most_frequent(const struct crews *c, const uint32_t *id)
 {
@@ -388,8 +345,26 @@ static void crews_init(struct crews *c, struct wiring *w)
 	for (uint32_t h = 0; h < nhosts; h++) {
 		int su = units_of_host(&c->units, h);
 
-		c->shape[h] = shape_of(c, w->t->hosts[h].name);
-		c->group[h] = group_of(c, w->t->hosts[h].name);
+		const char *of_name = w->t->hosts[h].name;
+		char *text = arena_alloc(c->w->result->arena, strlen(of_name) + 2, 1);
+		size_t n = 0;
+
+		text[n++] = '#'; /* no group begins with it */
+		for (; *of_name; of_name++)
+			if (!isdigit((unsigned char)*of_name))
+				text[n++] = *of_name;
+		c->shape[h] = names_id(&c->names, text, n);
+
+		/* Of "rack3-node07-ib" it is "rack3-node". */
+		const char *name = w->t->hosts[h].name;
+		size_t end = strlen(name);
+
+		while (end && !isdigit((unsigned char)name[end - 1]))
+			end--;
+		while (end && isdigit((unsigned char)name[end - 1]))
+			end--;
+		c->group[h] = names_id(&c->names, name, end);
+
 		if (su >= 0)
 			c->hosts[su]++;
 	}
@@ -418,51 +393,12 @@ static uint32_t hca_on_rail(const struct topo *t, const struct topo_host *host, 
 	return TOPO_NONE;
 }
 
-/* The description expected of a missing HCA: that of HCA `like`, with this host's name in it. */
-static const char *name_hca(const struct crews *c, const struct topo_host *host, uint32_t like)
-{
-	const struct topo *t = c->w->t;
-	const char *its = t->hosts[t->nodes[like].host].name, *desc = t->nodes[like].label;
-	const char *rest = strstr(desc, its);
-	char *text = mem_printf("%s%s", host->name, rest ? rest + strlen(its) : "");
-	const char *kept = arena_strdup(c->w->result->arena, text);
-
-	free(text);
-	return kept;
-}
-
 struct usual_rails {
 	int su;
 	unsigned nrails;
 	uint32_t like[256]; /* by rail: an HCA of it; TOPO_NONE = the rail is not usual */
 	struct wiring_votes votes[256]; /* by rail */
 };
-
-static void find_usual_rails(const struct crews *c, struct usual_rails *usual)
-{
-	const struct topo *t = c->w->t;
-
-	usual->nrails = 0;
-	for (uint32_t rail = 0; rail < c->units.rails && rail < 256; rail++) {
-		struct wiring_votes votes = { 0 };
-
-		usual->like[rail] = TOPO_NONE;
-		for (uint32_t h = 0; h < t->nhosts; h++) {
-			uint32_t hca;
-
-			if (units_of_host(&c->units, h) != usual->su)
-				continue;
-			votes.of++;
-			hca = hca_on_rail(t, &t->hosts[h], (int)rail);
-			votes.votes += hca != TOPO_NONE;
-			usual->like[rail] = hca != TOPO_NONE ? hca : usual->like[rail];
-		}
-		usual->votes[rail] = votes;
-		if (votes.votes < GROUP_MIN || !most(votes.votes, votes.of, 4, 5))
-			usual->like[rail] = TOPO_NONE;
-		usual->nrails += usual->like[rail] != TOPO_NONE;
-	}
-}
 
 static void find_lost(struct crews *c, const struct usual_rails *usual, uint32_t h)
 {
@@ -476,7 +412,21 @@ static void find_lost(struct crews *c, const struct usual_rails *usual, uint32_t
 		if (usual->like[rail] == TOPO_NONE || leaf == TOPO_NONE ||
 		    hca_on_rail(w->t, host, (int)rail) != TOPO_NONE)
 			continue;
-		end = wiring_add_end(w, TOPO_NONE, name_hca(c, host, usual->like[rail]), 1);
+
+		/*
+		 * The description expected of a missing HCA: that of HCA `like`, with this host's
+		 * name in it.
+		 */
+		uint32_t like = usual->like[rail];
+		const struct topo *t = c->w->t;
+		const char *its = t->hosts[t->nodes[like].host].name, *desc = t->nodes[like].label;
+		const char *rest = strstr(desc, its);
+		char *text = mem_printf("%s%s", host->name, rest ? rest + strlen(its) : "");
+		const char *kept = arena_strdup(c->w->result->arena, text);
+
+		free(text);
+		end = wiring_add_end(w, TOPO_NONE, kept, 1);
+
 		at = w->t->nodes[leaf].port0 + num;
 		if (num && num <= w->t->nodes[leaf].nports &&
 		    wiring_expect(w, at, end, usual->votes[rail]))
@@ -494,7 +444,30 @@ static void find_lost_hcas(struct wiring *w)
 	crews_init(&c, w);
 	for (uint32_t su = 0; su < c.units.count; su++) {
 		usual.su = (int)su;
-		find_usual_rails(&c, &usual);
+
+		const struct topo *t = c.w->t;
+
+		usual.nrails = 0;
+		for (uint32_t rail = 0; rail < c.units.rails && rail < 256; rail++) {
+			struct wiring_votes votes = { 0 };
+
+			usual.like[rail] = TOPO_NONE;
+			for (uint32_t h = 0; h < t->nhosts; h++) {
+				uint32_t hca;
+
+				if (units_of_host(&c.units, h) != usual.su)
+					continue;
+				votes.of++;
+				hca = hca_on_rail(t, &t->hosts[h], (int)rail);
+				votes.votes += hca != TOPO_NONE;
+				usual.like[rail] = hca != TOPO_NONE ? hca : usual.like[rail];
+			}
+			usual.votes[rail] = votes;
+			if (votes.votes < GROUP_MIN || !most(votes.votes, votes.of, 4, 5))
+				usual.like[rail] = TOPO_NONE;
+			usual.nrails += usual.like[rail] != TOPO_NONE;
+		}
+
 		for (uint32_t h = 0; h < w->t->nhosts; h++) {
 			unsigned rails = 0;
 
@@ -516,28 +489,6 @@ struct homes {
 	uint32_t *unit; /* by group: where 80% of it are, TOPO_NONE = nowhere */
 	struct wiring_votes *votes;
 };
-
-/* Finds the groups that have 80% of their hosts in one unit and are 80% of that unit's hosts. */
-static void find_homes(const struct crews *c, struct homes *homes)
-{
-	uint32_t *all = mem_alloc(c->names.count + 1, sizeof(*all));
-
-	for (uint32_t h = 0; h < c->w->t->nhosts; h++)
-		all[c->group[h]] += units_of_host(&c->units, h) >= 0;
-	memset(homes->unit, 0xff, (c->names.count + 1) * sizeof(*homes->unit));
-	for (uint32_t su = 0; su < c->units.count; su++) {
-		uint32_t group = c->usual_group[su], here = 0;
-
-		for (uint32_t h = 0; h < c->w->t->nhosts; h++)
-			here += c->group[h] == group && units_of_host(&c->units, h) == (int)su;
-		if (here < GROUP_MIN || !most(here, all[group], 4, 5) ||
-		    !most(here, c->hosts[su], 4, 5))
-			continue;
-		homes->unit[group] = su;
-		homes->votes[group] = (struct wiring_votes){ here, all[group] };
-	}
-	free(all);
-}
 
 static void report_away(struct crews *c, const struct homes *homes, uint32_t h)
 {
@@ -575,7 +526,29 @@ static void find_away_hosts(struct wiring *w)
 	crews_init(&c, w);
 	homes.unit = mem_alloc(c.names.count + 1, sizeof(*homes.unit));
 	homes.votes = mem_alloc(c.names.count + 1, sizeof(*homes.votes));
-	find_homes(&c, &homes);
+
+	/*
+	 * Finds the groups that have 80% of their hosts in one unit and are 80% of that unit's
+	 * hosts.
+	 */
+	uint32_t *all = mem_alloc(c.names.count + 1, sizeof(*all));
+
+	for (uint32_t h = 0; h < c.w->t->nhosts; h++)
+		all[c.group[h]] += units_of_host(&c.units, h) >= 0;
+	memset(homes.unit, 0xff, (c.names.count + 1) * sizeof(*homes.unit));
+	for (uint32_t su = 0; su < c.units.count; su++) {
+		uint32_t group = c.usual_group[su], here = 0;
+
+		for (uint32_t h = 0; h < c.w->t->nhosts; h++)
+			here += c.group[h] == group && units_of_host(&c.units, h) == (int)su;
+		if (here < GROUP_MIN || !most(here, all[group], 4, 5) ||
+		    !most(here, c.hosts[su], 4, 5))
+			continue;
+		homes.unit[group] = su;
+		homes.votes[group] = (struct wiring_votes){ here, all[group] };
+	}
+	free(all);
+
 	for (uint32_t h = 0; h < w->t->nhosts; h++) {
 		int su = units_of_host(&c.units, h);
 		uint32_t home = homes.unit[c.group[h]];
@@ -600,7 +573,23 @@ struct cabling *cabling_pattern(const struct topo *t)
 	wiring_init(&w, t);
 	find_neighbours(&tiers);
 	alike = join_alike(&tiers, ANY);
-	settle_levels(&tiers, alike);
+
+	/* The level that most of a group have; of equals the highest. */
+	uint32_t nswitches = tiers.t->nswitches;
+	uint32_t(*votes)[TOPO_MAX_LEVEL + 1] = mem_alloc(nswitches + 1, sizeof(*votes));
+
+	for (uint32_t sw = 0; sw < nswitches; sw++)
+		votes[alike[sw]][tiers.t->nodes[sw].level]++;
+	for (uint32_t sw = 0; sw < nswitches; sw++) {
+		const uint32_t *of = votes[alike[sw]];
+
+		tiers.level[sw] = 0;
+		for (uint8_t level = 1; level <= TOPO_MAX_LEVEL; level++)
+			if (of[level] >= of[tiers.level[sw]])
+				tiers.level[sw] = of[level] ? level : tiers.level[sw];
+	}
+	free(votes);
+
 	tiers.up = join_alike(&tiers, ABOVE);
 	tiers.down = join_alike(&tiers, BELOW);
 	free(alike);
@@ -617,6 +606,6 @@ struct cabling *cabling_pattern(const struct topo *t)
 	free(tiers.down);
 	free(tiers.first);
 	free(tiers.near);
-	wiring_fini(&w);
+	free(w.v);
 	return w.result;
 }

@@ -207,48 +207,46 @@ static json_t *rate_json(uint8_t speed, uint8_t width)
 	return json_pack("{ss si}", "speed", topo_speed_name(speed), "width", (int)width);
 }
 
-static json_t *item_json(const struct cabling_item *item)
-{
-	char text[1024], instruction[1024];
-	json_t *row;
-
-	cabling_describe(item, text, sizeof(text));
-	cabling_instruct(item, instruction, sizeof(instruction));
-	row = json_pack("{ss ss ss so so so so so so so so}", "kind", cabling_kind_name(item->kind),
-			"text", text, "instruction", instruction, "at", end_json(&item->at),
-			"found", end_json(&item->found), "expected", end_json(&item->expected),
-			"belongs", end_json(&item->belongs), "a", end_json(&item->a), "b",
-			end_json(&item->b), "a_leads_to", end_json(&item->a_found), "b_leads_to",
-			end_json(&item->b_found));
-	if (item->other.name) {
-		json_object_set_new(row, "other", end_json(&item->other));
-		json_object_set_new(row, "other_found", end_json(&item->other_found));
-	}
-	if (item->of) {
-		json_object_set_new(row, "votes", json_integer(item->votes));
-		json_object_set_new(row, "of", json_integer(item->of));
-	}
-	if (item->kind == CABLING_RAIL) {
-		json_object_set_new(row, "rail", json_integer(item->rail));
-		json_object_set_new(row, "leaf_rail", json_integer(item->leaf_rail));
-		json_object_set_new(row, "belongs_on",
-				    item->belongs.name ? json_string(item->belongs.name)
-						       : json_null());
-	}
-	if (item->usual_width) {
-		json_object_set_new(row, "found", rate_json(item->speed, item->width));
-		json_object_set_new(row, "expected",
-				    rate_json(item->usual_speed, item->usual_width));
-	}
-	return row;
-}
-
 json_t *cabling_json(const struct cabling *c)
 {
 	json_t *items = json_array();
 
-	for (uint32_t i = 0; i < c->count; i++)
-		json_array_append_new(items, item_json(&c->items[i]));
+	for (uint32_t i = 0; i < c->count; i++) {
+		const struct cabling_item *item = &c->items[i];
+		char text[1024], instruction[1024];
+		json_t *row;
+
+		cabling_describe(item, text, sizeof(text));
+		cabling_instruct(item, instruction, sizeof(instruction));
+		row = json_pack("{ss ss ss so so so so so so so so}", "kind",
+				cabling_kind_name(item->kind), "text", text, "instruction",
+				instruction, "at", end_json(&item->at), "found",
+				end_json(&item->found), "expected", end_json(&item->expected),
+				"belongs", end_json(&item->belongs), "a", end_json(&item->a), "b",
+				end_json(&item->b), "a_leads_to", end_json(&item->a_found),
+				"b_leads_to", end_json(&item->b_found));
+		if (item->other.name) {
+			json_object_set_new(row, "other", end_json(&item->other));
+			json_object_set_new(row, "other_found", end_json(&item->other_found));
+		}
+		if (item->of) {
+			json_object_set_new(row, "votes", json_integer(item->votes));
+			json_object_set_new(row, "of", json_integer(item->of));
+		}
+		if (item->kind == CABLING_RAIL) {
+			json_object_set_new(row, "rail", json_integer(item->rail));
+			json_object_set_new(row, "leaf_rail", json_integer(item->leaf_rail));
+			json_object_set_new(row, "belongs_on",
+					    item->belongs.name ? json_string(item->belongs.name)
+							       : json_null());
+		}
+		if (item->usual_width) {
+			json_object_set_new(row, "found", rate_json(item->speed, item->width));
+			json_object_set_new(row, "expected",
+					    rate_json(item->usual_speed, item->usual_width));
+		}
+		json_array_append_new(items, row);
+	}
 	return json_pack("{si si so si}", "compared", (int)c->compared, "cables", (int)c->cables,
 			 "differ", items, "not_unique", (int)c->not_unique);
 }
@@ -335,11 +333,6 @@ static bool is_wrong(const struct wiring *w, uint32_t v)
 				    (w->v[far].want != TOPO_NONE && w->v[far].want != v));
 }
 
-static bool is_unmet(const struct wiring *w, uint32_t v)
-{
-	return w->v[v].want != TOPO_NONE && w->v[v].want != w->v[v].found;
-}
-
 static struct cabling_end end_of(const struct wiring *w, uint32_t v)
 {
 	return v == TOPO_NONE ? (struct cabling_end){ 0 } : w->v[v].end;
@@ -369,7 +362,8 @@ static uint32_t step_from(const struct wiring *w, uint32_t v, bool wrong)
 {
 	if (wrong)
 		return is_wrong(w, v) ? w->v[v].found : TOPO_NONE;
-	return is_unmet(w, v) ? w->v[v].want : TOPO_NONE;
+	return w->v[v].want != TOPO_NONE && w->v[v].want != w->v[v].found ? w->v[v].want
+									  : TOPO_NONE;
 }
 
 /* The end of the chain that v is in, on the side of its wrong cable; v itself in a ring. */
@@ -469,22 +463,6 @@ static void report_wrong(struct reporting *rep, uint32_t x, uint32_t y)
 	cabling_add(w->result, &item);
 }
 
-static void report_missing(const struct wiring *w, uint32_t a, uint32_t b)
-{
-	bool turn = !is_switch(w, a) ||
-		    (is_switch(w, b) &&
-		     w->t->nodes[w->v[b].node].level < w->t->nodes[w->v[a].node].level);
-	bool absent = w->v[a].node == TOPO_NONE || w->v[b].node == TOPO_NONE;
-	struct cabling_item item = { .kind = absent && !w->planned ? CABLING_NO_HCA
-								   : CABLING_MISSING };
-
-	set_cable(w, &item, turn ? b : a, turn ? a : b);
-	set_votes(w, &item, a);
-	item.at = item.a;
-	item.expected = item.b;
-	cabling_add(w->result, &item);
-}
-
 static void report_chain(struct reporting *rep)
 {
 	const struct wiring *w = rep->w;
@@ -503,9 +481,22 @@ static void report_chain(struct reporting *rep)
 		report_swap(rep, v[0], v[1], v[2], v[3]);
 	else if (rep->ring && rep->length == 4)
 		report_swap(rep, v[1], v[2], v[3], v[0]);
-	else if (rep->length == 2 && w->v[v[0]].found != v[1])
-		report_missing(w, v[0], v[1]);
-	else
+	else if (rep->length == 2 && w->v[v[0]].found != v[1]) {
+		uint32_t a = v[0];
+		uint32_t b = v[1];
+		bool turn = !is_switch(w, a) ||
+			    (is_switch(w, b) &&
+			     w->t->nodes[w->v[b].node].level < w->t->nodes[w->v[a].node].level);
+		bool absent = w->v[a].node == TOPO_NONE || w->v[b].node == TOPO_NONE;
+		struct cabling_item item = { .kind = absent && !w->planned ? CABLING_NO_HCA
+									   : CABLING_MISSING };
+
+		set_cable(w, &item, turn ? b : a, turn ? a : b);
+		set_votes(w, &item, a);
+		item.at = item.a;
+		item.expected = item.b;
+		cabling_add(w->result, &item);
+	} else
 		for (uint32_t i = 0; i < rep->length; i++) {
 			uint32_t next = i + 1 < rep->length ? i + 1 : 0;
 
@@ -515,28 +506,6 @@ static void report_chain(struct reporting *rep)
 }
 
 /* ---- A cable too many and one that is missing ------------------------------------------------ */
-
-/*
- * Where both have a node in common, `extra` becomes the finding of both; the missing cable's loses
- * its name, which drops it later. A node's name is one text, so pointers are compared.
- */
-static void join_pair(struct cabling_item *extra, struct cabling_item *missing)
-{
-	bool at_b = extra->b.name == missing->a.name || extra->b.name == missing->b.name;
-	struct cabling_end at = at_b ? extra->b : extra->a, found = at_b ? extra->a : extra->b;
-	bool turn = at.name == missing->b.name;
-
-	if (at.name != missing->a.name && !turn)
-		return;
-	extra->at = at;
-	extra->found = found;
-	extra->a = extra->other = turn ? missing->b : missing->a;
-	extra->b = extra->other_found = turn ? missing->a : missing->b;
-	extra->a_found = extra->b_found = (struct cabling_end){ 0 };
-	extra->votes = missing->votes;
-	extra->of = missing->of;
-	missing->at.name = NULL;
-}
 
 static void join_pairs(struct cabling *c)
 {
@@ -550,8 +519,30 @@ static void join_pairs(struct cabling *c)
 		    extra->kind == CABLING_SAME_TIER)
 			continue;
 		for (uint32_t j = 0; j < c->count && !extra->other.name; j++)
-			if (c->items[j].kind == CABLING_MISSING && c->items[j].at.name)
-				join_pair(extra, &c->items[j]);
+			if (c->items[j].kind == CABLING_MISSING && c->items[j].at.name) {
+				/*
+				 * Where both have a node in common, `extra` becomes the finding of
+				 * both; the missing cable's loses its name, which drops it later. A
+				 * node's name is one text, so pointers are compared.
+				 */
+				struct cabling_item *missing = &c->items[j];
+				bool at_b = extra->b.name == missing->a.name ||
+					    extra->b.name == missing->b.name;
+				struct cabling_end at = at_b ? extra->b : extra->a,
+						   found = at_b ? extra->a : extra->b;
+				bool turn = at.name == missing->b.name;
+
+				if (at.name != missing->a.name && !turn)
+					continue;
+				extra->at = at;
+				extra->found = found;
+				extra->a = extra->other = turn ? missing->b : missing->a;
+				extra->b = extra->other_found = turn ? missing->a : missing->b;
+				extra->a_found = extra->b_found = (struct cabling_end){ 0 };
+				extra->votes = missing->votes;
+				extra->of = missing->of;
+				missing->at.name = NULL;
+			}
 	}
 	for (uint32_t i = 0; i < c->count; i++)
 		if (c->items[i].at.name)
@@ -584,7 +575,8 @@ void cabling_report(struct wiring *w, const struct tiers *tiers)
 		w->v[v].stray = w->v[hca].stray = false;
 	}
 	for (uint32_t v = 0; v < w->nvertices; v++) {
-		if (rep.seen[v] || (!is_wrong(w, v) && !is_unmet(w, v)))
+		if (rep.seen[v] || (!is_wrong(w, v) &&
+				    !(w->v[v].want != TOPO_NONE && w->v[v].want != w->v[v].found)))
 			continue;
 
 		bool wrong;

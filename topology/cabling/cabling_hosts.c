@@ -297,6 +297,6 @@ struct cabling *cabling_rails(const struct topo *t)
 							      .leaf_rail = leaf->rail });
 	}
 	units_fini(&u);
-	wiring_fini(&w);
+	free(w.v);
 	return w.result;
 }

@@ -48,7 +48,6 @@ struct tiers {
  * wiring_fini() frees all of it but the result, which the caller then owns.
  */
 void wiring_init(struct wiring *w, const struct topo *t);
-void wiring_fini(struct wiring *w);
 /*
  * Adds a vertex that is no port of the snapshot: a port of `node` (TOPO_NONE = a node that is not
  * there), 0 = any port. Returns the vertex. `name` is kept: a text of the result or a snapshot.

@@ -167,32 +167,6 @@ static bool read_header(struct table *table)
 
 /* ---- Devices --------------------------------------------------------------------------------- */
 
-static void list_systems(struct table *table)
-{
-	uint32_t count = table->t ? table->t->nswitches : 0;
-
-	table->of_system = mem_alloc(count + 1, sizeof(*table->of_system));
-	for (uint32_t sw = 0; sw < count; sw++) {
-		/* The system's name within "MF0;NAME:MODEL/U1". */
-		const char *begin = strchr(table->t->nodes[sw].desc, ';');
-		const char *end = begin ? strrchr(begin, ':') : NULL;
-		uint32_t before = table->systems.count, id;
-
-		if (!end || end == begin + 1)
-			continue;
-		id = names_id(&table->systems, begin + 1, (size_t)(end - begin - 1));
-		table->of_system[id] = id < before ? TOPO_NONE : sw;
-	}
-	/* A description goes before a name within another one. */
-	for (uint32_t n = 0; table->t && n < table->t->nnodes; n++) {
-		const char *desc = table->t->nodes[n].desc;
-		uint32_t id = names_find(&table->systems, desc, strlen(desc));
-
-		if (id != NAMES_NONE)
-			table->of_system[id] = TOPO_NONE;
-	}
-}
-
 /* The id of the description that a name stands for, looked up once for each name. */
 static uint32_t device_of(struct table *table, const char *name)
 {
@@ -332,7 +306,30 @@ static struct topo *read_table(const char *name, const char *text, size_t len, c
 	struct topo *plan = NULL;
 
 	memcpy(copy, text, len);
-	list_systems(&table);
+
+	uint32_t count = table.t ? table.t->nswitches : 0;
+
+	table.of_system = mem_alloc(count + 1, sizeof(*table.of_system));
+	for (uint32_t sw = 0; sw < count; sw++) {
+		/* The system's name within "MF0;NAME:MODEL/U1". */
+		const char *begin = strchr(table.t->nodes[sw].desc, ';');
+		const char *end = begin ? strrchr(begin, ':') : NULL;
+		uint32_t before = table.systems.count, id;
+
+		if (!end || end == begin + 1)
+			continue;
+		id = names_id(&table.systems, begin + 1, (size_t)(end - begin - 1));
+		table.of_system[id] = id < before ? TOPO_NONE : sw;
+	}
+	/* A description goes before a name within another one. */
+	for (uint32_t n = 0; table.t && n < table.t->nnodes; n++) {
+		const char *desc = table.t->nodes[n].desc;
+		uint32_t id = names_find(&table.systems, desc, strlen(desc));
+
+		if (id != NAMES_NONE)
+			table.of_system[id] = TOPO_NONE;
+	}
+
 	if (strlen(copy) != len)
 		refuse(&table, "a zero byte: this is no text");
 	else if (read_lines(&table, copy))
@@ -452,29 +449,6 @@ static uint32_t planned_end(struct wiring *w, const struct side *plan, const str
 	return wiring_add_end(w, node, w->t->nodes[node].name, port->num);
 }
 
-/* Marks cables between planned nodes that are not planned; reports planned ones that are down. */
-static void judge_found(struct wiring *w, const struct side *real)
-{
-	for (uint32_t p = 0; p < w->t->nports; p++) {
-		uint32_t peer = w->v[p].found;
-
-		if (peer == TOPO_NONE || peer < p)
-			continue;
-		if (!is_node(real->other[w->v[p].node]) || !is_node(real->other[w->v[peer].node]))
-			continue;
-		if (w->v[p].want == TOPO_NONE && w->v[peer].want == TOPO_NONE)
-			w->v[p].stray = w->v[peer].stray = true;
-		else if (w->v[p].want == peer && !w->t->ports[p].link_up)
-			cabling_add(w->result, &(struct cabling_item){ .kind = CABLING_DOWN,
-								       .at = w->v[p].end,
-								       .found = w->v[peer].end,
-								       .a = w->v[p].end,
-								       .b = w->v[peer].end,
-								       .a_found = w->v[peer].end,
-								       .b_found = w->v[p].end });
-	}
-}
-
 struct cabling *cabling_compare(const struct topo *plan_topo, const struct topo *t)
 {
 	struct side plan = { .t = plan_topo }, real = { .t = t };
@@ -498,7 +472,30 @@ struct cabling *cabling_compare(const struct topo *plan_topo, const struct topo 
 		wiring_expect(&w, planned_end(&w, &plan, port), planned_end(&w, &plan, peer),
 			      (struct wiring_votes){ 0 });
 	}
-	judge_found(&w, &real);
+
+	/*
+	 * Marks cables between planned nodes that are not planned; reports planned ones that are
+	 * down.
+	 */
+	for (uint32_t p = 0; p < w.t->nports; p++) {
+		uint32_t peer = w.v[p].found;
+
+		if (peer == TOPO_NONE || peer < p)
+			continue;
+		if (!is_node(real.other[w.v[p].node]) || !is_node(real.other[w.v[peer].node]))
+			continue;
+		if (w.v[p].want == TOPO_NONE && w.v[peer].want == TOPO_NONE)
+			w.v[p].stray = w.v[peer].stray = true;
+		else if (w.v[p].want == peer && !w.t->ports[p].link_up)
+			cabling_add(w.result, &(struct cabling_item){ .kind = CABLING_DOWN,
+								      .at = w.v[p].end,
+								      .found = w.v[peer].end,
+								      .a = w.v[p].end,
+								      .b = w.v[peer].end,
+								      .a_found = w.v[peer].end,
+								      .b_found = w.v[p].end });
+	}
+
 	cabling_report(&w, NULL);
 	list_nodes(w.result, &real, CABLING_UNKNOWN);
 	cabling_sort(w.result);
@@ -509,6 +506,6 @@ struct cabling *cabling_compare(const struct topo *plan_topo, const struct topo 
 	free(real.node_of_name);
 	free(real.other);
 	names_fini(&names);
-	wiring_fini(&w);
+	free(w.v);
 	return w.result;
 }

@@ -151,21 +151,6 @@ static uint32_t parent_at(const struct counting *c, uint32_t sw, unsigned num)
 		       : TOPO_NONE;
 }
 
-static void vote_on_parent(struct counting *c, uint32_t parent)
-{
-	uint32_t votes[256] = { 0 }, best = 0; /* a switch has at most 254 ports */
-
-	for (uint32_t i = 0; i < c->n; i++)
-		votes[c->cables[i * c->nparents + parent]]++;
-	for (uint32_t cables = 1; cables < 256; cables++)
-		if (votes[cables] > votes[best])
-			best = cables;
-	if (!most(votes[best], c->n, 3, 4))
-		return;
-	c->usual[parent] = (uint16_t)best;
-	c->votes[parent] = (struct wiring_votes){ votes[best], c->n };
-}
-
 /* Whether a member has the usual number of cables to most parents; else it is of another kind. */
 static bool is_usual(const struct counting *c, uint32_t member)
 {
@@ -231,8 +216,19 @@ static void count_family(struct counting *c, uint32_t *place)
 			if (far != TOPO_NONE)
 				c->cables[i * c->nparents + place[far]]++;
 		}
-	for (uint32_t u = 0; u < c->nparents; u++)
-		vote_on_parent(c, u);
+	for (uint32_t u = 0; u < c->nparents; u++) {
+		uint32_t votes[256] = { 0 }, best = 0; /* a switch has at most 254 ports */
+
+		for (uint32_t i = 0; i < c->n; i++)
+			votes[c->cables[i * c->nparents + u]]++;
+		for (uint32_t cables = 1; cables < 256; cables++)
+			if (votes[cables] > votes[best])
+				best = cables;
+		if (!most(votes[best], c->n, 3, 4))
+			continue;
+		c->usual[u] = (uint16_t)best;
+		c->votes[u] = (struct wiring_votes){ votes[best], c->n };
+	}
 	for (uint32_t i = 0; i < c->n; i++)
 		if (is_usual(c, i))
 			compare_member(c, i);
@@ -401,24 +397,6 @@ static bool is_decided(const struct choice *choice)
 	return choice->votes >= 2 && (choice->backed || most(choice->votes, choice->of, 2, 3));
 }
 
-static void write_choices(struct ballot *b, uint32_t sw, const struct choice *choices)
-{
-	b->known[sw] = true;
-	for (unsigned num = 1; num <= b->tiers->t->nodes[sw].nports; num++) {
-		struct choice choice = choices[num];
-		uint32_t port = b->tiers->t->nodes[sw].port0 + num;
-
-		if (choice.votes * 2 > choice.of && !b->by_pod)
-			b->lead[port] = choice.label;
-		if (is_decided(&choice)) {
-			b->at[port] = b->by_pod ? child_of_pod(b, sw, choice.label) : choice.label;
-			b->votes[port] = (struct wiring_votes){ choice.votes, choice.of };
-		} else if (most(choice.none, choice.of, 3, 4)) {
-			b->empty[port] = true;
-		}
-	}
-}
-
 /* Whether three in five of a switch's ports are as the votes say; else it is of another kind. */
 static bool is_like_others(const struct ballot *b, uint32_t sw, const struct choice *choices)
 {
@@ -472,8 +450,26 @@ static bool vote_of(struct ballot *b, const uint32_t *members, uint32_t n)
 	regular = usual >= CABLES_MIN && most(usual, cables, 4, 5) &&
 		  (n > 5 || most(same, any, 3, 5));
 	for (uint32_t i = 0; i < n && regular; i++)
-		if (is_like_others(b, members[i], choices))
-			write_choices(b, members[i], choices);
+		if (is_like_others(b, members[i], choices)) {
+			uint32_t sw = members[i];
+
+			b->known[sw] = true;
+			for (unsigned num = 1; num <= b->tiers->t->nodes[sw].nports; num++) {
+				struct choice choice = choices[num];
+				uint32_t port = b->tiers->t->nodes[sw].port0 + num;
+
+				if (choice.votes * 2 > choice.of && !b->by_pod)
+					b->lead[port] = choice.label;
+				if (is_decided(&choice)) {
+					b->at[port] = b->by_pod ? child_of_pod(b, sw, choice.label)
+								: choice.label;
+					b->votes[port] =
+						(struct wiring_votes){ choice.votes, choice.of };
+				} else if (most(choice.none, choice.of, 3, 4)) {
+					b->empty[port] = true;
+				}
+			}
+		}
 	return regular;
 }
 

@@ -93,11 +93,6 @@ void wiring_init(struct wiring *w, const struct topo *t)
 	}
 }
 
-void wiring_fini(struct wiring *w)
-{
-	free(w->v);
-}
-
 bool wiring_expect(struct wiring *w, uint32_t a, uint32_t b, struct wiring_votes votes)
 {
 	if (a == b || (w->v[a].want != TOPO_NONE && w->v[a].want != b) ||

@@ -452,28 +452,6 @@ static int compare_text_order(const void *va, const void *vb)
 	       sort_order(a->rank, b->rank) ?: sort_order(a->node, b->node);
 }
 
-static struct text_order *order_switches(const struct topo *t)
-{
-	struct text_order *order = mem_alloc(t->nswitches, sizeof(*order));
-	struct names names = { 0 };
-	uint32_t *rank;
-
-	for (uint32_t sw = 0; sw < t->nswitches; sw++) {
-		const struct topo_node *node = &t->nodes[sw];
-
-		order[sw] =
-			(struct text_order){ sw, names_id(&names, node->name, strlen(node->name)),
-					     node->su, node->rail, node->level };
-	}
-	rank = names_rank(&names);
-	for (uint32_t sw = 0; sw < t->nswitches; sw++)
-		order[sw].rank = rank[order[sw].rank];
-	free(rank);
-	names_fini(&names);
-	qsort(order, t->nswitches, sizeof(*order), compare_text_order);
-	return order;
-}
-
 static void text_summary(const struct topo *t, FILE *out)
 {
 	uint32_t roles[TOPO_SHARP] = { 0 };
@@ -553,7 +531,23 @@ static void text_hosts(const struct topo *t, uint32_t sw, FILE *out)
 
 int dump_text(const struct topo *t, FILE *out)
 {
-	struct text_order *order = order_switches(t);
+	struct text_order *order = mem_alloc(t->nswitches, sizeof(*order));
+	struct names names = { 0 };
+	uint32_t *rank;
+
+	for (uint32_t sw = 0; sw < t->nswitches; sw++) {
+		const struct topo_node *node = &t->nodes[sw];
+
+		order[sw] =
+			(struct text_order){ sw, names_id(&names, node->name, strlen(node->name)),
+					     node->su, node->rail, node->level };
+	}
+	rank = names_rank(&names);
+	for (uint32_t sw = 0; sw < t->nswitches; sw++)
+		order[sw].rank = rank[order[sw].rank];
+	free(rank);
+	names_fini(&names);
+	qsort(order, t->nswitches, sizeof(*order), compare_text_order);
 
 	text_summary(t, out);
 	for (uint32_t i = 0; i < t->nswitches; i++) {

@@ -154,25 +154,6 @@ static int compare_lines(const void *va, const void *vb)
 	return sort_order(a->a, b->a) ?: sort_order(a->b, b->b);
 }
 
-static void collect_lines(const struct topo *t, struct drawing *d, const uint32_t *box_of_host)
-{
-	d->lines = mem_alloc(t->nlinks, sizeof(*d->lines));
-	for (uint32_t p = 0; p < t->nports; p++) {
-		const struct topo_port *port = &t->ports[p], *peer = topo_peer(t, port);
-		uint32_t a, b;
-
-		if (!peer || port->peer < p)
-			continue;
-		a = box_of_node(t, box_of_host, port->node);
-		b = box_of_node(t, box_of_host, peer->node);
-		if (a != b && a != TOPO_NONE && b != TOPO_NONE)
-			d->lines[d->nlines++] = (struct drawing_line){ .a = a < b ? a : b,
-								       .b = a < b ? b : a,
-								       .links = 1,
-								       .down = !port->link_up };
-	}
-}
-
 /* Boxes and lines of a snapshot, all in memory of its own; the caller frees it, not with NULL. */
 static struct drawing *drawing_new(const struct topo *t)
 {
@@ -196,7 +177,22 @@ static struct drawing *drawing_new(const struct topo *t)
 			d->widest = d->row_boxes[row];
 	}
 	free(places);
-	collect_lines(t, d, box_of_host);
+	d->lines = mem_alloc(t->nlinks, sizeof(*d->lines));
+	for (uint32_t p = 0; p < t->nports; p++) {
+		const struct topo_port *port = &t->ports[p], *peer = topo_peer(t, port);
+		uint32_t a, b;
+
+		if (!peer || port->peer < p)
+			continue;
+		a = box_of_node(t, box_of_host, port->node);
+		b = box_of_node(t, box_of_host, peer->node);
+		if (a != b && a != TOPO_NONE && b != TOPO_NONE)
+			d->lines[d->nlines++] = (struct drawing_line){ .a = a < b ? a : b,
+								       .b = a < b ? b : a,
+								       .links = 1,
+								       .down = !port->link_up };
+	}
+
 	qsort(d->lines, d->nlines, sizeof(*d->lines), compare_lines);
 	for (uint32_t i = 0; i < d->nlines; i++) {
 		if (n && compare_lines(&d->lines[n - 1], &d->lines[i]) == 0) {
@@ -248,47 +244,43 @@ static void drawing_free(struct drawing *d)
 
 /* ---- Graphviz ----------------------------------------------------------------------- */
 
-static void dot_row(const struct drawing *d, uint32_t row, FILE *out)
-{
-	fprintf(out, "\t{ rank=same;\n");
-	for (uint32_t b = 0; b < d->nboxes; b++) {
-		if (d->boxes[b].row != row)
-			continue;
-		fprintf(out, "\t\tn%" PRIu32 " [label=\"", b);
-		for (const char *text = d->boxes[b].label; *text; text++) {
-			if (*text == '"' || *text == '\\')
-				fputc('\\', out);
-			fputc(*text, out);
-		}
-		if (d->boxes[b].nhosts > 1)
-			fprintf(out, "\\n%" PRIu32 " hosts", d->boxes[b].nhosts);
-		fprintf(out, "\"%s];\n", d->boxes[b].nhosts ? ", shape=ellipse" : "");
-	}
-	fprintf(out, "\t}\n");
-}
-
-static void dot_line(const struct drawing_line *line, FILE *out)
-{
-	bool several = line->links > 1, any = several || line->down;
-
-	fprintf(out, "\tn%" PRIu32 " -- n%" PRIu32 "%s", line->upper, line->lower, any ? " [" : "");
-	if (several)
-		fprintf(out, "label=\"%" PRIu32 "\"%s", line->links, line->down ? ", " : "");
-	if (line->down)
-		fprintf(out, "color=red%s", line->down == line->links ? ", style=dashed" : "");
-	fputs(any ? "];\n" : ";\n", out);
-}
-
 int dump_dot(const struct topo *t, FILE *out)
 {
 	struct drawing *d = drawing_new(t);
 
 	fprintf(out, "graph fabric {\n\trankdir=TB;\n\tranksep=1.5;\n\tnode [shape=box, "
 		     "fontname=\"sans-serif\"];\n");
-	for (uint32_t row = 0; row < d->nrows; row++)
-		dot_row(d, row, out);
-	for (uint32_t i = 0; i < d->nlines; i++)
-		dot_line(&d->lines[i], out);
+	for (uint32_t row = 0; row < d->nrows; row++) {
+		fprintf(out, "\t{ rank=same;\n");
+		for (uint32_t b = 0; b < d->nboxes; b++) {
+			if (d->boxes[b].row != row)
+				continue;
+			fprintf(out, "\t\tn%" PRIu32 " [label=\"", b);
+			for (const char *text = d->boxes[b].label; *text; text++) {
+				if (*text == '"' || *text == '\\')
+					fputc('\\', out);
+				fputc(*text, out);
+			}
+			if (d->boxes[b].nhosts > 1)
+				fprintf(out, "\\n%" PRIu32 " hosts", d->boxes[b].nhosts);
+			fprintf(out, "\"%s];\n", d->boxes[b].nhosts ? ", shape=ellipse" : "");
+		}
+		fprintf(out, "\t}\n");
+	}
+	for (uint32_t i = 0; i < d->nlines; i++) {
+		const struct drawing_line *line = &d->lines[i];
+		bool several = line->links > 1, any = several || line->down;
+
+		fprintf(out, "\tn%" PRIu32 " -- n%" PRIu32 "%s", line->upper, line->lower,
+			any ? " [" : "");
+		if (several)
+			fprintf(out, "label=\"%" PRIu32 "\"%s", line->links,
+				line->down ? ", " : "");
+		if (line->down)
+			fprintf(out, "color=red%s",
+				line->down == line->links ? ", style=dashed" : "");
+		fputs(any ? "];\n" : ";\n", out);
+	}
 	fprintf(out, "}\n");
 	drawing_free(d);
 	return mem_flush(out);
@@ -320,28 +312,6 @@ static double middle_x(const struct drawing *d, uint32_t b)
 	return MARGIN + BOX_WIDTH / 2.0 + COLUMN_STEP * (d->boxes[b].column + free_columns / 2);
 }
 
-static unsigned top_y(const struct drawing *d, uint32_t b)
-{
-	return MARGIN + d->boxes[b].row * ROW_STEP;
-}
-
-static void svg_box(const struct drawing *d, uint32_t b, FILE *out)
-{
-	double x = middle_x(d, b);
-	unsigned y = top_y(d, b);
-
-	fprintf(out, "<g><title>");
-	svg_text(d->boxes[b].label, SIZE_MAX, out);
-	fprintf(out,
-		"</title><rect class=\"%s\" x=\"%.0f\" y=\"%u\" width=\"%d\" height=\"%d\" "
-		"rx=\"4\"/>",
-		d->boxes[b].nhosts ? "hosts" : "switch", x - BOX_WIDTH / 2.0, y, BOX_WIDTH,
-		BOX_HEIGHT);
-	fprintf(out, "<text x=\"%.0f\" y=\"%u\">", x, y + BOX_HEIGHT - 9);
-	svg_text(d->boxes[b].label, LABEL_CHARS, out);
-	fprintf(out, "</text></g>\n");
-}
-
 int dump_svg(const struct topo *t, FILE *out)
 {
 	struct drawing *d = drawing_new(t);
@@ -363,16 +333,30 @@ int dump_svg(const struct topo *t, FILE *out)
 
 		fprintf(out,
 			"<line class=\"%s\" x1=\"%.0f\" y1=\"%u\" x2=\"%.0f\" y2=\"%u\"><title>",
-			class, middle_x(d, upper), top_y(d, upper) + BOX_HEIGHT, middle_x(d, lower),
-			top_y(d, lower));
+			class, middle_x(d, upper),
+			(MARGIN + d->boxes[upper].row * ROW_STEP) + BOX_HEIGHT, middle_x(d, lower),
+			MARGIN + d->boxes[lower].row * ROW_STEP);
 		svg_text(d->boxes[upper].label, SIZE_MAX, out);
 		fputs(" - ", out);
 		svg_text(d->boxes[lower].label, SIZE_MAX, out);
 		fprintf(out, ": %" PRIu32 " link%s, %" PRIu32 " down</title></line>\n", line->links,
 			line->links == 1 ? "" : "s", line->down);
 	}
-	for (uint32_t b = 0; b < d->nboxes; b++)
-		svg_box(d, b, out);
+	for (uint32_t b = 0; b < d->nboxes; b++) {
+		double x = middle_x(d, b);
+		unsigned y = MARGIN + d->boxes[b].row * ROW_STEP;
+
+		fprintf(out, "<g><title>");
+		svg_text(d->boxes[b].label, SIZE_MAX, out);
+		fprintf(out,
+			"</title><rect class=\"%s\" x=\"%.0f\" y=\"%u\" width=\"%d\" height=\"%d\" "
+			"rx=\"4\"/>",
+			d->boxes[b].nhosts ? "hosts" : "switch", x - BOX_WIDTH / 2.0, y, BOX_WIDTH,
+			BOX_HEIGHT);
+		fprintf(out, "<text x=\"%.0f\" y=\"%u\">", x, y + BOX_HEIGHT - 9);
+		svg_text(d->boxes[b].label, LABEL_CHARS, out);
+		fprintf(out, "</text></g>\n");
+	}
 	fputs("</svg>\n", out);
 	drawing_free(d);
 	return mem_flush(out);

@@ -282,22 +282,6 @@ static void make_switches(struct superpod *sp)
 	}
 }
 
-static void make_unit(struct superpod *sp, unsigned su)
-{
-	char name[40];
-
-	for (unsigned node = 0; node < sp->sys->nodes; node++)
-		for (unsigned rail = 0; rail < RAILS; rail++) {
-			int hca;
-
-			snprintf(name, sizeof(name), "dgx-su%02u-%02u mlx5_%u", su + 1, node + 1,
-				 sp->sys->hca[rail]);
-			hca = generate_hca(&sp->g, 1, name);
-			generate_host_cable(&sp->g, hca, 1, sp->leaves[su * RAILS + rail],
-					    node + 1);
-		}
-}
-
 static struct topo *make_superpod(struct superpod *sp)
 {
 	const struct design *d = &sp->d;
@@ -307,8 +291,20 @@ static struct topo *make_superpod(struct superpod *sp)
 	sp->spines = mem_alloc(d->pods * d->pod_spines, sizeof(int));
 	sp->cores = mem_alloc(d->groups * d->group_cores, sizeof(int));
 	make_switches(sp);
-	for (unsigned su = 0; su < d->su; su++)
-		make_unit(sp, su);
+	for (unsigned su = 0; su < d->su; su++) {
+		char name[40];
+
+		for (unsigned node = 0; node < sp->sys->nodes; node++)
+			for (unsigned rail = 0; rail < RAILS; rail++) {
+				int hca;
+
+				snprintf(name, sizeof(name), "dgx-su%02u-%02u mlx5_%u", su + 1,
+					 node + 1, sp->sys->hca[rail]);
+				hca = generate_hca(&sp->g, 1, name);
+				generate_host_cable(&sp->g, hca, 1, sp->leaves[su * RAILS + rail],
+						    node + 1);
+			}
+	}
 	for (unsigned i = 0; i < d->su * RAILS; i++) {
 		/* Which pod the leaf of a rail in a unit belongs to, and its place there. */
 		unsigned su = i / RAILS, rail = i % RAILS, half = (d->su + 1) / 2;
@@ -341,8 +337,8 @@ static struct topo *make_superpod(struct superpod *sp)
 	return topo_freeze(sp->g.builder);
 }
 
-static struct topo *generate(enum generate_system system, unsigned su, bool sharp, char *err,
-			     size_t err_size)
+struct topo *generate_superpod(enum generate_system system, unsigned su, bool sharp, char *err,
+			       size_t err_size)
 {
 	const struct system *sys = &systems[system];
 	struct superpod sp = {
@@ -361,17 +357,6 @@ static struct topo *generate(enum generate_system system, unsigned su, bool shar
 	sp.d = system == GENERATE_A100 ? design_40(su) : design_64(su);
 	sp.g.builder = topo_builder_new();
 	return make_superpod(&sp);
-}
-
-struct topo *generate_superpod(enum generate_system system, unsigned su, char *err, size_t err_size)
-{
-	return generate(system, su, true, err, err_size);
-}
-
-struct topo *generate_superpod_no_sharp(enum generate_system system, unsigned su, char *err,
-					size_t err_size)
-{
-	return generate(system, su, false, err, err_size);
 }
 
 /* ---- PGFTs ----------------------------------------------------------------------------------- */
@@ -409,11 +394,6 @@ static unsigned down_ports(const struct pgft *f, unsigned level)
 	return f->m[level] * f->p[level];
 }
 
-static unsigned up_ports(const struct pgft *f, unsigned level)
-{
-	return level < f->h ? f->w[level + 1] * f->p[level + 1] : 0;
-}
-
 static uint64_t pgft_product(const unsigned *factors, unsigned first, unsigned last)
 {
 	uint64_t n = 1;
@@ -438,7 +418,9 @@ static const char *check_pgft(struct pgft *f)
 	for (unsigned level = 0; level <= f->h; level++) {
 		uint64_t n = pgft_product(f->w, 1, level) * pgft_product(f->m, level + 1, f->h);
 
-		if ((level ? down_ports(f, level) : 0) + up_ports(f, level) > 254)
+		if ((level ? down_ports(f, level) : 0) +
+			    (level < f->h ? f->w[level + 1] * f->p[level + 1] : 0) >
+		    254)
 			return "a switch has at most 254 ports";
 		if (n > LIDS)
 			return "more nodes than there are LIDs (49151)";
@@ -462,29 +444,13 @@ static void make_level(struct pgft *f, unsigned level)
 		else
 			snprintf(name, sizeof(name), "spine%u-%0*u", level, digits, i + 1);
 		f->handle[level][i] =
-			level ? generate_switch(&f->g, down_ports(f, level) + up_ports(f, level),
+			level ? generate_switch(&f->g,
+						down_ports(f, level) +
+							(level < f->h
+								 ? f->w[level + 1] * f->p[level + 1]
+								 : 0),
 						name)
 			      : generate_hca(&f->g, f->p[1], name);
-	}
-}
-
-/* All pairs of levels l-1 and l whose digits but the l-th agree. */
-static void cable_level(struct pgft *f, unsigned level)
-{
-	unsigned below = level > 1 ? down_ports(f, level - 1) : 0, p = f->p[level];
-	unsigned lows = (unsigned)pgft_product(f->w, 1, level - 1);
-
-	for (unsigned child = 0; child < f->nodes[level - 1]; child++) {
-		unsigned low = child % lows, m = child / lows % f->m[level];
-		unsigned high = child / lows / f->m[level];
-
-		for (unsigned up = 0; up < f->w[level] * p; up++) {
-			unsigned parent = low + lows * (up / p + f->w[level] * high);
-
-			(level > 1 ? generate_cable : generate_host_cable)(
-				&f->g, f->handle[level - 1][child], below + up + 1,
-				f->handle[level][parent], m * p + up % p + 1);
-		}
 	}
 }
 
@@ -510,8 +476,25 @@ struct topo *generate_pgft(unsigned h, const unsigned *m, const unsigned *w, con
 	f.g.builder = topo_builder_new();
 	for (unsigned level = 0; level <= h; level++)
 		make_level(&f, level);
-	for (unsigned level = 1; level <= h; level++)
-		cable_level(&f, level);
+	for (unsigned level = 1; level <= h; level++) {
+		/* All pairs of levels l-1 and l whose digits but the l-th agree. */
+		unsigned below = level > 1 ? down_ports(&f, level - 1) : 0, level_p = f.p[level];
+		unsigned lows = (unsigned)pgft_product(f.w, 1, level - 1);
+
+		for (unsigned child = 0; child < f.nodes[level - 1]; child++) {
+			unsigned low = child % lows, level_m = child / lows % f.m[level];
+			unsigned high = child / lows / f.m[level];
+
+			for (unsigned up = 0; up < f.w[level] * level_p; up++) {
+				unsigned parent = low + lows * (up / level_p + f.w[level] * high);
+
+				(level > 1 ? generate_cable : generate_host_cable)(
+					&f.g, f.handle[level - 1][child], below + up + 1,
+					f.handle[level][parent],
+					level_m * level_p + up % level_p + 1);
+			}
+		}
+	}
 	for (unsigned level = 0; level <= h; level++)
 		free(f.handle[level]);
 	return topo_freeze(f.g.builder);
@@ -666,33 +649,6 @@ static bool number_ports(const struct shape *s, unsigned *ports)
 	return true;
 }
 
-static struct topo *make_fabric(const struct shape *s, unsigned *ports)
-{
-	struct generator g = { .speed = TOPO_NDR, .hca_device = 0x1021, .switch_device = 0xd2f2 };
-	int *handles = mem_alloc(s->nswitches, sizeof(*handles));
-	unsigned *next = mem_alloc(s->nswitches, sizeof(*next));
-	char name[40];
-
-	g.builder = topo_builder_new();
-	for (unsigned sw = 0; sw < s->nswitches; sw++) {
-		next[sw] = hosts_of(s, sw);
-		snprintf(name, sizeof(name), "%s-%04u", next[sw] ? "switch" : "spine", sw + 1);
-		handles[sw] = generate_switch(&g, ports[sw], name);
-	}
-	for (unsigned sw = 0; sw < s->nswitches; sw++)
-		for (unsigned h = 1; h <= hosts_of(s, sw); h++) {
-			snprintf(name, sizeof(name), "node-%04u-%02u mlx5_0", sw + 1, h);
-			generate_host_cable(&g, generate_hca(&g, 1, name), 1, handles[sw], h);
-		}
-	for (unsigned i = 0; i < s->nlinks; i++)
-		for (unsigned c = 0; c < s->cables; c++)
-			generate_cable(&g, handles[s->links[i].a], ++next[s->links[i].a],
-				       handles[s->links[i].b], ++next[s->links[i].b]);
-	free(handles);
-	free(next);
-	return topo_freeze(g.builder);
-}
-
 /*
  * ---- Arguments of a shape -----------------------------------------------------------------------
  */
@@ -807,9 +763,35 @@ static struct topo *generate_shape(int argc, char **argv, char *err, size_t err_
 	unsigned *ports = mem_alloc(s.nswitches + 1, sizeof(*ports));
 	struct topo *t = NULL;
 
-	if (number_ports(&s, ports))
-		t = make_fabric(&s, ports);
-	else
+	if (number_ports(&s, ports)) {
+		struct generator g = { .speed = TOPO_NDR,
+				       .hca_device = 0x1021,
+				       .switch_device = 0xd2f2 };
+		int *handles = mem_alloc(s.nswitches, sizeof(*handles));
+		unsigned *next = mem_alloc(s.nswitches, sizeof(*next));
+		char name[40];
+
+		g.builder = topo_builder_new();
+		for (unsigned sw = 0; sw < s.nswitches; sw++) {
+			next[sw] = hosts_of(&s, sw);
+			snprintf(name, sizeof(name), "%s-%04u", next[sw] ? "switch" : "spine",
+				 sw + 1);
+			handles[sw] = generate_switch(&g, ports[sw], name);
+		}
+		for (unsigned sw = 0; sw < s.nswitches; sw++)
+			for (unsigned h = 1; h <= hosts_of(&s, sw); h++) {
+				snprintf(name, sizeof(name), "node-%04u-%02u mlx5_0", sw + 1, h);
+				generate_host_cable(&g, generate_hca(&g, 1, name), 1, handles[sw],
+						    h);
+			}
+		for (unsigned i = 0; i < s.nlinks; i++)
+			for (unsigned c = 0; c < s.cables; c++)
+				generate_cable(&g, handles[s.links[i].a], ++next[s.links[i].a],
+					       handles[s.links[i].b], ++next[s.links[i].b]);
+		free(handles);
+		free(next);
+		t = topo_freeze(g.builder);
+	} else
 		snprintf(err, err_size, "a switch has at most %u ports", PORTS_MAX);
 	free(ports);
 	free(s.links);
@@ -843,43 +825,39 @@ static struct topo *refuse(char *err, size_t err_size, const char *what, const c
 	return NULL;
 }
 
-static struct topo *parse_superpod(int argc, char **argv, char *err, size_t err_size)
-{
-	size_t system = GENERATE_H100;
-	unsigned su = 0;
-	bool sharp = true;
-
-	for (int i = 1; i < argc; i++) {
-		const char *value = i + 1 < argc ? argv[i + 1] : "";
-
-		if (strcmp(argv[i], "--no-sharp") == 0) {
-			sharp = false;
-		} else if (strcmp(argv[i], "--su") == 0) {
-			if (!parse_list(value, 1, &su))
-				return refuse(err, err_size,
-					      "not a number of scalable units:", value);
-			i++;
-		} else if (strcmp(argv[i], "--system") == 0) {
-			for (system = 0; system < SYSTEMS && strcmp(value, systems[system].name);)
-				system++;
-			if (system == SYSTEMS)
-				return refuse(err, err_size, "unknown system", value);
-			i++;
-		} else {
-			return refuse(err, err_size, "unknown argument", argv[i]);
-		}
-	}
-	return (sharp ? generate_superpod : generate_superpod_no_sharp)(
-		(enum generate_system)system, su, err, err_size);
-}
-
 struct topo *generate_parse(int argc, char **argv, char *err, size_t err_size)
 {
 	static const char *const shapes[] = { "torus",	"ring",	      "hypercube",
 					      "hyperx", "dragonfly+", "jellyfish" };
 
-	if (argc > 0 && strcmp(argv[0], "superpod") == 0)
-		return parse_superpod(argc, argv, err, err_size);
+	if (argc > 0 && strcmp(argv[0], "superpod") == 0) {
+		size_t system = GENERATE_H100;
+		unsigned su = 0;
+		bool sharp = true;
+
+		for (int i = 1; i < argc; i++) {
+			const char *value = i + 1 < argc ? argv[i + 1] : "";
+
+			if (strcmp(argv[i], "--no-sharp") == 0) {
+				sharp = false;
+			} else if (strcmp(argv[i], "--su") == 0) {
+				if (!parse_list(value, 1, &su))
+					return refuse(err, err_size,
+						      "not a number of scalable units:", value);
+				i++;
+			} else if (strcmp(argv[i], "--system") == 0) {
+				for (system = 0;
+				     system < SYSTEMS && strcmp(value, systems[system].name);)
+					system++;
+				if (system == SYSTEMS)
+					return refuse(err, err_size, "unknown system", value);
+				i++;
+			} else {
+				return refuse(err, err_size, "unknown argument", argv[i]);
+			}
+		}
+		return generate_superpod((enum generate_system)system, su, sharp, err, err_size);
+	}
 	if (argc > 0 && strcmp(argv[0], "pgft") == 0) {
 		unsigned h, m[PGFT_LEVELS], w[PGFT_LEVELS], p[PGFT_LEVELS];
 

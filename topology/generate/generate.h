@@ -16,15 +16,12 @@ enum generate_system { GENERATE_A100, GENERATE_H100, GENERATE_B200 };
 /*
  * The compute fabric of a DGX SuperPOD of `su` scalable units: rail-optimised, two tiers while
  * the published tables have two, three above (leaf, spine, core). Node n of a unit is at port
- * n+1 of its eight leaves. Every switch has its SHARP aggregation node, as delivered, on the
- * port after its last. NULL when `su` is outside what the system's design allows (1..64; A100
- * 1..7).
+ * n+1 of its eight leaves. sharp: every switch has its SHARP aggregation node, as delivered, on the
+ * port after its last; false: SHARP is switched off. NULL when `su` is outside what the system's
+ * design allows (1..64; A100 1..7).
  */
-struct topo *generate_superpod(enum generate_system system, unsigned su, char *err,
+struct topo *generate_superpod(enum generate_system system, unsigned su, bool sharp, char *err,
 			       size_t err_size);
-/* A SuperPOD without aggregation nodes, as with SHARP switched off. NULL for the same reason. */
-struct topo *generate_superpod_no_sharp(enum generate_system system, unsigned su, char *err,
-					size_t err_size);
 
 /*
  * PGFT(h; m1..mh; w1..wh; p1..ph) of Zahavi: h levels of switches over hosts; a level-l node has

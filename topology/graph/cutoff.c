@@ -79,16 +79,13 @@ static enum cutoff_fate port_fate(const struct search *s, const struct topo_port
 	return peer->state > TOPO_DOWN ? CUTOFF_CUT_OFF : CUTOFF_OFF;
 }
 
-static bool is_hca(const struct topo *t, uint32_t node)
-{
-	return t->nodes[node].type == TOPO_CA && topo_is_host(t, node);
-}
-
 static enum cutoff_fate node_fate(const struct search *s, uint32_t ca, uint32_t *sw)
 {
 	enum cutoff_fate fate = CUTOFF_NOT_KNOWN;
 
-	for (unsigned num = 1; is_hca(s->t, ca) && num <= s->t->nodes[ca].nports; num++) {
+	for (unsigned num = 1; (s->t->nodes[ca].type == TOPO_CA && topo_is_host(s->t, ca)) &&
+			       num <= s->t->nodes[ca].nports;
+	     num++) {
 		uint32_t at = TOPO_NONE;
 		enum cutoff_fate one = port_fate(s, topo_port(s->t, ca, num), &at);
 
@@ -157,7 +154,9 @@ static uint8_t *cutoff_links(const struct topo *t, const uint8_t *among)
 	uint32_t sw;
 
 	for (uint32_t ca = t->nswitches; ca < t->nnodes; ca++)
-		for (unsigned num = 1; is_hca(t, ca) && num <= t->nodes[ca].nports; num++)
+		for (unsigned num = 1; (t->nodes[ca].type == TOPO_CA && topo_is_host(t, ca)) &&
+				       num <= t->nodes[ca].nports;
+		     num++)
 			links[ca] += port_fate(&s, topo_port(t, ca, num), &sw) == CUTOFF_REACHED;
 	free(s.island);
 	return links;
@@ -241,28 +240,6 @@ static int compare_losses(const void *a, const void *b)
 
 /* ---- The text -------------------------------------------------------------------------------- */
 
-/* "32 hosts keep 7 of 8 HCAs (dgx-su01-[01-32])", of hosts that are alike. */
-static void print_alike(const struct losses *l, const struct loss *first, uint32_t count, FILE *out)
-{
-	uint32_t listed = count < LISTED ? count : LISTED;
-	const char **names = mem_alloc(listed, sizeof(*names)), *s = count == 1 ? "s" : "";
-	char *list;
-
-	for (uint32_t i = 0; i < listed; i++)
-		names[i] = l->t->hosts[first[i].host].name;
-	list = hostlist_format(names, listed);
-	fprintf(out, "%u host%s ", count, count == 1 ? "" : "s");
-	if (!first->kept)
-		fputs("cut off", out);
-	else if (first->kept == first->had)
-		fprintf(out, "keep%s all HCAs, with fewer links", s);
-	else
-		fprintf(out, "keep%s %u of %u HCAs", s, first->kept, first->had);
-	fprintf(out, " (%s%s)", list, listed < count ? ",.." : "");
-	free(list);
-	free(names);
-}
-
 static json_t *text_of(const struct losses *l)
 {
 	char *text = NULL;
@@ -282,7 +259,27 @@ static json_t *text_of(const struct losses *l)
 				  l->list[end].had == l->list[i].had;)
 			end++;
 		fputs(i ? ", " : ": ", out);
-		print_alike(l, &l->list[i], end - i, out);
+
+		/* "32 hosts keep 7 of 8 HCAs (dgx-su01-[01-32])", of hosts that are alike. */
+		const struct loss *first = &l->list[i];
+		uint32_t count = end - i;
+		uint32_t listed = count < LISTED ? count : LISTED;
+		const char **names = mem_alloc(listed, sizeof(*names)), *s = count == 1 ? "s" : "";
+		char *list;
+
+		for (uint32_t k = 0; k < listed; k++)
+			names[k] = l->t->hosts[first[k].host].name;
+		list = hostlist_format(names, listed);
+		fprintf(out, "%u host%s ", count, count == 1 ? "" : "s");
+		if (!first->kept)
+			fputs("cut off", out);
+		else if (first->kept == first->had)
+			fprintf(out, "keep%s all HCAs, with fewer links", s);
+		else
+			fprintf(out, "keep%s %u of %u HCAs", s, first->kept, first->had);
+		fprintf(out, " (%s%s)", list, listed < count ? ",.." : "");
+		free(list);
+		free(names);
 	}
 	fclose(out);
 	value = json_string(text);

@@ -542,26 +542,6 @@ static uint32_t find_batch(struct family_work *w, uint32_t sw, uint32_t *table, 
 	return table[at] - 1;
 }
 
-static void make_batches(struct family_work *w)
-{
-	uint32_t n = w->g->nswitches, size = 2, first = 0;
-
-	while (size < 2 * n)
-		size *= 2;
-	uint32_t *table = mem_alloc(size, sizeof(*table));
-	for (uint32_t sw = 0; sw < n; sw++) {
-		w->batch_of[sw] = find_batch(w, sw, table, size - 1);
-		w->batches[w->batch_of[sw]].count++;
-		w->sorted[sw] = sw;
-	}
-	sort_by_key(w->sorted, n, w->batch_of, w->nbatches);
-	for (uint32_t b = 0; b < w->nbatches; b++) {
-		w->batches[b].first = first;
-		first += w->batches[b].count;
-	}
-	free(table);
-}
-
 /*
  * Merging batches before lone ones (which may look at them), lone ones from the highest rank down.
  */
@@ -629,21 +609,6 @@ static void assign_pitches(struct graph *g)
 
 /* ---- Topological numbers --------------------------------------------------------------------- */
 
-/* Where a switch hangs on its parents: the lowest port number there. */
-static uint8_t hanging_place(const struct graph *g, uint32_t sw)
-{
-	uint8_t place = UINT8_MAX;
-
-	for (unsigned i = 0; i < g->switches[sw].nup; i++) {
-		const struct graph_group *up = &graph_ups(g, sw)[i];
-
-		for (unsigned l = 0; l < up->nlanes; l++)
-			if (g->lanes[up->first_lane + l].peer_port < place)
-				place = g->lanes[up->first_lane + l].peer_port;
-	}
-	return place;
-}
-
 /*
  * Hosts of one leaf, rounded up to whole rounds of slots where that leaves at most an eighth of the
  * numbers unused.
@@ -679,7 +644,18 @@ static void number_hosts(struct family_work *w)
 	/* By level, subtree, family, and the place on the parents; equals by index. */
 	for (uint32_t sw = 0; sw < g->nswitches; sw++) {
 		w->sorted[sw] = sw;
-		place[sw] = hanging_place(g, sw);
+
+		/* Where a switch hangs on its parents: the lowest port number there. */
+		uint8_t at = UINT8_MAX;
+
+		for (unsigned i = 0; i < g->switches[sw].nup; i++) {
+			const struct graph_group *up = &graph_ups(g, sw)[i];
+
+			for (unsigned l = 0; l < up->nlanes; l++)
+				if (g->lanes[up->first_lane + l].peer_port < at)
+					at = g->lanes[up->first_lane + l].peer_port;
+		}
+		place[sw] = at;
 	}
 	sort_by_key(w->sorted, g->nswitches, place, UINT8_MAX + 1);
 	for (uint32_t sw = 0; sw < g->nswitches; sw++)
@@ -714,7 +690,23 @@ void family_assign(struct graph *g)
 	g->families = mem_alloc(n, sizeof(*g->families));
 	g->members = mem_alloc_unset(n, sizeof(*g->members));
 
-	make_batches(&w);
+	uint32_t nsorted = w.g->nswitches, size = 2, first = 0;
+
+	while (size < 2 * nsorted)
+		size *= 2;
+	uint32_t *table = mem_alloc(size, sizeof(*table));
+	for (uint32_t sw = 0; sw < nsorted; sw++) {
+		w.batch_of[sw] = find_batch(&w, sw, table, size - 1);
+		w.batches[w.batch_of[sw]].count++;
+		w.sorted[sw] = sw;
+	}
+	sort_by_key(w.sorted, nsorted, w.batch_of, w.nbatches);
+	for (uint32_t b = 0; b < w.nbatches; b++) {
+		w.batches[b].first = first;
+		first += w.batches[b].count;
+	}
+	free(table);
+
 	qsort_r(w.batches, w.nbatches, sizeof(*w.batches), compare_batches, &w);
 	for (uint32_t b = 0; b < w.nbatches; b++) {
 		struct batch *batch = &w.batches[b];

@@ -30,44 +30,6 @@ struct rank_entry {
 
 /* ---- Ports ----------------------------------------------------------------------------------- */
 
-/* Groups and lanes as the ports have them: see order_groups(). */
-static void read_ports(struct graph_work *w, uint32_t sw)
-{
-	const struct topo_end *ends = &w->t->ends[w->t->nodes[sw].port0];
-	struct graph_group *group = &w->g->groups[w->g->ngroups], now = { .peer = TOPO_NONE };
-	struct graph_host *host = &w->g->hosts[w->g->nhosts];
-	struct graph_host *special = &w->g->specials[w->g->nspecials];
-	struct graph_lane *lanes = w->g->lanes;
-	uint32_t nswitches = w->t->nswitches, lane = w->g->nlanes;
-	unsigned nports = w->t->nodes[sw].nports;
-
-	for (unsigned num = 1; num <= nports; num++) {
-		const struct topo_end end = ends[num];
-
-		if (end.to >= nswitches) {
-			if (end.to != TOPO_NONE)
-				*(end.special ? special++ : host++) =
-					(struct graph_host){ .port = end.to, .sw_port = num };
-			continue;
-		}
-		if (end.to == sw)
-			continue;
-		if (end.to != now.peer) {
-			if (now.nlanes)
-				*group++ = now;
-			now = (struct graph_group){ .peer = end.to, .first_lane = lane };
-		}
-		lanes[lane++] = (struct graph_lane){ .port = num, .peer_port = end.num };
-		now.nlanes++;
-	}
-	if (now.nlanes)
-		*group++ = now;
-	w->g->ngroups = group - w->g->groups;
-	w->g->nhosts = host - w->g->hosts;
-	w->g->nspecials = special - w->g->specials;
-	w->g->nlanes = lane;
-}
-
 static void read_all_ports(struct graph_work *w)
 {
 	struct graph *g = w->g;
@@ -82,7 +44,44 @@ static void read_all_ports(struct graph_work *w)
 		s->first_group = g->ngroups;
 		s->first_host = g->nhosts;
 		s->first_special = g->nspecials;
-		read_ports(w, sw);
+
+		/* Groups and lanes as the ports have them: see order_groups(). */
+		const struct topo_end *ends = &w->t->ends[w->t->nodes[sw].port0];
+		struct graph_group *group = &w->g->groups[w->g->ngroups],
+				   now = { .peer = TOPO_NONE };
+		struct graph_host *host = &w->g->hosts[w->g->nhosts];
+		struct graph_host *special = &w->g->specials[w->g->nspecials];
+		struct graph_lane *lanes = w->g->lanes;
+		uint32_t nswitches = w->t->nswitches, lane = w->g->nlanes;
+		unsigned nports = w->t->nodes[sw].nports;
+
+		for (unsigned num = 1; num <= nports; num++) {
+			const struct topo_end end = ends[num];
+
+			if (end.to >= nswitches) {
+				if (end.to != TOPO_NONE)
+					*(end.special ? special++ : host++) =
+						(struct graph_host){ .port = end.to,
+								     .sw_port = num };
+				continue;
+			}
+			if (end.to == sw)
+				continue;
+			if (end.to != now.peer) {
+				if (now.nlanes)
+					*group++ = now;
+				now = (struct graph_group){ .peer = end.to, .first_lane = lane };
+			}
+			lanes[lane++] = (struct graph_lane){ .port = num, .peer_port = end.num };
+			now.nlanes++;
+		}
+		if (now.nlanes)
+			*group++ = now;
+		w->g->ngroups = group - w->g->groups;
+		w->g->nhosts = host - w->g->hosts;
+		w->g->nspecials = special - w->g->specials;
+		w->g->nlanes = lane;
+
 		s->nhosts = g->nhosts - s->first_host;
 		s->nspecials = g->nspecials - s->first_special;
 	}
@@ -138,18 +137,6 @@ static uint32_t middle_of(const struct topo *t, uint32_t start, uint32_t *dist, 
 	return sw;
 }
 
-static void key_by_root(struct graph_work *w)
-{
-	uint32_t *queue = mem_alloc(w->t->nswitches + 1, sizeof(*queue));
-	uint32_t last;
-
-	memset(w->key, 0xff, w->t->nswitches * sizeof(*w->key));
-	for (uint32_t sw = 0; sw < w->t->nswitches; sw++)
-		if (w->key[sw] == TOPO_NONE)
-			distances(w->t, middle_of(w->t, sw, w->key, queue), w->key, queue, &last);
-	free(queue);
-}
-
 static int rank_compare(const void *a, const void *b)
 {
 	const struct rank_entry *x = a, *y = b;
@@ -202,33 +189,6 @@ static struct graph_lane *join_groups(struct graph *g, struct graph_group *group
 	return lane;
 }
 
-/*
- * Parts groups into those up and those down. Returns whether each part is as it has to be: one
- * group per neighbour, by node index, and the lanes down side by side in that order.
- */
-static bool part_groups(struct graph *g, struct graph_switch *s, const struct graph_group *end)
-{
-	struct graph_group *ups = &g->groups[s->first_group], *up = ups, *group;
-	struct graph_group downs[UINT8_MAX], *down = downs;
-	bool in_order = true;
-
-	for (group = ups; group < end; group++) {
-		if (g->switches[group->peer].rank > s->rank) {
-			in_order &= up == ups || up[-1].peer < group->peer;
-			*up++ = *group;
-		} else {
-			in_order &= down == downs ||
-				    (down[-1].peer < group->peer &&
-				     down[-1].first_lane + down[-1].nlanes == group->first_lane);
-			*down++ = *group;
-		}
-	}
-	s->nup = up - ups;
-	s->ndown = down - downs;
-	memcpy(up, downs, s->ndown * sizeof(*downs));
-	return in_order;
-}
-
 static void order_groups(struct graph *g, uint32_t sw)
 {
 	struct graph_switch *s = &g->switches[sw];
@@ -239,7 +199,31 @@ static void order_groups(struct graph *g, uint32_t sw)
 
 	if (s->first_group == end)
 		return;
-	if (!part_groups(g, s, &g->groups[end])) {
+
+	/*
+	 * Parts groups into those up and those down: one group per neighbour, by node index, and
+	 * the lanes down side by side in that order.
+	 */
+	const struct graph_group *groups_end = &g->groups[end];
+	struct graph_group *groups_ups = &g->groups[s->first_group], *up = groups_ups, *group;
+	struct graph_group groups_downs[UINT8_MAX], *down = groups_downs;
+	bool in_order = true;
+
+	for (group = groups_ups; group < groups_end; group++) {
+		if (g->switches[group->peer].rank > s->rank) {
+			in_order &= up == groups_ups || up[-1].peer < group->peer;
+			*up++ = *group;
+		} else {
+			in_order &= down == groups_downs ||
+				    (down[-1].peer < group->peer &&
+				     down[-1].first_lane + down[-1].nlanes == group->first_lane);
+			*down++ = *group;
+		}
+	}
+	s->nup = up - groups_ups;
+	s->ndown = down - groups_downs;
+	memcpy(up, groups_downs, s->ndown * sizeof(*groups_downs));
+	if (!in_order) {
 		struct graph_group *downs = ups + s->nup;
 		struct graph_lane from[UINT8_MAX], *lane = &g->lanes[base];
 
@@ -248,6 +232,7 @@ static void order_groups(struct graph *g, uint32_t sw)
 		join_groups(g, downs, &s->ndown, from, base, lane);
 		memmove(ups + s->nup, downs, s->ndown * sizeof(*downs));
 	}
+
 	for (unsigned i = s->nup; i < s->nup + s->ndown; i++)
 		if (ups[i].nlanes > 1)
 			sort_if_needed(&g->lanes[ups[i].first_lane], ups[i].nlanes,
@@ -256,38 +241,14 @@ static void order_groups(struct graph *g, uint32_t sw)
 
 /* ---- What is alive --------------------------------------------------------------------------- */
 
-static bool is_exempt(const struct graph_work *w, const struct topo_port *port)
-{
-	return w->how.exempt && w->how.exempt[port - w->t->ports];
-}
-
 /* No cordon keeps a link's transit off, or none that counts. */
 static bool carries(const struct graph_work *w, uint32_t i)
 {
 	const struct topo_port *port = &w->t->ports[i], *peer = topo_peer(w->t, port);
 
 	return w->how.through_cordons || !(port->cordoned || peer->cordoned) ||
-	       is_exempt(w, port) || is_exempt(w, peer);
-}
-
-/*
- * Of a group of links of the switch with port number 0 at `port0`. Returns whether all are alive.
- */
-static bool note_lanes(const struct graph_work *w, uint32_t port0, struct graph_group *group)
-{
-	struct graph_lane *lane = &w->g->lanes[group->first_lane], *end = lane + group->nlanes;
-	const bool cordons = w->t->ncordoned, damage = w->how.through_damage;
-	unsigned nlive = 0;
-
-	for (; lane < end; lane++) {
-		uint32_t port = port0 + lane->port;
-		bool live = w->t->ends[port].up | damage;
-
-		lane->live = live && (!cordons || carries(w, port));
-		nlive += lane->live;
-	}
-	group->nlive = nlive;
-	return nlive == group->nlanes;
+	       (w->how.exempt && w->how.exempt[port - w->t->ports]) ||
+	       (w->how.exempt && w->how.exempt[peer - w->t->ports]);
 }
 
 static void note_host(const struct graph_work *w, uint32_t port0, struct graph_host *host,
@@ -306,8 +267,27 @@ void graph_refresh(struct graph *g, const struct topo *t, struct graph_how how)
 		struct graph_switch *s = &g->switches[sw];
 		uint32_t port0 = t->nodes[sw].port0;
 
-		for (unsigned i = 0; i < s->nup + s->ndown; i++)
-			all &= note_lanes(&w, port0, &g->groups[s->first_group + i]);
+		for (unsigned i = 0; i < s->nup + s->ndown; i++) {
+			/*
+			 * Of a group of links of the switch with port number 0 at `port0`. Returns
+			 * whether all are alive.
+			 */
+			struct graph_group *group = &g->groups[s->first_group + i];
+			struct graph_lane *lane = &w.g->lanes[group->first_lane],
+					  *end = lane + group->nlanes;
+			const bool cordons = w.t->ncordoned, damage = w.how.through_damage;
+			unsigned nlive = 0;
+
+			for (; lane < end; lane++) {
+				uint32_t port = port0 + lane->port;
+				bool live = w.t->ends[port].up | damage;
+
+				lane->live = live && (!cordons || carries(&w, port));
+				nlive += lane->live;
+			}
+			group->nlive = nlive;
+			all &= nlive == group->nlanes;
+		}
 		note_host(&w, port0, &g->hosts[s->first_host], s->nhosts);
 		note_host(&w, port0, &g->specials[s->first_special], s->nspecials);
 
@@ -341,9 +321,17 @@ struct graph *graph_new(const struct topo *t, struct graph_how how)
 	g->by_rank = mem_alloc(t->nswitches + 1, sizeof(*g->by_rank));
 	w.key = mem_alloc(t->nswitches + 1, sizeof(*w.key));
 	read_all_ports(&w);
-	if (how.orientation == GRAPH_BY_ROOT)
-		key_by_root(&w);
-	else
+	if (how.orientation == GRAPH_BY_ROOT) {
+		uint32_t *queue = mem_alloc(w.t->nswitches + 1, sizeof(*queue));
+		uint32_t last;
+
+		memset(w.key, 0xff, w.t->nswitches * sizeof(*w.key));
+		for (uint32_t sw = 0; sw < w.t->nswitches; sw++)
+			if (w.key[sw] == TOPO_NONE)
+				distances(w.t, middle_of(w.t, sw, w.key, queue), w.key, queue,
+					  &last);
+		free(queue);
+	} else
 		for (uint32_t sw = 0; sw < t->nswitches; sw++)
 			w.key[sw] = (uint32_t)(TOPO_MAX_LEVEL - t->nodes[sw].level) << 16 |
 				    g->switches[sw].nhosts;

@@ -54,16 +54,11 @@ static bool is_node_name(const char *name)
 
 /* ---- Who computes ---------------------------------------------------------------------------- */
 
-static int unit_of(const struct topo *t, uint32_t host)
-{
-	return t->nodes[t->host_cas[t->hosts[host].first]].su;
-}
-
 static bool is_compute(const struct topo *t, uint32_t h, const unsigned *rails, unsigned usual)
 {
 	const struct topo_host *host = &t->hosts[h];
 	unsigned own = 0;
-	int su = unit_of(t, h);
+	int su = t->nodes[t->host_cas[t->hosts[h].first]].su;
 
 	for (uint32_t i = 0; i < host->ncas; i++)
 		own += t->nodes[t->host_cas[host->first + i]].rail >= 0;
@@ -86,7 +81,7 @@ static void leave_out_others(struct near_work *w)
 			rails[leaf->su] = leaf->rail + 1u;
 	}
 	for (uint32_t h = 0; h < t->nhosts; h++) {
-		int su = unit_of(t, h);
+		int su = t->nodes[t->host_cas[t->hosts[h].first]].su;
 
 		if (su >= 0 && ++hosts[rails[su]] > hosts[usual])
 			usual = rails[su];
@@ -153,30 +148,6 @@ static char *switch_name(const struct topo_node *node)
 	return len ? mem_printf("%.*s", (int)len, text) : mem_printf("S-%016" PRIx64, node->guid);
 }
 
-/* Names that several switches have say nothing: those go by GUID as well. */
-static char **name_switches(const struct topo *t)
-{
-	char **all = mem_alloc(t->nswitches, sizeof(*all));
-	uint32_t *uses = mem_alloc(t->nswitches, sizeof(*uses)),
-		 *id = mem_alloc(t->nswitches, sizeof(*id));
-	struct names names = { 0 };
-
-	for (uint32_t sw = 0; sw < t->nswitches; sw++) {
-		all[sw] = switch_name(&t->nodes[sw]);
-		id[sw] = names_id(&names, all[sw], strlen(all[sw]));
-		uses[id[sw]]++;
-	}
-	names_fini(&names);
-	for (uint32_t sw = 0; sw < t->nswitches; sw++)
-		if (uses[id[sw]] > 1 && t->nodes[sw].su < 0) {
-			free(all[sw]);
-			all[sw] = mem_printf("S-%016" PRIx64, t->nodes[sw].guid);
-		}
-	free(uses);
-	free(id);
-	return all;
-}
-
 struct listed { /* a host or group */
 	/* the first member of the set it is in: sets come in their members' order */
 	uint32_t under;
@@ -221,7 +192,27 @@ static void make_lowest(struct near_work *w)
 	const struct topo *t = w->t;
 	struct listed *listed = mem_alloc(t->nhosts, sizeof(*listed));
 	uint32_t *first = mem_alloc(t->nswitches, sizeof(*first)), n = 0, group = 0;
-	char **names = name_switches(t);
+
+	/* Names that several switches have say nothing: those go by GUID as well. */
+	char **all = mem_alloc(t->nswitches, sizeof(*all));
+	uint32_t *uses = mem_alloc(t->nswitches, sizeof(*uses)),
+		 *id = mem_alloc(t->nswitches, sizeof(*id));
+	struct names switches_names = { 0 };
+
+	for (uint32_t sw = 0; sw < t->nswitches; sw++) {
+		all[sw] = switch_name(&t->nodes[sw]);
+		id[sw] = names_id(&switches_names, all[sw], strlen(all[sw]));
+		uses[id[sw]]++;
+	}
+	names_fini(&switches_names);
+	for (uint32_t sw = 0; sw < t->nswitches; sw++)
+		if (uses[id[sw]] > 1 && t->nodes[sw].su < 0) {
+			free(all[sw]);
+			all[sw] = mem_printf("S-%016" PRIx64, t->nodes[sw].guid);
+		}
+	free(uses);
+	free(id);
+	char **names = all;
 
 	for (uint32_t h = 0; h < t->nhosts; h++)
 		if (w->home[h] != TOPO_NONE)

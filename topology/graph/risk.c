@@ -24,32 +24,6 @@ static uint32_t parent_at(const struct topo *t, uint32_t sw, unsigned num)
 	return peer->node;
 }
 
-/* `seen`: by switch, zero before and after. False: no port is up, or no switch is above. */
-static bool count_parents(const struct topo *t, uint32_t sw, uint8_t *seen, struct risk *r)
-{
-	bool alive = false;
-
-	*r = (struct risk){ .sw = sw };
-	for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
-		bool up = topo_port(t, sw, num)->link_up;
-		uint32_t parent = parent_at(t, sw, num);
-
-		alive |= up;
-		if (parent == TOPO_NONE)
-			continue;
-		r->above = parent;
-		r->links_of++;
-		r->links += up;
-		r->parents_of += !seen[parent];
-		r->parents += up && !(seen[parent] & REACHED);
-		seen[parent] |= up ? SEEN | REACHED : SEEN;
-	}
-	for (unsigned num = 1; num <= t->nodes[sw].nports; num++)
-		if (parent_at(t, sw, num) != TOPO_NONE)
-			seen[parent_at(t, sw, num)] = 0;
-	return alive && r->links_of;
-}
-
 /* Whether one parent or none is left of several. */
 static bool has_single_parent(const struct risk *r)
 {
@@ -109,8 +83,33 @@ bool risk_find(const struct topo *t, struct risk *out)
 	for (uint32_t sw = 0; sw < t->nswitches; sw++) {
 		struct risk r;
 
-		if (!count_parents(t, sw, seen, &r) || r.links == r.links_of)
+		/*
+		 * `seen`: by switch, zero before and after. False: no port is up, or no switch is
+		 * above.
+		 */
+		bool alive = false;
+
+		r = (struct risk){ .sw = sw };
+		for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
+			bool up = topo_port(t, sw, num)->link_up;
+			uint32_t parent = parent_at(t, sw, num);
+
+			alive |= up;
+			if (parent == TOPO_NONE)
+				continue;
+			r.above = parent;
+			r.links_of++;
+			r.links += up;
+			r.parents_of += !seen[parent];
+			r.parents += up && !(seen[parent] & REACHED);
+			seen[parent] |= up ? SEEN | REACHED : SEEN;
+		}
+		for (unsigned num = 1; num <= t->nodes[sw].nports; num++)
+			if (parent_at(t, sw, num) != TOPO_NONE)
+				seen[parent_at(t, sw, num)] = 0;
+		if (!(alive && r.links_of) || r.links == r.links_of)
 			continue;
+
 		hosts = hosts ? hosts : count_hosts(t); /* counted only where uplinks are missing */
 		r.hosts = hosts[sw];
 		if (!switches++ || is_worse(t, &r, out))

@@ -35,21 +35,6 @@ static void add(struct diff_work *w, enum diff_kind kind, uint32_t old_node, uin
 	d->items[d->count++] = (struct diff_item){ kind, old_node, new_node, port };
 }
 
-static void compare_nodes(struct diff_work *w)
-{
-	for (uint32_t n = 0; n < w->older->nnodes; n++) {
-		uint32_t now = w->new_of_old[n];
-
-		if (now == TOPO_NONE)
-			add(w, DIFF_NODE_GONE, n, TOPO_NONE, 0);
-		else if (strcmp(w->older->nodes[n].desc, w->newer->nodes[now].desc) != 0)
-			add(w, DIFF_DESC, n, now, 0);
-	}
-	for (uint32_t n = 0; n < w->newer->nnodes; n++)
-		if (w->old_of_new[n] == TOPO_NONE)
-			add(w, DIFF_NODE_NEW, TOPO_NONE, n, 0);
-}
-
 /* ---- Links ------------------------------------------------------------------------- */
 
 static bool names_link(const struct topo *t, const struct topo_port *port,
@@ -154,7 +139,18 @@ struct diff *diff_new(const struct topo *older, const struct topo *newer)
 			if (w.new_of_old[n] != TOPO_NONE)
 				w.old_of_new[w.new_of_old[n]] = n;
 		}
-		compare_nodes(&w);
+		for (uint32_t n = 0; n < w.older->nnodes; n++) {
+			uint32_t now = w.new_of_old[n];
+
+			if (now == TOPO_NONE)
+				add(&w, DIFF_NODE_GONE, n, TOPO_NONE, 0);
+			else if (strcmp(w.older->nodes[n].desc, w.newer->nodes[now].desc) != 0)
+				add(&w, DIFF_DESC, n, now, 0);
+		}
+		for (uint32_t n = 0; n < w.newer->nnodes; n++)
+			if (w.old_of_new[n] == TOPO_NONE)
+				add(&w, DIFF_NODE_NEW, TOPO_NONE, n, 0);
+
 		compare_links(&w);
 	}
 	if (w.diff->count)
@@ -174,30 +170,6 @@ void diff_free(struct diff *d)
 
 /* ---- Text --------------------------------------------------------------------------- */
 
-static int describe_link(const struct topo *older, const struct topo *newer,
-			 const struct diff_item *item, char *buf, size_t size)
-{
-	static const char *const what[] = {
-		[DIFF_LINK_UP] = "up",
-		[DIFF_LINK_DOWN] = "down",
-		[DIFF_LINK_NEW] = "new",
-		[DIFF_LINK_GONE] = "gone",
-	};
-	const struct topo *t = item->kind == DIFF_LINK_GONE ? older : newer;
-	uint32_t n = item->kind == DIFF_LINK_GONE ? item->old_node : item->new_node;
-	const struct topo_port *port = topo_port(t, n, item->port), *peer = topo_peer(t, port),
-			       *was;
-	const char *name = t->nodes[n].name, *peer_name = t->nodes[peer->node].name;
-
-	if (item->kind != DIFF_LINK_SPEED)
-		return snprintf(buf, size, "%s p%u - %s p%u: %s", name, port->num, peer_name,
-				peer->num, what[item->kind]);
-	was = topo_port(older, item->old_node, item->port);
-	return snprintf(buf, size, "%s p%u - %s p%u: %ux%s, was %ux%s", name, port->num, peer_name,
-			peer->num, port->width, topo_speed_name(port->speed), was->width,
-			topo_speed_name(was->speed));
-}
-
 int diff_describe(const struct topo *older, const struct topo *newer, const struct diff_item *item,
 		  char *buf, size_t size)
 {
@@ -212,7 +184,26 @@ int diff_describe(const struct topo *older, const struct topo *newer, const stru
 	case DIFF_DESC:
 		return snprintf(buf, size, "%s 0x%016" PRIx64 ": name changed, was '%s'",
 				node->name, node->guid, older->nodes[item->old_node].desc);
-	default:
-		return describe_link(older, newer, item, buf, size);
+	default: {
+		static const char *const what[] = {
+			[DIFF_LINK_UP] = "up",
+			[DIFF_LINK_DOWN] = "down",
+			[DIFF_LINK_NEW] = "new",
+			[DIFF_LINK_GONE] = "gone",
+		};
+		const struct topo *t = item->kind == DIFF_LINK_GONE ? older : newer;
+		uint32_t n = item->kind == DIFF_LINK_GONE ? item->old_node : item->new_node;
+		const struct topo_port *port = topo_port(t, n, item->port),
+				       *peer = topo_peer(t, port), *was;
+		const char *name = t->nodes[n].name, *peer_name = t->nodes[peer->node].name;
+
+		if (item->kind != DIFF_LINK_SPEED)
+			return snprintf(buf, size, "%s p%u - %s p%u: %s", name, port->num,
+					peer_name, peer->num, what[item->kind]);
+		was = topo_port(older, item->old_node, item->port);
+		return snprintf(buf, size, "%s p%u - %s p%u: %ux%s, was %ux%s", name, port->num,
+				peer_name, peer->num, port->width, topo_speed_name(port->speed),
+				was->width, topo_speed_name(was->speed));
+	}
 	}
 }

@@ -314,29 +314,6 @@ static void list_cas_by_leaf(struct rail_work *w)
 
 /* ---- Units ----------------------------------------------------------------------------------- */
 
-/*
- * Counts, for each other leaf, the hosts it shares with this one; touched lists the leaves counted.
- */
-static uint32_t count_shared(const struct rail_work *w, uint32_t leaf, uint32_t *shared,
-			     uint32_t *touched)
-{
-	uint32_t ntouched = 0;
-
-	for (uint32_t c = w->leaf_first[leaf]; c < w->leaf_first[leaf + 1]; c++) {
-		const struct topo_host *host = &w->t->hosts[w->nodes[w->leaf_cas[c]].host];
-
-		for (uint32_t i = 0; i < host->ncas; i++) {
-			uint32_t other = w->leaf[w->t->host_cas[host->first + i]];
-
-			if (other == TOPO_NONE || other <= leaf || !first_on_leaf(w, host, i))
-				continue;
-			if (!shared[other]++)
-				touched[ntouched++] = other;
-		}
-	}
-	return ntouched;
-}
-
 static void join_leaves(struct rail_work *w)
 {
 	uint32_t *shared = mem_alloc(w->t->nswitches, sizeof(*shared));
@@ -345,7 +322,25 @@ static void join_leaves(struct rail_work *w)
 	for (uint32_t leaf = 0; leaf < w->t->nswitches; leaf++)
 		w->parent[leaf] = leaf;
 	for (uint32_t leaf = 0; leaf < w->t->nswitches; leaf++) {
-		uint32_t n = count_shared(w, leaf, shared, touched);
+		/*
+		 * Counts, for each other leaf, the hosts it shares with this one; touched lists the
+		 * leaves counted.
+		 */
+		uint32_t n = 0;
+
+		for (uint32_t c = w->leaf_first[leaf]; c < w->leaf_first[leaf + 1]; c++) {
+			const struct topo_host *host = &w->t->hosts[w->nodes[w->leaf_cas[c]].host];
+
+			for (uint32_t i = 0; i < host->ncas; i++) {
+				uint32_t other = w->leaf[w->t->host_cas[host->first + i]];
+
+				if (other == TOPO_NONE || other <= leaf ||
+				    !first_on_leaf(w, host, i))
+					continue;
+				if (!shared[other]++)
+					touched[n++] = other;
+			}
+		}
 
 		for (uint32_t i = 0; i < n; i++) {
 			uint32_t other = touched[i];
@@ -442,41 +437,9 @@ static uint32_t settle_votes(struct vote *votes, uint32_t n)
 	return out;
 }
 
-/*
- * The largest size that a quarter of the hosts have: lost CAs are many in one unit, extra ones not.
- */
-static void find_usual_sizes(struct rail_work *w, struct vote *votes)
-{
-	uint32_t n = 0;
-
-	for (uint32_t h = 0; h < w->t->nhosts; h++)
-		if (w->unit_of_host[h] != TOPO_NONE)
-			votes[n++] = (struct vote){ w->unit_of_host[h], 0, w->t->hosts[h].ncas };
-	qsort(votes, n, sizeof(*votes), compare_votes);
-	for (uint32_t i = 0, j; i < n; i = j) {
-		struct unit *unit = &w->units[votes[i].unit];
-
-		for (j = i + 1; j < n && compare_votes(&votes[i], &votes[j]) == 0;)
-			j++;
-		if (!unit->usual || (j - i) * 4 >= unit->nhosts)
-			unit->usual = votes[i].value;
-	}
-}
-
 static bool named_unit(const struct unit *unit)
 {
 	return unit->good && ENOUGH(unit->named, unit->nhosts);
-}
-
-/* The rail that the unit's hosts give to a device name; -1 when none of the usual ones has it. */
-static int16_t device_rail(const struct vote *votes, uint32_t n, uint32_t unit, uint32_t device)
-{
-	struct vote key = { unit, device, 0 };
-	uint32_t place = sort_place(0, n, at, compare_votes(&votes[at], &key) < 0);
-
-	return place < n && votes[place].unit == unit && votes[place].key == device
-		       ? (int16_t)votes[place].value
-		       : -1;
 }
 
 static void rails_from_names(struct rail_work *w, struct vote *votes)
@@ -505,7 +468,17 @@ static void rails_from_names(struct rail_work *w, struct vote *votes)
 		for (uint32_t i = 0; i < t->hosts[h].ncas; i++) {
 			uint32_t ca = t->host_cas[t->hosts[h].first + i];
 
-			w->nodes[ca].rail = device_rail(votes, n, u, w->device[ca]);
+			/*
+			 * The rail that the unit's hosts give to a device name; -1 when none of the
+			 * usual ones has it.
+			 */
+			uint32_t device = w->device[ca];
+			struct vote key = { u, device, 0 };
+			uint32_t place = sort_place(0, n, at, compare_votes(&votes[at], &key) < 0);
+			w->nodes[ca].rail =
+				place < n && votes[place].unit == u && votes[place].key == device
+					? (int16_t)votes[place].value
+					: -1;
 		}
 	}
 }
@@ -643,7 +616,26 @@ static void find_rails(struct rail_work *w, struct vote *votes)
 	for (uint32_t u = 0; u < w->nunits; u++)
 		w->units[u].good = w->units[u].nleaves > 1 && w->units[u].nhosts &&
 				   ENOUGH(w->units[u].spread, w->units[u].nhosts);
-	find_usual_sizes(w, votes);
+
+	/*
+	 * The largest size that a quarter of the hosts have: lost CAs are many in one unit, extra
+	 * ones not.
+	 */
+	uint32_t n = 0;
+
+	for (uint32_t h = 0; h < w->t->nhosts; h++)
+		if (w->unit_of_host[h] != TOPO_NONE)
+			votes[n++] = (struct vote){ w->unit_of_host[h], 0, w->t->hosts[h].ncas };
+	qsort(votes, n, sizeof(*votes), compare_votes);
+	for (uint32_t i = 0, j; i < n; i = j) {
+		struct unit *unit = &w->units[votes[i].unit];
+
+		for (j = i + 1; j < n && compare_votes(&votes[i], &votes[j]) == 0;)
+			j++;
+		if (!unit->usual || (j - i) * 4 >= unit->nhosts)
+			unit->usual = votes[i].value;
+	}
+
 	rails_from_names(w, votes);
 	if (!w->loose)
 		rails_from_leaves(w, votes);

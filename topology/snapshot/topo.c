@@ -80,14 +80,10 @@ struct topo_builder {
 
 /* ---- Collecting ------------------------------------------------------------------------------ */
 
-static uint32_t guid_slot(const struct topo_builder *b, guid_t guid)
-{
-	return (uint32_t)(guid * 0x9e3779b97f4a7c15u >> 32) & b->hash_mask;
-}
-
 static void hash_insert(struct topo_builder *b, uint32_t handle)
 {
-	uint32_t slot = guid_slot(b, b->nodes[handle].guid);
+	uint32_t slot =
+		(uint32_t)(b->nodes[handle].guid * 0x9e3779b97f4a7c15u >> 32) & b->hash_mask;
 
 	while (b->hash[slot])
 		slot = (slot + 1) & b->hash_mask;
@@ -126,7 +122,8 @@ void topo_builder_free(struct topo_builder *b)
 
 int topo_builder_find(const struct topo_builder *b, guid_t guid)
 {
-	for (uint32_t slot = guid_slot(b, guid); b->hash[slot]; slot = (slot + 1) & b->hash_mask)
+	for (uint32_t slot = (uint32_t)(guid * 0x9e3779b97f4a7c15u >> 32) & b->hash_mask;
+	     b->hash[slot]; slot = (slot + 1) & b->hash_mask)
 		if (b->nodes[b->hash[slot] - 1].guid == guid)
 			return (int)(b->hash[slot] - 1);
 	return -ENOENT;

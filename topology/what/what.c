@@ -205,26 +205,6 @@ static enum outcome find_partition(struct find *f, const char *text, struct what
 	return FOUND;
 }
 
-/* Writes `'TEXT' matches 9 hosts, among them 'A', 'B'` to err. */
-static void say_ambiguous(struct find *f, const char *text, const struct what_matches *m)
-{
-	const struct topo *t = f->scope->topo;
-	uint32_t nhosts = 0, *hosts = hosts_of(t, m, &nhosts);
-	bool by_host = hosts && nhosts > 1 && nhosts < m->count;
-	uint32_t count = by_host ? nhosts : m->count;
-
-	snprintf(f->err, f->size, "'%.100s' matches %" PRIu32 " %s, among them ", text, count,
-		 by_host ? "hosts" : "nodes");
-	for (uint32_t i = 0; i < count && i < CANDIDATES_MAX; i++) {
-		what_append(f->err, f->size, "%s'%s'", i ? ", " : "",
-			    by_host ? t->hosts[hosts[i]].name : t->nodes[m->nodes[i]].name);
-		if (!by_host)
-			what_append(f->err, f->size, " (0x%016" PRIx64 ")",
-				    t->nodes[m->nodes[i]].guid);
-	}
-	free(hosts);
-}
-
 static enum outcome find_name(struct find *f, const char *text, bool loose, struct what *w)
 {
 	struct what_matches found;
@@ -239,7 +219,24 @@ static enum outcome find_name(struct find *f, const char *text, bool loose, stru
 	} else if (found.count == 1) {
 		*w = what_place(found.nodes[0], 0);
 	} else {
-		say_ambiguous(f, text, &found);
+		/* Writes `'TEXT' matches 9 hosts, among them 'A', 'B'` to err. */
+		const struct topo *t = f->scope->topo;
+		uint32_t nhosts = 0, *hosts = hosts_of(t, &found, &nhosts);
+		bool by_host = hosts && nhosts > 1 && nhosts < found.count;
+		uint32_t count = by_host ? nhosts : found.count;
+
+		snprintf(f->err, f->size, "'%.100s' matches %" PRIu32 " %s, among them ", text,
+			 count, by_host ? "hosts" : "nodes");
+		for (uint32_t i = 0; i < count && i < CANDIDATES_MAX; i++) {
+			what_append(f->err, f->size, "%s'%s'", i ? ", " : "",
+				    by_host ? t->hosts[hosts[i]].name
+					    : t->nodes[found.nodes[i]].name);
+			if (!by_host)
+				what_append(f->err, f->size, " (0x%016" PRIx64 ")",
+					    t->nodes[found.nodes[i]].guid);
+		}
+		free(hosts);
+
 		outcome = REFUSED;
 	}
 	free(found.nodes);
@@ -462,9 +459,15 @@ static bool is_at(const struct topo *t, const struct what *w, const struct topo_
 	return false;
 }
 
-static void links_between(const struct topo *t, const struct what *a, const struct what *b,
-			  struct links *links)
+static enum outcome take_link(struct find *f, const struct what *a, const struct what *b,
+			      struct what *w)
 {
+	const struct topo *t = f->scope->topo;
+	struct links links = { 0 };
+
+	if (!(a->kind & WHAT_PLACE) || !(b->kind & WHAT_PLACE))
+		return NOTHING;
+
 	const uint32_t *nodes;
 	unsigned count = what_nodes(t, a, &nodes);
 
@@ -475,21 +478,11 @@ static void links_between(const struct topo *t, const struct what *a, const stru
 			if ((a->port && a->port != num) || port->peer == TOPO_NONE ||
 			    !is_at(t, b, &t->ports[port->peer]))
 				continue;
-			if (links->count < LINKS_LISTED_MAX)
-				links->ports[links->count] = (uint32_t)(port - t->ports);
-			links->count++;
+			if (links.count < LINKS_LISTED_MAX)
+				links.ports[links.count] = (uint32_t)(port - t->ports);
+			links.count++;
 		}
-}
 
-static enum outcome take_link(struct find *f, const struct what *a, const struct what *b,
-			      struct what *w)
-{
-	const struct topo *t = f->scope->topo;
-	struct links links = { 0 };
-
-	if (!(a->kind & WHAT_PLACE) || !(b->kind & WHAT_PLACE))
-		return NOTHING;
-	links_between(t, a, b, &links);
 	if (links.count == 1) {
 		*w = what_place(t->ports[links.ports[0]].node, t->ports[links.ports[0]].num);
 		w->by = WHAT_BY_LINK;

@@ -94,7 +94,7 @@ static void they_do_not_wait_for_a_switch_that_takes_no_block(void **state)
 static void a_cut_in_a_pod_costs_the_ports_of_both_switches_and_the_blocks(void **state)
 {
 	char err[256];
-	struct topo *pod = generate_superpod(GENERATE_H100, 2, err, sizeof(err));
+	struct topo *pod = generate_superpod(GENERATE_H100, 2, true, err, sizeof(err));
 	uint32_t leaf, spine;
 	struct watch watch;
 	unsigned num, ports;

@@ -93,7 +93,7 @@ static void assert_no_credit_cycle(const struct world *w, const struct model *m)
 	struct cdg all;
 	unsigned length;
 
-	cdg_init(&all, fabric_topo(w->fabric));
+	cdg_init(&all, fabric_topo(w->fabric), false);
 	add_unicast(&all, w);
 	for (unsigned g = 0; g < GROUPS; g++)
 		if (m->mlid[g])

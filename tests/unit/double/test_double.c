@@ -164,7 +164,7 @@ static void tables_read_back_as_written(void **state)
 	assert_int_equal(double_world_set(&w, &to_leaf1, WIRE_MFT, 3u << 28, masks),
 			 MAD_STATUS); /* 41 ports: 3 columns */
 
-	wire_pkeys_encode(pkeys, block);
+	wire_words_encode(pkeys, block);
 	assert_int_equal(double_world_set(&w, &to_leaf1, WIRE_PKEY_TABLE, 9u << 16, block), MAD_OK);
 	assert_int_equal(double_pkeys(w.d, LEAF1, 9, &count)[0], 0x8001);
 	assert_int_equal(double_pkeys(w.d, LEAF1, 1, &count)[0], 0xffff);

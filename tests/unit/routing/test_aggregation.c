@@ -31,7 +31,7 @@ static void route_with(struct routed *r, struct topo *t, struct lid_map *lids)
 {
 	struct route *route = route_new();
 
-	*r = (struct routed){ .t = t, .lids = lids ? lids : lid_plan(t, NULL) };
+	*r = (struct routed){ .t = t, .lids = lids ? lids : lid_plan(t, NULL, 0) };
 	assert_int_equal(route_compute(route, t, r->lids, NULL, &r->tables), 0);
 	assert_true(check_tables(t, r->lids, &r->tables, &r->report));
 	assert_int_equal(r->report.unreachable, 0);
@@ -119,7 +119,7 @@ static struct topo *bare(enum generate_system system, unsigned su)
 {
 	char err[256];
 
-	return generate_superpod_no_sharp(system, su, err, sizeof(err));
+	return generate_superpod(system, su, false, err, sizeof(err));
 }
 
 static void hosts_have_the_same_paths_as_without(void **state)
@@ -165,7 +165,7 @@ static void an_intact_superpod_carries_shifts_without_collision(void **state)
 		struct routed r;
 		char err[256];
 
-		route_with(&r, generate_superpod(pods[i].system, pods[i].su, err, sizeof(err)),
+		route_with(&r, generate_superpod(pods[i].system, pods[i].su, true, err, sizeof(err)),
 			   NULL);
 		congestion_study(&(struct congestion_scene){ r.t, r.lids, &r.tables, NULL },
 				 &figures, NULL);
@@ -298,7 +298,7 @@ static void most_aggregation_nodes_reach_each_other_in_damaged_fabrics(void **st
 static void they_take_no_lid_between_those_of_hosts(void **state)
 {
 	struct topo *t = pod(2);
-	struct lid_map *lids = lid_plan(t, NULL);
+	struct lid_map *lids = lid_plan(t, NULL, 0);
 
 	assert_int_equal(lids->without_lid, 0);
 	assert_int_equal(lids->top, t->nnodes);
@@ -313,7 +313,7 @@ static void they_take_no_lid_between_those_of_hosts(void **state)
 static void every_generated_switch_has_one_behind_its_last_port(void **state)
 {
 	char err[256];
-	struct topo *a = generate_superpod(GENERATE_A100, 1, err, sizeof(err)), *h = pod(9);
+	struct topo *a = generate_superpod(GENERATE_A100, 1, true, err, sizeof(err)), *h = pod(9);
 	struct topo *none = bare(GENERATE_H100, 1);
 	const struct topo *all[] = { a, h };
 

@@ -46,7 +46,7 @@ static struct topo *make(const struct shape *shape)
 
 static struct congestion study(const struct topo *t)
 {
-	struct lid_map *lids = lid_plan(t, NULL);
+	struct lid_map *lids = lid_plan(t, NULL, 0);
 	struct tables tables = { 0 };
 	struct route *route = route_new();
 	struct congestion found;

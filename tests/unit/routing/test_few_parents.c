@@ -16,7 +16,7 @@
 
 static void assert_shifts(struct topo *t, unsigned most)
 {
-	struct lid_map *lids = lid_plan(t, NULL);
+	struct lid_map *lids = lid_plan(t, NULL, 0);
 	struct route *route = route_new();
 	struct tables tables = { 0 };
 	struct congestion figures;

@@ -159,7 +159,7 @@ static void routing_in_steps_gives_the_same_tables(void **state)
 
 	for (uint64_t seed = 1; seed <= 3; seed++) {
 		struct topo *t = ruin(seed);
-		struct lid_map *lids = lid_plan(t, NULL);
+		struct lid_map *lids = lid_plan(t, NULL, 0);
 		struct route *a = route_new(), *b = route_new();
 		unsigned calls;
 
@@ -182,7 +182,7 @@ static void what_is_abandoned_leaves_the_router_as_good_as_new(void **state)
 {
 	struct tables wanted = { 0 }, out = { 0 };
 	struct topo *t = ruin(1), *pod16 = pod(4);
-	struct lid_map *lids = lid_plan(t, NULL), *others = lid_plan(pod16, NULL);
+	struct lid_map *lids = lid_plan(t, NULL, 0), *others = lid_plan(pod16, NULL, 0);
 	struct route *route = route_new(), *fresh = route_new();
 
 	for (unsigned steps = 0; steps < 4; steps++) {

@@ -23,7 +23,7 @@ static uint16_t lid_of_host(const struct topo *t, const struct lid_map *map, uin
 static void every_end_port_has_one_and_none_is_wasted(void **state)
 {
 	struct topo *t = pod(16);
-	struct lid_map *map = lid_plan(t, NULL);
+	struct lid_map *map = lid_plan(t, NULL, 0);
 	uint8_t *seen = mem_alloc(TABLES_MAX_LID + 1, 1);
 
 	assert_int_equal(map->without_lid, 0);
@@ -41,7 +41,7 @@ static void every_end_port_has_one_and_none_is_wasted(void **state)
 static void hosts_of_a_leaf_share_one_block(void **state)
 {
 	struct topo *t = pod(16);
-	struct lid_map *map = lid_plan(t, NULL);
+	struct lid_map *map = lid_plan(t, NULL, 0);
 
 	for (uint32_t sw = 0; sw < t->nswitches; sw++) {
 		uint16_t low = UINT16_MAX, high = 0;
@@ -68,7 +68,7 @@ static void hosts_of_a_leaf_share_one_block(void **state)
 static void remembered_lids_win_over_held_ones(void **state)
 {
 	struct topo *t = pod(1);
-	struct lid_map *map = lid_plan(t, NULL), *again;
+	struct lid_map *map = lid_plan(t, NULL, 0), *again;
 	struct lid_memory memory = { 0 };
 	struct topo_builder *b = topo_builder_from(t);
 	const struct topo_node *node = &t->nodes[t->nswitches + 5];
@@ -79,7 +79,7 @@ static void remembered_lids_win_over_held_ones(void **state)
 	lid_memory_learn(&memory, t, map, 0);
 	topo_builder_port(b, t->nswitches + 5, 1, &attr);
 	struct topo *moved = topo_freeze(b);
-	again = lid_plan(moved, &memory);
+	again = lid_plan(moved, &memory, 0);
 	assert_int_equal(again->lid_of_port[node->port0 + 1], map->lid_of_port[node->port0 + 1]);
 	assert_memory_equal(map->lid_of_port, again->lid_of_port, t->nports * sizeof(uint16_t));
 	lid_map_free(map);
@@ -103,7 +103,7 @@ static struct topo *with_held(const struct topo *t, uint32_t host, uint16_t lid)
 static void a_valid_held_lid_is_kept(void **state)
 {
 	struct topo *t = pod(1), *held = with_held(t, 7, 4711);
-	struct lid_map *map = lid_plan(held, NULL);
+	struct lid_map *map = lid_plan(held, NULL, 0);
 
 	assert_int_equal(lid_of_host(held, map, 7), 4711);
 	assert_int_equal(map->top, 4711);
@@ -115,7 +115,7 @@ static void a_valid_held_lid_is_kept(void **state)
 static void a_lid_held_twice_is_nobodys(void **state)
 {
 	struct topo *t = pod(1), *one = with_held(t, 7, 4711), *two = with_held(one, 8, 4711);
-	struct lid_map *map = lid_plan(two, NULL);
+	struct lid_map *map = lid_plan(two, NULL, 0);
 
 	assert_int_not_equal(lid_of_host(two, map, 7), 4711);
 	assert_int_not_equal(lid_of_host(two, map, 8), 4711);
@@ -128,7 +128,7 @@ static void a_lid_held_twice_is_nobodys(void **state)
 static void a_multicast_lid_is_not_kept(void **state)
 {
 	struct topo *t = pod(1), *held = with_held(t, 7, 0xC001);
-	struct lid_map *map = lid_plan(held, NULL);
+	struct lid_map *map = lid_plan(held, NULL, 0);
 
 	assert_true(lid_of_host(held, map, 7) <= TABLES_MAX_LID);
 	lid_map_free(map);
@@ -146,7 +146,7 @@ static void the_lid_of_one_who_is_away_is_not_given_to_another(void **state)
 	memory.entries = mem_alloc(1, sizeof(away));
 	memory.entries[0] = away;
 	memory.count = 1;
-	map = lid_plan(t, &memory);
+	map = lid_plan(t, &memory, 0);
 	assert_int_equal(map->port_of_lid[3], TOPO_NONE);
 	lid_memory_learn(&memory, t, map, 0);
 	assert_int_equal(memory.count, 1 + t->nnodes);
@@ -171,7 +171,7 @@ static void lids_of_the_longest_away_are_taken_back_when_none_is_left(void **sta
 		memory.entries[i] = (struct lid_entry){ .port_guid = i + 1,
 							.lid = (uint16_t)(i + 1),
 							.away = i < oldest ? 200 : 100 };
-	map = lid_plan(t, &memory);
+	map = lid_plan(t, &memory, 0);
 	assert_int_equal(map->without_lid, 0);
 	assert_int_equal(map->taken_back, t->nnodes - 100);
 	for (uint32_t p = 0; p < map->nports; p++)
@@ -187,7 +187,7 @@ static void lids_of_the_longest_away_are_taken_back_when_none_is_left(void **sta
 static void an_exhausted_space_is_counted_and_nothing_breaks(void **state)
 {
 	struct topo *t = pod(2);
-	struct lid_map *map = lid_plan_lmc(t, NULL, 7);
+	struct lid_map *map = lid_plan(t, NULL, 7);
 
 	assert_in_range(map->without_lid, t->nnodes - TABLES_MAX_LID / 128 - t->nswitches,
 			t->nnodes);

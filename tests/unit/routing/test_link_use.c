@@ -25,7 +25,7 @@ static void route(struct routed *r, struct topo *t)
 {
 	struct route *route = route_new();
 
-	*r = (struct routed){ .t = t, .lids = lid_plan(t, NULL) };
+	*r = (struct routed){ .t = t, .lids = lid_plan(t, NULL, 0) };
 	assert_int_equal(route_compute(route, t, r->lids,
 				       &(struct route_params){ .engine = "ftree" }, &r->tables),
 			 0);

@@ -22,7 +22,7 @@
 /* The first hosts have no LID. */
 static struct check_report prove(const struct topo *t, unsigned lidless)
 {
-	struct lid_map *lids = lid_plan(t, NULL);
+	struct lid_map *lids = lid_plan(t, NULL, 0);
 	struct route *route = route_new();
 	struct tables tables = { 0 };
 	struct check_report report;

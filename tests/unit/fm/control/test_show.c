@@ -20,7 +20,7 @@
 static void take(struct fabric *f, struct topo *t)
 {
 	struct route *route = route_new();
-	struct lid_map *lids = lid_plan(t, NULL);
+	struct lid_map *lids = lid_plan(t, NULL, 0);
 
 	f->topo = t;
 	f->lids = *lids;

@@ -366,10 +366,10 @@ static void pkeys_are_words(void **state)
 	uint16_t pkeys[32] = { 0xffff, 0x8001 }, back[32];
 	uint8_t data[64];
 
-	wire_pkeys_encode(pkeys, data);
+	wire_words_encode(pkeys, data);
 	assert_int_equal(data[2], 0x80);
 	assert_int_equal(data[3], 0x01);
-	wire_pkeys_decode(data, back);
+	wire_words_decode(data, back);
 	assert_memory_equal(back, pkeys, sizeof(pkeys));
 }
 

@@ -70,12 +70,12 @@ static void a_table_block_is_masks_by_mlid(void **state)
 	uint16_t masks[WIRE_MFT_BLOCK] = { [0] = 0x8001, [31] = 0x0102 }, back[WIRE_MFT_BLOCK];
 	uint8_t data[64], row[72];
 
-	wire_mft_encode(masks, data);
+	wire_words_encode(masks, data);
 	assert_int_equal(data[0], 0x80);
 	assert_int_equal(data[1], 0x01);
 	assert_int_equal(data[62], 0x01);
 	assert_int_equal(data[63], 0x02);
-	wire_mft_decode(data, back);
+	wire_words_decode(data, back);
 	assert_memory_equal(masks, back, sizeof(masks));
 	wire_mft_record_encode(0x1234, 4, 0x1ab, masks, row);
 	assert_int_equal(row[0] << 8 | row[1], 0x1234);

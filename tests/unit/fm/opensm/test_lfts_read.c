@@ -247,7 +247,7 @@ static void what_fmd_writes_comes_back_the_same(void **state)
 	for (uint64_t seed = 1; seed <= 50; seed++) {
 		struct topo *intact = damage_random_pgft(seed);
 		struct topo *t = damage_links(intact, seed % 20, seed);
-		struct lid_map *lids = lid_plan(t, NULL);
+		struct lid_map *lids = lid_plan(t, NULL, 0);
 		struct route *route = route_new();
 		struct tables tables = { 0 };
 		struct read r = { 0 };

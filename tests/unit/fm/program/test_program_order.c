@@ -87,7 +87,7 @@ static void world_init(struct world *w, unsigned first, unsigned second)
 	*w = (struct world){ .written = 0 };
 	bench_init(&w->b, design, NULL);
 	bench_discover(&w->b);
-	w->b.lids = lid_plan(w->b.found, NULL);
+	w->b.lids = lid_plan(w->b.found, NULL, 0);
 	cut = cut_cable(w->b.found, first);
 	tables_without(w, cut, &w->before);
 	topo_unref(cut);

@@ -138,7 +138,7 @@ static void world_init(struct world *w)
 	unlink(w->path);
 	bench_init(&w->b, design_pgft3(), NULL);
 	bench_discover(&w->b);
-	w->b.lids = lid_plan_lmc(w->b.found, NULL, 3);
+	w->b.lids = lid_plan(w->b.found, NULL, 3);
 	cable = bench_cable(w->b.found, 0);
 	cut = damage_cut(w->b.found, topo_find(w->b.found, cable.a), cable.port_a);
 	tables_of(w, cut, &w->before);

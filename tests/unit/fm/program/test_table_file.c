@@ -28,7 +28,7 @@ static void write_some(struct written *w)
 	uint64_t seed = 7;
 	FILE *out = open_memstream(&w->bytes, &w->size);
 
-	store_init(&w->store);
+	cl_qmap_init(&w->store.switches);
 	table_write_begin(&writer, out);
 	for (uint32_t s = 0; s < SWITCHES; s++) {
 		struct store_switch *sw = store_get(&w->store, 0x100 + s);

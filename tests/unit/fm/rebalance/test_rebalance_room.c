@@ -39,7 +39,7 @@ static void publish(struct fabric *f, struct topo *t)
 
 	lid_map_free((struct lid_map *)f->view.lids);
 	f->view.topo = t;
-	f->view.lids = lid_plan_lmc(t, &none, 0);
+	f->view.lids = lid_plan(t, &none, 0);
 	f->view.engine = "ftree";
 	f->module->published(f->room, FABRIC_PUBLISHED, before);
 	f->written.entries = 7;

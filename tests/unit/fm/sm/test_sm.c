@@ -148,7 +148,7 @@ static void the_port_is_marked_as_an_sm_while_there_is_one(void **state)
 	struct desk *d = *state;
 
 	assert_false(d->is_sm); /* before its port is known to be there */
-	assert_int_equal(sm_show(d->sm, true), 0);
+	assert_int_equal(mad_set_is_sm(d->mad, true), 0);
 	assert_true(d->is_sm); /* and taken back in teardown */
 }
 

@@ -38,7 +38,7 @@ static void end(struct world *w)
 {
 	event_log_listen(w->events, NULL, NULL);
 	store_world_close(w);
-	event_files_free(w->event_files);
+	free(w->event_files);
 	w->event_files = NULL;
 }
 

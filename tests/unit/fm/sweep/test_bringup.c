@@ -59,7 +59,7 @@ static void all_links_go_active_by_two_sets_a_port(void **state)
 	struct bench b;
 	char err[128];
 	struct topo *designs[] = { design_pgft2(), design_pgft3(),
-				   generate_superpod(GENERATE_H100, 1, err, sizeof(err)) };
+				   generate_superpod(GENERATE_H100, 1, true, err, sizeof(err)) };
 	unsigned i;
 
 	for (i = 0; i < 3; i++) {
@@ -438,7 +438,7 @@ static void default_partition_is_written_where_it_is_missing(void **state)
 		bench_init(&b, design_pgft2(), NULL);
 		bench_discover(&b);
 		host = b.design->nodes[b.design->nnodes - 1].guid;
-		wire_pkeys_encode(tables[i], data);
+		wire_words_encode(tables[i], data);
 		bench_set(&b, host, 1, WIRE_PKEY_TABLE, data);
 		bench_bringup(&b);
 		held = double_pkeys(b.d, host, 1, &count);

@@ -60,8 +60,8 @@ static void generated_fabrics_are_found_exactly(void **state)
 
 	discover_and_compare(design_pgft2(), 0);
 	discover_and_compare(design_pgft3(), 0);
-	discover_and_compare(generate_superpod(GENERATE_H100, 1, err, sizeof(err)), 0);
-	discover_and_compare(generate_superpod(GENERATE_B200, 2, err, sizeof(err)), 0);
+	discover_and_compare(generate_superpod(GENERATE_H100, 1, true, err, sizeof(err)), 0);
+	discover_and_compare(generate_superpod(GENERATE_B200, 2, true, err, sizeof(err)), 0);
 }
 
 static void irregular_fabrics_are_found_exactly(void **state)
@@ -95,7 +95,7 @@ static void state_table_saves_the_ports_that_are_down(void **state)
 	char err[128];
 	uint32_t i, up = 0;
 
-	bench_init(&b, generate_superpod(GENERATE_B200, 1, err, sizeof(err)), &conf);
+	bench_init(&b, generate_superpod(GENERATE_B200, 1, true, err, sizeof(err)), &conf);
 	bench_discover(&b);
 	assert_same_fabric(b.design, b.found);
 	for (i = 0; i < b.design->nports; i++)

@@ -71,7 +71,7 @@ static void route_again(struct routed *r, const char *engine, const struct topo 
 
 static struct routed route_it(struct topo *t, const char *engine)
 {
-	struct routed r = { .t = t, .lids = lid_plan(t, NULL), .route = route_new() };
+	struct routed r = { .t = t, .lids = lid_plan(t, NULL, 0), .route = route_new() };
 
 	route_again(&r, engine, t);
 	return r;
@@ -278,7 +278,7 @@ static void shapes_get_short_paths_and_even_loads(void **state)
 static void trees_stay_trees(void **state)
 {
 	char err[256];
-	struct topo *t = generate_superpod(GENERATE_H100, 4, err, sizeof(err));
+	struct topo *t = generate_superpod(GENERATE_H100, 4, true, err, sizeof(err));
 	struct topo *cut = harm(t, 1, 20);
 	struct routed r = route_it(t, "ftree"), u = route_it(t, "updn");
 

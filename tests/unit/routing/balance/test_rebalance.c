@@ -224,7 +224,7 @@ static void overrides_of_another_damage_lose_nobody(void **state)
 static void overrides_that_lead_nowhere_are_left_out(void **state)
 {
 	struct topo *t = damaged_pod(2, 5, 1);
-	struct lid_map *lids = lid_plan(t, NULL);
+	struct lid_map *lids = lid_plan(t, NULL, 0);
 	struct tables plain = { 0 }, with = { 0 };
 	struct route_override *all = mem_alloc((size_t)t->nswitches * 256, sizeof(*all));
 	struct route_params params = { .overrides = all };

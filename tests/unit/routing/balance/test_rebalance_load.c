@@ -142,7 +142,7 @@ static void steps_of_any_size_give_the_same(void **state)
 static void a_job_may_be_dropped_at_any_step(void **state)
 {
 	struct topo *t = damaged_pod(2, 5, 9);
-	struct lid_map *lids = lid_plan(t, NULL);
+	struct lid_map *lids = lid_plan(t, NULL, 0);
 
 	for (unsigned steps = 0; steps < 40; steps++) {
 		struct rebalance *job = rebalance_new(t, lids, NULL, &usual);

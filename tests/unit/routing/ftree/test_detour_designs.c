@@ -15,7 +15,7 @@
 static void assert_proven(uint64_t seed)
 {
 	struct topo *even = damage_random_pgft(seed), *t = damage_remove(even, 2 + seed % 20, seed);
-	struct lid_map *lids = lid_plan(t, NULL);
+	struct lid_map *lids = lid_plan(t, NULL, 0);
 	struct route *route = route_new();
 	struct tables tables = { 0 };
 	struct check_report report;

@@ -31,7 +31,7 @@ static void judge_entry(const struct legal *l, const struct legal_exits *exits, 
 
 static void judge(const struct topo *t, struct count *count)
 {
-	struct lid_map *lids = lid_plan(t, NULL);
+	struct lid_map *lids = lid_plan(t, NULL, 0);
 	struct legal l;
 
 	legal_init(&l, t, lids, &(struct route_params){ 0 },
@@ -70,7 +70,7 @@ static void a_port_is_like_the_chosen_one_where_it_begins_a_shortest_path(void *
 static void no_port_is_like_one_that_leads_to_no_switch(void **state)
 {
 	struct topo *t = damage_ring(4, 2);
-	struct lid_map *lids = lid_plan(t, NULL);
+	struct lid_map *lids = lid_plan(t, NULL, 0);
 	struct legal_exits exits;
 	struct legal l;
 

@@ -40,7 +40,7 @@ static struct routed route_it(struct topo *t, const char *engine)
 	struct route_params params = { .engine = engine };
 
 	assert_non_null(t);
-	r.lids = lid_plan(t, NULL);
+	r.lids = lid_plan(t, NULL, 0);
 	assert_int_equal(route_compute(route, t, r.lids, &params, &r.tables), 0);
 	r.sound = check_tables(t, r.lids, &r.tables, &r.proof);
 	route_free(route);
@@ -131,7 +131,7 @@ static void updn_connects_everything_too(void **state)
 static void an_unknown_engine_is_refused(void **state)
 {
 	struct topo *t = pod(1);
-	struct lid_map *lids = lid_plan(t, NULL);
+	struct lid_map *lids = lid_plan(t, NULL, 0);
 	struct route *route = route_new();
 	struct tables tables = { 0 };
 	struct route_params params = { .engine = "lash" };
@@ -338,7 +338,7 @@ static void a_fault_on_switches_with_254_ports_changes_only_what_used_it(void **
 {
 	static const unsigned m[] = { 127, 2 }, w[] = { 1, 127 }, p[] = { 1, 1 };
 	struct topo *t = pgft(2, m, w, p);
-	struct lid_map *lids = lid_plan(t, NULL);
+	struct lid_map *lids = lid_plan(t, NULL, 0);
 	struct tables before = { 0 };
 	uint32_t leaf = 0;
 
@@ -370,7 +370,7 @@ static void one_fault_changes_only_what_used_it(void **state)
 
 	for (size_t f = 0; f < sizeof(fabrics) / sizeof(fabrics[0]); f++) {
 		struct topo *t = fabrics[f];
-		struct lid_map *lids = lid_plan(t, NULL);
+		struct lid_map *lids = lid_plan(t, NULL, 0);
 		struct tables before = { 0 };
 
 		tables_for(t, lids, &before);
@@ -389,7 +389,7 @@ static void one_fault_changes_only_what_used_it(void **state)
 
 static void assert_least_changes(const struct topo *t, unsigned faults, uint64_t seed)
 {
-	struct lid_map *lids = lid_plan(t, NULL);
+	struct lid_map *lids = lid_plan(t, NULL, 0);
 	struct tables before = { 0 };
 
 	tables_for(t, lids, &before);
@@ -449,7 +449,7 @@ static void one_fault_beside_missing_cables_changes_only_what_used_it(void **sta
 static void a_cable_that_comes_back_gives_the_same_bytes(void **state)
 {
 	struct topo *t = pod(4), *cut = damage_cut(t, 3, 40), *again;
-	struct lid_map *lids = lid_plan(t, NULL);
+	struct lid_map *lids = lid_plan(t, NULL, 0);
 	struct tables before = { 0 }, after = { 0 };
 	struct topo_builder *b = topo_builder_from(cut);
 	const struct topo_port *port = topo_port(t, 3, 40);
@@ -495,7 +495,7 @@ static void a_router_that_has_seen_other_moments_and_fabrics_gives_the_bytes_of_
 
 	for (uint64_t seed = 1; seed <= 300; seed++) {
 		struct topo *t = damage_random_pgft(seed), *before = topo_ref(t);
-		struct lid_map *lids = lid_plan(t, NULL);
+		struct lid_map *lids = lid_plan(t, NULL, 0);
 
 		for (uint64_t moment = 0; moment < 5; moment++) {
 			struct topo *now = damage_moment(before, seed * 5 + moment);
@@ -532,7 +532,7 @@ static void other_guids_give_equally_good_tables(void **state)
 static void a_host_that_goes_changes_its_leaf_alone(void **state)
 {
 	struct topo *t = pod(2), *cut = damage_cut(t, t->nswitches, 0);
-	struct lid_map *lids = lid_plan(t, NULL);
+	struct lid_map *lids = lid_plan(t, NULL, 0);
 	struct tables before = { 0 }, after = { 0 };
 	struct delta d;
 

@@ -61,7 +61,7 @@ static uint32_t second_switch(const struct topo *t, const struct lid_map *lids,
 static void crossrail_spreads_a_hosts_hcas_and_touches_nobody_else(void **state)
 {
 	struct topo *t = pod(4);
-	struct lid_map *lids = lid_plan(t, NULL);
+	struct lid_map *lids = lid_plan(t, NULL, 0);
 	struct tables before = { 0 }, after = { 0 };
 	uint8_t *classes = mem_alloc(t->nports, 1);
 	uint32_t far = t->nhosts - 1, spines[8];
@@ -97,7 +97,7 @@ static void crossrail_spreads_a_hosts_hcas_and_touches_nobody_else(void **state)
 static void storage_is_dealt_evenly_over_the_spines(void **state)
 {
 	struct topo *t = pod(4);
-	struct lid_map *lids = lid_plan(t, NULL);
+	struct lid_map *lids = lid_plan(t, NULL, 0);
 	struct tables tables = { 0 };
 	uint8_t *classes = mem_alloc(t->nports, 1);
 	unsigned *behind = mem_alloc(t->nswitches, sizeof(*behind)), most = 0;
@@ -146,7 +146,7 @@ static void weights_matter_where_something_is_displaced_only(void **state)
 
 	for (uint64_t seed = 1; seed <= RANDOM_FABRICS / 10; seed++) {
 		struct topo *t = damage_random_pgft(seed), *hurt = damage_links(t, 10, seed);
-		struct lid_map *lids = lid_plan(t, NULL);
+		struct lid_map *lids = lid_plan(t, NULL, 0);
 		struct tables plain = { 0 }, weighed = { 0 };
 		uint8_t *weights = mem_alloc(t->nports, 1);
 
@@ -190,7 +190,7 @@ static uint32_t switch_of(const struct topo *t, uint32_t port)
 static void what_is_displaced_goes_where_silent_hosts_are(void **state)
 {
 	struct topo *t = pod(4), *hurt;
-	struct lid_map *lids = lid_plan(t, NULL);
+	struct lid_map *lids = lid_plan(t, NULL, 0);
 	struct tables tables = { 0 };
 	uint8_t *weights = mem_alloc(t->nports, 1);
 	uint32_t leaf = switch_of(t, host_port(t, 0, 0)), spine, room;
@@ -228,7 +228,7 @@ static void what_is_displaced_goes_where_silent_hosts_are(void **state)
 static void lids_of_one_port_take_different_spines(void **state)
 {
 	struct topo *t = pod(4);
-	struct lid_map *lids = lid_plan_lmc(t, NULL, 2);
+	struct lid_map *lids = lid_plan(t, NULL, 2);
 	struct tables tables = { 0 };
 	uint16_t base = lids->lid_of_port[host_port(t, 0, 0)];
 	uint32_t from = host_port(t, t->nhosts - 1, 1), spines[4];
@@ -249,13 +249,13 @@ static void lids_of_one_port_take_different_spines(void **state)
 static void another_lmc_is_planned_anew_and_the_same_is_kept(void **state)
 {
 	struct topo *t = pod(1);
-	struct lid_map *first = lid_plan_lmc(t, NULL, 1), *again, *other;
+	struct lid_map *first = lid_plan(t, NULL, 1), *again, *other;
 	struct lid_memory memory = { 0 };
 
 	lid_memory_learn(&memory, t, first, 0);
-	again = lid_plan_lmc(t, &memory, 1);
+	again = lid_plan(t, &memory, 1);
 	assert_memory_equal(first->lid_of_port, again->lid_of_port, t->nports * sizeof(uint16_t));
-	other = lid_plan_lmc(t, &memory, 3);
+	other = lid_plan(t, &memory, 3);
 	assert_int_equal(other->without_lid, 0);
 	for (uint32_t h = 0; h < t->nhosts; h++)
 		assert_int_equal(other->lid_of_port[host_port(t, h, 0)] % 8, 0);
@@ -318,7 +318,7 @@ static void a_cordoned_spine_carries_nothing_and_is_reached_still(void **state)
 	struct topo *t = pod(4);
 	uint32_t spine = first_of_level(t, 1);
 	struct topo *drained = cordon(t, spine);
-	struct lid_map *lids = lid_plan(t, NULL);
+	struct lid_map *lids = lid_plan(t, NULL, 0);
 	struct tables tables = { 0 };
 	struct path path;
 
@@ -339,7 +339,7 @@ static void a_cordoned_spine_carries_nothing_and_is_reached_still(void **state)
 static void a_cordoned_leaf_keeps_its_hosts(void **state)
 {
 	struct topo *t = pod(1), *drained = cordon(t, first_of_level(t, 0));
-	struct lid_map *lids = lid_plan(t, NULL);
+	struct lid_map *lids = lid_plan(t, NULL, 0);
 	struct tables tables = { 0 };
 
 	compute(drained, lids, NULL, &tables);
@@ -367,7 +367,7 @@ static void a_dead_leaf_lifts_no_cordon(void **state)
 	struct topo *t = pod(1), *damaged = dead(t, first_of_level(t, 0));
 	uint32_t spine = first_of_level(t, 1);
 	struct topo *drained = cordon(damaged, spine);
-	struct lid_map *lids = lid_plan(t, NULL);
+	struct lid_map *lids = lid_plan(t, NULL, 0);
 	struct tables tables = { 0 };
 
 	compute(damaged, lids, NULL, &tables);
@@ -391,7 +391,7 @@ static void room_that_was_made_before_shows_in_no_table(void **state)
 
 	for (unsigned i = 0; i < 4; i++) {
 		struct topo *t = pod(i % 2 ? 16 : 2), *drained = cordon(t, first_of_level(t, 1));
-		struct lid_map *lids = lid_plan_lmc(t, NULL, 2);
+		struct lid_map *lids = lid_plan(t, NULL, 2);
 		unsigned calls = 1;
 
 		while (route_make_room(route, t->nswitches, lids->top))
@@ -416,7 +416,7 @@ static void cordons_lmc_and_damage_together_stay_proven(void **state)
 		struct topo *intact = damage_random_pgft(seed);
 		struct topo *damaged = damage_links(intact, seed % 25, seed);
 		struct topo *drained = cordon(damaged, seed * 7 % damaged->nswitches);
-		struct lid_map *lids = lid_plan_lmc(drained, NULL, seed % 3);
+		struct lid_map *lids = lid_plan(drained, NULL, seed % 3);
 		struct tables tables = { 0 };
 
 		compute(drained, lids, NULL, &tables);

@@ -15,7 +15,7 @@
 
 static uint32_t worst_load(const struct topo *t, const struct mcast_plan *plan)
 {
-	struct mcast *m = mcast_new(t);
+	struct mcast *m = mcast_new(t, GRAPH_BY_LEVEL);
 	uint32_t worst = 0;
 
 	for (uint32_t i = 0; i < plan->ntrees; i++)

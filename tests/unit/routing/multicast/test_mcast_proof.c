@@ -29,7 +29,7 @@ static void unicast_init(struct unicast *u, const struct topo *t)
 	struct check_report report;
 
 	*u = (struct unicast){ .route = route_new(),
-			       .lids = lid_plan(t, NULL),
+			       .lids = lid_plan(t, NULL, 0),
 			       .base = check_base_new(7) };
 	assert_int_equal(route_compute(u->route, t, u->lids, NULL, &u->tables), 0);
 	assert_true(check_change(u->base, t, u->lids, &u->tables, &report));
@@ -71,7 +71,7 @@ static uint64_t cycles(const struct topo *t, const struct cdg *unicast,
 	unsigned length;
 	uint64_t n;
 
-	cdg_init_links(&all, t);
+	cdg_init(&all, t, true);
 	for (uint32_t c = 0; c < unicast->nchannels; c++)
 		for (unsigned out = 0; out <= unicast->head_ports[c]; out++)
 			if (cdg_has(unicast, c, (uint8_t)out))
@@ -212,7 +212,7 @@ static void where_no_tree_holds_members_are_left_out(void **state)
 	struct mcast_plan narrow, same, mended;
 	struct cdg g;
 
-	cdg_init_links(&g, t);
+	cdg_init(&g, t, true);
 	forbid_turns(&g, t);
 	assert_int_equal(cycles(t, &g, NULL), 0);
 	proof = mcast_proof_new(t, &g);

@@ -26,7 +26,7 @@ struct moment { /* tables of a snapshot, their proof, and trees */
 
 static void moment_init(struct moment *m, const struct topo *t)
 {
-	*m = (struct moment){ .lids = lid_plan(t, NULL),
+	*m = (struct moment){ .lids = lid_plan(t, NULL, 0),
 			      .route = route_new(),
 			      .base = check_base_new(7) };
 }
@@ -104,7 +104,7 @@ static uint64_t count_cycles(const struct topo *t, const struct moment *m)
 	unsigned length;
 	uint64_t n;
 
-	cdg_init_links(&all, t);
+	cdg_init(&all, t, true);
 	add_entries(&all, t, &m->tables);
 	for (uint32_t i = 0; i < m->plan.ntrees; i++)
 		add_tree(&all, t, &m->plan.trees[i]);

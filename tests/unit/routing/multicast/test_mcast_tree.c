@@ -268,7 +268,7 @@ static void who_sits_at_a_switch_without_tables_is_left_out(void **state)
 	struct mcast_member all[16];
 	struct mcast_group group = { MLID(3), 0, all, false };
 	struct mcast_tree tree;
-	struct mcast *m = mcast_new(t);
+	struct mcast *m = mcast_new(t, GRAPH_BY_LEVEL);
 
 	for (uint32_t node = t->nswitches; node < t->nnodes; node++)
 		all[group.nmembers++] = (struct mcast_member){ t->nodes[node].port0 + 1, false };

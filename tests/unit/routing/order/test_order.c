@@ -167,7 +167,7 @@ static void walk_between(const struct topo *now, const struct lid_map *lids,
 static void walk_states(const struct topo *design, const struct topo *a, const struct topo *b,
 			uint64_t seed, struct tally *tally)
 {
-	struct lid_map *lids = lid_plan(design, NULL);
+	struct lid_map *lids = lid_plan(design, NULL, 0);
 	struct tables x = { 0 }, y = { 0 };
 	struct check_base *base = check_base_new(seed);
 	struct check_report report;
@@ -285,7 +285,7 @@ static void one_cable_of_a_pod_writes_each_block_once(void **state)
 	struct topo *t = pod(4);
 	uint32_t leaf = some_switch(t, 0);
 	struct topo *cut = damage_cut(t, leaf, uplink_of(t, leaf));
-	struct lid_map *lids = lid_plan(t, NULL);
+	struct lid_map *lids = lid_plan(t, NULL, 0);
 	struct tables x = { 0 }, y = { 0 };
 	struct order_block *blocks;
 	struct order order;
@@ -318,7 +318,7 @@ static void a_round_begins_with_hosts_traffic(void **state)
 	struct topo *t = generate_pgft(3, m, w, p, err, sizeof(err));
 	uint32_t leaf = some_switch(t, 0), hosts = 0;
 	struct topo *cut = damage_cut(t, leaf, uplink_of(t, leaf));
-	struct lid_map *lids = lid_plan(t, NULL);
+	struct lid_map *lids = lid_plan(t, NULL, 0);
 	struct tables x = { 0 }, y = { 0 };
 	struct order order;
 
@@ -344,7 +344,7 @@ static void what_becomes_a_dead_end_goes_last(void **state)
 {
 	struct topo *t = pod(1), *cut = damage_cut(t, some_switch(t, 1), 0);
 	uint32_t spine = some_switch(t, 1);
-	struct lid_map *lids = lid_plan(t, NULL);
+	struct lid_map *lids = lid_plan(t, NULL, 0);
 	struct tables x = { 0 }, y = { 0 };
 	struct order order;
 
@@ -368,7 +368,7 @@ static void what_becomes_a_dead_end_goes_last(void **state)
 static void a_cold_start_is_one_round_of_whole_blocks(void **state)
 {
 	struct topo *t = pod(1);
-	struct lid_map *lids = lid_plan(t, NULL);
+	struct lid_map *lids = lid_plan(t, NULL, 0);
 	struct tables y = { 0 };
 	uint32_t nblocks, count;
 	struct order_block *blocks;
@@ -397,7 +397,7 @@ static void known_blocks_wait_for_unknown_ones(void **state)
 {
 	struct topo *t = pod(1), *cut = damage_cut(t, some_switch(t, 1), 0);
 	uint32_t spine = some_switch(t, 1), count, kept = 0;
-	struct lid_map *lids = lid_plan(t, NULL);
+	struct lid_map *lids = lid_plan(t, NULL, 0);
 	struct tables x = { 0 }, y = { 0 };
 	struct order_block *blocks;
 	struct order order;
@@ -427,7 +427,7 @@ static void known_blocks_wait_for_unknown_ones(void **state)
 static void equal_tables_need_no_order(void **state)
 {
 	struct topo *t = pod(1);
-	struct lid_map *lids = lid_plan(t, NULL);
+	struct lid_map *lids = lid_plan(t, NULL, 0);
 	struct tables x = { 0 };
 	struct order order;
 

@@ -60,8 +60,8 @@ static void bench_init(struct bench *b, uint64_t seed, unsigned used_percent)
 	*b = (struct bench){ .seed = seed };
 	b->topo = generate_pgft(3, m, w, p, err, sizeof(err));
 	assert_non_null(b->topo);
-	cdg_init(&b->all, b->topo);
-	cdg_init(&b->used, b->topo);
+	cdg_init(&b->all, b->topo, false);
+	cdg_init(&b->used, b->topo, false);
 	for (uint32_t c = 0; c < b->all.nchannels; c++)
 		for (unsigned port = 1; port <= b->all.head_ports[c]; port++) {
 			uint32_t next = behind(&b->all, c, port);

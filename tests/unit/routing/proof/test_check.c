@@ -25,7 +25,7 @@ static void world_init(struct world *w, struct topo *t)
 {
 	struct route *route = route_new();
 
-	*w = (struct world){ .topo = t, .lids = lid_plan(t, NULL) };
+	*w = (struct world){ .topo = t, .lids = lid_plan(t, NULL, 0) };
 	assert_int_equal(route_compute(route, t, w->lids, NULL, &w->tables), 0);
 	route_free(route);
 	assert_true(check_tables(w->topo, w->lids, &w->tables, &w->report));

@@ -40,7 +40,7 @@ static void world_init(struct world *w, struct topo *t, uint64_t seed)
 {
 	*w = (struct world){ .intact = t,
 			     .topo = topo_ref(t),
-			     .lids = lid_plan(t, NULL),
+			     .lids = lid_plan(t, NULL, 0),
 			     .route = route_new(),
 			     .base = check_base_new(seed),
 			     .down = mem_alloc(t->nports, 1),
@@ -289,7 +289,7 @@ static void another_fabric_is_proven_whole(void **state)
 {
 	struct check_report report;
 	struct topo *ring = damage_ring(6, 2);
-	struct lid_map *lids = lid_plan(ring, NULL);
+	struct lid_map *lids = lid_plan(ring, NULL, 0);
 	struct world w;
 
 	world_init(&w, pod(4), 1);

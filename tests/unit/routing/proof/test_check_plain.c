@@ -110,7 +110,7 @@ static void judge_fabric(struct topo *t, unsigned seed, struct tally *tally)
 	struct world w = { .topo = t, .random = seed, .seed = seed };
 	struct route *route = route_new();
 
-	w.lids = lid_plan_lmc(t, NULL, pick(&w, 5) == 0);
+	w.lids = lid_plan(t, NULL, pick(&w, 5) == 0);
 	if (w.lids->top <= MOST_LIDS) {
 		assert_int_equal(route_compute(route, t, w.lids, NULL, &w.tables), 0);
 		judge(&w, t, &w.tables, tally);
@@ -217,7 +217,7 @@ static void a_mixture_is_judged_as_its_tables_are(void **state)
 		struct world w = { .topo = damage_tangle(seed), .random = seed, .seed = seed };
 		struct route *route = route_new();
 
-		w.lids = lid_plan(w.topo, NULL);
+		w.lids = lid_plan(w.topo, NULL, 0);
 		assert_int_equal(route_compute(route, w.topo, w.lids, NULL, &w.tables), 0);
 		judge_mixtures(&w, &tally);
 		tables_fini(&w.tables);

@@ -41,7 +41,7 @@ static void try(struct trial *x, const struct conf *conf, enum nvswitch_state st
 	uint8_t *classes = NULL, *weights = NULL, *states;
 
 	*x = (struct trial){ .t = pod(4) };
-	x->lids = lid_plan(x->t, NULL);
+	x->lids = lid_plan(x->t, NULL, 0);
 	states = mem_alloc(x->t->nhosts, 1);
 	states[10] = (uint8_t)state;
 	compute(x, NULL, NULL, &x->now);

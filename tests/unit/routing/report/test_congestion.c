@@ -37,7 +37,7 @@ static struct topo *tree(unsigned spines)
 /* Takes the snapshot. */
 static struct study study_of(struct topo *t, const bool *storage)
 {
-	struct study s = { .t = t, .lids = lid_plan(t, NULL) };
+	struct study s = { .t = t, .lids = lid_plan(t, NULL, 0) };
 	struct route *route = route_new();
 
 	assert_int_equal(route_compute(route, t, s.lids, NULL, &s.tables), 0);

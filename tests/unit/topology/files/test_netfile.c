@@ -458,7 +458,7 @@ static void no_written_line_is_too_long_for_ibsim(void **state)
 static void a_full_disk_is_reported(void **state)
 {
 	char err[128];
-	struct topo *t = generate_superpod(GENERATE_H100, 1, err, sizeof(err));
+	struct topo *t = generate_superpod(GENERATE_H100, 1, true, err, sizeof(err));
 	FILE *out = fopen("/dev/full", "w");
 
 	assert_non_null(out);

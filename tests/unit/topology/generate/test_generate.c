@@ -14,7 +14,7 @@
 static struct topo *superpod(enum generate_system system, unsigned su)
 {
 	char err[256] = "";
-	struct topo *t = generate_superpod(system, su, err, sizeof(err));
+	struct topo *t = generate_superpod(system, su, true, err, sizeof(err));
 
 	if (!t)
 		fail_msg("%s", err);

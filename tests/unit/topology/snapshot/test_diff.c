@@ -233,7 +233,7 @@ static void nodes_are_matched_by_guid_whatever_their_index(void **state)
 static void a_large_fabric_differs_in_its_one_fault(void **state)
 {
 	char err[128];
-	struct topo *t = generate_superpod(GENERATE_H100, 16, err, sizeof(err));
+	struct topo *t = generate_superpod(GENERATE_H100, 16, true, err, sizeof(err));
 	struct topo *cut = with_link_down(t, "leaf-su03-rail5", 40);
 
 	assert_event(t, cut, "leaf-su03-rail5 p40 - spine-p03-08 p6: down\n");

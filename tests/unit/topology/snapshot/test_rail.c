@@ -374,7 +374,7 @@ static void other_hosts_do_not_disturb(void **state)
 static void superpods_have_units_and_rails_as_named(void **state)
 {
 	char err[128], name[40];
-	struct topo *t = generate_superpod(GENERATE_H100, 10, err, sizeof(err));
+	struct topo *t = generate_superpod(GENERATE_H100, 10, true, err, sizeof(err));
 
 	for (unsigned su = 0; su < 10; su++)
 		for (unsigned rail = 0; rail < 8; rail++) {

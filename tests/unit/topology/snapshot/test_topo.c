@@ -163,7 +163,7 @@ static void a_down_link_stays_known(void **state)
 static void a_builder_from_a_snapshot_makes_the_same_again(void **state)
 {
 	char err[128];
-	struct topo *t = generate_superpod(GENERATE_H100, 2, err, sizeof(err));
+	struct topo *t = generate_superpod(GENERATE_H100, 2, true, err, sizeof(err));
 	struct topo_builder *b = topo_builder_from(t);
 	struct topo *again;
 
@@ -273,7 +273,7 @@ static struct topo *rebuild_in_other_order(const struct topo *t, unsigned seed)
 static void order_of_arrival_does_not_show(void **state)
 {
 	char err[128];
-	struct topo *t = generate_superpod(GENERATE_H100, 4, err, sizeof(err));
+	struct topo *t = generate_superpod(GENERATE_H100, 4, true, err, sizeof(err));
 
 	for (unsigned seed = 1; seed <= 3; seed++) {
 		struct topo *other = rebuild_in_other_order(t, seed);
@@ -289,7 +289,7 @@ static void order_of_arrival_does_not_show(void **state)
 static void every_node_and_end_port_is_found(void **state)
 {
 	char err[128];
-	struct topo *t = generate_superpod(GENERATE_B200, 1, err, sizeof(err));
+	struct topo *t = generate_superpod(GENERATE_B200, 1, true, err, sizeof(err));
 
 	for (uint32_t n = 0; n < t->nnodes; n++)
 		assert_int_equal(topo_find(t, t->nodes[n].guid), n);

@@ -35,7 +35,7 @@ static int setup(void **state)
 	struct scene *s = mem_alloc(1, sizeof(*s));
 
 	s->t = pod(1);
-	s->lids = lid_plan(s->t, NULL);
+	s->lids = lid_plan(s->t, NULL, 0);
 	s->scope = (struct what_scope){ .topo = s->t,
 					.port_of_lid = s->lids->port_of_lid,
 					.top_lid = s->lids->top,
