@@ -121,7 +121,7 @@ static void switch_resolve(struct program *p, struct store_switch *sw)
 		sw->node = inventory_find(p->inv, sw->guid);
 	if (!sw->node)
 		return;
-	if (!sw->node->gone && !sw->node->sw.lft_top)
+	if (!sw->node->gone && !sw->node->silent && !sw->node->sw.lft_top)
 		cached_drop(sw);
 	if (!sw->node->rebooted)
 		return;

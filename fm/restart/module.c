@@ -9,6 +9,7 @@
 #include "fm/program/program.h"
 #include "fm/restart/links_own.h"
 #include "fm/state/state_file.h"
+#include "fm/sweep/sweep.h"
 #include "routing/tables.h"
 #include "topology/files/dump.h"
 #include "topology/base/mem.h"
@@ -560,6 +561,14 @@ static void load(void *room, enum fabric_load_step step)
 			remember_lid(lids, &node->ports[0], node->guid);
 		for (unsigned p = 1; node->port_guids && p <= node->nports; p++)
 			remember_lid(lids, &node->ports[p], node->port_guids[p]);
+		for (unsigned p = 1; p <= node->nports; p++) {
+			const struct inv_port *port = &node->ports[p];
+
+			if (port->peer && !known_links_since(&r->links, node->guid, (uint8_t)p) &&
+			    known_links_is_lower(node->guid, p, port->peer->guid, port->peer_port))
+				sweep_port(node, p)->was_up =
+					sweep_port(port->peer, port->peer_port)->was_up = true;
+		}
 	}
 }
 

@@ -324,8 +324,10 @@ static void port_is_down(struct sweep *s, struct inv_node *node, unsigned num)
 	cell->probe = PROBE_NONE;
 	cell->must_probe = false;
 	inventory_refuse(&s->inv, node, (uint8_t)num, 0);
-	if (port->peer)
+	if (port->peer) {
 		port->said_down = port->peer->ports[port->peer_port].said_down = true;
+		cell->was_up = sweep_port(port->peer, port->peer_port)->was_up = false;
+	}
 	if (!port->peer || !port->link_up)
 		return;
 	log_line(LOG_SWEEP, LOG_NOTICE, "%s: link down (to %s)",

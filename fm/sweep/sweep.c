@@ -43,6 +43,25 @@ static void say(struct sweep *s, const struct inv_node *node, int port, const ch
 		log_line(LOG_SWEEP, LOG_WARNING, "%s: %s", inventory_name(node, port).text, what);
 }
 
+/*
+ * A known link is up as long as no end says otherwise, whether its far end answers or not: a switch
+ * whose agent hangs forwards on. Before a restart it was up, and its near end, where that can be
+ * asked, is Active: nobody has begun anew there. True: it was such a link, and is up now.
+ */
+static bool link_was_up(struct sweep *s, struct inv_node *node, unsigned num)
+{
+	struct inv_port *port = &node->ports[num];
+
+	if (!sweep_port(node, num)->was_up || (port->known && port->state != TOPO_ACTIVE))
+		return false;
+	inventory_link(&s->inv, node, (uint8_t)num, port->peer, port->peer_port);
+	if (!port->known)
+		port->state = TOPO_ACTIVE;
+	if (!port->peer->ports[port->peer_port].known)
+		port->peer->ports[port->peer_port].state = TOPO_ACTIVE;
+	return true;
+}
+
 static void finish_failed_port(struct sweep *s, struct inv_node *node, unsigned num)
 {
 	struct inv_port *port = &node->ports[num];
@@ -54,8 +73,9 @@ static void finish_failed_port(struct sweep *s, struct inv_node *node, unsigned 
 	} else if (sweep_answered(port->peer)) {
 		say(s, node, (int)num, "link up, but no packet passes: treated as down");
 		inventory_link_down(&s->inv, node, (uint8_t)num);
-	} else if (!port->peer->silent && port->link_up) {
-		say(s, port->peer, -1, "does not answer");
+	} else if (port->link_up || link_was_up(s, node, num)) {
+		if (!port->peer->silent)
+			say(s, port->peer, -1, "does not answer");
 		port->peer->silent = s->incomplete = true;
 	}
 }
@@ -72,7 +92,8 @@ static bool finish_keep_behind(struct sweep *s, struct inv_node *node)
 	for (p = 1; p <= node->nports; p++) {
 		struct inv_port *port = &node->ports[p];
 
-		if (!port->peer || !port->link_up || sweep_node(port->peer)->seen == s->number)
+		if (!port->peer || (!port->link_up && !link_was_up(s, node, p)) ||
+		    sweep_node(port->peer)->seen == s->number)
 			continue;
 		sweep_node(port->peer)->seen = s->number;
 		news = true;

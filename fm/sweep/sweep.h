@@ -134,6 +134,7 @@ struct sweep_port { /* 2 bytes: there are as many as ports */
 	bool must_probe : 1;  /* the node behind it is asked even if a record of it exists */
 	bool refuted : 1;     /* PortInfo was asked to decide about the link, and did not come */
 	bool ever_up : 1;     /* it was up in this life, or the file of known links has it */
+	bool was_up : 1;      /* before this life, by that file, and no end has said otherwise */
 	uint8_t verify_tries; /* verification requests in a row without an answer */
 };
 

@@ -289,6 +289,55 @@ static void nothing_is_forgotten_before_the_first_sweep(void **state)
 	world_fini(&w);
 }
 
+/* Its agent answers nothing, and it forwards on. */
+static void a_switch_whose_agent_hangs_loses_no_path_by_a_restart(void **state)
+{
+	struct world w;
+	struct seen before;
+
+	world_init(&w, small_tree());
+	double_set_silent(w.hw, w.design->nodes[far_leaf(&w)].guid, true);
+	run_for(&w, 15 * SECOND_US);
+	before = seen_of(&w);
+	assert_int_equal(before.links_down, 0);
+	for (unsigned i = 0; i < 2; i++) {
+		stop_fabric(&w);
+		double_sent_reset(w.hw);
+		start_fabric(&w);
+		run_for(&w, 15 * SECOND_US);
+		assert_true(is_up(&w));
+		assert_seen_again(&w, &before);
+		assert_int_equal(blocks_written(&w), 0);
+		assert_int_equal(status_number(&w, NULL, "silent"), 1);
+	}
+	double_set_silent(w.hw, w.design->nodes[far_leaf(&w)].guid, false);
+	run_for(&w, 15 * SECOND_US);
+	assert_seen_again(&w, &before);
+	assert_int_equal(status_number(&w, NULL, "silent"), 0);
+	seen_fini(&before);
+	world_fini(&w);
+}
+
+static void a_host_whose_agent_hangs_keeps_its_paths_over_a_restart(void **state)
+{
+	struct world w;
+	struct seen before;
+
+	world_init(&w, small_tree());
+	double_set_silent(w.hw, w.design->nodes[w.design->nswitches + 5].guid, true);
+	run_for(&w, 15 * SECOND_US);
+	before = seen_of(&w);
+	stop_fabric(&w);
+	double_sent_reset(w.hw);
+	start_fabric(&w);
+	run_for(&w, 15 * SECOND_US);
+	assert_true(is_up(&w));
+	assert_seen_again(&w, &before);
+	assert_int_equal(blocks_written(&w), 0);
+	seen_fini(&before);
+	world_fini(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -301,6 +350,8 @@ int main(void)
 		cmocka_unit_test(a_switch_that_dies_meanwhile_is_known_to_be_down),
 		cmocka_unit_test(a_switch_that_rebooted_meanwhile_is_written_alone),
 		cmocka_unit_test(what_another_manager_wrote_meanwhile_is_found_and_repaired),
+		cmocka_unit_test(a_switch_whose_agent_hangs_loses_no_path_by_a_restart),
+		cmocka_unit_test(a_host_whose_agent_hangs_keeps_its_paths_over_a_restart),
 		cmocka_unit_test(what_is_forgotten_is_not_known_any_more),
 		cmocka_unit_test(nothing_is_forgotten_before_the_first_sweep),
 	};
