@@ -381,8 +381,8 @@ static void swept(void *arg, const struct sweep_result *result)
 
 	f->figures->sweep_ms = result->took_us / 1e3;
 	fabric_note_sweep(f, result);
-	if (result->rest && (!fabric_is_master(f) || !f->now.topo))
-		return; /* the first sweep, and who decides about the master, see all */
+	if (result->rest && f->role->now == FABRIC_ROLE_STANDBY)
+		return;
 	if (!result->error)
 		useless = MODULES_FIRST(f->kept.modules, swept, &ended);
 	if (!useless && !result->error)

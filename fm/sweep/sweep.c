@@ -45,20 +45,20 @@ static void say(struct sweep *s, const struct inv_node *node, int port, const ch
 
 /*
  * A known link is up as long as no end says otherwise, whether its far end answers or not: a switch
- * whose agent hangs forwards on. Before a restart it was up, and its near end, where that can be
- * asked, is Active: nobody has begun anew there. True: it was such a link, and is up now.
+ * whose agent hangs forwards on. Before a restart it was up, and its ends, as far as they can be
+ * asked, are Active: nobody has begun anew there. True: it was such a link, and is up now.
  */
 static bool link_was_up(struct sweep *s, struct inv_node *node, unsigned num)
 {
-	struct inv_port *port = &node->ports[num];
+	struct inv_port *port = &node->ports[num], *peer = &port->peer->ports[port->peer_port];
 
-	if (!sweep_port(node, num)->was_up || (port->known && port->state != TOPO_ACTIVE))
+	if (port->link_up || !sweep_port(node, num)->was_up ||
+	    (port->known && port->state != TOPO_ACTIVE) ||
+	    (peer->known && peer->state != TOPO_ACTIVE))
 		return false;
 	inventory_link(&s->inv, node, (uint8_t)num, port->peer, port->peer_port);
-	if (!port->known)
-		port->state = TOPO_ACTIVE;
-	if (!port->peer->ports[port->peer_port].known)
-		port->peer->ports[port->peer_port].state = TOPO_ACTIVE;
+	port->state = peer->state = TOPO_ACTIVE;
+	s->inv.paths_stale = true;
 	return true;
 }
 
@@ -377,6 +377,7 @@ void sweep_use_keys(struct sweep *s, struct m_keys *keys)
 #define ROUNDS_IF_LIVELY 6
 #define ROUNDS_OPTIONAL	 2 /* of what a device need not have: the common attribute is asked then */
 #define EARLY_MS	 50
+#define LOST_OVER	 2 /* links over which a device did not answer: it is asked over no other */
 #define STATUS_BUSY	 0x0001 /* IBA 13.4.7: discarded, ask again */
 
 static const uint16_t job_attr[] = {
@@ -446,6 +447,17 @@ static bool sweep_path(void *owner, const struct batch_job *job, struct batch_pa
 	       inventory_path_add(&to, port, &via->path);
 }
 
+/*
+ * A device that let the first round pass over some links is asked over these alone: it would be as
+ * silent over all others. Should it answer, it is visited, and its links are met from its own side.
+ */
+static bool is_asked_elsewhere(const struct sweep *s, const struct batch_job *job,
+			       const struct inv_node *target)
+{
+	return job->kind == JOB_PROBE && target && !sweep_answered(target) &&
+	       sweep_node(target)->lost_in == s->number && sweep_node(target)->lost >= LOST_OVER;
+}
+
 static bool sweep_make(void *owner, const struct batch_job *job, struct batch_request *request)
 {
 	struct sweep *s = owner;
@@ -455,6 +467,10 @@ static bool sweep_make(void *owner, const struct batch_job *job, struct batch_re
 		return false;
 	if (job->kind == JOB_PROBE && sweep_port(node, job->arg)->probe != PROBE_OUT)
 		return false; /* met from its other end meanwhile */
+	if (!job->tries && is_asked_elsewhere(s, job, target)) {
+		explore_given_up(s, job);
+		return false;
+	}
 	if (!sweep_path(s, job, &request->via))
 		return false;
 
@@ -503,8 +519,21 @@ static void sweep_again(struct sweep *s, const struct batch_job *job, const char
 	struct batch_job again = *job;
 
 	again.tries++;
-	if (job->tries == 0)
+	if (job->tries == 0) {
+		struct inv_node *target = (struct inv_node *)sweep_job_target(job);
+
 		explore_unanswered(s, job);
+		if (is_asked_elsewhere(s, job, target)) {
+			explore_given_up(s, job);
+			return;
+		}
+		if (job->kind == JOB_PROBE && target) {
+			struct sweep_node *cell = sweep_node(target);
+
+			cell->lost = cell->lost_in == s->number ? cell->lost + 1 : 1;
+			cell->lost_in = s->number;
+		}
+	}
 	again.urgent = false; /* after those that are likely to be answered */
 	again.wave = 0;
 	if (again.tries < job_rounds(job)) {
@@ -576,6 +605,33 @@ static void sweep_idle(void *owner)
 	report_result(s, false);
 }
 
+/* What has not answered yet is as before the restart, with what is behind it, and may be published. */
+static void finish_pending(struct sweep *s)
+{
+	bool news = s->kind == SWEEP_DISCOVER && s->inv.ngone;
+
+	while (news) {
+		news = false;
+		for (struct inv_node *node = inventory_first(&s->inv); node;
+		     node = inventory_next(&s->inv, node)) {
+			bool reached = sweep_answered(node);
+
+			for (unsigned p = 1; p <= node->nports && !reached; p++)
+				reached = node->ports[p].link_up;
+			for (unsigned p = 1; p <= node->nports && reached; p++) {
+				struct inv_node *peer = node->ports[p].peer;
+
+				if (!peer || !link_was_up(s, node, p))
+					continue;
+				news = true;
+				/* It was asked, and let the first round pass: nobody waits for it. */
+				if (sweep_answered(node) && !sweep_answered(peer))
+					peer->silent = s->incomplete = true;
+			}
+		}
+	}
+}
+
 static void early_cb(void *arg)
 {
 	struct sweep *s = arg;
@@ -585,6 +641,9 @@ static void early_cb(void *arg)
 	s->waves.early_us = loop_now_us(s->loop) + EARLY_MS * 1000;
 
 	/* reports what is answered; slow answers are left */
+	if (s->inv.paths_stale)
+		inventory_update_paths(&s->inv);
+	finish_pending(s);
 	if (s->inv.paths_stale)
 		inventory_update_paths(&s->inv);
 	finish_gone(s);

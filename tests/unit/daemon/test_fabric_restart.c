@@ -318,6 +318,31 @@ static void a_switch_whose_agent_hangs_loses_no_path_by_a_restart(void **state)
 	world_fini(&w);
 }
 
+/* Its state says what there is; who does not answer is asked beside. */
+static void a_restart_does_not_wait_for_those_that_do_not_answer(void **state)
+{
+	struct world w;
+	struct seen before;
+
+	world_init(&w, small_tree());
+	for (unsigned i = 0; i < 3; i++)
+		double_set_silent(w.hw, w.design->nodes[w.design->nswitches + 4 + i].guid, true);
+	double_set_silent(w.hw, w.design->nodes[far_leaf(&w)].guid, true);
+	run_for(&w, 15 * SECOND_US);
+	before = seen_of(&w);
+	stop_fabric(&w);
+	double_sent_reset(w.hw);
+	start_fabric(&w);
+	run_for(&w, SECOND_US);
+	assert_true(is_up(&w));
+	assert_seen_again(&w, &before);
+	run_for(&w, 15 * SECOND_US);
+	assert_seen_again(&w, &before);
+	assert_int_equal(blocks_written(&w), 0);
+	seen_fini(&before);
+	world_fini(&w);
+}
+
 static void a_host_whose_agent_hangs_keeps_its_paths_over_a_restart(void **state)
 {
 	struct world w;
@@ -351,6 +376,7 @@ int main(void)
 		cmocka_unit_test(a_switch_that_rebooted_meanwhile_is_written_alone),
 		cmocka_unit_test(what_another_manager_wrote_meanwhile_is_found_and_repaired),
 		cmocka_unit_test(a_switch_whose_agent_hangs_loses_no_path_by_a_restart),
+		cmocka_unit_test(a_restart_does_not_wait_for_those_that_do_not_answer),
 		cmocka_unit_test(a_host_whose_agent_hangs_keeps_its_paths_over_a_restart),
 		cmocka_unit_test(what_is_forgotten_is_not_known_any_more),
 		cmocka_unit_test(nothing_is_forgotten_before_the_first_sweep),
