@@ -494,7 +494,7 @@ static enum fmctl_exit load(struct plan *p)
 		return FMCTL_FAILED;
 	}
 	p->topo = topo_alike(p->intact);
-	p->lids = p->args.foreign ? NULL : lid_plan(p->intact, NULL);
+	p->lids = p->args.foreign ? NULL : lid_plan(p->intact, NULL, 0);
 	for (unsigned i = 0; i < p->args.nfails && status == FMCTL_DONE; i++)
 		status = fail_one(p, p->args.fails[i]);
 	if (p->args.nfails)
