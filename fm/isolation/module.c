@@ -709,7 +709,7 @@ static const char *swept(void *room, const struct fabric_swept *swept)
 	if (!result)
 		return NULL;
 	if (result->refusing) {
-		/* A sweep found switches whose PortStateChange cannot be cleared: suspects them. */
+		/* A sweep found switches that answer Gets, and did not take six Sets in a row. */
 		struct isolation *is = room;
 		const struct inventory *inv = is->services.inventory;
 
@@ -717,7 +717,10 @@ static const char *swept(void *room, const struct fabric_swept *swept)
 		     node = inventory_next(inv, node))
 			if (sweep_node(node)->keeps_change && !inv_node_is(node, INV_NO_SETS) &&
 			    !node->gone)
-				refusing_suspect(is, node->guid);
+				isolation_add(is, node->guid, 0,
+					      isolated_has_foreign_key(is, node)
+						      ? ISOLATED_FOREIGN_KEY
+						      : ISOLATED_NO_SETS);
 	}
 	if (result->untrue) {
 		/* A sweep found switches that do not keep LinearFDBTop: lists them. */

@@ -682,8 +682,9 @@ static void switch_met(struct sweep *s, struct inv_node *node, const uint8_t dat
 	node->sw = info;
 	sweep_node(node)->ports_read &= !info.port_state_change && !node->rebooted;
 	s->managed |= s->passive && info.lft_top;
-	if (info.port_state_change && !s->managed && !inv_node_is(node, INV_NO_SETS) &&
-	    !is_another_s(s, node))
+	/* The first Set to a switch without tables shows whether it takes any, before it is used. */
+	if ((info.port_state_change || !info.lft_top) && !s->managed &&
+	    !inv_node_is(node, INV_NO_SETS) && !is_another_s(s, node))
 		sweep_ask(s, JOB_CLEAR, node, 0, true);
 	else
 		ports_switch_ready(s, node);

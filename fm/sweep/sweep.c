@@ -375,6 +375,7 @@ void sweep_use_keys(struct sweep *s, struct m_keys *keys)
 #define ROUND_MS	 50 /* of the first round; doubles */
 #define ROUNDS		 4
 #define ROUNDS_IF_LIVELY 6
+#define ROUNDS_SET	 3 /* of a switch that answers Gets: then it takes none */
 #define ROUNDS_OPTIONAL	 2 /* of what a device need not have: the common attribute is asked then */
 #define EARLY_MS	 50
 #define LOST_OVER	 2 /* links over which a device did not answer: it is asked over no other */
@@ -423,6 +424,8 @@ static unsigned job_rounds(const struct batch_job *job)
 		return 1;
 	if (job->kind == JOB_STATES || job->kind == JOB_GENERAL)
 		return ROUNDS_OPTIONAL;
+	if (job->kind == JOB_CLEAR)
+		return ROUNDS_SET;
 	return node && sweep_answered(node) ? ROUNDS_IF_LIVELY : ROUNDS;
 }
 
@@ -502,8 +505,9 @@ static bool sweep_make(void *owner, const struct batch_job *job, struct batch_re
 	}
 
 	request->mad.device = target ? target->guid : 0;
-	request->mad.doubtful =
-		job->tries > 0 || sweep_job_is_long_shot(job) || job->kind == JOB_GENERAL;
+	/* Nobody may be there to answer a probe: its loss is no sign of a full network. */
+	request->mad.doubtful = job->tries > 0 || sweep_job_is_long_shot(job) ||
+				job->kind == JOB_GENERAL || job->kind == JOB_PROBE;
 	/* A fault does not wait behind the tables of a bring-up, or of before a restart. */
 	request->mad.urgent = job->urgent || (s->kind == SWEEP_REFRESH && !request->mad.doubtful);
 	/* A poll asks those that were silent once: they may be slow. */
