@@ -363,6 +363,7 @@ static void isolation_init(struct isolation *is, loop_fn *probe)
 
 static void suspect_answered(void *arg, const struct mad_answer *answer);
 
+#define SOON_US	 2000000
 #define TRIAL_US 55000000
 
 static struct inv_node *node_of(const struct wrong_table *wrong)
@@ -709,18 +710,26 @@ static const char *swept(void *room, const struct fabric_swept *swept)
 	if (!result)
 		return NULL;
 	if (result->refusing) {
-		/* A sweep found switches that answer Gets, and did not take six Sets in a row. */
+		/*
+		 * A sweep found switches that answer Gets and did not take six Sets in a row. Of
+		 * one that forwards already more is asked before it is isolated; one without tables
+		 * has nothing to lose, and is asked again soon.
+		 */
 		struct isolation *is = room;
 		const struct inventory *inv = is->services.inventory;
 
 		for (struct inv_node *node = inventory_first(inv); node;
-		     node = inventory_next(inv, node))
-			if (sweep_node(node)->keeps_change && !inv_node_is(node, INV_NO_SETS) &&
-			    !node->gone)
-				isolation_add(is, node->guid, 0,
-					      isolated_has_foreign_key(is, node)
-						      ? ISOLATED_FOREIGN_KEY
-						      : ISOLATED_NO_SETS);
+		     node = inventory_next(inv, node)) {
+			if (!sweep_node(node)->keeps_change || inv_node_is(node, INV_NO_SETS) ||
+			    node->gone)
+				continue;
+			if (node->sw.lft_top || isolated_has_foreign_key(is, node)) {
+				refusing_suspect(is, node->guid);
+			} else {
+				isolation_add(is, node->guid, 0, ISOLATED_NO_SETS);
+				loop_timer_set(is->probe, SOON_US);
+			}
+		}
 	}
 	if (result->untrue) {
 		/* A sweep found switches that do not keep LinearFDBTop: lists them. */

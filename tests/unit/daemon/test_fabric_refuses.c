@@ -148,10 +148,61 @@ static void one_that_never_took_any_is_led_around(void **state)
 	remove_state(&w, "tables");
 	double_set_no_sets(w.hw, guid_of(&w, spine), true);
 	start_fabric(&w);
-	run_for(&w, 60 * SECOND_US);
+	run_for(&w, 2 * SECOND_US);
+	assert_int_equal(count_alerts(&w, "isolated", w.design->nodes[spine].desc), 1);
+	assert_int_equal(dark_pairs(&w), 0);
+	run_for(&w, 58 * SECOND_US);
 	assert_true(is_up(&w));
 	assert_int_equal(count_alerts(&w, "isolated", w.design->nodes[spine].desc), 1);
 	assert_int_equal(dark_pairs(&w), 0);
+	world_fini(&w);
+}
+
+/* A cable flaps meanwhile: each time bring-up begins anew, and the switch is not judged by it. */
+static void nor_does_a_flapping_cable_keep_it_from_being_led_around(void **state)
+{
+	struct world w;
+	uint32_t spine, leaf;
+
+	world_init(&w, small_tree());
+	stop_fabric(&w);
+	spine = last_of_level(&w, 1);
+	leaf = far_leaf(&w);
+	for (uint32_t sw = 0; sw < w.design->nswitches; sw++)
+		double_reboot(w.hw, guid_of(&w, sw));
+	remove_state(&w, "tables");
+	double_set_no_sets(w.hw, guid_of(&w, spine), true);
+	start_fabric(&w);
+	for (unsigned i = 0; i < 4; i++) {
+		run_for(&w, SECOND_US / 4);
+		double_cut(w.hw, guid_of(&w, leaf), uplink_of(w.design, leaf));
+		run_for(&w, SECOND_US / 4);
+		double_join(w.hw, guid_of(&w, leaf), uplink_of(w.design, leaf));
+	}
+	double_cut(w.hw, guid_of(&w, leaf), uplink_of(w.design, leaf));
+	run_for(&w, SECOND_US / 10);
+	assert_int_equal(dark_pairs(&w), 0);
+	world_fini(&w);
+}
+
+/* It answers nothing, and nobody has met it before. */
+static void nobody_waits_for_one_that_hangs_at_a_cold_start(void **state)
+{
+	struct world w;
+	uint32_t spine;
+
+	world_init(&w, small_tree());
+	stop_fabric(&w);
+	spine = last_of_level(&w, 1);
+	for (uint32_t sw = 0; sw < w.design->nswitches; sw++)
+		double_reboot(w.hw, guid_of(&w, sw));
+	remove_state(&w, "tables");
+	remove_state(&w, "cables");
+	double_set_silent(w.hw, guid_of(&w, spine), true);
+	start_fabric(&w);
+	run_for(&w, SECOND_US);
+	assert_int_equal(dark_pairs(&w), 0);
+	assert_true(is_up(&w));
 	world_fini(&w);
 }
 
@@ -335,6 +386,8 @@ int main(void)
 		cmocka_unit_test(a_switch_to_which_sets_were_lost_is_not_isolated),
 		cmocka_unit_test(a_switch_that_takes_no_set_is_led_around_and_holds_up_no_fault),
 		cmocka_unit_test(one_that_never_took_any_is_led_around),
+		cmocka_unit_test(nor_does_a_flapping_cable_keep_it_from_being_led_around),
+		cmocka_unit_test(nobody_waits_for_one_that_hangs_at_a_cold_start),
 		cmocka_unit_test(it_costs_one_packet_a_minute),
 		cmocka_unit_test(the_hosts_of_a_leaf_that_takes_no_set_keep_their_paths),
 		cmocka_unit_test(where_all_refuse_nothing_is_moved_and_our_key_is_asked_about),
