@@ -250,8 +250,10 @@ static void programmed(void *room, const struct fabric_programmed *programmed)
 {
 	struct audit_room *r = room;
 
-	if (programmed->tables && !programmed->tables->failed)
+	if (programmed->tables && !programmed->tables->failed) {
 		repairs_written(r->repairs, TABLE_LFT);
+		audit_try(r->audit);
+	}
 	if (programmed->multicast && !programmed->multicast->failed)
 		repairs_written(r->repairs, TABLE_MFT);
 }

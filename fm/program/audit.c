@@ -310,6 +310,20 @@ static void tick_cb(void *arg)
 	}
 }
 
+void audit_try(struct audit *a)
+{
+	for (struct store_switch *sw = switch_after(a, 0); sw && a->rate;
+	     sw = switch_after(a, sw->guid)) {
+		uint32_t block = store_next(&sw->known, 0);
+
+		if (sw->untried && block < STORE_BLOCKS)
+			batch_add(a->batch, &(struct batch_job){ .object = sw,
+								 .kind = AUDIT_LFT,
+								 .arg = block });
+		sw->untried = false;
+	}
+}
+
 /* ---- Life ------------------------------------------------------------------------------------ */
 
 struct audit *audit_new(struct loop *loop, struct mad *mad, struct program *program,

@@ -32,6 +32,11 @@ void audit_free(struct audit *a); /* NULL is fine */
 /* 0 blocks = off. Idle times begin with after_us without audit. */
 void audit_configure(struct audit *a, unsigned blocks_per_s, uint64_t after_us);
 uint64_t audit_blocks(const struct audit *a); /* compared since start */
+/*
+ * An apply has ended: reads a block of each switch whose tables were written without anything known
+ * of them, at once. A switch may acknowledge blocks and store none, and all paths lead over it.
+ */
+void audit_try(struct audit *a);
 
 /* ---- A block of a table ---------------------------------------------------------------------- */
 

@@ -660,6 +660,8 @@ static bool program_make(void *owner, const struct batch_job *job, struct batch_
 			for (i = 0; i < TABLES_BLOCK; i++)
 				n += a[i] != b[i];
 			p->result.entries += n;
+		} else {
+			sw->untried = true;
 		}
 		store_put(&sw->known, block, false);
 		store_put(&sw->cached, block, false);

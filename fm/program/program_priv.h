@@ -53,6 +53,7 @@ struct store_switch {
 	bool refuses; /* failed, and it is reachable: it rejects or drops what it is sent */
 	bool listed;  /* in the snapshot of this apply */
 	bool in_turn; /* among those whose blocks leave */
+	bool untried; /* nothing was known of blocks that it was sent, and none was read since */
 };
 
 struct store {

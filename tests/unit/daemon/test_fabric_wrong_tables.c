@@ -84,11 +84,36 @@ static void linear_fdb_top_that_was_reset_once_is_set_again(void **state)
 	world_fini(&w);
 }
 
+/* All paths over it lead nowhere, and nothing but a Get shows it. */
+static void one_that_stores_nothing_is_found_when_its_tables_are_written_first(void **state)
+{
+	struct world w;
+	uint32_t spine;
+
+	world_init(&w, small_tree());
+	log_set_level(-1, LOG_ERR - 1);
+	for (spine = 0; w.design->nodes[spine].level != 1; spine++)
+		;
+	stop_fabric(&w);
+	for (uint32_t sw = 0; sw < w.design->nswitches; sw++)
+		double_reboot(w.hw, w.design->nodes[sw].guid);
+	remove_state(&w, "tables");
+	double_set_pretends(w.hw, w.design->nodes[spine].guid, true);
+	start_fabric(&w);
+	run_for(&w, 2 * SECOND_US);
+	assert_int_equal(count_alerts(&w, "isolated", w.design->nodes[spine].desc), 1);
+	assert_int_equal(dead_pairs(&w), 0);
+	assert_true(is_up(&w));
+	world_fini(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(linear_fdb_top_that_stays_is_isolated_not_written_for_ever),
 		cmocka_unit_test(linear_fdb_top_that_was_reset_once_is_set_again),
+		cmocka_unit_test(
+			one_that_stores_nothing_is_found_when_its_tables_are_written_first),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
