@@ -682,12 +682,14 @@ static void switch_met(struct sweep *s, struct inv_node *node, const uint8_t dat
 	node->sw = info;
 	sweep_node(node)->ports_read &= !info.port_state_change && !node->rebooted;
 	s->managed |= s->passive && info.lft_top;
-	/* The first Set to a switch without tables shows whether it takes any, before it is used. */
-	if ((info.port_state_change || !info.lft_top) && !s->managed &&
-	    !inv_node_is(node, INV_NO_SETS) && !is_another_s(s, node))
+	/* The first Set to a switch without tables shows whether it takes any. */
+	if ((info.port_state_change || (!info.lft_top && !sweep_node(node)->examined)) &&
+	    !s->managed && !inv_node_is(node, INV_NO_SETS) && !is_another_s(s, node)) {
+		sweep_node(node)->examined = true;
 		sweep_ask(s, JOB_CLEAR, node, 0, true);
-	else
+	} else {
 		ports_switch_ready(s, node);
+	}
 }
 
 static bool differs_in_sw(const struct inv_node *node, const struct wire_switch_info *info)

@@ -609,7 +609,7 @@ static void sweep_idle(void *owner)
 	report_result(s, false);
 }
 
-/* What has not answered yet is as before the restart, with what is behind it, and may be published. */
+/* What has not answered yet is as before the restart, with what is behind it: it is published. */
 static void finish_pending(struct sweep *s)
 {
 	bool news = s->kind == SWEEP_DISCOVER && s->inv.ngone;
@@ -628,7 +628,7 @@ static void finish_pending(struct sweep *s)
 				if (!peer || !link_was_up(s, node, p))
 					continue;
 				news = true;
-				/* It was asked, and let the first round pass: nobody waits for it. */
+				/* It let the first round pass: nobody waits for it. */
 				if (sweep_answered(node) && !sweep_answered(peer))
 					peer->silent = s->incomplete = true;
 			}

@@ -112,6 +112,7 @@ struct sweep_node {
 	uint8_t lost;
 	/* of its SwitchInfo that did not last, one after the other; fm/verification's */
 	uint8_t trials;
+	bool examined;	 /* it was sent a Set */
 	bool desc_stale; /* it may have another name: read again when it is visited */
 	/* answers, and one question got no answer: the next poll asks for a new sweep */
 	bool partial;

@@ -99,6 +99,7 @@ static void one_that_stores_nothing_is_found_when_its_tables_are_written_first(v
 		double_reboot(w.hw, w.design->nodes[sw].guid);
 	remove_state(&w, "tables");
 	double_set_pretends(w.hw, w.design->nodes[spine].guid, true);
+	w.conf.audit.rate = 256;
 	start_fabric(&w);
 	run_for(&w, 2 * SECOND_US);
 	assert_int_equal(count_alerts(&w, "isolated", w.design->nodes[spine].desc), 1);
