@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * One destination after the other: from each leaf that has hosts the LID is followed until it
+ * arrives, ends, or comes to a switch of which that is known. So each switch is looked at once a
+ * destination.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "routing/proof/in_force.h"
+#include "topology/base/mem.h"
+
+#define OPEN	TOPO_NONE	/* of this destination nothing is known yet */
+#define ON_WALK (TOPO_NONE - 1) /* the walk under way has come by */
+#define ARRIVES (TOPO_NONE - 2) /* else the node at which packets end */
+
+struct in_force_job {
+	struct in_force_view view;
+	struct in_force sum;
+	uint32_t *sources; /* [nswitches] hosts' ports at that switch whose links are Active */
+	uint32_t *leaves, nleaves;
+	uint32_t *end; /* [nswitches] of the present destination */
+	uint32_t *walk;
+	uint32_t *dark, ndark; /* hosts' ports whose links are not Active */
+	uint32_t nhosts;       /* ports with a LID */
+	uint32_t next;	       /* port */
+};
+
+static bool is_host_port(const struct in_force_view *v, uint32_t port)
+{
+	return topo_is_host(v->topo, v->topo->ports[port].node) && v->lids->lid_of_port[port];
+}
+
+struct in_force_job *in_force_begin(const struct in_force_view *view)
+{
+	struct in_force_job *job = mem_alloc(1, sizeof(*job));
+	const struct topo *t = view->topo;
+
+	job->view = *view;
+	job->sum.ends = mem_alloc(t->nnodes + 1, sizeof(*job->sum.ends));
+	job->sources = mem_alloc(t->nswitches + 1, sizeof(*job->sources));
+	job->leaves = mem_alloc(t->nswitches + 1, sizeof(*job->leaves));
+	job->end = mem_alloc(t->nswitches + 1, sizeof(*job->end));
+	job->walk = mem_alloc(t->nswitches + 1, sizeof(*job->walk));
+	job->dark = mem_alloc(t->nports + 1, sizeof(*job->dark));
+	for (uint32_t port = 0; port < t->nports; port++) {
+		const struct topo_port *peer = topo_peer(t, &t->ports[port]);
+
+		if (!is_host_port(view, port))
+			continue;
+		job->nhosts++;
+		if (!peer || peer->node >= t->nswitches || !view->active[port])
+			job->dark[job->ndark++] = port;
+		else if (!job->sources[peer->node]++)
+			job->leaves[job->nleaves++] = peer->node;
+	}
+	return job;
+}
+
+/* Where packets for the LID of that port end that are at the switch. */
+static uint32_t follow(struct in_force_job *job, uint32_t sw, uint16_t lid, uint32_t to)
+{
+	const struct in_force_view *v = &job->view;
+	uint32_t length = 0, end;
+
+	for (end = job->end[sw]; end == OPEN; end = job->end[sw]) {
+		unsigned out = tables_row(v->held, sw)[lid];
+		uint32_t port = out && out <= v->topo->nodes[sw].nports
+					? v->topo->nodes[sw].port0 + out
+					: TOPO_NONE;
+
+		job->end[sw] = ON_WALK;
+		job->walk[length++] = sw;
+		end = sw;
+		if (port == TOPO_NONE || !v->active[port])
+			break;
+		if (v->topo->ports[port].peer == to) {
+			end = ARRIVES;
+			break;
+		}
+		port = v->topo->ports[port].peer;
+		if (port == TOPO_NONE || v->topo->ports[port].node >= v->topo->nswitches)
+			break;
+		sw = v->topo->ports[port].node;
+	}
+	if (end == ON_WALK)
+		end = sw; /* round and round from here on */
+	while (length)
+		job->end[job->walk[--length]] = end;
+	return end;
+}
+
+static void destination(struct in_force_job *job, uint32_t to)
+{
+	const struct in_force_view *v = &job->view;
+	const struct topo_port *at = topo_peer(v->topo, &v->topo->ports[to]);
+	uint32_t leaf = at && at->node < v->topo->nswitches ? at->node : TOPO_NONE;
+	bool dark = leaf == TOPO_NONE || !v->active[to];
+
+	job->sum.pairs += job->nhosts - 1;
+	if (dark) {
+		job->sum.ends[v->topo->ports[to].node] += job->nhosts - 1;
+		return;
+	}
+	for (uint32_t i = 0; i < job->ndark; i++)
+		job->sum.ends[v->topo->ports[job->dark[i]].node]++;
+	memset(job->end, 0xff, v->topo->nswitches * sizeof(*job->end));
+	for (uint32_t i = 0; i < job->nleaves; i++) {
+		uint32_t from = job->leaves[i];
+		uint32_t pairs = job->sources[from] - (from == leaf);
+		uint32_t end = follow(job, from, v->lids->lid_of_port[to], to);
+
+		if (end == ARRIVES)
+			job->sum.arrive += pairs;
+		else
+			job->sum.ends[end] += pairs;
+	}
+}
+
+bool in_force_go(struct in_force_job *job, uint32_t destinations)
+{
+	uint32_t nports = job->view.topo->nports;
+
+	for (; job->next < nports && destinations; job->next++)
+		if (is_host_port(&job->view, job->next)) {
+			destination(job, job->next);
+			destinations--;
+		}
+	return job->next < nports;
+}
+
+void in_force_end(struct in_force_job *job, struct in_force *out)
+{
+	if (out)
+		*out = job->sum;
+	else
+		free(job->sum.ends);
+	free(job->sources);
+	free(job->leaves);
+	free(job->end);
+	free(job->walk);
+	free(job->dark);
+	free(job);
+}
