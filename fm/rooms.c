@@ -4,6 +4,7 @@
 #include "fm/audit/module.h"
 #include "fm/cabling/module.h"
 #include "fm/hosts/module.h"
+#include "fm/inforce/module.h"
 #include "fm/isolation/module.h"
 #include "fm/keys/module.h"
 #include "fm/maintenance/module.h"
@@ -72,6 +73,7 @@ fabric_modules fabric_rooms = {
 	{ .module = &multicast_module,
 	  /* Who hears of groups that end goes by the new view. */
 	  AFTER(&sa_module) },
+	{ .module = &inforce_module },
 	{ .module = &hosts_module },
 	{ .module = &restart_module },
 	{ 0 },

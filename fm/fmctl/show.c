@@ -409,6 +409,25 @@ static void print_registrations(const struct fmctl *ctl, const json_t *s)
 	putchar('\n');
 }
 
+/* Only where it is not all that is wanted. */
+static void print_in_force(const struct fmctl *ctl, const json_t *in_force)
+{
+	long long lost = table_int(in_force, "wanted") - table_int(in_force, "pairs");
+	const json_t *waits = json_object_get(in_force, "waits"), *wait;
+	size_t i;
+
+	if (!json_is_integer(json_object_get(in_force, "pairs")) || !lost)
+		return;
+	print_label("in force");
+	printf("%lld pairs; %lld wait for", table_int(in_force, "pairs"), lost);
+	json_array_foreach ((json_t *)waits, i, wait) {
+		if (i < 3)
+			printf("%s %s (%s)", i ? "," : "", table_text(wait, "node_name"),
+			       table_text(wait, "why"));
+	}
+	puts(i > 3 || table_int(in_force, "others") ? ", and others" : "");
+}
+
 static void show_status(const struct fmctl *ctl, const json_t *s)
 {
 	bool up = table_is(s, "fabric_up"), cut_off = *table_text(s, "cut_off");
@@ -437,6 +456,7 @@ static void show_status(const struct fmctl *ctl, const json_t *s)
 	putchar('\n');
 	print_links(ctl, s);
 	show_proof(ctl, json_object_get(s, "proof"));
+	print_in_force(ctl, json_object_get(s, "in_force"));
 	print_answered("last fault", "rerouted", fault);
 	print_answered("last repair", "restored", repair);
 	if (!json_is_object(fault) && !json_is_object(repair))

@@ -71,6 +71,14 @@ void program_refusers(const struct program *p, void (*fn)(void *arg, guid_t sw),
 bool program_busy(const struct program *p);	  /* true: the last callback is still to come */
 unsigned program_unread(const struct program *p); /* the number of cached blocks */
 /*
+ * What the snapshot's switches hold, as far as they acknowledged it, were read, or are taken to
+ * hold it since before a restart; other entries are TABLES_NO_ROUTE. tables: as applied last.
+ * False: all of it is as in `tables`, and *out is as it was; else the caller frees *out by
+ * tables_fini().
+ */
+bool program_held(const struct program *p, const struct topo *t, const struct tables *tables,
+		  struct tables *out);
+/*
  * Before the first apply: another manager was at work. What switches hold is read, then only what
  * differs is written.
  */

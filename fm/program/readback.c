@@ -180,3 +180,34 @@ void program_check_readback(struct program *p, const struct topo *t, program_rea
 	}
 	batch_wake(r->batch);
 }
+
+/* ---- What switches hold ---------------------------------------------------------------------- */
+
+bool program_held(const struct program *p, const struct topo *t, const struct tables *tables,
+		  struct tables *out)
+{
+	uint32_t blocks = tables_blocks(tables);
+	bool differs = false;
+
+	for (uint32_t row = 0; row < t->nswitches; row++) {
+		const struct store_switch *sw = store_find(&p->store, t->nodes[row].guid);
+
+		for (uint32_t b = 0; b < blocks; b++) {
+			bool known = sw && b < sw->nblocks &&
+				     (store_has(&sw->known, b) || store_has(&sw->cached, b));
+			uint8_t *to;
+
+			if (known && !store_has(&sw->own, b))
+				continue;
+			if (!differs)
+				tables_copy(out, tables);
+			differs = true;
+			to = tables_row(out, row) + (size_t)b * TABLES_BLOCK;
+			if (known)
+				memcpy(to, store_block(sw, b), TABLES_BLOCK);
+			else
+				memset(to, TABLES_NO_ROUTE, TABLES_BLOCK);
+		}
+	}
+	return differs;
+}
