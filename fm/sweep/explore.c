@@ -683,7 +683,8 @@ static void switch_met(struct sweep *s, struct inv_node *node, const uint8_t dat
 	sweep_node(node)->ports_read &= !info.port_state_change && !node->rebooted;
 	s->managed |= s->passive && info.lft_top;
 	/* The first Set to a switch without tables shows whether it takes any. */
-	if ((info.port_state_change || (!info.lft_top && !sweep_node(node)->examined)) &&
+	if ((info.port_state_change ||
+	     (!info.lft_top && !sweep_node(node)->examined && !s->passive)) &&
 	    !s->managed && !inv_node_is(node, INV_NO_SETS) && !is_another_s(s, node)) {
 		sweep_node(node)->examined = true;
 		sweep_ask(s, JOB_CLEAR, node, 0, true);
