@@ -670,7 +670,8 @@ static void change_role(void *arg)
 		sweep_set_passive(f->sweep, false);
 	if (master && !anew) {
 		fabric_deploy_adopt(f);
-		update(f);
+		if (!sweep_examine(f->sweep, swept, f))
+			update(f);
 	} else if (master || fabric_role(f) == FABRIC_ROLE_ASKING) {
 		fabric_request_sweep(f, "role changed");
 		fabric_poll_schedule(f);

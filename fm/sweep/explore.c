@@ -682,15 +682,11 @@ static void switch_met(struct sweep *s, struct inv_node *node, const uint8_t dat
 	node->sw = info;
 	sweep_node(node)->ports_read &= !info.port_state_change && !node->rebooted;
 	s->managed |= s->passive && info.lft_top;
-	/* The first Set to a switch without tables shows whether it takes any. */
-	if ((info.port_state_change ||
-	     (!info.lft_top && !sweep_node(node)->examined && !s->passive)) &&
-	    !s->managed && !inv_node_is(node, INV_NO_SETS) && !is_another_s(s, node)) {
-		sweep_node(node)->examined = true;
+	if (info.port_state_change && !s->managed && !inv_node_is(node, INV_NO_SETS) &&
+	    !is_another_s(s, node))
 		sweep_ask(s, JOB_CLEAR, node, 0, true);
-	} else {
+	else
 		ports_switch_ready(s, node);
-	}
 }
 
 static bool differs_in_sw(const struct inv_node *node, const struct wire_switch_info *info)
@@ -897,6 +893,8 @@ void explore_unanswered(struct sweep *s, const struct batch_job *job)
 
 	if (s->kind == SWEEP_REFRESH && job->kind == JOB_SWITCH && !node->silent)
 		explore_visit_neighbours(s, node);
+	if (job->kind == JOB_CLEAR && !sweep_answered(node))
+		sweep_ask(s, JOB_DESC, node, 0, true); /* does it answer a Get? */
 }
 
 static void given_up(struct sweep *s, const struct batch_job *job)

@@ -541,6 +541,12 @@ static void sweep_again(struct sweep *s, const struct batch_job *job, const char
 	again.urgent = false; /* after those that are likely to be answered */
 	again.wave = 0;
 	if (again.tries < job_rounds(job)) {
+		/* A switch without tables is not used before it is known whether it takes Sets. */
+		if (job->kind == JOB_CLEAR && !((struct inv_node *)job->object)->sw.lft_top) {
+			again.wave = job->wave;
+			s->waves.nprompt += job->wave != 0;
+			s->waves.nprompt_newest += job->wave && job->wave == s->waves.newest;
+		}
 		batch_add(s->batch, &again);
 		return;
 	}
@@ -728,12 +734,10 @@ void sweep_discover(struct sweep *s, sweep_done_fn *fn, void *arg)
 	sweep_ask(s, JOB_LOCAL, NULL, 0, true);
 }
 
-void sweep_refresh(struct sweep *s, const guid_t *nodes, unsigned count, sweep_done_fn *fn,
-		   void *arg)
+/* A wave of a sweep that runs, or of a refresh of its own. */
+static void begin_wave(struct sweep *s, sweep_done_fn *fn, void *arg)
 {
 	struct sweep_waves *w = &s->waves;
-	struct inv_node *node;
-	unsigned i;
 
 	if (s->kind == SWEEP_DISCOVER || s->kind == SWEEP_REFRESH) {
 		s->fn = fn;
@@ -746,6 +750,31 @@ void sweep_refresh(struct sweep *s, const guid_t *nodes, unsigned count, sweep_d
 	} else {
 		sweep_start(s, SWEEP_REFRESH, fn, arg);
 	}
+}
+
+bool sweep_examine(struct sweep *s, sweep_done_fn *fn, void *arg)
+{
+	bool any = false;
+
+	for (struct inv_node *node = inventory_first(&s->inv); node;
+	     node = inventory_next(&s->inv, node)) {
+		if (!inv_is_switch(node) || node->sw.lft_top || node->gone || node->silent)
+			continue;
+		if (!any)
+			begin_wave(s, fn, arg);
+		any = true;
+		sweep_ask(s, JOB_CLEAR, node, 0, true);
+	}
+	return any;
+}
+
+void sweep_refresh(struct sweep *s, const guid_t *nodes, unsigned count, sweep_done_fn *fn,
+		   void *arg)
+{
+	struct inv_node *node;
+	unsigned i;
+
+	begin_wave(s, fn, arg);
 	for (i = 0; i < count; i++) {
 		node = inventory_find(&s->inv, nodes[i]);
 		if (node && node->gone) /* they know whether a path leads there again */

@@ -67,6 +67,12 @@ void sweep_refresh(struct sweep *sweep, const guid_t *nodes, unsigned count, swe
 		   void *arg);
 void sweep_poll(struct sweep *sweep, sweep_done_fn *fn, void *arg);
 /*
+ * A Set to each switch without tables, before it is used: whether it takes any. Joins a sweep as a
+ * refresh does; the callback comes when each has taken it, or did not take six in a row while it
+ * answered Gets (sweep_node.keeps_change). False: there is no such switch, and fn is not called.
+ */
+bool sweep_examine(struct sweep *sweep, sweep_done_fn *fn, void *arg);
+/*
  * Like a poll: of some `count` ports that were answered once is asked again what is known of them;
  * and, with `refused`, who is behind ports where somebody answers that can't be there. False:
  * nothing is left that was answered only once. Not while anything runs.
@@ -112,7 +118,6 @@ struct sweep_node {
 	uint8_t lost;
 	/* of its SwitchInfo that did not last, one after the other; fm/verification's */
 	uint8_t trials;
-	bool examined;	 /* it was sent a Set */
 	bool desc_stale; /* it may have another name: read again when it is visited */
 	/* answers, and one question got no answer: the next poll asks for a new sweep */
 	bool partial;
