@@ -148,11 +148,12 @@ void cached_recheck_none(struct program *p)
 
 /*
  * Chooses the numbers of blocks that are known or cached to differ from what is wanted; known ones
- * matter only for the blocks of the same number at other switches.
+ * matter only for the blocks of the same number at other switches. Those of a silent switch do not
+ * count: they can't be read, and the reading would begin again and again.
  */
 void cached_recheck(struct program *p, const struct store_switch *sw)
 {
-	for (uint32_t b = store_next(&sw->own, 0); b < STORE_BLOCKS;
+	for (uint32_t b = is_there(sw) ? store_next(&sw->own, 0) : STORE_BLOCKS; b < STORE_BLOCKS;
 	     b = store_next(&sw->own, b + 1))
 		if (is_other(sw, b) &&
 		    (store_has(&sw->cached, b) || (p->cached.every && store_has(&sw->known, b))))

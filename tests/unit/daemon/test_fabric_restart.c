@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <stdlib.h>
 #include "fm/restart/module.h"
 #include "tests/lib/restart_world.h"
 
@@ -318,6 +319,64 @@ static void a_switch_whose_agent_hangs_loses_no_path_by_a_restart(void **state)
 	world_fini(&w);
 }
 
+static unsigned pairs_that_arrive(const struct world *w)
+{
+	const struct topo *t = w->design;
+	unsigned count = 0;
+
+	for (uint32_t from = 0; from < t->ncas; from++)
+		for (uint32_t to = 0; to < t->ncas; to++)
+			count +=
+				from != to &&
+				double_trace_data(
+					w->hw, t->nodes[t->nswitches + from].guid, 1,
+					double_port_info(w->hw, t->nodes[t->nswitches + to].guid, 1)
+						->lid) >= 0;
+	return count;
+}
+
+/* Switches and hosts at random, in a damaged fabric too: what forwards goes on forwarding. */
+static void any_agents_that_hang_lose_nobody_a_path_by_a_restart(void **state)
+{
+	const char *seeds = getenv("SEEDS");
+
+	log_set_level(-1, LOG_ERR - 1);
+	for (int seed = getenv("FROM") ? atoi(getenv("FROM")) : 1;
+	     seed <= (seeds ? atoi(seeds) : 25); seed++) {
+		struct world w;
+		uint32_t own_leaf; /* behind it fmd would see nothing */
+		unsigned before;
+		bool up;
+
+		srand((unsigned)seed);
+		world_init(&w, small_tree());
+		own_leaf = topo_peer(w.design, topo_port(w.design, w.design->nswitches, 1))->node;
+		if (seed % 3 == 0)
+			damage(&w);
+		for (int i = 0; i < 1 + seed % 5; i++) {
+			uint32_t node = (uint32_t)rand() % w.design->nnodes;
+
+			if (node != w.design->nswitches && node != own_leaf)
+				double_set_silent(w.hw, w.design->nodes[node].guid, true);
+		}
+		run_for(&w, 15 * SECOND_US);
+		before = pairs_that_arrive(&w);
+		up = is_up(&w);
+		stop_fabric(&w);
+		double_sent_reset(w.hw);
+		start_fabric(&w);
+		for (unsigned i = 0; i < 40; i++) {
+			run_for(&w, SECOND_US / 4);
+			if (pairs_that_arrive(&w) < before)
+				fail_msg("seed %d: %u pairs of %u after %u ms", seed,
+					 pairs_that_arrive(&w), before, (i + 1) * 250);
+		}
+		if (!is_up(&w) && up)
+			fail_msg("seed %d: not up", seed);
+		world_fini(&w);
+	}
+}
+
 /* Its state says what there is; who does not answer is asked beside. */
 static void a_restart_does_not_wait_for_those_that_do_not_answer(void **state)
 {
@@ -376,6 +435,7 @@ int main(void)
 		cmocka_unit_test(a_switch_that_rebooted_meanwhile_is_written_alone),
 		cmocka_unit_test(what_another_manager_wrote_meanwhile_is_found_and_repaired),
 		cmocka_unit_test(a_switch_whose_agent_hangs_loses_no_path_by_a_restart),
+		cmocka_unit_test(any_agents_that_hang_lose_nobody_a_path_by_a_restart),
 		cmocka_unit_test(a_restart_does_not_wait_for_those_that_do_not_answer),
 		cmocka_unit_test(a_host_whose_agent_hangs_keeps_its_paths_over_a_restart),
 		cmocka_unit_test(what_is_forgotten_is_not_known_any_more),
