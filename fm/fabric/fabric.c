@@ -7,7 +7,7 @@
  *   fabric_update    snapshot -> what changed -> LIDs -> tables -> proof -> publish   (update.c)
  *   fabric_deploy    blocks that differ go to the switches, ports and links are brought up
  *                    (deploy.c)
- *   fabric_settle    both are done: operators are answered                      
+ *   fabric_settle    both are done: operators are answered
  *   improve          in quiet times: a room has something better, by one more update
  *
  * Updates and settling are jobs in steps, so that nobody waits for the loop longer than 20 ms. One
