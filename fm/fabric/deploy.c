@@ -23,7 +23,7 @@
 #include "topology/base/text.h"
 #include "topology/graph/risk.h"
 
-/* ---- Fault ----------------------------------------------------------------------------------- */
+/* ---- Timed faults ---------------------------------------------------------------------------- */
 
 /*
  * From what made the pipe sweep to the last block that followed from it, timed and logged.
@@ -200,7 +200,7 @@ void fabric_faults_status(const struct fabric *f, json_t *doc)
 	json_object_set_new(doc, "last_repair", answer_json(&f->faults->last_repair));
 }
 
-/* ---- Deploy ---------------------------------------------------------------------------------- */
+/* ---- To the devices -------------------------------------------------------------------------- */
 
 /* Ports wait for tables no longer than that: it may be much, or its switch silent. */
 #define BEHIND_TABLES_US 20000

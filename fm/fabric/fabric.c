@@ -23,7 +23,7 @@
 #include "topology/base/text.h"
 #include "topology/snapshot/diff.h"
 
-/* ---- Settle ---------------------------------------------------------------------------------- */
+/* ---- All is programmed and brought up -------------------------------------------------------- */
 
 /*
  * What follows when all that was published is programmed and brought up, step by step
@@ -317,7 +317,7 @@ static void poll_due(void *arg)
 	sweep_poll(f->sweep, polled, f);
 }
 
-/* ---- Modules --------------------------------------------------------------------------------- */
+/* ---- Rooms and their hooks ------------------------------------------------------------------- */
 
 static bool stands_before(const struct fabric_row *row, const struct fabric_module *later)
 {

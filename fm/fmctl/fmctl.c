@@ -12,7 +12,7 @@
 #include "fm/fmctl/fmctl.h"
 #include "topology/base/mem.h"
 
-/* ---- Complete -------------------------------------------------------------------------------- */
+/* ---- Completion of a command line ------------------------------------------------------------ */
 
 /*
  * The candidates that bash offers for a command line, from the rows and the usage texts

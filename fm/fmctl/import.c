@@ -39,7 +39,7 @@ struct import {
 	unsigned standard; /* options of opensm.conf that are OpenSM's defaults */
 };
 
-/* ---- Import out ------------------------------------------------------------------------------ */
+/* ---- The folder that is written -------------------------------------------------------------- */
 
 /*
  * The folder that is written: OUT/fmd.conf, files of OUT/state and a marker, by which a later run

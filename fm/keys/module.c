@@ -15,7 +15,7 @@
 
 #define NAMED 20 /* by an alert each, and in the status */
 
-/* ---- Hidden ---------------------------------------------------------------------------------- */
+/* ---- Ports that probably hide a key ---------------------------------------------------------- */
 
 #define ASK_AGAIN_US 60000000
 #define TRAP_KEPT_US 600000000

@@ -721,7 +721,7 @@ static int umad_port_choose(const struct umad_wish *wish, struct io_port_info *i
 	return -ENODEV;
 }
 
-/* ---- Io umad --------------------------------------------------------------------------------- */
+/* ---- The port, its agents and its descriptors ------------------------------------------------ */
 
 #define NOT_OURS	       " (root may, and whom a udev rule gives it to)"
 #define LONG_BITS	       (8 * sizeof(long))

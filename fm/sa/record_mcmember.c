@@ -2,7 +2,7 @@
 #include "fm/mad/wire_sa.h"
 #include "fm/sa/sa_impl.h"
 
-/* ---- Sa mcast -------------------------------------------------------------------------------- */
+/* ---- Groups that are made, joined and left --------------------------------------------------- */
 
 /*
  * What a request asks of a multicast group, and the group as a record.
@@ -52,7 +52,7 @@ static bool sa_mcast_fits(const struct sa_query *q, const struct sa_group_attr *
 	       (!sa_asked(q, WIRE_MC_HOP) || want->hop_limit == attr->hop_limit);
 }
 
-/* The record of a group without a member. The record of a group, with no member in it. */
+/* The record of a group, with no member in it. */
 static struct wire_mcmember sa_mcast_record(const struct sa_group_attr *attr, uint16_t mlid)
 {
 	return (struct wire_mcmember){
@@ -167,11 +167,7 @@ static bool ipoib_fits(const struct sa_query *q, const struct wire_gid *mgid)
 	return group && sa_mcast_fits(q, &group->attr);
 }
 
-/*
- * The attributes that a group made for this request would have, or why there can't be such a group;
- * and that group, the SA's, NULL = no MLID is left.
- * What the group would be that the request asks to be made.
- */
+/* The attributes that a group made for this request would have, or why there can't be one. */
 static enum wire_sa_status sa_mcast_choose(const struct sa_query *q, uint32_t port,
 					   struct sa_group_attr *attr)
 {

@@ -4,7 +4,7 @@
 #include "fm/sa/sa_impl.h"
 #include "routing/path.h"
 
-/* ---- Sa path --------------------------------------------------------------------------------- */
+/* ---- Paths between ports, and to groups ------------------------------------------------------ */
 
 /*
  * PathRecords to multicast groups (IBA 15.2.5.16). A request names the MGID, the MLID, or both,

@@ -22,7 +22,7 @@
 #include "topology/base/mem.h"
 #include "topology/snapshot/topo_builder.h"
 
-/* ---- Sa query -------------------------------------------------------------------------------- */
+/* ---- The engine ------------------------------------------------------------------------------ */
 
 /*
  * Answers of the SA: the request's header turned round, and rows.
@@ -445,7 +445,7 @@ static void round_over(void *arg)
 	((struct sa *)arg)->engine.round = 0;
 }
 
-/* ---- Sa -------------------------------------------------------------------------------------- */
+/* ---- The server ------------------------------------------------------------------------------ */
 
 #define SA_CLASS_VERSION 2
 

@@ -197,7 +197,6 @@ struct sa_query {
 	cl_qlist_t also;
 };
 
-/* A request as it arrived; q->record NULL: no such record or method. */
 void sa_query_step(void *sa); /* a slice of one job, in turn */
 
 static inline bool sa_asked(const struct sa_query *q, unsigned comp)

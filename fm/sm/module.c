@@ -15,7 +15,7 @@
 #include "topology/snapshot/topo.h"
 #include "topology/what/what.h"
 
-/* ---- Port ------------------------------------------------------------------------------------ */
+/* ---- The own port ---------------------------------------------------------------------------- */
 
 static void tick(void *arg);
 
@@ -424,8 +424,7 @@ static void was_read(void *arg, const struct mad_answer *answer)
 
 /*
  * Reads its PortInfo, by a local MAD: before a sweep's first request, so that this answer is the
- * first.
- * A device that is about to go may refuse it; that it does is one of the paths to learn of it.
+ * first. A device that is about to go may refuse it; that it does is one of the ways to learn it.
  */
 static void port_check(struct port *p)
 {
@@ -453,18 +452,16 @@ static void open_port(struct port *p)
 
 	if (!status) {
 		/* IsSM is part of it: who can't have that has another manager beside him. */
-		size_t err_size = sizeof(err);
 		const struct io_port_info *info = mad_port_info(p->services.mad);
-		status = mad_set_is_sm(p->services.mad, true);
 
-		if (status)
-			snprintf(err, err_size, "%s port %u: cannot set IsSM: %s", info->device,
+		status = mad_set_is_sm(p->services.mad, true);
+		if (status) {
+			snprintf(err, sizeof(err), "%s port %u: cannot set IsSM: %s", info->device,
 				 info->port,
 				 status == -EBUSY ? "another subnet manager runs on it"
 						  : strerror(-status));
-
-		if (status)
 			mad_close(p->services.mad);
+		}
 	}
 	if (status) {
 		snprintf(p->absent, sizeof(p->absent), "%s", err);

@@ -12,7 +12,7 @@
 #include "fm/state/state_store_own.h"
 #include "topology/base/mem.h"
 
-/* ---- State kept ------------------------------------------------------------------------------ */
+/* ---- What operators hear of files ------------------------------------------------------------ */
 
 /*
  * The list of files that the store knows, what operators hear of them, and the manifest

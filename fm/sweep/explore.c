@@ -23,7 +23,7 @@
 #include "fm/sweep/sweep_priv.h"
 #include "topology/base/mem.h"
 
-/* ---- Verify ---------------------------------------------------------------------------------- */
+/* ---- Answers that are asked for a second time ------------------------------------------------ */
 
 /*
  * Verification: what was answered once is asked once more while the fabric is idle, a few ports at
