@@ -551,25 +551,12 @@ static void parts_init(struct fabric *f)
 	f->sa = sa_new(f->loop, f->mad, sweep_inventory(f->sweep), &(struct sa_conf){ 0 });
 	f->requests.timer = loop_timer_new(f->loop, serve, f);
 
-	/*
-	 * serve: called with f when a light sweep has ended, or something is requested in place of
-	 * one.
-	 */
-	loop_fn *init_serve = serve;
-
 	f->poll = mem_alloc(1, sizeof(*f->poll));
-	*f->poll =
-		(struct poll){ .serve = init_serve, .timer = loop_timer_new(f->loop, poll_due, f) };
-
+	*f->poll = (struct poll){ .serve = serve, .timer = loop_timer_new(f->loop, poll_due, f) };
 	fabric_links_init(f);
 	fabric_deploy_init(f, fabric_settle);
-
-	/* f->settle; ended: called with f behind the last step. */
-	loop_fn *ended = serve;
-
 	f->settle = mem_alloc(1, sizeof(*f->settle));
-	*f->settle = (struct settle){ .ended = ended, .job = job_new(f->loop, f) };
-
+	*f->settle = (struct settle){ .ended = serve, .job = job_new(f->loop, f) };
 	f->clients.operations = operations_new(f, f->kept.store, fabric_status);
 	services = fabric_services(f);
 	f->traps = traps_new(f, &services);
