@@ -84,38 +84,19 @@ void event_subject_put(const struct event_subject *subject, json_t *to)
 {
 	if (!subject)
 		return;
-
-	guid_t guid = subject->node;
-
-	if (guid)
-		json_object_set_new(to, "node", json_sprintf("0x%016" PRIx64, guid));
-
+	if (subject->node)
+		json_object_set_new(to, "node", json_sprintf("0x%016" PRIx64, subject->node));
 	put_name(to, "node_name", subject->node_name);
-
-	unsigned number = subject->port;
-
-	if (number)
-		json_object_set_new(to, "port", json_integer(number));
-
-	guid_t zz2_guid = subject->peer;
-
-	if (zz2_guid)
-		json_object_set_new(to, "peer", json_sprintf("0x%016" PRIx64, zz2_guid));
-
+	if (subject->port)
+		json_object_set_new(to, "port", json_integer(subject->port));
+	if (subject->peer)
+		json_object_set_new(to, "peer", json_sprintf("0x%016" PRIx64, subject->peer));
 	put_name(to, "peer_name", subject->peer_name);
-
-	unsigned zz2_number = subject->peer_port;
-
-	if (zz2_number)
-		json_object_set_new(to, "peer_port", json_integer(zz2_number));
-
+	if (subject->peer_port)
+		json_object_set_new(to, "peer_port", json_integer(subject->peer_port));
 	put_name(to, "host", subject->host);
-
-	unsigned zz3_number = subject->mlid;
-
-	if (zz3_number)
-		json_object_set_new(to, "mlid", json_integer(zz3_number));
-
+	if (subject->mlid)
+		json_object_set_new(to, "mlid", json_integer(subject->mlid));
 	if (subject->pkey)
 		json_object_set_new(to, "pkey", json_sprintf("0x%04x", subject->pkey));
 }

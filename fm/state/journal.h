@@ -84,12 +84,6 @@ typedef void journal_wrote_fn(void *arg, int status);
 /* Writes what is gathered, if the disk takes it, and waits for the thread. NULL is fine. */
 void journal_free(struct journal *j);
 
-/*
- * What an earlier life left, read twice from its beginning to its end; pass: 0 or 1. The line is
- * valid until the function returns.
- */
-typedef void journal_take_fn(void *arg, unsigned pass, unsigned segment,
-			     const struct journal_line *line);
 struct journal_found {
 	int damaged;   /* the segment in which the replay ended; -1 = none */
 	char why[128]; /* with the offset; "" unless damaged */

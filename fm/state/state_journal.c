@@ -442,11 +442,16 @@ struct left { /* a segment of an earlier life */
 	const char *why;	  /* what is wrong with it; NULL = nothing */
 };
 
-static void take(void *arg, unsigned pass, unsigned segment, const struct journal_line *line);
+/*
+ * A line of what an earlier life left, which is read twice from its beginning to its end; pass: 0
+ * or 1. The line is valid until the function returns.
+ */
+static void take(struct state_store *s, unsigned pass, unsigned segment,
+		 const struct journal_line *line);
 
 /* Up to its end, or what can't be taken. */
-static void read_lines(struct journal *j, struct left *left, unsigned pass, journal_take_fn *take,
-		       void *arg)
+static void read_lines(struct journal *j, struct left *left, unsigned pass,
+		       struct state_store *s)
 {
 	struct journal_line line;
 
@@ -455,7 +460,7 @@ static void read_lines(struct journal *j, struct left *left, unsigned pass, jour
 	       (left->said = journal_next(&left->reader, &line)) == JOURNAL_LINE) {
 		j->seq = line.seq > j->seq ? line.seq : j->seq;
 		if (strcmp(line.word, JOURNAL_BEGIN))
-			take(arg, pass, left->segment, &line);
+			take(s, pass, left->segment, &line);
 	}
 	if (left->said == JOURNAL_DAMAGED) {
 		left->why = left->why ? left->why : "not what was written (checksum)";
@@ -517,7 +522,7 @@ static void conclude(struct journal *j, struct left left[], struct journal_found
  * Goes first, once. A torn end is cut off and logged; behind a damaged line nothing is taken, and
  * that segment, which is put aside as NAME.bad, begins anew.
  */
-static struct journal_found journal_replay(struct journal *j, journal_take_fn *take, void *arg)
+static struct journal_found journal_replay(struct journal *j, struct state_store *s)
 {
 	struct left left[JOURNAL_SEGMENTS] = { 0 };
 	struct journal_found found = { .damaged = -1 };
@@ -558,7 +563,7 @@ static struct journal_found journal_replay(struct journal *j, journal_take_fn *t
 	for (unsigned pass = 0; pass < 2; pass++)
 		for (unsigned i = 0; i < JOURNAL_SEGMENTS; i++)
 			if (!i || !left[0].why)
-				read_lines(j, &left[i], pass, take, arg);
+				read_lines(j, &left[i], pass, s);
 	conclude(j, left, &found);
 	for (unsigned i = 0; i < JOURNAL_SEGMENTS; i++)
 		free(left[i].content.bytes);
@@ -742,10 +747,10 @@ static void wrote(void *arg, int status)
 /* ---- What an earlier life left --------------------------------------------------------------- */
 
 /* First what was saved, then what was not. */
-static void take(void *arg, unsigned pass, unsigned segment, const struct journal_line *line)
+static void take(struct state_store *s, unsigned pass, unsigned segment,
+		 const struct journal_line *line)
 {
 	bool saved = !strcmp(line->word, JOURNAL_SAVED);
-	struct state_store *s = arg;
 	struct kept *k;
 
 	if (!pass && saved) {
@@ -776,7 +781,7 @@ void state_journal_open(struct state_store *s)
 	size_t records = 0;
 
 	s->journal = journal_new(s->loop, s->folder, wrote, s);
-	found = journal_replay(s->journal, take, s);
+	found = journal_replay(s->journal, s);
 	for (const struct kept *k = s->files; k; k = k->next)
 		for (size_t i = 0; i < k->records.length; i++)
 			records += k->records.bytes[i] == '\n';
