@@ -203,7 +203,7 @@ void quarantines_add(struct quarantines *quarantines, guid_t node, uint8_t port,
 
 /* The row of a link by its lower end, valid until the list changes; NULL = it is not listed. */
 struct quarantine *quarantines_find(const struct quarantines *quarantines, guid_t node,
-					  uint8_t port);
+				    uint8_t port);
 /*
  * By the end with the lower GUID: holds a link, as quarantines_add(), twice as long each time; ends
  * a hold whose link is clean, with an event and a reroute; drops one that was waived.

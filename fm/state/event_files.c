@@ -209,4 +209,3 @@ struct event_files *event_files_new(struct state_store *store, struct event_log 
 	json_decref(rows);
 	return files;
 }
-

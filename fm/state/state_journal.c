@@ -450,8 +450,7 @@ static void take(struct state_store *s, unsigned pass, unsigned segment,
 		 const struct journal_line *line);
 
 /* Up to its end, or what can't be taken. */
-static void read_lines(struct journal *j, struct left *left, unsigned pass,
-		       struct state_store *s)
+static void read_lines(struct journal *j, struct left *left, unsigned pass, struct state_store *s)
 {
 	struct journal_line line;
 

@@ -328,8 +328,7 @@ static void fake_pipe_prepare_on(struct fabric *f, const struct fabric_module *m
 			program_new(loop, given->mad, f->services.inventory, 18);
 	f->stop = loop_timer_new(loop, fake_stop, loop);
 	if (topo)
-		f->view = (struct fabric_view){ .topo = topo,
-						.lids = lid_plan(topo, &memory, 0) };
+		f->view = (struct fabric_view){ .topo = topo, .lids = lid_plan(topo, &memory, 0) };
 	lid_memory_fini(&memory);
 }
 

@@ -165,7 +165,8 @@ static void an_intact_superpod_carries_shifts_without_collision(void **state)
 		struct routed r;
 		char err[256];
 
-		route_with(&r, generate_superpod(pods[i].system, pods[i].su, true, err, sizeof(err)),
+		route_with(&r,
+			   generate_superpod(pods[i].system, pods[i].su, true, err, sizeof(err)),
 			   NULL);
 		congestion_study(&(struct congestion_scene){ r.t, r.lids, &r.tables, NULL },
 				 &figures, NULL);
