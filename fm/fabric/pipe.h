@@ -4,13 +4,16 @@
  * it. They call each other downward only (tests/check-calls):
  *
  *   report.c        the status, and who follows events
- *   fabric.c        the scheduler: what is requested becomes sweeps, updates and settling; light
- *                   sweeps, the rooms and their hooks, life
+ *   fabric.c        the scheduler: what is requested becomes sweeps, updates and settling; the
+ *                   rooms and their hooks, life
+ *   settle.c        all that was published is programmed and brought up
  *   update.c        from the inventory to what is published
- *   deploy.c        what is published goes to the devices; timed faults
+ *   deploy.c        what is published goes to the devices
+ *   poll.c          light sweeps
  *   change.c        what differs, and what an operator should know of it
  *   snapshot.c      what is, and which links are usable
  *   traps.c         what is swept because of traps
+ *   fault.c         timed faults
  *   policy.c        what routing goes by
  *   operations.c    who waits, and for what
  *   pipe.c          requests, the role, what others may know
@@ -288,7 +291,11 @@ uint8_t *fabric_classes_by_name(const struct fabric *f, const struct topo *t);
 /* With the configured engine; points to what the policy has. */
 struct route_params fabric_route_params(const struct fabric *f, const struct fabric_policy *policy);
 
-/* ---- The steps of a fault, or of a repair; rooms open one by request.h (deploy.c) ------------ */
+/* ---- The steps of a fault, or of a repair; rooms open one by request.h (fault.c) ------------- */
+
+/* f->faults; its end frees it. */
+void fabric_faults_init(struct fabric *f);
+void fabric_faults_fini(struct fabric *f);
 
 /*
  * A snapshot differs from the published one by that; loss: something is down, gone or slower. Opens
@@ -301,7 +308,10 @@ void fabric_fault_training(struct fabric *f);
  * Bring-up has ended, and no update follows from it; a sweep found nothing; new tables are
  * published; their last block is acknowledged or given up. waits_since_us: traps_pending_since().
  */
+void fabric_fault_trained(struct fabric *f, uint64_t waits_since_us);
 void fabric_fault_none(struct fabric *f, uint64_t waits_since_us);
+void fabric_fault_published(struct fabric *f, uint64_t waits_since_us);
+void fabric_fault_programmed(struct fabric *f);
 
 /* Adds the latest fault and the latest repair to the document of `fmctl --json status`. */
 void fabric_faults_status(const struct fabric *f, json_t *doc);
@@ -346,10 +356,14 @@ void fabric_log_silent(struct fabric *f); /* nodes that ceased to answer, or do 
 void fabric_warn(struct fabric *f); /* finds them anew; without a published fabric: ends them */
 void fabric_cutoff(const struct fabric *f, struct cutoff *out); /* of the published fabric */
 
-/* ---- Light sweeps (fabric.c) ----------------------------------------------------------------- */
+/* ---- Light sweeps (poll.c) ----------------------------------------------------------------- */
 
 /* What is unfinished may be more than before: then light sweeps come sooner. */
 void fabric_poll_recheck(struct fabric *f);
+/* serve: called with f, where a light sweep has found something to do. */
+void fabric_poll_init(struct fabric *f, loop_fn *serve);
+void fabric_poll_fini(struct fabric *f);
+void fabric_poll_schedule(struct fabric *f); /* the next one; the interval may be another */
 
 /* ---- Tables are programmed, ports and links brought up (deploy.c) ---------------------------- */
 
@@ -403,8 +417,14 @@ const char *fabric_update_step(const struct fabric *f); /* that is due, a litera
 struct tables *fabric_update_tables(const struct fabric *f);
 json_t *fabric_update_stages(const struct fabric *f); /* milliseconds by step, the caller's */
 
-/* ---- All that was published is programmed and brought up (fabric.c) -------------------------- */
+/* ---- All that was published is programmed and brought up (settle.c) -------------------------- */
 
+/* ended: called with f behind the last step. */
+void fabric_settle_init(struct fabric *f, loop_fn *ended);
+void fabric_settle_fini(struct fabric *f);
+/* Begins when it is due and nothing of it is under way; nothing else. fabric: f. */
+void fabric_settle(void *fabric);
+void fabric_settle_stop(struct fabric *f);		/* it stays due */
 const char *fabric_settle_step(const struct fabric *f); /* that is due, a literal; NULL = none */
 json_t *fabric_settle_stages(const struct fabric *f);	/* ms by step; the caller owns it */
 

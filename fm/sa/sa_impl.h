@@ -2,10 +2,10 @@
 /*
  * Inside fm/sa: what belongs to one SA, and who does what. Calls go down this list.
  *
- *   sa.c               server: life, requests in; engine (sa_query.h): walks a record's items,
- *                      keeps the rows the mask asks for, yields when it takes long, and sends
- *                      answers; sa_limit.c has the requests that wait for it, so that no host
- *                      takes it from the others
+ *   sa.c               server: life, requests in
+ *   sa_query.c         engine (sa_query.h): walks a record's items, keeps the rows the mask asks
+ *                      for, yields when it takes long, and sends answers; sa_limit.c has the
+ *                      requests that wait for it, so that no host takes it from the others
  *   record_*.c         a family of records each, called by the engine alone: paths and groups too,
  *                      and alias GUIDs (record_node.c)
  *   sa_state.c         what hosts have asked for, as lines that outlive the process
@@ -208,7 +208,7 @@ struct sa_places {		 /* of the view: what indices of its ports and LIDs refer to
 	uint8_t lmc;
 };
 
-struct sa_engine {	  /* sa.c */
+struct sa_engine {	  /* sa_query.c */
 	uint8_t *scratch; /* answer buffer of queries that end at once */
 	size_t scratch_size;
 	struct sa_query *jobs[SA_JOBS];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * sa_query: a query of the SA on its way from request to answer: what a record is (record_*.c), the
- * query, the engine that walks it (sa.c), and the requests that wait for one of its jobs
+ * query, the engine that walks it (sa_query.c), and the requests that wait for one of its jobs
  * (sa_limit.c). Private to fm/sa.
  *
  * To add a record: a `const struct sa_record` in the file of its family, and its row of SA_RECORDS.
@@ -197,7 +197,17 @@ struct sa_query {
 	cl_qlist_t also;
 };
 
-void sa_query_step(void *sa); /* a slice of one job, in turn */
+/* A request as it arrived; q->record NULL: no such record or method. */
+void sa_query_read(struct sa *sa, struct sa_query *q, const struct io_addr *from,
+		   const struct wire_mad *mad, const uint8_t *raw);
+void sa_query_start(struct sa_query *q); /* answers now, becomes a job, or waits for one */
+void sa_query_step(void *sa);		 /* a slice of one job, in turn */
+/* Another view is in force; same_places: all nodes, ports and LIDs are where they were. */
+void sa_query_view_changed(struct sa *sa, bool same_places);
+void sa_query_forget(struct sa *sa); /* jobs, and what waits: all unanswered */
+/* sa->engine; its end comes after sa_query_forget(). */
+void sa_engine_init(struct sa *sa);
+void sa_send(struct sa_query *q); /* sa_query.c: the answer, or the error in q->status */
 
 static inline bool sa_asked(const struct sa_query *q, unsigned comp)
 {

@@ -40,6 +40,25 @@ struct port_services { /* borrowed */
 };
 
 struct port;
+/* The caller's, to port_free(). */
+struct port *port_new(const struct port_services *services, const struct port_ops *ops, void *arg);
+void port_free(struct port *port);
+
+/* Opens the device, and tries again each second. It may be absent for as long as it likes. */
+void port_start(struct port *port);
+/*
+ * Reads its PortInfo, by a local MAD: before a sweep's first request, so that this answer is the
+ * first.
+ */
+void port_check(struct port *port);
+/* Asks the neighbour who it is, by one SMP; not while one is on its way. */
+void port_probe(struct port *port);
+/*
+ * A sweep has ended. fresh: nothing was known before it. NULL: the port is where it was. Else what
+ * was found is of no use, and why: the port is in no fabric, or in another place. Until the next
+ * callback.
+ */
+const char *port_swept(struct port *port, const struct inventory *inventory, bool fresh);
 
 /*
  * Why nothing can be managed; NULL = it has a link, or that is about to be known. Until the next
@@ -47,6 +66,8 @@ struct port;
  */
 const char *port_missing(struct port *port);
 enum own_port_state port_state(const struct port *port);
+/* Why this process can't go on, though another may; the loop was stopped for it. NULL = it can. */
+const char *port_failed(const struct port *port);
 
 /* ---- Is the manager's own port in the fabric? Decides only: no I/O, no clock ----------------- */
 

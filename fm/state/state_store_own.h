@@ -100,13 +100,15 @@ struct state_store {
 /* Before what another manager sent is written: more of it follows. */
 #define STATE_PUT_US 200000
 
-/* state_store.c */
+/* state_kept.c */
 /* What the store has of that file, borrowed; made when asked for, so never NULL. */
 struct kept *state_store_kept(struct state_store *store, const struct state_file *file);
 /* The same by name; of a file that has no owner yet it is made with that name alone. */
 struct kept *state_store_named(struct state_store *store, const char *name);
 /* The file's text as its owner has it now, the caller's. */
 char *state_kept_render(const struct kept *kept, size_t *length);
+/* Of a file that had no owner here: frees the description that was made by its name alone. */
+void state_kept_free_foreign(struct kept *kept);
 
 /* state_store.c */
 /* Something may be due sooner by now: sets the timer for it. */
@@ -133,7 +135,7 @@ bool state_journal_record(struct state_store *store, struct kept *kept, const ch
 void state_journal_saved(struct state_store *store, struct kept *kept);
 
 /*
- * state_store.c: what operators hear of files. One that can't be written is a trouble until it can;
+ * state_kept.c: what operators hear of files. One that can't be written is a trouble until it can;
  * one that was lost is an alert, until what is left of it (NAME.bad) was taken away; one without
  * its first and last line is an event.
  */
@@ -145,7 +147,11 @@ void state_alerts_wrote(struct state_store *store, const char *name, int status)
  */
 void state_alerts_lost(struct state_store *store, const char *name, const char *why,
 		       const char *kept, const char *summary);
+void state_lost_check(void *store); /* of the timer */
 
+/* The manifest: takes over what is on disk. It writes its file: 0 or -errno. */
+void state_manifest_read(struct state_store *store);
+int state_manifest_write(struct state_store *store);
 /* What it says of a file that was written once, borrowed until it changes; NULL = none was. */
 const char *state_manifest_summary(const struct state_store *store, const char *name);
 /* The manifest itself is not what was written: an alert; it is written again. */
@@ -153,5 +159,6 @@ void state_manifest_lose(struct state_store *store, const char *why);
 /* The file is about to be written: the manifest is due if it is another by that. */
 void state_manifest_note(struct state_store *store, const struct state_file *file,
 			 const void *owner);
+void state_read_free(struct state_store *store); /* what these keep; ends no alert */
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * bringup_priv: what bringup.c (PortInfo, links, SL2VL and VL arbitration) and pkeys.c (P_Key
- * tables) share: one queue, one result.
+ * bringup_priv: what bringup.c (PortInfo, links), pkeys.c (P_Key tables) and lanes.c (SL2VL, VL
+ * arbitration) share: one queue, one result.
  */
 #ifndef FMD_SWEEP_BRINGUP_PRIV_H
 #define FMD_SWEEP_BRINGUP_PRIV_H
@@ -94,10 +94,20 @@ void pkeys_answered(struct bringup *b, const struct batch_job *job,
 void pkeys_retry(struct bringup *b, struct inv_node *node, uint8_t num);
 void pkeys_read_back(struct bringup *b, struct inv_node *node, uint8_t num);
 
-/* bringup.c: SL2VL, VL arbitration */
-#define LANES_BYTES 3							/* a node, in INV_LANES */
+/* lanes.c */
+#define LANES_BYTES 3			    /* a node, in INV_LANES */
+void lanes_begin(struct port_setup *setup); /* an apply begins: what failed is tried again */
 void lanes_step(struct bringup *b, struct inv_node *node, uint8_t num); /* queues what is due */
+/* Fills in the request that is due. False: none is, or no path leads there. */
+bool lanes_make(struct bringup *b, const struct batch_job *job, struct batch_request *request);
+void lanes_answered(struct bringup *b, const struct batch_job *job,
+		    const struct mad_answer *answer);
+/* Queues the writes of tables that failed; the Gets of those that were acknowledged. */
+void lanes_retry(struct bringup *b, struct inv_node *node, uint8_t num);
+void lanes_read_back(struct bringup *b, struct inv_node *node, uint8_t num);
 /* The request on its way was cancelled; the configuration wants other tables now. */
+void lanes_withdrawn(struct inv_node *node, uint8_t num);
+void lanes_forget(struct inv_node *node);
 void lanes_new_life(struct inv_node *node); /* the switch lost what was set */
 
 /* ---- What a port's PortInfo should be, from the configuration and both its ends -------------- */

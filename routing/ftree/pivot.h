@@ -44,6 +44,17 @@ struct pivots {
 };
 
 /*
+ * Chooses pivots for a new graph; none if no aggregation node is on a switch without hosts. The
+ * graph is borrowed until pivots_fini(), which frees the rest.
+ */
+void pivots_init(struct pivots *p, const struct graph *g);
+void pivots_fini(struct pivots *p);
+/*
+ * Finds the live paths to the first `count` pivots at most, and what they reach. False: there are
+ * no pivots.
+ */
+bool pivots_find(struct pivots *p, const struct dests *d, const struct reach *r, unsigned count);
+/*
  * Send LIDs for which the row of `sw` has no route towards its pivot, if that and all earlier ones,
  * at which packets may turn, have a path: LIDs behind switches without hosts; LIDs behind `dest`.
  */

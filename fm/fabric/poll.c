@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * poll: light sweeps.
+ *
+ * A light sweep asks every switch once an interval for PortStateChange and so finds what no trap
+ * reported: a trap may be lost on the very link that it is about, and a switch that hangs sends
+ * none.
+ *
+ * While something is unfinished they come sooner: a node is silent or answered in part, links are
+ * not up, or blocks not acknowledged. 50 ms at first, twice as long each time up to the interval
+ * (10 s without one), and anew when more is unfinished than before. What an update tries again
+ * stays unfinished until that is settled. Ports that refuse their settings have a pace of their own
+ * (deploy.c); light sweeps come sooner because of them for a minute alone, which may find why.
+ */
+#include <stdlib.h>
+#include "fm/fabric/pipe.h"
+#include "topology/base/mem.h"
+
+#define SOON_MS	    50
+#define SOON_MAX_MS 10000
+
+struct poll {
+	loop_fn *serve;
+	struct loop_timer *timer;
+	unsigned unfinished; /* nodes and links, when last counted */
+	uint64_t wait_ms;    /* before the light sweep that is due, while something is */
+};
+
+static void polled(void *arg, const struct sweep_result *result)
+{
+	struct fabric *f = arg;
+
+	for (unsigned i = 0; i < result->nchanged; i++)
+		guid_list_add(&f->requests.dirty, result->changed[i]);
+	if (result->error)
+		f->requests.sweep = true;
+	if (result->nchanged)
+		fabric_fault_open(f, "found by poll");
+	f->figures->polls++;
+	fabric_note_sweep(f, result);
+	fabric_log_silent(f);
+	MODULES_CALL(f->kept.modules, swept,
+		     &(struct fabric_swept){ .step = FABRIC_SWEEP_ENDED, .light = true });
+	fabric_warn(f);
+	fabric_poll_recheck(f);
+	f->poll->serve(f);
+}
+
+/* ---- When ------------------------------------------------------------------------------------ */
+
+static unsigned unfinished(const struct fabric *f)
+{
+	return f->figures->silent + f->figures->partial + f->figures->links_fresh +
+	       (f->requests.retry || f->progress.retrying);
+}
+
+void fabric_poll_recheck(struct fabric *f)
+{
+	struct poll *p = f->poll;
+	unsigned now = unfinished(f);
+
+	if (now > p->unfinished && (f->conf.sweep.interval_ms ? (uint64_t)f->conf.sweep.interval_ms
+							      : SOON_MAX_MS) > SOON_MS) {
+		p->wait_ms = SOON_MS;
+		loop_timer_set(p->timer, SOON_MS * 1000ull);
+	}
+	p->unfinished = now;
+}
+
+void fabric_poll_schedule(struct fabric *f)
+{
+	struct poll *p = f->poll;
+	uint64_t ms = f->conf.sweep.interval_ms ? (uint64_t)f->conf.sweep.interval_ms : SOON_MAX_MS;
+
+	if (p->unfinished && 2 * p->wait_ms < ms)
+		ms = p->wait_ms *= 2;
+	if (f->conf.sweep.interval_ms || p->unfinished)
+		loop_timer_set(p->timer, ms * 1000);
+	else
+		loop_timer_stop(p->timer);
+}
+
+static void poll_due(void *arg)
+{
+	struct fabric *f = arg;
+
+	fabric_poll_schedule(f);
+	if (fabric_sweep_running(f) || !fabric_may_sweep(f))
+		return;
+	if (!f->now.topo && !fabric_updating(f))
+		f->requests.sweep = true;
+	if (f->requests.retry)
+		f->requests.reroute = true; /* behind the light sweep, which may find why */
+	if (f->requests.sweep || f->requests.dirty.count) {
+		f->poll->serve(f);
+		return;
+	}
+	MODULES_CALL(f->kept.modules, swept,
+		     &(struct fabric_swept){ .step = FABRIC_SWEEP_BEGINS, .light = true });
+	sweep_poll(f->sweep, polled, f);
+}
+
+/* ---- Life ------------------------------------------------------------------------------------ */
+
+void fabric_poll_init(struct fabric *f, loop_fn *serve)
+{
+	f->poll = mem_alloc(1, sizeof(*f->poll));
+	*f->poll = (struct poll){ .serve = serve, .timer = loop_timer_new(f->loop, poll_due, f) };
+}
+
+void fabric_poll_fini(struct fabric *f)
+{
+	loop_timer_free(f->poll->timer);
+	free(f->poll);
+}

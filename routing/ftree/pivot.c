@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * pivot: see pivot.h. The choice is made by known links, so that a fault moves no pivot; paths are
+ * by live ones, and kept while nothing is dead.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "routing/ftree/pivot.h"
+#include "topology/base/mem.h"
+
+#define TRIED_MAX 64 /* switches that are looked at as pivots */
+
+/* ---- The choice ------------------------------------------------------------------------------ */
+
+/* From above there is one way down to it. */
+static bool may_be_pivot(struct pivots *p, uint32_t pivot, uint32_t mark)
+{
+	const struct graph *g = p->g;
+	uint32_t n = 0; /* of T, in queue and top, by known links */
+
+	p->queue[n++] = pivot;
+	p->top[pivot] = mark;
+	for (uint32_t head = 0; head < n; head++) {
+		uint32_t sw = p->queue[head];
+		const struct graph_group *up = graph_ups(g, sw), *end = up + g->switches[sw].nup;
+
+		for (; up < end; up++) {
+			if (p->top[up->peer] == mark)
+				continue;
+			p->top[up->peer] = mark;
+			p->queue[n++] = up->peer;
+		}
+	}
+
+	for (uint32_t i = 1; i < n; i++) {
+		const struct graph_group *down = graph_downs(p->g, p->queue[i]),
+					 *end = down + p->g->switches[p->queue[i]].ndown;
+		unsigned children = 0;
+
+		for (; down < end; down++)
+			children += p->top[down->peer] == mark;
+		if (children != 1)
+			return false;
+	}
+	return n > 1;
+}
+
+/* At most two of a family, so that one pod does not have them all. */
+static bool is_wanted(const struct pivots *p, uint32_t sw)
+{
+	unsigned same = 0;
+
+	for (unsigned i = 0; i < p->count; i++)
+		same += p->g->switches[p->chosen[i]].family == p->g->switches[sw].family;
+	return same < PIVOTS_MAX / 2;
+}
+
+/*
+ * On the lowest level that has any: where cores have links to all spines of a pod, that is the
+ * spines'.
+ */
+void pivots_init(struct pivots *p, const struct graph *g)
+{
+	uint32_t n = g->nswitches + 1, tried = 0;
+	unsigned highest = 0;
+	bool needed = false;
+
+	*p = (struct pivots){ .g = g };
+	/* Some aggregation node stands on a switch without hosts. */
+	for (uint32_t sw = 0; g->nspecials && sw < g->nswitches; sw++)
+		needed |= g->switches[sw].nspecials && !g->switches[sw].nhosts;
+	if (!needed)
+		return;
+	p->port = mem_alloc_unset(n, 1);
+	p->order = mem_alloc_unset(n, 1);
+	p->leads = mem_alloc_unset(n, 1);
+	p->queue = mem_alloc_unset(n, sizeof(*p->queue));
+	p->top = mem_alloc(n, sizeof(*p->top));
+	for (uint32_t sw = 0; sw < g->nswitches; sw++)
+		highest = g->switches[sw].level > highest ? g->switches[sw].level : highest;
+	for (unsigned level = 0; level < highest && !p->count; level++)
+		for (uint32_t sw = 0; sw < g->nswitches && p->count < PIVOTS_MAX; sw++)
+			if (g->switches[sw].level == level && is_wanted(p, sw) &&
+			    tried < TRIED_MAX && may_be_pivot(p, sw, ++tried))
+				p->chosen[p->count++] = sw;
+}
+
+void pivots_fini(struct pivots *p)
+{
+	free(p->port);
+	free(p->order);
+	free(p->leads);
+	free(p->listed);
+	free(p->queue);
+	free(p->top);
+	free(p->runs);
+	*p = (struct pivots){ 0 };
+}
+
+/* ---- What leads there ------------------------------------------------------------------------ */
+
+static const struct graph_lane *live_lane(const struct graph *g, const struct graph_group *group)
+{
+	const struct graph_lane *lane = &g->lanes[group->first_lane];
+
+	while (!lane->live)
+		lane++;
+	return lane;
+}
+
+/* Who is above a pivot by live links, and has no earlier one below, sends down to it. */
+static void find_path_down(struct pivots *p, unsigned number)
+{
+	const struct graph *g = p->g;
+	uint32_t tail = 0;
+
+	memset(p->top, 0, g->nswitches * sizeof(*p->top));
+	p->queue[tail++] = p->chosen[number];
+	p->top[p->chosen[number]] = 1;
+	for (uint32_t head = 0; head < tail; head++) {
+		uint32_t sw = p->queue[head];
+		const struct graph_group *up = graph_ups(g, sw), *end = up + g->switches[sw].nup;
+
+		if (!head && p->order[sw] == PIVOTS_MAX)
+			p->order[sw] = number;
+		for (; up < end; up++) {
+			if (!up->nlive || p->top[up->peer])
+				continue;
+			p->top[up->peer] = 1;
+			p->queue[tail++] = up->peer;
+			if (p->order[up->peer] != PIVOTS_MAX)
+				continue;
+			p->order[up->peer] = number;
+			p->port[up->peer] = live_lane(g, up)->peer_port;
+		}
+	}
+}
+
+/*
+ * After find_path_down(): what the pivot has a path to is above it, or below somebody who is. No
+ * packet turns at a pivot that is cut off, so that one stands in nobody's way.
+ */
+static void count_leads(struct pivots *p, const struct reach *r, unsigned number)
+{
+	const struct graph_group *up = graph_ups(p->g, p->chosen[number]),
+				 *end = up + p->g->switches[p->chosen[number]].nup;
+
+	while (up < end && !up->nlive)
+		up++;
+	bool cut_off = up == end;
+
+	for (uint32_t sw = 0; sw < p->g->nswitches; sw++) {
+		const struct reach_list *list = &r->lists[sw];
+
+		if (cut_off || p->top[sw])
+			p->leads[sw] += p->leads[sw] == number;
+		if (cut_off || !p->top[sw])
+			continue;
+		if (p->listed[list->number] == number + 1)
+			continue;
+		p->listed[list->number] = number + 1;
+		for (uint32_t e = list->first; e < list->first + list->count; e++)
+			p->leads[r->below[e].sw] += p->leads[r->below[e].sw] == number;
+	}
+}
+
+/* ---- LIDs ------------------------------------------------------------------------------------ */
+
+static void find_runs_by(struct pivots *p, const struct dests *d, unsigned number)
+{
+	struct pivot_runs *runs = &p->runs_by[number];
+	uint32_t n = p->g->nswitches, left = n;
+
+	for (uint32_t nth = 0; left; nth++) {
+		left = 0;
+		for (uint32_t sw = 0; sw < n; sw++) {
+			uint32_t run = d->first_run[sw] + nth;
+
+			if (run >= d->first_run[sw + 1] || p->g->switches[sw].nhosts ||
+			    p->leads[sw] <= number)
+				continue;
+			/* In one run, as switches' own LIDs mostly are, and aggregation nodes'. */
+			struct dest_run *last =
+				runs->count ? &p->runs[runs->first + runs->count - 1] : NULL;
+
+			if (last && last->lid + last->count == d->runs[run].lid)
+				last->count += d->runs[run].count;
+			else
+				p->runs[runs->first + runs->count++] = d->runs[run];
+			left++;
+		}
+	}
+}
+
+bool pivots_find(struct pivots *p, const struct dests *d, const struct reach *r, unsigned count)
+{
+	unsigned n = p->count < count ? p->count : count;
+
+	if (!n)
+		return false;
+	if (p->g->damaged || !p->intact) {
+		if (p->nlisted < r->nlists)
+			p->listed =
+				mem_resize(p->listed, p->nlisted = r->nlists, sizeof(*p->listed));
+		memset(p->listed, 0, r->nlists * sizeof(*p->listed));
+		memset(p->port, 0, p->g->nswitches);
+		memset(p->order, PIVOTS_MAX, p->g->nswitches);
+		memset(p->leads, 0, p->g->nswitches);
+		for (unsigned i = 0; i < n; i++) {
+			find_path_down(p, i);
+			count_leads(p, r, i);
+		}
+		const struct graph *g = p->g;
+
+		/* The others, and those above a later pivot that have an earlier one upwards. */
+		for (uint32_t i = g->nswitches; i-- > 0;) {
+			uint32_t sw = g->by_rank[i];
+			const struct graph_group *up = graph_ups(g, sw),
+						 *end = up + g->switches[sw].nup;
+
+			for (; up < end && p->order[sw]; up++) {
+				if (!up->nlive || p->order[up->peer] >= p->order[sw])
+					continue;
+				p->order[sw] = p->order[up->peer];
+				p->port[sw] = live_lane(g, up)->port;
+			}
+		}
+	}
+	p->intact = !p->g->damaged && n == p->count;
+
+	uint32_t all = d->first_run[p->g->nswitches];
+
+	p->runs = mem_resize(p->runs, (size_t)n * all + 1, sizeof(*p->runs));
+	for (unsigned i = 0; i < n; i++) {
+		/* Unless something has a path from all pivots before this one and not from it. */
+		if (i && !memchr(p->leads, (int)i, p->g->nswitches)) {
+			p->runs_by[i] = p->runs_by[i - 1];
+			continue;
+		}
+		p->runs_by[i] = (struct pivot_runs){ .first = i * all };
+		find_runs_by(p, d, i);
+	}
+	return true;
+}
+
+static void fill_run(const struct dest_run *run, uint8_t port, uint8_t *row)
+{
+	const uint32_t count =
+		run->count; /* stores of bytes might change it, for all the compiler knows */
+	uint8_t *at = row + run->lid;
+
+	for (uint32_t i = 0; i < count; i++)
+		at[i] = at[i] == TABLES_NO_ROUTE ? port : at[i];
+}
+
+void pivots_fill(const struct pivots *p, uint32_t sw, uint8_t *row)
+{
+	const struct pivot_runs *runs;
+
+	if (!p->port[sw])
+		return;
+	runs = &p->runs_by[p->order[sw]];
+	for (uint32_t i = runs->first; i < runs->first + runs->count; i++)
+		fill_run(&p->runs[i], p->port[sw], row);
+}
+
+void pivots_fill_dest(const struct pivots *p, const struct dests *d, uint32_t sw, uint32_t dest,
+		      uint8_t *row)
+{
+	if (!p->port[sw] || p->leads[dest] <= p->order[sw])
+		return;
+	for (uint32_t r = d->first_run[dest]; r < d->first_run[dest + 1]; r++)
+		fill_run(&d->runs[r], p->port[sw], row);
+}
