@@ -14,17 +14,6 @@
 #include "topology/base/mem.h"
 #include "topology/snapshot/topo_builder.h"
 
-/* ---- See pivot.h ----------------------------------------------------------------------------- */
-
-/*
- * The choice is made by known links, so that a fault moves no pivot; paths are
- * by live ones, and kept while nothing is dead.
- */
-
-/* ---- Route ----------------------------------------------------------------------------------- */
-
-/* cordons: what stays reachable by cordoned links alone (see route.h). */
-
 /* ---- Entries of other tables ----------------------------------------------------------------- */
 
 static uint32_t home_of(const struct topo *t, uint32_t port)
