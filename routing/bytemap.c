@@ -9,13 +9,6 @@
 #include <stdbool.h>
 #include "routing/bytemap.h"
 
-static void map_plain(uint8_t *restrict out, const uint8_t *restrict in, size_t count,
-		      const uint8_t *map, bool over)
-{
-	for (size_t i = 0; i < count; i++)
-		out[i] = in[i] != BYTEMAP_KEEP ? map[in[i]] : over ? out[i] : BYTEMAP_KEEP;
-}
-
 #if defined(__x86_64__)
 #include <immintrin.h>
 
@@ -153,7 +146,8 @@ static void map_all(uint8_t *restrict out, const uint8_t *restrict in, size_t co
 
 	if (done && done < count) /* the end once more with what is before it: no change there */
 		done = last + map_fast(out + last, in + last, step, map, used, over);
-	map_plain(out + done, in + done, count - done, map, over);
+	for (size_t i = done; i < count; i++)
+		out[i] = in[i] != BYTEMAP_KEEP ? map[in[i]] : over ? out[i] : BYTEMAP_KEEP;
 }
 
 void bytemap(uint8_t *restrict out, const uint8_t *restrict in, size_t count,

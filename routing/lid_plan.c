@@ -114,21 +114,6 @@ static bool give_next(struct plan *p, uint32_t port)
 	return true;
 }
 
-/*
- * Moves on to a fresh block when the leaf's hosts would straddle one and somebody can use the gap.
- */
-static void start_leaf(struct plan *p, unsigned hosts)
-{
-	while (p->next < LID_SPACE && p->taken[p->next])
-		p->next++;
-	uint32_t spare = TABLES_BLOCK - p->next % TABLES_BLOCK, lids = hosts << p->lmc;
-
-	if (lids <= spare || lids > TABLES_BLOCK || spare > p->gap || p->next + spare >= LID_SPACE)
-		return;
-	p->next += spare;
-	p->gap -= spare;
-}
-
 static void assign_new(struct plan *p)
 {
 	struct graph *g = graph_new(p->t, (struct graph_how){ .orientation = GRAPH_BY_LEVEL });
@@ -146,7 +131,17 @@ static void assign_new(struct plan *p)
 		if (!leaf_at[order])
 			continue;
 		const struct graph_switch *s = &g->switches[leaf_at[order] - 1];
-		start_leaf(p, s->nhosts);
+		/* A leaf that would straddle two blocks begins a fresh one, if the gap is used. */
+		while (p->next < LID_SPACE && p->taken[p->next])
+			p->next++;
+
+		uint32_t spare = TABLES_BLOCK - p->next % TABLES_BLOCK, lids = s->nhosts << p->lmc;
+
+		if (lids > spare && lids <= TABLES_BLOCK && spare <= p->gap &&
+		    p->next + spare < LID_SPACE) {
+			p->next += spare;
+			p->gap -= spare;
+		}
 		for (unsigned h = 0; h < s->nhosts; h++)
 			give_next(p, g->hosts[s->first_host + h].port);
 	}

@@ -297,7 +297,7 @@ static void parts_fini(struct fabric *f, bool all)
 	fabric_poll_fini(f);
 	fabric_deploy_fini(f);
 	fabric_links_fini(f);
-	fabric_faults_fini(f);
+	free(f->faults);
 	fabric_requests_fini(f);
 	fabric_settle_fini(f);
 

@@ -228,8 +228,3 @@ void fabric_faults_init(struct fabric *f)
 {
 	f->faults = mem_alloc(1, sizeof(*f->faults));
 }
-
-void fabric_faults_fini(struct fabric *f)
-{
-	free(f->faults);
-}

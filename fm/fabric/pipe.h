@@ -293,9 +293,8 @@ struct route_params fabric_route_params(const struct fabric *f, const struct fab
 
 /* ---- The steps of a fault, or of a repair; rooms open one by request.h (fault.c) ------------- */
 
-/* f->faults; its end frees it. */
+/* f->faults, to be freed. */
 void fabric_faults_init(struct fabric *f);
-void fabric_faults_fini(struct fabric *f);
 
 /*
  * A snapshot differs from the published one by that; loss: something is down, gone or slower. Opens

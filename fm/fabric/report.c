@@ -18,12 +18,8 @@ struct follower { /* of events */
 	void *arg;
 };
 
-static const char *state_name(enum fabric_state state)
-{
-	static const char *const names[] = { "starting", "bringup", "up", "changing", "refused" };
-
-	return names[state];
-}
+/* By enum fabric_state. */
+static const char *const state_names[] = { "starting", "bringup", "up", "changing", "refused" };
 
 /*
  * Why a link carries no transit: an operator cordoned it, it is unhealthy, or it cannot be worked
@@ -113,7 +109,7 @@ json_t *fabric_status(const struct fabric *f)
 {
 	const struct loop_held longest = loop_longest(f->loop);
 	json_t *doc = json_pack(
-		"{ss sb ss si}", "state", state_name(f->progress.state), "fabric_up",
+		"{ss sb ss si}", "state", state_names[f->progress.state], "fabric_up",
 		f->progress.state == FABRIC_UP || f->progress.state == FABRIC_CHANGING, "engine",
 		f->now.routed.engine ? f->now.routed.engine
 				     : route_engine_name(f->conf.routing.engine),

@@ -45,15 +45,6 @@ static void hash_element(const char *open, const char *close, char base64[BASE64
 	EVP_EncodeBlock((unsigned char *)base64, digest, sizeof(digest));
 }
 
-static void write_policy(char policy[POLICY_SIZE])
-{
-	char style[BASE64_SIZE], script[BASE64_SIZE];
-
-	hash_element(STYLE, "</style>", style);
-	hash_element(SCRIPT, "</script>", script);
-	snprintf(policy, POLICY_SIZE, POLICY, script, style);
-}
-
 static struct encoded encoded_page(bool gzip)
 {
 	const struct encode_wish wish = { .gzip = gzip };
@@ -67,8 +58,11 @@ static struct encoded encoded_page(bool gzip)
 struct page *page_new(void)
 {
 	struct page *page = mem_alloc(1, sizeof(*page));
+	char style[BASE64_SIZE], script[BASE64_SIZE];
 
-	write_policy(page->policy);
+	hash_element(STYLE, "</style>", style);
+	hash_element(SCRIPT, "</script>", script);
+	snprintf(page->policy, sizeof(page->policy), POLICY, script, style);
 	page->plain = encoded_page(false);
 	page->packed = encoded_page(true);
 	return page;

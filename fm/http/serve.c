@@ -158,31 +158,18 @@ enum MHD_Result reply_queue(struct MHD_Connection *connection, unsigned code, co
 	return status;
 }
 
-/*
- * Answers 200, or 304 if the client has the body. Takes the body; `policy`: its
- * Content-Security-Policy, NULL = none.
- */
-static enum MHD_Result reply_encoded(struct MHD_Connection *connection, const char *type,
-				     const struct encoded *out, const char *policy)
-{
-	struct MHD_Response *response =
-		out->body ? MHD_create_response_from_buffer(out->len, out->body,
-							    MHD_RESPMEM_MUST_FREE)
-			  : MHD_create_response_from_buffer(0, "", MHD_RESPMEM_PERSISTENT);
-
-	if (policy)
-		MHD_add_response_header(response, "Content-Security-Policy", policy);
-	return reply_queue(connection, out->body ? MHD_HTTP_OK : MHD_HTTP_NOT_MODIFIED, type,
-			   out->tag, out->gzip, response);
-}
-
 enum MHD_Result reply_text(struct MHD_Connection *connection, const char *type, char *text,
 			   size_t len)
 {
 	const struct encode_wish wish = reply_wish(connection);
 	const struct encoded out = encode_body(&wish, text, len);
 
-	return reply_encoded(connection, type, &out, NULL);
+	struct MHD_Response *response =
+		out.body ? MHD_create_response_from_buffer(out.len, out.body, MHD_RESPMEM_MUST_FREE)
+			 : MHD_create_response_from_buffer(0, "", MHD_RESPMEM_PERSISTENT);
+
+	return reply_queue(connection, out.body ? MHD_HTTP_OK : MHD_HTTP_NOT_MODIFIED, type,
+			   out.tag, out.gzip, response);
 }
 
 enum MHD_Result reply_json(struct MHD_Connection *connection, json_t *document)

@@ -549,17 +549,16 @@ bool inventory_set_port_info(struct inv_node *node, uint8_t num, const uint8_t d
 	return same_key;
 }
 
-static const char *type_name(uint8_t type)
-{
-	return type == TOPO_SWITCH ? "sw" : type == TOPO_CA ? "ca" : "rt";
-}
-
 struct inv_name inventory_name(const struct inv_node *node, int port)
 {
 	struct inv_name name;
+	const uint8_t type = node->info.type;
 	const char *gap = strncmp(node->name, "0x", 2) ? " " : "";
 	int len = snprintf(name.text, sizeof(name.text), "%s%s%s 0x%016" PRIx64,
-			   type_name(node->info.type), gap, *gap ? node->name : "", node->guid);
+			   type == TOPO_SWITCH ? "sw"
+			   : type == TOPO_CA   ? "ca"
+					       : "rt",
+			   gap, *gap ? node->name : "", node->guid);
 
 	if (port >= 0 && len > 0 && (size_t)len < sizeof(name.text))
 		snprintf(name.text + len, sizeof(name.text) - (size_t)len, " p%d", port);

@@ -196,18 +196,6 @@ bool inventory_port_path(struct inventory *inv, const struct inv_node *node, uin
 	return inventory_path_add(&port->peer->path, port->peer_port, path);
 }
 
-static void link_failed(struct inventory *inv, struct inv_port *port, uint32_t since)
-{
-	struct inv_port *peer = &port->peer->ports[port->peer_port];
-
-	if (port->suspect == DOUBT_MAX || (int32_t)(port->judged - since) > 0)
-		return;
-	inv->nsuspects += port->suspect == 0;
-	port->judged = peer->judged = inv->clock;
-	peer->suspect = ++port->suspect;
-	inv->paths_stale = true;
-}
-
 void inventory_path_worked(struct inventory *inv, const struct mad_path *path)
 {
 	struct inv_node *node = inv->local;
@@ -234,11 +222,17 @@ void inventory_path_failed(struct inventory *inv, const struct mad_path *path, u
 
 	inv->clock++;
 	for (i = 0; node && i < path->hops; i++) {
-		struct inv_port *port = path_exit(inv, node, path->ports[i]);
+		struct inv_port *port = path_exit(inv, node, path->ports[i]), *peer;
 
 		if (!port)
 			return;
-		link_failed(inv, port, since);
+		peer = &port->peer->ports[port->peer_port];
+		if (port->suspect < DOUBT_MAX && (int32_t)(port->judged - since) <= 0) {
+			inv->nsuspects += port->suspect == 0;
+			port->judged = peer->judged = inv->clock;
+			peer->suspect = ++port->suspect;
+			inv->paths_stale = true;
+		}
 		node = port->peer;
 	}
 }

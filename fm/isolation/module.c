@@ -352,13 +352,6 @@ static void isolation_mark(struct isolation *is)
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-/* Makes the timers; probe: called once a minute while switches are listed that take no Set. */
-static void isolation_init(struct isolation *is, loop_fn *probe)
-{
-	is->judge = loop_timer_new(is->services.loop, judge_cb, is);
-	is->probe = loop_timer_new(is->services.loop, probe, is);
-}
-
 /* ---- Module ---------------------------------------------------------------------------------- */
 
 static void suspect_answered(void *arg, const struct mad_answer *answer);
@@ -868,7 +861,8 @@ static void *init(struct fabric *fabric)
 
 	is->fabric = fabric;
 	is->services = fabric_services(fabric);
-	isolation_init(is, refusing_probe);
+	is->judge = loop_timer_new(is->services.loop, judge_cb, is);
+	is->probe = loop_timer_new(is->services.loop, refusing_probe, is);
 	is->trial = loop_timer_new(is->services.loop, trial_cb, is);
 	return is;
 }

@@ -306,15 +306,6 @@ static bool add_name(void *arg, const struct inv_node *node, unsigned num)
 	return json_array_size(arg) < NAMED;
 }
 
-/* The names of the first of them; the caller owns it. */
-static json_t *foreign_names(const struct fabric_services *services)
-{
-	json_t *names = json_array();
-
-	each_foreign(services, add_name, names);
-	return names;
-}
-
 #define TICK_US	       250000
 #define PARTS	       3 /* of a lease: all ports are asked in one of them */
 #define FOREIGN_US     60000000
@@ -490,15 +481,6 @@ static void tick(void *arg)
 }
 
 /* A trap says that somebody used another key at the port of that node. */
-static void asking_soon(struct asking *a, guid_t node)
-{
-	for (unsigned i = 0; i < a->nsoon; i++)
-		if (a->soon[i] == node)
-			return;
-	if (lease_s(a) && a->nsoon < ASKING_SOON)
-		a->soon[a->nsoon++] = node;
-}
-
 /* ---- Life ------------------------------------------------------------------------------------ */
 
 /* The role or the configuration may be another: begins, or ends. */
@@ -637,10 +619,16 @@ static void trap(void *room, const struct wire_notice *notice, uint16_t from_lid
 	port = fabric_view_port_of_lid(&view, from_lid);
 	if (port == TOPO_NONE)
 		return;
-	asking_soon(&k->asking, view.topo->nodes[view.topo->ports[port].node].guid);
 
 	/* Trap 256 came from a port of that node. */
 	guid_t node = view.topo->nodes[view.topo->ports[port].node].guid;
+	struct asking *a = &k->asking;
+	unsigned soon = 0;
+
+	while (soon < a->nsoon && a->soon[soon] != node)
+		soon++;
+	if (soon == a->nsoon && soon < ASKING_SOON && lease_s(a))
+		a->soon[a->nsoon++] = node;
 
 	for (unsigned i = 0; i < k->hidden.count; i++)
 		if (k->hidden.ports[i].behind == node)
@@ -689,15 +677,17 @@ static void status(const void *room, json_t *doc)
 {
 	const struct port_keys *k = room;
 	const struct m_key_conf *conf = m_keys_conf(k->services.inventory->keys);
+	json_t *foreign = json_array(); /* the names of the first of them */
 
+	if (k->foreign)
+		each_foreign(&k->services, add_name, foreign);
 	json_object_set_new(
 		doc, "m_keys",
 		json_pack("{sb sb si si sI sI si so si so}", "set", m_key_conf_any(conf),
 			  "per_port", conf->secret.set && conf->per_port, "protection",
 			  (int)conf->protect, "lease_s", (int)conf->lease_s, "asked",
 			  (json_int_t)k->asking.renewed, "expired", (json_int_t)k->asking.expired,
-			  "foreign", (int)k->foreign, "foreign_ports",
-			  k->foreign ? foreign_names(&k->services) : json_array(), "probable",
+			  "foreign", (int)k->foreign, "foreign_ports", foreign, "probable",
 			  (int)k->hidden.probable, "probable_ports", hidden_json(&k->hidden)));
 }
 

@@ -57,14 +57,6 @@ int64_t known_links_since(const struct known_links *c, guid_t node, uint8_t port
 
 /* ---- Nodes and ports ------------------------------------------------------------------------- */
 
-static int type_by_name(const char *name)
-{
-	for (int type = TOPO_CA; type <= TOPO_ROUTER; type++)
-		if (!strcmp(type_names[type], name))
-			return type;
-	return -1;
-}
-
 struct node_line {
 	struct wire_node_info info;
 	unsigned lft_cap, mft_cap, flags;
@@ -83,8 +75,9 @@ static bool parse_node(const char *line, struct node_line *n)
 		   type, &n->info.node_guid, &ports, &n->info.sys_guid, &n->info.vendor, &device,
 		   &n->info.revision, &cap, &n->lft_cap, &n->mft_cap, &n->flags, &name) != 11)
 		return false;
-	kind = type_by_name(type);
-	if (kind < 0 || !n->info.node_guid || !ports || ports > 254 || line[name] != ' ')
+	for (kind = TOPO_CA; kind <= TOPO_ROUTER && strcmp(type_names[kind], type); kind++)
+		;
+	if (kind > TOPO_ROUTER || !n->info.node_guid || !ports || ports > 254 || line[name] != ' ')
 		return false;
 	n->info.type = (uint8_t)kind;
 	n->info.nports = (uint8_t)ports;

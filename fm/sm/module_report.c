@@ -132,27 +132,19 @@ static void raise_alerts(struct sm_room *r)
 	alerts_reviewed(r->services.alerts, "sm-not-allowed");
 }
 
-/* Nothing else tells for certain that a manager has ended. */
-static void look_again(struct sm_room *r)
-{
-	uint64_t now = loop_now_us(r->services.loop);
-	struct strangers *s = &r->strangers;
-
-	if (!fabric_is_master(r->fabric) || now - s->asked_us < AGAIN_US)
-		return;
-	s->asked_us = now;
-	for (unsigned i = 0; i < s->count; i++)
-		fabric_request_refresh(r->fabric, s->list[i].node, "a manager not allowed");
-}
-
 void sm_allowed_review(struct sm_room *r)
 {
-	drop_past(r);
-	look_again(r);
-
-	/* The action may be another one, and so may the role. */
+	const uint64_t now = loop_now_us(r->services.loop);
 	struct strangers *s = &r->strangers;
 
+	drop_past(r);
+	/* Nothing but its answer tells for certain that a manager has ended. */
+	if (fabric_is_master(r->fabric) && now - s->asked_us >= AGAIN_US) {
+		s->asked_us = now;
+		for (unsigned i = 0; i < s->count; i++)
+			fabric_request_refresh(r->fabric, s->list[i].node, "a manager not allowed");
+	}
+	/* The action may be another one, and so may the role. */
 	for (unsigned i = 0; i < s->count; i++) {
 		const struct inv_node *node =
 			inventory_find(r->services.inventory, s->list[i].node);

@@ -234,19 +234,6 @@ static void fold_cb(void *arg)
 	fold_arm(sm);
 }
 
-static void trap_repeated(struct sm *sm, struct trap *trap, const struct wire_notice *notice,
-			  uint64_t tid)
-{
-	sm->stats.traps_repeated++;
-	if (tid && tid == trap->tid)
-		return;
-	trap->notice = *notice;
-	trap->tid = tid;
-	sm->nheld += trap->held++ == 0;
-	if (!loop_timer_armed(sm->fold))
-		fold_arm(sm);
-}
-
 /* ---- Life ------------------------------------------------------------------------------------ */
 
 static void receive(void *arg, const struct io_addr *from, const struct wire_mad *mad,
@@ -277,18 +264,22 @@ static void receive(void *arg, const struct io_addr *from, const struct wire_mad
 		if ((trap->handed_at && trap->lid == lid && had->trap == notice.trap &&
 		     had->generic == notice.generic && had->lid == notice.lid &&
 		     had->port == notice.port) &&
-		    loop_now_us(sm->loop) < trap->handed_at + FOLD_US)
-			trap_repeated(sm, trap, &notice, mad->tid);
-		else {
+		    loop_now_us(sm->loop) < trap->handed_at + FOLD_US) {
+			sm->stats.traps_repeated++;
+			if (!mad->tid || mad->tid != trap->tid) {
+				trap->notice = notice;
+				trap->tid = mad->tid;
+				sm->nheld += trap->held++ == 0;
+				if (!loop_timer_armed(sm->fold))
+					fold_arm(sm);
+			}
+		} else {
 			/* Where two kinds meet in a slot, what is held there is handed on now. */
-			uint16_t take_lid = from->lid;
-			uint64_t tid = mad->tid;
-
 			if (trap->held)
 				trap_hand_on(sm, trap);
 			trap->notice = notice;
-			trap->lid = take_lid;
-			trap->tid = tid;
+			trap->lid = lid;
+			trap->tid = mad->tid;
 			trap_hand_on(sm, trap);
 		}
 

@@ -38,19 +38,6 @@ static bool bringup_make(void *owner, const struct batch_job *job, struct batch_
 	return job->kind == JOB_PKEYS ? pkeys_make(b, job, request) : lanes_make(b, job, request);
 }
 
-/* It is to be sent again, as what is due by then. */
-static void job_withdrawn(struct inv_node *node, const struct batch_job *job)
-{
-	struct port_setup *setup = port_setup(node, job->arg);
-
-	if (job->kind == JOB_PORT)
-		setup->job = 0;
-	else if (job->kind == JOB_LANES)
-		lanes_withdrawn(node, (uint8_t)job->arg);
-	else if (setup->pkeys)
-		setup->pkeys->job = 0;
-}
-
 static void bringup_answer(void *owner, const struct batch_job *job, const struct batch_path *via,
 			   const struct mad_answer *answer)
 {
@@ -64,7 +51,16 @@ static void bringup_answer(void *owner, const struct batch_job *job, const struc
 	else
 		inventory_path_failed(b->inv, &via->path, via->stamp);
 	if (!answered && !bringup_on_trial(port_setup(node, job->arg)) && ++again.tries < ROUNDS) {
-		job_withdrawn(node, job);
+		/* It is to be sent again, as what is due by then. */
+		struct port_setup *setup = port_setup(node, job->arg);
+
+		if (job->kind == JOB_PORT)
+			setup->job = 0;
+		else if (job->kind == JOB_LANES)
+			lanes_withdrawn(node, (uint8_t)job->arg);
+		else if (setup->pkeys)
+			setup->pkeys->job = 0;
+
 		batch_add(b->batch, &again);
 	} else if (job->kind == JOB_PKEYS) {
 		pkeys_answered(b, job, answer);
@@ -79,33 +75,27 @@ static void bringup_answer(void *owner, const struct batch_job *job, const struc
 
 /* ---- Life ----------------------------------------------------------------------------------- */
 
-static void count_unheld(struct bringup *b, struct inv_node *node, unsigned num)
-{
-	struct port_setup *setup = port_setup(node, num);
-	struct bringup_result *r = &b->result;
-	struct setback *setback;
-
-	if (!setup->unheld)
-		return;
-	setback = setback_to_write(setup);
-	b->any_given_up = true;
-	r->unheld++;
-	if (setback->trial_at_us <= loop_now_us(b->loop))
-		setback->trial_at_us = loop_now_us(b->loop) + TRIAL_US;
-	if (!r->retry_at_us || setback->trial_at_us < r->retry_at_us)
-		r->retry_at_us = setback->trial_at_us;
-}
-
 static void count_port(struct bringup *b, struct inv_node *node, unsigned num)
 {
 	const struct inv_port *port = &node->ports[num];
-	const struct port_setup *setup = port_setup(node, num), *far = setup_of_peer(port);
+	struct port_setup *setup = port_setup(node, num);
+	const struct port_setup *far = setup_of_peer(port);
 	struct bringup_result *r = &b->result;
 	uint64_t retry_at_us;
 
 	if (num && !port->link_up)
 		return;
-	count_unheld(b, node, num);
+
+	if (setup->unheld) {
+		struct setback *setback = setback_to_write(setup);
+
+		b->any_given_up = true;
+		r->unheld++;
+		if (setback->trial_at_us <= loop_now_us(b->loop))
+			setback->trial_at_us = loop_now_us(b->loop) + TRIAL_US;
+		if (!r->retry_at_us || setback->trial_at_us < r->retry_at_us)
+			r->retry_at_us = setback->trial_at_us;
+	}
 	retry_at_us = setback_of(setup)->retry_at_us;
 	if (!retry_at_us)
 		return;
@@ -241,7 +231,7 @@ static void node_want(struct bringup *b, struct inv_node *node)
 				     : b->topo->nodes[index].port0 + p;
 
 		pkeys_want(b, node, (uint8_t)p, i);
-		lanes_begin(setup);
+		setup->qos.failed = false; /* what failed is tried again */
 		setup->sets = 0;
 		setup->errors = setup->given_up ? GIVEN_UP : 0;
 		if (!setup->given_up)

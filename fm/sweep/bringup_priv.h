@@ -95,8 +95,7 @@ void pkeys_retry(struct bringup *b, struct inv_node *node, uint8_t num);
 void pkeys_read_back(struct bringup *b, struct inv_node *node, uint8_t num);
 
 /* lanes.c */
-#define LANES_BYTES 3			    /* a node, in INV_LANES */
-void lanes_begin(struct port_setup *setup); /* an apply begins: what failed is tried again */
+#define LANES_BYTES 3							/* a node, in INV_LANES */
 void lanes_step(struct bringup *b, struct inv_node *node, uint8_t num); /* queues what is due */
 /* Fills in the request that is due. False: none is, or no path leads there. */
 bool lanes_make(struct bringup *b, const struct batch_job *job, struct batch_request *request);

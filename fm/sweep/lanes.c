@@ -319,39 +319,29 @@ static void table_done(const struct bringup *b, struct inv_node *node, uint8_t n
 	}
 }
 
-/* It acknowledged another one. Twice in a row it is left until bringup_retry(). */
-static void not_held(struct bringup *b, struct inv_node *node, uint8_t num,
-		     const struct table *table)
-{
-	struct port_setup *setup = port_setup(node, num);
-
-	setup_was_read(setup, INV_SET_LANES, false);
-	restart(&setup->qos);
-	if (!(setup->unheld & INV_SET_LANES))
-		return;
-	b->any_given_up = true;
-	setup->qos.step = STEPS;
-	log_rejected(b, node, num, table, "was acknowledged, but reads back differently");
-}
-
-static void table_read_back(struct bringup *b, struct inv_node *node, uint8_t num,
-			    const struct table *table, const struct mad_answer *answer)
-{
-	struct inv_qos *qos = &port_setup(node, num)->qos;
-
-	if (answer->result == MAD_OK && !same(table, answer->data))
-		not_held(b, node, num, table);
-	else
-		qos->step++; /* what is not answered says nothing */
-}
-
 static void table_answered(struct bringup *b, struct inv_node *node, uint8_t num,
 			   struct table *table, uint8_t was, const struct mad_answer *answer)
 {
 	struct inv_qos *qos = &port_setup(node, num)->qos;
 
 	if (qos->reading) {
-		table_read_back(b, node, num, table, answer);
+		if (answer->result == MAD_OK && !same(table, answer->data)) {
+			/*
+			 * It acknowledged another one. Twice in a row it is left until
+			 * bringup_retry().
+			 */
+			struct port_setup *setup = port_setup(node, num);
+
+			setup_was_read(setup, INV_SET_LANES, false);
+			restart(qos);
+			if (!(setup->unheld & INV_SET_LANES))
+				return;
+			b->any_given_up = true;
+			qos->step = STEPS;
+			log_rejected(b, node, num, table,
+				     "was acknowledged, but reads back differently");
+		} else
+			qos->step++; /* what is not answered says nothing */
 	} else if (answer->result == MAD_OK && same(table, answer->data)) {
 		qos->wrote |= was == WIRE_SET;
 		b->result.lanes_set += was == WIRE_SET;
@@ -407,11 +397,6 @@ void lanes_withdrawn(struct inv_node *node, uint8_t num)
 	port_setup(node, num)->qos.job = 0;
 	if (of_switch(node)->port == num)
 		of_switch(node)->port = 0;
-}
-
-void lanes_begin(struct port_setup *setup)
-{
-	setup->qos.failed = false;
 }
 
 void lanes_new_life(struct inv_node *node)

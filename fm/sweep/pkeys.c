@@ -92,19 +92,6 @@ static void keep(struct plan *p, unsigned at, bool exactly)
 			return;
 }
 
-static void place_index0(struct plan *p)
-{
-	const struct pkey_wish *wish = p->wish;
-	uint16_t base = PKEY_BASE(wish->index0 ? wish->index0 : PKEY_DEFAULT);
-
-	for (unsigned i = wish_find(wish, base);
-	     i < wish->nkeys && PKEY_BASE(wish->keys[i]) == base; i++)
-		if (!wish->index0 || wish->keys[i] == wish->index0) {
-			p->begin = put(p, 0, i);
-			return;
-		}
-}
-
 /* ---- What is new ----------------------------------------------------------------------------- */
 
 struct room { /* free entries of a block */
@@ -175,11 +162,17 @@ unsigned pkey_plan(const uint16_t *have, const struct pkey_wish *wish, uint16_t 
 {
 	struct plan p = { .have = have, .wish = wish, .want = want };
 	unsigned first_default = wish_find(wish, PKEY_DEFAULT), without = 0;
+	const uint16_t base = PKEY_BASE(wish->index0 ? wish->index0 : PKEY_DEFAULT);
 
 	p.nblocks = (wish->cap + PKEYS_A_BLOCK - 1) / PKEYS_A_BLOCK;
 	p.placed = mem_alloc(wish->nkeys, sizeof(*p.placed));
 	memset(want, 0, p.nblocks * PKEYS_A_BLOCK * sizeof(*want));
-	place_index0(&p);
+	for (unsigned i = wish_find(wish, base);
+	     i < wish->nkeys && PKEY_BASE(wish->keys[i]) == base; i++)
+		if (!wish->index0 || wish->keys[i] == wish->index0) {
+			p.begin = put(&p, 0, i);
+			break;
+		}
 	for (int exactly = 1; exactly >= 0; exactly--)
 		for (unsigned at = p.begin; at < p.wish->cap; at++)
 			keep(&p, at, exactly);

@@ -387,15 +387,6 @@ void bringup_cured(struct bringup *b, struct port_setup *setup)
 	setup_retry_at(setup, 0);
 }
 
-/* By itself, or with the last Set. */
-static void port_holds(struct bringup *b, struct port_setup *setup)
-{
-	if (setup->unread & INV_SET_INFO)
-		return;
-	b->result.cured += (setup->unheld & INV_SET_INFO) != 0;
-	setup_was_read(setup, INV_SET_INFO, true);
-}
-
 /* Queues a port if something is due there; the end that completes a link goes ahead of others. */
 void bringup_step(struct bringup *b, struct inv_node *node, uint8_t num)
 {
@@ -418,7 +409,10 @@ void bringup_step(struct bringup *b, struct inv_node *node, uint8_t num)
 				 "unchanged",
 				 inventory_name(node, num).text);
 		setup->settled = true;
-		port_holds(b, setup);
+		if (!(setup->unread & INV_SET_INFO)) {
+			b->result.cured += (setup->unheld & INV_SET_INFO) != 0;
+			setup_was_read(setup, INV_SET_INFO, true);
+		}
 		bringup_cured(b, setup);
 	}
 }

@@ -419,11 +419,6 @@ static void apply_base(const struct rebalance *job, struct legal *legal, const b
 			       job->base->result.count, &legal->tables);
 }
 
-static int compare(const struct route_override *a, const struct route_override *b)
-{
-	return sort_order(a->sw, b->sw) ?: sort_order(a->lid, b->lid);
-}
-
 /* Both lists are by switch, then LID. */
 static void merge_base(struct rebalance *job)
 {
@@ -438,12 +433,14 @@ static void merge_base(struct rebalance *job)
 		result->before = base->before;
 	all = mem_alloc(base->count + result->count, sizeof(*all));
 	while (b < base->count || moved < result->count) {
-		int order = b == base->count ? 1
-			    : moved == result->count
-				    ? -1
-				    : compare(&base->overrides[b], &result->overrides[moved]);
+		const struct route_override *older = &base->overrides[b];
+		const struct route_override *own = &result->overrides[moved];
+		int order = b == base->count	     ? 1
+			    : moved == result->count ? -1
+						     : sort_order(older->sw, own->sw)
+							       ?: sort_order(older->lid, own->lid);
 
-		all[n++] = order < 0 ? base->overrides[b] : result->overrides[moved];
+		all[n++] = order < 0 ? *older : *own;
 		b += order <= 0;
 		moved += order >= 0;
 	}
