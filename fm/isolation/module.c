@@ -705,8 +705,9 @@ static const char *swept(void *room, const struct fabric_swept *swept)
 	if (result->refusing) {
 		/*
 		 * A sweep found switches that answer Gets and did not take six Sets in a row. Of
-		 * one that forwards already more is asked before it is isolated; one without tables
-		 * has nothing to lose, and is asked again soon.
+		 * one that forwards already, or may hold another manager's M_Key, more is asked
+		 * before it is isolated; one without tables has nothing to lose, and is asked again
+		 * soon.
 		 */
 		struct isolation *is = room;
 		const struct inventory *inv = is->services.inventory;
@@ -716,7 +717,8 @@ static const char *swept(void *room, const struct fabric_swept *swept)
 			if (!sweep_node(node)->keeps_change || inv_node_is(node, INV_NO_SETS) ||
 			    node->gone)
 				continue;
-			if (node->sw.lft_top || isolated_has_foreign_key(is, node)) {
+			if (node->sw.lft_top || isolated_has_foreign_key(is, node) ||
+			    inventory_key_of(inv, node, 0) == INV_KEY_HIDDEN) {
 				refusing_suspect(is, node->guid);
 			} else {
 				isolation_add(is, node->guid, 0, ISOLATED_NO_SETS);

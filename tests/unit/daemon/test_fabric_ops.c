@@ -297,7 +297,8 @@ static void the_audit_begins_a_minute_behind_the_last_change(void **state)
 {
 	struct conf defaults;
 	struct world w;
-	double smps;
+	double smps,
+		tried; /* a block of each switch that had no tables, right behind its writing */
 
 	world_init(&w, pod(1));
 	conf_default(&defaults);
@@ -311,11 +312,13 @@ static void the_audit_begins_a_minute_behind_the_last_change(void **state)
 	smps = status_number(&w, NULL, "smps_sent");
 	run_for(&w, 10 * SECOND_US);
 	assert_int_equal(status_number(&w, NULL, "smps_sent") - smps, 13);
+	tried = status_number(&w, "audit", "blocks");
+	assert_in_range(tried, 1, 12);
 	json_decref(cordon(&w, "spine-01", true).result);
 	run_for(&w, 55 * SECOND_US);
-	assert_int_equal(status_number(&w, "audit", "blocks"), 0);
+	assert_int_equal(status_number(&w, "audit", "blocks"), tried);
 	run_for(&w, 15 * SECOND_US);
-	assert_in_range(status_number(&w, "audit", "blocks"), 900, 1100);
+	assert_in_range(status_number(&w, "audit", "blocks") - tried, 900, 1100);
 	world_fini(&w);
 }
 

@@ -52,14 +52,20 @@ static void too_much_of_a_tier_is_not_isolated_but_reported(void **state)
 
 /* ---- Switches that take no Set --------------------------------------------------------------- */
 
-/* A sweep could not clear the switch's PortStateChange. */
-static void suspect(struct room *r, guid_t sw)
+/* A sweep could not clear the switch's PortStateChange; it holds tables, or none. */
+static void suspect_with_top(struct room *r, guid_t sw, uint16_t top)
 {
+	inv(&r->b, sw)->sw.lft_top = top;
 	sweep_node(inv(&r->b, sw))->keeps_change = true;
 	assert_null(r->f.module->swept(
 		r->f.room,
 		&(struct fabric_swept){ .step = FABRIC_SWEEP_ENDED,
 					.result = &(struct sweep_result){ .refusing = 1 } }));
+}
+
+static void suspect(struct room *r, guid_t sw)
+{
+	suspect_with_top(r, sw, 1);
 }
 
 /* Until the suspect was sent so many tries of a Set, to the last time-out. */
@@ -83,6 +89,20 @@ static void a_switch_that_takes_no_set_is_isolated_and_sent_none(void **state)
 	assert_true(inv_node_is(inv(&r.b, r.sw), INV_NO_SETS));
 	isolation_annotate(&r);
 	assert_true(inv_port_is(inv(&r.b, r.sw), 1, INV_ISOLATED));
+	isolation_end(&r);
+}
+
+/* The sweep has asked it; it has no path to lose. */
+static void a_switch_without_tables_that_takes_no_set_is_isolated_without_another_question(
+	void **state)
+{
+	struct room r;
+
+	isolation_begin(&r);
+	double_set_no_sets(r.b.d, r.sw, true);
+	suspect_with_top(&r, r.sw, 0);
+	assert_int_equal(count_rows(&r), 1);
+	assert_int_equal(sets(&r.b, WIRE_SWITCH_INFO), 0);
 	isolation_end(&r);
 }
 
@@ -124,7 +144,6 @@ static void to_be_asked_whether_it_takes_a_set_changes_nothing_at_a_switch(void 
 	double_set_traps(r.b.d, false);
 	double_cut(r.b.d, r.sw, 9);
 	node = inv(&r.b, r.sw);
-	node->sw.lft_top = 0;
 	node->sw.port_state_change = true;
 	double_sent_reset(r.b.d);
 	suspect(&r, r.sw);
@@ -216,6 +235,8 @@ int main(void)
 			a_link_that_cannot_be_made_active_is_isolated_until_it_is_active_or_down),
 		cmocka_unit_test(too_much_of_a_tier_is_not_isolated_but_reported),
 		cmocka_unit_test(a_switch_that_takes_no_set_is_isolated_and_sent_none),
+		cmocka_unit_test(
+			a_switch_without_tables_that_takes_no_set_is_isolated_without_another_question),
 		cmocka_unit_test(sets_that_are_lost_are_no_refusal_where_a_later_one_is_taken),
 		cmocka_unit_test(to_be_asked_whether_it_takes_a_set_changes_nothing_at_a_switch),
 		cmocka_unit_test(a_switch_that_answers_a_set_with_a_status_is_isolated_at_once),
