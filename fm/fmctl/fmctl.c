@@ -562,11 +562,11 @@ static enum fmctl_exit run_and_show(const struct watch *w, bool *said)
 		for (int i = 0; i < w->argc; i++)
 			printf(" %s", w->argv[i]);
 		printf("   %s\n\n", when);
-		for (; lines && *text; lines--) {
-			size_t width = strcspn(text, "\n");
+		for (const char *line = text; lines && *line; lines--) {
+			size_t width = strcspn(line, "\n");
 
-			printf("%.*s%s", (int)width, text, text[width] && lines > 1 ? "\n" : "");
-			text += width + (text[width] == '\n');
+			printf("%.*s%s", (int)width, line, line[width] && lines > 1 ? "\n" : "");
+			line += width + (line[width] == '\n');
 		}
 		printf("\033[?7h");
 	} else if (status == FMCTL_DONE || len)
