@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/control/show.h"
+#include "fm/inforce/module.h"
 #include "fm/perf/module.h"
 #include "fm/multicast/module.h"
 #include "fm/partition/module.h"
@@ -233,6 +234,7 @@ static json_t *answer_show(const struct command_env *env, json_t *args, char *er
 		return NULL;
 	s.t = s.view.topo;
 	s.scene = (struct link_use_scene){ s.t, s.view.lids, s.view.tables };
+	s.view.tables = inforce_tables(env->fabric);
 	s.unhealthy = link_health_links(env->fabric);
 	s.doc = json_object();
 	if (!fill(&s, &what, err)) {

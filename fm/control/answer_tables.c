@@ -11,6 +11,7 @@
 #include "fm/control/filter.h"
 #include "fm/control/option.h"
 #include "fm/fabric/view.h"
+#include "fm/inforce/module.h"
 #include "fm/multicast/module.h"
 #include "fm/opensm/osm_dump.h"
 #include "routing/path.h"
@@ -211,7 +212,7 @@ static json_t *lft_entries(const struct command_env *env, uint32_t sw)
 {
 	const struct topo *t = fabric_view(env->fabric).topo;
 	const struct lid_map *lids = fabric_view(env->fabric).lids;
-	const uint8_t *row = tables_row(fabric_view(env->fabric).tables, sw);
+	const uint8_t *row = tables_row(inforce_tables(env->fabric), sw);
 	json_t *entries = json_array();
 
 	for (uint32_t lid = 1; lid <= lids->top; lid++) {
@@ -286,23 +287,41 @@ static json_t *path_hops(const struct fabric_view *view, const struct path *path
 	return hops;
 }
 
+/* As packets go now. False: they do not arrive; why is filled. */
+static bool find_path(struct fabric *fabric, const struct fabric_view *view, uint32_t from,
+		      uint32_t to, struct path *path, char why[COMMAND_ERROR_SIZE])
+{
+	uint16_t lid = view->lids->lid_of_port[to];
+	int status = path_trace(view->topo, view->lids, view->tables, from, lid, path);
+	json_t *waits = lid ? inforce_waits_json(fabric, from, lid) : NULL;
+
+	if (waits)
+		snprintf(why, COMMAND_ERROR_SIZE, "%s %s",
+			 json_string_value(json_object_get(waits, "node")),
+			 json_string_value(json_object_get(waits, "why")));
+	else if (status)
+		snprintf(why, COMMAND_ERROR_SIZE, "%s", strerror(-status));
+	json_decref(waits);
+	return !waits && !status;
+}
+
 /* One path of a host's: which ends it joins, and by which switches. */
-static json_t *path_row(const struct fabric_view *view, uint32_t from, uint32_t to)
+static json_t *path_row(struct fabric *fabric, const struct fabric_view *view, uint32_t from,
+			uint32_t to)
 {
 	const struct topo *t = view->topo;
 	struct path path = { 0 };
 	json_t *via = json_array();
-	int status =
-		path_trace(t, view->lids, view->tables, from, view->lids->lid_of_port[to], &path);
+	char why[COMMAND_ERROR_SIZE];
+	bool found = find_path(fabric, view, from, to, &path, why);
 
-	for (unsigned i = 0; !status && i < path.count; i++)
+	for (unsigned i = 0; found && i < path.count; i++)
 		if (path.hops[i].node < t->nswitches)
 			json_array_append_new(via, json_string(t->nodes[path.hops[i].node].name));
 	return json_pack("{ss ss si si so ss*}", "from", t->nodes[t->ports[from].node].name, "to",
 			 t->nodes[t->ports[to].node].name, "slid",
 			 (int)view->lids->lid_of_port[from], "dlid",
-			 (int)view->lids->lid_of_port[to], "via", via, "error",
-			 status ? strerror(-status) : NULL);
+			 (int)view->lids->lid_of_port[to], "via", via, "error", found ? NULL : why);
 }
 
 struct ends {
@@ -321,35 +340,35 @@ static uint32_t partner(const struct topo *t, uint32_t of, unsigned place, const
 	return ends->ports[place < ends->count ? place : 0];
 }
 
-static json_t *path_document(const struct fabric_view *view, const struct ends *from,
-			     const struct ends *to, char *err)
+static json_t *path_document(struct fabric *fabric, const struct fabric_view *view,
+			     const struct ends *from, const struct ends *to, char *err)
 {
 	bool several = from->count > 1 || to->count > 1;
 	bool by_target = to->count > from->count;
 	uint32_t source = by_target ? partner(view->topo, to->ports[0], 0, from) : from->ports[0];
 	uint32_t target = by_target ? to->ports[0] : partner(view->topo, source, 0, to);
+	char why[COMMAND_ERROR_SIZE];
 	struct path path;
 	json_t *doc;
-	int status;
+	bool found = find_path(fabric, view, source, target, &path, why);
 
-	status = path_trace(view->topo, view->lids, view->tables, source,
-			    view->lids->lid_of_port[target], &path);
-	if (status && !several)
-		return command_refuse(err, "%s", strerror(-status));
+	if (!found && !several)
+		return command_refuse(err, "%s", why);
 	doc = json_pack("{s:i, s:o}", "dlid", (int)view->lids->lid_of_port[target], "hops",
-			status ? json_array() : path_hops(view, &path));
+			found ? path_hops(view, &path) : json_array());
 	if (several) {
 		/* A row for each HCA of the host that has more of them. */
 		json_t *rows = json_array();
 
 		for (unsigned i = 0; from->count >= to->count && i < from->count; i++)
 			json_array_append_new(rows,
-					      path_row(view, from->ports[i],
+					      path_row(fabric, view, from->ports[i],
 						       partner(view->topo, from->ports[i], i, to)));
 		for (unsigned i = 0; from->count < to->count && i < to->count; i++)
-			json_array_append_new(
-				rows, path_row(view, partner(view->topo, to->ports[i], i, from),
-					       to->ports[i]));
+			json_array_append_new(rows,
+					      path_row(fabric, view,
+						       partner(view->topo, to->ports[i], i, from),
+						       to->ports[i]));
 		json_object_set_new(doc, "paths", rows);
 	}
 	return doc;
@@ -357,7 +376,7 @@ static json_t *path_document(const struct fabric_view *view, const struct ends *
 
 static json_t *answer_path(const struct command_env *env, json_t *args, char *err)
 {
-	const struct fabric_view view = fabric_view(env->fabric);
+	struct fabric_view view = fabric_view(env->fabric);
 	struct ends from = { 0 }, to = { 0 };
 	const char *from_text, *to_text;
 	char why[COMMAND_ERROR_SIZE];
@@ -366,11 +385,12 @@ static json_t *answer_path(const struct command_env *env, json_t *args, char *er
 	if (!command_topo(env, err) || !command_tables(env, err) ||
 	    !command_unpack(args, err, "{s:s, s:s}", "from", &from_text, "to", &to_text))
 		return NULL;
+	view.tables = inforce_tables(env->fabric);
 	from.count = command_end_ports(env, from_text, &from.ports, err);
 	if (from.count)
 		to.count = command_end_ports(env, to_text, &to.ports, err);
 	if (to.count)
-		doc = path_document(&view, &from, &to, why);
+		doc = path_document(env->fabric, &view, &from, &to, why);
 	if (to.count && !doc)
 		command_refuse(err, "no route from %s to %s: %.60s", from_text, to_text, why);
 	free(from.ports);
@@ -389,7 +409,8 @@ static json_t *answer_check(const struct command_env *env, json_t *args, char *e
 	    !command_unpack(args, err, "{s?b}", "readback", &readback))
 		return NULL;
 	sound = fabric_check(env->fabric, &report);
-	return json_pack("{s:b, s:o}", "sound", sound, "proof", report_proof(&report));
+	return json_pack("{s:b, s:o, s:o}", "sound", sound, "proof", report_proof(&report),
+			 "in_force", inforce_json(env->fabric));
 }
 const struct command_run check_run = { .answer = answer_check,
 				       .long_answer = true,

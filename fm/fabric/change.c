@@ -534,8 +534,10 @@ static bool trains(struct changes *s)
 	return false;
 }
 
-static bool same_marks(const struct topo *older, const struct topo *newer)
+bool fabric_same_marks(const struct topo *older, const struct topo *newer)
 {
+	if (older->nports != newer->nports)
+		return false;
 	for (uint32_t p = 0; p < newer->nports; p++)
 		if (older->ports[p].cordoned != newer->ports[p].cordoned ||
 		    older->ports[p].quarantined != newer->ports[p].quarantined)
@@ -551,7 +553,7 @@ static enum fabric_change what_changed(const struct changes *s, bool differs)
 		return FABRIC_CHANGED;
 	if (!memcmp(older->ports, newer->ports, newer->nports * sizeof(*newer->ports)))
 		return FABRIC_SAME;
-	return same_marks(older, newer) ? FABRIC_STATES : FABRIC_CHANGED;
+	return fabric_same_marks(older, newer) ? FABRIC_STATES : FABRIC_CHANGED;
 }
 
 enum fabric_change fabric_log_changes(struct fabric *f, const struct topo *older,

@@ -350,6 +350,8 @@ enum fabric_change {
 /* Logs what differs, names the open fault by it, and calls the rooms' changed(). */
 enum fabric_change fabric_log_changes(struct fabric *f, const struct topo *older,
 				      const struct topo *newer);
+/* True: they have the same ports, cordoned and quarantined alike. */
+bool fabric_same_marks(const struct topo *older, const struct topo *newer);
 void fabric_log_silent(struct fabric *f); /* nodes that ceased to answer, or do again */
 
 void fabric_warn(struct fabric *f); /* finds them anew; without a published fabric: ends them */

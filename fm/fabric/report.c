@@ -84,16 +84,6 @@ static json_t *smp_json(const struct fabric *f)
 			 (json_int_t)s.unsolicited, "smp_window", (int)s.window);
 }
 
-/* Where the loop's own time went in the latest update. */
-static json_t *stages_json(const struct fabric *f)
-{
-	json_t *doc = fabric_update_stages(f), *settle = fabric_settle_stages(f);
-
-	json_object_update(doc, settle);
-	json_decref(settle);
-	return json_pack("{so sb}", "stages_ms", doc, "check_whole", f->figures->check_whole);
-}
-
 /* What happened since this manager began; seconds since tables were changed last. */
 static json_t *past_json(const struct fabric *f)
 {
@@ -108,6 +98,8 @@ static json_t *past_json(const struct fabric *f)
 json_t *fabric_status(const struct fabric *f)
 {
 	const struct loop_held longest = loop_longest(f->loop);
+	/* Where the loop's own time went in the latest update, and behind it. */
+	json_t *stages = fabric_update_stages(f), *settle = fabric_settle_stages(f);
 	json_t *doc = json_pack(
 		"{ss sb ss si}", "state", state_names[f->progress.state], "fabric_up",
 		f->progress.state == FABRIC_UP || f->progress.state == FABRIC_CHANGING, "engine",
@@ -125,11 +117,13 @@ json_t *fabric_status(const struct fabric *f)
 			  (int)program_unread(f->program), "silent", (int)f->figures->silent,
 			  "reroutes", (int)f->figures->reroutes, "polls",
 			  (json_int_t)f->figures->polls),
-		stages_json(f),
+		json_pack("{so sb}", "stages_ms", stages, "check_whole", f->figures->check_whole),
 		smp_json(f),
 		past_json(f)
 	};
 
+	json_object_update(stages, settle);
+	json_decref(settle);
 	for (unsigned i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		json_object_update(doc, parts[i]);
 		json_decref(parts[i]);

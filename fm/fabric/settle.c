@@ -44,20 +44,12 @@ static enum job_result make_snapshot(void *arg)
 	return JOB_NEXT;
 }
 
-static bool same_cordons(const struct topo *a, const struct topo *b)
-{
-	for (uint32_t p = 0; p < a->nports && a->nports == b->nports; p++)
-		if (a->ports[p].cordoned != b->ports[p].cordoned)
-			return false;
-	return a->nports == b->nports;
-}
-
 static enum job_result compare(void *arg)
 {
 	struct fabric *f = arg;
 	struct settle *s = f->settle;
 	struct diff *diff = diff_new(f->now.topo, s->now);
-	bool same = diff->count == 0 && same_cordons(f->now.topo, s->now);
+	bool same = diff->count == 0 && fabric_same_marks(f->now.topo, s->now);
 
 	diff_free(diff);
 	if (!same) {

@@ -494,24 +494,17 @@ json_t *fabric_update_stages(const struct fabric *f)
 	return job_stages_json(steps, f->update->spent_us);
 }
 
-/* Nothing that comes from the fabric can be made to fit it. */
-static uint64_t random_seed(void)
-{
-	uint64_t seed;
-
-	if (getentropy(&seed, sizeof(seed)))
-		abort(); /* no kernel that runs this lacks it */
-	return seed;
-}
-
 void fabric_update_init(struct fabric *f, loop_fn *ended)
 {
 	struct update *u = mem_alloc(1, sizeof(*u));
+	uint64_t seed; /* nothing that comes from the fabric can be made to fit it */
 
+	if (getentropy(&seed, sizeof(seed)))
+		abort(); /* no kernel that runs this lacks it */
 	*u = (struct update){ .ended = ended,
 			      .job = job_new(f->loop, f),
 			      .touching = job_new(f->loop, f),
-			      .proofs = check_base_new(random_seed()),
+			      .proofs = check_base_new(seed),
 			      .route = route_new() };
 	job_yield(u->touching);
 	f->update = u;

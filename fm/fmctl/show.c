@@ -412,17 +412,18 @@ static void print_registrations(const struct fmctl *ctl, const json_t *s)
 /* Only where it is not all that is wanted. */
 static void print_in_force(const struct fmctl *ctl, const json_t *in_force)
 {
-	long long lost = table_int(in_force, "wanted") - table_int(in_force, "pairs");
+	long long lost = table_int(in_force, "pairs_waiting");
 	const json_t *waits = json_object_get(in_force, "waits"), *wait;
 	size_t i;
 
-	if (!json_is_integer(json_object_get(in_force, "pairs")) || !lost)
+	if (!lost)
 		return;
 	print_label("in force");
-	printf("%lld pairs; %lld wait for", table_int(in_force, "pairs"), lost);
+	printf("%lld of %lld pairs; %lld wait for", table_int(in_force, "pairs_in_force"),
+	       table_int(in_force, "pairs_wanted"), lost);
 	json_array_foreach ((json_t *)waits, i, wait) {
 		if (i < 3)
-			printf("%s %s (%s)", i ? "," : "", table_text(wait, "node_name"),
+			printf("%s %s (%s)", i ? "," : "", table_text(wait, "node"),
 			       table_text(wait, "why"));
 	}
 	puts(i > 3 || table_int(in_force, "others") ? ", and others" : "");
@@ -616,6 +617,7 @@ static void show_check(const struct fmctl *ctl, const json_t *result)
 	if (special)
 		printf("%-12s%lld pair%s with an aggregation node, without an up/down path\n",
 		       "left out", special, plural(special));
+	print_in_force(ctl, json_object_get(result, "in_force"));
 	if (*table_text(proof, "first"))
 		printf("first finding: %s\n", table_text(proof, "first"));
 }
@@ -624,16 +626,18 @@ static void show_check(const struct fmctl *ctl, const json_t *result)
 static enum fmctl_exit check_verdict(const struct fmctl *ctl, const json_t *result)
 {
 	const char *first = table_text(result, "proof.first");
-	bool good = ctl->given
-			    ? !table_int(result, "differ") && !table_int(result, "failed")
-			    : table_is(result, "sound") && !table_int(result, "proof.unreachable");
+	bool good = ctl->given ? !table_int(result, "differ") && !table_int(result, "failed")
+			       : table_is(result, "sound") &&
+					 !table_int(result, "proof.unreachable") &&
+					 !table_int(result, "in_force.pairs_waiting");
 
 	if (good)
 		return FMCTL_DONE;
 	fprintf(stderr, "fmctl: check: %s\n",
-		ctl->given ? "the switches do not hold what was programmed"
-		: *first   ? first
-			   : "the forwarding tables have errors");
+		ctl->given		    ? "the switches do not hold what was programmed"
+		: *first		    ? first
+		: table_is(result, "sound") ? "not all that is wanted is in force"
+					    : "the forwarding tables have errors");
 	return FMCTL_FAILED;
 }
 const struct fmctl_view check_view = { .show = show_check, .verdict = check_verdict };

@@ -161,7 +161,7 @@ static const struct metric metrics[] = {
 	       "Ordered pairs of hosts that the forwarding tables connect", "proof.reachable"),
 	METRIC("fmd_pairs_in_force", GAUGE,
 	       "Ordered pairs of hosts that devices forward between, by what they acknowledged",
-	       "in_force.pairs"),
+	       "in_force.pairs_in_force"),
 	METRIC("fmd_proof_pairs_unreachable", GAUGE,
 	       "Ordered pairs of hosts that links connect but the forwarding tables do not",
 	       "proof.unreachable"),

@@ -6,16 +6,24 @@
  * slices, from a copy of what switches hold; what is published anew ends that, for it is of others.
  */
 #include "fm/inforce/module.h"
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include "fm/fabric/view.h"
 #include "fm/loop/job.h"
+#include "fm/loop/log.h"
 #include "fm/program/program.h"
+#include "fm/sa/sa.h"
 #include "routing/proof/in_force.h"
 #include "topology/base/mem.h"
+#include "topology/base/text.h"
+#include "topology/graph/cutoff.h"
 
 #define SOON_US	 50000 /* acknowledgements come many at a time */
 #define DEST_MAX 64    /* a step of the job */
 #define WAITS	 8     /* devices that are named */
+
+#define SILENCE_US 1000000 /* a path that is being put into force is not answered for so long */
 
 struct wait {
 	guid_t node;
@@ -28,11 +36,17 @@ struct inforce {
 	struct loop_timer *soon;
 	struct job *job;
 	struct in_force_job *count; /* NULL: nothing is being counted */
+	/* what devices have shown, of the published snapshot */
+	bool looked;  /* else it is of an earlier one */
+	bool whole;   /* all that is wanted is in force */
+	bool differs; /* `held` says what switches hold; else that is what is wanted */
 	struct tables held;
 	bool *active;
+	struct log_limit answered; /* that there is no path */
 	/* what was counted last */
 	bool known;
-	uint64_t pairs; /* in force */
+	uint32_t cut_off; /* HCAs that nothing reaches, and that are not seen off */
+	uint64_t pairs;	  /* in force */
 	struct wait waits[WAITS];
 	unsigned nwaits; /* named; `others` wait for devices that are not */
 	uint64_t others;
@@ -57,6 +71,8 @@ static bool read_active(struct inforce *in, const struct topo *t)
 	for (uint32_t p = 0; p < t->nports; p++) {
 		uint32_t peer = t->ports[p].peer;
 
+		if (peer == TOPO_NONE)
+			in->active[p] = false;
 		if (peer == TOPO_NONE || peer < p)
 			continue;
 		in->active[p] = in->active[peer] = in->active[p] && in->active[peer];
@@ -102,27 +118,55 @@ static int compare_waits(const void *a, const void *b)
 	return x->node < y->node ? -1 : x->node > y->node;
 }
 
+/* Since when packets end at the device, as a count has found; 0 = they do not. */
+static uint64_t *waited_since(struct inv_node *node)
+{
+	return inv_node_cell(node, INV_WAITED, sizeof(uint64_t));
+}
+
+/* A host whose link is not Active waits for the switch there, if that is ill. */
+static uint32_t blamed(const struct inforce *in, const struct topo *t, uint32_t n)
+{
+	for (unsigned p = 1; n >= t->nswitches && p <= t->nodes[n].nports; p++) {
+		const struct topo_port *peer = topo_peer(t, topo_port(t, n, p));
+		const struct inv_node *sw =
+			peer ? inventory_find(in->services.inventory, t->nodes[peer->node].guid)
+			     : NULL;
+
+		if (sw && (sw->silent || inv_node_is(sw, INV_NO_SETS | INV_WRONG_TABLES)))
+			return peer->node;
+	}
+	return n;
+}
+
 static void take_sum(struct inforce *in, const struct topo *t, const struct in_force *sum)
 {
+	const struct inventory *inv = in->services.inventory;
 	struct wait *waits = mem_alloc(t->nnodes + 1, sizeof(*waits));
+	uint8_t *fates = cutoff_fates(t, inv->local ? topo_find(t, inv->local->guid) : TOPO_NONE);
 	uint32_t count = 0;
 
-	/* A host whose link is not Active waits for the switch there, where that is the ill one. */
-	for (uint32_t n = t->nswitches; n < t->nnodes; n++)
-		for (unsigned p = 1; p <= t->nodes[n].nports && sum->ends[n]; p++) {
-			const struct topo_port *peer = topo_peer(t, topo_port(t, n, p));
-			const struct inv_node *sw = peer ? inventory_find(in->services.inventory,
-									  t->nodes[peer->node].guid)
-							 : NULL;
+	in->cut_off = 0;
+	for (uint32_t n = t->nswitches; n < t->nnodes; n++) {
+		const uint32_t at = blamed(in, t, n);
+		const uint64_t pairs = sum->ends[n];
 
-			if (!sw || !(sw->silent || inv_node_is(sw, INV_NO_SETS | INV_WRONG_TABLES)))
-				continue;
-			sum->ends[peer->node] += sum->ends[n];
-			sum->ends[n] = 0;
-		}
-	for (uint32_t n = 0; n < t->nnodes; n++)
+		in->cut_off += fates[n] == CUTOFF_CUT_OFF ||
+			       (fates[n] == CUTOFF_REACHED && sum->cut_off[n]);
+		sum->ends[n] = 0;
+		sum->ends[at] += pairs;
+	}
+	free(fates);
+	for (uint32_t n = 0; n < t->nnodes; n++) {
+		struct inv_node *node = inventory_find(inv, t->nodes[n].guid);
+
 		if (sum->ends[n])
 			waits[count++] = (struct wait){ t->nodes[n].guid, sum->ends[n] };
+		if (node && !sum->ends[n])
+			*waited_since(node) = 0;
+		else if (node && !*waited_since(node))
+			*waited_since(node) = loop_now_us(in->services.loop);
+	}
 	qsort(waits, count, sizeof(*waits), compare_waits);
 	in->known = true;
 	in->pairs = sum->arrive;
@@ -147,7 +191,26 @@ static enum job_result count_step(void *room)
 	in->count = NULL;
 	take_sum(in, fabric_view(in->fabric).topo, &sum);
 	free(sum.ends);
+	free(sum.cut_off);
 	return JOB_END;
+}
+
+/* What devices have shown of the published snapshot, as known by now. False: there is none. */
+static bool look(struct inforce *in, const struct fabric_view *view, struct in_force_view *seen)
+{
+	if (!view->topo)
+		return false;
+	if (!in->looked) {
+		in->differs =
+			program_held(in->services.program, view->topo, view->tables, &in->held);
+		in->whole = read_active(in, view->topo) && !in->differs;
+		in->looked = true;
+	}
+	*seen = (struct in_force_view){ .topo = view->topo,
+					.lids = view->lids,
+					.held = in->differs ? &in->held : view->tables,
+					.active = in->active };
+	return true;
 }
 
 static void soon_cb(void *room)
@@ -155,25 +218,26 @@ static void soon_cb(void *room)
 	static const struct job_step steps[] = { { "pairs-in-force", count_step }, { NULL, NULL } };
 	struct inforce *in = room;
 	struct fabric_view view = fabric_view(in->fabric);
-	bool differs, all;
+	struct in_force_view seen;
 
 	drop_count(in);
-	if (!view.topo)
+	in->looked = false;
+	if (!look(in, &view, &seen))
 		return;
-	differs = program_held(in->services.program, view.topo, view.tables, &in->held);
-	all = read_active(in, view.topo);
-	if (!differs && all) {
+	if (in->whole) {
+		struct inventory *inv = in->services.inventory;
+
+		for (struct inv_node *n = in->pairs == view.proof->reachable ? NULL
+									     : inventory_first(inv);
+		     n; n = inventory_next(inv, n))
+			*waited_since(n) = 0;
 		in->known = true;
 		in->pairs = view.proof->reachable;
-		in->nwaits = 0;
+		in->nwaits = in->cut_off = 0;
 		in->others = 0;
 		return;
 	}
-	in->count =
-		in_force_begin(&(struct in_force_view){ .topo = view.topo,
-							.lids = view.lids,
-							.held = differs ? &in->held : view.tables,
-							.active = in->active });
+	in->count = in_force_begin(&seen);
 	job_start(in->job, steps, NULL);
 }
 
@@ -187,10 +251,13 @@ static void count_soon(struct inforce *in)
 
 static void published(void *room, enum fabric_update_step step, const struct topo *before)
 {
+	struct inforce *in = room;
+
 	if (step != FABRIC_PUBLISHED && step != FABRIC_SHOWN)
 		return;
-	drop_count(room);
-	count_soon(room);
+	drop_count(in);
+	in->looked = false;
+	count_soon(in);
 }
 
 static void programmed(void *room, const struct fabric_programmed *programmed)
@@ -204,32 +271,110 @@ static void settled(void *room, enum fabric_settle_step step)
 		count_soon(room);
 }
 
+static json_t *wait_json(const struct inforce *in, const struct topo *t, guid_t guid)
+{
+	uint32_t node = topo_find(t, guid);
+
+	return json_pack("{ss so ss}", "node", node == TOPO_NONE ? "gone" : t->nodes[node].name,
+			 "guid", json_sprintf("0x%016" PRIx64, guid), "why", why_of(in, guid));
+}
+
+json_t *inforce_json(const struct fabric *fabric)
+{
+	const struct inforce *in = fabric_room(fabric, &inforce_module);
+	struct fabric_view view = fabric_view(fabric);
+	json_t *waits = json_array();
+
+	if (!view.topo || !in->known)
+		return json_pack("{sn sn sn so sI}", "pairs_wanted", "pairs_in_force",
+				 "pairs_waiting", "waits", waits, "others", (json_int_t)0);
+	for (unsigned i = 0; i < in->nwaits; i++) {
+		json_t *row = wait_json(in, view.topo, in->waits[i].node);
+
+		json_object_set_new(row, "pairs", json_integer((json_int_t)in->waits[i].pairs));
+		json_array_append_new(waits, row);
+	}
+	return json_pack("{sI sI sI so sI}", "pairs_wanted", (json_int_t)view.proof->reachable,
+			 "pairs_in_force", (json_int_t)in->pairs, "pairs_waiting",
+			 (json_int_t)(view.proof->reachable > in->pairs
+					      ? view.proof->reachable - in->pairs
+					      : 0),
+			 "waits", waits, "others", (json_int_t)in->others);
+}
+
 static void status(const void *room, json_t *doc)
 {
 	const struct inforce *in = room;
+	const struct wait *worst = in->waits;
+	char text[128];
+
+	json_object_set_new(doc, "in_force", inforce_json(in->fabric));
+	if (in->cut_off <= json_integer_value(json_object_get(doc, "hcas_cut_off")))
+		return;
+	snprintf(text, sizeof(text), "%u %s cut off", in->cut_off,
+		 words_plural(in->cut_off, "HCA", "HCAs"));
+	json_object_set_new(doc, "hcas_cut_off", json_integer(in->cut_off));
+	json_object_set_new(doc, "cut_off",
+			    json_sprintf("%s: %s %s", text,
+					 inventory_find(in->services.inventory, worst->node)->name,
+					 why_of(in, worst->node)));
+}
+
+/* ---- For others ------------------------------------------------------------------------------ */
+
+const struct tables *inforce_tables(struct fabric *fabric)
+{
+	struct inforce *in = fabric_room(fabric, &inforce_module);
+	struct fabric_view view = fabric_view(fabric);
+	struct in_force_view seen;
+
+	return look(in, &view, &seen) ? seen.held : view.tables;
+}
+
+/* By node; TOPO_NONE: packets from that port to the LID arrive, as far as devices have shown. */
+static uint32_t waits_for(struct inforce *in, const struct fabric_view *view, uint32_t from,
+			  uint16_t lid)
+{
+	struct in_force_view seen;
+	uint32_t end;
+
+	if (!look(in, view, &seen) || in->whole)
+		return TOPO_NONE;
+	end = in_force_end_of(&seen, from, lid);
+	return end == TOPO_NONE ? end : blamed(in, view->topo, end);
+}
+
+json_t *inforce_waits_json(struct fabric *fabric, uint32_t from, uint16_t lid)
+{
+	struct inforce *in = fabric_room(fabric, &inforce_module);
+	struct fabric_view view = fabric_view(fabric);
+	uint32_t end = waits_for(in, &view, from, lid);
+
+	return end == TOPO_NONE ? NULL : wait_json(in, view.topo, view.topo->nodes[end].guid);
+}
+
+/*
+ * For the SA. A path that is being put into force is left unanswered for a second: clients ask
+ * again by themselves, and take any status for the last word. Later there is no such path.
+ */
+static enum sa_gate gate(void *room, uint32_t from, uint16_t lid)
+{
+	struct inforce *in = room;
 	struct fabric_view view = fabric_view(in->fabric);
-	json_t *waits = json_array();
+	uint64_t now = loop_now_us(in->services.loop);
+	uint32_t end = waits_for(in, &view, from, lid);
+	struct inv_node *node;
 
-	for (unsigned i = 0; view.topo && in->known && i < in->nwaits; i++) {
-		const struct wait *wait = &in->waits[i];
-		uint32_t node = topo_find(view.topo, wait->node);
-
-		json_array_append_new(
-			waits,
-			json_pack("{so ss sI ss}", "node",
-				  json_sprintf("0x%016llx", (unsigned long long)wait->node),
-				  "node_name",
-				  node == TOPO_NONE ? "gone" : view.topo->nodes[node].name, "pairs",
-				  (json_int_t)wait->pairs, "why", why_of(in, wait->node)));
-	}
-	json_object_set_new(
-		doc, "in_force",
-		json_pack("{so so so sI}", "wanted",
-			  view.topo ? json_integer((json_int_t)view.proof->reachable) : json_null(),
-			  "pairs",
-			  view.topo && in->known ? json_integer((json_int_t)in->pairs)
-						 : json_null(),
-			  "waits", waits, "others", (json_int_t)in->others));
+	if (end == TOPO_NONE)
+		return SA_GATE_OPEN;
+	node = inventory_find(in->services.inventory, view.topo->nodes[end].guid);
+	if (!node || !*waited_since(node) || now - *waited_since(node) < SILENCE_US)
+		return SA_GATE_SOON;
+	if (log_allow(&in->answered, now, 1))
+		log_line(LOG_SA, LOG_WARNING,
+			 "lid %u: answered that there is no path to lid %u: %s %s",
+			 view.lids->lid_of_port[from], lid, node->name, why_of(in, node->guid));
+	return SA_GATE_SHUT;
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */
@@ -242,6 +387,8 @@ static void *init(struct fabric *fabric)
 	in->services = fabric_services(fabric);
 	in->soon = loop_timer_new(in->services.loop, soon_cb, in);
 	in->job = job_new(in->services.loop, in);
+	inventory_open_column(in->services.inventory, INV_WAITED, sizeof(uint64_t), NULL);
+	sa_use_gate(in->services.sa, gate, in);
 	return in;
 }
 
@@ -249,6 +396,7 @@ static void fini(void *room)
 {
 	struct inforce *in = room;
 
+	sa_use_gate(in->services.sa, NULL, NULL);
 	drop_count(in);
 	job_free(in->job);
 	loop_timer_free(in->soon);

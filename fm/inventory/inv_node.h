@@ -31,7 +31,8 @@ enum inv_columns {
 	INV_ADAPTIVE,	/* fm/adaptive */
 	INV_LABELS,	/* fm/naming */
 	INV_SWEEP_NODE, /* struct sweep_node */
-	INV_LANES,	/* private to fm/sweep/bringup.c */
+	INV_LANES,	/* private to fm/sweep/lanes.c */
+	INV_WAITED,	/* private to fm/inforce */
 	INV_NODE_COLUMNS,
 	/* a cell a port */
 	INV_MARKS = INV_NODE_COLUMNS, /* enum inv_mark */

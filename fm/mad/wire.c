@@ -659,15 +659,6 @@ static bool is_one_bit(unsigned value)
 	return (value & (value - 1)) == 0; /* or none */
 }
 
-static bool is_all_zero(const uint8_t data[64])
-{
-	unsigned any = 0;
-
-	for (unsigned i = 0; i < 64; i++)
-		any |= data[i];
-	return !any;
-}
-
 const char *wire_node_info_flaw(const struct wire_node_info *info)
 {
 	bool is_switch = info->type == TOPO_SWITCH;
@@ -687,6 +678,7 @@ const char *wire_node_info_flaw(const struct wire_node_info *info)
 
 const char *wire_flaw(uint16_t attr_id, uint32_t attr_mod, bool set, const uint8_t data[64])
 {
+	static const uint8_t zero[64];
 	uint8_t port = attr_mod & UINT8_MAX, state = data[PORT_STATE] & 0xf;
 	struct wire_switch_info sw;
 	struct wire_node_info node;
@@ -719,5 +711,5 @@ const char *wire_flaw(uint16_t attr_id, uint32_t attr_mod, bool set, const uint8
 	default:
 		return NULL;
 	}
-	return set || !is_all_zero(data) ? NULL : "all fields are 0";
+	return set || memcmp(data, zero, sizeof(zero)) ? NULL : "all fields are 0";
 }

@@ -240,15 +240,6 @@ static unsigned count_held(const struct holds *h)
 	return count;
 }
 
-static unsigned held_max(const struct holds *h)
-{
-	const struct topo *t = fabric_view(h->fabric).topo;
-	unsigned most = (unsigned)h->services->conf->ber.max_links;
-	unsigned share = t ? topo_links(t) / SHARE : 0;
-
-	return most && share > most ? share : most;
-}
-
 static struct hold_refused *find_refused(const struct holds *h, guid_t node, uint8_t port)
 {
 	for (unsigned i = 0; i < h->nrefused; i++)
@@ -288,7 +279,13 @@ static enum hold_answer judge(const struct holds *h, guid_t guid, uint8_t num)
 		return HOLD_RELEASED;
 	if (quarantines_need_link(h->quarantines, guid, num))
 		return HOLD_NEEDED;
-	if (count_held(h) >= held_max(h))
+
+	/* As many as configured, and no more than a share of all links. */
+	const struct topo *t = fabric_view(h->fabric).topo;
+	unsigned most = (unsigned)h->services->conf->ber.max_links;
+	unsigned share = t ? topo_links(t) / SHARE : 0;
+
+	if (count_held(h) >= (most && share > most ? share : most))
 		return HOLD_FULL;
 	return h->services->conf->ber.dry_run ? HOLD_DRY_RUN : HOLD_YES;
 }

@@ -230,23 +230,19 @@ static bool is_down(const struct topo *t, uint32_t port)
 
 /* ---- What there is --------------------------------------------------------------------------- */
 
-static uint64_t sum_text(const char *text)
-{
-	uint64_t sum = 0;
-
-	for (; *text; text++)
-		sum = hash_word(sum ^ (unsigned char)*text);
-	return sum;
-}
-
 /* Both sums of `links`. */
 static void sum_all(struct known_links *links, const struct topo *t)
 {
 	uint64_t down = 0;
 
 	links->shape = 0;
-	for (uint32_t n = 0; n < t->nnodes; n++)
-		links->shape += hash_word(t->nodes[n].guid ^ sum_text(t->nodes[n].desc));
+	for (uint32_t n = 0; n < t->nnodes; n++) {
+		uint64_t name = 0;
+
+		for (const char *c = t->nodes[n].desc; *c; c++)
+			name = hash_word(name ^ (unsigned char)*c);
+		links->shape += hash_word(t->nodes[n].guid ^ name);
+	}
 	for (uint32_t p = 0; p < t->nports; p++)
 		if (t->ports[p].peer != TOPO_NONE && t->ports[p].peer > p) {
 			const struct topo_port *a = lower_end(t, &t->ports[p]);

@@ -295,8 +295,18 @@ static bool pair_allowed(const struct sa_query *q, uint32_t src, uint32_t dst)
 
 /* ---- One pair of LIDs ------------------------------------------------------------------------ */
 
+/* False: there is no such path now; the request may be left unanswered. */
+static bool is_in_force(struct sa_query *q, uint32_t from, uint16_t lid)
+{
+	enum sa_gate gate = q->sa->gate ? q->sa->gate(q->sa->gate_arg, from, lid) : SA_GATE_OPEN;
+
+	if (gate == SA_GATE_SOON)
+		q->status = SA_UNANSWERED;
+	return gate == SA_GATE_OPEN;
+}
+
 /* Finds the quality between two LIDs; false = no such path, or none that meets the request. */
-static bool path_find(const struct sa_query *q, const struct sa_end *src, const struct sa_end *dst,
+static bool path_find(struct sa_query *q, const struct sa_end *src, const struct sa_end *dst,
 		      struct quality *quality, bool *reversible)
 {
 	const struct sa_link *from = sa_link(q->sa, src->port), *to = sa_link(q->sa, dst->port);
@@ -310,10 +320,11 @@ static bool path_find(const struct sa_query *q, const struct sa_end *src, const 
 		*quality = there;
 		return select_all(q, quality);
 	}
-	if (!path_walk(q->sa, src->port, dst->lid, &there))
+	if (!path_walk(q->sa, src->port, dst->lid, &there) || !is_in_force(q, src->port, dst->lid))
 		return false;
 	both = there;
-	if (path_walk(q->sa, dst->port, src->lid, &both) && select_all(q, &both)) {
+	if (path_walk(q->sa, dst->port, src->lid, &both) && is_in_force(q, dst->port, src->lid) &&
+	    select_all(q, &both)) {
 		*quality = both;
 		return true;
 	}

@@ -147,6 +147,12 @@ void sa_publish(struct sa *sa, const struct sa_view *view)
 	sa_reports_compare(sa);
 }
 
+void sa_use_gate(struct sa *sa, sa_gate_fn *fn, void *arg)
+{
+	sa->gate = fn;
+	sa->gate_arg = arg;
+}
+
 void sa_serve(struct sa *sa, bool on)
 {
 	sa->away = !on;

@@ -52,6 +52,16 @@ struct sa_view {
 	const struct qos_set *qos;		/* NULL: as off */
 	uint16_t sls_dropped;			/* a bit each: what has this SL goes nowhere */
 };
+/* Whether packets from that port to a LID arrive now: not all that a view wants is in force. */
+enum sa_gate {
+	SA_GATE_OPEN,
+	SA_GATE_SOON, /* requests for it are left unanswered */
+	SA_GATE_SHUT, /* there is no path */
+};
+typedef enum sa_gate sa_gate_fn(void *arg, uint32_t from_port, uint16_t to_lid);
+/* NULL: open. */
+void sa_use_gate(struct sa *sa, sa_gate_fn *fn, void *arg);
+
 /* Answers from that view from now on; its pointers stay valid until the next sa_publish(). */
 void sa_publish(struct sa *sa, const struct sa_view *view);
 

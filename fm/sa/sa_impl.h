@@ -224,6 +224,8 @@ struct sa {
 	const struct inventory *inv;
 	struct sa_conf conf;
 	struct sa_view view;
+	sa_gate_fn *gate; /* NULL = open */
+	void *gate_arg;
 	struct sa_places places;
 	struct sa_record records[SA_RECORD_COUNT]; /* SA_RECORDS, each with the size of its rows */
 	/* [view.topo->nports]; NULL: nobody asked since the publish, and sa_link() computes them */

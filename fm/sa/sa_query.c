@@ -29,6 +29,10 @@ void sa_send(struct sa_query *q)
 	size_t len = WIRE_SA_HEADER + q->nrows * size;
 	uint8_t mad[WIRE_MAD_SIZE];
 
+	if (q->status == SA_UNANSWERED) {
+		q->sa->stats.busy++;
+		return;
+	}
 	if (!q->status && !table && q->nrows != 1)
 		q->status = q->nrows ? WIRE_SA_TOO_MANY_RECORDS : WIRE_SA_NO_RECORDS;
 	if (q->status == WIRE_SA_UNSUPPORTED)

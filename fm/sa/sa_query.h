@@ -158,6 +158,8 @@ struct sa_multi {
 	uint8_t nsrc, ndst;
 };
 
+#define SA_UNANSWERED 0xffff /* a query's status: its client asks again by itself */
+
 struct sa_query {
 	struct sa *sa;
 	const struct sa_record *record;

@@ -37,6 +37,9 @@ struct in_force_job *in_force_begin(const struct in_force_view *view)
 
 	job->view = *view;
 	job->sum.ends = mem_alloc(t->nnodes + 1, sizeof(*job->sum.ends));
+	job->sum.cut_off = mem_alloc(t->nnodes + 1, sizeof(*job->sum.cut_off));
+	for (uint32_t port = 0; port < t->nports; port++)
+		job->sum.cut_off[t->ports[port].node] |= is_host_port(view, port);
 	job->sources = mem_alloc(t->nswitches + 1, sizeof(*job->sources));
 	job->leaves = mem_alloc(t->nswitches + 1, sizeof(*job->leaves));
 	job->end = mem_alloc(t->nswitches + 1, sizeof(*job->end));
@@ -56,6 +59,38 @@ struct in_force_job *in_force_begin(const struct in_force_view *view)
 	return job;
 }
 
+/* The port that packets leave a switch by; TOPO_NONE: they end there. */
+static uint32_t way_out(const struct in_force_view *v, uint32_t sw, uint16_t lid)
+{
+	unsigned out = tables_row(v->held, sw)[lid];
+	uint32_t port = v->topo->nodes[sw].port0 + out;
+
+	return out && out <= v->topo->nodes[sw].nports && v->active[port] ? port : TOPO_NONE;
+}
+
+uint32_t in_force_end_of(const struct in_force_view *v, uint32_t from, uint16_t lid)
+{
+	const struct topo *t = v->topo;
+	const uint32_t to = v->lids->port_of_lid[lid];
+	uint32_t in = from, sw, out;
+
+	if (t->ports[to].node >= t->nswitches && !v->active[to])
+		return t->ports[to].node; /* whatever is on the way */
+	/* Who comes by more switches than there are goes round and round. */
+	for (uint32_t hops = 0; in != to; hops++) {
+		sw = t->ports[in].node;
+		if (sw < t->nswitches && t->nodes[sw].port0 == to)
+			break;
+		if (sw >= t->nswitches && hops)
+			return sw; /* another host */
+		out = sw < t->nswitches ? way_out(v, sw, lid) : v->active[in] ? in : TOPO_NONE;
+		if (out == TOPO_NONE || hops > t->nswitches)
+			return sw;
+		in = t->ports[out].peer;
+	}
+	return TOPO_NONE;
+}
+
 /* Where packets for the LID of that port end that are at the switch. */
 static uint32_t follow(struct in_force_job *job, uint32_t sw, uint16_t lid, uint32_t to)
 {
@@ -63,22 +98,19 @@ static uint32_t follow(struct in_force_job *job, uint32_t sw, uint16_t lid, uint
 	uint32_t length = 0, end;
 
 	for (end = job->end[sw]; end == OPEN; end = job->end[sw]) {
-		unsigned out = tables_row(v->held, sw)[lid];
-		uint32_t port = out && out <= v->topo->nodes[sw].nports
-					? v->topo->nodes[sw].port0 + out
-					: TOPO_NONE;
+		uint32_t port = way_out(v, sw, lid);
 
 		job->end[sw] = ON_WALK;
 		job->walk[length++] = sw;
 		end = sw;
-		if (port == TOPO_NONE || !v->active[port])
+		if (port == TOPO_NONE)
 			break;
 		if (v->topo->ports[port].peer == to) {
 			end = ARRIVES;
 			break;
 		}
 		port = v->topo->ports[port].peer;
-		if (port == TOPO_NONE || v->topo->ports[port].node >= v->topo->nswitches)
+		if (v->topo->ports[port].node >= v->topo->nswitches)
 			break;
 		sw = v->topo->ports[port].node;
 	}
@@ -109,9 +141,10 @@ static void destination(struct in_force_job *job, uint32_t to)
 		uint32_t pairs = job->sources[from] - (from == leaf);
 		uint32_t end = follow(job, from, v->lids->lid_of_port[to], to);
 
-		if (end == ARRIVES)
+		if (end == ARRIVES) {
 			job->sum.arrive += pairs;
-		else
+			job->sum.cut_off[v->topo->ports[to].node] &= !pairs;
+		} else
 			job->sum.ends[end] += pairs;
 	}
 }
@@ -132,8 +165,10 @@ void in_force_end(struct in_force_job *job, struct in_force *out)
 {
 	if (out)
 		*out = job->sum;
-	else
+	else {
 		free(job->sum.ends);
+		free(job->sum.cut_off);
+	}
 	free(job->sources);
 	free(job->leaves);
 	free(job->end);

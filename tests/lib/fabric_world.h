@@ -88,6 +88,13 @@ struct reply { /* to an operator's command */
 void reply_cb(void *arg, json_t *result, const char *error);
 struct reply cordon(struct world *w, const char *what, bool on);
 
+struct path_heard { /* count 0: the request was left unanswered */
+	unsigned count;
+	uint16_t status, pkey;
+};
+/* What that node of the design is answered when it asks for a path between two, by port GUIDs. */
+struct path_heard ask_path(struct world *w, uint32_t asker, guid_t from, guid_t to);
+
 struct answer {
 	unsigned count;
 	bool failed;

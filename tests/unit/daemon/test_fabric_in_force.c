@@ -9,6 +9,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <stdlib.h>
+#include "fm/inforce/module.h"
+#include "fm/mad/wire_sa.h"
+#include "routing/path.h"
 #include "tests/lib/fabric_world.h"
 
 static guid_t guid_of(const struct world *w, uint32_t node)
@@ -33,7 +36,7 @@ static unsigned pairs_that_arrive(const struct world *w)
 
 static unsigned pairs_in_force(const struct world *w)
 {
-	return (unsigned)status_number(w, "in_force", "pairs");
+	return (unsigned)status_number(w, "in_force", "pairs_in_force");
 }
 
 static void restart_cold(struct world *w)
@@ -72,10 +75,94 @@ static void a_leaf_that_takes_no_set_is_named_with_its_pairs(void **state)
 	assert_int_equal(pairs_in_force(&w), pairs_that_arrive(&w));
 	status = fabric_status(w.fabric);
 	wait = json_array_get(json_object_get(json_object_get(status, "in_force"), "waits"), 0);
-	assert_string_equal(json_string_value(json_object_get(wait, "node_name")),
+	assert_string_equal(json_string_value(json_object_get(wait, "node")),
 			    w.design->nodes[leaf].desc);
 	assert_string_equal(json_string_value(json_object_get(wait, "why")), "takes no Sets");
 	json_decref(status);
+	world_fini(&w);
+}
+
+/* Of all pairs of hosts that the wanted tables connect. */
+static unsigned paths_that_wait_for_nobody(struct world *w)
+{
+	const struct fabric_view view = fabric_view(w->fabric);
+	const struct topo *t = view.topo;
+	unsigned count = 0;
+
+	for (uint32_t a = 0; a < t->nports; a++)
+		for (uint32_t b = 0; b < t->nports; b++) {
+			uint16_t lid = view.lids->lid_of_port[b];
+			struct path path;
+			json_t *waits;
+
+			if (a == b || t->ports[a].node < t->nswitches ||
+			    t->ports[b].node < t->nswitches || !view.lids->lid_of_port[a] || !lid ||
+			    path_trace(t, view.lids, view.tables, a, lid, &path))
+				continue;
+			waits = inforce_waits_json(w->fabric, a, lid);
+			count += !waits;
+			json_decref(waits);
+		}
+	return count;
+}
+
+static guid_t port_guid(const struct world *w, uint32_t node)
+{
+	return w->design->ports[w->design->nodes[node].port0 + 1].guid;
+}
+
+/* Linux asks again by itself when it hears nothing; a status is the last word to it. */
+static void the_sa_is_silent_for_a_second_about_a_path_that_is_not_in_force_then_has_none(
+	void **state)
+{
+	struct world w;
+	uint32_t leaf, own, near, dead = TOPO_NONE;
+
+	world_init(&w, small_tree());
+	own = w.design->nswitches;
+	near = own + 1;
+	leaf = far_leaf(&w);
+	for (uint32_t n = own; n < w.design->nnodes; n++)
+		if (topo_peer(w.design, topo_port(w.design, n, 1))->node == leaf)
+			dead = n;
+	restart_cold(&w);
+	double_set_no_sets(w.hw, guid_of(&w, leaf), true);
+	start_fabric(&w);
+	for (unsigned i = 0; i < 5000 && !pairs_in_force(&w); i++)
+		run_for(&w, 1000);
+	assert_int_equal(ask_path(&w, near, port_guid(&w, near), port_guid(&w, own)).status, 0);
+	assert_int_equal(ask_path(&w, near, port_guid(&w, near), port_guid(&w, dead)).count, 0);
+	run_for(&w, SECOND_US + 100000);
+	assert_int_equal(ask_path(&w, near, port_guid(&w, near), port_guid(&w, dead)).status,
+			 WIRE_SA_NO_RECORDS);
+	assert_int_equal(ask_path(&w, near, port_guid(&w, near), port_guid(&w, own)).status, 0);
+	double_set_no_sets(w.hw, guid_of(&w, leaf), false);
+	run_for(&w, 70 * SECOND_US);
+	assert_int_equal(ask_path(&w, near, port_guid(&w, near), port_guid(&w, dead)).count, 1);
+	assert_int_equal(ask_path(&w, near, port_guid(&w, near), port_guid(&w, dead)).status, 0);
+	world_fini(&w);
+}
+
+/* Nobody sees their links down: that is no maintenance. */
+static void hosts_of_a_leaf_that_takes_no_set_are_cut_off(void **state)
+{
+	struct world w;
+	uint32_t leaf;
+	unsigned hosts = 0;
+
+	world_init(&w, small_tree());
+	leaf = far_leaf(&w);
+	for (uint32_t n = w.design->nswitches; n < w.design->nnodes; n++)
+		hosts += topo_peer(w.design, topo_port(w.design, n, 1))->node == leaf;
+	restart_cold(&w);
+	double_set_no_sets(w.hw, guid_of(&w, leaf), true);
+	start_fabric(&w);
+	run_for(&w, 5 * SECOND_US);
+	assert_int_equal(status_number(&w, NULL, "hcas_cut_off"), hosts);
+	double_set_no_sets(w.hw, guid_of(&w, leaf), false);
+	run_for(&w, 70 * SECOND_US);
+	assert_int_equal(status_number(&w, NULL, "hcas_cut_off"), 0);
+	assert_int_equal(status_number(&w, "in_force", "pairs_waiting"), 0);
 	world_fini(&w);
 }
 
@@ -110,6 +197,9 @@ static void any_ill_devices_are_counted_as_packets_find_them(void **state)
 		if (pairs_in_force(&w) != pairs_that_arrive(&w))
 			fail_msg("round %u: in force %u, arrive %u", round, pairs_in_force(&w),
 				 pairs_that_arrive(&w));
+		if (paths_that_wait_for_nobody(&w) != pairs_that_arrive(&w))
+			fail_msg("round %u: %u paths in force, %u pairs arrive", round,
+				 paths_that_wait_for_nobody(&w), pairs_that_arrive(&w));
 		world_fini(&w);
 	}
 }
@@ -118,6 +208,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_pairs_are_in_force_in_a_fabric_that_is_well),
+		cmocka_unit_test(
+			the_sa_is_silent_for_a_second_about_a_path_that_is_not_in_force_then_has_none),
+		cmocka_unit_test(hosts_of_a_leaf_that_takes_no_set_are_cut_off),
 		cmocka_unit_test(a_leaf_that_takes_no_set_is_named_with_its_pairs),
 		cmocka_unit_test(any_ill_devices_are_counted_as_packets_find_them),
 	};

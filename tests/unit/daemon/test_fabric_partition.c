@@ -94,44 +94,11 @@ static void tenants_fini(struct world *w)
  * ---- Paths ------------------------------------------------------------------------------------
  */
 
-struct heard {
-	unsigned count;
-	uint16_t status, pkey;
-};
-
-static void answer_cb(void *arg, const struct io_addr *from, const uint8_t *mad, size_t len)
+static struct path_heard ask_paths(struct world *w, unsigned asker, unsigned a, unsigned b)
 {
-	struct heard *h = arg;
-	struct wire_path_record rec;
+	struct path_heard heard =
+		ask_path(w, w->design->nswitches + asker, guid_of(w, a), guid_of(w, b));
 
-	wire_path_record_decode(mad + WIRE_SA_HEADER, &rec);
-	h->count++;
-	h->status = (uint16_t)(mad[4] << 8 | mad[5]);
-	h->pkey = rec.pkey;
-}
-
-/* What host `asker` is answered when it asks for a path between two. */
-static struct heard ask_path(struct world *w, unsigned asker, unsigned a, unsigned b)
-{
-	const struct wire_mad header = { .mgmt_class = WIRE_SA,
-					 .class_version = 2,
-					 .method = WIRE_GET,
-					 .tid = 1 + a,
-					 .attr_id = WIRE_SA_PATH };
-	const struct wire_path_record want = { .sgid = { w->conf.sm.subnet_prefix, guid_of(w, a) },
-					       .dgid = { w->conf.sm.subnet_prefix,
-							 guid_of(w, b) } };
-	const struct io_addr to = { .lid = lid_of(w, 0), .qp = 1, .qkey = QP1_QKEY };
-	const uint64_t mask = WIRE_BIT(WIRE_PATH_SGID) | WIRE_BIT(WIRE_PATH_DGID);
-	uint8_t mad[WIRE_MAD_SIZE] = { 0 };
-	struct heard heard = { 0 };
-
-	wire_mad_encode(&header, mad);
-	for (unsigned i = 0; i < 8; i++)
-		mad[48 + i] = (uint8_t)(mask >> (56 - 8 * i));
-	wire_path_record_encode(&want, mad + WIRE_SA_HEADER);
-	double_inject(w->hw, node_of(w, asker), 1, &to, mad, sizeof(mad), answer_cb, &heard);
-	run_for(w, 1000);
 	assert_int_equal(heard.count, 1);
 	return heard;
 }
@@ -143,13 +110,13 @@ static void a_tenant_gets_no_path_to_another(void **state)
 	tenants_init(&w);
 	for (unsigned i = 0; i < 200; i++) {
 		unsigned a = 1 + i % (HOSTS - 1), b = (i * 7) % HOSTS;
-		struct heard heard = ask_path(&w, a, a, b);
+		struct path_heard heard = ask_paths(&w, a, a, b);
 		uint16_t pkey = a == b ? 0x7fff : b ? 0x8001 + a % 3 : 0x7fff;
 
 		assert_int_equal(heard.status, same_tenant(a, b) ? WIRE_SA_OK : WIRE_SA_NO_RECORDS);
 		assert_int_equal(heard.pkey, same_tenant(a, b) ? pkey : 0);
 	}
-	assert_int_equal(ask_path(&w, 1, 2, 5).status, WIRE_SA_NO_RECORDS); /* of others */
+	assert_int_equal(ask_paths(&w, 1, 2, 5).status, WIRE_SA_NO_RECORDS); /* of others */
 	tenants_fini(&w);
 }
 
@@ -326,7 +293,7 @@ static void without_a_file_again_all_talk_to_all(void **state)
 	unlink(w.conf.partition.file);
 	w.conf.partition.file[0] = '\0';
 	configure(&w);
-	assert_int_equal(ask_path(&w, 1, 1, 2).status, WIRE_SA_OK);
+	assert_int_equal(ask_paths(&w, 1, 1, 2).status, WIRE_SA_OK);
 	for (unsigned b = 2; b < HOSTS; b++)
 		assert_true(packets_pass(&w, port_of(&w, 1), port_of(&w, b), false));
 	world_fini(&w);

@@ -122,6 +122,24 @@ static void check_gives_the_proof(void **state)
 	json_decref(answer);
 }
 
+static void check_and_path_are_of_what_is_in_force(void **state)
+{
+	struct fixture *f = *state;
+	json_t *answer;
+
+	f->fabric.pairs_waiting = 4;
+	answer = ask_control(f, "{\"cmd\":\"check\"}\n");
+	assert_int_equal(json_integer_value(json_object_get(
+				 json_object_get(json_object_get(answer, "result"), "in_force"),
+				 "pairs_waiting")),
+			 4);
+	json_decref(answer);
+	say(f, "{\"cmd\":\"path\",\"args\":{\"from\":\"host-1\",\"to\":\"host-3\"}}\n");
+	answers(f, "{\"ok\":false,\"error\":\"no route from host-1 to host-3: leaf-1 takes no "
+		   "Sets\"}");
+	f->fabric.pairs_waiting = 0;
+}
+
 static void reload_that_fails_says_why(void **state)
 {
 	struct fixture *f = *state;
@@ -448,6 +466,7 @@ int main(void)
 		TEST(line_without_an_end_is_refused_and_hung_up),
 		TEST(path_names_every_hop),
 		TEST(check_gives_the_proof),
+		TEST(check_and_path_are_of_what_is_in_force),
 		TEST(reload_that_fails_says_why),
 		TEST(log_level_must_exist),
 		TEST(long_answer_comes_from_a_child),
