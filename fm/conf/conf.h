@@ -92,8 +92,10 @@ struct conf_partition {
 	bool allow_both;
 };
 
+#define CONF_PEER      640 /* bytes of an entry of `peers`: HOST:PORT, or HOST:PORT=NAME,NAME.. */
+#define CONF_PEER_SCAN "%639s"
 struct conf_mirror { /* of the other managers: fm/mirror, fm/registrations */
-	char listen[80], peers[512], cert[256], key[256], ca[256], psk_file[256];
+	char listen[80], peers[2048], cert[256], key[256], ca[256], psk_file[256];
 	int interval_ms; /* 0 = off */
 };
 

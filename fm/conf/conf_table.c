@@ -37,18 +37,28 @@ static bool check_listen(const char *text, char *why, size_t size)
 	return false;
 }
 
-/* HOST:PORT by blanks, or "". */
+/* HOST:PORT or HOST:PORT=NAME,NAME by blanks, or "". */
 static bool check_peers(const char *text, char *why, size_t size)
 {
-	char word[80];
+	char word[CONF_PEER];
 	struct address address;
 	int used;
 
-	for (; sscanf(text, "%79s%n", word, &used) == 1; text += used)
+	for (; sscanf(text, CONF_PEER_SCAN "%n", word, &used) == 1; text += used) {
+		char *names = word + strcspn(word, "=");
+		bool any = *names;
+
+		*names = '\0';
 		if (!address_parse(word, &address) || !*address.host) {
 			snprintf(why, size, "\"%.60s\": HOST:PORT is expected", word);
 			return false;
 		}
+		names[0] = ',';
+		if (any && (!names[1] || strstr(names, ",,") || names[strlen(names) - 1] == ',')) {
+			snprintf(why, size, "\"%.60s\": HOST:PORT=NAME,NAME is expected", word);
+			return false;
+		}
+	}
 	return true;
 }
 

@@ -8,7 +8,7 @@
 #include <event2/event.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
-#include <openssl/x509.h>
+#include <openssl/x509v3.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include "fm/loop/loop.h"
@@ -157,6 +157,7 @@ void frame_reader_fini(struct frame_reader *r)
 
 struct channel_tls {
 	SSL_CTX *context;
+	char *names; /* by commas: who may connect; "" = who has a certificate of that CA */
 	unsigned char psk[PSK_MOST];
 	size_t psk_length; /* 0 = certificates */
 };
@@ -171,6 +172,7 @@ struct channel {
 	struct loop_timer *end, *silence;
 	uint64_t heard_us; /* the latest whole frame, or its beginning */
 	struct frame_reader reader;
+	char *names; /* by commas: of which the other end has one; "" = any */
 	bool ended;
 	char why[120];
 };
@@ -247,14 +249,39 @@ static const char *set_keys(struct channel_tls *tls, const struct conf_mirror *c
 	return NULL;
 }
 
+/* The names of all peers by commas, "" where one of them has none; the caller's. */
+static char *names_of_all(const char *peers)
+{
+	char *all = mem_strdup(""), entry[CONF_PEER], *longer;
+	int used;
+
+	for (; sscanf(peers, CONF_PEER_SCAN "%n", entry, &used) == 1; peers += used) {
+		const char *names = strchr(entry, '=');
+
+		longer = mem_printf("%s%s%s", all, *all ? "," : "", names ? names + 1 : "");
+		if (!names)
+			longer[0] = '\0';
+		free(all);
+		all = longer;
+		if (!names)
+			break;
+	}
+	return all;
+}
+
 struct channel_tls *channel_tls_new(const struct conf_mirror *conf, char *err, size_t err_size)
 {
 	struct channel_tls *tls = mem_alloc(1, sizeof(*tls));
 	const char *file = "TLS", *why = "unavailable";
 
+	tls->names = names_of_all(conf->peers);
 	tls->context = SSL_CTX_new(TLS_method());
 	if (tls->context && SSL_CTX_set_min_proto_version(tls->context, TLS1_3_VERSION))
 		why = set_keys(tls, conf, &file);
+	if (!why && tls->psk_length && strchr(conf->peers, '=')) {
+		file = "peers";
+		why = "with peer_psk_file there are no certificates whose names could be compared";
+	}
 	ERR_clear_error();
 	if (!why)
 		return tls;
@@ -268,6 +295,7 @@ void channel_tls_free(struct channel_tls *tls)
 	if (!tls)
 		return;
 	SSL_CTX_free(tls->context);
+	free(tls->names);
 	OPENSSL_cleanse(tls->psk, sizeof(tls->psk));
 	free(tls);
 }
@@ -297,6 +325,7 @@ static void end_cb(void *arg)
 		bufferevent_free(c->bev);
 	resolver_free(c->dns);
 	frame_reader_fini(&c->reader);
+	free(c->names);
 	loop_timer_free(c->silence);
 	loop_timer_free(c->end);
 	free(c);
@@ -350,10 +379,56 @@ static void read_cb(struct bufferevent *bev, void *arg)
 		expect(c);
 }
 
+/* Hexadecimal digits, by colons or not, of that digest. */
+static bool is_fingerprint(const char *text, const unsigned char *digest, unsigned length)
+{
+	char digits[3] = "";
+
+	for (unsigned i = 0; i < length; i++, text += 2) {
+		text += i && *text == ':';
+		memcpy(digits, text, strnlen(text, 2));
+		if (strspn(text, "0123456789abcdefABCDEF") < 2 ||
+		    strtoul(digits, NULL, 16) != digest[i])
+			return false;
+	}
+	return !*text;
+}
+
+/*
+ * Fills in the name that the certificate has, of those by commas; "": it has that fingerprint.
+ * False: it has none of them.
+ */
+static bool is_named(X509 *certificate, const char *names, char name[CONF_PEER])
+{
+	unsigned char digest[EVP_MAX_MD_SIZE];
+	unsigned length = 0;
+	int used;
+
+	if (certificate)
+		X509_digest(certificate, EVP_sha256(), digest, &length);
+	for (; certificate && *names; names += names[0] == ',') {
+		used = (int)strcspn(names, ",");
+		snprintf(name, CONF_PEER, "%.*s", used, names);
+		names += used;
+		if (is_fingerprint(name, digest, length)) {
+			name[0] = '\0';
+			return true;
+		}
+		if (X509_check_ip_asc(certificate, name, 0) == 1 ||
+		    X509_check_host(certificate, name, 0,
+				    X509_CHECK_FLAG_NEVER_CHECK_SUBJECT |
+					    X509_CHECK_FLAG_NO_WILDCARDS,
+				    NULL) == 1)
+			return true;
+	}
+	return false;
+}
+
 static void event_cb(struct bufferevent *bev, short what, void *arg)
 {
 	struct channel *c = arg;
 	SSL *ssl = bufferevent_openssl_get_ssl(c->bev);
+	char name[CONF_PEER];
 	unsigned long code;
 
 	if (c->ended)
@@ -376,6 +451,10 @@ static void event_cb(struct bufferevent *bev, short what, void *arg)
 		end_soon(c, "it did not prove that it has the key of peer_psk_file");
 		return;
 	}
+	if (*c->names && !is_named(SSL_get0_peer_certificate(ssl), c->names, name)) {
+		end_soon(c, "its certificate has none of the names and fingerprints in peers");
+		return;
+	}
 	bufferevent_enable(bev, EV_READ | EV_WRITE);
 	if (c->ops)
 		c->ops->opened(c->arg, c);
@@ -384,7 +463,7 @@ static void event_cb(struct bufferevent *bev, short what, void *arg)
 /* ---- The beginning --------------------------------------------------------------------------- */
 
 static struct channel *channel_new(struct loop *loop, struct channel_tls *tls, int fd,
-				   const struct channel_ops *ops, void *arg)
+				   const char *names, const struct channel_ops *ops, void *arg)
 {
 	struct channel *c = mem_alloc(1, sizeof(*c));
 	struct event_base *base = loop_event_base(loop);
@@ -392,6 +471,7 @@ static struct channel *channel_new(struct loop *loop, struct channel_tls *tls, i
 
 	*c = (struct channel){ .loop = loop, .tls = tls, .ops = ops, .arg = arg };
 	c->reader.most = FRAME_WORD;
+	c->names = mem_strdup(names);
 	c->heard_us = loop_now_us(loop);
 	c->end = loop_timer_new(loop, end_cb, c);
 	c->silence = loop_timer_new(loop, silence_cb, c);
@@ -413,9 +493,10 @@ static struct channel *channel_new(struct loop *loop, struct channel_tls *tls, i
 }
 
 struct channel *channel_connect(struct loop *loop, struct channel_tls *tls, const char *host,
-				unsigned port, const struct channel_ops *ops, void *arg)
+				unsigned port, const char *names, const struct channel_ops *ops,
+				void *arg)
 {
-	struct channel *c = channel_new(loop, tls, -1, ops, arg);
+	struct channel *c = channel_new(loop, tls, -1, names, ops, arg);
 
 	if (c->ended)
 		return c;
@@ -428,7 +509,7 @@ struct channel *channel_connect(struct loop *loop, struct channel_tls *tls, cons
 struct channel *channel_accept(struct loop *loop, struct channel_tls *tls, int fd,
 			       const struct channel_ops *ops, void *arg)
 {
-	struct channel *c = channel_new(loop, tls, fd, ops, arg);
+	struct channel *c = channel_new(loop, tls, fd, tls->names, ops, arg);
 
 	if (!c->ended)
 		bufferevent_enable(c->bev, EV_READ | EV_WRITE);
@@ -467,10 +548,12 @@ bool channel_export(const struct channel *c, const char *label, uint8_t *bytes, 
 void channel_proof(const struct channel *c, uint8_t proof[CHANNEL_PROOF])
 {
 	SSL *ssl = c->bev && !c->ended ? bufferevent_openssl_get_ssl(c->bev) : NULL;
-	X509 *certificate = ssl ? SSL_get1_peer_certificate(ssl) : NULL;
+	X509 *certificate = ssl ? SSL_get0_peer_certificate(ssl) : NULL;
+	char name[CONF_PEER];
 
 	memset(proof, 0, CHANNEL_PROOF);
-	if (certificate)
+	if (certificate && is_named(certificate, c->names, name) && *name)
+		EVP_Digest(name, strlen(name), proof, NULL, EVP_sha256(), NULL);
+	else if (certificate)
 		X509_pubkey_digest(certificate, EVP_sha256(), proof, NULL);
-	X509_free(certificate);
 }

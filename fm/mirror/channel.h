@@ -91,8 +91,8 @@ void frame_reader_fini(struct frame_reader *r);
 struct channel_tls;
 /*
  * By the files that conf names, `cert`, `key` and `ca` or `psk_file`. Nobody but its owner may read
- * a key's file, in whose first line a PSK has 32 to 128 hexadecimal digits; names in certificates
- * are not compared. NULL with the reason in err.
+ * a key's file, in whose first line a PSK has 32 to 128 hexadecimal digits. NULL with the reason in
+ * err.
  */
 struct channel_tls *channel_tls_new(const struct conf_mirror *conf, char *err, size_t err_size);
 void channel_tls_free(struct channel_tls *tls); /* behind its channels; NULL is fine */
@@ -113,12 +113,18 @@ struct channel_ops {
 };
 
 /*
- * host: a name or an address. Returns a channel, the caller's until closed() or channel_close();
- * never NULL: where there is no such way it is closed().
+ * host: a name or an address. names: by commas, SHA-256 fingerprints of certificates, DNS names and
+ * IP addresses, of which the other end's certificate has one, copied; "" = any of that CA. Returns
+ * a channel, the caller's until closed() or channel_close(); never NULL: where there is no such way
+ * it is closed().
  */
 struct channel *channel_connect(struct loop *loop, struct channel_tls *tls, const char *host,
-				unsigned port, const struct channel_ops *ops, void *arg);
-/* Takes the descriptor. Returns a channel, the caller's as above; never NULL. */
+				unsigned port, const char *names, const struct channel_ops *ops,
+				void *arg);
+/*
+ * Takes the descriptor. Who connects has one of the names of all `peers`, where each of these has
+ * some. Returns a channel, the caller's as above; never NULL.
+ */
 struct channel *channel_accept(struct loop *loop, struct channel_tls *tls, int fd,
 			       const struct channel_ops *ops, void *arg);
 /* Its other end has said who it is: frames may be longer than FRAME_WORD from now on. */
@@ -131,8 +137,9 @@ void channel_close(struct channel *channel);
  */
 bool channel_export(const struct channel *channel, const char *label, uint8_t *bytes, size_t count);
 /*
- * The digest of the key by which the other end of an opened() channel proved who it is, of its
- * certificate; all 0 where both ends have one key, for then nobody can be told from the others.
+ * Who the other end of an opened() channel has proven to be: the digest of the name that it was
+ * taken by, which another key may have next year, else of its certificate's key; all 0 where both
+ * ends have one key, for then nobody can be told from the others.
  */
 #define CHANNEL_PROOF 32
 void channel_proof(const struct channel *channel, uint8_t proof[CHANNEL_PROOF]);

@@ -237,7 +237,7 @@ void copy_connect(struct mirror *m, bool at_once)
 		if (!p->channel && (at_once || now >= p->retry_us) &&
 		    address_parse(p->address, &at))
 			p->channel = channel_connect(m->services.loop, m->tls, at.host, at.port,
-						     &ops, p);
+						     p->names, &ops, p);
 }
 
 void copy_close(struct mirror *m)

@@ -385,7 +385,7 @@ static const char *const shared_files[] = {
 	"sa_key",   "services",	   "subscriptions", "takeovers",  "untrue",
 };
 static const char *const own_files[] = { "guid2mkey", "journal-0", "journal-1", "lock",
-					 "manifest",  "tables",	   "unshared" };
+					 "manifest",  "peer_keys", "tables",	"unshared" };
 
 static bool is_among(const char *name, const char *const *list, size_t count)
 {
@@ -476,6 +476,92 @@ void mirror_review_keys(const struct mirror *m)
 	alerts_reviewed(m->services.alerts, "peer-m-keys");
 }
 
+/* ---- Whose a port GUID is -------------------------------------------------------------------- */
+
+/*
+ * All managers have certificates of one CA, so a stolen one could take the place of a manager that
+ * is off: the port GUID of a HELLO belongs to who said it first, in `peer_keys` of state_dir, lines
+ * of `GUID PROOF` (channel_proof()).
+ */
+
+void mirror_read_owners(struct mirror *m)
+{
+	size_t length = 0, used;
+	char *text = state_store_text(m->services.state, "peer_keys", &length), *at;
+	struct owner *o = m->owners;
+
+	memset(m->owners, 0, sizeof(m->owners));
+	text = mem_resize(text, length + 1, 1);
+	text[length] = '\0';
+	for (at = text; *at && o < m->owners + MIRROR_OWNERS; at += used + (at[used] == '\n')) {
+		char digits[2 * CHANNEL_PROOF + 1];
+		struct owner one = { 0 };
+
+		used = strcspn(at, "\n");
+		if (sscanf(at, "0x%" SCNx64 " %64[0-9a-f]", &one.port_guid, digits) != 2 ||
+		    strlen(digits) != 2 * CHANNEL_PROOF || !one.port_guid)
+			continue;
+		for (unsigned i = 0; i < CHANNEL_PROOF; i++)
+			sscanf(digits + 2 * (size_t)i, "%2hhx", &one.proof[i]);
+		*o++ = one;
+	}
+	free(text);
+	alerts_review(m->services.alerts, "peer-key"); /* it may try again */
+	alerts_reviewed(m->services.alerts, "peer-key");
+}
+
+static void write_owners(const struct mirror *m)
+{
+	char text[MIRROR_OWNERS * (2 * CHANNEL_PROOF + 24)];
+	size_t used = 0;
+
+	for (const struct owner *o = m->owners; o < m->owners + MIRROR_OWNERS && o->port_guid;
+	     o++) {
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "0x%016" PRIx64 " ",
+					 o->port_guid);
+		for (unsigned b = 0; b < CHANNEL_PROOF; b++)
+			used += (size_t)snprintf(text + used, sizeof(text) - used, "%02x",
+						 o->proof[b]);
+		text[used++] = '\n';
+	}
+	state_store_put(m->services.state, "peer_keys", text, used);
+}
+
+/* NULL, or why it is not its port GUID. With a key that all have nobody can say. */
+static const char *claim_guid(struct mirror *m, const struct manager *who)
+{
+	static const uint8_t nobody[CHANNEL_PROOF];
+	char name[32];
+	struct event_subject subject = { .name = name };
+	struct owner *o = m->owners, *end = m->owners + MIRROR_OWNERS;
+	unsigned of_it = 0;
+
+	if (who->port_guid == mad_port_info(m->services.mad)->port_guid)
+		return "it says that it is this manager";
+	if (!memcmp(who->proof, nobody, sizeof(nobody)))
+		return NULL;
+	for (; o < end && o->port_guid && o->port_guid != who->port_guid; o++)
+		of_it += !memcmp(o->proof, who->proof, sizeof(who->proof));
+	if (o == end || (!o->port_guid && of_it >= MIRROR_EACH))
+		return "too many managers have introduced themselves by certificates like its";
+	snprintf(name, sizeof(name), "0x%016" PRIx64, who->port_guid);
+	if (!o->port_guid) {
+		o->port_guid = who->port_guid;
+		memcpy(o->proof, who->proof, sizeof(who->proof));
+		write_owners(m);
+	} else if (memcmp(o->proof, who->proof, sizeof(who->proof)) != 0) {
+		alert_raise(m->services.alerts, "peer-key", &subject,
+			    "%s: %s came with the port GUID of a manager that had another key, and "
+			    "was refused; if its key was replaced delete peer_keys in state_dir, "
+			    "then `fmctl reload`",
+			    name, who->name);
+		return "its port GUID belongs to another key (peer_keys in state_dir)";
+	} else {
+		alert_end(m->services.alerts, "peer-key", &subject);
+	}
+	return NULL;
+}
+
 /* ---- Hello ----------------------------------------------------------------------------------- */
 
 json_t *mirror_hello(const struct mirror *m, const struct channel *channel)
@@ -539,12 +625,14 @@ static const char *read_hello(const struct mirror *m, const struct channel *chan
 									 : MIRROR_IMPLAUSIBLE;
 }
 
-const char *mirror_meet(const struct mirror *m, const struct channel *channel, struct manager *who,
+const char *mirror_meet(struct mirror *m, const struct channel *channel, struct manager *who,
 			const struct frame *hello)
 {
 	const char *why =
 		who->port_guid ? "it introduced itself twice" : read_hello(m, channel, who, hello);
 
+	if (!why)
+		why = claim_guid(m, who);
 	if (why)
 		*who = (struct manager){ 0 };
 	return why;

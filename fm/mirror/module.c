@@ -117,7 +117,7 @@ static void source_error(const struct mirror *m, char *text, size_t size)
 		anybody |= r->who.port_guid != 0;
 	snprintf(text, size, "%s%s%s",
 		 anybody ? "copying is not complete yet" : "no standby is connected",
-		 m->refused ? "; refused: " : "", m->refused_why);
+		 m->refused.count ? "; refused: " : "", m->refused.why);
 }
 
 /* ---- Readers --------------------------------------------------------------------------------- */
@@ -181,18 +181,19 @@ static void log_end(const struct reader *r, const char *why)
 {
 	struct mirror *m = r->mirror;
 	uint64_t now = loop_now_us(m->services.loop);
+	struct refusals *refused = &m->refused;
 
 	if (r->who.port_guid) {
 		log_line(LOG_CORE, LOG_NOTICE, "%s stopped copying this manager's state: %s",
 			 r->who.name, why);
 		return;
 	}
-	snprintf(m->refused_why, sizeof(m->refused_why), "%s: %s", r->from, why);
-	if (!m->refused++ || now - m->refused_said_us > REFUSED_SAY_AGAIN_US) {
-		m->refused_said_us = now;
+	snprintf(refused->why, sizeof(refused->why), "%s: %s", r->from, why);
+	if (!refused->count++ || now - refused->said_us > REFUSED_SAY_AGAIN_US) {
+		refused->said_us = now;
 		log_line(LOG_CORE, LOG_WARNING,
 			 "peer_listen: connection refused from %s (%" PRIu64 " refused so far)",
-			 m->refused_why, m->refused);
+			 refused->why, refused->count);
 	}
 }
 
@@ -685,6 +686,7 @@ static void configure(void *room)
 	int used;
 
 	stop(m);
+	mirror_read_owners(m);
 	loop_timer_stop(m->tick);
 	if ((*c->listen || *c->peers) && !loop_is_simulated(m->services.loop))
 		m->tls = channel_tls_new(c, err, sizeof(err));
@@ -692,10 +694,14 @@ static void configure(void *room)
 	listen_at(m, m->tls ? c->listen : "");
 	for (text = m->tls ? c->peers : ""; m->npeers < MIRROR_PEERS; text += used) {
 		struct peer *p = &m->peers[m->npeers];
+		char *names;
 
 		*p = (struct peer){ .mirror = m };
-		if (sscanf(text, "%63s%n", p->address, &used) != 1)
+		if (sscanf(text, CONF_PEER_SCAN "%n", p->address, &used) != 1)
 			break;
+		names = p->address + strcspn(p->address, "=");
+		p->names = *names ? names + 1 : "";
+		*names = '\0';
 		m->npeers++;
 	}
 	if (!m->npeers)
@@ -727,8 +733,8 @@ static void status(const void *room, json_t *doc)
 			  (json_int_t)((now - whole_us) / 1000), "behind",
 			  (json_int_t)(master ? source_behind(m) : 0), "error",
 			  whole ? json_null() : json_string(master ? why : copy_error(m)),
-			  "refused", (json_int_t)m->refused, "refused_last",
-			  m->refused ? m->refused_why : NULL, "takeovers",
+			  "refused", (json_int_t)m->refused.count, "refused_last",
+			  m->refused.count ? m->refused.why : NULL, "takeovers",
 			  (json_int_t)generation_number(&m->generation), "peers", copy_json(m),
 			  "standbys", source_json(m)));
 }

@@ -34,7 +34,9 @@
 #define MIRROR_READERS	   16 /* connections whose HELLO has come */
 #define MIRROR_UNKNOWN                                                                             \
 	32 /* connections without HELLO; the oldest of the most from one address makes way */
-#define MIRROR_ASIDE ".aside" /* behind the name of a file that another manager's replaced */
+#define MIRROR_OWNERS 64       /* port GUIDs whose owners are known, .. */
+#define MIRROR_EACH   8	       /* ..and of one owner */
+#define MIRROR_ASIDE  ".aside" /* behind the name of a file that another manager's replaced */
 
 struct mirror;
 
@@ -49,6 +51,11 @@ struct manager {	  /* at the other end of a channel, as its HELLO has it */
 	uint8_t proof[CHANNEL_PROOF]; /* channel_proof() */
 };
 
+struct owner { /* of a port GUID: who came with it first */
+	guid_t port_guid;
+	uint8_t proof[CHANNEL_PROOF];
+};
+
 struct reader { /* a manager that copies this one; the newest first */
 	struct reader *next;
 	struct mirror *mirror;
@@ -60,10 +67,17 @@ struct reader { /* a manager that copies this one; the newest first */
 	uint64_t heard_us;
 };
 
+struct refusals { /* connections that ended before it was known whose they are */
+	uint64_t count;
+	char why[200]; /* of the latest of them */
+	uint64_t said_us;
+};
+
 struct peer { /* a manager that this one copies */
 	struct mirror *mirror;
-	char address[MIRROR_NAME]; /* HOST:PORT, as configured */
-	struct channel *channel;   /* NULL = not connected */
+	char address[CONF_PEER]; /* HOST:PORT, as configured, .. */
+	const char *names;	 /* ..and within it those of its certificate; "" = any */
+	struct channel *channel; /* NULL = not connected */
 	bool opened;
 	struct manager who;
 	bool master;  /* it says so */
@@ -102,9 +116,8 @@ struct mirror {
 	} met[MIRROR_READERS];
 	unsigned nmet; /* in all: the next place, of that many */
 	struct log_limit met_limit;
-	uint64_t refused;      /* connections that ended before it was known whose they are */
-	char refused_why[200]; /* the latest of them */
-	uint64_t refused_said_us;
+	struct refusals refused;
+	struct owner owners[MIRROR_OWNERS]; /* the file `peer_keys`; a port GUID of 0 ends it */
 
 	struct peer peers[MIRROR_PEERS];
 	unsigned npeers;
@@ -155,11 +168,13 @@ bool mirror_has(const char *name);
 bool mirror_takes(const struct mirror *m, const struct contents *contents, const char *name);
 /* Returns the object of a HELLO frame over that channel, the caller's. */
 json_t *mirror_hello(const struct mirror *m, const struct channel *channel);
+/* m->owners are those of state_dir; what was refused by them may be tried again. */
+void mirror_read_owners(struct mirror *m);
 /*
  * NULL, or why the other end is refused. It says once who it is: *who is empty before, and after a
  * refusal.
  */
-const char *mirror_meet(const struct mirror *m, const struct channel *channel, struct manager *who,
+const char *mirror_meet(struct mirror *m, const struct channel *channel, struct manager *who,
 			const struct frame *hello);
 /* Raises, or ends, the alerts about managers with other M_Keys (kind "peer-m-keys"). */
 void mirror_review_keys(const struct mirror *m);

@@ -83,7 +83,7 @@ class Liar(threading.Thread):
 
 KEPT = 8  # names that it does not know
 LIE = "of a liar\n"
-OWN = ["guid2mkey", "journal-0", "journal-1", "lock", "manifest", "tables", "unshared"]  # files of a state_dir that no other manager has a say in
+OWN = ["guid2mkey", "journal-0", "journal-1", "lock", "manifest", "peer_keys", "tables", "unshared"]  # files of a state_dir that no other manager has a say in
 
 
 @pytest.fixture
