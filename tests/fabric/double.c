@@ -38,7 +38,7 @@ struct dport *double_port(const struct double_fabric *d, guid_t guid, unsigned p
 }
 
 /* xorshift64 */
-static uint64_t random_next(struct double_fabric *d)
+uint64_t double_random(struct double_fabric *d)
 {
 	d->random ^= d->random << 13;
 	d->random ^= d->random >> 7;
@@ -48,7 +48,12 @@ static uint64_t random_next(struct double_fabric *d)
 
 bool double_chance(struct double_fabric *d, unsigned per_mille)
 {
-	return per_mille && random_next(d) % 1000 < per_mille;
+	return per_mille && double_random(d) % 1000 < per_mille;
+}
+
+uint64_t double_span(struct double_fabric *d, const unsigned range[2])
+{
+	return range[0] + double_random(d) % (range[1] - range[0] + 1ull);
 }
 
 /* ---- io -------------------------------------------------------------------------------------- */
@@ -208,6 +213,7 @@ static void node_build(struct double_fabric *d, uint32_t index)
 	const struct topo_node *design = &d->topo->nodes[index];
 	struct dnode *node = &d->nodes[index];
 
+	node->d = d;
 	node->guid = design->guid;
 	node->design = design;
 	node->booted_us = loop_now_us(d->loop);
@@ -306,16 +312,19 @@ void double_free(struct double_fabric *d)
 		free(d->ports[i].sl2vl);
 		free(d->ports[i].perf);
 		loop_timer_free(d->ports[i].mkey_lease);
+		loop_timer_free(d->ports[i].trains);
 	}
 	for (uint32_t i = 0; i < d->topo->nnodes; i++) {
 		free(d->nodes[i].lft);
 		free(d->nodes[i].mft);
+		loop_timer_free(d->nodes[i].boots);
 		traps_forget(&d->nodes[i]);
 		cc_forget(&d->nodes[i]);
 	}
 	load_free(d);
 	topo_unref(d->topo);
 	free(d->events);
+	free(d->mutes);
 	free(d->nodes);
 	free(d->ports);
 	free(d);
@@ -397,10 +406,9 @@ void double_activate(struct double_fabric *d, guid_t node, unsigned num)
 	ways_changed(d);
 }
 
-void double_reboot(struct double_fabric *d, guid_t guid)
+static void node_boots(struct double_fabric *d, struct dnode *node)
 {
-	struct dnode *node = double_node(d, guid);
-
+	node->off = false;
 	ways_changed(d);
 	for (unsigned n = 1; n <= node->ni.nports; n++)
 		link_drop(&node->ports[n]);
@@ -414,20 +422,55 @@ void double_reboot(struct double_fabric *d, guid_t guid)
 	}
 }
 
+static void booted_cb(void *arg)
+{
+	struct dnode *node = arg;
+
+	node_boots(node->d, node);
+}
+
+static void power_off(struct double_fabric *d, struct dnode *node)
+{
+	node->off = true;
+	traps_forget(node);
+	for (unsigned n = 1; n <= node->ni.nports; n++)
+		link_update(d, &node->ports[n]);
+}
+
+void double_reboot(struct double_fabric *d, guid_t guid)
+{
+	struct dnode *node = double_node(d, guid);
+
+	if (!d->times.boot_us[1]) {
+		node_boots(d, node);
+		return;
+	}
+	power_off(d, node);
+	if (!node->boots)
+		node->boots = loop_timer_new(d->loop, booted_cb, node);
+	loop_timer_set(node->boots, double_span(d, d->times.boot_us) / (is_switch(node) ? 1 : 10));
+}
+
+void double_set_times(struct double_fabric *d, const struct double_times *times)
+{
+	d->times = *times;
+}
+
 void double_set_power(struct double_fabric *d, guid_t guid, bool on)
 {
 	struct dnode *node = double_node(d, guid);
 
-	if (node->off == !on)
+	bool booting = node->boots && loop_timer_armed(node->boots);
+
+	if (node->off == !on && !booting)
 		return;
-	node->off = !on;
-	if (on) {
+	if (on && !booting)
 		double_reboot(d, guid);
+	if (on)
 		return;
-	}
-	traps_forget(node);
-	for (unsigned n = 1; n <= node->ni.nports; n++)
-		link_update(d, &node->ports[n]);
+	if (booting)
+		loop_timer_stop(node->boots);
+	power_off(d, node);
 }
 
 void double_retrain(struct double_fabric *d, guid_t node, unsigned num, unsigned lanes)
@@ -458,18 +501,45 @@ void double_set_desc(struct double_fabric *d, guid_t guid, const char *desc)
 		.desc_changed = true,
 	};
 
+	double_rename(d, guid, desc);
+	net_trap(d, node, &notice);
+}
+
+void double_rename(struct double_fabric *d, guid_t guid, const char *desc)
+{
+	struct dnode *node = double_node(d, guid);
+
 	memset(node->desc, 0, sizeof(node->desc));
 	memcpy(node->desc, desc, strnlen(desc, 64));
-	net_trap(d, node, &notice);
+}
+
+void double_set_flash(struct double_fabric *d, guid_t node, unsigned port, uint16_t lid)
+{
+	double_port(d, node, port)->flash_lid = lid;
 }
 
 /* ---- Misbehaviour ---------------------------------------------------------------------------- */
 
 void double_set_mute(struct double_fabric *d, guid_t node, uint8_t method, uint16_t attr_id)
 {
-	d->mute.node = node;
-	d->mute.method = method;
-	d->mute.attr_id = attr_id;
+	d->nmutes = 0;
+	if (method)
+		double_drop(d, node, method, attr_id, true);
+}
+
+void double_drop(struct double_fabric *d, guid_t node, uint8_t method, uint16_t attr_id, bool on)
+{
+	for (unsigned i = 0; i < d->nmutes; i++) {
+		const struct dmute *rule = &d->mutes[i];
+
+		if (rule->node == node && rule->method == method && rule->attr_id == attr_id)
+			d->mutes[i--] = d->mutes[--d->nmutes];
+	}
+	if (!on)
+		return;
+	d->mutes = mem_resize(d->mutes, d->nmutes + 1, sizeof(*d->mutes));
+	d->mutes[d->nmutes++] =
+		(struct dmute){ .node = node, .method = method, .attr_id = attr_id };
 }
 
 void double_set_silent(struct double_fabric *d, guid_t node, bool silent)

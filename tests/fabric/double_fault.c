@@ -245,4 +245,7 @@ void fault_end_all(struct double_fabric *d)
 {
 	for (const struct fault *fault = faults; fault->name; fault++)
 		fault_set_all(d, fault, 0);
+	d->nmutes = 0;
+	for (uint32_t i = 0; i < d->topo->nports; i++)
+		d->ports[i].flaps = false;
 }

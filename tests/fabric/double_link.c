@@ -145,6 +145,7 @@ void port_power_on(struct double_fabric *d, struct dport *port)
 			    : port->num	     ? 0
 					     : 1,
 		.resp_time = 8,
+		.lid = port->flash_lid,
 	};
 	port_speeds(port);
 	port_capabilities(port);
@@ -213,24 +214,60 @@ static uint8_t lanes_trained(const struct dport *a, const struct dport *b)
 	return 1;
 }
 
-static void port_up(struct dport *port)
+/* TOPO_SPEED_NONE, 0 lanes: what it trains to. */
+static void port_runs_at(struct dport *port, uint8_t speed, uint8_t lanes)
 {
 	struct speed_code code;
 
-	port->trained = speed_trained(port, port->peer);
+	port->trained = speed ? speed : speed_trained(port, port->peer);
 	code = speed_code(port->trained);
-	port->info.state = TOPO_INIT;
-	port->info.phys_state = PHYS_LINK_UP;
 	port->info.speed_active = code.base;
 	port->info.speed_ext_active = code.ext;
 	port->info.speed_ext2_active = code.ext2;
-	port->info.width_active = width_code(lanes_trained(port, port->peer));
+	port->info.width_active = width_code(lanes ? lanes : lanes_trained(port, port->peer));
+}
+
+static void port_up(struct dport *port)
+{
+	port->training = false;
+	port->up_us = loop_now_us(port->node->d->loop);
+	port->info.state = TOPO_INIT;
+	port->info.phys_state = PHYS_LINK_UP;
+	port_runs_at(port, TOPO_SPEED_NONE, 0);
 }
 
 static void port_down(struct dport *port)
 {
+	port->training = false;
+	if (port->trains)
+		loop_timer_stop(port->trains);
 	port->info.state = TOPO_DOWN;
 	port->info.phys_state = port->disabled ? PHYS_DISABLED : PHYS_POLLING;
+}
+
+static void link_becomes(struct double_fabric *d, struct dport *port, bool up)
+{
+	ways_changed(d);
+	(up ? port_up : port_down)(port);
+	(up ? port_up : port_down)(port->peer);
+	state_changed(d, port);
+	state_changed(d, port->peer);
+}
+
+static void trained_cb(void *arg)
+{
+	struct dport *port = arg;
+
+	link_becomes(port->node->d, port, true);
+}
+
+static void link_trains(struct double_fabric *d, struct dport *port)
+{
+	port->training = port->peer->training = true;
+	port->info.phys_state = port->peer->info.phys_state = PHYS_TRAINING;
+	if (!port->trains)
+		port->trains = loop_timer_new(d->loop, trained_cb, port);
+	loop_timer_set(port->trains, double_span(d, d->times.train_us));
 }
 
 void link_update(struct double_fabric *d, struct dport *port)
@@ -242,13 +279,26 @@ void link_update(struct double_fabric *d, struct dport *port)
 		return;
 	wanted = !port->cut && !port->disabled && !port->peer->disabled && !port->node->off &&
 		 !port->peer->node->off;
-	if (up == wanted)
+	if ((up || port->training) == wanted)
 		return;
+	if (port->training) {
+		port_down(port); /* it was not up: nobody is told */
+		port_down(port->peer);
+	} else if (wanted && d->times.train_us[1]) {
+		link_trains(d, port);
+	} else {
+		link_becomes(d, port, wanted);
+	}
+}
+
+void double_degrade(struct double_fabric *d, guid_t node, unsigned num, enum topo_speed speed,
+		    unsigned lanes)
+{
+	struct dport *port = double_port(d, node, num);
+
+	port_runs_at(port, (uint8_t)speed, (uint8_t)lanes);
+	port_runs_at(port->peer, (uint8_t)speed, (uint8_t)lanes);
 	ways_changed(d);
-	(wanted ? port_up : port_down)(port);
-	(wanted ? port_up : port_down)(port->peer);
-	state_changed(d, port);
-	state_changed(d, port->peer);
 }
 
 void link_drop(struct dport *port)

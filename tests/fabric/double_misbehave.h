@@ -55,6 +55,8 @@ void double_set_silent(struct double_fabric *d, guid_t node, bool silent);
  * method 0 ends it.
  */
 void double_set_mute(struct double_fabric *d, guid_t node, uint8_t method, uint16_t attr_id);
+/* One rule more, or without that one; method 0 = Gets and Sets. */
+void double_drop(struct double_fabric *d, guid_t node, uint8_t method, uint16_t attr_id, bool on);
 /* Its port holds that key, with protection 1: Sets with another are not answered. 0 = none. */
 void double_set_mkey(struct double_fabric *d, guid_t node, unsigned port, uint64_t mkey);
 /* The same with M_KeyProtectBits 0 .. 3 and a lease; 0 s = it does not end. */

@@ -16,6 +16,7 @@
 #define QP1_QKEY	 0x80010000u
 #define PHYS_POLLING	 2
 #define PHYS_DISABLED	 3
+#define PHYS_TRAINING	 4
 #define PHYS_LINK_UP	 5
 #define SM_INFO_ATTR_MAX 0x100
 
@@ -46,6 +47,12 @@ struct dport {
 	bool odd;			      /* any of these is set */
 	bool cut;			      /* the cable; at both ends */
 	bool disabled;			      /* by the SM; at this end */
+	bool training;			      /* its link; at both ends */
+	bool flaps;			      /* it was told to; at both ends */
+	struct loop_timer *trains;	      /* of one end; NULL = never ran */
+	uint64_t up_us;			      /* when its link came up last */
+	uint16_t marked_lid;		      /* see double_judge_mark() */
+	uint16_t flash_lid;		      /* that it has after power-on; 0 = none */
 	guid_t guid;			      /* CAs */
 	guid_t aliases[DOUBLE_ALIASES];	      /* of its table; the first is not used */
 	struct loop_timer *mkey_lease;	      /* NULL = never ran */
@@ -67,7 +74,9 @@ struct dport {
 };
 
 struct dnode {
-	guid_t guid; /* its name here */
+	struct double_fabric *d;
+	struct loop_timer *boots; /* NULL = never ran */
+	guid_t guid;		  /* its name here */
 	struct wire_node_info ni;
 	struct wire_switch_info si;
 	const struct topo_node *design;
@@ -80,7 +89,7 @@ struct dnode {
 	uint16_t *mft; /* [mft_cap][columns] */
 	unsigned columns;
 	bool silent, state_table, no_sets;
-	bool off;		/* no power */
+	bool off;		/* no power, or booting */
 	bool refuses;		/* Sets are answered with a status, and not taken over */
 	bool mum;		/* sends no traps */
 	uint8_t labels;		/* enum double_labels */

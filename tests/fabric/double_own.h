@@ -12,6 +12,9 @@ struct dclient *double_client(struct double_fabric *d, const struct dport *port)
 struct dnode *double_node(const struct double_fabric *d, guid_t guid);
 struct dport *double_port(const struct double_fabric *d, guid_t guid, unsigned port);
 bool double_chance(struct double_fabric *d, unsigned per_mille);
+uint64_t double_random(struct double_fabric *d);
+/* A time of that range, by chance. */
+uint64_t double_span(struct double_fabric *d, const unsigned range[2]);
 unsigned double_pkey_cap(const struct dport *port); /* entries of its P_Key table */
 
 /* double_net.c */

@@ -338,9 +338,15 @@ static const struct agent_row *agent_find(const struct dnode *node, uint16_t att
 
 static bool is_mute(const struct smp_request *r, const struct wire_mad *m)
 {
-	return r->d->mute.method == m->method &&
-	       (!r->d->mute.node || r->d->mute.node == r->node->guid) &&
-	       (!r->d->mute.attr_id || r->d->mute.attr_id == m->attr_id);
+	for (unsigned i = 0; i < r->d->nmutes; i++) {
+		const struct dmute *rule = &r->d->mutes[i];
+
+		if ((!rule->method || rule->method == m->method) &&
+		    (!rule->node || rule->node == r->node->guid) &&
+		    (!rule->attr_id || rule->attr_id == m->attr_id))
+			return true;
+	}
+	return false;
 }
 
 /* The answer of a Set that is as after it, but for what no Set changes. */

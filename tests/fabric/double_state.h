@@ -63,11 +63,13 @@ struct double_fabric {
 	double_set_fn *on_set;
 	void *on_set_arg;
 	struct double_drops drops;
-	struct {
-		guid_t node;
-		uint8_t method; /* 0 = nobody is mute */
-		uint16_t attr_id;
-	} mute;
+	struct dmute {
+		guid_t node;	  /* 0 = all */
+		uint8_t method;	  /* 0 = any */
+		uint16_t attr_id; /* 0 = any */
+	} * mutes;
+	unsigned nmutes;
+	struct double_times times;
 };
 
 #endif

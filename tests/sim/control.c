@@ -27,8 +27,8 @@ struct sim_control {
 
 /* ---- Commands -------------------------------------------------------------------------------- */
 
-static const struct command *const tables[] = { commands_link, commands_node, commands_load,
-						commands_look };
+static const struct command *const tables[] = { commands_link,	commands_node,	commands_load,
+						commands_power, commands_judge, commands_look };
 
 void sim_control_each(command_each_fn *fn, void *arg)
 {
@@ -189,8 +189,8 @@ static void later_cb(void *arg)
 	sim_control_line(c, later->line, out);
 	fclose(out);
 	if (c->log) {
-		fprintf(c->log, "%.6f %s\n%s",
-			(double)(loop_now_us(c->d->loop) - c->began_us) / 1e6, later->line, text);
+		fprintf(c->log, "%.6f %s\n%s", sim_control_seconds(c, loop_now_us(c->d->loop)),
+			later->line, text);
 		fflush(c->log);
 	}
 	free(text);
@@ -206,6 +206,20 @@ void sim_control_put_off(struct sim_control *c, uint64_t us, const char *line)
 	later->timer = loop_timer_new(c->d->loop, later_cb, later);
 	c->later = later;
 	loop_timer_set(later->timer, us);
+}
+
+unsigned sim_control_to_come(const struct sim_control *c)
+{
+	unsigned count = 0;
+
+	for (const struct later *later = c->later; later; later = later->next)
+		count++;
+	return count;
+}
+
+double sim_control_seconds(const struct sim_control *c, uint64_t us)
+{
+	return us > c->began_us ? (double)(us - c->began_us) / 1e6 : 0;
 }
 
 /* ---- Scripts --------------------------------------------------------------------------------- */

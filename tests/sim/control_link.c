@@ -47,7 +47,7 @@ static int do_unlink(struct args *a)
 	return 0;
 }
 
-/* What is put off is lines, so that a log tells of each. */
+/* What is put off is lines, so that a log tells of each. The judge doesn't count it as a link. */
 static int do_flap(struct args *a)
 {
 	struct dport *port;
@@ -55,6 +55,7 @@ static int do_flap(struct args *a)
 
 	if (!next_cable(a, &port) || !next_number(a, &times, 10000) || !next_time(a, &period))
 		return -EINVAL;
+	port->flaps = port->peer->flaps = true;
 	for (uint64_t i = 0; i < times; i++)
 		for (unsigned on = 0; on < 2; on++) {
 			char *line = mem_printf("%s \"%s\"[%u]", on ? "link" : "unlink",
@@ -64,6 +65,11 @@ static int do_flap(struct args *a)
 			free(line);
 		}
 	return 0;
+}
+
+static bool is_width(uint64_t lanes)
+{
+	return lanes == 1 || lanes == 2 || lanes == 4 || lanes == 8 || lanes == 12;
 }
 
 static int do_train(struct args *a)
@@ -81,9 +87,48 @@ static int do_train(struct args *a)
 		return bad(a, "'%s' is no speed: SDR to XDR", word);
 	if (a->next < a->count && !next_number(a, &lanes, 12))
 		return -EINVAL;
-	if (lanes != 1 && lanes != 2 && lanes != 4 && lanes != 8 && lanes != 12)
+	if (!is_width(lanes))
 		return bad(a, "a link has 1, 2, 4, 8 or 12 lanes");
 	double_set_cable(a->d, name_of(port), port->num, speed, (unsigned)lanes);
+	return 0;
+}
+
+static int do_degrade(struct args *a)
+{
+	enum topo_speed speed = TOPO_SPEED_NONE;
+	unsigned lanes = 0;
+	struct dport *port;
+	const char *word;
+
+	if (!next_cable(a, &port))
+		return -EINVAL;
+	if (port->info.phys_state != PHYS_LINK_UP)
+		return bad(a, "the link of %s:%u is not up", node_name(port->node), port->num);
+	word = next_word(a);
+	if (strcmp(word, "off") != 0) {
+		char *unit;
+
+		lanes = (unsigned)strtoul(word, &unit, 10);
+		if (strcmp(unit, "x") != 0)
+			lanes = 0;
+		speed = topo_speed_parse(word);
+		if (!is_width(lanes) && speed == TOPO_SPEED_NONE)
+			return bad(a, "'%s' is neither a width (1x to 12x) nor a speed", word);
+	}
+	double_degrade(a->d, name_of(port), port->num, speed, lanes);
+	return 0;
+}
+
+static int do_flash(struct args *a)
+{
+	uint64_t lid = 0;
+	struct dport *port;
+
+	if (!next_port(a, &port) || (!next_is(a, "off") && !next_number(a, &lid, 0xbfff)))
+		return -EINVAL;
+	if (is_switch(port->node))
+		return bad(a, "%s is a switch: these have no LID in flash", node_name(port->node));
+	double_set_flash(a->d, name_of(port), port->num, (uint16_t)lid);
 	return 0;
 }
 
@@ -149,6 +194,10 @@ const struct command commands_link[] = {
 	{ "flap", "A:PORT TIMES PERIOD", "the link falls and comes back, so often", 3, 3, do_flap },
 	{ "train", "A:PORT SPEED [LANES]", "the cable comes up again with that speed", 2, 3,
 	  do_train },
+	{ "degrade", "A:PORT 1x|HDR|off",
+	  "the link goes on with that width or speed, and nobody is told", 2, 2, do_degrade },
+	{ "flash", "A:PORT LID|off", "the HCA's port has that LID after each power-on", 2, 2,
+	  do_flash },
 	{ "swap", "A:PORT B:PORT", "two cables that are out change places at these ends", 2, 2,
 	  do_swap },
 	{ "mkey", "NODE KEY [PROTECT [LEASE]]",

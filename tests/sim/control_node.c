@@ -5,7 +5,9 @@
  */
 #include "tests/sim/control_own.h"
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include "fm/mad/wire_optional.h"
 #include "tests/fabric/fault.h"
 
@@ -80,6 +82,87 @@ static int do_describe(struct args *a)
 	if (strlen(a->words[2]) > 64)
 		return bad(a, "a description has 64 bytes at most");
 	double_set_desc(a->d, node->guid, next_word(a));
+	return 0;
+}
+
+/* \n and \xNN stand for a byte: no text is too odd for a device. */
+static void unescape(char *text)
+{
+	char *to = text;
+
+	for (const char *p = text; *p; to++) {
+		unsigned byte;
+
+		if (sscanf(p, "\\x%2x", &byte) == 1 && byte && strlen(p) >= 4) {
+			*to = (char)byte;
+			p += 4;
+		} else if (!strncmp(p, "\\n", 2)) {
+			*to = '\n';
+			p += 2;
+		} else {
+			*to = *p++;
+		}
+	}
+	*to = 0;
+}
+
+static int do_rename(struct args *a)
+{
+	struct dnode *node;
+
+	if (!next_node(a, &node))
+		return -EINVAL;
+	unescape(a->words[2]);
+	if (strlen(a->words[2]) > 64)
+		return bad(a, "a description has 64 bytes at most");
+	double_rename(a->d, node->guid, a->words[2]);
+	return 0;
+}
+
+static const struct {
+	const char *name;
+	uint16_t id;
+} attributes[] = {
+	{ "NodeDesc", WIRE_NODE_DESC },
+	{ "NodeInfo", WIRE_NODE_INFO },
+	{ "SwitchInfo", WIRE_SWITCH_INFO },
+	{ "GUIDInfo", WIRE_GUID_INFO },
+	{ "PortInfo", WIRE_PORT_INFO },
+	{ "PKey", WIRE_PKEY_TABLE },
+	{ "SL2VL", WIRE_SL2VL },
+	{ "VLArb", WIRE_VL_ARB },
+	{ "LFT", WIRE_LFT },
+	{ "MFT", WIRE_MFT },
+	{ "SMInfo", WIRE_SM_INFO },
+	{ "StateTable", WIRE_PORT_STATE_TABLE },
+};
+
+static bool next_attribute(struct args *a, uint64_t *id)
+{
+	for (size_t i = 0; i < sizeof(attributes) / sizeof(attributes[0]); i++)
+		if (!strcasecmp(a->words[a->next], attributes[i].name)) {
+			a->next++;
+			*id = attributes[i].id;
+			return true;
+		}
+	return next_number(a, id, UINT16_MAX);
+}
+
+static int do_drop(struct args *a)
+{
+	uint8_t method = 0;
+	struct dnode *node;
+	uint64_t id;
+
+	if (!next_node(a, &node) || !next_attribute(a, &id))
+		return -EINVAL;
+	if (next_is(a, "get"))
+		method = WIRE_GET;
+	else if (next_is(a, "set"))
+		method = WIRE_SET;
+	double_drop(a->d, node->guid, method, (uint16_t)id, !next_is(a, "off"));
+	if (a->next < a->count)
+		return bad(a, "'%s' is none of get, set, off", a->words[a->next]);
 	return 0;
 }
 
@@ -255,6 +338,11 @@ const struct command commands_node[] = {
 	{ "replace", "NODE GUID", "another device in its place, fresh; its name here stays", 2, 2,
 	  do_replace },
 	{ "describe", "NODE TEXT", "its NodeDescription, with trap 144", 2, 2, do_describe },
+	{ "rename", "NODE TEXT", "its NodeDescription, and nobody is told; \\n, \\xNN: bytes", 2, 2,
+	  do_rename },
+	{ "drop", "NODE ATTRIBUTE [get|set] [off]",
+	  "its agent does not answer that one; names as PortInfo, LFT, or a number", 2, 4,
+	  do_drop },
 	{ "trap", "NODE NUMBER [PORT]", "it sends that trap", 2, 3, do_trap },
 	{ "capability", "A:PORT MASK on|off", "bits of the port's CapabilityMask, with trap 144", 3,
 	  3, do_capability },

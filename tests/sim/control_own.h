@@ -29,7 +29,8 @@ struct command {
 };
 
 /* One table a file; each ends with a row without a name. */
-extern const struct command commands_link[], commands_node[], commands_look[], commands_load[];
+extern const struct command commands_link[], commands_node[], commands_look[], commands_load[],
+	commands_judge[], commands_power[];
 /* A row of the table of faults, by the line's first word. */
 int sim_control_fault(struct args *a);
 
@@ -54,6 +55,9 @@ void print_port(FILE *out, const struct dport *port);
 
 /* The line's rest from word `at` on is done that much later. */
 void sim_control_put_off(struct sim_control *c, uint64_t us, const char *line);
+unsigned sim_control_to_come(const struct sim_control *c); /* lines that are put off */
+/* Seconds from the start of control to a time of the loop. */
+double sim_control_seconds(const struct sim_control *c, uint64_t us);
 const struct command *sim_control_find(const char *name);
 /* Each command once, in the tables' order, until fn says false. */
 typedef bool command_each_fn(void *arg, const struct command *command);

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * double_judge: what the double's devices really forward at this moment: by their tables up to
+ * LinearFDBTop, over links that are Active at both ends. No word of a manager counts. SLs, P_Keys
+ * and multicast are not judged.
+ *
+ * A pair is two HCA ports, in an order, that cables connect: cables that are in, between devices
+ * that have power, whose links are trained. SHARP aggregation nodes are no HCAs here, but packets
+ * to and from them count for loops and cycles.
+ */
+#ifndef FMD_TESTS_FABRIC_DOUBLE_JUDGE_H
+#define FMD_TESTS_FABRIC_DOUBLE_JUDGE_H
+
+#include "tests/fabric/double_state.h"
+
+struct verdict {
+	uint64_t pairs, alive;
+	/* HCA ports with a cable and power, and those of them whose link is not Active */
+	unsigned hcas, dark;
+	/* ports that had a LID at the mark, and those of them that hold another one now */
+	unsigned lids, moved;
+	/* LIDs in use whose entries lead around in a circle */
+	unsigned loops;
+	/* dependencies between channels that close a cycle; 0 = no credit loop */
+	unsigned cycles;
+	/* devices without power or booting, links that train */
+	unsigned off, training;
+	/* when a link came up last, of those that do not flap; 0 = none has */
+	uint64_t up_us;
+	/* a pair that is dead, and the port that sends on a channel of a cycle; NULL = none */
+	const struct dport *from, *to, *cycle;
+};
+
+/*
+ * `age_us`: links that came up later connect nobody: what is dead then is dead though it was
+ * connected for so long. 0 = all links that are up.
+ */
+void double_judge(const struct double_fabric *d, uint64_t age_us, struct verdict *verdict);
+
+/* LIDs are as they should be, from now on. */
+void double_judge_mark(struct double_fabric *d);
+/* A port that had a LID at the mark and holds another one; a port without a LID has not moved. */
+bool double_lid_moved(const struct dport *port);
+
+#endif

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* judge: what the devices really forward (tests/fabric/double_judge.h), as text or JSON. */
+#include "tests/sim/control_own.h"
+#include <errno.h>
+#include <string.h>
+#include "tests/fabric/double_judge.h"
+
+#define MOVED_SHOWN 8
+
+static void print_place(FILE *out, const struct dport *port)
+{
+	fprintf(out, "0x%016llx:%u", (unsigned long long)port->node->guid, port->num);
+}
+
+static void json_place(FILE *out, const char *key, const struct dport *port)
+{
+	fprintf(out, ", \"%s\": ", key);
+	fputs(port ? "\"" : "null", out);
+	if (!port)
+		return;
+	print_place(out, port);
+	fputc('"', out);
+}
+
+static void json_write(struct args *a, const struct verdict *v)
+{
+	fprintf(a->out,
+		"{\"pairs\": %llu, \"alive\": %llu, \"dead\": %llu, \"hcas\": %u, \"dark\": %u, "
+		"\"lids\": %u, \"moved\": %u, \"loops\": %u, \"cycles\": %u, \"off\": %u, "
+		"\"training\": %u, \"to_come\": %u, \"now\": %.6f, \"last_up\": %.6f",
+		(unsigned long long)v->pairs, (unsigned long long)v->alive,
+		(unsigned long long)(v->pairs - v->alive), v->hcas, v->dark, v->lids, v->moved,
+		v->loops, v->cycles, v->off, v->training, sim_control_to_come(a->c),
+		sim_control_seconds(a->c, loop_now_us(a->d->loop)),
+		sim_control_seconds(a->c, v->up_us));
+	json_place(a->out, "from", v->from);
+	json_place(a->out, "to", v->to);
+	json_place(a->out, "cycle", v->cycle);
+	fputs("}\n", a->out);
+}
+
+static void text_write(struct args *a, const struct verdict *v)
+{
+	unsigned shown = 0;
+
+	fprintf(a->out, "pairs %llu, alive %llu, dead %llu; HCA ports %u, not Active %u\n",
+		(unsigned long long)v->pairs, (unsigned long long)v->alive,
+		(unsigned long long)(v->pairs - v->alive), v->hcas, v->dark);
+	fprintf(a->out, "LIDs marked %u, moved %u; LFT loops %u; credit cycles %u\n", v->lids,
+		v->moved, v->loops, v->cycles);
+	fprintf(a->out,
+		"devices off %u, links training %u, lines to come %u; last link up at %.3f s, now "
+		"%.3f s\n",
+		v->off, v->training, sim_control_to_come(a->c), sim_control_seconds(a->c, v->up_us),
+		sim_control_seconds(a->c, loop_now_us(a->d->loop)));
+	if (v->from) {
+		fputs("dead: packet ", a->out);
+		print_place(a->out, v->from);
+		fputc(' ', a->out);
+		print_place(a->out, v->to);
+		fputc('\n', a->out);
+	}
+	if (v->cycle) {
+		fputs("cycle through ", a->out);
+		print_port(a->out, v->cycle);
+		fputc('\n', a->out);
+	}
+	for (uint32_t i = 0; i < a->d->topo->nports && shown < MOVED_SHOWN; i++) {
+		const struct dport *port = &a->d->ports[i];
+
+		if (!double_lid_moved(port))
+			continue;
+		fprintf(a->out, "moved %u -> %u: ", port->marked_lid, port->info.lid);
+		print_port(a->out, port);
+		fputc('\n', a->out);
+		shown++;
+	}
+}
+
+static int do_judge(struct args *a)
+{
+	struct verdict verdict;
+	uint64_t age = 0;
+	bool json;
+
+	if (next_is(a, "mark")) {
+		double_judge_mark(a->d);
+		return 0;
+	}
+	json = next_is(a, "--json");
+	if (a->next < a->count && !next_time(a, &age))
+		return -EINVAL;
+	json |= next_is(a, "--json");
+	if (a->next < a->count)
+		return bad(a, "'%s' is too much", a->words[a->next]);
+	double_judge(a->d, age, &verdict);
+	(json ? json_write : text_write)(a, &verdict);
+	return 0;
+}
+
+const struct command commands_judge[] = {
+	{ "judge", "[mark] [--json] [TIME]",
+	  "pairs that cables connect (for so long) and tables do not, LIDs moved since the mark", 0,
+	  2, do_judge },
+	{ 0 },
+};
