@@ -120,11 +120,11 @@ static void repairs_written(struct repairs *r, enum table_kind kind)
 	for (it = r->list; it; it = next) {
 		next = it->next;
 		if (!it->reading && it->at.kind == kind) {
-			struct repairs *again_r = it->repairs;
-			struct table_source source = source_of(again_r);
+			struct repairs *repairs = it->repairs;
+			struct table_source source = source_of(repairs);
 
 			it->reading = true;
-			it->stamp = mft_blocks_written(again_r->services.mft);
+			it->stamp = mft_blocks_written(repairs->services.mft);
 			it->token = table_block_get(&source, &it->at, was_read, it);
 			if (!it->token)
 				drop(it);
@@ -298,11 +298,11 @@ static void *init(struct fabric *fabric)
 	r->services = fabric_services(fabric);
 
 	/* The caller's, never NULL; fabric is borrowed. Free drops what is under way. */
-	struct repairs *new_r = mem_alloc(1, sizeof(*new_r));
+	struct repairs *repairs = mem_alloc(1, sizeof(*repairs));
 
-	new_r->fabric = fabric;
-	new_r->services = fabric_services(fabric);
-	r->repairs = new_r;
+	repairs->fabric = fabric;
+	repairs->services = fabric_services(fabric);
+	r->repairs = repairs;
 
 	r->audit = audit_new(r->services.loop, r->services.mad, r->services.program,
 			     r->services.mft, &ops, r);
@@ -317,11 +317,11 @@ static void fini(void *room)
 	audit_free(r->audit);
 	waiters_fini(&r->readers);
 
-	struct repairs *free_r = r->repairs;
+	struct repairs *repairs = r->repairs;
 
-	while (free_r->list)
-		drop(free_r->list);
-	free(free_r);
+	while (repairs->list)
+		drop(repairs->list);
+	free(repairs);
 
 	free(r);
 }

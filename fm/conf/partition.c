@@ -545,7 +545,7 @@ static bool piece_read(struct reader *r, char *text)
 				return refuse(r, "mgid=%s is not a multicast GID",
 					      value ? value : "");
 			while (next) {
-				char *read_next = words_cut(next, ','), *read_value,
+				char *after = words_cut(next, ','), *read_value,
 				     *read_name = words_split(next, &read_value);
 				bool known = true;
 
@@ -554,7 +554,7 @@ static bool piece_read(struct reader *r, char *text)
 					return false;
 				if (!known)
 					return refuse(r, "unknown group flag \"%s\"", read_name);
-				next = read_next;
+				next = after;
 			}
 			word = (uint16_t)(mgid[2] << 8 | mgid[3]);
 			if ((word == IPV4_SIGNATURE || word == IPV6_SIGNATURE) &&

@@ -88,9 +88,9 @@ static bool show_group(struct show *s, const struct what *what, char *err)
 	take_facts(s->doc, group, "");
 	if (json_array_size(groups) > 1) {
 		json_t *rows = json_array(), *sharers_group;
-		size_t sharers_i;
+		size_t index;
 
-		json_array_foreach (groups, sharers_i, sharers_group) {
+		json_array_foreach (groups, index, sharers_group) {
 			json_t *row = json_object();
 
 			take_facts(row, sharers_group, "");
@@ -137,20 +137,20 @@ static bool show_partition(struct show *s, unsigned pkey, char *err)
 	json_object_update(s->doc, row);
 
 	json_t *groups = multicast_groups_of(s->env->fabric, 0, NULL), *group;
-	json_t *in_rows = json_array();
+	json_t *groups_rows = json_array();
 	size_t i;
 
 	json_array_foreach (groups, i, group) {
-		const char *in_text = json_string_value(json_object_get(group, "pkey"));
-		json_t *in_row;
+		const char *pkey_text = json_string_value(json_object_get(group, "pkey"));
+		json_t *member;
 
-		if (PKEY_BASE(strtoul(in_text, NULL, 0)) != PKEY_BASE(pkey))
+		if (PKEY_BASE(strtoul(pkey_text, NULL, 0)) != PKEY_BASE(pkey))
 			continue;
-		in_row = json_object();
-		take_facts(in_row, group, "");
-		json_array_append_new(in_rows, in_row);
+		member = json_object();
+		take_facts(member, group, "");
+		json_array_append_new(groups_rows, member);
 	}
-	json_object_set_new(s->doc, "groups", in_rows);
+	json_object_set_new(s->doc, "groups", groups_rows);
 	json_decref(groups);
 
 	show_news(s, &about);

@@ -417,23 +417,20 @@ static void show_node_facts(struct show *s, uint32_t n)
 		show_flag(s->doc, "subnet_manager", true);
 	show_place(s, s->doc, n);
 	if (node->type == TOPO_SWITCH) {
-		const struct topo_node *show_switch_facts_node = &s->t->nodes[n];
 		json_t *rows = adaptive_switches(s->env->fabric);
 		json_t *ar = json_object_get(json_array_get(rows, n), "ar");
 
 		json_object_set(s->doc, "ar", ar ? ar : json_null());
 		json_decref(rows);
-		show_int(s->doc, "lft_room", show_switch_facts_node->lft_cap);
-		show_int(s->doc, "mft_room", show_switch_facts_node->mft_cap);
+		show_int(s->doc, "lft_room", node->lft_cap);
+		show_int(s->doc, "mft_room", node->mft_cap);
 	} else {
-		const struct topo_node *facts_node = &s->t->nodes[n];
 		const struct topo_port *leaf = NULL;
 
 		for (unsigned num = 1; num <= node->nports && !leaf; num++)
 			leaf = topo_peer(s->t, topo_port(s->t, n, num));
 		show_text(s->doc, "host",
-			  facts_node->host == TOPO_NONE ? NULL
-							: s->t->hosts[facts_node->host].name);
+			  node->host == TOPO_NONE ? NULL : s->t->hosts[node->host].name);
 		show_text(s->doc, "leaf", leaf ? s->t->nodes[leaf->node].name : NULL);
 		show_index(s->doc, "leaf_port", leaf ? leaf->num : -1);
 	}
@@ -497,15 +494,14 @@ void show_node(struct show *s, uint32_t n)
 		show_neighbours(s, n, lids);
 
 	const uint32_t *ports_lids = is_switch ? lids : NULL;
-	const struct topo_node *ports_node = &s->t->nodes[n];
 	json_t *rows = json_array();
 
-	for (unsigned num = 1; num <= ports_node->nports; num++) {
+	for (unsigned num = 1; num <= node->nports; num++) {
 		const struct topo_port *port = topo_port(s->t, n, num);
 
 		if (port->peer != TOPO_NONE || port->state > TOPO_DOWN)
-			json_array_append_new(
-				rows, show_port_row(s, ports_node->port0 + num, ports_lids));
+			json_array_append_new(rows,
+					      show_port_row(s, node->port0 + num, ports_lids));
 	}
 	json_object_set_new(s->doc, "ports", rows);
 

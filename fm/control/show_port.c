@@ -95,16 +95,15 @@ static json_t *end_row(struct show *s, uint32_t at)
 	show_text(row, "speed", topo_speed_name(port->speed));
 	show_fec(s, row, at);
 
-	const struct topo_port *use_port = &s->t->ports[at];
 	uint32_t lids, of;
 
-	if (use_port->node < s->t->nswitches) {
-		uint32_t by_lids[256], none = link_use_by_port(&s->scene, use_port->node, by_lids);
+	if (port->node < s->t->nswitches) {
+		uint32_t by_lids[256], none = link_use_by_port(&s->scene, port->node, by_lids);
 
 		of = none;
 		for (unsigned num = 0; num < 256; num++)
 			of += by_lids[num];
-		lids = by_lids[use_port->num];
+		lids = by_lids[port->num];
 
 		show_int(row, "lids", lids);
 		json_object_set_new(row, "share_percent",

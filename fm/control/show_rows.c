@@ -330,19 +330,17 @@ void show_end_ports(struct show *s, const uint32_t *ports, unsigned count)
 	json_object_set_new(s->doc, "partitions", partitions);
 	for (unsigned i = 0; i < count; i++) {
 		const uint16_t *keys;
-		unsigned partitions_count = pkey_map_keys(s->view.pkeys, ports[i], &keys);
+		unsigned nkeys = pkey_map_keys(s->view.pkeys, ports[i], &keys);
 
-		for (unsigned partitions_i = 0; partitions_i < partitions_count; partitions_i++) {
+		for (unsigned k = 0; k < nkeys; k++) {
 			const struct partition *p =
-				s->view.partitions
-					? partition_find(s->view.partitions, keys[partitions_i])
-					: NULL;
+				s->view.partitions ? partition_find(s->view.partitions, keys[k])
+						   : NULL;
 
 			add_counted(partitions,
-				    json_pack("{so ss ss}", "pkey",
-					      json_sprintf("0x%04x", keys[partitions_i]), "name",
-					      p ? p->name : "", "membership",
-					      keys[partitions_i] & PKEY_FULL ? "full" : "limited"));
+				    json_pack("{so ss ss}", "pkey", json_sprintf("0x%04x", keys[k]),
+					      "name", p ? p->name : "", "membership",
+					      keys[k] & PKEY_FULL ? "full" : "limited"));
 		}
 
 		/* The rows of each list go behind those of the same name. Takes `from`. */
@@ -350,12 +348,12 @@ void show_end_ports(struct show *s, const uint32_t *ports, unsigned count)
 		json_t *from = sa_known_of_port(s->env->fabric, s->t->ports[ports[i]].guid);
 		const char *key;
 		json_t *list, *row;
-		size_t merge_i;
+		size_t index;
 
 		json_object_foreach (from, key, list) {
 			if (!json_object_get(to, key))
 				json_object_set_new(to, key, json_array());
-			json_array_foreach (list, merge_i, row)
+			json_array_foreach (list, index, row)
 				add_counted(json_object_get(to, key), json_incref(row));
 		}
 		json_decref(from);

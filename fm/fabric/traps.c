@@ -183,9 +183,9 @@ void traps_compared(struct traps *t, bool differs)
 		if (!source) {
 			/* The slot of the source that was silent longest is reused. */
 			source = &t->throttled[0];
-			for (unsigned judge_i = 1; judge_i < THROTTLED; judge_i++)
-				if (t->throttled[judge_i].until_us < source->until_us)
-					source = &t->throttled[judge_i];
+			for (unsigned k = 1; k < THROTTLED; k++)
+				if (t->throttled[k].until_us < source->until_us)
+					source = &t->throttled[k];
 			*source = (struct throttled){ .guid = guid };
 		}
 		source->fruitless++;
@@ -264,11 +264,10 @@ void traps_take(struct traps *t, const struct wire_notice *notice, uint16_t from
 				 node ? node->name : "unknown");
 		if (node && notice->trap == TRAP_CAPABILITY) {
 			/* Trap 144 reports a new description too (IBA 14.2.5.1, table 140). */
-			struct inv_node *differ_node =
-				inventory_find(t->services.inventory, node->guid);
+			struct inv_node *other = inventory_find(t->services.inventory, node->guid);
 
-			if (differ_node)
-				sweep_node(differ_node)->desc_stale = true;
+			if (other)
+				sweep_node(other)->desc_stale = true;
 		}
 		if (node)
 			accept(t, node->guid, node->name, notice->trap == TRAP_LINK_STATE);

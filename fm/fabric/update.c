@@ -271,14 +271,12 @@ static enum job_result compute_tables(void *arg)
 	struct update *u = f->update;
 
 	if (!u->routing) {
-		struct update *routing_u = f->update;
 		struct route_params params;
 
-		routing_u->policy = fabric_policy(f, routing_u->next.topo, NULL);
-		params = fabric_route_params(f, &routing_u->policy);
-		route_begin(routing_u->route, routing_u->next.topo, routing_u->next.lids, &params,
-			    &routing_u->next.tables);
-		routing_u->routing = true;
+		u->policy = fabric_policy(f, u->next.topo, NULL);
+		params = fabric_route_params(f, &u->policy);
+		route_begin(u->route, u->next.topo, u->next.lids, &params, &u->next.tables);
+		u->routing = true;
 	}
 	if (route_go(u->route))
 		return JOB_MORE;
@@ -428,15 +426,15 @@ static enum job_result publish(void *arg)
 
 	/* What was published is now what is to be dropped. */
 	struct inventory *inv = sweep_inventory(f->sweep);
-	struct publication exchange_before = f->now;
+	struct publication past = f->now;
 
 	f->now = f->update->next;
-	f->now.partitions = exchange_before.partitions;
-	f->now.pkeys = exchange_before.pkeys;
-	f->now.qos = exchange_before.qos;
+	f->now.partitions = past.partitions;
+	f->now.pkeys = past.pkeys;
+	f->now.qos = past.qos;
 	f->now.sm_lid = inv->sm_lid = own_lid(inv, &f->now);
-	f->update->next = exchange_before;
-	f->update->room = exchange_before.tables.capacity;
+	f->update->next = past;
+	f->update->room = past.tables.capacity;
 
 	fabric_links_published(f, before);
 	f->update->rises = sweep_inventory(f->sweep)->rises;

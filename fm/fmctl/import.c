@@ -756,16 +756,16 @@ static enum fmctl_exit import(struct import *im)
 	take_guid_file(im, "io_guid_file");
 	take_levels(im);
 
-	char *mkeys_path = import_find(im, "guid2mkey", NULL);
+	char *keys = import_find(im, "guid2mkey", NULL);
 
-	if (mkeys_path && !osm_guids_read(mkeys_path, true, &im->mkeys)) {
-		import_note_read(im, "guid2mkey", mkeys_path, "keys of %u %s", im->mkeys.count,
+	if (keys && !osm_guids_read(keys, true, &im->mkeys)) {
+		import_note_read(im, "guid2mkey", keys, "keys of %u %s", im->mkeys.count,
 				 words_plural(im->mkeys.count, "port", "ports"));
 		import_mkeys(im, &im->mkeys);
 	} else {
 		import_note_missing(im, "guid2mkey");
 	}
-	free(mkeys_path);
+	free(keys);
 
 	return import_out_write(im) ? FMCTL_FAILED : FMCTL_DONE;
 }

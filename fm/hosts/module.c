@@ -293,7 +293,7 @@ static void pass_end(struct hosts_room *r)
 				 r->watch.list[i].now == (enum host_state)state;
 		r->logged[state] = count > ALIKE_MAX;
 		if (r->logged[state]) {
-			enum host_state many_state = (enum host_state)state;
+			enum host_state to = (enum host_state)state;
 			json_t *names = json_array();
 			char text[400] = "";
 			size_t used = 0;
@@ -301,19 +301,18 @@ static void pass_end(struct hosts_room *r)
 			for (unsigned i = 0; i < r->watch.count; i++) {
 				const struct watched *it = &r->watch.list[i];
 
-				if (!it->due || it->now != many_state)
+				if (!it->due || it->now != to)
 					continue;
 				if (json_array_size(names) < NAMES_REPORTED && used < sizeof(text))
 					used += (size_t)snprintf(text + used, sizeof(text) - used,
 								 " %s", it->name);
 				json_array_append_new(names, json_string(it->name));
 			}
-			event_log_add(
-				r->services.events,
-				many_state == HOST_HEALTHY ? LOG_NOTICE : LOG_WARNING, "host", NULL,
-				json_pack("{so ss}", "hosts", names, "verdict",
-					  host_state_name(many_state)),
-				"%u hosts: %s:%s ..", count, host_state_name(many_state), text);
+			event_log_add(r->services.events,
+				      to == HOST_HEALTHY ? LOG_NOTICE : LOG_WARNING, "host", NULL,
+				      json_pack("{so ss}", "hosts", names, "verdict",
+						host_state_name(to)),
+				      "%u hosts: %s:%s ..", count, host_state_name(to), text);
 		}
 	}
 }

@@ -178,14 +178,13 @@ enum MHD_Result child_reply(struct requests *all, struct MHD_Connection *connect
 	 */
 	unsigned count = 0, same = 0;
 
-	for (const struct request *full_request = all->first; full_request;
-	     full_request = full_request->next) {
-		const struct reply *full_r = (const struct reply *)full_request;
+	for (const struct request *other = all->first; other; other = other->next) {
+		const struct reply *reply = (const struct reply *)other;
 
-		if (full_request->ops != &reply_ops || (!full_r->child && !full_r->waits))
+		if (other->ops != &reply_ops || (!reply->child && !reply->waits))
 			continue;
 		count++;
-		same += serve_same_client(&full_r->client, &r->client);
+		same += serve_same_client(&reply->client, &r->client);
 	}
 	full = count >= CHILDREN_MAX || same >= PER_CLIENT;
 

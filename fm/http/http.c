@@ -169,14 +169,14 @@ static int child_write(void *arg, FILE *out)
 
 	if (!text) {
 		json_t *document = json_pack("{s:s}", "error", err);
-		char *refusal_text = document ? json_dumps(document, JSON_COMPACT) : strdup("{}");
-		const struct child_head refusal_head = { .code = MHD_HTTP_BAD_REQUEST,
-							 .type = REPLY_JSON,
-							 .len = strlen(refusal_text),
-							 .rows = CHILD_REPLY_UNKNOWN };
+		char *reason = document ? json_dumps(document, JSON_COMPACT) : strdup("{}");
+		const struct child_head refusal = { .code = MHD_HTTP_BAD_REQUEST,
+						    .type = REPLY_JSON,
+						    .len = strlen(reason),
+						    .rows = CHILD_REPLY_UNKNOWN };
 
-		fwrite(&refusal_head, sizeof(refusal_head), 1, out);
-		fputs(refusal_text, out);
+		fwrite(&refusal, sizeof(refusal), 1, out);
+		fputs(reason, out);
 		return 0;
 	}
 	body = encode_body(&wish, text, strlen(text));
@@ -205,10 +205,8 @@ static enum MHD_Result document_reply(struct requests *all, const struct command
 				      void **request)
 {
 	/* The command of a document; NULL = there is none, or it is not read-only. */
-	const struct command *find_command = command_find(name);
-	const struct command *command =
-		find_command && find_command->document && find_command->read_only ? find_command
-										  : NULL;
+	const struct command *found = command_find(name);
+	const struct command *command = found && found->document && found->read_only ? found : NULL;
 
 	const struct encode_wish wish = reply_wish(connection);
 	struct document *d;

@@ -355,9 +355,9 @@ void metrics_write(const json_t *status, FILE *out)
 				write_labelled(m, word, 1, out);
 		} else if (m->by) {
 			json_t *counts = json_object(), *each;
-			size_t metric_i;
+			size_t index;
 
-			json_array_foreach (at, metric_i, each) {
+			json_array_foreach (at, index, each) {
 				const char *text = json_string_value(json_object_get(each, m->by));
 				json_int_t count = json_integer_value(
 					json_object_get(counts, text ? text : ""));

@@ -267,26 +267,26 @@ static bool next_sample(struct port_metrics *m)
 		char *to = put(put(m->line, part_of(m)->prefix), metric_of(m)->name);
 
 		/* All labels but the closing brace. */
-		char *labels_to = to;
+		char *at = to;
 		const struct topo *t = m->topo;
 		const struct topo_port *peer = topo_peer(t, port);
 
-		labels_to = put_escaped(put(labels_to, "{node=\""), t->nodes[port->node].name);
+		at = put_escaped(put(at, "{node=\""), t->nodes[port->node].name);
 
-		char *guid_to = put(labels_to, "\",guid=\"");
+		char *digits = put(at, "\",guid=\"");
 		guid_t guid = t->nodes[port->node].guid;
 		static const char hex[] = "0123456789abcdef";
 
-		*guid_to++ = '0';
-		*guid_to++ = 'x';
+		*digits++ = '0';
+		*digits++ = 'x';
 		for (int shift = 60; shift >= 0; shift -= 4)
-			*guid_to++ = hex[guid >> shift & 15];
-		labels_to = guid_to;
+			*digits++ = hex[guid >> shift & 15];
+		at = digits;
 
-		labels_to = put_number(put(labels_to, "\",port=\""), port->num);
-		labels_to = put_escaped(put(labels_to, "\",peer=\""), t->nodes[peer->node].name);
-		labels_to = put_number(put(labels_to, "\",peer_port=\""), peer->num);
-		to = put(labels_to, "\"");
+		at = put_number(put(at, "\",port=\""), port->num);
+		at = put_escaped(put(at, "\",peer=\""), t->nodes[peer->node].name);
+		at = put_number(put(at, "\",peer_port=\""), peer->num);
+		to = put(at, "\"");
 
 		if (metric_of(m)->kind == FEC_MODE)
 			to = put(put(put(to, ",mode=\""),
@@ -444,10 +444,9 @@ struct MHD_Response *port_reply_new(struct port_replies *all, struct MHD_Connect
 	/* Whether a client has to wait for others, or for its own replies, to end. */
 	unsigned count = 0, same = 0;
 
-	for (const struct port_reply *full_reply = all->first; full_reply;
-	     full_reply = full_reply->next) {
+	for (const struct port_reply *other = all->first; other; other = other->next) {
 		count++;
-		same += serve_same_client(&full_reply->client, &client);
+		same += serve_same_client(&other->client, &client);
 	}
 	if (count >= REPLIES_MAX || same >= PER_CLIENT)
 		return NULL;

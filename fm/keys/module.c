@@ -360,9 +360,9 @@ static void compare(struct asking *a, struct inv_node *node, unsigned num, const
 		return;
 	if (known.mkey_protect && !now.mkey_protect && now.mkey &&
 	    now.mkey == m_keys_wanted(inv->keys, inventory_key_guid(node, num))) {
-		int expired_port = inv_is_switch(node) ? -1 : (int)num;
-		struct inv_name name = inventory_name(node, expired_port);
-		const struct event_subject subject = inventory_subject(node, expired_port);
+		int shown = inv_is_switch(node) ? -1 : (int)num;
+		struct inv_name name = inventory_name(node, shown);
+		const struct event_subject subject = inventory_subject(node, shown);
 
 		a->expired++;
 		event_log_add(

@@ -437,16 +437,16 @@ static void take_sample(void *arg, int kind, const struct exposition_sample *s)
 	if (kind <= GPU_LINK_STATE)
 		take_gpu(e, (enum kind)kind, s);
 	else if (kind <= SWITCH_RESET) {
-		enum kind switch_kind = (enum kind)kind;
+		enum kind what = (enum kind)kind;
 		struct evidence_switch *sw = switch_of(e, s);
 
 		if (!sw)
 			return;
-		if (switch_kind == SWITCH_FATAL) {
+		if (what == SWITCH_FATAL) {
 			take_sxid(&sw->fatal, whole(s->value));
-		} else if (switch_kind == SWITCH_NONFATAL) {
+		} else if (what == SWITCH_NONFATAL) {
 			take_sxid(&sw->nonfatal, whole(s->value));
-		} else if (switch_kind == SWITCH_RESET) {
+		} else if (what == SWITCH_RESET) {
 			e->repeated |= sw->said.has_reset;
 			e->states++;
 			sw->said.present = sw->said.has_reset = true;

@@ -52,18 +52,18 @@ json_t *link_health_links(const struct fabric *fabric)
 			 * link's other end. The reason of a quarantine that lasts until the link is
 			 * clean has the error rate already.
 			 */
-			json_t *counters_row = json_object_get(links, key);
-			const char *why = json_string_value(json_object_get(counters_row, "why"));
+			json_t *entry = json_object_get(links, key);
+			const char *why = json_string_value(json_object_get(entry, "why"));
 			const char *more = json_string_value(json_object_get(row, "why"));
-			bool known = json_is_true(json_object_get(counters_row, "until_clean")) &&
+			bool known = json_is_true(json_object_get(entry, "until_clean")) &&
 				     badness(row) == 1;
 
 			if (!known && why && more && strcmp(why, more) != 0)
-				json_object_set_new(counters_row, "why",
+				json_object_set_new(entry, "why",
 						    json_sprintf("%s; %s", why, more));
-			if (badness(counters_row) && badness(counters_row) < badness(row))
-				json_object_set(counters_row, "sick", json_object_get(row, "sick"));
-			json_object_update_missing(counters_row, row);
+			if (badness(entry) && badness(entry) < badness(row))
+				json_object_set(entry, "sick", json_object_get(row, "sick"));
+			json_object_update_missing(entry, row);
 
 			continue;
 		}

@@ -336,19 +336,18 @@ static void answered(struct perf *p, const struct batch_job *job, struct pnode *
 	case JOB_COUNTERS:
 	case JOB_EXT: {
 		enum perf_job kind = (enum perf_job)job->kind;
-		uint8_t met_num = (uint8_t)job->arg;
 		struct wire_perf now;
 
 		if (kind == JOB_COUNTERS)
 			wire_perf_decode(data, &now);
 		else
 			wire_perf_ext_decode(data, &now);
-		counters_take(&n->counters[met_num - 1], &now,
-			      counters_of(job_attr[kind], &n->caps), loop_now_us(p->loop));
+		counters_take(&n->counters[num - 1], &now, counters_of(job_attr[kind], &n->caps),
+			      loop_now_us(p->loop));
 		if (kind == JOB_TRAFFIC)
-			ask_from(p, n, met_num, JOB_COUNTERS);
+			ask_from(p, n, num, JOB_COUNTERS);
 		else
-			counters_met(p, n, met_num, &now);
+			counters_met(p, n, num, &now);
 	}
 		return;
 	case JOB_RCV:

@@ -519,11 +519,11 @@ static bool plan_next(struct program *p)
 		}
 		sort_if_needed(round->parts, round->nparts, sizeof(*round->parts), compare_parts);
 
-		uint32_t parts_i, kept = 0;
+		uint32_t at, kept = 0;
 
-		for (parts_i = 0; parts_i < round->nparts; parts_i++) {
+		for (at = 0; at < round->nparts; at++) {
 			struct program_part *last = &round->parts[kept ? kept - 1 : 0];
-			const struct program_part *part = &round->parts[parts_i];
+			const struct program_part *part = &round->parts[at];
 
 			if (!kept || compare_parts(last, part)) {
 				round->parts[kept++] = *part;

@@ -542,15 +542,14 @@ static enum wire_sa_status path_prepare(struct sa_query *q)
 		 * For such a request: prepare() and emit() of struct sa_record. The item is the
 		 * MLID; none when there is no such group.
 		 */
-		const struct wire_path_record *prepare_want = &q->path.want;
 		const struct sa_group *group;
-		enum wire_sa_status prepare_status = sa_path_source(q);
+		enum wire_sa_status source = sa_path_source(q);
 
-		if (prepare_status)
-			return prepare_status == WIRE_SA_NO_RECORDS ? WIRE_SA_OK : prepare_status;
-		q->item = q->end = prepare_want->dlid;
+		if (source)
+			return source == WIRE_SA_NO_RECORDS ? WIRE_SA_OK : source;
+		q->item = q->end = want->dlid;
 		if (sa_asked(q, WIRE_PATH_DGID)) {
-			group = sa_groups_find(q->sa->groups, &prepare_want->dgid);
+			group = sa_groups_find(q->sa->groups, &want->dgid);
 			if (!group)
 				return WIRE_SA_OK;
 			q->item = q->end = group->mlid;
@@ -558,7 +557,7 @@ static enum wire_sa_status path_prepare(struct sa_query *q)
 		if (q->method == WIRE_GET)
 			q->limit = 1;
 		else if (sa_asked(q, WIRE_PATH_NUM_PATH))
-			q->limit = prepare_want->num_path;
+			q->limit = want->num_path;
 		q->end++;
 		return WIRE_SA_OK;
 	}

@@ -94,13 +94,13 @@ static enum control_verdict control(void *arg, uint32_t number, const struct wir
 	enum control_verdict verdict = control_judge(&r->core, &packet, &event, why);
 
 	if (verdict == CONTROL_OBEYED) {
-		enum election_event obey_event = event;
+		enum election_event obeyed = event;
 		struct other from = known ? *known : (struct other){ .guid = sender->guid };
 
 		from.info = *sender;
-		control_obeyed(&r->core, obey_event, loop_now_us(r->services.loop));
-		sm_report_control(r, obey_event, &from);
-		if (obey_event == ELECTION_HANDOVER) {
+		control_obeyed(&r->core, obeyed, loop_now_us(r->services.loop));
+		sm_report_control(r, obeyed, &from);
+		if (obeyed == ELECTION_HANDOVER) {
 			r->peer = r->polls.master = from;
 			r->stood_by = true;
 			if (known) {
@@ -121,7 +121,7 @@ static enum control_verdict control(void *arg, uint32_t number, const struct wir
 					 nobody_cares, NULL);
 			}
 		}
-		sm_take(r, obey_event, obey_event == ELECTION_GIVEN ? &r->peer : &from);
+		sm_take(r, obeyed, obeyed == ELECTION_GIVEN ? &r->peer : &from);
 	} else if (verdict == CONTROL_DOUBTED)
 		sm_verify(r);
 	return verdict;

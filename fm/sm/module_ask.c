@@ -168,12 +168,12 @@ static void list_foreign(struct sm_room *r, struct inv_node *node, unsigned num)
 
 	const struct inventory *inv = r->services.inventory;
 
-	for (struct inv_node *holder_node = inventory_first(inv); holder_node;
-	     holder_node = inventory_next(inv, holder_node))
-		for (unsigned p = 0; !holder_node->gone && p <= holder_node->nports; p++)
-			if (holder_node->ports[p].known && holder_node->ports[p].lid == lid &&
-			    (!p == inv_is_switch(holder_node)))
-				add_other(r, holder_node, p);
+	for (struct inv_node *other = inventory_first(inv); other;
+	     other = inventory_next(inv, other))
+		for (unsigned p = 0; !other->gone && p <= other->nports; p++)
+			if (other->ports[p].known && other->ports[p].lid == lid &&
+			    (!p == inv_is_switch(other)))
+				add_other(r, other, p);
 }
 
 static void count_unasked(struct sm_room *r, struct inv_node *node, unsigned num)
@@ -421,26 +421,22 @@ static void read_on(struct sm_room *r)
 	struct parting *p = &r->parting;
 
 	while (p->open < p->window && p->at < p->count) {
-		struct parting *next_p = &r->parting;
 		unsigned i = 0;
 
-		while (next_p->reads[i].token)
+		while (p->reads[i].token)
 			i++;
-		next_p->reads[i] =
-			(struct parting_read){ .room = r, .end = next_p->ends[next_p->at++] };
-		next_p->open += send_read(r, &next_p->reads[i]);
+		p->reads[i] = (struct parting_read){ .room = r, .end = p->ends[p->at++] };
+		p->open += send_read(r, &p->reads[i]);
 	}
 	if (!p->open) {
 		/* Those that were not reached in this round are read in the next one. */
-		struct parting *round_p = &r->parting;
 
-		memmove(round_p->ends + round_p->kept, round_p->ends + round_p->at,
-			(round_p->count - round_p->at) * sizeof(*round_p->ends));
-		round_p->count = round_p->kept + round_p->count - round_p->at;
-		round_p->at = round_p->kept = 0;
-		round_p->window = 1;
-		if (round_p->count)
-			loop_timer_set(round_p->step, READ_US);
+		memmove(p->ends + p->kept, p->ends + p->at, (p->count - p->at) * sizeof(*p->ends));
+		p->count = p->kept + p->count - p->at;
+		p->at = p->kept = 0;
+		p->window = 1;
+		if (p->count)
+			loop_timer_set(p->step, READ_US);
 		else
 			linger(r);
 	}
@@ -473,18 +469,16 @@ bool sm_part_begin(struct sm_room *r)
 	p->window = 1;
 
 	const struct inventory *inv = r->services.inventory;
-	struct parting *ends_p = &r->parting;
 
 	if (inv->local && !inv_is_switch(inv->local))
-		ends_p->ends = mem_alloc(inv->local->nports, sizeof(*ends_p->ends));
-	if (ends_p->ends)
-		list_ends_of(ends_p, inv->local);
+		p->ends = mem_alloc(inv->local->nports, sizeof(*p->ends));
+	if (p->ends)
+		list_ends_of(p, inv->local);
 	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node)) {
 		if (inv_is_switch(node) || node->gone || node->silent || node == inv->local)
 			continue;
-		ends_p->ends = mem_resize(ends_p->ends, ends_p->count + node->nports,
-					  sizeof(*ends_p->ends));
-		list_ends_of(ends_p, node);
+		p->ends = mem_resize(p->ends, p->count + node->nports, sizeof(*p->ends));
+		list_ends_of(p, node);
 	}
 
 	loop_timer_set(p->step, READ_US);

@@ -159,18 +159,17 @@ void sm_allowed_review(struct sm_room *r)
 	for (unsigned i = 0; i < r->rounds.nothers; i++)
 		if (!sm_is_allowed(r, r->rounds.others[i]->guid)) {
 			const struct other *other = r->rounds.others[i];
-			struct strangers *add_s = &r->strangers;
 			struct stranger it = { .port_guid = other->guid };
 			struct inv_node *node =
 				node_of(r->services.inventory, other->guid, &it.num);
 			struct event_subject subject;
 
-			if (!node || add_s->count == STRANGERS || find(add_s, other->guid))
+			if (!node || s->count == STRANGERS || find(s, other->guid))
 				continue;
 			it.node = node->guid;
 			snprintf(it.name, sizeof(it.name), "%s", other->name);
 			it.shut = may_be_shut(r, node);
-			add_s->list[add_s->count++] = it;
+			s->list[s->count++] = it;
 			subject = inventory_subject(node, it.num);
 			event_log_add(
 				r->services.events, LOG_ERR, "sm-not-allowed", &subject,

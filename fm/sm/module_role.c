@@ -119,15 +119,12 @@ static void sm_poll(struct sm_room *r)
 		 * A master should know who stands by. One that we outrank is to hand over, and
 		 * hears of us now and then.
 		 */
-		const struct polls *announce_p = &r->polls;
 		bool outranked = r->core.master.state == SM_MASTER &&
 				 !election_outranks_us(&r->core, &r->core.master);
 
-		if (announce_p->master.lid && r->rounds.own_lid &&
-		    (announce_p->count == 1 ||
-		     (outranked && announce_p->count % ANNOUNCE_EVERY == 1)))
-			sm_announce(r->sm, announce_p->master.lid, r->rounds.own_lid,
-				    r->rounds.own_capmask);
+		if (p->master.lid && r->rounds.own_lid &&
+		    (p->count == 1 || (outranked && p->count % ANNOUNCE_EVERY == 1)))
+			sm_announce(r->sm, p->master.lid, r->rounds.own_lid, r->rounds.own_capmask);
 	}
 	p->poll = mad_send(r->services.mad,
 			   &(struct mad_request){
@@ -273,13 +270,12 @@ static void watch(struct sm_room *r, const struct other *whom)
 	 * 0 until what hosts registered with that one was read or copied, or it has been waited
 	 * for.
 	 */
-	struct polls *reading_p = &r->polls;
 
 	if (r->services.conf->mirror.interval_ms && r->core.state == SM_STANDBY &&
-	    !fabric_is_master(r->fabric) && reading_p->master.info.state == SM_MASTER &&
-	    !election_outranks_us(&r->core, &reading_p->master.info)) {
+	    !fabric_is_master(r->fabric) && p->master.info.state == SM_MASTER &&
+	    !election_outranks_us(&r->core, &p->master.info)) {
 		state_store_mark(r->services.state, STATE_READ, false);
-		reading_p->reading_until_us = loop_now_us(r->services.loop) + READING_US;
+		p->reading_until_us = loop_now_us(r->services.loop) + READING_US;
 		r->core.reading = true;
 		sm_set_priority(r->sm, election_priority(&r->core));
 	}

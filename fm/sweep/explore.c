@@ -149,7 +149,7 @@ static void verify_answer(struct sweep *s, const struct batch_job *job, const ui
 		wire_node_info_decode(data, &info);
 
 		unsigned num = job->arg;
-		struct inv_port *answered_port = &node->ports[num];
+		struct inv_port *from = &node->ports[num];
 		guid_t refused = inv_contest(&s->inv, node, num)->refused;
 
 		if (refused) {
@@ -157,15 +157,14 @@ static void verify_answer(struct sweep *s, const struct batch_job *job, const ui
 			    (refused == info.node_guid && has_its_place(s, info.node_guid)))
 				return; /* still */
 			differs(s, node, num);
-		} else if (answered_port->peer && answered_port->peer->guid == info.node_guid &&
-			   answered_port->peer_port == info.local_port &&
-			   answered_port->peer->nports == info.nports &&
-			   answered_port->peer->info.type == info.type &&
-			   !inventory_other_port_guid(answered_port->peer, answered_port->peer_port,
+		} else if (from->peer && from->peer->guid == info.node_guid &&
+			   from->peer_port == info.local_port &&
+			   from->peer->nports == info.nports &&
+			   from->peer->info.type == info.type &&
+			   !inventory_other_port_guid(from->peer, from->peer_port,
 						      info.port_guid)) {
-			answered_port->link_verified =
-				answered_port->peer->ports[answered_port->peer_port].link_verified =
-					true;
+			from->link_verified = from->peer->ports[from->peer_port].link_verified =
+				true;
 		} else {
 			differs(s, node, num);
 		}

@@ -106,20 +106,17 @@ static void finish_unseen(struct sweep *s)
 	struct inv_node *node;
 	unsigned p;
 
-	struct inv_node *unknown_node;
+	struct inv_node *each;
 	bool news;
 
-	for (unknown_node = inventory_first(&s->inv); unknown_node;
-	     unknown_node = inventory_next(&s->inv, unknown_node))
-		if (unknown_node->silent)
-			sweep_node(unknown_node)->seen = s->number;
+	for (each = inventory_first(&s->inv); each; each = inventory_next(&s->inv, each))
+		if (each->silent)
+			sweep_node(each)->seen = s->number;
 	do {
 		news = false;
-		for (unknown_node = inventory_first(&s->inv); unknown_node;
-		     unknown_node = inventory_next(&s->inv, unknown_node))
-			if (sweep_node(unknown_node)->seen == s->number &&
-			    !sweep_answered(unknown_node))
-				news |= finish_keep_behind(s, unknown_node);
+		for (each = inventory_first(&s->inv); each; each = inventory_next(&s->inv, each))
+			if (sweep_node(each)->seen == s->number && !sweep_answered(each))
+				news |= finish_keep_behind(s, each);
 	} while (news);
 
 	for (node = inventory_first(&s->inv); node; node = inventory_next(&s->inv, node)) {

@@ -189,11 +189,11 @@ uint32_t names_id(struct names *names, const char *text, size_t len)
 		names->room = slots / 2;
 		names->list = mem_resize(names->list, names->room, sizeof(*names->list));
 		for (uint32_t id = 0; id < names->count; id++) {
-			uint32_t grow_slot = names->list[id].hash & names->mask;
+			uint32_t to = names->list[id].hash & names->mask;
 
-			while (names->slots[grow_slot])
-				grow_slot = (grow_slot + 1) & names->mask;
-			names->slots[grow_slot] = id + 1;
+			while (names->slots[to])
+				to = (to + 1) & names->mask;
+			names->slots[to] = id + 1;
 		}
 	}
 	slot = find_slot(names, text, len, hash);

@@ -204,14 +204,14 @@ static void order_groups(struct graph *g, uint32_t sw)
 	 * Parts groups into those up and those down: one group per neighbour, by node index, and
 	 * the lanes down side by side in that order.
 	 */
-	const struct graph_group *groups_end = &g->groups[end];
-	struct graph_group *groups_ups = &g->groups[s->first_group], *up = groups_ups, *group;
+	const struct graph_group *last = &g->groups[end];
+	struct graph_group *first = &g->groups[s->first_group], *up = first, *group;
 	struct graph_group groups_downs[UINT8_MAX], *down = groups_downs;
 	bool in_order = true;
 
-	for (group = groups_ups; group < groups_end; group++) {
+	for (group = first; group < last; group++) {
 		if (g->switches[group->peer].rank > s->rank) {
-			in_order &= up == groups_ups || up[-1].peer < group->peer;
+			in_order &= up == first || up[-1].peer < group->peer;
 			*up++ = *group;
 		} else {
 			in_order &= down == groups_downs ||
@@ -220,7 +220,7 @@ static void order_groups(struct graph *g, uint32_t sw)
 			*down++ = *group;
 		}
 	}
-	s->nup = up - groups_ups;
+	s->nup = up - first;
 	s->ndown = down - groups_downs;
 	memcpy(up, groups_downs, s->ndown * sizeof(*groups_downs));
 	if (!in_order) {

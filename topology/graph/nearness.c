@@ -197,14 +197,14 @@ static void make_lowest(struct near_work *w)
 	char **all = mem_alloc(t->nswitches, sizeof(*all));
 	uint32_t *uses = mem_alloc(t->nswitches, sizeof(*uses)),
 		 *id = mem_alloc(t->nswitches, sizeof(*id));
-	struct names switches_names = { 0 };
+	struct names ids = { 0 };
 
 	for (uint32_t sw = 0; sw < t->nswitches; sw++) {
 		all[sw] = switch_name(&t->nodes[sw]);
-		id[sw] = names_id(&switches_names, all[sw], strlen(all[sw]));
+		id[sw] = names_id(&ids, all[sw], strlen(all[sw]));
 		uses[id[sw]]++;
 	}
-	names_fini(&switches_names);
+	names_fini(&ids);
 	for (uint32_t sw = 0; sw < t->nswitches; sw++)
 		if (uses[id[sw]] > 1 && t->nodes[sw].su < 0) {
 			free(all[sw]);
