@@ -110,6 +110,7 @@ struct conf_nvswitch {
 	int body_limit;							       /* KiB; 0 = none */
 	int worsen_hold_ms, recover_hold_ms, reroute_interval_ms, log_hold_ms; /* 0 = none */
 	int guard;				       /* percent of the hosts; 100 = none */
+	bool guard_hooks;			       /* the guard holds hooks, too */
 	int degraded_class, no_p2p_class, fatal_class; /* enum conf_class */
 	int degraded_weight, no_p2p_weight, fatal_weight;
 };

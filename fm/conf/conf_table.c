@@ -256,6 +256,7 @@ const struct conf_option conf_options[] = {
 	SECONDS_OPTION("nvswitch_recover_hold", nvswitch.recover_hold_ms, 0.1, 86400, 300),
 	SECONDS_OPTION("nvswitch_reroute_interval", nvswitch.reroute_interval_ms, 0.1, 3600, 60),
 	INT_OPTION("nvswitch_guard", nvswitch.guard, 0, 100, 25, "%"),
+	FLAG_OPTION("nvswitch_guard_hooks", nvswitch.guard_hooks),
 	CLASS_OPTION("nvswitch_degraded_class", nvswitch.degraded_class, CONF_CLASS_UNCHANGED),
 	INT_OPTION("nvswitch_degraded_weight", nvswitch.degraded_weight, 0, 100, 1, NULL),
 	CLASS_OPTION("nvswitch_no_p2p_class", nvswitch.no_p2p_class, CONF_CLASS_UNCHANGED),

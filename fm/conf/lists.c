@@ -37,7 +37,7 @@ void name_list_add(struct name_list *list, const char *name)
 	size_t used = strlen(list->text);
 
 	if (list->count++ < SHOWN)
-		snprintf(list->text + used, sizeof(list->text) - used, "%s%.60s", used ? ", " : "",
+		snprintf(list->text + used, sizeof(list->text) - used, "%s%.120s", used ? ", " : "",
 			 name);
 }
 

@@ -19,10 +19,10 @@ void guid_list_add(struct guid_list *list, guid_t guid);
 /* Names in a sentence that stays short, `a, b and 3 more`. All zero = none. */
 struct name_list {
 	unsigned count; /* of all */
-	char text[256]; /* the first few */
+	char text[640]; /* the first few */
 };
 
-/* Copies the name, cut to 60 bytes; names behind the fifth are counted alone. */
+/* Copies the name, cut to 120 bytes; names behind the fifth are counted alone. */
 void name_list_add(struct name_list *list, const char *name);
 /*
  * Raises the alert of that kind for the names in the list, "COUNT one-or-several: NAMES"; ends it

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "fm/conf/lists.h"
 #include "fm/fabric/view.h"
 #include "fm/hosts/module.h"
 #include "fm/maintenance/module.h"
@@ -87,7 +88,7 @@ void watch_begin(struct watch *w)
 	w->nnext = 0;
 }
 
-void watch_take(struct watch *w, const char *host, enum host_state now, uint64_t now_us)
+void watch_take(struct watch *w, const char *host, enum host_state now, bool held, uint64_t now_us)
 {
 	const struct watched *before = find(w, host);
 	struct watched it = { .reported = HOST_STATES, .since_us = now_us };
@@ -103,6 +104,7 @@ void watch_take(struct watch *w, const char *host, enum host_state now, uint64_t
 		it.since_us = now_us;
 	it.side = side;
 	it.now = now;
+	it.held = held;
 	it.due = false;
 	if (!side)
 		it.reported = now;
@@ -140,6 +142,11 @@ uint64_t watch_end(struct watch *w, const struct watch_conf *conf, uint64_t now_
 			continue;
 		if (it->now == HOST_UNKNOWN && hold_us < conf->unknown_us)
 			hold_us = conf->unknown_us;
+		/* NO_P2P and FATAL are of NVLinks alone, whose room held their end already. */
+		if ((it->side > 0 && it->held) ||
+		    (it->side < 0 && it->now != HOST_UNKNOWN &&
+		     (it->reported == HOST_NO_P2P || it->reported == HOST_FATAL)))
+			hold_us = 0;
 		due_us = it->since_us + hold_us;
 		it->due = due_us <= now_us;
 		if (!it->due && due_us - now_us < next_us)
@@ -210,9 +217,12 @@ static void write_reported(const void *arg, FILE *out)
 
 	for (unsigned i = 0; i < r->watch.count; i++) {
 		const struct watched *it = &r->watch.list[i];
+		const char *owed = hook_owed(r->hook, it->name); /* what the hook was told last */
+		enum host_state told =
+			owed ? (enum host_state)host_state_parse(owed) : it->reported;
 
-		if (it->reported != HOST_HEALTHY && it->reported != HOST_STATES)
-			fprintf(out, "%s %s\n", host_state_name(it->reported), it->name);
+		if (told != HOST_HEALTHY && told != HOST_STATES)
+			fprintf(out, "%s %s\n", host_state_name(told), it->name);
 	}
 }
 
@@ -332,9 +342,13 @@ static void slice(struct hosts_room *r, const struct topo *t)
 		watch_begin(&r->watch);
 	}
 	for (; r->next < end && r->next < t->nhosts; r->next++) {
+		struct host_verdict nvlinks = { 0 };
+
+		nvlink_judge_host(r->fabric, r->next, &nvlinks);
 		hosts_judge(r->fabric, r->next, &v);
 		r->counting[v.state]++;
 		watch_take(&r->watch, t->hosts[r->next].name, v.state,
+			   v.state > HOST_UNKNOWN && nvlinks.state == v.state,
 			   loop_now_us(r->services.loop));
 	}
 	if (r->next == t->nhosts)
@@ -399,8 +413,15 @@ static void timer_cb(void *arg)
 
 static void hook_done(void *arg, const char *host, const char *error)
 {
-	const struct hosts_room *r = arg;
+	struct hosts_room *r = arg;
+	struct name_list failing = { 0 };
+	const char *name;
 
+	for (unsigned n = 0; (name = hook_failing(r->hook, n)); n++)
+		name_list_add(&failing, name);
+	name_list_alert(r->services.alerts, "host-hook", &failing, "host's host_hook failed",
+			"hosts' host_hook failed");
+	state_store_changed(r->services.state, &reported_file, r);
 	if (error)
 		event_log_add(r->services.events, LOG_WARNING, "host-hook",
 			      &(struct event_subject){ .host = host },

@@ -32,9 +32,10 @@ json_t *hosts_document(struct fabric *fabric, hosts_asked_fn *asked, const void 
 /* ---- When a changed verdict on a host is reported -------------------------------------------- */
 
 /*
- * A verdict that differs from the one last
- * reported is reported once it has been worse (or better) than that for as long as configured; if
- * it returns before, nothing is reported. No I/O; time is the caller's.
+ * A verdict that differs from the one last reported is reported once it has been worse (or better)
+ * than that for as long as configured; if it returns before, nothing is reported. What NVLinks make
+ * of a host has lasted by the room of these already, and is not held once more. No I/O; time is the
+ * caller's.
  */
 
 struct watch_conf {
@@ -49,7 +50,8 @@ struct watched {
 	enum host_state now;
 	int8_t side; /* of `now`: 1 = worse than reported, -1 = better, 0 = the same */
 	uint64_t since_us;
-	bool due; /* set by watch_end(): to be reported by watch_report() */
+	bool held; /* `now` has lasted already */
+	bool due;  /* set by watch_end(): to be reported by watch_report() */
 };
 
 struct watch {
@@ -72,7 +74,8 @@ void watch_recall(struct watch *watch, const char *host, enum host_state reporte
  * pass that was begun and not ended has no effect.
  */
 void watch_begin(struct watch *watch);
-void watch_take(struct watch *watch, const char *host, enum host_state now, uint64_t now_us);
+void watch_take(struct watch *watch, const char *host, enum host_state now, bool held,
+		uint64_t now_us);
 /*
  * Marks the hosts in watch.list, in the order of the pass, that are due. Returns after how many us
  * another may be due; UINT64_MAX = not before something changes.

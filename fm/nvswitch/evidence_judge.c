@@ -402,10 +402,12 @@ struct place { /* what a finding is about; -1 = no such thing */
 	uint32_t code;
 	enum nvswitch_kind kind;
 	enum nvswitch_remedy remedy;
+	int peers_lost;
 };
-#define NOWHERE ((struct place){ .gpu = -1, .sw = -1, .link = -1 })
-#define GPU(n)	((struct place){ .gpu = (int)(n), .sw = -1, .link = -1 })
-#define GONE(n) ((struct place){ .gpu = (n), .sw = -1, .link = -1, .kind = NVSWITCH_IS_SILENCE })
+#define NOWHERE	   ((struct place){ -1, -1, -1, .remedy = NVSWITCH_RESET_GPU })
+#define GPU(n)	   ((struct place){ (int)(n), -1, -1, .remedy = NVSWITCH_RESET_GPU })
+#define GONE(n, r) ((struct place){ (n), -1, -1, 0, NVSWITCH_IS_SILENCE, r, 0 })
+#define PAIR(n, l) ((struct place){ (int)(n), -1, -1, 0, NVSWITCH_IS_STATE, NVSWITCH_RESET_GPU, l })
 
 __attribute__((format(printf, 4, 5))) static void find(const struct judge *j,
 						       enum nvswitch_state state,
@@ -418,6 +420,7 @@ __attribute__((format(printf, 4, 5))) static void find(const struct judge *j,
 					    .gpu = (int8_t)place.gpu,
 					    .sw = (int8_t)place.sw,
 					    .link = (int16_t)place.link,
+					    .peers_lost = (uint8_t)place.peers_lost,
 					    .code = place.code };
 	va_list args;
 
@@ -510,7 +513,9 @@ static void judge_mask(const struct judge *j, unsigned g)
 	};
 	const struct gpu_said *last = &j->m->gpus[g].last;
 	unsigned configured = last->mask >> 8 & 15;
+	struct place set_up = GPU(g);
 
+	set_up.remedy = NVSWITCH_CONTACT_SUPPORT;
 	if (!(last->has & HAS_MASK))
 		return;
 	for (unsigned i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
@@ -518,7 +523,7 @@ static void judge_mask(const struct judge *j, unsigned g)
 			find(j, parts[i].state, GPU(g), "GPU %u: NVLink fabric: %s", g,
 			     parts[i].words);
 	if (configured > 1)
-		find(j, NVSWITCH_NO_P2P, GPU(g), "GPU %u: NVLink fabric configured wrongly: %s", g,
+		find(j, NVSWITCH_NO_P2P, set_up, "GPU %u: NVLink fabric configured wrongly: %s", g,
 		     wrong[configured] ? wrong[configured] : "for an unknown reason");
 }
 
@@ -530,12 +535,14 @@ static void judge_reported(const struct judge *j, unsigned g)
 	struct place place = GPU(g);
 
 	if (last->has & HAS_FM && evidence_fm_failed(last->fm_status, j->c->progress))
-		find(j, NVSWITCH_NO_P2P, GPU(g), "GPU %u: the fabric manager %s", g,
+		find(j, NVSWITCH_NO_P2P, place, "GPU %u: the fabric manager %s", g,
 		     fm_words[last->fm_status]);
 	else if (last->has & HAS_FM && last->fm_status == FM_IN_PROGRESS &&
-		 j->c->progress == FM_PROGRESS_DEGRADED)
-		find(j, NVSWITCH_DEGRADED_LINK, GPU(g), "GPU %u: the fabric manager %s", g,
+		 j->c->progress == FM_PROGRESS_DEGRADED) {
+		place.remedy = NVSWITCH_REMEDY_NONE; /* it may end by itself */
+		find(j, NVSWITCH_DEGRADED_LINK, place, "GPU %u: the fabric manager %s", g,
 		     fm_words[last->fm_status]);
+	}
 	if (last->has & HAS_ACTION && last->action != ACTION_NONE) {
 		const struct memory_action *action = memory_action(last->action);
 
@@ -556,7 +563,9 @@ static void judge_all_gpus(const struct judge *j)
 {
 	unsigned reporting = 0, failed = 0;
 	uint8_t status = FM_SUCCESS;
+	struct place all = NOWHERE;
 
+	all.remedy = NVSWITCH_REBOOT;
 	for (unsigned g = 0; g < j->gpus; g++) {
 		const struct gpu_said *last = &j->m->gpus[g].last;
 
@@ -569,10 +578,10 @@ static void judge_all_gpus(const struct judge *j)
 		status = last->fm_status;
 	}
 	if (reporting && failed == reporting)
-		find(j, NVSWITCH_FATAL, NOWHERE, "the fabric manager %s, for every GPU",
+		find(j, NVSWITCH_FATAL, all, "the fabric manager %s, for every GPU",
 		     fm_words[status]);
 	else if (failed && reporting < j->gpus)
-		find(j, NVSWITCH_FATAL, NOWHERE, "a GPU is gone and the fabric manager %s",
+		find(j, NVSWITCH_FATAL, all, "a GPU is gone and the fabric manager %s",
 		     fm_words[status]);
 }
 
@@ -585,7 +594,8 @@ static void judge_gpus(const struct judge *j)
 		there += is_there(j, g);
 	for (unsigned g = 0; g < j->gpus && there; g++)
 		if (!is_there(j, g))
-			find(j, NVSWITCH_NO_P2P, GONE((int)g), "GPU %u: absent", g);
+			find(j, NVSWITCH_NO_P2P, GONE((int)g, NVSWITCH_REBOOT), "GPU %u: absent",
+			     g);
 	for (unsigned g = 0; g < j->gpus; g++) {
 		if (!is_there(j, g))
 			continue;
@@ -599,7 +609,7 @@ static void judge_gpus(const struct judge *j)
 			if (told->has & HAS_PAIRS)
 				lost |= others & told->pairs_lost;
 			if (lost)
-				find(j, NVSWITCH_NO_P2P, GPU(g),
+				find(j, NVSWITCH_NO_P2P, PAIR(g, __builtin_popcount(lost)),
 				     "GPU %u: no NVLink to %d of %d GPUs, the first GPU %d", g,
 				     __builtin_popcount(lost), __builtin_popcount(others),
 				     __builtin_ctz(lost));
@@ -626,7 +636,7 @@ static void judge_gpus(const struct judge *j)
 		if ((unsigned)__builtin_popcountll(ever) > usual)
 			usual = (unsigned)__builtin_popcountll(ever);
 		if (count && count < usual)
-			find(j, NVSWITCH_DEGRADED_LINK, GONE((int)g),
+			find(j, NVSWITCH_DEGRADED_LINK, GONE((int)g, NVSWITCH_RESET_GPU),
 			     "GPU %u: %u of %u NVLinks absent", g, usual - count, usual);
 	}
 	judge_all_gpus(j);
@@ -662,8 +672,8 @@ static void judge_links(const struct judge *j)
 	if (!seen || j->e->repeated || !j->expect->switches)
 		return;
 	if (seen < expected)
-		find(j, NVSWITCH_DEGRADED_LINK, GONE(-1), "%u of %u NVLinks absent",
-		     expected - seen, expected);
+		find(j, NVSWITCH_DEGRADED_LINK, GONE(-1, NVSWITCH_RESET_GPU),
+		     "%u of %u NVLinks absent", expected - seen, expected);
 }
 
 /* ---- All of it ------------------------------------------------------------------------------- */
@@ -709,8 +719,8 @@ void evidence_judge(const struct evidence *e, const struct memory *m,
 	}
 	usual = ever > usual ? ever : usual;
 	if (switches_reporting && switches_reporting < usual && !j.e->repeated)
-		find(&j, NVSWITCH_DEGRADED_LINK, GONE(-1), "%u of %u NVSwitches absent",
-		     usual - switches_reporting, usual);
+		find(&j, NVSWITCH_DEGRADED_LINK, GONE(-1, NVSWITCH_REBOOT),
+		     "%u of %u NVSwitches absent", usual - switches_reporting, usual);
 
 	judge_links(&j);
 }

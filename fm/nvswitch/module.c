@@ -393,8 +393,47 @@ static void remember_cb(void *arg)
 	state_store_changed(r->services.state, &memory_file, r);
 }
 
+/* Alerts about hosts: in which state, why, and what mends it; the guard; hooks that failed. */
+static void raise_alerts(struct nvlink_room *r)
+{
+	struct alerts *alerts = r->services.alerts;
+	struct name_list fatal = { 0 }, no_p2p = { 0 }, failing = { 0 };
+	const char *host;
+	struct nvswitch_kept kept;
+
+	for (unsigned at = 0;
+	     fabric_view(r->fabric).topo && nvswitch_next(r->nvswitch, &at, &kept);) {
+		const struct nvswitch_known known = nvswitch_known(r->nvswitch, kept.host);
+		bool by_hand = kept.override != NVSWITCH_UNKNOWN;
+		enum nvswitch_state state = by_hand ? kept.override : kept.believed;
+		char text[200];
+
+		snprintf(text, sizeof(text), by_hand || !*known.reason ? "%s" : "%s (%s; %s)",
+			 kept.host, known.reason, known.action);
+		if (state == NVSWITCH_FATAL)
+			name_list_add(&fatal, text);
+		else if (state == NVSWITCH_NO_P2P)
+			name_list_add(&no_p2p, text);
+	}
+	name_list_alert(alerts, "hosts-fatal", &fatal, "host FATAL", "hosts FATAL");
+	name_list_alert(alerts, "hosts-no-p2p", &no_p2p, "host NO_P2P", "hosts NO_P2P");
+	for (unsigned n = 0; (host = nvswitch_hook_failing(r->nvswitch, n)); n++)
+		name_list_add(&failing, host);
+	name_list_alert(alerts, "nvswitch-hook", &failing, "host's nvswitch_hook failed",
+			"hosts' nvswitch_hook failed");
+	if (nvswitch_is_guarded(r->nvswitch))
+		alert_raise(alerts, "nvswitch-guard", NULL,
+			    "more than %d %% of the hosts look unhealthy at once (nvswitch_guard): "
+			    "routing keeps as it is%s",
+			    r->services.conf->nvswitch.guard,
+			    r->services.conf->nvswitch.guard_hooks ? ", hooks are held" : "");
+	else
+		alert_end(alerts, "nvswitch-guard", NULL);
+}
+
 static void states_cb(void *arg)
 {
+	raise_alerts(arg);
 	fabric_report_hosts_changed(((struct nvlink_room *)arg)->fabric);
 }
 
@@ -461,25 +500,8 @@ static void published(void *room, enum fabric_update_step step, const struct top
 
 static void settled(void *room, enum fabric_settle_step step)
 {
-	struct nvlink_room *r = room;
-	struct alerts *alerts = r->services.alerts;
-	struct name_list fatal = { 0 }, no_p2p = { 0 };
-	struct nvswitch_kept kept;
-
-	if (step != FABRIC_REVIEWED)
-		return;
-	for (unsigned at = 0;
-	     fabric_view(r->fabric).topo && nvswitch_next(r->nvswitch, &at, &kept);) {
-		enum nvswitch_state state =
-			kept.override == NVSWITCH_UNKNOWN ? kept.believed : kept.override;
-
-		if (state == NVSWITCH_FATAL)
-			name_list_add(&fatal, kept.host);
-		else if (state == NVSWITCH_NO_P2P)
-			name_list_add(&no_p2p, kept.host);
-	}
-	name_list_alert(alerts, "hosts-fatal", &fatal, "host FATAL", "hosts FATAL");
-	name_list_alert(alerts, "hosts-no-p2p", &no_p2p, "host NO_P2P", "hosts NO_P2P");
+	if (step == FABRIC_REVIEWED)
+		raise_alerts(room);
 }
 
 /* A host that no source watches has no NVLink part in its verdict. */

@@ -72,6 +72,7 @@ struct nvswitch_finding {	     /* one thing that was seen */
 	uint8_t state;		     /* what it makes of the host */
 	uint8_t kind, trust, remedy; /* enums above */
 	int8_t gpu, sw;		     /* -1 = not about one */
+	uint8_t peers_lost;	     /* GPUs that `gpu` does not reach; 0 = not about pairs */
 	int16_t link;		     /* -1 = not about one */
 	uint32_t code;		     /* SXid or Xid, 0 = none */
 	char pci[16];		     /* of the GPU, "0000:1b:00", "" = not known */

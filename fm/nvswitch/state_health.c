@@ -148,9 +148,9 @@ unsigned health_add(struct health *h, const char *name)
  * when that side changes, so one good answer between bad ones restarts the hold-down, while a state
  * that gets even worse does not. While no source reports no hold-down runs: silence proves nothing.
  *
- * The guard counts observed, not believed, states: hosts within their hold-down count, so that a
- * faulty source is noticed before the first of them takes effect, given that the hold-down is
- * longer than the polling interval.
+ * The guard stands before routing, never before what is shown. It counts observed, not believed,
+ * states: hosts within their hold-down count, so that a faulty source is noticed before the first
+ * of them moves anything, given that the hold-down is longer than the polling interval.
  */
 
 #define NONFATAL_WINDOW_US 60000000
@@ -186,9 +186,11 @@ void health_fini(struct health *h)
 }
 
 /* The state of the host that routing should use. */
-static enum nvswitch_state wanted(const struct health_host *host)
+static enum nvswitch_state wanted(const struct health *h, const struct health_host *host)
 {
-	return host->override != NVSWITCH_UNKNOWN ? host->override : host->believed;
+	if (host->override != NVSWITCH_UNKNOWN)
+		return host->override;
+	return h->guarded ? host->routed : host->believed;
 }
 
 void health_remember(struct health *h, unsigned host, enum nvswitch_state believed,
@@ -198,7 +200,7 @@ void health_remember(struct health *h, unsigned host, enum nvswitch_state believ
 
 	it->observed = it->believed = it->sources_state = believed;
 	it->override = override;
-	it->routed = wanted(it);
+	it->routed = wanted(h, it);
 }
 
 /* ---- Sources --------------------------------------------------------------------------------- */
@@ -358,27 +360,60 @@ void health_override(struct health *h, unsigned host, enum nvswitch_state state)
 		it->sources_state = it->observed = it->believed = NVSWITCH_HEALTHY;
 }
 
-const struct nvswitch_finding *health_worst(const struct health_host *host)
+/* The n-th finding, from 0, events first; NULL = there are no more, or a manual override. */
+static const struct nvswitch_finding *finding_of(const struct health_host *host, unsigned n)
 {
-	const struct nvswitch_finding *worst = NULL;
+	unsigned events = host->memory ? host->memory->nevents : 0;
 
 	if (host->override != NVSWITCH_UNKNOWN)
 		return NULL;
-	for (unsigned i = 0; i < host->nsources; i++) {
-		const struct nvswitch_verdict *verdict = &host->sources[i].verdict;
+	if (n < events)
+		return &host->memory->events[n].finding;
+	n -= events;
+	for (unsigned i = 0; i < host->nsources; n -= host->sources[i++].verdict.count)
+		if (n < host->sources[i].verdict.count)
+			return &host->sources[i].verdict.findings[n];
+	return NULL;
+}
 
-		if (verdict->count && (!worst || verdict->findings[0].state > worst->state))
-			worst = &verdict->findings[0];
+const struct nvswitch_finding *health_cause(const struct health_host *host)
+{
+	const struct nvswitch_finding *f, *cause = NULL;
+	unsigned worst = NVSWITCH_HEALTHY, most = 0;
+
+	for (unsigned n = 0; (f = finding_of(host, n)); n++)
+		worst = f->state > worst ? f->state : worst;
+	for (unsigned n = 0; (f = finding_of(host, n)); n++) {
+		bool event = f->kind == NVSWITCH_IS_EVENT;
+		unsigned scope = f->gpu >= 0 || *f->pci ? 2 : 1, weight;
+
+		if (f->state < worst && !(event && f->state > NVSWITCH_DEGRADED_LINK))
+			continue;
+		scope = f->sw >= 0 ? 3 : f->peers_lost ? 0 : scope;
+		weight = 1 + (scope << 16 | (unsigned)event << 15 | (unsigned)f->state << 8 |
+			      f->peers_lost);
+		if (weight > most) {
+			most = weight;
+			cause = f;
+		}
 	}
-	if (host->memory && host->memory->nevents &&
-	    (!worst || host->memory->events[0].finding.state > worst->state))
-		worst = &host->memory->events[0].finding;
-	return worst;
+	return cause;
+}
+
+enum nvswitch_remedy health_remedy(const struct health_host *host)
+{
+	enum nvswitch_remedy gravest = NVSWITCH_REMEDY_NONE;
+	const struct nvswitch_finding *f;
+
+	for (unsigned n = 0; (f = finding_of(host, n)); n++)
+		if (f->state > NVSWITCH_HEALTHY && f->remedy > gravest)
+			gravest = (enum nvswitch_remedy)f->remedy;
+	return gravest;
 }
 
 const char *health_reason(const struct health_host *host)
 {
-	const struct nvswitch_finding *worst = health_worst(host);
+	const struct nvswitch_finding *cause = health_cause(host);
 
 	if (host->override != NVSWITCH_UNKNOWN)
 		return "manual override";
@@ -387,7 +422,7 @@ const char *health_reason(const struct health_host *host)
 		       "(nvswitch_worsen_hold)";
 	if (host->state == NVSWITCH_UNKNOWN)
 		return host->nsources ? host->sources[0].error : "no telemetry source configured";
-	return worst ? worst->text : "";
+	return cause ? cause->text : "";
 }
 
 /* ---- What is observed ------------------------------------------------------------------------ */
@@ -466,11 +501,15 @@ static void believe(struct health *h, struct health_host *host, uint64_t now_us,
 		host->differs_us = now_us;
 	}
 	due = host->differs_us + (side > 0 ? h->conf.worsen_us : h->conf.recover_us);
-	if (side && due > now_us) {
-		note_due(next_us, due, now_us);
-	} else if (side && !h->guarded) {
+	if (side && due <= now_us) {
 		host->believed = host->observed;
 		host->side = 0;
+	} else if (side > 0 && host->at_once > host->believed) {
+		host->believed = host->at_once;
+		host->side = 0;
+		note_due(next_us, now_us, now_us); /* what is observed may be worse still */
+	} else if (side) {
+		note_due(next_us, due, now_us);
 	}
 	if (host->override != NVSWITCH_UNKNOWN)
 		host->state = host->override;
@@ -519,7 +558,7 @@ static bool take_batch(struct health *h, uint64_t now_us, uint64_t *next_us)
 	h->urgent = false;
 	for (unsigned i = 0; i < h->nhosts && !any; i++)
 		any = h->conf.treatment[h->hosts[i].routed] !=
-		      h->conf.treatment[wanted(&h->hosts[i])];
+		      h->conf.treatment[wanted(h, &h->hosts[i])];
 	if (!any)
 		return false;
 	if (!urgent && due > now_us) {
@@ -527,7 +566,7 @@ static bool take_batch(struct health *h, uint64_t now_us, uint64_t *next_us)
 		return false;
 	}
 	for (unsigned i = 0; i < h->nhosts; i++)
-		h->hosts[i].routed = wanted(&h->hosts[i]);
+		h->hosts[i].routed = wanted(h, &h->hosts[i]);
 	h->batched = true;
 	h->batch_us = now_us;
 	return true;
@@ -563,10 +602,15 @@ uint64_t health_step(struct health *h, uint64_t now_us, bool *reroute)
 		bool fresh, heard = false;
 
 		host->unconfirmed = false;
+		host->at_once = NVSWITCH_HEALTHY;
 		for (unsigned k = 0; host->memory && k < host->memory->nevents; k++) {
-			const struct nvswitch_finding *f = &host->memory->events[k].finding;
+			const struct memory_event *event = &host->memory->events[k];
+			const struct nvswitch_finding *f = &event->finding;
 
 			events = worse(events, confirmed(h, host, f->state, f->trust, grave));
+			if (event->from & MEMORY_FROM_LOG && f->trust == NVSWITCH_PROVEN &&
+			    f->state > NVSWITCH_DEGRADED_LINK)
+				host->at_once = worse(host->at_once, f->state);
 		}
 		fresh = sources_state(h, host, now_us, grave, &next_us, &worst);
 		if (fresh || !host->nsources)

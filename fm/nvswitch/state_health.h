@@ -56,6 +56,8 @@ struct health_host {
 	/* sources_state: the worst of its sources' reports. All but `state` are never UNKNOWN. */
 	enum nvswitch_state sources_state : 8, observed : 8, believed : 8, routed : 8, state : 8;
 	enum nvswitch_state override : 8; /* UNKNOWN = none */
+	/* The worst event of a proven log: it can not flap, so it need not last. HEALTHY = none. */
+	enum nvswitch_state at_once : 8;
 	bool unconfirmed;    /* an untrusted source reports what is worse than observed */
 	int8_t side;	     /* 1 = worse, -1 = better, 0 = the same */
 	bool reported;	     /* a recent report, or its log, shows its state */
@@ -74,10 +76,11 @@ struct health_host {
  *
  *   observed   the worst of the present reports of the host's sources and of the events in its
  *              memory. Worse than DEGRADED_LINK needs a trusted source, or two sources
- *   state      observed, once it has lasted (hold-down), unless so many hosts turn bad that the
- *              sources are suspect (guard); UNKNOWN while no source reports
- *   routed     the state that routing uses: state, taken over in batches at an interval; UNKNOWN
- *              leaves it unchanged
+ *   state      observed, once it has lasted (hold-down); a fatal event in a proven log counts at
+ *              once; UNKNOWN while no source reports
+ *   routed     the state that routing uses: state, taken over in batches at an interval, unless
+ *              so many hosts are bad that the sources are suspect (guard); UNKNOWN leaves it
+ *              unchanged
  * A source is an exporter, or a program that sends health reports; these stay until an operator's
  * `clear` finds them silent. A manual override counts at once and until it is taken back.
  */
@@ -94,7 +97,7 @@ struct health_conf {
 struct health_ops {
 	/* `state` of a host has changed. */
 	void (*changed)(void *arg, const struct health_host *host, enum nvswitch_state before);
-	/* The guard has begun (on) or ended to hold all changes; `bad` hosts look bad. */
+	/* The guard has begun (on) or ended to hold routing; `bad` hosts look bad. */
 	void (*guard)(void *arg, bool on, unsigned bad);
 };
 
@@ -157,10 +160,16 @@ void health_override(struct health *h, unsigned host, enum nvswitch_state state)
 /* The memory of a host, made on demand; owned by h. */
 struct memory *health_memory(struct health *h, unsigned host);
 
-/* The worst thing known of a host, for people, "" = nothing; valid until h changes. */
+/* The cause of a host's state, for people, "" = nothing; valid until h changes. */
 const char *health_reason(const struct health_host *host);
-/* That finding, valid as long; NULL = none, or a manual override. */
-const struct nvswitch_finding *health_worst(const struct health_host *host);
+/*
+ * That finding, valid as long; NULL = none, or a manual override. Of the worst findings and grave
+ * events it is the one that explains the others: a switch before a GPU before the whole host before
+ * a pair of GPUs, an event before a state.
+ */
+const struct nvswitch_finding *health_cause(const struct health_host *host);
+/* The gravest remedy that any finding asks for. */
+enum nvswitch_remedy health_remedy(const struct health_host *host);
 
 /*
  * Evaluates all hosts. *reroute: `routed` of some host has changed. Returns when to call it again

@@ -204,7 +204,7 @@ json_t *nvswitch_json(const struct nvswitch *nv)
 
 	for (unsigned i = 0; i < nv->health.nhosts; i++) {
 		const struct health_host *host = &nv->health.hosts[i];
-		const struct nvswitch_finding *worst = health_worst(host);
+		const struct nvswitch_finding *cause = health_cause(host);
 		/* HEALTHY only where something has reported lately that it is. */
 		bool proven = host->reported || host->observed > NVSWITCH_HEALTHY;
 		const char *override = NULL, *ends = NULL;
@@ -212,22 +212,24 @@ json_t *nvswitch_json(const struct nvswitch *nv)
 		if (host->override != NVSWITCH_UNKNOWN) {
 			override = nvswitch_state_name(host->override);
 			ends = "an operator clears it";
-		} else if (worst && worst->state > NVSWITCH_HEALTHY) {
-			ends = memory_end_of(worst);
+		} else if (cause && cause->state > NVSWITCH_HEALTHY) {
+			ends = memory_end_of(cause);
 		}
 		json_array_append_new(
 			hosts,
-			json_pack("{ss ss ss ss ss ss? sf ss sb si si so so ss? so sb}", "host",
+			json_pack("{ss ss ss ss ss ss? sf ss ss sb si si so so ss? so sb}", "host",
 				  host->name, "system", system_of(host), "state",
 				  nvswitch_state_name(host->state), "observed",
 				  nvswitch_state_name(proven ? host->observed : NVSWITCH_UNKNOWN),
 				  "routed", nvswitch_state_name(host->routed), "override", override,
 				  "since_s", host->since_us ? age_s(nv, host->since_us) : 0.0,
-				  "reason", health_reason(host), "in_fabric", host->present,
-				  "sources_up", (int)sources_up(host), "sources_count",
-				  (int)host->nsources, "sources", sources_json(nv, host),
-				  "evidence", evidence_json(nv, host), "ends_when", ends, "domain",
-				  domain_json(host), "unconfirmed", host->unconfirmed));
+				  "reason", health_reason(host), "action",
+				  nvswitch_remedy_name(health_remedy(host)), "in_fabric",
+				  host->present, "sources_up", (int)sources_up(host),
+				  "sources_count", (int)host->nsources, "sources",
+				  sources_json(nv, host), "evidence", evidence_json(nv, host),
+				  "ends_when", ends, "domain", domain_json(host), "unconfirmed",
+				  host->unconfirmed));
 	}
 	return json_pack("{so so so so}", "summary", nvswitch_summary(nv), "senders",
 			 senders_json(log_intake_senders(nv->intake), loop_now_us(nv->home.loop)),
@@ -287,6 +289,8 @@ static void guard_cb(void *arg, bool on, unsigned bad)
 			 bad, words_plural(bad, "host looks", "hosts look"));
 	nv->home.ops->event(nv->home.arg, on ? LOG_ERR : LOG_NOTICE, "nvswitch-guard",
 			    json_pack("{sb si}", "guarded", on, "bad", (int)bad), text);
+	hook_hold(nv->hook, on && nv->conf.keys.guard_hooks);
+	nv->states_changed = true;
 }
 
 static void report_changes_to(struct nvswitch *nv, enum nvswitch_state state)
@@ -335,8 +339,9 @@ static void report_changes_to(struct nvswitch *nv, enum nvswitch_state state)
 		nv->home.ops->event(nv->home.arg,
 				    state == NVSWITCH_HEALTHY ? LOG_NOTICE : LOG_WARNING,
 				    "nvswitch",
-				    json_pack("{ss ss ss ss}", "host", host->name, "state", name,
-					      "before", before, "reason", reason),
+				    json_pack("{ss ss ss ss ss}", "host", host->name, "state", name,
+					      "before", before, "reason", reason, "action",
+					      nvswitch_remedy_name(health_remedy(host))),
 				    text);
 	}
 }
@@ -346,17 +351,15 @@ static void report_changes_to(struct nvswitch *nv, enum nvswitch_state state)
  *   FMD_REASON FMD_SYSTEM
  *   FMD_GPU FMD_PCI     the GPU that the reason is about: its index, its PCI address; empty where
  *                       it is about none, or that is not known
- *   FMD_ACTION          what mends it: "none", "restart job", "reset GPU", "reboot", "contact
- *                       support"
+ *   FMD_ACTION          the gravest remedy that is asked for: "none", "restart job", "reset GPU",
+ *                       "reboot", "contact support"
  *   FMD_JOBS            whether jobs of several GPUs can still run: "yes", "no", "unknown"
  *   FMD_EVIDENCE        all that is known, a line a finding: STATE: words (source)
  */
 static void run_hook(struct nvswitch *nv, const struct change *change)
 {
 	const struct health_host *host = &nv->health.hosts[change->host];
-	const struct nvswitch_finding *worst = health_worst(host);
-	enum nvswitch_remedy remedy =
-		worst ? (enum nvswitch_remedy)worst->remedy : NVSWITCH_REMEDY_NONE;
+	const struct nvswitch_finding *cause = health_cause(host);
 	/* NCCL does not start where two GPUs with an NVLink between them have no P2P. */
 	const char *jobs = host->state <= NVSWITCH_DEGRADED_LINK ? "yes" : "no";
 	char gpu[16] = "", *text = mem_alloc(EVIDENCE_TEXT, 1);
@@ -364,8 +367,8 @@ static void run_hook(struct nvswitch *nv, const struct change *change)
 		{ "FMD_REASON", health_reason(host) },
 		{ "FMD_SYSTEM", system_of(host) },
 		{ "FMD_GPU", gpu },
-		{ "FMD_PCI", worst ? worst->pci : "" },
-		{ "FMD_ACTION", nvswitch_remedy_name(remedy) },
+		{ "FMD_PCI", cause ? cause->pci : "" },
+		{ "FMD_ACTION", nvswitch_remedy_name(health_remedy(host)) },
 		{ "FMD_JOBS", host->state == NVSWITCH_UNKNOWN ? "unknown" : jobs },
 		{ "FMD_EVIDENCE", text },
 	};
@@ -377,8 +380,8 @@ static void run_hook(struct nvswitch *nv, const struct change *change)
 	json_t *list = evidence_json(nv, host), *finding;
 	size_t index, used = 0;
 
-	if (worst && worst->gpu >= 0)
-		snprintf(gpu, sizeof(gpu), "%d", worst->gpu);
+	if (cause && cause->gpu >= 0)
+		snprintf(gpu, sizeof(gpu), "%d", cause->gpu);
 	json_array_foreach (list, index, finding) {
 		const char *state, *words, *source;
 
@@ -398,6 +401,9 @@ static void hook_done_cb(void *arg, const char *host, const char *error)
 	struct nvswitch *nv = arg;
 	char text[400];
 
+	nv->home.ops->keep(nv->home.arg);
+	if (nv->home.ops->states_changed)
+		nv->home.ops->states_changed(nv->home.arg);
 	if (!error)
 		return;
 	snprintf(text, sizeof(text), "nvswitch: hook %s for %s: %s", nv->conf.keys.hook, host,
@@ -437,10 +443,10 @@ static void step(void *arg)
 	if (nv->states_changed && nv->home.ops->states_changed)
 		nv->home.ops->states_changed(nv->home.arg);
 	nv->states_changed = false;
-	if (!reroute)
-		return;
-	nv->home.ops->keep(nv->home.arg);
-	nv->home.ops->reroute(nv->home.arg);
+	if (reroute || changed)
+		nv->home.ops->keep(nv->home.arg);
+	if (reroute)
+		nv->home.ops->reroute(nv->home.arg);
 }
 
 /* As source_home.heard: the home is the first member. */
@@ -505,11 +511,22 @@ struct nvswitch_known nvswitch_known(const struct nvswitch *nv, const char *name
 	const struct health_host *host = index == UINT_MAX ? NULL : &nv->health.hosts[index];
 
 	if (!host)
-		return (struct nvswitch_known){ .state = NVSWITCH_UNKNOWN, .reason = "" };
+		return (struct nvswitch_known){ NVSWITCH_UNKNOWN, false, "", "none" };
 	return (struct nvswitch_known){ .state = host->state,
 					.watched =
 						host->nsources || host->state != NVSWITCH_UNKNOWN,
-					.reason = health_reason(host) };
+					.reason = health_reason(host),
+					.action = nvswitch_remedy_name(health_remedy(host)) };
+}
+
+bool nvswitch_is_guarded(const struct nvswitch *nv)
+{
+	return nv->health.guarded;
+}
+
+const char *nvswitch_hook_failing(const struct nvswitch *nv, unsigned n)
+{
+	return hook_failing(nv->hook, n);
 }
 
 bool nvswitch_has_degraded(const struct nvswitch *nv)
@@ -547,7 +564,8 @@ bool nvswitch_next(const struct nvswitch *nv, unsigned *at, struct nvswitch_kept
 		const struct health_host *host = &nv->health.hosts[(*at)++];
 
 		*kept = (struct nvswitch_kept){ host->name, host->believed, host->override };
-		if (host->believed != NVSWITCH_HEALTHY || host->override != NVSWITCH_UNKNOWN)
+		if (host->believed != NVSWITCH_HEALTHY || host->override != NVSWITCH_UNKNOWN ||
+		    hook_owed(nv->hook, host->name))
 			return true;
 	}
 	return false;
@@ -627,6 +645,7 @@ int nvswitch_configure(struct nvswitch *nv, const struct nvswitch_conf *conf, ch
 	nv->health.conf = conf->health;
 	senders_allow(log_intake_senders(nv->intake), conf->keys.syslog_allow, err, err_size);
 	hook_configure(nv->hook, conf->keys.hook, conf->hook_timeout_ms);
+	hook_hold(nv->hook, nv->health.guarded && conf->keys.guard_hooks);
 	sources_take(nv->sources, opened);
 	nv->states_changed = true;
 	step_soon(&nv->home);

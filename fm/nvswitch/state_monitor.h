@@ -61,11 +61,16 @@ void nvswitch_present(struct nvswitch *nv, const char *const *names, unsigned co
 enum nvswitch_state nvswitch_routed(const struct nvswitch *nv, const char *host);
 /* Whether that of some host is not HEALTHY. */
 bool nvswitch_has_degraded(const struct nvswitch *nv);
+/* Whether the guard holds routing. */
+bool nvswitch_is_guarded(const struct nvswitch *nv);
+/* The n-th host, from 0, whose hook failed and is to be tried again; NULL = there are no more. */
+const char *nvswitch_hook_failing(const struct nvswitch *nv, unsigned n);
 
 struct nvswitch_known {
 	enum nvswitch_state state;
 	bool watched;	    /* it has a source, or its state is known without one */
 	const char *reason; /* valid until the next call of a function of this header */
+	const char *action; /* the gravest remedy that is asked for: static, "none" */
 };
 /* The state of a host's NVLinks; UNKNOWN for a host that is not known. */
 struct nvswitch_known nvswitch_known(const struct nvswitch *nv, const char *host);
@@ -82,7 +87,11 @@ struct nvswitch_said { /* a `health-report`: unchecked texts, and how long it co
 int nvswitch_hear_report(struct nvswitch *nv, const struct nvswitch_said *report, char *err,
 			 size_t err_size);
 
-struct nvswitch_kept { /* what outlives a restart of a host that is not HEALTHY or overridden */
+/*
+ * What outlives a restart of a host that is not HEALTHY, is overridden, or whose hook was not told
+ * of its present state.
+ */
+struct nvswitch_kept {
 	const char *host;
 	enum nvswitch_state believed, override; /* UNKNOWN = no override */
 };

@@ -538,8 +538,10 @@ void helper_end(struct helper *helper)
 
 /* ---- Hooks: those that wait, and those that run in the helper -------------------------------- */
 
-#define AT_A_TIME 4
-#define AGAIN_US  20000 /* until the helper can take another */
+#define AT_A_TIME    4
+#define AGAIN_US     20000	 /* until the helper can take another */
+#define RETRY_US     10000000ull /* after a first failure; each further wait is twice as long */
+#define RETRY_MAX_US 300000000ull
 
 struct call { /* waiting, or running */
 	struct call *next;
@@ -548,7 +550,8 @@ struct call { /* waiting, or running */
 	char *text; /* the variables, each with the zero that ends it */
 	size_t length;
 	struct helper_run *run; /* NULL = it waits */
-	uint64_t deadline_us;
+	unsigned failures;
+	uint64_t due_us; /* of one that runs: its end; of one that waits: not to start before */
 };
 
 struct hook {
@@ -558,6 +561,7 @@ struct hook {
 	void *arg;
 	char *program;
 	unsigned timeout_ms;
+	bool held; /* none is started */
 	struct call *waiting, *running;
 	unsigned nrunning;
 	struct loop_timer *timer;
@@ -571,9 +575,43 @@ static void call_free(struct call *call)
 	free(call);
 }
 
-static void log_call(const struct hook *hook, const struct call *call, const char *error)
+static struct call *find_call(struct call *call, const char *host)
 {
-	hook->fn(hook->arg, call->host, error);
+	while (call && strcmp(call->host, host) != 0)
+		call = call->next;
+	return call;
+}
+
+static void add_waiting(struct hook *hook, struct call *call)
+{
+	struct call **last = &hook->waiting;
+
+	while (*last)
+		last = &(*last)->next;
+	call->next = NULL;
+	*last = call;
+}
+
+/*
+ * The call is in neither list. One that failed waits for another try, unless a newer change of its
+ * host waits already.
+ */
+static void end_call(struct hook *hook, struct call *call, const char *error)
+{
+	unsigned doublings = call->failures < 5 ? call->failures : 5;
+	uint64_t wait_us = RETRY_US << doublings;
+	bool again = error && !find_call(hook->waiting, call->host);
+	char *host = mem_strdup(call->host);
+
+	call->run = NULL;
+	call->failures++;
+	call->due_us = loop_now_us(hook->loop) + (wait_us < RETRY_MAX_US ? wait_us : RETRY_MAX_US);
+	if (again)
+		add_waiting(hook, call);
+	else
+		call_free(call);
+	hook->fn(hook->arg, host, error);
+	free(host);
 }
 
 static void ended_cb(void *arg, int error, int status)
@@ -589,10 +627,9 @@ static void ended_cb(void *arg, int error, int status)
 	snprintf(text, sizeof(text), "ended with %s %d", WIFEXITED(status) ? "status" : "signal",
 		 WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
 	if (error)
-		log_call(hook, call, strerror(error));
+		end_call(hook, call, strerror(error));
 	else
-		log_call(hook, call, WIFEXITED(status) && !WEXITSTATUS(status) ? NULL : text);
-	call_free(call);
+		end_call(hook, call, WIFEXITED(status) && !WEXITSTATUS(status) ? NULL : text);
 	loop_timer_set(hook->timer, 0);
 }
 
@@ -607,30 +644,28 @@ static uint64_t end_late(struct hook *hook, uint64_t now_us)
 	while (*link) {
 		struct call *call = *link;
 
-		if (now_us < call->deadline_us) {
-			next = call->deadline_us < next ? call->deadline_us : next;
+		if (now_us < call->due_us) {
+			next = call->due_us < next ? call->due_us : next;
 			link = &call->next;
 			continue;
 		}
 		*link = call->next;
 		hook->nrunning--;
 		helper_stop(call->run);
-		log_call(hook, call, "took too long and was killed");
-		call_free(call);
+		end_call(hook, call, "took too long and was killed");
 	}
 	return next;
 }
 
-/* The first in line whose host has none running: a host's changes keep their order. */
+/*
+ * The first in line that is due and whose host has none running: a host's changes keep their order.
+ */
 static struct call *take_waiting(struct hook *hook)
 {
 	for (struct call **link = &hook->waiting; *link; link = &(*link)->next) {
 		struct call *call = *link;
-		const struct call *other = hook->running;
 
-		while (other && strcmp(other->host, call->host) != 0)
-			other = other->next;
-		if (other)
+		if (call->due_us > loop_now_us(hook->loop) || find_call(hook->running, call->host))
 			continue;
 		*link = call->next;
 		return call;
@@ -645,7 +680,7 @@ static bool start_waiting(struct hook *hook)
 	struct call *call;
 	int error;
 
-	while (hook->nrunning < AT_A_TIME && (call = take_waiting(hook))) {
+	while (!hook->held && hook->nrunning < AT_A_TIME && (call = take_waiting(hook))) {
 		call->run = helper ? helper_start_program(helper, hook->which, call->text,
 							  call->length, ended_cb, call)
 				   : NULL;
@@ -656,11 +691,10 @@ static bool start_waiting(struct hook *hook)
 			return false;
 		}
 		if (error) {
-			log_call(hook, call, strerror(error));
-			call_free(call);
+			end_call(hook, call, strerror(error));
 			continue;
 		}
-		call->deadline_us = loop_now_us(hook->loop) + hook->timeout_ms * 1000ull;
+		call->due_us = loop_now_us(hook->loop) + hook->timeout_ms * 1000ull;
 		call->next = hook->running;
 		hook->running = call;
 		hook->nrunning++;
@@ -679,33 +713,36 @@ static void timer_cb(void *arg)
 	next_us = end_late(hook, now_us);
 	if (!room && now_us + AGAIN_US < next_us)
 		next_us = now_us + AGAIN_US;
+	for (const struct call *call = hook->waiting; call && !hook->held; call = call->next)
+		if (call->due_us > now_us && call->due_us < next_us)
+			next_us = call->due_us;
 	if (next_us != UINT64_MAX)
 		loop_timer_set(hook->timer, next_us - now_us);
 }
 
 /*
- * What waits for the host is out of date; the change that it would have reported is part of the
- * newer one.
+ * What waits for the host is out of date. If it was never tried, the change that it would have
+ * reported is part of the newer one, and its old state is returned. A failed try may have had its
+ * effect, so the newer change is reported as it is.
  */
 static char *drop_waiting(struct hook *hook, const char *host)
 {
-	for (struct call **link = &hook->waiting; *link; link = &(*link)->next) {
-		struct call *call = *link;
-		char *old_state;
+	struct call **link = &hook->waiting, *call = find_call(hook->waiting, host);
+	char *old_state;
 
-		if (strcmp(call->host, host))
-			continue;
-		old_state = mem_strdup(call->old_state);
-		*link = call->next;
-		call_free(call);
-		return old_state;
-	}
-	return NULL;
+	if (!call)
+		return NULL;
+	while (*link != call)
+		link = &(*link)->next;
+	*link = call->next;
+	old_state = call->failures ? NULL : mem_strdup(call->old_state);
+	call_free(call);
+	return old_state;
 }
 
 void hook_run(struct hook *hook, const struct hook_call *from)
 {
-	struct call **last = &hook->waiting, *call;
+	struct call *call;
 	char *earlier;
 	FILE *out;
 
@@ -727,10 +764,36 @@ void hook_run(struct hook *hook, const struct hook_call *from)
 	for (unsigned i = 0; i < from->count; i++)
 		fprintf(out, "%s=%s%c", from->more[i].name, from->more[i].value, 0);
 	fclose(out);
-	while (*last)
-		last = &(*last)->next;
-	*last = call;
+	add_waiting(hook, call);
 	loop_timer_set(hook->timer, 0);
+}
+
+void hook_hold(struct hook *hook, bool held)
+{
+	if (hook->held == held)
+		return;
+	hook->held = held;
+	loop_timer_set(hook->timer, 0);
+}
+
+const char *hook_owed(const struct hook *hook, const char *host)
+{
+	const struct call *call = find_call(hook->running, host);
+
+	if (!call)
+		call = find_call(hook->waiting, host);
+	return call ? call->old_state : NULL;
+}
+
+const char *hook_failing(const struct hook *hook, unsigned n)
+{
+	const struct call *lists[] = { hook->running, hook->waiting };
+
+	for (unsigned i = 0; i < 2; i++)
+		for (const struct call *call = lists[i]; call; call = call->next)
+			if (call->failures && !n--)
+				return call->host;
+	return NULL;
 }
 
 struct hook *hook_new(struct loop *loop, enum helper_program which, hook_done_fn *fn, void *arg)
@@ -743,13 +806,6 @@ struct hook *hook_new(struct loop *loop, enum helper_program which, hook_done_fn
 	return hook;
 }
 
-void hook_configure(struct hook *hook, const char *program, unsigned timeout_ms)
-{
-	free(hook->program);
-	hook->program = mem_strdup(program);
-	hook->timeout_ms = timeout_ms;
-}
-
 static void free_all(struct call *calls)
 {
 	while (calls) {
@@ -760,6 +816,17 @@ static void free_all(struct call *calls)
 			helper_stop(call->run);
 		call_free(call);
 	}
+}
+
+void hook_configure(struct hook *hook, const char *program, unsigned timeout_ms)
+{
+	free(hook->program);
+	hook->program = mem_strdup(program);
+	hook->timeout_ms = timeout_ms;
+	if (*program)
+		return;
+	free_all(hook->waiting); /* nobody is to be called any more */
+	hook->waiting = NULL;
 }
 
 void hook_free(struct hook *hook)

@@ -64,6 +64,8 @@ int helper_bind(struct helper *helper, int fd, const struct sockaddr *at, sockle
  *
  * A few run at a time, the others wait in line. A host waits once: a newer change replaces the one
  * that waits. One that takes too long is killed with all it started. The loop never waits for one.
+ * One that does not end with status 0 is run again, 10 s later, then after 20 s and so on up to
+ * 5 min, until it does or a newer change replaces it.
  */
 struct hook;
 
@@ -89,8 +91,17 @@ void hook_free(struct hook *hook); /* those running are killed; NULL is fine */
  * starts from the configuration.
  */
 void hook_configure(struct hook *hook, const char *program, unsigned timeout_ms);
-/* Queues a run; fn is called from the loop when it has ended. */
+/* Queues a run; fn is called from the loop each time that it has ended. */
 void hook_run(struct hook *hook, const struct hook_call *call);
+/* While held, those that wait are not started. */
+void hook_hold(struct hook *hook, bool held);
+/*
+ * The state that the program was last successfully told of the host, if a newer change waits or
+ * runs; NULL = it knows the present one.
+ */
+const char *hook_owed(const struct hook *hook, const char *host);
+/* The n-th host, from 0, whose run failed and is not replaced; NULL = there are no more. */
+const char *hook_failing(const struct hook *hook, unsigned n);
 /* Whether that key's program can be run ("" = none): 0, or -1 with the reason in err. */
 int hook_check(const char *key, const char *program, char *err, size_t err_size);
 

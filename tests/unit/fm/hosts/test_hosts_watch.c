@@ -21,9 +21,9 @@ static bool pass(struct watch *w, enum host_state state, uint64_t at_s, uint64_t
 	watch_begin(w);
 	for (int i = 0; i < 31; i++) {
 		snprintf(name, sizeof(name), "well-%d", i);
-		watch_take(w, name, HOST_HEALTHY, at_s * S);
+		watch_take(w, name, HOST_HEALTHY, false, at_s * S);
 	}
-	watch_take(w, "it", state, at_s * S);
+	watch_take(w, "it", state, false, at_s * S);
 	next = watch_end(w, &conf, at_s * S);
 	if (next_s)
 		*next_s = next == UINT64_MAX ? 0 : next / S;
@@ -46,16 +46,35 @@ static void what_lasts_is_reported_once_and_its_end_too(void **state)
 	assert_int_equal(next, 0);
 	assert_false(pass(&w, HOST_DEGRADED, 10, &next));
 	assert_int_equal(next, 30);
-	assert_false(pass(&w, HOST_FATAL, 30, &next)); /* worse still: no new wait */
+	assert_false(pass(&w, HOST_CUT_OFF, 30, &next)); /* worse still: no new wait */
 	assert_int_equal(next, 10);
-	assert_true(pass(&w, HOST_FATAL, 40, NULL));
+	assert_true(pass(&w, HOST_CUT_OFF, 40, NULL));
 	assert_int_equal(report(&w), HOST_HEALTHY);
-	assert_false(pass(&w, HOST_FATAL, 41, &next));
+	assert_false(pass(&w, HOST_CUT_OFF, 41, &next));
 	assert_int_equal(next, 0);
 	assert_false(pass(&w, HOST_HEALTHY, 50, &next));
 	assert_int_equal(next, 60);
 	assert_true(pass(&w, HOST_HEALTHY, 110, NULL));
-	assert_int_equal(report(&w), HOST_FATAL);
+	assert_int_equal(report(&w), HOST_CUT_OFF);
+	watch_fini(&w);
+}
+
+/* NVLinks' states have lasted by their own room: NO_P2P and FATAL come and go at once. */
+static void what_has_lasted_already_is_not_held_twice(void **state)
+{
+	struct watch w = { 0 };
+
+	for (unsigned i = 0; i < 2; i++) {
+		watch_begin(&w);
+		watch_take(&w, "it", i ? HOST_NO_P2P : HOST_HEALTHY, i, i * S);
+		watch_end(&w, &conf, i * S);
+		assert_int_equal(w.list[0].due, i);
+	}
+	assert_int_equal(watch_report(&w.list[0]), HOST_HEALTHY);
+	watch_begin(&w);
+	watch_take(&w, "it", HOST_HEALTHY, false, 400 * S);
+	watch_end(&w, &conf, 400 * S);
+	assert_true(w.list[0].due);
 	watch_fini(&w);
 }
 
@@ -125,7 +144,7 @@ static void take_many(struct watch *w, unsigned cut_off, uint64_t at_s)
 	watch_begin(w);
 	for (unsigned i = 0; i < 40; i++) {
 		snprintf(name, sizeof(name), "h%u", i);
-		watch_take(w, name, i < cut_off ? HOST_CUT_OFF : HOST_HEALTHY, at_s * S);
+		watch_take(w, name, i < cut_off ? HOST_CUT_OFF : HOST_HEALTHY, false, at_s * S);
 	}
 	watch_end(w, &conf, at_s * S);
 }
@@ -166,7 +185,7 @@ static void a_pass_that_was_not_ended_leaves_nothing(void **state)
 
 	pass(&w, HOST_HEALTHY, 0, NULL);
 	watch_begin(&w);
-	watch_take(&w, "it", HOST_CUT_OFF, S);
+	watch_take(&w, "it", HOST_CUT_OFF, false, S);
 	assert_false(pass(&w, HOST_HEALTHY, 2, NULL));
 	assert_false(pass(&w, HOST_CUT_OFF, 32, NULL));
 	watch_fini(&w);
@@ -176,6 +195,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_lasts_is_reported_once_and_its_end_too),
+		cmocka_unit_test(what_has_lasted_already_is_not_held_twice),
 		cmocka_unit_test(a_verdict_that_ends_within_its_hold_time_is_not_reported),
 		cmocka_unit_test(not_known_waits_for_its_sources),
 		cmocka_unit_test(a_new_host_is_reported_only_if_it_is_degraded),

@@ -324,26 +324,44 @@ static void without_hold_downs_a_change_counts_at_once(void **state)
 
 /* ---- The guard ------------------------------------------------------------------------------- */
 
-static void too_many_at_once_change_nothing(void **state)
+static void too_many_at_once_are_all_shown_and_move_no_routing(void **state)
+{
+	static const unsigned broken[] = { 9, 16, 32 };
+
+	for (unsigned i = 0; i < 3; i++) {
+		struct world *w = world_new(32);
+
+		for (unsigned h = 0; h < broken[i]; h++)
+			say(w, h, NVSWITCH_FATAL);
+		assert_true(w->guard_on);
+		pass(w, 600, NOBODY);
+		assert_int_equal(w->changes, broken[i]);
+		for (unsigned h = 0; h < 32; h++)
+			assert_int_equal(state_of(w, h),
+					 h < broken[i] ? NVSWITCH_FATAL : NVSWITCH_HEALTHY);
+		assert_int_equal(w->reroutes, 0);
+		assert_int_equal(w->guards, 1);
+		world_free(w);
+	}
+}
+
+static void routing_follows_when_the_guard_ends(void **state)
 {
 	struct world *w = world_new(HOSTS);
 
 	for (unsigned h = 0; h < 11; h++)
 		say(w, h, NVSWITCH_NO_P2P);
-	assert_true(w->guard_on);
 	pass(w, 600, NOBODY);
-	assert_int_equal(w->changes, 0);
 	assert_int_equal(w->reroutes, 0);
-	assert_int_equal(w->guards, 1);
 	say(w, 0, NVSWITCH_HEALTHY); /* ten are a quarter, no more */
 	assert_false(w->guard_on);
 	pass(w, 60, NOBODY);
-	assert_int_equal(w->changes, 10);
 	assert_int_equal(w->reroutes, 1);
+	assert_int_equal(w->h.hosts[1].routed, NVSWITCH_NO_P2P);
 	world_free(w);
 }
 
-static void a_guard_that_is_up_leaves_recoveries_alone_too_but_not_operators(void **state)
+static void a_guard_holds_the_routing_of_recoveries_too_but_not_what_operators_set(void **state)
 {
 	struct world *w = world_new(HOSTS);
 
@@ -353,7 +371,8 @@ static void a_guard_that_is_up_leaves_recoveries_alone_too_but_not_operators(voi
 		say(w, h, NVSWITCH_NO_P2P);
 	say(w, 20, NVSWITCH_HEALTHY);
 	pass(w, 400, NOBODY);
-	assert_int_equal(state_of(w, 20), NVSWITCH_FATAL);
+	assert_int_equal(state_of(w, 20), NVSWITCH_HEALTHY);
+	assert_int_equal(w->h.hosts[20].routed, NVSWITCH_FATAL);
 	health_override(&w->h, 5, NVSWITCH_NO_P2P);
 	step(w);
 	assert_int_equal(w->h.hosts[5].routed, NVSWITCH_NO_P2P);
@@ -369,6 +388,60 @@ static void one_host_of_a_small_fabric_is_never_held_by_the_guard(void **state)
 	pass(w, 30, NOBODY);
 	assert_int_equal(state_of(w, 0), NVSWITCH_NO_P2P);
 	assert_int_equal(w->guards, 0);
+	world_free(w);
+}
+
+/* ---- Causes ---------------------------------------------------------------------------------- */
+
+/* NVSwitch 2 of a DGX H100 dies: what its exporter and its log say of it, in any order. */
+static void the_cause_is_named_before_its_symptoms_and_the_gravest_remedy_asked_for(void **state)
+{
+	static const struct nvswitch_finding findings[] = {
+		{ NVSWITCH_NO_P2P, NVSWITCH_IS_STATE, 0, NVSWITCH_RESET_GPU, 0, -1, 7, -1, 0, "",
+		  "GPU 0: no NVLink to 7 of 7 GPUs, the first GPU 1", 0 },
+		{ NVSWITCH_NO_P2P, NVSWITCH_IS_STATE, 0, NVSWITCH_REBOOT, 3, -1, 0, -1, 0, "",
+		  "GPU 3: absent", 0 },
+		{ NVSWITCH_NO_P2P, NVSWITCH_IS_EVENT, 2, NVSWITCH_RESET_GPU, 3, -1, 0, -1, 74, "",
+		  "GPU 3: Xid 74", 0 },
+		{ NVSWITCH_NO_P2P, NVSWITCH_IS_EVENT, 2, NVSWITCH_RESET_GPU, -1, 2, 0, 33, 20034,
+		  "", "NVSwitch 2: SXid 20034", 0 },
+		{ NVSWITCH_FATAL, NVSWITCH_IS_STATE, 0, NVSWITCH_REBOOT, -1, -1, 0, -1, 0, "",
+		  "the fabric manager has not started, for every GPU", 0 },
+	};
+	struct nvswitch_verdict verdict = { .system = NVSWITCH_SYSTEM_H100 };
+	struct world *w = world_new(HOSTS);
+
+	for (unsigned i = 0; i < 5; i++) {
+		if (findings[i].kind == NVSWITCH_IS_EVENT)
+			memory_note(health_memory(&w->h, 1), &findings[i], MEMORY_FROM_LOG, w->now);
+		else
+			nvswitch_verdict_add(&verdict, &findings[i]);
+		health_hear(&w->h, 1, 0, &verdict, NULL, w->now);
+		step(w);
+		if (i < 4) /* each explains those before it */
+			assert_string_equal(health_cause(&w->h.hosts[1])->text, findings[i].text);
+	}
+	assert_string_equal(health_cause(&w->h.hosts[1])->text, "NVSwitch 2: SXid 20034");
+	assert_int_equal(health_remedy(&w->h.hosts[1]), NVSWITCH_REBOOT);
+	world_free(w);
+}
+
+static void without_an_event_the_state_of_the_whole_host_is_its_cause(void **state)
+{
+	struct nvswitch_verdict verdict = { .system = NVSWITCH_SYSTEM_H100 };
+	struct nvswitch_finding finding = {
+		.state = NVSWITCH_NO_P2P, .gpu = 0, .sw = -1, .link = -1, .text = "GPU 0: failed"
+	};
+	struct world *w = world_new(HOSTS);
+
+	nvswitch_verdict_add(&verdict, &finding);
+	finding = (struct nvswitch_finding){
+		.state = NVSWITCH_FATAL, .gpu = -1, .sw = -1, .link = -1, .text = "all failed"
+	};
+	nvswitch_verdict_add(&verdict, &finding);
+	health_hear(&w->h, 1, 0, &verdict, NULL, w->now);
+	pass(w, 60, NOBODY);
+	assert_string_equal(health_reason(&w->h.hosts[1]), "all failed");
 	world_free(w);
 }
 
@@ -405,6 +478,35 @@ static void a_line_counts_until_the_driver_starts_anew(void **state)
 	hear(w, 4, "nvidia-nvlink: Nvlink Core is being initialized, major device number 234");
 	pass(w, 300, NOBODY);
 	assert_int_equal(state_of(w, 4), NVSWITCH_HEALTHY);
+	world_free(w);
+}
+
+/* It can not flap; a sender that nobody has verified is held, as a polled state is. */
+static void a_fatal_line_of_a_proven_log_counts_at_once(void **state)
+{
+	static const char *const lines[] = {
+		FATAL_LINE, "NVRM: Xid (PCI:0000:15:00): 79, pid=1, GPU has fallen off the bus."
+	};
+	struct world *w = world_new(HOSTS);
+	struct sxid_event event;
+
+	for (unsigned i = 0; i < 2; i++) {
+		event = event_of(lines[i]);
+		event.trust = NVSWITCH_PROVEN;
+		health_hear_log(&w->h, 4 + i, &event, w->now);
+		step(w);
+		assert_int_equal(state_of(w, 4 + i), NVSWITCH_NO_P2P);
+		assert_int_equal(w->changes, 1 + i);
+	}
+	event = event_of(SOFT_LINE);
+	event.trust = NVSWITCH_PROVEN;
+	for (unsigned i = 0; i < 20; i++)
+		health_hear_log(&w->h, 6, &event, w->now);
+	event = event_of(FATAL_LINE);
+	event.trust = NVSWITCH_ANYONE;
+	health_hear_log(&w->h, 7, &event, w->now);
+	step(w);
+	assert_int_equal(w->changes, 2);
 	world_free(w);
 }
 
@@ -576,11 +678,17 @@ int main(void)
 		cmocka_unit_test(the_worst_of_several_sources_counts),
 		cmocka_unit_test(changes_are_taken_in_batches_with_a_distance),
 		cmocka_unit_test(without_hold_downs_a_change_counts_at_once),
-		cmocka_unit_test(too_many_at_once_change_nothing),
-		cmocka_unit_test(a_guard_that_is_up_leaves_recoveries_alone_too_but_not_operators),
+		cmocka_unit_test(too_many_at_once_are_all_shown_and_move_no_routing),
+		cmocka_unit_test(routing_follows_when_the_guard_ends),
+		cmocka_unit_test(
+			a_guard_holds_the_routing_of_recoveries_too_but_not_what_operators_set),
 		cmocka_unit_test(one_host_of_a_small_fabric_is_never_held_by_the_guard),
 		cmocka_unit_test(a_line_counts_until_the_driver_starts_anew),
+		cmocka_unit_test(a_fatal_line_of_a_proven_log_counts_at_once),
 		cmocka_unit_test(no_time_ends_what_a_line_said),
+		cmocka_unit_test(
+			the_cause_is_named_before_its_symptoms_and_the_gravest_remedy_asked_for),
+		cmocka_unit_test(without_an_event_the_state_of_the_whole_host_is_its_cause),
 		cmocka_unit_test(a_line_counts_while_the_exporter_is_silent),
 		cmocka_unit_test(a_log_line_improves_no_state_of_a_silent_exporter),
 		cmocka_unit_test(many_soft_errors_in_a_minute_are_an_unhealthy_link),

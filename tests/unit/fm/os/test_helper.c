@@ -201,6 +201,114 @@ static void test_a_socket_is_bound_to_ports_of_the_configuration_alone(void **st
 	close(fd);
 }
 
+/* ---- Delivery: no helper is there, so every try fails; time is simulated --------------------- */
+
+struct delivery {
+	struct loop *loop;
+	struct hook *hook;
+	struct loop_timer *stop;
+	unsigned tries;
+	uint64_t at_s[16];
+};
+
+static void tried_cb(void *arg, const char *host, const char *error)
+{
+	struct delivery *d = arg;
+
+	assert_non_null(error);
+	assert_true(d->tries < 16);
+	d->at_s[d->tries++] = loop_now_us(d->loop) / 1000000;
+}
+
+static void delivery_stop(void *arg)
+{
+	loop_stop(((struct delivery *)arg)->loop);
+}
+
+static void delivery_begin(struct delivery *d)
+{
+	*d = (struct delivery){ .loop = loop_new_simulated() };
+	d->hook = hook_new(d->loop, HELPER_HOST_HOOK, tried_cb, d);
+	d->stop = loop_timer_new(d->loop, delivery_stop, d);
+	hook_configure(d->hook, "/bin/false", 1000);
+}
+
+static void delivery_end(struct delivery *d)
+{
+	hook_free(d->hook);
+	loop_timer_free(d->stop);
+	loop_free(d->loop);
+}
+
+static void delivery_pass(struct delivery *d, unsigned seconds)
+{
+	loop_timer_set(d->stop, seconds * 1000000ull);
+	loop_run(d->loop);
+}
+
+static void delivery_call(struct delivery *d, const char *host, const char *from, const char *to)
+{
+	hook_run(d->hook, &(struct hook_call){ .host = host, .state = to, .old_state = from });
+}
+
+static void a_hook_that_fails_is_tried_again_after_10_s_up_to_5_min(void **state)
+{
+	static const unsigned after_s[] = { 0, 10, 30, 70, 150, 310, 610, 910 };
+	struct delivery d;
+	uint64_t began_s;
+
+	delivery_begin(&d);
+	began_s = loop_now_us(d.loop) / 1000000;
+	delivery_call(&d, "a", "HEALTHY", "NO_P2P");
+	delivery_pass(&d, 1000);
+	assert_int_equal(d.tries, 8);
+	for (unsigned i = 0; i < 8; i++)
+		assert_int_equal(d.at_s[i] - began_s, after_s[i]);
+	assert_string_equal(hook_owed(d.hook, "a"), "HEALTHY");
+	assert_null(hook_owed(d.hook, "b"));
+	assert_string_equal(hook_failing(d.hook, 0), "a");
+	assert_null(hook_failing(d.hook, 1));
+	hook_configure(d.hook, "", 1000);
+	assert_null(hook_failing(d.hook, 0));
+	delivery_end(&d);
+}
+
+/* The try that failed may have drained the node, so its recovery is reported. */
+static void a_newer_change_replaces_what_failed_and_is_tried_at_once(void **state)
+{
+	struct delivery d;
+
+	delivery_begin(&d);
+	delivery_call(&d, "a", "HEALTHY", "NO_P2P");
+	delivery_pass(&d, 5);
+	assert_int_equal(d.tries, 1);
+	delivery_call(&d, "a", "NO_P2P", "HEALTHY");
+	delivery_pass(&d, 1);
+	assert_int_equal(d.tries, 2);
+	assert_string_equal(hook_owed(d.hook, "a"), "NO_P2P");
+	delivery_pass(&d, 5);
+	assert_int_equal(d.tries, 2);
+	delivery_end(&d);
+}
+
+static void held_hooks_are_kept_and_what_is_over_by_then_is_not_run(void **state)
+{
+	struct delivery d;
+
+	delivery_begin(&d);
+	hook_hold(d.hook, true);
+	delivery_call(&d, "a", "HEALTHY", "NO_P2P");
+	delivery_call(&d, "b", "HEALTHY", "FATAL");
+	delivery_pass(&d, 100);
+	assert_int_equal(d.tries, 0);
+	delivery_call(&d, "b", "FATAL", "HEALTHY");
+	hook_hold(d.hook, false);
+	delivery_pass(&d, 1);
+	assert_int_equal(d.tries, 1);
+	assert_null(hook_owed(d.hook, "b"));
+	delivery_end(&d);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
 int main(void)
 {
@@ -210,6 +318,9 @@ int main(void)
 		TEST(test_the_file_says_which_hook_runs),
 		TEST(test_one_that_is_stopped_is_killed_and_not_reported),
 		TEST(test_a_socket_is_bound_to_ports_of_the_configuration_alone),
+		cmocka_unit_test(a_hook_that_fails_is_tried_again_after_10_s_up_to_5_min),
+		cmocka_unit_test(a_newer_change_replaces_what_failed_and_is_tried_at_once),
+		cmocka_unit_test(held_hooks_are_kept_and_what_is_over_by_then_is_not_run),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
