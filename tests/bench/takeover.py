@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """What hosts see of a change of masters: the SA's answers in each second, as a plot.
 
-    takeover.py [--bin FOLDER] [--size HCAS] [--times N] [--csv FILE] [--svg FILE] [--json FILE] [--hosts N] [--opensm] [EVENT...]
+    takeover.py [--bin FOLDER] [--size HCAS] [--times N] [--csv FILE] [--svg FILE] [--json FILE] [--hosts N] [--opensm] [--hang NODE]... [EVENT...]
 
 EVENT: sigterm, handover (fmctl), lower (a reload with a lower priority), kill (-9); all by default. Two fmd on fmsim copy each other's
 state_dir. At some hosts a client each asks for paths, RATE a second together. As the kernel does, it sends to the SM LID that its port has at that moment,
 and repeats a request 10 times, 100 ms apart, to where it went first. An event is done N times, by turns; with --opensm the standby is OpenSM, each time. Printed for each: how many requests were
 never answered, how many only when repeated, the longest time without any answer, and answers in each twentieth of a second around the event
-that was worst; the CSV has all of them, the SVG a curve of those.
+that was worst; the CSV has all of them, the SVG a curve of those. The agents of NODEs hang from before the first event on; they forward still. What the devices
+forward behind each event is judged by fmsim: pairs that are dead.
 """
 import argparse
 import json
@@ -59,12 +60,13 @@ def measure(event, master, standby, start_clients):
         ended = time.time() - when
     up = m.until(lambda: standby.master_since(when), "the standby is master")
     time.sleep(max(0, when + AFTER_S[event] - time.time()))
+    dead = json.loads(master.sim.tell("judge --json"))["dead"]
     samples = sorted((sent - when, us) for client in running for sent, us in client.samples())
     answers = sorted(sent + us / 1e6 for sent, us in samples if us >= 0)
     gaps = [b - a for a, b in zip(answers, answers[1:])]
     return {"event": event, "asked": len(samples), "unanswered": sum(us < 0 for _, us in samples),
             "repeated": sum(us >= TRY_MS * 1000 for _, us in samples), "gap_ms": max(gaps, default=0) * 1e3,
-            "slowest_ms": max((us for _, us in samples), default=0) / 1e3, "ended_ms": ended and ended * 1e3, "up_ms": (up - when) * 1e3, "samples": samples}
+            "slowest_ms": max((us for _, us in samples), default=0) / 1e3, "ended_ms": ended and ended * 1e3, "up_ms": (up - when) * 1e3, "dead": dead, "samples": samples}
 
 
 def rates(result):
@@ -88,7 +90,8 @@ def show(event, results):
         return f"{statistics.median(values):.0f} / {max(values):.0f}" if values else "-"
 
     print(f"{event}: {len(results)} times, median / worst: new master up after {spread('up_ms')} ms, unanswered {spread('unanswered')}, only when repeated {spread('repeated')}, "
-          f"longest without any answer {spread('gap_ms')} ms, slowest {spread('slowest_ms')} ms, process ended after {spread('ended_ms')} ms")
+          f"longest without any answer {spread('gap_ms')} ms, slowest {spread('slowest_ms')} ms, process ended after {spread('ended_ms')} ms, "
+          f"pairs dead {spread('dead')}")
     for at, rate in rates(worst(results)):
         print(f"  {at:6.2f} s {rate:6.0f}/s {'#' * int(rate / RATE * BAR * 0.5)}")
     sys.stdout.flush()
@@ -142,6 +145,11 @@ class Bench:
         self.master.start()
         m.until(self.master.is_master, "it is master")
         self.standby.start()
+        if self.options.hang:
+            self.master.wait(is_ready, "the master has a standby that is ready")
+            [self.sim.tell(f'hang "{node}"') for node in self.options.hang]
+            self.master.ask("sweep")
+            self.master.wait(lambda status: status["silent"] >= len(self.options.hang), "they are silent")
         for event in self.options.events:
             results = []
             for _ in range(self.options.times):
@@ -166,6 +174,7 @@ def main():
     parser.add_argument("--times", type=int, default=5)
     parser.add_argument("--hosts", type=int, default=4)
     parser.add_argument("--opensm", action="store_true")
+    parser.add_argument("--hang", action="append", default=[])
     parser.add_argument("--csv")
     parser.add_argument("--svg")
     parser.add_argument("--json")
