@@ -369,7 +369,7 @@ static void log_items(struct changes *s, const struct diff *d)
 			struct diff_item speed = *item;
 
 			speed.kind = DIFF_LINK_SPEED;
-			if (was->speed != now->speed || was->width != now->width)
+			if (diff_is_other_speed(was, now))
 				log_item(s, &speed);
 
 			continue;

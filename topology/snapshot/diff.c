@@ -65,12 +65,18 @@ static const struct topo_port *same_link(const struct topo *from, const struct t
 	return topo_port(to, node, port->num);
 }
 
+bool diff_is_other_speed(const struct topo_port *was, const struct topo_port *is)
+{
+	return was->speed && was->width && is->speed && is->width &&
+	       (was->speed != is->speed || was->width != is->width);
+}
+
 static void compare_link(struct diff_work *w, const struct topo_port *was,
 			 const struct topo_port *is)
 {
 	if (was->link_up != is->link_up)
 		add(w, is->link_up ? DIFF_LINK_UP : DIFF_LINK_DOWN, was->node, is->node, is->num);
-	else if (is->link_up && (was->speed != is->speed || was->width != is->width))
+	else if (is->link_up && diff_is_other_speed(was, is))
 		add(w, DIFF_LINK_SPEED, was->node, is->node, is->num);
 }
 

@@ -31,6 +31,8 @@ struct diff {
 	struct diff_item *items;
 };
 
+/* Whether a link that was at one speed and width is at another; of one that had none it is not. */
+bool diff_is_other_speed(const struct topo_port *was, const struct topo_port *is);
 /* The differences, in memory of their own; the caller frees them (NULL is fine). */
 struct diff *diff_new(const struct topo *older, const struct topo *newer);
 void diff_free(struct diff *d);

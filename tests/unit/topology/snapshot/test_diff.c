@@ -146,6 +146,23 @@ static void a_slower_link_and_a_new_name_are_reported(void **state)
 		     "leaf-9 0x0000000000000002: name changed, was 'leaf-2'\n");
 }
 
+/* Its ports are read behind the first snapshot that has it. */
+static void a_link_whose_speed_was_not_known_has_not_changed_it(void **state)
+{
+	for (unsigned known_before = 0; known_before < 2; known_before++) {
+		struct topo *t = parse_netfile(BASE), *other = topo_with_ports(t);
+
+		for (uint32_t p = 0; p < other->nports; p++) {
+			((struct topo_port *)other->ports)[p].speed = 0;
+			((struct topo_port *)other->ports)[p].width = 0;
+		}
+		if (known_before)
+			assert_event(t, other, "");
+		else
+			assert_event(other, t, "");
+	}
+}
+
 static void a_self_link_is_reported_at_its_lower_port(void **state)
 {
 	assert_event(parse_netfile(BASE),
@@ -248,6 +265,7 @@ int main(void)
 		cmocka_unit_test(a_node_that_goes_takes_its_cables_along),
 		cmocka_unit_test(a_moved_cable_is_gone_and_new),
 		cmocka_unit_test(a_slower_link_and_a_new_name_are_reported),
+		cmocka_unit_test(a_link_whose_speed_was_not_known_has_not_changed_it),
 		cmocka_unit_test(a_self_link_is_reported_at_its_lower_port),
 		cmocka_unit_test(snapshots_made_again_differ_as_others_do),
 		cmocka_unit_test(faults_come_first),
