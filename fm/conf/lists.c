@@ -46,15 +46,16 @@ void name_list_alert(struct alerts *alerts, const char *kind, struct name_list *
 {
 	size_t used = strlen(list->text);
 
-	if (!list->count) {
+	if (!list->count)
 		alert_end(alerts, kind, NULL);
-		return;
-	}
 	if (list->count > SHOWN)
 		snprintf(list->text + used, sizeof(list->text) - used, " and %u more",
 			 list->count - SHOWN);
-	alert_raise(alerts, kind, NULL, "%u %s: %s", list->count, list->count == 1 ? one : several,
-		    list->text);
+	if (list->count)
+		alert_raise(alerts, kind, &(struct event_subject){ .ports = list->ports },
+			    "%u %s: %s", list->count, list->count == 1 ? one : several, list->text);
+	json_decref(list->ports);
+	list->ports = NULL;
 }
 
 struct node_patterns {

@@ -20,13 +20,14 @@ void guid_list_add(struct guid_list *list, guid_t guid);
 struct name_list {
 	unsigned count; /* of all */
 	char text[640]; /* the first few */
+	json_t *ports;	/* members of the alert, or NULL; name_list_alert() takes them */
 };
 
 /* Copies the name, cut to 120 bytes; names behind the fifth are counted alone. */
 void name_list_add(struct name_list *list, const char *name);
 /*
- * Raises the alert of that kind for the names in the list, "COUNT one-or-several: NAMES"; ends it
- * where the list is empty.
+ * Raises the alert of that kind for the names in the list, "COUNT one-or-several: NAMES", with the
+ * ports; ends it where the list is empty.
  */
 void name_list_alert(struct alerts *alerts, const char *kind, struct name_list *list,
 		     const char *one, const char *several);

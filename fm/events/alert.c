@@ -41,6 +41,7 @@ static void alert_free(struct alert *it)
 	free((char *)it->subject.peer_name);
 	free((char *)it->subject.host);
 	free((char *)it->subject.name);
+	json_decref(it->subject.ports);
 	free(it->text);
 	free(it->error);
 	free(it);
@@ -121,13 +122,15 @@ static void raise_text(struct alerts *a, const char *what, const struct event_su
 {
 	struct alert **link = find(a, what, subject), *it = *link;
 
+	subject = subject ? subject : &whole_fabric;
 	if (it) {
 		replace(&it->text, text);
 		replace(&it->error, error);
+		json_decref(it->subject.ports);
+		it->subject.ports = json_incref(subject->ports);
 		it->stale = false;
 		return;
 	}
-	subject = subject ? subject : &whole_fabric;
 	it = *link = mem_alloc(1, sizeof(*it));
 	*it = (struct alert){ .what = mem_strdup(what),
 			      .subject = *subject,
@@ -138,6 +141,7 @@ static void raise_text(struct alerts *a, const char *what, const struct event_su
 	it->subject.peer_name = copy(subject->peer_name);
 	it->subject.host = copy(subject->host);
 	it->subject.name = mem_strdup(subject->name ? subject->name : "");
+	json_incref(it->subject.ports);
 	event_now(it->since);
 	event_log_add(a->events, LOG_ERR, error ? TROUBLE : "alert", subject, details(it), "%s",
 		      text);
@@ -241,6 +245,8 @@ json_t *alerts_json(const struct alerts *a)
 					clean(it->text));
 
 		event_subject_put(&it->subject, row);
+		if (it->subject.ports)
+			json_object_set(row, "ports", it->subject.ports);
 		json_array_append_new(list, row);
 	}
 	return list;

@@ -2,7 +2,8 @@
 /*
  * alert: what an operator has to know for as long as it lasts. An alert is named by what is wrong
  * ("switch-takes-no-set") and by its subject: a device, port, link or host, whatever its name is by
- * now; without any of these by subject->name (a file). NULL = the whole fabric. Whoever sees it
+ * now; without any of these by subject->name (a file). NULL = the whole fabric. One fault is one
+ * alert: the ports at which a faulty device shows are its members, subject->ports. Whoever sees it
  * raises it each time anew; an event is added when it begins and when it ends. The list belongs to
  * whoever made it, and outlives a change of role.
  */
@@ -47,8 +48,8 @@ void trouble_set(struct alerts *alerts, const char *name, const char *error);
 const char *trouble_error(const struct alerts *alerts, const char *name);
 
 /*
- * Oldest first, {"what","subject","since","text"} and event_subject_put()'s members each; troubles
- * too. The caller owns it.
+ * Oldest first, {"what","subject","since","text"}, "ports" where it has some, and
+ * event_subject_put()'s members each; troubles too. The caller owns it.
  */
 json_t *alerts_json(const struct alerts *alerts);
 /* {"what","error","since_s"} each; the caller owns it. */

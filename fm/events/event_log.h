@@ -29,6 +29,7 @@ struct event_subject {
 	const char *host;		   /* the machine: of an HCA, its own */
 	uint16_t mlid, pkey;		   /* a multicast group, a partition */
 	const char *name;		   /* of an alert: "subject" of its JSON, for people */
+	json_t *ports; /* of an alert: where its device shows, "ports" of its JSON; borrowed */
 };
 
 /* A device, and a port with what its link leads to: by index, TOPO_NONE = nothing. Of its texts. */

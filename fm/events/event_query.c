@@ -224,12 +224,18 @@ bool event_is_about(const json_t *row, const struct event_about *about)
 	const guid_t node = guid_of(row, "node"), peer = guid_of(row, "peer");
 	const char *host = text_of(row, "host");
 	bool called = false;
+	const json_t *port;
+	size_t at_port;
 
 	if (about->mlid || about->pkey)
 		return about->mlid ? number_of(row, "mlid") == about->mlid
 				   : guid_of(row, "pkey") == about->pkey;
 	if (!about->count && !*about->host && !*about->name)
 		return true;
+	json_array_foreach (json_object_get(row, "ports"), at_port, port)
+		if (is_end(about, guid_of(port, "node"), number_of(port, "port")) ||
+		    is_end(about, guid_of(port, "peer"), number_of(port, "peer_port")))
+			return true;
 	if (!node && !*host) {
 		const char *text = text_of(row, "text"), *far = strstr(text, " - ");
 		const size_t named = strcspn(text, ":");

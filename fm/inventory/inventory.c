@@ -12,6 +12,7 @@
 #include "fm/inventory/inventory.h"
 #include "fm/inventory/port_setup.h"
 #include "topology/base/mem.h"
+#include "topology/base/text.h"
 #include "topology/snapshot/naming.h"
 
 void inventory_init(struct inventory *inv)
@@ -354,10 +355,8 @@ void inventory_refuse(struct inventory *inv, struct inv_node *node, uint8_t num,
 	if (before == guid)
 		return;
 	inv->nrefused -= before != 0;
-	inv->ntwice -= before && before != INV_NONSENSE;
 	inventory_contest(inv, node, num)->refused = guid;
 	inv->nrefused += guid != 0;
-	inv->ntwice += guid && guid != INV_NONSENSE;
 }
 
 /* A link that is down is not suspect any more: it is known. */
@@ -577,6 +576,32 @@ struct event_subject inventory_subject(const struct inv_node *node, int port)
 		subject.peer_port = it->peer_port;
 	}
 	return subject;
+}
+
+void inventory_add_port(json_t **ports, const struct inv_node *node, unsigned num)
+{
+	const struct event_subject subject = inventory_subject(node, (int)num);
+	json_t *row = json_object();
+
+	event_subject_put(&subject, row);
+	if (!*ports)
+		*ports = json_array();
+	json_array_append_new(*ports, row);
+}
+
+struct inv_name inventory_ports_name(const json_t *ports)
+{
+	const char *node = NULL;
+	size_t more = json_array_size(ports) - 1;
+	struct inv_name name;
+	int port = 0, len;
+
+	json_unpack(json_array_get(ports, 0), "{s?s s?i}", "node_name", &node, "port", &port);
+	len = snprintf(name.text, sizeof(name.text), "%s p%d", node ? node : "?", port);
+	if (more && len > 0 && (size_t)len < sizeof(name.text))
+		snprintf(name.text + len, sizeof(name.text) - (size_t)len, " and %zu more %s", more,
+			 words_plural(more, "port", "ports"));
+	return name;
 }
 
 struct event_subject inventory_link_subject(const struct inventory *inv, guid_t guid, uint8_t num)

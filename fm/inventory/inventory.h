@@ -33,9 +33,9 @@ struct inventory {
 	 * no link that does: it has nothing to lose. The pipe's.
 	 */
 	bool active_decides;
-	uint32_t ngone;		  /* nodes, by the last walk */
-	uint32_t nrefused;	  /* ports with inv_contest.refused */
-	uint32_t nflawed, ntwice; /* nodes with sweep_node.flaw; refused GUIDs known elsewhere */
+	uint32_t ngone;	   /* nodes, by the last walk */
+	uint32_t nrefused; /* ports with inv_contest.refused */
+	uint32_t nflawed;  /* nodes with sweep_node.flaw */
 	struct inv_column columns[INV_COLUMNS];
 	uint32_t numbered, numbered_ports; /* nodes that ever came, and their ports */
 	/*
@@ -209,6 +209,12 @@ struct inv_name {
 struct inv_name inventory_name(const struct inv_node *node, int port);
 /* The same as the subject of an event or alert, a port with its link; texts are the nodes'. */
 struct event_subject inventory_subject(const struct inv_node *node, int port);
+/*
+ * Appends a port, as the members of its subject, to the ports of an alert; NULL = the first one.
+ * Their name: `leaf-03 p4 and 7 more ports`, of at least one.
+ */
+void inventory_add_port(json_t **ports, const struct inv_node *node, unsigned num);
+struct inv_name inventory_ports_name(const json_t *ports);
 struct inv_link_name {
 	char text[212];
 };

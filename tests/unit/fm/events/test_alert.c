@@ -7,6 +7,7 @@
 #include <cmocka.h>
 #include <string.h>
 #include "fm/events/alert.h"
+#include "fm/events/event_query.h"
 #include "fm/loop/log.h"
 
 struct fixture {
@@ -119,6 +120,55 @@ static void an_alert_of_a_device_is_named_by_its_guid(void **state)
 	end(&fx);
 }
 
+static void the_ports_of_an_alert_are_those_of_the_latest_time(void **state)
+{
+	struct fixture fx = begin();
+	json_t *ports = json_pack("[{ss}{ss}]", "node", "0x1", "node", "0x2"), *list;
+
+	alert_raise(fx.alerts, "guid-twice", &(struct event_subject){ .node = 7, .ports = ports },
+		    "behind 2 ports");
+	json_decref(ports);
+	list = alerts_json(fx.alerts);
+	assert_int_equal(json_array_size(json_object_get(json_array_get(list, 0), "ports")), 2);
+	json_decref(list);
+	ports = json_pack("[{ss}]", "node", "0x2");
+	alert_raise(fx.alerts, "guid-twice", &(struct event_subject){ .node = 7, .ports = ports },
+		    "behind 1 port");
+	json_decref(ports);
+	list = alerts_json(fx.alerts);
+	assert_int_equal(json_array_size(list), 1);
+	assert_int_equal(json_array_size(json_object_get(json_array_get(list, 0), "ports")), 1);
+	json_decref(list);
+	alert_raise(fx.alerts, "guid-twice", &(struct event_subject){ .node = 7 }, "again");
+	list = alerts_json(fx.alerts);
+	assert_null(json_object_get(json_array_get(list, 0), "ports"));
+	json_decref(list);
+	assert_int_equal(told(&fx, "alert"), 1);
+	end(&fx);
+}
+
+static void an_alert_is_about_its_ports_and_who_is_behind_them(void **state)
+{
+	struct fixture fx = begin();
+	json_t *ports = json_pack("[{ss si ss}]", "node", "0x11", "port", 3, "peer", "0x22"), *list;
+	struct event_about about = { .count = 1 };
+
+	alert_raise(fx.alerts, "switches-silent", &(struct event_subject){ .ports = ports },
+		    "1 switch does not answer: spine");
+	json_decref(ports);
+	list = alerts_json(fx.alerts);
+	about.ends[0] = (struct event_end){ .node = 0x11, .port = 3 };
+	assert_true(event_is_about(json_array_get(list, 0), &about));
+	about.ends[0].port = 4;
+	assert_false(event_is_about(json_array_get(list, 0), &about));
+	about.ends[0] = (struct event_end){ .node = 0x22 };
+	assert_true(event_is_about(json_array_get(list, 0), &about));
+	about.ends[0] = (struct event_end){ .node = 0x33 };
+	assert_false(event_is_about(json_array_get(list, 0), &about));
+	json_decref(list);
+	end(&fx);
+}
+
 static void since_is_when_it_began(void **state)
 {
 	struct fixture fx = begin();
@@ -200,6 +250,8 @@ int main(void)
 		cmocka_unit_test(alert_raised_again_is_one_event_with_the_newest_text),
 		cmocka_unit_test(alerts_of_one_kind_are_told_apart_by_their_subject),
 		cmocka_unit_test(an_alert_of_a_device_is_named_by_its_guid),
+		cmocka_unit_test(the_ports_of_an_alert_are_those_of_the_latest_time),
+		cmocka_unit_test(an_alert_is_about_its_ports_and_who_is_behind_them),
 		cmocka_unit_test(since_is_when_it_began),
 		cmocka_unit_test(review_ends_what_was_not_found_again),
 		cmocka_unit_test(trouble_is_an_alert_and_is_listed_under_its_old_key_too),
