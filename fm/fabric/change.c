@@ -16,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fm/conf/lists.h"
 #include "fm/fabric/pipe.h"
 #include "topology/base/mem.h"
 #include "topology/base/text.h"
@@ -26,9 +25,8 @@
 /* ---- Warn ------------------------------------------------------------------------------------ */
 
 /*
- * What the present state of the fabric asks an operator for, as alerts: HCAs that are cut
- * off, switches that do not answer; rooms review theirs with it. Counted anew behind each update
- * and light sweep.
+ * What the present state of the fabric asks an operator for, as alerts: HCAs that are cut off;
+ * rooms review theirs with it. Counted anew behind each update and light sweep.
  */
 
 /* ---- HCAs that are cut off ------------------------------------------------------------------- */
@@ -56,16 +54,6 @@ void fabric_warn(struct fabric *f)
 			alert_end(f->alerts, "hcas-cut-off", NULL);
 	} else
 		alert_end(f->alerts, "hcas-cut-off", NULL);
-
-	const struct inventory *inv = sweep_inventory(f->sweep);
-	struct name_list silent = { 0 };
-
-	for (const struct inv_node *n = f->now.topo ? inventory_first(inv) : NULL; n;
-	     n = inventory_next(inv, n))
-		if (inv_is_switch(n) && n->silent && !n->gone)
-			name_list_add(&silent, n->name);
-	name_list_alert(f->alerts, "switches-silent", &silent, "switch does not answer",
-			"switches do not answer");
 
 	MODULES_CALL(f->kept.modules, settled, FABRIC_REVIEWED);
 }

@@ -331,6 +331,7 @@ static const char *keys_text(const struct isolation *is)
 	}
 }
 
+/* A switch that is isolated for a foreign M_Key has its alert of fm/keys. */
 void isolation_raise_alerts(struct isolation *is)
 {
 	struct alerts *alerts = is->services.alerts;
@@ -341,6 +342,8 @@ void isolation_raise_alerts(struct isolation *is)
 	for (unsigned i = 0; i < is->count; i++) {
 		const struct isolated *it = is->all[i];
 
+		if (it->in_force && it->cause == ISOLATED_FOREIGN_KEY)
+			continue;
 		if (it->in_force && in_force++ < NAMED) {
 			const struct inv_node *node = isolated_node(it);
 			bool transit = node && (!it->port || isolated_is_transit(node, it->port));

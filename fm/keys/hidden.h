@@ -1,19 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * hidden: ports that answer no SMP and probably hold an M_Key of another manager. With protection
- * level 2 or 3 a port drops every SMP without its key (IBA 14.2.4.1), so it looks like a dead one.
- * It can be told from that by what M_Keys do not protect, each of it by itself:
+ * hidden: devices that answer no SMP behind links that are up. Each is one fault, at whatever
+ * number of ports it shows, so it is named once, and its ports are members of the alert:
+ *
+ *   m-key-probable                 it was met before, and is alive: see below
+ *   switches-silent, hcas-silent   all others, each kind in one alert. An HCA whose link fell is
+ *                                  gone: it is cut off, which is an alert of its own
+ *
+ * A device that nobody ever met, as one that a new manager finds silent, is named by its ports. It
+ * is a switch if one that is known has the same place in the fabric: at least half of the links of
+ * that one lead to switches that have a silent port each for them. These ports are one device. A
+ * port between ports of hosts leads to a host, and so does one that is left.
+ *
+ * With protection level 2 or 3 a port drops every SMP without its key (IBA 14.2.4.1), so it looks
+ * like one whose agent hangs. It can be told from that by what M_Keys do not protect:
  *
  *   it sends trap 256        it has dropped an SMP for its M_Key, and its agent is alive
  *   it answers PerfMgt       GMPs have no M_Key: its port is alive, and answers no SMP
- *   its link is Armed or     somebody has brought the link up, and this manager never met the port
- *   Active, and nobody knows behind it
- *   who is behind it
  *
- * None of these is proof, so each text says "probably" and names the reason. Only ports whose link
- * is up at the end that answers are looked at; a port without any of the three is left to
- * fmd_nodes_silent. No Set is sent to any of them. Light sweeps go on to ask who they are, with the
- * keys that they may hold (fm/sweep/sweep.c).
+ * Neither is proof, so the text says "probably" and names the reason. A device that nobody met has
+ * no LID by which to ask it; if its links are Armed or Active somebody else brought them up, and
+ * the text says that it may hold a key. No Set is sent to any of them. Light sweeps go on to ask
+ * who they are, with the keys that they may hold (fm/sweep/sweep.c).
  */
 #ifndef FMD_KEYS_HIDDEN_H
 #define FMD_KEYS_HIDDEN_H
@@ -21,28 +29,36 @@
 #include "fm/fabric/module.h"
 #include "fm/fabric/view.h"
 
-#define HIDDEN_MOST 64 /* ports that do not answer, followed at a time */
-
-enum hidden_reason { HIDDEN_NONE, HIDDEN_LINK, HIDDEN_GMP, HIDDEN_TRAP };
-
 struct hidden;
 
-struct hidden_port { /* named by the end of its link that answers */
+struct silent_device { /* that was met before */
+	struct silent_device *next;
 	struct hidden *list;
-	guid_t node, behind; /* behind: who was met there before; 0 = nobody */
-	uint8_t num;
+	guid_t guid;
 	bool seen, answers_gmp;
-	uint64_t trap_us;  /* when trap 256 came from behind; 0 = none came */
+	uint64_t trap_us;  /* when trap 256 came from it; 0 = none came */
 	uint64_t asked_us; /* when PerfMgt was asked last; 0 = not yet */
 	mad_token asked;
 };
+
+struct hidden_port { /* leads to a device that probably holds an M_Key */
+	guid_t node;
+	uint8_t num;
+	bool first;	 /* of that device's */
+	const char *why; /* a literal */
+};
+
+enum silent_kind { SILENT_SWITCHES, SILENT_HCAS, SILENT_KINDS };
 
 /* The room's; services are borrowed. */
 struct hidden {
 	struct fabric *fabric;
 	const struct fabric_services *services;
-	struct hidden_port ports[HIDDEN_MOST];
-	unsigned count, probable; /* followed; of these with a reason */
+	struct loop_timer *again;
+	struct silent_device *devices;
+	struct hidden_port *ports;
+	unsigned count, size, probable;	 /* used; room; devices */
+	uint64_t since_us[SILENT_KINDS]; /* since when some are silent; 0 = none are */
 };
 
 /* ---- Keys that were seen --------------------------------------------------------------------- */

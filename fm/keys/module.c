@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include "fm/conf/lists.h"
 #include "fm/conf/m_keys.h"
 #include "fm/fabric/request.h"
 #include "fm/fabric/view.h"
@@ -11,199 +12,395 @@
 #include "fm/mad/wire_perf.h"
 #include "fm/sweep/sweep.h"
 #include "topology/base/mem.h"
+#include "topology/base/sort.h"
 #include "topology/files/dump.h"
 
 #define NAMED 20 /* by an alert each, and in the status */
 
-/* ---- Ports that probably hide a key ---------------------------------------------------------- */
+/* ---- Devices that do not answer -------------------------------------------------------------- */
 
 #define ASK_AGAIN_US 60000000
 #define TRAP_KEPT_US 600000000
+#define LATE_US	     3000000 /* silent for so long: a device that boots answers by then */
+#define AGAIN_US     1000000
 #define NAME	     320
 
-static const char *const reasons[] = {
-	[HIDDEN_LINK] = "its link was made Active, and not by this manager",
-	[HIDDEN_GMP] = "it answers PerfMgt, which needs no M_Key",
-	[HIDDEN_TRAP] = "it reports wrong M_Keys (trap 256)",
-};
+static const char by_its_link[] = "its link was made Active, and not by this manager";
 
-/* ---- What is known of one -------------------------------------------------------------------- */
+/* ---- Those that were met before -------------------------------------------------------------- */
 
-static const struct inv_port *end_of(const struct hidden_port *h)
+/* Why it probably holds an M_Key; NULL = nothing says so. */
+static const char *reason_of(const struct silent_device *d)
 {
-	const struct inv_node *node = inventory_find(h->list->services->inventory, h->node);
+	uint64_t now = loop_now_us(d->list->services->loop);
 
-	return node && h->num <= node->nports ? &node->ports[h->num] : NULL;
+	if (d->trap_us && now - d->trap_us < TRAP_KEPT_US)
+		return "it reports wrong M_Keys (trap 256)";
+	return d->answers_gmp ? "it answers PerfMgt, which needs no M_Key" : NULL;
 }
 
-static enum hidden_reason reason_of(const struct hidden_port *h)
+static struct silent_device *find(const struct hidden *x, guid_t guid)
 {
-	const struct inv_port *end = end_of(h);
-	uint64_t now = loop_now_us(h->list->services->loop);
+	struct silent_device *d = x->devices;
 
-	if (h->trap_us && now - h->trap_us < TRAP_KEPT_US)
-		return HIDDEN_TRAP;
-	if (h->answers_gmp)
-		return HIDDEN_GMP;
-	return end && end->state >= TOPO_ARMED && !h->behind ? HIDDEN_LINK : HIDDEN_NONE;
+	while (d && d->guid != guid)
+		d = d->next;
+	return d;
 }
 
-/* Who is behind, where that is known; otherwise the end that answers. */
-static void name_of(const struct hidden_port *h, char name[NAME])
+static void note_device(struct hidden *x, guid_t guid)
 {
-	const struct inventory *inv = h->list->services->inventory;
-	const struct inv_node *node = inventory_find(inv, h->node);
-	const struct inv_node *behind = h->behind ? inventory_find(inv, h->behind) : NULL;
-	struct inv_name end = inventory_name(node, h->num);
+	struct silent_device *d = find(x, guid);
 
-	if (behind)
-		snprintf(name, NAME, "%s behind %s", inventory_name(behind, -1).text, end.text);
-	else
-		snprintf(name, NAME, "port behind %s", end.text);
+	if (!d) {
+		d = mem_alloc(1, sizeof(*d));
+		*d = (struct silent_device){ .next = x->devices, .list = x, .guid = guid };
+		x->devices = d;
+	}
+	d->seen = true;
 }
 
-/* ---- PerfMgt --------------------------------------------------------------------------------- */
+/* Of a device, the next port behind `num` whose link leads to a node that answers; 0 = none. */
+static unsigned next_port(const struct inv_node *device, unsigned num)
+{
+	while (++num <= device->nports) {
+		const struct inv_node *near = device->ports[num].peer;
+
+		if (near && !near->silent && !near->gone &&
+		    near->ports[device->ports[num].peer_port].state >= TOPO_INIT)
+			return num;
+	}
+	return 0;
+}
 
 static void gmp_answered(void *arg, const struct mad_answer *answer)
 {
-	struct hidden_port *h = arg;
+	struct silent_device *d = arg;
 
-	h->asked = 0;
-	h->answers_gmp = answer->result == MAD_OK || answer->result == MAD_STATUS;
+	d->asked = 0;
+	d->answers_gmp = answer->result == MAD_OK || answer->result == MAD_STATUS;
 }
 
-/* ---- The list -------------------------------------------------------------------------------- */
-
-static struct hidden_port *find(struct hidden *x, guid_t node, uint8_t num)
+static void ask(struct silent_device *d)
 {
-	for (unsigned i = 0; i < x->count; i++)
-		if (x->ports[i].node == node && x->ports[i].num == num)
-			return &x->ports[i];
-	return NULL;
+	const struct fabric_services *s = d->list->services;
+	const struct inv_node *node = inventory_find(s->inventory, d->guid);
+	uint64_t now = loop_now_us(s->loop);
+	struct mad_request request = {
+		.mgmt_class = WIRE_PERF,
+		.method = WIRE_GET,
+		.attr_id = WIRE_PERF_CLASS_PORT_INFO,
+		.retries = 1,
+		.doubtful = true,
+		.device = d->guid,
+		.pkey_index = inventory_default_pkey_index(s->inventory),
+	};
+
+	if (!node || !node->silent || d->asked || (d->asked_us && now - d->asked_us < ASK_AGAIN_US))
+		return;
+	request.lid = node->ports[inv_is_switch(node) ? 0 : next_port(node, 0)].lid;
+	if (!request.lid)
+		return;
+	d->asked_us = now;
+	d->asked = mad_send(s->mad, &request, gmp_answered, d);
 }
 
-/* Its place is another's then: requests know their port by its address. */
-static void drop(struct hidden *x, unsigned i)
-{
-	mad_cancel(x->services->mad, x->ports[i].asked);
-	if (i != --x->count) {
-		struct hidden_port *last = &x->ports[x->count];
+/* ---- Those that nobody met ------------------------------------------------------------------- */
 
-		mad_cancel(x->services->mad, last->asked);
-		x->ports[i] = *last;
-		x->ports[i].asked = 0;
+struct unknown_port { /* in the order of the inventory */
+	const struct inv_node *node;
+	uint8_t num;
+	unsigned device;  /* whose ports have the same number; 0 = not yet known */
+	unsigned attempt; /* the latest that has counted it */
+};
+
+struct unknown {
+	struct unknown_port *ports;
+	unsigned count, size, attempts;
+};
+
+/* Whether a switch is behind the nearest port below or above of which that is known. */
+static bool is_beside_switch(const struct inv_node *node, unsigned num)
+{
+	for (int step = -1; step <= 1; step += 2) {
+		int p = (int)num + step;
+
+		while (p > 0 && p <= node->nports && !node->ports[p].peer)
+			p += step;
+		if (p > 0 && p <= node->nports && inv_is_switch(node->ports[p].peer))
+			return true;
 	}
+	return false;
 }
 
-static void note_hidden(struct hidden *x, const struct inv_node *node, uint8_t num)
+/*
+ * How many ports are silent where the links of that switch lead, each link counting one at most; 0
+ * = less than half of these. They get that number, unless it is 0.
+ */
+static unsigned count_places(struct unknown *u, const struct inv_node *sister, unsigned device)
 {
-	const struct inv_node *behind = node->ports[num].peer;
-	struct hidden_port *h = find(x, node->guid, num);
+	unsigned links = 0, places = 0;
 
-	if (h && h->behind != (behind ? behind->guid : 0)) {
-		drop(x, (unsigned)(h - x->ports));
-		h = NULL;
-	}
-	if (!h && x->count < HIDDEN_MOST) {
-		h = &x->ports[x->count++];
-		*h = (struct hidden_port){ .list = x,
-					   .node = node->guid,
-					   .behind = behind ? behind->guid : 0,
-					   .num = num };
-	}
-	if (h)
-		h->seen = true;
-}
+	u->attempts++;
+	for (unsigned p = 1; p <= sister->nports; p++) {
+		const struct inv_node *near = sister->ports[p].peer;
+		uint32_t i;
 
-static void raise_alerts(struct hidden *x)
-{
-	x->probable = 0;
-	alerts_review(x->services->alerts, "m-key-probable");
-	for (unsigned i = 0; i < x->count; i++) {
-		const struct hidden_port *port = &x->ports[i];
-		enum hidden_reason reason = reason_of(port);
-		struct event_subject subject;
-		char name[NAME];
-
-		if (!reason || x->probable++ >= NAMED)
+		if (!near || !inv_is_switch(near))
 			continue;
-		name_of(port, name);
-		subject = inventory_link_subject(x->services->inventory, port->node, port->num);
+		links++;
+		i = sort_place(0, u->count, at, u->ports[at].node->guid < near->guid);
+		while (i < u->count && u->ports[i].node == near &&
+		       (u->ports[i].device || u->ports[i].attempt == u->attempts))
+			i++;
+		if (i == u->count || u->ports[i].node != near)
+			continue;
+		u->ports[i].attempt = u->attempts;
+		u->ports[i].device = device;
+		places++;
+	}
+	return 2 * places >= links ? places : 0;
+}
+
+/* Whether the port leads to a switch: its ports have the number of a device then. */
+static bool is_of_switch(struct unknown *u, unsigned i, unsigned device)
+{
+	const struct inv_node *node = u->ports[i].node, *best = NULL;
+	unsigned most = 0;
+
+	for (unsigned p = 1; p <= node->nports; p++) {
+		const struct inv_node *sister = node->ports[p].peer;
+		unsigned places;
+
+		if (!sister || !inv_is_switch(sister) || sister == node->ports[p - 1].peer)
+			continue;
+		places = count_places(u, sister, 0);
+		best = places > most ? sister : best;
+		most = places > most ? places : most;
+	}
+	if (best)
+		count_places(u, best, device);
+	return best;
+}
+
+/* ---- Alerts ---------------------------------------------------------------------------------- */
+
+/* Who is behind, where that is known; otherwise the end that answers. */
+static void name_of(const struct hidden *x, const struct hidden_port *h, char name[NAME])
+{
+	const struct inv_node *node = inventory_find(x->services->inventory, h->node);
+	const struct inv_node *behind = node ? node->ports[h->num].peer : NULL;
+
+	snprintf(name, NAME, "%s behind %s", behind ? inventory_name(behind, -1).text : "port",
+		 node ? inventory_name(node, h->num).text : "?");
+}
+
+static void add_hidden(struct hidden *x, const struct inv_node *near, unsigned num, bool first,
+		       const char *why)
+{
+	if (x->count == x->size) {
+		x->size = x->size ? 2 * x->size : 16;
+		x->ports = mem_resize(x->ports, x->size, sizeof(*x->ports));
+	}
+	x->ports[x->count++] = (struct hidden_port){ near->guid, (uint8_t)num, first, why };
+	x->probable += first;
+}
+
+struct silent {
+	struct name_list names;
+	bool unmet, locked; /* some were never met; of these, links are Armed or Active */
+};
+
+static void add_silent(struct silent *of, const char *name, json_t *ports)
+{
+	name_list_add(&of->names, name);
+	of->names.ports = of->names.ports ? of->names.ports : json_array();
+	json_array_extend(of->names.ports, ports);
+}
+
+static void add_known(struct hidden *x, const struct silent_device *d, struct silent all[])
+{
+	const struct inv_node *node = inventory_find(x->services->inventory, d->guid);
+	const unsigned first = node ? next_port(node, 0) : 0;
+	const char *why = reason_of(d);
+	json_t *ports = NULL;
+	char name[NAME];
+
+	for (unsigned p = first; p; p = next_port(node, p)) {
+		const struct inv_port *own = &node->ports[p];
+
+		inventory_add_port(&ports, own->peer, own->peer_port);
+		if (why)
+			add_hidden(x, own->peer, own->peer_port, p == first, why);
+	}
+	if (first && why && x->probable <= NAMED) {
+		struct event_subject subject =
+			inventory_subject(node, inv_is_switch(node) ? -1 : (int)first);
+
+		name_of(x, &x->ports[x->count - json_array_size(ports)], name);
 		subject.name = name;
+		subject.ports = ports;
 		alert_raise(x->services->alerts, "m-key-probable", &subject,
 			    "%s: answers no SMP, but %s: it probably holds an M_Key that this "
 			    "manager does not know, with protection level 2 or 3; nothing is "
 			    "written to it",
-			    name, reasons[reason]);
+			    name, why);
+	} else if (node && !why && node->silent && !node->gone)
+		add_silent(&all[inv_is_switch(node) ? SILENT_SWITCHES : SILENT_HCAS], node->name,
+			   ports);
+	json_decref(ports);
+}
+
+/* Of the device that the port leads to, with all its ports. */
+static void add_unknown(struct hidden *x, struct unknown *u, unsigned i, unsigned device,
+			struct silent all[])
+{
+	bool is_switch =
+		is_beside_switch(u->ports[i].node, u->ports[i].num) && is_of_switch(u, i, device);
+	struct silent *of = &all[is_switch ? SILENT_SWITCHES : SILENT_HCAS];
+	const unsigned before = x->count;
+	json_t *ports = NULL;
+	char name[NAME];
+
+	u->ports[i].device = device;
+	for (unsigned k = i; k < u->count; k++) {
+		const struct unknown_port *port = &u->ports[k];
+
+		if (port->device != device)
+			continue;
+		inventory_add_port(&ports, port->node, port->num);
+		if (port->node->ports[port->num].state >= TOPO_ARMED)
+			add_hidden(x, port->node, port->num, x->count == before, by_its_link);
 	}
-	if (x->probable > NAMED)
-		alert_raise(x->services->alerts, "m-key-probable", NULL,
-			    "%u more ports answer no SMP and probably hold an M_Key that this "
-			    "manager does not know",
-			    x->probable - NAMED);
-	alerts_reviewed(x->services->alerts, "m-key-probable");
+	snprintf(name, sizeof(name), "the one behind %s", inventory_ports_name(ports).text);
+	add_silent(of, name, ports);
+	of->unmet = true;
+	of->locked |= x->count > before;
+	json_decref(ports);
+}
+
+static void raise_silent(struct hidden *x, enum silent_kind kind, struct silent *all)
+{
+	static const char *const kinds[] = { "switches-silent", "hcas-silent" };
+	static const char *const words[][2] = { { "switch does", "switches do" },
+						{ "HCA does", "HCAs do" },
+						{ "device does", "devices do" } };
+	const uint64_t now = loop_now_us(x->services->loop);
+	char text[2][128];
+
+	if (!all->names.count)
+		x->since_us[kind] = 0;
+	else if (!x->since_us[kind])
+		x->since_us[kind] = now;
+	if (all->names.count && now - x->since_us[kind] < LATE_US) {
+		loop_timer_set(x->again, AGAIN_US);
+		json_decref(all->names.ports);
+		return;
+	}
+	for (unsigned i = 0; i < 2; i++)
+		snprintf(text[i], sizeof(text[i]), "%s not answer%s",
+			 words[kind == SILENT_HCAS && all->unmet ? 2 : kind][i],
+			 all->locked ? " (hung, or behind an M_Key that this manager does not know)"
+				     : "");
+	name_list_alert(x->services->alerts, kinds[kind], &all->names, text[0], text[1]);
+}
+
+/* ---- Review ---------------------------------------------------------------------------------- */
+
+/* Frees those that were not seen. True: there were some. */
+static bool drop_unseen(struct hidden *x)
+{
+	struct silent_device **link = &x->devices, *d;
+	bool any = false;
+
+	while ((d = *link)) {
+		if (d->seen) {
+			link = &d->next;
+			continue;
+		}
+		*link = d->next;
+		mad_cancel(x->services->mad, d->asked);
+		free(d);
+		any = true;
+	}
+	return any;
+}
+
+/* Finds all that do not answer. */
+static void find_all(struct hidden *x, struct unknown *u)
+{
+	const struct inventory *inv = x->services->inventory;
+
+	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node)) {
+		if (node->silent && !node->gone)
+			note_device(x, node->guid);
+		for (unsigned p = 1; !node->gone && p <= node->nports; p++) {
+			const struct inv_node *peer = node->ports[p].peer;
+
+			/* Mostly nobody is silent, and then the list need not be searched. */
+			if (!sweep_is_silent_behind(node, p, true))
+				continue;
+			if (!peer) {
+				if (u->count == u->size) {
+					u->size = u->size ? 2 * u->size : 16;
+					u->ports = mem_resize(u->ports, u->size, sizeof(*u->ports));
+				}
+				u->ports[u->count++] =
+					(struct unknown_port){ .node = node, .num = (uint8_t)p };
+			} else if (find(x, peer->guid) || sweep_is_silent_behind(node, p, false))
+				note_device(x, peer->guid);
+		}
+	}
 }
 
 /*
- * Looks for ports that do not answer, asks PerfMgt of those that have a LID, each once a minute,
- * and raises or ends their alerts (kind "m-key-probable"). For a master; other roles forget all.
+ * Looks for devices that do not answer, asks PerfMgt of those that have a LID, each once a minute,
+ * and raises or ends their alerts. For a master; other roles forget all.
  */
 static void hidden_review(struct hidden *x, bool master)
 {
-	if (master) {
-		const struct inventory *inv = x->services->inventory;
+	struct alerts *alerts = x->services->alerts;
+	struct silent all[SILENT_KINDS] = { 0 };
+	struct unknown u = { 0 };
+	const unsigned probable = x->probable;
+	unsigned devices = 0;
 
-		for (unsigned i = 0; i < x->count; i++)
-			x->ports[i].seen = false;
-		for (struct inv_node *node = inventory_first(inv); node;
-		     node = inventory_next(inv, node))
-			for (unsigned p = 1; !node->gone && p <= node->nports; p++)
-				/*
-				 * Mostly nobody is silent, and then the list need not be searched.
-				 */
-				if (sweep_is_silent_behind(node, p, true) &&
-				    sweep_is_silent_behind(node, p,
-							   find(x, node->guid, (uint8_t)p) != NULL))
-					note_hidden(x, node, (uint8_t)p);
-		for (unsigned i = x->count; i-- > 0;)
-			if (!x->ports[i].seen) {
-				drop(x, i);
-				fabric_request_reroute(x->fabric,
-						       "M_Key"); /* it may need its own */
-			}
-	}
-	while (!master && x->count)
-		drop(x, x->count - 1);
-	for (unsigned i = 0; i < x->count; i++) {
-		/* Only one that was met before has a LID that is known. */
-		struct hidden_port *h = &x->ports[i];
-		const struct fabric_services *s = h->list->services;
-		const struct inv_port *end = end_of(h);
-		const struct inv_node *node = end ? end->peer : NULL;
-		uint64_t now = loop_now_us(s->loop);
-		struct mad_request request = {
-			.mgmt_class = WIRE_PERF,
-			.method = WIRE_GET,
-			.attr_id = WIRE_PERF_CLASS_PORT_INFO,
-			.retries = 1,
-			.doubtful = true,
-		};
+	for (struct silent_device *d = x->devices; d; d = d->next)
+		d->seen = false;
+	loop_timer_stop(x->again);
+	if (master)
+		find_all(x, &u);
 
-		if (!node || !node->silent || h->asked ||
-		    (h->asked_us && now - h->asked_us < ASK_AGAIN_US))
-			continue;
-		request.lid = node->ports[inv_is_switch(node) ? 0 : end->peer_port].lid;
-		request.pkey_index = inventory_default_pkey_index(s->inventory);
-		request.device = node->guid;
-		if (!request.lid)
-			continue;
-		h->asked_us = now;
-		h->asked = mad_send(s->mad, &request, gmp_answered, h);
+	bool fewer = drop_unseen(x);
+
+	x->count = x->probable = 0;
+	alerts_review(alerts, "m-key-probable");
+	for (struct silent_device *d = x->devices; d; d = d->next) {
+		ask(d);
+		add_known(x, d, all);
 	}
-	raise_alerts(x);
+	if (x->probable > NAMED)
+		alert_raise(alerts, "m-key-probable", NULL,
+			    "%u more devices answer no SMP and probably hold an M_Key that this "
+			    "manager does not know",
+			    x->probable - NAMED);
+	alerts_reviewed(alerts, "m-key-probable");
+	for (unsigned i = 0; i < u.count; i++)
+		if (!u.ports[i].device)
+			add_unknown(x, &u, i, ++devices, all);
+	for (unsigned kind = 0; kind < SILENT_KINDS; kind++)
+		raise_silent(x, kind, &all[kind]);
+	free(u.ports);
+	if (master && (fewer || x->probable < probable))
+		fabric_request_reroute(x->fabric, "M_Key"); /* it may need its own */
 }
 
-/* ---- For operators --------------------------------------------------------------------------- */
+static void review_again(void *arg)
+{
+	struct hidden *x = arg;
+
+	hidden_review(x, fabric_is_master(x->fabric));
+}
 
 /* {"port", "why"} of each that has a reason; the caller owns it. */
 static json_t *hidden_json(const struct hidden *x)
@@ -211,14 +408,13 @@ static json_t *hidden_json(const struct hidden *x)
 	json_t *rows = json_array();
 
 	for (unsigned i = 0; i < x->count; i++) {
-		enum hidden_reason reason = reason_of(&x->ports[i]);
 		char name[NAME];
 
-		if (!reason)
+		if (!x->ports[i].first)
 			continue;
-		name_of(&x->ports[i], name);
+		name_of(x, &x->ports[i], name);
 		json_array_append_new(rows,
-				      json_pack("{ss ss}", "port", name, "why", reasons[reason]));
+				      json_pack("{ss ss}", "port", name, "why", x->ports[i].why));
 	}
 	return rows;
 }
@@ -253,13 +449,16 @@ static bool name_one(void *arg, const struct inv_node *node, unsigned num)
 	struct foreign_review *r = arg;
 	struct inv_name name = inventory_name(node, inv_is_switch(node) ? -1 : (int)num);
 	struct event_subject subject = inventory_subject(node, inv_is_switch(node) ? -1 : (int)num);
+	bool isolated = false; /* a switch: it would take no new table (fm/isolation) */
 
+	for (unsigned p = 1; p <= node->nports; p++)
+		isolated |= inv_port_is(node, p, INV_ISOLATED) != 0;
 	subject.name = name.text;
 	if (r->count++ < NAMED)
 		alert_raise(r->services->alerts, "port-m-key", &subject,
-			    "%s: holds an M_Key that this manager does not know: it is used as it "
-			    "is, and nothing is written to it",
-			    name.text);
+			    "%s: holds an M_Key that this manager does not know: it is %s, and "
+			    "nothing is written to it",
+			    name.text, isolated ? "isolated from routing" : "used as it is");
 	return true;
 }
 
@@ -630,9 +829,10 @@ static void trap(void *room, const struct wire_notice *notice, uint16_t from_lid
 	if (soon == a->nsoon && soon < ASKING_SOON && lease_s(a))
 		a->soon[a->nsoon++] = node;
 
-	for (unsigned i = 0; i < k->hidden.count; i++)
-		if (k->hidden.ports[i].behind == node)
-			k->hidden.ports[i].trap_us = loop_now_us(k->hidden.services->loop);
+	struct silent_device *silent = find(&k->hidden, node);
+
+	if (silent)
+		silent->trap_us = loop_now_us(k->services.loop);
 }
 
 static void settled(void *room, enum fabric_settle_step step)
@@ -662,14 +862,14 @@ void port_keys_unhealthy(const struct fabric *fabric, json_t *rows)
 		const struct hidden_port *h = &k->hidden.ports[i];
 		uint32_t port = view.topo ? topo_port_of(view.topo, h->node, h->num) : TOPO_NONE;
 
-		if (port != TOPO_NONE && reason_of(h))
+		if (port != TOPO_NONE)
 			json_array_append_new(
 				rows,
 				dump_json_unhealthy_link(
 					view.topo, port, "m-key",
 					json_sprintf("answers no SMP, but %s: probably a foreign "
 						     "M_Key",
-						     reasons[reason_of(h)])));
+						     h->why)));
 	}
 }
 
@@ -703,11 +903,8 @@ static void *init(struct fabric *fabric)
 	k->asking = (struct asking){ .fabric = fabric, .services = &k->services };
 	k->asking.tick = loop_timer_new(k->services.loop, tick, &k->asking);
 
-	/* An empty list; fabric and services are borrowed until hidden_fini(). */
-	memset(&k->hidden, 0, sizeof(k->hidden));
-	k->hidden.fabric = fabric;
-	k->hidden.services = &k->services;
-
+	k->hidden = (struct hidden){ .fabric = fabric, .services = &k->services };
+	k->hidden.again = loop_timer_new(k->services.loop, review_again, &k->hidden);
 	return k;
 }
 
@@ -723,6 +920,8 @@ static void fini(void *room)
 
 	/* Cancels what is on its way, and ends the alerts. */
 	hidden_review(&k->hidden, false);
+	free(k->hidden.ports);
+	loop_timer_free(k->hidden.again);
 	alerts_review(k->services.alerts, "port-m-key"); /* ends all alerts */
 	alerts_reviewed(k->services.alerts, "port-m-key");
 	free(k);

@@ -9,11 +9,14 @@
  * A node whose SwitchInfo or PortInfo has impossible fields is an alert for as long as that lasts;
  * it is swept again with each light sweep (sweep_node.partial).
  *
- * A port with a node behind it that can't be there (a GUID that answers elsewhere, NodeInfo that
- * contradicts itself) is an alert for as long as that lasts; that node is asked again repeatedly,
- * up to REFUSED_MAX_US apart.
+ * A node that can't be there (a GUID that answers elsewhere, NodeInfo that contradicts itself) is
+ * an alert for as long as that lasts, with the ports that it is behind; it is asked again
+ * repeatedly, up to REFUSED_MAX_US apart.
  */
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include "fm/conf/lists.h"
 #include "fm/fabric/request.h"
 #include "fm/inventory/port_setup.h"
 #include "fm/mad/wire.h"
@@ -143,6 +146,7 @@ struct verification {
 		uint64_t due_us;     /* when they are asked again */
 		uint64_t wait_us;    /* between asking last and due_us */
 	} refused;
+	unsigned twice;	 /* GUIDs that a second device has, as last named */
 	unsigned flawed; /* nodes that answer what is impossible, as last named */
 	struct unheld unheld;
 };
@@ -174,49 +178,65 @@ static void raise_flaws(struct verification *v)
 			    v->flawed - NAMED);
 }
 
+/* One alert: of the device that answers with a GUID that another has, or of all that contradict. */
+static void raise_refused(const struct verification *v, guid_t guid)
+{
+	const struct inventory *inv = v->services.inventory;
+	const struct inv_node *known = inventory_find(inv, guid);
+	struct event_subject subject = inventory_link_subject(inv, guid, 0);
+	struct inv_name name;
+
+	for (struct inv_node *n = inventory_first(inv); n; n = inventory_next(inv, n))
+		for (unsigned p = 1; p <= n->nports; p++)
+			if (inv_contest(inv, n, p)->refused == guid)
+				inventory_add_port(&subject.ports, n, p);
+	if (guid == INV_NONSENSE) {
+		alert_raise(v->services.alerts, "node-info",
+			    &(struct event_subject){ .ports = subject.ports },
+			    "who is behind %s gives contradictory answers and is ignored",
+			    inventory_ports_name(subject.ports).text);
+	} else {
+		if (known)
+			name = inventory_name(known, -1);
+		else
+			snprintf(name.text, sizeof(name.text), "0x%016" PRIx64, guid);
+		subject.name = name.text;
+		alert_raise(v->services.alerts, "guid-twice", &subject,
+			    "%s: another device has its GUID, behind %s; the node found first is "
+			    "kept",
+			    name.text, inventory_ports_name(subject.ports).text);
+	}
+	json_decref(subject.ports);
+}
+
 static void review_refused(struct verification *v)
 {
-	unsigned count = v->services.inventory->nrefused;
+	const struct inventory *inv = v->services.inventory;
+	const unsigned count = inv->nrefused;
 
-	if (!count && !v->refused.count && !v->services.inventory->nflawed && !v->flawed)
+	if (!count && !v->refused.count && !inv->nflawed && !v->flawed)
 		return;
 
-	const struct inventory *inv = v->services.inventory;
-	const struct inv_node *n = inv->nrefused ? inventory_first(inv) : NULL;
 	struct alerts *alerts = v->services.alerts;
-	unsigned named = 0;
+	struct guid_list refused = { 0 };
 
 	for (unsigned i = 0; i < KINDS; i++)
 		alerts_review(alerts, kinds[i]);
-	for (; n && named < NAMED; n = inventory_next(inv, n))
-		for (unsigned p = 1; p <= n->nports && named < NAMED; p++)
-			if (inv_contest(inv, n, p)->refused) {
-				guid_t guid = inv_contest(inv, n, p)->refused;
-				const struct inv_node *other =
-					inventory_find(v->services.inventory, guid);
-				struct inv_name name = inventory_name(n, (int)p);
-				struct event_subject subject = inventory_subject(n, (int)p);
-
-				subject.name = name.text;
-				if (guid == INV_NONSENSE)
-					alert_raise(v->services.alerts, "node-info", &subject,
-						    "%s: its neighbour gives contradictory answers "
-						    "and is ignored",
-						    name.text);
-				else
-					alert_raise(v->services.alerts, "guid-twice", &subject,
-						    "%s: its neighbour has the GUID of %s, which "
-						    "answers elsewhere; the "
-						    "node found first is kept",
-						    name.text,
-						    other ? inventory_name(other, -1).text
-							  : "another node");
-
-				named++;
-			}
-	if (inv->nrefused > named)
-		alert_raise(alerts, "node-info", NULL, "%u more ports have such neighbours",
-			    inv->nrefused - named);
+	v->twice = 0;
+	for (struct inv_node *n = count ? inventory_first(inv) : NULL; n;
+	     n = inventory_next(inv, n))
+		for (unsigned p = 1; p <= n->nports; p++)
+			if (inv_contest(inv, n, p)->refused)
+				guid_list_add(&refused, inv_contest(inv, n, p)->refused);
+	for (unsigned i = 0; i < refused.count; i++) {
+		v->twice += refused.guids[i] != INV_NONSENSE;
+		if (i < NAMED)
+			raise_refused(v, refused.guids[i]);
+	}
+	if (refused.count > NAMED)
+		alert_raise(alerts, "guid-twice", NULL, "%u more GUIDs are of two devices",
+			    refused.count - NAMED);
+	free(refused.guids);
 	raise_flaws(v);
 	for (unsigned i = 0; i < KINDS; i++)
 		alerts_reviewed(alerts, kinds[i]);
@@ -357,7 +377,7 @@ static void status(const void *room, json_t *doc)
 {
 	const struct verification *v = room;
 
-	json_object_set_new(doc, "duplicate_guids", json_integer(v->services.inventory->ntwice));
+	json_object_set_new(doc, "duplicate_guids", json_integer(v->twice));
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */

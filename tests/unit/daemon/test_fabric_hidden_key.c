@@ -103,7 +103,10 @@ static void a_known_port_that_locks_itself_is_told_by_perfmgt_and_traps(void **s
 		}
 }
 
-/* Nobody has met it: it is told by the state of its link, which another manager brought up. */
+/*
+ * Nobody has met it: its link was brought up by another manager, so a key is one of the reasons why
+ * it may not answer.
+ */
 static void an_unknown_port_is_told_by_its_link(void **state)
 {
 	for (uint8_t protect = 2; protect <= 3; protect++) {
@@ -120,7 +123,9 @@ static void an_unknown_port_is_told_by_its_link(void **state)
 		w.conf.sm.mkey = OWN_KEY;
 		start_fabric(&w);
 		run_for(&w, 60 * SECOND_US);
-		assert_probable(&w, "its link was made Active");
+		assert_int_equal(status_number(&w, "m_keys", "probable"), 1);
+		assert_int_equal(count_alerts(&w, "hcas-silent", "an M_Key that"), 1);
+		assert_int_equal(count_alerts(&w, "m-key-probable", ""), 0);
 		assert_true(is_unhealthy(&w, "its link was made Active"));
 		it_opens_again(&w);
 		world_fini(&w);

@@ -110,8 +110,26 @@ static void a_finding_has_the_rest_asked_sooner(void **state)
 
 /* ---- Who cannot be there --------------------------------------------------------------------- */
 
-static void
-a_port_with_somebody_behind_it_who_cannot_be_there_is_an_alert_and_asked_later_and_later(
+static size_t alerts_count(const struct fabric *f)
+{
+	json_t *alerts = alerts_json(f->services.alerts);
+	size_t count = json_array_size(alerts);
+
+	json_decref(alerts);
+	return count;
+}
+
+static void assert_one_alert_with_ports(const struct fabric *f, const char *what, size_t ports)
+{
+	json_t *alerts = alerts_json(f->services.alerts), *alert = json_array_get(alerts, 0);
+
+	assert_int_equal(json_array_size(alerts), 1);
+	assert_string_equal(json_string_value(json_object_get(alert, "what")), what);
+	assert_int_equal(json_array_size(json_object_get(alert, "ports")), ports);
+	json_decref(alerts);
+}
+
+static void somebody_who_cannot_be_there_is_one_alert_with_its_ports_and_asked_later_and_later(
 	void **state)
 {
 	static const struct wire_node_info info = {
@@ -124,17 +142,23 @@ a_port_with_somebody_behind_it_who_cannot_be_there_is_an_alert_and_asked_later_a
 	f.left = false;
 	sw = inventory_add(&f.inventory, &info);
 	inventory_refuse(&f.inventory, sw, 2, 0x300);
+	inventory_refuse(&f.inventory, sw, 3, 0x300);
 	swept(&f);
+	assert_one_alert_with_ports(&f, "guid-twice", 2);
 	assert_non_null(alert_text(f.services.alerts, "guid-twice",
-				   &(struct event_subject){ .node = sw->guid, .port = 2 }));
+				   &(struct event_subject){ .node = 0x300 }));
 	assert_in_range(seconds_to(&f, 1), 4, 5);
 	assert_true(f.asked.refused);
 	assert_int_equal(f.asked.ports, 0);
 	assert_in_range(seconds_to(&f, 2), 8, 9);
-	inventory_refuse(&f.inventory, sw, 2, 0);
+	inventory_refuse(&f.inventory, sw, 2, INV_NONSENSE);
+	inventory_refuse(&f.inventory, sw, 3, INV_NONSENSE);
 	swept(&f);
-	assert_null(alert_text(f.services.alerts, "guid-twice",
-			       &(struct event_subject){ .node = sw->guid, .port = 2 }));
+	assert_one_alert_with_ports(&f, "node-info", 2);
+	inventory_refuse(&f.inventory, sw, 2, 0);
+	inventory_refuse(&f.inventory, sw, 3, 0);
+	swept(&f);
+	assert_int_equal(alerts_count(&f), 0);
 	seconds_to(&f, 3);
 	assert_false(f.asked.refused);
 	fake_pipe_fini(&f);
@@ -243,7 +267,7 @@ int main(void)
 		cmocka_unit_test(sweeps_that_follow_each_other_put_it_off_for_25_seconds_at_most),
 		cmocka_unit_test(a_finding_has_the_rest_asked_sooner),
 		cmocka_unit_test(
-			a_port_with_somebody_behind_it_who_cannot_be_there_is_an_alert_and_asked_later_and_later),
+			somebody_who_cannot_be_there_is_one_alert_with_its_ports_and_asked_later_and_later),
 		cmocka_unit_test(
 			a_switch_that_differs_is_set_again_at_once_then_once_a_minute_and_named),
 		cmocka_unit_test(nothing_is_set_by_a_standby_nor_while_tables_are_written),
