@@ -126,6 +126,7 @@ static void switch_resolve(struct program *p, struct store_switch *sw)
 	if (!sw->node->rebooted)
 		return;
 	memset(&sw->known, 0, sizeof(sw->known));
+	sw->npast = 0;
 	cached_drop(sw);
 	sw->node->rebooted = false;
 }
@@ -663,6 +664,7 @@ static bool program_make(void *owner, const struct batch_job *job, struct batch_
 		} else {
 			sw->untried = true;
 		}
+		store_leave(sw, block);
 		store_put(&sw->known, block, false);
 		store_put(&sw->cached, block, false);
 		store_put(&sw->busy, block, true);
@@ -730,6 +732,8 @@ static void program_answer(void *owner, const struct batch_job *job, const struc
 			     program_same(sw, job->arg, answer->data);
 
 		store_put(&sw->busy, job->arg, false);
+		if (answer->result == MAD_OK)
+			store_past_end(sw, job->arg);
 		if (taken) {
 			store_put(&sw->known, job->arg, true);
 			p->blocks_written++;
@@ -920,6 +924,7 @@ void program_forget(struct program *p, guid_t guid)
 	if (!sw)
 		return;
 	memset(&sw->known, 0, sizeof(sw->known));
+	sw->npast = 0;
 	cached_drop(sw);
 }
 

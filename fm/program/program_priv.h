@@ -31,6 +31,11 @@ struct store_set { /* of blocks */
 	uint64_t words[STORE_WORDS];
 };
 
+struct store_past { /* what a block held when it was sent anew, until that is answered */
+	uint32_t block;
+	uint8_t content[TABLES_BLOCK];
+};
+
 struct store_switch {
 	cl_map_item_t item; /* key = GUID */
 	guid_t guid;
@@ -40,6 +45,8 @@ struct store_switch {
 	struct store_set own; /* blocks that are not as wanted: they are in kept, in order */
 	uint16_t before[STORE_WORDS]; /* how many own blocks are in the words ahead */
 	uint8_t *kept;
+	struct store_past *past;
+	uint32_t npast;
 	struct store_set known;	 /* acknowledged, or read */
 	struct store_set cached; /* assumed (cached.c); none of these is known or busy */
 	struct store_set busy;	 /* on the way: the block is what was sent */
@@ -87,6 +94,15 @@ struct store_switch *store_get(struct store *store, guid_t guid);
 void store_rebase(struct store_switch *sw, const uint8_t *row, uint32_t nblocks);
 /* Records that the switch was sent this block; block is below nblocks. content is copied. */
 void store_sent(struct store_switch *sw, uint32_t block, const uint8_t content[TABLES_BLOCK]);
+/*
+ * What the block holds as far as it was shown: as acknowledged, read or assumed; where a newer one
+ * is on its way or was not answered, what was shown before. NULL = nothing was. Borrowed until the
+ * next change of sw.
+ */
+const uint8_t *store_shown(const struct store_switch *sw, uint32_t block);
+/* The block is sent anew, and holds what it is shown to hold until that is answered. */
+void store_leave(struct store_switch *sw, uint32_t block);
+void store_past_end(struct store_switch *sw, uint32_t block);
 /* The content of a block of sw->own, borrowed until the next change of sw. */
 const uint8_t *store_own_block(const struct store_switch *sw, uint32_t block);
 

@@ -193,18 +193,18 @@ bool program_held(const struct program *p, const struct topo *t, const struct ta
 		const struct store_switch *sw = store_find(&p->store, t->nodes[row].guid);
 
 		for (uint32_t b = 0; b < blocks; b++) {
-			bool known = sw && b < sw->nblocks &&
-				     (store_has(&sw->known, b) || store_has(&sw->cached, b));
+			const uint8_t *shown = sw && b < sw->nblocks ? store_shown(sw, b) : NULL;
+			const uint8_t *want = tables_row(tables, row) + (size_t)b * TABLES_BLOCK;
 			uint8_t *to;
 
-			if (known && !store_has(&sw->own, b))
+			if (shown == want || (shown && !memcmp(shown, want, TABLES_BLOCK)))
 				continue;
 			if (!differs)
 				tables_copy(out, tables);
 			differs = true;
 			to = tables_row(out, row) + (size_t)b * TABLES_BLOCK;
-			if (known)
-				memcpy(to, store_block(sw, b), TABLES_BLOCK);
+			if (shown)
+				memcpy(to, shown, TABLES_BLOCK);
 			else
 				memset(to, TABLES_NO_ROUTE, TABLES_BLOCK);
 		}

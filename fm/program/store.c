@@ -20,6 +20,7 @@ void store_fini(struct store *store)
 
 		next = cl_qmap_next(item);
 		free(sw->kept);
+		free(sw->past);
 		free(sw);
 	}
 	cl_qmap_init(&store->switches);
@@ -78,6 +79,33 @@ void store_sent(struct store_switch *sw, uint32_t block, const uint8_t content[T
 			sw->before[word]++;
 	}
 	memcpy(sw->kept + (size_t)rank_of(sw, block) * TABLES_BLOCK, content, TABLES_BLOCK);
+}
+
+const uint8_t *store_shown(const struct store_switch *sw, uint32_t block)
+{
+	if (store_has(&sw->known, block) || store_has(&sw->cached, block))
+		return store_block(sw, block);
+	for (uint32_t i = 0; i < sw->npast; i++)
+		if (sw->past[i].block == block)
+			return sw->past[i].content;
+	return NULL;
+}
+
+void store_past_end(struct store_switch *sw, uint32_t block)
+{
+	for (uint32_t i = sw->npast; i-- > 0;)
+		if (sw->past[i].block == block)
+			sw->past[i] = sw->past[--sw->npast];
+}
+
+void store_leave(struct store_switch *sw, uint32_t block)
+{
+	if (!store_has(&sw->known, block) && !store_has(&sw->cached, block))
+		return;
+	store_past_end(sw, block);
+	sw->past = mem_resize(sw->past, sw->npast + 1, sizeof(*sw->past));
+	sw->past[sw->npast].block = block;
+	memcpy(sw->past[sw->npast++].content, store_block(sw, block), TABLES_BLOCK);
 }
 
 void store_rebase(struct store_switch *sw, const uint8_t *row, uint32_t nblocks)

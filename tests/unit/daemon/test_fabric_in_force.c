@@ -166,40 +166,84 @@ static void hosts_of_a_leaf_that_takes_no_set_are_cut_off(void **state)
 	world_fini(&w);
 }
 
-/* Ills at random, at a cold start and while it runs, each judged two seconds later. */
+/* HCAs that fmd knows, that nobody's packets reach, and whose own cable is in. */
+static unsigned hcas_that_nobody_reaches(const struct world *w)
+{
+	const struct topo *t = w->design;
+	unsigned count = 0;
+
+	for (uint32_t to = t->nswitches; to < t->nnodes; to++) {
+		const guid_t guid = guid_of(w, to);
+		bool reached = topo_find(fabric_view(w->fabric).topo, guid) == TOPO_NONE ||
+			       double_port_info(w->hw, guid, 1)->state <= TOPO_DOWN;
+
+		for (uint32_t from = t->nswitches; from < t->nnodes && !reached; from++)
+			reached = from != to &&
+				  double_trace_data(w->hw, guid_of(w, from), 1,
+						    double_port_info(w->hw, guid, 1)->lid) >= 0;
+		count += !reached;
+	}
+	return count;
+}
+
+static void make_ill(struct world *w)
+{
+	uint32_t node = (uint32_t)rand() % w->design->nnodes;
+	guid_t guid = guid_of(w, node);
+
+	if (node == w->design->nswitches)
+		return; /* fmd's own */
+	fprintf(stderr, "ill %s\n", w->design->nodes[node].desc);
+	switch (node < w->design->nswitches ? rand() % 5 : 4 + rand() % 2) {
+	case 0:
+		double_set_no_sets(w->hw, guid, true);
+		break;
+	case 1:
+		double_set_refuses(w->hw, guid, true);
+		break;
+	case 2:
+		double_set_refuses(w->hw, guid, true);
+		break;
+	case 3:
+		double_cut(w->hw, guid, 1 + (unsigned)rand() % w->design->nodes[node].nports);
+		break;
+	default:
+		double_set_silent(w->hw, guid, true);
+	}
+}
+
+/*
+ * Ills at random, at a cold start and while it runs, each judged three seconds later. SEEDS and
+ * FROM in the environment: so many, from which on.
+ */
 static void any_ill_devices_are_counted_as_packets_find_them(void **state)
 {
+	const unsigned from = getenv("FROM") ? (unsigned)atoi(getenv("FROM")) : 1;
+	const unsigned seeds = getenv("SEEDS") ? (unsigned)atoi(getenv("SEEDS")) : 20;
+
 	log_set_level(-1, LOG_ERR - 1);
-	srand(3);
-	for (unsigned round = 0; round < 20; round++) {
+	for (unsigned seed = from; seed < from + seeds; seed++) {
 		struct world w;
 
+		srand(seed);
 		world_init(&w, small_tree());
-		if (round % 2)
+		if (seed % 2)
 			restart_cold(&w);
-		for (unsigned i = 0; i < 1 + round % 3; i++) {
-			uint32_t node = (uint32_t)rand() % w.design->nnodes;
-
-			if (w.design->nodes[node].guid == guid_of(&w, w.design->nswitches))
-				continue; /* fmd's own */
-			if (node >= w.design->nswitches)
-				double_set_silent(w.hw, guid_of(&w, node), true);
-			else if (rand() % 3 == 0)
-				double_set_no_sets(w.hw, guid_of(&w, node), true);
-			else if (rand() % 2)
-				double_set_refuses(w.hw, guid_of(&w, node), true);
-			else
-				double_set_silent(w.hw, guid_of(&w, node), true);
-		}
-		if (round % 2)
+		for (unsigned i = 0; i < 1 + seed % 3; i++)
+			make_ill(&w);
+		if (seed % 2)
 			start_fabric(&w);
 		run_for(&w, 3 * SECOND_US);
 		if (pairs_in_force(&w) != pairs_that_arrive(&w))
-			fail_msg("round %u: in force %u, arrive %u", round, pairs_in_force(&w),
+			fail_msg("seed %u: in force %u, arrive %u", seed, pairs_in_force(&w),
 				 pairs_that_arrive(&w));
 		if (paths_that_wait_for_nobody(&w) != pairs_that_arrive(&w))
-			fail_msg("round %u: %u paths in force, %u pairs arrive", round,
+			fail_msg("seed %u: %u paths in force, %u pairs arrive", seed,
 				 paths_that_wait_for_nobody(&w), pairs_that_arrive(&w));
+		if (status_number(&w, NULL, "hcas_cut_off") != hcas_that_nobody_reaches(&w))
+			fail_msg("seed %u: %.0f HCAs cut off, %u not reached", seed,
+				 status_number(&w, NULL, "hcas_cut_off"),
+				 hcas_that_nobody_reaches(&w));
 		world_fini(&w);
 	}
 }
