@@ -39,6 +39,8 @@ struct judge {
 	const struct double_fabric *d;
 	struct verdict *v;
 	uint64_t ripe_us;
+	const struct dport *with;
+	uint32_t part; /* the root whose pairs count; NONE = of all parts */
 	uint32_t nswitches, nhosts, nholders;
 	const struct dnode **switches;
 	uint32_t *number;     /* of a switch, by node */
@@ -178,6 +180,11 @@ static void hold(struct judge *j, uint32_t host)
 	}
 }
 
+static bool counts(const struct judge *j, const struct sender *to)
+{
+	return !j->with || to->root == j->part;
+}
+
 static void count_sources(struct judge *j)
 {
 	for (uint32_t i = 0; i < j->nhosts; i++) {
@@ -193,8 +200,12 @@ static void count_sources(struct judge *j)
 		j->v->dark += !active;
 		hold(j, i);
 	}
+	j->part = j->with ? place_of(j, j->with) : NONE;
+	if (j->part != NONE)
+		j->part = root_of(j, j->part);
 	for (uint32_t i = 0; i < j->nhosts; i++)
-		j->v->pairs += j->size[j->hosts[i].root] - 1;
+		if (counts(j, &j->hosts[i]))
+			j->v->pairs += j->size[j->hosts[i].root] - 1;
 }
 
 /* ---- Where packets end ----------------------------------------------------------------------- */
@@ -405,9 +416,10 @@ static void judge_fini(struct judge *j)
 		free(all[i]);
 }
 
-void double_judge(const struct double_fabric *d, uint64_t age_us, struct verdict *verdict)
+void double_judge(const struct double_fabric *d, uint64_t age_us, const struct dport *with,
+		  struct verdict *verdict)
 {
-	struct judge j = { .d = d, .v = verdict };
+	struct judge j = { .d = d, .v = verdict, .with = with };
 	uint64_t now = loop_now_us(d->loop);
 	uint8_t *done = mem_alloc(LIDS, 1);
 
@@ -423,12 +435,14 @@ void double_judge(const struct double_fabric *d, uint64_t age_us, struct verdict
 		done[lid] = 1;
 		find_ends(&j, lid);
 		for (uint32_t row = j.held[lid]; row != NONE; row = j.holders[row].next)
-			if (j.hosts[j.holders[row].host].port->info.lid == lid)
+			if (j.hosts[j.holders[row].host].port->info.lid == lid &&
+			    counts(&j, &j.hosts[j.holders[row].host]))
 				judge_destination(&j, &j.hosts[j.holders[row].host], lid);
 		gather_waits(&j);
 	}
 	for (uint32_t i = 0; i < j.nhosts && !verdict->from && verdict->alive < verdict->pairs; i++)
-		if (!j.hosts[i].port->info.lid && j.size[j.hosts[i].root] > 1)
+		if (!j.hosts[i].port->info.lid && j.size[j.hosts[i].root] > 1 &&
+		    counts(&j, &j.hosts[i]))
 			name_dead_pair(&j, &j.hosts[i]);
 	find_cycles(&j);
 	judge_fini(&j);

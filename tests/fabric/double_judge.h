@@ -33,9 +33,11 @@ struct verdict {
 
 /*
  * `age_us`: links that came up later connect nobody: what is dead then is dead though it was
- * connected for so long. 0 = all links that are up.
+ * connected for so long. 0 = all links that are up. `with`: pairs that these links connect with
+ * that port as well, a manager's; NULL = all.
  */
-void double_judge(const struct double_fabric *d, uint64_t age_us, struct verdict *verdict);
+void double_judge(const struct double_fabric *d, uint64_t age_us, const struct dport *with,
+		  struct verdict *verdict);
 
 /* LIDs are as they should be, from now on. */
 void double_judge_mark(struct double_fabric *d);

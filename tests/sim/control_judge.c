@@ -79,7 +79,9 @@ static void text_write(struct args *a, const struct verdict *v)
 
 static int do_judge(struct args *a)
 {
+	const struct dport *with = NULL;
 	struct verdict verdict;
+	struct dport *port;
 	uint64_t age = 0;
 	bool json;
 
@@ -90,17 +92,19 @@ static int do_judge(struct args *a)
 	json = next_is(a, "--json");
 	if (a->next < a->count && !next_time(a, &age))
 		return -EINVAL;
-	json |= next_is(a, "--json");
-	if (a->next < a->count)
-		return bad(a, "'%s' is too much", a->words[a->next]);
-	double_judge(a->d, age, &verdict);
+	if (a->next < a->count) {
+		if (!next_port(a, &port))
+			return -EINVAL;
+		with = port;
+	}
+	double_judge(a->d, age, with, &verdict);
 	(json ? json_write : text_write)(a, &verdict);
 	return 0;
 }
 
 const struct command commands_judge[] = {
-	{ "judge", "[mark] [--json] [TIME]",
+	{ "judge", "[mark] [--json] [TIME [A:PORT]]",
 	  "pairs that cables connect (for so long) and tables do not, LIDs moved since the mark", 0,
-	  2, do_judge },
+	  3, do_judge },
 	{ 0 },
 };

@@ -244,6 +244,9 @@ static void a_verdict_is_a_line_of_json(void **state)
 	assert_says(&s, "judge --json 1s", "\"from\": \"0x0000000000000110:1\"");
 	assert_complains(&s, "judge soon", "no time");
 	assert_complains(&s, "judge 1s often", "often");
+	assert_says(&s, "judge 0s h1", "pairs 2, alive 1, dead 1");
+	assert_int_equal(say(&s, "unlink h1"), 0);
+	assert_says(&s, "judge 0s h1", "pairs 0, alive 0, dead 0");
 	said_fini(&s);
 }
 

@@ -1,0 +1,226 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""Power cuts: all devices and all managers lose power and come back at random moments, some devices ill; how long until all pairs that cables connect are alive.
+
+    powercut.py [--bin FOLDER] [--size HCAS] [--seeds FIRST-LAST] [--seconds N] [--ills "WORD .."] [--managers 0..2] [--opensm] [--load N]
+                [--train] [--limit S] [--watch S] [--keep FOLDER] [--json FILE]
+
+On fmsim, by its commands `powercut' and `judge': what devices forward counts, no manager's word. One line a seed: the seconds from the last link up (of cables that do
+not flap) until no pair is dead; the share of pairs that were dead at worst though links that were up for two seconds connected them with each other and with a manager that ran for three, and for how
+long any were; LIDs that moved; LFT loops and credit cycles that were seen at any moment; what was dead in the --watch seconds behind that; what fmd says in the end.
+--managers 0: the managers keep running, as on a power supply of their own; their HCAs go off as all. Else so many are killed, and start at random moments. --load: so many
+busy loops beside. --train: links train for 1 to 3 s. --keep: what was said, logs and state of each seed that is not as it should be. Exit status 1 if there was one.
+"""
+import argparse
+import json
+import os
+import pathlib
+import random
+import signal
+import sys
+import time
+
+sys.dont_write_bytecode = True
+
+import fabrics
+import managers as m
+import world as w
+
+AGE_S, RUNS_S = 2, 3
+BOUND_S, LOAD_BOUND_S = 3, 10
+ALL = "deaf hung refusing slow flapping swapped factory flash"
+
+
+def host_nodes(sim, count):
+    """GUIDs of HCAs at either end of the list: of hosts that share no leaf's first ports."""
+    guids = [line.split()[1][2:] for line in sim.tell("state").splitlines() if line.startswith("node H-") and "Aggregation" not in line]
+    return [f"0x{guid}" for guid in (guids[0], guids[len(guids) // 2 + 5])[:count]]
+
+
+class Trial:
+    def __init__(self, world, options, seed):
+        self.world, self.options, self.seed = world, options, seed
+        self.random = random.Random(seed)
+        self.sim = w.Fmsim(world, fabrics.generated(world, options.size))
+        self.done = w.Lines(self.sim.process.stdout)  # by fmsim, when its time had come
+        self.row = {"seed": seed, "size": options.size, "ills": options.ills, "manager": "OpenSM" if options.opensm else "fmd"}
+        kind = m.Opensm if options.opensm else m.Fmd
+        nodes = host_nodes(self.sim, max(options.managers, 1))
+        ports = [m.free_port() for _ in nodes] if len(nodes) > 1 and not options.opensm else []
+        psk = m.secret(world) if ports else None
+        self.managers = [kind(world, self.sim, node, ports[i:] + ports[:i], psk) for i, node in enumerate(nodes)]
+        self.every_s = 0.03 if options.size <= 1024 else 0.4
+
+    def judge(self, age=""):
+        return json.loads(self.sim.tell(f"judge --json {age}"))
+
+    def bring_up(self):
+        for manager in self.managers:
+            manager.start()
+            m.until(manager.is_master if manager is self.managers[0] else manager.stands_by, "the fabric is up", every_s=0.2)
+        if len(self.managers) > 1 and not self.options.opensm:
+            m.until(lambda: (self.managers[1].status() or {}).get("mirror", {}).get("whole"), "the standby has a whole copy", every_s=0.2)
+        m.until(lambda: not self.judge()["dead"], "all pairs are alive", every_s=0.2)
+        self.sim.tell("judge mark")
+
+    def cut(self):
+        self.said = self.sim.tell(f"powercut {self.seed} {self.options.seconds} {self.options.ills}")
+        self.began = time.monotonic()
+        self.cut_at = self.judge()["now"]
+        self.starts, self.since = [], {}
+        if not self.options.managers:
+            self.since = {manager: 0 for manager in self.managers}
+        if self.options.managers:
+            for manager in self.managers:
+                manager.end(signal.SIGKILL)
+                self.starts.append((self.random.uniform(0, self.options.seconds), manager))
+        self.row["managers_at"] = [round(at, 2) for at, _ in self.starts]
+
+    def start_managers(self):
+        for at, manager in [each for each in self.starts if each[0] <= time.monotonic() - self.began]:
+            manager.start()
+            self.since[manager] = time.monotonic()
+            self.starts.remove((at, manager))
+
+    def watch(self):
+        """Until all is alive, and for some seconds more."""
+        row, last_up, first_alive, late_since, dead_since = self.row, None, None, None, None
+        row.update(late_share=0.0, late_s=0.0, loops=0, cycles=0, moved=0, dead_again=0, dead_again_s=0.0, alive_s=None)
+        while True:
+            self.start_managers()
+            now, older = self.judge(), self.late()
+            for key in ("loops", "cycles", "moved"):
+                row[key] = max(row[key], now[key])
+            if older:
+                late_since = late_since or now["now"]
+                row["late_share"] = max(row["late_share"], older)
+                row["late_s"] = max(row["late_s"], now["now"] - late_since)
+            else:
+                late_since = None
+            if last_up is None and not now["off"] and not now["training"] and not self.starts:
+                last_up = max(now["last_up"], self.last_start())
+                row.update(last_up=round(last_up, 3), pairs=now["pairs"])
+            if last_up is not None:
+                if not now["dead"] and first_alive is None:
+                    first_alive = now["now"]
+                    row["alive_s"] = round(max(first_alive - last_up, 0), 3)
+                elif now["dead"] and first_alive:
+                    dead_since = dead_since or now["now"]
+                    row["dead_again"] = max(row["dead_again"], now["dead"])
+                    row["dead_again_s"] = max(row["dead_again_s"], round(now["now"] - dead_since, 2))
+                else:
+                    dead_since = None
+                if now["now"] - last_up > self.options.limit or (first_alive and now["now"] - first_alive > self.options.watch):
+                    row.update(dead=now["dead"], dead_late=self.judge(f"{AGE_S}s")["dead"], example=(now["from"], now["to"]), moved_end=now["moved"])
+                    return
+            time.sleep(self.every_s)
+
+    def late(self):
+        """The share of pairs that are dead, of those that links of two seconds connect with a manager that has run for a while; of the manager that is worst."""
+        worst = 0.0
+        for manager in self.managers:
+            if manager in self.since and time.monotonic() - self.since[manager] > RUNS_S:
+                verdict = self.judge(f"{AGE_S}s {manager.node}:1")
+                worst = max(worst, verdict["dead"] / verdict["pairs"] if verdict["pairs"] else 0)
+        return worst
+
+    def last_start(self):
+        """A manager that has power last is what all waits for: on fmsim's clock, to some milliseconds."""
+        clock = self.judge()["now"] - (time.monotonic() - self.began)
+        return clock + max(self.row["managers_at"], default=0)
+
+    def says(self):
+        """What the master says in the end."""
+        for manager in self.managers:
+            status = manager.status()
+            if status and status.get("sm") == "master":
+                self.row.update(state=status["state"], unreachable=status.get("unreachable"),
+                                alerts=sorted({alert["kind"] for alert in manager.ask("alerts") or []}) if status.get("alerts") else [])
+                return status
+        return None
+
+    def run(self):
+        try:
+            self.bring_up()
+            if self.options.train:
+                self.sim.tell("times train 1s 3s")
+            self.cut()
+            self.watch()
+            status = self.says()
+            bound = LOAD_BOUND_S if self.options.load else BOUND_S
+            row = self.row
+            row["ok"] = row["alive_s"] is not None and row["alive_s"] <= bound and not row["moved"] and not row["loops"] and not row["cycles"] and not row["dead"]
+            if not row["ok"] and self.options.keep:
+                self.keep(status)
+            return row
+        finally:
+            for manager in self.managers:
+                manager.end(signal.SIGKILL)
+            self.sim.close()
+
+    def keep(self, status):
+        folder = pathlib.Path(self.options.keep) / f"{self.options.size}-{self.seed}-{self.row['manager']}-{self.options.ills.replace(' ', '+') or 'none'}"
+        folder.mkdir(parents=True, exist_ok=True)
+        folder.joinpath("row.json").write_text(json.dumps(self.row, indent=1))
+        folder.joinpath("powercut").write_text(self.said)
+        folder.joinpath("fmsim").write_text("".join(f"{line}\n" for _, line in self.done.lines))
+        folder.joinpath("judge").write_text(self.sim.tell("judge"))
+        folder.joinpath("state").write_text(self.sim.tell("state"))
+        if self.row.get("example", (None,))[0]:
+            folder.joinpath("packet").write_text(self.sim.tell("packet " + " ".join(self.row["example"])))
+        folder.joinpath("status").write_text(json.dumps(status, indent=1))
+        folder.joinpath("cut-at").write_text(f"{self.cut_at:.3f} s on fmsim's clock\n")
+        for number, manager in enumerate(self.managers):
+            if manager.runs() and not self.options.opensm:
+                for what in ("alerts", "events"):
+                    folder.joinpath(f"{what}-{number}").write_text(json.dumps(manager.ask(what), indent=1))
+            if manager.log:
+                folder.joinpath(f"log-{number}").write_text("".join(f"{when - self.began_wall():.3f} {line}\n" for when, line in manager.log.lines))
+
+    def began_wall(self):
+        return time.time() - (time.monotonic() - self.began)
+
+
+def line(row):
+    alive = f"{row['alive_s']:.2f} s" if row["alive_s"] is not None else f"NEVER ({row['dead']} dead, {row['dead_late']} of old links)"
+    again = f"; again dead {row['dead_again']} pairs, {row['dead_again_s']:.2f} s" if row["dead_again"] else ""
+    return (f"{row['manager']} {row['size']} seed {row['seed']} [{row['ills'] or 'no ills'}]: {'ok' if row['ok'] else 'BAD'}: {alive} from the last of power "
+            f"({row['last_up']:.1f} s) until 0 of {row['pairs']} dead; connected for {AGE_S} s and dead: {100 * row['late_share']:.1f}% at worst, {row['late_s']:.2f} s at longest; "
+            f"LIDs moved {row['moved']}; loops {row['loops']}, cycles {row['cycles']}{again}; says {row.get('state')}, unreachable {row.get('unreachable')}, "
+            f"alerts {row.get('alerts')}; managers at {row['managers_at']}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bin", default=os.environ.get("FMD_BIN", "build"))
+    parser.add_argument("--size", type=int, default=256)
+    parser.add_argument("--seeds", default="1-3")
+    parser.add_argument("--seconds", type=int, default=40)
+    parser.add_argument("--ills", default=ALL)
+    parser.add_argument("--managers", type=int, default=1)
+    parser.add_argument("--opensm", action="store_true")
+    parser.add_argument("--load", type=int, default=0)
+    parser.add_argument("--train", action="store_true")
+    parser.add_argument("--limit", type=float, default=120)
+    parser.add_argument("--watch", type=float, default=10)
+    parser.add_argument("--keep")
+    parser.add_argument("--json")
+    options = parser.parse_args()
+    first, _, last = options.seeds.partition("-")
+    world = w.World(os.path.abspath(options.bin))
+    rows = []
+    try:
+        for _ in range(options.load):
+            world.start([sys.executable, "-c", "while True: pass"])
+        for seed in range(int(first), int(last or first) + 1):
+            rows.append(Trial(world, options, seed).run())
+            print(line(rows[-1]), flush=True)
+    finally:
+        world.close()
+    if options.json:
+        pathlib.Path(options.json).write_text(json.dumps(rows, indent=1))
+    sys.exit(0 if all(row["ok"] for row in rows) else 1)
+
+
+if __name__ == "__main__":
+    main()
