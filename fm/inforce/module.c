@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * Counted again when something that it depends on may have changed: what is published, what was
- * acknowledged, the states of ports. Mostly all switches hold what is wanted and all links are
- * Active: then all pairs of the proof are in force, and nothing is counted. Else the pairs are, in
- * slices, from a copy of what switches hold; what is published anew ends that, for it is of others.
+ * acknowledged, the states of ports. Mostly all switches hold what is wanted, and no entry leads
+ * into a link that is not Active: then all pairs of the proof are in force, and nothing is counted.
+ * Else the pairs are, in slices, from a copy of what switches hold; what is published anew ends
+ * that, for it is of others.
  */
 #include "fm/inforce/module.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include "fm/fabric/view.h"
 #include "fm/loop/job.h"
 #include "fm/loop/log.h"
@@ -54,11 +56,10 @@ struct inforce {
 
 /* ---- What devices have shown ----------------------------------------------------------------- */
 
-/* By port of the snapshot: that end is Active; then, that both are. True: all known links are. */
-static bool read_active(struct inforce *in, const struct topo *t)
+/* By port of the snapshot: that end is Active; then, that both are. */
+static void read_active(struct inforce *in, const struct topo *t)
 {
 	const struct inventory *inv = in->services.inventory;
-	bool all = true;
 
 	free(in->active);
 	in->active = mem_alloc(t->nports + 1, sizeof(bool));
@@ -73,12 +74,25 @@ static bool read_active(struct inforce *in, const struct topo *t)
 
 		if (peer == TOPO_NONE)
 			in->active[p] = false;
-		if (peer == TOPO_NONE || peer < p)
-			continue;
-		in->active[p] = in->active[peer] = in->active[p] && in->active[peer];
-		all &= in->active[p] || !t->ports[p].link_up;
+		else if (peer > p)
+			in->active[p] = in->active[peer] = in->active[p] && in->active[peer];
 	}
-	return all;
+}
+
+/* A wanted entry leads into a link that is not Active; a link that nothing leads into may be so. */
+static bool leads_into_dark(const struct inforce *in, const struct fabric_view *view)
+{
+	const struct topo *t = view->topo;
+
+	for (uint32_t sw = 0; sw < t->nswitches; sw++)
+		for (unsigned p = 1; p <= t->nodes[sw].nports; p++) {
+			const struct topo_port *port = topo_port(t, sw, p);
+
+			if (port->link_up && !in->active[t->nodes[sw].port0 + p] &&
+			    memchr(tables_row(view->tables, sw) + 1, (int)p, view->tables->top))
+				return true;
+		}
+	return false;
 }
 
 static const char *why_of(const struct inforce *in, guid_t guid)
@@ -203,7 +217,11 @@ static bool look(struct inforce *in, const struct fabric_view *view, struct in_f
 	if (!in->looked) {
 		in->differs =
 			program_held(in->services.program, view->topo, view->tables, &in->held);
-		in->whole = read_active(in, view->topo) && !in->differs;
+		in->whole = !in->differs && !in->services.inventory->ndark;
+		if (!in->whole) {
+			read_active(in, view->topo);
+			in->whole = !in->differs && !leads_into_dark(in, view);
+		}
 		in->looked = true;
 	}
 	*seen = (struct in_force_view){ .topo = view->topo,
@@ -360,11 +378,16 @@ json_t *inforce_waits_json(struct fabric *fabric, uint32_t from, uint16_t lid)
 static enum sa_gate gate(void *room, uint32_t from, uint16_t lid)
 {
 	struct inforce *in = room;
-	struct fabric_view view = fabric_view(in->fabric);
-	uint64_t now = loop_now_us(in->services.loop);
-	uint32_t end = waits_for(in, &view, from, lid);
+	struct fabric_view view;
 	struct inv_node *node;
+	uint64_t now;
+	uint32_t end;
 
+	if (in->looked && in->whole)
+		return SA_GATE_OPEN;
+	view = fabric_view(in->fabric);
+	now = loop_now_us(in->services.loop);
+	end = waits_for(in, &view, from, lid);
 	if (end == TOPO_NONE)
 		return SA_GATE_OPEN;
 	node = inventory_find(in->services.inventory, view.topo->nodes[end].guid);

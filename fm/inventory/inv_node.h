@@ -62,7 +62,7 @@ struct inv_node;
 
 #define INV_NONSENSE UINT64_MAX /* inv_contest.refused */
 
-enum inv_carries { /* whether a link that is up carries data, between switches by both ends */
+enum inv_carries { /* whether a link that is up carries data; one of a host always does */
 		   INV_CARRIES_NOTHING,
 		   INV_CARRIES_ONE_END, /* of whose ends one is known */
 		   INV_CARRIES_BOTH,

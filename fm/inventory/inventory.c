@@ -290,12 +290,16 @@ void inventory_port_changed(struct inventory *inv, struct inv_node *node, uint8_
 	if (!peer)
 		return;
 	if (port->link_up)
-		now = is_between(node, port) ? link_carries(port, peer) : INV_CARRIES_ONE_END;
+		now = link_carries(port, peer);
+	if (!now && port->link_up && !is_between(node, port))
+		now = INV_CARRIES_ONE_END; /* a host's leads to nobody else */
 	if (!now && port->link_up &&
 	    (before == INV_BOUNCED || (before == INV_CARRIES_BOTH && !node->rebooted &&
 				       !port->peer->rebooted && is_between(node, port))))
 		now = INV_BOUNCED;
 	port->carries = peer->carries = now;
+	if (port->link_up)
+		inv->ndark += (uint32_t)((before == INV_CARRIES_BOTH) - (now == INV_CARRIES_BOTH));
 	if (now == before || !is_between(node, port))
 		return;
 	more = (now == INV_CARRIES_ONE_END || now == INV_CARRIES_BOTH) -
@@ -376,6 +380,7 @@ void inventory_link_down(struct inventory *inv, struct inv_node *node, uint8_t n
 	inv->falls++;
 	port->state = peer->state = TOPO_DOWN;
 	inv->nbetween -= is_between(node, port);
+	inv->ndark -= port->carries != INV_CARRIES_BOTH;
 	inventory_port_changed(inv, node, num);
 	inv->paths_stale = true;
 }
@@ -416,6 +421,7 @@ void inventory_link(struct inventory *inv, struct inv_node *a, uint8_t port_a, s
 	pb->peer = a;
 	pb->peer_port = port_a;
 	inv->nbetween += !pa->link_up && is_between(a, pa);
+	inv->ndark += !pa->link_up;
 	inv->rises += !pa->link_up;
 	pa->link_up = pb->link_up = true;
 	pa->said_down = pb->said_down = false;

@@ -27,6 +27,7 @@ struct inventory {
 	uint32_t nbetween;  /* links between switches that are up */
 	uint32_t nactive;   /* links between switches that carry data */
 	uint32_t nbounced;  /* links between switches that are bounced */
+	uint32_t ndark;	    /* links that are up and not known to be Active at both ends */
 	uint32_t turns;	    /* counts how often such a link became usable, or ceased to be */
 	/*
 	 * A link between switches that carries no data is down in snapshots, except at a leaf with

@@ -183,6 +183,22 @@ void program_check_readback(struct program *p, const struct topo *t, program_rea
 
 /* ---- What switches hold ---------------------------------------------------------------------- */
 
+/* It was shown to hold these rows, block by block; mostly it was. */
+static bool holds_wanted(const struct store_switch *sw, const uint8_t *row, uint32_t blocks)
+{
+	if (!sw || sw->row_wanted != row || sw->nblocks < blocks)
+		return false;
+	for (uint32_t w = 0; w * 64 < blocks; w++) {
+		uint64_t all = blocks - w * 64 < 64 ? ((uint64_t)1 << (blocks - w * 64)) - 1
+						    : ~(uint64_t)0;
+
+		if (((sw->known.words[w] | sw->cached.words[w]) & all) != all ||
+		    (sw->own.words[w] & all))
+			return false;
+	}
+	return true;
+}
+
 bool program_held(const struct program *p, const struct topo *t, const struct tables *tables,
 		  struct tables *out)
 {
@@ -192,7 +208,8 @@ bool program_held(const struct program *p, const struct topo *t, const struct ta
 	for (uint32_t row = 0; row < t->nswitches; row++) {
 		const struct store_switch *sw = store_find(&p->store, t->nodes[row].guid);
 
-		for (uint32_t b = 0; b < blocks; b++) {
+		for (uint32_t b = holds_wanted(sw, tables_row(tables, row), blocks) ? blocks : 0;
+		     b < blocks; b++) {
 			const uint8_t *shown = sw && b < sw->nblocks ? store_shown(sw, b) : NULL;
 			const uint8_t *want = tables_row(tables, row) + (size_t)b * TABLES_BLOCK;
 			uint8_t *to;

@@ -82,23 +82,35 @@ static void assert_counted(const struct world *w, uint64_t fewer)
 {
 	const struct topo *t = w->topo;
 	struct in_force sum = in_force_of(w, 7);
+	const struct in_force_view view = { t, w->lids, &w->tables, w->active };
 	uint64_t pairs = 0, arrive = 0, ends = 0;
+	bool *reached = mem_alloc(t->nnodes, sizeof(bool));
 
 	for (uint32_t from = 0; from < t->nports; from++)
 		for (uint32_t to = 0; to < t->nports; to++)
 			if (from != to && topo_is_host(t, t->ports[from].node) &&
 			    topo_is_host(t, t->ports[to].node) && w->lids->lid_of_port[from] &&
 			    w->lids->lid_of_port[to]) {
+				bool there = arrives(w, from, to);
+
 				pairs++;
-				arrive += arrives(w, from, to);
+				arrive += there;
+				reached[t->ports[to].node] |= there;
+				assert_true(there == (in_force_end_of(&view, from,
+								      w->lids->lid_of_port[to]) ==
+						      TOPO_NONE));
 			}
-	for (uint32_t n = 0; n < t->nnodes; n++)
+	for (uint32_t n = 0; n < t->nnodes; n++) {
 		ends += sum.ends[n];
+		assert_true(n < t->nswitches || sum.cut_off[n] == !reached[n]);
+	}
+	free(reached);
 	assert_int_equal(sum.pairs, pairs);
 	assert_int_equal(sum.arrive, arrive);
 	assert_int_equal(ends, pairs - arrive);
 	assert_int_equal(w->report.reachable - arrive, fewer);
 	free(sum.ends);
+	free(sum.cut_off);
 }
 
 static struct topo *tree(void)
@@ -135,6 +147,7 @@ static void pairs_over_a_switch_that_holds_nothing_end_there(void **state)
 	assert_int_equal(sum.ends[sw], w.report.reachable - sum.arrive);
 	assert_counted(&w, sum.ends[sw]);
 	free(sum.ends);
+	free(sum.cut_off);
 	world_fini(&w);
 }
 
@@ -179,6 +192,7 @@ static void any_tables_are_counted_as_packets_find_them(void **state)
 
 		assert_counted(&w, w.report.reachable - sum.arrive);
 		free(sum.ends);
+		free(sum.cut_off);
 		world_fini(&w);
 	}
 }
