@@ -134,8 +134,8 @@ class Trial:
         for manager in self.managers:
             status = manager.status()
             if status and status.get("sm") == "master":
-                self.row.update(state=status["state"], unreachable=status.get("unreachable"),
-                                alerts=sorted({alert["kind"] for alert in manager.ask("alerts") or []}) if status.get("alerts") else [])
+                self.row.update(state=status["state"], off=status["hcas_off"], in_force=(status.get("in_force") or {}).get("pairs_in_force"),
+                                unreachable=(status.get("proof") or {}).get("unreachable"), alerts=sorted(alert["kind"] for alert in status["alerts"]))
                 return status
         return None
 
@@ -172,8 +172,7 @@ class Trial:
         folder.joinpath("cut-at").write_text(f"{self.cut_at:.3f} s on fmsim's clock\n")
         for number, manager in enumerate(self.managers):
             if manager.runs() and not self.options.opensm:
-                for what in ("alerts", "events"):
-                    folder.joinpath(f"{what}-{number}").write_text(json.dumps(manager.ask(what), indent=1))
+                folder.joinpath(f"events-{number}").write_text(json.dumps(manager.ask("events", "-n", 500), indent=1))
             if manager.log:
                 folder.joinpath(f"log-{number}").write_text("".join(f"{when - self.began_wall():.3f} {line}\n" for when, line in manager.log.lines))
 
@@ -186,8 +185,8 @@ def line(row):
     again = f"; again dead {row['dead_again']} pairs, {row['dead_again_s']:.2f} s" if row["dead_again"] else ""
     return (f"{row['manager']} {row['size']} seed {row['seed']} [{row['ills'] or 'no ills'}]: {'ok' if row['ok'] else 'BAD'}: {alive} from the last of power "
             f"({row['last_up']:.1f} s) until 0 of {row['pairs']} dead; connected for {AGE_S} s and dead: {100 * row['late_share']:.1f}% at worst, {row['late_s']:.2f} s at longest; "
-            f"LIDs moved {row['moved']}; loops {row['loops']}, cycles {row['cycles']}{again}; says {row.get('state')}, unreachable {row.get('unreachable')}, "
-            f"alerts {row.get('alerts')}; managers at {row['managers_at']}")
+            f"LIDs moved {row['moved']}; loops {row['loops']}, cycles {row['cycles']}{again}; says {row.get('state')}, {row.get('in_force')} pairs in force, "
+            f"{row.get('unreachable')} unreachable, {row.get('off')} HCAs off, alerts {' '.join(row.get('alerts', [])) or 'none'}; managers at {row['managers_at']}")
 
 
 def main():

@@ -420,6 +420,7 @@ static void node_boots(struct double_fabric *d, struct dnode *node)
 		memset(node->ports[n].aliases, 0, sizeof(node->ports[n].aliases));
 		link_update(d, &node->ports[n]);
 	}
+	node->si.port_state_change |= d->strict;
 }
 
 static void booted_cb(void *arg)
@@ -540,6 +541,11 @@ void double_drop(struct double_fabric *d, guid_t node, uint8_t method, uint16_t 
 	d->mutes = mem_resize(d->mutes, d->nmutes + 1, sizeof(*d->mutes));
 	d->mutes[d->nmutes++] =
 		(struct dmute){ .node = node, .method = method, .attr_id = attr_id };
+}
+
+void double_set_strict(struct double_fabric *d, bool on)
+{
+	d->strict = on;
 }
 
 void double_set_silent(struct double_fabric *d, guid_t node, bool silent)

@@ -57,6 +57,13 @@ void double_set_silent(struct double_fabric *d, guid_t node, bool silent);
 void double_set_mute(struct double_fabric *d, guid_t node, uint8_t method, uint16_t attr_id);
 /* One rule more, or without that one; method 0 = Gets and Sets. */
 void double_drop(struct double_fabric *d, guid_t node, uint8_t method, uint16_t attr_id, bool on);
+/*
+ * Devices do what IBA has and few managers meet: a switch has PortStateChange after power-on; a
+ * TrapRepress with a wrong M_Key is not accepted; a Set of PortInfo writes the counters of
+ * violations; it is refused where it changes OperationalVLs or NeighborMTU of a port that is
+ * Active; an Armed port that data comes to is Active (7.2.7).
+ */
+void double_set_strict(struct double_fabric *d, bool on);
 /* Its port holds that key, with protection 1: Sets with another are not answered. 0 = none. */
 void double_set_mkey(struct double_fabric *d, guid_t node, unsigned port, uint64_t mkey);
 /* The same with M_KeyProtectBits 0 .. 3 and a lease; 0 s = it does not end. */

@@ -459,6 +459,8 @@ static bool reaches(struct devent *event)
 		return false;
 	}
 	if (event->m.method == WIRE_TRAP_REPRESS && is_smp(&event->m)) {
+		if (d->strict && !mkey_check(d, at, &event->m))
+			return false;
 		trap_repressed(d, at->node, event->m.tid);
 		return false;
 	}

@@ -193,12 +193,22 @@ static uint16_t port_info_set(struct smp_request *r)
 	wire_port_info_decode(r->data, &want);
 	if (!port || !port_values_fit(port, &want))
 		return STATUS_BAD_FIELD;
+	if (r->d->strict && port->info.state == TOPO_ACTIVE && want.state != TOPO_DOWN &&
+	    port->peer &&
+	    ((want.op_vls && want.op_vls != port->info.op_vls) ||
+	     want.neighbor_mtu != port->info.neighbor_mtu))
+		return STATUS_BAD_FIELD;
 	status = port_set_state(r->d, port, want.state);
 	if (status)
 		return status;
 	if (!smp_is_external(port))
 		port_take_endport(port, &want);
 	port_take_link(port, &want);
+	if (r->d->strict) {
+		port->info.mkey_violations = want.mkey_violations;
+		port->info.pkey_violations = want.pkey_violations;
+		port->info.qkey_violations = want.qkey_violations;
+	}
 	port_take_phys(r->d, port, want.phys_state);
 	return port_info_get(r);
 }

@@ -70,6 +70,7 @@ struct double_fabric {
 	} * mutes;
 	unsigned nmutes;
 	struct double_times times;
+	bool strict;
 };
 
 #endif

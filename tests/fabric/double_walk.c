@@ -133,6 +133,9 @@ bool walk_cross(struct double_fabric *d, struct dport *out, const struct packet 
 	walk->at = out;
 	if (!in || out->info.phys_state != PHYS_LINK_UP)
 		return stop(d, packet, walk, WALK_DEAD_LINK);
+	if (d->strict && packet->data && !packet->look && out->info.state == TOPO_ACTIVE &&
+	    in->info.state == TOPO_ARMED)
+		in->info.state = TOPO_ACTIVE;
 	if (packet->data && (out->info.state != TOPO_ACTIVE || in->info.state != TOPO_ACTIVE))
 		return stop(d, packet, walk, WALK_NOT_ACTIVE);
 	if (out->odd && !packet->look && !cable_faults(d, out, walk))

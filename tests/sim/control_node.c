@@ -244,6 +244,16 @@ static int do_fec(struct args *a)
 	return 0;
 }
 
+static int do_strict(struct args *a)
+{
+	bool on;
+
+	if (!next_on(a, &on))
+		return -EINVAL;
+	double_set_strict(a->d, on);
+	return 0;
+}
+
 /* ---- Faults ---------------------------------------------------------------------------------- */
 
 static bool fault_amount(struct args *a, const struct fault *fault, unsigned *amount)
@@ -350,6 +360,8 @@ const struct command commands_node[] = {
 	  do_labels },
 	{ "fec", "A:PORT 0..15|usual|refused|wrong",
 	  "the error correction that the port says it uses (PortInfoExtended)", 2, 2, do_fec },
+	{ "strict", "on|off", "devices do what IBA has and few managers meet: see fmsim(1)", 1, 1,
+	  do_strict },
 	{ "mend", "", "all faults below end", 0, 0, do_mend },
 	{ 0 },
 };

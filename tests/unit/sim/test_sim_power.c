@@ -227,6 +227,82 @@ static void attributes_are_dropped_alone(void **state)
 	said_fini(&s);
 }
 
+static void change_vls(struct wire_port_info *info, unsigned value)
+{
+	info->op_vls = (uint8_t)value;
+}
+
+static void clear_violations(struct wire_port_info *info, unsigned value)
+{
+	info->pkey_violations = (uint16_t)value;
+}
+
+static void strict_devices_do_as_iba_has_it(void **state)
+{
+	struct dport *port;
+	struct said s;
+
+	said_init(&s);
+	port = double_port(s.w.d, LEAF2, 9);
+	port->info.pkey_violations = 7;
+	assert_int_equal(double_world_change(&s.w, &to_leaf2, 9, clear_violations, 0), MAD_OK);
+	assert_int_equal(port->info.pkey_violations, 7);
+	assert_int_equal(say(&s, "strict on"), 0);
+	assert_int_equal(double_world_change(&s.w, &to_leaf2, 9, clear_violations, 0), MAD_OK);
+	assert_int_equal(port->info.pkey_violations, 0);
+	assert_int_equal(double_world_change(&s.w, &to_leaf2, 9, change_vls, 2), MAD_STATUS);
+	assert_int_equal(double_world_change(&s.w, &to_leaf2, 9, change_mtu, 3), MAD_STATUS);
+	assert_int_equal(double_world_change(&s.w, &to_leaf2, 9, change_mtu, 4), MAD_OK);
+
+	port->info.state = TOPO_ARMED; /* the far end is Active */
+	assert_int_equal(double_trace_data(s.w.d, H1, 1, LID_H2), -ENOTCONN);
+	assert_int_equal(port->info.state, TOPO_ARMED); /* who only looks changes nothing */
+	double_inject(s.w.d, H1, 1, &(struct io_addr){ .lid = LID_H2, .qp = 1 },
+		      (uint8_t[WIRE_MAD_SIZE]){ 1, WIRE_PERF, 1, WIRE_GET }, WIRE_MAD_SIZE, NULL,
+		      NULL);
+	loop_run(s.w.loop);
+	assert_int_equal(port->info.state, TOPO_ACTIVE);
+
+	for (unsigned n = 1; n <= 4; n++)
+		if (double_port(s.w.d, SPINE, n)->peer)
+			double_cut(s.w.d, SPINE, n);
+	assert_int_equal(say(&s, "reboot spine-01"), 0);
+	assert_true(double_node(s.w.d, SPINE)->si.port_state_change);
+	assert_int_equal(say(&s, "strict off"), 0);
+	assert_int_equal(say(&s, "reboot spine-01"), 0);
+	assert_false(double_node(s.w.d, SPINE)->si.port_state_change);
+	said_fini(&s);
+}
+
+static void a_repress_needs_the_m_key_where_devices_are_strict(void **state)
+{
+	static const char *const words[] = { "strict off", "strict on" };
+
+	for (unsigned strict = 0; strict < 2; strict++) {
+		struct wire_mad repress = { .mgmt_class = WIRE_SMI_LID,
+					    .class_version = 1,
+					    .method = WIRE_TRAP_REPRESS,
+					    .attr_id = WIRE_NOTICE };
+		uint8_t mad[WIRE_MAD_SIZE] = { 0 };
+		struct said s;
+
+		said_init(&s);
+		s.w.d->conf.trap_repeats = 3;
+		assert_int_equal(say(&s, words[strict]), 0);
+		double_hold_mkey(s.w.d, LEAF1, 0, 0x77, 1, 0);
+		double_trap(s.w.d, LEAF1, 128, 0);
+		wait_for(&s, 1000);
+		repress.tid = s.w.heard.tid;
+		wire_mad_encode(&repress, mad);
+		double_inject(s.w.d, H2, 1, &(struct io_addr){ .lid = LID_LEAF1 }, mad, sizeof(mad),
+			      NULL, NULL);
+		wait_for(&s, 1000);
+		assert_int_equal(double_node(s.w.d, LEAF1)->traps != NULL, strict);
+		assert_int_equal(double_port(s.w.d, LEAF1, 0)->info.mkey_violations, strict);
+		said_fini(&s);
+	}
+}
+
 /* ---- The judge's words ----------------------------------------------------------------------- */
 
 static void a_verdict_is_a_line_of_json(void **state)
@@ -396,6 +472,8 @@ int main(void)
 		cmocka_unit_test(an_hca_has_the_lid_of_its_flash_after_power_on),
 		cmocka_unit_test(a_device_is_renamed_and_nobody_is_told),
 		cmocka_unit_test(attributes_are_dropped_alone),
+		cmocka_unit_test(strict_devices_do_as_iba_has_it),
+		cmocka_unit_test(a_repress_needs_the_m_key_where_devices_are_strict),
 		cmocka_unit_test(a_verdict_is_a_line_of_json),
 		cmocka_unit_test(all_devices_lose_power_and_come_back),
 		cmocka_unit_test(a_power_cut_follows_from_its_seed),
