@@ -112,8 +112,8 @@ uint32_t isolate_judge(const struct topo *t, struct isolate_ask *asks, uint32_t 
 			const struct topo_port *port = topo_port(j.t, asks[i].node, num);
 			uint8_t *link;
 
-			if (!far_end(j.t, port))
-				continue;
+			if (!far_end(j.t, port) || !port->link_up)
+				continue; /* what carries nothing can't be taken away */
 			link = &j.links[link_of(j.t, port)];
 			j.gone[tier_of(j.t, port)] += !*link;
 			*link |= asks[i].in_force ? IN_FORCE : WANTED;

@@ -105,6 +105,26 @@ static void a_leafs_last_uplink_is_not_taken(void **state)
 	topo_unref(t);
 }
 
+/* Spines that never took a Set: none of their links is in use. */
+static void what_carries_nothing_is_isolated_whatever_its_share(void **state)
+{
+	struct topo *t = eight_by_eight(), *damaged = topo_alike(t);
+	struct isolate_ask asks[4];
+
+	for (unsigned i = 0; i < 4; i++) {
+		uint32_t spine = of_level(t, 1, i);
+
+		asks[i] = (struct isolate_ask){ .node = spine };
+		for (unsigned num = 1; i < 3 && num <= t->nodes[spine].nports; num++)
+			topo_alike_cut(damaged, t->nodes[spine].port0 + num);
+	}
+	assert_int_equal(isolate_judge(damaged, asks, 3), 0);
+	assert_int_equal(isolate_judge(damaged, asks, 4), 0); /* an eighth of all is taken */
+	assert_int_equal(isolate_judge(t, asks, 3), 3);
+	topo_unref(damaged);
+	topo_unref(t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -113,6 +133,7 @@ int main(void)
 		cmocka_unit_test(what_is_in_force_stays_and_counts),
 		cmocka_unit_test(a_cable_counts_once_by_either_end),
 		cmocka_unit_test(a_leafs_last_uplink_is_not_taken),
+		cmocka_unit_test(what_carries_nothing_is_isolated_whatever_its_share),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
