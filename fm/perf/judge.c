@@ -181,6 +181,12 @@ uint64_t ber_clean_for_us(const struct ber_port *port)
 #define HOUR_S	       3600.0
 #define BILLION	       1e9
 #define SYMBOLS_A_WORD 3.2 /* 10 bits each, of RS-FEC */
+#define BYTES_A_WORD   4.0
+#define WORDS_A_BLOCK  165.0 /* of RS(528,514); those of RS(544,514) have more */
+#define WORDS_A_PACKET 6.5
+#define LOSSES_A_S     100.0 /* a link does not train as often */
+#define GROWN_BETWEEN  16
+#define AT_END_MOST    4 /* kinds of errors that come to their counters' ends together */
 
 static const struct {
 	const char *key, *name;
@@ -226,6 +232,105 @@ static uint64_t added(uint64_t last, uint64_t now)
 	return now >= last ? now - last : now;
 }
 
+/* ---- Readings that can not be, or need another ----------------------------------------------- */
+
+struct weighed { /* a reading beside the last one that was taken */
+	bool fell, grew, impossible, follows;
+};
+
+/* `most`: what the medium may add in the time; 0 = that is not known. */
+static void weigh(struct weighed *w, uint64_t last, const uint64_t *before, uint64_t now,
+		  double most)
+{
+	uint64_t grown = before ? added(last, *before) : 0;
+
+	w->fell |= now < last;
+	w->impossible |= most > 0 && (double)added(last, now) > most;
+	/* Between the two less was added than before them, or hardly anything. */
+	w->follows &= before && now >= *before && now - *before <= grown + GROWN_BETWEEN;
+}
+
+static enum judge_reading verdict(const struct weighed *w, bool over, bool sure, bool anew)
+{
+	if (!w->fell && !w->grew && !w->impossible && !over)
+		return JUDGE_TAKE;
+	if (!w->follows)
+		return JUDGE_TWICE;
+	return w->impossible || !sure || (w->fell && !anew) ? JUDGE_ANEW : JUDGE_TAKE;
+}
+
+/* Whether a rate that counts against a link is over its limit by what this reading adds. */
+static bool is_over(const struct judge_port *was, const struct judge_port *is,
+		    const struct judge_limits *limits)
+{
+	bool over = false;
+
+	for (unsigned kind = 0; kind < JUDGE_KINDS; kind++)
+		over |= kinds[kind].link && limits->limit[kind] > 0 &&
+			is->rate[kind] > limits->limit[kind] && is->rate[kind] > was->rate[kind];
+	return over;
+}
+
+enum judge_reading judge_weigh(const struct judge_port *port, const struct judge_limits *limits,
+			       const uint64_t *before, const struct wire_perf *now,
+			       double word_rate, uint64_t now_us)
+{
+	double passed_s = now_us > port->read_us ? (now_us - port->read_us) / 1e6 : 0;
+	double words = word_rate * fmax(passed_s, 1);
+	struct weighed w = { .follows = true };
+	struct judge_port is = *port;
+	unsigned at_end = 0;
+
+	if (!port->read_us)
+		return JUDGE_TAKE;
+	for (unsigned i = 0; i < PERF_ERRORS; i++)
+		weigh(&w, port->last[i], before ? &before[i] : NULL, (uint32_t)now->value[i],
+		      i == PERF_SYMBOL				? words * BYTES_A_WORD
+		      : i == PERF_DOWNED || i == PERF_RECOVERED ? LOSSES_A_S * fmax(passed_s, 1)
+								: words / WORDS_A_PACKET);
+	for (unsigned i = 0; i < PERF_ERRORS; i++)
+		at_end += now->value[i] >= now->full[i] && !(port->full >> i & 1);
+	w.impossible |= at_end >= AT_END_MOST;
+	w.grew = (uint32_t)now->value[PERF_SYMBOL] > port->last[PERF_SYMBOL];
+	judge_take(&is, limits, now, word_rate, now_us);
+	return verdict(&w, is_over(port, &is, limits), port->sure, port->anew);
+}
+
+enum judge_reading judge_weigh_fec(const struct judge_port *port, const struct judge_fec *fec,
+				   const struct judge_limits *limits, const uint64_t *before,
+				   const uint64_t now[WIRE_FEC_COUNTERS], double word_rate,
+				   uint64_t now_us)
+{
+	double passed_s = now_us > fec->read_us ? (now_us - fec->read_us) / 1e6 : 0;
+	double words = word_rate * fmax(passed_s, 1);
+	struct weighed w = { .follows = true };
+	struct judge_port is = *port;
+	struct judge_fec then = *fec;
+
+	if (!fec->read_us)
+		return JUDGE_TAKE;
+	for (unsigned i = 0; i < WIRE_FEC_COUNTERS; i++)
+		weigh(&w, fec->last[i], before ? &before[i] : NULL, now[i],
+		      i == WIRE_FEC_SYMBOLS ? words * SYMBOLS_A_WORD : words / WORDS_A_BLOCK);
+	w.grew = now[WIRE_FEC_UNCORRECTED] > fec->last[WIRE_FEC_UNCORRECTED];
+	judge_take_fec(&is, &then, now, word_rate, now_us);
+	return verdict(&w, is_over(port, &is, limits), fec->sure, fec->anew);
+}
+
+void judge_anew(struct judge_port *port, struct judge_fec *fec)
+{
+	if (port) {
+		port->read_us = 0;
+		port->sure = port->anew;
+		port->anew = true;
+	}
+	if (fec) {
+		fec->read_us = 0;
+		fec->sure = fec->anew;
+		fec->anew = true;
+	}
+}
+
 static void fade(struct judge_port *port, enum judge_kind kind, double count, double passed_s)
 {
 	double keep = exp(-passed_s / kinds[kind].time_s);
@@ -238,6 +343,7 @@ void judge_take_fec(struct judge_port *port, struct judge_fec *fec,
 {
 	double passed_s = now_us > fec->read_us ? (now_us - fec->read_us) / 1e6 : 0, symbols;
 	uint64_t more[WIRE_FEC_COUNTERS] = { 0 };
+	bool fell = false;
 
 	if (!now) {
 		for (unsigned kind = JUDGE_FEC_UNCORRECTED; kind <= JUDGE_FEC_SYMBOLS; kind++)
@@ -246,6 +352,7 @@ void judge_take_fec(struct judge_port *port, struct judge_fec *fec,
 		return;
 	}
 	for (unsigned i = 0; i < WIRE_FEC_COUNTERS; i++) {
+		fell |= now[i] < fec->last[i];
 		more[i] = added(fec->last[i], now[i]);
 		fec->last[i] = now[i];
 		fec->full = (uint8_t)((fec->full & ~(1u << i)) | (now[i] >= UINT32_MAX) << i);
@@ -258,6 +365,8 @@ void judge_take_fec(struct judge_port *port, struct judge_fec *fec,
 			symbols > 0 ? (float)(BILLION * (double)more[WIRE_FEC_SYMBOLS] / symbols)
 				    : 0;
 	}
+	fec->sure |= fec->read_us || (fec->anew && !fell);
+	fec->anew &= !fec->read_us || fell;
 	fec->read_us = now_us;
 }
 
@@ -265,7 +374,7 @@ bool judge_take(struct judge_port *port, const struct judge_limits *limits,
 		const struct wire_perf *now, double word_rate, uint64_t now_us)
 {
 	enum judge_state before = (enum judge_state)port->state;
-	bool first = !port->read_us;
+	bool first = !port->read_us, fell = false;
 	double most =
 		0; /* how far over its limit the worst of the kinds is; 0 = nothing was counted */
 
@@ -290,13 +399,17 @@ bool judge_take(struct judge_port *port, const struct judge_limits *limits,
 	}
 	port->full = 0;
 	for (unsigned i = 0; i < PERF_ERRORS; i++) {
+		fell |= (uint32_t)now->value[i] < port->last[i];
 		port->last[i] = (uint32_t)now->value[i];
 		port->full |= (uint16_t)((now->value[i] >= now->full[i]) << i);
 	}
 	port->last_wait = now->value[PERF_XMIT_WAIT];
 	port->read_us = now_us;
+	port->sure |= first && port->anew && !fell;
+	port->anew &= first || fell;
 	if (first)
 		return false;
+	port->sure = true;
 	for (unsigned kind = 0; kind < JUDGE_KINDS; kind++) {
 		double share = limits->limit[kind] > 0 ? port->rate[kind] / limits->limit[kind] : 0;
 

@@ -6,6 +6,10 @@
  * Counters are looked at and never cleared, so other tools keep theirs; what counts is what was
  * added between two readings. A counter that went down was cleared by somebody else, or its device
  * rebooted: it counts from 0. One that stands at its end says nothing any more, and that is told.
+ *
+ * An agent may answer falsely. What its link can not carry in the time is no reading, and what
+ * would count against a link is taken when a second reading at once goes on from it: whoever reads
+ * asks judge_weigh() first.
  */
 #ifndef FMD_PERF_JUDGE_H
 #define FMD_PERF_JUDGE_H
@@ -50,13 +54,37 @@ struct judge_port {	  /* zeroed = never read */
 	uint8_t over, under;	    /* readings in a row */
 	uint8_t state;		    /* enum judge_state */
 	uint8_t why;		    /* enum judge_kind: the worst when last over */
+	bool sure;		    /* a second reading has confirmed what was read */
+	bool anew;		    /* taken anew last, or lower each time since: it is cleared */
 };
 
 struct judge_fec {	  /* of a port that counts it; zeroed = never read */
 	uint64_t read_us; /* 0 = never */
 	uint64_t last[WIRE_FEC_COUNTERS];
-	uint8_t full; /* counters that stand at their end, by bit */
+	uint8_t full;	 /* counters that stand at their end, by bit */
+	bool sure, anew; /* as of a port */
 };
+
+enum judge_reading {
+	JUDGE_TAKE,  /* judge_take() */
+	JUDGE_ANEW,  /* judge_anew(), then judge_take(): what was read before does not count */
+	JUDGE_TWICE, /* read once more at once, and weigh that with this one as `before` */
+};
+/*
+ * What to do with a reading of error counters, ahead of judge_take(). before: the reading that was
+ * to be read once more; NULL = none. One reading does not count against a link. Where counters are
+ * lower than before, or only the very first reading, which may have been false, was, what there is
+ * is a total of the past; unless they are lower each time, as somebody clears them.
+ */
+enum judge_reading judge_weigh(const struct judge_port *port, const struct judge_limits *limits,
+			       const uint64_t *before, const struct wire_perf *now,
+			       double word_rate, uint64_t now_us);
+/* Likewise of error correction, ahead of judge_take_fec(). */
+enum judge_reading judge_weigh_fec(const struct judge_port *port, const struct judge_fec *fec,
+				   const struct judge_limits *limits, const uint64_t *before,
+				   const uint64_t now[WIRE_FEC_COUNTERS], double word_rate,
+				   uint64_t now_us);
+void judge_anew(struct judge_port *port, struct judge_fec *fec); /* either may be NULL */
 /*
  * Takes the rates of a reading, ahead of judge_take() of the same. now NULL: it is not counted any
  * more.

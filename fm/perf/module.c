@@ -500,11 +500,11 @@ static json_t *link_health_summary(const struct link_health *h)
 	/* The present pass, or the latest one, takes longer than the interval. */
 	bool exceeds = running > interval_us(h) || (!pass.hurried && pass.took_us > interval_us(h));
 
-	return json_pack("{si si si si si si sf sI so so sb sf so}", "warned", (int)h->warned,
+	return json_pack("{si si si si si si sI sf sI so so sb sf so}", "warned", (int)h->warned,
 			 "sick", (int)h->sick, "slow", (int)h->nslow, "over_error_rate",
 			 (int)h->over, "ports_read", (int)pass.ports, "silent", (int)pass.silent,
-			 "pass_ms", pass.took_us / 1e3, "pass_mads", (json_int_t)pass.mads,
-			 "pass_age_s",
+			 "readings_thrown_away", (json_int_t)perf_thrown_away(h->perf), "pass_ms",
+			 pass.took_us / 1e3, "pass_mads", (json_int_t)pass.mads, "pass_age_s",
 			 pass.ended_us ? json_real((now - pass.ended_us) / 1e6) : json_null(),
 			 "pass_running_ms", running ? json_real(running / 1e3) : json_null(),
 			 "pass_exceeds", interval_us(h) && exceeds, "interval_s",
@@ -615,12 +615,33 @@ static void count_over(void *arg, const struct perf_port *port)
 	h->over += ber_is_over(port->ber);
 }
 
+#define UNTRUE_LEAST 2.5 /* false readings of a node's ports in an hour, until it is an alert */
+
+struct untrue {
+	const struct inventory *inv;
+	struct name_list list;
+};
+
+static void add_untrue(void *arg, guid_t node)
+{
+	struct untrue *u = arg;
+	const struct inv_node *it = inventory_find(u->inv, node);
+
+	if (it)
+		name_list_add(&u->list, inventory_name(it, -1).text);
+}
+
 static enum job_result over_step(void *room)
 {
 	struct link_health *h = room;
+	struct untrue untrue = { .inv = h->services.inventory };
 
 	h->over = 0;
 	perf_each_unwell(h->perf, count_over, h);
+	perf_each_untrue(h->perf, UNTRUE_LEAST, add_untrue, &untrue);
+	name_list_alert(h->services.alerts, "counters-untrue", &untrue.list,
+			"agent whose counters can not be true, which are thrown away",
+			"agents whose counters can not be true, which are thrown away");
 	return JOB_NEXT;
 }
 

@@ -14,6 +14,13 @@ struct detail { /* of a port that is not well */
 	uint16_t rcv[WIRE_PERF_DETAILS], xmit[WIRE_PERF_DETAILS];
 };
 
+struct doubt { /* a reading of a port that is read once more */
+	struct doubt *next;
+	uint8_t num, kind; /* enum perf_job */
+	uint8_t tries;
+	uint64_t value[PERF_ERRORS]; /* or those of error correction */
+};
+
 struct pnode {
 	cl_map_item_t item; /* key = node GUID */
 	guid_t guid;
@@ -29,6 +36,9 @@ struct pnode {
 	float *bits_s;			/* as judged: when last read */
 	struct judge_fec *fec;		/* as judged; NULL = its agent does not count that */
 	struct detail **details;	/* [nports + 1], NULL = well */
+	struct doubt *doubts;		/* of few ports for a moment */
+	double thrown;			/* readings that were false, fading within an hour, .. */
+	uint64_t thrown_us;		/* ..as of then */
 };
 
 /*
@@ -64,6 +74,14 @@ static struct pnode *pnode_find(const cl_qmap_t *nodes, guid_t guid)
 	return item == cl_qmap_end(nodes) ? NULL : (struct pnode *)item;
 }
 
+static void doubt_end(struct doubt **link)
+{
+	struct doubt *d = *link;
+
+	*link = d->next;
+	free(d);
+}
+
 static void pnode_free(cl_qmap_t *nodes, struct pnode *n)
 {
 	cl_qmap_remove_item(nodes, &n->item);
@@ -71,6 +89,8 @@ static void pnode_free(cl_qmap_t *nodes, struct pnode *n)
 		free(n->details[i]);
 		ber_forget(&n->ber[i]);
 	}
+	while (n->doubts)
+		doubt_end(&n->doubts);
 	free(n->ber);
 	free(n->bits_s);
 	free(n->details);
@@ -196,6 +216,7 @@ struct perf {
 	unsigned asked;	    /* ports of this pass */
 	uint64_t began_us, mads_before;
 	struct perf_pass now, last;
+	uint64_t thrown; /* readings, since it began */
 };
 
 /* ---- Questions ------------------------------------------------------------------------------- */
@@ -256,6 +277,99 @@ static bool perf_make(void *owner, const struct batch_job *job, struct batch_req
 static double word_rate(const struct inv_port *port)
 {
 	return topo_lane_mbps(port->speed) * 1e6 * port->lanes / BITS_A_WORD;
+}
+
+#define TRIES	 3 /* at a reading that another one goes on from */
+#define UNTRUE_S 3600.0
+
+static double thrown_now(const struct pnode *n, uint64_t now_us)
+{
+	return n->thrown * exp(-(double)(now_us - n->thrown_us) / 1e6 / UNTRUE_S);
+}
+
+static struct doubt **doubt_of(struct pnode *n, uint8_t num, enum perf_job kind)
+{
+	struct doubt **link = &n->doubts;
+
+	while (*link && ((*link)->num != num || (*link)->kind != kind))
+		link = &(*link)->next;
+	return link;
+}
+
+enum held { HELD_NOT, HELD_AGAIN, HELD_GIVEN_UP };
+
+/*
+ * Whether a reading is to be taken, as judge_weigh() has it: HELD_NOT. Else it is asked for once
+ * more, or given up. A reading that no other one goes on from was false, and is counted against
+ * its agent.
+ */
+static enum held hold(struct perf *p, struct pnode *n, uint8_t num, enum perf_job kind,
+		      enum judge_reading said, const uint64_t *value, unsigned count)
+{
+	struct doubt **link = doubt_of(n, num, kind), *d = *link;
+	bool again = said == JUDGE_TWICE && (!d || d->tries < TRIES);
+	bool was_false = false;
+
+	for (unsigned i = 0; d && i < count; i++)
+		was_false |= value[i] < d->value[i];
+	if (was_false || (said == JUDGE_TWICE && !again)) {
+		n->thrown = thrown_now(n, loop_now_us(p->loop)) + 1;
+		n->thrown_us = loop_now_us(p->loop);
+		p->thrown++;
+	}
+	if (again) {
+		if (!d) {
+			d = *link = mem_alloc(1, sizeof(*d));
+			d->num = num;
+			d->kind = (uint8_t)kind;
+		}
+		d->tries++;
+		memcpy(d->value, value, count * sizeof(*value));
+		ask(p, n, num, kind);
+		return HELD_AGAIN;
+	}
+	if (d)
+		doubt_end(link);
+	return said == JUDGE_TWICE ? HELD_GIVEN_UP : HELD_NOT;
+}
+
+static bool fec_is_held(struct perf *p, struct pnode *n, uint8_t num,
+			const uint64_t now[WIRE_FEC_COUNTERS])
+{
+	const struct doubt *d = *doubt_of(n, num, JOB_FEC);
+	struct judge_fec *fec = &n->fec[num];
+	enum judge_reading said =
+		judge_weigh_fec(&n->judged[num], fec, &p->conf.limits, d ? d->value : NULL, now,
+				word_rate(&n->inv->ports[num]), loop_now_us(p->loop));
+	enum held held = hold(p, n, num, JOB_FEC, said, now, WIRE_FEC_COUNTERS);
+
+	if (held != HELD_AGAIN)
+		ask_from(p, n, num, JOB_TRAFFIC);
+	if (held == HELD_NOT && said == JUDGE_ANEW) {
+		judge_anew(NULL, fec);
+		counters_take_fec(&n->counters[num - 1], NULL, 0);
+	}
+	return held != HELD_NOT;
+}
+
+static bool errors_are_held(struct perf *p, struct pnode *n, uint8_t num, enum perf_job kind,
+			    const struct wire_perf *now)
+{
+	const struct doubt *d = *doubt_of(n, num, kind);
+	uint64_t value[PERF_ERRORS];
+	enum judge_reading said =
+		judge_weigh(&n->judged[num], &p->conf.limits, d ? d->value : NULL, now,
+			    word_rate(&n->inv->ports[num]), loop_now_us(p->loop));
+
+	for (unsigned i = 0; i < PERF_ERRORS; i++)
+		value[i] = (uint32_t)now->value[i];
+	if (hold(p, n, num, kind, said, value, PERF_ERRORS))
+		return true;
+	if (said == JUDGE_ANEW) {
+		judge_anew(&n->judged[num], NULL);
+		n->counters[num - 1].rated = n->counters[num - 1].known = 0;
+	}
+	return false;
 }
 
 static void counters_met(struct perf *p, struct pnode *n, uint8_t num, const struct wire_perf *now)
@@ -322,12 +436,15 @@ static void answered(struct perf *p, const struct batch_job *job, struct pnode *
 		caps_met(p, n);
 		return;
 	case JOB_FEC:
-		ask_from(p, n, num, JOB_TRAFFIC);
-		if (!n->caps.fec)
-			return; /* another port was refused meanwhile */
+		if (!n->caps.fec) { /* another port was refused meanwhile */
+			ask_from(p, n, num, JOB_TRAFFIC);
+			return;
+		}
 		if (!n->fec)
 			n->fec = mem_alloc(n->nports + 1u, sizeof(*n->fec));
 		wire_fec_decode(data, fec);
+		if (fec_is_held(p, n, num, fec))
+			return;
 		counters_take_fec(&n->counters[num - 1], fec, loop_now_us(p->loop));
 		judge_take_fec(&n->judged[num], &n->fec[num], fec, word_rate(&n->inv->ports[num]),
 			       loop_now_us(p->loop));
@@ -342,6 +459,8 @@ static void answered(struct perf *p, const struct batch_job *job, struct pnode *
 			wire_perf_decode(data, &now);
 		else
 			wire_perf_ext_decode(data, &now);
+		if (kind != JOB_TRAFFIC && errors_are_held(p, n, num, kind, &now))
+			return;
 		counters_take(&n->counters[num - 1], &now, counters_of(job_attr[kind], &n->caps),
 			      loop_now_us(p->loop));
 		if (kind == JOB_TRAFFIC)
@@ -587,6 +706,25 @@ void perf_read_now(struct perf *p)
 struct perf_pass perf_last_pass(const struct perf *p)
 {
 	return p->last;
+}
+
+uint64_t perf_thrown_away(const struct perf *p)
+{
+	return p->thrown;
+}
+
+void perf_each_untrue(const struct perf *p, double least, void (*fn)(void *arg, guid_t node),
+		      void *arg)
+{
+	const cl_map_item_t *item;
+
+	for (item = cl_qmap_head(&p->nodes); item != cl_qmap_end(&p->nodes);
+	     item = cl_qmap_next(item)) {
+		const struct pnode *n = (const struct pnode *)item;
+
+		if (n->thrown > 0 && thrown_now(n, loop_now_us(p->loop)) >= least)
+			fn(arg, n->guid);
+	}
 }
 
 uint64_t perf_running_us(const struct perf *p)

@@ -11,7 +11,8 @@
  * does; one more a node, once, for what its agent can do. An agent that has counters of 64 bits for
  * traffic and not for errors is asked for both, which is one more a port. A node that does not
  * answer is left alone for the rest of the pass. Ports with errors are asked once more, what kind
- * they are.
+ * they are. A reading that would count against a link is made twice before anything follows from it
+ * (judge_weigh()).
  */
 #ifndef FMD_PERF_PERF_H
 #define FMD_PERF_PERF_H
@@ -68,6 +69,11 @@ void perf_configure(struct perf *p, const struct perf_conf *conf);
 void perf_read_now(struct perf *p);
 /* All zero: none has ended. */
 struct perf_pass perf_last_pass(const struct perf *p);
+/* Readings that were false, since it was made. */
+uint64_t perf_thrown_away(const struct perf *p);
+/* Calls fn for each node that gave at least so many of them within about an hour, by GUID. */
+void perf_each_untrue(const struct perf *p, double least, void (*fn)(void *arg, guid_t node),
+		      void *arg);
 /* How long the present pass has lasted; 0 = none runs. */
 uint64_t perf_running_us(const struct perf *p);
 

@@ -250,6 +250,119 @@ static void fec_counter_at_its_end_is_known(void **state)
 	assert_int_equal(fec.full, 0);
 }
 
+/* ---- Readings that can not be, or need another ----------------------------------------------- */
+
+static enum judge_reading weigh(const struct link *l, const struct wire_perf *before)
+{
+	uint64_t value[PERF_ERRORS];
+
+	for (unsigned i = 0; before && i < PERF_ERRORS; i++)
+		value[i] = before->value[i];
+	return judge_weigh(&l->port, &limits, before ? value : NULL, &l->counters, 1e9, l->now_us);
+}
+
+static struct link link_that_is_known(void)
+{
+	struct link l = link_new();
+
+	l.counters.value[PERF_SYMBOL] = 40000;
+	l.counters.value[PERF_DOWNED] = 7;
+	link_read(&l);
+	link_read(&l);
+	return l;
+}
+
+static void reading_that_adds_errors_is_made_twice(void **state)
+{
+	struct link l = link_that_is_known();
+	struct wire_perf first;
+
+	assert_int_equal(weigh(&l, NULL), JUDGE_TAKE);
+	l.counters.value[PERF_SYMBOL] += 1;
+	assert_int_equal(weigh(&l, NULL), JUDGE_TWICE);
+	first = l.counters;
+	assert_int_equal(weigh(&l, &first), JUDGE_TAKE);
+	l.counters.value[PERF_SYMBOL] -= 1; /* the first was false */
+	assert_int_equal(weigh(&l, &first), JUDGE_TAKE);
+	l.counters.value[PERF_SYMBOL] += 9000; /* this one is, or both */
+	assert_int_equal(weigh(&l, &first), JUDGE_TWICE);
+}
+
+static void totals_of_the_past_count_against_no_link(void **state)
+{
+	struct link l = link_new(), known = link_that_is_known();
+	struct wire_perf first;
+
+	link_read(&l); /* all zero, which was false */
+	l.counters.value[PERF_SYMBOL] = 40000;
+	first = l.counters;
+	assert_int_equal(weigh(&l, NULL), JUDGE_TWICE);
+	assert_int_equal(weigh(&l, &first), JUDGE_ANEW);
+	known.counters.value[PERF_SYMBOL] = 39000; /* somebody cleared it, long ago */
+	first = known.counters;
+	assert_int_equal(weigh(&known, NULL), JUDGE_TWICE);
+	assert_int_equal(weigh(&known, &first), JUDGE_ANEW);
+}
+
+static void what_is_cleared_all_the_time_is_counted(void **state)
+{
+	struct link l = link_that_is_known();
+	unsigned anew = 0;
+
+	for (unsigned i = 0; i < 6; i++) {
+		struct wire_perf first;
+
+		l.counters.value[PERF_SYMBOL] = 1000 - i;
+		l.counters.value[PERF_DOWNED] = 0;
+		first = l.counters;
+		assert_int_equal(weigh(&l, NULL), JUDGE_TWICE);
+		if (weigh(&l, &first) == JUDGE_ANEW) {
+			judge_anew(&l.port, NULL);
+			anew++;
+		}
+		link_read(&l);
+	}
+	assert_in_range(anew, 1, 3);
+	assert_int_equal(l.port.state, JUDGE_SICK);
+}
+
+static void what_the_medium_can_not_carry_is_not_counted_if_read_twice(void **state)
+{
+	struct link l = link_that_is_known();
+	struct wire_perf first;
+
+	l.counters.value[PERF_DOWNED] += 100 * 31; /* the last reading is 30 s old */
+	first = l.counters;
+	assert_int_equal(weigh(&l, NULL), JUDGE_TWICE);
+	assert_int_equal(weigh(&l, &first), JUDGE_ANEW);
+	l = link_that_is_known();
+	for (unsigned i = 0; i < PERF_ERRORS; i++)
+		l.counters.value[i] = l.counters.full[i]; /* all of them, at once */
+	first = l.counters;
+	assert_int_equal(weigh(&l, &first), JUDGE_ANEW);
+}
+
+static void blocks_of_fec_are_weighed_as_well(void **state)
+{
+	const uint64_t past[WIRE_FEC_COUNTERS] = { 70000, 500, 1 << 20 };
+	uint64_t now[WIRE_FEC_COUNTERS] = { 90000, 500, 1 << 20 };
+	struct link l = link_that_is_known();
+	struct judge_fec fec = { 0 };
+
+	judge_take_fec(&l.port, &fec, past, 1e9, S);
+	judge_take_fec(&l.port, &fec, past, 1e9, 31 * S);
+	assert_int_equal(judge_weigh_fec(&l.port, &fec, &limits, NULL, now, 1e9, 61 * S),
+			 JUDGE_TAKE); /* what it mends every day */
+	now[WIRE_FEC_UNCORRECTED]++;
+	assert_int_equal(judge_weigh_fec(&l.port, &fec, &limits, NULL, now, 1e9, 61 * S),
+			 JUDGE_TWICE);
+	assert_int_equal(judge_weigh_fec(&l.port, &fec, &limits, now, now, 1e9, 61 * S),
+			 JUDGE_TAKE);
+	now[WIRE_FEC_UNCORRECTED] += 30 * 7000000; /* 6 million blocks fit in a second */
+	assert_int_equal(judge_weigh_fec(&l.port, &fec, &limits, now, now, 1e9, 61 * S),
+			 JUDGE_ANEW);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -267,6 +380,11 @@ int main(void)
 		cmocka_unit_test(fec_is_judged_by_what_was_added),
 		cmocka_unit_test(symbols_that_fec_corrects_only_warn),
 		cmocka_unit_test(fec_counter_at_its_end_is_known),
+		cmocka_unit_test(reading_that_adds_errors_is_made_twice),
+		cmocka_unit_test(totals_of_the_past_count_against_no_link),
+		cmocka_unit_test(what_is_cleared_all_the_time_is_counted),
+		cmocka_unit_test(what_the_medium_can_not_carry_is_not_counted_if_read_twice),
+		cmocka_unit_test(blocks_of_fec_are_weighed_as_well),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -248,7 +248,7 @@ static void the_latest_reading_of_every_port_with_a_cable_is_kept(void **state)
 	assert_int_equal(none.ports, 2 * r.b.found->nlinks);
 	assert_int_equal(none.read, 0);
 	assert_null(link_health_counters(&r.f, r.leaf, r.uplink));
-	passes(&r, 3, 50);
+	passes(&r, 4, 50);
 	link_health_each_port(&r.f, walk_cb, &all);
 	assert_int_equal(all.read, 2 * r.b.found->nlinks);
 	c = link_health_counters(&r.f, r.leaf, r.uplink);
