@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Build: plain, for it simulates hours of 256 HCAs */
 /*
  * One device is ill, each in one way, in a tree of two tiers: one alert names it, whatever number
  * of ports it shows at, and the alert ends when the device is well. Three times: fmd runs; fmd is a
@@ -244,12 +245,13 @@ static void name_of(const struct world *w, const struct ill *ill, uint32_t node,
 static bool has_all_ports(const struct world *w, const struct ill *ill, uint32_t node,
 			  enum when when, const char *what)
 {
-	json_t *status = fabric_status(w->fabric), *alert;
 	const struct topo *t = w->design;
 	size_t i, count = 0, cables = 0;
+	json_t *status, *alert;
 
 	if (!ill->silent && ill->set != set_guid)
 		return true;
+	status = fabric_status(w->fabric);
 	for (unsigned num = 1; num <= t->nodes[node].nports; num++) {
 		const struct topo_port *far = topo_peer(t, topo_port(t, node, num));
 
