@@ -36,6 +36,7 @@ enum kind {
 	SUMMARY,
 	RECOVERY_ACTION,
 	RECOVERY_FAILED,
+	ENERGY,
 	HEALTH_WATCH,
 	MIG_MODE,
 	CLIQUE,
@@ -68,6 +69,7 @@ static const struct {
 	{ "GPU_TEMP_CELSIUS", PRESENT },
 	{ "POWER_USAGE", PRESENT },
 	{ "BOARD_POWER_WATTS", PRESENT },
+	{ "TOTAL_ENERGY_CONSUMPTION", ENERGY },
 	{ "XID_ERRORS", XID },
 	{ "XID_ERROR", XID },
 	{ "DCGM_EXP_XID_ERRORS_COUNT", XID_COUNT },
@@ -353,6 +355,9 @@ static void take_gpu(struct evidence *e, enum kind kind, const struct exposition
 		gpu->has_failures = true;
 		gpu->failed_recoveries += s->value > 0 ? (uint64_t)s->value : 0;
 		return;
+	case ENERGY:
+		gpu->energy = s->value > 0 ? (uint64_t)s->value : 0;
+		return;
 	case HEALTH_WATCH:
 		take_watch(&gpu->said, s);
 		return;
@@ -470,11 +475,64 @@ const struct exposition_ops evidence_ops = { kind_of, take_sample };
  *             number that was not there before is an event. One that is there at the first sight is
  *             old where its GPU proves that it works, else an event too.
  *   counters  what is higher than before is an event
+ *   births    a GPU of another UUID, an energy counter that began anew, or an Xid gauge that is
+ *             gone when the exporter answers again after a minute, begin a new incarnation. Events
+ *             of an earlier one end when the states of the present one are whole.
  *   proof     an event ends when its subject proves that it works: every state that is reported of
  *             it is well, and either the driver asks for no recovery, or what was lost meanwhile
  *             (P2P, the GPU itself) is whole again. What is reported within `settle_us` of an event
  *             may be a sample from before it and proves nothing.
  */
+
+#define RESTART_US 60000000 /* a shorter silence is a pod's restart, not a machine's */
+
+/* ---- Incarnations ---------------------------------------------------------------------------- */
+
+/* Not where GPUs are only numbered in another way, as when one of them is gone. */
+static bool is_replaced(const struct evidence *e, const struct memory *m, unsigned g)
+{
+	const char *before = m->gpus[g].uuid, *now = e->gpus[g].uuid;
+
+	if (!*before || !*now || !strcmp(before, now))
+		return false;
+	for (unsigned i = 0; i < MEMORY_GPUS; i++)
+		if (!strcmp(m->gpus[i].uuid, now) || !strcmp(e->gpus[i].uuid, before))
+			return false;
+	return true;
+}
+
+static void find_births(struct memory *m, const struct evidence *e,
+			const struct evidence_context *c)
+{
+	bool replaced = false, began = false, counts_on = false, gauge_gone = false;
+	bool long_silent = c->silent_us >= RESTART_US;
+
+	for (unsigned g = 0; g < MEMORY_GPUS; g++) {
+		const struct evidence_gpu *said = &e->gpus[g];
+		struct memory_gpu *gpu = &m->gpus[g];
+
+		if (is_replaced(e, m, g)) {
+			memory_reset(m, (int)g, gpu->pci, NVSWITCH_PROVEN);
+			gpu->energy = gpu->xid = 0;
+			replaced = m->ended = true;
+		}
+		began |= said->energy < gpu->energy && said->energy;
+		counts_on |= said->energy >= gpu->energy && gpu->energy;
+		gauge_gone |= gpu->xid && !said->xid && gpu->gauge_source == c->source &&
+			      said->said.has & (HAS_STATES | HAS_PRESENT);
+	}
+	for (unsigned n = 0; n < MEMORY_SWITCHES; n++)
+		gauge_gone |= m->switches[n].sxid && !e->switches[n].fatal &&
+			      m->switches[n].gauge_source == c->source;
+	if (replaced || (began && !counts_on) || (gauge_gone && long_silent && !counts_on))
+		memory_reborn(m, -1, true);
+	for (unsigned g = 0; g < MEMORY_GPUS; g++) {
+		if (e->gpus[g].energy < m->gpus[g].energy && e->gpus[g].energy && counts_on)
+			memory_reborn(m, (int)g, long_silent);
+		if (e->gpus[g].energy)
+			m->gpus[g].energy = e->gpus[g].energy;
+	}
+}
 
 /* ---- States ---------------------------------------------------------------------------------- */
 
@@ -747,7 +805,8 @@ static bool is_disproved(const struct evidence *e, const struct memory *m,
 			 const struct evidence_context *c)
 {
 	const struct nvswitch_finding *f = &event->finding;
-	int gpu = f->gpu >= 0 ? f->gpu : memory_gpu_by_pci(m, f->pci);
+	/* GPUs may be numbered in another way by now; the address stays. */
+	int gpu = *f->pci ? memory_gpu_by_pci(m, f->pci) : f->gpu;
 	unsigned first = gpu >= 0 ? (unsigned)gpu : 0, whole = 0, dipped = 0, no_action = 0;
 	unsigned count = gpu >= 0 ? 1 : evidence_gpus_expected(e, m);
 
@@ -798,6 +857,29 @@ static void end_disproved(struct memory *m, const struct evidence *e,
 		}
 }
 
+/*
+ * Old events end where every GPU is there and shows no fault, and all reach each other as far as
+ * the exporter says. Where it says nothing of NVLinks, that the GPUs are there is all there is.
+ */
+static void end_old(struct memory *m, const struct evidence *e, const struct evidence_context *c)
+{
+	struct nvswitch_verdict now;
+	bool old = false, whole = m->ports == PORTS_UP;
+
+	for (unsigned i = 0; i < m->nevents; i++)
+		old |= m->events[i].old;
+	if (!old || !whole)
+		return;
+	evidence_judge(e, m, c, &now);
+	whole = now.state <= NVSWITCH_DEGRADED_LINK || now.state == NVSWITCH_UNKNOWN;
+	for (unsigned g = 0; g < MEMORY_GPUS; g++)
+		if (m->gpus[g].seen)
+			whole &= e->gpus[g].said.has & (HAS_STATES | HAS_PRESENT) &&
+				 shows_no_fault(e, m, g, c->progress);
+	if (whole)
+		memory_end_old(m);
+}
+
 /* ---- All of it ------------------------------------------------------------------------------- */
 
 void evidence_remember(const struct evidence *e, struct memory *m, const struct evidence_context *c)
@@ -824,6 +906,7 @@ void evidence_remember(const struct evidence *e, struct memory *m, const struct 
 		m->has_clique = m->changed = true;
 	}
 
+	find_births(m, e, c);
 	keep_states(m, e);
 	for (unsigned g = 0; g < MEMORY_GPUS; g++) {
 		const struct evidence_gpu *said = &e->gpus[g];
@@ -845,4 +928,5 @@ void evidence_remember(const struct evidence *e, struct memory *m, const struct 
 	take_sxids(m, e, c, first);
 	end_disproved(m, e, c);
 	m->heard = true;
+	end_old(m, e, c);
 }

@@ -92,7 +92,8 @@ struct xid_count {	     /* DCGM_EXP_XID_ERRORS_COUNT: in a window of some minute
  *            status, health mask and summary, recovery action, links). A state that is not reported
  *            any more stays what it was: silence mends nothing.
  *   events   what happened once: an Xid or SXid, in a log or by a gauge that changed, a counter
- *            that rose. An event stands until a reset or boot of its subject was seen, until its
+ *            that rose. An event belongs to an incarnation of its subject: it stands until a log
+ *            shows a reset or boot, until the states of a later incarnation are whole, until its
  *            subject proves that it works (evidence.c), or until an operator clears it.
  *            Time ends none, and a gauge that shows another number neither.
  *   reports  what programs beside fmd said by `health-report`: the latest of each source.
@@ -114,7 +115,8 @@ struct memory_gpu {
 	uint32_t xid;	      /* the gauge, 0 = none */
 	uint8_t gauge_source; /* which of the host's exporters showed it */
 	uint64_t failed_recoveries;
-	bool dipped; /* it was not whole since its events began */
+	uint64_t energy; /* mJ since its driver was loaded, 0 = not reported */
+	bool dipped;	 /* it was not whole since its events began */
 };
 struct memory_switch {
 	bool seen;
@@ -128,6 +130,7 @@ struct memory_event {
 	struct nvswitch_finding finding; /* since_us: when it was first heard */
 	uint64_t last_us;		 /* when it was last heard */
 	uint8_t from;			 /* bits: its sources */
+	bool old;			 /* of an earlier incarnation: ends with whole states */
 	uint32_t times;
 };
 struct memory_report {
@@ -136,11 +139,15 @@ struct memory_report {
 	uint32_t ttl_s;	 /* it counts as silent when it says nothing for so long */
 	char text[92];	 /* why */
 };
+/* A host's HCAs, all of them: a leaf sees their links down; its own are not seen; one is up. */
+enum memory_ports { PORTS_UP, PORTS_OFF, PORTS_CUT_OFF };
 struct memory {
 	enum nvswitch_system system; /* as the exporter last showed it */
 	uint8_t sources_state;	     /* enum nvswitch_state: what sources last came to */
 	uint8_t links;		     /* of one GPU by its model, 0 = not known */
+	uint8_t ports;		     /* enum memory_ports */
 	bool heard;		     /* an exporter said something */
+	bool ended;		     /* a new incarnation has ended what was known */
 	bool changed;		     /* something that is kept: the caller clears it */
 	struct memory_gpu gpus[MEMORY_GPUS];
 	struct memory_switch switches[MEMORY_SWITCHES];
@@ -175,6 +182,16 @@ void memory_reset(struct memory *m, int gpu, const char *pci, enum nvswitch_trus
 void memory_reset_uuid(struct memory *m, const char *uuid, enum nvswitch_trust trust);
 /* The host booted or its NVLink driver started: keeps only which GPUs and switches were seen. */
 void memory_boot(struct memory *m, enum nvswitch_trust trust);
+/*
+ * A new incarnation has begun, of the host with all its GPUs (gpu -1) or of one GPU: its states are
+ * those that are reported from now on, its events are old. `gauges`: the exporter's host engine
+ * began anew, too, so that a number in a gauge is a new event.
+ */
+void memory_reborn(struct memory *m, int gpu, bool gauges);
+/* Drops old events. */
+void memory_end_old(struct memory *m);
+/* Takes what the fabric sees of the host's HCAs: all off and on again is a new incarnation. */
+void memory_note_ports(struct memory *m, enum memory_ports ports);
 /* An operator clears the host: as after a boot, and what is absent is no longer expected. */
 void memory_clear(struct memory *m);
 
@@ -210,6 +227,7 @@ struct evidence_gpu {
 	bool has_failures;
 	uint32_t xid;		    /* the gravest that the gauge shows */
 	uint64_t failed_recoveries; /* counter */
+	uint64_t energy;	    /* counter, 0 = not reported */
 	char pci[16], uuid[48];	    /* "" = not reported */
 };
 struct evidence_switch {
@@ -247,6 +265,7 @@ enum fm_progress {
 struct evidence_context {
 	uint64_t now_us;
 	uint64_t settle_us; /* a state reported so soon after an event may be older than it */
+	uint64_t silent_us; /* since the source's report before this one */
 	uint8_t source;	    /* number among the host's sources */
 	enum nvswitch_trust trust;
 	enum fm_progress progress;

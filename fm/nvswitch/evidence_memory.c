@@ -10,12 +10,12 @@
 /*
  * What is remembered of a host as lines of text, each `KIND HOST WORD=VALUE..`:
  *
- *   host HOST system=h100 links=18 told=HEALTHY cluster=UUID clique=0
+ *   host HOST system=h100 links=18 told=HEALTHY ports=0 cluster=UUID clique=0
  *   gpu HOST n=0 seen=1 pci=0000:1b:00 uuid=GPU-.. xid=0 told=1f mig=0 fm=3
  *     summary=0 action=0 watch=0 mask=1aa peers=fe pairs=0 up=0 down=0
  *   switch HOST n=2 seen=1 sxid=0 linksxid=0 reset=0 seen0=.. seen1=.. down0=.. down1=..
  *   event HOST state=NO_P2P remedy=2 trust=1 from=1 gpu=2 sw=-1 link=-1 code=74
- *     pci=0000:1b:00 times=1 text=the rest of the line
+ *     pci=0000:1b:00 old=0 times=1 text=the rest of the line
  *   report HOST source=redfish state=NO_P2P ttl=60 text=the rest of the line
  *
  * Kinds and words that are not known are passed over, so that an older fmd reads what a newer one
@@ -34,23 +34,23 @@ static void write_gpu(const struct memory_gpu *gpu, unsigned n, const char *host
 	if (*gpu->uuid)
 		fprintf(out, " uuid=%s", gpu->uuid);
 	fprintf(out,
-		" xid=%" PRIu32 " xidsource=%u failed=%" PRIu64
+		" xid=%" PRIu32 " xidsource=%u failed=%" PRIu64 " energy=%" PRIu64
 		" dipped=%d told=%x mig=%d migmode=%d fm=%u "
 		"summary=%u action=%u watch=%u probe=%d mask=%x peers=%" PRIx32 " pairs=%" PRIx32
 		" up=%" PRIx64 " down=%" PRIx64 "\n",
-		gpu->xid, gpu->gauge_source, gpu->failed_recoveries, gpu->dipped, last->has,
-		last->mig, last->has_mig_mode, last->fm_status, last->summary, last->action,
-		last->watch, last->probe_failed, last->mask, last->peers, last->pairs_lost,
-		last->links_up, last->links_down);
+		gpu->xid, gpu->gauge_source, gpu->failed_recoveries, gpu->energy, gpu->dipped,
+		last->has, last->mig, last->has_mig_mode, last->fm_status, last->summary,
+		last->action, last->watch, last->probe_failed, last->mask, last->peers,
+		last->pairs_lost, last->links_up, last->links_down);
 }
 
 void memory_write(const struct memory *m, const char *host, FILE *out)
 {
 	static const struct memory_switch no_switch;
 
-	fprintf(out, "host %s system=%s links=%u told=%s heard=%d", host,
+	fprintf(out, "host %s system=%s links=%u told=%s heard=%d ports=%u", host,
 		nvswitch_expect(m->system)->name, m->links,
-		nvswitch_state_name((enum nvswitch_state)m->sources_state), m->heard);
+		nvswitch_state_name((enum nvswitch_state)m->sources_state), m->heard, m->ports);
 	if (*m->cluster)
 		fprintf(out, " cluster=%s", m->cluster);
 	if (m->has_clique)
@@ -82,7 +82,8 @@ void memory_write(const struct memory *m, const char *host, FILE *out)
 			f->trust, m->events[i].from, f->gpu, f->sw, f->link, f->code);
 		if (*f->pci)
 			fprintf(out, " pci=%s", f->pci);
-		fprintf(out, " times=%" PRIu32 " text=%s\n", m->events[i].times, f->text);
+		fprintf(out, " old=%d times=%" PRIu32 " text=%s\n", m->events[i].old,
+			m->events[i].times, f->text);
 	}
 	for (unsigned i = 0; i < m->nreports; i++)
 		fprintf(out, "report %s source=%s state=%s ttl=%" PRIu32 " text=%s\n", host,
@@ -145,6 +146,7 @@ static bool read_host(struct memory *m, const char *line)
 	if (state >= 0 && state != NVSWITCH_UNKNOWN)
 		m->sources_state = (uint8_t)state;
 	m->heard = number(line, "heard", 10);
+	m->ports = (uint8_t)(number(line, "ports", 10) % (PORTS_CUT_OFF + 1));
 	m->links = (uint8_t)number(line, "links", 10);
 	word(line, "cluster", m->cluster, sizeof(m->cluster));
 	m->has_clique = word(line, "clique", text, sizeof(text));
@@ -168,6 +170,7 @@ static bool read_gpu(struct memory *m, const char *line)
 	gpu->xid = (uint32_t)number(line, "xid", 10);
 	gpu->gauge_source = (uint8_t)number(line, "xidsource", 10);
 	gpu->failed_recoveries = number(line, "failed", 10);
+	gpu->energy = number(line, "energy", 10);
 	gpu->dipped = number(line, "dipped", 10);
 	last->has = (uint16_t)number(line, "told", 16);
 	last->mig = number(line, "mig", 10);
@@ -230,6 +233,7 @@ static bool read_event(struct memory *m, const char *line)
 	word(line, "pci", f->pci, sizeof(f->pci));
 	snprintf(f->text, sizeof(f->text), "%.*s", (int)strcspn(words + 6, "\n"), words + 6);
 	event->from = (uint8_t)number(line, "from", 10);
+	event->old = number(line, "old", 10);
 	event->times = (uint32_t)number(line, "times", 10);
 	m->nevents++;
 	return true;
@@ -322,10 +326,11 @@ const char *memory_end_of(const struct nvswitch_finding *f)
 		return "its source reports another state, or stops reporting and an operator "
 		       "clears it";
 	if (f->state == NVSWITCH_FATAL)
-		return "a boot or driver start is seen, or lost P2P is complete again with the "
-		       "fabric manager done, or an operator clears it";
-	return "a reset or boot is seen, or recovery action 0 is reported after it, or lost P2P is "
-	       "complete again, or an operator clears it";
+		return "a boot is seen and its states are whole, or lost P2P is complete again "
+		       "with the fabric manager done, or an operator clears it";
+	return "a reset or boot is seen and its states are whole, or recovery action "
+	       "0 "
+	       "is reported after it, or lost P2P is complete again, or an operator clears it";
 }
 
 /* ---- Events ---------------------------------------------------------------------------------- */
@@ -368,8 +373,9 @@ void memory_note(struct memory *m, const struct nvswitch_finding *finding, uint8
 			event.finding.trust = known->finding.trust;
 		if (known->finding.state >= finding->state) {
 			known->last_us = now_us;
-			m->changed |= known->from != event.from;
+			m->changed |= known->from != event.from || known->old;
 			known->from = event.from;
+			known->old = false;
 			known->times = event.times;
 			known->finding.trust = event.finding.trust;
 			return;
@@ -400,6 +406,29 @@ int memory_gpu_by_pci(const struct memory *m, const char *pci)
 	return -1;
 }
 
+/*
+ * States, and what gauges showed, of a GPU, or of all and the NVSwitches (-1); what was ever seen
+ * stays known.
+ */
+static void forget_states(struct memory *m, int gpu, bool gauges)
+{
+	for (int g = 0; g < MEMORY_GPUS; g++)
+		if (gpu < 0 || g == gpu) {
+			m->gpus[g].last = (struct gpu_said){ 0 };
+			m->gpus[g].dipped = false;
+			m->gpus[g].xid = gauges ? 0 : m->gpus[g].xid;
+		}
+	for (unsigned n = 0; n < MEMORY_SWITCHES && gpu < 0; n++) {
+		struct memory_switch *sw = &m->switches[n];
+
+		sw->last.reset_required = false;
+		memset(sw->last.links_down, 0, sizeof(sw->last.links_down));
+		if (gauges)
+			sw->sxid = sw->link_sxid = 0;
+	}
+	m->changed = true;
+}
+
 void memory_reset(struct memory *m, int gpu, const char *pci, enum nvswitch_trust trust)
 {
 	for (unsigned i = m->nevents; i-- > 0;)
@@ -407,12 +436,45 @@ void memory_reset(struct memory *m, int gpu, const char *pci, enum nvswitch_trus
 		     (*pci && !strcasecmp(m->events[i].finding.pci, pci))) &&
 		    m->events[i].finding.trust <= trust)
 			remove_event(m, i);
-	for (int g = 0; g < MEMORY_GPUS && trust > NVSWITCH_ANYONE; g++)
-		if (!pci || g == gpu) {
-			m->gpus[g].last = (struct gpu_said){ 0 };
-			m->gpus[g].dipped = false;
-		}
+	if (trust > NVSWITCH_ANYONE && (!pci || gpu >= 0))
+		forget_states(m, pci ? gpu : -1, false);
 	m->changed = true;
+}
+
+void memory_reborn(struct memory *m, int gpu, bool gauges)
+{
+	for (unsigned i = 0; i < m->nevents; i++)
+		m->events[i].old |= gpu < 0 || m->events[i].finding.gpu == gpu;
+	forget_states(m, gpu, gauges);
+}
+
+void memory_end_old(struct memory *m)
+{
+	for (unsigned i = m->nevents; i-- > 0;)
+		if (m->events[i].old)
+			remove_event(m, i);
+	m->ended = true;
+}
+
+/*
+ * A host whose leaves are dead is cut off, and proves nothing when they are back. What is heard of
+ * a host that is off is of its next incarnation.
+ */
+void memory_note_ports(struct memory *m, enum memory_ports ports)
+{
+	enum memory_ports before = (enum memory_ports)m->ports;
+
+	if (ports == before || (ports != PORTS_UP && before != PORTS_UP))
+		return;
+	m->ports = (uint8_t)ports;
+	m->changed = true;
+	for (unsigned i = 0; i < m->nevents && ports == PORTS_OFF; i++)
+		m->events[i].old = true;
+	if (ports != PORTS_UP || before != PORTS_OFF)
+		return;
+	forget_states(m, -1, true);
+	if (!m->heard)
+		memory_end_old(m); /* a log alone speaks of it, and would do so again */
 }
 
 void memory_reset_uuid(struct memory *m, const char *uuid, enum nvswitch_trust trust)
@@ -438,12 +500,6 @@ void memory_reset_uuid(struct memory *m, const char *uuid, enum nvswitch_trust t
 void memory_boot(struct memory *m, enum nvswitch_trust trust)
 {
 	memory_reset(m, -1, NULL, trust);
-	for (unsigned n = 0; n < MEMORY_SWITCHES && trust > NVSWITCH_ANYONE; n++) {
-		struct switch_said *last = &m->switches[n].last;
-
-		last->reset_required = false;
-		memset(last->links_down, 0, sizeof(last->links_down));
-	}
 }
 
 void memory_clear(struct memory *m)

@@ -732,9 +732,12 @@ static bool dcgm_judge(void *kept, const struct decoder_subject *subject,
 	struct exporter *e = kept;
 	const struct dcgm_answer *answer = e->answer;
 	struct health *health = subject->home->health;
+	const struct health_source *source = &health->hosts[subject->host].sources[subject->source];
+	uint64_t now_us = loop_now_us(subject->home->loop);
 	const struct evidence_context context = {
-		.now_us = loop_now_us(subject->home->loop),
+		.now_us = now_us,
 		.settle_us = health->conf.worsen_us + SLACK_US,
+		.silent_us = source->heard ? now_us - source->heard_us : 0,
 		.source = (uint8_t)(subject->source < UINT8_MAX ? subject->source : UINT8_MAX),
 		.trust = subject->target->trust,
 		.progress = (enum fm_progress)subject->home->conf->keys.fm_in_progress,

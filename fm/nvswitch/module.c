@@ -13,6 +13,7 @@
 #include "fm/nvswitch/policy.h"
 #include "fm/nvswitch/state_monitor.h"
 #include "topology/base/mem.h"
+#include "topology/graph/cutoff.h"
 
 struct nvlink_room {
 	struct fabric *fabric;
@@ -485,7 +486,9 @@ static void published(void *room, enum fabric_update_step step, const struct top
 {
 	struct nvlink_room *r = room;
 	const struct topo *t = fabric_view(r->fabric).topo;
+	const struct inv_node *local = r->services.inventory->local;
 	const char **names;
+	uint8_t *fates;
 
 	if (step != FABRIC_PUBLISHED)
 		return;
@@ -494,6 +497,25 @@ static void published(void *room, enum fabric_update_step step, const struct top
 		names[h] = t->hosts[h].name;
 	nvswitch_present(r->nvswitch, names, t->nhosts);
 	free(names);
+	fates = cutoff_fates(t, local ? topo_find(t, local->guid) : TOPO_NONE);
+	for (uint32_t h = 0; h < t->nhosts; h++) {
+		bool up = false, off = false, cut_off = false;
+
+		for (uint32_t i = 0; i < t->hosts[h].ncas; i++) {
+			enum cutoff_fate fate =
+				(enum cutoff_fate)fates[t->host_cas[t->hosts[h].first + i]];
+
+			up |= fate == CUTOFF_REACHED;
+			off |= fate == CUTOFF_OFF;
+			cut_off |= fate == CUTOFF_CUT_OFF;
+		}
+		if (up || off || cut_off)
+			nvswitch_note_ports(r->nvswitch, t->hosts[h].name,
+					    up	      ? PORTS_UP
+					    : cut_off ? PORTS_CUT_OFF
+						      : PORTS_OFF);
+	}
+	free(fates);
 }
 
 /* ---- Reports --------------------------------------------------------------------------------- */

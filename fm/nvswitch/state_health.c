@@ -331,6 +331,16 @@ void health_hear_log(struct health *h, unsigned host, const struct sxid_event *e
 	}
 }
 
+void health_note_ports(struct health *h, unsigned host, enum memory_ports ports)
+{
+	struct health_host *it = &h->hosts[host];
+
+	/* That a host without events is off for a while is of no interest. */
+	if (!it->memory || (!it->memory->nevents && it->memory->ports == PORTS_UP))
+		return;
+	memory_note_ports(it->memory, ports);
+}
+
 void health_override(struct health *h, unsigned host, enum nvswitch_state state)
 {
 	struct health_host *it = &h->hosts[host];
@@ -622,6 +632,7 @@ uint64_t health_step(struct health *h, uint64_t now_us, bool *reroute)
 		host->observed = worse(events, host->sources_state);
 		for (unsigned k = 0; k < host->nsources; k++)
 			heard |= host->sources[k].heard;
+		host->vouched |= host->memory && host->memory->ended;
 		h->hosts[i].reported =
 			fresh || events != NVSWITCH_HEALTHY || (host->vouched && !heard);
 	}

@@ -498,6 +498,17 @@ void nvswitch_present(struct nvswitch *nv, const char *const *names, unsigned co
 	step_soon(&nv->home);
 }
 
+void nvswitch_note_ports(struct nvswitch *nv, const char *name, enum memory_ports ports)
+{
+	unsigned host = health_find(&nv->health, name);
+
+	if (host == UINT_MAX)
+		return;
+	health_note_ports(&nv->health, host, ports);
+	if (nv->health.hosts[host].memory && nv->health.hosts[host].memory->changed)
+		step_soon(&nv->home);
+}
+
 enum nvswitch_state nvswitch_routed(const struct nvswitch *nv, const char *name)
 {
 	unsigned host = health_find(&nv->health, name);

@@ -57,6 +57,8 @@ int nvswitch_check(const struct nvswitch_conf *conf, char *err, size_t err_size)
 
 /* Sets the hosts of the fabric, by name; the names are copied. */
 void nvswitch_present(struct nvswitch *nv, const char *const *names, unsigned count);
+/* Takes what the fabric sees of all of a host's HCAs; of no effect where nothing is known of it. */
+void nvswitch_note_ports(struct nvswitch *nv, const char *host, enum memory_ports ports);
 /* The state of a host that routing uses; never UNKNOWN. */
 enum nvswitch_state nvswitch_routed(const struct nvswitch *nv, const char *host);
 /* Whether that of some host is not HEALTHY. */

@@ -48,11 +48,11 @@ static void answer_gpu(struct answer *a, const struct machine *m, unsigned g, co
 		       const char *more, unsigned long long value)
 {
 	answer_add(a,
-		   "%s{gpu=\"%u\",UUID=\"GPU-0000000%u-0000-0000-0000-000000000000\",pci_bus_id="
+		   "%s{gpu=\"%u\",UUID=\"GPU-0000000%u-%04u-0000-0000-000000000000\",pci_bus_id="
 		   "\"00000000:"
 		   "%02X:00.0\",device=\"nvidia%u\",modelName=\"%s\"%s,hostname=\"dgx-00\",DCGM_FI_"
 		   "DRIVER_VERSION=\"570.133.20\"} %llu\n",
-		   name, g, g, 0x10 + g, g, m->model, more, value);
+		   name, g, g, m->replaced[g], 0x10 + g, g, m->model, more, value);
 }
 
 /* MIG takes its GPU out of every pair. */
@@ -84,6 +84,8 @@ static void answer_of(struct answer *a, const struct machine *m)
 				   machine_peers(m, g));
 		if (m->asks_fm)
 			answer_gpu(a, m, g, "DCGM_FI_DEV_FABRIC_MANAGER_STATUS", "", m->fm[g]);
+		if (m->energy)
+			answer_gpu(a, m, g, "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", cut, m->energy);
 		if (m->asks_action)
 			answer_gpu(a, m, g, "DCGM_FI_DEV_GET_GPU_RECOVERY_ACTION", "",
 				   m->action[g]);
@@ -162,9 +164,13 @@ struct memory *host_memory(struct host *it)
 
 void host_ask_source(struct host *it, const struct machine *machine, uint8_t source)
 {
+	const struct health_source *from = &it->h.hosts[0].sources[source];
 	const struct evidence_context context = { .now_us = it->now,
 						  .source = source,
 						  .settle_us = it->h.conf.worsen_us + 1000,
+						  .silent_us = from->heard
+								       ? it->now - from->heard_us
+								       : 0,
 						  .trust = it->trust,
 						  .progress = it->progress };
 	struct exposition *e = malloc(sizeof(*e));

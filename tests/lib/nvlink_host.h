@@ -31,6 +31,8 @@ struct machine { /* what its exporter reports */
 	bool switch_gone[16];
 	uint32_t lost[HOST_GPUS]; /* by GPU: peers that it does not reach, by bit */
 	bool mig[HOST_GPUS], instances[HOST_GPUS];
+	unsigned replaced[HOST_GPUS];				   /* how often */
+	unsigned long long energy;				   /* 0: no series */
 	unsigned fm[HOST_GPUS], action[HOST_GPUS], xid[HOST_GPUS]; /* xid 0: no series */
 	char extra[4096];					   /* more lines */
 };

@@ -31,22 +31,23 @@ static const struct nvswitch_ops ops = { event_cb,   nothing_cb, nothing_cb,
 
 static const char *const kept[] = {
 	"version 1",
-	"host gb-01 system=nvl72 links=18 told=HEALTHY heard=1 "
+	"host gb-01 system=nvl72 links=18 told=HEALTHY heard=1 ports=0 "
 	"cluster=0cf3c1a2-7d1a-4f0b-9c55-2f5dc1a7e001 clique=7",
-	"gpu gb-01 n=2 seen=1 pci=0008:01:00 uuid=GPU-2 xid=74 xidsource=1 failed=0 dipped=0 "
+	"gpu gb-01 n=2 seen=1 pci=0008:01:00 uuid=GPU-2 xid=74 xidsource=1 failed=0 energy=7 "
+	"dipped=0 "
 	"told=2 mig=0 "
 	"migmode=0 fm=0 summary=0 action=0 "
 	"watch=0 probe=0 mask=0 peers=b pairs=0 up=0 down=0",
 	"switch gb-01 n=1 seen=1 sxid=20034 linksxid=0 sxidsource=1 reset=0 seen0=ff seen1=0 "
 	"down0=0 down1=0",
 	"event gb-01 state=NO_P2P remedy=2 trust=2 from=128 gpu=2 sw=-1 link=-1 code=74 "
-	"pci=0008:01:00 times=3 text=Xid 74: NVLink: "
+	"pci=0008:01:00 old=1 times=3 text=Xid 74: NVLink: "
 	"fatal error",
-	"host gb-02 system=nvl72 links=18 told=HEALTHY heard=1 "
+	"host gb-02 system=nvl72 links=18 told=HEALTHY heard=1 ports=0 "
 	"cluster=0cf3c1a2-7d1a-4f0b-9c55-2f5dc1a7e001 clique=7",
-	"host gb-03 system=nvl72 links=18 told=HEALTHY heard=1 "
+	"host gb-03 system=nvl72 links=18 told=HEALTHY heard=1 ports=0 "
 	"cluster=0cf3c1a2-7d1a-4f0b-9c55-2f5dc1a7e001 clique=8",
-	"host dgx-01 system=h100 links=18 told=DEGRADED_LINK heard=0",
+	"host dgx-01 system=h100 links=18 told=DEGRADED_LINK heard=0 ports=1",
 };
 
 static struct nvswitch *remembered(struct loop *loop)
