@@ -56,10 +56,10 @@ struct conf_sm {
 };
 
 struct conf_sa {
-	uint64_t key;		  /* 0 = not set, see fm/sa/module.c */
-	uint64_t old_key;	  /* accepted beside it; 0 = none */
-	int rate_limit;		  /* requests a second of one port; 0 = no limit */
-	int groups_per_port;	  /* 0 = no limit */
+	uint64_t key;				 /* 0 = not set, see fm/sa/module.c */
+	uint64_t old_key;			 /* accepted beside it; 0 = none */
+	int rate_limit;				 /* requests a second of one port; 0 = no limit */
+	int max_mcgs, max_srvcs, max_event_subs; /* of one port; 0 = its share alone counts */
 	int takeover_grace_ms;	  /* multicast trees of a manager of before are kept so long */
 	int consolidate_ipv6_snm; /* groups of IPv6 solicited nodes share a MLID */
 	bool proxy_join;	  /* ports may join others to groups */

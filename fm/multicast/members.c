@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <stdlib.h>
 #include <string.h>
+#include "fm/inventory/port_setup.h"
 #include "fm/multicast/room.h"
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"
@@ -363,8 +364,91 @@ static void patience_over(void *arg)
 	take_over(m, &c);
 }
 
+/*
+ * lost keys: a membership ends when its port was acknowledged to hold the group's P_Key no more: by
+ * what the port answered, not by the configuration alone. With the last member the group goes, and
+ * its MLID. Groups are walked when partitions have changed, and again behind each settling while a
+ * port has still to answer.
+ */
+
+#define LOOKED_AT 8192 /* members, before the loop gets its turn */
+
+static bool may_hold(const struct inv_node *node, unsigned num, uint16_t pkey)
+{
+	const struct port_setup *setup = port_setup(node, num);
+	const struct inv_pkeys *table = setup->pkeys;
+
+	if (setup->pkey_state != INV_PKEYS_DONE)
+		return true;
+	if (!table)
+		return PKEY_BASE(pkey) == PKEY_BASE(PKEY_DEFAULT);
+	for (unsigned i = 0; i < table->nblocks * PKEYS_A_BLOCK; i++)
+		if (!(table->known >> i / PKEYS_A_BLOCK & 1) ||
+		    PKEY_BASE(table->have[i]) == PKEY_BASE(pkey))
+			return true;
+	return false;
+}
+
+/* The group may be gone then. */
+static void end_without_key(struct multicast *m, struct sa_group *group)
+{
+	const struct fabric_view view = fabric_view(m->fabric);
+	const struct wire_gid mgid = group->attr.mgid;
+
+	for (uint32_t i = group->nmembers; i-- > 0 && sa_groups_find(m->groups, &mgid);) {
+		guid_t member = group->members[i].port;
+		uint32_t port = topo_find_port(view.topo, sa_own_port(m->services.sa, member));
+		const struct topo_port *at = port == TOPO_NONE ? NULL : &view.topo->ports[port];
+		const struct inv_node *node;
+
+		if (!at || pkey_map_member(view.pkeys, port, group->attr.pkey))
+			continue;
+		node = inventory_find(m->services.inventory, view.topo->nodes[at->node].guid);
+		if (!node || may_hold(node, at->num, group->attr.pkey))
+			m->lost_keys.waiting = true;
+		else
+			sa_groups_leave(m->groups, group, member, WIRE_JOIN_BITS,
+					loop_now_us(m->services.loop));
+	}
+}
+
+static void lost_keys_walk(void *arg)
+{
+	struct multicast *m = arg;
+	struct lost_keys *l = &m->lost_keys;
+
+	for (unsigned members = 0; l->next <= sa_groups_top(m->groups); l->next++) {
+		struct sa_group *next = sa_groups_by_mlid(m->groups, (uint16_t)l->next), *group;
+
+		if (members >= LOOKED_AT) {
+			loop_timer_set(l->walk, 0);
+			return;
+		}
+		while ((group = next)) {
+			next = group->next;
+			members += group->nmembers;
+			end_without_key(m, group);
+		}
+	}
+}
+
+void lost_keys_settled(struct multicast *m)
+{
+	struct lost_keys *l = &m->lost_keys;
+	const struct fabric_view view = fabric_view(m->fabric);
+
+	if (!view.topo || (l->walked && !l->waiting && l->of == view.partitions))
+		return;
+	l->walked = true;
+	l->waiting = false;
+	l->of = view.partitions;
+	l->next = MCAST_FIRST_MLID;
+	loop_timer_set(l->walk, 0);
+}
+
 void members_init(struct multicast *m, loop_fn *grace_over)
 {
+	m->lost_keys.walk = loop_timer_new(m->services.loop, lost_keys_walk, m);
 	m->assumed.end = loop_timer_new(m->services.loop, grace_over, m);
 	m->absent.patience = loop_timer_new(m->services.loop, patience_over, m);
 }

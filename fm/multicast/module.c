@@ -203,6 +203,7 @@ static bool take_record(void *arg, const char *line)
 	}
 	if (sscanf(line, "group 0x%" SCNx64 " 0x%" SCNx64, &mgid.prefix, &mgid.guid) != 2)
 		return false;
+	sa_groups_share_snm(m->groups, true); /* as it was then */
 	return sa_groups_find(m->groups, &mgid) || mcast_group_read(m->groups, &group, line, now);
 }
 
@@ -320,6 +321,12 @@ static void programmed(void *room, const struct fabric_programmed *programmed)
 		trees_start(room);
 }
 
+static void settled(void *room, enum fabric_settle_step step)
+{
+	if (step == FABRIC_SETTLED || step == FABRIC_REVIEWED)
+		lost_keys_settled(room);
+}
+
 void multicast_rewrite(struct fabric *fabric)
 {
 	trees_rewrite(fabric_room(fabric, &multicast_module));
@@ -411,6 +418,7 @@ static void fini(void *room)
 	sa_groups_follow(m->groups, NULL, NULL);
 	loop_timer_free(m->assumed.end);
 	loop_timer_free(m->absent.patience);
+	loop_timer_free(m->lost_keys.walk);
 	free(m->assumed.list);
 	free(m->absent.awaited);
 	trees_fini(m);
@@ -423,5 +431,6 @@ const struct fabric_module multicast_module = { .name = "multicast",
 						.configure = configure,
 						.published = published,
 						.programmed = programmed,
+						.settled = settled,
 						.status = status,
 						.load = load };

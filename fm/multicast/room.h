@@ -85,6 +85,13 @@ struct trees {
 	uint64_t rounds;
 };
 
+struct lost_keys { /* who lost a group's P_Key, and is in it */
+	struct loop_timer *walk;
+	const struct partition_set *of; /* as of the last walk; it is only compared */
+	bool walked, waiting;		/* waiting: for what ports are to acknowledge */
+	unsigned next;			/* MLID */
+};
+
 struct mlids {
 	guid_t smallest; /* the switch with room for fewest MLIDs; 0 = none is known */
 	unsigned logged;
@@ -97,6 +104,7 @@ struct multicast {
 	bool known;		  /* state_dir had the groups and members when fmd started */
 	struct trees trees;
 	struct absent absent;
+	struct lost_keys lost_keys;
 	struct mlids mlids;
 	struct assumed assumed;
 };
@@ -140,6 +148,8 @@ void assumed_gather(const struct multicast *m, uint16_t mlid, struct gathered *t
  * one. Called before bring-up.
  */
 void absent_published(struct multicast *m, const struct topo *before);
+/* All is brought up: members without the P_Key of their group are looked for where that is due. */
+void lost_keys_settled(struct multicast *m);
 /* The room's; NULL: the port is in service, or has no memberships that are kept. */
 struct awaited_port *absent_awaited(const struct multicast *m, guid_t port);
 

@@ -168,26 +168,40 @@ static bool is_snm(const struct wire_gid *mgid)
 /* Groups of two solicited nodes of one partition and scope. */
 static bool may_share(const struct sa_groups *g, const struct wire_gid *a, const struct wire_gid *b)
 {
-	return g->share_snm && is_snm(a) && is_snm(b) && a->prefix == b->prefix;
+	return is_snm(a) && is_snm(b) && a->prefix == b->prefix &&
+	       (g->share_snm || g->use.mlids >= g->use.capacity / 2);
+}
+
+/* The group whose MLID one of that MGID shares, a neighbour in the map; NULL = none. */
+static const struct sa_group *sharing(const struct sa_groups *g, const struct wire_gid *mgid)
+{
+	struct wire_gid first = { mgid->prefix, mgid->guid & SNM_ID_MASK };
+	const struct sa_group *near;
+
+	if (!is_snm(mgid))
+		return NULL;
+	near = sa_groups_find(g, &first);
+	if (!near) {
+		cl_fmap_item_t *item = cl_fmap_get_next(&g->by_mgid, &first);
+
+		near = item == cl_fmap_end(&g->by_mgid) ? NULL : (struct sa_group *)item;
+	}
+	return near && may_share(g, &near->attr.mgid, mgid) ? near : NULL;
+}
+
+bool sa_groups_shares(const struct sa_groups *g, const struct wire_gid *mgid)
+{
+	return sharing(g, mgid) != NULL;
 }
 
 /* One to share with, whose MGID is a neighbour in the map; else a free one; 0 = there is none. */
 static uint16_t mlid_choose(const struct sa_groups *g, const struct wire_gid *mgid, uint64_t now_us)
 {
-	struct wire_gid first = { mgid->prefix, mgid->guid & SNM_ID_MASK };
-	const struct sa_group *near = NULL;
+	const struct sa_group *near = sharing(g, mgid);
 	unsigned capacity = g->use.capacity, oldest = capacity;
 
-	if (g->share_snm && is_snm(mgid)) {
-		near = sa_groups_find(g, &first);
-		if (!near) {
-			cl_fmap_item_t *item = cl_fmap_get_next(&g->by_mgid, &first);
-
-			near = item == cl_fmap_end(&g->by_mgid) ? NULL : (struct sa_group *)item;
-		}
-		if (near && may_share(g, &near->attr.mgid, mgid))
-			return near->mlid;
-	}
+	if (near)
+		return near->mlid;
 	for (unsigned i = 0; i < capacity; i++) {
 		const struct slot *slot = &g->slots[i];
 
@@ -283,8 +297,22 @@ static void port_leaves(struct sa_groups *g, guid_t guid)
 	free(port);
 }
 
+/* That port holds it from now on; 0 = nobody does. */
+static void hold(const struct sa_groups *g, struct sa_group *group, guid_t port)
+{
+	struct sa_group_port *was = group->holder ? sa_groups_port(g, group->holder) : NULL;
+	struct sa_group_port *is = port ? sa_groups_port(g, port) : NULL;
+
+	if (was)
+		was->held--;
+	if (is)
+		is->held++;
+	group->holder = port;
+}
+
 static void group_free(struct sa_groups *g, struct sa_group *group)
 {
+	hold(g, group, 0);
 	for (uint32_t i = 0; i < group->nmembers; i++)
 		port_leaves(g, group->members[i].port);
 	g->use.groups--;
@@ -329,6 +357,11 @@ bool sa_groups_end_if_unkept(struct sa_groups *g, struct sa_group *group, uint64
 void sa_groups_preset(struct sa_groups *g, struct sa_group *group, bool preset, uint64_t now_us)
 {
 	group->preset = preset;
+	if (preset)
+		hold(g, group, 0);
+	for (uint32_t i = 0; !preset && !group->holder && i < group->nmembers; i++)
+		if (group->members[i].state & SA_JOIN_KEEPS)
+			hold(g, group, group->members[i].port);
 	sa_groups_end_if_unkept(g, group, now_us);
 }
 
@@ -358,13 +391,19 @@ struct sa_member *sa_group_member(const struct sa_group *group, guid_t port)
 	return at < group->nmembers && group->members[at].port == port ? &group->members[at] : NULL;
 }
 
-static void keepers_count(struct sa_groups *g, struct sa_group *group, uint8_t was, uint8_t is)
+static void keepers_count(struct sa_groups *g, struct sa_group *group, guid_t port, uint8_t was,
+			  uint8_t is)
 {
 	bool before = was & SA_JOIN_KEEPS, after = is & SA_JOIN_KEEPS;
 
 	if (before == after)
 		return;
 	group->nkeepers += after ? 1 : -1;
+	if (after && !group->holder && !group->preset)
+		hold(g, group, port);
+	for (uint32_t i = 0; !after && group->holder == port && i < group->nmembers; i++)
+		if (group->members[i].state & SA_JOIN_KEEPS)
+			hold(g, group, group->members[i].port);
 	if (group->nkeepers == (after ? 1u : 0u) && g->listeners->ops->kept)
 		g->listeners->ops->kept(g->listeners->arg, group, after);
 }
@@ -400,7 +439,7 @@ uint8_t sa_groups_join(struct sa_groups *g, struct sa_group *group, guid_t port,
 	is = member->state = was | state;
 	if (was != is)
 		notify_record(g, group, member, false);
-	keepers_count(g, group, was, is);
+	keepers_count(g, group, port, was, is);
 	if (was != is)
 		notify_changed(g, group->mlid);
 	return is;
@@ -418,12 +457,14 @@ uint8_t sa_groups_leave(struct sa_groups *g, struct sa_group *group, guid_t port
 	is = member->state = was & (uint8_t)~state;
 	if (was != is)
 		notify_record(g, group, member, false);
+	keepers_count(g, group, port, was, is);
 	if (!is) {
+		if (group->holder == port)
+			hold(g, group, 0);
 		port_leaves(g, port);
 		memmove(member, member + 1,
 			(size_t)(group->members + --group->nmembers - member) * sizeof(*member));
 	}
-	keepers_count(g, group, was, is);
 	if (sa_groups_end_if_unkept(g, group, now_us))
 		return 0;
 	if (was != is)

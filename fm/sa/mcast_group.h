@@ -8,6 +8,9 @@
  * with the last such member, the others with it. One MLID a group, except that groups of IPv6
  * solicited nodes share one where that is wanted. A MLID that was given back rests for a minute
  * while there are others: hosts may still send to the old group.
+ *
+ * A group is held by one of the members that keep it: who made it, and then another of them. So
+ * each MLID is held by a port, and a port's share of them can be limited.
  */
 #ifndef FMD_SA_MCAST_GROUP_H
 #define FMD_SA_MCAST_GROUP_H
@@ -44,6 +47,7 @@ struct sa_group {
 	struct sa_group_attr attr;
 	uint16_t mlid;
 	bool preset;	   /* made in advance: stays without members */
+	guid_t holder;	   /* one of those that keep it; 0 = nobody does */
 	uint32_t nkeepers; /* members that keep it */
 	uint32_t nmembers, size;
 	struct sa_member *members; /* by port */
@@ -55,7 +59,8 @@ static inline uint8_t sa_group_scope(const struct sa_group_attr *attr)
 
 struct sa_group_port {	    /* a port that is in a group */
 	cl_map_item_t item; /* key: GUID */
-	unsigned groups;    /* how many it is in */
+	unsigned groups;    /* how many it is in, .. */
+	unsigned held;	    /* ..and of how many it is the holder; those in advance do not count */
 	bool reported;	    /* the SA's: that it is in too many */
 };
 struct sa_groups;
@@ -75,7 +80,10 @@ void sa_groups_free(struct sa_groups *groups);
 void sa_groups_follow(struct sa_groups *groups, const struct sa_groups_ops *ops, void *arg);
 /* How many MLIDs may be given out, from the first; groups beyond stay. */
 void sa_groups_set_capacity(struct sa_groups *groups, unsigned mlids);
-void sa_groups_share_snm(struct sa_groups *groups, bool share); /* of groups yet to come */
+/* Of groups yet to come; from half of the capacity on they share all the same. */
+void sa_groups_share_snm(struct sa_groups *groups, bool share);
+/* Whether a group of that MGID takes no MLID of its own. */
+bool sa_groups_shares(const struct sa_groups *groups, const struct wire_gid *mgid);
 struct sa_groups_use {
 	unsigned groups, members; /* members: memberships in all */
 	unsigned mlids, capacity; /* MLIDs in use, and how many there may be */

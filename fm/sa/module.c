@@ -505,7 +505,9 @@ static void configure(void *room)
 					.old_sa_key = sa->old_key,
 					.sm_priority = c->sm.priority,
 					.subnet_timeout = c->ports.subnet_timeout,
-					.groups_limit = (unsigned)sa->groups_per_port,
+					.groups_limit = (unsigned)sa->max_mcgs,
+					.services_limit = (unsigned)sa->max_srvcs,
+					.subscriptions_limit = (unsigned)sa->max_event_subs,
 					.proxy_join = sa->proxy_join,
 					.pkey_host_order = sa->pkey_host_order,
 					.rate_limit = (unsigned)sa->rate_limit });

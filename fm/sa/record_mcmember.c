@@ -323,6 +323,7 @@ struct sa_mcast_share sa_mcast_share(const struct sa *sa, guid_t port)
 		struct sa_group_port *in = sa_groups_port(sa->groups, guid);
 
 		share.groups += in ? in->groups : 0;
+		share.held += in ? in->held : 0;
 		share.any = share.any ? share.any : in;
 	}
 	return share;
@@ -413,9 +414,6 @@ static void row_add(struct sa_query *q, const struct sa_group *group,
  */
 
 #define LINK_LOCAL_PREFIX 0xfe80000000000000ull
-/* One MLID in KEPT_PART is kept for trusted requests, and for ports in fewer than FEW groups. */
-#define KEPT_PART 8
-#define FEW	  16
 
 /* ---- Joining --------------------------------------------------------------------------------- */
 
@@ -464,7 +462,7 @@ static bool port_has_room(const struct sa_query *q, uint32_t port, const struct 
 	share = sa_mcast_share(sa, sa->view.topo->ports[port].guid);
 	if (share.groups < sa->conf.groups_limit)
 		return true;
-	log_full(sa, port, &share, "mcast_groups_per_port");
+	log_full(sa, port, &share, "sa_etm_max_num_mcgs");
 	return false;
 }
 
@@ -478,7 +476,10 @@ static void answer_fill(struct sa_query *q, struct wire_mcmember record, uint8_t
 	q->mc = record;
 }
 
-/* The last MLIDs are for the trusted, and for ports that are in few groups. */
+/*
+ * A port holds a sixteenth of the MLIDs at most, and no more than an eighth of what is free, but
+ * one: it can't take what others need. The trusted may.
+ */
 static enum wire_sa_status join_new(struct sa_query *q, uint32_t port, struct sa_group **group)
 {
 	struct sa *sa = q->sa;
@@ -493,12 +494,12 @@ static enum wire_sa_status join_new(struct sa_query *q, uint32_t port, struct sa
 		return WIRE_SA_REQ_INVALID;
 	if (!port_has_room(q, port, NULL))
 		return WIRE_SA_NO_RESOURCES;
-	if (!q->trusted && use->mlids >= use->capacity - use->capacity / KEPT_PART) {
-		share = sa_mcast_share(sa, sa->view.topo->ports[port].guid);
-		if (share.groups >= FEW) {
-			log_full(sa, port, &share, "few multicast LIDs are left");
-			return WIRE_SA_NO_RESOURCES;
-		}
+	share = sa_mcast_share(sa, sa->view.topo->ports[port].guid);
+	if (!q->trusted && !sa_groups_shares(sa->groups, &attr.mgid) &&
+	    share.held >= sa_share(use->capacity, use->mlids)) {
+		if (share.any)
+			log_full(sa, port, &share, "its share of multicast LIDs");
+		return WIRE_SA_NO_RESOURCES;
 	}
 	*group = sa_mcast_make(q, &attr);
 	return *group ? WIRE_SA_OK : WIRE_SA_NO_RESOURCES;

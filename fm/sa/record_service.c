@@ -129,14 +129,11 @@ const struct sa_record sa_record_inform_info_record = {
  * port. The standard leaves all this open, and so does OpenSM: with it a host may delete services
  * that others rely on.
  *
- * A port has at most EACH records, including those of its alias GUIDs. The last KEPT places of the
- * store are for ports that have few records, so that no port can fill it.
+ * A port has at most sa_etm_max_num_srvcs records, including those of its alias GUIDs, and no more
+ * than its share (sa_share()), so that no port can fill the store.
  */
 
 #define SERVICES_MAX 16384
-#define EACH	     256
-#define KEPT	     4096
-#define FEW	     4
 
 static const uint16_t service_comps[] = {
 	/* the lease runs: nothing to compare with */
@@ -204,10 +201,10 @@ static bool has_room(const struct sa_query *q, guid_t port)
 	struct service_owner *owner = sa_service_owner(q->sa, port);
 	const struct topo *t = q->sa->view.topo;
 	unsigned has = owner ? owner->count : 0;
+	unsigned share = sa_share(SERVICES_MAX, all->count), most = q->sa->conf.services_limit;
 	uint32_t at;
 
-	if (all->count < SERVICES_MAX &&
-	    (q->trusted || has < (all->count < SERVICES_MAX - KEPT ? EACH : FEW)))
+	if (all->count < SERVICES_MAX && (q->trusted || (has < share && (!most || has < most))))
 		return true;
 	at = topo_find_port(t, port);
 	if (!owner || owner->reported || at == TOPO_NONE)

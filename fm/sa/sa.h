@@ -25,10 +25,11 @@ struct sa_conf {
 	uint64_t old_sa_key;	/* as good; 0 = none */
 	uint8_t sm_priority;	/* shown in SMInfoRecord */
 	uint8_t subnet_timeout; /* the life time of every path */
-	unsigned groups_limit;	/* multicast groups of one port; 0 = any number */
-	unsigned rate_limit;	/* requests answered a second, of one LID; 0 = all */
-	bool proxy_join;	/* ports may join others to groups without the SM_Key */
-	bool pkey_host_order;	/* block numbers of P_KeyTableRecords as OpenSM sends them */
+	/* multicast groups, services, subscriptions of one port; 0 = its share alone counts */
+	unsigned groups_limit, services_limit, subscriptions_limit;
+	unsigned rate_limit;  /* requests answered a second, of one LID; 0 = all */
+	bool proxy_join;      /* ports may join others to groups without the SM_Key */
+	bool pkey_host_order; /* block numbers of P_KeyTableRecords as OpenSM sends them */
 };
 
 struct sa;

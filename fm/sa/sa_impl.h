@@ -307,6 +307,18 @@ void sa_subscription_line(guid_t port, const struct subscription *s, char line[S
 void sa_service_line(const struct wire_service *record, uint32_t lease, int64_t now,
 		     char line[SA_LINE]);
 
+/*
+ * What one port may have of a store of so many places: a sixteenth of all, and an eighth of what
+ * is free, but at least one.
+ */
+static inline unsigned sa_share(unsigned capacity, unsigned used)
+{
+	unsigned left = used < capacity ? (capacity - used) / 8 : 0, most = capacity / 16;
+
+	most = left < most ? left : most;
+	return most ? most : 1;
+}
+
 /* ---- Multicast groups: record_mcmember.c ----------------------------------------------------- */
 
 #define SA_COMPS_TO_JOIN                                                                           \
@@ -314,7 +326,7 @@ void sa_service_line(const struct wire_service *record, uint32_t lease, int64_t 
 
 void sa_mcast_init(struct sa *sa); /* sa->groups: sa_groups_free() is its end */
 struct sa_mcast_share {
-	unsigned groups;
+	unsigned groups, held;	   /* in how many it is, and of how many the holder */
 	struct sa_group_port *any; /* one of these GUIDs that is in a group, or NULL */
 };
 /* The groups of a port, over all of its GUIDs. */

@@ -14,8 +14,7 @@
  * nothing.
  */
 
-#define SUBSCRIPTIONS_MAX  (128u << 10) /* of all ports */
-#define SUBSCRIPTIONS_EACH 64
+#define SUBSCRIPTIONS_MAX (128u << 10) /* of all ports */
 
 static struct subscriber *subscriber_find(const struct sa *sa, guid_t guid)
 {
@@ -84,11 +83,13 @@ struct subscription *sa_subscribe(struct sa *sa, guid_t guid, const struct subsc
 	struct subscription *s = sa_subscription_find(sa, guid, &wish->info);
 	struct subscriber *sub = subscriber_find(sa, guid);
 	struct reports *r = &sa->reports;
+	unsigned most = sa->conf.subscriptions_limit;
 
 	if (s)
 		return s;
 	if (sa->stats.subscriptions >= SUBSCRIPTIONS_MAX ||
-	    (sub && sub->count >= SUBSCRIPTIONS_EACH))
+	    (sub && (sub->count >= sa_share(SUBSCRIPTIONS_MAX, sa->stats.subscriptions) ||
+		     (most && sub->count >= most))))
 		return NULL;
 	if (!sub) {
 		sub = mem_alloc(1, sizeof(*sub));

@@ -87,8 +87,8 @@ static void when_tables_are_full_the_answer_says_so(void **state)
 	world_init(&w, design);
 	log_set_level(LOG_SA, LOG_ERR);
 	assert_int_equal(join(&w, 3, 0, WIRE_JOIN_FULL).status, WIRE_SA_OK);
-	assert_int_equal(join(&w, 3, 1, WIRE_JOIN_FULL).status, WIRE_SA_OK);
-	assert_int_equal(join(&w, 3, 2, WIRE_JOIN_FULL).status, WIRE_SA_NO_RESOURCES);
+	assert_int_equal(join(&w, 4, 1, WIRE_JOIN_FULL).status, WIRE_SA_OK);
+	assert_int_equal(join(&w, 5, 2, WIRE_JOIN_FULL).status, WIRE_SA_NO_RESOURCES);
 	world_fini(&w);
 }
 

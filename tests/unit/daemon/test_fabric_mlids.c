@@ -62,15 +62,20 @@ static void few_mlids_and_none_are_reported_once_with_who_holds_most(void **stat
 
 	init(&w);
 	snprintf(who, sizeof(who), "%s (port GUID", w.design->nodes[w.design->nswitches + 7].desc);
-	make_groups(&w, 7, 0, 14);
+	for (unsigned i = 0; i < 13; i++) /* each holds one: there are few */
+		make_groups(&w, 10 + i, i, 1);
+	make_groups(&w, 7, 0, 2); /* which are there */
+	make_groups(&w, 7, 13, 1);
 	make_groups(&w, 8, 20, 1);
 	assert_int_equal(count_logged(&w, "mlids", ""), 1);
 	assert_int_equal(count_logged(&w, "mlids", "16 of 20"), 1);
 	assert_int_equal(count_logged(&w, "mlids", who), 1);
 	assert_int_equal(count_logged(&w, "mlids", w.design->nodes[3].desc), 1);
-	make_groups(&w, 8, 21, 2);
+	make_groups(&w, 30, 21, 1);
+	make_groups(&w, 31, 22, 1);
 	assert_int_equal(count_logged(&w, "mlids", ""), 1);
-	make_groups(&w, 8, 23, 10);
+	for (unsigned i = 0; i < 10; i++)
+		make_groups(&w, 32 + i, 23 + i, 1);
 	assert_int_equal(count_logged(&w, "mlids", "20 of 20"), 1);
 	assert_int_equal(count_logged(&w, "mlids", ""), 2);
 	world_fini(&w);

@@ -298,6 +298,9 @@ static void services_of_aliases_count_for_their_port(void **state)
 	unsigned taken = 0;
 
 	give_alias(w, ALIAS(1));
+	sa_configure(w->sa, &(struct sa_conf){ .gid_prefix = WORLD_PREFIX,
+					       .sa_key = WORLD_SM_KEY,
+					       .services_limit = 256 });
 	for (uint64_t id = 0; id < 1000; id++)
 		taken += register_as(w, id % 2 ? HOST(1) : ALIAS(1), id) == WIRE_SA_OK;
 	assert_int_equal(taken, 256);

@@ -231,6 +231,7 @@ static void subscriptions_beyond_a_ports_room_are_left_out(void **state)
 	struct world *w = *state;
 	FILE *file = tmpfile();
 
+	sa_configure(w->sa, &(struct sa_conf){ .subscriptions_limit = 64 });
 	for (unsigned i = 0; i < 70; i++)
 		fprintf(file, "0x%llx %u 0 0 0 64 65535 1 16777215 65535 0 0x0 0x0\n",
 			(unsigned long long)HOST(1), i + 1);

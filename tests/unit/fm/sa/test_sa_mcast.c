@@ -10,6 +10,7 @@
 #include <cmocka.h>
 #include "fm/loop/log.h"
 #include "fm/mad/wire_sa.h"
+#include "fm/sa/sa_impl.h"
 #include "tests/lib/sa_mcast_ask.h"
 
 /* ---- Joining --------------------------------------------------------------------------------- */
@@ -340,6 +341,44 @@ static unsigned make_groups(struct world *w, guid_t port, unsigned first, unsign
 	return made;
 }
 
+/* As one host on its own, with a table of 1,024. */
+static void one_port_holds_a_sixteenth_of_the_mlids_at_most(void **state)
+{
+	struct world *w = *state;
+	struct wire_mcmember rec = member_record(HOST(1));
+
+	allow_groups(w, 1024);
+	sa_groups_set_capacity(sa_mcast_groups(w->sa), 1024);
+	assert_int_equal(make_groups(w, HOST(0), 0, 1000), 1024 / 16);
+	assert_int_equal(sa_mcast_share(w->sa, HOST(0)).held, 1024 / 16);
+	rec.mgid.guid = 0; /* its group goes over to another member that keeps it */
+	assert_int_equal(set_member(w, MASK_JOIN, &rec), WIRE_SA_OK);
+	rec.port_gid.guid = HOST(0);
+	assert_int_equal(leave_group(w, &rec), WIRE_SA_OK);
+	assert_int_equal(sa_mcast_share(w->sa, HOST(1)).held, 1);
+	assert_int_equal(make_groups(w, HOST(0), 5000, 2), 1);
+}
+
+/* As if each host made one for its IPv6 address. */
+static void solicited_nodes_share_from_half_of_the_room_on(void **state)
+{
+	struct world *w = *state;
+	struct wire_mcmember rec = member_record(HOST(0));
+	struct sa_groups *groups = sa_mcast_groups(w->sa);
+
+	allow_groups(w, 0);
+	sa_groups_set_capacity(groups, 64);
+	for (unsigned i = 0; i < 100; i++) {
+		rec.mgid = (struct wire_gid){ 0xff12601bffff0000ull, 0x1ff000000ull + i };
+		rec.port_gid.guid = HOST(i % 3);
+		sa_groups_create(groups,
+				 &(struct sa_group_attr){ .mgid = rec.mgid, .pkey = 0xffff }, 0,
+				 loop_now_us(w->loop));
+	}
+	assert_int_equal(sa_groups_use(groups)->groups, 100);
+	assert_int_equal(sa_groups_use(groups)->mlids, 32);
+}
+
 static void the_last_mlids_are_for_ports_in_few_groups(void **state)
 {
 	struct world *w = *state;
@@ -348,11 +387,16 @@ static void the_last_mlids_are_for_ports_in_few_groups(void **state)
 	sa_listen(w->sa, &(struct sa_listener){ .reported = hear, .arg = &heard });
 	allow_groups(w, 1000);
 	sa_groups_set_capacity(sa_mcast_groups(w->sa), 256);
-	assert_int_equal(make_groups(w, HOST(0), 0, 256), 256 - 32);
+	for (uint64_t id = 0; id < 192; id++)
+		sa_groups_create(sa_mcast_groups(w->sa),
+				 &(struct sa_group_attr){ .mgid = { 0xff12000000000000ull, id },
+							  .pkey = 0xffff },
+				 0, loop_now_us(w->loop));
+	assert_int_equal(make_groups(w, HOST(0), 0, 256), 7);
 	assert_int_equal(heard.times, 1);
-	assert_non_null(strstr(heard.text, "few multicast LIDs"));
-	assert_int_equal(make_groups(w, HOST(1), 1000, 30), 16);
-	assert_int_equal(make_groups(w, HOST(2), 2000, 30), 16);
+	assert_non_null(strstr(heard.text, "its share of multicast LIDs"));
+	assert_int_equal(make_groups(w, HOST(1), 1000, 30), 6);
+	assert_int_equal(make_groups(w, HOST(2), 2000, 30), 5);
 }
 
 static void others_join_a_port_where_that_is_configured(void **state)
@@ -507,6 +551,8 @@ int main(void)
 		T(the_broadcast_group_is_there_before_and_after_its_members),
 		T(when_no_mlid_is_left_the_answer_says_so),
 		T(one_port_does_not_take_all_groups),
+		T(one_port_holds_a_sixteenth_of_the_mlids_at_most),
+		T(solicited_nodes_share_from_half_of_the_room_on),
 		T(the_last_mlids_are_for_ports_in_few_groups),
 		T(others_join_a_port_where_that_is_configured),
 		T(a_port_at_its_limit_joins_again_when_it_has_left),

@@ -349,6 +349,9 @@ static void one_port_has_its_share_of_services_and_no_more(void **state)
 	char logged[256] = "";
 
 	sa_listen(w->sa, &(struct sa_listener){ .reported = note, .arg = logged });
+	sa_configure(w->sa, &(struct sa_conf){ .gid_prefix = WORLD_PREFIX,
+					       .sa_key = WORLD_SM_KEY,
+					       .services_limit = 256 });
 	assert_int_equal(register_many(w, 1, 0, 1000), 256);
 	assert_non_null(strstr(logged, "host-1"));
 	assert_non_null(strstr(logged, "256 services"));
@@ -358,12 +361,17 @@ static void one_port_has_its_share_of_services_and_no_more(void **state)
 	assert_int_equal(register_many(w, 1, 5000, 2), 1);
 }
 
+static void without_a_limit_a_port_has_a_sixteenth_of_the_store(void **state)
+{
+	assert_int_equal(register_many(*state, 1, 0, 2000), MOST / 16);
+}
+
 /* Many ports with many leave room for who has few. */
 static void room_is_kept_for_ports_that_have_few(void **state)
 {
 	struct world *w = *state;
 
-	for (uint64_t id = 0; id < MOST - 4096; id++) {
+	for (uint64_t id = 0; id < MOST - 40; id++) {
 		struct wire_service a = { .id = id,
 					  .gid = { WORLD_PREFIX, 0x999999 },
 					  .pkey = 0xffff };
@@ -373,6 +381,7 @@ static void room_is_kept_for_ports_that_have_few(void **state)
 	}
 	assert_int_equal(register_many(w, 1, 0, 20), 4);
 	assert_int_equal(register_many(w, 2, 0, 20), 4);
+	assert_int_equal(register_many(w, 3, 0, 20), 3);
 }
 
 static void nobody_registers_for_anothers_port(void **state)
@@ -530,6 +539,7 @@ int main(void)
 		TEST(leases_that_end_at_once_leave_turns_to_others),
 		TEST(a_lease_that_is_over_is_not_shown),
 		TEST(one_port_has_its_share_of_services_and_no_more),
+		TEST(without_a_limit_a_port_has_a_sixteenth_of_the_store),
 		TEST(room_is_kept_for_ports_that_have_few),
 		TEST(nobody_registers_for_anothers_port),
 		TEST(what_has_no_key_is_its_owners_alone),
