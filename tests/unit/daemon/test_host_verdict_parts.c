@@ -195,7 +195,7 @@ static void links_with_errors_at_either_end_degrade_a_host(void **state)
 	world_init(&w, pod(1));
 	t = w.design;
 	far = topo_peer(t, topo_port(t, topo_find(t, hca(&w, 4)), 1));
-	for (unsigned minute = 1; minute <= 4; minute++) {
+	for (unsigned minute = 1; minute <= 5; minute++) {
 		double_set_counter(w.hw, t->nodes[far->node].guid, far->num, PERF_SYMBOL,
 				   minute * 1000);
 		run_for(&w, 60 * SECOND_US);
