@@ -42,6 +42,7 @@ struct judge {
 	const struct dport *with;
 	uint32_t part; /* the root whose pairs count; NONE = of all parts */
 	uint32_t nswitches, nhosts, nholders;
+	uint32_t nports; /* of HCAs, those without power too */
 	const struct dnode **switches;
 	uint32_t *number;     /* of a switch, by node */
 	struct sender *hosts; /* HCA ports with a cable, and power */
@@ -107,6 +108,7 @@ static void collect(struct judge *j)
 	for (uint32_t i = 0; i < d->topo->nports; i++) {
 		const struct dport *port = &d->ports[i];
 
+		j->nports += is_hca(port);
 		if (is_hca(port) && !port->cut && !port->node->off)
 			j->hosts[j->nhosts++].port = port;
 		j->v->training += port->training && port < port->peer;
@@ -206,6 +208,7 @@ static void count_sources(struct judge *j)
 	for (uint32_t i = 0; i < j->nhosts; i++)
 		if (counts(j, &j->hosts[i]))
 			j->v->pairs += j->size[j->hosts[i].root] - 1;
+	j->v->cut = j->nports ? (uint64_t)j->nports * (j->nports - 1) - j->v->pairs : 0;
 }
 
 /* ---- Where packets end ----------------------------------------------------------------------- */

@@ -15,6 +15,7 @@
 
 struct verdict {
 	uint64_t pairs, alive;
+	uint64_t cut; /* of all HCA ports, pairs that cables do not connect now */
 	/* HCA ports with a cable and power, and those of them whose link is not Active */
 	unsigned hcas, dark;
 	/* ports that had a LID at the mark, and those of them that hold another one now */

@@ -325,6 +325,7 @@ static void answer_send(struct double_fabric *d, struct dport *to, const struct 
 
 static bool execute(struct double_fabric *d, struct dport *at, struct wire_mad *m, uint8_t *mad)
 {
+	d->sets[m->mgmt_class] += m->method == WIRE_SET;
 	if (is_smp(m))
 		return smp_execute(d, at, m, mad);
 	if (m->mgmt_class == CLASS_CC)

@@ -63,6 +63,7 @@ struct double_fabric {
 	double_set_fn *on_set;
 	void *on_set_arg;
 	struct double_drops drops;
+	uint64_t sets[256]; /* that came to devices, by management class */
 	struct dmute {
 		guid_t node;	  /* 0 = all */
 		uint8_t method;	  /* 0 = any */

@@ -25,9 +25,11 @@ static void json_place(FILE *out, const char *key, const struct dport *port)
 static void json_write(struct args *a, const struct verdict *v)
 {
 	fprintf(a->out,
-		"{\"pairs\": %llu, \"alive\": %llu, \"dead\": %llu, \"hcas\": %u, \"dark\": %u, "
+		"{\"pairs_dead\": %llu, \"pairs_cut\": %llu, \"lids_moved\": %u, "
+		"\"pairs\": %llu, \"alive\": %llu, \"dead\": %llu, \"hcas\": %u, \"dark\": %u, "
 		"\"lids\": %u, \"moved\": %u, \"loops\": %u, \"cycles\": %u, \"off\": %u, "
 		"\"training\": %u, \"to_come\": %u, \"now\": %.6f, \"last_up\": %.6f",
+		(unsigned long long)(v->pairs - v->alive), (unsigned long long)v->cut, v->moved,
 		(unsigned long long)v->pairs, (unsigned long long)v->alive,
 		(unsigned long long)(v->pairs - v->alive), v->hcas, v->dark, v->lids, v->moved,
 		v->loops, v->cycles, v->off, v->training, sim_control_to_come(a->c),
@@ -43,6 +45,9 @@ static void text_write(struct args *a, const struct verdict *v)
 {
 	unsigned shown = 0;
 
+	fprintf(a->out, "pairs_dead %llu pairs_cut %llu lids_moved %u loops %u cycles %u\n",
+		(unsigned long long)(v->pairs - v->alive), (unsigned long long)v->cut, v->moved,
+		v->loops, v->cycles);
 	fprintf(a->out, "pairs %llu, alive %llu, dead %llu; HCA ports %u, not Active %u\n",
 		(unsigned long long)v->pairs, (unsigned long long)v->alive,
 		(unsigned long long)(v->pairs - v->alive), v->hcas, v->dark);
@@ -102,7 +107,17 @@ static int do_judge(struct args *a)
 	return 0;
 }
 
+/* A line a class: its number, and how many Sets devices got. */
+static int do_sets(struct args *a)
+{
+	for (unsigned c = 0; c < 256; c++)
+		if (a->d->sets[c])
+			fprintf(a->out, "0x%02x %llu\n", c, (unsigned long long)a->d->sets[c]);
+	return 0;
+}
+
 const struct command commands_judge[] = {
+	{ "sets", "", "how many Sets devices got, by management class", 0, 0, do_sets },
 	{ "judge", "[mark] [--json] [TIME [A:PORT]]",
 	  "pairs that cables connect (for so long) and tables do not, LIDs moved since the mark", 0,
 	  3, do_judge },

@@ -311,7 +311,8 @@ static void a_verdict_is_a_line_of_json(void **state)
 
 	said_init(&s);
 	assert_says(&s, "judge --json",
-		    "{\"pairs\": 2, \"alive\": 2, \"dead\": 0, \"hcas\": 2, \"dark\": 0, ");
+		    "{\"pairs_dead\": 0, \"pairs_cut\": 0, \"lids_moved\": 0, \"pairs\": 2, "
+		    "\"alive\": 2, \"dead\": 0, \"hcas\": 2, \"dark\": 0, ");
 	assert_says(&s, "judge --json", "\"from\": null, \"to\": null, \"cycle\": null}\n");
 	assert_int_equal(say(&s, "entry spine-01 2 255"), 0);
 	assert_says(&s, "judge", "alive 1, dead 1");
@@ -323,6 +324,7 @@ static void a_verdict_is_a_line_of_json(void **state)
 	assert_says(&s, "judge 0s h1", "pairs 2, alive 1, dead 1");
 	assert_int_equal(say(&s, "unlink h1"), 0);
 	assert_says(&s, "judge 0s h1", "pairs 0, alive 0, dead 0");
+	assert_says(&s, "judge", "pairs_dead 0 pairs_cut 2 lids_moved 0 loops 0 cycles 0\n");
 	said_fini(&s);
 }
 
