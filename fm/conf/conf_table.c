@@ -304,6 +304,7 @@ const struct conf_option conf_options[] = {
 	SECONDS_OPTION("takeover_grace", sa.takeover_grace_ms, 0, 60, 30),
 	INT_OPTION("consolidate_ipv6_snm_req", sa.consolidate_ipv6_snm, 0, 1, 0, NULL),
 	INT_OPTION("sa_etm_max_num_mcgs", sa.max_mcgs, 0, 16383, 1024, "groups"),
+	INT_OPTION("mcast_groups_per_port", sa.max_mcgs, 0, 16383, 1024, "groups"), /* as it was */
 	INT_OPTION("sa_etm_max_num_srvcs", sa.max_srvcs, 0, 16383, 256, "services"),
 	INT_OPTION("sa_etm_max_num_event_subs", sa.max_event_subs, 0, 65535, 64, "subscriptions"),
 	FLAG_OPTION("sa_proxy_join", sa.proxy_join),

@@ -111,6 +111,17 @@ static void seconds_may_be_whole_and_off(void **state)
 	assert_int_equal(f->conf.sweep.interval_ms, 0);
 }
 
+/* A file of an earlier version is not refused. */
+static void key_that_has_another_name_now_works_by_either(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(load(f, "mcast_groups_per_port = 7;"), 0);
+	assert_int_equal(f->conf.sa.max_mcgs, 7);
+	assert_int_equal(load(f, "sa_etm_max_num_mcgs = 9;"), 0);
+	assert_int_equal(f->conf.sa.max_mcgs, 9);
+}
+
 static void unknown_key_is_named_with_its_line(void **state)
 {
 	refuses(*state, "port = 1;\n\nsweep_intervall = 3;\n", 3, "unknown key sweep_intervall");
@@ -410,6 +421,7 @@ int main(void)
 		TEST(empty_file_gives_the_defaults),
 		TEST(every_kind_of_value_is_taken),
 		TEST(seconds_may_be_whole_and_off),
+		TEST(key_that_has_another_name_now_works_by_either),
 		TEST(unknown_key_is_named_with_its_line),
 		TEST(value_out_of_range_is_refused),
 		TEST(value_of_another_type_is_refused),
