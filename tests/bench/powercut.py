@@ -3,19 +3,21 @@
 """Power cuts: all devices and all managers lose power and come back at random moments, some devices ill; how long until all pairs that cables connect are alive.
 
     powercut.py [--bin FOLDER] [--size HCAS] [--seeds FIRST-LAST] [--seconds N] [--ills "WORD .."] [--managers 0..2] [--opensm] [--load N]
-                [--train] [--limit S] [--watch S] [--keep FOLDER] [--json FILE]
+                [--train] [--settle S] [--limit S] [--watch S] [--keep FOLDER] [--json FILE]
 
 On fmsim, by its commands `powercut' and `judge': what devices forward counts, no manager's word. One line a seed: the seconds from the last link up (of cables that do
 not flap) until no pair is dead; the share of pairs that were dead at worst though links that were up for two seconds connected them with each other and with a manager that ran for three, and for how
 long any were; LIDs that moved; LFT loops and credit cycles that were seen at any moment; what was dead in the --watch seconds behind that; what fmd says in the end.
 --managers 0: the managers keep running, as on a power supply of their own; their HCAs go off as all. Else so many are killed, and start at random moments. --load: so many
-busy loops beside. --train: links train for 1 to 3 s. --keep: what was said, logs and state of each seed that is not as it should be. Exit status 1 if there was one.
+busy loops beside. --settle: so long the fabric is up before the cut, for files that are not written at once (8). --train: links train for 1 to 3 s. --keep: what was
+said, logs and state of each seed that is not as it should be. Exit status 1 if there was one.
 """
 import argparse
 import json
 import os
 import pathlib
 import random
+import re
 import signal
 import sys
 import time
@@ -61,10 +63,12 @@ class Trial:
         if len(self.managers) > 1 and not self.options.opensm:
             m.until(lambda: (self.managers[1].status() or {}).get("mirror", {}).get("whole"), "the standby has a whole copy", every_s=0.2)
         m.until(lambda: not self.judge()["dead"], "all pairs are alive", every_s=0.2)
+        time.sleep(self.options.settle)
         self.sim.tell("judge mark")
 
     def cut(self):
         self.said = self.sim.tell(f"powercut {self.seed} {self.options.seconds} {self.options.ills}")
+        self.row["victims"] = " ".join(re.findall(r"^at 0.000s (deaf|hang|refuse|slow|swap) ", self.said, re.M))
         self.began = time.monotonic()
         self.cut_at = self.judge()["now"]
         self.starts, self.since = [], {}
@@ -135,7 +139,7 @@ class Trial:
             status = manager.status()
             if status and status.get("sm") == "master":
                 self.row.update(state=status["state"], off=status["hcas_off"], in_force=(status.get("in_force") or {}).get("pairs_in_force"),
-                                unreachable=(status.get("proof") or {}).get("unreachable"), alerts=sorted(alert["kind"] for alert in status["alerts"]))
+                                unreachable=(status.get("proof") or {}).get("unreachable"), alerts=sorted(alert["what"] for alert in status["alerts"]))
                 return status
         return None
 
@@ -183,7 +187,7 @@ class Trial:
 def line(row):
     alive = f"{row['alive_s']:.2f} s" if row["alive_s"] is not None else f"NEVER ({row['dead']} dead, {row['dead_late']} of old links)"
     again = f"; again dead {row['dead_again']} pairs, {row['dead_again_s']:.2f} s" if row["dead_again"] else ""
-    return (f"{row['manager']} {row['size']} seed {row['seed']} [{row['ills'] or 'no ills'}]: {'ok' if row['ok'] else 'BAD'}: {alive} from the last of power "
+    return (f"{row['manager']} {row['size']} seed {row['seed']} [{row['ills'] or 'no ills'}{': ' if row['victims'] else ''}{row['victims']}]: {'ok' if row['ok'] else 'BAD'}: {alive} from the last of power "
             f"({row['last_up']:.1f} s) until 0 of {row['pairs']} dead; connected for {AGE_S} s and dead: {100 * row['late_share']:.1f}% at worst, {row['late_s']:.2f} s at longest; "
             f"LIDs moved {row['moved']}; loops {row['loops']}, cycles {row['cycles']}{again}; says {row.get('state')}, {row.get('in_force')} pairs in force, "
             f"{row.get('unreachable')} unreachable, {row.get('off')} HCAs off, alerts {' '.join(row.get('alerts', [])) or 'none'}; managers at {row['managers_at']}")
@@ -200,6 +204,7 @@ def main():
     parser.add_argument("--opensm", action="store_true")
     parser.add_argument("--load", type=int, default=0)
     parser.add_argument("--train", action="store_true")
+    parser.add_argument("--settle", type=float, default=8)
     parser.add_argument("--limit", type=float, default=120)
     parser.add_argument("--watch", type=float, default=10)
     parser.add_argument("--keep")
