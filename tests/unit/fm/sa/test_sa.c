@@ -286,6 +286,9 @@ static void a_port_cannot_fill_the_memory_with_subscriptions(void **state)
 	struct world *w = *state;
 	unsigned taken = 0;
 
+	sa_configure(w->sa, &(struct sa_conf){ .gid_prefix = 0xfe80000000000000,
+					       .sa_key = WORLD_SM_KEY,
+					       .subscriptions_limit = 64 });
 	for (uint16_t trap = 1000; trap < 1200; trap++) {
 		struct wire_inform_info on = inform_of(trap, 1);
 		uint16_t status = inform_set(w, &on, 0, 0);
