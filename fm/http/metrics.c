@@ -211,7 +211,7 @@ static const struct metric metrics[] = {
 	METRIC("fmd_sa_answered_total", COUNTER, "SA requests answered with records",
 	       "sa.answered"),
 	METRIC("fmd_sa_busy_total", COUNTER,
-	       "SA requests dropped: above sa_rate_limit, too many at once, or before the first "
+	       "SA requests dropped: more of one port than there was time for, or before the first "
 	       "sweep ended",
 	       "sa.busy"),
 	METRIC("fmd_sa_waiting", GAUGE, "SA requests waiting", "sa.waiting"),

@@ -5,8 +5,8 @@
  * Only the master answers. The server checks a request in this order:
  *   - a malformed request, or one with another SM_Key (C15-0.1.5), is dropped and counted;
  *   - a record or method that this SA does not have is refused as unsupported;
- *   - while no view is published, or when one host sends too many requests, the request stays
- *     unanswered and is counted;
+ *   - while no view is published the request stays unanswered and is counted; of a host that sends
+ *     more than its share it waits until there is time (sa_limit.c);
  *   - all others go to the engine (sa_query.c), which walks the record (sa_query.h).
  * A client repeats a request that is not answered, but the kernel's client and most others give up
  * at a status BUSY. So a join that arrives during a hand-over is not answered either: the client's
@@ -22,6 +22,51 @@
 #define SA_CLASS_VERSION 2
 
 /* ---- Requests -------------------------------------------------------------------------------- */
+
+static void serve(struct sa_query *q)
+{
+	struct sa *sa = q->sa;
+
+	if (sa->frozen && sa_is_change(q)) {
+		sa->stats.ignored++;
+	} else if (!sa->view.topo) {
+		sa->stats.busy++;
+	} else if (q->record->trusted && !q->trusted) {
+		q->status = WIRE_SA_REQ_INVALID;
+		sa_send(q);
+	} else {
+		sa_query_start(q);
+	}
+}
+
+#define LATE_ROUND 32	/* requests that waited, in one round of the loop, .. */
+#define LATE_ROWS  4096 /* ..or rows looked at for them */
+
+/* What is above a host's rate (sa_limit.c): some of it, host by host. */
+static void late_step(void *arg)
+{
+	struct sa *sa = arg;
+	struct limit *l = &sa->limit;
+	struct sa_waiting *request;
+	unsigned rows = 0;
+
+	for (unsigned i = 0; i < LATE_ROUND && rows < LATE_ROWS; i++) {
+		unsigned before = sa->engine.round, worked;
+		struct sa_query q;
+
+		request = sa_queue_take(&l->late, NULL, NULL);
+		if (!request)
+			break;
+		sa_query_read_again(sa, &q, &request->from, request->mad);
+		serve(&q);
+		worked = sa->engine.round - before;
+		rows += worked;
+		sa_queue_charge(&l->late, request->from.lid, worked);
+		free(request);
+	}
+	if (l->late.count)
+		loop_timer_set(l->step, 0);
+}
 
 static void receive(void *arg, const struct io_addr *from, const struct wire_mad *mad,
 		    const uint8_t *raw, size_t len)
@@ -53,15 +98,11 @@ static void receive(void *arg, const struct io_addr *from, const struct wire_mad
 	if (!q.record) {
 		q.status = WIRE_SA_UNSUPPORTED;
 		sa_send(&q);
-	} else if (sa->frozen && sa_is_change(&q)) {
-		stats->ignored++;
-	} else if (!sa->view.topo || !sa_limit_admits(sa, from->lid)) {
-		stats->busy++;
-	} else if (q.record->trusted && !q.trusted) {
-		q.status = WIRE_SA_REQ_INVALID;
-		sa_send(&q);
-	} else {
-		sa_query_start(&q);
+	} else if ((sa->frozen && sa_is_change(&q)) || !sa->view.topo ||
+		   sa_limit_admits(sa, from, raw)) {
+		serve(&q);
+	} else if (sa->limit.late.count && !loop_timer_armed(sa->limit.step)) {
+		loop_timer_set(sa->limit.step, 0);
 	}
 }
 
@@ -87,6 +128,8 @@ struct sa *sa_new(struct loop *loop, struct mad *mad, const struct inventory *in
 	cl_qmap_init(&sa->aliases.tables);
 	cl_qmap_init(&sa->aliases.owners);
 	sa_engine_init(sa);
+	sa_queue_init(&sa->limit.late, SA_LATE_EACH);
+	sa->limit.step = loop_timer_new(loop, late_step, sa);
 	sa_services_init(sa);
 	sa_reports_init(sa);
 	sa_mcast_init(sa);
@@ -111,6 +154,7 @@ void sa_free(struct sa *sa)
 	sa_services_forget(sa);
 	loop_timer_free(sa->services.lease);
 	sa_aliases_forget(sa);
+	loop_timer_free(sa->limit.step);
 	free(sa->limit.even);
 	free(sa->limit.reported);
 	free(sa->links);
@@ -172,6 +216,6 @@ struct sa_stats sa_stats(const struct sa *sa)
 	struct sa_stats stats = sa->stats;
 
 	stats.services = sa->services.count;
-	stats.waiting = sa->engine.queue.count;
+	stats.waiting = sa->engine.queue.count + sa->limit.late.count;
 	return stats;
 }

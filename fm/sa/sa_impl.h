@@ -195,10 +195,12 @@ struct limit {
 	/* by LID: the second from which on it is logged again; NULL = none was yet */
 	uint32_t *reported;
 	struct log_limit burst;
+	struct sa_queue late; /* requests above the rate */
+	struct loop_timer *step;
 };
 
-/* Counts a request of that LID. False: it is above the rate, and is not to be answered. */
-bool sa_limit_admits(struct sa *sa, uint16_t lid);
+/* Counts a request. False: it is above the rate, and waits in limit.late, or is dropped. */
+bool sa_limit_admits(struct sa *sa, const struct io_addr *from, const uint8_t *mad);
 
 /* ---- The SA ---------------------------------------------------------------------------------- */
 

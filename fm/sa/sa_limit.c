@@ -25,6 +25,7 @@ struct lid_queue {
 	cl_map_item_t item;  /* first; key: LID */
 	cl_list_item_t turn; /* on sa_queue.turns */
 	cl_qlist_t requests; /* never empty */
+	unsigned debt;	     /* rows, beyond what its turns were worth */
 };
 
 static struct lid_queue *of_turn(cl_list_item_t *item)
@@ -62,13 +63,22 @@ static uint64_t question_of(const uint8_t *mad)
 			 MASK_LEN);
 }
 
+bool sa_queue_is_full(const struct sa_queue *queue, uint16_t lid)
+{
+	cl_map_item_t *item = cl_qmap_get(&queue->lids, lid);
+
+	return queue->count >= SA_QUEUE_MAX ||
+	       (item != cl_qmap_end(&queue->lids) &&
+		cl_qlist_count(&((struct lid_queue *)item)->requests) >= queue->each);
+}
+
 bool sa_queue_add(struct sa_queue *queue, const struct io_addr *from, const uint8_t *mad)
 {
 	cl_map_item_t *item = cl_qmap_get(&queue->lids, from->lid);
 	struct lid_queue *l = item == cl_qmap_end(&queue->lids) ? NULL : (struct lid_queue *)item;
 	struct sa_waiting *request;
 
-	if (queue->count >= SA_QUEUE_MAX || (l && cl_qlist_count(&l->requests) >= SA_QUEUE_EACH))
+	if (sa_queue_is_full(queue, from->lid))
 		return false;
 	for (cl_list_item_t *at = l ? cl_qlist_head(&l->requests) : NULL;
 	     l && at != cl_qlist_end(&l->requests); at = cl_qlist_next(at)) {
@@ -95,26 +105,45 @@ bool sa_queue_add(struct sa_queue *queue, const struct io_addr *from, const uint
 struct sa_waiting *sa_queue_take(struct sa_queue *queue, bool (*may)(void *arg, uint16_t lid),
 				 void *arg)
 {
-	cl_list_item_t *item;
+	cl_list_item_t *item, *next;
+	bool indebted = true;
 
-	for (item = cl_qlist_head(&queue->turns); item != cl_qlist_end(&queue->turns);
-	     item = cl_qlist_next(item)) {
-		struct lid_queue *l = of_turn(item);
-		struct sa_waiting *request;
+	while (indebted) {
+		indebted = false;
+		for (item = cl_qlist_head(&queue->turns); item != cl_qlist_end(&queue->turns);
+		     item = next) {
+			struct lid_queue *l = of_turn(item);
+			struct sa_waiting *request;
 
-		if (may && !may(arg, (uint16_t)cl_qmap_key(&l->item)))
-			continue;
-		request = (struct sa_waiting *)cl_qlist_remove_head(&l->requests);
-		queue->count--;
-		if (!cl_qlist_count(&l->requests)) {
-			end_lid(queue, l);
-		} else { /* behind the others */
-			cl_qlist_remove_item(&queue->turns, item);
-			cl_qlist_insert_tail(&queue->turns, item);
+			next = cl_qlist_next(item);
+			if (may && !may(arg, (uint16_t)cl_qmap_key(&l->item)))
+				continue;
+			if (l->debt > SA_QUANTUM) {
+				l->debt -= SA_QUANTUM;
+				indebted = true;
+				continue;
+			}
+			l->debt = 0;
+			request = (struct sa_waiting *)cl_qlist_remove_head(&l->requests);
+			queue->count--;
+			if (!cl_qlist_count(&l->requests)) {
+				end_lid(queue, l);
+			} else { /* behind the others */
+				cl_qlist_remove_item(&queue->turns, item);
+				cl_qlist_insert_tail(&queue->turns, item);
+			}
+			return request;
 		}
-		return request;
 	}
 	return NULL;
+}
+
+void sa_queue_charge(struct sa_queue *queue, uint16_t lid, unsigned rows)
+{
+	cl_map_item_t *item = cl_qmap_get(&queue->lids, lid);
+
+	if (item != cl_qmap_end(&queue->lids))
+		((struct lid_queue *)item)->debt += rows;
 }
 
 void sa_queue_take_same(struct sa_queue *queue, const uint8_t *mad, cl_qlist_t *list,
@@ -156,20 +185,23 @@ void sa_queue_clear(struct sa_queue *queue)
 		free(sa_queue_take(queue, NULL, NULL));
 }
 
-void sa_queue_init(struct sa_queue *queue)
+void sa_queue_init(struct sa_queue *queue, unsigned each)
 {
 	cl_qmap_init(&queue->lids);
 	cl_qlist_init(&queue->turns);
 	queue->count = 0;
+	queue->each = each;
 }
 
 /*
  * The limit that keeps one host from taking the SA away from the others.
  *
- * Requests of a LID above rate_limit a second stay unanswered, which costs little, and clients
- * repeat them. A burst may have a tenth of a second's worth. The limit (GCRA) needs one number for
- * each LID: the time at which the host would be even if it had kept to the rate all along. A host
- * above the limit is reported once an hour.
+ * Requests of a LID below rate_limit a second are served as they come; a burst may have a tenth of
+ * a second's worth. The limit (GCRA) needs one number for each LID: the time at which the host
+ * would be even if it had kept to the rate all along. What is above the rate waits: some of it is
+ * served in each round of the loop, LID by LID in turn, so an idle SA serves a lone client as fast
+ * as it can. Where a LID's own queue is full its newest request stays unanswered, which costs
+ * little, and clients repeat it. A host that this happens to is reported once an hour.
  */
 
 #define SECOND_NS   1000000000ull
@@ -178,7 +210,7 @@ void sa_queue_init(struct sa_queue *queue)
 #define LOG_AGAIN_S 3600
 #define LOG_BURST   20
 
-bool sa_limit_admits(struct sa *sa, uint16_t lid)
+bool sa_limit_admits(struct sa *sa, const struct io_addr *from, const uint8_t *mad)
 {
 	struct limit *l = &sa->limit;
 	uint64_t now_us = loop_now_us(sa->loop), now = now_us * 1000, interval, burst, *even;
@@ -192,22 +224,28 @@ bool sa_limit_admits(struct sa *sa, uint16_t lid)
 	interval = SECOND_NS / sa->conf.rate_limit;
 	burst = SECOND_NS / BURST_PART > BURST_MIN * interval ? SECOND_NS / BURST_PART
 							      : BURST_MIN * interval;
-	even = &l->even[lid];
+	even = &l->even[from->lid];
 	if (*even < now)
 		*even = now;
 	if (*even - now < burst) {
 		*even += interval;
 		return true;
 	}
+	if (sa_queue_add(&l->late, from, mad))
+		return false;
+	sa->stats.busy++;
+	if (!sa_queue_is_full(&l->late, from->lid)) /* it waits already */
+		return false;
 	if (!l->reported)
 		l->reported = mem_alloc(UINT16_MAX + 1, sizeof(*l->reported));
-	if (second < l->reported[lid] || !log_allow(&l->burst, now_us, LOG_BURST))
+	if (second < l->reported[from->lid] || !log_allow(&l->burst, now_us, LOG_BURST))
 		return false;
-	l->reported[lid] = second + LOG_AGAIN_S;
-	port = t ? sa_port_by_lid(sa, lid) : TOPO_NONE;
+	l->reported[from->lid] = second + LOG_AGAIN_S;
+	port = t ? sa_port_by_lid(sa, from->lid) : TOPO_NONE;
 	sa_log(sa, event_subject_port(t, port),
-	       "%s LID %u: more than %u SA requests a second (sa_rate_limit); the rest is dropped",
-	       port == TOPO_NONE ? "" : t->nodes[t->ports[port].node].name, lid,
+	       "%s LID %u: more SA requests than there is time for, above its %u a second "
+	       "(sa_rate_limit); the newest are dropped",
+	       port == TOPO_NONE ? "" : t->nodes[t->ports[port].node].name, from->lid,
 	       sa->conf.rate_limit);
 	return false;
 }

@@ -325,8 +325,8 @@ static void job_free(struct sa_engine *e, unsigned i)
 	e->jobs[i] = NULL;
 }
 
-static void read_again(struct sa *sa, struct sa_query *q, const struct io_addr *from,
-		       const uint8_t *raw)
+void sa_query_read_again(struct sa *sa, struct sa_query *q, const struct io_addr *from,
+			 const uint8_t *raw)
 {
 	struct wire_mad mad;
 
@@ -362,7 +362,7 @@ static void fill_jobs(struct sa *sa)
 	while ((i = free_job(e)) < SA_JOBS && (request = sa_queue_take(&e->queue, may_run, sa))) {
 		struct sa_query q, *job;
 
-		read_again(sa, &q, &request->from, request->mad);
+		sa_query_read_again(sa, &q, &request->from, request->mad);
 		free(request);
 		begin(&q, mem_alloc_unset(1, SCRATCH_NEW), SCRATCH_NEW);
 		job = job_start(i, &q);
@@ -421,7 +421,7 @@ void sa_query_view_changed(struct sa *sa, bool same_places)
 
 		if (!job || job->complete)
 			continue;
-		read_again(sa, &q, &job->from, job->mad);
+		sa_query_read_again(sa, &q, &job->from, job->mad);
 		begin(&q, job->answer, job->size);
 		q.slice = SA_SLICE;
 		cl_qlist_init(&also);
@@ -441,6 +441,7 @@ void sa_query_forget(struct sa *sa)
 		if (e->jobs[i])
 			job_free(e, i);
 	sa_queue_clear(&e->queue);
+	sa_queue_clear(&sa->limit.late);
 }
 
 static void round_over(void *arg)
@@ -452,5 +453,5 @@ void sa_engine_init(struct sa *sa)
 {
 	sa->engine.step = loop_timer_new(sa->loop, sa_query_step, sa);
 	sa->engine.next_round = loop_timer_new(sa->loop, round_over, sa);
-	sa_queue_init(&sa->engine.queue);
+	sa_queue_init(&sa->engine.queue, SA_QUEUE_EACH);
 }

@@ -92,7 +92,9 @@ enum wire_sa_status sa_walk_until_end(struct sa_query *q);
 /* ---- Requests that wait ---------------------------------------------------------------------- */
 
 #define SA_QUEUE_MAX  32768 /* requests, some 10 MB: two for each port of a large fabric */
-#define SA_QUEUE_EACH 32    /* waiting requests from one LID */
+#define SA_QUEUE_EACH 32    /* waiting requests from one LID, for jobs.. */
+#define SA_LATE_EACH  128   /* ..and above sa_rate_limit */
+#define SA_QUANTUM    64    /* rows that a LID's turn is worth */
 
 struct sa_waiting {
 	cl_list_item_t item; /* first */
@@ -105,10 +107,11 @@ struct sa_queue {
 	cl_qmap_t lids;	  /* those with requests that wait, by LID */
 	cl_qlist_t turns; /* the same, who is next at the head */
 	unsigned count;	  /* requests */
+	unsigned each;	  /* of one LID at most */
 };
 
 /* The queue is the caller's memory. Clearing frees all requests, unanswered. */
-void sa_queue_init(struct sa_queue *queue);
+void sa_queue_init(struct sa_queue *queue, unsigned each);
 void sa_queue_clear(struct sa_queue *queue);
 
 /*
@@ -118,15 +121,21 @@ void sa_queue_clear(struct sa_queue *queue);
 bool sa_same_request(const struct io_addr *a, const uint8_t *mad_a, const struct io_addr *b,
 		     const uint8_t *mad_b);
 
+/* Whether there is no room for another request of that LID. */
+bool sa_queue_is_full(const struct sa_queue *queue, uint16_t lid);
 /* False: there is no room for it, or it waits already. */
 bool sa_queue_add(struct sa_queue *queue, const struct io_addr *from, const uint8_t *mad);
 
 /*
  * The next one, LID by LID in turn, of a LID for which may() holds (NULL: for all); NULL: there is
- * none. free() gives it back.
+ * none. A LID that was charged for more rows than its turn is worth waits so many turns. free()
+ * gives it back.
  */
 struct sa_waiting *sa_queue_take(struct sa_queue *queue, bool (*may)(void *arg, uint16_t lid),
 				 void *arg);
+
+/* A request of the LID took so many rows. */
+void sa_queue_charge(struct sa_queue *queue, uint16_t lid, unsigned rows);
 
 /*
  * Takes all that ask just what that MAD asks, of LIDs for which may() holds, to the end of a list.
@@ -202,6 +211,9 @@ struct sa_query {
 /* A request as it arrived; q->record NULL: no such record or method. */
 void sa_query_read(struct sa *sa, struct sa_query *q, const struct io_addr *from,
 		   const struct wire_mad *mad, const uint8_t *raw);
+/* One that was put aside. */
+void sa_query_read_again(struct sa *sa, struct sa_query *q, const struct io_addr *from,
+			 const uint8_t *raw);
 void sa_query_start(struct sa_query *q); /* answers now, becomes a job, or waits for one */
 void sa_query_step(void *sa);		 /* a slice of one job, in turn */
 /* Another view is in force; same_places: all nodes, ports and LIDs are where they were. */

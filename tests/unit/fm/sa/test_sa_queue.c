@@ -284,7 +284,7 @@ static void the_same_is_taken_by_what_is_asked_and_who_may_know(void **state)
 	struct sa_queue queue;
 	cl_qlist_t *list = mem_alloc(1, sizeof(*list));
 
-	sa_queue_init(&queue);
+	sa_queue_init(&queue, SA_QUEUE_EACH);
 	cl_qlist_init(list);
 	for (uint16_t lid = 1; lid <= 4; lid++) {
 		mad[8] = (uint8_t)lid; /* transaction ID */
@@ -310,13 +310,40 @@ static void the_same_is_taken_by_what_is_asked_and_who_may_know(void **state)
 	assert_int_equal(queue.count, 0);
 }
 
+/* One asks for whole tables, the other for one row each. */
+static void turns_go_by_the_work_that_requests_make(void **state)
+{
+	uint8_t mad[WIRE_MAD_SIZE] = { 0 };
+	unsigned served[3] = { 0 };
+	struct sa_queue queue;
+
+	sa_queue_init(&queue, SA_LATE_EACH);
+	for (unsigned i = 0; i < SA_LATE_EACH; i++) {
+		mad[8] = (uint8_t)i;
+		for (uint16_t lid = 1; lid <= 2; lid++)
+			assert_true(sa_queue_add(&queue, &(struct io_addr){ .lid = lid }, mad));
+	}
+	assert_false(sa_queue_add(&queue, &(struct io_addr){ .lid = 1 }, mad));
+	assert_true(sa_queue_is_full(&queue, 2));
+	for (unsigned i = 0; i < 110; i++) {
+		struct sa_waiting *request = sa_queue_take(&queue, NULL, NULL);
+		uint16_t lid = request->from.lid;
+
+		served[lid]++;
+		sa_queue_charge(&queue, lid, lid == 1 ? 10 * SA_QUANTUM : 1);
+		free(request);
+	}
+	assert_in_range(served[1], 9, 12);
+	sa_queue_clear(&queue);
+}
+
 static void the_queue_is_bounded(void **state)
 {
 	uint8_t mad[WIRE_MAD_SIZE] = { 0 };
 	struct sa_queue queue;
 	unsigned taken = 0;
 
-	sa_queue_init(&queue);
+	sa_queue_init(&queue, SA_QUEUE_EACH);
 	for (unsigned lid = 1; lid <= 2000; lid++)
 		for (unsigned i = 0; i < 40; i++) {
 			mad[8] = (uint8_t)i;
@@ -340,6 +367,7 @@ int main(void)
 		TEST(a_walk_goes_on_when_only_ports_differ),
 		TEST(a_walk_begins_again_when_nodes_have_moved),
 		cmocka_unit_test(the_same_is_taken_by_what_is_asked_and_who_may_know),
+		cmocka_unit_test(turns_go_by_the_work_that_requests_make),
 		cmocka_unit_test(the_queue_is_bounded),
 	};
 
