@@ -261,8 +261,8 @@ const struct conf_option conf_options[] = {
 	INT_OPTION("nvswitch_degraded_weight", nvswitch.degraded_weight, 0, 100, 1, NULL),
 	CLASS_OPTION("nvswitch_no_p2p_class", nvswitch.no_p2p_class, CONF_CLASS_UNCHANGED),
 	INT_OPTION("nvswitch_no_p2p_weight", nvswitch.no_p2p_weight, 0, 100, 1, NULL),
-	CLASS_OPTION("nvswitch_fatal_class", nvswitch.fatal_class, CONF_CLASS_IDLE),
-	INT_OPTION("nvswitch_fatal_weight", nvswitch.fatal_weight, 0, 100, 0, NULL),
+	CLASS_OPTION("nvswitch_fatal_class", nvswitch.fatal_class, CONF_CLASS_UNCHANGED),
+	INT_OPTION("nvswitch_fatal_weight", nvswitch.fatal_weight, 0, 100, 1, NULL),
 	TEXT_OPTION("nvswitch_hook", nvswitch.hook, ""),
 	SECONDS_OPTION("nvswitch_hook_timeout", nvswitch.hook_timeout_ms, 0.1, 600, 10),
 

@@ -230,6 +230,14 @@ void show_trial(const json_t *rows)
 		       "%.0f then\n",
 		       "", table_number(row, "cross_rail_before.worst_uplink"),
 		       table_number(row, "cross_rail.worst_uplink"));
+		printf("%-12sand what they get, in links: %.2f of %.0f now, %.2f then; random "
+		       "traffic of the others: %.1f of %.0f now, %.1f then\n",
+		       "", table_number(row, "cross_rail_before.rate"),
+		       table_number(row, "cross_rail_before.rate_of"),
+		       table_number(row, "cross_rail.rate"),
+		       table_number(row, "cross_rail_before.others_rate"),
+		       table_number(row, "cross_rail_before.others_flows"),
+		       table_number(row, "cross_rail.others_rate"));
 	}
 }
 

@@ -62,8 +62,8 @@ struct fetch_conf {
 	const char *ca_file; /* "" = no https */
 };
 /*
- * The caller owns it; the loop, a real one, is borrowed. NULL with the reason in err: the CA file
- * cannot be used. fetch_free() ends its jobs without a callback; NULL is fine.
+ * The caller owns it; the loop is borrowed. NULL in a simulated loop; NULL with the reason in err:
+ * the CA file cannot be used. fetch_free() ends its jobs without a callback; NULL is fine.
  */
 struct fetch *fetch_new(struct loop *loop, const struct fetch_conf *conf, char *err,
 			size_t err_size);

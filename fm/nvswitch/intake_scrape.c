@@ -153,9 +153,10 @@ const struct decoder decoder_nmx = {
  * over the interval, so that thousands of hosts are a steady trickle. What their answers say is a
  * decoder's.
  *
- * A turn comes at its time, whatever the answers before it took; only when IN_FLIGHT are under way
- * the next waits for one to end. Each answer is read as it comes and forgotten when it has been
- * judged.
+ * A turn comes at its time, whatever the answers before it took: as many may be under way as there
+ * would be if each took its whole time-out. One that hung is asked in a lane of its own from then
+ * on, of few slots and less and less often, until it answers. Each answer is read as it comes and
+ * forgotten when it has been judged.
  *
  * Names are resolved now and then: where an answer came from is where the next is asked for, until
  * that fails.
@@ -165,9 +166,12 @@ const struct decoder decoder_nmx = {
  */
 
 #define CONNECT_MS   1000
-#define IN_FLIGHT    64
-#define ADDRESS_AGE  20 /* answers before the name is resolved again */
-#define SILENT_LINES 5	/* a second, of endpoints that fail from the beginning */
+#define IN_FLIGHT    64	  /* at least */
+#define MAX_FLIGHT   1024 /* and at most */
+#define HUNG_FLIGHT  64	  /* beside those: of hosts that hung last time */
+#define HUNG_PAUSES  3	  /* doublings of the interval between two questions to one */
+#define ADDRESS_AGE  20	  /* answers before the name is resolved again */
+#define SILENT_LINES 5	  /* a second, of endpoints that fail from the beginning */
 
 /* The first that reads a target's answers. */
 static const struct decoder *const decoders[] = { &decoder_nmx, &decoder_dcgm };
@@ -175,6 +179,8 @@ static const struct decoder *const decoders[] = { &decoder_nmx, &decoder_dcgm };
 struct scrape { /* an answer under way */
 	struct poll *poll;
 	struct fetch_job *job;
+	uint64_t began_us;
+	unsigned *lane; /* where it is counted */
 	struct exposition exposition;
 };
 struct endpoint { /* of a shared decoder */
@@ -192,6 +198,8 @@ struct poll { /* of one target, in the order of targets */
 	struct scrape *scrape;
 	char address[48];     /* where the latest good answer came from, "" = ask for it */
 	unsigned address_age; /* answers since it was asked for */
+	unsigned hung;	      /* times in a row that it took its whole time-out */
+	uint64_t ask_us;      /* of one that hung: not before */
 };
 struct exporters {
 	struct source_home *home;
@@ -200,7 +208,7 @@ struct exporters {
 	struct poll *polls; /* [targets.count] */
 	struct endpoint *endpoints;
 	unsigned nendpoints;
-	unsigned cursor, in_flight;
+	unsigned cursor, in_flight, hung_in_flight;
 	uint64_t due_us; /* of the poll at the cursor */
 	struct loop_timer *timer;
 	struct log_limit silent_limit;
@@ -251,8 +259,13 @@ static void done_cb(void *arg, const char *error, const char *address)
 	struct scrape *scrape = arg;
 	struct poll *poll = scrape->poll;
 	struct exporters *x = poll->of;
+	uint64_t now_us = loop_now_us(x->home->loop), took_us = now_us - scrape->began_us;
+	bool hung = error && took_us >= x->home->conf->timeout_ms * 1000ull;
 
-	x->in_flight--;
+	--*scrape->lane;
+	poll->hung = hung ? poll->hung + 1 : 0;
+	poll->ask_us = now_us + (x->home->conf->interval_us
+				 << (poll->hung < HUNG_PAUSES ? poll->hung : HUNG_PAUSES));
 	if (error || ++poll->address_age >= ADDRESS_AGE) {
 		*poll->address = '\0';
 		poll->address_age = 0;
@@ -275,6 +288,15 @@ static void done_cb(void *arg, const char *error, const char *address)
 
 /* ---- Questions ------------------------------------------------------------------------------- */
 
+static unsigned flight_max(const struct exporters *x)
+{
+	uint64_t need =
+		x->targets.count * x->home->conf->timeout_ms * 1000ull / x->home->conf->interval_us;
+
+	need = need < MAX_FLIGHT ? need : MAX_FLIGHT;
+	return need > IN_FLIGHT ? (unsigned)need : IN_FLIGHT;
+}
+
 /*
  * Those whose time has come, as many as may be under way. After a halt of more than an interval the
  * rounds that were missed are left out.
@@ -285,18 +307,23 @@ static void start_due(void *arg)
 	struct exporters *x = arg;
 	uint64_t now_us = loop_now_us(x->home->loop), interval_us = x->home->conf->interval_us;
 	uint64_t gap_us = interval_us / x->targets.count;
+	unsigned most = flight_max(x);
 
 	if (now_us - x->due_us < UINT64_MAX / 2 && now_us - x->due_us > interval_us)
 		x->due_us = now_us;
-	while (x->due_us <= now_us && x->in_flight < IN_FLIGHT) {
+	while (x->due_us <= now_us && x->in_flight < most) {
 		struct poll *poll = &x->polls[x->cursor];
+		bool waits =
+			poll->hung && (now_us < poll->ask_us || x->hung_in_flight >= HUNG_FLIGHT);
 
-		if (!poll->scrape && poll->leader == x->cursor) {
+		if (!poll->scrape && !waits && poll->leader == x->cursor) {
 			struct scrape *scrape = mem_alloc(1, sizeof(*scrape));
 
 			scrape->poll = poll;
+			scrape->began_us = now_us;
+			scrape->lane = poll->hung ? &x->hung_in_flight : &x->in_flight;
 			poll->scrape = scrape;
-			x->in_flight++;
+			++*scrape->lane;
 			poll->decoder->begin(poll->kept,
 					     &poll->of->targets.list[poll - poll->of->polls],
 					     now_us);
@@ -394,7 +421,7 @@ static void end_polls(struct exporters *x)
 	}
 	free(x->polls);
 	x->polls = NULL;
-	x->in_flight = 0;
+	x->in_flight = x->hung_in_flight = 0;
 	loop_timer_stop(x->timer);
 }
 
@@ -483,13 +510,12 @@ static void *open_exporters(const struct health_source_ops *ops, struct source_h
 					  .body_max = conf->body_max,
 					  .ca_file = conf->keys.ca_file };
 	struct exporters *x = mem_alloc(1, sizeof(*x));
-	bool real = loop_event_base(home->loop) != NULL;
 
 	x->home = home;
 	x->timer = loop_timer_new(home->loop, start_due, x);
 	if (!gather_targets(home, conf, &x->targets, err, err_size)) {
-		x->fetch = real ? fetch_new(home->loop, &fetch, err, err_size) : NULL;
-		if (x->fetch || !real)
+		x->fetch = fetch_new(home->loop, &fetch, err, err_size);
+		if (x->fetch || loop_is_simulated(home->loop))
 			return x;
 	}
 	close_exporters(x);

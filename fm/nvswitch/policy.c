@@ -7,12 +7,14 @@
  * adapters send to each other, as they do when NVLink does not relay, and the busiest uplink that
  * carries such flows counts.
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "fm/nvswitch/policy.h"
 #include "routing/report/congestion.h"
 #include "routing/report/load_map.h"
+#include "routing/report/rates.h"
 #include "routing/ftree/route.h"
 #include "topology/base/mem.h"
 #include "topology/what/what.h"
@@ -129,11 +131,16 @@ static json_t *load_json(const struct nvswitch_trial *trial, const struct nvswit
 			 uint32_t host)
 {
 	struct crossrail load;
+	struct rates rates;
 
 	crossrail_measure(scene->topo, trial->lids, scene->tables, trial->classes, host, &load);
-	return json_pack("{si si si si}", "flows", (int)load.flows, "worst_uplink",
+	rates_measure(scene->topo, trial->lids, scene->tables, trial->classes, host, false, &rates);
+	return json_pack("{si si si si sf si sf si sf}", "flows", (int)load.flows, "worst_uplink",
 			 (int)load.worst_uplink, "uplinks", (int)load.uplinks, "unreachable",
-			 (int)load.unreachable);
+			 (int)load.unreachable, "rate", round(rates.own * 1000) / 1000, "rate_of",
+			 (int)rates.adapters, "others_rate", round(rates.others * 1000) / 1000,
+			 "others_flows", (int)rates.flows, "others_least",
+			 round(rates.least * 1000) / 1000);
 }
 
 json_t *nvswitch_trial_json(const struct nvswitch_trial *trial)

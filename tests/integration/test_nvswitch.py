@@ -18,6 +18,7 @@ SICK, OTHER = "dgx-su01-05", "dgx-su01-06"
 QUICK = {"nvswitch_poll_interval": 0.5,  # 32 exporters in one process of Python: who is late for three of these is UNKNOWN
          "nvswitch_worsen_hold": 0, "nvswitch_recover_hold": 0,
          "nvswitch_reroute_interval": 0, "nvswitch_timeout": 30,  # on a busy machine an answer may take its time
+         "nvswitch_fatal_class": "idle", "nvswitch_fatal_weight": 0,
          "nvswitch_no_p2p_class": "crossrail",  # so that tables show what is believed
          "nvswitch_second_source": "never"}
 LINE = "nvidia-nvswitch{switch}: SXid (PCI:0000:85:00.0): {number}, Fatal, Link {link:02} LTSSM Fault Up"

@@ -63,8 +63,10 @@ def test_a_host_without_p2p_is_planned_by_the_configurations_policy(pod_net, tmp
     assert not any(payer["hca"].startswith(host + " ") for payer in pays["rows"])
     shown = fmctl("plan", pod_net, "--config", conf, "--nvswitch", f"{host}=NO_P2P").stdout
     assert f"{pays['hcas']} HCAs of" in shown and f"{pays['rows'][0]['hca']} at leaf-su01-rail" in shown
-    shown = fmctl("plan", pod_net, "--nvswitch", f"{host}=FATAL").stdout
-    assert f"{host}: FATAL, was HEALTHY: class idle, weight 0" in shown and "7 now" in shown
+    assert row["cross_rail"]["rate"] < row["cross_rail_before"]["rate"] == row["cross_rail"]["rate_of"] == 8
+    conf.write_text('nvswitch_fatal_class = "idle";\nnvswitch_fatal_weight = 0;\n')
+    shown = fmctl("plan", pod_net, "--config", conf, "--nvswitch", f"{host}=FATAL").stdout
+    assert f"{host}: FATAL, was HEALTHY: class idle, weight 0" in shown and "7 now" in shown and "8.00 of 8 now" in shown
     assert "no host moon" in fmctl("plan", pod_net, "--nvswitch", "moon=FATAL", code=1).stderr
     conf.write_text("port = 1;\nnvswitch_no_p2p_weight = 101;\n")
     assert f"{conf}:2: " in fmctl("plan", pod_net, "--config", conf, code=1).stderr

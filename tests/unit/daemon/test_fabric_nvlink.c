@@ -19,6 +19,8 @@ static void spreading_world_init(struct world *w, struct topo *design)
 	world_init(w, design);
 	w->conf.nvswitch.no_p2p_class = CONF_CLASS_CROSSRAIL;
 	w->conf.nvswitch.no_p2p_weight = 2;
+	w->conf.nvswitch.fatal_class = CONF_CLASS_IDLE;
+	w->conf.nvswitch.fatal_weight = 0;
 	fabric_configure(w->fabric, &w->conf);
 }
 

@@ -78,7 +78,8 @@ static void defaults_are_what_the_sample_says(void **state)
 			    "degraded");
 	assert_string_equal(conf_word("nvswitch_degraded_class", conf.nvswitch.degraded_class),
 			    "unchanged");
-	assert_string_equal(conf_word("nvswitch_fatal_class", conf.nvswitch.fatal_class), "idle");
+	assert_string_equal(conf_word("nvswitch_fatal_class", conf.nvswitch.fatal_class),
+			    "unchanged");
 	assert_string_equal(conf_word("health_action", conf.perf.action), "quarantine");
 	assert_string_equal(conf_word("log_level", conf.log_level), "info");
 	assert_null(conf_word("sweep_interval", 0));

@@ -22,6 +22,8 @@ static void begin(struct fabric *f)
 	fake_pipe_init(f, &nvlink_module, pod(1));
 	f->conf.nvswitch.no_p2p_class = CONF_CLASS_CROSSRAIL;
 	f->conf.nvswitch.no_p2p_weight = 2;
+	f->conf.nvswitch.fatal_class = CONF_CLASS_IDLE;
+	f->conf.nvswitch.fatal_weight = 0;
 	f->module->load(f->room, FABRIC_LOAD);
 	f->module->published(f->room, FABRIC_PUBLISHED, NULL);
 }

@@ -126,7 +126,7 @@ static void by_default_nobody_pays_for_a_host_without_p2p(void **state)
 }
 
 /* Not by a re-balancing of other damage either: it is treated as those that are well. */
-static void by_default_no_state_but_fatal_is_treated_otherwise(void **state)
+static void by_default_no_state_is_treated_otherwise(void **state)
 {
 	struct conf conf;
 	struct nvswitch_policy policy;
@@ -137,7 +137,7 @@ static void by_default_no_state_but_fatal_is_treated_otherwise(void **state)
 	nvswitch_policy_number(&policy, numbers);
 	assert_int_equal(numbers[NVSWITCH_NO_P2P], numbers[NVSWITCH_HEALTHY]);
 	assert_int_equal(numbers[NVSWITCH_DEGRADED_LINK], numbers[NVSWITCH_HEALTHY]);
-	assert_int_not_equal(numbers[NVSWITCH_FATAL], numbers[NVSWITCH_HEALTHY]);
+	assert_int_equal(numbers[NVSWITCH_FATAL], numbers[NVSWITCH_HEALTHY]);
 }
 
 /* What it would send and receive is nothing. */
@@ -147,6 +147,8 @@ static void a_host_that_is_expected_to_be_silent_is_no_load(void **state)
 	struct conf conf;
 
 	conf_default(&conf);
+	conf.nvswitch.fatal_class = CONF_CLASS_IDLE;
+	conf.nvswitch.fatal_weight = 0;
 	try(&x, &conf, NVSWITCH_FATAL);
 	assert_in_range((int)number(x.found, "hcas"), 8, 16);
 	json_decref(x.found);
@@ -163,7 +165,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_shares_a_channel_with_a_host_that_moves_pays_and_is_named),
 		cmocka_unit_test(by_default_nobody_pays_for_a_host_without_p2p),
-		cmocka_unit_test(by_default_no_state_but_fatal_is_treated_otherwise),
+		cmocka_unit_test(by_default_no_state_is_treated_otherwise),
 		cmocka_unit_test(a_host_that_is_expected_to_be_silent_is_no_load),
 	};
 
