@@ -38,6 +38,7 @@ struct conf_http {
 };
 
 enum conf_sm_action { CONF_SM_ALERT, CONF_SM_ISOLATE };
+enum conf_idle_action { CONF_IDLE_ALERT, CONF_IDLE_TAKEOVER };
 
 struct conf_sm {
 	int priority, master_priority;
@@ -53,6 +54,7 @@ struct conf_sm {
 	int mkey_lease_s;   /* M_KeyLeasePeriod; 0 = never ends */
 	char allowed[1024]; /* port GUIDs of managers, by blanks; "" = all are */
 	int foreign_action; /* enum conf_sm_action: what is done about others */
+	int idle_action;    /* enum conf_idle_action: about a master that does nothing */
 };
 
 struct conf_sa {

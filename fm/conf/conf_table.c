@@ -181,6 +181,7 @@ const struct conf_option conf_options[] = {
 	HEX_OPTION("sm_key", sm.key, "0x0000000000000001"),
 	HEX_OPTION("old_sm_key", sm.old_key, "0x0000000000000000"),
 	CHECKED_OPTION("allowed_sm_guids", sm.allowed, "", check_guids),
+	WORD_OPTION("master_idle_action", sm.idle_action, CONF_IDLE_ALERT, "alert", "takeover"),
 	WORD_OPTION("foreign_sm_action", sm.foreign_action, CONF_SM_ALERT, "alert", "isolate"),
 	CHECKED_OPTION("peer_listen", mirror.listen, "", check_listen),
 	CHECKED_OPTION("peers", mirror.peers, "", check_peers),

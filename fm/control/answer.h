@@ -55,6 +55,7 @@ struct command_run {
 	bool answers_after;  /* behind `begin` comes the answer as without the flag, by a child */
 	unsigned long_count; /* the same of one with a larger "count", or "since"; 0 = none is */
 	bool follows;	     /* events come behind the answer, until the client goes */
+	bool of_standby;     /* an operation of one that is not the master */
 };
 extern const struct command_run no_run; /* of what fmctl does alone */
 

@@ -474,6 +474,18 @@ static void begin_handover(struct fabric *fabric, json_t *args, fabric_done_fn *
 }
 const struct command_run handover_run = { .begin_with = begin_handover };
 
+static void begin_takeover(struct fabric *fabric, json_t *args, fabric_done_fn *fn, void *arg)
+{
+	char err[COMMAND_ERROR_SIZE];
+	const char *manager = NULL;
+
+	if (command_unpack(args, err, "{s?s}", "manager", &manager))
+		sm_take_over(fabric, manager, fn, arg);
+	else
+		fn(arg, NULL, err);
+}
+const struct command_run takeover_run = { .begin_with = begin_takeover, .of_standby = true };
+
 static void begin_nvswitch(struct fabric *fabric, json_t *args, fabric_done_fn *fn, void *arg)
 {
 	const char *host, *state = NULL;

@@ -421,7 +421,7 @@ static void client_dispatch(struct client *c, const char *name, json_t *args)
 			c->args = json_copy(args);
 			json_object_del(c->args, command->flag);
 		}
-		if (refusal) {
+		if (refusal && !command->run->of_standby) {
 			operation_done_cb(c, NULL, refusal);
 			return;
 		}

@@ -95,6 +95,7 @@ static const char *const kinds[] = {
 	"trouble-over",
 	"two-masters",
 	"uncordoned",
+	"unheard",
 	"unreachable",
 	"up",
 };

@@ -24,10 +24,11 @@ struct metric {
 #define COUNTER "counter"
 #define MS	1e-3
 
-static const char *const states[] = { "starting",	  "bringup",	   "up",
-				      "changing",	  "refused",	   "standby",
-				      "no-device",	  "port-busy",	   "no-link",
-				      "neighbour-silent", "foreign-m-key", NULL };
+static const char *const states[] = {
+	"starting",	 "bringup",   "up",	   "changing", "refused",
+	"standby",	 "no-device", "port-busy", "no-link",  "neighbour-silent",
+	"foreign-m-key", "asking",    NULL
+};
 static const char *const roles[] = { "master", "standby", "disabled", "discovering", "none", NULL };
 
 #define METRIC(n, t, h, p, ...)                                                                    \
@@ -52,6 +53,10 @@ static const struct metric metrics[] = {
 	METRIC("fmd_sm_others", GAUGE, "Other subnet managers found", "election.others"),
 	METRIC("fmd_sm_two_masters", GAUGE, "Whether another subnet manager is master too (1)",
 	       "election.two_masters"),
+	METRIC("fmd_sm_master_idle", GAUGE,
+	       "Standby: whether its master has served this manager's port with nothing for 10 s "
+	       "(1)",
+	       "election.master_idle"),
 	METRIC("fmd_sm_take_overs_total", COUNTER, "Takeovers from another master",
 	       "election.take_overs"),
 	METRIC("fmd_sm_take_over_seconds", GAUGE,

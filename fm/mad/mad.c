@@ -320,7 +320,7 @@ static void answer_take(struct mad *mad, uint16_t from, const struct wire_mad *m
 		mad->clean = 0;
 	}
 	leave(mad, x); /* the queue: a try was given up for lost */
-	stats->answered++;
+	stats->answered += x->mgmt_class != WIRE_SMI_DR || x->path.hops;
 	stats->bad_status += m->status != 0;
 	xact_key_worked(&mad->keys, x, !m->status);
 	xact_finish(mad, x, answer);

@@ -15,7 +15,8 @@
  *
  * Rank is the priority, then the lower port GUID. A master shows a higher priority than it has
  * (master_priority), so that one that was away does not take the fabric back by itself, for each
- * change costs all hosts a registration; an operator's wish goes before that. A manager with
+ * change costs all hosts a registration; an operator's wish goes before that, and so does a master
+ * that took over from one that stood still or was not heard. A manager with
  * another SM_Key than ours (0 = any) can't be judged. Where it is master we stand by for it, but a
  * master that never left stays one. Who goes on answering with the same ActCount for
  * ELECTION_STUCK_US does not work any more and counts as silent, until it moves.
@@ -47,6 +48,7 @@ static const struct election_step table[SM_STATES][ELECTION_EVENTS] = {
 	},
 	[SM_STANDBY] = {
 		[ELECTION_LOST] = { SM_DISCOVERING, ELECTION_BEGIN_ANEW },
+		[ELECTION_TAKE] = { SM_DISCOVERING, ELECTION_BEGIN_ANEW },
 		[ELECTION_PORT_LOST] = { SM_DISCOVERING, ELECTION_BEGIN_ANEW },
 		[ELECTION_HANDOVER] = { SM_MASTER, ELECTION_TAKE_OVER },
 		[ELECTION_ACKNOWLEDGE] = STAY(STANDBY), /* of the HANDOVER that brought us here */
@@ -142,7 +144,8 @@ static bool is_stuck(const struct election *e, const struct wire_sm_info *other)
 
 bool election_ignores(const struct election *e, const struct wire_sm_info *other)
 {
-	return election_is_foreign(e, other) || is_stuck(e, other);
+	return election_is_foreign(e, other) || is_stuck(e, other) ||
+	       (e->passed_over && e->passed_over == other->guid);
 }
 
 /* ---- What the others answered ---------------------------------------------------------------- */
@@ -166,13 +169,14 @@ static int highest(const struct election *e, const struct wire_sm_info *others, 
 	return best;
 }
 
-/* A master with another SM_Key, -1 = there is none. */
+/* A master with another SM_Key, or beside us one that was passed over, -1 = there is none. */
 static int foreign_master(const struct election *e, const struct wire_sm_info *others,
 			  unsigned count)
 {
 	for (unsigned i = 0; i < count; i++)
-		if (others[i].state == SM_MASTER && election_is_foreign(e, &others[i]) &&
-		    !is_stuck(e, &others[i]))
+		if (others[i].state == SM_MASTER && !is_stuck(e, &others[i]) &&
+		    (e->passed_over == others[i].guid ? e->state == SM_MASTER
+						      : election_is_foreign(e, &others[i])))
 			return (int)i;
 	return -1;
 }
@@ -269,6 +273,8 @@ enum election_action election_take(struct election *e, enum election_event event
 		e->gave = true;
 	else if (event == ELECTION_GIVEN)
 		e->gave |= e->lowered;
+	else if (event == ELECTION_MASTER_MET)
+		e->gave |= e->doubted;
 	else if (event == ELECTION_KEPT || event == ELECTION_LOST || event == ELECTION_HANDOVER ||
 		 event == ELECTION_NONE_BETTER)
 		e->gave = false;
@@ -276,6 +282,7 @@ enum election_action election_take(struct election *e, enum election_event event
 		e->lowered = false;
 	if (e->state != SM_STANDBY)
 		e->reading = false;
+	e->doubted = e->state == SM_DISCOVERING && (e->doubted || event == ELECTION_STOOD_STILL);
 
 	return step->act;
 }

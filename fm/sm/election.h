@@ -25,11 +25,13 @@ enum election_event {
 	/* STANDBY's polls */
 	ELECTION_ALIVE,
 	ELECTION_LOST, /* silent for too long, or no master any more */
+	ELECTION_TAKE, /* it does nothing, and an operator wants this manager to */
 	/* What came of our HANDOVER. */
 	ELECTION_GIVEN,
-	ELECTION_KEPT,	      /* refused, or not answered */
-	ELECTION_PORT_LOST,   /* our port is in no fabric */
-	ELECTION_STOOD_STILL, /* as master, for so long that another may be master now */
+	ELECTION_KEPT,	    /* refused, or not answered */
+	ELECTION_PORT_LOST, /* our port is in no fabric */
+	/* As master, or no device answered it, for so long that another may be master now. */
+	ELECTION_STOOD_STILL,
 	/* Control packets, by their modifier behind ELECTION_CONTROL. */
 	ELECTION_CONTROL,
 	ELECTION_HANDOVER,
@@ -72,16 +74,22 @@ struct election {
 	uint64_t sm_key;
 	uint64_t old_sm_key; /* as good where another says it; 0 = none */
 	bool lowered; /* our priority was lowered while we were master: nothing else is shown */
-	/* Handed over by an operator's wish: shows 0 until the new master is gone, or a reload
-	 * changes sm_priority or master_sm_priority. */
+	/* Handed over by an operator's wish, or another ruled meanwhile: shows 0 until the new
+	 * master is gone, or a reload changes sm_priority or master_sm_priority. */
 	bool gave;
 	bool handing; /* our HANDOVER is out */
 	bool reading; /* a standby asks what hosts registered with its master: 0 is shown */
+	bool doubted; /* was master; another that is by now stays it, whatever its rank */
 	struct wire_sm_info master; /* whom STANDBY polls, as last heard of; guid 0 = nobody */
 	unsigned missed;	    /* polls in a row without an answer */
 	uint64_t moved_us;	    /* when its ActCount last did */
 	struct wire_sm_info stuck;  /* answers, and does nothing; guid 0 = nobody */
-	uint64_t obeyed_us;	    /* when a control packet last made us begin anew; 0 = never */
+	/*
+	 * A master from which an operator had this manager take over: as if it had another SM_Key,
+	 * until it answers that it is none any more. 0 = nobody.
+	 */
+	guid_t passed_over;
+	uint64_t obeyed_us; /* when a control packet last made us begin anew; 0 = never */
 };
 
 uint8_t election_priority(const struct election *e); /* as others see it */
@@ -89,7 +97,7 @@ uint8_t election_priority(const struct election *e); /* as others see it */
 bool election_is_foreign(const struct election *e, const struct wire_sm_info *other);
 bool election_outranks(const struct wire_sm_info *a, const struct wire_sm_info *b);
 bool election_outranks_us(const struct election *e, const struct wire_sm_info *other);
-/* True: the other is none of our subnet's managers: it has another SM_Key, or is stuck. */
+/* True: its rank says nothing: it has another SM_Key, is stuck, or was passed over. */
 bool election_ignores(const struct election *e, const struct wire_sm_info *other);
 
 /*

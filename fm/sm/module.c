@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include "fm/fabric/request.h"
 #include "fm/fabric/view.h"
 #include "fm/sm/election.h"
@@ -23,6 +25,7 @@
  */
 
 #define BEATS 4 /* in the time that a standby waits */
+#define ASKED 4 /* ports in a round */
 
 static uint64_t patience_us(const struct sm_room *r)
 {
@@ -40,31 +43,99 @@ static bool knows_standby(const struct sm_room *r)
 	return false;
 }
 
-static void set_beat(struct sm_room *r)
+static void nobody_cares(void *arg, const struct mad_answer *answer)
 {
-	r->still.beat_us = loop_boot_us(r->services.loop);
-	r->still.patience_us = patience_us(r);
-	loop_timer_set(r->still.beat, r->still.patience_us / BEATS);
+}
+
+/* It knows as much as a manager whose port was away, and begins like one. */
+static void doubt_mastership(struct sm_room *r, const char *reason)
+{
+	fabric_pause(r->fabric, true, reason);
+	sm_take(r, ELECTION_STOOD_STILL, NULL);
+	r->reports.taking.begun_us = 0;
+	r->was_away = true;
 }
 
 void sm_still_check(void *room)
 {
 	struct sm_room *r = room;
-	uint64_t us = loop_boot_us(r->services.loop) - r->still.beat_us;
+	uint64_t us = loop_boot_us(r->services.loop) - r->still.beat_us, patience = patience_us(r);
 	bool still = us > r->still.patience_us;
 
-	set_beat(r);
+	/* Whoever asks for the check, the next beat comes when it is due. */
+	if (patience != r->still.patience_us || !loop_timer_armed(r->still.beat))
+		loop_timer_set(r->still.beat, patience / BEATS);
+	r->still.beat_us += us;
+	r->still.patience_us = patience;
 	if (still && r->core.state == SM_MASTER && knows_standby(r)) {
 		event_log_add(r->services.events, LOG_WARNING, "stood-still", NULL, NULL,
 			      "fabric: this manager stood still for %.1f s, and another may be "
 			      "master now: "
 			      "it asks first",
 			      (double)us / 1e6);
-		fabric_pause(r->fabric, true, "stood still");
-		sm_take(r, ELECTION_STOOD_STILL, NULL);
-		r->reports.taking.begun_us = 0;
-		r->was_away = true;
+		doubt_mastership(r, "stood still");
 	}
+}
+
+/*
+ * A master whose packets are lost, or the answers to them, is none: a standby takes over after as
+ * many polls in vain. Any answer counts, late ones too. Where none has come for two beats although
+ * something was asked, or a standby is known, the neighbour and some ports further on are asked;
+ * these by LID, because a switch whose agent hangs may pass no directed route. A manager that knows
+ * of no standby is in no haste.
+ */
+static void ask_anybody(struct sm_room *r)
+{
+	const struct lid_memory *lids = r->services.lids;
+	uint64_t first = mad_stats(r->services.mad).sent; /* others each time */
+
+	port_probe(r->port);
+	for (unsigned i = 0; i < ASKED && i < lids->count; i++) {
+		const struct lid_entry *entry =
+			&lids->entries[((uint64_t)lids->count * i / ASKED + first) % lids->count];
+
+		if (entry->port_guid != mad_port_info(r->services.mad)->port_guid)
+			mad_send(r->services.mad,
+				 &(struct mad_request){ .lid = entry->lid,
+							.method = WIRE_GET,
+							.attr_id = WIRE_NODE_INFO,
+							.urgent = true,
+							.once = true,
+							.doubtful = true },
+				 nobody_cares, NULL);
+	}
+}
+
+static void beat(void *room)
+{
+	struct sm_room *r = room;
+	struct still *still = &r->still;
+	const struct mad_stats stats = mad_stats(r->services.mad);
+	uint64_t answers = stats.answered + stats.dropped_late + stats.dropped_malformed,
+		 sent = stats.sent + stats.sent_gmps;
+
+	sm_still_check(r);
+	if (answers != still->answers || (r->core.state != SM_MASTER && !still->unheard)) {
+		still->answers = answers;
+		still->sent = sent;
+		still->silent = 0;
+		if (still->deaf)
+			fabric_request_sweep(r->fabric, "devices answer again");
+		return;
+	}
+	if (!still->silent && sent == still->sent && !still->unheard && !knows_standby(r))
+		return;
+	if (++still->silent < 2)
+		return;
+	if (still->silent >= (knows_standby(r) ? 1 : 2) * BEATS && r->core.state == SM_MASTER) {
+		event_log_add(r->services.events, LOG_ERR, "unheard", NULL, NULL,
+			      "fabric: no device has answered this manager for %.1f s, and another "
+			      "may be master now: this one is no longer, and asks who is",
+			      (double)(still->patience_us / BEATS * still->silent) / 1e6);
+		still->unheard = still->deaf = true;
+		doubt_mastership(r, "no device answers");
+	}
+	ask_anybody(r);
 }
 
 /*
@@ -74,10 +145,6 @@ void sm_still_check(void *room)
  */
 
 /* ---- Control packets ------------------------------------------------------------------------- */
-
-static void nobody_cares(void *arg, const struct mad_answer *answer)
-{
-}
 
 static enum control_verdict control(void *arg, uint32_t number, const struct wire_sm_info *sender,
 				    const char **why)
@@ -94,13 +161,12 @@ static enum control_verdict control(void *arg, uint32_t number, const struct wir
 	enum control_verdict verdict = control_judge(&r->core, &packet, &event, why);
 
 	if (verdict == CONTROL_OBEYED) {
-		enum election_event obeyed = event;
 		struct other from = known ? *known : (struct other){ .guid = sender->guid };
 
 		from.info = *sender;
-		control_obeyed(&r->core, obeyed, loop_now_us(r->services.loop));
-		sm_report_control(r, obeyed, &from);
-		if (obeyed == ELECTION_HANDOVER) {
+		control_obeyed(&r->core, event, loop_now_us(r->services.loop));
+		sm_report_control(r, event, &from);
+		if (event == ELECTION_HANDOVER) {
 			r->peer = r->polls.master = from;
 			r->stood_by = true;
 			if (known) {
@@ -121,7 +187,7 @@ static enum control_verdict control(void *arg, uint32_t number, const struct wir
 					 nobody_cares, NULL);
 			}
 		}
-		sm_take(r, obeyed, obeyed == ELECTION_GIVEN ? &r->peer : &from);
+		sm_take(r, event, event == ELECTION_GIVEN ? &r->peer : &from);
 	} else if (verdict == CONTROL_DOUBTED)
 		sm_verify(r);
 	return verdict;
@@ -162,30 +228,31 @@ static void load(void *room, enum fabric_load_step step)
 
 static const char *swept(void *room, const struct fabric_swept *swept)
 {
-	if (swept->result) {
+	struct sm_room *r = room;
+	const struct sweep_result *result = swept->result;
+	bool master = fabric_is_master(r->fabric);
+
+	if (result) {
 		/* What a master found waits for the answers of other managers that it met. */
-		struct sm_room *r = room;
-		const struct sweep_result *result = swept->result;
-		bool master = fabric_is_master(r->fabric);
 		const char *useless = port_swept(r->port, r->services.inventory, !master);
 
 		if (useless)
 			return useless;
+		/* What a sweep without all answers has not met may be there, and master. */
+		r->still.deaf = r->still.unheard && (r->still.deaf || port_seen(r->port)->silent);
+		if (r->still.deaf || (r->still.unheard && result->rest))
+			return "no device answers this manager";
 		if (master)
 			sm_ask_holds(r, result->fell, result->another_sm);
 		else
 			sm_find_master(r);
-		return NULL;
-	}
-	if (swept->step == FABRIC_SWEEP_BEGINS) {
-		struct sm_room *r = room;
-		bool light = swept->light;
-
+	} else if (swept->step == FABRIC_SWEEP_BEGINS) {
+		r->still.deaf = r->still.unheard && r->still.silent;
 		port_check(r->port);
-		if (light)
+		if (swept->light)
 			port_probe(r->port);
 	} else if (swept->step == FABRIC_SWEEP_ENDED)
-		sm_ask(room);
+		sm_ask(r);
 	return NULL;
 }
 
@@ -281,6 +348,35 @@ void sm_hand_over(struct fabric *fabric, const char *manager, waiter_fn *fn, voi
 		fn(arg, NULL, error);
 	else
 		sm_wish(r, &wish);
+}
+
+void sm_take_over(struct fabric *fabric, const char *manager, waiter_fn *fn, void *arg)
+{
+	struct sm_room *r = fabric_room(fabric, &sm_module);
+	const struct other *master = &r->polls.master;
+	bool named = manager && (!strcmp(manager, master->name) ||
+				 strtoull(manager, NULL, 16) == master->guid);
+	const char *refusal =
+		r->core.state == SM_MASTER ? "this subnet manager is the master" : sm_refusal(r);
+	char why[512] = "";
+
+	if (r->core.state != SM_STANDBY || r->wish.open)
+		snprintf(why, sizeof(why), "%s",
+			 refusal ? refusal : "who is master is being found out");
+	else if (!r->idle.is || !named)
+		snprintf(why, sizeof(why), "%s, %s", refusal,
+			 r->idle.is ? "whose name or port GUID confirms"
+				    : "not idle for 10 s: use fmctl handover there");
+	if (*why) {
+		fn(arg, NULL, why);
+		return;
+	}
+	r->wish = (struct wish){ .open = true,
+				 .taking = true,
+				 .since_us = loop_now_us(r->services.loop),
+				 .fn = fn,
+				 .arg = arg };
+	sm_take_from_idle(r, "an operator has");
 }
 
 void sm_client_gone(struct fabric *fabric, const void *arg)
@@ -396,8 +492,8 @@ static void *init(struct fabric *fabric)
 	sm_role_init(r);
 
 	/* The beat goes on from then, in all roles, until sm_still_fini(). */
-	r->still.beat = loop_timer_new(r->services.loop, sm_still_check, r);
-	set_beat(r);
+	r->still.beat = loop_timer_new(r->services.loop, beat, r);
+	sm_still_check(r);
 
 	sm_report_init(r);
 	return r;

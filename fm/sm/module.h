@@ -20,6 +20,13 @@ extern const struct fabric_module sm_module;
  */
 void sm_hand_over(struct fabric *fabric, const char *manager, waiter_fn *fn, void *arg);
 
+/*
+ * An operator's wish: a standby becomes master although another one says that it is, which does
+ * nothing (alert master-idle). manager: that one's name or port GUID, by which the operator
+ * confirms. fn as above: {"from","port_guid","took_ms"}, or why it is not.
+ */
+void sm_take_over(struct fabric *fabric, const char *manager, waiter_fn *fn, void *arg);
+
 /* That client has disconnected: what it asked for continues, its callback is dropped. */
 void sm_client_gone(struct fabric *fabric, const void *arg);
 

@@ -430,7 +430,6 @@ static void read_on(struct sm_room *r)
 	}
 	if (!p->open) {
 		/* Those that were not reached in this round are read in the next one. */
-
 		memmove(p->ends + p->kept, p->ends + p->at, (p->count - p->at) * sizeof(*p->ends));
 		p->count = p->kept + p->count - p->at;
 		p->at = p->kept = 0;

@@ -28,12 +28,17 @@
 
 struct sm_room;
 
-/* ---- A master that was stopped for so long that a standby may have taken over (module.c) ----- */
+/* ---- A master that was stopped, or not heard, for so long that a standby may have taken over - */
 
 struct still {
 	struct loop_timer *beat;
 	uint64_t beat_us;     /* when it last ran.. */
 	uint64_t patience_us; /* ..and for how long a standby waited then */
+
+	uint64_t answers, sent; /* by mad's count, at the latest beat that devices had answered */
+	unsigned silent;	/* beats since then */
+	bool unheard;		/* was master until then, and asks who is */
+	bool deaf;		/* likewise: the latest sweep began, or ended, without an answer */
 };
 
 /*
@@ -230,8 +235,19 @@ struct polls { /* module_role.c */
 	mad_token poll;
 };
 
+#define IDLE_US 10000000 /* a client has waited in vain for so long */
+
+/* Whether the master serves this manager's port, as it has to serve any; behind each poll. */
+struct idle {
+	bool is; /* it does not; the alert master-idle says so */
+	uint64_t served_us;
+	mad_token ask; /* the SA's ClassPortInfo */
+	struct event_subject subject;
+};
+
 struct wish { /* to hand over */
 	bool open;
+	bool taking;	/* the other way round: to take over from `peer` */
 	bool passed_on; /* what this manager keeps is where it is to go, or has been waited for */
 	bool better;	/* nobody's: for one that outranks this manager */
 	guid_t whom;	/* 0 = the highest standby */
@@ -251,6 +267,7 @@ struct sm_room {
 	struct rounds rounds;
 	struct strangers strangers;
 	struct polls polls;
+	struct idle idle;
 	struct loop_timer *due;	    /* of a poll; as MASTER: to ask the others again */
 	struct loop_timer *passing; /* of a wish: until what is kept here is passed on */
 
@@ -279,6 +296,8 @@ void sm_role_fini(struct sm_room *r); /* ends what is under way, too; before sm_
 void sm_take(struct sm_room *r, enum election_event event, const struct other *whom);
 /* The others are asked, and the one that is wished for gets a HANDOVER. */
 void sm_wish(struct sm_room *r, const struct wish *wish);
+/* From the master, which does nothing; who: "an operator has", in the event. */
+void sm_take_from_idle(struct sm_room *r, const char *who);
 /* The own port has left its fabric: this manager is nobody's master and nobody's standby. */
 void sm_leave(void *room);
 /*

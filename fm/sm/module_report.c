@@ -207,11 +207,6 @@ void sm_allowed_mark(void *room, struct inventory *inv)
 
 /* ---- Module report --------------------------------------------------------------------------- */
 
-static uint64_t ms_between(uint64_t from_us, uint64_t to_us)
-{
-	return to_us > from_us ? (to_us - from_us) / 1000 : 0;
-}
-
 /* ---- Others ---------------------------------------------------------------------------------- */
 
 static bool is_reported(const struct reported *then, const struct other *now)
@@ -337,7 +332,11 @@ void sm_report_not_copied(struct sm_room *r)
 
 void sm_report_two_masters(struct sm_room *r, const struct other *whom)
 {
-	bool foreign = election_is_foreign(&r->core, &whom->info);
+	const char *end = whom->guid == r->core.passed_over
+				  ? "it did nothing, so this manager took over from it; stop it"
+			  : election_is_foreign(&r->core, &whom->info)
+				  ? "its SM_Key differs, so neither hands over; stop one of them"
+				  : "it should hand over";
 	const struct event_subject subject = sm_subject(r, whom->guid);
 
 	event_log_add(r->services.events, LOG_ERR, "two-masters", &subject, NULL,
@@ -347,9 +346,7 @@ void sm_report_two_masters(struct sm_room *r, const struct other *whom)
 	alert_raise(r->services.alerts, "two-masters", NULL,
 		    "two masters: %s (port GUID 0x%016" PRIx64
 		    ", priority %u) is master too, and both change the fabric: %s",
-		    whom->name, whom->guid, whom->info.priority,
-		    foreign ? "its SM_Key differs, so neither hands over; stop one of them"
-			    : "it should hand over");
+		    whom->name, whom->guid, whom->info.priority, end);
 }
 
 void sm_report_control(struct sm_room *r, enum election_event event, const struct other *from)
@@ -395,8 +392,8 @@ void sm_report_taken(struct sm_room *r)
 
 	if (!r->reports.taking.begun_us)
 		return;
-	silent = ms_between(r->reports.taking.heard_us, r->reports.taking.begun_us);
-	took = ms_between(r->reports.taking.begun_us, now);
+	silent = (r->reports.taking.begun_us - r->reports.taking.heard_us) / 1000;
+	took = (now - r->reports.taking.begun_us) / 1000;
 	r->reports.take_over_ms = (double)(silent + took);
 	r->reports.take_overs++;
 	r->reports.taking.begun_us = 0;
@@ -479,6 +476,8 @@ const char *sm_refusal(struct sm_room *r)
 	if (r->foreign_prefix)
 		return "the fabric has another subnet prefix, so fmd writes nothing: see alert "
 		       "foreign-prefix in fmctl status";
+	if (r->still.unheard)
+		return "no device answers this manager, and another may be master: it asks who is";
 	if (r->core.state == SM_NOT_ACTIVE)
 		return "another manager disabled this subnet manager: see fmctl events";
 	if (r->core.state != SM_STANDBY)
@@ -515,9 +514,10 @@ void sm_status(const void *room, json_t *doc)
 	 * What keeps this manager from its work, in place of how far that is; NULL = nothing does.
 	 */
 	const char *role = role_now(r),
-		   *idle = port_missing(r->port) ? own_port_state_name(port_state(r->port))
+		   *idle = port_missing(r->port) ? own_port_state_name(port_seen(r->port)->state)
 			   : r->core.state == SM_STANDBY || r->core.state == SM_NOT_ACTIVE
 				   ? "standby"
+			   : r->still.unheard  ? "asking"
 			   : r->foreign_prefix ? "foreign-prefix"
 			   : r->keys.foreign   ? "foreign-m-key"
 					       : NULL;
@@ -538,14 +538,15 @@ void sm_status(const void *room, json_t *doc)
 		json_array_append_new(others, other_json(q->others[i]));
 	json_object_set_new(
 		doc, "election",
-		json_pack("{si si sI so so sb si sf sI}", "state", (int)r->core.state, "priority",
-			  (int)election_priority(&r->core), "since_s",
+		json_pack("{si si sI so so sb sb si sf sI}", "state", (int)r->core.state,
+			  "priority", (int)election_priority(&r->core), "since_s",
 			  (json_int_t)((loop_now_us(r->services.loop) - r->reports.since_us) /
 				       1000000),
 			  "master", r->core.state == SM_STANDBY ? master_json(r) : json_null(),
-			  "others", others, "two_masters", r->warned, "take_overs",
-			  (int)r->reports.take_overs, "take_over_ms", r->reports.take_over_ms,
-			  "controls_refused", (json_int_t)sm_stats(r->sm).controls_refused));
+			  "others", others, "two_masters", r->warned, "master_idle", r->idle.is,
+			  "take_overs", (int)r->reports.take_overs, "take_over_ms",
+			  r->reports.take_over_ms, "controls_refused",
+			  (json_int_t)sm_stats(r->sm).controls_refused));
 
 	json_t *rows = json_array();
 

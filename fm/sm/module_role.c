@@ -8,57 +8,37 @@
 #include "fm/inventory/inventory.h"
 #include "topology/base/mem.h"
 
-struct count {
-	uint64_t prefix; /* the candidate: that of more than half, if any is */
-	unsigned lead, of, held;
-};
-
-/* Boyer and Moore's majority vote: the candidate is right if there is a majority at all. */
-static void vote(struct count *c, uint64_t prefix)
-{
-	if (!c->lead)
-		c->prefix = prefix;
-	c->lead += prefix == c->prefix ? 1 : -1u;
-}
-
-static void count(struct count *c, uint64_t prefix)
-{
-	c->of++;
-	c->held += prefix == c->prefix;
-}
-
-static void each_end(const struct inventory *inv, struct count *c,
-		     void (*fn)(struct count *, uint64_t))
-{
-	for (const struct inv_node *node = inventory_first(inv); node;
-	     node = inventory_next(inv, node)) {
-		unsigned first = inv_is_switch(node) ? 0 : 1,
-			 last = inv_is_switch(node) ? 0 : node->nports;
-
-		for (unsigned p = first; !node->gone && p <= last; p++) {
-			struct wire_port_info info;
-
-			if (!node->ports[p].known)
-				continue;
-			wire_port_info_decode(node->ports[p].info, &info);
-			if (info.gid_prefix)
-				fn(c, info.gid_prefix);
-		}
-	}
-}
-
 /*
  * True, and *theirs, where more than three quarters of the end ports that were read hold one and
- * the same prefix, and it is not ours. 0 is none: a port that nobody has set.
+ * the same prefix, and it is not ours. 0 is none: a port that nobody has set. Boyer and Moore's
+ * majority vote: if any prefix is that of more than half, it is the candidate of the first pass.
  */
 static bool prefix_is_foreign(const struct inventory *inv, uint64_t ours, uint64_t *theirs)
 {
-	struct count c = { 0 };
+	unsigned lead = 0, of = 0, held = 0;
 
-	each_end(inv, &c, vote);
-	each_end(inv, &c, count);
-	*theirs = c.prefix;
-	return c.held * 4 > c.of * 3 && c.prefix != ours;
+	*theirs = 0;
+	for (unsigned pass = 1; pass <= 2; pass++)
+		for (const struct inv_node *node = inventory_first(inv); node;
+		     node = inventory_next(inv, node)) {
+			unsigned first = inv_is_switch(node) ? 0 : 1,
+				 last = inv_is_switch(node) ? 0 : node->nports;
+
+			for (unsigned p = first; !node->gone && p <= last; p++) {
+				struct wire_port_info info = { 0 };
+
+				if (node->ports[p].known)
+					wire_port_info_decode(node->ports[p].info, &info);
+				if (!info.gid_prefix)
+					continue;
+				if (pass == 1 && !lead)
+					*theirs = info.gid_prefix;
+				lead += info.gid_prefix == *theirs ? 1 : -1u;
+				of += pass == 2;
+				held += pass == 2 && info.gid_prefix == *theirs;
+			}
+		}
+	return held * 4 > of * 3 && *theirs != ours;
 }
 
 /*
@@ -70,6 +50,69 @@ static bool prefix_is_foreign(const struct inventory *inv, uint64_t ours, uint64
 #define POLL_TRIES     4  /* packets of a poll */
 #define ANNOUNCE_EVERY 10 /* polls of a master that we outrank */
 #define READING_US     10000000
+
+/* why: a literal; NULL = it serves this manager's port. */
+static void note_service(struct sm_room *r, const char *why)
+{
+	const struct other *master = &r->polls.master;
+	struct idle *idle = &r->idle;
+	uint64_t now = loop_now_us(r->services.loop);
+
+	if (!why) {
+		idle->served_us = now;
+		idle->is = false;
+		alert_end(r->services.alerts, "master-idle", &idle->subject);
+		return;
+	}
+	if (now - idle->served_us < IDLE_US)
+		return;
+	/* Found once: another subject would be another alert, which nobody ends. */
+	if (!idle->is)
+		idle->subject = sm_subject(r, master->guid);
+	idle->is = true;
+	alert_raise(
+		r->services.alerts, "master-idle", &idle->subject,
+		"%s (port GUID 0x%016" PRIx64
+		", priority %u): is master and does nothing: %s for more than 10 s; hosts get no "
+		"path; stop it, or take over by fmctl takeover",
+		master->name, master->guid, r->core.master.priority, why);
+	if (r->services.conf->sm.idle_action == CONF_IDLE_TAKEOVER && !r->wish.open)
+		sm_take_from_idle(r, "master_idle_action has");
+}
+
+static void sa_answered(void *arg, const struct mad_answer *answer)
+{
+	struct sm_room *r = arg;
+	bool busy = answer->result == MAD_STATUS && answer->status & WIRE_SA_BUSY;
+
+	r->idle.ask = 0;
+	note_service(r, answer->result == MAD_OK || busy ? NULL : "its SA does not answer");
+}
+
+/* As any client: by what the own port holds, and the SA that it leads to. */
+static void judge_service(struct sm_room *r)
+{
+	const struct wire_port_info *own = &port_seen(r->port)->info;
+
+	if (mad_port_info(r->services.mad)->port && own->state < TOPO_ACTIVE)
+		note_service(r, "this manager's own port is not Active");
+	else if (!own->sm_lid || own->sm_lid == own->lid)
+		note_service(r, "this manager's own port has no SM LID");
+	else if (!r->idle.ask)
+		r->idle.ask = mad_send(
+			r->services.mad,
+			&(struct mad_request){
+				.lid = own->sm_lid,
+				.sl = own->sm_sl,
+				.mgmt_class = WIRE_SA,
+				.pkey_index = inventory_default_pkey_index(r->services.inventory),
+				.method = WIRE_GET,
+				.attr_id = WIRE_SA_CLASS_PORT_INFO,
+				.timeout_ms = (unsigned)r->services.conf->sm.polling_timeout_ms,
+				.doubtful = true,
+				.once = true },
+			sa_answered, r);
+}
 
 static void answered(void *arg, const struct mad_answer *answer)
 {
@@ -91,6 +134,8 @@ static void answered(void *arg, const struct mad_answer *answer)
 	if (event == ELECTION_ALIVE)
 		loop_timer_set(r->due, next > now ? next - now : 0);
 	p->polled(r, event);
+	if (r->core.state == SM_STANDBY && r->core.master.state == SM_MASTER && !r->core.missed)
+		judge_service(r);
 }
 
 /* ---- A master that would hand over at once --------------------------------------------------- */
@@ -240,7 +285,7 @@ static void end_wish(struct sm_room *r, const char *why)
 		return;
 	if (!why)
 		result = json_pack(
-			"{ss so sI}", "to", r->peer.name, "port_guid",
+			"{ss so sI}", wish.taking ? "from" : "to", r->peer.name, "port_guid",
 			json_sprintf("0x%016" PRIx64, r->peer.guid), "took_ms",
 			(json_int_t)((loop_now_us(r->services.loop) - wish.since_us) / 1000));
 	wish.fn(wish.arg, result, why);
@@ -258,7 +303,7 @@ static void watch(struct sm_room *r, const struct other *whom)
 	uint64_t now = loop_now_us(r->services.loop);
 
 	p->master = whom ? *whom : (struct other){ 0 };
-	p->heard_us = now;
+	p->heard_us = r->idle.served_us = now;
 	p->count = 0;
 	r->was_away = false;
 	r->stood_by = true;
@@ -270,7 +315,6 @@ static void watch(struct sm_room *r, const struct other *whom)
 	 * 0 until what hosts registered with that one was read or copied, or it has been waited
 	 * for.
 	 */
-
 	if (r->services.conf->mirror.interval_ms && r->core.state == SM_STANDBY &&
 	    !fabric_is_master(r->fabric) && p->master.info.state == SM_MASTER &&
 	    !election_outranks_us(&r->core, &p->master.info)) {
@@ -374,6 +418,17 @@ static void hand_over(struct sm_room *r, const struct other *whom)
 			 handed, r);
 }
 
+void sm_take_from_idle(struct sm_room *r, const char *who)
+{
+	r->peer = r->polls.master;
+	event_log_add(r->services.events, LOG_WARNING, "handover", &r->idle.subject, NULL,
+		      "fabric: %s this manager take over from %s (port GUID 0x%016" PRIx64
+		      "), which is master and does nothing",
+		      who, r->peer.name, r->peer.guid);
+	r->core.passed_over = r->peer.guid;
+	sm_take(r, ELECTION_TAKE, NULL);
+}
+
 void sm_take(struct sm_room *r, enum election_event event, const struct other *whom)
 {
 	enum election_action act = election_take(&r->core, event);
@@ -392,21 +447,19 @@ void sm_take(struct sm_room *r, enum election_event event, const struct other *w
 	case ELECTION_HAND_OVER:
 		hand_over(r, whom);
 		return;
-	case ELECTION_RESUME: {
-		/* Who is silent may be in the middle of asking us, as two masters that meet do. */
-		uint64_t pause_us = r->peer_silent ? SILENCE_US : REFUSED_US;
-
+	case ELECTION_RESUME:
 		event_log_add(r->services.events, LOG_WARNING, "handover", NULL, NULL,
 			      "fabric: %s did not take over: this manager stays master",
 			      r->peer.name);
 		fabric_pause(r->fabric, false, "handover not taken");
 		sa_freeze(r->services.sa, false);
-		r->refused_until_us = loop_now_us(r->services.loop) + pause_us;
+		/* Who is silent may be in the middle of asking us, as two masters that meet do. */
+		r->refused_until_us =
+			loop_now_us(r->services.loop) + (r->peer_silent ? SILENCE_US : REFUSED_US);
 		fabric_request_retry(r->fabric, "handover not taken");
 		fabric_request_reroute(r->fabric, "handover not taken");
-	}
 		return;
-	case ELECTION_WARN: {
+	case ELECTION_WARN:
 		/* The other may not know that it is outranked. */
 		if (!r->warned || r->peer.guid != whom->guid)
 			sm_report_two_masters(r, whom);
@@ -415,7 +468,6 @@ void sm_take(struct sm_room *r, enum election_event event, const struct other *w
 		if (whom->lid && r->rounds.own_lid)
 			sm_announce(r->sm, whom->lid, r->rounds.own_lid, r->rounds.own_capmask);
 		loop_timer_set(r->due, (uint64_t)r->services.conf->sm.polling_timeout_ms * 1000);
-	}
 		return;
 	case ELECTION_TAKE_OVER:
 		take_over(r, "another manager handed over");
@@ -467,16 +519,25 @@ static void end_role(struct sm_room *r)
 		alert_end(r->services.alerts, "foreign-master", NULL);
 	if (r->core.state != SM_NOT_ACTIVE)
 		alert_end(r->services.alerts, "disabled", NULL);
+	mad_cancel(r->services.mad, r->idle.ask);
+	r->idle.ask = 0;
+	if (r->core.state != SM_STANDBY)
+		note_service(r, NULL);
 	/* The other's ACKNOWLEDGE may come ahead of its answer. */
-	end_wish(r, r->handover && r->core.state == SM_STANDBY
-			    ? NULL
-			    : "this subnet manager is no longer master");
+	if (!r->wish.taking)
+		end_wish(r, r->handover && r->core.state == SM_STANDBY
+				    ? NULL
+				    : "this subnet manager is no longer master");
 	mad_cancel(r->services.mad, r->handover);
 	r->handover = 0;
 }
 
 void sm_role_changed(struct sm_room *r, enum fabric_role role)
 {
+	if (role != FABRIC_ROLE_ASKING)
+		r->still.unheard = r->still.deaf = false;
+	if (role != FABRIC_ROLE_ASKING && r->wish.taking)
+		end_wish(r, role == FABRIC_ROLE_MASTER ? NULL : "see fmctl status for the reason");
 	if (role == FABRIC_ROLE_LOCKED_OUT)
 		return; /* for the time being: the next sweep judges keys again */
 	end_role(r);
@@ -594,6 +655,9 @@ static void judge(struct sm_room *r)
 	int index;
 
 	for (unsigned i = 0; i < q->nothers; i++) {
+		if (q->others[i]->answered && q->others[i]->guid == r->core.passed_over &&
+		    q->others[i]->info.state != SM_MASTER)
+			r->core.passed_over = 0;
 		if (!q->others[i]->answered ||
 		    (r->core.state == SM_MASTER && !sm_is_allowed(r, q->others[i]->guid)))
 			continue;

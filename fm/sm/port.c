@@ -83,9 +83,9 @@ enum own_port_event own_port_read(struct own_port *p, const struct wire_port_inf
 {
 	const struct wire_port_info before = p->info;
 
+	p->info = *info;
 	if (p->is_switch)
 		return OWN_PORT_UP;
-	p->info = *info;
 	if (info->state < TOPO_INIT)
 		return OWN_PORT_DOWN;
 	if (info->state < before.state)
@@ -216,9 +216,9 @@ const char *port_missing(struct port *p)
 		       : NULL;
 }
 
-enum own_port_state port_state(const struct port *p)
+const struct own_port *port_seen(const struct port *p)
 {
-	return p->core.state;
+	return &p->core;
 }
 
 static void alert_if(struct port *p, bool on, const char *what, const char *text)

@@ -65,7 +65,8 @@ const char *port_swept(struct port *port, const struct inventory *inventory, boo
  * callback.
  */
 const char *port_missing(struct port *port);
-enum own_port_state port_state(const struct port *port);
+/* What is known of it, the port's own: until the next callback. */
+const struct own_port *port_seen(const struct port *port);
 /* Why this process can't go on, though another may; the loop was stopped for it. NULL = it can. */
 const char *port_failed(const struct port *port);
 

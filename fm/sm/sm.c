@@ -146,15 +146,12 @@ static void control_answer(struct sm *sm, const struct io_addr *from, const stru
 	if (sm->ops.control)
 		verdict = sm->ops.control(sm->arg, mad->attr_mod, &sender, &why);
 	if (verdict != CONTROL_OBEYED) {
-		uint32_t control = mad->attr_mod;
-		const char *refused_why = why;
-
 		sm->stats.controls_refused++;
 		if (log_allow(&sm->refused, loop_now_us(sm->loop), 1))
 			log_line(LOG_SM, LOG_WARNING,
 				 "sm 0x%016llx: SMInfo control %u refused while %s: %s",
-				 (unsigned long long)sender.guid, control, sm_state_name(sm->state),
-				 refused_why);
+				 (unsigned long long)sender.guid, mad->attr_mod,
+				 sm_state_name(sm->state), why);
 	}
 	if (verdict == CONTROL_DOUBTED) {
 		sm->doubted = (struct doubted){ .from = *from,

@@ -80,6 +80,8 @@ static int double_io_send(struct io *io, const struct io_addr *to, const uint8_t
 	if (!wire_mad_decode(mad, len, &m) &&
 	    (m.mgmt_class == WIRE_SMI_LID || m.mgmt_class == WIRE_SMI_DR))
 		c->sent[m.method][sent_place(m.attr_id)]++;
+	else
+		c->d->tables_asked += mad[3] == WIRE_GET_TABLE;
 	net_send(c->d, c->attach, to, mad, len);
 	return 0;
 }
@@ -617,6 +619,11 @@ uint64_t double_sent(const struct double_fabric *d, uint8_t method, uint16_t att
 	for (unsigned i = 0; i < DOUBLE_CLIENTS; i++)
 		count += double_sent_by(&d->clients[i].io, method, attr_id);
 	return count;
+}
+
+uint64_t double_tables_asked(const struct double_fabric *d)
+{
+	return d->tables_asked;
 }
 
 void double_sent_reset(struct double_fabric *d)

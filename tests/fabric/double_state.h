@@ -64,6 +64,7 @@ struct double_fabric {
 	void *on_set_arg;
 	struct double_drops drops;
 	uint64_t sets[256]; /* that came to devices, by management class */
+	uint64_t tables_asked;
 	struct dmute {
 		guid_t node;	  /* 0 = all */
 		uint8_t method;	  /* 0 = any */

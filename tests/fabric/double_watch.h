@@ -12,6 +12,7 @@ struct double_fabric;
 uint64_t double_sent(const struct double_fabric *d, uint8_t method, uint16_t attr_id);
 uint64_t double_sent_by(const struct io *io, uint8_t method, uint16_t attr_id);
 void double_sent_reset(struct double_fabric *d);
+uint64_t double_tables_asked(const struct double_fabric *d); /* requests GetTable, to any SA */
 
 struct double_drops {
 	uint64_t lost, dead_link, no_entry, loop, inactive, bad_route, mkey, sets, silent, nobody;

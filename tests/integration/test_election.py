@@ -166,6 +166,10 @@ def test_an_operator_hands_over_and_back(start, pod_net, second):
     assert nobody.returncode == 1 and "no node matches 'nobody'" in nobody.stderr, nobody
     elsewhere = one.fmctl("handover", "dgx-su01-03", check=False)
     assert elsewhere.returncode == 1 and "no other subnet manager is known at" in elsewhere.stderr, elsewhere
+    works = two.fmctl("takeover", two.status()["election"]["master"]["port_guid"], check=False)
+    assert works.returncode == 1 and "use fmctl handover there" in works.stderr, works
+    itself = one.fmctl("takeover", check=False)
+    assert itself.returncode == 1 and "is the master" in itself.stderr, itself
     answer = one.ask("handover", name)
     assert answer["to"] == name and answer["took_ms"] >= 0
     two.wait(managed, "it was handed the fabric")
@@ -176,6 +180,27 @@ def test_an_operator_hands_over_and_back(start, pod_net, second):
     two.ask("handover", two.status()["election"]["others"][0]["port_guid"])
     one.wait(managed, "it was handed back")
     assert held(one) == before
+
+
+@pytest.mark.parametrize("sent", [True, False], ids=["sent", "received"])
+def test_a_master_whose_packets_are_lost_asks_and_stands_by_for_who_took_over(start, pod_net, second, sent):
+    """What it sends, or what is sent to it. Both have the same priority, and it has the lower GUID."""
+    master = start(pod_net, HERE, sm_priority=14, **FAST)
+    standby = second(master, sm_priority=14, **FAST)
+    standby.start_fmd(THERE)
+    standby.wait(lambda s: s["sm"] == "standby", "it stands by")
+    master.wait(lambda s: [o["state"] for o in s["election"]["others"]] == ["standby"], "the master knows of it")
+    leaf, port = master.simulated()[HERE, 1]["peer"]
+    way = f"{HERE}:1" if sent else f"{leaf}:{port}"
+    master.ibsim.tell(f"lose {way} 100% one-way")
+    master.wait(lambda s: s["state"] == "asking" and not s["fabric_up"], "it asks")
+    assert master.fmctl("check", check=False).returncode == 1
+    assert "NOT UP (asking)" in master.fmctl("status").stdout.replace("\x1b", "")
+    standby.wait(managed, "it has taken over")
+    assert master.status()["state"] == "asking"
+    master.ibsim.tell(f"lose {way} off one-way")
+    master.wait(lambda s: s["sm"] == "standby", "it stands by")
+    assert managed(standby.status()) and not took_over(master)
 
 
 @pytest.mark.long

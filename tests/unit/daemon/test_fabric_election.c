@@ -186,12 +186,14 @@ static void a_standby_writes_no_file(void **state)
 	pair_fini(&p);
 }
 
+/* A manager that waits for longer than its standby does not notice that nobody heard it. */
 static void two_masters_after_a_pause_agree_on_one(void **state)
 {
 	struct pair p;
 	uint16_t *lids;
 
 	pair_init(&p, small_tree(), 0, 0);
+	p.a.conf.sm.polling_retries = 20;
 	start_fabric(&p.a);
 	run_for(&p.a, 2 * SECOND_US);
 	pair_start_b(&p);

@@ -15,10 +15,10 @@
 
 static const struct wire_gid mgid = { 0xff12401bffff0000ull, 0x42 };
 
-/* That came to its SA. */
+/* For tables, of any SA. */
 static uint64_t requests(const struct world *w)
 {
-	return sa_stats(fabric_services(w->fabric).sa).requests;
+	return double_tables_asked(w->hw);
 }
 
 static struct sa_group *group_of(const struct world *w)

@@ -129,7 +129,8 @@ static void one_adapter_that_takes_no_set_costs_little(void **state)
 		      "%u s, with it %u\n",
 		      (unsigned long long)healthy.smps, (unsigned long long)faulty.smps,
 		      healthy.fault_ms, faulty.fault_ms, healthy.audit_s, faulty.audit_s);
-	assert_true(faulty.smps <= healthy.smps + 11);
+	/* 5: where nothing else is asked, it is made sure that anybody answers. */
+	assert_true(faulty.smps <= healthy.smps + 11 + 5);
 	assert_int_equal(faulty.events, 0);
 	assert_true(faulty.fault_ms <= 1.1 * healthy.fault_ms);
 	assert_true(faulty.audit_s < 600);

@@ -78,10 +78,10 @@ static void words_are_those_of_usage(void **state)
 
 static void only_these_change_something(void **state)
 {
-	static const char *const acting[] = { "reroute",       "sweep",	  "cordon",
-					      "uncordon",      "release", "forget",
-					      "handover",      "reload",  "nvswitch-set",
-					      "health-report", "loglevel" };
+	static const char *const acting[] = { "reroute",       "sweep",	   "cordon",
+					      "uncordon",      "release",  "forget",
+					      "handover",      "reload",   "nvswitch-set",
+					      "health-report", "loglevel", "takeover" };
 	json_t *none = json_object();
 	const struct command *c;
 	unsigned count = 0;

@@ -47,6 +47,7 @@ static const struct row rows[] = {
 	{ SM_DISCOVERING, ELECTION_STANDBY, SM_DISCOVERING, ELECTION_REFUSE },
 	{ SM_DISCOVERING, ELECTION_DISCOVER, SM_DISCOVERING, ELECTION_REFUSE },
 	{ SM_STANDBY, ELECTION_LOST, SM_DISCOVERING, ELECTION_BEGIN_ANEW },
+	{ SM_STANDBY, ELECTION_TAKE, SM_DISCOVERING, ELECTION_BEGIN_ANEW },
 	{ SM_STANDBY, ELECTION_HANDOVER, SM_MASTER, ELECTION_TAKE_OVER },
 	{ SM_STANDBY, ELECTION_ACKNOWLEDGE, SM_STANDBY, ELECTION_STAY },
 	{ SM_STANDBY, ELECTION_DISABLE, SM_NOT_ACTIVE, ELECTION_GO_INACTIVE },
@@ -107,6 +108,27 @@ static void a_handover_that_came_to_an_end_is_out_no_more(void **state)
 	assert_true(e.handing);
 	election_take(&e, ELECTION_KEPT);
 	assert_false(e.handing);
+}
+
+/* Whoever ruled since we stood still, or were not heard, goes on: we show 0. */
+static void a_master_that_doubts_gives_way_to_who_ruled_meanwhile(void **state)
+{
+	struct election e = in_state(SM_MASTER);
+
+	election_take(&e, ELECTION_STOOD_STILL);
+	assert_int_equal(election_priority(&e), 5);
+	election_take(&e, ELECTION_MASTER_MET);
+	assert_int_equal(election_priority(&e), 0);
+	election_take(&e, ELECTION_LOST);
+	assert_int_equal(election_priority(&e), 5);
+
+	/* Nobody did; what is met later is another matter. */
+	election_take(&e, ELECTION_NONE_BETTER);
+	election_take(&e, ELECTION_STOOD_STILL);
+	election_take(&e, ELECTION_NONE_BETTER);
+	election_take(&e, ELECTION_PORT_LOST);
+	election_take(&e, ELECTION_MASTER_MET);
+	assert_int_equal(election_priority(&e), 5);
 }
 
 /* ---- Ranks ----------------------------------------------------------------------------------- */
@@ -177,6 +199,23 @@ static void a_master_with_another_sm_key_is_stood_by_for_or_shouted_about(void *
 }
 
 /* IBA 14.2.5.13: shown to who has the M_Key; OpenSM before 3.3.21 shows it to nobody. */
+static void a_master_that_was_passed_over_is_shouted_about_alone(void **state)
+{
+	struct wire_sm_info met[] = { other(1, 15, SM_MASTER), other(2, 4, SM_STANDBY) };
+	struct election e = in_state(SM_DISCOVERING);
+	int whom;
+
+	assert_int_equal(election_judge(&e, met, 2, &whom), ELECTION_MASTER_MET);
+	e.passed_over = 1;
+	assert_int_equal(election_judge(&e, met, 2, &whom), ELECTION_NONE_BETTER);
+	e.state = SM_MASTER;
+	assert_int_equal(election_judge(&e, met, 2, &whom), ELECTION_FOREIGN_MASTER);
+	assert_int_equal(whom, 0);
+	met[1].priority = 6;
+	assert_int_equal(election_judge(&e, met, 2, &whom), ELECTION_BETTER_WAITS);
+	assert_int_equal(whom, 1);
+}
+
 static void the_sm_key_of_before_is_as_good_while_it_is_changed(void **state)
 {
 	struct election e = in_state(SM_STANDBY);
@@ -373,10 +412,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_row_of_the_table_leads_where_it_should),
 		cmocka_unit_test(a_handover_that_came_to_an_end_is_out_no_more),
+		cmocka_unit_test(a_master_that_doubts_gives_way_to_who_ruled_meanwhile),
 		cmocka_unit_test(the_higher_priority_wins_then_the_lower_guid),
 		cmocka_unit_test(other_managers_are_judged_by_state_then_rank),
 		cmocka_unit_test(a_state_that_is_none_is_ignored),
 		cmocka_unit_test(a_master_with_another_sm_key_is_stood_by_for_or_shouted_about),
+		cmocka_unit_test(a_master_that_was_passed_over_is_shouted_about_alone),
 		cmocka_unit_test(the_sm_key_of_before_is_as_good_while_it_is_changed),
 		cmocka_unit_test(an_sm_key_that_is_not_shown_is_no_other_one),
 		cmocka_unit_test(a_master_is_not_displaced_by_one_that_comes_back),
