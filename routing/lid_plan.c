@@ -79,23 +79,42 @@ static void give(struct plan *p, uint32_t port, uint32_t lid)
 	p->wanting--;
 }
 
-/* Gives ports the LIDs that they hold, but none that two ports hold. */
+/* Whether packets of hosts may use the port's LID: its link is Armed or Active. */
+static bool runs(const struct topo *t, uint32_t port)
+{
+	const struct topo_node *node = &t->nodes[t->ports[port].node];
+	unsigned num = t->ports[port].num, last = num ? num : node->nports;
+	bool any = false;
+
+	for (unsigned p = num ? num : 1; !any && p <= last; p++)
+		any = t->ports[node->port0 + p].link_up &&
+		      t->ports[node->port0 + p].state >= TOPO_ARMED;
+	return any;
+}
+
+/*
+ * Gives ports the LIDs that they hold, but none that two ports hold. Ports that run come first: one
+ * that comes with a LID of another, in Init, takes it from nobody.
+ */
 static void keep_held(struct plan *p)
 {
 	uint8_t *claims = mem_alloc(LID_SPACE, 1);
 
-	for (uint32_t i = 0; i < p->t->nports; i++) {
-		uint16_t lid = p->t->ports[i].lid;
+	for (unsigned round = 0; round < 2; round++) {
+		memset(claims, 0, LID_SPACE);
+		for (unsigned gives = 0; gives < 2; gives++)
+			for (uint32_t i = 0; i < p->t->nports; i++) {
+				uint16_t lid = p->t->ports[i].lid;
 
-		if (is_end_port(p->t, &p->t->ports[i]) && lid < LID_SPACE && claims[lid] < 2)
-			claims[lid]++;
-	}
-	for (uint32_t i = 0; i < p->t->nports; i++) {
-		uint16_t lid = p->t->ports[i].lid;
-
-		if (is_end_port(p->t, &p->t->ports[i]) && !p->map->lid_of_port[i] &&
-		    lid < LID_SPACE && claims[lid] == 1 && usable(p, lid, lmc_of(p, i)))
-			give(p, i, lid);
+				if (!lid || lid >= LID_SPACE || p->map->lid_of_port[i] ||
+				    !is_end_port(p->t, &p->t->ports[i]) ||
+				    runs(p->t, i) != (round == 0))
+					continue;
+				if (!gives)
+					claims[lid] += claims[lid] < 2;
+				else if (claims[lid] == 1 && usable(p, lid, lmc_of(p, i)))
+					give(p, i, lid);
+			}
 	}
 	free(claims);
 }
@@ -297,36 +316,26 @@ static bool is_contradicted(const struct lid_entry *entry, const struct topo *t,
 	return false;
 }
 
-/* Whether a port answers now; the LID of an absent port is one from an earlier sweep. */
-static bool is_there(const struct topo *t, uint32_t port)
-{
-	const struct topo_node *node = &t->nodes[t->ports[port].node];
-	bool there = t->ports[port].link_up;
-
-	for (unsigned n = 1; t->ports[port].num == 0 && !there && n <= node->nports; n++)
-		there = topo_port(t, t->ports[port].node, n)->link_up;
-	return there;
-}
-
-void lid_memory_yield(struct lid_memory *memory, const struct topo *t)
+void lid_memory_yield(struct lid_memory *memory, const struct topo *t, const bool *kept)
 {
 	/* By LID, the one end port that holds it; TOPO_NONE = none does, or several do. */
-	uint32_t *holder = mem_alloc(LID_SPACE, sizeof(*holder)), kept = 0;
+	uint32_t *holder = mem_alloc(LID_SPACE, sizeof(*holder)), left = 0;
 	uint8_t *claims = mem_alloc(LID_SPACE, 1);
 
 	memset(holder, 0xff, LID_SPACE * sizeof(*holder));
 	for (uint32_t i = 0; i < t->nports; i++) {
 		uint16_t lid = t->ports[i].lid;
 
-		if (!lid || lid >= LID_SPACE || !is_end_port(t, &t->ports[i]) || !is_there(t, i))
+		if (!lid || lid >= LID_SPACE || !is_end_port(t, &t->ports[i]) || !kept[i])
 			continue;
 		holder[lid] = claims[lid] ? TOPO_NONE : i;
 		claims[lid] = 1;
 	}
 	for (uint32_t i = 0; i < memory->count; i++)
 		if (!is_contradicted(&memory->entries[i], t, holder))
-			memory->entries[kept++] = memory->entries[i];
-	memory->count = kept;
+			memory->entries[left++] = memory->entries[i];
+	memory->changes += left != memory->count;
+	memory->count = left;
 	free(claims);
 	free(holder);
 }

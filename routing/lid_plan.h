@@ -51,10 +51,11 @@ struct lid_map *lid_map_copy(const struct lid_map *map);
 void lid_map_free(struct lid_map *map);
 
 /*
- * After another manager has assigned LIDs: drops the entries that contradict what the ports of the
- * snapshot hold. A LID counts as held if it is valid and one port alone holds it.
+ * Before the first plan of a master: drops the entries that contradict LIDs that are to stay. kept,
+ * by port index: the port keeps the LID that it holds, if that is valid and no other such port
+ * holds it. The LID of any other port counts for nothing.
  */
-void lid_memory_yield(struct lid_memory *memory, const struct topo *t);
+void lid_memory_yield(struct lid_memory *memory, const struct topo *t, const bool *kept);
 /*
  * Brings the memory up to this plan: adds or replaces its ports, notes since when (`now`, Unix
  * time) others are absent, drops those whose LIDs were taken back. False: nothing changed.

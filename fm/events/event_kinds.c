@@ -64,6 +64,7 @@ static const char *const kinds[] = {
 	"nvswitch-hook",
 	"nvswitch-sender",
 	"other-sm",
+	"overwritten",
 	"partitions",
 	"partitions-refused",
 	"port-errors",

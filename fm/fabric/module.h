@@ -103,6 +103,14 @@ enum fabric_role fabric_role(const struct fabric *fabric);
  */
 bool fabric_took_over(const struct fabric *fabric);
 
+/*
+ * Whether an end port keeps the LID that it holds, whatever is remembered of it: its link is Armed
+ * or Active, so its LID is in use. That is so for the first LIDs of a manager that has just become
+ * master; `num` is 0 for a switch. A manager that was master when the LID was written restores its
+ * own, and after a take-over only what the followed master wrote is kept (fabric_role_change).
+ */
+bool fabric_keeps_lid(const struct fabric *fabric, const struct inv_node *node, unsigned num);
+
 /* The port GUID of a STANDBY's master; 0 = not known, or another role. */
 guid_t fabric_master(const struct fabric *fabric);
 
@@ -119,6 +127,13 @@ struct fabric_role_change {
 	bool anew;
 	/* As master: another manager was at work until now. */
 	bool took_over;
+	/* As master: it was master before, and what others wrote meanwhile is not kept. */
+	bool was_master;
+	/*
+	 * As master: the LID of the master that it followed as standby. LIDs count as that one's
+	 * where the port shows it as its SM LID. 0 = it followed none, or that LID is not known.
+	 */
+	uint16_t followed_lid;
 	bool reregister; /* hosts have registered with that manager */
 	guid_t master;	 /* STANDBY: the master's port GUID; 0 = not known */
 };

@@ -125,6 +125,18 @@ bool fabric_took_over(const struct fabric *f)
 	return f->role->took_over;
 }
 
+bool fabric_keeps_lid(const struct fabric *f, const struct inv_node *node, unsigned num)
+{
+	bool runs = false;
+
+	if (f->role->was_master || node->gone || node->silent ||
+	    (f->role->followed_lid && node->ports[num].sm_lid != f->role->followed_lid))
+		return false;
+	for (unsigned p = num ? num : 1; !runs && p <= (num ? num : node->nports); p++)
+		runs = node->ports[p].link_up && node->ports[p].state >= TOPO_ARMED;
+	return runs;
+}
+
 static void keep_sets_back(struct fabric *f)
 {
 	mad_set_quiet(f->mad, f->role->paused || (f->role->now != FABRIC_ROLE_ASKING &&
@@ -156,6 +168,8 @@ void fabric_role_enter(struct fabric *f)
 {
 	f->role->now = f->role->next.role;
 	f->role->took_over = f->role->next.took_over;
+	f->role->was_master = f->role->next.was_master;
+	f->role->followed_lid = f->role->next.followed_lid;
 	f->role->master = f->role->next.master;
 	f->role->paused &= !f->role->resumes;
 	f->role->waits = false;

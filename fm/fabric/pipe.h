@@ -171,10 +171,11 @@ struct publication {
 
 struct role { /* pipe.c; goes on where all else begins anew */
 	enum fabric_role now;
-	bool paused, took_over;
-	guid_t master; /* of a STANDBY; 0 = not known */
-	bool waits;    /* `next` is to be served */
-	bool resumes;  /* it was asked for behind the pause, and ends it */
+	bool paused, took_over, was_master;
+	uint16_t followed_lid; /* as in struct fabric_role_change */
+	guid_t master;	       /* of a STANDBY; 0 = not known */
+	bool waits;	       /* `next` is to be served */
+	bool resumes;	       /* it was asked for behind the pause, and ends it */
 	struct fabric_role_change next;
 	struct loop_timer *timer;
 };

@@ -150,8 +150,21 @@ static enum job_result plan_lids(void *arg)
 	struct fabric *f = arg;
 	struct publication *next = &f->update->next;
 
-	if (fabric_took_over(f) && !f->now.topo)
-		lid_memory_yield(&f->memory, next->topo);
+	if (!f->now.topo) {
+		const struct topo *t = next->topo;
+		bool *kept = mem_alloc(t->nports + 1u, sizeof(*kept));
+
+		for (uint32_t i = 0; i < t->nports; i++) {
+			const struct topo_node *node = &t->nodes[t->ports[i].node];
+			const struct inv_node *is =
+				inventory_find(sweep_inventory(f->sweep), node->guid);
+
+			kept[i] = is && t->ports[i].num <= is->nports &&
+				  fabric_keeps_lid(f, is, t->ports[i].num);
+		}
+		lid_memory_yield(&f->memory, t, kept);
+		free(kept);
+	}
 	/* All who have one keep it: they are remembered, and nobody has come. */
 	if (f->now.topo && topo_is_again(f->now.topo, f->update->next.topo) &&
 	    f->now.lids->lmc == f->conf.routing.lmc && !f->now.lids->without_lid) {

@@ -209,6 +209,23 @@ static void port_leaving(void *arg)
 	fabric_pause(r->fabric, true, "the own port leaves its fabric");
 }
 
+/*
+ * Another manager that writes to the fabric of this master writes to this port as well, and no trap
+ * tells of it: the device holds another LID or SM LID than the one that this manager has given it
+ * and last read. All ports are read at once; module_lids.c goes on with what is found.
+ */
+static void port_read(void *arg, const struct wire_port_info *info)
+{
+	struct sm_room *r = arg;
+	const struct inventory *inv = r->services.inventory;
+	const struct inv_port *port = inv->local ? &inv->local->ports[inv->local_port] : NULL;
+	uint16_t own = fabric_view(r->fabric).sm_lid;
+
+	if (port && own && fabric_is_master(r->fabric) && !fabric_sweep_running(r->fabric) &&
+	    port->lid == own && port->sm_lid == own && (info->lid != own || info->sm_lid != own))
+		fabric_request_sweep(r->fabric, "another manager has written to the own port");
+}
+
 static bool port_disabled(const void *arg)
 {
 	const struct sm_room *r = arg;
@@ -469,6 +486,7 @@ static void *init(struct fabric *fabric)
 					     .left = sm_leave,
 					     .entered = sm_enter,
 					     .changed = sm_report_role,
+					     .read = port_read,
 					     .disabled = port_disabled };
 	struct sm_room *r = mem_alloc(1, sizeof(*r));
 	struct fabric_services *s = &r->services;

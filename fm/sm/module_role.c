@@ -234,14 +234,18 @@ static bool is_known(const struct sm_room *r)
 /* Of the fabric as it was just swept. */
 static void become_master(struct sm_room *r)
 {
+	uint16_t lid = r->stood_by ? r->polls.master.lid : 0, shown = 0;
 	bool took_over;
 
 	sm_know_lids(r);
+	for (unsigned i = 0; i < r->rounds.njudged; i++)
+		shown |= r->rounds.judged_lids[i] == lid ? lid : 0;
 	/* Ports hold the LID of somebody who was master while our port was away. */
 	took_over = r->stood_by || (r->was_away && r->rounds.njudged);
 	fabric_change_role(r->fabric,
 			   &(struct fabric_role_change){ .role = FABRIC_ROLE_MASTER,
 							 .took_over = took_over,
+							 .followed_lid = shown,
 							 .reregister = took_over && !is_known(r) },
 			   "no better manager answered");
 }
@@ -252,16 +256,19 @@ static void become_master(struct sm_room *r)
  */
 static void take_over(struct sm_room *r, const char *reason)
 {
-	sm_report_taking(r, &r->peer, 0);
 	/* Beside others: who parts is not, whatever the pipe has still to hear of that. */
-	fabric_change_role(r->fabric,
-			   &(struct fabric_role_change){
-				   .role = FABRIC_ROLE_MASTER,
-				   .anew = true,
-				   .took_over = true,
-				   .reregister = !(fabric_is_master(r->fabric) && !r->parting.on) &&
-						 !is_known(r) },
-			   reason);
+	bool was_master = fabric_is_master(r->fabric) && !r->parting.on;
+
+	sm_report_taking(r, &r->peer, 0);
+	fabric_change_role(
+		r->fabric,
+		&(struct fabric_role_change){ .role = FABRIC_ROLE_MASTER,
+					      .anew = true,
+					      .took_over = true,
+					      .was_master = was_master,
+					      .followed_lid = was_master ? 0 : r->polls.master.lid,
+					      .reregister = !was_master && !is_known(r) },
+		reason);
 }
 
 static void stand_by(struct sm_room *r, const char *reason)

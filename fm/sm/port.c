@@ -397,6 +397,7 @@ static void was_read(void *arg, const struct mad_answer *answer)
 		mad_set_is_sm(p->services.mad, true);
 	}
 
+	p->ops->read(p->arg, &info);
 	if (info.state >= TOPO_INIT && !p->had_link) {
 		p->had_link = true;
 		mad_choose(p->services.mad, true);

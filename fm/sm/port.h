@@ -27,6 +27,8 @@ struct port_ops {
 		void *arg); /* it has a link; from the loop, behind left() where both are due */
 	/* The port's state, or what port_missing() says, may be another. */
 	void (*changed)(void *arg);
+	/* The port's PortInfo was read; before its state changes by it. */
+	void (*read)(void *arg, const struct wire_port_info *info);
 	/* Another manager has disabled this one: nothing is sent on the wire. */
 	bool (*disabled)(const void *arg);
 };

@@ -125,6 +125,55 @@ static void a_lid_held_twice_is_nobodys(void **state)
 	topo_unref(t);
 }
 
+/* One comes in Init with the LID of a port that runs. */
+static void a_running_port_keeps_its_lid_beside_one_in_init(void **state)
+{
+	struct topo *t = pod(1), *one = with_held(t, 7, 4711);
+	struct topo_builder *b = topo_builder_from(one);
+	struct topo_port_attr attr = { .guid = topo_port(t, t->nswitches + 8, 1)->guid,
+				       .lid = 4711,
+				       .state = TOPO_INIT };
+
+	assert_int_equal(topo_builder_port(b, t->nswitches + 8, 1, &attr), 0);
+	struct topo *two = topo_freeze(b);
+	struct lid_map *map = lid_plan(two, NULL, 0);
+
+	assert_int_equal(lid_of_host(two, map, 7), 4711);
+	assert_int_not_equal(lid_of_host(two, map, 8), 4711);
+	lid_map_free(map);
+	topo_unref(two);
+	topo_unref(one);
+	topo_unref(t);
+}
+
+/* Two ports hold each other's LIDs, and one of them is to keep what it holds. */
+static void the_memory_yields_to_ports_that_are_to_keep_theirs_alone(void **state)
+{
+	struct topo *t = pod(1);
+	struct lid_map *map = lid_plan(t, NULL, 0), *again;
+	struct lid_memory memory = { 0 };
+	uint16_t x = lid_of_host(t, map, 5), y = lid_of_host(t, map, 6);
+	struct topo *one = with_held(t, 5, y), *two = with_held(one, 6, x);
+	bool *kept = mem_alloc(t->nports, sizeof(*kept));
+
+	lid_memory_learn(&memory, t, map, 0);
+	lid_memory_yield(&memory, two, kept);
+	assert_int_equal(memory.count, t->nnodes);
+	kept[t->nodes[t->nswitches + 5].port0 + 1] = true;
+	lid_memory_yield(&memory, two, kept);
+	assert_int_equal(memory.count, t->nnodes - 2);
+	again = lid_plan(two, &memory, 0);
+	assert_int_equal(lid_of_host(two, again, 5), y);
+	assert_int_equal(lid_of_host(two, again, 6), x);
+	lid_map_free(again);
+	lid_map_free(map);
+	lid_memory_fini(&memory);
+	free(kept);
+	topo_unref(two);
+	topo_unref(one);
+	topo_unref(t);
+}
+
 static void a_multicast_lid_is_not_kept(void **state)
 {
 	struct topo *t = pod(1), *held = with_held(t, 7, 0xC001);
@@ -203,6 +252,8 @@ int main(void)
 		cmocka_unit_test(remembered_lids_win_over_held_ones),
 		cmocka_unit_test(a_valid_held_lid_is_kept),
 		cmocka_unit_test(a_lid_held_twice_is_nobodys),
+		cmocka_unit_test(a_running_port_keeps_its_lid_beside_one_in_init),
+		cmocka_unit_test(the_memory_yields_to_ports_that_are_to_keep_theirs_alone),
 		cmocka_unit_test(a_multicast_lid_is_not_kept),
 		cmocka_unit_test(the_lid_of_one_who_is_away_is_not_given_to_another),
 		cmocka_unit_test(lids_of_the_longest_away_are_taken_back_when_none_is_left),
