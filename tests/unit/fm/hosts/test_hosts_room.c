@@ -89,6 +89,31 @@ static void what_nvlinks_make_of_a_host_is_one_event_within_a_second_and_so_is_i
 	fake_pipe_fini(&f);
 }
 
+/* No helper is there to run it, so each try fails, as while slurmctld is down. */
+static void a_hook_that_was_not_delivered_is_an_alert_and_owed_over_a_restart(void **state)
+{
+	struct fabric f;
+	const char *text;
+
+	begin(&f);
+	strcpy(f.conf.hosts.hook, "/bin/false");
+	f.module->configure(f.room);
+	become(&f, HOST_NO_P2P);
+	assert_string_equal(alert_text(f.services.alerts, "host-hook", NULL),
+			    "1 host's host_hook failed: dgx-su01-06");
+	assert_int_equal(fake_events(&f, "host-hook", NULL), 1);
+	fake_run_for(&f, 35 * SECOND_US);
+	assert_int_equal(fake_events(&f, "host-hook", NULL), 3); /* after 10 s and 20 s more */
+	fake_pipe_restart(&f);
+	f.module->load(f.room, FABRIC_LOAD);
+	f.module->settled(f.room, FABRIC_SETTLED);
+	fake_run_for(&f, 2 * SECOND_US);
+	assert_int_equal(fake_events(&f, "host", &text), 2);
+	assert_non_null(strstr(text, "NO_P2P"));
+	assert_int_equal(fake_events(&f, "host-hook", NULL), 4);
+	fake_pipe_fini(&f);
+}
+
 static void verdicts_are_counted_at_once(void **state)
 {
 	struct fabric f;
@@ -192,6 +217,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
 			what_nvlinks_make_of_a_host_is_one_event_within_a_second_and_so_is_its_end),
+		cmocka_unit_test(a_hook_that_was_not_delivered_is_an_alert_and_owed_over_a_restart),
 		cmocka_unit_test(verdicts_are_counted_at_once),
 		cmocka_unit_test(a_restart_reports_nothing_twice_and_misses_no_recovery),
 		cmocka_unit_test(nothing_is_reported_before_links_had_time_to_come_up),
