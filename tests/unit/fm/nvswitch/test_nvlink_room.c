@@ -14,7 +14,8 @@
 #include "tests/lib/fabrics.h"
 #include "tests/lib/fake_pipe.h"
 
-#define HOST "dgx-su01-05"
+#define HOST	  "dgx-su01-05"
+#define SECOND_US 1000000ull
 
 /* A fabric of 32 hosts is published. */
 static void begin(struct fabric *f)
@@ -250,6 +251,65 @@ static void a_file_with_a_state_that_is_none_is_lost(void **state)
 	fake_pipe_fini(&f);
 }
 
+/* All links of its HCAs, as the leaves see them. */
+static void set_links(struct fabric *f, const char *name, bool up)
+{
+	const struct topo *t = f->view.topo;
+	struct topo_port *ports = (struct topo_port *)t->ports;
+
+	for (uint32_t h = 0; h < t->nhosts; h++)
+		for (uint32_t i = 0; i < t->hosts[h].ncas && !strcmp(t->hosts[h].name, name); i++) {
+			uint32_t port = t->nodes[t->host_cas[t->hosts[h].first + i]].port0 + 1;
+
+			ports[port].link_up = ports[ports[port].peer].link_up = up;
+			ports[port].state = ports[ports[port].peer].state =
+				up ? TOPO_ACTIVE : TOPO_DOWN;
+		}
+	f->module->published(f->room, FABRIC_PUBLISHED, t);
+	fake_run_for(f, SECOND_US);
+}
+
+static size_t evidence_of(struct fabric *f, const char *name)
+{
+	json_t *doc = nvlink_hosts(f), *row;
+	size_t index, count = 0;
+
+	json_array_foreach (json_object_get(doc, "hosts"), index, row)
+		if (!strcmp(json_string_value(json_object_get(row, "host")), name))
+			count = json_array_size(json_object_get(row, "evidence"));
+	json_decref(doc);
+	return count;
+}
+
+/* Known by its log alone: that its HCAs went off and came back is all that shows a boot. */
+static void a_host_whose_hcas_were_all_off_and_are_on_again_has_a_new_life(void **state)
+{
+	struct fabric f;
+	char path[64];
+	FILE *out;
+
+	begin(&f);
+	fake_pipe_restart(&f);
+	snprintf(path, sizeof(path), "%s/nvlink", f.folder);
+	out = fopen(path, "w");
+	fprintf(out,
+		"version 1\nhost %s system=h100 told=HEALTHY heard=0\nevent %s state=NO_P2P "
+		"remedy=3 trust=2 from=128 gpu=2 sw=-1 link=-1 code=79 times=1 text=Xid 79\n",
+		HOST, HOST);
+	fclose(out);
+	f.module->load(f.room, FABRIC_LOAD);
+	f.module->published(f.room, FABRIC_PUBLISHED, NULL);
+	fake_run_for(&f, 60 * SECOND_US);
+	assert_int_equal(evidence_of(&f, HOST), 1);
+	set_links(&f, "dgx-su01-06", false); /* another host's are its own affair */
+	set_links(&f, "dgx-su01-06", true);
+	set_links(&f, HOST, false);
+	assert_int_equal(evidence_of(&f, HOST), 1);
+	set_links(&f, HOST, true);
+	assert_int_equal(evidence_of(&f, HOST), 0);
+	fake_pipe_fini(&f);
+}
+
 static void hosts_without_nvlink_are_an_alert_for_as_long_as_that_lasts(void **state)
 {
 	struct fabric f;
@@ -296,6 +356,7 @@ int main(void)
 		cmocka_unit_test(an_nvlink_subnet_is_refused_and_that_is_logged_once),
 		cmocka_unit_test(a_restart_treats_hosts_as_before),
 		cmocka_unit_test(a_file_with_a_state_that_is_none_is_lost),
+		cmocka_unit_test(a_host_whose_hcas_were_all_off_and_are_on_again_has_a_new_life),
 		cmocka_unit_test(hosts_without_nvlink_are_an_alert_for_as_long_as_that_lasts),
 		cmocka_unit_test(
 			files_that_a_configuration_names_and_that_are_not_there_are_refused),
