@@ -489,7 +489,8 @@ static bool sweep_make(void *owner, const struct batch_job *job, struct batch_re
 		request->mad.attr_mod = inventory_port_modifier(node, (uint8_t)job->arg);
 	if (job->kind == JOB_CLEAR) {
 		clear = node->sw;
-		clear.port_state_change = true; /* written 1 clears it */
+		/* 1 clears it. At an examination it stays: nobody reads the ports behind it. */
+		clear.port_state_change = sweep_node(node)->waiting > 0;
 		wanted = inv_wanted(node);
 		if (wanted->top && !node->rebooted) { /* program may be at it right now */
 			clear.lft_top = wanted->top;
