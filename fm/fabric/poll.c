@@ -10,7 +10,9 @@
  * not up, or blocks not acknowledged. 50 ms at first, twice as long each time up to the interval
  * (10 s without one), and anew when more is unfinished than before. What an update tries again
  * stays unfinished until that is settled. Ports that refuse their settings have a pace of their own
- * (deploy.c); light sweeps come sooner because of them for a minute alone, which may find why.
+ * (deploy.c); light sweeps come sooner because of them for a minute alone, which may find why. A
+ * link that came up is followed by one within a second, too: where much comes up at once, traps of
+ * other links are lost on the way.
  */
 #include <stdlib.h>
 #include "fm/fabric/pipe.h"
@@ -18,13 +20,23 @@
 
 #define SOON_MS	    50
 #define SOON_MAX_MS 10000
+#define BEHIND_MS   20 /* of the sweep that runs when one is due */
+#define RISEN_MS    1000
 
 struct poll {
 	loop_fn *serve;
 	struct loop_timer *timer;
 	unsigned unfinished; /* nodes and links, when last counted */
 	uint64_t wait_ms;    /* before the light sweep that is due, while something is */
+	uint64_t due_us;     /* when it is due */
+	uint32_t rises;	     /* of the inventory, when last counted */
 };
+
+static void set_due(struct fabric *f, uint64_t ms)
+{
+	f->poll->due_us = loop_now_us(f->loop) + ms * 1000;
+	loop_timer_set(f->poll->timer, ms * 1000);
+}
 
 static void polled(void *arg, const struct sweep_result *result)
 {
@@ -62,9 +74,13 @@ void fabric_poll_recheck(struct fabric *f)
 	if (now > p->unfinished && (f->conf.sweep.interval_ms ? (uint64_t)f->conf.sweep.interval_ms
 							      : SOON_MAX_MS) > SOON_MS) {
 		p->wait_ms = SOON_MS;
-		loop_timer_set(p->timer, SOON_MS * 1000ull);
+		set_due(f, SOON_MS);
 	}
 	p->unfinished = now;
+	if (p->rises != sweep_inventory(f->sweep)->rises && f->conf.sweep.interval_ms &&
+	    p->due_us > loop_now_us(f->loop) + RISEN_MS * 1000)
+		set_due(f, RISEN_MS);
+	p->rises = sweep_inventory(f->sweep)->rises;
 }
 
 void fabric_poll_schedule(struct fabric *f)
@@ -75,7 +91,7 @@ void fabric_poll_schedule(struct fabric *f)
 	if (p->unfinished && 2 * p->wait_ms < ms)
 		ms = p->wait_ms *= 2;
 	if (f->conf.sweep.interval_ms || p->unfinished)
-		loop_timer_set(p->timer, ms * 1000);
+		set_due(f, ms);
 	else
 		loop_timer_stop(p->timer);
 }
@@ -84,8 +100,12 @@ static void poll_due(void *arg)
 {
 	struct fabric *f = arg;
 
+	if (fabric_sweep_running(f) && fabric_may_sweep(f)) {
+		set_due(f, BEHIND_MS); /* a cable that flaps makes a sweep each time */
+		return;
+	}
 	fabric_poll_schedule(f);
-	if (fabric_sweep_running(f) || !fabric_may_sweep(f))
+	if (!fabric_may_sweep(f))
 		return;
 	if (!f->now.topo && !fabric_updating(f))
 		f->requests.sweep = true;
