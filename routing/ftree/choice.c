@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include "routing/ftree/choice.h"
@@ -12,8 +11,8 @@
  */
 
 struct digit_row {
-	uint32_t pitch, first_slot; /* first_slot, nlanes: of a row of lanes, else 0 */
-	unsigned modulus, nlanes;
+	uint32_t pitch;
+	unsigned modulus;
 	uint8_t *digit;
 };
 
@@ -21,26 +20,15 @@ struct digit_sequence { /* LIDs that follow each other, as their topological num
 	uint32_t lid, count, order;
 };
 
-/* The row like this one; a new one has no digit yet. All belong to `digits` and live as long. */
-static struct digit_row *find_row(struct digits *digits, struct digit_row like)
-{
-	for (unsigned i = 0; i < digits->nrows; i++)
-		if (!memcmp(&digits->rows[i], &like, offsetof(struct digit_row, digit)))
-			return &digits->rows[i];
-	digits->rows = mem_resize(digits->rows, digits->nrows + 1, sizeof(*digits->rows));
-	digits->rows[digits->nrows] = like;
-	return &digits->rows[digits->nrows++];
-}
-
-/* By LID: topological number / pitch mod modulus. */
+/* By LID: topological number / pitch mod modulus. The row belongs to `digits` and lives as long. */
 static const uint8_t *digits_row(struct digits *digits, uint32_t pitch, unsigned modulus)
 {
-	struct digit_row *found = find_row(digits, (struct digit_row){ pitch, .modulus = modulus }),
-			 row = *found;
+	struct digit_row row = { .pitch = pitch, .modulus = modulus };
 
-	if (row.digit)
-		return row.digit;
-	found->digit = row.digit = mem_alloc_unset(digits->row_bytes, 1);
+	for (unsigned i = 0; i < digits->nrows; i++)
+		if (digits->rows[i].pitch == pitch && digits->rows[i].modulus == modulus)
+			return digits->rows[i].digit;
+	row.digit = mem_alloc_unset(digits->row_bytes, 1);
 	memset(row.digit, DIGITS_NONE, digits->row_bytes);
 	for (uint32_t i = 0; i < digits->nsequences; i++) {
 		/* Counts one period of digits, then copies what is there behind itself. */
@@ -69,6 +57,8 @@ static const uint8_t *digits_row(struct digits *digits, uint32_t pitch, unsigned
 			done += n;
 		}
 	}
+	digits->rows = mem_resize(digits->rows, digits->nrows + 1, sizeof(*digits->rows));
+	digits->rows[digits->nrows++] = row;
 	return row.digit;
 }
 
@@ -104,31 +94,35 @@ static inline __attribute__((always_inline)) void find_at(const uint8_t *const r
 	memcpy(out->last + at, &last, sizeof(last));
 }
 
-static inline __attribute__((always_inline)) void find_all(const uint8_t *const rows[], unsigned n,
-							   uint32_t bytes,
-							   const struct nearest *out)
+static void find_plain(const uint8_t *const rows[], unsigned n, uint32_t bytes,
+		       const struct nearest *out)
 {
 	for (uint32_t at = 0; at < bytes; at += NEAREST_BYTES)
 		find_at(rows, n, at, out);
 }
 
 #if defined(__x86_64__)
+
 __attribute__((target("avx2"))) static void find_avx2(const uint8_t *const rows[], unsigned n,
 						      uint32_t bytes, const struct nearest *out)
 {
-	find_all(rows, n, bytes, out);
+	for (uint32_t at = 0; at < bytes; at += NEAREST_BYTES)
+		find_at(rows, n, at, out);
 }
-#endif
 
 void nearest_find(const uint8_t *const rows[], unsigned n, uint32_t bytes,
 		  const struct nearest *out)
 {
-#if defined(__x86_64__)
-	if (__builtin_cpu_supports("avx2"))
-		return find_avx2(rows, n, bytes, out);
-#endif
-	find_all(rows, n, bytes, out);
+	(__builtin_cpu_supports("avx2") ? find_avx2 : find_plain)(rows, n, bytes, out);
 }
+#else
+
+void nearest_find(const uint8_t *const rows[], unsigned n, uint32_t bytes,
+		  const struct nearest *out)
+{
+	find_plain(rows, n, bytes, out);
+}
+#endif
 
 /*
  * choice: candidates and slots of a family (see choice.h).
@@ -384,29 +378,43 @@ static const struct at_home *weights_at_home(struct choice *c, uint32_t d)
 }
 
 /*
- * Of the slots that lead there the one with the least weight at home; of equals the first. Slots
- * are tried by wide strides from home, as those that are lost together lie side by side. After a
- * round of strides, which may have left some out, they come one by one.
+ * The order in which a LID tries other slots when its home does not lead to it: by wide strides, as
+ * slots that are lost together lie side by side.
  */
+struct walk {
+	unsigned home, at, stride, others, left;
+};
+
+/* Of the slots that lead there the one with the least weight at home; of equals the first. */
 static unsigned slot_elsewhere(struct choice *c, uint32_t lid, const struct parent_set *set)
 {
 	const struct graph_slot *slots = &c->g->slots[c->family->first_slot];
 	const struct at_home *weights = weights_at_home(c, c->d->sw[lid]);
-	unsigned width = c->family->nslots, home = c->home[lid], best_slot = home;
+	unsigned width = c->family->nslots, best_slot = c->home[lid];
 	uint32_t turn = c->d->order[lid] / c->family->pitch / width, others = width - 1;
+	struct walk walk = { .home = best_slot, .others = others, .left = 2 * width };
 	uint32_t best = UINT32_MAX, least = weights ? weights->least : 0;
-	unsigned at = others ? turn % others : 0, left = 2 * width;
-	unsigned stride = others > 1 ? 1 + (others * 3 / 8 + turn / others) % (others - 1) : others;
 
-	while (best > least && left) {
-		unsigned slot = home < others - at ? home + 1 + at : home + at - others;
+	if (others) {
+		walk.at = turn % others;
+		walk.stride = others > 1 ? 1 + (others * 3 / 8 + turn / others) % (others - 1) : 1;
+	}
+	while (best > least && walk.left) {
+		/*
+		 * The next slot. After a round of strides, which may have left some out, slots come
+		 * one by one.
+		 */
+		unsigned on_slot = walk.home + 1 + walk.at;
+
+		walk.at += walk.stride;
+		if (walk.at >= walk.others)
+			walk.at -= walk.others;
+		if (--walk.left == walk.others + 1)
+			walk.stride = 1;
+		unsigned slot = on_slot > walk.others ? on_slot - walk.others - 1 : on_slot;
+
 		uint32_t weight = weights ? weights->weight[slot] : 0;
 
-		at += stride;
-		if (at >= others)
-			at -= others;
-		if (--left == width)
-			stride = 1;
 		if (weight >= best || !parent_in(set, slots[slot].parent))
 			continue;
 		best = weight;
@@ -489,25 +497,9 @@ static void choose_for_others(struct choice *c)
 const uint8_t *choice_lanes(struct choice *c, uint32_t child, const struct graph_group *group)
 {
 	const struct graph_family *family = &c->g->families[c->g->switches[child].family];
-	const struct graph_slot *slots = &c->g->slots[family->first_slot];
-	struct digit_row like = { family->pitch, family->first_slot, family->nslots, group->nlanes,
-				  NULL };
-	uint8_t lanes[256] = { 0 }, *lane = find_row(&c->digits, like)->digit;
 
-	if (lane)
-		return lane;
-	const uint8_t *home = digits_row(&c->digits, family->pitch, family->nslots);
-
-	find_row(&c->digits, like)->digit = lane = mem_alloc_unset(c->row_bytes, 1);
-	for (unsigned s = 0; s < family->nslots; s++)
-		lanes[slots[s].parent]++;
-	for (uint32_t lid = 0; lid < c->row_bytes; lid++)
-		lane[lid] = home[lid] == DIGITS_NONE ? DIGITS_NONE
-			    : lanes[slots[home[lid]].parent] == group->nlanes
-				    ? slots[home[lid]].lane
-				    : c->d->order[lid] / family->pitch / family->nparents %
-					      group->nlanes;
-	return lane;
+	return digits_row(&c->digits, family->pitch * (family->nparents ? family->nparents : 1),
+			  group->nlanes);
 }
 
 uint8_t choice_lane_port(const struct graph *g, const struct graph_group *group, unsigned wanted,

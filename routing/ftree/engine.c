@@ -111,21 +111,26 @@ static void collect_runs(struct dests *d, uint32_t nswitches)
 	free(runs);
 }
 
-/* plain: the usual case, one LID a port, and all ports of one class. */
-static void place_hosts(struct dests *d, struct numbering *n, const struct lid_map *lids,
-			bool plain)
+/* The usual case: one LID a port, and all ports of one class. */
+static void place_plain_hosts(struct dests *d, const struct graph *g, const struct lid_map *lids)
+{
+	for (uint32_t sw = 0; sw < g->nswitches; sw++) {
+		const struct graph_host *host = &g->hosts[g->switches[sw].first_host],
+					*end = host + g->switches[sw].nhosts;
+
+		for (; host < end; host++)
+			place(d, lids->lid_of_port[host->port], sw,
+			      host->live ? host->sw_port : TABLES_NO_ROUTE, host->order);
+	}
+}
+
+static void place_hosts(struct dests *d, struct numbering *n, const struct lid_map *lids)
 {
 	for (uint32_t sw = 0; sw < n->g->nswitches; sw++) {
-		const struct graph_host *host = &n->g->hosts[n->g->switches[sw].first_host],
-					*end = host + n->g->switches[sw].nhosts;
+		const struct graph_switch *s = &n->g->switches[sw];
 
-		for (; host < end; host++) {
-			if (plain)
-				place(d, lids->lid_of_port[host->port], sw,
-				      host->live ? host->sw_port : TABLES_NO_ROUTE, host->order);
-			else
-				place_host(d, n, lids, sw, host);
-		}
+		for (unsigned h = 0; h < s->nhosts; h++)
+			place_host(d, n, lids, sw, &n->g->hosts[s->first_host + h]);
 	}
 }
 
@@ -164,10 +169,10 @@ void dests_init(struct dests *d, const struct graph *g, const struct topo *t,
 	d->port = mem_alloc(d->top + 1u, sizeof(*d->port));
 	d->first_run = mem_alloc(g->nswitches + 1u, sizeof(*d->first_run));
 	memset(d->sw, 0xff, (d->top + 1u) * sizeof(*d->sw));
-	if (params->classes)
-		place_hosts_in_order(d, &n, lids);
+	if (!params->classes && !lids->lmc)
+		place_plain_hosts(d, g, lids);
 	else
-		place_hosts(d, &n, lids, !lids->lmc);
+		(params->classes ? place_hosts_in_order : place_hosts)(d, &n, lids);
 	if (g->nspecials)
 		d->special = mem_alloc(d->top + 1u, sizeof(*d->special));
 

@@ -312,9 +312,7 @@ static void number_groups(struct slot_work *w, const struct graph_family *family
 			w->number[g->parents[family->first_parent + i]] = 0;
 }
 
-/* A family whose slots are those of `last`, the one before it, shares its list. */
-static void deal_slots(struct graph *g, struct graph_family *family, const uint8_t *lanes,
-		       const struct graph_family *last)
+static void deal_slots(struct graph *g, struct graph_family *family, const uint8_t *lanes)
 {
 	bool dealt = true;
 
@@ -329,12 +327,6 @@ static void deal_slots(struct graph *g, struct graph_family *family, const uint8
 			family->nslots++;
 			dealt = true;
 		}
-	}
-	if (last && last->nslots == family->nslots &&
-	    !memcmp(&g->slots[last->first_slot], &g->slots[family->first_slot],
-		    family->nslots * sizeof(*g->slots))) {
-		g->nslots = family->first_slot;
-		family->first_slot = last->first_slot;
 	}
 }
 
@@ -431,7 +423,7 @@ static void keep_slots_free(struct slot_work *w, struct graph_family *family,
 			w->number[all[i].parent] = i + 1;
 	}
 	number_groups(w, family, lanes);
-	deal_slots(g, family, lanes, model);
+	deal_slots(g, family, lanes);
 }
 
 /*
@@ -456,7 +448,7 @@ static void slots_assign(struct graph *g, const uint32_t *batch_of)
 		collect_parents(&w, &g->families[f]);
 		w.column[f] = find_column(&w, &g->families[f]);
 		number_groups(&w, &g->families[f], lanes);
-		deal_slots(g, &g->families[f], lanes, f ? &g->families[f - 1] : NULL);
+		deal_slots(g, &g->families[f], lanes);
 	}
 	for (uint32_t f = 0; f < g->nfamilies; f++) {
 		uint32_t *model = &w.model[w.column[f]];
