@@ -127,7 +127,8 @@ static void beat(void *room)
 		return;
 	if (++still->silent < 2)
 		return;
-	if (still->silent >= (knows_standby(r) ? 1 : 2) * BEATS && r->core.state == SM_MASTER) {
+	/* One beat more: the first question leaves when two beats were silent for want of any. */
+	if (still->silent > (knows_standby(r) ? 1 : 2) * BEATS && r->core.state == SM_MASTER) {
 		event_log_add(r->services.events, LOG_ERR, "unheard", NULL, NULL,
 			      "fabric: no device has answered this manager for %.1f s, and another "
 			      "may be master now: this one is no longer, and asks who is",
