@@ -21,7 +21,7 @@ def test_hcas_come_behind_their_host_and_ports_behind_their_node(pod):
 
 
 def test_kinds_of_events_are_offered(pod):
-    assert complete_in_bash(f"fmctl -s {pod.socket} events --kind u", f"fmctl -s {pod.socket} events --level n") == [["uncordoned", "unreachable", "up"], ["notice"]]
+    assert complete_in_bash(f"fmctl -s {pod.socket} events --kind u", f"fmctl -s {pod.socket} events --level n") == [["uncordoned", "unheard", "unreachable", "up"], ["notice"]]
 
 
 def test_without_fmd_nothing_is_offered_and_nothing_is_said(tmp_path):

@@ -20,7 +20,7 @@ WRONG = {"FORMAT": ("text", "moon", "slurm-yaml"), "N": ("1", "x", "whole number
          "WHAT": (LEAF, "lid:x", "a LID from 1"), "WHERE": (HOST, "guid:zz", "a GUID as"), "HOST": (HOST, "mlid:1", "an MLID from"),
          "SWITCH": (LEAF, "lid:0", "a LID from"), "FROM": (HOST, "guid:", "a GUID"), "TO": (HOST, "", "a name"),
          "MGID|MLID": ("0xc001", "mlid:1", "0xc000"), "NAME|P_KEY": ("pkey:0xffff", "pkey:0x18001", "P_Key")}
-FREE = {"DIR", "FILE", "MANAGER", "SOURCE", "REASON", "COMMAND", "FILTER", "NETFILE", "OUT"}  # any text
+FREE = {"DIR", "FILE", "MANAGER", "MASTER", "SOURCE", "REASON", "COMMAND", "FILTER", "NETFILE", "OUT"}  # any text
 CASES = [  # (words of a command, with the word of usage that is wrong in braces)
     "topology --format {FORMAT}", "top -n {N}", "events -n {N}", "events --since {TIME|DURATION}", "events --kind {KIND}", "events --node {WHAT}",
     "events --level {LEVEL}", "loglevel {LEVEL}", "loglevel {MODULE} info", "nodes {WHAT}", "switches {WHAT}", "links {WHAT}", "health {WHAT}",

@@ -112,7 +112,7 @@ static void traps_of_nobody_known_do_not_make_sweep_after_sweep(void **state)
 		double_set_lid(w.hw, far_leaf_guid(&w), 0, lid);
 	}
 	asked = double_sent(w.hw, WIRE_GET, WIRE_NODE_INFO) - asked;
-	/* A discovery is some 400 of them; LIDs that another has written are read again each second. */
+	/* A discovery is some 400 of them; LIDs of another manager are read again each second. */
 	assert_in_range(asked, 400, 400 * 24);
 	world_fini(&w);
 }

@@ -304,7 +304,10 @@ static void a_report_reaches_routing_and_a_restart_heals_nothing(void **state)
 {
 	struct world w;
 
-	world_init(&w, pod(1));
+	world_init_stopped(&w, pod(1));
+	w.conf.nvswitch.fatal_class = CONF_CLASS_IDLE;
+	start_fabric(&w);
+	run_for(&w, SECOND_US);
 	assert_taken(&w, "fatal", "baseboard: power \x01lost", 600);
 	run_for(&w, 120 * SECOND_US);
 	assert_row(&w, "FATAL", "FATAL", "baseboard: power .lost");
