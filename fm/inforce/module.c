@@ -209,6 +209,8 @@ static enum job_result count_step(void *room)
 	return JOB_END;
 }
 
+static enum sa_gate gate(void *room, uint32_t from, uint16_t lid);
+
 /* What devices have shown of the published snapshot, as known by now. False: there is none. */
 static bool look(struct inforce *in, const struct fabric_view *view, struct in_force_view *seen)
 {
@@ -223,6 +225,7 @@ static bool look(struct inforce *in, const struct fabric_view *view, struct in_f
 			in->whole = !in->differs && !leads_into_dark(in, view);
 		}
 		in->looked = true;
+		sa_use_gate(in->services.sa, in->whole ? NULL : gate, in);
 	}
 	*seen = (struct in_force_view){ .topo = view->topo,
 					.lids = view->lids,
@@ -275,6 +278,7 @@ static void published(void *room, enum fabric_update_step step, const struct top
 		return;
 	drop_count(in);
 	in->looked = false;
+	sa_use_gate(in->services.sa, gate, in);
 	count_soon(in);
 }
 
@@ -378,16 +382,11 @@ json_t *inforce_waits_json(struct fabric *fabric, uint32_t from, uint16_t lid)
 static enum sa_gate gate(void *room, uint32_t from, uint16_t lid)
 {
 	struct inforce *in = room;
-	struct fabric_view view;
+	struct fabric_view view = fabric_view(in->fabric);
+	uint64_t now = loop_now_us(in->services.loop);
+	uint32_t end = waits_for(in, &view, from, lid);
 	struct inv_node *node;
-	uint64_t now;
-	uint32_t end;
 
-	if (in->looked && in->whole)
-		return SA_GATE_OPEN;
-	view = fabric_view(in->fabric);
-	now = loop_now_us(in->services.loop);
-	end = waits_for(in, &view, from, lid);
 	if (end == TOPO_NONE)
 		return SA_GATE_OPEN;
 	node = inventory_find(in->services.inventory, view.topo->nodes[end].guid);

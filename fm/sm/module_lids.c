@@ -18,6 +18,7 @@
 #include "fm/fabric/view.h"
 #include "fm/mad/batch.h"
 #include "fm/sm/module.h"
+#include "fm/sweep/sweep.h"
 #include "routing/lid_plan.h"
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"
@@ -236,7 +237,12 @@ static const char *swept(void *room, const struct fabric_swept *swept)
 	struct lids_room *r = room;
 	struct fabric_view view = fabric_view(r->fabric);
 
-	if (swept->result && view.topo && view.sm_lid && fabric_is_master(r->fabric))
+	uint64_t now = loop_now_us(r->services.loop);
+	bool goes_on = r->overwritten_us && now - r->overwritten_us < OVER_US;
+
+	/* Who overwrites LIDs writes its own SM LID beside them. */
+	if (swept->result && (swept->result->another_sm || goes_on) && view.topo && view.sm_lid &&
+	    fabric_is_master(r->fabric))
 		restore_overwritten(r, &view);
 	return NULL;
 }
