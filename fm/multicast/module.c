@@ -292,7 +292,8 @@ static void published(void *room, enum fabric_update_step step, const struct top
 	const struct topo *t = fabric_view(m->fabric).topo;
 	uint32_t sw = TOPO_NONE; /* with the smallest table, of those that have one */
 
-	if (step == FABRIC_PROVING) /* the graph of the tables in force goes with it */
+	/* The graph of the tables in force goes with it; it is copied where there are members. */
+	if (step == FABRIC_PROVING && !m->trees.nobody)
 		trees_keep_proof(m);
 	if (step == FABRIC_SHOWN)
 		trees_same_links(m, before);

@@ -443,6 +443,8 @@ static bool is_due(const struct multicast *m)
 void trees_keep_proof(struct multicast *m)
 {
 	const struct fabric_view view = fabric_view(m->fabric);
+	struct check_base *anew = NULL;
+	struct check_report report;
 	struct trees *t = &m->trees;
 	const struct cdg *unicast;
 
@@ -450,8 +452,14 @@ void trees_keep_proof(struct multicast *m)
 		return;
 	t->proof_due = false;
 	unicast = check_proof_graph(m->services.proofs, check_proof_serial(m->services.proofs));
+	if (!unicast && view.tables) { /* other tables were tried since, and refused */
+		anew = check_base_new(0);
+		check_change(anew, view.topo, view.lids, view.tables, &report);
+		unicast = check_proof_graph(anew, check_proof_serial(anew));
+	}
 	mcast_proof_free(t->published);
 	t->published = unicast ? mcast_proof_new(view.topo, unicast) : NULL;
+	check_base_free(anew);
 	if (t->published && view.spanning &&
 	    !mcast_proof_span(t->published, view.tables, view.spanning))
 		event_log_add(

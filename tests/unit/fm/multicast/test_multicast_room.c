@@ -13,6 +13,7 @@
 #include "fm/multicast/room.h"
 #include "fm/program/mft.h"
 #include "fm/sa/sa.h"
+#include "routing/ftree/route.h"
 #include "routing/proof/check_change.h"
 #include "tests/lib/fake_pipe.h"
 #include "tests/lib/sweep_bench.h"
@@ -213,6 +214,44 @@ static void without_members_no_planner_is_made(void **state)
 	assert_int_equal(multicast_trees(&r.f)->ntrees, 2);
 	assert_int_equal(served(&r, mlid), MEMBERS);
 	rig_fini(&r);
+}
+
+/*
+ * Nobody is a member when a fault's tables are proven: the graph of those in force is not copied
+ * then. The tables of the fault are refused, and the first member comes.
+ */
+static void trees_after_refused_tables_are_proven_beside_those_in_force(void **state)
+{
+	const struct multicast *m;
+	struct check_report report;
+	struct lid_map *lids;
+	struct tables tables;
+	struct route *route;
+	struct rig r;
+
+	rig_init(&r);
+	m = r.f.room;
+	route = route_new();
+	lids = lid_plan(r.b.design, NULL, 0);
+	assert_int_equal(route_compute(route, r.b.design, lids, NULL, &tables), 0);
+	assert_true(check_change(r.f.services.proofs, r.b.design, lids, &tables, &report));
+	sweep_and_publish(&r);
+	r.f.view.lids = lids;
+	r.f.view.tables = &tables;
+	run_for(&r, SECOND_US);
+	r.f.module->published(r.f.room, FABRIC_PROVING, NULL);
+	assert_null(m->trees.published);
+	check_change_begin(r.f.services.proofs, r.b.design, lids, &tables);
+	join(&r, 0, MEMBERS);
+	run_for(&r, SECOND_US);
+	assert_non_null(m->trees.proof);
+	assert_int_equal(multicast_trees(&r.f)->ntrees, 1);
+	r.f.view.tables = NULL;
+	r.f.view.lids = NULL;
+	rig_fini(&r);
+	tables_fini(&tables);
+	lid_map_free(lids);
+	route_free(route);
 }
 
 /* The first group comes while a snapshot that shows other states of ports is already in force. */
@@ -466,6 +505,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(trees_are_written_behind_unicast_tables),
 		cmocka_unit_test(without_members_no_planner_is_made),
+		cmocka_unit_test(trees_after_refused_tables_are_proven_beside_those_in_force),
 		cmocka_unit_test(
 			a_snapshot_that_replaces_another_before_the_first_plan_gets_its_trees),
 		cmocka_unit_test(joins_that_come_together_take_one_round),
