@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include "routing/ftree/choice.h"
@@ -6,37 +7,77 @@
 #include "topology/base/mem.h"
 
 /*
- * digits: topological numbers mostly ascend with LIDs. In such a sequence the digits
- * are periodic: the first period is counted, and copied for the others.
+ * digits: numbers mostly ascend with LIDs. In such a sequence the digits are periodic: the first
+ * period is counted, and copied for the others.
  */
 
 struct digit_row {
-	uint32_t pitch;
-	unsigned modulus;
+	uint32_t level, first_slot; /* first_slot, nlanes: of a row of lanes, else 0 */
+	unsigned pitch, modulus, nlanes;
 	uint8_t *digit;
 };
 
-struct digit_sequence { /* LIDs that follow each other, as their topological numbers do */
-	uint32_t lid, count, order;
+struct digit_sequence { /* LIDs that follow each other, as their numbers do */
+	uint32_t lid, count, number;
 };
 
-/* By LID: topological number / pitch mod modulus. The row belongs to `digits` and lives as long. */
-static const uint8_t *digits_row(struct digits *digits, uint32_t pitch, unsigned modulus)
+/* The row like this one; a new one has no digit yet. All belong to `digits` and live as long. */
+static struct digit_row *find_row(struct digits *digits, struct digit_row like)
 {
-	struct digit_row row = { .pitch = pitch, .modulus = modulus };
-
 	for (unsigned i = 0; i < digits->nrows; i++)
-		if (digits->rows[i].pitch == pitch && digits->rows[i].modulus == modulus)
-			return digits->rows[i].digit;
-	row.digit = mem_alloc_unset(digits->row_bytes, 1);
+		if (!memcmp(&digits->rows[i], &like, offsetof(struct digit_row, digit)))
+			return &digits->rows[i];
+	digits->rows = mem_resize(digits->rows, digits->nrows + 1, sizeof(*digits->rows));
+	digits->rows[digits->nrows] = like;
+	return &digits->rows[digits->nrows++];
+}
+
+/* Those of the numbers of a level; the last is followed by one without LIDs. */
+static const struct digit_sequence *find_sequences(struct digits *digits, uint8_t level)
+{
+	const struct dests *d = digits->d;
+	const uint32_t *number = d->number ? d->number[level] : d->order;
+	struct digit_sequence *now, **found = &digits->sequences[d->number ? level : 0];
+
+	if (*found)
+		return *found;
+	*found = now = mem_alloc_unset(d->top + 2u, sizeof(*now));
+	*now = (struct digit_sequence){ 0 };
+	for (uint32_t lid = 1; lid <= d->top; lid++) {
+		bool used = d->sw[lid] != TOPO_NONE;
+
+		if (now->count && !(used && number[lid] == now->number + now->count))
+			*++now = (struct digit_sequence){ 0 };
+		if (used && !now->count)
+			*now = (struct digit_sequence){ lid, 0, number[lid] };
+		now->count += used;
+	}
+	now[now->count > 0] = (struct digit_sequence){ 0 };
+	return *found;
+}
+
+/* By LID: the number that counts on a family's level / pitch mod modulus. */
+static const uint8_t *digits_row(struct digits *digits, const struct graph_family *family,
+				 uint32_t pitch, unsigned modulus)
+{
+	if (!digits->d->number)
+		pitch *= family->pitch;
+	struct digit_row row = { .level = digits->d->number ? family->level : 0,
+				 .pitch = pitch,
+				 .modulus = modulus },
+			 *found = find_row(digits, row);
+
+	if (found->digit)
+		return found->digit;
+	found->digit = row.digit = mem_alloc_unset(digits->row_bytes, 1);
 	memset(row.digit, DIGITS_NONE, digits->row_bytes);
-	for (uint32_t i = 0; i < digits->nsequences; i++) {
+	for (const struct digit_sequence *s = find_sequences(digits, family->level); s->count;
+	     s++) {
 		/* Counts one period of digits, then copies what is there behind itself. */
-		const struct digit_sequence *s = &digits->sequences[i];
-		uint64_t round = (uint64_t)row.pitch * row.modulus;
+		uint64_t round = (uint64_t)pitch * modulus;
 		uint32_t period = round < s->count ? round : s->count, done = 0;
-		uint32_t left = row.pitch - s->order % row.pitch; /* numbers with this digit */
-		unsigned digit = s->order / row.pitch % row.modulus;
+		uint32_t left = pitch - s->number % pitch; /* numbers with this digit */
+		unsigned digit = s->number / pitch % modulus;
 		uint8_t *at = row.digit + s->lid;
 
 		while (done < period) {
@@ -47,8 +88,8 @@ static const uint8_t *digits_row(struct digits *digits, uint32_t pitch, unsigned
 			else
 				memset(at + done, digit, n);
 			done += n;
-			digit = digit + 1 < row.modulus ? digit + 1 : 0;
-			left = row.pitch;
+			digit = digit + 1 < modulus ? digit + 1 : 0;
+			left = pitch;
 		}
 		while (done < s->count) {
 			uint32_t n = done < s->count - done ? done : s->count - done;
@@ -57,8 +98,6 @@ static const uint8_t *digits_row(struct digits *digits, uint32_t pitch, unsigned
 			done += n;
 		}
 	}
-	digits->rows = mem_resize(digits->rows, digits->nrows + 1, sizeof(*digits->rows));
-	digits->rows[digits->nrows++] = row;
 	return row.digit;
 }
 
@@ -94,35 +133,31 @@ static inline __attribute__((always_inline)) void find_at(const uint8_t *const r
 	memcpy(out->last + at, &last, sizeof(last));
 }
 
-static void find_plain(const uint8_t *const rows[], unsigned n, uint32_t bytes,
-		       const struct nearest *out)
+static inline __attribute__((always_inline)) void find_all(const uint8_t *const rows[], unsigned n,
+							   uint32_t bytes,
+							   const struct nearest *out)
 {
 	for (uint32_t at = 0; at < bytes; at += NEAREST_BYTES)
 		find_at(rows, n, at, out);
 }
 
 #if defined(__x86_64__)
-
 __attribute__((target("avx2"))) static void find_avx2(const uint8_t *const rows[], unsigned n,
 						      uint32_t bytes, const struct nearest *out)
 {
-	for (uint32_t at = 0; at < bytes; at += NEAREST_BYTES)
-		find_at(rows, n, at, out);
-}
-
-void nearest_find(const uint8_t *const rows[], unsigned n, uint32_t bytes,
-		  const struct nearest *out)
-{
-	(__builtin_cpu_supports("avx2") ? find_avx2 : find_plain)(rows, n, bytes, out);
-}
-#else
-
-void nearest_find(const uint8_t *const rows[], unsigned n, uint32_t bytes,
-		  const struct nearest *out)
-{
-	find_plain(rows, n, bytes, out);
+	find_all(rows, n, bytes, out);
 }
 #endif
+
+void nearest_find(const uint8_t *const rows[], unsigned n, uint32_t bytes,
+		  const struct nearest *out)
+{
+#if defined(__x86_64__)
+	if (__builtin_cpu_supports("avx2"))
+		return find_avx2(rows, n, bytes, out);
+#endif
+	find_all(rows, n, bytes, out);
+}
 
 /*
  * choice: candidates and slots of a family (see choice.h).
@@ -174,33 +209,16 @@ void choice_init(struct choice *c, const struct graph *g, const struct dests *d,
 	c->design = r->design ? r->design : &c->own_design;
 	c->design_lives = !g->damaged;
 
-	/* Without rows so far; d is borrowed. row_bytes: length of a forwarding row. */
-	struct digit_sequence now = { 0 }, *next;
-
 	c->digits = (struct digits){ .d = d, .row_bytes = row_bytes };
-	c->digits.sequences = next = mem_alloc_unset(d->top + 1u, sizeof(*next));
-	for (uint32_t lid = 1; lid <= d->top; lid++) {
-		bool used = d->sw[lid] != TOPO_NONE;
-
-		if (now.count && !(used && d->order[lid] == now.order + now.count)) {
-			*next++ = now;
-			now.count = 0;
-		}
-		if (used && !now.count)
-			now = (struct digit_sequence){ lid, 0, d->order[lid] };
-		now.count += used;
-	}
-	if (now.count)
-		*next++ = now;
-	c->digits.nsequences = next - c->digits.sequences;
 }
 
 void choice_fini(struct choice *c)
 {
 	for (unsigned i = 0; i < c->digits.nrows; i++)
 		free(c->digits.rows[i].digit);
+	for (unsigned level = 0; level <= UINT8_MAX; level++)
+		free(c->digits.sequences[level]);
 	free(c->digits.rows);
-	free(c->digits.sequences);
 	design_fini(&c->own_design);
 	free(c->never);
 	free(c->nearest.cost);
@@ -354,7 +372,7 @@ static const struct at_home *weights_at_home(struct choice *c, uint32_t d)
 {
 	const struct graph_family *own = &c->g->families[c->g->switches[d].family];
 
-	if (own->pitch != c->family->pitch || own->nslots != c->family->nslots)
+	if (own->level != c->family->level || own->nslots != c->family->nslots)
 		return NULL;
 	if (!c->at_home[d]) {
 		struct at_home *w = mem_alloc(1, sizeof(*w));
@@ -378,43 +396,29 @@ static const struct at_home *weights_at_home(struct choice *c, uint32_t d)
 }
 
 /*
- * The order in which a LID tries other slots when its home does not lead to it: by wide strides, as
- * slots that are lost together lie side by side.
+ * Of the slots that lead there the one with the least weight at home; of equals the first. Slots
+ * are tried by wide strides from home, as those that are lost together lie side by side. After a
+ * round of strides, which may have left some out, they come one by one.
  */
-struct walk {
-	unsigned home, at, stride, others, left;
-};
-
-/* Of the slots that lead there the one with the least weight at home; of equals the first. */
 static unsigned slot_elsewhere(struct choice *c, uint32_t lid, const struct parent_set *set)
 {
 	const struct graph_slot *slots = &c->g->slots[c->family->first_slot];
 	const struct at_home *weights = weights_at_home(c, c->d->sw[lid]);
-	unsigned width = c->family->nslots, best_slot = c->home[lid];
-	uint32_t turn = c->d->order[lid] / c->family->pitch / width, others = width - 1;
-	struct walk walk = { .home = best_slot, .others = others, .left = 2 * width };
+	unsigned width = c->family->nslots, home = c->home[lid], best_slot = home;
+	uint32_t turn = dest_number(c->d, c->family, lid) / width, others = width - 1;
 	uint32_t best = UINT32_MAX, least = weights ? weights->least : 0;
+	unsigned at = others ? turn % others : 0, left = 2 * width;
+	unsigned stride = others > 1 ? 1 + (others * 3 / 8 + turn / others) % (others - 1) : others;
 
-	if (others) {
-		walk.at = turn % others;
-		walk.stride = others > 1 ? 1 + (others * 3 / 8 + turn / others) % (others - 1) : 1;
-	}
-	while (best > least && walk.left) {
-		/*
-		 * The next slot. After a round of strides, which may have left some out, slots come
-		 * one by one.
-		 */
-		unsigned on_slot = walk.home + 1 + walk.at;
-
-		walk.at += walk.stride;
-		if (walk.at >= walk.others)
-			walk.at -= walk.others;
-		if (--walk.left == walk.others + 1)
-			walk.stride = 1;
-		unsigned slot = on_slot > walk.others ? on_slot - walk.others - 1 : on_slot;
-
+	while (best > least && left) {
+		unsigned slot = home < others - at ? home + 1 + at : home + at - others;
 		uint32_t weight = weights ? weights->weight[slot] : 0;
 
+		at += stride;
+		if (at >= others)
+			at -= others;
+		if (--left == width)
+			stride = 1;
 		if (weight >= best || !parent_in(set, slots[slot].parent))
 			continue;
 		best = weight;
@@ -438,7 +442,7 @@ unsigned choice_slot(struct choice *c, uint32_t lid, const struct parent_set *se
 		 * numbered separately: else every second number, for instance, would use every
 		 * second link only.
 		 */
-		uint32_t x = c->d->order[lid] / c->family->pitch;
+		uint32_t x = dest_number(c->d, c->family, lid);
 		const struct parent_set *among = &c->few.parents;
 		unsigned n = c->few.size, rank_home = x % c->family->nslots, wanted, parent;
 
@@ -496,10 +500,36 @@ static void choose_for_others(struct choice *c)
 
 const uint8_t *choice_lanes(struct choice *c, uint32_t child, const struct graph_group *group)
 {
-	const struct graph_family *family = &c->g->families[c->g->switches[child].family];
+	const struct graph_switch *s = &c->g->switches[child];
+	const struct graph_family *family = &c->g->families[s->family];
+	const struct graph_slot *slots = &c->g->slots[family->first_slot];
+	const struct graph_group *up = graph_ups(c->g, child);
+	unsigned nparents = family->nparents ? family->nparents : 1, lacks = family->nslots;
+	uint8_t lanes[256] = { 0 }, *lane;
 
-	return digits_row(&c->digits, family->pitch * (family->nparents ? family->nparents : 1),
-			  group->nlanes);
+	/* Where all trunks are as wide, the slot's lane is the digit above that of its parent. */
+	if (lacks != nparents * group->nlanes || slots[lacks - 1].lane >= group->nlanes)
+		for (unsigned i = 0; i < s->nup; i++)
+			lacks -= up[i].slot < nparents ? up[i].nlanes : 0;
+	if (lacks || !family->nslots)
+		return digits_row(&c->digits, family, nparents, group->nlanes);
+	struct digit_row like = { .level = family->level,
+				  .first_slot = family->first_slot,
+				  .nlanes = group->nlanes };
+
+	if ((lane = find_row(&c->digits, like)->digit))
+		return lane;
+	const uint8_t *home = digits_row(&c->digits, family, 1, family->nslots);
+
+	find_row(&c->digits, like)->digit = lane = mem_alloc_unset(c->row_bytes, 1);
+	for (unsigned i = 0; i < family->nslots; i++)
+		lanes[slots[i].parent]++;
+	for (uint32_t lid = 0; lid < c->row_bytes; lid++)
+		lane[lid] = home[lid] == DIGITS_NONE ? DIGITS_NONE
+			    : lanes[slots[home[lid]].parent] == group->nlanes
+				    ? slots[home[lid]].lane
+				    : dest_number(c->d, family, lid) / nparents % group->nlanes;
+	return lane;
 }
 
 uint8_t choice_lane_port(const struct graph *g, const struct graph_group *group, unsigned wanted,
@@ -559,7 +589,7 @@ void choice_family(struct choice *c, const struct graph_family *family)
 			}
 		}
 	}
-	c->home = digits_row(&c->digits, family->pitch, family->nslots);
+	c->home = digits_row(&c->digits, family, 1, family->nslots);
 	memcpy(c->slots, c->home, c->row_bytes);
 	choose_for_others(c);
 }

@@ -47,8 +47,7 @@ struct design_row design_of(struct design *design, uint32_t d);
 
 struct digits {
 	const struct dests *d;
-	struct digit_sequence *sequences;
-	uint32_t nsequences;
+	struct digit_sequence *sequences[UINT8_MAX + 1]; /* by level; the first, if all are alike */
 	uint32_t row_bytes;
 	struct digit_row *rows;
 	unsigned nrows;
@@ -139,8 +138,10 @@ struct parent_set choice_candidates(const struct choice *c, uint32_t d);
 unsigned choice_slot(struct choice *c, uint32_t lid, const struct parent_set *candidates);
 
 /*
- * By LID: the lane preferred down to a child switch, below its group's number of lanes. Owned by
- * the choice.
+ * By LID: the lane preferred down to a child switch, below its group's number of lanes: that of the
+ * slot by which the child's family sends the LID up. LIDs whose slot leads to a parent with
+ * another number of lanes come only where that one does not lead to them, and take lanes in turn.
+ * Owned by the choice.
  */
 const uint8_t *choice_lanes(struct choice *c, uint32_t child, const struct graph_group *group);
 /*

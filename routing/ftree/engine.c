@@ -111,26 +111,21 @@ static void collect_runs(struct dests *d, uint32_t nswitches)
 	free(runs);
 }
 
-/* The usual case: one LID a port, and all ports of one class. */
-static void place_plain_hosts(struct dests *d, const struct graph *g, const struct lid_map *lids)
-{
-	for (uint32_t sw = 0; sw < g->nswitches; sw++) {
-		const struct graph_host *host = &g->hosts[g->switches[sw].first_host],
-					*end = host + g->switches[sw].nhosts;
-
-		for (; host < end; host++)
-			place(d, lids->lid_of_port[host->port], sw,
-			      host->live ? host->sw_port : TABLES_NO_ROUTE, host->order);
-	}
-}
-
-static void place_hosts(struct dests *d, struct numbering *n, const struct lid_map *lids)
+/* plain: the usual case, one LID a port, and all ports of one class. */
+static void place_hosts(struct dests *d, struct numbering *n, const struct lid_map *lids,
+			bool plain)
 {
 	for (uint32_t sw = 0; sw < n->g->nswitches; sw++) {
-		const struct graph_switch *s = &n->g->switches[sw];
+		const struct graph_host *host = &n->g->hosts[n->g->switches[sw].first_host],
+					*end = host + n->g->switches[sw].nhosts;
 
-		for (unsigned h = 0; h < s->nhosts; h++)
-			place_host(d, n, lids, sw, &n->g->hosts[s->first_host + h]);
+		for (; host < end; host++) {
+			if (plain)
+				place(d, lids->lid_of_port[host->port], sw,
+				      host->live ? host->sw_port : TABLES_NO_ROUTE, host->order);
+			else
+				place_host(d, n, lids, sw, host);
+		}
 	}
 }
 
@@ -158,6 +153,56 @@ static void place_hosts_in_order(struct dests *d, struct numbering *n, const str
 	free(sw_of);
 }
 
+/*
+ * Counts LIDs on their way up from their leaf, in topological order: their number at a switch is
+ * how many came before. Switches at the same place of several subtrees count on from one another.
+ */
+static void count_numbers(struct dests *d, const struct graph *g)
+{
+	uint32_t *lids = mem_alloc_unset(d->top + 1u, sizeof(*lids)), nlids = 0, nplaces = 0;
+	uint32_t *count = mem_alloc(g->nswitches + 2, sizeof(*count));	     /* by place */
+	uint32_t *place_of = mem_alloc(g->nswitches + 1, sizeof(*place_of)); /* + 1 */
+	uint32_t(*above)[256] = mem_alloc(g->nswitches + 2, sizeof(*above)); /* by place */
+
+	d->number = mem_alloc(UINT8_MAX + 1, sizeof(*d->number));
+	for (uint32_t f = 0; f < g->nfamilies; f++) {
+		uint32_t **number = &d->number[g->families[f].level];
+
+		if (*number)
+			continue;
+		*number = mem_alloc_unset(d->top + 1u, sizeof(**number));
+		for (uint32_t lid = 1; lid <= d->top; lid++)
+			(*number)[lid] = d->order[lid] / g->families[f].pitch;
+	}
+	for (uint32_t lid = 1; lid <= d->top; lid++)
+		if (d->sw[lid] != TOPO_NONE)
+			lids[nlids++] = lid;
+	sort_by_key(lids, nlids, d->order, g->order_top + g->nswitches + g->nspecials + 1);
+	for (uint32_t i = 0; i < nlids; i++) {
+		uint32_t sw = d->sw[lids[i]], x = d->order[lids[i]];
+		const struct graph_family *family = &g->families[g->switches[sw].family];
+
+		while (family->nslots) {
+			unsigned slot = g->slots[family->first_slot + x % family->nslots].parent;
+			uint32_t parent = g->parents[family->first_parent + slot];
+			uint32_t *place = &above[place_of[sw]][slot];
+
+			d->number[family->level][lids[i]] = x;
+			if (parent == TOPO_NONE || g->switches[parent].level <= family->level)
+				break;
+			if (!place_of[parent])
+				place_of[parent] = *place ? *place : (*place = ++nplaces);
+			x = count[place_of[parent]]++;
+			sw = parent;
+			family = &g->families[g->switches[sw].family];
+		}
+	}
+	free(lids);
+	free(count);
+	free(place_of);
+	free(above);
+}
+
 void dests_init(struct dests *d, const struct graph *g, const struct topo *t,
 		const struct lid_map *lids, const struct route_params *params)
 {
@@ -169,10 +214,10 @@ void dests_init(struct dests *d, const struct graph *g, const struct topo *t,
 	d->port = mem_alloc(d->top + 1u, sizeof(*d->port));
 	d->first_run = mem_alloc(g->nswitches + 1u, sizeof(*d->first_run));
 	memset(d->sw, 0xff, (d->top + 1u) * sizeof(*d->sw));
-	if (!params->classes && !lids->lmc)
-		place_plain_hosts(d, g, lids);
+	if (params->classes)
+		place_hosts_in_order(d, &n, lids);
 	else
-		(params->classes ? place_hosts_in_order : place_hosts)(d, &n, lids);
+		place_hosts(d, &n, lids, !lids->lmc);
 	if (g->nspecials)
 		d->special = mem_alloc(d->top + 1u, sizeof(*d->special));
 
@@ -200,6 +245,8 @@ void dests_init(struct dests *d, const struct graph *g, const struct topo *t,
 		}
 	}
 
+	if (g->uneven)
+		count_numbers(d, g);
 	collect_runs(d, g->nswitches);
 	d->weight = params->weights ? mem_alloc(d->top + 1u, 1) : NULL;
 	for (uint32_t lid = 1; d->weight && lid <= d->top; lid++) {
@@ -219,6 +266,9 @@ void dests_fini(struct dests *d)
 	free(d->port);
 	free(d->first_run);
 	free(d->runs);
+	for (unsigned level = 0; d->number && level <= UINT8_MAX; level++)
+		free(d->number[level]);
+	free(d->number);
 }
 
 /* ---- Reach ----------------------------------------------------------------------------------- */

@@ -33,7 +33,19 @@ struct dests {
 			    down */
 	uint32_t *first_run; /* by switch [nswitches + 1] */
 	struct dest_run *runs;
+	/*
+	 * By level, then LID: the number that chooses slots; NULL = order / pitch, which is the
+	 * same in regular trees.
+	 */
+	uint32_t **number;
 };
+
+/* The number by which families of a level choose a LID's slot. */
+static inline uint32_t dest_number(const struct dests *d, const struct graph_family *family,
+				   uint32_t lid)
+{
+	return d->number ? d->number[family->level][lid] : d->order[lid] / family->pitch;
+}
 /* Keeps nothing of its arguments; dests_fini() frees it. */
 void dests_init(struct dests *d, const struct graph *g, const struct topo *t,
 		const struct lid_map *lids, const struct route_params *params);

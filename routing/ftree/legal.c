@@ -57,6 +57,14 @@ static void add_lanes(const struct graph *g, const struct graph_group *group,
 			out->port[out->n++] = g->lanes[group->first_lane + l].port;
 }
 
+/* From the switch on to which d is, down all the way. */
+static unsigned cost_below(const struct reach *r, uint32_t sw, uint32_t d)
+{
+	const struct reach_entry *below = sw == d ? NULL : reach_find(r, sw, d);
+
+	return sw == d ? 0 : below ? below->dist : REACH_NEVER;
+}
+
 void legal_ports(const struct graph *g, const struct reach *r, uint32_t sw, uint32_t d,
 		 struct legal_ports *out)
 {
@@ -66,15 +74,9 @@ void legal_ports(const struct graph *g, const struct reach *r, uint32_t sw, uint
 	if (below) {
 		const struct graph_group *downs = graph_downs(g, sw);
 
-		for (unsigned c = 0; c < g->switches[sw].ndown; c++) {
-			const struct reach_entry *child = reach_find(r, downs[c].peer, below->sw);
-			unsigned dist = downs[c].peer == below->sw ? 1u
-					: child			   ? child->dist + 1u
-								   : REACH_NEVER;
-
-			if (dist == below->dist)
+		for (unsigned c = 0; c < g->switches[sw].ndown; c++)
+			if (cost_below(r, downs[c].peer, d) + 1 == below->dist)
 				add_lanes(g, &downs[c], out);
-		}
 	} else if (sw != d) {
 		const struct graph_group *ups = graph_ups(g, sw);
 		uint8_t best = REACH_NEVER;
@@ -104,14 +106,6 @@ void legal_find_exits(const struct graph *g, uint32_t sw, struct legal_exits *ou
 			if (lane->live)
 				out->by_port[lane->port] = &groups[i];
 		}
-}
-
-/* From the switch on to which d is, down all the way. */
-static unsigned cost_below(const struct reach *r, uint32_t sw, uint32_t d)
-{
-	const struct reach_entry *below = sw == d ? NULL : reach_find(r, sw, d);
-
-	return sw == d ? 0 : below ? below->dist : REACH_NEVER;
 }
 
 bool legal_is_like(const struct graph *g, const struct reach *r, const struct legal_exits *exits,
@@ -164,18 +158,6 @@ void legal_override(const struct graph *g, const struct reach *r, const struct d
 	}
 }
 
-/* The port of a slot, 0 = the switch has none. */
-static uint8_t port_of_slot(const struct graph *g, uint32_t sw, struct graph_slot slot)
-{
-	const struct graph_group *up = graph_ups(g, sw), *end = up + g->switches[sw].nup;
-
-	for (; up < end; up++)
-		if (up->slot == slot.parent)
-			return slot.lane < up->nlanes ? g->lanes[up->first_lane + slot.lane].port
-						      : 0;
-	return 0;
-}
-
 bool legal_is_home(const struct legal *legal, uint32_t sw, uint32_t lid)
 {
 	const struct graph *g = legal->g;
@@ -184,8 +166,13 @@ bool legal_is_home(const struct legal *legal, uint32_t sw, uint32_t lid)
 
 	if (!family->nslots || sw == to || reach_find(&legal->r, sw, to))
 		return true;
-	return tables_row(&legal->tables, sw)[lid] ==
-	       port_of_slot(g, sw,
-			    g->slots[family->first_slot +
-				     legal->d.order[lid] / family->pitch % family->nslots]);
+	const struct graph_group *up = graph_ups(g, sw), *end = up + g->switches[sw].nup;
+	const struct graph_slot *slot =
+		&g->slots[family->first_slot +
+			  dest_number(&legal->d, family, lid) % family->nslots];
+
+	while (up < end && up->slot != slot->parent)
+		up++;
+	return up < end && slot->lane < up->nlanes &&
+	       tables_row(&legal->tables, sw)[lid] == g->lanes[up->first_lane + slot->lane].port;
 }

@@ -499,7 +499,7 @@ static uint8_t patched_port(struct rows *w, const struct member *m, uint16_t lid
 			    const struct parent_set *set)
 {
 	const struct graph_family *family = w->choice.family;
-	uint32_t x = w->d->order[lid] / family->pitch;
+	uint32_t x = dest_number(w->d, family, lid);
 	const struct graph_slot *slot;
 
 	if (!(set->word[0] | set->word[1] | set->word[2] | set->word[3]))

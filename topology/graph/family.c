@@ -580,6 +580,39 @@ static uint32_t family_of(struct family_work *w, const struct batch *batch)
 
 /* ---- Pitches --------------------------------------------------------------------------------- */
 
+/* That of a family's parent, NULL = it has no such parent. */
+static const struct graph_family *family_above(const struct graph *g,
+					       const struct graph_family *family, unsigned parent)
+{
+	uint32_t sw =
+		parent < family->nparents ? g->parents[family->first_parent + parent] : TOPO_NONE;
+
+	return sw == TOPO_NONE ? NULL : &g->families[g->switches[sw].family];
+}
+
+/*
+ * Whether number / pitch does not count the LIDs that come to the tiers above a family: its trunks
+ * are of different widths, or a leaf reaches the tier after the next by several of its parents.
+ */
+static bool is_uneven(const struct graph *g, const struct graph_family *family)
+{
+	const struct graph_slot *slots = &g->slots[family->first_slot];
+	const struct graph_family *last = NULL;
+
+	for (unsigned p = 0; p < family->nparents; p++) {
+		const struct graph_family *above = family_above(g, family, p),
+					  *next = above ? family_above(g, above, 0) : NULL;
+
+		if (next &&
+		    (slots[family->nslots - 1].lane + 1) * family->nparents != family->nslots)
+			return true;
+		if (next && above == last && next->nslots)
+			return true;
+		last = above;
+	}
+	return false;
+}
+
 /* P of D-Mod-K: the product of the usual numbers of parents below. */
 static void assign_pitches(struct graph *g)
 {
@@ -590,6 +623,7 @@ static void assign_pitches(struct graph *g)
 		top = g->families[f].level > top ? g->families[f].level : top;
 	for (unsigned level = 0; level <= top; level++) {
 		uint32_t width = 1, most = 0;
+		bool uneven = false;
 
 		for (uint32_t f = 0; f < g->nfamilies; f++) {
 			struct graph_family *family = &g->families[f];
@@ -600,8 +634,10 @@ static void assign_pitches(struct graph *g)
 			if (family->nparents && family->nmembers > most) {
 				most = family->nmembers;
 				width = family->nparents;
+				uneven = is_uneven(g, family);
 			}
 		}
+		g->uneven |= uneven;
 		pitch[level + 1] =
 			pitch[level] < g->order_top + 1u ? pitch[level] * width : pitch[level];
 	}
@@ -631,6 +667,7 @@ static void number_hosts(struct family_work *w)
 	struct graph *g = w->g;
 	const struct graph_family *usual = NULL; /* that most leaves with parents are in */
 	uint32_t *place = mem_alloc_unset(g->nswitches + 1, sizeof(*place)), next = 0;
+	uint32_t used = 0, reserved = 0; /* numbers of leaves */
 
 	for (uint32_t f = 0; f < g->nfamilies; f++) {
 		const struct graph_family *family = &g->families[f];
@@ -640,6 +677,11 @@ static void number_hosts(struct family_work *w)
 			usual = family;
 	}
 	g->leaf_block = leaf_block(g, usual ? usual->nslots : 1);
+	for (uint32_t sw = 0; sw < g->nswitches; sw++)
+		if (g->switches[sw].level == 0 && g->switches[sw].nhosts) {
+			used += g->switches[sw].nhosts;
+			reserved += g->leaf_block;
+		}
 	g->leaf_parents = usual ? usual->nparents : 1;
 	/* By level, subtree, family, and the place on the parents; equals by index. */
 	for (uint32_t sw = 0; sw < g->nswitches; sw++) {
@@ -672,7 +714,8 @@ static void number_hosts(struct family_work *w)
 		for (unsigned h = 0; h < s->nhosts; h++)
 			g->hosts[s->first_host + h].order = next + h;
 		if (s->nhosts)
-			next += s->level == 0 ? g->leaf_block : s->nhosts;
+			next += s->level == 0 && (reserved - used) * 8 <= reserved ? g->leaf_block
+										   : s->nhosts;
 	}
 	g->order_top = next;
 }

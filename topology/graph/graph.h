@@ -86,6 +86,7 @@ struct graph {
 	uint32_t order_top;    /* all topological numbers are below */
 	uint32_t leaf_block;   /* numbers reserved for one leaf, >= 1 */
 	bool damaged;	       /* some lane is not live */
+	bool uneven;	       /* order / pitch does not count the LIDs that come to switches */
 	uint32_t leaf_parents; /* usual number of spines above a leaf, >= 1 */
 	struct graph_switch *switches;
 	struct graph_group *groups;

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Trees whose trunks are not equally wide: flows are counted link by link on the tables alone.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "routing/ftree/route.h"
+#include "tests/lib/fabrics.h"
+#include "topology/base/mem.h"
+#include "topology/snapshot/topo_builder.h"
+
+#define DESIGNS 200
+
+/* A generator of numbers, for designs that are the same in each run. */
+static unsigned next_random(uint64_t *seed, unsigned below)
+{
+	*seed = *seed * 6364136223846793005ull + 1442695040888963407ull;
+	return (unsigned)(*seed >> 33) % below;
+}
+
+static int add_switch(struct topo_builder *b, uint64_t *seed, const char *desc, unsigned nports)
+{
+	/* GUIDs in no order: neither leaves nor spines are found in that of their names. */
+	struct topo_node_attr attr = { .guid = (uint64_t)next_random(seed, 1u << 30) << 16 |
+					       next_random(seed, 1u << 16),
+				       .desc = desc,
+				       .type = TOPO_SWITCH,
+				       .nports = nports };
+
+	return topo_builder_node(b, &attr);
+}
+
+/* On the first ports of leaf number `l`. */
+static void add_hosts(struct topo_builder *b, int leaf, unsigned l, unsigned hosts)
+{
+	for (unsigned h = 0; h < hosts; h++) {
+		struct topo_node_attr attr = { .guid = 0x1000000 + l * 256 + h,
+					       .desc = "host",
+					       .type = TOPO_CA,
+					       .nports = 1 };
+
+		assert_int_equal(
+			topo_builder_link(b, topo_builder_node(b, &attr), 1, leaf, h + 1, true), 0);
+	}
+}
+
+/* Two tiers of full bisection: each leaf has the same trunk to a spine, the spines' differ. */
+static struct topo *full_bisection(uint64_t seed)
+{
+	unsigned nspines = 2 + next_random(&seed, 7), nleaves = 2 + next_random(&seed, 15);
+	unsigned width[8], hosts = 0;
+	struct topo_builder *b = topo_builder_new();
+	int spine[8];
+
+	for (unsigned s = 0; s < nspines; s++) {
+		width[s] = 1 + next_random(&seed, 6);
+		hosts += width[s];
+		spine[s] = add_switch(b, &seed, "spine", nleaves * width[s]);
+	}
+	for (unsigned l = 0; l < nleaves; l++) {
+		int leaf = add_switch(b, &seed, "leaf", 2 * hosts);
+		unsigned up = hosts;
+
+		add_hosts(b, leaf, l, hosts);
+		for (unsigned s = 0; s < nspines; s++)
+			for (unsigned lane = 0; lane < width[s]; lane++)
+				assert_int_equal(topo_builder_link(b, leaf, ++up, spine[s],
+								   l * width[s] + lane + 1, true),
+						 0);
+	}
+	return topo_freeze(b);
+}
+
+#define CABLES 4 /* of each trunk */
+
+/* A trunk from ports first + 1 .. of the lower switch to number `place` of the upper. */
+static void add_trunk(struct topo_builder *b, int low, unsigned first, int high, unsigned place)
+{
+	for (unsigned lane = 1; lane <= CABLES; lane++)
+		assert_int_equal(
+			topo_builder_link(b, low, first + lane, high, place * CABLES + lane, true),
+			0);
+}
+
+/* Pods of leaves and four spines; cores: four directors of a line card a pod, four spine cards. */
+static struct topo *directors(unsigned pods, unsigned leaves)
+{
+	struct topo_builder *b = topo_builder_new();
+	int spine[16][4], line[16][4], card[4][4];
+	uint64_t seed = pods;
+
+	for (unsigned pod = 0; pod < pods; pod++) {
+		for (unsigned s = 0; s < 4; s++)
+			spine[pod][s] = add_switch(b, &seed, "spine", (leaves + 4) * CABLES);
+		for (unsigned l = 0; l < leaves; l++) {
+			int leaf = add_switch(b, &seed, "leaf", 8 * CABLES);
+
+			add_hosts(b, leaf, pod * leaves + l, 4 * CABLES);
+			for (unsigned s = 0; s < 4; s++)
+				add_trunk(b, leaf, (4 + s) * CABLES, spine[pod][s], l);
+		}
+	}
+	for (unsigned d = 0; d < 4; d++) {
+		for (unsigned c = 0; c < 4; c++)
+			card[d][c] = add_switch(b, &seed, "card", pods * CABLES);
+		for (unsigned pod = 0; pod < pods; pod++) {
+			line[pod][d] = add_switch(b, &seed, "Line", 8 * CABLES);
+			for (unsigned s = 0; s < 4; s++)
+				add_trunk(b, spine[pod][s], (leaves + d) * CABLES, line[pod][d], s);
+			for (unsigned c = 0; c < 4; c++)
+				add_trunk(b, line[pod][d], (4 + c) * CABLES, card[d][c], pod);
+		}
+	}
+	return topo_freeze(b);
+}
+
+struct flows {
+	const struct topo *t;
+	const struct tables *tables;
+	uint32_t *on; /* by port: flows that leave the switch by it */
+	uint32_t *hosts;
+	uint16_t *lid;
+	uint32_t nhosts;
+};
+
+static struct flows flows_new(const struct topo *t, const struct lid_map *lids,
+			      const struct tables *tables)
+{
+	struct flows f = { .t = t, .tables = tables };
+
+	f.on = mem_alloc(t->nports, sizeof(*f.on));
+	f.hosts = mem_alloc(t->nnodes, sizeof(*f.hosts));
+	f.lid = mem_alloc(t->nnodes, sizeof(*f.lid));
+	for (uint32_t n = 0; n < t->nnodes; n++) {
+		if (t->nodes[n].type != TOPO_CA)
+			continue;
+		f.lid[f.nhosts] = lids->lid_of_port[t->nodes[n].port0 + 1];
+		f.hosts[f.nhosts++] = t->nodes[n].port0 + 1;
+	}
+	return f;
+}
+
+static void flows_free(struct flows *f)
+{
+	free(f->on);
+	free(f->hosts);
+	free(f->lid);
+}
+
+/* Counts one flow on each link that it takes. */
+static void send_flow(struct flows *f, uint32_t from, uint32_t to)
+{
+	uint32_t at = f->t->ports[f->hosts[from]].peer;
+
+	for (unsigned hop = 0; hop < 8; hop++) {
+		uint32_t sw = f->t->ports[at].node;
+		uint32_t out = f->t->nodes[sw].port0 + tables_row(f->tables, sw)[f->lid[to]];
+
+		assert_true(f->t->nodes[sw].type == TOPO_SWITCH);
+		f->on[out]++;
+		at = f->t->ports[out].peer;
+		if (at == f->hosts[to])
+			return;
+	}
+	fail_msg("no path from host %u to %u", from, to);
+}
+
+/*
+ * Of links from switches whose name begins with one letter to those with another (0 = of all links
+ * between switches): the most flows; *least: the fewest.
+ */
+static uint32_t most_flows(const struct flows *f, char from, char to, uint32_t *least)
+{
+	uint32_t most = 0;
+
+	*least = UINT32_MAX;
+	for (uint32_t p = 0; p < f->t->nports; p++) {
+		uint32_t peer = f->t->ports[p].peer;
+
+		if (peer == TOPO_NONE || f->t->nodes[f->t->ports[p].node].type != TOPO_SWITCH ||
+		    f->t->nodes[f->t->ports[peer].node].type != TOPO_SWITCH)
+			continue;
+		if (from && (f->t->nodes[f->t->ports[p].node].desc[0] != from ||
+			     f->t->nodes[f->t->ports[peer].node].desc[0] != to))
+			continue;
+		most = f->on[p] > most ? f->on[p] : most;
+		*least = f->on[p] < *least ? f->on[p] : *least;
+	}
+	return most;
+}
+
+/* One flow from each host to each. */
+static void send_all_to_all(struct flows *f)
+{
+	memset(f->on, 0, f->t->nports * sizeof(*f->on));
+	for (uint32_t i = 0; i < f->nhosts; i++)
+		for (uint32_t k = 0; k < f->nhosts; k++)
+			if (i != k)
+				send_flow(f, i, k);
+}
+
+/* Whether all links between switches carry the same. */
+static bool all_to_all_is_even(struct flows *f)
+{
+	uint32_t least;
+
+	send_all_to_all(f);
+	return most_flows(f, 0, 0, &least) == least;
+}
+
+/* Hosts are in the order of their GUIDs, which is that of leaves and ports. */
+static uint32_t worst_of_shifts(struct flows *f)
+{
+	uint32_t worst = 0, least;
+
+	for (uint32_t shift = 1; shift < f->nhosts; shift++) {
+		memset(f->on, 0, f->t->nports * sizeof(*f->on));
+		for (uint32_t i = 0; i < f->nhosts; i++)
+			send_flow(f, i, (i + shift) % f->nhosts);
+		uint32_t most = most_flows(f, 0, 0, &least);
+
+		worst = most > worst ? most : worst;
+	}
+	return worst;
+}
+
+static void trunks_of_any_widths_give_full_bisection_from_the_first_tables(void **state)
+{
+	unsigned uneven = 0, collide = 0;
+
+	for (uint64_t seed = 1; seed <= DESIGNS; seed++) {
+		struct topo *t = full_bisection(seed);
+		struct lid_map *lids = lid_plan(t, NULL, 0);
+		struct route *route = route_new();
+		struct tables tables = { 0 };
+
+		assert_int_equal(route_compute(route, t, lids, NULL, &tables), 0);
+		struct flows f = flows_new(t, lids, &tables);
+
+		uneven += !all_to_all_is_even(&f);
+		collide += worst_of_shifts(&f) > 1;
+		flows_free(&f);
+		tables_fini(&tables);
+		route_free(route);
+		lid_map_free(lids);
+		topo_unref(t);
+	}
+	print_message("of %u designs: all-to-all uneven on %u, shifts collide on %u\n", DESIGNS,
+		      uneven, collide);
+	assert_int_equal(uneven + collide, 0);
+}
+
+static void whole_directors_as_cores_have_no_idle_link_and_even_tiers(void **state)
+{
+	const char *tiers[] = { "ls", "sl", "sL", "Ls", "Lc", "cL" };
+	const unsigned designs[][2] = { { 8, 8 }, { 6, 4 }, { 5, 8 } };
+
+	for (unsigned i = 0; i < 3; i++) {
+		struct topo *t = directors(designs[i][0], designs[i][1]);
+		struct lid_map *lids = lid_plan(t, NULL, 0);
+		struct route *route = route_new();
+		struct tables tables = { 0 };
+
+		assert_int_equal(route_compute(route, t, lids, NULL, &tables), 0);
+		struct flows f = flows_new(t, lids, &tables);
+
+		send_all_to_all(&f);
+		for (unsigned k = 0; k < 6; k++) {
+			uint32_t least, most = most_flows(&f, tiers[k][0], tiers[k][1], &least);
+
+			print_message("%u pods of %u leaves, %s: %u to %u flows\n", designs[i][0],
+				      designs[i][1], tiers[k], least, most);
+			assert_int_equal(least, most);
+		}
+		flows_free(&f);
+		tables_fini(&tables);
+		route_free(route);
+		lid_map_free(lids);
+		topo_unref(t);
+	}
+}
+
+/* Units of 32, 31, 32, 20, 32, 7, 32 and 16 machines below 32 spines: numbers have no gaps. */
+static void leaves_with_unequal_numbers_of_hosts_share_the_spines_evenly(void **state)
+{
+	const unsigned hosts[] = { 32, 31, 32, 20, 32, 7, 32, 16 };
+	struct topo_builder *b = topo_builder_new();
+	uint64_t seed = 1;
+	int spine[32];
+
+	for (unsigned s = 0; s < 32; s++)
+		spine[s] = add_switch(b, &seed, "spine", 8);
+	for (unsigned l = 0; l < 8; l++) {
+		int leaf = add_switch(b, &seed, "leaf", 64);
+
+		add_hosts(b, leaf, l, hosts[l]);
+		for (unsigned s = 0; s < 32; s++)
+			assert_int_equal(topo_builder_link(b, leaf, 33 + s, spine[s], 1 + l, true),
+					 0);
+	}
+	struct topo *t = topo_freeze(b);
+	struct lid_map *lids = lid_plan(t, NULL, 0);
+	struct route *route = route_new();
+	struct tables tables = { 0 };
+
+	assert_int_equal(route_compute(route, t, lids, NULL, &tables), 0);
+	struct flows f = flows_new(t, lids, &tables);
+	uint32_t worst = worst_of_shifts(&f), least, most;
+
+	send_all_to_all(&f);
+	most = most_flows(&f, 'l', 's', &least);
+	print_message("worst shift %u, all-to-all up %u\n", worst, most);
+	assert_in_range(worst, 1, 2);
+	assert_in_range(most, 1, 32 * 202 / 32 + 1); /* a whole leaf's to all others, its share */
+	flows_free(&f);
+	tables_fini(&tables);
+	route_free(route);
+	lid_map_free(lids);
+	topo_unref(t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(trunks_of_any_widths_give_full_bisection_from_the_first_tables),
+		cmocka_unit_test(whole_directors_as_cores_have_no_idle_link_and_even_tiers),
+		cmocka_unit_test(leaves_with_unequal_numbers_of_hosts_share_the_spines_evenly),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
