@@ -732,7 +732,28 @@ void sweep_discover(struct sweep *s, sweep_done_fn *fn, void *arg)
 	sweep_ask(s, JOB_LOCAL, NULL, 0, true);
 }
 
-/* A wave of a sweep that runs, or of a refresh of its own. */
+static void refresh_node(struct sweep *s, guid_t guid)
+{
+	struct inv_node *node = inventory_find(&s->inv, guid);
+
+	if (node && node->gone) /* they know whether a path leads there again */
+		explore_visit_neighbours(s, node);
+	if (!node || node->gone)
+		return;
+	/* What was met there earlier in this sweep may be another by now. */
+	for (unsigned p = 1; p <= node->nports; p++)
+		if (sweep_port(node, p)->probe == PROBE_MET)
+			sweep_port(node, p)->probe = PROBE_NONE;
+	if (inv_is_switch(node))
+		explore_visit(s, node, NULL);
+	else
+		explore_visit_ca(s, node);
+}
+
+/*
+ * A wave of a sweep that runs, or of a refresh of its own. What a poll that it replaces has found
+ * is refreshed as well: beside a cable that flaps and a switch that hangs no poll comes to its end.
+ */
 static void begin_wave(struct sweep *s, sweep_done_fn *fn, void *arg)
 {
 	struct sweep_waves *w = &s->waves;
@@ -746,7 +767,15 @@ static void begin_wave(struct sweep *s, sweep_done_fn *fn, void *arg)
 		w->early_us = 0;
 		loop_timer_stop(w->early);
 	} else {
+		unsigned count = s->kind == SWEEP_POLL ? s->result.nchanged : 0;
+		guid_t *found = s->changed;
+
+		s->changed = NULL;
+		s->changed_room = 0;
 		sweep_start(s, SWEEP_REFRESH, fn, arg);
+		for (unsigned i = 0; i < count; i++)
+			refresh_node(s, found[i]);
+		free(found);
 	}
 }
 
@@ -769,25 +798,9 @@ bool sweep_examine(struct sweep *s, sweep_done_fn *fn, void *arg)
 void sweep_refresh(struct sweep *s, const guid_t *nodes, unsigned count, sweep_done_fn *fn,
 		   void *arg)
 {
-	struct inv_node *node;
-	unsigned i;
-
 	begin_wave(s, fn, arg);
-	for (i = 0; i < count; i++) {
-		node = inventory_find(&s->inv, nodes[i]);
-		if (node && node->gone) /* they know whether a path leads there again */
-			explore_visit_neighbours(s, node);
-		if (node && !node->gone) {
-			/* What was met there earlier in this sweep may be another by now. */
-			for (unsigned p = 1; p <= node->nports; p++)
-				if (sweep_port(node, p)->probe == PROBE_MET)
-					sweep_port(node, p)->probe = PROBE_NONE;
-			if (inv_is_switch(node))
-				explore_visit(s, node, NULL);
-			else
-				explore_visit_ca(s, node);
-		}
-	}
+	for (unsigned i = 0; i < count; i++)
+		refresh_node(s, nodes[i]);
 }
 
 void sweep_poll(struct sweep *s, sweep_done_fn *fn, void *arg)

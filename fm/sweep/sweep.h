@@ -7,7 +7,7 @@
  *             read in parallel. Replaces whatever runs (whose callback does not come).
  *   refresh   named switches: SwitchInfo, their ports, and what appeared behind them; named CAs:
  *             description and ports. Joins a running discover or refresh (the newer callback comes
- *             at the end of both), replaces a poll.
+ *             at the end of both), replaces a poll, whose findings it takes over.
  *   poll      one Get(SwitchInfo) a switch and one Get(NodeInfo) a port that is up with nobody
  *             answering behind it. Only while nothing else runs.
  * Discover and refresh report what they have found as soon as only slow answers are left

@@ -6,8 +6,8 @@
                 [--train] [--settle S] [--limit S] [--watch S] [--keep FOLDER] [--json FILE]
 
 On fmsim, by its commands `powercut' and `judge': what devices forward counts, no manager's word. One line a seed: the seconds from the last link up (of cables that do
-not flap) until no pair is dead; the share of pairs that were dead at worst though links that were up for two seconds connected them with each other and with a manager that ran for three, and for how
-long any were; LIDs that moved; LFT loops and credit cycles that were seen at any moment; what was dead in the --watch seconds behind that; what fmd says in the end.
+not flap) until no pair is dead; which share of all pairs were dead for so many seconds or longer, though links connected them with each other and with a manager that ran as long: each
+pair from the last of these links up, by switches that can be programmed, and how long it took for 99 of 100 pairs; LIDs that moved, of ports that were Armed or Active; LFT loops and credit cycles that were seen at any moment; what was dead in the --watch seconds behind that; what fmd says in the end.
 --managers 0: the managers keep running, as on a power supply of their own; their HCAs go off as all. Else so many are killed, and start at random moments. --load: so many
 busy loops beside. --settle: so long the fabric is up before the cut, for files that are not written at once (8). --train: links train for 1 to 3 s. --keep: what was
 said, logs and state of each seed that is not as it should be. Exit status 1 if there was one.
@@ -28,8 +28,9 @@ import fabrics
 import managers as m
 import world as w
 
-AGE_S, RUNS_S = 2, 3
-BOUND_S, LOAD_BOUND_S = 3, 10
+AGES_S = (0.25, 0.5, 1, 2, 3, 5, 10, 20)
+AGE_S = 2
+BOUND_S, LOAD_BOUND_S, PAIR_BOUND_S, PAIR_SHARE = 3, 10, 2, 0.01
 ALL = "deaf hung refusing slow flapping swapped factory flash"
 
 
@@ -51,7 +52,7 @@ class Trial:
         ports = [m.free_port() for _ in nodes] if len(nodes) > 1 and not options.opensm else []
         psk = m.secret(world) if ports else None
         self.managers = [kind(world, self.sim, node, ports[i:] + ports[:i], psk) for i, node in enumerate(nodes)]
-        self.every_s = 0.03 if options.size <= 1024 else 0.4
+        self.every_s = 0.03 if options.size <= 256 else 0.1 if options.size <= 1024 else 0.4
 
     def judge(self, age=""):
         return json.loads(self.sim.tell(f"judge --json {age}"))
@@ -88,19 +89,15 @@ class Trial:
 
     def watch(self):
         """Until all is alive, and for some seconds more."""
-        row, last_up, first_alive, late_since, dead_since = self.row, None, None, None, None
-        row.update(late_share=0.0, late_s=0.0, loops=0, cycles=0, moved=0, dead_again=0, dead_again_s=0.0, alive_s=None)
+        row, last_up, first_alive, dead_since = self.row, None, None, None
+        row.update(loops=0, cycles=0, moved=0, dead_again=0, dead_again_s=0.0, alive_s=None)
+        self.waited, self.read_at = dict.fromkeys(AGES_S, 0), dict.fromkeys(AGES_S)
         while True:
             self.start_managers()
-            now, older = self.judge(), self.late()
+            now = self.judge()
+            self.count_late(now)
             for key in ("loops", "cycles", "moved"):
                 row[key] = max(row[key], now[key])
-            if older:
-                late_since = late_since or now["now"]
-                row["late_share"] = max(row["late_share"], older)
-                row["late_s"] = max(row["late_s"], now["now"] - late_since)
-            else:
-                late_since = None
             if last_up is None and not now["off"] and not now["training"] and not self.starts:
                 last_up = max(now["last_up"], self.last_start())
                 row.update(last_up=round(last_up, 3), pairs=now["pairs"])
@@ -116,17 +113,30 @@ class Trial:
                     dead_since = None
                 if now["now"] - last_up > self.options.limit or (first_alive and now["now"] - first_alive > self.options.watch):
                     row.update(dead=now["dead"], dead_late=self.judge(f"{AGE_S}s")["dead"], example=(now["from"], now["to"]), moved_end=now["moved"])
+                    row["waited"] = {age: count / row.get("pairs", now["pairs"]) for age, count in self.waited.items()}
+                    row["pairs_p99_s"] = next((age for age in AGES_S if row["waited"][age] <= PAIR_SHARE), None)
                     return
             time.sleep(self.every_s)
 
-    def late(self):
-        """The share of pairs that are dead, of those that links of two seconds connect with a manager that has run for a while; of the manager that is worst."""
-        worst = 0.0
-        for manager in self.managers:
-            if manager in self.since and time.monotonic() - self.since[manager] > RUNS_S:
-                verdict = self.judge(f"{AGE_S}s {manager.node}:1")
-                worst = max(worst, verdict["dead"] / verdict["pairs"] if verdict["pairs"] else 0)
-        return worst
+    def count_late(self, now):
+        """For each age, pairs that became so old while they were dead: those of that age, without those that were as old when it was asked before.
+
+        A pair is as old as the youngest of the links that connect it with the manager that runs for longest, by switches that can be programmed, and as that manager.
+        """
+        if not self.since:
+            return
+        manager = min(self.since, key=self.since.get)
+        for age in AGES_S:
+            if time.monotonic() - self.since[manager] < age:
+                return
+            dead = self.judge(f"sound {age}s {manager.node}:1")["dead"]
+            if not dead and self.read_at[age]:
+                self.read_at[age] = now["now"]
+                return  # nor are older ones
+            if dead and self.read_at[age]:
+                dead -= min(dead, self.judge(f"sound {age + now['now'] - self.read_at[age]:.6f}s {manager.node}:1")["dead"])
+            self.waited[age] += dead
+            self.read_at[age] = now["now"]
 
     def last_start(self):
         """A manager that has power last is what all waits for: on fmsim's clock, to some milliseconds."""
@@ -153,7 +163,8 @@ class Trial:
             status = self.says()
             bound = LOAD_BOUND_S if self.options.load else BOUND_S
             row = self.row
-            row["ok"] = row["alive_s"] is not None and row["alive_s"] <= bound and not row["moved"] and not row["loops"] and not row["cycles"] and not row["dead"]
+            row["ok"] = (row["alive_s"] is not None and row["alive_s"] <= bound and not (row["moved"] or row["loops"] or row["cycles"] or row["dead"])
+                         and row["pairs_p99_s"] is not None and row["pairs_p99_s"] <= PAIR_BOUND_S)
             if not row["ok"] and self.options.keep:
                 self.keep(status)
             return row
@@ -187,8 +198,9 @@ class Trial:
 def line(row):
     alive = f"{row['alive_s']:.2f} s" if row["alive_s"] is not None else f"NEVER ({row['dead']} dead, {row['dead_late']} of old links)"
     again = f"; again dead {row['dead_again']} pairs, {row['dead_again_s']:.2f} s" if row["dead_again"] else ""
+    waited = ", ".join(f"{100 * share:.2g}% after {age} s" for age, share in row["waited"].items() if share) or f"all within {AGES_S[0]} s"
     return (f"{row['manager']} {row['size']} seed {row['seed']} [{row['ills'] or 'no ills'}{': ' if row['victims'] else ''}{row['victims']}]: {'ok' if row['ok'] else 'BAD'}: {alive} from the last of power "
-            f"({row['last_up']:.1f} s) until 0 of {row['pairs']} dead; connected for {AGE_S} s and dead: {100 * row['late_share']:.1f}% at worst, {row['late_s']:.2f} s at longest; "
+            f"({row['last_up']:.1f} s) until 0 of {row['pairs']} dead; pairs, from their last link: 99% within {row['pairs_p99_s']} s ({waited}); "
             f"LIDs moved {row['moved']}; loops {row['loops']}, cycles {row['cycles']}{again}; says {row.get('state')}, {row.get('in_force')} pairs in force, "
             f"{row.get('unreachable')} unreachable, {row.get('off')} HCAs off, alerts {' '.join(row.get('alerts', [])) or 'none'}; managers at {row['managers_at']}")
 

@@ -20,6 +20,8 @@
 #define NONE  UINT32_MAX
 #define PORTS 256
 #define LIDS  65536
+/* A switch that works so long at an SMP takes minutes to be programmed. */
+#define SLOW_US 500000
 
 enum { END_UNKNOWN = -1, END_NOWHERE = -2, END_ON_WAY = -3 };
 
@@ -40,6 +42,7 @@ struct judge {
 	struct verdict *v;
 	uint64_t ripe_us;
 	const struct dport *with;
+	bool sound;
 	uint32_t part; /* the root whose pairs count; NONE = of all parts */
 	uint32_t nswitches, nhosts, nholders;
 	uint32_t nports; /* of HCAs, those without power too */
@@ -69,9 +72,17 @@ static bool carries_data(const struct dport *out)
 	       out->info.state == TOPO_ACTIVE && out->peer->info.state == TOPO_ACTIVE;
 }
 
+static bool is_ill(const struct dnode *node)
+{
+	return is_switch(node) && (node->silent || node->no_sets || node->refuses ||
+				   node->pretends || node->time_us >= SLOW_US);
+}
+
 /* A link that a manager disabled is still a cable that connects. */
 static bool connects(const struct judge *j, const struct dport *port)
 {
+	if (j->sound && port->peer && (is_ill(port->node) || is_ill(port->peer->node)))
+		return false;
 	return port->peer && !port->cut && !port->training && !port->node->off &&
 	       !port->peer->node->off && port->up_us <= j->ripe_us;
 }
@@ -420,9 +431,9 @@ static void judge_fini(struct judge *j)
 }
 
 void double_judge(const struct double_fabric *d, uint64_t age_us, const struct dport *with,
-		  struct verdict *verdict)
+		  bool sound, struct verdict *verdict)
 {
-	struct judge j = { .d = d, .v = verdict, .with = with };
+	struct judge j = { .d = d, .v = verdict, .with = with, .sound = sound };
 	uint64_t now = loop_now_us(d->loop);
 	uint8_t *done = mem_alloc(LIDS, 1);
 
@@ -460,5 +471,7 @@ void double_judge_mark(struct double_fabric *d)
 
 bool double_lid_moved(const struct dport *port)
 {
+	if (!is_switch(port->node) && port->info.state < TOPO_ARMED)
+		return false;
 	return port->marked_lid && port->info.lid && port->info.lid != port->marked_lid;
 }

@@ -35,14 +35,18 @@ struct verdict {
 /*
  * `age_us`: links that came up later connect nobody: what is dead then is dead though it was
  * connected for so long. 0 = all links that are up. `with`: pairs that these links connect with
- * that port as well, a manager's; NULL = all.
+ * that port as well, a manager's; NULL = all. `sound`: links of switches that nobody can program
+ * connect nobody: those that hang, take no Set, store no table, or work at an SMP for half a second.
  */
 void double_judge(const struct double_fabric *d, uint64_t age_us, const struct dport *with,
-		  struct verdict *verdict);
+		  bool sound, struct verdict *verdict);
 
 /* LIDs are as they should be, from now on. */
 void double_judge_mark(struct double_fabric *d);
-/* A port that had a LID at the mark and holds another one; a port without a LID has not moved. */
+/*
+ * A port that had a LID at the mark and holds another one. A port without a LID has not moved, nor
+ * has one that is not Armed yet: what it holds is its flash's.
+ */
 bool double_lid_moved(const struct dport *port);
 
 #endif

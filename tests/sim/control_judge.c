@@ -88,13 +88,14 @@ static int do_judge(struct args *a)
 	struct verdict verdict;
 	struct dport *port;
 	uint64_t age = 0;
-	bool json;
+	bool json, sound;
 
 	if (next_is(a, "mark")) {
 		double_judge_mark(a->d);
 		return 0;
 	}
 	json = next_is(a, "--json");
+	sound = next_is(a, "sound");
 	if (a->next < a->count && !next_time(a, &age))
 		return -EINVAL;
 	if (a->next < a->count) {
@@ -102,7 +103,7 @@ static int do_judge(struct args *a)
 			return -EINVAL;
 		with = port;
 	}
-	double_judge(a->d, age, with, &verdict);
+	double_judge(a->d, age, with, sound, &verdict);
 	(json ? json_write : text_write)(a, &verdict);
 	return 0;
 }
@@ -118,8 +119,8 @@ static int do_sets(struct args *a)
 
 const struct command commands_judge[] = {
 	{ "sets", "", "how many Sets devices got, by management class", 0, 0, do_sets },
-	{ "judge", "[mark] [--json] [TIME [A:PORT]]",
+	{ "judge", "[mark] [--json] [sound] [TIME [A:PORT]]",
 	  "pairs that cables connect (for so long) and tables do not, LIDs moved since the mark", 0,
-	  3, do_judge },
+	  4, do_judge },
 	{ 0 },
 };

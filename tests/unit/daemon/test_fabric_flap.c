@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "fm/perf/module.h"
+#include "tests/fabric/fault.h"
 #include "tests/lib/fabric_world.h"
 
 struct cable {
@@ -92,6 +93,33 @@ static void a_cable_that_bounces_is_counted_too(void **state)
 	}
 	assert_int_equal(count_logged(&w, "link-bounced", "went down and came back"), 6);
 	assert_true(is_quarantined(&w, 1));
+	world_fini(&w);
+}
+
+/*
+ * Light sweeps wait for the switch that hangs, and each flap makes a sweep that goes before them:
+ * what they found before counts.
+ */
+static void beside_a_hung_switch_a_cable_that_flaps_hides_no_host_whose_trap_was_lost(void **state)
+{
+	struct world w;
+
+	world_init(&w, pod(1));
+	const struct topo *t = w.design;
+	struct cable cable = uplink(&w, 0);
+	const struct topo_port *leaf = topo_peer(t, topo_port(t, t->nswitches + 9, 1));
+	guid_t guid = t->nodes[leaf->node].guid, hung = t->nodes[t->nswitches - 1].guid;
+	unsigned num = leaf->num;
+
+	double_set_silent(w.hw, hung, true);
+	fault_set(w.hw, fault_find("mum"), guid, 0, 1);
+	double_cut(w.hw, guid, num);
+	run_for(&w, 30 * SECOND_US);
+	assert_int_equal(status_number(&w, NULL, "hcas_off"), 1);
+	fall(&w, cable, 1, SECOND_US / 2);
+	double_join(w.hw, guid, num);
+	fall(&w, cable, 5, SECOND_US / 2);
+	assert_int_equal(double_link_state(w.hw, guid, num), TOPO_ACTIVE);
 	world_fini(&w);
 }
 
@@ -197,6 +225,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_cable_that_falls_six_times_carries_no_transit_for_a_minute),
 		cmocka_unit_test(a_cable_that_bounces_is_counted_too),
+		cmocka_unit_test(beside_a_hung_switch_a_cable_that_flaps_hides_no_host_whose_trap_was_lost),
 		cmocka_unit_test(operators_see_a_quarantine_and_end_it),
 		cmocka_unit_test(a_cordon_and_a_quarantine_are_told_apart),
 		cmocka_unit_test(a_quarantine_survives_a_restart),

@@ -364,7 +364,7 @@ static void the_judge_counts_what_packets_walked_one_by_one_find(void **state)
 		s.ripe_us = loop_now_us(s.loop) - age;
 		with = seed % 3 ? NULL : some_hca(&s);
 		slow = judge_slowly(&s, with);
-		double_judge(s.d, age, with, &fast);
+		double_judge(s.d, age, with, false, &fast);
 		if (fast.pairs != slow.pairs || fast.alive != slow.alive ||
 		    fast.loops != slow.loops || fast.hcas != slow.hcas)
 			fail_msg("seed %llu: pairs %llu, alive %llu, loops %u, HCAs %u; one by one "
@@ -400,7 +400,7 @@ static struct verdict verdict(struct double_world *w, uint64_t age)
 {
 	struct verdict v;
 
-	double_judge(w->d, age, NULL, &v);
+	double_judge(w->d, age, NULL, false, &v);
 	return v;
 }
 
