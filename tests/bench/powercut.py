@@ -91,7 +91,7 @@ class Trial:
         """Until all is alive, and for some seconds more."""
         row, last_up, first_alive, dead_since = self.row, None, None, None
         row.update(loops=0, cycles=0, moved=0, dead_again=0, dead_again_s=0.0, alive_s=None)
-        self.waited, self.read_at = dict.fromkeys(AGES_S, 0), dict.fromkeys(AGES_S)
+        self.late, self.waited, self.read_at = [], dict.fromkeys(AGES_S, 0), dict.fromkeys(AGES_S)
         while True:
             self.start_managers()
             now = self.judge()
@@ -126,17 +126,16 @@ class Trial:
         if not self.since:
             return
         manager = min(self.since, key=self.since.get)
-        for age in AGES_S:
-            if time.monotonic() - self.since[manager] < age:
-                return
-            dead = self.judge(f"sound {age}s {manager.node}:1")["dead"]
-            if not dead and self.read_at[age]:
-                self.read_at[age] = now["now"]
-                return  # nor are older ones
-            if dead and self.read_at[age]:
-                dead -= min(dead, self.judge(f"sound {age + now['now'] - self.read_at[age]:.6f}s {manager.node}:1")["dead"])
+        runs, younger = time.monotonic() - self.since[manager], True
+        for age in [each for each in AGES_S if each <= runs]:
+            before, self.read_at[age] = self.read_at[age], now["now"]
+            verdict = younger and self.judge(f"sound {age}s {manager.node}:1")
+            younger = dead = verdict and verdict["dead"]  # where none is dead, none of those that are older is
+            if dead and before:
+                dead -= min(dead, self.judge(f"sound {age + now['now'] - before:.6f}s {manager.node}:1")["dead"])
+            if dead and age >= PAIR_BOUND_S:
+                self.late.append(f"{now['now']:.3f} {dead} pairs are dead since {age} s: {verdict['from']} {verdict['to']}\n")
             self.waited[age] += dead
-            self.read_at[age] = now["now"]
 
     def last_start(self):
         """A manager that has power last is what all waits for: on fmsim's clock, to some milliseconds."""
@@ -165,7 +164,7 @@ class Trial:
             row = self.row
             row["ok"] = (row["alive_s"] is not None and row["alive_s"] <= bound and not (row["moved"] or row["loops"] or row["cycles"] or row["dead"])
                          and row["pairs_p99_s"] is not None and row["pairs_p99_s"] <= PAIR_BOUND_S)
-            if not row["ok"] and self.options.keep:
+            if self.options.keep and (self.late or not row["ok"]):
                 self.keep(status)
             return row
         finally:
@@ -177,6 +176,7 @@ class Trial:
         folder = pathlib.Path(self.options.keep) / f"{self.options.size}-{self.seed}-{self.row['manager']}-{self.options.ills.replace(' ', '+') or 'none'}"
         folder.mkdir(parents=True, exist_ok=True)
         folder.joinpath("row.json").write_text(json.dumps(self.row, indent=1))
+        folder.joinpath("late").write_text("".join(self.late))
         folder.joinpath("powercut").write_text(self.said)
         folder.joinpath("fmsim").write_text("".join(f"{line}\n" for _, line in self.done.lines))
         folder.joinpath("judge").write_text(self.sim.tell("judge"))

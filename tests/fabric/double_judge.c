@@ -156,7 +156,7 @@ static void join_parts(struct judge *j)
 
 			if (connects(j, port) && is_switch(port->peer->node))
 				unite(j, s, place_of(j, port->peer));
-			if (carries_data(port)) {
+			if (carries_data(port) || (j->sound && port->peer && port->flaps)) {
 				j->over[s * PORTS + n] = port->peer;
 				j->sends[s] |= !is_switch(port->peer->node);
 			}
