@@ -105,18 +105,16 @@ static void finish_unseen(struct sweep *s)
 {
 	struct inv_node *node;
 	unsigned p;
-
-	struct inv_node *each;
 	bool news;
 
-	for (each = inventory_first(&s->inv); each; each = inventory_next(&s->inv, each))
-		if (each->silent)
-			sweep_node(each)->seen = s->number;
+	for (node = inventory_first(&s->inv); node; node = inventory_next(&s->inv, node))
+		if (node->silent)
+			sweep_node(node)->seen = s->number;
 	do {
 		news = false;
-		for (each = inventory_first(&s->inv); each; each = inventory_next(&s->inv, each))
-			if (sweep_node(each)->seen == s->number && !sweep_answered(each))
-				news |= finish_keep_behind(s, each);
+		for (node = inventory_first(&s->inv); node; node = inventory_next(&s->inv, node))
+			if (sweep_node(node)->seen == s->number && !sweep_answered(node))
+				news |= finish_keep_behind(s, node);
 	} while (news);
 
 	for (node = inventory_first(&s->inv); node; node = inventory_next(&s->inv, node)) {

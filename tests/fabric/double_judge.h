@@ -36,8 +36,8 @@ struct verdict {
  * `age_us`: links that came up later connect nobody: what is dead then is dead though it was
  * connected for so long. 0 = all links that are up. `with`: pairs that these links connect with
  * that port as well, a manager's; NULL = all. `sound`: links of switches that nobody can program
- * connect nobody: those that hang, take no Set, store no table, or work at an SMP for half a second;
- * and what is dead because a cable that was told to flap is down is not dead.
+ * connect nobody: those that hang, take no Set, store no table, or work at an SMP for half a
+ * second; and what is dead because a cable that was told to flap is down is not dead.
  */
 void double_judge(const struct double_fabric *d, uint64_t age_us, const struct dport *with,
 		  bool sound, struct verdict *verdict);

@@ -225,7 +225,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_cable_that_falls_six_times_carries_no_transit_for_a_minute),
 		cmocka_unit_test(a_cable_that_bounces_is_counted_too),
-		cmocka_unit_test(beside_a_hung_switch_a_cable_that_flaps_hides_no_host_whose_trap_was_lost),
+		cmocka_unit_test(
+			beside_a_hung_switch_a_cable_that_flaps_hides_no_host_whose_trap_was_lost),
 		cmocka_unit_test(operators_see_a_quarantine_and_end_it),
 		cmocka_unit_test(a_cordon_and_a_quarantine_are_told_apart),
 		cmocka_unit_test(a_quarantine_survives_a_restart),
