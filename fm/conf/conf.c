@@ -189,6 +189,11 @@ static int load_setting(struct load *load, const config_setting_t *setting)
 {
 	const struct conf_option *option = option_find(config_setting_name(setting));
 
+	for (size_t i = 0; !option && i < conf_ngone; i++)
+		if (!strcmp(conf_gone[i].name, config_setting_name(setting))) {
+			load->conf.gone |= 1ull << i;
+			return 0;
+		}
 	if (!option)
 		return refuse(load, setting, "unknown key %s", config_setting_name(setting));
 	switch (option->kind) {
@@ -475,4 +480,6 @@ void conf_judge_secrets(const struct conf *conf, const char *path, conf_secret_f
 		fn(arg, files[i].key,
 		   *file && !stat(file, &st) && st.st_mode & files[i].bits ? why : NULL);
 	}
+	for (size_t i = 0; i < conf_ngone; i++)
+		fn(arg, conf_gone[i].name, conf->gone >> i & 1 ? conf_gone[i].recipe : NULL);
 }

@@ -101,7 +101,6 @@ struct conf_mirror { /* of the other managers: fm/mirror, fm/registrations */
 	int interval_ms; /* 0 = off */
 };
 
-enum conf_class { CONF_CLASS_UNCHANGED, CONF_CLASS_CROSSRAIL, CONF_CLASS_IDLE };
 struct conf_nvswitch {
 	char url[256], hosts_file[256], alias_file[256], ca_file[256];
 	char syslog_listen[64], syslog_allow[1024], log_socket[108], kmsg[256], hook[256];
@@ -109,12 +108,10 @@ struct conf_nvswitch {
 	int fm_in_progress; /* enum fm_progress */
 	int second_source;  /* enum nvswitch_trust that makes one superfluous */
 	int poll_interval_ms, timeout_ms, hook_timeout_ms, link_window_ms;
-	int body_limit;							       /* KiB; 0 = none */
-	int worsen_hold_ms, recover_hold_ms, reroute_interval_ms, log_hold_ms; /* 0 = none */
-	int guard;				       /* percent of the hosts; 100 = none */
-	bool guard_hooks;			       /* the guard holds hooks, too */
-	int degraded_class, no_p2p_class, fatal_class; /* enum conf_class */
-	int degraded_weight, no_p2p_weight, fatal_weight;
+	int body_limit;			     /* KiB; 0 = none */
+	int worsen_hold_ms, recover_hold_ms; /* 0 = none */
+	int guard;			     /* percent of the hosts; 100 = none */
+	bool guard_hooks;		     /* the guard holds hooks, too */
 };
 
 struct conf_audit {
@@ -198,6 +195,7 @@ struct conf {
 	struct conf_ports ports; /* what ports are set to */
 	int sandbox;		 /* enum sandbox_mode */
 	int log_level;		 /* enum log_level */
+	uint64_t gone;		 /* keys of before that the file has, by bit: conf_gone[] */
 };
 
 void conf_default(struct conf *conf); /* writes the default of every key */
@@ -231,7 +229,8 @@ const char *conf_word(const char *key, int number);
  * write to: fmd works with them, and says so. Files that are refused instead when they are open
  * (m_key_secret_file, peer_key, peer_psk_file) are not among them. Calls fn for each of them, of a
  * configuration that was read from `path`; NULL = from none.
- * key: of the configuration, or "configuration". why: NULL = it is as it should be.
+ * key: of the configuration, or "configuration". why: NULL = it is as it should be. Keys that this
+ * version has no more are said as well, with what takes their place.
  */
 typedef void conf_secret_fn(void *arg, const char *key, const char *why);
 void conf_judge_secrets(const struct conf *conf, const char *path, conf_secret_fn *fn, void *arg);

@@ -155,7 +155,6 @@ static bool check_url(const char *text, char *why, size_t size)
 	{                                                                                          \
 		.name = n, .kind = CONF_WORD, FIELD(f), .number = value, .words = { __VA_ARGS__ }  \
 	}
-#define CLASS_OPTION(n, f, value) WORD_OPTION(n, f, value, "unchanged", "crossrail", "idle")
 
 const struct conf_option conf_options[] = {
 	HEX_OPTION("guid", port.guid, "0x0000000000000000"),
@@ -252,18 +251,10 @@ const struct conf_option conf_options[] = {
 		    "failed"),
 	WORD_OPTION("nvswitch_second_source", nvswitch.second_source, 1, "never", "pushed",
 		    "unproven"),
-	SECONDS_OPTION("nvswitch_log_hold", nvswitch.log_hold_ms, 1, 604800, 3600),
 	SECONDS_OPTION("nvswitch_worsen_hold", nvswitch.worsen_hold_ms, 0.1, 3600, 30),
 	SECONDS_OPTION("nvswitch_recover_hold", nvswitch.recover_hold_ms, 0.1, 86400, 300),
-	SECONDS_OPTION("nvswitch_reroute_interval", nvswitch.reroute_interval_ms, 0.1, 3600, 60),
 	INT_OPTION("nvswitch_guard", nvswitch.guard, 0, 100, 25, "%"),
 	FLAG_OPTION("nvswitch_guard_hooks", nvswitch.guard_hooks),
-	CLASS_OPTION("nvswitch_degraded_class", nvswitch.degraded_class, CONF_CLASS_UNCHANGED),
-	INT_OPTION("nvswitch_degraded_weight", nvswitch.degraded_weight, 0, 100, 1, NULL),
-	CLASS_OPTION("nvswitch_no_p2p_class", nvswitch.no_p2p_class, CONF_CLASS_UNCHANGED),
-	INT_OPTION("nvswitch_no_p2p_weight", nvswitch.no_p2p_weight, 0, 100, 1, NULL),
-	CLASS_OPTION("nvswitch_fatal_class", nvswitch.fatal_class, CONF_CLASS_UNCHANGED),
-	INT_OPTION("nvswitch_fatal_weight", nvswitch.fatal_weight, 0, 100, 1, NULL),
 	TEXT_OPTION("nvswitch_hook", nvswitch.hook, ""),
 	SECONDS_OPTION("nvswitch_hook_timeout", nvswitch.hook_timeout_ms, 0.1, 600, 10),
 
@@ -329,3 +320,21 @@ const struct conf_option conf_options[] = {
 	  .words = { "error", "warning", "notice", "info", "debug" } },
 };
 const size_t conf_noptions = sizeof(conf_options) / sizeof(conf_options[0]);
+
+#define ROUTED_ALIKE                                                                               \
+	"has no effect: routing is the same for all states of NVLinks, as no other gains a host "  \
+	"5 "                                                                                       \
+	"%; see `fmctl whatif --nvswitch`"
+const struct conf_gone conf_gone[] = {
+	{ "nvswitch_degraded_class", ROUTED_ALIKE },
+	{ "nvswitch_degraded_weight", ROUTED_ALIKE },
+	{ "nvswitch_no_p2p_class", ROUTED_ALIKE },
+	{ "nvswitch_no_p2p_weight", ROUTED_ALIKE },
+	{ "nvswitch_fatal_class", ROUTED_ALIKE },
+	{ "nvswitch_fatal_weight", ROUTED_ALIKE },
+	{ "nvswitch_reroute_interval", ROUTED_ALIKE },
+	{ "nvswitch_log_hold",
+	  "has no effect: a fault in a kernel log counts until a reset or boot "
+	  "is seen, or `fmctl nvswitch clear`" },
+};
+const size_t conf_ngone = sizeof(conf_gone) / sizeof(conf_gone[0]);

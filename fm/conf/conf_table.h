@@ -32,6 +32,13 @@ struct conf_option {
 	bool (*check)(const char *text, char *why, size_t size);
 };
 
+/* Keys of before: in a file they are no error, for an upgrade must not stop a manager. */
+struct conf_gone {
+	const char *name, *recipe;
+};
+extern const struct conf_gone conf_gone[];
+extern const size_t conf_ngone;
+
 extern const struct conf_option conf_options[];
 extern const size_t conf_noptions;
 

@@ -180,7 +180,7 @@ static json_t *document(struct whatif *w)
 	json_t *doc;
 	bool sound;
 
-	policy = nvlink_policy(w->env->fabric, w->t, w->states);
+	policy = fabric_policy(w->env->fabric, w->t, NULL);
 	fabric_try(w->env->fabric, w->t, &policy, &w->tables, &w->tried);
 	fabric_policy_fini(&policy);
 	w->route_ms = now_ms() - start;
@@ -208,17 +208,8 @@ static json_t *document(struct whatif *w)
 	if (w->tried.why[0])
 		json_object_set_new(doc, "engine_why", json_string(w->tried.why));
 	if (w->states) {
-		/* How hosts in another state are treated, and who pays for it. */
-		struct fabric *f = w->env->fabric;
-		const struct congestion_scene now = { w->present, fabric_view(f).lids,
-						      fabric_view(f).tables, w->storage };
-		const struct congestion_scene then = { w->t, fabric_view(f).lids, &w->tables,
-						       w->storage };
-		uint8_t *aside = nvlink_aside(f, w->states);
-
-		json_object_set_new(doc, "nvswitch", nvlink_trial(f, w->t, w->states, &w->tables));
-		json_object_set_new(doc, "pays", affected_json(&now, &then, aside));
-		free(aside);
+		json_object_set_new(doc, "nvswitch",
+				    nvlink_trial(w->env->fabric, w->t, w->states, &w->tables));
 	}
 	return doc;
 }

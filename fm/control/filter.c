@@ -159,9 +159,7 @@ static bool read_class(struct filter *f, const struct fabric *fabric, const char
 {
 	static const char *const names[] = { [ROUTE_COMPUTE] = "compute",
 					     [ROUTE_STORAGE] = "storage",
-					     [ROUTE_MANAGEMENT] = "management",
-					     [ROUTE_IDLE] = "idle",
-					     [ROUTE_CROSSRAIL] = "crossrail" };
+					     [ROUTE_MANAGEMENT] = "management" };
 	struct fabric_policy policy;
 
 	for (int class = 0; text && class < (int)(sizeof(names) / sizeof(names[0])); class ++)

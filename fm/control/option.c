@@ -218,7 +218,7 @@ static const struct command_option filters[] = {
 	OPTION("host", "HOST", "a host's HCAs and what they are connected to"),
 	OPTION("down", NULL, "with a link that is down"),
 	OPTION("unhealthy", NULL, "with unhealthy links, or of hosts that have such links"),
-	OPTION("class", "compute|storage|management|idle|crossrail", "of HCAs of this class"),
+	OPTION("class", "compute|storage|management", "of HCAs of this class"),
 };
 static const struct command_option sort =
 	OPTION("sort", "COLUMN", "sort by a column; -COLUMN: largest first");

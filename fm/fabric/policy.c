@@ -49,7 +49,6 @@ struct fabric_policy fabric_policy(const struct fabric *f, const struct topo *t,
 void fabric_policy_fini(struct fabric_policy *policy)
 {
 	free(policy->classes);
-	free(policy->weights);
 	free(policy->overrides);
 	*policy = (struct fabric_policy){ 0 };
 }
@@ -58,7 +57,6 @@ struct route_params fabric_route_params(const struct fabric *f, const struct fab
 {
 	return (struct route_params){ .engine = route_engine_name(f->conf.routing.engine),
 				      .classes = policy->classes,
-				      .weights = policy->weights,
 				      .overrides = policy->overrides,
 				      .noverrides = policy->noverrides };
 }

@@ -74,7 +74,6 @@ struct route_override;
 /* Lists belong to the policy; the room that adds the first entry allocates a list. */
 struct fabric_policy {
 	uint8_t *classes; /* enum route_class by port of the snapshot; NULL = all compute */
-	uint8_t *weights; /* by port too; NULL = all alike */
 	struct route_override *overrides;
 	uint32_t noverrides;
 };

@@ -333,7 +333,6 @@ static void show_whatif(const struct fmctl *ctl, const json_t *result)
 		printf("%-12s%s\n", "at risk",
 		       json_string_value(table_value(result, "at_risk.text")));
 	show_trial(json_object_get(result, "nvswitch"));
-	show_affected(json_object_get(result, "pays"));
 	printf("%-12sflows on the worst link, mean and worst of the samples\n", "congestion");
 	printf("  %-14s %12s   %12s\n", "", "now", "then");
 	print_pattern(result, "shift", "shift");

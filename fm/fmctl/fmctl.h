@@ -81,6 +81,5 @@ void show_rows(const struct fmctl *ctl, const json_t *rows, const struct table_c
 	       unsigned optional);
 /* Print the hosts whose NVLink state is assumed; and the hosts that these affect, NULL = none. */
 void show_trial(const json_t *rows);
-void show_affected(const json_t *pays);
 
 #endif

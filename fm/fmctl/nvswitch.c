@@ -222,53 +222,18 @@ void show_trial(const json_t *rows)
 	const json_t *row;
 	size_t index;
 
-	json_array_foreach (rows, index, row) {
-		printf("%-12s%s: %s, was %s: class %s, weight %.0f\n", "nvswitch",
-		       table_text(row, "host"), table_text(row, "state"), table_text(row, "was"),
-		       table_text(row, "class"), table_number(row, "weight"));
-		printf("%-12scross-rail flows on the busiest of its leaves' uplinks: %.0f now, "
-		       "%.0f then\n",
-		       "", table_number(row, "cross_rail_before.worst_uplink"),
-		       table_number(row, "cross_rail.worst_uplink"));
-		printf("%-12sand what they get, in links: %.2f of %.0f now, %.2f then; random "
-		       "traffic of the others: %.1f of %.0f now, %.1f then\n",
-		       "", table_number(row, "cross_rail_before.rate"),
-		       table_number(row, "cross_rail_before.rate_of"),
+	json_array_foreach (rows, index, row)
+		printf("%-12s%s: %s, was %s\n%-12sin links, of %.0f: its cross-rail traffic "
+		       "%.2f now, %.2f then; random traffic of the others: %.1f of %.0f now, "
+		       "%.1f then, %.1f if it sent nothing\n",
+		       "nvswitch", table_text(row, "host"), table_text(row, "state"),
+		       table_text(row, "was"), "", table_number(row, "cross_rail.rate_of"),
+		       table_number(row, "cross_rail_before.rate"),
 		       table_number(row, "cross_rail.rate"),
 		       table_number(row, "cross_rail_before.others_rate"),
 		       table_number(row, "cross_rail_before.others_flows"),
-		       table_number(row, "cross_rail.others_rate"));
-	}
-}
-
-#define AFFECTED_PRINTED 16
-
-void show_affected(const json_t *pays)
-{
-	const json_t *rows = json_object_get(pays, "rows"), *row;
-	size_t index;
-
-	if (!pays)
-		return;
-	if (!json_array_size(rows)) {
-		printf("%-12sno other hosts: their flows on the worst link of a path in shifts, "
-		       "mean: %.2f now, %.2f then\n",
-		       "affected", table_number(pays, "mean_before"), table_number(pays, "mean"));
-		return;
-	}
-	printf("%-12s%.0f HCAs of %.0f other hosts; flows on the worst link of a path in shifts, "
-	       "mean of all others: %.3f now, %.3f then\n",
-	       "affected", table_number(pays, "hcas"), table_number(pays, "hosts"),
-	       table_number(pays, "mean_before"), table_number(pays, "mean"));
-	json_array_foreach ((json_t *)rows, index, row) {
-		if (index == AFFECTED_PRINTED)
-			break;
-		printf("%-12s%s at %s: from %.2f to %.2f\n", "", table_text(row, "hca"),
-		       table_text(row, "leaf"), table_number(row, "before"),
-		       table_number(row, "then"));
-	}
-	if (table_number(pays, "hcas") > AFFECTED_PRINTED)
-		printf("%-12sand %.0f more\n", "", table_number(pays, "hcas") - AFFECTED_PRINTED);
+		       table_number(row, "cross_rail.others_rate"),
+		       table_number(row, "cross_rail.others_alone"));
 }
 
 /* ---- Commands -------------------------------------------------------------------------------- */

@@ -22,14 +22,12 @@
 
 /*
  * fmctl plan --nvswitch: hosts that are taken to be in some state of their NVLinks, and what their
- * cross-rail traffic meets. The treatment of states is fmd's own, by its configuration (--config,
- * else its defaults).
+ * cross-rail traffic gets and costs.
  */
 
 /* Puts the assumed NVLink states into params. */
 static enum fmctl_exit plan_assume(struct plan *p)
 {
-	struct nvswitch_policy policy;
 	char err[512];
 
 	conf_default(&p->conf);
@@ -49,34 +47,12 @@ static enum fmctl_exit plan_assume(struct plan *p)
 		fprintf(stderr, "fmctl: plan: --nvswitch %s: %s\n", text, err);
 		return sound ? FMCTL_FAILED : FMCTL_USAGE;
 	}
-	policy = nvswitch_policy(&p->conf.nvswitch);
-	if (p->by_name) {
-		p->classes = mem_alloc(p->topo->nports, 1);
-		memcpy(p->classes, p->by_name, p->topo->nports);
-	}
-	nvswitch_policy_apply(&policy, p->topo, p->states, &p->classes, &p->weights);
-	p->params.classes = p->classes;
-	p->params.weights = p->weights;
 	return FMCTL_DONE;
-}
-
-static json_t *plan_affected(const struct plan *p)
-{
-	const struct nvswitch_policy policy = nvswitch_policy(&p->conf.nvswitch);
-	const struct congestion_scene now = { p->intact, p->lids, &p->before, p->is_storage };
-	const struct congestion_scene then = { p->topo, p->lids, &p->tables, p->is_storage };
-	uint8_t *aside = nvswitch_policy_aside(&policy, p->topo, NULL, p->states);
-	json_t *found = affected_json(&now, &then, aside);
-
-	free(aside);
-	return found;
 }
 
 static json_t *plan_trial(const struct plan *p)
 {
-	const struct nvswitch_policy policy = nvswitch_policy(&p->conf.nvswitch);
-	const struct nvswitch_trial trial = { .policy = &policy,
-					      .lids = p->lids,
+	const struct nvswitch_trial trial = { .lids = p->lids,
 					      .classes = p->by_name,
 					      .now = { p->intact, &p->before, NULL },
 					      .then = { p->topo, &p->tables, p->states } };
@@ -227,12 +203,10 @@ static void print_all(const struct fmctl *ctl, const struct plan *p)
 		table_print_change(p->delta.entries, p->delta.entries_minimum, p->delta.blocks,
 				   p->delta.switches);
 	if (p->states) {
-		json_t *rows = plan_trial(p), *pays = plan_affected(p);
+		json_t *rows = plan_trial(p);
 
 		show_trial(rows);
-		show_affected(pays);
 		json_decref(rows);
-		json_decref(pays);
 	}
 	if (p->rebalance) {
 		uint32_t count = rebalance_result(p->rebalance)->count;
@@ -275,10 +249,8 @@ static void plan_show(const struct fmctl *ctl, const struct plan *p)
 		json_object_set_new(document_doc, "engine_why", json_string(p->why));
 	if (plan_changes(p))
 		json_object_set_new(document_doc, "delta", report_delta(&p->delta));
-	if (p->states) {
+	if (p->states)
 		json_object_set_new(document_doc, "nvswitch", plan_trial(p));
-		json_object_set_new(document_doc, "pays", plan_affected(p));
-	}
 	if (p->rebalance)
 		json_object_set_new(document_doc, "rebalance",
 				    json_pack("{si sf so so}", "entries",
@@ -508,8 +480,6 @@ static enum fmctl_exit load(struct plan *p)
 
 static enum fmctl_exit compute(struct plan *p)
 {
-	struct route_params without = p->params;
-
 	for (unsigned i = 0; i < p->args.repeat; i++) {
 		double start = now_ms();
 
@@ -526,9 +496,7 @@ static enum fmctl_exit compute(struct plan *p)
 	route_explain(p->route, p->topo, p->why, sizeof(p->why));
 	if (!plan_changes(p))
 		return FMCTL_DONE;
-	without.classes = p->by_name;
-	without.weights = NULL;
-	if (route_compute(p->route, p->intact, p->lids, &without, &p->before) == 0) {
+	if (route_compute(p->route, p->intact, p->lids, &p->params, &p->before) == 0) {
 		delta_count(&p->before, &p->tables, &p->delta);
 		p->delta.entries_minimum =
 			delta_minimum(p->topo, p->lids, p->engine, &p->before, &p->tables);
@@ -662,8 +630,6 @@ static enum fmctl_exit run_plan(const struct fmctl *ctl, int argc, char **argv)
 	tables_fini(&p->tables);
 	free(p->is_storage);
 	free(p->by_name);
-	free(p->classes);
-	free(p->weights);
 	free(p->states);
 	free(p->flows);
 	free(p);

@@ -38,9 +38,8 @@ struct plan {
 	struct topo *intact, *topo; /* as in the file; with the failures */
 	bool *is_storage;	    /* by node of topo; NULL = not named */
 	struct conf conf;
-	uint8_t *by_name;	    /* classes, NULL = all compute */
-	uint8_t *classes, *weights; /* for params: with the assumed states */
-	uint8_t *states;	    /* assumed, by host; NULL = none */
+	uint8_t *by_name; /* classes, NULL = all compute */
+	uint8_t *states;  /* assumed, by host; NULL = none */
 	struct lid_map *lids;
 	struct route *route;
 	struct tables before, tables;

@@ -8,6 +8,7 @@
 #include "fm/fabric/operation.h"
 #include "fm/fabric/request.h"
 #include "fm/fabric/view.h"
+#include "fm/loop/child.h"
 #include "fm/nvswitch/evidence.h"
 #include "fm/nvswitch/module.h"
 #include "fm/nvswitch/policy.h"
@@ -15,12 +16,20 @@
 #include "topology/base/mem.h"
 #include "topology/graph/cutoff.h"
 
+#define RATED_MOST 8 /* hosts; more at once are an outage, whose rates are nobody's question */
+
 struct nvlink_room {
 	struct fabric *fabric;
 	struct fabric_services services;
 	struct nvswitch *nvswitch;
-	bool refused;	/* the own port leads into an NVLink subnet, and that was logged */
-	bool requested; /* a reroute, by the call that is under way */
+	bool refused; /* the own port leads into an NVLink subnet, and that was logged */
+	/* Hosts that have become NO_P2P, whose rates are computed beside the loop. */
+	struct children *children;
+	struct loop_timer *rates_timer;
+	struct child *child;
+	char *rated[RATED_MOST], *crowding[RATED_MOST]; /* NULL = free */
+	char answer[RATED_MOST * 96];
+	size_t answered;
 };
 
 #define NVLINK_STATES_FILE "nvswitch" /* states and overrides */
@@ -60,7 +69,6 @@ static unsigned limit_ms(int configured)
 static struct nvswitch_conf nvlink_conf(const struct conf *conf)
 {
 	const struct conf_nvswitch *c = &conf->nvswitch;
-	const struct nvswitch_policy policy = nvswitch_policy(c);
 	struct nvswitch_conf out = {
 		.keys = *c,
 		.interval_us = c->poll_interval_ms * 1000ull,
@@ -71,7 +79,6 @@ static struct nvswitch_conf nvlink_conf(const struct conf *conf)
 		.retry_us = conf->retry_interval_ms * 1000ull,
 		.health = { .worsen_us = c->worsen_hold_ms * 1000ull,
 			    .recover_us = c->recover_hold_ms * 1000ull,
-			    .interval_us = c->reroute_interval_ms * 1000ull,
 			    .stale_us = c->poll_interval_ms * 1000ull * STALE_INTERVALS,
 			    .sure = (enum nvswitch_trust)c->second_source,
 			    .guard_percent = (unsigned)c->guard },
@@ -79,7 +86,6 @@ static struct nvswitch_conf nvlink_conf(const struct conf *conf)
 
 	if (!c->poll_interval_ms) /* exporters are not asked */
 		*out.keys.url = *out.keys.hosts_file = 0;
-	nvswitch_policy_number(&policy, out.health.treatment);
 	return out;
 }
 
@@ -182,29 +188,14 @@ static const struct state_file memory_file = {
 	.gather_max_us = 10000000,
 };
 
-/* enum nvswitch_state by host of a snapshot, as routing uses them; the caller frees it. */
+/* enum nvswitch_state by host of a snapshot; the caller frees it. */
 static uint8_t *nvlink_states(const struct nvlink_room *r, const struct topo *t)
 {
 	uint8_t *states = mem_alloc(t->nhosts + 1, 1);
 
 	for (uint32_t h = 0; h < t->nhosts; h++)
-		states[h] = (uint8_t)nvswitch_routed(r->nvswitch, t->hosts[h].name);
+		states[h] = (uint8_t)nvswitch_believed(r->nvswitch, t->hosts[h].name);
 	return states;
-}
-
-/* Adds classes and weights of unhealthy hosts; states: by host, NULL = those in force. */
-static void nvlink_treat(const struct nvlink_room *r, const struct topo *t, const uint8_t *states,
-			 struct fabric_policy *policy)
-{
-	const struct nvswitch_policy treatments = nvswitch_policy(&r->services.conf->nvswitch);
-	uint8_t *in_force = NULL;
-
-	if (!states && !nvswitch_has_degraded(r->nvswitch))
-		return;
-	if (!states)
-		states = in_force = nvlink_states(r, t);
-	nvswitch_policy_apply(&treatments, t, states, &policy->classes, &policy->weights);
-	free(in_force);
 }
 
 /* Operators' commands about hosts' NVLinks, and what-if. */
@@ -239,20 +230,18 @@ json_t *nvlink_hear_report(struct fabric *f, const char *source, const char *hos
 struct override {
 	const struct nvlink_room *room;
 	char host[128], state[32]; /* state "" = taken back */
-	uint64_t asked_us, blocks_before;
-	bool rerouted;
+	uint64_t asked_us;
 };
 
+/* Routing is the same for all states, so nothing moves. */
 static json_t *result(void *data)
 {
 	const struct override *o = data;
-	const struct fabric_written written = fabric_written(o->room->fabric);
 
-	return json_pack("{ss ss* sb sI sI sf}", "host", o->host, "state",
-			 *o->state ? o->state : NULL, "rerouted", o->rerouted,
-			 "lft_entries_changed", (json_int_t)(o->rerouted ? written.entries : 0),
-			 "lft_blocks_written", (json_int_t)(written.blocks - o->blocks_before),
-			 "took_ms", (loop_now_us(o->room->services.loop) - o->asked_us) / 1e3);
+	return json_pack("{ss ss* sb si si sf}", "host", o->host, "state",
+			 *o->state ? o->state : NULL, "rerouted", false, "lft_entries_changed", 0,
+			 "lft_blocks_written", 0, "took_ms",
+			 (loop_now_us(o->room->services.loop) - o->asked_us) / 1e3);
 }
 
 static const struct fabric_operation_ops override_ops = { .file = NVLINK_STATES_FILE,
@@ -267,9 +256,7 @@ void nvlink_set(struct fabric *f, const char *host, const char *state, waiter_fn
 	bool known = !state || (wanted >= 0 && wanted != NVSWITCH_UNKNOWN);
 	char err[256];
 
-	*o = (struct override){ .room = r,
-				.asked_us = loop_now_us(r->services.loop),
-				.blocks_before = fabric_written(f).blocks };
+	*o = (struct override){ .room = r, .asked_us = loop_now_us(r->services.loop) };
 	snprintf(o->host, sizeof(o->host), "%s", host);
 	if (state && known)
 		snprintf(o->state, sizeof(o->state), "%s",
@@ -277,18 +264,13 @@ void nvlink_set(struct fabric *f, const char *host, const char *state, waiter_fn
 	if (!known)
 		snprintf(err, sizeof(err),
 			 "unknown state %s: HEALTHY, DEGRADED_LINK, NO_P2P or FATAL", state);
-	r->requested = false;
 	if (!known ||
 	    nvswitch_set(r->nvswitch, o->host, (enum nvswitch_state)wanted, err, sizeof(err))) {
 		fn(arg, NULL, err);
 		free(o);
 		return;
 	}
-	o->rerouted = r->requested;
-	if (o->rerouted)
-		fabric_operation_start(f, &override_ops, o, fn, arg);
-	else
-		fabric_operation_done(f, &override_ops, o, fn, arg);
+	fabric_operation_done(f, &override_ops, o, fn, arg);
 }
 
 /* ---- What if --------------------------------------------------------------------------------- */
@@ -303,56 +285,33 @@ int nvlink_assume(const struct fabric *f, const char *text, uint8_t **states, ch
 	return nvswitch_policy_assume(now, text, *states, err, err_size);
 }
 
-struct fabric_policy nvlink_policy(const struct fabric *f, const struct topo *variant,
-				   const uint8_t *states)
-{
-	struct fabric_policy policy = fabric_policy(f, variant, &nvlink_module);
-
-	nvlink_treat(room_of(f), variant, states, &policy);
-	return policy;
-}
-
 json_t *nvlink_trial(const struct fabric *f, const struct topo *variant, const uint8_t *states,
 		     const struct tables *tables)
 {
 	const struct nvlink_room *r = room_of(f);
 	const struct fabric_view view = fabric_view(f);
-	const struct nvswitch_policy treatments = nvswitch_policy(&r->services.conf->nvswitch);
-	struct fabric_policy without = fabric_policy(f, view.topo, &nvlink_module);
+	struct fabric_policy policy = fabric_policy(f, view.topo, NULL);
 	uint8_t *now = nvlink_states(r, view.topo);
-	const struct nvswitch_trial trial = { .policy = &treatments,
-					      .lids = view.lids,
-					      .classes = without.classes,
+	const struct nvswitch_trial trial = { .lids = view.lids,
+					      .classes = policy.classes,
 					      .now = { view.topo, view.tables, now },
 					      .then = { variant, tables, states } };
 	json_t *rows = nvswitch_trial_json(&trial);
 
-	fabric_policy_fini(&without);
+	fabric_policy_fini(&policy);
 	free(now);
 	return rows;
-}
-
-uint8_t *nvlink_aside(const struct fabric *f, const uint8_t *states)
-{
-	const struct nvlink_room *r = room_of(f);
-	const struct topo *t = fabric_view(f).topo;
-	const struct nvswitch_policy treatments = nvswitch_policy(&r->services.conf->nvswitch);
-	uint8_t *now = nvlink_states(r, t);
-	uint8_t *aside = nvswitch_policy_aside(&treatments, t, now, states);
-
-	free(now);
-	return aside;
 }
 
 /*
  * What the state of a host's NVLinks means for the fabric.
  *
  * A GPU that loses its NVLinks relays nothing within its host any more: what stayed on one rail
- * goes over the spines, to seven other adapters that the usual numbering puts behind one and the
- * same spine index. So a host without peer-to-peer is distributed over the slots by rail
- * (ROUTE_CROSSRAIL) and counted for more; a dead one is expected to be silent and distributed last
- * (ROUTE_IDLE). The table of states is the configuration's (policy.h). Only compute adapters are
- * distributed differently, nobody else's entries move, and every host stays reachable.
+ * goes over the spines. Its seven flows leave one adapter, whose port is as fast as the uplink that
+ * they share, so they lose nothing by sharing it: no other tables gain the host 5 percent on 1, 2
+ * and 4 units (tests/unit/routing/report/test_rates.c), and they cost others. So routing is kept,
+ * and what was computed is said: an event when a host becomes NO_P2P, and an alert where its
+ * traffic takes more than a percent of the others'.
  *
  * NVLink switches of the fifth generation look like InfiniBand switches from within their own
  * subnet, which another manager runs. A port into one is refused: nothing is programmed there.
@@ -371,14 +330,146 @@ static void event_cb(void *arg, enum log_level level, const char *kind, json_t *
 	event_log_add(r->services.events, level, kind, &subject, details, "%s", text);
 }
 
-static void reroute_cb(void *arg)
+/* ---- Rates of hosts without P2P ------------------------------------------------------------- */
+
+#define RATES_SOON_US 10000 /* what is lost together is computed together */
+#define CROWDS	      0.99  /* of what the others would get: from there on they are told */
+
+static uint32_t host_by_name(const struct topo *t, const char *name)
+{
+	uint32_t h = 0;
+
+	while (h < t->nhosts && strcmp(t->hosts[h].name, name))
+		h++;
+	return h;
+}
+
+/* A line a host, in the order of `rated`; beside the loop. */
+static int write_rates(void *arg, FILE *out)
 {
 	struct nvlink_room *r = arg;
+	const struct fabric_view view = fabric_view(r->fabric);
+	struct fabric_policy policy = fabric_policy(r->fabric, view.topo, NULL);
 
-	r->requested = true;
-	fabric_request_reroute(r->fabric, "NVLink states changed");
-	fabric_fault_open(r->fabric, "nvswitch: routing recalculated (NVLink state changed)");
+	for (unsigned i = 0; i < RATED_MOST && r->rated[i]; i++) {
+		uint32_t host = host_by_name(view.topo, r->rated[i]);
+		struct rates rates = { 0 };
+
+		if (host < view.topo->nhosts)
+			rates_measure(view.topo, view.lids, view.tables, policy.classes, host,
+				      false, &rates);
+		fprintf(out, "%.3f %u %.3f %u %.3f\n", rates.own, rates.adapters, rates.others,
+			rates.flows, rates.others_alone);
+	}
+	fabric_policy_fini(&policy);
+	return 0;
 }
+
+static void take_rates(void *arg, const char *data, size_t len)
+{
+	struct nvlink_room *r = arg;
+	size_t room = sizeof(r->answer) - 1 - r->answered;
+
+	memcpy(r->answer + r->answered, data, len < room ? len : room);
+	r->answered += len < room ? len : room;
+}
+
+static void say_rates(struct nvlink_room *r, char *host, const char *line)
+{
+	struct rates rates;
+	const struct event_subject subject = { .host = host };
+	unsigned at = 0;
+
+	if (sscanf(line, "%lf %u %lf %u %lf", &rates.own, &rates.adapters, &rates.others,
+		   &rates.flows, &rates.others_alone) != 5 ||
+	    !rates.adapters)
+		return;
+	event_log_add(
+		r->services.events, LOG_NOTICE, "nvswitch-rates", &subject,
+		json_pack("{ss sf si sf si sf}", "host", host, "rate", rates.own, "rate_of",
+			  (int)rates.adapters, "others_rate", rates.others, "others_flows",
+			  (int)rates.flows, "others_alone", rates.others_alone),
+		"nvswitch: %s: routing kept: %.2f of %u as it is; the others %.1f of %u, %.1f "
+		"without its traffic",
+		host, rates.own, rates.adapters, rates.others, rates.flows, rates.others_alone);
+	if (rates.others >= CROWDS * rates.others_alone)
+		return;
+	alert_raise(r->services.alerts, "nvlink-crowding", &subject,
+		    "%s: NO_P2P: its GPUs' traffic over InfiniBand takes %.1f %% of what the other "
+		    "hosts' get of the uplinks of its leaves",
+		    host, 100 - 100 * rates.others / rates.others_alone);
+	while (at < RATED_MOST && r->crowding[at] && strcmp(r->crowding[at], host))
+		at++;
+	if (at < RATED_MOST && !r->crowding[at])
+		r->crowding[at] = mem_strdup(host);
+}
+
+static void rates_end(void *arg, bool whole)
+{
+	struct nvlink_room *r = arg;
+	char *rest = r->answer, *line;
+
+	r->child = NULL;
+	r->answer[r->answered] = '\0';
+	for (unsigned i = 0; i < RATED_MOST && r->rated[i]; i++) {
+		line = strtok_r(rest, "\n", &rest);
+		if (whole && line)
+			say_rates(r, r->rated[i], line);
+		free(r->rated[i]);
+		r->rated[i] = NULL;
+	}
+	r->answered = 0;
+}
+
+/* In a simulated loop there are no processes: it is computed at once. */
+static void begin_rates(void *arg)
+{
+	static const struct child_ops ops = { write_rates, take_rates, rates_end };
+	struct nvlink_room *r = arg;
+	FILE *out;
+
+	if (!fabric_view(r->fabric).tables || r->child || !r->rated[0])
+		return;
+	if (!loop_is_simulated(r->services.loop)) {
+		r->child = child_start(r->children, &ops, r, -1);
+	} else if ((out = fmemopen(r->answer, sizeof(r->answer), "w"))) {
+		write_rates(r, out);
+		r->answered = (size_t)ftell(out);
+		fclose(out);
+	}
+	if (!r->child)
+		rates_end(r, loop_is_simulated(r->services.loop));
+}
+
+static void lost_cb(void *arg, const char *host)
+{
+	struct nvlink_room *r = arg;
+	unsigned at = 0;
+
+	while (at < RATED_MOST && r->rated[at])
+		at++;
+	if (r->child || at == RATED_MOST)
+		return;
+	r->rated[at] = mem_strdup(host);
+	loop_timer_set(r->rates_timer, RATES_SOON_US);
+}
+
+/* Alerts about hosts that are NO_P2P no more are over. */
+static void end_crowding(struct nvlink_room *r)
+{
+	for (unsigned i = 0; i < RATED_MOST; i++) {
+		const struct event_subject subject = { .host = r->crowding[i] };
+
+		if (!r->crowding[i] ||
+		    nvswitch_known(r->nvswitch, r->crowding[i]).state == NVSWITCH_NO_P2P)
+			continue;
+		alert_end(r->services.alerts, "nvlink-crowding", &subject);
+		free(r->crowding[i]);
+		r->crowding[i] = NULL;
+	}
+}
+
+/* ---- What is kept --------------------------------------------------------------------------- */
 
 static void keep_cb(void *arg)
 {
@@ -425,7 +516,7 @@ static void raise_alerts(struct nvlink_room *r)
 	if (nvswitch_is_guarded(r->nvswitch))
 		alert_raise(alerts, "nvswitch-guard", NULL,
 			    "more than %d %% of the hosts look unhealthy at once (nvswitch_guard): "
-			    "routing keeps as it is%s",
+			    "their sources are suspect%s",
 			    r->services.conf->nvswitch.guard,
 			    r->services.conf->nvswitch.guard_hooks ? ", hooks are held" : "");
 	else
@@ -435,6 +526,7 @@ static void raise_alerts(struct nvlink_room *r)
 static void states_cb(void *arg)
 {
 	raise_alerts(arg);
+	end_crowding(arg);
 	fabric_report_hosts_changed(((struct nvlink_room *)arg)->fabric);
 }
 
@@ -445,7 +537,7 @@ static void trouble_cb(void *arg, const char *what, const char *error)
 	trouble_set(r->services.alerts, what, error);
 }
 
-static const struct nvswitch_ops monitor_ops = { event_cb,    reroute_cb, keep_cb,
+static const struct nvswitch_ops monitor_ops = { event_cb,    lost_cb,	  keep_cb,
 						 remember_cb, trouble_cb, states_cb };
 
 /* ---- Updates --------------------------------------------------------------------------------- */
@@ -475,11 +567,6 @@ static const char *admit(void *room, const struct topo *next)
 			desc);
 	r->refused = desc != NULL;
 	return desc ? "this port leads into an NVLink subnet; see fmctl events" : NULL;
-}
-
-static void route_input(const void *room, const struct topo *next, struct fabric_policy *policy)
-{
-	nvlink_treat(room, next, NULL, policy);
 }
 
 static void published(void *room, enum fabric_update_step step, const struct topo *before)
@@ -597,6 +684,8 @@ static void *init(struct fabric *fabric)
 	r->fabric = fabric;
 	r->services = fabric_services(fabric);
 	r->nvswitch = nvswitch_new(r->services.loop, &monitor_ops, r);
+	r->children = children_new(r->services.loop);
+	r->rates_timer = loop_timer_new(r->services.loop, begin_rates, r);
 	return r;
 }
 
@@ -604,6 +693,13 @@ static void fini(void *room)
 {
 	struct nvlink_room *r = room;
 
+	child_kill(r->child);
+	children_free(r->children);
+	loop_timer_free(r->rates_timer);
+	for (unsigned i = 0; i < RATED_MOST; i++) {
+		free(r->rated[i]);
+		free(r->crowding[i]);
+	}
 	nvswitch_free(r->nvswitch);
 	free(r);
 }
@@ -615,7 +711,6 @@ const struct fabric_module nvlink_module = { .name = "nvlink",
 					     .load = load,
 					     .configure = configure,
 					     .admit = admit,
-					     .route_input = route_input,
 					     .published = published,
 					     .status = status,
 					     .settled = settled };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* module: the state of hosts' NVLinks and what it means for routing (fm/fabric/module.h). */
+/* module: the state of hosts' NVLinks and what they get of the fabric (fm/fabric/module.h). */
 #ifndef FMD_NVSWITCH_MODULE_H
 #define FMD_NVSWITCH_MODULE_H
 
@@ -44,21 +44,9 @@ json_t *nvlink_hear_report(struct fabric *fabric, const char *source, const char
 int nvlink_assume(const struct fabric *fabric, const char *text, uint8_t **states, char *err,
 		  size_t err_size);
 /*
- * The policy of routing if hosts had these states; NULL = those in force. The caller frees it by
- * fabric_policy_fini().
- */
-struct fabric_policy nvlink_policy(const struct fabric *fabric, const struct topo *variant,
-				   const uint8_t *states);
-/*
- * A new list, which the caller owns, with a row for each host whose assumed state differs: its
- * treatment, and the load of its cross-rail traffic now and with that state.
+ * A new list, which the caller owns, with a row for each host whose assumed state differs: the
+ * rates of its cross-rail traffic and of the others', now and in the variant.
  */
 json_t *nvlink_trial(const struct fabric *fabric, const struct topo *variant, const uint8_t *states,
 		     const struct tables *tables);
-/*
- * By node, enum congestion_aside: hosts whose treatment would differ with these states. The caller
- * frees it.
- */
-uint8_t *nvlink_aside(const struct fabric *fabric, const uint8_t *states);
-
 #endif

@@ -148,9 +148,8 @@ unsigned health_add(struct health *h, const char *name)
  * when that side changes, so one good answer between bad ones restarts the hold-down, while a state
  * that gets even worse does not. While no source reports no hold-down runs: silence proves nothing.
  *
- * The guard stands before routing, never before what is shown. It counts observed, not believed,
- * states: hosts within their hold-down count, so that a faulty source is noticed before the first
- * of them moves anything, given that the hold-down is longer than the polling interval.
+ * The guard is an alert, and stands before hooks where that is wanted, never before what is shown.
+ * It counts observed, not believed, states: hosts within their hold-down count.
  */
 
 #define NONFATAL_WINDOW_US 60000000
@@ -185,14 +184,6 @@ void health_fini(struct health *h)
 	aliases_fini(&h->aliases);
 }
 
-/* The state of the host that routing should use. */
-static enum nvswitch_state wanted(const struct health *h, const struct health_host *host)
-{
-	if (host->override != NVSWITCH_UNKNOWN)
-		return host->override;
-	return h->guarded ? host->routed : host->believed;
-}
-
 void health_remember(struct health *h, unsigned host, enum nvswitch_state believed,
 		     enum nvswitch_state override)
 {
@@ -200,7 +191,6 @@ void health_remember(struct health *h, unsigned host, enum nvswitch_state believ
 
 	it->observed = it->believed = it->sources_state = believed;
 	it->override = override;
-	it->routed = wanted(h, it);
 }
 
 /* ---- Sources --------------------------------------------------------------------------------- */
@@ -346,7 +336,6 @@ void health_override(struct health *h, unsigned host, enum nvswitch_state state)
 	struct health_host *it = &h->hosts[host];
 
 	it->override = state;
-	h->urgent = true;
 	if (state != NVSWITCH_UNKNOWN)
 		return;
 	/*
@@ -554,35 +543,9 @@ static void guard(struct health *h)
 	h->ops->guard(h->arg, on, bad);
 }
 
-/* ---- What routing takes into account --------------------------------------------------------- */
+/* ---- A step --------------------------------------------------------------------------------- */
 
-/*
- * All that differs at once, and not again before the interval is over; an operator is not kept
- * waiting.
- */
-static bool take_batch(struct health *h, uint64_t now_us, uint64_t *next_us)
-{
-	uint64_t due = h->batched ? h->batch_us + h->conf.interval_us : 0;
-	bool any = false, urgent = h->urgent;
-
-	h->urgent = false;
-	for (unsigned i = 0; i < h->nhosts && !any; i++)
-		any = h->conf.treatment[h->hosts[i].routed] !=
-		      h->conf.treatment[wanted(h, &h->hosts[i])];
-	if (!any)
-		return false;
-	if (!urgent && due > now_us) {
-		note_due(next_us, due, now_us);
-		return false;
-	}
-	for (unsigned i = 0; i < h->nhosts; i++)
-		h->hosts[i].routed = wanted(h, &h->hosts[i]);
-	h->batched = true;
-	h->batch_us = now_us;
-	return true;
-}
-
-uint64_t health_step(struct health *h, uint64_t now_us, bool *reroute)
+uint64_t health_step(struct health *h, uint64_t now_us)
 {
 	uint64_t next_us = UINT64_MAX;
 
@@ -639,6 +602,5 @@ uint64_t health_step(struct health *h, uint64_t now_us, bool *reroute)
 	guard(h);
 	for (unsigned i = 0; i < h->nhosts; i++)
 		believe(h, &h->hosts[i], now_us, &next_us);
-	*reroute = take_batch(h, now_us, &next_us);
 	return next_us;
 }

@@ -54,7 +54,7 @@ struct health_host {
 	struct health_log *log; /* NULL = no line so far */
 	struct memory *memory;	/* NULL = nothing is remembered */
 	/* sources_state: the worst of its sources' reports. All but `state` are never UNKNOWN. */
-	enum nvswitch_state sources_state : 8, observed : 8, believed : 8, routed : 8, state : 8;
+	enum nvswitch_state sources_state : 8, observed : 8, believed : 8, state : 8;
 	enum nvswitch_state override : 8; /* UNKNOWN = none */
 	/* The worst event of a proven log: it can not flap, so it need not last. HEALTHY = none. */
 	enum nvswitch_state at_once : 8;
@@ -71,33 +71,30 @@ struct health_host {
 /* ---- Health ---------------------------------------------------------------------------------- */
 
 /*
- * Turns the reports of sources into states of hosts, and states into what routing takes into
- * account. Decisions only: no I/O, and the time is the caller's.
+ * Turns the reports of sources into states of hosts. Decisions only: no I/O, and the time is the
+ * caller's.
  *
  *   observed   the worst of the present reports of the host's sources and of the events in its
  *              memory. Worse than DEGRADED_LINK needs a trusted source, or two sources
  *   state      observed, once it has lasted (hold-down); a fatal event in a proven log counts at
  *              once; UNKNOWN while no source reports
- *   routed     the state that routing uses: state, taken over in batches at an interval, unless
- *              so many hosts are bad that the sources are suspect (guard); UNKNOWN leaves it
- *              unchanged
+ *   believed   the last state but UNKNOWN, over a restart too
+ *   guarded    so many hosts are bad at once that the sources are suspect
  * A source is an exporter, or a program that sends health reports; these stay until an operator's
  * `clear` finds them silent. A manual override counts at once and until it is taken back.
  */
 
 struct health_conf {
 	uint64_t worsen_us, recover_us; /* how long it must last */
-	uint64_t interval_us;		/* between two batches */
 	uint64_t stale_us;		/* a report older than this does not count */
 	enum nvswitch_trust sure; /* enough for a state worse than DEGRADED_LINK without another */
 	unsigned guard_percent;	  /* of the hosts; 100 = no guard */
-	uint8_t treatment[NVSWITCH_STATES]; /* by routing: states of equal numbers are alike */
 };
 
 struct health_ops {
 	/* `state` of a host has changed. */
 	void (*changed)(void *arg, const struct health_host *host, enum nvswitch_state before);
-	/* The guard has begun (on) or ended to hold routing; `bad` hosts look bad. */
+	/* The guard has begun (on) or ended; `bad` hosts look bad. */
 	void (*guard)(void *arg, bool on, unsigned bad);
 };
 
@@ -107,9 +104,7 @@ struct health {
 	struct health_conf conf;
 	struct health_host *hosts;
 	unsigned nhosts;
-	bool guarded, urgent;	/* urgent: an operator set or cleared an override */
-	bool batched;		/* batch_us is set */
-	uint64_t batch_us;	/* when routing last took states over */
+	bool guarded;
 	struct names names;	/* of hosts, in lower case; ids are numbers of hosts */
 	struct names firsts;	/* of hosts, up to the first dot */
 	struct aliases aliases; /* filled by the caller */
@@ -174,9 +169,9 @@ const struct nvswitch_finding *health_cause(const struct health_host *host);
 enum nvswitch_remedy health_remedy(const struct health_host *host);
 
 /*
- * Evaluates all hosts. *reroute: `routed` of some host has changed. Returns when to call it again
- * at the latest, in us from now; UINT64_MAX = only when something is heard.
+ * Evaluates all hosts. Returns when to call it again at the latest, in us from now; UINT64_MAX =
+ * only when something is heard.
  */
-uint64_t health_step(struct health *h, uint64_t now_us, bool *reroute);
+uint64_t health_step(struct health *h, uint64_t now_us);
 
 #endif

@@ -46,6 +46,12 @@ static double age_s(const struct nvswitch *nv, uint64_t since_us)
 	return (loop_now_us(nv->home.loop) - since_us) / 1e6;
 }
 
+/* As it was last known; never UNKNOWN. */
+static enum nvswitch_state believed_of(const struct health_host *host)
+{
+	return host->override != NVSWITCH_UNKNOWN ? host->override : host->believed;
+}
+
 static json_t *number_or_null(int number)
 {
 	return number < 0 ? json_null() : json_integer(number);
@@ -221,9 +227,10 @@ json_t *nvswitch_json(const struct nvswitch *nv)
 				  host->name, "system", system_of(host), "state",
 				  nvswitch_state_name(host->state), "observed",
 				  nvswitch_state_name(proven ? host->observed : NVSWITCH_UNKNOWN),
-				  "routed", nvswitch_state_name(host->routed), "override", override,
-				  "since_s", host->since_us ? age_s(nv, host->since_us) : 0.0,
-				  "reason", health_reason(host), "action",
+				  "routed", nvswitch_state_name(believed_of(host)), "override",
+				  override, "since_s",
+				  host->since_us ? age_s(nv, host->since_us) : 0.0, "reason",
+				  health_reason(host), "action",
 				  nvswitch_remedy_name(health_remedy(host)), "in_fabric",
 				  host->present, "sources_up", (int)sources_up(host),
 				  "sources_count", (int)host->nsources, "sources",
@@ -241,8 +248,7 @@ json_t *nvswitch_json(const struct nvswitch *nv)
 /*
  * The monitor (see state_monitor.h).
  *
- *   exporters, kernel logs, reports -> health -> state of a host -> events, hook
- *                                                         -> routed          -> reroute
+ *   exporters, kernel logs, reports -> health -> state of a host -> events, alerts, hook
  *
  * What a source hears goes into health at once, and a step brings all hosts up to date STEP_US
  * later: a thousand answers or lines in that time are one step. A step that changes many hosts
@@ -281,9 +287,7 @@ static void guard_cb(void *arg, bool on, unsigned bad)
 
 	if (on)
 		snprintf(text, sizeof(text),
-			 "nvswitch: %u hosts look unhealthy at once: the sources are suspect, so "
-			 "routing is not changed",
-			 bad);
+			 "nvswitch: %u hosts look unhealthy at once: the sources are suspect", bad);
 	else
 		snprintf(text, sizeof(text), "nvswitch: %u %s unhealthy: sources are trusted again",
 			 bad, words_plural(bad, "host looks", "hosts look"));
@@ -417,18 +421,23 @@ static void hook_done_cb(void *arg, const char *host, const char *error)
 static void step(void *arg)
 {
 	struct nvswitch *nv = arg;
-	bool reroute, changed, remember = false;
+	bool changed, remember = false;
 	uint64_t next_us;
 
 	nv->soon = false;
-	next_us = health_step(&nv->health, loop_now_us(nv->home.loop), &reroute);
+	next_us = health_step(&nv->health, loop_now_us(nv->home.loop));
 	if (next_us != UINT64_MAX)
 		loop_timer_set(nv->step_timer, next_us);
 	changed = nv->nchanges > 0;
 	for (int state = 0; state < NVSWITCH_STATES && changed; state++)
 		report_changes_to(nv, (enum nvswitch_state)state);
-	for (unsigned i = 0; i < nv->nchanges; i++)
+	for (unsigned i = 0; i < nv->nchanges; i++) {
+		const struct health_host *host = &nv->health.hosts[nv->changes[i].host];
+
 		run_hook(nv, &nv->changes[i]);
+		if (host->state == NVSWITCH_NO_P2P)
+			nv->home.ops->lost(nv->home.arg, host->name);
+	}
 	nv->nchanges = 0;
 	for (unsigned i = 0; i < nv->health.nhosts; i++) {
 		struct memory *memory = nv->health.hosts[i].memory;
@@ -443,10 +452,8 @@ static void step(void *arg)
 	if (nv->states_changed && nv->home.ops->states_changed)
 		nv->home.ops->states_changed(nv->home.arg);
 	nv->states_changed = false;
-	if (reroute || changed)
+	if (changed)
 		nv->home.ops->keep(nv->home.arg);
-	if (reroute)
-		nv->home.ops->reroute(nv->home.arg);
 }
 
 /* As source_home.heard: the home is the first member. */
@@ -509,11 +516,11 @@ void nvswitch_note_ports(struct nvswitch *nv, const char *name, enum memory_port
 		step_soon(&nv->home);
 }
 
-enum nvswitch_state nvswitch_routed(const struct nvswitch *nv, const char *name)
+enum nvswitch_state nvswitch_believed(const struct nvswitch *nv, const char *name)
 {
 	unsigned host = health_find(&nv->health, name);
 
-	return host == UINT_MAX ? NVSWITCH_HEALTHY : nv->health.hosts[host].routed;
+	return host == UINT_MAX ? NVSWITCH_HEALTHY : believed_of(&nv->health.hosts[host]);
 }
 
 struct nvswitch_known nvswitch_known(const struct nvswitch *nv, const char *name)
@@ -538,14 +545,6 @@ bool nvswitch_is_guarded(const struct nvswitch *nv)
 const char *nvswitch_hook_failing(const struct nvswitch *nv, unsigned n)
 {
 	return hook_failing(nv->hook, n);
-}
-
-bool nvswitch_has_degraded(const struct nvswitch *nv)
-{
-	for (unsigned i = 0; i < nv->health.nhosts; i++)
-		if (nv->health.hosts[i].routed != NVSWITCH_HEALTHY)
-			return true;
-	return false;
 }
 
 int nvswitch_set(struct nvswitch *nv, const char *name, enum nvswitch_state state, char *err,

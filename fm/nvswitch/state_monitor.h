@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * nvswitch: the monitor of all hosts' NVLinks: it scrapes exporters, reads kernel logs, decides
- * (state_health.h), runs the operators' hook and requests a reroute when the states that routing
- * uses have changed. How routing treats them is the caller's.
+ * (state_health.h), and runs the operators' hook.
  */
 #ifndef FMD_NVSWITCH_STATE_MONITOR_H
 #define FMD_NVSWITCH_STATE_MONITOR_H
@@ -31,7 +30,8 @@ struct nvswitch_ops {
 	/* Reports an event; the callee takes the reference of `details`. */
 	void (*event)(void *arg, enum log_level level, const char *kind, json_t *details,
 		      const char *text);
-	void (*reroute)(void *arg);  /* nvswitch_routed() has changed for some hosts */
+	/* The host has become NO_P2P: its traffic goes over InfiniBand. */
+	void (*lost)(void *arg, const char *host);
 	void (*keep)(void *arg);     /* what nvswitch_next() gives has changed */
 	void (*remember)(void *arg); /* what nvswitch_memory_write() gives has changed */
 	/* A source cannot be opened, for that reason; called at each try. NULL = it is open. */
@@ -59,11 +59,9 @@ int nvswitch_check(const struct nvswitch_conf *conf, char *err, size_t err_size)
 void nvswitch_present(struct nvswitch *nv, const char *const *names, unsigned count);
 /* Takes what the fabric sees of all of a host's HCAs; of no effect where nothing is known of it. */
 void nvswitch_note_ports(struct nvswitch *nv, const char *host, enum memory_ports ports);
-/* The state of a host that routing uses; never UNKNOWN. */
-enum nvswitch_state nvswitch_routed(const struct nvswitch *nv, const char *host);
-/* Whether that of some host is not HEALTHY. */
-bool nvswitch_has_degraded(const struct nvswitch *nv);
-/* Whether the guard holds routing. */
+/* The state of a host as it was last known; never UNKNOWN. */
+enum nvswitch_state nvswitch_believed(const struct nvswitch *nv, const char *host);
+/* Whether so many hosts look unhealthy at once that the sources are suspect. */
 bool nvswitch_is_guarded(const struct nvswitch *nv);
 /* The n-th host, from 0, whose hook failed and is to be tried again; NULL = there are no more. */
 const char *nvswitch_hook_failing(const struct nvswitch *nv, unsigned n);

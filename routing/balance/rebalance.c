@@ -620,7 +620,7 @@ static enum stage make_load(struct rebalance *job)
 {
 	uint32_t n = job->t->nswitches;
 
-	shift_load_init(&job->load, job->t, job->lids, job->legal.g, job->params.weights);
+	shift_load_init(&job->load, job->t, job->lids, job->legal.g);
 	job->hops = mem_alloc(n + 1, sizeof(*job->hops));
 	job->mark = mem_alloc(n + 1, 1);
 	job->list = mem_alloc(n + 1, sizeof(*job->list));
@@ -709,8 +709,6 @@ static enum stage count(struct rebalance *job, uint32_t *units)
 		uint32_t lid = job->load.lids[job->next++];
 		uint32_t work = job->load.nsources * 2 + job->t->nswitches / 2;
 
-		if (!job->load.targets[lid].weight)
-			continue;
 		set_lid(job, lid);
 		for (uint32_t s = 0; s < job->load.nsources; s++) {
 			const struct shift_flow flow = { lid, &s, 1 };

@@ -45,7 +45,6 @@ struct census { /* what the sources and targets are made from */
 	const struct topo *t;
 	const struct lid_map *lids;
 	const struct graph *g;
-	const uint8_t *weights;
 };
 
 static bool find_source(const struct census *c, uint32_t sw, struct shift_source *out)
@@ -60,7 +59,6 @@ static bool find_source(const struct census *c, uint32_t sw, struct shift_source
 		if (!host->live || !c->lids->lid_of_port[host->port])
 			continue;
 		out->rail = !out->hosts++ || out->rail == rail ? rail : -1;
-		out->weight += c->weights ? c->weights[host->port] : 1;
 		out->place = host->order < out->place ? host->order : out->place;
 	}
 	return out->hosts;
@@ -86,7 +84,6 @@ static void list_targets(struct shift_load *load, const struct census *c)
 				load->lids[load->nlids++] = lid + n;
 				load->targets[lid + n] = (struct shift_target){
 					.source = i,
-					.weight = c->weights ? c->weights[host->port] : 1,
 					.place = place,
 				};
 			}
@@ -135,9 +132,9 @@ static void size_rings(struct shift_load *load)
 }
 
 void shift_load_init(struct shift_load *load, const struct topo *t, const struct lid_map *lids,
-		     const struct graph *g, const uint8_t *weights)
+		     const struct graph *g)
 {
-	const struct census census = { t, lids, g, weights };
+	const struct census census = { t, lids, g };
 	struct arena *arena = arena_new();
 
 	*load = (struct shift_load){ .t = t, .arena = arena };
@@ -234,12 +231,6 @@ static uint8_t *flows_of(const struct shift_load *load, uint32_t channel)
 	return load->flows + (size_t)channel * load->nkeys;
 }
 
-static uint64_t all_to_all(const struct shift_load *load, const struct shift_source *from,
-			   uint32_t lid)
-{
-	return (uint64_t)from->weight * load->targets[lid].weight;
-}
-
 static void put_run(uint8_t *flows, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
@@ -261,7 +252,7 @@ void shift_load_put(struct shift_load *load, const struct shift_flow *flow,
 				put_run(flows + w[i].first, w[i].n);
 				put_run(flows + w[i].again, w[i].rest);
 			}
-			load->total[path->channel[p]] += all_to_all(load, from, flow->lid);
+			load->total[path->channel[p]] += from->hosts;
 		}
 	}
 }
@@ -406,7 +397,7 @@ void shift_load_move(struct shift_load *load, const struct shift_flow *flow,
 {
 	for (uint32_t s = 0; s < flow->nsources; s++) {
 		const struct shift_source *from = &load->sources[flow->sources[s]];
-		uint64_t more = all_to_all(load, from, flow->lid);
+		uint64_t more = from->hosts;
 		struct window w[2];
 		unsigned n = windows_of(load, from, &load->targets[flow->lid], w);
 
@@ -479,7 +470,7 @@ int64_t shift_load_price(const struct shift_load *load, const struct shift_flow 
 		struct window w[2];
 		unsigned n = windows_of(load, from, &load->targets[flow->lid], w);
 
-		more += all_to_all(load, from, flow->lid);
+		more += from->hosts;
 		for (unsigned p = 0; p < path->n; p++) {
 			const uint8_t *flows = flows_of(load, path->channel[p]);
 

@@ -24,12 +24,11 @@
 
 struct shift_source { /* a switch with hosts: all of them send by one path */
 	uint32_t sw, place, rail_place;
-	uint32_t hosts, weight; /* weight: the sum of its hosts' */
-	int16_t rail;		/* of all its hosts, or -1 */
+	uint32_t hosts;
+	int16_t rail; /* of all its hosts, or -1 */
 };
 struct shift_target {	   /* a LID that is sent to */
 	uint32_t source;   /* its own switch */
-	uint32_t weight;   /* 0 = nobody sends there */
 	uint32_t place;	   /* among its switch's hosts */
 	uint32_t phase[2]; /* place in buckets, of the ring of all and of its rail */
 };
@@ -68,10 +67,10 @@ struct shift_load {
 
 /*
  * Sets sources and targets, without flows. t is borrowed until arena_free(load->arena), which frees
- * the rest. weights: as in route_params.
+ * the rest.
  */
 void shift_load_init(struct shift_load *load, const struct topo *t, const struct lid_map *lids,
-		     const struct graph *g, const uint8_t *weights);
+		     const struct graph *g);
 
 struct shift_flow { /* from some sources to a LID, along one path */
 	uint32_t lid;

@@ -169,8 +169,8 @@ void nearest_find(const uint8_t *const rows[], unsigned n, uint32_t bytes,
  * Where half of the parents or fewer lead to D by design (a pod's leaf below some spines only), the
  * destinations are distributed over these by rank, which is even, instead of walking through gaps.
  *
- * Whatever the rule, each LID has one order of preference among the slots, which design, weights
- * and the LID alone make, and takes the first that lives. Loads that depend on who else was
+ * Whatever the rule, each LID has one order of preference among the slots, which design and
+ * the LID alone make, and takes the first that lives. Loads that depend on who else was
  * displaced are left to re-balancing.
  */
 
@@ -365,7 +365,7 @@ static bool by_rank(struct choice *c, uint32_t d, const struct parent_set *set)
 }
 
 /*
- * By slot, the weight of the hosts behind D when nothing is dead, for families that number slots as
+ * By slot, the number of LIDs behind D when nothing is dead, for families that number slots as
  * D's own does. NULL = all slots have the same weight, as in families of higher tiers.
  */
 static const struct at_home *weights_at_home(struct choice *c, uint32_t d)
@@ -382,8 +382,7 @@ static const struct at_home *weights_at_home(struct choice *c, uint32_t d)
 
 			for (uint32_t lid = run->lid; lid < (uint32_t)run->lid + run->count; lid++)
 				if (c->d->port[lid] && !(c->d->special && c->d->special[lid]))
-					w->weight[c->home[lid]] +=
-						c->d->weight ? c->d->weight[lid] : 1;
+					w->weight[c->home[lid]]++;
 		}
 		w->least = UINT32_MAX;
 		for (unsigned s = 0; s < c->family->nslots; s++) {

@@ -93,7 +93,7 @@ struct lid_pair {
 	uint16_t a, b;
 };
 
-struct at_home { /* by slot: weight of the LIDs behind one D that have it as their home */
+struct at_home { /* by slot: number of LIDs behind one D that have it as their home */
 	uint32_t weight[256], least, most;
 };
 

@@ -15,11 +15,10 @@
  * well-planned leaf is one run, and a run is one fill.
  */
 
-#define CLASSES (ROUTE_CROSSRAIL + 1)
+#define CLASSES (ROUTE_MANAGEMENT + 1)
 
 struct numbering { /* how topological numbers become those that choose slots */
 	const struct graph *g;
-	const struct topo *t;
 	const uint8_t *classes;
 	uint32_t *by_order;	/* [order_top] index in graph.hosts + 1; 0 = number not in use */
 	uint32_t next[CLASSES]; /* own numbers of the classes that have them */
@@ -35,12 +34,7 @@ static uint32_t number_of(struct numbering *n, const struct graph_host *host, ui
 	enum route_class class = n->classes ? n->classes[host->port] : ROUTE_COMPUTE;
 	uint32_t step = n->g->leaf_parents >> lmc, turn = offset * (step ? step : 1);
 
-	if (class == ROUTE_CROSSRAIL) {
-		int16_t rail = n->t->nodes[n->t->ports[host->port].node].rail;
-
-		turn += rail > 0 ? rail : 0;
-	}
-	if (class != ROUTE_COMPUTE && class != ROUTE_CROSSRAIL)
+	if (class != ROUTE_COMPUTE)
 		return own + turn;
 	if (!turn)
 		return host->order;
@@ -206,7 +200,7 @@ static void count_numbers(struct dests *d, const struct graph *g)
 void dests_init(struct dests *d, const struct graph *g, const struct topo *t,
 		const struct lid_map *lids, const struct route_params *params)
 {
-	struct numbering n = { .g = g, .t = t, .classes = params->classes };
+	struct numbering n = { .g = g, .classes = params->classes };
 
 	*d = (struct dests){ .top = lids->top };
 	d->sw = mem_alloc_unset(d->top + 1u, sizeof(*d->sw));
@@ -248,13 +242,6 @@ void dests_init(struct dests *d, const struct graph *g, const struct topo *t,
 	if (g->uneven)
 		count_numbers(d, g);
 	collect_runs(d, g->nswitches);
-	d->weight = params->weights ? mem_alloc(d->top + 1u, 1) : NULL;
-	for (uint32_t lid = 1; d->weight && lid <= d->top; lid++) {
-		uint32_t port = lids->port_of_lid[lid];
-
-		/* A switch's own LID weighs as much as a host's. */
-		d->weight[lid] = port == TOPO_NONE || !d->port[lid] ? 1 : params->weights[port];
-	}
 }
 
 void dests_fini(struct dests *d)
@@ -262,7 +249,6 @@ void dests_fini(struct dests *d)
 	free(d->sw);
 	free(d->order);
 	free(d->special);
-	free(d->weight);
 	free(d->port);
 	free(d->first_run);
 	free(d->runs);

@@ -28,7 +28,6 @@ struct dests {
 	uint32_t *sw;	 /* by LID: destination switch, TOPO_NONE = unused */
 	uint32_t *order; /* by LID: topological number */
 	bool *special;	 /* by LID: an aggregation node's; NULL = there are none */
-	uint8_t *weight; /* by LID: relative traffic expected; NULL = all 1 */
 	uint8_t *port;	 /* by LID: last port, 0 = the switch itself, TABLES_NO_ROUTE = its link is
 			    down */
 	uint32_t *first_run; /* by switch [nswitches + 1] */

@@ -18,8 +18,6 @@ enum route_class {
 	ROUTE_COMPUTE,	  /* by its place on its leaf: a rail's shifts do not collide */
 	ROUTE_STORAGE,	  /* by its place among all storage ports */
 	ROUTE_MANAGEMENT, /* by its place among all management ports */
-	ROUTE_IDLE,	  /* drained or dead, expected to be silent: by its place among these */
-	ROUTE_CROSSRAIL,  /* by its place and its rail: the HCAs of one host take different slots */
 };
 
 /* An entry other than the engine's choice, on a path of the same length (rebalance.h). */
@@ -39,8 +37,6 @@ struct route_params {
 	const char *engine; /* "ftree" (default, NULL), "updn", "updn-root" */
 	/* enum route_class by port index of the snapshot; NULL = all compute */
 	const uint8_t *classes;
-	/* by port index: relative traffic of an end port, 0 = expected silent; NULL = all 1 */
-	const uint8_t *weights;
 	const struct route_override *overrides; /* used if on a minimal up/down path */
 	uint32_t noverrides;
 };

@@ -404,52 +404,6 @@ static void flows_fini(struct flows *f)
 	free(f->permutation);
 }
 
-void congestion_by_host(const struct congestion_scene *scene, const uint8_t *aside, double *by_port)
-{
-	struct flows f;
-	uint64_t state = 1;
-	uint32_t *met;
-
-	flows_init(&f, scene);
-	met = mem_alloc(f.nhosts + 1, sizeof(*met));
-	memset(by_port, 0, f.t->nports * sizeof(*by_port));
-	for (unsigned n = 0; n < CONGESTION_SAMPLES && f.nhosts > 1; n++) {
-		uint32_t worst = 0;
-
-		f.sample = random_next(&state);
-		for (uint32_t i = 0; i < f.nhosts; i++) {
-			uint32_t to = pick_shift(&f, i);
-
-			if (aside[f.hosts[i].node] != CONGESTION_SILENT &&
-			    aside[f.hosts[to].node] != CONGESTION_SILENT)
-				add_flow(&f, &f.hosts[i], &f.hosts[to], &worst);
-		}
-		memset(met, 0, f.nhosts * sizeof(*met)); /* by host, of the present sample */
-		for (uint32_t i = 0; i < f.nhosts; i++) {
-			uint32_t to = pick_shift(&f, i), sw = f.hosts[i].sw, port, most = 0;
-
-			if (aside[f.hosts[i].node] || aside[f.hosts[to].node])
-				continue;
-			/* The most flows on a channel of that path, as the load is. */
-			for (unsigned hop = 0;
-			     hop < MAX_HOPS &&
-			     (port = channel_from(&f, sw, f.hosts[to].lid)) != TOPO_NONE;
-			     hop++) {
-				most = f.load[port] > most ? f.load[port] : most;
-				sw = f.next[port];
-			}
-			met[i] = most > met[i] ? most : met[i];
-			met[to] = most > met[to] ? most : met[to];
-		}
-		while (f.ntouched)
-			f.load[f.touched[--f.ntouched]] = 0;
-		for (uint32_t i = 0; i < f.nhosts; i++)
-			by_port[f.hosts[i].port] += (double)met[i] / CONGESTION_SAMPLES;
-	}
-	free(met);
-	flows_fini(&f);
-}
-
 void congestion_study(const struct congestion_scene *scene, struct congestion *out,
 		      uint64_t *by_port)
 {

@@ -41,16 +41,6 @@ struct congestion_scene {
 void congestion_study(const struct congestion_scene *scene, struct congestion *out,
 		      uint64_t *by_port);
 
-enum congestion_aside { CONGESTION_COUNTED, CONGESTION_ASIDE, CONGESTION_SILENT };
-/*
- * Sets by_port[port] for each live host port to the most flows that share a channel with the flow
- * it sends or the one it receives (the greater number), as a mean over the sampled shifts; 0 for
- * other ports. `aside` (by node): flows of such hosts load the channels, unless they are silent,
- * but have no figure; nor has a flow to one of them.
- */
-void congestion_by_host(const struct congestion_scene *scene, const uint8_t *aside,
-			double *by_port);
-
 /*
  * ---- What forwarding tables send over a link ----------------------------------------------------
  * How many LIDs, and how many pairs of hosts. Directions are counted separately, by the port that

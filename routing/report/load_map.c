@@ -8,62 +8,6 @@
 #include "topology/base/names.h"
 
 /*
- * crossrail: each adapter of a host to each other one, walked through the tables. Eight adapters
- * are 56 walks.
- */
-
-#define HOPS_WITHIN_LEAF 3 /* host, leaf, host */
-
-void crossrail_measure(const struct topo *t, const struct lid_map *lids,
-		       const struct tables *tables, const uint8_t *classes, uint32_t host,
-		       struct crossrail *out)
-{
-	unsigned *load = mem_alloc(t->nports, sizeof(*load));
-	uint32_t *ports = NULL;
-	unsigned count = 0;
-
-	for (uint32_t i = 0; i < t->hosts[host].ncas; i++) {
-		const struct topo_node *node = &t->nodes[t->host_cas[t->hosts[host].first + i]];
-
-		ports = mem_resize(ports, count + node->nports, sizeof(*ports));
-		for (unsigned num = 1; num <= node->nports; num++) {
-			uint32_t port = node->port0 + num;
-			uint8_t class = classes ? classes[port] : ROUTE_COMPUTE;
-
-			if (class != ROUTE_STORAGE && class != ROUTE_MANAGEMENT &&
-			    t->ports[port].peer != TOPO_NONE && lids->lid_of_port[port])
-				ports[count++] = port;
-		}
-	}
-
-	*out = (struct crossrail){ 0 };
-	for (unsigned a = 0; a < count; a++)
-		for (unsigned b = 0; b < count; b++) {
-			struct path path;
-
-			if (a == b)
-				continue;
-			if (path_trace(t, lids, tables, ports[a], lids->lid_of_port[ports[b]],
-				       &path))
-				out->unreachable++;
-			else {
-				unsigned *uplink;
-
-				if (path.count <= HOPS_WITHIN_LEAF)
-					continue;
-				uplink = &load[t->nodes[path.hops[1].node].port0 +
-					       path.hops[1].out_port];
-				out->flows++;
-				out->uplinks += !*uplink;
-				if (++*uplink > out->worst_uplink)
-					out->worst_uplink = *uplink;
-			}
-		}
-	free(ports);
-	free(load);
-}
-
-/*
  * load_map: see load_map.h. Of the two ends of a link the lower is the one of the lower level;
  * between equals the one with the lower index, so that each link is in one tier, once.
  */

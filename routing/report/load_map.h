@@ -51,24 +51,4 @@ struct load_map { /* the tier above one level; names in natural order */
 struct load_map *load_map_new(const struct topo *t, const uint64_t *by_port, unsigned level);
 void load_map_free(struct load_map *map);
 
-/*
- * ---- Crossrail ---------------------------------------------------------------------------------
- * The load of one host's compute adapters sending to each other over the fabric, as they do when
- * NVLink does not relay.
- */
-
-struct crossrail {
-	unsigned flows;	       /* that leave their leaf */
-	unsigned uplinks;      /* ports of leaves by which flows leave */
-	unsigned worst_uplink; /* flows on the busiest such port */
-	unsigned unreachable;  /* pairs that the tables do not connect */
-};
-/*
- * Fills *out for a host (index in topo.hosts). classes: enum route_class by port; storage and
- * management ports are left out; NULL = all are compute.
- */
-void crossrail_measure(const struct topo *t, const struct lid_map *lids,
-		       const struct tables *tables, const uint8_t *classes, uint32_t host,
-		       struct crossrail *out);
-
 #endif

@@ -17,19 +17,42 @@ struct traffic {
 	uint32_t nflows, nlinks;
 };
 
-static void add_flow(struct traffic *traffic, const struct topo *t, const struct lid_map *lids,
+#define HOPS_WITHIN_LEAF 3 /* host, leaf, host */
+
+static bool add_flow(struct traffic *traffic, const struct topo *t, const struct lid_map *lids,
 		     const struct tables *tables, uint32_t from, uint32_t to, bool own)
 {
 	struct path path;
 
-	if (from == to || path_trace(t, lids, tables, from, lids->lid_of_port[to], &path))
-		return;
+	if (from == to)
+		return true;
+	if (path_trace(t, lids, tables, from, lids->lid_of_port[to], &path))
+		return false;
 	traffic->flows[traffic->nflows++] =
 		(struct flow){ .first = traffic->nlinks, .count = path.count - 1, .own = own };
 	traffic->links[traffic->nlinks++] = from;
 	for (unsigned i = 1; i + 1 < path.count; i++)
 		traffic->links[traffic->nlinks++] =
 			t->nodes[path.hops[i].node].port0 + path.hops[i].out_port;
+	return true;
+}
+
+/* By which ports of leaves the host's own flows leave; they are all that there is. */
+static void count_uplinks(const struct traffic *traffic, uint32_t nports, struct rates *out)
+{
+	unsigned *load = mem_alloc(nports, sizeof(*load));
+
+	for (uint32_t f = 0; f < traffic->nflows; f++) {
+		unsigned *uplink = &load[traffic->links[traffic->flows[f].first + 1]];
+
+		if (traffic->flows[f].count + 1 <= HOPS_WITHIN_LEAF)
+			continue;
+		out->own_flows++;
+		out->uplinks += !*uplink;
+		if (++*uplink > out->worst_uplink)
+			out->worst_uplink = *uplink;
+	}
+	free(load);
 }
 
 /* All flows grow alike until a channel is full; those on it stay as they are, the others go on. */
@@ -38,10 +61,11 @@ static void fill(const struct traffic *traffic, uint32_t nports)
 	double *left = mem_alloc(nports, sizeof(*left)), level = 0;
 	uint32_t *users = mem_alloc(nports, sizeof(*users)), going = traffic->nflows;
 
-	for (uint32_t i = 0; i < traffic->nlinks; i++) {
-		users[traffic->links[i]]++;
-		left[traffic->links[i]] = 1;
-	}
+	for (uint32_t f = 0; f < traffic->nflows; f++)
+		for (uint32_t i = 0; i < traffic->flows[f].count; i++) {
+			users[traffic->links[traffic->flows[f].first + i]]++;
+			left[traffic->links[traffic->flows[f].first + i]] = 1;
+		}
 	while (going) {
 		double step = 1;
 
@@ -126,8 +150,12 @@ void rates_measure(const struct topo *t, const struct lid_map *lids, const struc
 
 		for (uint32_t a = 0; a < own; a++)
 			for (uint32_t b = 0; b < own; b++)
-				add_flow(&traffic, t, lids, tables, ports[a], ports[b], true);
+				out->unreachable += !add_flow(&traffic, t, lids, tables, ports[a],
+							      ports[b], true) &&
+						    seed == 1;
 		flows = traffic.nflows;
+		if (seed == 1)
+			count_uplinks(&traffic, t->nports, out);
 		memcpy(to, ports + own, others * sizeof(*to));
 		for (uint32_t i = others; i > 1 && !shift; i--) {
 			uint32_t at = (uint32_t)(next_random(&random) % i), kept = to[i - 1];
@@ -147,6 +175,15 @@ void rates_measure(const struct topo *t, const struct lid_map *lids, const struc
 			if (f >= flows && rate < out->least)
 				out->least = rate;
 		}
+		/* Once more, the others by themselves. */
+		for (uint32_t f = 0; f < traffic.nflows; f++)
+			traffic.flows[f].ended = false;
+		memmove(traffic.flows, traffic.flows + flows,
+			(traffic.nflows - flows) * sizeof(struct flow));
+		traffic.nflows -= flows;
+		fill(&traffic, t->nports);
+		for (uint32_t f = 0; f < traffic.nflows; f++)
+			out->others_alone += traffic.flows[f].rate / RATES_SEEDS;
 		free(traffic.flows);
 		free(traffic.links);
 	}

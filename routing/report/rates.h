@@ -18,7 +18,12 @@ struct rates {
 	double own;    /* of the host's flows among its adapters, together; at most `adapters` */
 	double others; /* of all other adapters' flows, together: `flows` of them */
 	double least;  /* the slowest of those */
+	double others_alone; /* what these get while the host sends nothing */
 	unsigned adapters, flows;
+	unsigned own_flows;    /* of the host's, that leave their leaf */
+	unsigned uplinks;      /* ports of leaves by which these leave */
+	unsigned worst_uplink; /* of these on the busiest such port */
+	unsigned unreachable;  /* pairs of the host's adapters that the tables do not connect */
 };
 /*
  * Fills *out with means (least: the least) over RATES_SEEDS seeds for a host, by index in

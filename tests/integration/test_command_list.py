@@ -82,7 +82,7 @@ def test_completion_begins_with_the_commands():
 
 @pytest.mark.parametrize("words, offered", [
     (["links"], ["--leaf", "--rail", "--su", "--host", "--down", "--unhealthy", "--class", "--sick", "--sort"]),
-    (["links", "--class"], ["compute", "storage", "management", "idle", "crossrail"]), (["links", "--leaf"], []),
+    (["links", "--class"], ["compute", "storage", "management"]), (["links", "--leaf"], []),
     (["topology"], ["--format"]),
     (["topology", "--format"], ["text", "json", "ibnetdiscover", "dot", "svg", "slurm", "slurm-yaml", "k8s", "lst"]),
     (["--json", "-s", "/run/x", "check"], ["--readback"]),

@@ -13,7 +13,7 @@ from nvlink_player import sxid_line
 HOSTS = [f"dgx-su01-{number:02}" for number in range(1, 33)]
 FAULT = sxid_line(2, 20034, "Fatal, Link 30 LTSSM Fault Up")
 NOISE = "usb 1-1: new high-speed USB device number 7 using xhci_hcd"
-HOLDS = {"nvswitch_worsen_hold": 0, "nvswitch_recover_hold": 0, "nvswitch_reroute_interval": 0, "nvswitch_guard": 100}
+HOLDS = {"nvswitch_worsen_hold": 0, "nvswitch_recover_hold": 0, "nvswitch_guard": 100}
 
 
 class World:

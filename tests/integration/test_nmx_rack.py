@@ -20,7 +20,7 @@ class World:
         self.exporters.say("rack", nmx_text(padding=BIG))
         (scratch / "hosts").write_text("".join(f"{host} {self.exporters.url('rack')} nvl72 tray={tray} chassis=1820325172739\n"
                                                for host, tray in TRAYS.items()))
-        self.fabric = Fabric(scratch, net, nvswitch_worsen_hold=0.5, nvswitch_recover_hold=0.5, nvswitch_reroute_interval=0.5,
+        self.fabric = Fabric(scratch, net, nvswitch_worsen_hold=0.5, nvswitch_recover_hold=0.5,
                              nvswitch_poll_interval=0.5, nvswitch_timeout=30, nvswitch_link_window=6.0)
         self.fabric.start_fmd("H-0002c90380000100")
         self.fabric.wait_up()

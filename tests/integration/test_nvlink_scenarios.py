@@ -21,7 +21,7 @@ pytestmark = pytest.mark.long
 INTERVAL_S, STAYS = 0.3, 6  # answers that a state outlives
 DEADLINE_S = 120  # a step that fails takes it whole; none that passes comes near
 CONF = {"nvswitch_poll_interval": INTERVAL_S, "nvswitch_worsen_hold": 0.5, "nvswitch_recover_hold": 0.5,
-        "nvswitch_reroute_interval": 0.5, "nvswitch_timeout": 30, "nvswitch_guard": 100, "nvswitch_second_source": "never",
+        "nvswitch_timeout": 30, "nvswitch_guard": 100, "nvswitch_second_source": "never",
         "nvswitch_log_hold": 1}  # of older files: a fault in a log was over after that time
 WELL, DEGRADED, NO_P2P, FATAL, UNKNOWN = "HEALTHY", "DEGRADED_LINK", "NO_P2P", "FATAL", "UNKNOWN"
 BROKEN = (NO_P2P, FATAL)  # no job of several GPUs runs

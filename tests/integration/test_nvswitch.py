@@ -17,9 +17,7 @@ HOSTS = [f"dgx-su01-{number:02}" for number in range(1, 33)]
 SICK, OTHER = "dgx-su01-05", "dgx-su01-06"
 QUICK = {"nvswitch_poll_interval": 0.5,  # 32 exporters in one process of Python: who is late for three of these is UNKNOWN
          "nvswitch_worsen_hold": 0, "nvswitch_recover_hold": 0,
-         "nvswitch_reroute_interval": 0, "nvswitch_timeout": 30,  # on a busy machine an answer may take its time
-         "nvswitch_fatal_class": "idle", "nvswitch_fatal_weight": 0,
-         "nvswitch_no_p2p_class": "crossrail",  # so that tables show what is believed
+         "nvswitch_timeout": 30,  # on a busy machine an answer may take its time
          "nvswitch_second_source": "never"}
 LINE = "nvidia-nvswitch{switch}: SXid (PCI:0000:85:00.0): {number}, Fatal, Link {link:02} LTSSM Fault Up"
 
@@ -102,24 +100,19 @@ def test_hosts_that_are_well_are_shown_with_their_system(world):
     until(well)
 
 
-def test_a_lost_peer_is_answered_by_the_hosts_own_entries_and_forgotten_when_it_is_back(world):
-    before, lids = world.fabric.tables(), world.fabric.lids()
-    names = {node["guid"]: node["name"] for node in world.fabric.ask("nodes")}
+def test_a_lost_peer_moves_no_entry_and_the_rates_are_said(world):
+    before = world.fabric.tables()
     world.exporters.say(SICK, body(SICK, lost={2: [0], 0: [2]}))
     world.wait_state(SICK, "NO_P2P")
-    world.fabric.wait_up(lambda _: world.row(SICK)["routed"] == "NO_P2P" and world.fabric.tables() != before, "it is answered")
-    after = world.fabric.tables()
-    own = {lid for guid, lid in lids.items() if names[guid].startswith(SICK + " ")}
-    moved = [line for line in set(after.splitlines()) - set(before.splitlines())]
-    assert moved and all(int(line.split()[0], 16) in own for line in moved)
     row = world.row(SICK)
     assert row["evidence"][0]["text"].startswith("GPU") and row["evidence"][0]["source"] == world.exporters.url(SICK)
-    assert world.fabric.status()["proof"]["unreachable"] == 0
     events = [e for e in world.fabric.ask("events", "-n", "200") if e["kind"] == "nvswitch" and e["host"] == SICK]
     assert events[-1]["state"] == "NO_P2P"
+    poll(lambda: [e for e in world.fabric.ask("events", "-n", "200") if e["kind"] == "nvswitch-rates" and e["host"] == SICK
+                  and "routing kept: 8.00 of 8 as it is" in e["text"]], "its rates are said")
+    assert world.fabric.tables() == before
     world.exporters.say(SICK, body(SICK))
     world.wait_state(SICK, "HEALTHY")
-    world.fabric.wait_up(lambda _: world.fabric.tables() == before, "it is forgotten")
 
 
 SAID = [
@@ -265,16 +258,12 @@ def test_a_flood_loses_no_fault_and_strangers_leave_no_trace(world):
 def test_an_operators_word_stands_until_it_is_taken_back_and_over_a_restart(world):
     before = world.fabric.tables()
     said = world.fabric.fmctl("nvswitch", "set", SICK, "NO_P2P").stdout
-    assert re.search(r"[1-9]\d* entries changed", said)
-    assert world.row(SICK)["override"] == "NO_P2P"
-    changed = world.fabric.tables()
-    assert changed != before
+    assert SICK in said and world.row(SICK)["override"] == "NO_P2P"
     world.fabric.stop_fmd()
     world.fabric.start_fmd("H-0002c90380000100")
     world.fabric.wait_up()
-    assert world.fabric.tables() == changed and world.row(SICK)["override"] == "NO_P2P"
+    assert world.fabric.tables() == before and world.row(SICK)["override"] == "NO_P2P"
     world.fabric.fmctl("nvswitch", "set", SICK, "clear")
-    poll(lambda: world.fabric.tables() == before, "the tables are as before")
     refused = world.fabric.fmctl("nvswitch", "set", "moon", "FATAL", check=False)
     assert refused.returncode == 1 and "moon" in refused.stderr
     assert world.fabric.fmctl("nvswitch", "set", SICK, check=False).returncode == 2

@@ -126,7 +126,6 @@ def test_whatif_of_ill_nvlinks_is_plans_answer(pod, pod_net):
     answer = pod.ask("whatif", "--nvswitch", "dgx-su01-05=NO_P2P", "--nvswitch", "dgx-su01-06=FATAL")
     plan = pod.ask("plan", pod_net, "--nvswitch", "dgx-su01-06=FATAL", "--nvswitch", "dgx-su01-05=NO_P2P")
     assert answer["nvswitch"] == plan["nvswitch"] and answer["delta"] == plan["delta"]
-    assert answer["pays"]["rows"] == plan["pays"]["rows"]
     healthy, dead = answer["nvswitch"]
     assert (healthy["host"], healthy["class"], healthy["weight"]) == ("dgx-su01-05", "unchanged", 1)
     assert (dead["host"], dead["class"], dead["weight"]) == ("dgx-su01-06", "unchanged", 1)
@@ -134,8 +133,7 @@ def test_whatif_of_ill_nvlinks_is_plans_answer(pod, pod_net):
     assert answer["delta"]["entries"] == 0
     assert not pod.ask("nvswitch")["summary"]["states"]["NO_P2P"]
     shown = pod.fmctl("whatif", "--nvswitch", "dgx-su01-05=NO_P2P").stdout
-    assert "affected    no other hosts" in shown
-    assert "dgx-su01-05: NO_P2P, was HEALTHY: class unchanged, weight 1" in shown
+    assert "dgx-su01-05: NO_P2P, was HEALTHY" in shown and "its cross-rail traffic 8.00 now, 8.00 then" in shown
 
 
 def test_whatif_needs_something(pod):

@@ -226,21 +226,10 @@ int nvlink_assume(const struct fabric *f, const char *text, uint8_t **states, ch
 	return 0;
 }
 
-uint8_t *nvlink_aside(const struct fabric *f, const uint8_t *states)
-{
-	return mem_alloc(f->topo->nnodes + 1, 1);
-}
-
 json_t *nvlink_trial(const struct fabric *f, const struct topo *variant, const uint8_t *states,
 		     const struct tables *tables)
 {
 	return json_pack("[{ss}]", "host", "host-1");
-}
-
-struct fabric_policy nvlink_policy(const struct fabric *f, const struct topo *variant,
-				   const uint8_t *states)
-{
-	return (struct fabric_policy){ 0 };
 }
 
 struct fabric_policy fabric_policy(const struct fabric *f, const struct topo *t,

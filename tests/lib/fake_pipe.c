@@ -87,7 +87,6 @@ struct fabric_policy fabric_policy(const struct fabric *fabric, const struct top
 void fabric_policy_fini(struct fabric_policy *policy)
 {
 	free(policy->classes);
-	free(policy->weights);
 	free(policy->overrides);
 	*policy = (struct fabric_policy){ 0 };
 }

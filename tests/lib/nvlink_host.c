@@ -129,11 +129,8 @@ struct host *host_new(struct machine machine)
 	health_init(&it->h, &ops, it);
 	it->h.conf = (struct health_conf){ .worsen_us = 30 * HOST_S,
 					   .recover_us = 300 * HOST_S,
-					   .interval_us = 60 * HOST_S,
 					   .stale_us = 45 * HOST_S,
-					   .guard_percent = 25,
-					   .treatment = {
-						   [NVSWITCH_NO_P2P] = 1, [NVSWITCH_FATAL] = 2 } };
+					   .guard_percent = 25 };
 	it->machine = machine;
 	it->progress = FM_PROGRESS_DEGRADED;
 	it->trust = NVSWITCH_PROVEN;
@@ -152,9 +149,7 @@ void host_free(struct host *it)
 
 static void host_step(struct host *it)
 {
-	bool reroute;
-
-	health_step(&it->h, it->now, &reroute);
+	health_step(&it->h, it->now);
 }
 
 struct memory *host_memory(struct host *it)

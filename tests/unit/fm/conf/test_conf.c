@@ -413,6 +413,32 @@ static void secret_files_are_read_with_the_configuration(void **state)
 	refuses(f, text, 1, error);
 }
 
+static void note_gone(void *arg, const char *key, const char *why)
+{
+	unsigned *said = arg;
+
+	if (why)
+		*said += !strncmp(key, "nvswitch_", 9) && strstr(why, "has no effect");
+}
+
+/* An upgrade must not stop a manager. */
+static void a_key_of_before_is_no_error_and_is_said_with_what_takes_its_place(void **state)
+{
+	struct fixture *f = *state;
+	unsigned said = 0;
+
+	assert_int_equal(load(f, "nvswitch_no_p2p_class = \"crossrail\";\nnvswitch_log_hold = 5;\n"
+				 "nvswitch_fatal_weight = 300;\nlmc = 1;\n"),
+			 0);
+	assert_int_equal(f->conf.routing.lmc, 1);
+	conf_judge_secrets(&f->conf, f->path, note_gone, &said);
+	assert_int_equal(said, 3);
+	said = 0;
+	assert_int_equal(load(f, "lmc = 1;\n"), 0);
+	conf_judge_secrets(&f->conf, f->path, note_gone, &said);
+	assert_int_equal(said, 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -441,6 +467,7 @@ int main(void)
 		TEST(secret_files_are_read_with_the_configuration),
 		TEST(sample_file_has_every_key_once),
 		TEST(sample_file_shows_the_defaults),
+		TEST(a_key_of_before_is_no_error_and_is_said_with_what_takes_its_place),
 	};
 
 	return cmocka_run_group_tests_name("conf", tests, NULL, NULL);

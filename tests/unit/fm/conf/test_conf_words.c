@@ -47,9 +47,6 @@ static void the_words_of_enforcement_classes_and_actions(void **state)
 	assert_string_equal(conf_word("part_enforce", CONF_ENFORCE_IN), "in");
 	assert_string_equal(conf_word("part_enforce", CONF_ENFORCE_OUT), "out");
 	assert_string_equal(conf_word("part_enforce", CONF_ENFORCE_IN | CONF_ENFORCE_OUT), "both");
-	assert_string_equal(conf_word("nvswitch_fatal_class", CONF_CLASS_UNCHANGED), "unchanged");
-	assert_string_equal(conf_word("nvswitch_fatal_class", CONF_CLASS_CROSSRAIL), "crossrail");
-	assert_string_equal(conf_word("nvswitch_fatal_class", CONF_CLASS_IDLE), "idle");
 	assert_string_equal(conf_word("health_action", CONF_WARN), "warn");
 	assert_string_equal(conf_word("health_action", CONF_QUARANTINE), "quarantine");
 	assert_string_equal(conf_word("port_metrics", CONF_PORTS_OFF), "off");
@@ -76,10 +73,6 @@ static void defaults_are_what_the_sample_says(void **state)
 			    "pushed");
 	assert_string_equal(conf_word("nvswitch_fm_in_progress", conf.nvswitch.fm_in_progress),
 			    "degraded");
-	assert_string_equal(conf_word("nvswitch_degraded_class", conf.nvswitch.degraded_class),
-			    "unchanged");
-	assert_string_equal(conf_word("nvswitch_fatal_class", conf.nvswitch.fatal_class),
-			    "unchanged");
 	assert_string_equal(conf_word("health_action", conf.perf.action), "quarantine");
 	assert_string_equal(conf_word("log_level", conf.log_level), "info");
 	assert_null(conf_word("sweep_interval", 0));

@@ -20,7 +20,7 @@
 struct world {
 	struct health h;
 	uint64_t now;
-	unsigned changes, reroutes, guards;
+	unsigned changes, guards;
 	bool guard_on;
 	uint64_t next; /* as the latest step asked for */
 };
@@ -46,10 +46,7 @@ static const struct health_ops ops = { changed_cb, guard_cb };
 
 static void step(struct world *w)
 {
-	bool reroute;
-
-	w->next = health_step(&w->h, w->now, &reroute);
-	w->reroutes += reroute;
+	w->next = health_step(&w->h, w->now);
 }
 
 static void say(struct world *w, unsigned host, enum nvswitch_state state)
@@ -93,10 +90,8 @@ static struct world *world_new(unsigned hosts)
 	w->h.conf = (struct health_conf){
 		.worsen_us = 30 * S,
 		.recover_us = 300 * S,
-		.interval_us = 60 * S,
 		.stale_us = 45 * S,
 		.guard_percent = 25,
-		.treatment = { [NVSWITCH_NO_P2P] = 1, [NVSWITCH_FATAL] = 2 },
 	};
 	w->now = 1000 * S;
 	for (unsigned i = 0; i < hosts; i++) {
@@ -133,11 +128,9 @@ static void a_fault_counts_once_it_has_lasted(void **state)
 	assert_true(w->next <= 30 * S);
 	pass(w, 29, NOBODY);
 	assert_int_equal(state_of(w, 3), NVSWITCH_HEALTHY);
-	assert_int_equal(w->reroutes, 0);
 	pass(w, 1, NOBODY);
 	assert_int_equal(state_of(w, 3), NVSWITCH_NO_P2P);
-	assert_int_equal(w->h.hosts[3].routed, NVSWITCH_NO_P2P);
-	assert_int_equal(w->reroutes, 1);
+	assert_int_equal(w->h.hosts[3].believed, NVSWITCH_NO_P2P);
 	assert_int_equal(w->changes, 1);
 	assert_true(w->h.hosts[3].sources[0].verdict.findings[0].since_us == 1000 * S);
 	world_free(w);
@@ -182,25 +175,13 @@ static void recovery_waits_longer(void **state)
 	assert_int_equal(state_of(w, 3), NVSWITCH_NO_P2P);
 	pass(w, 1, NOBODY);
 	assert_int_equal(state_of(w, 3), NVSWITCH_HEALTHY);
-	assert_int_equal(w->h.hosts[3].routed, NVSWITCH_HEALTHY);
-	assert_int_equal(w->reroutes, 2);
-	world_free(w);
-}
-
-static void a_degraded_link_changes_no_routing(void **state)
-{
-	struct world *w = world_new(HOSTS);
-
-	say(w, 3, NVSWITCH_DEGRADED_LINK);
-	pass(w, 30, NOBODY);
-	assert_int_equal(state_of(w, 3), NVSWITCH_DEGRADED_LINK);
-	assert_int_equal(w->reroutes, 0);
+	assert_int_equal(w->h.hosts[3].believed, NVSWITCH_HEALTHY);
 	world_free(w);
 }
 
 /* ---- Silence --------------------------------------------------------------------------------- */
 
-static void a_silent_source_makes_unknown_and_leaves_routing_as_it_is(void **state)
+static void a_silent_source_makes_unknown_and_what_was_known_stands(void **state)
 {
 	struct world *w = world_new(HOSTS);
 
@@ -212,11 +193,9 @@ static void a_silent_source_makes_unknown_and_leaves_routing_as_it_is(void **sta
 	pass(w, 45, 3);
 	assert_int_equal(state_of(w, 3), NVSWITCH_UNKNOWN);
 	pass(w, 1000, 3);
-	assert_int_equal(w->h.hosts[3].routed, NVSWITCH_NO_P2P);
-	assert_int_equal(w->reroutes, 1);
+	assert_int_equal(w->h.hosts[3].believed, NVSWITCH_NO_P2P);
 	say(w, 3, NVSWITCH_NO_P2P);
 	assert_int_equal(state_of(w, 3), NVSWITCH_NO_P2P);
-	assert_int_equal(w->reroutes, 1);
 	world_free(w);
 }
 
@@ -242,12 +221,12 @@ static void the_state_before_a_restart_stands_until_disproved(void **state)
 	health_remember(&w->h, host, NVSWITCH_NO_P2P, NVSWITCH_UNKNOWN);
 	step(w);
 	assert_int_equal(state_of(w, host), NVSWITCH_UNKNOWN);
-	assert_int_equal(w->h.hosts[host].routed, NVSWITCH_NO_P2P);
+	assert_int_equal(w->h.hosts[host].believed, NVSWITCH_NO_P2P);
 	say(w, host, NVSWITCH_HEALTHY);
 	pass(w, 299, NOBODY);
-	assert_int_equal(w->h.hosts[host].routed, NVSWITCH_NO_P2P);
+	assert_int_equal(w->h.hosts[host].believed, NVSWITCH_NO_P2P);
 	pass(w, 1, NOBODY);
-	assert_int_equal(w->h.hosts[host].routed, NVSWITCH_HEALTHY);
+	assert_int_equal(w->h.hosts[host].believed, NVSWITCH_HEALTHY);
 	world_free(w);
 }
 
@@ -289,42 +268,21 @@ static void the_worst_of_several_sources_counts(void **state)
 
 /* ---- Batches --------------------------------------------------------------------------------- */
 
-static void changes_are_taken_in_batches_with_a_distance(void **state)
-{
-	struct world *w = world_new(HOSTS);
-
-	say(w, 1, NVSWITCH_NO_P2P);
-	say(w, 2, NVSWITCH_FATAL);
-	pass(w, 10, NOBODY);
-	say(w, 3, NVSWITCH_NO_P2P);
-	pass(w, 20, NOBODY);
-	assert_int_equal(w->reroutes, 1);
-	pass(w, 15, NOBODY);
-	assert_int_equal(state_of(w, 3), NVSWITCH_NO_P2P);
-	assert_int_equal(w->h.hosts[3].routed, NVSWITCH_HEALTHY);
-	pass(w, 44, NOBODY);
-	assert_int_equal(w->reroutes, 1);
-	pass(w, 1, NOBODY);
-	assert_int_equal(w->reroutes, 2);
-	assert_int_equal(w->h.hosts[3].routed, NVSWITCH_NO_P2P);
-	world_free(w);
-}
-
 static void without_hold_downs_a_change_counts_at_once(void **state)
 {
 	struct world *w = world_new(HOSTS);
 
-	w->h.conf.worsen_us = w->h.conf.recover_us = w->h.conf.interval_us = 0;
+	w->h.conf.worsen_us = w->h.conf.recover_us = 0;
 	say(w, 1, NVSWITCH_NO_P2P);
-	assert_int_equal(w->reroutes, 1);
+	assert_int_equal(state_of(w, 1), NVSWITCH_NO_P2P);
 	say(w, 1, NVSWITCH_HEALTHY);
-	assert_int_equal(w->reroutes, 2);
+	assert_int_equal(state_of(w, 1), NVSWITCH_HEALTHY);
 	world_free(w);
 }
 
 /* ---- The guard ------------------------------------------------------------------------------- */
 
-static void too_many_at_once_are_all_shown_and_move_no_routing(void **state)
+static void too_many_at_once_are_all_shown_and_raise_the_guard(void **state)
 {
 	static const unsigned broken[] = { 9, 16, 32 };
 
@@ -339,45 +297,9 @@ static void too_many_at_once_are_all_shown_and_move_no_routing(void **state)
 		for (unsigned h = 0; h < 32; h++)
 			assert_int_equal(state_of(w, h),
 					 h < broken[i] ? NVSWITCH_FATAL : NVSWITCH_HEALTHY);
-		assert_int_equal(w->reroutes, 0);
 		assert_int_equal(w->guards, 1);
 		world_free(w);
 	}
-}
-
-static void routing_follows_when_the_guard_ends(void **state)
-{
-	struct world *w = world_new(HOSTS);
-
-	for (unsigned h = 0; h < 11; h++)
-		say(w, h, NVSWITCH_NO_P2P);
-	pass(w, 600, NOBODY);
-	assert_int_equal(w->reroutes, 0);
-	say(w, 0, NVSWITCH_HEALTHY); /* ten are a quarter, no more */
-	assert_false(w->guard_on);
-	pass(w, 60, NOBODY);
-	assert_int_equal(w->reroutes, 1);
-	assert_int_equal(w->h.hosts[1].routed, NVSWITCH_NO_P2P);
-	world_free(w);
-}
-
-static void a_guard_holds_the_routing_of_recoveries_too_but_not_what_operators_set(void **state)
-{
-	struct world *w = world_new(HOSTS);
-
-	say(w, 20, NVSWITCH_FATAL);
-	pass(w, 30, NOBODY);
-	for (unsigned h = 0; h < 12; h++)
-		say(w, h, NVSWITCH_NO_P2P);
-	say(w, 20, NVSWITCH_HEALTHY);
-	pass(w, 400, NOBODY);
-	assert_int_equal(state_of(w, 20), NVSWITCH_HEALTHY);
-	assert_int_equal(w->h.hosts[20].routed, NVSWITCH_FATAL);
-	health_override(&w->h, 5, NVSWITCH_NO_P2P);
-	step(w);
-	assert_int_equal(w->h.hosts[5].routed, NVSWITCH_NO_P2P);
-	assert_int_equal(w->h.hosts[6].routed, NVSWITCH_HEALTHY);
-	world_free(w);
 }
 
 static void one_host_of_a_small_fabric_is_never_held_by_the_guard(void **state)
@@ -546,7 +468,7 @@ static void a_log_line_improves_no_state_of_a_silent_exporter(void **state)
 	hear(w, 4, FATAL_LINE); /* no more than NO_P2P */
 	pass(w, 400, 4);
 	assert_int_equal(state_of(w, 4), NVSWITCH_FATAL);
-	assert_int_equal(w->h.hosts[4].routed, NVSWITCH_FATAL);
+	assert_int_equal(w->h.hosts[4].believed, NVSWITCH_FATAL);
 	world_free(w);
 }
 
@@ -576,7 +498,6 @@ static void a_manual_override_counts_at_once_and_until_cleared(void **state)
 	health_override(&w->h, 2, NVSWITCH_FATAL);
 	step(w);
 	assert_int_equal(state_of(w, 2), NVSWITCH_FATAL);
-	assert_int_equal(w->reroutes, 2); /* no distance kept */
 	pass(w, 1000, NOBODY);
 	assert_int_equal(state_of(w, 2), NVSWITCH_FATAL);
 	health_override(&w->h, 1, NVSWITCH_HEALTHY);
@@ -584,7 +505,6 @@ static void a_manual_override_counts_at_once_and_until_cleared(void **state)
 	step(w);
 	assert_int_equal(state_of(w, 1), NVSWITCH_HEALTHY);
 	assert_int_equal(state_of(w, 2), NVSWITCH_HEALTHY);
-	assert_int_equal(w->reroutes, 3);
 	world_free(w);
 }
 
@@ -669,19 +589,14 @@ int main(void)
 		cmocka_unit_test(one_good_answer_between_starts_the_wait_again),
 		cmocka_unit_test(getting_still_worse_does_not_start_the_wait_again),
 		cmocka_unit_test(recovery_waits_longer),
-		cmocka_unit_test(a_degraded_link_changes_no_routing),
-		cmocka_unit_test(a_silent_source_makes_unknown_and_leaves_routing_as_it_is),
+		cmocka_unit_test(a_silent_source_makes_unknown_and_what_was_known_stands),
 		cmocka_unit_test(a_host_first_heard_of_when_bad_is_unknown_until_that_lasts),
 		cmocka_unit_test(the_state_before_a_restart_stands_until_disproved),
 		cmocka_unit_test(
 			a_source_that_stays_keeps_its_state_when_sources_are_configured_anew),
 		cmocka_unit_test(the_worst_of_several_sources_counts),
-		cmocka_unit_test(changes_are_taken_in_batches_with_a_distance),
 		cmocka_unit_test(without_hold_downs_a_change_counts_at_once),
-		cmocka_unit_test(too_many_at_once_are_all_shown_and_move_no_routing),
-		cmocka_unit_test(routing_follows_when_the_guard_ends),
-		cmocka_unit_test(
-			a_guard_holds_the_routing_of_recoveries_too_but_not_what_operators_set),
+		cmocka_unit_test(too_many_at_once_are_all_shown_and_raise_the_guard),
 		cmocka_unit_test(one_host_of_a_small_fabric_is_never_held_by_the_guard),
 		cmocka_unit_test(a_line_counts_until_the_driver_starts_anew),
 		cmocka_unit_test(a_fatal_line_of_a_proven_log_counts_at_once),

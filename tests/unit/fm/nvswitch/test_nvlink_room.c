@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What states of hosts' NVLinks ask of routing, and what is kept of them: the room alone, with a
+ * What is set, reported and kept of states of hosts' NVLinks: the room alone, with a
  * pipe that only looks like one.
  */
 #include <setjmp.h>
@@ -10,7 +10,6 @@
 #include <cmocka.h>
 #include "fm/nvswitch/module.h"
 #include "fm/nvswitch/state.h"
-#include "routing/ftree/route.h"
 #include "tests/lib/fabrics.h"
 #include "tests/lib/fake_pipe.h"
 
@@ -21,10 +20,6 @@
 static void begin(struct fabric *f)
 {
 	fake_pipe_init(f, &nvlink_module, pod(1));
-	f->conf.nvswitch.no_p2p_class = CONF_CLASS_CROSSRAIL;
-	f->conf.nvswitch.no_p2p_weight = 2;
-	f->conf.nvswitch.fatal_class = CONF_CLASS_IDLE;
-	f->conf.nvswitch.fatal_weight = 0;
 	f->module->load(f->room, FABRIC_LOAD);
 	f->module->published(f->room, FABRIC_PUBLISHED, NULL);
 }
@@ -46,29 +41,27 @@ static void reply_cb(void *arg, json_t *result, const char *error)
 	r->entries = json_integer_value(json_object_get(result, "lft_entries_changed"));
 }
 
-/* The class of a host's first port by that policy. */
-static int class_of(const struct fabric *f, const struct fabric_policy *policy, const char *name)
+/* A host's row in the document of all. */
+static json_t *row_of(const struct fabric *f, const char *host)
 {
-	const struct topo *t = f->view.topo;
+	json_t *doc = nvlink_hosts(f), *row, *found = NULL;
+	size_t index;
 
-	for (uint32_t h = 0; h < t->nhosts; h++)
-		if (!strcmp(t->hosts[h].name, name))
-			return policy->classes
-				       ? policy->classes[t->nodes[t->host_cas[t->hosts[h].first]]
-								 .port0 +
-							 1]
-				       : ROUTE_COMPUTE;
-	fail_msg("no %s", name);
-	return -1;
+	json_array_foreach (json_object_get(doc, "hosts"), index, row)
+		if (!strcmp(json_string_value(json_object_get(row, "host")), host))
+			found = json_incref(row);
+	json_decref(doc);
+	assert_non_null(found);
+	return found;
 }
 
-static int class_now(struct fabric *f, const char *host)
+static void assert_override(const struct fabric *f, const char *host, const char *state)
 {
-	struct fabric_policy policy = fabric_policy(f, f->view.topo, NULL);
-	int class = class_of(f, &policy, host);
+	json_t *row = row_of(f, host);
+	const char *override = json_string_value(json_object_get(row, "override"));
 
-	fabric_policy_fini(&policy);
-	return class;
+	assert_string_equal(override ? override : "", state);
+	json_decref(row);
 }
 
 static void set_at_once(struct fabric *f, const char *host, const char *state, struct reply *r)
@@ -78,49 +71,25 @@ static void set_at_once(struct fabric *f, const char *host, const char *state, s
 	assert_int_equal(r->count, 1);
 }
 
-/* .. with the update behind it, which changes 5 entries. */
-static void set_by_update(struct fabric *f, const char *host, const char *state, struct reply *r)
-{
-	*r = (struct reply){ 0 };
-	nvlink_set(f, host, state, reply_cb, r);
-	assert_int_equal(r->count, 0);
-	f->module->published(f->room, FABRIC_PUBLISHED, f->view.topo);
-	f->written.entries = 5;
-	fake_pipe_answer(f, NULL);
-	assert_int_equal(r->count, 1);
-}
+/* ---- Overrides ------------------------------------------------------------------------------- */
 
-/* ---- Routing --------------------------------------------------------------------------------- */
-
-static void a_state_that_is_treated_otherwise_asks_for_one_update_and_is_answered_behind_it(
-	void **state)
+static void no_state_moves_an_entry_and_each_is_answered_at_once(void **state)
 {
+	static const char *const states[] = { "NO_P2P", "FATAL", "DEGRADED_LINK", "HEALTHY" };
 	struct fabric f;
 	struct reply r;
 
 	begin(&f);
-	set_by_update(&f, HOST, "NO_P2P", &r);
-	assert_string_equal(r.error, "");
-	assert_true(r.rerouted);
-	assert_int_equal(r.entries, 5);
-	assert_int_equal(f.asked.reroutes, 1);
-	assert_int_equal(f.asked.faults, 1);
-	assert_int_equal(class_now(&f, HOST), ROUTE_CROSSRAIL);
-	assert_int_equal(class_now(&f, "dgx-su01-06"), ROUTE_COMPUTE);
-	fake_pipe_fini(&f);
-}
-
-static void a_state_that_is_treated_alike_moves_nothing_and_is_answered_at_once(void **state)
-{
-	struct fabric f;
-	struct reply r;
-
-	begin(&f);
-	set_at_once(&f, HOST, "DEGRADED_LINK", &r);
-	assert_string_equal(r.error, "");
-	assert_false(r.rerouted);
+	for (unsigned i = 0; i < 4; i++) {
+		set_at_once(&f, HOST, states[i], &r);
+		assert_string_equal(r.error, "");
+		assert_false(r.rerouted);
+		assert_int_equal(r.entries, 0);
+		assert_override(&f, HOST, states[i]);
+	}
+	set_at_once(&f, HOST, NULL, &r);
+	assert_override(&f, HOST, "");
 	assert_int_equal(f.asked.reroutes, 0);
-	assert_int_equal(class_now(&f, HOST), ROUTE_COMPUTE);
 	fake_pipe_fini(&f);
 }
 
@@ -137,44 +106,6 @@ static void a_state_that_is_none_changes_nothing(void **state)
 	assert_string_equal(r.error,
 			    "unknown state UNKNOWN: HEALTHY, DEGRADED_LINK, NO_P2P or FATAL");
 	assert_int_equal(f.asked.reroutes, 0);
-	fake_pipe_fini(&f);
-}
-
-static void an_override_that_is_taken_back_moves_back(void **state)
-{
-	struct fabric f;
-	struct reply r;
-
-	begin(&f);
-	set_by_update(&f, HOST, "NO_P2P", &r);
-	set_by_update(&f, HOST, NULL, &r);
-	assert_true(r.rerouted);
-	assert_int_equal(class_now(&f, HOST), ROUTE_COMPUTE);
-	fake_pipe_fini(&f);
-}
-
-static void what_if_leaves_what_is_in_force_alone(void **state)
-{
-	struct fabric_policy policy;
-	uint8_t *states = NULL;
-	struct fabric f;
-	struct reply r;
-	char err[256];
-
-	begin(&f);
-	set_by_update(&f, "dgx-su01-09", "FATAL", &r);
-	assert_int_equal(nvlink_assume(&f, HOST "=NO_P2P", &states, err, sizeof(err)), 0);
-	policy = nvlink_policy(&f, f.view.topo, states);
-	assert_int_equal(class_of(&f, &policy, HOST), ROUTE_CROSSRAIL);
-	assert_int_equal(class_of(&f, &policy, "dgx-su01-09"), ROUTE_IDLE);
-	assert_int_equal(class_now(&f, HOST), ROUTE_COMPUTE);
-	fabric_policy_fini(&policy);
-	policy = nvlink_policy(&f, f.view.topo, NULL);
-	assert_int_equal(class_of(&f, &policy, HOST), ROUTE_COMPUTE);
-	assert_int_equal(class_of(&f, &policy, "dgx-su01-09"), ROUTE_IDLE);
-	fabric_policy_fini(&policy);
-	assert_int_equal(nvlink_assume(&f, "moon=FATAL", &states, err, sizeof(err)), -1);
-	free(states);
 	fake_pipe_fini(&f);
 }
 
@@ -215,19 +146,16 @@ static void an_nvlink_subnet_is_refused_and_that_is_logged_once(void **state)
 
 /* ---- What is kept and reported --------------------------------------------------------------- */
 
-static void a_restart_treats_hosts_as_before(void **state)
+static void a_restart_keeps_what_operators_set(void **state)
 {
 	struct fabric f;
 	struct reply r;
 
 	begin(&f);
-	set_by_update(&f, HOST, "NO_P2P", &r);
+	set_at_once(&f, HOST, "NO_P2P", &r);
 	fake_pipe_restart(&f);
 	f.module->load(f.room, FABRIC_LOAD);
-	assert_int_equal(class_now(&f, HOST), ROUTE_CROSSRAIL);
-	f.asked.reroutes = 0;
-	f.module->published(f.room, FABRIC_PUBLISHED, NULL);
-	assert_int_equal(f.asked.reroutes, 0);
+	assert_override(&f, HOST, "NO_P2P");
 	fake_pipe_fini(&f);
 }
 
@@ -239,7 +167,7 @@ static void a_file_with_a_state_that_is_none_is_lost(void **state)
 	FILE *out;
 
 	begin(&f);
-	set_by_update(&f, HOST, "NO_P2P", &r);
+	set_at_once(&f, HOST, "NO_P2P", &r);
 	fake_pipe_restart(&f);
 	snprintf(path, sizeof(path), "%s/nvswitch", f.folder);
 	out = fopen(path, "w");
@@ -247,7 +175,6 @@ static void a_file_with_a_state_that_is_none_is_lost(void **state)
 	fclose(out);
 	f.module->load(f.room, FABRIC_LOAD);
 	assert_int_equal(f.lost, 1);
-	assert_int_equal(class_now(&f, HOST), ROUTE_COMPUTE);
 	fake_pipe_fini(&f);
 }
 
@@ -316,16 +243,16 @@ static void hosts_without_nvlink_are_an_alert_for_as_long_as_that_lasts(void **s
 	struct reply r;
 
 	begin(&f);
-	set_by_update(&f, HOST, "NO_P2P", &r);
+	set_at_once(&f, HOST, "NO_P2P", &r);
 	f.module->settled(f.room, FABRIC_REVIEWED);
 	assert_string_equal(alert_text(f.services.alerts, "hosts-no-p2p", NULL),
 			    "1 host NO_P2P: " HOST);
 	assert_null(alert_text(f.services.alerts, "hosts-fatal", NULL));
-	set_by_update(&f, HOST, "FATAL", &r);
+	set_at_once(&f, HOST, "FATAL", &r);
 	f.module->settled(f.room, FABRIC_REVIEWED);
 	assert_null(alert_text(f.services.alerts, "hosts-no-p2p", NULL));
 	assert_non_null(alert_text(f.services.alerts, "hosts-fatal", NULL));
-	set_by_update(&f, HOST, NULL, &r);
+	set_at_once(&f, HOST, NULL, &r);
 	f.module->settled(f.room, FABRIC_REVIEWED);
 	assert_null(alert_text(f.services.alerts, "hosts-fatal", NULL));
 	fake_pipe_fini(&f);
@@ -346,15 +273,10 @@ static void files_that_a_configuration_names_and_that_are_not_there_are_refused(
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			a_state_that_is_treated_otherwise_asks_for_one_update_and_is_answered_behind_it),
-		cmocka_unit_test(
-			a_state_that_is_treated_alike_moves_nothing_and_is_answered_at_once),
+		cmocka_unit_test(no_state_moves_an_entry_and_each_is_answered_at_once),
 		cmocka_unit_test(a_state_that_is_none_changes_nothing),
-		cmocka_unit_test(an_override_that_is_taken_back_moves_back),
-		cmocka_unit_test(what_if_leaves_what_is_in_force_alone),
 		cmocka_unit_test(an_nvlink_subnet_is_refused_and_that_is_logged_once),
-		cmocka_unit_test(a_restart_treats_hosts_as_before),
+		cmocka_unit_test(a_restart_keeps_what_operators_set),
 		cmocka_unit_test(a_file_with_a_state_that_is_none_is_lost),
 		cmocka_unit_test(a_host_whose_hcas_were_all_off_and_are_on_again_has_a_new_life),
 		cmocka_unit_test(hosts_without_nvlink_are_an_alert_for_as_long_as_that_lasts),

@@ -117,7 +117,7 @@ static bool heard_a_line(const struct fixture *f)
 
 static bool second_is_ill(const struct fixture *f)
 {
-	return nvswitch_routed(f->nv, "bmc-02") == NVSWITCH_NO_P2P;
+	return nvswitch_believed(f->nv, "bmc-02") == NVSWITCH_NO_P2P;
 }
 
 static bool all_is_well(const struct fixture *f)
@@ -195,8 +195,7 @@ static int set_up(void **state)
 					  .hook_timeout_ms = 1000,
 					  .body_max = 1 << 16,
 					  .retry_us = RETRY_US,
-					  .health = { .guard_percent = 100,
-						      .treatment = { 0, 1, 2, 3, 4 } } };
+					  .health = { .guard_percent = 100 } };
 	*state = f;
 	return 0;
 }
@@ -367,7 +366,7 @@ static void names_of_a_file_are_known_in_logs(void **state)
 	say_to_fifo(f);
 	run_until(f, second_is_ill);
 	assert_int_equal(strangers(f), 1);
-	assert_int_equal(nvswitch_routed(f->nv, "dgx-01"), NVSWITCH_HEALTHY);
+	assert_int_equal(nvswitch_believed(f->nv, "dgx-01"), NVSWITCH_HEALTHY);
 }
 
 static void nothing_is_tried_again_without_an_interval(void **state)

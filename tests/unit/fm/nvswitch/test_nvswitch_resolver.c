@@ -183,8 +183,7 @@ static int set_up(void **state)
 				      .timeout_ms = 1000,
 				      .hook_timeout_ms = 1000,
 				      .body_max = 1 << 16,
-				      .health = { .guard_percent = 100,
-						  .treatment = { 0, 1, 2, 3, 4 } } };
+				      .health = { .guard_percent = 100 } };
 	unsigned pid = (unsigned)getpid();
 	char err[256];
 
@@ -256,7 +255,7 @@ static void a_sender_with_another_address_is_counted_and_reported_once(void **st
 	assert_int_equal(r.times, 1); /* a flood of lines is none of questions */
 	assert_int_equal(f->told, 1);
 	assert_non_null(strstr(f->text, "syslog_allow"));
-	assert_int_equal(nvswitch_routed(f->nv, HOST), NVSWITCH_HEALTHY);
+	assert_int_equal(nvswitch_believed(f->nv, HOST), NVSWITCH_HEALTHY);
 }
 
 static void a_name_that_does_not_resolve_vouches_for_nobody(void **state)

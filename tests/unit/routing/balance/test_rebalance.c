@@ -116,31 +116,6 @@ static void what_gains_too_little_is_not_done(void **state)
 	topo_unref(t);
 }
 
-static void flows_to_silent_hosts_do_not_count(void **state)
-{
-	struct topo *t = damaged_pod(4, 3, 6);
-	uint8_t *weights = mem_alloc(t->nports, 1);
-	const struct route_params params = { .weights = weights };
-	struct both b = balance_both(t, NULL, &params, &usual);
-	struct both loud;
-
-	assert_int_equal(b.result->count, 0); /* nobody sends */
-	both_free(&b);
-	for (uint32_t host = 0; host < t->nhosts / 2; host++)
-		for (uint32_t ca = 0; ca < t->hosts[host].ncas; ca++)
-			weights[t->nodes[t->host_cas[t->hosts[host].first + ca]].port0 + 1] = 1;
-	b = balance_both(t, NULL, &params, &usual);
-	loud = balance_both(t, NULL, NULL, &usual);
-	assert_true(b.result->count > 0 && b.result->count < loud.result->count);
-	assert_true(overrides_are_legal(&b));
-	for (uint32_t i = 0; i < b.result->count; i++)
-		assert_int_equal(weights[b.lids->port_of_lid[b.result->overrides[i].lid]], 1);
-	both_free(&b);
-	both_free(&loud);
-	free(weights);
-	topo_unref(t);
-}
-
 static void a_dead_leaf_is_no_reason_to_leave_the_rest_as_it_is(void **state)
 {
 	struct topo *whole = pod(4),
@@ -258,7 +233,6 @@ int main(void)
 		cmocka_unit_test(what_gains_too_little_is_not_done),
 		cmocka_unit_test(a_dead_leaf_is_no_reason_to_leave_the_rest_as_it_is),
 		cmocka_unit_test(a_leaf_that_dies_changes_only_what_used_it),
-		cmocka_unit_test(flows_to_silent_hosts_do_not_count),
 		cmocka_unit_test(a_second_fault_changes_only_what_used_it),
 		cmocka_unit_test(overrides_of_another_damage_lose_nobody),
 		cmocka_unit_test(overrides_that_lead_nowhere_are_left_out),

@@ -58,38 +58,6 @@ static uint32_t second_switch(const struct topo *t, const struct lid_map *lids,
 
 /* ---- Classes --------------------------------------------------------------------------------- */
 
-static void crossrail_spreads_a_hosts_hcas_and_touches_nobody_else(void **state)
-{
-	struct topo *t = pod(4);
-	struct lid_map *lids = lid_plan(t, NULL, 0);
-	struct tables before = { 0 }, after = { 0 };
-	uint8_t *classes = mem_alloc(t->nports, 1);
-	uint32_t far = t->nhosts - 1, spines[8];
-
-	compute(t, lids, NULL, &before);
-	for (unsigned ca = 0; ca < 8; ca++)
-		classes[host_port(t, 0, ca)] = ROUTE_CROSSRAIL;
-	compute(t, lids, classes, &after);
-	assert_sound(t, lids, &after);
-	for (unsigned ca = 0; ca < 8; ca++) {
-		uint16_t lid = lids->lid_of_port[host_port(t, 0, ca)];
-
-		spines[ca] = second_switch(t, lids, &after, host_port(t, far, (ca + 1) % 8), lid);
-		for (unsigned other = 0; other < ca; other++)
-			assert_int_not_equal(spines[ca], spines[other]);
-	}
-	for (uint32_t sw = 0; sw < t->nswitches; sw++)
-		for (uint32_t lid = 1; lid <= lids->top; lid++)
-			if (classes[lids->port_of_lid[lid]] == ROUTE_COMPUTE)
-				assert_int_equal(tables_row(&before, sw)[lid],
-						 tables_row(&after, sw)[lid]);
-	free(classes);
-	tables_fini(&before);
-	tables_fini(&after);
-	lid_map_free(lids);
-	topo_unref(t);
-}
-
 /*
  * Storage hosts at the same place of every leaf would all sit behind one spine; as a class they do
  * not.
@@ -121,106 +89,6 @@ static void storage_is_dealt_evenly_over_the_spines(void **state)
 	tables_fini(&tables);
 	lid_map_free(lids);
 	topo_unref(t);
-}
-
-/* ---- Weights --------------------------------------------------------------------------------- */
-
-static void weigh(const struct topo *t, const struct lid_map *lids, const uint8_t *weights,
-		  struct tables *out)
-{
-	struct route *route = route_new();
-	struct route_params params = { .weights = weights };
-
-	assert_int_equal(route_compute(route, t, lids, &params, out), 0);
-	route_free(route);
-}
-
-static bool same_tables(const struct tables *a, const struct tables *b)
-{
-	return !memcmp(a->lft, b->lft, (size_t)a->nswitches * a->stride);
-}
-
-static void weights_matter_where_something_is_displaced_only(void **state)
-{
-	uint64_t random = 5;
-
-	for (uint64_t seed = 1; seed <= RANDOM_FABRICS / 10; seed++) {
-		struct topo *t = damage_random_pgft(seed), *hurt = damage_links(t, 10, seed);
-		struct lid_map *lids = lid_plan(t, NULL, 0);
-		struct tables plain = { 0 }, weighed = { 0 };
-		uint8_t *weights = mem_alloc(t->nports, 1);
-
-		memset(weights, 1, t->nports);
-		compute(hurt, lids, NULL, &plain);
-		weigh(hurt, lids, weights, &weighed);
-		assert_true(same_tables(&plain, &weighed));
-		for (uint32_t i = 0; i < t->nports; i++)
-			weights[i] = (uint8_t)(damage_random(&random) % 4);
-		compute(t, lids, NULL, &plain);
-		weigh(t, lids, weights, &weighed);
-		assert_true(same_tables(&plain, &weighed));
-		weigh(hurt, lids, weights, &weighed);
-		assert_sound(hurt, lids, &weighed);
-		free(weights);
-		tables_fini(&plain);
-		tables_fini(&weighed);
-		lid_map_free(lids);
-		topo_unref(t);
-		topo_unref(hurt);
-	}
-}
-
-/* The spine that a far host's packets to the HCA of a host take. */
-static uint32_t spine_to(const struct topo *t, const struct lid_map *lids,
-			 const struct tables *tables, uint32_t host)
-{
-	return second_switch(t, lids, tables, host_port(t, t->nhosts - 1, 3),
-			     lids->lid_of_port[host_port(t, host, 0)]);
-}
-
-static uint32_t switch_of(const struct topo *t, uint32_t port)
-{
-	return t->ports[t->ports[port].peer].node;
-}
-
-/*
- * Behind a dead cable pair the hosts of one spine are displaced: they go where a silent host makes
- * room.
- */
-static void what_is_displaced_goes_where_silent_hosts_are(void **state)
-{
-	struct topo *t = pod(4), *hurt;
-	struct lid_map *lids = lid_plan(t, NULL, 0);
-	struct tables tables = { 0 };
-	uint8_t *weights = mem_alloc(t->nports, 1);
-	uint32_t leaf = switch_of(t, host_port(t, 0, 0)), spine, room;
-	struct topo_builder *b = topo_builder_from(t);
-
-	compute(t, lids, NULL, &tables);
-	spine = spine_to(t, lids, &tables, 0);
-	room = spine_to(t, lids, &tables, 9);
-	for (unsigned num = 1; num <= t->nodes[leaf].nports; num++) {
-		const struct topo_port *peer = topo_peer(t, topo_port(t, leaf, num));
-
-		if (peer && peer->node == spine)
-			topo_builder_link_down(b, (int)leaf, num);
-	}
-	hurt = topo_freeze(b);
-	memset(weights, 1, t->nports);
-	for (uint32_t h = 0; h < 32; h++)
-		if (spine_to(t, lids, &tables, h) == room)
-			weights[host_port(t, h, 0)] = 0;
-	compute(hurt, lids, NULL, &tables);
-	assert_int_not_equal(spine_to(hurt, lids, &tables, 0), room);
-	weigh(hurt, lids, weights, &tables);
-	assert_int_equal(spine_to(hurt, lids, &tables, 0), room);
-	assert_int_equal(spine_to(hurt, lids, &tables, 9), room);
-	assert_sound(hurt, lids, &tables);
-	free(weights);
-	tables_fini(&tables);
-	lid_map_free(lids);
-	topo_unref(t);
-	topo_unref(hurt);
 }
 
 /* ---- LMC ------------------------------------------------------------------------------------- */
@@ -432,10 +300,7 @@ static void cordons_lmc_and_damage_together_stay_proven(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(crossrail_spreads_a_hosts_hcas_and_touches_nobody_else),
 		cmocka_unit_test(storage_is_dealt_evenly_over_the_spines),
-		cmocka_unit_test(weights_matter_where_something_is_displaced_only),
-		cmocka_unit_test(what_is_displaced_goes_where_silent_hosts_are),
 		cmocka_unit_test(lids_of_one_port_take_different_spines),
 		cmocka_unit_test(another_lmc_is_planned_anew_and_the_same_is_kept),
 		cmocka_unit_test(a_cordoned_spine_carries_nothing_and_is_reached_still),
