@@ -101,9 +101,10 @@ int wire_mad_decode(const uint8_t *buf, size_t len, struct wire_mad *mad)
 
 	if (len < WIRE_MAD_SIZE || wire_mad_decode_header(buf, len, mad))
 		return -EBADMSG;
-	memcpy(&smp, buf, sizeof(smp));
-	if (wire_is_smi(mad->mgmt_class))
+	if (wire_is_smi(mad->mgmt_class)) {
+		memcpy(&smp, buf, sizeof(smp));
 		mad->key = cl_ntoh64(smp.m_key);
+	}
 	if (mad->mgmt_class == WIRE_SMI_DR) {
 		/* The hop pointer stands one past the count at the route's end (IBA 14.2.2.2). */
 		if (smp.hop_count > WIRE_MAX_HOPS || smp.hop_ptr > WIRE_MAX_HOPS + 1)
@@ -115,12 +116,8 @@ int wire_mad_decode(const uint8_t *buf, size_t len, struct wire_mad *mad)
 		mad->dr_dlid = cl_ntoh16(smp.dr_dlid);
 		memcpy(mad->path, smp.initial_path, sizeof(mad->path));
 	}
-	if (mad->mgmt_class == WIRE_SA) {
-		ib_net64_t key;
-
-		memcpy(&key, buf + offsetof(ib_sa_mad_t, sm_key), sizeof(key));
-		mad->key = cl_ntoh64(key);
-	}
+	if (mad->mgmt_class == WIRE_SA)
+		mad->key = cl_ntoh64(((const ib_sa_mad_t *)buf)->sm_key);
 	return 0;
 }
 

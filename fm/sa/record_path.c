@@ -200,7 +200,7 @@ static void quality_narrow(struct quality *quality, uint8_t mtu, uint8_t rate)
 {
 	if (mtu < quality->mtu)
 		quality->mtu = mtu;
-	if (sa_rate_compare(rate, quality->rate) < 0)
+	if (rate != quality->rate && sa_rate_compare(rate, quality->rate) < 0)
 		quality->rate = rate;
 }
 

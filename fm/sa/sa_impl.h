@@ -37,9 +37,6 @@ struct sa_link {	/* by port index, for the link at the port */
 	uint16_t knows; /* end ports: WIRE_CAP2_* of the rates that it understands */
 };
 
-/* The link at a port of the view; the SA's, valid until the next publish. Never NULL. */
-const struct sa_link *sa_link(struct sa *sa, uint32_t port);
-
 /* Codes of rates (IBA 15.2.5.16); they are not in the order of what they mean. */
 bool sa_rate_known(uint8_t rate); /* true: it is a code of that table */
 /* Negative, 0, positive: a is slower than b, as fast, faster; an unknown code is below all. */
@@ -230,7 +227,7 @@ struct sa {
 	void *gate_arg;
 	struct sa_places places;
 	struct sa_record records[SA_RECORD_COUNT]; /* SA_RECORDS, each with the size of its rows */
-	/* [view.topo->nports]; NULL: nobody asked since the publish, and sa_link() computes them */
+	/* [view.topo->nports]; NULL: nobody asked since the publish, and sa_link() reads them */
 	struct sa_link *links;
 	struct sa_engine engine;
 	struct services services;
@@ -247,6 +244,15 @@ struct sa {
 	bool frozen; /* changes nothing */
 	struct log_limit refused;
 };
+
+/* Reads the links of the view for sa_link(). The SA's until the next publish. Never NULL. */
+const struct sa_link *sa_links_read(struct sa *sa);
+
+/* The link at a port of the view; the SA's, valid until the next publish. Never NULL. */
+static inline const struct sa_link *sa_link(struct sa *sa, uint32_t port)
+{
+	return (sa->links ? sa->links : sa_links_read(sa)) + port;
+}
 
 /* TOPO_NONE when no port has the LID. */
 static inline uint32_t sa_port_by_lid(const struct sa *sa, uint16_t lid)

@@ -141,32 +141,28 @@ static void link_read(struct sa_link *link, const struct topo_port *port,
 		link->knows |= WIRE_CAP2_2X;
 }
 
-const struct sa_link *sa_link(struct sa *sa, uint32_t port)
+const struct sa_link *sa_links_read(struct sa *sa)
 {
-	if (!sa->links) {
-		const struct topo *t = sa->view.topo;
-		struct sa_link *links = mem_alloc(t->nports, sizeof(*links));
+	const struct topo *t = sa->view.topo;
+	struct sa_link *links = mem_alloc(t->nports, sizeof(*links));
 
-		sa->links = links;
-		for (uint32_t n = 0; n < t->nnodes; n++) {
-			const struct inv_node *inv = inventory_find(sa->inv, t->nodes[n].guid);
+	for (uint32_t n = 0; n < t->nnodes; n++) {
+		const struct inv_node *inv = inventory_find(sa->inv, t->nodes[n].guid);
 
-			for (unsigned num = 0; num <= t->nodes[n].nports; num++) {
-				uint32_t at = t->nodes[n].port0 + num;
+		for (unsigned num = 0; num <= t->nodes[n].nports; num++) {
+			uint32_t at = t->nodes[n].port0 + num;
 
-				link_read(&links[at], &t->ports[at], inv);
-			}
-		}
-		for (uint32_t i = 0; i < t->nports;
-		     i++) { /* both ends of a link take the lower MTU */
-			uint32_t peer = t->ports[i].peer;
-
-			if (peer == TOPO_NONE || peer < i)
-				continue;
-			if (links[peer].mtu < links[i].mtu)
-				links[i].mtu = links[peer].mtu;
-			links[peer].mtu = links[i].mtu;
+			link_read(&links[at], &t->ports[at], inv);
 		}
 	}
-	return &sa->links[port];
+	for (uint32_t i = 0; i < t->nports; i++) { /* both ends of a link take the lower MTU */
+		uint32_t peer = t->ports[i].peer;
+
+		if (peer == TOPO_NONE || peer < i)
+			continue;
+		if (links[peer].mtu < links[i].mtu)
+			links[i].mtu = links[peer].mtu;
+		links[peer].mtu = links[i].mtu;
+	}
+	return sa->links = links;
 }
