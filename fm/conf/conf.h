@@ -103,7 +103,7 @@ struct conf_mirror { /* of the other managers: fm/mirror, fm/registrations */
 
 struct conf_nvswitch {
 	char url[256], hosts_file[256], alias_file[256], ca_file[256];
-	char syslog_listen[64], syslog_allow[1024], log_socket[108], kmsg[256], hook[256];
+	char log_socket[108], kmsg[256], hook[256];
 	int system;	    /* enum nvswitch_system */
 	int fm_in_progress; /* enum fm_progress */
 	int second_source;  /* enum nvswitch_trust that makes one superfluous */

@@ -79,18 +79,6 @@ static bool check_guids(const char *text, char *why, size_t size)
 	return true;
 }
 
-/* Where syslog comes in, or "". */
-static bool check_syslog(const char *text, char *why, size_t size)
-{
-	struct address address;
-
-	if (!*text ||
-	    (address_parse(text, &address) && (!*address.host || address_is_numeric(address.host))))
-		return true;
-	snprintf(why, size, "\"%.60s\": ADDRESS:PORT with an IP address is expected", text);
-	return false;
-}
-
 /* A pattern with %h, or "". */
 static bool check_url(const char *text, char *why, size_t size)
 {
@@ -243,8 +231,6 @@ const struct conf_option conf_options[] = {
 	INT_OPTION("nvswitch_body_limit", nvswitch.body_limit, 0, 1048576, 0, "KiB"),
 	SECONDS_OPTION("nvswitch_link_window", nvswitch.link_window_ms, 1, 86400, 300),
 	TEXT_OPTION("nvswitch_ca_file", nvswitch.ca_file, ""),
-	CHECKED_OPTION("syslog_listen", nvswitch.syslog_listen, "", check_syslog),
-	TEXT_OPTION("syslog_allow", nvswitch.syslog_allow, ""),
 	TEXT_OPTION("log_socket", nvswitch.log_socket, ""),
 	TEXT_OPTION("kmsg", nvswitch.kmsg, ""),
 	WORD_OPTION("nvswitch_fm_in_progress", nvswitch.fm_in_progress, 1, "normal", "degraded",
@@ -333,6 +319,12 @@ const struct conf_gone conf_gone[] = {
 	{ "nvswitch_fatal_class", ROUTED_ALIKE },
 	{ "nvswitch_fatal_weight", ROUTED_ALIKE },
 	{ "nvswitch_reroute_interval", ROUTED_ALIKE },
+	{ "syslog_listen",
+	  "has no effect: rsyslog or systemd-journal-remote receive logs and hand them to "
+	  "log_socket; see KERNEL LOGS in fmd(8)" },
+	{ "syslog_allow",
+	  "has no effect: rsyslog or systemd-journal-remote decide who may send, by certificates; "
+	  "see KERNEL LOGS in fmd(8)" },
 	{ "nvswitch_log_hold",
 	  "has no effect: a fault in a kernel log counts until a reset or boot "
 	  "is seen, or `fmctl nvswitch clear`" },

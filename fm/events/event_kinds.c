@@ -62,7 +62,6 @@ static const char *const kinds[] = {
 	"nvswitch-conf",
 	"nvswitch-guard",
 	"nvswitch-hook",
-	"nvswitch-sender",
 	"other-sm",
 	"overwritten",
 	"partitions",

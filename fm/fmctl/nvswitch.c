@@ -93,16 +93,13 @@ static void print_summary(const json_t *summary)
 	printf("%s; %.0f of %.0f sources up%s\n", *comma ? "" : "no host",
 	       table_number(summary, "sources_up"), table_number(summary, "sources"),
 	       table_is(summary, "guarded")
-		       ? "\nGUARD: too many hosts look unhealthy at once; the sources are suspect, "
-			 "so routing is not changed"
+		       ? "\nGUARD: too many hosts look unhealthy at once; the sources are suspect"
 		       : "");
 	if (json_is_object(json_object_get(summary, "logs")))
-		printf("%.0f lines of kernel logs understood, %.0f ignored, %.0f malformed, %.0f "
-		       "refused\n",
+		printf("%.0f lines of kernel logs understood, %.0f ignored, %.0f malformed\n",
 		       table_number(summary, "logs.by_use.understood"),
 		       table_number(summary, "logs.by_use.ignored"),
-		       table_number(summary, "logs.by_use.malformed"),
-		       table_number(summary, "logs.by_use.refused"));
+		       table_number(summary, "logs.by_use.malformed"));
 	json_object_foreach (json_object_get(summary, "input_errors"), name, error)
 		printf("NOT OPEN: %s: %s\n", name, json_string_value(error));
 }

@@ -271,7 +271,6 @@ static void done_cb(void *arg, const char *error, const char *address)
 		poll->address_age = 0;
 	} else {
 		snprintf(poll->address, sizeof(poll->address), "%s", address);
-		senders_know_text(log_intake_senders(x->home->intake), address);
 	}
 	if (!error && !exposition_end(&scrape->exposition))
 		error = scrape->exposition.fault;
@@ -552,14 +551,6 @@ static void announce(void *source)
 	}
 }
 
-static void add_addresses(const void *source, struct senders *senders)
-{
-	const struct exporters *x = source;
-
-	for (unsigned i = 0; i < x->targets.count; i++)
-		senders_know_text(senders, x->targets.list[i].url.host);
-}
-
 static json_t *missing(const void *source, unsigned host, unsigned number)
 {
 	const struct exporters *x = source;
@@ -601,7 +592,6 @@ const struct health_source_ops source_exporters = {
 	.start = start_exporters,
 	.announce = announce,
 	.hosts = hosts_changed,
-	.addresses = add_addresses,
 	.missing = missing,
 	.check = check_exporters,
 };

@@ -190,15 +190,6 @@ static void close_aliases(void *source)
 	free(file);
 }
 
-static void add_addresses(const void *source, struct senders *senders)
-{
-	const struct alias_file *file = source;
-	const struct aliases *aliases = &file->home->health->aliases;
-
-	for (uint32_t i = 0; i < aliases->names.count; i++)
-		senders_know_text(senders, aliases->texts[i]);
-}
-
 static int check_aliases(const struct nvswitch_conf *conf, char *err, size_t err_size)
 {
 	struct aliases aliases = { 0 };
@@ -214,7 +205,6 @@ static const struct health_source_ops source_aliases = {
 	.open = open_aliases,
 	.close = close_aliases,
 	.start = start_aliases,
-	.addresses = add_addresses,
 	.check = check_aliases,
 };
 
@@ -234,9 +224,8 @@ static const char *text_at(const struct conf_nvswitch *keys, uint16_t text)
 static void *open_log(const struct health_source_ops *ops, struct source_home *home,
 		      const struct nvswitch_conf *conf, char *err, size_t err_size)
 {
-	return log_server_new(home->loop, (enum log_server_kind)ops->kind,
-			      text_at(&conf->keys, ops->by[0]), log_intake_senders(home->intake),
-			      &log_intake_ops, home->intake, err, err_size);
+	return log_server_new(home->intake, (enum log_server_kind)ops->kind,
+			      text_at(&conf->keys, ops->by[0]), err, err_size);
 }
 
 static void close_log(void *source)
@@ -244,25 +233,12 @@ static void close_log(void *source)
 	log_server_free(source);
 }
 
-static void count_log(const void *source, struct log_server_stats *sum)
-{
-	struct log_server_stats s = log_server_stats(source);
-
-	sum->lines += s.lines;
-	sum->events += s.events;
-	sum->bad += s.bad;
-	sum->connections += s.connections;
-	sum->refused += s.refused;
-}
-
 #define LOG(words, key, which)                                                                     \
 	{                                                                                          \
 		.name = words, .by = { SOURCE_TEXT(key) }, .kind = which, .stays = true,           \
-		.open = open_log, .close = close_log, .count = count_log,                          \
+		.open = open_log, .close = close_log,                                              \
 	}
 static const struct health_source_ops source_logs[] = {
-	LOG("syslog UDP", syslog_listen, LOG_SERVER_UDP),
-	LOG("syslog TCP", syslog_listen, LOG_SERVER_TCP),
 	LOG("kmsg", kmsg, LOG_SERVER_KMSG),
 	LOG("log socket", log_socket, LOG_SERVER_UNIX),
 };
@@ -275,8 +251,7 @@ static const struct health_source_ops source_logs[] = {
  * configuration.
  */
 static const struct health_source_ops *const table[] = {
-	&source_logs[0],   &source_logs[1], &source_logs[2], &source_logs[3],
-	&source_exporters, &source_aliases, &source_report,
+	&source_logs[0], &source_logs[1], &source_exporters, &source_aliases, &source_report,
 };
 
 #define SOURCES	     (sizeof(table) / sizeof(table[0]))
@@ -388,16 +363,10 @@ static bool take_one(struct sources *s, unsigned i, struct sources_opened *o)
 
 static void announce(struct sources *s)
 {
-	struct senders *senders = log_intake_senders(s->home->intake);
-
 	health_sources_begin(s->home->health);
-	senders_know_own(senders);
-	for (unsigned i = 0; i < SOURCES; i++) {
+	for (unsigned i = 0; i < SOURCES; i++)
 		if (s->open[i] && table[i]->announce)
 			table[i]->announce(s->open[i]);
-		if (s->open[i] && table[i]->addresses)
-			table[i]->addresses(s->open[i], senders);
-	}
 	health_sources_end(s->home->health);
 }
 
@@ -471,17 +440,12 @@ void sources_add_inputs(const struct sources *s, json_t *doc)
 	json_object_set_new(doc, "input_errors", errors);
 }
 
-bool sources_count(const struct sources *s, struct log_server_stats *sum)
+bool sources_have_logs(const struct sources *s)
 {
 	bool any = false;
 
-	*sum = (struct log_server_stats){ 0 };
-	for (unsigned i = 0; i < SOURCES; i++) {
-		if (!s->open[i] || !table[i]->count)
-			continue;
-		table[i]->count(s->open[i], sum);
-		any = true;
-	}
+	for (unsigned i = 0; i < SOURCES; i++)
+		any |= s->open[i] && table[i]->open == open_log;
 	return any;
 }
 

@@ -73,15 +73,11 @@ struct health_source_ops {
 	void (*announce)(void *source);
 	/* The fabric's hosts have changed; returns true if that changes what it announces. */
 	bool (*hosts)(void *source);
-	/* Adds the known addresses of hosts, from which kernel logs may come. */
-	void (*addresses)(const void *source, struct senders *senders);
 	/*
 	 * A new list with a row for each thing that health source `number` of a host leaves out;
 	 * NULL = it is another source's.
 	 */
 	json_t *(*missing)(const void *source, unsigned host, unsigned number);
-	/* Adds what it counted of kernel logs. */
-	void (*count)(const void *source, struct log_server_stats *sum);
 	/* A host's memory was read from the state file. */
 	void (*recall)(struct source_home *home, unsigned host);
 	/*
@@ -130,8 +126,8 @@ void sources_recall(const struct sources *sources, unsigned host);
 
 /* Adds "inputs", whether each source that is wanted is open, and "input_errors", why one is not. */
 void sources_add_inputs(const struct sources *sources, json_t *doc);
-/* Sums up what all sources counted of kernel logs; false: no source of kernel logs is open. */
-bool sources_count(const struct sources *sources, struct log_server_stats *sum);
+/* Whether a source of kernel logs is open. */
+bool sources_have_logs(const struct sources *sources);
 /* A list, which the caller owns, of what source `number` of a host does not report but should. */
 json_t *sources_missing(const struct sources *sources, unsigned host, unsigned number);
 

@@ -230,72 +230,24 @@ bool syslog_read_kmsg(const char *record, size_t len, struct syslog_message *m)
 
 /* ---- Framing --------------------------------------------------------------------------------- */
 
-enum mode {
-	BETWEEN, /* a message begins with the next octet */
-	COUNT,	 /* its length, in digits */
-	COUNTED, /* `left` octets of it */
-	LINE,	 /* to the next newline */
-};
-
-#define COUNT_MAX 1000000 /* a longer message is nonsense: the rest is read by lines */
-
-static void keep(struct syslog_stream *s, const char *data, size_t len)
-{
-	size_t room = sizeof(s->line) - s->used;
-
-	len = len < room ? len : room;
-	memcpy(s->line + s->used, data, len);
-	s->used += (uint32_t)len;
-}
-
-static void deliver(struct syslog_stream *s, syslog_line_fn *fn, void *arg)
-{
-	if (s->used)
-		fn(arg, s->line, s->used);
-	s->used = 0;
-	s->mode = BETWEEN;
-}
-
 void syslog_stream_feed(struct syslog_stream *s, const char *data, size_t len, syslog_line_fn *fn,
 			void *arg)
 {
 	while (len) {
-		const char *newline = s->mode == LINE ? memchr(data, '\n', len) : NULL;
-		size_t taken = 1;
-		char c = *data;
+		const char *newline = memchr(data, '\n', len);
+		size_t part = newline ? (size_t)(newline - data) : len;
+		size_t room = sizeof(s->line) - s->used;
 
-		if (s->mode == BETWEEN) {
+		memcpy(s->line + s->used, data, part < room ? part : room);
+		s->used += (uint32_t)(part < room ? part : room);
+		if (newline && s->used)
+			fn(arg, s->line, s->used);
+		if (newline)
 			s->used = 0;
-			s->left = 0;
-			s->mode = c >= '1' && c <= '9' && !s->lines_only ? COUNT : LINE;
-			taken = 0;
-		} else if (s->mode == COUNT) {
-			if (isdigit((unsigned char)c) && s->left < COUNT_MAX)
-				s->left = s->left * 10 + (uint32_t)(c - '0');
-			else
-				s->mode = c == ' ' && s->left ? COUNTED : LINE;
-		} else if (s->mode == COUNTED) {
-			taken = len < s->left ? len : s->left;
-			keep(s, data, taken);
-			s->left -= (uint32_t)taken;
-			if (!s->left)
-				deliver(s, fn, arg);
-		} else {
-			taken = newline ? (size_t)(newline - data) : len;
-			keep(s, data, taken);
-			if (newline)
-				deliver(s, fn, arg);
-			taken += newline != NULL;
-		}
-		data += taken;
-		len -= taken;
+		part += newline != NULL;
+		data += part;
+		len -= part;
 	}
-}
-
-void syslog_stream_end(struct syslog_stream *s, syslog_line_fn *fn, void *arg)
-{
-	if (s->mode == LINE)
-		deliver(s, fn, arg);
 }
 
 /* ---- Records of journald --------------------------------------------------------------------- */

@@ -26,8 +26,8 @@ int lines_read(const char *path, lines_fn *fn, void *arg, char *err, size_t err_
 
 /*
  * Parses log messages: RFC 3164 (and rsyslog's with an ISO time, and without time or host
- * as devices and forwarders send it), RFC 5424, /dev/kmsg records; over streams by octet count or
- * newline (RFC 6587). Pure: bytes in, host and text out.
+ * as devices and forwarders send it), RFC 5424, /dev/kmsg records; in streams each ends with a
+ * newline. Pure: bytes in, host and text out.
  */
 
 #define SYSLOG_LINE 2048 /* of a message; the rest of a longer one is not read */
@@ -44,18 +44,13 @@ bool syslog_read_kmsg(const char *record, size_t len, struct syslog_message *mes
 
 typedef void syslog_line_fn(void *arg, const char *line, size_t len); /* line: during the call */
 
-struct syslog_stream { /* the framing of one connection; zeroed at first */
-	uint32_t left; /* octets of a counted message that are still to come */
+struct syslog_stream { /* the line under way of one connection; zeroed at first */
 	uint32_t used;
-	uint8_t mode;
-	bool lines_only; /* no counts: set by the caller */
 	char line[SYSLOG_LINE];
 };
-/* Takes bytes of the stream and calls fn with each message that is complete. */
+/* Takes bytes of the stream and calls fn with each line that is complete. */
 void syslog_stream_feed(struct syslog_stream *stream, const char *data, size_t len,
 			syslog_line_fn *fn, void *arg);
-/* The stream is over: a last line without newline counts. */
-void syslog_stream_end(struct syslog_stream *stream, syslog_line_fn *fn, void *arg);
 
 /* ---- Journal --------------------------------------------------------------------------------- */
 

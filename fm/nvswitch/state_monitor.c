@@ -39,7 +39,6 @@ struct nvswitch {		 /* sources see its `home` alone */
  */
 
 #define EVIDENCE_TEXT 4096
-#define SENDERS_SHOWN 32 /* in the summary, of those whose lines could not be used */
 
 static double age_s(const struct nvswitch *nv, uint64_t since_us)
 {
@@ -146,10 +145,8 @@ static const char *system_of(const struct health_host *host)
 
 json_t *nvswitch_summary(const struct nvswitch *nv)
 {
-	const struct senders *senders = log_intake_senders(nv->intake);
 	json_t *doc = json_object(), *states = json_object(), *logs = json_null();
 	unsigned counts[NVSWITCH_STATES] = { 0 }, up = 0, all = 0;
-	struct log_server_stats sum;
 
 	for (unsigned i = 0; i < nv->health.nhosts; i++) {
 		counts[nv->health.hosts[i].state]++;
@@ -158,13 +155,8 @@ json_t *nvswitch_summary(const struct nvswitch *nv)
 	}
 	for (int i = 0; i < NVSWITCH_STATES; i++)
 		json_object_set_new(states, nvswitch_state_name(i), json_integer(counts[i]));
-	if (sources_count(nv->sources, &sum)) /* of all kernel logs; null = none is read */
-		logs = json_pack("{sI sI sI sI si si so so}", "lines", (json_int_t)sum.lines,
-				 "events", (json_int_t)sum.events, "bad", (json_int_t)sum.bad,
-				 "strangers", (json_int_t)senders->unknown, "connections",
-				 (int)sum.connections, "refused", (int)sum.refused, "by_use",
-				 senders_totals(senders), "unread",
-				 senders_worst(senders, SENDERS_SHOWN));
+	if (sources_have_logs(nv->sources)) /* of all kernel logs; null = none is read */
+		logs = log_intake_json(nv->intake);
 	json_object_set_new(doc, "states", states);
 	json_object_set_new(doc, "sources", json_integer(all));
 	json_object_set_new(doc, "sources_up", json_integer(up));
@@ -239,8 +231,8 @@ json_t *nvswitch_json(const struct nvswitch *nv)
 				  host->unconfirmed));
 	}
 	return json_pack("{so so so so}", "summary", nvswitch_summary(nv), "senders",
-			 senders_json(log_intake_senders(nv->intake), loop_now_us(nv->home.loop)),
-			 "hosts", hosts, "domains", domains_json(nv));
+			 log_intake_senders(nv->intake), "hosts", hosts, "domains",
+			 domains_json(nv));
 }
 
 /* ---- The monitor ----------------------------------------------------------------------------- */
@@ -630,30 +622,17 @@ void nvswitch_memory_forget(struct nvswitch *nv)
 
 /* ---- Configuration --------------------------------------------------------------------------- */
 
-/* senders_allow() without what follows from it. */
-static bool allow_is_good(const char *list, char *err, size_t err_size)
-{
-	struct senders trial = { 0 };
-	bool good = senders_allow(&trial, list, err, err_size);
-
-	senders_fini(&trial);
-	return good;
-}
-
 int nvswitch_configure(struct nvswitch *nv, const struct nvswitch_conf *conf, char *err,
 		       size_t err_size)
 {
 	struct sources_opened *opened;
 
-	if (!allow_is_good(conf->keys.syslog_allow, err, err_size))
-		return -1;
 	opened = sources_open(nv->sources, conf, err, err_size);
 	if (!opened)
 		return -1;
 	nv->conf = *conf;
 	nv->home.conf = &nv->conf;
 	nv->health.conf = conf->health;
-	senders_allow(log_intake_senders(nv->intake), conf->keys.syslog_allow, err, err_size);
 	hook_configure(nv->hook, conf->keys.hook, conf->hook_timeout_ms);
 	hook_hold(nv->hook, nv->health.guarded && conf->keys.guard_hooks);
 	sources_take(nv->sources, opened);
@@ -664,14 +643,8 @@ int nvswitch_configure(struct nvswitch *nv, const struct nvswitch_conf *conf, ch
 
 int nvswitch_check(const struct nvswitch_conf *conf, char *err, size_t err_size)
 {
-	char why[128];
-
 	if (sources_check(conf, err, err_size))
 		return -1;
-	if (!allow_is_good(conf->keys.syslog_allow, why, sizeof(why))) {
-		snprintf(err, err_size, "syslog_allow: %s", why);
-		return -1;
-	}
 	return hook_check("nvswitch_hook", conf->keys.hook, err, err_size);
 }
 

@@ -58,7 +58,7 @@ struct helper_start { /* what the child begins with */
 
 #define PROGRAMS_MAX  64  /* at a time; the daemon has fewer */
 #define VARIABLES_MAX 256 /* of a program */
-#define PORTS	      3	  /* http_listen, syslog_listen, peer_listen */
+#define PORTS	      2	  /* http_listen, peer_listen */
 
 struct process {
 	struct helper_start with;
@@ -86,8 +86,7 @@ static void take_conf(struct process *p, const struct conf *conf)
 	strcpy(p->programs[HELPER_NVSWITCH_HOOK], conf->nvswitch.hook);
 	strcpy(p->programs[HELPER_HOST_HOOK], conf->hosts.hook);
 	p->ports[0] = port_of(conf->http.listen);
-	p->ports[1] = port_of(conf->nvswitch.syslog_listen);
-	p->ports[2] = port_of(conf->mirror.listen);
+	p->ports[1] = port_of(conf->mirror.listen);
 }
 
 /* ---- Programs -------------------------------------------------------------------------------- */

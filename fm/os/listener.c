@@ -113,7 +113,7 @@ int listener_bind(struct loop *loop, int fd, const struct sockaddr *at, socklen_
 	return helper_bind(loop_helper(loop), fd, at, len);
 }
 
-int listener_socket(struct loop *loop, const char *where, int type)
+int listener_socket(struct loop *loop, const char *where)
 {
 	const struct addrinfo hints = { .ai_flags = AI_PASSIVE | AI_NUMERICHOST | AI_NUMERICSERV };
 	struct addrinfo *found = NULL;
@@ -126,13 +126,13 @@ int listener_socket(struct loop *loop, const char *where, int type)
 	snprintf(port, sizeof(port), "%u", at.port);
 	if (getaddrinfo(*at.host ? at.host : NULL, port, &hints, &found) || !found)
 		return -EINVAL;
-	fd = socket(found->ai_family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	fd = socket(found->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	status = fd < 0 ? -errno : 0;
-	if (!status && type == SOCK_STREAM)
+	if (!status)
 		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
 	if (!status)
 		status = listener_bind(loop, fd, found->ai_addr, found->ai_addrlen);
-	if (!status && type == SOCK_STREAM && listen(fd, SOMAXCONN))
+	if (!status && listen(fd, SOMAXCONN))
 		status = -errno;
 	if (status && fd >= 0)
 		close(fd);

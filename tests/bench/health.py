@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""What it costs fmd to know how the NVLinks of a cluster are: exporters of 2,048 hosts asked every 15 s, and a flood of syslog.
+"""What it costs fmd to know how the NVLinks of a cluster are: exporters of 2,048 hosts asked every 15 s, and a flood of kernel logs.
 
 ibsim has no descriptor to wait on, so fmd under it is never quite idle: what it takes without exporters is measured first, in
 the same process, and taken off. OpenSM knows nothing of NVLinks, so there is nothing to compare with.
@@ -17,7 +17,6 @@ import fabrics
 import parts as p
 import table
 import world as w
-from fabric import own_address
 
 HOSTS, BODY, INTERVAL_S = 2048, 527 << 10, 15
 IDLE_S, MEASURED_S, LIMIT_S, PART_LIMIT_S = 5, 2 * INTERVAL_S, 120, 300
@@ -45,14 +44,14 @@ def resident_kb(fmd):
     return fmd.ask("status")["rss_kb"]
 
 
-def ask_exporters(fmd, world, port, syslog):
+def ask_exporters(fmd, world, port, log_socket):
     """By a reload, as an operator does it."""
     hosts = os.path.join(world.folder("hosts"), "hosts")
     with open(hosts, "w") as out:
         out.writelines(f"node-{n:04} http://127.0.0.1:{port}/node-{n:04}\n" for n in range(HOSTS))
     with open(os.path.join(fmd.dir, "fmd.conf"), "a") as out:
         out.write(f'nvswitch_hosts_file = "{hosts}";\nnvswitch_poll_interval = {INTERVAL_S}.0;\n'
-                  f'syslog_listen = "{syslog[0]}:{syslog[1]}";\n')
+                  f'log_socket = "{log_socket}";\n')
     fmd.ask("reload")
     end = time.monotonic() + LIMIT_S
     while fmd.ask("status")["nvswitch"]["sources_up"] < HOSTS:
@@ -61,16 +60,17 @@ def ask_exporters(fmd, world, port, syslog):
         time.sleep(0.5)
 
 
-def flood(fmd, address):
+def flood(fmd, log_socket):
     """(lines sent, lines read, faults sent, hosts with a fault), at LINES_PER_S."""
     sent, faults, began = 0, 0, time.monotonic()
     before = fmd.ask("status")["nvswitch"]["logs"]
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as out:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as out:
+        out.connect(log_socket)
         while sent < LINES_PER_S * FLOOD_S:
             for _ in range(PIECE):
                 faulty = sent % 250 == 0
                 text = f"<3>Nov 21 01:02:03 node-{sent // 250:04} kernel: {FAULT if faulty else NOISE}"
-                out.sendto(text.encode(), address)
+                out.sendall(text.encode() + b"\n")
                 sent, faults = sent + 1, faults + faulty
             time.sleep(max(0, began + sent / LINES_PER_S - time.monotonic()))
     took = time.monotonic() - began
@@ -83,17 +83,17 @@ def flood(fmd, address):
 def measure(world):
     sim = w.Ibsim(world, fabrics.generated(world, 256))
     exporters, port = start_exporters(world)
-    syslog = (own_address(), 5514)
+    log_socket = os.path.join(world.folder("log"), "socket")
     try:
         fmd = w.Fmd(world, sim)
         try:
             fmd.wait_up(LIMIT_S)
             idle, before = cpu_share(fmd, IDLE_S), resident_kb(fmd)
-            ask_exporters(fmd, world, port, syslog)
+            ask_exporters(fmd, world, port, log_socket)
             share = cpu_share(fmd, MEASURED_S) - idle
             rss = resident_kb(fmd)
             began = fmd.cpu_s()
-            raw = flood(fmd, syslog)
+            raw = flood(fmd, log_socket)
             return {"idle_share": idle, "cpu_share": share, "rss_kb_before": before, "rss_kb": rss,
                     "flood_cpu_s": fmd.cpu_s() - began, **raw}
         finally:
@@ -108,7 +108,7 @@ def rows(raw):
     lost = raw["faults_sent"] - raw["faults_read"]
     return table.readme(table.limit(f"{what}, share of a core", raw["cpu_share"], None, "", CPU_SHARE),
                         table.limit(table.DETAIL + "memory for it", raw["rss_kb"] - raw["rss_kb_before"], None, "KB", MEMORY_KB),
-                        table.limit(f"{table.DETAIL}faults lost in {raw['lines_per_s']:,.0f} syslog lines/s", lost, None, "", 0))
+                        table.limit(f"{table.DETAIL}faults lost in {raw['lines_per_s']:,.0f} lines/s of logs", lost, None, "", 0))
 
 
 def whole(world):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""NVLink health from real sources: exporters over HTTP and HTTPS, syslog, kmsg, operators, and the hook."""
+"""NVLink health from real sources: exporters over HTTP and HTTPS, kernel logs, operators, and the hook."""
 import os
 import re
 import socket
@@ -11,7 +11,7 @@ import pytest
 
 import exporter
 from exporter import Exporters, body
-from fabric import ROOT, Fabric, own_address, poll, tail, until
+from fabric import ROOT, Fabric, poll, tail, until
 
 HOSTS = [f"dgx-su01-{number:02}" for number in range(1, 33)]
 SICK, OTHER = "dgx-su01-05", "dgx-su01-06"
@@ -23,15 +23,15 @@ LINE = "nvidia-nvswitch{switch}: SXid (PCI:0000:85:00.0): {number}, Fatal, Link 
 
 
 class World:
-    """A scalable unit whose hosts all have an exporter, fmd that asks them, and a port for syslog."""
+    """A scalable unit whose hosts all have an exporter, fmd that asks them, and a socket for kernel logs."""
 
     def __init__(self, scratch, net, **conf):
         self.exporters = Exporters(HOSTS, conf.pop("certificate", None))
-        self.syslog = (own_address(), 5514)
+        self.log_socket = scratch / "log.sock"
         self.kmsg = scratch / "kmsg"
         os.mkfifo(self.kmsg)
         keys = {"nvswitch_hosts_file": self.exporters.write_hosts(scratch / "hosts"), "kmsg": str(self.kmsg),
-                "syslog_listen": "{}:{}".format(*self.syslog), **QUICK, **conf}
+                "log_socket": str(self.log_socket), **QUICK, **conf}
         self.fabric = Fabric(scratch, net, **keys)
         self.fabric.start_fmd("H-0002c90380000100")
         self.fabric.wait_up()
@@ -52,8 +52,13 @@ class World:
                             "all hosts are well")
 
     def send(self, host, text):
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as out:
-            out.sendto(f"<3>Nov 21 01:02:03 {host} kernel: {text}".encode(), self.syslog)
+        with self.collector() as out:
+            out.sendall(f"<3>Nov 21 01:02:03 {host} kernel: {text}\n".encode())
+
+    def collector(self):
+        out = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        out.connect(str(self.log_socket))
+        return out
 
     def log_lines(self, word, behind=0):
         """Those behind so many characters."""
@@ -211,14 +216,14 @@ def reconfigure(world, **keys):
 # ---- Kernel logs
 
 
-def test_syslog_by_udp_and_tcp_and_kmsg_reach_the_host(world):
+def test_lines_by_the_socket_and_kmsg_reach_the_host(world):
     world.send(SICK, LINE.format(switch=2, number=20034, link=30))
     world.wait_state(SICK, "NO_P2P")
     evidence = world.row(SICK)["evidence"][0]
     assert (evidence["code"], evidence["switch"], evidence["link"], evidence["source"]) == (20034, 2, 30, "kernel log")
     message = f"<3>1 2024-07-23T07:53:55Z {OTHER}.cluster.example kernel - - - " + LINE.format(switch=1, number=12020, link=3)
-    with socket.create_connection(world.syslog) as out:
-        out.sendall(f"{len(message)} {message}".encode())
+    with world.collector() as out:
+        out.sendall(f"{message}\n".encode())
         world.wait_state(OTHER, "FATAL")
         out.sendall(f"<3>Nov 21 01:02:03 {HOSTS[8]} kernel: NVRM: Xid (PCI:0000:91:00): 79, pid=1, off the bus\n".encode())
         world.wait_state(HOSTS[8], "NO_P2P")
@@ -237,14 +242,11 @@ def test_a_flood_loses_no_fault_and_strangers_leave_no_trace(world):
     def taken():
         return world.fabric.status()["nvswitch"]["logs"]["lines"] - before["logs"]["lines"]
 
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as out:
-        out.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
+    with world.collector() as out:
         for index in range(12000):
             host = faulty[index // 3000] if index % 3000 == 1500 else f"forged-{index}"
             text = LINE.format(switch=0, number=20034, link=index % 64) if index % 2 == 0 else noise
-            out.sendto(f"<3>Nov 21 01:02:03 {host} kernel: {text}".encode(), world.syslog)
-            if index % 100 == 99:  # never more on their way than any kernel keeps
-                poll(lambda: taken() > index, "the lines are taken")
+            out.sendall(f"<3>Nov 21 01:02:03 {host} kernel: {text}\n".encode())
     for host in faulty:
         world.wait_state(host, "NO_P2P")
     poll(lambda: taken() == 12000, "every line is taken")

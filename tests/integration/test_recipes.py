@@ -244,7 +244,7 @@ def test_a_health_source_is_a_file_a_row_and_a_key(tree, managed):
     tree.run("clang-format", "-i", tree.folder / "fm/nvswitch/intake_sources.c")
     tree.put("fm/conf/conf_table.c", r'\tTEXT_OPTION\("kmsg"', '\tTEXT_OPTION("recipe_host", nvswitch.recipe_host, ""),\n')
     tree.put("fm/conf/conf.h", r"\tint system;\s+/\* enum nvswitch_system", "\tchar recipe_host[64];\n")
-    tree.put("etc/fmd.conf", "^# Addresses that syslog is accepted from", '# A host that has no NVLink.\n#recipe_host = "";\n\n')
+    tree.put("etc/fmd.conf", "^# Other names of hosts in logs", '# A host that has no NVLink.\n#recipe_host = "";\n\n')
     tree.build()
     tree.unit("test_conf")
     fabric = managed(recipe_host="dgx-su01-02")

@@ -8,12 +8,12 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 #include "fm/nvswitch/state_monitor.h"
 #include "topology/base/mem.h"
@@ -21,7 +21,8 @@
 #define RETRY_US   2000
 #define LOOK_US	   1000
 #define PATIENCE   60000 /* looks: far more than any of this takes */
-#define ROUND_LOOK 50	 /* .. and enough of them for some retries */
+#define SENDERS	   150
+#define ROUND_LOOK 50 /* .. and enough of them for some retries */
 #define KMSG_LINE                                                                                  \
 	"3,1,1,-;nvidia-nvswitch0: SXid (PCI:0000:85:00.0): 20034, Fatal, Link 30 LTSSM Fault "    \
 	"Up\n"
@@ -35,7 +36,7 @@ struct fixture {
 	unsigned told, over; /* troubles that began, that ended */
 	char troubles[4][64];
 	unsigned ntroubles;
-	unsigned looks;
+	unsigned looks, sent;
 	bool (*until)(const struct fixture *f);
 	bool met;
 };
@@ -47,6 +48,10 @@ static void event_cb(void *arg, enum log_level level, const char *kind, json_t *
 }
 
 static void nothing_cb(void *arg)
+{
+}
+
+static void lost_cb(void *arg, const char *host)
 {
 }
 
@@ -115,6 +120,11 @@ static bool heard_a_line(const struct fixture *f)
 	return log_lines(f) > 0;
 }
 
+static bool heard_all(const struct fixture *f)
+{
+	return log_lines(f) == f->sent;
+}
+
 static bool second_is_ill(const struct fixture *f)
 {
 	return nvswitch_believed(f->nv, "bmc-02") == NVSWITCH_NO_P2P;
@@ -125,26 +135,15 @@ static bool all_is_well(const struct fixture *f)
 	return !f->ntroubles;
 }
 
-/* An address of this test's process alone: nobody else's port can be in its way. */
-static void own_address(char *text, size_t size)
+/* A socket that another process listens on is left alone. */
+static int hold(const char *path)
 {
-	unsigned pid = (unsigned)getpid();
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
 
-	snprintf(text, size, "127.77.%u.%u", pid >> 8 & 0xff, pid & 0xff ? pid & 0xff : 1);
-}
-
-static int hold(const char *listen_at, int type)
-{
-	int fd = socket(AF_INET, type, 0);
-	struct sockaddr_in at = { .sin_family = AF_INET };
-	char host[32];
-
-	own_address(host, sizeof(host));
-	at.sin_port = htons((uint16_t)atoi(strrchr(listen_at, ':') + 1));
-	assert_int_equal(inet_pton(AF_INET, host, &at.sin_addr), 1);
+	snprintf(at.sun_path, sizeof(at.sun_path), "%s", path);
 	assert_int_equal(bind(fd, (struct sockaddr *)&at, sizeof(at)), 0);
-	if (type == SOCK_STREAM)
-		assert_int_equal(listen(fd, 1), 0);
+	assert_int_equal(listen(fd, 1), 0);
 	return fd;
 }
 
@@ -175,18 +174,16 @@ static int configure(struct fixture *f)
 
 static int set_up(void **state)
 {
-	static const struct nvswitch_ops ops = { event_cb,   nothing_cb, nothing_cb,
+	static const struct nvswitch_ops ops = { event_cb,   lost_cb,	 nothing_cb,
 						 nothing_cb, trouble_cb, NULL };
 	struct fixture *f = mem_alloc(1, sizeof(*f));
-	char host[32];
 
 	log_set_level(-1, LOG_ERR);
 	strcpy(f->dir, "/tmp/fmd-test-inputs-XXXXXX");
 	assert_non_null(mkdtemp(f->dir));
 	snprintf(f->fifo, sizeof(f->fifo), "%s/kmsg", f->dir);
 	snprintf(f->hosts, sizeof(f->hosts), "%s/hosts", f->dir);
-	own_address(host, sizeof(host));
-	snprintf(f->listen, sizeof(f->listen), "%s:5514", host);
+	snprintf(f->listen, sizeof(f->listen), "%s/log.sock", f->dir);
 	f->loop = loop_new();
 	f->look = loop_timer_new(f->loop, look_cb, f);
 	f->nv = nvswitch_new(f->loop, &ops, f);
@@ -207,6 +204,7 @@ static int tear_down(void **state)
 	nvswitch_free(f->nv);
 	loop_timer_free(f->look);
 	loop_free(f->loop);
+	unlink(f->listen);
 	unlink(f->fifo);
 	unlink(f->hosts);
 	rmdir(f->dir);
@@ -216,39 +214,48 @@ static int tear_down(void **state)
 
 /* ---- Tests ----------------------------------------------------------------------------------- */
 
-static void port_that_is_taken_leaves_the_other_inputs_working(void **state)
+static void a_socket_that_is_taken_leaves_the_other_inputs_working(void **state)
 {
 	struct fixture *f = *state;
-	int udp = hold(f->listen, SOCK_DGRAM), tcp = hold(f->listen, SOCK_STREAM);
+	int other = hold(f->listen);
 
 	assert_int_equal(mkfifo(f->fifo, 0600), 0);
 	strcpy(f->conf.keys.kmsg, f->fifo);
-	strcpy(f->conf.keys.syslog_listen, f->listen);
+	strcpy(f->conf.keys.log_socket, f->listen);
 	assert_int_equal(configure(f), 0);
-	assert_int_equal(f->ntroubles, 2);
-	assert_true(has_trouble(f, "nvswitch: syslog UDP"));
-	assert_true(has_trouble(f, "nvswitch: syslog TCP"));
+	assert_int_equal(f->ntroubles, 1);
+	assert_true(has_trouble(f, "nvswitch: log socket"));
 	say_to_fifo(f);
 	run_until(f, heard_a_line);
 	run_until(f, looked_often);
-	assert_int_equal(f->told, 2); /* once each, however often it was tried */
-	close(udp);
-	close(tcp);
+	assert_int_equal(f->told, 1); /* once, however often it was tried */
+	close(other);
 	run_until(f, all_is_well);
-	assert_int_equal(f->over, 2);
+	assert_int_equal(f->over, 1);
 }
 
-static void half_of_syslog_that_is_free_is_listened_on(void **state)
+/* A line without an end counts when its connection ends; those silent longest make room. */
+static void more_collectors_than_there_is_room_for_lose_no_line(void **state)
 {
+	static const char line[] =
+		"<3>node-1 kernel: nvidia-nvswitch0: SXid (PCI:0000:85:00.0): 20034, Fatal, Link 3";
 	struct fixture *f = *state;
-	int udp = hold(f->listen, SOCK_DGRAM);
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
 
-	strcpy(f->conf.keys.syslog_listen, f->listen);
+	strcpy(f->conf.keys.log_socket, f->listen);
 	assert_int_equal(configure(f), 0);
-	assert_int_equal(f->ntroubles, 1);
-	assert_true(has_trouble(f, "nvswitch: syslog UDP"));
-	close(udp);
-	run_until(f, all_is_well);
+	snprintf(at.sun_path, sizeof(at.sun_path), "%s", f->listen);
+	for (f->sent = 0; f->sent < SENDERS; f->sent++) {
+		int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+		assert_int_equal(connect(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+		assert_int_equal(write(fd, line, strlen(line)), strlen(line));
+		if (f->sent % 2)
+			assert_int_equal(write(fd, "\n", 1), 1);
+		else
+			close(fd);
+	}
+	run_until(f, heard_all);
 }
 
 static void list_of_hosts_that_comes_late_is_read_then(void **state)
@@ -280,12 +287,12 @@ static void the_summary_says_which_input_is_not_open_and_why(void **state)
 	const char *error;
 
 	strcpy(f->conf.keys.kmsg, f->fifo); /* is not there */
-	strcpy(f->conf.keys.syslog_listen, f->listen);
+	strcpy(f->conf.keys.log_socket, f->listen);
 	assert_int_equal(configure(f), 0);
 	summary = nvswitch_summary(f->nv);
 	assert_true(json_is_false(json_object_get(json_object_get(summary, "inputs"), "kmsg")));
 	assert_true(
-		json_is_true(json_object_get(json_object_get(summary, "inputs"), "syslog TCP")));
+		json_is_true(json_object_get(json_object_get(summary, "inputs"), "log socket")));
 	assert_null(json_object_get(json_object_get(summary, "inputs"), "exporters"));
 	error = json_string_value(
 		json_object_get(json_object_get(summary, "input_errors"), "kmsg"));
@@ -301,7 +308,7 @@ static void later_configuration_is_taken_whole_or_not_at_all(void **state)
 	assert_int_equal(mkfifo(f->fifo, 0600), 0);
 	strcpy(f->conf.keys.kmsg, f->fifo);
 	assert_int_equal(configure(f), 0);
-	strcpy(f->conf.keys.syslog_listen, f->listen);
+	strcpy(f->conf.keys.log_socket, f->listen);
 	strcpy(f->conf.keys.hosts_file, f->hosts); /* is not there */
 	assert_int_equal(configure(f), -1);
 	strcpy(f->conf.keys.hosts_file, "");
@@ -321,7 +328,7 @@ static void input_that_was_not_open_before_refuses_no_other_change(void **state)
 
 	strcpy(f->conf.keys.kmsg, f->fifo); /* is not there */
 	assert_int_equal(configure(f), 0);
-	strcpy(f->conf.keys.syslog_listen, f->listen);
+	strcpy(f->conf.keys.log_socket, f->listen);
 	assert_int_equal(configure(f), 0);
 	assert_int_equal(f->ntroubles, 1);
 	strcpy(f->conf.keys.kmsg, "");
@@ -431,8 +438,8 @@ static void a_line_that_does_not_fit_is_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(port_that_is_taken_leaves_the_other_inputs_working),
-		TEST(half_of_syslog_that_is_free_is_listened_on),
+		TEST(a_socket_that_is_taken_leaves_the_other_inputs_working),
+		TEST(more_collectors_than_there_is_room_for_lose_no_line),
 		TEST(list_of_hosts_that_comes_late_is_read_then),
 		TEST(the_summary_says_which_input_is_not_open_and_why),
 		TEST(later_configuration_is_taken_whole_or_not_at_all),
