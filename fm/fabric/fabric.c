@@ -87,12 +87,16 @@ static void swept(void *arg, const struct sweep_result *result)
 
 	f->figures->sweep_ms = result->took_us / 1e3;
 	fabric_note_sweep(f, result);
+	if (f->progress.up_us && result->found_us)
+		fabric_fault_found(f, "found by sweep", result->found_us);
 	if (result->rest && f->role->now == FABRIC_ROLE_STANDBY)
 		return;
 	if (!result->error)
 		useless = MODULES_FIRST(f->kept.modules, swept, &ended);
 	if (!useless && !result->error)
 		traps_swept(f->traps, result);
+	if (useless || result->error)
+		f->progress.begun_us = 0;
 	if (useless)
 		answer_all(f, useless);
 	else if (result->error) {
@@ -140,6 +144,8 @@ static void serve(void *arg)
 		r->forced |= r->reroute;
 		r->sweep = r->reroute = false;
 		r->dirty.count = 0;
+		if (!f->progress.begun_us)
+			f->progress.begun_us = loop_now_us(f->loop);
 		if (all)
 			sweep_discover(f->sweep, swept, f);
 		else
@@ -161,7 +167,7 @@ static void verified(void *arg, const struct sweep_result *result)
 	for (unsigned i = 0; i < result->nchanged; i++)
 		fabric_request_refresh(f, result->changed[i], "found by verification");
 	if (result->nchanged)
-		fabric_fault_open(f, "found by verification");
+		fabric_fault_found(f, "found by verification", result->found_us);
 	f->requests.verified(f->requests.verified_arg, result->nchanged);
 	serve(f);
 }

@@ -71,7 +71,12 @@ static void open_at(struct fault *fault, const char *what, uint64_t when_us)
 
 void fabric_fault_open(struct fabric *f, const char *what)
 {
-	open_at(&f->faults->pending, what, loop_now_us(f->loop));
+	fabric_fault_found(f, what, loop_now_us(f->loop));
+}
+
+void fabric_fault_found(struct fabric *f, const char *what, uint64_t when_us)
+{
+	open_at(&f->faults->pending, what, when_us);
 
 	/*
 	 * Requests to the SA have a part of the loop's time only. Each trap renews that; a link may
@@ -98,14 +103,6 @@ void fabric_fault_none(struct fabric *f, uint64_t waits_since_us)
 	if (!fault->differs && !fault->trains && !waits_since_us && !fabric_sweep_running(f))
 		fault->open = false;
 	end_urgent(f);
-}
-
-void fabric_fault_found_by(struct fabric *f, uint64_t detected_us)
-{
-	struct fault *fault = &f->faults->pending;
-
-	if (fault->open && !fault->differs && detected_us > fault->detected_us)
-		fault->detected_us = detected_us;
 }
 
 void fabric_fault_training(struct fabric *f)

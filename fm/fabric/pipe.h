@@ -105,6 +105,7 @@ enum fabric_state {
 struct progress {
 	enum fabric_state state;
 	uint64_t started_us; /* this process */
+	uint64_t begun_us;   /* the first sweep that was of use began; 0 = not yet */
 	uint64_t up_us;	     /* it was up for the first time; 0 = not yet */
 	unsigned unread;     /* blocks: all is written, and what was remembered is not read yet */
 	uint64_t settled_us; /* all was settled, for the first time or behind a write; 0 = never */

@@ -47,7 +47,7 @@ static void polled(void *arg, const struct sweep_result *result)
 	if (result->error)
 		f->requests.sweep = true;
 	if (result->nchanged)
-		fabric_fault_open(f, "found by poll");
+		fabric_fault_found(f, "found by poll", result->found_us);
 	f->figures->polls++;
 	fabric_note_sweep(f, result);
 	fabric_log_silent(f);

@@ -94,11 +94,8 @@ struct wire_notice;
  * after what it finds.
  */
 void fabric_fault_open(struct fabric *fabric, const char *what);
-/*
- * For an open fault of which nothing was found yet: sets the time of detection to `detected_us`
- * (loop time), if that is later.
- */
-void fabric_fault_found_by(struct fabric *fabric, uint64_t detected_us);
+/* The same, timed from when the answer came that showed it. */
+void fabric_fault_found(struct fabric *fabric, const char *what, uint64_t when_us);
 
 /*
  * For the room that writes multicast tables (services.mft): a round of writes has ended. The pipe
@@ -120,11 +117,11 @@ void fabric_publish_partitions(struct fabric *fabric, const struct partition_set
 void fabric_report_hosts_changed(struct fabric *fabric);
 
 /*
- * Hands a received trap (`times` equal ones) to the rooms, with the pipe's verdict whether the
- * port that the trap names has sent it.
+ * Hands a received trap (`times` equal ones, the first of which came at came_us) to the rooms, with
+ * the pipe's verdict whether the port that the trap names has sent it.
  */
 void fabric_trap_received(struct fabric *fabric, const struct wire_notice *notice,
-			  uint16_t from_lid, unsigned times);
+			  uint16_t from_lid, unsigned times, uint64_t came_us);
 
 /* ---- Progress -------------------------------------------------------------------------------- */
 

@@ -101,7 +101,7 @@ static enum job_result answer(void *arg)
 				t->ncas, words_plural(t->ncas, "HCA", "HCAs"), links,
 				words_plural(links, "link", "links"), topo_links_down(t),
 				(unsigned long long)mad_stats(f->mad).sent,
-				(loop_now_us(f->loop) - f->progress.started_us) / 1e3);
+				(loop_now_us(f->loop) - f->progress.begun_us) / 1e3);
 
 			f->progress.up_us = loop_now_us(f->loop);
 		}

@@ -38,9 +38,9 @@ enum { TRAP_LINK_STATE = 128, TRAP_CAPABILITY = 144, TRAP_SYSTEM_GUID = 145 };
 
 struct throttled { /* a source of traps */
 	guid_t guid;
-	unsigned fruitless; /* sweeps in a row; 0 = slot not used */
-	bool owed;	    /* sent some meanwhile: one is accepted at until_us */
-	uint64_t until_us;
+	unsigned fruitless;	    /* sweeps in a row; 0 = slot not used */
+	bool owed;		    /* sent some meanwhile: one is accepted at until_us */
+	uint64_t until_us, owed_us; /* the latter: the first of these told of a fault then */
 };
 
 struct traps {
@@ -219,6 +219,8 @@ static void late_cb(void *arg)
 		if (!t->throttled[i].owed || t->throttled[i].until_us > now)
 			continue;
 		t->throttled[i].owed = false;
+		if (t->throttled[i].owed_us)
+			fabric_fault_found(t->fabric, "trap", t->throttled[i].owed_us);
 		trigger(t, t->throttled[i].guid);
 	}
 	late_arm(t);
@@ -226,22 +228,26 @@ static void late_cb(void *arg)
 
 /* ---- Traps ----------------------------------------------------------------------------------- */
 
-static void accept(struct traps *t, guid_t guid, const char *name, bool fault)
+/* fault_us: when the fault showed that it tells of; 0 = it is about none. */
+static void accept(struct traps *t, guid_t guid, const char *name, uint64_t fault_us)
 {
 	struct throttled *source = find_throttled(t, guid);
 
 	if (source && now_us(t) < source->until_us) {
+		if (!source->owed)
+			source->owed_us = fault_us;
 		source->owed = true;
 		if (!loop_timer_armed(t->late))
 			late_arm(t);
 		return;
 	}
-	if (fault)
-		fabric_fault_open(t->fabric, name);
+	if (fault_us)
+		fabric_fault_found(t->fabric, name, fault_us);
 	trigger(t, guid);
 }
 
-void traps_take(struct traps *t, const struct wire_notice *notice, uint16_t from_lid)
+void traps_take(struct traps *t, const struct wire_notice *notice, uint16_t from_lid,
+		uint64_t came_us)
 {
 	bool change = notice->trap == TRAP_LINK_STATE || notice->trap == TRAP_CAPABILITY ||
 		      notice->trap == TRAP_SYSTEM_GUID;
@@ -270,9 +276,10 @@ void traps_take(struct traps *t, const struct wire_notice *notice, uint16_t from
 				sweep_node(other)->desc_stale = true;
 		}
 		if (node)
-			accept(t, node->guid, node->name, notice->trap == TRAP_LINK_STATE);
+			accept(t, node->guid, node->name,
+			       notice->trap == TRAP_LINK_STATE ? came_us : 0);
 		else if (view.topo)
-			accept(t, 0, "", false); /* a node that no sweep has met */
+			accept(t, 0, "", 0); /* a node that no sweep has met */
 		else
 			t->unpublished |= fabric_updating(t->fabric);
 	}
@@ -298,14 +305,14 @@ static bool is_forged(const struct fabric_view *view, const struct wire_notice *
 }
 
 void fabric_trap_received(struct fabric *f, const struct wire_notice *notice, uint16_t from_lid,
-			  unsigned times)
+			  unsigned times, uint64_t came_us)
 {
 	struct fabric_view view = fabric_view(f);
 	bool forged = is_forged(&view, notice, from_lid);
 
 	MODULES_CALL(f->kept.modules, trap, notice, from_lid, times, forged);
 	if (!forged)
-		traps_take(f->traps, notice, from_lid);
+		traps_take(f->traps, notice, from_lid, came_us);
 }
 
 void traps_update_ended(struct traps *t)
@@ -319,8 +326,6 @@ void traps_update_ended(struct traps *t)
 
 void traps_swept(struct traps *t, const struct sweep_result *result)
 {
-	if (result->newest)
-		fabric_fault_found_by(t->fabric, t->swept_us);
 	if (fabric_is_master(t->fabric)) {
 		/*
 		 * The other end of what went down may know more, if its own trap was lost. The

@@ -20,7 +20,8 @@ struct traps *traps_new(struct fabric *fabric, const struct fabric_services *ser
 void traps_free(struct traps *traps);
 
 /* A trap of the port that it names. */
-void traps_take(struct traps *traps, const struct wire_notice *notice, uint16_t from_lid);
+void traps_take(struct traps *traps, const struct wire_notice *notice, uint16_t from_lid,
+		uint64_t came_us);
 /* A sweep has ended that was not light. */
 void traps_swept(struct traps *traps, const struct sweep_result *result);
 /*

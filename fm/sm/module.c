@@ -473,11 +473,12 @@ static uint64_t key_of(void *arg, uint16_t lid)
 	return inventory_key(inv, node, view.topo->ports[port].num);
 }
 
-static void trapped(void *arg, const struct wire_notice *notice, uint16_t from_lid, unsigned times)
+static void trapped(void *arg, const struct wire_notice *notice, uint16_t from_lid, unsigned times,
+		    uint64_t came_us)
 {
 	const struct sm_room *r = arg;
 
-	fabric_trap_received(r->fabric, notice, from_lid, times);
+	fabric_trap_received(r->fabric, notice, from_lid, times, came_us);
 }
 
 static void *init(struct fabric *fabric)

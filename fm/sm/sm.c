@@ -41,7 +41,8 @@ struct trap {
 	uint64_t tid;
 	uint64_t handed_at; /* 0 = slot not used */
 	unsigned repressed; /* since then */
-	unsigned held;	    /* to be handed on as one at handed_at + FOLD_US */
+	unsigned held;	    /* to be handed on as one at handed_at + FOLD_US.. */
+	uint64_t came_us;   /* ..and when the first of these came */
 };
 
 struct doubted { /* a control packet that is not answered yet */
@@ -202,11 +203,12 @@ void sm_announce(struct sm *sm, uint16_t to_lid, uint16_t own_lid, uint32_t capm
 static void trap_hand_on(struct sm *sm, struct trap *trap)
 {
 	unsigned times = trap->held ? trap->held : 1;
+	uint64_t now = loop_now_us(sm->loop), came_us = trap->held ? trap->came_us : now;
 
 	sm->nheld -= trap->held > 0;
 	trap->held = trap->repressed = 0;
-	trap->handed_at = loop_now_us(sm->loop);
-	sm->trap(sm->arg, &trap->notice, trap->lid, times);
+	trap->handed_at = now;
+	sm->trap(sm->arg, &trap->notice, trap->lid, times, came_us);
 }
 
 static void fold_arm(struct sm *sm)
@@ -266,6 +268,8 @@ static void receive(void *arg, const struct io_addr *from, const struct wire_mad
 			if (!mad->tid || mad->tid != trap->tid) {
 				trap->notice = notice;
 				trap->tid = mad->tid;
+				if (!trap->held)
+					trap->came_us = loop_now_us(sm->loop);
 				sm->nheld += trap->held++ == 0;
 				if (!loop_timer_armed(sm->fold))
 					fold_arm(sm);

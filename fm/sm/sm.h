@@ -21,10 +21,11 @@ struct sm_conf {
 	uint8_t priority;
 };
 /*
- * A trap was received, or several of the same kind (trap, sender, port) that were folded into one.
+ * A trap was received, or several of the same kind (trap, sender, port) that were folded into one;
+ * came_us: the first of them.
  */
 typedef void sm_trap_fn(void *arg, const struct wire_notice *notice, uint16_t from_lid,
-			unsigned times);
+			unsigned times, uint64_t came_us);
 
 /*
  * A control packet that has our port's M_Key; why: a literal, where it is not obeyed. Its answer

@@ -555,6 +555,7 @@ static void sweep_answer(void *owner, const struct batch_job *job, const struct 
 			 const struct mad_answer *answer)
 {
 	struct sweep *s = owner;
+	uint32_t turned = s->inv.falls + s->inv.rises;
 
 	s->waves.answered = job->wave ? job->wave : s->waves.newest;
 	s->waves.news |= answer->result == MAD_OK;
@@ -574,6 +575,8 @@ static void sweep_answer(void *owner, const struct batch_job *job, const struct 
 		explore_refused(s, job, answer->status);
 	else
 		sweep_again(s, job, answer->flaw);
+	if (!s->result.found_us && (s->result.nchanged || s->inv.falls + s->inv.rises != turned))
+		s->result.found_us = loop_now_us(s->loop);
 	wave_left(s, job);
 
 	if (s->reroute) {
@@ -591,8 +594,8 @@ static void report_result(struct sweep *s, bool rest)
 	result.smps = (unsigned)(batch_smps(s->batch) - s->smps_before);
 	result.took_us = loop_now_us(s->loop) - s->started_us;
 	result.rest = rest;
-	result.newest = rest && !s->waves.nprompt_newest;
 	s->result.nchanged = 0;
+	s->result.found_us = 0;
 	s->waves.news = false;
 	s->fn(s->arg, &result); /* may free s, or start the next sweep */
 }

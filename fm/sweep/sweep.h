@@ -33,7 +33,6 @@ struct sweep_result {
 	unsigned silent;   /* nodes, and ports with an unknown one behind, that do not answer */
 	unsigned partial;  /* nodes that answer and whose answers were not all had */
 	bool rest;	   /* slow answers are left: the callback comes again */
-	bool newest;	   /* with rest: the first round of the newest request is answered */
 	unsigned refusing; /* switches that answer, and whose PortStateChange can't be cleared */
 	/* switches whose LinearFDBTop was reset repeatedly (sweep_node.keeps_no_top) */
 	unsigned untrue;
@@ -48,7 +47,8 @@ struct sweep_result {
 	 */
 	const guid_t *changed;
 	unsigned nchanged;
-	unsigned smps; /* sent for this sweep */
+	uint64_t found_us; /* came the first answer that shows a change, since the last callback */
+	unsigned smps;	   /* sent for this sweep */
 	uint64_t took_us;
 };
 typedef void sweep_done_fn(void *arg, const struct sweep_result *result);

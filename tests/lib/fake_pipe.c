@@ -63,6 +63,11 @@ void fabric_fault_open(struct fabric *fabric, const char *what)
 	fabric->asked.faults++;
 }
 
+void fabric_fault_found(struct fabric *fabric, const char *what, uint64_t when_us)
+{
+	fabric_fault_open(fabric, what);
+}
+
 void fabric_request_improvement(struct fabric *fabric, const char *reason)
 {
 	fabric->asked.improvements++;
@@ -134,10 +139,6 @@ void fabric_report_mft_written(struct fabric *fabric, const struct mft_result *r
 	fabric->asked.mft_written++;
 }
 
-void fabric_fault_found_by(struct fabric *fabric, uint64_t detected_us)
-{
-}
-
 bool fabric_requests_wait(const struct fabric *fabric)
 {
 	return false;
@@ -200,7 +201,7 @@ void fabric_pause(struct fabric *fabric, bool on, const char *reason)
 }
 
 void fabric_trap_received(struct fabric *fabric, const struct wire_notice *notice,
-			  uint16_t from_lid, unsigned times)
+			  uint16_t from_lid, unsigned times, uint64_t came_us)
 {
 	fabric->asked.traps += times;
 }

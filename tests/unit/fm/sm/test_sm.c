@@ -61,7 +61,8 @@ static const struct io_ops desk_ops = {
 	.free = desk_io_free,
 };
 
-static void trap_cb(void *arg, const struct wire_notice *notice, uint16_t from_lid, unsigned times)
+static void trap_cb(void *arg, const struct wire_notice *notice, uint16_t from_lid, unsigned times,
+		    uint64_t came_us)
 {
 	struct desk *d = arg;
 

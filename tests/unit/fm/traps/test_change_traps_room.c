@@ -61,7 +61,7 @@ static void trap_from(struct fabric *f, uint16_t lid, uint16_t number, bool forg
 	const struct wire_notice notice = { .generic = true, .trap = number, .lid = lid };
 
 	if (!forged) /* as fabric_trap_received() does */
-		traps_take(f->room, &notice, lid);
+		traps_take(f->room, &notice, lid, loop_now_us(f->services.loop));
 }
 
 /* The snapshot of the sweep that was asked for is compared with what is published. */
