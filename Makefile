@@ -24,7 +24,7 @@ B := build/$(VARIANT)
 # The plain build's programs are build/fmd and build/fmctl; a sanitizer's stay in its own folder.
 BIN := $(if $(filter release,$(VARIANT)),build,$(B))
 
-PKGS := libevent libevent_openssl libssl libcrypto libmicrohttpd zlib libconfig jansson libsystemd libseccomp libibumad
+PKGS := libcurl libevent libevent_openssl libssl libcrypto libmicrohttpd zlib libconfig jansson libsystemd libseccomp libibumad
 PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 PKG_LIBS := $(shell pkg-config --libs $(PKGS) 2>/dev/null)
 

@@ -365,6 +365,9 @@ static int check_together(struct load *load)
 	if (!strncmp(conf->nvswitch.url, "https:", 6) && !*conf->nvswitch.ca_file)
 		return refuse(load, line_of(load, "nvswitch_url", "nvswitch_ca_file"),
 			      "nvswitch_url is https, but nvswitch_ca_file is not set");
+	if (!strncmp(conf->nvswitch.prometheus_url, "https:", 6) && !*conf->nvswitch.ca_file)
+		return refuse(load, line_of(load, "prometheus_url", "nvswitch_ca_file"),
+			      "prometheus_url is https, but nvswitch_ca_file is not set");
 	return 0;
 }
 
@@ -464,6 +467,8 @@ void conf_judge_secrets(const struct conf *conf, const char *path, conf_secret_f
 		{ "http_token_file", conf->http.token_file, S_IROTH | S_IWOTH,
 		  "can be read by every user: chmod 0600 or 0640" },
 		{ "http_key_file", conf->http.key_file, S_IROTH | S_IWOTH,
+		  "can be read by every user: chmod 0600 or 0640" },
+		{ "nvswitch_credentials_file", conf->nvswitch.credentials_file, S_IROTH | S_IWOTH,
 		  "can be read by every user: chmod 0600 or 0640" },
 		{ "configuration", path, keys ? S_IROTH | S_IWOTH : 0,
 		  "holds keys and can be read by every user: chmod 0600 or 0640" },

@@ -79,24 +79,30 @@ static bool check_guids(const char *text, char *why, size_t size)
 	return true;
 }
 
-/* A pattern with %h, or "". */
-static bool check_url(const char *text, char *why, size_t size)
+/* Of a server, or "". */
+static bool check_server(const char *text, char *why, size_t size)
 {
 	size_t scheme = !strncmp(text, "http://", 7) ? 7 : !strncmp(text, "https://", 8) ? 8 : 0;
 	size_t host = strcspn(text + scheme, "/?#");
 	const char *wrong = NULL;
 
-	if (!*text)
-		return true;
-	if (!scheme)
+	if (*text && !scheme)
 		wrong = "http:// or https:// is expected";
-	else if (!strstr(text, "%h"))
-		wrong = "%h is expected in place of the host's name";
-	else if (!host || strcspn(text, " \t\"<>@") != strlen(text))
+	else if (*text && (!host || strcspn(text, " \t\"<>@") != strlen(text)))
 		wrong = "is not the URL of a server";
 	if (wrong)
 		snprintf(why, size, "\"%.60s\": %s", text, wrong);
 	return !wrong;
+}
+
+/* A pattern with %h, or "". */
+static bool check_url(const char *text, char *why, size_t size)
+{
+	if (!check_server(text, why, size))
+		return false;
+	if (*text && !strstr(text, "%h"))
+		snprintf(why, size, "\"%.60s\": %%h is expected in place of the host's name", text);
+	return !*text || strstr(text, "%h");
 }
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
@@ -231,6 +237,9 @@ const struct conf_option conf_options[] = {
 	INT_OPTION("nvswitch_body_limit", nvswitch.body_limit, 0, 1048576, 0, "KiB"),
 	SECONDS_OPTION("nvswitch_link_window", nvswitch.link_window_ms, 1, 86400, 300),
 	TEXT_OPTION("nvswitch_ca_file", nvswitch.ca_file, ""),
+	TEXT_OPTION("nvswitch_credentials_file", nvswitch.credentials_file, ""),
+	CHECKED_OPTION("prometheus_url", nvswitch.prometheus_url, "", check_server),
+	TEXT_OPTION("prometheus_label", nvswitch.prometheus_label, "Hostname"),
 	TEXT_OPTION("log_socket", nvswitch.log_socket, ""),
 	TEXT_OPTION("kmsg", nvswitch.kmsg, ""),
 	WORD_OPTION("nvswitch_fm_in_progress", nvswitch.fm_in_progress, 1, "normal", "degraded",

@@ -62,6 +62,7 @@ static const char *const kinds[] = {
 	"nvswitch-conf",
 	"nvswitch-guard",
 	"nvswitch-hook",
+	"nvswitch-rates",
 	"other-sm",
 	"overwritten",
 	"partitions",

@@ -8,194 +8,34 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <event2/buffer.h>
-#include <event2/bufferevent.h>
-#include <event2/bufferevent_ssl.h>
-#include <event2/event.h>
-#include <event2/http.h> /* URLs */
+#include <curl/curl.h>
+#include <event2/dns.h>
+#include <event2/util.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
-#include <openssl/x509v3.h>
 #include "fm/loop/loop.h"
 #include "fm/nvswitch/intake_fetch.h"
+#include "fm/nvswitch/intake_syslog.h"
 #include "topology/base/mem.h"
 
-/* ---- Answers: status line, headers, body ----------------------------------------------------- */
-
 /*
- *   HTTP/1.1 200 OK                      RFC 9112, 4; 1xx answers stand before the real one and are
- *                                        passed over
- *   Content-Length: 3000 |               6.2
- *   Transfer-Encoding: chunked |         7.1: SIZE in hex [;extension] CRLF bytes CRLF .. 0 CRLF
- *                                        trailers CRLF
- *   neither: up to the end of the connection
+ * libcurl's multi interface says which sockets and which timer it waits for; the loop has them.
+ * Names are resolved by libevent beforehand, as libcurl would start a thread for each, and joins it
+ * when a request ends early: it is given the address (CURLOPT_CONNECT_TO). A request ends in one
+ * place, end_job(): what ends it early is noted, and the job's own timer runs at once.
  */
 
-enum at { STATUS, HEADERS, LENGTH, TO_THE_END, CHUNK_SIZE, CHUNK, CHUNK_END, TRAILERS };
-
-void answer_init(struct answer *a)
-{
-	*a = (struct answer){ .at = STATUS };
-}
-
-static void fail(struct answer *a, const char *words)
-{
-	if (!a->fault)
-		a->fault = words;
-}
-
-/* ---- Lines ----------------------------------------------------------------------------------- */
-
-/* The value of a header of that name, else NULL. */
-static char *header(struct answer *a, const char *name)
-{
-	size_t len = strlen(name);
-	char *value = a->line + len;
-
-	if (strncasecmp(a->line, name, len) || *value++ != ':')
-		return NULL;
-	value += strspn(value, " \t");
-	value[strcspn(value, " \t")] = '\0';
-	return value;
-}
-
-static bool read_length(const char *text, int base, uint64_t *length)
-{
-	char *end;
-
-	*length = strtoull(text, &end, base);
-	return end != text && *text != '-' && *text != '+' && *length < INT64_MAX &&
-	       !*(end + strspn(end, " \t"));
-}
-
-static void take_line(struct answer *a)
-{
-	const char *code = a->line + 9;
-
-	if (a->used && a->line[a->used - 1] == '\r')
-		a->used--;
-	a->line[a->used < sizeof(a->line) ? a->used : sizeof(a->line) - 1] = '\0';
-	if (a->at == STATUS && (strncmp(a->line, "HTTP/1.", 7) || a->used < 12 ||
-				a->line[8] != ' ' || strspn(code, "0123456789") != 3)) {
-		fail(a, "the answer is not HTTP");
-	} else if (a->at == STATUS) {
-		a->code = atoi(code);
-		a->has_length = a->chunked = false;
-		a->at = HEADERS;
-	} else if (a->at == HEADERS && a->used) {
-		char *value;
-
-		/* none of those that count is so long */
-		if (a->used != sizeof(a->line)) {
-			if ((value = header(a, "Content-Length"))) {
-				a->has_length = true;
-				if (!read_length(value, 10, &a->left))
-					fail(a, "the answer's length is not a number");
-			} else if ((value = header(a, "Transfer-Encoding"))) {
-				a->chunked = !strcasecmp(value, "chunked");
-				if (!a->chunked)
-					fail(a,
-					     "the answer has an encoding that was not requested");
-			} else if ((value = header(a, "Content-Encoding")) &&
-				   strcasecmp(value, "identity")) {
-				fail(a, "the answer has an encoding that was not requested");
-			}
-		}
-	} else if (a->at == HEADERS && a->code / 100 == 1) {
-		a->at = STATUS;
-	} else if (a->at == HEADERS && (a->code == 204 || a->code == 304)) {
-		a->done = true;
-	} else if (a->at == HEADERS && a->chunked) {
-		a->at = CHUNK_SIZE;
-	} else if (a->at == HEADERS) {
-		a->at = a->has_length ? LENGTH : TO_THE_END;
-		a->done = a->has_length && !a->left;
-	} else if (a->at == CHUNK_SIZE) {
-		a->line[strcspn(a->line, ";")] = '\0';
-		if (!read_length(a->line, 16, &a->left))
-			fail(a, "a chunk's size is not a number");
-		a->at = a->left ? CHUNK : TRAILERS;
-		a->header_bytes = 0;
-	} else if (a->at == CHUNK_END && a->used) {
-		fail(a, "a chunk is longer than its size");
-	} else if (a->at == CHUNK_END) {
-		a->at = CHUNK_SIZE;
-	} else if (!a->used) {
-		a->done = true; /* behind the trailers */
-	}
-	a->used = 0;
-}
-
-/* ---- The body -------------------------------------------------------------------------------- */
-
-size_t answer_feed(struct answer *a, const char *data, size_t len, const char **body,
-		   size_t *body_len)
-{
-	const char *newline;
-	size_t part, room = sizeof(a->line) - a->used;
-
-	*body = NULL;
-	*body_len = 0;
-	if (a->done || a->fault || !len)
-		return 0;
-	if (a->at == LENGTH || a->at == TO_THE_END || a->at == CHUNK) {
-		*body = data;
-		*body_len = a->at != TO_THE_END && a->left < len ? (size_t)a->left : len;
-		if (a->at == TO_THE_END)
-			return len;
-		a->left -= *body_len;
-		if (a->left)
-			return *body_len;
-		a->done = a->at == LENGTH;
-		if (a->at == CHUNK) {
-			a->at = CHUNK_END;
-			a->header_bytes = 0;
-		}
-		return *body_len;
-	}
-	newline = memchr(data, '\n', len);
-	part = newline ? (size_t)(newline - data) : len;
-	a->header_bytes += (uint32_t)(part < ANSWER_HEADERS ? part : ANSWER_HEADERS) + 1;
-	if (a->header_bytes > ANSWER_HEADERS && a->at != CHUNK_END) {
-		fail(a, "the headers are too long");
-		return len;
-	}
-	memcpy(a->line + a->used, data, part < room ? part : room);
-	a->used += (uint32_t)(part < room ? part : room);
-	if (!newline)
-		return len;
-	take_line(a);
-	return part + 1;
-}
-
-void answer_end(struct answer *a)
-{
-	if (a->at == TO_THE_END)
-		a->done = true;
-	else if (!a->done)
-		fail(a, "the answer is truncated");
-}
-
-/* ---- GETs on libevent's sockets -------------------------------------------------------------- */
-
-/*
- * A request ends for many reasons and inside many calls. Whatever it is, it is only noted; the
- * job's own timer, which otherwise is its time limit, then runs at once, takes the connection down
- * and tells the caller. So a job ends in one place.
- *
- * libevent resolves and connects, and does TLS. What comes without TLS is read from the socket
- * itself, in larger pieces than libevent has: half a megabyte from each of two thousand exporters
- * is much for small ones. Nothing is gathered, so an answer may be of any length.
- */
-
-#define READ_SIZE    65536
-#define REQUEST_SIZE 1280
+#define READ_SIZE 32768
+#define REDIRECTS 3
 
 struct fetch {
 	struct loop *loop;
 	struct fetch_conf conf;
+	struct fetch_credentials credentials;
+	char *ca_file;
+	CURLM *multi;
+	struct loop_timer *timer; /* libcurl's */
 	struct evdns_base *dns;
-	SSL_CTX *tls; /* NULL = no CA file */
 	struct fetch_job *jobs;
 };
 
@@ -204,314 +44,405 @@ struct fetch_job {
 	struct fetch *fetch;
 	const struct fetch_ops *ops;
 	void *arg;
-	struct bufferevent *bev; /* NULL = there was none to be had */
-	struct loop_fd *watch;	 /* without TLS, when it is connected */
-	struct loop_timer *timer;
+	CURL *easy;
+	struct curl_slist *connect_to;
+	struct evdns_getaddrinfo_request *lookup; /* under way */
+	struct loop_timer *timer;		  /* bounds the lookup; or it is over */
 	uint64_t began_us;
 	size_t length; /* of the body so far */
-	struct answer answer;
-	bool tls, connecting, ended;
-	char request[REQUEST_SIZE];
-	char error[80]; /* "" = none */
-	char address[INET6_ADDRSTRLEN];
+	unsigned redirects;
+	char error[96]; /* "" = none */
+	char reason[CURL_ERROR_SIZE];
+	struct fetch_url url;
 };
+
+struct watch { /* a socket of libcurl's */
+	struct fetch *fetch;
+	struct loop_fd *fd;
+	int socket;
+};
+
+/* ---- Credentials ----------------------------------------------------------------------------- */
+
+static const char *read_credential(void *arg, char *line)
+{
+	struct fetch_credentials *c = arg;
+	const struct {
+		const char *kind;
+		char *to;
+		size_t size;
+	} kinds[] = { { "basic", c->basic, sizeof(c->basic) },
+		      { "bearer", c->bearer, sizeof(c->bearer) },
+		      { "cert", c->cert, sizeof(c->cert) },
+		      { "key", c->key, sizeof(c->key) },
+		      { "proxy", c->proxy, sizeof(c->proxy) } };
+	char *rest = line, *kind = strtok_r(rest, " \t", &rest), *value;
+	struct in6_addr address;
+	struct fetch_url url;
+
+	if (!kind)
+		return NULL;
+	value = rest + strspn(rest, " \t");
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (strcmp(kinds[i].kind, kind))
+			continue;
+		if (!*value || *kinds[i].to || strlen(value) >= kinds[i].size)
+			return "one value of each kind is expected";
+		if (kinds[i].to == c->proxy && (fetch_url_parse(value, &url) ||
+						(inet_pton(AF_INET, url.host, &address) != 1 &&
+						 inet_pton(AF_INET6, url.host, &address) != 1)))
+			return "a proxy's URL has a numeric address";
+		strcpy(kinds[i].to, value);
+		return NULL;
+	}
+	return "`basic USER:PASSWORD`, `bearer TOKEN`, `cert FILE`, `key FILE` or `proxy URL` is "
+	       "expected";
+}
+
+int fetch_credentials_read(struct fetch_credentials *c, const char *path, char *err,
+			   size_t err_size)
+{
+	*c = (struct fetch_credentials){ 0 };
+	return *path ? lines_read(path, read_credential, c, err, err_size) : 0;
+}
 
 /* ---- URLs ------------------------------------------------------------------------------------ */
 
-static int take_parts(const struct evhttp_uri *uri, struct fetch_url *url)
-{
-	const char *scheme = evhttp_uri_get_scheme(uri), *host = evhttp_uri_get_host(uri);
-	const char *path = evhttp_uri_get_path(uri), *query = evhttp_uri_get_query(uri);
-	int port = evhttp_uri_get_port(uri);
-	size_t len;
-
-	if (!scheme || !host || !*host || evhttp_uri_get_userinfo(uri))
-		return -1;
-	url->tls = !strcmp(scheme, "https");
-	if (!url->tls && strcmp(scheme, "http"))
-		return -1;
-	url->port = (uint16_t)(port > 0 ? port : url->tls ? 443 : 80);
-	len = (size_t)snprintf(url->path, sizeof(url->path), "%s%s%s", path && *path ? path : "/",
-			       query ? "?" : "", query ? query : "");
-	if (len >= sizeof(url->path))
-		return -1;
-	/* An IPv6 address stands in brackets. */
-	len = strlen(host);
-	if (*host == '[' && host[len - 1] == ']')
-		len -= 2, host++;
-	if (len >= sizeof(url->host))
-		return -1;
-	memcpy(url->host, host, len);
-	url->host[len] = '\0';
-	return 0;
-}
-
 int fetch_url_parse(const char *text, struct fetch_url *url)
 {
-	struct evhttp_uri *uri = evhttp_uri_parse(text);
-	int status = uri ? take_parts(uri, url) : -1;
+	CURLU *parts = curl_url();
+	char *scheme = NULL, *host = NULL, *port = NULL;
+	bool good = strlen(text) < sizeof(url->text) &&
+		    !curl_url_set(parts, CURLUPART_URL, text, CURLU_DISALLOW_USER) &&
+		    !curl_url_get(parts, CURLUPART_SCHEME, &scheme, 0) &&
+		    !curl_url_get(parts, CURLUPART_HOST, &host, 0) &&
+		    !curl_url_get(parts, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT) &&
+		    (!strcmp(scheme, "http") || !strcmp(scheme, "https")) && *host &&
+		    strlen(host) < sizeof(url->host);
 
-	if (uri)
-		evhttp_uri_free(uri);
-	return status;
+	if (good) {
+		bool v6 = *host == '[';
+
+		url->tls = scheme[4] == 's';
+		url->port = (uint16_t)atoi(port);
+		snprintf(url->host, sizeof(url->host), "%.*s", (int)(strlen(host) - 2 * v6),
+			 host + v6);
+		strcpy(url->text, text);
+	}
+	curl_free(scheme);
+	curl_free(host);
+	curl_free(port);
+	curl_url_cleanup(parts);
+	return good ? 0 : -1;
 }
 
 /* ---- A job's end ----------------------------------------------------------------------------- */
-
-/* The first reason stands. */
-static void end_soon(struct fetch_job *job, const char *error)
-{
-	if (job->ended)
-		return;
-	job->ended = true;
-	snprintf(job->error, sizeof(job->error), "%s", error);
-	loop_timer_set(job->timer, 0);
-}
 
 void fetch_cancel(struct fetch_job *job)
 {
 	*job->link = job->next;
 	if (job->next)
 		job->next->link = job->link;
-	loop_fd_free(job->watch);
-	if (job->bev)
-		bufferevent_free(job->bev);
+	if (job->lookup)
+		evdns_getaddrinfo_cancel(job->lookup);
+	if (job->easy)
+		curl_multi_remove_handle(job->fetch->multi, job->easy);
+	curl_easy_cleanup(job->easy);
+	curl_slist_free_all(job->connect_to);
 	loop_timer_free(job->timer);
 	free(job);
 }
 
-/* True, and the address noted, when there is a connection. */
-static bool is_connected(struct fetch_job *job)
+static void end_job(struct fetch_job *job, const char *address)
 {
-	struct sockaddr_storage peer = { 0 };
-	socklen_t len = sizeof(peer);
+	const struct fetch_ops *ops = job->ops;
+	void *arg = job->arg;
+	char error[sizeof(job->error)], at[INET6_ADDRSTRLEN];
 
-	if (!job->bev || getpeername(bufferevent_getfd(job->bev), (struct sockaddr *)&peer, &len))
-		return false;
-	if (peer.ss_family == AF_INET)
-		inet_ntop(AF_INET, &((struct sockaddr_in *)&peer)->sin_addr, job->address,
-			  sizeof(job->address));
-	else if (peer.ss_family == AF_INET6)
-		inet_ntop(AF_INET6, &((struct sockaddr_in6 *)&peer)->sin6_addr, job->address,
-			  sizeof(job->address));
-	return true;
+	snprintf(error, sizeof(error), "%s", job->error);
+	snprintf(at, sizeof(at), "%s", address ? address : "");
+	fetch_cancel(job);
+	ops->done(arg, *error ? error : NULL, at);
 }
 
-/* What is left of the time for all of it. */
-static uint64_t left_us(const struct fetch_job *job)
+static unsigned connect_ms(const struct fetch_job *job)
 {
-	uint64_t took = loop_now_us(job->fetch->loop) - job->began_us;
-	uint64_t all = job->fetch->conf.timeout_ms * 1000ull;
+	const struct fetch_conf *conf = &job->fetch->conf;
 
-	return took < all ? all - took : 0;
+	return conf->connect_ms < conf->timeout_ms ? conf->connect_ms : conf->timeout_ms;
 }
 
+/* The lookup took its time, or it has failed. */
 static void timer_cb(void *arg)
 {
 	struct fetch_job *job = arg;
-	const struct fetch_conf *conf = &job->fetch->conf;
-	const struct fetch_ops *ops = job->ops;
-	bool there = !job->ended && job->connecting && is_connected(job);
-	char error[sizeof(job->error)], address[sizeof(job->address)];
 
-	if (there && left_us(job)) {
-		job->connecting = false;
-		loop_timer_set(job->timer, left_us(job));
-		return;
-	}
-	if (!job->ended && job->connecting && !there)
+	if (!*job->error)
 		snprintf(job->error, sizeof(job->error), "no connection within %u ms",
-			 conf->connect_ms < conf->timeout_ms ? conf->connect_ms : conf->timeout_ms);
-	else if (!job->ended)
-		snprintf(job->error, sizeof(job->error), "no whole answer within %u ms",
-			 conf->timeout_ms);
-	memcpy(error, job->error, sizeof(error));
-	memcpy(address, job->address, sizeof(address));
-	arg = job->arg;
-	fetch_cancel(job);
-	ops->done(arg, *error ? error : NULL, address);
+			 connect_ms(job));
+	end_job(job, NULL);
 }
 
-/* ---- What comes back ------------------------------------------------------------------------- */
+/* The first reason stands. */
+static void end_soon(struct fetch_job *job, const char *error)
+{
+	if (!*job->error)
+		snprintf(job->error, sizeof(job->error), "%s", error);
+	loop_timer_set(job->timer, 0);
+}
 
 /* Of an answer that is no 200 the code is all that counts. */
-static void note_end(struct fetch_job *job)
+static void name_error(struct fetch_job *job, CURLcode code, long http)
 {
-	const struct answer *a = &job->answer;
-	char text[80];
+	const char *words = NULL;
+	curl_off_t connected_us = 0;
 
-	if (a->fault) {
-		end_soon(job, a->fault);
-	} else if (a->code / 100 > 1 && a->code != HTTP_OK) {
-		snprintf(text, sizeof(text), "HTTP %d%s", a->code,
-			 a->code / 100 == 3 ? ": redirects are not followed" : "");
-		end_soon(job, text);
-	} else if (a->done) {
-		end_soon(job, "");
+	curl_easy_getinfo(job->easy, CURLINFO_CONNECT_TIME_T, &connected_us);
+	switch (code) {
+	case CURLE_OK:
+		break;
+	case CURLE_OPERATION_TIMEDOUT:
+		if (connected_us)
+			snprintf(job->error, sizeof(job->error), "no whole answer within %u ms",
+				 job->fetch->conf.timeout_ms);
+		else
+			snprintf(job->error, sizeof(job->error), "no connection within %u ms",
+				 connect_ms(job));
+		return;
+	case CURLE_WEIRD_SERVER_REPLY:
+	case CURLE_UNSUPPORTED_PROTOCOL:
+	case CURLE_HTTP2:
+		words = "the answer is not HTTP";
+		break;
+	case CURLE_PARTIAL_FILE:
+	case CURLE_GOT_NOTHING:
+	case CURLE_RECV_ERROR:
+		words = "the answer is truncated";
+		break;
+	case CURLE_SSL_CONNECT_ERROR:
+	case CURLE_SSL_CERTPROBLEM:
+	case CURLE_PEER_FAILED_VERIFICATION:
+		snprintf(job->error, sizeof(job->error), "TLS: %.80s",
+			 *job->reason ? job->reason : curl_easy_strerror(code));
+		return;
+	default:
+		words = http || connected_us ? curl_easy_strerror(code) : "cannot connect";
+	}
+	if (http && http != 200)
+		snprintf(job->error, sizeof(job->error), "HTTP %ld%s", http,
+			 http / 100 == 3 ? ": redirects are followed within a host only" : "");
+	else if (words)
+		snprintf(job->error, sizeof(job->error), "%s", words);
+}
+
+/* True: it goes on at another path of the same server. */
+static bool redirected(struct fetch_job *job, CURLcode code, long http)
+{
+	char *to = NULL;
+	const char *path = strchr(job->url.text + strlen("https://"), '/');
+	size_t server = path ? (size_t)(path - job->url.text) : strlen(job->url.text);
+
+	if (code || http / 100 != 3 || job->redirects == REDIRECTS ||
+	    curl_easy_getinfo(job->easy, CURLINFO_REDIRECT_URL, &to) || !to ||
+	    strncasecmp(to, job->url.text, server) || to[server] != '/')
+		return false;
+	job->redirects++;
+	curl_multi_remove_handle(job->fetch->multi, job->easy);
+	curl_easy_setopt(job->easy, CURLOPT_URL, to);
+	return !curl_multi_add_handle(job->fetch->multi, job->easy);
+}
+
+static void end_those_done(struct fetch *fetch)
+{
+	CURLMsg *message;
+	int left;
+
+	while ((message = curl_multi_info_read(fetch->multi, &left))) {
+		CURLcode code = message->data.result;
+		struct fetch_job *job;
+		const char *address = NULL;
+		long http = 0;
+
+		curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&job);
+		curl_easy_getinfo(job->easy, CURLINFO_RESPONSE_CODE, &http);
+		if (redirected(job, code, http))
+			continue;
+		if (!*job->error)
+			name_error(job, code, http);
+		curl_easy_getinfo(job->easy, CURLINFO_PRIMARY_IP, &address);
+		end_job(job, job->fetch->credentials.proxy[0] ? NULL : address);
 	}
 }
 
-static void take(struct fetch_job *job, const char *data, size_t len)
-{
-	size_t most = job->fetch->conf.body_max;
-
-	while (len && !job->ended) {
-		const char *body, *enough = NULL;
-		size_t body_len;
-		size_t taken = answer_feed(&job->answer, data, len, &body, &body_len);
-
-		if (body_len && job->answer.code == HTTP_OK) {
-			job->length += body_len;
-			if (most && job->length > most)
-				enough = "the answer is too long";
-			else
-				enough = job->ops->data(job->arg, body, body_len);
-		}
-		if (enough)
-			end_soon(job, enough);
-		note_end(job);
-		data += taken;
-		len -= taken;
-	}
-}
+/* ---- libcurl's sockets and timer ------------------------------------------------------------- */
 
 static void socket_cb(void *arg, unsigned events)
 {
-	struct fetch_job *job = arg;
-	char data[READ_SIZE];
-	ssize_t len;
+	struct watch *watch = arg;
+	struct fetch *fetch = watch->fetch;
+	int running, what = (events & LOOP_READ ? CURL_CSELECT_IN : 0) |
+			    (events & LOOP_WRITE ? CURL_CSELECT_OUT : 0);
 
-	if (job->ended)
-		return;
-	len = read(bufferevent_getfd(job->bev), data, sizeof(data));
-	if (len > 0) {
-		take(job, data, (size_t)len);
-	} else if (!len) {
-		answer_end(&job->answer);
-		note_end(job);
-	} else if (errno != EAGAIN && errno != EINTR) {
-		end_soon(job, job->answer.code ? "the answer is truncated" : "cannot connect");
-	}
-	if (job->ended)
-		loop_fd_set(job->watch, 0);
+	curl_multi_socket_action(fetch->multi, watch->socket, what, &running);
+	end_those_done(fetch);
 }
 
-/* With TLS. */
-static void read_cb(struct bufferevent *bev, void *arg)
+static void run_cb(void *arg)
 {
-	struct evbuffer *input = bufferevent_get_input(bev);
-	struct evbuffer_iovec piece;
+	struct fetch *fetch = arg;
+	int running;
 
-	while (evbuffer_peek(input, -1, NULL, &piece, 1) > 0 && piece.iov_len) {
-		take(arg, piece.iov_base, piece.iov_len);
-		evbuffer_drain(input, piece.iov_len);
-	}
+	curl_multi_socket_action(fetch->multi, CURL_SOCKET_TIMEOUT, 0, &running);
+	end_those_done(fetch);
 }
 
-/* ---- The connection -------------------------------------------------------------------------- */
-
-static void send_request(struct fetch_job *job)
+static int watch_cb(CURL *easy, curl_socket_t fd, int what, void *arg, void *known)
 {
-	size_t len = strlen(job->request);
-	int fd = bufferevent_getfd(job->bev);
+	struct fetch *fetch = arg;
+	struct watch *watch = known;
+	unsigned events =
+		(what & CURL_POLL_IN ? LOOP_READ : 0u) | (what & CURL_POLL_OUT ? LOOP_WRITE : 0u);
 
-	is_connected(job);
-	if (job->connecting && left_us(job))
-		loop_timer_set(job->timer, left_us(job));
-	job->connecting = false;
-	if (job->tls) {
-		bufferevent_enable(job->bev, EV_READ | EV_WRITE);
-		bufferevent_write(job->bev, job->request, len);
-		return;
+	if (what == CURL_POLL_REMOVE) {
+		curl_multi_assign(fetch->multi, fd, NULL);
+		if (watch)
+			loop_fd_free(watch->fd);
+		free(watch);
+	} else if (watch) {
+		loop_fd_set(watch->fd, events);
+	} else {
+		watch = mem_alloc(1, sizeof(*watch));
+		watch->fetch = fetch;
+		watch->socket = fd;
+		watch->fd = loop_fd_new(fetch->loop, fd, events, socket_cb, watch);
+		curl_multi_assign(fetch->multi, fd, watch);
 	}
-	bufferevent_disable(job->bev, EV_READ | EV_WRITE);
-	if (send(fd, job->request, len, MSG_NOSIGNAL) == (ssize_t)len)
-		job->watch = loop_fd_new(job->fetch->loop, fd, LOOP_READ, socket_cb, job);
+	return 0;
+}
+
+static int when_cb(CURLM *multi, long ms, void *arg)
+{
+	struct fetch *fetch = arg;
+
+	if (ms < 0)
+		loop_timer_stop(fetch->timer);
 	else
-		end_soon(job, "cannot connect");
+		loop_timer_set(fetch->timer, (uint64_t)ms * 1000);
+	return 0;
 }
 
-static void event_cb(struct bufferevent *bev, short what, void *arg)
+static size_t body_cb(char *data, size_t one, size_t len, void *arg)
 {
 	struct fetch_job *job = arg;
-	unsigned long code;
-	const char *reason;
-	char text[80];
+	const char *enough = NULL;
+	long http = 0;
 
-	if (job->ended)
-		return;
-	if (what & BEV_EVENT_CONNECTED) {
-		send_request(job);
-		return;
-	}
-	read_cb(bev, job);
-	if (job->ended)
-		return;
-	if ((what & BEV_EVENT_EOF) && !job->connecting) {
-		answer_end(&job->answer);
-		note_end(job);
-		return;
-	}
-	/* Where TLS knows why, in its words. */
-	code = bufferevent_get_openssl_error(job->bev);
-	reason = code ? ERR_reason_error_string(code) : NULL;
-	snprintf(text, sizeof(text), "%s%s", reason ? "TLS: " : "cannot connect",
-		 reason ? reason : "");
-	if (!reason && job->answer.code)
-		snprintf(text, sizeof(text), "the answer is truncated");
-	end_soon(job, text);
+	curl_easy_getinfo(job->easy, CURLINFO_RESPONSE_CODE, &http);
+	if (http != 200)
+		return len;
+	job->length += len;
+	if (job->fetch->conf.body_max && job->length > job->fetch->conf.body_max)
+		enough = "the answer is too long";
+	else
+		enough = job->ops->data(job->arg, data, len);
+	if (enough)
+		snprintf(job->error, sizeof(job->error), "%s", enough);
+	return enough ? 0 : len;
 }
 
 /* ---- A job's beginning ----------------------------------------------------------------------- */
 
-/* The certificate must name the host, or the address where the URL has one. */
-static SSL *tls_new(SSL_CTX *context, const char *host)
+static void set_options(struct fetch_job *job)
 {
-	SSL *ssl = SSL_new(context);
-	struct in6_addr address;
+	const struct fetch *fetch = job->fetch;
+	const struct fetch_credentials *c = &fetch->credentials;
+	CURL *easy = job->easy;
 
-	if (!ssl)
-		return NULL;
-	if (inet_pton(AF_INET, host, &address) == 1 || inet_pton(AF_INET6, host, &address) == 1) {
-		X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host);
-	} else {
-		SSL_set1_host(ssl, host);
-		SSL_set_tlsext_host_name(ssl, host);
+	curl_easy_setopt(easy, CURLOPT_PRIVATE, job);
+	curl_easy_setopt(easy, CURLOPT_URL, job->url.text);
+	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, body_cb);
+	curl_easy_setopt(easy, CURLOPT_WRITEDATA, job);
+	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, job->reason);
+	curl_easy_setopt(easy, CURLOPT_USERAGENT, "fmd/" FMD_VERSION);
+	curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "");
+	curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+	curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, (long)READ_SIZE);
+	curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+	curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, 1L);
+	curl_easy_setopt(easy, CURLOPT_PROXY, c->proxy); /* "": none of the environment's */
+	curl_easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+	curl_easy_setopt(easy, CURLOPT_CAINFO, fetch->ca_file);
+	curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
+	if (*c->cert)
+		curl_easy_setopt(easy, CURLOPT_SSLCERT, c->cert);
+	if (*c->key)
+		curl_easy_setopt(easy, CURLOPT_SSLKEY, c->key);
+	if (*c->basic)
+		curl_easy_setopt(easy, CURLOPT_USERPWD, c->basic);
+	if (*c->bearer) {
+		curl_easy_setopt(easy, CURLOPT_HTTPAUTH, (long)CURLAUTH_BEARER);
+		curl_easy_setopt(easy, CURLOPT_XOAUTH2_BEARER, c->bearer);
 	}
-	return ssl;
 }
 
-/* False: there is no socket, no TLS, or the request does not fit. */
-static bool begin_connection(struct fetch_job *job, const struct fetch_url *url,
-			     const char *address)
+/* address NULL: the proxy resolves the name. */
+static void begin(struct fetch_job *job, const char *address)
 {
-	struct event_base *base = loop_event_base(job->fetch->loop);
-	SSL *ssl = url->tls ? tls_new(job->fetch->tls, url->host) : NULL;
-	bool v6 = strchr(url->host, ':');
-	int len = snprintf(job->request, sizeof(job->request),
-			   "GET %s HTTP/1.1\r\nHost: %s%s%s:%u\r\nConnection: close\r\n"
-			   "Accept: text/plain; version=0.0.4\r\nUser-Agent: fmd/" FMD_VERSION
-			   "\r\n\r\n",
-			   url->path, v6 ? "[" : "", url->host, v6 ? "]" : "", url->port);
+	uint64_t took_us = loop_now_us(job->fetch->loop) - job->began_us;
+	uint64_t all_ms = job->fetch->conf.timeout_ms, took_ms = took_us / 1000;
+	char to[INET6_ADDRSTRLEN + 16];
 
-	if (ssl)
-		job->bev = bufferevent_openssl_socket_new(base, -1, ssl, BUFFEREVENT_SSL_CONNECTING,
-							  BEV_OPT_CLOSE_ON_FREE);
-	else if (!url->tls)
-		job->bev = bufferevent_socket_new(base, -1, BEV_OPT_CLOSE_ON_FREE);
-	if (!job->bev || len <= 0 || (size_t)len >= sizeof(job->request))
-		return false;
-	bufferevent_setcb(job->bev, read_cb, NULL, event_cb, job);
-	return !bufferevent_socket_connect_hostname(job->bev, job->fetch->dns, AF_UNSPEC, address,
-						    url->port);
+	job->easy = curl_easy_init();
+	if (!job->easy) {
+		end_soon(job, "cannot connect");
+		return;
+	}
+	set_options(job);
+	curl_easy_setopt(job->easy, CURLOPT_TIMEOUT_MS,
+			 (long)(took_ms < all_ms ? all_ms - took_ms : 1));
+	curl_easy_setopt(job->easy, CURLOPT_CONNECTTIMEOUT_MS, (long)connect_ms(job));
+	if (address) {
+		bool v6 = strchr(address, ':');
+
+		snprintf(to, sizeof(to), "::%s%s%s:%u", v6 ? "[" : "", address, v6 ? "]" : "",
+			 job->url.port);
+		job->connect_to = curl_slist_append(NULL, to);
+		curl_easy_setopt(job->easy, CURLOPT_CONNECT_TO, job->connect_to);
+	}
+	if (curl_multi_add_handle(job->fetch->multi, job->easy))
+		end_soon(job, "cannot connect");
+}
+
+static void found_cb(int error, struct evutil_addrinfo *found, void *arg)
+{
+	struct fetch_job *job = arg;
+	char address[INET6_ADDRSTRLEN] = "";
+
+	if (error == EVUTIL_EAI_CANCEL)
+		return;
+	job->lookup = NULL;
+	loop_timer_stop(job->timer);
+	if (found && found->ai_family == AF_INET)
+		inet_ntop(AF_INET, &((struct sockaddr_in *)found->ai_addr)->sin_addr, address,
+			  sizeof(address));
+	else if (found && found->ai_family == AF_INET6)
+		inet_ntop(AF_INET6, &((struct sockaddr_in6 *)found->ai_addr)->sin6_addr, address,
+			  sizeof(address));
+	if (found)
+		evutil_freeaddrinfo(found);
+	if (*address)
+		begin(job, address);
+	else
+		end_soon(job, "cannot connect");
 }
 
 struct fetch_job *fetch_get(struct fetch *fetch, const struct fetch_url *url, const char *address,
 			    const struct fetch_ops *ops, void *arg)
 {
+	const struct evutil_addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM };
 	struct fetch_job *job = mem_alloc(1, sizeof(*job));
-	unsigned first = fetch->conf.connect_ms < fetch->conf.timeout_ms ? fetch->conf.connect_ms
-									 : fetch->conf.timeout_ms;
+	struct evdns_getaddrinfo_request *lookup;
+	struct in6_addr numeric;
 
 	*job = (struct fetch_job){ .next = fetch->jobs,
 				   .link = &fetch->jobs,
@@ -519,18 +450,26 @@ struct fetch_job *fetch_get(struct fetch *fetch, const struct fetch_url *url, co
 				   .ops = ops,
 				   .arg = arg,
 				   .began_us = loop_now_us(fetch->loop),
-				   .tls = url->tls,
-				   .connecting = true };
-	answer_init(&job->answer);
+				   .url = *url };
 	if (fetch->jobs)
 		fetch->jobs->link = &job->next;
 	fetch->jobs = job;
 	job->timer = loop_timer_new(fetch->loop, timer_cb, job);
-	loop_timer_set(job->timer, first * 1000ull);
-	if (url->tls && !fetch->tls)
+	if (url->tls && !*fetch->ca_file) {
 		end_soon(job, "https needs nvswitch_ca_file");
-	else if (!begin_connection(job, url, address && *address ? address : url->host))
-		end_soon(job, "cannot connect");
+	} else if (*fetch->credentials.proxy) {
+		begin(job, NULL);
+	} else if (address && *address) {
+		begin(job, address);
+	} else if (inet_pton(AF_INET, url->host, &numeric) == 1 ||
+		   inet_pton(AF_INET6, url->host, &numeric) == 1) {
+		begin(job, url->host);
+	} else {
+		loop_timer_set(job->timer, connect_ms(job) * 1000ull);
+		lookup = evdns_getaddrinfo(fetch->dns, url->host, NULL, &hints, found_cb, job);
+		if (lookup)
+			job->lookup = lookup;
+	}
 	return job;
 }
 
@@ -545,7 +484,11 @@ struct fetch *fetch_new(struct loop *loop, const struct fetch_conf *conf, char *
 	if (loop_is_simulated(loop))
 		return NULL;
 	fetch = mem_alloc(1, sizeof(*fetch));
-	tls = *conf->ca_file ? SSL_CTX_new(TLS_client_method()) : NULL;
+	if (fetch_credentials_read(&fetch->credentials, conf->credentials_file, err, err_size)) {
+		free(fetch);
+		return NULL;
+	}
+	tls = *conf->ca_file ? SSL_CTX_new(TLS_client_method()) : NULL; /* a trial */
 	if (*conf->ca_file &&
 	    (!tls || SSL_CTX_load_verify_locations(tls, conf->ca_file, NULL) != 1)) {
 		snprintf(err, err_size, "%s: %s", conf->ca_file,
@@ -554,13 +497,18 @@ struct fetch *fetch_new(struct loop *loop, const struct fetch_conf *conf, char *
 		free(fetch);
 		return NULL;
 	}
-	if (tls) {
-		SSL_CTX_set_verify(tls, SSL_VERIFY_PEER, NULL);
-		SSL_CTX_set_min_proto_version(tls, TLS1_2_VERSION);
-	}
-	*fetch = (struct fetch){ .loop = loop, .conf = *conf, .tls = tls };
-	fetch->conf.ca_file = NULL; /* the caller's, and read */
+	SSL_CTX_free(tls);
+	curl_global_init(CURL_GLOBAL_DEFAULT);
+	fetch->loop = loop;
+	fetch->conf = *conf;
+	fetch->ca_file = mem_strdup(conf->ca_file);
+	fetch->multi = curl_multi_init();
+	fetch->timer = loop_timer_new(loop, run_cb, fetch);
 	fetch->dns = resolver_new(loop);
+	curl_multi_setopt(fetch->multi, CURLMOPT_SOCKETFUNCTION, watch_cb);
+	curl_multi_setopt(fetch->multi, CURLMOPT_SOCKETDATA, fetch);
+	curl_multi_setopt(fetch->multi, CURLMOPT_TIMERFUNCTION, when_cb);
+	curl_multi_setopt(fetch->multi, CURLMOPT_TIMERDATA, fetch);
 	return fetch;
 }
 
@@ -570,7 +518,9 @@ void fetch_free(struct fetch *fetch)
 		return;
 	while (fetch->jobs)
 		fetch_cancel(fetch->jobs);
+	curl_multi_cleanup(fetch->multi);
+	loop_timer_free(fetch->timer);
 	resolver_free(fetch->dns);
-	SSL_CTX_free(fetch->tls);
+	free(fetch->ca_file);
 	free(fetch);
 }

@@ -426,7 +426,15 @@ static void end_polls(struct exporters *x)
 
 /* ---- Targets --------------------------------------------------------------------------------- */
 
-/* The file's lines, and the pattern for the hosts that it does not name. */
+/*
+ * What Prometheus has of one host, in the form of exporters: {__name__=~"DCGM_.*",LABEL=~"(?i)HOST
+ * ([.:].*)?"}, so that a domain or a port behind the name makes no difference.
+ */
+#define PROMETHEUS_QUERY                                                                           \
+	"%s/federate?match%%5B%%5D=%%7B__name__%%3D~%%22DCGM_.%%2A%%22%%2C%s%%3D~%%22%%28%%3Fi"    \
+	"%%29%s%%28%%5B.%%3A%%5D.%%2A%%29%%3F%%22%%7D"
+
+/* The file's lines, and the patterns for the hosts that it does not name. */
 static int gather_targets(const struct source_home *home, const struct nvswitch_conf *conf,
 			  struct targets *targets, char *err, size_t err_size)
 {
@@ -434,6 +442,7 @@ static int gather_targets(const struct source_home *home, const struct nvswitch_
 	enum nvswitch_system system = (enum nvswitch_system)keys->system;
 	struct targets of_file = { 0 };
 	struct names named = { 0 };
+	char *prometheus;
 
 	if (*keys->hosts_file && lines_read(keys->hosts_file, read_line, &of_file, err, err_size)) {
 		targets_fini(&of_file);
@@ -450,9 +459,19 @@ static int gather_targets(const struct source_home *home, const struct nvswitch_
 	*targets = of_file;
 	for (unsigned i = 0; i < of_file.count; i++)
 		names_id(&named, of_file.list[i].host, strlen(of_file.list[i].host));
-	for (unsigned i = 0; *keys->url && i < home->npresent; i++)
-		if (names_find(&named, home->present[i], strlen(home->present[i])) == NAMES_NONE)
-			targets_add(targets, home->present[i], keys->url, system);
+	prometheus =
+		mem_printf(PROMETHEUS_QUERY, keys->prometheus_url, keys->prometheus_label, "%h");
+	for (unsigned i = 0; i < home->npresent; i++) {
+		const char *host = home->present[i];
+
+		if (names_find(&named, host, strlen(host)) != NAMES_NONE)
+			continue;
+		if (*keys->url)
+			targets_add(targets, host, keys->url, system);
+		if (*keys->prometheus_url)
+			targets_add(targets, host, prometheus, system);
+	}
+	free(prometheus);
 	names_fini(&named);
 	return 0;
 }
@@ -507,7 +526,8 @@ static void *open_exporters(const struct health_source_ops *ops, struct source_h
 	const struct fetch_conf fetch = { .timeout_ms = conf->timeout_ms,
 					  .connect_ms = CONNECT_MS,
 					  .body_max = conf->body_max,
-					  .ca_file = conf->keys.ca_file };
+					  .ca_file = conf->keys.ca_file,
+					  .credentials_file = conf->keys.credentials_file };
 	struct exporters *x = mem_alloc(1, sizeof(*x));
 
 	x->home = home;
@@ -572,9 +592,13 @@ static int check_exporters(const struct nvswitch_conf *conf, char *err, size_t e
 {
 	static const struct source_home nobody; /* no host is there yet */
 	struct targets targets = { 0 };
+	struct fetch_credentials credentials;
 	int status = gather_targets(&nobody, conf, &targets, err, err_size);
 
 	targets_fini(&targets);
+	if (!status)
+		status = fetch_credentials_read(&credentials, conf->keys.credentials_file, err,
+						err_size);
 	if (!status && *conf->keys.ca_file && access(conf->keys.ca_file, R_OK)) {
 		snprintf(err, err_size, "nvswitch_ca_file: %s: %s", conf->keys.ca_file,
 			 strerror(errno));
@@ -585,8 +609,9 @@ static int check_exporters(const struct nvswitch_conf *conf, char *err, size_t e
 
 const struct health_source_ops source_exporters = {
 	.name = "exporters",
-	.by = { SOURCE_TEXT(url), SOURCE_TEXT(hosts_file) },
-	.with = SOURCE_TEXT(ca_file),
+	.by = { SOURCE_TEXT(url), SOURCE_TEXT(hosts_file), SOURCE_TEXT(prometheus_url) },
+	.with = { SOURCE_TEXT(ca_file), SOURCE_TEXT(credentials_file),
+		  SOURCE_TEXT(prometheus_label) },
 	.open = open_exporters,
 	.close = close_exporters,
 	.start = start_exporters,

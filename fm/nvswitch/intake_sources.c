@@ -273,18 +273,18 @@ struct sources_opened {
 
 static bool wanted(const struct health_source_ops *ops, const struct nvswitch_conf *conf)
 {
-	return conf && (*text_at(&conf->keys, ops->by[0]) || *text_at(&conf->keys, ops->by[1]));
+	return conf && (*text_at(&conf->keys, ops->by[0]) || *text_at(&conf->keys, ops->by[1]) ||
+			*text_at(&conf->keys, ops->by[2]));
 }
 
 static bool same(const struct health_source_ops *ops, const struct nvswitch_conf *a,
 		 const struct nvswitch_conf *b)
 {
-	const uint16_t texts[] = { ops->by[0], ops->by[1], ops->with };
-
-	for (unsigned i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-		if (!a || strcmp(text_at(&a->keys, texts[i]), text_at(&b->keys, texts[i])))
+	for (unsigned i = 0; a && i < sizeof(ops->by) / sizeof(ops->by[0]); i++)
+		if (strcmp(text_at(&a->keys, ops->by[i]), text_at(&b->keys, ops->by[i])) ||
+		    strcmp(text_at(&a->keys, ops->with[i]), text_at(&b->keys, ops->with[i])))
 			return false;
-	return true;
+	return a;
 }
 
 /* ---- Opening aside --------------------------------------------------------------------------- */

@@ -51,7 +51,7 @@ struct health_source_ops {
 	 * The texts of the configuration that name it: with all of `by` empty it is not wanted.
 	 * `with` belongs to what it is opened with, and does not make it wanted.
 	 */
-	uint16_t by[2], with;
+	uint16_t by[3], with[3];
 	int kind;   /* the source's own, for its open() */
 	bool stays; /* stays open if its configuration is equal: it can't be opened twice */
 	/*

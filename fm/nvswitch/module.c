@@ -85,7 +85,7 @@ static struct nvswitch_conf nvlink_conf(const struct conf *conf)
 	};
 
 	if (!c->poll_interval_ms) /* exporters are not asked */
-		*out.keys.url = *out.keys.hosts_file = 0;
+		*out.keys.url = *out.keys.hosts_file = *out.keys.prometheus_url = 0;
 	return out;
 }
 

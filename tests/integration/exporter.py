@@ -10,10 +10,13 @@ A behaviour is called with the request's handler and writes to its wfile what it
 """
 import collections
 import http.server
+import re
 import ssl
 import threading
 import time
+import urllib.parse
 
+PROMETHEUS = re.compile(r'federate\?match\[\]=\{__name__=~"DCGM_\.\*",(\w+)=~"\(\?i\)([\w.-]+)\(\[\.:\]\.\*\)\?"\}')
 H100 = "NVIDIA H100 80GB HBM3"
 SWITCHES, LINKS = 4, 36  # of a DGX H100: 8 GPUs with 18 links each
 
@@ -114,7 +117,7 @@ def mute(handler):
 
 
 def redirect(handler):
-    headers(handler, 302, Location="/dgx-su01-01", Content_Length=0)
+    headers(handler, 302, Location="http://127.0.0.2:1/dgx-su01-01", Content_Length=0)
 
 
 def failing(handler):
@@ -149,13 +152,18 @@ def hang_up(handler):
 class Exporters:
     def __init__(self, hosts, certificate=None):
         self.answers = {host: says(body(host)) for host in hosts}
-        self.asked = collections.Counter()
+        self.asked, self.token, self.label = collections.Counter(), None, None
         exporters = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_GET(self):
                 host = self.path[1:]
+                asks = PROMETHEUS.fullmatch(urllib.parse.unquote(host))
+                if asks:  # and samples carry times
+                    exporters.label, host = asks.groups()
                 exporters.asked[host] += 1
+                if exporters.token and self.headers["Authorization"] != f"Bearer {exporters.token}":
+                    return headers(self, 401, Content_Length=0)
                 self.close_connection = True
                 try:
                     exporters.answers[host](self)

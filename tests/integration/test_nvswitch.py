@@ -149,7 +149,7 @@ BAD = [exporter.endless, exporter.endless_chunk, exporter.long_line, exporter.bi
 def errors_are_told(world, sick):
     """By the latest answer of each: on a busy machine one may have been late."""
     errors = {world.row(host)["sources"][0]["error"] for host in sick}
-    assert "HTTP 302: redirects are not followed" in errors and "HTTP 500" in errors and f"it reports another host, {OTHER}" in errors
+    assert "HTTP 302: redirects are followed within a host only" in errors and "HTTP 500" in errors and f"it reports another host, {OTHER}" in errors
     assert "a line is too long" in errors and "it reports nothing about NVLinks" in errors
 
 
@@ -328,6 +328,25 @@ def test_https_believes_the_pinned_authority_and_no_other(pod_net, tmp_path):
         poll(lambda: "certificate" in (it.row(SICK)["sources"][0]["error"] or ""), "the certificate is refused")
     finally:
         it.stop()
+
+
+def test_one_prometheus_behind_a_token_serves_all_hosts(pod_net, tmp_path):
+    exporters = Exporters(HOSTS)
+    exporters.token = "secret"
+    exporters.say(SICK, body(SICK, lost={0: [1]}, extra='DCGM_FI_DEV_GPU_TEMP{gpu="0"} 40 1781993954087\n'))
+    (tmp_path / "credentials").write_text("bearer secret\n")
+    fabric = Fabric(tmp_path, pod_net, prometheus_url=f"http://127.0.0.1:{exporters.server.server_port}", prometheus_label="hostname",
+                    nvswitch_credentials_file=str(tmp_path / "credentials"), **QUICK)
+    try:
+        fabric.start_fmd("H-0002c90380000100")
+        fabric.wait_up(lambda s: s["nvswitch"]["states"]["HEALTHY"] == len(HOSTS) - 1 and s["nvswitch"]["states"]["NO_P2P"] == 1,
+                       "Prometheus tells of all hosts")
+        assert exporters.label == "hostname" and exporters.asked[SICK]
+        exporters.token = "another"
+        poll(lambda: fabric.ask("nvswitch", SICK)["sources"][0]["error"] == "HTTP 401", "a wrong token is told")
+    finally:
+        fabric.stop()
+        exporters.stop()
 
 
 # ---- The hook

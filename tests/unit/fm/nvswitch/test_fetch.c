@@ -52,6 +52,7 @@ static void late_cb(void *arg)
 }
 
 typedef void serve_fn(int fd);
+static const char *asked; /* the request, in the server */
 
 /* Serves one connection in a child, which ends by itself. */
 static pid_t serve(serve_fn *fn, uint16_t *port)
@@ -60,7 +61,7 @@ static pid_t serve(serve_fn *fn, uint16_t *port)
 				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	socklen_t len = sizeof(at);
 	int fd = socket(AF_INET, SOCK_STREAM, 0), one;
-	char request[4096];
+	static char request[4096];
 	pid_t pid;
 
 	assert_int_equal(bind(fd, (struct sockaddr *)&at, sizeof(at)), 0);
@@ -74,23 +75,42 @@ static pid_t serve(serve_fn *fn, uint16_t *port)
 	}
 	signal(SIGPIPE, SIG_IGN);
 	one = accept(fd, NULL, NULL);
-	if (read(one, request, sizeof(request)) > 0)
+	while (one >= 0 && (len = (socklen_t)read(one, request, sizeof(request) - 1)) > 0) {
+		request[len] = '\0';
+		asked = request;
 		fn(one);
+		close(one);
+		one = accept(fd, NULL, NULL);
+	}
 	_exit(0);
 }
 
-static struct got get(serve_fn *fn, const struct fetch_conf *conf)
+/* credentials: with %u for the server's port, NULL = none; url: likewise. */
+static struct got get_as(serve_fn *fn, const struct fetch_conf *with, const char *credentials,
+			 const char *of)
 {
+	char path[] = "/tmp/fmd-test-fetch-XXXXXX";
+	struct fetch_conf conf = *with;
 	static const struct fetch_ops ops = { data_cb, done_cb };
 	struct got got = { .loop = loop_new() };
 	struct loop_timer *late = loop_timer_new(got.loop, late_cb, got.loop);
 	char err[128], text[64];
-	struct fetch *fetch = fetch_new(got.loop, conf, err, sizeof(err));
+	struct fetch *fetch;
 	struct fetch_url url;
 	uint16_t port;
 	pid_t pid = serve(fn, &port);
 
-	snprintf(text, sizeof(text), "http://127.0.0.1:%u/metrics", port);
+	if (credentials) {
+		int fd = mkstemp(path);
+
+		dprintf(fd, credentials, port);
+		close(fd);
+		conf.credentials_file = path;
+	}
+	fetch = fetch_new(got.loop, &conf, err, sizeof(err));
+	assert_non_null(fetch);
+	unlink(path);
+	snprintf(text, sizeof(text), of, port);
 	assert_int_equal(fetch_url_parse(text, &url), 0);
 	fetch_get(fetch, &url, NULL, &ops, &got);
 	loop_timer_set(late, PATIENCE_US);
@@ -102,6 +122,11 @@ static struct got get(serve_fn *fn, const struct fetch_conf *conf)
 	loop_free(got.loop);
 	assert_true(got.done);
 	return got;
+}
+
+static struct got get(serve_fn *fn, const struct fetch_conf *conf)
+{
+	return get_as(fn, conf, NULL, "http://127.0.0.1:%u/metrics");
 }
 
 static void write_all(int fd, const char *data, size_t len)
@@ -149,6 +174,86 @@ static void hangs_up(int fd)
 {
 }
 
+static void moved(int fd)
+{
+	if (!strncmp(asked, "GET /metrics ", 13))
+		say(fd, "HTTP/1.1 302 Found\r\nLocation: /other\r\nContent-Length: 0\r\n\r\n");
+	else
+		say(fd, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nother");
+}
+
+static void moved_away(int fd)
+{
+	say(fd, "HTTP/1.1 302 Found\r\nLocation: http://127.0.0.2:1/\r\nContent-Length: 0\r\n"
+		"\r\n");
+}
+
+static void moved_for_ever(int fd)
+{
+	say(fd, "HTTP/1.1 302 Found\r\nLocation: /metrics\r\nContent-Length: 0\r\n\r\n");
+}
+
+static void no_http(int fd)
+{
+	say(fd, "SSH-2.0-OpenSSH_9.2p1\r\n\r\n");
+}
+
+static void no_length(int fd)
+{
+	say(fd, "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.0 200 OK\r\n\r\nhello");
+}
+
+static void bad_chunk(int fd)
+{
+	say(fd, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\nhello");
+}
+
+static void header_without_end(int fd)
+{
+	char text[1024];
+
+	memset(text, 'x', sizeof(text));
+	say(fd, "HTTP/1.1 200 OK\r\nA: ");
+	for (;;)
+		write_all(fd, text, sizeof(text));
+}
+
+/* "hello" by gzip(1). */
+static void packed(int fd)
+{
+	static const char body[] = "\x1f\x8b\x08\0\0\0\0\0\0\x03\xcb\x48\xcd\xc9\xc9\x07\0\x86"
+				   "\xa6\x10\x36\x05\0\0\0";
+
+	if (!strstr(asked, "gzip"))
+		_exit(0);
+	say(fd, "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 25\r\n\r\n");
+	write_all(fd, body, sizeof(body) - 1);
+}
+
+static void for_those_with_a_token(int fd)
+{
+	bool right = strstr(asked, "Authorization: Bearer secret\r\n");
+
+	say(fd, right ? "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+		      : "HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n");
+}
+
+static void for_users(int fd)
+{
+	bool right = strstr(asked, "Authorization: Basic Zm1kOnBhc3M6d29yZA==\r\n");
+
+	say(fd, right ? "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+		      : "HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n");
+}
+
+static void as_a_proxy(int fd)
+{
+	bool right = !strncmp(asked, "GET http://host.invalid:9400/metrics ", 37);
+
+	say(fd, right ? "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+		      : "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
+}
+
 static void cut_off(int fd)
 {
 	say(fd, "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nhello");
@@ -164,7 +269,9 @@ static long peak_kb(void)
 
 static void a_chunk_of_twenty_megabytes_is_not_gathered(void **state)
 {
-	const struct fetch_conf conf = { .timeout_ms = 60000, .connect_ms = 30000, .ca_file = "" };
+	const struct fetch_conf conf = {
+		.timeout_ms = 60000, .connect_ms = 30000, .ca_file = "", .credentials_file = ""
+	};
 	long before;
 	struct got got;
 
@@ -179,27 +286,93 @@ static void a_chunk_of_twenty_megabytes_is_not_gathered(void **state)
 
 static void a_bound_of_bytes_counts_where_there_is_one(void **state)
 {
-	const struct fetch_conf conf = {
-		.timeout_ms = 60000, .connect_ms = 30000, .body_max = 1 << 20, .ca_file = ""
-	};
+	const struct fetch_conf conf = { .timeout_ms = 60000,
+					 .connect_ms = 30000,
+					 .body_max = 1 << 20,
+					 .ca_file = "",
+					 .credentials_file = "" };
 
 	assert_string_equal(get(one_big_chunk, &conf).error, "the answer is too long");
 }
 
 static void each_kind_of_end_is_reported_as_such(void **state)
 {
-	const struct fetch_conf conf = { .timeout_ms = 60000, .connect_ms = 30000, .ca_file = "" };
+	const struct fetch_conf conf = {
+		.timeout_ms = 60000, .connect_ms = 30000, .ca_file = "", .credentials_file = ""
+	};
 
 	assert_string_equal(get(sick, &conf).error, "HTTP 500");
 	assert_string_equal(get(hangs_up, &conf).error, "the answer is truncated");
 	assert_string_equal(get(cut_off, &conf).error, "the answer is truncated");
+	assert_string_equal(get(no_http, &conf).error, "the answer is not HTTP");
+	assert_string_not_equal(get(bad_chunk, &conf).error, "");
+	assert_string_not_equal(get(header_without_end, &conf).error, "");
+	assert_int_equal(get(no_length, &conf).length, 5);
+}
+
+static void redirects_are_followed_within_a_host_and_no_further(void **state)
+{
+	const struct fetch_conf conf = {
+		.timeout_ms = 60000, .connect_ms = 30000, .ca_file = "", .credentials_file = ""
+	};
+	struct got got = get(moved, &conf);
+
+	assert_string_equal(got.error, "");
+	assert_int_equal(got.length, 5);
+	assert_non_null(strstr(get(moved_away, &conf).error, "HTTP 302: redirects"));
+	assert_non_null(strstr(get(moved_for_ever, &conf).error, "HTTP 302"));
+}
+
+static void names_are_resolved_on_the_loop(void **state)
+{
+	const struct fetch_conf conf = {
+		.timeout_ms = 60000, .connect_ms = 30000, .ca_file = "", .credentials_file = ""
+	};
+
+	assert_string_equal(get_as(packed, &conf, NULL, "http://localhost:%u/metrics").error, "");
+}
+
+static void compressed_answers_are_read_and_fmd_proves_itself_as_it_is_told(void **state)
+{
+	static const char url[] = "http://127.0.0.1:%u/metrics";
+	const struct fetch_conf conf = {
+		.timeout_ms = 60000, .connect_ms = 30000, .ca_file = "", .credentials_file = ""
+	};
+	char err[128];
+
+	assert_int_equal(get(packed, &conf).length, 5);
+	assert_string_equal(get(for_users, &conf).error, "HTTP 401");
+	assert_string_equal(get_as(for_users, &conf, "basic fmd:pass:word\n", url).error, "");
+	assert_string_equal(get_as(for_those_with_a_token, &conf, "bearer secret\n", url).error,
+			    "");
+	assert_string_equal(get_as(as_a_proxy, &conf, "proxy http://127.0.0.1:%u\n",
+				   "http://host.invalid:9400/metrics")
+				    .error,
+			    "");
+	for (unsigned i = 0; i < 3; i++) {
+		static const char *const wrong[] = { "bearer\n", "user a:b\n",
+						     "proxy http://proxy:3128\n" };
+		struct fetch_credentials c;
+		char path[] = "/tmp/fmd-test-fetch-XXXXXX";
+		int fd = mkstemp(path);
+
+		dprintf(fd, "%s", wrong[i]);
+		close(fd);
+		assert_int_equal(fetch_credentials_read(&c, path, err, sizeof(err)), -1);
+		assert_non_null(strstr(err, i < 2 ? "expected" : "numeric"));
+		unlink(path);
+	}
 }
 
 /* The time for an answer may be no longer than that for a connection. */
 static void a_slow_answer_is_no_missing_connection(void **state)
 {
-	const struct fetch_conf quick = { .timeout_ms = 300, .connect_ms = 1000, .ca_file = "" };
-	const struct fetch_conf slow = { .timeout_ms = 900, .connect_ms = 600, .ca_file = "" };
+	const struct fetch_conf quick = {
+		.timeout_ms = 300, .connect_ms = 1000, .ca_file = "", .credentials_file = ""
+	};
+	const struct fetch_conf slow = {
+		.timeout_ms = 900, .connect_ms = 600, .ca_file = "", .credentials_file = ""
+	};
 
 	assert_string_equal(get(mute, &quick).error, "no whole answer within 300 ms");
 	assert_string_equal(get(mute, &slow).error, "no whole answer within 900 ms");
@@ -211,6 +384,9 @@ int main(void)
 		cmocka_unit_test(a_chunk_of_twenty_megabytes_is_not_gathered),
 		cmocka_unit_test(a_bound_of_bytes_counts_where_there_is_one),
 		cmocka_unit_test(each_kind_of_end_is_reported_as_such),
+		cmocka_unit_test(redirects_are_followed_within_a_host_and_no_further),
+		cmocka_unit_test(names_are_resolved_on_the_loop),
+		cmocka_unit_test(compressed_answers_are_read_and_fmd_proves_itself_as_it_is_told),
 		cmocka_unit_test(a_slow_answer_is_no_missing_connection),
 	};
 

@@ -43,6 +43,12 @@ void fetch_free(struct fetch *fetch)
 {
 }
 
+int fetch_credentials_read(struct fetch_credentials *credentials, const char *path, char *err,
+			   size_t err_size)
+{
+	return 0;
+}
+
 int fetch_url_parse(const char *text, struct fetch_url *url)
 {
 	*url = (struct fetch_url){ .port = 80 };
