@@ -21,8 +21,8 @@
 
 #define ASK_AGAIN_US 60000000
 #define TRAP_KEPT_US 600000000
-#define LATE_US	     3000000 /* silent for so long: a device that boots answers by then */
-#define AGAIN_US     1000000
+#define LATE_US	     500000 /* silent for so long, behind the first round of tries */
+#define AGAIN_US     (LATE_US / 4)
 #define NAME	     320
 
 static const char by_its_link[] = "its link was made Active, and not by this manager";

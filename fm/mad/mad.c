@@ -10,7 +10,9 @@
  * kernel entry is gone by then: io.h). A failed send is reported from the loop too.
  *
  * The window is TCP's: one more after each window of clean answers while it was in use to the full,
- * half after a loss, but only once for all the tries that were out together.
+ * half after a loss, but only once for all the tries that were out together. A doubtful try that
+ * is still out after LINGER_US is on no wire any more, so it leaves its place to others: else a
+ * switch that hangs, with 64 links that are probed, would have all others wait for its time-outs.
  *
  * Where a port may hold one of several M_Keys tries go with the others too (xact.h).
  *
@@ -56,6 +58,8 @@ void io_body_unref(struct io_body *body)
 #define WINDOW_START	 32
 #define WINDOW_MIN	 4
 #define URGENT_ROOM	 8
+#define LINGER_US	 10000
+#define LINGER_MOST	 256
 #define WINDOW_DEFAULT	 64
 #define DEVICE_DEFAULT	 16
 #define TIMEOUT_DEFAULT	 200 /* ms */
@@ -75,9 +79,10 @@ struct mad {
 	struct mad_stats stats;
 	struct xact_table table;
 	struct xact_queue queue;
-	struct link sent;   /* by deadline */
-	struct link failed; /* callbacks due */
-	unsigned window, in_flight;
+	struct link sent;	    /* by deadline */
+	struct link failed;	    /* callbacks due */
+	unsigned window, in_flight; /* those that linger apart */
+	unsigned lingering;
 	unsigned clean;	    /* answers since the window changed */
 	uint64_t shrunk_at; /* tries sent before count as lost together */
 	bool blocked;	    /* io takes no more until `soon` */
@@ -107,9 +112,22 @@ static void timeouts_arm(struct mad *mad)
 	loop_timer_set(mad->timeouts, x->deadline > now ? x->deadline - now : 0);
 }
 
+/* Behind the others whose deadline is as late. */
+static void await(struct mad *mad, struct xact *x, uint32_t us)
+{
+	struct link *where = mad->sent.prev;
+
+	x->deadline = x->sent_at + us;
+	while (where != &mad->sent && ((struct xact *)where)->deadline > x->deadline)
+		where = where->prev;
+	link_insert(where, &x->link);
+	timeouts_arm(mad);
+}
+
 static void flight_leave(struct mad *mad, struct xact *x)
 {
-	mad->in_flight--;
+	*(x->lingers ? &mad->lingering : &mad->in_flight) -= 1;
+	x->lingers = false;
 	xact_queue_ended(&mad->queue, x);
 }
 
@@ -136,7 +154,6 @@ static void send_failed(struct mad *mad, struct xact *x)
 static void xact_transmit(struct mad *mad, struct xact *x)
 {
 	struct mad_stats *stats = &mad->stats;
-	struct link *where = mad->sent.prev;
 	bool smi = wire_is_smi(x->mgmt_class);
 	uint8_t buf[WIRE_MAD_SIZE];
 	struct io_addr to;
@@ -170,14 +187,10 @@ static void xact_transmit(struct mad *mad, struct xact *x)
 	}
 	x->tries++;
 	x->sent_at = loop_now_us(mad->loop);
-	x->deadline = x->sent_at + x->timeout_us;
-	while (where != &mad->sent && ((struct xact *)where)->deadline > x->deadline)
-		where = where->prev;
 	xact_queue_sent(&mad->queue, x);
-	link_insert(where, &x->link);
 	x->state = XACT_SENT;
 	mad->in_flight++;
-	timeouts_arm(mad);
+	await(mad, x, x->doubtful && x->timeout_us > LINGER_US ? LINGER_US : x->timeout_us);
 }
 
 /*
@@ -242,8 +255,17 @@ static void timeouts_cb(void *arg)
 	uint64_t now = loop_now_us(mad->loop);
 	struct xact *x;
 
-	while ((x = link_first(&mad->sent)) && x->deadline <= now)
-		try_lost(mad, x);
+	while ((x = link_first(&mad->sent)) && x->deadline <= now) {
+		if (x->deadline >= x->sent_at + x->timeout_us) {
+			try_lost(mad, x);
+			continue;
+		}
+		x->lingers = mad->lingering < LINGER_MOST;
+		mad->lingering += x->lingers;
+		mad->in_flight -= x->lingers;
+		link_remove(&x->link);
+		await(mad, x, x->timeout_us);
+	}
 	timeouts_arm(mad);
 	pump(mad);
 }

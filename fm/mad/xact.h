@@ -76,6 +76,7 @@ struct xact {
 	uint16_t attr_id, lid, pkey_index;
 	uint8_t state, mgmt_class, method, sl;
 	bool urgent, doubtful, local;
+	bool lingers; /* mad.c: out for so long that it has no place in the window */
 	bool key_given; /* by the request */
 	uint64_t key;	/* M_Key of the last try */
 	union {

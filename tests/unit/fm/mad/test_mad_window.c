@@ -161,6 +161,27 @@ static void urgent_ones_keep_to_the_configured_window(void **state)
 	mad_world_fini(&w);
 }
 
+static void doubtful_tries_that_wait_for_their_time_out_leave_the_window_to_others(void **state)
+{
+	struct mad_world w;
+
+	mad_world_init(&w, (struct mad_conf){ .window_max = 32 });
+	for (unsigned i = 0; i < 40; i++)
+		mad_world_ask(&w, (struct mad_request){ .doubtful = true });
+	mad_world_ask_many(&w, 10, 0, 7);
+	assert_int_equal(w.io->nsent, 32);
+	mad_world_pass(&w, 25000);
+	assert_int_equal(w.io->nsent, 50);
+	assert_int_equal(mad_stats(w.mad).in_flight, 10);
+	mad_world_answer(&w, 3); /* as long as its own time-out it is awaited */
+	assert_int_equal(w.last.result, MAD_OK);
+	mad_world_pass(&w, (TIMEOUT_MS - 26) * 1000);
+	assert_int_equal(w.done, 1);
+	loop_run(w.loop);
+	assert_int_equal(w.done, 50);
+	mad_world_fini(&w);
+}
+
 /* ---- Trouble with sending -------------------------------------------------------------------- */
 
 static void full_queue_puts_the_request_back_in_its_place(void **state)
@@ -317,6 +338,8 @@ int main(void)
 		cmocka_unit_test(urgent_goes_first),
 		cmocka_unit_test(a_few_urgent_ones_go_beside_what_awaits_its_time_out),
 		cmocka_unit_test(urgent_ones_keep_to_the_configured_window),
+		cmocka_unit_test(
+			doubtful_tries_that_wait_for_their_time_out_leave_the_window_to_others),
 		cmocka_unit_test(full_queue_puts_the_request_back_in_its_place),
 		cmocka_unit_test(failed_send_is_reported_from_the_loop),
 		cmocka_unit_test(failed_send_may_be_cancelled),
