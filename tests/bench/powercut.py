@@ -52,7 +52,8 @@ class Trial:
         ports = [m.free_port() for _ in nodes] if len(nodes) > 1 and not options.opensm else []
         psk = m.secret(world) if ports else None
         self.managers = [kind(world, self.sim, node, ports[i:] + ports[:i], psk) for i, node in enumerate(nodes)]
-        self.every_s = 0.03 if options.size <= 256 else 0.1 if options.size <= 1024 else 0.4
+        self.every_s = 0.03 if options.size <= 256 else 0.1 if options.size <= 1024 else 1
+        self.ages = AGES_S if options.size <= 1024 else AGES_S[2:5] + AGES_S[6:7]  # a judge reads for 130 ms at 4,096
 
     def judge(self, age=""):
         return json.loads(self.sim.tell(f"judge --json {age}"))
@@ -91,7 +92,7 @@ class Trial:
         """Until all is alive, and for some seconds more."""
         row, last_up, first_alive, dead_since = self.row, None, None, None
         row.update(loops=0, cycles=0, moved=0, dead_again=0, dead_again_s=0.0, alive_s=None)
-        self.late, self.waited, self.read_at = [], dict.fromkeys(AGES_S, 0), dict.fromkeys(AGES_S)
+        self.late, self.waited, self.read_at = [], dict.fromkeys(self.ages, 0), dict.fromkeys(self.ages)
         while True:
             self.start_managers()
             now = self.judge()
@@ -114,7 +115,7 @@ class Trial:
                 if now["now"] - last_up > self.options.limit or (first_alive and now["now"] - first_alive > self.options.watch):
                     row.update(dead=now["dead"], dead_late=self.judge(f"{AGE_S}s")["dead"], example=(now["from"], now["to"]), moved_end=now["moved"])
                     row["waited"] = {age: count / row.get("pairs", now["pairs"]) for age, count in self.waited.items()}
-                    row["pairs_p99_s"] = next((age for age in AGES_S if row["waited"][age] <= PAIR_SHARE), None)
+                    row["pairs_p99_s"] = next((age for age in self.ages if row["waited"][age] <= PAIR_SHARE), None)
                     return
             time.sleep(self.every_s)
 
@@ -127,7 +128,7 @@ class Trial:
             return
         manager = min(self.since, key=self.since.get)
         runs, younger = time.monotonic() - self.since[manager], True
-        for age in [each for each in AGES_S if each <= runs]:
+        for age in [each for each in self.ages if each <= runs]:
             before, self.read_at[age] = self.read_at[age], now["now"]
             verdict = younger and self.judge(f"sound {age}s {manager.node}:1")
             younger = dead = verdict and verdict["dead"]  # where none is dead, none of those that are older is

@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include "tests/sim/server_own.h"
 #include "topology/base/mem.h"
 
@@ -227,7 +228,7 @@ static bool write_all(int fd, const char *text, size_t len)
 }
 
 /* What the command says, then a line `ok`, or one that begins with `error:`. */
-static bool line_answer(struct connection *c, const char *line)
+static bool line_said(struct connection *c, const char *line)
 {
 	char *text = NULL;
 	size_t len = 0;
@@ -242,6 +243,26 @@ static bool line_answer(struct connection *c, const char *line)
 	sent = write_all(c->fd, text, len);
 	free(text);
 	return sent;
+}
+
+/*
+ * At 4,096 HCAs a judge reads for 130 ms, in which no device would answer: a copy of this process
+ * reads the fabric of this moment, and the devices go on.
+ */
+static bool line_answer(struct connection *c, const char *line)
+{
+	pid_t pid;
+
+	if (strncmp(line, "judge --json", 12) != 0)
+		return line_said(c, line);
+	if (c->server->judge)
+		waitpid(c->server->judge, NULL, 0); /* it has answered, mostly */
+	pid = fork();
+	c->server->judge = pid > 0 ? pid : 0;
+	if (pid)
+		return pid > 0 || line_said(c, line);
+	setpriority(PRIO_PROCESS, 0, 10);
+	_exit(!line_said(c, line));
 }
 
 /* ---- Connections ----------------------------------------------------------------------------- */

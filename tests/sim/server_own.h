@@ -48,6 +48,7 @@ struct server {
 	long preempted; /* ..by its count */
 	server_line_fn *line;
 	void *line_arg;
+	pid_t judge; /* a copy that reads the fabric; 0 = none */
 	struct connection *connections;
 	struct ufile *files;
 	unsigned nfiles;
