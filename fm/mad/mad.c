@@ -124,17 +124,21 @@ static void await(struct mad *mad, struct xact *x, uint32_t us)
 	timeouts_arm(mad);
 }
 
+static bool is_out(const struct xact *x)
+{
+	return x->state == XACT_SENT || x->state == XACT_LINGERS;
+}
+
 static void flight_leave(struct mad *mad, struct xact *x)
 {
-	*(x->lingers ? &mad->lingering : &mad->in_flight) -= 1;
-	x->lingers = false;
+	*(x->state == XACT_LINGERS ? &mad->lingering : &mad->in_flight) -= 1;
 	xact_queue_ended(&mad->queue, x);
 }
 
 /* Takes x out of its ring and its counts. A transaction that failed has left the queue already. */
 static void leave(struct mad *mad, struct xact *x)
 {
-	if (x->state == XACT_SENT)
+	if (is_out(x))
 		flight_leave(mad, x);
 	else if (x->state != XACT_FAILED)
 		xact_queue_leave(&mad->queue, x);
@@ -260,9 +264,11 @@ static void timeouts_cb(void *arg)
 			try_lost(mad, x);
 			continue;
 		}
-		x->lingers = mad->lingering < LINGER_MOST;
-		mad->lingering += x->lingers;
-		mad->in_flight -= x->lingers;
+		if (mad->lingering < LINGER_MOST) {
+			x->state = XACT_LINGERS;
+			mad->lingering++;
+			mad->in_flight--;
+		}
 		link_remove(&x->link);
 		await(mad, x, x->timeout_us);
 	}
@@ -324,7 +330,7 @@ static void answer_take(struct mad *mad, uint16_t from, const struct wire_mad *m
 			wire_flaw(x->attr_id, x->attr_mod, x->method == WIRE_SET, answer.data);
 	if (answer.flaw) {
 		stats->dropped_malformed++;
-		if (x->state != XACT_SENT)
+		if (!is_out(x))
 			return; /* given up for lost: it is in the queue already */
 		flight_leave(mad, x);
 		if (x->tries <= x->retries) {
@@ -379,7 +385,7 @@ static void failed_cb(void *arg, uint64_t tid)
 	struct mad *mad = arg;
 	struct xact *x = xact_by_tid(&mad->table, (uint32_t)tid);
 
-	if (!x || x->state != XACT_SENT)
+	if (!x || !is_out(x))
 		return;
 	try_lost(mad, x);
 	pump(mad);

@@ -53,10 +53,11 @@ static inline void link_insert(struct link *where, struct link *link)
 
 enum xact_state {
 	XACT_FREE,
-	XACT_QUEUED, /* in the queue of its priority; with a TID when a try was lost */
-	XACT_PARKED, /* behind its device's cap, otherwise as queued */
-	XACT_SENT,   /* a try is out */
-	XACT_FAILED, /* could not be sent; the callback is due */
+	XACT_QUEUED,  /* in the queue of its priority; with a TID when a try was lost */
+	XACT_PARKED,  /* behind its device's cap, otherwise as queued */
+	XACT_SENT,    /* a try is out */
+	XACT_LINGERS, /* the same, for so long that it has no place in the window */
+	XACT_FAILED,  /* could not be sent; the callback is due */
 };
 
 struct xact_device;
@@ -76,7 +77,6 @@ struct xact {
 	uint16_t attr_id, lid, pkey_index;
 	uint8_t state, mgmt_class, method, sl;
 	bool urgent, doubtful, local;
-	bool lingers; /* mad.c: out for so long that it has no place in the window */
 	bool key_given; /* by the request */
 	uint64_t key;	/* M_Key of the last try */
 	union {

@@ -58,7 +58,8 @@ struct helper_start { /* what the child begins with */
 
 #define PROGRAMS_MAX  64  /* at a time; the daemon has fewer */
 #define VARIABLES_MAX 256 /* of a program */
-#define PORTS	      2	  /* http_listen, peer_listen */
+#define ANSWER_S      10
+#define PORTS	      2 /* http_listen, peer_listen */
 
 struct process {
 	struct helper_start with;
@@ -248,29 +249,59 @@ static int bind_to(const struct process *p, const struct helper_ask *ask, const 
 	return EACCES;
 }
 
+/* From the file, as at a reload. 0, or errno. */
+static int configure(struct process *p)
+{
+	struct conf conf;
+	char err[512];
+
+	if (!p->with.conf_path)
+		return ENOENT;
+	if (conf_load_but_partitions(p->with.conf_path, &conf, err, sizeof(err)))
+		return EINVAL;
+	take_conf(p, &conf);
+	return 0;
+}
+
 static void serve_calls(struct process *p, char *text)
 {
 	struct helper_ask ask = { 0 };
 	int fd = -1, error = EINVAL;
-	struct conf conf;
-	char err[512];
 
-	if (receive(p->with.fds[HELPER_CALLS], &ask, text, &fd) && ask.kind == HELPER_CONFIGURE) {
-		if (!p->with.conf_path)
-			error = ENOENT;
-		else if (!conf_load_but_partitions(p->with.conf_path, &conf, err, sizeof(err))) {
-			take_conf(p, &conf);
-			error = 0;
-		}
-	} else if (ask.kind == HELPER_BIND) {
+	if (receive(p->with.fds[HELPER_CALLS], &ask, text, &fd) && ask.kind == HELPER_CONFIGURE)
+		error = configure(p);
+	else if (ask.kind == HELPER_BIND)
 		error = bind_to(p, &ask, text, fd);
-	}
 	if (fd >= 0)
 		close(fd);
 	send(p->with.fds[HELPER_CALLS], &error, sizeof(error), MSG_NOSIGNAL);
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */
+
+/*
+ * The one that serves is a child of one that does nothing but begin it again when it was killed,
+ * for memory say: the daemon has given up what that takes. Returns in the child; true: it is not
+ * the first.
+ */
+static bool replace_killed(const struct process *p)
+{
+	bool again = false;
+	int status;
+	pid_t pid;
+
+	while ((pid = fork()) > 0) {
+		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+			;
+		if (WIFEXITED(status))
+			_exit(0);
+		again = true;
+		report(p, 0, EPIPE, 0);
+	}
+	if (!pid)
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	return again;
+}
 
 /* The helper process: serves the daemon's messages until the daemon ends, then exits. */
 static void helper_main(const struct helper_start *start)
@@ -287,13 +318,15 @@ static void helper_main(const struct helper_start *start)
 	signal(SIGINT, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
+	prctl(PR_SET_NAME, "fmd-helper");
+	if (start->confine)
+		start->confine();
+	if (replace_killed(&p))
+		configure(&p); /* it may be another since the start */
 	sigemptyset(&children);
 	sigaddset(&children, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &children, NULL);
 	p.children = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
-	prctl(PR_SET_NAME, "fmd-helper");
-	if (start->confine)
-		start->confine();
 	for (;;) {
 		struct pollfd waits[] = { { p.with.fds[HELPER_RUNS], POLLIN, 0 },
 					  { p.with.fds[HELPER_CALLS], POLLIN, 0 },
@@ -369,24 +402,30 @@ static void report_cb(void *arg, unsigned events)
 	struct helper_report report;
 	struct helper_run *run;
 	ssize_t len = recv(helper->fds[HELPER_RUNS], &report, sizeof(report), MSG_DONTWAIT);
+	bool again = len == sizeof(report) && !report.id;
 
 	if (len < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
-	if (len == sizeof(report)) {
+	if (len == sizeof(report) && !again) {
 		run = take_run(helper, report.id);
 		if (run)
 			run_ended(run, report.error, report.status);
 		return;
 	}
-	log_line(LOG_CORE, LOG_ERR, "the helper process has ended: no hook runs until a restart");
-	loop_fd_free(helper->watch);
-	helper->watch = NULL;
-	for (unsigned i = 0; i < HELPER_PAIRS; i++) {
+	log_line(LOG_CORE, LOG_ERR, "the helper process has ended: %s",
+		 again ? "another one runs hooks now" : "no hook runs until a restart");
+	loop_fd_free(again ? NULL : helper->watch);
+	for (unsigned i = 0; !again && i < HELPER_PAIRS; i++) {
+		helper->watch = NULL;
 		close(helper->fds[i]);
 		helper->fds[i] = -1;
 	}
-	while (helper->runs)
-		run_ended(take_run(helper, helper->runs->id), EPIPE, 0);
+	for (uint32_t last = helper->last_id;; run_ended(take_run(helper, run->id), EPIPE, 0)) {
+		for (run = helper->runs; run && run->id > last; run = run->next)
+			; /* begun by the end of another */
+		if (!run)
+			break;
+	}
 }
 
 static int ask(struct helper *helper, const struct helper_ask *what, const char *text)
@@ -496,6 +535,9 @@ struct helper *helper_start(const struct conf *conf, const char *conf_path, void
 		free(helper);
 		return NULL;
 	}
+	/* One that is killed while it is asked leaves no answer. */
+	setsockopt(pairs[HELPER_CALLS][0], SOL_SOCKET, SO_RCVTIMEO,
+		   &(struct timeval){ .tv_sec = ANSWER_S }, sizeof(struct timeval));
 	for (unsigned i = 0; i < HELPER_PAIRS; i++) {
 		close(pairs[i][helper->pid == 0 ? 0 : 1]);
 		helper->fds[i] = pairs[i][0];

@@ -89,6 +89,16 @@ static bool has_link(const struct topo *from, const struct topo_port *port, cons
 	return there && there->node == map[peer->node] && there->num == peer->num;
 }
 
+static const struct topo_port *lower_end(const struct topo *t, const struct topo_port *port)
+{
+	const struct topo_port *peer = topo_peer(t, port);
+
+	return known_links_is_lower(t->nodes[port->node].guid, port->num, t->nodes[peer->node].guid,
+				    peer->num)
+		       ? port
+		       : peer;
+}
+
 static void write_nodes(struct changes *c)
 {
 	for (uint32_t n = 0; n < c->now->nnodes && c->count <= c->most; n++) {
@@ -119,15 +129,13 @@ static uint32_t known_links_changes(const struct known_links *links, const struc
 			     .most = most,
 			     .out = out };
 
-	const struct topo *t = c.was;
+	for (uint32_t p = 0; p < was->nports && c.count <= c.most; p++) {
+		const struct topo_port *port = &was->ports[p];
 
-	for (uint32_t p = 0; p < t->nports && c.count <= c.most; p++) {
-		const struct topo_port *port = &t->ports[p];
-
-		if (!(t->ports[p].peer != TOPO_NONE && t->ports[p].peer > p) ||
-		    has_link(t, port, c.now, c.to_now))
+		if (port->peer == TOPO_NONE || port->peer < p ||
+		    has_link(was, port, c.now, c.to_now))
 			continue;
-		fprintf(c.out, "no-cable 0x%016" PRIx64 " %u\n", t->nodes[port->node].guid,
+		fprintf(c.out, "no-cable 0x%016" PRIx64 " %u\n", was->nodes[port->node].guid,
 			port->num);
 		c.count++;
 	}
@@ -142,15 +150,10 @@ static uint32_t known_links_changes(const struct known_links *links, const struc
 	for (uint32_t p = 0; p < c.now->nports && c.count <= c.most; p++)
 		if (c.now->ports[p].peer != TOPO_NONE && c.now->ports[p].peer > p &&
 		    !has_link(c.now, &c.now->ports[p], c.was, c.to_was)) {
-			const struct topo_port *a = &c.now->ports[p];
-			const struct topo_port *b = topo_peer(c.now, a), *lower = a, *upper = b;
+			const struct topo_port *lower = lower_end(c.now, &c.now->ports[p]);
+			const struct topo_port *upper = topo_peer(c.now, lower);
 			const struct topo_node *nodes = c.now->nodes;
 
-			if (!known_links_is_lower(nodes[a->node].guid, a->num, nodes[b->node].guid,
-						  b->num)) {
-				lower = b;
-				upper = a;
-			}
 			known_links_write_cable(
 				nodes[lower->node].guid, lower->num, nodes[upper->node].guid,
 				upper->num,
@@ -211,16 +214,6 @@ static const struct state_file links_file = {
 };
 
 /* ---- What is down, and since when ------------------------------------------------------------ */
-
-static const struct topo_port *lower_end(const struct topo *t, const struct topo_port *port)
-{
-	const struct topo_port *peer = topo_peer(t, port);
-
-	return known_links_is_lower(t->nodes[port->node].guid, port->num, t->nodes[peer->node].guid,
-				    peer->num)
-		       ? port
-		       : peer;
-}
 
 static bool is_down(const struct topo *t, uint32_t port)
 {
@@ -361,21 +354,13 @@ static void links_write_links(const void *arg, FILE *out)
 
 /* ---- LIDs of what is known ------------------------------------------------------------------- */
 
-static int links_compare_guid(const void *a, const void *b)
-{
-	const guid_t *guid = a;
-	const struct lid_entry *entry = b;
-
-	return *guid < entry->port_guid ? -1 : *guid > entry->port_guid;
-}
-
 /* The LID that a port had. One that answers says what it has. */
 static void remember_lid(const struct lid_memory *memory, struct inv_port *port, guid_t guid)
 {
-	const struct lid_entry *entry;
+	const struct lid_entry key = { .port_guid = guid }, *entry;
 
-	entry = memory->count ? bsearch(&guid, memory->entries, memory->count,
-					sizeof(*memory->entries), links_compare_guid)
+	entry = memory->count ? bsearch(&key, memory->entries, memory->count, sizeof(key),
+					lids_compare_guid)
 			      : NULL;
 	if (entry) {
 		port->lid = entry->lid;

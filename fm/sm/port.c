@@ -155,7 +155,7 @@ enum own_port_action own_port_take(struct own_port *p, enum own_port_event event
  * The manager's own port.
  *
  *   every second     no device: one is looked for. Else its PortInfo is read, by a local MAD that
- *                    is not on the wire
+ *                    is not on the wire; without a link four times as often
  *   before a sweep   the same: the answer is here before that of any switch, so that nothing is
  *                    sent by paths that are no more
  *   with a poll      the neighbour's NodeInfo: is it still the one that was met?
@@ -167,8 +167,9 @@ enum own_port_action own_port_take(struct own_port *p, enum own_port_event event
  */
 
 #define TICK_US	   1000000
-#define MISSED_MAX 5 /* reads without an answer until the port counts as down */
-#define HIDDEN_MAX 2 /* reads that show no IsSM until it is set anew */
+#define LINK_US	   250000 /* while it has no link */
+#define MISSED_MAX 5	  /* reads without an answer until the port counts as down */
+#define HIDDEN_MAX 2	  /* reads that show no IsSM until it is set anew */
 
 struct port {
 	struct port_services services;
@@ -471,7 +472,7 @@ static void tick(void *arg)
 {
 	struct port *p = arg;
 
-	loop_timer_set(p->tick, TICK_US);
+	loop_timer_set(p->tick, p->core.state == OWN_PORT_NO_LINK ? LINK_US : TICK_US);
 	if (!mad_is_open(p->services.mad))
 		open_port(p);
 	else if (p->core.state == OWN_PORT_NO_LINK && !p->had_link &&

@@ -64,30 +64,14 @@ static unsigned ask_port(struct sweep *s, struct inv_node *node, unsigned num)
 	return link + info;
 }
 
-static unsigned ask_refused(struct sweep *s)
-{
-	struct inv_node *node = s->inv.nrefused ? inventory_first(&s->inv) : NULL;
-	unsigned asked = 0;
-
-	for (; node; node = inventory_next(&s->inv, node))
-		for (unsigned p = 1;
-		     (!node->gone && !node->silent && !node->removed) && p <= node->nports; p++)
-			if (inv_contest(&s->inv, node, p)->refused && probes_over(s, node, p)) {
-				sweep_ask(s, JOB_VERIFY_LINK, node, p, false);
-				asked++;
-			}
-	return asked;
-}
-
 bool sweep_verify(struct sweep *s, unsigned count, bool refused, sweep_done_fn *fn, void *arg)
 {
-	bool more;
-
 	sweep_start(s, SWEEP_POLL, fn, arg);
 
 	/* False: there is nothing that was answered only once. */
 	struct inv_node *node = inventory_from(&s->inv, s->verified);
 	unsigned asked = 0;
+	bool more;
 
 	for (; node && asked < count; node = inventory_next(&s->inv, node)) {
 		for (unsigned p = 0;
@@ -99,8 +83,12 @@ bool sweep_verify(struct sweep *s, unsigned count, bool refused, sweep_done_fn *
 		s->verified = 0;
 	more = asked > 0 || node;
 
-	if (refused)
-		ask_refused(s);
+	node = refused && s->inv.nrefused ? inventory_first(&s->inv) : NULL;
+	for (; node; node = inventory_next(&s->inv, node))
+		for (unsigned p = 1;
+		     (!node->gone && !node->silent && !node->removed) && p <= node->nports; p++)
+			if (inv_contest(&s->inv, node, p)->refused && probes_over(s, node, p))
+				sweep_ask(s, JOB_VERIFY_LINK, node, p, false);
 	return more;
 }
 

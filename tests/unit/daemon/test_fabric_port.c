@@ -269,6 +269,23 @@ static void a_cable_moved_to_another_leaf_writes_nothing_wrong(void **state)
 	}
 }
 
+/* Whatever the moment, for the port is read once a second. */
+static void a_cable_that_is_moved_within_half_a_second_is_noticed(void **state)
+{
+	for (unsigned phase = 0; phase < 20; phase++) {
+		struct world w;
+
+		world_init(&w, small_tree());
+		run_for(&w, 20 * SECOND_US + phase * SECOND_US / 20);
+		log_set_level(-1, LOG_ERR - 1);
+		moved(&w, SECOND_US / 2);
+		run_for(&w, 2 * SECOND_US);
+		assert_is_whole(&w);
+		assert_reads_back(&w);
+		world_fini(&w);
+	}
+}
+
 /* As if it came from the wire. */
 static void hear_of_switch(struct world *w, guid_t sw)
 {
@@ -498,6 +515,7 @@ int main(void)
 		cmocka_unit_test(a_sweep_without_a_link_is_refused),
 		cmocka_unit_test(a_cable_moved_to_another_leaf_writes_nothing_wrong),
 		cmocka_unit_test(nothing_is_sent_by_paths_that_are_gone),
+		cmocka_unit_test(a_cable_that_is_moved_within_half_a_second_is_noticed),
 		cmocka_unit_test(a_moved_port_is_recognised_by_its_neighbour_without_traps),
 		cmocka_unit_test(another_leaf_in_the_place_of_the_own_one_is_met),
 		cmocka_unit_test(a_device_that_is_back_after_30_s_finds_all_as_it_was),

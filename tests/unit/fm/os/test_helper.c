@@ -7,6 +7,7 @@
 #include <cmocka.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,6 +119,42 @@ static void test_a_hook_runs_and_its_end_is_reported(void **state)
 	assert_int_equal(fscanf(in, "%d", &variables), 1);
 	fclose(in);
 	assert_int_equal(variables, 3); /* PATH, beside the two */
+}
+
+/* As the kernel does it when there is no memory; what it ran is reported as lost. */
+static void test_a_helper_that_is_killed_is_replaced(void **state)
+{
+	struct world *w = *state;
+	char path[64];
+	int pid = 0, worker = 0;
+	FILE *in;
+
+	write_file(w->program, "#!/bin/sh\nkill -9 $PPID\n", 0755);
+	for (int i = 0; i < 2; i++) {
+		run(w, HELPER_HOST_HOOK, TEXT("FMD_HOST=a"));
+		assert_int_equal(w->error, EPIPE);
+		assert_false(helper_is_gone(w->helper));
+	}
+	write_file(w->program, "#!/bin/sh\nexit 3\n", 0755);
+	run(w, HELPER_HOST_HOOK, TEXT("FMD_HOST=a"));
+	assert_int_equal(w->error, 0);
+	assert_int_equal(WEXITSTATUS(w->status), 3);
+
+	/* Without the one that replaces it there is none. */
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
+	in = fopen(path, "re");
+	assert_int_equal(fscanf(in, "%d", &pid), 1);
+	fclose(in);
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, pid);
+	in = fopen(path, "re");
+	assert_int_equal(fscanf(in, "%d", &worker), 1);
+	fclose(in);
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	for (int i = 0; i < 1000 && !helper_is_gone(w->helper); i++) {
+		loop_timer_set(w->patience, PATIENCE_US / 1000);
+		loop_run(w->loop);
+	}
+	assert_true(helper_is_gone(w->helper));
 }
 
 static void test_no_other_program_or_variable_gets_in(void **state)
@@ -314,6 +351,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_hook_runs_and_its_end_is_reported),
+		TEST(test_a_helper_that_is_killed_is_replaced),
 		TEST(test_no_other_program_or_variable_gets_in),
 		TEST(test_the_file_says_which_hook_runs),
 		TEST(test_one_that_is_stopped_is_killed_and_not_reported),
