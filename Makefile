@@ -309,10 +309,12 @@ fuzz-run-%: $(B)/fuzz/%
 $(B)/fuzz/%: $(B)/tests/fuzz/fuzz_%.o $(FIXTURES) $(ARCHIVES)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$(Q)$(CC) -fsanitize=fuzzer,$(FUZZ_SAN) $(FUZZ_LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBS)
+	$(Q)$(CC) -fsanitize=fuzzer,$(FUZZ_SAN) $(FUZZ_LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBS) $(FUZZ_LIBS)
 # The fake fabric stands before the archives: its names are the first of two.
 $(B)/fuzz/control: $(call obj,tests/lib/control_fabric.c)
 $(B)/fuzz/control: FUZZ_LDFLAGS := -Wl,-z,muldefs
+$(B)/fuzz/fabric: $(call obj,$(TESTLIB_SRC))
+$(B)/fuzz/fabric: FUZZ_LIBS := -lcmocka
 
 # ---- Installation ------------------------------------------------------------------------------------
 PREFIX ?= /usr/local

@@ -670,7 +670,7 @@ static void move(struct state_store *s, unsigned from)
 /* Each is `WORD NAME TEXT`, as take() has put it there; no NUL ends the last one. */
 static void move_unknown(struct state_store *s)
 {
-	const char *at = s->unknown.bytes, *end = at + s->unknown.length, *line;
+	const char *at = s->unknown.bytes, *end = at ? at + s->unknown.length : at, *line;
 	char word[16], name[JOURNAL_NAME_SIZE];
 	size_t length;
 

@@ -434,7 +434,8 @@ static void merge_base(struct rebalance *job)
 	all = mem_alloc(base->count + result->count, sizeof(*all));
 	while (b < base->count || moved < result->count) {
 		const struct route_override *older = &base->overrides[b];
-		const struct route_override *own = &result->overrides[moved];
+		const struct route_override *own =
+			moved < result->count ? &result->overrides[moved] : NULL;
 		int order = b == base->count	     ? 1
 			    : moved == result->count ? -1
 						     : sort_order(older->sw, own->sw)
